@@ -76,30 +76,30 @@ type (
 type (
 	// Thought is one thought of a session.
 	Thought struct {
-		Content    string   `json:"-"`
-		Number     int      `json:"sequence_number"`              // counts from 0 in its run
-		Kind       string   `json:"thought_type"`                 // exploration, critique, connection, insight, question, synthesis
-		Confidence float64  `json:"confidence"`                   // 0 to 1, the claim of the model
-		Importance float64  `json:"importance,omitempty"`         // 0 to 1
-		Focus      string   `json:"focus,omitempty"`              // the subject of the thought
-		Question   string   `json:"question_id,omitempty"`        // the sub-question it addresses
-		Cites      []string `json:"cites,omitempty"`              // the ids of its evidence
-		Against    []string `json:"contradicts,omitempty"`        // the ids of corrections that it contradicts
-		Unaided    bool     `json:"without_model,omitempty"`      // made without a model
-		Assumed    bool     `json:"confidence_assumed,omitempty"` // the confidence is a default
-		Offset     float64  `json:"time_offset_seconds"`          // thinking time of the run
-		Model      string   `json:"-"`
+		Content      string   `json:"-"`
+		Number       int      `json:"sequence_number"`              // counts from 0 in its run
+		Kind         string   `json:"thought_type"`                 // exploration, critique, connection, insight, question, synthesis
+		Confidence   float64  `json:"confidence"`                   // 0 to 1, the claim of the model
+		Importance   float64  `json:"importance,omitempty"`         // 0 to 1
+		Focus        string   `json:"focus,omitempty"`              // the subject of the thought
+		Question     string   `json:"question_id,omitempty"`        // the sub-question it addresses
+		Cites        []string `json:"cites,omitempty"`              // the ids of its evidence
+		Against      []string `json:"contradicts,omitempty"`        // the ids of corrections that it contradicts
+		WithoutModel bool     `json:"without_model,omitempty"`      // made without a model
+		Assumed      bool     `json:"confidence_assumed,omitempty"` // the confidence is a default
+		Offset       float64  `json:"time_offset_seconds"`          // thinking time of the run
+		Model        string   `json:"-"`
 	}
 	// SubQuestion is a question that a session or a user raised.
 	SubQuestion struct {
-		Content  string  `json:"-"`
-		ID       string  `json:"question_id"`         // unique in its run
-		Parent   string  `json:"parent_id,omitempty"` // the question whose exploration raised it
-		Priority int     `json:"priority"`            // 1 to 10, the highest first
-		Why      string  `json:"why,omitempty"`
-		By       string  `json:"by,omitempty"` // "user", or empty for the model
-		Unaided  bool    `json:"without_model,omitempty"`
-		Offset   float64 `json:"time_offset_seconds"`
+		Content      string  `json:"-"`
+		ID           string  `json:"question_id"`         // unique in its run
+		Parent       string  `json:"parent_id,omitempty"` // the question whose exploration raised it
+		Priority     int     `json:"priority"`            // 1 to 10, the highest first
+		Why          string  `json:"why,omitempty"`
+		By           string  `json:"by,omitempty"` // "user", or empty for the model
+		WithoutModel bool    `json:"without_model,omitempty"`
+		Offset       float64 `json:"time_offset_seconds"`
 	}
 	// QuestionUpdated changes a sub-question.
 	QuestionUpdated struct {
@@ -112,21 +112,21 @@ type (
 	}
 	// Synthesis is the current understanding.
 	Synthesis struct {
-		Content    string     `json:"-"`
-		Number     int        `json:"sequence_number"` // counts from 0 in its run
-		Insights   []string   `json:"key_insights,omitempty"`
-		Confidence float64    `json:"confidence_level"` // 0 to 1
-		Remaining  []string   `json:"remaining_questions,omitempty"`
-		Cites      []string   `json:"cites,omitempty"`
-		Trend      string     `json:"trend,omitempty"` // of the confidence: converging, diverging, plateau
-		Basis      Basis      `json:"basis,omitzero"`
-		Conflicts  []Conflict `json:"conflicts,omitempty"`         // between the sources of the answer
-		Removed    []string   `json:"removed_citations,omitempty"` // of evidence that the session does not have
-		Final      bool       `json:"final,omitempty"`
-		Unaided    bool       `json:"without_model,omitempty"`
-		Assumed    bool       `json:"confidence_assumed,omitempty"` // the confidence is a default
-		Offset     float64    `json:"time_offset_seconds"`
-		Model      string     `json:"-"`
+		Content      string     `json:"-"`
+		Number       int        `json:"sequence_number"` // counts from 0 in its run
+		Insights     []string   `json:"key_insights,omitempty"`
+		Confidence   float64    `json:"confidence_level"` // 0 to 1
+		Remaining    []string   `json:"remaining_questions,omitempty"`
+		Cites        []string   `json:"cites,omitempty"`
+		Trend        string     `json:"trend,omitempty"` // of the confidence: converging, diverging, plateau
+		Basis        Basis      `json:"basis,omitzero"`
+		Conflicts    []Conflict `json:"conflicts,omitempty"`         // between the sources of the answer
+		Removed      []string   `json:"removed_citations,omitempty"` // of evidence that the session does not have
+		Final        bool       `json:"final,omitempty"`
+		WithoutModel bool       `json:"without_model,omitempty"`
+		Assumed      bool       `json:"confidence_assumed,omitempty"` // the confidence is a default
+		Offset       float64    `json:"time_offset_seconds"`
+		Model        string     `json:"-"`
 	}
 	// Basis holds measures of a synthesis that do not depend on the claim of the model.
 	// Each is a share from 0 to 1.
@@ -142,16 +142,16 @@ type (
 type (
 	// Plan is the plan of a research run.
 	Plan struct {
-		Content string   `json:"-"`
-		Steps   []string `json:"steps,omitempty"`
-		Terms   []string `json:"terms,omitempty"`          // important terms
-		Web     []string `json:"web_queries,omitempty"`    // queries for the web
-		Memory  []string `json:"memory_queries,omitempty"` // queries for the memory and the documents
-		Queries []string `json:"queries,omitempty"`        // queries for all sources
-		Round   int      `json:"round,omitempty"`          // the round of queries that it starts, from 1
-		Effort  string   `json:"effort,omitempty"`         // trivial, normal or deep
-		Unaided bool     `json:"without_model,omitempty"`
-		Model   string   `json:"-"`
+		Content      string   `json:"-"`
+		Steps        []string `json:"steps,omitempty"`
+		Terms        []string `json:"terms,omitempty"`          // important terms
+		Web          []string `json:"web_queries,omitempty"`    // queries for the web
+		Memory       []string `json:"memory_queries,omitempty"` // queries for the memory and the documents
+		Queries      []string `json:"queries,omitempty"`        // queries for all sources
+		Round        int      `json:"round,omitempty"`          // the round of queries that it starts, from 1
+		Effort       string   `json:"effort,omitempty"`         // trivial, normal or deep
+		WithoutModel bool     `json:"without_model,omitempty"`
+		Model        string   `json:"-"`
 	}
 	// Evidence is a quote with its place and its history. Content is exactly the bytes Start to
 	// End of the text that Hash names. Unknown fields are zero.
@@ -187,9 +187,9 @@ type (
 	}
 	// A Signal is one measure of the quality of a source. There is no total.
 	Signal struct {
-		Name  string  `json:"name"`
-		Value float64 `json:"value"` // 0 to 1; higher is better
-		Says  string  `json:"says"`  // the observation, as a sentence for users
+		Name        string  `json:"name"`
+		Value       float64 `json:"value"` // 0 to 1; higher is better
+		Description string  `json:"says"`  // the observation, as a sentence for users
 	}
 	// Claim is a sentence of an answer and its support.
 	Claim struct {
@@ -261,16 +261,16 @@ type (
 	}
 	// Finding is a finding of a role of the subconscious.
 	Finding struct {
-		Content    string    `json:"-"`
-		By         string    `json:"by"`
-		Kind       string    `json:"kind,omitempty"`
-		Importance int       `json:"importance,omitempty"` // 1 to 10
-		Reinforces []string  `json:"reinforces,omitempty"` // ids of entries
-		Rests      []string  `json:"rests_on,omitempty"`   // ids of its observations
-		Due        time.Time `json:"due,omitzero"`
-		Untrusted  bool      `json:"untrusted,omitempty"` // one of its observations is
-		Became     string    `json:"became,omitempty"`    // the result of the merge: added, reinforced, suppressed, ...
-		Entry      string    `json:"entry,omitempty"`     // the id of the merged entry
+		Content      string    `json:"-"`
+		By           string    `json:"by"`
+		Kind         string    `json:"kind,omitempty"`
+		Importance   int       `json:"importance,omitempty"` // 1 to 10
+		Reinforces   []string  `json:"reinforces,omitempty"` // ids of entries
+		Observations []string  `json:"rests_on,omitempty"`   // ids of its observations
+		Due          time.Time `json:"due,omitzero"`
+		Untrusted    bool      `json:"untrusted,omitempty"` // one of its observations is
+		MergeResult  string    `json:"became,omitempty"`    // the result of the merge: added, reinforced, suppressed, ...
+		Entry        string    `json:"entry,omitempty"`     // the id of the merged entry
 	}
 	// Subconscious is the state of the subconscious after a tick.
 	Subconscious struct {
@@ -281,21 +281,21 @@ type (
 	// Escalation is a matter for the attention of the user. One event raises it, and another
 	// event with the same ID decides it.
 	Escalation struct {
-		Content    string   `json:"-"` // raised: the findings; decided: the message to the user, or the reason of the dismissal
-		Reason     string   `json:"-"` // for raising it
-		ID         string   `json:"escalation_id,omitempty"`
-		Importance int      `json:"importance,omitempty"`
-		Outcome    string   `json:"outcome,omitempty"`    // of the decision: message, act, remember, dismiss
-		Entries    []string `json:"entries,omitempty"`    // ids of entries
-		Rests      []string `json:"rests_on,omitempty"`   // ids of observations
-		Signatures []string `json:"signatures,omitempty"` // of the distinct states that it reports
-		Sources    []string `json:"sources,omitempty"`    // for users
-		Untrusted  bool     `json:"untrusted,omitempty"`  // an observation may come from strangers
-		Unaided    bool     `json:"without_model,omitempty"`
-		Model      string   `json:"-"`
+		Content      string   `json:"-"` // raised: the findings; decided: the message to the user, or the reason of the dismissal
+		Reason       string   `json:"-"` // for raising it
+		ID           string   `json:"escalation_id,omitempty"`
+		Importance   int      `json:"importance,omitempty"`
+		Outcome      string   `json:"outcome,omitempty"`    // of the decision: message, act, remember, dismiss
+		Entries      []string `json:"entries,omitempty"`    // ids of entries
+		Observations []string `json:"rests_on,omitempty"`   // ids of observations
+		Signatures   []string `json:"signatures,omitempty"` // of the distinct states that it reports
+		Sources      []string `json:"sources,omitempty"`    // for users
+		Untrusted    bool     `json:"untrusted,omitempty"`  // an observation may come from strangers
+		WithoutModel bool     `json:"without_model,omitempty"`
+		Model        string   `json:"-"`
 	}
-	// Resolved closes an entry, an escalation or a session, with the outcome if it is known.
-	Resolved struct {
+	// Resolution closes an entry, an escalation or a session, with the outcome if it is known.
+	Resolution struct {
 		Content string          `json:"-"`
 		Ref     string          `json:"ref,omitempty"`
 		Outcome *float64        `json:"outcome,omitempty"` // 1: the answer was right; 0: it was wrong
@@ -339,12 +339,12 @@ type (
 	// CallStarted is the intent to ask a model. The ledger stores the request; the log does
 	// not.
 	CallStarted struct {
-		Role    Role         `json:"model_role"`
-		Mode    string       `json:"mode,omitempty"` // of the run
-		Model   string       `json:"-"`
-		Request *llm.Request `json:"-"`
-		Size    int          `json:"request_bytes,omitempty"` // of the request, as [llm.Request.Size] counts
-		Held    Cost         `json:"held,omitzero"`           // reserved from the budgets
+		Role     Role         `json:"model_role"`
+		Mode     string       `json:"mode,omitempty"` // of the run
+		Model    string       `json:"-"`
+		Request  *llm.Request `json:"-"`
+		Size     int          `json:"request_bytes,omitempty"` // of the request, as [llm.Request.Size] counts
+		Reserved Cost         `json:"held,omitzero"`           // reserved from the budgets
 	}
 	// CallFinished is the result of a call. Its Message is complete only if Error is empty
 	// and Finish is not [llm.FinishLength].

@@ -56,10 +56,10 @@ type Budget struct {
 	Reserve Cost `json:"reserve,omitzero"`
 }
 
-// With returns the budget with the limits of a JSON object of the same form, as [SetBudget]
+// ApplyLimits returns the budget with the limits of a JSON object of the same form, as [SetBudget]
 // applies them. It keeps limits that the object does not have. The text of an error is for
 // users.
-func (b Budget) With(args json.RawMessage) (Budget, error) {
+func (b Budget) ApplyLimits(args json.RawMessage) (Budget, error) {
 	var set Budget
 	if err := json.Unmarshal(args, &set); err != nil {
 		return b, errors.New("the limits can't be read")

@@ -214,7 +214,7 @@ func AwaitAck(ctx context.Context, log Log, cmd Event) (Event, error) {
 			}
 		case RunFinished:
 			delete(open, ev.Run)
-			if cmd.Run.Within(ev.Run) {
+			if cmd.Run.IsWithin(ev.Run) {
 				return Event{}, fmt.Errorf("%s is %s: %w", ev.Run, b.Status, ErrEnded)
 			}
 		}

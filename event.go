@@ -21,8 +21,8 @@ type RunID string
 // Parent returns the run that started r, or "" if r is a root.
 func (r RunID) Parent() RunID { return r[:max(0, strings.LastIndexByte(string(r), '/'))] }
 
-// Within reports whether r is top or below it. Every run is within "".
-func (r RunID) Within(top RunID) bool {
+// IsWithin reports whether r is top or below it. Every run is within "".
+func (r RunID) IsWithin(top RunID) bool {
 	return top == "" || r == top || strings.HasPrefix(string(r), string(top)+"/")
 }
 
@@ -64,8 +64,8 @@ type Event struct {
 type Body interface {
 	// Type returns the stored name of the type. It never changes.
 	Type() string
-	head() head   // its fields at the top level of the stored object
-	erased() Body // the same type, without content: see [Event.WithoutContent]
+	headFields() head     // its fields at the top level of the stored object
+	withoutContent() Body // the same type, without content: see [Event.WithoutContent]
 }
 
 // head holds the fields of a body that are not in data.
@@ -97,7 +97,7 @@ func (ev Event) Key() string {
 // users, observations of sensors, and the starts of root runs.
 func (ev Event) IsInput() bool {
 	switch ev.Body.(type) {
-	case UserMessage, AttachmentAdded, Observation, Steer, RunPaused, RunResumed, Resolved:
+	case UserMessage, AttachmentAdded, Observation, Steer, RunPaused, RunResumed, Resolution:
 		return true
 	case RunStarted:
 		return ev.Run != "" && ev.Run.Parent() == ""

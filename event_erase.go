@@ -12,99 +12,107 @@ const erasedText = "erased"
 // action.
 func (ev Event) WithoutContent() Event {
 	ev.Erased, ev.Extra = true, nil
-	ev.Body = ev.Body.erased()
+	ev.Body = ev.Body.withoutContent()
 	return ev
 }
 
-func (o Outcome) erased() Outcome {
+func (o Outcome) withoutContent() Outcome {
 	if o.Error != "" {
 		o.Error = erasedText
 	}
 	return o
 }
 
-func (UserMessage) erased() Body        { return UserMessage{} }
-func (b AssistantMessage) erased() Body { return AssistantMessage{Model: b.Model, Usage: b.Usage} }
-func (b ToolCall) erased() Body         { return ToolCall{Name: b.Name} }
-func (b ToolResult) erased() Body {
-	return ToolResult{Name: b.Name, Untrusted: b.Untrusted, Outcome: b.Outcome.erased()}
+func (UserMessage) withoutContent() Body { return UserMessage{} }
+func (b AssistantMessage) withoutContent() Body {
+	return AssistantMessage{Model: b.Model, Usage: b.Usage}
 }
-func (b SystemNote) erased() Body {
+func (b ToolCall) withoutContent() Body { return ToolCall{Name: b.Name} }
+func (b ToolResult) withoutContent() Body {
+	return ToolResult{Name: b.Name, Untrusted: b.Untrusted, Outcome: b.Outcome.withoutContent()}
+}
+func (b SystemNote) withoutContent() Body {
 	return SystemNote{Foreign: b.Foreign, From: b.From, At: b.At}
 }
-func (b AttachmentAdded) erased() Body { return AttachmentAdded{Media: b.Media, Bytes: b.Bytes} }
-func (b InnerMonologue) erased() Body {
+func (b AttachmentAdded) withoutContent() Body {
+	return AttachmentAdded{Media: b.Media, Bytes: b.Bytes}
+}
+func (b InnerMonologue) withoutContent() Body {
 	return InnerMonologue{Tool: b.Tool, Model: b.Model, ReadTo: b.ReadTo, Trigger: b.Trigger, Condenses: b.Condenses, Older: b.Older}
 }
-func (TitleGenerated) erased() Body { return TitleGenerated{} }
-func (b Summary) erased() Body      { return Summary{From: b.From, To: b.To} }
+func (TitleGenerated) withoutContent() Body { return TitleGenerated{} }
+func (b Summary) withoutContent() Body      { return Summary{From: b.From, To: b.To} }
 
-func (b Thought) erased() Body {
+func (b Thought) withoutContent() Body {
 	return Thought{
 		Number: b.Number, Kind: b.Kind, Confidence: b.Confidence, Importance: b.Importance, Question: b.Question,
-		Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
+		WithoutModel: b.WithoutModel, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
 	}
 }
-func (b SubQuestion) erased() Body {
-	return SubQuestion{ID: b.ID, Parent: b.Parent, Priority: b.Priority, By: b.By, Unaided: b.Unaided, Offset: b.Offset}
+func (b SubQuestion) withoutContent() Body {
+	return SubQuestion{ID: b.ID, Parent: b.Parent, Priority: b.Priority, By: b.By, WithoutModel: b.WithoutModel, Offset: b.Offset}
 }
-func (b QuestionUpdated) erased() Body {
+func (b QuestionUpdated) withoutContent() Body {
 	return QuestionUpdated{ID: b.ID, Priority: b.Priority, Explored: b.Explored, Dropped: b.Dropped}
 }
-func (b Synthesis) erased() Body {
+func (b Synthesis) withoutContent() Body {
 	return Synthesis{
 		Number: b.Number, Confidence: b.Confidence, Trend: b.Trend, Basis: b.Basis, Final: b.Final,
-		Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
+		WithoutModel: b.WithoutModel, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
 	}
 }
 
-func (Plan) erased() Body       { return Plan{} }
-func (b Evidence) erased() Body { return Evidence{ID: b.ID, Tool: b.Tool, Untrusted: b.Untrusted} }
-func (b Claim) erased() Body    { return Claim{Verdict: b.Verdict} }
-func (b Progress) erased() Body {
+func (Plan) withoutContent() Body { return Plan{} }
+func (b Evidence) withoutContent() Body {
+	return Evidence{ID: b.ID, Tool: b.Tool, Untrusted: b.Untrusted}
+}
+func (b Claim) withoutContent() Body { return Claim{Verdict: b.Verdict} }
+func (b Progress) withoutContent() Body {
 	return Progress{
 		Stage: b.Stage, Step: b.Step, Total: b.Total, Iteration: b.Iteration, Confidence: b.Confidence,
 		Ref: b.Ref, Refused: b.Refused, Cancelled: b.Cancelled, Thoughts: b.Thoughts,
 	}
 }
 
-func (b Observation) erased() Body {
+func (b Observation) withoutContent() Body {
 	return Observation{Sensor: b.Sensor, Level: b.Level, Untrusted: b.Untrusted}
 }
-func (b Finding) erased() Body {
-	return Finding{By: b.By, Kind: b.Kind, Importance: b.Importance, Rests: b.Rests, Untrusted: b.Untrusted, Became: b.Became, Entry: b.Entry}
+func (b Finding) withoutContent() Body {
+	return Finding{By: b.By, Kind: b.Kind, Importance: b.Importance, Observations: b.Observations, Untrusted: b.Untrusted, MergeResult: b.MergeResult, Entry: b.Entry}
 }
-func (b Subconscious) erased() Body { return Subconscious{Tick: b.Tick} }
-func (b Escalation) erased() Body {
+func (b Subconscious) withoutContent() Body { return Subconscious{Tick: b.Tick} }
+func (b Escalation) withoutContent() Body {
 	return Escalation{
-		ID: b.ID, Importance: b.Importance, Outcome: b.Outcome, Entries: b.Entries, Rests: b.Rests, Untrusted: b.Untrusted, Unaided: b.Unaided, Model: b.Model,
+		ID: b.ID, Importance: b.Importance, Outcome: b.Outcome, Entries: b.Entries, Observations: b.Observations, Untrusted: b.Untrusted, WithoutModel: b.WithoutModel, Model: b.Model,
 	}
 }
-func (b Resolved) erased() Body { return Resolved{Ref: b.Ref, Outcome: b.Outcome, As: b.As} }
+func (b Resolution) withoutContent() Body {
+	return Resolution{Ref: b.Ref, Outcome: b.Outcome, As: b.As}
+}
 
-func (b RunStarted) erased() Body {
+func (b RunStarted) withoutContent() Body {
 	return RunStarted{Mode: b.Mode, Version: b.Version, Budget: b.Budget}
 }
-func (RunPaused) erased() Body  { return RunPaused{} }
-func (RunResumed) erased() Body { return RunResumed{} }
-func (b RunFinished) erased() Body {
+func (RunPaused) withoutContent() Body  { return RunPaused{} }
+func (RunResumed) withoutContent() Body { return RunResumed{} }
+func (b RunFinished) withoutContent() Body {
 	return RunFinished{Status: b.Status, Confidence: b.Confidence, Spent: b.Spent}
 }
 
 // The arguments of SetBudget stay, because the engine needs them.
-func (b Steer) erased() Body {
+func (b Steer) withoutContent() Body {
 	if b.Do == SetBudget {
 		return Steer{Do: b.Do, Args: b.Args}
 	}
 	return Steer{Do: b.Do}
 }
-func (b CallStarted) erased() Body {
+func (b CallStarted) withoutContent() Body {
 	b.Request = nil
 	return b
 }
-func (b CallFinished) erased() Body {
-	b.Message, b.Outcome = llm.Message{}, b.Outcome.erased()
+func (b CallFinished) withoutContent() Body {
+	b.Message, b.Outcome = llm.Message{}, b.Outcome.withoutContent()
 	return b
 }
-func (b BudgetSpent) erased() Body { return b }
-func (u Unknown) erased() Body     { return Unknown{Name: u.Name} }
+func (b BudgetSpent) withoutContent() Body { return b }
+func (u Unknown) withoutContent() Body     { return Unknown{Name: u.Name} }

@@ -19,7 +19,7 @@ func filledBodies(t *testing.T) (list []Body) {
 		}
 		v := reflect.New(reflect.TypeOf(body))
 		n := 0
-		fill(v.Elem(), &n)
+		fillValue(v.Elem(), &n)
 		list = append(list, v.Elem().Interface().(Body))
 	}
 	return append(list, Unknown{Name: "dream", Head: head{Content: "<s>", Reason: "<s>"}, Data: json.RawMessage(`{"x":"<s>"}`)})

@@ -30,17 +30,17 @@ func (e *EventEncoder) appendExtra(ev Event) error {
 		if name == foreignField {
 			return errors.New("no field can be kept under the name foreign")
 		}
-		if err := e.field(name, ev.Extra[name]); err != nil {
+		if err := e.appendField(name, ev.Extra[name]); err != nil {
 			return err
 		}
 	}
 	if ev.Erased {
-		if err := e.field(erasedField, true); err != nil {
+		if err := e.appendField(erasedField, true); err != nil {
 			return err
 		}
 	}
 	if len(names) > 0 {
-		if err := e.field(foreignField, names); err != nil {
+		if err := e.appendField(foreignField, names); err != nil {
 			return err
 		}
 	}
@@ -48,15 +48,15 @@ func (e *EventEncoder) appendExtra(ev Event) error {
 	return nil
 }
 
-func (e *EventEncoder) field(name string, v any) error {
+func (e *EventEncoder) appendField(name string, v any) error {
 	if e.buf.b[len(e.buf.b)-1] != '{' {
 		e.AppendByte(',')
 	}
-	if err := e.value(name); err != nil {
+	if err := e.appendValue(name); err != nil {
 		return err
 	}
 	e.AppendByte(':')
-	return e.value(v)
+	return e.appendValue(v)
 }
 
 // takeExtra sets Erased and Extra from data, and returns data without them. It decodes only
@@ -92,6 +92,6 @@ func (ev *Event) takeExtra(data json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	}
 	var e EventEncoder
-	err := e.value(fields)
+	err := e.appendValue(fields)
 	return e.Bytes(), err
 }

@@ -52,8 +52,8 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// value appends v as JSON.
-func (e *EventEncoder) value(v any) error {
+// appendValue appends v as JSON.
+func (e *EventEncoder) appendValue(v any) error {
 	if e.enc == nil {
 		e.enc = json.NewEncoder(&e.buf)
 		e.enc.SetEscapeHTML(false)
@@ -67,27 +67,27 @@ func (e *EventEncoder) value(v any) error {
 
 // Append appends an event. After an error the content of the encoder is undefined.
 func (e *EventEncoder) Append(ev Event) error {
-	if err := e.event(ev); err != nil {
+	if err := e.appendEvent(ev); err != nil {
 		return fmt.Errorf("encode %s: %w", ev.Body.Type(), err)
 	}
 	return nil
 }
 
-func (e *EventEncoder) event(ev Event) error {
+func (e *EventEncoder) appendEvent(ev Event) error {
 	r := record{
 		ID: ev.ID, Thread: ev.Thread, Seq: ev.Seq, Type: ev.Body.Type(), Run: ev.Run, Cause: ev.Cause, After: ev.After,
-		Elapsed: ev.Elapsed.Milliseconds(), Internal: ev.Internal, head: ev.Body.head(),
+		Elapsed: ev.Elapsed.Milliseconds(), Internal: ev.Internal, head: ev.Body.headFields(),
 	}
 	if !ev.Time.IsZero() {
 		r.Time = ev.Time.UTC().Format(timeFormat)
 	}
-	if err := e.value(&r); err != nil {
+	if err := e.appendValue(&r); err != nil {
 		return err
 	}
 	end := len(e.buf.b) - 1 // of the record; data continues it
 	e.buf.b = append(e.buf.b[:end], `,"data":`...)
 	start := len(e.buf.b)
-	if err := e.data(ev); err != nil {
+	if err := e.appendData(ev); err != nil {
 		return err
 	}
 	if data := e.buf.b[start:]; len(data) == 0 || string(data) == "{}" {
@@ -97,15 +97,15 @@ func (e *EventEncoder) event(ev Event) error {
 	return nil
 }
 
-// data appends the fields of a body that are not in its head, and Extra and Erased.
-func (e *EventEncoder) data(ev Event) error {
+// appendData appends the fields of a body that are not in its head, and Extra and Erased.
+func (e *EventEncoder) appendData(ev Event) error {
 	start := len(e.buf.b)
 	var body any = ev.Body
 	if u, ok := body.(Unknown); ok {
 		body = u.Data
 	}
 	if js, ok := body.(json.RawMessage); !ok || len(js) > 0 {
-		if err := e.value(body); err != nil {
+		if err := e.appendValue(body); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (e *EventEncoder) data(ev Event) error {
 // AppendRequest appends a request in the form of the ledger: as package json writes it, but
 // without escaping '<', '>' and '&'.
 func (e *EventEncoder) AppendRequest(req *llm.Request) error {
-	if err := e.value(req); err != nil {
+	if err := e.appendValue(req); err != nil {
 		return fmt.Errorf("encode request: %w", err)
 	}
 	return nil
@@ -148,11 +148,11 @@ func (ev *Event) UnmarshalJSON(js []byte) error {
 	if err := json.Unmarshal(js, &r); err != nil {
 		return fmt.Errorf("decode event: %w", err)
 	}
-	return ev.decode(&r)
+	return ev.decodeRecord(&r)
 }
 
-// decode sets the event from a record.
-func (ev *Event) decode(r *record) error {
+// decodeRecord sets the event from a record.
+func (ev *Event) decodeRecord(r *record) error {
 	if r.Type == "" {
 		return fmt.Errorf("decode event %d: it has no type", r.Seq)
 	}

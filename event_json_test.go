@@ -11,8 +11,8 @@ import (
 	"ponder/llm"
 )
 
-// plain returns the JSON of package json, without escaping '<', '>' and '&'.
-func plain(t *testing.T, v any) string {
+// plainJSON returns the JSON of package json, without escaping '<', '>' and '&'.
+func plainJSON(t *testing.T, v any) string {
 	t.Helper()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -23,8 +23,8 @@ func plain(t *testing.T, v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// fill sets each field of a value to a different content.
-func fill(v reflect.Value, n *int) {
+// fillValue sets each field of a value to a different content.
+func fillValue(v reflect.Value, n *int) {
 	*n++
 	switch v.Interface().(type) {
 	case time.Time:
@@ -37,15 +37,15 @@ func fill(v reflect.Value, n *int) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), n)
+		fillValue(v.Elem(), n)
 	case reflect.Struct:
 		for _, f := range v.Fields() {
-			fill(f, n)
+			fillValue(f, n)
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
 		for i := range v.Len() {
-			fill(v.Index(i), n)
+			fillValue(v.Index(i), n)
 		}
 	case reflect.String:
 		v.SetString("<s>\n" + string(rune('a'+*n%26)))
@@ -97,19 +97,19 @@ func roundTrip(t *testing.T, ev Event) {
 	if err != nil || string(again) != string(js) {
 		t.Errorf("%v: written again %s\nwant %s", err, again, js)
 	}
-	if strings.Contains(string(js), `"data":{}`) || plain(t, json.RawMessage(js)) != string(js) {
+	if strings.Contains(string(js), `"data":{}`) || plainJSON(t, json.RawMessage(js)) != string(js) {
 		t.Errorf("wrote %s", js)
 	}
-	if !reflect.DeepEqual(compacted(got), compacted(ev)) {
+	if !reflect.DeepEqual(compactEvent(got), compactEvent(ev)) {
 		t.Errorf("read %#v\nwant %#v", got, ev)
 	}
 }
 
-// compacted returns an event with its raw JSON in compact form.
-func compacted(ev Event) Event {
+// compactEvent returns an event with its raw JSON in compact form.
+func compactEvent(ev Event) Event {
 	v := reflect.New(reflect.TypeOf(ev.Body)).Elem()
 	v.Set(reflect.ValueOf(ev.Body))
-	compact(v)
+	compactValue(v)
 	ev.Body = v.Interface().(Body)
 	if b, ok := ev.Body.(CallStarted); ok {
 		b.Request = nil // the ledger has it
@@ -118,7 +118,7 @@ func compacted(ev Event) Event {
 	return ev
 }
 
-func compact(v reflect.Value) {
+func compactValue(v reflect.Value) {
 	if js, ok := v.Interface().(json.RawMessage); ok {
 		var b bytes.Buffer
 		if json.Compact(&b, js) == nil {
@@ -129,18 +129,18 @@ func compact(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			compact(v.Elem())
+			compactValue(v.Elem())
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			return
 		}
 		for _, f := range v.Fields() {
-			compact(f)
+			compactValue(f)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			compact(v.Index(i))
+			compactValue(v.Index(i))
 		}
 	}
 }
@@ -149,11 +149,11 @@ func compact(v reflect.Value) {
 func TestAppendRequest(t *testing.T) {
 	var req llm.Request
 	n := 0
-	fill(reflect.ValueOf(&req).Elem(), &n)
+	fillValue(reflect.ValueOf(&req).Elem(), &n)
 	for _, req := range []llm.Request{req, {}} {
 		var e EventEncoder
-		if err := e.AppendRequest(&req); err != nil || string(e.Bytes()) != plain(t, req) {
-			t.Errorf("%v: wrote %s\nwant %s", err, e.Bytes(), plain(t, req))
+		if err := e.AppendRequest(&req); err != nil || string(e.Bytes()) != plainJSON(t, req) {
+			t.Errorf("%v: wrote %s\nwant %s", err, e.Bytes(), plainJSON(t, req))
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestAppendInvalidEvent(t *testing.T) {
 	for name, ev := range map[string]Event{
 		"data":      {Body: Unknown{Name: "dream", Data: json.RawMessage(`{"a":`)}},
 		"arguments": {Body: ToolCall{Args: json.RawMessage(`nonsense`)}},
-		"number":    {Body: Thought{Confidence: inf()}},
+		"number":    {Body: Thought{Confidence: infinity()}},
 		"message":   {Body: CallFinished{Message: llm.Message{Parts: []llm.Part{{Call: &llm.ToolCall{Input: json.RawMessage(`{`)}}}}}},
 	} {
 		if js, err := ev.MarshalJSON(); err == nil {
@@ -174,7 +174,7 @@ func TestAppendInvalidEvent(t *testing.T) {
 	}
 }
 
-func inf() float64 { x := 1e308; return x * 10 }
+func infinity() float64 { x := 1e308; return x * 10 }
 
 func BenchmarkEncode(b *testing.B) {
 	text := strings.Repeat("a thought of some length, ", 10)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// recorded returns stored events of all types.
-func recorded(t testing.TB) [][]byte {
+// storedEvents returns stored events of all types.
+func storedEvents(t testing.TB) [][]byte {
 	t.Helper()
 	data, err := os.ReadFile("test/testdata/events.jsonl")
 	if err != nil {
@@ -18,7 +18,7 @@ func recorded(t testing.TB) [][]byte {
 
 // FuzzReadEvent decodes any JSON, and decodes its own output again.
 func FuzzReadEvent(f *testing.F) {
-	for _, js := range recorded(f) {
+	for _, js := range storedEvents(f) {
 		f.Add(js)
 	}
 	for _, js := range []string{
@@ -47,7 +47,7 @@ func FuzzReadEvent(f *testing.F) {
 }
 
 func BenchmarkReadEvent(b *testing.B) {
-	lines := recorded(b)
+	lines := storedEvents(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, js := range lines {

@@ -34,10 +34,10 @@ func allEvents() []ponder.Event {
 		ponder.InnerMonologue{Content: "hm", Tool: "deep_think", Reason: "5 turns", Model: "a/1"},
 		ponder.TitleGenerated{Content: "The sea"},
 		ponder.Summary{Content: "so far", From: 1, To: 9},
-		ponder.Thought{Content: "deep", Number: 2, Kind: "insight", Confidence: 0.75, Importance: 0.5, Focus: "depth", Question: "q1", Cites: []string{"e1"}, Unaided: true, Offset: 1.5, Model: "a/1"},
-		ponder.SubQuestion{Content: "how deep?", ID: "q1", Priority: 9, Why: "matters", Unaided: true, Offset: 2},
+		ponder.Thought{Content: "deep", Number: 2, Kind: "insight", Confidence: 0.75, Importance: 0.5, Focus: "depth", Question: "q1", Cites: []string{"e1"}, WithoutModel: true, Offset: 1.5, Model: "a/1"},
+		ponder.SubQuestion{Content: "how deep?", ID: "q1", Priority: 9, Why: "matters", WithoutModel: true, Offset: 2},
 		ponder.QuestionUpdated{ID: "q1", Priority: 3, Explored: true, Insights: "very", Reason: "thought about"},
-		ponder.Synthesis{Content: "it is deep", Number: 1, Insights: []string{"a"}, Confidence: 0.6, Remaining: []string{"b"}, Cites: []string{"e1"}, Final: true, Unaided: true, Offset: 3, Model: "a/1"},
+		ponder.Synthesis{Content: "it is deep", Number: 1, Insights: []string{"a"}, Confidence: 0.6, Remaining: []string{"b"}, Cites: []string{"e1"}, Final: true, WithoutModel: true, Offset: 3, Model: "a/1"},
 		ponder.Plan{Content: "first", Terms: []string{"sea"}, Queries: []string{"depth of the sea"}},
 		ponder.Evidence{Content: "10,935 m", ID: "e1", Source: "sea.md", Title: "Sea", Start: 5, End: 14, Hash: "00ff", Score: 0.9, Tool: "knowledge_search"},
 		ponder.Claim{Content: "it is 10,935 m deep", Cites: []string{"e1"}, Verdict: "supported"},
@@ -46,13 +46,13 @@ func allEvents() []ponder.Event {
 		ponder.Finding{Content: "due", By: "watcher", Kind: "pattern", Importance: 5, Reinforces: []string{"x"}},
 		ponder.Subconscious{State: json.RawMessage(`{"patterns":[]}`)},
 		ponder.Escalation{Content: "pay", Reason: "due", Importance: 8},
-		ponder.Resolved{Content: "paid", Ref: "x"},
+		ponder.Resolution{Content: "paid", Ref: "x"},
 		ponder.RunStarted{Input: "?", Mode: "session", Version: 1, Budget: ponder.Budget{Cost: cost, Time: time.Minute, Reserve: cost}, Options: json.RawMessage(`{"docs":["/x"]}`)},
 		ponder.RunPaused{Reason: "lunch"},
 		ponder.RunResumed{Reason: "back"},
 		ponder.RunFinished{Answer: "42", Status: ponder.Completed, Reason: "time is spent", Confidence: 0.8, Spent: cost},
 		ponder.Steer{Content: "mind the tides", Do: ponder.AnswerNow, Args: json.RawMessage(`{"x":1}`)},
-		ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Held: cost},
+		ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Reserved: cost},
 		ponder.CallFinished{Message: llm.Say(llm.Assistant, "so"), Finish: llm.FinishStop, Model: "a/1", Usage: *use, Spent: cost, Price: ponder.PriceTable, Took: 12, Outcome: fail},
 		ponder.BudgetSpent{What: "time"},
 		ponder.ToolResult{Name: "web_fetch", Result: "a page", Untrusted: true},
@@ -60,7 +60,7 @@ func allEvents() []ponder.Event {
 			Content: "10,935 m", ID: "e2", Source: "https://sea.test/deep", Title: "Sea", Start: 5, End: 14, Hash: "00ff", Score: 0.9, Tool: "web_search",
 			URL: "https://sea.test/deep?m=1", Section: "Trenches", Page: 3, Author: "A. Diver", Published: time.Date(2025, 1, 2, 0, 0, 0, 0, time.UTC),
 			Fetched: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Original: "11ee", Found: ponder.Found{Tool: "web_search", Query: "depth of the sea", Provider: "exa, brave"},
-			Cluster: "c1", Voices: 2, Quality: []ponder.Signal{{Name: "author", Value: 1, Says: "The author is named: A. Diver."}}, Untrusted: true,
+			Cluster: "c1", Voices: 2, Quality: []ponder.Signal{{Name: "author", Value: 1, Description: "The author is named: A. Diver."}}, Untrusted: true,
 		},
 		ponder.InnerMonologue{
 			Content: "hmm: deep", Tool: "deep_think", Reason: "5 turns", Model: "a/1", ReadTo: 7, Trigger: "evt_7", Sources: []string{"sea.md"},
@@ -88,7 +88,7 @@ func allEvents() []ponder.Event {
 
 // researchBodies holds events of research.
 var researchBodies = []ponder.Body{
-	ponder.Plan{Content: "look", Steps: []string{"a", "b"}, Terms: []string{"sea"}, Web: []string{"deep sea"}, Memory: []string{"dive"}, Round: 2, Effort: "normal", Unaided: true, Model: "m"},
+	ponder.Plan{Content: "look", Steps: []string{"a", "b"}, Terms: []string{"sea"}, Web: []string{"deep sea"}, Memory: []string{"dive"}, Round: 2, Effort: "normal", WithoutModel: true, Model: "m"},
 	ponder.Claim{
 		Content: "it is 10 m deep", ID: "c1", Start: 3, End: 20, Cites: []string{"e1"}, Verdict: "qualified", Score: 0.5, Reason: "about",
 		Quotes: []ponder.Passage{{Evidence: "e1", Start: 1, End: 9}}, Against: []ponder.Passage{{Evidence: "e2", End: 4}}, Judge: "m",
@@ -106,20 +106,20 @@ var subconsciousBodies = []ponder.Body{
 		Content: "disk is full", Sensor: "system", Subject: "disk /", State: "high", Level: 8, Due: time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC), Source: "/", Untrusted: true, Cursor: json.RawMessage(`{"n":1}`),
 	},
 	ponder.Finding{
-		Content: "disk fills up", By: "watcher", Kind: "anomaly", Importance: 8, Reinforces: []string{"m1"}, Rests: []string{"evt_1"}, Due: time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC), Untrusted: true,
-		Became: "added", Entry: "m2",
+		Content: "disk fills up", By: "watcher", Kind: "anomaly", Importance: 8, Reinforces: []string{"m1"}, Observations: []string{"evt_1"}, Due: time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC), Untrusted: true,
+		MergeResult: "added", Entry: "m2",
 	},
 	ponder.Subconscious{State: json.RawMessage(`{"patterns":[]}`), Tick: 3, Changes: json.RawMessage(`{"tick":3}`)},
 	ponder.Escalation{
-		Content: "the disk is full", Reason: "it is", ID: "esc_1", Importance: 8, Outcome: "message", Entries: []string{"m2"}, Rests: []string{"evt_1"},
-		Signatures: []string{"system|disk /|high"}, Sources: []string{"/"}, Untrusted: true, Unaided: true, Model: "a/1",
+		Content: "the disk is full", Reason: "it is", ID: "esc_1", Importance: 8, Outcome: "message", Entries: []string{"m2"}, Observations: []string{"evt_1"},
+		Signatures: []string{"system|disk /|high"}, Sources: []string{"/"}, Untrusted: true, WithoutModel: true, Model: "a/1",
 	},
-	ponder.Resolved{Content: "done", Ref: "m2", As: "forgotten", State: json.RawMessage(`{"patterns":[]}`)},
+	ponder.Resolution{Content: "done", Ref: "m2", As: "forgotten", State: json.RawMessage(`{"patterns":[]}`)},
 }
 
 // countBodies holds events with counts and with NotBefore.
 var countBodies = []ponder.Body{
-	ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Size: 6543, Held: ponder.Cost{Calls: 1, Tokens: 8}},
+	ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "a/1", Size: 6543, Reserved: ponder.Cost{Calls: 1, Tokens: 8}},
 	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{Error: "overloaded", Class: llm.Transient, NotBefore: time.Date(2026, 1, 2, 3, 4, 36, 0, time.UTC)}},
 	ponder.CallFinished{Model: "a/1", Usage: llm.Usage{Input: 6, Output: 5, Estimated: true, Hedged: true}, Spent: ponder.Cost{Calls: 2, Tokens: 11}, Price: ponder.PriceUnknown},
 }

@@ -185,12 +185,12 @@ func (i Info) Apply(ev Event) Info {
 		i.Open, i.Status = i.Open+1, Thinking
 		i.Roots = append(slices.Clip(i.Roots), Root{ID: ev.Run})
 	case RunPaused:
-		return i.mark(ev.Run, func(r *Root) { r.Paused = true })
+		return i.markRoots(ev.Run, func(r *Root) { r.Paused = true })
 	case RunResumed:
-		return i.mark(ev.Run, func(r *Root) { r.Paused = false })
+		return i.markRoots(ev.Run, func(r *Root) { r.Paused = false })
 	case Steer:
 		if b.Do == Cancel {
-			return i.mark(ev.Run, func(r *Root) { r.Cancelled = true })
+			return i.markRoots(ev.Run, func(r *Root) { r.Cancelled = true })
 		}
 	case RunFinished:
 		i.Roots = slices.DeleteFunc(slices.Clone(i.Roots), func(r Root) bool { return r.ID == ev.Run })
@@ -203,11 +203,11 @@ func (i Info) Apply(ev Event) Info {
 	return i
 }
 
-// mark returns the info after a change of the root runs within top; of all, if top is empty.
-func (i Info) mark(top RunID, do func(*Root)) Info {
+// markRoots returns the info after a change of the root runs within top; of all, if top is empty.
+func (i Info) markRoots(top RunID, do func(*Root)) Info {
 	i.Roots = slices.Clone(i.Roots)
 	for n := range i.Roots {
-		if r := &i.Roots[n]; r.ID.Within(top) {
+		if r := &i.Roots[n]; r.ID.IsWithin(top) {
 			do(r)
 			i.Status = openStatus(i.Roots)
 		}
@@ -280,10 +280,10 @@ type Nodes interface {
 	// again.
 	Join(ctx context.Context, node Node) error
 
-	// Beat keeps a node alive and stores its clock, the time for which it has been awake. It
+	// Heartbeat keeps a node alive and stores its clock, the time for which it has been awake. It
 	// returns ErrFenced if the node is dead. The node must then stop, because other nodes may
 	// take its threads.
-	Beat(ctx context.Context, id NodeID, clock time.Duration) error
+	Heartbeat(ctx context.Context, id NodeID, clock time.Duration) error
 
 	// AllNodes returns the nodes that are not marked dead and that the store has not forgotten.
 	AllNodes(ctx context.Context) ([]Node, error)
@@ -309,8 +309,8 @@ type Node struct {
 
 // The interval of heartbeats, and the age at which a node is dead.
 const (
-	BeatEvery = 2 * time.Second
-	DeadAfter = 10 * time.Second
+	HeartbeatInterval = 2 * time.Second
+	DeadAfter         = 10 * time.Second
 )
 
 // Leases control which node may append decisions to a thread.

@@ -5,7 +5,7 @@
 //	for u, err := range c.Watch(ctx, s.ID, 0) { ... }
 //
 // The client handles network failures. It retries requests that do not reach the server, or
-// that the server defers, for [Client.Patience]. A request that starts work has an
+// that the server defers, for [Client.RetryTime]. A request that starts work has an
 // idempotency key, so that the server starts the work once. Streams reconnect after the
 // last received event. If the server refuses a request, the error is a [*Problem] that
 // names every invalid field.
@@ -36,16 +36,16 @@ type Client struct {
 	// gets the token. For streams it must have no Timeout.
 	HTTP *http.Client
 
-	// Patience limits the retries of a request whose server is unreachable or busy, and the
+	// RetryTime limits the retries of a request whose server is unreachable or busy, and the
 	// time for which a stream may be disconnected. Zero is DefaultPatience; a negative
 	// value disables retries.
-	Patience time.Duration
+	RetryTime time.Duration
 
 	base, token string
 }
 
-// DefaultPatience covers a restart of the server.
-const DefaultPatience = 30 * time.Second
+// DefaultRetryTime covers a restart of the server.
+const DefaultRetryTime = 30 * time.Second
 
 // maxAnswer limits the size of an answer, in bytes.
 const maxAnswer = 256 << 20
@@ -71,7 +71,7 @@ type call struct {
 }
 
 func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
-	return c.do(ctx, call{method: http.MethodGet, path: path, query: query}, out)
+	return c.sendRetrying(ctx, call{method: http.MethodGet, path: path, query: query}, out)
 }
 
 // post sends a POST request with an idempotency key, so that retries have one effect.
@@ -79,13 +79,13 @@ func (c *Client) post(ctx context.Context, path string, body, out any) error {
 	if body == nil {
 		body = struct{}{}
 	}
-	return c.do(ctx, call{method: http.MethodPost, path: path, body: body, key: newKey()}, out)
+	return c.sendRetrying(ctx, call{method: http.MethodPost, path: path, body: body, key: newKey()}, out)
 }
 
 func newKey() string { return rand.Text() }
 
-// remove sends a DELETE request. A 404 after a lost answer counts as success.
-func (c *Client) remove(ctx context.Context, path string) error {
+// sendDelete sends a DELETE request. A 404 after a lost answer counts as success.
+func (c *Client) sendDelete(ctx context.Context, path string) error {
 	lost := false
 	err := c.retry(ctx, func() error {
 		err := c.sendOnce(ctx, call{method: http.MethodDelete, path: path}, nil)
@@ -102,9 +102,9 @@ func (c *Client) remove(ctx context.Context, path string) error {
 	return nil
 }
 
-// do sends a request, with retries, and reads the answer into out: JSON, or the raw bytes
+// sendRetrying sends a request, with retries, and reads the answer into out: JSON, or the raw bytes
 // if out is a *[]byte.
-func (c *Client) do(ctx context.Context, r call, out any) error {
+func (c *Client) sendRetrying(ctx context.Context, r call, out any) error {
 	if err := c.retry(ctx, func() error { return c.sendOnce(ctx, r, out) }); err != nil {
 		return fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
@@ -112,7 +112,7 @@ func (c *Client) do(ctx context.Context, r call, out any) error {
 }
 
 func (c *Client) sendOnce(ctx context.Context, r call, out any) error {
-	resp, err := c.send(ctx, r)
+	resp, err := c.sendRequest(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -133,10 +133,10 @@ func (c *Client) sendOnce(ctx context.Context, r call, out any) error {
 	return nil
 }
 
-// send sends a request and returns its answer, which the caller must close. It returns a
+// sendRequest sends a request and returns its answer, which the caller must close. It returns a
 // [*Problem] for a status of 300 or more.
-func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
-	req, err := c.request(ctx, r)
+func (c *Client) sendRequest(ctx context.Context, r call) (*http.Response, error) {
+	req, err := c.newRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (c *Client) send(ctx context.Context, r call) (*http.Response, error) {
 	return resp, nil
 }
 
-func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
+func (c *Client) newRequest(ctx context.Context, r call) (*http.Request, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
@@ -188,8 +188,8 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	return req, nil
 }
 
-// path returns an API path with escaped parts.
-func path(parts ...string) string {
+// apiPath returns an API path with escaped parts.
+func apiPath(parts ...string) string {
 	var b strings.Builder
 	b.WriteString("/api")
 	for _, p := range parts {

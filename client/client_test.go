@@ -15,7 +15,7 @@ import (
 )
 
 func TestSessions(t *testing.T) {
-	d := serve(t)
+	d := newTestAPI(t)
 	ctx := t.Context()
 	s, err := d.Start(ctx, Question{Question: "Why does the pump fail?", Minutes: 1.5, Tokens: 9000, Title: "The pump"})
 	if err != nil || s.ID == "" || s.Question != "Why does the pump fail?" || s.Status != ponder.Thinking || s.Title != "The pump" || s.Budget.Seconds != 90 || s.Budget.Tokens != 9000 || s.Created == nil {
@@ -26,7 +26,7 @@ func TestSessions(t *testing.T) {
 		ponder.Thought{Content: "It is cold.", Kind: "exploration", Confidence: 0.5}, ponder.Thought{Content: "The valve sticks.", Number: 1, Kind: "insight"},
 		ponder.SubQuestion{Content: "How cold?", ID: "q1", Priority: 7}, ponder.Synthesis{Content: "The valve.", Confidence: 0.8, Insights: []string{"cold"}},
 	} {
-		d.append(t, s.ID, ponder.Event{Run: run, Body: b})
+		d.appendEvent(t, s.ID, ponder.Event{Run: run, Body: b})
 	}
 	if thoughts, err := d.Thoughts(ctx, s.ID, 0); err != nil || len(thoughts) != 2 || thoughts[0].Text != "It is cold." || thoughts[1].Type != "insight" {
 		t.Errorf("%+v, %v", thoughts, err)
@@ -63,8 +63,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// append appends an event to a session without a holder.
-func (d *testAPI) append(t *testing.T, id string, ev ponder.Event) {
+// appendEvent appends an event to a session without a holder.
+func (d *testAPI) appendEvent(t *testing.T, id string, ev ponder.Event) {
 	t.Helper()
 	ctx, node := t.Context(), ponder.NodeID(ponder.NewID("nod"))
 	if err := d.store.Join(ctx, ponder.Node{ID: node}); err != nil {
@@ -84,7 +84,7 @@ func (d *testAPI) append(t *testing.T, id string, ev ponder.Event) {
 }
 
 func TestPages(t *testing.T) {
-	d := serve(t)
+	d := newTestAPI(t)
 	var want []string
 	for range 45 {
 		s, err := d.Start(t.Context(), Question{Question: "Why?"})
@@ -108,28 +108,28 @@ func TestPages(t *testing.T) {
 			t.Errorf("%d of %d sessions", len(got), len(want))
 		}
 	}
-	n := d.wire.count()
+	n := d.wire.countRequests()
 	for range d.Sessions(t.Context(), ponder.Thinking) {
 		break
 	}
-	if d.wire.count() != n+1 {
+	if d.wire.countRequests() != n+1 {
 		t.Error("more pages were read than looked at")
 	}
-	for _, err := range New("127.0.0.1:8744", "wrong").with(d.wire).Sessions(t.Context(), "") {
+	for _, err := range New("127.0.0.1:8744", "wrong").withTransport(d.wire).Sessions(t.Context(), "") {
 		if !errors.Is(err, &Problem{Status: 401}) {
 			t.Errorf("with a wrong token: %v", err)
 		}
 	}
 }
 
-func (c *Client) with(w *wire) *Client {
+func (c *Client) withTransport(w *wire) *Client {
 	c.HTTP.Transport = w
 	return c
 }
 
 // The error of a Problem names all invalid fields, in one line.
 func TestProblem(t *testing.T) {
-	d := serve(t)
+	d := newTestAPI(t)
 	_, err := d.Start(t.Context(), Question{Question: "?", Minutes: 99999, Parallel: 99})
 	var p *Problem
 	if !errors.As(err, &p) || p.Status != 422 || len(p.Fields) != 3 || strings.Contains(err.Error(), "\n") {
@@ -155,7 +155,7 @@ func TestUnexpectedAnswers(t *testing.T) {
 		{"a title alone", `{"title":"Teapot","status":418}`, 418, "418 I'm a teapot"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := New("http://127.0.0.1:8744/", "").with(&wire{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			c := New("http://127.0.0.1:8744/", "").withTransport(&wire{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tt.status)
 				w.Write([]byte(tt.body))
 			})})
@@ -183,7 +183,7 @@ func TestStartedOnce(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := serve(t)
+				d := newTestAPI(t)
 				d.wire.fault = func(n int, _ *http.Request) fault {
 					if n < len(tt.faults) {
 						return tt.faults[n]
@@ -216,7 +216,7 @@ func TestStartedOnce(t *testing.T) {
 
 func TestDeletedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := serve(t)
+		d := newTestAPI(t)
 		s, err := d.Start(t.Context(), Question{Question: "Why?"})
 		if err != nil {
 			t.Fatal(err)
@@ -241,7 +241,7 @@ func TestRetries(t *testing.T) {
 		tries       int // lower limit
 		least, most time.Duration
 	}{
-		{"a server that is not there", 0, fault{before: errCut}, 8, 20 * time.Second, DefaultPatience},
+		{"a server that is not there", 0, fault{before: errCut}, 8, 20 * time.Second, DefaultRetryTime},
 		{"longer", 5 * time.Minute, fault{before: errCut}, 60, 4 * time.Minute, 5 * time.Minute},
 		{"none", -1, fault{before: errCut}, 1, 0, 0},
 		{"a server that says when", 0, fault{status: 503, retry: "12"}, 3, 24 * time.Second, 24 * time.Second},
@@ -252,12 +252,12 @@ func TestRetries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &wire{fault: func(int, *http.Request) fault { return tt.fault }}
-				c := New("127.0.0.1:8744", "").with(w)
-				c.Patience = tt.patience
+				c := New("127.0.0.1:8744", "").withTransport(w)
+				c.RetryTime = tt.patience
 				began := time.Now()
 				_, err := c.Start(t.Context(), Question{Question: "Why?"})
-				if took := time.Since(began); err == nil || w.count() < tt.tries || w.count() > 3*tt.tries || took < tt.least || took > tt.most {
-					t.Errorf("%d tries in %v: %v", w.count(), took, err)
+				if took := time.Since(began); err == nil || w.countRequests() < tt.tries || w.countRequests() > 3*tt.tries || took < tt.least || took > tt.most {
+					t.Errorf("%d tries in %v: %v", w.countRequests(), took, err)
 				}
 			})
 		})
@@ -266,7 +266,7 @@ func TestRetries(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := New("127.0.0.1:8744", "").with(&wire{fault: func(int, *http.Request) fault { return fault{before: errCut} }}).Session(ctx, "x")
+		_, err := New("127.0.0.1:8744", "").withTransport(&wire{fault: func(int, *http.Request) fault { return fault{before: errCut} }}).Session(ctx, "x")
 		if err == nil || time.Since(began) != time.Second {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}

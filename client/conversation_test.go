@@ -20,11 +20,11 @@ func TestSteer(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
-		s, obeyed, err := d.Steer(ctx, s.ID, Wish{Order: "add_question", Content: "Who checks the valve?", Priority: 9}, Wish{Order: "budget", Calls: 500})
-		if err != nil || len(obeyed) != 2 {
-			t.Fatalf("%+v, %v", obeyed, err)
+		s, results, err := d.Steer(ctx, s.ID, Command{Order: "add_question", Content: "Who checks the valve?", Priority: 9}, Command{Order: "budget", Calls: 500})
+		if err != nil || len(results) != 2 {
+			t.Fatalf("%+v, %v", results, err)
 		}
-		for i, one := range obeyed {
+		for i, one := range results {
 			if one.Outcome != "done" || one.Effect == "" || one.Seq == 0 || one.Order == "" {
 				t.Errorf("wish %d: %+v", i, one)
 			}
@@ -33,25 +33,25 @@ func TestSteer(t *testing.T) {
 			t.Errorf("budget %+v", s.Budget)
 		}
 		list, err := d.Questions(ctx, s.ID)
-		if err != nil || !has(list, func(q SubQuestion) bool { return q.Text == "Who checks the valve?" && q.Priority == 9 }) {
+		if err != nil || !hasMatch(list, func(q SubQuestion) bool { return q.Text == "Who checks the valve?" && q.Priority == 9 }) {
 			t.Errorf("%+v, %v", list, err)
 		}
 		var p *Problem
-		for field, w := range map[string]Wish{"body.wishes[0].content": {Order: "add_question"}, "body.wishes[0].question": {Order: "drop_question", Question: "q999"}} {
-			if _, _, err := d.Steer(ctx, s.ID, w); !errors.As(err, &p) || p.Status != 422 || !has(p.Fields, func(f Field) bool { return f.Location == field }) {
+		for field, w := range map[string]Command{"body.wishes[0].content": {Order: "add_question"}, "body.wishes[0].question": {Order: "drop_question", Question: "q999"}} {
+			if _, _, err := d.Steer(ctx, s.ID, w); !errors.As(err, &p) || p.Status != 422 || !hasMatch(p.Fields, func(f Field) bool { return f.Location == field }) {
 				t.Errorf("%+v: %v", w, err)
 			}
 		}
 		if s, err = d.Cancel(ctx, s.ID); err != nil || s.Status != ponder.Cancelled {
 			t.Errorf("%+v, %v", s, err)
 		}
-		if _, _, err := d.Steer(ctx, s.ID, Wish{Order: "answer_now"}); !errors.Is(err, &Problem{Status: 409}) {
+		if _, _, err := d.Steer(ctx, s.ID, Command{Order: "answer_now"}); !errors.Is(err, &Problem{Status: 409}) {
 			t.Errorf("too late: %v", err)
 		}
 	})
 }
 
-func has[T any](list []T, ok func(T) bool) bool {
+func hasMatch[T any](list []T, ok func(T) bool) bool {
 	for _, one := range list {
 		if ok(one) {
 			return true
@@ -69,14 +69,14 @@ func TestFork(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
-		first := d.wire.count()
+		first := d.wire.countRequests()
 		d.wire.fault = func(n int, r *http.Request) fault {
 			if strings.HasSuffix(r.URL.Path, "/fork") && n <= first {
 				return fault{after: errCut}
 			}
 			return fault{}
 		}
-		f, err := d.Fork(ctx, s.ID, Fork{Title: "Another way", Paused: true, Wishes: []Wish{{Order: "correct", Content: "The pump is new."}}})
+		f, err := d.Fork(ctx, s.ID, Fork{Title: "Another way", Paused: true, Commands: []Command{{Order: "correct", Content: "The pump is new."}}})
 		if err != nil || f.ID == s.ID || f.Title != "Another way" || f.Status != ponder.Paused || f.Question != s.Question {
 			t.Fatalf("%+v, %v", f, err)
 		}
@@ -125,14 +125,14 @@ func TestConversation(t *testing.T) {
 			t.Errorf("without waiting: %+v, %v", turn, err)
 		}
 		time.Sleep(time.Minute)
-		wrote, ends, events := d.talk(t, talk, "And the ponds?")
+		wrote, ends, events := d.streamTurn(t, talk, "And the ponds?")
 		if wrote != "It is salt, since rivers bring it there." || ends.Status != "answered" || ends.Answer != wrote || events == 0 {
 			t.Errorf("%q, %+v, %d events", wrote, ends, events)
 		}
 		if err := d.Stop(ctx, talk); !errors.Is(err, &Problem{Status: 409}) {
 			t.Errorf("nothing is to be stopped: %v", err)
 		}
-		if n := d.messages(t, talk); n != 3 {
+		if n := d.countMessages(t, talk); n != 3 {
 			t.Errorf("%d messages", n)
 		}
 		if _, err := d.Say(ctx, talk, Message{}, 0); !errors.Is(err, &Problem{Status: 422}) {
@@ -155,12 +155,12 @@ func TestConversation(t *testing.T) {
 	})
 }
 
-// talk sends a message over connections of which the first breaks. It returns the streamed
+// streamTurn sends a message over connections of which the first breaks. It returns the streamed
 // text, the turn, and the number of events.
-func (d *testAPI) talk(t *testing.T, talk, text string) (wrote string, ends Turn, events int) {
+func (d *testAPI) streamTurn(t *testing.T, talk, text string) (wrote string, ends Turn, events int) {
 	t.Helper()
 	seen := make(map[ponder.Seq]bool)
-	for u, err := range d.Talk(t.Context(), talk, Message{Content: text}) {
+	for u, err := range d.StreamReply(t.Context(), talk, Message{Content: text}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,8 +179,8 @@ func (d *testAPI) talk(t *testing.T, talk, text string) (wrote string, ends Turn
 	return wrote, ends, len(seen)
 }
 
-// messages returns the number of user messages in a thread.
-func (d *testAPI) messages(t *testing.T, talk string) (n int) {
+// countMessages returns the number of user messages in a thread.
+func (d *testAPI) countMessages(t *testing.T, talk string) (n int) {
 	t.Helper()
 	for ev, err := range d.store.Events(t.Context(), ponder.ThreadID(talk), 0) {
 		if err != nil {
@@ -203,7 +203,7 @@ func TestConversationOverBrokenConnections(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			first := d.wire.count()
+			first := d.wire.countRequests()
 			d.wire.fault = func(n int, _ *http.Request) fault {
 				switch n - first {
 				case 0:
@@ -213,10 +213,10 @@ func TestConversationOverBrokenConnections(t *testing.T) {
 				}
 				return fault{}
 			}
-			if _, ends, _ := d.talk(t, string(c.ID), "What is the sea?"); ends.Status != "answered" || ends.Answer != "It is salt." {
+			if _, ends, _ := d.streamTurn(t, string(c.ID), "What is the sea?"); ends.Status != "answered" || ends.Answer != "It is salt." {
 				t.Errorf("cut behind %d: %+v", cut, ends)
 			}
-			if n := d.messages(t, string(c.ID)); n != 1 {
+			if n := d.countMessages(t, string(c.ID)); n != 1 {
 				t.Errorf("cut behind %d: %d messages", cut, n)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	server := httptest.NewServer(http.HandlerFunc(answer)) // in practice: ponder serve
+	server := httptest.NewServer(http.HandlerFunc(answerExample)) // in practice: ponder serve
 	defer server.Close()
 
 	ctx := context.Background()
@@ -41,8 +41,8 @@ func Example() {
 	// = They forget the rework.
 }
 
-// answer plays a server with a finished session.
-func answer(w http.ResponseWriter, r *http.Request) {
+// answerExample plays a server with a finished session.
+func answerExample(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
 		fmt.Fprint(w, `{"success":true,"session":{"id":"thr_1","status":"thinking"}}`)

@@ -36,7 +36,7 @@ type memoryPage struct {
 // Remember stores a memory, and returns it with its id.
 func (c *Client) Remember(ctx context.Context, m Memory) (Memory, error) {
 	var out memoryPage
-	err := c.post(ctx, path("memory"), m, &out)
+	err := c.post(ctx, apiPath("memory"), m, &out)
 	if err == nil && len(out.Memories) > 0 {
 		m = out.Memories[0]
 	}
@@ -45,7 +45,7 @@ func (c *Client) Remember(ctx context.Context, m Memory) (Memory, error) {
 
 // Memories iterates over the memories, newest first. An error ends the iteration.
 func (c *Client) Memories(ctx context.Context) iter.Seq2[Memory, error] {
-	return pages(ctx, c, path("memory"), url.Values{}, func(p *memoryPage) ([]Memory, string) { return p.Memories, p.Next })
+	return listPages(ctx, c, apiPath("memory"), url.Values{}, func(p *memoryPage) ([]Memory, string) { return p.Memories, p.Next })
 }
 
 // Search returns the best hits for a text, the best first. With a limit of zero, the server
@@ -58,18 +58,18 @@ func (c *Client) Search(ctx context.Context, text string, limit int) ([]Hit, err
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	err := c.get(ctx, path("memory", "search"), query, &out)
+	err := c.get(ctx, apiPath("memory", "search"), query, &out)
 	return out.Hits, err
 }
 
 func (c *Client) Forget(ctx context.Context, id string) error {
-	return c.remove(ctx, path("memory", id))
+	return c.sendDelete(ctx, apiPath("memory", id))
 }
 
 // Mind returns the state of the subconscious, in the format of subconscious.json.
 func (c *Client) Mind(ctx context.Context) (json.RawMessage, error) {
 	var js json.RawMessage
-	err := c.get(ctx, path("mind"), nil, &js)
+	err := c.get(ctx, apiPath("mind"), nil, &js)
 	return js, err
 }
 
@@ -78,14 +78,14 @@ func (c *Client) Tick(ctx context.Context) (json.RawMessage, error) {
 	var out struct {
 		Report json.RawMessage `json:"report"`
 	}
-	err := c.post(ctx, path("mind", "tick"), nil, &out)
+	err := c.post(ctx, apiPath("mind", "tick"), nil, &out)
 	return out.Report, err
 }
 
 // MindEvents follows the events of the subconscious after one. It ends only with ctx. An
 // error ends the iteration.
 func (c *Client) MindEvents(ctx context.Context, after ponder.Seq) iter.Seq2[Update, error] {
-	return c.follow(ctx, path("mind", "events"), after)
+	return c.followStream(ctx, apiPath("mind", "events"), after)
 }
 
 // A UsageRow is the usage of the calls with one key.
@@ -111,6 +111,6 @@ func (c *Client) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) 
 	if !since.IsZero() {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
-	err := c.get(ctx, path("usage"), query, &out)
+	err := c.get(ctx, apiPath("usage"), query, &out)
 	return out.Rows, err
 }

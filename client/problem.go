@@ -61,9 +61,9 @@ func problemOf(resp *http.Response) *Problem {
 		p.Detail = fmt.Sprintf("the server answered %d %s, and not as ponder does: is the address right?", p.Status, p.Title)
 		return p
 	}
-	p.Detail = plain(doc.Detail)
+	p.Detail = plainText(doc.Detail)
 	for _, f := range doc.Errors {
-		p.Fields = append(p.Fields, Field{plain(f.Location), plain(f.Message)})
+		p.Fields = append(p.Fields, Field{plainText(f.Location), plainText(f.Message)})
 	}
 	return p
 }
@@ -81,8 +81,8 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// plain replaces control characters, which a terminal would interpret.
-func plain(text string) string {
+// plainText replaces control characters, which a terminal would interpret.
+func plainText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

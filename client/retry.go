@@ -22,7 +22,7 @@ func (e lostError) Unwrap() error { return e.error }
 
 // retry calls try until it succeeds, fails permanently, or patience ends.
 func (c *Client) retry(ctx context.Context, try func() error) error {
-	patience := cmp.Or(c.Patience, DefaultPatience)
+	patience := cmp.Or(c.RetryTime, DefaultRetryTime)
 	began := time.Now()
 	for n := 0; ; n++ {
 		err := try()
@@ -30,7 +30,7 @@ func (c *Client) retry(ctx context.Context, try func() error) error {
 		if !ok || time.Since(began)+wait > patience {
 			return err
 		}
-		if !sleep(ctx, wait) {
+		if !sleepContext(ctx, wait) {
 			return err
 		}
 	}
@@ -43,7 +43,7 @@ func waitFor(err error, n int) (time.Duration, bool) {
 	var lost lostError
 	switch {
 	case errors.As(err, &p):
-		if !p.busy() {
+		if !p.isBusy() {
 			return 0, false
 		}
 	case !errors.As(err, &lost):
@@ -57,8 +57,8 @@ func waitFor(err error, n int) (time.Duration, bool) {
 	return wait, true
 }
 
-// busy reports whether the server may soon answer differently.
-func (p *Problem) busy() bool {
+// isBusy reports whether the server may soon answer differently.
+func (p *Problem) isBusy() bool {
 	switch p.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
@@ -66,8 +66,8 @@ func (p *Problem) busy() bool {
 	return false
 }
 
-// sleep waits, and reports whether ctx did not end.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleepContext waits, and reports whether ctx did not end.
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -77,13 +77,13 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: a.header, Body: hangUp{in, cancel}, Request: r}, nil
 }
 
-func (w *wire) lead(to http.Handler) {
+func (w *wire) setHandler(to http.Handler) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Handler = to
 }
 
-func (w *wire) count() int {
+func (w *wire) countRequests() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.asked)
@@ -147,19 +147,19 @@ type testAPI struct {
 	requests requests
 }
 
-// serve returns an API behind a wire.
-func serve(t *testing.T) *testAPI {
+// newTestAPI returns an API behind a wire.
+func newTestAPI(t *testing.T) *testAPI {
 	t.Helper()
 	d := &testAPI{store: memory.New(), wire: &wire{}}
 	d.hub = stream.New(d.store)
-	d.open(t, &service{store: d.store})
+	d.openServer(t, &service{store: d.store})
 	d.Client = New("127.0.0.1:8744", "mine")
 	d.HTTP.Transport = d.wire
 	return d
 }
 
-// open connects the wire to an API of a service until stop.
-func (d *testAPI) open(t *testing.T, s httpapi.Service) {
+// openServer connects the wire to an API of a service until stop.
+func (d *testAPI) openServer(t *testing.T, s httpapi.Service) {
 	t.Helper()
 	if d.stop != nil {
 		d.stop()
@@ -167,7 +167,7 @@ func (d *testAPI) open(t *testing.T, s httpapi.Service) {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
 	d.stop = stop
-	d.lead(httpapi.New(ctx, httpapi.Config{
+	d.setHandler(httpapi.New(ctx, httpapi.Config{
 		Store: d.store, Hub: d.hub, Service: s, Requests: &d.requests, Logger: slog.New(slog.DiscardHandler),
 		Guard: auth.New(auth.Config{Tokens: []auth.Token{{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")}}}),
 	}))
@@ -213,16 +213,16 @@ func (s *service) Report(_ context.Context, id ponder.ThreadID, format string) (
 	return httpapi.Document{Type: "text/markdown", Name: "report.md", Body: []byte(format + " of " + string(id))}, nil
 }
 
-// begin creates the thread that think uses.
-func (d *testAPI) begin(t *testing.T) {
+// createThread creates the thread that think uses.
+func (d *testAPI) createThread(t *testing.T) {
 	t.Helper()
 	if err := d.store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession, Owner: "local"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// think runs a session to its end in virtual time.
-func (d *testAPI) think(t *testing.T) {
+// runSession runs a session to its end in virtual time.
+func (d *testAPI) runSession(t *testing.T) {
 	t.Helper()
 	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}
 	mind := enginetest.Start(t, engine.Config{Store: d.store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(model, ponder.Price{})})
@@ -230,8 +230,8 @@ func (d *testAPI) think(t *testing.T) {
 	mind.Stop()
 }
 
-// seen returns the seqs of the events that users may see.
-func seen(t *testing.T, log ponder.Log, id ponder.ThreadID) (list []ponder.Seq) {
+// visibleSeqs returns the seqs of the events that users may see.
+func visibleSeqs(t *testing.T, log ponder.Log, id ponder.ThreadID) (list []ponder.Seq) {
 	t.Helper()
 	for ev, err := range log.Events(t.Context(), id, 0) {
 		if err != nil {

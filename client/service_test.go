@@ -35,7 +35,7 @@ type fullService struct {
 // serveSessions returns an API in a synctest bubble. Its model answers all questions with says.
 func serveSessions(t *testing.T, says string) *testAPI {
 	t.Helper()
-	d := serve(t)
+	d := newTestAPI(t)
 	model := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}, Deltas: 5}
 	if says != "" {
 		model.Answer = func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, says), nil }
@@ -53,7 +53,7 @@ func serveSessions(t *testing.T, says string) *testAPI {
 	}
 	h := &fullService{service: service{store: d.store}}
 	h.place = placement.Memory(placement.Config{Store: d.store, Work: mind.Work, Logger: slog.New(slog.DiscardHandler)})
-	d.open(t, h)
+	d.openServer(t, h)
 	t.Cleanup(func() {
 		d.stop()
 		for _, closeIt := range []func(context.Context) error{h.place.Close, mind.Close} {
@@ -81,7 +81,7 @@ func (h *fullService) Fork(ctx context.Context, owner string, from, id ponder.Th
 	if err != nil {
 		return err
 	}
-	inputs := f.Wishes
+	inputs := f.Commands
 	if f.Paused {
 		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
 	}

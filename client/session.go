@@ -28,25 +28,25 @@ type Question struct {
 
 // A Session is the current state of a thinking session.
 type Session struct {
-	ID          string        `json:"id"`
-	Run         ponder.RunID  `json:"run_id"`
-	Title       string        `json:"title"`
-	Question    string        `json:"original_question"`
-	Minutes     float64       `json:"thinking_duration_minutes"` // 0: no limit
-	Model       string        `json:"model_id"`
-	Status      ponder.Status `json:"status"`
-	Interrupted bool          `json:"interrupted"` // no process works on it, although it is not paused
-	Progress    Progress      `json:"progress"`
-	Created     *time.Time    `json:"created_at"`
-	Started     *time.Time    `json:"started_at"`
-	Paused      *time.Time    `json:"paused_at"`
-	Completed   *time.Time    `json:"completed_at"`
-	Final       string        `json:"final_synthesis"`      // the answer
-	Confidence  []float64     `json:"confidence_evolution"` // 0 to 1, one per synthesis
-	StopReason  string        `json:"stop_reason"`
-	Budget      Limits        `json:"budget"`
-	Usage       Used          `json:"usage"`
-	Error       string        `json:"error_message"`
+	ID             string        `json:"id"`
+	Run            ponder.RunID  `json:"run_id"`
+	Title          string        `json:"title"`
+	Question       string        `json:"original_question"`
+	Minutes        float64       `json:"thinking_duration_minutes"` // 0: no limit
+	Model          string        `json:"model_id"`
+	Status         ponder.Status `json:"status"`
+	Interrupted    bool          `json:"interrupted"` // no process works on it, although it is not paused
+	Progress       Progress      `json:"progress"`
+	Created        *time.Time    `json:"created_at"`
+	Started        *time.Time    `json:"started_at"`
+	Paused         *time.Time    `json:"paused_at"`
+	Completed      *time.Time    `json:"completed_at"`
+	FinalSynthesis string        `json:"final_synthesis"`      // the answer
+	Confidence     []float64     `json:"confidence_evolution"` // 0 to 1, one per synthesis
+	StopReason     string        `json:"stop_reason"`
+	Budget         Limits        `json:"budget"`
+	Usage          Usage         `json:"usage"`
+	Error          string        `json:"error_message"`
 }
 
 type Progress struct {
@@ -66,7 +66,7 @@ type Limits struct {
 	USD     float64 `json:"cost_usd"`
 }
 
-type Used struct {
+type Usage struct {
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
 	Input    int     `json:"input_tokens"`
@@ -119,13 +119,13 @@ type sessionAnswer struct {
 
 func (c *Client) Start(ctx context.Context, q Question) (Session, error) {
 	var out sessionAnswer
-	err := c.post(ctx, path(sessions, "start"), q, &out)
+	err := c.post(ctx, apiPath(sessions, "start"), q, &out)
 	return out.Session, err
 }
 
 func (c *Client) Session(ctx context.Context, id string) (Session, error) {
 	var out sessionAnswer
-	err := c.get(ctx, path(sessions, id), nil, &out)
+	err := c.get(ctx, apiPath(sessions, id), nil, &out)
 	return out.Session, err
 }
 
@@ -136,7 +136,7 @@ func (c *Client) Sessions(ctx context.Context, status ponder.Status) iter.Seq2[S
 	if status != "" {
 		query.Set("status", string(status))
 	}
-	return pages(ctx, c, path(sessions)+"/", query, func(p *sessionPage) ([]Session, string) { return p.Sessions, p.Next })
+	return listPages(ctx, c, apiPath(sessions)+"/", query, func(p *sessionPage) ([]Session, string) { return p.Sessions, p.Next })
 }
 
 type sessionPage struct {
@@ -144,8 +144,8 @@ type sessionPage struct {
 	Next     string    `json:"next_cursor"`
 }
 
-// pages iterates over a list in pages.
-func pages[P, T any](ctx context.Context, c *Client, path string, query url.Values, of func(*P) ([]T, string)) iter.Seq2[T, error] {
+// listPages iterates over a list in pages.
+func listPages[P, T any](ctx context.Context, c *Client, path string, query url.Values, of func(*P) ([]T, string)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := maps.Clone(query)
 		for cursor := ""; ; {
@@ -182,7 +182,7 @@ func (c *Client) Thoughts(ctx context.Context, id string, limit int) ([]Thought,
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	err := c.get(ctx, path(sessions, id, "stream"), query, &out)
+	err := c.get(ctx, apiPath(sessions, id, "stream"), query, &out)
 	return out.Thoughts, err
 }
 
@@ -190,7 +190,7 @@ func (c *Client) Questions(ctx context.Context, id string) ([]SubQuestion, error
 	var out struct {
 		Questions []SubQuestion `json:"questions"`
 	}
-	err := c.get(ctx, path(sessions, id, "questions"), nil, &out)
+	err := c.get(ctx, apiPath(sessions, id, "questions"), nil, &out)
 	return out.Questions, err
 }
 
@@ -198,41 +198,41 @@ func (c *Client) Syntheses(ctx context.Context, id string) ([]Synthesis, error) 
 	var out struct {
 		Syntheses []Synthesis `json:"syntheses"`
 	}
-	err := c.get(ctx, path(sessions, id, "syntheses"), nil, &out)
+	err := c.get(ctx, apiPath(sessions, id, "syntheses"), nil, &out)
 	return out.Syntheses, err
 }
 
 // Watch follows a session from the event after, until the session ends. Zero starts at its
 // beginning. It reconnects without losing or repeating events. An error ends the iteration.
 func (c *Client) Watch(ctx context.Context, id string, after ponder.Seq) iter.Seq2[Update, error] {
-	return c.follow(ctx, path(sessions, id, "stream"), after)
+	return c.followStream(ctx, apiPath(sessions, id, "stream"), after)
 }
 
 func (c *Client) Pause(ctx context.Context, id string) (Session, error) {
-	return c.act(ctx, id, "pause", nil)
+	return c.postAction(ctx, id, "pause", nil)
 }
 
 // Resume resumes a session. It changes the model unless model is empty.
 func (c *Client) Resume(ctx context.Context, id, model string) (Session, error) {
-	return c.act(ctx, id, "resume", struct {
+	return c.postAction(ctx, id, "resume", struct {
 		Model string `json:"model_id,omitempty"`
 	}{model})
 }
 
 // Cancel ends a session without an answer.
 func (c *Client) Cancel(ctx context.Context, id string) (Session, error) {
-	return c.act(ctx, id, "cancel", nil)
+	return c.postAction(ctx, id, "cancel", nil)
 }
 
-func (c *Client) act(ctx context.Context, id, what string, body any) (Session, error) {
+func (c *Client) postAction(ctx context.Context, id, what string, body any) (Session, error) {
 	var out sessionAnswer
-	err := c.post(ctx, path(sessions, id, what), body, &out)
+	err := c.post(ctx, apiPath(sessions, id, what), body, &out)
 	return out.Session, err
 }
 
-// A Wish is a command to a session. docs/steering.md and the server's /docs list the fields
+// A Command is a command to a session. docs/steering.md and the server's /docs list the fields
 // of each order.
-type Wish struct {
+type Command struct {
 	Order    string  `json:"order"`              // add_question, drop_question, rank_question, correct, pin_source, ban_source, budget, answer_now
 	Content  string  `json:"content,omitempty"`  // the question of add_question, or the fact of correct
 	Question string  `json:"question,omitempty"` // the id or text, for drop_question and rank_question
@@ -244,8 +244,8 @@ type Wish struct {
 	Calls    int     `json:"max_calls,omitempty"`
 }
 
-// An Obeyed is the result of a command.
-type Obeyed struct {
+// A CommandResult is the result of a command.
+type CommandResult struct {
 	Order   string     `json:"order"`
 	Outcome string     `json:"outcome"`       // done, refused, or noted: the session applies it when it resumes
 	Effect  string     `json:"effect"`        // the effect or the reason, as a sentence
@@ -253,39 +253,39 @@ type Obeyed struct {
 }
 
 // Steer sends commands to a session, which applies them in order.
-func (c *Client) Steer(ctx context.Context, id string, wishes ...Wish) (Session, []Obeyed, error) {
+func (c *Client) Steer(ctx context.Context, id string, commands ...Command) (Session, []CommandResult, error) {
 	var out struct {
 		sessionAnswer
-		Wishes []Obeyed `json:"wishes"`
+		Results []CommandResult `json:"wishes"`
 	}
-	err := c.post(ctx, path(sessions, id, "steer"), struct {
-		Wishes []Wish `json:"wishes"`
-	}{wishes}, &out)
-	return out.Session, out.Wishes, err
+	err := c.post(ctx, apiPath(sessions, id, "steer"), struct {
+		Commands []Command `json:"wishes"`
+	}{commands}, &out)
+	return out.Session, out.Results, err
 }
 
 // A Fork describes a fork of a session.
 type Fork struct {
-	At     ponder.Seq `json:"at,omitempty"`       // the last shared event; zero: the newest, or the newest before the conclusion
-	Model  string     `json:"model_id,omitempty"` // replaces the model
-	Title  string     `json:"title,omitempty"`
-	Paused bool       `json:"paused,omitempty"` // the fork starts paused
-	Wishes []Wish     `json:"wishes,omitempty"` // applied before the fork thinks
+	At       ponder.Seq `json:"at,omitempty"`       // the last shared event; zero: the newest, or the newest before the conclusion
+	Model    string     `json:"model_id,omitempty"` // replaces the model
+	Title    string     `json:"title,omitempty"`
+	Paused   bool       `json:"paused,omitempty"` // the fork starts paused
+	Commands []Command  `json:"wishes,omitempty"` // applied before the fork thinks
 }
 
 // Fork creates a fork of a session, and returns it.
 func (c *Client) Fork(ctx context.Context, id string, f Fork) (Session, error) {
-	return c.act(ctx, id, "fork", f)
+	return c.postAction(ctx, id, "fork", f)
 }
 
 // Delete erases a session and all its data.
 func (c *Client) Delete(ctx context.Context, id string) error {
-	return c.remove(ctx, path(sessions, id))
+	return c.sendDelete(ctx, apiPath(sessions, id))
 }
 
 // Export returns a session as a file. The formats are json, markdown and jsonl.
 func (c *Client) Export(ctx context.Context, id, format string) ([]byte, error) {
 	var file []byte
-	err := c.do(ctx, call{method: http.MethodGet, path: path(sessions, id, "export"), query: url.Values{"format": {format}}}, &file)
+	err := c.sendRetrying(ctx, call{method: http.MethodGet, path: apiPath(sessions, id, "export"), query: url.Values{"format": {format}}}, &file)
 	return file, err
 }

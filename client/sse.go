@@ -43,9 +43,9 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{in: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// next returns the next message. It skips comments and messages without data. At the end of
+// nextMessage returns the next message. It skips comments and messages without data. At the end of
 // the stream, it drops an incomplete message and returns io.EOF or the error of the reader.
-func (r *eventReader) next() (message, error) {
+func (r *eventReader) nextMessage() (message, error) {
 	r.data, r.name, r.isData = r.data[:0], "", false
 	for {
 		line, err := r.readLine()
@@ -53,7 +53,7 @@ func (r *eventReader) next() (message, error) {
 			return message{}, err
 		}
 		if len(line) > 0 {
-			if err := r.field(line); err != nil {
+			if err := r.parseField(line); err != nil {
 				return message{}, err
 			}
 			continue
@@ -67,7 +67,7 @@ func (r *eventReader) next() (message, error) {
 	}
 }
 
-func (r *eventReader) field(line []byte) error {
+func (r *eventReader) parseField(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
@@ -104,7 +104,7 @@ func (r *eventReader) readLine() ([]byte, error) {
 		chunk, _ := r.in.Peek(r.in.Buffered()) // does not block
 		if r.cr {
 			if r.cr = false; chunk[0] == '\n' {
-				r.discard(1)
+				r.discardBytes(1)
 				continue
 			}
 		}
@@ -117,11 +117,11 @@ func (r *eventReader) readLine() ([]byte, error) {
 		}
 		r.line = append(r.line, chunk[:end]...)
 		if end == len(chunk) {
-			r.discard(end)
+			r.discardBytes(end)
 			continue
 		}
 		r.cr = chunk[end] == '\r'
-		r.discard(end + 1)
+		r.discardBytes(end + 1)
 		if !r.begun {
 			r.begun, r.line = true, bytes.TrimPrefix(r.line, []byte("\ufeff"))
 		}
@@ -129,4 +129,4 @@ func (r *eventReader) readLine() ([]byte, error) {
 	}
 }
 
-func (r *eventReader) discard(n int) { _, _ = r.in.Discard(n) }
+func (r *eventReader) discardBytes(n int) { _, _ = r.in.Discard(n) }

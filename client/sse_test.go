@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// read returns the messages of a stream as text, and its final error.
-func read(r io.Reader) (list []string, last *eventReader, err error) {
+// readMessages returns the messages of a stream as text, and its final error.
+func readMessages(r io.Reader) (list []string, last *eventReader, err error) {
 	in := newEventReader(r)
 	for {
-		m, err := in.next()
+		m, err := in.nextMessage()
 		if err != nil {
 			return list, in, err
 		}
@@ -55,7 +55,7 @@ func TestEventStreams(t *testing.T) {
 			"with the end": iotest.DataErrReader(strings.NewReader(tt.stream)),
 		} {
 			t.Run(tt.name+" "+how, func(t *testing.T) {
-				got, _, err := read(reader)
+				got, _, err := readMessages(reader)
 				if !slices.Equal(got, tt.want) || !errors.Is(err, io.EOF) {
 					t.Errorf("%q, %v; want %q", got, err, tt.want)
 				}
@@ -66,7 +66,7 @@ func TestEventStreams(t *testing.T) {
 
 func TestRetryField(t *testing.T) {
 	for text, want := range map[string]time.Duration{"1500": 1500 * time.Millisecond, "0": 0, "-1": 0, "1.5": 0, "x": 0, "99999999999999": 0} {
-		if _, r, _ := read(strings.NewReader("retry: " + text + "\n\n")); r.retry != want {
+		if _, r, _ := readMessages(strings.NewReader("retry: " + text + "\n\n")); r.retry != want {
 			t.Errorf("retry: %s is %v", text, r.retry)
 		}
 	}
@@ -77,37 +77,37 @@ func TestCRDoesNotWait(t *testing.T) {
 	r, w := io.Pipe()
 	in := newEventReader(r)
 	go w.Write([]byte("data: x\r\r"))
-	if m, err := in.next(); err != nil || string(m.data) != "x" {
+	if m, err := in.nextMessage(); err != nil || string(m.data) != "x" {
 		t.Fatal(m, err)
 	}
 	go func() {
 		w.Write([]byte("\ndata: y\r\n\r\n"))
 		w.Close()
 	}()
-	if m, err := in.next(); err != nil || string(m.data) != "y" {
+	if m, err := in.nextMessage(); err != nil || string(m.data) != "y" {
 		t.Fatal(m, err)
 	}
 }
 
 func TestEventStreamsAreBounded(t *testing.T) {
-	endless := func(text string) io.Reader { return &repeated{text: text} }
+	endless := func(text string) io.Reader { return &repeatReader{text: text} }
 	for _, text := range []string{"data: x", "data: " + strings.Repeat("x", 1<<20) + "\n", "id", "\x00"} {
-		if _, _, err := read(endless(text)); !errors.Is(err, errLong) {
+		if _, _, err := readMessages(endless(text)); !errors.Is(err, errLong) {
 			t.Errorf("%.10q without end: %v", text, err)
 		}
 	}
-	if list, _, err := read(io.LimitReader(endless(": x\n\n"), 1<<20)); len(list) != 0 || !errors.Is(err, io.EOF) {
+	if list, _, err := readMessages(io.LimitReader(endless(": x\n\n"), 1<<20)); len(list) != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("comments: %q, %v", list, err)
 	}
 }
 
-// A repeated reader repeats a text without end.
-type repeated struct {
+// A repeatReader reader repeats a text without end.
+type repeatReader struct {
 	text string
 	at   int
 }
 
-func (r *repeated) Read(p []byte) (n int, err error) {
+func (r *repeatReader) Read(p []byte) (n int, err error) {
 	for n < len(p) {
 		c := copy(p[n:], r.text[r.at:])
 		n, r.at = n+c, (r.at+c)%len(r.text)
@@ -115,13 +115,13 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// A pieces reader returns random pieces of a text.
-type pieces struct {
+// A pieceReader reader returns random pieces of a text.
+type pieceReader struct {
 	text string
 	rng  *rand.Rand
 }
 
-func (p *pieces) Read(b []byte) (int, error) {
+func (p *pieceReader) Read(b []byte) (int, error) {
 	if p.text == "" {
 		return 0, io.EOF
 	}
@@ -135,12 +135,12 @@ func FuzzEventStream(f *testing.F) {
 	f.Add("id: 1\r\nevent: a\rdata: b\n\n: c\ndata: d\r\n\r\n", uint64(1))
 	f.Add("\ufeffdata\n\rdata:\n\n", uint64(2))
 	f.Fuzz(func(t *testing.T, stream string, seed uint64) {
-		whole, _, err := read(strings.NewReader(stream))
-		cut, _, _ := read(&pieces{stream, rand.New(rand.NewPCG(seed, 1))})
+		whole, _, err := readMessages(strings.NewReader(stream))
+		cut, _, _ := readMessages(&pieceReader{stream, rand.New(rand.NewPCG(seed, 1))})
 		if !slices.Equal(whole, cut) || !errors.Is(err, io.EOF) {
 			t.Errorf("at once %q, in pieces %q", whole, cut)
 		}
-		unix, _, _ := read(strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")))
+		unix, _, _ := readMessages(strings.NewReader(strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")))
 		if !slices.Equal(whole, unix) {
 			t.Errorf("with CR %q, with LF alone %q", whole, unix)
 		}

@@ -63,24 +63,24 @@ type follower struct {
 // errStop says that the caller stopped the iteration.
 var errStop = errors.New("stopped")
 
-// follow iterates over a stream after an event, until it is complete, ctx ends, or it is
+// followStream iterates over a stream after an event, until it is complete, ctx ends, or it is
 // disconnected for longer than patience. An error ends the iteration.
-func (c *Client) follow(ctx context.Context, path string, after ponder.Seq) iter.Seq2[Update, error] {
-	return c.stream(ctx, call{method: http.MethodGet, path: path}, after)
+func (c *Client) followStream(ctx context.Context, path string, after ponder.Seq) iter.Seq2[Update, error] {
+	return c.streamUpdates(ctx, call{method: http.MethodGet, path: path}, after)
 }
 
-// stream iterates over the stream that a request returns; see follow.
-func (c *Client) stream(ctx context.Context, r call, after ponder.Seq) iter.Seq2[Update, error] {
+// streamUpdates iterates over the stream that a request returns; see follow.
+func (c *Client) streamUpdates(ctx context.Context, r call, after ponder.Seq) iter.Seq2[Update, error] {
 	return func(yield func(Update, error) bool) {
 		f := &follower{Client: c, call: r, seen: after, alive: time.Now(), yield: yield}
 		for {
-			err := f.connect(ctx)
+			err := f.connectOnce(ctx)
 			if f.over || errors.Is(err, errStop) {
 				return
 			}
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
-			} else if f.wait(ctx, err) {
+			} else if f.waitReconnect(ctx, err) {
 				continue
 			}
 			err = cmp.Or(err, io.ErrUnexpectedEOF)
@@ -90,24 +90,24 @@ func (c *Client) stream(ctx context.Context, r call, after ponder.Seq) iter.Seq2
 	}
 }
 
-// wait waits before the next connection, and reports whether to connect.
-func (f *follower) wait(ctx context.Context, err error) bool {
+// waitReconnect waits before the next connection, and reports whether to connect.
+func (f *follower) waitReconnect(ctx context.Context, err error) bool {
 	if err == nil {
 		err = lostError{io.ErrUnexpectedEOF}
 	}
 	d, ok := waitFor(err, f.fails)
-	if f.fails++; !ok || f.Patience < 0 {
+	if f.fails++; !ok || f.RetryTime < 0 {
 		return false
 	}
 	if f.fails == 1 && f.ended {
 		return true // the answer says whether the stream continues
 	}
 	d = max(d, f.pause)
-	patience := cmp.Or(f.Patience, DefaultPatience)
-	return time.Since(f.alive)+d <= patience && sleep(ctx, d)
+	patience := cmp.Or(f.RetryTime, DefaultRetryTime)
+	return time.Since(f.alive)+d <= patience && sleepContext(ctx, d)
 }
 
-func (f *follower) connect(ctx context.Context) error {
+func (f *follower) connectOnce(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := f.call
@@ -115,7 +115,7 @@ func (f *follower) connect(ctx context.Context) error {
 	if f.seen > 0 {
 		r.header.Set("Last-Event-ID", strconv.FormatInt(int64(f.seen), 10))
 	}
-	resp, err := f.send(ctx, r)
+	resp, err := f.sendRequest(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (f *follower) connect(ctx context.Context) error {
 		}
 	}})
 	for {
-		m, err := in.next()
+		m, err := in.nextMessage()
 		f.pause = in.retry
 		switch {
 		case f.over && err != nil, errors.Is(err, io.EOF):
@@ -148,7 +148,7 @@ func (f *follower) connect(ctx context.Context) error {
 		case f.over:
 			continue
 		}
-		if err := f.handle(m); err != nil {
+		if err := f.handleMessage(m); err != nil {
 			return err
 		}
 		if f.over {
@@ -157,8 +157,8 @@ func (f *follower) connect(ctx context.Context) error {
 	}
 }
 
-// handle processes a message. It ignores unknown messages, so that servers may add some.
-func (f *follower) handle(m message) error {
+// handleMessage processes a message. It ignores unknown messages, so that servers may add some.
+func (f *follower) handleMessage(m message) error {
 	var u Update
 	switch {
 	case m.name == "delta":

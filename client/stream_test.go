@@ -19,8 +19,8 @@ import (
 
 const id = string(enginetest.Thread)
 
-// follow reads a stream to its end and returns the seqs of its events.
-func follow(t *testing.T, updates iter.Seq2[Update, error]) (list []ponder.Seq) {
+// followSeqs reads a stream to its end and returns the seqs of its events.
+func followSeqs(t *testing.T, updates iter.Seq2[Update, error]) (list []ponder.Seq) {
 	t.Helper()
 	for u, err := range updates {
 		if err != nil {
@@ -36,18 +36,18 @@ func follow(t *testing.T, updates iter.Seq2[Update, error]) (list []ponder.Seq) 
 // The events do not depend on where the connection breaks.
 func TestWatchOverBrokenConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := serve(t)
-		d.begin(t)
-		d.think(t)
-		want := seen(t, d.store, enginetest.Thread)
-		if got := follow(t, d.Watch(t.Context(), id, 0)); !slices.Equal(got, want) || len(want) < 10 {
+		d := newTestAPI(t)
+		d.createThread(t)
+		d.runSession(t)
+		want := visibleSeqs(t, d.store, enginetest.Thread)
+		if got := followSeqs(t, d.Watch(t.Context(), id, 0)); !slices.Equal(got, want) || len(want) < 10 {
 			t.Fatalf("unbroken: %v, want %v", got, want)
 		}
 		for _, after := range []ponder.Seq{0, 1, want[len(want)/2]} {
 			rest := slices.DeleteFunc(slices.Clone(want), func(s ponder.Seq) bool { return s <= after })
 			for cut := 1; cut < 4000; cut += 1 + cut/4 {
 				d.wire.fault = func(n int, _ *http.Request) fault { return fault{cut: cut + 400*(n%5)} }
-				if got := follow(t, d.Watch(t.Context(), id, after)); !slices.Equal(got, rest) {
+				if got := followSeqs(t, d.Watch(t.Context(), id, after)); !slices.Equal(got, rest) {
 					t.Fatalf("cut behind %d bytes, from %d on: %v, want %v", cut, after, got, rest)
 				}
 			}
@@ -58,7 +58,7 @@ func TestWatchOverBrokenConnections(t *testing.T) {
 // A watcher of a running session gets all events over bad connections.
 func TestWatchWhileItThinks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := serve(t)
+		d := newTestAPI(t)
 		d.wire.fault = func(n int, _ *http.Request) fault {
 			switch n % 4 {
 			case 1:
@@ -68,7 +68,7 @@ func TestWatchWhileItThinks(t *testing.T) {
 			}
 			return fault{cut: 1500}
 		}
-		d.begin(t)
+		d.createThread(t)
 		var got []ponder.Seq
 		done := make(chan error, 1)
 		go func() {
@@ -81,12 +81,12 @@ func TestWatchWhileItThinks(t *testing.T) {
 			}
 			done <- nil
 		}()
-		d.think(t)
+		d.runSession(t)
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if want := seen(t, d.store, enginetest.Thread); !slices.Equal(got, want) || d.wire.count() < 4 {
-			t.Errorf("over %d connections: %v, want %v", d.wire.count(), got, want)
+		if want := visibleSeqs(t, d.store, enginetest.Thread); !slices.Equal(got, want) || d.wire.countRequests() < 4 {
+			t.Errorf("over %d connections: %v, want %v", d.wire.countRequests(), got, want)
 		}
 	})
 }
@@ -100,12 +100,12 @@ func TestWatchOverARestart(t *testing.T) {
 	}{{"in time", 20 * time.Second, false}, {"too late", 40 * time.Second, true}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d, next := serve(t), serve(t)
-				if err := d.store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession, Owner: "local"}, event(0)); err != nil {
+				d, next := newTestAPI(t), newTestAPI(t)
+				if err := d.store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindSession, Owner: "local"}, newRunStart(0)); err != nil {
 					t.Fatal(err)
 				}
-				next.begin(t)
-				next.think(t)
+				next.createThread(t)
+				next.runSession(t)
 				began := time.Now()
 				d.wire.fault = func(int, *http.Request) fault {
 					if at := time.Since(began); at >= time.Minute && at < time.Minute+tt.down {
@@ -113,7 +113,7 @@ func TestWatchOverARestart(t *testing.T) {
 					}
 					return fault{}
 				}
-				time.AfterFunc(time.Minute, func() { d.stop(); d.wire.lead(next.wire.Handler) })
+				time.AfterFunc(time.Minute, func() { d.stop(); d.wire.setHandler(next.wire.Handler) })
 				var err error
 				var last ponder.Seq
 				for u, e := range d.Watch(t.Context(), id, 0) {
@@ -121,10 +121,10 @@ func TestWatchOverARestart(t *testing.T) {
 						last = u.Event.Seq
 					}
 				}
-				if (err != nil) != tt.fails || !tt.fails && last != slices.Max(seen(t, next.store, enginetest.Thread)) {
+				if (err != nil) != tt.fails || !tt.fails && last != slices.Max(visibleSeqs(t, next.store, enginetest.Thread)) {
 					t.Errorf("ends with event %d, %v", last, err)
 				}
-				if took := time.Since(began); tt.fails && (took < time.Minute+20*time.Second || took > time.Minute+DefaultPatience+time.Second) {
+				if took := time.Since(began); tt.fails && (took < time.Minute+20*time.Second || took > time.Minute+DefaultRetryTime+time.Second) {
 					t.Errorf("gave up after %v", took)
 				}
 			})
@@ -132,7 +132,7 @@ func TestWatchOverARestart(t *testing.T) {
 	}
 }
 
-func event(n int) ponder.Event {
+func newRunStart(n int) ponder.Event {
 	return ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: fmt.Sprint(n)}}
 }
 
@@ -165,21 +165,21 @@ func TestWatchOfASilentServer(t *testing.T) {
 
 func TestWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := serve(t)
-		d.begin(t)
-		d.think(t)
-		end := seen(t, d.store, enginetest.Thread)
-		if got := follow(t, d.Watch(t.Context(), id, end[len(end)-1])); got != nil {
+		d := newTestAPI(t)
+		d.createThread(t)
+		d.runSession(t)
+		end := visibleSeqs(t, d.store, enginetest.Thread)
+		if got := followSeqs(t, d.Watch(t.Context(), id, end[len(end)-1])); got != nil {
 			t.Errorf("behind the end: %v", got)
 		}
-		n := d.wire.count()
+		n := d.wire.countRequests()
 		for u, err := range d.Watch(t.Context(), id, 0) {
 			if err != nil || u.Event == nil {
 				t.Fatal(u, err)
 			}
 			break // no goroutine remains, or synctest would fail
 		}
-		if d.wire.count() != n+1 {
+		if d.wire.countRequests() != n+1 {
 			t.Error("it goes on though nobody reads")
 		}
 		for _, err := range d.Watch(t.Context(), "thr_none", 0) {
@@ -199,7 +199,7 @@ func TestWatchEnds(t *testing.T) {
 				t.Errorf("cancelled: %v", err)
 			}
 		}
-		d.Patience = -1
+		d.RetryTime = -1
 		d.wire.fault = func(int, *http.Request) fault { return fault{cut: 1000} }
 		for _, err := range d.Watch(t.Context(), id, 0) {
 			if err != nil && !errors.Is(err, errCut) {

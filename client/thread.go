@@ -47,7 +47,7 @@ func (c *Client) Threads(ctx context.Context, kind ponder.Kind) iter.Seq2[Thread
 		Threads []Thread `json:"threads"`
 		Next    string   `json:"next_cursor"`
 	}
-	return pages(ctx, c, path(threads), query, func(p *page) ([]Thread, string) { return p.Threads, p.Next })
+	return listPages(ctx, c, apiPath(threads), query, func(p *page) ([]Thread, string) { return p.Threads, p.Next })
 }
 
 type oneThread struct {
@@ -57,14 +57,14 @@ type oneThread struct {
 // Thread returns the info of a thread.
 func (c *Client) Thread(ctx context.Context, id string) (Thread, error) {
 	var out oneThread
-	err := c.get(ctx, path(threads, id), nil, &out)
+	err := c.get(ctx, apiPath(threads, id), nil, &out)
 	return out.Thread, err
 }
 
 // Open creates a conversation. The title and the model may be empty.
 func (c *Client) Open(ctx context.Context, title, model string) (Thread, error) {
 	var out oneThread
-	err := c.post(ctx, path(threads), struct {
+	err := c.post(ctx, apiPath(threads), struct {
 		Title string `json:"title,omitempty"`
 		Model string `json:"model,omitempty"`
 	}{title, model}, &out)
@@ -73,12 +73,12 @@ func (c *Client) Open(ctx context.Context, title, model string) (Thread, error) 
 
 // DeleteThread erases a thread and all its data.
 func (c *Client) DeleteThread(ctx context.Context, id string) error {
-	return c.remove(ctx, path(threads, id))
+	return c.sendDelete(ctx, apiPath(threads, id))
 }
 
 func (c *Client) ExportThread(ctx context.Context, id string) ([]byte, error) {
 	var file []byte
-	err := c.get(ctx, path(threads, id, "export"), nil, &file)
+	err := c.get(ctx, apiPath(threads, id, "export"), nil, &file)
 	return file, err
 }
 
@@ -89,32 +89,32 @@ func (c *Client) Say(ctx context.Context, id string, m Message, wait time.Durati
 		Turn Turn `json:"turn"`
 	}
 	query := url.Values{"wait": {strconv.FormatFloat(wait.Seconds(), 'f', 3, 64)}}
-	err := c.do(ctx, call{method: http.MethodPost, path: path(threads, id, "messages"), query: query, body: m, key: newKey()}, &out)
+	err := c.sendRetrying(ctx, call{method: http.MethodPost, path: apiPath(threads, id, "messages"), query: query, body: m, key: newKey()}, &out)
 	return out.Turn, err
 }
 
-// Talk sends a message to a conversation, and follows the turn to its end, which is the
+// StreamReply sends a message to a conversation, and follows the turn to its end, which is the
 // last update. After a reconnection, pieces may repeat, but events do not. An error ends
 // the iteration.
-func (c *Client) Talk(ctx context.Context, id string, m Message) iter.Seq2[Update, error] {
-	return c.stream(ctx, call{method: http.MethodPost, path: path(threads, id, "messages"), body: m, key: newKey()}, 0)
+func (c *Client) StreamReply(ctx context.Context, id string, m Message) iter.Seq2[Update, error] {
+	return c.streamUpdates(ctx, call{method: http.MethodPost, path: apiPath(threads, id, "messages"), body: m, key: newKey()}, 0)
 }
 
 // Events follows a thread after an event. The stream of a conversation ends only with ctx.
 // An error ends the iteration.
 func (c *Client) Events(ctx context.Context, id string, after ponder.Seq) iter.Seq2[Update, error] {
-	return c.follow(ctx, path(threads, id, "events"), after)
+	return c.followStream(ctx, apiPath(threads, id, "events"), after)
 }
 
 // Stop cancels the work on a thread, such as an answer in progress.
 func (c *Client) Stop(ctx context.Context, id string) error {
-	return c.post(ctx, path(threads, id, "stop"), nil, nil)
+	return c.post(ctx, apiPath(threads, id, "stop"), nil, nil)
 }
 
 // Work makes the server work on a thread, for example one that a command created in its
 // database. It changes the model unless model is empty.
 func (c *Client) Work(ctx context.Context, id, model string) error {
-	return c.post(ctx, path(threads, id, "work"), struct {
+	return c.post(ctx, apiPath(threads, id, "work"), struct {
 		Model string `json:"model,omitempty"`
 	}{model}, nil)
 }

@@ -19,8 +19,8 @@ const (
 // noModel is the reason if the role of a call has no model.
 const noModel = "model"
 
-// admit returns the event that starts a call, or the reason why the call cannot start.
-func (d *decision) admit(r *run, c ponder.Call, a *actionState) (ponder.Body, string) {
+// admitCall returns the event that starts a call, or the reason why the call cannot start.
+func (d *decision) admitCall(r *run, c ponder.Call, a *actionState) (ponder.Body, string) {
 	chain := d.roles[c.Role]
 	if len(chain) == 0 {
 		return nil, noModel
@@ -49,7 +49,7 @@ func (d *decision) admit(r *run, c ponder.Call, a *actionState) (ponder.Body, st
 	for up := r; up != nil; up = up.parent {
 		d.held[up.ID] = d.held[up.ID].Add(held)
 	}
-	return ponder.CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Held: held}, ""
+	return ponder.CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Reserved: held}, ""
 }
 
 // firstCandidate returns the index of the first open model of a chain from the named model
@@ -64,7 +64,7 @@ func firstCandidate(chain []ponder.Model, name string) int {
 
 // firstOpen returns the index of the first model that accepts requests now, or -1.
 func firstOpen(models []ponder.Model) int {
-	return slices.IndexFunc(models, func(m ponder.Model) bool { _, ok := llm.Admits(m.Model); return ok })
+	return slices.IndexFunc(models, func(m ponder.Model) bool { _, ok := llm.Available(m.Model); return ok })
 }
 
 // fitBudgets returns how many tokens a call may write to fit every budget above its run.
@@ -82,9 +82,9 @@ func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string)
 			out = min(out, limit.Tokens-reserved.Tokens-used.Tokens-in)
 		}
 		if limit.Money > 0 {
-			out = min(out, affords(m.Price, limit.Money-reserved.Money-used.Money, in))
+			out = min(out, affordableTokens(m.Price, limit.Money-reserved.Money-used.Money, in))
 		}
-		if what := exceeds(used.Add(maxCost(m, in, minOut)), limit, reserved); what != "" {
+		if what := exceededLimit(used.Add(maxCost(m, in, minOut)), limit, reserved); what != "" {
 			return 0, what
 		}
 	}
@@ -95,7 +95,7 @@ func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string)
 // request must leave room for another call, so that it prevents none.
 func (d *decision) hasHeadroom(r *run, c ponder.Cost) bool {
 	for up := r; up != nil; up = up.parent {
-		if exceeds(up.spent.Add(up.held).Add(d.held[up.ID]).Add(c), up.Budget.Cost, up.reserved()) != "" {
+		if exceededLimit(up.spent.Add(up.held).Add(d.held[up.ID]).Add(c), up.Budget.Cost, up.reserved()) != "" {
 			return false
 		}
 	}
@@ -107,11 +107,11 @@ func (r *run) reserved() ponder.Cost {
 	if r.budgetNotified {
 		return ponder.Cost{}
 	}
-	return reserve(r.Budget)
+	return conclusionReserve(r.Budget)
 }
 
-// affords returns how many tokens the amount m buys at price p after reading in tokens.
-func affords(p ponder.Price, m ponder.Money, in int) int {
+// affordableTokens returns how many tokens the amount m buys at price p after reading in tokens.
+func affordableTokens(p ponder.Price, m ponder.Money, in int) int {
 	left := float64(m) - float64(in)*max(p.Input, p.CacheWrite)
 	if p.Output <= 0 {
 		return maxCallTokens
@@ -139,9 +139,9 @@ func maxCost(m ponder.Model, in, out int) ponder.Cost {
 // twice the held cost. A hedged call is two calls, each with the whole request.
 func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (ponder.Cost, ponder.PriceSource) {
 	const maxBytesPerToken = 8 // of a token
-	read *= requests(u.Hedged)
+	read *= requestCount(u.Hedged)
 	in, out := max(u.Total()-u.Output, (read+maxBytesPerToken-1)/maxBytesPerToken), max(u.Output, wrote/maxBytesPerToken)
-	c := ponder.Cost{Calls: requests(u.Hedged), Tokens: min(in+out, 2*held.Tokens)}
+	c := ponder.Cost{Calls: requestCount(u.Hedged), Tokens: min(in+out, 2*held.Tokens)}
 	source := cmp.Or(m.Price.Source, ponder.PriceUnknown)
 	switch {
 	case u.Cost != nil && *u.Cost >= 0:
@@ -158,7 +158,7 @@ func settle(m ponder.Model, held ponder.Cost, read, wrote int, u llm.Usage) (pon
 	return c, source
 }
 
-func requests(hedged bool) int {
+func requestCount(hedged bool) int {
 	if hedged {
 		return 2
 	}
@@ -169,8 +169,8 @@ func requests(hedged bool) int {
 // Reserve.
 const reserveShare = 5
 
-// reserve returns the part of the budget b for the conclusion.
-func reserve(b ponder.Budget) ponder.Cost {
+// conclusionReserve returns the part of the budget b for the conclusion.
+func conclusionReserve(b ponder.Budget) ponder.Cost {
 	r := b.Reserve
 	if r == (ponder.Cost{}) {
 		r = ponder.Cost{Calls: 1, Tokens: b.Tokens / reserveShare, Money: b.Money / reserveShare}
@@ -178,13 +178,13 @@ func reserve(b ponder.Budget) ponder.Cost {
 	return r
 }
 
-func half(c ponder.Cost) ponder.Cost {
+func halfCost(c ponder.Cost) ponder.Cost {
 	return ponder.Cost{Calls: c.Calls / 2, Tokens: c.Tokens / 2, Money: c.Money / 2}
 }
 
-// exceeds names the part of c that exceeds limit minus kept, or returns "". A zero limit is
+// exceededLimit names the part of c that exceeds limit minus kept, or returns "". A zero limit is
 // no limit.
-func exceeds(c, limit, reserved ponder.Cost) string {
+func exceededLimit(c, limit, reserved ponder.Cost) string {
 	switch {
 	case limit.Calls > 0 && c.Calls > limit.Calls-reserved.Calls:
 		return "calls"

@@ -40,7 +40,7 @@ func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 		req, err := h.Store.Request(c.ctx, h.thread, c.run, cause)
 		if err != nil || req == nil {
 			done.Outcome = ponder.Outcome{Dropped: true, Error: "the request is not in the ledger"}
-			done.Spent = c.Held
+			done.Spent = c.Reserved
 			return done
 		}
 		c.Request = req
@@ -66,9 +66,9 @@ func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 	case done.Usage.Total() == 0 && done.Usage.Cost == nil:
 		done.Usage = c.estimateUsage(c.bytesWritten / bytesPerToken)
 	}
-	held := c.Held
+	held := c.Reserved
 	if c.Request.Hedge && !done.Usage.Hedged { // the held cost covers two requests, but one was sent
-		held = half(held)
+		held = halfCost(held)
 	}
 	done.Usage = clampUsage(done.Usage, 2*held.Tokens)
 	if failure == nil || !failure.Unsent {
@@ -122,7 +122,7 @@ func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (res
 	}()
 	var text []string
 	h.retry.Request()
-	for d, err := range c.generate(m) {
+	for d, err := range c.startGenerate(m) {
 		c.hedged = c.hedged || d.Hedged
 		if err != nil {
 			return nil, c.attributeError(err)
@@ -155,15 +155,15 @@ func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (res
 // estimateUsage returns the estimated usage of a call that wrote out tokens. It takes the
 // input tokens from the admission of the call.
 func (c *callAttempt) estimateUsage(out int) llm.Usage {
-	in := max(0, c.Held.Tokens/requests(c.Request.Hedge)-c.Request.MaxTokens)
-	return llm.Usage{Input: in * requests(c.hedged), Output: out, Estimated: true, Hedged: c.hedged}
+	in := max(0, c.Reserved.Tokens/requestCount(c.Request.Hedge)-c.Request.MaxTokens)
+	return llm.Usage{Input: in * requestCount(c.hedged), Output: out, Estimated: true, Hedged: c.hedged}
 }
 
-func (c *callAttempt) generate(m ponder.Model) iter.Seq2[llm.Delta, error] {
+func (c *callAttempt) startGenerate(m ponder.Model) iter.Seq2[llm.Delta, error] {
 	if c.speculative == nil {
 		return m.Generate(c.ctx, c.Request)
 	}
-	return llm.Hold(c.ctx, m.Model, c.speculative.recorded, c.Request)
+	return llm.Prepare(c.ctx, m.Model, c.speculative.recorded, c.Request)
 }
 
 // isDurable waits until the text of the call may be published, and reports whether it may.
@@ -243,9 +243,9 @@ func (c *callAttempt) revisitSkipped(skipped []ponder.Model, took time.Duration)
 		maxWait = min(maxWait, c.timeLeft-took)
 	}
 	for i, m := range skipped {
-		wait, open := llm.Admits(m.Model)
+		wait, open := llm.Available(m.Model)
 		if !open && wait > 0 && wait <= maxWait && c.attempts < maxRevisits*len(skipped) {
-			return llm.Decision{Again: true, Wait: wait, Model: i}
+			return llm.Decision{Retry: true, Wait: wait, Model: i}
 		}
 	}
 	return llm.Decision{}
@@ -301,20 +301,20 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 		if c.timeLeft > 0 {
 			policy.Patience = max(time.Second, min(cmp.Or(policy.Patience, llm.SlowPatience), (c.timeLeft-took)/waitShare))
 		}
-		if _, open := llm.Admits(chain[at].Model); !open && o.Class != llm.RateLimited {
+		if _, open := llm.Available(chain[at].Model); !open && o.Class != llm.RateLimited {
 			pos.Fails = maxAttempts + 1
 		}
 	}
-	if !next.Again {
+	if !next.Retry {
 		next = policy.Next(err, pos, chance)
 	}
-	if next.Again && next.Model == at && o.Class != llm.RateLimited && hint == 0 && !h.retry.Retry() {
-		next = llm.Decision{Again: at+1 < len(chain), Model: at + 1} // the retry budget is spent
+	if next.Retry && next.Model == at && o.Class != llm.RateLimited && hint == 0 && !h.retry.Retry() {
+		next = llm.Decision{Retry: at+1 < len(chain), Model: at + 1} // the retry budget is spent
 	}
-	if !next.Again {
+	if !next.Retry {
 		next = c.revisitSkipped(chain[:at], took)
 	}
-	if next.Again {
+	if next.Retry {
 		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
 	} else if hint > 0 && len(chain) == 1 {
 		o.NotBefore = time.Now().Add(hint)

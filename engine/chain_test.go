@@ -13,7 +13,7 @@ import (
 
 // chainConfig returns a configuration with a chain of two models, each behind its own gate.
 func chainConfig(first, second *fake) engine.Config {
-	c := config(first)
+	c := newConfig(first)
 	var chain []ponder.Model
 	for _, m := range []*fake{first, second} {
 		m.takes = func(*llm.Request) time.Duration { return 100 * time.Millisecond }
@@ -48,14 +48,14 @@ func TestChainSkipsClosedModels(t *testing.T) {
 					return "", &e
 				}
 				eng, began := enginetest.Start(t, chainConfig(first, second)), time.Now()
-				fin := start(t, eng, "steps", ponder.Budget{Time: 100 * time.Second})
+				fin := runMode(t, eng, "steps", ponder.Budget{Time: 100 * time.Second})
 				if fin.Status != ponder.Completed || second.begun.Load() != 31 {
 					t.Errorf("ended %+v, the second model was asked %d times, want 31", fin, second.begun.Load())
 				}
 				if n, took := first.begun.Load(), time.Since(began); n > tt.asked || took > tt.takes {
 					t.Errorf("the first model was asked %d times, and it took %v; want %d and %v at most", n, took, tt.asked, tt.takes)
 				}
-				if calls, made := spent(eng.Events()).Calls, first.begun.Load()+second.begun.Load(); calls != int(made) {
+				if calls, made := totalSpent(eng.Events()).Calls, first.begun.Load()+second.begun.Load(); calls != int(made) {
 					t.Errorf("%d calls are counted, %d were made", calls, made)
 				}
 			})
@@ -82,7 +82,7 @@ func TestClosedModelIsFree(t *testing.T) {
 			_, _ = llm.Collect(c.Models[ponder.Slow][0].Generate(t.Context(), &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
 		}
 		eng := enginetest.Start(t, c)
-		start(t, eng, "steps", ponder.Budget{Cost: ponder.Cost{Calls: 60}})
+		runMode(t, eng, "steps", ponder.Budget{Cost: ponder.Cost{Calls: 60}})
 		unsent := 0
 		for _, ev := range eng.Events() {
 			if b, ok := ev.Body.(ponder.CallFinished); ok && b.Unsent {
@@ -91,7 +91,7 @@ func TestClosedModelIsFree(t *testing.T) {
 				}
 			}
 		}
-		if calls := spent(eng.Events()).Calls; calls != int(m.begun.Load())-before || unsent == 0 {
+		if calls := totalSpent(eng.Events()).Calls; calls != int(m.begun.Load())-before || unsent == 0 {
 			t.Errorf("%d calls are counted, %d were made and %d were not", calls, m.begun.Load()-before, unsent)
 		}
 	})
@@ -148,7 +148,7 @@ func TestChainRevisitsSkippedModels(t *testing.T) {
 				sendRequests(t, c.Models[ponder.Slow][0], tt.knock1)
 				sendRequests(t, c.Models[ponder.Slow][1], tt.knock2)
 				eng, began := enginetest.Start(t, c), time.Now()
-				fin := start(t, eng, "steps", ponder.Budget{Time: 10 * time.Minute})
+				fin := runMode(t, eng, "steps", ponder.Budget{Time: 10 * time.Minute})
 				if took := time.Since(began); fin.Answer != "answer: well" || took > tt.takes {
 					t.Errorf("after %v: %+v", took, fin)
 				}
@@ -171,7 +171,7 @@ func TestFailuresCountPerModel(t *testing.T) {
 			return "", &llm.Error{Class: llm.Transient, Model: "a/1", Message: "overloaded", RetryAfter: 5 * time.Second}
 		}
 		second.answer = failUntil("b/2", time.Now().Add(10300*time.Millisecond), llm.Error{Class: llm.Transient, Message: "hiccup"})
-		if fin := start(t, enginetest.Start(t, c), "steps", ponder.Budget{}); fin.Answer != "answer: well" {
+		if fin := runMode(t, enginetest.Start(t, c), "steps", ponder.Budget{}); fin.Answer != "answer: well" {
 			t.Errorf("%+v", fin)
 		}
 	})
@@ -186,7 +186,7 @@ func TestClosedConclusion(t *testing.T) {
 			m.answer = failUntil(m.name, time.Now().Add(25*time.Second), llm.Error{Class: llm.RateLimited, Message: "slow down"})
 			sendRequests(t, c.Models[ponder.Slow][i], 1)
 		}
-		if fin := start(t, enginetest.Start(t, c), "steps", ponder.Budget{Time: 10 * time.Millisecond}); fin.Answer != "answer: well" {
+		if fin := runMode(t, enginetest.Start(t, c), "steps", ponder.Budget{Time: 10 * time.Millisecond}); fin.Answer != "answer: well" {
 			t.Errorf("%+v", fin)
 		}
 	})

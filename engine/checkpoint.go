@@ -104,7 +104,7 @@ func (h *holder) openThread() error {
 		return fmt.Errorf("load checkpoint of %s: %w", h.thread, err)
 	}
 	if js != nil {
-		if err := h.state.restore(seq, js); err != nil {
+		if err := h.state.restoreCheckpoint(seq, js); err != nil {
 			h.Logger.Warn("cannot use checkpoint", "thread", h.thread, "error", err)
 			h.state = newThreadState(h.modes, h.Models)
 		} else {
@@ -126,7 +126,7 @@ func (h *holder) saveCheckpoint(last bool) {
 		return
 	}
 	h.historyRead = 0
-	js, ok := h.state.encode()
+	js, ok := h.state.encodeCheckpoint()
 	if !ok {
 		h.saved = h.committed
 		return
@@ -139,8 +139,8 @@ func (h *holder) saveCheckpoint(last bool) {
 	h.saved = h.committed
 }
 
-// encode returns the checkpoint of the state, or false if a mode does not support it.
-func (t *threadState) encode() ([]byte, bool) {
+// encodeCheckpoint returns the checkpoint of the state, or false if a mode does not support it.
+func (t *threadState) encodeCheckpoint() ([]byte, bool) {
 	c := checkpoint{Elapsed: t.elapsed, Woken: t.wokenAt, Seen: t.finishedAt, Told: t.lastInputID, Guess: t.estimator}
 	for _, r := range t.openRuns {
 		if r.mode == nil || r.mode.Load == nil || r.failure != "" {
@@ -185,7 +185,7 @@ func (t *threadState) encode() ([]byte, bool) {
 	return js, err == nil
 }
 
-func (t *threadState) restore(seq ponder.Seq, js []byte) error {
+func (t *threadState) restoreCheckpoint(seq ponder.Seq, js []byte) error {
 	c := checkpoint{Guess: t.estimator}
 	if err := json.Unmarshal(js, &c); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (t *threadState) restoreIntent(s savedIntent) error {
 	}
 	in := &intent{run: r, key: c.key, cause: s.Cause, seq: s.Seq, superseded: s.Late, internal: s.Inner}
 	if s.Call != nil {
-		in.call, in.held = s.Call, s.Call.Held
+		in.call, in.held = s.Call, s.Call.Reserved
 		in.call.Model = s.Model
 	} else {
 		in.tool = &ponder.ToolCall{Name: s.Tool, Args: s.Args}

@@ -49,7 +49,7 @@ func TestCommandCost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.reads.Store(0)
-			head := s.head(t)
+			head := s.threadHead(t)
 			sent, err := ponder.SendCommands(t.Context(), s, longThread, tt.cmd)
 			if !errors.Is(err, tt.want) {
 				t.Fatalf("got error %v, want %v", err, tt.want)
@@ -115,9 +115,9 @@ func (m *modelThread) apply(ev ponder.Event) {
 	}
 }
 
-// deliver returns the error for commands, or the place of the first if all are on the
+// checkCommands returns the error for commands, or the place of the first if all are on the
 // thread already.
-func (m *modelThread) deliver(commands []ponder.Event) (ponder.Seq, error) {
+func (m *modelThread) checkCommands(commands []ponder.Event) (ponder.Seq, error) {
 	before := 0
 	for _, cmd := range commands {
 		if m.sent[cmd.Key()] > 0 && cmd.Cause != "" {
@@ -184,7 +184,7 @@ func randomCommands(t *testing.T, store ponder.Store, seed uint64, results map[e
 		if rnd.IntN(4) == 0 {
 			commands = append(commands, ponder.Event{Run: randomRun(rnd), Body: ponder.RunPaused{}})
 		}
-		seq, want := m.deliver(commands)
+		seq, want := m.checkCommands(commands)
 		results[want]++
 		got, err := ponder.SendCommands(t.Context(), store, id, commands...)
 		if !errors.Is(err, want) || err == nil != (want == nil) || want == nil && len(got) != len(commands) {

@@ -55,14 +55,14 @@ func (s politeState) Next(ponder.Moment) (do []ponder.Action) {
 	if s.Over || s.Calls == 50 {
 		return append(do, ponder.Finish{Answer: "enough"})
 	}
-	return append(do, ponder.Call{Key: fmt.Sprintf("call-%d", s.Calls+1), Role: ponder.Slow, Request: ask(fmt.Sprint("call ", s.Calls))})
+	return append(do, ponder.Call{Key: fmt.Sprintf("call-%d", s.Calls+1), Role: ponder.Slow, Request: newRequest(fmt.Sprint("call ", s.Calls))})
 }
 
 func politeConfig() engine.Config {
 	return engine.Config{Modes: []ponder.Mode{politeMode()}, Models: enginetest.Models(new(fake), price)}
 }
 
-func steer(text string) ponder.Event {
+func newSteer(text string) ponder.Event {
 	return ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Content: text}}
 }
 
@@ -70,10 +70,10 @@ func TestSendCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		eng := enginetest.Start(t, politeConfig())
-		if _, err := ponder.SendCommands(ctx, eng.Store, "thr_none", steer("?")); !errors.Is(err, ponder.ErrNoThread) {
+		if _, err := ponder.SendCommands(ctx, eng.Store, "thr_none", newSteer("?")); !errors.Is(err, ponder.ErrNoThread) {
 			t.Errorf("on no thread: %v", err)
 		}
-		if _, err := ponder.SendCommands(ctx, eng.Store, enginetest.Thread, steer("?")); !errors.Is(err, ponder.ErrNoRun) {
+		if _, err := ponder.SendCommands(ctx, eng.Store, enginetest.Thread, newSteer("?")); !errors.Is(err, ponder.ErrNoRun) {
 			t.Errorf("to no run: %v", err)
 		}
 		if _, err := ponder.SendCommands(ctx, eng.Store, enginetest.Thread, ponder.Event{Body: ponder.Steer{}}); !errors.Is(err, ponder.ErrEnded) {
@@ -84,7 +84,7 @@ func TestSendCommands(t *testing.T) {
 			t.Errorf("for an event that is no input: %v", err)
 		}
 
-		sent, err := ponder.SendCommands(ctx, eng.Store, enginetest.Thread, steer("one"), ponder.Event{Body: ponder.Steer{Content: "two"}})
+		sent, err := ponder.SendCommands(ctx, eng.Store, enginetest.Thread, newSteer("one"), ponder.Event{Body: ponder.Steer{Content: "two"}})
 		if err != nil || len(sent) != 2 || sent[0].Seq+1 != sent[1].Seq || sent[0].Cause == sent[1].Cause || sent[0].Cause == "" || sent[0].ID == "" {
 			t.Fatalf("sent %+v, %v", sent, err)
 		}
@@ -95,7 +95,7 @@ func TestSendCommands(t *testing.T) {
 			}
 		}
 
-		mine := steer("stop")
+		mine := newSteer("stop")
 		mine.Cause = "mine"
 		first, err := ponder.SendCommands(ctx, eng.Store, enginetest.Thread, mine)
 		if err != nil {
@@ -106,7 +106,7 @@ func TestSendCommands(t *testing.T) {
 		if err != nil || len(again) != 1 || again[0].Seq != first[0].Seq {
 			t.Errorf("sent again: %+v, %v", again, err)
 		}
-		for _, w := range []ponder.Event{steer("late"), {Body: ponder.RunPaused{}}, {Run: enginetest.Run + "/kid", Body: ponder.RunPaused{}}} {
+		for _, w := range []ponder.Event{newSteer("late"), {Body: ponder.RunPaused{}}, {Run: enginetest.Run + "/kid", Body: ponder.RunPaused{}}} {
 			if _, err := ponder.SendCommands(ctx, eng.Store, enginetest.Thread, w); !errors.Is(err, ponder.ErrEnded) && !errors.Is(err, ponder.ErrNoRun) {
 				t.Errorf("late: %v", err)
 			}
@@ -130,7 +130,7 @@ func TestCommandsRaceWithEnd(t *testing.T) {
 					if i == 4 {
 						text = "stop"
 					}
-					sent, err := ponder.SendCommands(t.Context(), eng.Store, enginetest.Thread, steer(text))
+					sent, err := ponder.SendCommands(t.Context(), eng.Store, enginetest.Thread, newSteer(text))
 					if err == nil {
 						_, err = ponder.AwaitAck(t.Context(), eng.Store, sent[0])
 						if err != nil {
@@ -171,7 +171,7 @@ func TestCommandsSurviveCrash(t *testing.T) {
 		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "polite"})
 		for _, text := range []string{"one", "two", "stop"} {
 			time.Sleep(7 * time.Second)
-			if _, err := ponder.SendCommands(t.Context(), eng.Store, enginetest.Thread, steer(text)); err != nil {
+			if _, err := ponder.SendCommands(t.Context(), eng.Store, enginetest.Thread, newSteer(text)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -228,7 +228,7 @@ func TestAwaitAckOfEndedRun(t *testing.T) {
 	for _, run := range []ponder.RunID{enginetest.Run, ""} {
 		t.Run("a command to "+string(run), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := config(new(fake)) // whose modes acknowledge nothing
+				c := newConfig(new(fake)) // whose modes acknowledge nothing
 				eng := enginetest.Start(t, c)
 				eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 				sent, err := ponder.SendCommands(t.Context(), eng.Store, enginetest.Thread, ponder.Event{Run: run, Body: ponder.Steer{Content: "what?"}})

@@ -26,8 +26,8 @@ func TestCutAfterEveryEvent(t *testing.T) {
 
 func cutEverywhere(t *testing.T, mode string) {
 	model := new(fake)
-	eng := enginetest.Start(t, config(model))
-	fin := start(t, eng, mode, ponder.Budget{})
+	eng := enginetest.Start(t, newConfig(model))
+	fin := runMode(t, eng, mode, ponder.Budget{})
 	eng.Stop()
 	if fin.Status != ponder.Completed {
 		t.Fatalf("finished: %+v", fin)
@@ -39,7 +39,7 @@ func cutEverywhere(t *testing.T, mode string) {
 		if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, eng.Copy(whole[:n])...); err != nil {
 			t.Fatal(err)
 		}
-		c := config(model)
+		c := newConfig(model)
 		c.Store = store
 		eng := enginetest.Start(t, c)
 		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: mode, Input: "?"})
@@ -65,16 +65,16 @@ func cutEverywhere(t *testing.T, mode string) {
 func TestCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := stepsMode(300)
-		c := config(new(fake))
+		c := newConfig(new(fake))
 		c.Modes[0] = long
 		eng := enginetest.Start(t, c)
-		start(t, eng, "steps", ponder.Budget{})
+		runMode(t, eng, "steps", ponder.Budget{})
 		eng.Stop()
 		want := enginetest.Lines(eng.Events())
 
 		store := memory.New()
 		for stopped := 0; ; stopped++ {
-			c := config(new(fake))
+			c := newConfig(new(fake))
 			c.Modes[0], c.Store = long, store
 			eng := enginetest.Start(t, c)
 			eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
@@ -112,19 +112,19 @@ func TestEstimatorSurvivesCrash(t *testing.T) {
 		}
 		budget := ponder.Budget{Cost: ponder.Cost{Tokens: 4500}}
 		conf := func(model *fake) engine.Config {
-			c := config(model)
+			c := newConfig(model)
 			c.Modes[0] = wordyMode(40)
 			return c
 		}
 		eng := enginetest.Start(t, conf(counting()))
-		fin := start(t, eng, "steps", budget)
+		fin := runMode(t, eng, "steps", budget)
 		eng.Stop()
 		if fin.Reason != "tokens is spent" {
 			t.Fatalf("finished: %+v", fin)
 		}
 		whole := eng.Events()
 		want := enginetest.Lines(whole)
-		if first, last := held(whole, "step-0#1"), held(whole, "step-3#1"); last.Tokens >= first.Tokens {
+		if first, last := heldCost(whole, "step-0#1"), heldCost(whole, "step-3#1"); last.Tokens >= first.Tokens {
 			t.Errorf("held for the first call %d tokens, for a later one %d: nothing was learned", first.Tokens, last.Tokens)
 		}
 		for n := 1; n <= len(whole); n++ {
@@ -145,11 +145,11 @@ func TestEstimatorSurvivesCrash(t *testing.T) {
 	})
 }
 
-// held returns the held cost of a call.
-func held(evs []ponder.Event, cause string) (c ponder.Cost) {
+// heldCost returns the held cost of a call.
+func heldCost(evs []ponder.Event, cause string) (c ponder.Cost) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.CallStarted); ok && ev.Cause == cause {
-			c = b.Held
+			c = b.Reserved
 		}
 	}
 	return c

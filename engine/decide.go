@@ -298,7 +298,7 @@ func (d *decision) startAttempt(r *run, key string, kind actionKind, internal bo
 // callModel continues or starts a call, or refuses it. If the budget is spent, it notifies the
 // run. It reports whether the run may continue.
 func (d *decision) callModel(r *run, c ponder.Call) bool {
-	reason := d.startAttempt(r, c.Key, kindCall, true, func(a *actionState) (ponder.Body, string) { return d.admit(r, c, a) })
+	reason := d.startAttempt(r, c.Key, kindCall, true, func(a *actionState) (ponder.Body, string) { return d.admitCall(r, c, a) })
 	switch {
 	case reason == "":
 		return true

@@ -93,9 +93,9 @@ func (h *holder) dropUnstorable(d *decision) {
 	}
 }
 
-// sanitize returns the event of a result, or the event of a failed attempt if the result
+// sanitizeResult returns the event of a result, or the event of a failed attempt if the result
 // cannot be stored.
-func (h *holder) sanitize(ev ponder.Event) ponder.Event {
+func (h *holder) sanitizeResult(ev ponder.Event) ponder.Event {
 	err := h.checkFits(ev)
 	if err == nil {
 		return ev

@@ -22,7 +22,7 @@ import (
 // unstorableActions returns actions that cannot be stored.
 func unstorableActions() map[string]ponder.Action {
 	half := json.RawMessage(`{"q":`)
-	schema := ask("?")
+	schema := newRequest("?")
 	schema.Schema = &llm.Schema{Name: "s", JSON: half}
 	return map[string]ponder.Action{
 		"a confidence that is no number": ponder.Finish{Answer: "x", Confidence: math.NaN()},
@@ -40,7 +40,7 @@ func TestUnstorableDecisions(t *testing.T) {
 	for name, action := range unstorableActions() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := config(new(fake))
+				c := newConfig(new(fake))
 				c.Modes = append(c.Modes, oddMode(func(int) []ponder.Action { return []ponder.Action{action, ponder.Finish{Answer: "x"}} }))
 				eng := enginetest.Start(t, c)
 				eng.Put("run_other", "", ponder.RunStarted{Mode: "steps", Input: "?"})
@@ -64,12 +64,12 @@ func TestUnstorableDecisionsInSQLite(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { store.Close() })
-			c := config(new(fake))
+			c := newConfig(new(fake))
 			c.Store = store
 			c.Modes = append(c.Modes, oddMode(func(int) []ponder.Action { return []ponder.Action{action} }))
 			eng := enginetest.Start(t, c)
 			defer eng.Stop()
-			if fin := start(t, eng, "odd", ponder.Budget{}); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "cannot be stored") {
+			if fin := runMode(t, eng, "odd", ponder.Budget{}); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "cannot be stored") {
 				t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 			}
 		})
@@ -91,10 +91,10 @@ func (malformedModel) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delt
 // An answer that cannot be stored is malformed, and the run pays for it.
 func TestUnstorableAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(nil)
+		c := newConfig(nil)
 		c.Models = enginetest.Models(malformedModel{}, price)
 		eng := enginetest.Start(t, c)
-		fin := start(t, eng, "steps", ponder.Budget{})
+		fin := runMode(t, eng, "steps", ponder.Budget{})
 		if fin.Status != ponder.Completed || fin.Spent.Calls != 5 || fin.Spent.Money == 0 {
 			t.Errorf("finished %+v", fin)
 		}
@@ -130,7 +130,7 @@ func (s narrowStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fe
 // A run fails if its decision is larger than the store accepts. Other runs continue.
 func TestTooBig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(new(fake))
+		c := newConfig(new(fake))
 		c.Store = narrowStore{memory.New(), 20_000}
 		c.Modes = append(c.Modes, oddMode(func(int) []ponder.Action {
 			return []ponder.Action{ponder.Write{Key: "w", Bodies: []ponder.Body{ponder.Thought{Content: strings.Repeat("a", 30_000)}}}}
@@ -150,7 +150,7 @@ func TestTooBig(t *testing.T) {
 // Post returns an error for inputs that cannot be stored, and the thread continues.
 func TestUnstorableInputs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		eng := enginetest.Start(t, config(new(fake)))
+		eng := enginetest.Start(t, newConfig(new(fake)))
 		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		time.Sleep(time.Second)
 		half := ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: "hint", Args: json.RawMessage(`{"q":`)}}

@@ -109,7 +109,7 @@ func (e *Engine) guardWakes(mode ponder.Mode) func(ponder.Event) bool {
 // once. It decides and appends nothing. It returns [ponder.ErrHeld] if another process
 // holds the thread, because that process saves checkpoints.
 func (e *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
-	node, _ := e.current()
+	node, _ := e.currentNode()
 	lease, err := e.Store.Take(ctx, thread, node)
 	if err != nil {
 		return fmt.Errorf("take %s: %w", thread, err)
@@ -122,7 +122,7 @@ func (e *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
 		}
 		err = h.readNew()
 	}
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.BeatEvery)
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.HeartbeatInterval)
 	defer cancel()
 	return errors.Join(err, h.abandonLease(rctx))
 }
@@ -135,7 +135,7 @@ func (e *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
 //   - the error of ctx; calls in flight stay open for the next holder;
 //   - the error of the store, if the store fails for longer than the lease can last.
 func (e *Engine) Work(ctx context.Context, thread ponder.ThreadID) error {
-	node, dead := e.current()
+	node, dead := e.currentNode()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(dead, func() { cancel(context.Cause(dead)) })()
 	h := &holder{
@@ -169,7 +169,7 @@ func (e *Engine) Work(ctx context.Context, thread ponder.ThreadID) error {
 		return err
 	}
 	// Release the lease, so that other processes need not wait until it ends.
-	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.BeatEvery)
+	rctx, rcancel := context.WithTimeout(context.WithoutCancel(ctx), ponder.HeartbeatInterval)
 	defer rcancel()
 	if !errors.Is(err, ponder.ErrFenced) {
 		h.drain(rctx)

@@ -40,10 +40,10 @@ func TestBudgetsHold(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					m := &fake{answer: model.answer, claims: model.claims, endles: model.endles}
-					c := config(m)
+					c := newConfig(m)
 					c.Modes[0] = stepsMode(2000)
 					eng := enginetest.Start(t, c)
-					fin := start(t, eng, "steps", budget)
+					fin := runMode(t, eng, "steps", budget)
 					checkBudget(t, eng.Events(), budget, fin, int(m.begun.Load()))
 				})
 			})
@@ -56,13 +56,13 @@ func checkBudget(t *testing.T, evs []ponder.Event, budget ponder.Budget, fin pon
 	var maxHeld ponder.Cost // held at one time
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.CallStarted); ok {
-			maxHeld.Tokens, maxHeld.Money = max(maxHeld.Tokens, b.Held.Tokens), max(maxHeld.Money, b.Held.Money)
+			maxHeld.Tokens, maxHeld.Money = max(maxHeld.Tokens, b.Reserved.Tokens), max(maxHeld.Money, b.Reserved.Money)
 		}
 		if b, ok := ev.Body.(ponder.CallFinished); ok && (b.Spent.Tokens < 0 || b.Spent.Calls > 0 && b.Spent.Tokens == 0) {
 			t.Errorf("call %s cost %+v", ev.Cause, b.Spent)
 		}
 	}
-	sum := spent(evs)
+	sum := totalSpent(evs)
 	over := budget.Calls > 0 && calls > budget.Calls ||
 		budget.Tokens > 0 && sum.Tokens > budget.Tokens+maxHeld.Tokens ||
 		budget.Money > 0 && sum.Money > budget.Money+maxHeld.Money
@@ -106,7 +106,7 @@ func TestSteering(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &fake{takes: func(*llm.Request) time.Duration { return 10 * s }}
-				eng := enginetest.Start(t, config(m))
+				eng := enginetest.Start(t, newConfig(m))
 				begin := time.Now()
 				eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: tt.budget})
 				for i, st := range tt.steps {
@@ -160,11 +160,11 @@ func TestFailingModels(t *testing.T) {
 					return m
 				}
 				chain := []ponder.Model{{Model: mk("a/1", tt.first), Price: price}, {Model: mk("b/2", tt.second), Price: price}}
-				c := config(nil)
+				c := newConfig(nil)
 				c.Modes[0] = stepsMode(1)
 				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
 				eng := enginetest.Start(t, c)
-				if fin := start(t, eng, "steps", ponder.Budget{}); fin.Answer != tt.answer {
+				if fin := runMode(t, eng, "steps", ponder.Budget{}); fin.Answer != tt.answer {
 					t.Errorf("answered %q, want %q", fin.Answer, tt.answer)
 				}
 			})
@@ -186,13 +186,13 @@ type stoppableStore struct {
 	stopped bool
 }
 
-func (s *stoppableStore) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+func (s *stoppableStore) Heartbeat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return nil
 	}
-	return s.Store.Beat(ctx, id, clock)
+	return s.Store.Heartbeat(ctx, id, clock)
 }
 
 // A holder that was stopped for longer than its lease commits nothing. The next holder
@@ -201,7 +201,7 @@ func TestZombie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		slow := &fake{takes: func(*llm.Request) time.Duration { return time.Minute }}
-		c := config(slow)
+		c := newConfig(slow)
 		zombie := &stoppableStore{Store: store, stopped: true}
 		c.Store = zombie
 		a, err := engine.New(c)
@@ -226,7 +226,7 @@ func TestZombie(t *testing.T) {
 		}
 		time.Sleep(ponder.DeadAfter + time.Second)
 		fast := new(fake)
-		c2 := config(fast)
+		c2 := newConfig(fast)
 		c2.Store = store
 		eng := enginetest.Start(t, c2)
 		eng.Await(enginetest.Run)
@@ -274,10 +274,10 @@ func (s *interruptingStore) Append(ctx context.Context, id ponder.ThreadID, f po
 // A run observes a message that arrives while it finishes.
 func TestInputAsRunFinishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(new(fake))
+		c := newConfig(new(fake))
 		c.Store = &interruptingStore{Store: memory.New()}
 		eng := enginetest.Start(t, c)
-		if fin := start(t, eng, "steps", ponder.Budget{}); fin.Reason != "asked to answer now" {
+		if fin := runMode(t, eng, "steps", ponder.Budget{}); fin.Reason != "asked to answer now" {
 			t.Errorf("finished: %+v, want what was said last to be seen", fin)
 		}
 	})
@@ -292,11 +292,11 @@ func TestSilentConclusion(t *testing.T) {
 			}
 			return 20 * time.Second
 		}}
-		c := config(m)
+		c := newConfig(m)
 		c.Modes[0] = stepsMode(100)
 		eng := enginetest.Start(t, c)
 		begun := time.Now()
-		fin := start(t, eng, "steps", ponder.Budget{Time: time.Minute})
+		fin := runMode(t, eng, "steps", ponder.Budget{Time: time.Minute})
 		if took := time.Since(begun); took > time.Minute+41*time.Second || fin.Answer != "answer: fake/model: said nothing for 40s" {
 			t.Errorf("after %v: %+v", took, fin)
 		}

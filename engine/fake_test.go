@@ -75,7 +75,7 @@ func (m *fake) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Del
 	}
 }
 
-func ask(text string) llm.Request {
+func newRequest(text string) llm.Request {
 	return llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: 1000}
 }
 
@@ -146,11 +146,11 @@ func (s steps) Next(now ponder.Moment) (do []ponder.Action) {
 	case s.Final != nil:
 		return append(do, ponder.Finish{Answer: "answer: " + *s.Final, Reason: s.End})
 	case s.End != "" || s.Step >= s.N:
-		return append(do, ponder.Call{Key: "final", Role: ponder.Frontier, Request: ask("final " + strings.Join(s.Said, ","))})
+		return append(do, ponder.Call{Key: "final", Role: ponder.Frontier, Request: newRequest("final " + strings.Join(s.Said, ","))})
 	case s.Step%3 == 2 && !s.Looked:
 		return append(do, ponder.Do{Key: fmt.Sprintf("look-%d", s.Step), Tool: "look", Args: json.RawMessage(`{"q":"x"}`)})
 	}
-	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: ask(fmt.Sprintf("step %d", s.Step) + strings.Repeat(" word", s.Words))})
+	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: newRequest(fmt.Sprintf("step %d", s.Step) + strings.Repeat(" word", s.Words))})
 }
 
 // panel is the state of a mode that asks three children and a model, and concludes after
@@ -193,7 +193,7 @@ func (p panel) Next(ponder.Moment) (do []ponder.Action) {
 	for _, k := range []string{"a", "b", "c"} {
 		do = append(do, ponder.Spawn{Key: k, Mode: "steps", Input: k})
 	}
-	return append(do, ponder.Call{Key: "mine", Role: ponder.Fast, Request: ask("mine")})
+	return append(do, ponder.Call{Key: "mine", Role: ponder.Fast, Request: newRequest("mine")})
 }
 
 var look = ponder.NewTool("look", "Look.", nil, func(ctx context.Context, in struct{ Q string }) (string, error) {
@@ -207,15 +207,15 @@ var look = ponder.NewTool("look", "Look.", nil, func(ctx context.Context, in str
 // price is 1 USD per million input tokens and 4 USD per million output tokens.
 var price = ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 
-// config returns a configuration with the modes of these tests and one model.
-func config(m *fake) engine.Config {
+// newConfig returns a configuration with the modes of these tests and one model.
+func newConfig(m *fake) engine.Config {
 	return engine.Config{
 		Modes: []ponder.Mode{stepsMode(4), panelMode()}, Tools: []ponder.Tool{look}, Models: enginetest.Models(m, price),
 	}
 }
 
-// spent returns the total cost of the finished calls.
-func spent(evs []ponder.Event) (c ponder.Cost) {
+// totalSpent returns the total cost of the finished calls.
+func totalSpent(evs []ponder.Event) (c ponder.Cost) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.CallFinished); ok {
 			c = c.Add(b.Spent)
@@ -238,7 +238,7 @@ func openCalls(evs []ponder.Event) map[string]bool {
 	return open
 }
 
-func start(t *testing.T, m *enginetest.Engine, mode string, b ponder.Budget) ponder.RunFinished {
+func runMode(t *testing.T, m *enginetest.Engine, mode string, b ponder.Budget) ponder.RunFinished {
 	t.Helper()
 	return m.Ask(mode, "?", nil, b)
 }

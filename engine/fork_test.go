@@ -27,8 +27,8 @@ func TestForkAtEveryEvent(t *testing.T) {
 	for _, mode := range []string{"steps", "panel"} {
 		t.Run(mode, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				eng := enginetest.Start(t, config(new(fake)))
-				start(t, eng, mode, ponder.Budget{})
+				eng := enginetest.Start(t, newConfig(new(fake)))
+				runMode(t, eng, mode, ponder.Budget{})
 				eng.Stop()
 				forkEverywhere(t, eng.Store, func() *fake { return new(fake) })
 			})
@@ -58,17 +58,17 @@ func TestForkInSQLite(t *testing.T) {
 // made.
 func forkEverywhere(t *testing.T, store ponder.Store, model func() *fake) (calls int) {
 	t.Helper()
-	whole := events(t, store, enginetest.Thread)
+	whole := threadEvents(t, store, enginetest.Thread)
 	for n := 1; n <= len(whole); n++ {
 		to := ponder.ThreadID(fmt.Sprintf("thr_%d", n))
 		if err := engine.Fork(t.Context(), store, enginetest.Thread, ponder.Seq(n), ponder.Thread{ID: to}); err != nil {
 			t.Fatal(err)
 		}
-		checkCopy(t, whole[:n], events(t, store, to))
+		checkCopy(t, whole[:n], threadEvents(t, store, to))
 		model := model()
 		finishWork(t, store, to, model)
 		var got []ponder.Event
-		for _, ev := range events(t, store, to) {
+		for _, ev := range threadEvents(t, store, to) {
 			if ev.Thread = enginetest.Thread; ev.Seq != ponder.Seq(n+1) {
 				got = append(got, ev)
 			}
@@ -112,7 +112,7 @@ func checkCopy(t *testing.T, want, got []ponder.Event) {
 	}
 }
 
-func events(t *testing.T, log ponder.Log, thread ponder.ThreadID) (all []ponder.Event) {
+func threadEvents(t *testing.T, log ponder.Log, thread ponder.ThreadID) (all []ponder.Event) {
 	t.Helper()
 	for ev, err := range log.Events(t.Context(), thread, 0) {
 		if err != nil {
@@ -126,7 +126,7 @@ func events(t *testing.T, log ponder.Log, thread ponder.ThreadID) (all []ponder.
 // finishWork works on a thread until it is idle.
 func finishWork(t *testing.T, store ponder.Store, thread ponder.ThreadID, model *fake) {
 	t.Helper()
-	c := config(model)
+	c := newConfig(model)
 	short := stepsMode(2)
 	short.Name = "short"
 	c.Store, c.Modes = store, append(c.Modes, short)
@@ -154,8 +154,8 @@ func workWith(t *testing.T, c engine.Config, thread ponder.ThreadID) {
 // and the fork does not pay for them.
 func TestForkPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		eng := enginetest.Start(t, config(new(fake)))
-		start(t, eng, "panel", ponder.Budget{})
+		eng := enginetest.Start(t, newConfig(new(fake)))
+		runMode(t, eng, "panel", ponder.Budget{})
 		eng.Stop()
 		store, whole := eng.Store, eng.Events()
 		for n := range whole {
@@ -174,8 +174,8 @@ func TestForkPaused(t *testing.T) {
 			}
 			model := new(fake)
 			finishWork(t, store, to, model)
-			evs := events(t, store, to)
-			if made, cost := model.begun.Load(), spent(evs); made != 0 || cost != spent(whole[:n+1]) {
+			evs := threadEvents(t, store, to)
+			if made, cost := model.begun.Load(), totalSpent(evs); made != 0 || cost != totalSpent(whole[:n+1]) {
 				t.Errorf("fork at %d: %d calls were made, for %+v in all", n+1, made, cost)
 			}
 			if open := openCalls(evs); len(open) > 0 {
@@ -185,7 +185,7 @@ func TestForkPaused(t *testing.T) {
 				t.Fatal(err)
 			}
 			finishWork(t, store, to, new(fake))
-			evs = events(t, store, to)
+			evs = threadEvents(t, store, to)
 			if fin, ok := evs[len(evs)-1].Body.(ponder.RunFinished); !ok || fin.Status != ponder.Completed {
 				t.Errorf("fork at %d ended with %+v", n+1, evs[len(evs)-1])
 			}
@@ -249,7 +249,7 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 				t.Fatal(err)
 			}
 			workWith(t, conf(store, model()), enginetest.Thread)
-			whole := events(t, store, enginetest.Thread)
+			whole := threadEvents(t, store, enginetest.Thread)
 			notified := false
 			for n, ev := range whole[:len(whole)-1] {
 				if _, ok := ev.Body.(ponder.BudgetSpent); ok {
@@ -264,7 +264,7 @@ func TestForkSessionAtEveryEvent(t *testing.T) {
 				}
 				m := model()
 				workWith(t, conf(store, m), to)
-				got := events(t, store, to)
+				got := threadEvents(t, store, to)
 				fin, ok := got[len(got)-1].Body.(ponder.RunFinished)
 				if !ok || fin.Status != ponder.Completed || fin.Spent.Calls > 6 {
 					t.Fatalf("the fork at %d (%s) ended with %+v", n+1, enginetest.Line(ev), got[len(got)-1])

@@ -17,7 +17,7 @@ import (
 
 // hedgedConfig has a gated model that may hedge calls of the slow role.
 func hedgedConfig(m *fake) engine.Config {
-	c := config(m)
+	c := newConfig(m)
 	gated := ponder.Model{Model: llm.NewGate(llm.GateConfig{}).Model(m), Price: price}
 	c.Models = map[ponder.Role][]ponder.Model{ponder.Frontier: {gated}}
 	gated.Hedge = true
@@ -72,7 +72,7 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 				c := hedgedConfig(m)
 				c.Modes[0] = wordyMode(30)
 				eng := enginetest.Start(t, c)
-				fin := start(t, eng, "steps", ponder.Budget{Cost: ponder.Cost{Tokens: 1_000_000}})
+				fin := runMode(t, eng, "steps", ponder.Budget{Cost: ponder.Cost{Tokens: 1_000_000}})
 				evs := eng.Events()
 				requests := 0
 				for _, ev := range evs {
@@ -97,8 +97,8 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 						t.Errorf("used %+v, spent %+v; want both requests of some %d tokens", b.Usage, b.Spent, once)
 					}
 				}
-				if begun := int(m.begun.Load()); begun != requests || fin.Spent != spent(evs) || fin.Spent.Calls != begun {
-					t.Errorf("%d requests, %d paid for; the run spent %+v of %+v", begun, requests, fin.Spent, spent(evs))
+				if begun := int(m.begun.Load()); begun != requests || fin.Spent != totalSpent(evs) || fin.Spent.Calls != begun {
+					t.Errorf("%d requests, %d paid for; the run spent %+v of %+v", begun, requests, fin.Spent, totalSpent(evs))
 				}
 			})
 		})
@@ -111,7 +111,7 @@ func TestHedgesAreReserved(t *testing.T) {
 	calls := func(evs []ponder.Event) (held []int) {
 		for _, ev := range evs {
 			if b, ok := ev.Body.(ponder.CallStarted); ok {
-				held = append(held, b.Held.Calls)
+				held = append(held, b.Reserved.Calls)
 			}
 		}
 		return held
@@ -132,15 +132,15 @@ func TestHedgesAreReserved(t *testing.T) {
 				c := hedgedConfig(&fake{claims: func(_ *llm.Request, u *llm.Usage) { u.Output = 100 }})
 				c.Modes[0] = stepsMode(6)
 				eng := enginetest.Start(t, c)
-				start(t, eng, "steps", ponder.Budget{Cost: tt.budget})
+				runMode(t, eng, "steps", ponder.Budget{Cost: tt.budget})
 				if got := fmt.Sprint(calls(eng.Events())); got != tt.want {
 					t.Errorf("held for %s requests, want %s", got, tt.want)
 				}
 				for _, ev := range eng.Events() {
 					if b, ok := ev.Body.(ponder.CallStarted); ok {
 						req, err := eng.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
-						if err != nil || req.Hedge != (b.Held.Calls == 2) {
-							t.Errorf("%s: held %+v, and it may be hedged: %v (%v)", ev.Cause, b.Held, req.Hedge, err)
+						if err != nil || req.Hedge != (b.Reserved.Calls == 2) {
+							t.Errorf("%s: held %+v, and it may be hedged: %v (%v)", ev.Cause, b.Reserved, req.Hedge, err)
 						}
 					}
 				}
@@ -153,12 +153,12 @@ func TestHedgesAreReserved(t *testing.T) {
 			if n > 0 {
 				return []ponder.Action{ponder.Finish{Answer: "x"}}
 			}
-			req := ask("hello")
+			req := newRequest("hello")
 			req.Hedge = true // the engine overrides this field
 			return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Slow, Request: req, Shown: true}}
 		}))
 		eng := enginetest.Start(t, c)
-		start(t, eng, "odd", ponder.Budget{})
+		runMode(t, eng, "odd", ponder.Budget{})
 		if held := calls(eng.Events()); fmt.Sprint(held) != "[1]" {
 			t.Errorf("what is shown is held for %v requests", held)
 		}
@@ -192,7 +192,7 @@ func TestBudgetsHoldForHedges(t *testing.T) {
 				c := hedgedConfig(m)
 				c.Modes[0] = stepsMode(2000)
 				eng := enginetest.Start(t, c)
-				fin := start(t, eng, "steps", budget)
+				fin := runMode(t, eng, "steps", budget)
 				checkBudget(t, eng.Events(), budget, fin, int(m.begun.Load()))
 				for _, ev := range eng.Events() {
 					if b, ok := ev.Body.(ponder.CallFinished); ok && strings.HasPrefix(ev.Cause, "step-") && !b.Usage.Hedged && b.Spent.Tokens > 2*1100 {

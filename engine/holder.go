@@ -24,14 +24,14 @@ type holder struct {
 	clockAtStart time.Duration   // the process clock when it took the lease
 	heads        <-chan ponder.Seq
 
-	state         *threadState   // nil: the thread must be read
-	committed     ponder.Seq     // the newest folded event in the log
-	saved         ponder.Seq     // the place of the newest checkpoint
-	historyRead   ponder.Seq     // older events that were read for new runs since that checkpoint
-	batch         []ponder.Event // folded but not in the log
-	pending       []batched      // messages in the batch
-	maxBatchBytes int            // limits a batch after the store refused one; zero: no size checks
-	batchBytes    int            // of the checked part of the batch
+	state         *threadState     // nil: the thread must be read
+	committed     ponder.Seq       // the newest folded event in the log
+	saved         ponder.Seq       // the place of the newest checkpoint
+	historyRead   ponder.Seq       // older events that were read for new runs since that checkpoint
+	batch         []ponder.Event   // folded but not in the log
+	pending       []batchedMessage // messages in the batch
+	maxBatchBytes int              // limits a batch after the store refused one; zero: no size checks
+	batchBytes    int              // of the checked part of the batch
 
 	leaving    bool // the holder starts nothing new
 	performers sync.WaitGroup
@@ -164,10 +164,10 @@ func (h *holder) elapsed() time.Duration {
 // foldDecided stamps events and folds them before they are in the log. A caller that passes
 // a RunStarted must call showHistory.
 func (h *holder) foldDecided(events ...ponder.Event) {
-	h.stamp(h.elapsed().Truncate(time.Millisecond), events...)
+	h.stampEvents(h.elapsed().Truncate(time.Millisecond), events...)
 }
 
-func (h *holder) stamp(elapsed time.Duration, events ...ponder.Event) {
+func (h *holder) stampEvents(elapsed time.Duration, events ...ponder.Event) {
 	now := time.Now().Truncate(time.Microsecond)
 	h.batch = slices.Grow(h.batch, len(events))
 	for _, ev := range events {
@@ -330,12 +330,12 @@ func (h *holder) showHistory() error {
 				break
 			}
 			h.historyRead++
-			if r.observes(ev) {
+			if r.observesEvent(ev) {
 				r.applyEvent(ev)
 			}
 		}
 		for _, ev := range h.batch {
-			if ev.Seq < r.startSeq && r.observes(ev) {
+			if ev.Seq < r.startSeq && r.observesEvent(ev) {
 				r.applyEvent(ev)
 			}
 		}

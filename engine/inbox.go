@@ -43,12 +43,12 @@ func (b *inbox) put(thread ponder.ThreadID, m *message) {
 	}
 	b.messages[thread] = append(b.messages[thread], m)
 	if wakeup := b.wakeups[thread]; wakeup != nil {
-		signal(wakeup)
+		signalWakeup(wakeup)
 	}
 }
 
-// take removes the messages to a thread and returns those that it claimed.
-func (b *inbox) take(thread ponder.ThreadID) []*message {
+// claimMessages removes the messages to a thread and returns those that it claimed.
+func (b *inbox) claimMessages(thread ponder.ThreadID) []*message {
 	b.mu.Lock()
 	list := b.messages[thread]
 	delete(b.messages, thread)
@@ -79,7 +79,7 @@ func (b *inbox) listen(thread ponder.ThreadID, wakeup chan struct{}) (leave func
 	}
 }
 
-func signal(wakeup chan struct{}) {
+func signalWakeup(wakeup chan struct{}) {
 	select {
 	case wakeup <- struct{}{}:
 	default:
@@ -99,7 +99,7 @@ func signal(wakeup chan struct{}) {
 // Callers of [Engine.Work] must call [Engine.ReturnUnclaimed] when Work returns, or when
 // they could not call Work.
 func (e *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
-	stored, err := e.deliver(ctx, thread, "", start, events)
+	stored, err := e.deliverEvents(ctx, thread, "", start, events)
 	if stored != nil || err != nil {
 		return stored, err
 	}
@@ -115,16 +115,16 @@ func (e *Engine) Post(ctx context.Context, thread ponder.ThreadID, start func(co
 // started, or if no holder in this process can check the condition. The caller then reads
 // the thread.
 func (e *Engine) PostAfter(ctx context.Context, thread ponder.ThreadID, last string, start func(context.Context) error, events ...ponder.Event) ([]ponder.Event, error) {
-	stored, err := e.deliver(ctx, thread, last, start, events)
+	stored, err := e.deliverEvents(ctx, thread, last, start, events)
 	if stored == nil && err == nil {
 		err = ponder.ErrStale
 	}
 	return stored, err
 }
 
-// deliver passes events to the holder of the thread. It returns no events if no holder
+// deliverEvents passes events to the holder of the thread. It returns no events if no holder
 // appended them.
-func (e *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after string, start func(context.Context) error, events []ponder.Event) ([]ponder.Event, error) {
+func (e *Engine) deliverEvents(ctx context.Context, thread ponder.ThreadID, after string, start func(context.Context) error, events []ponder.Event) ([]ponder.Event, error) {
 	for _, ev := range events {
 		if !ev.IsInput() {
 			return nil, ponder.ErrNotInput
@@ -152,13 +152,13 @@ func (e *Engine) deliver(ctx context.Context, thread ponder.ThreadID, after stri
 // ReturnUnclaimed returns messages that no holder claimed to their senders: see
 // [Engine.Post].
 func (e *Engine) ReturnUnclaimed(thread ponder.ThreadID) {
-	for _, m := range e.inbox.take(thread) {
+	for _, m := range e.inbox.claimMessages(thread) {
 		m.done <- nil
 	}
 }
 
-// batched is a message and the index of its first event in the batch.
-type batched struct {
+// batchedMessage is a message and the index of its first event in the batch.
+type batchedMessage struct {
 	*message
 	index int
 }
@@ -170,13 +170,13 @@ func (h *holder) drainInbox() error {
 		h.ReturnUnclaimed(h.thread)
 		return nil
 	}
-	for _, m := range h.inbox.take(h.thread) {
+	for _, m := range h.inbox.claimMessages(h.thread) {
 		if m.after != "" && m.after != h.state.lastInputID {
 			m.done <- nil
 			continue
 		}
-		h.pending = append(h.pending, batched{m, len(h.batch)})
-		h.stamp(0, m.events...)
+		h.pending = append(h.pending, batchedMessage{m, len(h.batch)})
+		h.stampEvents(0, m.events...)
 	}
 	return h.showHistory()
 }

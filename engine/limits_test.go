@@ -74,7 +74,7 @@ func TestFaultyModes(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := config(new(fake))
+				c := newConfig(new(fake))
 				c.Modes = append(c.Modes, oddMode(tt.next))
 				eng := enginetest.Start(t, c)
 				eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
@@ -97,10 +97,10 @@ func TestFaultyModes(t *testing.T) {
 // A run without a state ends.
 func TestModeWithoutState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(new(fake))
+		c := newConfig(new(fake))
 		c.Modes = append(c.Modes, ponder.Mode{Name: "none", Start: func(ponder.Run) ponder.State { return nil }})
 		eng := enginetest.Start(t, c)
-		if fin := start(t, eng, "none", ponder.Budget{}); fin.Status != ponder.Failed || fin.Reason != "mode none has no state" {
+		if fin := runMode(t, eng, "none", ponder.Budget{}); fin.Status != ponder.Failed || fin.Reason != "mode none has no state" {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
 	})
@@ -121,7 +121,7 @@ func TestModesThatWakeEachOther(t *testing.T) {
 						return ok && strings.Contains(string(ev.Run), mode)
 					}
 				}
-				c := config(new(fake))
+				c := newConfig(new(fake))
 				c.Modes = append(c.Modes,
 					ponder.Mode{Name: "ping", Start: done, Wakes: ended("pong")}, ponder.Mode{Name: "pong", Start: done, Wakes: ended("ping")},
 					ponder.Mode{Name: "late", Start: done, Wakes: func(ev ponder.Event) bool { return strings.HasPrefix(ev.Cause, "n-200/") }},
@@ -163,24 +163,24 @@ func TestHugeLimits(t *testing.T) {
 func askForHuge(t *testing.T, budget ponder.Budget) {
 	t.Helper()
 	m := &fake{answer: func(*llm.Request) (string, error) { return strings.Repeat("word ", 2000), nil }}
-	c := config(m)
+	c := newConfig(m)
 	c.Modes = append(c.Modes, oddMode(func(n int) []ponder.Action {
 		if n > 0 {
 			return []ponder.Action{ponder.Finish{Answer: "x"}}
 		}
-		huge := ask("hello")
+		huge := newRequest("hello")
 		huge.MaxTokens = math.MaxInt
 		return []ponder.Action{ponder.Call{Key: "c", Role: ponder.Fast, Request: huge}}
 	}))
 	c.Models = enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 0.1, Output: 0.4})
 	eng := enginetest.Start(t, c)
-	start(t, eng, "odd", budget)
+	runMode(t, eng, "odd", budget)
 	for _, ev := range eng.Events() {
 		switch b := ev.Body.(type) {
 		case ponder.CallStarted:
 			req, err := eng.Store.Request(t.Context(), enginetest.Thread, ev.Run, ev.Cause)
-			if err != nil || req.MaxTokens != 1<<28 || b.Held.Tokens < 1<<28 || b.Held.Money <= 0 {
-				t.Errorf("%+v held for %d tokens, %v", b.Held, req.MaxTokens, err)
+			if err != nil || req.MaxTokens != 1<<28 || b.Reserved.Tokens < 1<<28 || b.Reserved.Money <= 0 {
+				t.Errorf("%+v held for %d tokens, %v", b.Reserved, req.MaxTokens, err)
 			}
 		case ponder.CallFinished:
 			if b.Finish != llm.FinishStop || b.Spent.Money <= 0 {
@@ -195,18 +195,18 @@ func TestConcurrencyIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 200
 		m := new(fake)
-		c := config(m)
+		c := newConfig(m)
 		c.Modes = append(c.Modes, oddMode(func(seen int) (do []ponder.Action) {
 			if seen >= all {
 				return []ponder.Action{ponder.Finish{Answer: "all"}}
 			}
 			for i := range all {
-				do = append(do, ponder.Call{Key: fmt.Sprintf("c-%d", i), Role: ponder.Fast, Request: ask(fmt.Sprint(i))})
+				do = append(do, ponder.Call{Key: fmt.Sprintf("c-%d", i), Role: ponder.Fast, Request: newRequest(fmt.Sprint(i))})
 			}
 			return do
 		}))
 		eng := enginetest.Start(t, c)
-		if fin := start(t, eng, "odd", ponder.Budget{}); fin.Answer != "all" || m.begun.Load() != all {
+		if fin := runMode(t, eng, "odd", ponder.Budget{}); fin.Answer != "all" || m.begun.Load() != all {
 			t.Errorf("finished %+v after %d calls", fin, m.begun.Load())
 		}
 		open, maxOpen := 0, 0
@@ -228,8 +228,8 @@ func TestConcurrencyIsLimited(t *testing.T) {
 // A second run on a thread starts with no thinking time.
 func TestSecondRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		eng := enginetest.Start(t, config(new(fake)))
-		start(t, eng, "steps", ponder.Budget{})
+		eng := enginetest.Start(t, newConfig(new(fake)))
+		runMode(t, eng, "steps", ponder.Budget{})
 		eng.Put("run_2", "", ponder.RunStarted{Mode: "steps", Input: "?", Budget: ponder.Budget{Time: 10 * time.Minute}})
 		if fin := eng.Await("run_2"); fin.Reason != "" {
 			t.Errorf("finished: %+v, want it to have all its time", fin)

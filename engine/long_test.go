@@ -20,13 +20,13 @@ import (
 func TestFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newLongStore(t, 1000)
-		before := store.head(t)
+		before := store.threadHead(t)
 		eng := newEngine(t, store)
 		if err := eng.Fold(t.Context(), longThread); err != nil {
 			t.Fatal(err)
 		}
-		if read := store.reads.Load(); read < 1000 || store.head(t) != before {
-			t.Errorf("%d events read, head %d and before %d", read, store.head(t), before)
+		if read := store.reads.Load(); read < 1000 || store.threadHead(t) != before {
+			t.Errorf("%d events read, head %d and before %d", read, store.threadHead(t), before)
 		}
 		store.reads.Store(0)
 		if err := eng.Fold(t.Context(), longThread); err != nil {
@@ -100,7 +100,7 @@ func newLongStore(t *testing.T, events int) *longStore {
 	return s
 }
 
-func (s *longStore) head(t *testing.T) ponder.Seq {
+func (s *longStore) threadHead(t *testing.T) ponder.Seq {
 	t.Helper()
 	info, err := s.Thread(t.Context(), longThread)
 	if err != nil {

@@ -19,38 +19,38 @@ type nodeRuntime struct {
 	clock    awakeClock
 	inbox    inbox
 
-	mu     sync.Mutex
-	node   ponder.NodeID
-	fenced context.Context // done when the node may no longer write
-	fence  context.CancelCauseFunc
-	beats  sync.WaitGroup
-	closed chan struct{}
+	mu         sync.Mutex
+	node       ponder.NodeID
+	fenced     context.Context // done when the node may no longer write
+	fence      context.CancelCauseFunc
+	heartbeats sync.WaitGroup
+	closed     chan struct{}
 }
 
 // Open registers the process as a node of the store, with heartbeats until Close.
 func (e *Engine) Open(ctx context.Context) error {
 	e.closed = make(chan struct{})
 	e.clock.tick(time.Now())
-	if err := e.join(ctx); err != nil {
+	if err := e.joinStore(ctx); err != nil {
 		return err
 	}
-	e.beats.Go(e.beat)
+	e.heartbeats.Go(e.sendHeartbeats)
 	return nil
 }
 
 // Close marks the node dead, so that its threads are free at once. All Work must have ended.
 func (e *Engine) Close(ctx context.Context) error {
 	close(e.closed)
-	e.beats.Wait()
-	node, _ := e.current()
+	e.heartbeats.Wait()
+	node, _ := e.currentNode()
 	if err := e.Store.MarkDead(ctx, node); err != nil {
 		return fmt.Errorf("leave %s: %w", node, err)
 	}
 	return nil
 }
 
-// join registers the process as a new node.
-func (n *nodeRuntime) join(ctx context.Context) error {
+// joinStore registers the process as a new node.
+func (n *nodeRuntime) joinStore(ctx context.Context) error {
 	node := n.identity
 	if node.ID == "" || n.node != "" {
 		node.ID = ponder.NodeID(ponder.NewID("nod"))
@@ -65,17 +65,17 @@ func (n *nodeRuntime) join(ctx context.Context) error {
 	return nil
 }
 
-// current returns the node of the process, and a ctx that ends with the node.
-func (n *nodeRuntime) current() (ponder.NodeID, context.Context) {
+// currentNode returns the node of the process, and a ctx that ends with the node.
+func (n *nodeRuntime) currentNode() (ponder.NodeID, context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.node, n.fenced
 }
 
-// beat sends heartbeats. If the node misses them, beat ends its work and joins as a new
+// sendHeartbeats sends heartbeats. If the node misses them, beat ends its work and joins as a new
 // node. If the join fails, the work ends with the error of the join.
-func (n *nodeRuntime) beat() {
-	tick := time.NewTicker(ponder.BeatEvery)
+func (n *nodeRuntime) sendHeartbeats() {
+	tick := time.NewTicker(ponder.HeartbeatInterval)
 	defer tick.Stop()
 	last := time.Now()
 	for {
@@ -87,18 +87,18 @@ func (n *nodeRuntime) beat() {
 		}
 		now := time.Now()
 		n.clock.tick(now)
-		node, _ := n.current()
-		ctx, cancel := context.WithTimeout(context.Background(), ponder.BeatEvery)
-		err := n.store.Beat(ctx, node, n.clock.total(now))
+		node, _ := n.currentNode()
+		ctx, cancel := context.WithTimeout(context.Background(), ponder.HeartbeatInterval)
+		err := n.store.Heartbeat(ctx, node, n.clock.total(now))
 		cancel()
 		switch {
 		case err == nil:
 			last = now
-		case errors.Is(err, ponder.ErrFenced) || errors.Is(err, ponder.ErrLost) || time.Since(last) > ponder.DeadAfter-ponder.BeatEvery:
+		case errors.Is(err, ponder.ErrFenced) || errors.Is(err, ponder.ErrLost) || time.Since(last) > ponder.DeadAfter-ponder.HeartbeatInterval:
 			n.logger.Warn("node is dead; joining as a new node", "node", node, "error", err)
 			fence := n.fence
-			ctx, cancel := context.WithTimeout(context.Background(), ponder.BeatEvery)
-			if err := n.join(ctx); err != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), ponder.HeartbeatInterval)
+			if err := n.joinStore(ctx); err != nil {
 				n.logger.Error("join again", "error", err)
 				fence(err)
 			} else {
@@ -121,12 +121,12 @@ type awakeClock struct {
 }
 
 // maxGap is the longest time between two ticks that counts.
-const maxGap = 2 * ponder.BeatEvery
+const maxGap = 2 * ponder.HeartbeatInterval
 
 func (a *awakeClock) tick(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sum += a.since(now)
+	a.sum += a.elapsedAt(now)
 	a.last = now
 }
 
@@ -134,10 +134,10 @@ func (a *awakeClock) tick(now time.Time) {
 func (a *awakeClock) total(now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.sum + a.since(now)
+	return a.sum + a.elapsedAt(now)
 }
 
-func (a *awakeClock) since(now time.Time) time.Duration {
+func (a *awakeClock) elapsedAt(now time.Time) time.Duration {
 	if d := now.Sub(a.last); !a.last.IsZero() && d > 0 && d <= maxGap {
 		return d
 	}

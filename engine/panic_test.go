@@ -18,13 +18,13 @@ import (
 func TestWakesPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		c := config(new(fake))
+		c := newConfig(new(fake))
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		c.Modes = append(c.Modes, ponder.Mode{
 			Name: "bad", Start: func(ponder.Run) ponder.State { return oddState{} }, Wakes: func(ponder.Event) bool { panic("oh no") },
 		})
 		eng := enginetest.Start(t, c)
-		if fin := start(t, eng, "steps", ponder.Budget{}); fin.Status != ponder.Completed {
+		if fin := runMode(t, eng, "steps", ponder.Budget{}); fin.Status != ponder.Completed {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
 		eng.Stop()
@@ -34,14 +34,14 @@ func TestWakesPanics(t *testing.T) {
 	})
 }
 
-// panickingState is a state that panics when it is encoded.
-type panickingState struct{ steps }
+// panicState is a state that panics when it is encoded.
+type panicState struct{ steps }
 
-func (s panickingState) Apply(ev ponder.Event) ponder.State {
-	return panickingState{s.steps.Apply(ev).(steps)}
+func (s panicState) Apply(ev ponder.Event) ponder.State {
+	return panicState{s.steps.Apply(ev).(steps)}
 }
 
-func (panickingState) MarshalJSON() ([]byte, error) { panic("oh no") }
+func (panicState) MarshalJSON() ([]byte, error) { panic("oh no") }
 
 // A run continues without a checkpoint if its mode panics while it loads or encodes a
 // state, or loads no state.
@@ -54,13 +54,13 @@ func TestCheckpointPanics(t *testing.T) {
 			m.Load = func(ponder.Run, []byte) (ponder.State, error) { return nil, nil }
 		},
 		"keep": func(m *ponder.Mode) {
-			m.Start = func(ponder.Run) ponder.State { return panickingState{steps{N: 300}} }
+			m.Start = func(ponder.Run) ponder.State { return panicState{steps{N: 300}} }
 		},
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := config(new(fake))
+				c := newConfig(new(fake))
 				c.Store = memory.New()
 				long := stepsMode(300)
 				change(&long)

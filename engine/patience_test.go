@@ -13,15 +13,15 @@ import (
 	"ponder/llm"
 )
 
-// A drip is a model that writes words at intervals.
-type drip struct {
+// A slowWriter is a model that writes words at intervals.
+type slowWriter struct {
 	words int
 	every time.Duration
 }
 
-func (drip) Name() string { return "local/slow" }
+func (slowWriter) Name() string { return "local/slow" }
 
-func (d drip) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+func (d slowWriter) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		for range d.words {
 			select {
@@ -42,22 +42,22 @@ func (d drip) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta,
 // TestSlowModels checks that an answer may take any time while the model makes progress.
 func TestSlowModels(t *testing.T) {
 	for name, tt := range map[string]struct {
-		model drip
+		model slowWriter
 		fails string
 	}{
-		"forty minutes":    {drip{480, 5 * time.Second}, ""},
-		"a word a minute":  {drip{600, time.Minute}, "wrote too little in"},
-		"nothing for long": {drip{2, 9 * time.Minute}, "said nothing for"},
+		"forty minutes":    {slowWriter{480, 5 * time.Second}, ""},
+		"a word a minute":  {slowWriter{600, time.Minute}, "wrote too little in"},
+		"nothing for long": {slowWriter{2, 9 * time.Minute}, "said nothing for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := config(nil)
+				c := newConfig(nil)
 				c.Modes[0] = stepsMode(1)
 				chain := []ponder.Model{{Model: tt.model, Price: price}}
 				c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
 				eng := enginetest.Start(t, c)
-				start(t, eng, "steps", ponder.Budget{})
-				for _, f := range finished(eng) {
+				runMode(t, eng, "steps", ponder.Budget{})
+				for _, f := range finishedCalls(eng) {
 					if (f.Error != "") != (tt.fails != "") || !strings.Contains(f.Error, tt.fails) {
 						t.Errorf("after %dms: %q, want %q", f.Took, f.Error, tt.fails)
 					}
@@ -67,7 +67,7 @@ func TestSlowModels(t *testing.T) {
 	}
 }
 
-func finished(eng *enginetest.Engine) (calls []ponder.CallFinished) {
+func finishedCalls(eng *enginetest.Engine) (calls []ponder.CallFinished) {
 	for _, ev := range eng.Events() {
 		if f, ok := ev.Body.(ponder.CallFinished); ok {
 			calls = append(calls, f)
@@ -95,13 +95,13 @@ func TestStallTimeout(t *testing.T) {
 				limited := &fake{name: "a/1", answer: func(*llm.Request) (string, error) {
 					return "", &llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: 30 * time.Second}
 				}}
-				c := config(&fake{name: "c/3"})
+				c := newConfig(&fake{name: "c/3"})
 				c.Retry = tt.retry
 				c.Models[tt.role] = []ponder.Model{{Model: limited, Price: price}, {Model: &fake{name: "b/2"}, Price: price}}
 				eng := enginetest.Start(t, c)
-				start(t, eng, tt.mode, ponder.Budget{})
+				runMode(t, eng, tt.mode, ponder.Budget{})
 				tries := map[string]int{}
-				for _, f := range finished(eng) {
+				for _, f := range finishedCalls(eng) {
 					tries[f.Model]++
 				}
 				if n := tries["b/2"]; n == 0 || tries["a/1"] != tt.tries*n {
@@ -142,14 +142,14 @@ func TestNotBefore(t *testing.T) {
 					}
 					return "", &llm.Error{Class: llm.Transient, Model: "fake/model", Message: "down", RetryAfter: max(0, wait)}
 				}
-				c := config(m)
+				c := newConfig(m)
 				c.Modes[0] = stepsMode(100)
 				eng := enginetest.Start(t, c)
-				fin := start(t, eng, "steps", ponder.Budget{Time: down})
+				fin := runMode(t, eng, "steps", ponder.Budget{Time: down})
 				if waited := time.Since(begun) - down; !strings.HasPrefix(fin.Answer, tt.answer) || waited > tt.waited+3*time.Second || waited < tt.waited-time.Second {
 					t.Errorf("after another %s: %+v", waited, fin)
 				}
-				calls := finished(eng)
+				calls := finishedCalls(eng)
 				last := calls[len(calls)-1]
 				if hasTime := !last.NotBefore.IsZero(); hasTime != (last.Error != "" && tt.hint >= 0) {
 					t.Errorf("last %+v", last.Outcome)

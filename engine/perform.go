@@ -147,7 +147,7 @@ func (h *holder) foldResults() {
 	for _, r := range h.results {
 		ev := h.resultEvent(h.state.intents[r.id], r)
 		if h.maxBatchBytes > 0 {
-			ev = h.sanitize(ev)
+			ev = h.sanitizeResult(ev)
 		}
 		h.foldDecided(ev)
 	}

@@ -17,7 +17,7 @@ import (
 // before the run ended.
 func TestCancelledWhilePausedIsRecovered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := config(&fake{takes: func(*llm.Request) time.Duration { return time.Hour }})
+		cfg := newConfig(&fake{takes: func(*llm.Request) time.Duration { return time.Hour }})
 		cfg.Store, cfg.Logger = memory.New(), slog.New(slog.DiscardHandler)
 		begin := ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: "steps", Input: "?"}}
 		if err := cfg.Store.Create(t.Context(), ponder.Thread{ID: "thr_1", Kind: ponder.KindSession}, begin); err != nil {

@@ -42,11 +42,11 @@ func TestReleaseTooLate(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		c := config(&fake{takes: func(*llm.Request) time.Duration { return 10 * time.Second }})
+		c := newConfig(&fake{takes: func(*llm.Request) time.Duration { return 10 * time.Second }})
 		c.Store = store
 		began := time.Now()
 		eng := enginetest.Start(t, c)
-		start(t, eng, "steps", ponder.Budget{})
+		runMode(t, eng, "steps", ponder.Budget{})
 		eng.Await("run_2")
 		took := time.Since(began)
 		evs := eng.Events()
@@ -175,7 +175,7 @@ func stopReading(t *testing.T, after int64, then func(*stoppingStore)) {
 func TestInheritedCallWithoutRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &fake{answer: func(*llm.Request) (string, error) { return "", &llm.Error{Class: llm.Transient, Message: "overloaded"} }}
-		c := config(m)
+		c := newConfig(m)
 		before := enginetest.Start(t, c)
 		before.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		time.Sleep(time.Second / 2)
@@ -198,7 +198,7 @@ func TestRemovedWhileThinking(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if err := work(t, store, m); !errors.Is(err, ponder.ErrFenced) {
+		if err := workSteps(t, store, m); !errors.Is(err, ponder.ErrFenced) {
 			t.Errorf("work: %v", err)
 		}
 		if took := time.Since(began); took > 2*time.Second || m.begun.Load() != m.ended.Load() {

@@ -69,7 +69,7 @@ type intent struct {
 // id names the intent in its thread.
 func (in *intent) id() string { return string(in.run.ID) + " " + in.cause }
 
-func (r *run) action(key string, kind actionKind) *actionState {
+func (r *run) ensureAction(key string, kind actionKind) *actionState {
 	if r.actions[key] == nil {
 		r.actions[key] = &actionState{kind: kind}
 	}
@@ -160,8 +160,8 @@ func (r *run) recoverFailure() {
 	}
 }
 
-// observes reports whether the mode observes ev: see [ponder.State].
-func (r *run) observes(ev ponder.Event) bool {
+// observesEvent reports whether the mode observes ev: see [ponder.State].
+func (r *run) observesEvent(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallStarted, ponder.ToolCall, ponder.RunStarted:
 		return false
@@ -170,7 +170,7 @@ func (r *run) observes(ev ponder.Event) bool {
 	case ponder.RunFinished:
 		return ev.Run.Parent() == r.ID && !r.ended
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
-		return ev.Seq > r.startSeq && r.ID.Within(ev.Run) && !r.ended
+		return ev.Seq > r.startSeq && r.ID.IsWithin(ev.Run) && !r.ended
 	}
 	return true
 }

@@ -56,12 +56,12 @@ func (t *threadState) apply(ev ponder.Event) {
 		return
 	}
 	for _, r := range t.openRuns {
-		if r.observes(ev) {
+		if r.observesEvent(ev) {
 			r.applyEvent(ev)
 		}
 	}
 	for _, r := range t.carryOver {
-		if r.observes(ev) {
+		if r.observesEvent(ev) {
 			r.applyEvent(ev)
 		}
 	}
@@ -74,7 +74,7 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 	case ponder.RunStarted:
 		t.startRun(ev, b)
 	case ponder.RunPaused:
-		t.interrupt(ev.Run, func(r *run) { r.paused = true })
+		t.interruptRuns(ev.Run, func(r *run) { r.paused = true })
 	case ponder.RunResumed:
 		for _, r := range t.openWithin(ev.Run) {
 			if r.paused {
@@ -84,12 +84,12 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 		}
 	case ponder.Steer:
 		if b.Do == ponder.SetBudget && r != nil && !r.budgetNotified {
-			if limits, err := r.Budget.With(b.Args); err == nil {
+			if limits, err := r.Budget.ApplyLimits(b.Args); err == nil {
 				r.Budget, r.dirty = limits, true
 			}
 		}
 		if b.Do == ponder.Cancel || b.Do == ponder.AnswerNow {
-			t.interrupt(ev.Run, func(r *run) {
+			t.interruptRuns(ev.Run, func(r *run) {
 				if b.Do == ponder.Cancel && !r.cancelled {
 					r.cancelledAt = ev.Seq
 				}
@@ -97,7 +97,7 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 			})
 		}
 	case ponder.CallStarted:
-		t.beginAttempt(ev, &intent{held: b.Held, call: &b})
+		t.beginAttempt(ev, &intent{held: b.Reserved, call: &b})
 	case ponder.ToolCall:
 		t.beginAttempt(ev, &intent{tool: &b})
 	case ponder.CallFinished:
@@ -179,7 +179,7 @@ func (t *threadState) endRun(ev ponder.Event, r *run) {
 	if r == nil {
 		return
 	}
-	t.interrupt(r.ID, func(*run) {})
+	t.interruptRuns(r.ID, func(*run) {})
 	r.ended = true
 	delete(t.runs, r.ID)
 	t.openRuns = slices.DeleteFunc(t.openRuns, func(o *run) bool { return o == r })
@@ -213,7 +213,7 @@ func (r *run) noteWritten(c cause) {
 		r.finishAction(c.key, kindWrite)
 		return
 	}
-	a := r.action(c.key, kindWrite)
+	a := r.ensureAction(c.key, kindWrite)
 	a.written = max(a.written, c.i) // an input with such a cause may come from any client
 	r.dirty = true
 }
@@ -221,15 +221,15 @@ func (r *run) noteWritten(c cause) {
 // openWithin returns the open runs within top.
 func (t *threadState) openWithin(top ponder.RunID) (runs []*run) {
 	for _, r := range t.openRuns {
-		if r.ID.Within(top) {
+		if r.ID.IsWithin(top) {
 			runs = append(runs, r)
 		}
 	}
 	return runs
 }
 
-// interrupt marks the open runs within top, and supersedes their attempts in flight.
-func (t *threadState) interrupt(top ponder.RunID, mark func(*run)) {
+// interruptRuns marks the open runs within top, and supersedes their attempts in flight.
+func (t *threadState) interruptRuns(top ponder.RunID, mark func(*run)) {
 	for _, r := range t.openWithin(top) {
 		mark(r)
 		r.dirty = true
@@ -249,7 +249,7 @@ func (t *threadState) beginAttempt(ev ponder.Event, in *intent) {
 		return // no holder wrote it
 	}
 	in.run, in.key, in.cause, in.seq, in.internal = r, c.key, ev.Cause, ev.Seq, ev.Internal
-	a := r.action(c.key, in.kind())
+	a := r.ensureAction(c.key, in.kind())
 	a.inFlight, a.attempts, a.retryAt = in, c.attempt, time.Time{}
 	if in.call != nil && a.model != in.call.Model { // failures count per model
 		a.model, a.failures = in.call.Model, 0

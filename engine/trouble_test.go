@@ -36,10 +36,10 @@ func (s *failingStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.
 	return s.Store.Append(ctx, id, f, evs...)
 }
 
-// work creates the thread with a run of the mode steps and works on it once.
-func work(t *testing.T, store ponder.Store, m *fake) error {
+// workSteps creates the thread with a run of the mode steps and works on it once.
+func workSteps(t *testing.T, store ponder.Store, m *fake) error {
 	t.Helper()
-	c := config(m)
+	c := newConfig(m)
 	c.Store = store
 	err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, ponder.Event{Run: enginetest.Run, Body: ponder.RunStarted{Mode: "steps", Input: "?"}})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
@@ -71,11 +71,11 @@ func TestFullDisk(t *testing.T) {
 		for after := range 7 {
 			synctest.Test(t, func(t *testing.T) {
 				store, m := memory.New(), new(fake)
-				if err := work(t, &failingStore{Store: store, after: after, err: full}, m); !errors.Is(err, full) {
+				if err := workSteps(t, &failingStore{Store: store, after: after, err: full}, m); !errors.Is(err, full) {
 					t.Fatalf("full after %d appends: %v, want %v", after, err, full)
 				}
 				before := enginetest.Events(t, store)
-				if err := work(t, store, m); err != nil {
+				if err := workSteps(t, store, m); err != nil {
 					t.Fatal(err)
 				}
 				evs := enginetest.Events(t, store)
@@ -104,7 +104,7 @@ func TestOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, m := memory.New(), new(fake)
 		away := &failingStore{Store: store, after: 3, err: errors.New("connection refused"), until: time.Now().Add(20 * time.Second)}
-		if err := work(t, away, m); err != nil {
+		if err := workSteps(t, away, m); err != nil {
 			t.Fatal(err)
 		}
 		if m.begun.Load() != 5 {
@@ -117,10 +117,10 @@ func TestOutage(t *testing.T) {
 func TestLongOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, m, gone, began := memory.New(), new(fake), errors.New("disk error"), time.Now()
-		if err := work(t, &failingStore{Store: store, after: 3, err: gone}, m); !errors.Is(err, gone) || time.Since(began) > 5*time.Minute {
+		if err := workSteps(t, &failingStore{Store: store, after: 3, err: gone}, m); !errors.Is(err, gone) || time.Since(began) > 5*time.Minute {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
-		if err := work(t, store, m); err != nil {
+		if err := workSteps(t, store, m); err != nil {
 			t.Fatal(err)
 		}
 		if m.begun.Load() > 6 {
@@ -135,11 +135,11 @@ type lostStore struct {
 	from time.Time
 }
 
-func (s *lostStore) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+func (s *lostStore) Heartbeat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
 	if time.Now().After(s.from) {
 		return s.err
 	}
-	return s.Store.Beat(ctx, id, clock)
+	return s.Store.Heartbeat(ctx, id, clock)
 }
 
 func (s *lostStore) Join(ctx context.Context, n ponder.Node) error {
@@ -156,13 +156,13 @@ func TestLostStore(t *testing.T) {
 		err    error
 		within time.Duration
 	}{
-		{ponder.ErrDisk, ponder.DeadAfter + ponder.BeatEvery}, {ponder.ErrLost, 2 * ponder.BeatEvery},
+		{ponder.ErrDisk, ponder.DeadAfter + ponder.HeartbeatInterval}, {ponder.ErrLost, 2 * ponder.HeartbeatInterval},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &fake{takes: func(*llm.Request) time.Duration { return time.Hour }}
 			from := time.Now().Add(time.Second)
 			store := &lostStore{failingStore{Store: memory.New(), after: 3, err: tt.err}, from}
-			if err := work(t, store, m); !errors.Is(err, tt.err) || errors.Is(err, ponder.ErrFenced) || time.Since(from) > tt.within {
+			if err := workSteps(t, store, m); !errors.Is(err, tt.err) || errors.Is(err, ponder.ErrFenced) || time.Since(from) > tt.within {
 				t.Errorf("got %v after %v, want %v", err, time.Since(from), tt.err)
 			}
 		})
@@ -180,15 +180,15 @@ type uncertainStore struct {
 
 func (s *uncertainStore) Append(ctx context.Context, id ponder.ThreadID, f ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
 	stored, err := s.Store.Append(ctx, id, f, evs...)
-	return s.settle(ctx, f, stored, err, len(evs))
+	return s.failSync(ctx, f, stored, err, len(evs))
 }
 
 func (s *uncertainStore) Retake(ctx context.Context, id ponder.ThreadID, n ponder.NodeID, l ponder.Lease, evs ...ponder.Event) ([]ponder.Event, error) {
 	stored, err := s.Store.Retake(ctx, id, n, l, evs...)
-	return s.settle(ctx, l.Fence, stored, err, len(evs))
+	return s.failSync(ctx, l.Fence, stored, err, len(evs))
 }
 
-func (s *uncertainStore) settle(ctx context.Context, f ponder.Fence, stored []ponder.Event, err error, n int) ([]ponder.Event, error) {
+func (s *uncertainStore) failSync(ctx context.Context, f ponder.Fence, stored []ponder.Event, err error, n int) ([]ponder.Event, error) {
 	if err != nil || f == 0 {
 		return stored, err
 	}
@@ -210,7 +210,7 @@ func TestAppendAfterDiskFailure(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := new(fake)
 			store := &uncertainStore{Store: memory.New(), after: after, fails: 3}
-			if err := work(t, store, m); err != nil {
+			if err := workSteps(t, store, m); err != nil {
 				t.Fatalf("after %d appends: %v", after, err)
 			}
 			if m.begun.Load() != 5 || m.ended.Load() != 5 || store.empty != 3 {
@@ -245,7 +245,7 @@ func TestDeltasOnceDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowDisk{Store: memory.New()}
 		var early, published, tooEarly atomic.Int32
-		c := config(&fake{takes: func(*llm.Request) time.Duration {
+		c := newConfig(&fake{takes: func(*llm.Request) time.Duration {
 			if store.waiting.Load() {
 				early.Add(1)
 			}
@@ -271,7 +271,7 @@ func TestDeltasOnceDurable(t *testing.T) {
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(fake)
-		eng := enginetest.Start(t, config(m))
+		eng := enginetest.Start(t, newConfig(m))
 		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		time.Sleep(time.Second)
 		eng.Stop()
@@ -321,7 +321,7 @@ func TestShutdownKeepsAnswers(t *testing.T) {
 			return time.Minute
 		}}
 		store := &slowStore{Store: memory.New()}
-		c := config(m)
+		c := newConfig(m)
 		c.Store = store
 		eng := enginetest.Start(t, c)
 		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "panel", Input: "?"})

@@ -41,7 +41,7 @@ func TestPartialWrite(t *testing.T) {
 	if _, err := store.Append(t.Context(), "thr_1", 0, ponder.Event{Run: enginetest.Run, Cause: "x/1.3", Body: ponder.UserMessage{Content: "hi"}}); err != nil {
 		t.Fatal(err)
 	}
-	c := config(&fake{})
+	c := newConfig(&fake{})
 	c.Store, c.Modes = store, append(c.Modes, ponder.Mode{Name: "writer", Version: 1, Start: func(ponder.Run) ponder.State { return writer{} }})
 	eng, err := engine.New(c)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestPartialWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, ev := range events(t, store, "thr_1") {
+	for _, ev := range threadEvents(t, store, "thr_1") {
 		if b, ok := ev.Body.(ponder.Thought); ok {
 			got = append(got, b.Content)
 		}

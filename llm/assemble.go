@@ -23,8 +23,8 @@ type TextAssembler struct {
 	attempt int
 	next    int    // bytes of the attempt received
 	matched int    // bytes of the open round that the attempt repeated
-	held    string // trailing space and incomplete runes
-	muted   bool   // after a gap or divergence
+	pending string // trailing space and incomplete runes
+	hidden  bool   // after a gap or divergence
 }
 
 // An Edit removes Back bytes from the end of a text, then appends Text.
@@ -35,51 +35,51 @@ type Edit struct {
 
 const roundGap = "\n\n"
 
-// Hear adds a delta. Rounds and attempts count from 1; offset is the attempt's bytes
+// AddDelta adds a delta. Rounds and attempts count from 1; offset is the attempt's bytes
 // before the delta. Late and repeated deltas change nothing. After a gap the attempt is
 // hidden. Each round is trimmed.
-func (a *TextAssembler) Hear(round, attempt, offset int, delta string) Edit {
+func (a *TextAssembler) AddDelta(round, attempt, offset int, delta string) Edit {
 	switch {
 	case round <= a.last, round < a.round, round == a.round && attempt < a.attempt:
 		return Edit{}
 	case round > a.round, attempt > a.attempt:
 		a.round, a.attempt = round, attempt
-		a.next, a.matched, a.held, a.muted = 0, 0, "", false
+		a.next, a.matched, a.pending, a.hidden = 0, 0, "", false
 	}
-	a.muted = a.muted || offset > a.next
+	a.hidden = a.hidden || offset > a.next
 	known := a.next - offset
-	if a.muted || known >= len(delta) {
+	if a.hidden || known >= len(delta) {
 		return Edit{}
 	}
 	a.next += len(delta) - known
-	delta = a.held + delta[known:]
+	delta = a.pending + delta[known:]
 	words := strings.TrimRightFunc(delta[:textkit.WholeRunes(delta)], unicode.IsSpace)
-	a.held = delta[len(words):]
+	a.pending = delta[len(words):]
 	if a.matched == 0 {
 		words = strings.TrimLeftFunc(words, unicode.IsSpace)
 	}
-	return a.match(words)
+	return a.matchAttempt(words)
 }
 
-// match appends the part of said that is new.
-func (a *TextAssembler) match(said string) Edit {
+// matchAttempt appends the part of said that is new.
+func (a *TextAssembler) matchAttempt(said string) Edit {
 	shown := a.text[a.start:]
 	n := min(len(shown)-a.matched, len(said))
 	if string(shown[a.matched:a.matched+n]) == said[:n] {
 		a.matched += len(said)
-		return Edit{Text: a.add(said[n:])}
+		return Edit{Text: a.appendText(said[n:])}
 	}
 	if !a.Eager {
-		a.muted = true
+		a.hidden = true
 		return Edit{}
 	}
 	said = string(shown[:a.matched]) + said
 	e := a.Drop()
-	e.Text, a.matched, a.muted = a.add(said), len(said), false
+	e.Text, a.matched, a.hidden = a.appendText(said), len(said), false
 	return e
 }
 
-func (a *TextAssembler) add(words string) string {
+func (a *TextAssembler) appendText(words string) string {
 	if words == "" {
 		return ""
 	}
@@ -102,9 +102,9 @@ func (a *TextAssembler) Store(round int, text string) (e Edit) {
 	if !ok {
 		e, rest = a.Drop(), text
 	}
-	e.Text = a.add(rest)
+	e.Text = a.appendText(rest)
 	a.last, a.stored, a.start = round, len(a.text), len(a.text)
-	a.matched, a.muted = 0, true
+	a.matched, a.hidden = 0, true
 	return e
 }
 
@@ -112,7 +112,7 @@ func (a *TextAssembler) Store(round int, text string) (e Edit) {
 func (a *TextAssembler) Drop() Edit {
 	e := Edit{Back: len(a.text) - a.stored}
 	a.text, a.start = a.text[:a.stored], a.stored
-	a.matched, a.muted = 0, true
+	a.matched, a.hidden = 0, true
 	return e
 }
 

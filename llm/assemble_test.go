@@ -14,7 +14,7 @@ type page struct {
 	replaced int
 }
 
-func (p *page) edit(e Edit) {
+func (p *page) applyEdit(e Edit) {
 	if e.Back > 0 {
 		p.replaced++
 	}
@@ -60,9 +60,9 @@ func TestTextAssembler(t *testing.T) {
 					t.Fatal(err)
 				}
 				if delta {
-					p.edit(a.Hear(round, attempt, offset, text))
+					p.applyEdit(a.AddDelta(round, attempt, offset, text))
 				} else {
-					p.edit(a.Store(round, text))
+					p.applyEdit(a.Store(round, text))
 				}
 			}
 			if p.text != tt.want || a.Text() != tt.want || a.Stored() != tt.want || a.Open() != "" {
@@ -81,13 +81,13 @@ func TestTextAssembler(t *testing.T) {
 func TestTextAssemblerDrop(t *testing.T) {
 	var a TextAssembler
 	var p page
-	p.edit(a.Store(1, "One."))
-	p.edit(a.Hear(2, 1, 0, "Two"))
+	p.applyEdit(a.Store(1, "One."))
+	p.applyEdit(a.AddDelta(2, 1, 0, "Two"))
 	if a.Open() != "Two" || a.Text() != "One.\n\nTwo" {
 		t.Errorf("%q is open in %q", a.Open(), a.Text())
 	}
-	p.edit(a.Drop())
-	p.edit(a.Hear(2, 1, 3, " and three"))
+	p.applyEdit(a.Drop())
+	p.applyEdit(a.AddDelta(2, 1, 3, " and three"))
 	if p.text != "One." || a.Text() != "One." || a.Open() != "" || a.Drop() != (Edit{}) {
 		t.Errorf("%q, %q", p.text, a.Text())
 	}
@@ -115,11 +115,11 @@ func TestTextAssemblerProperty(t *testing.T) {
 					d := delta{round, attempt, len(text), words[rnd.IntN(len(words))]}
 					text += d.text
 					if sent = append(sent, d); rnd.IntN(8) > 0 {
-						p.edit(a.Hear(d.round, d.attempt, d.offset, d.text))
+						p.applyEdit(a.AddDelta(d.round, d.attempt, d.offset, d.text))
 					}
 					if rnd.IntN(8) == 0 {
 						d := sent[rnd.IntN(len(sent))]
-						p.edit(a.Hear(d.round, d.attempt, d.offset, d.text))
+						p.applyEdit(a.AddDelta(d.round, d.attempt, d.offset, d.text))
 					}
 				}
 				if attempt < attempts {
@@ -129,7 +129,7 @@ func TestTextAssemblerProperty(t *testing.T) {
 				if text = strings.TrimSpace(text); text != "" {
 					stored = append(stored, text)
 				}
-				p.edit(a.Store(round, text))
+				p.applyEdit(a.Store(round, text))
 			}
 			if want := strings.Join(stored, "\n\n"); p.text != want || a.Text() != want {
 				t.Fatalf("seed %d: %q, %q, not %q", seed, p.text, a.Text(), want)
@@ -151,7 +151,7 @@ func FuzzTextAssembler(f *testing.F) {
 		var a TextAssembler
 		offset := 0
 		for part := range slices.Chunk([]byte(text), size) {
-			a.Hear(1, 1, offset, string(part))
+			a.AddDelta(1, 1, offset, string(part))
 			offset += len(part)
 		}
 		before := a.Text()

@@ -26,11 +26,11 @@ func Decode[T any](text string, schema *Schema) (T, error) {
 	var zero T
 	c, err := newChecker(schema)
 	if err != nil {
-		return zero, malformed("%v", err)
+		return zero, malformedError("%v", err)
 	}
-	values, err := candidates(text)
+	values, err := candidateValues(text)
 	if err != nil {
-		return zero, malformed("%v", err)
+		return zero, malformedError("%v", err)
 	}
 	var first error
 	for _, data := range values {
@@ -40,11 +40,11 @@ func Decode[T any](text string, schema *Schema) (T, error) {
 		}
 		first = cmp.Or(first, err)
 	}
-	return zero, malformed("%v", first)
+	return zero, malformedError("%v", first)
 }
 
-// candidates returns the values in text, best first.
-func candidates(text string) ([]json.RawMessage, error) {
+// candidateValues returns the values in text, best first.
+func candidateValues(text string) ([]json.RawMessage, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxAnswer {
 		return nil, fmt.Errorf("the answer is longer than %d MB", maxAnswer>>20)
@@ -68,7 +68,7 @@ func candidates(text string) ([]json.RawMessage, error) {
 
 func decodeOne[T any](data json.RawMessage, c *checker) (v T, err error) {
 	if c != nil {
-		if data, err = c.check(data); err != nil {
+		if data, err = c.checkValue(data); err != nil {
 			return v, err
 		}
 	}
@@ -98,8 +98,8 @@ func newChecker(schema *Schema) (*checker, error) {
 	return &c, nil
 }
 
-// check validates data and fixes slips.
-func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
+// checkValue validates data and fixes slips.
+func (c *checker) checkValue(data json.RawMessage) (json.RawMessage, error) {
 	var v any
 	if err := json.Unmarshal(data, &v); err != nil {
 		return nil, errors.New("the answer is not JSON")
@@ -107,12 +107,12 @@ func (c *checker) check(data json.RawMessage) (json.RawMessage, error) {
 	if c.resolved.Validate(v) == nil { // large integers keep their digits
 		return data, nil
 	}
-	v = fit(&c.schema, v)
+	v = fitValue(&c.schema, v)
 	err := c.resolved.Validate(v)
 	if err == nil {
 		return json.Marshal(v)
 	}
-	if list := faults(&c.schema, nil, "", v); len(list) > 0 {
+	if list := findFaults(&c.schema, nil, "", v); len(list) > 0 {
 		return nil, errors.New(strings.Join(list, "; "))
 	}
 	return nil, plainFault(err)
@@ -130,12 +130,12 @@ func plainFault(err error) error {
 		path, text = strings.TrimPrefix(at, "validating "), rest
 	}
 	path = strings.ReplaceAll(strings.ReplaceAll(path, "/properties/", "."), "/items", "[]")
-	return errors.New(fault(strings.TrimPrefix(strings.TrimPrefix(path, "root"), "."), text))
+	return errors.New(formatFault(strings.TrimPrefix(strings.TrimPrefix(path, "root"), "."), text))
 }
 
 const maxFaultText = 600
 
-func malformed(format string, args ...any) *Error {
+func malformedError(format string, args ...any) *Error {
 	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 	return &Error{Class: Malformed, Message: textkit.TruncateBytes(text, maxFaultText)}
 }
@@ -150,13 +150,13 @@ func Reask(req *Request, answer Message, err error) *Request {
 		what = e.Message
 	}
 	again := *req
-	again.Messages = append(slices.Clip(req.Messages), spoken(answer), Say(User,
+	again.Messages = append(slices.Clip(req.Messages), validTurn(answer), Say(User,
 		"That answer cannot be used: "+what+".\nAnswer again, with one JSON value that matches the schema and nothing else."))
 	return &again
 }
 
-// spoken returns a valid turn: without calls, never empty.
-func spoken(answer Message) Message {
+// validTurn returns a valid turn: without calls, never empty.
+func validTurn(answer Message) Message {
 	if strings.TrimSpace(answer.Text()) == "" {
 		return Say(Assistant, "(no answer)")
 	}

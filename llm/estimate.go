@@ -32,7 +32,7 @@ type Estimator struct {
 
 // Tokens returns a model's estimated tokens for bytes of text; see [Request.Size].
 func (e *Estimator) Tokens(model string, bytes int) int {
-	return int(math.Ceil(float64(max(0, bytes)) * e.rate(model)))
+	return int(math.Ceil(float64(max(0, bytes)) * e.tokenRate(model)))
 }
 
 // Usage returns the estimated usage for bytes of request and answer.
@@ -43,7 +43,7 @@ func (e *Estimator) Usage(model string, request, answer int) Usage {
 // Learn adjusts a model's rate within 1 to 8 bytes a token, with weight 0.2. It ignores
 // estimates, hedged usage and small requests.
 func (e *Estimator) Learn(model string, bytes int, u Usage) {
-	read := count(u.Input) + count(u.CacheRead) + count(u.CacheWrite)
+	read := tokenCount(u.Input) + tokenCount(u.CacheRead) + tokenCount(u.CacheWrite)
 	if u.Estimated || u.Hedged || bytes < estimateMin || read == 0 {
 		return
 	}
@@ -58,7 +58,7 @@ func (e *Estimator) Learn(model string, bytes int, u Usage) {
 	e.rates[model] = rate + estimateWeight*(seen-rate)
 }
 
-func (e *Estimator) rate(model string) float64 {
+func (e *Estimator) tokenRate(model string) float64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if rate, ok := e.rates[model]; ok {
@@ -100,30 +100,30 @@ func (e *Estimator) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// An aside is a preamble that some servers leave in the text. Without end it is a single
+// A preambleMarker is a preamble that some servers leave in the text. Without end it is a single
 // marker.
-type aside struct{ begin, end string }
+type preambleMarker struct{ begin, end string }
 
-// asides has the markers of DeepSeek, Qwen and most others, Mistral, OpenThinker, Kimi,
+// preambleMarkers has the markers of DeepSeek, Qwen and most others, Mistral, OpenThinker, Kimi,
 // and OpenAI's harmony.
-var asides = []aside{
+var preambleMarkers = []preambleMarker{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"},
 	{"<|begin_of_thought|>", "<|end_of_thought|>"}, {"◁think▷", "◁/think▷"},
 	{"<|channel|>analysis", "<|channel|>final"}, {"<|channel|>commentary", "<|channel|>final"}, {begin: "<|channel|>final"},
 	{begin: "<|constrain|>json"}, {begin: "<|message|>"}, {begin: "<|start|>assistant"}, {begin: "<|im_start|>assistant"},
 }
 
-// ends has end-of-turn markers.
-var ends = []string{
+// endMarkers has end-of-turn markers.
+var endMarkers = []string{
 	"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<|EOT|>",
 	"<｜end▁of▁sentence｜>", "<eos>", "</s>",
 }
 
-// Aside returns the closing marker of a preamble such as <think>, or a single marker.
+// PreambleEnd returns the closing marker of a preamble such as <think>, or a single marker.
 // more reports that text may be an incomplete marker.
-func Aside(text string) (end string, more bool) {
+func PreambleEnd(text string) (end string, more bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
-	for _, a := range asides {
+	for _, a := range preambleMarkers {
 		if strings.HasPrefix(text, a.begin) {
 			if a.end == "" {
 				return a.begin, false
@@ -135,14 +135,14 @@ func Aside(text string) (end string, more bool) {
 	return "", more
 }
 
-// Spoken returns the answer without reasoning and markers, or "". Templates may drop the
+// FinalText returns the answer without reasoning and markers, or "". Templates may drop the
 // start tag; a lone end tag counts only next to a line break or before JSON, because
 // answers may mention it.
-func Spoken(text string) string {
+func FinalText(text string) string {
 	if isBare(text) || json.Valid([]byte(text)) {
 		return text
 	}
-	return unframed(text)
+	return stripMarkers(text)
 }
 
 // isBare reports whether text is like most answers: an object without reasoning.
@@ -150,21 +150,21 @@ func isBare(text string) bool {
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
 		return false
 	}
-	return !slices.ContainsFunc(asides, func(a aside) bool { return a.end != "" && strings.Contains(text, a.end) })
+	return !slices.ContainsFunc(preambleMarkers, func(a preambleMarker) bool { return a.end != "" && strings.Contains(text, a.end) })
 }
 
-func unframed(text string) string {
+func stripMarkers(text string) string {
 	for {
-		end, _ := Aside(text)
+		end, _ := PreambleEnd(text)
 		if end == "" {
 			break
 		}
 		_, text, _ = strings.Cut(text, end)
 	}
-	text = strings.TrimSpace(text[loneEnd(text):])
+	text = strings.TrimSpace(text[loneEndOffset(text):])
 	for cut := true; cut; {
 		cut = false
-		for _, end := range ends {
+		for _, end := range endMarkers {
 			if rest, ok := strings.CutSuffix(text, end); ok {
 				text, cut = strings.TrimSpace(rest), true
 			}
@@ -173,9 +173,9 @@ func unframed(text string) string {
 	return text
 }
 
-// loneEnd returns the offset after reasoning without a start tag, or 0.
-func loneEnd(text string) int {
-	for _, a := range asides {
+// loneEndOffset returns the offset after reasoning without a start tag, or 0.
+func loneEndOffset(text string) int {
+	for _, a := range preambleMarkers {
 		i := strings.LastIndex(text, a.end)
 		if a.end == "" || i < 0 || strings.Contains(text[:i], a.begin) {
 			continue

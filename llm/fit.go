@@ -16,9 +16,9 @@ type TokenCounter interface {
 }
 
 const (
-	fitMargin = 5.0 / 4 // the estimate's error factor
-	fitLeast  = 256     // smallest useful answer
-	fitTime   = 5 * time.Second
+	fitMargin    = 5.0 / 4 // the estimate's error factor
+	minFitAnswer = 256     // smallest useful answer
+	fitTime      = 5 * time.Second
 )
 
 // Fit limits m to context tokens, request and answer together. If the estimate is near
@@ -26,24 +26,24 @@ const (
 // with class TooLong.
 //
 // The provider judges requests that are far too long or cannot be counted in time. Fit
-// counts once, and only after the release; see [Holder].
+// counts once, and only after the release; see [Preparer].
 func Fit(m Model, counter TokenCounter, context int) Model {
-	return &fitted{Model: m, counter: counter, context: context}
+	return &fittedModel{Model: m, counter: counter, context: context}
 }
 
-type fitted struct {
+type fittedModel struct {
 	Model
-	counter TokenCounter
-	context int
-	guess   Estimator
-	mute    atomic.Bool // the provider cannot count
+	counter     TokenCounter
+	context     int
+	estimator   Estimator
+	cannotCount atomic.Bool // the provider cannot count
 }
 
-func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+func (m *fittedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		if m.near(req) {
+		if m.needsCount(req) {
 			var err error
-			if req, err = m.fit(ctx, req); err != nil {
+			if req, err = m.fitRequest(ctx, req); err != nil {
 				yield(Delta{}, err)
 				return
 			}
@@ -52,38 +52,38 @@ func (m *fitted) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	}
 }
 
-func (m *fitted) Admits() (time.Duration, bool) { return Admits(m.Model) }
+func (m *fittedModel) Available() (time.Duration, bool) { return Available(m.Model) }
 
-// Hold implements [Holder]. It prepares a request that needs a count only at its release.
-func (m *fitted) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
-	if m.near(req) {
-		return Hold(ctx, struct{ Model }{m}, released, req)
+// Prepare implements [Preparer]. It prepares a request that needs a count only at its release.
+func (m *fittedModel) Prepare(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+	if m.needsCount(req) {
+		return Prepare(ctx, struct{ Model }{m}, released, req)
 	}
-	return Hold(ctx, m.Model, released, req)
+	return Prepare(ctx, m.Model, released, req)
 }
 
-// near reports whether fitting requires a count.
-func (m *fitted) near(req *Request) bool {
-	guess := float64(m.guess.Tokens(m.Name(), req.Size()))
-	return !m.mute.Load() && guess*fitMargin > float64(m.context-max(req.MaxTokens, fitLeast)) && guess < float64(m.context)*fitMargin
+// needsCount reports whether fitting requires a count.
+func (m *fittedModel) needsCount(req *Request) bool {
+	guess := float64(m.estimator.Tokens(m.Name(), req.Size()))
+	return !m.cannotCount.Load() && guess*fitMargin > float64(m.context-max(req.MaxTokens, minFitAnswer)) && guess < float64(m.context)*fitMargin
 }
 
-func (m *fitted) fit(ctx context.Context, req *Request) (*Request, error) {
+func (m *fittedModel) fitRequest(ctx context.Context, req *Request) (*Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, fitTime)
 	defer cancel()
 	n, err := m.counter.CountTokens(ctx, req)
 	if err != nil {
 		if c := ClassOf(err); c == NotFound || c == BadRequest || c == Malformed {
-			m.mute.Store(true)
+			m.cannotCount.Store(true)
 		}
 		return req, nil //nolint:nilerr // what fails is seen when it is sent
 	}
-	m.guess.Learn(m.Name(), req.Size(), Usage{Input: n})
-	room, least := m.context-n, fitLeast
+	m.estimator.Learn(m.Name(), req.Size(), Usage{Input: n})
+	room, minAnswer := m.context-n, minFitAnswer
 	if req.MaxTokens > 0 {
-		least = min(least, req.MaxTokens)
+		minAnswer = min(minAnswer, req.MaxTokens)
 	}
-	if room < least {
+	if room < minAnswer {
 		return nil, &Error{Class: TooLong, Model: m.Name(),
 			Message: fmt.Sprintf("not asked, for the request has %d tokens and the model reads %d", n, m.context), Unsent: true}
 	}

@@ -26,7 +26,7 @@ func (m *countingModel) CountTokens(ctx context.Context, _ *Request) (int, error
 	return m.count(ctx)
 }
 
-func counting(n int, err error) *countingModel {
+func newCountingModel(n int, err error) *countingModel {
 	m := &countingModel{count: func(context.Context) (int, error) { return n, err }}
 	m.fakeModel = fakeModel{"p/m", func(_ context.Context, req *Request) error {
 		m.mu.Lock()
@@ -40,13 +40,13 @@ func counting(n int, err error) *countingModel {
 func TestFit(t *testing.T) {
 	// 36,000 bytes, estimated at 10,000 tokens.
 	tests := []struct {
-		name    string
-		context int
-		most    int // tokens of the answer
-		counted int
-		err     error
-		counts  int
-		sent    int // MaxTokens of the sent request; -1: unsent
+		name      string
+		context   int
+		maxTokens int // tokens of the answer
+		counted   int
+		err       error
+		counts    int
+		sent      int // MaxTokens of the sent request; -1: unsent
 	}{
 		{"far from the limit", 20_000, 4_000, 0, nil, 0, 4_000},
 		{"just far enough", 16_500, 4_000, 0, nil, 0, 4_000},
@@ -64,15 +64,15 @@ func TestFit(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			m := counting(test.counted, test.err)
-			req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: test.most}
+			m := newCountingModel(test.counted, test.err)
+			req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: test.maxTokens}
 			_, err := Collect(Fit(m, m, test.context).Generate(t.Context(), req))
 			sent := -1
 			if len(m.asked) == 1 {
 				sent = m.asked[0].MaxTokens
 			}
-			if m.counts != test.counts || sent != test.sent || req.MaxTokens != test.most {
-				t.Errorf("counted %d times, sent with %d, left with %d; want %d, %d, %d", m.counts, sent, req.MaxTokens, test.counts, test.sent, test.most)
+			if m.counts != test.counts || sent != test.sent || req.MaxTokens != test.maxTokens {
+				t.Errorf("counted %d times, sent with %d, left with %d; want %d, %d, %d", m.counts, sent, req.MaxTokens, test.counts, test.sent, test.maxTokens)
 			}
 			if test.sent < 0 && ClassOf(err) != TooLong || test.sent >= 0 && err != nil {
 				t.Errorf("error = %v", err)
@@ -84,7 +84,7 @@ func TestFit(t *testing.T) {
 // Fit retries no failed count, times out slow ones, and learns.
 func TestFitCounter(t *testing.T) {
 	req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: 4_000}
-	m := counting(0, &Error{Class: NotFound})
+	m := newCountingModel(0, &Error{Class: NotFound})
 	fit := Fit(m, m, 12_000)
 	for range 3 {
 		if _, err := Collect(fit.Generate(t.Context(), req)); err != nil {
@@ -95,7 +95,7 @@ func TestFitCounter(t *testing.T) {
 		t.Errorf("counted %d times and asked %d, want 1 and 3", m.counts, len(m.asked))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		m := counting(0, nil)
+		m := newCountingModel(0, nil)
 		m.count = func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, &Error{Class: Cancelled}
@@ -106,7 +106,7 @@ func TestFitCounter(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		m := counting(0, nil)
+		m := newCountingModel(0, nil)
 		m.count = func(ctx context.Context) (int, error) {
 			if m.counts == 1 {
 				<-ctx.Done()
@@ -125,7 +125,7 @@ func TestFitCounter(t *testing.T) {
 			t.Errorf("counted %d times and asked %d; want 2, one of them slow, and 3", m.counts, len(m.asked))
 		}
 	})
-	m = counting(5_000, nil)
+	m = newCountingModel(5_000, nil)
 	fit = Fit(m, m, 15_000)
 	for range 10 {
 		Collect(fit.Generate(t.Context(), req))
@@ -138,12 +138,12 @@ func TestFitCounter(t *testing.T) {
 // Fit counts a held request only at its release.
 func TestFitHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := counting(9_000, nil)
+		m := newCountingModel(9_000, nil)
 		for _, context := range []int{12_000, 100_000} {
 			m.counts, m.asked = 0, nil
 			released, ended := make(chan struct{}), make(chan error, 1)
 			go func() {
-				_, err := Collect(Hold(t.Context(), Fit(m, m, context), released, &Request{System: strings.Repeat("x", 36_000), MaxTokens: 1_000}))
+				_, err := Collect(Prepare(t.Context(), Fit(m, m, context), released, &Request{System: strings.Repeat("x", 36_000), MaxTokens: 1_000}))
 				ended <- err
 			}()
 			synctest.Wait()

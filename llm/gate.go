@@ -60,24 +60,24 @@ func (c GateConfig) withDefaults() GateConfig {
 type Gate struct {
 	cfg GateConfig
 
-	mu       sync.Mutex
-	lane     lane
-	tickets  uint64
-	waiting  [2]queue // interactive, background
-	breakers map[string]breaker
-	stands   map[string]*stand
-	paces    map[string]*pace
+	mu        sync.Mutex
+	lane      lane
+	tickets   uint64
+	waiting   [2]queue // interactive, background
+	breakers  map[string]breaker
+	quotas    map[string]*modelQuota
+	latencies map[string]*latency
 }
 
 // NewGate returns a gate for one provider.
 func NewGate(cfg GateConfig) *Gate {
 	cfg = cfg.withDefaults()
 	return &Gate{
-		cfg:      cfg,
-		lane:     lane{max: cfg.MaxConcurrent, limit: cfg.MaxConcurrent},
-		breakers: make(map[string]breaker),
-		stands:   make(map[string]*stand),
-		paces:    make(map[string]*pace),
+		cfg:       cfg,
+		lane:      lane{max: cfg.MaxConcurrent, limit: cfg.MaxConcurrent},
+		breakers:  make(map[string]breaker),
+		quotas:    make(map[string]*modelQuota),
+		latencies: make(map[string]*latency),
 	}
 }
 
@@ -94,15 +94,15 @@ func (g *Gate) Reset() {
 	clear(g.breakers)
 	g.lane.limit = g.lane.max
 	now := time.Now()
-	for model, s := range g.stands {
-		s.quota, s.slow = quota{unsaid: s.unsaid}, 0
-		g.relieve(model, now)
+	for model, s := range g.quotas {
+		s.quota, s.slowdown = quota{unanswered: s.unanswered}, 0
+		g.releaseWaiters(model, now)
 	}
-	g.grant(now)
+	g.grantSlots(now)
 }
 
-// Forgive clears denials, so that the next request tests a repaired key.
-func (g *Gate) Forgive() {
+// ResetAuthErrors clears denials, so that the next request tests a repaired key.
+func (g *Gate) ResetAuthErrors() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	maps.DeleteFunc(g.breakers, func(_ string, b breaker) bool { return b.state == breakerDenied })
@@ -120,36 +120,36 @@ func (g *Gate) Load() GateLoad {
 	return GateLoad{Limit: g.lane.limit, InFlight: g.lane.inFlight, Waiting: len(g.waiting[0]) + len(g.waiting[1])}
 }
 
-func (g *Gate) admits(model string) (wait time.Duration, ok bool) {
+func (g *Gate) availability(model string) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, a := g.breakers[model].ask(time.Now())
-	if a.refuse != nil {
-		return a.refuse.RetryAfter, false
+	_, a := g.breakers[model].checkAdmission(time.Now())
+	if a.refusal != nil {
+		return a.refusal.RetryAfter, false
 	}
 	return a.wait, a.wait <= probeWait
 }
 
-type entry struct {
-	model  string
-	class  int    // index into Gate.waiting
-	ticket uint64 // order, drawn at the first admit
-	since  time.Time
-}
-
-// A pass is a slot.
-type pass struct {
+type queueEntry struct {
 	model    string
-	probe    bool
-	started  time.Time
-	waiter   *waiter // until granted
-	answered bool    // the quota was reported
-	left     bool
+	class    int    // index into Gate.waiting
+	ticket   uint64 // order, drawn at the first admit
+	queuedAt time.Time
 }
 
-// enter blocks until the request has a slot.
-func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass, error) {
-	e := entry{model: model}
+// A slot is a slot.
+type slot struct {
+	model         string
+	probe         bool
+	started       time.Time
+	waiter        *waiter // until granted
+	quotaReported bool    // the quota was reported
+	released      bool
+}
+
+// acquireSlot blocks until the request has a slot.
+func (g *Gate) acquireSlot(ctx context.Context, model string, background bool) (*slot, error) {
+	e := queueEntry{model: model}
 	if background {
 		e.class = 1
 	}
@@ -162,11 +162,11 @@ func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass,
 		case err != nil:
 			return nil, err
 		case p == nil:
-			err = sleep(ctx, wait)
+			err = sleepContext(ctx, wait)
 		case p.waiter == nil:
 			return p, nil
 		default:
-			in, err := g.await(ctx, p)
+			in, err := g.awaitSlot(ctx, p)
 			if err != nil {
 				return nil, err
 			}
@@ -181,55 +181,55 @@ func (g *Gate) enter(ctx context.Context, model string, background bool) (*pass,
 }
 
 // admit returns a granted or queued slot, the wait before the next admit, or the refusal.
-func (g *Gate) admit(e *entry) (*pass, time.Duration, error) {
+func (g *Gate) admit(e *queueEntry) (*slot, time.Duration, error) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if e.ticket == 0 {
 		g.tickets++
-		e.ticket, e.since = g.tickets, now
+		e.ticket, e.queuedAt = g.tickets, now
 	}
 	b, ok := g.breakers[e.model]
 	if !ok {
-		g.forget(now)
+		g.dropIdle(now)
 	}
-	b, a := b.ask(now)
+	b, a := b.checkAdmission(now)
 	g.breakers[e.model] = b
 	switch {
-	case a.refuse != nil:
-		a.refuse.Model = e.model
-		return nil, 0, a.refuse
-	case a.wait > 0 && now.Add(a.wait).Sub(e.since) > g.cfg.MaxWait:
+	case a.refusal != nil:
+		a.refusal.Model = e.model
+		return nil, 0, a.refusal
+	case a.wait > 0 && now.Add(a.wait).Sub(e.queuedAt) > g.cfg.MaxWait:
 		return nil, 0, &Error{Class: RateLimited, Model: e.model,
 			Message: "not asked, for its rate limit is not over yet", RetryAfter: a.wait, Unsent: true}
 	case a.wait > 0:
 		return nil, a.wait, nil
 	}
-	p := &pass{model: e.model, probe: a.probe, started: now}
-	w := &waiter{ticket: e.ticket, model: e.model, class: e.class, due: e.since.Add(g.cfg.MaxWait), woken: make(chan struct{})}
+	p := &slot{model: e.model, probe: a.probe, started: now}
+	w := &waiter{ticket: e.ticket, model: e.model, class: e.class, due: e.queuedAt.Add(g.cfg.MaxWait), woken: make(chan struct{})}
 	if p.probe {
 		w.due = now
 	}
-	s := g.stand(e.model, now)
-	if s.held() > 0 { // earlier requests own the quota
-		g.relieve(e.model, now)
+	s := g.quotaFor(e.model, now)
+	if s.heldCount() > 0 { // earlier requests own the quota
+		g.releaseWaiters(e.model, now)
 	}
 	switch {
-	case w.waits(s, now):
-		g.hold(s, w, now)
-	case g.lane.free():
+	case w.mustWait(s, now):
+		g.holdWaiter(s, w, now)
+	case g.lane.hasSlot():
 		g.lane.inFlight++
-		s.quota = s.sent()
+		s.quota = s.countSent()
 		return p, 0, nil
 	default:
-		g.waiting[w.class].add(w)
+		g.waiting[w.class].addWaiter(w)
 	}
 	p.waiter = w
 	return p, 0, nil
 }
 
-// await blocks until p is granted (in) or must call admit again.
-func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
+// awaitSlot blocks until p is granted (in) or must call admit again.
+func (g *Gate) awaitSlot(ctx context.Context, p *slot) (in bool, err error) {
 	w := p.waiter
 	select {
 	case <-w.woken:
@@ -243,71 +243,71 @@ func (g *Gate) await(ctx context.Context, p *pass) (in bool, err error) {
 	}
 	p.waiter, p.started = nil, time.Now()
 	switch {
-	case w.in && err == nil:
+	case w.admitted && err == nil:
 		return true, nil
-	case w.in:
-		g.end(p, outcomeUnknown, nil)
+	case w.admitted:
+		g.releaseLocked(p, outcomeUnknown, nil)
 	case p.probe: // let another request probe
-		g.breakers[p.model] = g.breakers[p.model].done(outcomeUnknown, nil, true, p.started, g.cfg)
-	case err != nil && g.stands[p.model] != nil: // pass the quota on
-		g.relieve(p.model, p.started)
+		g.breakers[p.model] = g.breakers[p.model].recordOutcome(outcomeUnknown, nil, true, p.started, g.cfg)
+	case err != nil && g.quotas[p.model] != nil: // pass the quota on
+		g.releaseWaiters(p.model, p.started)
 	}
 	return false, err
 }
 
-// grant admits waiters while slots are free. g.mu is locked.
-func (g *Gate) grant(now time.Time) {
-	for g.lane.free() && len(g.waiting[0])+len(g.waiting[1]) > 0 {
+// grantSlots admits waiters while slots are free. g.mu is locked.
+func (g *Gate) grantSlots(now time.Time) {
+	for g.lane.hasSlot() && len(g.waiting[0])+len(g.waiting[1]) > 0 {
 		next, class := g.lane.next(len(g.waiting[0]) > 0, len(g.waiting[1]) > 0)
 		w := heap.Pop(&g.waiting[class]).(*waiter)
-		s := g.stand(w.model, now)
-		if w.waits(s, now) {
-			g.hold(s, w, now)
+		s := g.quotaFor(w.model, now)
+		if w.mustWait(s, now) {
+			g.holdWaiter(s, w, now)
 			continue
 		}
-		g.lane, s.quota = next, s.sent()
-		w.in = true
+		g.lane, s.quota = next, s.countSent()
+		w.admitted = true
 		close(w.woken)
 	}
 }
 
-// leave ends a request, once.
-func (g *Gate) leave(p *pass, o outcome, err error) {
-	if p.left {
+// releaseSlot ends a request, once.
+func (g *Gate) releaseSlot(p *slot, o outcome, err error) {
+	if p.released {
 		return
 	}
-	p.left = true
+	p.released = true
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.end(p, o, err)
+	g.releaseLocked(p, o, err)
 }
 
-// end is leave with g.mu locked.
-func (g *Gate) end(p *pass, o outcome, err error) {
+// releaseLocked is leave with g.mu locked.
+func (g *Gate) releaseLocked(p *slot, o outcome, err error) {
 	now := time.Now()
-	g.lane = g.lane.done(o, p.started, now)
-	s := g.stand(p.model, now)
-	s.answered(p)
+	g.lane = g.lane.finishRequest(o, p.started, now)
+	s := g.quotaFor(p.model, now)
+	s.markAnswered(p)
 	switch {
-	case !s.bound && s.idle():
-		delete(g.stands, p.model)
+	case !s.bound && s.isIdle():
+		delete(g.quotas, p.model)
 	case o == outcomeLimited:
-		s.slow = min(s.slow+1, maxSlow)
+		s.slowdown = min(s.slowdown+1, maxSlow)
 	}
-	g.note(p, o, err, now)
-	g.grant(now)
+	g.recordOutcome(p, o, err, now)
+	g.grantSlots(now)
 }
 
-// alive reports a probe's success before its stream ends.
-func (g *Gate) alive(p *pass) {
+// markAlive reports a probe's success before its stream ends.
+func (g *Gate) markAlive(p *slot) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.note(p, outcomeGood, nil, time.Now())
+	g.recordOutcome(p, outcomeGood, nil, time.Now())
 	p.probe = false
 }
 
-// note reports an outcome. If the model got worse, waiters call admit again.
-func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
+// recordOutcome reports an outcome. If the model got worse, waiters call admit again.
+func (g *Gate) recordOutcome(p *slot, o outcome, err error, now time.Time) {
 	if o == outcomeUnknown && !p.probe {
 		return
 	}
@@ -316,20 +316,20 @@ func (g *Gate) note(p *pass, o outcome, err error, now time.Time) {
 		e = asError(err, p.model)
 	}
 	before := g.breakers[p.model]
-	after := before.done(o, e, p.probe, now, g.cfg)
+	after := before.recordOutcome(o, e, p.probe, now, g.cfg)
 	g.breakers[p.model] = after
 	if after.state != breakerClosed && before.state == breakerClosed || after.state == breakerDenied || after.limited.After(before.limited) {
 		for class := range g.waiting {
 			g.waiting[class].wakeAll(p.model)
-			if s := g.stands[p.model]; s != nil {
+			if s := g.quotas[p.model]; s != nil {
 				s.waiting[class].wakeAll(p.model)
 			}
 		}
 	}
 }
 
-// told adds the open breaker's RetryAfter.
-func (g *Gate) told(model string, err error) error {
+// addRetryAfter adds the open breaker's RetryAfter.
+func (g *Gate) addRetryAfter(model string, err error) error {
 	if err == nil || outcomeOf(err) != outcomeFailed {
 		return err
 	}
@@ -345,18 +345,18 @@ func (g *Gate) told(model string, err error) error {
 
 const maxBreakers = 1000
 
-func (g *Gate) forget(now time.Time) {
+func (g *Gate) dropIdle(now time.Time) {
 	if len(g.breakers) < maxBreakers {
 		return
 	}
 	for model, b := range g.breakers {
-		if b.idle(now, g.cfg) || len(g.breakers) >= 2*maxBreakers {
+		if b.isIdle(now, g.cfg) || len(g.breakers) >= 2*maxBreakers {
 			delete(g.breakers, model)
 		}
 	}
-	for model, s := range g.stands {
-		if s.idle() {
-			delete(g.stands, model)
+	for model, s := range g.quotas {
+		if s.isIdle() {
+			delete(g.quotas, model)
 		}
 	}
 }
@@ -365,7 +365,7 @@ func cancelledWaiting(ctx context.Context, model string) *Error {
 	return &Error{Class: Cancelled, Model: model, Message: "cancelled before it was asked", Err: context.Cause(ctx), Unsent: true}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -40,11 +40,11 @@ type breaker struct {
 	until   time.Time // open: time of the next probe
 	limited time.Time // end of the provider's rate limit
 	probing bool      // half open
-	why     *Error
+	cause   *Error
 
-	halves [2]tally // of the window, newer first
-	since  time.Time
-	used   time.Time
+	windowHalves [2]outcomeCount // of the window, newer first
+	since        time.Time
+	lastUsed     time.Time
 }
 
 type breakerState int
@@ -55,12 +55,12 @@ const (
 	breakerDenied              // until the configuration changes
 )
 
-type tally struct{ all, failed int }
+type outcomeCount struct{ all, failed int }
 
 type admission struct {
-	probe  bool          // the request is the probe
-	wait   time.Duration // before the next ask
-	refuse *Error
+	probe   bool          // the request is the probe
+	wait    time.Duration // before the next ask
+	refusal *Error
 }
 
 // maxLimited caps a rate limit's hint.
@@ -69,15 +69,15 @@ const maxLimited = time.Hour
 // probeWait is the retry delay during a probe.
 const probeWait = time.Second
 
-func (b breaker) ask(now time.Time) (breaker, admission) {
-	b.used = now
+func (b breaker) checkAdmission(now time.Time) (breaker, admission) {
+	b.lastUsed = now
 	switch {
 	case b.state == breakerDenied:
-		return b, admission{refuse: b.refusal(0)}
+		return b, admission{refusal: b.refusalError(0)}
 	case b.state == breakerOpen && now.Before(b.until):
-		return b, admission{refuse: b.refusal(b.until.Sub(now))}
+		return b, admission{refusal: b.refusalError(b.until.Sub(now))}
 	case b.state == breakerOpen && b.probing:
-		return b, admission{refuse: b.refusal(probeWait)}
+		return b, admission{refusal: b.refusalError(probeWait)}
 	case now.Before(b.limited):
 		return b, admission{wait: b.limited.Sub(now)}
 	case b.state == breakerOpen:
@@ -87,8 +87,8 @@ func (b breaker) ask(now time.Time) (breaker, admission) {
 	return b, admission{}
 }
 
-func (b breaker) refusal(after time.Duration) *Error {
-	e := *b.why
+func (b breaker) refusalError(after time.Duration) *Error {
+	e := *b.cause
 	e.RetryAfter = after
 	e.Usage, e.Unsent = Usage{}, true
 	if b.state == breakerOpen {
@@ -97,8 +97,8 @@ func (b breaker) refusal(after time.Duration) *Error {
 	return &e
 }
 
-// done records an outcome; e is the cause, or nil.
-func (b breaker) done(o outcome, e *Error, probe bool, now time.Time, cfg GateConfig) breaker {
+// recordOutcome records an outcome; e is the cause, or nil.
+func (b breaker) recordOutcome(o outcome, e *Error, probe bool, now time.Time, cfg GateConfig) breaker {
 	if o == outcomeLimited && e.RetryAfter > 0 {
 		if until := now.Add(min(e.RetryAfter, maxLimited)); until.After(b.limited) {
 			b.limited = until
@@ -106,18 +106,18 @@ func (b breaker) done(o outcome, e *Error, probe bool, now time.Time, cfg GateCo
 	}
 	switch {
 	case o == outcomeDenied:
-		return breaker{state: breakerDenied, why: e, limited: b.limited, used: b.used}
+		return breaker{state: breakerDenied, cause: e, limited: b.limited, lastUsed: b.lastUsed}
 	case b.state == breakerDenied:
 		return b
 	case probe:
-		return b.probed(o, e, now, cfg)
+		return b.recordProbe(o, e, now, cfg)
 	case b.state == breakerOpen: // sent before the breaker opened
 		return b
 	}
-	return b.count(o, e, now, cfg)
+	return b.countOutcome(o, e, now, cfg)
 }
 
-func (b breaker) probed(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
+func (b breaker) recordProbe(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
 	if b.state != breakerOpen {
 		return b
 	}
@@ -126,37 +126,37 @@ func (b breaker) probed(o outcome, e *Error, now time.Time, cfg GateConfig) brea
 	case outcomeUnknown:
 		return b
 	case outcomeFailed:
-		b.until, b.why = now.Add(cfg.CoolDown), e
+		b.until, b.cause = now.Add(cfg.CoolDown), e
 		return b
 	}
-	return breaker{limited: b.limited, used: b.used}
+	return breaker{limited: b.limited, lastUsed: b.lastUsed}
 }
 
-// count opens the breaker if too many requests failed.
-func (b breaker) count(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
+// countOutcome opens the breaker if too many requests failed.
+func (b breaker) countOutcome(o outcome, e *Error, now time.Time, cfg GateConfig) breaker {
 	if o != outcomeGood && o != outcomeFailed {
 		return b
 	}
 	switch age := now.Sub(b.since); {
 	case age >= cfg.Window:
-		b.halves, b.since = [2]tally{}, now
+		b.windowHalves, b.since = [2]outcomeCount{}, now
 	case age >= cfg.Window/2:
-		b.halves, b.since = [2]tally{{}, b.halves[0]}, b.since.Add(cfg.Window/2)
+		b.windowHalves, b.since = [2]outcomeCount{{}, b.windowHalves[0]}, b.since.Add(cfg.Window/2)
 	}
-	b.halves[0].all++
+	b.windowHalves[0].all++
 	if o == outcomeGood {
 		return b
 	}
-	b.halves[0].failed++
-	all, failed := b.halves[0].all+b.halves[1].all, b.halves[0].failed+b.halves[1].failed
+	b.windowHalves[0].failed++
+	all, failed := b.windowHalves[0].all+b.windowHalves[1].all, b.windowHalves[0].failed+b.windowHalves[1].failed
 	if all >= cfg.MinRequests && float64(failed) >= cfg.FailureRate*float64(all) {
-		return breaker{state: breakerOpen, until: now.Add(cfg.CoolDown), why: e, limited: b.limited, used: b.used}
+		return breaker{state: breakerOpen, until: now.Add(cfg.CoolDown), cause: e, limited: b.limited, lastUsed: b.lastUsed}
 	}
 	return b
 }
 
-func (b breaker) idle(now time.Time, cfg GateConfig) bool {
-	return b.state == breakerClosed && now.After(b.limited) && now.Sub(b.used) > cfg.Window
+func (b breaker) isIdle(now time.Time, cfg GateConfig) bool {
+	return b.state == breakerClosed && now.After(b.limited) && now.Sub(b.lastUsed) > cfg.Window
 }
 
 func asError(err error, model string) *Error {

@@ -14,7 +14,7 @@ import (
 func TestGateBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls int
-		result := overloaded()
+		result := overloadedError()
 		g := NewGate(GateConfig{MinRequests: 4})
 		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, _ *Request) error {
 			calls++
@@ -22,32 +22,32 @@ func TestGateBreaker(t *testing.T) {
 		}}})
 		m := p.Model("m")
 		for _, wait := range []time.Duration{0, 0, 0, 30 * time.Second} { // the last one opens the breaker
-			if err := asError(ask(t.Context(), m), ""); err.Status != 503 || err.Message != "overloaded" || err.RetryAfter != wait {
+			if err := asError(askModel(t.Context(), m), ""); err.Status != 503 || err.Message != "overloaded" || err.RetryAfter != wait {
 				t.Fatalf("error = %#v, want it to wait %s", err, wait)
 			}
 		}
 		time.Sleep(10 * time.Second)
 		want := &Error{Class: Transient, Model: "p/m", Status: 503, RetryAfter: 20 * time.Second,
 			Message: "not asked, for it failed too often just now: overloaded", Unsent: true}
-		if diff := cmp.Diff(want, asError(ask(t.Context(), m), "")); diff != "" {
+		if diff := cmp.Diff(want, asError(askModel(t.Context(), m), "")); diff != "" {
 			t.Error(diff)
 		}
-		if ask(t.Context(), p.Model("other")); calls != 5 {
+		if askModel(t.Context(), p.Model("other")); calls != 5 {
 			t.Errorf("%d calls, want 5: 4 and the other model's", calls)
 		}
 
 		time.Sleep(20 * time.Second) // the probe fails
-		if err := asError(ask(t.Context(), m), ""); err.Message != "overloaded" || calls != 6 {
+		if err := asError(askModel(t.Context(), m), ""); err.Message != "overloaded" || calls != 6 {
 			t.Errorf("probe: %v, %d calls", err, calls)
 		}
-		if err := asError(ask(t.Context(), m), ""); err.RetryAfter != 30*time.Second || calls != 6 {
+		if err := asError(askModel(t.Context(), m), ""); err.RetryAfter != 30*time.Second || calls != 6 {
 			t.Errorf("after the probe: %#v, %d calls", err, calls)
 		}
 
 		time.Sleep(30 * time.Second) // the probe succeeds
 		result = nil
 		for range 3 {
-			if err := ask(t.Context(), m); err != nil {
+			if err := askModel(t.Context(), m); err != nil {
 				t.Error(err)
 			}
 		}
@@ -58,47 +58,47 @@ func TestGateBreaker(t *testing.T) {
 func TestGateProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MinRequests: 1})
-		fail := g.Model(fakeModel{"p/m", lasting(0, overloaded())})
-		ask(t.Context(), fail)
+		fail := g.Model(fakeModel{"p/m", answerAfter(0, overloadedError())})
+		askModel(t.Context(), fail)
 		time.Sleep(30 * time.Second)
 
 		mute := make(chan struct{})
-		probe := g.Model(silent{"p/m", mute})
-		go ask(t.Context(), probe)
+		probe := g.Model(silentModel{"p/m", mute})
+		go askModel(t.Context(), probe)
 		synctest.Wait()
-		ok := g.Model(fakeModel{"p/m", lasting(0, nil)})
-		if err := asError(ask(t.Context(), ok), ""); err.RetryAfter != probeWait {
+		ok := g.Model(fakeModel{"p/m", answerAfter(0, nil)})
+		if err := asError(askModel(t.Context(), ok), ""); err.RetryAfter != probeWait {
 			t.Errorf("during the probe: %#v", err)
 		}
 		close(mute)
 		synctest.Wait()
-		if err := ask(t.Context(), ok); err != nil {
+		if err := askModel(t.Context(), ok); err != nil {
 			t.Errorf("after the first delta: %v", err)
 		}
 
-		ask(t.Context(), fail)
-		ask(t.Context(), fail)
+		askModel(t.Context(), fail)
+		askModel(t.Context(), fail)
 		time.Sleep(30 * time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
-		go ask(ctx, g.Model(silent{"p/m", nil}))
+		go askModel(ctx, g.Model(silentModel{"p/m", nil}))
 		synctest.Wait()
 		cancel() // a cancelled probe decides nothing
 		synctest.Wait()
-		if err := ask(t.Context(), ok); err != nil {
+		if err := askModel(t.Context(), ok); err != nil {
 			t.Errorf("after a cancelled probe: %v", err)
 		}
 	})
 }
 
-// A silent model waits for its channel to close.
-type silent struct {
+// A silentModel model waits for its channel to close.
+type silentModel struct {
 	name string
 	mute chan struct{}
 }
 
-func (m silent) Name() string { return m.name }
+func (m silentModel) Name() string { return m.name }
 
-func (m silent) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error] {
+func (m silentModel) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		select {
 		case <-m.mute:
@@ -123,25 +123,25 @@ func TestGateDenied(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 { // four fail unsent
 			wg.Go(func() {
-				if got := ask(t.Context(), m).Error(); got != "p/m: key rejected (401): set P_KEY" {
+				if got := askModel(t.Context(), m).Error(); got != "p/m: key rejected (401): set P_KEY" {
 					t.Error(got)
 				}
 			})
 		}
 		wg.Wait()
 		time.Sleep(24 * time.Hour)
-		ask(t.Context(), m)
+		askModel(t.Context(), m)
 		if calls != 1 {
 			t.Errorf("%d calls, want 1", calls)
 		}
-		for i, again := range []func(){g.Forgive, g.Reset} {
+		for i, again := range []func(){g.ResetAuthErrors, g.Reset} {
 			again()
-			if _, open := Admits(m); !open {
+			if _, open := Available(m); !open {
 				t.Error("it is closed still")
 			}
-			ask(t.Context(), m)
-			ask(t.Context(), m)
-			if wait, open := Admits(m); open || wait != 0 || calls != 2+i {
+			askModel(t.Context(), m)
+			askModel(t.Context(), m)
+			if wait, open := Available(m); open || wait != 0 || calls != 2+i {
 				t.Errorf("%d calls, want %d; closed %v, for %v", calls, 2+i, !open, wait)
 			}
 		}
@@ -161,7 +161,7 @@ func TestGateCause(t *testing.T) {
 		end := func(cause error) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(time.Second, func() { cancel(cause) })
-			_ = ask(ctx, m)
+			_ = askModel(ctx, m)
 		}
 		for range 8 {
 			end(nil)

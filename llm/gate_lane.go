@@ -11,27 +11,27 @@ import (
 // A lane decides how many requests are in flight and which is next. It is a value: each
 // decision returns the next lane.
 type lane struct {
-	max      int
-	limit    int // 1 to max
-	inFlight int
-	good     int       // since limit changed
-	cut      time.Time // last halving
-	passed   int       // interactive requests admitted before a waiting background one
+	max        int
+	limit      int // 1 to max
+	inFlight   int
+	good       int       // since limit changed
+	lastHalved time.Time // last halving
+	passed     int       // interactive requests admitted before a waiting background one
 }
 
 const backgroundShare = 4
 
-func (l lane) free() bool { return l.inFlight < l.limit }
+func (l lane) hasSlot() bool { return l.inFlight < l.limit }
 
 func (l lane) next(interactive, background bool) (after lane, class int) {
-	class, l.passed = turn(l.passed, interactive, background)
+	class, l.passed = pickClass(l.passed, interactive, background)
 	l.inFlight++
 	return l, class
 }
 
-// turn picks interactive (0) before background (1), except after backgroundShare in a
+// pickClass picks interactive (0) before background (1), except after backgroundShare in a
 // row.
-func turn(passed int, interactive, background bool) (class, after int) {
+func pickClass(passed int, interactive, background bool) (class, after int) {
 	switch {
 	case background && (!interactive || passed >= backgroundShare):
 		return 1, 0
@@ -41,9 +41,9 @@ func turn(passed int, interactive, background bool) (class, after int) {
 	return 0, passed + 1
 }
 
-// done halves the lane at a rate limit, once for requests in flight together. A full
+// finishRequest halves the lane at a rate limit, once for requests in flight together. A full
 // round of successes widens it by one.
-func (l lane) done(o outcome, started, now time.Time) lane {
+func (l lane) finishRequest(o outcome, started, now time.Time) lane {
 	l.inFlight--
 	switch o {
 	case outcomeGood:
@@ -51,22 +51,22 @@ func (l lane) done(o outcome, started, now time.Time) lane {
 			l.limit, l.good = l.limit+1, 0
 		}
 	case outcomeLimited:
-		if started.After(l.cut) {
-			l.limit, l.good, l.cut = max(1, l.limit/2), 0, now
+		if started.After(l.lastHalved) {
+			l.limit, l.good, l.lastHalved = max(1, l.limit/2), 0, now
 		}
 	}
 	return l
 }
 
 type waiter struct {
-	ticket uint64 // order
-	model  string
-	class  int           // 0: interactive, 1: background
-	due    time.Time     // goes then regardless of quota
-	woken  chan struct{} // closed when admitted, or to ask again
-	in     bool          // valid once woken is closed
-	queue  *queue
-	index  int // -1 outside
+	ticket   uint64 // order
+	model    string
+	class    int           // 0: interactive, 1: background
+	due      time.Time     // goes then regardless of quota
+	woken    chan struct{} // closed when admitted, or to ask again
+	admitted bool          // valid once woken is closed
+	queue    *queue
+	index    int // -1 outside
 }
 
 // A queue is a heap by ticket.
@@ -89,7 +89,7 @@ func (q *queue) Pop() any {
 	return w
 }
 
-func (q *queue) add(w *waiter) {
+func (q *queue) addWaiter(w *waiter) {
 	w.queue = q
 	heap.Push(q, w)
 }
@@ -119,13 +119,13 @@ type gatedProvider struct {
 func (p gatedProvider) Model(id string) Model { return p.gate.Model(p.Provider.Model(id)) }
 
 func (p gatedProvider) Embed(ctx context.Context, id string, texts []string) ([][]float32, Usage, error) {
-	in, err := p.gate.enter(ctx, p.Provider.Model(id).Name(), false)
+	in, err := p.gate.acquireSlot(ctx, p.Provider.Model(id).Name(), false)
 	if err != nil {
 		return nil, Usage{}, err
 	}
 	o := outcomeUnknown
-	defer func() { p.gate.leave(in, o, err) }()
-	vectors, usage, err := p.Provider.Embed(p.gate.hearing(ctx, in), id, texts)
+	defer func() { p.gate.releaseSlot(in, o, err) }()
+	vectors, usage, err := p.Provider.Embed(p.gate.quotaContext(ctx, in), id, texts)
 	o = outcomeOf(err)
 	return vectors, usage, err
 }
@@ -138,46 +138,46 @@ type gatedModel struct {
 // Generate implements [Model]. It frees the slot before the last yield, so that the
 // caller may send the next request there.
 func (m *gatedModel) Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	return m.pass(ctx, nil, req)
+	return m.sendGated(ctx, nil, req)
 }
 
-func (m *gatedModel) Admits() (time.Duration, bool) { return m.gate.admits(m.Name()) }
+func (m *gatedModel) Available() (time.Duration, bool) { return m.gate.availability(m.Name()) }
 
-// Hold implements [Holder]. A held request occupies a slot.
-func (m *gatedModel) Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
-	return m.pass(ctx, released, req)
+// Prepare implements [Preparer]. A held request occupies a slot.
+func (m *gatedModel) Prepare(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+	return m.sendGated(ctx, released, req)
 }
 
-// pass sends a request when it has a slot and released, if any, is closed.
-func (m *gatedModel) pass(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+// sendGated sends a request when it has a slot and released, if any, is closed.
+func (m *gatedModel) sendGated(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		p, err := m.gate.enter(ctx, m.Name(), req.Background)
+		p, err := m.gate.acquireSlot(ctx, m.Name(), req.Background)
 		switch {
 		case err != nil:
 			yield(Delta{}, err)
 		case req.Hedge:
-			m.hedged(ctx, p, released, req)(yield)
+			m.sendHedged(ctx, p, released, req)(yield)
 		default:
-			m.through(ctx, p, released, req)(yield)
+			m.sendInSlot(ctx, p, released, req)(yield)
 		}
 	}
 }
 
-func (m *gatedModel) through(ctx context.Context, p *pass, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+func (m *gatedModel) sendInSlot(ctx context.Context, p *slot, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		defer m.gate.leave(p, outcomeUnknown, nil) // the reader left or panicked
-		heard := m.gate.hearing(ctx, p)
-		deltas := m.Model.Generate(heard, req)
+		defer m.gate.releaseSlot(p, outcomeUnknown, nil) // the reader left or panicked
+		sendCtx := m.gate.quotaContext(ctx, p)
+		deltas := m.Model.Generate(sendCtx, req)
 		if released != nil {
-			deltas = Hold(heard, m.Model, released, req)
+			deltas = Prepare(sendCtx, m.Model, released, req)
 		}
 		for d, err := range deltas {
 			switch {
 			case err != nil || d.Done != nil:
-				m.gate.leave(p, outcomeOf(why(ctx, err)), err)
-				err = m.gate.told(m.Name(), err)
+				m.gate.releaseSlot(p, outcomeOf(cancelCause(ctx, err)), err)
+				err = m.gate.addRetryAfter(m.Name(), err)
 			case p.probe:
-				m.gate.alive(p)
+				m.gate.markAlive(p)
 			}
 			if !yield(d, err) {
 				return
@@ -186,8 +186,8 @@ func (m *gatedModel) through(ctx context.Context, p *pass, released <-chan struc
 	}
 }
 
-// why returns the caller's cause for cancelling, if it is a model failure.
-func why(ctx context.Context, err error) error {
+// cancelCause returns the caller's cause for cancelling, if it is a model failure.
+func cancelCause(ctx context.Context, err error) error {
 	var cause *Error
 	if ClassOf(err) == Cancelled && errors.As(context.Cause(ctx), &cause) {
 		return cause

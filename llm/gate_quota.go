@@ -9,127 +9,127 @@ import (
 // A quota predicts how many requests a provider accepts. It is a value: each change
 // returns the next quota. Zero is unbounded.
 type quota struct {
-	bound  bool
-	left   int
-	until  time.Time     // next refill
-	each   time.Duration // interval of one more; zero: unbounded from until on
-	unsaid int           // unanswered, perhaps not counted yet
+	bound      bool
+	left       int
+	refillAt   time.Time     // next refill
+	interval   time.Duration // interval of one more; zero: unbounded from until on
+	unanswered int           // unanswered, perhaps not counted yet
 }
 
-func (q quota) at(now time.Time) quota {
+func (q quota) refillTo(now time.Time) quota {
 	switch {
-	case !q.bound || now.Before(q.until):
+	case !q.bound || now.Before(q.refillAt):
 		return q
-	case q.each == 0:
-		return quota{unsaid: q.unsaid}
+	case q.interval == 0:
+		return quota{unanswered: q.unanswered}
 	}
-	n := now.Sub(q.until)/q.each + 1
-	q.left, q.until = q.left+int(n), q.until.Add(n*q.each)
+	n := now.Sub(q.refillAt)/q.interval + 1
+	q.left, q.refillAt = q.left+int(n), q.refillAt.Add(n*q.interval)
 	return q
 }
 
-func (q quota) told(a Allowance, now time.Time) quota {
+func (q quota) applyAllowance(a Allowance, now time.Time) quota {
 	after := max(a.After, time.Millisecond)
-	q = quota{bound: true, left: max(0, a.Requests-q.unsaid), until: now.Add(after), unsaid: q.unsaid}
+	q = quota{bound: true, left: max(0, a.Requests-q.unanswered), refillAt: now.Add(after), unanswered: q.unanswered}
 	if a.Steady {
-		q.each = after
+		q.interval = after
 	}
 	return q
 }
 
-func (q quota) sent() quota {
+func (q quota) countSent() quota {
 	q.left = max(0, q.left-1)
-	q.unsaid++
+	q.unanswered++
 	return q
 }
 
-func (q quota) spent() bool { return q.bound && q.left == 0 }
+func (q quota) isSpent() bool { return q.bound && q.left == 0 }
 
-// A stand is one model's quota with the requests it holds.
-type stand struct {
+// A modelQuota is one model's quota with the requests it holds.
+type modelQuota struct {
 	quota
 	waiting [2]queue // interactive, background
 	passed  int      // as in lane
 	timer   *time.Timer
 
-	// slow doubles the reported interval that often, because providers may enforce
+	// slowdown doubles the reported interval that often, because providers may enforce
 	// another limit than they report.
-	slow int
+	slowdown int
 }
 
 const maxSlow = 10
 
-func (g *Gate) stand(model string, now time.Time) *stand {
-	s := g.stands[model]
+func (g *Gate) quotaFor(model string, now time.Time) *modelQuota {
+	s := g.quotas[model]
 	if s == nil {
-		s = &stand{}
-		g.stands[model] = s
+		s = &modelQuota{}
+		g.quotas[model] = s
 	}
-	s.quota = s.at(now)
+	s.quota = s.refillTo(now)
 	return s
 }
 
-// hearing returns a context whose allowances go to the gate.
-func (g *Gate) hearing(ctx context.Context, p *pass) context.Context {
+// quotaContext returns a context whose allowances go to the gate.
+func (g *Gate) quotaContext(ctx context.Context, p *slot) context.Context {
 	return WithAllowance(ctx, func(a Allowance) {
 		now := time.Now()
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		s := g.stand(p.model, now)
-		s.answered(p)
-		if a.Steady && a.Requests > 2 && s.slow > 0 {
-			s.slow--
+		s := g.quotaFor(p.model, now)
+		s.markAnswered(p)
+		if a.Steady && a.Requests > 2 && s.slowdown > 0 {
+			s.slowdown--
 		}
 		if a.Steady {
-			a.After <<= s.slow
+			a.After <<= s.slowdown
 		}
-		s.quota = s.told(a, now)
-		g.relieve(p.model, now)
+		s.quota = s.applyAllowance(a, now)
+		g.releaseWaiters(p.model, now)
 	})
 }
 
-func (s *stand) answered(p *pass) {
-	if !p.answered {
-		p.answered = true
-		s.unsaid--
+func (s *modelQuota) markAnswered(p *slot) {
+	if !p.quotaReported {
+		p.quotaReported = true
+		s.unanswered--
 	}
 }
 
-func (w *waiter) waits(s *stand, now time.Time) bool { return s.spent() && now.Before(w.due) }
+func (w *waiter) mustWait(s *modelQuota, now time.Time) bool { return s.isSpent() && now.Before(w.due) }
 
-func (g *Gate) hold(s *stand, w *waiter, now time.Time) {
-	s.waiting[w.class].add(w)
-	g.schedule(s, w.model, now)
+func (g *Gate) holdWaiter(s *modelQuota, w *waiter, now time.Time) {
+	s.waiting[w.class].addWaiter(w)
+	g.scheduleRelease(s, w.model, now)
 }
 
-// relieve releases held requests that are due or within quota.
-func (g *Gate) relieve(model string, now time.Time) {
-	s := g.stand(model, now)
+// releaseWaiters releases held requests that are due or within quota.
+func (g *Gate) releaseWaiters(model string, now time.Time) {
+	s := g.quotaFor(model, now)
 	left := s.left
 	for class := range s.waiting {
 		for q := &s.waiting[class]; len(*q) > 0 && !now.Before((*q)[0].due); left-- {
-			g.waiting[class].add(heap.Pop(q).(*waiter))
+			g.waiting[class].addWaiter(heap.Pop(q).(*waiter))
 		}
 	}
-	for s.held() > 0 && (left > 0 || !s.bound) {
+	for s.heldCount() > 0 && (left > 0 || !s.bound) {
 		var class int
-		class, s.passed = turn(s.passed, len(s.waiting[0]) > 0, len(s.waiting[1]) > 0)
-		g.waiting[class].add(heap.Pop(&s.waiting[class]).(*waiter))
+		class, s.passed = pickClass(s.passed, len(s.waiting[0]) > 0, len(s.waiting[1]) > 0)
+		g.waiting[class].addWaiter(heap.Pop(&s.waiting[class]).(*waiter))
 		left--
 	}
-	g.schedule(s, model, now)
-	g.grant(now)
+	g.scheduleRelease(s, model, now)
+	g.grantSlots(now)
 }
 
-func (g *Gate) schedule(s *stand, model string, now time.Time) {
-	at := s.until
+func (g *Gate) scheduleRelease(s *modelQuota, model string, now time.Time) {
+	at := s.refillAt
 	for _, q := range s.waiting {
 		if len(q) > 0 && q[0].due.Before(at) {
 			at = q[0].due
 		}
 	}
 	switch wait := max(0, at.Sub(now)); {
-	case s.held() == 0:
+	case s.heldCount() == 0:
 		if s.timer != nil {
 			s.timer.Stop()
 		}
@@ -139,18 +139,18 @@ func (g *Gate) schedule(s *stand, model string, now time.Time) {
 		s.timer = time.AfterFunc(wait, func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			if g.stands[model] == s {
-				g.relieve(model, time.Now())
+			if g.quotas[model] == s {
+				g.releaseWaiters(model, time.Now())
 			}
 		})
 	}
 }
 
-func (s *stand) idle() bool {
-	return s.unsaid == 0 && s.held() == 0
+func (s *modelQuota) isIdle() bool {
+	return s.unanswered == 0 && s.heldCount() == 0
 }
 
-func (s *stand) held() int { return len(s.waiting[0]) + len(s.waiting[1]) }
+func (s *modelQuota) heldCount() int { return len(s.waiting[0]) + len(s.waiting[1]) }
 
 // An Allowance is a provider's hint on how many more requests it accepts.
 type Allowance struct {

@@ -15,22 +15,22 @@ import (
 func TestQuota(t *testing.T) {
 	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
-	steady := quota{bound: true, until: at(5), each: 2 * time.Second}
+	steady := quota{bound: true, refillAt: at(5), interval: 2 * time.Second}
 	tests := []struct {
 		name string
 		got  quota
 		want quota
 	}{
-		{"without a bound", quota{}.at(at(9)), quota{}},
-		{"before there is more", quota{bound: true, left: 1, until: at(5)}.at(at(4)), quota{bound: true, left: 1, until: at(5)}},
-		{"then there is no bound", quota{bound: true, until: at(5), unsaid: 2}.at(at(5)), quota{unsaid: 2}},
-		{"or one more", steady.at(at(5)), quota{bound: true, left: 1, until: at(7), each: 2 * time.Second}},
-		{"and one each time", steady.at(at(10)), quota{bound: true, left: 3, until: at(11), each: 2 * time.Second}},
-		{"told", quota{unsaid: 2}.told(Allowance{Requests: 5, After: time.Second}, t0), quota{bound: true, left: 3, until: at(1), unsaid: 2}},
-		{"told of fewer than are under way", quota{unsaid: 2}.told(Allowance{Requests: 1, After: time.Second, Steady: true}, t0),
-			quota{bound: true, until: at(1), each: time.Second, unsaid: 2}},
-		{"told nonsense", quota{}.told(Allowance{Requests: -1, After: -1}, t0), quota{bound: true, until: t0.Add(time.Millisecond)}},
-		{"sent", quota{bound: true, left: 1, until: at(5)}.sent().sent(), quota{bound: true, until: at(5), unsaid: 2}},
+		{"without a bound", quota{}.refillTo(at(9)), quota{}},
+		{"before there is more", quota{bound: true, left: 1, refillAt: at(5)}.refillTo(at(4)), quota{bound: true, left: 1, refillAt: at(5)}},
+		{"then there is no bound", quota{bound: true, refillAt: at(5), unanswered: 2}.refillTo(at(5)), quota{unanswered: 2}},
+		{"or one more", steady.refillTo(at(5)), quota{bound: true, left: 1, refillAt: at(7), interval: 2 * time.Second}},
+		{"and one each time", steady.refillTo(at(10)), quota{bound: true, left: 3, refillAt: at(11), interval: 2 * time.Second}},
+		{"told", quota{unanswered: 2}.applyAllowance(Allowance{Requests: 5, After: time.Second}, t0), quota{bound: true, left: 3, refillAt: at(1), unanswered: 2}},
+		{"told of fewer than are under way", quota{unanswered: 2}.applyAllowance(Allowance{Requests: 1, After: time.Second, Steady: true}, t0),
+			quota{bound: true, refillAt: at(1), interval: time.Second, unanswered: 2}},
+		{"told nonsense", quota{}.applyAllowance(Allowance{Requests: -1, After: -1}, t0), quota{bound: true, refillAt: t0.Add(time.Millisecond)}},
+		{"sent", quota{bound: true, left: 1, refillAt: at(5)}.countSent().countSent(), quota{bound: true, refillAt: at(5), unanswered: 2}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -41,22 +41,22 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-type askedLog struct {
+type requestLog struct {
 	mu    sync.Mutex
 	start time.Time
 	lines []string
 }
 
-func (l *askedLog) note(req *Request) {
+func (l *requestLog) logRequest(req *Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, fmt.Sprint(req.System, " ", time.Since(l.start)))
 }
 
-// telling answers after 2 seconds and reports its allowance after one.
-func telling(l *askedLog, allow map[string]Allowance) fakeModel {
+// newAllowanceModel answers after 2 seconds and reports its allowance after one.
+func newAllowanceModel(l *requestLog, allow map[string]Allowance) fakeModel {
 	return fakeModel{"p/m", func(ctx context.Context, req *Request) error {
-		l.note(req)
+		l.logRequest(req)
 		time.Sleep(time.Second)
 		if a, ok := allow[req.System]; ok {
 			AllowanceOf(ctx)(a)
@@ -105,9 +105,9 @@ func TestGateAllowance(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &askedLog{start: time.Now()}
+				l := &requestLog{start: time.Now()}
 				g := NewGate(test.cfg)
-				m := g.Model(telling(l, test.allow))
+				m := g.Model(newAllowanceModel(l, test.allow))
 				var wg sync.WaitGroup
 				for _, r := range test.ask {
 					time.Sleep(r.after)
@@ -139,7 +139,7 @@ func TestGateAllowanceWaiters(t *testing.T) {
 		p := g.Provider(fakeProvider{fakeModel{f: func(ctx context.Context, req *Request) error {
 			if req.System == "slow" {
 				time.Sleep(30 * time.Second)
-				return overloaded()
+				return overloadedError()
 			}
 			AllowanceOf(ctx)(Allowance{After: time.Minute})
 			return nil
@@ -148,27 +148,27 @@ func TestGateAllowanceWaiters(t *testing.T) {
 		var slow sync.WaitGroup
 		slow.Go(func() { Collect(m.Generate(t.Context(), &Request{System: "slow"})) })
 		synctest.Wait()
-		if err := ask(t.Context(), m); err != nil {
+		if err := askModel(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if err := ask(t.Context(), p.Model("other")); err != nil || time.Since(start) != 0 {
+		if err := askModel(t.Context(), p.Model("other")); err != nil || time.Since(start) != 0 {
 			t.Errorf("another model: %v after %v", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := ask(ctx, m); ClassOf(err) != Cancelled || time.Since(start) != time.Second {
+		if err := askModel(ctx, m); ClassOf(err) != Cancelled || time.Since(start) != time.Second {
 			t.Errorf("gave up: %v after %v", err, time.Since(start))
 		}
-		if err := ask(t.Context(), m); ClassOf(err) != Transient || time.Since(start) != 30*time.Second {
+		if err := askModel(t.Context(), m); ClassOf(err) != Transient || time.Since(start) != 30*time.Second {
 			t.Errorf("when the model fails: %v after %v", err, time.Since(start))
 		}
 		slow.Wait()
 		g.Reset()
 		var wg sync.WaitGroup
-		wg.Go(func() { ask(t.Context(), m) })
+		wg.Go(func() { askModel(t.Context(), m) })
 		wg.Wait()
 		wg.Go(func() {
-			if err := ask(t.Context(), m); err != nil || time.Since(start) != 40*time.Second {
+			if err := askModel(t.Context(), m); err != nil || time.Since(start) != 40*time.Second {
 				t.Errorf("after Reset: %v after %v", err, time.Since(start))
 			}
 		})
@@ -196,7 +196,7 @@ func TestGateAllowanceCrowd(t *testing.T) {
 			if k%3 > 0 {
 				AllowanceOf(ctx)(Allowance{Requests: k % 5, After: time.Duration(k%11) * time.Second, Steady: k%2 == 0})
 			}
-			return lasting(time.Duration(k%5)*100*time.Millisecond, nil)(ctx, nil)
+			return answerAfter(time.Duration(k%5)*100*time.Millisecond, nil)(ctx, nil)
 		}}})
 		var wg sync.WaitGroup
 		for i := range 3_000 {
@@ -210,9 +210,9 @@ func TestGateAllowanceCrowd(t *testing.T) {
 		if got, want := g.Load(), (GateLoad{Limit: 20}); got != want || n < 300 {
 			t.Errorf("load = %+v after %d requests, want %+v", got, n, want)
 		}
-		for model, s := range g.stands {
-			if !s.idle() {
-				t.Errorf("%s: %d unsaid, %d and %d waiting", model, s.unsaid, len(s.waiting[0]), len(s.waiting[1]))
+		for model, s := range g.quotas {
+			if !s.isIdle() {
+				t.Errorf("%s: %d unsaid, %d and %d waiting", model, s.unanswered, len(s.waiting[0]), len(s.waiting[1]))
 			}
 		}
 	})
@@ -221,9 +221,9 @@ func TestGateAllowanceCrowd(t *testing.T) {
 // A leaving request passes its quota on.
 func TestGateAllowanceAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &askedLog{start: time.Now()}
+		l := &requestLog{start: time.Now()}
 		p := NewGate(GateConfig{MaxConcurrent: 2, MaxWait: time.Hour}).Provider(fakeProvider{fakeModel{f: func(ctx context.Context, req *Request) error {
-			l.note(req)
+			l.logRequest(req)
 			if req.System == "a" {
 				AllowanceOf(ctx)(Allowance{After: 30 * time.Minute})
 				time.Sleep(4 * time.Second)
@@ -255,10 +255,10 @@ func TestGateAllowanceAbandoned(t *testing.T) {
 
 func TestGateResetAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, limited := &askedLog{start: time.Now()}, 3
+		l, limited := &requestLog{start: time.Now()}, 3
 		g := NewGate(GateConfig{MaxWait: time.Hour})
 		m := g.Model(fakeModel{"p/m", func(ctx context.Context, req *Request) error {
-			l.note(req)
+			l.logRequest(req)
 			AllowanceOf(ctx)(Allowance{After: time.Second, Steady: true})
 			if limited--; limited >= 0 {
 				return &Error{Class: RateLimited}
@@ -282,9 +282,9 @@ func TestGateResetAllowance(t *testing.T) {
 func TestGateAllowanceOrder(t *testing.T) {
 	for range 20 { // simultaneous events may come in any order
 		synctest.Test(t, func(t *testing.T) {
-			l := &askedLog{start: time.Now()}
+			l := &requestLog{start: time.Now()}
 			m := NewGate(GateConfig{MaxWait: time.Hour}).Model(fakeModel{"p/m", func(ctx context.Context, req *Request) error {
-				l.note(req)
+				l.logRequest(req)
 				if req.System == "a" {
 					AllowanceOf(ctx)(Allowance{After: 2 * time.Second, Steady: true})
 				}

@@ -29,13 +29,13 @@ func TestLaneDone(t *testing.T) {
 		{"never beyond the maximum", lane{max: 2, limit: 2, inFlight: 1, good: 1}, []event{{outcomeGood, 1, 2}},
 			lane{max: 2, limit: 2, good: 2}},
 		{"a rate limit halves", lane{max: 8, limit: 7, inFlight: 1, good: 5}, []event{{outcomeLimited, 1, 2}},
-			lane{max: 8, limit: 3, cut: at(2)}},
+			lane{max: 8, limit: 3, lastHalved: at(2)}},
 		{"those in flight together halve once", lane{max: 8, limit: 8, inFlight: 3}, []event{{outcomeLimited, 1, 2}, {outcomeLimited, 1, 3}, {outcomeLimited, 2, 4}},
-			lane{max: 8, limit: 4, cut: at(2)}},
+			lane{max: 8, limit: 4, lastHalved: at(2)}},
 		{"a later one halves again", lane{max: 8, limit: 8, inFlight: 2}, []event{{outcomeLimited, 1, 2}, {outcomeLimited, 3, 4}},
-			lane{max: 8, limit: 2, cut: at(4)}},
+			lane{max: 8, limit: 2, lastHalved: at(4)}},
 		{"never below one", lane{max: 8, limit: 1, inFlight: 1}, []event{{outcomeLimited, 1, 2}},
-			lane{max: 8, limit: 1, cut: at(2)}},
+			lane{max: 8, limit: 1, lastHalved: at(2)}},
 		{"the rest only leaves", lane{max: 8, limit: 4, inFlight: 4, good: 3}, []event{{outcomeFailed, 1, 2}, {outcomeRefused, 1, 2}, {outcomeDenied, 1, 2}, {outcomeUnknown, 1, 2}},
 			lane{max: 8, limit: 4, good: 3}},
 	}
@@ -43,7 +43,7 @@ func TestLaneDone(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			got := test.lane
 			for _, e := range test.events {
-				got = got.done(e.o, at(e.started), at(e.now))
+				got = got.finishRequest(e.o, at(e.started), at(e.now))
 			}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(lane{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -108,7 +108,7 @@ func TestBreaker(t *testing.T) {
 	then := func(more ...event) []event { return append(open[:len(open):len(open)], more...) }
 	pass := admission{}
 	refused := func(after time.Duration) admission {
-		return admission{refuse: &Error{Class: Unreachable, Message: "not asked, for it failed too often just now: refused", RetryAfter: after, Unsent: true}}
+		return admission{refusal: &Error{Class: Unreachable, Message: "not asked, for it failed too often just now: refused", RetryAfter: after, Unsent: true}}
 	}
 	tests := []struct {
 		name   string
@@ -138,8 +138,8 @@ func TestBreaker(t *testing.T) {
 		{"the longer hint counts", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}, {o: outcomeLimited, e: &Error{RetryAfter: time.Second}}}, 1, admission{wait: 8 * time.Second}},
 		{"a hint is over", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}}, 9, pass},
 		{"an absurd hint", []event{{o: outcomeLimited, e: &Error{RetryAfter: 1e6 * time.Hour}}}, 0, admission{wait: maxLimited}},
-		{"denied", []event{{o: outcomeDenied, e: &Error{Class: Payment, Message: "no credit"}}, good(1)}, 1e6, admission{refuse: &Error{Class: Payment, Message: "no credit", Unsent: true}}},
-		{"denied while open", then(event{o: outcomeDenied, e: &Error{Class: Auth, Message: "no"}}), 99, admission{refuse: &Error{Class: Auth, Message: "no", Unsent: true}}},
+		{"denied", []event{{o: outcomeDenied, e: &Error{Class: Payment, Message: "no credit"}}, good(1)}, 1e6, admission{refusal: &Error{Class: Payment, Message: "no credit", Unsent: true}}},
+		{"denied while open", then(event{o: outcomeDenied, e: &Error{Class: Auth, Message: "no"}}), 99, admission{refusal: &Error{Class: Auth, Message: "no", Unsent: true}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -148,13 +148,13 @@ func TestBreaker(t *testing.T) {
 				at := t0.Add(time.Duration(e.at) * time.Second)
 				if e.probe {
 					var a admission
-					if b, a = b.ask(at); !a.probe {
+					if b, a = b.checkAdmission(at); !a.probe {
 						t.Fatalf("at %d: %+v, want a probe", e.at, a)
 					}
 				}
-				b = b.done(e.o, e.e, e.probe, at, cfg)
+				b = b.recordOutcome(e.o, e.e, e.probe, at, cfg)
 			}
-			_, got := b.ask(t0.Add(time.Duration(test.at) * time.Second))
+			_, got := b.checkAdmission(t0.Add(time.Duration(test.at) * time.Second))
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(admission{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -167,7 +167,7 @@ func TestGateForgets(t *testing.T) {
 	denied := 0
 	for i := range 5 * maxBreakers {
 		model := string(rune('a'+i%26)) + time.Duration(i).String()
-		p, err := g.enter(t.Context(), model, false)
+		p, err := g.acquireSlot(t.Context(), model, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestGateForgets(t *testing.T) {
 			o, e = outcomeDenied, &Error{Class: Auth}
 			denied++
 		}
-		g.leave(p, o, e)
+		g.releaseSlot(p, o, e)
 	}
 	if n := len(g.breakers); n > 2*maxBreakers {
 		t.Errorf("%d breakers after %d denied models", n, denied)

@@ -49,36 +49,36 @@ func (p fakeProvider) Embed(ctx context.Context, id string, texts []string) ([][
 	return make([][]float32, len(texts)), Usage{Input: 1}, p.f(ctx, &Request{})
 }
 
-func lasting(d time.Duration, err error) func(context.Context, *Request) error {
+func answerAfter(d time.Duration, err error) func(context.Context, *Request) error {
 	return func(ctx context.Context, _ *Request) error {
-		if sleep(ctx, d) != nil {
+		if sleepContext(ctx, d) != nil {
 			return &Error{Class: Cancelled, Message: "cancelled", Err: ctx.Err()}
 		}
 		return err
 	}
 }
 
-func ask(ctx context.Context, m Model) error {
+func askModel(ctx context.Context, m Model) error {
 	_, err := Collect(m.Generate(ctx, &Request{}))
 	return err
 }
 
-func overloaded() error { return &Error{Class: Transient, Status: 503, Message: "overloaded"} }
+func overloadedError() error { return &Error{Class: Transient, Status: 503, Message: "overloaded"} }
 
 func TestGateLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var now, most atomic.Int32
+		var now, peak atomic.Int32
 		g := NewGate(GateConfig{MaxConcurrent: 3})
 		m := g.Model(fakeModel{"p/m", func(ctx context.Context, _ *Request) error {
-			most.Store(max(most.Load(), now.Add(1)))
+			peak.Store(max(peak.Load(), now.Add(1)))
 			defer now.Add(-1)
-			return lasting(time.Second, nil)(ctx, nil)
+			return answerAfter(time.Second, nil)(ctx, nil)
 		}})
 		start := time.Now()
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				if err := ask(t.Context(), m); err != nil {
+				if err := askModel(t.Context(), m); err != nil {
 					t.Error(err)
 				}
 			})
@@ -88,8 +88,8 @@ func TestGateLimits(t *testing.T) {
 			t.Error(diff)
 		}
 		wg.Wait()
-		if got := time.Since(start); got != 4*time.Second || most.Load() != 3 {
-			t.Errorf("took %v with %d at once, want 4s with 3", got, most.Load())
+		if got := time.Since(start); got != 4*time.Second || peak.Load() != 3 {
+			t.Errorf("took %v with %d at once, want 4s with 3", got, peak.Load())
 		}
 		if diff := cmp.Diff(GateLoad{Limit: 3}, g.Load()); diff != "" {
 			t.Error(diff)
@@ -129,15 +129,15 @@ func TestGateOrder(t *testing.T) {
 func TestGateCancelWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxConcurrent: 1})
-		m := g.Model(fakeModel{"p/m", lasting(time.Hour, nil)})
+		m := g.Model(fakeModel{"p/m", answerAfter(time.Hour, nil)})
 		first, stop := context.WithCancel(t.Context())
-		go ask(first, m)
+		go askModel(first, m)
 		synctest.Wait()
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()
-		err := ask(ctx, m)
+		err := askModel(ctx, m)
 		if ClassOf(err) != Cancelled || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
 			t.Errorf("error = %#v after %v, want cancelled after 1s", err, time.Since(start))
 		}
@@ -151,7 +151,7 @@ func TestGateCancelWhileWaiting(t *testing.T) {
 		}
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := ask(done, m); ClassOf(err) != Cancelled {
+		if err := askModel(done, m); ClassOf(err) != Cancelled {
 			t.Errorf("error = %v, want cancelled", err)
 		}
 	})
@@ -176,7 +176,7 @@ func TestGateGivesPlaceBack(t *testing.T) {
 		{"asks again in the loop", func(m Model) {
 			for d := range m.Generate(context.Background(), &Request{}) {
 				if d.Done != nil {
-					ask(context.Background(), m)
+					askModel(context.Background(), m)
 				}
 			}
 		}},
@@ -186,7 +186,7 @@ func TestGateGivesPlaceBack(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := NewGate(GateConfig{MaxConcurrent: 1})
-				test.use(g.Model(fakeModel{"p/m", lasting(0, nil)}))
+				test.use(g.Model(fakeModel{"p/m", answerAfter(0, nil)}))
 				if diff := cmp.Diff(GateLoad{Limit: 1}, g.Load()); diff != "" {
 					t.Error(diff)
 				}
@@ -209,14 +209,14 @@ func TestGateRateLimit(t *testing.T) {
 		m, other := p.Model("m"), p.Model("other")
 
 		limited.Store(true)
-		if err := ask(t.Context(), m); ClassOf(err) != RateLimited {
+		if err := askModel(t.Context(), m); ClassOf(err) != RateLimited {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		if err := ask(t.Context(), other); err != nil || time.Since(start) != 0 {
+		if err := askModel(t.Context(), other); err != nil || time.Since(start) != 0 {
 			t.Errorf("other model: %v after %v", err, time.Since(start))
 		}
-		if err := ask(t.Context(), m); err != nil || time.Since(start) != hint {
+		if err := askModel(t.Context(), m); err != nil || time.Since(start) != hint {
 			t.Errorf("limited model: %v after %v, want %v", err, time.Since(start), hint)
 		}
 		if got := g.Load().Limit; got != 4 {
@@ -225,15 +225,15 @@ func TestGateRateLimit(t *testing.T) {
 
 		limited.Store(true)
 		hint = time.Minute
-		ask(t.Context(), m)
+		askModel(t.Context(), m)
 		time.Sleep(10 * time.Second)
 		start = time.Now()
 		want := &Error{Class: RateLimited, Model: "p/m", Message: "not asked, for its rate limit is not over yet", RetryAfter: 50 * time.Second, Unsent: true}
-		if diff := cmp.Diff(want, asError(ask(t.Context(), m), "")); diff != "" || time.Since(start) != 0 {
+		if diff := cmp.Diff(want, asError(askModel(t.Context(), m), "")); diff != "" || time.Since(start) != 0 {
 			t.Errorf("after %v: %s", time.Since(start), diff)
 		}
 		g.Reset()
-		if err := ask(t.Context(), m); err != nil {
+		if err := askModel(t.Context(), m); err != nil {
 			t.Errorf("after Reset: %v", err)
 		}
 	})
@@ -281,7 +281,7 @@ func TestGateRateLimitMovesWaiters(t *testing.T) {
 func TestGateProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(GateConfig{MaxConcurrent: 1})
-		p := g.Provider(fakeProvider{fakeModel{f: lasting(time.Second, nil)}})
+		p := g.Provider(fakeProvider{fakeModel{f: answerAfter(time.Second, nil)}})
 		if got := p.Model("m").Name(); got != "p/m" {
 			t.Errorf("name = %q", got)
 		}
@@ -289,7 +289,7 @@ func TestGateProvider(t *testing.T) {
 			t.Errorf("Check = %v", err)
 		}
 		start := time.Now()
-		go ask(t.Context(), p.Model("m"))
+		go askModel(t.Context(), p.Model("m"))
 		synctest.Wait()
 		vectors, usage, err := p.Embed(t.Context(), "e", []string{"a", "b"})
 		if len(vectors) != 2 || usage.Input != 1 || err != nil || time.Since(start) != 2*time.Second {
@@ -315,9 +315,9 @@ func TestGateCrowd(t *testing.T) {
 			case n%101 == 0:
 				err = &Error{Class: RateLimited, RetryAfter: time.Duration(n%3) * time.Second}
 			case n%7 == 0:
-				err = overloaded()
+				err = overloadedError()
 			}
-			return lasting(time.Duration(n%5)*100*time.Millisecond, err)(ctx, nil)
+			return answerAfter(time.Duration(n%5)*100*time.Millisecond, err)(ctx, nil)
 		}}})
 		var wg sync.WaitGroup
 		for i := range 10_000 {
@@ -346,11 +346,11 @@ func TestGateCrowd(t *testing.T) {
 func BenchmarkGate(b *testing.B) {
 	g := NewGate(GateConfig{})
 	for b.Loop() {
-		p, err := g.enter(b.Context(), "p/m", false)
+		p, err := g.acquireSlot(b.Context(), "p/m", false)
 		if err != nil {
 			b.Fatal(err)
 		}
-		g.leave(p, outcomeGood, nil)
+		g.releaseSlot(p, outcomeGood, nil)
 	}
 }
 
@@ -359,11 +359,11 @@ func BenchmarkGateCrowd(b *testing.B) {
 	b.SetParallelism(5_000) // times GOMAXPROCS
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			p, err := g.enter(context.Background(), "p/m", false)
+			p, err := g.acquireSlot(context.Background(), "p/m", false)
 			if err != nil {
 				b.Fatal(err)
 			}
-			g.leave(p, outcomeGood, nil)
+			g.releaseSlot(p, outcomeGood, nil)
 		}
 	})
 }

@@ -14,14 +14,14 @@ import (
 // loserTime limits the wait for the loser's usage.
 const loserTime = time.Second
 
-// A rival is one request of a race, in its own goroutine.
-type rival struct {
-	stop   context.CancelCauseFunc
-	sent   time.Time     // zero while held or failed
-	pieces chan piece    // closed at the end
-	gone   chan struct{} // closed without a reader
-	used   Usage         // valid after the last piece
-	ended  bool          // the last piece was sent
+// An attempt is one request of a race, in its own goroutine.
+type attempt struct {
+	cancel    context.CancelCauseFunc
+	sentAt    time.Time     // zero while held or failed
+	pieces    chan piece    // closed at the end
+	abandoned chan struct{} // closed without a reader
+	lastUsage Usage         // valid after the last piece
+	ended     bool          // the last piece was sent
 }
 
 type piece struct {
@@ -31,73 +31,73 @@ type piece struct {
 
 var errLost = errors.New("another request was answered first")
 
-func (m *gatedModel) start(ctx context.Context, p *pass, released <-chan struct{}, req *Request) *rival {
+func (m *gatedModel) startAttempt(ctx context.Context, p *slot, released <-chan struct{}, req *Request) *attempt {
 	ctx, stop := context.WithCancelCause(ctx)
-	r := &rival{stop: stop, pieces: make(chan piece), gone: make(chan struct{}), used: guess(req)}
+	r := &attempt{cancel: stop, pieces: make(chan piece), abandoned: make(chan struct{}), lastUsage: estimateUsage(req)}
 	go func() {
 		defer close(r.pieces)
 		defer stop(nil)
 		defer func() {
 			if v := recover(); v != nil {
-				r.say(Delta{}, &Error{Class: Malformed, Model: m.Name(), Message: "the adapter panicked", Usage: r.used, Err: fmt.Errorf("panic: %v", v)})
+				r.sendPiece(Delta{}, &Error{Class: Malformed, Model: m.Name(), Message: "the adapter panicked", Usage: r.lastUsage, Err: fmt.Errorf("panic: %v", v)})
 			}
 		}()
-		m.through(ctx, p, released, req)(r.say)
+		m.sendInSlot(ctx, p, released, req)(r.sendPiece)
 	}()
 	return r
 }
 
-// say reports whether the reader took a piece.
-func (r *rival) say(d Delta, err error) bool {
+// sendPiece reports whether the reader took a piece.
+func (r *attempt) sendPiece(d Delta, err error) bool {
 	if r.ended {
 		return false
 	}
 	r.ended = err != nil || d.Done != nil
 	if err != nil {
 		if e := asError(err, ""); e.Class != Cancelled || e.Usage.Total() > 0 {
-			r.used = e.Usage
+			r.lastUsage = e.Usage
 		}
 	} else if d.Done != nil {
-		r.used = d.Done.Usage
+		r.lastUsage = d.Done.Usage
 	}
 	select {
 	case r.pieces <- piece{d, err}:
 		return true
-	case <-r.gone:
+	case <-r.abandoned:
 		return false
 	}
 }
 
-// leave cancels a request. It is not safe for concurrent use.
-func (r *rival) leave() {
-	if r != nil && r.stop != nil {
-		close(r.gone)
-		r.stop(errLost)
-		r.stop = nil
+// cancelAttempt cancels a request. It is not safe for concurrent use.
+func (r *attempt) cancelAttempt() {
+	if r != nil && r.cancel != nil {
+		close(r.abandoned)
+		r.cancel(errLost)
+		r.cancel = nil
 	}
 }
 
-func (r *rival) usage(req *Request) Usage {
+func (r *attempt) awaitUsage(req *Request) Usage {
 	wedged := time.After(loserTime)
 	for {
 		select {
 		case _, more := <-r.pieces:
 			if !more {
-				return r.used
+				return r.lastUsage
 			}
 		case <-wedged:
-			return guess(req)
+			return estimateUsage(req)
 		}
 	}
 }
 
-// guess estimates an unanswered request's usage.
-func guess(req *Request) Usage {
+// estimateUsage estimates an unanswered request's usage.
+func estimateUsage(req *Request) Usage {
 	return Usage{Input: int(math.Ceil(float64(req.Size()) * tokensPerByte)), Estimated: true}
 }
 
-// with adds two usages. A missing second cost counts at the first's rate per token.
-func (u Usage) with(o Usage) Usage {
+// addHedge adds two usages. A missing second cost counts at the first's rate per token.
+func (u Usage) addHedge(o Usage) Usage {
 	sum := Usage{
 		Input: u.Input + o.Input, CacheRead: u.CacheRead + o.CacheRead, CacheWrite: u.CacheWrite + o.CacheWrite,
 		Output: u.Output + o.Output, Reasoning: u.Reasoning + o.Reasoning, Estimated: u.Estimated || o.Estimated, Hedged: true,
@@ -114,42 +114,42 @@ func (u Usage) with(o Usage) Usage {
 	return sum
 }
 
-type race struct {
+type hedgedCall struct {
 	*gatedModel
 	req           *Request
-	pace          *pace
-	first, second *rival // nil without hedge
+	latency       *latency
+	first, second *attempt // nil without hedge
 }
 
-func (m *gatedModel) hedged(ctx context.Context, p *pass, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+func (m *gatedModel) sendHedged(ctx context.Context, p *slot, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		r := &race{gatedModel: m, req: req, pace: m.gate.pace(m.Name()), first: m.start(ctx, p, released, req)}
+		r := &hedgedCall{gatedModel: m, req: req, latency: m.gate.latencyFor(m.Name()), first: m.startAttempt(ctx, p, released, req)}
 		defer func() {
-			r.first.leave()
-			r.second.leave()
+			r.first.cancelAttempt()
+			r.second.cancelAttempt()
 		}()
 		winner, begins := r.run(ctx, released)
-		r.tell(winner, begins, yield)
+		r.yieldWinner(winner, begins, yield)
 	}
 }
 
 // run returns the first request with a delta, or the last failure.
-func (r *race) run(ctx context.Context, released <-chan struct{}) (*rival, piece) {
+func (r *hedgedCall) run(ctx context.Context, released <-chan struct{}) (*attempt, piece) {
 	var late <-chan time.Time
 	if released == nil {
-		late = r.sent()
+		late = r.startTimer()
 	}
 	first, second := r.first.pieces, chan piece(nil)
 	for {
 		var p piece
-		var from *rival
+		var from *attempt
 		var ok bool
 		select {
 		case <-released:
-			released, late = nil, r.sent()
+			released, late = nil, r.startTimer()
 			continue
 		case <-late:
-			second = r.again(ctx)
+			second = r.sendHedge(ctx)
 			continue
 		case p, ok = <-first:
 			from, first = r.first, nil
@@ -160,61 +160,61 @@ func (r *race) run(ctx context.Context, released <-chan struct{}) (*rival, piece
 			p.err = &Error{Class: Truncated, Model: r.Name(), Message: "the answer broke off"}
 		}
 		if p.err == nil {
-			r.began(from)
+			r.recordLatencies(from)
 			return from, p
 		}
 		if first == nil && second == nil { // a hedge is no retry
 			return from, p
 		}
-		from.sent = time.Time{}
+		from.sentAt = time.Time{}
 	}
 }
 
-// sent returns the hedge's timer, or nil.
-func (r *race) sent() <-chan time.Time {
-	r.first.sent = time.Now()
-	if late, known := r.pace.request(); known {
+// startTimer returns the hedge's timer, or nil.
+func (r *hedgedCall) startTimer() <-chan time.Time {
+	r.first.sentAt = time.Now()
+	if late, known := r.latency.countRequest(); known {
 		return time.After(late)
 	}
 	return nil
 }
 
-// again sends the hedge if allowed.
-func (r *race) again(ctx context.Context) chan piece {
+// sendHedge sends the hedge if allowed.
+func (r *hedgedCall) sendHedge(ctx context.Context) chan piece {
 	if ctx.Err() != nil {
 		return nil
 	}
-	p := r.gate.hedge(r.Name(), r.pace)
+	p := r.gate.tryHedge(r.Name(), r.latency)
 	if p == nil {
 		return nil
 	}
-	r.second = r.start(ctx, p, nil, r.req)
-	r.second.sent = p.started
+	r.second = r.startAttempt(ctx, p, nil, r.req)
+	r.second.sentAt = p.started
 	return r.second.pieces
 }
 
-// began records latencies. The first request's elapsed time is a lower bound if it lost.
-func (r *race) began(winner *rival) {
+// recordLatencies records latencies. The first request's elapsed time is a lower bound if it lost.
+func (r *hedgedCall) recordLatencies(winner *attempt) {
 	now := time.Now()
-	if !r.first.sent.IsZero() {
-		r.pace.note(now.Sub(r.first.sent))
+	if !r.first.sentAt.IsZero() {
+		r.latency.addSample(now.Sub(r.first.sentAt))
 	}
 	if winner == r.second {
-		r.pace.note(now.Sub(winner.sent))
+		r.latency.addSample(now.Sub(winner.sentAt))
 	}
 }
 
-// tell yields the winner's pieces; the last has both usages.
-func (r *race) tell(winner *rival, p piece, yield func(Delta, error) bool) {
+// yieldWinner yields the winner's pieces; the last has both usages.
+func (r *hedgedCall) yieldWinner(winner *attempt, p piece, yield func(Delta, error) bool) {
 	loser := r.second
 	if winner == r.second {
 		loser = r.first
 	}
-	loser.leave()
+	loser.cancelAttempt()
 	for ok := true; ok; p, ok = <-winner.pieces {
 		last := p.err != nil || p.Done != nil
 		if p.Hedged = loser != nil; p.Hedged && last {
-			p.bill(winner.used.with(loser.usage(r.req)))
+			p.setUsage(winner.lastUsage.addHedge(loser.awaitUsage(r.req)))
 		}
 		if !yield(p.Delta, p.err) || last {
 			return
@@ -222,7 +222,7 @@ func (r *race) tell(winner *rival, p piece, yield func(Delta, error) bool) {
 	}
 }
 
-func (p *piece) bill(used Usage) {
+func (p *piece) setUsage(used Usage) {
 	if p.err != nil {
 		e := *asError(p.err, "")
 		e.Usage, p.err = used, &e
@@ -233,80 +233,80 @@ func (p *piece) bill(used Usage) {
 }
 
 const (
-	paceLeast  = 20 // minimum samples
-	paceMost   = 100
-	hedgeShare = 20 // requests per hedge
-	hedgeBurst = 2  // saved hedges
+	minLatencies = 20 // minimum samples
+	maxLatencies = 100
+	hedgeShare   = 20 // requests per hedge
+	hedgeBurst   = 2  // saved hedges
 )
 
-// A pace has one model's latencies and hedge budget. The zero value is ready. It is safe
+// A latency has one model's latencies and hedge budget. The zero value is ready. It is safe
 // for concurrent use.
-type pace struct {
-	mu     sync.Mutex
-	firsts []time.Duration // ring buffer of paceMost
-	oldest int
-	saved  int // unspent requests
+type latency struct {
+	mu      sync.Mutex
+	samples []time.Duration // ring buffer of paceMost
+	oldest  int
+	credit  int // unspent requests
 }
 
-func (p *pace) note(d time.Duration) {
+func (p *latency) addSample(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.firsts) < paceMost {
-		p.firsts = append(p.firsts, d)
+	if len(p.samples) < maxLatencies {
+		p.samples = append(p.samples, d)
 		return
 	}
-	p.firsts[p.oldest] = d
-	p.oldest = (p.oldest + 1) % paceMost
+	p.samples[p.oldest] = d
+	p.oldest = (p.oldest + 1) % maxLatencies
 }
 
-// request adds to the budget and returns the 95th percentile, if known.
-func (p *pace) request() (late time.Duration, known bool) {
+// countRequest adds to the budget and returns the 95th percentile, if known.
+func (p *latency) countRequest() (late time.Duration, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.saved = min(p.saved+1, hedgeBurst*hedgeShare)
-	n := len(p.firsts)
-	if n < paceLeast {
+	p.credit = min(p.credit+1, hedgeBurst*hedgeShare)
+	n := len(p.samples)
+	if n < minLatencies {
 		return 0, false
 	}
-	return slices.Sorted(slices.Values(p.firsts))[(95*n+99)/100-1], true
+	return slices.Sorted(slices.Values(p.samples))[(95*n+99)/100-1], true
 }
 
-func (p *pace) hedge() bool {
+func (p *latency) spendHedge() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.saved < hedgeShare {
+	if p.credit < hedgeShare {
 		return false
 	}
-	p.saved -= hedgeShare
+	p.credit -= hedgeShare
 	return true
 }
 
-const maxPaces = 200
+const maxLatencyModels = 200
 
-func (g *Gate) pace(model string) *pace {
+func (g *Gate) latencyFor(model string) *latency {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := g.paces[model]
+	p := g.latencies[model]
 	if p == nil {
-		if len(g.paces) >= maxPaces {
-			clear(g.paces)
+		if len(g.latencies) >= maxLatencyModels {
+			clear(g.latencies)
 		}
-		p = new(pace)
-		g.paces[model] = p
+		p = new(latency)
+		g.latencies[model] = p
 	}
 	return p
 }
 
-// hedge returns a slot at once, or nil.
-func (g *Gate) hedge(model string, of *pace) *pass {
+// tryHedge returns a slot at once, or nil.
+func (g *Gate) tryHedge(model string, of *latency) *slot {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := g.stand(model, now)
-	if _, a := g.breakers[model].ask(now); a != (admission{}) || s.spent() || s.held() > 0 || !g.lane.free() || !of.hedge() {
+	s := g.quotaFor(model, now)
+	if _, a := g.breakers[model].checkAdmission(now); a != (admission{}) || s.isSpent() || s.heldCount() > 0 || !g.lane.hasSlot() || !of.spendHedge() {
 		return nil
 	}
 	g.lane.inFlight++
-	s.quota = s.sent()
-	return &pass{model: model, started: now}
+	s.quota = s.countSent()
+	return &slot{model: model, started: now}
 }

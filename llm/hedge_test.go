@@ -31,7 +31,7 @@ func TestPace(t *testing.T) {
 		known bool
 	}{
 		{"none", nil, 0, false},
-		{"too few", series(1, paceLeast-1), 0, false},
+		{"too few", series(1, minLatencies-1), 0, false},
 		{"enough", series(1, 20), 19 * time.Second, true},
 		{"one is slow", append(slices.Repeat([]int{2}, 39), 90), 2 * time.Second, true},
 		{"one in ten is slow", slices.Repeat([]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 30}, 4), 30 * time.Second, true},
@@ -39,23 +39,23 @@ func TestPace(t *testing.T) {
 		{"what is long ago is forgotten", append(series(1000, 1099), series(1, 100)...), 95 * time.Second, true},
 		{"half is long ago", append(slices.Repeat([]int{60}, 100), slices.Repeat([]int{1}, 96)...), time.Second, true},
 	} {
-		p := new(pace)
+		p := new(latency)
 		for _, s := range tt.took {
-			p.note(time.Duration(s) * time.Second)
+			p.addSample(time.Duration(s) * time.Second)
 		}
-		if late, known := p.request(); late != tt.late || known != tt.known || len(p.firsts) > paceMost {
-			t.Errorf("%s: %v, %v, of %d; want %v, %v", tt.name, late, known, len(p.firsts), tt.late, tt.known)
+		if late, known := p.countRequest(); late != tt.late || known != tt.known || len(p.samples) > maxLatencies {
+			t.Errorf("%s: %v, %v, of %d; want %v, %v", tt.name, late, known, len(p.samples), tt.late, tt.known)
 		}
 	}
 }
 
 func TestHedgesAreFew(t *testing.T) {
-	p := new(pace)
+	p := new(latency)
 	for range 1000 {
-		p.request()
+		p.countRequest()
 	}
 	saved := 0
-	for p.hedge() {
+	for p.spendHedge() {
 		saved++
 	}
 	if saved != hedgeBurst {
@@ -64,12 +64,12 @@ func TestHedgesAreFew(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		wanted := rnd.Float64()
-		p, all, hedged, streak := new(pace), 0, 0, 0
+		p, all, hedged, streak := new(latency), 0, 0, 0
 		for range 10_000 {
-			p.request()
+			p.countRequest()
 			all++
 			streak = 0
-			for rnd.Float64() < wanted && p.hedge() {
+			for rnd.Float64() < wanted && p.spendHedge() {
 				hedged++
 				streak++
 			}
@@ -83,8 +83,8 @@ func TestHedgesAreFew(t *testing.T) {
 	}
 }
 
-// A stint scripts one request.
-type stint struct {
+// A scriptedAttempt scripts one request.
+type scriptedAttempt struct {
 	first    time.Duration // before the first delta
 	rest     time.Duration // from there to the end
 	err      error         // instead of the first delta
@@ -94,20 +94,20 @@ type stint struct {
 	mute     bool          // reports no usage when cancelled
 	stops    bool          // ends without error instead of the first delta
 	trips    bool          // panics after the last delta
-	says     string
+	text     string
 	reported Usage // 100 and 10 tokens if zero
 }
 
-// A relay serves its stints in order.
-type relay struct {
+// A scriptedModel serves its stints in order.
+type scriptedModel struct {
 	mu     sync.Mutex
-	stints []stint
+	stints []scriptedAttempt
 	log    []string
 }
 
-func (*relay) Name() string { return "p/m" }
+func (*scriptedModel) Name() string { return "p/m" }
 
-func (m *relay) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error] {
+func (m *scriptedModel) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		m.mu.Lock()
 		i := len(m.log)
@@ -124,7 +124,7 @@ func (m *relay) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error
 				time.Sleep(d)
 				return true
 			}
-			if sleep(ctx, d) == nil {
+			if sleepContext(ctx, d) == nil {
 				return true
 			}
 			became("cancelled")
@@ -148,7 +148,7 @@ func (m *relay) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error
 			yield(Delta{}, s.err)
 			return
 		}
-		if !yield(Delta{Text: s.says}, nil) || !wait(s.rest) {
+		if !yield(Delta{Text: s.text}, nil) || !wait(s.rest) {
 			return
 		}
 		if s.breaks != nil {
@@ -159,15 +159,15 @@ func (m *relay) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, error
 		if used == (Usage{}) {
 			used = Usage{Input: 100, Output: 10}
 		}
-		yield(Delta{Done: &Response{Message: Say(Assistant, s.says), Finish: FinishStop, Usage: used}}, nil)
+		yield(Delta{Done: &Response{Message: Say(Assistant, s.text), Finish: FinishStop, Usage: used}}, nil)
 		if s.trips {
 			panic("oh")
 		}
 	}
 }
 
-// warm teaches the gate a latency of a second.
-func warm(t *testing.T, g *Gate, m Model, n int) {
+// warmLatencies teaches the gate a latency of a second.
+func warmLatencies(t *testing.T, g *Gate, m Model, n int) {
 	t.Helper()
 	for range n {
 		if _, err := Collect(g.Model(m).Generate(t.Context(), &Request{Hedge: true})); err != nil {
@@ -176,15 +176,15 @@ func warm(t *testing.T, g *Gate, m Model, n int) {
 	}
 }
 
-func (m *relay) became(from int) string {
+func (m *scriptedModel) attemptLog(from int) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return strings.Join(m.log[from:], " ")
 }
 
-// usual returns n stints of a second, then others.
-func usual(n int, then ...stint) []stint {
-	return append(slices.Repeat([]stint{{first: time.Second}}, n), then...)
+// usualAttempts returns n stints of a second, then others.
+func usualAttempts(n int, then ...scriptedAttempt) []scriptedAttempt {
+	return append(slices.Repeat([]scriptedAttempt{{first: time.Second}}, n), then...)
 }
 
 func TestHedge(t *testing.T) {
@@ -193,8 +193,8 @@ func TestHedge(t *testing.T) {
 	down := func(used int) error { return &Error{Class: Transient, Message: "down", Usage: Usage{Input: used}} }
 	for _, tt := range []struct {
 		name   string
-		first  stint
-		second stint
+		first  scriptedAttempt
+		second scriptedAttempt
 		until  time.Duration // of the caller
 		text   string
 		class  Class
@@ -204,73 +204,73 @@ func TestHedge(t *testing.T) {
 		noted  []time.Duration // recorded latencies
 	}{
 		{
-			name: "in time", first: stint{first: 900 * ms, says: "one"},
+			name: "in time", first: scriptedAttempt{first: 900 * ms, text: "one"},
 			text: "one", took: 900 * ms, usage: Usage{Input: 100, Output: 10}, log: "ended", noted: []time.Duration{900 * ms},
 		}, {
-			name: "slow to begin", first: stint{first: time.Hour}, second: stint{first: sec, says: "two"},
+			name: "slow to begin", first: scriptedAttempt{first: time.Hour}, second: scriptedAttempt{first: sec, text: "two"},
 			text: "two", took: 2 * sec, usage: Usage{Input: 200, Output: 10, Estimated: true, Hedged: true}, log: "cancelled ended", noted: []time.Duration{2 * sec, sec},
 		}, {
-			name: "slow to end", first: stint{first: sec / 2, rest: time.Hour, says: "one"},
+			name: "slow to end", first: scriptedAttempt{first: sec / 2, rest: time.Hour, text: "one"},
 			text: "one", took: time.Hour + sec/2, usage: Usage{Input: 100, Output: 10}, log: "ended", noted: []time.Duration{sec / 2},
 		}, {
-			name: "the first is sooner all the same", first: stint{first: 1500 * ms, rest: 2 * sec, says: "one"}, second: stint{first: sec},
+			name: "the first is sooner all the same", first: scriptedAttempt{first: 1500 * ms, rest: 2 * sec, text: "one"}, second: scriptedAttempt{first: sec},
 			text: "one", took: 3500 * ms, usage: Usage{Input: 200, Output: 10, Estimated: true, Hedged: true}, log: "ended cancelled", noted: []time.Duration{1500 * ms},
 		}, {
-			name: "a failure in time", first: stint{first: sec / 2, err: down(0)},
+			name: "a failure in time", first: scriptedAttempt{first: sec / 2, err: down(0)},
 			class: Transient, took: sec / 2, log: "ended",
 		}, {
-			name: "the first fails", first: stint{first: 1500 * ms, err: down(70)}, second: stint{first: sec, says: "two"},
+			name: "the first fails", first: scriptedAttempt{first: 1500 * ms, err: down(70)}, second: scriptedAttempt{first: sec, text: "two"},
 			text: "two", took: 2 * sec, usage: Usage{Input: 170, Output: 10, Hedged: true}, log: "ended ended", noted: []time.Duration{sec},
 		}, {
-			name: "the second fails", first: stint{first: 3 * sec, says: "one"}, second: stint{first: 200 * ms, err: busy},
+			name: "the second fails", first: scriptedAttempt{first: 3 * sec, text: "one"}, second: scriptedAttempt{first: 200 * ms, err: busy},
 			text: "one", took: 3 * sec, usage: Usage{Input: 100, Output: 10, Hedged: true}, log: "ended ended", noted: []time.Duration{3 * sec},
 		}, {
-			name: "both fail", first: stint{first: 3 * sec, err: busy}, second: stint{first: sec, err: down(70)},
+			name: "both fail", first: scriptedAttempt{first: 3 * sec, err: busy}, second: scriptedAttempt{first: sec, err: down(70)},
 			class: RateLimited, took: 3 * sec, usage: Usage{Input: 70, Hedged: true}, log: "ended ended",
 		}, {
-			name: "what was answered first breaks off", first: stint{first: time.Hour}, second: stint{first: sec, says: "tw", breaks: &Error{Class: Truncated, Usage: Usage{Input: 90, Output: 1}}},
+			name: "what was answered first breaks off", first: scriptedAttempt{first: time.Hour}, second: scriptedAttempt{first: sec, text: "tw", breaks: &Error{Class: Truncated, Usage: Usage{Input: 90, Output: 1}}},
 			class: Truncated, took: 2 * sec, usage: Usage{Input: 190, Output: 1, Estimated: true, Hedged: true}, log: "cancelled ended", noted: []time.Duration{2 * sec, sec},
 		}, {
-			name: "nobody waits any more", first: stint{first: time.Hour}, second: stint{first: time.Hour}, until: 5 * sec,
+			name: "nobody waits any more", first: scriptedAttempt{first: time.Hour}, second: scriptedAttempt{first: time.Hour}, until: 5 * sec,
 			class: Cancelled, took: 5 * sec, usage: Usage{Input: 200, Estimated: true, Hedged: true}, log: "cancelled cancelled",
 		}, {
-			name: "nobody waits for the end", first: stint{first: time.Hour}, second: stint{first: sec, rest: time.Hour, says: "tw"}, until: 5 * sec,
+			name: "nobody waits for the end", first: scriptedAttempt{first: time.Hour}, second: scriptedAttempt{first: sec, rest: time.Hour, text: "tw"}, until: 5 * sec,
 			class: Cancelled, took: 5 * sec, usage: Usage{Input: 200, Estimated: true, Hedged: true}, log: "cancelled cancelled", noted: []time.Duration{2 * sec, sec},
 		}, {
-			name: "the first does not let go", first: stint{first: time.Hour, wedged: true}, second: stint{first: sec, says: "two"},
+			name: "the first does not let go", first: scriptedAttempt{first: time.Hour, wedged: true}, second: scriptedAttempt{first: sec, text: "two"},
 			text: "two", took: 2*sec + loserTime, usage: Usage{Input: 120, Output: 10, Estimated: true, Hedged: true}, log: "asked ended", noted: []time.Duration{2 * sec, sec},
 		}, {
-			name: "the first panics", first: stint{first: 1500 * ms, panics: true}, second: stint{first: sec, says: "two"},
+			name: "the first panics", first: scriptedAttempt{first: 1500 * ms, panics: true}, second: scriptedAttempt{first: sec, text: "two"},
 			text: "two", took: 2 * sec, usage: Usage{Input: 120, Output: 10, Estimated: true, Hedged: true}, log: "ended ended", noted: []time.Duration{sec},
 		}, {
-			name: "the second panics when all is said", first: stint{first: time.Hour}, second: stint{first: sec, says: "two", trips: true},
+			name: "the second panics when all is said", first: scriptedAttempt{first: time.Hour}, second: scriptedAttempt{first: sec, text: "two", trips: true},
 			text: "two", took: 2 * sec, usage: Usage{Input: 200, Output: 10, Estimated: true, Hedged: true}, log: "cancelled ended", noted: []time.Duration{2 * sec, sec},
 		}, {
-			name: "the first just stops", first: stint{first: 1500 * ms, stops: true}, second: stint{first: sec, says: "two"},
+			name: "the first just stops", first: scriptedAttempt{first: 1500 * ms, stops: true}, second: scriptedAttempt{first: sec, text: "two"},
 			text: "two", took: 2 * sec, usage: Usage{Input: 120, Output: 10, Estimated: true, Hedged: true}, log: "ended ended", noted: []time.Duration{sec},
 		}, {
-			name: "it just stops", first: stint{first: sec / 2, stops: true},
+			name: "it just stops", first: scriptedAttempt{first: sec / 2, stops: true},
 			class: Truncated, took: sec / 2, log: "ended",
 		}, {
-			name: "what was cancelled does not say what it used", first: stint{first: time.Hour, mute: true}, second: stint{first: sec, says: "two"},
+			name: "what was cancelled does not say what it used", first: scriptedAttempt{first: time.Hour, mute: true}, second: scriptedAttempt{first: sec, text: "two"},
 			text: "two", took: 2 * sec, usage: Usage{Input: 120, Output: 10, Estimated: true, Hedged: true}, log: "cancelled ended", noted: []time.Duration{2 * sec, sec},
 		}, {
-			name: "it panics", first: stint{first: sec / 2, panics: true},
+			name: "it panics", first: scriptedAttempt{first: sec / 2, panics: true},
 			class: Malformed, took: sec / 2, usage: Usage{Input: 20, Estimated: true}, log: "ended",
 		}, {
-			name: "what both cost is told", first: stint{first: 1500 * ms, err: &Error{Class: Transient, Usage: Usage{Input: 70, Cost: new(int64(7))}}},
-			second: stint{first: sec, says: "two", reported: Usage{Input: 100, Output: 10, Cost: new(int64(50))}},
+			name: "what both cost is told", first: scriptedAttempt{first: 1500 * ms, err: &Error{Class: Transient, Usage: Usage{Input: 70, Cost: new(int64(7))}}},
+			second: scriptedAttempt{first: sec, text: "two", reported: Usage{Input: 100, Output: 10, Cost: new(int64(50))}},
 			text:   "two", took: 2 * sec, usage: Usage{Input: 170, Output: 10, Cost: new(int64(57)), Hedged: true}, log: "ended ended", noted: []time.Duration{sec},
 		}, {
-			name: "what it costs is told", first: stint{first: time.Hour}, second: stint{first: sec, says: "two", reported: Usage{Input: 100, Output: 100, Cost: new(int64(1001))}},
+			name: "what it costs is told", first: scriptedAttempt{first: time.Hour}, second: scriptedAttempt{first: sec, text: "two", reported: Usage{Input: 100, Output: 100, Cost: new(int64(1001))}},
 			text: "two", took: 2 * sec, usage: Usage{Input: 200, Output: 100, Cost: new(int64(1502)), Estimated: true, Hedged: true}, log: "cancelled ended", noted: []time.Duration{2 * sec, sec},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &relay{stints: usual(20, tt.first, tt.second)}
+				m := &scriptedModel{stints: usualAttempts(20, tt.first, tt.second)}
 				g := NewGate(GateConfig{})
-				warm(t, g, m, 20)
+				warmLatencies(t, g, m, 20)
 				ctx := t.Context()
 				if tt.until > 0 {
 					var cancel context.CancelFunc
@@ -278,7 +278,7 @@ func TestHedge(t *testing.T) {
 					defer cancel()
 				}
 				begun := time.Now()
-				text, used, err := told(g.Model(m).Generate(ctx, &Request{Hedge: true, System: strings.Repeat("word ", 14) + "no"}))
+				text, used, err := readStream(g.Model(m).Generate(ctx, &Request{Hedge: true, System: strings.Repeat("word ", 14) + "no"}))
 				if took := time.Since(begun); took != tt.took {
 					t.Errorf("it took %v, want %v", took, tt.took)
 				}
@@ -288,10 +288,10 @@ func TestHedge(t *testing.T) {
 				if tt.class == "" && (err != nil || text != tt.text) || tt.class != "" && (err == nil || ClassOf(err) != tt.class) {
 					t.Errorf("answered %q, %v; want %q, %s", text, err, tt.text, tt.class)
 				}
-				if log := m.became(20); log != tt.log {
+				if log := m.attemptLog(20); log != tt.log {
 					t.Errorf("the requests: %s, want %s", log, tt.log)
 				}
-				if diff := cmp.Diff(tt.noted, g.pace("p/m").firsts[20:], cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(tt.noted, g.latencyFor("p/m").samples[20:], cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("noted: %s", diff)
 				}
 				time.Sleep(2 * time.Hour)
@@ -303,8 +303,8 @@ func TestHedge(t *testing.T) {
 	}
 }
 
-// told checks that Hedged is consistent.
-func told(stream iter.Seq2[Delta, error]) (text string, used Usage, err error) {
+// readStream checks that Hedged is consistent.
+func readStream(stream iter.Seq2[Delta, error]) (text string, used Usage, err error) {
 	hedged := false
 	for d, err := range stream {
 		var e *Error
@@ -339,9 +339,9 @@ func TestNoHedge(t *testing.T) {
 		{name: "nobody said that it may", warm: 20, limit: 2, asked: 1},
 		{name: "too little is known", warm: 18, req: Request{Hedge: true}, limit: 2, asked: 1},
 		{name: "no place", warm: 20, req: Request{Hedge: true}, limit: 1, asked: 1},
-		{name: "the bucket is empty", warm: 20, req: Request{Hedge: true}, limit: 2, asked: 1, spoil: func(_ *testing.T, g *Gate) { g.paces["p/m"].hedge() }},
+		{name: "the bucket is empty", warm: 20, req: Request{Hedge: true}, limit: 2, asked: 1, spoil: func(_ *testing.T, g *Gate) { g.latencies["p/m"].spendHedge() }},
 		{name: "the breaker is open", warm: 20, req: Request{Hedge: true}, limit: 2, asked: 1, spoil: func(_ *testing.T, g *Gate) {
-			g.breakers["p/m"] = breaker{state: breakerOpen, until: time.Now(), why: &Error{Class: Transient}}
+			g.breakers["p/m"] = breaker{state: breakerOpen, until: time.Now(), cause: &Error{Class: Transient}}
 		}},
 		{name: "a rate limit", warm: 20, req: Request{Hedge: true}, limit: 2, asked: 1, spoil: func(_ *testing.T, g *Gate) {
 			b := g.breakers["p/m"]
@@ -351,9 +351,9 @@ func TestNoHedge(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := &relay{stints: usual(tt.warm, stint{first: time.Minute}, stint{first: time.Second})}
+				m := &scriptedModel{stints: usualAttempts(tt.warm, scriptedAttempt{first: time.Minute}, scriptedAttempt{first: time.Second})}
 				g := NewGate(GateConfig{MaxConcurrent: tt.limit})
-				warm(t, g, m, tt.warm)
+				warmLatencies(t, g, m, tt.warm)
 				if tt.spoil != nil { // in flight
 					time.AfterFunc(500*time.Millisecond, func() {
 						g.mu.Lock()
@@ -377,24 +377,24 @@ func TestNoHedge(t *testing.T) {
 
 func TestHedgeOfHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &relay{stints: usual(20, stint{first: time.Hour}, stint{first: time.Second})}
+		m := &scriptedModel{stints: usualAttempts(20, scriptedAttempt{first: time.Hour}, scriptedAttempt{first: time.Second})}
 		g := NewGate(GateConfig{})
-		warm(t, g, m, 20)
+		warmLatencies(t, g, m, 20)
 		released := make(chan struct{})
 		time.AfterFunc(time.Minute, func() { close(released) })
 		begun := time.Now()
-		if _, err := Collect(Hold(t.Context(), g.Model(m), released, &Request{Hedge: true})); err != nil {
+		if _, err := Collect(Prepare(t.Context(), g.Model(m), released, &Request{Hedge: true})); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(begun); took != time.Minute+2*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if late, _ := g.pace("p/m").request(); late != time.Second {
+		if late, _ := g.latencyFor("p/m").countRequest(); late != time.Second {
 			t.Errorf("what is late is %v now, want 1s still", late)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, used, err := told(Hold(ctx, g.Model(m), make(chan struct{}), &Request{Hedge: true}))
+		_, used, err := readStream(Prepare(ctx, g.Model(m), make(chan struct{}), &Request{Hedge: true}))
 		if ClassOf(err) != Cancelled || used != (Usage{}) || len(m.log) != 22 {
 			t.Errorf("what is never released: %v, used %+v, %d requests", err, used, len(m.log))
 		}
@@ -415,7 +415,7 @@ func TestHedgesInAnHour(t *testing.T) {
 				d *= 10
 			}
 			mu.Unlock()
-			return lasting(d, nil)(ctx, nil)
+			return answerAfter(d, nil)(ctx, nil)
 		}}
 		g := NewGate(GateConfig{MaxConcurrent: 40})
 		var wg sync.WaitGroup

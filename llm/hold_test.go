@@ -22,7 +22,7 @@ func TestHold(t *testing.T) {
 			released := make(chan struct{})
 			time.AfterFunc(time.Second, func() { close(released) })
 			answered := false
-			for d, err := range Hold(t.Context(), m, released, &Request{}) {
+			for d, err := range Prepare(t.Context(), m, released, &Request{}) {
 				answered = err == nil && d.Done != nil
 			}
 			if !answered || len(asked) != 1 || asked[0] != time.Second {
@@ -30,7 +30,7 @@ func TestHold(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			for _, err := range Hold(ctx, m, make(chan struct{}), &Request{}) {
+			for _, err := range Prepare(ctx, m, make(chan struct{}), &Request{}) {
 				if ClassOf(err) != Cancelled {
 					t.Errorf("gated %v: what is never released ended with %v", gated, err)
 				}

@@ -28,32 +28,32 @@ type Model interface {
 	Generate(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
-// A Holder is a [Model] that can prepare a request early.
-type Holder interface {
-	// Hold is Generate, but sends no body before released is closed. Until then it only
+// A Preparer is a [Model] that can prepare a request early.
+type Preparer interface {
+	// Prepare is Generate, but sends no body before released is closed. Until then it only
 	// connects, at no cost. If ctx ends first, it sends nothing.
-	Hold(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error]
+	Prepare(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error]
 }
 
-// An Admitter is a [Model] that may be temporarily unavailable.
-type Admitter interface {
-	// Admits reports whether a request would be sent within moments. Otherwise wait is
+// An Availability is a [Model] that may be temporarily unavailable.
+type Availability interface {
+	// Available reports whether a request would be sent within moments. Otherwise wait is
 	// the delay, or zero if only reconfiguration helps. It is safe for concurrent use.
-	Admits() (wait time.Duration, ok bool)
+	Available() (wait time.Duration, ok bool)
 }
 
-// Admits calls m's Admits; models without it are available.
-func Admits(m Model) (wait time.Duration, ok bool) {
-	if a, is := m.(Admitter); is {
-		return a.Admits()
+// Available calls m's Admits; models without it are available.
+func Available(m Model) (wait time.Duration, ok bool) {
+	if a, is := m.(Availability); is {
+		return a.Available()
 	}
 	return 0, true
 }
 
-// Hold calls m's Hold, or waits for released and calls Generate.
-func Hold(ctx context.Context, m Model, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
-	if h, ok := m.(Holder); ok {
-		return h.Hold(ctx, released, req)
+// Prepare calls m's Hold, or waits for released and calls Generate.
+func Prepare(ctx context.Context, m Model, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
+	if h, ok := m.(Preparer); ok {
+		return h.Prepare(ctx, released, req)
 	}
 	return func(yield func(Delta, error) bool) {
 		select {
@@ -205,8 +205,8 @@ const (
 	FinishOther  Finish = "other"
 )
 
-// BrokeOff returns a predicate such as "broke off ...", or "" for a complete answer.
-func (f Finish) BrokeOff() string {
+// DescribeIncomplete returns a predicate such as "broke off ...", or "" for a complete answer.
+func (f Finish) DescribeIncomplete() string {
 	switch f {
 	case FinishLength:
 		return "broke off at the limit of a call"

@@ -29,7 +29,7 @@ type Override struct {
 // maxPrice is 100 times the highest known price.
 const maxPrice = 100_000
 
-func (o Override) check() error {
+func (o Override) validate() error {
 	for _, f := range []struct {
 		name  string
 		price *float64
@@ -41,7 +41,7 @@ func (o Override) check() error {
 	return nil
 }
 
-func (o Override) over(base Price) Price {
+func (o Override) applyTo(base Price) Price {
 	p := base
 	if o.Input != nil {
 		p.Input, p.CacheRead, p.CacheWrite = *o.Input, *o.Input, *o.Input
@@ -96,17 +96,17 @@ type Prices struct {
 //go:embed prices.json
 var pricesJSON []byte
 
-// BuiltIn returns the embedded prices.
-func BuiltIn() Prices {
+// BuiltInPrices returns the embedded prices.
+func BuiltInPrices() Prices {
 	t, err := ParseTable(pricesJSON)
 	if err != nil {
 		panic("llm: built-in prices: " + err.Error())
 	}
-	return Prices{tables: []priceTable{t.index(FromTable)}}
+	return Prices{tables: []priceTable{t.indexTable(FromTable)}}
 }
 
-// AsOf returns the newest table's date, such as 2026-10-27, or "".
-func (p Prices) AsOf() string {
+// TableDate returns the newest table's date, such as 2026-10-27, or "".
+func (p Prices) TableDate() string {
 	if len(p.tables) == 0 {
 		return ""
 	}
@@ -115,21 +115,21 @@ func (p Prices) AsOf() string {
 
 // WithTable returns p with a table that wins over p's.
 func (p Prices) WithTable(t Table) Prices {
-	p.tables = append([]priceTable{t.index(FromRefreshed)}, p.tables...)
+	p.tables = append([]priceTable{t.indexTable(FromRefreshed)}, p.tables...)
 	return p
 }
 
-// With returns p with the price of a full name, or of "provider/*", which wins over every
+// WithOverride returns p with the price of a full name, or of "provider/*", which wins over every
 // table. A model in no table needs both input and output.
-func (p Prices) With(model string, o Override) (Prices, error) {
-	if err := o.check(); err != nil {
+func (p Prices) WithOverride(model string, o Override) (Prices, error) {
+	if err := o.validate(); err != nil {
 		return p, fmt.Errorf("price of %s: %w", model, err)
 	}
 	overrides := maps.Clone(p.overrides)
 	if overrides == nil {
 		overrides = make(map[string]Override)
 	}
-	overrides[canonical(model)] = o
+	overrides[canonicalName(model)] = o
 	p.overrides = overrides
 	return p, nil
 }
@@ -137,29 +137,29 @@ func (p Prices) With(model string, o Override) (Prices, error) {
 // Lookup describes a model by full name. It resolves dated versions and openrouter's
 // names of other providers' models. Even if it returns true, the price may be unknown.
 func (p Prices) Lookup(model string) (Info, bool) {
-	names := aliases(model)
+	names := modelAliases(model)
 	var info Info
 	found := false
 	for _, t := range p.tables {
-		if i, ok := find(t.models, names); ok {
-			info, found = info.fill(i), true
+		if i, ok := findFirst(t.models, names); ok {
+			info, found = info.fillMissing(i), true
 		}
 	}
-	o, ok := find(p.overrides, names)
+	o, ok := findFirst(p.overrides, names)
 	if !ok {
 		return info, found
 	}
 	if info.Source == PriceUnknown && (o.Input == nil || o.Output == nil) {
 		return info, found
 	}
-	info.Price, info.Source = o.over(info.Price), FromOverride
+	info.Price, info.Source = o.applyTo(info.Price), FromOverride
 	if o.Input != nil || o.Output != nil {
 		info.Over, info.Long = 0, Price{} // an override has no tiers
 	}
 	return info, true
 }
 
-func (i Info) fill(other Info) Info {
+func (i Info) fillMissing(other Info) Info {
 	if i.Source == PriceUnknown {
 		i.Price, i.Over, i.Long, i.Source = other.Price, other.Over, other.Long, other.Source
 	}
@@ -185,13 +185,13 @@ func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, sou
 	if info.Source == PriceUnknown {
 		return 0, false, PriceUnknown
 	}
-	return info.cost(u), true, info.Source
+	return info.usageCost(u), true, info.Source
 }
 
-// cost needs no factor: dollars per million tokens equal millionths of a dollar per
+// usageCost needs no factor: dollars per million tokens equal millionths of a dollar per
 // token.
-func (i Info) cost(u Usage) int64 {
-	input, read, write, output := count(u.Input), count(u.CacheRead), count(u.CacheWrite), count(u.Output)
+func (i Info) usageCost(u Usage) int64 {
+	input, read, write, output := tokenCount(u.Input), tokenCount(u.CacheRead), tokenCount(u.CacheWrite), tokenCount(u.Output)
 	price := i.Price
 	if i.Over > 0 && input+read+write > float64(i.Over) {
 		price = i.Long
@@ -200,9 +200,9 @@ func (i Info) cost(u Usage) int64 {
 	return int64(math.Ceil(math.Min(sum, maxCost) - 1e-6)) // round up fractions, but not rounding errors
 }
 
-func count(tokens int) float64 { return float64(max(0, tokens)) }
+func tokenCount(tokens int) float64 { return float64(max(0, tokens)) }
 
-func find[V any](m map[string]V, names []string) (v V, ok bool) {
+func findFirst[V any](m map[string]V, names []string) (v V, ok bool) {
 	for _, name := range names {
 		if v, ok = m[name]; ok {
 			return v, true
@@ -211,7 +211,7 @@ func find[V any](m map[string]V, names []string) (v V, ok bool) {
 	return v, false
 }
 
-// canonical ignores case and equates dots with dashes, because providers differ in both.
-func canonical(name string) string {
+// canonicalName ignores case and equates dots with dashes, because providers differ in both.
+func canonicalName(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), ".", "-")
 }

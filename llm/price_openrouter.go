@@ -36,7 +36,7 @@ func (t Table) RefreshOpenRouter(ctx context.Context, client *http.Client, url s
 	return nil
 }
 
-type brokeredModel struct {
+type openRouterModel struct {
 	ID           string  `json:"id"`
 	Context      float64 `json:"context_length"`
 	Architecture struct {
@@ -76,7 +76,7 @@ func ParseOpenRouter(data []byte) (Table, error) {
 		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
 	}
 	var list struct {
-		Data brokered `json:"data"`
+		Data openRouterModels `json:"data"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
 		return Table{}, fmt.Errorf("read list of models: %w", err)
@@ -87,40 +87,40 @@ func ParseOpenRouter(data []byte) (Table, error) {
 	return Table{Models: list.Data}, nil
 }
 
-// brokered is decoded entry by entry, because many may be skipped.
-type brokered map[string]TableEntry
+// openRouterModels is decoded entry by entry, because many may be skipped.
+type openRouterModels map[string]TableEntry
 
 // UnmarshalJSON treats any value but a list as empty.
-func (b *brokered) UnmarshalJSON(list []byte) error {
+func (b *openRouterModels) UnmarshalJSON(list []byte) error {
 	d := json.NewDecoder(bytes.NewReader(list))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
 		return err
 	}
-	*b = make(brokered)
-	var m brokeredModel
+	*b = make(openRouterModels)
+	var m openRouterModel
 	for d.More() {
-		m = brokeredModel{}
+		m = openRouterModel{}
 		var other *json.UnmarshalTypeError
 		if err := d.Decode(&m); err != nil && !errors.As(err, &other) {
 			return err
 		}
 		name := "openrouter/" + m.ID
-		if e := m.entry(); m.named() && len(name) <= maxModelName && e.check() == nil && len(*b) < maxTableModel {
+		if e := m.toTableEntry(); m.hasName() && len(name) <= maxModelName && e.validate() == nil && len(*b) < maxTableModel {
 			(*b)[name] = e
 		}
 	}
 	return nil
 }
 
-func (m brokeredModel) named() bool { return m.ID != "" && strings.TrimSpace(m.ID) != "*" }
+func (m openRouterModel) hasName() bool { return m.ID != "" && strings.TrimSpace(m.ID) != "*" }
 
-func (m brokeredModel) entry() TableEntry {
+func (m openRouterModel) toTableEntry() TableEntry {
 	e := TableEntry{
-		Context: tokens(m.Context), MaxOutput: tokens(m.Top.MaxOutput),
+		Context: toTokens(m.Context), MaxOutput: toTokens(m.Top.MaxOutput),
 		Reasoning: slices.Contains(m.Supported, "reasoning"), Tools: slices.Contains(m.Supported, "tools"),
 		Vision: slices.Contains(m.Architecture.Input, "image"),
 	}
-	if top := tokens(m.Top.Context); top != 0 { // the provider that OpenRouter prefers
+	if top := toTokens(m.Top.Context); top != 0 { // the provider that OpenRouter prefers
 		e.Context = top
 	}
 	p := m.Pricing

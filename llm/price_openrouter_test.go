@@ -62,7 +62,7 @@ func TestParseOpenRouterAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info, known := BuiltIn().WithTable(got).Lookup("openrouter/who/knows"); known || len(got.Models) != 1 {
+		if info, known := BuiltInPrices().WithTable(got).Lookup("openrouter/who/knows"); known || len(got.Models) != 1 {
 			t.Errorf("%q: what is not in the list costs %+v", id, info.Price)
 		}
 	}
@@ -101,7 +101,7 @@ func TestRefreshOpenRouter(t *testing.T) {
 	if err := have.RefreshOpenRouter(t.Context(), server.Client(), server.URL); err != nil || len(have.Models) != 10 {
 		t.Fatalf("%d models, %v", len(have.Models), err)
 	}
-	p := BuiltIn().WithTable(have)
+	p := BuiltInPrices().WithTable(have)
 	for name, want := range map[string]Info{
 		"openai/gpt-5.4":                    {Context: 7},
 		"openrouter/perplexity/sonar":       {Context: 127072, Price: Price{Input: 1, Output: 1, CacheRead: 1, CacheWrite: 1}},

@@ -26,7 +26,7 @@ func Refresh(ctx context.Context, client *http.Client, url string, have Table) (
 		return Table{}, err
 	}
 	today := time.Now().UTC().Format(time.DateOnly)
-	if page.same {
+	if page.unchanged {
 		have.AsOf = today
 		return have, nil
 	}
@@ -42,9 +42,9 @@ func Refresh(ctx context.Context, client *http.Client, url string, have Table) (
 }
 
 type modelPage struct {
-	data []byte
-	tag  string
-	same bool // as tag
+	data      []byte
+	tag       string
+	unchanged bool // as tag
 }
 
 func fetchModels(ctx context.Context, client *http.Client, url, tag string) (modelPage, error) {
@@ -64,7 +64,7 @@ func fetchModels(ctx context.Context, client *http.Client, url, tag string) (mod
 	switch {
 	case resp.StatusCode == http.StatusOK:
 	case resp.StatusCode == http.StatusNotModified && tag != "":
-		return modelPage{same: true}, nil
+		return modelPage{unchanged: true}, nil
 	default:
 		return modelPage{}, fmt.Errorf("fetch model prices from %s: %s", url, resp.Status)
 	}
@@ -75,7 +75,7 @@ func fetchModels(ctx context.Context, client *http.Client, url, tag string) (mod
 	return modelPage{data: data, tag: resp.Header.Get("ETag")}, nil
 }
 
-type foreignModel struct {
+type modelsDevModel struct {
 	Reasoning  bool `json:"reasoning"`
 	ToolCall   bool `json:"tool_call"`
 	Modalities struct {
@@ -85,10 +85,10 @@ type foreignModel struct {
 		Context float64 `json:"context"`
 		Output  float64 `json:"output"`
 	} `json:"limit"`
-	Cost *foreignCost `json:"cost"`
+	Cost *modelsDevCost `json:"cost"`
 }
 
-type foreignCost struct {
+type modelsDevCost struct {
 	Override
 	Tiers []struct {
 		Override
@@ -121,11 +121,11 @@ func ParseModels(data []byte) (Table, error) {
 		}
 		for id, raw := range p.Models {
 			name := provider + "/" + id
-			var m foreignModel
+			var m modelsDevModel
 			if id == "" || id == "*" || len(name) > maxModelName || json.Unmarshal(raw, &m) != nil {
 				continue
 			}
-			if e := m.entry(); e.check() == nil && len(t.Models) < maxTableModel {
+			if e := m.toTableEntry(); e.validate() == nil && len(t.Models) < maxTableModel {
 				t.Models[name] = e
 			}
 		}
@@ -136,8 +136,8 @@ func ParseModels(data []byte) (Table, error) {
 	return t, nil
 }
 
-func (m foreignModel) entry() TableEntry {
-	e := TableEntry{Context: tokens(m.Limit.Context), MaxOutput: tokens(m.Limit.Output), Reasoning: m.Reasoning, Tools: m.ToolCall}
+func (m modelsDevModel) toTableEntry() TableEntry {
+	e := TableEntry{Context: toTokens(m.Limit.Context), MaxOutput: toTokens(m.Limit.Output), Reasoning: m.Reasoning, Tools: m.ToolCall}
 	for _, kind := range m.Modalities.Input {
 		e.Vision = e.Vision || kind == "image"
 	}
@@ -154,15 +154,15 @@ func (m foreignModel) entry() TableEntry {
 				first = tier
 			}
 		}
-		e.Long = &LongPrice{Over: tokens(first.Tier.Size), Price: first.Override}
+		e.Long = &LongPrice{Over: toTokens(first.Tier.Size), Price: first.Override}
 	case c.Over200k != nil:
 		e.Long = &LongPrice{Over: 200_000, Price: *c.Over200k}
 	}
 	return e
 }
 
-// tokens returns -1 if out of range.
-func tokens(f float64) int {
+// toTokens returns -1 if out of range.
+func toTokens(f float64) int {
 	if f >= 0 && f <= maxTokens {
 		return int(f)
 	}

@@ -54,19 +54,19 @@ func ParseTable(data []byte) (Table, error) {
 		return Table{}, fmt.Errorf("price table of %d models", len(t.Models))
 	}
 	for name, e := range t.Models {
-		if err := e.check(); err != nil {
+		if err := e.validate(); err != nil {
 			return Table{}, fmt.Errorf("price table: %s: %w", textkit.TruncateBytes(name, maxModelName), err)
 		}
 	}
 	return t, nil
 }
 
-func (e TableEntry) check() error {
+func (e TableEntry) validate() error {
 	if e.Context < 0 || e.MaxOutput < 0 || e.Context > maxTokens || e.MaxOutput > maxTokens {
 		return errors.New("a limit is out of range")
 	}
 	if e.Price != nil {
-		if err := e.Price.check(); err != nil {
+		if err := e.Price.validate(); err != nil {
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (e TableEntry) check() error {
 		if e.Long.Over <= 0 || e.Long.Over > maxTokens {
 			return errors.New("the long price begins out of range")
 		}
-		return e.Long.Price.check()
+		return e.Long.Price.validate()
 	}
 	return nil
 }
@@ -84,33 +84,33 @@ type priceTable struct {
 	models map[string]Info // by canonical name
 }
 
-// index indexes t without invalid entries.
-func (t Table) index(source PriceSource) priceTable {
+// indexTable indexes t without invalid entries.
+func (t Table) indexTable(source PriceSource) priceTable {
 	models := make(map[string]Info, len(t.Models))
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
-		if e := t.Models[name]; e.check() == nil {
-			models[canonical(name)] = e.info(source)
+		if e := t.Models[name]; e.validate() == nil {
+			models[canonicalName(name)] = e.toInfo(source)
 		}
 	}
 	return priceTable{asOf: t.AsOf, models: models}
 }
 
-func (e TableEntry) info(source PriceSource) Info {
+func (e TableEntry) toInfo(source PriceSource) Info {
 	i := Info{Context: e.Context, MaxOutput: e.MaxOutput, Reasoning: e.Reasoning, Vision: e.Vision, Tools: e.Tools}
 	if e.Price == nil || e.Price.Input == nil || e.Price.Output == nil {
 		return i
 	}
-	i.Price, i.Source = e.Price.over(Price{}), source
+	i.Price, i.Source = e.Price.applyTo(Price{}), source
 	if e.Long != nil {
-		i.Over, i.Long = e.Long.Over, e.Long.Price.over(i.Price)
+		i.Over, i.Long = e.Long.Over, e.Long.Price.applyTo(i.Price)
 	}
 	return i
 }
 
-// aliases returns a model's canonical names, most specific first: its own, without
+// modelAliases returns a model's canonical names, most specific first: its own, without
 // version, openrouter's maker, the wildcard.
-func aliases(model string) []string {
-	name := canonical(textkit.TruncateBytes(model, maxModelName))
+func modelAliases(model string) []string {
+	name := canonicalName(textkit.TruncateBytes(model, maxModelName))
 	names := []string{name, withoutVersion(name)}
 	provider, id, _ := strings.Cut(name, "/")
 	if provider == "openrouter" {
@@ -154,7 +154,7 @@ func withoutVersion(name string) string {
 // hasForm matches form, in which d is a digit.
 func hasForm(s, form string) bool {
 	for i := range len(form) {
-		if form[i] != s[i] && (form[i] != 'd' || !digit(s[i])) {
+		if form[i] != s[i] && (form[i] != 'd' || !isDigit(s[i])) {
 			return false
 		}
 	}

@@ -22,14 +22,14 @@ func TestBuiltInPrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := time.Parse(time.DateOnly, table.AsOf); err != nil || BuiltIn().AsOf() != table.AsOf {
+	if _, err := time.Parse(time.DateOnly, table.AsOf); err != nil || BuiltInPrices().TableDate() != table.AsOf {
 		t.Errorf("as of %q: %v", table.AsOf, err)
 	}
 	providers := map[string]int{}
 	for name, e := range table.Models {
 		provider, _, _ := strings.Cut(name, "/")
 		providers[provider]++
-		info := e.info(FromTable)
+		info := e.toInfo(FromTable)
 		if info.Source == PriceUnknown {
 			t.Errorf("%s has no price", name)
 		}
@@ -58,7 +58,7 @@ func TestBuiltInPrices(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	p := BuiltIn()
+	p := BuiltInPrices()
 	tests := []struct {
 		name, model string
 		want        float64 // input price, -1 if unknown
@@ -111,7 +111,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestCost(t *testing.T) {
-	p := BuiltIn()
+	p := BuiltInPrices()
 	for model, o := range map[string]Override{
 		"openai/gpt-5.2":     {Input: ptr(1.0), Output: ptr(10.0)},
 		"openai/gpt-5.4":     {Output: ptr(1.0)},
@@ -122,7 +122,7 @@ func TestCost(t *testing.T) {
 		"ollama/expensive:7": {Input: ptr(1.0), Output: ptr(1.0)},
 	} {
 		var err error
-		if p, err = p.With(model, o); err != nil {
+		if p, err = p.WithOverride(model, o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,8 +174,8 @@ func TestCost(t *testing.T) {
 
 func TestOverrideChecks(t *testing.T) {
 	for _, price := range []float64{-1, math.NaN(), math.Inf(1), 1e6} {
-		before := BuiltIn()
-		after, err := before.With("openai/gpt-5", Override{Input: ptr(1.0), CacheWrite: &price})
+		before := BuiltInPrices()
+		after, err := before.WithOverride("openai/gpt-5", Override{Input: ptr(1.0), CacheWrite: &price})
 		if err == nil || !strings.HasPrefix(err.Error(), "price of openai/gpt-5: cache_write: want 0 to 100000") {
 			t.Errorf("%v: error = %v", price, err)
 		}
@@ -186,9 +186,9 @@ func TestOverrideChecks(t *testing.T) {
 }
 
 func TestPricesAreValues(t *testing.T) {
-	base := BuiltIn()
-	one, _ := base.With("a/b", Override{Input: ptr(1.0), Output: ptr(1.0)})
-	two, _ := one.With("a/b", Override{Input: ptr(2.0), Output: ptr(2.0)})
+	base := BuiltInPrices()
+	one, _ := base.WithOverride("a/b", Override{Input: ptr(1.0), Output: ptr(1.0)})
+	two, _ := one.WithOverride("a/b", Override{Input: ptr(2.0), Output: ptr(2.0)})
 	three := two.WithTable(Table{AsOf: "2030-01-01", Models: map[string]TableEntry{"openai/gpt-5": {Price: &Override{Input: ptr(9.0), Output: ptr(9.0)}}}})
 	for i, want := range []float64{0, 1, 2, 2} {
 		info, _ := []Prices{base, one, two, three}[i].Lookup("a/b")
@@ -197,8 +197,8 @@ func TestPricesAreValues(t *testing.T) {
 		}
 	}
 	info, _ := three.Lookup("openai/gpt-5")
-	if info.Source != FromRefreshed || info.Price.Input != 9 || info.Context != 400000 || three.AsOf() != "2030-01-01" {
-		t.Errorf("refreshed: %+v as of %s", info, three.AsOf())
+	if info.Source != FromRefreshed || info.Price.Input != 9 || info.Context != 400000 || three.TableDate() != "2030-01-01" {
+		t.Errorf("refreshed: %+v as of %s", info, three.TableDate())
 	}
 	if info, _ := two.Lookup("openai/gpt-5"); info.Source != FromTable {
 		t.Errorf("before: %+v", info)
@@ -249,7 +249,7 @@ func TestParseModels(t *testing.T) {
 	if diff := cmp.Diff(got, back, cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("stored and read: %v\n%s", err, diff)
 	}
-	p := BuiltIn().WithTable(back)
+	p := BuiltInPrices().WithTable(back)
 	if _, known, source := p.Cost(Usage{Input: 1}, "openai/gpt-5.4-2026-03-05"); !known || source != FromRefreshed {
 		t.Errorf("price %v from %q", known, source)
 	}
@@ -333,7 +333,7 @@ func TestRefresh(t *testing.T) {
 }
 
 func TestCostGrows(t *testing.T) {
-	p := BuiltIn()
+	p := BuiltInPrices()
 	rng := rand.New(rand.NewPCG(9, 10))
 	for model := range p.tables[0].models {
 		for range 100 {

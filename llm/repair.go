@@ -56,13 +56,13 @@ func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 	// Text after the reasoning wins; its start tag is often missing.
 	for _, tail := range []string{afterThinking(text), text} {
 		s := scanner{text: tail, unescape: true}
-		err = s.find()
+		err = s.findValues()
 		steps += s.steps
 		if err != nil {
 			return nil, steps, err
 		}
 		if len(s.found) > 0 {
-			return ranked(s.found), steps, nil
+			return sortByRank(s.found), steps, nil
 		}
 		if len(tail) == len(text) {
 			break
@@ -72,7 +72,7 @@ func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 }
 
 func afterThinking(text string) string {
-	for _, a := range append(asides[:len(asides):len(asides)], aside{end: "</thought>"}) {
+	for _, a := range append(preambleMarkers[:len(preambleMarkers):len(preambleMarkers)], preambleMarker{end: "</thought>"}) {
 		if i := strings.LastIndex(text, a.end); i >= 0 && a.end != "" {
 			text = text[i+len(a.end):]
 		}
@@ -80,7 +80,7 @@ func afterThinking(text string) string {
 	return text
 }
 
-type found struct {
+type foundValue struct {
 	json json.RawMessage
 	rank int
 }
@@ -94,7 +94,7 @@ const (
 	rankCount
 )
 
-func ranked(list []found) []json.RawMessage {
+func sortByRank(list []foundValue) []json.RawMessage {
 	values := make([]json.RawMessage, 0, len(list))
 	for rank := range rankCount {
 		for _, f := range list {
@@ -106,22 +106,22 @@ func ranked(list []found) []json.RawMessage {
 	return values
 }
 
-// find collects values from left to right.
-func (s *scanner) find() error {
+// findValues collects values from left to right.
+func (s *scanner) findValues() error {
 	if s.bareObject() {
-		return s.add(s.object)
+		return s.addContainer(s.readObject)
 	}
 	for s.i < len(s.text) && len(s.found) < maxFound {
 		var err error
-		switch c := s.at(s.i); {
+		switch c := s.byteAt(s.i); {
 		case s.fenceAt(s.i):
-			s.fence()
+			s.readFence()
 		case c == '{' && s.objectAt(s.i+1):
 			s.i++
-			err = s.add(s.object)
+			err = s.addContainer(s.readObject)
 		case c == '[' && s.arrayAt(s.i+1):
 			s.i++
-			err = s.add(s.array)
+			err = s.addContainer(s.readArray)
 		case (c == '{' || c == '[') && s.unescape && s.escapedAt(s.i+1):
 			return s.findUnescaped()
 		default:
@@ -137,14 +137,14 @@ func (s *scanner) find() error {
 	return nil
 }
 
-// add records a container after its bracket.
-func (s *scanner) add(read func(depth int) error) error {
+// addContainer records a container after its bracket.
+func (s *scanner) addContainer(read func(depth int) error) error {
 	start := len(s.out)
 	s.rich = false
 	if err := read(1); err != nil {
 		return err
 	}
-	f := found{json: s.out[start:len(s.out):len(s.out)], rank: rankPlain}
+	f := foundValue{json: s.out[start:len(s.out):len(s.out)], rank: rankPlain}
 	switch {
 	case s.fenced:
 		f.rank = rankFenced
@@ -155,13 +155,13 @@ func (s *scanner) add(read func(depth int) error) error {
 	return nil
 }
 
-// fence updates fenced and inFence.
-func (s *scanner) fence() {
-	for s.at(s.i) == '`' {
+// readFence updates fenced and inFence.
+func (s *scanner) readFence() {
+	for s.byteAt(s.i) == '`' {
 		s.i++
 	}
 	start := s.i
-	for s.i < len(s.text) && s.i-start < 16 && wordByte(s.at(s.i)) {
+	for s.i < len(s.text) && s.i-start < 16 && isWordByte(s.byteAt(s.i)) {
 		s.i++
 	}
 	switch strings.ToLower(s.text[start:s.i]) {
@@ -178,7 +178,7 @@ func (s *scanner) findUnescaped() error {
 	rest := s.text[s.i:]
 	s.steps += len(rest)
 	in := scanner{text: unescaper.Replace(rest), fenced: s.fenced, inFence: s.inFence}
-	err := in.find()
+	err := in.findValues()
 	s.steps += in.steps
 	s.found = append(s.found, in.found...)
 	return err
@@ -188,7 +188,7 @@ var unescaper = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, "\n", `\r`, "\r"
 
 func (s *scanner) addScalar() {
 	text := strings.Trim(s.text, " \t\r\n`")
-	if lit, ok := literal(text); ok {
-		s.found = append(s.found, found{json: json.RawMessage(lit), rank: rankScalar})
+	if lit, ok := parseLiteral(text); ok {
+		s.found = append(s.found, foundValue{json: json.RawMessage(lit), rank: rankScalar})
 	}
 }

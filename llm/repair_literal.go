@@ -9,15 +9,15 @@ import (
 // literalAt also accepts truncated literals.
 func (s *scanner) literalAt(i int) bool {
 	start := i
-	for i < len(s.text) && i-start < 10 && letter(s.at(i)) {
+	for i < len(s.text) && i-start < 10 && isLetter(s.byteAt(i)) {
 		i++
 	}
-	_, ok := constant(s.text[start:i])
-	return ok || i > start && i == len(s.text) && prefixed(s.text[start:i]) != ""
+	_, ok := parseConstant(s.text[start:i])
+	return ok || i > start && i == len(s.text) && completePrefix(s.text[start:i]) != ""
 }
 
-// constant returns null for values without a JSON form.
-func constant(word string) (string, bool) {
+// parseConstant returns null for values without a JSON form.
+func parseConstant(word string) (string, bool) {
 	switch word {
 	case "true", "True", "TRUE":
 		return "true", true
@@ -29,22 +29,22 @@ func constant(word string) (string, bool) {
 	return "", false
 }
 
-func literal(text string) (string, bool) {
-	if lit, ok := constant(text); ok {
+func parseLiteral(text string) (string, bool) {
+	if lit, ok := parseConstant(text); ok {
 		return lit, true
 	}
-	return number(text)
+	return parseNumber(text)
 }
 
 func isLiteral(text string) bool {
-	_, ok := literal(strings.TrimSpace(text))
+	_, ok := parseLiteral(strings.TrimSpace(text))
 	return ok
 }
 
 const maxNumber = 400
 
-// number accepts 007, +1, .5, 5., 1_000 and 0x1F.
-func number(text string) (string, bool) {
+// parseNumber accepts 007, +1, .5, 5., 1_000 and 0x1F.
+func parseNumber(text string) (string, bool) {
 	if text == "" || len(text) > maxNumber || strings.IndexByte("+-.0123456789", text[0]) < 0 {
 		return "", false
 	}
@@ -95,20 +95,20 @@ func orZero(digits string) string {
 	return digits
 }
 
-// prefixed completes a truncated literal or number.
-func prefixed(text string) string {
+// completePrefix completes a truncated literal or number.
+func completePrefix(text string) string {
 	if text == "" {
 		return ""
 	}
 	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
 		if strings.HasPrefix(word, text) {
-			lit, _ := constant(word)
+			lit, _ := parseConstant(word)
 			return lit
 		}
 	}
 	if text == "-" {
 		return "null"
 	}
-	lit, _ := number(strings.TrimRight(text, "eE+-."))
+	lit, _ := parseNumber(strings.TrimRight(text, "eE+-."))
 	return lit
 }

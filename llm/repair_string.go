@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// A place is a string's context.
-type place int
+// A stringContext is a string's context.
+type stringContext int
 
 const (
-	inKey place = iota
+	inKey stringContext = iota
 	inObject
 	inArray
 )
@@ -18,7 +18,7 @@ const (
 const maxKey = 128
 
 func (s *scanner) quoteAt(i int) rune {
-	switch c := s.at(i); {
+	switch c := s.byteAt(i); {
 	case c == '"' || c == '\'':
 		return rune(c)
 	case c == '`' && !s.fenceAt(i):
@@ -43,7 +43,7 @@ func (s *scanner) closingAt(i int, q rune) int {
 	case '«':
 		closing = "»"
 	}
-	c := s.at(i)
+	c := s.byteAt(i)
 	if c < utf8.RuneSelf {
 		if i < len(s.text) && strings.IndexByte(closing, c) >= 0 {
 			return 1
@@ -56,20 +56,20 @@ func (s *scanner) closingAt(i int, q rune) int {
 	return 0
 }
 
-// string reads a string opened by q. The context of a quote tells whether it ends the
+// readString reads a string opened by q. The context of a quote tells whether it ends the
 // string.
-func (s *scanner) string(q rune, where place) {
+func (s *scanner) readString(q rune, where stringContext) {
 	s.i += utf8.RuneLen(q)
 	s.out = append(s.out, '"')
 	for s.i < len(s.text) {
-		c := s.at(s.i)
+		c := s.byteAt(s.i)
 		switch n := s.closingAt(s.i, q); {
-		case n > 0 && s.closes(s.i+n, where):
+		case n > 0 && s.canClose(s.i+n, where):
 			s.i += n
 			s.out = append(s.out, '"')
 			return
 		case c == '\\':
-			s.escape()
+			s.readEscape()
 		case c == '\n' && where == inObject:
 			if s.lineBreak() {
 				s.out = append(s.out, '"')
@@ -91,7 +91,7 @@ func (s *scanner) string(q rune, where place) {
 
 // lineBreak reports whether the string ended without a quote, because a key follows.
 func (s *scanner) lineBreak() (ended bool) {
-	end := s.blank(s.i)
+	end := s.skipSpace(s.i)
 	if s.quoteAt(end) != 0 && s.keyAt(end, false) {
 		text := strings.TrimRight(string(s.out[len(s.out)-min(len(s.out), 8):]), ", \t")
 		s.out = append(s.out[:len(s.out)-min(len(s.out), 8)], text...)
@@ -112,8 +112,8 @@ func (s *scanner) trimFence() {
 	}
 }
 
-func (s *scanner) escape() {
-	c := s.at(s.i + 1)
+func (s *scanner) readEscape() {
+	c := s.byteAt(s.i + 1)
 	switch c {
 	case 'b', 'f', 'n', 'r', 't', '"', '\\':
 		s.out = append(s.out, '\\', c)
@@ -151,24 +151,24 @@ func (s *scanner) hexEscape(n int) {
 	}
 }
 
-// closes reports whether the text after a quote can follow a string.
-func (s *scanner) closes(i int, where place) bool {
-	j := s.blank(i)
-	if s.end(j) {
+// canClose reports whether the text after a quote can follow a string.
+func (s *scanner) canClose(i int, where stringContext) bool {
+	j := s.skipSpace(i)
+	if s.atEnd(j) {
 		return true
 	}
-	c := s.at(j)
+	c := s.byteAt(j)
 	switch {
 	case where == inKey:
-		return !letter(c)
+		return !isLetter(c)
 	case c == '}' || c == ']':
 		return true
 	case c == ',':
-		return s.followsComma(s.blank(j+1), where)
+		return s.followsComma(s.skipSpace(j+1), where)
 	case s.commentAt(j):
 		return j > i || c == '/'
 	case c == '+':
-		return s.quoteAt(s.blank(j+1)) != 0
+		return s.quoteAt(s.skipSpace(j+1)) != 0
 	case j == i:
 		return false
 	case where == inArray: // missing comma
@@ -177,11 +177,11 @@ func (s *scanner) closes(i int, where place) bool {
 	return s.keyAt(j, true) && (s.quoteAt(j) != 0 || strings.IndexByte(s.text[i:j], '\n') >= 0)
 }
 
-func (s *scanner) followsComma(i int, where place) bool {
-	if s.end(i) || s.commentAt(i) {
+func (s *scanner) followsComma(i int, where stringContext) bool {
+	if s.atEnd(i) || s.commentAt(i) {
 		return true
 	}
-	c := s.at(i)
+	c := s.byteAt(i)
 	switch {
 	case c == '}' || c == ']' || c == ',' || c == '{':
 		return true
@@ -190,10 +190,10 @@ func (s *scanner) followsComma(i int, where place) bool {
 	case where == inObject:
 		return s.keyAt(i, true)
 	}
-	return c == '[' || c == '-' || digit(c) || s.quoteAt(i) != 0 || s.literalAt(i)
+	return c == '[' || c == '-' || isDigit(c) || s.quoteAt(i) != 0 || s.literalAt(i)
 }
 
-func (s *scanner) blank(i int) int {
+func (s *scanner) skipSpace(i int) int {
 	for {
 		n := spaceLen(s.text, i)
 		s.steps++
@@ -213,7 +213,7 @@ func (s *scanner) keyAt(i int, unseen bool) bool {
 	switch {
 	case !ok:
 		return false
-	case end < 0 || s.end(s.blank(end)):
+	case end < 0 || s.atEnd(s.skipSpace(end)):
 		return unseen
 	}
 	return s.colonAt(end)
@@ -227,7 +227,7 @@ func (s *scanner) keyEnd(i int) (end int, ok bool) {
 		if n := s.closingAt(i, q); n > 0 {
 			return i + n, true
 		}
-		switch s.at(i) {
+		switch s.byteAt(i) {
 		case '\\':
 			i++
 		case '\n':
@@ -239,47 +239,47 @@ func (s *scanner) keyEnd(i int) (end int, ok bool) {
 
 func (s *scanner) wordKeyAt(i int) bool {
 	start := i
-	for i < len(s.text) && i-start < maxKey && wordByte(s.at(i)) {
+	for i < len(s.text) && i-start < maxKey && isWordByte(s.byteAt(i)) {
 		i++
 	}
 	return i > start && i < len(s.text) && s.colonAt(i)
 }
 
 func (s *scanner) colonAt(i int) bool {
-	i = s.blank(i)
-	c := s.at(i)
-	return c == ':' || c == '=' && s.at(i+1) == '>'
+	i = s.skipSpace(i)
+	c := s.byteAt(i)
+	return c == ':' || c == '=' && s.byteAt(i+1) == '>'
 }
 
 // objectAt reports whether an object can start so.
 func (s *scanner) objectAt(i int) bool {
-	i = s.blank(i)
-	if c := s.at(i); c == '}' || s.end(i) || c == '/' && s.commentAt(i) {
+	i = s.skipSpace(i)
+	if c := s.byteAt(i); c == '}' || s.atEnd(i) || c == '/' && s.commentAt(i) {
 		return true
 	}
 	if s.quoteAt(i) == 0 {
 		return s.wordKeyAt(i)
 	}
 	end, ok := s.keyEnd(i)
-	return ok && (end < 0 || s.closes(end, inKey))
+	return ok && (end < 0 || s.canClose(end, inKey))
 }
 
 // arrayAt reports whether an array can start so.
 func (s *scanner) arrayAt(i int) bool {
 	for range 4 {
-		i = s.blank(i)
-		c := s.at(i)
+		i = s.skipSpace(i)
+		c := s.byteAt(i)
 		switch {
 		case c == '[':
 			i++
 			continue
 		case c == '{':
 			return s.objectAt(i + 1)
-		case c == ']' || s.end(i) || c == '/' && s.commentAt(i):
+		case c == ']' || s.atEnd(i) || c == '/' && s.commentAt(i):
 			return true
 		case c == '+' || c == '-' || c == '.':
-			return digit(s.at(i+1)) || c != '.' && s.at(i+1) == '.' && digit(s.at(i+2))
-		case digit(c):
+			return isDigit(s.byteAt(i+1)) || c != '.' && s.byteAt(i+1) == '.' && isDigit(s.byteAt(i+2))
+		case isDigit(c):
 			return true
 		}
 		return s.quoteAt(i) != 0 || s.literalAt(i)
@@ -290,10 +290,10 @@ func (s *scanner) arrayAt(i int) bool {
 // escapedAt matches {\n \"a\": 1}.
 func (s *scanner) escapedAt(i int) bool {
 	for {
-		i = s.blank(i)
-		c := s.at(i + 1)
-		if s.at(i) != '\\' || c != 'n' && c != 'r' && c != 't' {
-			return s.at(i) == '\\' && c == '"'
+		i = s.skipSpace(i)
+		c := s.byteAt(i + 1)
+		if s.byteAt(i) != '\\' || c != 'n' && c != 'r' && c != 't' {
+			return s.byteAt(i) == '\\' && c == '"'
 		}
 		i += 2
 	}
@@ -301,7 +301,7 @@ func (s *scanner) escapedAt(i int) bool {
 
 // bareObject accepts members without braces.
 func (s *scanner) bareObject() bool {
-	i := s.blank(0)
+	i := s.skipSpace(0)
 	if s.quoteAt(i) == 0 || !s.keyAt(i, false) {
 		return false
 	}
@@ -309,12 +309,12 @@ func (s *scanner) bareObject() bool {
 	return true
 }
 
-func wordByte(c byte) bool {
-	return letter(c) || digit(c) || c == '-' || c == '.'
+func isWordByte(c byte) bool {
+	return isLetter(c) || isDigit(c) || c == '-' || c == '.'
 }
 
-func digit(c byte) bool { return '0' <= c && c <= '9' }
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func letter(c byte) bool {
+func isLetter(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$' || c >= utf8.RuneSelf
 }

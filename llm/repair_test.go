@@ -57,14 +57,14 @@ func TestRepair(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(decoded(t, c.want), decoded(t, string(got))); diff != "" {
+			if diff := cmp.Diff(decodeJSON(t, c.want), decodeJSON(t, string(got))); diff != "" {
 				t.Errorf("Repair (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func decoded(t *testing.T, data string) (v any) {
+func decodeJSON(t *testing.T, data string) (v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(data), &v); err != nil {
 		t.Fatalf("%v: %s", err, data)
@@ -88,25 +88,25 @@ func TestRepairTruncated(t *testing.T) {
 		if err := json.Unmarshal(data, &got); err != nil {
 			t.Fatalf("cut at %d: %v: %s", n, err, data)
 		}
-		if !partOf(got, want) {
+		if !isPartOf(got, want) {
 			t.Fatalf("cut at %d: got %s", n, data)
 		}
 	}
 }
 
-func partOf(got, want any) bool {
+func isPartOf(got, want any) bool {
 	switch got := got.(type) {
 	case map[string]any:
 		want, ok := want.(map[string]any)
 		for k, v := range got {
-			ok = ok && partOf(v, want[k])
+			ok = ok && isPartOf(v, want[k])
 		}
 		return ok
 	case []any:
 		want, ok := want.([]any)
 		ok = ok && len(got) <= len(want)
 		for i := range got {
-			ok = ok && partOf(got[i], want[i])
+			ok = ok && isPartOf(got[i], want[i])
 		}
 		return ok
 	case string:

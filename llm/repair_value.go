@@ -11,7 +11,7 @@ type scanner struct {
 	text  string
 	i     int
 	out   []byte
-	found []found
+	found []foundValue
 	steps int
 
 	arrays, objects int  // open
@@ -22,7 +22,7 @@ type scanner struct {
 	unescape        bool // try double escapes
 }
 
-func (s *scanner) at(i int) byte {
+func (s *scanner) byteAt(i int) byte {
 	s.steps++
 	if i < len(s.text) {
 		return s.text[i]
@@ -30,14 +30,14 @@ func (s *scanner) at(i int) byte {
 	return 0
 }
 
-// end includes the end of a fence.
-func (s *scanner) end(i int) bool { return i >= len(s.text) || s.fenceAt(i) }
+// atEnd includes the end of a fence.
+func (s *scanner) atEnd(i int) bool { return i >= len(s.text) || s.fenceAt(i) }
 
 func (s *scanner) fenceAt(i int) bool {
-	return s.at(i) == '`' && strings.HasPrefix(s.text[i:], "```")
+	return s.byteAt(i) == '`' && strings.HasPrefix(s.text[i:], "```")
 }
 
-func (s *scanner) space(i int) int {
+func (s *scanner) skipSpaceOrComment(i int) int {
 	for {
 		n := spaceLen(s.text, i)
 		s.steps++
@@ -45,7 +45,7 @@ func (s *scanner) space(i int) int {
 		case n > 0:
 			i += n
 		case s.commentAt(i):
-			i = s.comment(i)
+			i = s.commentEnd(i)
 		default:
 			return i
 		}
@@ -71,19 +71,19 @@ func spaceLen(text string, i int) int {
 }
 
 func (s *scanner) commentAt(i int) bool {
-	switch s.at(i) {
+	switch s.byteAt(i) {
 	case '#':
 		return true
 	case '/':
-		c := s.at(i + 1)
+		c := s.byteAt(i + 1)
 		return c == '/' || c == '*'
 	}
 	return false
 }
 
-func (s *scanner) comment(i int) int {
+func (s *scanner) commentEnd(i int) int {
 	n, after := 0, 0
-	if s.at(i) == '/' && s.at(i+1) == '*' {
+	if s.byteAt(i) == '/' && s.byteAt(i+1) == '*' {
 		n, after = strings.Index(s.text[i:], "*/"), 2
 	} else {
 		n = strings.IndexByte(s.text[i:], '\n')
@@ -95,14 +95,14 @@ func (s *scanner) comment(i int) int {
 	return i + n + after
 }
 
-func (s *scanner) gap() {
+func (s *scanner) skipGap() {
 	for {
-		s.i = s.space(s.i)
-		switch c := s.at(s.i); {
+		s.i = s.skipSpaceOrComment(s.i)
+		switch c := s.byteAt(s.i); {
 		case c == ',' || c == ';':
 			s.i++
-		case c == '.' && s.at(s.i+1) == '.':
-			for s.at(s.i) == '.' {
+		case c == '.' && s.byteAt(s.i+1) == '.':
+			for s.byteAt(s.i) == '.' {
 				s.i++
 			}
 		case c == 0xE2 && strings.HasPrefix(s.text[s.i:], "…"):
@@ -115,7 +115,7 @@ func (s *scanner) gap() {
 	}
 }
 
-func (s *scanner) object(depth int) error {
+func (s *scanner) readObject(depth int) error {
 	if depth > maxRepairDepth {
 		return errDepth
 	}
@@ -125,11 +125,11 @@ func (s *scanner) object(depth int) error {
 	defer func() { s.objects, s.parent = s.objects-1, outer }()
 	first := true
 	for {
-		s.gap()
-		if s.end(s.i) {
+		s.skipGap()
+		if s.atEnd(s.i) {
 			break
 		}
-		c := s.at(s.i)
+		c := s.byteAt(s.i)
 		if c == '}' {
 			s.i++
 			break
@@ -141,7 +141,7 @@ func (s *scanner) object(depth int) error {
 			s.i++
 			continue
 		}
-		wrote, err := s.member(depth, first)
+		wrote, err := s.readMember(depth, first)
 		if err != nil {
 			return err
 		}
@@ -151,52 +151,52 @@ func (s *scanner) object(depth int) error {
 	return nil
 }
 
-// member writes nothing without a value.
-func (s *scanner) member(depth int, first bool) (wrote bool, err error) {
+// readMember writes nothing without a value.
+func (s *scanner) readMember(depth int, first bool) (wrote bool, err error) {
 	mark := len(s.out)
 	if !first {
 		s.out = append(s.out, ',')
 	}
 	q := s.quoteAt(s.i)
 	if q != 0 {
-		s.string(q, inKey)
+		s.readString(q, inKey)
 	} else {
 		s.bareKey()
 	}
-	s.i = s.space(s.i)
-	switch c := s.at(s.i); {
+	s.i = s.skipSpaceOrComment(s.i)
+	switch c := s.byteAt(s.i); {
 	case c == ':':
 		s.i++
 	case c == '=':
 		s.i++
-		if s.at(s.i) == '>' {
+		if s.byteAt(s.i) == '>' {
 			s.i++
 		}
-	case q == 0 || s.end(s.i) || c == ',' || c == '}' || c == ']':
+	case q == 0 || s.atEnd(s.i) || c == ',' || c == '}' || c == ']':
 		s.out = s.out[:mark]
 		return false, nil
 	}
 	s.out = append(s.out, ':')
-	s.i = s.space(s.i)
-	if s.end(s.i) {
+	s.i = s.skipSpaceOrComment(s.i)
+	if s.atEnd(s.i) {
 		s.out = s.out[:mark]
 		return false, nil
 	}
-	return true, s.value(depth, inObject)
+	return true, s.readValue(depth, inObject)
 }
 
 func (s *scanner) bareKey() {
 	start := s.i
-	for s.i < len(s.text) && strings.IndexByte(":=,{}[]\"\n", s.at(s.i)) < 0 {
+	for s.i < len(s.text) && strings.IndexByte(":=,{}[]\"\n", s.byteAt(s.i)) < 0 {
 		s.i++
 	}
 	if s.i == start {
 		s.i++
 	}
-	s.quote(strings.TrimSpace(s.text[start:s.i]))
+	s.writeString(strings.TrimSpace(s.text[start:s.i]))
 }
 
-func (s *scanner) array(depth int) error {
+func (s *scanner) readArray(depth int) error {
 	if depth > maxRepairDepth {
 		return errDepth
 	}
@@ -206,11 +206,11 @@ func (s *scanner) array(depth int) error {
 	defer func() { s.arrays, s.parent = s.arrays-1, outer }()
 	first := true
 	for {
-		s.gap()
-		if s.end(s.i) {
+		s.skipGap()
+		if s.atEnd(s.i) {
 			break
 		}
-		c := s.at(s.i)
+		c := s.byteAt(s.i)
 		if c == ']' {
 			s.i++
 			break
@@ -226,7 +226,7 @@ func (s *scanner) array(depth int) error {
 			s.out = append(s.out, ',')
 		}
 		first = false
-		if err := s.value(depth, inArray); err != nil {
+		if err := s.readValue(depth, inArray); err != nil {
 			return err
 		}
 	}
@@ -234,55 +234,55 @@ func (s *scanner) array(depth int) error {
 	return nil
 }
 
-// value writes null for a missing one.
-func (s *scanner) value(depth int, where place) error {
-	c := s.at(s.i)
+// readValue writes null for a missing one.
+func (s *scanner) readValue(depth int, where stringContext) error {
+	c := s.byteAt(s.i)
 	switch {
 	case c == '{':
 		s.rich = true
 		s.i++
-		return s.object(depth + 1)
+		return s.readObject(depth + 1)
 	case c == '[':
 		s.rich = true
 		s.i++
-		return s.array(depth + 1)
+		return s.readArray(depth + 1)
 	case c == '}' || c == ']' || c == ',':
 		s.out = append(s.out, "null"...) // missing value
 		return nil
 	}
 	if q := s.quoteAt(s.i); q != 0 {
 		s.rich = true
-		s.string(q, where)
-		s.concatenate(where)
+		s.readString(q, where)
+		s.joinStrings(where)
 		return nil
 	}
-	s.word()
+	s.readWord()
 	return nil
 }
 
-// concatenate joins strings with +.
-func (s *scanner) concatenate(where place) {
+// joinStrings joins strings with +.
+func (s *scanner) joinStrings(where stringContext) {
 	for {
-		i := s.space(s.i)
-		if s.at(i) != '+' {
+		i := s.skipSpaceOrComment(s.i)
+		if s.byteAt(i) != '+' {
 			return
 		}
-		i = s.space(i + 1)
+		i = s.skipSpaceOrComment(i + 1)
 		q := s.quoteAt(i)
 		if q == 0 {
 			return
 		}
 		s.i = i
 		end := len(s.out) - 1
-		s.string(q, where)
+		s.readString(q, where)
 		s.out = append(s.out[:end], s.out[end+2:]...)
 	}
 }
 
-func (s *scanner) word() {
+func (s *scanner) readWord() {
 	start := s.i
 	for s.i < len(s.text) {
-		c := s.at(s.i)
+		c := s.byteAt(s.i)
 		if c == '"' || strings.IndexByte(",{}[]\n", c) >= 0 || s.fenceAt(s.i) {
 			break
 		}
@@ -298,18 +298,18 @@ func (s *scanner) word() {
 		s.i++
 	}
 	text := strings.TrimSpace(s.text[start:s.i])
-	if lit, ok := literal(text); ok {
+	if lit, ok := parseLiteral(text); ok {
 		s.out = append(s.out, lit...)
 		return
 	}
-	if lit := prefixed(text); s.i >= len(s.text) && lit != "" {
+	if lit := completePrefix(text); s.i >= len(s.text) && lit != "" {
 		s.out = append(s.out, lit...)
 		return
 	}
-	s.quote(text)
+	s.writeString(text)
 }
 
-func (s *scanner) quote(text string) {
+func (s *scanner) writeString(text string) {
 	s.out = append(s.out, '"')
 	for len(text) > 0 {
 		r, n := utf8.DecodeRuneInString(text)

@@ -44,7 +44,7 @@ type Position struct {
 
 // A Decision is the next step after a failure.
 type Decision struct {
-	Again bool          `json:"again"`           // or give up
+	Retry bool          `json:"again"`           // or give up
 	Wait  time.Duration `json:"wait,omitempty"`  // before the request
 	Model int           `json:"model,omitempty"` // index in the chain
 }
@@ -64,35 +64,35 @@ func (p Policy) Next(err error, at Position, rnd float64) Decision {
 	switch {
 	case class == Cancelled:
 		return Decision{}
-	case !class.Again() || at.Fails >= attempts || !last && unsent(err):
-		return next(at)
+	case !class.Retryable() || at.Fails >= attempts || !last && isUnsent(err):
+		return nextModel(at)
 	}
-	wait := hint(err)
+	wait := retryAfter(err)
 	if wait == 0 {
-		wait = backoff(at.Fails, rnd)
+		wait = backoffDelay(at.Fails, rnd)
 	}
 	if last && class == RateLimited {
 		patience = max(patience, cmp.Or(p.LastPatience, 5*time.Minute))
 	}
 	if wait > patience {
-		return next(at)
+		return nextModel(at)
 	}
-	return Decision{Again: true, Wait: wait, Model: at.Model}
+	return Decision{Retry: true, Wait: wait, Model: at.Model}
 }
 
-func next(at Position) Decision {
+func nextModel(at Position) Decision {
 	if at.Model >= at.Chain-1 {
 		return Decision{}
 	}
-	return Decision{Again: true, Model: at.Model + 1}
+	return Decision{Retry: true, Model: at.Model + 1}
 }
 
-func unsent(err error) bool {
+func isUnsent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Unsent
 }
 
-func hint(err error) time.Duration {
+func retryAfter(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
 		return max(0, e.RetryAfter)
@@ -100,24 +100,24 @@ func hint(err error) time.Duration {
 	return 0
 }
 
-// backoff uses full jitter.
-func backoff(n int, rnd float64) time.Duration {
-	most := backoffCap
+// backoffDelay uses full jitter.
+func backoffDelay(n int, rnd float64) time.Duration {
+	limit := backoffCap
 	if shift := max(0, n-1); shift < 16 {
-		most = min(most, backoffBase<<shift)
+		limit = min(limit, backoffBase<<shift)
 	}
 	if !(rnd >= 0) { // NaN too
 		rnd = 0
 	}
-	return time.Duration(math.Min(rnd, 1) * float64(most))
+	return time.Duration(math.Min(rnd, 1) * float64(limit))
 }
 
 // In thousandths of a retry.
 const (
-	retryOne   = 1000
-	retryShare = retryOne / 10  // per request
-	retryFloor = 10 * retryOne  // initially and each minute
-	retryMost  = 100 * retryOne // maximum saved
+	retryOne        = 1000
+	retryShare      = retryOne / 10  // per request
+	retryFloor      = 10 * retryOne  // initially and each minute
+	maxSavedRetries = 100 * retryOne // maximum saved
 )
 
 // A RetryBudget limits retries to one in ten requests, so that they do not overload a
@@ -133,7 +133,7 @@ type RetryBudget struct {
 func (b *RetryBudget) Request() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.debt = max(b.debt-retryShare, retryFloor-retryMost)
+	b.debt = max(b.debt-retryShare, retryFloor-maxSavedRetries)
 }
 
 // Retry spends a retry, if any.
@@ -170,8 +170,8 @@ const (
 	Cancelled   Class = "cancelled"      // ctx ended
 )
 
-// Again reports whether the same request may succeed later.
-func (c Class) Again() bool {
+// Retryable reports whether the same request may succeed later.
+func (c Class) Retryable() bool {
 	return c == Transient || c == RateLimited || c == Truncated || c == Unreachable || c == Malformed
 }
 
@@ -205,7 +205,7 @@ func (e *Error) Error() string {
 		s += fmt.Sprintf(" (%d)", e.Status)
 	}
 	if e.RetryAfter >= time.Minute {
-		s += ", to be asked again in " + inWords(e.RetryAfter)
+		s += ", to be asked again in " + formatDuration(e.RetryAfter)
 	}
 	if e.Advice != "" {
 		s += ": " + e.Advice
@@ -213,8 +213,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// inWords rounds to seconds, or to minutes from 10 minutes on.
-func inWords(d time.Duration) string {
+// formatDuration rounds to seconds, or to minutes from 10 minutes on.
+func formatDuration(d time.Duration) string {
 	unit := time.Second
 	if d >= 10*time.Minute {
 		unit = time.Minute

@@ -17,7 +17,7 @@ func TestPolicyNext(t *testing.T) {
 		return fmt.Errorf("call: %w", &Error{Class: class, RetryAfter: after})
 	}
 	again := func(wait time.Duration, model int) Decision {
-		return Decision{Again: true, Wait: wait, Model: model}
+		return Decision{Retry: true, Wait: wait, Model: model}
 	}
 	give := Decision{}
 	s := time.Second
@@ -83,10 +83,10 @@ func TestPolicyEnds(t *testing.T) {
 		for {
 			err := &Error{Class: classes[rng.IntN(len(classes))], RetryAfter: time.Duration(rng.IntN(3)*rng.IntN(400)) * time.Second}
 			d := p.Next(err, at, rng.Float64())
-			if !d.Again {
+			if !d.Retry {
 				break
 			}
-			if d.Model < at.Model || d.Model >= at.Chain || d.Model == at.Model && !err.Class.Again() || d.Wait < 0 || d.Wait > 5*time.Minute {
+			if d.Model < at.Model || d.Model >= at.Chain || d.Model == at.Model && !err.Class.Retryable() || d.Wait < 0 || d.Wait > 5*time.Minute {
 				t.Fatalf("%+v: %v at %+v: %+v", p, err.Class, at, d)
 			}
 			if d.Model > at.Model {
@@ -95,15 +95,15 @@ func TestPolicyEnds(t *testing.T) {
 			at.Model, at.Fails = d.Model, at.Fails+1
 			tries++
 		}
-		if most := at.Chain * max(3, p.Attempts); tries > most {
-			t.Fatalf("%d tries, want at most %d", tries, most)
+		if maxTries := at.Chain * max(3, p.Attempts); tries > maxTries {
+			t.Fatalf("%d tries, want at most %d", tries, maxTries)
 		}
 	}
 }
 
 func TestRetryBudget(t *testing.T) {
-	take := func(b *RetryBudget, most int) (n int) {
-		for n < most && b.Retry() {
+	take := func(b *RetryBudget, limit int) (n int) {
+		for n < limit && b.Retry() {
 			n++
 		}
 		return n

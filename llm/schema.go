@@ -19,14 +19,14 @@ import (
 // SchemaFor panics if T has no schema (recursion, channels, functions) or name is not 1
 // to 64 letters, digits, _ and -.
 func SchemaFor[T any](name string) *Schema {
-	if !schemaName(name) {
+	if !isSchemaName(name) {
 		panic(fmt.Sprintf("llm: schema name %q: want 1 to 64 letters, digits, _ and -", name))
 	}
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
 		panic(fmt.Sprintf("llm: schema %s: %v", name, err))
 	}
-	plain(s)
+	simplifySchema(s)
 	data, err := json.Marshal(s)
 	if err != nil {
 		panic(fmt.Sprintf("llm: schema %s: %v", name, err))
@@ -34,13 +34,13 @@ func SchemaFor[T any](name string) *Schema {
 	return &Schema{Name: name, JSON: data}
 }
 
-func schemaName(name string) bool {
+func isSchemaName(name string) bool {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 	return name != "" && len(name) <= 64 && strings.Trim(name, allowed) == ""
 }
 
-// plain removes nullable types and integer ranges, which some providers refuse.
-func plain(s *jsonschema.Schema) {
+// simplifySchema removes nullable types and integer ranges, which some providers refuse.
+func simplifySchema(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
@@ -48,11 +48,11 @@ func plain(s *jsonschema.Schema) {
 		s.Type, s.Types = s.Types[1], nil
 	}
 	s.Minimum, s.Maximum = nil, nil
-	plain(s.Items)
+	simplifySchema(s.Items)
 	for _, p := range s.Properties {
-		plain(p)
+		simplifySchema(p)
 	}
 	if a := s.AdditionalProperties; a != nil && a.Not == nil {
-		plain(a)
+		simplifySchema(a)
 	}
 }

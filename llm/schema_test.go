@@ -95,7 +95,7 @@ func TestFaultsAgree(t *testing.T) {
 		}
 		v := sampleValue(rng, 3)
 		want := full.Validate(v)
-		got := faults(&js, nil, "", v)
+		got := findFaults(&js, nil, "", v)
 		if (want == nil) != (len(got) == 0) {
 			t.Fatalf("schema %s\nvalue %v\nvalidator: %v\nfaults: %q", data, v, want, got)
 		}

@@ -30,7 +30,7 @@ func TestSpoken(t *testing.T) {
 		{"an end within", "It ends with <|im_end|> always.", "It ends with <|im_end|> always."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Spoken(tt.text); got != tt.want {
+			if got := FinalText(tt.text); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -45,7 +45,7 @@ func TestAside(t *testing.T) {
 		"": {"", true}, " \n<thi": {"", true}, "<think>a": {"</think>", false}, "<thick>": {"", false}, "a": {"", false},
 		"<|channel|>": {"", true}, "<|message|>": {"<|message|>", false},
 	} {
-		if end, more := Aside(text); end != want.end || more != want.more {
+		if end, more := PreambleEnd(text); end != want.end || more != want.more {
 			t.Errorf("%q: %q, %v", text, end, more)
 		}
 	}
@@ -57,10 +57,10 @@ func FuzzSpoken(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := Spoken(text); !strings.Contains(text, got) {
+		if got := FinalText(text); !strings.Contains(text, got) {
 			t.Errorf("%q: %q", text, got)
 		}
-		if got := unframed(text); isBare(text) && got != text {
+		if got := stripMarkers(text); isBare(text) && got != text {
 			t.Errorf("%q is bare, and %q", text, got)
 		}
 	})
@@ -71,6 +71,6 @@ func BenchmarkSpoken(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Spoken(text)
+		FinalText(text)
 	}
 }

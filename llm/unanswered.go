@@ -7,11 +7,11 @@ import (
 
 const maxCited = 120
 
-// Unanswered returns the error of an unusable answer, with a remedy. why describes the
+// ExplainEmpty returns the error of an unusable answer, with a remedy. why describes the
 // fault of a non-empty text. The class is Filtered for FinishFilter, else Malformed.
-func Unanswered(model string, m Message, f Finish, why string) *Error {
+func ExplainEmpty(model string, m Message, f Finish, why string) *Error {
 	e := &Error{Class: Malformed, Model: model, Advice: "try again, or ask another model"}
-	words := textkit.OneLine(textkit.Visible(Spoken(m.Text())))
+	words := textkit.OneLine(textkit.Visible(FinalText(m.Text())))
 	switch {
 	case f == FinishFilter:
 		e.Class, e.Message, e.Advice = Filtered, "withheld its answer for what is in it", "word it otherwise, or ask another model"
@@ -21,9 +21,9 @@ func Unanswered(model string, m Message, f Finish, why string) *Error {
 			e.Message += " (" + why + ")"
 		}
 		e.Advice = "word it otherwise, or ask another model"
-	case m.reasons() && f == FinishLength:
+	case m.hasReasoning() && f == FinishLength:
 		e.Message, e.Advice = "reasoned for as long as an answer may be, and gave none", "ask a model that reasons less"
-	case m.reasons():
+	case m.hasReasoning():
 		e.Message = "only reasoned, and gave no answer"
 	case len(m.Calls()) > 0:
 		e.Message = "called tools, and gave no answer"
@@ -33,7 +33,7 @@ func Unanswered(model string, m Message, f Finish, why string) *Error {
 	return e
 }
 
-func (m Message) reasons() bool {
+func (m Message) hasReasoning() bool {
 	for _, p := range m.Parts {
 		if p.Reasoning != "" || p.Opaque != nil || strings.TrimSpace(p.Text) != "" {
 			return true // text that Spoken drops is reasoning

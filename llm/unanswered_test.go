@@ -29,7 +29,7 @@ func TestUnanswered(t *testing.T) {
 		"hostile":      {of(llm.Part{Text: "\x1b[2Jno\xff\u202eway"}), llm.FinishStop, "", llm.Malformed, "p/m: answered “no\uFFFDway”, of which no use can be made: " + otherwise},
 		"cut, in JSON": {of(llm.Part{Text: "{}"}), llm.FinishStop, "thoughts: is missing", llm.Malformed, "p/m: answered “{}”, of which no use can be made (thoughts: is missing): " + otherwise},
 	} {
-		if e := llm.Unanswered("p/m", tt.message, tt.finish, tt.why); e.Error() != tt.want || e.Class != tt.class {
+		if e := llm.ExplainEmpty("p/m", tt.message, tt.finish, tt.why); e.Error() != tt.want || e.Class != tt.class {
 			t.Errorf("%s: %s (%s), want %s", name, e, e.Class, tt.want)
 		}
 	}

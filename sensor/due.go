@@ -18,18 +18,18 @@ const (
 	maxRecurrence = 300 * 24 * time.Hour // a day without a year whose next occurrence is later is past
 )
 
-// Due returns the earliest future deadline in an English or German text. A deadline is a date,
+// FindDeadline returns the earliest future deadline in an English or German text. A deadline is a date,
 // weekday or time of today after a word such as by, until, due or bis, or a word such as tomorrow.
 // Times are in the zone of now. A deadline without a time is at 18:00, for "tonight" at 22:00. Due
 // ignores past deadlines and those more than a year ahead.
-func Due(text string, now time.Time) (at time.Time, ok bool) {
+func FindDeadline(text string, now time.Time) (at time.Time, ok bool) {
 	text = strings.ToValidUTF8(text[:min(len(text), maxTextBytes)], "\uFFFD")
 	for _, s := range splitSentences(text) {
 		list := datesIn(s)
 		for _, loc := range list {
 			f := dateMatch{sentence: s, loc: loc, now: now}
-			clock := f.group("clock") != ""
-			t, is := f.due()
+			clock := f.groupText("clock") != ""
+			t, is := f.findDeadline()
 			if is && (!ok || t.Before(at)) && !(clock && hasDay(list)) {
 				at, ok = t, true
 			}
@@ -87,7 +87,7 @@ func datesIn(s string) (list [][]int) {
 			}
 		}
 		list = append(list, loc)
-		_, start = dateMatch{loc: loc}.span()
+		_, start = dateMatch{loc: loc}.matchSpan()
 	}
 	return list
 }
@@ -103,8 +103,8 @@ type dateMatch struct {
 	now      time.Time
 }
 
-// group returns the text of a group of datePattern, in lower case.
-func (f dateMatch) group(name string) string {
+// groupText returns the text of a group of datePattern, in lower case.
+func (f dateMatch) groupText(name string) string {
 	i := 2 * datePattern.SubexpIndex(name)
 	if f.loc[i] < 0 {
 		return ""
@@ -112,16 +112,16 @@ func (f dateMatch) group(name string) string {
 	return strings.ToLower(f.sentence[f.loc[i]:f.loc[i+1]])
 }
 
-// due returns the deadline, if the date is one.
-func (f dateMatch) due() (time.Time, bool) {
-	day, exact, ok := f.day()
+// findDeadline returns the deadline, if the date is one.
+func (f dateMatch) findDeadline() (time.Time, bool) {
+	day, exact, ok := f.parseDay()
 	if !ok || !f.isDeadline() {
 		return time.Time{}, false
 	}
 	at := day
 	if !exact {
 		at = f.timeOf(day)
-		if end := midnight(day).AddDate(0, 0, 1).Add(-time.Minute); !at.After(f.now) && f.hour() == "" {
+		if end := startOfDay(day).AddDate(0, 0, 1).Add(-time.Minute); !at.After(f.now) && f.clockText() == "" {
 			at = end
 		}
 	}
@@ -131,19 +131,19 @@ func (f dateMatch) due() (time.Time, bool) {
 // timeOf returns the time of day in the sentence, or the default hour, on a day.
 func (f dateMatch) timeOf(day time.Time) time.Time {
 	hour, minute := endOfWorkday, 0
-	if r := f.group("relative"); r == "tonight" || r == "heute abend" {
+	if r := f.groupText("relative"); r == "tonight" || r == "heute abend" {
 		hour = endOfEvening
 	}
-	if s := f.hour(); s != "" {
+	if s := f.clockText(); s != "" {
 		hour, minute = clockOf(s)
 	}
 	y, m, d := day.Date()
 	return time.Date(y, m, d, hour, minute, 0, 0, day.Location())
 }
 
-// hour returns the time of day in the sentence as written, or "".
-func (f dateMatch) hour() string {
-	if s := f.group("clock"); s != "" {
+// clockText returns the time of day in the sentence as written, or "".
+func (f dateMatch) clockText() string {
+	if s := f.groupText("clock"); s != "" {
 		return s
 	}
 	if m := clockPattern.FindStringSubmatch(f.sentence); m != nil {
@@ -163,9 +163,9 @@ func clockOf(s string) (hour, minute int) {
 		return 23, 59
 	}
 	digits := strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-	hour = number(digits[0])
+	hour = parseNumber(digits[0])
 	if len(digits) > 1 {
-		minute = number(digits[1])
+		minute = parseNumber(digits[1])
 	}
 	switch pm := strings.Contains(s, "p"); {
 	case pm && hour < 12:
@@ -176,51 +176,51 @@ func clockOf(s string) (hour, minute int) {
 	return min(hour, 23), min(minute, 59)
 }
 
-// day returns the day, or an exact time if the date gives one.
-func (f dateMatch) day() (day time.Time, exact, ok bool) {
-	today := midnight(f.now)
+// parseDay returns the day, or an exact time if the date gives one.
+func (f dateMatch) parseDay() (day time.Time, exact, ok bool) {
+	today := startOfDay(f.now)
 	switch {
-	case f.group("iso") != "":
-		day, err := time.ParseInLocation(time.DateOnly, f.group("iso"), f.now.Location())
+	case f.groupText("iso") != "":
+		day, err := time.ParseInLocation(time.DateOnly, f.groupText("iso"), f.now.Location())
 		return day, false, err == nil
-	case f.group("day") != "":
-		day, ok = f.date(f.group("year"), monthOf(f.group("month")), number(f.group("day")))
-	case f.group("usday") != "":
-		day, ok = f.date(f.group("usyear"), monthOf(f.group("usmonth")), number(f.group("usday")))
-	case f.group("point") != "":
-		p := numbers(f.group("point"))
-		day, ok = f.date(p[2], number(p[1]), number(p[0]))
-	case f.group("slash") != "":
-		p := numbers(f.group("slash"))
-		d, m := number(p[0]), number(p[1])
+	case f.groupText("day") != "":
+		day, ok = f.resolveDate(f.groupText("year"), monthOf(f.groupText("month")), parseNumber(f.groupText("day")))
+	case f.groupText("usday") != "":
+		day, ok = f.resolveDate(f.groupText("usyear"), monthOf(f.groupText("usmonth")), parseNumber(f.groupText("usday")))
+	case f.groupText("point") != "":
+		p := splitNumbers(f.groupText("point"))
+		day, ok = f.resolveDate(p[2], parseNumber(p[1]), parseNumber(p[0]))
+	case f.groupText("slash") != "":
+		p := splitNumbers(f.groupText("slash"))
+		d, m := parseNumber(p[0]), parseNumber(p[1])
 		if m > 12 {
 			d, m = m, d
 		}
-		day, ok = f.date(p[2], m, d)
+		day, ok = f.resolveDate(p[2], m, d)
 		ok = ok && (d > 12 || d == m) // otherwise the order is ambiguous
-	case f.group("weekday") != "":
-		left := (int(weekdayOf(f.group("weekday")))-int(today.Weekday())+6)%7 + 1
+	case f.groupText("weekday") != "":
+		left := (int(weekdayOf(f.groupText("weekday")))-int(today.Weekday())+6)%7 + 1
 		return today.AddDate(0, 0, left), false, true
-	case f.group("relative") != "":
-		return f.relative(today), false, true
-	case f.group("in") != "":
-		return f.offset(number(f.group("count")))
+	case f.groupText("relative") != "":
+		return f.relativeDay(today), false, true
+	case f.groupText("in") != "":
+		return f.offsetDay(parseNumber(f.groupText("count")))
 	default:
 		return today, false, true
 	}
 	return day, false, ok
 }
 
-// date returns a day in the given year, or its next occurrence.
-func (f dateMatch) date(year string, month, day int) (time.Time, bool) {
+// resolveDate returns a day in the given year, or its next occurrence.
+func (f dateMatch) resolveDate(year string, month, day int) (time.Time, bool) {
 	y := f.now.Year()
 	if year != "" {
-		if y = number(year); y < 100 {
+		if y = parseNumber(year); y < 100 {
 			y += 2000
 		}
 	}
 	t := time.Date(y, time.Month(month), day, 0, 0, 0, 0, f.now.Location())
-	if year == "" && t.Before(midnight(f.now)) {
+	if year == "" && t.Before(startOfDay(f.now)) {
 		t = time.Date(y+1, time.Month(month), day, 0, 0, 0, 0, f.now.Location())
 		if t.Sub(f.now) > maxRecurrence {
 			return t, false
@@ -229,9 +229,9 @@ func (f dateMatch) date(year string, month, day int) (time.Time, bool) {
 	return t, month >= 1 && month <= 12 && t.Day() == day
 }
 
-// relative returns the day that a word such as tomorrow names.
-func (f dateMatch) relative(today time.Time) time.Time {
-	switch r := f.group("relative"); {
+// relativeDay returns the day that a word such as tomorrow names.
+func (f dateMatch) relativeDay(today time.Time) time.Time {
+	switch r := f.groupText("relative"); {
 	case strings.HasPrefix(r, "day after"), strings.HasSuffix(r, "bermorgen"):
 		return today.AddDate(0, 0, 2)
 	case r == "tomorrow" || r == "morgen":
@@ -244,29 +244,29 @@ func (f dateMatch) relative(today time.Time) time.Time {
 	return today
 }
 
-// offset returns the time n hours ahead, or the day n days or weeks ahead.
-func (f dateMatch) offset(n int) (day time.Time, exact, ok bool) {
-	switch unit := f.group("unit"); {
+// offsetDay returns the time n hours ahead, or the day n days or weeks ahead.
+func (f dateMatch) offsetDay(n int) (day time.Time, exact, ok bool) {
+	switch unit := f.groupText("unit"); {
 	case strings.HasPrefix(unit, "hour"), strings.HasPrefix(unit, "stunde"):
 		return f.now.Add(time.Duration(n) * time.Hour), true, true
 	case strings.HasPrefix(unit, "w"):
 		n *= 7
 	}
-	return midnight(f.now).AddDate(0, 0, n), false, true
+	return startOfDay(f.now).AddDate(0, 0, n), false, true
 }
 
-func midnight(t time.Time) time.Time {
+func startOfDay(t time.Time) time.Time {
 	y, m, d := t.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
 }
 
-func number(s string) int {
+func parseNumber(s string) int {
 	n, _ := strconv.Atoi(s) // s has only digits
 	return n
 }
 
-// numbers returns the parts of a numeric date; the last may be missing.
-func numbers(s string) [3]string {
+// splitNumbers returns the parts of a numeric date; the last may be missing.
+func splitNumbers(s string) [3]string {
 	var out [3]string
 	copy(out[:], strings.FieldsFunc(s, func(r rune) bool { return r < '0' || r > '9' }))
 	return out

@@ -30,9 +30,9 @@ func foldWords(s string) []string {
 }
 
 func (f dateMatch) isDeadline() bool {
-	from, to := f.span()
+	from, to := f.matchSpan()
 	ahead, behind := foldWords(f.sentence[:from]), foldWords(f.sentence[to:])
-	relative := f.group("relative")
+	relative := f.groupText("relative")
 	if relative == "morgen" && f.isMorning(from, ahead) {
 		return false
 	}
@@ -41,7 +41,7 @@ func (f dateMatch) isDeadline() bool {
 		return false
 	}
 	if slices.ContainsFunc(append(slices.Clone(near), behind[:min(len(behind), maxAfter)]...), func(w string) bool { return slices.Contains(cuesAround, w) }) {
-		return f.group("clock") == "" || followsCue(near)
+		return f.groupText("clock") == "" || followsCue(near)
 	}
 	if followsCue(near) {
 		return true
@@ -53,7 +53,7 @@ func (f dateMatch) isDeadline() bool {
 	return false
 }
 
-func (f dateMatch) span() (from, to int) {
+func (f dateMatch) matchSpan() (from, to int) {
 	from, to = -1, f.loc[0]
 	for i := 2; i < len(f.loc); i += 2 {
 		if f.loc[i] >= 0 {

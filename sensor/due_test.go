@@ -54,7 +54,7 @@ func TestDue(t *testing.T) {
 		"": "",
 	} {
 		got := ""
-		if at, ok := Due(text, sunday); ok {
+		if at, ok := FindDeadline(text, sunday); ok {
 			got = at.Format("2006-01-02 15:04")
 		}
 		if got != want {
@@ -66,10 +66,10 @@ func TestDue(t *testing.T) {
 // TestDueLate checks that a deadline today is before midnight.
 func TestDueLate(t *testing.T) {
 	late := time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)
-	if at, ok := Due("pay by 22 November", late); !ok || at.Format("2006-01-02 15:04") != "2026-11-22 23:59" {
+	if at, ok := FindDeadline("pay by 22 November", late); !ok || at.Format("2006-01-02 15:04") != "2026-11-22 23:59" {
 		t.Error(at, ok)
 	}
-	if at, ok := Due("pay by 14:00 today", late); ok {
+	if at, ok := FindDeadline("pay by 14:00 today", late); ok {
 		t.Error(at)
 	}
 }
@@ -79,7 +79,7 @@ func FuzzDue(f *testing.F) {
 	f.Add("Deadline 99/99/9999 \xff due 31.2. in 999 weeks", int64(1e9))
 	f.Fuzz(func(t *testing.T, text string, seconds int64) {
 		now := time.Unix(seconds%(1<<33), 0).UTC()
-		if at, ok := Due(text, now); ok && (!at.After(now) || at.Sub(now) > maxAhead) || !ok && !at.IsZero() {
+		if at, ok := FindDeadline(text, now); ok && (!at.After(now) || at.Sub(now) > maxAhead) || !ok && !at.IsZero() {
 			t.Errorf("%q at %v: %v, %v", text, now, at, ok)
 		}
 	})

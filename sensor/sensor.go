@@ -40,9 +40,9 @@ type Sensor struct {
 
 // Limits.
 const (
-	MaxLook    = 50               // observations per look
-	MaxText    = 600              // bytes of Content
-	MaxSubject = 200              // bytes
-	MaxCursor  = 128 << 10        // bytes
-	Patience   = 20 * time.Second // duration of a look
+	MaxLook     = 50               // observations per look
+	MaxText     = 600              // bytes of Content
+	MaxSubject  = 200              // bytes
+	MaxCursor   = 128 << 10        // bytes
+	LookTimeout = 20 * time.Second // duration of a look
 )

@@ -13,15 +13,15 @@ import (
 	"ponder/llm"
 )
 
-// connections returns the memory of as many bare calls in flight as the load has sessions.
-func connections(ctx context.Context, l load) (float64, error) {
+// measureConnections returns the memory of as many bare calls in flight as the load has sessions.
+func measureConnections(ctx context.Context, l load) (float64, error) {
 	l.mean, l.jitter = 5*time.Second, 0
-	r, err := l.build(ctx)
+	r, err := l.buildRig(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer r.close()
-	before := memory()
+	before := heapAndStacks()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	for range l.sessions {
@@ -29,8 +29,8 @@ func connections(ctx context.Context, l load) (float64, error) {
 			_, _ = llm.Collect(r.meter.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "?")}}))
 		})
 	}
-	<-r.meter.peak
-	grown := memory() - before
+	<-r.meter.peakReached
+	grown := heapAndStacks() - before
 	cancel()
 	wg.Wait()
 	return grown, nil
@@ -44,7 +44,7 @@ func bareCalls(ctx context.Context, l load) (call, stored time.Duration, err err
 	if err != nil {
 		return 0, 0, err
 	}
-	r, err := l.build(ctx)
+	r, err := l.buildRig(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -55,30 +55,30 @@ func bareCalls(ctx context.Context, l load) (call, stored time.Duration, err err
 	}
 	defer k.close()
 	ask := func() (*llm.Response, error) { return llm.Collect(r.meter.Model.Generate(ctx, req)) }
-	if _, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil { // opens the connections
+	if _, err = cpuPerCall(l.sessions, func() error { _, err := ask(); return err }); err != nil { // opens the connections
 		return 0, 0, err
 	}
-	if call, err = many(l.sessions, func() error { _, err := ask(); return err }); err != nil {
+	if call, err = cpuPerCall(l.sessions, func() error { _, err := ask(); return err }); err != nil {
 		return 0, 0, err
 	}
-	stored, err = many(l.sessions, func() error {
+	stored, err = cpuPerCall(l.sessions, func() error {
 		answer, err := ask()
 		if err != nil {
 			return err
 		}
-		return k.keep(req, answer)
+		return k.saveCall(req, answer)
 	})
 	return call, stored, err
 }
 
 func midSessionRequest(ctx context.Context) (*llm.Request, error) {
 	l := load{sessions: 1, calls: 12, mean: time.Millisecond}
-	r, err := l.build(ctx)
+	r, err := l.buildRig(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	wait, err := l.start(ctx, r)
+	wait, err := l.startSessions(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +86,11 @@ func midSessionRequest(ctx context.Context) (*llm.Request, error) {
 	return r.meter.lastRequest, err
 }
 
-// many returns the CPU time per call of f over several parallel callers.
-func many(callers int, f func() error) (time.Duration, error) {
+// cpuPerCall returns the CPU time per call of f over several parallel callers.
+func cpuPerCall(callers int, f func() error) (time.Duration, error) {
 	const each = 8
 	errs := make([]error, callers)
-	before := cpu()
+	before := cpuTime()
 	var wg sync.WaitGroup
 	for i := range callers {
 		wg.Go(func() {
@@ -102,7 +102,7 @@ func many(callers int, f func() error) (time.Duration, error) {
 		})
 	}
 	wg.Wait()
-	return (cpu() - before) / time.Duration(each*callers), errors.Join(errs...)
+	return (cpuTime() - before) / time.Duration(each*callers), errors.Join(errs...)
 }
 
 // A callStore stores calls durably in a table, with the driver and settings of the session store.
@@ -146,7 +146,7 @@ func newCallStore(ctx context.Context) (*callStore, error) {
 			for len(k.calls) > 0 {
 				together = append(together, <-k.calls)
 			}
-			err := k.write(ctx, insert, together)
+			err := k.writeBatch(ctx, insert, together)
 			for _, c := range together {
 				c.done <- err
 			}
@@ -155,7 +155,7 @@ func newCallStore(ctx context.Context) (*callStore, error) {
 	return k, nil
 }
 
-func (k *callStore) write(ctx context.Context, insert *sql.Stmt, calls []*storedCall) error {
+func (k *callStore) writeBatch(ctx context.Context, insert *sql.Stmt, calls []*storedCall) error {
 	tx, err := k.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (k *callStore) write(ctx context.Context, insert *sql.Stmt, calls []*stored
 	return tx.Commit()
 }
 
-func (k *callStore) keep(req *llm.Request, answer *llm.Response) error {
+func (k *callStore) saveCall(req *llm.Request, answer *llm.Response) error {
 	c := &storedCall{done: make(chan error, 1)}
 	var err error
 	if c.asked, err = json.Marshal(req); err != nil {

@@ -23,8 +23,8 @@ type sourcedClaim struct {
 	Evidence []string // sentences of the page
 }
 
-// claims measures without a model how well supported claims are recognised, and altered ones.
-func claims(context.Context) ([]figure, error) {
+// measureClaims measures without a model how well supported claims are recognised, and altered ones.
+func measureClaims(context.Context) ([]figure, error) {
 	file, err := requireData("claims", "wice-claim-dev.jsonl")
 	if err != nil {
 		return nil, err
@@ -35,22 +35,22 @@ func claims(context.Context) ([]figure, error) {
 		if err := json.Unmarshal(line, &c); err != nil {
 			return err
 		}
-		m.measure(c)
+		m.measureClaim(c)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	figures := []figure{
-		{Name: "AUROC of supported v rest", Value: area(m.scores, m.positive), Goal: claimsMinimum, Least: true},
+		{Name: "AUROC of supported v rest", Value: areaUnderROC(m.scores, m.positive), Goal: claimsMinimum, Minimum: true},
 	}
 	for _, kind := range []string{"number", "date", "name", "negation"} {
-		figures = append(figures, figure{Name: "noticed, another " + kind, Value: 100 * float64(m.caught[kind]) / float64(m.changed[kind]), Unit: "%", Goal: 95, Least: true})
+		figures = append(figures, figure{Name: "noticed, another " + kind, Value: 100 * float64(m.caught[kind]) / float64(m.changed[kind]), Unit: "%", Goal: 95, Minimum: true})
 	}
 	return append(figures,
-		figure{Name: "changes of claims that were supported", Value: float64(m.all())},
-		figure{Name: "a claim, its quotes read before, p50", Value: 1000 * quantile(m.took, 0.5), Unit: "µs"},
-		figure{Name: "quotes read, of a quote", Value: 1000 * ms(m.reading) / float64(m.quotes), Unit: "µs"},
+		figure{Name: "changes of claims that were supported", Value: float64(m.changedCount())},
+		figure{Name: "a claim, its quotes read before, p50", Value: 1000 * quantileMillis(m.took, 0.5), Unit: "µs"},
+		figure{Name: "quotes read, of a quote", Value: 1000 * toMillis(m.reading) / float64(m.quotes), Unit: "µs"},
 	), nil
 }
 
@@ -65,15 +65,15 @@ type claimMeter struct {
 	quotes   int
 }
 
-func (m *claimMeter) all() (n int) {
+func (m *claimMeter) changedCount() (n int) {
 	for _, k := range m.changed {
 		n += k
 	}
 	return n
 }
 
-func (m *claimMeter) measure(c sourcedClaim) {
-	quotes := c.quotes()
+func (m *claimMeter) measureClaim(c sourcedClaim) {
+	quotes := c.splitQuotes()
 	began := time.Now()
 	corpus := claim.NewCorpus(quotes)
 	m.reading += time.Since(began)
@@ -86,7 +86,7 @@ func (m *claimMeter) measure(c sourcedClaim) {
 	if c.Label != "supported" || f.Verdict != claim.Supported {
 		return
 	}
-	for kind, texts := range changes(c.Claim, m.rng) {
+	for kind, texts := range alterClaim(c.Claim, m.rng) {
 		for _, text := range texts {
 			m.changed[kind]++
 			if corpus.Verify(claim.Sentence{Text: text, Factual: true}).Verdict != claim.Supported {
@@ -96,8 +96,8 @@ func (m *claimMeter) measure(c sourcedClaim) {
 	}
 }
 
-// quotes returns quotes of eight sentences with an overlap of two.
-func (c sourcedClaim) quotes() (list []claim.Quote) {
+// splitQuotes returns quotes of eight sentences with an overlap of two.
+func (c sourcedClaim) splitQuotes() (list []claim.Quote) {
 	var title string
 	var lines []string
 	for _, e := range c.Evidence {
@@ -123,8 +123,8 @@ var (
 	someNot    = regexp.MustCompile(`\b(not|no|never|none|neither|nor|without)\b`)
 )
 
-// changes returns altered claims by kind of change.
-func changes(text string, rng *rand.Rand) map[string][]string {
+// alterClaim returns altered claims by kind of change.
+func alterClaim(text string, rng *rand.Rand) map[string][]string {
 	out := make(map[string][]string)
 	add := func(kind string, from, to int, with string) {
 		out[kind] = append(out[kind], text[:from]+with+text[to:])
@@ -153,8 +153,8 @@ func changes(text string, rng *rand.Rand) map[string][]string {
 	return out
 }
 
-// area returns the probability that a positive sample scores higher than a negative one.
-func area(scores []float64, positive []bool) float64 {
+// areaUnderROC returns the probability that a positive sample scores higher than a negative one.
+func areaUnderROC(scores []float64, positive []bool) float64 {
 	var yes, no []float64
 	for i, s := range scores {
 		if positive[i] {

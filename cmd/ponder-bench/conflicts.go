@@ -12,26 +12,26 @@ import (
 	"ponder/knowledge/claim"
 )
 
-// A contested question has documents that agree, conflict or mislead (RAMDocs), and lists of right
+// A contestedQuestion question has documents that agree, conflict or mislead (RAMDocs), and lists of right
 // and planted wrong answers.
-type contested struct {
+type contestedQuestion struct {
 	Question  string                  `json:"question"`
 	Documents []struct{ Text string } `json:"documents"`
 	Gold      []string                `json:"gold_answers"`
 	Wrong     []string                `json:"wrong_answers"`
 }
 
-func (q contested) quotes() (list []claim.Quote) {
+func (q contestedQuestion) documentQuotes() (list []claim.Quote) {
 	for i, d := range q.Documents {
 		list = append(list, claim.Quote{ID: fmt.Sprintf("e%d", i+1), Text: d.Text, Voice: fmt.Sprint(i)})
 	}
 	return list
 }
 
-// conflicts measures recall and precision of detected conflicts: among questions with wrong
+// measureConflicts measures recall and precision of detected conflicts: among questions with wrong
 // answers, those with a conflict between the right and a wrong answer; and among all reported
 // conflicts, those of this kind. It uses only the documents.
-func conflicts(context.Context) ([]figure, error) {
+func measureConflicts(context.Context) ([]figure, error) {
 	path, err := requireData("claims", "ramdocs-first-100.jsonl")
 	if err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func conflicts(context.Context) ([]figure, error) {
 	var asked, found, shown, right, quiet, loud float64
 	var took time.Duration
 	err = eachLine(path, func(line []byte) error {
-		var q contested
+		var q contestedQuestion
 		if err := json.Unmarshal(line, &q); err != nil {
 			return err
 		}
 		began := time.Now()
-		list := claim.ConflictsAbout(q.Question, q.quotes())
+		list := claim.ConflictsAbout(q.Question, q.documentQuotes())
 		took += time.Since(began)
 		good := 0
 		for _, c := range list {
@@ -67,7 +67,7 @@ func conflicts(context.Context) ([]figure, error) {
 	}
 	return []figure{
 		{Name: "recall: questions with wrong answers whose conflict is shown", Value: found / asked},
-		{Name: "precision: conflicts shown that have both answers", Value: right / max(1, shown), Goal: 0.9, Least: true},
+		{Name: "precision: conflicts shown that have both answers", Value: right / max(1, shown), Goal: 0.9, Minimum: true},
 		{Name: "conflicts shown", Value: shown},
 		{Name: "questions without wrong answers that get a conflict", Value: loud / quiet},
 		{Name: "time of a question", Value: took.Seconds() * 1000 / (asked + quiet), Unit: "ms"},
@@ -75,7 +75,7 @@ func conflicts(context.Context) ([]figure, error) {
 }
 
 // hasConflict reports whether a conflict opposes the right and a wrong answer.
-func (q contested) hasConflict(c ponder.Conflict) bool {
+func (q contestedQuestion) hasConflict(c ponder.Conflict) bool {
 	side := func(answers []string) int {
 		return slices.IndexFunc(c.Sides, func(s ponder.Side) bool {
 			return slices.ContainsFunc(answers, func(a string) bool { return sameAnswer(s.Value, a) })

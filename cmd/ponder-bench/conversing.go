@@ -20,9 +20,9 @@ type conversation struct {
 	}
 }
 
-// conversing measures how many answering turns are among the first ten results, with the library's
+// conversationScenario measures how many answering turns are among the first ten results, with the library's
 // conversation search and with turns alone.
-func conversing(name string, minimum float64) func(context.Context) ([]figure, error) {
+func conversationScenario(name string, minimum float64) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		file, err := requireData("memory", name)
 		if err != nil {
@@ -39,7 +39,7 @@ func conversing(name string, minimum float64) func(context.Context) ([]figure, e
 		sums, counts := make(map[string]float64), make(map[string]float64)
 		alone, mean, n := 0.0, 0.0, 0.0
 		for _, c := range all {
-			err := c.ask(ctx, func(category string, found, plain float64) {
+			err := c.evaluateSearch(ctx, func(category string, found, plain float64) {
 				sums[category] += found
 				counts[category]++
 				mean, alone, n = mean+found, alone+plain, n+1
@@ -49,7 +49,7 @@ func conversing(name string, minimum float64) func(context.Context) ([]figure, e
 			}
 		}
 		figures := []figure{
-			{Name: "recall@10", Value: mean / n, Goal: minimum, Least: true},
+			{Name: "recall@10", Value: mean / n, Goal: minimum, Minimum: true},
 			{Name: "recall@10 by each turn alone", Value: alone / n},
 		}
 		for _, category := range slices.Sorted(maps.Keys(sums)) {
@@ -59,7 +59,7 @@ func conversing(name string, minimum float64) func(context.Context) ([]figure, e
 	}
 }
 
-func (c conversation) ask(ctx context.Context, told func(category string, found, alone float64)) error {
+func (c conversation) evaluateSearch(ctx context.Context, told func(category string, found, alone float64)) error {
 	db, remove, err := newDatabase(ctx)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c conversation) ask(ctx context.Context, told func(category string, found,
 	if err != nil {
 		return err
 	}
-	turns, err := c.store(ctx, func(docs []index.Doc) error { return fill(ctx, db, x, docs) }, x)
+	turns, err := c.indexTurns(ctx, func(docs []index.Doc) error { return indexDocs(ctx, db, x, docs) }, x)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (c conversation) ask(ctx context.Context, told func(category string, found,
 	return nil
 }
 
-// store adds a conversation, one document per session, and returns the turn IDs by passage.
-func (c conversation) store(ctx context.Context, add func([]index.Doc) error, x *index.Index) (map[int64]string, error) {
+// indexTurns adds a conversation, one document per session, and returns the turn IDs by passage.
+func (c conversation) indexTurns(ctx context.Context, add func([]index.Doc) error, x *index.Index) (map[int64]string, error) {
 	at := make(map[string]int)
 	var docs []index.Doc
 	var ids [][]string
@@ -125,7 +125,7 @@ func (c conversation) store(ctx context.Context, add func([]index.Doc) error, x 
 	}
 	turns := make(map[int64]string)
 	for i := range docs {
-		first, _, err := x.First(ctx, docs[i].ID)
+		first, _, err := x.PassageRange(ctx, docs[i].ID)
 		if err != nil {
 			return nil, err
 		}

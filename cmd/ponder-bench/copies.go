@@ -11,39 +11,39 @@ import (
 	"ponder/knowledge/evidence"
 )
 
-// copies measures pairwise precision and recall of grouping copies: whole articles, and passages
+// measureCopies measures pairwise precision and recall of grouping copies: whole articles, and passages
 // of one to five sentences as in research.
-func copies(context.Context) ([]figure, error) {
+func measureCopies(context.Context) ([]figure, error) {
 	pages, err := readPages()
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(pages, func(a, b page) int { return strings.Compare(a.want, b.want) })
-	c := copier{rand.New(rand.NewPCG(7, 8))}
+	c := copyGenerator{rand.New(rand.NewPCG(7, 8))}
 	var list []figure
 	for _, size := range []int{0, 1, 3, 5} {
-		texts, of := c.pieces(pages, size)
+		texts, of := c.makePieces(pages, size)
 		began := time.Now()
-		precision, recall := pairwise(texts, of)
+		precision, recall := pairwiseScores(texts, of)
 		took := time.Since(began)
 		what := fmt.Sprintf("of passages of %d sentences", size)
 		if size == 0 {
 			what = "of articles"
 		}
 		list = append(list,
-			figure{Name: "precision " + what, Value: precision, Goal: 0.95, Least: true},
-			figure{Name: "recall " + what, Value: recall, Goal: 0.95, Least: true},
-			figure{Name: fmt.Sprintf("time of %d texts %s", len(texts), what), Value: ms(took), Unit: "ms"})
+			figure{Name: "precision " + what, Value: precision, Goal: 0.95, Minimum: true},
+			figure{Name: "recall " + what, Value: recall, Goal: 0.95, Minimum: true},
+			figure{Name: fmt.Sprintf("time of %d texts %s", len(texts), what), Value: toMillis(took), Unit: "ms"})
 	}
 	return list, nil
 }
 
-// A copier creates the variants that republishing produces.
-type copier struct{ *rand.Rand }
+// A copyGenerator creates the variants that republishing produces.
+type copyGenerator struct{ *rand.Rand }
 
-// pieces returns texts and the numbers of their originals, -1 for none. The size is in sentences,
+// makePieces returns texts and the numbers of their originals, -1 for none. The size is in sentences,
 // 0 for whole articles.
-func (c copier) pieces(pages []page, size int) (texts []string, of []int) {
+func (c copyGenerator) makePieces(pages []page, size int) (texts []string, of []int) {
 	add := func(i int, text string) { texts, of = append(texts, text), append(of, i) }
 	for i, p := range pages {
 		text := p.want
@@ -62,16 +62,16 @@ func (c copier) pieces(pages []page, size int) (texts []string, of []int) {
 			continue
 		}
 		add(i, text)
-		for _, copied := range c.variants(text) {
+		for _, copied := range c.makeVariants(text) {
 			add(i, copied)
 		}
 	}
 	return texts, of
 }
 
-// variants returns copies that are truncated, signed, dated or quoted differently, and all
+// makeVariants returns copies that are truncated, signed, dated or quoted differently, and all
 // combined.
-func (c copier) variants(text string) []string {
+func (c copyGenerator) makeVariants(text string) []string {
 	all := strings.SplitAfter(text, " ")
 	cut := strings.Join(all[:len(all)*(60+c.IntN(30))/100], "")
 	head := strings.Join(all[:max(len(all)*8/10, min(len(all), 60))], "")
@@ -89,8 +89,8 @@ func (c copier) variants(text string) []string {
 	return []string{cut, head, quoted, dated, signed, dropped, "(AGENCY) " + strings.ReplaceAll(quoted[:len(quoted)*9/10], " March 20", " März 20")}
 }
 
-// pairwise returns precision and recall over pairs of texts.
-func pairwise(texts []string, of []int) (precision, recall float64) {
+// pairwiseScores returns precision and recall over pairs of texts.
+func pairwiseScores(texts []string, of []int) (precision, recall float64) {
 	pieces := make([]evidence.Piece, len(texts))
 	for i, text := range texts {
 		pieces[i] = evidence.Piece{ID: fmt.Sprint(i), Text: text}

@@ -100,8 +100,8 @@ func eachLine(file string, do func([]byte) error) error {
 	return s.Err()
 }
 
-// ndcg returns the normalised discounted cumulative gain at ten.
-func ndcg(ranking []string, rel map[string]float64) float64 {
+// ndcgAt10 returns the normalised discounted cumulative gain at ten.
+func ndcgAt10(ranking []string, rel map[string]float64) float64 {
 	gain := func(scores []float64) (g float64) {
 		for i, s := range scores[:min(10, len(scores))] {
 			g += s / math.Log2(float64(i+2))
@@ -150,7 +150,7 @@ func newDatabase(ctx context.Context) (sqldb.DB, func(), error) {
 	return store.SQL(), func() { store.Close(); os.RemoveAll(dir) }, nil
 }
 
-func fill(ctx context.Context, db sqldb.DB, x *index.Index, docs []index.Doc) error {
+func indexDocs(ctx context.Context, db sqldb.DB, x *index.Index, docs []index.Doc) error {
 	for part := range slices.Chunk(docs, 500) {
 		if err := addDocs(ctx, db, x, part); err != nil {
 			return err

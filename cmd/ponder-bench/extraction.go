@@ -24,9 +24,9 @@ type page struct {
 	html      []byte
 }
 
-// extraction measures the F1 of four-word shingles of the extracted main text, as the benchmark
+// measureExtraction measures the F1 of four-word shingles of the extracted main text, as the benchmark
 // does, also for the underlying library.
-func extraction(context.Context) ([]figure, error) {
+func measureExtraction(context.Context) ([]figure, error) {
 	pages, err := readPages()
 	if err != nil {
 		return nil, err
@@ -40,21 +40,21 @@ func extraction(context.Context) ([]figure, error) {
 		if err != nil {
 			c.Text = "" // counts as nothing found
 		}
-		ours.add(p.want, c.Text)
+		ours.addPage(p.want, c.Text)
 		began = time.Now()
-		library.add(p.want, byLibrary(p))
+		library.addPage(p.want, extractByLibrary(p))
 		theirs += time.Since(began)
 	}
 	n := float64(len(pages))
 	return []figure{
-		{Name: "F1", Value: ours.f1(), Goal: 0.960, Least: true},
-		{Name: "F1 of the library alone", Value: library.f1()},
+		{Name: "F1", Value: ours.meanF1(), Goal: 0.960, Minimum: true},
+		{Name: "F1 of the library alone", Value: library.meanF1()},
 		{Name: "time of a page", Value: took.Seconds() * 1000 / n, Unit: "ms"},
 		{Name: "time of a page in the library alone", Value: theirs.Seconds() * 1000 / n, Unit: "ms"},
 	}, nil
 }
 
-func byLibrary(p page) string {
+func extractByLibrary(p page) string {
 	u, err := url.Parse(p.url)
 	if err != nil {
 		return ""
@@ -102,8 +102,8 @@ func readPages() (list []page, err error) {
 
 type scoreSum struct{ precision, recall, found, wanted float64 }
 
-func (m *scoreSum) add(want, got string) {
-	a, b := shingles(want), shingles(got)
+func (m *scoreSum) addPage(want, got string) {
+	a, b := countShingles(want), countShingles(got)
 	hit, all, have := 0.0, 0.0, 0.0
 	for s, n := range a {
 		hit += float64(min(n, b[s]))
@@ -122,13 +122,13 @@ func (m *scoreSum) add(want, got string) {
 	}
 }
 
-func (m *scoreSum) f1() float64 {
+func (m *scoreSum) meanF1() float64 {
 	p, r := m.precision/max(1, m.found), m.recall/max(1, m.wanted)
 	return 2 * p * r / (p + r)
 }
 
-// shingles counts runs of four words, or words in shorter texts.
-func shingles(text string) map[string]int {
+// countShingles counts runs of four words, or words in shorter texts.
+func countShingles(text string) map[string]int {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
 	n := min(4, len(words))
 	counts := make(map[string]int)

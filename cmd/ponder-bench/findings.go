@@ -11,9 +11,9 @@ import (
 // findingsMinimum is the required precision and recall.
 const findingsMinimum = 0.9
 
-// findings measures the recognition of findings with the same meaning on labelled pairs: the half
+// measureFindingHalves measures the recognition of findings with the same meaning on labelled pairs: the half
 // used for fitting and the held-out half.
-func findings(context.Context) ([]figure, error) {
+func measureFindingHalves(context.Context) ([]figure, error) {
 	var figures []figure
 	for _, half := range []struct {
 		name string
@@ -25,8 +25,8 @@ func findings(context.Context) ([]figure, error) {
 		}
 		figures = append(figures,
 			figure{Name: half.name + ": pairs", Value: m.pairs},
-			figure{Name: half.name + ": precision", Value: m.right / max(1, m.merged), Goal: findingsMinimum, Least: true},
-			figure{Name: half.name + ": recall", Value: m.right / max(1, m.same), Goal: findingsMinimum, Least: true},
+			figure{Name: half.name + ": precision", Value: m.right / max(1, m.merged), Goal: findingsMinimum, Minimum: true},
+			figure{Name: half.name + ": recall", Value: m.right / max(1, m.same), Goal: findingsMinimum, Minimum: true},
 			figure{Name: half.name + ": nearly the same, with another fact, and merged", Value: m.wrong},
 		)
 	}
@@ -46,13 +46,13 @@ func measureFindings(path string, held bool) (m pairMeter, err error) {
 		if err := json.Unmarshal(line, &p); err != nil || p.Held != held {
 			return err
 		}
-		m.add(p.Label, subconscious.SameFinding(p.A, p.B))
+		m.addPair(p.Label, subconscious.SameFinding(p.A, p.B))
 		return nil
 	})
 	return m, err
 }
 
-func (m *pairMeter) add(label string, merged bool) {
+func (m *pairMeter) addPair(label string, merged bool) {
 	m.pairs++
 	if label == "same" {
 		m.same++

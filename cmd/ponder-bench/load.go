@@ -27,15 +27,15 @@ type load struct {
 	jitter   float64
 }
 
-type rig struct {
+type loadRig struct {
 	meter *meter
 	store *sqlite.Store
 	mind  *engine.Engine
 	close func()
 }
 
-func (l load) build(ctx context.Context) (r *rig, err error) {
-	base, stop, err := simulate(ctx, llmtest.SimConfig{Seed: 1, FirstToken: llmtest.Delay{Mean: l.mean, Jitter: l.jitter}, Chunks: 4})
+func (l load) buildRig(ctx context.Context) (r *loadRig, err error) {
+	base, stop, err := startSim(ctx, llmtest.SimConfig{Seed: 1, FirstToken: llmtest.Delay{Mean: l.mean, Jitter: l.jitter}, Chunks: 4})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (l load) build(ctx context.Context) (r *rig, err error) {
 	if err := mind.Open(ctx); err != nil {
 		return nil, err
 	}
-	return &rig{m, store, mind, func() {
+	return &loadRig{m, store, mind, func() {
 		_ = mind.Close(context.WithoutCancel(ctx))
 		store.Close()
 		os.RemoveAll(dir)
@@ -73,8 +73,8 @@ func (l load) build(ctx context.Context) (r *rig, err error) {
 	}}, nil
 }
 
-// start creates and runs the sessions. wait blocks until they end and returns their durations.
-func (l load) start(ctx context.Context, r *rig) (wait func() ([]time.Duration, error), err error) {
+// startSessions creates and runs the sessions. wait blocks until they end and returns their durations.
+func (l load) startSessions(ctx context.Context, r *loadRig) (wait func() ([]time.Duration, error), err error) {
 	options, err := json.Marshal(session.Options{SynthesisInterval: 3600, ToTheEnd: true})
 	if err != nil {
 		return nil, err

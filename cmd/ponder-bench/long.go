@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// long measures whether the calls of a long session get slower or larger. One session makes
+// longSessionScenario measures whether the calls of a long session get slower or larger. One session makes
 // sequential calls; the first tenth, without the very first calls, is compared with the last.
-func long(l load) func(context.Context) ([]figure, error) {
+func longSessionScenario(l load) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
-		r, err := l.build(ctx)
+		r, err := l.buildRig(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer r.close()
 		part := l.calls / 10
 		heap := make(map[int]float64)
-		r.meter.at = func(call int) {
+		r.meter.onCall = func(call int) {
 			if call == part || call == l.calls-part {
-				heap[call] = memory()
+				heap[call] = heapAndStacks()
 			}
 		}
-		wait, err := l.start(ctx, r)
+		wait, err := l.startSessions(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -33,8 +33,8 @@ func long(l load) func(context.Context) ([]figure, error) {
 		if len(gaps) < 2*part {
 			return nil, fmt.Errorf("only %d calls were made", len(gaps))
 		}
-		early, late := quantile(gaps[part/10:part], 0.5), quantile(gaps[len(gaps)-part:len(gaps)-1], 0.5)
-		thoughts, err := r.thoughts(ctx)
+		early, late := quantileMillis(gaps[part/10:part], 0.5), quantileMillis(gaps[len(gaps)-part:len(gaps)-1], 0.5)
+		thoughts, err := r.countThoughts(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -43,13 +43,13 @@ func long(l load) func(context.Context) ([]figure, error) {
 			{Name: "gap between calls, p50, of the last tenth over the first", Value: late / early, Goal: 1.25},
 			{Name: "gap between calls, p50, of the last tenth", Value: late, Unit: "ms"},
 			{Name: "memory that is added between them", Value: (heap[l.calls-part] - heap[part]) / 1024, Unit: "KiB", Goal: 256},
-			{Name: "the longest gap", Value: quantile(gaps, 1), Unit: "ms"},
+			{Name: "the longest gap", Value: quantileMillis(gaps, 1), Unit: "ms"},
 		}, nil
 	}
 }
 
-// thoughts counts the thoughts of the first session.
-func (r *rig) thoughts(ctx context.Context) (n int, err error) {
+// countThoughts counts the thoughts of the first session.
+func (r *loadRig) countThoughts(ctx context.Context) (n int, err error) {
 	for ev, err := range r.store.Events(ctx, "thr_000000", 0) {
 		if err != nil {
 			return n, fmt.Errorf("count thoughts: %w", err)

@@ -55,13 +55,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var err error
 	switch {
 	case *sim:
-		err = serve(ctx, os.Stdin, stdout)
+		err = serveSim(ctx, os.Stdin, stdout)
 	case *relay:
-		err = handOn(ctx, os.Stdin, stdout)
+		err = serveRelay(ctx, os.Stdin, stdout)
 	case *one != "":
 		err = measureOne(ctx, *one, *profile, lasts, stdout)
 	default:
-		err = all(ctx, *only, *out, *profile, lasts, stdout, stderr)
+		err = runScenarios(ctx, *only, *out, *profile, lasts, stdout, stderr)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "bench: %v\n", err)
@@ -70,8 +70,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// all runs each scenario in a new process.
-func all(ctx context.Context, only, out, profile string, lasts time.Duration, stdout, stderr io.Writer) error {
+// runScenarios runs each scenario in a new process.
+func runScenarios(ctx context.Context, only, out, profile string, lasts time.Duration, stdout, stderr io.Writer) error {
 	var results []result
 	for _, s := range scenarios {
 		if !strings.Contains(s.name, only) || s.long != nil && s.name != only {
@@ -90,7 +90,7 @@ func all(ctx context.Context, only, out, profile string, lasts time.Duration, st
 		}
 		results = append(results, r)
 	}
-	print(stdout, results)
+	printResults(stdout, results)
 	if out == "" {
 		return nil
 	}
@@ -101,7 +101,7 @@ func all(ctx context.Context, only, out, profile string, lasts time.Duration, st
 	return os.WriteFile(out, append(js, '\n'), 0o644)
 }
 
-func print(w io.Writer, results []result) {
+func printResults(w io.Writer, results []result) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "scenario\tfigure\tmeasured\tgoal\t")
 	for _, r := range results {
@@ -112,7 +112,7 @@ func print(w io.Writer, results []result) {
 				if f.Value > f.Goal {
 					mark = "over"
 				}
-				if f.Least {
+				if f.Minimum {
 					goal, mark = fmt.Sprintf(">= %.4g", f.Goal), ""
 					if f.Value < f.Goal {
 						mark = "under"
@@ -132,9 +132,9 @@ type result struct {
 
 // A figure is a measured value. The Goal is a maximum, or a minimum if Least; zero means no goal.
 type figure struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit,omitempty"`
-	Goal  float64 `json:"goal,omitempty"`
-	Least bool    `json:"at_least,omitempty"` // the goal is a minimum
+	Name    string  `json:"name"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit,omitempty"`
+	Goal    float64 `json:"goal,omitempty"`
+	Minimum bool    `json:"at_least,omitempty"` // the goal is a minimum
 }

@@ -23,25 +23,25 @@ type meter struct {
 	gaps        []time.Duration      // between the end of a call and the start of the next
 	calls       int
 	inFlight    int
-	busy        time.Duration // model time
-	peak        chan struct{} // closed once the wanted number of calls is in flight
+	modelTime   time.Duration // model time
+	peakReached chan struct{} // closed once the wanted number of calls is in flight
 	want        int
-	at          func(call int) // optional, called before each call
+	onCall      func(call int) // optional, called before each call
 	lastRequest *llm.Request   // the last request
 }
 
 func newMeter(m llm.Model, want int) *meter {
-	return &meter{Model: m, ended: make(map[string]time.Time), first: make(map[string]time.Time), peak: make(chan struct{}), want: want}
+	return &meter{Model: m, ended: make(map[string]time.Time), first: make(map[string]time.Time), peakReached: make(chan struct{}), want: want}
 }
 
 // Generate implements [llm.Model].
 func (m *meter) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		id, began := sessionOf(req), time.Now()
-		m.begin(id, req, began)
+		id, began := requestSession(req), time.Now()
+		m.startCall(id, req, began)
 		for d, err := range m.Model.Generate(ctx, req) {
 			if d.Done != nil || err != nil {
-				m.end(id, began)
+				m.endCall(id, began)
 			}
 			if !yield(d, err) {
 				return
@@ -50,7 +50,7 @@ func (m *meter) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-func (m *meter) begin(id string, req *llm.Request, now time.Time) {
+func (m *meter) startCall(id string, req *llm.Request, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if last, ok := m.ended[id]; ok {
@@ -60,24 +60,24 @@ func (m *meter) begin(id string, req *llm.Request, now time.Time) {
 	}
 	m.calls++
 	m.lastRequest = req
-	if m.at != nil {
-		m.at(m.calls)
+	if m.onCall != nil {
+		m.onCall(m.calls)
 	}
 	if m.inFlight++; m.inFlight == m.want {
-		close(m.peak)
+		close(m.peakReached)
 	}
 }
 
-func (m *meter) end(id string, began time.Time) {
+func (m *meter) endCall(id string, began time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
 	m.ended[id] = now
-	m.busy += now.Sub(began)
+	m.modelTime += now.Sub(began)
 	m.inFlight--
 }
 
-func sessionOf(req *llm.Request) string {
+func requestSession(req *llm.Request) string {
 	for _, msg := range req.Messages {
 		for _, p := range msg.Parts {
 			if _, rest, ok := strings.Cut(p.Text, "#"); ok {
@@ -89,18 +89,18 @@ func sessionOf(req *llm.Request) string {
 	return ""
 }
 
-// quantile returns the q-quantile of ds in milliseconds.
-func quantile(ds []time.Duration, q float64) float64 {
+// quantileMillis returns the q-quantile of ds in milliseconds.
+func quantileMillis(ds []time.Duration, q float64) float64 {
 	if len(ds) == 0 {
 		return 0
 	}
 	ds = slices.Sorted(slices.Values(ds))
-	return ms(ds[min(len(ds)-1, int(q*float64(len(ds))))])
+	return toMillis(ds[min(len(ds)-1, int(q*float64(len(ds))))])
 }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func cpu() time.Duration {
+func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
@@ -108,8 +108,8 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// memory returns the heap in use and the stacks.
-func memory() float64 {
+// heapAndStacks returns the heap in use and the stacks.
+func heapAndStacks() float64 {
 	runtime.GC()
 	runtime.GC()
 	var s runtime.MemStats

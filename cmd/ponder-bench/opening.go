@@ -16,9 +16,9 @@ import (
 	"ponder/store/sqlite"
 )
 
-// opening measures opening a conversation of so many events from its checkpoint, and a turn on it,
+// openingScenario measures opening a conversation of so many events from its checkpoint, and a turn on it,
 // relative to one of a hundredth of the size.
-func opening(events int) func(context.Context) ([]figure, error) {
+func openingScenario(events int) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		dir, err := os.MkdirTemp("", "ponder-bench-")
 		if err != nil {
@@ -38,7 +38,7 @@ func opening(events int) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		turns, err := turnsOn(ctx, store, "thr_short", "thr_long")
+		turns, err := runTurns(ctx, store, "thr_short", "thr_long")
 		if err != nil {
 			return nil, err
 		}
@@ -54,13 +54,13 @@ func opening(events int) func(context.Context) ([]figure, error) {
 	}
 }
 
-// An opens holds the times of a conversation in milliseconds.
-type opens struct{ read, open, turn float64 }
+// An openingTimes holds the times of a conversation in milliseconds.
+type openingTimes struct{ read, open, turn float64 }
 
 // openTimes is the number of openings and turns to measure.
 const openTimes = 20
 
-func measureOpening(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events int) (o opens, err error) {
+func measureOpening(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, events int) (o openingTimes, err error) {
 	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}, newConversation(events)...); err != nil {
 		return o, err
 	}
@@ -91,13 +91,13 @@ func measureOpening(ctx context.Context, store *sqlite.Store, id ponder.ThreadID
 		}
 		turn = append(turn, d)
 	}
-	return opens{ms(read), quantile(open, 0.5), quantile(turn, 0.5)}, nil
+	return openingTimes{toMillis(read), quantileMillis(open, 0.5), quantileMillis(turn, 0.5)}, nil
 }
 
 func newChatEngine(ctx context.Context, store ponder.Store) (*engine.Engine, error) {
 	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{})},
-		Models: map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: prompt{}, MaxOutput: 1000}}},
+		Models: map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: instantModel{}, MaxOutput: 1000}}},
 	})
 	if err != nil {
 		return nil, err
@@ -113,9 +113,9 @@ func sendMessage(ctx context.Context, store ponder.Store, m *engine.Engine, id p
 	return m.Work(ctx, id)
 }
 
-// turnsOn returns the median turn times in milliseconds for several conversations in one process.
+// runTurns returns the median turn times in milliseconds for several conversations in one process.
 // It alternates between them and skips the first turn.
-func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([]float64, error) {
+func runTurns(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([]float64, error) {
 	mind, err := newChatEngine(ctx, store)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func turnsOn(ctx context.Context, store ponder.Store, ids ...ponder.ThreadID) ([
 	}
 	medians := make([]float64, len(ids))
 	for i := range ids {
-		medians[i] = quantile(took[i], 0.5)
+		medians[i] = quantileMillis(took[i], 0.5)
 	}
 	return medians, nil
 }
@@ -154,14 +154,14 @@ func newConversation(events int) (all []ponder.Event) {
 		ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed, Answer: "so far"}})
 }
 
-// A prompt is a model that answers immediately.
-type prompt struct{}
+// An instantModel is a model that answers immediately.
+type instantModel struct{}
 
 // Name implements [llm.Model].
-func (prompt) Name() string { return "bench/prompt" }
+func (instantModel) Name() string { return "bench/prompt" }
 
 // Generate implements [llm.Model].
-func (p prompt) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+func (p instantModel) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		yield(llm.Delta{Done: &llm.Response{
 			Message: llm.Say(llm.Assistant, "The ships pay."), Finish: llm.FinishStop, Model: p.Name(), Usage: llm.Usage{Input: 100, Output: 5},

@@ -18,7 +18,7 @@ type outcome struct {
 	late  int // of these, calls on a repeated focus
 }
 
-func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error) {
+func playStrategy(ctx context.Context, s strategy, w *world, budget int) (outcome, error) {
 	t := &thinker{world: w}
 	if err := s.run(ctx, t, budget); err != nil {
 		return outcome{}, fmt.Errorf("%s on world %d: %w", s.name, w.seed, err)
@@ -26,10 +26,10 @@ func play(ctx context.Context, s strategy, w *world, budget int) (outcome, error
 	if len(t.calls) == 0 || len(t.calls) > budget {
 		return outcome{}, fmt.Errorf("%s on world %d: %d calls, %d are allowed", s.name, w.seed, len(t.calls), budget)
 	}
-	return outcomeOf(w, t.calls, budget), nil
+	return newOutcome(w, t.calls, budget), nil
 }
 
-func outcomeOf(w *world, calls []callResult, budget int) outcome {
+func newOutcome(w *world, calls []callResult, budget int) outcome {
 	o := outcome{found: make([]float64, budget+1), calls: len(calls), kinds: make(map[string]int)}
 	known, foci, last, sum := make([]bool, len(w.facts)), make(map[int]bool), 0, 0.0
 	for i, c := range calls {
@@ -65,18 +65,18 @@ func outcomeOf(w *world, calls []callResult, budget int) outcome {
 	return o
 }
 
-// regret returns the area between the curves of the oracle and the outcome, relative to the
+// oracleRegret returns the area between the curves of the oracle and the outcome, relative to the
 // oracle's.
-func (o outcome) regret(w *world) float64 {
+func (o outcome) oracleRegret(w *world) float64 {
 	best, own := 0.0, 0.0
-	for i, f := range oracle(w, len(o.found)-1) {
+	for i, f := range oracleCurve(w, len(o.found)-1) {
 		best += f
 		own += o.found[i]
 	}
 	return 1 - own/best
 }
 
-func mean(xs []float64) (m, se float64) {
+func meanAndError(xs []float64) (m, se float64) {
 	for _, x := range xs {
 		m += x / float64(len(xs))
 	}
@@ -86,7 +86,7 @@ func mean(xs []float64) (m, se float64) {
 	return m, math.Sqrt(se / float64(max(1, len(xs)-1)) / float64(len(xs)))
 }
 
-func each(list []outcome, f func(o outcome) float64) (xs []float64) {
+func mapOutcomes(list []outcome, f func(o outcome) float64) (xs []float64) {
 	for _, o := range list {
 		xs = append(xs, f(o))
 	}

@@ -12,8 +12,8 @@ import (
 	"ponder/store/sqldb"
 )
 
-// A bars holds published figures to reach.
-type bars struct{ gain, feedback float64 }
+// A publishedScores holds published figures to reach.
+type publishedScores struct{ gain, feedback float64 }
 
 func addDocs(ctx context.Context, db sqldb.DB, x *index.Index, docs []index.Doc) error {
 	batch := x.Prepare(docs)
@@ -29,12 +29,12 @@ type ranker struct {
 	ids     map[int64]string // document IDs by passage
 }
 
-// depth is the length of the rankings to fuse.
-const depth = 200
+// fusionDepth is the length of the rankings to fuse.
+const fusionDepth = 200
 
-// ranking measures the ranking of a collection by BM25, BM25 with feedback, the vectors of a
+// rankingScenario measures the ranking of a collection by BM25, BM25 with feedback, the vectors of a
 // fitted embedder, and words with vectors.
-func ranking(name string, minimum bars) func(context.Context) ([]figure, error) {
+func rankingScenario(name string, minimum publishedScores) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		c, err := readCollection(name)
 		if err != nil {
@@ -54,32 +54,32 @@ func ranking(name string, minimum bars) func(context.Context) ([]figure, error) 
 		n := float64(len(c.queries))
 		for _, q := range c.queries {
 			rel := c.rel[q.ID]
-			words, err := r.byWords(ctx, q.Text, false)
+			words, err := r.rankByWords(ctx, q.Text, false)
 			if err != nil {
 				return nil, err
 			}
-			more, err := r.byWords(ctx, q.Text, true)
+			more, err := r.rankByWords(ctx, q.Text, true)
 			if err != nil {
 				return nil, err
 			}
-			meaning, err := r.byMeaning(ctx, q.Text)
+			meaning, err := r.rankByVectors(ctx, q.Text)
 			if err != nil {
 				return nil, err
 			}
-			top := words[:min(depth, len(words))]
+			top := words[:min(fusionDepth, len(words))]
 			fused := vector.Fuse(top, meaning, vector.Weight(top, meaning))
-			lexical += ndcg(r.named(words), rel) / n
-			dense += ndcg(r.named(meaning), rel) / n
-			both += ndcg(r.named(fused), rel) / n
-			plain += averagePrecision(r.named(words), rel) / n
-			feedback += averagePrecision(r.named(more), rel) / n
+			lexical += ndcgAt10(r.documentIDs(words), rel) / n
+			dense += ndcgAt10(r.documentIDs(meaning), rel) / n
+			both += ndcgAt10(r.documentIDs(fused), rel) / n
+			plain += averagePrecision(r.documentIDs(words), rel) / n
+			feedback += averagePrecision(r.documentIDs(more), rel) / n
 		}
 		return []figure{
-			{Name: "nDCG@10 by words", Value: lexical, Goal: minimum.gain, Least: true},
+			{Name: "nDCG@10 by words", Value: lexical, Goal: minimum.gain, Minimum: true},
 			{Name: "MAP by words", Value: plain},
-			{Name: "MAP by words, with feedback", Value: feedback, Goal: minimum.feedback, Least: true},
+			{Name: "MAP by words, with feedback", Value: feedback, Goal: minimum.feedback, Minimum: true},
 			{Name: "nDCG@10 by vectors (LSA, 256 dimensions)", Value: dense},
-			{Name: "nDCG@10 by both", Value: both, Goal: max(lexical, dense), Least: true},
+			{Name: "nDCG@10 by both", Value: both, Goal: max(lexical, dense), Minimum: true},
 		}, nil
 	}
 }
@@ -98,12 +98,12 @@ func newRanker(ctx context.Context, db sqldb.DB, c collection) (*ranker, error) 
 		docs = append(docs, index.Doc{ID: int64(i + 1), Title: d.Title, Language: "en", Passages: []index.Passage{{End: len(d.Text), Text: d.Text}}})
 		texts = append(texts, d.Title+" "+d.Text)
 	}
-	if err := fill(ctx, db, x, docs); err != nil {
+	if err := indexDocs(ctx, db, x, docs); err != nil {
 		return nil, err
 	}
 	var passages []int64
 	for i := range docs {
-		first, _, err := x.First(ctx, docs[i].ID)
+		first, _, err := x.PassageRange(ctx, docs[i].ID)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func newRanker(ctx context.Context, db sqldb.DB, c collection) (*ranker, error) 
 	if r.model, err = llmtest.NewLSA(texts, 256); err != nil {
 		return nil, err
 	}
-	for i := range slices.Chunk(indices(len(texts)), 500) {
+	for i := range slices.Chunk(firstIndices(len(texts)), 500) {
 		from, to := i[0], i[len(i)-1]+1
 		vectors := make([][]float32, 0, to-from)
 		for _, t := range texts[from:to] {
@@ -128,7 +128,7 @@ func newRanker(ctx context.Context, db sqldb.DB, c collection) (*ranker, error) 
 	return r, nil
 }
 
-func indices(n int) []int {
+func firstIndices(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -136,19 +136,19 @@ func indices(n int) []int {
 	return list
 }
 
-func (r *ranker) byWords(ctx context.Context, text string, feedback bool) (list []vector.Scored, err error) {
+func (r *ranker) rankByWords(ctx context.Context, text string, feedback bool) (list []vector.ScoredPassage, err error) {
 	hits, err := r.x.Search(ctx, index.Query{Terms: []index.Term{{Word: text}}, Feedback: feedback}, 1000)
 	for _, h := range hits {
-		list = append(list, vector.Scored{Passage: h.Passage, Score: h.Score})
+		list = append(list, vector.ScoredPassage{Passage: h.Passage, Score: h.Score})
 	}
 	return list, err
 }
 
-func (r *ranker) byMeaning(ctx context.Context, text string) ([]vector.Scored, error) {
-	return r.vectors.Search(ctx, llmtest.LSAModel, r.model.Embed(text), depth, func(int64) bool { return true })
+func (r *ranker) rankByVectors(ctx context.Context, text string) ([]vector.ScoredPassage, error) {
+	return r.vectors.Search(ctx, llmtest.LSAModel, r.model.Embed(text), fusionDepth, func(int64) bool { return true })
 }
 
-func (r *ranker) named(list []vector.Scored) (ids []string) {
+func (r *ranker) documentIDs(list []vector.ScoredPassage) (ids []string) {
 	for _, s := range list {
 		ids = append(ids, r.ids[s.Passage])
 	}

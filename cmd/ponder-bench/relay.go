@@ -18,16 +18,16 @@ import (
 	"ponder/llm/openai"
 )
 
-// A relaying configures a relay: its model server and its file.
-type relaying struct {
+// A relayConfig configures a relay: its model server and its file.
+type relayConfig struct {
 	Model, Dir string
 }
 
-// handOn is the minimal server between a program and a model that loses nothing: it stores the
+// serveRelay is the minimal server between a program and a model that loses nothing: it stores the
 // request durably, calls the model and forwards the output. Its overhead is the ideal on this
 // machine: two network hops, one process and one disk write.
-func handOn(ctx context.Context, in io.Reader, out io.Writer) error {
-	return answer(ctx, in, out, func(c relaying) (http.Handler, error) {
+func serveRelay(ctx context.Context, in io.Reader, out io.Writer) error {
+	return serveHandler(ctx, in, out, func(c relayConfig) (http.Handler, error) {
 		f, err := os.CreateTemp(c.Dir, "relay")
 		if err != nil {
 			return nil, err
@@ -69,8 +69,8 @@ func handOn(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-// firstHanded returns the time to the first token through a relay, and the answer.
-func firstHanded(ctx context.Context, relay string, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
+// relayFirstToken returns the time to the first token through a relay, and the answer.
+func relayFirstToken(ctx context.Context, relay string, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
 	began := time.Now()
 	body, err := json.Marshal(said)
 	if err != nil {

@@ -18,23 +18,23 @@ import (
 	"ponder/knowledge/recall/vector"
 )
 
-// A prose generates texts with a natural frequency of words: word n has a share of about 1/n, and
+// A textGenerator generates texts with a natural frequency of words: word n has a share of about 1/n, and
 // the most frequent words are those of English.
-type prose struct {
+type textGenerator struct {
 	rnd  *rand.Rand
 	zipf *rand.Zipf
 }
 
-func newProse(seed uint64) *prose {
+func newTextGenerator(seed uint64) *textGenerator {
 	rnd := rand.New(rand.NewPCG(seed, 7))
-	return &prose{rnd, rand.NewZipf(rnd, 1.1, 4, 80_000)}
+	return &textGenerator{rnd, rand.NewZipf(rnd, 1.1, 4, 80_000)}
 }
 
-func (p *prose) word() string {
+func (p *textGenerator) nextWord() string {
 	const letters = "etaoinshrdlucmfwypvbgk"
 	n := p.zipf.Uint64()
-	if n < uint64(len(common)) {
-		return common[n]
+	if n < uint64(len(commonWords)) {
+		return commonWords[n]
 	}
 	var b []byte
 	for n += 30; n > 0; n /= uint64(len(letters)) {
@@ -43,14 +43,14 @@ func (p *prose) word() string {
 	return string(b)
 }
 
-// common are the most frequent words.
-var common = strings.Fields(`the of and to in a is that for it was on with as are be this at from by an or have not which but had were been
+// commonWords are the most frequent words.
+var commonWords = strings.Fields(`the of and to in a is that for it was on with as are be this at from by an or have not which but had were been
 	has their they would who more will if there can what when so about out its them than some could these then`)
 
-func (p *prose) sentence() string {
+func (p *textGenerator) nextSentence() string {
 	words := make([]string, 8+p.rnd.IntN(14))
 	for i := range words {
-		words[i] = p.word()
+		words[i] = p.nextWord()
 	}
 	text := strings.Join(words, " ")
 	return strings.ToUpper(text[:1]) + text[1:] + "."
@@ -64,14 +64,14 @@ const (
 	hybridDim = 384
 )
 
-// folder writes notes with about so many passages.
-func folder(dir string, from, to int, p *prose) error {
+// writeFolder writes notes with about so many passages.
+func writeFolder(dir string, from, to int, p *textGenerator) error {
 	for n := from; n < to; n++ {
 		var b strings.Builder
 		for range perFile {
-			fmt.Fprintf(&b, "## %s %s\n\n", p.word(), p.word())
+			fmt.Fprintf(&b, "## %s %s\n\n", p.nextWord(), p.nextWord())
 			for range sentences {
-				b.WriteString(p.sentence() + " ")
+				b.WriteString(p.nextSentence() + " ")
 			}
 			b.WriteString("\n\n")
 		}
@@ -84,9 +84,9 @@ func folder(dir string, from, to int, p *prose) error {
 	return nil
 }
 
-// remembering measures the library end to end: it imports a folder and runs queries during and
+// libraryScenario measures the library end to end: it imports a folder and runs queries during and
 // after the import, then with vectors.
-func remembering(passages int) func(context.Context) ([]figure, error) {
+func libraryScenario(passages int) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		dir, err := os.MkdirTemp("", "ponder-bench-")
 		if err != nil {
@@ -94,7 +94,7 @@ func remembering(passages int) func(context.Context) ([]figure, error) {
 		}
 		defer os.RemoveAll(dir)
 		files := passages / perFile
-		if err := folder(dir, 0, files, newProse(1)); err != nil {
+		if err := writeFolder(dir, 0, files, newTextGenerator(1)); err != nil {
 			return nil, err
 		}
 		db, remove, err := newDatabase(ctx)
@@ -119,15 +119,15 @@ func remembering(passages int) func(context.Context) ([]figure, error) {
 			return nil, err
 		}
 		figures = append(figures,
-			figure{Name: "search by words, p50", Value: at(alone, 50), Unit: "ms", Goal: 5},
-			figure{Name: "search by words, p99", Value: at(alone, 99), Unit: "ms", Goal: 25},
+			figure{Name: "search by words, p50", Value: percentileMillis(alone, 50), Unit: "ms", Goal: 5},
+			figure{Name: "search by words, p99", Value: percentileMillis(alone, 99), Unit: "ms", Goal: 25},
 			figure{Name: "resident memory", Value: residentMiB(), Unit: "MiB", Goal: 512})
-		embedded, err := recall.Open(ctx, recall.Config{DB: db, Archive: kept, Embedder: vector.Embedder{Model: "bench/dense", Embed: dense}})
+		embedded, err := recall.Open(ctx, recall.Config{DB: db, Archive: kept, Embedder: vector.Embedder{Model: "bench/dense", Embed: embedWords}})
 		if err != nil {
 			return nil, err
 		}
 		began := time.Now()
-		if err := embedded.Settle(ctx, nil); err != nil {
+		if err := embedded.WaitIndexed(ctx, nil); err != nil {
 			return nil, err
 		}
 		figures = append(figures, figure{Name: "passages that got a vector in a second", Value: float64(passages) / time.Since(began).Seconds()})
@@ -139,8 +139,8 @@ func remembering(passages int) func(context.Context) ([]figure, error) {
 			return nil, err
 		}
 		return append(figures,
-			figure{Name: "search by words and vectors, p50", Value: at(both, 50), Unit: "ms", Goal: 15},
-			figure{Name: "search by words and vectors, p99", Value: at(both, 99), Unit: "ms"},
+			figure{Name: "search by words and vectors, p50", Value: percentileMillis(both, 50), Unit: "ms", Goal: 15},
+			figure{Name: "search by words and vectors, p99", Value: percentileMillis(both, 99), Unit: "ms"},
 			figure{Name: "resident memory with vectors", Value: residentMiB(), Unit: "MiB", Goal: 512}), nil
 	}
 }
@@ -163,7 +163,7 @@ func measureImport(ctx context.Context, lib *recall.Library, dir string) ([]figu
 	if err := errors.Join(err, <-result); err != nil {
 		return nil, err
 	}
-	if err := lib.Settle(ctx, nil); err != nil {
+	if err := lib.WaitIndexed(ctx, nil); err != nil {
 		return nil, err
 	}
 	began = time.Now()
@@ -176,16 +176,16 @@ func measureImport(ctx context.Context, lib *recall.Library, dir string) ([]figu
 	}
 	return []figure{
 		{Name: "passages", Value: float64(report.Passages)},
-		{Name: "passages remembered in a second", Value: float64(report.Passages) / took.Seconds(), Goal: 5000, Least: true},
-		{Name: "search meanwhile, p50", Value: at(meanwhile, 50), Unit: "ms", Goal: 25},
-		{Name: "search meanwhile, p99", Value: at(meanwhile, 99), Unit: "ms"},
+		{Name: "passages remembered in a second", Value: float64(report.Passages) / took.Seconds(), Goal: 5000, Minimum: true},
+		{Name: "search meanwhile, p50", Value: percentileMillis(meanwhile, 50), Unit: "ms", Goal: 25},
+		{Name: "search meanwhile, p99", Value: percentileMillis(meanwhile, 99), Unit: "ms"},
 		{Name: "to see that nothing has changed", Value: time.Since(began).Seconds(), Unit: "s"},
 	}, nil
 }
 
 // measureSearch runs queries, until stop is closed if set, and returns their durations.
 func measureSearch(ctx context.Context, lib *recall.Library, stop <-chan struct{}) (took []time.Duration, err error) {
-	p := newProse(2)
+	p := newTextGenerator(2)
 	for n := 0; stop != nil || n < queries; n++ {
 		if stop != nil {
 			select {
@@ -194,7 +194,7 @@ func measureSearch(ctx context.Context, lib *recall.Library, stop <-chan struct{
 			case <-time.After(50 * time.Millisecond): // like a user
 			}
 		}
-		q := fmt.Sprintf("what is %s %s %s", p.word(), p.word(), p.word())
+		q := fmt.Sprintf("what is %s %s %s", p.nextWord(), p.nextWord(), p.nextWord())
 		began := time.Now()
 		if _, err := lib.Search(ctx, q, recall.SearchOptions{}); err != nil {
 			return nil, err
@@ -204,8 +204,8 @@ func measureSearch(ctx context.Context, lib *recall.Library, stop <-chan struct{
 	return took, nil
 }
 
-// at returns a percentile in milliseconds.
-func at(took []time.Duration, percent int) float64 {
+// percentileMillis returns a percentile in milliseconds.
+func percentileMillis(took []time.Duration, percent int) float64 {
 	if len(took) == 0 {
 		return 0
 	}
@@ -213,8 +213,8 @@ func at(took []time.Duration, percent int) float64 {
 	return took[min(len(took)-1, len(took)*percent/100)].Seconds() * 1000
 }
 
-// dense is an embedder from words alone, without meaning and at no cost.
-func dense(_ context.Context, texts []string) ([][]float32, error) {
+// embedWords is an embedder from words alone, without meaning and at no cost.
+func embedWords(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, text := range texts {
 		v := make([]float32, hybridDim)
@@ -234,5 +234,5 @@ func dense(_ context.Context, texts []string) ([][]float32, error) {
 // residentMiB returns the resident memory of the process in MiB.
 func residentMiB() float64 {
 	runtime.GC()
-	return resident() / (1 << 20)
+	return residentBytes() / (1 << 20)
 }

@@ -37,7 +37,7 @@ type researchLoad struct {
 
 type researchSpan struct{ began, ended time.Time }
 
-func (s researchSpan) took() time.Duration { return s.ended.Sub(s.began) }
+func (s researchSpan) elapsedTime() time.Duration { return s.ended.Sub(s.began) }
 
 // A researchMeter measures one question and the operations that it waits for.
 type researchMeter struct {
@@ -47,11 +47,11 @@ type researchMeter struct {
 	pages    map[string][]researchSpan
 }
 
-// researches measures the duration of an answer relative to the unavoidable waits: the plan, the
+// researchScenario measures the duration of an answer relative to the unavoidable waits: the plan, the
 // slowest search with its page, and the writing.
-func researches(l researchLoad) func(context.Context) ([]figure, error) {
+func researchScenario(l researchLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
-		base, stop, err := simulate(ctx, l.sim())
+		base, stop, err := startSim(ctx, l.simConfig())
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func researches(l researchLoad) func(context.Context) ([]figure, error) {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
-				ratio, late, err := l.one(ctx, base, n)
+				ratio, late, err := l.measureQuestion(ctx, base, n)
 				mu.Lock()
 				defer mu.Unlock()
 				ratios, first, errs = append(ratios, ratio), append(first, late), append(errs, err)
@@ -87,8 +87,8 @@ func researches(l researchLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// sim returns the configuration of the model, which plans and writes about the pages.
-func (l researchLoad) sim() llmtest.SimConfig {
+// simConfig returns the configuration of the model, which plans and writes about the pages.
+func (l researchLoad) simConfig() llmtest.SimConfig {
 	say := func(v any) json.RawMessage {
 		js, _ := json.Marshal(v) // texts and lists of texts always encode
 		return js
@@ -108,9 +108,9 @@ const (
 	windFact = "Wind that blows for a day adds 30 cm in a shallow bay"
 )
 
-// one researches a question. It returns the duration relative to the unavoidable waits, and the
+// measureQuestion researches a question. It returns the duration relative to the unavoidable waits, and the
 // milliseconds from the end of the first search to the first evidence.
-func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late float64, err error) {
+func (l researchLoad) measureQuestion(ctx context.Context, base string, n int) (ratio, late float64, err error) {
 	dir, err := os.MkdirTemp("", "ponder-bench")
 	if err != nil {
 		return 0, 0, err
@@ -123,12 +123,12 @@ func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late 
 	defer store.Close()
 	m := &researchMeter{searches: make(map[string]researchSpan), pages: make(map[string][]researchSpan)}
 	provider := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", Key: "any"})
-	model := []ponder.Model{{Model: spannedModel{provider.Model("any"), m}, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}}
-	node := placement.Self()
+	model := []ponder.Model{{Model: recordingModel{provider.Model("any"), m}, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}}}
+	node := placement.CurrentNode()
 	mind, err := engine.New(engine.Config{
 		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), Modes: []ponder.Mode{research.New()},
 		Models: map[ponder.Role][]ponder.Model{ponder.Fast: model, ponder.Slow: model, ponder.Cheap: model},
-		Tools:  webtool.New(webtool.Options{Search: l.search(m), Fetch: l.fetch(m), Judge: webtool.Judging(time.Now)}),
+		Tools:  webtool.New(webtool.Options{Search: l.searchFunc(m), Fetch: l.fetchFunc(m), Judge: webtool.NewJudge(time.Now)}),
 	})
 	if err != nil {
 		return 0, 0, err
@@ -142,17 +142,17 @@ func (l researchLoad) one(ctx context.Context, base string, n int) (ratio, late 
 		return 0, 0, err
 	}
 	defer p.Close(context.WithoutCancel(ctx))
-	began, evidence, ended, err := m.follow(ctx, store, p, fmt.Sprintf("How do tides, wind and air pressure together shape the water level in harbour %d, and why?", n))
+	began, evidence, ended, err := m.askQuestion(ctx, store, p, fmt.Sprintf("How do tides, wind and air pressure together shape the water level in harbour %d, and why?", n))
 	if err != nil {
 		return 0, 0, err
 	}
-	must, fastest := m.mustWait()
-	return float64(ended.Sub(began)) / float64(must), ms(evidence.Sub(fastest)), nil
+	must, fastest := m.minimumWait()
+	return float64(ended.Sub(began)) / float64(must), toMillis(evidence.Sub(fastest)), nil
 }
 
-// follow asks the question and returns the times of the question, the first evidence and the
+// askQuestion asks the question and returns the times of the question, the first evidence and the
 // answer.
-func (m *researchMeter) follow(ctx context.Context, store *sqlite.Store, p *placement.Placement, question string) (began, evidence, ended time.Time, err error) {
+func (m *researchMeter) askQuestion(ctx context.Context, store *sqlite.Store, p *placement.Placement, question string) (began, evidence, ended time.Time, err error) {
 	opts, err := json.Marshal(research.Options{Web: true, MaxRounds: 1})
 	if err != nil {
 		return began, evidence, ended, err
@@ -185,9 +185,9 @@ func (m *researchMeter) follow(ctx context.Context, store *sqlite.Store, p *plac
 	return began, evidence, ended, errors.New("the research did not end")
 }
 
-// mustWait returns the duration of the plan, the slowest look-up and the synthesis, and the end of
+// minimumWait returns the duration of the plan, the slowest look-up and the synthesis, and the end of
 // the first search.
-func (m *researchMeter) mustWait() (must time.Duration, fastest time.Time) {
+func (m *researchMeter) minimumWait() (must time.Duration, fastest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	plan, synthesis := m.calls[0], m.calls[len(m.calls)-1]
@@ -201,29 +201,29 @@ func (m *researchMeter) mustWait() (must time.Duration, fastest time.Time) {
 		}
 		read := time.Duration(0)
 		for _, p := range m.pages[query] {
-			read = max(read, p.took())
+			read = max(read, p.elapsedTime())
 		}
-		slowest = max(slowest, s.took()+read)
+		slowest = max(slowest, s.elapsedTime()+read)
 	}
-	return plan.took() + slowest + synthesis.took(), fastest
+	return plan.elapsedTime() + slowest + synthesis.elapsedTime(), fastest
 }
 
-func (l researchLoad) delay(query string) time.Duration {
+func (l researchLoad) searchDelay(query string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(query))
 	return l.fastest + time.Duration(h.Sum32()%1000)*(l.slowest-l.fastest)/1000
 }
 
-func (l researchLoad) search(m *researchMeter) func(context.Context, webtool.Query) (webtool.Found, error) {
+func (l researchLoad) searchFunc(m *researchMeter) func(context.Context, webtool.Query) (webtool.Found, error) {
 	return func(ctx context.Context, q webtool.Query) (webtool.Found, error) {
 		began := time.Now()
-		time.Sleep(l.delay(q.Text))
+		time.Sleep(l.searchDelay(q.Text))
 		f := webtool.Found{}
 		for i := range 4 {
 			h := fnv.New32a()
 			fmt.Fprint(h, q.Text, i)
 			f.Results = append(f.Results, webtool.Result{
-				URL: fmt.Sprintf("https://site%d.example/%s", h.Sum32()%1000, slug(q.Text)), Title: "On " + q.Text,
+				URL: fmt.Sprintf("https://site%d.example/%s", h.Sum32()%1000, querySlug(q.Text)), Title: "On " + q.Text,
 				Snippet: fmt.Sprintf("About %s, note %d: %s.", q.Text, h.Sum32()%97, tideFact), Providers: []string{"sim"},
 			})
 		}
@@ -236,16 +236,16 @@ func (l researchLoad) search(m *researchMeter) func(context.Context, webtool.Que
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-func slug(query string) string { return notSlug.ReplaceAllString(query, "-") }
+func querySlug(query string) string { return notSlug.ReplaceAllString(query, "-") }
 
-func (l researchLoad) fetch(m *researchMeter) func(context.Context, string) (*web.Page, error) {
+func (l researchLoad) fetchFunc(m *researchMeter) func(context.Context, string) (*web.Page, error) {
 	return func(ctx context.Context, url string) (*web.Page, error) {
 		began := time.Now()
 		time.Sleep(l.page)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for query := range m.searches {
-			if slug(query) == filepath.Base(url) {
+			if querySlug(query) == filepath.Base(url) {
 				m.pages[query] = append(m.pages[query], researchSpan{began, time.Now()})
 			}
 		}
@@ -254,14 +254,14 @@ func (l researchLoad) fetch(m *researchMeter) func(context.Context, string) (*we
 	}
 }
 
-// A spannedModel records the times of calls.
-type spannedModel struct {
+// A recordingModel records the times of calls.
+type recordingModel struct {
 	llm.Model
 	meter *researchMeter
 }
 
 // Generate implements [llm.Model].
-func (m spannedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m recordingModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		s := researchSpan{began: time.Now()}
 		for d, err := range m.Model.Generate(ctx, req) {

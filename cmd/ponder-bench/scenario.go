@@ -20,31 +20,31 @@ type scenario struct {
 }
 
 var scenarios = []scenario{
-	{name: "one session, 20 ms a call", measure: pace(load{1, 300, 20 * time.Millisecond, 0}, goals{ratio: 1.10})},
-	{name: "1000 sessions, 1 s a call", measure: pace(load{1000, 40, time.Second, 0.5}, goals{1.02, 0.5, 20, 2.0, 64})},
-	{name: "one session of 5000 thoughts", measure: long(longLoad)},
-	{name: "a conversation of 100000 events", measure: opening(100_000)},
-	{name: "10000 sessions, 20 s a call", measure: size(load{10_000, 3, 20 * time.Second, 0.5})},
-	{name: "worlds", measure: worlds},
-	{name: "ranking of cranfield", measure: ranking("cranfield", bars{0.384, 0.329})},
-	{name: "ranking of cisi", measure: ranking("cisi", bars{0.368, 0.242})},
-	{name: "evidence in conversations", measure: conversing("locomo-dev.json", 0.769)},
-	{name: "evidence in meetings", measure: conversing("qmsum-val.json", 0)},
-	{name: "text of pages", measure: extraction},
-	{name: "claims", measure: claims},
-	{name: "conflicts", measure: conflicts},
-	{name: "copies", measure: copies},
-	{name: "findings", measure: findings},
-	{name: "200000 passages", measure: remembering(200_000)},
-	{name: "100 conversations at once", measure: talks(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
-	{name: "a day of the subconscious", measure: dayOf},
-	{name: "research", measure: researches(researchLoad{12, 3, 600 * time.Millisecond, 800 * time.Millisecond, 250 * time.Millisecond, 900 * time.Millisecond, 150 * time.Millisecond})},
-	{name: "serving: turns", measure: servedTurns(turnLoad{20, 20, 20 * time.Millisecond, 2 * time.Millisecond})},
-	{name: "serving: 5000 watchers", measure: servedWatchers(watchLoad{5000, 60, 300 * time.Millisecond})},
-	{name: "serving: a random client", measure: servedRandomly(randomLoad{clients: 12, lasts: time.Minute, warm: 10 * time.Second, seed: 1})},
-	{name: "serving: an hour", long: servedLong},
-	{name: "serving: languages", measure: servedLanguages(languageLoad{talks: 16, turns: 12, streams: 4, heard: 5, between: time.Millisecond})},
-	{name: "serving: requests", measure: servedRequests(requestLoad{16, 10 * time.Second, 50})},
+	{name: "one session, 20 ms a call", measure: paceScenario(load{1, 300, 20 * time.Millisecond, 0}, paceGoals{ratio: 1.10})},
+	{name: "1000 sessions, 1 s a call", measure: paceScenario(load{1000, 40, time.Second, 0.5}, paceGoals{1.02, 0.5, 20, 2.0, 64})},
+	{name: "one session of 5000 thoughts", measure: longSessionScenario(longLoad)},
+	{name: "a conversation of 100000 events", measure: openingScenario(100_000)},
+	{name: "10000 sessions, 20 s a call", measure: memoryScenario(load{10_000, 3, 20 * time.Second, 0.5})},
+	{name: "worlds", measure: measureWorlds},
+	{name: "ranking of cranfield", measure: rankingScenario("cranfield", publishedScores{0.384, 0.329})},
+	{name: "ranking of cisi", measure: rankingScenario("cisi", publishedScores{0.368, 0.242})},
+	{name: "evidence in conversations", measure: conversationScenario("locomo-dev.json", 0.769)},
+	{name: "evidence in meetings", measure: conversationScenario("qmsum-val.json", 0)},
+	{name: "text of pages", measure: measureExtraction},
+	{name: "claims", measure: measureClaims},
+	{name: "conflicts", measure: measureConflicts},
+	{name: "copies", measure: measureCopies},
+	{name: "findings", measure: measureFindingHalves},
+	{name: "200000 passages", measure: libraryScenario(200_000)},
+	{name: "100 conversations at once", measure: talkScenario(talkLoad{100, 10, 400 * time.Millisecond, 20 * time.Millisecond, 2 * time.Second})},
+	{name: "a day of the subconscious", measure: measureDay},
+	{name: "research", measure: researchScenario(researchLoad{12, 3, 600 * time.Millisecond, 800 * time.Millisecond, 250 * time.Millisecond, 900 * time.Millisecond, 150 * time.Millisecond})},
+	{name: "serving: turns", measure: turnScenario(turnLoad{20, 20, 20 * time.Millisecond, 2 * time.Millisecond})},
+	{name: "serving: 5000 watchers", measure: watcherScenario(watchLoad{5000, 60, 300 * time.Millisecond})},
+	{name: "serving: a random client", measure: randomScenario(randomLoad{clients: 12, lasts: time.Minute, warm: 10 * time.Second, seed: 1})},
+	{name: "serving: an hour", long: measureServeLong},
+	{name: "serving: languages", measure: languageScenario(languageLoad{talks: 16, turns: 12, streams: 4, streamTurns: 5, between: time.Millisecond})},
+	{name: "serving: requests", measure: requestScenario(requestLoad{16, 10 * time.Second, 50})},
 }
 
 // measureOne runs one scenario in this process. Scenarios on request run for lasts.
@@ -76,18 +76,18 @@ func measureOne(ctx context.Context, name, profile string, lasts time.Duration, 
 	return fmt.Errorf("no scenario %q", name)
 }
 
-// A goals holds maximal values of a pace; zero means none.
-type goals struct {
+// A paceGoals holds maximal values of a pace; zero means none.
+type paceGoals struct {
 	ratio    float64 // wall time over model time
 	p50, p99 float64 // ms between calls
 	cpu      float64 // of a call, relative to storing one in a table
 	memory   float64 // KiB per session
 }
 
-// pace measures how fast sessions proceed from call to call.
-func pace(l load, goal goals) func(context.Context) ([]figure, error) {
+// paceScenario measures how fast sessions proceed from call to call.
+func paceScenario(l load, goal paceGoals) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
-		bare, err := connections(ctx, l)
+		bare, err := measureConnections(ctx, l)
 		if err != nil {
 			return nil, err
 		}
@@ -95,39 +95,39 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := l.build(ctx)
+		r, err := l.buildRig(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer r.close()
-		before, spent := memory(), cpu()
-		wait, err := l.start(ctx, r)
+		before, spent := heapAndStacks(), cpuTime()
+		wait, err := l.startSessions(ctx, r)
 		if err != nil {
 			return nil, err
 		}
 		select {
-		case <-r.meter.peak:
+		case <-r.meter.peakReached:
 		case <-time.After(time.Minute): // a session that is ahead is not always in flight
 		}
-		grown := memory() - before
+		grown := heapAndStacks() - before
 		took, err := wait()
 		if err != nil {
 			return nil, err
 		}
-		used, m := cpu()-spent, r.meter
+		used, m := cpuTime()-spent, r.meter
 		var wall time.Duration
 		for _, t := range took {
 			wall += t
 		}
 		n := float64(l.sessions)
 		return []figure{
-			{Name: "wall over pure model time", Value: float64(wall) / float64(m.busy), Goal: goal.ratio},
-			{Name: "gap between calls, p50", Value: quantile(m.gaps, 0.50), Unit: "ms", Goal: goal.p50},
-			{Name: "gap between calls, p99", Value: quantile(m.gaps, 0.99), Unit: "ms", Goal: goal.p99},
+			{Name: "wall over pure model time", Value: float64(wall) / float64(m.modelTime), Goal: goal.ratio},
+			{Name: "gap between calls, p50", Value: quantileMillis(m.gaps, 0.50), Unit: "ms", Goal: goal.p50},
+			{Name: "gap between calls, p99", Value: quantileMillis(m.gaps, 0.99), Unit: "ms", Goal: goal.p99},
 			{Name: "CPU of a call over one that is kept in a table", Value: float64(used) / float64(m.calls) / float64(kept), Goal: goal.cpu},
-			{Name: "CPU of a call, the client's included", Value: ms(used) / float64(m.calls), Unit: "ms"},
-			{Name: "CPU of a bare call, without an engine", Value: ms(call), Unit: "ms"},
-			{Name: "CPU of one that is kept in a table, likewise", Value: ms(kept), Unit: "ms"},
+			{Name: "CPU of a call, the client's included", Value: toMillis(used) / float64(m.calls), Unit: "ms"},
+			{Name: "CPU of a bare call, without an engine", Value: toMillis(call), Unit: "ms"},
+			{Name: "CPU of one that is kept in a table, likewise", Value: toMillis(kept), Unit: "ms"},
 			{Name: "memory of a session beside its connection", Value: (grown - bare) / n / 1024, Unit: "KiB", Goal: goal.memory},
 			{Name: "memory of a connection", Value: bare / n / 1024, Unit: "KiB"},
 			{Name: "calls", Value: float64(m.calls)},
@@ -136,21 +136,21 @@ func pace(l load, goal goals) func(context.Context) ([]figure, error) {
 	}
 }
 
-// size measures the memory of many sessions with calls in flight.
-func size(l load) func(context.Context) ([]figure, error) {
+// memoryScenario measures the memory of many sessions with calls in flight.
+func memoryScenario(l load) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
-		r, err := l.build(ctx)
+		r, err := l.buildRig(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer r.close()
 		began := time.Now()
-		wait, err := l.start(ctx, r)
+		wait, err := l.startSessions(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		<-r.meter.peak
-		allBusy, rss := time.Since(began), resident()
+		<-r.meter.peakReached
+		allBusy, rss := time.Since(began), residentBytes()
 		if _, err := wait(); err != nil {
 			return nil, err
 		}
@@ -159,8 +159,8 @@ func size(l load) func(context.Context) ([]figure, error) {
 			{Name: "resident memory with all in a call", Value: rss / (1 << 20), Unit: "MiB", Goal: 1024},
 			{Name: "resident memory, at most", Value: maxResident() / (1 << 20), Unit: "MiB", Goal: 1024},
 			{Name: "until all are in a call", Value: allBusy.Seconds(), Unit: "s"},
-			{Name: "gap between calls, p50", Value: quantile(m.gaps, 0.50), Unit: "ms"},
-			{Name: "gap between calls, p99", Value: quantile(m.gaps, 0.99), Unit: "ms"},
+			{Name: "gap between calls, p50", Value: quantileMillis(m.gaps, 0.50), Unit: "ms"},
+			{Name: "gap between calls, p99", Value: quantileMillis(m.gaps, 0.99), Unit: "ms"},
 		}, nil
 	}
 }
@@ -181,11 +181,11 @@ func syncTime() float64 {
 		}
 		took = append(took, time.Since(began))
 	}
-	return quantile(took, 0.5)
+	return quantileMillis(took, 0.5)
 }
 
-// resident returns the resident memory of this process.
-func resident() float64 {
+// residentBytes returns the resident memory of this process.
+func residentBytes() float64 {
 	js, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0

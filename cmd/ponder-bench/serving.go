@@ -17,8 +17,8 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A served is a real `ponder serve` process with its own database and the simulated model server.
-type served struct {
+// A serveProcess is a real `ponder serve` process with its own database and the simulated model server.
+type serveProcess struct {
 	*client.Client
 	base  string // http://address
 	token string // with all scopes; empty if none is needed
@@ -33,12 +33,12 @@ type setting struct {
 	file  string // user configuration
 }
 
-func startServe(ctx context.Context, c llmtest.SimConfig) (*served, error) {
-	return startServeWith(ctx, c, setting{})
+func startServe(ctx context.Context, c llmtest.SimConfig) (*serveProcess, error) {
+	return startServeSetting(ctx, c, setting{})
 }
 
-// startServeWith builds and starts the program with a configuration.
-func startServeWith(ctx context.Context, c llmtest.SimConfig, set setting) (s *served, err error) {
+// startServeSetting builds and starts the program with a configuration.
+func startServeSetting(ctx context.Context, c llmtest.SimConfig, set setting) (s *serveProcess, err error) {
 	dir, err := os.MkdirTemp("", "ponder-bench")
 	if err != nil {
 		return nil, err
@@ -60,12 +60,12 @@ func startServeWith(ctx context.Context, c llmtest.SimConfig, set setting) (s *s
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("build the program: %w", err)
 	}
-	sim, stopSim, err := simulate(ctx, c)
+	sim, stopSim, err := startSim(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	undo = append(undo, stopSim)
-	if err := set.write(dir); err != nil {
+	if err := set.writeConfig(dir); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, program, "serve", "--json", "--listen", "127.0.0.1:0", "--db", filepath.Join(dir, "bench.db"))
@@ -97,11 +97,11 @@ func startServeWith(ctx context.Context, c llmtest.SimConfig, set setting) (s *s
 	if err != nil {
 		return nil, fmt.Errorf("start ponder serve: %w", err)
 	}
-	return &served{client.New(at.Address, set.token), at.Address, set.token, dir, sim, cmd.Process.Pid, stop}, nil
+	return &serveProcess{client.New(at.Address, set.token), at.Address, set.token, dir, sim, cmd.Process.Pid, stop}, nil
 }
 
-// write writes the configuration into the server's directory.
-func (s setting) write(dir string) error {
+// writeConfig writes the configuration into the server's directory.
+func (s setting) writeConfig(dir string) error {
 	if s.file == "" {
 		return nil
 	}
@@ -111,8 +111,8 @@ func (s setting) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "ponder", "config.toml"), []byte(s.file), 0o600)
 }
 
-// memory returns the resident memory of the process in MiB.
-func (s *served) memory() float64 {
+// residentMemory returns the resident memory of the process in MiB.
+func (s *serveProcess) residentMemory() float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.pid))
 	if err != nil {
 		return 0
@@ -124,9 +124,9 @@ func (s *served) memory() float64 {
 	return rss * float64(os.Getpagesize()) / (1 << 20)
 }
 
-// cpu returns the CPU time of the process from its CPU clock, because /proc counts in hundredths
+// cpuTime returns the CPU time of the process from its CPU clock, because /proc counts in hundredths
 // of a second.
-func (s *served) cpu() time.Duration {
+func (s *serveProcess) cpuTime() time.Duration {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
 	if unix.ClockGettime(int32(^s.pid<<3|scheduled), &t) != nil {

@@ -16,31 +16,31 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// servedLong measures whether a server stays stable under long mixed use: memory, goroutines,
+// measureServeLong measures whether a server stays stable under long mixed use: memory, goroutines,
 // files and latency. Clients delete what they create, so that the stored amount is constant.
-func servedLong(ctx context.Context, lasts time.Duration) ([]figure, error) {
-	s, err := startServeWith(ctx, llmtest.SimConfig{Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: 400 * time.Millisecond, Jitter: 0.5}}, setting{token: benchToken})
+func measureServeLong(ctx context.Context, lasts time.Duration) ([]figure, error) {
+	s, err := startServeSetting(ctx, llmtest.SimConfig{Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: 400 * time.Millisecond, Jitter: 0.5}}, setting{token: benchToken})
 	if err != nil {
 		return nil, err
 	}
 	defer s.stop()
-	h := &hour{served: s, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
-	if err := h.furnish(ctx); err != nil {
+	h := &mixedLoad{serveProcess: s, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	if err := h.seedMemories(ctx); err != nil {
 		return nil, err
 	}
 	loaded, stop := context.WithCancel(ctx)
 	defer stop()
 	var work sync.WaitGroup
-	for i, does := range h.workers() {
+	for i, does := range h.makeWorkers() {
 		work.Go(func() { does(loaded, rand.New(rand.NewPCG(hourSeed, uint64(i)))) })
 	}
-	samples, err := h.samples(ctx, lasts)
+	samples, err := h.takeSamples(ctx, lasts)
 	stop()
 	work.Wait()
 	if err != nil {
 		return nil, err
 	}
-	return h.verdict(samples), nil
+	return h.compareThirds(samples), nil
 }
 
 const (
@@ -48,9 +48,9 @@ const (
 	hourSeed   = 1
 )
 
-// An hour is a load of mixed requests.
-type hour struct {
-	*served
+// A mixedLoad is a load of mixed requests.
+type mixedLoad struct {
+	*serveProcess
 	http *http.Client
 
 	mu       sync.Mutex
@@ -65,40 +65,40 @@ type hour struct {
 
 // Amounts and intervals.
 const (
-	keptSessions = 30
-	keptMemories = 300
-	watchedOf    = 6 // of the newest sessions
+	keptSessions  = 30
+	keptMemories  = 300
+	newestWatched = 6 // of the newest sessions
 
-	startEvery    = 5 * time.Second
-	actEvery      = 3 * time.Second
-	lookEvery     = 150 * time.Millisecond
-	rememberEvery = 2 * time.Second
-	turnEvery     = 2 * time.Second
-	longestWatch  = 20 * time.Second
-	turnsOfTalk   = 12
+	startInterval        = 5 * time.Second
+	steerInterval        = 3 * time.Second
+	queryInterval        = 150 * time.Millisecond
+	memoryInterval       = 2 * time.Second
+	turnInterval         = 2 * time.Second
+	maxWatchTime         = 20 * time.Second
+	turnsPerConversation = 12
 )
 
-func (h *hour) workers() (list []func(context.Context, *rand.Rand)) {
+func (h *mixedLoad) makeWorkers() (list []func(context.Context, *rand.Rand)) {
 	add := func(n int, every time.Duration, do func(context.Context, *rand.Rand)) {
 		for range n {
 			list = append(list, func(ctx context.Context, r *rand.Rand) {
-				for pause(ctx, r, every) {
+				for randomPause(ctx, r, every) {
 					do(ctx, r)
 				}
 			})
 		}
 	}
-	add(1, startEvery, h.begin)
-	add(1, actEvery, h.act)
-	add(16, time.Second, h.watch)
-	add(4, turnEvery, h.talk)
-	add(4, lookEvery, h.look)
-	add(1, rememberEvery, h.remember)
+	add(1, startInterval, h.startSession)
+	add(1, steerInterval, h.steerSession)
+	add(16, time.Second, h.watchSession)
+	add(4, turnInterval, h.holdConversation)
+	add(4, queryInterval, h.queryServer)
+	add(1, memoryInterval, h.addMemory)
 	return list
 }
 
-// pause waits for a random time with mean every and reports whether to continue.
-func pause(ctx context.Context, r *rand.Rand, every time.Duration) bool {
+// randomPause waits for a random time with mean every and reports whether to continue.
+func randomPause(ctx context.Context, r *rand.Rand, every time.Duration) bool {
 	t := time.NewTimer(time.Duration(2 * r.Float64() * float64(every)))
 	defer t.Stop()
 	select {
@@ -109,19 +109,19 @@ func pause(ctx context.Context, r *rand.Rand, every time.Duration) bool {
 	}
 }
 
-// begin starts a session and deletes the oldest beyond the limit.
-func (h *hour) begin(ctx context.Context, r *rand.Rand) {
+// startSession starts a session and deletes the oldest beyond the limit.
+func (h *mixedLoad) startSession(ctx context.Context, r *rand.Rand) {
 	var out struct {
 		ID string `json:"session_id"`
 	}
 	body := fmt.Sprintf(`{"question":"What makes question %d a good one?","duration_minutes":60,"max_calls":%d,"parallel":%d}`, r.IntN(1000), 20+r.IntN(60), 1+r.IntN(2))
-	if h.json(ctx, http.MethodPost, "/api/thinking/start", body, &out) {
-		h.keepSession(ctx, out.ID)
+	if h.requestJSON(ctx, http.MethodPost, "/api/thinking/start", body, &out) {
+		h.trackSession(ctx, out.ID)
 	}
 }
 
-// keepSession records a session and deletes the oldest beyond the limit.
-func (h *hour) keepSession(ctx context.Context, id string) {
+// trackSession records a session and deletes the oldest beyond the limit.
+func (h *mixedLoad) trackSession(ctx context.Context, id string) {
 	h.mu.Lock()
 	h.sessions = append(h.sessions, id)
 	oldest := ""
@@ -130,12 +130,12 @@ func (h *hour) keepSession(ctx context.Context, id string) {
 	}
 	h.mu.Unlock()
 	if oldest != "" {
-		h.json(ctx, http.MethodDelete, "/api/thinking/"+oldest, "", nil)
+		h.requestJSON(ctx, http.MethodDelete, "/api/thinking/"+oldest, "", nil)
 	}
 }
 
-// session returns one of the newest sessions, or "".
-func (h *hour) session(r *rand.Rand, newest int) string {
+// pickSession returns one of the newest sessions, or "".
+func (h *mixedLoad) pickSession(r *rand.Rand, newest int) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.sessions) == 0 {
@@ -144,76 +144,76 @@ func (h *hour) session(r *rand.Rand, newest int) string {
 	return h.sessions[max(0, len(h.sessions)-1-r.IntN(newest))]
 }
 
-// act steers a session. An ended session is no failure.
-func (h *hour) act(ctx context.Context, r *rand.Rand) {
-	id := h.session(r, watchedOf)
+// steerSession steers a session. An ended session is no failure.
+func (h *mixedLoad) steerSession(ctx context.Context, r *rand.Rand) {
+	id := h.pickSession(r, newestWatched)
 	if id == "" {
 		return
 	}
 	one := "/api/thinking/" + id
 	switch r.IntN(4) {
 	case 0:
-		h.json(ctx, http.MethodPost, one+"/pause", "{}", nil)
-		if pause(ctx, r, time.Second) {
-			h.json(ctx, http.MethodPost, one+"/resume", "{}", nil)
+		h.requestJSON(ctx, http.MethodPost, one+"/pause", "{}", nil)
+		if randomPause(ctx, r, time.Second) {
+			h.requestJSON(ctx, http.MethodPost, one+"/resume", "{}", nil)
 		}
 	case 1:
-		h.json(ctx, http.MethodPost, one+"/steer?wait=0s", `{"order":"add_question","content":"What does it cost?"}`, nil)
+		h.requestJSON(ctx, http.MethodPost, one+"/steer?wait=0s", `{"order":"add_question","content":"What does it cost?"}`, nil)
 	case 2:
-		h.json(ctx, http.MethodPost, one+"/cancel", "{}", nil)
+		h.requestJSON(ctx, http.MethodPost, one+"/cancel", "{}", nil)
 	default:
 		var out struct {
 			ID string `json:"session_id"`
 		}
-		if h.json(ctx, http.MethodPost, one+"/fork", fmt.Sprintf(`{"paused":%t}`, r.IntN(2) == 0), &out) && out.ID != "" {
-			h.keepSession(ctx, out.ID)
+		if h.requestJSON(ctx, http.MethodPost, one+"/fork", fmt.Sprintf(`{"paused":%t}`, r.IntN(2) == 0), &out) && out.ID != "" {
+			h.trackSession(ctx, out.ID)
 		}
 	}
 }
 
-// watch streams a session for a while.
-func (h *hour) watch(ctx context.Context, r *rand.Rand) {
-	id := h.session(r, watchedOf)
+// watchSession streams a session for a while.
+func (h *mixedLoad) watchSession(ctx context.Context, r *rand.Rand) {
+	id := h.pickSession(r, newestWatched)
 	if id == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Float64()*float64(longestWatch)))
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Float64()*float64(maxWatchTime)))
 	defer cancel()
-	h.stream(ctx, http.MethodGet, "/api/thinking/"+id+"/stream", "")
+	h.readStream(ctx, http.MethodGet, "/api/thinking/"+id+"/stream", "")
 }
 
-// talk holds a conversation and then deletes it.
-func (h *hour) talk(ctx context.Context, r *rand.Rand) {
+// holdConversation holds a conversation and then deletes it.
+func (h *mixedLoad) holdConversation(ctx context.Context, r *rand.Rand) {
 	var out struct {
 		ID string `json:"thread_id"`
 	}
-	if !h.json(ctx, http.MethodPost, "/api/threads", `{"title":"a talk"}`, &out) {
+	if !h.requestJSON(ctx, http.MethodPost, "/api/threads", `{"title":"a talk"}`, &out) {
 		return
 	}
 	one := "/api/threads/" + out.ID
-	for range turnsOfTalk {
-		h.stream(ctx, http.MethodPost, one+"/messages", fmt.Sprintf(`{"content":"What comes after %d?"}`, r.IntN(100)))
-		if !pause(ctx, r, turnEvery) {
+	for range turnsPerConversation {
+		h.readStream(ctx, http.MethodPost, one+"/messages", fmt.Sprintf(`{"content":"What comes after %d?"}`, r.IntN(100)))
+		if !randomPause(ctx, r, turnInterval) {
 			return
 		}
 	}
-	h.json(ctx, http.MethodGet, one+"/export", "", nil)
-	h.json(ctx, http.MethodDelete, one, "", nil)
+	h.requestJSON(ctx, http.MethodGet, one+"/export", "", nil)
+	h.requestJSON(ctx, http.MethodDelete, one, "", nil)
 }
 
-// look sends a request that is answered immediately.
-func (h *hour) look(ctx context.Context, r *rand.Rand) {
+// queryServer sends a request that is answered immediately.
+func (h *mixedLoad) queryServer(ctx context.Context, r *rand.Rand) {
 	paths := []string{"/api/thinking/", "/api/threads", "/api/memory/search?q=pumps+in+winter", "/api/usage?by=day", "/readyz", "/metrics"}
-	if id := h.session(r, keptSessions); id != "" {
+	if id := h.pickSession(r, keptSessions); id != "" {
 		one := "/api/thinking/" + id
 		paths = append(paths, one, one, one, one+"/stats", one+"/questions", one+"/syntheses", one+"/stream?limit=10", one+"/export?format=markdown", "/api/threads/"+id+"/events?limit=50")
 	}
-	h.json(ctx, http.MethodGet, paths[r.IntN(len(paths))], "", nil)
-	h.yardstick(ctx)
+	h.requestJSON(ctx, http.MethodGet, paths[r.IntN(len(paths))], "", nil)
+	h.queryBaseline(ctx)
 }
 
-// yardstick queries the simulated server, which answers immediately.
-func (h *hour) yardstick(ctx context.Context) {
+// queryBaseline queries the simulated server, which answers immediately.
+func (h *mixedLoad) queryBaseline(ctx context.Context) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.sim+"/sim/config", nil)
 	if err != nil {
 		return
@@ -231,25 +231,25 @@ func (h *hour) yardstick(ctx context.Context) {
 	}
 }
 
-func memoryOf(r *rand.Rand) string {
+func memoryBody(r *rand.Rand) string {
 	return fmt.Sprintf(`{"text":"Pump %d of plant %d stood still in winter because of valve %d."}`, r.IntN(1000), r.IntN(1000), r.IntN(1000))
 }
 
-// A remembered is the response to memories.
-type remembered struct {
+// A memoriesResponse is the response to memories.
+type memoriesResponse struct {
 	Memories []struct {
 		ID string `json:"id"`
 	} `json:"memories"`
 }
 
-// furnish creates the initial memories.
-func (h *hour) furnish(ctx context.Context) error {
+// seedMemories creates the initial memories.
+func (h *mixedLoad) seedMemories(ctx context.Context) error {
 	r, list := rand.New(rand.NewPCG(hourSeed, keptMemories)), make([]string, keptMemories)
 	for i := range list {
-		list[i] = memoryOf(r)
+		list[i] = memoryBody(r)
 	}
-	var out remembered
-	if !h.json(ctx, http.MethodPost, "/api/memory", "["+strings.Join(list, ",")+"]", &out) {
+	var out memoriesResponse
+	if !h.requestJSON(ctx, http.MethodPost, "/api/memory", "["+strings.Join(list, ",")+"]", &out) {
 		return errors.New("nothing is remembered")
 	}
 	for _, m := range out.Memories {
@@ -258,10 +258,10 @@ func (h *hour) furnish(ctx context.Context) error {
 	return nil
 }
 
-// remember adds a memory and deletes the oldest beyond the limit.
-func (h *hour) remember(ctx context.Context, r *rand.Rand) {
-	var out remembered
-	if !h.json(ctx, http.MethodPost, "/api/memory", memoryOf(r), &out) || len(out.Memories) == 0 {
+// addMemory adds a memory and deletes the oldest beyond the limit.
+func (h *mixedLoad) addMemory(ctx context.Context, r *rand.Rand) {
+	var out memoriesResponse
+	if !h.requestJSON(ctx, http.MethodPost, "/api/memory", memoryBody(r), &out) || len(out.Memories) == 0 {
 		return
 	}
 	h.mu.Lock()
@@ -272,57 +272,57 @@ func (h *hour) remember(ctx context.Context, r *rand.Rand) {
 	}
 	h.mu.Unlock()
 	if oldest != "" {
-		h.json(ctx, http.MethodDelete, "/api/memory/"+oldest, "", nil)
+		h.requestJSON(ctx, http.MethodDelete, "/api/memory/"+oldest, "", nil)
 	}
 }
 
-// json sends a request, records its duration, decodes the response into out unless nil, and
+// requestJSON sends a request, records its duration, decodes the response into out unless nil, and
 // reports success.
-func (h *hour) json(ctx context.Context, method, path, body string, out any) bool {
-	resp, began, ok := h.send(ctx, method, path, body, "application/json")
+func (h *mixedLoad) requestJSON(ctx context.Context, method, path, body string, out any) bool {
+	resp, began, ok := h.sendRequest(ctx, method, path, body, "application/json")
 	if !ok {
 		return false
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		h.fail(ctx, method, path, err.Error())
+		h.recordFailure(ctx, method, path, err.Error())
 		return false
 	}
-	h.took(method, time.Since(began))
+	h.recordDuration(method, time.Since(began))
 	return resp.StatusCode < http.StatusMultipleChoices && (out == nil || json.Unmarshal(text, out) == nil)
 }
 
-// stream opens a stream, records the time to its start, and reads it to the end or until ctx ends.
-func (h *hour) stream(ctx context.Context, method, path, body string) {
-	resp, began, ok := h.send(ctx, method, path, body, "text/event-stream")
+// readStream opens a stream, records the time to its start, and reads it to the end or until ctx ends.
+func (h *mixedLoad) readStream(ctx context.Context, method, path, body string) {
+	resp, began, ok := h.sendRequest(ctx, method, path, body, "text/event-stream")
 	if !ok {
 		return
 	}
 	defer resp.Body.Close()
-	h.took(method, time.Since(began))
+	h.recordDuration(method, time.Since(began))
 	_, _ = io.Copy(io.Discard, resp.Body) // ends at the end of the stream or ctx
 }
 
-// send sends a request. If ok, the caller closes the response.
-func (h *hour) send(ctx context.Context, method, path, body, accept string) (resp *http.Response, began time.Time, ok bool) {
-	req, err := request(ctx, h.served, method, path, body, accept)
+// sendRequest sends a request. If ok, the caller closes the response.
+func (h *mixedLoad) sendRequest(ctx context.Context, method, path, body, accept string) (resp *http.Response, began time.Time, ok bool) {
+	req, err := newRequest(ctx, h.serveProcess, method, path, body, accept)
 	if err != nil {
-		h.fail(ctx, method, path, err.Error())
+		h.recordFailure(ctx, method, path, err.Error())
 		return nil, began, false
 	}
 	began = time.Now()
 	if resp, err = h.http.Do(req); err != nil {
-		h.fail(ctx, method, path, err.Error())
+		h.recordFailure(ctx, method, path, err.Error())
 		return nil, began, false
 	}
 	if resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusUnprocessableEntity {
-		h.fail(ctx, method, path, resp.Status)
+		h.recordFailure(ctx, method, path, resp.Status)
 	}
 	return resp, began, true
 }
 
-func (h *hour) took(method string, d time.Duration) {
+func (h *mixedLoad) recordDuration(method string, d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.requests++
@@ -334,8 +334,8 @@ func (h *hour) took(method string, d time.Duration) {
 	}
 }
 
-// fail records an unexpected response unless the client has disconnected.
-func (h *hour) fail(ctx context.Context, method, path, why string) {
+// recordFailure records an unexpected response unless the client has disconnected.
+func (h *mixedLoad) recordFailure(ctx context.Context, method, path, why string) {
 	if ctx.Err() != nil {
 		return
 	}

@@ -25,13 +25,13 @@ type randomLoad struct {
 // annaToken belongs to another owner with limits.
 const annaToken = "bench-token-of-anna"
 
-// servedRandomly lets clients send random requests, disconnect midway, and delete what they
+// randomScenario lets clients send random requests, disconnect midway, and delete what they
 // created. It measures what remains in the server, after a warm-up that opens persistent
 // resources.
-func servedRandomly(l randomLoad) func(context.Context) ([]figure, error) {
+func randomScenario(l randomLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		config := fmt.Sprintf("[serve.tokens.anna]\nhash = \"sha256:%x\"\nsessions_per_day = 1000000\ncost_per_day = 1000000.0\n", sha256.Sum256([]byte(annaToken)))
-		s, err := startServeWith(ctx, llmtest.SimConfig{Seed: l.seed, Chunks: 8, FirstToken: llmtest.Delay{Mean: 60 * time.Millisecond, Jitter: 0.9}, Token: llmtest.Delay{Mean: 5 * time.Millisecond}},
+		s, err := startServeSetting(ctx, llmtest.SimConfig{Seed: l.seed, Chunks: 8, FirstToken: llmtest.Delay{Mean: 60 * time.Millisecond, Jitter: 0.9}, Token: llmtest.Delay{Mean: 5 * time.Millisecond}},
 			setting{token: benchToken, file: config})
 		if err != nil {
 			return nil, err
@@ -40,7 +40,7 @@ func servedRandomly(l randomLoad) func(context.Context) ([]figure, error) {
 		if _, err := l.run(ctx, s, l.seed+1, l.warm); err != nil {
 			return nil, err
 		}
-		before, err := s.atRest(ctx, nil)
+		before, err := s.awaitRest(ctx, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -48,20 +48,20 @@ func servedRandomly(l randomLoad) func(context.Context) ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		after, err := s.atRest(ctx, before)
+		after, err := s.awaitRest(ctx, before)
 		if err != nil {
 			return nil, err
 		}
-		return append(t.figures(), after.compare(before)...), nil
+		return append(t.responseFigures(), after.compareUsage(before)...), nil
 	}
 }
 
 // run runs the clients, then deletes the remaining objects.
-func (l randomLoad) run(ctx context.Context, s *served, seed uint64, lasts time.Duration) (*tally, error) {
+func (l randomLoad) run(ctx context.Context, s *serveProcess, seed uint64, lasts time.Duration) (*tally, error) {
 	t := &tally{status: make(map[int]int)}
 	anna := *s
 	anna.Client, anna.token = client.New(s.base, annaToken), annaToken
-	owners := []*owner{{served: s}, {served: &anna}}
+	owners := []*owner{{serveProcess: s}, {serveProcess: &anna}}
 	short, stop := context.WithTimeout(ctx, lasts)
 	defer stop()
 	var all sync.WaitGroup
@@ -73,13 +73,13 @@ func (l randomLoad) run(ctx context.Context, s *served, seed uint64, lasts time.
 			}
 			defer c.http.CloseIdleConnections()
 			for short.Err() == nil {
-				c.step(short)
+				c.sendRandom(short)
 			}
 		})
 	}
 	all.Wait()
 	for _, o := range owners {
-		if err := o.clear(ctx); err != nil {
+		if err := o.deleteAll(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -88,14 +88,14 @@ func (l randomLoad) run(ctx context.Context, s *served, seed uint64, lasts time.
 
 // An owner tracks the objects of its clients.
 type owner struct {
-	*served
+	*serveProcess
 	mu       sync.Mutex
 	threads  []string
 	memories []string
 }
 
-// made records a created object.
-func (o *owner) made(thread, memory string) {
+// recordCreated records a created object.
+func (o *owner) recordCreated(thread, memory string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if thread != "" && !slices.Contains(o.threads, thread) {
@@ -106,8 +106,8 @@ func (o *owner) made(thread, memory string) {
 	}
 }
 
-// one returns a created object, mostly a recent one, or a nonexistent ID.
-func (o *owner) one(r *rand.Rand, memory bool) string {
+// pickObject returns a created object, mostly a recent one, or a nonexistent ID.
+func (o *owner) pickObject(r *rand.Rand, memory bool) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	list, none := o.threads, "thr_none"
@@ -121,10 +121,10 @@ func (o *owner) one(r *rand.Rand, memory bool) string {
 	return list[r.IntN(len(list))]
 }
 
-// clear deletes all objects until none remains.
-func (o *owner) clear(ctx context.Context) error {
+// deleteAll deletes all objects until none remains.
+func (o *owner) deleteAll(ctx context.Context) error {
 	for quiet := 0; quiet < 3; {
-		n, err := o.clearOnce(ctx)
+		n, err := o.deletePass(ctx)
 		if err != nil {
 			return err
 		}
@@ -145,8 +145,8 @@ type tally struct {
 	broken int // responses that show a server fault
 }
 
-// note counts a response; a zero status means none.
-func (t *tally) note(what string, status int, body []byte) {
+// recordResponse counts a response; a zero status means none.
+func (t *tally) recordResponse(what string, status int, body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked++
@@ -161,9 +161,9 @@ func (t *tally) note(what string, status int, body []byte) {
 	}
 }
 
-func (t *tally) figures() (list []figure) {
+func (t *tally) responseFigures() (list []figure) {
 	list = []figure{
-		{Name: "answers of 500 and more", Value: float64(t.broken), Goal: none},
+		{Name: "answers of 500 and more", Value: float64(t.broken), Goal: zeroGoal},
 		{Name: "requests", Value: float64(t.asked)},
 		{Name: "requests whose sender went away", Value: float64(t.left)},
 	}
@@ -178,5 +178,5 @@ func (t *tally) figures() (list []figure) {
 	return append(list, figure{Name: "good answers", Value: float64(good)}, figure{Name: "refusals", Value: float64(refused)})
 }
 
-// none is the goal for zero, because a zero goal means no goal.
-const none = 0.5
+// zeroGoal is the goal for zero, because a zero goal means no goal.
+const zeroGoal = 0.5

@@ -15,11 +15,11 @@ import (
 	"ponder/client"
 )
 
-// A holding lists the resources of an idle server.
-type holding struct {
+// A resourceUsage lists the resources of an idle server.
+type resourceUsage struct {
 	profile
 	files int
-	rows  rows
+	rows  rowCounts
 	took  time.Duration // time until it was stable
 }
 
@@ -28,25 +28,25 @@ const (
 	idleLifetime = 100 * time.Second // lifetime of unused model connections and minds
 )
 
-// atRest waits until a server holds no more than before or, without before, until its holding is
+// awaitRest waits until a server holds no more than before or, without before, until its holding is
 // stable. It uses the minimum, because the measurement itself needs a connection.
-func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) {
-	began, since, least := time.Now(), time.Now(), (*holding)(nil)
+func (s *serveProcess) awaitRest(ctx context.Context, before *resourceUsage) (*resourceUsage, error) {
+	began, since, smallest := time.Now(), time.Now(), (*resourceUsage)(nil)
 	for {
-		h, err := s.holds(ctx)
+		h, err := s.readUsage(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if least == nil || h.goroutines < least.goroutines || h.files < least.files {
+		if smallest == nil || h.goroutines < smallest.goroutines || h.files < smallest.files {
 			since = time.Now()
 		}
-		if least != nil {
-			h.files = min(h.files, least.files)
-			if h.goroutines > least.goroutines {
-				h.profile = least.profile
+		if smallest != nil {
+			h.files = min(h.files, smallest.files)
+			if h.goroutines > smallest.goroutines {
+				h.profile = smallest.profile
 			}
 		}
-		least, h.took = h, time.Since(began)
+		smallest, h.took = h, time.Since(began)
 		enough := time.Since(since) > idleLifetime
 		if before != nil {
 			enough = h.goroutines <= before.goroutines && h.files <= before.files && h.rows[leasesHeld] == 0 && h.rowsLeft(before, nil) == 0
@@ -58,13 +58,13 @@ func (s *served) atRest(ctx context.Context, before *holding) (*holding, error) 
 	}
 }
 
-func (s *served) holds(ctx context.Context) (h *holding, err error) {
-	h = &holding{}
-	if h.profile, err = s.profile(ctx); err != nil {
+func (s *serveProcess) readUsage(ctx context.Context) (h *resourceUsage, err error) {
+	h = &resourceUsage{}
+	if h.profile, err = s.readProfile(ctx); err != nil {
 		return nil, err
 	}
-	h.files = s.files()
-	h.rows, err = s.rows(ctx)
+	h.files = s.countFiles()
+	h.rows, err = s.countRows(ctx)
 	return h, err
 }
 
@@ -73,10 +73,10 @@ func (s *served) holds(ctx context.Context) (h *holding, err error) {
 // quarter of an hour, and idempotency keys for a while.
 var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_day", "serve_used", "serve_once"}
 
-func (h *holding) compare(before *holding) []figure {
+func (h *resourceUsage) compareUsage(before *resourceUsage) []figure {
 	list := []figure{
-		{Name: "goroutines beyond those before", Value: float64(h.goroutines - before.goroutines), Goal: none},
-		{Name: "open files beyond those before", Value: float64(h.files - before.files), Goal: none},
+		{Name: "goroutines beyond those before", Value: float64(h.goroutines - before.goroutines), Goal: zeroGoal},
+		{Name: "open files beyond those before", Value: float64(h.files - before.files), Goal: zeroGoal},
 		{Name: "until there were no more of both", Value: h.took.Seconds(), Unit: "s"},
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.rows)) {
@@ -84,15 +84,15 @@ func (h *holding) compare(before *holding) []figure {
 		case slices.Contains(keptRows, name):
 			list = append(list, figure{Name: "rows of " + name + ", which are kept", Value: float64(h.rows[name] - before.rows[name])})
 		case name == leasesHeld:
-			list = append(list, figure{Name: name, Value: float64(h.rows[name]), Goal: none})
+			list = append(list, figure{Name: name, Value: float64(h.rows[name]), Goal: zeroGoal})
 		}
 	}
 	left := h.rowsLeft(before, func(name string, more int) { fmt.Fprintf(os.Stderr, "left: %d of %s\n", more, name) })
 	if h.goroutines > before.goroutines {
-		fmt.Fprintln(os.Stderr, strings.Join(h.grown(before.profile), "\n"))
+		fmt.Fprintln(os.Stderr, strings.Join(h.grownStacks(before.profile), "\n"))
 	}
 	return append(list,
-		figure{Name: "rows that are left", Value: float64(left), Goal: none},
+		figure{Name: "rows that are left", Value: float64(left), Goal: zeroGoal},
 		figure{Name: "heap beyond that before", Value: h.heap - before.heap, Unit: "MiB"},
 		figure{Name: "goroutines before", Value: float64(before.goroutines)},
 		figure{Name: "open files before", Value: float64(before.files)},
@@ -100,7 +100,7 @@ func (h *holding) compare(before *holding) []figure {
 }
 
 // rowsLeft returns the number of added rows in tables that keep none on purpose, and reports them.
-func (h *holding) rowsLeft(before *holding, say func(name string, more int)) (left int) {
+func (h *resourceUsage) rowsLeft(before *resourceUsage, say func(name string, more int)) (left int) {
 	for _, name := range slices.Sorted(maps.Keys(h.rows)) {
 		more := h.rows[name] - before.rows[name]
 		if more <= 0 || name == leasesHeld || slices.Contains(keptRows, name) {
@@ -114,9 +114,9 @@ func (h *holding) rowsLeft(before *holding, say func(name string, more int)) (le
 	return left
 }
 
-// clearOnce deletes all deletable objects and returns their number.
-func (o *owner) clearOnce(ctx context.Context) (n int, err error) {
-	threads, err := o.list(ctx, "/api/threads?limit=100")
+// deletePass deletes all deletable objects and returns their number.
+func (o *owner) deletePass(ctx context.Context) (n int, err error) {
+	threads, err := o.fetchList(ctx, "/api/threads?limit=100")
 	if err != nil {
 		return 0, err
 	}
@@ -124,17 +124,17 @@ func (o *owner) clearOnce(ctx context.Context) (n int, err error) {
 		if t.Kind == "subconscious" {
 			continue // cannot be deleted
 		}
-		if err := o.erase(ctx, "/api/threads/"+t.Thread); err != nil {
+		if err := o.deleteObject(ctx, "/api/threads/"+t.Thread); err != nil {
 			return n, err
 		}
 		n++
 	}
-	memories, err := o.list(ctx, "/api/memory?limit=100")
+	memories, err := o.fetchList(ctx, "/api/memory?limit=100")
 	if err != nil {
 		return n, err
 	}
 	for _, m := range memories {
-		if err := o.erase(ctx, "/api/memory/"+m.ID); err != nil {
+		if err := o.deleteObject(ctx, "/api/memory/"+m.ID); err != nil {
 			return n, err
 		}
 		n++
@@ -142,22 +142,22 @@ func (o *owner) clearOnce(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// A listed is a thread or a memory.
-type listed struct {
+// A listItem is a thread or a memory.
+type listItem struct {
 	Thread string `json:"thread_id"`
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
 }
 
-// list returns the first page of a list.
-func (o *owner) list(ctx context.Context, path string) ([]listed, error) {
+// fetchList returns the first page of a list.
+func (o *owner) fetchList(ctx context.Context, path string) ([]listItem, error) {
 	text, err := o.fetchText(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	var page struct {
-		Threads  []listed `json:"threads"`
-		Memories []listed `json:"memories"`
+		Threads  []listItem `json:"threads"`
+		Memories []listItem `json:"memories"`
 	}
 	if err := json.Unmarshal([]byte(text), &page); err != nil {
 		return nil, err
@@ -165,9 +165,9 @@ func (o *owner) list(ctx context.Context, path string) ([]listed, error) {
 	return slices.Concat(page.Threads, page.Memories), nil
 }
 
-// erase deletes an object that may be gone.
-func (o *owner) erase(ctx context.Context, path string) error {
-	req, err := request(ctx, o.served, http.MethodDelete, path, "", "application/json")
+// deleteObject deletes an object that may be gone.
+func (o *owner) deleteObject(ctx context.Context, path string) error {
+	req, err := newRequest(ctx, o.serveProcess, http.MethodDelete, path, "", "application/json")
 	if err != nil {
 		return err
 	}

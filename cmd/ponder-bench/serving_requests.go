@@ -22,9 +22,9 @@ type requestLoad struct {
 	thoughts    int // minimal thoughts of the session
 }
 
-// servedRequests measures requests per second during a running session. The client is minimal and
+// requestScenario measures requests per second during a running session. The client is minimal and
 // on the same machine.
-func servedRequests(l requestLoad) func(context.Context) ([]figure, error) {
+func requestScenario(l requestLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 4, FirstToken: llmtest.Delay{Mean: 50 * time.Millisecond}})
 		if err != nil {
@@ -42,36 +42,36 @@ func servedRequests(l requestLoad) func(context.Context) ([]figure, error) {
 			}
 		}
 		took, bytes, errs := make([][]time.Duration, l.connections), make([]int64, l.connections), make([]error, l.connections)
-		own, theirs, began := cpu(), s.cpu(), time.Now()
+		own, theirs, began := cpuTime(), s.cpuTime(), time.Now()
 		var wg sync.WaitGroup
 		for i := range took {
-			wg.Go(func() { took[i], bytes[i], errs[i] = l.ask(ctx, s.base, session.ID) })
+			wg.Go(func() { took[i], bytes[i], errs[i] = l.sendRequests(ctx, s.base, session.ID) })
 		}
 		wg.Wait()
 		if err := errors.Join(errs...); err != nil {
 			return nil, err
 		}
 		lasted := time.Since(began).Seconds()
-		own, theirs = cpu()-own, s.cpu()-theirs
+		own, theirs = cpuTime()-own, s.cpuTime()-theirs
 		var all []time.Duration
 		for _, one := range took {
 			all = append(all, one...)
 		}
 		n := float64(len(all))
 		return []figure{
-			{Name: "requests of a second", Value: n / lasted, Goal: 2000, Least: true},
-			{Name: "a request, p50", Value: quantile(all, 0.5), Unit: "ms"},
-			{Name: "a request, p99", Value: quantile(all, 0.99), Unit: "ms"},
-			{Name: "CPU of the server for a request, the session's thinking included", Value: 1000 * ms(theirs) / n, Unit: "µs"},
-			{Name: "CPU of who asks", Value: 1000 * ms(own) / n, Unit: "µs"},
+			{Name: "requests of a second", Value: n / lasted, Goal: 2000, Minimum: true},
+			{Name: "a request, p50", Value: quantileMillis(all, 0.5), Unit: "ms"},
+			{Name: "a request, p99", Value: quantileMillis(all, 0.99), Unit: "ms"},
+			{Name: "CPU of the server for a request, the session's thinking included", Value: 1000 * toMillis(theirs) / n, Unit: "µs"},
+			{Name: "CPU of who asks", Value: 1000 * toMillis(own) / n, Unit: "µs"},
 			{Name: "bytes of an answer", Value: float64(bytes[0]) / float64(len(took[0]))},
-			{Name: "resident memory of the server", Value: s.memory(), Unit: "MiB"},
+			{Name: "resident memory of the server", Value: s.residentMemory(), Unit: "MiB"},
 		}, nil
 	}
 }
 
-// ask sends requests over one connection until the time is up.
-func (l requestLoad) ask(ctx context.Context, base, id string) (took []time.Duration, bytes int64, err error) {
+// sendRequests sends requests over one connection until the time is up.
+func (l requestLoad) sendRequests(ctx context.Context, base, id string) (took []time.Duration, bytes int64, err error) {
 	host := strings.TrimPrefix(base, "http://")
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
 	if err != nil {

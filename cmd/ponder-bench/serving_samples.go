@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func request(ctx context.Context, s *served, method, path, body, accept string) (*http.Request, error) {
+func newRequest(ctx context.Context, s *serveProcess, method, path, body, accept string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.base+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ var measures = []struct{ name, unit, short string }{
 	{"load of the machine", "", "load"},
 }
 
-// samples samples a server after a warm-up until the time is up.
-func (h *hour) samples(ctx context.Context, lasts time.Duration) (list []sample, err error) {
+// takeSamples samples a server after a warm-up until the time is up.
+func (h *mixedLoad) takeSamples(ctx context.Context, lasts time.Duration) (list []sample, err error) {
 	every := min(max(lasts/60, 5*time.Second), time.Minute)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -57,15 +57,15 @@ func (h *hour) samples(ctx context.Context, lasts time.Duration) (list []sample,
 		fmt.Fprintf(os.Stderr, "%12s", m.short)
 	}
 	fmt.Fprintln(os.Stderr)
-	began, seen, spent, first := time.Now(), time.Now(), h.cpu(), time.Time{}
+	began, seen, spent, first := time.Now(), time.Now(), h.cpuTime(), time.Time{}
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		now, used := time.Now(), h.cpu()
-		one, err := h.sample(ctx, now.Sub(seen), used-spent)
+		now, used := time.Now(), h.cpuTime()
+		one, err := h.takeSample(ctx, now.Sub(seen), used-spent)
 		if err != nil {
 			return nil, err
 		}
@@ -89,29 +89,29 @@ func (h *hour) samples(ctx context.Context, lasts time.Duration) (list []sample,
 	}
 }
 
-// sample measures a server and the requests since the last sample.
-func (h *hour) sample(ctx context.Context, since, cpu time.Duration) (one sample, err error) {
+// takeSample measures a server and the requests since the last sample.
+func (h *mixedLoad) takeSample(ctx context.Context, since, cpu time.Duration) (one sample, err error) {
 	h.mu.Lock()
 	gets, posts, bare, n := h.gets, h.posts, h.bare, h.requests
 	h.gets, h.posts, h.bare, h.requests = nil, nil, nil, 0
 	h.mu.Unlock()
-	rss := h.memory() // before the collection of garbage
-	p, err := h.profile(ctx)
+	rss := h.residentMemory() // before the collection of garbage
+	p, err := h.readProfile(ctx)
 	if err != nil {
 		return one, err
 	}
-	db, log := h.disk()
+	db, log := h.databaseSizes()
 	one.values = []float64{
-		rss, p.heap, float64(p.goroutines), float64(h.files()),
-		quantile(gets, 0.5), quantile(gets, 0.99), quantile(posts, 0.5), quantile(posts, 0.99), quantile(bare, 0.5), quantile(bare, 0.99),
+		rss, p.heap, float64(p.goroutines), float64(h.countFiles()),
+		quantileMillis(gets, 0.5), quantileMillis(gets, 0.99), quantileMillis(posts, 0.5), quantileMillis(posts, 0.99), quantileMillis(bare, 0.5), quantileMillis(bare, 0.99),
 		db, log, 100 * cpu.Seconds() / since.Seconds(), float64(n) / since.Seconds(), machineLoad(),
 	}
 	return one, nil
 }
 
-// verdict compares the first and the last third of the samples and computes the slope of a fitted
+// compareThirds compares the first and the last third of the samples and computes the slope of a fitted
 // line.
-func (h *hour) verdict(list []sample) (figures []figure) {
+func (h *mixedLoad) compareThirds(list []sample) (figures []figure) {
 	third := len(list) / 3
 	if third == 0 {
 		return []figure{{Name: "samples", Value: float64(len(list))}}
@@ -121,12 +121,12 @@ func (h *hour) verdict(list []sample) (figures []figure) {
 		for _, s := range list {
 			x, y = append(x, s.at.Hours()), append(y, s.values[i])
 		}
-		first, _ := mean(y[:third])
-		last, _ := mean(y[len(y)-third:])
+		first, _ := meanAndError(y[:third])
+		last, _ := meanAndError(y[len(y)-third:])
 		figures = append(figures,
 			figure{Name: m.name + ": first third", Value: first, Unit: m.unit},
 			figure{Name: m.name + ": last third", Value: last, Unit: m.unit},
-			figure{Name: m.name + ": slope", Value: slope(x, y), Unit: strings.TrimSpace(m.unit + " an hour")},
+			figure{Name: m.name + ": slope", Value: fitSlope(x, y), Unit: strings.TrimSpace(m.unit + " an hour")},
 		)
 	}
 	failed := 0
@@ -136,10 +136,10 @@ func (h *hour) verdict(list []sample) (figures []figure) {
 	return append(figures, figure{Name: "samples", Value: float64(len(list))}, figure{Name: "requests that were refused for no reason, or failed", Value: float64(failed)})
 }
 
-// slope returns the least-squares slope of y over x.
-func slope(x, y []float64) float64 {
-	mx, _ := mean(x)
-	my, _ := mean(y)
+// fitSlope returns the least-squares slope of y over x.
+func fitSlope(x, y []float64) float64 {
+	mx, _ := meanAndError(x)
+	my, _ := meanAndError(y)
 	var xy, xx float64
 	for i := range x {
 		xy += (x[i] - mx) * (y[i] - my)

@@ -23,13 +23,13 @@ type profile struct {
 	heap       float64        // live heap in MiB
 }
 
-// profile forces a collection and reads the profiles over a temporary connection.
-func (s *served) profile(ctx context.Context) (p profile, err error) {
+// readProfile forces a collection and reads the profiles over a temporary connection.
+func (s *serveProcess) readProfile(ctx context.Context) (p profile, err error) {
 	text, err := s.fetchText(ctx, "/debug/pprof/goroutine?debug=1")
 	if err != nil {
 		return p, err
 	}
-	p.goroutines, p.stacks = stacksOf(text)
+	p.goroutines, p.stacks = parseStacks(text)
 	if text, err = s.fetchText(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
 		return p, err
 	}
@@ -43,8 +43,8 @@ func (s *served) profile(ctx context.Context) (p profile, err error) {
 	return p, nil
 }
 
-// stacksOf parses a goroutine profile.
-func stacksOf(text string) (all int, stacks map[string]int) {
+// parseStacks parses a goroutine profile.
+func parseStacks(text string) (all int, stacks map[string]int) {
 	stacks = make(map[string]int)
 	for group := range strings.SplitSeq(text, "\n\n") {
 		n, where := 0, ""
@@ -63,8 +63,8 @@ func stacksOf(text string) (all int, stacks map[string]int) {
 	return all, stacks
 }
 
-// grown lists the stacks with more goroutines than before.
-func (p profile) grown(before profile) (list []string) {
+// grownStacks lists the stacks with more goroutines than before.
+func (p profile) grownStacks(before profile) (list []string) {
 	for where, n := range p.stacks {
 		if more := n - before.stacks[where]; more > 0 {
 			list = append(list, fmt.Sprintf("%d more in %s", more, where))
@@ -75,7 +75,7 @@ func (p profile) grown(before profile) (list []string) {
 }
 
 // fetchText requests a text over a temporary connection.
-func (s *served) fetchText(ctx context.Context, path string) (string, error) {
+func (s *serveProcess) fetchText(ctx context.Context, path string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
 	if err != nil {
 		return "", err
@@ -94,9 +94,9 @@ func (s *served) fetchText(ctx context.Context, path string) (string, error) {
 	return string(text), nil
 }
 
-// files returns the number of open files and connections, except those of the bounded database
+// countFiles returns the number of open files and connections, except those of the bounded database
 // pools.
-func (s *served) files() (n int) {
+func (s *serveProcess) countFiles() (n int) {
 	dir := fmt.Sprintf("/proc/%d/fd", s.pid)
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -104,17 +104,17 @@ func (s *served) files() (n int) {
 	}
 	for _, f := range list {
 		to, err := os.Readlink(filepath.Join(dir, f.Name()))
-		if err == nil && !strings.HasPrefix(to, s.database()) { // otherwise it was closed meanwhile
+		if err == nil && !strings.HasPrefix(to, s.databasePath()) { // otherwise it was closed meanwhile
 			n++
 		}
 	}
 	return n
 }
 
-func (s *served) database() string { return filepath.Join(s.dir, "bench.db") }
+func (s *serveProcess) databasePath() string { return filepath.Join(s.dir, "bench.db") }
 
-// disk returns the size of the database and of its log in MiB.
-func (s *served) disk() (db, log float64) {
+// databaseSizes returns the size of the database and of its log in MiB.
+func (s *serveProcess) databaseSizes() (db, log float64) {
 	size := func(file string) float64 {
 		info, err := os.Stat(file)
 		if err != nil {
@@ -122,16 +122,16 @@ func (s *served) disk() (db, log float64) {
 		}
 		return float64(info.Size()) / (1 << 20)
 	}
-	return size(s.database()), size(s.database() + "-wal")
+	return size(s.databasePath()), size(s.databasePath() + "-wal")
 }
 
-// A rows holds the number of rows by table.
-type rows map[string]int
+// A rowCounts holds the number of rows by table.
+type rowCounts map[string]int
 
-// rows counts the rows of all tables without traces of removed threads and without the undeletable
+// countRows counts the rows of all tables without traces of removed threads and without the undeletable
 // subconscious threads.
-func (s *served) rows(ctx context.Context) (rows, error) {
-	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro&_pragma=busy_timeout(10000)")
+func (s *serveProcess) countRows(ctx context.Context) (rowCounts, error) {
+	db, err := sql.Open("sqlite", "file:"+s.databasePath()+"?mode=ro&_pragma=busy_timeout(10000)")
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *served) rows(ctx context.Context) (rows, error) {
 		return nil, err
 	}
 	defer names.Close()
-	n := make(rows)
+	n := make(rowCounts)
 	for names.Next() {
 		var name string
 		if err := names.Scan(&name); err != nil {
@@ -154,13 +154,13 @@ func (s *served) rows(ctx context.Context) (rows, error) {
 	}
 	const beneath = "(SELECT num FROM ponder_thread WHERE removed = 0 AND kind = 'subconscious')"
 	queries := map[string]string{
-		threadsThere: "SELECT count(*) FROM ponder_thread WHERE removed = 0 AND num NOT IN " + beneath,
-		leasesHeld:   "SELECT count(*) FROM ponder_thread WHERE node <> ''",
-		linesThere:   "SELECT count(*) FROM ponder_batch WHERE length(lines) > 0 AND num NOT IN " + beneath,
+		existingThreads: "SELECT count(*) FROM ponder_thread WHERE removed = 0 AND num NOT IN " + beneath,
+		leasesHeld:      "SELECT count(*) FROM ponder_thread WHERE node <> ''",
+		eventWrites:     "SELECT count(*) FROM ponder_batch WHERE length(lines) > 0 AND num NOT IN " + beneath,
 	}
 	for name := range n {
 		queries[name] = `SELECT count(*) FROM "` + name + `"`
-		if slices.Contains(byThread, name) {
+		if slices.Contains(threadTables, name) {
 			queries[name] += " WHERE num NOT IN " + beneath
 		}
 	}
@@ -174,14 +174,14 @@ func (s *served) rows(ctx context.Context) (rows, error) {
 	return n, nil
 }
 
-// byThread are the tables with rows per thread.
-var byThread = []string{"ponder_thread", "ponder_batch", "ponder_key", "ponder_usage", "ponder_fold"}
+// threadTables are the tables with rows per thread.
+var threadTables = []string{"ponder_thread", "ponder_batch", "ponder_key", "ponder_usage", "ponder_fold"}
 
 // Names of other counts.
 const (
-	threadsThere = "threads that are there"
-	leasesHeld   = "leases that are held"
-	linesThere   = "writes with events in them"
+	existingThreads = "threads that are there"
+	leasesHeld      = "leases that are held"
+	eventWrites     = "writes with events in them"
 )
 
 // machineLoad returns the load average of the last minute, the context of latencies.

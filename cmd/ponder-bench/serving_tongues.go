@@ -16,10 +16,10 @@ import (
 )
 
 type dialogue struct {
-	*served
-	chat string   // client's ID
-	id   string   // server's ID, if the client needs it
-	said []string // alternating messages and answers
+	*serveProcess
+	chat    string   // client's ID
+	id      string   // server's ID, if the client needs it
+	history []string // alternating messages and answers
 }
 
 type protocol struct {
@@ -34,31 +34,31 @@ type object = map[string]any
 var protocols = []protocol{
 	{"native", true, nativeTurn},
 	{"openai", true, func(t *dialogue, stream bool) (string, any) {
-		return "/v1/chat/completions", object{"model": "ponder/chat", "stream": stream, "messages": t.messages()}
+		return "/v1/chat/completions", object{"model": "ponder/chat", "stream": stream, "messages": t.chatMessages()}
 	}},
 	{"responses", true, func(t *dialogue, stream bool) (string, any) {
-		body := object{"model": "ponder/chat", "stream": stream, "input": t.said[len(t.said)-1]}
+		body := object{"model": "ponder/chat", "stream": stream, "input": t.history[len(t.history)-1]}
 		if t.id != "" {
 			body["previous_response_id"] = t.id
 		}
 		return "/v1/responses", body
 	}},
 	{"ollama", true, func(t *dialogue, stream bool) (string, any) {
-		return "/api/chat", object{"model": "ponder/chat", "stream": stream, "messages": t.messages()}
+		return "/api/chat", object{"model": "ponder/chat", "stream": stream, "messages": t.chatMessages()}
 	}},
 	{"anthropic", true, func(t *dialogue, stream bool) (string, any) {
-		return "/v1/messages", object{"model": "ponder/chat", "stream": stream, "max_tokens": 4000, "messages": t.messages()}
+		return "/v1/messages", object{"model": "ponder/chat", "stream": stream, "max_tokens": 4000, "messages": t.chatMessages()}
 	}},
 	{"aisdk", true, func(t *dialogue, _ bool) (string, any) { // always streams
 		var list []object
-		for _, m := range t.messages() {
+		for _, m := range t.chatMessages() {
 			list = append(list, object{"role": m["role"], "parts": []object{{"type": "text", "text": m["content"]}}})
 		}
 		return "/ai/chat", object{"id": t.chat, "messages": list}
 	}},
 	{"mcp", false, func(t *dialogue, _ bool) (string, any) {
 		return "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{
-			"name": mcpTool, "arguments": object{"question": t.said[len(t.said)-1], "conversation": t.chat},
+			"name": mcpTool, "arguments": object{"question": t.history[len(t.history)-1], "conversation": t.chat},
 			"_meta": object{"io.modelcontextprotocol/protocolVersion": mcpVersion, "io.modelcontextprotocol/clientCapabilities": object{}},
 		}}
 	}},
@@ -71,18 +71,18 @@ const (
 
 func nativeTurn(t *dialogue, stream bool) (string, any) {
 	if t.id == "" {
-		return "/api/threads", object{"title": t.said[0]}
+		return "/api/threads", object{"title": t.history[0]}
 	}
 	path := "/api/threads/" + t.id + "/messages"
 	if !stream {
 		path += "?wait=20s"
 	}
-	return path, object{"content": t.said[len(t.said)-1]}
+	return path, object{"content": t.history[len(t.history)-1]}
 }
 
-// messages returns the history in the format of most protocols.
-func (t *dialogue) messages() (list []object) {
-	for i, text := range t.said {
+// chatMessages returns the history in the format of most protocols.
+func (t *dialogue) chatMessages() (list []object) {
+	for i, text := range t.history {
 		role := "user"
 		if i%2 == 1 {
 			role = "assistant"
@@ -98,27 +98,27 @@ type turnResult struct {
 	events int           // in a stream
 }
 
-// turn requests an answer to the last message and lets the server rest.
-func (t *dialogue) turn(ctx context.Context, of protocol, stream bool) (h turnResult, err error) {
-	before := t.cpu()
+// runTurn requests an answer to the last message and lets the server rest.
+func (t *dialogue) runTurn(ctx context.Context, of protocol, stream bool) (h turnResult, err error) {
+	before := t.cpuTime()
 	if of.name == protocols[0].name && t.id == "" {
-		if h, err = t.send(ctx, of, false); err != nil {
+		if h, err = t.sendTurn(ctx, of, false); err != nil {
 			return h, err
 		}
 	}
-	more, err := t.send(ctx, of, stream)
+	more, err := t.sendTurn(ctx, of, stream)
 	if stream {
-		time.Sleep(restStream)
+		time.Sleep(pauseStream)
 	} else {
-		time.Sleep(restWhole)
+		time.Sleep(pauseWhole)
 	}
-	return turnResult{h.took + more.took, t.cpu() - before, more.events}, err
+	return turnResult{h.took + more.took, t.cpuTime() - before, more.events}, err
 }
 
 // Patterns of IDs that a client must send again.
 var ids = regexp.MustCompile(`"(?:thread_id|id)":"((?:thr|resp)_[^"]+)"`)
 
-func (t *dialogue) send(ctx context.Context, of protocol, stream bool) (h turnResult, err error) {
+func (t *dialogue) sendTurn(ctx context.Context, of protocol, stream bool) (h turnResult, err error) {
 	path, body := of.request(t, stream)
 	js, err := json.Marshal(body)
 	if err != nil {
@@ -131,7 +131,7 @@ func (t *dialogue) send(ctx context.Context, of protocol, stream bool) (h turnRe
 	if stream && of.name == protocols[0].name {
 		accept = "text/event-stream"
 	}
-	req, err := request(ctx, t.served, http.MethodPost, path, string(js), accept)
+	req, err := newRequest(ctx, t.serveProcess, http.MethodPost, path, string(js), accept)
 	if err != nil {
 		return h, err
 	}
@@ -170,7 +170,7 @@ const shortAnswer = "It is the next one."
 
 var longAnswer = strings.Repeat("And then comes the next one of them, as they all do. ", 42) + "That is all."
 
-func answerOf(stream bool) string {
+func expectedAnswer(stream bool) string {
 	if stream {
 		return longAnswer
 	}

@@ -18,9 +18,9 @@ type turnLoad struct {
 	first, between       time.Duration // delays of the model, to the first token and between tokens
 }
 
-// servedTurns measures what HTTP adds to the first token. After each turn it calls the model
+// turnScenario measures what HTTP adds to the first token. After each turn it calls the model
 // directly in this process through the same adapter.
-func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
+func turnScenario(l turnLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: l.first}, Token: llmtest.Delay{Mean: l.between}})
 		if err != nil {
@@ -28,7 +28,7 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 		}
 		defer s.stop()
 		model := openai.New(openai.Config{Name: "sim", BaseURL: s.sim + "/v1", Key: "any"}).Model("fast")
-		relay, stop, err := spawn(ctx, "-relay", relaying{Model: s.sim, Dir: s.dir})
+		relay, stop, err := startChild(ctx, "-relay", relayConfig{Model: s.sim, Dir: s.dir})
 		if err != nil {
 			return nil, err
 		}
@@ -42,18 +42,18 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 			var direct, handing []llm.Message // the same conversation without a server, and through the relay
 			for n := range l.turns {
 				text := fmt.Sprintf("What comes after %d in conversation %d?", n, i)
-				turn, err := s.firstToken(ctx, string(t.ID), text)
+				turn, err := s.measureFirstToken(ctx, string(t.ID), text)
 				if err != nil {
 					return nil, err
 				}
 				direct = append(direct, llm.Say(llm.User, text))
-				call, said, err := firstToken(ctx, model, direct)
+				call, said, err := modelFirstToken(ctx, model, direct)
 				if err != nil {
 					return nil, err
 				}
 				direct = append(direct, said)
 				handing = append(handing, llm.Say(llm.User, text))
-				hand, said, err := firstHanded(ctx, relay, handing)
+				hand, said, err := relayFirstToken(ctx, relay, handing)
 				if err != nil {
 					return nil, err
 				}
@@ -63,11 +63,11 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 				}
 			}
 		}
-		turn, call, hand := quantile(turns, 0.5), quantile(calls, 0.5), quantile(handed, 0.5)
+		turn, call, hand := quantileMillis(turns, 0.5), quantileMillis(calls, 0.5), quantileMillis(handed, 0.5)
 		return []figure{
 			{Name: "first token of a turn, added to that of a call, p50", Value: turn - call, Unit: "ms", Goal: 2},
 			{Name: "the ideal: added by a server that writes once and hands on, p50", Value: hand - call, Unit: "ms"},
-			{Name: "added to the call beside it, p90", Value: quantile(added, 0.9), Unit: "ms"},
+			{Name: "added to the call beside it, p90", Value: quantileMillis(added, 0.9), Unit: "ms"},
 			{Name: "first token of a turn, p50", Value: turn, Unit: "ms"},
 			{Name: "first token of a call, p50", Value: call, Unit: "ms"},
 			{Name: "the disk alone: a durable write of 8 KiB, p50", Value: syncTime(), Unit: "ms"},
@@ -76,10 +76,10 @@ func servedTurns(l turnLoad) func(context.Context) ([]figure, error) {
 	}
 }
 
-// firstToken returns the time to the first token of a turn and waits for its end.
-func (s *served) firstToken(ctx context.Context, id, text string) (time.Duration, error) {
+// measureFirstToken returns the time to the first token of a turn and waits for its end.
+func (s *serveProcess) measureFirstToken(ctx context.Context, id, text string) (time.Duration, error) {
 	began, first := time.Now(), time.Duration(0)
-	for u, err := range s.Talk(ctx, id, client.Message{Content: text}) {
+	for u, err := range s.StreamReply(ctx, id, client.Message{Content: text}) {
 		switch {
 		case err != nil:
 			return 0, err
@@ -95,8 +95,8 @@ func (s *served) firstToken(ctx context.Context, id, text string) (time.Duration
 	return first, nil
 }
 
-// firstToken returns the time to the first token of a model call, and the answer.
-func firstToken(ctx context.Context, m llm.Model, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
+// modelFirstToken returns the time to the first token of a model call, and the answer.
+func modelFirstToken(ctx context.Context, m llm.Model, said []llm.Message) (first time.Duration, answer llm.Message, err error) {
 	began := time.Now()
 	for d, err := range m.Generate(ctx, &llm.Request{Messages: said, MaxTokens: 1000}) {
 		if err != nil {

@@ -28,27 +28,27 @@ type watchLoad struct {
 	call     time.Duration
 }
 
-// servedWatchers measures whether all watchers receive all events, and the cost.
-func servedWatchers(l watchLoad) func(context.Context) ([]figure, error) {
+// watcherScenario measures whether all watchers receive all events, and the cost.
+func watcherScenario(l watchLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) ([]figure, error) {
 		s, err := startServe(ctx, llmtest.SimConfig{Seed: 1, Chunks: 4, FirstToken: llmtest.Delay{Mean: l.call}})
 		if err != nil {
 			return nil, err
 		}
 		defer s.stop()
-		before := s.memory()
+		before := s.residentMemory()
 		session, err := s.Start(ctx, client.Question{Question: "What makes a good question?", Minutes: 60, Calls: l.calls})
 		if err != nil {
 			return nil, err
 		}
-		most := s.peak(ctx)
-		began, cpu := time.Now(), s.cpu()
-		w := l.watch(ctx, s, session.ID)
+		peakMemory := s.trackPeakMemory(ctx)
+		began, cpu := time.Now(), s.cpuTime()
+		w := l.watchSession(ctx, s, session.ID)
 		if err := errors.Join(w.errs...); err != nil {
 			return nil, err
 		}
-		peak, used := most(), s.cpu()-cpu
-		want, err := s.events(ctx, session.ID)
+		peak, used := peakMemory(), s.cpuTime()-cpu
+		want, err := s.visibleSeqs(ctx, session.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -61,34 +61,34 @@ func servedWatchers(l watchLoad) func(context.Context) ([]figure, error) {
 		}
 		slices.SortFunc(w.ended, time.Time.Compare)
 		return []figure{
-			{Name: "watchers who saw every event, in order and once", Value: float64(complete), Goal: float64(l.watchers), Least: true},
+			{Name: "watchers who saw every event, in order and once", Value: float64(complete), Goal: float64(l.watchers), Minimum: true},
 			{Name: "resident memory of the server, at most", Value: peak, Unit: "MiB", Goal: 1024},
 			{Name: "resident memory before", Value: before, Unit: "MiB"},
-			{Name: "until all watched", Value: w.all.Load().(time.Time).Sub(began).Seconds(), Unit: "s"},
-			{Name: "from the first who saw the end to the last", Value: ms(w.ended[len(w.ended)-1].Sub(w.ended[0])), Unit: "ms"},
-			{Name: "CPU of the server for an event that is sent", Value: 1000 * ms(used) / float64(max(1, sent)), Unit: "µs"},
+			{Name: "until all watched", Value: w.lastFirstEvent.Load().(time.Time).Sub(began).Seconds(), Unit: "s"},
+			{Name: "from the first who saw the end to the last", Value: toMillis(w.ended[len(w.ended)-1].Sub(w.ended[0])), Unit: "ms"},
+			{Name: "CPU of the server for an event that is sent", Value: 1000 * toMillis(used) / float64(max(1, sent)), Unit: "µs"},
 			{Name: "events of the session", Value: float64(len(want))},
 			{Name: "events that were sent", Value: float64(sent)},
 		}, nil
 	}
 }
 
-type watched struct {
-	seen  [][]ponder.Seq
-	ended []time.Time
-	errs  []error
-	all   atomic.Value // time when the last watcher received its first event, a time.Time
+type watchResult struct {
+	seen           [][]ponder.Seq
+	ended          []time.Time
+	errs           []error
+	lastFirstEvent atomic.Value // time when the last watcher received its first event, a time.Time
 }
 
-// dialing limits concurrent connection attempts.
-const dialing = 64
+// maxDials limits concurrent connection attempts.
+const maxDials = 64
 
-// watch streams a session to all watchers until it ends. They read only event numbers, to leave
+// watchSession streams a session to all watchers until it ends. They read only event numbers, to leave
 // the CPU to the server.
-func (l watchLoad) watch(ctx context.Context, s *served, id string) *watched {
-	w := &watched{seen: make([][]ponder.Seq, l.watchers), ended: make([]time.Time, l.watchers), errs: make([]error, l.watchers)}
-	w.all.Store(time.Now())
-	slots := make(chan struct{}, dialing)
+func (l watchLoad) watchSession(ctx context.Context, s *serveProcess, id string) *watchResult {
+	w := &watchResult{seen: make([][]ponder.Seq, l.watchers), ended: make([]time.Time, l.watchers), errs: make([]error, l.watchers)}
+	w.lastFirstEvent.Store(time.Now())
+	slots := make(chan struct{}, maxDials)
 	var begun atomic.Int64
 	var wg sync.WaitGroup
 	for i := range l.watchers {
@@ -97,12 +97,12 @@ func (l watchLoad) watch(ctx context.Context, s *served, id string) *watched {
 			first := sync.OnceFunc(func() {
 				<-slots
 				if begun.Add(1) == int64(l.watchers) {
-					w.all.Store(time.Now())
+					w.lastFirstEvent.Store(time.Now())
 				}
 			})
 			defer first()
 			for over := false; !over && w.errs[i] == nil; {
-				over, w.errs[i] = s.numbers(ctx, id, &w.seen[i], first)
+				over, w.errs[i] = s.readEventSeqs(ctx, id, &w.seen[i], first)
 			}
 			w.ended[i] = time.Now()
 		})
@@ -111,9 +111,9 @@ func (l watchLoad) watch(ctx context.Context, s *served, id string) *watched {
 	return w
 }
 
-// numbers reads event numbers after the last one from one connection and reports whether the
+// readEventSeqs reads event numbers after the last one from one connection and reports whether the
 // session has ended.
-func (s *served) numbers(ctx context.Context, id string, seen *[]ponder.Seq, first func()) (over bool, err error) {
+func (s *serveProcess) readEventSeqs(ctx context.Context, id string, seen *[]ponder.Seq, first func()) (over bool, err error) {
 	host := strings.TrimPrefix(s.base, "http://")
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", host)
 	if err != nil {
@@ -158,29 +158,29 @@ func (s *served) numbers(ctx context.Context, id string, seen *[]ponder.Seq, fir
 	}
 }
 
-// peak samples memory until the returned function is called, which returns the maximum.
-func (s *served) peak(ctx context.Context) func() float64 {
+// trackPeakMemory samples memory until the returned function is called, which returns the maximum.
+func (s *serveProcess) trackPeakMemory(ctx context.Context) func() float64 {
 	ctx, cancel := context.WithCancel(ctx)
-	most := make(chan float64, 1)
+	peak := make(chan float64, 1)
 	go func() {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		highest := 0.0
 		for {
-			highest = max(highest, s.memory())
+			highest = max(highest, s.residentMemory())
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
-				most <- highest
+				peak <- highest
 				return
 			}
 		}
 	}()
-	return func() float64 { cancel(); return <-most }
+	return func() float64 { cancel(); return <-peak }
 }
 
-// events returns the numbers of all visible events of a session.
-func (s *served) events(ctx context.Context, id string) (list []ponder.Seq, err error) {
+// visibleSeqs returns the numbers of all visible events of a session.
+func (s *serveProcess) visibleSeqs(ctx context.Context, id string) (list []ponder.Seq, err error) {
 	file, err := s.Export(ctx, id, "jsonl")
 	if err != nil {
 		return nil, err

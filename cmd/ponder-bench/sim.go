@@ -16,14 +16,14 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// serve runs the simulated server.
-func serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return answer(ctx, in, out, func(c llmtest.SimConfig) (http.Handler, error) { return llmtest.NewSim(c), nil })
+// serveSim runs the simulated server.
+func serveSim(ctx context.Context, in io.Reader, out io.Writer) error {
+	return serveHandler(ctx, in, out, func(c llmtest.SimConfig) (http.Handler, error) { return llmtest.NewSim(c), nil })
 }
 
-// answer runs a server in its own process: it reads its configuration as a JSON line, prints its
+// serveHandler runs a server in its own process: it reads its configuration as a JSON line, prints its
 // address, and exits at the end of its input.
-func answer[C any](ctx context.Context, in io.Reader, out io.Writer, handler func(C) (http.Handler, error)) error {
+func serveHandler[C any](ctx context.Context, in io.Reader, out io.Writer, handler func(C) (http.Handler, error)) error {
 	r := bufio.NewReader(in)
 	line, err := r.ReadBytes('\n')
 	if err != nil {
@@ -53,13 +53,13 @@ func answer[C any](ctx context.Context, in io.Reader, out io.Writer, handler fun
 	return nil
 }
 
-// simulate starts a simulated server in its own process and returns its URL.
-func simulate(ctx context.Context, c llmtest.SimConfig) (base string, stop func(), err error) {
-	return spawn(ctx, "-sim", c)
+// startSim starts a simulated server in its own process and returns its URL.
+func startSim(ctx context.Context, c llmtest.SimConfig) (base string, stop func(), err error) {
+	return startChild(ctx, "-sim", c)
 }
 
-// spawn starts this program as a server with a flag.
-func spawn(ctx context.Context, role string, config any) (base string, stop func(), err error) {
+// startChild starts this program as a server with a flag.
+func startChild(ctx context.Context, role string, config any) (base string, stop func(), err error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], role)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()

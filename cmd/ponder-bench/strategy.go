@@ -19,8 +19,8 @@ type strategy struct {
 
 // strategies are the compared strategies. All use the same model, and each call counts.
 var strategies = []strategy{
-	{"session", sessions(1)},
-	{"session, 4 foci", sessions(4)},
+	{"session", sessionStrategy(1)},
+	{"session, 4 foci", sessionStrategy(4)},
 	{"fixed rounds", fixedRounds},
 	{"breadth by depth", breadthByDepth},
 	{"the model decides", modelDecides},
@@ -30,9 +30,9 @@ var strategies = []strategy{
 // prompt.
 type transcript struct {
 	*thinker
-	thoughts []string
-	asked    []string
-	left     int // remaining calls
+	thoughts       []string
+	asked          []string
+	remainingCalls int // remaining calls
 }
 
 // Schemas of simple strategies.
@@ -43,7 +43,7 @@ var (
 	answerForm   = &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"properties":{"answer":{}}}`)}
 )
 
-func (t *transcript) ask(ctx context.Context, form *llm.Schema, focus, want string, to any) error {
+func (t *transcript) askModel(ctx context.Context, form *llm.Schema, focus, want string, to any) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The question: %s\n", t.question)
 	for _, text := range t.thoughts {
@@ -53,7 +53,7 @@ func (t *transcript) ask(ctx context.Context, form *llm.Schema, focus, want stri
 		fmt.Fprintf(&b, "Asked: %s\n", text)
 	}
 	fmt.Fprintf(&b, "Focus: %s\n%s\n", focus, want)
-	t.left--
+	t.remainingCalls--
 	resp, err := llm.Collect(t.Generate(ctx, &llm.Request{Messages: []llm.Message{llm.Say(llm.User, b.String())}, Schema: form}))
 	if err != nil {
 		return err
@@ -61,8 +61,8 @@ func (t *transcript) ask(ctx context.Context, form *llm.Schema, focus, want stri
 	return json.Unmarshal([]byte(resp.Message.Text()), to)
 }
 
-func (t *transcript) think(ctx context.Context, form *llm.Schema, focus string) (a sayThoughts, err error) {
-	if err := t.ask(ctx, form, focus, "Give distinct new thoughts about it.", &a); err != nil {
+func (t *transcript) askThoughts(ctx context.Context, form *llm.Schema, focus string) (a thoughtsReply, err error) {
+	if err := t.askModel(ctx, form, focus, "Give distinct new thoughts about it.", &a); err != nil {
 		return a, err
 	}
 	for _, th := range a.Thoughts {
@@ -71,26 +71,26 @@ func (t *transcript) think(ctx context.Context, form *llm.Schema, focus string) 
 	return a, nil
 }
 
-func (t *transcript) answer(ctx context.Context) error {
-	return t.ask(ctx, answerForm, "", "Give the answer.", new(saySummary))
+func (t *transcript) askAnswer(ctx context.Context) error {
+	return t.askModel(ctx, answerForm, "", "Give the answer.", new(summaryReply))
 }
 
 // fixedRounds repeats the question itself.
 func fixedRounds(ctx context.Context, m *thinker, budget int) error {
-	t := &transcript{thinker: m, left: budget}
-	for t.left > 1 {
-		if _, err := t.think(ctx, thoughtForm, m.question); err != nil {
+	t := &transcript{thinker: m, remainingCalls: budget}
+	for t.remainingCalls > 1 {
+		if _, err := t.askThoughts(ctx, thoughtForm, m.question); err != nil {
 			return err
 		}
 	}
-	return t.answer(ctx)
+	return t.askAnswer(ctx)
 }
 
 // modelDecides lets the model choose the next focus or stop after each thought.
 func modelDecides(ctx context.Context, m *thinker, budget int) error {
-	t := &transcript{thinker: m, left: budget}
-	for focus := m.question; t.left > 1; {
-		a, err := t.think(ctx, decideForm, focus)
+	t := &transcript{thinker: m, remainingCalls: budget}
+	for focus := m.question; t.remainingCalls > 1; {
+		a, err := t.askThoughts(ctx, decideForm, focus)
 		if err != nil {
 			return err
 		}
@@ -100,23 +100,23 @@ func modelDecides(ctx context.Context, m *thinker, budget int) error {
 		focus = a.Next
 		t.asked = append(t.asked, focus)
 	}
-	return t.answer(ctx)
+	return t.askAnswer(ctx)
 }
 
 // breadthByDepth requests a number of questions, explores each once, and repeats with half as many
 // below each, level by level, as open deep-research programs do. The numbers are the smallest that
 // use the budget.
 func breadthByDepth(ctx context.Context, m *thinker, budget int) error {
-	t := &transcript{thinker: m, left: budget}
+	t := &transcript{thinker: m, remainingCalls: budget}
 	breadth, depth := 3, 1
 	for treeCalls(breadth, depth) < budget-1 {
-		breadth, depth = breadth+1, min(depth+1, mostDepth)
+		breadth, depth = breadth+1, min(depth+1, maxDepth)
 	}
 	level := []string{m.question}
 	for ; depth > 0 && len(level) > 0; breadth, depth = (breadth+1)/2, depth-1 {
 		var below []string
 		for _, focus := range level {
-			next, err := t.explore(ctx, focus, breadth)
+			next, err := t.exploreQuestions(ctx, focus, breadth)
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func breadthByDepth(ctx context.Context, m *thinker, budget int) error {
 		}
 		level = below
 	}
-	return t.answer(ctx)
+	return t.askAnswer(ctx)
 }
 
 func treeCalls(breadth, depth int) int {
@@ -134,31 +134,31 @@ func treeCalls(breadth, depth int) int {
 	return 1 + breadth*(1+treeCalls((breadth+1)/2, depth-1))
 }
 
-// explore requests follow-up questions and thinks about each while calls remain. It returns the
+// exploreQuestions requests follow-up questions and thinks about each while calls remain. It returns the
 // explored questions.
-func (t *transcript) explore(ctx context.Context, focus string, breadth int) (next []string, err error) {
-	if t.left < 3 {
+func (t *transcript) exploreQuestions(ctx context.Context, focus string, breadth int) (next []string, err error) {
+	if t.remainingCalls < 3 {
 		return nil, nil
 	}
-	var a sayQuestions
-	if err := t.ask(ctx, questionForm, focus, fmt.Sprintf("Which questions follow? Give up to %d.", breadth), &a); err != nil {
+	var a questionsReply
+	if err := t.askModel(ctx, questionForm, focus, fmt.Sprintf("Which questions follow? Give up to %d.", breadth), &a); err != nil {
 		return nil, err
 	}
 	for _, q := range a.Questions {
-		if slices.Contains(t.asked, q.Question) || t.left < 2 {
+		if slices.Contains(t.asked, q.Question) || t.remainingCalls < 2 {
 			continue
 		}
 		t.asked, next = append(t.asked, q.Question), append(next, q.Question)
-		if _, err := t.think(ctx, thoughtForm, q.Question); err != nil {
+		if _, err := t.askThoughts(ctx, thoughtForm, q.Question); err != nil {
 			return nil, err
 		}
 	}
 	return next, nil
 }
 
-// oracle returns the maximal share of importance found after each call. A call finds at most
+// oracleCurve returns the maximal share of importance found after each call. A call finds at most
 // mostFacts facts of one question, the oracle knows their places, and the last call is the answer.
-func oracle(w *world, budget int) (found []float64) {
+func oracleCurve(w *world, budget int) (found []float64) {
 	var gains []float64
 	for _, n := range w.nodes {
 		var weights []float64

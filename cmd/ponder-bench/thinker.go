@@ -34,14 +34,14 @@ type callResult struct {
 
 // Limits and probabilities of the model's output.
 const (
-	maxFacts     = 3 // new facts per call
-	minThoughts  = 3 // thoughts per call, including repetitions
-	shownFacts   = 14
-	wandering    = 0.4  // chance that a call on an exhausted question finds a fact below it
-	lazyQuestion = 0.15 // chance that a question repeats an earlier one in other words
-	longRemark   = 40   // bytes besides a question in its line that count as knowledge about it
-	callNoise    = 0.1  // standard deviation of a hint between calls
-	sureNoise    = 0.04 // of a confidence
+	maxFacts       = 3 // new facts per call
+	minThoughts    = 3 // thoughts per call, including repetitions
+	shownFacts     = 14
+	wanderChance   = 0.4  // chance that a call on an exhausted question finds a fact below it
+	repeatChance   = 0.15 // chance that a question repeats an earlier one in other words
+	minRemarkBytes = 40   // bytes besides a question in its line that count as knowledge about it
+	callNoise      = 0.1  // standard deviation of a hint between calls
+	sureNoise      = 0.04 // of a confidence
 )
 
 // Name implements [llm.Model].
@@ -50,15 +50,15 @@ func (t *thinker) Name() string { return "sim/world" }
 // Generate implements [llm.Model].
 func (t *thinker) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		r := t.read(req)
+		r := t.readPrompt(req)
 		var answer any
 		switch {
-		case r.wants("thoughts"):
-			answer = r.thoughts()
-		case r.wants("questions"):
-			answer = r.questions()
+		case r.hasSchemaField("thoughts"):
+			answer = r.makeThoughts()
+		case r.hasSchemaField("questions"):
+			answer = r.raiseQuestions()
 		default:
-			answer = r.summary()
+			answer = r.makeSummary()
 		}
 		js, err := json.Marshal(answer)
 		if err != nil {
@@ -74,8 +74,8 @@ func (t *thinker) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-// A reading is a request as the thinker interprets it.
-type reading struct {
+// A promptView is a request as the thinker interprets it.
+type promptView struct {
 	*world
 	*rand.Rand
 	callResult
@@ -86,14 +86,14 @@ type reading struct {
 	open   []bool // questions about which the prompt says something
 }
 
-func (t *thinker) read(req *llm.Request) *reading {
+func (t *thinker) readPrompt(req *llm.Request) *promptView {
 	var text strings.Builder
 	for _, m := range req.Messages {
 		text.WriteString(m.Text())
 		text.WriteByte('\n')
 	}
-	r := &reading{world: t.world, text: text.String(), seen: make([]bool, len(t.facts)), asked: make([]bool, len(t.nodes)), open: make([]bool, len(t.nodes))}
-	r.Rand = t.random(r.text)
+	r := &promptView{world: t.world, text: text.String(), seen: make([]bool, len(t.facts)), asked: make([]bool, len(t.nodes)), open: make([]bool, len(t.nodes))}
+	r.Rand = t.textRandom(r.text)
 	if req.Schema != nil {
 		r.schema = string(req.Schema.JSON)
 	}
@@ -102,16 +102,16 @@ func (t *thinker) read(req *llm.Request) *reading {
 	}
 	r.open[0] = true
 	for line := range strings.Lines(r.text) {
-		r.notice(strings.TrimSpace(line))
-		if at := r.nodeIn(line); at >= 0 && strings.Contains(strings.ToLower(line), "focus") {
+		r.noteQuestions(strings.TrimSpace(line))
+		if at := r.findNode(line); at >= 0 && strings.Contains(strings.ToLower(line), "focus") {
 			r.node = at
 		}
 	}
 	return r
 }
 
-// notice records the questions in a line and whether it says something about them.
-func (r *reading) notice(line string) {
+// noteQuestions records the questions in a line and whether it says something about them.
+func (r *promptView) noteQuestions(line string) {
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		if !strings.Contains(line, n.name) {
@@ -119,12 +119,12 @@ func (r *reading) notice(line string) {
 		}
 		rest := strings.ReplaceAll(strings.ReplaceAll(line, n.asks[0], ""), n.asks[1], "")
 		r.asked[i] = r.asked[i] || len(rest) < len(line)
-		r.open[i] = r.open[i] || strings.Contains(rest, n.name) || len(rest) < len(line) && len(rest) > longRemark
+		r.open[i] = r.open[i] || strings.Contains(rest, n.name) || len(rest) < len(line) && len(rest) > minRemarkBytes
 	}
 }
 
-// nodeIn returns the node whose question a line contains, or -1.
-func (r *reading) nodeIn(line string) int {
+// findNode returns the node whose question a line contains, or -1.
+func (r *promptView) findNode(line string) int {
 	for i := len(r.nodes) - 1; i >= 0; i-- {
 		if asks := r.nodes[i].asks; strings.Contains(line, asks[0]) || strings.Contains(line, asks[1]) {
 			return i
@@ -133,4 +133,6 @@ func (r *reading) nodeIn(line string) int {
 	return -1
 }
 
-func (r *reading) wants(name string) bool { return strings.Contains(r.schema, `"`+name+`":`) }
+func (r *promptView) hasSchemaField(name string) bool {
+	return strings.Contains(r.schema, `"`+name+`":`)
+}

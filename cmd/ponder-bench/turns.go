@@ -33,24 +33,24 @@ type talkLoad struct {
 	pause         time.Duration // mean time between turns
 }
 
-// talks measures the overhead of turns, without reflections and with one in each conversation.
-func talks(l talkLoad) func(context.Context) ([]figure, error) {
+// talkScenario measures the overhead of turns, without reflections and with one in each conversation.
+func talkScenario(l talkLoad) func(context.Context) ([]figure, error) {
 	return func(ctx context.Context) (all []figure, err error) {
 		for _, with := range []struct {
 			name      string
 			deepAfter int
 		}{{"", 0}, {", reflections on all", 1}} {
-			t, err := l.measure(ctx, with.deepAfter)
+			t, err := l.measureTurns(ctx, with.deepAfter)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all,
-				figure{Name: "first token, added, p50" + with.name, Value: quantile(t.first, 0.5), Unit: "ms", Goal: 2},
-				figure{Name: "first token, added, p99" + with.name, Value: quantile(t.first, 0.99), Unit: "ms", Goal: 15},
-				figure{Name: "last token, added, p50" + with.name, Value: quantile(t.last, 0.5), Unit: "ms", Goal: 2},
-				figure{Name: "last token, added, p99" + with.name, Value: quantile(t.last, 0.99), Unit: "ms", Goal: 15},
-				figure{Name: "end of the turn in the log, added, p50" + with.name, Value: quantile(t.ended, 0.5), Unit: "ms"},
-				figure{Name: "CPU of a turn" + with.name, Value: ms(t.cpu) / float64(max(1, len(t.ended))), Unit: "ms"},
+				figure{Name: "first token, added, p50" + with.name, Value: quantileMillis(t.first, 0.5), Unit: "ms", Goal: 2},
+				figure{Name: "first token, added, p99" + with.name, Value: quantileMillis(t.first, 0.99), Unit: "ms", Goal: 15},
+				figure{Name: "last token, added, p50" + with.name, Value: quantileMillis(t.last, 0.5), Unit: "ms", Goal: 2},
+				figure{Name: "last token, added, p99" + with.name, Value: quantileMillis(t.last, 0.99), Unit: "ms", Goal: 15},
+				figure{Name: "end of the turn in the log, added, p50" + with.name, Value: quantileMillis(t.ended, 0.5), Unit: "ms"},
+				figure{Name: "CPU of a turn" + with.name, Value: toMillis(t.cpu) / float64(max(1, len(t.ended))), Unit: "ms"},
 				figure{Name: "turns" + with.name, Value: float64(len(t.first))},
 				figure{Name: "reflections" + with.name, Value: float64(t.deep)},
 			)
@@ -61,15 +61,15 @@ func talks(l talkLoad) func(context.Context) ([]figure, error) {
 
 // A talkMeter measures the overhead of turns.
 type talkMeter struct {
-	mu    sync.Mutex
-	said  map[ponder.ThreadID]time.Time // of the newest message
-	shown map[ponder.ThreadID]time.Time // of the newest token of its answer
-	first []time.Duration
-	last  []time.Duration
-	ended []time.Duration
-	cpu   time.Duration
-	deep  int
-	calls map[string]*talkCall // by thread of the request
+	mu      sync.Mutex
+	saidAt  map[ponder.ThreadID]time.Time // of the newest message
+	shownAt map[ponder.ThreadID]time.Time // of the newest token of its answer
+	first   []time.Duration
+	last    []time.Duration
+	ended   []time.Duration
+	cpu     time.Duration
+	deep    int
+	calls   map[string]*talkCall // by thread of the request
 }
 
 // A talkCall holds the times of the newest call in a conversation.
@@ -85,7 +85,7 @@ func (m timedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[ll
 	return func(yield func(llm.Delta, error) bool) {
 		c := &talkCall{began: time.Now()}
 		m.meter.mu.Lock()
-		m.meter.calls[sessionOf(req)] = c
+		m.meter.calls[requestSession(req)] = c
 		m.meter.mu.Unlock()
 		for d, err := range m.Model.Generate(ctx, req) {
 			now := time.Now()
@@ -105,8 +105,8 @@ func (m timedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[ll
 	}
 }
 
-func (l talkLoad) measure(ctx context.Context, deepAfter int) (*talkMeter, error) {
-	base, stop, err := simulate(ctx, llmtest.SimConfig{
+func (l talkLoad) measureTurns(ctx context.Context, deepAfter int) (*talkMeter, error) {
+	base, stop, err := startSim(ctx, llmtest.SimConfig{
 		Seed: 1, Chunks: 8, FirstToken: llmtest.Delay{Mean: l.first, Jitter: 0.5}, Token: llmtest.Delay{Mean: l.between},
 	})
 	if err != nil {
@@ -123,13 +123,13 @@ func (l talkLoad) measure(ctx context.Context, deepAfter int) (*talkMeter, error
 		return nil, err
 	}
 	defer store.Close()
-	m := &talkMeter{said: make(map[ponder.ThreadID]time.Time), shown: make(map[ponder.ThreadID]time.Time), calls: make(map[string]*talkCall)}
+	m := &talkMeter{saidAt: make(map[ponder.ThreadID]time.Time), shownAt: make(map[ponder.ThreadID]time.Time), calls: make(map[string]*talkCall)}
 	provider := openai.New(openai.Config{Name: "sim", BaseURL: base + "/v1", Key: "any"})
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
 	slow := []ponder.Model{{Model: provider.Model("slow"), Price: price}}
-	node := placement.Self()
+	node := placement.CurrentNode()
 	mind, err := engine.New(engine.Config{
-		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), OnDelta: m.delta,
+		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), OnDelta: m.recordDelta,
 		Modes: []ponder.Mode{chat.New(chat.Options{Deep: true, DeepAfter: deepAfter, DeepPerHour: 1000}), deep.New(deep.Options{})},
 		Models: map[ponder.Role][]ponder.Model{
 			ponder.Fast: {{Model: timedModel{provider.Model("fast"), m}, Price: price}}, ponder.Slow: slow, ponder.Cheap: slow,
@@ -147,18 +147,18 @@ func (l talkLoad) measure(ctx context.Context, deepAfter int) (*talkMeter, error
 		return nil, err
 	}
 	defer p.Close(context.WithoutCancel(ctx))
-	errs, before := make([]error, l.conversations), cpu()
+	errs, before := make([]error, l.conversations), cpuTime()
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() { errs[i] = l.talk(ctx, m, store, p, i) })
+		wg.Go(func() { errs[i] = l.runConversation(ctx, m, store, p, i) })
 	}
 	wg.Wait()
-	m.cpu = cpu() - before
+	m.cpu = cpuTime() - before
 	return m, errors.Join(errs...)
 }
 
-// delta records the arrival of tokens.
-func (m *talkMeter) delta(d ponder.Delta) {
+// recordDelta records the arrival of tokens.
+func (m *talkMeter) recordDelta(d ponder.Delta) {
 	if d.Text == "" {
 		return
 	}
@@ -166,29 +166,29 @@ func (m *talkMeter) delta(d ponder.Delta) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.calls[string(d.Thread)]
-	said := m.said[d.Thread]
+	said := m.saidAt[d.Thread]
 	if c == nil || c.began.Before(said) {
 		return // a reflection
 	}
-	if m.shown[d.Thread].Before(said) {
+	if m.shownAt[d.Thread].Before(said) {
 		m.first = append(m.first, now.Sub(said)-c.first.Sub(c.began))
 	}
-	m.shown[d.Thread] = now
+	m.shownAt[d.Thread] = now
 }
 
-// talk holds one conversation. A turn ends when its answer is in the log.
-func (l talkLoad) talk(ctx context.Context, m *talkMeter, store *sqlite.Store, p *placement.Placement, i int) error {
+// runConversation holds one conversation. A turn ends when its answer is in the log.
+func (l talkLoad) runConversation(ctx context.Context, m *talkMeter, store *sqlite.Store, p *placement.Placement, i int) error {
 	id := ponder.ThreadID(fmt.Sprintf("thr_%06d", i))
 	if err := store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation}); err != nil {
 		return err
 	}
-	events, lost := follow(ctx, store, id)
+	events, lost := followEvents(ctx, store, id)
 	rng := rand.New(rand.NewPCG(1, uint64(i)))
 	for n := range l.turns {
 		time.Sleep(time.Duration(rng.Float64() * 2 * float64(l.pause)))
 		said := time.Now()
 		m.mu.Lock()
-		m.said[id] = said
+		m.saidAt[id] = said
 		m.mu.Unlock()
 		text := fmt.Sprintf("#%s# What comes after %d?", id, n)
 		if _, err := store.Append(ctx, id, 0, ponder.Event{Body: ponder.UserMessage{Content: text}}); err != nil {
@@ -215,15 +215,15 @@ func (l talkLoad) talk(ctx context.Context, m *talkMeter, store *sqlite.Store, p
 		now := time.Now()
 		m.mu.Lock()
 		c := m.calls[string(id)]
-		m.last = append(m.last, m.shown[id].Sub(said)-c.last.Sub(c.began))
+		m.last = append(m.last, m.shownAt[id].Sub(said)-c.last.Sub(c.began))
 		m.ended = append(m.ended, now.Sub(said)-c.done.Sub(c.began))
 		m.mu.Unlock()
 	}
 	return nil
 }
 
-// follow sends the events of a thread as they arrive.
-func follow(ctx context.Context, log ponder.Log, id ponder.ThreadID) (<-chan ponder.Event, <-chan error) {
+// followEvents sends the events of a thread as they arrive.
+func followEvents(ctx context.Context, log ponder.Log, id ponder.ThreadID) (<-chan ponder.Event, <-chan error) {
 	events, lost := make(chan ponder.Event), make(chan error, 1)
 	go func() {
 		for ev, err := range ponder.Follow(ctx, log, id, 0) {

@@ -14,21 +14,21 @@ type world struct {
 	nodes    []node // the first is the root question
 	facts    []fact
 
-	// talk is the style of calls without new findings.
-	talk talk
+	// style is the style of calls without new findings.
+	style callStyle
 
 	// settles makes an exhaustive call say that nothing is left.
 	settles bool
 }
 
-// A talk is a style of calls without new findings.
-type talk int
+// A callStyle is a style of calls without new findings.
+type callStyle int
 
 const (
-	mixed    talk = iota // reworded facts, connections of them, and vague remarks
-	verbatim             // earlier facts, word for word
-	reworded             // earlier facts in other words, with confidence
-	vague                // remarks without a claim
+	styleMixed    callStyle = iota // reworded facts, connections of them, and vague remarks
+	styleVerbatim                  // earlier facts, word for word
+	styleReworded                  // earlier facts in other words, with confidence
+	styleVague                     // remarks without a claim
 )
 
 // A node is a question. Its edges are the questions that arise from knowledge about it.
@@ -48,68 +48,68 @@ type node struct {
 type edge struct{ to, wording int }
 
 type fact struct {
-	node   int
-	name   string   // unique in the world and contained in each wording
-	says   []string // wordings of the fact
-	weight float64  // importance; the sum over a world is 1
+	node     int
+	name     string   // unique in the world and contained in each wording
+	wordings []string // wordings of the fact
+	weight   float64  // importance; the sum over a world is 1
 }
 
 // Parameters of worlds.
 const (
-	mostDepth  = 4
-	leastNodes = 35
-	mostNodes  = 60
-	leastFacts = 25
-	deadShare  = 0.30 // share of questions that lead nowhere
-	twiceShare = 0.20 // share of edges with a duplicate
-	hintNoise  = 0.30 // standard deviation of a hint
-	fading     = 0.6  // discount of a worth per level
+	maxDepth      = 4
+	minNodes      = 35
+	maxNodes      = 60
+	minFacts      = 25
+	deadShare     = 0.30 // share of questions that lead nowhere
+	twiceShare    = 0.20 // share of edges with a duplicate
+	hintNoise     = 0.30 // standard deviation of a hint
+	depthDiscount = 0.6  // discount of a worth per level
 )
 
 // newWorld returns a world of about fifty questions and forty facts.
 func newWorld(seed uint64) *world {
 	for try := uint64(0); ; try++ {
 		b := newWorldBuilder(seed + try<<32)
-		b.grow(0, 1, 1)
-		if len(b.nodes) >= leastNodes && len(b.facts) >= leastFacts {
-			b.repeat()
-			return b.done()
+		b.growNode(0, 1, 1)
+		if len(b.nodes) >= minNodes && len(b.facts) >= minFacts {
+			b.addRepeatEdges()
+			return b.finishWorld()
 		}
 	}
 }
 
-// grow gives a node its facts and children. rich is the abundance of this part of the world.
-func (b *worldBuilder) grow(at int, depth int, rich float64) {
+// growNode gives a node its facts and children. rich is the abundance of this part of the world.
+func (b *worldBuilder) growNode(at int, depth int, rich float64) {
 	children := 2 + b.IntN(3)
 	if depth == 1 {
 		children = 4 + b.IntN(3)
-		b.reveal(at, 2, rich)
+		b.addFacts(at, 2, rich)
 	}
 	for range children {
-		if depth > mostDepth || len(b.nodes) == mostNodes || depth > 1 && b.Float64() < 0.3 {
+		if depth > maxDepth || len(b.nodes) == maxNodes || depth > 1 && b.Float64() < 0.3 {
 			continue
 		}
-		to := b.node()
+		to := b.addNode()
 		b.nodes[at].edges = append(b.nodes[at].edges, edge{to, 0})
 		b.nodes[to].dead = b.nodes[at].dead || b.Float64() < deadShare
 		below := rich * math.Exp(0.5*b.NormFloat64())
 		if !b.nodes[to].dead {
-			b.reveal(to, b.IntN(4), below)
+			b.addFacts(to, b.IntN(4), below)
 		}
 		if !b.nodes[to].dead || b.Float64() < 0.5 {
-			b.grow(to, depth+1, below)
+			b.growNode(to, depth+1, below)
 		}
 	}
 }
 
-func (b *worldBuilder) reveal(at, n int, rich float64) {
+func (b *worldBuilder) addFacts(at, n int, rich float64) {
 	for range n {
-		b.fact(at, rich*math.Exp(0.7*b.NormFloat64()))
+		b.addFact(at, rich*math.Exp(0.7*b.NormFloat64()))
 	}
 }
 
-// repeat adds edges that repeat questions in other words.
-func (b *worldBuilder) repeat() {
+// addRepeatEdges adds edges that repeat questions in other words.
+func (b *worldBuilder) addRepeatEdges() {
 	for to := 1; to < len(b.nodes); to++ {
 		from := b.IntN(len(b.nodes))
 		if b.Float64() < twiceShare && from != to {
@@ -118,7 +118,7 @@ func (b *worldBuilder) repeat() {
 	}
 }
 
-func (b *worldBuilder) done() *world {
+func (b *worldBuilder) finishWorld() *world {
 	w := &b.world
 	total := 0.0
 	for _, f := range w.facts {
@@ -129,7 +129,7 @@ func (b *worldBuilder) done() *world {
 	}
 	var worths []float64
 	for i := range w.nodes {
-		w.nodes[i].worth = w.below(i, make([]bool, len(w.nodes)))
+		w.nodes[i].worth = w.worthBelow(i, make([]bool, len(w.nodes)))
 		worths = append(worths, w.nodes[i].worth)
 	}
 	slices.Sort(worths)
@@ -141,8 +141,8 @@ func (b *worldBuilder) done() *world {
 	return w
 }
 
-// below returns the unseen importance at a node and below it.
-func (w *world) below(at int, seen []bool) float64 {
+// worthBelow returns the unseen importance at a node and below it.
+func (w *world) worthBelow(at int, seen []bool) float64 {
 	if seen[at] {
 		return 0
 	}
@@ -153,7 +153,7 @@ func (w *world) below(at int, seen []bool) float64 {
 	}
 	for _, e := range w.nodes[at].edges {
 		if e.wording == 0 {
-			sum += fading * w.below(e.to, seen)
+			sum += depthDiscount * w.worthBelow(e.to, seen)
 		}
 	}
 	return sum
@@ -162,26 +162,26 @@ func (w *world) below(at int, seen []bool) float64 {
 // trivialWorld has one fact, which the first call states.
 func trivialWorld(seed uint64, settles bool) *world {
 	b := newWorldBuilder(seed)
-	b.fact(0, 1)
-	b.talk, b.settles = reworded, settles
-	return b.done()
+	b.addFact(0, 1)
+	b.style, b.settles = styleReworded, settles
+	return b.finishWorld()
 }
 
 // loopWorld has a few facts, after which the model repeats itself endlessly.
-func loopWorld(seed uint64, t talk) *world {
+func loopWorld(seed uint64, t callStyle) *world {
 	b := newWorldBuilder(seed)
-	b.reveal(0, 3, 1)
-	for range mostNodes {
-		to := b.node()
+	b.addFacts(0, 3, 1)
+	for range maxNodes {
+		to := b.addNode()
 		b.nodes[to].dead = true
 		b.nodes[0].edges = append(b.nodes[0].edges, edge{to, 0})
 	}
-	b.talk = t
-	return b.done()
+	b.style = t
+	return b.finishWorld()
 }
 
-// random returns randomness that depends only on the world and a text.
-func (w *world) random(text string) *rand.Rand {
+// textRandom returns randomness that depends only on the world and a text.
+func (w *world) textRandom(text string) *rand.Rand {
 	h := w.seed
 	for i := range len(text) {
 		h = (h ^ uint64(text[i])) * 1099511628211

@@ -29,17 +29,17 @@ import (
 
 // A simulated day of the subconscious.
 const (
-	dayTicks   = 288
-	dayEvery   = 5 * time.Minute
-	dayMerges  = 200 // timed merges
-	dayRepeats = 2   // repeated reports of a change in other words
+	dayTicks    = 288
+	dayInterval = 5 * time.Minute
+	dayMerges   = 200 // timed merges
+	dayRepeats  = 2   // repeated reports of a change in other words
 )
 
 // A dayChange is a change of the world at a tick.
 type dayChange struct {
 	tick                         int
-	sensor, subject, state, says string
-	again                        [dayRepeats]string // later reports without news
+	sensor, subject, state, text string
+	repeats                      [dayRepeats]string // later reports without news
 }
 
 // dayWorld has twelve distinct changes, no two of one sensor at once.
@@ -58,44 +58,44 @@ var dayWorld = []dayChange{
 	{255, "command", "certificate", "expiring", "The certificate of the shop expires in two days", [dayRepeats]string{"In two days the shop's certificate expires", "The shop needs a new certificate within two days"}},
 }
 
-// tells returns the sensor's report about a change at a tick, or "".
-func (c dayChange) tells(tick int) string {
+// reportAt returns the sensor's report about a change at a tick, or "".
+func (c dayChange) reportAt(tick int) string {
 	switch tick {
 	case c.tick:
-		return c.says
+		return c.text
 	case c.tick + 2:
-		return c.again[0]
+		return c.repeats[0]
 	case c.tick + 9:
-		return c.again[1]
+		return c.repeats[1]
 	}
 	return ""
 }
 
 // A dayRun is a subconscious on its own database with a simulated world and clock.
 type dayRun struct {
-	minder *mindrunner.Minder
+	minder *mindrunner.Runner
 	store  *sqlite.Store
 	model  *dayModel
 	close  func()
 
-	mu   sync.Mutex
-	now  time.Time
-	tick int
-	told []string // message IDs sent to the user
+	mu       sync.Mutex
+	now      time.Time
+	tick     int
+	notified []string // message IDs sent to the user
 }
 
-// dayOf measures a day without changes and one with twelve.
-func dayOf(ctx context.Context) ([]figure, error) {
+// measureDay measures a day without changes and one with twelve.
+func measureDay(ctx context.Context) ([]figure, error) {
 	static, err := playDay(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer static.close()
-	spent := cpu()
+	spent := cpuTime()
 	if err := static.run(ctx); err != nil {
 		return nil, err
 	}
-	spent = cpu() - spent
+	spent = cpuTime() - spent
 	head, err := static.store.Thread(ctx, subconscious.ThreadOf(dayOwner))
 	if err != nil {
 		return nil, err
@@ -105,33 +105,33 @@ func dayOf(ctx context.Context) ([]figure, error) {
 		return nil, err
 	}
 	defer changed.close()
-	busy := cpu()
+	busy := cpuTime()
 	if err := changed.run(ctx); err != nil {
 		return nil, err
 	}
-	busy = cpu() - busy
-	merge, err := changed.merges(ctx)
+	busy = cpuTime() - busy
+	merge, err := changed.measureMerges(ctx)
 	if err != nil {
 		return nil, err
 	}
-	subjects, repeated, err := changed.alerts(ctx)
+	subjects, repeated, err := changed.countAlerts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	calls, tokens := changed.model.spent()
-	none, _ := static.model.spent()
+	calls, tokens := changed.model.totalUsage()
+	none, _ := static.model.totalUsage()
 	return []figure{
 		{Name: "static world: CPU of 288 ticks", Value: spent.Seconds(), Unit: "s", Goal: 1},
 		{Name: "static world: calls of models (none are to be made)", Value: float64(none)},
-		{Name: "static world: alerts (none are to come)", Value: float64(len(static.told))},
+		{Name: "static world: alerts (none are to come)", Value: float64(len(static.notified))},
 		{Name: "static world: events in the log", Value: float64(head.Head)},
-		{Name: "12 changes: of them, alerted", Value: float64(subjects), Goal: float64(len(dayWorld)), Least: true},
-		{Name: "12 changes: alerts", Value: float64(len(changed.told)), Goal: float64(len(dayWorld))},
+		{Name: "12 changes: of them, alerted", Value: float64(subjects), Goal: float64(len(dayWorld)), Minimum: true},
+		{Name: "12 changes: alerts", Value: float64(len(changed.notified)), Goal: float64(len(dayWorld))},
 		{Name: "12 changes: alerts that repeat one (none are to come)", Value: float64(repeated)},
 		{Name: "12 changes: calls of models", Value: float64(calls)},
 		{Name: "12 changes: tokens, about", Value: float64(tokens)},
 		{Name: "12 changes: CPU of 288 ticks", Value: busy.Seconds(), Unit: "s"},
-		{Name: "a merge, p50", Value: ms(merge), Unit: "ms"},
+		{Name: "a merge, p50", Value: toMillis(merge), Unit: "ms"},
 	}, nil
 }
 
@@ -175,27 +175,27 @@ func playDay(ctx context.Context, changes []dayChange) (_ *dayRun, err error) {
 	worker := placement.Memory(placement.Config{Store: d.store, Work: mind.Work, Logger: logger})
 	closers = append(closers, func() { _ = worker.Close(context.WithoutCancel(ctx)) })
 	d.minder, err = mindrunner.New(mindrunner.Config{
-		Store: d.store, Place: worker, Owner: dayOwner, Sensors: d.sensors(changes), Logger: logger, Now: d.clock,
-		Channels: []notify.Channel{{Name: "bench", Send: d.tell}},
+		Store: d.store, Placement: worker, Owner: dayOwner, Sensors: d.makeSensors(changes), Logger: logger, Now: d.currentTime,
+		Channels: []notify.Channel{{Name: "bench", Send: d.recordMessage}},
 	})
 	return d, err
 }
 
-func (d *dayRun) clock() time.Time {
+func (d *dayRun) currentTime() time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now
 }
 
-func (d *dayRun) tell(_ context.Context, m notify.Message) error {
+func (d *dayRun) recordMessage(_ context.Context, m notify.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.told = append(d.told, m.ID)
+	d.notified = append(d.notified, m.ID)
 	return nil
 }
 
-// sensors returns one sensor per kind of change, or two idle ones for a static world.
-func (d *dayRun) sensors(changes []dayChange) (list []sensor.Sensor) {
+// makeSensors returns one sensor per kind of change, or two idle ones for a static world.
+func (d *dayRun) makeSensors(changes []dayChange) (list []sensor.Sensor) {
 	names := []string{"mail", "system"}
 	for _, c := range changes {
 		if !slices.Contains(names, c.sensor) {
@@ -208,7 +208,7 @@ func (d *dayRun) sensors(changes []dayChange) (list []sensor.Sensor) {
 			defer d.mu.Unlock()
 			var out []ponder.Observation
 			for _, c := range changes {
-				if says := c.tells(d.tick); says != "" && c.sensor == name {
+				if says := c.reportAt(d.tick); says != "" && c.sensor == name {
 					out = append(out, ponder.Observation{Content: says + ".", Subject: c.subject, State: c.state, Level: 8})
 				}
 			}
@@ -224,7 +224,7 @@ func (d *dayRun) sensors(changes []dayChange) (list []sensor.Sensor) {
 func (d *dayRun) run(ctx context.Context) error {
 	for tick := range dayTicks {
 		d.mu.Lock()
-		d.tick, d.now = tick, d.now.Add(dayEvery)
+		d.tick, d.now = tick, d.now.Add(dayInterval)
 		d.mu.Unlock()
 		if _, err := d.minder.Tick(ctx, false); err != nil {
 			return fmt.Errorf("tick %d: %w", tick, err)
@@ -233,15 +233,15 @@ func (d *dayRun) run(ctx context.Context) error {
 	return nil
 }
 
-// alerts returns the number of changes reported to the user and the number of repeated reports.
-func (d *dayRun) alerts(ctx context.Context) (subjects, repeated int, err error) {
+// countAlerts returns the number of changes reported to the user and the number of repeated reports.
+func (d *dayRun) countAlerts(ctx context.Context) (subjects, repeated int, err error) {
 	known := make(map[string]bool)
 	for ev, err := range d.store.Events(ctx, subconscious.ThreadOf(dayOwner), 0) {
 		if err != nil {
 			return 0, 0, err
 		}
 		b, ok := ev.Body.(ponder.Escalation)
-		if !ok || b.Outcome != subconscious.Messaged || !slices.Contains(d.told, b.ID) {
+		if !ok || b.Outcome != subconscious.Messaged || !slices.Contains(d.notified, b.ID) {
 			continue
 		}
 		news := 0
@@ -258,20 +258,20 @@ func (d *dayRun) alerts(ctx context.Context) (subjects, repeated int, err error)
 	return len(known), repeated, nil
 }
 
-// merges returns the duration of merging four reports into the final state.
-func (d *dayRun) merges(ctx context.Context) (time.Duration, error) {
+// measureMerges returns the duration of merging four reports into the final state.
+func (d *dayRun) measureMerges(ctx context.Context) (time.Duration, error) {
 	view, err := d.minder.View(ctx)
 	if err != nil {
 		return 0, err
 	}
-	now := d.clock()
-	in := subconscious.Input{Tick: view.Aside.Tick + 1, Seen: map[string]subconscious.Seen{}, Given: map[string]int64{}}
+	now := d.currentTime()
+	in := subconscious.Input{Tick: view.Internal.Tick + 1, Seen: map[string]subconscious.SeenObservation{}, Given: map[string]int64{}}
 	for i, r := range subconscious.DefaultRoles() {
 		report := subconscious.Report{Role: r.Name}
 		for j, c := range dayWorld[3*i : 3*i+3] {
 			id := fmt.Sprintf("evt_%d_%d", i, j)
-			in.Seen[id] = subconscious.Seen{ID: id, Seq: int64(10*i + j), At: now, Observation: ponder.Observation{Sensor: c.sensor, Subject: c.subject, State: "another", Content: c.again[1]}}
-			report.Findings = append(report.Findings, subconscious.Finding{Type: "observation", Summary: c.again[1], Importance: 5, Rests: []string{id}})
+			in.Seen[id] = subconscious.SeenObservation{ID: id, Seq: int64(10*i + j), At: now, Observation: ponder.Observation{Sensor: c.sensor, Subject: c.subject, State: "another", Content: c.repeats[1]}}
+			report.Findings = append(report.Findings, subconscious.Finding{Type: "observation", Summary: c.repeats[1], Importance: 5, Rests: []string{id}})
 		}
 		in.Reports = append(in.Reports, report)
 	}
@@ -296,7 +296,7 @@ type dayModel struct {
 
 func (*dayModel) Name() string { return "bench/day" }
 
-func (m *dayModel) spent() (calls, tokens int) {
+func (m *dayModel) totalUsage() (calls, tokens int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls, m.tokens

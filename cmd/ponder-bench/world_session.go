@@ -13,16 +13,16 @@ import (
 	inmemory "ponder/store/memory"
 )
 
-// sessions returns the strategy that runs the session mode in the engine.
-func sessions(parallel int) func(context.Context, *thinker, int) error {
+// sessionStrategy returns the strategy that runs the session mode in the engine.
+func sessionStrategy(parallel int) func(context.Context, *thinker, int) error {
 	return func(ctx context.Context, t *thinker, budget int) error {
-		_, err := think(ctx, t, session.Options{Parallel: parallel, SynthesisInterval: 86400}, budget)
+		_, err := runSession(ctx, t, session.Options{Parallel: parallel, SynthesisInterval: 86400}, budget)
 		return err
 	}
 }
 
-// think runs a session on the question of a world and returns its events.
-func think(ctx context.Context, t *thinker, opts session.Options, budget int) (evs []ponder.Event, err error) {
+// runSession runs a session on the question of a world and returns its events.
+func runSession(ctx context.Context, t *thinker, opts session.Options, budget int) (evs []ponder.Event, err error) {
 	store := inmemory.New()
 	defer store.Close()
 	chain := []ponder.Model{{Model: t, Price: ponder.Price{Source: ponder.PriceTable}}}
@@ -67,25 +67,25 @@ func think(ctx context.Context, t *thinker, opts session.Options, budget int) (e
 	return evs, nil
 }
 
-// merging measures how well a session recognises repetitions: the share of facts wrongly dropped
+// measureMerging measures how well a session recognises repetitions: the share of facts wrongly dropped
 // as repetitions, and the share of repetitions wrongly kept as new.
-func merging(ctx context.Context, list []*world) ([]figure, error) {
+func measureMerging(ctx context.Context, list []*world) ([]figure, error) {
 	var lost, twice []float64
 	for _, w := range list {
 		t := &thinker{world: w}
-		evs, err := think(ctx, t, session.Options{SynthesisInterval: 86400}, regretBudget)
+		evs, err := runSession(ctx, t, session.Options{SynthesisInterval: 86400}, regretBudget)
 		if err != nil {
 			return nil, err
 		}
-		l, m := w.merged(t.calls, evs)
+		l, m := w.mergeShares(t.calls, evs)
 		lost, twice = append(lost, l), append(twice, m)
 	}
-	return []figure{percent("session: new facts that were merged away", lost), percent("session: thoughts that say a known fact again", twice)}, nil
+	return []figure{meanPercent("session: new facts that were merged away", lost), meanPercent("session: thoughts that say a known fact again", twice)}, nil
 }
 
-// merged returns the share of stated facts in no thought, and the share of single-fact thoughts
+// mergeShares returns the share of stated facts in no thought, and the share of single-fact thoughts
 // that repeat an earlier thought.
-func (w *world) merged(calls []callResult, evs []ponder.Event) (lost, twice float64) {
+func (w *world) mergeShares(calls []callResult, evs []ponder.Event) (lost, twice float64) {
 	kept, thoughts := make(map[int]bool), 0
 	for _, ev := range evs {
 		b, ok := ev.Body.(ponder.Thought)
@@ -93,7 +93,7 @@ func (w *world) merged(calls []callResult, evs []ponder.Event) (lost, twice floa
 			continue
 		}
 		thoughts++
-		known, has := true, w.in(b.Content)
+		known, has := true, w.factsNamed(b.Content)
 		for _, f := range has {
 			known, kept[f] = known && kept[f], true
 		}
@@ -113,7 +113,7 @@ func (w *world) merged(calls []callResult, evs []ponder.Event) (lost, twice floa
 	return lost / float64(max(1, len(said))), twice / float64(max(1, thoughts))
 }
 
-func (w *world) in(text string) (facts []int) {
+func (w *world) factsNamed(text string) (facts []int) {
 	for i, f := range w.facts {
 		if strings.Contains(text, f.name) {
 			facts = append(facts, i)

@@ -15,7 +15,7 @@ type worldBuilder struct {
 
 func newWorldBuilder(seed uint64) *worldBuilder {
 	b := &worldBuilder{Rand: rand.New(rand.NewPCG(seed, 0)), world: world{seed: seed}}
-	name := b.name()
+	name := b.newName()
 	b.nodes = []node{{name: name, subject: name, asks: [2]string{
 		fmt.Sprintf("What explains the rise and fall of %s?", name), fmt.Sprintf("Which causes explain why %s rose and fell?", name),
 	}}}
@@ -26,8 +26,8 @@ func newWorldBuilder(seed uint64) *worldBuilder {
 var syllables = strings.Fields(`bar bel bor dal den dor fal fen gar gol hal hem jor kar kel kor lam lin lor mar men mol nar nel nor
 	pal pen pol ral rem rin sal sel sor tal tem tor val ven vor wal wen zel zor`)
 
-// name returns a name that no other name contains.
-func (b *worldBuilder) name() string {
+// newName returns a name that no other name contains.
+func (b *worldBuilder) newName() string {
 	for {
 		s := syllables[b.IntN(len(syllables))] + syllables[b.IntN(len(syllables))] + []string{"a", "en", "is", "o", "u"}[b.IntN(5)]
 		s = strings.ToUpper(s[:1]) + s[1:]
@@ -51,8 +51,8 @@ var questionForms = [][2]string{
 	{"Which sources speak about %s?", "Which sources mention %s?"},
 }
 
-func (b *worldBuilder) node() int {
-	name := b.name()
+func (b *worldBuilder) addNode() int {
+	name := b.newName()
 	subject := fmt.Sprintf("the %s %s", name, things[b.IntN(len(things))])
 	form := questionForms[b.IntN(len(questionForms))]
 	b.nodes = append(b.nodes, node{name: name, subject: subject, asks: [2]string{fmt.Sprintf(form[0], subject), fmt.Sprintf(form[1], subject)}})
@@ -73,12 +73,12 @@ var factForms = [][]string{
 	{"@F took @N over for @P coins.", "For @P coins, @F took over @N.", "@N was taken over by @F for @P coins."},
 }
 
-// fact adds a random fact to a node.
-func (b *worldBuilder) fact(at int, weight float64) {
-	f := fact{node: at, name: b.name(), weight: weight}
+// addFact adds a random fact to a node.
+func (b *worldBuilder) addFact(at int, weight float64) {
+	f := fact{node: at, name: b.newName(), weight: weight}
 	swap := strings.NewReplacer("@F", f.name, "@N", b.nodes[at].subject, "@Y", fmt.Sprint(1500+b.IntN(400)), "@P", fmt.Sprint(2+b.IntN(97)))
 	for _, form := range factForms[b.IntN(len(factForms))] {
-		f.says = append(f.says, sentence(swap.Replace(form)))
+		f.wordings = append(f.wordings, capitalizeFirst(swap.Replace(form)))
 	}
 	b.nodes[at].facts = append(b.nodes[at].facts, len(b.facts))
 	b.facts = append(b.facts, f)
@@ -91,11 +91,11 @@ var vagueForms = []string{
 	"It would help to know more about %s.", "Nothing certain can be said about %s.",
 }
 
-// sentence capitalises the first letter.
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+// capitalizeFirst capitalises the first letter.
+func capitalizeFirst(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// clause returns a sentence as part of another.
-func clause(text string) string {
+// embeddedClause returns a sentence as part of another.
+func embeddedClause(text string) string {
 	text = strings.TrimSuffix(text, ".")
 	for _, w := range []string{"The ", "In ", "After ", "When ", "Because ", "Under ", "There ", "That ", "As ", "For "} {
 		if strings.HasPrefix(text, w) {

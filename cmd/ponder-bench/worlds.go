@@ -17,34 +17,34 @@ const (
 
 var budgets = []int{10, 20, 40, 80}
 
-// worlds measures how well strategies spend calls on simulated worlds with known answers, compared
+// measureWorlds measures how well strategies spend calls on simulated worlds with known answers, compared
 // with an oracle. See worlds.md.
-func worlds(ctx context.Context) ([]figure, error) {
+func measureWorlds(ctx context.Context) ([]figure, error) {
 	var list []*world
 	for i := range worldCount {
 		list = append(list, newWorld(worldSeed+uint64(i)))
 	}
 	figures := oracleFigures(list)
 	for _, s := range strategies {
-		more, err := s.figures(ctx, list)
+		more, err := s.measureFigures(ctx, list)
 		if err != nil {
 			return nil, err
 		}
 		figures = append(figures, more...)
 	}
-	more, err := merging(ctx, list)
+	more, err := measureMerging(ctx, list)
 	return append(figures, more...), err
 }
 
-// percent returns the mean of shares with its standard error as a figure.
-func percent(name string, shares []float64) figure {
-	m, se := mean(shares)
+// meanPercent returns the mean of shares with its standard error as a figure.
+func meanPercent(name string, shares []float64) figure {
+	m, se := meanAndError(shares)
 	return figure{Name: name, Value: 100 * m, Unit: fmt.Sprintf("%% ± %.1f", 100*se)}
 }
 
-// count returns the mean of numbers with its standard error as a figure.
-func count(name string, xs []float64, goal float64) figure {
-	m, se := mean(xs)
+// meanCount returns the mean of numbers with its standard error as a figure.
+func meanCount(name string, xs []float64, goal float64) figure {
+	m, se := meanAndError(xs)
 	return figure{Name: name, Value: m, Unit: fmt.Sprintf("± %.1f", se), Goal: goal}
 }
 
@@ -52,26 +52,26 @@ func oracleFigures(list []*world) (figures []figure) {
 	for _, budget := range budgets {
 		var xs []float64
 		for _, w := range list {
-			xs = append(xs, oracle(w, budget)[budget])
+			xs = append(xs, oracleCurve(w, budget)[budget])
 		}
-		figures = append(figures, percent(fmt.Sprintf("oracle: importance found in %d calls", budget), xs))
+		figures = append(figures, meanPercent(fmt.Sprintf("oracle: importance found in %d calls", budget), xs))
 	}
 	return figures
 }
 
-func (s strategy) figures(ctx context.Context, list []*world) (figures []figure, err error) {
+func (s strategy) measureFigures(ctx context.Context, list []*world) (figures []figure, err error) {
 	for _, budget := range budgets {
 		var outs []outcome
 		for _, w := range list {
-			o, err := play(ctx, s, w, budget)
+			o, err := playStrategy(ctx, s, w, budget)
 			if err != nil {
 				return nil, err
 			}
 			outs = append(outs, o)
 		}
-		figures = append(figures, s.spent(list, outs, budget)...)
+		figures = append(figures, s.budgetFigures(list, outs, budget)...)
 	}
-	loops, err := s.loops(ctx)
+	loops, err := s.loopFigures(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -81,14 +81,14 @@ func (s strategy) figures(ctx context.Context, list []*world) (figures []figure,
 	return append(figures, loops...), nil
 }
 
-// spent returns the uses of the calls of a budget and their results.
-func (s strategy) spent(list []*world, outs []outcome, budget int) (figures []figure) {
+// budgetFigures returns the uses of the calls of a budget and their results.
+func (s strategy) budgetFigures(list []*world, outs []outcome, budget int) (figures []figure) {
 	name := func(what string) string { return fmt.Sprintf("%s: %s, %d calls", s.name, what, budget) }
 	share := func(what string, f func(o outcome) float64) {
-		figures = append(figures, percent(name(what), each(outs, f)))
+		figures = append(figures, meanPercent(name(what), mapOutcomes(outs, f)))
 	}
 	number := func(what string, f func(o outcome) float64) {
-		figures = append(figures, count(name(what), each(outs, f), 0))
+		figures = append(figures, meanCount(name(what), mapOutcomes(outs, f), 0))
 	}
 	share("importance found", func(o outcome) float64 { return o.found[budget] })
 	share("importance per call made", func(o outcome) float64 { return o.found[budget] / float64(o.calls) })
@@ -98,12 +98,12 @@ func (s strategy) spent(list []*world, outs []outcome, budget int) (figures []fi
 	}
 	var regrets []float64
 	for i, o := range outs {
-		regrets = append(regrets, o.regret(list[i]))
+		regrets = append(regrets, o.oracleRegret(list[i]))
 	}
-	figures = append(figures, percent(name("regret"), regrets))
+	figures = append(figures, meanPercent(name("regret"), regrets))
 	share("of what was found, in the answer", func(o outcome) float64 { return o.shown })
-	number("calls made", made)
-	number("calls after the last new fact", wasted)
+	number("calls made", callsMade)
+	number("calls after the last new fact", wastedCalls)
 	if budget == regretBudget {
 		share("calls for questions", func(o outcome) float64 { return float64(o.kinds["questions"]) / float64(o.calls) })
 		share("calls for syntheses", func(o outcome) float64 { return float64(o.kinds["synthesis"]) / float64(o.calls) })
@@ -113,29 +113,29 @@ func (s strategy) spent(list []*world, outs []outcome, budget int) (figures []fi
 	return figures
 }
 
-// loops measures when a strategy notices that nothing new follows.
-func (s strategy) loops(ctx context.Context) (figures []figure, err error) {
+// loopFigures measures when a strategy notices that nothing new follows.
+func (s strategy) loopFigures(ctx context.Context) (figures []figure, err error) {
 	for _, c := range []struct {
 		name string
 		make func(seed uint64) *world
 		goal float64
 		what func(o outcome) float64
 	}{
-		{"calls until a loop is ended, word for word", func(seed uint64) *world { return loopWorld(seed, verbatim) }, 3, wasted},
-		{"calls until a loop is ended, in other words", func(seed uint64) *world { return loopWorld(seed, reworded) }, 3, wasted},
-		{"calls until remarks that claim nothing are ended", func(seed uint64) *world { return loopWorld(seed, vague) }, 0, wasted},
-		{"calls of a trivial question that says so", func(seed uint64) *world { return trivialWorld(seed, true) }, 3, made},
-		{"calls of a trivial question", func(seed uint64) *world { return trivialWorld(seed, false) }, 3, made},
+		{"calls until a loop is ended, word for word", func(seed uint64) *world { return loopWorld(seed, styleVerbatim) }, 3, wastedCalls},
+		{"calls until a loop is ended, in other words", func(seed uint64) *world { return loopWorld(seed, styleReworded) }, 3, wastedCalls},
+		{"calls until remarks that claim nothing are ended", func(seed uint64) *world { return loopWorld(seed, styleVague) }, 0, wastedCalls},
+		{"calls of a trivial question that says so", func(seed uint64) *world { return trivialWorld(seed, true) }, 3, callsMade},
+		{"calls of a trivial question", func(seed uint64) *world { return trivialWorld(seed, false) }, 3, callsMade},
 	} {
 		var xs []float64
 		for i := range loopCount {
-			o, err := play(ctx, s, c.make(worldSeed+uint64(i)), loopBudget)
+			o, err := playStrategy(ctx, s, c.make(worldSeed+uint64(i)), loopBudget)
 			if err != nil {
 				return nil, err
 			}
 			xs = append(xs, c.what(o))
 		}
-		figures = append(figures, count(c.name, xs, c.goal))
+		figures = append(figures, meanCount(c.name, xs, c.goal))
 		if c.goal > 0 && s.name == strategies[0].name {
 			figures = append(figures, figure{Name: c.name + ", the worst", Value: slices.Max(xs), Goal: c.goal})
 		}
@@ -143,6 +143,6 @@ func (s strategy) loops(ctx context.Context) (figures []figure, err error) {
 	return figures, nil
 }
 
-func wasted(o outcome) float64 { return float64(o.waste) }
+func wastedCalls(o outcome) float64 { return float64(o.waste) }
 
-func made(o outcome) float64 { return float64(o.calls) }
+func callsMade(o outcome) float64 { return float64(o.calls) }

@@ -13,8 +13,8 @@ import (
 	"ponder/mode/session"
 )
 
-// some returns the first worlds of the scenario.
-func some(n int) (list []*world) {
+// firstWorlds returns the first worlds of the scenario.
+func firstWorlds(n int) (list []*world) {
 	for i := range n {
 		list = append(list, newWorld(worldSeed+uint64(i)))
 	}
@@ -35,7 +35,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 // TestWorld checks the properties of worlds that the figures rely on.
 func TestWorld(t *testing.T) {
 	dead, twice, nodes := 0, 0, 0
-	for _, w := range some(50) {
+	for _, w := range firstWorlds(50) {
 		names := []string{}
 		sum := 0.0
 		for i, f := range w.facts {
@@ -43,8 +43,8 @@ func TestWorld(t *testing.T) {
 			if !slices.Contains(w.nodes[f.node].facts, i) {
 				t.Errorf("world %d: fact %d is not where it is", w.seed, i)
 			}
-			for _, text := range f.says {
-				if !slices.Equal(w.in(text), []int{i}) || strings.Contains(text, "@") {
+			for _, text := range f.wordings {
+				if !slices.Equal(w.factsNamed(text), []int{i}) || strings.Contains(text, "@") {
 					t.Errorf("world %d: fact %d in %q", w.seed, i, text)
 				}
 			}
@@ -53,7 +53,7 @@ func TestWorld(t *testing.T) {
 			t.Errorf("world %d: importance %v in all", w.seed, sum)
 		}
 		reached := make([]bool, len(w.nodes))
-		w.below(0, reached)
+		w.worthBelow(0, reached)
 		for i, n := range w.nodes {
 			names = append(names, n.name)
 			nodes++
@@ -74,7 +74,7 @@ func TestWorld(t *testing.T) {
 		if len(slices.Compact(names)) != len(w.facts)+len(w.nodes) {
 			t.Errorf("world %d: two things of one name", w.seed)
 		}
-		if len(w.nodes) < leastNodes || len(w.nodes) > mostNodes || len(w.facts) < leastFacts {
+		if len(w.nodes) < minNodes || len(w.nodes) > maxNodes || len(w.facts) < minFacts {
 			t.Errorf("world %d: %d questions, %d facts", w.seed, len(w.nodes), len(w.facts))
 		}
 	}
@@ -87,19 +87,19 @@ func TestWorld(t *testing.T) {
 // TestHints checks that question priorities are informative but imperfect.
 func TestHints(t *testing.T) {
 	var hints, ranks []float64
-	for _, w := range some(50) {
+	for _, w := range firstWorlds(50) {
 		for _, n := range w.nodes[1:] {
-			hints, ranks = append(hints, n.hint), append(ranks, w.rankOf(n.worth))
+			hints, ranks = append(hints, n.hint), append(ranks, w.importanceRank(n.worth))
 		}
 	}
-	if c := correlation(hints, ranks); c < 0.6 || c > 0.9 {
+	if c := correlationOf(hints, ranks); c < 0.6 || c > 0.9 {
 		t.Errorf("hints correlate with worth by %.2f", c)
 	}
 }
 
-func correlation(xs, ys []float64) float64 {
-	mx, _ := mean(xs)
-	my, _ := mean(ys)
+func correlationOf(xs, ys []float64) float64 {
+	mx, _ := meanAndError(xs)
+	my, _ := meanAndError(ys)
 	xy, xx, yy := 0.0, 0.0, 0.0
 	for i := range xs {
 		x, y := xs[i]-mx, ys[i]-my
@@ -110,11 +110,11 @@ func correlation(xs, ys []float64) float64 {
 
 // TestOracle checks that no strategy is ever ahead of the oracle.
 func TestOracle(t *testing.T) {
-	for _, w := range some(10) {
+	for _, w := range firstWorlds(10) {
 		for _, budget := range []int{2, 10, 40} {
-			best := oracle(w, budget)
+			best := oracleCurve(w, budget)
 			for _, s := range strategies {
-				o, err := play(t.Context(), s, w, budget)
+				o, err := playStrategy(t.Context(), s, w, budget)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -123,7 +123,7 @@ func TestOracle(t *testing.T) {
 						t.Errorf("%s on world %d has found %.3f after %d of %d calls, the oracle %.3f", s.name, w.seed, found, i, budget, best[i])
 					}
 				}
-				if r := o.regret(w); r < -1e-9 || r > 1 {
+				if r := o.oracleRegret(w); r < -1e-9 || r > 1 {
 					t.Errorf("%s on world %d: regret %v", s.name, w.seed, r)
 				}
 			}
@@ -138,11 +138,11 @@ func TestReplay(t *testing.T) {
 			continue
 		}
 		w := newWorld(7)
-		a, err := play(t.Context(), s, w, 30)
+		a, err := playStrategy(t.Context(), s, w, 30)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := play(t.Context(), s, w, 30)
+		b, err := playStrategy(t.Context(), s, w, 30)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-func asked(t *testing.T, w *world, schema, prompt string) (string, callResult) {
+func askThinker(t *testing.T, w *world, schema, prompt string) (string, callResult) {
 	t.Helper()
 	th := &thinker{world: w}
 	resp, err := llm.Collect(th.Generate(t.Context(), &llm.Request{Schema: &llm.Schema{JSON: []byte(schema)}, Messages: []llm.Message{llm.Say(llm.User, prompt)}}))
@@ -167,8 +167,8 @@ func TestThinker(t *testing.T) {
 	const thoughts, questions, answer = `{"thoughts":{}}`, `{"questions":{}}`, `{"answer":{}}`
 	w := newWorld(worldSeed)
 	at := w.facts[len(w.facts)-1].node
-	text, told := asked(t, w, thoughts, "Focus: "+w.nodes[at].asks[1])
-	if told.node != at || len(told.facts) == 0 || len(told.facts) > maxFacts || !slices.Equal(sorted(w.in(text)), sorted(told.facts)) {
+	text, told := askThinker(t, w, thoughts, "Focus: "+w.nodes[at].asks[1])
+	if told.node != at || len(told.facts) == 0 || len(told.facts) > maxFacts || !slices.Equal(sortedCopy(w.factsNamed(text)), sortedCopy(told.facts)) {
 		t.Errorf("thoughts on %d: %+v, %s", at, told, text)
 	}
 	for _, f := range told.facts {
@@ -176,13 +176,13 @@ func TestThinker(t *testing.T) {
 			t.Errorf("fact %d is of %d", f, w.facts[f].node)
 		}
 	}
-	if text, told := asked(t, w, answer, "Answer."); len(told.shown) != 0 || len(w.in(text)) != 0 {
+	if text, told := askThinker(t, w, answer, "Answer."); len(told.shown) != 0 || len(w.factsNamed(text)) != 0 {
 		t.Errorf("an answer from nothing: %s", text)
 	}
-	if text, told := asked(t, w, answer, w.facts[3].says[2]); !slices.Equal(told.shown, []int{3}) || !slices.Equal(w.in(text), []int{3}) {
+	if text, told := askThinker(t, w, answer, w.facts[3].wordings[2]); !slices.Equal(told.shown, []int{3}) || !slices.Equal(w.factsNamed(text), []int{3}) {
 		t.Errorf("an answer from one fact: %s", text)
 	}
-	text, _ = asked(t, w, questions, "Give up to 2.")
+	text, _ = askThinker(t, w, questions, "Give up to 2.")
 	for i := range w.nodes {
 		raised := strings.Contains(text, w.nodes[i].name) && i > 0
 		if raised && !slices.ContainsFunc(w.nodes[0].edges, func(e edge) bool { return e.to == i }) {
@@ -194,20 +194,20 @@ func TestThinker(t *testing.T) {
 	}
 }
 
-func sorted(xs []int) []int { return slices.Sorted(slices.Values(xs)) }
+func sortedCopy(xs []int) []int { return slices.Sorted(slices.Values(xs)) }
 
 // TestMerged checks the measure of merging on a session.
 func TestMerged(t *testing.T) {
 	w := newWorld(worldSeed)
 	th := &thinker{world: w}
-	evs, err := think(t.Context(), th, session.Options{SynthesisInterval: 86400}, 20)
+	evs, err := runSession(t.Context(), th, session.Options{SynthesisInterval: 86400}, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lost, twice := w.merged(th.calls, nil); lost != 1 || twice != 0 {
+	if lost, twice := w.mergeShares(th.calls, nil); lost != 1 || twice != 0 {
 		t.Errorf("without thoughts, %.2f are lost and %.2f are there twice", lost, twice)
 	}
-	if lost, twice := w.merged(th.calls, append(evs, evs...)); lost > 0.2 || twice < 0.1 {
+	if lost, twice := w.mergeShares(th.calls, append(evs, evs...)); lost > 0.2 || twice < 0.1 {
 		t.Errorf("of thoughts that are all there twice, %.2f are lost and %.2f are there twice", lost, twice)
 	}
 }

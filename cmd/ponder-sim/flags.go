@@ -56,7 +56,7 @@ Flags:
 
 var errHelp = errors.New("help was asked for")
 
-func parse(args []string, stdout io.Writer) (settings, error) {
+func parseFlags(args []string, stdout io.Writer) (settings, error) {
 	var s settings
 	c := &s.sim
 	var script, collections, web string
@@ -79,7 +79,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	fs.DurationVar(&c.FirstToken.Mean, "latency", 0, "mean `time` to the first token")
 	fs.DurationVar(&c.Token.Mean, "token-delay", 0, "mean `time` between tokens, or chunks if --chunks is set")
 	fs.Func("jitter", "spread of both times as a `share` of the mean: 0.5 or 50%", func(v string) (err error) {
-		c.FirstToken.Jitter, err = share(v, 10)
+		c.FirstToken.Jitter, err = parseShare(v, 10)
 		c.Token.Jitter = c.FirstToken.Jitter
 		return err
 	})
@@ -88,30 +88,30 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 	fs.IntVar(&c.Stretch, "stretch", 1, "answers are this `many` times longer")
 	fs.IntVar(&c.Context, "context", 0, "most `tokens` of a prompt (default any)")
 	fs.Func("cached", "`share` of prompts reported as read from a cache", func(v string) (err error) {
-		c.Cached, err = share(v, 1)
+		c.Cached, err = parseShare(v, 1)
 		return err
 	})
 	fs.IntVar(&c.PerMinute, "rate", 0, "`requests` a minute; more get 429 (default any)")
 	fs.IntVar(&c.Burst, "burst", 0, "`requests` of the rate that may come at once (default all)")
 	fs.IntVar(&c.Parallel, "parallel", 0, "`requests` at a time; more get 429 (default any)")
-	fs.Func("retry-form", "`how` 429 says when to try again: "+forms(), func(v string) error {
+	fs.Func("retry-form", "`how` 429 says when to try again: "+retryForms(), func(v string) error {
 		c.RetryForm = llmtest.RetryForm(v)
-		if !strings.Contains(" "+forms()+" ", " "+v+" ") {
-			return fmt.Errorf("choose one of: %s", forms())
+		if !strings.Contains(" "+retryForms()+" ", " "+v+" ") {
+			return fmt.Errorf("choose one of: %s", retryForms())
 		}
 		return nil
 	})
 	fs.DurationVar(&c.RetryAfter.Mean, "retry-after", time.Second, "`time` to wait that random failures name")
 	fs.Func("fail-rate", "`share` of requests that fail, in several ways", func(v string) (err error) {
-		failRate, err = share(v, 1)
+		failRate, err = parseShare(v, 1)
 		return err
 	})
 	fs.Func("behaviour", "`name[=share]` of something that goes wrong; may be repeated; names below", func(v string) error {
-		return behave(c, v)
+		return addBehaviour(c, v)
 	})
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			help(fs, stdout)
+			printHelp(fs, stdout)
 			return s, errHelp
 		}
 		return s, err
@@ -120,7 +120,7 @@ func parse(args []string, stdout io.Writer) (settings, error) {
 		return s, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	c.Token.Lognormal = c.FirstToken.Lognormal
-	spread(c, failRate)
+	spreadFailures(c, failRate)
 	if err := readScript(c, script); err != nil {
 		return s, err
 	}
@@ -152,8 +152,8 @@ func readCollections(c *llmtest.SimConfig, files string, dimensions int) error {
 	return err
 }
 
-// share parses a share such as 0.05 or 5%.
-func share(v string, max float64) (float64, error) {
+// parseShare parses a share such as 0.05 or 5%.
+func parseShare(v string, max float64) (float64, error) {
 	number, percent := strings.CutSuffix(v, "%")
 	f, err := strconv.ParseFloat(number, 64)
 	if percent {
@@ -165,34 +165,34 @@ func share(v string, max float64) (float64, error) {
 	return f, nil
 }
 
-// behave adds a behaviour such as hang or hang=1%.
-func behave(c *llmtest.SimConfig, v string) error {
+// addBehaviour adds a behaviour such as hang or hang=1%.
+func addBehaviour(c *llmtest.SimConfig, v string) error {
 	name, chance, given := strings.Cut(v, "=")
 	p := 1.0
 	if given {
 		var err error
-		if p, err = share(chance, 1); err != nil {
+		if p, err = parseShare(chance, 1); err != nil {
 			return err
 		}
 	}
 	for _, b := range llmtest.Behaviours() {
 		if b[0] == name {
-			set(c, llmtest.Behaviour(name), p)
+			setBehaviour(c, llmtest.Behaviour(name), p)
 			return nil
 		}
 	}
 	return fmt.Errorf("no behaviour is called %q; --help lists them", name)
 }
 
-func set(c *llmtest.SimConfig, b llmtest.Behaviour, chance float64) {
+func setBehaviour(c *llmtest.SimConfig, b llmtest.Behaviour, chance float64) {
 	if c.Behaviours == nil {
 		c.Behaviours = make(map[llmtest.Behaviour]float64)
 	}
 	c.Behaviours[b] = chance
 }
 
-// spread distributes a failure rate over the most common failures.
-func spread(c *llmtest.SimConfig, rate float64) {
+// spreadFailures distributes a failure rate over the most common failures.
+func spreadFailures(c *llmtest.SimConfig, rate float64) {
 	if rate == 0 {
 		return
 	}
@@ -201,7 +201,7 @@ func spread(c *llmtest.SimConfig, rate float64) {
 	}
 	for _, b := range ways {
 		if _, given := c.Behaviours[b]; !given {
-			set(c, b, rate/float64(len(ways)))
+			setBehaviour(c, b, rate/float64(len(ways)))
 		}
 	}
 }
@@ -221,14 +221,14 @@ func readScript(c *llmtest.SimConfig, file string) error {
 	return nil
 }
 
-func forms() string {
+func retryForms() string {
 	return strings.Join([]string{
 		string(llmtest.RetrySeconds), string(llmtest.RetryFraction), string(llmtest.RetryMillis), string(llmtest.RetryDate),
-		string(llmtest.RetryBody), string(llmtest.RetryNever), string(llmtest.RetryUnsaid),
+		string(llmtest.RetryBody), string(llmtest.RetryNever), string(llmtest.RetryNone),
 	}, " ")
 }
 
-func help(fs *flag.FlagSet, w io.Writer) {
+func printHelp(fs *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, usage)
 	fs.VisitAll(func(f *flag.Flag) {
 		name, doc := flag.UnquoteUsage(f)

@@ -19,9 +19,9 @@ import (
 
 // Exit codes, as in ponder.
 const (
-	done       = 0
-	failed     = 1
-	wrongUsage = 2
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
 )
 
 const (
@@ -31,37 +31,37 @@ const (
 
 // run serves until ctx ends and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stdout)
+	s, err := parseFlags(args, stdout)
 	if errors.Is(err, errHelp) {
-		return done
+		return exitDone
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "ponder-sim: %v\n", err)
-		return wrongUsage
+		return exitUsage
 	}
-	if err := serve(ctx, s, stdout); err != nil {
+	if err := serveSim(ctx, s, stdout); err != nil {
 		fmt.Fprintf(stderr, "ponder-sim: %v\n", err)
-		return failed
+		return exitFailed
 	}
-	return done
+	return exitDone
 }
 
-func serve(ctx context.Context, s settings, stdout io.Writer) (err error) {
+func serveSim(ctx context.Context, s settings, stdout io.Writer) (err error) {
 	records, err := openLog(s.log, stdout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, records.close()) }()
 	if s.log != "" {
-		s.sim.Record = records.write
+		s.sim.Record = records.writeRecord
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	sim := llmtest.NewSim(s.sim)
-	server := &http.Server{Handler: handler(sim, s.pages), ReadHeaderTimeout: headerTime}
-	greet(stdout, "http://"+l.Addr().String(), s.sim.Key)
+	server := &http.Server{Handler: newHandler(sim, s.pages), ReadHeaderTimeout: headerTime}
+	printAddresses(stdout, "http://"+l.Addr().String(), s.sim.Key)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
@@ -72,8 +72,8 @@ func serve(ctx context.Context, s settings, stdout io.Writer) (err error) {
 	return shutDown(ctx, server, sim, stdout)
 }
 
-// handler serves the models, and search engines if there are pages.
-func handler(sim http.Handler, pages []searchtest.Page) http.Handler {
+// newHandler serves the models, and search engines if there are pages.
+func newHandler(sim http.Handler, pages []searchtest.Page) http.Handler {
 	if len(pages) == 0 {
 		return sim
 	}
@@ -99,8 +99,8 @@ func shutDown(ctx context.Context, server *http.Server, sim *llmtest.Sim, stdout
 	return err
 }
 
-// greet prints the server's addresses and how to use them.
-func greet(w io.Writer, base, key string) {
+// printAddresses prints the server's addresses and how to use them.
+func printAddresses(w io.Writer, base, key string) {
 	if key == "" {
 		key = "any"
 	}
@@ -138,8 +138,8 @@ func openLog(name string, stdout io.Writer) (*recordLog, error) {
 	return &recordLog{out: bufio.NewWriter(f), file: f}, nil
 }
 
-// write adds a line. close reports write errors.
-func (l *recordLog) write(r llmtest.Record) {
+// writeRecord adds a line. close reports write errors.
+func (l *recordLog) writeRecord(r llmtest.Record) {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return

@@ -20,7 +20,7 @@ type server struct {
 	stop func() int // interrupts it and returns the exit code
 }
 
-func start(t *testing.T, args ...string) server {
+func startServer(t *testing.T, args ...string) server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
@@ -43,7 +43,7 @@ func start(t *testing.T, args ...string) server {
 	}}
 }
 
-func post(t *testing.T, url, body string) (int, string) {
+func postJSON(t *testing.T, url, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -69,11 +69,11 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(script, []byte(`{"match":"Hello","reply":"hi"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, "--script", script, "--log", log, "--latency", "1ms", "--jitter", "50%")
-	if status, body := post(t, s.base+"/v1/chat/completions", hello); status != 200 || !strings.Contains(body, `"content":"hi"`) {
+	s := startServer(t, "--script", script, "--log", log, "--latency", "1ms", "--jitter", "50%")
+	if status, body := postJSON(t, s.base+"/v1/chat/completions", hello); status != 200 || !strings.Contains(body, `"content":"hi"`) {
 		t.Errorf("%d %s", status, body)
 	}
-	if code := s.stop(); code != done {
+	if code := s.stop(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	text, err := os.ReadFile(log)
@@ -94,21 +94,21 @@ func TestEmbedCollections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := start(t, "--lsa", a+","+b)
-	status, body := post(t, s.base+"/v1/embeddings", `{"model":"sim-lsa","input":"car"}`)
+	s := startServer(t, "--lsa", a+","+b)
+	status, body := postJSON(t, s.base+"/v1/embeddings", `{"model":"sim-lsa","input":"car"}`)
 	var got struct {
 		Data []struct{ Embedding []float32 }
 	}
 	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || len(got.Data) != 1 || len(got.Data[0].Embedding) > 2 {
 		t.Errorf("%d %s, %v", status, body, err)
 	}
-	if code := s.stop(); code != done {
+	if code := s.stop(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 }
 
 func TestInterruptEndsHangingRequests(t *testing.T) {
-	s := start(t, "--behaviour", "hang")
+	s := startServer(t, "--behaviour", "hang")
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -122,16 +122,16 @@ func TestInterruptEndsHangingRequests(t *testing.T) {
 			t.Errorf("status %d, want no answer", resp.StatusCode)
 		}
 	}()
-	for stats(t, s.base).Active == 0 {
+	for fetchStats(t, s.base).Active == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if code := s.stop(); code != done {
+	if code := s.stop(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	<-ended
 }
 
-func stats(t *testing.T, base string) (st llmtest.Stats) {
+func fetchStats(t *testing.T, base string) (st llmtest.Stats) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/sim/stats", nil)
 	if err != nil {
@@ -149,7 +149,7 @@ func stats(t *testing.T, base string) (st llmtest.Stats) {
 }
 
 func TestFailRateSpreads(t *testing.T) {
-	s, err := parse([]string{"--fail-rate", "6%", "--behaviour", "cut=0", "--seed", "4", "--token-delay", "2ms", "--lognormal"}, io.Discard)
+	s, err := parseFlags([]string{"--fail-rate", "6%", "--behaviour", "cut=0", "--seed", "4", "--token-delay", "2ms", "--lognormal"}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,19 +172,19 @@ func TestWrongUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		{"flag", []string{"--colour"}, wrongUsage, "colour"},
-		{"argument", []string{"now"}, wrongUsage, `"now"`},
-		{"share", []string{"--fail-rate", "110%"}, wrongUsage, "not a share"},
-		{"behaviour", []string{"--behaviour", "sing"}, wrongUsage, "--help lists them"},
-		{"behaviour's share", []string{"--behaviour", "hang=often"}, wrongUsage, "not a share"},
-		{"form", []string{"--retry-form", "loudly"}, wrongUsage, "choose one of"},
-		{"latency", []string{"--latency", "soon"}, wrongUsage, "latency"},
-		{"missing script", []string{"--script", bad + "x"}, wrongUsage, "open script"},
-		{"missing collection", []string{"--lsa", bad + "x"}, wrongUsage, "open collection"},
-		{"bad collection", []string{"--lsa", bad}, wrongUsage, "share no words"},
-		{"bad script", []string{"--script", bad}, wrongUsage, "line 1"},
-		{"address", []string{"--listen", "127.0.0.1:99999"}, failed, "listen"},
-		{"log", []string{"--log", filepath.Join(bad, "x")}, failed, "open log"},
+		{"flag", []string{"--colour"}, exitUsage, "colour"},
+		{"argument", []string{"now"}, exitUsage, `"now"`},
+		{"share", []string{"--fail-rate", "110%"}, exitUsage, "not a share"},
+		{"behaviour", []string{"--behaviour", "sing"}, exitUsage, "--help lists them"},
+		{"behaviour's share", []string{"--behaviour", "hang=often"}, exitUsage, "not a share"},
+		{"form", []string{"--retry-form", "loudly"}, exitUsage, "choose one of"},
+		{"latency", []string{"--latency", "soon"}, exitUsage, "latency"},
+		{"missing script", []string{"--script", bad + "x"}, exitUsage, "open script"},
+		{"missing collection", []string{"--lsa", bad + "x"}, exitUsage, "open collection"},
+		{"bad collection", []string{"--lsa", bad}, exitUsage, "share no words"},
+		{"bad script", []string{"--script", bad}, exitUsage, "line 1"},
+		{"address", []string{"--listen", "127.0.0.1:99999"}, exitFailed, "listen"},
+		{"log", []string{"--log", filepath.Join(bad, "x")}, exitFailed, "open log"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestWrongUsage(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var stdout, stderr strings.Builder
-	if code := run(t.Context(), []string{"--help"}, &stdout, &stderr); code != done || stderr.Len() > 0 {
+	if code := run(t.Context(), []string{"--help"}, &stdout, &stderr); code != exitDone || stderr.Len() > 0 {
 		t.Errorf("exit code %d, %q", code, stderr.String())
 	}
 	for _, want := range []string{"Examples:", "--latency time", "--behaviour name[=share]", "overloaded-midway"} {

@@ -19,63 +19,63 @@ import (
 type cli struct {
 	*app.App
 
-	in    io.Reader
-	out   io.Writer
-	log   *logSink
-	flags flags
-	brake *brake
+	in         io.Reader
+	out        io.Writer
+	log        *logSink
+	flags      flags
+	interrupts *interruptHandler
 }
 
 func newCLI(o app.Options) *cli {
 	a := &cli{}
-	o.Loaded = func(cfg *config.Config) error { return a.logTo(cfg.LogLevel) }
-	o.Note = func(text string) { a.note("%s", text) }
-	o.Warn = a.warn
+	o.Loaded = func(cfg *config.Config) error { return a.setLogLevel(cfg.LogLevel) }
+	o.Note = func(text string) { a.printNote("%s", text) }
+	o.Warn = a.printWarning
 	o.HandOff = func(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
-		_, err := a.leaveTo(ctx, store, id, "")
+		_, err := a.handOff(ctx, store, id, "")
 		return err
 	}
 	a.App = app.New(o)
 	return a
 }
 
-// logTo sets up the log. Without a level it discards the log, since commands report their
+// setLogLevel sets up the log. Without a level it discards the log, since commands report their
 // errors.
-func (a *cli) logTo(level string) error {
+func (a *cli) setLogLevel(level string) error {
 	if level == "" {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 		return nil
 	}
-	var least slog.Level
-	if err := least.UnmarshalText([]byte(level)); err != nil {
-		return usagef("--log-level: %q is none of debug, info, warn, error", clip(level, 20))
+	var minLevel slog.Level
+	if err := minLevel.UnmarshalText([]byte(level)); err != nil {
+		return usagef("--log-level: %q is none of debug, info, warn, error", truncate(level, 20))
 	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: least})))
+	slog.SetDefault(slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: minLevel})))
 	return nil
 }
 
-func (a *cli) say(format string, args ...any) {
+func (a *cli) printMessage(format string, args ...any) {
 	fmt.Fprintf(a.log, "ponder: %s\n", fmt.Sprintf(format, args...))
 }
 
-func (a *cli) warn(err error) { a.say("warning: %s", a.line(err)) }
+func (a *cli) printWarning(err error) { a.printMessage("warning: %s", a.errorLine(err)) }
 
-// note is say, silenced by --quiet and --json.
-func (a *cli) note(format string, args ...any) {
+// printNote is say, silenced by --quiet and --json.
+func (a *cli) printNote(format string, args ...any) {
 	if !a.flags.quiet && !a.flags.json {
-		a.say(format, args...)
+		a.printMessage(format, args...)
 	}
 }
 
-func (a *cli) notes(list ...string) {
+func (a *cli) printNotes(list ...string) {
 	for _, text := range list {
 		if text != "" {
-			a.note("%s", text)
+			a.printNote("%s", text)
 		}
 	}
 }
 
-func (a *cli) plain() bool { return a.flags.noColor || os.Getenv("NO_COLOR") != "" }
+func (a *cli) isPlainOutput() bool { return a.flags.noColor || os.Getenv("NO_COLOR") != "" }
 
 // A logSink takes lines that are not results and writes them to standard error or an open view.
 type logSink struct {
@@ -95,14 +95,14 @@ func (s *logSink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// through redirects lines to a view, or back to standard error if v is nil.
-func (s *logSink) through(v *tui.View) {
+// redirectTo redirects lines to a view, or back to standard error if v is nil.
+func (s *logSink) redirectTo(v *tui.View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view = v
 }
 
-func (s *logSink) close() {
+func (s *logSink) closeView() {
 	s.mu.Lock()
 	view := s.view
 	s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *logSink) close() {
 	}
 }
 
-func (a *cli) command(what string, id ponder.ThreadID) string {
+func (a *cli) formatCommand(what string, id ponder.ThreadID) string {
 	line := "ponder " + what + " " + string(id)
 	for _, f := range [][2]string{{"--db", a.Options.DB}, {"--config", a.Options.Config}} {
 		if f[1] != "" {

@@ -17,7 +17,7 @@ import (
 )
 
 type askFlags struct {
-	talkFlags
+	chatFlags
 	attach   []string
 	deep     bool
 	internal bool
@@ -46,107 +46,107 @@ ponder ask --continue "And at sunset?"
 ponder ask "What does this commit us to?" --attach contract.pdf --deep
 git diff | ponder ask - --model anthropic/claude-opus-4-6`,
 		GroupID: groupThink,
-		Args:    take(1, 1, `a message in quotes, or - to read it from standard input`),
+		Args:    requireArgs(1, 1, `a message in quotes, or - to read it from standard input`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ask(cmd.Context(), args[0], f, cmd.Flags().Changed)
+			return a.runAsk(cmd.Context(), args[0], f, cmd.Flags().Changed)
 		},
 	}
 	flags := cmd.Flags()
-	f.add(flags)
+	f.addFlags(flags)
 	flags.StringArrayVar(&f.attach, "attach", nil, "put the `file` beside the message; may be repeated")
 	flags.BoolVar(&f.deep, "deep", false, "have a slower model think about it first, and wait for that")
 	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
 	return cmd
 }
 
-func (a *cli) ask(ctx context.Context, text string, f askFlags, given func(string) bool) error {
-	m, err := a.message(ctx, text, f.attach)
+func (a *cli) runAsk(ctx context.Context, text string, f askFlags, given func(string) bool) error {
+	m, err := a.readMessage(ctx, text, f.attach)
 	if err != nil {
 		return err
 	}
-	t, err := f.talking(ctx, a, given)
+	t, err := f.chatSetup(ctx, a, given)
 	if err != nil {
 		return err
 	}
 	t.Sources.Patience = app.OncePatience
 	if t.Extractive {
-		a.note("%s", noModel(t.Missed, "; what is found is quoted; `ponder doctor` says how to have a model"))
+		a.printNote("%s", noModelText(t.Missed, "; what is found is quoted; `ponder doctor` says how to have a model"))
 	}
 	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	id, head, err := f.begin(ctx, a, store)
+	id, head, err := f.findConversation(ctx, a, store)
 	if err != nil {
 		return err
 	}
-	c, err := a.converse(ctx, store, id, t)
+	c, err := a.newConversation(ctx, store, id, t)
 	if err != nil {
 		return err
 	}
-	defer c.leave(ctx)
-	if err := c.noteOpen(ctx); err != nil {
+	defer c.closeConversation(ctx)
+	if err := c.noteUnanswered(ctx); err != nil {
 		return err
 	}
-	s := &asking{conversation: c, heard: head, internal: f.internal, out: a.answerUI(), reserve: reserve{holds: id == ""}}
-	for _, line := range m.leftOut(t.ChatOptions(nil)) {
-		s.reserve.note(a, line)
+	s := &askSession{conversation: c, lastSeq: head, internal: f.internal, out: a.answerUI(), heldOutput: heldOutput{active: id == ""}}
+	for _, line := range m.omittedParts(t.ChatOptions(nil)) {
+		s.heldOutput.printNote(a, line)
 	}
-	s.turnNow.atOnce = !a.onTerminal()
+	s.currentTurn.wholeRounds = !a.isTerminal()
 	if f.deep {
-		if err := s.thinkFirst(ctx, m); err != nil {
+		if err := s.reflectFirst(ctx, m); err != nil {
 			s.out.Close()
-			return s.unsaid(ctx, err)
+			return s.discardUnanswered(ctx, err)
 		}
 	}
-	err = s.turn(ctx, m)
+	err = s.runTurn(ctx, m)
 	s.out.Close()
-	return s.unsaid(ctx, err)
+	return s.discardUnanswered(ctx, err)
 }
 
-type asking struct {
+type askSession struct {
 	*conversation
-	heard    ponder.Seq
-	internal bool
-	out      chatUI
-	reserve  reserve
-	turnNow  turn
-	why      error
-	stopped  bool
+	lastSeq     ponder.Seq
+	internal    bool
+	out         chatUI
+	heldOutput  heldOutput
+	currentTurn printedTurn
+	turnErr     error
+	stopped     bool
 }
 
-func (s *asking) turn(ctx context.Context, m message) error {
-	t := &s.turnNow
-	ev, err := s.say(ctx, m)
+func (s *askSession) runTurn(ctx context.Context, m message) error {
+	t := &s.currentTurn
+	ev, err := s.sendMessage(ctx, m)
 	if err != nil {
 		return err
 	}
-	*t = newTurn(ev.ID, ev.Seq, t.atOnce)
+	*t = newPrintedTurn(ev.ID, ev.Seq, t.wholeRounds)
 	stop := make(chan struct{}, 1)
-	defer s.brake.toRest(func() { stop <- struct{}{} })()
+	defer s.interrupts.setGraceful(func() { stop <- struct{}{} })()
 	sctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	updates, wont := s.updates(sctx, s.from(ev)), s.wont(sctx)
-	tick, began := time.NewTicker(tickEvery), time.Now()
+	updates, wont := s.followUpdates(sctx, s.listenAfter(ev)), s.checkUnavailable(sctx)
+	tick, began := time.NewTicker(redrawInterval), time.Now()
 	defer tick.Stop()
-	for !t.Over() {
+	for !t.IsOver() {
 		var err error
 		select {
 		case u := <-updates:
-			err = s.shows(u)
-		case r := <-s.worked:
+			err = s.applyUpdate(u)
+		case r := <-s.workResults:
 			err = s.onWorkDone(r)
-		case <-s.retry:
-			err = s.work(ctx)
+		case <-s.retryTimer:
+			err = s.startWork(ctx)
 		case <-stop:
-			s.why = failure{code: interrupted}
+			s.turnErr = failure{code: exitInterrupted}
 		case err := <-wont:
-			if !t.spoke {
-				s.why = err
+			if !t.modelWrote {
+				s.turnErr = err
 			}
 		case <-tick.C:
-			s.waits(time.Since(began))
+			s.showWait(time.Since(began))
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -155,77 +155,77 @@ func (s *asking) turn(ctx context.Context, m message) error {
 		}
 	}
 	s.out.Close()
-	s.tidy(ctx, ev.Seq)
-	if s.why == nil {
-		return t.failure()
+	s.cleanupThoughts(ctx, ev.Seq)
+	if s.turnErr == nil {
+		return t.answerError()
 	}
-	if codeOf(s.why) == interrupted {
-		s.reserve.release()
-		s.note("stopped; to go on: %s", s.command("ask TEXT --thread", s.id))
+	if exitCodeOf(s.turnErr) == exitInterrupted {
+		s.heldOutput.releaseAll()
+		s.printNote("stopped; to go on: %s", s.formatCommand("ask TEXT --thread", s.id))
 	}
-	return s.why
+	return s.turnErr
 }
 
-// slowAfter is the time without text after which a notice says that the answer is pending.
-const slowAfter = 2 * time.Second
+// waitNoticeDelay is the time without text after which a notice says that the answer is pending.
+const waitNoticeDelay = 2 * time.Second
 
-func (s *asking) waits(took time.Duration) {
-	switch t := &s.turnNow; {
-	case took < slowAfter || t.shown:
-	case t.spoke:
+func (s *askSession) showWait(took time.Duration) {
+	switch t := &s.currentTurn; {
+	case took < waitNoticeDelay || t.shown:
+	case t.modelWrote:
 		s.out.SetStatus("the model thinks: "+textkit.Clock(took), nil)
 	default:
 		s.out.SetStatus("waiting for the model: "+textkit.Clock(took), nil)
 	}
 }
 
-func (s *asking) stopTurn(ctx context.Context) error {
-	if s.why == nil || s.turnNow.Run == "" || s.stopped {
+func (s *askSession) stopTurn(ctx context.Context) error {
+	if s.turnErr == nil || s.currentTurn.Run == "" || s.stopped {
 		return nil
 	}
 	s.stopped = true
-	return s.stop(ctx, s.turnNow.Run, s.turnNow.open())
+	return s.cancelTurn(ctx, s.currentTurn.Run, s.currentTurn.unstoredText())
 }
 
-// wont sends the reason if certainly no model will answer. The turn itself keeps trying for
+// checkUnavailable sends the reason if certainly no model will answer. The turn itself keeps trying for
 // longer.
-func (s *asking) wont(ctx context.Context) <-chan error {
+func (s *askSession) checkUnavailable(ctx context.Context) <-chan error {
 	wont := make(chan error, 1)
 	go func() {
-		if err := s.talking.Check(ctx); err != nil {
+		if err := s.setup.Check(ctx); err != nil {
 			wont <- err
 		}
 	}()
 	return wont
 }
 
-// from returns the event after which to listen; a new thread shows all its events.
-func (s *asking) from(ev ponder.Event) ponder.Seq {
-	if s.fresh {
-		return s.heard
+// listenAfter returns the event after which to listen; a new thread shows all its events.
+func (s *askSession) listenAfter(ev ponder.Event) ponder.Seq {
+	if s.isNew {
+		return s.lastSeq
 	}
-	return max(s.heard, ev.Seq-1)
+	return max(s.lastSeq, ev.Seq-1)
 }
 
-func (s *asking) shows(u turnUpdate) error {
+func (s *askSession) applyUpdate(u turnUpdate) error {
 	if u.err != nil {
 		return u.err
 	}
-	text := s.turnNow.apply(u)
-	if text != "" || s.turnNow.replied() {
-		s.reserve.release()
+	text := s.currentTurn.applyUpdate(u)
+	if text != "" || s.currentTurn.hasReply() {
+		s.heldOutput.releaseAll()
 	}
-	if delay := s.turnNow.delay; delay != "" {
-		s.turnNow.delay = ""
+	if delay := s.currentTurn.retryNotice; delay != "" {
+		s.currentTurn.retryNotice = ""
 		s.out.SetStatus("", nil)
-		s.note("%s", delay)
+		s.printNote("%s", delay)
 	}
 	if ev := u.event; ev != nil {
-		s.heard = ev.Seq
-		s.muses.Apply(*ev)
+		s.lastSeq = ev.Seq
+		s.reflections.Apply(*ev)
 		think.Log(context.Background(), slog.Default(), *ev)
 		if s.flags.json && (!ev.Internal || s.internal) {
-			return s.reserve.object(s.cli, ev)
+			return s.heldOutput.printJSON(s.cli, ev)
 		}
 	}
 	if s.flags.json || text == "" {
@@ -236,61 +236,61 @@ func (s *asking) shows(u turnUpdate) error {
 	return nil
 }
 
-// thinkFirst has the message reflected on before sending it.
-func (s *asking) thinkFirst(ctx context.Context, m message) error {
-	wish, err := s.reflect(ctx, m.text, m.text)
+// reflectFirst has the message reflected on before sending it.
+func (s *askSession) reflectFirst(ctx context.Context, m message) error {
+	reflection, err := s.requestReflection(ctx, m.text, m.text)
 	if err != nil {
 		return err
 	}
 	sctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s.heard == 0 || !s.fresh {
-		s.heard = wish.Seq - 1
+	if s.lastSeq == 0 || !s.isNew {
+		s.lastSeq = reflection.Seq - 1
 	}
-	s.reserve.note(s.cli, "thinking about it first")
-	updates, tick, began := s.updates(sctx, s.heard), time.NewTicker(tickEvery), time.Now()
+	s.heldOutput.printNote(s.cli, "thinking about it first")
+	updates, tick, began := s.followUpdates(sctx, s.lastSeq), time.NewTicker(redrawInterval), time.Now()
 	defer tick.Stop()
 	defer s.out.SetStatus("", nil)
 	came := false
-	for s.muses.Done < wish.Seq {
+	for s.reflections.Done < reflection.Seq {
 		select {
 		case u := <-updates:
-			if err := s.shows(u); err != nil {
+			if err := s.applyUpdate(u); err != nil {
 				return err
 			}
 			if u.event != nil {
 				_, ok := u.event.Body.(ponder.InnerMonologue)
 				came = came || ok
 			}
-		case r := <-s.worked:
+		case r := <-s.workResults:
 			if err := s.onWorkDone(r); err != nil {
 				return err
 			}
-		case <-s.retry:
-			if err := s.work(ctx); err != nil {
+		case <-s.retryTimer:
+			if err := s.startWork(ctx); err != nil {
 				return err
 			}
 		case <-tick.C:
 			s.out.SetStatus("thinking about it first: "+textkit.Clock(time.Since(began)), nil)
 		case <-ctx.Done():
-			_ = s.stop(context.WithoutCancel(ctx), "", "")
+			_ = s.cancelTurn(context.WithoutCancel(ctx), "", "")
 			return ctx.Err()
 		}
 	}
 	if !came {
-		s.reserve.note(s.cli, fmt.Sprintf("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id))
+		s.heldOutput.printNote(s.cli, fmt.Sprintf("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id))
 	}
 	return nil
 }
 
-func (s *asking) unsaid(ctx context.Context, err error) error {
-	if err == nil || !s.reserve.holds || codeOf(err) == interrupted {
-		s.reserve.release()
+func (s *askSession) discardUnanswered(ctx context.Context, err error) error {
+	if err == nil || !s.heldOutput.active || exitCodeOf(err) == exitInterrupted {
+		s.heldOutput.releaseAll()
 		return err
 	}
-	if s.thinker.Close(ctx) == nil {
+	if s.runner.Close(ctx) == nil {
 		s.working = false
-		_ = s.drop(ctx) // if that fails, the user can continue it
+		_ = s.removeIfNew(ctx) // if that fails, the user can continue it
 	}
 	return err
 }

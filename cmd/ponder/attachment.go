@@ -13,16 +13,16 @@ import (
 	"ponder/store/sqlite"
 )
 
-// mostAttached is the maximal size of a file whose bytes are kept with a conversation, in
+// maxAttachedBytes is the maximal size of a file whose bytes are kept with a conversation, in
 // bytes.
-const mostAttached = 20 << 20
+const maxAttachedBytes = 20 << 20
 
-// keepFile stores the bytes of an attachment and returns it with the hash for
+// saveFile stores the bytes of an attachment and returns it with the hash for
 // [archive.Archive.Get]. Call it before appending the attachment: orphaned bytes are removed
 // with the thread.
-func keepFile(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, b ponder.AttachmentAdded, raw []byte) (ponder.AttachmentAdded, error) {
-	if len(raw) > mostAttached {
-		return b, usagef("%s: it has %s, and may have %s", oneLine(b.Name), textkit.Bytes(int64(len(raw))), textkit.Bytes(mostAttached))
+func saveFile(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, b ponder.AttachmentAdded, raw []byte) (ponder.AttachmentAdded, error) {
+	if len(raw) > maxAttachedBytes {
+		return b, usagef("%s: it has %s, and may have %s", oneLine(b.Name), textkit.Bytes(int64(len(raw))), textkit.Bytes(maxAttachedBytes))
 	}
 	sum := sha256.Sum256(raw)
 	b.Hash, b.Bytes = hex.EncodeToString(sum[:]), int64(len(raw))

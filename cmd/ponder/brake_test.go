@@ -8,14 +8,14 @@ import (
 
 func TestBrake(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
-	b := &brake{stop: stop}
+	b := &interruptHandler{cancel: stop}
 	rested := 0
-	b.toRest(func() { rested++ })
-	b.press()
+	b.setGraceful(func() { rested++ })
+	b.handlePress()
 	if rested != 1 || ctx.Err() != nil {
 		t.Fatalf("after one press: rested %d times, %v; want once, nil", rested, ctx.Err())
 	}
-	b.press()
+	b.handlePress()
 	if rested != 1 || !errors.Is(context.Cause(ctx), errInterrupted) {
 		t.Fatalf("after two: rested %d times, %v; want once, interrupted", rested, context.Cause(ctx))
 	}
@@ -23,9 +23,9 @@ func TestBrake(t *testing.T) {
 
 func TestBrakeWithoutRest(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
-	b := &brake{stop: stop}
-	b.toRest(func() { t.Error("a command that has ended was asked to rest") })()
-	b.press()
+	b := &interruptHandler{cancel: stop}
+	b.setGraceful(func() { t.Error("a command that has ended was asked to rest") })()
+	b.handlePress()
 	if !errors.Is(context.Cause(ctx), errInterrupted) {
 		t.Errorf("context: %v, want interrupted", context.Cause(ctx))
 	}
@@ -34,12 +34,12 @@ func TestBrakeWithoutRest(t *testing.T) {
 // Two signals may report one closed terminal; the command then stops gracefully.
 func TestBrakeHungUp(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
-	b := &brake{stop: stop}
+	b := &interruptHandler{cancel: stop}
 	rested := 0
-	b.toRest(func() { rested++ })
+	b.setGraceful(func() { rested++ })
 	b.hangUp()
 	b.hangUp()
-	if rested != 1 || ctx.Err() != nil || !b.isHung() {
-		t.Errorf("after two: rested %d times, %v, hung %v; want once, nil, true", rested, ctx.Err(), b.isHung())
+	if rested != 1 || ctx.Err() != nil || !b.hasHungUp() {
+		t.Errorf("after two: rested %d times, %v, hung %v; want once, nil, true", rested, ctx.Err(), b.hasHungUp())
 	}
 }

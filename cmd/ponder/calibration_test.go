@@ -19,10 +19,10 @@ import (
 	"ponder/store/sqlite"
 )
 
-const seedOfSessions = 3
+const sessionSeed = 3
 
-// past returns the events of an ended session with a claim.
-func past(run ponder.RunID, claimed float64, model string) []ponder.Event {
+// endedSessionEvents returns the events of an ended session with a claim.
+func endedSessionEvents(run ponder.RunID, claimed float64, model string) []ponder.Event {
 	return []ponder.Event{
 		{Run: run, Body: ponder.RunStarted{Mode: session.Name, Input: "Is it so?"}},
 		{Run: run, Body: ponder.Synthesis{Content: "Perhaps.", Confidence: 0.3, Model: model}},
@@ -31,11 +31,11 @@ func past(run ponder.RunID, claimed float64, model string) []ponder.Event {
 	}
 }
 
-func turnedOut(run ponder.RunID, outcome float64) ponder.Event {
-	return ponder.Event{Run: run, Body: ponder.Resolved{Ref: string(run), Outcome: &outcome}}
+func resolvedEvent(run ponder.RunID, outcome float64) ponder.Event {
+	return ponder.Event{Run: run, Body: ponder.Resolution{Ref: string(run), Outcome: &outcome}}
 }
 
-func create(t *testing.T, store ponder.Store, id ponder.ThreadID, events ...ponder.Event) ponder.Info {
+func createSession(t *testing.T, store ponder.Store, id ponder.ThreadID, events ...ponder.Event) ponder.Info {
 	t.Helper()
 	thread := ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: app.LocalOwner, Title: "Is it so?", Created: time.Now()}
 	if err := store.Create(t.Context(), thread, events...); err != nil {
@@ -58,7 +58,7 @@ func TestJudge(t *testing.T) {
 	for i := range steered {
 		steered[i] = ponder.Event{Run: "run_1", Body: ponder.Progress{Content: "x"}}
 	}
-	ended := past("run_1", 0.9, "m")
+	ended := endedSessionEvents("run_1", 0.9, "m")
 	late := append(append(append([]ponder.Event{}, ended[:3]...), steered...), ended[3])
 	for _, tt := range []struct {
 		name    string
@@ -69,19 +69,19 @@ func TestJudge(t *testing.T) {
 		outcome *float64
 	}{
 		{"has not ended", ended[:3], true, 0, "", nil},
-		{"without a claim", append(past("run_1", 0.9, "m")[:3:3], ponder.Event{Run: "run_1", Body: ponder.Synthesis{Assumed: true, Final: true}}, ended[3]), true, 0, "run_1", nil},
+		{"without a claim", append(endedSessionEvents("run_1", 0.9, "m")[:3:3], ponder.Event{Run: "run_1", Body: ponder.Synthesis{Assumed: true, Final: true}}, ended[3]), true, 0, "run_1", nil},
 		{"not resolved", ended, true, 0.9, "run_1", nil},
-		{"resolved", append(past("run_1", 0.9, "m"), turnedOut("run_1", 0), turnedOut("run_1", 1)), false, 0.9, "run_1", &right},
-		{"taken back", append(past("run_1", 0.9, "m"), turnedOut("run_1", 0), ponder.Event{Run: "run_1", Body: ponder.Resolved{Ref: "run_1"}}), true, 0.9, "run_1", nil},
-		{"resolved long after", append(append(past("run_1", 0.9, "m"), many...), turnedOut("run_1", 1)), false, 0.9, "run_1", &right},
-		{"resolved long ago", append(append(past("run_1", 0.9, "m"), turnedOut("run_1", 1)), many...), false, 0.9, "run_1", &right},
-		{"claimed long before", append(append([]ponder.Event{}, late...), turnedOut("run_1", 1)), false, 0.9, "run_1", &right},
-		{"of another run", append(past("run_1", 0.9, "m"), turnedOut("run_2", 1)), true, 0.9, "run_1", nil},
-		{"the newest session", append(append(past("run_1", 0.9, "m"), turnedOut("run_1", 0)), append(past("run_2", 0.4, "m"), turnedOut("run_2", 1))...), false, 0.4, "run_2", &right},
+		{"resolved", append(endedSessionEvents("run_1", 0.9, "m"), resolvedEvent("run_1", 0), resolvedEvent("run_1", 1)), false, 0.9, "run_1", &right},
+		{"taken back", append(endedSessionEvents("run_1", 0.9, "m"), resolvedEvent("run_1", 0), ponder.Event{Run: "run_1", Body: ponder.Resolution{Ref: "run_1"}}), true, 0.9, "run_1", nil},
+		{"resolved long after", append(append(endedSessionEvents("run_1", 0.9, "m"), many...), resolvedEvent("run_1", 1)), false, 0.9, "run_1", &right},
+		{"resolved long ago", append(append(endedSessionEvents("run_1", 0.9, "m"), resolvedEvent("run_1", 1)), many...), false, 0.9, "run_1", &right},
+		{"claimed long before", append(append([]ponder.Event{}, late...), resolvedEvent("run_1", 1)), false, 0.9, "run_1", &right},
+		{"of another run", append(endedSessionEvents("run_1", 0.9, "m"), resolvedEvent("run_2", 1)), true, 0.9, "run_1", nil},
+		{"the newest session", append(append(endedSessionEvents("run_1", 0.9, "m"), resolvedEvent("run_1", 0)), append(endedSessionEvents("run_2", 0.4, "m"), resolvedEvent("run_2", 1))...), false, 0.4, "run_2", &right},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			store := memory.New()
-			j, err := app.JudgeSession(t.Context(), store, create(t, store, "thr_1", tt.events...), tt.whole)
+			j, err := app.JudgeSession(t.Context(), store, createSession(t, store, "thr_1", tt.events...), tt.whole)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestJudge(t *testing.T) {
 // An outcome shared by two threads counts once.
 func TestForksCountOnce(t *testing.T) {
 	store := memory.New()
-	create(t, store, "thr_1", append(past("run_1", 0.9, "m"), turnedOut("run_1", 1))...)
+	createSession(t, store, "thr_1", append(endedSessionEvents("run_1", 0.9, "m"), resolvedEvent("run_1", 1))...)
 	var copied []ponder.Event
 	for ev, err := range store.Events(t.Context(), "thr_1", 0) {
 		if err != nil {
@@ -107,7 +107,7 @@ func TestForksCountOnce(t *testing.T) {
 		ev.Thread, ev.Seq = "", 0
 		copied = append(copied, ev)
 	}
-	create(t, store, "thr_2", copied...)
+	createSession(t, store, "thr_2", copied...)
 	list, err := app.ResolvedSessions(t.Context(), store, app.LocalOwner)
 	if err != nil || len(list) != 1 {
 		t.Errorf("%d cases, %v", len(list), err)
@@ -126,19 +126,19 @@ func TestCalibrated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := rand.New(rand.NewPCG(seedOfSessions, 0))
+	r := rand.New(rand.NewPCG(sessionSeed, 0))
 	for i := range 60 {
 		run, model := ponder.RunID(ponder.NewID("run")), fmt.Sprintf("test/m%d", i%2)
-		create(t, store, ponder.ThreadID(ponder.NewID("thr")), append(past(run, 0.8+0.19*r.Float64(), model), turnedOut(run, float64(i/2%2)))...)
+		createSession(t, store, ponder.ThreadID(ponder.NewID("thr")), append(endedSessionEvents(run, 0.8+0.19*r.Float64(), model), resolvedEvent(run, float64(i/2%2)))...)
 	}
-	last := create(t, store, ponder.ThreadID(ponder.NewID("thr")), past(ponder.RunID(ponder.NewID("run")), 0.9, "test/m0")...).ID
+	last := createSession(t, store, ponder.ThreadID(ponder.NewID("thr")), endedSessionEvents(ponder.RunID(ponder.NewID("run")), 0.9, "test/m0")...).ID
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	ponderOf := func(args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if code := run(t.Context(), append(args, "--db", db), strings.NewReader(""), &out, &errs); code != done {
+		if code := run(t.Context(), append(args, "--db", db), strings.NewReader(""), &out, &errs); code != exitDone {
 			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
 		}
 		return out.String()

@@ -18,7 +18,7 @@ import (
 )
 
 func (a *cli) chatCommand() *cobra.Command {
-	var f talkFlags
+	var f chatFlags
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Hold a conversation",
@@ -36,12 +36,12 @@ exit code is that of ponder ask, and nothing is kept.`,
 ponder chat --docs ./contract --model anthropic/claude-opus-4-6
 ponder chat --continue`,
 		GroupID: groupThink,
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.chat(cmd.Context(), f, cmd.Flags().Changed)
+			return a.runChat(cmd.Context(), f, cmd.Flags().Changed)
 		},
 	}
-	f.add(cmd.Flags())
+	f.addFlags(cmd.Flags())
 	return cmd
 }
 
@@ -52,29 +52,29 @@ type chatSession struct {
 	presses chan tui.Press
 	lines   chan tui.Press // for lines of a file
 
-	updated <-chan turnUpdate // nil before the thread exists
-	deaf    func()
-	heard   ponder.Seq
-	now     *activeTurn // nil between turns
-	next    []queuedMessage
-	drawn   []string  // attachments added by others during the turn
-	armed   time.Time // last ctrl-c with nothing to stop
-	leaving bool      // once the queue is empty
-	files   message   // attached to the next message
-	rearm   func()    // re-enables ctrl-c where it is a signal; may be nil
+	updated            <-chan turnUpdate // nil before the thread exists
+	stopListening      func()
+	lastSeq            ponder.Seq
+	active             *activeTurn // nil between turns
+	queue              []queuedMessage
+	pendingAttachments []string  // attachments added by others during the turn
+	interruptedAt      time.Time // last ctrl-c with nothing to stop
+	leaveWhenIdle      bool      // once the queue is empty
+	nextMessage        message   // attached to the next message
+	rearm              func()    // re-enables ctrl-c where it is a signal; may be nil
 
-	reserve reserve // of output beside messages, when reading a file
-	failed  error
+	heldOutput heldOutput // of output beside messages, when reading a file
+	turnErr    error
 }
 
 type activeTurn struct {
-	turn
+	printedTurn
 	stopping bool
 	stopped  bool
 }
 
-func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) error {
-	t, err := f.talking(ctx, a, given)
+func (a *cli) runChat(ctx context.Context, f chatFlags, given func(string) bool) error {
+	t, err := f.chatSetup(ctx, a, given)
 	if err != nil {
 		return err
 	}
@@ -83,107 +83,107 @@ func (a *cli) chat(ctx context.Context, f talkFlags, given func(string) bool) er
 		return err
 	}
 	defer store.Close()
-	id, _, err := f.begin(ctx, a, store)
+	id, _, err := f.findConversation(ctx, a, store)
 	if err != nil {
 		return err
 	}
-	c, err := a.converse(ctx, store, id, t)
+	c, err := a.newConversation(ctx, store, id, t)
 	if err != nil {
 		return err
 	}
 	s := &chatSession{conversation: c, presses: make(chan tui.Press, 64), lines: make(chan tui.Press)}
 	s.ui = s.openUI(ctx)
-	s.reserve.holds = s.isLines() && id == ""
-	err = s.begin(ctx)
+	s.heldOutput.active = s.readsLines() && id == ""
+	err = s.startChat(ctx)
 	if err == nil {
-		err = s.loop(ctx)
+		err = s.runLoop(ctx)
 	}
 	if err == nil {
-		err = s.unsaid(ctx)
+		err = s.discardUnanswered(ctx)
 	}
 	s.ui.Close()
-	s.leave(ctx)
+	s.closeConversation(ctx)
 	if err == nil && s.id != "" {
-		s.note("to go on: %s", s.command("chat --thread", s.id))
+		s.printNote("to go on: %s", s.formatCommand("chat --thread", s.id))
 	}
 	return err
 }
 
-func (s *chatSession) isLines() bool {
+func (s *chatSession) readsLines() bool {
 	_, lines := s.ui.(*lineUI)
 	return lines
 }
 
-// press queues a key press. It does not block.
-func (s *chatSession) press(p tui.Press) {
+// queuePress queues a key press. It does not block.
+func (s *chatSession) queuePress(p tui.Press) {
 	select {
 	case s.presses <- p:
 	default: // the queue is full
 	}
 }
 
-func (s *chatSession) begin(ctx context.Context) error {
-	with := "T" + talkingWith(s.talking)[1:] + ". /help lists commands, ctrl+d leaves."
-	s.reserve.show(func() { s.ui.Show(tui.Remark, with) })
+func (s *chatSession) startChat(ctx context.Context) error {
+	with := "T" + modelBanner(s.setup)[1:] + ". /help lists commands, ctrl+d leaves."
+	s.heldOutput.runOrHold(func() { s.ui.Show(tui.Remark, with) })
 	if s.id == "" {
 		return nil
 	}
-	open, err := s.reread(ctx)
+	open, err := s.showHistory(ctx)
 	if err != nil {
 		return err
 	}
-	s.listen(ctx)
-	if s.next = open; len(open) > 0 || s.muses.Busy() {
-		if err := s.work(ctx); err != nil {
+	s.startListening(ctx)
+	if s.queue = open; len(open) > 0 || s.reflections.Busy() {
+		if err := s.startWork(ctx); err != nil {
 			return err
 		}
-		s.turnNext(ctx)
+		s.startQueued(ctx)
 	}
 	return nil
 }
 
-func (s *chatSession) unsaid(ctx context.Context) error {
-	gone := s.reserve.holds && s.failed != nil && s.thinker.Close(ctx) == nil
+func (s *chatSession) discardUnanswered(ctx context.Context) error {
+	gone := s.heldOutput.active && s.turnErr != nil && s.runner.Close(ctx) == nil
 	if gone {
 		s.working = false
-		gone = s.drop(ctx) == nil // if that fails, the user can continue it
+		gone = s.removeIfNew(ctx) == nil // if that fails, the user can continue it
 	}
 	if !gone {
-		s.reserve.release()
+		s.heldOutput.releaseAll()
 		return nil
 	}
-	return failure{code: codeOf(s.failed)} // already reported
+	return failure{code: exitCodeOf(s.turnErr)} // already reported
 }
 
-func (s *chatSession) listen(ctx context.Context) {
+func (s *chatSession) startListening(ctx context.Context) {
 	sctx, cancel := context.WithCancel(ctx)
-	s.updated, s.deaf = s.updates(sctx, s.heard), cancel
+	s.updated, s.stopListening = s.followUpdates(sctx, s.lastSeq), cancel
 }
 
-func (s *chatSession) loop(ctx context.Context) error {
+func (s *chatSession) runLoop(ctx context.Context) error {
 	defer func() {
-		if s.deaf != nil {
-			s.deaf()
+		if s.stopListening != nil {
+			s.stopListening()
 		}
 	}()
 	for {
-		s.stand()
+		s.updateStatus()
 		var err error
 		select {
 		case u := <-s.updated:
-			err = s.update(ctx, u)
-		case r := <-s.worked:
+			err = s.applyUpdate(ctx, u)
+		case r := <-s.workResults:
 			err = s.onWorkDone(r)
-		case <-s.retry:
-			err = s.work(ctx)
+		case <-s.retryTimer:
+			err = s.startWork(ctx)
 		case p := <-s.presses:
 			gone := false
-			if gone, err = s.pressed(ctx, p); gone {
+			if gone, err = s.handlePress(ctx, p); gone {
 				return err
 			}
-		case p := <-s.linesNow():
+		case p := <-s.readyLines():
 			gone := false
-			if gone, err = s.pressed(ctx, p); gone {
+			if gone, err = s.handlePress(ctx, p); gone {
 				return err
 			}
 		case <-ctx.Done():
@@ -192,46 +192,46 @@ func (s *chatSession) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.leaving && s.now == nil && len(s.next) == 0 {
+		if s.leaveWhenIdle && s.active == nil && len(s.queue) == 0 {
 			return nil
 		}
 	}
 }
 
-// linesNow returns the source of lines; nil while a turn runs or waits.
-func (s *chatSession) linesNow() <-chan tui.Press {
-	if s.now != nil || len(s.next) > 0 {
+// readyLines returns the source of lines; nil while a turn runs or waits.
+func (s *chatSession) readyLines() <-chan tui.Press {
+	if s.active != nil || len(s.queue) > 0 {
 		return nil
 	}
 	return s.lines
 }
 
-// twice is how soon a second ctrl-c leaves.
-const twice = 2 * time.Second
+// leavePressWindow is how soon a second ctrl-c leaves.
+const leavePressWindow = 2 * time.Second
 
-func (s *chatSession) pressed(ctx context.Context, p tui.Press) (gone bool, err error) {
+func (s *chatSession) handlePress(ctx context.Context, p tui.Press) (gone bool, err error) {
 	switch p.Key {
 	case tui.Leave:
 		return true, nil
 	case eof:
-		s.leaving = true
+		s.leaveWhenIdle = true
 		return false, nil
 	case tui.Interrupt:
-		if s.brake.isHung() {
+		if s.interrupts.hasHungUp() {
 			return true, nil
 		}
-		if s.now != nil {
-			s.now.stopping = true
-			return false, s.stopNow(ctx)
+		if s.active != nil {
+			s.active.stopping = true
+			return false, s.cancelStoppingTurn(ctx)
 		}
-		if time.Since(s.armed) < twice {
+		if time.Since(s.interruptedAt) < leavePressWindow {
 			return true, nil
 		}
-		s.armed = time.Now()
+		s.interruptedAt = time.Now()
 		s.ui.Show(tui.Remark, "ctrl+c once more leaves")
 		return false, nil
 	}
-	gone, err = s.entered(ctx, p.Line)
+	gone, err = s.handleLine(ctx, p.Line)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ponder.ErrNoThread) {
 		s.ui.Show(tui.Failure, oneLine(err.Error()))
 		err = nil
@@ -239,24 +239,24 @@ func (s *chatSession) pressed(ctx context.Context, p tui.Press) (gone bool, err 
 	return gone, err
 }
 
-func (s *chatSession) stand() {
+func (s *chatSession) updateStatus() {
 	status := ""
 	switch {
-	case s.now != nil && !s.now.shown && s.retry != nil:
+	case s.active != nil && !s.active.shown && s.retryTimer != nil:
 		status = "another process answers"
-	case s.now != nil && s.now.stopping:
+	case s.active != nil && s.active.stopping:
 		status = "stopping"
-	case s.now != nil && !s.now.shown:
+	case s.active != nil && !s.active.shown:
 		status = "…"
 	}
-	if s.muses.Busy() {
+	if s.reflections.Busy() {
 		if status != "" {
 			status += " · "
 		}
 		status += "thinking in the background"
 	}
 	var queue []string
-	for _, w := range s.next {
+	for _, w := range s.queue {
 		queue = append(queue, w.Text)
 	}
 	s.ui.SetStatus(status, queue)
@@ -264,16 +264,16 @@ func (s *chatSession) stand() {
 
 func (s *chatSession) openUI(ctx context.Context) chatUI {
 	in, isIn := s.in.(*os.File)
-	out, isOut := s.paper()
+	out, isOut := s.outputFile()
 	if isIn && isOut && !s.flags.json && tui.CanShow(in) && tui.CanShow(out) {
-		ui := s.openTalk(tui.TalkOptions{Out: out, In: in, Style: s.style(), Hint: hintCommand, Entered: s.press})
-		rest := s.brake.toRest(func() { s.press(tui.Press{Key: tui.Leave}) })
+		ui := s.openChatView(tui.ChatViewOptions{Out: out, In: in, Style: s.viewStyle(), Hint: hintCommand, OnPress: s.queuePress})
+		rest := s.interrupts.setGraceful(func() { s.queuePress(tui.Press{Key: tui.Leave}) })
 		undo := ui.undo
 		ui.undo = func() { rest(); undo() }
 		return ui
 	}
 	undo := func() {}
-	s.rearm = func() { undo = s.brake.toRest(func() { s.press(tui.Press{Key: tui.Interrupt}) }) }
+	s.rearm = func() { undo = s.interrupts.setGraceful(func() { s.queuePress(tui.Press{Key: tui.Interrupt}) }) }
 	s.rearm()
 	go s.readLines(ctx, s.in)
 	return &lineUI{cli: s.cli, undo: func() { undo() }}
@@ -291,38 +291,38 @@ const markStopped = "stopped"
 const eof = "eof"
 
 func (a *cli) answerUI() chatUI {
-	if out, ok := a.paper(); ok && !a.flags.json && tui.CanShow(out) {
-		return a.openTalk(tui.TalkOptions{Out: out, Style: a.style()})
+	if out, ok := a.outputFile(); ok && !a.flags.json && tui.CanShow(out) {
+		return a.openChatView(tui.ChatViewOptions{Out: out, Style: a.viewStyle()})
 	}
 	return &lineUI{cli: a, bar: a.newProgressBar()}
 }
 
 type terminalUI struct {
-	*tui.Talk
+	*tui.ChatView
 	undo func()
 }
 
-// openTalk takes the terminal until Close and shows log lines there.
-func (a *cli) openTalk(o tui.TalkOptions) *terminalUI {
-	talk, log, last := tui.OpenTalk(o), a.log, a.brake.last
+// openChatView takes the terminal until Close and shows log lines there.
+func (a *cli) openChatView(o tui.ChatViewOptions) *terminalUI {
+	talk, log, last := tui.OpenChatView(o), a.log, a.interrupts.beforeExit
 	log.mu.Lock()
 	defer log.mu.Unlock()
 	before := log.out
 	log.out = notices{talk}
-	a.brake.last = talk.Close
+	a.interrupts.beforeExit = talk.Close
 	return &terminalUI{talk, func() {
 		log.mu.Lock()
 		defer log.mu.Unlock()
-		log.out, a.brake.last = before, last
+		log.out, a.interrupts.beforeExit = before, last
 	}}
 }
 
 func (u *terminalUI) Close() {
-	u.Talk.Close()
+	u.ChatView.Close()
 	u.undo()
 }
 
-type notices struct{ talk *tui.Talk }
+type notices struct{ talk *tui.ChatView }
 
 func (n notices) Write(b []byte) (int, error) {
 	n.talk.Show(tui.Remark, strings.TrimSpace(strings.TrimPrefix(string(b), "ponder: ")))
@@ -341,29 +341,29 @@ func (u *lineUI) Show(what tui.Kind, text string) {
 	switch what {
 	case tui.Typed:
 	case tui.Remark:
-		u.cli.note("%s", text)
+		u.cli.printNote("%s", text)
 	case tui.Failure:
-		u.cli.say("%s", text)
+		u.cli.printMessage("%s", text)
 	case tui.Ended:
 		if u.last != '\n' && u.last != 0 {
-			u.print("\n")
+			u.printText("\n")
 		}
 		u.last = 0
 	default:
-		u.print(textkit.Clean(text))
+		u.printText(textkit.Clean(text))
 		if what == tui.Text {
 			u.Show(tui.Ended, "")
 		}
 	}
 }
 
-// print prints a piece of a result. With --json, results are events, so it prints nothing.
-func (u *lineUI) print(text string) {
+// printText prints a piece of a result. With --json, results are events, so it prints nothing.
+func (u *lineUI) printText(text string) {
 	if text == "" || u.cli.flags.json {
 		return
 	}
 	u.last = text[len(text)-1]
-	_, _ = io.WriteString(u.cli.out, text) // [results] keeps the error for the end
+	_, _ = io.WriteString(u.cli.out, text) // [outputWriter] keeps the error for the end
 }
 
 func (u *lineUI) SetStatus(status string, _ []string) {
@@ -410,7 +410,7 @@ func (s *chatSession) readLines(ctx context.Context, in io.Reader) {
 		return
 	}
 	if err := lines.Err(); err != nil {
-		s.cli.say("standard input: %v", err)
+		s.cli.printMessage("standard input: %v", err)
 	}
 	send(tui.Press{Key: eof})
 }

@@ -19,36 +19,36 @@ import (
 	"ponder/tool/approval"
 )
 
-type word struct{ name, takes, about string }
+type commandUsage struct{ name, argument, description string }
 
-func (w word) usage() string { return strings.TrimSpace(w.name + " " + w.takes) }
+func (w commandUsage) usageText() string { return strings.TrimSpace(w.name + " " + w.argument) }
 
-func (w word) hint() tui.Hint {
-	return tui.Hint{Text: w.usage() + ": " + w.about, Complete: w.name + strings.Repeat(" ", min(1, len(w.takes)))}
+func (w commandUsage) inputHint() tui.Hint {
+	return tui.Hint{Text: w.usageText() + ": " + w.description, Complete: w.name + strings.Repeat(" ", min(1, len(w.argument)))}
 }
 
 type chatCommand struct {
-	word
+	commandUsage
 	run func(s *chatSession, ctx context.Context, rest string) error // nil leaves
 }
 
 func chatCommands() []chatCommand {
 	return []chatCommand{
-		{word{"/deep", "[topic]", "have a slower model think about the conversation, in the background"}, (*chatSession).deepCommand},
-		{word{"/think", "[on|off]", "whether the model may put down thoughts before it answers"}, (*chatSession).thinkCommand},
-		{word{"/thoughts", "", "show what was thought and not said"}, (*chatSession).thoughtsCommand},
-		{word{"/plan", "[on|off]", "whether a plan is shown, and waits for a yes, before anything is changed"}, (*chatSession).planCommand},
-		{word{"/model", "[provider/model]", "which model talks, or talk with another"}, (*chatSession).modelCommand},
-		{word{"/attach", "FILE", "put a file beside the next message"}, (*chatSession).attachCommand},
-		{word{"/cost", "", "what the conversation has cost; /stats too"}, (*chatSession).costCommand},
-		{word{"/export", "[file]", "write the conversation to a file: Markdown, or .jsonl"}, (*chatSession).exportCommand},
-		{word{"/new", "", "begin another conversation"}, (*chatSession).newCommand},
-		{word{"/help", "", "show this"}, (*chatSession).helpCommand},
-		{word{"/quit", "", "leave"}, nil},
+		{commandUsage{"/deep", "[topic]", "have a slower model think about the conversation, in the background"}, (*chatSession).deepCommand},
+		{commandUsage{"/think", "[on|off]", "whether the model may put down thoughts before it answers"}, (*chatSession).thinkCommand},
+		{commandUsage{"/thoughts", "", "show what was thought and not said"}, (*chatSession).thoughtsCommand},
+		{commandUsage{"/plan", "[on|off]", "whether a plan is shown, and waits for a yes, before anything is changed"}, (*chatSession).planCommand},
+		{commandUsage{"/model", "[provider/model]", "which model talks, or talk with another"}, (*chatSession).modelCommand},
+		{commandUsage{"/attach", "FILE", "put a file beside the next message"}, (*chatSession).attachCommand},
+		{commandUsage{"/cost", "", "what the conversation has cost; /stats too"}, (*chatSession).costCommand},
+		{commandUsage{"/export", "[file]", "write the conversation to a file: Markdown, or .jsonl"}, (*chatSession).exportCommand},
+		{commandUsage{"/new", "", "begin another conversation"}, (*chatSession).newCommand},
+		{commandUsage{"/help", "", "show this"}, (*chatSession).helpCommand},
+		{commandUsage{"/quit", "", "leave"}, nil},
 	}
 }
 
-func proper(name string) string {
+func canonicalCommand(name string) string {
 	switch name = strings.ToLower(name); name {
 	case "/stats":
 		return "/cost"
@@ -58,10 +58,10 @@ func proper(name string) string {
 	return name
 }
 
-func commandOf(line string) (c chatCommand, rest string, ok bool) {
+func parseCommand(line string) (c chatCommand, rest string, ok bool) {
 	name, rest, _ := strings.Cut(line, " ")
 	for _, c := range chatCommands() {
-		if proper(name) == c.name {
+		if canonicalCommand(name) == c.name {
 			return c, strings.TrimSpace(rest), true
 		}
 	}
@@ -75,12 +75,12 @@ func hintCommand(line string) (h tui.Hint) {
 	}
 	var names []string
 	for _, c := range chatCommands() {
-		if c.name == proper(typed) || !more && strings.HasPrefix(c.name, strings.ToLower(typed)) {
-			names, h = append(names, c.name), c.hint()
+		if c.name == canonicalCommand(typed) || !more && strings.HasPrefix(c.name, strings.ToLower(typed)) {
+			names, h = append(names, c.name), c.inputHint()
 		}
 	}
 	if len(names) > 1 {
-		h = tui.Hint{Text: strings.Join(names, "  "), Complete: stem(names)}
+		h = tui.Hint{Text: strings.Join(names, "  "), Complete: commonPrefix(names)}
 	}
 	if more {
 		h.Complete = ""
@@ -88,7 +88,7 @@ func hintCommand(line string) (h tui.Hint) {
 	return h
 }
 
-func stem(words []string) string {
+func commonPrefix(words []string) string {
 	head := words[0]
 	for _, w := range words {
 		for !strings.HasPrefix(w, head) {
@@ -101,7 +101,7 @@ func stem(words []string) string {
 func (s *chatSession) helpCommand(context.Context, string) error {
 	var b strings.Builder
 	for _, c := range chatCommands() {
-		fmt.Fprintf(&b, "%-26s %s\n", c.usage(), c.about)
+		fmt.Fprintf(&b, "%-26s %s\n", c.usageText(), c.description)
 	}
 	b.WriteString("\nA line that ends in \\ goes on. Ctrl-C stops the answer; Ctrl-D leaves.")
 	s.ui.Show(tui.Remark, b.String())
@@ -109,7 +109,7 @@ func (s *chatSession) helpCommand(context.Context, string) error {
 }
 
 func (s *chatSession) deepCommand(ctx context.Context, topic string) error {
-	if s.muses.Busy() {
+	if s.reflections.Busy() {
 		s.ui.Show(tui.Remark, "thinking goes on in the background; this comes after it")
 	} else {
 		s.ui.Show(tui.Remark, "thinking in the background; what comes of it is there for a later answer")
@@ -118,13 +118,13 @@ func (s *chatSession) deepCommand(ctx context.Context, topic string) error {
 	if name == "" {
 		name = "A conversation"
 	}
-	wish, err := s.reflect(ctx, topic, name)
+	reflection, err := s.requestReflection(ctx, topic, name)
 	if err != nil {
 		return err
 	}
-	s.muses.Asked = wish.Seq
+	s.reflections.Asked = reflection.Seq
 	if s.updated == nil {
-		s.listen(ctx)
+		s.startListening(ctx)
 	}
 	return nil
 }
@@ -136,14 +136,14 @@ func isSetting(rest string) bool {
 	return slices.Contains([]string{"", "on", "true", "off", "false"}, strings.ToLower(rest))
 }
 
-func (s *chatSession) toggle(ctx context.Context, rest, about string, setting func(*app.ChatSetup) *bool) error {
-	if s.now != nil {
+func (s *chatSession) toggleSetting(ctx context.Context, rest, about string, setting func(*app.ChatSetup) *bool) error {
+	if s.active != nil {
 		return errTurn
 	}
-	t := s.talking
+	t := s.setup
 	on := setting(&t)
 	*on = rest == "" && !*on || strings.EqualFold(rest, "on") || strings.EqualFold(rest, "true")
-	if err := s.change(ctx, t); err != nil {
+	if err := s.applySetup(ctx, t); err != nil {
 		return err
 	}
 	s.ui.Show(tui.Remark, about+map[bool]string{false: "off", true: "on"}[*on])
@@ -152,42 +152,42 @@ func (s *chatSession) toggle(ctx context.Context, rest, about string, setting fu
 
 func (s *chatSession) thinkCommand(ctx context.Context, rest string) error {
 	if !isSetting(rest) {
-		return fmt.Errorf("%q is neither on nor off", clip(oneLine(rest), 20))
+		return fmt.Errorf("%q is neither on nor off", truncate(oneLine(rest), 20))
 	}
-	return s.toggle(ctx, rest, "thinking before an answer is ", func(t *app.ChatSetup) *bool { return &t.Think })
+	return s.toggleSetting(ctx, rest, "thinking before an answer is ", func(t *app.ChatSetup) *bool { return &t.Think })
 }
 
 // planCommand toggles plan mode, or sends a message in it.
 func (s *chatSession) planCommand(ctx context.Context, rest string) error {
 	if !isSetting(rest) {
-		s.next = append(s.next, queuedMessage{Text: approval.PlanMark + " " + rest})
-		s.turnNext(ctx)
+		s.queue = append(s.queue, queuedMessage{Text: approval.PlanMark + " " + rest})
+		s.startQueued(ctx)
 		return nil
 	}
-	return s.toggle(ctx, rest, "plan mode is ", func(t *app.ChatSetup) *bool { return &t.Plan })
+	return s.toggleSetting(ctx, rest, "plan mode is ", func(t *app.ChatSetup) *bool { return &t.Plan })
 }
 
 func (s *chatSession) modelCommand(ctx context.Context, name string) error {
 	if name == "" {
-		s.ui.Show(tui.Remark, talkingWith(s.talking))
+		s.ui.Show(tui.Remark, modelBanner(s.setup))
 		return nil
 	}
-	if s.now != nil {
+	if s.active != nil {
 		return errTurn
 	}
 	t, err := s.cli.ChatSetup(ctx, name, false)
 	if err != nil {
 		return err
 	}
-	t.Think, t.Plan, t.Sources, t.NoMemory = s.talking.Think, s.talking.Plan, s.talking.Sources, s.talking.NoMemory
+	t.Think, t.Plan, t.Sources, t.NoMemory = s.setup.Think, s.setup.Plan, s.setup.Sources, s.setup.NoMemory
 	t.Named = name
 	if err := t.Check(ctx); err != nil {
 		return err
 	}
-	if err := s.change(ctx, t); err != nil {
+	if err := s.applySetup(ctx, t); err != nil {
 		return err
 	}
-	s.ui.Show(tui.Remark, talkingWith(t))
+	s.ui.Show(tui.Remark, modelBanner(t))
 	return nil
 }
 
@@ -195,10 +195,10 @@ func (s *chatSession) attachCommand(_ context.Context, file string) error {
 	if file == "" {
 		return errors.New("say which file: /attach report.pdf")
 	}
-	if len(s.files.files)+len(s.files.media) >= mostFiles {
-		return fmt.Errorf("at most %d files stand beside a message", mostFiles)
+	if len(s.nextMessage.files)+len(s.nextMessage.media) >= maxFiles {
+		return fmt.Errorf("at most %d files stand beside a message", maxFiles)
 	}
-	if err := s.files.attach(strings.Trim(file, `"'`)); err != nil {
+	if err := s.nextMessage.attachFile(strings.Trim(file, `"'`)); err != nil {
 		return err
 	}
 	s.ui.Show(tui.Remark, oneLine(file)+" stands beside the next message")
@@ -206,38 +206,38 @@ func (s *chatSession) attachCommand(_ context.Context, file string) error {
 }
 
 func (s *chatSession) newCommand(ctx context.Context, _ string) error {
-	if s.now != nil {
+	if s.active != nil {
 		return errTurn
 	}
-	if s.deaf != nil {
-		s.deaf()
+	if s.stopListening != nil {
+		s.stopListening()
 	}
-	s.updated, s.deaf, s.heard, s.next, s.drawn = nil, nil, 0, nil, nil
-	if err := s.reset(ctx); err != nil {
+	s.updated, s.stopListening, s.lastSeq, s.queue, s.pendingAttachments = nil, nil, 0, nil, nil
+	if err := s.resetThread(ctx); err != nil {
 		return err
 	}
 	s.ui.Show(tui.Remark, "a new conversation")
 	return nil
 }
 
-var errUnsaid = errors.New("nothing was said yet")
+var errNoMessage = errors.New("nothing was said yet")
 
 // Limits of /thoughts: thoughts shown, events read.
 const (
-	shownThoughts = 20
-	readThoughts  = 20_000
+	maxShownThoughts = 20
+	maxThoughtEvents = 20_000
 )
 
 func (s *chatSession) thoughtsCommand(ctx context.Context, _ string) error {
 	if s.id == "" {
-		return errUnsaid
+		return errNoMessage
 	}
 	var list []string
-	for ev, err := range s.store.Events(ctx, s.id, max(0, s.heard-readThoughts)) {
+	for ev, err := range s.store.Events(ctx, s.id, max(0, s.lastSeq-maxThoughtEvents)) {
 		if err != nil {
 			return err
 		}
-		if text := thoughtOf(ev); text != "" {
+		if text := thoughtText(ev); text != "" {
 			list = append(list, fmt.Sprintf("%d  %s  %s", ev.Seq, ev.Time.Local().Format("15:04:05"), text))
 		}
 	}
@@ -245,12 +245,12 @@ func (s *chatSession) thoughtsCommand(ctx context.Context, _ string) error {
 		s.ui.Show(tui.Remark, "nothing was thought that was not said")
 		return nil
 	}
-	s.ui.Show(tui.Remark, strings.Join(list[max(0, len(list)-shownThoughts):], "\n\n"))
+	s.ui.Show(tui.Remark, strings.Join(list[max(0, len(list)-maxShownThoughts):], "\n\n"))
 	return nil
 }
 
-// thoughtOf returns the unspoken thought in an event, or "".
-func thoughtOf(ev ponder.Event) string {
+// thoughtText returns the unspoken thought in an event, or "".
+func thoughtText(ev ponder.Event) string {
 	switch b := ev.Body.(type) {
 	case ponder.Thought:
 		return "thought: " + b.Content
@@ -284,7 +284,7 @@ func thoughtOf(ev ponder.Event) string {
 
 func (s *chatSession) costCommand(ctx context.Context, _ string) error {
 	if s.id == "" {
-		return errUnsaid
+		return errNoMessage
 	}
 	rows, err := s.store.Usage(ctx, ponder.ByThread, time.Time{})
 	if err != nil {
@@ -302,7 +302,7 @@ func (s *chatSession) costCommand(ctx context.Context, _ string) error {
 
 func (s *chatSession) exportCommand(ctx context.Context, file string) error {
 	if s.id == "" {
-		return errUnsaid
+		return errNoMessage
 	}
 	info, err := s.store.Thread(ctx, s.id)
 	if err != nil {
@@ -312,17 +312,17 @@ func (s *chatSession) exportCommand(ctx context.Context, file string) error {
 		file = "conversation-" + strings.ToLower(string(s.id)[len("thr_"):]) + ".md"
 	}
 	var text []byte
-	if formatOf(file) == "jsonl" {
+	if formatFromPath(file) == "jsonl" {
 		return s.exportThread(ctx, s.store, info, file, false)
 	}
-	if text, err = transcriptOf(ctx, s.store, info); err != nil {
+	if text, err = renderTranscript(ctx, s.store, info); err != nil {
 		return err
 	}
-	return s.deliver(filepath.Clean(file), text)
+	return s.writeResult(filepath.Clean(file), text)
 }
 
-// transcriptOf returns a conversation as Markdown, without internal events.
-func transcriptOf(ctx context.Context, log ponder.Log, info ponder.Info) ([]byte, error) {
+// renderTranscript returns a conversation as Markdown, without internal events.
+func renderTranscript(ctx context.Context, log ponder.Log, info ponder.Info) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s\n", oneLine(info.Title))
 	who := ""
@@ -344,7 +344,7 @@ func transcriptOf(ctx context.Context, log ponder.Log, info ponder.Info) ([]byte
 				continue
 			}
 		case ponder.AttachmentAdded:
-			name, text = "Beside it", drawn(body)
+			name, text = "Beside it", attachmentText(body)
 		default:
 			continue
 		}

@@ -14,210 +14,210 @@ import (
 	"ponder/tool/think"
 )
 
-func (s *chatSession) entered(ctx context.Context, line string) (gone bool, err error) {
+func (s *chatSession) handleLine(ctx context.Context, line string) (gone bool, err error) {
 	if line = strings.TrimSpace(line); line == "" {
 		return false, nil
 	}
-	if c, rest, ok := commandOf(line); ok {
-		s.reserve.release()
+	if c, rest, ok := parseCommand(line); ok {
+		s.heldOutput.releaseAll()
 		if c.run == nil {
 			return true, nil
 		}
 		return false, c.run(s, ctx, rest)
 	}
 	if strings.HasPrefix(line, "/") && !strings.ContainsAny(line, " \n") {
-		return false, fmt.Errorf("there is no command %s: /help lists them", clip(line, 20))
+		return false, fmt.Errorf("there is no command %s: /help lists them", truncate(line, 20))
 	}
-	text, err := app.Saying(line)
+	text, err := app.CleanMessage(line)
 	if err != nil {
 		return false, err
 	}
-	s.next = append(s.next, queuedMessage{Text: text})
-	s.turnNext(ctx)
+	s.queue = append(s.queue, queuedMessage{Text: text})
+	s.startQueued(ctx)
 	return false, nil
 }
 
 // A queuedMessage has an ID if the log already has it.
 type queuedMessage = app.Said
 
-func (s *chatSession) turnNext(ctx context.Context) {
-	for s.now == nil && len(s.next) > 0 {
-		w := s.next[0]
-		s.next = s.next[1:]
+func (s *chatSession) startQueued(ctx context.Context) {
+	for s.active == nil && len(s.queue) > 0 {
+		w := s.queue[0]
+		s.queue = s.queue[1:]
 		s.ui.Show(tui.Typed, w.Text)
 		if w.ID == "" {
-			if err := s.send(ctx, w.Text); err != nil {
+			if err := s.sendText(ctx, w.Text); err != nil {
 				s.ui.Show(tui.Failure, oneLine(err.Error()))
 			}
 			continue
 		}
-		s.begins(w.ID, w.Seq)
+		s.startTurn(w.ID, w.Seq)
 	}
 }
 
-func (s *chatSession) begins(message string, seq ponder.Seq) {
-	s.now = &activeTurn{turn: newTurn(message, seq, !s.onTerminal())}
+func (s *chatSession) startTurn(message string, seq ponder.Seq) {
+	s.active = &activeTurn{printedTurn: newPrintedTurn(message, seq, !s.isTerminal())}
 }
 
-func (s *chatSession) send(ctx context.Context, text string) error {
-	m := s.files
+func (s *chatSession) sendText(ctx context.Context, text string) error {
+	m := s.nextMessage
 	m.text = text
-	for _, line := range m.leftOut(s.talking.ChatOptions(nil)) {
+	for _, line := range m.omittedParts(s.setup.ChatOptions(nil)) {
 		s.ui.Show(tui.Remark, line)
 	}
-	ev, err := s.say(ctx, m)
+	ev, err := s.sendMessage(ctx, m)
 	if err != nil {
 		return err
 	}
-	s.files = message{}
-	s.begins(ev.ID, ev.Seq)
+	s.nextMessage = message{}
+	s.startTurn(ev.ID, ev.Seq)
 	if s.updated == nil {
-		s.listen(ctx)
+		s.startListening(ctx)
 	}
 	return nil
 }
 
-func (s *chatSession) update(ctx context.Context, u turnUpdate) error {
+func (s *chatSession) applyUpdate(ctx context.Context, u turnUpdate) error {
 	if u.err != nil {
 		return u.err
 	}
 	if ev := u.event; ev != nil {
-		s.heard = ev.Seq
-		s.muses.Apply(*ev)
-		s.happens(*ev)
+		s.lastSeq = ev.Seq
+		s.reflections.Apply(*ev)
+		s.applyEvent(*ev)
 		think.Log(ctx, slog.Default(), *ev)
 		if s.flags.json && !ev.Internal {
-			if err := s.reserve.object(s.cli, ev); err != nil {
+			if err := s.heldOutput.printJSON(s.cli, ev); err != nil {
 				return err
 			}
 		}
 	}
-	if s.now == nil {
-		s.turnNext(ctx)
+	if s.active == nil {
+		s.startQueued(ctx)
 		return nil
 	}
-	text := s.now.apply(u)
-	if s.now.replied() || text != "" {
-		s.reserve.release()
+	text := s.active.applyUpdate(u)
+	if s.active.hasReply() || text != "" {
+		s.heldOutput.releaseAll()
 	}
 	if text != "" {
 		s.ui.Show(tui.Piece, text)
 	}
-	if delay := s.now.delay; delay != "" {
-		s.now.delay = ""
+	if delay := s.active.retryNotice; delay != "" {
+		s.active.retryNotice = ""
 		s.ui.Show(tui.Remark, delay)
 	}
-	if s.now.Over() {
-		s.over(ctx)
+	if s.active.IsOver() {
+		s.finishTurn(ctx)
 	}
-	return s.stopNow(ctx)
+	return s.cancelStoppingTurn(ctx)
 }
 
-func (s *chatSession) happens(ev ponder.Event) {
+func (s *chatSession) applyEvent(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		if s.now == nil || s.now.Message != ev.ID {
+		if s.active == nil || s.active.Message != ev.ID {
 			i := 0
-			for i < len(s.next) && s.next[i].ID != "" {
+			for i < len(s.queue) && s.queue[i].ID != "" {
 				i++
 			}
-			s.next = append(s.next[:i:i], append([]queuedMessage{{Text: b.Content, ID: ev.ID, Seq: ev.Seq}}, s.next[i:]...)...)
+			s.queue = append(s.queue[:i:i], append([]queuedMessage{{Text: b.Content, ID: ev.ID, Seq: ev.Seq}}, s.queue[i:]...)...)
 		}
 	case ponder.AttachmentAdded:
 		if ev.Run != "" {
-			s.drawn = append(s.drawn, drawn(b))
-			s.drawings()
+			s.pendingAttachments = append(s.pendingAttachments, attachmentText(b))
+			s.showPendingAttachments()
 		}
 	}
 }
 
-func (s *chatSession) drawings() {
-	if s.now != nil {
+func (s *chatSession) showPendingAttachments() {
+	if s.active != nil {
 		return
 	}
-	for _, text := range s.drawn {
+	for _, text := range s.pendingAttachments {
 		s.ui.Show(tui.Text, text)
 	}
-	s.drawn = nil
+	s.pendingAttachments = nil
 }
 
-func drawn(b ponder.AttachmentAdded) string {
+func attachmentText(b ponder.AttachmentAdded) string {
 	if b.Media == app.Diagram {
 		return fmt.Sprintf("%s:\n\n```mermaid\n%s\n```", oneLine(b.Name), strings.ReplaceAll(b.Content, "```", "'''"))
 	}
 	return fmt.Sprintf("%s (%s)", oneLine(b.Name), textkit.Bytes(b.Bytes))
 }
 
-func (s *chatSession) over(ctx context.Context) {
-	t := s.now
-	s.now, s.failed = nil, t.failure()
+func (s *chatSession) finishTurn(ctx context.Context) {
+	t := s.active
+	s.active, s.turnErr = nil, t.answerError()
 	s.ui.Show(tui.Ended, "")
 	switch {
 	case t.stopped:
 		s.ui.Show(tui.Remark, markStopped)
-	case s.failed != nil:
-		s.ui.Show(tui.Failure, s.failed.Error())
+	case s.turnErr != nil:
+		s.ui.Show(tui.Failure, s.turnErr.Error())
 	}
-	s.tidy(ctx, t.Seq)
-	s.drawings()
-	s.turnNext(ctx)
+	s.cleanupThoughts(ctx, t.Seq)
+	s.showPendingAttachments()
+	s.startQueued(ctx)
 }
 
-func (s *chatSession) stopNow(ctx context.Context) error {
+func (s *chatSession) cancelStoppingTurn(ctx context.Context) error {
 	if s.rearm != nil {
 		s.rearm()
 	}
-	t := s.now
+	t := s.active
 	if t == nil || !t.stopping || t.stopped || t.Run == "" {
 		return nil
 	}
 	t.stopped = true
-	return s.stop(ctx, t.Run, t.open())
+	return s.cancelTurn(ctx, t.Run, t.unstoredText())
 }
 
 // Limits of the history shown on entry.
 const (
-	shownBefore = 6 // messages and answers
-	readBefore  = 1000
+	maxShownHistory  = 6 // messages and answers
+	maxHistoryEvents = 1000
 )
 
-// reread shows the last messages and returns the unanswered ones.
-func (s *chatSession) reread(ctx context.Context) (open []app.Said, err error) {
+// showHistory shows the last messages and returns the unanswered ones.
+func (s *chatSession) showHistory(ctx context.Context) (open []app.Said, err error) {
 	info, err := s.store.Thread(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}
 	var lines []ponder.Event
 	var left app.PendingMessages
-	for ev, err := range s.store.Events(ctx, s.id, max(0, info.Head-readBefore)) {
+	for ev, err := range s.store.Events(ctx, s.id, max(0, info.Head-maxHistoryEvents)) {
 		if err != nil {
 			return nil, err
 		}
-		s.heard = ev.Seq
-		s.muses.Apply(ev)
+		s.lastSeq = ev.Seq
+		s.reflections.Apply(ev)
 		left.Apply(ev)
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage, ponder.AssistantMessage:
 			lines = append(lines, ev)
 		case ponder.Steer:
-			if talks, known := left.Answers(ev.Run); b.Do == ponder.Cancel && (talks || !known && b.Content != "") {
+			if talks, known := left.IsAnswering(ev.Run); b.Do == ponder.Cancel && (talks || !known && b.Content != "") {
 				lines = append(lines, ev)
 			}
 		}
 	}
 	open = left.Open
 	if info.Status.Ended() {
-		open, s.muses.Done = nil, s.muses.Asked
-		_ = s.thinker.Mind.Fold(ctx, s.id) // lets the first turn start at once
+		open, s.reflections.Done = nil, s.reflections.Asked
+		_ = s.runner.Mind.Fold(ctx, s.id) // lets the first turn start at once
 	}
-	if !s.isLines() {
-		s.retell(lines, open)
+	if !s.readsLines() {
+		s.printHistory(lines, open)
 	}
 	return open, nil
 }
 
-func (s *chatSession) retell(lines []ponder.Event, open []app.Said) {
-	for _, ev := range lines[max(0, len(lines)-shownBefore):] {
+func (s *chatSession) printHistory(lines []ponder.Event, open []app.Said) {
+	for _, ev := range lines[max(0, len(lines)-maxShownHistory):] {
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
 			if len(open) == 0 || ev.Seq < open[0].Seq {
@@ -234,83 +234,83 @@ func (s *chatSession) retell(lines []ponder.Event, open []app.Said) {
 	}
 }
 
-// A turn is the text of an answer on a surface that cannot take text back.
-type turn struct {
+// A printedTurn is the text of an answer on a surface that cannot take text back.
+type printedTurn struct {
 	app.TurnView
-	atOnce bool   // show a round only once the log has all of it
-	spoke  bool   // a model wrote something, shown or not
-	shown  bool   // some of the answer is shown
-	tail   string // printed before the next text: restarted, or an incomplete escape sequence
-	delay  string // pending retry of the newest call, if the wait is long
+	wholeRounds bool   // show a round only once the log has all of it
+	modelWrote  bool   // a model wrote something, shown or not
+	shown       bool   // some of the answer is shown
+	pendingText string // printed before the next text: restarted, or an incomplete escape sequence
+	retryNotice string // pending retry of the newest call, if the wait is long
 }
 
-func newTurn(message string, seq ponder.Seq, atOnce bool) turn {
-	t := turn{TurnView: app.NewTurnView(message, seq), atOnce: atOnce}
+func newPrintedTurn(message string, seq ponder.Seq, atOnce bool) printedTurn {
+	t := printedTurn{TurnView: app.NewTurnView(message, seq), wholeRounds: atOnce}
 	t.Text.Eager = true
 	return t
 }
 
-// apply folds an update and returns the text to append to the output.
-func (t *turn) apply(u turnUpdate) string {
+// applyUpdate folds an update and returns the text to append to the output.
+func (t *printedTurn) applyUpdate(u turnUpdate) string {
 	if u.event == nil {
 		_, ours := t.Round(u.delta.Key)
-		t.spoke = t.spoke || ours
-		if t.atOnce {
+		t.modelWrote = t.modelWrote || ours
+		if t.wholeRounds {
 			return ""
 		}
-		return t.show(t.Hear(u.delta))
+		return t.appendEdit(t.ApplyDelta(u.delta))
 	}
 	ev := *u.event
-	text := t.show(t.Apply(ev))
-	t.spoke = t.spoke || t.Text.Stored() != ""
+	text := t.appendEdit(t.Apply(ev))
+	t.modelWrote = t.modelWrote || t.Text.Stored() != ""
 	if b, ok := ev.Body.(ponder.CallFinished); ok && app.WritesReply(ev.Cause) && !b.Dropped {
-		t.delay = delayOf(b, ev.Time)
+		t.retryNotice = delayText(b, ev.Time)
 	}
 	return text
 }
 
-const restarted = "\n\n[cut off: the answer begins anew]\n\n"
+const restartNotice = "\n\n[cut off: the answer begins anew]\n\n"
 
-// show returns the text that an edit appends to the output.
-func (t *turn) show(e llm.Edit) string {
+// appendEdit returns the text that an edit appends to the output.
+func (t *printedTurn) appendEdit(e llm.Edit) string {
 	if e.Back > 0 {
-		t.tail = restarted
+		t.pendingText = restartNotice
 	}
 	if e.Text == "" {
 		return ""
 	}
-	if t.tail == restarted {
+	if t.pendingText == restartNotice {
 		e.Text = strings.TrimLeft(e.Text, "\n")
 	}
-	text := t.tail + e.Text
+	text := t.pendingText + e.Text
 	n := len(text)
 	if t.Text.Open() != "" {
-		n = textkit.Whole(text)
+		n = textkit.CompleteLen(text)
 	}
-	t.tail = text[n:]
+	t.pendingText = text[n:]
 	text = textkit.Clean(text[:n])
 	t.shown = t.shown || text != ""
 	return text
 }
 
-// open returns the shown text of the round that the log may not have yet.
-func (t *turn) open() string {
-	return textkit.Clean(strings.TrimSuffix(t.Text.Open(), t.tail))
+// unstoredText returns the shown text of the round that the log may not have yet.
+func (t *printedTurn) unstoredText() string {
+	return textkit.Clean(strings.TrimSuffix(t.Text.Open(), t.pendingText))
 }
 
-func (t *turn) replied() bool { return t.Model != "" }
+func (t *printedTurn) hasReply() bool { return t.Model != "" }
 
-// failure returns why the answer is missing or incomplete, or nil.
-func (t *turn) failure() error {
+// answerError returns why the answer is missing or incomplete, or nil.
+func (t *printedTurn) answerError() error {
 	if t.Status == ponder.Completed {
-		if how := t.Finish.BrokeOff(); how != "" && t.Last.Error == "" {
-			return brokeOff(how)
+		if how := t.Finish.DescribeIncomplete(); how != "" && t.Last.Error == "" {
+			return truncatedError(how)
 		}
 		return nil
 	}
-	err := fmt.Errorf("no answer: %s", oneLine(t.Reason)+otherModel(t.Last.Class))
+	err := fmt.Errorf("no answer: %s", oneLine(t.Reason)+otherModelAdvice(t.Last.Class))
 	if app.NeedsUser(t.Last.Class) {
 		return notReadyf("%w", err)
 	}
-	return failure{failed, err}
+	return failure{exitFailed, err}
 }

@@ -29,20 +29,20 @@ func TestSayAppendsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	setup := app.ChatSetup{Models: enginetest.Models(&llmtest.Model{}, ponder.Price{}), Name: "llmtest/model"}
-	c, err := a.converse(t.Context(), store, "", setup)
+	c, err := a.newConversation(t.Context(), store, "", setup)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := c.thinker.Close(context.WithoutCancel(t.Context())); err != nil {
+		if err := c.runner.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
-		if c.unlive != nil {
-			c.unlive()
+		if c.stopBroadcast != nil {
+			c.stopBroadcast()
 		}
 	}()
 	for i, text := range []string{"Hello", "Why is the sea salty?", "Is it?"} {
-		stored, err := c.say(t.Context(), message{text: text})
+		stored, err := c.sendMessage(t.Context(), message{text: text})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestSayAppendsOnce(t *testing.T) {
 			continue
 		}
 		for c.working {
-			if err := c.onWorkDone(<-c.worked); err != nil {
+			if err := c.onWorkDone(<-c.workResults); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -22,38 +22,38 @@ import (
 
 // How long a worker may take to start, and how often to check.
 const (
-	beginTime = 10 * time.Second
-	lookEvery = 20 * time.Millisecond
+	workerStartTimeout = 10 * time.Second
+	pollInterval       = 20 * time.Millisecond
 )
 
-type elsewhere struct {
+type handoffTarget struct {
 	server *server.LocalServer // nil: a process started for it
 	pid    int
 	log    string // log file of the process
 }
 
-func (a *cli) detach(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
-	e, err := a.leaveTo(ctx, store, id, "")
+func (a *cli) detachSession(ctx context.Context, store ponder.Store, id ponder.ThreadID) error {
+	e, err := a.handOff(ctx, store, id, "")
 	if err != nil {
 		return err
 	}
-	return a.sayWhere(id, e)
+	return a.printTarget(id, e)
 }
 
-// leaveTo passes a session to `ponder serve` or, if that refuses, to a background process. A
+// handOff passes a session to `ponder serve` or, if that refuses, to a background process. A
 // non-empty model replaces the configured ones.
-func (a *cli) leaveTo(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (e elsewhere, err error) {
-	if s := a.handToServer(ctx, store, id, model); s != nil {
-		return elsewhere{server: s, pid: s.PID}, nil
+func (a *cli) handOff(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (e handoffTarget, err error) {
+	if s := a.handOffToServer(ctx, store, id, model); s != nil {
+		return handoffTarget{server: s, pid: s.PID}, nil
 	}
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}
-	e.log, e.pid, err = a.launch(ctx, store, id, model)
+	e.log, e.pid, err = a.startSessionWorker(ctx, store, id, model)
 	return e, err
 }
 
-func (a *cli) sayWhere(id ponder.ThreadID, e elsewhere) error {
+func (a *cli) printTarget(id ponder.ThreadID, e handoffTarget) error {
 	if a.flags.json {
 		o := map[string]any{"id": id, "pid": e.pid}
 		if e.server != nil {
@@ -61,25 +61,25 @@ func (a *cli) sayWhere(id ponder.ThreadID, e elsewhere) error {
 		} else {
 			o["log"] = e.log
 		}
-		return a.object(o)
+		return a.printJSON(o)
 	}
 	a.printf("%s\n", id)
 	if e.server != nil {
-		a.note("`ponder serve` (process %d) thinks about it; to look on: %s", e.pid, a.command("session watch", id))
+		a.printNote("`ponder serve` (process %d) thinks about it; to look on: %s", e.pid, a.formatCommand("session watch", id))
 		return nil
 	}
-	a.note("thinking in the background; to look on: %s", a.command("session watch", id))
+	a.printNote("thinking in the background; to look on: %s", a.formatCommand("session watch", id))
 	return nil
 }
 
-// launch starts a background process for a session, as leaveTo does, and waits until it works.
+// startSessionWorker starts a background process for a session, as leaveTo does, and waits until it works.
 // It returns its log file and process id.
-func (a *cli) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (logFile string, pid int, err error) {
+func (a *cli) startSessionWorker(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (logFile string, pid int, err error) {
 	line := []string{"session", "resume", string(id), "--quiet"}
 	if model != "" {
 		line = append(line, "--model", model)
 	}
-	logFile, worker, err := a.worker(ctx, id, line...)
+	logFile, worker, err := a.spawnWorker(ctx, id, line...)
 	if err != nil {
 		return "", 0, fmt.Errorf("start a worker for %s: %w", id, err)
 	}
@@ -88,7 +88,7 @@ func (a *cli) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID
 		if err != nil {
 			return false, fmt.Errorf("look after %s: %w", id, err)
 		}
-		return hasBegun(info), nil
+		return hasStarted(info), nil
 	})
 	return logFile, worker.Process.Pid, err
 }
@@ -97,7 +97,7 @@ func (a *cli) launch(ctx context.Context, store ponder.Store, id ponder.ThreadID
 func awaitWorker(ctx context.Context, worker *exec.Cmd, logFile, who string, begun func() (bool, error)) error {
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Wait() }()
-	ok, err := poll(ctx, beginTime, func() (bool, error) {
+	ok, err := pollUntil(ctx, workerStartTimeout, func() (bool, error) {
 		gone := len(ended) > 0
 		ok, err := begun()
 		if gone && !ok && err == nil {
@@ -106,16 +106,16 @@ func awaitWorker(ctx context.Context, worker *exec.Cmd, logFile, who string, beg
 		return ok, err
 	})
 	if !ok && err == nil {
-		err = fmt.Errorf("%s has not begun in %s: see %s", who, beginTime, logFile)
+		err = fmt.Errorf("%s has not begun in %s: see %s", who, workerStartTimeout, logFile)
 	}
 	return err
 }
 
-// poll calls done every few milliseconds until it reports true, or returns false after limit.
-func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
+// pollUntil calls done every few milliseconds until it reports true, or returns false after limit.
+func pollUntil(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
 	late := time.NewTimer(limit)
 	defer late.Stop()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	for {
 		if ok, err := done(); ok || err != nil {
@@ -131,9 +131,9 @@ func poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (
 	}
 }
 
-// hasBegun reports whether a process has started on a session. The holder of a paused session
+// hasStarted reports whether a process has started on a session. The holder of a paused session
 // does not count: it is about to release it.
-func hasBegun(info ponder.Info) bool {
+func hasStarted(info ponder.Info) bool {
 	return info.Held && info.Status == ponder.Thinking || info.Status.Ended()
 }
 
@@ -160,7 +160,7 @@ func (a *cli) canDetach() error {
 	return os.Remove(probe.Name())
 }
 
-func (a *cli) worker(ctx context.Context, id ponder.ThreadID, line ...string) (logFile string, worker *exec.Cmd, err error) {
+func (a *cli) spawnWorker(ctx context.Context, id ponder.ThreadID, line ...string) (logFile string, worker *exec.Cmd, err error) {
 	dir, err := a.logFolder()
 	if err != nil {
 		return "", nil, err
@@ -188,7 +188,7 @@ func (a *cli) worker(ctx context.Context, id ponder.ThreadID, line ...string) (l
 	}
 	worker = exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	worker.Stdout, worker.Stderr = out, out
-	worker.SysProcAttr = apart()
+	worker.SysProcAttr = detachedProcAttr()
 	return logFile, worker, worker.Start()
 }
 
@@ -210,43 +210,43 @@ func lastLine(file string) string {
 }
 
 const (
-	takeTime = 5 * time.Second // to start work from the queue
+	queueStartTimeout = 5 * time.Second // to start work from the queue
 )
 
-type partner struct {
+type localServer struct {
 	server.LocalServer
 	*client.Client
 	token bool
 }
 
-// served returns the server of the command's database, if one runs and proves its identity.
+// findServer returns the server of the command's database, if one runs and proves its identity.
 // Only such a server receives PONDER_TOKEN.
-func (a *cli) served(ctx context.Context) (*partner, bool) {
+func (a *cli) findServer(ctx context.Context) (*localServer, bool) {
 	db := a.DatabasePath()
 	for _, s := range server.LocalServers(a.App) {
-		if db == "" || s.Database != db || !s.Answers(ctx) {
+		if db == "" || s.Database != db || !s.IsResponding(ctx) {
 			continue
 		}
 		token := os.Getenv("PONDER_TOKEN")
-		p := &partner{LocalServer: s, Client: client.New(s.Reach(), token), token: token != ""}
+		p := &localServer{LocalServer: s, Client: client.New(s.LocalURL(), token), token: token != ""}
 		p.HTTP.Transport = server.Direct
-		p.Patience = -1
+		p.RetryTime = -1
 		return p, true
 	}
 	return nil, false
 }
 
-// handToServer passes a thread to `ponder serve` on the same database and returns the server,
+// handOffToServer passes a thread to `ponder serve` on the same database and returns the server,
 // or nil. A non-empty model replaces the models.
 //
 // It asks the server directly, for an immediate start or a reason. If the server refuses the
 // caller's token, it enqueues the thread, which needs no token and allows no model.
-func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *server.LocalServer {
-	s, ok := a.served(ctx)
+func (a *cli) handOffToServer(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) *server.LocalServer {
+	s, ok := a.findServer(ctx)
 	if !ok {
 		return nil
 	}
-	short, cancel := context.WithTimeout(ctx, server.GiveTime)
+	short, cancel := context.WithTimeout(ctx, server.StartTimeout)
 	defer cancel()
 	err := s.Work(short, string(id), model)
 	if err == nil {
@@ -255,22 +255,22 @@ func (a *cli) handToServer(ctx context.Context, store ponder.Store, id ponder.Th
 	if ctx.Err() != nil {
 		return nil
 	}
-	if !isStranger(err) {
-		a.note("`ponder serve` (process %d) does not take it: %s", s.PID, reasonWhy(err))
+	if !isAuthRefusal(err) {
+		a.printNote("`ponder serve` (process %d) does not take it: %s", s.PID, clientErrorText(err))
 		return nil
 	}
 	if s.token {
-		a.note("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, whyStranger(err))
+		a.printNote("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, authRefusalReason(err))
 	}
-	if model == "" && a.enqueued(ctx, store, id) {
+	if model == "" && a.tryEnqueue(ctx, store, id) {
 		return &s.LocalServer
 	}
 	return nil
 }
 
-// isStranger reports whether a server refused the caller and not the request. Then the
+// isAuthRefusal reports whether a server refused the caller and not the request. Then the
 // token is missing, wrong, of another owner, without the right, or over its limit.
-func isStranger(err error) bool {
+func isAuthRefusal(err error) bool {
 	var p *client.Problem
 	if !errors.As(err, &p) {
 		return false
@@ -282,37 +282,37 @@ func isStranger(err error) bool {
 	return false
 }
 
-func whyStranger(err error) string {
+func authRefusalReason(err error) string {
 	switch {
 	case errors.Is(err, &client.Problem{Status: http.StatusUnauthorized}):
 		return "it knows none like that"
 	case errors.Is(err, &client.Problem{Status: http.StatusNotFound}):
 		return "what the commands make is not of its owner"
 	}
-	return reasonWhy(err)
+	return clientErrorText(err)
 }
 
-func reasonWhy(err error) string {
+func clientErrorText(err error) string {
 	var p *client.Problem
 	if errors.As(err, &p) {
-		return clip(oneLine(p.Error()), 200)
+		return truncate(oneLine(p.Error()), 200)
 	}
-	return clip(oneLine(reasonOf(err).Error()), 200)
+	return truncate(oneLine(networkCause(err).Error()), 200)
 }
 
-// enqueued enqueues a thread for a serving process, and reports whether one starts soon. It
+// tryEnqueue enqueues a thread for a serving process, and reports whether one starts soon. It
 // does not wait for rest work of a conversation.
-func (a *cli) enqueued(ctx context.Context, store ponder.Store, id ponder.ThreadID) bool {
+func (a *cli) tryEnqueue(ctx context.Context, store ponder.Store, id ponder.ThreadID) bool {
 	file, is := store.(*sqlite.Store)
-	if !is || a.enqueue(ctx, file, id) != nil {
+	if !is || a.enqueueThread(ctx, file, id) != nil {
 		return false
 	}
-	taken, err := takenOn(ctx, store, id)
+	taken, err := awaitTaken(ctx, store, id)
 	return taken && err == nil
 }
 
-func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) error {
-	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: placement.Self(), Work: func(context.Context, ponder.ThreadID) error {
+func (a *cli) enqueueThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) error {
+	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: placement.CurrentNode(), Work: func(context.Context, ponder.ThreadID) error {
 		return errors.New("this process does not work")
 	}})
 	if err != nil {
@@ -326,12 +326,12 @@ func (a *cli) enqueue(ctx context.Context, store *sqlite.Store, id ponder.Thread
 	return p.Enqueue(ctx, id, a.Owner(), 0)
 }
 
-func takenOn(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (bool, error) {
-	return poll(ctx, takeTime, func() (bool, error) {
+func awaitTaken(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (bool, error) {
+	return pollUntil(ctx, queueStartTimeout, func() (bool, error) {
 		info, err := store.Thread(ctx, id)
 		if err != nil {
 			return false, fmt.Errorf("look after %s: %w", id, err)
 		}
-		return hasBegun(info) || info.Kind == ponder.KindConversation, nil
+		return hasStarted(info) || info.Kind == ponder.KindConversation, nil
 	})
 }

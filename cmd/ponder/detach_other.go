@@ -4,4 +4,4 @@ package main
 
 import "syscall"
 
-func apart() *syscall.SysProcAttr { return nil }
+func detachedProcAttr() *syscall.SysProcAttr { return nil }

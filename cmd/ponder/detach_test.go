@@ -20,10 +20,10 @@ func TestHolderOfPausedSession(t *testing.T) {
 		{"paused", ponder.Info{Status: ponder.Paused}, false, true},
 		{"ended", ponder.Info{Status: ponder.Completed}, true, true},
 	} {
-		if got := hasBegun(tt.info); got != tt.begun {
+		if got := hasStarted(tt.info); got != tt.begun {
 			t.Errorf("%s: has begun: %t", tt.name, got)
 		}
-		if got := letGo(tt.info); got != tt.letGo {
+		if got := isResumable(tt.info); got != tt.letGo {
 			t.Errorf("%s: can be gone on with: %t", tt.name, got)
 		}
 	}

@@ -4,4 +4,4 @@ package main
 
 import "syscall"
 
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func detachedProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

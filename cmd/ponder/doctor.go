@@ -21,37 +21,37 @@ func (a *cli) doctorCommand() *cobra.Command {
 think here at all, with a model or, without one, over documents.`,
 		Example: "ponder doctor\nponder doctor --docs ./contract",
 		GroupID: groupSetUp,
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.doctor(cmd.Context(), docs)
+			return a.runDoctor(cmd.Context(), docs)
 		},
 	}
 	cmd.Flags().StringArrayVar(&docs, "docs", nil, "try the file or folder at `path`; may be repeated")
 	return cmd
 }
 
-func (a *cli) doctor(ctx context.Context, docs []string) error {
-	found, err := doctor.Examine(ctx, a.App, doctor.Options{Docs: docs, Explain: a.line, Near: nearPath})
+func (a *cli) runDoctor(ctx context.Context, docs []string) error {
+	found, err := doctor.Examine(ctx, a.App, doctor.Options{Docs: docs, Explain: a.errorLine, Near: nearPath})
 	if err != nil {
 		return err
 	}
-	found = append(append([]doctor.Finding{{About: "version", State: doctor.OK, Says: thisBuild().String()}}, found...), a.terminalFinding())
+	found = append(append([]doctor.Finding{{About: "version", State: doctor.OK, Message: readBuildVersion().String()}}, found...), a.terminalFinding())
 	sick := false
 	var rows [][]string
 	for _, f := range found {
 		sick = sick || f.State == doctor.Broken
-		f.Says = oneLine(f.Says)
+		f.Message = oneLine(f.Message)
 		if a.flags.json {
-			if err := a.object(f); err != nil {
+			if err := a.printJSON(f); err != nil {
 				return err
 			}
 			continue
 		}
-		rows = append(rows, []string{string(f.State), f.About, f.Says})
+		rows = append(rows, []string{string(f.State), f.About, f.Message})
 	}
-	a.table(rows)
+	a.printTable(rows)
 	if sick {
-		return failure{code: notReady}
+		return failure{code: exitNotReady}
 	}
 	return ctx.Err()
 }
@@ -63,11 +63,11 @@ func (a *cli) terminalFinding() doctor.Finding {
 		switch {
 		case err != nil || !tui.CanShow(stderr):
 			says = "this terminal cannot show a live view: progress is shown as plain lines"
-		case a.plain():
+		case a.isPlainOutput():
 			says = fmt.Sprintf("%d by %d, without colours", width, height)
 		default:
 			says = fmt.Sprintf("%d by %d, with colours", width, height)
 		}
 	}
-	return doctor.Finding{About: "terminal", State: doctor.OK, Says: says}
+	return doctor.Finding{About: "terminal", State: doctor.OK, Message: says}
 }

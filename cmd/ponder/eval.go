@@ -54,9 +54,9 @@ ponder eval questions.jsonl --variant plain,think,deep --samples 5 -o report.md
 ponder eval questions.jsonl --variant plain,session:1m --judge anthropic/claude-opus-4-6 --cost 5
 ponder eval questions.jsonl --variant plain,model=openai/gpt-5.2 --json`,
 		GroupID: groupSetUp,
-		Args:    take(1, 1, "a file with questions"),
+		Args:    requireArgs(1, 1, "a file with questions"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.eval(cmd.Context(), args[0], f)
+			return a.runEval(cmd.Context(), args[0], f)
 		},
 	}
 	flags := cmd.Flags()
@@ -75,22 +75,22 @@ ponder eval questions.jsonl --variant plain,model=openai/gpt-5.2 --json`,
 	return cmd
 }
 
-const mostSamples = 100
+const maxSamples = 100
 
-func (f *evalFlags) plan(file string) (p eval.Plan, err error) {
+func (f *evalFlags) buildPlan(file string) (p eval.Plan, err error) {
 	p = eval.Plan{File: file, Model: f.model, Judge: f.judge, Seed: f.seed, Fresh: f.fresh}
-	if p.Strategies, err = eval.ParseStrategies(f.variants, timeOf); err != nil {
+	if p.Strategies, err = eval.ParseStrategies(f.variants, parseDuration); err != nil {
 		return p, err
 	}
 	for _, flag := range []struct {
 		name, text string
 		read       func(string) error
 	}{
-		{"samples", f.samples, func(s string) (err error) { p.Samples, err = countOf(s, mostSamples); return }},
-		{"parallel", f.parallel, func(s string) (err error) { p.Parallel, err = countOf(s, app.MaxParallel); return }},
-		{"for", f.time, func(s string) (err error) { p.Limits.Time, err = timeOf(s); return }},
-		{"cost", f.cost, func(s string) (err error) { p.Limits.Money, err = moneyOf(s); return }},
-		{"calls", f.calls, func(s string) (err error) { p.Limits.Calls, err = countOf(s, app.MaxCalls); return }},
+		{"samples", f.samples, func(s string) (err error) { p.Samples, err = parseCount(s, maxSamples); return }},
+		{"parallel", f.parallel, func(s string) (err error) { p.Parallel, err = parseCount(s, app.MaxParallel); return }},
+		{"for", f.time, func(s string) (err error) { p.Limits.Time, err = parseDuration(s); return }},
+		{"cost", f.cost, func(s string) (err error) { p.Limits.Money, err = parseMoney(s); return }},
+		{"calls", f.calls, func(s string) (err error) { p.Limits.Calls, err = parseCount(s, app.MaxCalls); return }},
 	} {
 		if flag.text == "" {
 			continue
@@ -108,36 +108,36 @@ func (f *evalFlags) plan(file string) (p eval.Plan, err error) {
 type evaluation struct {
 	*cli
 	*eval.Runner
-	output string
-	bar    *progressBar
-	said   time.Time
+	output    string
+	bar       *progressBar
+	printedAt time.Time
 }
 
-func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
+func (a *cli) runEval(ctx context.Context, file string, f evalFlags) error {
 	if _, err := a.Config(); err != nil {
 		return err
 	}
-	p, err := f.plan(file)
+	p, err := f.buildPlan(file)
 	if err != nil {
 		return err
 	}
 	if err := p.Read(ctx); err != nil {
 		return err
 	}
-	e := &evaluation{cli: a, output: f.output, bar: a.newProgressBar(), said: time.Now()}
-	p.Answered = func(r eval.Answer) error {
-		return a.ifJSON(struct {
+	e := &evaluation{cli: a, output: f.output, bar: a.newProgressBar(), printedAt: time.Now()}
+	p.OnAnswer = func(r eval.Answer) error {
+		return a.printIfJSON(struct {
 			Type string `json:"type"`
 			eval.Answer
 		}{"answer", r})
 	}
-	p.Compared = func(v eval.Verdict) error {
-		return a.ifJSON(struct {
+	p.OnVerdict = func(v eval.Verdict) error {
+		return a.printIfJSON(struct {
 			Type string `json:"type"`
 			eval.Verdict
 		}{"verdict", v})
 	}
-	p.Progress = e.progress
+	p.OnProgress = e.showProgress
 	if e.Runner, err = eval.New(ctx, a.App, p); err != nil {
 		return err
 	}
@@ -145,33 +145,33 @@ func (a *cli) eval(ctx context.Context, file string, f evalFlags) error {
 	why := e.Run(ctx)
 	e.bar.clear()
 	if ctx.Err() != nil {
-		a.note("stopped; the same command goes on")
-		return failure{interrupted, ctx.Err()}
+		a.printNote("stopped; the same command goes on")
+		return failure{exitInterrupted, ctx.Err()}
 	}
 	if why != nil && !errors.Is(why, quota.ErrSpent) {
 		return why
 	}
-	if err := e.report(); err != nil {
+	if err := e.printReport(); err != nil {
 		return err
 	}
 	if why != nil {
-		return failure{incomplete, fmt.Errorf("%w, with %s of %s missing; the same command goes on, with a budget of its own", why,
+		return failure{exitIncomplete, fmt.Errorf("%w, with %s of %s missing; the same command goes on, with a budget of its own", why,
 			textkit.Number(e.Missing()), textkit.Count(e.Plan.Answers(), "answer", "answers"))}
 	}
 	return nil
 }
 
-func (a *cli) ifJSON(v any) error {
+func (a *cli) printIfJSON(v any) error {
 	if !a.flags.json {
 		return nil
 	}
-	return a.object(v)
+	return a.printJSON(v)
 }
 
-// progressEvery is the interval of progress lines without a bar.
-const progressEvery = 15 * time.Second
+// progressInterval is the interval of progress lines without a bar.
+const progressInterval = 15 * time.Second
 
-func (e *evaluation) progress(p eval.Progress) {
+func (e *evaluation) showProgress(p eval.Progress) {
 	of := e.Plan.Answers()
 	says := fmt.Sprintf("%s of %s answers", textkit.Number(p.Answers), textkit.Number(of))
 	if e.Plan.Judge != "" {
@@ -184,29 +184,29 @@ func (e *evaluation) progress(p eval.Progress) {
 	switch {
 	case e.bar != nil:
 		e.bar.draw(progress{float64(p.Answers) / float64(of), says})
-	case time.Since(e.said) > progressEvery:
-		e.said = time.Now()
-		e.note("%s", says)
+	case time.Since(e.printedAt) > progressInterval:
+		e.printedAt = time.Now()
+		e.printNote("%s", says)
 	}
 }
 
-func (e *evaluation) report() error {
+func (e *evaluation) printReport() error {
 	r := e.Experiment().Report()
 	if e.output != "" {
 		if err := app.WriteWhole(e.output, []byte(e.Markdown(r))); err != nil {
 			return fmt.Errorf("write %s: %w", e.output, err)
 		}
-		e.note("report written to %s", e.output)
+		e.printNote("report written to %s", e.output)
 	}
 	if e.flags.json {
-		return e.object(struct {
+		return e.printJSON(struct {
 			Type  string `json:"type"`
 			Judge string `json:"judge,omitempty"`
 			eval.Report
 		}{"report", e.Plan.Judge, r})
 	}
-	e.table(r.Rows())
-	for _, line := range r.Says() {
+	e.printTable(r.Rows())
+	for _, line := range r.Summaries() {
 		e.printf("%s", line)
 	}
 	for _, line := range e.Remarks(r) {

@@ -16,25 +16,25 @@ import (
 	"ponder/llm/llmtest"
 )
 
-type rehearsal struct {
+type evalFixture struct {
 	dir   string
 	sim   *llmtest.Sim
 	calls atomic.Int64
 }
 
-// rehearse starts a rehearsal of n questions. plain and deep select the questions that each
+// newEvalFixture starts a rehearsal of n questions. plain and deep select the questions that each
 // variant answers correctly.
-func rehearse(t *testing.T, n int, plain, deep func(i int) bool, judge llmtest.Script) *rehearsal {
+func newEvalFixture(t *testing.T, n int, plain, deep func(i int) bool, judge llmtest.Script) *evalFixture {
 	t.Helper()
-	r := &rehearsal{dir: t.TempDir()}
+	r := &evalFixture{dir: t.TempDir()}
 	script := append(llmtest.Script{}, judge...)
-	script = append(script, line(`You are the inner voice`, `"hmm: it is tricky.\n\nthoughts: count again."`))
+	script = append(script, scriptLine(`You are the inner voice`, `"hmm: it is tricky.\n\nthoughts: count again."`))
 	var questions strings.Builder
 	for i := range n {
 		fmt.Fprintf(&questions, `{"id":"q%d","question":"What comes to question %d, please?","checks":[{"number":%d}]}`+"\n", i, i, i)
 		script = append(script,
-			line(fmt.Sprintf(`(?s)inner thoughts.*question %d,`, i), says(i, deep(i))),
-			line(fmt.Sprintf(`question %d,`, i), says(i, plain(i))))
+			scriptLine(fmt.Sprintf(`(?s)inner thoughts.*question %d,`, i), tonedAnswer(i, deep(i))),
+			scriptLine(fmt.Sprintf(`question %d,`, i), tonedAnswer(i, plain(i))))
 	}
 	if err := os.WriteFile(filepath.Join(r.dir, "questions.jsonl"), []byte(questions.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -54,19 +54,19 @@ func rehearse(t *testing.T, n int, plain, deep func(i int) bool, judge llmtest.S
 	return r
 }
 
-func line(match, reply string) llmtest.Line {
+func scriptLine(match, reply string) llmtest.Line {
 	return llmtest.Line{Match: regexp.MustCompile(match), Reply: json.RawMessage(reply)}
 }
 
-func says(i int, right bool) string {
+func tonedAnswer(i int, right bool) string {
 	if right {
 		return fmt.Sprintf(`"Surely it is %d."`, i)
 	}
 	return fmt.Sprintf(`"Perhaps it is %d."`, 1000+i)
 }
 
-// eval runs the command and returns its JSON lines and its report.
-func (r *rehearsal) eval(t *testing.T, code int, args ...string) (lines []map[string]any, report eval.Report) {
+// runEval runs the command and returns its JSON lines and its report.
+func (r *evalFixture) runEval(t *testing.T, code int, args ...string) (lines []map[string]any, report eval.Report) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args = append([]string{"eval", filepath.Join(r.dir, "questions.jsonl"), "--json"}, args...)
@@ -88,7 +88,7 @@ func (r *rehearsal) eval(t *testing.T, code int, args ...string) (lines []map[st
 	return lines, report
 }
 
-func kinds(lines []map[string]any) map[string]int {
+func countTypes(lines []map[string]any) map[string]int {
 	n := make(map[string]int)
 	for _, l := range lines {
 		n[l["type"].(string)]++
@@ -96,7 +96,7 @@ func kinds(lines []map[string]any) map[string]int {
 	return n
 }
 
-func find(t *testing.T, r eval.Report, by eval.Measure, name string) eval.Comparison {
+func findComparison(t *testing.T, r eval.Report, by eval.Measure, name string) eval.Comparison {
 	t.Helper()
 	for _, c := range r.Comparisons {
 		if c.By == by && c.Variant == name {
@@ -107,33 +107,33 @@ func find(t *testing.T, r eval.Report, by eval.Measure, name string) eval.Compar
 	return eval.Comparison{}
 }
 
-func third(i int) bool   { return i%3 == 0 }
-func another(i int) bool { return i%3 == 1 }
+func isThird(i int) bool   { return i%3 == 0 }
+func isAnother(i int) bool { return i%3 == 1 }
 
-// honest is a judge that recognises a right answer by its tone.
-var honest = llmtest.Script{
-	line(`(?s)<answer_1>\s+Surely.*<answer_2>\s+Perhaps`, `{"why":"It is right.","better":"1"}`),
-	line(`(?s)<answer_1>\s+Perhaps.*<answer_2>\s+Surely`, `{"why":"It is right.","better":"2"}`),
-	line(`(?s)<answer_1>`, `{"why":"Both are.","better":"tie"}`),
+// honestJudge is a judge that recognises a right answer by its tone.
+var honestJudge = llmtest.Script{
+	scriptLine(`(?s)<answer_1>\s+Surely.*<answer_2>\s+Perhaps`, `{"why":"It is right.","better":"1"}`),
+	scriptLine(`(?s)<answer_1>\s+Perhaps.*<answer_2>\s+Surely`, `{"why":"It is right.","better":"2"}`),
+	scriptLine(`(?s)<answer_1>`, `{"why":"Both are.","better":"tie"}`),
 }
 
 func TestEvalFindsAnEffect(t *testing.T) {
 	better := func(i int) bool { return i%10 != 1 }
-	r := rehearse(t, 30, third, better, honest)
-	lines, report := r.eval(t, done, "--variant", "plain,deep", "--samples", "2", "--judge", "ollama/critic", "-o", filepath.Join(r.dir, "report.md"))
-	if got := kinds(lines); got["answer"] != 120 || got["verdict"] != 60 || got["report"] != 1 {
+	r := newEvalFixture(t, 30, isThird, better, honestJudge)
+	lines, report := r.runEval(t, exitDone, "--variant", "plain,deep", "--samples", "2", "--judge", "ollama/critic", "-o", filepath.Join(r.dir, "report.md"))
+	if got := countTypes(lines); got["answer"] != 120 || got["verdict"] != 60 || got["report"] != 1 {
 		t.Errorf("lines: %v", got)
 	}
 	if p, d := *report.Variants[0].Right, *report.Variants[1].Right; p != 10.0/30 || d != 27.0/30 {
 		t.Errorf("right: plain %v, deep %v", p, d)
 	}
-	if c := find(t, report, eval.ByChecks, "deep"); c.Finding != eval.Better || c.Questions != 30 || c.Up != 18 || c.Down != 1 {
+	if c := findComparison(t, report, eval.ByChecks, "deep"); c.Finding != eval.Better || c.Questions != 30 || c.Up != 18 || c.Down != 1 {
 		t.Errorf("by checks: %+v", c)
 	}
-	if c := find(t, report, eval.ByJudge, "deep"); c.Finding != eval.Better || c.Up != 18 || c.Down != 1 {
+	if c := findComparison(t, report, eval.ByJudge, "deep"); c.Finding != eval.Better || c.Up != 18 || c.Down != 1 {
 		t.Errorf("by the judge: %+v", c)
 	}
-	if v := report.Variants[1]; v.Mused != 1 || v.Mean.Calls != 2 || report.Variants[0].Mean.Calls != 1 {
+	if v := report.Variants[1]; v.Reflections != 1 || v.Mean.Calls != 2 || report.Variants[0].Mean.Calls != 1 {
 		t.Errorf("variants: %+v", report.Variants)
 	}
 	text, err := os.ReadFile(filepath.Join(r.dir, "report.md"))
@@ -148,22 +148,22 @@ func TestEvalFindsAnEffect(t *testing.T) {
 }
 
 func TestEvalFindsNone(t *testing.T) {
-	r := rehearse(t, 30, third, another, honest)
-	_, report := r.eval(t, done, "--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic")
+	r := newEvalFixture(t, 30, isThird, isAnother, honestJudge)
+	_, report := r.runEval(t, exitDone, "--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic")
 	for _, by := range []eval.Measure{eval.ByChecks, eval.ByJudge} {
-		c := find(t, report, by, "deep")
-		if c.Finding != eval.NoDifference || c.Up != 10 || c.Down != 10 || !strings.Contains(c.Says(), "no difference, for the interval includes zero") {
-			t.Errorf("by %s: %+v: %s", by, c, c.Says())
+		c := findComparison(t, report, by, "deep")
+		if c.Finding != eval.NoDifference || c.Up != 10 || c.Down != 10 || !strings.Contains(c.Summary(), "no difference, for the interval includes zero") {
+			t.Errorf("by %s: %+v: %s", by, c, c.Summary())
 		}
 	}
 }
 
 // A judge with position bias finds no difference, and no pair counts.
 func TestEvalJudgeWithBias(t *testing.T) {
-	biased := llmtest.Script{line(`<answer_1>`, `{"why":"It came first.","better":"1"}`)}
-	r := rehearse(t, 12, third, another, biased)
-	_, report := r.eval(t, done, "--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic")
-	if c := find(t, report, eval.ByJudge, "deep"); c.Finding != eval.NoDifference || c.Difference != 0 {
+	biased := llmtest.Script{scriptLine(`<answer_1>`, `{"why":"It came first.","better":"1"}`)}
+	r := newEvalFixture(t, 12, isThird, isAnother, biased)
+	_, report := r.runEval(t, exitDone, "--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic")
+	if c := findComparison(t, report, eval.ByJudge, "deep"); c.Finding != eval.NoDifference || c.Difference != 0 {
 		t.Errorf("comparison %+v", c)
 	}
 	if j := report.Judged; j.Pairs != 12 || j.Inconsistent != 8 || j.First != 1 { // four pairs have equal text
@@ -173,7 +173,7 @@ func TestEvalJudgeWithBias(t *testing.T) {
 
 // After a spent budget, the same command continues and repeats no call.
 func TestEvalGoesOn(t *testing.T) {
-	r := rehearse(t, 6, third, another, honest)
+	r := newEvalFixture(t, 6, isThird, isAnother, honestJudge)
 	args := []string{"--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic", "--parallel", "2"}
 	got, limited := 0, append(args, "--calls", "5")
 	for range 20 {
@@ -183,10 +183,10 @@ func TestEvalGoesOn(t *testing.T) {
 		if n := r.calls.Load() - before; n > 5 {
 			t.Fatalf("%d calls, 5 are allowed", n)
 		}
-		if got = strings.Count(out.String(), `"type":"answer"`); code == done {
+		if got = strings.Count(out.String(), `"type":"answer"`); code == exitDone {
 			break
 		}
-		if code != incomplete || !strings.Contains(errs.String(), "the budget is spent: calls") {
+		if code != exitIncomplete || !strings.Contains(errs.String(), "the budget is spent: calls") {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
 	}
@@ -198,21 +198,21 @@ func TestEvalGoesOn(t *testing.T) {
 	if n := r.calls.Load(); n != 6+12+8 {
 		t.Errorf("%d calls, want %d", n, 6+12+8)
 	}
-	_, report := r.eval(t, done, args...)
+	_, report := r.runEval(t, exitDone, args...)
 	if n := r.calls.Load(); n != 26 {
 		t.Errorf("%d calls were made though all was there", n-26)
 	}
 	if report.Variants[1].Answers != 6 || report.Judged.Pairs != 6 {
 		t.Errorf("report: %+v", report)
 	}
-	if r.eval(t, done, append(args, "--fresh")...); r.calls.Load() != 52 {
+	if r.runEval(t, exitDone, append(args, "--fresh")...); r.calls.Load() != 52 {
 		t.Errorf("%d calls in all, want 52", r.calls.Load())
 	}
 }
 
 func TestEvalScoresAnew(t *testing.T) {
-	r := rehearse(t, 3, third, third, nil)
-	_, before := r.eval(t, done, "--variant", "plain", "--samples", "1")
+	r := newEvalFixture(t, 3, isThird, isThird, nil)
+	_, before := r.runEval(t, exitDone, "--variant", "plain", "--samples", "1")
 	asked := r.calls.Load()
 	file := filepath.Join(r.dir, "questions.jsonl")
 	text, err := os.ReadFile(file)
@@ -223,28 +223,28 @@ func TestEvalScoresAnew(t *testing.T) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, after := r.eval(t, done, "--variant", "plain", "--samples", "1")
+	_, after := r.runEval(t, exitDone, "--variant", "plain", "--samples", "1")
 	if r.calls.Load() != asked || *before.Variants[0].Right == 1 || *after.Variants[0].Right != 1 {
 		t.Errorf("%d calls, then %d; right %v, then %v", asked, r.calls.Load(), *before.Variants[0].Right, *after.Variants[0].Right)
 	}
 }
 
 func TestEvalFailsFromTheStart(t *testing.T) {
-	r := rehearse(t, 10, third, third, llmtest.Script{{Match: regexp.MustCompile("question"), Error: &llmtest.ScriptError{Status: 400, Message: "no"}}})
+	r := newEvalFixture(t, 10, isThird, isThird, llmtest.Script{{Match: regexp.MustCompile("question"), Error: &llmtest.ScriptError{Status: 400, Message: "no"}}})
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"eval", filepath.Join(r.dir, "questions.jsonl"), "--variant", "plain", "--parallel", "1"}, strings.NewReader(""), &out, &errs)
-	if code != failed || !strings.Contains(errs.String(), "plain fails from the start: ") || r.calls.Load() > 20 {
+	if code != exitFailed || !strings.Contains(errs.String(), "plain fails from the start: ") || r.calls.Load() > 20 {
 		t.Errorf("exit code %d after %d calls: %s", code, r.calls.Load(), errs.String())
 	}
 }
 
 func TestEvalLeaksNothing(t *testing.T) {
-	r := rehearse(t, 3, third, third, llmtest.Script{line(`You are the inner voice`, `"hmm: MARKER.\n\nthoughts: MARKER."`)})
+	r := newEvalFixture(t, 3, isThird, isThird, llmtest.Script{scriptLine(`You are the inner voice`, `"hmm: MARKER.\n\nthoughts: MARKER."`)})
 	for _, mode := range [][]string{nil, {"--json"}} {
 		var out, errs bytes.Buffer
 		report := filepath.Join(r.dir, "report.md")
 		args := append([]string{"eval", filepath.Join(r.dir, "questions.jsonl"), "--variant", "plain,think,deep", "--samples", "1", "-o", report}, mode...)
-		if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != done {
+		if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitDone {
 			t.Fatalf("exit code %d: %s", code, errs.String())
 		}
 		text, err := os.ReadFile(report)
@@ -258,7 +258,7 @@ func TestEvalLeaksNothing(t *testing.T) {
 }
 
 func TestParseVariants(t *testing.T) {
-	list, err := eval.ParseStrategies([]string{"plain", " session:90s@openai/gpt-5.2", "model=ollama/a/b"}, timeOf)
+	list, err := eval.ParseStrategies([]string{"plain", " session:90s@openai/gpt-5.2", "model=ollama/a/b"}, parseDuration)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestParseVariants(t *testing.T) {
 		t.Errorf("variant %+v", v)
 	}
 	for _, bad := range [][]string{nil, {""}, {"fast"}, {"plain", "plain"}, {"session"}, {"session:"}, {"session:0s"}, {"plain:1m"}, {"model="}, {"model=gpt"}, {"think@"}} {
-		if list, err := eval.ParseStrategies(bad, timeOf); err == nil {
+		if list, err := eval.ParseStrategies(bad, parseDuration); err == nil {
 			t.Errorf("%q is read as %+v", bad, list)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func (a *cli) evidenceCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return groupCommands(&cobra.Command{
 		Use:     "evidence",
 		Short:   "Look at what an answer rests on",
 		Example: "ponder evidence show last\nponder evidence show last e3",
@@ -29,7 +29,7 @@ files where they are.
 
 Exit codes: 0 shown, 2 wrong usage, 3 a quote does not stand as it was quoted any more.`,
 		Example: "ponder evidence show last\nponder evidence show last e3 e7 --json",
-		Args:    take(1, 1000, "the id of a thread, or last, and perhaps ids of evidence"),
+		Args:    requireArgs(1, 1000, "the id of a thread, or last, and perhaps ids of evidence"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.evidenceShow(cmd.Context(), args[0], args[1:])
 		},
@@ -46,15 +46,15 @@ func (a *cli) evidenceShow(ctx context.Context, name string, ids []string) error
 		if e.State.Broken() {
 			broken++
 		}
-		if err := a.result(e, e.Text()+"\n"); err != nil {
+		if err := a.printResult(e, e.Text()+"\n"); err != nil {
 			return err
 		}
 	}
 	switch {
 	case len(list) == 0:
-		a.note("no evidence was gathered there")
+		a.printNote("no evidence was gathered there")
 	case broken > 0:
-		return failure{incomplete, fmt.Errorf("%s of %d cannot be found any more as quoted", textkit.Count(broken, "quote", "quotes"), len(list))}
+		return failure{exitIncomplete, fmt.Errorf("%s of %d cannot be found any more as quoted", textkit.Count(broken, "quote", "quotes"), len(list))}
 	}
 	return nil
 }
@@ -75,14 +75,14 @@ checked, for its original is not here, 2 it is no report,
 or has no answer.`,
 		Example: "ponder verify report.md\nponder verify last --json",
 		GroupID: groupLook,
-		Args:    take(1, 1, "a report: a file, or the id of a research"),
+		Args:    requireArgs(1, 1, "a report: a file, or the id of a research"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := a.Verify(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			if err := a.result(v, v.Text()); err == nil && !v.Stands {
-				return failure{code: failed}
+			if err := a.printResult(v, v.Text()); err == nil && !v.Stands {
+				return failure{code: exitFailed}
 			}
 			return err
 		},

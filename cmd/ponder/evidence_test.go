@@ -19,7 +19,7 @@ import (
 func TestQuoteStatusWords(t *testing.T) {
 	for _, s := range []app.QuoteStatus{app.QuoteExact, app.QuoteFound, app.QuoteReordered, app.QuoteChanged, app.SourceGone, app.SourceNotKept, app.QuoteInSearch, app.QuoteOnlyInSearch, app.QuoteOfThread, app.QuoteOfUser} {
 		v := app.Verification{Quotes: []app.QuoteCheck{{State: s}}}
-		if text := v.Text(); !strings.Contains(text, "1 quote: 1 ") || s.Says() == "" {
+		if text := v.Text(); !strings.Contains(text, "1 quote: 1 ") || s.Describe() == "" {
 			t.Errorf("%s: %s", s, text)
 		}
 	}
@@ -29,7 +29,7 @@ func TestQuoteStatusWords(t *testing.T) {
 func TestOddNames(t *testing.T) {
 	for _, name := range []string{"a b.txt", "a\nb.txt", `a\nb.txt`, "\xff\xfe.txt"} {
 		path := filepath.Join(t.TempDir(), name)
-		place := document.Legible(path)
+		place := document.QuotePath(path)
 		if got := app.Where(recall.Item{Path: path, Part: "7"}); got != place+"#7" {
 			t.Errorf("what is remembered of %q is shown as %s", path, got)
 		}
@@ -58,7 +58,7 @@ func TestVerdict(t *testing.T) {
 		{"no claim", nil, nil, 0, "0 quotes\n0 claims\nIt is as it was written, and makes no claim.\n"},
 		{"borne out once", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1")}, 0, "0 quotes\n1 claim: 0 as it was said\n  ✗ The ozone layer will recover by 2040.: it was supported, and is unverified now: no quote says anything of it\nNot all of it stands.\n"},
 	} {
-		f := &report.Filed{Form: "thread", Research: report.Research{Question: "When?", Status: ponder.Completed, Answer: "It says so.", Evidence: tt.quotes, Claims: tt.claims}}
+		f := &report.ReportFile{Form: "thread", Research: report.Research{Question: "When?", Status: ponder.Completed, Answer: "It says so.", Evidence: tt.quotes, Claims: tt.claims}}
 		v := new(app.App).VerifyReport(t.Context(), nil, f)
 		if got := strings.TrimPrefix(v.Text(), "When?\n"); got != tt.want || v.Borne != tt.borne {
 			t.Errorf("%s: %d borne out:\n%swant:\n%s", tt.name, v.Borne, got, tt.want)
@@ -96,7 +96,7 @@ func TestVerified(t *testing.T) {
 		{"of the user", report.Evidence{Quote: quote, Source: "user"}, app.QuoteOfUser, ""},
 	} {
 		tt.e.ID, tt.e.Cited = "e1", true
-		f := &report.Filed{Form: "thread", Research: report.Research{
+		f := &report.ReportFile{Form: "thread", Research: report.Research{
 			Status: ponder.Completed, Answer: "The ozone layer is expected to recover by around 2040 [e1].", Evidence: []report.Evidence{tt.e},
 		}}
 		f.Shown = f.Answer

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	done        = 0
-	failed      = 1
-	wrongUsage  = 2
-	incomplete  = 3 // a budget is spent, or the session is paused
-	notReady    = 4 // not configured, or access denied
-	interrupted = 130
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitIncomplete  = 3 // a budget is spent, or the session is paused
+	exitNotReady    = 4 // not configured, or access denied
+	exitInterrupted = 130
 )
 
 // A failure is an error with an exit code. Without an error it prints nothing.
@@ -43,35 +43,37 @@ func (f failure) Unwrap() error { return f.err }
 
 func usagef(format string, args ...any) error { return app.Invalidf("", format, args...) }
 
-func hasEnded(format string, args ...any) error {
-	return failure{wrongUsage, app.Errorf(app.Conflict, "", format, args...)}
+func conflictf(format string, args ...any) error {
+	return failure{exitUsage, app.Errorf(app.Conflict, "", format, args...)}
 }
 
 func notReadyf(format string, args ...any) error { return app.NotReadyf(format, args...) }
 
 // exitCodes maps application errors to exit codes; others exit with failed.
 var exitCodes = map[app.Code]int{
-	app.Invalid: wrongUsage, app.NotFound: wrongUsage, app.NotReady: notReady, app.Incomplete: incomplete, app.Canceled: interrupted,
+	app.Invalid: exitUsage, app.NotFound: exitUsage, app.NotReady: exitNotReady, app.Incomplete: exitIncomplete, app.Canceled: exitInterrupted,
 }
 
-// flagOf maps a field to the prefix of an error about its flag.
-var flagOf = map[string]string{
+// flagPrefixes maps a field to the prefix of an error about its flag.
+var flagPrefixes = map[string]string{
 	"docs": "--docs ", "knowledge": "--knowledge ", "model_id": "--model: ", "max_cost_usd": "--cost: ", "at": "--at: ", "kind": "--kind: ", "db": "--db: ",
 	"note": "--note: ", "since": "--since: ", "variant": "--variant: ", "rubric": "--rubric ", "judge": "--judge: ",
 }
 
-// explain returns the exit code of an error and the line for the user.
-func explain(err error, a *cli) (code int, line string) {
-	code = codeOf(err)
-	if code == interrupted {
+// explainError returns the exit code of an error and the line for the user.
+func explainError(err error, a *cli) (code int, line string) {
+	code = exitCodeOf(err)
+	if code == exitInterrupted {
 		return code, ""
 	}
-	return code, a.line(err)
+	return code, a.errorLine(err)
 }
 
-func (a *cli) line(err error) string { return inFlag(err) + plainly(err) + a.advice(err) }
+func (a *cli) errorLine(err error) string {
+	return flagPrefix(err) + flattenError(err) + a.remedyFor(err)
+}
 
-var advices = []struct {
+var errorRemedies = []struct {
 	of   error
 	says string
 }{
@@ -102,28 +104,28 @@ var advices = []struct {
 	{app.ErrNoVectors, "; `ponder doctor` says more"},
 }
 
-var adviceOf = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them",
+var fieldRemedies = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them",
 	"evidence_id": ": `ponder evidence show` lists what there is", "entry_id": ": `ponder mind show` lists them"}
 
-// inFlag returns the flag prefix of an error about a field, or "".
-func inFlag(err error) string {
+// flagPrefix returns the flag prefix of an error about a field, or "".
+func flagPrefix(err error) string {
 	var known *app.Error
 	if errors.As(err, &known) && known.Code == app.Invalid {
-		return flagOf[known.Field]
+		return flagPrefixes[known.Field]
 	}
 	return ""
 }
 
-// advice returns ": " and a remedy, or "".
-func (a *cli) advice(err error) string {
-	for _, one := range advices {
+// remedyFor returns ": " and a remedy, or "".
+func (a *cli) remedyFor(err error) string {
+	for _, one := range errorRemedies {
 		if errors.Is(err, one.of) {
 			return one.says
 		}
 	}
 	var known *app.Error
-	if errors.As(err, &known) && known.Code == app.NotFound && adviceOf[known.Field] != "" {
-		return adviceOf[known.Field]
+	if errors.As(err, &known) && known.Code == app.NotFound && fieldRemedies[known.Field] != "" {
+		return fieldRemedies[known.Field]
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission) && a.DBFile() != "" && strings.Contains(err.Error(), a.DBFile()):
@@ -134,8 +136,8 @@ func (a *cli) advice(err error) string {
 	return ""
 }
 
-// plainly returns an error as one line without repeated parts.
-func plainly(err error) string {
+// flattenError returns an error as one line without repeated parts.
+func flattenError(err error) string {
 	var said []string
 	for line := range strings.Lines(err.Error()) {
 		line = strings.Join(slices.Compact(strings.Split(strings.TrimSpace(line), ": ")), ": ")
@@ -146,18 +148,18 @@ func plainly(err error) string {
 	return oneLine(strings.Join(said, " "))
 }
 
-func codeOf(err error) int {
+func exitCodeOf(err error) int {
 	var f failure
 	switch {
 	case errors.As(err, &f):
 		return f.code
 	case errors.Is(err, errInterrupted):
-		return interrupted
+		return exitInterrupted
 	}
-	return cmp.Or(exitCodes[app.CodeOf(err)], failed)
+	return cmp.Or(exitCodes[app.CodeOf(err)], exitFailed)
 }
 
-func otherModel(c llm.Class) string {
+func otherModelAdvice(c llm.Class) string {
 	if c == llm.BadRequest {
 		return ": try another model"
 	}

@@ -26,25 +26,25 @@ func TestExplain(t *testing.T) {
 		code int
 		line string
 	}{
-		{"plain", errors.New("it broke\nbadly\x1b[2J"), failed, "it broke badly"},
-		{"usage", usagef("--for: %w", errors.New("no")), wrongUsage, "--for: no"},
-		{"unknown id", fmt.Errorf("find x: %w", ponder.ErrNoThread), wrongUsage, "find x: no such thread"},
-		{"no key", fmt.Errorf("slow model: %w", config.ErrNoKey), notReady, "slow model: no key"},
-		{"wrong base URL", fmt.Errorf("slow model: %w", config.ErrWrong), wrongUsage, "slow model: wrong setting"},
-		{"wrong key", refused(llm.Auth), notReady, "check: a/b: no (401): set A_KEY"},
-		{"no such model", refused(llm.NotFound), notReady, "check: a/b: no (401): set A_KEY"},
-		{"server trouble", refused(llm.Transient), failed, "check: a/b: no (401): set A_KEY"},
-		{"full disk", fmt.Errorf("append: %w", ponder.ErrFull), failed, "append: disk is full: free some space and try again"},
-		{"read-only", ponder.ErrReadOnly, failed, "database is read-only: make it writable, or name another with --db"},
-		{"newer", ponder.ErrNewer, failed, "database was made by a newer version: update ponder"},
-		{"settings that cannot be written", fmt.Errorf("%w: %w", config.ErrWrite, fs.ErrPermission), failed, "write configuration: permission denied: make it writable, or name another with --config"},
-		{"a database that is read-only", fmt.Errorf("open a.db: %w", ponder.ErrReadOnly), failed, "open a.db: database is read-only: make it writable, or name another with --db"},
-		{"interrupted", fmt.Errorf("read: %w", context.Canceled), interrupted, ""},
-		{"paused", failure{code: incomplete}, incomplete, ""},
+		{"plain", errors.New("it broke\nbadly\x1b[2J"), exitFailed, "it broke badly"},
+		{"usage", usagef("--for: %w", errors.New("no")), exitUsage, "--for: no"},
+		{"unknown id", fmt.Errorf("find x: %w", ponder.ErrNoThread), exitUsage, "find x: no such thread"},
+		{"no key", fmt.Errorf("slow model: %w", config.ErrNoKey), exitNotReady, "slow model: no key"},
+		{"wrong base URL", fmt.Errorf("slow model: %w", config.ErrInvalidSetting), exitUsage, "slow model: wrong setting"},
+		{"wrong key", refused(llm.Auth), exitNotReady, "check: a/b: no (401): set A_KEY"},
+		{"no such model", refused(llm.NotFound), exitNotReady, "check: a/b: no (401): set A_KEY"},
+		{"server trouble", refused(llm.Transient), exitFailed, "check: a/b: no (401): set A_KEY"},
+		{"full disk", fmt.Errorf("append: %w", ponder.ErrFull), exitFailed, "append: disk is full: free some space and try again"},
+		{"read-only", ponder.ErrReadOnly, exitFailed, "database is read-only: make it writable, or name another with --db"},
+		{"newer", ponder.ErrNewer, exitFailed, "database was made by a newer version: update ponder"},
+		{"settings that cannot be written", fmt.Errorf("%w: %w", config.ErrWrite, fs.ErrPermission), exitFailed, "write configuration: permission denied: make it writable, or name another with --config"},
+		{"a database that is read-only", fmt.Errorf("open a.db: %w", ponder.ErrReadOnly), exitFailed, "open a.db: database is read-only: make it writable, or name another with --db"},
+		{"interrupted", fmt.Errorf("read: %w", context.Canceled), exitInterrupted, ""},
+		{"paused", failure{code: exitIncomplete}, exitIncomplete, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			code, line := explain(tt.err, &cli{App: &app.App{}})
+			code, line := explainError(tt.err, &cli{App: &app.App{}})
 			if code != tt.code || line != tt.line {
 				t.Errorf("%d %q, want %d %q", code, line, tt.code, tt.line)
 			}
@@ -62,23 +62,23 @@ func TestBroken(t *testing.T) {
 		code int
 		says string
 	}{
-		{"full disk", t.Context(), fmt.Errorf("append thought: %w", ponder.ErrFull), incomplete, "paused: the disk is full; free some space, then: ponder session resume thr_1"},
-		{"read-only", t.Context(), ponder.ErrReadOnly, incomplete, "paused: the database cannot be written; make it writable, then: ponder session resume thr_1"},
-		{"disk that fails", t.Context(), fmt.Errorf("join the store: %w", ponder.ErrDisk), incomplete, "paused: the database cannot be written, for its disk fails; once it does not: ponder session resume thr_1"},
-		{"removed", t.Context(), fmt.Errorf("take thr_1: %w", ponder.ErrRemoved), failed, "session thr_1 was removed while it was thought about"},
-		{"lost", t.Context(), errors.Join(ponder.ErrLost, ponder.ErrLost), failed, "p.db: " + ponder.ErrLost.Error()},
-		{"damaged", t.Context(), errors.Join(ponder.ErrDamaged, ponder.ErrDamaged), failed, "p.db: " + ponder.ErrDamaged.Error()},
-		{"taken over", t.Context(), ponder.ErrFenced, incomplete, "another process thinks on; to look on: ponder session watch thr_1"},
-		{"trouble", t.Context(), errors.New("odd"), incomplete, "paused: odd; to go on: ponder session resume thr_1"},
-		{"stopped", done, context.Canceled, interrupted, "context canceled"},
+		{"full disk", t.Context(), fmt.Errorf("append thought: %w", ponder.ErrFull), exitIncomplete, "paused: the disk is full; free some space, then: ponder session resume thr_1"},
+		{"read-only", t.Context(), ponder.ErrReadOnly, exitIncomplete, "paused: the database cannot be written; make it writable, then: ponder session resume thr_1"},
+		{"disk that fails", t.Context(), fmt.Errorf("join the store: %w", ponder.ErrDisk), exitIncomplete, "paused: the database cannot be written, for its disk fails; once it does not: ponder session resume thr_1"},
+		{"removed", t.Context(), fmt.Errorf("take thr_1: %w", ponder.ErrRemoved), exitFailed, "session thr_1 was removed while it was thought about"},
+		{"lost", t.Context(), errors.Join(ponder.ErrLost, ponder.ErrLost), exitFailed, "p.db: " + ponder.ErrLost.Error()},
+		{"damaged", t.Context(), errors.Join(ponder.ErrDamaged, ponder.ErrDamaged), exitFailed, "p.db: " + ponder.ErrDamaged.Error()},
+		{"taken over", t.Context(), ponder.ErrFenced, exitIncomplete, "another process thinks on; to look on: ponder session watch thr_1"},
+		{"trouble", t.Context(), errors.New("odd"), exitIncomplete, "paused: odd; to go on: ponder session resume thr_1"},
+		{"stopped", done, context.Canceled, exitInterrupted, "context canceled"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var log strings.Builder
-			w := &viewing{cli: &cli{App: &app.App{Settings: &config.Config{DB: "p.db"}}, log: &logSink{out: &log}}, SessionView: app.SessionView{Id: "thr_1"}}
-			err := w.broken(tt.ctx, tt.err)
-			if codeOf(err) != tt.code || err.Error() != tt.says {
-				t.Errorf("%d %q, want %d %q", codeOf(err), err, tt.code, tt.says)
+			w := &sessionScreen{cli: &cli{App: &app.App{Settings: &config.Config{DB: "p.db"}}, log: &logSink{out: &log}}, SessionView: app.SessionView{Id: "thr_1"}}
+			err := w.explainInterruption(tt.ctx, tt.err)
+			if exitCodeOf(err) != tt.code || err.Error() != tt.says {
+				t.Errorf("%d %q, want %d %q", exitCodeOf(err), err, tt.code, tt.says)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestSuggest(t *testing.T) {
 
 func TestCountOf(t *testing.T) {
 	for in, want := range map[string]int{"200k": 200_000, "1_000": 1000, "3M": 3_000_000, "1,500": 1500, "7": 7, "0": 0, "-1": 0, "1.5k": 0, "": 0, "k": 0, "2000M": 0} {
-		got, err := countOf(in, config.MaxTokens)
+		got, err := parseCount(in, config.MaxTokens)
 		if (err == nil) != (want > 0) || want > 0 && got != want {
 			t.Errorf("%q: %d, %v; want %d", in, got, err, want)
 		}
@@ -112,7 +112,7 @@ func FuzzPrefix(f *testing.F) {
 		if got := app.IDPrefix(name); got != "" && (!strings.HasPrefix(got, "thr_") || len(got) > 40) {
 			t.Errorf("%q: %q", name, got)
 		}
-		if _, err := countOf(name, 100); err == nil && strings.TrimSpace(name) == "" {
+		if _, err := parseCount(name, 100); err == nil && strings.TrimSpace(name) == "" {
 			t.Errorf("%q is a number", name)
 		}
 	})
@@ -125,7 +125,7 @@ func TestCommand(t *testing.T) {
 		{"my notes/it's.db", "c.toml", `ponder session resume thr_1 --db 'my notes/it'\''s.db' --config c.toml`},
 	} {
 		a := &cli{App: app.New(app.Options{DB: tt.db, Config: tt.config})}
-		if got := a.command("session resume", "thr_1"); got != tt.want {
+		if got := a.formatCommand("session resume", "thr_1"); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
 	}
@@ -142,7 +142,7 @@ func TestPlainly(t *testing.T) {
 		{errors.Join(read, errors.New("a: b: a")), "read thr_1: database is damaged a: b: a"},
 		{errors.New("line 1\n\n  line 2\n"), "line 1 line 2"},
 	} {
-		if got := plainly(tt.err); got != tt.want {
+		if got := flattenError(tt.err); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.err, got, tt.want)
 		}
 	}
@@ -156,15 +156,15 @@ func TestWithoutModel(t *testing.T) {
 		refused bool
 		code    int
 	}{
-		{"no answer that can be read", "", false, incomplete},
-		{"the account is empty", llm.Payment, false, notReady},
-		{"the budget is spent", llm.Payment, true, incomplete},
-		{"no model for the role", llm.NotFound, true, notReady},
+		{"no answer that can be read", "", false, exitIncomplete},
+		{"the account is empty", llm.Payment, false, exitNotReady},
+		{"the budget is spent", llm.Payment, true, exitIncomplete},
+		{"no model for the role", llm.NotFound, true, exitNotReady},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := &viewing{class: tt.class, refused: tt.refused}
-			if err := w.withoutModel(); codeOf(err) != tt.code {
-				t.Errorf("code %d, want %d: %v", codeOf(err), tt.code, err)
+			w := &sessionScreen{failureClass: tt.class, budgetRefused: tt.refused}
+			if err := w.noModelError(); exitCodeOf(err) != tt.code {
+				t.Errorf("code %d, want %d: %v", exitCodeOf(err), tt.code, err)
 			}
 		})
 	}

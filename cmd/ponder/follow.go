@@ -11,55 +11,57 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A viewing is a displayed session. A command either works on the thread or only follows it.
-type viewing struct {
+// A sessionScreen is a displayed session. A command either works on the thread or only follows it.
+type sessionScreen struct {
 	*cli
 	app.SessionView
 
-	class    llm.Class // failure class of the last call, if it failed
-	refused  bool      // the budget did not allow the last call
-	asked    bool
-	answered bool
-	writing  atomic.Int64
-	draft    draft
-	state    string
-	busy     bool
+	failureClass  llm.Class // failure class of the last call, if it failed
+	budgetRefused bool      // the budget did not allow the last call
+	callMade      bool
+	callSucceeded bool
+	writtenBytes  atomic.Int64
+	draft         draft
+	state         string
+	busy          bool
 
-	reserve reserve // of permanent output, until the session is certain to be kept
+	heldOutput heldOutput // of permanent output, until the session is certain to be kept
 
-	internal bool
-	chunks   *app.ResearchChunks // stream chunks of research; nil if not wanted
-	pen      *sqlite.Store       // to write to, if Store is read-only: see desk
+	internal      bool
+	chunks        *app.ResearchChunks // stream chunks of research; nil if not wanted
+	writableStore *sqlite.Store       // to write to, if Store is read-only: see desk
 }
 
-func (a *cli) viewing(store ponder.Store, id ponder.ThreadID) *viewing {
-	return &viewing{cli: a, SessionView: *a.SessionView(store, id)}
+func (a *cli) newSessionScreen(store ponder.Store, id ponder.ThreadID) *sessionScreen {
+	return &sessionScreen{cli: a, SessionView: *a.SessionView(store, id)}
 }
 
-func (w *viewing) drain(ctx context.Context, s sessionUI) error {
+func (w *sessionScreen) applyNewEvents(ctx context.Context, s sessionUI) error {
 	w.View = w.View.Calibrate(w.Calibration(ctx, w.Store))
 	for ev, err := range w.Store.Events(ctx, w.Id, w.Seen) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", w.Id, err)
 		}
-		w.apply(ev, s)
+		w.applyEvent(ev, s)
 	}
 	return nil
 }
 
-func (w *viewing) load(ctx context.Context) error { return w.drain(ctx, quietUI{}) }
+func (w *sessionScreen) loadEvents(ctx context.Context) error {
+	return w.applyNewEvents(ctx, quietUI{})
+}
 
-func (w *viewing) apply(ev ponder.Event, s sessionUI) {
+func (w *sessionScreen) applyEvent(ev ponder.Event, s sessionUI) {
 	if !w.SessionView.Apply(ev) {
 		return
 	}
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
-		w.writing.Store(0)
-		w.asked = w.asked || b.Made()
-		w.answered = w.answered || b.Made() && b.Error == ""
+		w.writtenBytes.Store(0)
+		w.callMade = w.callMade || b.Made()
+		w.callSucceeded = w.callSucceeded || b.Made() && b.Error == ""
 		if !b.Dropped {
-			w.class, w.refused = b.Class, b.Refused
+			w.failureClass, w.budgetRefused = b.Class, b.Refused
 		}
 	case ponder.Progress:
 		if b.Stage == ponder.StageSteered && b.Label == string(ponder.AnswerNow) && !b.Refused {
@@ -70,31 +72,31 @@ func (w *viewing) apply(ev ponder.Event, s sessionUI) {
 			w.state = ""
 		}
 	}
-	if w.came() {
-		w.reserve.release()
+	if w.hasResult() {
+		w.heldOutput.releaseAll()
 	}
-	s.event(ev, w.View)
+	s.showEvent(ev, w.View)
 	if w.chunks != nil {
 		for _, c := range w.chunks.Apply(ev) {
-			_ = w.reserve.object(w.cli, c)
+			_ = w.heldOutput.printJSON(w.cli, c)
 		}
 	}
 }
 
-func (w *viewing) showChunks() { w.chunks = new(app.ResearchChunks) }
+func (w *sessionScreen) enableChunks() { w.chunks = new(app.ResearchChunks) }
 
-func (w *viewing) onDelta(d ponder.Delta) {
+func (w *sessionScreen) onDelta(d ponder.Delta) {
 	if d.Done == nil {
-		w.writing.Add(int64(len(d.Text) + len(d.Reasoning)))
+		w.writtenBytes.Add(int64(len(d.Text) + len(d.Reasoning)))
 	}
-	w.draft.add(d)
+	w.draft.addDelta(d)
 }
 
-func (w *viewing) pump(ctx context.Context) (<-chan ponder.Event, <-chan error) {
-	return pump(ctx, w.Store, w.Id, w.Seen)
+func (w *sessionScreen) followEvents(ctx context.Context) (<-chan ponder.Event, <-chan error) {
+	return followThread(ctx, w.Store, w.Id, w.Seen)
 }
 
-func pump(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (<-chan ponder.Event, <-chan error) {
+func followThread(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (<-chan ponder.Event, <-chan error) {
 	events, lost := make(chan ponder.Event), make(chan error, 1)
 	go func() {
 		for ev, err := range ponder.Follow(ctx, log, id, after) {
@@ -113,7 +115,7 @@ func pump(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.
 	return events, lost
 }
 
-func (w *viewing) atRest(ctx context.Context) (bool, error) {
+func (w *sessionScreen) isIdle(ctx context.Context) (bool, error) {
 	info, err := w.Store.Thread(ctx, w.Id)
 	if err != nil {
 		return false, err
@@ -121,53 +123,53 @@ func (w *viewing) atRest(ctx context.Context) (bool, error) {
 	return info.Status.Ended() || !info.Held, nil
 }
 
-// A reserve holds back the output of new work until its result is certain to be kept. Work
+// A heldOutput holds back the output of new work until its result is certain to be kept. Work
 // without a result then leaves one line. The zero value holds nothing. One goroutine calls its
 // methods.
-type reserve struct {
-	holds bool
-	held  []func()
+type heldOutput struct {
+	active bool
+	queue  []func()
 }
 
-func (r *reserve) show(it func()) {
-	if r.holds {
-		r.held = append(r.held, it)
+func (r *heldOutput) runOrHold(it func()) {
+	if r.active {
+		r.queue = append(r.queue, it)
 		return
 	}
 	it()
 }
 
-func (r *reserve) note(a *cli, text string) {
+func (r *heldOutput) printNote(a *cli, text string) {
 	if text != "" {
-		r.show(func() { a.note("%s", text) })
+		r.runOrHold(func() { a.printNote("%s", text) })
 	}
 }
 
-// object is [cli.object]. A delayed write reports its error at the end of the command.
-func (r *reserve) object(a *cli, v any) (err error) {
-	r.show(func() { err = a.object(v) })
+// printJSON is [cli.printJSON]. A delayed write reports its error at the end of the command.
+func (r *heldOutput) printJSON(a *cli, v any) (err error) {
+	r.runOrHold(func() { err = a.printJSON(v) })
 	return err
 }
 
-func (r *reserve) release() {
-	held := r.held
-	r.holds, r.held = false, nil
+func (r *heldOutput) releaseAll() {
+	held := r.queue
+	r.active, r.queue = false, nil
 	for _, it := range held {
 		it()
 	}
 }
 
-// came reports whether there is a kept result, or a model is writing one.
-func (w *viewing) came() bool {
-	return w.answered || w.writing.Load() > 0 || len(w.View.Thoughts) > 0 || w.Looked != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused
+// hasResult reports whether there is a kept result, or a model is writing one.
+func (w *sessionScreen) hasResult() bool {
+	return w.callSucceeded || w.writtenBytes.Load() > 0 || len(w.View.Thoughts) > 0 || w.Research != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused
 }
 
-// shows adds permanent output. It shows a finished call at once, since the call announces a
+// showPermanent adds permanent output. It shows a finished call at once, since the call announces a
 // retry.
-func (w *viewing) shows(ev ponder.Event, it func()) {
+func (w *sessionScreen) showPermanent(ev ponder.Event, it func()) {
 	if _, waits := ev.Body.(ponder.CallFinished); waits {
 		it()
 		return
 	}
-	w.reserve.show(it)
+	w.heldOutput.runOrHold(it)
 }

@@ -17,13 +17,13 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestHelp(t *testing.T) {
-	a := &cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}
+	a := &cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, interrupts: &interruptHandler{}}
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 		t.Run(name, func(t *testing.T) {
 			cmd.InitDefaultHelpFlag()
-			got, file := help(cmd), filepath.Join("testdata", "help", name+".golden")
+			got, file := helpText(cmd), filepath.Join("testdata", "help", name+".golden")
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)

@@ -29,8 +29,8 @@ func TestInputEndsWithTheCommand(t *testing.T) {
 			}))
 			args := append([]string{"--db", filepath.Join(t.TempDir(), "ponder.db")}, strings.Fields(command)...)
 			var out, errs bytes.Buffer
-			if code := run(ctx, args, first, &out, &errs); code != interrupted || out.Len() > 0 {
-				t.Errorf("exit code %d, want %d; it said %q and %q", code, interrupted, &out, &errs)
+			if code := run(ctx, args, first, &out, &errs); code != exitInterrupted || out.Len() > 0 {
+				t.Errorf("exit code %d, want %d; it said %q and %q", code, exitInterrupted, &out, &errs)
 			}
 		})
 	}
@@ -46,8 +46,8 @@ func TestInput(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		pipe, other := io.Pipe()
 		defer other.Close()
-		in := (&cli{App: &app.App{}, in: io.MultiReader(strings.NewReader(long), pipe)}).stdin(ctx)
-		if err := iotest.TestReader((&cli{App: &app.App{}, in: iotest.HalfReader(strings.NewReader(long))}).stdin(ctx), []byte(long)); err != nil {
+		in := (&cli{App: &app.App{}, in: io.MultiReader(strings.NewReader(long), pipe)}).cancelableInput(ctx)
+		if err := iotest.TestReader((&cli{App: &app.App{}, in: iotest.HalfReader(strings.NewReader(long))}).cancelableInput(ctx), []byte(long)); err != nil {
 			t.Error(err)
 		}
 		go func() {

@@ -14,7 +14,7 @@ import (
 
 const marker = "INTERNAL-MARKER"
 
-func marked(t *testing.T) (db string) {
+func markedDatabase(t *testing.T) (db string) {
 	t.Helper()
 	db = filepath.Join(t.TempDir(), "ponder.db")
 	store, err := sqlite.Open(t.Context(), db)
@@ -26,7 +26,7 @@ func marked(t *testing.T) (db string) {
 	call := ponder.Cost{Calls: 1, Tokens: 10}
 	err = store.Create(t.Context(), ponder.Thread{ID: "thr_1", Kind: ponder.KindSession, Title: "What is the sea?"},
 		ponder.Event{Run: run, Body: ponder.RunStarted{Mode: session.Name, Version: 1, Input: "What is the sea?"}},
-		ponder.Event{Run: run, Cause: "thoughts-1#1", Body: ponder.CallStarted{Role: ponder.Slow, Mode: session.Name, Model: "a/1", Held: call,
+		ponder.Event{Run: run, Cause: "thoughts-1#1", Body: ponder.CallStarted{Role: ponder.Slow, Mode: session.Name, Model: "a/1", Reserved: call,
 			Request: &llm.Request{System: marker, Messages: []llm.Message{llm.Say(llm.User, marker)}}}},
 		ponder.Event{Run: run, Cause: "thoughts-1#1", Body: ponder.CallFinished{Model: "a/1", Message: llm.Say(llm.Assistant, marker), Spent: call,
 			Outcome: ponder.Outcome{Error: marker}}},
@@ -49,7 +49,7 @@ func marked(t *testing.T) (db string) {
 
 // Default output has no internal text.
 func TestNothingInternalIsShown(t *testing.T) {
-	db := marked(t)
+	db := markedDatabase(t)
 	t.Setenv("HOME", t.TempDir())
 	for _, args := range []string{
 		"session list", "session list --json", "session show last", "session show last --json", "session watch last", "session watch last --json",

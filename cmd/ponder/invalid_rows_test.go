@@ -30,7 +30,7 @@ const (
 
 const question = "Why is the sea salt?"
 
-func long(n int) string { return strings.Repeat("a", n+1) }
+func longText(n int) string { return strings.Repeat("a", n+1) }
 
 func invalidInputs() []invalidInput {
 	rows := make([]invalidInput, 0, 100)
@@ -49,7 +49,7 @@ func invalidInputs() []invalidInput {
 		add(use, "a short question", "question", badInput{"question": "ab"})
 		add(use, "a question of punctuation", "question", badInput{"question": "?!?!"})
 		add(use, "a question of control characters", "question", badInput{"question": "\x1b[31m\u202e\u2066"})
-		add(use, "a long question", "question", badInput{"question": long(app.MaxQuestion)})
+		add(use, "a long question", "question", badInput{"question": longText(app.MaxQuestion)})
 		add(use, "a question that is not UTF-8", "question", badInput{"question": "salt \xff\xfe"}).Not = "http mcp"
 		add(use, "an unknown provider", "model_id", badInput{"question": question, "model_id": "none/none"})
 		add(use, "a model without a provider", "model_id", badInput{"question": question, "model_id": "none"})
@@ -69,7 +69,7 @@ func invalidInputs() []invalidInput {
 	add("research", "a negative number of rounds", "rounds", badInput{"question": question, "rounds": -1}).Not = "mcp"
 
 	add("open", "an unknown provider", "model_id", badInput{"model_id": "none/none"})
-	add("open", "long guidance", "system", badInput{"system": long(app.MaxSystem)}).Not = "http"
+	add("open", "long guidance", "system", badInput{"system": longText(app.MaxSystem)}).Not = "http"
 	add("say", "no message", "content", badInput{"id": aConversation, "content": ""})
 	add("say", "a blank message", "content", badInput{"id": aConversation, "content": " \n\t"})
 	add("say", "a message of control characters", "content", badInput{"id": aConversation, "content": "\x1b[31m\u202e"})
@@ -90,7 +90,7 @@ func invalidInputs() []invalidInput {
 		text("punctuation", "?!", "")
 		text("dashes", "— – …", "")
 		text("bytes that are not UTF-8", "salt \xff\xfe", "http mcp")
-		text("too much text", long(steering.MaxText), "")
+		text("too much text", longText(steering.MaxText), "")
 	}
 	only := func(field, name, not string, in badInput) { add("steer", name, field, in).Not = not + " mcp" }
 	only("priority", "a priority above the range", "", badInput{"order": "add_question", "content": question, "priority": 11})
@@ -108,7 +108,7 @@ func invalidInputs() []invalidInput {
 	for _, order := range []string{"pin_source", "ban_source"} {
 		only("source", order+" of nothing", "", badInput{"order": order, "source": ""})
 		only("source", order+" of blanks", "", badInput{"order": order, "source": " \n"})
-		only("source", order+" of a long name", "", badInput{"order": order, "source": long(steering.MaxSource)})
+		only("source", order+" of a long name", "", badInput{"order": order, "source": longText(steering.MaxSource)})
 		only("source", order+" of a name that is not UTF-8", "http", badInput{"order": order, "source": "salt \xff"})
 	}
 	only("order", "no limit", "cli", badInput{"order": "budget"})

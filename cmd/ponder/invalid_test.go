@@ -58,19 +58,19 @@ func TestInvalidInputs(t *testing.T) {
 	defer store.Close()
 	fillInvalid(t, store)
 	a := newCLI(app.Options{DB: db, Version: "test"})
-	a.out, a.log, a.brake = io.Discard, &logSink{out: io.Discard}, &brake{}
+	a.out, a.log, a.interrupts = io.Discard, &logSink{out: io.Discard}, &interruptHandler{}
 	defer a.Close()
 	cfg, err := a.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
 	hosts := &mcp.Hosts{}
-	s, err := a.sharedBy(hosts).NewService(t.Context(), store, true)
+	s, err := a.forHosts(hosts).NewService(t.Context(), store, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	guard, err := app.Guarding(cfg)
+	guard, err := app.AuthConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,8 +112,8 @@ func TestInvalidInputs(t *testing.T) {
 			}
 		})
 	}
-	for name, least := range map[string]int{"app": 60, "cli": 75, "http": 50, "mcp": 25} {
-		if asked[name] < least {
+	for name, minCount := range map[string]int{"app": 60, "cli": 75, "http": 50, "mcp": 25} {
+		if asked[name] < minCount {
 			t.Errorf("only %d inputs are tried on %s", asked[name], name)
 		}
 	}
@@ -156,7 +156,7 @@ func serveInvalid(t *testing.T, s *app.Service, hosts *mcp.Hosts, guard auth.Con
 		Ready: func(at string) error { ready <- at; return nil },
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	go func() { ended <- web.Answer(ctx, l, guard) }()
+	go func() { ended <- web.ServeListener(ctx, l, guard) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -166,25 +166,25 @@ func serveInvalid(t *testing.T, s *app.Service, hosts *mcp.Hosts, guard auth.Con
 	return <-ready
 }
 
-func value[T any](in badInput, field string) (v T) {
+func inputValue[T any](in badInput, field string) (v T) {
 	v, _ = in[field].(T)
 	return v
 }
 
-func str(in badInput, field string) string { return value[string](in, field) }
+func inputString(in badInput, field string) string { return inputValue[string](in, field) }
 
 func budgetIn(in badInput) (b ponder.Budget) {
-	b.Time = time.Duration(value[float64](in, "duration_minutes") * float64(time.Minute))
-	b.Tokens, b.Calls = value[int](in, "max_tokens"), value[int](in, "max_calls")
-	b.Money = ponder.Money(value[float64](in, "max_cost_usd") * 1e6)
+	b.Time = time.Duration(inputValue[float64](in, "duration_minutes") * float64(time.Minute))
+	b.Tokens, b.Calls = inputValue[int](in, "max_tokens"), inputValue[int](in, "max_calls")
+	b.Money = ponder.Money(inputValue[float64](in, "max_cost_usd") * 1e6)
 	return b
 }
 
 func askApp(t *testing.T, s *app.Service, use string, in badInput) (refusal, bool) {
 	t.Helper()
-	ctx, id, fresh := t.Context(), ponder.ThreadID(str(in, "id")), ponder.ThreadID(ponder.NewID("thr"))
-	kinds := slices.DeleteFunc([]string{str(in, "kind")}, func(k string) bool { return k == "" })
-	q := app.Query{Text: str(in, "q"), Limit: value[int](in, "limit"), Kinds: kinds}
+	ctx, id, fresh := t.Context(), ponder.ThreadID(inputString(in, "id")), ponder.ThreadID(ponder.NewID("thr"))
+	kinds := slices.DeleteFunc([]string{inputString(in, "kind")}, func(k string) bool { return k == "" })
+	q := app.Query{Text: inputString(in, "q"), Limit: inputValue[int](in, "limit"), Kinds: kinds}
 	var err error
 	switch use {
 	case "start", "research":
@@ -193,51 +193,51 @@ func askApp(t *testing.T, s *app.Service, use string, in badInput) (refusal, boo
 			kind = ponder.KindResearch
 		}
 		err = s.Begin(ctx, app.LocalOwner, fresh, app.Start{
-			Kind: kind, Question: str(in, "question"), Model: str(in, "model_id"), Budget: budgetIn(in), Parallel: value[int](in, "parallel"),
-			Every: time.Duration(value[float64](in, "synthesis_interval_seconds") * float64(time.Second)), Persona: str(in, "persona"), Rounds: value[int](in, "rounds"),
+			Kind: kind, Question: inputString(in, "question"), Model: inputString(in, "model_id"), Budget: budgetIn(in), Parallel: inputValue[int](in, "parallel"),
+			Every: time.Duration(inputValue[float64](in, "synthesis_interval_seconds") * float64(time.Second)), Persona: inputString(in, "persona"), Rounds: inputValue[int](in, "rounds"),
 		})
 	case "open":
-		err = s.Open(ctx, app.LocalOwner, fresh, app.Conversation{Model: str(in, "model_id"), System: str(in, "system")})
+		err = s.Open(ctx, app.LocalOwner, fresh, app.Conversation{Model: inputString(in, "model_id"), System: inputString(in, "system")})
 	case "say":
 		info := ponder.Info{Thread: ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: app.LocalOwner}}
-		_, err = s.Say(ctx, info, "", app.Message{UserMessage: ponder.UserMessage{Content: str(in, "content")}, Model: str(in, "model_id")})
+		_, err = s.Say(ctx, info, "", app.Message{UserMessage: ponder.UserMessage{Content: inputString(in, "content")}, Model: inputString(in, "model_id")})
 	case "steer":
 		var v session.View
 		if v, err = app.Fold(ctx, s.Store, id); err == nil {
 			_, err = steering.ViewOf(v, false).Commands([]steering.Request{{
-				Order: ponder.SteerOp(str(in, "order")), Content: str(in, "content"), Question: str(in, "question"), Priority: value[int](in, "priority"),
-				Source: str(in, "source"), Limits: budgetIn(in),
+				Order: ponder.SteerOp(inputString(in, "order")), Content: inputString(in, "content"), Question: inputString(in, "question"), Priority: inputValue[int](in, "priority"),
+				Source: inputString(in, "source"), Limits: budgetIn(in),
 			}})
 		}
 	case "fork":
-		err = s.Fork(ctx, app.LocalOwner, id, fresh, app.Fork{At: ponder.Seq(value[int](in, "at")), Model: str(in, "model_id")})
+		err = s.Fork(ctx, app.LocalOwner, id, fresh, app.Fork{At: ponder.Seq(inputValue[int](in, "at")), Model: inputString(in, "model_id")})
 	case "resume":
-		err = s.Resume(ctx, id, str(in, "model_id"), func() error { return sendTo(ctx, s, id, ponder.RunResumed{}) })
+		err = s.Resume(ctx, id, inputString(in, "model_id"), func() error { return sendTo(ctx, s, id, ponder.RunResumed{}) })
 	case "pause":
 		err = sendTo(ctx, s, id, ponder.RunPaused{})
 	case "remove":
 		err = s.Remove(ctx, id)
 	case "report":
-		_, err = s.Report(ctx, id, str(in, "format"))
+		_, err = s.Report(ctx, id, inputString(in, "format"))
 	case "export":
 		_, err = s.Report(ctx, id, "jsonl")
 	case "remember":
-		_, err = s.Remember(ctx, app.LocalOwner, app.Memory{Text: str(in, "text"), Kind: str(in, "kind")})
+		_, err = s.Remember(ctx, app.LocalOwner, app.Memory{Text: inputString(in, "text"), Kind: inputString(in, "kind")})
 	case "recall":
 		_, err = s.Search(ctx, app.LocalOwner, q)
 	case "memories":
 		_, err = s.Memories(ctx, app.LocalOwner, q, "")
 	case "forget":
-		err = s.Forget(ctx, app.LocalOwner, str(in, "id"))
+		err = s.Forget(ctx, app.LocalOwner, inputString(in, "id"))
 	case "models":
-		err = s.TestModels(ctx, []string{str(in, "model")}, func(app.ModelCheck) error { return nil })
+		err = s.TestModels(ctx, []string{inputString(in, "model")}, func(app.ModelCheck) error { return nil })
 	case "evidence":
-		ids := slices.DeleteFunc([]string{str(in, "evidence_id")}, func(id string) bool { return id == "" })
-		_, err = s.CheckEvidence(ctx, str(in, "id"), ids...)
+		ids := slices.DeleteFunc([]string{inputString(in, "evidence_id")}, func(id string) bool { return id == "" })
+		_, err = s.CheckEvidence(ctx, inputString(in, "id"), ids...)
 	default:
 		return refusal{}, false
 	}
-	return refusalOf(err), true
+	return newRefusal(err), true
 }
 
 func sendTo(ctx context.Context, s *app.Service, id ponder.ThreadID, body ponder.Body) error {
@@ -245,7 +245,7 @@ func sendTo(ctx context.Context, s *app.Service, id ponder.ThreadID, body ponder
 	return err
 }
 
-func refusalOf(err error) refusal {
+func newRefusal(err error) refusal {
 	if err == nil {
 		return refusal{}
 	}
@@ -275,7 +275,7 @@ var fieldFlags = map[string]string{
 	"text": "text", "priority": "priority",
 }
 
-var unitOf = map[string]string{"duration_minutes": "m", "synthesis_interval_seconds": "s"}
+var fieldUnits = map[string]string{"duration_minutes": "m", "synthesis_interval_seconds": "s"}
 
 func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 	t.Helper()
@@ -297,13 +297,13 @@ func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 			words = append(words, strings.ReplaceAll(strings.ReplaceAll(word, "{text}", ""), "{entry}", ""))
 		}
 	}
-	if order := str(in, "order"); order != "" { // this flag takes the text
+	if order := inputString(in, "order"); order != "" { // this flag takes the text
 		field := map[string]string{"add_question": "content", "correct": "content", "drop_question": "question", "rank_question": "question", "persona": "persona"}[order]
 		if strings.HasSuffix(order, "_source") {
 			field = "source"
 		}
 		if flag := steerFlagOf[ponder.SteerOp(order)]; field != "" {
-			words = append(words, "--"+flag+"="+str(in, field))
+			words = append(words, "--"+flag+"="+inputString(in, field))
 		}
 		if order == "rank_question" {
 			words[len(words)-1] += "=" + fmt.Sprint(in["priority"])
@@ -317,10 +317,10 @@ func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 		if use == "threads" && field == "limit" {
 			flag = "limit"
 		}
-		words = append(words, "--"+flag+"="+fmt.Sprint(rest[field])+unitOf[field])
+		words = append(words, "--"+flag+"="+fmt.Sprint(rest[field])+fieldUnits[field])
 	}
 	a := newCLI(app.Options{DB: db, Version: "test"})
-	a.in, a.out, a.log, a.brake = strings.NewReader(""), io.Discard, &logSink{out: io.Discard}, &brake{}
+	a.in, a.out, a.log, a.interrupts = strings.NewReader(""), io.Discard, &logSink{out: io.Discard}, &interruptHandler{}
 	defer a.Close()
 	root := newRoot(a)
 	root.SetArgs(append([]string{"--db=" + db}, words...))
@@ -331,18 +331,18 @@ func askCLI(t *testing.T, db, use string, in badInput) (refusal, bool) {
 	if err == nil {
 		return refusal{}, true
 	}
-	r := refusalOf(err)
-	code, text := explain(err, a)
-	if r.text = text; code != max(exitCodes[r.code], failed) && r.code != app.Conflict {
+	r := newRefusal(err)
+	code, text := explainError(err, a)
+	if r.text = text; code != max(exitCodes[r.code], exitFailed) && r.code != app.Conflict {
 		t.Errorf("exit code %d of %s: %s", code, r.code, text)
 	}
 	if r.field == "" {
-		r.field = fieldOfLine(text, in)
+		r.field = lineField(text, in)
 	}
 	return r, true
 }
 
-func fieldOfLine(line string, in badInput) string {
+func lineField(line string, in badInput) string {
 	flag, _, _ := strings.Cut(strings.TrimPrefix(line, "invalid argument for "), ":")
 	flag, _, _ = strings.Cut(strings.TrimLeft(flag, "-"), "=")
 	flag, _, _ = strings.Cut(flag, " ")
@@ -356,14 +356,14 @@ func fieldOfLine(line string, in badInput) string {
 		return "question"
 	}
 	for field := range in {
-		if fieldFlags[field] == flag || field == flag || steerFlagOf[ponder.SteerOp(str(in, "order"))] == flag && field != "id" && field != "order" {
+		if fieldFlags[field] == flag || field == flag || steerFlagOf[ponder.SteerOp(inputString(in, "order"))] == flag && field != "id" && field != "order" {
 			return field
 		}
 	}
 	return ""
 }
 
-var routeOf = map[string]string{
+var useRoutes = map[string]string{
 	"start": "POST /api/thinking/start", "open": "POST /api/threads", "say": "POST /api/threads/{id}/messages", "steer": "POST /api/thinking/{id}/steer",
 	"fork": "POST /api/thinking/{id}/fork", "resume": "POST /api/thinking/{id}/resume", "pause": "POST /api/thinking/{id}/pause", "remove": "DELETE /api/threads/{id}",
 	"report": "GET /api/thinking/{id}/export", "export": "GET /api/threads/{id}/export", "remember": "POST /api/memory", "recall": "GET /api/memory/search",
@@ -389,7 +389,7 @@ func askHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 
 func sendHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 	t.Helper()
-	route, ok := routeOf[use]
+	route, ok := useRoutes[use]
 	if !ok {
 		return refusal{}, false
 	}
@@ -404,7 +404,7 @@ func sendHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path = strings.ReplaceAll(path, "{id}", str(in, "id"))
+	path = strings.ReplaceAll(path, "{id}", inputString(in, "id"))
 	if method == http.MethodGet {
 		query := url.Values{}
 		for field, v := range body {
@@ -450,7 +450,7 @@ func sendHTTP(t *testing.T, address, use string, in badInput) (refusal, bool) {
 	return r, true
 }
 
-var toolOf = map[string]struct {
+var useTools = map[string]struct {
 	name string
 	args map[string]any
 }{
@@ -459,11 +459,11 @@ var toolOf = map[string]struct {
 	"report": {"ponder_session", map[string]any{"action": "export"}}, "remember": {"ponder_remember", nil}, "recall": {"ponder_recall", nil},
 }
 
-var argOf = map[string]string{"model_id": "model", "duration_minutes": "minutes", "q": "query", "id": "session", "order": "action"}
+var toolArgs = map[string]string{"model_id": "model", "duration_minutes": "minutes", "q": "query", "id": "session", "order": "action"}
 
 func askMCP(t *testing.T, client *sdk.ClientSession, use string, in badInput) (refusal, bool) {
 	t.Helper()
-	tool, ok := toolOf[use]
+	tool, ok := useTools[use]
 	if !ok || use == "resume" && in["model_id"] != nil {
 		return refusal{}, false
 	}
@@ -473,8 +473,8 @@ func askMCP(t *testing.T, client *sdk.ClientSession, use string, in badInput) (r
 	}
 	for field, v := range in {
 		arg := field
-		if argOf[field] != "" {
-			arg = argOf[field]
+		if toolArgs[field] != "" {
+			arg = toolArgs[field]
 		}
 		if field == "content" {
 			arg = map[string]string{"say": "question", "steer": "text"}[use]

@@ -36,21 +36,21 @@ const secret = "SECRET-MARK"
 //	escalates             has it escalate a secret
 func TestLeaks(t *testing.T) {
 	racetest.Skip(t, "hundreds of commands, one after another")
-	p := scripts("testdata/leak")
-	p.Cmds["scan"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], false) }
-	p.Cmds["told"] = func(ts *testscript.TestScript, _ bool, args []string) { scan(ts, args[0], args[1:], true) }
-	p.Cmds["covers"] = covers
+	p := scriptParams("testdata/leak")
+	p.Cmds["scan"] = func(ts *testscript.TestScript, _ bool, args []string) { cmdScan(ts, args[0], args[1:], false) }
+	p.Cmds["told"] = func(ts *testscript.TestScript, _ bool, args []string) { cmdScan(ts, args[0], args[1:], true) }
+	p.Cmds["covers"] = cmdCovers
 	p.Cmds["minds"] = func(ts *testscript.TestScript, _ bool, _ []string) {
-		beneath(ts, "Anna waits for the report "+secret)
+		addMindEvents(ts, "Anna waits for the report "+secret)
 	}
 	p.Cmds["escalates"] = func(ts *testscript.TestScript, _ bool, _ []string) {
-		beneath(ts, "", ponder.Escalation{ID: "esc_1", Content: secret}, ponder.Escalation{ID: "esc_1", Content: secret, Outcome: "message"})
+		addMindEvents(ts, "", ponder.Escalation{ID: "esc_1", Content: secret}, ponder.Escalation{ID: "esc_1", Content: secret, Outcome: "message"})
 	}
 	testscript.Run(t, p)
 }
 
-// scan runs commands, each with standard input after a <, where \n ends a line.
-func scan(ts *testscript.TestScript, file string, flags []string, want bool) {
+// cmdScan runs commands, each with standard input after a <, where \n ends a line.
+func cmdScan(ts *testscript.TestScript, file string, flags []string, want bool) {
 	for line := range strings.Lines(ts.ReadFile(file)) {
 		line, input, typed := strings.Cut(strings.TrimSpace(line), " < ")
 		if line == "" {
@@ -73,8 +73,8 @@ func scan(ts *testscript.TestScript, file string, flags []string, want bool) {
 	}
 }
 
-// covers fails if a command is in none of the files.
-func covers(ts *testscript.TestScript, _ bool, files []string) {
+// cmdCovers fails if a command is in none of the files.
+func cmdCovers(ts *testscript.TestScript, _ bool, files []string) {
 	var lines []string
 	for _, file := range files {
 		for line := range strings.Lines(ts.ReadFile(file)) {
@@ -91,10 +91,10 @@ func covers(ts *testscript.TestScript, _ bool, files []string) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, brake: &brake{}}))
+	walk(newRoot(&cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, interrupts: &interruptHandler{}}))
 }
 
-func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
+func addMindEvents(ts *testscript.TestScript, entry string, more ...ponder.Body) {
 	file := ""
 	ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == "ponder.db" {
@@ -119,7 +119,7 @@ func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
 		ts.Check(store.Remove(ctx, thread.ID))
 	}
 	if entry != "" {
-		evs = append(evs, ponder.Event{Body: stateWith(entry)})
+		evs = append(evs, ponder.Event{Body: stateWithEntry(entry)})
 	}
 	for _, b := range more {
 		evs = append(evs, ponder.Event{Body: b})
@@ -130,10 +130,10 @@ func beneath(ts *testscript.TestScript, entry string, more ...ponder.Body) {
 	ts.Check(store.Create(ctx, thread, evs...))
 }
 
-func stateWith(entry string) ponder.Subconscious {
+func stateWithEntry(entry string) ponder.Subconscious {
 	s := subconscious.NewState()
 	now := time.Now().Add(20 * time.Minute)
-	s.Aside.Decayed = now
+	s.Internal.Decayed = now
 	s.ActiveThreads = []subconscious.Entry{{ID: "e1", Summary: entry, Strength: 10, Created: now, LastSeen: now}}
 	js, err := json.Marshal(s)
 	if err != nil {

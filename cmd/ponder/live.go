@@ -18,26 +18,26 @@ import (
 )
 
 type screenUI struct {
-	*viewing
+	*sessionScreen
 	screen    *tui.View
 	questions *atomic.Pointer[[]tui.Branch] // of the last tick; completion reads them concurrently
 }
 
 // newScreenUI opens the view. It passes keys to press, except ctrl+c, which is the brake.
-func newScreenUI(w *viewing, stderr *os.File, here bool, press func(tui.Press)) *screenUI {
-	s := &screenUI{viewing: w, questions: &atomic.Pointer[[]tui.Branch]{}}
+func newScreenUI(w *sessionScreen, stderr *os.File, here bool, press func(tui.Press)) *screenUI {
+	s := &screenUI{sessionScreen: w, questions: &atomic.Pointer[[]tui.Branch]{}}
 	s.questions.Store(&[]tui.Branch{})
 	in, _ := w.in.(*os.File)
 	o := tui.Options{
-		Out: stderr, In: in, Style: w.style(), NoKeys: "ctrl+c leaves it to itself",
-		Desk: tui.Desk{
-			Controls: controls(here),
+		Out: stderr, In: in, Style: w.viewStyle(), NoKeys: "ctrl+c leaves it to itself",
+		KeyBindings: tui.KeyBindings{
+			Controls: keyControls(here),
 			Check:    func(line string) error { return checkSteer(line, *s.questions.Load()) },
 			Hint:     func(line string) tui.Hint { return hintSteer(line, *s.questions.Load()) },
 		},
-		Pressed: func(p tui.Press) {
+		OnPress: func(p tui.Press) {
 			if p.Key == tui.Interrupt {
-				w.brake.press()
+				w.interrupts.handlePress()
 				return
 			}
 			press(p)
@@ -47,27 +47,29 @@ func newScreenUI(w *viewing, stderr *os.File, here bool, press func(tui.Press)) 
 		o.NoKeys = "ctrl+c pauses"
 	}
 	s.screen = tui.Open(o)
-	w.log.through(s.screen)
+	w.log.redirectTo(s.screen)
 	return s
 }
 
-func (a *cli) style() tui.Style { return tui.Style{Plain: a.plain(), ASCII: !tui.UTF8(os.Getenv)} }
+func (a *cli) viewStyle() tui.Style {
+	return tui.Style{Plain: a.isPlainOutput(), ASCII: !tui.UTF8(os.Getenv)}
+}
 
-func (s *screenUI) event(ev ponder.Event, v app.View) {
-	if it, ok := s.itemOf(ev, v); ok && it.Kind != "focus" {
-		s.shows(ev, func() { s.screen.Print(it) })
+func (s *screenUI) showEvent(ev ponder.Event, v app.View) {
+	if it, ok := s.eventItem(ev, v); ok && it.Kind != "focus" {
+		s.showPermanent(ev, func() { s.screen.Print(it) })
 	}
 }
 
-func (s *screenUI) tick(v app.View, state string) {
-	f := frameOf(v, state)
-	if s.Looked != nil {
+func (s *screenUI) showState(v app.View, state string) {
+	f := newFrame(v, state)
+	if s.Research != nil {
 		for _, it := range s.draftItems() {
 			s.screen.Print(it)
 		}
-		f = researchFrame(f, s.Looked.View)
+		f = researchFrame(f, s.Research.View)
 	}
-	if n := s.writing.Load(); n > 0 && v.Session.Status == ponder.Thinking {
+	if n := s.writtenBytes.Load(); n > 0 && v.Session.Status == ponder.Thinking {
 		f.Writing = textkit.Count(int(n), "letter", "letters")
 	}
 	s.questions.Store(&f.Tree.Branches)
@@ -75,192 +77,192 @@ func (s *screenUI) tick(v app.View, state string) {
 }
 
 func (s *screenUI) close() {
-	s.log.through(nil)
+	s.log.redirectTo(nil)
 	s.screen.Close()
 }
 
-// A live is a viewing that reacts to keys. One goroutine calls its methods.
-type live struct {
-	*viewing
+// A liveScreen is a viewing that reacts to keys. One goroutine calls its methods.
+type liveScreen struct {
+	*sessionScreen
 	ui      sessionUI
 	presses chan tui.Press
 
-	thinker  *app.Runner // nil if another process thinks
-	worked   chan error
-	launched chan error
-	stay     bool // a pause does not end the view
+	runner       *app.Runner // nil if another process thinks
+	workResult   chan error
+	launchResult chan error
+	keepOpen     bool // a pause does not end the view
 }
 
 var errDetach = errors.New("detached")
 
-// watch shows the work of another process until the session ends, has no holder, or the user
+// watchSession shows the work of another process until the session ends, has no holder, or the user
 // leaves.
-func (w *viewing) watch(ctx context.Context) error {
-	err := w.work(ctx, nil)
-	if w.pen != nil {
-		w.pen.Close()
+func (w *sessionScreen) watchSession(ctx context.Context) error {
+	err := w.runSession(ctx, nil)
+	if w.writableStore != nil {
+		w.writableStore.Close()
 	}
 	if ctx.Err() != nil || errors.Is(err, errDetach) {
-		w.note("left to itself; to look on again: %s", w.command("session watch", w.Id))
+		w.printNote("left to itself; to look on again: %s", w.formatCommand("session watch", w.Id))
 	}
 	return err
 }
 
-// work runs a session and shows it until it ends, or pauses without a waiting user. Without a
+// runSession runs a session and shows it until it ends, or pauses without a waiting user. Without a
 // runner it only shows. Ctrl-C pauses. It returns errDetach to continue in the background.
-func (w *viewing) work(ctx context.Context, t *app.Runner) error {
-	l := &live{viewing: w, presses: make(chan tui.Press, 8), thinker: t}
+func (w *sessionScreen) runSession(ctx context.Context, t *app.Runner) error {
+	l := &liveScreen{sessionScreen: w, presses: make(chan tui.Press, 8), runner: t}
 	press := func(p tui.Press) {
 		select {
 		case l.presses <- p:
 		default:
 		}
 	}
-	defer w.brake.toRest(func() { press(tui.Press{Key: tui.Interrupt}) })()
-	l.ui = w.ui(t != nil, press)
+	defer w.interrupts.setGraceful(func() { press(tui.Press{Key: tui.Interrupt}) })()
+	l.ui = w.newUI(t != nil, press)
 	defer l.ui.close()
-	if err := w.drain(ctx, l.ui); err != nil { // commands need the current state
+	if err := w.applyNewEvents(ctx, l.ui); err != nil { // commands need the current state
 		return err
 	}
 	if t != nil {
-		l.start(ctx)
+		l.startWork(ctx)
 	} else if _, ok := l.ui.(*screenUI); ok {
-		defer l.hear(ctx, l.Seen)()
+		defer l.receiveDeltas(ctx, l.Seen)()
 	}
-	err := l.loop(ctx)
+	err := l.runLoop(ctx)
 	// Show the written events even while stopping.
-	err = errors.Join(err, w.drain(context.WithoutCancel(ctx), l.ui))
-	if !w.nothingCame(ctx, err) {
-		w.reserve.release()
+	err = errors.Join(err, w.applyNewEvents(context.WithoutCancel(ctx), l.ui))
+	if !w.endedWithoutResult(ctx, err) {
+		w.heldOutput.releaseAll()
 	}
 	return err
 }
 
-func (l *live) start(ctx context.Context) {
+func (l *liveScreen) startWork(ctx context.Context) {
 	worked := make(chan error, 1)
-	go func() { worked <- l.thinker.Work(ctx, l.Id) }()
-	l.worked, l.busy, l.state, l.stay = worked, true, "", false
+	go func() { worked <- l.runner.Work(ctx, l.Id) }()
+	l.workResult, l.busy, l.state, l.keepOpen = worked, true, "", false
 }
 
 // tickEvery is the redraw interval, heldEvery that of checks of the holder. reserved delays
 // permanent output, since failing work usually fails sooner.
 const (
-	tickEvery = 200 * time.Millisecond
-	heldEvery = time.Second
-	reserved  = 2 * time.Second
+	redrawInterval      = 200 * time.Millisecond
+	holderCheckInterval = time.Second
+	heldOutputDelay     = 2 * time.Second
 )
 
-// loop shows events and handles keys until the view ends.
-func (l *live) loop(ctx context.Context) error {
+// runLoop shows events and handles keys until the view ends.
+func (l *liveScreen) runLoop(ctx context.Context) error {
 	fctx, stop := context.WithCancel(ctx)
 	defer stop()
-	events, lost := l.pump(fctx)
-	tick := time.NewTicker(tickEvery)
+	events, lost := l.followEvents(fctx)
+	tick := time.NewTicker(redrawInterval)
 	defer tick.Stop()
 	begun := time.Now()
 	asked := begun
-	l.ui.tick(l.Now(), l.stateNow())
+	l.ui.showState(l.CurrentView(), l.currentState())
 	for {
 		select {
 		case ev := <-events:
-			l.apply(ev, l.ui)
-			if !l.View.Session.Status.Ended() || l.thinker != nil {
+			l.applyEvent(ev, l.ui)
+			if !l.View.Session.Status.Ended() || l.runner != nil {
 				continue
 			}
-		case err := <-l.worked:
-			if gone, err := l.rested(ctx, err); gone {
+		case err := <-l.workResult:
+			if gone, err := l.onWorkDone(ctx, err); gone {
 				return err
 			}
-		case err := <-l.launched:
-			l.begun(err)
+		case err := <-l.launchResult:
+			l.onLaunched(err)
 		case err := <-lost:
-			if l.thinker == nil {
+			if l.runner == nil {
 				return err
 			}
 			lost = nil // the worker reports the cause
 		case p := <-l.presses:
-			if gone, err := l.pressed(ctx, p); gone {
+			if gone, err := l.handlePress(ctx, p); gone {
 				return err
 			}
 		case <-tick.C:
 		}
-		if l.came() || time.Since(begun) > reserved {
-			l.reserve.release()
+		if l.hasResult() || time.Since(begun) > heldOutputDelay {
+			l.heldOutput.releaseAll()
 		}
-		l.ui.tick(l.Now(), l.stateNow())
-		if l.watching() && (l.View.Session.Status.Ended() || time.Since(asked) > heldEvery) {
+		l.ui.showState(l.CurrentView(), l.currentState())
+		if l.endsWithoutHolder() && (l.View.Session.Status.Ended() || time.Since(asked) > holderCheckInterval) {
 			asked = time.Now()
-			if rest, err := l.atRest(ctx); rest || err != nil {
-				return errors.Join(err, l.drain(ctx, l.ui))
+			if rest, err := l.isIdle(ctx); rest || err != nil {
+				return errors.Join(err, l.applyNewEvents(ctx, l.ui))
 			}
 		}
 	}
 }
 
-// watching reports whether the view ends without a holder. It does not if this process works,
+// endsWithoutHolder reports whether the view ends without a holder. It does not if this process works,
 // or the user paused to resume.
-func (l *live) watching() bool {
+func (l *liveScreen) endsWithoutHolder() bool {
 	status := l.View.Session.Status
 	if status == ponder.Thinking && l.state != pausing {
-		l.stay = false // another process resumed it
+		l.keepOpen = false // another process resumed it
 	}
-	return l.worked == nil && l.launched == nil && !(l.stay && !status.Ended())
+	return l.workResult == nil && l.launchResult == nil && !(l.keepOpen && !status.Ended())
 }
 
-func (l *live) rested(ctx context.Context, err error) (gone bool, _ error) {
-	l.worked, l.busy = nil, false
-	l.writing.Store(0)
+func (l *liveScreen) onWorkDone(ctx context.Context, err error) (gone bool, _ error) {
+	l.workResult, l.busy = nil, false
+	l.writtenBytes.Store(0)
 	if err != nil {
 		return true, err
 	}
-	if err := l.drain(ctx, l.ui); err != nil {
+	if err := l.applyNewEvents(ctx, l.ui); err != nil {
 		return true, err
 	}
-	return !l.stay || l.View.Session.Status != ponder.Paused, nil
+	return !l.keepOpen || l.View.Session.Status != ponder.Paused, nil
 }
 
-func (l *live) begun(err error) {
-	l.launched, l.state = nil, ""
+func (l *liveScreen) onLaunched(err error) {
+	l.launchResult, l.state = nil, ""
 	if err != nil {
-		l.remark(tui.Alarm, oneLine(err.Error()))
+		l.printRemark(tui.Alarm, oneLine(err.Error()))
 		return
 	}
-	l.stay = false
+	l.keepOpen = false
 }
 
-func (l *live) remark(tone tui.Tone, text string) {
+func (l *liveScreen) printRemark(tone tui.Tone, text string) {
 	if s, ok := l.ui.(*screenUI); ok {
 		s.screen.Print(tui.Item{At: -1, Kind: "note", Text: text, Tone: tone})
 		return
 	}
-	l.note("%s", text)
+	l.printNote("%s", text)
 }
 
-func (l *live) pressed(ctx context.Context, p tui.Press) (gone bool, _ error) {
-	do, why := decide(p, keyContext{
-		status: l.View.Session.Status, here: l.thinker != nil, launching: l.launched != nil, concluding: l.stateNow() == concluding,
+func (l *liveScreen) handlePress(ctx context.Context, p tui.Press) (gone bool, _ error) {
+	do, why := decideKeyAction(p, keyContext{
+		status: l.View.Session.Status, here: l.runner != nil, launching: l.launchResult != nil, concluding: l.currentState() == concluding,
 	})
 	if why != "" {
-		l.remark(tui.Quiet, why)
+		l.printRemark(tui.Quiet, why)
 	}
 	switch do {
-	case pause, pauseAndGo:
-		l.stay = do == pause
+	case actionPause, actionPauseAndLeave:
+		l.keepOpen = do == actionPause
 		l.state = pausing
-		l.wish(ctx, ponder.RunPaused{Reason: "paused by the user"})
-	case resume:
-		l.resume(ctx)
-	case answer:
-		l.wish(ctx, ponder.Steer{Do: ponder.AnswerNow})
-	case answerAndResume:
-		l.wish(ctx, ponder.Steer{Do: ponder.AnswerNow})
-		l.resume(ctx)
-	case steer:
-		l.steer(ctx, p.Line)
-	case detach:
+		l.postCommand(ctx, ponder.RunPaused{Reason: "paused by the user"})
+	case actionResume:
+		l.resumeSession(ctx)
+	case actionAnswer:
+		l.postCommand(ctx, ponder.Steer{Do: ponder.AnswerNow})
+	case actionAnswerAndResume:
+		l.postCommand(ctx, ponder.Steer{Do: ponder.AnswerNow})
+		l.resumeSession(ctx)
+	case actionSteer:
+		l.steerSession(ctx, p.Line)
+	case actionDetach:
 		return true, errDetach
-	case leave:
-		if l.thinker == nil {
+	case actionLeave:
+		if l.runner == nil {
 			return true, errDetach
 		}
 		return true, nil
@@ -268,109 +270,109 @@ func (l *live) pressed(ctx context.Context, p tui.Press) (gone bool, _ error) {
 	return false, nil
 }
 
-// resume continues here or, if another process thought, at the server or in the background.
-func (l *live) resume(ctx context.Context) {
-	if l.worked != nil {
-		l.remark(tui.Quiet, "it is still pausing")
+// resumeSession continues here or, if another process thought, at the server or in the background.
+func (l *liveScreen) resumeSession(ctx context.Context) {
+	if l.workResult != nil {
+		l.printRemark(tui.Quiet, "it is still pausing")
 		return
 	}
-	if l.thinker != nil {
-		if l.wish(ctx, ponder.RunResumed{Reason: "resumed by the user"}) {
-			l.start(ctx)
+	if l.runner != nil {
+		if l.postCommand(ctx, ponder.RunResumed{Reason: "resumed by the user"}) {
+			l.startWork(ctx)
 		}
 		return
 	}
-	store, err := l.desk(ctx)
+	store, err := l.openWritable(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			l.remark(tui.Alarm, whyNot(err))
+			l.printRemark(tui.Alarm, refusalText(err))
 		}
 		return
 	}
 	launched, run := make(chan error, 1), l.View.Session.Run
 	go func() {
-		_, err := l.goOnElsewhere(ctx, store, run, "")
+		_, err := l.resumeElsewhere(ctx, store, run, "")
 		launched <- err
 	}()
-	l.launched, l.state = launched, starting
+	l.launchResult, l.state = launched, starting
 }
 
-func (l *live) steer(ctx context.Context, line string) {
+func (l *liveScreen) steerSession(ctx context.Context, line string) {
 	f, err := readSteer(line)
 	if err != nil {
-		l.remark(tui.Alarm, err.Error())
+		l.printRemark(tui.Alarm, err.Error())
 		return
 	}
-	commands, err := f.commands(ctx, &l.SessionView)
+	commands, err := f.commandEvents(ctx, &l.SessionView)
 	if err != nil {
-		l.remark(tui.Alarm, strings.TrimPrefix(oneLine(err.Error()), "--"))
+		l.printRemark(tui.Alarm, strings.TrimPrefix(oneLine(err.Error()), "--"))
 		return
 	}
 	for _, ev := range commands {
-		l.wish(ctx, ev.Body)
+		l.postCommand(ctx, ev.Body)
 	}
 }
 
-// wish appends a command and reports success. The acknowledgement arrives as an event; an
+// postCommand appends a command and reports success. The acknowledgement arrives as an event; an
 // unheld session is held to write it.
-func (l *live) wish(ctx context.Context, body ponder.Body) bool {
-	store, err := l.desk(ctx)
+func (l *liveScreen) postCommand(ctx context.Context, body ponder.Body) bool {
+	store, err := l.openWritable(ctx)
 	if err == nil {
 		_, err = ponder.SendCommands(ctx, store, l.Id, ponder.Event{Run: l.View.Session.Run, Body: body})
 	}
-	if _, steered := body.(ponder.Steer); err == nil && steered && l.worked == nil && l.stay {
+	if _, steered := body.(ponder.Steer); err == nil && steered && l.workResult == nil && l.keepOpen {
 		err = l.AckWhilePaused(ctx, store)
 	}
 	if err != nil && ctx.Err() == nil {
-		l.state, l.stay = "", l.stay && l.View.Session.Status == ponder.Paused
-		l.remark(tui.Alarm, whyNot(err))
+		l.state, l.keepOpen = "", l.keepOpen && l.View.Session.Status == ponder.Paused
+		l.printRemark(tui.Alarm, refusalText(err))
 	}
 	return err == nil
 }
 
-func whyNot(err error) string {
+func refusalText(err error) string {
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
 		return "refused: the session has come to its end"
 	case errors.Is(err, ponder.ErrReadOnly):
 		return "refused: the database cannot be written here"
 	}
-	return oneLine(fmt.Sprintf("not sent: %v", shortest(err)))
+	return oneLine(fmt.Sprintf("not sent: %v", unwrapStoreError(err)))
 }
 
-// desk returns a writable store. A viewer has a read-only store and opens a second one on
+// openWritable returns a writable store. A viewer has a read-only store and opens a second one on
 // demand.
-func (l *live) desk(ctx context.Context) (ponder.Store, error) {
-	if l.thinker != nil {
+func (l *liveScreen) openWritable(ctx context.Context) (ponder.Store, error) {
+	if l.runner != nil {
 		return l.Store, nil
 	}
-	if l.pen == nil {
+	if l.writableStore == nil {
 		store, err := l.cli.OpenStore(ctx)
 		if err != nil {
 			return nil, err
 		}
-		l.pen = store
+		l.writableStore = store
 	}
-	return l.pen, nil
+	return l.writableStore, nil
 }
 
-// hear receives text of models from `ponder serve` until stop. Events come from the database.
+// receiveDeltas receives text of models from `ponder serve` until stop. Events come from the database.
 // Without a server or access, it receives nothing.
-func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
+func (w *sessionScreen) receiveDeltas(ctx context.Context, after ponder.Seq) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s, ok := w.served(ctx)
+		s, ok := w.findServer(ctx)
 		if !ok {
 			return
 		}
-		h := deltaReceiver{take: w.onDelta}
+		h := deltaReceiver{deliver: w.onDelta}
 		for u, err := range s.Events(ctx, string(w.Id), after) {
 			if err != nil {
 				return
 			}
-			h.update(u)
+			h.applyUpdate(u)
 		}
 	}()
 	return func() {
@@ -381,13 +383,13 @@ func (w *viewing) hear(ctx context.Context, after ponder.Seq) (stop func()) {
 
 // A deltaReceiver turns the deltas of a stream into those of a local model.
 type deltaReceiver struct {
-	take func(ponder.Delta)
-	key  string
+	deliver func(ponder.Delta)
+	key     string
 }
 
-// update handles an update of a stream. Streams omit events of calls, so a call ends with its
+// applyUpdate handles an update of a stream. Streams omit events of calls, so a call ends with its
 // result, or with the text of another call.
-func (r *deltaReceiver) update(u client.Update) {
+func (r *deltaReceiver) applyUpdate(u client.Update) {
 	finished := false
 	if u.Event != nil {
 		switch u.Event.Body.(type) {
@@ -396,11 +398,11 @@ func (r *deltaReceiver) update(u client.Update) {
 		}
 	}
 	if p := u.Piece; r.key != "" && (finished || p != nil && p.Key != r.key) {
-		r.take(ponder.Delta{Key: r.key, Delta: llm.Delta{Done: &llm.Response{}}})
+		r.deliver(ponder.Delta{Key: r.key, Delta: llm.Delta{Done: &llm.Response{}}})
 		r.key = ""
 	}
 	if u.Piece != nil {
 		r.key = u.Piece.Key
-		r.take(ponder.Delta{Run: u.Piece.Run, Key: u.Piece.Key, Delta: llm.Delta{Text: u.Piece.Text}})
+		r.deliver(ponder.Delta{Run: u.Piece.Run, Key: u.Piece.Key, Delta: llm.Delta{Text: u.Piece.Text}})
 	}
 }

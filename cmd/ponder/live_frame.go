@@ -14,13 +14,13 @@ import (
 	"ponder/internal/tui"
 )
 
-// frameOf returns the state of a session. The live view gets sessions from frameOf and itemOf
+// newFrame returns the state of a session. The live view gets sessions from frameOf and itemOf
 // only.
-func frameOf(v app.View, state string) tui.Frame {
+func newFrame(v app.View, state string) tui.Frame {
 	s := v.Session
-	f := tui.Frame{Title: s.Question, State: state, Share: s.Progress.Percentage / 100, Foci: fociOf(s.Progress)}
-	f.Budget, f.Left = nearest(s)
-	f.Spent = spending(s)
+	f := tui.Frame{Title: s.Question, State: state, Share: s.Progress.Percentage / 100, Foci: activeFoci(s.Progress)}
+	f.Budget, f.Left = nearestLimitText(s)
+	f.Spent = usageParts(s)
 	if f.Budget == "" {
 		f.Share = -1
 	}
@@ -37,12 +37,12 @@ func frameOf(v app.View, state string) tui.Frame {
 	if s.Status == ponder.Paused {
 		f.Names = map[string]string{pauseKey: "resume"}
 	}
-	f.Chart = chartOf(s)
-	f.Tree = tui.Tree{Label: "questions", Branches: branchesOf(v.Questions)}
+	f.Chart = confidenceChart(s)
+	f.Tree = tui.Tree{Label: "questions", Branches: questionBranches(v.Questions)}
 	return f
 }
 
-func fociOf(p app.Progress) (foci []string) {
+func activeFoci(p app.Progress) (foci []string) {
 	for _, f := range p.Foci {
 		foci = append(foci, strings.TrimSpace(f.Question+" "+f.Text))
 	}
@@ -52,7 +52,7 @@ func fociOf(p app.Progress) (foci []string) {
 	return foci
 }
 
-func chartOf(s app.Session) tui.Chart {
+func confidenceChart(s app.Session) tui.Chart {
 	c := tui.Chart{Label: "confidence", Values: s.Confidence, Note: s.Certainty.String()}
 	if s.Trend != "" {
 		c.Note += ", " + s.Trend
@@ -60,7 +60,7 @@ func chartOf(s app.Session) tui.Chart {
 	return c
 }
 
-func branchesOf(questions []app.Question) []tui.Branch {
+func questionBranches(questions []app.Question) []tui.Branch {
 	list := make([]tui.Branch, len(questions))
 	for i, q := range questions {
 		b := tui.Branch{ID: q.ID, Parent: q.Parent, Mark: fmt.Sprintf("p%d", q.Priority), Text: q.Text, Weight: float64(q.Priority)}
@@ -77,9 +77,9 @@ func branchesOf(questions []app.Question) []tui.Branch {
 	return list
 }
 
-// spending lists usage and limits, except the nearest limit, which the bar shows.
-func spending(s app.Session) (list []string) {
-	u, next, ways := s.Usage, closest(s), waysToEnd(s)
+// usageParts lists usage and limits, except the nearest limit, which the bar shows.
+func usageParts(s app.Session) (list []string) {
+	u, next, ways := s.Usage, nearestLimit(s), limitUsages(s)
 	plain := []string{
 		textkit.Clock(textkit.Seconds(s.Progress.Elapsed)), textkit.Count(u.Calls, "call", "calls"), textkit.Count(u.Total, "token", "tokens"), report.USD(u.USD, u.Total, u.Calls, u.Unpriced),
 	}
@@ -87,7 +87,7 @@ func spending(s app.Session) (list []string) {
 		switch {
 		case i == next || i > 0 && u.Calls == 0:
 		case w.limit > 0:
-			list = append(list, w.words)
+			list = append(list, w.usedText)
 		default:
 			list = append(list, plain[i])
 		}
@@ -98,51 +98,51 @@ func spending(s app.Session) (list []string) {
 	return list
 }
 
-type way struct {
-	used, limit float64 // zero: no limit
-	words, left string
+type limitUsage struct {
+	used, limit        float64 // zero: no limit
+	usedText, leftText string
 }
 
-func waysToEnd(s app.Session) []way {
+func limitUsages(s app.Session) []limitUsage {
 	p, u, b := s.Progress, s.Usage, s.Budget
 	whole := textkit.Seconds(b.Seconds) + time.Second/2
 	rest := whole - textkit.Seconds(p.Elapsed).Truncate(time.Second)
-	return []way{
+	return []limitUsage{
 		{p.Elapsed, b.Seconds, textkit.Clock(textkit.Seconds(p.Elapsed)) + " of " + textkit.Clock(whole), textkit.Clock(rest) + " left"},
 		{float64(u.Calls), float64(b.Calls), textkit.Number(u.Calls) + " of " + textkit.Count(b.Calls, "call", "calls"), textkit.Number(max(0, b.Calls-u.Calls)) + " left"},
-		{float64(u.Total), float64(b.Tokens), thousands(u.Total) + " of " + thousands(b.Tokens) + " tokens", thousands(max(0, b.Tokens-u.Total)) + " left"},
+		{float64(u.Total), float64(b.Tokens), formatThousands(u.Total) + " of " + formatThousands(b.Tokens) + " tokens", formatThousands(max(0, b.Tokens-u.Total)) + " left"},
 		{u.USD, b.USD, report.Dollars(u.USD) + " of " + report.Dollars(b.USD), report.Dollars(max(0, b.USD-u.USD)) + " left"},
 	}
 }
 
-func thousands(n int) string {
+func formatThousands(n int) string {
 	if n < 10_000 {
 		return textkit.Number(n)
 	}
 	return textkit.Number(n/1000) + "k"
 }
 
-// closest returns the way nearest to its limit, or -1 without limits.
-func closest(s app.Session) int {
-	best, most := -1, -1.0
-	for i, w := range waysToEnd(s) {
-		if w.limit > 0 && w.used/w.limit > most {
-			best, most = i, w.used/w.limit
+// nearestLimit returns the way nearest to its limit, or -1 without limits.
+func nearestLimit(s app.Session) int {
+	best, maxUsed := -1, -1.0
+	for i, w := range limitUsages(s) {
+		if w.limit > 0 && w.used/w.limit > maxUsed {
+			best, maxUsed = i, w.used/w.limit
 		}
 	}
 	return best
 }
 
-func nearest(s app.Session) (words, left string) {
-	if i := closest(s); i >= 0 {
-		w := waysToEnd(s)[i]
-		return w.words, w.left
+func nearestLimitText(s app.Session) (words, left string) {
+	if i := nearestLimit(s); i >= 0 {
+		w := limitUsages(s)[i]
+		return w.usedText, w.leftText
 	}
 	return "", ""
 }
 
-func (w *viewing) stateNow() string {
-	status, p, b := w.View.Session.Status, w.Now().Session.Progress, w.View.Session.Budget
+func (w *sessionScreen) currentState() string {
+	status, p, b := w.View.Session.Status, w.CurrentView().Session.Progress, w.View.Session.Budget
 	switch {
 	case w.state == pausing && status == ponder.Paused && !w.busy:
 		return string(status)
@@ -160,14 +160,14 @@ const (
 	starting   = "starting"
 )
 
-func givenSure(confidence float64, assumed bool) string {
+func confidenceMark(confidence float64, assumed bool) string {
 	if assumed {
 		return ""
 	}
 	return fmt.Sprintf("%.2f", confidence)
 }
 
-func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
+func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 	it := tui.Item{At: textkit.Seconds(v.Session.Progress.Elapsed), Tone: tui.Quiet}
 	if b, ok := ev.Body.(ponder.CallFinished); ok {
 		return waitItem(it, b, ev.Time, v.Session)
@@ -177,7 +177,7 @@ func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	}
 	switch b := ev.Body.(type) {
 	case ponder.Thought:
-		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, givenSure(b.Confidence, b.Assumed), b.Content, tui.Normal
+		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, confidenceMark(b.Confidence, b.Assumed), b.Content, tui.Normal
 		if len(b.Against) > 0 {
 			it.Text, it.Tone = it.Text+" (contradicts "+strings.Join(b.Against, ", ")+")", tui.Alarm
 		}
@@ -187,7 +187,7 @@ func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 		if b.Final {
 			return it, false
 		}
-		it.Kind, it.Mark, it.Text, it.Tone = "synthesis", givenSure(b.Confidence, b.Assumed), b.Content, tui.Strong
+		it.Kind, it.Mark, it.Text, it.Tone = "synthesis", confidenceMark(b.Confidence, b.Assumed), b.Content, tui.Strong
 	case ponder.SystemNote:
 		it.Kind, it.Text = "note", b.Content
 	case ponder.Evidence:
@@ -210,19 +210,19 @@ func itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
 	return it, true
 }
 
-// longWait is the delay of a retry from which on the view shows it.
-const longWait = 3 * time.Second
+// minShownDelay is the delay of a retry from which on the view shows it.
+const minShownDelay = 3 * time.Second
 
-// delayOf describes the retry of a call that failed at a time, if the delay is long.
-func delayOf(b ponder.CallFinished, at time.Time) string {
-	if wait := b.RetryAt.Sub(at); !b.RetryAt.IsZero() && wait >= longWait {
+// delayText describes the retry of a call that failed at a time, if the delay is long.
+func delayText(b ponder.CallFinished, at time.Time) string {
+	if wait := b.RetryAt.Sub(at); !b.RetryAt.IsZero() && wait >= minShownDelay {
 		return fmt.Sprintf("%s; asking again in %s", b.Error, wait.Round(time.Second))
 	}
 	return ""
 }
 
 func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s app.Session) (tui.Item, bool) {
-	if it.Kind, it.Text = "note", delayOf(b, at); it.Text == "" {
+	if it.Kind, it.Text = "note", delayText(b, at); it.Text == "" {
 		return it, false
 	}
 	if left := textkit.Seconds(s.Budget.Seconds - s.Progress.Elapsed); left >= time.Second && left <= b.RetryAt.Sub(at) {

@@ -12,8 +12,8 @@ import (
 	"ponder/internal/tui"
 )
 
-func steerVerbs() []word {
-	return []word{
+func steerVerbs() []commandUsage {
+	return []commandUsage{
 		{"add", "QUESTION", "think about this too; add 9 QUESTION says how urgent it is, from 1 to 10"},
 		{"drop", "q3", "leave out a question"},
 		{"rank", "q3 9", "how urgent a question is, from 1 to 10"},
@@ -28,29 +28,29 @@ func steerVerbs() []word {
 	}
 }
 
-func verbOf(name string) (word, bool) {
+func findVerb(name string) (commandUsage, bool) {
 	for _, v := range steerVerbs() {
 		if strings.EqualFold(v.name, name) {
 			return v, true
 		}
 	}
-	return word{}, false
+	return commandUsage{}, false
 }
 
 // readSteer parses a line: a verb and its value, or a question to add.
 func readSteer(line string) (f steerFlags, err error) {
 	name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	v, ok := verbOf(name)
+	v, ok := findVerb(name)
 	rest = strings.TrimSpace(rest)
 	switch {
 	case !ok && strings.HasSuffix(strings.TrimSpace(line), "?"):
-		v, rest = word{name: "add"}, line
+		v, rest = commandUsage{name: "add"}, line
 	case !ok:
-		return f, fmt.Errorf("%q is none of: %s", clip(oneLine(name), 20), strings.Join(names(steerVerbs()), ", "))
-	case v.takes == "" && rest != "":
+		return f, fmt.Errorf("%q is none of: %s", truncate(oneLine(name), 20), strings.Join(verbNames(steerVerbs()), ", "))
+	case v.argument == "" && rest != "":
 		return f, fmt.Errorf("%s takes nothing", v.name)
-	case v.takes != "" && rest == "":
-		return f, fmt.Errorf("say %s: %s", v.usage(), v.about)
+	case v.argument != "" && rest == "":
+		return f, fmt.Errorf("say %s: %s", v.usageText(), v.description)
 	}
 	flag := v.name
 	switch v.name {
@@ -64,7 +64,7 @@ func readSteer(line string) (f steerFlags, err error) {
 		flag, rest = "answer-now", "true"
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	f.add(flags)
+	f.addFlags(flags)
 	priority := ""
 	if ok && v.name == "add" {
 		priority, rest = leadingPriority(rest)
@@ -73,7 +73,7 @@ func readSteer(line string) (f steerFlags, err error) {
 		return f, fmt.Errorf("%s: %w", v.name, err)
 	}
 	if priority != "" {
-		return f, f.priority(priority)
+		return f, f.setPriority(priority)
 	}
 	return f, nil
 }
@@ -81,13 +81,13 @@ func readSteer(line string) (f steerFlags, err error) {
 // leadingPriority splits a leading priority from a question. A number alone is a question.
 func leadingPriority(text string) (priority, question string) {
 	first, rest, _ := strings.Cut(text, " ")
-	if _, err := priorityOf(first); err != nil || strings.TrimSpace(rest) == "" {
+	if _, err := parsePriority(first); err != nil || strings.TrimSpace(rest) == "" {
 		return "", text
 	}
 	return first, strings.TrimSpace(rest)
 }
 
-func names(list []word) (out []string) {
+func verbNames(list []commandUsage) (out []string) {
 	for _, v := range list {
 		out = append(out, v.name)
 	}
@@ -106,7 +106,7 @@ func checkSteer(line string, questions []tui.Branch) error {
 	}
 	for _, r := range f.requests {
 		if _, ok := v.Find(oneLine(r.Question)); !ok && r.Question != "" {
-			return fmt.Errorf("there is no question %s", clip(oneLine(r.Question), 40))
+			return fmt.Errorf("there is no question %s", truncate(oneLine(r.Question), 40))
 		}
 	}
 	return nil
@@ -114,13 +114,13 @@ func checkSteer(line string, questions []tui.Branch) error {
 
 func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	name, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
-	if v, ok := verbOf(name); ok && spaced {
+	if v, ok := findVerb(name); ok && spaced {
 		if v.name == "drop" || v.name == "rank" {
 			return hintQuestion(v, strings.TrimLeft(rest, " "), questions)
 		}
-		return tui.Hint{Text: v.hint().Text}
+		return tui.Hint{Text: v.inputHint().Text}
 	}
-	var fit []word
+	var fit []commandUsage
 	for _, v := range steerVerbs() {
 		if strings.HasPrefix(v.name, strings.ToLower(name)) {
 			fit = append(fit, v)
@@ -128,24 +128,24 @@ func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	}
 	switch {
 	case name == "":
-		return tui.Hint{Text: usages(fit) + "   esc leaves"}
+		return tui.Hint{Text: verbUsages(fit) + "   esc leaves"}
 	case spaced || len(fit) == 0:
-		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(names(steerVerbs()), " ")}
+		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(verbNames(steerVerbs()), " ")}
 	case len(fit) == 1:
-		return fit[0].hint()
+		return fit[0].inputHint()
 	}
-	return tui.Hint{Text: usages(fit)}
+	return tui.Hint{Text: verbUsages(fit)}
 }
 
-func usages(list []word) string {
+func verbUsages(list []commandUsage) string {
 	var out []string
 	for _, v := range list {
-		out = append(out, v.usage())
+		out = append(out, v.usageText())
 	}
 	return strings.Join(out, " · ")
 }
 
-func hintQuestion(v word, typed string, questions []tui.Branch) tui.Hint {
+func hintQuestion(v commandUsage, typed string, questions []tui.Branch) tui.Hint {
 	id, _, spaced := strings.Cut(typed, " ")
 	var fit []tui.Branch
 	for _, q := range questions {
@@ -156,13 +156,13 @@ func hintQuestion(v word, typed string, questions []tui.Branch) tui.Hint {
 	}
 	switch {
 	case len(fit) == 0:
-		return tui.Hint{Text: v.hint().Text}
+		return tui.Hint{Text: v.inputHint().Text}
 	case spaced:
 		return tui.Hint{Text: fit[0].ID + " " + fit[0].Mark + "  " + oneLine(fit[0].Text)}
 	}
 	var out []string
 	for _, q := range fit[:min(len(fit), 8)] {
-		out = append(out, q.ID+" "+clip(oneLine(q.Text), 40))
+		out = append(out, q.ID+" "+truncate(oneLine(q.Text), 40))
 	}
 	h := tui.Hint{Text: strings.Join(out, " · ")}
 	if len(fit) == 1 {
@@ -181,8 +181,8 @@ const (
 	detachKey = "d"
 )
 
-// controls returns the meaning of the keys, for a session of this or of another process.
-func controls(here bool) []tui.Control {
+// keyControls returns the meaning of the keys, for a session of this or of another process.
+func keyControls(here bool) []tui.Control {
 	detach := "go on in the background, and print the command that looks on"
 	if !here {
 		detach = "leave; it goes on without you"
@@ -205,50 +205,50 @@ type keyContext struct {
 type keyAction int
 
 const (
-	nothing keyAction = iota
-	pause
-	pauseAndGo
-	resume
-	answer
-	answerAndResume
-	steer
-	detach
-	leave
+	actionNone keyAction = iota
+	actionPause
+	actionPauseAndLeave
+	actionResume
+	actionAnswer
+	actionAnswerAndResume
+	actionSteer
+	actionDetach
+	actionLeave
 )
 
-func decide(p tui.Press, st keyContext) (do keyAction, why string) {
+func decideKeyAction(p tui.Press, st keyContext) (do keyAction, why string) {
 	switch {
 	case st.status.Ended():
-		return nothing, "the session has ended"
+		return actionNone, "the session has ended"
 	case p.Key == tui.Interrupt && st.here && st.status == ponder.Thinking:
-		return pauseAndGo, ""
+		return actionPauseAndLeave, ""
 	case p.Key == tui.Interrupt:
-		return leave, ""
+		return actionLeave, ""
 	case st.launching:
-		return nothing, "a process is being started that goes on"
+		return actionNone, "a process is being started that goes on"
 	}
 	paused := st.status == ponder.Paused
 	switch p.Key {
 	case pauseKey:
 		if paused {
-			return resume, ""
+			return actionResume, ""
 		}
-		return pause, ""
+		return actionPause, ""
 	case steerKey:
-		return steer, ""
+		return actionSteer, ""
 	case answerKey:
 		switch {
 		case paused:
-			return answerAndResume, ""
+			return actionAnswerAndResume, ""
 		case st.concluding:
-			return nothing, "the answer is being written already"
+			return actionNone, "the answer is being written already"
 		}
-		return answer, ""
+		return actionAnswer, ""
 	case detachKey:
 		if st.here && !paused {
-			return detach, ""
+			return actionDetach, ""
 		}
-		return leave, ""
+		return actionLeave, ""
 	}
-	return nothing, ""
+	return actionNone, ""
 }

@@ -28,35 +28,35 @@ func TestDecide(t *testing.T) {
 		want keyAction
 		says bool
 	}{
-		{tui.Interrupt, thinking, pauseAndGo, false},
-		{tui.Interrupt, paused, leave, false},
-		{tui.Interrupt, launching, leave, false},
-		{tui.Interrupt, over, nothing, true},
-		{pauseKey, thinking, pause, false},
-		{pauseKey, paused, resume, false},
-		{pauseKey, watching, pause, false},
-		{pauseKey, resting, resume, false},
-		{pauseKey, launching, nothing, true},
-		{pauseKey, over, nothing, true},
-		{steerKey, thinking, steer, false},
-		{steerKey, resting, steer, false},
-		{answerKey, thinking, answer, false},
-		{answerKey, hurried, nothing, true},
-		{answerKey, paused, answerAndResume, false},
-		{answerKey, watching, answer, false},
-		{detachKey, thinking, detach, false},
-		{detachKey, paused, leave, false},
-		{detachKey, watching, leave, false},
-		{"z", thinking, nothing, false},
+		{tui.Interrupt, thinking, actionPauseAndLeave, false},
+		{tui.Interrupt, paused, actionLeave, false},
+		{tui.Interrupt, launching, actionLeave, false},
+		{tui.Interrupt, over, actionNone, true},
+		{pauseKey, thinking, actionPause, false},
+		{pauseKey, paused, actionResume, false},
+		{pauseKey, watching, actionPause, false},
+		{pauseKey, resting, actionResume, false},
+		{pauseKey, launching, actionNone, true},
+		{pauseKey, over, actionNone, true},
+		{steerKey, thinking, actionSteer, false},
+		{steerKey, resting, actionSteer, false},
+		{answerKey, thinking, actionAnswer, false},
+		{answerKey, hurried, actionNone, true},
+		{answerKey, paused, actionAnswerAndResume, false},
+		{answerKey, watching, actionAnswer, false},
+		{detachKey, thinking, actionDetach, false},
+		{detachKey, paused, actionLeave, false},
+		{detachKey, watching, actionLeave, false},
+		{"z", thinking, actionNone, false},
 	} {
-		if got, why := decide(tui.Press{Key: tt.key}, tt.st); got != tt.want || (why != "") != tt.says {
+		if got, why := decideKeyAction(tui.Press{Key: tt.key}, tt.st); got != tt.want || (why != "") != tt.says {
 			t.Errorf("%s at %+v: %v %q, want %v", tt.key, tt.st, got, why, tt.want)
 		}
 	}
 }
 
 // The view reports a command that it cannot send, unless it is stopping.
-func TestWishNotSent(t *testing.T) {
+func TestCommandNotSent(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	for _, tt := range []struct {
@@ -68,15 +68,15 @@ func TestWishNotSent(t *testing.T) {
 		{"Ctrl-C twice", stopped, ""},
 	} {
 		var log strings.Builder
-		w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{Store: memory.New(), Id: "thr_1", View: session.NewView()}}
-		l := &live{viewing: w, ui: quietUI{}, thinker: &app.Runner{}}
-		if l.wish(tt.ctx, ponder.RunPaused{}) || log.String() != tt.want {
+		w := &sessionScreen{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{Store: memory.New(), Id: "thr_1", View: session.NewView()}}
+		l := &liveScreen{sessionScreen: w, ui: quietUI{}, runner: &app.Runner{}}
+		if l.postCommand(tt.ctx, ponder.RunPaused{}) || log.String() != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, log.String(), tt.want)
 		}
 	}
 }
 
-func TestReadWish(t *testing.T) {
+func TestReadSteer(t *testing.T) {
 	v := session.NewView()
 	v.Session.Run = "run_1"
 	v.Session.Budget.Seconds = 600
@@ -120,7 +120,7 @@ func TestReadWish(t *testing.T) {
 		f, err := readSteer(tt.line)
 		var list []ponder.Event
 		if err == nil {
-			list, err = f.commands(t.Context(), &app.SessionView{View: v})
+			list, err = f.commandEvents(t.Context(), &app.SessionView{View: v})
 		}
 		if err != nil {
 			if !strings.Contains(err.Error(), tt.want) {
@@ -177,11 +177,11 @@ func FuzzReadSteer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, rest string) {
 		for _, line := range []string{line, line + " " + rest} {
 			hintSteer(line, someQuestions())
-			wishes, err := readSteer(line)
+			flags, err := readSteer(line)
 			if err != nil {
 				continue
 			}
-			commands, _ := steering.View{}.Commands(wishes.requests)
+			commands, _ := steering.View{}.Commands(flags.requests)
 			for _, c := range commands {
 				var args ponder.SteerArgs
 				_ = json.Unmarshal(c.Args, &args)
@@ -215,7 +215,7 @@ func TestFrameOf(t *testing.T) {
 		ev.Seq, ev.Run, ev.Thread, ev.Time = ponder.Seq(i+1), "run_1", "thr_1", at
 		v = v.Apply(ev)
 	}
-	f := frameOf(v, "thinking")
+	f := newFrame(v, "thinking")
 	want := tui.Frame{
 		Title: "Why?", State: "thinking", Share: 0.25, Budget: "1 of 4 calls", Left: "3 left", Foci: []string{"q2 When?"},
 		Counts: []string{"0 thoughts", "1 of 3 questions explored", "2 syntheses"},
@@ -230,7 +230,7 @@ func TestFrameOf(t *testing.T) {
 		t.Error(d)
 	}
 	v = v.Apply(ponder.Event{Seq: 12, Run: "run_1", Thread: "thr_1", Time: at, Body: ponder.RunPaused{}})
-	if f := frameOf(v, "paused"); f.Names[pauseKey] != "resume" {
+	if f := newFrame(v, "paused"); f.Names[pauseKey] != "resume" {
 		t.Errorf("while it is paused, the key is called %q", f.Names)
 	}
 }
@@ -260,7 +260,7 @@ func TestItemOf(t *testing.T) {
 		{ponder.Progress{Stage: "else"}, ""},
 		{ponder.CallStarted{}, ""},
 	} {
-		it, ok := itemOf(ponder.Event{Body: tt.body}, session.NewView())
+		it, ok := eventItem(ponder.Event{Body: tt.body}, session.NewView())
 		got := ""
 		if ok {
 			got = it.Kind + " " + it.Mark + " " + it.Text
@@ -273,12 +273,12 @@ func TestItemOf(t *testing.T) {
 	for at, want := range map[int64]string{0: "p/m: overloaded; asking again in 30s, but the time is up in 20s", 20: "p/m: overloaded; asking again in 10s", 29: ""} {
 		v := session.NewView()
 		v.Session.Budget.Seconds, v.Session.Progress.Elapsed = 60, 40
-		it, ok := itemOf(ponder.Event{Internal: true, Time: time.Unix(at, 0), Body: down}, v)
+		it, ok := eventItem(ponder.Event{Internal: true, Time: time.Unix(at, 0), Body: down}, v)
 		if ok != (want != "") || ok && it.Text != want {
 			t.Errorf("%d s before: %q", 30-at, it.Text)
 		}
 	}
-	if _, ok := itemOf(ponder.Event{Internal: true, Body: ponder.Thought{Content: "secret"}}, session.NewView()); ok {
+	if _, ok := eventItem(ponder.Event{Internal: true, Body: ponder.Thought{Content: "secret"}}, session.NewView()); ok {
 		t.Error("what is internal is shown")
 	}
 }

@@ -32,11 +32,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	log := &logSink{out: stderr}
-	out := &results{out: stdout}
-	a := newCLI(app.Options{Version: thisBuild().Version})
-	a.in, a.out, a.log, a.brake = stdin, out, log, &brake{stop: cancel, last: log.close}
+	out := &outputWriter{out: stdout}
+	a := newCLI(app.Options{Version: readBuildVersion().Version})
+	a.in, a.out, a.log, a.interrupts = stdin, out, log, &interruptHandler{cancel: cancel, beforeExit: log.closeView}
 	defer a.Close()
-	defer a.listen()()
+	defer a.handleSignals()()
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -44,24 +44,24 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil || err.Error() == "" { // else the error is already printed
-		err = cmp.Or(out.lost(), err)
+		err = cmp.Or(out.writeError(), err)
 	}
 	if err == nil {
-		return done
+		return exitDone
 	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
-		err = failure{interrupted, errors.Unwrap(err)}
+		err = failure{exitInterrupted, errors.Unwrap(err)}
 	}
-	code, line := explain(err, a)
+	code, line := explainError(err, a)
 	if line != "" {
 		fmt.Fprintln(stderr, "ponder: "+line)
 	}
 	return code
 }
 
-// listen connects signals to the brake until undo. It ignores SIGHUP if the parent does
+// handleSignals connects signals to the brake until undo. It ignores SIGHUP if the parent does
 // (nohup).
-func (a *cli) listen() (undo func()) {
+func (a *cli) handleSignals() (undo func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -71,10 +71,10 @@ func (a *cli) listen() (undo func()) {
 		for s := range signals {
 			if s == syscall.SIGHUP {
 				signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the reader of the output may be gone too
-				a.brake.hangUp()
+				a.interrupts.hangUp()
 				continue
 			}
-			a.brake.press()
+			a.interrupts.handlePress()
 		}
 	}()
 	return func() {
@@ -85,63 +85,63 @@ func (a *cli) listen() (undo func()) {
 
 var errInterrupted = errors.New("interrupted")
 
-// A brake handles Ctrl-C. The first press stops gracefully, if the command can; the second
+// An interruptHandler handles Ctrl-C. The first press stops gracefully, if the command can; the second
 // cancels; the third exits.
-type brake struct {
-	stop context.CancelCauseFunc
-	last func() // runs before exit; may be nil
+type interruptHandler struct {
+	cancel     context.CancelCauseFunc
+	beforeExit func() // runs before exit; may be nil
 
-	mu      sync.Mutex
-	rest    func()
-	stopped bool
-	hung    bool
+	mu       sync.Mutex
+	graceful func()
+	stopped  bool
+	hungUp   bool
 }
 
 // hangUp presses once, as the shell and the system may both signal the end of the terminal.
-func (b *brake) hangUp() {
+func (b *interruptHandler) hangUp() {
 	b.mu.Lock()
-	hung := b.hung
-	b.hung = true
+	hung := b.hungUp
+	b.hungUp = true
 	b.mu.Unlock()
 	if !hung {
-		b.press()
+		b.handlePress()
 	}
 }
 
-func (b *brake) isHung() bool {
+func (b *interruptHandler) hasHungUp() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.hung
+	return b.hungUp
 }
 
-// press is safe for concurrent use.
-func (b *brake) press() {
+// handlePress is safe for concurrent use.
+func (b *interruptHandler) handlePress() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.rest != nil:
-		b.rest()
-		b.rest = nil
+	case b.graceful != nil:
+		b.graceful()
+		b.graceful = nil
 	case !b.stopped:
 		b.stopped = true
-		b.stop(errInterrupted)
+		b.cancel(errInterrupted)
 	default:
-		if b.last != nil {
-			b.last()
+		if b.beforeExit != nil {
+			b.beforeExit()
 		}
-		os.Exit(interrupted)
+		os.Exit(exitInterrupted)
 	}
 }
 
-// toRest makes the next press call rest, which must not block.
-func (b *brake) toRest(rest func()) (undo func()) {
+// setGraceful makes the next press call rest, which must not block.
+func (b *interruptHandler) setGraceful(rest func()) (undo func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.rest = rest
+	b.graceful = rest
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.rest = nil
+		b.graceful = nil
 	}
 }
 
@@ -151,11 +151,11 @@ func (a *cli) versionCommand() *cobra.Command {
 		Short:   "Say which version this is",
 		Example: "ponder version --json",
 		GroupID: groupSetUp,
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := thisBuild()
+			v := readBuildVersion()
 			if a.flags.json {
-				return a.object(v)
+				return a.printJSON(v)
 			}
 			a.printf("%s\n", v)
 			return nil
@@ -163,7 +163,7 @@ func (a *cli) versionCommand() *cobra.Command {
 	}
 }
 
-type build struct {
+type buildVersion struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"`
@@ -175,8 +175,8 @@ type build struct {
 // version is set by the linker.
 var version string
 
-func thisBuild() build {
-	b := build{Version: cmp.Or(version, "development"), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+func readBuildVersion() buildVersion {
+	b := buildVersion{Version: cmp.Or(version, "development"), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -197,7 +197,7 @@ func thisBuild() build {
 	return b
 }
 
-func (b build) String() string {
+func (b buildVersion) String() string {
 	s := "ponder " + b.Version
 	if b.Revision != "" {
 		s += " (" + b.Revision[:min(12, len(b.Revision))]

@@ -28,12 +28,12 @@ protocol at /mcp.`,
 		Example: `claude mcp add ponder -- ponder mcp
 ponder mcp --log-level info 2> ponder-mcp.log`,
 		GroupID: groupSetUp,
-		Args:    takeNone,
-		RunE:    withNone(a.mcp),
+		Args:    requireNoArgs,
+		RunE:    runWithoutArgs(a.runMCP),
 	}
 }
 
-func (a *cli) mcp(ctx context.Context) error {
+func (a *cli) runMCP(ctx context.Context) error {
 	if _, err := a.Config(); err != nil {
 		return err
 	}
@@ -42,16 +42,16 @@ func (a *cli) mcp(ctx context.Context) error {
 		return err
 	}
 	hosts := &mcp.Hosts{}
-	s, err := a.sharedBy(hosts).NewService(ctx, store, false)
+	s, err := a.forHosts(hosts).NewService(ctx, store, false)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	gone, stop := context.WithCancel(ctx)
-	desk := &compat.Desk{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
-	tools := mcp.New(mcp.Config{Desk: desk, Hosts: hosts, Version: thisBuild().Version})
+	desk := &compat.Dispatcher{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
+	tools := mcp.New(mcp.Config{Desk: desk, Hosts: hosts, Version: readBuildVersion().Version})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- tools.Talk(gone, auth.Caller{Owner: a.Owner(), Scopes: auth.Scopes()}, io.NopCloser(a.in), output{a.out})
+		ended <- tools.ServeStream(gone, auth.Caller{Owner: a.Owner(), Scopes: auth.Scopes()}, io.NopCloser(a.in), nopCloseWriter{a.out})
 	}()
 	select {
 	case err = <-ended:
@@ -62,13 +62,13 @@ func (a *cli) mcp(ctx context.Context) error {
 	return errors.Join(err, store.Close())
 }
 
-// An output is a writer that its user must not close.
-type output struct{ io.Writer }
+// A nopCloseWriter is a writer that its user must not close.
+type nopCloseWriter struct{ io.Writer }
 
-func (output) Close() error { return nil }
+func (nopCloseWriter) Close() error { return nil }
 
 func (a *cli) toolCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return groupCommands(&cobra.Command{
 		Use:     "tool",
 		Short:   "See which tools MCP servers have for conversations",
 		Long:    "See which MCP servers are configured, whether they answer, and which of their tools conversations and research have.",
@@ -98,29 +98,29 @@ the very call, and in conversations alone.
 
 Exit codes: 0 all answer, 2 a mistake in the configuration, 4 a server does not answer.`,
 		Example: "ponder tool list\nponder tool list --json",
-		Args:    takeNone,
-		RunE:    withNone(a.toolList),
+		Args:    requireNoArgs,
+		RunE:    runWithoutArgs(a.toolList),
 	}
 }
 
 func (a *cli) toolList(ctx context.Context) error {
-	list, err := a.LookAtMCPServers(ctx)
+	list, err := a.InspectMCPServers(ctx)
 	if err != nil {
 		return err
 	}
 	if len(list) == 0 {
-		a.note("no MCP server is configured: `ponder tool list --help` says how")
+		a.printNote("no MCP server is configured: `ponder tool list --help` says how")
 		return nil
 	}
 	lacks := false
 	for _, s := range list {
 		lacks = lacks || s.Error != ""
-		if err := a.result(s, s.Text()); err != nil {
+		if err := a.printResult(s, s.Text()); err != nil {
 			return err
 		}
 	}
 	if lacks {
-		return failure{code: notReady}
+		return failure{code: exitNotReady}
 	}
 	return ctx.Err()
 }

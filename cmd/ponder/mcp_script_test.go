@@ -12,40 +12,40 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// talks implements "talks FILE": it sends the lines of a file to `ponder mcp` and awaits
+// cmdTalks implements "talks FILE": it sends the lines of a file to `ponder mcp` and awaits
 // the answer to each request. The file answers gets all answers. The program must exit
 // with 0 afterwards. After "leave", it disconnects once the simulated server receives a
 // request.
-func talks(ts *testscript.TestScript, neg bool, args []string) {
+func cmdTalks(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: talks FILE")
 	}
-	p := startTalk(ts)
+	p := startMCP(ts)
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		p.say(ts, strings.TrimSpace(line))
+		p.sendLine(ts, strings.TrimSpace(line))
 	}
 	ts.Check(p.in.Close())
 	rest, err := io.ReadAll(p.out)
 	ts.Check(err)
-	p.heard.Write(rest)
+	p.received.Write(rest)
 	if err := p.cmd.Wait(); err != nil {
 		ts.Fatalf("%v: %s", err, p.errs.String())
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("answers"), p.heard.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("answers"), p.received.Bytes(), 0o600))
 }
 
-type talk struct {
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	out   *bufio.Reader
-	heard bytes.Buffer
-	errs  bytes.Buffer
+type mcpProcess struct {
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out      *bufio.Reader
+	received bytes.Buffer
+	errs     bytes.Buffer
 }
 
-func startTalk(ts *testscript.TestScript) *talk {
+func startMCP(ts *testscript.TestScript) *mcpProcess {
 	path, err := exec.LookPath("ponder")
 	ts.Check(err)
-	p := &talk{cmd: exec.Command(path, "mcp")} //nolint:noctx // it ends with its input
+	p := &mcpProcess{cmd: exec.Command(path, "mcp")} //nolint:noctx // it ends with its input
 	p.cmd.Dir, p.cmd.Stderr = ts.MkAbs("."), &p.errs
 	for _, name := range []string{"HOME", "PATH", "OLLAMA_HOST", "NO_PROXY", "TZ", "PONDER_MODEL_FAST"} {
 		p.cmd.Env = append(p.cmd.Env, name+"="+ts.Getenv(name))
@@ -60,7 +60,7 @@ func startTalk(ts *testscript.TestScript) *talk {
 	return p
 }
 
-func (p *talk) say(ts *testscript.TestScript, line string) {
+func (p *mcpProcess) sendLine(ts *testscript.TestScript, line string) {
 	line, leaves := strings.CutPrefix(line, "leave ")
 	_, err := io.WriteString(p.in, line+"\n")
 	ts.Check(err)
@@ -71,7 +71,7 @@ func (p *talk) say(ts *testscript.TestScript, line string) {
 	wrong := json.Unmarshal([]byte(line), &asks) != nil
 	switch {
 	case leaves:
-		asked(ts, false, []string{"1"})
+		cmdAsked(ts, false, []string{"1"})
 		return
 	case line == "", !wrong && asks.ID == nil && asks.Method != "":
 		return
@@ -81,7 +81,7 @@ func (p *talk) say(ts *testscript.TestScript, line string) {
 		if err != nil {
 			ts.Fatalf("after %s: %v: %s", line, err, p.errs.String())
 		}
-		p.heard.Write(text)
+		p.received.Write(text)
 		var answer struct {
 			ID     any    `json:"id"`
 			Method string `json:"method"`

@@ -46,10 +46,10 @@ func serveNotes() {
 // server's declarations.
 func TestGateOfOthers(t *testing.T) {
 	talks := app.ChatSetup{Gated: []approval.Tool{{Name: "notes_find"}, {Name: "notes_write", Changes: true, Needs: []approval.Condition{approval.Confirmed()}}}}
-	use := func(tool, before, says string) chat.Use {
-		return chat.Use{
+	use := func(tool, before, says string) chat.ToolUse {
+		return chat.ToolUse{
 			Call:  llm.ToolCall{Name: tool, Input: json.RawMessage(`{"text":"Anna likes tea"}`)},
-			Turns: []chat.Turn{{Said: chat.Said{Text: "a"}, Answer: []string{before}}, {Said: chat.Said{Text: says}}},
+			Turns: []chat.Turn{{Message: chat.Message{Text: "a"}, Answer: []string{before}}, {Message: chat.Message{Text: says}}},
 		}
 	}
 	const asks = "Shall I use notes_write with Anna likes tea?"

@@ -17,7 +17,7 @@ import (
 )
 
 func (a *cli) memoryCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return groupCommands(&cobra.Command{
 		Use:     "memory",
 		Short:   "List, show and forget what is remembered",
 		Example: "ponder memory list --kind post\nponder memory forget ~/notes/old",
@@ -31,7 +31,7 @@ func (a *cli) memoryListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List what is remembered, the newest first",
 		Example: "ponder memory list --tag work\nponder memory list --json",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.memoryList(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
@@ -54,7 +54,7 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 	}
 	s, err := a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingKnown) {
-		a.note("%s", a.line(app.ErrNothingKnown))
+		a.printNote("%s", a.errorLine(app.ErrNothingKnown))
 		return nil
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 		if !it.Date.IsZero() {
 			date = it.Date.Local().Format(time.DateOnly)
 		}
-		return []string{it.ID, string(it.Kind), date, textkit.Number(it.Passages), clip(it.Title, 50), clip(app.Where(it), 60)}
+		return []string{it.ID, string(it.Kind), date, textkit.Number(it.Passages), truncate(it.Title, 50), truncate(app.Where(it), 60)}
 	})
 }
 
@@ -80,8 +80,8 @@ func (a *cli) memoryShowCommand() *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show something that is remembered",
 		Example: "ponder memory show mem_01K",
-		Args:    take(1, 1, "an id: `ponder memory list` shows them"),
-		RunE:    withArg(a.memoryShow),
+		Args:    requireArgs(1, 1, "an id: `ponder memory list` shows them"),
+		RunE:    runWithArg(a.memoryShow),
 	}
 }
 
@@ -93,10 +93,10 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 	defer s.Close()
 	it, err := s.Item(ctx, id)
 	if err != nil {
-		return noneOf(err, id)
+		return explainMissing(err, id)
 	}
 	if a.flags.json {
-		return a.object(it)
+		return a.printJSON(it)
 	}
 	a.printf("%s\n%s, %s", oneLine(it.Title), it.ID, it.Kind)
 	for _, fact := range []string{it.Persona, it.Author, app.Where(it), strings.Join(it.Tags, ", ")} {
@@ -114,12 +114,12 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 	return nil
 }
 
-func noneOf(err error, id string) error {
+func explainMissing(err error, id string) error {
 	if errors.Is(err, recall.ErrNone) {
-		return app.NotFoundf("memory_id", "there is no %s: `ponder memory list` shows what there is", clip(oneLine(id), 60))
+		return app.NotFoundf("memory_id", "there is no %s: `ponder memory list` shows what there is", truncate(oneLine(id), 60))
 	}
-	if errors.Is(err, recall.ErrMany) {
-		return usagef("%s is the beginning of several ids: write more of it", clip(oneLine(id), 60))
+	if errors.Is(err, recall.ErrAmbiguous) {
+		return usagef("%s is the beginning of several ids: write more of it", truncate(oneLine(id), 60))
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (a *cli) memoryForgetCommand() *cobra.Command {
 		Long: `Forget items by their ids, or all that is of a file, a folder, a URL or a source. The
 files themselves stay; what was kept of them goes, the originals too.`,
 		Example: "ponder memory forget mem_01K\nponder memory forget ~/notes/old\nponder memory forget twitter",
-		Args:    take(1, 1000, "an id, a path or a source"),
+		Args:    requireArgs(1, 1000, "an id, a path or a source"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.memoryForget(cmd.Context(), args) },
 	}
 }
@@ -148,27 +148,27 @@ func (a *cli) memoryForget(ctx context.Context, names []string) error {
 	defer s.Close()
 	sum := 0
 	for _, name := range names {
-		n, err := forgetNamed(ctx, s, name)
+		n, err := forgetItems(ctx, s, name)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return usagef("nothing is remembered of %s: `ponder memory list` shows what there is", clip(oneLine(name), 60))
+			return usagef("nothing is remembered of %s: `ponder memory list` shows what there is", truncate(oneLine(name), 60))
 		}
 		sum += n
 	}
 	if a.flags.json {
-		return a.object(map[string]int{"forgotten": sum})
+		return a.printJSON(map[string]int{"forgotten": sum})
 	}
-	a.note("forgot %s", textkit.Count(sum, "item", "items"))
+	a.printNote("forgot %s", textkit.Count(sum, "item", "items"))
 	return nil
 }
 
-func forgetNamed(ctx context.Context, s *app.LibraryHandle, name string) (int, error) {
+func forgetItems(ctx context.Context, s *app.LibraryHandle, name string) (int, error) {
 	if strings.HasPrefix(name, "mem_") {
 		it, err := s.Item(ctx, name)
 		if err != nil {
-			return 0, noneOf(err, name)
+			return 0, explainMissing(err, name)
 		}
 		return s.Forget(ctx, it.ID)
 	}
@@ -217,7 +217,7 @@ func hitObject(h recall.Hit) foundHit {
 	it := h.Item
 	return foundHit{
 		h.ID, it.ID, it.Kind, h.Score, h.Quote, h.Start, h.End, h.Page, it.Title, h.Section, h.Speaker, it.Source, it.ExternalID, it.Link, it.Path,
-		it.Author, it.Tags, h.Date, it.Hash, it.Original, h.Context, it.Raw, h.Terms, h.Topics, h.Cluster, h.Similar, h.How,
+		it.Author, it.Tags, h.Date, it.Hash, it.Original, h.Context, it.Raw, h.Terms, h.Topics, h.Cluster, h.Similar, h.MatchedBy,
 	}
 }
 
@@ -249,7 +249,7 @@ ponder recall --show 3f1c22a90b12:120-180`,
 			if f.show != "" {
 				return a.recallShow(cmd.Context(), f.show)
 			}
-			return a.recall(cmd.Context(), strings.Join(args, " "), f)
+			return a.runRecall(cmd.Context(), strings.Join(args, " "), f)
 		},
 	}
 	flags := cmd.Flags()
@@ -265,7 +265,7 @@ ponder recall --show 3f1c22a90b12:120-180`,
 	return cmd
 }
 
-func (f *recallFlags) options() (recall.SearchOptions, error) {
+func (f *recallFlags) searchOptions() (recall.SearchOptions, error) {
 	o := recall.SearchOptions{N: f.n, Sources: f.sources, Tags: f.tags, Persona: f.persona, Topics: 4}
 	if f.n < 1 || f.n > 100 {
 		return o, usagef("-n: must be from 1 to 100")
@@ -279,28 +279,28 @@ func (f *recallFlags) options() (recall.SearchOptions, error) {
 
 func readDays(after, before string, from, to *time.Time) (err error) {
 	if after != "" {
-		if *from, err = dayOf("after", after); err != nil {
+		if *from, err = parseDay("after", after); err != nil {
 			return err
 		}
 	}
 	if before != "" {
-		*to, err = dayOf("before", before)
+		*to, err = parseDay("before", before)
 	}
 	return err
 }
 
-func (f *recallFlags) otherwise() string {
+func (f *recallFlags) searchAdvice() string {
 	if len(f.kinds)+len(f.sources)+len(f.tags) > 0 || f.after+f.before+f.persona != "" {
 		return "try other words, or fewer flags"
 	}
 	return "try other words"
 }
 
-func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
+func (a *cli) runRecall(ctx context.Context, text string, f recallFlags) error {
 	if strings.TrimSpace(text) == "" {
 		return app.Invalidf("q", `ponder recall needs a query, as in: ponder recall "what did I promise Anna"`)
 	}
-	o, err := f.options()
+	o, err := f.searchOptions()
 	if err != nil {
 		return err
 	}
@@ -317,23 +317,23 @@ func (a *cli) recall(ctx context.Context, text string, f recallFlags) error {
 		return a.recallObjects(r, f.explain)
 	}
 	for i, h := range r.Hits {
-		a.printMarked(a.hit(i+1, h) + "\n")
+		a.printMarked(a.formatHit(i+1, h) + "\n")
 	}
 	if f.explain {
-		a.printf("%s", understood(r))
+		a.printf("%s", describeQuery(r))
 	}
 	switch {
 	case r.Documents == 0:
-		a.note("%s", a.line(app.ErrNothingKnown))
+		a.printNote("%s", a.errorLine(app.ErrNothingKnown))
 	case len(r.Hits) == 0:
-		a.note("nothing was found in %s: %s; `ponder memory list` shows what is remembered", textkit.Count(r.Documents, "document", "documents"), f.otherwise())
+		a.printNote("nothing was found in %s: %s; `ponder memory list` shows what is remembered", textkit.Count(r.Documents, "document", "documents"), f.searchAdvice())
 	default:
-		a.note("%.0f %% sure: %s", 100*r.Confidence, oneLine(r.Says))
+		a.printNote("%.0f %% sure: %s", 100*r.Confidence, oneLine(r.Reason))
 	}
 	return nil
 }
 
-func (a *cli) hit(n int, h recall.Hit) string {
+func (a *cli) formatHit(n int, h recall.Hit) string {
 	var b strings.Builder
 	head := oneLine(h.Item.Title)
 	if h.Section != "" {
@@ -349,7 +349,7 @@ func (a *cli) hit(n int, h recall.Hit) string {
 	if h.Similar > 0 {
 		facts = append(facts, fmt.Sprintf("and %d like it", h.Similar))
 	}
-	fmt.Fprintf(&b, "%2d. %s (%s) %.2f\n", n, clip(head, 90), strings.Join(facts, ", "), h.Score)
+	fmt.Fprintf(&b, "%2d. %s (%s) %.2f\n", n, truncate(head, 90), strings.Join(facts, ", "), h.Score)
 	snippet := oneLine(h.Snippet)
 	if snippet == "" {
 		snippet = oneLine(h.Quote)
@@ -364,20 +364,20 @@ func (a *cli) hit(n int, h recall.Hit) string {
 
 // printMarked prints text with marked words: bold on a terminal, plain elsewhere.
 func (a *cli) printMarked(text string) {
-	open, end, width := "", "", a.cells()
+	open, end, width := "", "", a.terminalWidth()
 	text = textkit.Clean(text)
-	if width > 0 && !a.plain() {
+	if width > 0 && !a.isPlainOutput() {
 		open, end = "\x1b[1m", "\x1b[0m"
 	}
 	if width > 0 {
-		text = layout.Wrap(text, min(width, readable))
+		text = layout.Wrap(text, min(width, maxLineWidth))
 	}
 	fmt.Fprint(a.out, strings.NewReplacer(recall.MarkOpen, open, recall.MarkClose, end).Replace(text))
 }
 
 func (a *cli) recallObjects(r recall.Result, explain bool) error {
 	for _, h := range r.Hits {
-		if err := a.object(hitObject(h)); err != nil {
+		if err := a.printJSON(hitObject(h)); err != nil {
 			return err
 		}
 	}
@@ -385,7 +385,7 @@ func (a *cli) recallObjects(r recall.Result, explain bool) error {
 		return nil
 	}
 	people := append([]string{}, r.Query.People...)
-	return a.object(map[string]any{"explain": struct {
+	return a.printJSON(map[string]any{"explain": struct {
 		Class      string            `json:"class"`
 		Why        string            `json:"why"`
 		Time       string            `json:"time,omitempty"`
@@ -397,10 +397,10 @@ func (a *cli) recallObjects(r recall.Result, explain bool) error {
 		Says       string            `json:"says"`
 		Documents  int               `json:"documents"`
 		Passages   int               `json:"passages"`
-	}{string(r.Query.Class), r.Query.Why, r.Query.Time.Text, people, r.Strategies, r.Corrected, r.Hybrid, r.Confidence, r.Says, r.Documents, r.Passages}})
+	}{string(r.Query.Class), r.Query.Why, r.Query.Time.Text, people, r.Strategies, r.Corrected, r.Hybrid, r.Confidence, r.Reason, r.Documents, r.Passages}})
 }
 
-func understood(r recall.Result) string {
+func describeQuery(r recall.Result) string {
 	q := r.Query
 	var b strings.Builder
 	fmt.Fprintf(&b, "understood as: %s (%s)\n", q.Class, oneLine(q.Why))
@@ -428,14 +428,14 @@ func (a *cli) recallShow(ctx context.Context, id string) error {
 	defer s.Close()
 	x, err := s.Read(ctx, id, recall.ReadOptions{})
 	if err != nil {
-		return noneOf(err, id)
+		return explainMissing(err, id)
 	}
 	checked, err := s.Check(ctx, id)
 	if err != nil {
 		return err
 	}
 	if a.flags.json {
-		return a.object(struct {
+		return a.printJSON(struct {
 			Item     recall.Item `json:"item"`
 			Text     string      `json:"text"`
 			Start    int         `json:"start"`
@@ -447,17 +447,17 @@ func (a *cli) recallShow(ctx context.Context, id string) error {
 			Later    string      `json:"later,omitempty"`
 			Original bool        `json:"original_kept"`
 			Exact    bool        `json:"in_original"`
-		}{x.Item, x.Text, x.Start, x.End, x.Of, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
+		}{x.Item, x.Text, x.Start, x.End, x.TextLength, x.Section, x.Page, x.Earlier, x.Later, checked.Original, checked.Exact})
 	}
 	a.printf("%s\n%s\n\n%s\n", oneLine(x.Item.Title), oneLine(app.Where(x.Item)), textkit.Clean(x.Text))
 	if x.Later != "" {
-		a.note("more: ponder recall --show %s", x.Later)
+		a.printNote("more: ponder recall --show %s", x.Later)
 	}
 	switch {
 	case !checked.Original:
-		a.note("the original is not kept")
+		a.printNote("the original is not kept")
 	case !checked.Exact:
-		a.note("it does not stand like this in the original that is kept")
+		a.printNote("it does not stand like this in the original that is kept")
 	}
 	return nil
 }

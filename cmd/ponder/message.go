@@ -25,10 +25,10 @@ import (
 
 // Limits of one message.
 const (
-	mostFile  = mostAttached
-	mostText  = 1 << 20 // bytes of the text in a file
-	mostImage = 5 << 20 // bytes
-	mostFiles = 16
+	maxFileBytes  = maxAttachedBytes
+	maxTextBytes  = 1 << 20 // bytes of the text in a file
+	maxImageBytes = 5 << 20 // bytes
+	maxFiles      = 16
 )
 
 type message struct {
@@ -38,7 +38,7 @@ type message struct {
 	media []llm.Media
 }
 
-func (m message) name() string {
+func (m message) titleText() string {
 	switch {
 	case m.text != "":
 		return m.text
@@ -50,18 +50,18 @@ func (m message) name() string {
 	return ""
 }
 
-// events returns the events of the message, its text last.
-func (m message) events() (list []ponder.Event) {
+// inputEvents returns the events of the message, its text last.
+func (m message) inputEvents() (list []ponder.Event) {
 	for _, f := range m.files {
 		list = append(list, ponder.Event{Body: f})
 	}
 	return append(list, ponder.Event{Body: ponder.UserMessage{Content: m.text, Media: m.media}})
 }
 
-// leftOut lists the parts that the model will not see, one a line.
-func (m message) leftOut(o app.ChatOptions) (lines []string) {
+// omittedParts lists the parts that the model will not see, one a line.
+func (m message) omittedParts(o app.ChatOptions) (lines []string) {
 	add := func(what, text string) {
-		if n := o.LeftOut(text); n > 0 {
+		if n := o.OmittedBytes(text); n > 0 {
 			lines = append(lines, fmt.Sprintf("%s is longer than the model can be shown: %s bytes in its middle are left out", what, textkit.Number(n)))
 		}
 	}
@@ -72,25 +72,25 @@ func (m message) leftOut(o app.ChatOptions) (lines []string) {
 	return lines
 }
 
-// message returns a message with files. Text "-" reads standard input.
-func (a *cli) message(ctx context.Context, text string, files []string) (message, error) {
+// readMessage returns a message with files. Text "-" reads standard input.
+func (a *cli) readMessage(ctx context.Context, text string, files []string) (message, error) {
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), app.MaxMessage+1))
+		b, err := io.ReadAll(io.LimitReader(a.cancelableInput(ctx), app.MaxMessage+1))
 		if err != nil {
 			return message{}, fmt.Errorf("read the message from standard input: %w", err)
 		}
 		text = string(b)
 	}
-	text, err := app.Saying(text)
+	text, err := app.CleanMessage(text)
 	if err != nil {
 		return message{}, err
 	}
 	m := message{text: text}
-	if len(files) > mostFiles {
-		return m, usagef("--attach: at most %d files", mostFiles)
+	if len(files) > maxFiles {
+		return m, usagef("--attach: at most %d files", maxFiles)
 	}
 	for _, file := range files {
-		if err := m.attach(file); err != nil {
+		if err := m.attachFile(file); err != nil {
 			return m, usagef("--attach %w", err)
 		}
 	}
@@ -100,8 +100,8 @@ func (a *cli) message(ctx context.Context, text string, files []string) (message
 	return m, nil
 }
 
-// attach adds a file: an image unchanged, of others the text. Its error begins with the file.
-func (m *message) attach(file string) error {
+// attachFile adds a file: an image unchanged, of others the text. Its error begins with the file.
+func (m *message) attachFile(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -110,23 +110,23 @@ func (m *message) attach(file string) error {
 		return fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s: it is not a file; folders can be given with --docs", file)
-	case info.Size() > mostFile:
-		return fmt.Errorf("%s: it has more than %s: pass --docs, and it is searched", file, textkit.Bytes(mostFile))
+	case info.Size() > maxFileBytes:
+		return fmt.Errorf("%s: it has more than %s: pass --docs, and it is searched", file, textkit.Bytes(maxFileBytes))
 	}
-	raw, err := document.ReadFile(file, mostFile)
+	raw, err := document.ReadFile(file, maxFileBytes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	name := oneLine(filepath.Base(file))
 	kind, _, _ := strings.Cut(http.DetectContentType(raw), ";")
 	if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
-		if len(raw) > mostImage {
-			return fmt.Errorf("%s: the image has more than %s", file, textkit.Bytes(mostImage))
+		if len(raw) > maxImageBytes {
+			return fmt.Errorf("%s: the image has more than %s", file, textkit.Bytes(maxImageBytes))
 		}
 		m.media = append(m.media, llm.Media{Type: kind, Data: raw, Name: name})
 		return nil
 	}
-	text, err := textOf(file, raw)
+	text, err := extractText(file, raw)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -137,16 +137,16 @@ func (m *message) attach(file string) error {
 	return nil
 }
 
-// withMarkup lists endings of text files whose text needs extraction: pages and mail.
-var withMarkup = []string{".htm", ".html", ".xhtml", ".eml", ".mbox", ".mbx"}
+// markupExtensions lists endings of text files whose text needs extraction: pages and mail.
+var markupExtensions = []string{".htm", ".html", ".xhtml", ".eml", ".mbox", ".mbx"}
 
 // isPlain reports whether a file is text without markup.
 func isPlain(file string, raw []byte) bool {
-	return strings.HasPrefix(http.DetectContentType(raw), "text/plain") && utf8.Valid(raw) && len(raw) <= mostText &&
-		len(bytes.TrimSpace(raw)) > 0 && !slices.Contains(withMarkup, strings.ToLower(filepath.Ext(file)))
+	return strings.HasPrefix(http.DetectContentType(raw), "text/plain") && utf8.Valid(raw) && len(raw) <= maxTextBytes &&
+		len(bytes.TrimSpace(raw)) > 0 && !slices.Contains(markupExtensions, strings.ToLower(filepath.Ext(file)))
 }
 
-func textOf(file string, raw []byte) (string, error) {
+func extractText(file string, raw []byte) (string, error) {
 	if isPlain(file, raw) {
 		return string(raw), nil
 	}
@@ -156,8 +156,8 @@ func textOf(file string, raw []byte) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if length += len(doc.Text); length > mostText {
-			return "", fmt.Errorf("its text has more than %s: pass --docs, and it is searched", textkit.Bytes(mostText))
+		if length += len(doc.Text); length > maxTextBytes {
+			return "", fmt.Errorf("its text has more than %s: pass --docs, and it is searched", textkit.Bytes(maxTextBytes))
 		}
 		texts = append(texts, doc.Text)
 	}

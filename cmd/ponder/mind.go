@@ -17,7 +17,7 @@ import (
 )
 
 func (a *cli) mindCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return groupCommands(&cobra.Command{
 		Use:   "mind",
 		Short: "The subconscious: what is noticed while nobody asks",
 		Long: `The subconscious: at each tick, four roles look at what sensors saw (mail, calendars,
@@ -41,7 +41,7 @@ func (a *cli) mindShowCommand() *cobra.Command {
 escalated, and how its roles are doing. Strengths are those of this moment. --json prints
 one object: active_threads, patterns, hunches, insights, escalation_history, thread_state.`,
 		Example: "ponder mind show\nponder mind show --json",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindShow(cmd.Context(), time.Now()) },
 	}
 }
@@ -59,11 +59,11 @@ func (a *cli) mindShow(ctx context.Context, now time.Time) error {
 		}
 		return err
 	case none:
-		a.note("%s", a.line(err))
+		a.printNote("%s", a.errorLine(err))
 		return nil
 	}
 	a.printf("%s", s.Text(!a.flags.quiet))
-	a.notes(s.Cooldown(a.Settings.Mind.Cooldown))
+	a.printNotes(s.Cooldown(a.Settings.Mind.Cooldown))
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (a *cli) mindLogCommand() *cobra.Command {
 		Long: `Show tick by tick what ran, what it cost, what changed and why; what was escalated,
 decided and delivered; and what you resolved, forgot or rolled back. The newest is last.`,
 		Example: "ponder mind log\nponder mind log --since 24h\nponder mind log -n 1 --json",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.mindLog(cmd.Context(), n, since, time.Now())
 		},
@@ -97,13 +97,13 @@ decided and delivered; and what you resolved, forgot or rolled back. The newest 
 
 // mindLog shows the newest n rows since a time; all if n is zero.
 func (a *cli) mindLog(ctx context.Context, n int, since string, now time.Time) error {
-	from, err := sinceOf(since, now)
+	from, err := parseSince(since, now)
 	if err != nil {
 		return err
 	}
 	m, err := mindlog.Open(ctx, a.App)
 	if errors.Is(err, mindlog.ErrNone) {
-		a.note("%s", a.line(err))
+		a.printNote("%s", a.errorLine(err))
 		return nil
 	}
 	if err != nil {
@@ -114,17 +114,17 @@ func (a *cli) mindLog(ctx context.Context, n int, since string, now time.Time) e
 		rows = rows[len(rows)-n:]
 	}
 	if len(rows) == 0 {
-		a.note("nothing has happened in that time")
+		a.printNote("nothing has happened in that time")
 	}
 	for _, r := range rows {
-		if err := a.result(r, r.String()); err != nil {
+		if err := a.printResult(r, r.String()); err != nil {
 			return err
 		}
 	}
-	a.notes(m.Remarks(a.App, now)...)
+	a.printNotes(m.Remarks(a.App, now)...)
 	if len(a.Settings.Mind.Actions) > 0 {
 		if text := app.HeldBackText(m.View, now); text != "" {
-			a.note("actions: %s", text)
+			a.printNote("actions: %s", text)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (a *cli) mindExplainCommand() *cobra.Command {
 what the merge did and why. Entries that are gone can be explained too. An ENTRY may be
 shortened as long as it stays unique.`,
 		Example: "ponder mind explain e3\nponder mind explain e3 --json",
-		Args:    take(1, 1, "the id of an entry: `ponder mind show` lists them"),
+		Args:    requireArgs(1, 1, "the id of an entry: `ponder mind show` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := mindlog.Open(cmd.Context(), a.App)
 			if err != nil {
@@ -148,7 +148,7 @@ shortened as long as it stays unique.`,
 			if err != nil {
 				return err
 			}
-			return a.result(x, x.Text())
+			return a.printResult(x, x.Text())
 		},
 	}
 }
@@ -160,34 +160,34 @@ func (a *cli) mindResolveCommand() *cobra.Command {
 		Long: `Say that something is settled: an entry, or a topic in your words. It stays away until
 something new is known of it. Without an argument, list what is settled.`,
 		Example: "ponder mind resolve e3\nponder mind resolve \"the invoice of the printer\"\nponder mind resolve",
-		Args:    take(0, 1, "the id of an entry, or a topic in quotes"),
+		Args:    requireArgs(0, 1, "the id of an entry, or a topic in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.mindSettled(cmd.Context(), time.Now())
+				return a.mindListSettled(cmd.Context(), time.Now())
 			}
 			return a.mindResolve(cmd.Context(), args[0], time.Now())
 		},
 	}
 }
 
-func (a *cli) mindSettled(ctx context.Context, now time.Time) error {
+func (a *cli) mindListSettled(ctx context.Context, now time.Time) error {
 	m, err := mindlog.Open(ctx, a.App)
 	if errors.Is(err, mindlog.ErrNone) {
-		a.note("%s", a.line(err))
+		a.printNote("%s", a.errorLine(err))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if len(m.Aside.Settled) == 0 {
-		a.note("nothing is settled: `ponder mind resolve ENTRY` says that something is")
+	if len(m.Internal.Settled) == 0 {
+		a.printNote("nothing is settled: `ponder mind resolve ENTRY` says that something is")
 	}
-	for _, s := range m.Aside.Settled {
+	for _, s := range m.Internal.Settled {
 		how := "resolved"
 		if s.Forgotten {
 			how = "forgotten"
 		}
-		if err := a.result(s, fmt.Sprintf("%s, %s: %s\n", how, textkit.Ago(s.At, now), oneLine(s.Text))); err != nil {
+		if err := a.printResult(s, fmt.Sprintf("%s, %s: %s\n", how, textkit.Ago(s.At, now), oneLine(s.Text))); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (a *cli) mindResolve(ctx context.Context, what string, now time.Time) error
 	if err != nil {
 		return err
 	}
-	if err := a.mindSaid(row); err != nil || a.flags.json {
+	if err := a.printMindRow(row); err != nil || a.flags.json {
 		return err
 	}
 	for _, e := range removed {
@@ -208,8 +208,8 @@ func (a *cli) mindResolve(ctx context.Context, what string, now time.Time) error
 	return nil
 }
 
-func (a *cli) mindSaid(row mindlog.Row) error {
-	return a.result(row, oneLine(row.Said())+"\n")
+func (a *cli) printMindRow(row mindlog.Row) error {
+	return a.printResult(row, oneLine(row.Said())+"\n")
 }
 
 func (a *cli) mindForgetCommand() *cobra.Command {
@@ -218,13 +218,13 @@ func (a *cli) mindForgetCommand() *cobra.Command {
 		Short:   "Take an entry off its mind for good",
 		Long:    "Take an entry off its mind for good: nothing brings the topic back. What was seen and found\nof it stays in the log.",
 		Example: "ponder mind forget e3",
-		Args:    take(1, 1, "the id of an entry: `ponder mind show` lists them"),
+		Args:    requireArgs(1, 1, "the id of an entry: `ponder mind show` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			row, err := mindlog.Forget(cmd.Context(), a.App, args[0], time.Now())
 			if err != nil {
 				return err
 			}
-			return a.mindSaid(row)
+			return a.printMindRow(row)
 		},
 	}
 }
@@ -236,21 +236,21 @@ func (a *cli) mindRollbackCommand() *cobra.Command {
 		Long: `Go back to what was on its mind before a tick. Nothing is erased: the log says that it was
 done, and what was thought since. What was settled, told and looked at stays so.`,
 		Example: "ponder mind rollback 12",
-		Args:    take(1, 1, "the number of a tick: `ponder mind log` shows them"),
-		RunE:    withArg(a.mindRollback),
+		Args:    requireArgs(1, 1, "the number of a tick: `ponder mind log` shows them"),
+		RunE:    runWithArg(a.mindRollback),
 	}
 }
 
 func (a *cli) mindRollback(ctx context.Context, word string) error {
 	tick, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(word), "#"))
 	if err != nil || tick < 1 {
-		return usagef("%q is no number of a tick: `ponder mind log` shows them", clip(oneLine(word), 20))
+		return usagef("%q is no number of a tick: `ponder mind log` shows them", truncate(oneLine(word), 20))
 	}
 	row, err := mindlog.Rollback(ctx, a.App, tick)
 	if err != nil {
 		return err
 	}
-	return a.mindSaid(row)
+	return a.printMindRow(row)
 }
 
 func (a *cli) mindSensorsCommand() *cobra.Command {
@@ -260,12 +260,12 @@ func (a *cli) mindSensorsCommand() *cobra.Command {
 		Long: `Try the sensors: say whether each can look, and what it would tell at its first look.
 Nothing is kept, so at the next tick it is told all the same.`,
 		Example: "ponder mind sensors\nponder mind sensors --json",
-		Args:    takeNone,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindTry(cmd.Context(), time.Now()) },
+		Args:    requireNoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindTestSensors(cmd.Context(), time.Now()) },
 	}
 }
 
-func (a *cli) mindTry(ctx context.Context, now time.Time) error {
+func (a *cli) mindTestSensors(ctx context.Context, now time.Time) error {
 	list, err := a.TrySensors(ctx, now)
 	if err != nil {
 		return err
@@ -275,7 +275,7 @@ func (a *cli) mindTry(ctx context.Context, now time.Time) error {
 		if t.Error != "" {
 			failed++
 		}
-		if err := a.result(t, t.Text()); err != nil {
+		if err := a.printResult(t, t.Text()); err != nil {
 			return err
 		}
 	}
@@ -290,11 +290,11 @@ func (a *cli) mindDryRun(ctx context.Context, all bool, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	a.sayTrouble(run.Trouble)
+	a.printTrouble(run.Trouble)
 	total := 0
 	for _, r := range run.Requests {
 		total += r.Tokens
-		if err := a.result(r, r.Text()); err != nil {
+		if err := a.printResult(r, r.Text()); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ Only one process does so for a database. It ends with exit code 0 when it is tol
 a tick that is at work then is finished by the next. What is missed while none runs is not
 made up.`,
 		Example: "ponder mind run\nponder mind run --detach\nponder mind run --json",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if apart {
 				return a.mindDetach(cmd.Context())
@@ -50,25 +50,25 @@ func (a *cli) mindRun(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	unlock, err := a.OnlyMind()
+	unlock, err := a.LockMind()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	h, err := a.MindHome(ctx, store)
+	h, err := a.OpenMindRuntime(ctx, store)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	defer a.brake.toRest(stop)()
-	a.note("%s", h.Cast.Says())
+	defer a.interrupts.setGraceful(stop)()
+	a.printNote("%s", h.Cast.Describe())
 	var names []string
 	for _, s := range h.Sensors {
 		names = append(names, s.Name)
 	}
-	a.note("looking every %s with %s; Ctrl-C stops it", config.Duration(h.Every), strings.Join(names, ", "))
+	a.printNote("looking every %s with %s; Ctrl-C stops it", config.Duration(h.Every), strings.Join(names, ", "))
 	heads, done := store.Watch(app.MindID())
 	defer done()
 	ended := make(chan error, 1)
@@ -76,14 +76,14 @@ func (a *cli) mindRun(ctx context.Context) error {
 	return a.mindFollow(ctx, h, store, heads, ended)
 }
 
-const troubleEvery = 10 * time.Second
+const troubleInterval = 10 * time.Second
 
-func (a *cli) mindFollow(ctx context.Context, h *app.MindHome, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
-	t, err := a.tellerFromNow(ctx, store)
+func (a *cli) mindFollow(ctx context.Context, h *app.MindRuntime, store *sqlite.Store, heads <-chan ponder.Seq, ended <-chan error) error {
+	t, err := a.newMindPrinter(ctx, store)
 	if err != nil {
 		return err
 	}
-	trouble := time.NewTicker(troubleEvery)
+	trouble := time.NewTicker(troubleInterval)
 	defer trouble.Stop()
 	told := make(map[string]string)
 	for {
@@ -95,33 +95,33 @@ func (a *cli) mindFollow(ctx context.Context, h *app.MindHome, store *sqlite.Sto
 				return err
 			}
 		case <-trouble.C:
-			a.newTrouble(h, told)
+			a.printNewTrouble(h, told)
 		}
 	}
 }
 
-func (a *cli) tellerFromNow(ctx context.Context, store *sqlite.Store) (*teller, error) {
+func (a *cli) newMindPrinter(ctx context.Context, store *sqlite.Store) (*mindPrinter, error) {
 	log, err := mindlog.Read(ctx, store)
 	if errors.Is(err, mindlog.ErrNone) {
 		log, err = mindlog.New(), nil
 	}
-	return &teller{cli: a, log: log}, err
+	return &mindPrinter{cli: a, log: log}, err
 }
 
-func (a *cli) newTrouble(h *app.MindHome, told map[string]string) {
-	trouble := app.TroubleOf(h.Status())
+func (a *cli) printNewTrouble(h *app.MindRuntime, told map[string]string) {
+	trouble := app.SensorErrors(h.Status())
 	for name, why := range trouble {
 		if told[name] == why {
 			delete(trouble, name)
 		}
 		told[name] = why
 	}
-	a.sayTrouble(trouble)
+	a.printTrouble(trouble)
 }
 
-func (a *cli) sayTrouble(trouble map[string]string) {
+func (a *cli) printTrouble(trouble map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(trouble)) {
-		a.say("sensor %s cannot look: %s", name, trouble[name])
+		a.printMessage("sensor %s cannot look: %s", name, trouble[name])
 	}
 }
 
@@ -131,24 +131,24 @@ func (a *cli) mindDetach(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	unlock, err := a.OnlyMind()
+	unlock, err := a.LockMind()
 	if err != nil {
 		return err
 	}
 	unlock()
-	logFile, worker, err := a.worker(ctx, app.MindID(), "mind", "run")
+	logFile, worker, err := a.spawnWorker(ctx, app.MindID(), "mind", "run")
 	if err != nil {
 		return fmt.Errorf("keep the subconscious in the background: %w", err)
 	}
-	err = awaitWorker(ctx, worker, logFile, "it", func() (bool, error) { return a.mindKeptBy(worker.Process.Pid), nil })
+	err = awaitWorker(ctx, worker, logFile, "it", func() (bool, error) { return a.isMindHeldBy(worker.Process.Pid), nil })
 	if err != nil {
 		return err
 	}
-	return a.mindDetached(logFile, worker.Process.Pid)
+	return a.printMindDetached(logFile, worker.Process.Pid)
 }
 
-func (a *cli) mindKeptBy(pid int) bool {
-	file, err := a.MindLock()
+func (a *cli) isMindHeldBy(pid int) bool {
+	file, err := a.MindLockFile()
 	if err != nil {
 		return false
 	}
@@ -156,9 +156,9 @@ func (a *cli) mindKeptBy(pid int) bool {
 	return err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(pid)
 }
 
-func (a *cli) mindDetached(logFile string, pid int) error {
+func (a *cli) printMindDetached(logFile string, pid int) error {
 	if a.flags.json {
-		return a.object(map[string]any{"log": logFile, "pid": pid})
+		return a.printJSON(map[string]any{"log": logFile, "pid": pid})
 	}
 	a.printf("the subconscious is kept by process %d; its log is %s; kill %d ends it\n", pid, logFile, pid)
 	return nil
@@ -177,7 +177,7 @@ what ran, what it cost, what changed and why; with --json, prints the events. Wh
 With --dry-run sensors look too, but no model is asked and nothing is kept: shows what each
 role would be asked, and how long that is.`,
 		Example: "ponder mind tick\nponder mind tick --dry-run\nponder mind tick --all --json",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dry {
 				return a.mindDryRun(cmd.Context(), all, time.Now())
@@ -192,16 +192,16 @@ role would be asked, and how long that is.`,
 
 // How long a tick waits for the tick of another command, and how often it checks.
 const (
-	tickPatience = 3 * time.Minute
-	tickLook     = 200 * time.Millisecond
+	tickWaitLimit    = 3 * time.Minute
+	tickPollInterval = 200 * time.Millisecond
 )
 
-// oneTick waits for the ticks of other commands, so that sensors do not look twice.
-func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
+// lockTick waits for the ticks of other commands, so that sensors do not look twice.
+func (a *cli) lockTick(ctx context.Context) (unlock func(), err error) {
 	if _, err := a.Config(); err != nil {
 		return nil, err
 	}
-	file, err := a.MindLock()
+	file, err := a.MindLockFile()
 	if err != nil {
 		return nil, err
 	}
@@ -212,13 +212,13 @@ func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
 			return nil, fmt.Errorf("tick: %w", err)
 		case unlock != nil:
 			return unlock, nil
-		case time.Since(begun) > tickPatience:
+		case time.Since(begun) > tickWaitLimit:
 			return nil, fmt.Errorf("another tick (process %s) does not end: look with `ponder mind log`", other)
 		case !said:
-			a.note("another tick (process %s) is at work: waiting for it", other)
+			a.printNote("another tick (process %s) is at work: waiting for it", other)
 		}
 		select {
-		case <-time.After(tickLook):
+		case <-time.After(tickPollInterval):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -227,11 +227,11 @@ func (a *cli) oneTick(ctx context.Context) (unlock func(), err error) {
 
 func (a *cli) mindTick(ctx context.Context, all bool) error {
 	if !all { // the API has no such option
-		if ticked, err := a.tickAtServer(ctx); ticked || err != nil {
+		if ticked, err := a.tickOnServer(ctx); ticked || err != nil {
 			return err
 		}
 	}
-	unlock, err := a.oneTick(ctx)
+	unlock, err := a.lockTick(ctx)
 	if err != nil {
 		return err
 	}
@@ -241,34 +241,34 @@ func (a *cli) mindTick(ctx context.Context, all bool) error {
 		return err
 	}
 	defer store.Close()
-	h, err := a.MindHome(ctx, store)
+	h, err := a.OpenMindRuntime(ctx, store)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	a.note("%s", h.Cast.Says())
-	t, err := a.tellerFromNow(ctx, store)
+	a.printNote("%s", h.Cast.Describe())
+	t, err := a.newMindPrinter(ctx, store)
 	if err != nil {
 		return err
 	}
 	report, tickErr := h.Tick(ctx, all)
-	return t.ticked(ctx, store, app.TickReport{Report: report, Trouble: app.TroubleOf(h.Status())}, tickErr)
+	return t.printTick(ctx, store, app.TickReport{Report: report, Trouble: app.SensorErrors(h.Status())}, tickErr)
 }
 
-// tickAtServer ticks in the `ponder serve` that runs the subconscious, whose sensors have
+// tickOnServer ticks in the `ponder serve` that runs the subconscious, whose sensors have
 // state. It returns false if none does or grants access.
-func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
+func (a *cli) tickOnServer(ctx context.Context) (ticked bool, err error) {
 	if _, err := a.Config(); err != nil {
 		return false, err
 	}
-	s, ok := a.served(ctx)
-	if !ok || !a.mindKeptBy(s.PID) {
+	s, ok := a.findServer(ctx)
+	if !ok || !a.isMindHeldBy(s.PID) {
 		return false, nil
 	}
 	if s.token { // the token may be another owner's
 		if _, err := s.Thread(ctx, string(app.MindID())); err != nil {
-			if isStranger(err) {
-				a.note("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, whyStranger(err))
+			if isAuthRefusal(err) {
+				a.printNote("`ponder serve` (process %d) refuses the token in PONDER_TOKEN: %s", s.PID, authRefusalReason(err))
 			}
 			return false, nil
 		}
@@ -278,35 +278,35 @@ func (a *cli) tickAtServer(ctx context.Context) (ticked bool, err error) {
 		return false, err
 	}
 	defer store.Close()
-	t, err := a.tellerFromNow(ctx, store)
+	t, err := a.newMindPrinter(ctx, store)
 	if err != nil {
 		return false, err
 	}
 	js, err := s.Tick(ctx)
 	var r app.TickReport
 	switch {
-	case err != nil && isStranger(err):
+	case err != nil && isAuthRefusal(err):
 		return false, nil
 	case err != nil && ctx.Err() == nil:
-		err = fmt.Errorf("`ponder serve` (process %d), which keeps the subconscious, could not tick: %s", s.PID, reasonWhy(err))
+		err = fmt.Errorf("`ponder serve` (process %d), which keeps the subconscious, could not tick: %s", s.PID, clientErrorText(err))
 	case err == nil:
-		a.note("`ponder serve` (process %d) keeps the subconscious: it has looked", s.PID)
+		a.printNote("`ponder serve` (process %d) keeps the subconscious: it has looked", s.PID)
 		if err := json.Unmarshal(js, &r); err != nil {
 			return true, fmt.Errorf("read the report of a tick: %w", err)
 		}
 	}
-	return true, t.ticked(ctx, store, r, err)
+	return true, t.printTick(ctx, store, r, err)
 }
 
-func (t *teller) ticked(ctx context.Context, log ponder.Log, r app.TickReport, tickErr error) error {
+func (t *mindPrinter) printTick(ctx context.Context, log ponder.Log, r app.TickReport, tickErr error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err := t.catchUp(ctx, log); err != nil {
 		return errors.Join(tickErr, err)
 	}
-	t.sayTrouble(r.Trouble)
-	t.notes(t.log.Remarks(t.App, time.Now())...)
+	t.printTrouble(r.Trouble)
+	t.printNotes(t.log.Remarks(t.App, time.Now())...)
 	if tickErr != nil {
 		return tickErr
 	}
@@ -314,38 +314,38 @@ func (t *teller) ticked(ctx context.Context, log ponder.Log, r app.TickReport, t
 		if r.Ran {
 			return nil
 		}
-		return t.object(noTick{Why: r.Why})
+		return t.printJSON(skippedTick{Why: r.Why})
 	}
 	if text := mindlog.TickText(r.Report); text != "" {
 		t.printf("%s\n", text)
 	}
-	if r.Ran && r.Unaided {
-		t.note("%s", mindlog.UnaidedText(t.Settings.Mind, r.Report))
+	if r.Ran && r.WithoutModel {
+		t.printNote("%s", mindlog.ExtractiveText(t.Settings.Mind, r.Report))
 	}
 	return nil
 }
 
-// A noTick is the JSON output of a skipped tick.
-type noTick struct {
+// A skippedTick is the JSON output of a skipped tick.
+type skippedTick struct {
 	Tick bool   `json:"tick"`
 	Why  string `json:"why"`
 }
 
-type teller struct {
+type mindPrinter struct {
 	*cli
 	log *mindlog.Log
 }
 
-func (t *teller) catchUp(ctx context.Context, log ponder.Log) error {
-	return t.log.Follow(ctx, log, t.tell)
+func (t *mindPrinter) catchUp(ctx context.Context, log ponder.Log) error {
+	return t.log.Follow(ctx, log, t.printEvent)
 }
 
-func (t *teller) tell(ev ponder.Event) error {
+func (t *mindPrinter) printEvent(ev ponder.Event) error {
 	if t.flags.json {
 		if ev.Internal {
 			return nil
 		}
-		return t.object(ev)
+		return t.printJSON(ev)
 	}
 	if text := t.log.EventText(ev); text != "" {
 		t.printf("%s", text)

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *cli) modelCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return groupCommands(&cobra.Command{
 		Use:     "model",
 		Short:   "Say which models are used, and try them",
 		Long:    "Say which model each role has and why, try whether models answer, and fetch what they cost.",
@@ -31,13 +31,13 @@ func (a *cli) modelRefreshCommand() *cobra.Command {
 		Long: "Fetch what models cost, how much they read and what they can do, from models.dev, and of\n" +
 			"OpenRouter's models from OpenRouter, if it is configured. Prices of the configuration go\nbefore it.",
 		Example: "ponder model refresh",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			table, err := a.RefreshPrices(cmd.Context(), from)
 			if err != nil {
 				return err
 			}
-			a.note("prices of %s as of %s", textkit.Count(len(table.Models), "model", "models"), table.AsOf)
+			a.printNote("prices of %s as of %s", textkit.Count(len(table.Models), "model", "models"), table.AsOf)
 			return nil
 		},
 	}
@@ -57,8 +57,8 @@ the server at OPENAI_BASE_URL has; what an Ollama on this machine has installed.
 Reflections on conversations are made by the model that OPENAI_DEEP_THINK_MODEL names, and
 if it names none, by slow.`,
 		Example: "ponder model list --json",
-		Args:    takeNone,
-		RunE:    withNone(a.modelList),
+		Args:    requireNoArgs,
+		RunE:    runWithoutArgs(a.modelList),
 	}
 }
 
@@ -70,7 +70,7 @@ func (a *cli) modelList(ctx context.Context) error {
 	rows := [][]string{{"ROLE", "MODEL", "FROM", "PRICE"}}
 	for _, row := range list {
 		if a.flags.json {
-			if err := a.object(row); err != nil {
+			if err := a.printJSON(row); err != nil {
 				return err
 			}
 			continue
@@ -89,9 +89,9 @@ func (a *cli) modelList(ctx context.Context) error {
 	if a.flags.json {
 		return nil
 	}
-	a.table(rows)
+	a.printTable(rows)
 	if l.Empty() {
-		a.note("%s", noModel(l.Missed, "; `ponder doctor` says what can be done"))
+		a.printNote("%s", noModelText(l.Missed, "; `ponder doctor` says what can be done"))
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (a *cli) modelTestCommand() *cobra.Command {
 		Short:   "Try whether models answer",
 		Long:    "Ask a model for a word, and say how long it took and what it cost: all models of all roles, those of one role, or the one that is named.",
 		Example: "ponder model test\nponder model test slow\nponder model test groq/openai/gpt-oss-20b",
-		Args:    take(0, 1, "a role or a model"),
+		Args:    requireArgs(0, 1, "a role or a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.modelTest(cmd.Context(), args)
 		},
@@ -114,7 +114,7 @@ func (a *cli) modelTest(ctx context.Context, args []string) error {
 	err := a.TestModels(ctx, args, func(t app.ModelCheck) error {
 		first = cmp.Or(first, t.Err)
 		if a.flags.json {
-			return a.object(t)
+			return a.printJSON(t)
 		}
 		a.printf("%s\n", checkText(t))
 		return nil
@@ -123,7 +123,7 @@ func (a *cli) modelTest(ctx context.Context, args []string) error {
 		return err
 	}
 	if first != nil {
-		return failure{code: max(codeOf(first), failed)}
+		return failure{code: max(exitCodeOf(first), exitFailed)}
 	}
 	return nil
 }

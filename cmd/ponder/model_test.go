@@ -45,7 +45,7 @@ func TestModelRefresh(t *testing.T) {
 	}
 	do := func(args ...string) (string, string) {
 		var out, errs bytes.Buffer
-		if code := run(t.Context(), append([]string{"--config", config}, args...), strings.NewReader(""), &out, &errs); code != done {
+		if code := run(t.Context(), append([]string{"--config", config}, args...), strings.NewReader(""), &out, &errs); code != exitDone {
 			t.Fatalf("%v: exit %d: %s", args, code, errs.String())
 		}
 		return out.String(), errs.String()

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *cli) personaCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return groupCommands(&cobra.Command{
 		Use:   "persona",
 		Short: "Keep voices that answer from what they remember",
 		Long: `A persona has a name, guidance on how it speaks, and the memories and posts that are its
@@ -29,8 +29,8 @@ that it is given.`,
 
 func (a *cli) personaListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List personas", Example: "ponder persona list", Args: takeNone,
-		RunE: withNone(a.personaList),
+		Use: "list", Short: "List personas", Example: "ponder persona list", Args: requireNoArgs,
+		RunE: runWithoutArgs(a.personaList),
 	}
 }
 
@@ -39,7 +39,7 @@ const noPersonas = "there are no personas: `ponder persona set NAME --voice TEXT
 func (a *cli) personaList(ctx context.Context) error {
 	s, err := a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingKnown) {
-		a.note(noPersonas)
+		a.printNote(noPersonas)
 		return nil
 	}
 	if err != nil {
@@ -51,14 +51,14 @@ func (a *cli) personaList(ctx context.Context) error {
 		return err
 	}
 	return printList(a, list, noPersonas, []string{"NAME", "SOURCES", "TAGS", "VOICE"}, func(p recall.Persona) []string {
-		return []string{p.Name, strings.Join(p.Sources, ", "), strings.Join(p.Tags, ", "), clip(oneLine(p.Voice), 60)}
+		return []string{p.Name, strings.Join(p.Sources, ", "), strings.Join(p.Tags, ", "), truncate(oneLine(p.Voice), 60)}
 	})
 }
 
 func (a *cli) personaShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a persona", Example: "ponder persona show ada", Args: take(1, 1, "the name of a persona"),
-		RunE: withArg(a.personaShow),
+		Use: "show NAME", Short: "Show a persona", Example: "ponder persona show ada", Args: requireArgs(1, 1, "the name of a persona"),
+		RunE: runWithArg(a.personaShow),
 	}
 }
 
@@ -73,7 +73,7 @@ func (a *cli) personaShow(ctx context.Context, name string) error {
 		return app.PersonaError(err, name)
 	}
 	if a.flags.json {
-		return a.object(p)
+		return a.printJSON(p)
 	}
 	a.printf("%s\n", oneLine(p.Name))
 	for _, fact := range [][2]string{{"sources", strings.Join(p.Sources, ", ")}, {"tags", strings.Join(p.Tags, ", ")}} {
@@ -94,7 +94,7 @@ func (a *cli) personaSetCommand() *cobra.Command {
 		Long:  "Make a persona, or change what is named of one.",
 		Example: `ponder persona set ada --voice "dry, exact, fond of engines"
 ponder persona set ada --voice-file ada.md --source twitter --tag engines`,
-		Args: take(1, 1, "the name of a persona"),
+		Args: requireArgs(1, 1, "the name of a persona"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.Name = args[0]
 			return a.personaSet(cmd.Context(), p, voice, file, cmd.Flags().Changed)
@@ -149,9 +149,9 @@ func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file stri
 	if err := s.SetPersona(ctx, p); err != nil {
 		return usagef("%w", err)
 	}
-	a.note("%s is set", oneLine(p.Name))
+	a.printNote("%s is set", oneLine(p.Name))
 	if a.flags.json {
-		return a.object(p)
+		return a.printJSON(p)
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (a *cli) personaContextCommand() *cobra.Command {
 		Short:   "Show what a persona remembers of a question",
 		Long:    "Show what is put before a model that answers as the persona: its memories, the posts they are from, and how to answer.",
 		Example: "ponder persona context ada \"what do you make of steam?\"",
-		Args:    take(2, 2, "the name of a persona, and a question"),
+		Args:    requireArgs(2, 2, "the name of a persona, and a question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.personaContext(cmd.Context(), args[0], args[1], n)
 		},
@@ -190,7 +190,7 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 		for _, h := range hits {
 			found = append(found, hitObject(h))
 		}
-		return a.object(struct {
+		return a.printJSON(struct {
 			Persona string     `json:"persona"`
 			Context string     `json:"context"`
 			Hits    []foundHit `json:"hits"`
@@ -200,7 +200,7 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 		if _, err := s.Persona(ctx, name); err != nil {
 			return app.PersonaError(err, name)
 		}
-		a.note("%s remembers nothing of it", oneLine(name))
+		a.printNote("%s remembers nothing of it", oneLine(name))
 		return nil
 	}
 	a.printf("%s\n", textkit.Clean(text))
@@ -209,8 +209,8 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 
 func (a *cli) personaRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Remove a persona; its memories stay", Example: "ponder persona remove ada", Args: take(1, 1, "the name of a persona"),
-		RunE: withArg(a.personaRemove),
+		Use: "remove NAME", Short: "Remove a persona; its memories stay", Example: "ponder persona remove ada", Args: requireArgs(1, 1, "the name of a persona"),
+		RunE: runWithArg(a.personaRemove),
 	}
 }
 
@@ -227,6 +227,6 @@ func (a *cli) personaRemove(ctx context.Context, name string) error {
 	if err := s.RemovePersona(ctx, name); err != nil {
 		return app.PersonaError(err, name)
 	}
-	a.note("%s is removed; its memories stay", oneLine(name))
+	a.printNote("%s is removed; its memories stay", oneLine(name))
 	return nil
 }

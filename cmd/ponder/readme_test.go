@@ -29,7 +29,7 @@ type block struct {
 func TestDocumentedCommandsRun(t *testing.T) {
 	racetest.Skip(t, "the scripts run the same commands")
 	dir := t.TempDir()
-	for _, b := range blocks(t, "README.md") {
+	for _, b := range codeBlocks(t, "README.md") {
 		if len(b.info) < 2 || b.info[0] != "sh" || b.info[1] != "runs" {
 			continue
 		}
@@ -48,7 +48,7 @@ func TestDocumentedCommandsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	params := scripts(dir)
+	params := scriptParams(dir)
 	setup := params.Setup
 	params.Setup = func(env *testscript.Env) error {
 		if err := os.Symlink(docs, filepath.Join(env.WorkDir, "docs")); err != nil {
@@ -63,21 +63,21 @@ func TestDocumentedCommandsRun(t *testing.T) {
 func TestDocumentedCommandsExist(t *testing.T) {
 	inText := regexp.MustCompile("`(ponder [a-z][^`\n]*)`")
 	seen := 0
-	for _, file := range documents(t) {
+	for _, file := range listDocuments(t) {
 		var lines []string
-		for _, b := range blocks(t, file) {
+		for _, b := range codeBlocks(t, file) {
 			if len(b.info) > 0 && b.info[0] == "sh" {
 				lines = append(lines, strings.Split(b.text, "\n")...)
 			}
 		}
-		for _, m := range inText.FindAllStringSubmatch(read(t, file), -1) {
+		for _, m := range inText.FindAllStringSubmatch(readDocument(t, file), -1) {
 			lines = append(lines, m[1])
 		}
 		for _, line := range lines {
 			line = strings.Replace(line, "go run ./cmd/ponder ", "ponder ", 1)
 			if words := strings.Fields(line); len(words) > 1 && words[0] == "ponder" {
 				seen++
-				if err := exists(words[1:]); err != nil {
+				if err := checkCommandExists(words[1:]); err != nil {
 					t.Errorf("%s: %s: %v", file, line, err)
 				}
 			}
@@ -88,7 +88,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	}
 }
 
-func exists(words []string) error {
+func checkCommandExists(words []string) error {
 	cmd, rest, err := newRoot(&cli{App: &app.App{}}).Find(words)
 	if err != nil {
 		return err
@@ -114,8 +114,8 @@ func hasFlag(cmd *cobra.Command, word string) error {
 // TestLinks checks links to files and headings.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	for _, file := range documents(t) {
-		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
+	for _, file := range listDocuments(t) {
+		for _, m := range link.FindAllStringSubmatch(readDocument(t, file), -1) {
 			path, heading, _ := strings.Cut(m[1], "#")
 			if strings.Contains(path, "://") {
 				continue
@@ -126,7 +126,7 @@ func TestLinks(t *testing.T) {
 			}
 			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
 				t.Errorf("%s: %s is not there", file, m[1])
-			} else if heading != "" && !hasHeading(read(t, target), heading) {
+			} else if heading != "" && !hasHeading(readDocument(t, target), heading) {
 				t.Errorf("%s: %s has no heading %s", file, target, heading)
 			}
 		}
@@ -145,7 +145,7 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-func documents(t *testing.T) (files []string) {
+func listDocuments(t *testing.T) (files []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "cmd/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
@@ -166,7 +166,7 @@ func documents(t *testing.T) (files []string) {
 	return files
 }
 
-func read(t *testing.T, file string) string {
+func readDocument(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
@@ -175,12 +175,12 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-func blocks(t *testing.T, file string) (all []block) {
+func codeBlocks(t *testing.T, file string) (all []block) {
 	t.Helper()
 	const fence = "```"
 	open := false
 	n := 0
-	for line := range strings.Lines(read(t, file)) {
+	for line := range strings.Lines(readDocument(t, file)) {
 		n++
 		switch {
 		case strings.HasPrefix(line, fence) && !open:

@@ -19,12 +19,12 @@ import (
 // key looks like a key of a provider.
 const key = "AKIAIOSFODNN7EXAMPLE"
 
-// An indiscreet model writes a key into all internal text.
-type indiscreet struct{}
+// A leakyModel model writes a key into all internal text.
+type leakyModel struct{}
 
-func (indiscreet) Name() string { return "fake/indiscreet" }
+func (leakyModel) Name() string { return "fake/indiscreet" }
 
-func (m indiscreet) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m leakyModel) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		msg := llm.Say(llm.Assistant, "So.")
 		last := req.Messages[len(req.Messages)-1].Parts
@@ -42,7 +42,7 @@ func (m indiscreet) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.
 // reflection nor its result.
 func TestReflectionsAreRedacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := enginetest.Models(indiscreet{}, ponder.Price{})
+		models := enginetest.Models(leakyModel{}, ponder.Price{})
 		how := app.ChatSetup{Models: models, Name: "fake/indiscreet"}
 		mind := enginetest.Start(t, engine.Config{Modes: app.Modes(how, how.OwnTools()), Models: models, Tools: how.OwnTools()})
 		mind.Put("", "one", ponder.UserMessage{Content: "hello"})

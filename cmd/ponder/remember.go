@@ -50,7 +50,7 @@ pbpaste | ponder remember - --title "What Ben said"`,
 		GroupID: groupKnow,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.remember(cmd.Context(), args, f)
+			return a.runRemember(cmd.Context(), args, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -66,21 +66,21 @@ pbpaste | ponder remember - --title "What Ben said"`,
 	return cmd
 }
 
-func (f *rememberFlags) options() (recall.IngestOptions, error) {
+func (f *rememberFlags) ingestOptions() (recall.IngestOptions, error) {
 	kind, err := app.KindOf(f.kind)
 	if err != nil {
 		return recall.IngestOptions{}, err
 	}
 	o := recall.IngestOptions{Kind: kind, Tags: f.tags, Persona: f.persona, Source: f.source}
 	if f.date != "" {
-		if o.Date, err = dayOf("date", f.date); err != nil {
+		if o.Date, err = parseDay("date", f.date); err != nil {
 			return o, err
 		}
 	}
 	return o, nil
 }
 
-func dayOf(flag, text string) (time.Time, error) {
+func parseDay(flag, text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006", time.RFC3339} {
 		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
 			return t, nil
@@ -89,11 +89,11 @@ func dayOf(flag, text string) (time.Time, error) {
 	return time.Time{}, usagef("--%s: %q is no day such as 2024-03-01", flag, textkit.Truncate(text, 30))
 }
 
-func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) error {
+func (a *cli) runRemember(ctx context.Context, args []string, f rememberFlags) error {
 	if len(args) == 0 && f.text == "" {
 		return app.Invalidf("text", "ponder remember needs a file, a folder, a URL, - or --text: see `ponder remember --help`")
 	}
-	o, err := f.options()
+	o, err := f.ingestOptions()
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) erro
 	}
 	if len(paths) > 0 {
 		if _, err := document.Scan(ctx, paths, document.Options{MaxFiles: 1}); err != nil {
-			return notPath(err)
+			return explainNotPath(err)
 		}
 	}
 	s, err := a.OpenLibrary(ctx)
@@ -121,91 +121,91 @@ func (a *cli) remember(ctx context.Context, args []string, f rememberFlags) erro
 		return err
 	}
 	defer s.Close()
-	t := &taking{cli: a, LibraryHandle: s, o: o, f: f}
-	defer t.show(nil)
-	return t.all(ctx, paths, urls, piped)
+	t := &memoryImport{cli: a, LibraryHandle: s, options: o, f: f}
+	defer t.showProgress(nil)
+	return t.ingestAll(ctx, paths, urls, piped)
 }
 
-func notPath(err error) error {
+func explainNotPath(err error) error {
 	return usagef("%w; to remember a note, write it behind --text", err)
 }
 
-type taking struct {
+type memoryImport struct {
 	*cli
 	*app.LibraryHandle
-	o      recall.IngestOptions
-	f      rememberFlags
-	bar    *progressBar
-	pages  int
-	report recall.Report
-	told   document.Skipped // skipped items; the first is the error
+	options      recall.IngestOptions
+	f            rememberFlags
+	bar          *progressBar
+	pages        int
+	report       recall.Report
+	reportedSkip document.SkippedFile // skipped items; the first is the error
 }
 
-func (t *taking) all(ctx context.Context, paths, urls []string, piped bool) error {
+func (t *memoryImport) ingestAll(ctx context.Context, paths, urls []string, piped bool) error {
 	var steps []func() error
 	if t.f.text != "" {
-		steps = append(steps, func() error { return t.note(ctx, t.f.text) })
+		steps = append(steps, func() error { return t.rememberNote(ctx, t.f.text) })
 	}
 	if len(paths) > 0 {
-		steps = append(steps, func() error { return t.paths(ctx, paths) })
+		steps = append(steps, func() error { return t.ingestPaths(ctx, paths) })
 	}
 	for _, url := range urls {
-		steps = append(steps, func() error { return t.url(ctx, url) })
+		steps = append(steps, func() error { return t.ingestURL(ctx, url) })
 	}
 	if piped {
-		steps = append(steps, func() error { return t.standardInput(ctx) })
+		steps = append(steps, func() error { return t.ingestStdin(ctx) })
 	}
 	var first error
 	for _, step := range steps {
 		if err := step(); err != nil && first == nil {
 			first = err
 		} else if err != nil {
-			t.cli.say("%v", err)
+			t.cli.printMessage("%v", err)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	t.show(nil)
-	t.tell()
+	t.showProgress(nil)
+	t.printReport()
 	switch {
 	case ctx.Err() != nil:
-		t.cli.note("stopped; the same command goes on where it was")
-		return failure{interrupted, ctx.Err()}
+		t.cli.printNote("stopped; the same command goes on where it was")
+		return failure{exitInterrupted, ctx.Err()}
 	case first != nil && t.pages+t.report.Added+t.report.Changed+t.report.Unchanged > 0:
-		first = failure{incomplete, first}
+		first = failure{exitIncomplete, first}
 	case first != nil:
 		return first
 	}
-	if err := t.settle(ctx, len(paths) > 0); err != nil {
+	if err := t.awaitVectors(ctx, len(paths) > 0); err != nil {
 		return err
 	}
 	if first != nil {
 		return first
 	}
 	if len(t.report.Skipped) > 0 {
-		return failure{code: incomplete}
+		return failure{code: exitIncomplete}
 	}
 	return nil
 }
 
-func (t *taking) paths(ctx context.Context, paths []string) error {
-	o := t.o
+func (t *memoryImport) ingestPaths(ctx context.Context, paths []string) error {
+	o := t.options
 	o.Progress = func(p recall.Progress) {
 		share := 0.0
-		if p.OfBytes > 0 {
-			share = float64(p.Bytes) / float64(p.OfBytes)
+		if p.TotalBytes > 0 {
+			share = float64(p.Bytes) / float64(p.TotalBytes)
 		}
-		t.show(&progress{share, fmt.Sprintf("%s of %s files, %s passages", textkit.Number(p.Files), textkit.Number(p.OfFiles), textkit.Number(p.Passages))})
+		t.showProgress(&progress{share, fmt.Sprintf("%s of %s files, %s passages", textkit.Number(p.Files), textkit.Number(p.TotalFiles), textkit.Number(p.Passages))})
 	}
 	r, err := t.Ingest(ctx, paths, o)
-	t.add(r)
+	t.addReport(r)
 	if err == nil && isEmpty(r) {
-		t.cli.note("there is nothing to read in %s", textkit.OneLine(strings.Join(paths, ", ")))
+		t.cli.printNote("there is nothing to read in %s", textkit.OneLine(strings.Join(paths, ", ")))
 	}
 	for _, s := range r.Skipped {
-		if err != nil && t.told == (document.Skipped{}) && strings.HasSuffix(err.Error(), s.Path+": "+s.Reason) {
-			t.told, err = s, usagef("%w", err)
+		if err != nil && t.reportedSkip == (document.SkippedFile{}) && strings.HasSuffix(err.Error(), s.Path+": "+s.Reason) {
+			t.reportedSkip, err = s, usagef("%w", err)
 		}
 	}
 	return err
@@ -215,8 +215,8 @@ func isEmpty(r recall.Report) bool {
 	return r.Added+r.Changed+r.Unchanged+r.Removed+r.Items+len(r.Skipped) == 0
 }
 
-func (t *taking) url(ctx context.Context, url string) error {
-	t.show(&progress{-1, "reading " + textkit.Truncate(url, 60)})
+func (t *memoryImport) ingestURL(ctx context.Context, url string) error {
+	t.showProgress(&progress{-1, "reading " + textkit.Truncate(url, 60)})
 	fetch, err := t.cli.WebFetcher(t.Archive)
 	if err != nil {
 		return err
@@ -232,38 +232,38 @@ func (t *taking) url(ctx context.Context, url string) error {
 	_, err = t.IngestPage(ctx, recall.Page{
 		URL: page.Final, Type: page.Type, Title: page.Title, Author: page.Author, Published: page.Published,
 		Fetched: page.Fetched, Markdown: page.Markdown, Raw: original.Bytes,
-	}, t.o)
+	}, t.options)
 	if err != nil {
 		return err
 	}
 	t.pages++
-	t.show(nil)
-	t.cli.note("remembered the page %q", textkit.Truncate(textkit.OneLine(cmp.Or(page.Title, page.Final)), 80))
+	t.showProgress(nil)
+	t.cli.printNote("remembered the page %q", textkit.Truncate(textkit.OneLine(cmp.Or(page.Title, page.Final)), 80))
 	if page.Truncated {
-		t.cli.note("it is longer than is read of a page: the end is left out")
+		t.cli.printNote("it is longer than is read of a page: the end is left out")
 	}
 	return nil
 }
 
-// shortInput is the maximal length in bytes of piped input that counts as a note by default.
-const shortInput = 4000
+// maxNoteBytes is the maximal length in bytes of piped input that counts as a note by default.
+const maxNoteBytes = 4000
 
-// maxPiped is the maximal length of standard input in bytes.
-const maxPiped = 256 << 20
+// maxPipedBytes is the maximal length of standard input in bytes.
+const maxPipedBytes = 256 << 20
 
-// standardInput remembers piped input: a note if short, else a file.
-func (t *taking) standardInput(ctx context.Context) error {
-	t.show(&progress{-1, "reading standard input"})
-	b, err := limitio.ReadAll(t.stdin(ctx), maxPiped)
+// ingestStdin remembers piped input: a note if short, else a file.
+func (t *memoryImport) ingestStdin(ctx context.Context) error {
+	t.showProgress(&progress{-1, "reading standard input"})
+	b, err := limitio.ReadAll(t.cancelableInput(ctx), maxPipedBytes)
 	switch {
 	case errors.Is(err, limitio.ErrTooLarge):
-		return usagef("standard input is longer than %s: write it to a file", textkit.Bytes(maxPiped))
+		return usagef("standard input is longer than %s: write it to a file", textkit.Bytes(maxPipedBytes))
 	case err != nil:
 		return fmt.Errorf("read standard input: %w", err)
 	case len(bytes.TrimSpace(b)) == 0:
 		return usagef("standard input is empty: nothing to remember")
-	case t.f.name == "" && len(b) <= shortInput && (t.o.Kind == "" || t.o.Kind == recall.KindMemory):
-		return t.note(ctx, string(b))
+	case t.f.name == "" && len(b) <= maxNoteBytes && (t.options.Kind == "" || t.options.Kind == recall.KindMemory):
+		return t.rememberNote(ctx, string(b))
 	}
 	name := t.f.name
 	if name == "" {
@@ -272,13 +272,13 @@ func (t *taking) standardInput(ctx context.Context) error {
 			name = t.f.title + ".md"
 		}
 	}
-	r, err := t.IngestReader(ctx, name, bytes.NewReader(b), t.o)
-	t.add(r)
+	r, err := t.IngestReader(ctx, name, bytes.NewReader(b), t.options)
+	t.addReport(r)
 	return err
 }
 
-func (t *taking) note(ctx context.Context, text string) error {
-	kind := t.o.Kind
+func (t *memoryImport) rememberNote(ctx context.Context, text string) error {
+	kind := t.options.Kind
 	if kind == "" {
 		kind = recall.KindMemory
 	}
@@ -288,7 +288,7 @@ func (t *taking) note(ctx context.Context, text string) error {
 	}
 	kept, err := t.Remember(ctx, recall.Item{
 		Kind: kind, Persona: t.f.persona, Title: t.f.title, Text: text, Source: t.f.source, Author: t.f.author,
-		Tags: t.f.tags, Date: t.o.Date,
+		Tags: t.f.tags, Date: t.options.Date,
 	})
 	if err != nil {
 		return err
@@ -296,37 +296,37 @@ func (t *taking) note(ctx context.Context, text string) error {
 	t.pages++
 	if t.flags.json {
 		for _, it := range kept {
-			if err := t.object(it); err != nil {
+			if err := t.printJSON(it); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	t.cli.note("remembered %s", kept[0].ID)
+	t.cli.printNote("remembered %s", kept[0].ID)
 	return nil
 }
 
-func (t *taking) add(r recall.Report) {
+func (t *memoryImport) addReport(r recall.Report) {
 	sum := &t.report
 	sum.Added, sum.Changed, sum.Unchanged, sum.Removed = sum.Added+r.Added, sum.Changed+r.Changed, sum.Unchanged+r.Unchanged, sum.Removed+r.Removed
 	sum.Items, sum.Forgotten, sum.Passages = sum.Items+r.Items, sum.Forgotten+r.Forgotten, sum.Passages+r.Passages
 	sum.Skipped = append(sum.Skipped, r.Skipped...)
 }
 
-// mostSkipped is the maximal number of skipped files listed on a terminal.
-const mostSkipped = 20
+// maxShownSkipped is the maximal number of skipped files listed on a terminal.
+const maxShownSkipped = 20
 
-func (t *taking) tell() {
+func (t *memoryImport) printReport() {
 	r := t.report
 	if isEmpty(r) {
 		return
 	}
 	if t.flags.json {
-		r.Skipped = append([]document.Skipped{}, r.Skipped...)
-		_ = t.object(r) // [results] keeps the error for the end
+		r.Skipped = append([]document.SkippedFile{}, r.Skipped...)
+		_ = t.printJSON(r) // [outputWriter] keeps the error for the end
 		return
 	}
-	r.Skipped = slices.DeleteFunc(slices.Clone(r.Skipped), func(s document.Skipped) bool { return s == t.told })
+	r.Skipped = slices.DeleteFunc(slices.Clone(r.Skipped), func(s document.SkippedFile) bool { return s == t.reportedSkip })
 	if isEmpty(r) {
 		return
 	}
@@ -339,37 +339,37 @@ func (t *taking) tell() {
 			parts = append(parts, textkit.Number(p.n)+" "+p.word)
 		}
 	}
-	t.cli.note("%s; %s written", strings.Join(parts, ", "), textkit.Count(r.Passages, "passage", "passages"))
-	for _, s := range r.Skipped[:min(len(r.Skipped), mostSkipped)] {
-		t.cli.note("left out: %s: %s", textkit.OneLine(document.Legible(s.Path)), textkit.OneLine(s.Reason))
+	t.cli.printNote("%s; %s written", strings.Join(parts, ", "), textkit.Count(r.Passages, "passage", "passages"))
+	for _, s := range r.Skipped[:min(len(r.Skipped), maxShownSkipped)] {
+		t.cli.printNote("left out: %s: %s", textkit.OneLine(document.QuotePath(s.Path)), textkit.OneLine(s.Reason))
 	}
-	if more := len(r.Skipped) - mostSkipped; more > 0 {
-		t.cli.note("and %s more were left out; --json names them all", textkit.Number(more))
+	if more := len(r.Skipped) - maxShownSkipped; more > 0 {
+		t.cli.printNote("and %s more were left out; --json names them all", textkit.Number(more))
 	}
 }
 
-// settleTime limits how long a note waits for vectors of other items.
-const settleTime = 3 * time.Second
+// vectorTimeout limits how long a note waits for vectors of other items.
+const vectorTimeout = 3 * time.Second
 
-// settle merges the index and makes vectors. The rest is made later; a note does not wait for
+// awaitVectors merges the index and makes vectors. The rest is made later; a note does not wait for
 // it.
-func (t *taking) settle(ctx context.Context, files bool) error {
-	limit := settleTime
+func (t *memoryImport) awaitVectors(ctx context.Context, files bool) error {
+	limit := vectorTimeout
 	if files {
 		limit = 24 * time.Hour
 	}
-	done, err := t.SettleFor(ctx, limit, func(vectors, of int) {
-		t.show(&progress{float64(vectors) / float64(max(1, of)), fmt.Sprintf("vectors of %s of %s passages", textkit.Number(vectors), textkit.Number(of))})
+	done, err := t.WaitIndexedFor(ctx, limit, func(vectors, of int) {
+		t.showProgress(&progress{float64(vectors) / float64(max(1, of)), fmt.Sprintf("vectors of %s of %s passages", textkit.Number(vectors), textkit.Number(of))})
 	})
-	t.show(nil)
+	t.showProgress(nil)
 	switch {
 	case ctx.Err() != nil:
-		t.cli.note("stopped while vectors were made; all can be found by its words, and the same command goes on")
-		return failure{interrupted, ctx.Err()}
+		t.cli.printNote("stopped while vectors were made; all can be found by its words, and the same command goes on")
+		return failure{exitInterrupted, ctx.Err()}
 	case err != nil:
-		t.cli.say("warning: vectors are not complete, so search goes by words: %v", shortest(err))
+		t.cli.printMessage("warning: vectors are not complete, so search goes by words: %v", unwrapStoreError(err))
 	case !done:
-		t.cli.note("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
+		t.cli.printNote("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
 	}
 	return nil
 }

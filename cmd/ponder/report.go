@@ -15,7 +15,7 @@ import (
 	"ponder/llm"
 )
 
-func (a *cli) report(v app.View) {
+func (a *cli) printAnswer(v app.View) {
 	if a.flags.json {
 		return
 	}
@@ -24,13 +24,13 @@ func (a *cli) report(v app.View) {
 	}
 	a.printf("%s\n", strings.TrimSpace(report.Answer(v)))
 	if !a.flags.quiet {
-		a.printf("\n%s", report.Account(v, nearPath, a.command("session export", v.Session.ID)))
+		a.printf("\n%s", report.Account(v, nearPath, a.formatCommand("session export", v.Session.ID)))
 	}
 }
 
 // nearPath returns a path relative to the current folder if it is below.
 func nearPath(source string) string {
-	source = document.Legible(source)
+	source = document.QuotePath(source)
 	if here, err := filepath.Abs("."); err == nil && filepath.IsAbs(source) {
 		if rel, err := filepath.Rel(here, source); err == nil && filepath.IsLocal(rel) {
 			return oneLine(rel)
@@ -39,86 +39,88 @@ func nearPath(source string) string {
 	return oneLine(source)
 }
 
-func (w *viewing) showReport() {
+func (w *sessionScreen) showReport() {
 	if r := w.AsReport(); r != nil {
 		w.researchReport(*r)
 		return
 	}
-	w.report(w.View)
+	w.printAnswer(w.View)
 }
 
-// outcome prints the result of a session that ended or paused, and returns the exit code as an
+// printOutcome prints the result of a session that ended or paused, and returns the exit code as an
 // error.
-func (w *viewing) outcome() error {
+func (w *sessionScreen) printOutcome() error {
 	s := w.View.Session
 	switch s.Status {
 	case ponder.Completed:
 		w.showReport()
 		switch {
 		case w.View.BrokeOff != "" && !w.isWithoutModel():
-			return brokeOff(w.View.BrokeOff)
+			return truncatedError(w.View.BrokeOff)
 		case w.View.CutShort:
-			return failure{code: incomplete}
+			return failure{code: exitIncomplete}
 		case w.isWithoutModel():
-			return w.withoutModel()
+			return w.noModelError()
 		}
 		return nil
 	case ponder.Paused:
 		if s.StopReason != "" {
-			return failure{incomplete, fmt.Errorf("paused: %s; then: %s", s.StopReason, w.goOn())}
+			return failure{exitIncomplete, fmt.Errorf("paused: %s; then: %s", s.StopReason, w.resumeCommand())}
 		}
-		w.note("paused; to go on: %s", w.goOn())
-		return failure{code: incomplete}
+		w.printNote("paused; to go on: %s", w.resumeCommand())
+		return failure{code: exitIncomplete}
 	case ponder.Cancelled:
-		return failure{incomplete, fmt.Errorf("session %s was cancelled: %s", w.Id, w.command("session show", w.Id))}
+		return failure{exitIncomplete, fmt.Errorf("session %s was cancelled: %s", w.Id, w.formatCommand("session show", w.Id))}
 	case ponder.Failed:
-		return w.failed()
+		return w.failureError()
 	}
-	return failure{incomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.goOn())}
+	return failure{exitIncomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.resumeCommand())}
 }
 
-func brokeOff(how string) error { return failure{incomplete, errors.New("the answer " + how)} }
+func truncatedError(how string) error {
+	return failure{exitIncomplete, errors.New("the answer " + how)}
+}
 
 // isWithoutModel reports whether the answer lacks the requested model.
-func (w *viewing) isWithoutModel() bool {
+func (w *sessionScreen) isWithoutModel() bool {
 	if w.View.Session.Usage.Calls == 0 {
 		return false
 	}
-	if w.Looked != nil {
-		return w.Looked.View.Research.Unaided
+	if w.Research != nil {
+		return w.Research.View.Research.WithoutModel
 	}
 	last := report.LastSynthesis(w.View)
-	return last != nil && last.Final && last.Unaided
+	return last != nil && last.Final && last.WithoutModel
 }
 
-func (w *viewing) statusOf(info ponder.Info) string {
+func (w *sessionScreen) statusText(info ponder.Info) string {
 	if info.Status == ponder.Completed && w.isWithoutModel() {
 		return app.StatusText(info) + app.WithoutModel
 	}
 	return app.StatusText(info)
 }
 
-// withoutModel returns the failure of an answer without the requested model.
-func (w *viewing) withoutModel() error {
-	code := incomplete
-	if app.NeedsUser(w.class) && !(w.refused && w.class == llm.Payment) { // the user can fix the model, unless only the budget refused it
-		code = notReady
+// noModelError returns the failure of an answer without the requested model.
+func (w *sessionScreen) noModelError() error {
+	code := exitIncomplete
+	if app.NeedsUser(w.failureClass) && !(w.budgetRefused && w.failureClass == llm.Payment) { // the user can fix the model, unless only the budget refused it
+		code = exitNotReady
 	}
 	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.View.Session.StopReason)}
 }
 
-func (w *viewing) failed() error {
-	code := failed
+func (w *sessionScreen) failureError() error {
+	code := exitFailed
 	switch {
-	case w.refused && w.class == llm.Payment && w.asked:
-		return failure{incomplete, fmt.Errorf("%s, and no answer of the calls before was of use: give it more, or another model", w.View.Session.StopReason)}
-	case w.refused && w.class == llm.Payment:
-		return failure{incomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.View.Session.StopReason)}
+	case w.budgetRefused && w.failureClass == llm.Payment && w.callMade:
+		return failure{exitIncomplete, fmt.Errorf("%s, and no answer of the calls before was of use: give it more, or another model", w.View.Session.StopReason)}
+	case w.budgetRefused && w.failureClass == llm.Payment:
+		return failure{exitIncomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.View.Session.StopReason)}
 	}
-	if app.NeedsUser(w.class) {
-		code = notReady
+	if app.NeedsUser(w.failureClass) {
+		code = exitNotReady
 	}
-	why := w.View.Session.StopReason + otherModel(w.class)
+	why := w.View.Session.StopReason + otherModelAdvice(w.failureClass)
 	if w.View.Session.Status == ponder.Failed {
 		why = "the session failed: " + why
 	}

@@ -44,17 +44,17 @@ ponder research "What does this contract commit us to?" --docs ./contract --no-w
 ponder research "What is new in battery recycling?" --since last -o update.md
 ponder research - --rounds 2 --cost 0.10 < question.txt`,
 		GroupID: groupThink,
-		Args:    take(1, 1, `a question in quotes, or - to read it from standard input`),
+		Args:    requireArgs(1, 1, `a question in quotes, or - to read it from standard input`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.research(cmd.Context(), args[0], f, cmd.Flags().Changed)
+			return a.runResearch(cmd.Context(), args[0], f, cmd.Flags().Changed)
 		},
 	}
-	f.add(cmd.Flags())
+	f.addFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *cli) research(ctx context.Context, text string, f researchFlags, given func(string) bool) error {
-	question, err := a.question(ctx, text)
+func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, given func(string) bool) error {
+	question, err := a.readQuestion(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -65,12 +65,12 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 	settings := cfg.Research
 	r := app.StartRequest{
 		Start: app.Start{Kind: ponder.KindResearch, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory, Persona: f.persona},
-		Since: f.since, Report: f.wanted(), Patience: app.OncePatience, Settings: &settings,
+		Since: f.since, Report: f.outputPath(), Patience: app.OncePatience, Settings: &settings,
 	}
-	if r.Budget, err = f.budget.budget(given); err != nil {
+	if r.Budget, err = f.budget.readBudget(given); err != nil {
 		return err
 	}
-	if err := f.read(&settings, given); err != nil {
+	if err := f.readSettings(&settings, given); err != nil {
 		return err
 	}
 	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
@@ -88,30 +88,30 @@ func (a *cli) research(ctx context.Context, text string, f researchFlags, given 
 		return err
 	}
 	return a.startThread(ctx, p, startFlags{
-		detach: f.detach, internal: f.internal, chunks: f.chunks, holds: !f.detach && !p.Unaided, notes: []string{says}, unaided: "; the answer is made of quotes", output: f.output,
+		detach: f.detach, internal: f.internal, chunks: f.chunks, holdOutput: !f.detach && !p.Unaided, notes: []string{says}, extractiveNote: "; the answer is made of quotes", output: f.output,
 	})
 }
 
 type researchFlags struct {
-	budget                  budgetFlags
-	rounds, items, parallel string
-	least, synthesis        string
-	docs                    []string
-	model, title, persona   string
-	since, output           string
-	forceWeb, noCache       bool
-	noMemory, noWeb         bool
-	detach, internal        bool
-	chunks                  bool
+	budget                   budgetFlags
+	rounds, items, parallel  string
+	minConfidence, synthesis string
+	docs                     []string
+	model, title, persona    string
+	since, output            string
+	forceWeb, noCache        bool
+	noMemory, noWeb          bool
+	detach, internal         bool
+	chunks                   bool
 }
 
-func (f *researchFlags) add(flags *pflag.FlagSet) {
-	f.budget.add(flags)
+func (f *researchFlags) addFlags(flags *pflag.FlagSet) {
+	f.budget.addFlags(flags)
 	flags.Lookup("for").Usage = "`time` to take at most, such as 90s or 10m (default 3m)"
 	flags.StringVar(&f.rounds, "rounds", "", fmt.Sprintf("look in this `number` of rounds at most, up to %d (default 5)", config.MaxRounds))
 	flags.StringVar(&f.items, "max-items", "", fmt.Sprintf("take this `number` of passages of a search at most, up to %d (default 10)", config.MaxItems))
 	flags.StringVar(&f.parallel, "parallel", "", fmt.Sprintf("let this `number` of searches of a kind go on at a time, up to %d (default 3)", config.MaxQueries))
-	flags.StringVar(&f.least, "min-confidence", "", "leave out passages whose score is below this `share`, from 0 to 1 (default 0)")
+	flags.StringVar(&f.minConfidence, "min-confidence", "", "leave out passages whose score is below this `share`, from 0 to 1 (default 0)")
 	flags.StringVar(&f.synthesis, "synthesis", "", "`how` the answer is made: auto, force (by a model, though nothing was found) or never (of quotes)")
 	flags.StringVarP(&f.output, "output", "o", "", "write a report to this `file`: .md, .json or .html")
 	flags.StringVar(&f.since, "since", "", "bring the research of this `id` up to date, and say what has changed")
@@ -128,17 +128,17 @@ func (f *researchFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.chunks, "chunks", false, "with --json: sources and progress too, as chunks of a Deep Think stream")
 }
 
-func (f *researchFlags) read(o *config.Research, given func(string) bool) error {
+func (f *researchFlags) readSettings(o *config.Research, given func(string) bool) error {
 	o.ForceWebSearch = o.ForceWebSearch || f.forceWeb
 	if f.noCache {
 		no := false
 		o.EnableCaching = &no
 	}
-	return readGiven(given, []readFlag{
-		{"rounds", func() (err error) { o.MaxRounds, err = countOf(f.rounds, config.MaxRounds); return }},
-		{"max-items", func() (err error) { o.MaxItemsPerSource, err = countOf(f.items, config.MaxItems); return }},
-		{"parallel", func() (err error) { o.MaxParallelQueries, err = countOf(f.parallel, config.MaxQueries); return }},
-		{"min-confidence", func() (err error) { o.MinConfidenceThreshold, err = config.Share(f.least); return }},
+	return readGivenFlags(given, []flagReader{
+		{"rounds", func() (err error) { o.MaxRounds, err = parseCount(f.rounds, config.MaxRounds); return }},
+		{"max-items", func() (err error) { o.MaxItemsPerSource, err = parseCount(f.items, config.MaxItems); return }},
+		{"parallel", func() (err error) { o.MaxParallelQueries, err = parseCount(f.parallel, config.MaxQueries); return }},
+		{"min-confidence", func() (err error) { o.MinConfidenceThreshold, err = config.Share(f.minConfidence); return }},
 		{"synthesis", func() (err error) { o.SynthesisStrategy, err = config.Strategy(f.synthesis); return }},
 	})
 }
@@ -163,11 +163,11 @@ func checkReportFile(file string) error {
 	if filepath.Base(file) == ending {
 		return usagef("-o %s: the report has no name but its ending", file)
 	}
-	return writable(file)
+	return checkWritable(file)
 }
 
-// wanted returns the absolute path of the requested report, or "".
-func (f *researchFlags) wanted() string {
+// outputPath returns the absolute path of the requested report, or "".
+func (f *researchFlags) outputPath() string {
 	if f.output == "" {
 		return ""
 	}
@@ -177,7 +177,7 @@ func (f *researchFlags) wanted() string {
 	return f.output
 }
 
-func writable(file string) error {
+func checkWritable(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && info.IsDir():
@@ -194,27 +194,27 @@ func writable(file string) error {
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }
 
-// endWithReport writes the report of a completed research, if file is not empty. ended is the
+// finishWithReport writes the report of a completed research, if file is not empty. ended is the
 // error of the research.
-func (w *viewing) endWithReport(ctx context.Context, store *sqlite.Store, file string, ended error) error {
+func (w *sessionScreen) finishWithReport(ctx context.Context, store *sqlite.Store, file string, ended error) error {
 	if file == "" || w.View.Session.Status != ponder.Completed {
 		return ended
 	}
 	if err := w.writeReport(ctx, store, file); err != nil {
-		return errors.Join(ended, failure{failed, fmt.Errorf("%w; to write it again: %s -o FILE", err, w.command("session export", w.Id))})
+		return errors.Join(ended, failure{exitFailed, fmt.Errorf("%w; to write it again: %s -o FILE", err, w.formatCommand("session export", w.Id))})
 	}
 	return ended
 }
 
-func (w *viewing) goOn() string {
-	line := w.command("session resume", w.Id)
-	if w.Looked != nil && w.Looked.File != "" {
-		line += " -o " + shellQuote(w.Looked.File)
+func (w *sessionScreen) resumeCommand() string {
+	line := w.formatCommand("session resume", w.Id)
+	if w.Research != nil && w.Research.File != "" {
+		line += " -o " + shellQuote(w.Research.File)
 	}
 	return line
 }
 
-func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file string) error {
+func (w *sessionScreen) writeReport(ctx context.Context, store *sqlite.Store, file string) error {
 	r := w.AsReport()
 	if r == nil {
 		return nil
@@ -233,9 +233,9 @@ func (w *viewing) writeReport(ctx context.Context, store *sqlite.Store, file str
 // deliverReport is deliver after a check that file is writable.
 func (a *cli) deliverReport(file string, text []byte) error {
 	if file != "" {
-		if err := writable(file); err != nil {
+		if err := checkWritable(file); err != nil {
 			return fmt.Errorf("the report is not written: %w", err)
 		}
 	}
-	return a.deliver(file, text)
+	return a.writeResult(file, text)
 }

@@ -30,14 +30,14 @@ func TestDraft(t *testing.T) {
 	} {
 		var d draft
 		for _, p := range tt.pieces {
-			d.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: p}})
-			d.add(ponder.Delta{Key: "plan", Delta: llm.Delta{Text: "{}\n"}})
+			d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: p}})
+			d.addDelta(ponder.Delta{Key: "plan", Delta: llm.Delta{Text: "{}\n"}})
 		}
-		d.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
-		if diff := cmp.Diff(tt.want, d.take()); diff != "" {
+		d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
+		if diff := cmp.Diff(tt.want, d.takeLines()); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
-		if len(d.take()) > 0 {
+		if len(d.takeLines()) > 0 {
 			t.Errorf("%s: shown twice", tt.name)
 		}
 	}
@@ -53,11 +53,11 @@ func FuzzDraft(f *testing.F) {
 		}
 		var d draft
 		for p := range slices.Chunk([]byte(text), n) {
-			d.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: string(p)}})
+			d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: string(p)}})
 		}
-		d.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
-		got := d.take()
-		if len(got) == mostLines {
+		d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
+		got := d.takeLines()
+		if len(got) == maxDraftLines {
 			return
 		}
 		squeeze := func(s string) string { return strings.ReplaceAll(oneLine(s), " ", "") }
@@ -77,7 +77,7 @@ func TestDraftItems(t *testing.T) {
 		view.Evidence = append(view.Evidence, research.Evidence{Evidence: e})
 	}
 	view.Evidence = append(view.Evidence, research.Evidence{Evidence: ponder.Evidence{ID: "e3", Source: "b.md"}, Banned: true})
-	w := &viewing{SessionView: app.SessionView{Looked: &app.ResearchFold{View: view}, Heard: time.Now()}}
+	w := &sessionScreen{SessionView: app.SessionView{Research: &app.ResearchFold{View: view}, ReadAt: time.Now()}}
 	for _, tt := range []struct{ text, want string }{
 		{"It is so [e1].", "It is so [e1]."},
 		{"It is so [e2][e3][e86].", "It is so."},
@@ -86,7 +86,7 @@ func TestDraftItems(t *testing.T) {
 		{"It is so [4].", "It is so."},
 		{"https://evil.example/", ""},
 	} {
-		w.draft.add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: tt.text, Done: &llm.Response{}}})
+		w.draft.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: tt.text, Done: &llm.Response{}}})
 		got := ""
 		for _, it := range w.draftItems() {
 			got += it.Text
@@ -99,7 +99,7 @@ func TestDraftItems(t *testing.T) {
 
 // TestDraftLine checks that a break of a long line does not split a citation.
 func TestDraftLine(t *testing.T) {
-	text := strings.Repeat("word ", mostLine/5-2) + "https://evil.example/path and more"
+	text := strings.Repeat("word ", maxLineBytes/5-2) + "https://evil.example/path and more"
 	if n := lineEnd(text); !strings.HasPrefix(text[n:], "https://evil.example/path") {
 		t.Errorf("cut before %.30q", text[n:])
 	}

@@ -19,16 +19,16 @@ import (
 	"ponder/knowledge/evidence"
 )
 
-func (w *viewing) itemOf(ev ponder.Event, v app.View) (tui.Item, bool) {
-	if w.Looked != nil {
-		if it, ok := researchItem(ev, w.Looked.View); ok {
+func (w *sessionScreen) eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
+	if w.Research != nil {
+		if it, ok := researchItem(ev, w.Research.View); ok {
 			return it, true
 		}
 		if _, found := ev.Body.(ponder.Evidence); found {
 			return tui.Item{}, false
 		}
 	}
-	return itemOf(ev, v)
+	return eventItem(ev, v)
 }
 
 // researchItem shows an event that only research has.
@@ -40,7 +40,7 @@ func researchItem(ev ponder.Event, v app.ResearchView) (tui.Item, bool) {
 	switch b := ev.Body.(type) {
 	case ponder.Plan:
 		it.Kind, it.Tone = "plan", tui.Bright
-		it.Text = strings.Join(queriesOf(b), " · ")
+		it.Text = strings.Join(planQueries(b), " · ")
 		return it, it.Text != ""
 	case ponder.ToolCall:
 		it.Kind = "search"
@@ -51,7 +51,7 @@ func researchItem(ev ponder.Event, v app.ResearchView) (tui.Item, bool) {
 		return it, b.Error != "" && !b.Dropped && b.RetryAt.IsZero()
 	case ponder.Evidence:
 		it.Kind, it.Mark, it.Tone = "evidence", b.ID, tui.Normal
-		it.Text = cmp.Or(b.Title, b.URL, b.Source) + ": " + clip(oneLine(b.Content), maxShownQuote)
+		it.Text = cmp.Or(b.Title, b.URL, b.Source) + ": " + truncate(oneLine(b.Content), maxShownQuote)
 		if slices.ContainsFunc(b.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" }) {
 			it.Text = cmp.Or(b.URL, b.Source) + ": left out, for its words are meant for programs"
 		}
@@ -69,7 +69,7 @@ func researchItem(ev ponder.Event, v app.ResearchView) (tui.Item, bool) {
 // maxShownQuote is the maximal length of a quote in the live view, in runes.
 const maxShownQuote = 160
 
-func queriesOf(b ponder.Plan) (list []string) {
+func planQueries(b ponder.Plan) (list []string) {
 	for _, q := range [][]string{b.Web, b.Memory, b.Queries} {
 		for _, text := range q {
 			list = append(list, oneLine(text))
@@ -113,7 +113,7 @@ func researchFrame(f tui.Frame, v app.ResearchView) tui.Frame {
 // maxFoci is the maximal number of searches shown at a time.
 const maxFoci = 6
 
-func (w *viewing) researchReport(r report.Research) {
+func (w *sessionScreen) researchReport(r report.Research) {
 	if w.flags.json {
 		return
 	}
@@ -128,18 +128,18 @@ func (w *viewing) researchReport(r report.Research) {
 	if w.flags.quiet {
 		return
 	}
-	rows := [][2]string{{"Summary", r.Summary()}, {"Took", w.took()}, {"Cost", report.CostText(w.View.Session)}, {"Stopped", r.Reason}}
+	rows := [][2]string{{"Summary", r.Summary()}, {"Took", w.researchSummary()}, {"Cost", report.CostText(w.View.Session)}, {"Stopped", r.Reason}}
 	w.printf("\n")
 	for _, row := range rows {
 		if row[1] != "" {
 			w.printf("%-10s %s\n", row[0], oneLine(row[1]))
 		}
 	}
-	w.printf("Report\n  %s -o report.html\n", w.command("session export", w.Id))
+	w.printf("Report\n  %s -o report.html\n", w.formatCommand("session export", w.Id))
 }
 
-func (w *viewing) took() string {
-	v := w.Looked.View
+func (w *sessionScreen) researchSummary() string {
+	v := w.Research.View
 	return strings.Join([]string{
 		textkit.Clock(textkit.Seconds(v.Research.Elapsed)), textkit.Count(v.Research.Rounds, "round", "rounds"), textkit.Count(len(v.Queries), "search", "searches"),
 		textkit.Count(len(v.Evidence), "passage", "passages") + " found",
@@ -148,37 +148,37 @@ func (w *viewing) took() string {
 
 // A draft is an unfinished answer, split into lines. It is safe for concurrent use.
 type draft struct {
-	mu    sync.Mutex
-	rest  string
-	lines []string
+	mu         sync.Mutex
+	unfinished string
+	lines      []string
 }
 
 // Limits of a draft.
 const (
-	leastLine = 60   // bytes
-	mostLine  = 2000 // bytes
-	mostLines = 200
+	minLineBytes  = 60   // bytes
+	maxLineBytes  = 2000 // bytes
+	maxDraftLines = 200
 )
 
-func (d *draft) add(delta ponder.Delta) {
+func (d *draft) addDelta(delta ponder.Delta) {
 	if !app.WritesFindings(delta.Key) {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.rest += delta.Text
+	d.unfinished += delta.Text
 	for {
-		n := lineEnd(d.rest)
+		n := lineEnd(d.unfinished)
 		if n == 0 && delta.Done != nil {
-			n = len(d.rest)
+			n = len(d.unfinished)
 		}
 		if n == 0 {
 			return
 		}
-		if line := oneLine(d.rest[:n]); line != "" && len(d.lines) < mostLines {
+		if line := oneLine(d.unfinished[:n]); line != "" && len(d.lines) < maxDraftLines {
 			d.lines = append(d.lines, line)
 		}
-		d.rest = d.rest[n:]
+		d.unfinished = d.unfinished[n:]
 	}
 }
 
@@ -192,14 +192,14 @@ func lineEnd(text string) int {
 		if i < 0 {
 			break
 		}
-		if from += i + 2; from >= leastLine {
+		if from += i + 2; from >= minLineBytes {
 			return from
 		}
 	}
-	if len(text) < mostLine {
+	if len(text) < maxLineBytes {
 		return 0
 	}
-	n := mostLine
+	n := maxLineBytes
 	if i := strings.LastIndexByte(text[:n], ' '); i >= 0 {
 		return i + 1 // do not split a citation
 	}
@@ -209,7 +209,7 @@ func lineEnd(text string) int {
 	return n - 1 // the last rune may be incomplete
 }
 
-func (d *draft) take() []string {
+func (d *draft) takeLines() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	lines := d.lines
@@ -217,15 +217,15 @@ func (d *draft) take() []string {
 	return lines
 }
 
-func (w *viewing) draftItems() (list []tui.Item) {
-	lines := w.draft.take()
+func (w *sessionScreen) draftItems() (list []tui.Item) {
+	lines := w.draft.takeLines()
 	if len(lines) == 0 {
 		return nil
 	}
-	at := textkit.Seconds(w.Now().Session.Progress.Elapsed)
-	known := citableIn(w.Looked.View)
+	at := textkit.Seconds(w.CurrentView().Session.Progress.Elapsed)
+	known := newCitableSet(w.Research.View)
 	for _, line := range lines {
-		line, _ = claim.Citations(line, known.id, known.url)
+		line, _ = claim.CleanCitations(line, known.hasID, known.hasURL)
 		if line = oneLine(line); line != "" {
 			list = append(list, tui.Item{At: at, Kind: "writes", Text: line})
 		}
@@ -233,43 +233,45 @@ func (w *viewing) draftItems() (list []tui.Item) {
 	return list
 }
 
-// A citable is a set of evidence ids and pages that an answer may cite.
-type citable struct{ ids, pages map[string]bool }
+// A citableSet is a set of evidence ids and pages that an answer may cite.
+type citableSet struct{ ids, pages map[string]bool }
 
-func citableIn(v app.ResearchView) citable {
-	c := citable{make(map[string]bool), make(map[string]bool)}
+func newCitableSet(v app.ResearchView) citableSet {
+	c := citableSet{make(map[string]bool), make(map[string]bool)}
 	for _, e := range v.Evidence {
 		addressed := slices.ContainsFunc(e.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" })
 		if e.Banned || addressed {
 			continue
 		}
 		c.ids[e.ID] = true
-		if place := evidence.Place(evidence.Piece{URL: e.URL, Source: e.Source}); place != "" {
+		if place := evidence.PlaceKey(evidence.Piece{URL: e.URL, Source: e.Source}); place != "" {
 			c.pages[place] = true
 		}
 	}
 	return c
 }
 
-func (c citable) id(id string) bool { return c.ids[strings.ToLower(id)] }
+func (c citableSet) hasID(id string) bool { return c.ids[strings.ToLower(id)] }
 
-func (c citable) url(url string) bool { return c.pages[evidence.Place(evidence.Piece{URL: url})] }
+func (c citableSet) hasURL(url string) bool {
+	return c.pages[evidence.PlaceKey(evidence.Piece{URL: url})]
+}
 
-func (w *viewing) researchShow(info ponder.Info, course bool) error {
-	v := w.Looked.View
+func (w *sessionScreen) researchShow(info ponder.Info, course bool) error {
+	v := w.Research.View
 	if w.flags.json {
-		return w.object(report.ResearchDetailOf(info, v, app.IsInterrupted(info)))
+		return w.printJSON(report.NewResearchDetail(info, v, app.IsInterrupted(info)))
 	}
-	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, w.statusOf(info), textkit.Ago(info.Created, time.Now()))
+	w.printf("%s\n%s, %s, %s, started %s\n\n", oneLine(v.Research.Question), info.ID, info.Kind, w.statusText(info), textkit.Ago(info.Created, time.Now()))
 	if course {
-		for _, m := range w.Looked.Report().Timeline {
+		for _, m := range w.Research.Report().Timeline {
 			w.printf("%s\n", tui.RenderItem(tui.Item{At: textkit.Seconds(m.At), Kind: oneLine(m.Kind), Text: oneLine(m.Text)}, 100, tui.Style{Plain: true}))
 		}
 		w.printf("\n")
 	}
-	w.researchReport(w.Looked.Report())
+	w.researchReport(w.Research.Report())
 	if !w.flags.quiet {
-		w.printf("%s%s", report.Questions(w.View), w.next(info, w.View.Session, w.goOn()))
+		w.printf("%s%s", report.Questions(w.View), w.nextSteps(info, w.View.Session, w.resumeCommand()))
 	}
 	return nil
 }

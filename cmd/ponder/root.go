@@ -65,10 +65,10 @@ ponder session resume last`,
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
-		c.Run, c.RunE = nil, helpOn
+		c.Run, c.RunE = nil, showHelp
 		c.Short, c.Long, c.Example = "Say how a command is used", "", "ponder help think\nponder help session list"
 	}
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), help(cmd)) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) })
 	return root
 }
 
@@ -76,33 +76,33 @@ ponder session resume last`,
 // template: see docs/dependencies.md.
 func (a *cli) runRoot(cmd *cobra.Command, args []string) error {
 	if a.flags.version {
-		a.printf("%s\n", thisBuild())
+		a.printf("%s\n", readBuildVersion())
 		return nil
 	}
-	return onlyGroups(cmd, args)
+	return runGroup(cmd, args)
 }
 
-func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	cmd.Args, cmd.RunE = cobra.ArbitraryArgs, onlyGroups
+func groupCommands(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.Args, cmd.RunE = cobra.ArbitraryArgs, runGroup
 	cmd.AddCommand(below...)
 	return cmd
 }
 
-func onlyGroups(cmd *cobra.Command, args []string) error {
+func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	return usagef("unknown command %q: %sSee `%s --help`", clip(args[0], 40), textkit.Suggest(args[0], commandsOf(cmd)), cmd.CommandPath())
+	return usagef("unknown command %q: %sSee `%s --help`", truncate(args[0], 40), textkit.Suggest(args[0], commandNames(cmd)), cmd.CommandPath())
 }
 
-// helpOn is `ponder help`, which in cobra succeeds for unknown commands.
-func helpOn(cmd *cobra.Command, args []string) error {
+// showHelp is `ponder help`, which in cobra succeeds for unknown commands.
+func showHelp(cmd *cobra.Command, args []string) error {
 	on, rest, err := cmd.Root().Find(args)
 	if err != nil {
 		return usagef("%w", err)
 	}
 	if len(rest) > 0 && on.HasSubCommands() {
-		return onlyGroups(on, rest)
+		return runGroup(on, rest)
 	}
 	return on.Help()
 }
@@ -117,12 +117,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		case "int":
 			why = "it is no whole number"
 		}
-		return usagef("--%s=%s: %s", name, clip(oneLine(wrong.GetValue()), 20), why)
+		return usagef("--%s=%s: %s", name, truncate(oneLine(wrong.GetValue()), 20), why)
 	}
 	text := err.Error()
 	hint := ""
 	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
-		hint = textkit.Suggest(name, flagsOf(cmd))
+		hint = textkit.Suggest(name, flagNames(cmd))
 	}
 	if strings.HasPrefix(text, "unknown shorthand flag") && hint == "" {
 		hint = "What begins with a dash and is no flag goes behind --. "
@@ -150,35 +150,35 @@ func (f levelFlag) Set(text string) error {
 	return nil
 }
 
-// take checks the number of arguments. Its error names them by what.
-func take(least, most int, what string) cobra.PositionalArgs {
+// requireArgs checks the number of arguments. Its error names them by what.
+func requireArgs(minArgs, maxArgs int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
-		case len(args) < least:
+		case len(args) < minArgs:
 			return usagef("%s needs %s: see `%s --help`", cmd.CommandPath(), what, cmd.CommandPath())
-		case len(args) > most:
-			return usagef("%s takes %s, not also %q: put quotes around what belongs together", cmd.CommandPath(), what, clip(args[most], 40))
+		case len(args) > maxArgs:
+			return usagef("%s takes %s, not also %q: put quotes around what belongs together", cmd.CommandPath(), what, truncate(args[maxArgs], 40))
 		}
 		return nil
 	}
 }
 
-func takeNone(cmd *cobra.Command, args []string) error {
+func requireNoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no argument %q: see `%s --help`", cmd.CommandPath(), clip(args[0], 40), cmd.CommandPath())
+		return usagef("%s takes no argument %q: see `%s --help`", cmd.CommandPath(), truncate(args[0], 40), cmd.CommandPath())
 	}
 	return nil
 }
 
-func withArg(do func(ctx context.Context, arg string) error) func(*cobra.Command, []string) error {
+func runWithArg(do func(ctx context.Context, arg string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error { return do(cmd.Context(), args[0]) }
 }
 
-func withNone(do func(context.Context) error) func(*cobra.Command, []string) error {
+func runWithoutArgs(do func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error { return do(cmd.Context()) }
 }
 
-func help(cmd *cobra.Command) string {
+func helpText(cmd *cobra.Command) string {
 	var b strings.Builder
 	text := cmd.Long
 	if text == "" {
@@ -194,7 +194,7 @@ func help(cmd *cobra.Command) string {
 		b.WriteString("\nExamples:\n  " + strings.ReplaceAll(cmd.Example, "\n", "\n  ") + "\n")
 	}
 	if cmd.HasAvailableSubCommands() {
-		commands(&b, cmd)
+		writeCommands(&b, cmd)
 	}
 	if f := cmd.LocalFlags(); f.HasAvailableFlags() {
 		b.WriteString("\nFlags:\n" + f.FlagUsages())
@@ -205,7 +205,7 @@ func help(cmd *cobra.Command) string {
 	return b.String()
 }
 
-func commands(b *strings.Builder, cmd *cobra.Command) {
+func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 	groups := cmd.Groups()
 	if len(groups) == 0 {
 		groups = []*cobra.Group{{Title: "Commands:"}}
@@ -220,7 +220,7 @@ func commands(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-func commandsOf(cmd *cobra.Command) (names []string) {
+func commandNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
@@ -229,15 +229,15 @@ func commandsOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-func flagsOf(cmd *cobra.Command) (names []string) {
+func flagNames(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return names
 }
 
 // An eventFlag is a [pflag.Value]: an event number with a minimum.
 type eventFlag struct {
-	seq   *ponder.Seq
-	least ponder.Seq
+	seq    *ponder.Seq
+	minSeq ponder.Seq
 }
 
 func (f eventFlag) String() string {
@@ -251,8 +251,8 @@ func (eventFlag) Type() string { return "number" }
 
 func (f eventFlag) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || ponder.Seq(n) < f.least {
-		return fmt.Errorf("it is no number of an event, from %d", f.least)
+	if err != nil || ponder.Seq(n) < f.minSeq {
+		return fmt.Errorf("it is no number of an event, from %d", f.minSeq)
 	}
 	*f.seq = ponder.Seq(n)
 	return nil

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 //
 // and those of serveCommands and figureCommands.
 func TestScripts(t *testing.T) {
-	p := scripts("testdata/script")
+	p := scriptParams("testdata/script")
 	files, err := filepath.Glob(filepath.Join(p.Dir, "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts in %s: %v", p.Dir, err)
@@ -46,18 +46,18 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-// scripts returns the parameters of a folder of scripts. Each has its home and only the
+// scriptParams returns the parameters of a folder of scripts. Each has its home and only the
 // simulated model.
-func scripts(dir string) testscript.Params {
+func scriptParams(dir string) testscript.Params {
 	cmds := serveCommands()
 	maps.Copy(cmds, figureCommands())
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
-		"exits": exits, "refused": refused, "sim": configure, "forget": forget, "asked": asked, "talks": talks,
+		"exits": cmdExits, "refused": cmdRefused, "sim": cmdSim, "forget": cmdForget, "asked": cmdAsked, "talks": cmdTalks,
 	})
 	return testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
-			s := newSimulated()
+			s := newSimServer()
 			env.Defer(s.server.Close)
 			env.Values[simKey{}] = s
 			env.Values[collectorKey{}] = &traceCollector{}
@@ -76,7 +76,7 @@ func scripts(dir string) testscript.Params {
 
 type simKey struct{}
 
-type simulated struct {
+type simServer struct {
 	sim    *llmtest.Sim
 	server *httptest.Server
 
@@ -85,16 +85,16 @@ type simulated struct {
 	asked   int
 }
 
-func newSimulated() *simulated {
-	s := &simulated{}
+func newSimServer() *simServer {
+	s := &simServer{}
 	s.changed = sync.NewCond(&s.mu)
-	s.sim = llmtest.NewSim(s.config(llmtest.SimConfig{Models: []string{"llama3.1"}, Chunks: 4,
+	s.sim = llmtest.NewSim(s.countRequests(llmtest.SimConfig{Models: []string{"llama3.1"}, Chunks: 4,
 		FirstToken: llmtest.Delay{Mean: 20 * time.Millisecond}}))
 	s.server = httptest.NewServer(s.sim)
 	return s
 }
 
-func (s *simulated) config(c llmtest.SimConfig) llmtest.SimConfig {
+func (s *simServer) countRequests(c llmtest.SimConfig) llmtest.SimConfig {
 	c.Asked = func(llmtest.Record) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -104,17 +104,17 @@ func (s *simulated) config(c llmtest.SimConfig) llmtest.SimConfig {
 	return c
 }
 
-func configure(ts *testscript.TestScript, _ bool, args []string) {
+func cmdSim(ts *testscript.TestScript, _ bool, args []string) {
 	var c llmtest.SimConfig
 	ts.Check(json.Unmarshal([]byte(strings.Join(args, " ")), &c))
-	s := ts.Value(simKey{}).(*simulated)
-	s.sim.Configure(s.config(c))
+	s := ts.Value(simKey{}).(*simServer)
+	s.sim.Configure(s.countRequests(c))
 }
 
-func asked(ts *testscript.TestScript, _ bool, args []string) {
+func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	s := ts.Value(simKey{}).(*simulated)
+	s := ts.Value(simKey{}).(*simServer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.asked < n {
@@ -122,14 +122,14 @@ func asked(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func forget(ts *testscript.TestScript, _ bool, _ []string) {
-	s := ts.Value(simKey{}).(*simulated)
+func cmdForget(ts *testscript.TestScript, _ bool, _ []string) {
+	s := ts.Value(simKey{}).(*simServer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = 0
 }
 
-func exits(ts *testscript.TestScript, _ bool, args []string) {
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	err = ts.Exec(args[1], args[2:]...)
@@ -148,8 +148,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 // maxLine is the maximal length of an error line, in bytes.
 const maxLine = 400
 
-func refused(ts *testscript.TestScript, _ bool, args []string) {
-	exits(ts, false, args)
+func cmdRefused(ts *testscript.TestScript, _ bool, args []string) {
+	cmdExits(ts, false, args)
 	if out := ts.ReadFile("stdout"); out != "" {
 		ts.Fatalf("standard output: %q", out)
 	}

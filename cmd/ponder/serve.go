@@ -20,9 +20,9 @@ import (
 )
 
 type serveFlags struct {
-	listen string
-	print  bool
-	noMind bool
+	listen      string
+	printConfig bool
+	noMind      bool
 }
 
 func (a *cli) serveCommand() *cobra.Command {
@@ -46,35 +46,35 @@ it stands, and goes on with the next serve.`,
 PONDER_TOKEN=... ponder serve --listen 0.0.0.0:8744 --log-level info
 ponder serve --print-config`,
 		GroupID: groupSetUp,
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd.Context(), f)
+			return a.runServe(cmd.Context(), f)
 		},
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", "", "`address` to listen on (default 127.0.0.1:8744)")
-	cmd.Flags().BoolVar(&f.print, "print-config", false, "print what is configured, without secrets, and end")
+	cmd.Flags().BoolVar(&f.printConfig, "print-config", false, "print what is configured, without secrets, and end")
 	cmd.Flags().BoolVar(&f.noMind, "no-mind", false, "do not keep the subconscious going, whatever serve.mind says")
 	return cmd
 }
 
-func (a *cli) serve(ctx context.Context, f serveFlags) error {
+func (a *cli) runServe(ctx context.Context, f serveFlags) error {
 	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
 	if cfg.LogLevel == "" { // answers refer callers to the log
-		if err := a.logTo("error"); err != nil {
+		if err := a.setLogLevel("error"); err != nil {
 			return err
 		}
 	}
 	if f.listen != "" {
 		cfg.Serve.Listen = f.listen
 	}
-	guard, err := app.Guarding(cfg)
+	guard, err := app.AuthConfig(cfg)
 	if err != nil {
 		return err
 	}
-	if f.print {
+	if f.printConfig {
 		a.printf("%s%s", cfg.Text(), tokensText(guard))
 		return nil
 	}
@@ -87,7 +87,7 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 		}
 		return app.Errorf(code, "", "%w", err)
 	}
-	listener, err := a.listenOn(ctx, address)
+	listener, err := a.openListener(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -97,32 +97,32 @@ func (a *cli) serve(ctx context.Context, f serveFlags) error {
 		return err
 	}
 	hosts := &mcp.Hosts{}
-	s, err := a.sharedBy(hosts).NewService(ctx, store, true)
+	s, err := a.forHosts(hosts).NewService(ctx, store, true)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	web := &server.Server{
-		Service: s, Hosts: hosts, NoMind: f.noMind, Version: thisBuild().Version, OnInterrupt: a.brake.toRest,
-		Ready: func(at string) error { return a.greet(at, s.DatabasePath(), len(guard.Tokens) > 0) },
+		Service: s, Hosts: hosts, NoMind: f.noMind, Version: readBuildVersion().Version, OnInterrupt: a.interrupts.setGraceful,
+		Ready: func(at string) error { return a.printAddress(at, s.DatabasePath(), len(guard.Tokens) > 0) },
 	}
-	err = web.Answer(ctx, listener, guard)
+	err = web.ServeListener(ctx, listener, guard)
 	s.Close(ctx)
 	return errors.Join(err, store.Close())
 }
 
-func (a *cli) sharedBy(hosts *mcp.Hosts) *cli {
+func (a *cli) forHosts(hosts *mcp.Hosts) *cli {
 	mine := *a
 	mine.flags.quiet, mine.App = true, a.Serve(app.ModelHost{Name: mcp.Host, Provider: hosts})
 	return &mine
 }
 
-func (a *cli) listenOn(ctx context.Context, address string) (sockets.Listener, error) {
+func (a *cli) openListener(ctx context.Context, address string) (sockets.Listener, error) {
 	l, err := new(sockets.ListenConfig).Listen(ctx, "tcp", address)
 	if err == nil {
 		return l, nil
 	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
-		return nil, usagef("--listen %s: %w", clip(oneLine(address), 60), reasonOf(err))
+		return nil, usagef("--listen %s: %w", truncate(oneLine(address), 60), networkCause(err))
 	}
 	for _, s := range server.LocalServers(a.App) {
 		if strings.HasSuffix(s.Address, address[strings.LastIndexByte(address, ':'):]) {
@@ -132,8 +132,8 @@ func (a *cli) listenOn(ctx context.Context, address string) (sockets.Listener, e
 	return nil, usagef("%s is taken by another program: choose another address with --listen", address)
 }
 
-// reasonOf returns the innermost cause of a network error.
-func reasonOf(err error) error {
+// networkCause returns the innermost cause of a network error.
+func networkCause(err error) error {
 	var op *sockets.OpError
 	if errors.As(err, &op) {
 		return op.Err
@@ -141,9 +141,9 @@ func reasonOf(err error) error {
 	return err
 }
 
-func (a *cli) greet(at, database string, token bool) error {
+func (a *cli) printAddress(at, database string, token bool) error {
 	if a.flags.json {
-		return a.object(map[string]any{"address": at, "pid": os.Getpid(), "database": database})
+		return a.printJSON(map[string]any{"address": at, "pid": os.Getpid(), "database": database})
 	}
 	needs := ""
 	if token {

@@ -31,19 +31,19 @@ import (
 //	                         calls, tokens and money, and has these values
 //	retry PATH               repeats a request until status 429, and checks Retry-After
 func figureCommands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){"collects": collects, "traced": traced, "figures": figures, "retry": retries}
+	return map[string]func(*testscript.TestScript, bool, []string){"collects": cmdCollects, "traced": cmdTraced, "figures": cmdFigures, "retry": cmdRetries}
 }
 
-func answerTo(ts *testscript.TestScript, path string) string {
-	status, body := send(ts, http.MethodGet, path, nil)
+func getBody(ts *testscript.TestScript, path string) string {
+	status, body := sendRequest(ts, http.MethodGet, path, nil)
 	if status != http.StatusOK {
 		ts.Fatalf("%s: status %d:\n%s", path, status, body)
 	}
 	return body
 }
 
-func figures(ts *testscript.TestScript, _ bool, args []string) {
-	text := answerTo(ts, "/metrics")
+func cmdFigures(ts *testscript.TestScript, _ bool, args []string) {
+	text := getBody(ts, "/metrics")
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
 	ts.Check(err)
@@ -70,7 +70,7 @@ func figures(ts *testscript.TestScript, _ bool, args []string) {
 			USD    float64 `json:"cost_usd"`
 		} `json:"total"`
 	}
-	ts.Check(json.Unmarshal([]byte(answerTo(ts, "/api/usage")), &usage))
+	ts.Check(json.Unmarshal([]byte(getBody(ts, "/api/usage")), &usage))
 	want := map[string]float64{
 		"ponder_calls_total": float64(usage.Total.Calls), "ponder_call_duration_seconds": float64(usage.Total.Calls),
 		"ponder_tokens_total output": float64(usage.Total.Output), "ponder_spent_usd_total": usage.Total.USD,
@@ -123,8 +123,8 @@ func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// below returns the id of a span below another whose name has the prefix, or "".
-func (c *traceCollector) below(trace, parent, name string) string {
+// childSpan returns the id of a span below another whose name has the prefix, or "".
+func (c *traceCollector) childSpan(trace, parent, name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.spans {
@@ -135,7 +135,7 @@ func (c *traceCollector) below(trace, parent, name string) string {
 	return ""
 }
 
-func collects(ts *testscript.TestScript, _ bool, _ []string) {
+func cmdCollects(ts *testscript.TestScript, _ bool, _ []string) {
 	c := ts.Value(collectorKey{}).(*traceCollector)
 	server := httptest.NewServer(c)
 	ts.Defer(server.Close)
@@ -143,12 +143,12 @@ func collects(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
 }
 
-func traced(ts *testscript.TestScript, _ bool, args []string) {
+func cmdTraced(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(collectorKey{}).(*traceCollector)
 	for since := time.Now(); time.Since(since) < askTime; time.Sleep(20 * time.Millisecond) {
-		request := c.below(args[0], args[1], "POST")
-		run := c.below(args[0], request, "invoke_agent")
-		if request != "" && run != "" && c.below(args[0], run, "chat llama3.1") != "" {
+		request := c.childSpan(args[0], args[1], "POST")
+		run := c.childSpan(args[0], request, "invoke_agent")
+		if request != "" && run != "" && c.childSpan(args[0], run, "chat llama3.1") != "" {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			ts.Check(os.WriteFile(ts.MkAbs("traces"), c.text.Bytes(), 0o600))
@@ -160,9 +160,9 @@ func traced(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("no such trace has come, but %+v", c.spans)
 }
 
-func retries(ts *testscript.TestScript, _ bool, args []string) {
+func cmdRetries(ts *testscript.TestScript, _ bool, args []string) {
 	for range 1000 {
-		resp, err := http.DefaultClient.Do(request(context.Background(), ts, http.MethodGet, args[0], nil))
+		resp, err := http.DefaultClient.Do(newRequest(context.Background(), ts, http.MethodGet, args[0], nil))
 		ts.Check(err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusTooManyRequests {

@@ -57,8 +57,8 @@ func leakAsks(text string) (list []leakAsk) {
 	return list
 }
 
-// leakBegun returns the ids in an answer that later requests can read.
-func leakBegun(text string) (responses, conversations []string) {
+// createdIDs returns the ids in an answer that later requests can read.
+func createdIDs(text string) (responses, conversations []string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
 		return !strings.ContainsRune("_-.", r) && (r < '0' || r > '9') && (r < 'A' || r > 'z')
 	}) {
@@ -72,8 +72,8 @@ func leakBegun(text string) (responses, conversations []string) {
 	return responses, conversations
 }
 
-// leakNames returns the protocol names of a thread: of responses and of conversations.
-func leakNames(thread ponder.ThreadID, kind ponder.Kind) (responses []string, conversation string) {
+// protocolIDs returns the protocol names of a thread: of responses and of conversations.
+func protocolIDs(thread ponder.ThreadID, kind ponder.Kind) (responses []string, conversation string) {
 	name := strings.TrimPrefix(string(thread), "thr_")
 	responses = []string{"resp_" + name, "resp_" + name + ".1"}
 	if kind == ponder.KindConversation {
@@ -84,13 +84,13 @@ func leakNames(thread ponder.ThreadID, kind ponder.Kind) (responses []string, co
 	return responses, "conv_" + name
 }
 
-func (l *leaky) say(a leakAsk) string {
+func (l *leakServer) sendAsk(a leakAsk) string {
 	l.t.Helper()
-	most := time.Minute
+	timeout := time.Minute
 	if strings.Contains(a.path, "stream") {
-		most = leakStream
+		timeout = leakStream
 	}
-	status, text := l.asking(a.method, a.path, a.body, "application/json, text/event-stream", most, a.headers...)
+	status, text := l.sendLimited(a.method, a.path, a.body, "application/json, text/event-stream", timeout, a.headers...)
 	refused := status >= http.StatusBadRequest || strings.Contains(text, `"isError":true`) || strings.Contains(text, `"error":{`)
 	if strings.Contains(a.path+a.body, "_anna") && !refused {
 		l.t.Errorf("%s %s %s: of another owner: %d %.300s", a.method, a.path, a.body, status, text)
@@ -98,67 +98,67 @@ func (l *leaky) say(a leakAsk) string {
 	return text
 }
 
-// speak sends all requests in all protocols, and reads everything they create.
-func (l *leaky) speak(text string) {
+// sendAll sends all requests in all protocols, and reads everything they create.
+func (l *leakServer) sendAll(text string) {
 	l.t.Helper()
 	var responses, conversations []string
 	took := func(text string) {
-		r, c := leakBegun(text)
+		r, c := createdIDs(text)
 		responses, conversations = append(responses, r...), append(conversations, c...)
 	}
 	for _, a := range leakAsks(text) {
-		took(l.say(a))
+		took(l.sendAsk(a))
 	}
-	took(l.say(leakAsk{method: http.MethodPost, path: "/v1/conversations", body: `{"items":[{"type":"message","role":"user","content":"CONTENTMARK"}],"metadata":{"a":"b"}}`}))
-	l.look(responses, conversations)
+	took(l.sendAsk(leakAsk{method: http.MethodPost, path: "/v1/conversations", body: `{"items":[{"type":"message","role":"user","content":"CONTENTMARK"}],"metadata":{"a":"b"}}`}))
+	l.readCreated(responses, conversations)
 	for _, action := range []string{"stop", "steer"} {
-		l.say(leakAsk{method: http.MethodPost, path: "/ai/chat/ponder%2Fsessiontrue/" + action, body: `{"text":"CONTENTMARK?"}`})
+		l.sendAsk(leakAsk{method: http.MethodPost, path: "/ai/chat/ponder%2Fsessiontrue/" + action, body: `{"text":"CONTENTMARK?"}`})
 	}
-	l.think(text)
-	l.connected(text)
-	l.sessions(text)
+	l.callThinkTools(text)
+	l.useWebSocket(text)
+	l.useStatefulMCP(text)
 }
 
-func (l *leaky) look(responses, conversations []string) {
+func (l *leakServer) readCreated(responses, conversations []string) {
 	slices.Sort(responses)
 	slices.Sort(conversations)
 	for _, id := range slices.Compact(responses) {
 		for _, path := range []string{"", "?stream=true", "?stream=true&starting_after=2", "/input_items"} {
-			l.say(leakAsk{method: http.MethodGet, path: "/v1/responses/" + id + path})
+			l.sendAsk(leakAsk{method: http.MethodGet, path: "/v1/responses/" + id + path})
 		}
 		if strings.Contains(id, "_anna") {
-			l.say(leakAsk{method: http.MethodPost, path: "/v1/responses/" + id + "/cancel", body: "{}"})
-			l.say(leakAsk{method: http.MethodPost, path: "/v1/responses", body: `{"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"}`})
-			l.say(leakAsk{method: http.MethodDelete, path: "/v1/responses/" + id})
+			l.sendAsk(leakAsk{method: http.MethodPost, path: "/v1/responses/" + id + "/cancel", body: "{}"})
+			l.sendAsk(leakAsk{method: http.MethodPost, path: "/v1/responses", body: `{"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"}`})
+			l.sendAsk(leakAsk{method: http.MethodDelete, path: "/v1/responses/" + id})
 		}
 	}
 	for _, id := range slices.Compact(conversations) {
 		for _, path := range []string{"", "/items", "/items?limit=100&order=asc", "/items/none"} {
-			l.say(leakAsk{method: http.MethodGet, path: "/v1/conversations/" + id + path})
+			l.sendAsk(leakAsk{method: http.MethodGet, path: "/v1/conversations/" + id + path})
 		}
-		l.say(leakAsk{method: http.MethodPost, path: "/v1/responses", body: `{"model":"ponder/chat","input":"And?","conversation":"` + id + `"}`})
+		l.sendAsk(leakAsk{method: http.MethodPost, path: "/v1/responses", body: `{"model":"ponder/chat","input":"And?","conversation":"` + id + `"}`})
 	}
 }
 
-// old reads all initial threads in all protocols, and sends invalid requests.
-func (l *leaky) old() {
+// readInitial reads all initial threads in all protocols, and sends invalid requests.
+func (l *leakServer) readInitial() {
 	var responses, conversations []string
 	for _, thread := range leakThreads() {
-		r, c := leakNames(thread.ID, thread.Kind)
+		r, c := protocolIDs(thread.ID, thread.Kind)
 		responses, conversations = append(responses, r...), append(conversations, c)
 	}
-	l.look(responses, conversations)
+	l.readCreated(responses, conversations)
 	for _, path := range []string{"/v1/models", "/v1/models/ponder/chat", "/v1/models/none", "/api/tags", "/api/ps", "/api/version", "/ai/chat/ponder%2Fchattrue/stream", "/ai/chat/none/stream", "/v1/webhooks"} {
-		l.say(leakAsk{method: http.MethodGet, path: path})
+		l.sendAsk(leakAsk{method: http.MethodGet, path: path})
 	}
 	for _, path := range []string{"/v1/chat/completions", "/openwebui/v1/chat/completions", "/v1/responses", "/v1/responses/compact", "/v1/conversations", "/v1/embeddings", "/v1/messages", "/v1/messages/count_tokens", "/api/chat", "/api/generate", "/api/show", "/api/embed", "/ai/chat", "/mcp", "/v1/webhooks"} {
 		for _, body := range leakBroken {
-			l.say(leakAsk{method: http.MethodPost, path: path, body: body})
+			l.sendAsk(leakAsk{method: http.MethodPost, path: path, body: body})
 		}
 	}
 }
 
-func (l *leaky) rpc(method, name string, params map[string]any) string {
+func (l *leakServer) callRPC(method, name string, params map[string]any) string {
 	l.t.Helper()
 	params = maps.Clone(params)
 	params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{}}
@@ -166,59 +166,59 @@ func (l *leaky) rpc(method, name string, params map[string]any) string {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return l.say(leakAsk{http.MethodPost, "/mcp", string(js), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name}})
+	return l.sendAsk(leakAsk{http.MethodPost, "/mcp", string(js), []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name}})
 }
 
-func (l *leaky) use(tool string, args map[string]any) string {
+func (l *leakServer) callTool(tool string, args map[string]any) string {
 	l.t.Helper()
-	return l.rpc("tools/call", tool, map[string]any{"name": tool, "arguments": args})
+	return l.callRPC("tools/call", tool, map[string]any{"name": tool, "arguments": args})
 }
 
 type leakArgs = map[string]any
 
-func (l *leaky) think(text string) {
+func (l *leakServer) callThinkTools(text string) {
 	for _, tool := range []string{"ponder_think", "ponder_deep_think", "ponder_research", "ponder_chat"} {
-		l.use(tool, leakArgs{"question": "What is " + text + " for " + tool + "?", "max_calls": 3, "effort": "none"})
-		l.use(tool, leakArgs{"question": "", "max_calls": -1})
+		l.callTool(tool, leakArgs{"question": "What is " + text + " for " + tool + "?", "max_calls": 3, "effort": "none"})
+		l.callTool(tool, leakArgs{"question": "", "max_calls": -1})
 	}
-	l.use("ponder_chat", leakArgs{"question": "What is " + text + "?", "conversation": "c"})
-	l.use("ponder_session", leakArgs{"action": "start", "question": "What is " + text + " there?", "max_calls": 3})
-	l.use("ponder_session", leakArgs{"action": "list"})
-	l.use("ponder_remember", leakArgs{"text": "CONTENTMARK is salt."})
+	l.callTool("ponder_chat", leakArgs{"question": "What is " + text + "?", "conversation": "c"})
+	l.callTool("ponder_session", leakArgs{"action": "start", "question": "What is " + text + " there?", "max_calls": 3})
+	l.callTool("ponder_session", leakArgs{"action": "list"})
+	l.callTool("ponder_remember", leakArgs{"text": "CONTENTMARK is salt."})
 	for _, query := range []string{"CONTENTMARK", "what is hers"} {
-		l.use("ponder_recall", leakArgs{"query": query})
+		l.callTool("ponder_recall", leakArgs{"query": query})
 	}
-	l.use("ponder_mind", leakArgs{})
-	l.use("none", leakArgs{})
-	list := l.rpc("resources/list", "", leakArgs{})
+	l.callTool("ponder_mind", leakArgs{})
+	l.callTool("none", leakArgs{})
+	list := l.callRPC("resources/list", "", leakArgs{})
 	for _, m := range regexp.MustCompile(`"uri":"([^"]+)"`).FindAllStringSubmatch(list, -1) {
-		l.rpc("resources/read", m[1], leakArgs{"uri": m[1]})
+		l.callRPC("resources/read", m[1], leakArgs{"uri": m[1]})
 	}
 }
 
-func (l *leaky) offered() {
-	if list := l.rpc("tools/list", "", leakArgs{}); !strings.Contains(list, "ponder_think") {
+func (l *leakServer) listTools() {
+	if list := l.callRPC("tools/list", "", leakArgs{}); !strings.Contains(list, "ponder_think") {
 		l.t.Errorf("no tools: %.300s", list)
 	}
 	for _, method := range []string{"server/discover", "resources/templates/list", "prompts/list", "none"} {
-		l.rpc(method, "", leakArgs{})
+		l.callRPC(method, "", leakArgs{})
 	}
 	for _, uri := range []string{"ponder://none", "file:///etc/passwd"} {
-		l.rpc("resources/read", uri, leakArgs{"uri": uri})
+		l.callRPC("resources/read", uri, leakArgs{"uri": uri})
 	}
 	for _, thread := range leakThreads() {
 		id := strings.TrimPrefix(string(thread.ID), "thr_")
 		for _, action := range []string{"status", "export", "pause", "resume", "cancel"} {
-			l.use("ponder_session", leakArgs{"session": id, "action": action})
+			l.callTool("ponder_session", leakArgs{"session": id, "action": action})
 		}
-		l.use("ponder_steer", leakArgs{"session": string(thread.ID), "text": "CONTENTMARK"})
-		l.use("ponder_step", leakArgs{"session": id})
+		l.callTool("ponder_steer", leakArgs{"session": string(thread.ID), "text": "CONTENTMARK"})
+		l.callTool("ponder_step", leakArgs{"session": id})
 		for _, tail := range []string{"", "/thoughts", "/report"} {
 			uri := "ponder://sessions/" + id + tail
-			l.rpc("resources/read", uri, leakArgs{"uri": uri})
+			l.callRPC("resources/read", uri, leakArgs{"uri": uri})
 		}
 		for _, method := range []string{"tasks/get", "tasks/cancel"} {
-			l.rpc(method, id, leakArgs{"taskId": id})
+			l.callRPC(method, id, leakArgs{"taskId": id})
 		}
 	}
 }
@@ -227,15 +227,15 @@ func (l *leaky) offered() {
 func TestDialectLeaks(t *testing.T) {
 	racetest.Skip(t, "one client, which sends hundreds of requests")
 	l, stop := serveLeaky(t)
-	l.hers()
-	l.speak("CONTENTMARK")
-	l.old()
-	l.offered()
+	l.useOtherOwner()
+	l.sendAll("CONTENTMARK")
+	l.readInitial()
+	l.listTools()
 	if l.seen < 50 {
 		t.Errorf("only %d answers had anything in them", l.seen)
 	}
-	l.fail()
-	l.speak("CONTENTMARK now")
+	l.failProvider()
+	l.sendAll("CONTENTMARK now")
 	stop()
-	l.quiet(map[string]string{"the log": l.log.String(), "traces": l.traces.String()})
+	l.checkTexts(map[string]string{"the log": l.log.String(), "traces": l.traces.String()})
 }

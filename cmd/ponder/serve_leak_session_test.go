@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-func (l *leaky) connected(text string) {
+func (l *leakServer) useWebSocket(text string) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 	defer cancel()
@@ -40,7 +40,7 @@ func (l *leaky) connected(text string) {
 			if err != nil {
 				l.t.Fatalf("the connection of the WebSocket mode, waiting for %v: %v", kinds, err)
 			}
-			l.search("the WebSocket mode", string(js), leakHidden)
+			l.checkMarks("the WebSocket mode", string(js), leakHidden)
 			if strings.Contains(string(js), leakContent) {
 				l.seen++
 			}
@@ -77,8 +77,8 @@ func (l *leaky) connected(text string) {
 	}
 }
 
-// sessions uses MCP's older, stateful transport and reads its stream too.
-func (l *leaky) sessions(text string) {
+// useStatefulMCP uses MCP's older, stateful transport and reads its stream too.
+func (l *leakServer) useStatefulMCP(text string) {
 	l.t.Helper()
 	ask := func(id, method string, params map[string]any) (session, all string) {
 		js, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -102,7 +102,7 @@ func (l *leaky) sessions(text string) {
 			l.t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		return resp.Header.Get("Mcp-Session-Id"), l.read("MCP with a session: "+method, resp)
+		return resp.Header.Get("Mcp-Session-Id"), l.scanResponse("MCP with a session: "+method, resp)
 	}
 	id, _ := ask("", "initialize", map[string]any{
 		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "x", "version": "1"},
@@ -127,14 +127,14 @@ func (l *leaky) sessions(text string) {
 			ask(id, "resources/read", map[string]any{"uri": "ponder://sessions/" + strings.TrimPrefix(string(thread.ID), "thr_") + tail})
 		}
 	}
-	l.asking(http.MethodGet, "/mcp", "", "text/event-stream", leakStream, "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25")
-	l.asking(http.MethodDelete, "/mcp", "", "application/json", time.Minute, "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25")
+	l.sendLimited(http.MethodGet, "/mcp", "", "text/event-stream", leakStream, "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25")
+	l.sendLimited(http.MethodDelete, "/mcp", "", "application/json", time.Minute, "Mcp-Session-Id", id, "Mcp-Protocol-Version", "2025-11-25")
 }
 
-func (l *leaky) read(from string, resp *http.Response) string {
+func (l *leakServer) scanResponse(from string, resp *http.Response) string {
 	l.t.Helper()
 	text, _ := io.ReadAll(resp.Body) // a stream ends when left
-	l.search(from, fmt.Sprint(string(text), resp.Header), leakHidden)
+	l.checkMarks(from, fmt.Sprint(string(text), resp.Header), leakHidden)
 	if strings.Contains(string(text), leakContent) {
 		l.seen++
 	}

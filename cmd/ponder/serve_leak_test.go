@@ -46,8 +46,8 @@ var (
 	leakHidden  = append([]string{leakInner, leakAnna, leakPrompt}, leakSecrets...)
 )
 
-// A leaky is a real server with every kind of secret.
-type leaky struct {
+// A leakServer is a real server with every kind of secret.
+type leakServer struct {
 	t      *testing.T
 	base   string
 	log    *syncBuffer
@@ -73,12 +73,12 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-func serveLeaky(t *testing.T) (l *leaky, stop func()) {
+func serveLeaky(t *testing.T) (l *leakServer, stop func()) {
 	t.Helper()
-	l = &leaky{t: t, log: &syncBuffer{}, traces: &syncBuffer{}, sim: llmtest.NewSim(llmtest.SimConfig{Seed: 1, Chunks: 3})}
+	l = &leakServer{t: t, log: &syncBuffer{}, traces: &syncBuffer{}, sim: llmtest.NewSim(llmtest.SimConfig{Seed: 1, Chunks: 3})}
 	models := httptest.NewServer(l.sim)
 	t.Cleanup(models.Close)
-	collector := httptest.NewServer(http.HandlerFunc(l.collect))
+	collector := httptest.NewServer(http.HandlerFunc(l.collectTraces))
 	t.Cleanup(collector.Close)
 	dir := t.TempDir()
 	for name, value := range map[string]string{
@@ -101,7 +101,7 @@ func serveLeaky(t *testing.T) (l *leaky, stop func()) {
 		t.Fatal(err)
 	}
 	db := filepath.Join(dir, "leak.db")
-	leakFurnish(t, db)
+	seedLeakData(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
@@ -123,7 +123,7 @@ func serveLeaky(t *testing.T) (l *leaky, stop func()) {
 	return l, stop
 }
 
-func (l *leaky) collect(w http.ResponseWriter, r *http.Request) {
+func (l *leakServer) collectTraces(w http.ResponseWriter, r *http.Request) {
 	var body io.Reader = r.Body
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		z, err := gzip.NewReader(body)
@@ -147,21 +147,21 @@ func leakThreads() (list []ponder.Thread) {
 			if kind == ponder.KindSubconscious {
 				id = subconscious.ThreadOf(who)
 			}
-			list = append(list, ponder.Thread{ID: id, Kind: kind, Owner: who, Title: leakOwn(who), Model: "openai/slow"})
+			list = append(list, ponder.Thread{ID: id, Kind: kind, Owner: who, Title: leakMemory(who), Model: "openai/slow"})
 		}
 	}
 	return list
 }
 
-func leakOwn(who string) string {
+func leakMemory(who string) string {
 	if who == app.LocalOwner {
 		return leakContent
 	}
 	return leakAnna
 }
 
-// leakFurnish fills a database with threads of two owners and all kinds of internal events.
-func leakFurnish(t *testing.T, db string) {
+// seedLeakData fills a database with threads of two owners and all kinds of internal events.
+func seedLeakData(t *testing.T, db string) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), db)
 	if err != nil {
@@ -177,7 +177,7 @@ func leakFurnish(t *testing.T, db string) {
 
 func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 	const run ponder.RunID = "run_leak"
-	own := leakOwn(thread.Owner)
+	own := leakMemory(thread.Owner)
 	if thread.Kind == ponder.KindSession || thread.Kind == ponder.KindResearch {
 		list = append(list, ponder.Event{Run: run, Body: ponder.RunStarted{
 			Mode: string(thread.Kind), Input: "What is " + own + "?", Options: json.RawMessage(`{"prompt":"` + leakPrompt + `","parallel":1}`),
@@ -206,7 +206,7 @@ func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 		list = append(list, ponder.Event{Run: run, Body: ponder.RunFinished{Status: ponder.Completed}})
 	case ponder.KindSubconscious:
 		if thread.Owner != app.LocalOwner { // a subconscious is visible to its owner only
-			list = append(list, ponder.Event{Internal: true, Body: stateWith(own)})
+			list = append(list, ponder.Event{Internal: true, Body: stateWithEntry(own)})
 		}
 	}
 	return list
@@ -215,21 +215,21 @@ func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 // leakStream is the read time of an endless stream.
 const leakStream = 700 * time.Millisecond
 
-// ask sends a request as the user and scans the answer. A path with another owner's thread must
+// sendRequest sends a request as the user and scans the answer. A path with another owner's thread must
 // fail.
-func (l *leaky) ask(method, path, body, accept string) (status int, all string) {
+func (l *leakServer) sendRequest(method, path, body, accept string) (status int, all string) {
 	l.t.Helper()
-	most := time.Minute
+	timeout := time.Minute
 	if accept != "application/json" && method == http.MethodGet {
-		most = leakStream
+		timeout = leakStream
 	}
-	return l.asking(method, path, body, accept, most)
+	return l.sendLimited(method, path, body, accept, timeout)
 }
 
-// asking is ask with a time limit and headers.
-func (l *leaky) asking(method, path, body, accept string, most time.Duration, headers ...string) (status int, all string) {
+// sendLimited is ask with a time limit and headers.
+func (l *leakServer) sendLimited(method, path, body, accept string, timeout time.Duration, headers ...string) (status int, all string) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.t.Context(), most)
+	ctx, cancel := context.WithTimeout(l.t.Context(), timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))
 	if err != nil {
@@ -257,7 +257,7 @@ func (l *leaky) asking(method, path, body, accept string, most time.Duration, he
 	if strings.HasSuffix(path, "/backup") { // a backup is the whole database
 		hidden = leakSecrets
 	}
-	l.search(fmt.Sprintf("%s %s (%s): %d", method, path, accept, resp.StatusCode), all, hidden)
+	l.checkMarks(fmt.Sprintf("%s %s (%s): %d", method, path, accept, resp.StatusCode), all, hidden)
 	foreign := strings.Contains(path, "_anna") || strings.Contains(path, string(subconscious.ThreadOf("anna"))) && subconscious.ThreadOf("anna") != subconscious.ThreadOf(app.LocalOwner)
 	switch {
 	case foreign && resp.StatusCode < http.StatusBadRequest:
@@ -270,8 +270,8 @@ func (l *leaky) asking(method, path, body, accept string, most time.Duration, he
 	return resp.StatusCode, string(text)
 }
 
-// search fails the test if text has one of the marks.
-func (l *leaky) search(from, text string, marks []string) {
+// checkMarks fails the test if text has one of the marks.
+func (l *leakServer) checkMarks(from, text string, marks []string) {
 	l.t.Helper()
 	for _, mark := range marks {
 		if i := strings.Index(text, mark); i >= 0 {
@@ -292,9 +292,9 @@ var leakBodies = map[string]string{
 	"post-message":      `{"content":"CONTENTMARK?"}`,
 }
 
-// operations returns the described operations, erasing ones last.
-func (l *leaky) operations() (list []leakOperation) {
-	_, js := l.ask(http.MethodGet, "/openapi.json", "", "application/json")
+// listOperations returns the described operations, erasing ones last.
+func (l *leakServer) listOperations() (list []leakOperation) {
+	_, js := l.sendRequest(http.MethodGet, "/openapi.json", "", "application/json")
 	var doc struct {
 		Paths map[string]map[string]leakOperation `json:"paths"`
 	}
@@ -330,13 +330,13 @@ type leakOperation struct {
 	method, path string
 }
 
-// targets returns the paths of an operation: for each thread, with and without parameters.
-func (op leakOperation) targets(ids []string) (list []string) {
-	least, formats := "", []string{""}
+// targetPaths returns the paths of an operation: for each thread, with and without parameters.
+func (op leakOperation) targetPaths(ids []string) (list []string) {
+	query, formats := "", []string{""}
 	for _, p := range op.Parameters {
 		switch {
 		case p.In == "query" && p.Required:
-			least = "?" + p.Name + "=CONTENTMARK"
+			query = "?" + p.Name + "=CONTENTMARK"
 		case p.Name == "format":
 			formats = []string{"", "?format=json", "?format=markdown", "?format=html", "?format=jsonl", "?format=none"}
 		case p.Name == "after":
@@ -345,7 +345,7 @@ func (op leakOperation) targets(ids []string) (list []string) {
 	}
 	for _, id := range ids {
 		for _, f := range formats {
-			path := strings.ReplaceAll(op.path, "{id}", id) + least + f
+			path := strings.ReplaceAll(op.path, "{id}", id) + query + f
 			if !slices.Contains(list, path) {
 				list = append(list, path)
 			}
@@ -359,11 +359,11 @@ func (op leakOperation) targets(ids []string) (list []string) {
 func TestServeLeaks(t *testing.T) {
 	racetest.Skip(t, "one client, which sends hundreds of requests")
 	l, stop := serveLeaky(t)
-	ids := l.live()
+	ids := l.startLive()
 	for _, thread := range leakThreads() {
 		ids = append(ids, string(thread.ID))
 	}
-	for _, op := range l.operations() {
+	for _, op := range l.listOperations() {
 		body := leakBodies[op.ID]
 		if op.Body != nil && op.Body.Required && body == "" {
 			t.Errorf("%s %s (%s) has no body here", op.method, op.path, op.ID)
@@ -371,26 +371,26 @@ func TestServeLeaks(t *testing.T) {
 		if op.method == http.MethodPost && body == "" {
 			body = "{}"
 		}
-		for _, path := range op.targets(ids) {
+		for _, path := range op.targetPaths(ids) {
 			for _, accept := range []string{"application/json", "text/event-stream"} {
-				l.ask(op.method, path, body, accept)
+				l.sendRequest(op.method, path, body, accept)
 			}
 		}
 	}
 	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/docs", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2", "/debug/pprof/symbol", "/none"} {
-		l.ask(http.MethodGet, path, "", "application/json")
+		l.sendRequest(http.MethodGet, path, "", "application/json")
 	}
-	l.ask(http.MethodPost, "/api/backup", "", "application/json")
-	l.refused()
+	l.sendRequest(http.MethodPost, "/api/backup", "", "application/json")
+	l.readRefused()
 	if l.seen < 40 {
 		t.Errorf("only %d answers had anything in them", l.seen)
 	}
-	_, metrics := l.ask(http.MethodGet, "/metrics", "", "text/plain")
+	_, metrics := l.sendRequest(http.MethodGet, "/metrics", "", "text/plain")
 	stop()
-	l.quiet(map[string]string{"the log": l.log.String(), "metrics": metrics, "traces": l.traces.String()})
+	l.checkTexts(map[string]string{"the log": l.log.String(), "metrics": metrics, "traces": l.traces.String()})
 }
 
-func (l *leaky) quiet(texts map[string]string) {
+func (l *leakServer) checkTexts(texts map[string]string) {
 	t := l.t
 	t.Helper()
 	for name, text := range texts {
@@ -405,9 +405,9 @@ func (l *leaky) quiet(texts map[string]string) {
 	}
 }
 
-func (l *leaky) live() (ids []string) {
+func (l *leakServer) startLive() (ids []string) {
 	take := func(field, method, path, body string) string {
-		status, text := l.ask(method, path, body, "application/json")
+		status, text := l.sendRequest(method, path, body, "application/json")
 		var out map[string]any
 		if err := json.Unmarshal([]byte(text), &out); status >= 300 || err != nil {
 			l.t.Fatalf("%s %s: %d %s", method, path, status, text)
@@ -418,17 +418,17 @@ func (l *leaky) live() (ids []string) {
 	}
 	id := take("session_id", http.MethodPost, "/api/thinking/start", leakBodies["start-session"])
 	talk := take("thread_id", http.MethodPost, "/api/threads", leakBodies["open-conversation"])
-	l.ask(http.MethodPost, "/api/threads/"+talk+"/messages", `{"content":"CONTENTMARK?","deep":true}`, "text/event-stream")
-	l.ask(http.MethodPost, "/api/threads/"+talk+"/messages?wait=20s", leakBodies["post-message"], "application/json")
-	l.ask(http.MethodPost, "/api/completions", `{"messages":[{"role":"user","content":"What is CONTENTMARK, and why?"}],"isDeepThinkMode":true}`, "text/event-stream")
-	l.ask(http.MethodPost, "/api/memory", leakBodies["remember"], "application/json")
-	l.ask(http.MethodPost, "/api/mind/tick", "{}", "application/json")
-	l.hers()
-	l.ask(http.MethodPost, "/api/thinking/"+id+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
+	l.sendRequest(http.MethodPost, "/api/threads/"+talk+"/messages", `{"content":"CONTENTMARK?","deep":true}`, "text/event-stream")
+	l.sendRequest(http.MethodPost, "/api/threads/"+talk+"/messages?wait=20s", leakBodies["post-message"], "application/json")
+	l.sendRequest(http.MethodPost, "/api/completions", `{"messages":[{"role":"user","content":"What is CONTENTMARK, and why?"}],"isDeepThinkMode":true}`, "text/event-stream")
+	l.sendRequest(http.MethodPost, "/api/memory", leakBodies["remember"], "application/json")
+	l.sendRequest(http.MethodPost, "/api/mind/tick", "{}", "application/json")
+	l.useOtherOwner()
+	l.sendRequest(http.MethodPost, "/api/thinking/"+id+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
 	return ids
 }
 
-func (l *leaky) hers() {
+func (l *leakServer) useOtherOwner() {
 	req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.base+"/api/memory", strings.NewReader(`{"text":"ANNAMARK of CONTENTMARK is hers."}`))
 	if err != nil {
 		l.t.Fatal(err)
@@ -442,21 +442,21 @@ func (l *leaky) hers() {
 	resp.Body.Close()
 }
 
-func (l *leaky) fail() { l.sim.Configure(llmtest.SimConfig{Seed: 1, Key: "another"}) }
+func (l *leakServer) failProvider() { l.sim.Configure(llmtest.SimConfig{Seed: 1, Key: "another"}) }
 
-// refused reads the results of calls that the provider refuses in text with the key.
-func (l *leaky) refused() {
-	l.fail()
-	_, text := l.ask(http.MethodPost, "/api/thinking/start", `{"question":"What is CONTENTMARK now?","max_calls":3}`, "application/json")
+// readRefused reads the results of calls that the provider refuses in text with the key.
+func (l *leakServer) readRefused() {
+	l.failProvider()
+	_, text := l.sendRequest(http.MethodPost, "/api/thinking/start", `{"question":"What is CONTENTMARK now?","max_calls":3}`, "application/json")
 	var out struct {
 		ID string `json:"session_id"`
 	}
 	_ = json.Unmarshal([]byte(text), &out) // successful or not
-	l.ask(http.MethodPost, "/api/completions", leakBodies["create-completion"], "text/event-stream")
+	l.sendRequest(http.MethodPost, "/api/completions", leakBodies["create-completion"], "text/event-stream")
 	if out.ID != "" {
-		l.ask(http.MethodPost, "/api/thinking/"+out.ID+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
+		l.sendRequest(http.MethodPost, "/api/thinking/"+out.ID+"/steer?wait=20s", `{"order":"answer_now"}`, "application/json")
 		for _, path := range []string{"", "/stream", "/export?format=jsonl", "/export"} {
-			l.ask(http.MethodGet, "/api/thinking/"+out.ID+path, "", "application/json")
+			l.sendRequest(http.MethodGet, "/api/thinking/"+out.ID+path, "", "application/json")
 		}
 	}
 }

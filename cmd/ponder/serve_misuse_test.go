@@ -47,16 +47,16 @@ type misusedOperation struct {
 
 var flagName = regexp.MustCompile(`--[a-z]`)
 
-// misuses sends each operation of /openapi.json requests with one odd parameter or field each.
+// cmdMisuses sends each operation of /openapi.json requests with one odd parameter or field each.
 // ids fill the paths; without ids, it misuses the MCP tools too.
-func misuses(ts *testscript.TestScript, _ bool, ids []string) {
+func cmdMisuses(ts *testscript.TestScript, _ bool, ids []string) {
 	var doc struct {
 		Paths      map[string]map[string]misusedOperation `json:"paths"`
 		Components struct {
 			Schemas map[string]*misusedSchema `json:"schemas"`
 		} `json:"components"`
 	}
-	ts.Check(json.Unmarshal([]byte(answerTo(ts, "/openapi.json")), &doc))
+	ts.Check(json.Unmarshal([]byte(getBody(ts, "/openapi.json")), &doc))
 	m := &misuse{ts: ts, schemas: doc.Components.Schemas}
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
@@ -68,51 +68,51 @@ func misuses(ts *testscript.TestScript, _ bool, ids []string) {
 				list = list[:1]
 			}
 			for _, id := range list {
-				m.operation(strings.ToUpper(method), strings.ReplaceAll(path, "{id}", id), doc.Paths[path][method])
+				m.misuseOperation(strings.ToUpper(method), strings.ReplaceAll(path, "{id}", id), doc.Paths[path][method])
 			}
 		}
 	}
 	if len(ids) == 0 {
-		m.tools()
+		m.misuseTools()
 	}
 	if m.refused < 300 {
 		ts.Fatalf("only %d requests were refused", m.refused)
 	}
 }
 
-func (m *misuse) operation(method, path string, op misusedOperation) {
+func (m *misuse) misuseOperation(method, path string, op misusedOperation) {
 	for _, p := range op.Parameters {
 		if p.In != "query" {
 			continue
 		}
 		for _, value := range []string{"-1", "x", "99999999999999999999", "none/none"} {
-			m.ask(method, path+"?"+url.Values{p.Name: {value}}.Encode(), "")
+			m.checkAnswer(method, path+"?"+url.Values{p.Name: {value}}.Encode(), "")
 		}
 	}
 	schema := op.RequestBody.Content["application/json"].Schema
 	if schema == nil {
-		m.ask(method, path, "")
+		m.checkAnswer(method, path, "")
 		return
 	}
-	schema = m.resolve(schema)
+	schema = m.resolveSchema(schema)
 	for _, text := range []string{"{", "null", "[]", `{"odd":1}`} {
-		m.ask(method, path, text)
+		m.checkAnswer(method, path, text)
 	}
-	for body := range m.bodies(schema) {
+	for body := range m.oddBodies(schema) {
 		js, err := json.Marshal(body)
 		m.ts.Check(err)
-		m.ask(method, path, string(js))
+		m.checkAnswer(method, path, string(js))
 	}
 }
 
-// bodies yields objects of a schema with one odd value each.
-func (m *misuse) bodies(s *misusedSchema) iter.Seq[map[string]any] {
+// oddBodies yields objects of a schema with one odd value each.
+func (m *misuse) oddBodies(s *misusedSchema) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) {
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			for _, value := range []any{
 				-1, 1e18, "", "?!", "none/none", strings.Repeat("x", 20_001), []any{"x"}, []any{map[string]any{"order": "x"}}, map[string]any{"type": "x"},
 			} {
-				body := m.example(s)
+				body := m.minimalBody(s)
 				if body[name] = value; !yield(body) {
 					return
 				}
@@ -121,7 +121,7 @@ func (m *misuse) bodies(s *misusedSchema) iter.Seq[map[string]any] {
 	}
 }
 
-func (m *misuse) tools() {
+func (m *misuse) misuseTools() {
 	ctx := context.Background()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "misuse"}, nil).Connect(ctx, &sdk.StreamableClientTransport{Endpoint: m.ts.Getenv("SERVE") + "/mcp"}, nil)
 	m.ts.Check(err)
@@ -141,7 +141,7 @@ func (m *misuse) tools() {
 		m.ts.Check(err)
 		var schema misusedSchema
 		m.ts.Check(json.Unmarshal(js, &schema))
-		for args := range m.bodies(&schema) {
+		for args := range m.oddBodies(&schema) {
 			ctx, cancel := context.WithTimeout(ctx, time.Second/2) // accepted calls may think for long
 			result, err := session.CallTool(ctx, &sdk.CallToolParams{Name: tool.Name, Arguments: args})
 			cancel()
@@ -154,8 +154,8 @@ func (m *misuse) tools() {
 	}
 }
 
-// resolve returns the object schema of s or of one of its alternatives.
-func (m *misuse) resolve(s *misusedSchema) *misusedSchema {
+// resolveSchema returns the object schema of s or of one of its alternatives.
+func (m *misuse) resolveSchema(s *misusedSchema) *misusedSchema {
 	if len(s.OneOf) > 0 {
 		s = s.OneOf[0]
 	}
@@ -165,11 +165,11 @@ func (m *misuse) resolve(s *misusedSchema) *misusedSchema {
 	return s
 }
 
-// example returns a body with the required fields, for short work.
-func (m *misuse) example(s *misusedSchema) map[string]any {
+// minimalBody returns a body with the required fields, for short work.
+func (m *misuse) minimalBody(s *misusedSchema) map[string]any {
 	body := make(map[string]any)
 	for _, name := range s.Required {
-		switch of := m.resolve(s.Properties[name]); {
+		switch of := m.resolveSchema(s.Properties[name]); {
 		case len(of.Enum) > 0:
 			body[name] = of.Enum[0]
 		case of.Type == "integer", of.Type == "number":
@@ -186,12 +186,12 @@ func (m *misuse) example(s *misusedSchema) map[string]any {
 	return body
 }
 
-func (m *misuse) ask(method, path, body string) {
+func (m *misuse) checkAnswer(method, path, body string) {
 	var more []string
 	if body != "" {
 		more = []string{body}
 	}
-	status, answer := send(m.ts, method, path, more)
+	status, answer := sendRequest(m.ts, method, path, more)
 	if at := flagName.FindStringIndex(answer); at != nil {
 		m.ts.Fatalf("%s %s %.200s: the answer %d names a flag:\n%.2000s", method, path, body, status, answer[max(0, at[0]-200):])
 	}

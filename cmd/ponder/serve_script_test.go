@@ -31,18 +31,18 @@ import (
 // They send $TOKEN if set. A request that takes longer than askTime fails.
 func serveCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"serves": serves, "ask": asks, "hears": hears, "takes": takes, "until": until, "misuse": misuses,
+		"serves": cmdServes, "ask": cmdAsks, "hears": cmdHears, "takes": cmdTakes, "until": cmdUntil, "misuse": cmdMisuses,
 	}
 }
 
 const askTime = 30 * time.Second
 
-func serves(ts *testscript.TestScript, _ bool, _ []string) {
+func cmdServes(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := filepath.Join(ts.Getenv("HOME"), ".local", "state", "ponder")
 	for since := time.Now(); time.Since(since) < askTime; time.Sleep(20 * time.Millisecond) {
 		files, _ := filepath.Glob(filepath.Join(dir, "serve*.json"))
 		for _, file := range files {
-			s, err := server.ReadServing(file)
+			s, err := server.ReadLocalServer(file)
 			if err != nil || s.Gone() || strings.Contains(ts.Getenv("SERVED"), s.Address) {
 				continue
 			}
@@ -57,7 +57,7 @@ func serves(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Fatalf("no server answers")
 }
 
-func request(ctx context.Context, ts *testscript.TestScript, method, path string, more []string) *http.Request {
+func newRequest(ctx context.Context, ts *testscript.TestScript, method, path string, more []string) *http.Request {
 	body, header := "", http.Header{}
 	for _, arg := range more {
 		if name, value, ok := strings.Cut(arg, ": "); ok && !strings.ContainsAny(name, `{" `) {
@@ -79,10 +79,10 @@ func request(ctx context.Context, ts *testscript.TestScript, method, path string
 	return req
 }
 
-func send(ts *testscript.TestScript, method, path string, more []string) (status int, body string) {
+func sendRequest(ts *testscript.TestScript, method, path string, more []string) (status int, body string) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	resp, err := http.DefaultClient.Do(request(ctx, ts, method, path, more))
+	resp, err := http.DefaultClient.Do(newRequest(ctx, ts, method, path, more))
 	ts.Check(err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
@@ -91,24 +91,24 @@ func send(ts *testscript.TestScript, method, path string, more []string) (status
 	return resp.StatusCode, string(text)
 }
 
-func asks(ts *testscript.TestScript, _ bool, args []string) {
-	status, body := send(ts, args[1], args[2], args[3:])
+func cmdAsks(ts *testscript.TestScript, _ bool, args []string) {
+	status, body := sendRequest(ts, args[1], args[2], args[3:])
 	if got := fmt.Sprint(status); !regexp.MustCompile("^" + args[0] + "$").MatchString(got) {
 		ts.Fatalf("%s %s: status %s, want %s:\n%s", args[1], args[2], got, args[0], body)
 	}
 }
 
-func until(ts *testscript.TestScript, _ bool, args []string) {
+func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
 	want, last := regexp.MustCompile(args[0]), ""
 	for since := time.Now(); time.Since(since) < askTime; time.Sleep(50 * time.Millisecond) {
-		if _, last = send(ts, args[1], args[2], args[3:]); want.MatchString(last) {
+		if _, last = sendRequest(ts, args[1], args[2], args[3:]); want.MatchString(last) {
 			return
 		}
 	}
 	ts.Fatalf("%s %s: no answer matches %s:\n%s", args[1], args[2], args[0], last)
 }
 
-func takes(ts *testscript.TestScript, _ bool, args []string) {
+func cmdTakes(ts *testscript.TestScript, _ bool, args []string) {
 	var v any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile("answer")), &v))
 	for part := range strings.SplitSeq(args[1], ".") {
@@ -121,25 +121,25 @@ func takes(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], fmt.Sprint(v))
 }
 
-func hears(ts *testscript.TestScript, _ bool, args []string) {
+func cmdHears(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	req := request(ctx, ts, http.MethodGet, args[1], append(args[3:], "Accept: text/event-stream"))
+	req := newRequest(ctx, ts, http.MethodGet, args[1], append(args[3:], "Accept: text/event-stream"))
 	if req.ContentLength > 0 {
 		req.Method = http.MethodPost
 	}
 	resp, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer resp.Body.Close()
-	var heard strings.Builder
+	var received strings.Builder
 	in, want, found := bufio.NewScanner(resp.Body), regexp.MustCompile(args[2]), false
 	in.Buffer(nil, 1<<20)
 	for !found && in.Scan() {
-		heard.WriteString(in.Text() + "\n")
+		received.WriteString(in.Text() + "\n")
 		found = want.MatchString(in.Text())
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(heard.String()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(received.String()), 0o600))
 	if !found {
-		ts.Fatalf("%s: the stream (%s) ended (%v) before %s:\n%s", args[1], resp.Status, in.Err(), args[2], heard.String())
+		ts.Fatalf("%s: the stream (%s) ended (%v) before %s:\n%s", args[1], resp.Status, in.Err(), args[2], received.String())
 	}
 }

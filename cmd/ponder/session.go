@@ -15,7 +15,7 @@ import (
 )
 
 func (a *cli) sessionCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	cmd := groupCommands(&cobra.Command{
 		Use:   "session",
 		Short: "Look at sessions and research, pause them and go on",
 		Long: `Look at thinking sessions and research, pause them and go on. An ID may be shortened as
@@ -35,31 +35,31 @@ ponder session export last --format markdown -o report.md`,
 	return cmd
 }
 
-func takeID(cmd *cobra.Command, args []string) error {
-	return take(1, 1, `one id, or "last"`)(cmd, args)
+func requireID(cmd *cobra.Command, args []string) error {
+	return requireArgs(1, 1, `one id, or "last"`)(cmd, args)
 }
 
 // openSession opens a writable store and loads a session. The caller closes the store.
-func (a *cli) openSession(ctx context.Context, name string) (*viewing, ponder.Info, *sqlite.Store, error) {
+func (a *cli) openSession(ctx context.Context, name string) (*sessionScreen, ponder.Info, *sqlite.Store, error) {
 	store, info, err := a.OpenThread(ctx, name, ponder.KindSession)
 	if err != nil {
 		return nil, info, nil, err
 	}
-	w := a.viewing(store, info.ID)
-	if err := w.load(ctx); err != nil {
+	w := a.newSessionScreen(store, info.ID)
+	if err := w.loadEvents(ctx); err != nil {
 		store.Close()
 		return nil, info, nil, err
 	}
 	return w, info, store, nil
 }
 
-func (a *cli) loadSession(ctx context.Context, store ponder.Store, name string) (*viewing, ponder.Info, error) {
+func (a *cli) loadSession(ctx context.Context, store ponder.Store, name string) (*sessionScreen, ponder.Info, error) {
 	info, err := a.FindThread(ctx, store, name, ponder.KindSession)
 	if err != nil {
 		return nil, info, err
 	}
-	w := a.viewing(store, info.ID)
-	if err := w.load(ctx); err != nil {
+	w := a.newSessionScreen(store, info.ID)
+	if err := w.loadEvents(ctx); err != nil {
 		return nil, info, err
 	}
 	return w, info, nil
@@ -74,13 +74,13 @@ only one of them found and explored, what they were told, time and cost. They ma
 be forks of each other or not. What says the same in other words counts as the same, as
 far as that can be told without a model.`,
 		Example: "ponder session compare 01K7A 01K7B\nponder session compare 01K7A last --json",
-		Args:    take(2, 2, "two ids"),
+		Args:    requireArgs(2, 2, "two ids"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.CompareSessions(cmd.Context(), args[0], args[1])
 			if err != nil {
 				return err
 			}
-			return a.result(c, c.Text(a.width()))
+			return a.printResult(c, c.Text(a.resultWidth()))
 		},
 	}
 }
@@ -95,7 +95,7 @@ func (a *cli) sessionWatchCommand() *cobra.Command {
 Keys pause it, steer it and ask for its answer, as they do where it is thought; ? shows
 them. Ctrl-C and d leave it to itself.`,
 		Example: "ponder session watch last\nponder session watch last --json --after 120",
-		Args:    takeID,
+		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionWatch(cmd.Context(), args[0], after, internal)
 		},
@@ -115,14 +115,14 @@ func (a *cli) sessionWatch(ctx context.Context, name string, after ponder.Seq, i
 	if err != nil {
 		return err
 	}
-	w := a.viewing(store, info.ID)
+	w := a.newSessionScreen(store, info.ID)
 	w.internal = internal
 	if after > 0 {
 		if err := w.Read(ctx, after); err != nil {
 			return err
 		}
 	}
-	return w.watched(w.watch(ctx))
+	return w.watchOutcome(w.watchSession(ctx))
 }
 
 func (a *cli) sessionResolveCommand() *cobra.Command {
@@ -134,11 +134,11 @@ func (a *cli) sessionResolveCommand() *cobra.Command {
 0 (wrong) to 1 (right). The newest outcome counts; "unknown" takes it back.
 
 From %d sessions on whose outcome is known, Ponder learns what its confidences are
-worth, and shows that; see "ponder usage --calibration".`, calibration.Wanted),
+worth, and shows that; see "ponder usage --calibration".`, calibration.MinCases),
 		Example: `ponder session resolve last --outcome right
 ponder session resolve 01K --outcome partly --note "right about the cause, wrong about the date"
 ponder session resolve last --outcome 0.8`,
-		Args: takeID,
+		Args: requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("outcome") {
 				return usagef("say how it turned out: --outcome right, wrong, partly, or a number from 0 to 1")
@@ -152,7 +152,7 @@ ponder session resolve last --outcome 0.8`,
 }
 
 func (a *cli) sessionResolve(ctx context.Context, name, word, note string) error {
-	outcome, err := outcomeOf(word)
+	outcome, err := parseOutcome(word)
 	if err != nil {
 		return err
 	}
@@ -160,10 +160,10 @@ func (a *cli) sessionResolve(ctx context.Context, name, word, note string) error
 	if err != nil {
 		return err
 	}
-	return a.result(r, r.Text("ponder usage --calibration"))
+	return a.printResult(r, r.Text("ponder usage --calibration"))
 }
 
-func outcomeOf(word string) (*float64, error) {
+func parseOutcome(word string) (*float64, error) {
 	at := func(v float64) (*float64, error) { return &v, nil }
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "right":
@@ -177,7 +177,7 @@ func outcomeOf(word string) (*float64, error) {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
 	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
-		return nil, usagef("--outcome: %q is none of right, wrong, partly, unknown, nor a number from 0 to 1", clip(oneLine(word), 20))
+		return nil, usagef("--outcome: %q is none of right, wrong, partly, unknown, nor a number from 0 to 1", truncate(oneLine(word), 20))
 	}
 	return at(v)
 }

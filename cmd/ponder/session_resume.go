@@ -23,7 +23,7 @@ with. If another process thinks already, look on. -o writes the report of a rese
 With --detach, ` + "`ponder serve`" + ` goes on with it, if that runs, or else a process in the
 background.`,
 		Example: "ponder session resume last\nponder session resume 01K --model openai/gpt-5.2\nponder session resume last --detach",
-		Args:    takeID,
+		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionResume(cmd.Context(), args[0], f)
 		},
@@ -50,8 +50,8 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	s := w.View.Session
 	switch {
 	case info.Status.Ended():
-		return hasEnded("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
-			w.Id, info.Status, w.command("session show", w.Id), w.command("session fork", w.Id))
+		return conflictf("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
+			w.Id, info.Status, w.formatCommand("session show", w.Id), w.formatCommand("session fork", w.Id))
 	case s.Run == "":
 		return usagef("session %s has no question to think about", w.Id)
 	}
@@ -60,32 +60,32 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	}
 	switch held := info.Status == ponder.Thinking && info.Held; {
 	case held && f.model != "":
-		return usagef("session %s is being thought about, and goes on with the model that it has: to change that, pause it first: %s", w.Id, a.command("session pause", w.Id))
+		return usagef("session %s is being thought about, and goes on with the model that it has: to change that, pause it first: %s", w.Id, a.formatCommand("session pause", w.Id))
 	case held && f.detach:
-		return w.goesOnAlready()
+		return w.printHeldElsewhere()
 	case held:
-		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
+		return w.finishWithReport(ctx, store, f.output, w.watchHeld(ctx))
 	case f.detach:
 		if err := a.canDetach(); err != nil {
 			return err
 		}
-		e, err := w.goOnElsewhere(ctx, store, s.Run, f.model)
+		e, err := w.resumeElsewhere(ctx, store, s.Run, f.model)
 		if err != nil {
 			return err
 		}
-		return a.sayWhere(w.Id, e)
+		return a.printTarget(w.Id, e)
 	}
-	if err = a.resumeHere(ctx, w, info, store, f); ofStore(err) != nil {
-		return w.broken(ctx, err)
+	if err = a.resumeHere(ctx, w, info, store, f); storeSentinel(err) != nil {
+		return w.explainInterruption(ctx, err)
 	}
 	return err
 }
 
-func (w *viewing) checkOutput(f resumeFlags) error {
+func (w *sessionScreen) checkOutput(f resumeFlags) error {
 	switch {
 	case f.output == "":
 		return nil
-	case w.Looked == nil:
+	case w.Research == nil:
 		return usagef("-o: %s is no research; afterwards: ponder session export %s -o FILE", w.Id, w.Id)
 	case f.detach:
 		return usagef("-o: with --detach there is no report yet; afterwards: ponder session export %s -o FILE", w.Id)
@@ -93,87 +93,87 @@ func (w *viewing) checkOutput(f resumeFlags) error {
 	return checkReportFile(f.output)
 }
 
-func (w *viewing) goesOnAlready() error {
+func (w *sessionScreen) printHeldElsewhere() error {
 	if w.flags.json {
-		return w.object(map[string]any{"id": w.Id})
+		return w.printJSON(map[string]any{"id": w.Id})
 	}
 	w.printf("%s\n", w.Id)
-	w.note("another process thinks about it already; to look on: %s", w.command("session watch", w.Id))
+	w.printNote("another process thinks about it already; to look on: %s", w.formatCommand("session watch", w.Id))
 	return nil
 }
 
-// goOnElsewhere resumes a paused or interrupted session at the server, else in the background.
+// resumeElsewhere resumes a paused or interrupted session at the server, else in the background.
 // If neither starts, it pauses the session again.
-func (w *viewing) goOnElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e elsewhere, err error) {
+func (w *sessionScreen) resumeElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e handoffTarget, err error) {
 	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
 		return e, fmt.Errorf("look after %s: %w", w.Id, err)
 	}
 	if info.Status != ponder.Paused {
-		return w.leaveTo(ctx, store, w.Id, model)
+		return w.handOff(ctx, store, w.Id, model)
 	}
-	if err := w.waitFor(ctx, letGo); err != nil {
+	if err := w.waitFor(ctx, isResumable); err != nil {
 		return e, err
 	}
 	if _, err := ponder.SendCommands(ctx, store, w.Id, ponder.Event{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
 		return e, fmt.Errorf("resume %s: %w", w.Id, err)
 	}
-	if e, err = w.leaveTo(ctx, store, w.Id, model); err != nil {
+	if e, err = w.handOff(ctx, store, w.Id, model); err != nil {
 		back := ponder.Event{Run: run, Body: ponder.RunPaused{Reason: "it could not go on"}}
 		_, _ = ponder.SendCommands(context.WithoutCancel(ctx), store, w.Id, back) // if this fails, the session stays interrupted, which is as good
 	}
 	return e, err
 }
 
-func (a *cli) resumeHere(ctx context.Context, w *viewing, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
+func (a *cli) resumeHere(ctx context.Context, w *sessionScreen, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
 	s := w.View.Session
 	p, err := a.PrepareAgain(ctx, info, s, f.model)
 	if err != nil {
 		return err
 	}
-	t, err := a.Runner(ctx, store, p.Models, w.Sight(), w.onDelta)
+	t, err := a.Runner(ctx, store, p.Models, w.Sources(), w.onDelta)
 	if err != nil {
 		return err
 	}
 	defer t.Close(ctx)
 	if info.Status == ponder.Paused {
-		if err := w.waitFor(ctx, letGo); err != nil {
+		if err := w.waitFor(ctx, isResumable); err != nil {
 			return err
 		}
-		if err := w.wish(ctx, "resume", ponder.RunResumed{Reason: "resumed by the user"}); err != nil {
+		if err := w.sendCommand(ctx, "resume", ponder.RunResumed{Reason: "resumed by the user"}); err != nil {
 			return err
 		}
 	}
-	a.note("going on with %s after %s: %s", w.Id, w.SoFar(), clip(oneLine(s.Question), 80))
-	err = w.work(ctx, t)
+	a.printNote("going on with %s after %s: %s", w.Id, w.SoFar(), truncate(oneLine(s.Question), 80))
+	err = w.runSession(ctx, t)
 	switch {
 	case errors.Is(err, errDetach):
-		return w.handOver(ctx, t)
+		return w.detachRun(ctx, t)
 	case errors.Is(err, ponder.ErrHeld):
-		return w.endWithReport(ctx, store, f.output, w.lookOn(ctx))
+		return w.finishWithReport(ctx, store, f.output, w.watchHeld(ctx))
 	}
 	w.Keep(ctx, store)
-	return w.endWithReport(ctx, store, f.output, w.end(ctx, err))
+	return w.finishWithReport(ctx, store, f.output, w.finishCommand(ctx, err))
 }
 
-// letGo reports whether a session can be resumed: its holder has released it since the pause,
+// isResumable reports whether a session can be resumed: its holder has released it since the pause,
 // or it thinks again.
-func letGo(info ponder.Info) bool { return !info.Held || info.Status != ponder.Paused }
+func isResumable(info ponder.Info) bool { return !info.Held || info.Status != ponder.Paused }
 
-func (w *viewing) lookOn(ctx context.Context) error {
-	w.note("another process thinks about it already; looking on")
-	return w.watched(w.watch(ctx))
+func (w *sessionScreen) watchHeld(ctx context.Context) error {
+	w.printNote("another process thinks about it already; looking on")
+	return w.watchOutcome(w.watchSession(ctx))
 }
 
-// watched returns the exit of a viewer. Detaching is success.
-func (w *viewing) watched(err error) error {
+// watchOutcome returns the exit of a viewer. Detaching is success.
+func (w *sessionScreen) watchOutcome(err error) error {
 	switch {
 	case errors.Is(err, errDetach):
 		return nil
 	case err != nil:
 		return err
 	}
-	return w.outcome()
+	return w.printOutcome()
 }
 
 func (a *cli) sessionPauseCommand() *cobra.Command {
@@ -181,8 +181,8 @@ func (a *cli) sessionPauseCommand() *cobra.Command {
 		Use:     "pause ID",
 		Short:   "Let a session come to rest",
 		Example: "ponder session pause last",
-		Args:    takeID,
-		RunE:    withArg(a.sessionPause),
+		Args:    requireID,
+		RunE:    runWithArg(a.sessionPause),
 	}
 }
 
@@ -194,21 +194,21 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 	defer store.Close()
 	switch {
 	case info.Status.Ended():
-		return hasEnded("session %s is %s already", w.Id, info.Status)
+		return conflictf("session %s is %s already", w.Id, info.Status)
 	case info.Status == ponder.Thinking:
-		if err := w.wish(ctx, "pause", ponder.RunPaused{Reason: "paused by the user"}); err != nil {
+		if err := w.sendCommand(ctx, "pause", ponder.RunPaused{Reason: "paused by the user"}); err != nil {
 			return err
 		}
 	}
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return !i.Held }); err != nil {
 		return err
 	}
-	a.note("%s is paused; to go on: %s", w.Id, w.goOn())
+	a.printNote("%s is paused; to go on: %s", w.Id, w.resumeCommand())
 	return nil
 }
 
-// wish sends a command to the session, unless it has ended.
-func (w *viewing) wish(ctx context.Context, do string, body ponder.Body) error {
+// sendCommand sends a command to the session, unless it has ended.
+func (w *sessionScreen) sendCommand(ctx context.Context, do string, body ponder.Body) error {
 	_, err := ponder.SendCommands(ctx, w.Store, w.Id, ponder.Event{Run: w.View.Session.Run, Body: body})
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
@@ -219,12 +219,12 @@ func (w *viewing) wish(ctx context.Context, do string, body ponder.Body) error {
 	return nil
 }
 
-// obeyTime is the time that a holder has to apply a command.
-const obeyTime = 15 * time.Second
+// ackTimeout is the time that a holder has to apply a command.
+const ackTimeout = 15 * time.Second
 
 // waitFor blocks until ok accepts the state of the session.
-func (w *viewing) waitFor(ctx context.Context, ok func(ponder.Info) bool) error {
-	done, err := poll(ctx, obeyTime, func() (bool, error) {
+func (w *sessionScreen) waitFor(ctx context.Context, ok func(ponder.Info) bool) error {
+	done, err := pollUntil(ctx, ackTimeout, func() (bool, error) {
 		info, err := w.Store.Thread(ctx, w.Id)
 		if err != nil {
 			return false, fmt.Errorf("look after %s: %w", w.Id, err)
@@ -243,8 +243,8 @@ func (a *cli) sessionCancelCommand() *cobra.Command {
 		Short:   "End a session without an answer",
 		Long:    "End a session without an answer. What it has thought is kept.",
 		Example: "ponder session cancel last",
-		Args:    takeID,
-		RunE:    withArg(a.sessionCancel),
+		Args:    requireID,
+		RunE:    runWithArg(a.sessionCancel),
 	}
 }
 
@@ -255,26 +255,26 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	}
 	defer store.Close()
 	if info.Status.Ended() {
-		return hasEnded("session %s is %s already", w.Id, info.Status)
+		return conflictf("session %s is %s already", w.Id, info.Status)
 	}
-	if err := w.wish(ctx, "cancel", ponder.Steer{Do: ponder.Cancel}); err != nil {
+	if err := w.sendCommand(ctx, "cancel", ponder.Steer{Do: ponder.Cancel}); err != nil {
 		return err
 	}
 	if !info.Held {
-		if err := w.settle(ctx, store); err != nil {
+		if err := w.applyCommands(ctx, store); err != nil {
 			return err
 		}
 	}
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return i.Status.Ended() }); err != nil {
 		return err
 	}
-	a.note("%s is cancelled; what it has thought: %s", w.Id, a.command("session show", w.Id))
+	a.printNote("%s is cancelled; what it has thought: %s", w.Id, a.formatCommand("session show", w.Id))
 	return nil
 }
 
-// settle holds the session until it applies commands, without a model. A new holder elsewhere
+// applyCommands holds the session until it applies commands, without a model. A new holder elsewhere
 // is no error.
-func (w *viewing) settle(ctx context.Context, store *sqlite.Store) error {
+func (w *sessionScreen) applyCommands(ctx context.Context, store *sqlite.Store) error {
 	t, err := w.Runner(ctx, store, nil, app.Sources{}, nil)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (a *cli) sessionShowCommand() *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show what a session or a research has come to",
 		Example: "ponder session show last\nponder session show 01K --thoughts\nponder session show last --json",
-		Args:    takeID,
+		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionShow(cmd.Context(), args[0], thoughts)
 		},
@@ -43,39 +43,39 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 	if err != nil {
 		return err
 	}
-	if w.Looked != nil {
+	if w.Research != nil {
 		return w.researchShow(info, thoughts)
 	}
 	v := w.View
 	if a.flags.json {
-		return a.object(report.DetailOf(info, v, app.IsInterrupted(info)))
+		return a.printJSON(report.NewSessionDetail(info, v, app.IsInterrupted(info)))
 	}
-	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, w.statusOf(info), textkit.Ago(info.Created, time.Now()))
-	if words, _ := nearest(v.Session); words != "" && !info.Status.Ended() {
+	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, w.statusText(info), textkit.Ago(info.Created, time.Now()))
+	if words, _ := nearestLimitText(v.Session); words != "" && !info.Status.Ended() {
 		a.printf(", %s", words)
 	}
 	a.printf("\n\n")
 	if thoughts {
-		a.thoughts(v)
+		a.printThoughts(v)
 	}
-	a.report(v)
+	a.printAnswer(v)
 	if !a.flags.quiet {
-		a.printf("%s%s", report.Questions(v), a.next(info, v.Session, a.command("session resume", info.ID)))
+		a.printf("%s%s", report.Questions(v), a.nextSteps(info, v.Session, a.formatCommand("session resume", info.ID)))
 	}
 	return nil
 }
 
-func (a *cli) next(info ponder.Info, s app.Session, goOn string) string {
+func (a *cli) nextSteps(info ponder.Info, s app.Session, goOn string) string {
 	var rows [][2]string
 	switch {
 	case app.IsInterrupted(info), s.Status == ponder.Paused:
 		rows = append(rows, [2]string{"to go on", goOn})
 	case s.Status == ponder.Thinking:
-		rows = append(rows, [2]string{"to look on", a.command("session watch", info.ID)}, [2]string{"to steer it", a.command("session steer", info.ID) + " --help"})
+		rows = append(rows, [2]string{"to look on", a.formatCommand("session watch", info.ID)}, [2]string{"to steer it", a.formatCommand("session steer", info.ID) + " --help"})
 	case s.Status == ponder.Completed:
-		rows = append(rows, [2]string{"to try otherwise", a.command("session fork", info.ID)})
+		rows = append(rows, [2]string{"to try otherwise", a.formatCommand("session fork", info.ID)})
 		if s.Resolution == nil && info.Kind == ponder.KindSession {
-			rows = append(rows, [2]string{"how it turned out", a.command("session resolve", info.ID) + " --outcome 1"})
+			rows = append(rows, [2]string{"how it turned out", a.formatCommand("session resolve", info.ID) + " --outcome 1"})
 		}
 	}
 	var b strings.Builder
@@ -88,12 +88,12 @@ func (a *cli) next(info ponder.Info, s app.Session, goOn string) string {
 	return b.String()
 }
 
-func (a *cli) thoughts(v app.View) {
+func (a *cli) printThoughts(v app.View) {
 	for i, t := range v.Thoughts {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {
 			a.printf("%s\n", oneLine(t.Focus))
 		}
-		text := tui.RenderItem(tui.Item{At: textkit.Seconds(t.Offset), Kind: t.Kind, Mark: givenSure(t.Confidence, t.Assumed), Text: t.Text}, 100, tui.Style{Plain: true})
+		text := tui.RenderItem(tui.Item{At: textkit.Seconds(t.Offset), Kind: t.Kind, Mark: confidenceMark(t.Confidence, t.Assumed), Text: t.Text}, 100, tui.Style{Plain: true})
 		a.printf("%s\n", text)
 	}
 	if len(v.Thoughts) > 0 {
@@ -108,7 +108,7 @@ func (a *cli) sessionListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List sessions and research, the newest first",
 		Example: "ponder session list --status paused\nponder session list --json --limit 5",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.sessionList(cmd.Context(), ponder.Status(status), limit)
 		},
@@ -122,14 +122,14 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 	switch status {
 	case "", ponder.Created, ponder.Thinking, ponder.Paused, ponder.Completed, ponder.Failed, ponder.Cancelled:
 	default:
-		return usagef("--status: %q is none of created, thinking, paused, completed, failed, cancelled", clip(string(status), 20))
+		return usagef("--status: %q is none of created, thinking, paused, completed, failed, cancelled", truncate(string(status), 20))
 	}
 	if limit < 1 {
 		return usagef("--limit: must be 1 or more")
 	}
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
-		a.note("%s", a.line(app.ErrNothingYet))
+		a.printNote("%s", a.errorLine(app.ErrNothingYet))
 		return nil
 	}
 	if err != nil {
@@ -141,16 +141,16 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		return err
 	}
 	if len(list) == 0 && status == "" {
-		a.note("there are no sessions yet: begin with `ponder think QUESTION`")
+		a.printNote("there are no sessions yet: begin with `ponder think QUESTION`")
 	} else if len(list) == 0 {
-		a.note("there are no such sessions")
+		a.printNote("there are no such sessions")
 	}
 	rows := [][]string{{"ID", "KIND", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
 	for _, info := range list {
 		if a.flags.json {
 			o, err := a.SessionObject(ctx, store, info)
 			if err == nil {
-				err = a.object(o)
+				err = a.printJSON(o)
 			}
 			if err != nil {
 				return err
@@ -161,10 +161,10 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{string(info.ID), string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, clip(info.Title, 60)})
+		rows = append(rows, []string{string(info.ID), string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, truncate(info.Title, 60)})
 	}
 	if len(rows) > 1 {
-		a.table(rows)
+		a.printTable(rows)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (a *cli) sessionExportCommand() *cobra.Command {
 markdown), as one JSON object, or (jsonl) as its thread, one event a line, as "thread
 export" does. "ponder verify" checks reports of research.`,
 		Example: "ponder session export last -o report.html\nponder session export last --format markdown\nponder session export last > session.json",
-		Args:    takeID,
+		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionExport(cmd.Context(), args[0], format, file)
 		},
@@ -190,13 +190,13 @@ export" does. "ponder verify" checks reports of research.`,
 
 func (a *cli) sessionExport(ctx context.Context, name, format, file string) error {
 	if format == "" {
-		format = formatOf(file)
+		format = formatFromPath(file)
 		if ending := filepath.Ext(file); format == "json" && ending != "" && !strings.EqualFold(ending, ".json") {
 			return usagef("-o %s: the name ends in .html, .md, .json or .jsonl; or --format says what is meant", file)
 		}
 	}
 	if !slices.Contains([]string{"html", "markdown", "md", "json", "jsonl"}, format) {
-		return usagef("--format: %q is none of html, markdown, json, jsonl", clip(format, 20))
+		return usagef("--format: %q is none of html, markdown, json, jsonl", truncate(format, 20))
 	}
 	store, err := a.OpenReadOnly(ctx)
 	if err != nil {
@@ -217,10 +217,10 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 	if info.Kind == ponder.KindResearch {
 		return a.deliverReport(file, text)
 	}
-	return a.deliver(file, text)
+	return a.writeResult(file, text)
 }
 
-func formatOf(file string) string {
+func formatFromPath(file string) string {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".html", ".htm":
 		return "html"
@@ -232,8 +232,8 @@ func formatOf(file string) string {
 	return "json"
 }
 
-// deliver writes a result to a file atomically, or prints it if file is empty or "-".
-func (a *cli) deliver(file string, text []byte) error {
+// writeResult writes a result to a file atomically, or prints it if file is empty or "-".
+func (a *cli) writeResult(file string, text []byte) error {
 	if file == "" || file == "-" {
 		if _, err := a.out.Write(textkit.Escape(text)); err != nil {
 			return fmt.Errorf("print: %w", err)
@@ -243,6 +243,6 @@ func (a *cli) deliver(file string, text []byte) error {
 	if err := app.WriteWhole(file, text); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	a.note("written to %s", file)
+	a.printNote("written to %s", file)
 	return nil
 }

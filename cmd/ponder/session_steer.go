@@ -41,7 +41,7 @@ ponder session steer last --correct "The contract was signed in 2021, not in 201
 ponder session steer last --pin ./contract/annex.md --ban ./contract/draft.md
 ponder session steer last --for +10m --calls 200
 ponder session steer last --answer-now`,
-		Args: takeID,
+		Args: requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.requests) == 0 {
 				return usagef("nothing is wished for: --add, --drop, --rank, --correct, --pin, --ban, --for, --tokens, --calls, --cost or --answer-now; `ponder session steer --help` has examples")
@@ -49,7 +49,7 @@ ponder session steer last --answer-now`,
 			return a.sessionSteer(cmd.Context(), args[0], f)
 		},
 	}
-	f.add(cmd.Flags())
+	f.addFlags(cmd.Flags())
 	cmd.Flags().SortFlags = false
 	return cmd
 }
@@ -62,20 +62,20 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	defer store.Close()
 	switch {
 	case info.Status.Ended():
-		return w.tooLate()
+		return w.endedError()
 	case w.View.Session.Run == "":
 		return usagef("session %s has no question to think about", w.Id)
 	}
-	commands, err := f.commands(ctx, &w.SessionView)
+	commands, err := f.commandEvents(ctx, &w.SessionView)
 	if err != nil {
 		return err
 	}
 	sent, err := ponder.SendCommands(ctx, store, w.Id, commands...)
 	if errors.Is(err, ponder.ErrEnded) {
-		if err := w.load(ctx); err != nil {
+		if err := w.loadEvents(ctx); err != nil {
 			return err
 		}
-		return w.tooLate()
+		return w.endedError()
 	}
 	if err != nil {
 		return fmt.Errorf("steer %s: %w", w.Id, err)
@@ -83,35 +83,35 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	if err := w.AckWhilePaused(ctx, store); err != nil {
 		return err
 	}
-	return w.answers(ctx, sent)
+	return w.printAcks(ctx, sent)
 }
 
-// tooLate returns the error of a command after the end of the session.
-func (w *viewing) tooLate() error {
+// endedError returns the error of a command after the end of the session.
+func (w *sessionScreen) endedError() error {
 	s := w.View.Session
 	when := ""
 	if s.Completed != nil {
 		when = " " + textkit.Ago(*s.Completed, time.Now())
 	}
 	return usagef("session %s was %s%s, which is too late to steer it; to think on from within it: %s",
-		w.Id, s.Status, when, w.command("session fork", w.Id))
+		w.Id, s.Status, when, w.formatCommand("session fork", w.Id))
 }
 
-// restTime is the time without a holder after which a session counts as paused.
-const restTime = 500 * time.Millisecond
+// idleGrace is the time without a holder after which a session counts as paused.
+const idleGrace = 500 * time.Millisecond
 
-// answers waits for the acknowledgements of sent commands and prints them. A session without a
+// printAcks waits for the acknowledgements of sent commands and prints them. A session without a
 // holder applies the others when it resumes.
-func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
+func (w *sessionScreen) printAcks(ctx context.Context, sent []ponder.Event) error {
 	acks := make(ackCollector)
 	waiting := w.awaitAcks(ctx, sent, acks)
-	code := done
+	code := exitDone
 	for _, ev := range sent {
 		ack, ok := acks[ev.ID]
 		if w.flags.json {
-			_ = w.object(ev) // [results] keeps the error for the end
+			_ = w.printJSON(ev) // [outputWriter] keeps the error for the end
 			if ok {
-				_ = w.object(ack)
+				_ = w.printJSON(ack)
 			}
 		}
 		b, _ := ack.Body.(ponder.Progress)
@@ -127,7 +127,7 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 			line = fmt.Sprintf("noted at event %d: %s: nothing was heard of it yet", ev.Seq, steering.Words(ev))
 		}
 		if b.Refused {
-			code = failed
+			code = exitFailed
 		}
 		if !w.flags.json {
 			w.printf("%s\n", line)
@@ -136,24 +136,24 @@ func (w *viewing) answers(ctx context.Context, sent []ponder.Event) error {
 	switch {
 	case waiting != nil:
 		return waiting
-	case code != done:
+	case code != exitDone:
 		return failure{code: code}
 	case w.View.Session.Status == ponder.Paused || len(acks) < len(sent):
-		w.note("to go on: %s", w.goOn())
+		w.printNote("to go on: %s", w.resumeCommand())
 	}
 	return nil
 }
 
 // awaitAcks reads events until all commands are acknowledged, the session ends, or nothing
 // holds it.
-func (w *viewing) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCollector) error {
+func (w *sessionScreen) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCollector) error {
 	var resting time.Time
 	err := w.waitFor(ctx, func(info ponder.Info) bool {
-		if w.drain(ctx, acks) != nil {
+		if w.applyNewEvents(ctx, acks) != nil {
 			return false // waitFor meets it too
 		}
 		switch {
-		case acks.all(sent), w.View.Session.Status.Ended():
+		case acks.hasAll(sent), w.View.Session.Status.Ended():
 			return true
 		case info.Held:
 			resting = time.Time{}
@@ -162,22 +162,22 @@ func (w *viewing) awaitAcks(ctx context.Context, sent []ponder.Event, acks ackCo
 		case resting.IsZero():
 			resting = time.Now()
 		}
-		return !resting.IsZero() && time.Since(resting) > restTime
+		return !resting.IsZero() && time.Since(resting) > idleGrace
 	})
-	return errors.Join(err, w.drain(context.WithoutCancel(ctx), acks))
+	return errors.Join(err, w.applyNewEvents(context.WithoutCancel(ctx), acks))
 }
 
 type ackCollector map[string]ponder.Event
 
-func (c ackCollector) event(ev ponder.Event, _ app.View) {
+func (c ackCollector) showEvent(ev ponder.Event, _ app.View) {
 	if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == ponder.StageSteered {
 		c[b.Ref] = ev
 	}
 }
-func (ackCollector) tick(app.View, string) {}
-func (ackCollector) close()                {}
+func (ackCollector) showState(app.View, string) {}
+func (ackCollector) close()                     {}
 
-func (c ackCollector) all(sent []ponder.Event) bool {
+func (c ackCollector) hasAll(sent []ponder.Event) bool {
 	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return c[ev.ID].ID == "" })
 }
 
@@ -192,28 +192,28 @@ var (
 	steerFlagOfField = map[string]string{"duration_minutes": "for", "max_tokens": "tokens", "max_calls": "calls", "max_cost_usd": "cost"}
 )
 
-// add adds the flags. All but one may be repeated.
-func (f *steerFlags) add(flags *pflag.FlagSet) {
+// addFlags adds the flags. All but one may be repeated.
+func (f *steerFlags) addFlags(flags *pflag.FlagSet) {
 	for _, flag := range []struct {
 		name, usage string
 		read        func(string) error
 	}{
-		{"add", "think about this `question` too; may be repeated", f.text(ponder.AddQuestion, contentIn)},
-		{"priority", "of the question before it: a `number` from 1 to 10 (default 8)", f.priority},
-		{"drop", "leave out the `question` of this id, such as q3", f.text(ponder.DropQuestion, questionIn)},
-		{"rank", "give a question another priority: `id=number`, such as q3=9", f.rank},
-		{"correct", "hold this `fact` for true, whatever was thought", f.text(ponder.Correct, contentIn)},
-		{"pin", "prefer this `source`: a file, a folder, a URL or the id of a quotation", f.text(ponder.PinSource, sourceIn)},
-		{"ban", "leave out this `source` from now on", f.text(ponder.BanSource, sourceIn)},
-		{"persona", "answer as the persona of this `name` (of research)", f.text(ponder.SetPersona, personaIn)},
-		{"for", "`time` to think in all, such as 30m; +10m is so much more than before", limitFlag(f, timeOf, timeIn)},
-		{"tokens", "`number` of tokens to use at most in all, or + and how many more", limitFlag(f, countUpTo(config.MaxTokens), tokensIn)},
-		{"calls", "`number` of model calls to make at most in all, or + and how many more", limitFlag(f, countUpTo(steering.MaxCalls), callsIn)},
-		{"cost", "US `dollars` to spend at most in all, or + and how many more", limitFlag(f, moneyOf, moneyIn)},
+		{"add", "think about this `question` too; may be repeated", f.textParser(ponder.AddQuestion, contentField)},
+		{"priority", "of the question before it: a `number` from 1 to 10 (default 8)", f.setPriority},
+		{"drop", "leave out the `question` of this id, such as q3", f.textParser(ponder.DropQuestion, questionField)},
+		{"rank", "give a question another priority: `id=number`, such as q3=9", f.addRank},
+		{"correct", "hold this `fact` for true, whatever was thought", f.textParser(ponder.Correct, contentField)},
+		{"pin", "prefer this `source`: a file, a folder, a URL or the id of a quotation", f.textParser(ponder.PinSource, sourceField)},
+		{"ban", "leave out this `source` from now on", f.textParser(ponder.BanSource, sourceField)},
+		{"persona", "answer as the persona of this `name` (of research)", f.textParser(ponder.SetPersona, personaField)},
+		{"for", "`time` to think in all, such as 30m; +10m is so much more than before", limitFlag(f, parseDuration, timeField)},
+		{"tokens", "`number` of tokens to use at most in all, or + and how many more", limitFlag(f, countUpTo(config.MaxTokens), tokensField)},
+		{"calls", "`number` of model calls to make at most in all, or + and how many more", limitFlag(f, countUpTo(steering.MaxCalls), callsField)},
+		{"cost", "US `dollars` to spend at most in all, or + and how many more", limitFlag(f, parseMoney, moneyField)},
 	} {
 		flags.Var(steerFlag{"text", flag.read}, flag.name, flag.usage)
 	}
-	flags.Var(steerFlag{"bool", f.answerNow}, "answer-now", "stop thinking, and answer from what there is")
+	flags.Var(steerFlag{"bool", f.addAnswerNow}, "answer-now", "stop thinking, and answer from what there is")
 	flags.Lookup("answer-now").NoOptDefVal = "true"
 }
 
@@ -227,27 +227,27 @@ func (steerFlag) String() string          { return "" }
 func (f steerFlag) Type() string          { return f.kind }
 func (f steerFlag) Set(text string) error { return f.read(text) }
 
-func contentIn(r *steering.Request) *string  { return &r.Content }
-func questionIn(r *steering.Request) *string { return &r.Question }
-func sourceIn(r *steering.Request) *string   { return &r.Source }
-func personaIn(r *steering.Request) *string  { return &r.Persona }
+func contentField(r *steering.Request) *string  { return &r.Content }
+func questionField(r *steering.Request) *string { return &r.Question }
+func sourceField(r *steering.Request) *string   { return &r.Source }
+func personaField(r *steering.Request) *string  { return &r.Persona }
 
-func (f *steerFlags) append(r steering.Request) error {
+func (f *steerFlags) addRequest(r steering.Request) error {
 	f.requests = append(f.requests, r)
 	return steering.Check(f.requests[len(f.requests)-1:])
 }
 
-// text returns the parser of a flag that sets a text field.
-func (f *steerFlags) text(do ponder.SteerOp, field func(*steering.Request) *string) func(string) error {
+// textParser returns the parser of a flag that sets a text field.
+func (f *steerFlags) textParser(do ponder.SteerOp, field func(*steering.Request) *string) func(string) error {
 	return func(text string) error {
 		r := steering.Request{Order: do}
 		*field(&r) = text
-		return f.append(r)
+		return f.addRequest(r)
 	}
 }
 
-func (f *steerFlags) priority(text string) error {
-	n, err := priorityOf(text)
+func (f *steerFlags) setPriority(text string) error {
+	n, err := parsePriority(text)
 	i := len(f.requests) - 1
 	switch {
 	case err != nil:
@@ -259,19 +259,19 @@ func (f *steerFlags) priority(text string) error {
 	return nil
 }
 
-func (f *steerFlags) rank(text string) error {
+func (f *steerFlags) addRank(text string) error {
 	i := strings.LastIndexByte(text, '=')
 	if i < 0 {
 		return errors.New("it needs a question and a priority, such as q3=9")
 	}
-	n, err := priorityOf(text[i+1:])
+	n, err := parsePriority(text[i+1:])
 	if err != nil {
 		return err
 	}
-	return f.append(steering.Request{Order: ponder.RankQuestion, Question: text[:i], Priority: n})
+	return f.addRequest(steering.Request{Order: ponder.RankQuestion, Question: text[:i], Priority: n})
 }
 
-func priorityOf(text string) (int, error) {
+func parsePriority(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
 		return 0, fmt.Errorf("%q is no priority from %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
@@ -279,13 +279,13 @@ func priorityOf(text string) (int, error) {
 	return n, nil
 }
 
-func (f *steerFlags) answerNow(text string) error {
+func (f *steerFlags) addAnswerNow(text string) error {
 	yes, err := strconv.ParseBool(text)
 	if err != nil {
 		return fmt.Errorf("%q is neither true nor false", textkit.Truncate(text, 20))
 	}
 	if yes {
-		return f.append(steering.Request{Order: ponder.AnswerNow})
+		return f.addRequest(steering.Request{Order: ponder.AnswerNow})
 	}
 	return nil
 }
@@ -312,23 +312,23 @@ func limitFlag[N ~int | ~int64](f *steerFlags, read func(string) (N, error), fie
 	}
 }
 
-func countUpTo(most int) func(string) (int, error) {
-	return func(text string) (int, error) { return countOf(text, most) }
+func countUpTo(limit int) func(string) (int, error) {
+	return func(text string) (int, error) { return parseCount(text, limit) }
 }
 
-func timeIn(b *ponder.Budget) *time.Duration { return &b.Time }
-func tokensIn(b *ponder.Budget) *int         { return &b.Tokens }
-func callsIn(b *ponder.Budget) *int          { return &b.Calls }
-func moneyIn(b *ponder.Budget) *ponder.Money { return &b.Money }
+func timeField(b *ponder.Budget) *time.Duration { return &b.Time }
+func tokensField(b *ponder.Budget) *int         { return &b.Tokens }
+func callsField(b *ponder.Budget) *int          { return &b.Calls }
+func moneyField(b *ponder.Budget) *ponder.Money { return &b.Money }
 
-// commands returns the events for a session. Its error names the flag of a command that does
+// commandEvents returns the events for a session. Its error names the flag of a command that does
 // not fit it.
-func (f *steerFlags) commands(ctx context.Context, w *app.SessionView) (list []ponder.Event, err error) {
+func (f *steerFlags) commandEvents(ctx context.Context, w *app.SessionView) (list []ponder.Event, err error) {
 	requests := slices.Clone(f.requests)
 	for i := range requests {
 		r := &requests[i]
-		r.Source = sourceNamed(w.View, textkit.OneLine(r.Source))
-		if r.Order == ponder.SetPersona && w.Looked != nil {
+		r.Source = resolveSource(w.View, textkit.OneLine(r.Source))
+		if r.Order == ponder.SetPersona && w.Research != nil {
 			p, err := w.App.PersonaVoice(ctx, textkit.OneLine(r.Persona))
 			if err != nil {
 				return nil, err
@@ -336,7 +336,7 @@ func (f *steerFlags) commands(ctx context.Context, w *app.SessionView) (list []p
 			r.Persona, r.Content = p.Name, p.Voice
 		}
 	}
-	commands, err := steering.ViewOf(w.View, w.Looked != nil).Commands(requests)
+	commands, err := steering.ViewOf(w.View, w.Research != nil).Commands(requests)
 	var wrong steering.Errors
 	if errors.As(err, &wrong) {
 		r := requests[wrong[0].Index]
@@ -348,9 +348,9 @@ func (f *steerFlags) commands(ctx context.Context, w *app.SessionView) (list []p
 	return list, err
 }
 
-// sourceNamed returns the source that a user means: a local file or folder of that name, unless
+// resolveSource returns the source that a user means: a local file or folder of that name, unless
 // a quotation has the name.
-func sourceNamed(v app.View, name string) string {
+func resolveSource(v app.View, name string) string {
 	if name == "" || slices.ContainsFunc(v.Sources, func(s app.Source) bool { return s.ID == name || s.Source == name }) {
 		return name
 	}
@@ -384,7 +384,7 @@ needs more of it, or it answers again at once.`,
 		Example: `ponder session fork last --for +10m
 ponder session fork last --at 57 --correct "The contract was signed in 2021, not in 2019"
 ponder session fork last --add "What if nobody pays?" --model openai/gpt-5.2 --detach`,
-		Args: takeID,
+		Args: requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.paused && f.detach {
 				return usagef("--paused and --detach contradict each other: one waits, the other thinks in the background")
@@ -400,7 +400,7 @@ ponder session fork last --add "What if nobody pays?" --model openai/gpt-5.2 --d
 	flags.StringVar(&f.model, "model", "", "go on with `provider/model`")
 	flags.StringVar(&f.title, "title", "", "show this `text` for the fork in lists")
 	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
-	f.steer.add(flags)
+	f.steer.addFlags(flags)
 	return cmd
 }
 
@@ -411,7 +411,7 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 	}
 	defer store.Close()
 	p, err := w.PrepareFork(ctx, info, app.Fork{At: f.at, Model: f.model, Title: f.title, Paused: f.paused}, func(then *app.SessionView) ([]ponder.Event, error) {
-		return f.steer.commands(ctx, then)
+		return f.steer.commandEvents(ctx, then)
 	})
 	if err != nil {
 		return err
@@ -425,38 +425,38 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 	if err := p.Fork(ctx, store, id); err != nil {
 		return err
 	}
-	a.note("session %s is forked from %s at event %d of %d, after %s", id, w.Id, p.At, info.Head, p.Then.SoFar())
+	a.printNote("session %s is forked from %s at event %d of %d, after %s", id, w.Id, p.At, info.Head, p.Then.SoFar())
 	if what := p.LittleLeft(); what != "" && !f.paused {
-		a.note("hardly any %s left to it, so it answers soon; --for, --tokens, --calls and --cost give it more", what)
+		a.printNote("hardly any %s left to it, so it answers soon; --for, --tokens, --calls and --cost give it more", what)
 	}
-	return a.goOnWith(ctx, store, id, p.Models, f)
+	return a.continueFork(ctx, store, id, p.Models, f)
 }
 
-func (a *cli) goOnWith(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *app.SessionModels, f forkFlags) error {
-	w := a.viewing(store, id)
+func (a *cli) continueFork(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, p *app.SessionModels, f forkFlags) error {
+	w := a.newSessionScreen(store, id)
 	w.internal = f.internal
 	if f.detach {
-		return a.detach(ctx, store, id)
+		return a.detachSession(ctx, store, id)
 	}
-	if err := w.load(ctx); err != nil {
+	if err := w.loadEvents(ctx); err != nil {
 		return err
 	}
 	if f.paused {
-		return w.leave(ctx, store)
+		return w.printPausedFork(ctx, store)
 	}
-	t, err := a.Runner(ctx, store, p.Models, w.Sight(), w.onDelta)
+	t, err := a.Runner(ctx, store, p.Models, w.Sources(), w.onDelta)
 	if err != nil {
 		return err
 	}
 	defer t.Close(ctx)
-	err = w.work(ctx, t)
+	err = w.runSession(ctx, t)
 	w.Keep(ctx, store)
-	return w.end(ctx, err)
+	return w.finishCommand(ctx, err)
 }
 
-func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
+func (w *sessionScreen) printPausedFork(ctx context.Context, store ponder.Store) error {
 	if w.flags.json {
-		if err := w.object(map[string]any{"id": w.Id}); err != nil {
+		if err := w.printJSON(map[string]any{"id": w.Id}); err != nil {
 			return err
 		}
 	} else {
@@ -477,5 +477,5 @@ func (w *viewing) leave(ctx context.Context, store ponder.Store) error {
 	if err := w.AckWhilePaused(ctx, store); err != nil {
 		return err
 	}
-	return w.answers(ctx, sent)
+	return w.printAcks(ctx, sent)
 }

@@ -55,7 +55,7 @@ func TestSteerFlags(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var f steerFlags
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-			f.add(flags)
+			f.addFlags(flags)
 			var evs []ponder.Event
 			var words []string
 			if tt.line != "" {
@@ -63,7 +63,7 @@ func TestSteerFlags(t *testing.T) {
 			}
 			err := flags.Parse(words)
 			if err == nil {
-				evs, err = f.commands(t.Context(), w)
+				evs, err = f.commandEvents(t.Context(), w)
 			}
 			if err != nil && strings.Contains(err.Error(), ", q3") {
 				t.Errorf("a dropped question is proposed: %v", err)

@@ -31,7 +31,7 @@ ponder settings models.price.openai/gpt-5.2.input 1.75
 ponder settings --unset models.fast`,
 		GroupID: groupSetUp,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.settings(args, unset)
+			return a.runSettings(args, unset)
 		},
 	}
 	cmd.Flags().BoolVar(&unset, "unset", false, "take the setting out of the file")
@@ -50,7 +50,7 @@ ponder settings --unset models.fast`,
 	return cmd
 }
 
-func (a *cli) settings(args []string, unset bool) error {
+func (a *cli) runSettings(args []string, unset bool) error {
 	switch {
 	case unset && len(args) != 1:
 		return usagef("--unset needs the name of one setting")
@@ -58,13 +58,13 @@ func (a *cli) settings(args []string, unset bool) error {
 		return a.listSettings()
 	}
 	name := args[0]
-	if err := config.Known(name); err != nil {
+	if err := config.CheckKey(name); err != nil {
 		return unknownSetting(name, err)
 	}
 	switch {
 	case unset:
 		value, err := config.Unset(a.Source(), name)
-		return a.changed(name, value, err)
+		return a.printChanged(name, value, err)
 	case len(args) == 1 && !isSwitch(name):
 		cfg, err := a.Config()
 		if err != nil {
@@ -73,7 +73,7 @@ func (a *cli) settings(args []string, unset bool) error {
 		return a.showSetting(cfg, name)
 	}
 	value, err := config.Set(a.Source(), name, strings.Join(args[1:], ","))
-	return a.changed(name, value, err)
+	return a.printChanged(name, value, err)
 }
 
 func isSwitch(name string) bool { return name == "enable_thinking" }
@@ -86,7 +86,7 @@ func unknownSetting(name string, err error) error {
 	return app.Invalidf("key", "%w: %sSee `ponder settings`", err, textkit.Suggest(name, names))
 }
 
-func (a *cli) changed(name, value string, err error) error {
+func (a *cli) printChanged(name, value string, err error) error {
 	if err != nil {
 		if errors.Is(err, config.ErrWrite) {
 			return err
@@ -94,7 +94,7 @@ func (a *cli) changed(name, value string, err error) error {
 		return app.Invalidf("value", "%w", err)
 	}
 	if a.flags.json {
-		return a.object(map[string]string{"key": name, "value": value})
+		return a.printJSON(map[string]string{"key": name, "value": value})
 	}
 	a.printf("%s = %s\n", name, value)
 	return nil
@@ -103,7 +103,7 @@ func (a *cli) changed(name, value string, err error) error {
 func (a *cli) showSetting(cfg *config.Config, name string) error {
 	value := cfg.Value(name)
 	if a.flags.json {
-		return a.object(map[string]string{"key": name, "value": value, "from": cfg.Origin(name)})
+		return a.printJSON(map[string]string{"key": name, "value": value, "from": cfg.Origin(name)})
 	}
 	if value != "" {
 		a.printf("%s\n", value)
@@ -133,8 +133,8 @@ func (a *cli) listSettings() error {
 		}
 	}
 	if !a.flags.json {
-		a.table(rows)
-		a.note("the file is %s", cfg.File)
+		a.printTable(rows)
+		a.printNote("the file is %s", cfg.File)
 	}
 	return nil
 }
@@ -145,15 +145,15 @@ func (a *cli) backupCommand() *cobra.Command {
 		Short:   "Copy the database, also while it is in use",
 		Example: "ponder backup ponder-2026-11-21.db",
 		GroupID: groupSetUp,
-		Args:    take(1, 1, "a file to write"),
-		RunE:    withArg(a.backup),
+		Args:    requireArgs(1, 1, "a file to write"),
+		RunE:    runWithArg(a.runBackup),
 	}
 }
 
-func (a *cli) backup(ctx context.Context, file string) error {
+func (a *cli) runBackup(ctx context.Context, file string) error {
 	n, err := a.Backup(ctx, file)
 	if n > 0 {
-		a.note("%s, %s", file, textkit.Bytes(n))
+		a.printNote("%s, %s", file, textkit.Bytes(n))
 	}
 	return err
 }
@@ -170,7 +170,7 @@ ponder completion zsh > "${fpath[1]}/_ponder"
 ponder completion fish > ~/.config/fish/completions/ponder.fish`,
 		GroupID:   groupSetUp,
 		ValidArgs: shells,
-		Args:      take(1, 1, "bash, zsh, fish or powershell"),
+		Args:      requireArgs(1, 1, "bash, zsh, fish or powershell"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, out := cmd.Root(), cmd.OutOrStdout()
 			var err error
@@ -184,7 +184,7 @@ ponder completion fish > ~/.config/fish/completions/ponder.fish`,
 			case "powershell":
 				err = root.GenPowerShellCompletionWithDesc(out)
 			default:
-				return usagef("%q is none of bash, zsh, fish, powershell", clip(args[0], 20))
+				return usagef("%q is none of bash, zsh, fish, powershell", truncate(args[0], 20))
 			}
 			if err != nil {
 				return fmt.Errorf("print completion: %w", err)
@@ -214,7 +214,7 @@ func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 		}
 		words := []cobra.Completion{cobra.CompletionWithDesc("last", "the newest")}
 		for _, info := range list {
-			words = append(words, cobra.CompletionWithDesc(string(info.ID), clip(oneLine(info.Title), 60)))
+			words = append(words, cobra.CompletionWithDesc(string(info.ID), truncate(oneLine(info.Title), 60)))
 		}
 		return slices.Clip(words), no | cobra.ShellCompDirectiveKeepOrder
 	}

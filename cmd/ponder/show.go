@@ -16,16 +16,16 @@ import (
 
 // A sessionUI shows a running session. One goroutine calls its methods.
 type sessionUI interface {
-	// event shows ev; v is the session after it.
-	event(ev ponder.Event, v app.View)
-	// tick shows the current state.
-	tick(v app.View, state string)
+	// showEvent shows ev; v is the session after it.
+	showEvent(ev ponder.Event, v app.View)
+	// showState shows the current state.
+	showState(v app.View, state string)
 	close()
 }
 
-// ui returns the UI for the flags and the terminal. here means that this process thinks. press
+// newUI returns the UI for the flags and the terminal. here means that this process thinks. press
 // receives keys, except those of the brake.
-func (w *viewing) ui(here bool, press func(tui.Press)) sessionUI {
+func (w *sessionScreen) newUI(here bool, press func(tui.Press)) sessionUI {
 	stderr, isFile := w.log.out.(*os.File)
 	switch {
 	case w.flags.json:
@@ -40,28 +40,28 @@ func (w *viewing) ui(here bool, press func(tui.Press)) sessionUI {
 
 type quietUI struct{}
 
-func (quietUI) event(ponder.Event, app.View) {}
-func (quietUI) tick(app.View, string)        {}
-func (quietUI) close()                       {}
+func (quietUI) showEvent(ponder.Event, app.View) {}
+func (quietUI) showState(app.View, string)       {}
+func (quietUI) close()                           {}
 
-type jsonUI struct{ *viewing }
+type jsonUI struct{ *sessionScreen }
 
-func (s jsonUI) event(ev ponder.Event, _ app.View) {
+func (s jsonUI) showEvent(ev ponder.Event, _ app.View) {
 	if !ev.Internal || s.internal {
-		_ = s.reserve.object(s.cli, ev) // [results] keeps the error for the end
+		_ = s.heldOutput.printJSON(s.cli, ev) // [outputWriter] keeps the error for the end
 	}
 }
-func (jsonUI) tick(app.View, string) {}
-func (jsonUI) close()                {}
+func (jsonUI) showState(app.View, string) {}
+func (jsonUI) close()                     {}
 
 // An eventLineUI prints one line for each event of interest.
 type eventLineUI struct {
-	*viewing
+	*sessionScreen
 	foci map[string]bool
 }
 
-// isAgain reports whether an item is a retried focus that was printed.
-func (s eventLineUI) isAgain(it tui.Item) bool {
+// isRepeatedFocus reports whether an item is a retried focus that was printed.
+func (s eventLineUI) isRepeatedFocus(it tui.Item) bool {
 	if it.Kind != "focus" {
 		if it.Kind != "note" {
 			clear(s.foci)
@@ -73,19 +73,19 @@ func (s eventLineUI) isAgain(it tui.Item) bool {
 	return again
 }
 
-func (s eventLineUI) event(ev ponder.Event, v app.View) {
-	if it, ok := s.itemOf(ev, v); ok && !s.isAgain(it) {
+func (s eventLineUI) showEvent(ev ponder.Event, v app.View) {
+	if it, ok := s.eventItem(ev, v); ok && !s.isRepeatedFocus(it) {
 		mark := it.Mark
 		if mark != "" {
 			mark = " " + mark
 		}
 		line := fmt.Sprintf("%s %s%s: %s\n", textkit.Clock(it.At), it.Kind, mark, oneLine(it.Text))
-		s.shows(ev, func() { fmt.Fprint(s.log, line) })
+		s.showPermanent(ev, func() { fmt.Fprint(s.log, line) })
 	}
 }
 
-func (s eventLineUI) tick(app.View, string) {
-	if s.Looked == nil {
+func (s eventLineUI) showState(app.View, string) {
+	if s.Research == nil {
 		return
 	}
 	for _, it := range s.draftItems() {
@@ -97,19 +97,19 @@ func (eventLineUI) close() {}
 // A progress is a share from 0 to 1, negative if unknown, and a text.
 type progress struct {
 	share float64
-	says  string
+	text  string
 }
 
 type progressBar struct {
-	out   *os.File
-	style tui.Style
-	drawn time.Time
-	on    bool
+	out     *os.File
+	style   tui.Style
+	drawnAt time.Time
+	visible bool
 }
 
 const (
-	barWidth = 24
-	barEvery = 100 * time.Millisecond
+	barWidth    = 24
+	barInterval = 100 * time.Millisecond
 )
 
 func (a *cli) newProgressBar() *progressBar {
@@ -117,40 +117,40 @@ func (a *cli) newProgressBar() *progressBar {
 	if !ok || a.flags.quiet || a.flags.json || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
-	return &progressBar{out: f, style: a.style()}
+	return &progressBar{out: f, style: a.viewStyle()}
 }
 
 // draw shows p. It drops frequent calls.
 func (b *progressBar) draw(p progress) {
-	if b == nil || b.on && time.Since(b.drawn) < barEvery {
+	if b == nil || b.visible && time.Since(b.drawnAt) < barInterval {
 		return
 	}
 	width, _, err := term.GetSize(int(b.out.Fd()))
 	if err != nil {
 		width = 80
 	}
-	line := p.says
+	line := p.text
 	if p.share >= 0 {
 		full, empty := "█", "░"
 		if b.style.ASCII {
 			full, empty = "#", "."
 		}
 		n := int(min(1, p.share) * barWidth)
-		line = fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat(full, n), strings.Repeat(empty, barWidth-n), 100*min(1, p.share), p.says)
+		line = fmt.Sprintf("%s%s %3.0f %%  %s", strings.Repeat(full, n), strings.Repeat(empty, barWidth-n), 100*min(1, p.share), p.text)
 	}
-	fmt.Fprintf(b.out, "\r\x1b[K%s", clip(oneLine(line), max(10, width-1)))
-	b.drawn, b.on = time.Now(), true
+	fmt.Fprintf(b.out, "\r\x1b[K%s", truncate(oneLine(line), max(10, width-1)))
+	b.drawnAt, b.visible = time.Now(), true
 }
 
 func (b *progressBar) clear() {
-	if b != nil && b.on {
+	if b != nil && b.visible {
 		fmt.Fprint(b.out, "\r\x1b[K")
-		b.on = false
+		b.visible = false
 	}
 }
 
-// show shows the progress of remembering; nil removes it.
-func (t *taking) show(p *progress) {
+// showProgress shows the progress of remembering; nil removes it.
+func (t *memoryImport) showProgress(p *progress) {
 	if t.bar == nil {
 		t.bar = t.cli.newProgressBar()
 	}

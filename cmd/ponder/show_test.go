@@ -11,14 +11,14 @@ import (
 
 func TestEventLines(t *testing.T) {
 	var log strings.Builder
-	w := &viewing{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{View: session.NewView()}}
-	s := w.ui(true, nil)
+	w := &sessionScreen{cli: &cli{App: &app.App{}, log: &logSink{out: &log}}, SessionView: app.SessionView{View: session.NewView()}}
+	s := w.newUI(true, nil)
 	focus := func(text string) ponder.Body { return ponder.Progress{Stage: "focus", Content: text} }
 	for _, b := range []ponder.Body{
 		focus("One?"), focus("Two?"), ponder.SystemNote{Content: "the model fails"}, focus("One?"), focus("Two?"),
 		ponder.Thought{Kind: "insight", Content: "So.", Confidence: 0.5}, focus("One?"),
 	} {
-		s.event(ponder.Event{Body: b}, w.View)
+		s.showEvent(ponder.Event{Body: b}, w.View)
 	}
 	want := `0:00 focus: One?
 0:00 focus: Two?

@@ -15,7 +15,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-type talkFlags struct {
+type chatFlags struct {
 	thread    string
 	goOn      bool
 	docs      []string
@@ -27,13 +27,13 @@ type talkFlags struct {
 	noWeb     bool
 }
 
-func (f *talkFlags) add(flags *pflag.FlagSet) {
+func (f *chatFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.thread, "thread", "", "go on with the conversation `id`")
 	flags.BoolVar(&f.goOn, "continue", false, "go on with the newest conversation")
-	f.addSight(flags)
+	f.addSourceFlags(flags)
 }
 
-func (f *talkFlags) addSight(flags *pflag.FlagSet) {
+func (f *chatFlags) addSourceFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.docs, "docs", nil, "look into the file or folder at `path`; may be repeated")
 	flags.StringArrayVar(&f.knowledge, "knowledge", nil, "look into the notes in the `folder`; may be repeated")
 	flags.StringVar(&f.model, "model", "", "talk with `provider/model`")
@@ -43,8 +43,8 @@ func (f *talkFlags) addSight(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
 }
 
-// talking returns the setup of a conversation after all checks that need no model.
-func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool) (app.ChatSetup, error) {
+// chatSetup returns the setup of a conversation after all checks that need no model.
+func (f *chatFlags) chatSetup(ctx context.Context, a *cli, given func(string) bool) (app.ChatSetup, error) {
 	docs, err := a.CheckDocs(ctx, "docs", f.docs)
 	if err != nil {
 		return app.ChatSetup{}, err
@@ -70,7 +70,7 @@ func (f *talkFlags) talking(ctx context.Context, a *cli, given func(string) bool
 	return t, nil
 }
 
-func workLine(t app.ChatSetup, id ponder.ThreadID) []string {
+func workerArgs(t app.ChatSetup, id ponder.ThreadID) []string {
 	line := []string{"thread", "work", string(id)}
 	for _, path := range t.Sources.Docs {
 		line = append(line, "--docs", path)
@@ -86,8 +86,8 @@ func workLine(t app.ChatSetup, id ponder.ThreadID) []string {
 	return line
 }
 
-// begin returns the named conversation and its head, or an empty id.
-func (f *talkFlags) begin(ctx context.Context, a *cli, store *sqlite.Store) (id ponder.ThreadID, head ponder.Seq, err error) {
+// findConversation returns the named conversation and its head, or an empty id.
+func (f *chatFlags) findConversation(ctx context.Context, a *cli, store *sqlite.Store) (id ponder.ThreadID, head ponder.Seq, err error) {
 	name := f.thread
 	switch {
 	case f.thread != "" && f.goOn:
@@ -104,33 +104,33 @@ func (f *talkFlags) begin(ctx context.Context, a *cli, store *sqlite.Store) (id 
 	return info.ID, info.Head, err
 }
 
-func talkingWith(t app.ChatSetup) string {
+func modelBanner(t app.ChatSetup) string {
 	if t.Extractive {
-		return noModel(t.Missed, "; what is found is quoted (`ponder doctor` says how to have a model)")
+		return noModelText(t.Missed, "; what is found is quoted (`ponder doctor` says how to have a model)")
 	}
 	return "talking with " + t.Name
 }
 
-// noModel explains that no model is configured, or why the configured one is unavailable.
-func noModel(missed error, what string) string {
+// noModelText explains that no model is configured, or why the configured one is unavailable.
+func noModelText(missed error, what string) string {
 	if missed == nil {
 		return "no model is configured" + what
 	}
 	return missed.Error() + what
 }
 
-// inner returns the background events to append before a message, and the escalations among
+// backgroundEvents returns the background events to append before a message, and the escalations among
 // them. Its errors do not stop the conversation.
-func (c *conversation) inner(ctx context.Context, said string) (before []ponder.Event, raised []app.PendingEscalation) {
-	if !c.talking.Config.Mind.Feeds() || c.talking.Extractive || c.talking.NoMemory {
+func (c *conversation) backgroundEvents(ctx context.Context, said string) (before []ponder.Event, raised []app.PendingEscalation) {
+	if !c.setup.Config.Mind.Feeds() || c.setup.Extractive || c.setup.NoMemory {
 		return nil, nil
 	}
-	c.noteTold(ctx)
+	c.recordDelivered(ctx)
 	now := time.Now()
-	err := c.mind.Read(ctx, c.store)
+	err := c.background.Read(ctx, c.store)
 	if err == nil {
-		before = c.mind.Background(said, c.id, true, now)
-		raised, err = c.mind.Raise(ctx, c.store, c.thread(), now)
+		before = c.background.Background(said, c.id, true, now)
+		raised, err = c.background.ClaimEscalations(ctx, c.store, c.threadID(), now)
 	}
 	if err != nil {
 		slog.Warn("the subconscious is not handed on", "error", err)
@@ -141,15 +141,15 @@ func (c *conversation) inner(ctx context.Context, said string) (before []ponder.
 	return before, raised
 }
 
-// noteTold records the delivered escalations. Call it once the conversation is certain to stay;
+// recordDelivered records the delivered escalations. Call it once the conversation is certain to stay;
 // until then they remain pending.
-func (c *conversation) noteTold(ctx context.Context) {
-	for _, e := range c.told {
-		if err := c.mind.Told(ctx, c.store, e); err != nil {
+func (c *conversation) recordDelivered(ctx context.Context) {
+	for _, e := range c.deliveredEscalations {
+		if err := c.background.NoteDelivered(ctx, c.store, e); err != nil {
 			slog.Warn("the subconscious may tell something twice", "error", err)
 		}
 	}
-	c.told = nil
+	c.deliveredEscalations = nil
 }
 
 // A turnUpdate is an event, a delta of an unfinished answer, or the final error.
@@ -159,10 +159,10 @@ type turnUpdate struct {
 	err   error
 }
 
-// updates sends updates after an event until ctx is done. A delta comes after the event that
+// followUpdates sends updates after an event until ctx is done. A delta comes after the event that
 // started its call and before the event with its text.
-func (c *conversation) updates(ctx context.Context, after ponder.Seq) <-chan turnUpdate {
-	events, lost := pump(ctx, c.store, c.id, after)
+func (c *conversation) followUpdates(ctx context.Context, after ponder.Seq) <-chan turnUpdate {
+	events, lost := followThread(ctx, c.store, c.id, after)
 	thread, out := c.id, make(chan turnUpdate)
 	send := func(u turnUpdate) bool {
 		select {
@@ -173,7 +173,7 @@ func (c *conversation) updates(ctx context.Context, after ponder.Seq) <-chan tur
 		}
 	}
 	flush := func() bool {
-		for _, d := range c.deltas.take(thread, after) {
+		for _, d := range c.deltas.takeSeen(thread, after) {
 			if !send(turnUpdate{delta: d}) {
 				return false
 			}
@@ -183,7 +183,7 @@ func (c *conversation) updates(ctx context.Context, after ponder.Seq) <-chan tur
 	go func() {
 		for flush() {
 			select {
-			case <-c.deltas.bell:
+			case <-c.deltas.ready:
 			case ev := <-events:
 				if !flush() || !send(turnUpdate{event: &ev}) {
 					return
@@ -203,13 +203,13 @@ func (c *conversation) updates(ctx context.Context, after ponder.Seq) <-chan tur
 // A deltaBuffer collects deltas of turns. It is safe for concurrent use, and add does not
 // block.
 type deltaBuffer struct {
-	bell chan struct{} // full if there are deltas
+	ready chan struct{} // full if there are deltas
 
 	mu   sync.Mutex
 	list []ponder.Delta
 }
 
-func (b *deltaBuffer) add(d ponder.Delta) {
+func (b *deltaBuffer) appendDelta(d ponder.Delta) {
 	if d.Text == "" {
 		return
 	}
@@ -221,13 +221,13 @@ func (b *deltaBuffer) add(d ponder.Delta) {
 	}
 	b.mu.Unlock()
 	select {
-	case b.bell <- struct{}{}:
+	case b.ready <- struct{}{}:
 	default:
 	}
 }
 
-// take removes all deltas and returns those of thread whose calls started up to seen.
-func (b *deltaBuffer) take(thread ponder.ThreadID, seen ponder.Seq) []ponder.Delta {
+// takeSeen removes all deltas and returns those of thread whose calls started up to seen.
+func (b *deltaBuffer) takeSeen(thread ponder.ThreadID, seen ponder.Seq) []ponder.Delta {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := slices.IndexFunc(b.list, func(d ponder.Delta) bool { return d.Thread == thread && d.Began > seen })

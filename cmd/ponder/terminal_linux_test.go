@@ -40,7 +40,7 @@ func TestTerminal(t *testing.T) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // so that the programs do not inherit an ignored one
 	t.Cleanup(func() { signal.Stop(hangups) })
-	p := scripts("testdata/terminal")
+	p := scriptParams("testdata/terminal")
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		env.Values[ptyKey{}] = new(*pty)
@@ -50,8 +50,8 @@ func TestTerminal(t *testing.T) {
 	}
 	maps.Copy(p.Cmds, map[string]func(*testscript.TestScript, bool, []string){
 		"start": startOnPTY,
-		"see":   onPTY(func(p *pty, arg string) error { return p.see(arg) }),
-		"unseen": onPTY(func(p *pty, arg string) error {
+		"see":   ptyCommand(func(p *pty, arg string) error { return p.waitText(arg) }),
+		"unseen": ptyCommand(func(p *pty, arg string) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if strings.Contains(p.shown.String(), arg) {
@@ -59,10 +59,10 @@ func TestTerminal(t *testing.T) {
 			}
 			return nil
 		}),
-		"hangup": onPTY(func(p *pty, _ string) error { return p.cmd.Process.Signal(syscall.SIGHUP) }),
-		"key":    onPTY(func(p *pty, arg string) error { return p.key(arg) }),
-		"size":   onPTY(func(p *pty, arg string) error { return p.size(arg) }),
-		"ends":   onPTY(func(p *pty, arg string) error { return p.ends(arg) }),
+		"hangup": ptyCommand(func(p *pty, _ string) error { return p.cmd.Process.Signal(syscall.SIGHUP) }),
+		"key":    ptyCommand(func(p *pty, arg string) error { return p.typeKeys(arg) }),
+		"size":   ptyCommand(func(p *pty, arg string) error { return p.resize(arg) }),
+		"ends":   ptyCommand(func(p *pty, arg string) error { return p.waitExit(arg) }),
 	})
 	testscript.Run(t, p)
 }
@@ -75,17 +75,17 @@ type pty struct {
 	before *unix.Termios
 	cmd    *exec.Cmd
 
-	mu      sync.Mutex
-	changed *sync.Cond
-	screen  *vt.Emulator
-	shown   bytes.Buffer // output without escape sequences, and the screen after each write
-	seen    int
-	over    bool
+	mu       sync.Mutex
+	changed  *sync.Cond
+	screen   *vt.Emulator
+	shown    bytes.Buffer // output without escape sequences, and the screen after each write
+	seen     int
+	timedOut bool
 }
 
-const seeTime = 30 * time.Second
+const screenTimeout = 30 * time.Second
 
-func onPTY(do func(*pty, string) error) func(*testscript.TestScript, bool, []string) {
+func ptyCommand(do func(*pty, string) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(do(*ts.Value(ptyKey{}).(**pty), strings.Join(args, " ")))
 	}
@@ -96,7 +96,7 @@ func startOnPTY(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	*ts.Value(ptyKey{}).(**pty) = p
 	ts.Defer(p.close)
-	ts.Check(p.run(ts, args[1], args[2:]))
+	ts.Check(p.startCommand(ts, args[1], args[2:]))
 }
 
 func openPTY(size string) (*pty, error) {
@@ -110,10 +110,10 @@ func openPTY(size string) (*pty, error) {
 	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		return nil, err
 	}
-	return p, p.size(size)
+	return p, p.resize(size)
 }
 
-func (p *pty) run(ts *testscript.TestScript, name string, args []string) error {
+func (p *pty) startCommand(ts *testscript.TestScript, name string, args []string) error {
 	n, err := unix.IoctlGetInt(int(p.master.Fd()), unix.TIOCGPTN)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (p *pty) run(ts *testscript.TestScript, name string, args []string) error {
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = p.tty, p.tty, p.tty
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	go p.read()
+	go p.readOutput()
 	return p.cmd.Start()
 }
 
@@ -157,15 +157,15 @@ func (p *pty) close() {
 	_ = p.master.Close()
 }
 
-// read collects output until all processes close the terminal.
-func (p *pty) read() {
+// readOutput collects output until all processes close the terminal.
+func (p *pty) readOutput() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := p.master.Read(buf)
 		p.mu.Lock()
 		_, _ = p.screen.Write(buf[:n])
 		fmt.Fprintf(&p.shown, "%s\n%s\n", ansi.Strip(string(buf[:n])), p.screen.String())
-		p.over = p.over || err != nil
+		p.timedOut = p.timedOut || err != nil
 		p.changed.Broadcast()
 		p.mu.Unlock()
 		if err != nil {
@@ -174,11 +174,11 @@ func (p *pty) read() {
 	}
 }
 
-func (p *pty) see(text string) error {
-	late := time.AfterFunc(seeTime, func() {
+func (p *pty) waitText(text string) error {
+	late := time.AfterFunc(screenTimeout, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.over = true
+		p.timedOut = true
 		p.changed.Broadcast()
 	})
 	defer late.Stop()
@@ -193,20 +193,20 @@ func (p *pty) see(text string) error {
 		if strings.Contains(p.screen.String(), text) {
 			return nil
 		}
-		if p.over {
+		if p.timedOut {
 			return fmt.Errorf("%q is not to be seen in %q", text, plain)
 		}
 		p.changed.Wait()
 	}
 }
 
-func (p *pty) key(keys string) error {
+func (p *pty) typeKeys(keys string) error {
 	keys = strings.NewReplacer(`\n`, "\r", `\e`, "\x1b", `\t`, "\t", "^C", "\x03", "^W", "\x17").Replace(keys)
 	_, err := p.master.WriteString(keys)
 	return err
 }
 
-func (p *pty) size(text string) error {
+func (p *pty) resize(text string) error {
 	var cols, rows uint16
 	if _, err := fmt.Sscanf(text, "%dx%d", &cols, &rows); err != nil {
 		return fmt.Errorf("size %s: %w", text, err)
@@ -217,7 +217,7 @@ func (p *pty) size(text string) error {
 	return unix.IoctlSetWinsize(int(p.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: cols, Row: rows})
 }
 
-func (p *pty) ends(code string) error {
+func (p *pty) waitExit(code string) error {
 	var exit *exec.ExitError
 	if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		return err

@@ -17,41 +17,41 @@ import (
 	"ponder/internal/textkit/layout"
 )
 
-func clip(text string, n int) string { return textkit.Truncate(text, n) }
+func truncate(text string, n int) string { return textkit.Truncate(text, n) }
 
 // printf prints a result without control sequences of foreign text.
 func (a *cli) printf(format string, args ...any) {
 	text := textkit.Clean(fmt.Sprintf(format, args...))
-	if width := a.cells(); width > 0 {
-		text = wrap(text, min(width, readable))
+	if width := a.terminalWidth(); width > 0 {
+		text = wrapLines(text, min(width, maxLineWidth))
 	}
 	fmt.Fprint(a.out, text)
 }
 
-func (a *cli) paper() (*os.File, bool) {
+func (a *cli) outputFile() (*os.File, bool) {
 	out := a.out
-	if r, ok := out.(*results); ok {
+	if r, ok := out.(*outputWriter); ok {
 		out = r.out
 	}
 	f, ok := out.(*os.File)
 	return f, ok
 }
 
-// onTerminal reports whether results appear on a terminal.
-func (a *cli) onTerminal() bool {
-	f, ok := a.paper()
+// isTerminal reports whether results appear on a terminal.
+func (a *cli) isTerminal() bool {
+	f, ok := a.outputFile()
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// results is an output that remembers its first error. It is safe for concurrent use.
-type results struct {
+// outputWriter is an output that remembers its first error. It is safe for concurrent use.
+type outputWriter struct {
 	out io.Writer
 
 	mu  sync.Mutex
 	err error
 }
 
-func (r *results) Write(b []byte) (int, error) {
+func (r *outputWriter) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n, err := r.out.Write(b)
@@ -61,20 +61,20 @@ func (r *results) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// lost returns the error of failed output, or nil.
-func (r *results) lost() error {
+// writeError returns the error of failed output, or nil.
+func (r *outputWriter) writeError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err == nil {
 		return nil
 	}
-	return failure{failed, fmt.Errorf("print: %w", r.err)}
+	return failure{exitFailed, fmt.Errorf("print: %w", r.err)}
 }
 
-// readable is the maximal comfortable width of a line, in cells.
-const readable = 110
+// maxLineWidth is the maximal comfortable width of a line, in cells.
+const maxLineWidth = 110
 
-func (a *cli) object(v any) error {
+func (a *cli) printJSON(v any) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
@@ -88,41 +88,43 @@ func (a *cli) object(v any) error {
 	return nil
 }
 
-// result prints v with --json, else text.
-func (a *cli) result(v any, text string) error {
+// printResult prints v with --json, else text.
+func (a *cli) printResult(v any, text string) error {
 	if a.flags.json {
-		return a.object(v)
+		return a.printJSON(v)
 	}
 	a.printf("%s", text)
 	return nil
 }
 
-// stdin returns standard input whose reads also end with ctx. Later input is lost.
-func (a *cli) stdin(ctx context.Context) io.Reader { return &input{ctx: ctx, in: a.in} }
+// cancelableInput returns standard input whose reads also end with ctx. Later input is lost.
+func (a *cli) cancelableInput(ctx context.Context) io.Reader {
+	return &contextReader{ctx: ctx, in: a.in}
+}
 
-// An input is a reader for one goroutine at a time.
-type input struct {
+// A contextReader is a reader for one goroutine at a time.
+type contextReader struct {
 	ctx context.Context
 	in  io.Reader
 	buf []byte // of the pending read, which owns it
 }
 
 // Read returns the cause of ctx after its end.
-func (r *input) Read(b []byte) (int, error) {
+func (r *contextReader) Read(b []byte) (int, error) {
 	if err := context.Cause(r.ctx); err != nil {
 		return 0, err
 	}
 	if len(r.buf) < len(b) {
 		r.buf = make([]byte, len(b))
 	}
-	type read struct {
+	type readDocument struct {
 		n   int
 		err error
 	}
-	done := make(chan read, 1)
+	done := make(chan readDocument, 1)
 	go func() {
 		n, err := r.in.Read(r.buf[:len(b)])
-		done <- read{n, err}
+		done <- readDocument{n, err}
 	}()
 	select {
 	case v := <-done:
@@ -132,9 +134,9 @@ func (r *input) Read(b []byte) (int, error) {
 	}
 }
 
-// cells returns the width of the terminal of results, or 0 without one.
-func (a *cli) cells() int {
-	f, ok := a.paper()
+// terminalWidth returns the width of the terminal of results, or 0 without one.
+func (a *cli) terminalWidth() int {
+	f, ok := a.outputFile()
 	if !ok {
 		return 0
 	}
@@ -145,28 +147,28 @@ func (a *cli) cells() int {
 	return width
 }
 
-func (a *cli) table(rows [][]string) {
+func (a *cli) printTable(rows [][]string) {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = oneLine(row[i])
 		}
 	}
-	fmt.Fprint(a.out, layout.Columns(rows, a.cells()))
+	fmt.Fprint(a.out, layout.Columns(rows, a.terminalWidth()))
 }
 
-// width returns the maximal width of a result.
-func (a *cli) width() int {
+// resultWidth returns the maximal width of a result.
+func (a *cli) resultWidth() int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return min(n, readable)
+		return min(n, maxLineWidth)
 	}
-	if n := a.cells(); n > 0 {
-		return min(n, readable)
+	if n := a.terminalWidth(); n > 0 {
+		return min(n, maxLineWidth)
 	}
 	return 100
 }
 
-// wrap breaks lines beyond width cells, except commands.
-func wrap(text string, width int) string {
+// wrapLines breaks lines beyond width cells, except commands.
+func wrapLines(text string, width int) string {
 	rows := strings.Split(text, "\n")
 	for i, row := range rows {
 		if !strings.HasPrefix(strings.TrimLeft(row, " "), "ponder ") {
@@ -178,19 +180,19 @@ func wrap(text string, width int) string {
 
 func printList[T any](a *cli, list []T, none string, head []string, row func(T) []string) error {
 	if len(list) == 0 {
-		a.note("%s", none)
+		a.printNote("%s", none)
 		return nil
 	}
 	rows := [][]string{head}
 	for _, it := range list {
 		if !a.flags.json {
 			rows = append(rows, row(it))
-		} else if err := a.object(it); err != nil {
+		} else if err := a.printJSON(it); err != nil {
 			return err
 		}
 	}
 	if !a.flags.json {
-		a.table(rows)
+		a.printTable(rows)
 	}
 	return nil
 }

@@ -62,13 +62,13 @@ ponder think "Should we move to microservices?" --preset moderate --parallel 4
 ponder think - --cost 0.50 --model anthropic/claude-opus-4-6 < question.txt
 ponder think "Is P equal to NP?" --for 2h --detach`,
 		GroupID: groupThink,
-		Args:    take(1, 1, `a question in quotes, or - to read it from standard input`),
+		Args:    requireArgs(1, 1, `a question in quotes, or - to read it from standard input`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.think(cmd.Context(), args[0], f, cmd.Flags().Changed)
+			return a.runThink(cmd.Context(), args[0], f, cmd.Flags().Changed)
 		},
 	}
 	flags := cmd.Flags()
-	f.budget.add(flags)
+	f.budget.addFlags(flags)
 	flags.StringVar(&f.synthesisEvery, "synthesis-every", "", "sum up after each `time` of thinking, and after twenty thoughts (default 5m)")
 	flags.StringVar(&f.preset, "preset", "", "quick (5m), moderate (30m) or deep (2h), where --for does not say otherwise")
 	flags.StringVar(&f.parallel, "parallel", "", "think about this `number` of questions at a time, up to 16 (default 1)")
@@ -84,8 +84,8 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 	return cmd
 }
 
-func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(string) bool) error {
-	question, err := a.question(ctx, text)
+func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given func(string) bool) error {
+	question, err := a.readQuestion(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	r := app.StartRequest{
 		Start: app.Start{Kind: ponder.KindSession, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory}, NoEarlier: f.noEarlier, ToTheEnd: f.toTheEnd,
 	}
-	if err := f.read(&r.Start, given); err != nil {
+	if err := f.readStart(&r.Start, given); err != nil {
 		return err
 	}
 	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
@@ -112,13 +112,13 @@ func (a *cli) think(ctx context.Context, text string, f thinkFlags, given func(s
 	if err := p.AllowsCall(ctx); err != nil {
 		return err
 	}
-	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holds: !f.detach, notes: []string{says}, unaided: "; this is put together from quotations of the documents"})
+	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holdOutput: !f.detach, notes: []string{says}, extractiveNote: "; this is put together from quotations of the documents"})
 }
 
 type startFlags struct {
 	detach, internal, chunks bool
-	holds                    bool // hold output back until there is a result
-	unaided                  string
+	holdOutput               bool // hold output back until there is a result
+	extractiveNote           string
 	notes                    []string
 	output                   string
 }
@@ -138,81 +138,81 @@ func (a *cli) startThread(ctx context.Context, p *app.PreparedStart, f startFlag
 	if err != nil {
 		return err
 	}
-	w := a.viewing(store, id)
-	w.internal, w.reserve.holds = f.internal, f.holds
+	w := a.newSessionScreen(store, id)
+	w.internal, w.heldOutput.active = f.internal, f.holdOutput
 	if p.Unaided {
-		w.reserve.note(a, noModel(p.Missed, f.unaided))
+		w.heldOutput.printNote(a, noModelText(p.Missed, f.extractiveNote))
 	}
 	for _, text := range f.notes {
-		w.reserve.note(a, text)
+		w.heldOutput.printNote(a, text)
 	}
 	if f.detach {
-		return a.detach(ctx, store, id)
+		return a.detachSession(ctx, store, id)
 	}
 	if f.chunks && a.flags.json {
-		w.showChunks()
+		w.enableChunks()
 	}
-	return w.here(ctx, store, p.SessionModels, p.Sources, p.Thread.Kind, f.output)
+	return w.runLocally(ctx, store, p.SessionModels, p.Sources, p.Thread.Kind, f.output)
 }
 
-// here thinks in this process and shows it. report names the file of a research's report, or is
+// runLocally thinks in this process and shows it. report names the file of a research's report, or is
 // empty. It removes a thread without a result.
-func (w *viewing) here(ctx context.Context, store *sqlite.Store, p *app.SessionModels, what app.Sources, kind ponder.Kind, report string) error {
+func (w *sessionScreen) runLocally(ctx context.Context, store *sqlite.Store, p *app.SessionModels, what app.Sources, kind ponder.Kind, report string) error {
 	t, err := w.Runner(ctx, store, p.Models, what, w.onDelta)
 	if err != nil {
 		return errors.Join(err, store.Remove(context.WithoutCancel(ctx), w.Id))
 	}
 	defer t.Close(ctx)
-	w.reserve.note(w.cli, string(kind)+" "+string(w.Id))
-	switch err = w.work(ctx, t); {
+	w.heldOutput.printNote(w.cli, string(kind)+" "+string(w.Id))
+	switch err = w.runSession(ctx, t); {
 	case errors.Is(err, errDetach):
-		return w.handOver(ctx, t)
-	case !w.nothingCame(ctx, err):
+		return w.detachRun(ctx, t)
+	case !w.endedWithoutResult(ctx, err):
 	case store.Remove(context.WithoutCancel(ctx), w.Id) != nil: // if removal fails, the session can resume later
-		w.reserve.release()
+		w.heldOutput.releaseAll()
 	case err != nil:
-		return shortest(err)
+		return unwrapStoreError(err)
 	default:
-		return w.nothingKept()
+		return w.nothingKeptError()
 	}
 	w.Keep(ctx, store)
-	return w.endWithReport(ctx, store, report, w.end(ctx, err))
+	return w.finishWithReport(ctx, store, report, w.finishCommand(ctx, err))
 }
 
-// handOver passes the session to a background process, which repeats calls in flight. It closes
+// detachRun passes the session to a background process, which repeats calls in flight. It closes
 // the runner.
-func (w *viewing) handOver(ctx context.Context, t *app.Runner) error {
+func (w *sessionScreen) detachRun(ctx context.Context, t *app.Runner) error {
 	if err := t.Close(ctx); err != nil {
-		return w.broken(ctx, err)
+		return w.explainInterruption(ctx, err)
 	}
-	return w.detach(ctx, w.Store, w.Id)
+	return w.detachSession(ctx, w.Store, w.Id)
 }
 
-func (w *viewing) nothingKept() error {
+func (w *sessionScreen) nothingKeptError() error {
 	none := "thought"
-	if w.Looked != nil {
+	if w.Research != nil {
 		none = "found"
 	}
-	err := w.failed()
-	return failure{codeOf(err), fmt.Errorf("%w; nothing was %s, so nothing was kept", err, none)}
+	err := w.failureError()
+	return failure{exitCodeOf(err), fmt.Errorf("%w; nothing was %s, so nothing was kept", err, none)}
 }
 
-func (w *viewing) end(ctx context.Context, err error) error {
+func (w *sessionScreen) finishCommand(ctx context.Context, err error) error {
 	if err != nil {
-		return w.broken(ctx, err)
+		return w.explainInterruption(ctx, err)
 	}
-	return w.outcome()
+	return w.printOutcome()
 }
 
-// shortest returns the store's sentinel in err, if any, without the wrapping.
-func shortest(err error) error {
-	if known := ofStore(err); known != nil {
+// unwrapStoreError returns the store's sentinel in err, if any, without the wrapping.
+func unwrapStoreError(err error) error {
+	if known := storeSentinel(err); known != nil {
 		return known
 	}
 	return err
 }
 
-func ofStore(err error) error {
+func storeSentinel(err error) error {
 	for _, known := range []error{ponder.ErrFull, ponder.ErrDisk, ponder.ErrReadOnly, ponder.ErrDamaged, ponder.ErrLost} {
 		if errors.Is(err, known) {
 			return known
@@ -221,46 +221,46 @@ func ofStore(err error) error {
 	return nil
 }
 
-// nothingCame reports whether a session failed before its first thought, or a research before
+// endedWithoutResult reports whether a session failed before its first thought, or a research before
 // its first source.
-func (w *viewing) nothingCame(ctx context.Context, err error) bool {
-	if len(w.View.Thoughts) > 0 || w.Looked != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused || ctx.Err() != nil {
+func (w *sessionScreen) endedWithoutResult(ctx context.Context, err error) bool {
+	if len(w.View.Thoughts) > 0 || w.Research != nil && len(w.View.Sources) > 0 || w.View.Session.Status == ponder.Paused || ctx.Err() != nil {
 		return false
 	}
 	if err != nil {
 		return !errors.Is(err, ponder.ErrHeld) && !errors.Is(err, errDetach)
 	}
-	return w.View.Session.Status == ponder.Failed || w.Looked != nil && !w.answered && w.isWithoutModel()
+	return w.View.Session.Status == ponder.Failed || w.Research != nil && !w.callSucceeded && w.isWithoutModel()
 }
 
-// broken explains the state of a session whose work returned an error.
-func (w *viewing) broken(ctx context.Context, err error) error {
-	goOn := fmt.Sprintf("to go on: %s", w.goOn())
+// explainInterruption explains the state of a session whose work returned an error.
+func (w *sessionScreen) explainInterruption(ctx context.Context, err error) error {
+	goOn := fmt.Sprintf("to go on: %s", w.resumeCommand())
 	switch {
 	case ctx.Err() != nil:
-		w.note("stopped; %s", goOn)
-		return failure{interrupted, err}
+		w.printNote("stopped; %s", goOn)
+		return failure{exitInterrupted, err}
 	case errors.Is(err, ponder.ErrNoThread):
-		return failure{failed, fmt.Errorf("session %s was removed while it was thought about", w.Id)}
+		return failure{exitFailed, fmt.Errorf("session %s was removed while it was thought about", w.Id)}
 	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
-		return failure{incomplete, fmt.Errorf("another process thinks on; to look on: %s", w.command("session watch", w.Id))}
+		return failure{exitIncomplete, fmt.Errorf("another process thinks on; to look on: %s", w.formatCommand("session watch", w.Id))}
 	case errors.Is(err, ponder.ErrFull):
-		return failure{incomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.goOn())}
+		return failure{exitIncomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.resumeCommand())}
 	case errors.Is(err, ponder.ErrDisk):
-		return failure{incomplete, fmt.Errorf("paused: the database cannot be written, for its disk fails; once it does not: %s", w.goOn())}
+		return failure{exitIncomplete, fmt.Errorf("paused: the database cannot be written, for its disk fails; once it does not: %s", w.resumeCommand())}
 	case errors.Is(err, ponder.ErrReadOnly):
-		return failure{incomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.goOn())}
+		return failure{exitIncomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.resumeCommand())}
 	}
 	if errors.Is(err, ponder.ErrDamaged) || errors.Is(err, ponder.ErrLost) {
-		return failure{failed, fmt.Errorf("%s: %w", w.DBFile(), shortest(err))}
+		return failure{exitFailed, fmt.Errorf("%s: %w", w.DBFile(), unwrapStoreError(err))}
 	}
-	return failure{incomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
+	return failure{exitIncomplete, fmt.Errorf("paused: %w; %s", err, goOn)}
 }
 
-// question returns the question. Text "-" reads standard input.
-func (a *cli) question(ctx context.Context, text string) (string, error) {
+// readQuestion returns the question. Text "-" reads standard input.
+func (a *cli) readQuestion(ctx context.Context, text string) (string, error) {
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(a.stdin(ctx), app.MaxQuestion+1))
+		b, err := io.ReadAll(io.LimitReader(a.cancelableInput(ctx), app.MaxQuestion+1))
 		if err != nil {
 			return "", fmt.Errorf("read the question from standard input: %w", err)
 		}
@@ -273,28 +273,28 @@ type budgetFlags struct {
 	time, tokens, cost, calls string
 }
 
-func (f *budgetFlags) add(flags *pflag.FlagSet) {
+func (f *budgetFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.time, "for", "", "`time` to think, such as 90s, 30m or 2h, from 1s to 24h (default 5m)")
 	flags.StringVar(&f.tokens, "tokens", "", "`number` of tokens to use at most, such as 200000 or 200k")
 	flags.StringVar(&f.cost, "cost", "", "US `dollars` to spend at most, such as 0.50")
 	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
 }
 
-func (f *budgetFlags) budget(given func(string) bool) (b ponder.Budget, err error) {
-	return b, readGiven(given, []readFlag{
-		{"for", func() (err error) { b.Time, err = timeOf(f.time); return }},
-		{"tokens", func() (err error) { b.Tokens, err = countOf(f.tokens, config.MaxTokens); return }},
-		{"calls", func() (err error) { b.Calls, err = countOf(f.calls, app.MaxCalls); return }},
-		{"cost", func() (err error) { b.Money, err = moneyOf(f.cost); return }},
+func (f *budgetFlags) readBudget(given func(string) bool) (b ponder.Budget, err error) {
+	return b, readGivenFlags(given, []flagReader{
+		{"for", func() (err error) { b.Time, err = parseDuration(f.time); return }},
+		{"tokens", func() (err error) { b.Tokens, err = parseCount(f.tokens, config.MaxTokens); return }},
+		{"calls", func() (err error) { b.Calls, err = parseCount(f.calls, app.MaxCalls); return }},
+		{"cost", func() (err error) { b.Money, err = parseMoney(f.cost); return }},
 	})
 }
 
-type readFlag struct {
+type flagReader struct {
 	name string
 	read func() error
 }
 
-func readGiven(given func(string) bool, list []readFlag) error {
+func readGivenFlags(given func(string) bool, list []flagReader) error {
 	for _, flag := range list {
 		if !given(flag.name) {
 			continue
@@ -306,16 +306,16 @@ func readGiven(given func(string) bool, list []readFlag) error {
 	return nil
 }
 
-func timeOf(text string) (time.Duration, error) {
+func parseDuration(text string) (time.Duration, error) {
 	d, err := config.ParseDuration(text)
 	if err == nil && (d < app.MinTime || d > app.MaxTime) || errors.Is(err, config.ErrTooLong) {
-		err = fmt.Errorf("%s is not from %v to 24h", clip(text, 20), app.MinTime)
+		err = fmt.Errorf("%s is not from %v to 24h", truncate(text, 20), app.MinTime)
 	}
 	return d, err
 }
 
-// countOf parses a number with an optional suffix k or M.
-func countOf(text string, most int) (int, error) {
+// parseCount parses a number with an optional suffix k or M.
+func parseCount(text string, limit int) (int, error) {
 	digits, unit := strings.NewReplacer("_", "", ",", "").Replace(strings.TrimSpace(text)), 1
 	switch {
 	case strings.HasSuffix(digits, "k"):
@@ -325,39 +325,39 @@ func countOf(text string, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("%q is not a whole number", clip(text, 20))
+		return 0, fmt.Errorf("%q is not a whole number", truncate(text, 20))
 	}
-	if err != nil || n < 1 || n > most/unit {
-		return 0, fmt.Errorf("%s is not from 1 to %s", clip(text, 20), textkit.Number(most))
+	if err != nil || n < 1 || n > limit/unit {
+		return 0, fmt.Errorf("%s is not from 1 to %s", truncate(text, 20), textkit.Number(limit))
 	}
 	return n * unit, nil
 }
 
-func moneyOf(text string) (ponder.Money, error) {
+func parseMoney(text string) (ponder.Money, error) {
 	f, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(text), "$"), 64)
 	if err != nil || math.IsNaN(f) {
-		return 0, fmt.Errorf("%q is not an amount of US dollars, such as 0.50", clip(text, 20))
+		return 0, fmt.Errorf("%q is not an amount of US dollars, such as 0.50", truncate(text, 20))
 	}
 	if m := app.MoneyOf(f); m > 0 && f <= config.MaxDollars {
 		return m, nil
 	}
-	return 0, fmt.Errorf("%s is not from 0.000001 to %s US dollars", clip(text, 20), textkit.Number(config.MaxDollars))
+	return 0, fmt.Errorf("%s is not from 0.000001 to %s US dollars", truncate(text, 20), textkit.Number(config.MaxDollars))
 }
 
-func (f *thinkFlags) read(st *app.Start, given func(string) bool) (err error) {
+func (f *thinkFlags) readStart(st *app.Start, given func(string) bool) (err error) {
 	if given("preset") {
 		var ok bool
 		if st.Budget.Time, ok = app.Presets[f.preset]; !ok {
-			return usagef("--preset: %q is none of quick, moderate, deep", clip(f.preset, 20))
+			return usagef("--preset: %q is none of quick, moderate, deep", truncate(f.preset, 20))
 		}
 	}
 	preset := st.Budget.Time
-	if st.Budget, err = f.budget.budget(given); err != nil {
+	if st.Budget, err = f.budget.readBudget(given); err != nil {
 		return err
 	}
 	st.Budget.Time = cmp.Or(st.Budget.Time, preset)
-	return readGiven(given, []readFlag{
-		{"synthesis-every", func() (err error) { st.Every, err = timeOf(f.synthesisEvery); return }},
-		{"parallel", func() (err error) { st.Parallel, err = countOf(f.parallel, app.MaxParallel); return }},
+	return readGivenFlags(given, []flagReader{
+		{"synthesis-every", func() (err error) { st.Every, err = parseDuration(f.synthesisEvery); return }},
+		{"parallel", func() (err error) { st.Parallel, err = parseCount(f.parallel, app.MaxParallel); return }},
 	})
 }

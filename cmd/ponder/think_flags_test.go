@@ -23,7 +23,7 @@ func TestHasWords(t *testing.T) {
 
 func TestBudgetFlags(t *testing.T) {
 	f := budgetFlags{time: "90s", tokens: "2k", cost: "$0.25", calls: "x"}
-	got, err := f.budget(func(name string) bool { return name != "calls" })
+	got, err := f.readBudget(func(name string) bool { return name != "calls" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 func (a *cli) threadCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	cmd := groupCommands(&cobra.Command{
 		Use:   "thread",
 		Short: "Look at what is in the log, copy it, and remove it",
 		Long: `Look at what is in the log, copy it, and remove it: each conversation and session, and
@@ -48,7 +48,7 @@ func (a *cli) threadListCommand() *cobra.Command {
 		Use:     "list",
 		Short:   "List threads, the newest first",
 		Example: "ponder thread list --kind session\nponder thread list --json",
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.threadList(cmd.Context(), ponder.Kind(kind), limit)
 		},
@@ -62,14 +62,14 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 	switch kind {
 	case "", ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious, ponder.KindExchange:
 	default:
-		return usagef("--kind: %q is none of conversation, session, research, subconscious, exchange", clip(string(kind), 20))
+		return usagef("--kind: %q is none of conversation, session, research, subconscious, exchange", truncate(string(kind), 20))
 	}
 	if limit < 1 {
 		return usagef("--limit: must be 1 or more")
 	}
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
-		a.note("%s", a.line(app.ErrNothingYet))
+		a.printNote("%s", a.errorLine(app.ErrNothingYet))
 		return nil
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 	}
 	head := []string{"ID", "KIND", "STATUS", "EVENTS", "CHANGED", "TITLE"}
 	return printList(a, list, "there are no such threads", head, func(info ponder.Info) []string {
-		return []string{string(info.ID), string(info.Kind), app.StatusText(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), clip(info.Title, 50)}
+		return []string{string(info.ID), string(info.Kind), app.StatusText(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), truncate(info.Title, 50)}
 	})
 }
 
@@ -96,7 +96,7 @@ func (a *cli) threadShowCommand() *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show the events of a thread",
 		Example: "ponder thread show last\nponder thread show last --thoughts\nponder thread show last --internal --json",
-		Args:    takeID,
+		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.threadShow(cmd.Context(), args[0], func(ev ponder.Event) bool {
 				return !ev.Internal || internal || thoughts && !strings.HasPrefix(ev.Body.Type(), "call_")
@@ -129,13 +129,13 @@ func (a *cli) threadShow(ctx context.Context, name string, wanted func(ponder.Ev
 			continue
 		}
 		if a.flags.json {
-			if err := a.object(ev); err != nil {
+			if err := a.printJSON(ev); err != nil {
 				return err
 			}
 			continue
 		}
-		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(clip(transcript.Gist(ev), 160))}
-		fmt.Fprint(a.out, layout.Columns([][]string{row}, a.cells()))
+		row := []string{fmt.Sprintf("%5d", ev.Seq), ev.Time.Local().Format("15:04:05"), fmt.Sprintf("%-17s", ev.Body.Type()), oneLine(truncate(transcript.Gist(ev), 160))}
+		fmt.Fprint(a.out, layout.Columns([][]string{row}, a.terminalWidth()))
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (a *cli) threadExportCommand() *cobra.Command {
 		Short:   "Write a thread as JSON Lines",
 		Long:    "Write a thread as JSON Lines: a header, then one event a line, oldest first.",
 		Example: "ponder thread export last -o thread.jsonl\nponder thread export last --internal | jq .type",
-		Args:    takeID,
+		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			store, err := a.OpenReadOnly(ctx)
@@ -174,7 +174,7 @@ func (a *cli) exportThread(ctx context.Context, log ponder.Log, info ponder.Info
 	if err := transcript.Write(&out, info.Thread, log.Events(ctx, info.ID, 0), internal); err != nil {
 		return fmt.Errorf("export %s: %w", info.ID, err)
 	}
-	return a.deliver(file, out.Bytes())
+	return a.writeResult(file, out.Bytes())
 }
 
 func (a *cli) threadImportCommand() *cobra.Command {
@@ -192,7 +192,7 @@ If a line of any file is not JSON, its number is told and nothing is imported.`,
 		Example: `ponder thread import thread.jsonl
 ponder thread import ~/old/threads/*.jsonl
 ponder thread export last --internal | ponder --db copy.db thread import -`,
-		Args: take(1, maxImports, "a file, or - for standard input"),
+		Args: requireArgs(1, maxImports, "a file, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.threadImport(cmd.Context(), args, anew)
 		},
@@ -205,10 +205,10 @@ ponder thread export last --internal | ponder --db copy.db thread import -`,
 const maxImports = 10_000
 
 func (a *cli) threadImport(ctx context.Context, files []string, anew bool) error {
-	r := app.Import{Files: files, Stdin: a.stdin(ctx), NewID: anew}
+	r := app.Import{Files: files, Stdin: a.cancelableInput(ctx), NewID: anew}
 	return a.ImportThreads(ctx, r, func(v *app.ImportedThread) error {
 		if a.flags.json {
-			return a.object(struct {
+			return a.printJSON(struct {
 				ID      ponder.ThreadID `json:"id"`
 				File    string          `json:"file"`
 				Kind    ponder.Kind     `json:"kind"`
@@ -225,7 +225,7 @@ func (a *cli) threadImport(ctx context.Context, files []string, anew bool) error
 		} else if n := len(v.Events) - v.Read; n > 0 {
 			added = fmt.Sprintf(", with %d more for what is not in the file", n)
 		}
-		a.note("%s %s %s: a %s of %s%s", v.Thread.ID, how, v.Name(), v.Thread.Kind, textkit.Count(v.Read, "event", "events"), added)
+		a.printNote("%s %s %s: a %s of %s%s", v.Thread.ID, how, v.Name(), v.Thread.Kind, textkit.Count(v.Read, "event", "events"), added)
 		return nil
 	})
 }
@@ -243,7 +243,7 @@ on from within a session another way, "session fork" has more to offer.`,
 		Example: `ponder thread fork last
 ponder thread fork 01K --at 57 --title "The other supplier"
 ponder ask --thread $(ponder thread fork last --at 12 --quiet) "And what if we wait?"`,
-		Args: takeID,
+		Args: requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.threadFork(cmd.Context(), args[0], at, title)
 		},
@@ -254,37 +254,37 @@ ponder ask --thread $(ponder thread fork last --at 12 --quiet) "And what if we w
 }
 
 func (a *cli) threadFork(ctx context.Context, name string, at ponder.Seq, title string) error {
-	f, err := a.ForkThread(ctx, app.ThreadFork{Thread: name, At: at, Title: clip(oneLine(title), app.MaxTitle)})
+	f, err := a.ForkThread(ctx, app.ThreadFork{Thread: name, At: at, Title: truncate(oneLine(title), app.MaxTitle)})
 	if err != nil {
 		return err
 	}
 	if a.flags.json {
-		return a.object(f)
+		return a.printJSON(f)
 	}
 	a.printf("%s\n", f.ID)
-	a.note("%s is forked from %s at event %d of %d", f.ID, f.From, f.At, f.Head)
+	a.printNote("%s is forked from %s at event %d of %d", f.ID, f.From, f.At, f.Head)
 	return nil
 }
 
 // threadWorkCommand is the hidden command that finishes the background work of a conversation.
 func (a *cli) threadWorkCommand() *cobra.Command {
-	var f talkFlags
+	var f chatFlags
 	cmd := &cobra.Command{
 		Use:     "work ID",
 		Short:   "Do what is left to do on a conversation",
 		Example: "ponder thread work last",
 		Hidden:  true,
-		Args:    takeID,
+		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.threadWork(cmd.Context(), args[0], f, cmd.Flags().Changed)
 		},
 	}
-	f.addSight(cmd.Flags())
+	f.addSourceFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *cli) threadWork(ctx context.Context, name string, f talkFlags, given func(string) bool) error {
-	t, err := f.talking(ctx, a, given)
+func (a *cli) threadWork(ctx context.Context, name string, f chatFlags, given func(string) bool) error {
+	t, err := f.chatSetup(ctx, a, given)
 	if err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (a *cli) threadRemoveCommand() *cobra.Command {
 of them, and the files that were put beside them. What goes on in them is cancelled first.
 What they cost stays in "ponder usage". Without a terminal to ask on, it needs --yes.`,
 		Example: "ponder thread remove last\nponder thread remove 01K 01J --yes",
-		Args:    take(1, maxImports, "an id: `ponder thread list` shows them"),
+		Args:    requireArgs(1, maxImports, "an id: `ponder thread list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.threadRemove(cmd.Context(), args, yes)
 		},
@@ -345,7 +345,7 @@ func (a *cli) threadRemove(ctx context.Context, names []string, yes bool) error 
 		}
 	}
 	if !yes {
-		if err := a.confirm(ctx, list); err != nil {
+		if err := a.confirmRemoval(ctx, list); err != nil {
 			return err
 		}
 	}
@@ -357,22 +357,22 @@ func (a *cli) threadRemove(ctx context.Context, names []string, yes bool) error 
 	return nil
 }
 
-func (a *cli) confirm(ctx context.Context, list []ponder.Info) error {
+func (a *cli) confirmRemoval(ctx context.Context, list []ponder.Info) error {
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || a.flags.json {
 		return app.Invalidf("", "to remove %s for good, add --yes", textkit.Count(len(list), "thread", "threads"))
 	}
 	for _, info := range list {
-		fmt.Fprintf(a.log, "%s  %s of %s, %s: %s\n", info.ID, info.Kind, textkit.Count(int(info.Head), "event", "events"), textkit.Ago(info.Updated, time.Now()), clip(oneLine(info.Title), 60))
+		fmt.Fprintf(a.log, "%s  %s of %s, %s: %s\n", info.ID, info.Kind, textkit.Count(int(info.Head), "event", "events"), textkit.Ago(info.Updated, time.Now()), truncate(oneLine(info.Title), 60))
 	}
 	fmt.Fprintf(a.log, "Remove %s for good? [y/N] ", textkit.Count(len(list), "thread", "threads"))
-	answer, err := bufio.NewReader(a.stdin(ctx)).ReadString('\n')
+	answer, err := bufio.NewReader(a.cancelableInput(ctx)).ReadString('\n')
 	if err != nil {
 		fmt.Fprintln(a.log)
-		return failure{failed, errors.New("nothing is removed")}
+		return failure{exitFailed, errors.New("nothing is removed")}
 	}
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return failure{failed, errors.New("nothing is removed")}
+		return failure{exitFailed, errors.New("nothing is removed")}
 	}
 	return nil
 }
@@ -383,7 +383,7 @@ func (a *cli) removeThread(ctx context.Context, store *sqlite.Store, info ponder
 		return err
 	}
 	if a.flags.json {
-		return a.object(struct {
+		return a.printJSON(struct {
 			ID        ponder.ThreadID `json:"id"`
 			Removed   bool            `json:"removed"`
 			Forgotten int             `json:"forgotten"`
@@ -394,6 +394,6 @@ func (a *cli) removeThread(ctx context.Context, store *sqlite.Store, info ponder
 	if forgotten > 0 {
 		also = ", and what was remembered of it"
 	}
-	a.note("removed %s%s", info.ID, also)
+	a.printNote("removed %s%s", info.ID, also)
 	return nil
 }

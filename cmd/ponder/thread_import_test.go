@@ -21,15 +21,15 @@ import (
 // longThread is the number of events from which on an import is folded ahead.
 const longThread = 1000
 
-type counting struct {
+type countingStore struct {
 	ponder.Store
-	read int
+	reads int
 }
 
-func (s *counting) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (s *countingStore) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range s.Store.Events(ctx, id, after) {
-			if s.read++; !yield(ev, err) {
+			if s.reads++; !yield(ev, err) {
 				return
 			}
 		}
@@ -56,8 +56,8 @@ func TestLongImportIsReadAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer inner.Close()
-	store := &counting{Store: inner}
-	mind, err := engine.New(engine.Config{Store: store, Modes: app.Modes(app.ChatSetup{}, nil), Node: placement.Self()})
+	store := &countingStore{Store: inner}
+	mind, err := engine.New(engine.Config{Store: store, Modes: app.Modes(app.ChatSetup{}, nil), Node: placement.CurrentNode()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func TestLongImportIsReadAhead(t *testing.T) {
 	if err := mind.Work(t.Context(), "old1"); err != nil {
 		t.Fatal(err)
 	}
-	if store.read > 100 {
-		t.Errorf("%d events were read", store.read)
+	if store.reads > 100 {
+		t.Errorf("%d events were read", store.reads)
 	}
 }
 

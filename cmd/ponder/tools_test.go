@@ -52,14 +52,14 @@ func ourTools() []ponder.Tool {
 	})...)
 }
 
-type listener struct {
+type toolRecorder struct {
 	mu  sync.Mutex
 	req *llm.Request
 }
 
-func (*listener) Name() string { return "fake/listener" }
+func (*toolRecorder) Name() string { return "fake/listener" }
 
-func (l *listener) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (l *toolRecorder) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		l.mu.Lock()
 		l.req = req
@@ -68,9 +68,9 @@ func (l *listener) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.D
 	}
 }
 
-func given(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool {
+func toolsGiven(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool {
 	t.Helper()
-	l := &listener{}
+	l := &toolRecorder{}
 	synctest.Test(t, func(t *testing.T) {
 		m := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(l, ponder.Price{}), Tools: tools})
 		m.Put("", "one", ponder.UserMessage{Content: "hello"})
@@ -91,10 +91,10 @@ func TestToolsOfSettings(t *testing.T) {
 		for _, model := range []string{"ollama/llama3.1", "openai/o4-mini"} {
 			for _, deep := range []bool{true, false} {
 				cfg := config.Config{EnableThinking: set}
-				opts := app.ChatSetup{Config: cfg, Think: cfg.Thinks(model, llm.BuiltIn())}.ChatOptions(ourTools())
+				opts := app.ChatSetup{Config: cfg, Think: cfg.ShouldThink(model, llm.BuiltInPrices())}.ChatOptions(ourTools())
 				opts.Deep = deep
 				var names []string
-				for _, tool := range given(t, opts, ourTools()) {
+				for _, tool := range toolsGiven(t, opts, ourTools()) {
 					names = append(names, tool.Name)
 					schemas[tool.Name] = tool
 				}
@@ -130,13 +130,13 @@ func TestToolsOfSettings(t *testing.T) {
 // TestToolSchemas checks that every argument of every tool has a type, in our schema and in
 // each provider's request.
 func TestToolSchemas(t *testing.T) {
-	tools := given(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools())
+	tools := toolsGiven(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools())
 	asks := memory.New(memory.Options{
 		Context: func(context.Context, string, string, int) (string, []recall.Hit, error) { return "", nil, nil },
 	})
 	tools = append(tools, asks[0].Tool, think.New(think.Options{}).Tool)
 	for _, tool := range tools {
-		for _, fault := range untyped(tool.Schema) {
+		for _, fault := range untypedParts(tool.Schema) {
 			t.Errorf("%s: %s", tool.Name, fault)
 		}
 	}
@@ -166,7 +166,7 @@ func TestToolSchemas(t *testing.T) {
 				t.Errorf("%d tools were sent, of %d", len(sent), len(tools))
 			}
 			for name, schema := range sent {
-				for _, fault := range untyped(schema) {
+				for _, fault := range untypedParts(schema) {
 					t.Errorf("%s: %s", name, fault)
 				}
 			}
@@ -177,10 +177,10 @@ func TestToolSchemas(t *testing.T) {
 // TestToolsAreDeclared checks that the gate knows every tool and whether it changes something.
 func TestToolsAreDeclared(t *testing.T) {
 	declared := make(map[string]bool)
-	for _, tool := range approval.Ours() {
+	for _, tool := range approval.OwnTools() {
 		declared[tool.Name] = tool.Changes
 	}
-	for _, tool := range given(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools()) {
+	for _, tool := range toolsGiven(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools()) {
 		if changes, ok := declared[tool.Name]; !ok || changes != (tool.Name == memory.RememberName) {
 			t.Errorf("%s: declared %v, changes the world %v", tool.Name, ok, changes)
 		}
@@ -202,7 +202,7 @@ func sentTools(t *testing.T, model func(string) llm.Model, tools []llm.Tool) map
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		collect(body, found)
+		collectTools(body, found)
 		http.Error(w, `{"error":{"message":"no"}}`, http.StatusUnauthorized)
 	}))
 	defer srv.Close()
@@ -217,12 +217,12 @@ func sentTools(t *testing.T, model func(string) llm.Model, tools []llm.Tool) map
 	return found
 }
 
-// collect finds tool declarations in JSON.
-func collect(js json.RawMessage, found map[string]json.RawMessage) {
+// collectTools finds tool declarations in JSON.
+func collectTools(js json.RawMessage, found map[string]json.RawMessage) {
 	var list []json.RawMessage
 	if json.Unmarshal(js, &list) == nil {
 		for _, v := range list {
-			collect(v, found)
+			collectTools(v, found)
 		}
 		return
 	}
@@ -240,12 +240,12 @@ func collect(js json.RawMessage, found map[string]json.RawMessage) {
 		}
 	}
 	for _, v := range fields {
-		collect(v, found)
+		collectTools(v, found)
 	}
 }
 
-// untyped returns the untyped parts of a schema.
-func untyped(schema json.RawMessage) []string {
+// untypedParts returns the untyped parts of a schema.
+func untypedParts(schema json.RawMessage) []string {
 	var v any
 	if err := json.Unmarshal(schema, &v); err != nil {
 		return []string{"the schema is no JSON: " + err.Error()}
@@ -253,17 +253,17 @@ func untyped(schema json.RawMessage) []string {
 	if m, ok := v.(map[string]any); !ok || schemaType(m) != "object" {
 		return []string{"the schema is not of an object"}
 	}
-	return faults("arguments", v)
+	return schemaFaults("arguments", v)
 }
 
-func faults(at string, v any) (list []string) {
+func schemaFaults(at string, v any) (list []string) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return []string{at + ": no schema"}
 	}
 	if any, ok := m["anyOf"].([]any); ok && len(any) > 0 {
 		for i, v := range any {
-			list = append(list, faults(fmt.Sprintf("%s (%d)", at, i), v)...)
+			list = append(list, schemaFaults(fmt.Sprintf("%s (%d)", at, i), v)...)
 		}
 		return list
 	}
@@ -271,14 +271,14 @@ func faults(at string, v any) (list []string) {
 	case "string", "number", "integer", "boolean", "null":
 		return nil
 	case "array":
-		return faults(at+"[]", m["items"])
+		return schemaFaults(at+"[]", m["items"])
 	case "object":
 		fields, ok := m["properties"].(map[string]any)
 		if !ok || len(fields) == 0 && m["additionalProperties"] != false {
 			return []string{at + ": a bare object"}
 		}
 		for name, v := range fields {
-			list = append(list, faults(at+"."+name, v)...)
+			list = append(list, schemaFaults(at+"."+name, v)...)
 		}
 		required, _ := m["required"].([]any)
 		for _, name := range required {
@@ -319,7 +319,7 @@ func TestUntyped(t *testing.T) {
 		`{"type":"object","properties":{"a":{"type":"string"}},"required":["b"]}`: "arguments: b is required and not described",
 		`{"type":"string"}`: "the schema is not of an object",
 	} {
-		if got := strings.Join(untyped(json.RawMessage(schema)), "; "); got != want {
+		if got := strings.Join(untypedParts(json.RawMessage(schema)), "; "); got != want {
 			t.Errorf("%s: %q, want %q", schema, got, want)
 		}
 	}

@@ -20,22 +20,22 @@ func TestTurnShows(t *testing.T) {
 	}{
 		"in pieces":              {[]string{"1.1@0:It ", "1.1@3:is ", "1.1@6:so.", "1=It is so."}, "It is so.", ""},
 		"two rounds":             {[]string{"1.1@0:One.\n", "1=One.", "2.1@0:\n Two.", "2=Two."}, "One.\n\nTwo.", ""},
-		"tried again":            {[]string{"1.1@0:It is n", "1.2@0:It is so.", "1=It is so."}, "It is n" + restarted + "It is so.", "It is so."},
+		"tried again":            {[]string{"1.1@0:It is n", "1.2@0:It is so.", "1=It is so."}, "It is n" + restartNotice + "It is so.", "It is so."},
 		"tried again, as before": {[]string{"1.1@0:It ", "1.2@0:It is so.", "1=It is so."}, "It is so.", ""},
-		"a second round again":   {[]string{"1=One.", "2.1@0:It", "2=Two."}, "One.\n\nIt" + restarted + "Two.", "One.\n\nTwo."},
-		"nothing came of it":     {[]string{"1.1@0:It", "1=", "2=So."}, "It" + restarted + "So.", "So."},
+		"a second round again":   {[]string{"1=One.", "2.1@0:It", "2=Two."}, "One.\n\nIt" + restartNotice + "Two.", "One.\n\nTwo."},
+		"nothing came of it":     {[]string{"1.1@0:It", "1=", "2=So."}, "It" + restartNotice + "So.", "So."},
 		"letters in pieces":      {[]string{"1.1@0:bl\xc3", "1.1@3:\xbc", "1.1@4:h", "1=blüh"}, "blüh", ""},
 		"steering":               {[]string{"1.1@0:a\x1b[31", "1.1@5:mb\u202e", "1=a\x1b[31mb\u202e"}, "ab", ""},
 		"half a sequence":        {[]string{"1.1@0:a\x1b[3", "1=a\x1b[3", "2=b"}, "a\n\nb", ""},
 	} {
 		for _, atOnce := range []bool{false, true} {
-			turn, got, seq := newTurn("evt_7", 7, atOnce), "", ponder.Seq(7)
+			turn, got, seq := newPrintedTurn("evt_7", 7, atOnce), "", ponder.Seq(7)
 			for _, step := range tt.steps {
 				head, text, delta := strings.Cut(step, ":")
 				if !delta {
 					seq++
 					head, text, _ = strings.Cut(step, "=")
-					got += turn.apply(turnUpdate{event: &ponder.Event{Seq: seq, Run: "run_1", Cause: "say-7-" + head + "/1.1", Body: ponder.AssistantMessage{Content: text}}})
+					got += turn.applyUpdate(turnUpdate{event: &ponder.Event{Seq: seq, Run: "run_1", Cause: "say-7-" + head + "/1.1", Body: ponder.AssistantMessage{Content: text}}})
 					continue
 				}
 				d := ponder.Delta{Key: "turn-7-" + head[:1]}
@@ -44,10 +44,10 @@ func TestTurnShows(t *testing.T) {
 				}
 				d.Text = text
 				before := got
-				if got += turn.apply(turnUpdate{delta: d}); atOnce && got != before || !turn.spoke {
-					t.Errorf("%s: %q is shown at once; spoke: %v", name, got, turn.spoke)
+				if got += turn.applyUpdate(turnUpdate{delta: d}); atOnce && got != before || !turn.modelWrote {
+					t.Errorf("%s: %q is shown at once; spoke: %v", name, got, turn.modelWrote)
 				}
-				if open := turn.open(); !strings.HasSuffix(got, open) {
+				if open := turn.unstoredText(); !strings.HasSuffix(got, open) {
 					t.Errorf("%s: %q is open in %q", name, open, got)
 				}
 			}
@@ -55,8 +55,8 @@ func TestTurnShows(t *testing.T) {
 			if atOnce {
 				want = cmp.Or(tt.atOnce, tt.want)
 			}
-			if got != want || turn.shown != (want != "") || turn.open() != "" {
-				t.Errorf("%s, at once %v: %q, want %q; open: %q", name, atOnce, got, want, turn.open())
+			if got != want || turn.shown != (want != "") || turn.unstoredText() != "" {
+				t.Errorf("%s, at once %v: %q, want %q; open: %q", name, atOnce, got, want, turn.unstoredText())
 			}
 		}
 	}
@@ -75,36 +75,36 @@ func TestTurn(t *testing.T) {
 		over bool
 		code int
 	}{
-		{"answered", []ponder.Event{started, said("say-7-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, done},
-		{"another turn", []ponder.Event{started, said("say-3-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_3"})}, "", false, done},
-		{"refused", []ponder.Event{started, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, failed},
+		{"answered", []ponder.Event{started, said("say-7-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, exitDone},
+		{"another turn", []ponder.Event{started, said("say-3-1/1.1", "So."), ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_3"})}, "", false, exitDone},
+		{"refused", []ponder.Event{started, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, exitFailed},
 		{"not let in", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
-			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, notReady},
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "no"})}, "", true, exitNotReady},
 		{"no words of another model", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Outcome: ponder.Outcome{Error: "no", Class: llm.Auth}}},
-			{Run: "run_1", Cause: "turn-7-1#2", Body: ponder.CallFinished{}}, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "it gave an empty answer"})}, "", true, failed},
+			{Run: "run_1", Cause: "turn-7-1#2", Body: ponder.CallFinished{}}, ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7", Refused: true, Content: "it gave an empty answer"})}, "", true, exitFailed},
 		{"withheld", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Finish: llm.FinishFilter}}, said("say-7-1/1.1", "So"),
-			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So", true, incomplete},
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So", true, exitIncomplete},
 		{"broken off before it went on", []ponder.Event{started, {Run: "run_1", Cause: "turn-7-1#1", Body: ponder.CallFinished{Finish: llm.FinishLength}},
 			{Run: "run_1", Cause: "turn-7-2#1", Body: ponder.CallFinished{Finish: llm.FinishStop}}, said("say-7-2/1.1", "So."),
-			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, done},
-		{"cancelled", []ponder.Event{started, {Run: "run_1", Body: ponder.RunFinished{Status: ponder.Cancelled}}}, "", true, failed},
-		{"the run of something else", []ponder.Event{started, {Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, "", false, done},
+			ended(ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_7"})}, "So.", true, exitDone},
+		{"cancelled", []ponder.Event{started, {Run: "run_1", Body: ponder.RunFinished{Status: ponder.Cancelled}}}, "", true, exitFailed},
+		{"the run of something else", []ponder.Event{started, {Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, "", false, exitDone},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			turn, said := newTurn("evt_7", 7, false), ""
+			turn, said := newPrintedTurn("evt_7", 7, false), ""
 			for i, ev := range tt.evs {
 				ev.Seq = ponder.Seq(8 + i)
-				said += turn.apply(turnUpdate{event: &ev})
+				said += turn.applyUpdate(turnUpdate{event: &ev})
 			}
-			code, err := done, error(nil)
-			if turn.Over() {
-				err = turn.failure()
+			code, err := exitDone, error(nil)
+			if turn.IsOver() {
+				err = turn.answerError()
 			}
 			if err != nil {
-				code = codeOf(err)
+				code = exitCodeOf(err)
 			}
-			if said != tt.said || turn.Over() != tt.over || code != tt.code {
-				t.Errorf("said %q, over %v, %v", said, turn.Over(), err)
+			if said != tt.said || turn.IsOver() != tt.over || code != tt.code {
+				t.Errorf("said %q, over %v, %v", said, turn.IsOver(), err)
 			}
 		})
 	}
@@ -123,12 +123,12 @@ func TestTurnWaits(t *testing.T) {
 		{"turn-7-1#3", time.Time{}, ""},
 		{"name-1#1", now.Add(time.Minute), ""},
 	} {
-		turn := newTurn("evt_7", 7, false)
-		turn.apply(turnUpdate{event: &ponder.Event{Seq: 8, Run: "run_1", Cause: tt.cause, Time: now, Body: ponder.CallFinished{
+		turn := newPrintedTurn("evt_7", 7, false)
+		turn.applyUpdate(turnUpdate{event: &ponder.Event{Seq: 8, Run: "run_1", Cause: tt.cause, Time: now, Body: ponder.CallFinished{
 			Outcome: ponder.Outcome{Error: "p/m: overloaded", Class: llm.Transient, RetryAt: tt.retry},
 		}}})
-		if turn.delay != tt.want {
-			t.Errorf("%s, %v: %q, want %q", tt.cause, tt.retry, turn.delay, tt.want)
+		if turn.retryNotice != tt.want {
+			t.Errorf("%s, %v: %q, want %q", tt.cause, tt.retry, turn.retryNotice, tt.want)
 		}
 	}
 }
@@ -153,11 +153,11 @@ func TestHintCommand(t *testing.T) {
 // Deltas follow the event that started their call, adjacent ones are merged, and other threads'
 // are dropped.
 func TestDeltaBuffer(t *testing.T) {
-	b := deltaBuffer{bell: make(chan struct{}, 1)}
+	b := deltaBuffer{ready: make(chan struct{}, 1)}
 	add := func(thread ponder.ThreadID, key string, began ponder.Seq, attempt, offset int, text string) {
 		d := ponder.Delta{Thread: thread, Key: key, Began: began, Attempt: attempt, Offset: offset}
 		d.Text = text
-		b.add(d)
+		b.appendDelta(d)
 	}
 	add("thr_0", "turn-1-1", 99, 1, 0, "Old.")
 	add("thr_1", "turn-1-1", 4, 1, 0, "It ")
@@ -169,7 +169,7 @@ func TestDeltaBuffer(t *testing.T) {
 		want string
 	}{{3, ""}, {4, "It was"}, {5, ""}, {6, "It |so."}, {7, ""}} {
 		var got []string
-		for _, d := range b.take("thr_1", tt.seen) {
+		for _, d := range b.takeSeen("thr_1", tt.seen) {
 			got = append(got, d.Text)
 		}
 		if strings.Join(got, "|") != tt.want {

@@ -13,7 +13,7 @@ import (
 // TestUpgrade runs testdata/upgrade/*.txt on a copy of v0.db, which has unfinished threads of
 // an earlier version.
 func TestUpgrade(t *testing.T) {
-	p := scripts("testdata/upgrade")
+	p := scriptParams("testdata/upgrade")
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		gold, err := filepath.Glob("testdata/upgrade/*.gz")
@@ -21,7 +21,7 @@ func TestUpgrade(t *testing.T) {
 			return err
 		}
 		for _, file := range gold {
-			if err := gunzip(file, env.WorkDir); err != nil {
+			if err := unpackGzip(file, env.WorkDir); err != nil {
 				return err
 			}
 		}
@@ -30,7 +30,7 @@ func TestUpgrade(t *testing.T) {
 	testscript.Run(t, p)
 }
 
-func gunzip(file, dir string) error {
+func unpackGzip(file, dir string) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (a *cli) usageCommand() *cobra.Command {
 what the confidences of sessions are worth, measured by those whose outcome is known.`,
 		Example: "ponder usage\nponder usage --by model --since 7d\nponder usage --by thread --json\nponder usage --calibration",
 		GroupID: groupLook,
-		Args:    takeNone,
+		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if calibrated {
 				if cmd.Flags().Changed("by") || cmd.Flags().Changed("since") {
@@ -36,7 +36,7 @@ what the confidences of sessions are worth, measured by those whose outcome is k
 				}
 				return a.usageCalibration(cmd.Context())
 			}
-			return a.usage(cmd.Context(), ponder.GroupBy(by), since)
+			return a.showUsage(cmd.Context(), ponder.GroupBy(by), since)
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", "day", "sum up by day, mode, model, thread or role")
@@ -45,18 +45,18 @@ what the confidences of sessions are worth, measured by those whose outcome is k
 	return cmd
 }
 
-func (a *cli) usage(ctx context.Context, by ponder.GroupBy, since string) error {
+func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) error {
 	all := []ponder.GroupBy{ponder.ByDay, ponder.ByMode, ponder.ByModel, ponder.ByThread, ponder.ByRole}
 	if !slices.Contains(all, by) {
-		return usagef("--by: %q is none of day, mode, model, thread, role", clip(string(by), 20))
+		return usagef("--by: %q is none of day, mode, model, thread, role", truncate(string(by), 20))
 	}
-	from, err := sinceOf(since, time.Now())
+	from, err := parseSince(since, time.Now())
 	if err != nil {
 		return err
 	}
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
-		a.note("no model has been asked yet")
+		a.printNote("no model has been asked yet")
 		return nil
 	}
 	if err != nil {
@@ -69,14 +69,14 @@ func (a *cli) usage(ctx context.Context, by ponder.GroupBy, since string) error 
 	}
 	if a.flags.json {
 		for _, r := range rows {
-			if err := a.object(r); err != nil {
+			if err := a.printJSON(r); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	if len(rows) == 0 {
-		a.note("no model has been asked in that time")
+		a.printNote("no model has been asked in that time")
 		return nil
 	}
 	a.usageTable(by, rows)
@@ -95,9 +95,9 @@ func (a *cli) usageTable(by ponder.GroupBy, rows []ponder.UsageRow) {
 	if len(rows) > 1 {
 		table = append(table, usageRow(total))
 	}
-	a.table(table)
+	a.printTable(table)
 	if total.Unknown > 0 {
-		a.note("%s of unknown price: set it with `ponder settings models.price.MODEL.input USD`, or run `ponder model refresh`", textkit.Count(total.Unknown, "call is", "calls are"))
+		a.printNote("%s of unknown price: set it with `ponder settings models.price.MODEL.input USD`, or run `ponder model refresh`", textkit.Count(total.Unknown, "call is", "calls are"))
 	}
 }
 
@@ -110,8 +110,8 @@ func usageRow(r ponder.UsageRow) []string {
 		strings.TrimPrefix(report.USD(r.Money.USD(), r.Usage.Total(), r.Calls, r.Unknown), "cost ")}
 }
 
-// sinceOf parses "24h", "7d" or a date.
-func sinceOf(text string, now time.Time) (time.Time, error) {
+// parseSince parses "24h", "7d" or a date.
+func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -126,7 +126,7 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usagef("--since: %q is neither a length of time, such as 24h or 7d, nor a date, such as 2026-11-01", clip(text, 20))
+	return time.Time{}, usagef("--since: %q is neither a length of time, such as 24h or 7d, nor a date, such as 2026-11-01", truncate(text, 20))
 }
 
 func (a *cli) usageCalibration(ctx context.Context) error {
@@ -135,19 +135,19 @@ func (a *cli) usageCalibration(ctx context.Context) error {
 		return err
 	}
 	if a.flags.json {
-		return a.object(r)
+		return a.printJSON(r)
 	}
 	if r.Uncalibrated != "" {
 		a.printf("%s\n", r.Uncalibrated)
-		a.note("say how more sessions turned out: ponder session resolve ID --outcome right|wrong|partly")
+		a.printNote("say how more sessions turned out: ponder session resolve ID --outcome right|wrong|partly")
 	}
 	if r.Claimed != nil {
-		a.reliability(r)
+		a.printReliability(r)
 	}
 	return nil
 }
 
-func (a *cli) reliability(r app.Reliability) {
+func (a *cli) printReliability(r app.Reliability) {
 	a.printf("%s: %d right, %d wrong, %d in part\n", textkit.Count(r.Resolved, "resolved session", "resolved sessions"), r.Right, r.Wrong, r.Partly)
 	a.printf("\nWhat was claimed, and how often that was right:\n\n")
 	a.reliabilityTable(r.Claimed.Reliability)
@@ -160,7 +160,7 @@ func (a *cli) reliability(r app.Reliability) {
 	if r.Calibrated != nil {
 		rows = append(rows, scoreRow("calibrated", r.Calibrated))
 	}
-	a.table(rows)
+	a.printTable(rows)
 	if len(r.Claimed.Reliability) == 1 {
 		a.printf("\nAll claims are in one group, so their ECE measures only the mean: how far what was said on\naverage is from how often that was right.\n")
 	}
@@ -168,9 +168,9 @@ func (a *cli) reliability(r app.Reliability) {
 		a.printf("\nWhat a claim is worth, all else being average:\n\n")
 		head, below := []string{"claimed"}, []string{"calibrated"}
 		for _, w := range r.Worth {
-			head, below = append(head, share(w.Claimed)), append(below, share(w.Calibrated))
+			head, below = append(head, formatShare(w.Claimed)), append(below, formatShare(w.Calibrated))
 		}
-		a.table([][]string{head, below})
+		a.printTable([][]string{head, below})
 	}
 	a.modelsTable(r.Models)
 }
@@ -179,24 +179,24 @@ func scoreRow(name string, m *app.ForecastQuality) []string {
 	return []string{name, fmt.Sprintf("%.3f", m.Brier), fmt.Sprintf("%.3f", m.ECE), fmt.Sprintf("(%.3f)", m.Chance), fmt.Sprintf("%.3f", m.LogLoss)}
 }
 
-func share(v float64) string { return fmt.Sprintf("%.2f", v) }
+func formatShare(v float64) string { return fmt.Sprintf("%.2f", v) }
 
 // reliabilityTable prints a bar for the observed frequency and a mark for the claimed one.
 func (a *cli) reliabilityTable(bins []app.ReliabilityBin) {
 	rows := [][]string{{"CONFIDENCE", "SESSIONS", "SAID", "RIGHT", "█ right  ┃ said"}}
 	for _, b := range bins {
-		span := share(b.Low)
-		if high := share(b.High); high != span {
+		span := formatShare(b.Low)
+		if high := formatShare(b.High); high != span {
 			span += " to " + high
 		}
-		rows = append(rows, []string{span, textkit.Number(b.Sessions), share(b.Forecast), share(b.Frequency), bar(b.Frequency, b.Forecast)})
+		rows = append(rows, []string{span, textkit.Number(b.Sessions), formatShare(b.Forecast), formatShare(b.Frequency), reliabilityBar(b.Frequency, b.Forecast)})
 	}
-	a.table(rows)
+	a.printTable(rows)
 }
 
 const barCells = 30
 
-func bar(right, said float64) string {
+func reliabilityBar(right, said float64) string {
 	cells := []rune(strings.Repeat("█", int(right*barCells+0.5)))
 	for len(cells) < barCells {
 		cells = append(cells, '·')
@@ -220,5 +220,5 @@ func (a *cli) modelsTable(models []app.ModelReliability) {
 		rows = append(rows, row)
 	}
 	a.printf("\n")
-	a.table(rows)
+	a.printTable(rows)
 }

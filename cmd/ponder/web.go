@@ -12,7 +12,7 @@ import (
 )
 
 func (a *cli) webCommand() *cobra.Command {
-	return group(&cobra.Command{
+	return groupCommands(&cobra.Command{
 		Use:   "web",
 		Short: "Search and read the web as thinking does",
 		Long: `Search and read the web as thinking does: through the search engines that are configured
@@ -32,7 +32,7 @@ func (a *cli) webSearchCommand() *cobra.Command {
 		Use:     "search QUERY",
 		Short:   "Search the web",
 		Example: "ponder web search \"ozone layer recovery\" -n 5 --after 2024",
-		Args:    take(1, 1, "a query in quotes"),
+		Args:    requireArgs(1, 1, "a query in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := search.Query{Text: args[0], N: n, Domains: domains}
 			if err := readDays(after, before, &q.From, &q.To); err != nil {
@@ -59,7 +59,7 @@ func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 	}
 	for i, r := range found.Results {
 		if a.flags.json {
-			if err := a.object(resultObject(r)); err != nil {
+			if err := a.printJSON(resultObject(r)); err != nil {
 				return err
 			}
 			continue
@@ -68,19 +68,19 @@ func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 		if !r.Published.IsZero() {
 			date = " (" + r.Published.Format(time.DateOnly) + ")"
 		}
-		a.printf("%2d. %s%s\n    %s\n", i+1, clip(oneLine(r.Title), 90), date, oneLine(r.URL))
+		a.printf("%2d. %s%s\n    %s\n", i+1, truncate(oneLine(r.Title), 90), date, oneLine(r.URL))
 		if r.Snippet != "" {
-			a.printf("    %s\n", clip(oneLine(r.Snippet), 300))
+			a.printf("    %s\n", truncate(oneLine(r.Snippet), 300))
 		}
 	}
 	for _, p := range found.Providers {
 		switch {
 		case p.Err != nil:
-			a.note("%s: %v", p.Name, p.Err)
+			a.printNote("%s: %v", p.Name, p.Err)
 		case p.Cached:
-			a.note("%s: %s, kept since %s", p.Name, textkit.Count(p.Count, "result", "results"), textkit.Ago(p.At, time.Now()))
+			a.printNote("%s: %s, kept since %s", p.Name, textkit.Count(p.Count, "result", "results"), textkit.Ago(p.At, time.Now()))
 		default:
-			a.note("%s: %s in %d ms", p.Name, textkit.Count(p.Count, "result", "results"), p.Took.Milliseconds())
+			a.printNote("%s: %s in %d ms", p.Name, textkit.Count(p.Count, "result", "results"), p.Took.Milliseconds())
 		}
 	}
 	return nil
@@ -99,8 +99,8 @@ func (a *cli) webFetchCommand() *cobra.Command {
 		Use:     "fetch URL",
 		Short:   "Read a page of the web, and print its text",
 		Example: "ponder web fetch https://example.com/ > page.md",
-		Args:    take(1, 1, "the address of a page"),
-		RunE:    withArg(a.webFetch),
+		Args:    requireArgs(1, 1, "the address of a page"),
+		RunE:    runWithArg(a.webFetch),
 	}
 }
 
@@ -110,7 +110,7 @@ func (a *cli) webFetch(ctx context.Context, url string) error {
 		return err
 	}
 	if a.flags.json {
-		return a.object(struct {
+		return a.printJSON(struct {
 			URL       string    `json:"url"`
 			Final     string    `json:"final_url"`
 			Type      string    `json:"type"`
@@ -138,7 +138,7 @@ func (a *cli) webFetch(ctx context.Context, url string) error {
 	if p.Cached {
 		facts = append(facts, "kept since "+textkit.Ago(p.Fetched, time.Now()))
 	}
-	a.note("%s", strings.Join(facts, ", "))
+	a.printNote("%s", strings.Join(facts, ", "))
 	a.printf("%s\n", textkit.Clean(p.Markdown))
 	return nil
 }

@@ -64,13 +64,13 @@ func Start(t *testing.T, c engine.Config) *Engine {
 		t.Fatal(err)
 	}
 	e := &Engine{Engine: started, Store: c.Store, t: t, stop: cancel}
-	e.wg.Go(func() { e.work(ctx) })
+	e.wg.Go(func() { e.workLoop(ctx) })
 	t.Cleanup(e.Stop)
 	return e
 }
 
-// work works on the thread after each growth.
-func (e *Engine) work(ctx context.Context) {
+// workLoop works on the thread after each growth.
+func (e *Engine) workLoop(ctx context.Context) {
 	heads, stop := e.Store.Watch(Thread)
 	defer stop()
 	for ctx.Err() == nil {
@@ -155,7 +155,7 @@ func (e *Engine) Copy(evs []ponder.Event) []ponder.Event {
 	for i, ev := range evs {
 		evs[i].After = 0
 		b, ok := ev.Body.(ponder.CallStarted)
-		if !ok || b.Held == (ponder.Cost{}) {
+		if !ok || b.Reserved == (ponder.Cost{}) {
 			continue // a refused call has no request
 		}
 		req, err := e.Store.Request(e.t.Context(), Thread, ev.Run, ev.Cause)

@@ -30,7 +30,7 @@ type App struct {
 
 	sets        *modelSets
 	servers     *MCPServers
-	readings    *document.Readings   // cache of checked documents
+	readings    *document.CheckCache // cache of checked documents
 	pool        *LibraryPool         // of all owners; nil: each use opens its library
 	library     LibraryProvider      // nil without pool
 	payVectors  VectorPayer          // nil: vectors are free
@@ -52,7 +52,7 @@ type Options struct {
 
 // New returns an App for the local owner. The caller closes it.
 func New(o Options) *App {
-	return &App{Options: o, sets: &modelSets{}, servers: &MCPServers{}, readings: &document.Readings{}}
+	return &App{Options: o, sets: &modelSets{}, servers: &MCPServers{}, readings: &document.CheckCache{}}
 }
 
 func (a *App) Close() { a.servers.Close() }
@@ -168,7 +168,7 @@ func (a *App) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := placement.Bury(ctx, store, placement.Self()); err != nil {
+	if _, err := placement.MarkDeadNodes(ctx, store, placement.CurrentNode()); err != nil {
 		slog.Warn("cannot take over from processes that have ended", "error", err)
 	}
 	return store, nil
@@ -203,8 +203,8 @@ func (a *App) OpenReadOnly(ctx context.Context) (*sqlite.Store, error) {
 // alive.
 func anyNodeGone(ctx context.Context, nodes ponder.Nodes) bool {
 	all, err := nodes.AllNodes(ctx)
-	self := placement.Self()
-	return err == nil && slices.ContainsFunc(all, func(n ponder.Node) bool { return placement.Gone(self, n) })
+	self := placement.CurrentNode()
+	return err == nil && slices.ContainsFunc(all, func(n ponder.Node) bool { return placement.IsProcessGone(self, n) })
 }
 
 // Backup copies the database to a new file atomically and returns the size.

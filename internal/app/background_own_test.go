@@ -17,26 +17,26 @@ import (
 	"ponder/mode/session"
 	"ponder/mode/subconscious"
 	"ponder/sensor"
-	"ponder/sensor/own"
+	ponderthreads "ponder/sensor/ponder"
 	"ponder/store/sqlite"
 )
 
-// An eavesdropper is a model that finds nothing and records its requests by role.
-type eavesdropper struct {
+// A requestRecorder is a model that finds nothing and records its requests by role.
+type requestRecorder struct {
 	mu    sync.Mutex
 	asked map[string]string
 }
 
-func (l *eavesdropper) as(role string) llm.Model { return eavesdropping{l, role} }
+func (l *requestRecorder) modelFor(role string) llm.Model { return recordingModel{l, role} }
 
-type eavesdropping struct {
-	*eavesdropper
+type recordingModel struct {
+	*requestRecorder
 	role string
 }
 
-func (l eavesdropping) Name() string { return "fake/" + l.role }
+func (l recordingModel) Name() string { return "fake/" + l.role }
 
-func (l eavesdropping) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (l recordingModel) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		l.mu.Lock()
 		l.asked[l.role] += req.Messages[0].Text()
@@ -54,8 +54,8 @@ func TestSessionsFeedTheLibrarian(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	l := &eavesdropper{asked: map[string]string{}}
-	m := listened(t, store, l)
+	l := &requestRecorder{asked: map[string]string{}}
+	m := newRecordedMind(t, store, l)
 	if _, err := m.Tick(ctx, false); err != nil { // the first look reports little of the past
 		t.Fatal(err)
 	}
@@ -93,12 +93,12 @@ func TestSessionsFeedTheLibrarian(t *testing.T) {
 	}
 }
 
-func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *mindrunner.Minder {
+func newRecordedMind(t *testing.T, store *sqlite.Store, l *requestRecorder) *mindrunner.Runner {
 	t.Helper()
 	ctx, logger := t.Context(), slog.New(slog.DiscardHandler)
-	models := map[ponder.Role][]ponder.Model{ponder.Frontier: {{Model: l.as("decision")}}}
+	models := map[ponder.Role][]ponder.Model{ponder.Frontier: {{Model: l.modelFor("decision")}}}
 	for _, r := range subconscious.DefaultRoles() {
-		models[subconscious.ModelOf(r.Name)] = []ponder.Model{{Model: l.as(r.Name)}}
+		models[subconscious.ModelOf(r.Name)] = []ponder.Model{{Model: l.modelFor(r.Name)}}
 	}
 	mind, err := engine.New(engine.Config{Store: store, Modes: subconscious.New(subconscious.Options{}), Models: models, Logger: logger})
 	if err != nil {
@@ -110,7 +110,7 @@ func listened(t *testing.T, store *sqlite.Store, l *eavesdropper) *mindrunner.Mi
 	t.Cleanup(func() { _ = mind.Close(context.Background()) })
 	worker := placement.Memory(placement.Config{Store: store, Work: mind.Work, Logger: logger})
 	t.Cleanup(func() { _ = worker.Close(context.Background()) })
-	m, err := mindrunner.New(mindrunner.Config{Store: store, Place: worker, Owner: LocalOwner, Logger: logger, Sensors: []sensor.Sensor{own.New(own.Options{Store: store, Owner: LocalOwner})}})
+	m, err := mindrunner.New(mindrunner.Config{Store: store, Placement: worker, Owner: LocalOwner, Logger: logger, Sensors: []sensor.Sensor{ponderthreads.New(ponderthreads.Options{Store: store, Owner: LocalOwner})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,18 +15,18 @@ import (
 	"ponder/store/sqlite"
 )
 
-func underneath(t testing.TB, tell ...string) *sqlite.Store {
+func newMindStore(t testing.TB, tell ...string) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	plant(t, store, tell...)
+	addEscalations(t, store, tell...)
 	return store
 }
 
-func plant(t testing.TB, store ponder.Store, tell ...string) {
+func addEscalations(t testing.TB, store ponder.Store, tell ...string) {
 	t.Helper()
 	evs := []ponder.Event{{Body: onMind(t, "Anna waits for the quarterly report", "Anna says: pay ACME "+"SECRET-MARK")}}
 	for _, text := range tell {
@@ -44,11 +44,11 @@ func onMind(t testing.TB, entries ...string) ponder.Subconscious {
 	t.Helper()
 	s := subconscious.NewState()
 	now := time.Now()
-	s.Aside.Decayed, s.Aside.About = now, map[string]subconscious.About{}
+	s.Internal.Decayed, s.Internal.Metadata = now, map[string]subconscious.EntryMetadata{}
 	for i, text := range entries {
 		id := fmt.Sprintf("e%d", i+1)
 		s.ActiveThreads = append(s.ActiveThreads, subconscious.Entry{ID: id, Summary: text, Strength: 8, Created: now, LastSeen: now})
-		s.Aside.About[id] = subconscious.About{By: []string{"watcher"}, Untrusted: i == 1}
+		s.Internal.Metadata[id] = subconscious.EntryMetadata{By: []string{"watcher"}, Untrusted: i == 1}
 	}
 	js, err := json.Marshal(s)
 	if err != nil {
@@ -57,7 +57,7 @@ func onMind(t testing.TB, entries ...string) ponder.Subconscious {
 	return ponder.Subconscious{State: js, Tick: 1}
 }
 
-func contents(evs []ponder.Event) string {
+func observedSubjects(evs []ponder.Event) string {
 	var list []string
 	for _, ev := range evs {
 		list = append(list, ev.Body.(ponder.Observation).Subject)
@@ -67,16 +67,16 @@ func contents(evs []ponder.Event) string {
 
 // A conversation gets related entries. A session gets none from untrusted content.
 func TestInnerBackground(t *testing.T) {
-	store := underneath(t)
+	store := newMindStore(t)
 	var u BackgroundFeed
 	if err := u.Read(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	if got := contents(u.Background("What did Anna want?", "thr_A", true, now)); got != "e1 e2" {
+	if got := observedSubjects(u.Background("What did Anna want?", "thr_A", true, now)); got != "e1 e2" {
 		t.Errorf("a conversation is told of %q", got)
 	}
-	if got := contents(BackgroundFor(t.Context(), store, LocalOwner, "What did Anna want?")); got != "e1" {
+	if got := observedSubjects(BackgroundFor(t.Context(), store, LocalOwner, "What did Anna want?")); got != "e1" {
 		t.Errorf("a session is told of %q", got)
 	}
 	if got := u.Background("How high is the sky?", "thr_A", true, now); len(got) > 0 {
@@ -92,13 +92,13 @@ func TestInnerBackground(t *testing.T) {
 
 // Only new events are read, and the checkpoint equals the fold.
 func TestInnerGoesOn(t *testing.T) {
-	store := underneath(t)
+	store := newMindStore(t)
 	ctx := t.Context()
 	var u BackgroundFeed
 	read := func(u *BackgroundFeed, want ponder.Seq) {
 		t.Helper()
-		if err := u.Read(ctx, store); err != nil || u.at != want {
-			t.Fatalf("read to %d, want %d: %v", u.at, want, err)
+		if err := u.Read(ctx, store); err != nil || u.lastSeq != want {
+			t.Fatalf("read to %d, want %d: %v", u.lastSeq, want, err)
 		}
 	}
 	read(&u, 1)
@@ -110,38 +110,38 @@ func TestInnerGoesOn(t *testing.T) {
 			}
 		}
 	}
-	put(ponder.Resolved{Content: "Anna waits for the quarterly report", As: "forgotten"}, 1)
+	put(ponder.Resolution{Content: "Anna waits for the quarterly report", As: "forgotten"}, 1)
 	read(&u, 2)
-	if got := contents(u.Background("What did Anna want?", "", true, time.Now())); strings.Contains(got, "e1") {
+	if got := observedSubjects(u.Background("What did Anna want?", "", true, time.Now())); strings.Contains(got, "e1") {
 		t.Errorf("it is told of what was forgotten: %q", got)
 	}
-	put(ponder.Observation{Sensor: "own", Content: "nothing"}, innerKeep)
-	read(&u, 2+innerKeep)
-	if u.kept != u.at {
-		t.Errorf("kept to %d of %d", u.kept, u.at)
+	put(ponder.Observation{Sensor: "own", Content: "nothing"}, checkpointInterval)
+	read(&u, 2+checkpointInterval)
+	if u.savedSeq != u.lastSeq {
+		t.Errorf("kept to %d of %d", u.savedSeq, u.lastSeq)
 	}
 	put(ponder.Observation{Sensor: "own", Content: "nothing"}, 1)
 	var again BackgroundFeed
-	read(&again, 3+innerKeep)
+	read(&again, 3+checkpointInterval)
 	now := time.Now()
-	if a, b := contents(u.Background("Did we pay ACME?", "", true, now)), contents(again.Background("Did we pay ACME?", "", true, now)); a != b || a != "e2" {
+	if a, b := observedSubjects(u.Background("Did we pay ACME?", "", true, now)), observedSubjects(again.Background("Did we pay ACME?", "", true, now)); a != b || a != "e2" {
 		t.Errorf("%q before it was kept, %q after", a, b)
 	}
 }
 
-func (u *BackgroundFeed) say(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID) []PendingEscalation {
+func (u *BackgroundFeed) claimFor(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID) []PendingEscalation {
 	t.Helper()
 	if err := u.Read(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	list, err := u.Raise(ctx, store, id, time.Now())
+	list, err := u.ClaimEscalations(ctx, store, id, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return list
 }
 
-func beginWith(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID, list []PendingEscalation) {
+func createWith(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID, list []PendingEscalation) {
 	t.Helper()
 	evs := []ponder.Event{}
 	for _, e := range list {
@@ -152,7 +152,7 @@ func beginWith(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder
 	}
 }
 
-func toldIn(ctx context.Context, t *testing.T, store *sqlite.Store, id string, threads ...ponder.ThreadID) (n int) {
+func countTold(ctx context.Context, t *testing.T, store *sqlite.Store, id string, threads ...ponder.ThreadID) (n int) {
 	t.Helper()
 	for _, thread := range threads {
 		for ev, err := range store.Events(ctx, thread, 0) {
@@ -173,28 +173,28 @@ func toldIn(ctx context.Context, t *testing.T, store *sqlite.Store, id string, t
 // Only the first conversation delivers an escalation.
 func TestRaisedOnce(t *testing.T) {
 	ctx := t.Context()
-	store := underneath(t, "disk is full", "mail from Anna")
+	store := newMindStore(t, "disk is full", "mail from Anna")
 	var one, two BackgroundFeed
 	if err := two.Read(ctx, store); err != nil { // read before the other delivers it
 		t.Fatal(err)
 	}
-	list := one.say(ctx, t, store, "thr_A")
+	list := one.claimFor(ctx, t, store, "thr_A")
 	if len(list) != 2 {
 		t.Fatalf("%d are told", len(list))
 	}
-	if other, err := two.Raise(ctx, store, "thr_B", time.Now()); err != nil || len(other) > 0 {
+	if other, err := two.ClaimEscalations(ctx, store, "thr_B", time.Now()); err != nil || len(other) > 0 {
 		t.Fatalf("another conversation tells %v, %v", other, err)
 	}
-	beginWith(ctx, t, store, "thr_A", list)
+	createWith(ctx, t, store, "thr_A", list)
 	for _, e := range list {
 		for range 2 {
-			if err := one.Told(ctx, store, e); err != nil {
+			if err := one.NoteDelivered(ctx, store, e); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for _, u := range []*BackgroundFeed{&one, &two, {}} {
-		if list := u.say(ctx, t, store, "thr_C"); len(list) > 0 {
+		if list := u.claimFor(ctx, t, store, "thr_C"); len(list) > 0 {
 			t.Errorf("it is told again: %v", list)
 		}
 	}
@@ -205,7 +205,7 @@ func TestRaisedOnce(t *testing.T) {
 		}
 		view = view.Apply(ev)
 	}
-	if view.Delivered["esc_disk"][toldChannel].IsZero() {
+	if view.Delivered["esc_disk"][conversationChannel].IsZero() {
 		t.Errorf("it is not noted: %v", view.Delivered)
 	}
 }
@@ -215,31 +215,31 @@ func TestRaisedThoughKilled(t *testing.T) {
 	for _, cut := range []string{"before the conversation", "before the message", "before it is noted"} {
 		t.Run(cut, func(t *testing.T) {
 			ctx := t.Context()
-			store := underneath(t, "disk is full")
+			store := newMindStore(t, "disk is full")
 			if cut == "before the message" {
-				beginWith(ctx, t, store, "thr_A", nil)
+				createWith(ctx, t, store, "thr_A", nil)
 			}
 			var dead BackgroundFeed
-			list := dead.say(ctx, t, store, "thr_A")
+			list := dead.claimFor(ctx, t, store, "thr_A")
 			if cut == "before it is noted" {
-				beginWith(ctx, t, store, "thr_A", list)
+				createWith(ctx, t, store, "thr_A", list)
 			}
 			var u BackgroundFeed
 			if err := u.Read(ctx, store); err != nil {
 				t.Fatal(err)
 			}
-			if list, err := u.Raise(ctx, store, "thr_B", time.Now()); err != nil || len(list) > 0 {
+			if list, err := u.ClaimEscalations(ctx, store, "thr_B", time.Now()); err != nil || len(list) > 0 {
 				t.Fatalf("%v, %v", list, err)
 			}
 			if err := u.Read(ctx, store); err != nil {
 				t.Fatal(err)
 			}
-			later, err := u.Raise(ctx, store, "thr_B", time.Now().Add(beginsFor))
+			later, err := u.ClaimEscalations(ctx, store, "thr_B", time.Now().Add(createGrace))
 			if err != nil {
 				t.Fatal(err)
 			}
-			beginWith(ctx, t, store, "thr_B", later)
-			if n := toldIn(ctx, t, store, "esc_disk", "thr_A", "thr_B"); n != 1 {
+			createWith(ctx, t, store, "thr_B", later)
+			if n := countTold(ctx, t, store, "esc_disk", "thr_A", "thr_B"); n != 1 {
 				t.Errorf("it is told %d times", n)
 			}
 		})
@@ -249,18 +249,18 @@ func TestRaisedThoughKilled(t *testing.T) {
 // An old or dismissed escalation is not delivered.
 func TestRaisedInTime(t *testing.T) {
 	ctx := t.Context()
-	store := underneath(t, "disk is full")
+	store := newMindStore(t, "disk is full")
 	var u BackgroundFeed
 	if err := u.Read(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := u.Raise(ctx, store, "thr_A", time.Now().Add(raisedFor+time.Hour)); err != nil || len(list) > 0 {
+	if list, err := u.ClaimEscalations(ctx, store, "thr_A", time.Now().Add(escalationAge+time.Hour)); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	u.folded.Open[0].Signatures = []string{"disk high"}
-	u.now()
-	u.state.Aside.Settled = []subconscious.Settled{{Signature: []string{"disk high"}, At: time.Now().Add(time.Minute)}}
-	if list, err := u.Raise(ctx, store, "thr_A", time.Now()); err != nil || len(list) > 0 {
+	u.checkpoint.Open[0].Signatures = []string{"disk high"}
+	u.currentState()
+	u.state.Internal.Settled = []subconscious.SettledTopic{{Signature: []string{"disk high"}, At: time.Now().Add(time.Minute)}}
+	if list, err := u.ClaimEscalations(ctx, store, "thr_A", time.Now()); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }
@@ -277,7 +277,7 @@ func BenchmarkInner(b *testing.B) {
 			}
 			defer store.Close()
 			if how != "none" {
-				plant(b, store)
+				addEscalations(b, store)
 			}
 			u, n := &BackgroundFeed{}, 0
 			for b.Loop() {

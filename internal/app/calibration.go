@@ -49,7 +49,7 @@ func (a *App) SessionEnd(ctx context.Context, store ponder.Store, info ponder.In
 	if err != nil || !j.Claimed() {
 		return status, "", err
 	}
-	if j.Claim.Final && j.Claim.Unaided && info.Model != "" {
+	if j.Claim.Final && j.Claim.WithoutModel && info.Model != "" {
 		status += WithoutModel
 	}
 	if info.Kind == ponder.KindSession {
@@ -75,7 +75,7 @@ func judgeFrom(ctx context.Context, log ponder.Log, id ponder.ThreadID, after po
 			if ev.Run.Parent() == "" {
 				run = ev.Run
 			}
-		case ponder.Resolved:
+		case ponder.Resolution:
 			outcomes[ponder.RunID(b.Ref)] = b.Outcome
 		}
 	}
@@ -89,7 +89,7 @@ type ResolvedSession struct {
 	Model string
 }
 
-func (j EndedSession) resolved() ResolvedSession {
+func (j EndedSession) resolvedSession() ResolvedSession {
 	r := ResolvedSession{calibration.Case{Claimed: j.Claim.Confidence, Basis: basisOf(j.Claim.Basis), Outcome: *j.Outcome}, j.Claim.Model}
 	if r.Model == "" {
 		r.Model = "(no model)"
@@ -121,7 +121,7 @@ func ResolvedSessions(ctx context.Context, store ponder.Store, who string) ([]Re
 		}
 		if j.Outcome != nil && j.Claimed() && !seen[j.id] {
 			seen[j.id] = true
-			list = append(list, j.resolved())
+			list = append(list, j.resolvedSession())
 		}
 	}
 	return list, nil
@@ -155,11 +155,11 @@ func (a *App) CalibrationOf(store ponder.Store) func(context.Context) session.Ca
 }
 
 func calibrationOf(m calibration.Map) session.Calibration {
-	if !m.Calibrated() {
+	if !m.IsCalibrated() {
 		return session.Calibration{}
 	}
-	return session.Calibration{Cases: m.Cases(), Of: func(claimed float64, b ponder.Basis) (float64, bool) {
-		return m.Of(claimed, basisOf(b))
+	return session.Calibration{Cases: m.Cases(), Probability: func(claimed float64, b ponder.Basis) (float64, bool) {
+		return m.Estimate(claimed, basisOf(b))
 	}}
 }
 
@@ -180,22 +180,22 @@ type cachedCalibration struct {
 }
 
 const (
-	worthLife  = time.Minute            // minimal lifetime
-	worthShare = 20                     // lifetime as a multiple of the computation's time
-	worthWait  = 500 * time.Millisecond // how long a request waits for the first result
+	calibrationLife       = time.Minute            // minimal lifetime
+	calibrationLifeFactor = 20                     // lifetime as a multiple of the computation's time
+	calibrationWait       = 500 * time.Millisecond // how long a request waits for the first result
 )
 
 // Calibrated returns the calibration of an owner's claims. It may lag behind, since the
 // computation is slow.
 func (s *Service) Calibrated(ctx context.Context, who string) session.Calibration {
-	return s.worths.of(ctx, who, func(ctx context.Context) session.Calibration { return s.as(who).Calibration(ctx, s.Store) })
+	return s.calibrations.forOwner(ctx, who, func(ctx context.Context) session.Calibration { return s.forOwner(who).Calibration(ctx, s.Store) })
 }
 
-// of returns the cached calibration, and refreshes an old one in the background.
-func (w *calibrations) of(ctx context.Context, who string, find func(context.Context) session.Calibration) session.Calibration {
+// forOwner returns the cached calibration, and refreshes an old one in the background.
+func (w *calibrations) forOwner(ctx context.Context, who string, find func(context.Context) session.Calibration) session.Calibration {
 	w.mu.Lock()
 	one := w.list[who]
-	old := one.at.IsZero() || time.Since(one.at) > max(worthLife, worthShare*one.took)
+	old := one.at.IsZero() || time.Since(one.at) > max(calibrationLife, calibrationLifeFactor*one.took)
 	if old && one.next == nil && !w.closed {
 		one.next = make(chan struct{})
 		w.list[who] = one
@@ -203,13 +203,13 @@ func (w *calibrations) of(ctx context.Context, who string, find func(context.Con
 			w.ending = make(chan struct{})
 		}
 		ending := w.ending
-		w.work.Go(func() { w.find(context.WithoutCancel(ctx), ending, who, find) })
+		w.work.Go(func() { w.refresh(context.WithoutCancel(ctx), ending, who, find) })
 	}
 	w.mu.Unlock()
 	if !one.at.IsZero() || one.next == nil {
 		return one.Calibration
 	}
-	late := time.NewTimer(worthWait)
+	late := time.NewTimer(calibrationWait)
 	defer late.Stop()
 	select {
 	case <-one.next:
@@ -221,7 +221,7 @@ func (w *calibrations) of(ctx context.Context, who string, find func(context.Con
 	return w.list[who].Calibration
 }
 
-func (w *calibrations) find(ctx context.Context, ending <-chan struct{}, who string, find func(context.Context) session.Calibration) {
+func (w *calibrations) refresh(ctx context.Context, ending <-chan struct{}, who string, find func(context.Context) session.Calibration) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	w.work.Go(func() {

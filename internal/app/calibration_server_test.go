@@ -24,9 +24,9 @@ func TestWhatTakesLongToReckonHoldsUpNobody(t *testing.T) {
 			begun := time.Now()
 			ctx, gone := context.WithCancel(t.Context())
 			defer gone()
-			return w.of(ctx, "anna", find).Cases, time.Since(begun)
+			return w.forOwner(ctx, "anna", find).Cases, time.Since(begun)
 		}
-		if cases, took := look(); cases != 0 || took > worthWait {
+		if cases, took := look(); cases != 0 || took > calibrationWait {
 			t.Errorf("the first look shows %d cases after %s", cases, took)
 		}
 		time.Sleep(time.Minute)

@@ -53,24 +53,24 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 	}
 	thoughts := t.Config.Thinking
 	rule, _ := thoughts.Rule() // already checked
-	beside := t.Config.Prompt(chat.Name)
+	chatPrompt := t.Config.Prompt(chat.Name)
 	if t.Plan {
-		beside = strings.TrimSpace(beside + "\n\n" + approval.PlanRules())
+		chatPrompt = strings.TrimSpace(chatPrompt + "\n\n" + approval.PlanRules())
 	}
 	return chat.Options{
-		System: chat.System(beside), Tools: ToolSpecs(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
+		System: chat.System(chatPrompt), Tools: ToolSpecs(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
 		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.Config.DeepThink.PerHour,
 		Rounds: t.Config.Chat.Rounds, Window: t.window, Allow: t.Allow, WithoutModel: t.Extractive,
 	}
 }
 
 // Allow returns why a tool call is refused, or "".
-func (t ChatSetup) Allow(u chat.Use) string {
-	w := approval.Wish{Tool: u.Call.Name, Args: u.Call.Input}
+func (t ChatSetup) Allow(u chat.ToolUse) string {
+	w := approval.Request{Tool: u.Call.Name, Args: u.Call.Input}
 	for _, turn := range u.Turns {
-		w.Turns = append(w.Turns, approval.Turn{User: turn.Said.Text, Answer: turn.Answer})
+		w.Turns = append(w.Turns, approval.Turn{User: turn.Message.Text, Answer: turn.Answer})
 	}
-	return approval.Gate{Tools: append(approval.Ours(), t.Gated...), Plan: t.Plan}.Check(w)
+	return approval.Gate{Tools: append(approval.OwnTools(), t.Gated...), Plan: t.Plan}.Check(w)
 }
 
 // CanRemember reports whether the model may add memories: a model answers, and the user has not
@@ -78,14 +78,14 @@ func (t ChatSetup) Allow(u chat.Use) string {
 func (t ChatSetup) CanRemember() bool { return t.Name != "" && !t.NoMemory }
 
 func (t ChatSetup) DeepOptions(tools []ponder.Tool) deep.Options {
-	o := deep.Options{Tools: ToolSpecs(tools), Limit: time.Duration(t.Config.DeepThink.Limit), Redact: t.redacted}
+	o := deep.Options{Tools: ToolSpecs(tools), Limit: time.Duration(t.Config.DeepThink.Limit), Redact: t.redactMessage}
 	if t.Models[DeepRole] != nil {
 		o.Role = DeepRole
 	}
 	return o
 }
 
-func (t ChatSetup) redacted(m llm.Message) llm.Message {
+func (t ChatSetup) redactMessage(m llm.Message) llm.Message {
 	m.Parts = slices.Clone(m.Parts)
 	for i, p := range m.Parts {
 		text, reasoning := t.redact.Text(p.Text), t.redact.Text(p.Reasoning)
@@ -134,7 +134,7 @@ func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t Cha
 	if err != nil {
 		return ChatSetup{}, err
 	}
-	if l.Choices.Of(ponder.Fast).Models == nil {
+	if l.Choices.ForRole(ponder.Fast).Models == nil {
 		if quotable {
 			return ChatSetup{Extractive: true, Missed: l.Missed, Config: *l.Config, Check: func(context.Context) error { return nil }}, nil
 		}
@@ -148,7 +148,7 @@ func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t Cha
 		if m, err := l.Model(deep); err != nil {
 			a.Notef("the model that OPENAI_DEEP_THINK_MODEL names is left out: %v", err)
 		} else {
-			m.Hedge = l.hedges(ponder.Slow)
+			m.Hedge = l.isHedged(ponder.Slow)
 			models[DeepRole] = append([]ponder.Model{m}, models[ponder.Slow]...)
 		}
 	}
@@ -156,13 +156,13 @@ func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t Cha
 	if err := t.setThinking(l); err != nil {
 		return ChatSetup{}, Invalidf("", "%w", err)
 	}
-	t.window = l.window(t.Name)
+	t.window = l.contextWindow(t.Name)
 	t.Check = func(ctx context.Context) error { return a.CheckModels(ctx, l, models, ponder.Fast) }
 	return t, nil
 }
 
 func (t *ChatSetup) setThinking(l *ModelSet) (err error) {
-	t.Think = l.Config.Thinks(t.Name, l.prices)
+	t.Think = l.Config.ShouldThink(t.Name, l.prices)
 	templates, err := think.Open(filepath.Join(filepath.Dir(l.Config.File), "think"))
 	if err != nil {
 		return err
@@ -183,12 +183,12 @@ func (a *App) ChatModels(ctx context.Context, model string) (*ModelSet, error) {
 		return nil, err
 	}
 	if model != "" {
-		l = &ModelSet{providers: l.providers, Choices: l.Config.Talking(model, asNamed), prices: l.prices}
+		l = &ModelSet{providers: l.providers, Choices: l.Config.ChatChoices(model, asNamed), prices: l.prices}
 	}
 	return l, nil
 }
 
-func (l *ModelSet) window(full string) int {
+func (l *ModelSet) contextWindow(full string) int {
 	if n := l.Config.Chat.Window; n > 0 {
 		return n
 	}

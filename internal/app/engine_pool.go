@@ -30,7 +30,7 @@ type engineSpec struct {
 	Payer ponder.ThreadID `json:"payer,omitempty"`
 }
 
-func (o engineSpec) key() string {
+func (o engineSpec) cacheKey() string {
 	js, err := json.Marshal(o)
 	if err != nil { // strings always encode
 		panic(err)
@@ -38,7 +38,7 @@ func (o engineSpec) key() string {
 	return string(js)
 }
 
-func (o engineSpec) sight() Sources {
+func (o engineSpec) sources() Sources {
 	research := o.Kind == ponder.KindResearch
 	s := Sources{Docs: o.Docs, Memory: o.Memory, Web: o.Web, OtherTools: o.Others, Research: research}
 	if research {
@@ -48,8 +48,8 @@ func (o engineSpec) sight() Sources {
 }
 
 const (
-	maxResting = 16
-	mindLife   = time.Minute // the configuration outside may have changed since
+	maxIdleEngines = 16
+	engineLife     = time.Minute // the configuration outside may have changed since
 )
 
 // An enginePool has an engine for each spec in use and some unused ones. It is safe for
@@ -62,36 +62,36 @@ type enginePool struct {
 }
 
 type pooledEngine struct {
-	mind  *engine.Engine
-	end   func()
-	err   error
-	ready chan struct{}
+	engine *engine.Engine
+	end    func()
+	err    error
+	ready  chan struct{}
 
-	made  time.Time
-	users int
-	old   bool
+	made     time.Time
+	users    int
+	outdated bool
 }
 
-// wear returns the engine of a spec. The caller must call leave afterwards.
-func (w *enginePool) wear(ctx context.Context, o engineSpec) (mind *engine.Engine, leave func(), err error) {
-	key := o.key()
+// acquire returns the engine of a spec. The caller must call leave afterwards.
+func (w *enginePool) acquire(ctx context.Context, o engineSpec) (mind *engine.Engine, leave func(), err error) {
+	key := o.cacheKey()
 	w.mu.Lock()
 	one := w.list[key]
-	if one != nil && time.Since(one.made) > mindLife {
-		w.drop(key)
+	if one != nil && time.Since(one.made) > engineLife {
+		w.removeEngine(key)
 		one = nil
 	}
 	if one == nil {
 		one = &pooledEngine{made: time.Now(), ready: make(chan struct{})}
 		w.list[key] = one
 		go func() {
-			one.mind, one.end, one.err = w.make(o)
+			one.engine, one.end, one.err = w.make(o)
 			close(one.ready)
 		}()
 	}
 	one.users++
 	w.mu.Unlock()
-	leave = func() { w.leave(key, one) }
+	leave = func() { w.release(key, one) }
 	select {
 	case <-one.ready:
 		err = one.err
@@ -102,10 +102,10 @@ func (w *enginePool) wear(ctx context.Context, o engineSpec) (mind *engine.Engin
 		leave()
 		return nil, nil, err
 	}
-	return one.mind, leave, nil
+	return one.engine, leave, nil
 }
 
-func (w *enginePool) leave(key string, one *pooledEngine) {
+func (w *enginePool) release(key string, one *pooledEngine) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one.users--
@@ -116,15 +116,15 @@ func (w *enginePool) leave(key string, one *pooledEngine) {
 		}
 	default:
 	}
-	if one.old {
+	if one.outdated {
 		one.close()
 	}
-	w.tidy()
+	w.dropSurplus()
 }
 
-// tidy drops surplus unused engines. The caller holds w.mu.
-func (w *enginePool) tidy() {
-	for len(w.list) > maxResting {
+// dropSurplus drops surplus unused engines. The caller holds w.mu.
+func (w *enginePool) dropSurplus() {
+	for len(w.list) > maxIdleEngines {
 		oldest := ""
 		for key, one := range w.list {
 			if one.users == 0 && (oldest == "" || one.made.Before(w.list[oldest].made)) {
@@ -134,15 +134,15 @@ func (w *enginePool) tidy() {
 		if oldest == "" {
 			return
 		}
-		w.drop(oldest)
+		w.removeEngine(oldest)
 	}
 }
 
-// drop removes an engine from the list. The caller holds w.mu.
-func (w *enginePool) drop(key string) {
+// removeEngine removes an engine from the list. The caller holds w.mu.
+func (w *enginePool) removeEngine(key string) {
 	one := w.list[key]
 	delete(w.list, key)
-	one.old = true
+	one.outdated = true
 	one.close()
 }
 
@@ -158,12 +158,12 @@ func (one *pooledEngine) close() {
 	}()
 }
 
-func (w *enginePool) rest() {
+func (w *enginePool) dropStale() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for key, one := range w.list {
-		if one.users == 0 && time.Since(one.made) > mindLife {
-			w.drop(key)
+		if one.users == 0 && time.Since(one.made) > engineLife {
+			w.removeEngine(key)
 		}
 	}
 }
@@ -181,27 +181,27 @@ func (w *enginePool) close() {
 	}
 }
 
-// outfitOf returns the spec of a thread: its original one with the model chosen since.
-func (s *Service) outfitOf(ctx context.Context, known threadSnapshot) (o engineSpec, err error) {
+// engineSpecFor returns the spec of a thread: its original one with the model chosen since.
+func (s *Service) engineSpecFor(ctx context.Context, known threadSnapshot) (o engineSpec, err error) {
 	info, asked := known.info, known.threadPrefs
 	o = engineSpec{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.ToolsVersion()}
 	switch info.Kind {
 	case ponder.KindConversation:
 		o.Model, o.Persona, o.System = asked.Model, asked.Persona, asked.System
-		if _, _, limited := s.payer(ctx, known.token); limited {
+		if _, _, limited := s.findPayer(ctx, known.token); limited {
 			o.Payer = info.ID
 		}
-		o.Memory, o.Web, err = s.looks(ctx, info.Owner, false, asked.NoWeb)
+		o.Memory, o.Web, err = s.defaultSources(ctx, info.Owner, false, asked.NoWeb)
 		return o, err
 	case ponder.KindExchange:
-		err := s.exchangeOutfit(ctx, info, &o)
+		err := s.completeExchangeSpec(ctx, info, &o)
 		return o, err
 	case ponder.KindResearch:
 		v, _, err := FoldResearch(ctx, s.Store, info.ID)
 		if err != nil {
 			return o, err
 		}
-		look := sightForAgain(v)
+		look := rerunSources(v)
 		o.Docs, o.Memory, o.Web, o.Persona, o.Others = look.Docs, look.Memory, look.Web, look.Persona, look.OtherTools
 		o.Alone = info.Model == "" && asSession(v).Session.Metadata.WithoutModel
 	default:
@@ -246,7 +246,7 @@ func (s *Service) modelOf(ctx context.Context, info ponder.Info, asked string) (
 	if err != nil {
 		return "", err
 	}
-	if slow := l.Choices.Of(ponder.Slow).Models; slow != nil && slow[0] == info.Model {
+	if slow := l.Choices.ForRole(ponder.Slow).Models; slow != nil && slow[0] == info.Model {
 		return "", nil
 	}
 	return info.Model, nil

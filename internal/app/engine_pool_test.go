@@ -10,7 +10,7 @@ import (
 )
 
 // Threads with equal specs share an engine, which closes after its last use.
-func TestWardrobe(t *testing.T) {
+func TestEnginePoolReuse(t *testing.T) {
 	var made, ended atomic.Int64
 	w := &enginePool{list: make(map[string]*pooledEngine), make: func(o engineSpec) (*engine.Engine, func(), error) {
 		if o.Model == "none" {
@@ -22,7 +22,7 @@ func TestWardrobe(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 100 {
 		wg.Go(func() {
-			_, leave, err := w.wear(t.Context(), engineSpec{Model: "a"})
+			_, leave, err := w.acquire(t.Context(), engineSpec{Model: "a"})
 			if err != nil {
 				t.Error(err)
 				return
@@ -34,29 +34,29 @@ func TestWardrobe(t *testing.T) {
 	if made.Load() != 1 || ended.Load() != 0 {
 		t.Errorf("made %d, ended %d", made.Load(), ended.Load())
 	}
-	if _, _, err := w.wear(t.Context(), engineSpec{Model: "none"}); err == nil || len(w.list) != 1 {
+	if _, _, err := w.acquire(t.Context(), engineSpec{Model: "none"}); err == nil || len(w.list) != 1 {
 		t.Errorf("%v, and %d are kept", err, len(w.list))
 	}
-	_, leave, err := w.wear(t.Context(), engineSpec{Model: "a"})
+	_, leave, err := w.acquire(t.Context(), engineSpec{Model: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range w.list {
-		one.made = one.made.Add(-2 * mindLife)
+		one.made = one.made.Add(-2 * engineLife)
 	}
-	_, other, err := w.wear(t.Context(), engineSpec{Model: "a"})
+	_, other, err := w.acquire(t.Context(), engineSpec{Model: "a"})
 	if err != nil || made.Load() != 2 || ended.Load() != 0 {
 		t.Fatalf("%v: made %d, ended %d", err, made.Load(), ended.Load())
 	}
 	leave()
 	other()
-	for i := range 3 * maxResting {
-		if _, leave, err = w.wear(t.Context(), engineSpec{Model: "m", Persona: string(rune('a' + i))}); err != nil {
+	for i := range 3 * maxIdleEngines {
+		if _, leave, err = w.acquire(t.Context(), engineSpec{Model: "m", Persona: string(rune('a' + i))}); err != nil {
 			t.Fatal(err)
 		}
 		leave()
 	}
-	if len(w.list) > maxResting {
+	if len(w.list) > maxIdleEngines {
 		t.Errorf("%d are kept", len(w.list))
 	}
 	w.close()

@@ -96,7 +96,7 @@ func CodeOf(err error) Code {
 		return Canceled
 	case errors.Is(err, config.ErrNoKey):
 		return NotReady
-	case errors.Is(err, config.ErrUnknownProvider), errors.Is(err, config.ErrUnknownKey), errors.Is(err, config.ErrWrong):
+	case errors.Is(err, config.ErrUnknownProvider), errors.Is(err, config.ErrUnknownKey), errors.Is(err, config.ErrInvalidSetting):
 		return Invalid
 	case errors.Is(err, ponder.ErrNoThread):
 		return NotFound

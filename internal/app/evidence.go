@@ -40,7 +40,7 @@ const (
 // Broken reports whether the source no longer has the quote.
 func (s QuoteStatus) Broken() bool { return s == QuoteChanged || s == SourceGone }
 
-func (s QuoteStatus) Says() string {
+func (s QuoteStatus) Describe() string {
 	return map[QuoteStatus]string{
 		QuoteExact: "it stands in the original, word for word", QuoteFound: "it stands in the original",
 		QuoteReordered: "its findParts stand in the original, in another order",
@@ -55,8 +55,8 @@ type CheckedEvidence struct {
 	Seq   ponder.Seq `json:"seq"`
 	Quote string     `json:"quote"`
 	ponder.Evidence
-	State QuoteStatus `json:"state"`
-	Says  string      `json:"state_says"`
+	State     QuoteStatus `json:"state"`
+	StateText string      `json:"state_says"`
 }
 
 // CheckEvidence checks all evidence of a thread, or that with ids.
@@ -77,8 +77,8 @@ func (a *App) CheckEvidence(ctx context.Context, thread string, ids ...string) (
 	c := a.quoteChecker(ctx, store)
 	for i := range list {
 		e := &list[i]
-		e.State = c.check(ctx, e.Evidence)
-		e.Says = e.State.Says()
+		e.State = c.checkQuote(ctx, e.Evidence)
+		e.StateText = e.State.Describe()
 	}
 	return list, nil
 }
@@ -106,10 +106,10 @@ func evidenceOf(ctx context.Context, log ponder.Log, id ponder.ThreadID, ids []s
 
 type quoteChecker struct {
 	archive *archive.Archive
-	shelf   *LibraryHandle
+	library *LibraryHandle
 	texts   map[string]string // by hash
 	answers map[string]bool
-	read    *web.Fetcher
+	fetcher *web.Fetcher
 }
 
 // quoteChecker returns a checker for store, which the caller closes.
@@ -118,27 +118,27 @@ func (a *App) quoteChecker(ctx context.Context, store *sqlite.Store) *quoteCheck
 	if kept, err := archive.Open(ctx, store.SQL()); err == nil {
 		c.archive = kept
 		if f, err := a.WebFetcher(kept); err == nil {
-			c.read = f
+			c.fetcher = f
 		}
 	}
 	if s, err := a.LibraryIn(ctx, store); err == nil {
-		c.shelf = s
+		c.library = s
 	}
 	return c
 }
 
-func (c *quoteChecker) check(ctx context.Context, e ponder.Evidence) QuoteStatus {
+func (c *quoteChecker) checkQuote(ctx context.Context, e ponder.Evidence) QuoteStatus {
 	if strings.HasPrefix(e.Source, "session:") || strings.HasPrefix(e.Source, "thread:") {
 		return QuoteOfThread
 	}
 	if e.Source == "user" && e.URL == "" {
 		return QuoteOfUser
 	}
-	if state, ok := c.remembered(ctx, e); ok {
+	if state, ok := c.checkMemory(ctx, e); ok {
 		return state
 	}
 	if e.Original != "" {
-		return c.kept(ctx, e)
+		return c.checkOriginal(ctx, e)
 	}
 	if strings.Contains(e.Source, "://") {
 		state, _ := c.inCopies(ctx, e)
@@ -149,9 +149,9 @@ func (c *quoteChecker) check(ctx context.Context, e ponder.Evidence) QuoteStatus
 
 const maxCopies = 5
 
-// kept checks a quote against its original. A search result proves only itself, so copies of
+// checkOriginal checks a quote against its original. A search result proves only itself, so copies of
 // the page take precedence.
-func (c *quoteChecker) kept(ctx context.Context, e ponder.Evidence) QuoteStatus {
+func (c *quoteChecker) checkOriginal(ctx context.Context, e ponder.Evidence) QuoteStatus {
 	state := c.inOriginal(ctx, e)
 	if !c.answers[e.Original] {
 		return state
@@ -171,8 +171,8 @@ func (c *quoteChecker) kept(ctx context.Context, e ponder.Evidence) QuoteStatus 
 // inCopies checks a quote against copies of its page, and reports whether a copy exists.
 func (c *quoteChecker) inCopies(ctx context.Context, e ponder.Evidence) (state QuoteStatus, some bool) {
 	state = SourceNotKept
-	for _, hash := range c.copies(ctx, e) {
-		text, err := c.text(ctx, hash)
+	for _, hash := range c.pageCopies(ctx, e) {
+		text, err := c.originalText(ctx, hash)
 		if err != nil || c.answers[hash] {
 			continue
 		}
@@ -187,8 +187,8 @@ func (c *quoteChecker) inCopies(ctx context.Context, e ponder.Evidence) (state Q
 	return state, some
 }
 
-func (c *quoteChecker) copies(ctx context.Context, e ponder.Evidence) (list []string) {
-	if c.archive == nil || c.read == nil {
+func (c *quoteChecker) pageCopies(ctx context.Context, e ponder.Evidence) (list []string) {
+	if c.archive == nil || c.fetcher == nil {
 		return nil
 	}
 	for _, source := range []string{e.Source, e.URL} {
@@ -240,13 +240,13 @@ func findParts(text, quote string) QuoteStatus {
 	return state
 }
 
-func (c *quoteChecker) remembered(ctx context.Context, e ponder.Evidence) (QuoteStatus, bool) {
-	if c.shelf == nil || len(e.Hash) < 12 {
+func (c *quoteChecker) checkMemory(ctx context.Context, e ponder.Evidence) (QuoteStatus, bool) {
+	if c.library == nil || len(e.Hash) < 12 {
 		return "", false
 	}
-	got, err := c.shelf.Check(ctx, fmt.Sprintf("%s:%d-%d", e.Hash[:12], e.Start, e.End))
+	got, err := c.library.Check(ctx, fmt.Sprintf("%s:%d-%d", e.Hash[:12], e.Start, e.End))
 	switch {
-	case err != nil || !got.There || got.Quote != e.Content:
+	case err != nil || !got.Stored || got.Quote != e.Content:
 		return "", false
 	case got.Exact || !got.Original:
 		return QuoteExact, true
@@ -289,7 +289,7 @@ func fileExists(path string) bool {
 func normalizeSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (c *quoteChecker) inOriginal(ctx context.Context, e ponder.Evidence) QuoteStatus {
-	text, err := c.text(ctx, e.Original)
+	text, err := c.originalText(ctx, e.Original)
 	switch {
 	case errors.Is(err, archive.ErrNone):
 		return SourceNotKept
@@ -303,14 +303,14 @@ func (c *quoteChecker) inOriginal(ctx context.Context, e ponder.Evidence) QuoteS
 	return QuoteChanged
 }
 
-func (c *quoteChecker) text(ctx context.Context, hash string) (string, error) {
-	if c.read == nil {
+func (c *quoteChecker) originalText(ctx context.Context, hash string) (string, error) {
+	if c.fetcher == nil {
 		return "", archive.ErrNone
 	}
 	if text, ok := c.texts[hash]; ok {
 		return text, nil
 	}
-	page, err := c.read.Archived(ctx, hash)
+	page, err := c.fetcher.Archived(ctx, hash)
 	if err != nil {
 		return "", err
 	}
@@ -373,7 +373,7 @@ func (e CheckedEvidence) Text() string {
 	facts = append(facts, fmt.Sprintf("score %.2f", e.Score))
 	fmt.Fprintf(&b, "    %s\n", strings.Join(facts, ", "))
 	for _, s := range e.Quality {
-		fmt.Fprintf(&b, "    %-14s %.2f  %s\n", textkit.OneLine(s.Name), s.Value, textkit.Truncate(textkit.OneLine(s.Says), 120))
+		fmt.Fprintf(&b, "    %-14s %.2f  %s\n", textkit.OneLine(s.Name), s.Value, textkit.Truncate(textkit.OneLine(s.Description), 120))
 	}
 	if e.Voices > 1 {
 		fmt.Fprintf(&b, "    copies of it were found %d times and count once\n", e.Voices)
@@ -381,7 +381,7 @@ func (e CheckedEvidence) Text() string {
 	if e.Untrusted {
 		b.WriteString("    strangers wrote it\n")
 	}
-	fmt.Fprintf(&b, "    %s\n", e.Says)
+	fmt.Fprintf(&b, "    %s\n", e.StateText)
 	return textkit.Clean(b.String())
 }
 

@@ -47,10 +47,10 @@ func TestQuotesOfASearch(t *testing.T) {
 		{"nothing but an ellipsis", "https://sea.example/", " … […] ... ", QuoteOnlyInSearch},
 		{"a page that was not kept", "https://sky.example/", "The sky is high. … It is blue.", QuoteInSearch},
 	} {
-		c := &quoteChecker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
+		c := &quoteChecker{archive: kept, fetcher: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
 		e := ponder.Evidence{ID: "e1", Content: tt.quote, Source: tt.source, End: len(tt.quote), Original: put("search:"+tt.source, tt.quote)}
-		if got := c.check(t.Context(), e); got != tt.want || got.Broken() || got.Says() == "" {
-			t.Errorf("%s: %q %q, want %q", tt.name, got, got.Says(), tt.want)
+		if got := c.checkQuote(t.Context(), e); got != tt.want || got.Broken() || got.Describe() == "" {
+			t.Errorf("%s: %q %q, want %q", tt.name, got, got.Describe(), tt.want)
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestQuotesOfOddNames(t *testing.T) {
 			t.Logf("not here: %v", err) // some systems refuse such names
 			continue
 		}
-		place := document.Legible(path)
+		place := document.QuotePath(path)
 		if got := inFile(ponder.Evidence{Source: place, Content: text, End: len(text)}); got != QuoteExact {
 			t.Errorf("in %s it %q", place, got)
 		}
@@ -86,9 +86,9 @@ func TestAlteredQuotesOfASearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &quoteChecker{archive: kept, read: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
+	c := &quoteChecker{archive: kept, fetcher: web.New(web.Options{Archive: kept}), texts: make(map[string]string)}
 	e := asEvidence(report.Evidence{Quote: "The sea is shallow.", Source: "https://sea.example/", Original: hash})
-	if got := c.check(t.Context(), e); got != QuoteChanged {
+	if got := c.checkQuote(t.Context(), e); got != QuoteChanged {
 		t.Errorf("%q", got)
 	}
 }

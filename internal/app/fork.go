@@ -160,7 +160,7 @@ func Conclusion(ctx context.Context, log ponder.Log, id ponder.ThreadID, run pon
 				return began, ev.Seq - 1, nil
 			}
 		case ponder.Steer:
-			if (b.Do == ponder.Cancel || b.Do == ponder.AnswerNow) && began > 0 && run.Within(ev.Run) {
+			if (b.Do == ponder.Cancel || b.Do == ponder.AnswerNow) && began > 0 && run.IsWithin(ev.Run) {
 				return began, ev.Seq - 1, nil
 			}
 		case ponder.CallFinished:
@@ -199,7 +199,7 @@ func (a *App) PrepareAgain(ctx context.Context, info ponder.Info, s session.Sess
 	if err != nil {
 		return nil, err
 	}
-	if slow := l.Choices.Of(ponder.Slow).Models; model == "" && info.Model != "" && (slow == nil || slow[0] != info.Model) {
+	if slow := l.Choices.ForRole(ponder.Slow).Models; model == "" && info.Model != "" && (slow == nil || slow[0] != info.Model) {
 		if l, err = a.ModelSet(ctx, info.Model); err != nil {
 			return nil, err
 		}
@@ -222,9 +222,9 @@ func rolesOf(kind ponder.Kind) []ponder.Role {
 	return SessionRoles()
 }
 
-func (w *SessionView) Sight() Sources {
-	if w.Looked != nil {
-		return sightForAgain(w.Looked.View)
+func (w *SessionView) Sources() Sources {
+	if w.Research != nil {
+		return rerunSources(w.Research.View)
 	}
 	return SourcesOf(w.View.Session)
 }

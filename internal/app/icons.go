@@ -58,7 +58,7 @@ func iconIn(ctx context.Context, kept *archive.Archive, hash string) string {
 		return ""
 	}
 	for _, to := range iconsOf(page) {
-		if raw, ok := inlined(to); ok {
+		if raw, ok := decodeDataURI(to); ok {
 			if uri := pictureURI(raw); uri != "" {
 				return uri
 			}
@@ -92,7 +92,7 @@ func iconsOf(page archive.Original) (list []string) {
 	return list
 }
 
-func inlined(uri string) ([]byte, bool) {
+func decodeDataURI(uri string) ([]byte, bool) {
 	rest, ok := strings.CutPrefix(uri, "data:")
 	if !ok {
 		return nil, false

@@ -99,12 +99,12 @@ func (a *App) readThread(file string, r Import) (*ImportedThread, error) {
 	case err != nil:
 		return nil, Invalidf("", "%s: %w: nothing is imported", v.Name(), err)
 	}
-	if tr.Thread.ID == "" || r.NewID || a.wouldBeTheMind(tr.Thread) {
+	if tr.Thread.ID == "" || r.NewID || a.isSubconscious(tr.Thread) {
 		tr.Thread.ID = ponder.ThreadID(ponder.NewID("thr"))
 	}
 	tr.Thread.Owner = a.Owner()
 	v.Read = len(tr.Events) - tr.Filled
-	tr.Events = append(tr.Events, resting(tr)...)
+	tr.Events = append(tr.Events, idleEvents(tr)...)
 	v.Transcript = tr
 	return v, nil
 }
@@ -116,16 +116,16 @@ func (v *ImportedThread) Name() string {
 	return v.File
 }
 
-// wouldBeTheMind reports whether a thread would become that of the subconscious, which trusts
+// isSubconscious reports whether a thread would become that of the subconscious, which trusts
 // its thread. It then gets another id.
-func (a *App) wouldBeTheMind(t ponder.Thread) bool {
+func (a *App) isSubconscious(t ponder.Thread) bool {
 	return t.Kind == ponder.KindSubconscious || t.ID == subconscious.ThreadOf(a.Owner())
 }
 
-// resting returns events that keep an imported thread idle until its user writes. In a
+// idleEvents returns events that keep an imported thread idle until its user writes. In a
 // conversation, an idle run consumes the unread messages, so that the first turn continues
 // after them.
-func resting(tr transcript.Transcript) []ponder.Event {
+func idleEvents(tr transcript.Transcript) []ponder.Event {
 	info := ponder.Info{Thread: tr.Thread, Status: ponder.Created}
 	var last ponder.Event
 	for _, ev := range tr.Events {
@@ -133,17 +133,17 @@ func resting(tr transcript.Transcript) []ponder.Event {
 	}
 	unread := tr.Thread.Kind == ponder.KindConversation && len(tr.Events) >= longThread && !hasTalked(tr.Events)
 	if info.Status != ponder.Thinking && !unread || info.Open > 0 {
-		return halts(tr.Thread.Kind, tr.Events, "import")
+		return haltEvents(tr.Thread.Kind, tr.Events, "import")
 	}
 	id := ponder.RunID(fmt.Sprint("run_import.", len(tr.Events)))
-	list := idle(id, chat.Name, last.Time)
+	list := idleRun(id, chat.Name, last.Time)
 	if unread { // keep the title; a better one is not worth reading all
-		list = append(list, idle(id+".title", title.Name, last.Time)...)
+		list = append(list, idleRun(id+".title", title.Name, last.Time)...)
 	}
 	return list
 }
 
-func idle(id ponder.RunID, mode string, at time.Time) []ponder.Event {
+func idleRun(id ponder.RunID, mode string, at time.Time) []ponder.Event {
 	run := ponder.Event{Run: id, Time: at, Internal: true}
 	start, end := run, run
 	start.Body = ponder.RunStarted{Mode: mode}
@@ -158,9 +158,9 @@ func hasTalked(events []ponder.Event) bool {
 	})
 }
 
-// halts returns the events that stop open runs. A session pauses; the turn of a conversation is
+// haltEvents returns the events that stop open runs. A session pauses; the turn of a conversation is
 // cancelled, since it would block the next.
-func halts(kind ponder.Kind, events []ponder.Event, why string) (list []ponder.Event) {
+func haltEvents(kind ponder.Kind, events []ponder.Event, why string) (list []ponder.Event) {
 	open, paused := []ponder.RunID{}, map[ponder.RunID]bool{}
 	at := ponder.Event{}
 	for _, ev := range events {
@@ -176,7 +176,7 @@ func halts(kind ponder.Kind, events []ponder.Event, why string) (list []ponder.E
 		case ponder.RunResumed:
 			delete(paused, ev.Run)
 		case ponder.RunFinished:
-			open = without(open, ev.Run)
+			open = removeRun(open, ev.Run)
 		}
 	}
 	for _, run := range open {
@@ -192,7 +192,7 @@ func halts(kind ponder.Kind, events []ponder.Event, why string) (list []ponder.E
 	return list
 }
 
-func without(runs []ponder.RunID, gone ponder.RunID) (rest []ponder.RunID) {
+func removeRun(runs []ponder.RunID, gone ponder.RunID) (rest []ponder.RunID) {
 	for _, run := range runs {
 		if run != gone {
 			rest = append(rest, run)
@@ -256,7 +256,7 @@ func readAhead(ctx context.Context, store *sqlite.Store, v *ImportedThread) erro
 	if len(v.Events) < longThread {
 		return nil
 	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: Modes(ChatSetup{}, nil), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: Modes(ChatSetup{}, nil), Node: placement.CurrentNode()})
 	if err != nil {
 		return err
 	}
@@ -304,7 +304,7 @@ func (a *App) ForkThread(ctx context.Context, r ThreadFork) (ForkedThread, error
 		}
 		before = append(before, ev)
 	}
-	halt := halts(info.Kind, before, "forked")
+	halt := haltEvents(info.Kind, before, "forked")
 	for i := range halt {
 		halt[i].Time, halt[i].Cause = time.Time{}, ponder.NewID("fork")
 	}

@@ -101,7 +101,7 @@ func (a *App) LibraryIn(ctx context.Context, store *sqlite.Store) (*LibraryHandl
 	}
 	lib, err := recall.Open(ctx, recall.Config{
 		DB: store.SQL(), Archive: originals, Embedder: pays(l.Embedder()), Owner: a.Owner(),
-		Earlier: func(model string) vector.Embedder { return pays(l.EmbedderOf(model)) },
+		EarlierEmbedder: func(model string) vector.Embedder { return pays(l.EmbedderOf(model)) },
 	})
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (a *App) LibraryIn(ctx context.Context, store *sqlite.Store) (*LibraryHandl
 // Embedder returns the configured embedder, or an empty one. Memories go to a remote provider
 // only if the user named its model.
 func (l *ModelSet) Embedder() vector.Embedder {
-	choice := l.Choices.Of(ponder.Embed)
+	choice := l.Choices.ForRole(ponder.Embed)
 	for _, full := range choice.Models {
 		name, _, _ := strings.Cut(full, "/")
 		p, err := l.Provider(name)
@@ -153,42 +153,42 @@ type LibraryPool struct {
 
 type pooledLibrary struct {
 	*LibraryHandle
-	model  string
-	looked time.Time
-	users  int
-	old    bool
-	rest   func() // stops maintenance and closes the library
+	model           string
+	checkedAt       time.Time
+	users           int
+	outdated        bool
+	stopMaintenance func() // stops maintenance and closes the library
 }
 
-// freshFor is how long the embedding model is cached.
-const freshFor = time.Minute
+// modelCheckInterval is how long the embedding model is cached.
+const modelCheckInterval = time.Minute
 
 // Provider returns the provider of an owner's library.
 func (s *LibraryPool) Provider(owner string) LibraryProvider {
 	return func(ctx context.Context) (*LibraryHandle, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		one, err := s.current(ctx, owner)
+		one, err := s.currentLibrary(ctx, owner)
 		if err != nil {
 			return nil, err
 		}
 		one.users++
 		lent := *one.LibraryHandle
-		lent.release = sync.OnceValue(func() error { return s.release(one) })
+		lent.release = sync.OnceValue(func() error { return s.releaseLibrary(one) })
 		return &lent, nil
 	}
 }
 
-// current returns the library of an owner, a new one if the embedding model changed. The caller
+// currentLibrary returns the library of an owner, a new one if the embedding model changed. The caller
 // holds s.mu.
-func (s *LibraryPool) current(ctx context.Context, owner string) (*pooledLibrary, error) {
+func (s *LibraryPool) currentLibrary(ctx context.Context, owner string) (*pooledLibrary, error) {
 	one, now := s.libraries[owner], time.Now()
-	if one != nil && now.Sub(one.looked) < freshFor {
+	if one != nil && now.Sub(one.checkedAt) < modelCheckInterval {
 		return one, nil
 	}
 	model := s.embed(ctx)
 	if one != nil && one.model == model {
-		one.looked = now
+		one.checkedAt = now
 		return one, nil
 	}
 	made, err := s.open(context.WithoutCancel(ctx), owner)
@@ -196,36 +196,36 @@ func (s *LibraryPool) current(ctx context.Context, owner string) (*pooledLibrary
 		return nil, err
 	}
 	if one != nil {
-		one.old = true
+		one.outdated = true
 		if one.users == 0 {
-			one.rest()
+			one.stopMaintenance()
 		}
 	}
-	one = &pooledLibrary{LibraryHandle: made, model: model, looked: now}
-	one.maintain()
+	one = &pooledLibrary{LibraryHandle: made, model: model, checkedAt: now}
+	one.startMaintenance()
 	s.libraries[owner] = one
 	return one, nil
 }
 
-func (s *LibraryPool) release(one *pooledLibrary) error {
+func (s *LibraryPool) releaseLibrary(one *pooledLibrary) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one.users--; one.old && one.users == 0 {
-		one.rest()
+	if one.users--; one.outdated && one.users == 0 {
+		one.stopMaintenance()
 	}
 	return nil
 }
 
-func (one *pooledLibrary) maintain() {
+func (one *pooledLibrary) startMaintenance() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := one.Tend(ctx); err != nil && ctx.Err() == nil {
+		if err := one.Maintain(ctx); err != nil && ctx.Err() == nil {
 			slog.Warn("what is remembered is not in order", "error", err)
 		}
 	}()
-	one.rest = func() {
+	one.stopMaintenance = func() {
 		cancel()
 		<-ended
 		if err := one.Library.Close(); err != nil {
@@ -239,7 +239,7 @@ func (s *LibraryPool) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for owner, one := range s.libraries {
-		one.rest()
+		one.stopMaintenance()
 		delete(s.libraries, owner)
 	}
 }

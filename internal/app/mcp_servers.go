@@ -77,7 +77,7 @@ func (m *MCPServers) Open(cfg *config.Config, version string) error {
 }
 
 func ownNames() (names []string) {
-	for _, t := range approval.Ours() {
+	for _, t := range approval.OwnTools() {
 		names = append(names, t.Name)
 	}
 	return append(names, "deepThinkProgress", "webSearch", "think_about")
@@ -182,15 +182,15 @@ type MCPServer struct {
 }
 
 type MCPServerTool struct {
-	Name    string `json:"name"`
-	Theirs  string `json:"theirs"`
-	Changes bool   `json:"changes"`
+	Name       string `json:"name"`
+	ServerName string `json:"theirs"`
+	Changes    bool   `json:"changes"`
 }
 
 // serverTime limits the wait for a server's tools.
 const serverTime = 30 * time.Second
 
-func (a *App) LookAtMCPServers(ctx context.Context) (rows []MCPServer, err error) {
+func (a *App) InspectMCPServers(ctx context.Context) (rows []MCPServer, err error) {
 	m, err := a.OpenMCPServers()
 	if err != nil || m == nil || m.Pool == nil {
 		return nil, err
@@ -200,19 +200,19 @@ func (a *App) LookAtMCPServers(ctx context.Context) (rows []MCPServer, err error
 	}
 	ctx, cancel := context.WithTimeout(ctx, serverTime)
 	defer cancel()
-	for _, r := range m.Pool.Look(ctx) {
+	for _, r := range m.Pool.Reports(ctx) {
 		rows = append(rows, serverOf(r))
 	}
 	return rows, nil
 }
 
 func serverOf(r mcp.Report) MCPServer {
-	row := MCPServer{Server: r.Name, Is: r.Is, Tools: []MCPServerTool{}, LeftOut: r.LeftOut}
+	row := MCPServer{Server: r.Name, Is: r.Identity, Tools: []MCPServerTool{}, LeftOut: r.LeftOut}
 	if r.Err != nil {
 		row.Error = r.Err.Error()
 	}
 	for _, t := range r.Tools {
-		row.Tools = append(row.Tools, MCPServerTool{t.Name, textkit.OneLine(t.Theirs), t.Changes})
+		row.Tools = append(row.Tools, MCPServerTool{t.Name, textkit.OneLine(t.ServerName), t.Changes})
 	}
 	return row
 }

@@ -28,7 +28,7 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 		items[i].Kind, items[i].Title, items[i].Source = kind, textkit.Truncate(textkit.OneLine(m.Title), MaxTitle), textkit.OneLine(m.Source)
 		items[i].Persona, items[i].Date = textkit.OneLine(m.Persona), m.Created
 	}
-	lib, err := s.shelves.Provider(owner)(ctx)
+	lib, err := s.libraries.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func CheckMemory(text string) (string, error) {
 }
 
 func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (list []Memory, err error) {
-	lib, err := s.shelves.Provider(owner)(ctx)
+	lib, err := s.libraries.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (
 	for _, id := range ids {
 		it, err := lib.Item(ctx, id)
 		switch {
-		case errors.Is(err, recall.ErrNone), errors.Is(err, recall.ErrMany), err == nil && it.ID != id:
+		case errors.Is(err, recall.ErrNone), errors.Is(err, recall.ErrAmbiguous), err == nil && it.ID != id:
 		case err != nil:
 			return nil, err
 		default:
@@ -81,7 +81,7 @@ func publicKind[T any](kinds T, err error) (T, error) {
 // MaxHits limits the hits of a query.
 const MaxHits = 100
 
-func (q Query) kinds() ([]recall.Kind, error) {
+func (q Query) memoryKinds() ([]recall.Kind, error) {
 	if q.Limit < 0 {
 		return nil, Invalidf("limit", "it is not from 1 to %d", MaxHits)
 	}
@@ -106,7 +106,7 @@ func memoryOf(it recall.Item) Memory {
 }
 
 func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, error) {
-	kinds, err := q.kinds()
+	kinds, err := q.memoryKinds()
 	if err == nil {
 		err = CheckQuery(q.Text)
 	}
@@ -116,7 +116,7 @@ func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, err
 	case q.Limit > MaxHits:
 		return nil, Invalidf("limit", "it is not from 1 to %d", MaxHits)
 	}
-	lib, err := s.shelves.Provider(owner)(ctx)
+	lib, err := s.libraries.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +134,11 @@ func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, err
 }
 
 func (s *Service) Memories(ctx context.Context, owner string, q Query, after string) ([]Memory, error) {
-	kinds, err := q.kinds()
+	kinds, err := q.memoryKinds()
 	if err != nil {
 		return nil, err
 	}
-	lib, err := s.shelves.Provider(owner)(ctx)
+	lib, err := s.libraries.Provider(owner)(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -155,13 +155,13 @@ func (s *Service) Memories(ctx context.Context, owner string, q Query, after str
 }
 
 func (s *Service) Forget(ctx context.Context, owner, id string) error {
-	lib, err := s.shelves.Provider(owner)(ctx)
+	lib, err := s.libraries.Provider(owner)(ctx)
 	if err != nil {
 		return err
 	}
 	defer lib.Release()
 	it, err := lib.Item(ctx, id)
-	if errors.Is(err, recall.ErrNone) || errors.Is(err, recall.ErrMany) || err == nil && it.ID != id {
+	if errors.Is(err, recall.ErrNone) || errors.Is(err, recall.ErrAmbiguous) || err == nil && it.ID != id {
 		return NotFoundf("memory_id", "%s", "nothing that is remembered has the id "+textkit.Truncate(textkit.OneLine(id), 60))
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func Where(it recall.Item) string {
 			if it.Part != "" && place == it.Path {
 				place += "#" + it.Part
 			}
-			return document.Legible(place)
+			return document.QuotePath(place)
 		}
 	}
 	return it.ID
@@ -213,36 +213,36 @@ func Where(it recall.Item) string {
 type MemoryWriter struct {
 	open func(context.Context) (*LibraryHandle, error)
 
-	mu    sync.Mutex
-	shelf *LibraryHandle // nil before first use
+	mu      sync.Mutex
+	library *LibraryHandle // nil before first use
 }
 
-func (a *App) keeper(store *sqlite.Store) *MemoryWriter {
+func (a *App) memoryWriter(store *sqlite.Store) *MemoryWriter {
 	return &MemoryWriter{open: func(ctx context.Context) (*LibraryHandle, error) { return a.LibraryIn(ctx, store) }}
 }
 
 // Tools returns the tool that has something remembered.
-func (k *MemoryWriter) Tools() []ponder.Tool { return memory.New(memory.Options{Keep: k.keep}) }
+func (k *MemoryWriter) Tools() []ponder.Tool { return memory.New(memory.Options{Keep: k.saveItems}) }
 
-func (k *MemoryWriter) keep(ctx context.Context, items ...recall.Item) ([]recall.Item, error) {
+func (k *MemoryWriter) saveItems(ctx context.Context, items ...recall.Item) ([]recall.Item, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.shelf == nil {
+	if k.library == nil {
 		s, err := k.open(ctx)
 		if err != nil {
 			return nil, err
 		}
-		k.shelf = s
+		k.library = s
 	}
-	return k.shelf.Remember(ctx, items...)
+	return k.library.Remember(ctx, items...)
 }
 
 func (k *MemoryWriter) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.shelf != nil {
-		k.shelf.Release()
-		k.shelf = nil
+	if k.library != nil {
+		k.library.Release()
+		k.library = nil
 	}
 }
 

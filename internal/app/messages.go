@@ -24,8 +24,8 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 	if err != nil {
 		return err
 	}
-	a := s.as(owner)
-	memory, _, err := s.looks(ctx, owner, false, c.NoWeb)
+	a := s.forOwner(owner)
+	memory, _, err := s.defaultSources(ctx, owner, false, c.NoWeb)
 	if err != nil {
 		return err
 	}
@@ -46,18 +46,18 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 	thread := ponder.Thread{
 		ID: id, Kind: ponder.KindConversation, Title: textkit.Truncate(textkit.OneLine(textkit.Clean(c.Title)), MaxTitle), Owner: owner, Created: time.Now(), Model: t.Name,
 	}
-	return s.goesOn(ctx, ponder.Info{Thread: thread}, func() error {
+	return s.continueThread(ctx, ponder.Info{Thread: thread}, func() error {
 		if err := s.Log.Create(ctx, thread); err != nil {
 			return err
 		}
-		return s.Books.Wish(ctx, id, func(w *threadPrefs) {
+		return s.DB.ChangePrefs(ctx, id, func(w *threadPrefs) {
 			*w = threadPrefs{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona, System: system}
 		})
 	})
 }
 
 func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Message) (ponder.Event, error) {
-	text, err := Saying(m.Content)
+	text, err := CleanMessage(m.Content)
 	if err == nil && text == "" && len(m.Media) == 0 {
 		err = Invalidf("content", "there is nothing to answer")
 	}
@@ -66,24 +66,24 @@ func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Messa
 	}
 	m.Content = text
 	known := threadSnapshot{info: info, since: time.Now()}
-	if known.entry, err = s.Books.entry(ctx, info.ID); err != nil {
+	if known.threadRecord, err = s.DB.readThread(ctx, info.ID); err != nil {
 		return ponder.Event{}, err
 	}
-	if known.entry, err = s.wishOf(ctx, known, key, m); err != nil {
+	if known.threadRecord, err = s.savePrefs(ctx, known, key, m); err != nil {
 		return ponder.Event{}, err
 	}
 	var said ponder.Event
 	err = s.continueWithQuota(ctx, known.token, info, func() error {
-		said, err = s.tell(ctx, known, key, m)
+		said, err = s.postMessage(ctx, known, key, m)
 		return err
 	})
 	return said, err
 }
 
-// wishOf stores the changed preferences of a new message, and returns the thread's record
+// savePrefs stores the changed preferences of a new message, and returns the thread's record
 // afterwards.
-func (s *Service) wishOf(ctx context.Context, known threadSnapshot, key string, m Message) (entry, error) {
-	before, info := known.entry, known.info
+func (s *Service) savePrefs(ctx context.Context, known threadSnapshot, key string, m Message) (threadRecord, error) {
+	before, info := known.threadRecord, known.info
 	system, err := CleanSystem(m.System)
 	if err != nil {
 		return before, err
@@ -95,21 +95,21 @@ func (s *Service) wishOf(ctx context.Context, known threadSnapshot, key string, 
 	if m.After != "" { // a stale message must change nothing
 		return before, ponder.ErrStale
 	}
-	if err := s.unsaid(ctx, info.ID, key); err != nil {
+	if err := s.checkUnsent(ctx, info.ID, key); err != nil {
 		return before, err
 	}
 	if m.Model != "" {
-		if err := s.change(ctx, s.as(info.Owner), info, m.Model); err != nil {
+		if err := s.changeModel(ctx, s.forOwner(info.Owner), info, m.Model); err != nil {
 			return before, OfModel(m.Model, err)
 		}
 	}
-	if err := s.Books.Wish(ctx, info.ID, func(w *threadPrefs) { w.NoWeb, w.System = m.NoWeb, system }); err != nil {
+	if err := s.DB.ChangePrefs(ctx, info.ID, func(w *threadPrefs) { w.NoWeb, w.System = m.NoWeb, system }); err != nil {
 		return before, err
 	}
-	return s.Books.entry(ctx, info.ID)
+	return s.DB.readThread(ctx, info.ID)
 }
 
-func (s *Service) unsaid(ctx context.Context, id ponder.ThreadID, key string) error {
+func (s *Service) checkUnsent(ctx context.Context, id ponder.ThreadID, key string) error {
 	if key == "" {
 		return nil
 	}
@@ -124,9 +124,9 @@ func (s *Service) unsaid(ctx context.Context, id ponder.ThreadID, key string) er
 	return nil
 }
 
-func (s *Service) tell(ctx context.Context, known threadSnapshot, key string, m Message) (ponder.Event, error) {
+func (s *Service) postMessage(ctx context.Context, known threadSnapshot, key string, m Message) (ponder.Event, error) {
 	owner, id := known.info.Owner, known.info.ID
-	before, told := s.undercurrents.before(ctx, s, owner, id, m.Content)
+	before, told := s.backgrounds.backgroundFor(ctx, s, owner, id, m.Content)
 	var list []ponder.Event
 	if m.Deep {
 		list = append(list, ponder.Event{Internal: true, Body: ponder.Observation{Content: m.Content, Sensor: chat.DeepAsked}})
@@ -136,28 +136,28 @@ func (s *Service) tell(ctx context.Context, known threadSnapshot, key string, m 
 	if m.Note != nil {
 		list, behind = append(list, ponder.Event{Cause: NoteCause(key), Internal: true, Body: *m.Note}), 1
 	}
-	stored, err := s.tellWith(ctx, known, m.After, before, list)
+	stored, err := s.postEvents(ctx, known, m.After, before, list)
 	if errors.Is(err, ponder.ErrTaken) && len(before) > 0 { // another process delivered the escalation, or the key is used
 		told = nil
-		stored, err = s.tellWith(ctx, known, m.After, nil, list)
+		stored, err = s.postEvents(ctx, known, m.After, nil, list)
 	}
 	if err != nil {
 		return ponder.Event{}, err
 	}
-	s.undercurrents.noteTold(ctx, s, owner, told)
+	s.backgrounds.noteDelivered(ctx, s, owner, told)
 	return stored[len(stored)-1-behind], nil
 }
 
-func (s *Service) tellWith(ctx context.Context, known threadSnapshot, after string, before, list []ponder.Event) ([]ponder.Event, error) {
+func (s *Service) postEvents(ctx context.Context, known threadSnapshot, after string, before, list []ponder.Event) ([]ponder.Event, error) {
 	all := slices.Concat(before, list)
 	for i := range all {
 		all[i].ID = ponder.NewID("evt")
 	}
-	start := func(ctx context.Context) error { return s.start(ctx, known) }
+	start := func(ctx context.Context) error { return s.startWork(ctx, known) }
 	if after != "" {
-		return s.mind.PostAfter(ctx, known.info.ID, after, start, all...)
+		return s.rootEngine.PostAfter(ctx, known.info.ID, after, start, all...)
 	}
-	return s.mind.Post(ctx, known.info.ID, start, all...)
+	return s.rootEngine.Post(ctx, known.info.ID, start, all...)
 }
 
 // backgroundFeeds caches feeds by owner. It is safe for concurrent use.
@@ -166,27 +166,27 @@ type backgroundFeeds struct {
 	list map[string]*BackgroundFeed
 }
 
-// of requires u.mu.
-func (u *backgroundFeeds) of(owner string) *BackgroundFeed {
+// forOwner requires u.mu.
+func (u *backgroundFeeds) forOwner(owner string) *BackgroundFeed {
 	if u.list[owner] == nil {
 		u.list[owner] = &BackgroundFeed{Owner: owner}
 	}
 	return u.list[owner]
 }
 
-// before returns the background events for a message, and their escalations. It only logs
+// backgroundFor returns the background events for a message, and their escalations. It only logs
 // errors, which must not block a conversation.
-func (u *backgroundFeeds) before(ctx context.Context, s *Service, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []PendingEscalation) {
+func (u *backgroundFeeds) backgroundFor(ctx context.Context, s *Service, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []PendingEscalation) {
 	if !s.Settings.Mind.Feeds() {
 		return nil, nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	one, now := u.of(owner), time.Now()
+	one, now := u.forOwner(owner), time.Now()
 	err := one.Read(ctx, s.Store)
 	if err == nil {
 		list = one.Background(said, id, true, now)
-		told, err = one.Raise(ctx, s.Store, id, now)
+		told, err = one.ClaimEscalations(ctx, s.Store, id, now)
 	}
 	if err != nil {
 		slog.Warn("the subconscious is not handed on", "error", err)
@@ -197,11 +197,11 @@ func (u *backgroundFeeds) before(ctx context.Context, s *Service, owner string, 
 	return list, told
 }
 
-func (u *backgroundFeeds) noteTold(ctx context.Context, s *Service, owner string, list []PendingEscalation) {
+func (u *backgroundFeeds) noteDelivered(ctx context.Context, s *Service, owner string, list []PendingEscalation) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, e := range list {
-		if err := u.of(owner).Told(context.WithoutCancel(ctx), s.Store, e); err != nil {
+		if err := u.forOwner(owner).NoteDelivered(context.WithoutCancel(ctx), s.Store, e); err != nil {
 			slog.Warn("the subconscious may tell something twice", "error", err)
 		}
 	}
@@ -209,7 +209,7 @@ func (u *backgroundFeeds) noteTold(ctx context.Context, s *Service, owner string
 
 const MaxMessage = 4 << 20 // bytes
 
-func Saying(text string) (string, error) {
+func CleanMessage(text string) (string, error) {
 	switch {
 	case len(text) > MaxMessage:
 		return "", Invalidf("content", "the message has more than %s", textkit.Bytes(MaxMessage))
@@ -219,5 +219,5 @@ func Saying(text string) (string, error) {
 	return strings.TrimSpace(textkit.Clean(text)), nil
 }
 
-// TidyTime limits a cleanup of thoughts.
-const TidyTime = 2 * time.Second
+// CleanupTime limits a cleanup of thoughts.
+const CleanupTime = 2 * time.Second

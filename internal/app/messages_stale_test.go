@@ -13,19 +13,19 @@ import (
 )
 
 // A stale message changes nothing.
-func TestStaleWishesNothing(t *testing.T) {
-	ctx, s, no := t.Context(), bookedServer(t), false
+func TestStaleMessageChangesNothing(t *testing.T) {
+	ctx, s, no := t.Context(), newSnapshotServer(t), false
 	s.App = &App{Settings: &config.Config{}}
 	s.Settings.Mind.Feed, s.Log = &no, s.Store
 	var err error
-	if s.mind, err = engine.New(engine.Config{Store: s.Store, Modes: []ponder.Mode{title.New()}}); err == nil {
-		err = s.mind.Open(ctx)
+	if s.rootEngine, err = engine.New(engine.Config{Store: s.Store, Modes: []ponder.Mode{title.New()}}); err == nil {
+		err = s.rootEngine.Open(ctx)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.mind.Close(ctx)
-	s.place = placement.Memory(placement.Config{Store: s.Store, Work: s.mind.Work, Ended: s.mind.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
+	defer s.rootEngine.Close(ctx)
+	s.place = placement.Memory(placement.Config{Store: s.Store, Work: s.rootEngine.Work, Ended: s.rootEngine.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
 	defer s.place.Close(ctx)
 	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: LocalOwner}}
 	if err := s.Store.Create(ctx, info.Thread, ponder.Event{ID: "evt_1", Body: ponder.UserMessage{Content: "Hello"}},
@@ -36,7 +36,7 @@ func TestStaleWishesNothing(t *testing.T) {
 	if !errors.Is(err, ponder.ErrStale) {
 		t.Fatal(err)
 	}
-	if w, err := s.Books.wishes(ctx, info.ID); w != (threadPrefs{}) || err != nil {
+	if w, err := s.DB.readPrefs(ctx, info.ID); w != (threadPrefs{}) || err != nil {
 		t.Errorf("%+v (%v)", w, err)
 	}
 }

@@ -9,15 +9,15 @@ import (
 )
 
 // A repeated message does not revert later preferences.
-func TestMessageAgainWishesNothing(t *testing.T) {
+func TestRepeatedMessageChangesNothing(t *testing.T) {
 	ctx := t.Context()
-	s := bookedServer(t)
+	s := newSnapshotServer(t)
 	info := ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation, Owner: LocalOwner}}
 	said := ponder.Event{Cause: "said", Body: ponder.UserMessage{Content: "What is the sea?"}}
 	if err := s.Store.Create(ctx, info.Thread, said); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Books.Wish(ctx, info.ID, func(w *threadPrefs) { w.NoWeb = true }); err != nil {
+	if err := s.DB.ChangePrefs(ctx, info.ID, func(w *threadPrefs) { w.NoWeb = true }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -31,13 +31,13 @@ func TestMessageAgainWishesNothing(t *testing.T) {
 		{"new", "", false, false},
 		{"", "", false, false},
 	} {
-		e, err := s.Books.entry(ctx, info.ID)
+		e, err := s.DB.readThread(ctx, info.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		known := threadSnapshot{info: info, entry: e}
-		_, err = s.wishOf(ctx, known, c.key, Message{Model: c.model})
-		w, werr := s.Books.wishes(context.WithoutCancel(ctx), info.ID)
+		known := threadSnapshot{info: info, threadRecord: e}
+		_, err = s.savePrefs(ctx, known, c.key, Message{Model: c.model})
+		w, werr := s.DB.readPrefs(context.WithoutCancel(ctx), info.ID)
 		if errors.Is(err, ponder.ErrTaken) != c.taken || err != nil && !c.taken || w != (threadPrefs{NoWeb: c.noWeb}) || werr != nil {
 			t.Errorf("%+v: %v, and %+v is asked for (%v)", c, err, w, werr)
 		}

@@ -24,62 +24,62 @@ import (
 	"ponder/knowledge/recall"
 	"ponder/mode/subconscious"
 	"ponder/sensor"
-	"ponder/sensor/own"
+	ponderthreads "ponder/sensor/ponder"
 	"ponder/tool/memory"
 )
 
 // minds runs the subconscious of each owner. Only the local user's has the configured sensors.
 // It is safe for concurrent use.
 type minds struct {
-	s      *Service
-	placed placement.Config                                      // for schedules
-	make   func(context.Context, string, *keptMind) error        // fills in an owner's mind
-	thinks func(ctx context.Context, who string) (string, error) // names the models that would think now
+	s          *Service
+	placed     placement.Config                                      // for schedules
+	make       func(context.Context, string, *pooledMind) error      // fills in an owner's mind
+	modelNames func(ctx context.Context, who string) (string, error) // names the models that would think now
 
 	mu   sync.Mutex
-	list map[string]*keptMind
+	list map[string]*pooledMind
 
 	reading sync.Mutex
-	logs    map[string]*keptLog
+	logs    map[string]*cachedView
 }
 
-type keptMind struct {
-	*mindrunner.Minder
-	mind   *engine.Engine
-	thinks string // the models in use
-	ends   []func() error
+type pooledMind struct {
+	*mindrunner.Runner
+	engine  *engine.Engine
+	models  string // the models in use
+	closers []func() error
 
-	users  int
-	looked time.Time
-	old    bool // other models would think now
+	users     int
+	checkedAt time.Time
+	outdated  bool // other models would think now
 }
 
-type keptLog struct {
+type cachedView struct {
 	subconscious.View
 	head ponder.Seq
 	made time.Time
 }
 
 func newMinds(s *Service) *minds {
-	m := &minds{s: s, list: make(map[string]*keptMind), logs: make(map[string]*keptLog)}
-	m.make = m.furnish
-	m.thinks = func(ctx context.Context, who string) (string, error) {
-		cast, err := s.as(who).MindCastOf(ctx)
+	m := &minds{s: s, list: make(map[string]*pooledMind), logs: make(map[string]*cachedView)}
+	m.make = m.configure
+	m.modelNames = func(ctx context.Context, who string) (string, error) {
+		cast, err := s.forOwner(who).MindCastOf(ctx)
 		if err != nil {
 			return "", err
 		}
-		return cast.Says(), nil
+		return cast.Describe(), nil
 	}
 	return m
 }
 
-// of returns the subconscious of an owner until back is called. It rebuilds an unused one if
+// acquire returns the subconscious of an owner until back is called. It rebuilds an unused one if
 // its models changed.
-func (m *minds) of(ctx context.Context, who string) (k *keptMind, back func(), err error) {
+func (m *minds) acquire(ctx context.Context, who string) (k *pooledMind, back func(), err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k = m.list[who]
-	if k != nil && k.users == 0 && m.isOld(ctx, who, k) {
+	if k != nil && k.users == 0 && m.isOutdated(ctx, who, k) {
 		delete(m.list, who)
 		if err := k.close(); err != nil {
 			slog.Warn("close the subconscious", "owner", who, "error", err)
@@ -87,7 +87,7 @@ func (m *minds) of(ctx context.Context, who string) (k *keptMind, back func(), e
 		k = nil
 	}
 	if k == nil {
-		k = &keptMind{looked: time.Now()}
+		k = &pooledMind{checkedAt: time.Now()}
 		if err := m.make(context.WithoutCancel(ctx), who, k); err != nil {
 			return nil, nil, errors.Join(err, k.close())
 		}
@@ -101,20 +101,20 @@ func (m *minds) of(ctx context.Context, who string) (k *keptMind, back func(), e
 	}), nil
 }
 
-// isOld reports whether the models changed since the mind was made. The caller holds m.mu.
-func (m *minds) isOld(ctx context.Context, who string, k *keptMind) bool {
-	if k.old || time.Since(k.looked) < mindLife {
-		return k.old
+// isOutdated reports whether the models changed since the mind was made. The caller holds m.mu.
+func (m *minds) isOutdated(ctx context.Context, who string, k *pooledMind) bool {
+	if k.outdated || time.Since(k.checkedAt) < engineLife {
+		return k.outdated
 	}
-	k.looked = time.Now()
-	now, err := m.thinks(ctx, who)
-	k.old = err == nil && now != k.thinks
-	return k.old
+	k.checkedAt = time.Now()
+	now, err := m.modelNames(ctx, who)
+	k.outdated = err == nil && now != k.models
+	return k.outdated
 }
 
-// untilOld blocks until the models change or ctx is done.
-func (m *minds) untilOld(ctx context.Context, who string, k *keptMind) {
-	tick := time.NewTicker(mindLife)
+// waitOutdated blocks until the models change or ctx is done.
+func (m *minds) waitOutdated(ctx context.Context, who string, k *pooledMind) {
+	tick := time.NewTicker(engineLife)
 	defer tick.Stop()
 	for {
 		select {
@@ -123,7 +123,7 @@ func (m *minds) untilOld(ctx context.Context, who string, k *keptMind) {
 			return
 		}
 		m.mu.Lock()
-		old := m.isOld(ctx, who, k)
+		old := m.isOutdated(ctx, who, k)
 		m.mu.Unlock()
 		if old {
 			return
@@ -131,31 +131,31 @@ func (m *minds) untilOld(ctx context.Context, who string, k *keptMind) {
 	}
 }
 
-func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
-	a := m.s.as(who)
+func (m *minds) configure(ctx context.Context, who string, k *pooledMind) error {
+	a := m.s.forOwner(who)
 	cast, err := a.MindCastOf(ctx)
 	if err != nil {
 		return err
 	}
-	k.thinks = cast.Says()
+	k.models = cast.Describe()
 	options := a.MindOptions(cast)
 	ticks := placement.Memory(m.placed)
-	k.ends = append(k.ends, func() error { return closing(ticks.Close) })
-	keep := a.keeper(m.s.Store)
-	k.ends = append(k.ends, func() error { keep.close(); return nil })
-	k.mind, err = m.s.mind.Derive(engine.Config{
-		Modes: subconscious.New(options), Models: cast.models, Tools: memory.New(memory.Options{Keep: keep.keep, Source: mindSource}),
+	k.closers = append(k.closers, func() error { return closeWithTimeout(ticks.Close) })
+	keep := a.memoryWriter(m.s.Store)
+	k.closers = append(k.closers, func() error { keep.close(); return nil })
+	k.engine, err = m.s.rootEngine.Derive(engine.Config{
+		Modes: subconscious.New(options), Models: cast.models, Tools: memory.New(memory.Options{Keep: keep.saveItems, Source: mindSource}),
 	})
 	if err != nil {
 		return err
 	}
-	c := mindrunner.Config{Store: m.s.Log, Place: mindPlace{m.s.place, ticks}, Owner: who, Options: options, LookUp: a.mindLookUp(m.s.Store, cast.roles).lookUp}
+	c := mindrunner.Config{Store: m.s.Log, Placement: mindPlace{m.s.place, ticks}, Owner: who, Options: options, LookUp: a.newRoleLookup(m.s.Store, cast.roles).lookUp}
 	if who == LocalOwner {
 		look, err := a.MindSensors(ctx, m.s.Store)
 		if err != nil {
 			return err
 		}
-		k.ends = append(k.ends, look.Close)
+		k.closers = append(k.closers, look.Close)
 		if c.Channels, err = a.MindChannels(); err != nil {
 			return err
 		}
@@ -163,13 +163,13 @@ func (m *minds) furnish(ctx context.Context, who string, k *keptMind) error {
 	} else {
 		c.Sensors = []sensor.Sensor{m.ownSensor(who)}
 	}
-	k.Minder, err = mindrunner.New(MindConfig(m.s.Settings, c))
+	k.Runner, err = mindrunner.New(MindConfig(m.s.Settings, c))
 	return err
 }
 
 func (m *minds) ownSensor(who string) sensor.Sensor {
-	one := own.New(own.Options{Store: m.s.Store, Owner: who, Memories: func(ctx context.Context) ([]own.Memory, error) {
-		lib, err := m.s.shelves.Provider(who)(ctx)
+	one := ponderthreads.New(ponderthreads.Options{Store: m.s.Store, Owner: who, Memories: func(ctx context.Context) ([]ponderthreads.Memory, error) {
+		lib, err := m.s.libraries.Provider(who)(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -180,35 +180,35 @@ func (m *minds) ownSensor(who string) sensor.Sensor {
 	return one
 }
 
-func ownMemories(ctx context.Context, lib *recall.Library) (list []own.Memory, err error) {
-	items, err := lib.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindMemory, recall.KindJournal}, N: mostMemories})
+func ownMemories(ctx context.Context, lib *recall.Library) (list []ponderthreads.Memory, err error) {
+	items, err := lib.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindMemory, recall.KindJournal}, N: maxMemories})
 	if err != nil {
 		return nil, err
 	}
 	for _, it := range items {
-		list = append(list, own.Memory{ID: it.ID, Text: it.Text, Ours: it.Source == mindSource, Untrusted: it.Link != "" || it.Original != ""})
+		list = append(list, ponderthreads.Memory{ID: it.ID, Text: it.Text, FromSubconscious: it.Source == mindSource, Untrusted: it.Link != "" || it.Original != ""})
 	}
 	return list, nil
 }
 
-func (k *keptMind) close() error {
+func (k *pooledMind) close() error {
 	var errs []error
-	for i := len(k.ends) - 1; i >= 0; i-- {
-		errs = append(errs, k.ends[i]())
+	for i := len(k.closers) - 1; i >= 0; i-- {
+		errs = append(errs, k.closers[i]())
 	}
 	return errors.Join(errs...)
 }
 
-func (m *minds) work(ctx context.Context, info ponder.Info) error {
+func (m *minds) workThread(ctx context.Context, info ponder.Info) error {
 	if info.ID != mindrunner.Thread(info.Owner) {
 		return fmt.Errorf("%s is not taken: it is the subconscious of nobody here", info.ID)
 	}
-	k, back, err := m.of(ctx, info.Owner)
+	k, back, err := m.acquire(ctx, info.Owner)
 	if err != nil {
 		return fmt.Errorf("%s is not taken: %w", info.ID, err)
 	}
 	defer back()
-	return k.mind.Work(ctx, info.ID)
+	return k.engine.Work(ctx, info.ID)
 }
 
 // retryMind is the interval of checks whether another process still runs the subconscious.
@@ -229,16 +229,16 @@ func MindOwners(guard auth.Config) []string {
 func (m *minds) KeepAll(ctx context.Context, owners []string) {
 	var all sync.WaitGroup
 	for _, who := range owners {
-		all.Go(func() { m.keep(ctx, who) })
+		all.Go(func() { m.keepRunning(ctx, who) })
 	}
 	all.Wait()
 }
 
-// keep runs the subconscious of an owner until ctx is done, unless another process does.
-func (m *minds) keep(ctx context.Context, who string) {
+// keepRunning runs the subconscious of an owner until ctx is done, unless another process does.
+func (m *minds) keepRunning(ctx context.Context, who string) {
 	said := ""
 	for ctx.Err() == nil {
-		err := m.run(ctx, who)
+		err := m.runUntilChanged(ctx, who)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -253,15 +253,15 @@ func (m *minds) keep(ctx context.Context, who string) {
 	}
 }
 
-// run runs the subconscious of an owner until its models change. The next models finish an
+// runUntilChanged runs the subconscious of an owner until its models change. The next models finish an
 // interrupted tick.
-func (m *minds) run(ctx context.Context, who string) error {
-	unlock, err := m.only(who)
+func (m *minds) runUntilChanged(ctx context.Context, who string) error {
+	unlock, err := m.lockOwner(who)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	k, back, err := m.of(ctx, who)
+	k, back, err := m.acquire(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -270,17 +270,17 @@ func (m *minds) run(ctx context.Context, who string) error {
 	defer stop()
 	go func() {
 		defer stop()
-		m.untilOld(ctx, who, k)
+		m.waitOutdated(ctx, who, k)
 	}()
 	return k.Run(ctx)
 }
 
-// only excludes other processes from running the subconscious of an owner, until unlock.
-func (m *minds) only(who string) (unlock func(), err error) {
+// lockOwner excludes other processes from running the subconscious of an owner, until unlock.
+func (m *minds) lockOwner(who string) (unlock func(), err error) {
 	if who == LocalOwner {
-		return m.s.OnlyMind()
+		return m.s.LockMind()
 	}
-	file, err := m.s.MindLock()
+	file, err := m.s.MindLockFile()
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +294,7 @@ func (m *minds) only(who string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-func closing(end func(context.Context) error) error {
+func closeWithTimeout(end func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), CloseTime)
 	defer cancel()
 	return end(ctx)
@@ -325,7 +325,7 @@ func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error)
 	now := time.Now()
 	kept := m.logs[who]
 	if kept == nil || now.Sub(kept.made) > logLife {
-		kept = &keptLog{View: subconscious.NewView(), made: now}
+		kept = &cachedView{View: subconscious.NewView(), made: now}
 		m.logs[who] = kept
 	}
 	for ev, err := range s.Store.Events(ctx, mindrunner.Thread(who), kept.head) {
@@ -340,27 +340,27 @@ func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error)
 	}
 	state := kept.State
 	if kept.head > 0 {
-		state = state.At(now)
+		state = state.DecayTo(now)
 	}
 	return state.MarshalMind()
 }
 
 func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error) {
-	k, back, err := s.Minds.of(ctx, who)
+	k, back, err := s.Minds.acquire(ctx, who)
 	if err != nil {
 		return nil, err
 	}
 	defer back()
 	var report mindrunner.Report
 	thread := ponder.Info{Thread: ponder.Thread{ID: mindrunner.Thread(who), Kind: ponder.KindSubconscious, Owner: who}}
-	err = s.goesOn(ctx, thread, func() error {
-		report, err = k.Minder.Tick(ctx, false)
+	err = s.continueThread(ctx, thread, func() error {
+		report, err = k.Runner.Tick(ctx, false)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	js, err := json.Marshal(TickReport{report, TroubleOf(k.Status())})
+	js, err := json.Marshal(TickReport{report, SensorErrors(k.Status())})
 	if err != nil {
 		return nil, fmt.Errorf("report a tick: %w", err)
 	}
@@ -369,10 +369,10 @@ func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error)
 
 var _ Dialects = (*Service)(nil)
 
-// OnlyMind excludes other processes from running the subconscious of this database, until
+// LockMind excludes other processes from running the subconscious of this database, until
 // unlock.
-func (a *App) OnlyMind() (unlock func(), err error) {
-	file, err := a.MindLock()
+func (a *App) LockMind() (unlock func(), err error) {
+	file, err := a.MindLockFile()
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +386,7 @@ func (a *App) OnlyMind() (unlock func(), err error) {
 	return unlock, nil
 }
 
-func (a *App) MindLock() (string, error) {
+func (a *App) MindLockFile() (string, error) {
 	dir, err := a.Settings.StateDir()
 	if err != nil {
 		return "", err
@@ -410,7 +410,7 @@ type TickReport struct {
 	Trouble map[string]string `json:"trouble,omitempty"`
 }
 
-func TroubleOf(list []mindrunner.Watched) map[string]string {
+func SensorErrors(list []mindrunner.SensorStatus) map[string]string {
 	trouble := make(map[string]string)
 	for _, w := range list {
 		if w.Error != "" {

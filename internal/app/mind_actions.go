@@ -27,9 +27,9 @@ import (
 // mindActions are the actions that decisions may take: remember, think, and configured
 // commands. The zero value only remembers.
 type mindActions struct {
-	Tools []ponder.Tool
-	most  map[string]int // daily limits by tool
-	deeds *mindDeeds
+	Tools       []ponder.Tool
+	dailyLimits map[string]int // daily limits by tool
+	log         *actionLog
 }
 
 // MindActions returns the configured actions. An error names the table.
@@ -38,15 +38,15 @@ func (a *App) MindActions(store *sqlite.Store) (*mindActions, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mindActions{most: make(map[string]int), deeds: &mindDeeds{store: store, thread: MindID()}}
+	m := &mindActions{dailyLimits: make(map[string]int), log: &actionLog{store: store, thread: MindID()}}
 	own := cfg.Mind.Actions[config.ThinkAbout]
 	if len(own.Command)+len(own.Args) > 0 {
 		return nil, Invalidf("", "mind.actions.%s in %s: it is Ponder's own and has no command: call yours otherwise", config.ThinkAbout, cfg.File)
 	}
 	if !own.Off {
-		m.add(a.thinkAbout(store, m.deeds), own.Most(config.SessionsPerDay))
+		m.addTool(a.thinkAbout(store, m.log), own.DailyLimit(config.SessionsPerDay))
 	}
-	for name, c := range sorted(cfg.Mind.Actions) {
+	for name, c := range sortedEntries(cfg.Mind.Actions) {
 		if name == config.ThinkAbout || c.Off {
 			continue
 		}
@@ -54,65 +54,65 @@ func (a *App) MindActions(store *sqlite.Store) (*mindActions, error) {
 		if err != nil {
 			return nil, Invalidf("", "mind.actions.%s in %s: %w", name, cfg.File, err)
 		}
-		m.add(t, c.Most(config.ActionsPerDay))
+		m.addTool(t, c.DailyLimit(config.ActionsPerDay))
 	}
 	return m, nil
 }
 
 func userAction(cfg *config.Config, name string, c config.Action) (ponder.Tool, error) {
-	if err := nameOfTable(name); err != nil {
+	if err := checkTableName(name); err != nil {
 		return ponder.Tool{}, err
 	}
-	taken := slices.ContainsFunc(approval.Ours(), func(t approval.Tool) bool { return t.Name == name })
+	taken := slices.ContainsFunc(approval.OwnTools(), func(t approval.Tool) bool { return t.Name == name })
 	if taken || slices.Contains(subconscious.DecisionTools(), name) {
 		return ponder.Tool{}, errors.New("a tool of that name is Ponder's own: call yours otherwise")
 	}
 	return command.New(command.Options{Name: name, Doc: c.Doc, Command: c.Command, Args: c.Args, Stdin: c.Stdin, Dir: cfg.Path(c.Dir), Env: c.Env, Limit: time.Duration(c.Limit)})
 }
 
-func (m *mindActions) add(t ponder.Tool, most int) {
+func (m *mindActions) addTool(t ponder.Tool, most int) {
 	if most == 0 {
 		return
 	}
 	do := t.Do
 	t.Do = func(ctx context.Context, input json.RawMessage) (string, error) {
-		if err := m.deeds.allows(ctx, t.Name, ponder.ToolContextFrom(ctx).Run, most); err != nil {
+		if err := m.log.checkUse(ctx, t.Name, ponder.ToolContextFrom(ctx).Run, most); err != nil {
 			return "", err
 		}
 		return do(ctx, input)
 	}
-	m.Tools, m.most[t.Name] = append(m.Tools, t), most
+	m.Tools, m.dailyLimits[t.Name] = append(m.Tools, t), most
 }
 
-func (m *mindActions) offer(o subconscious.Options) subconscious.Options {
+func (m *mindActions) addActions(o subconscious.Options) subconscious.Options {
 	for _, t := range m.Tools {
 		o.Actions = append(o.Actions, t.Tool)
 	}
-	o.Gate = m.check
+	o.Gate = m.checkCall
 	return o
 }
 
-// check is the gate of decisions. Configuring an action is the user's approval; a call must
+// checkCall is the gate of decisions. Configuring an action is the user's approval; a call must
 // state a reason.
-func (m *mindActions) check(call llm.ToolCall) (reason string) {
+func (m *mindActions) checkCall(call llm.ToolCall) (reason string) {
 	if call.Name == memory.RememberName {
 		return ""
 	}
 	g := approval.Gate{}
 	for _, t := range m.Tools {
-		g.Tools = append(g.Tools, approval.Tool{Name: t.Name, Changes: true, Needs: []approval.Condition{reasoned()}})
+		g.Tools = append(g.Tools, approval.Tool{Name: t.Name, Changes: true, Needs: []approval.Condition{reasonCondition()}})
 	}
-	if m.most[call.Name] == 0 {
+	if m.dailyLimits[call.Name] == 0 {
 		return call.Name + " is not to be used by the subconscious: tell the user"
 	}
-	return g.Check(approval.Wish{Tool: call.Name, Args: call.Input})
+	return g.Check(approval.Request{Tool: call.Name, Args: call.Input})
 }
 
-func reasoned() approval.Condition {
+func reasonCondition() approval.Condition {
 	return approval.Condition{
 		Name: "the decision says why",
-		Met:  func(_ approval.Tool, w approval.Wish) bool { return WhyOf(w.Args) != "" },
-		Do:   func(approval.Tool, approval.Wish) string { return "give the reason with the call, in a sentence" },
+		Met:  func(_ approval.Tool, w approval.Request) bool { return WhyOf(w.Args) != "" },
+		Do:   func(approval.Tool, approval.Request) string { return "give the reason with the call, in a sentence" },
 	}
 }
 
@@ -123,20 +123,20 @@ func WhyOf(args json.RawMessage) string {
 		return ""
 	}
 	why, _ := in[command.Reason].(string)
-	return textkit.Truncate(textkit.OneLine(why), command.MostReason)
+	return textkit.Truncate(textkit.OneLine(why), command.MaxReason)
 }
 
-func (m *mindActions) Says() string {
+func (m *mindActions) Describe() string {
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(m.most)) {
-		parts = append(parts, fmt.Sprintf("%s (at most %d a day)", name, m.most[name]))
+	for _, name := range slices.Sorted(maps.Keys(m.dailyLimits)) {
+		parts = append(parts, fmt.Sprintf("%s (at most %d a day)", name, m.dailyLimits[name]))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // HeldBackText says until when and why actions are suspended, or returns "".
 func HeldBackText(v subconscious.View, now time.Time) string {
-	until, since := v.HeldBack()
+	until, since := v.SuspendedUntil()
 	if !now.Before(until) {
 		return ""
 	}
@@ -147,15 +147,15 @@ func HeldBackText(v subconscious.View, now time.Time) string {
 
 // Limits of a session that the subconscious starts.
 const (
-	fewMinutes  = 5
-	mostMinutes = 15
-	mostAbout   = 1000   // bytes
-	leastTokens = 10_000 // of the day's rest, to start one
-	mostTokens  = 100_000
-	keptTokens  = 20_000 // of the day's rest, kept for the decision itself
+	defaultMinutes = 5
+	maxMinutes     = 15
+	maxTopicBytes  = 1000   // bytes
+	minTokens      = 10_000 // of the day's rest, to start one
+	maxTokens      = 100_000
+	reservedTokens = 20_000 // of the day's rest, kept for the decision itself
 )
 
-type thinkWish struct {
+type thinkInput struct {
 	Question string `json:"question"`
 	Minutes  int    `json:"minutes"`
 	Reason   string `json:"reason"`
@@ -178,14 +178,14 @@ func mindSession(escalation string) ponder.ThreadID {
 }
 
 // thinkAbout returns the tool that starts a session. Its repetition has no effect.
-func (a *App) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
-	return ponder.NewTool(config.ThinkAbout, thinkDoc, []byte(thinkSchema), func(ctx context.Context, w thinkWish) (string, error) {
-		question := textkit.Truncate(strings.TrimSpace(textkit.OneLine(w.Question)), mostAbout)
+func (a *App) thinkAbout(store *sqlite.Store, deeds *actionLog) ponder.Tool {
+	return ponder.NewTool(config.ThinkAbout, thinkDoc, []byte(thinkSchema), func(ctx context.Context, w thinkInput) (string, error) {
+		question := textkit.Truncate(strings.TrimSpace(textkit.OneLine(w.Question)), maxTopicBytes)
 		if question == "" {
 			return "", errors.New("think_about: question is missing")
 		}
-		if w.Minutes < 1 || w.Minutes > mostMinutes {
-			w.Minutes = fewMinutes
+		if w.Minutes < 1 || w.Minutes > maxMinutes {
+			w.Minutes = defaultMinutes
 		}
 		about, err := deeds.escalationOf(ctx, ponder.ToolContextFrom(ctx).Run)
 		if err != nil {
@@ -194,7 +194,7 @@ func (a *App) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 		id := mindSession(about)
 		info, err := store.Thread(ctx, id)
 		if errors.Is(err, ponder.ErrNoThread) {
-			err = a.beginAbout(ctx, store, deeds, id, question, time.Duration(w.Minutes)*time.Minute)
+			err = a.startSessionAbout(ctx, store, deeds, id, question, time.Duration(w.Minutes)*time.Minute)
 		}
 		switch {
 		case err != nil:
@@ -209,7 +209,7 @@ func (a *App) thinkAbout(store *sqlite.Store, deeds *mindDeeds) ponder.Tool {
 	})
 }
 
-func (a *App) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDeeds, id ponder.ThreadID, question string, d time.Duration) error {
+func (a *App) startSessionAbout(ctx context.Context, store *sqlite.Store, deeds *actionLog, id ponder.ThreadID, question string, d time.Duration) error {
 	cost, err := a.leftForSession(ctx, deeds, time.Now())
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (a *App) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDe
 	}
 	b := NewThread{Thread: ponder.Thread{ID: id, Owner: a.Owner(), Model: p.Name}, Question: question, Budget: budget}
 	b.Thread.Kind = ponder.KindSession
-	_, err = b.make(ctx, store, ponder.RunStarted{Mode: session.Name, Version: session.New().Version}, opts)
+	_, err = b.createThread(ctx, store, ponder.RunStarted{Mode: session.Name, Version: session.New().Version}, opts)
 	if errors.Is(err, ponder.ErrTaken) {
 		return nil
 	}
@@ -244,17 +244,17 @@ func (a *App) beginAbout(ctx context.Context, store *sqlite.Store, deeds *mindDe
 
 // leftForSession returns the budget of a session: a part of the day's rest, without the reserve
 // of the decision.
-func (a *App) leftForSession(ctx context.Context, deeds *mindDeeds, now time.Time) (ponder.Cost, error) {
-	sessions, itself, err := deeds.sessions(ctx, now)
+func (a *App) leftForSession(ctx context.Context, deeds *actionLog, now time.Time) (ponder.Cost, error) {
+	sessions, itself, err := deeds.costsToday(ctx, now)
 	if err != nil {
 		return ponder.Cost{}, err
 	}
 	spent, m := sessions.Add(itself), a.Settings.Mind
-	left := ponder.Cost{Tokens: min(mostTokens, m.Tokens()-spent.Tokens-keptTokens), Money: 1}
+	left := ponder.Cost{Tokens: min(maxTokens, m.Tokens()-spent.Tokens-reservedTokens), Money: 1}
 	if day := MoneyOf(m.Dollars()); day > 0 {
 		left.Money = (day - spent.Money) / 2
 	}
-	if left.Tokens < leastTokens || left.Money <= 0 {
+	if left.Tokens < minTokens || left.Money <= 0 {
 		return left, errors.New("too little is left of what the subconscious may cost today")
 	}
 	return left, nil

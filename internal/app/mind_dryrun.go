@@ -28,7 +28,7 @@ func (a *App) TrySensors(ctx context.Context, now time.Time) (list []SensorTrial
 		return nil, err
 	}
 	defer done()
-	seen, errs := look.once(ctx, nil, now)
+	seen, errs := look.readSensors(ctx, nil, now)
 	for i, s := range look.Sensors {
 		t := SensorTrial{Sensor: s.Name, Lines: []string{}}
 		if errs[i] != nil {
@@ -42,7 +42,7 @@ func (a *App) TrySensors(ctx context.Context, now time.Time) (list []SensorTrial
 	return list, nil
 }
 
-func (a *App) openSensors(ctx context.Context) (store *sqlite.Store, look *MindLook, done func(), err error) {
+func (a *App) openSensors(ctx context.Context) (store *sqlite.Store, look *SensorSet, done func(), err error) {
 	store, err = a.OpenReadOnly(ctx)
 	if errors.Is(err, ErrNothingYet) {
 		store, err = nil, nil
@@ -61,12 +61,12 @@ func (a *App) openSensors(ctx context.Context) (store *sqlite.Store, look *MindL
 	return store, look, done, err
 }
 
-func (l *MindLook) once(ctx context.Context, cursors map[string][]byte, now time.Time) (seen [][]ponder.Observation, errs []error) {
+func (l *SensorSet) readSensors(ctx context.Context, cursors map[string][]byte, now time.Time) (seen [][]ponder.Observation, errs []error) {
 	seen, errs = make([][]ponder.Observation, len(l.Sensors)), make([]error, len(l.Sensors))
 	var wg sync.WaitGroup
 	for i, s := range l.Sensors {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
+			ctx, cancel := context.WithTimeout(ctx, sensor.LookTimeout)
 			defer cancel()
 			seen[i], _, errs[i] = s.Look(ctx, now, cursors[s.Name])
 		})
@@ -88,16 +88,16 @@ func (t SensorTrial) Text() string {
 
 // A RoleRequest is the request that a role would make in a tick.
 type RoleRequest struct {
-	Role     string        `json:"role"`
-	Model    string        `json:"model,omitempty"`
-	Skipped  string        `json:"skipped,omitempty"`
-	Why      string        `json:"why,omitempty"`
-	Unaided  bool          `json:"without_model,omitempty"`
-	Seen     int           `json:"observations"`
-	Bytes    int           `json:"bytes"`
-	Tokens   int           `json:"tokens"`
-	System   string        `json:"system,omitempty"`
-	Messages []llm.Message `json:"messages,omitempty"`
+	Role         string        `json:"role"`
+	Model        string        `json:"model,omitempty"`
+	Skipped      string        `json:"skipped,omitempty"`
+	Why          string        `json:"why,omitempty"`
+	WithoutModel bool          `json:"without_model,omitempty"`
+	Seen         int           `json:"observations"`
+	Bytes        int           `json:"bytes"`
+	Tokens       int           `json:"tokens"`
+	System       string        `json:"system,omitempty"`
+	Messages     []llm.Message `json:"messages,omitempty"`
 }
 
 // bytesOfToken is an estimate of bytes per token.
@@ -120,7 +120,7 @@ func (a *App) DryRunMind(ctx context.Context, all bool, now time.Time) (run Mind
 		return run, err
 	}
 	defer done()
-	r, log := subconscious.NewRehearsal(a.MindOptions(cast)), keptLog{View: subconscious.NewView()}
+	r, log := subconscious.NewDryRun(a.MindOptions(cast)), cachedView{View: subconscious.NewView()}
 	if store != nil {
 		for ev, err := range store.Events(ctx, MindID(), 0) {
 			if errors.Is(err, ponder.ErrNoThread) {
@@ -133,7 +133,7 @@ func (a *App) DryRunMind(ctx context.Context, all bool, now time.Time) (run Mind
 			log.head, log.View = ev.Seq, log.View.Apply(ev)
 		}
 	}
-	seen, errs := look.once(ctx, log.Cursors, now)
+	seen, errs := look.readSensors(ctx, log.Cursors, now)
 	run.Trouble = make(map[string]string)
 	for i, s := range look.Sensors {
 		if errs[i] != nil {
@@ -145,8 +145,8 @@ func (a *App) DryRunMind(ctx context.Context, all bool, now time.Time) (run Mind
 			r.Apply(ponder.Event{Body: o}.Stamp(MindID(), log.head, now))
 		}
 	}
-	for _, ask := range r.Asks(now, subconscious.TickInput{All: all}) {
-		r := RoleRequest{Role: ask.Role, Skipped: ask.Skipped, Why: ask.Why, Unaided: ask.Unaided, Seen: ask.Seen}
+	for _, ask := range r.Requests(now, subconscious.TickInput{All: all}) {
+		r := RoleRequest{Role: ask.Role, Skipped: ask.Skipped, Why: ask.Why, WithoutModel: ask.Unaided, Seen: ask.Seen}
 		if ask.Skipped == "" && !ask.Unaided {
 			r.Model, r.Bytes = cast.Names[ask.Role], ask.Request.Size()
 			r.Tokens, r.System, r.Messages = int(float64(r.Bytes)/bytesOfToken), ask.Request.System, ask.Request.Messages
@@ -160,7 +160,7 @@ func (r RoleRequest) Text() string {
 	switch {
 	case r.Skipped != "":
 		return fmt.Sprintf("── %s: not run, %s\n\n", textkit.OneLine(r.Role), textkit.OneLine(r.Skipped))
-	case r.Unaided:
+	case r.WithoutModel:
 		return fmt.Sprintf("── %s: rules look at %s, for want of a model\n\n", textkit.OneLine(r.Role), textkit.Count(r.Seen, "observation", "observations"))
 	}
 	text := fmt.Sprintf("── %s asks %s about %s, %s, about %s\n\n%s\n\n", textkit.OneLine(r.Role), textkit.OneLine(r.Model), textkit.Count(r.Seen, "observation", "observations"),

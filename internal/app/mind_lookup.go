@@ -19,30 +19,30 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A mindLookUp searches the library or the web for roles. It is used rarely, so it opens its
+// A roleLookup searches the library or the web for roles. It is used rarely, so it opens its
 // sources each time.
-type mindLookUp struct {
+type roleLookup struct {
 	a     *App
 	store *sqlite.Store
-	looks map[string]subconscious.Looks // by role
+	looks map[string]subconscious.LookUpSource // by role
 }
 
-func (a *App) mindLookUp(store *sqlite.Store, roles []subconscious.Role) *mindLookUp {
-	l := &mindLookUp{a: a, store: store, looks: make(map[string]subconscious.Looks)}
+func (a *App) newRoleLookup(store *sqlite.Store, roles []subconscious.Role) *roleLookup {
+	l := &roleLookup{a: a, store: store, looks: make(map[string]subconscious.LookUpSource)}
 	for _, r := range roles {
 		l.looks[r.Name] = r.Looks
 	}
 	return l
 }
 
-const mostLookedUp = 5
+const maxLookupHits = 5
 
 // lookUp implements the LookUp of the minder. The library is that of the App's owner.
-func (l *mindLookUp) lookUp(ctx context.Context, _, role, text string) ([]ponder.Observation, error) {
+func (l *roleLookup) lookUp(ctx context.Context, _, role, text string) ([]ponder.Observation, error) {
 	switch l.looks[role] {
-	case subconscious.LooksMemory:
+	case subconscious.LookUpMemory:
 		return l.inMemory(ctx, text)
-	case subconscious.LooksWeb:
+	case subconscious.LookUpWeb:
 		return l.inWeb(ctx, text)
 	}
 	return nil, errors.New("nothing is looked up for this role")
@@ -54,25 +54,25 @@ var (
 	errWebLookUp    = errors.New("the web could not be searched")
 )
 
-func (l *mindLookUp) fault(shown, err error) error {
+func (l *roleLookup) logFailure(shown, err error) error {
 	slog.Warn("what a role wants could not be looked up", "error", err)
 	return shown
 }
 
 // inMemory searches the library without results of sessions and without memories of the
 // subconscious.
-func (l *mindLookUp) inMemory(ctx context.Context, text string) (list []ponder.Observation, err error) {
+func (l *roleLookup) inMemory(ctx context.Context, text string) (list []ponder.Observation, err error) {
 	s, err := l.a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, ErrNothingKnown) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, l.fault(errMemoryLookUp, err)
+		return nil, l.logFailure(errMemoryLookUp, err)
 	}
 	defer s.Close()
-	found, err := s.Search(ctx, text, recall.SearchOptions{N: mostLookedUp, Kinds: EvidenceKinds(), Without: []string{mindSource}})
+	found, err := s.Search(ctx, text, recall.SearchOptions{N: maxLookupHits, Kinds: EvidenceKinds(), ExcludeSources: []string{mindSource}})
 	if err != nil {
-		return nil, l.fault(errMemoryLookUp, err)
+		return nil, l.logFailure(errMemoryLookUp, err)
 	}
 	for _, h := range found.Hits {
 		list = append(list, ponder.Observation{Content: recalledText(h), Source: Where(h.Item), Untrusted: ofOthers(h.Item)})
@@ -98,17 +98,17 @@ func ofOthers(it recall.Item) bool {
 	return !slices.Contains(mine, it.Kind) || it.Link != "" || it.Original != ""
 }
 
-func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Observation, err error) {
-	n, err := l.searches(ctx)
+func (l *roleLookup) inWeb(ctx context.Context, text string) (list []ponder.Observation, err error) {
+	n, err := l.openWeb(ctx)
 	if err != nil {
-		return nil, l.fault(errWebLookUp, err)
+		return nil, l.logFailure(errWebLookUp, err)
 	}
 	defer n.Fetcher.Close()
-	found, err := n.Searcher.Search(ctx, search.Query{Text: text, N: mostLookedUp})
+	found, err := n.Searcher.Search(ctx, search.Query{Text: text, N: maxLookupHits})
 	if err != nil {
-		return nil, l.fault(errWebLookUp, err)
+		return nil, l.logFailure(errWebLookUp, err)
 	}
-	for _, r := range found.Results[:min(len(found.Results), mostLookedUp)] {
+	for _, r := range found.Results[:min(len(found.Results), maxLookupHits)] {
 		title, snippet := textkit.Truncate(textkit.OneLine(r.Title), 120), textkit.OneLine(cmp.Or(r.Snippet, r.Summary))
 		if snippet == "" && title == "" {
 			continue
@@ -118,7 +118,7 @@ func (l *mindLookUp) inWeb(ctx context.Context, text string) (list []ponder.Obse
 	return list, nil
 }
 
-func (l *mindLookUp) searches(ctx context.Context) (*WebSource, error) {
+func (l *roleLookup) openWeb(ctx context.Context) (*WebSource, error) {
 	kept, err := archive.Open(ctx, l.store.SQL())
 	if err != nil {
 		return nil, err
@@ -137,8 +137,8 @@ func (l *mindLookUp) searches(ctx context.Context) (*WebSource, error) {
 func mindLooks(cfg *config.Config, roles []subconscious.Role) []subconscious.Role {
 	roles = slices.Clone(roles)
 	for i, r := range roles {
-		if r.Looks == subconscious.LooksWeb && !(cfg.Mind.Web && searchesWeb(cfg)) {
-			roles[i].Looks = subconscious.LooksNone
+		if r.Looks == subconscious.LookUpWeb && !(cfg.Mind.Web && searchesWeb(cfg)) {
+			roles[i].Looks = subconscious.LookUpNone
 		}
 	}
 	return roles

@@ -13,7 +13,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func lookingApp(t *testing.T) (*App, *sqlite.Store) {
+func newLookupApp(t *testing.T) (*App, *sqlite.Store) {
 	t.Helper()
 	dir := t.TempDir()
 	pages := filepath.Join(dir, "pages")
@@ -40,8 +40,8 @@ func lookingApp(t *testing.T) (*App, *sqlite.Store) {
 
 // A look-up omits results of sessions and memories of the subconscious.
 func TestMindLookUp(t *testing.T) {
-	a, store := lookingApp(t)
-	l := a.mindLookUp(store, subconscious.DefaultRoles())
+	a, store := newLookupApp(t)
+	l := a.newRoleLookup(store, subconscious.DefaultRoles())
 	if got, err := l.lookUp(t.Context(), LocalOwner, "librarian", "the lease of the flat"); len(got) != 0 || err != nil {
 		t.Errorf("of nothing: %+v, %v", got, err)
 	}
@@ -87,12 +87,12 @@ func TestMindLookUp(t *testing.T) {
 
 // An error for a model has no foreign text.
 func TestMindLookUpFails(t *testing.T) {
-	a, store := lookingApp(t)
+	a, store := newLookupApp(t)
 	if err := os.WriteFile(a.Options.Config, []byte("[web]\nfolder = \"/nothing/SECRET\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a.Settings = nil
-	l := a.mindLookUp(store, subconscious.DefaultRoles())
+	l := a.newRoleLookup(store, subconscious.DefaultRoles())
 	if got, err := l.lookUp(t.Context(), LocalOwner, "dreamer", "ozone"); err == nil || err.Error() != errWebLookUp.Error() || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -104,15 +104,15 @@ func TestMindLooks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cfg  config.Config
 		web  bool
-		want subconscious.Looks
+		want subconscious.LookUpSource
 	}{
-		"allowed":   {searches, true, subconscious.LooksWeb},
-		"forbidden": {searches, false, subconscious.LooksNone},
-		"no search": {config.Config{}, true, subconscious.LooksNone},
+		"allowed":   {searches, true, subconscious.LookUpWeb},
+		"forbidden": {searches, false, subconscious.LookUpNone},
+		"no search": {config.Config{}, true, subconscious.LookUpNone},
 	} {
 		tt.cfg.Mind.Web = tt.web
 		roles := mindLooks(&tt.cfg, subconscious.DefaultRoles())
-		if got := roles[3].Looks; got != tt.want || roles[1].Looks != subconscious.LooksMemory || subconscious.DefaultRoles()[3].Looks != subconscious.LooksWeb {
+		if got := roles[3].Looks; got != tt.want || roles[1].Looks != subconscious.LookUpMemory || subconscious.DefaultRoles()[3].Looks != subconscious.LookUpWeb {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

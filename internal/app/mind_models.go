@@ -20,13 +20,13 @@ import (
 )
 
 type MindCast struct {
-	roles   []subconscious.Role // without a model, Unaided
-	models  map[ponder.Role][]ponder.Model
-	Names   map[string]string // by role and config.Decisions
-	without []string          // why models are left out
-	off     bool              // the user forbids models
-	decides bool              // a model decides
-	same    func(a, b string) bool
+	roles          []subconscious.Role // without a model, Unaided
+	models         map[ponder.Role][]ponder.Model
+	Names          map[string]string // by role and config.Decisions
+	missingReasons []string          // why models are left out
+	off            bool              // the user forbids models
+	decides        bool              // a model decides
+	isSimilar      func(a, b string) bool
 }
 
 func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCast, error) {
@@ -34,30 +34,30 @@ func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCas
 	if err != nil {
 		return nil, err
 	}
-	if err := knownRoles(l.Config, roles); err != nil {
+	if err := checkRoleNames(l.Config, roles); err != nil {
 		return nil, err
 	}
 	c := &MindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), Names: make(map[string]string), off: l.Config.Mind.Tokens() == 0}
 	for i, r := range c.roles {
-		err := c.take(l, subconscious.ModelOf(r.Name), r.Name, ponder.Cheap)
+		err := c.assignModels(l, subconscious.ModelOf(r.Name), r.Name, ponder.Cheap)
 		if err != nil {
 			return nil, err
 		}
 		c.roles[i].Unaided = r.Unaided || c.Names[r.Name] == ""
 	}
-	if err := c.take(l, ponder.Frontier, config.Decisions, ponder.Frontier); err != nil {
+	if err := c.assignModels(l, ponder.Frontier, config.Decisions, ponder.Frontier); err != nil {
 		return nil, err
 	}
-	c.decides, c.same = c.Names[config.Decisions] != "", sameByMeaning(l)
-	for _, why := range c.without {
+	c.decides, c.isSimilar = c.Names[config.Decisions] != "", similarityFunc(l)
+	for _, why := range c.missingReasons {
 		a.Notef("a model is left out: %v", why)
 	}
 	return c, nil
 }
 
-func (c *MindCast) none() bool { return len(c.models) == 0 }
+func (c *MindCast) isEmpty() bool { return len(c.models) == 0 }
 
-func knownRoles(cfg *config.Config, roles []subconscious.Role) error {
+func checkRoleNames(cfg *config.Config, roles []subconscious.Role) error {
 	names := []string{config.Decisions}
 	for _, r := range roles {
 		names = append(names, r.Name)
@@ -70,13 +70,13 @@ func knownRoles(cfg *config.Config, roles []subconscious.Role) error {
 	return nil
 }
 
-// take finds the models of a role, by default those of role otherwise. The daily budget must
+// assignModels finds the models of a role, by default those of role otherwise. The daily budget must
 // cover each.
-func (c *MindCast) take(l *ModelSet, role ponder.Role, name string, otherwise ponder.Role) error {
+func (c *MindCast) assignModels(l *ModelSet, role ponder.Role, name string, otherwise ponder.Role) error {
 	key, chain := "mind.models."+name, l.Config.Mind.Models[name]
 	set := chain != nil
 	if !set {
-		chain = l.Choices.Of(otherwise).Models
+		chain = l.Choices.ForRole(otherwise).Models
 	}
 	if l.Config.Mind.Tokens() == 0 {
 		chain = nil
@@ -92,8 +92,8 @@ func (c *MindCast) take(l *ModelSet, role ponder.Role, name string, otherwise po
 			continue
 		}
 		first = errors.Join(first, err)
-		if why := FirstError(err).Error(); !slices.Contains(c.without, why) {
-			c.without = append(c.without, why)
+		if why := FirstError(err).Error(); !slices.Contains(c.missingReasons, why) {
+			c.missingReasons = append(c.missingReasons, why)
 		}
 	}
 	if models := c.models[role]; len(models) > 0 {
@@ -120,11 +120,11 @@ func Affordable(full string, price ponder.Price, cfg *config.Config) error {
 // SeeDoctor is the remedy for a missing model.
 const SeeDoctor = " (`ponder doctor` says how to have one)"
 
-func (c *MindCast) Says() string {
+func (c *MindCast) Describe() string {
 	if c.off {
 		return "mind.tokens_per_day is 0, which turns models off, so rules look"
 	}
-	if c.none() {
+	if c.isEmpty() {
 		return "no model is asked, so rules look" + SeeDoctor
 	}
 	var order []string
@@ -149,25 +149,25 @@ func (c *MindCast) Says() string {
 	return strings.Join(parts, "; ")
 }
 
-// A meaning compares texts by their vectors. It is safe for concurrent use.
-type meaning struct {
+// A semanticMatcher compares texts by their vectors. It is safe for concurrent use.
+type semanticMatcher struct {
 	vector.Embedder
 
-	mu   sync.Mutex
-	seen map[string][]float32
-	rest time.Time // no calls until then, after a failure
+	mu          sync.Mutex
+	vectors     map[string][]float32
+	pausedUntil time.Time // no calls until then, after a failure
 }
 
 const (
-	sameMeaning = 0.88 // minimal cosine of equal texts, unless their facts differ
-	embedTime   = 3 * time.Second
-	embedRest   = time.Minute
-	mostSeen    = 2000
+	minCosine    = 0.88 // minimal cosine of equal texts, unless their facts differ
+	embedTime    = 3 * time.Second
+	embedBackoff = time.Minute
+	maxVectors   = 2000
 )
 
-// sameByMeaning returns a comparison of texts by a local embedding model, or nil.
-func sameByMeaning(l *ModelSet) func(a, b string) bool {
-	models := l.Choices.Of(ponder.Embed).Models
+// similarityFunc returns a comparison of texts by a local embedding model, or nil.
+func similarityFunc(l *ModelSet) func(a, b string) bool {
+	models := l.Choices.ForRole(ponder.Embed).Models
 	if len(models) == 0 {
 		return nil
 	}
@@ -175,23 +175,23 @@ func sameByMeaning(l *ModelSet) func(a, b string) bool {
 	if p, err := l.Provider(name); err != nil || !p.Local {
 		return nil
 	}
-	m := &meaning{Embedder: l.EmbedderOf(models[0]), seen: make(map[string][]float32)}
-	return m.same
+	m := &semanticMatcher{Embedder: l.EmbedderOf(models[0]), vectors: make(map[string][]float32)}
+	return m.isSimilar
 }
 
-func (m *meaning) same(a, b string) bool {
+func (m *semanticMatcher) isSimilar(a, b string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x, y := m.of(a), m.of(b)
-	return cosine(x, y) >= sameMeaning
+	x, y := m.vectorOf(a), m.vectorOf(b)
+	return cosine(x, y) >= minCosine
 }
 
-// of returns the vector of a text, or nil. The caller holds m.mu.
-func (m *meaning) of(text string) []float32 {
-	if v, ok := m.seen[text]; ok {
+// vectorOf returns the vector of a text, or nil. The caller holds m.mu.
+func (m *semanticMatcher) vectorOf(text string) []float32 {
+	if v, ok := m.vectors[text]; ok {
 		return v
 	}
-	if time.Now().Before(m.rest) {
+	if time.Now().Before(m.pausedUntil) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), embedTime)
@@ -199,13 +199,13 @@ func (m *meaning) of(text string) []float32 {
 	vectors, err := m.Embed(ctx, []string{text})
 	if err != nil {
 		slog.Warn("findings are compared by words alone", "model", m.Model, "error", err)
-		m.rest = time.Now().Add(embedRest)
+		m.pausedUntil = time.Now().Add(embedBackoff)
 		return nil
 	}
-	if len(m.seen) >= mostSeen {
-		clear(m.seen)
+	if len(m.vectors) >= maxVectors {
+		clear(m.vectors)
 	}
-	m.seen[text] = vectors[0]
+	m.vectors[text] = vectors[0]
 	return vectors[0]
 }
 

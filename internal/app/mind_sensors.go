@@ -22,77 +22,77 @@ import (
 	"ponder/sensor/files"
 	"ponder/sensor/git"
 	"ponder/sensor/mail"
-	"ponder/sensor/own"
+	ponderthreads "ponder/sensor/ponder"
 	"ponder/sensor/system"
 	"ponder/store/sqlite"
 )
 
-type MindLook struct {
+type SensorSet struct {
 	Sensors []sensor.Sensor
-	wire    *web.Fetcher
-	shelf   *LibraryHandle
+	fetcher *web.Fetcher
+	library *LibraryHandle
 }
 
-func (l *MindLook) Close() error {
+func (l *SensorSet) Close() error {
 	var errs []error
 	for _, s := range l.Sensors {
 		if s.Close != nil {
 			errs = append(errs, s.Close())
 		}
 	}
-	l.wire.Close()
-	if l.shelf != nil {
-		errs = append(errs, l.shelf.Close())
+	l.fetcher.Close()
+	if l.library != nil {
+		errs = append(errs, l.library.Close())
 	}
 	return errors.Join(errs...)
 }
 
-type joiner struct {
-	a     *App
-	cfg   *config.Config
-	store *sqlite.Store
-	look  *MindLook
-	errs  []error
+type sensorBuilder struct {
+	a       *App
+	cfg     *config.Config
+	store   *sqlite.Store
+	sensors *SensorSet
+	errs    []error
 }
 
 // MindSensors returns the configured sensors. An error names the table.
-func (a *App) MindSensors(_ context.Context, store *sqlite.Store) (*MindLook, error) {
+func (a *App) MindSensors(_ context.Context, store *sqlite.Store) (*SensorSet, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
 	}
-	wire, err := a.fetcher(web.Options{IgnoreRobots: true}) // for feeds and calendars that the user subscribes to
+	wire, err := a.newFetcher(web.Options{IgnoreRobots: true}) // for feeds and calendars that the user subscribes to
 	if err != nil {
 		return nil, err
 	}
-	j := &joiner{a: a, cfg: cfg, store: store, look: &MindLook{wire: wire}}
+	j := &sensorBuilder{a: a, cfg: cfg, store: store, sensors: &SensorSet{fetcher: wire}}
 	c := cfg.Mind.Sensors
-	for name, m := range sorted(c.Mail) {
-		j.add("mail", name, m.Off, func() (sensor.Sensor, error) { return j.mail(m) })
+	for name, m := range sortedEntries(c.Mail) {
+		j.addSensor("mail", name, m.Off, func() (sensor.Sensor, error) { return j.mailSensor(m) })
 	}
-	for name, f := range sorted(c.Feed) {
-		j.add("feed", name, f.Off, func() (sensor.Sensor, error) { return j.feed(f) })
+	for name, f := range sortedEntries(c.Feed) {
+		j.addSensor("feed", name, f.Off, func() (sensor.Sensor, error) { return j.feedSensor(f) })
 	}
-	for name, c := range sorted(c.Calendar) {
-		j.add("calendar", name, c.Off, func() (sensor.Sensor, error) { return j.calendar(c) })
+	for name, c := range sortedEntries(c.Calendar) {
+		j.addSensor("calendar", name, c.Off, func() (sensor.Sensor, error) { return j.calendarSensor(c) })
 	}
-	for name, g := range sorted(c.Git) {
-		j.add("git", name, g.Off, func() (sensor.Sensor, error) { return j.git(g) })
+	for name, g := range sortedEntries(c.Git) {
+		j.addSensor("git", name, g.Off, func() (sensor.Sensor, error) { return j.gitSensor(g) })
 	}
-	for name, f := range sorted(c.Files) {
-		j.add("files", name, f.Off, func() (sensor.Sensor, error) { return j.files(f) })
+	for name, f := range sortedEntries(c.Files) {
+		j.addSensor("files", name, f.Off, func() (sensor.Sensor, error) { return j.fileSensor(f) })
 	}
-	for name, c := range sorted(c.Command) {
-		j.add("command", name, c.Off, func() (sensor.Sensor, error) { return j.command(c) })
+	for name, c := range sortedEntries(c.Command) {
+		j.addSensor("command", name, c.Off, func() (sensor.Sensor, error) { return j.commandSensor(c) })
 	}
-	j.add("system", "", c.System.Off, func() (sensor.Sensor, error) {
-		return system.New(system.Options{Mounts: j.paths(c.System.Mounts)}), nil
+	j.addSensor("system", "", c.System.Off, func() (sensor.Sensor, error) {
+		return system.New(system.Options{Mounts: j.resolvePaths(c.System.Mounts)}), nil
 	})
-	j.add("own", "", c.Own.Off, func() (sensor.Sensor, error) { return j.own(), nil })
+	j.addSensor("own", "", c.Own.Off, func() (sensor.Sensor, error) { return j.ponderSensor(), nil })
 	if err := errors.Join(j.errs...); err != nil {
-		return nil, errors.Join(Errorf(codeOfMind(err), "", "%w", FirstError(err)), j.look.Close())
+		return nil, errors.Join(Errorf(codeOfMind(err), "", "%w", FirstError(err)), j.sensors.Close())
 	}
-	return j.look, nil
+	return j.sensors, nil
 }
 
 func codeOfMind(err error) Code {
@@ -102,7 +102,7 @@ func codeOfMind(err error) Code {
 	return Invalid
 }
 
-func sorted[V any](m map[string]V) func(yield func(string, V) bool) {
+func sortedEntries[V any](m map[string]V) func(yield func(string, V) bool) {
 	return func(yield func(string, V) bool) {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if !yield(name, m[name]) {
@@ -112,7 +112,7 @@ func sorted[V any](m map[string]V) func(yield func(string, V) bool) {
 	}
 }
 
-func (j *joiner) add(kind, name string, off bool, build func() (sensor.Sensor, error)) {
+func (j *sensorBuilder) addSensor(kind, name string, off bool, build func() (sensor.Sensor, error)) {
 	if off {
 		return
 	}
@@ -120,7 +120,7 @@ func (j *joiner) add(kind, name string, off bool, build func() (sensor.Sensor, e
 	if name != "" {
 		full, table = kind+":"+name, table+"."+name
 	}
-	if err := nameOfTable(name); name != "" && err != nil {
+	if err := checkTableName(name); name != "" && err != nil {
 		j.errs = append(j.errs, fmt.Errorf("%s: %w", table, err))
 		return
 	}
@@ -130,13 +130,13 @@ func (j *joiner) add(kind, name string, off bool, build func() (sensor.Sensor, e
 		return
 	}
 	s.Name = full
-	j.look.Sensors = append(j.look.Sensors, s)
+	j.sensors.Sensors = append(j.sensors.Sensors, s)
 }
 
 // maxTableName bounds names of sensors and channels, in bytes.
 const maxTableName = 40
 
-func nameOfTable(name string) error {
+func checkTableName(name string) error {
 	ok := len(name) <= maxTableName && !slices.ContainsFunc([]rune(name), func(r rune) bool {
 		return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
@@ -146,14 +146,14 @@ func nameOfTable(name string) error {
 	return nil
 }
 
-func (j *joiner) paths(list []string) (all []string) {
+func (j *sensorBuilder) resolvePaths(list []string) (all []string) {
 	for _, p := range list {
 		all = append(all, j.cfg.Path(p))
 	}
 	return all
 }
 
-func (j *joiner) mail(m config.MailSensor) (sensor.Sensor, error) {
+func (j *sensorBuilder) mailSensor(m config.MailSensor) (sensor.Sensor, error) {
 	password, err := j.cfg.Secret(m.PasswordEnv)
 	if err != nil {
 		return sensor.Sensor{}, err
@@ -164,12 +164,12 @@ func (j *joiner) mail(m config.MailSensor) (sensor.Sensor, error) {
 	})
 }
 
-func (j *joiner) feed(f config.FeedSensor) (sensor.Sensor, error) {
+func (j *sensorBuilder) feedSensor(f config.FeedSensor) (sensor.Sensor, error) {
 	if f.URL == "" {
 		return sensor.Sensor{}, errors.New("url is missing")
 	}
 	return feed.New(feed.Options{URL: f.URL, Every: time.Duration(f.Every), Trusted: f.Trusted, Fetch: func(ctx context.Context, r feed.Request) (*feed.Response, error) {
-		a, err := j.look.wire.Raw(ctx, web.RawRequest{URL: r.URL, ETag: r.ETag, Modified: r.Modified, MaxBytes: int64(r.MaxBytes)})
+		a, err := j.sensors.fetcher.Raw(ctx, web.RawRequest{URL: r.URL, ETag: r.ETag, Modified: r.Modified, MaxBytes: int64(r.MaxBytes)})
 		if err != nil {
 			return nil, err
 		}
@@ -177,14 +177,14 @@ func (j *joiner) feed(f config.FeedSensor) (sensor.Sensor, error) {
 	}}), nil
 }
 
-func (j *joiner) files(f config.FilesSensor) (sensor.Sensor, error) {
+func (j *sensorBuilder) fileSensor(f config.FilesSensor) (sensor.Sensor, error) {
 	if len(f.Paths) == 0 {
 		return sensor.Sensor{}, errors.New("paths is missing")
 	}
-	return files.New(files.Options{Paths: j.paths(f.Paths), Ignore: f.Ignore, Trusted: f.Trusted}), nil
+	return files.New(files.Options{Paths: j.resolvePaths(f.Paths), Ignore: f.Ignore, Trusted: f.Trusted}), nil
 }
 
-func (j *joiner) command(c config.CommandSensor) (sensor.Sensor, error) {
+func (j *sensorBuilder) commandSensor(c config.CommandSensor) (sensor.Sensor, error) {
 	if len(c.Command) == 0 {
 		return sensor.Sensor{}, errors.New("command is missing")
 	}
@@ -196,30 +196,30 @@ func (j *joiner) command(c config.CommandSensor) (sensor.Sensor, error) {
 // calendarTime limits a request to a calendar.
 const calendarTime = 15 * time.Second
 
-func (j *joiner) calendar(c config.CalendarSensor) (sensor.Sensor, error) {
+func (j *sensorBuilder) calendarSensor(c config.CalendarSensor) (sensor.Sensor, error) {
 	password, err := j.cfg.Secret(c.PasswordEnv)
 	if err != nil {
 		return sensor.Sensor{}, err
 	}
 	return calendar.New(calendar.Options{
 		File: j.cfg.Path(c.File), URL: c.URL, CalDAV: c.CalDAV, User: c.User, Password: string(password), Ahead: time.Duration(c.Ahead),
-		Client: &http.Client{Transport: j.look.wire.Transport(), Timeout: calendarTime},
+		Client: &http.Client{Transport: j.sensors.fetcher.Transport(), Timeout: calendarTime},
 	})
 }
 
-func (j *joiner) git(g config.GitSensor) (sensor.Sensor, error) {
+func (j *sensorBuilder) gitSensor(g config.GitSensor) (sensor.Sensor, error) {
 	if g.Path == "" {
 		return sensor.Sensor{}, errors.New("path is missing")
 	}
 	return git.New(git.Options{Path: j.cfg.Path(g.Path), Trusted: g.Trusted}), nil
 }
 
-func (j *joiner) own() sensor.Sensor {
-	o := own.Options{Store: noThreads{}, Owner: LocalOwner}
+func (j *sensorBuilder) ponderSensor() sensor.Sensor {
+	o := ponderthreads.Options{Store: noThreads{}, Owner: LocalOwner}
 	if j.store != nil {
-		o.Store, o.Memories = j.store, j.memories
+		o.Store, o.Memories = j.store, j.listMemories
 	}
-	return own.New(o)
+	return ponderthreads.New(o)
 }
 
 type noThreads struct{}
@@ -231,19 +231,19 @@ func (noThreads) Events(context.Context, ponder.ThreadID, ponder.Seq) iter.Seq2[
 
 const mindSource = "subconscious"
 
-// mostMemories is the number of newest memories that the sensor reads.
-const mostMemories = 50
+// maxMemories is the number of newest memories that the sensor reads.
+const maxMemories = 50
 
-func (j *joiner) memories(ctx context.Context) (list []own.Memory, err error) {
-	if j.look.shelf == nil {
-		if j.look.shelf, err = j.a.OpenLibraryReadOnly(ctx); errors.Is(err, ErrNothingKnown) {
+func (j *sensorBuilder) listMemories(ctx context.Context) (list []ponderthreads.Memory, err error) {
+	if j.sensors.library == nil {
+		if j.sensors.library, err = j.a.OpenLibraryReadOnly(ctx); errors.Is(err, ErrNothingKnown) {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	items, err := j.look.shelf.List(ctx, recall.Filter{Kinds: EvidenceKinds(), N: mostMemories})
+	items, err := j.sensors.library.List(ctx, recall.Filter{Kinds: EvidenceKinds(), N: maxMemories})
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (j *joiner) memories(ctx context.Context) (list []own.Memory, err error) {
 		if text == "" {
 			text = it.Title
 		}
-		list = append(list, own.Memory{ID: it.ID, Text: text, Ours: it.Source == mindSource, Untrusted: ofOthers(it)})
+		list = append(list, ponderthreads.Memory{ID: it.ID, Text: text, FromSubconscious: it.Source == mindSource, Untrusted: ofOthers(it)})
 	}
 	return list, nil
 }

@@ -25,45 +25,45 @@ import (
 	"ponder/tool/memory"
 )
 
-type MindHome struct {
-	*mindrunner.Minder
+type MindRuntime struct {
+	*mindrunner.Runner
 	Cast    *MindCast
 	options subconscious.Options
 	actions *mindActions
-	ends    []func() error
+	closers []func() error
 }
 
-func (h *MindHome) Close() error {
+func (h *MindRuntime) Close() error {
 	var errs []error
-	for i := len(h.ends) - 1; i >= 0; i-- {
-		errs = append(errs, h.ends[i]())
+	for i := len(h.closers) - 1; i >= 0; i-- {
+		errs = append(errs, h.closers[i]())
 	}
-	h.ends = nil
+	h.closers = nil
 	return errors.Join(errs...)
 }
 
-// MindHome opens the subconscious of a database. The caller closes it before the database.
-func (a *App) MindHome(ctx context.Context, store *sqlite.Store) (*MindHome, error) {
-	h := &MindHome{}
-	if err := a.furnish(ctx, store, h); err != nil {
+// OpenMindRuntime opens the subconscious of a database. The caller closes it before the database.
+func (a *App) OpenMindRuntime(ctx context.Context, store *sqlite.Store) (*MindRuntime, error) {
+	h := &MindRuntime{}
+	if err := a.setUpMind(ctx, store, h); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
 	return h, nil
 }
 
-func (a *App) furnish(ctx context.Context, store *sqlite.Store, h *MindHome) (err error) {
+func (a *App) setUpMind(ctx context.Context, store *sqlite.Store, h *MindRuntime) (err error) {
 	if h.Cast, err = a.MindCastOf(ctx); err != nil {
 		return err
 	}
 	if h.actions, err = a.MindActions(store); err != nil {
 		return err
 	}
-	h.options = h.actions.offer(a.MindOptions(h.Cast))
+	h.options = h.actions.addActions(a.MindOptions(h.Cast))
 	look, err := a.MindSensors(ctx, store)
 	if err != nil {
 		return err
 	}
-	h.ends = append(h.ends, look.Close)
+	h.closers = append(h.closers, look.Close)
 	channels, err := a.MindChannels()
 	if err != nil {
 		return err
@@ -72,9 +72,9 @@ func (a *App) furnish(ctx context.Context, store *sqlite.Store, h *MindHome) (er
 	if err != nil {
 		return err
 	}
-	h.Minder, err = mindrunner.New(MindConfig(a.Settings, mindrunner.Config{
-		Store: store, Place: where, Sensors: look.Sensors, Owner: LocalOwner, Options: h.options, Channels: channels, LookUp: a.mindLookUp(store, h.Cast.roles).lookUp,
-		Elsewhere: h.actions.deeds.elsewhere,
+	h.Runner, err = mindrunner.New(MindConfig(a.Settings, mindrunner.Config{
+		Store: store, Placement: where, Sensors: look.Sensors, Owner: LocalOwner, Options: h.options, Channels: channels, LookUp: a.newRoleLookup(store, h.Cast.roles).lookUp,
+		ExternalCost: h.actions.log.sessionCostToday,
 	}))
 	return err
 }
@@ -95,7 +95,7 @@ func (a *App) MindCastOf(ctx context.Context) (*MindCast, error) {
 func (a *App) MindOptions(c *MindCast) subconscious.Options {
 	return subconscious.Options{
 		Roles: c.roles, NoDecider: !c.decides,
-		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.Settings.Mind.Cooldown), Same: c.same},
+		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.Settings.Mind.Cooldown), Same: c.isSimilar},
 		Gate: func(call llm.ToolCall) string {
 			if call.Name != memory.RememberName {
 				return call.Name + " is not to be used by the subconscious: tell the user"
@@ -107,11 +107,11 @@ func (a *App) MindOptions(c *MindCast) subconscious.Options {
 
 // mindPlace opens the engine and the placement. Only one process runs a subconscious, so it
 // keeps its schedules in memory.
-func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindHome) (mindrunner.Place, error) {
-	keeper := a.keeper(store)
-	h.ends = append(h.ends, func() error { keeper.close(); return nil })
-	node := placement.Self()
-	tools := append(memory.New(memory.Options{Keep: keeper.keep, Source: mindSource}), h.actions.Tools...)
+func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindRuntime) (mindrunner.Placement, error) {
+	keeper := a.memoryWriter(store)
+	h.closers = append(h.closers, func() error { keeper.close(); return nil })
+	node := placement.CurrentNode()
+	tools := append(memory.New(memory.Options{Keep: keeper.saveItems, Source: mindSource}), h.actions.Tools...)
 	mind, err := engine.New(engine.Config{Store: store, Modes: subconscious.New(h.options), Models: h.Cast.models, Tools: tools, Node: node})
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindHome) (
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
 	where := mindPlace{lasting, placement.Memory(config)}
-	h.ends = append(h.ends, func() error {
+	h.closers = append(h.closers, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CloseTime)
 		defer cancel()
 		return errors.Join(where.ticks.Close(ctx), lasting.Close(ctx), mind.Close(ctx))
@@ -171,7 +171,7 @@ func (a *App) MindChannels() (list []notify.Channel, err error) {
 			return
 		}
 		var channel notify.Channel
-		if err = nameOfTable(name); err == nil {
+		if err = checkTableName(name); err == nil {
 			channel, err = build()
 		}
 		if err != nil {
@@ -180,7 +180,7 @@ func (a *App) MindChannels() (list []notify.Channel, err error) {
 		}
 		list = append(list, channel)
 	}
-	for name, w := range sorted(c.Webhook) {
+	for name, w := range sortedEntries(c.Webhook) {
 		add("mind.notify.webhook", name, w.Off, func() (notify.Channel, error) {
 			if _, err := cfg.Secret(w.SecretEnv); err != nil {
 				return notify.Channel{}, err
@@ -188,7 +188,7 @@ func (a *App) MindChannels() (list []notify.Channel, err error) {
 			return notify.Webhook(notify.WebhookOptions{Name: "webhook-" + name, URL: w.URL, SecretEnv: w.SecretEnv})
 		})
 	}
-	for name, e := range sorted(c.Email) {
+	for name, e := range sortedEntries(c.Email) {
 		add("mind.notify.email", name, e.Off, func() (notify.Channel, error) {
 			if _, err := cfg.Secret(e.PasswordEnv); err != nil {
 				return notify.Channel{}, err

@@ -12,11 +12,11 @@ import (
 	"ponder/internal/auth"
 )
 
-func aMinds(thinks func() (string, error)) *minds {
+func newTestMinds(thinks func() (string, error)) *minds {
 	m := newMinds(nil)
-	m.thinks = func(context.Context, string) (string, error) { return thinks() }
-	m.make = func(_ context.Context, _ string, k *keptMind) (err error) {
-		k.thinks, err = thinks()
+	m.modelNames = func(context.Context, string) (string, error) { return thinks() }
+	m.make = func(_ context.Context, _ string, k *pooledMind) (err error) {
+		k.models, err = thinks()
 		return err
 	}
 	return m
@@ -26,14 +26,14 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, closed := "rules", 0
 		var failed error
-		m := aMinds(func() (string, error) { return model, failed })
-		lend := func() (*keptMind, func()) {
-			k, back, err := m.of(t.Context(), LocalOwner)
-			ok(t, err)
+		m := newTestMinds(func() (string, error) { return model, failed })
+		lend := func() (*pooledMind, func()) {
+			k, back, err := m.acquire(t.Context(), LocalOwner)
+			checkOK(t, err)
 			return k, back
 		}
 		first, back := lend()
-		first.ends = append(first.ends, func() error { closed++; return nil })
+		first.closers = append(first.closers, func() error { closed++; return nil })
 		back()
 		back() // idempotent
 		if same, back := lend(); same != first {
@@ -42,7 +42,7 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 			back()
 		}
 		model = "llama"
-		time.Sleep(mindLife)
+		time.Sleep(engineLife)
 		first.users++
 		if using, back := lend(); using != first || closed > 0 {
 			t.Error("it is made anew while it is used")
@@ -51,11 +51,11 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 		}
 		first.users--
 		now, back := lend()
-		if now == first || now.thinks != "llama" || closed != 1 {
-			t.Errorf("it is not made anew: %s, closed %d times", now.thinks, closed)
+		if now == first || now.models != "llama" || closed != 1 {
+			t.Errorf("it is not made anew: %s, closed %d times", now.models, closed)
 		}
 		back()
-		time.Sleep(2 * mindLife)
+		time.Sleep(2 * engineLife)
 		failed = errors.New("no answer")
 		if same, back := lend(); same != now {
 			t.Error("it is made anew though it is not known who would think in it")
@@ -70,13 +70,13 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 
 func TestMindThatCannotBeMadeIsMadeLater(t *testing.T) {
 	broken := errors.New("broken")
-	m := aMinds(func() (string, error) { return "llama", broken })
-	if _, _, err := m.of(t.Context(), LocalOwner); !errors.Is(err, broken) {
+	m := newTestMinds(func() (string, error) { return "llama", broken })
+	if _, _, err := m.acquire(t.Context(), LocalOwner); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 	broken = nil
-	_, back, err := m.of(t.Context(), LocalOwner)
-	ok(t, err)
+	_, back, err := m.acquire(t.Context(), LocalOwner)
+	checkOK(t, err)
 	back()
 }
 
@@ -84,23 +84,23 @@ func TestMindIsWatchedUntilItIsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var model atomic.Value
 		model.Store("rules")
-		m := aMinds(func() (string, error) { return model.Load().(string), nil })
-		k, back, err := m.of(t.Context(), LocalOwner)
-		ok(t, err)
+		m := newTestMinds(func() (string, error) { return model.Load().(string), nil })
+		k, back, err := m.acquire(t.Context(), LocalOwner)
+		checkOK(t, err)
 		defer back()
 		over := make(chan time.Time, 1)
 		begun := time.Now()
-		go func() { m.untilOld(t.Context(), LocalOwner, k); over <- time.Now() }()
+		go func() { m.waitOutdated(t.Context(), LocalOwner, k); over <- time.Now() }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		model.Store("llama")
-		if took := (<-over).Sub(begun); took < time.Hour || took > time.Hour+2*mindLife {
+		if took := (<-over).Sub(begun); took < time.Hour || took > time.Hour+2*engineLife {
 			t.Errorf("it is old after %s", took)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		k.old = false
-		m.untilOld(ctx, LocalOwner, k)
+		k.outdated = false
+		m.waitOutdated(ctx, LocalOwner, k)
 	})
 }
 

@@ -48,7 +48,7 @@ func (a *App) TestModels(ctx context.Context, names []string, tested func(ModelC
 		return err
 	}
 	results := checkModels(ctx, l, all, func(full string) bool {
-		return !slices.Contains(names, full) && slices.Contains(l.Choices.Of(ponder.Embed).Models, full)
+		return !slices.Contains(names, full) && slices.Contains(l.Choices.ForRole(ponder.Embed).Models, full)
 	})
 	for range all {
 		t := <-results
@@ -174,9 +174,9 @@ func checkModel(ctx context.Context, l *ModelSet, full string, embed bool) Model
 		defer cancel()
 		begun := time.Now()
 		if embed {
-			err = t.embed(ctx, l, full)
+			err = t.tryEmbed(ctx, l, full)
 		} else {
-			err = t.generate(ctx, m, begun)
+			err = t.tryGenerate(ctx, m, begun)
 		}
 		t.Took = time.Since(begun).Milliseconds()
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -196,7 +196,7 @@ func checkModel(ctx context.Context, l *ModelSet, full string, embed bool) Model
 	return t
 }
 
-func (t *ModelCheck) generate(ctx context.Context, m ponder.Model, begun time.Time) error {
+func (t *ModelCheck) tryGenerate(ctx context.Context, m ponder.Model, begun time.Time) error {
 	req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "Answer with the single word: ready")}, MaxTokens: 2000}
 	for d, err := range m.Generate(ctx, req) {
 		if err != nil {
@@ -213,7 +213,7 @@ func (t *ModelCheck) generate(ctx context.Context, m ponder.Model, begun time.Ti
 	return errors.New("the answer has no end")
 }
 
-func (t *ModelCheck) embed(ctx context.Context, l *ModelSet, full string) error {
+func (t *ModelCheck) tryEmbed(ctx context.Context, l *ModelSet, full string) error {
 	name, id, _ := strings.Cut(full, "/")
 	p, err := l.Provider(name)
 	if err != nil {

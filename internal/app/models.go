@@ -43,7 +43,7 @@ type providers struct {
 
 	mu        sync.Mutex
 	providers map[string]Provider
-	willing   map[string]time.Time // last positive checks
+	available map[string]time.Time // last positive checks
 }
 
 // modelSets caches model sets by named model. It is safe for concurrent use.
@@ -91,7 +91,7 @@ func (a *App) ModelSet(ctx context.Context, model string) (*ModelSet, error) {
 		return l.ModelSet, nil
 	}
 	if all.providers == nil {
-		all.providers = &providers{Config: cfg, lifetime: all.lifetime, providers: make(map[string]Provider), willing: make(map[string]time.Time)}
+		all.providers = &providers{Config: cfg, lifetime: all.lifetime, providers: make(map[string]Provider), available: make(map[string]time.Time)}
 		if all.host.Provider != nil {
 			all.providers.providers[all.host.Name] = Provider{Provider: all.host.Provider, check: all.host.Provider, Local: true}
 		}
@@ -120,13 +120,13 @@ func (a *App) findModelSet(ctx context.Context, model string, x *providers) (*Mo
 	if _, _, err := config.SplitModel(model); err != nil {
 		return nil, Invalidf("model_id", "%w", err)
 	}
-	l.Choices = config.Use(model, asNamed)
+	l.Choices = config.ChoicesFor(model, asNamed)
 	return l, nil
 }
 
 const asNamed = "as named"
 
-func (l *ModelSet) Empty() bool { return l.Choices.Of(ponder.Slow).Models == nil }
+func (l *ModelSet) Empty() bool { return l.Choices.ForRole(ponder.Slow).Models == nil }
 
 func (x *providers) Provider(name string) (Provider, error) {
 	x.mu.Lock()
@@ -138,7 +138,7 @@ func (x *providers) Provider(name string) (Provider, error) {
 	if err != nil {
 		return Provider{}, err
 	}
-	p := Provider{check: dial(c), base: c.BaseURL, Local: c.Type == "ollama" && !ollama.Hosted(c.BaseURL), ollama: c.Type == "ollama"}
+	p := Provider{check: newProvider(c), base: c.BaseURL, Local: c.Type == "ollama" && !ollama.IsHosted(c.BaseURL), ollama: c.Type == "ollama"}
 	p.gate = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent})
 	p.Provider = p.gate.Provider(p.check)
 	x.providers[name] = p
@@ -151,13 +151,13 @@ func (x *providers) ResetAuthErrors() {
 	defer x.mu.Unlock()
 	for _, p := range x.providers {
 		if p.gate != nil {
-			p.gate.Forgive()
+			p.gate.ResetAuthErrors()
 		}
 	}
 }
 
-// dial returns a provider of c's type. It does no I/O.
-func dial(c config.Provider) llm.Provider {
+// newProvider returns a provider of c's type. It does no I/O.
+func newProvider(c config.Provider) llm.Provider {
 	if c.KeyEnv == "" {
 		c.KeyEnv = "api_key_env of providers." + c.Name // no variable is read
 	}
@@ -186,11 +186,11 @@ func (l *ModelSet) Model(full string) (ponder.Model, error) {
 	if counter, ok := p.check.Model(id).(llm.TokenCounter); ok && info.Context > 0 {
 		m = llm.Fit(m, counter, info.Context) // counts pass the gate, which limits them separately
 	}
-	return ponder.Model{Model: m, Price: l.price(full, p), MaxOutput: info.MaxOutput}, nil
+	return ponder.Model{Model: m, Price: l.modelPrice(full, p), MaxOutput: info.MaxOutput}, nil
 }
 
-// price returns the price of a model. Local models are free; an unlisted price is unknown.
-func (l *ModelSet) price(full string, p Provider) ponder.Price {
+// modelPrice returns the price of a model. Local models are free; an unlisted price is unknown.
+func (l *ModelSet) modelPrice(full string, p Provider) ponder.Price {
 	info, _ := l.prices.Lookup(full)
 	price := ponder.Price{Source: ponder.PriceTable, Input: info.Price.Input, Output: info.Price.Output,
 		CacheRead: info.Price.CacheRead, CacheWrite: info.Price.CacheWrite}
@@ -219,7 +219,7 @@ func (l *ModelSet) Chains(needed ...ponder.Role) (map[ponder.Role][]ponder.Model
 				slog.Info("model left out", "role", choice.Role, "model", full, "error", err)
 				continue
 			}
-			m.Hedge = l.hedges(choice.Role)
+			m.Hedge = l.isHedged(choice.Role)
 			all[choice.Role] = append(all[choice.Role], m)
 		}
 		if first != nil && all[choice.Role] == nil && slices.Contains(needed, choice.Role) {
@@ -229,7 +229,9 @@ func (l *ModelSet) Chains(needed ...ponder.Role) (map[ponder.Role][]ponder.Model
 	return all, nil
 }
 
-func (l *ModelSet) hedges(role ponder.Role) bool { return slices.Contains(l.Config.Models.Hedge, role) }
+func (l *ModelSet) isHedged(role ponder.Role) bool {
+	return slices.Contains(l.Config.Models.Hedge, role)
+}
 
 func FirstError(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -275,39 +277,39 @@ func (a *App) CheckModels(ctx context.Context, l *ModelSet, all map[ponder.Role]
 
 // CheckModel starts a check and returns the function that waits for it.
 func (l *ModelSet) CheckModel(ctx context.Context, full string) func() error {
-	if l.isWilling(full) {
+	if l.isAvailable(full) {
 		return func() error { return nil }
 	}
 	result := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, providerTime)
 		defer cancel()
-		err := l.willAnswer(ctx, full)
+		err := l.checkAvailable(ctx, full)
 		if err == nil {
-			l.noteWilling(full)
+			l.noteAvailable(full)
 		}
 		result <- err
 	}()
 	return sync.OnceValue(func() error { return <-result })
 }
 
-func (x *providers) noteWilling(full string) {
+func (x *providers) noteAvailable(full string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.lifetime > 0 {
-		x.willing[full] = time.Now()
+		x.available[full] = time.Now()
 	}
 }
 
-func (x *providers) isWilling(full string) bool {
+func (x *providers) isAvailable(full string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return time.Since(x.willing[full]) < x.lifetime
+	return time.Since(x.available[full]) < x.lifetime
 }
 
-// willAnswer returns an error if a model certainly will not answer. It ignores temporary
+// checkAvailable returns an error if a model certainly will not answer. It ignores temporary
 // failures, which a run waits out.
-func (l *ModelSet) willAnswer(ctx context.Context, full string) error {
+func (l *ModelSet) checkAvailable(ctx context.Context, full string) error {
 	name, id, _ := strings.Cut(full, "/")
 	p, err := l.Provider(name)
 	if err != nil {
@@ -325,7 +327,7 @@ func (l *ModelSet) willAnswer(ctx context.Context, full string) error {
 
 // Prices merges the built-in prices, the fetched ones and the configured ones.
 func (a *App) Prices(cfg *config.Config) (llm.Prices, error) {
-	prices := llm.BuiltIn()
+	prices := llm.BuiltInPrices()
 	if table, err := a.FetchedPrices(cfg); err == nil {
 		prices = prices.WithTable(table)
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -333,7 +335,7 @@ func (a *App) Prices(cfg *config.Config) (llm.Prices, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models.Price)) {
 		var err error
-		if prices, err = prices.With(name, cfg.Models.Price[name]); err != nil {
+		if prices, err = prices.WithOverride(name, cfg.Models.Price[name]); err != nil {
 			return prices, Invalidf("", "models.price in %s: %w", cfg.File, err)
 		}
 	}
@@ -446,7 +448,7 @@ func (l *ModelSet) Vectors(full string) (m VectorModel, err error) {
 	if err != nil {
 		return m, err
 	}
-	return VectorModel{full, l.price(full, p), func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+	return VectorModel{full, l.modelPrice(full, p), func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
 		vectors, usage, err := p.Embed(ctx, id, texts)
 		var refused *llm.Error
 		if errors.As(err, &refused) {

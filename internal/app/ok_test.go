@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func ok(t *testing.T, err error) {
+func checkOK(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 
 // Models implements [Lister]. It starts with the models that answer in conversations.
 func (s *Service) Models(ctx context.Context, owner string) (list []string, err error) {
-	l, err := s.as(owner).ModelSet(ctx, "")
+	l, err := s.forOwner(owner).ModelSet(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +39,12 @@ var errNoVectors = NotReadyf("%w: set models.embed, or PONDER_EMBED_MODEL", ErrN
 
 // Embed implements [Embedder]. It charges the caller's token if that is limited.
 func (s *Service) Embed(ctx context.Context, owner, model string, texts []string) (vectors [][]float32, usage llm.Usage, name string, err error) {
-	l, err := s.as(owner).ModelSet(ctx, "")
+	l, err := s.forOwner(owner).ModelSet(ctx, "")
 	if err != nil {
 		return nil, usage, "", err
 	}
 	if name = model; name == "" {
-		models := l.Choices.Of(ponder.Embed).Models
+		models := l.Choices.ForRole(ponder.Embed).Models
 		if len(models) == 0 {
 			return nil, usage, "", errNoVectors
 		}
@@ -77,7 +77,7 @@ func CleanSystem(text string) (string, error) {
 // MaxSystem bounds a client's system prompt, in bytes.
 const MaxSystem = 32 << 10
 
-func saysOfSystem(text string) string {
+func systemProblem(text string) string {
 	return "The user speaks to you through a program, which says of how to answer:\n" + text
 }
 
@@ -86,7 +86,7 @@ func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x
 		return ponder.ErrTaken
 	}
 	return s.startWithQuota(ctx, id, &x.Budget, func() error {
-		if err := s.relay(ctx, owner, id, x); err != nil {
+		if err := s.relayExchange(ctx, owner, id, x); err != nil {
 			return OfModel(x.Model, err)
 		}
 		if x.Made != nil {
@@ -96,8 +96,8 @@ func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	})
 }
 
-func (s *Service) relay(ctx context.Context, owner string, id ponder.ThreadID, x Exchange) error {
-	a := s.as(owner)
+func (s *Service) relayExchange(ctx context.Context, owner string, id ponder.ThreadID, x Exchange) error {
+	a := s.forOwner(owner)
 	t, err := a.ChatSetup(ctx, x.Model, false)
 	if err != nil {
 		return err
@@ -112,17 +112,17 @@ func (s *Service) relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	}
 	opts := passthrough.Options{Request: x.Request}
 	if x.Own {
-		memory, web, err := s.looks(ctx, owner, x.NoMemory, x.NoWeb)
+		memory, web, err := s.defaultSources(ctx, owner, x.NoMemory, x.NoWeb)
 		if err != nil {
 			return err
 		}
-		opts.Own = ownTools(memory, web)
+		opts.ServerTools = ownTools(memory, web)
 		others, err := a.ReadOnlyMCPTools(ctx, ChatPatience)
 		if err != nil {
 			return err
 		}
 		for _, t := range others {
-			opts.Own = append(opts.Own, t.Name)
+			opts.ServerTools = append(opts.ServerTools, t.Name)
 		}
 	}
 	js, err := json.Marshal(opts)
@@ -135,7 +135,7 @@ func (s *Service) relay(ctx context.Context, owner string, id ponder.ThreadID, x
 		Run: ponder.RunID(ponder.NewID("run")), Cause: x.Cause, Body: ponder.RunStarted{Mode: passthrough.Name, Input: title, Options: js, Budget: x.Budget},
 	})
 	if err == nil && x.Keep {
-		err = s.Books.Wish(ctx, id, func(w *threadPrefs) { w.Keep = true })
+		err = s.DB.ChangePrefs(ctx, id, func(w *threadPrefs) { w.Keep = true })
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func ownTools(memory, web bool) (list []string) {
 	return list
 }
 
-func (s *Service) relaying(ctx context.Context, id ponder.ThreadID) (own []string, err error) {
+func (s *Service) exchangeOwnTools(ctx context.Context, id ponder.ThreadID) (own []string, err error) {
 	for ev, err := range s.Store.Events(ctx, id, 0) {
 		if err != nil {
 			return nil, err
@@ -168,8 +168,8 @@ func (s *Service) relaying(ctx context.Context, id ponder.ThreadID) (own []strin
 	return nil, nil
 }
 
-func (s *Service) exchangeOutfit(ctx context.Context, info ponder.Info, o *engineSpec) error {
-	own, err := s.relaying(ctx, info.ID)
+func (s *Service) completeExchangeSpec(ctx context.Context, info ponder.Info, o *engineSpec) error {
+	own, err := s.exchangeOwnTools(ctx, info.ID)
 	if err != nil {
 		return err
 	}
@@ -179,29 +179,29 @@ func (s *Service) exchangeOutfit(ctx context.Context, info ponder.Info, o *engin
 	if err != nil {
 		return err
 	}
-	if fast := l.Choices.Of(ponder.Fast).Models; fast == nil || fast[0] != info.Model {
+	if fast := l.Choices.ForRole(ponder.Fast).Models; fast == nil || fast[0] != info.Model {
 		o.Model = info.Model
 	}
 	return nil
 }
 
-// relayingIn returns the setup of exchanges: the chat model, with read-only tools.
-func (a *App) relayingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
+// exchangeSetup returns the setup of exchanges: the chat model, with read-only tools.
+func (a *App) exchangeSetup(ctx context.Context, o engineSpec) (ChatSetup, error) {
 	t, err := a.ChatSetup(ctx, o.Model, false)
-	t.Sources, t.Relay, t.NoMemory = o.sight(), true, true
+	t.Sources, t.Relay, t.NoMemory = o.sources(), true, true
 	return t, err
 }
 
 const (
-	exchangePage  = 200
-	mostForgotten = 500 // per cleanup
+	exchangePage = 200
+	maxForgotten = 500 // per cleanup
 )
 
 // ForgetExchanges removes expired exchanges. Their usage stays counted.
 func (s *Service) ForgetExchanges(ctx context.Context, now time.Time) {
-	until := now.Add(-s.Settings.Serve.KeepFor())
+	until := now.Add(-s.Settings.Serve.ExchangeLifetime())
 	filter := ponder.Filter{Kind: ponder.KindExchange, Limit: exchangePage, Before: ponder.Position{Created: until}}
-	for removed := 0; removed < mostForgotten; {
+	for removed := 0; removed < maxForgotten; {
 		list, err := s.Store.List(ctx, filter)
 		for _, info := range list {
 			if err != nil || ctx.Err() != nil {
@@ -227,31 +227,31 @@ func (s *Service) forgetExchange(ctx context.Context, info ponder.Info, until ti
 	if !info.Status.Ended() || info.Held || info.Updated.After(until) {
 		return false, nil
 	}
-	if asked, err := s.Books.wishes(ctx, info.ID); err != nil || asked.Keep {
+	if asked, err := s.DB.readPrefs(ctx, info.ID); err != nil || asked.Keep {
 		return false, err
 	}
 	if err := s.Log.Remove(ctx, info.ID); err != nil {
 		return false, err
 	}
-	return true, s.Books.Remove(ctx, info.ID)
+	return true, s.DB.Remove(ctx, info.ID)
 }
 
 const (
-	chatLife  = 90 * 24 * time.Hour // then it expires
-	mostChats = 200_000             // digests of all owners
+	chatLife = 90 * 24 * time.Hour // then it expires
+	maxChats = 200_000             // digests of all owners
 )
 
 func (s *Service) FindChat(ctx context.Context, owner, digest string) (ponder.ThreadID, error) {
-	return s.Books.chat(ctx, owner, digest)
+	return s.DB.chatThread(ctx, owner, digest)
 }
 
 func (s *Service) NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool) error {
-	return s.Books.NoteChat(ctx, owner, digest, id, patient, time.Now())
+	return s.DB.NoteChat(ctx, owner, digest, id, patient, time.Now())
 }
 
-// chat returns the newest conversation of a digest, or "".
-func (b *serverDB) chat(ctx context.Context, owner, digest string) (id ponder.ThreadID, err error) {
-	err = b.known.First(ctx, b.db.Read, []any{&id}, b.db.Bind(`SELECT thread FROM serve_chat WHERE owner = ? AND digest = ?`), owner, digest)
+// chatThread returns the newest conversation of a digest, or "".
+func (b *serverDB) chatThread(ctx context.Context, owner, digest string) (id ponder.ThreadID, err error) {
+	err = b.statements.First(ctx, b.db.Read, []any{&id}, b.db.Bind(`SELECT thread FROM serve_chat WHERE owner = ? AND digest = ?`), owner, digest)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -264,12 +264,12 @@ func (b *serverDB) chat(ctx context.Context, owner, digest string) (id ponder.Th
 // NoteChat stores the digest of a conversation. It does not wait for the disk: the events that
 // follow are durable only with it.
 func (b *serverDB) NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool, now time.Time) error {
-	return b.db.Pass(ctx, patient, `INSERT INTO serve_chat (owner, digest, thread, noted) VALUES (?, ?, ?, ?)
+	return b.db.ExecUnsynced(ctx, patient, `INSERT INTO serve_chat (owner, digest, thread, noted) VALUES (?, ?, ?, ?)
 		ON CONFLICT (owner, digest) DO UPDATE SET thread = excluded.thread, noted = excluded.noted`, owner, digest, string(id), now.UnixMilli())
 }
 
-// TidyChats deletes expired digests, and the oldest beyond most.
-func (b *serverDB) TidyChats(ctx context.Context, now time.Time, most int) error {
+// CleanUpChats deletes expired digests, and the oldest beyond most.
+func (b *serverDB) CleanUpChats(ctx context.Context, now time.Time, most int) error {
 	return b.db.Tx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, b.db.Bind(`DELETE FROM serve_chat WHERE noted < ?`), now.Add(-chatLife).UnixMilli())
 		if err != nil {
@@ -280,6 +280,6 @@ func (b *serverDB) TidyChats(ctx context.Context, now time.Time, most int) error
 	})
 }
 
-func (b *serverDB) tidyAll(ctx context.Context, now time.Time) error {
-	return errors.Join(b.tidyOnces(ctx, now), b.TidyChats(ctx, now, mostChats))
+func (b *serverDB) cleanUpAll(ctx context.Context, now time.Time) error {
+	return errors.Join(b.cleanUpRequests(ctx, now), b.CleanUpChats(ctx, now, maxChats))
 }

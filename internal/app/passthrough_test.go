@@ -12,7 +12,7 @@ import (
 	"ponder/mode/passthrough"
 )
 
-func (t *till) Exchange(s *Service, id ponder.ThreadID, at time.Time, ended bool) {
+func (t *quotaTest) Exchange(s *Service, id ponder.ThreadID, at time.Time, ended bool) {
 	t.Helper()
 	events := []ponder.Event{{ID: ponder.NewID("evt"), Time: at, Run: "run_1", Body: ponder.RunStarted{Mode: passthrough.Name, Input: "?"}}}
 	if ended {
@@ -33,7 +33,7 @@ func TestForgetExchanges(t *testing.T) {
 		till := NewTill(t, config.Token{})
 		s := till.Serve()
 		if tt.keep != "" {
-			var k config.Keeping
+			var k config.Lifetime
 			if err := k.UnmarshalText([]byte(tt.keep)); err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestForgetExchanges(t *testing.T) {
 		till.Exchange(s, "thr_new", now.Add(-time.Hour), true)
 		till.Exchange(s, "thr_open", now.Add(-30*time.Hour), false)
 		till.Exchange(s, "thr_kept", now.Add(-30*time.Hour), true)
-		if err := s.Books.Wish(t.Context(), "thr_kept", func(w *threadPrefs) { w.Keep = true }); err != nil {
+		if err := s.DB.ChangePrefs(t.Context(), "thr_kept", func(w *threadPrefs) { w.Keep = true }); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Log.Create(t.Context(), ponder.Thread{ID: "thr_talk", Kind: ponder.KindConversation, Created: now.Add(-30 * time.Hour)}); err != nil {
@@ -69,7 +69,7 @@ func TestChats(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	note := func(owner, digest string, id ponder.ThreadID, at time.Time) {
 		t.Helper()
-		if err := s.Books.NoteChat(ctx, owner, digest, id, false, at); err != nil {
+		if err := s.DB.NoteChat(ctx, owner, digest, id, false, at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,14 +89,14 @@ func TestChats(t *testing.T) {
 	for i := range 5 {
 		note("anna", fmt.Sprint("m", i), "thr_9", now.Add(time.Duration(i-10)*time.Minute))
 	}
-	if err := s.Books.TidyChats(ctx, now, 4); err != nil {
+	if err := s.DB.CleanUpChats(ctx, now, 4); err != nil {
 		t.Fatal(err)
 	}
 	find("anna", "d0", "")
 	find("anna", "m2", "")
 	find("anna", "m4", "thr_9")
 	find("anna", "d1", "thr_2")
-	if err := s.Books.Remove(ctx, "thr_2"); err != nil {
+	if err := s.DB.Remove(ctx, "thr_2"); err != nil {
 		t.Fatal(err)
 	}
 	find("anna", "d1", "")

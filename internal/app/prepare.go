@@ -87,7 +87,7 @@ func CheckPrices(models map[ponder.Role][]ponder.Model, budget ponder.Budget, cf
 // CheckDocs returns absolute paths after checking for readable documents. Errors name field.
 // The tools of a reuse the readings.
 func (a *App) CheckDocs(ctx context.Context, field string, paths []string) ([]string, error) {
-	all, listing, err := FindDocs(ctx, field, paths, document.Options{Readings: a.readings})
+	all, listing, err := FindDocs(ctx, field, paths, document.Options{CheckCache: a.readings})
 	if err != nil || listing == nil || slices.ContainsFunc(listing.Files, func(f document.File) bool { return f.Named }) {
 		return all, err
 	}
@@ -98,7 +98,7 @@ func (a *App) CheckDocs(ctx context.Context, field string, paths []string) ([]st
 	return nil, Invalidf(field, "%s: %w%s", strings.Join(paths, ", "), ErrUnreadable, Skipped(unread))
 }
 
-func FindDocs(ctx context.Context, field string, paths []string, read document.Options) ([]string, *document.Listing, error) {
+func FindDocs(ctx context.Context, field string, paths []string, read document.Options) ([]string, *document.FileList, error) {
 	var all, files []string
 	for _, path := range paths {
 		if path == "" {
@@ -121,7 +121,7 @@ func FindDocs(ctx context.Context, field string, paths []string, read document.O
 	}
 	if len(files) > 0 {
 		check := read
-		check.Check = true
+		check.CacheResults = true
 		if _, _, err := document.Load(ctx, files, check); err != nil {
 			return nil, nil, docsError(ctx, field, err)
 		}
@@ -147,11 +147,11 @@ func docsError(ctx context.Context, field string, err error) error {
 	return Invalidf(field, "%w", err)
 }
 
-func Skipped(list []document.Skipped) string {
+func Skipped(list []document.SkippedFile) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s: %s)", document.Legible(list[0].Path), list[0].Reason)
+	return fmt.Sprintf(" (%s: %s)", document.QuotePath(list[0].Path), list[0].Reason)
 }
 
 // CheckTime limits the check of documents, including the start of the PDF reader.
@@ -159,18 +159,18 @@ const CheckTime = 20 * time.Second
 
 type DocumentCheck struct {
 	Read   int
-	Unread []document.Skipped
+	Unread []document.SkippedFile
 }
 
 // CheckDocuments reads until enough documents are readable or its time is up.
-func CheckDocuments(ctx context.Context, list *document.Listing, enough int) (t DocumentCheck) {
+func CheckDocuments(ctx context.Context, list *document.FileList, enough int) (t DocumentCheck) {
 	since := time.Now()
 	for _, f := range list.Files {
 		if t.Read >= enough || time.Since(since) >= CheckTime || ctx.Err() != nil {
 			break
 		}
 		if err := list.Check(ctx, f); err != nil {
-			t.Unread = append(t.Unread, document.Skipped{Path: f.Path, Reason: textkit.OneLine(err.Error())})
+			t.Unread = append(t.Unread, document.SkippedFile{Path: f.Path, Reason: textkit.OneLine(err.Error())})
 			continue
 		}
 		t.Read++
@@ -187,7 +187,7 @@ func (p *PreparedStart) AllowsCall(ctx context.Context) error {
 	}
 	opts.Earlier, opts.Docs, opts.Memory, opts.Web = false, nil, false, false
 	store := memory.New()
-	id, err := p.make(ctx, store, p.run, opts)
+	id, err := p.createThread(ctx, store, p.run, opts)
 	if err != nil {
 		return err
 	}

@@ -28,15 +28,15 @@ func (s *Service) limitOfToken(token string) (limit quota.Limit, costs bool) {
 	return limit, limit.Cost > 0
 }
 
-// payer returns the token that pays for a thread, if limited: the one that started it, else the
+// findPayer returns the token that pays for a thread, if limited: the one that started it, else the
 // caller's.
-func (s *Service) payer(ctx context.Context, starter string) (token string, limit quota.Limit, limited bool) {
+func (s *Service) findPayer(ctx context.Context, starter string) (token string, limit quota.Limit, limited bool) {
 	token = cmp.Or(starter, auth.CallerOf(ctx).Token)
 	limit, limited = s.limitOfToken(token)
 	return token, limit, limited
 }
 
-func (s *Service) reserve(ctx context.Context, r quota.Request) (ponder.Money, error) {
+func (s *Service) reserveCost(ctx context.Context, r quota.Request) (ponder.Money, error) {
 	amount, err := s.quotas.Reserve(ctx, r)
 	var refused *quota.Refusal
 	switch {
@@ -66,7 +66,7 @@ func (s *Service) startWithQuota(ctx context.Context, id ponder.ThreadID, budget
 		}
 		return max(1, left/2), nil
 	}}
-	amount, err := s.reserve(ctx, r)
+	amount, err := s.reserveCost(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -92,21 +92,21 @@ func (s *Service) withReservation(ctx context.Context, r quota.Request, at time.
 // errUnread means that only the thread's log has its ceiling.
 var errUnread = errors.New("the ceiling of the thread is not known")
 
-// remaining returns the remaining budget of a session by its log, and its state.
-func (s *Service) remaining(ctx context.Context, info ponder.Info) (ponder.Money, session.Session, error) {
-	v, err := s.thought(ctx, info)
+// remainingBudget returns the remaining budget of a session by its log, and its state.
+func (s *Service) remainingBudget(ctx context.Context, info ponder.Info) (ponder.Money, session.Session, error) {
+	v, err := s.foldThread(ctx, info)
 	if err != nil || v.Session.Budget.USD == 0 {
 		return math.MaxInt64 / 2, v.Session, err
 	}
-	told, err := s.unheard(ctx, info.ID, v)
+	told, err := s.pendingCeiling(ctx, info.ID, v)
 	return max(0, max(MoneyOf(v.Session.Budget.USD), told)-MoneyOf(v.Session.Usage.USD)), v.Session, err
 }
 
-func budgeted(kind ponder.Kind) bool {
+func hasBudget(kind ponder.Kind) bool {
 	return kind == ponder.KindSession || kind == ponder.KindResearch
 }
 
-func (s *Service) thought(ctx context.Context, info ponder.Info) (session.View, error) {
+func (s *Service) foldThread(ctx context.Context, info ponder.Info) (session.View, error) {
 	if info.Kind == ponder.KindResearch {
 		v, _, err := FoldResearch(ctx, s.Log, info.ID)
 		return asSession(v), err
@@ -114,18 +114,18 @@ func (s *Service) thought(ctx context.Context, info ponder.Info) (session.View, 
 	return Fold(ctx, s.Log, info.ID)
 }
 
-// goesOn calls do, which continues a thread. If the thread thinks under a limited token, its
+// continueThread calls do, which continues a thread. If the thread thinks under a limited token, its
 // budget is cut to the rest of the day.
-func (s *Service) goesOn(ctx context.Context, info ponder.Info, do func() error) error {
-	if budgeted(info.Kind) && info.Status != ponder.Thinking {
+func (s *Service) continueThread(ctx context.Context, info ponder.Info, do func() error) error {
+	if hasBudget(info.Kind) && info.Status != ponder.Thinking {
 		return do() // a command that costs nothing
 	}
-	return s.granted(ctx, info, do)
+	return s.continueThinking(ctx, info, do)
 }
 
-// granted is goesOn for a thread that starts to think by do.
-func (s *Service) granted(ctx context.Context, info ponder.Info, do func() error) error {
-	token, err := s.Books.token(ctx, info.ID)
+// continueThinking is goesOn for a thread that starts to think by do.
+func (s *Service) continueThinking(ctx context.Context, info ponder.Info, do func() error) error {
+	token, err := s.DB.starterToken(ctx, info.ID)
 	if err != nil {
 		return err
 	}
@@ -134,16 +134,16 @@ func (s *Service) granted(ctx context.Context, info ponder.Info, do func() error
 
 // continueWithQuota is granted for a thread that token starter started; it may be empty.
 func (s *Service) continueWithQuota(ctx context.Context, starter string, info ponder.Info, do func() error) error {
-	token, limit, limited := s.payer(ctx, starter)
+	token, limit, limited := s.findPayer(ctx, starter)
 	if !limited {
 		return do()
 	}
 	unread, cut, now := ponder.Money(-1), ponder.Money(0), time.Now()
-	r := quota.Request{Token: token, Limit: limit, Thread: info.ID, Pending: budgeted(info.Kind) && info.Status != ponder.Thinking}
+	r := quota.Request{Token: token, Limit: limit, Thread: info.ID, Pending: hasBudget(info.Kind) && info.Status != ponder.Thinking}
 	r.Amount = func(row quota.Row, left ponder.Money) (ponder.Money, error) {
 		more := row.Reserved()
 		switch {
-		case !budgeted(info.Kind):
+		case !hasBudget(info.Kind):
 			if !row.Active {
 				more = 0
 			}
@@ -159,11 +159,11 @@ func (s *Service) continueWithQuota(ctx context.Context, starter string, info po
 		}
 		return more, nil
 	}
-	_, err := s.reserve(ctx, r)
+	_, err := s.reserveCost(ctx, r)
 	var seen session.Session
 	if errors.Is(err, errUnread) {
-		if unread, seen, err = s.remaining(ctx, info); err == nil {
-			_, err = s.reserve(ctx, r)
+		if unread, seen, err = s.remainingBudget(ctx, info); err == nil {
+			_, err = s.reserveCost(ctx, r)
 		}
 	}
 	if err != nil {
@@ -182,11 +182,11 @@ func (s *Service) continueWithQuota(ctx context.Context, starter string, info po
 // CostsMore calls do, which raises the ceiling of a session to most. The token must have the
 // increase.
 func (s *Service) CostsMore(ctx context.Context, info ponder.Info, spent, most ponder.Money, do func() error) error {
-	starter, err := s.Books.token(ctx, info.ID)
+	starter, err := s.DB.starterToken(ctx, info.ID)
 	if err != nil {
 		return err
 	}
-	token, limit, limited := s.payer(ctx, starter)
+	token, limit, limited := s.findPayer(ctx, starter)
 	if !limited {
 		return do()
 	}
@@ -196,7 +196,7 @@ func (s *Service) CostsMore(ctx context.Context, info ponder.Info, spent, most p
 		}
 		return max(row.Reserved(), most-spent), nil
 	}}
-	if _, err = s.reserve(ctx, r); err != nil {
+	if _, err = s.reserveCost(ctx, r); err != nil {
 		return err
 	}
 	return s.withReservation(ctx, r, time.Now(), do)
@@ -206,18 +206,18 @@ func (s *Service) ownerOf(token string) string {
 	return cmp.Or(s.Settings.Serve.Tokens[token].Owner, token)
 }
 
-// unheard returns the highest ceiling in pending commands, or zero.
-func (s *Service) unheard(ctx context.Context, id ponder.ThreadID, v session.View) (most ponder.Money, err error) {
-	heard := make(map[string]bool)
+// pendingCeiling returns the highest ceiling in pending commands, or zero.
+func (s *Service) pendingCeiling(ctx context.Context, id ponder.ThreadID, v session.View) (most ponder.Money, err error) {
+	acknowledged := make(map[string]bool)
 	for _, w := range v.Steering {
-		heard[w.ID] = w.Seq > 0
+		acknowledged[w.ID] = w.Seq > 0
 	}
 	for ev, err := range s.Log.Events(ctx, id, 0) {
 		if err != nil {
 			return 0, fmt.Errorf("read what %s may cost: %w", id, err)
 		}
-		if !heard[ev.ID] {
-			most = max(most, moneyOfWish(ev))
+		if !acknowledged[ev.ID] {
+			most = max(most, commandBudget(ev))
 		}
 	}
 	return most, nil
@@ -234,8 +234,8 @@ func (s *Service) adoptRuns(ctx context.Context) error {
 		if errors.Is(err, ponder.ErrNoThread) {
 			continue
 		}
-		if err == nil && budgeted(info.Kind) {
-			amount, _, err = s.remaining(ctx, info)
+		if err == nil && hasBudget(info.Kind) {
+			amount, _, err = s.remainingBudget(ctx, info)
 		}
 		if err == nil {
 			err = s.quotas.Adopt(ctx, id, amount)
@@ -250,8 +250,8 @@ func (s *Service) adoptRuns(ctx context.Context) error {
 // ownToken names the user's token in the log.
 const ownToken = "PONDER_TOKEN"
 
-// Guarding returns the access rules of the server.
-func Guarding(cfg *config.Config) (auth.Config, error) {
+// AuthConfig returns the access rules of the server.
+func AuthConfig(cfg *config.Config) (auth.Config, error) {
 	c := auth.Config{Owner: LocalOwner, Hosts: cfg.Serve.Hosts, Origins: cfg.Serve.Origins}
 	if cfg.Token != "" {
 		c.Tokens = append(c.Tokens, auth.Token{Name: ownToken, Owner: LocalOwner, Scopes: auth.Scopes(), Hash: auth.HashOf(string(cfg.Token))})
@@ -266,7 +266,7 @@ func Guarding(cfg *config.Config) (auth.Config, error) {
 		if err != nil {
 			return c, Errorf(codeOfMind(err), "", "%w (in %s)", err, cfg.File)
 		}
-		if err := nameOfTable(name); err != nil {
+		if err := checkTableName(name); err != nil {
 			return c, Invalidf("", "serve.tokens: %w", err)
 		}
 		if other := of[hash]; other != "" {

@@ -15,16 +15,16 @@ import (
 	"ponder/llm"
 )
 
-// paid returns models that charge the payer's token if it is limited.
-func (s *Service) paid(ctx context.Context, o engineSpec, models map[ponder.Role][]ponder.Model) (map[ponder.Role][]ponder.Model, error) {
+// meterModels returns models that charge the payer's token if it is limited.
+func (s *Service) meterModels(ctx context.Context, o engineSpec, models map[ponder.Role][]ponder.Model) (map[ponder.Role][]ponder.Model, error) {
 	if o.Payer == "" {
 		return models, nil
 	}
-	starter, err := s.Books.token(ctx, o.Payer)
+	starter, err := s.DB.starterToken(ctx, o.Payer)
 	if err != nil {
 		return nil, err
 	}
-	token, limit, limited := s.payer(ctx, starter)
+	token, limit, limited := s.findPayer(ctx, starter)
 	if !limited {
 		return models, nil
 	}
@@ -40,7 +40,7 @@ func (s *Service) embedFor(ctx context.Context, owner, token string, m VectorMod
 	limit, limited := s.limitOfToken(token)
 	if !limited || m.Price.Source == ponder.PriceLocal {
 		vectors, usage, err = m.Embed(ctx, texts)
-		return vectors, usage, errors.Join(err, s.noteUsed(ctx, owner, m, usage, err))
+		return vectors, usage, errors.Join(err, s.noteUsage(ctx, owner, m, usage, err))
 	}
 	if !m.Price.Known() {
 		return nil, usage, Errorf(OverBudget, "", "%s", "this token is limited in what it may cost, and the price of "+m.Name+" is not known: add it to models.price")
@@ -52,18 +52,18 @@ func (s *Service) embedFor(ctx context.Context, owner, token string, m VectorMod
 		}
 		return most, nil
 	}}
-	if _, err := s.reserve(ctx, r); err != nil {
+	if _, err := s.reserveCost(ctx, r); err != nil {
 		return nil, usage, err
 	}
 	paid, cancel := context.WithTimeout(ctx, embeddingTime)
 	defer cancel()
 	vectors, usage, err = m.Embed(paid, texts)
 	charged := s.quotas.Charge(context.WithoutCancel(ctx), token, r.Thread, m.Cost(usage, err, most))
-	return vectors, usage, errors.Join(err, charged, s.noteUsed(ctx, owner, m, usage, err))
+	return vectors, usage, errors.Join(err, charged, s.noteUsage(ctx, owner, m, usage, err))
 }
 
-func (s *Service) noteUsed(ctx context.Context, owner string, m VectorModel, usage llm.Usage, failed error) error {
-	if s.Books == nil {
+func (s *Service) noteUsage(ctx context.Context, owner string, m VectorModel, usage llm.Usage, failed error) error {
+	if s.DB == nil {
 		return nil
 	}
 	row := ponder.UsageRow{Key: m.Name, Calls: 1, Usage: usage}
@@ -78,10 +78,10 @@ func (s *Service) noteUsed(ctx context.Context, owner string, m VectorModel, usa
 	default:
 		row.Money = m.Price.Cost(usage)
 	}
-	return s.Books.use(context.WithoutCancel(ctx), owner, row, time.Now())
+	return s.DB.addUsage(context.WithoutCancel(ctx), owner, row, time.Now())
 }
 
-// payFor returns an embedder that charges one of [Service.payers]. If none can pay, the vectors
+// payFor returns an embedder that charges one of [Service.vectorPayers]. If none can pay, the vectors
 // are made later.
 func (s *Service) payFor(l *ModelSet, owner string, e vector.Embedder) vector.Embedder {
 	if e.Embed == nil {
@@ -92,7 +92,7 @@ func (s *Service) payFor(l *ModelSet, owner string, e vector.Embedder) vector.Em
 		return vector.Embedder{}
 	}
 	e.Embed = func(ctx context.Context, texts []string) (vectors [][]float32, err error) {
-		for _, token := range s.payers(ctx, owner) {
+		for _, token := range s.vectorPayers(ctx, owner) {
 			vectors, _, err = s.embedFor(ctx, owner, token, m, texts)
 			if CodeOf(err) != OverBudget {
 				break
@@ -106,10 +106,10 @@ func (s *Service) payFor(l *ModelSet, owner string, e vector.Embedder) vector.Em
 	return e
 }
 
-// payers returns the tokens of which one pays for an owner's vectors. It is the caller's token,
+// vectorPayers returns the tokens of which one pays for an owner's vectors. It is the caller's token,
 // if there is one. Else it is one of the owner's tokens if all of them are limited, or "",
 // which has no limit.
-func (s *Service) payers(ctx context.Context, owner string) []string {
+func (s *Service) vectorPayers(ctx context.Context, owner string) []string {
 	if token := auth.CallerOf(ctx).Token; token != "" {
 		return []string{token}
 	}
@@ -145,6 +145,6 @@ func (s *Service) Used(ctx context.Context, owner string, alone bool, by ponder.
 	if err != nil {
 		return nil, err
 	}
-	beside, err := s.Books.used(ctx, owner, by, since)
-	return append(rows, beside...), err
+	unthreaded, err := s.DB.listUsage(ctx, owner, by, since)
+	return append(rows, unthreaded...), err
 }

@@ -10,7 +10,7 @@ import (
 	"ponder/mode/session"
 )
 
-func (t *till) limitIn(id ponder.ThreadID, run ponder.RunID) (most ponder.Money) {
+func (t *quotaTest) limitIn(id ponder.ThreadID, run ponder.RunID) (most ponder.Money) {
 	t.Helper()
 	for ev, err := range t.store.Events(t.ctx, id, 0) {
 		if err != nil {
@@ -20,7 +20,7 @@ func (t *till) limitIn(id ponder.ThreadID, run ponder.RunID) (most ponder.Money)
 		case ponder.RunStarted:
 			most = b.Budget.Money
 		case ponder.Steer:
-			if m := moneyOfWish(ev); m > 0 && ev.Run == run {
+			if m := commandBudget(ev); m > 0 && ev.Run == run {
 				most = m
 			}
 		}
@@ -30,10 +30,10 @@ func (t *till) limitIn(id ponder.ThreadID, run ponder.RunID) (most ponder.Money)
 
 func TestForkIsHeldWithinItsGrant(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
-	if m, err := l.begin(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {
+	if m, err := l.startSession(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {
 		t.Fatal(m, err)
 	}
-	l.does("thr_1", costs(200_000)...)
+	l.appendEvents("thr_1", callEvents(200_000)...)
 	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_1", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +44,9 @@ func TestForkIsHeldWithinItsGrant(t *testing.T) {
 	}
 	seen := session.Session{Run: "run_1"}
 	for id, tt := range map[ponder.ThreadID]struct {
-		wishes []ponder.Event
-		grant  ponder.Money
-		most   ponder.Money
+		commands []ponder.Event
+		grant    ponder.Money
+		most     ponder.Money
 	}{
 		"thr_plain":  {nil, 100_000, 300_000},
 		"thr_roomy":  {nil, 400_000, 500_000},
@@ -54,8 +54,8 @@ func TestForkIsHeldWithinItsGrant(t *testing.T) {
 		"thr_less":   {[]ponder.Event{limitTo(seen, 250_000)}, 100_000, 250_000},
 		"thr_free":   {[]ponder.Event{limitTo(seen, 5_000_000)}, 0, 5_000_000},
 	} {
-		f := Fork{At: info.Head, Paused: true, Wishes: tt.wishes}
-		if err := s.fork(l.ctx, s.App, info, id, f, tt.grant); err != nil {
+		f := Fork{At: info.Head, Paused: true, Commands: tt.commands}
+		if err := s.forkSession(l.ctx, s.App, info, id, f, tt.grant); err != nil {
 			t.Fatal(err)
 		}
 		if most := l.limitIn(id, "run_1"); most != tt.most {
@@ -69,7 +69,7 @@ func TestForkIsHeldWithinItsGrant(t *testing.T) {
 func TestGoesOnOnceItIsGranted(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
-	if _, err := l.begin(s, "thr_1", 600_000); err != nil {
+	if _, err := l.startSession(s, "thr_1", 600_000); err != nil {
 		t.Fatal(err)
 	}
 	pause := ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}
@@ -80,8 +80,8 @@ func TestGoesOnOnceItIsGranted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.granted(l.ctx, info, func() error {
-		if m, err := l.begin(l.Serve(), "thr_2", 900_000); err != nil || m != 400_000 {
+	err = s.continueThinking(l.ctx, info, func() error {
+		if m, err := l.startSession(l.Serve(), "thr_2", 900_000); err != nil || m != 400_000 {
 			t.Errorf("another is granted %d meanwhile: %v", m, err)
 		}
 		return ponder.ErrStale
@@ -89,11 +89,11 @@ func TestGoesOnOnceItIsGranted(t *testing.T) {
 	if !errors.Is(err, ponder.ErrStale) {
 		t.Error(err)
 	}
-	if m, err := l.begin(s, "thr_3", 900_000); err != nil || m != 600_000 {
+	if m, err := l.startSession(s, "thr_3", 900_000); err != nil || m != 600_000 {
 		t.Errorf("one that was not told to go on leaves %d: %v", m, err)
 	}
 	told := false
-	l.refuses(OverBudget, s.granted(l.ctx, info, func() error { told = true; return nil }))
+	l.checkRefused(OverBudget, s.continueThinking(l.ctx, info, func() error { told = true; return nil }))
 	if told {
 		t.Error("what is refused is told to go on")
 	}
@@ -114,18 +114,18 @@ func TestEndedThreadsReserveNothing(t *testing.T) {
 	s := l.Serve()
 	for i := range 20 {
 		id := ponder.ThreadID(fmt.Sprintf("thr_%d", i))
-		if _, err := l.begin(s, id, 10_000); err != nil {
+		if _, err := l.startSession(s, id, 10_000); err != nil {
 			t.Fatal(err)
 		}
-		l.does(id, append(costs(1_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
+		l.appendEvents(id, append(callEvents(1_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
 	}
-	if _, err := l.begin(s, "thr_last", 10_000); err != nil {
+	if _, err := l.startSession(s, "thr_last", 10_000); err != nil {
 		t.Fatal(err)
 	}
-	if left := l.left(s); left != 970_000 {
+	if left := l.quotaLeft(s); left != 970_000 {
 		t.Errorf("%d is left", left)
 	}
-	if sum := l.reserved(""); sum != 10_000 {
+	if sum := l.reservedCost(""); sum != 10_000 {
 		t.Errorf("%d is reserved for what has ended", sum)
 	}
 }

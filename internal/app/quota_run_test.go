@@ -20,12 +20,12 @@ import (
 	"ponder/mode/session"
 )
 
-type countingLog struct {
+type eventCounter struct {
 	ponder.Store
 	read int
 }
 
-func (l *countingLog) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (l *eventCounter) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range l.Store.Events(ctx, id, after) {
 			l.read++
@@ -36,7 +36,7 @@ func (l *countingLog) Events(ctx context.Context, id ponder.ThreadID, after pond
 	}
 }
 
-func (t *till) info(id ponder.ThreadID) ponder.Info {
+func (t *quotaTest) threadInfo(id ponder.ThreadID) ponder.Info {
 	t.Helper()
 	info, err := t.store.Thread(t.ctx, id)
 	if err != nil {
@@ -45,21 +45,21 @@ func (t *till) info(id ponder.ThreadID) ponder.Info {
 	return info
 }
 
-func (t *till) sends(id ponder.ThreadID, body ponder.Body) {
+func (t *quotaTest) sendCommand(id ponder.ThreadID, body ponder.Body) {
 	t.Helper()
 	if _, err := ponder.SendCommands(t.ctx, t.store, id, ponder.Event{Run: "run_1", Body: body}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (t *till) talks(s *Service, id ponder.ThreadID) error {
+func (t *quotaTest) startTalk(s *Service, id ponder.ThreadID) error {
 	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: "anna"}
-	return s.goesOn(t.ctx, ponder.Info{Thread: thread}, func() error {
+	return s.continueThread(t.ctx, ponder.Info{Thread: thread}, func() error {
 		return t.store.Create(t.ctx, thread, ponder.Event{ID: ponder.NewID("evt"), Run: "run_1", Body: ponder.RunStarted{Mode: "chat", Input: "?"}})
 	})
 }
 
-func (t *till) account(s *Service, id ponder.ThreadID) quota.Account {
+func (t *quotaTest) newAccount(s *Service, id ponder.ThreadID) quota.Account {
 	return quota.Account{Quotas: s.quotas, Token: "anna", Limit: quota.Limit{Cost: MoneyOf(t.limit.Cost)}, Thread: id, Life: t.ctx}
 }
 
@@ -69,29 +69,29 @@ func TestReservationReadsNoLog(t *testing.T) {
 	s := l.Serve()
 	for i := range 4 {
 		id := ponder.ThreadID(fmt.Sprintf("thr_%d", i))
-		if _, err := l.begin(s, id, 1_000_000); err != nil {
+		if _, err := l.startSession(s, id, 1_000_000); err != nil {
 			t.Fatal(err)
 		}
 		for range 50 {
-			l.does(id, costs(100)...)
+			l.appendEvents(id, callEvents(100)...)
 		}
 	}
-	l.sends("thr_0", ponder.RunPaused{})
-	log := &countingLog{Store: s.Log}
+	l.sendCommand("thr_0", ponder.RunPaused{})
+	log := &eventCounter{Store: s.Log}
 	s.Log = log
-	if _, err := l.begin(s, "thr_new", 500_000); err != nil {
+	if _, err := l.startSession(s, "thr_new", 500_000); err != nil {
 		t.Error(err)
 	}
-	if err := s.granted(l.ctx, l.info("thr_0"), func() error { l.sends("thr_0", ponder.RunResumed{}); return nil }); err != nil {
+	if err := s.continueThinking(l.ctx, l.threadInfo("thr_0"), func() error { l.sendCommand("thr_0", ponder.RunResumed{}); return nil }); err != nil {
 		t.Error(err)
 	}
-	if err := s.CostsMore(l.ctx, l.info("thr_1"), 5_000, 2_000_000, func() error { return nil }); err != nil {
+	if err := s.CostsMore(l.ctx, l.threadInfo("thr_1"), 5_000, 2_000_000, func() error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if err := l.talks(s, "thr_talk"); err != nil {
+	if err := l.startTalk(s, "thr_talk"); err != nil {
 		t.Error(err)
 	}
-	if _, _, settle, err := l.account(s, "thr_talk").Reserve(l.ctx, ponder.Model{Price: ponder.Price{Source: ponder.PriceTable, Output: 1}}, &llm.Request{MaxTokens: 1000}); err != nil {
+	if _, _, settle, err := l.newAccount(s, "thr_talk").Reserve(l.ctx, ponder.Model{Price: ponder.Price{Source: ponder.PriceTable, Output: 1}}, &llm.Request{MaxTokens: 1000}); err != nil {
 		t.Error(err)
 	} else {
 		settle(10)
@@ -99,19 +99,19 @@ func TestReservationReadsNoLog(t *testing.T) {
 	if log.read != 0 {
 		t.Errorf("%d events were read", log.read)
 	}
-	if left, want := l.left(s), ponder.Money(10_000_000-500_000-3*1_000_000-2_000_000-10); left != want {
+	if left, want := l.quotaLeft(s), ponder.Money(10_000_000-500_000-3*1_000_000-2_000_000-10); left != want {
 		t.Errorf("%d is left, want %d", left, want)
 	}
-	l.sql(`UPDATE serve_thread SET ceiling = NULL WHERE thread = 'thr_2'`)
-	if err := s.goesOn(l.ctx, l.info("thr_2"), func() error { return nil }); err != nil || log.read < 100 {
+	l.execSQL(`UPDATE serve_thread SET ceiling = NULL WHERE thread = 'thr_2'`)
+	if err := s.continueThread(l.ctx, l.threadInfo("thr_2"), func() error { return nil }); err != nil || log.read < 100 {
 		t.Errorf("%d events were read of a thread without a ceiling: %v", log.read, err)
 	}
-	if left := l.reserved("thr_2"); left != 995_000 {
+	if left := l.reservedCost("thr_2"); left != 995_000 {
 		t.Errorf("%d is reserved by the log", left)
 	}
 }
 
-func (t *till) sql(query string, args ...any) {
+func (t *quotaTest) execSQL(query string, args ...any) {
 	t.Helper()
 	err := t.store.SQL().Tx(t.ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(t.ctx, query, args...)
@@ -144,37 +144,37 @@ func TestReservationsOfOlderVersion(t *testing.T) {
 		if err := l.store.Create(l.ctx, ponder.Thread{ID: id, Kind: kind, Owner: "anna"}, started); err != nil {
 			t.Fatal(err)
 		}
-		l.sql(`INSERT INTO serve_thread (thread, token, wishes, held, since) VALUES (?, 'anna', '{}', ?, ?)`, string(id), int64(held), time.Now().Add(-time.Hour).Unix())
-		l.does(id, bodies...)
+		l.execSQL(`INSERT INTO serve_thread (thread, token, wishes, held, since) VALUES (?, 'anna', '{}', ?, ?)`, string(id), int64(held), time.Now().Add(-time.Hour).Unix())
+		l.appendEvents(id, bodies...)
 	}
-	row("thr_held", ponder.KindSession, 500_000, costs(100_000)...)
-	row("thr_free", ponder.KindSession, 0, costs(200_000)...) // active by its log
-	row("thr_over", ponder.KindSession, 500_000, append(costs(50_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
-	row("thr_paused", ponder.KindSession, 500_000, costs(10_000)...)
-	l.sends("thr_paused", ponder.RunPaused{})
-	l.sql(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES ('anna', ?, 4, 30_000)`, time.Now().Format(time.DateOnly)) // of a removed thread
+	row("thr_held", ponder.KindSession, 500_000, callEvents(100_000)...)
+	row("thr_free", ponder.KindSession, 0, callEvents(200_000)...) // active by its log
+	row("thr_over", ponder.KindSession, 500_000, append(callEvents(50_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
+	row("thr_paused", ponder.KindSession, 500_000, callEvents(10_000)...)
+	l.sendCommand("thr_paused", ponder.RunPaused{})
+	l.execSQL(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES ('anna', ?, 4, 30_000)`, time.Now().Format(time.DateOnly)) // of a removed thread
 	s := l.Serve()
-	log := &countingLog{Store: s.Log}
+	log := &eventCounter{Store: s.Log}
 	s.Log = log
 	if err := s.adoptRuns(l.ctx); err != nil {
 		t.Fatal(err)
 	}
 	const spent, reserved = 100_000 + 200_000 + 50_000 + 10_000 + 30_000, 400_000 + 300_000
-	if left := l.left(s); left != 2_000_000-spent-reserved {
+	if left := l.quotaLeft(s); left != 2_000_000-spent-reserved {
 		t.Errorf("%d is left", left)
 	}
 	log.read = 0
 	if err := s.adoptRuns(l.ctx); err != nil || log.read != 0 {
 		t.Errorf("%d events are read again: %v", log.read, err)
 	}
-	l.does("thr_held", append(costs(25_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
-	if left := l.left(s); left != 2_000_000-spent-25_000-300_000 {
+	l.appendEvents("thr_held", append(callEvents(25_000), ponder.RunFinished{Status: ponder.Completed, Answer: "!"})...)
+	if left := l.quotaLeft(s); left != 2_000_000-spent-25_000-300_000 {
 		t.Errorf("%d is left once one has ended", left)
 	}
-	if err := s.granted(l.ctx, l.info("thr_paused"), func() error { l.sends("thr_paused", ponder.RunResumed{}); return nil }); err != nil {
+	if err := s.continueThinking(l.ctx, l.threadInfo("thr_paused"), func() error { l.sendCommand("thr_paused", ponder.RunResumed{}); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if left := l.left(s); left != 2_000_000-spent-25_000-300_000-490_000 {
+	if left := l.quotaLeft(s); left != 2_000_000-spent-25_000-300_000-490_000 {
 		t.Errorf("%d is left once one is resumed", left)
 	}
 }
@@ -182,7 +182,7 @@ func TestReservationsOfOlderVersion(t *testing.T) {
 // A quotaModel makes random operations with a token, and computes the possible cost from the
 // log.
 type quotaModel struct {
-	*till
+	*quotaTest
 	rnd     *rand.Rand
 	s       [2]*Service // two processes
 	spent   map[string]ponder.Money
@@ -197,7 +197,7 @@ type flight struct {
 	settle quota.Settle
 }
 
-func (m *quotaModel) any(status ponder.Status) (ids []ponder.ThreadID) {
+func (m *quotaModel) threadsWith(status ponder.Status) (ids []ponder.ThreadID) {
 	for n := range len(m.runs) {
 		if id := ponder.ThreadID(fmt.Sprintf("thr_%d", n)); m.runs[id] == status {
 			ids = append(ids, id)
@@ -206,8 +206,8 @@ func (m *quotaModel) any(status ponder.Status) (ids []ponder.ThreadID) {
 	return ids
 }
 
-func (m *quotaModel) pick(status ponder.Status) (ponder.ThreadID, bool) {
-	ids := m.any(status)
+func (m *quotaModel) pickThread(status ponder.Status) (ponder.ThreadID, bool) {
+	ids := m.threadsWith(status)
 	if len(ids) == 0 {
 		return "", false
 	}
@@ -220,8 +220,8 @@ func (m *quotaModel) mayCost(id ponder.ThreadID) ponder.Money {
 	return max(0, m.limitIn(id, "run_1")-m.cost[id])
 }
 
-func (m *quotaModel) pay(id ponder.ThreadID, c ponder.Money) {
-	m.does(id, costs(c)...)
+func (m *quotaModel) chargeThread(id ponder.ThreadID, c ponder.Money) {
+	m.appendEvents(id, callEvents(c)...)
 	m.spent[m.today()] += c
 	m.cost[id] += c
 }
@@ -229,48 +229,48 @@ func (m *quotaModel) pay(id ponder.ThreadID, c ponder.Money) {
 // mayRefuse fails the test unless err is a quota error.
 func (m *quotaModel) mayRefuse(err error) bool {
 	if err != nil {
-		m.refuses(OverBudget, err)
+		m.checkRefused(OverBudget, err)
 	}
 	return err == nil
 }
 
-func (m *quotaModel) step() string {
+func (m *quotaModel) randomStep() string {
 	s := m.s[m.rnd.IntN(2)]
 	switch do := m.rnd.IntN(10); do {
 	case 0, 1:
 		id := ponder.ThreadID(fmt.Sprintf("thr_%d", len(m.runs)))
-		if _, err := m.begin(s, id, ponder.Money(m.rnd.IntN(400_000))); m.mayRefuse(err) {
+		if _, err := m.startSession(s, id, ponder.Money(m.rnd.IntN(400_000))); m.mayRefuse(err) {
 			m.runs[id] = ponder.Thinking
 		}
 		return "start"
 	case 2, 3:
-		if id, ok := m.pick(ponder.Thinking); ok && m.mayCost(id) > 0 {
-			m.pay(id, 1+ponder.Money(m.rnd.Int64N(int64(m.mayCost(id)))))
+		if id, ok := m.pickThread(ponder.Thinking); ok && m.mayCost(id) > 0 {
+			m.chargeThread(id, 1+ponder.Money(m.rnd.Int64N(int64(m.mayCost(id)))))
 		}
 		return "call"
 	case 4:
-		if id, ok := m.pick(ponder.Thinking); ok {
-			m.does(id, ponder.RunFinished{Status: ponder.Completed, Answer: "!"})
+		if id, ok := m.pickThread(ponder.Thinking); ok {
+			m.appendEvents(id, ponder.RunFinished{Status: ponder.Completed, Answer: "!"})
 			m.runs[id] = ponder.Completed
 		}
 		return "finish"
 	case 5:
-		if id, ok := m.pick(ponder.Thinking); ok {
-			m.sends(id, ponder.RunPaused{})
+		if id, ok := m.pickThread(ponder.Thinking); ok {
+			m.sendCommand(id, ponder.RunPaused{})
 			m.runs[id] = ponder.Paused
 		}
 		return "pause"
 	case 6:
-		id, ok := m.pick(ponder.Paused)
+		id, ok := m.pickThread(ponder.Paused)
 		fails := m.rnd.IntN(4) == 0
 		if !ok {
 			return "resume none"
 		}
-		err := s.granted(m.ctx, m.info(id), func() error {
+		err := s.continueThinking(m.ctx, m.threadInfo(id), func() error {
 			if fails {
 				return ponder.ErrStale
 			}
-			m.sends(id, ponder.RunResumed{})
+			m.sendCommand(id, ponder.RunResumed{})
 			return nil
 		})
 		if fails && errors.Is(err, ponder.ErrStale) {
@@ -282,12 +282,12 @@ func (m *quotaModel) step() string {
 		return "resume"
 	case 7:
 		id := ponder.ThreadID(fmt.Sprintf("thr_talk_%d", m.rnd.IntN(3)))
-		if _, err := m.store.Thread(m.ctx, id); errors.Is(err, ponder.ErrNoThread) && !m.mayRefuse(m.talks(s, id)) {
+		if _, err := m.store.Thread(m.ctx, id); errors.Is(err, ponder.ErrNoThread) && !m.mayRefuse(m.startTalk(s, id)) {
 			return "talk in vain"
 		}
 		most := ponder.Money(1 + m.rnd.IntN(200_000))
 		model := ponder.Model{Price: ponder.Price{Source: ponder.PriceTable, Output: 1}}
-		if _, _, settle, err := m.account(s, id).Reserve(m.ctx, model, &llm.Request{MaxTokens: int(most)}); err == nil {
+		if _, _, settle, err := m.newAccount(s, id).Reserve(m.ctx, model, &llm.Request{MaxTokens: int(most)}); err == nil {
 			m.flights = append(m.flights, flight{id, most, settle})
 		}
 		return "call of a conversation"
@@ -297,7 +297,7 @@ func (m *quotaModel) step() string {
 			m.flights = m.flights[1:]
 			cost := ponder.Money(m.rnd.Int64N(int64(f.max)))
 			f.settle(cost)
-			m.pay(f.thread, cost)
+			m.chargeThread(f.thread, cost)
 		}
 		return "answer"
 	default:
@@ -312,7 +312,7 @@ func (m *quotaModel) step() string {
 			m.flights = nil
 			return "crash"
 		case 1: // killed between reservation and start
-			_, err := s.reserve(m.ctx, quota.Request{
+			_, err := s.reserveCost(m.ctx, quota.Request{
 				Token: "anna", Limit: quota.Limit{Cost: MoneyOf(m.limit.Cost)}, Thread: ponder.ThreadID(ponder.NewID("thr")), Pending: true,
 				Amount: func(_ quota.Row, left ponder.Money) (ponder.Money, error) { return left / 3, nil },
 			})
@@ -324,11 +324,11 @@ func (m *quotaModel) step() string {
 	}
 }
 
-// check fails the test if the token's possible cost exceeds its limit.
-func (m *quotaModel) check(after string) {
+// checkLimit fails the test if the token's possible cost exceeds its limit.
+func (m *quotaModel) checkLimit(after string) {
 	m.Helper()
 	sum := m.spent[m.today()]
-	for _, id := range m.any(ponder.Thinking) {
+	for _, id := range m.threadsWith(ponder.Thinking) {
 		sum += m.mayCost(id)
 	}
 	for _, f := range m.flights {
@@ -347,20 +347,20 @@ func TestQuotaHoldsThroughCrashes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := NewTill(t, config.Token{Cost: 1})
 				m := &quotaModel{
-					till: l, rnd: rand.New(rand.NewPCG(seed, 25)), s: [2]*Service{l.Serve(), l.Serve()},
+					quotaTest: l, rnd: rand.New(rand.NewPCG(seed, 25)), s: [2]*Service{l.Serve(), l.Serve()},
 					spent: make(map[string]ponder.Money), runs: make(map[ponder.ThreadID]ponder.Status), cost: make(map[ponder.ThreadID]ponder.Money),
 				}
 				for range 120 {
-					m.check(m.step())
+					m.checkLimit(m.randomStep())
 				}
-				for _, id := range m.any(ponder.Thinking) {
-					m.does(id, ponder.RunFinished{Status: ponder.Completed, Answer: "!"})
+				for _, id := range m.threadsWith(ponder.Thinking) {
+					m.appendEvents(id, ponder.RunFinished{Status: ponder.Completed, Answer: "!"})
 				}
 				for _, f := range m.flights {
 					f.settle(0)
 				}
 				time.Sleep(quota.StartTime + time.Second)
-				if left, want := l.left(l.Serve()), MoneyOf(l.limit.Cost)-m.spent[m.today()]; left != max(0, want) {
+				if left, want := l.quotaLeft(l.Serve()), MoneyOf(l.limit.Cost)-m.spent[m.today()]; left != max(0, want) {
 					t.Errorf("%d is left at the end, want %d", left, want)
 				}
 			})

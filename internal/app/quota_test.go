@@ -18,34 +18,34 @@ import (
 	"ponder/store/sqlite"
 )
 
-type till struct {
+type quotaTest struct {
 	*testing.T
 	store *sqlite.Store
 	limit config.Token
 	ctx   context.Context //nolint:containedctx // of a request of hers
 }
 
-func NewTill(t *testing.T, limit config.Token) *till {
+func NewTill(t *testing.T, limit config.Token) *quotaTest {
 	store, err := sqlite.Open(t.Context(), t.TempDir()+"/p.db")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	ctx := auth.With(t.Context(), auth.Caller{Token: "anna", Owner: "anna", Scopes: auth.Scopes()})
-	return &till{t, store, limit, ctx}
+	ctx := auth.WithCaller(t.Context(), auth.Caller{Token: "anna", Owner: "anna", Scopes: auth.Scopes()})
+	return &quotaTest{t, store, limit, ctx}
 }
 
-func (t *till) Serve() *Service {
-	b, err := openBooks(t.Context(), t.store.SQL())
+func (t *quotaTest) Serve() *Service {
+	b, err := openServerDB(t.Context(), t.store.SQL())
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := &config.Config{}
 	cfg.Serve.Tokens = map[string]config.Token{"anna": t.limit}
-	return &Service{App: &App{Settings: cfg}, Store: t.store, Log: t.store, Books: b, quotas: quota.New(t.store.SQL()), life: t.Context()}
+	return &Service{App: &App{Settings: cfg}, Store: t.store, Log: t.store, DB: b, quotas: quota.New(t.store.SQL()), life: t.Context()}
 }
 
-func (t *till) begin(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.Money, error) {
+func (t *quotaTest) startSession(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.Money, error) {
 	b := ponder.Budget{Cost: ponder.Cost{Money: want}}
 	err := s.startWithQuota(t.ctx, id, &b, func() error {
 		started := ponder.Event{ID: ponder.NewID("evt"), Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Version: 2, Input: "?", Budget: b}}
@@ -54,7 +54,7 @@ func (t *till) begin(s *Service, id ponder.ThreadID, want ponder.Money) (ponder.
 	return b.Money, err
 }
 
-func (t *till) does(id ponder.ThreadID, bodies ...ponder.Body) {
+func (t *quotaTest) appendEvents(id ponder.ThreadID, bodies ...ponder.Body) {
 	t.Helper()
 	node := ponder.NodeID(ponder.NewID("nod")) // alive
 	if err := t.store.Join(t.ctx, ponder.Node{ID: node}); err != nil {
@@ -77,14 +77,14 @@ func (t *till) does(id ponder.ThreadID, bodies ...ponder.Body) {
 	}
 }
 
-func costs(m ponder.Money) []ponder.Body {
+func callEvents(m ponder.Money) []ponder.Body {
 	return []ponder.Body{
 		ponder.CallStarted{Role: ponder.Slow, Mode: session.Name, Model: "sim/a"},
 		ponder.CallFinished{Model: "sim/a", Spent: ponder.Cost{Calls: 1, Money: m}, Price: ponder.PriceTable},
 	}
 }
 
-func (t *till) reserved(id ponder.ThreadID) (sum ponder.Money) {
+func (t *quotaTest) reservedCost(id ponder.ThreadID) (sum ponder.Money) {
 	t.Helper()
 	err := t.store.SQL().Read.QueryRow(`SELECT coalesce(sum(ceiling - cost), 0) FROM serve_thread WHERE held > 0 AND ceiling > cost AND (thread = ? OR '' = ?)`,
 		string(id), string(id)).Scan(&sum)
@@ -94,7 +94,7 @@ func (t *till) reserved(id ponder.ThreadID) (sum ponder.Money) {
 	return sum
 }
 
-func (t *till) left(s *Service) (left ponder.Money) {
+func (t *quotaTest) quotaLeft(s *Service) (left ponder.Money) {
 	t.Helper()
 	_, err := s.quotas.Reserve(t.ctx, quota.Request{
 		Token: "anna", Limit: quota.Limit{Cost: MoneyOf(t.limit.Cost)}, Thread: "thr_probe", Amount: func(_ quota.Row, now ponder.Money) (ponder.Money, error) {
@@ -111,7 +111,7 @@ func (t *till) left(s *Service) (left ponder.Money) {
 
 var errProbe = errors.New("only a look")
 
-func (t *till) refuses(code Code, err error) {
+func (t *quotaTest) checkRefused(code Code, err error) {
 	t.Helper()
 	if CodeOf(err) != code {
 		t.Errorf("%v, want %s", err, code)
@@ -129,14 +129,14 @@ func TestGrantsAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 12 {
 		all.Go(func() {
-			m, err := l.begin(servers[i%2], ponder.ThreadID(fmt.Sprintf("thr_%d", i)), 400_000)
+			m, err := l.startSession(servers[i%2], ponder.ThreadID(fmt.Sprintf("thr_%d", i)), 400_000)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
 				sum, begun = sum+m, begun+1
 				return
 			}
-			l.refuses(OverBudget, err)
+			l.checkRefused(OverBudget, err)
 			refused++
 		})
 	}
@@ -144,7 +144,7 @@ func TestGrantsAtOnce(t *testing.T) {
 	if sum != 1_500_000 || begun != 4 || refused != 8 {
 		t.Errorf("%d sessions with %d in all, %d refused", begun, sum, refused)
 	}
-	if _, err := l.begin(l.Serve(), "thr_late", 1); err == nil || !strings.Contains(err.Error(), "wait until") {
+	if _, err := l.startSession(l.Serve(), "thr_late", 1); err == nil || !strings.Contains(err.Error(), "wait until") {
 		t.Errorf("after a restart: %v", err)
 	}
 }
@@ -155,24 +155,24 @@ func TestGrantsGiveBack(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	is := func(id ponder.ThreadID, want, granted ponder.Money) {
 		t.Helper()
-		if m, err := l.begin(l.Serve(), id, want); err != nil || m != granted {
+		if m, err := l.startSession(l.Serve(), id, want); err != nil || m != granted {
 			t.Errorf("%s is granted %d: %v; want %d", id, m, err, granted)
 		}
 	}
 	is("thr_1", 0, 500_000) // half of the rest, without an amount
 	is("thr_2", 9_000_000, 500_000)
-	_, err := l.begin(l.Serve(), "thr_none", 1)
-	l.refuses(OverBudget, err)
-	l.does("thr_1", costs(200_000)...)
-	_, err = l.begin(l.Serve(), "thr_none", 1)
-	l.refuses(OverBudget, err)
-	l.does("thr_1", ponder.RunFinished{Status: ponder.Completed, Answer: "x"})
+	_, err := l.startSession(l.Serve(), "thr_none", 1)
+	l.checkRefused(OverBudget, err)
+	l.appendEvents("thr_1", callEvents(200_000)...)
+	_, err = l.startSession(l.Serve(), "thr_none", 1)
+	l.checkRefused(OverBudget, err)
+	l.appendEvents("thr_1", ponder.RunFinished{Status: ponder.Completed, Answer: "x"})
 	is("thr_3", 100_000, 100_000)
 	if _, err := ponder.SendCommands(l.ctx, l.store, "thr_2", ponder.Event{Run: "run_1", Body: ponder.RunPaused{}}); err != nil {
 		t.Fatal(err)
 	}
 	is("thr_4", 0, 350_000) // of 1 - 0.2 - 0.1
-	if err := l.Serve().Books.Remove(l.ctx, "thr_1"); err != nil {
+	if err := l.Serve().DB.Remove(l.ctx, "thr_1"); err != nil {
 		t.Fatal(err)
 	}
 	failed := errors.New("no")
@@ -190,10 +190,10 @@ func TestGrantsGiveBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := l.Serve()
-	if err := s.goesOn(l.ctx, info, func() error { return nil }); err != nil {
+	if err := s.continueThread(l.ctx, info, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if more := l.reserved("thr_2"); more != 175_000 {
+	if more := l.reservedCost("thr_2"); more != 175_000 {
 		t.Errorf("%d is reserved for it", more)
 	}
 	cut := ponder.Money(0)
@@ -201,7 +201,7 @@ func TestGrantsGiveBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut = max(cut, moneyOfWish(ev))
+		cut = max(cut, commandBudget(ev))
 	}
 	if cut != 175_000 {
 		t.Errorf("it is told to cost no more than %d", cut)
@@ -217,36 +217,36 @@ func TestBeginsAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 15 {
 		all.Go(func() {
-			_, err := l.begin(servers[i%2], ponder.ThreadID(fmt.Sprintf("thr_%d", i)), 0)
+			_, err := l.startSession(servers[i%2], ponder.ThreadID(fmt.Sprintf("thr_%d", i)), 0)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
 				begun++
 				return
 			}
-			l.refuses(Limit, err)
+			l.checkRefused(Limit, err)
 		})
 	}
 	all.Wait()
 	if begun != 5 {
 		t.Errorf("%d sessions", begun)
 	}
-	if err := l.Serve().Books.Remove(l.ctx, "thr_1"); err != nil {
+	if err := l.Serve().DB.Remove(l.ctx, "thr_1"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := l.begin(l.Serve(), "thr_late", 0)
-	l.refuses(Limit, err)
+	_, err := l.startSession(l.Serve(), "thr_late", 0)
+	l.checkRefused(Limit, err)
 }
 
-type dear struct {
+type costlyModel struct {
 	mu    sync.Mutex
 	calls int
 	hold  chan struct{}
 }
 
-func (*dear) Name() string { return "sim/dear" }
+func (*costlyModel) Name() string { return "sim/dear" }
 
-func (d *dear) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+func (d *costlyModel) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		d.mu.Lock()
 		d.calls++
@@ -260,10 +260,10 @@ func (d *dear) Generate(context.Context, *llm.Request) iter.Seq2[llm.Delta, erro
 // return the rest.
 func TestCallsArePaid(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
-	if m, err := l.begin(l.Serve(), "thr_session", 500_000); err != nil || m != 500_000 {
+	if m, err := l.startSession(l.Serve(), "thr_session", 500_000); err != nil || m != 500_000 {
 		t.Fatal(m, err)
 	}
-	d := &dear{hold: make(chan struct{})}
+	d := &costlyModel{hold: make(chan struct{})}
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 100} // 1000 tokens are ten cents
 	failed := make(chan error, 20)
 	var all sync.WaitGroup
@@ -271,12 +271,12 @@ func TestCallsArePaid(t *testing.T) {
 		id := ponder.ThreadID(fmt.Sprintf("thr_talk_%d", i))
 		thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: "anna"}
 		s := l.Serve()
-		if err := s.goesOn(l.ctx, ponder.Info{Thread: thread}, func() error {
+		if err := s.continueThread(l.ctx, ponder.Info{Thread: thread}, func() error {
 			return l.store.Create(l.ctx, thread, ponder.Event{ID: ponder.NewID("evt"), Body: ponder.UserMessage{Content: "?"}})
 		}); err != nil {
 			t.Fatal(err)
 		}
-		models, err := s.paid(t.Context(), engineSpec{Payer: id}, map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: d, Price: price}}})
+		models, err := s.meterModels(t.Context(), engineSpec{Payer: id}, map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: d, Price: price}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func TestCallsArePaid(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := l.begin(l.Serve(), "thr_none", 0)
+	_, err := l.startSession(l.Serve(), "thr_none", 0)
 	if err != nil {
 		t.Errorf("a session for what is left: %v", err)
 	}
@@ -302,7 +302,7 @@ func TestCallsArePaid(t *testing.T) {
 	if d.calls != 4 || len(failed) != 0 {
 		t.Errorf("%d calls were made, %d more failed", d.calls, len(failed))
 	}
-	if m, err := l.begin(l.Serve(), "thr_after", 400_000); err != nil || m < 390_000 {
+	if m, err := l.startSession(l.Serve(), "thr_after", 400_000); err != nil || m < 390_000 {
 		t.Errorf("%d is left: %v", m, err)
 	}
 }
@@ -327,14 +327,14 @@ func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 0.35})
 	thread := ponder.Thread{ID: "thr_talk", Kind: ponder.KindConversation, Owner: "anna"}
 	s := l.Serve()
-	if err := s.goesOn(l.ctx, ponder.Info{Thread: thread}, func() error {
+	if err := s.continueThread(l.ctx, ponder.Info{Thread: thread}, func() error {
 		return l.store.Create(l.ctx, thread, ponder.Event{ID: ponder.NewID("evt"), Body: ponder.UserMessage{Content: "?"}})
 	}); err != nil {
 		t.Fatal(err)
 	}
 	m := twin{make(chan bool), make(chan struct{})}
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 100}
-	models, err := s.paid(t.Context(), engineSpec{Payer: thread.ID}, map[ponder.Role][]ponder.Model{ponder.Cheap: {{Model: m, Price: price, Hedge: true}}})
+	models, err := s.meterModels(t.Context(), engineSpec{Payer: thread.ID}, map[ponder.Role][]ponder.Model{ponder.Cheap: {{Model: m, Price: price, Hedge: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +365,7 @@ func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
 	}
 	close(m.hold)
 	all.Wait()
-	if held := l.reserved(thread.ID); held > 10_000 {
+	if held := l.reservedCost(thread.ID); held > 10_000 {
 		t.Errorf("%d is reserved at the end", held)
 	}
 }
@@ -374,10 +374,10 @@ func TestCallsThatMayBeMadeTwiceArePaid(t *testing.T) {
 func TestCallsWithoutAPrice(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
-	if err := s.goesOn(l.ctx, ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation}}, func() error { return nil }); err != nil {
+	if err := s.continueThread(l.ctx, ponder.Info{Thread: ponder.Thread{ID: "thr_1", Kind: ponder.KindConversation}}, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	models, err := s.paid(t.Context(), engineSpec{Payer: "thr_1"}, map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: &dear{}}}})
+	models, err := s.meterModels(t.Context(), engineSpec{Payer: "thr_1"}, map[ponder.Role][]ponder.Model{ponder.Fast: {{Model: &costlyModel{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,10 +391,10 @@ func TestCallsWithoutAPrice(t *testing.T) {
 // A raised ceiling must fit the token's rest. Ceilings in pending commands are reserved.
 func TestGrantsMoreToWhatThinks(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
-	if m, err := l.begin(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {
+	if m, err := l.startSession(l.Serve(), "thr_1", 500_000); err != nil || m != 500_000 {
 		t.Fatal(m, err)
 	}
-	l.does("thr_1", costs(200_000)...)
+	l.appendEvents("thr_1", callEvents(200_000)...)
 	info, err := l.store.Thread(l.ctx, "thr_1")
 	if err != nil {
 		t.Fatal(err)
@@ -409,15 +409,15 @@ func TestGrantsMoreToWhatThinks(t *testing.T) {
 		})
 	}
 	err = tell(1_100_000)
-	l.refuses(OverBudget, err)
+	l.checkRefused(OverBudget, err)
 	if told != 0 || err == nil || !strings.Contains(err.Error(), "limited to $1.00") {
 		t.Errorf("told %d times: %v", told, err)
 	}
 	if err := tell(900_000); err != nil || told != 1 {
 		t.Errorf("told %d times: %v", told, err)
 	}
-	if m, err := l.begin(l.Serve(), "thr_2", 500_000); err != nil || m != 100_000 {
+	if m, err := l.startSession(l.Serve(), "thr_2", 500_000); err != nil || m != 100_000 {
 		t.Errorf("another is granted %d: %v", m, err)
 	}
-	l.refuses(OverBudget, tell(950_000))
+	l.checkRefused(OverBudget, tell(950_000))
 }

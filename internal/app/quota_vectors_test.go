@@ -37,7 +37,7 @@ func TestVectorsAreHeldBefore(t *testing.T) {
 		all.Go(func() {
 			_, _, err := s.embedFor(l.ctx, "anna", "anna", m, []string{text})
 			if err != nil {
-				l.refuses(OverBudget, err)
+				l.checkRefused(OverBudget, err)
 				mu.Lock()
 				refused++
 				mu.Unlock()
@@ -46,15 +46,15 @@ func TestVectorsAreHeldBefore(t *testing.T) {
 	}
 	all.Wait()
 	s := l.Serve()
-	if left := l.left(s); left != 100_000 || asked != 2 || refused != 10 {
+	if left := l.quotaLeft(s); left != 100_000 || asked != 2 || refused != 10 {
 		t.Errorf("%d were made, %d is left, %d refused", asked, left, refused)
 	}
-	if sum := l.reserved(""); sum != 0 {
+	if sum := l.reservedCost(""); sum != 0 {
 		t.Errorf("%d is reserved", sum)
 	}
 	before := asked
 	_, _, err := s.embedFor(l.ctx, "anna", "anna", m, []string{text, text, text, text, text, text})
-	l.refuses(OverBudget, err)
+	l.checkRefused(OverBudget, err)
 	if asked != before {
 		t.Error("a batch that does not fit is made")
 	}
@@ -62,7 +62,7 @@ func TestVectorsAreHeldBefore(t *testing.T) {
 		t.Errorf("for a token without a limit: %v", err)
 	}
 	_, _, err = s.embedFor(l.ctx, "anna", "anna", vectorsAt(ponder.Price{Source: ponder.PriceUnknown}, 1, &asked, &mu), nil)
-	l.refuses(OverBudget, err)
+	l.checkRefused(OverBudget, err)
 	if _, _, err := s.embedFor(l.ctx, "anna", "anna", vectorsAt(ponder.Price{Source: ponder.PriceLocal}, 1, &asked, &mu), nil); err != nil {
 		t.Errorf("what costs nothing: %v", err)
 	}
@@ -98,11 +98,11 @@ func TestWhoPaysForVectors(t *testing.T) {
 	s.Settings.Serve.Tokens["free"] = config.Token{Owner: "ben"}
 	s.Settings.Serve.Tokens["limited"] = config.Token{Owner: "ben", Cost: 1}
 	for owner, want := range map[string]string{"anna": "[anna second]", "ben": "[]", "local": "[]"} {
-		if got := fmt.Sprint(s.payers(t.Context(), owner)); got != want {
+		if got := fmt.Sprint(s.vectorPayers(t.Context(), owner)); got != want {
 			t.Errorf("%s: %s, want %s", owner, got, want)
 		}
 	}
-	if got := fmt.Sprint(s.payers(l.ctx, "anna")); got != "[anna]" {
+	if got := fmt.Sprint(s.vectorPayers(l.ctx, "anna")); got != "[anna]" {
 		t.Errorf("who asks: %s", got)
 	}
 }
@@ -111,10 +111,10 @@ func TestUsedByAnOwner(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
 	for _, id := range []ponder.ThreadID{"thr_1", "thr_2"} {
-		if _, err := l.begin(s, id, 100_000); err != nil {
+		if _, err := l.startSession(s, id, 100_000); err != nil {
 			t.Fatal(err)
 		}
-		l.does(id, costs(50_000)...)
+		l.appendEvents(id, callEvents(50_000)...)
 	}
 	if err := l.store.Remove(l.ctx, "thr_1"); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func reliabilityOf(list []ResolvedSession) Reliability {
 		}
 	}
 	for _, claimed := range []float64{0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99} {
-		if p, ok := m.Of(claimed, meanBasis(cases)); ok {
+		if p, ok := m.Estimate(claimed, meanBasis(cases)); ok {
 			r.Worth = append(r.Worth, CalibratedClaim{claimed, p})
 		}
 	}
@@ -148,20 +148,20 @@ type CalibrationStatus struct {
 
 func CalibrationStatusOf(m calibration.Map) CalibrationStatus {
 	text := "uncalibrated"
-	if m.Calibrated() {
+	if m.IsCalibrated() {
 		text = fmt.Sprintf("%d resolved sessions", m.Cases())
 	}
-	return CalibrationStatus{text, m.Cases(), calibration.Wanted}
+	return CalibrationStatus{text, m.Cases(), calibration.MinCases}
 }
 
 // UncalibratedReason says why confidences are not calibrated, or returns "".
 func UncalibratedReason(m calibration.Map) string {
-	l := m.Lacking()
-	if l == (calibration.Lacking{}) {
+	l := m.Missing()
+	if l == (calibration.MissingCases{}) {
 		return ""
 	}
-	text := fmt.Sprintf("uncalibrated: %d of %d resolved sessions", m.Cases(), calibration.Wanted)
-	if m.Cases() >= calibration.Wanted {
+	text := fmt.Sprintf("uncalibrated: %d of %d resolved sessions", m.Cases(), calibration.MinCases)
+	if m.Cases() >= calibration.MinCases {
 		text = fmt.Sprintf("uncalibrated: %d resolved sessions", m.Cases())
 	}
 	switch {
@@ -218,7 +218,7 @@ func (a *App) ResolveSession(ctx context.Context, name string, outcome *float64,
 	case s.Claimed == nil || s.Status != ponder.Completed:
 		return r, Invalidf("", "session %s has no answer that could be right or wrong: it is %s", info.ID, s.Status)
 	}
-	_, err = store.Append(ctx, info.ID, 0, ponder.Event{Run: s.Run, Body: ponder.Resolved{Content: strings.TrimSpace(note), Ref: string(s.Run), Outcome: outcome}})
+	_, err = store.Append(ctx, info.ID, 0, ponder.Event{Run: s.Run, Body: ponder.Resolution{Content: strings.TrimSpace(note), Ref: string(s.Run), Outcome: outcome}})
 	if err != nil {
 		return r, fmt.Errorf("resolve %s: %w", info.ID, err)
 	}

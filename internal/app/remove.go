@@ -89,12 +89,12 @@ func (a *App) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.T
 			return 0, err
 		}
 	}
-	shelf, err := a.LibraryIn(ctx, store)
+	library, err := a.LibraryIn(ctx, store)
 	if err != nil {
 		return 0, err
 	}
-	defer shelf.Release()
-	items, err := shelf.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindThread}, N: -1})
+	defer library.Release()
+	items, err := library.List(ctx, recall.Filter{Kinds: []recall.Kind{recall.KindThread}, N: -1})
 	if err != nil {
 		return 0, err
 	}
@@ -107,7 +107,7 @@ func (a *App) forgetThread(ctx context.Context, store *sqlite.Store, id ponder.T
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	return shelf.Forget(ctx, ids...)
+	return library.Forget(ctx, ids...)
 }
 
 // FilesOf returns the archive source of a thread's files.

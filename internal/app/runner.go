@@ -41,11 +41,11 @@ func (a *App) Runner(ctx context.Context, store *sqlite.Store, models map[ponder
 
 // ChatRunner returns a runner of conversations with setup t.
 func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, onDelta func(ponder.Delta)) (*Runner, error) {
-	equipped, end, err := a.equip(ctx, store, &t)
+	equipped, end, err := a.engineConfig(ctx, store, &t)
 	if err != nil {
 		return nil, err
 	}
-	node := placement.Self()
+	node := placement.CurrentNode()
 	equipped.Store, equipped.OnDelta, equipped.Node = store, onDelta, node
 	mind, err := engine.New(equipped)
 	if err != nil {
@@ -61,9 +61,9 @@ func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, 
 	return &Runner{Mind: mind, Place: p, tools: end, Outer: t.ToolsVersion}, nil
 }
 
-// equip returns the engine configuration of conversations, and a function that releases the
+// engineConfig returns the engine configuration of conversations, and a function that releases the
 // tools.
-func (a *App) equip(ctx context.Context, store *sqlite.Store, t *ChatSetup) (c engine.Config, end func(), err error) {
+func (a *App) engineConfig(ctx context.Context, store *sqlite.Store, t *ChatSetup) (c engine.Config, end func(), err error) {
 	tools, end, err := a.SourceTools(ctx, store, t.Sources)
 	if err != nil {
 		return c, nil, err
@@ -78,7 +78,7 @@ func (a *App) equip(ctx context.Context, store *sqlite.Store, t *ChatSetup) (c e
 		tools = append(tools, t.OwnTools()...)
 	}
 	if t.CanRemember() {
-		k := a.keeper(store)
+		k := a.memoryWriter(store)
 		tools = append(tools, k.Tools()...)
 		look := end
 		end = func() { look(); k.close() }

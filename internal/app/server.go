@@ -22,26 +22,26 @@ import (
 )
 
 type Service struct {
-	*App                          // without an owner: see as
-	life          context.Context //nolint:containedctx // of the process
-	Since         time.Time
-	Store         *sqlite.Store
-	Meter         *metrics.Meter
-	Log           ponder.Store
-	Hub           *stream.Hub
-	Books         *serverDB
-	mind          *engine.Engine // parent of all engines
-	place         *placement.Placement
-	outfits       *enginePool
-	briefs        sync.Map
-	shelves       *LibraryPool
-	Minds         *minds
-	live          *stream.Broadcasts
-	writings      session.Writings
-	undercurrents backgroundFeeds
-	worths        calibrations
-	searches      bool // web search is available
-	quotas        *quota.Quotas
+	*App                         // without an owner: see as
+	life         context.Context //nolint:containedctx // of the process
+	Since        time.Time
+	Store        *sqlite.Store
+	Meter        *metrics.Meter
+	Log          ponder.Store
+	Hub          *stream.Hub
+	DB           *serverDB
+	rootEngine   *engine.Engine // parent of all engines
+	place        *placement.Placement
+	engines      *enginePool
+	snapshots    sync.Map
+	libraries    *LibraryPool
+	Minds        *minds
+	live         *stream.Broadcasts
+	writings     session.TextStreams
+	backgrounds  backgroundFeeds
+	calibrations calibrations
+	searches     bool // web search is available
+	quotas       *quota.Quotas
 }
 
 // NewService returns a service. If serves is set, it also takes threads from the queue. The
@@ -52,10 +52,10 @@ func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) 
 		return nil, err
 	}
 	s.Log = s.Meter.Store(store)
-	s.live, s.undercurrents.list = s.Broadcasts(), make(map[string]*BackgroundFeed)
-	s.worths.list = make(map[string]cachedCalibration)
-	s.outfits = &enginePool{make: s.dress, list: make(map[string]*pooledEngine)}
-	s.shelves = s.ShareLibraries(store, s.payFor)
+	s.live, s.backgrounds.list = s.Broadcasts(), make(map[string]*BackgroundFeed)
+	s.calibrations.list = make(map[string]cachedCalibration)
+	s.engines = &enginePool{make: s.buildEngine, list: make(map[string]*pooledEngine)}
+	s.libraries = s.ShareLibraries(store, s.payFor)
 	s.Minds = newMinds(s)
 	n, err := s.Web(nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) 
 	}
 	n.Fetcher.Close()
 	s.searches = n.Searcher != nil
-	if s.Books, err = openBooks(ctx, store.SQL()); err != nil {
+	if s.DB, err = openServerDB(ctx, store.SQL()); err != nil {
 		return nil, err
 	}
 	s.quotas = quota.New(store.SQL())
@@ -71,21 +71,21 @@ func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) 
 		return nil, err
 	}
 	s.Since = time.Now() // before any work starts
-	return s, s.open(ctx, serves)
+	return s, s.openParts(ctx, serves)
 }
 
-func (s *Service) open(ctx context.Context, serves bool) (err error) {
-	node := placement.Self()
-	if s.mind, err = engine.New(engine.Config{Store: s.Log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
+func (s *Service) openParts(ctx context.Context, serves bool) (err error) {
+	node := placement.CurrentNode()
+	if s.rootEngine, err = engine.New(engine.Config{Store: s.Log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
 		return err
 	}
-	if err := s.mind.Open(ctx); err != nil {
+	if err := s.rootEngine.Open(ctx); err != nil {
 		return fmt.Errorf("begin to think: %w", err)
 	}
-	c := placement.Config{Store: s.Log, DB: s.Store.DB(), Node: node, Work: s.workTold, Ended: s.mind.ReturnUnclaimed, Serve: serves}
+	c := placement.Config{Store: s.Log, DB: s.Store.DB(), Node: node, Work: s.workAndReport, Ended: s.rootEngine.ReturnUnclaimed, Serve: serves}
 	s.Minds.placed = c
 	if s.place, err = placement.Open(ctx, c); err != nil {
-		return errors.Join(err, s.mind.Close(context.WithoutCancel(ctx)))
+		return errors.Join(err, s.rootEngine.Close(context.WithoutCancel(ctx)))
 	}
 	if !serves {
 		return nil
@@ -104,13 +104,13 @@ func (s *Service) Close(ctx context.Context) {
 	defer cancel()
 	err := s.place.Close(ctx)
 	s.Minds.close()
-	s.worths.close()
-	if err = errors.Join(err, s.mind.Close(ctx)); err != nil {
+	s.calibrations.close()
+	if err = errors.Join(err, s.rootEngine.Close(ctx)); err != nil {
 		slog.Warn("not all work has ended in order", "error", err)
 		return
 	}
-	s.outfits.close()
-	s.shelves.Close()
+	s.engines.close()
+	s.libraries.Close()
 	if err := s.Meter.Close(ctx); err != nil {
 		slog.Warn("traces are lost", "error", err)
 	}
@@ -122,30 +122,30 @@ func (s *Service) newMeter() (*metrics.Meter, error) {
 	if err != nil {
 		return nil, Invalidf("", "%w", err)
 	}
-	return metrics.New(metrics.Config{Version: version, Queue: s.waiting, Watchers: s.Hub.Watchers, Lag: s.Hub.Lag, Traces: traces}), nil
+	return metrics.New(metrics.Config{Version: version, Queue: s.queueLength, Watchers: s.Hub.Watchers, Lag: s.Hub.Lag, Traces: traces}), nil
 }
 
-// waiting returns the length of the queue, if the database answers in time.
-func (s *Service) waiting() (n int, known bool) {
+// queueLength returns the length of the queue, if the database answers in time.
+func (s *Service) queueLength() (n int, known bool) {
 	ctx, cancel := context.WithTimeout(s.life, ReadyTime)
 	defer cancel()
-	n, err := s.place.Waiting(ctx)
+	n, err := s.place.QueueLength(ctx)
 	return n, err == nil
 }
 
-const tidyEvery = time.Minute
+const cleanupInterval = time.Minute
 
-// Tidying runs periodic cleanups until ctx is done.
-func (s *Service) Tidying(ctx context.Context) {
-	tick := time.NewTicker(tidyEvery)
+// RunCleanup runs periodic cleanups until ctx is done.
+func (s *Service) RunCleanup(ctx context.Context) {
+	tick := time.NewTicker(cleanupInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			s.outfits.rest()
+			s.engines.dropStale()
 			s.ForgetExchanges(ctx, time.Now())
 			now := time.Now()
-			if err := errors.Join(s.Books.tidyAll(ctx, now), s.quotas.Cleanup(ctx, now), s.tidyThreads(ctx, now.Add(-quota.StartTime))); err != nil && ctx.Err() == nil {
+			if err := errors.Join(s.DB.cleanUpAll(ctx, now), s.quotas.Cleanup(ctx, now), s.cleanUpThreads(ctx, now.Add(-quota.StartTime))); err != nil && ctx.Err() == nil {
 				slog.Warn("what is old is kept for now", "error", err)
 			}
 		case <-ctx.Done():
@@ -154,15 +154,15 @@ func (s *Service) Tidying(ctx context.Context) {
 	}
 }
 
-func (s *Service) as(owner string) *App {
+func (s *Service) forOwner(owner string) *App {
 	return s.App.As(owner)
 }
 
-// looks returns the default sources of an owner: memory if there is any, the web if it can be
+// defaultSources returns the default sources of an owner: memory if there is any, the web if it can be
 // searched.
-func (s *Service) looks(ctx context.Context, owner string, noMemory, noWeb bool) (memory, web bool, err error) {
+func (s *Service) defaultSources(ctx context.Context, owner string, noMemory, noWeb bool) (memory, web bool, err error) {
 	if !noMemory {
-		lib, err := s.shelves.Provider(owner)(ctx)
+		lib, err := s.libraries.Provider(owner)(ctx)
 		if err != nil {
 			return false, false, err
 		}
@@ -176,41 +176,41 @@ func (s *Service) looks(ctx context.Context, owner string, noMemory, noWeb bool)
 	return memory, !noWeb && s.searches, nil
 }
 
-func (s *Service) whose(ctx context.Context, id ponder.ThreadID) (*App, ponder.Info, error) {
+func (s *Service) threadOwner(ctx context.Context, id ponder.ThreadID) (*App, ponder.Info, error) {
 	info, err := s.Store.Thread(ctx, id)
 	if err != nil {
 		return nil, info, err
 	}
-	return s.as(info.Owner), info, nil
+	return s.forOwner(info.Owner), info, nil
 }
 
-// workTold works on a thread, and reports write errors to its watchers.
-func (s *Service) workTold(ctx context.Context, id ponder.ThreadID) error {
-	err := s.work(ctx, id)
-	s.Hub.Trouble(id, err)
+// workAndReport works on a thread, and reports write errors to its watchers.
+func (s *Service) workAndReport(ctx context.Context, id ponder.ThreadID) error {
+	err := s.workThread(ctx, id)
+	s.Hub.ReportError(id, err)
 	return err
 }
 
-// tidyThreads deletes records of missing threads. It keeps records made after before, since
+// cleanUpThreads deletes records of missing threads. It keeps records made after before, since
 // their threads may be about to appear.
-func (s *Service) tidyThreads(ctx context.Context, before time.Time) error {
-	gone, err := s.Books.gone(ctx, before)
+func (s *Service) cleanUpThreads(ctx context.Context, before time.Time) error {
+	gone, err := s.DB.goneThreads(ctx, before)
 	if err != nil {
 		return err
 	}
 	for _, id := range gone {
-		if err := s.Books.Remove(ctx, id); err != nil {
+		if err := s.DB.Remove(ctx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-const mostGone = 200
+const maxGone = 200
 
-func (b *serverDB) gone(ctx context.Context, before time.Time) (list []ponder.ThreadID, err error) {
+func (b *serverDB) goneThreads(ctx context.Context, before time.Time) (list []ponder.ThreadID, err error) {
 	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread FROM serve_thread WHERE since < ?
-		AND NOT EXISTS (SELECT 1 FROM ponder_thread WHERE ponder_thread.id = serve_thread.thread AND ponder_thread.removed = 0) LIMIT ?`), before.Unix(), mostGone)
+		AND NOT EXISTS (SELECT 1 FROM ponder_thread WHERE ponder_thread.id = serve_thread.thread AND ponder_thread.removed = 0) LIMIT ?`), before.Unix(), maxGone)
 	if err != nil {
 		return nil, fmt.Errorf("look for what is kept of threads that are gone: %w", err)
 	}
@@ -227,19 +227,19 @@ func (b *serverDB) gone(ctx context.Context, before time.Time) (list []ponder.Th
 
 const ReadyTime = 2 * time.Second // for the database to answer
 
-func (s *Service) fits(ctx context.Context, info ponder.Info) error {
+func (s *Service) checkRunnable(ctx context.Context, info ponder.Info) error {
 	if info.Kind == ponder.KindSubconscious {
 		return nil
 	}
-	e, err := s.Books.entry(ctx, info.ID)
+	e, err := s.DB.readThread(ctx, info.ID)
 	if err != nil {
 		return err
 	}
-	o, err := s.outfitOf(ctx, threadSnapshot{info: info, entry: e})
+	o, err := s.engineSpecFor(ctx, threadSnapshot{info: info, threadRecord: e})
 	if err != nil {
 		return err
 	}
-	_, leave, err := s.outfits.wear(ctx, o)
+	_, leave, err := s.engines.acquire(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -260,22 +260,22 @@ func (a *App) DatabasePath() string {
 
 type threadSnapshot struct {
 	info ponder.Info
-	entry
+	threadRecord
 	since time.Time
 }
 
-// briefLife is how long a snapshot stays valid.
-const briefLife = time.Second
+// snapshotLife is how long a snapshot stays valid.
+const snapshotLife = time.Second
 
-// start starts work with a fresh snapshot, which saves a read before the answer.
-func (s *Service) start(ctx context.Context, known threadSnapshot) error {
-	s.briefs.Store(known.info.ID, known)
+// startWork starts work with a fresh snapshot, which saves a read before the answer.
+func (s *Service) startWork(ctx context.Context, known threadSnapshot) error {
+	s.snapshots.Store(known.info.ID, known)
 	return s.place.Start(ctx, known.info.ID)
 }
 
-func (s *Service) briefed(ctx context.Context, id ponder.ThreadID) (threadSnapshot, error) {
-	if v, ok := s.briefs.LoadAndDelete(id); ok {
-		if known := v.(threadSnapshot); known.turn == s.Books.turn.Load() && time.Since(known.since) < briefLife {
+func (s *Service) takeSnapshot(ctx context.Context, id ponder.ThreadID) (threadSnapshot, error) {
+	if v, ok := s.snapshots.LoadAndDelete(id); ok {
+		if known := v.(threadSnapshot); known.version == s.DB.version.Load() && time.Since(known.since) < snapshotLife {
 			return known, nil
 		}
 	}
@@ -283,6 +283,6 @@ func (s *Service) briefed(ctx context.Context, id ponder.ThreadID) (threadSnapsh
 	if err != nil || info.Kind == ponder.KindSubconscious {
 		return threadSnapshot{info: info}, err
 	}
-	e, err := s.Books.entry(ctx, id)
-	return threadSnapshot{info: info, entry: e}, err
+	e, err := s.DB.readThread(ctx, id)
+	return threadSnapshot{info: info, threadRecord: e}, err
 }

@@ -9,7 +9,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func bookedServer(t *testing.T) *Service {
+func newSnapshotServer(t *testing.T) *Service {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
@@ -17,7 +17,7 @@ func bookedServer(t *testing.T) *Service {
 	}
 	t.Cleanup(func() { store.Close() })
 	s := &Service{Store: store}
-	if s.Books, err = openBooks(t.Context(), store.SQL()); err != nil {
+	if s.DB, err = openServerDB(t.Context(), store.SQL()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -26,25 +26,25 @@ func bookedServer(t *testing.T) *Service {
 // A snapshot serves one start, unless it is too old.
 func TestBriefed(t *testing.T) {
 	ctx := t.Context()
-	s := bookedServer(t)
+	s := newSnapshotServer(t)
 	const id = "thr_1"
 	if err := s.Store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: LocalOwner, Title: "as it is"}); err != nil {
 		t.Fatal(err)
 	}
 	look := func(title string) {
 		t.Helper()
-		got, err := s.briefed(ctx, id)
+		got, err := s.takeSnapshot(ctx, id)
 		if err != nil || got.info.Title != title {
 			t.Errorf("%q, %v; want %q", got.info.Title, err, title)
 		}
 	}
 	tell := func(age time.Duration) {
 		t.Helper()
-		e, err := s.Books.entry(ctx, id)
+		e, err := s.DB.readThread(ctx, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.briefs.Store(ponder.ThreadID(id), threadSnapshot{info: ponder.Info{Thread: ponder.Thread{ID: id, Title: "as told"}}, entry: e, since: time.Now().Add(-age)})
+		s.snapshots.Store(ponder.ThreadID(id), threadSnapshot{info: ponder.Info{Thread: ponder.Thread{ID: id, Title: "as told"}}, threadRecord: e, since: time.Now().Add(-age)})
 	}
 	tell(0)
 	look("as told")
@@ -52,7 +52,7 @@ func TestBriefed(t *testing.T) {
 	tell(time.Hour)
 	look("as it is")
 	tell(0)
-	if err := s.Books.Wish(ctx, id, func(w *threadPrefs) { w.Model = "other/model" }); err != nil {
+	if err := s.DB.ChangePrefs(ctx, id, func(w *threadPrefs) { w.Model = "other/model" }); err != nil {
 		t.Fatal(err)
 	}
 	look("as it is")

@@ -21,9 +21,9 @@ var serveSchema embed.FS
 // serverDB stores the preferences and the starting token of each thread. Package quota owns the
 // cost columns of serve_thread. It is safe for concurrent use.
 type serverDB struct {
-	db    sqldb.DB
-	known sqldb.Statements
-	turn  atomic.Int64
+	db         sqldb.DB
+	statements sqldb.Statements
+	version    atomic.Int64
 }
 
 // threadPrefs are the preferences of a thread set through the server.
@@ -35,7 +35,7 @@ type threadPrefs struct {
 	Keep    bool   `json:"keep,omitempty"`   // an exchange does not expire
 }
 
-func openBooks(ctx context.Context, db sqldb.DB) (*serverDB, error) {
+func openServerDB(ctx context.Context, db sqldb.DB) (*serverDB, error) {
 	scripts, err := fs.Sub(serveSchema, "schema")
 	if err != nil {
 		return nil, err
@@ -43,16 +43,16 @@ func openBooks(ctx context.Context, db sqldb.DB) (*serverDB, error) {
 	return &serverDB{db: db}, db.Migrate(ctx, "serve", scripts)
 }
 
-type entry struct {
+type threadRecord struct {
 	threadPrefs
-	token string
-	turn  int64
+	token   string
+	version int64
 }
 
-func (b *serverDB) entry(ctx context.Context, id ponder.ThreadID) (e entry, err error) {
+func (b *serverDB) readThread(ctx context.Context, id ponder.ThreadID) (e threadRecord, err error) {
 	var js string
-	e.turn = b.turn.Load()
-	err = b.known.First(ctx, b.db.Read, []any{&e.token, &js}, b.db.Bind(`SELECT token, wishes FROM serve_thread WHERE thread = ?`), string(id))
+	e.version = b.version.Load()
+	err = b.statements.First(ctx, b.db.Read, []any{&e.token, &js}, b.db.Bind(`SELECT token, wishes FROM serve_thread WHERE thread = ?`), string(id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, nil
 	}
@@ -65,14 +65,14 @@ func (b *serverDB) entry(ctx context.Context, id ponder.ThreadID) (e entry, err 
 	return e, nil
 }
 
-func (b *serverDB) wishes(ctx context.Context, id ponder.ThreadID) (threadPrefs, error) {
-	e, err := b.entry(ctx, id)
+func (b *serverDB) readPrefs(ctx context.Context, id ponder.ThreadID) (threadPrefs, error) {
+	e, err := b.readThread(ctx, id)
 	return e.threadPrefs, err
 }
 
-// Wish changes the preferences of a thread. It ignores removed threads.
-func (b *serverDB) Wish(ctx context.Context, id ponder.ThreadID, change func(*threadPrefs)) error {
-	w, err := b.wishes(ctx, id)
+// ChangePrefs changes the preferences of a thread. It ignores removed threads.
+func (b *serverDB) ChangePrefs(ctx context.Context, id ponder.ThreadID, change func(*threadPrefs)) error {
+	w, err := b.readPrefs(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -84,14 +84,14 @@ func (b *serverDB) Wish(ctx context.Context, id ponder.ThreadID, change func(*th
 	if err != nil {
 		return err
 	}
-	defer b.turn.Add(1)
+	defer b.version.Add(1)
 	return b.db.Exec(ctx, `INSERT INTO serve_thread (thread, token, wishes, since) SELECT ?, '', ?, ?
 			WHERE NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = ? AND t.removed = 1)
 			ON CONFLICT (thread) DO UPDATE SET wishes = excluded.wishes`, string(id), string(js), time.Now().Unix(), string(id))
 }
 
-func (b *serverDB) token(ctx context.Context, id ponder.ThreadID) (string, error) {
-	e, err := b.entry(ctx, id)
+func (b *serverDB) starterToken(ctx context.Context, id ponder.ThreadID) (string, error) {
+	e, err := b.readThread(ctx, id)
 	return e.token, err
 }
 
@@ -106,13 +106,13 @@ func (b *serverDB) Remove(ctx context.Context, id ponder.ThreadID) error {
 	})
 }
 
-// oncesKept is the number of days that idempotency keys stay.
-const oncesKept = 7
+// requestDays is the number of days that idempotency keys stay.
+const requestDays = 7
 
 // aQuarter is the resolution of usage without threads.
 const aQuarter = 15 * time.Minute
 
-func (b *serverDB) use(ctx context.Context, owner string, r ponder.UsageRow, now time.Time) error {
+func (b *serverDB) addUsage(ctx context.Context, owner string, r ponder.UsageRow, now time.Time) error {
 	err := b.db.Exec(ctx, `INSERT INTO serve_used (owner, quarter, model, calls, failed, input, micro_usd, unpriced)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, quarter, model) DO UPDATE SET
 			calls = serve_used.calls + excluded.calls, failed = serve_used.failed + excluded.failed, input = serve_used.input + excluded.input,
@@ -124,8 +124,8 @@ func (b *serverDB) use(ctx context.Context, owner string, r ponder.UsageRow, now
 	return nil
 }
 
-// used returns an owner's usage without threads, in quarters of an hour. Its role is embed.
-func (b *serverDB) used(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) (list []ponder.UsageRow, err error) {
+// listUsage returns an owner's usage without threads, in quarters of an hour. Its role is embed.
+func (b *serverDB) listUsage(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) (list []ponder.UsageRow, err error) {
 	quarter := int64(0)
 	if !since.IsZero() {
 		quarter = since.Unix() / int64(aQuarter.Seconds())
@@ -175,18 +175,18 @@ func (b *serverDB) Enter(ctx context.Context, id, words string) (r SentRequest, 
 }
 
 func (b *serverDB) Answer(ctx context.Context, id, answer string) error {
-	return b.once(ctx, `UPDATE serve_once SET answer = ? WHERE id = ?`, answer, id)
+	return b.execRequest(ctx, `UPDATE serve_once SET answer = ? WHERE id = ?`, answer, id)
 }
 
 func (b *serverDB) Leave(ctx context.Context, id string) error {
-	return b.once(ctx, `DELETE FROM serve_once WHERE id = ? AND answer = ''`, id)
+	return b.execRequest(ctx, `DELETE FROM serve_once WHERE id = ? AND answer = ''`, id)
 }
 
-func (b *serverDB) tidyOnces(ctx context.Context, now time.Time) error {
-	return b.once(ctx, `DELETE FROM serve_once WHERE since < ?`, now.AddDate(0, 0, -oncesKept).Unix())
+func (b *serverDB) cleanUpRequests(ctx context.Context, now time.Time) error {
+	return b.execRequest(ctx, `DELETE FROM serve_once WHERE since < ?`, now.AddDate(0, 0, -requestDays).Unix())
 }
 
-func (b *serverDB) once(ctx context.Context, query string, args ...any) error {
+func (b *serverDB) execRequest(ctx context.Context, query string, args ...any) error {
 	err := b.db.Exec(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("note a request: %w", err)

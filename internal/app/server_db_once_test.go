@@ -18,7 +18,7 @@ func TestBooksKeepRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		b, err := openBooks(t.Context(), store.SQL())
+		b, err := openServerDB(t.Context(), store.SQL())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,9 +49,9 @@ func TestBooksKeepRequests(t *testing.T) {
 		enter(b, "one", "other", SentRequest{Words: "w", Answer: `{"tick":1}`}, true)
 		enter(b, "two", "w", SentRequest{Words: "w"}, true)
 		enter(b, "three", "other", SentRequest{}, false)
-		must(b.tidyOnces(t.Context(), time.Now()))
+		must(b.cleanUpRequests(t.Context(), time.Now()))
 		enter(b, "one", "w", SentRequest{Words: "w", Answer: `{"tick":1}`}, true)
-		must(b.tidyOnces(t.Context(), time.Now().AddDate(0, 0, oncesKept+1)))
+		must(b.cleanUpRequests(t.Context(), time.Now().AddDate(0, 0, requestDays+1)))
 		enter(b, "one", "w", SentRequest{}, false)
 	})
 }

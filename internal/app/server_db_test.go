@@ -14,7 +14,7 @@ func TestRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := openBooks(t.Context(), store.SQL())
+		b, err := openServerDB(t.Context(), store.SQL())
 		if err != nil {
 			t.Fatal(err)
 		}

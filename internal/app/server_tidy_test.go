@@ -18,26 +18,26 @@ func TestBooksForgetThreadsThatAreGone(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
 	s := l.Serve()
 	for _, id := range []ponder.ThreadID{"thr_1", "thr_2"} {
-		if _, err := l.begin(s, id, 300_000); err != nil {
+		if _, err := l.startSession(s, id, 300_000); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l.does("thr_1", append(costs(200_000), ponder.RunFinished{Status: ponder.Completed, Answer: "x"})...)
+	l.appendEvents("thr_1", append(callEvents(200_000), ponder.RunFinished{Status: ponder.Completed, Answer: "x"})...)
 	if err := l.store.Remove(l.ctx, "thr_1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Books.Wish(l.ctx, "thr_3", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
+	if err := s.DB.ChangePrefs(l.ctx, "thr_3", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
 		t.Fatal(err)
 	}
 	for _, tidy := range []struct {
 		before time.Time
 		kept   int
 	}{{time.Now().Add(-quota.StartTime), 3}, {time.Now().Add(time.Minute), 1}} {
-		if err := s.tidyThreads(l.ctx, tidy.before); err != nil || l.kept(s) != tidy.kept {
-			t.Errorf("%d are kept, want %d: %v", l.kept(s), tidy.kept, err)
+		if err := s.cleanUpThreads(l.ctx, tidy.before); err != nil || l.countRecords(s) != tidy.kept {
+			t.Errorf("%d are kept, want %d: %v", l.countRecords(s), tidy.kept, err)
 		}
 	}
-	if m, err := l.begin(s, "thr_4", 1_000_000); err != nil || m != 500_000 {
+	if m, err := l.startSession(s, "thr_4", 1_000_000); err != nil || m != 500_000 {
 		t.Errorf("another is granted %d: %v", m, err)
 	}
 }
@@ -45,8 +45,8 @@ func TestBooksForgetThreadsThatAreGone(t *testing.T) {
 // Preferences and ceilings of a removed thread are not stored.
 func TestBooksKeepNothingOfRemoved(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
-	s := l.serveShelves()
-	if _, err := l.begin(s, "thr_1", 300_000); err != nil {
+	s := l.serveLibraries()
+	if _, err := l.startSession(s, "thr_1", 300_000); err != nil {
 		t.Fatal(err)
 	}
 	info, err := l.store.Thread(l.ctx, "thr_1")
@@ -57,7 +57,7 @@ func TestBooksKeepNothingOfRemoved(t *testing.T) {
 		if err := s.Remove(l.ctx, "thr_1"); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Books.Wish(l.ctx, "thr_1", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
+		if err := s.DB.ChangePrefs(l.ctx, "thr_1", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
 			t.Fatal(err)
 		}
 		_, err := s.quotas.Reserve(l.ctx, quota.Request{
@@ -72,20 +72,20 @@ func TestBooksKeepNothingOfRemoved(t *testing.T) {
 	if !errors.Is(err, ponder.ErrNoThread) {
 		t.Error(err)
 	}
-	if err := s.Books.Wish(l.ctx, "thr_1", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
+	if err := s.DB.ChangePrefs(l.ctx, "thr_1", func(w *threadPrefs) { w.NoWeb = true }); err != nil {
 		t.Error(err)
 	}
-	if n := l.kept(s); n != 0 {
+	if n := l.countRecords(s); n != 0 {
 		t.Errorf("%d are kept", n)
 	}
 }
 
-type leaving struct {
+type removingStore struct {
 	ponder.Store
 	leave func()
 }
 
-func (l leaving) Remove(ctx context.Context, id ponder.ThreadID) error {
+func (l removingStore) Remove(ctx context.Context, id ponder.ThreadID) error {
 	defer l.leave()
 	return l.Store.Remove(ctx, id)
 }
@@ -93,29 +93,29 @@ func (l leaving) Remove(ctx context.Context, id ponder.ThreadID) error {
 // A caller that leaves during a removal leaves no data behind.
 func TestRemoveToTheEnd(t *testing.T) {
 	l := NewTill(t, config.Token{Cost: 1})
-	s := l.serveShelves()
-	if _, err := l.begin(s, "thr_1", 300_000); err != nil {
+	s := l.serveLibraries()
+	if _, err := l.startSession(s, "thr_1", 300_000); err != nil {
 		t.Fatal(err)
 	}
 	ctx, leave := context.WithCancel(l.ctx)
-	s.Log = leaving{s.Log, leave}
+	s.Log = removingStore{s.Log, leave}
 	if err := s.Remove(ctx, "thr_1"); err != nil {
 		t.Error(err)
 	}
-	if n := l.kept(s); n != 0 || ctx.Err() == nil {
+	if n := l.countRecords(s); n != 0 || ctx.Err() == nil {
 		t.Errorf("%d are kept", n)
 	}
 }
 
-func (t *till) kept(s *Service) (n int) {
+func (t *quotaTest) countRecords(s *Service) (n int) {
 	t.Helper()
-	if err := s.Books.db.Read.QueryRowContext(t.ctx, `SELECT count(*) FROM serve_thread`).Scan(&n); err != nil {
+	if err := s.DB.db.Read.QueryRowContext(t.ctx, `SELECT count(*) FROM serve_thread`).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func (t *till) serveShelves() *Service {
+func (t *quotaTest) serveLibraries() *Service {
 	s, home := t.Serve(), t.TempDir()
 	cfg, err := config.Load(config.Source{Env: func(name string) string { return map[string]string{"HOME": home}[name] }})
 	if err != nil {
@@ -123,7 +123,7 @@ func (t *till) serveShelves() *Service {
 	}
 	cfg.Serve = s.Settings.Serve
 	s.Settings = cfg
-	s.shelves = s.ShareLibraries(t.store, func(*ModelSet, string, vector.Embedder) vector.Embedder { return vector.Embedder{} })
-	t.Cleanup(s.shelves.Close)
+	s.libraries = s.ShareLibraries(t.store, func(*ModelSet, string, vector.Embedder) vector.Embedder { return vector.Embedder{} })
+	t.Cleanup(s.libraries.Close)
 	return s
 }

@@ -99,11 +99,11 @@ type Start struct {
 }
 
 type Fork struct {
-	At     ponder.Seq // zero: the newest event before the conclusion, if any
-	Model  string
-	Title  string
-	Paused bool
-	Wishes []ponder.Event // inputs with ids, runs and causes, appended unchanged
+	At       ponder.Seq // zero: the newest event before the conclusion, if any
+	Model    string
+	Title    string
+	Paused   bool
+	Commands []ponder.Event // inputs with ids, runs and causes, appended unchanged
 }
 
 type Conversation struct {

@@ -27,14 +27,14 @@ type SessionView struct {
 	Store ponder.Store
 	Id    ponder.ThreadID
 
-	View   session.View
-	Looked *ResearchFold // the research that View mirrors; nil for a session
-	Seen   ponder.Seq    // the newest event in View
-	Heard  time.Time
+	View     session.View
+	Research *ResearchFold // the research that View mirrors; nil for a session
+	Seen     ponder.Seq    // the newest event in View
+	ReadAt   time.Time
 }
 
 func (a *App) SessionView(store ponder.Store, id ponder.ThreadID) *SessionView {
-	return &SessionView{App: a, Store: store, Id: id, View: session.NewView(), Heard: time.Now()}
+	return &SessionView{App: a, Store: store, Id: id, View: session.NewView(), ReadAt: time.Now()}
 }
 
 // Read applies the events up to last; zero means the head.
@@ -56,24 +56,24 @@ func (w *SessionView) Apply(ev ponder.Event) bool {
 	if ev.Seq <= w.Seen {
 		return false
 	}
-	if w.Looked == nil && w.View.Session.Run == "" {
-		w.Looked = researched(ev)
+	if w.Research == nil && w.View.Session.Run == "" {
+		w.Research = newResearchFold(ev)
 	}
-	if w.Seen, w.Heard = ev.Seq, time.Now(); w.Looked != nil {
-		w.Looked.apply(ev)
-		w.View = asSession(w.Looked.View)
+	if w.Seen, w.ReadAt = ev.Seq, time.Now(); w.Research != nil {
+		w.Research.applyEvent(ev)
+		w.View = asSession(w.Research.View)
 	} else {
 		w.View = w.View.Apply(ev)
 	}
 	return true
 }
 
-// Now returns the view with the time since its newest event.
-func (w *SessionView) Now() session.View {
-	if w.Looked != nil {
-		return asSession(w.Looked.View.At(time.Since(w.Heard)))
+// CurrentView returns the view with the time since its newest event.
+func (w *SessionView) CurrentView() session.View {
+	if w.Research != nil {
+		return asSession(w.Research.View.WithElapsed(time.Since(w.ReadAt)))
 	}
-	return w.View.At(time.Since(w.Heard))
+	return w.View.WithElapsed(time.Since(w.ReadAt))
 }
 
 const threadSource = "ponder"
@@ -90,11 +90,11 @@ func (w *SessionView) Keep(ctx context.Context, store *sqlite.Store) {
 }
 
 func (w *SessionView) keepSession(ctx context.Context, store *sqlite.Store, s session.Session) error {
-	shelf, err := w.App.LibraryIn(ctx, store)
+	library, err := w.App.LibraryIn(ctx, store)
 	if err != nil {
 		return err
 	}
-	defer shelf.Release()
+	defer library.Release()
 	it := recall.Item{
 		Kind: recall.KindThread, Title: textkit.Truncate(textkit.OneLine(s.Question), MaxTitle), Text: s.Question + "\n\n" + s.Final,
 		Source: threadSource, ExternalID: string(w.Id),
@@ -102,7 +102,7 @@ func (w *SessionView) keepSession(ctx context.Context, store *sqlite.Store, s se
 	if s.Completed != nil {
 		it.Date = *s.Completed
 	}
-	_, err = shelf.Remember(ctx, it)
+	_, err = library.Remember(ctx, it)
 	return err
 }
 
@@ -113,7 +113,7 @@ type ResearchFold struct {
 	File  string
 }
 
-func researched(ev ponder.Event) *ResearchFold {
+func newResearchFold(ev ponder.Event) *ResearchFold {
 	b, ok := ev.Body.(ponder.RunStarted)
 	if !ok || b.Mode != research.Name {
 		return nil
@@ -129,21 +129,21 @@ func FoldResearch(ctx context.Context, log ponder.Log, id ponder.ThreadID) (rese
 		if err != nil {
 			return l.View, nil, fmt.Errorf("read %s: %w", id, err)
 		}
-		l.apply(ev)
+		l.applyEvent(ev)
 	}
 	return l.View, l.since, nil
 }
 
-func (l *ResearchFold) apply(ev ponder.Event) {
+func (l *ResearchFold) applyEvent(ev ponder.Event) {
 	run := l.View.Research.Run
 	if l.View = l.View.Apply(ev); l.View.Research.Run != run {
-		if begun := researched(ev); begun != nil {
+		if begun := newResearchFold(ev); begun != nil {
 			l.since, l.File = begun.since, begun.File
 		}
 	}
 }
 
-func (l *ResearchFold) Report() report.Research { return report.ResearchOf(l.View, l.since) }
+func (l *ResearchFold) Report() report.Research { return report.NewResearch(l.View, l.since) }
 
 func asSession(v research.View) session.View {
 	r := v.Research
@@ -153,10 +153,10 @@ func asSession(v research.View) session.View {
 	out.Pinned, out.Banned, out.Notes = v.Pinned, v.Banned, v.Notes
 	s := &out.Session
 	s.ID, s.Run, s.Question, s.Status, s.Model = r.ID, r.Run, r.Question, r.Status, r.Model
-	s.Created, s.Started, s.Paused, s.Completed = moment(r.Started), moment(r.Started), moment(r.Paused), moment(r.Completed)
+	s.Created, s.Started, s.Paused, s.Completed = timeOrNil(r.Started), timeOrNil(r.Started), timeOrNil(r.Paused), timeOrNil(r.Completed)
 	s.Final, s.StopReason, s.Error = r.Answer, r.StopReason, r.Error
 	s.Minutes, s.Budget, s.Usage = r.Budget.Seconds/60, r.Budget, r.Usage
-	s.Metadata = session.Metadata{Docs: r.Setup.Docs, Memory: r.Setup.Memory, Web: r.Setup.Web, WithoutModel: r.Setup.Unaided || r.Unaided}
+	s.Metadata = session.Metadata{Docs: r.Setup.Docs, Memory: r.Setup.Memory, Web: r.Setup.Web, WithoutModel: r.Setup.WithoutModel || r.WithoutModel}
 	s.Progress = session.Progress{Questions: len(v.Questions), Percentage: r.Percentage, Elapsed: r.Elapsed, Focus: FocusOf(v)}
 	for _, q := range v.Questions {
 		as := questionOf(q)
@@ -187,7 +187,7 @@ func questionOf(q research.Question) session.Question {
 	return out
 }
 
-func moment(t time.Time) *time.Time {
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -212,21 +212,21 @@ func FocusOf(v research.View) string {
 }
 
 func (w *SessionView) AsReport() *report.Research {
-	if w.Looked == nil {
+	if w.Research == nil {
 		return nil
 	}
-	r := w.Looked.Report()
+	r := w.Research.Report()
 	return &r
 }
 
-func sightForAgain(v research.View) Sources {
+func rerunSources(v research.View) Sources {
 	s := v.Research.Setup
 	return Sources{Docs: s.Docs, Memory: s.Memory, Web: s.Web, OtherTools: s.Others, Patience: OncePatience, Research: true, Persona: v.Research.Persona.Name}
 }
 
 func (w *SessionView) SoFar() string {
-	if w.Looked != nil {
-		return textkit.Count(len(w.Looked.View.Evidence), "passage", "passages")
+	if w.Research != nil {
+		return textkit.Count(len(w.Research.View.Evidence), "passage", "passages")
 	}
 	return textkit.Count(w.View.Session.Progress.Thoughts, "thought", "thoughts")
 }
@@ -276,7 +276,7 @@ func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Repo
 		Thread: info.ID, Run: v.Research.Run, Question: v.Research.Question, Answer: v.Research.Answer, At: v.Research.Completed,
 	}
 	for _, e := range v.Evidence {
-		old.Evidence = append(old.Evidence, research.Known{ID: e.ID, Source: e.Source, URL: e.URL, Title: e.Title, Quote: e.Quote})
+		old.Evidence = append(old.Evidence, research.KnownEvidence{ID: e.ID, Source: e.Source, URL: e.URL, Title: e.Title, Quote: e.Quote})
 	}
 	return old, nil
 }
@@ -290,19 +290,19 @@ func (w *SessionView) AckWhilePaused(ctx context.Context, store ponder.Store) er
 	if info.Held || info.Status != ponder.Paused {
 		return nil
 	}
-	mind, err := engine.New(engine.Config{Store: store, Modes: quiet(Modes(ChatSetup{}, nil)), Node: placement.Self()})
+	mind, err := engine.New(engine.Config{Store: store, Modes: writeOnlyModes(Modes(ChatSetup{}, nil)), Node: placement.CurrentNode()})
 	if err != nil {
 		return err
 	}
 	if err := mind.Open(ctx); err != nil {
 		return fmt.Errorf("steer %s: %w", w.Id, err)
 	}
-	return errors.Join(w.quietly(ctx, mind, info.Head), mind.Close(context.WithoutCancel(ctx)))
+	return errors.Join(w.holdPaused(ctx, mind, info.Head), mind.Close(context.WithoutCancel(ctx)))
 }
 
-// quietly holds a paused session to write acknowledgements. It releases the session if a
+// holdPaused holds a paused session to write acknowledgements. It releases the session if a
 // process resumes it after head.
-func (w *SessionView) quietly(ctx context.Context, mind *engine.Engine, head ponder.Seq) error {
+func (w *SessionView) holdPaused(ctx context.Context, mind *engine.Engine, head ponder.Seq) error {
 	hold, letGo := context.WithCancel(ctx)
 	defer letGo()
 	go func() {
@@ -323,8 +323,8 @@ func (w *SessionView) quietly(ctx context.Context, mind *engine.Engine, head pon
 	return err
 }
 
-// quiet returns modes that write acknowledgements but make no calls.
-func quiet(list []ponder.Mode) []ponder.Mode {
+// writeOnlyModes returns modes that write acknowledgements but make no calls.
+func writeOnlyModes(list []ponder.Mode) []ponder.Mode {
 	list = slices.Clone(list)
 	for i, m := range list {
 		list[i].Wakes = nil

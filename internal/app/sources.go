@@ -47,7 +47,7 @@ func SourcesOf(s session.Session) Sources {
 func (a *App) SourceTools(ctx context.Context, store *sqlite.Store, what Sources) ([]ponder.Tool, func(), error) {
 	list := []ponder.Tool{thread.New(store, a.Owner()), thread.NewRead(store, deep.Name)}
 	end := func() {}
-	looks := knowledge.Options{Roots: what.Docs, Read: document.Options{Readings: a.readings}}
+	looks := knowledge.Options{Roots: what.Docs, Read: document.Options{CheckCache: a.readings}}
 	if what.Memory {
 		s, err := a.LibraryIn(ctx, store)
 		if err != nil {
@@ -72,7 +72,7 @@ func (a *App) SourceTools(ctx context.Context, store *sqlite.Store, what Sources
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(list, w.tools()...), func() { w.Fetcher.Close(); end() }, nil
+	return append(list, w.webTools()...), func() { w.Fetcher.Close(); end() }, nil
 }
 
 // evidenceLibrary is the library without finished threads.
@@ -150,13 +150,13 @@ func pagesIn(dir string) (string, error) {
 	return dir, nil
 }
 
-func (n *WebSource) tools() []ponder.Tool {
-	o := webtool.Options{Fetch: n.Fetch, Judge: webtool.Judging(time.Now)}
+func (n *WebSource) webTools() []ponder.Tool {
+	o := webtool.Options{Fetch: n.Fetch, Judge: webtool.NewJudge(time.Now)}
 	if n.archive != nil {
-		o.Keep = n.keep
+		o.Keep = n.archiveResult
 	}
 	if n.Searcher != nil {
-		o.Search = webtool.Searching(n.Searcher.Search)
+		o.Search = webtool.NewSearch(n.Searcher.Search)
 	}
 	return webtool.New(o)
 }
@@ -164,9 +164,9 @@ func (n *WebSource) tools() []ponder.Tool {
 // SearchAnswer prefixes the archive source of a search result.
 const SearchAnswer = "search:"
 
-// keep archives a search result. Its source differs from the page's, because it is no copy of
+// archiveResult archives a search result. Its source differs from the page's, because it is no copy of
 // the page.
-func (n *WebSource) keep(ctx context.Context, r webtool.Result) (string, error) {
+func (n *WebSource) archiveResult(ctx context.Context, r webtool.Result) (string, error) {
 	return n.archive.Put(ctx, archive.Original{
 		Type: "text/plain", Source: SearchAnswer + r.URL, Title: r.Title, Fetched: time.Now(), Bytes: []byte(r.Snippet),
 	})
@@ -252,11 +252,11 @@ func readPage(page []byte, address string) (search.Page, error) {
 }
 
 func (a *App) WebFetcher(kept *archive.Archive) (*web.Fetcher, error) {
-	return a.fetcher(web.Options{Archive: kept})
+	return a.newFetcher(web.Options{Archive: kept})
 }
 
-// fetcher returns a fetcher with o and the hosts that the user allows.
-func (a *App) fetcher(o web.Options) (*web.Fetcher, error) {
+// newFetcher returns a fetcher with o and the hosts that the user allows.
+func (a *App) newFetcher(o web.Options) (*web.Fetcher, error) {
 	cfg, err := a.Config()
 	if err != nil {
 		return nil, err
@@ -270,8 +270,8 @@ func (a *App) fetcher(o web.Options) (*web.Fetcher, error) {
 	return web.New(o), nil
 }
 
-func (a *App) SearchWeb(ctx context.Context, q search.Query) (found search.Found, err error) {
-	err = a.online(ctx, func(w *WebSource) error {
+func (a *App) SearchWeb(ctx context.Context, q search.Query) (found search.Response, err error) {
+	err = a.withWeb(ctx, func(w *WebSource) error {
 		if w.Searcher == nil {
 			return ErrNoSearch
 		}
@@ -282,14 +282,14 @@ func (a *App) SearchWeb(ctx context.Context, q search.Query) (found search.Found
 }
 
 func (a *App) FetchPage(ctx context.Context, url string) (page *web.Page, err error) {
-	err = a.online(ctx, func(w *WebSource) error {
+	err = a.withWeb(ctx, func(w *WebSource) error {
 		page, err = w.Fetch(ctx, url)
 		return PageError(err)
 	})
 	return page, err
 }
 
-func (a *App) online(ctx context.Context, use func(*WebSource) error) error {
+func (a *App) withWeb(ctx context.Context, use func(*WebSource) error) error {
 	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, s
 	}
 	st.Budget.Money = cmp.Or(st.Budget.Money, MoneyOf(s.Settings.Budgets.Cost))
 	return s.startWithQuota(ctx, id, &st.Budget, func() error {
-		if err := s.begin(ctx, owner, id, st); err != nil {
+		if err := s.startThread(ctx, owner, id, st); err != nil {
 			return OfModel(st.Model, err)
 		}
 		return s.place.Start(ctx, id)
@@ -54,16 +54,16 @@ func (st Start) check() error {
 	return nil
 }
 
-func (s *Service) begin(ctx context.Context, owner string, id ponder.ThreadID, st Start) (err error) {
+func (s *Service) startThread(ctx context.Context, owner string, id ponder.ThreadID, st Start) (err error) {
 	if st.Question, err = CheckQuestion(st.Question); err != nil {
 		return err
 	}
-	memory, web, err := s.looks(ctx, owner, st.NoMemory, st.NoWeb)
+	memory, web, err := s.defaultSources(ctx, owner, st.NoMemory, st.NoWeb)
 	if err != nil {
 		return err
 	}
 	st.Title = textkit.Clean(st.Title)
-	p, err := s.as(owner).PrepareStart(ctx, StartRequest{Start: st, ID: id, Memory: memory, Web: web, Unattended: true, Patience: ChatPatience})
+	p, err := s.forOwner(owner).PrepareStart(ctx, StartRequest{Start: st, ID: id, Memory: memory, Web: web, Unattended: true, Patience: ChatPatience})
 	if err != nil {
 		return err
 	}
@@ -176,9 +176,9 @@ func (p *PreparedStart) checkTime() error {
 // Start creates the thread in log. It reads the background from store.
 func (p *PreparedStart) Start(ctx context.Context, log ponder.Threads, store *sqlite.Store) (ponder.ThreadID, error) {
 	if p.feeds {
-		p.Inner = BackgroundFor(ctx, store, p.Thread.Owner, p.Question)
+		p.Background = BackgroundFor(ctx, store, p.Thread.Owner, p.Question)
 	}
-	return p.make(ctx, log, p.run, p.options)
+	return p.createThread(ctx, log, p.run, p.options)
 }
 
 // MaxSaid bounds the earlier conversation in a question, in bytes. It is a small part of the
@@ -218,14 +218,14 @@ func CheckQuestion(text string) (string, error) {
 }
 
 type NewThread struct {
-	Thread   ponder.Thread
-	Question string
-	Budget   ponder.Budget
-	cause    string
-	Inner    []ponder.Event
+	Thread     ponder.Thread
+	Question   string
+	Budget     ponder.Budget
+	cause      string
+	Background []ponder.Event
 }
 
-func (b NewThread) make(ctx context.Context, store ponder.Threads, run ponder.RunStarted, opts any) (ponder.ThreadID, error) {
+func (b NewThread) createThread(ctx context.Context, store ponder.Threads, run ponder.RunStarted, opts any) (ponder.ThreadID, error) {
 	js, err := json.Marshal(opts)
 	if err != nil {
 		return "", fmt.Errorf("begin a %s: %w", b.Thread.Kind, err)
@@ -237,7 +237,7 @@ func (b NewThread) make(ctx context.Context, store ponder.Threads, run ponder.Ru
 	}
 	t.Title, t.Created = textkit.Truncate(textkit.OneLine(cmp.Or(t.Title, b.Question)), MaxTitle), time.Now()
 	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Cause: b.cause, Body: run}
-	if err := store.Create(ctx, t, append([]ponder.Event{first}, b.Inner...)...); err != nil {
+	if err := store.Create(ctx, t, append([]ponder.Event{first}, b.Background...)...); err != nil {
 		return "", fmt.Errorf("begin a %s: %w", t.Kind, err)
 	}
 	return t.ID, nil

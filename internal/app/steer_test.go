@@ -32,7 +32,7 @@ func TestAckWhilePaused(t *testing.T) {
 		if err := w.Read(ctx, 0); err != nil {
 			t.Fatal(err)
 		}
-		wish := func(b ponder.Body) []ponder.Event {
+		newCommands := func(b ponder.Body) []ponder.Event {
 			t.Helper()
 			sent, err := ponder.SendCommands(ctx, mind.Store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
 			if err != nil {
@@ -40,7 +40,7 @@ func TestAckWhilePaused(t *testing.T) {
 			}
 			return sent
 		}
-		sent := wish(ponder.Steer{Do: ponder.AddQuestion, Content: "Who asks?"})
+		sent := newCommands(ponder.Steer{Do: ponder.AddQuestion, Content: "Who asks?"})
 		if err := w.AckWhilePaused(ctx, mind.Store); err != nil {
 			t.Fatal(err)
 		}
@@ -55,15 +55,15 @@ func TestAckWhilePaused(t *testing.T) {
 			t.Error("the command is not acknowledged")
 		}
 		head := w.Seen
-		m, err := engine.New(engine.Config{Store: mind.Store, Modes: quiet(Modes(ChatSetup{}, nil))})
+		m, err := engine.New(engine.Config{Store: mind.Store, Modes: writeOnlyModes(Modes(ChatSetup{}, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := m.Open(ctx); err != nil {
 			t.Fatal(err)
 		}
-		wish(ponder.RunResumed{})
-		if err := w.quietly(ctx, m, head); err != nil {
+		newCommands(ponder.RunResumed{})
+		if err := w.holdPaused(ctx, m, head); err != nil {
 			t.Fatal(err)
 		}
 		if err := m.Close(context.WithoutCancel(ctx)); err != nil {
@@ -77,7 +77,7 @@ func TestAckWhilePaused(t *testing.T) {
 		}
 
 		again := enginetest.Start(t, engine.Config{Store: mind.Store, Modes: Modes(ChatSetup{}, nil), Models: enginetest.Models(model, ponder.Price{})})
-		wish(ponder.Steer{Do: ponder.AnswerNow})
+		newCommands(ponder.Steer{Do: ponder.AnswerNow})
 		if fin := again.Await(enginetest.Run); fin.Status != ponder.Completed || model.Counts().Calls <= asked {
 			t.Errorf("finished %+v after %d calls more", fin, model.Counts().Calls-asked)
 		}

@@ -21,19 +21,19 @@ import (
 )
 
 func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {
-	info, err := s.goes(ctx, id, model)
+	info, err := s.prepareRun(ctx, id, model)
 	if err != nil {
 		return err
 	}
-	return s.goesOn(ctx, info, func() error { return s.place.Start(ctx, id) })
+	return s.continueThread(ctx, info, func() error { return s.place.Start(ctx, id) })
 }
 
 func (s *Service) Resume(ctx context.Context, id ponder.ThreadID, model string, tell func() error) error {
-	info, err := s.goes(ctx, id, model)
+	info, err := s.prepareRun(ctx, id, model)
 	if err != nil {
 		return err
 	}
-	return s.granted(ctx, info, func() error {
+	return s.continueThinking(ctx, info, func() error {
 		if err := tell(); err != nil {
 			return err
 		}
@@ -44,21 +44,21 @@ func (s *Service) Resume(ctx context.Context, id ponder.ThreadID, model string, 
 	})
 }
 
-func (s *Service) goes(ctx context.Context, id ponder.ThreadID, model string) (ponder.Info, error) {
-	a, info, err := s.whose(ctx, id)
+func (s *Service) prepareRun(ctx context.Context, id ponder.ThreadID, model string) (ponder.Info, error) {
+	a, info, err := s.threadOwner(ctx, id)
 	if err != nil {
 		return info, err
 	}
 	if model != "" {
-		if err := s.change(ctx, a, info, model); err != nil {
+		if err := s.changeModel(ctx, a, info, model); err != nil {
 			return info, OfModel(model, err)
 		}
 	}
-	return info, OfModel(model, s.fits(ctx, info))
+	return info, OfModel(model, s.checkRunnable(ctx, info))
 }
 
-// change sets the model of a thread after a check that it will answer.
-func (s *Service) change(ctx context.Context, a *App, info ponder.Info, model string) error {
+// changeModel sets the model of a thread after a check that it will answer.
+func (s *Service) changeModel(ctx context.Context, a *App, info ponder.Info, model string) error {
 	if info.Kind == ponder.KindConversation {
 		t, err := a.ChatSetup(ctx, model, false)
 		if err == nil {
@@ -80,23 +80,23 @@ func (s *Service) change(ctx context.Context, a *App, info ponder.Info, model st
 			return err
 		}
 	}
-	return s.Books.Wish(ctx, info.ID, func(w *threadPrefs) { w.Model = model })
+	return s.DB.ChangePrefs(ctx, info.ID, func(w *threadPrefs) { w.Model = model })
 }
 
 func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f Fork) error {
 	if _, err := s.Store.Thread(ctx, id); err == nil {
 		return ponder.ErrTaken
 	}
-	a, info, err := s.whose(ctx, from)
+	a, info, err := s.threadOwner(ctx, from)
 	if err != nil {
 		return err
 	}
 	limit := ponder.Budget{}
 	return s.startWithQuota(ctx, id, &limit, func() error {
 		if info.Kind == ponder.KindConversation {
-			err = s.forkTalk(ctx, info, id, f)
+			err = s.forkConversation(ctx, info, id, f)
 		} else {
-			err = s.fork(ctx, a, info, id, f, limit.Money)
+			err = s.forkSession(ctx, a, info, id, f, limit.Money)
 		}
 		if err != nil {
 			return OfModel(f.Model, err)
@@ -108,39 +108,39 @@ func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.Thread
 	})
 }
 
-func (s *Service) forkTalk(ctx context.Context, info ponder.Info, id ponder.ThreadID, f Fork) error {
+func (s *Service) forkConversation(ctx context.Context, info ponder.Info, id ponder.ThreadID, f Fork) error {
 	at := f.At
 	if at == 0 {
 		at = info.Head
 	}
 	to := ponder.Thread{ID: id, Title: textkit.Truncate(textkit.OneLine(textkit.Clean(f.Title)), MaxTitle), Model: f.Model}
-	if err := engine.Fork(ctx, s.Log, info.ID, at, to, f.Wishes...); err != nil {
+	if err := engine.Fork(ctx, s.Log, info.ID, at, to, f.Commands...); err != nil {
 		return noSuchEvent(err, at)
 	}
-	return s.wishAlike(ctx, info.ID, id, f.Model)
+	return s.copyPrefs(ctx, info.ID, id, f.Model)
 }
 
-// wishAlike gives a fork the preferences of its origin, or another model.
-func (s *Service) wishAlike(ctx context.Context, from, id ponder.ThreadID, model string) error {
-	asked, err := s.Books.wishes(ctx, from)
+// copyPrefs gives a fork the preferences of its origin, or another model.
+func (s *Service) copyPrefs(ctx context.Context, from, id ponder.ThreadID, model string) error {
+	asked, err := s.DB.readPrefs(ctx, from)
 	if err != nil {
 		return err
 	}
 	if model != "" {
 		asked.Model = model
 	}
-	return s.Books.Wish(ctx, id, func(w *threadPrefs) { *w = asked })
+	return s.DB.ChangePrefs(ctx, id, func(w *threadPrefs) { *w = asked })
 }
 
-// fork forks a session or a research. A positive most limits its cost.
-func (s *Service) fork(ctx context.Context, a *App, info ponder.Info, id ponder.ThreadID, f Fork, most ponder.Money) error {
+// forkSession forks a session or a research. A positive most limits its cost.
+func (s *Service) forkSession(ctx context.Context, a *App, info ponder.Info, id ponder.ThreadID, f Fork, most ponder.Money) error {
 	w := a.SessionView(s.Store, info.ID)
 	if err := w.Read(ctx, 0); err != nil {
 		return err
 	}
 	p, err := w.PrepareFork(ctx, info, f, func(then *SessionView) ([]ponder.Event, error) {
-		seen, wishes := then.View.Session, f.Wishes
-		if most > 0 && !within(seen, wishes, most) {
+		seen, wishes := then.View.Session, f.Commands
+		if most > 0 && !isWithinLimit(seen, wishes, most) {
 			wishes = append(slices.Clip(wishes), limitTo(seen, most)) // the last one counts
 		}
 		return wishes, nil
@@ -151,7 +151,7 @@ func (s *Service) fork(ctx context.Context, a *App, info ponder.Info, id ponder.
 	if err := p.Fork(ctx, s.Log, id); err != nil {
 		return noSuchEvent(err, p.At)
 	}
-	return s.wishAlike(ctx, info.ID, id, p.to.Model)
+	return s.copyPrefs(ctx, info.ID, id, p.to.Model)
 }
 
 // limitTo returns a command that limits a session to more money than it has used.
@@ -163,16 +163,16 @@ func limitTo(seen session.Session, more ponder.Money) ponder.Event {
 	return ponder.Event{ID: ponder.NewID("evt"), Run: seen.Run, Body: ponder.Steer{Do: ponder.SetBudget, Args: args}}
 }
 
-// within reports whether a fork with these commands stays within most anyway.
-func within(seen session.Session, wishes []ponder.Event, most ponder.Money) bool {
+// isWithinLimit reports whether a fork with these commands stays within most anyway.
+func isWithinLimit(seen session.Session, commands []ponder.Event, most ponder.Money) bool {
 	limit := MoneyOf(seen.Budget.USD)
-	for _, ev := range wishes {
-		limit = cmp.Or(moneyOfWish(ev), limit)
+	for _, ev := range commands {
+		limit = cmp.Or(commandBudget(ev), limit)
 	}
 	return limit > 0 && limit <= MoneyOf(seen.Usage.USD)+most
 }
 
-func moneyOfWish(ev ponder.Event) ponder.Money {
+func commandBudget(ev ponder.Event) ponder.Money {
 	b, _ := ev.Body.(ponder.Steer)
 	return steering.LimitsOf(b).Money
 }
@@ -186,7 +186,7 @@ func noSuchEvent(err error, at ponder.Seq) error {
 
 // Remove implements [Thinker]. It completes even if the caller leaves.
 func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
-	a, info, err := s.whose(ctx, id)
+	a, info, err := s.threadOwner(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -194,12 +194,12 @@ func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
 	if _, _, err := a.EraseThread(ctx, s.Store, info, s.Log.Remove); err != nil {
 		return err
 	}
-	return s.Books.Remove(ctx, id)
+	return s.DB.Remove(ctx, id)
 }
 
 // Report implements [Thinker]. The formats are json, markdown, jsonl and html.
 func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string) (Document, error) {
-	a, info, err := s.whose(ctx, id)
+	a, info, err := s.threadOwner(ctx, id)
 	if err != nil {
 		return Document{}, err
 	}
@@ -217,7 +217,7 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 		return d, Invalidf("format", "%q is none of json, markdown, html, jsonl", textkit.Truncate(textkit.OneLine(format), 20))
 	}
 	if format == "jsonl" {
-		d.Body, err = s.lines(ctx, info)
+		d.Body, err = s.exportLines(ctx, info)
 	} else {
 		worth := func(ctx context.Context) session.Calibration { return s.Calibrated(ctx, info.Owner) }
 		d.Body, err = a.ReportOf(ctx, s.Store, info, format, worth)
@@ -225,9 +225,9 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 	return d, err
 }
 
-func (s *Service) lines(ctx context.Context, info ponder.Info) ([]byte, error) {
+func (s *Service) exportLines(ctx context.Context, info ponder.Info) ([]byte, error) {
 	var out bytes.Buffer
-	if err := transcript.Write(&out, info.Thread, stream.ShownAll(s.Store.Events(ctx, info.ID, 0)), false); err != nil {
+	if err := transcript.Write(&out, info.Thread, stream.VisibleEvents(s.Store.Events(ctx, info.ID, 0)), false); err != nil {
 		return nil, fmt.Errorf("export %s: %w", info.ID, err)
 	}
 	return out.Bytes(), nil
@@ -244,7 +244,7 @@ func (a *App) ReportOf(ctx context.Context, store *sqlite.Store, info ponder.Inf
 		if IsInterrupted(info) {
 			v.Research.Status = ponder.Paused
 		}
-		r := report.ResearchOf(v, since)
+		r := report.NewResearch(v, since)
 		return a.WriteResearch(ctx, store, &r, format)
 	}
 	v, err := Fold(ctx, store, info.ID)

@@ -157,10 +157,10 @@ func idField(kind ponder.Kind) string {
 }
 
 func IDPrefix(name string) string {
-	const mostLetters = 36
+	const maxLetters = 36
 	name = strings.ToUpper(strings.TrimSpace(name))
 	name = strings.TrimPrefix(name, "THR_")
-	if name == "" || len(name) > mostLetters || strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
+	if name == "" || len(name) > maxLetters || strings.Trim(name, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") != "" {
 		return ""
 	}
 	return "thr_" + name
@@ -192,8 +192,8 @@ func ListSessions(ctx context.Context, threads ponder.Threads, status ponder.Sta
 func (a *App) SessionObject(ctx context.Context, store ponder.Store, info ponder.Info) (any, error) {
 	if info.Kind == ponder.KindResearch {
 		v, _, err := FoldResearch(ctx, store, info.ID)
-		return report.ResearchObjectOf(info, v, IsInterrupted(info)), err
+		return report.NewResearchObject(info, v, IsInterrupted(info)), err
 	}
 	v, err := Fold(ctx, store, info.ID)
-	return report.ObjectOf(info, v.Calibrate(a.Calibration(ctx, store)), IsInterrupted(info)), err
+	return report.NewSessionObject(info, v.Calibrate(a.Calibration(ctx, store)), IsInterrupted(info)), err
 }

@@ -33,11 +33,11 @@ type Verification struct {
 }
 
 type QuoteCheck struct {
-	ID     string      `json:"id"`
-	Source string      `json:"source"`
-	Cited  bool        `json:"cited"`
-	State  QuoteStatus `json:"state"`
-	Says   string      `json:"state_says"`
+	ID        string      `json:"id"`
+	Source    string      `json:"source"`
+	Cited     bool        `json:"cited"`
+	State     QuoteStatus `json:"state"`
+	StateText string      `json:"state_says"`
 }
 
 // Verify checks a report: a file, or the id of a research. Without a database, it cannot check
@@ -52,14 +52,14 @@ func (a *App) Verify(ctx context.Context, name string) (v Verification, err erro
 	default:
 		defer store.Close()
 	}
-	f, err := a.filed(ctx, store, name)
+	f, err := a.readFiled(ctx, store, name)
 	if err != nil {
 		return v, err
 	}
 	return a.VerifyReport(ctx, store, f), nil
 }
 
-func (a *App) filed(ctx context.Context, store *sqlite.Store, name string) (*report.Filed, error) {
+func (a *App) readFiled(ctx context.Context, store *sqlite.Store, name string) (*report.ReportFile, error) {
 	raw, err := readReport(name)
 	switch {
 	case err == nil:
@@ -87,8 +87,8 @@ func (a *App) filed(ctx context.Context, store *sqlite.Store, name string) (*rep
 	if v.Research.Answer == "" {
 		return nil, Invalidf("", "research %s has no answer yet: ponder session show %s", info.ID, info.ID)
 	}
-	r := report.ResearchOf(v, since)
-	return &report.Filed{Research: r, Form: "thread", Shown: r.Answer}, nil
+	r := report.NewResearch(v, since)
+	return &report.ReportFile{Research: r, Form: "thread", Shown: r.Answer}, nil
 }
 
 func readReport(name string) ([]byte, error) {
@@ -110,7 +110,7 @@ func readReport(name string) ([]byte, error) {
 }
 
 // VerifyReport checks a report. store may be nil.
-func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.Filed) Verification {
+func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.ReportFile) Verification {
 	v := Verification{
 		Format: "ponder-verify/1", Thread: f.Thread, Question: f.Question, Form: f.Form, Altered: f.Altered, Added: f.Lines, Gone: f.Missing, Quotes: []QuoteCheck{},
 	}
@@ -121,11 +121,11 @@ func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.F
 	used := f.Used()
 	wrong, lost := make(map[string]bool), make(map[string]bool)
 	for _, e := range f.Evidence {
-		state := c.check(ctx, asEvidence(e))
+		state := c.checkQuote(ctx, asEvidence(e))
 		if state == SourceNotKept && e.Original != "" {
 			state = SourceGone // the report says that it was kept
 		}
-		says := state.Says()
+		says := state.Describe()
 		if state == SourceGone && e.Original != "" {
 			says = "its original is not in this database"
 		}
@@ -144,7 +144,7 @@ func (a *App) VerifyReport(ctx context.Context, store *sqlite.Store, f *report.F
 
 // countSupported returns the number of standing claims that quotes support, in whole, in part
 // or by inference.
-func countSupported(list []report.Reclaim) (n int) {
+func countSupported(list []report.RecheckedClaim) (n int) {
 	for _, c := range list {
 		switch claim.Verdict(c.Status) {
 		case claim.Supported, claim.Qualified, claim.Inference:
@@ -198,7 +198,7 @@ func (v Verification) Problems() (list []string) {
 	}
 	for _, q := range v.Quotes {
 		if q.Cited && q.State == QuoteChanged {
-			list = append(list, fmt.Sprintf("quote %s of %s: %s", textkit.OneLine(q.ID), textkit.Truncate(textkit.OneLine(q.Source), 100), q.Says))
+			list = append(list, fmt.Sprintf("quote %s of %s: %s", textkit.OneLine(q.ID), textkit.Truncate(textkit.OneLine(q.Source), 100), q.StateText))
 		}
 	}
 	for _, c := range v.Claims {
@@ -275,7 +275,7 @@ func (v Verification) Text() string {
 	}
 	for _, q := range v.Quotes {
 		if q.Cited && q.State == SourceGone {
-			fmt.Fprintf(&b, "  ? quote %s of %s: %s\n", textkit.OneLine(q.ID), textkit.Truncate(textkit.OneLine(q.Source), 100), q.Says)
+			fmt.Fprintf(&b, "  ? quote %s of %s: %s\n", textkit.OneLine(q.ID), textkit.Truncate(textkit.OneLine(q.Source), 100), q.StateText)
 		}
 	}
 	b.WriteString(v.verdict() + "\n")

@@ -22,7 +22,7 @@ type (
 	TurnView        = chat.TurnView
 	ReflectionView  = chat.ReflectionView
 	PendingMessages = chat.PendingMessages
-	Said            = chat.Said
+	Said            = chat.Message
 	ChatOptions     = chat.Options
 )
 

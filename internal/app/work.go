@@ -23,20 +23,20 @@ import (
 	"ponder/mode/research"
 )
 
-func (s *Service) work(ctx context.Context, id ponder.ThreadID) error {
-	known, err := s.briefed(ctx, id)
+func (s *Service) workThread(ctx context.Context, id ponder.ThreadID) error {
+	known, err := s.takeSnapshot(ctx, id)
 	info := known.info
 	if err != nil {
 		return err
 	}
 	if info.Kind == ponder.KindSubconscious {
-		return s.Minds.work(ctx, info)
+		return s.Minds.workThread(ctx, info)
 	}
-	o, err := s.outfitOf(ctx, known)
+	o, err := s.engineSpecFor(ctx, known)
 	if err != nil {
 		return fmt.Errorf("%s is not taken: %w", id, err)
 	}
-	mind, leave, err := s.outfits.wear(ctx, o)
+	mind, leave, err := s.engines.acquire(ctx, o)
 	if err != nil {
 		return fmt.Errorf("%s is not taken: %w", id, err)
 	}
@@ -50,11 +50,11 @@ func (s *Service) work(ctx context.Context, id ponder.ThreadID) error {
 		}
 	}
 	err = mind.Work(ctx, id)
-	s.worked(context.WithoutCancel(ctx), info)
+	s.finishWork(context.WithoutCancel(ctx), info)
 	return err
 }
 
-func (s *Service) worked(ctx context.Context, before ponder.Info) {
+func (s *Service) finishWork(ctx context.Context, before ponder.Info) {
 	now, err := s.Store.Thread(ctx, before.ID)
 	if err != nil {
 		return
@@ -64,7 +64,7 @@ func (s *Service) worked(ctx context.Context, before ponder.Info) {
 		s.forgetThoughts(ctx, now.ID, before.Head)
 	case now.Kind == ponder.KindExchange:
 	case now.Status == ponder.Completed && before.Status != ponder.Completed:
-		a := s.as(now.Owner)
+		a := s.forOwner(now.Owner)
 		w := a.SessionView(s.Store, now.ID)
 		if err := w.Read(ctx, 0); err == nil {
 			w.Keep(ctx, s.Store)
@@ -80,43 +80,43 @@ func (s *Service) worked(ctx context.Context, before ponder.Info) {
 // forgetThoughts erases expired thoughts of a conversation after an event.
 func (s *Service) forgetThoughts(ctx context.Context, id ponder.ThreadID, after ponder.Seq) {
 	rule, err := s.Settings.Thinking.Rule()
-	if err != nil || rule.Keeps() {
+	if err != nil || rule.KeepsAll() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, TidyTime)
+	ctx, cancel := context.WithTimeout(ctx, CleanupTime)
 	defer cancel()
 	if _, err := retention.Apply(ctx, s.Store, id, max(0, after-1), rule, time.Now()); err != nil {
 		slog.Warn("thoughts that are not to be kept are still there", "thread", id, "error", err)
 	}
 }
 
-// dress makes the engine of a spec, and returns a function that releases its tools.
-func (s *Service) dress(o engineSpec) (*engine.Engine, func(), error) {
-	ctx, cancel := context.WithTimeout(s.life, dressTime)
+// buildEngine makes the engine of a spec, and returns a function that releases its tools.
+func (s *Service) buildEngine(o engineSpec) (*engine.Engine, func(), error) {
+	ctx, cancel := context.WithTimeout(s.life, buildTimeout)
 	defer cancel()
-	a := s.as(o.Owner)
-	t := ChatSetup{Sources: o.sight()}
+	a := s.forOwner(o.Owner)
+	t := ChatSetup{Sources: o.sources()}
 	var err error
 	switch {
 	case o.Kind == ponder.KindConversation:
-		t, err = a.talkingIn(ctx, o)
+		t, err = a.chatSetupFor(ctx, o)
 	case o.Kind == ponder.KindExchange:
-		t, err = a.relayingIn(ctx, o)
+		t, err = a.exchangeSetup(ctx, o)
 	case !o.Alone:
 		t.Models, err = a.thinkingModels(ctx, o)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if t.Models, err = s.paid(ctx, o, t.Models); err != nil {
+	if t.Models, err = s.meterModels(ctx, o, t.Models); err != nil {
 		return nil, nil, err
 	}
-	c, end, err := a.equip(context.WithoutCancel(ctx), s.Store, &t)
+	c, end, err := a.engineConfig(context.WithoutCancel(ctx), s.Store, &t)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.OnDelta = s.heard(o.Kind)
-	mind, err := s.mind.Derive(c)
+	c.OnDelta = s.deltaReceiver(o.Kind)
+	mind, err := s.rootEngine.Derive(c)
 	if err != nil {
 		end()
 		return nil, nil, err
@@ -124,7 +124,7 @@ func (s *Service) dress(o engineSpec) (*engine.Engine, func(), error) {
 	return mind, end, nil
 }
 
-const dressTime = 30 * time.Second
+const buildTimeout = 30 * time.Second
 
 func (a *App) thinkingModels(ctx context.Context, o engineSpec) (map[ponder.Role][]ponder.Model, error) {
 	l, err := a.ModelSet(ctx, o.Model)
@@ -138,12 +138,12 @@ func (a *App) thinkingModels(ctx context.Context, o engineSpec) (map[ponder.Role
 	return models, err
 }
 
-func (a *App) talkingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
+func (a *App) chatSetupFor(ctx context.Context, o engineSpec) (ChatSetup, error) {
 	t, err := a.ChatSetup(ctx, o.Model, o.Memory)
 	if err != nil {
 		return t, err
 	}
-	t.Sources = o.sight()
+	t.Sources = o.sources()
 	says := []string{t.Config.Prompts[chat.Name]}
 	if o.Persona != "" {
 		voice, err := a.PersonaVoice(ctx, o.Persona)
@@ -153,7 +153,7 @@ func (a *App) talkingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
 		says = append(says, "You answer as "+textkit.OneLine(voice.Name)+", without saying that you play a role. Their voice:\n"+voice.Voice)
 	}
 	if o.System != "" {
-		says = append(says, saysOfSystem(o.System))
+		says = append(says, systemProblem(o.System))
 	}
 	if len(says) == 1 {
 		return t, nil
@@ -168,9 +168,9 @@ func (a *App) talkingIn(ctx context.Context, o engineSpec) (ChatSetup, error) {
 // listeningBehind delays the socket of a conversation, so that work does not wait for it.
 const listeningBehind = 2 * time.Millisecond
 
-// heard returns the receiver of deltas for a kind of thread. It publishes only text for the
+// deltaReceiver returns the receiver of deltas for a kind of thread. It publishes only text for the
 // user.
-func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
+func (s *Service) deltaReceiver(kind ponder.Kind) func(ponder.Delta) {
 	return func(d ponder.Delta) {
 		switch kind {
 		case ponder.KindConversation:
@@ -187,7 +187,7 @@ func (s *Service) heard(kind ponder.Kind) func(ponder.Delta) {
 				s.Hub.Delta(d)
 			}
 		case ponder.KindSession:
-			if shown, ok := s.writings.Hear(d); ok {
+			if shown, ok := s.writings.Extract(d); ok {
 				s.Hub.Delta(shown)
 			}
 		}

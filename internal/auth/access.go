@@ -79,13 +79,13 @@ type Caller struct {
 	Scopes []Scope
 }
 
-// May reports whether the caller has a scope.
-func (c Caller) May(s Scope) bool { return slices.Contains(c.Scopes, s) }
+// HasScope reports whether the caller has a scope.
+func (c Caller) HasScope(s Scope) bool { return slices.Contains(c.Scopes, s) }
 
 type callerKey struct{}
 
-// With returns a context with a caller.
-func With(ctx context.Context, c Caller) context.Context {
+// WithCaller returns a context with a caller.
+func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
@@ -113,22 +113,22 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if len(g.cfg.Tokens) == 0 {
 		return Caller{Owner: g.cfg.Owner, Scopes: Scopes()}, nil
 	}
-	t, ok := g.token(r)
+	t, ok := g.findToken(r)
 	if !ok {
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "a token is needed: send Authorization: Bearer and one that is set for this server"}
 	}
 	if !isRateLimited(r) {
 		return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
 	}
-	if wait := g.wait(t); wait > 0 {
+	if wait := g.takeRequest(t); wait > 0 {
 		return Caller{}, &Refusal{Status: http.StatusTooManyRequests, Retry: wait,
 			Detail: fmt.Sprintf("this token may be used for %d requests a minute", t.PerMinute)}
 	}
 	return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
 }
 
-// token returns the request's token, in constant time.
-func (g *Guard) token(r *http.Request) (found Token, ok bool) {
+// findToken returns the request's token, in constant time.
+func (g *Guard) findToken(r *http.Request) (found Token, ok bool) {
 	secret := secretOf(r)
 	if secret == "" {
 		return Token{}, false

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func request(host string, header ...string) *http.Request {
+func newRequest(host string, header ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 	r.Host = host
 	for i := 0; i < len(header); i += 2 {
@@ -17,7 +17,7 @@ func request(host string, header ...string) *http.Request {
 	return r
 }
 
-func status(refused *Refusal) int {
+func refusalStatus(refused *Refusal) int {
 	if refused == nil {
 		return http.StatusOK
 	}
@@ -31,32 +31,32 @@ func TestHostAndOrigin(t *testing.T) {
 		req    *http.Request
 		status int
 	}{
-		{"an address", request("127.0.0.1:8744"), 200},
-		{"of version 6", request("[::1]:8744"), 200},
-		{"without a port", request("127.0.0.1"), 200},
-		{"localhost", request("LocalHost:8744"), 200},
-		{"localhost with a dot", request("localhost.:8744"), 200},
-		{"a name that is configured", request("ponder.example:8744"), 200},
-		{"a name of others that leads here", request("rebound.example:8744"), 403},
-		{"a name that ends like ours", request("evil-localhost:8744"), 403},
-		{"a name that begins like ours", request("localhost.example"), 403},
-		{"none", request(""), 403},
-		{"a page of the server", request("127.0.0.1:8744", "Origin", "http://127.0.0.1:8744"), 200},
-		{"a page that is configured", request("127.0.0.1:8744", "Origin", "https://desk.example"), 200},
-		{"a page of another port", request("127.0.0.1:8744", "Origin", "http://127.0.0.1:9000"), 403},
-		{"a page of another site", request("127.0.0.1:8744", "Origin", "https://evil.example"), 403},
-		{"a page of nowhere", request("127.0.0.1:8744", "Origin", "null"), 403},
-		{"a file", request("127.0.0.1:8744", "Origin", "file://"), 403},
-		{"two origins", request("127.0.0.1:8744", "Origin", "http://127.0.0.1:8744", "Origin", "https://evil.example"), 403},
-		{"an image of another site", request("127.0.0.1:8744", "Sec-Fetch-Site", "cross-site"), 403},
-		{"the address bar", request("127.0.0.1:8744", "Sec-Fetch-Site", "none"), 200},
+		{"an address", newRequest("127.0.0.1:8744"), 200},
+		{"of version 6", newRequest("[::1]:8744"), 200},
+		{"without a port", newRequest("127.0.0.1"), 200},
+		{"localhost", newRequest("LocalHost:8744"), 200},
+		{"localhost with a dot", newRequest("localhost.:8744"), 200},
+		{"a name that is configured", newRequest("ponder.example:8744"), 200},
+		{"a name of others that leads here", newRequest("rebound.example:8744"), 403},
+		{"a name that ends like ours", newRequest("evil-localhost:8744"), 403},
+		{"a name that begins like ours", newRequest("localhost.example"), 403},
+		{"none", newRequest(""), 403},
+		{"a page of the server", newRequest("127.0.0.1:8744", "Origin", "http://127.0.0.1:8744"), 200},
+		{"a page that is configured", newRequest("127.0.0.1:8744", "Origin", "https://desk.example"), 200},
+		{"a page of another port", newRequest("127.0.0.1:8744", "Origin", "http://127.0.0.1:9000"), 403},
+		{"a page of another site", newRequest("127.0.0.1:8744", "Origin", "https://evil.example"), 403},
+		{"a page of nowhere", newRequest("127.0.0.1:8744", "Origin", "null"), 403},
+		{"a file", newRequest("127.0.0.1:8744", "Origin", "file://"), 403},
+		{"two origins", newRequest("127.0.0.1:8744", "Origin", "http://127.0.0.1:8744", "Origin", "https://evil.example"), 403},
+		{"an image of another site", newRequest("127.0.0.1:8744", "Sec-Fetch-Site", "cross-site"), 403},
+		{"the address bar", newRequest("127.0.0.1:8744", "Sec-Fetch-Site", "none"), 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, refused := g.Check(tt.req)
-			if status(refused) != tt.status {
-				t.Errorf("status %d, want %d", status(refused), tt.status)
+			if refusalStatus(refused) != tt.status {
+				t.Errorf("status %d, want %d", refusalStatus(refused), tt.status)
 			}
-			if refused == nil && (c.Owner != "local" || !c.May(Think)) {
+			if refused == nil && (c.Owner != "local" || !c.HasScope(Think)) {
 				t.Errorf("caller %+v", c)
 			}
 		})
@@ -88,14 +88,14 @@ func TestTokens(t *testing.T) {
 		{"two", "", []string{"Authorization", "Bearer s3cret", "Authorization", "Bearer other"}, 401},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, refused := g.Check(request("127.0.0.1", tt.header...))
-			if status(refused) != tt.status || c.Owner != tt.owner {
-				t.Errorf("status %d, caller %+v", status(refused), c)
+			c, refused := g.Check(newRequest("127.0.0.1", tt.header...))
+			if refusalStatus(refused) != tt.status || c.Owner != tt.owner {
+				t.Errorf("status %d, caller %+v", refusalStatus(refused), c)
 			}
 		})
 	}
-	c, _ := g.Check(request("127.0.0.1", "Authorization", "Bearer other"))
-	if c.May(Think) || !c.May(Read) || CallerOf(t.Context()).May(Read) || CallerOf(With(t.Context(), c)).Token != "anna" {
+	c, _ := g.Check(newRequest("127.0.0.1", "Authorization", "Bearer other"))
+	if c.HasScope(Think) || !c.HasScope(Read) || CallerOf(t.Context()).HasScope(Read) || CallerOf(WithCaller(t.Context(), c)).Token != "anna" {
 		t.Errorf("%+v may what it may not", c)
 	}
 }
@@ -104,7 +104,7 @@ func TestRateLimit(t *testing.T) {
 	now := time.Unix(0, 0)
 	g := New(Config{Tokens: []Token{{Name: "a", PerMinute: 60, Hash: HashOf("a")}, {Name: "b", PerMinute: 60, Hash: HashOf("b")}}, Now: func() time.Time { return now }})
 	ask := func(secret string) *Refusal {
-		_, refused := g.Check(request("127.0.0.1", "Authorization", "Bearer "+secret))
+		_, refused := g.Check(newRequest("127.0.0.1", "Authorization", "Bearer "+secret))
 		return refused
 	}
 	let := 0

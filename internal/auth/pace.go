@@ -25,9 +25,9 @@ const (
 	burstShare = 6  // share of a minute at a high rate
 )
 
-// wait takes one request from the token's bucket and returns 0, or returns the time until one is
+// takeRequest takes one request from the token's bucket and returns 0, or returns the time until one is
 // available.
-func (g *Guard) wait(t Token) time.Duration {
+func (g *Guard) takeRequest(t Token) time.Duration {
 	if t.PerMinute <= 0 {
 		return 0
 	}

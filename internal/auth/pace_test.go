@@ -13,10 +13,10 @@ func TestBurst(t *testing.T) {
 		now := time.Unix(0, 0)
 		g := New(Config{Tokens: []Token{{Name: "a", PerMinute: perMinute, Hash: HashOf("a")}}, Now: func() time.Time { return now }})
 		ask := func(path string) bool {
-			r := request("127.0.0.1", "Authorization", "Bearer a")
+			r := newRequest("127.0.0.1", "Authorization", "Bearer a")
 			r.URL.Path = path
 			_, refused := g.Check(r)
-			return status(refused) != http.StatusTooManyRequests
+			return refusalStatus(refused) != http.StatusTooManyRequests
 		}
 		for range 2 {
 			let := 0

@@ -1,8 +1,8 @@
 // Package calibration estimates how often answers with a claimed confidence are right.
 //
 // A [Case] is an answer with a known outcome: the claimed confidence, supporting figures ([Basis])
-// and whether it was right. [Fit] learns a [Map] from cases. [Map.Of] returns the share of right
-// answers for a claim and basis. With too few cases it returns nothing, see [Wanted].
+// and whether it was right. [Fit] learns a [Map] from cases. [Map.Estimate] returns the share of right
+// answers for a claim and basis. With too few cases it returns nothing, see [MinCases].
 //
 // [CrossValidate] evaluates a map on cases that it was not fitted on, with the measures [Brier],
 // [LogLoss], [ECE] and [Reliability].
@@ -45,15 +45,15 @@ type Basis struct {
 type Map struct {
 	weights weights
 	cases   int
-	lacking Lacking
+	missing MissingCases
 }
 
-// Wanted is the number of cases for a calibration. They must sum up to at least one right and one
+// MinCases is the number of cases for a calibration. They must sum up to at least one right and one
 // wrong answer.
-const Wanted = 20
+const MinCases = 20
 
-// A Lacking lists the missing cases. The zero Lacking means none.
-type Lacking struct {
+// A MissingCases lists the missing cases. The zero Lacking means none.
+type MissingCases struct {
 	Cases int  // number of missing cases
 	Right bool // no right answer yet
 	Wrong bool // no wrong answer yet
@@ -63,73 +63,73 @@ type Lacking struct {
 // claims to 0 to 1.
 func Fit(cases []Case) Map {
 	cases = validCases(cases)
-	m := Map{cases: len(cases), lacking: missing(cases)}
-	if m.lacking == (Lacking{}) {
-		m.weights = learn(cases)
+	m := Map{cases: len(cases), missing: findMissing(cases)}
+	if m.missing == (MissingCases{}) {
+		m.weights = learnWeights(cases)
 	}
 	return m
 }
 
-// Of returns the share of right answers with this claim and basis, from 0 to 1 exclusive. It
+// Estimate returns the share of right answers with this claim and basis, from 0 to 1 exclusive. It
 // returns false if the map is uncalibrated or claimed is NaN. The result never falls when claimed
 // rises.
-func (m Map) Of(claimed float64, basis Basis) (p float64, ok bool) {
-	if !m.Calibrated() || math.IsNaN(claimed) {
+func (m Map) Estimate(claimed float64, basis Basis) (p float64, ok bool) {
+	if !m.IsCalibrated() || math.IsNaN(claimed) {
 		return 0, false
 	}
-	return m.weights.forecast(Case{Claimed: unit(claimed), Basis: basis.unit()}), true
+	return m.weights.forecastCase(Case{Claimed: clampUnit(claimed), Basis: basis.clamp()}), true
 }
 
-// Calibrated reports whether there were enough cases.
-func (m Map) Calibrated() bool { return m.cases > 0 && m.lacking == (Lacking{}) }
+// IsCalibrated reports whether there were enough cases.
+func (m Map) IsCalibrated() bool { return m.cases > 0 && m.missing == (MissingCases{}) }
 
 // Cases returns the number of valid cases.
 func (m Map) Cases() int { return m.cases }
 
-// Lacking returns the cases that a calibration still needs.
-func (m Map) Lacking() Lacking {
+// Missing returns the cases that a calibration still needs.
+func (m Map) Missing() MissingCases {
 	if m.cases == 0 {
-		return missing(nil)
+		return findMissing(nil)
 	}
-	return m.lacking
+	return m.missing
 }
 
-func missing(cases []Case) Lacking {
+func findMissing(cases []Case) MissingCases {
 	var right float64
 	for _, c := range cases {
 		right += c.Outcome
 	}
-	return Lacking{Cases: max(0, Wanted-len(cases)), Right: right < 1, Wrong: float64(len(cases))-right < 1}
+	return MissingCases{Cases: max(0, MinCases-len(cases)), Right: right < 1, Wrong: float64(len(cases))-right < 1}
 }
 
 func validCases(cases []Case) []Case {
 	var list []Case
 	for _, c := range cases {
 		if c.isValid() {
-			list = append(list, c.unit())
+			list = append(list, c.clamp())
 		}
 	}
-	slices.SortStableFunc(list, compare)
+	slices.SortStableFunc(list, compareCases)
 	return list
 }
 
 func (c Case) isValid() bool { return !math.IsNaN(c.Claimed) && c.Outcome >= 0 && c.Outcome <= 1 }
 
-func (c Case) unit() Case { return Case{unit(c.Claimed), c.Basis.unit(), c.Outcome} }
+func (c Case) clamp() Case { return Case{clampUnit(c.Claimed), c.Basis.clamp(), c.Outcome} }
 
-// compare orders cases by outcome and claim, so that every nth case is a stratified sample.
-func compare(a, b Case) int {
+// compareCases orders cases by outcome and claim, so that every nth case is a stratified sample.
+func compareCases(a, b Case) int {
 	return cmp.Or(cmp.Compare(a.Outcome, b.Outcome), cmp.Compare(a.Claimed, b.Claimed),
 		cmp.Compare(a.Basis.Agreement, b.Basis.Agreement), cmp.Compare(a.Basis.Support, b.Basis.Support),
 		cmp.Compare(a.Basis.Contradiction, b.Basis.Contradiction), cmp.Compare(a.Basis.Stability, b.Basis.Stability))
 }
 
-func (b Basis) unit() Basis {
-	return Basis{unit(b.Agreement), unit(b.Support), unit(b.Contradiction), unit(b.Stability)}
+func (b Basis) clamp() Basis {
+	return Basis{clampUnit(b.Agreement), clampUnit(b.Support), clampUnit(b.Contradiction), clampUnit(b.Stability)}
 }
 
-// unit clamps v to 0 to 1; NaN gives 0.
-func unit(v float64) float64 {
+// clampUnit clamps v to 0 to 1; NaN gives 0.
+func clampUnit(v float64) float64 {
 	if !(v > 0) {
 		return 0
 	}

@@ -22,33 +22,33 @@ type vector [columns]float64
 // maxClaim is the largest distinct claim: 1 counts as 0.99, and 0 as 0.01.
 const maxClaim = 0.99
 
-func rowOf(c Case) vector {
+func newRow(c Case) vector {
 	p := min(max(c.Claimed, 1-maxClaim), maxClaim)
 	b := c.Basis
 	return vector{1, math.Log(p), -math.Log(1 - p), b.Agreement, b.Support, b.Contradiction, b.Stability}
 }
 
-func (w weights) forecast(c Case) float64 {
-	row := rowOf(c)
+func (w weights) forecastCase(c Case) float64 {
+	row := newRow(c)
 	return min(max(logistic(row.dot(w.w)), w.edge), 1-w.edge)
 }
 
-// A data holds the rows of the cases and their outcomes.
-type data struct {
+// A dataset holds the rows of the cases and their outcomes.
+type dataset struct {
 	rows     []vector
 	outcomes []float64
 }
 
-func dataOf(cases []Case) data {
-	d := data{make([]vector, len(cases)), make([]float64, len(cases))}
+func newDataset(cases []Case) dataset {
+	d := dataset{make([]vector, len(cases)), make([]float64, len(cases))}
 	for i, c := range cases {
-		d.rows[i], d.outcomes[i] = rowOf(c), c.Outcome
+		d.rows[i], d.outcomes[i] = newRow(c), c.Outcome
 	}
 	return d
 }
 
-// split splits off one of n stratified parts, see compare.
-func (d data) split(part, parts int) (learned, held data) {
+// splitFold splits off one of n stratified parts, see compare.
+func (d dataset) splitFold(part, parts int) (learned, held dataset) {
 	for i, row := range d.rows {
 		to := &learned
 		if i%parts == part {
@@ -59,7 +59,7 @@ func (d data) split(part, parts int) (learned, held data) {
 	return learned, held
 }
 
-func (d data) means() (m vector) {
+func (d dataset) columnMeans() (m vector) {
 	for _, row := range d.rows {
 		for j := firstOfBasis; j < columns; j++ {
 			m[j] += row[j] / float64(len(d.rows))
@@ -68,16 +68,16 @@ func (d data) means() (m vector) {
 	return m
 }
 
-func (d data) subtract(means vector) data {
+func (d dataset) subtractMeans(means vector) dataset {
 	rows := make([]vector, len(d.rows))
 	for i, row := range d.rows {
-		rows[i] = row.plus(means, -1)
+		rows[i] = row.addScaled(means, -1)
 	}
-	return data{rows, d.outcomes}
+	return dataset{rows, d.outcomes}
 }
 
-// loss returns the log loss in nats of the forecasts by w.
-func (d data) loss(w vector) (sum float64) {
+// logLoss returns the log loss in nats of the forecasts by w.
+func (d dataset) logLoss(w vector) (sum float64) {
 	for i, row := range d.rows {
 		sum += crossEntropy(row.dot(w), d.outcomes[i])
 	}
@@ -92,29 +92,29 @@ func crossEntropy(z, outcome float64) float64 {
 // A penalty holds, for each column, the precision of a normal prior around the expected weight.
 type penalty vector
 
-// expected returns the weights of the identity map.
-func expected() vector { return vector{slopeHigh: 1, slopeLow: 1} }
+// identityWeights returns the weights of the identity map.
+func identityWeights() vector { return vector{slopeHigh: 1, slopeLow: 1} }
 
-// parts is the number of folds that select the penalties.
-const parts = 5
+// foldCount is the number of folds that select the penalties.
+const foldCount = 5
 
-// learn returns the weights for sorted cases. It averages over penalties, so that one case changes
+// learnWeights returns the weights for sorted cases. It averages over penalties, so that one case changes
 // little.
-func learn(cases []Case) weights {
-	d := dataOf(cases)
-	grid := penalties()
-	shares := d.likelihoods(grid)
+func learnWeights(cases []Case) weights {
+	d := newDataset(cases)
+	grid := penaltyGrid()
+	shares := d.relativeLikelihoods(grid)
 	var sum vector
 	var all float64
-	w := expected()
+	w := identityWeights()
 	for i, p := range grid {
 		if shares[i] > negligible {
-			w = d.fit(p, w)
-			sum = sum.plus(w, shares[i])
+			w = d.fitWeights(p, w)
+			sum = sum.addScaled(w, shares[i])
 			all += shares[i]
 		}
 	}
-	return weights{vector{}.plus(sum, 1/all), 1 / float64(len(cases)+2)}
+	return weights{vector{}.addScaled(sum, 1/all), 1 / float64(len(cases)+2)}
 }
 
 const (
@@ -123,7 +123,7 @@ const (
 	negligible     = 1e-3 // ignored share of a penalty
 )
 
-func penalties() (grid []penalty) {
+func penaltyGrid() (grid []penalty) {
 	for _, slope := range []float64{0.2, 2, 20} {
 		for _, basis := range []float64{0.2, 1, 5, 25, 125, excluded} {
 			p := penalty{intercept: 0.25, slopeHigh: slope, slopeLow: slope}
@@ -136,16 +136,16 @@ func penalties() (grid []penalty) {
 	return grid
 }
 
-// likelihoods returns the relative likelihood of held-out cases for each penalty; the maximum is
+// relativeLikelihoods returns the relative likelihood of held-out cases for each penalty; the maximum is
 // 1.
-func (d data) likelihoods(grid []penalty) []float64 {
+func (d dataset) relativeLikelihoods(grid []penalty) []float64 {
 	losses := make([]float64, len(grid))
-	for part := range parts {
-		learned, held := d.split(part, parts)
-		w := expected()
+	for part := range foldCount {
+		learned, held := d.splitFold(part, foldCount)
+		w := identityWeights()
 		for i, p := range grid {
-			w = learned.fit(p, w)
-			losses[i] += held.loss(w)
+			w = learned.fitWeights(p, w)
+			losses[i] += held.logLoss(w)
 		}
 	}
 	least := math.Inf(1)
@@ -161,13 +161,13 @@ func (d data) likelihoods(grid []penalty) []float64 {
 	return losses
 }
 
-// fit returns the weights of least cost with non-negative slopes. The cost is strictly convex. If
+// fitWeights returns the weights of least cost with non-negative slopes. The cost is strictly convex. If
 // the unconstrained slopes are valid, they are optimal; otherwise fit tries the sets of slopes at
 // zero.
-func (d data) fit(p penalty, near vector) vector {
-	means := d.means()
+func (d dataset) fitWeights(p penalty, near vector) vector {
+	means := d.columnMeans()
 	near[intercept] += near.dot(means)
-	d = d.subtract(means)
+	d = d.subtractMeans(means)
 	best, least := vector{}, math.Inf(1)
 	for _, zero := range [][]int{{}, {slopeHigh}, {slopeLow}, {slopeHigh, slopeLow}} {
 		w, cost := d.minimize(p, near, zero)
@@ -191,27 +191,27 @@ const (
 
 // minimize runs Newton's method from near with the weights in zero held at zero. It returns the
 // weights and the cost.
-func (d data) minimize(p penalty, near vector, zero []int) (vector, float64) {
+func (d dataset) minimize(p penalty, near vector, zero []int) (vector, float64) {
 	w := near
 	for _, j := range zero {
 		w[j] = 0
 	}
-	cost, slope, curve := d.cost(p, w)
+	cost, slope, curve := d.penalizedLoss(p, w)
 	for range maxSteps {
 		for _, j := range zero {
-			curve.fix(j)
+			curve.fixColumn(j)
 			slope[j] = 0
 		}
 		step := curve.solve(slope)
 		if slope.dot(step) < minGain {
 			break
 		}
-		next := w.plus(step, -1)
-		lower, s, c := d.cost(p, next)
+		next := w.addScaled(step, -1)
+		lower, s, c := d.penalizedLoss(p, next)
 		for half := 0; !(lower <= cost) && half < maxHalves; half++ {
-			step = vector{}.plus(step, 0.5)
-			next = w.plus(step, -1)
-			lower, s, c = d.cost(p, next)
+			step = vector{}.addScaled(step, 0.5)
+			next = w.addScaled(step, -1)
+			lower, s, c = d.penalizedLoss(p, next)
 		}
 		if !(lower < cost) {
 			break
@@ -221,8 +221,8 @@ func (d data) minimize(p penalty, near vector, zero []int) (vector, float64) {
 	return w, cost
 }
 
-// cost returns the penalised loss with its first and second derivatives.
-func (d data) cost(p penalty, w vector) (sum float64, slope vector, curve matrix) {
+// penalizedLoss returns the penalised loss with its first and second derivatives.
+func (d dataset) penalizedLoss(p penalty, w vector) (sum float64, slope vector, curve matrix) {
 	for i, x := range d.rows {
 		z, outcome := x.dot(w), d.outcomes[i]
 		sum += crossEntropy(z, outcome)
@@ -235,7 +235,7 @@ func (d data) cost(p penalty, w vector) (sum float64, slope vector, curve matrix
 			}
 		}
 	}
-	for j, mu := range expected() {
+	for j, mu := range identityWeights() {
 		off := w[j] - mu
 		sum += p[j] * off * off / 2
 		slope[j] += p[j] * off
@@ -251,8 +251,8 @@ func (v vector) dot(o vector) (sum float64) {
 	return sum
 }
 
-// plus returns v + by*o.
-func (v vector) plus(o vector, by float64) vector {
+// addScaled returns v + by*o.
+func (v vector) addScaled(o vector, by float64) vector {
 	for j := range v {
 		v[j] += by * o[j]
 	}
@@ -262,8 +262,8 @@ func (v vector) plus(o vector, by float64) vector {
 // A matrix is symmetric and positive definite. Only the lower triangle counts.
 type matrix [columns]vector
 
-// fix replaces row and column j by those of the identity.
-func (m *matrix) fix(j int) {
+// fixColumn replaces row and column j by those of the identity.
+func (m *matrix) fixColumn(j int) {
 	for k := range columns {
 		m[j][k], m[k][j] = 0, 0
 	}

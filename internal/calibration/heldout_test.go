@@ -22,20 +22,20 @@ func TestHeldOut(t *testing.T) {
 	racetest.Skip(t, "pure functions, which fit maps to thousands of cases")
 	const seeds = 5
 	sizes := []int{20, 50, 100, 300, 1000}
-	for _, w := range worlds() {
+	for _, w := range testWorlds() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			claimed := figuresOf(calibration.Claims(w.cases(heldOut, rand.New(rand.NewPCG(seedOfWorlds, 0)))))
+			claimed := newFigures(calibration.Claims(w.randomCases(heldOut, rand.New(rand.NewPCG(seedOfWorlds, 0)))))
 			line := fmt.Sprintf("| %s | %.3f", w.name, claimed.ece)
 			for _, n := range sizes {
 				mean, worst := figures{}, figures{}
 				for seed := range uint64(seeds) {
 					r := rand.New(rand.NewPCG(seedOfWorlds+seed, uint64(n)))
-					m := calibration.Fit(w.cases(n, r))
-					if !m.Calibrated() {
-						t.Fatalf("%d cases lack %+v", n, m.Lacking())
+					m := calibration.Fit(w.randomCases(n, r))
+					if !m.IsCalibrated() {
+						t.Fatalf("%d cases lack %+v", n, m.Missing())
 					}
-					f := figuresOf(forecasts(m, w.cases(heldOut, r)))
+					f := newFigures(forecastAll(m, w.randomCases(heldOut, r)))
 					mean = figures{mean.ece + f.ece/seeds, mean.wide + f.wide/seeds, mean.brier + f.brier/seeds}
 					worst = figures{max(worst.ece, f.ece), max(worst.wide, f.wide), max(worst.brier, f.brier)}
 				}
@@ -56,7 +56,7 @@ func TestHeldOut(t *testing.T) {
 
 type figures struct{ ece, wide, brier float64 }
 
-func figuresOf(list []calibration.Forecast) figures {
+func newFigures(list []calibration.Forecast) figures {
 	return figures{calibration.ECE(list), wideECE(list), calibration.Brier(list)}
 }
 
@@ -80,14 +80,14 @@ func TestCrossValidateIsHonest(t *testing.T) {
 	const seeds = 30
 	for _, name := range []string{"overconfident: the root", "always 0.9", "claims mean nothing, agreement does"} {
 		t.Run(name, func(t *testing.T) {
-			all := worlds()
+			all := testWorlds()
 			w := all[slices.IndexFunc(all, func(w world) bool { return w.name == name })]
 			var said, true float64
 			for seed := range uint64(seeds) {
 				r := rand.New(rand.NewPCG(seedOfWorlds, seed))
-				cases := w.cases(60, r)
+				cases := w.randomCases(60, r)
 				said += calibration.Brier(calibration.CrossValidate(cases)) / seeds
-				true += calibration.Brier(forecasts(calibration.Fit(cases), w.cases(1000, r))) / seeds
+				true += calibration.Brier(forecastAll(calibration.Fit(cases), w.randomCases(1000, r))) / seeds
 			}
 			if math.Abs(said-true) > 0.015 {
 				t.Errorf("cross-validation says %.4f, and it is %.4f", said, true)
@@ -108,7 +108,7 @@ func TestFewCasesChangeLittle(t *testing.T) {
 	}
 	m := calibration.Fit(cases)
 	for _, claimed := range []float64{0.3, 0.5, 0.7, 0.8, 0.9} {
-		p, ok := m.Of(claimed, calibration.Basis{})
+		p, ok := m.Estimate(claimed, calibration.Basis{})
 		if !ok || math.Abs(p-claimed) > 0.05 {
 			t.Errorf("a claim of %.2f is worth %.3f, %t", claimed, p, ok)
 		}
@@ -127,7 +127,7 @@ func TestOf(t *testing.T) {
 	}
 	m := calibration.Fit(cases)
 	for _, tt := range []struct{ agreement, want float64 }{{0, 0.1}, {1, 0.9}} {
-		p, ok := m.Of(0.9, calibration.Basis{Agreement: tt.agreement})
+		p, ok := m.Estimate(0.9, calibration.Basis{Agreement: tt.agreement})
 		if !ok || math.Abs(p-tt.want) > 0.04 {
 			t.Errorf("agreement %.0f: %.3f, %t; want about %.1f", tt.agreement, p, ok, tt.want)
 		}

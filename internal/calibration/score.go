@@ -16,7 +16,7 @@ type Forecast struct {
 func Claims(cases []Case) []Forecast {
 	list, order := emptyForecasts(cases)
 	for _, i := range order {
-		list[i].P = unit(cases[i].Claimed)
+		list[i].P = clampUnit(cases[i].Claimed)
 	}
 	return list
 }
@@ -26,7 +26,7 @@ func Claims(cases []Case) []Forecast {
 func CrossValidate(cases []Case) []Forecast {
 	list, order := emptyForecasts(cases)
 	clean := validCases(cases)
-	if missing(clean) != (Lacking{}) {
+	if findMissing(clean) != (MissingCases{}) {
 		return list
 	}
 	const parts = 10
@@ -37,9 +37,9 @@ func CrossValidate(cases []Case) []Forecast {
 				learned = append(learned, c)
 			}
 		}
-		w := learn(learned)
+		w := learnWeights(learned)
 		for i := part; i < len(clean); i += parts {
-			list[order[i]].P = w.forecast(clean[i])
+			list[order[i]].P = w.forecastCase(clean[i])
 		}
 	}
 	return list
@@ -54,7 +54,7 @@ func emptyForecasts(cases []Case) (list []Forecast, order []int) {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return compare(cases[i].unit(), cases[j].unit()) })
+	slices.SortStableFunc(order, func(i, j int) int { return compareCases(cases[i].clamp(), cases[j].clamp()) })
 	return list, order
 }
 
@@ -106,7 +106,7 @@ func ECE(list []Forecast) float64 {
 // evidence of miscalibration.
 func Chance(list []Forecast) float64 {
 	list = withP(list)
-	sort(list)
+	sortForecasts(list)
 	n := float64(len(list))
 	var sum float64
 	for _, b := range Reliability(list) {
@@ -141,7 +141,7 @@ const (
 // share a bin. A bin has fewer than eight forecasts only if there are no more in total.
 func Reliability(list []Forecast) []Bin {
 	list = withP(list)
-	sort(list)
+	sortForecasts(list)
 	most, full := maxBins, fullBin
 	if len(list) < smallBins*fullBin {
 		most, full = smallBins, smallBin
@@ -150,7 +150,7 @@ func Reliability(list []Forecast) []Bin {
 	var bins []Bin
 	for from := 0; from < len(list); {
 		to := binEnd(list, from, min(max(from+full, len(list)*(len(bins)+1)/n), len(list)))
-		bins = append(bins, binOf(list[from:to]))
+		bins = append(bins, newBin(list[from:to]))
 		from = to
 	}
 	return bins
@@ -174,13 +174,13 @@ func binEnd(list []Forecast, from, to int) int {
 	return to
 }
 
-func sort(list []Forecast) {
+func sortForecasts(list []Forecast) {
 	slices.SortStableFunc(list, func(a, b Forecast) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(a.Outcome, b.Outcome))
 	})
 }
 
-func binOf(list []Forecast) Bin {
+func newBin(list []Forecast) Bin {
 	b := Bin{Low: list[0].P, High: list[len(list)-1].P, Count: len(list)}
 	for _, f := range list {
 		b.P += f.P / float64(len(list))

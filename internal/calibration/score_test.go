@@ -51,7 +51,7 @@ func TestChance(t *testing.T) {
 		for range draws {
 			list := make([]calibration.Forecast, n)
 			for i := range list {
-				list[i].P = skill(r)
+				list[i].P = randomSkill(r)
 				if r.Float64() < list[i].P {
 					list[i].Outcome = 1
 				}

@@ -17,12 +17,12 @@ type world struct {
 // promised is the guaranteed calibration error.
 const promised = 0.05
 
-// worlds returns the simulated models.
-func worlds() []world {
+// testWorlds returns the simulated models.
+func testWorlds() []world {
 	clear := func(claim func(p float64, r *rand.Rand) float64) func(*rand.Rand) (float64, calibration.Case) {
 		return func(r *rand.Rand) (float64, calibration.Case) {
-			p := skill(r)
-			return p, calibration.Case{Claimed: claim(p, r), Basis: idle(r)}
+			p := randomSkill(r)
+			return p, calibration.Case{Claimed: claim(p, r), Basis: randomBasis(r)}
 		}
 	}
 	return []world{
@@ -39,7 +39,7 @@ func worlds() []world {
 		{"noisy", promised, clear(func(p float64, r *rand.Rand) float64 { return min(max(p+0.25*r.NormFloat64(), 0), 1) })},
 		{"backwards", promised, clear(func(p float64, _ *rand.Rand) float64 { return 1 - p/2 })},
 		{"a cliff at 0.8", 0.1, func(r *rand.Rand) (float64, calibration.Case) {
-			c := calibration.Case{Claimed: r.Float64(), Basis: idle(r)}
+			c := calibration.Case{Claimed: r.Float64(), Basis: randomBasis(r)}
 			p := c.Claimed
 			if p > 0.8 {
 				p = 0.5
@@ -47,17 +47,17 @@ func worlds() []world {
 			return p, c
 		}},
 		{"claims mean nothing, agreement does", promised, func(r *rand.Rand) (float64, calibration.Case) {
-			c := calibration.Case{Claimed: 0.5 + r.Float64()/2, Basis: idle(r)}
+			c := calibration.Case{Claimed: 0.5 + r.Float64()/2, Basis: randomBasis(r)}
 			return 0.1 + 0.8*c.Basis.Agreement, c
 		}},
 		{"right, but for contradictions", promised, func(r *rand.Rand) (float64, calibration.Case) {
-			p := skill(r)
-			c := calibration.Case{Claimed: p, Basis: idle(r)}
+			p := randomSkill(r)
+			c := calibration.Case{Claimed: p, Basis: randomBasis(r)}
 			return p * (1 - 0.7*c.Basis.Contradiction), c
 		}},
 		{"everything counts", promised, func(r *rand.Rand) (float64, calibration.Case) {
-			p := skill(r)
-			c := calibration.Case{Claimed: math.Sqrt(p), Basis: idle(r)}
+			p := randomSkill(r)
+			c := calibration.Case{Claimed: math.Sqrt(p), Basis: randomBasis(r)}
 			b := c.Basis
 			z := math.Log(p/(1-p)) + 2*(b.Agreement-0.5) + (b.Support - 0.5) - 2*(b.Contradiction-0.2) + (b.Stability - 0.5)
 			return 1 / (1 + math.Exp(-z)), c
@@ -65,16 +65,16 @@ func worlds() []world {
 	}
 }
 
-// skill returns the probability of a right answer to a question, biased towards right.
-func skill(r *rand.Rand) float64 { return 0.03 + 0.94*math.Sqrt(r.Float64()) }
+// randomSkill returns the probability of a right answer to a question, biased towards right.
+func randomSkill(r *rand.Rand) float64 { return 0.03 + 0.94*math.Sqrt(r.Float64()) }
 
-// idle returns an uninformative basis.
-func idle(r *rand.Rand) calibration.Basis {
+// randomBasis returns an uninformative basis.
+func randomBasis(r *rand.Rand) calibration.Basis {
 	return calibration.Basis{Agreement: r.Float64(), Support: r.Float64(), Contradiction: r.Float64() * r.Float64(), Stability: float64(r.IntN(4)) / 3}
 }
 
-// cases returns n random cases.
-func (w world) cases(n int, r *rand.Rand) []calibration.Case {
+// randomCases returns n random cases.
+func (w world) randomCases(n int, r *rand.Rand) []calibration.Case {
 	list := make([]calibration.Case, n)
 	for i := range list {
 		p, c := w.one(r)
@@ -86,10 +86,10 @@ func (w world) cases(n int, r *rand.Rand) []calibration.Case {
 	return list
 }
 
-func forecasts(m calibration.Map, cases []calibration.Case) []calibration.Forecast {
+func forecastAll(m calibration.Map, cases []calibration.Case) []calibration.Forecast {
 	list := make([]calibration.Forecast, 0, len(cases))
 	for _, c := range cases {
-		if p, ok := m.Of(c.Claimed, c.Basis); ok {
+		if p, ok := m.Estimate(c.Claimed, c.Basis); ok {
 			list = append(list, calibration.Forecast{P: p, Outcome: c.Outcome})
 		}
 	}

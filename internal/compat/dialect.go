@@ -1,12 +1,12 @@
 // Package compat has the shared parts of the protocols of other clients. A protocol (internal/compat/NAME)
-// parses a request into an [Ask], the [Desk] starts it through package app, and the protocol encodes the
+// parses a request into an [Request], the [Dispatcher] starts it through package app, and the protocol encodes the
 // resulting [Part]s.
 //
 // The parts are a fold over the log of the thread. So all readers receive the same parts, live or from the
 // log. Only text of a failed model call that is retried reaches live readers alone.
 //
-// The files: model.go and part.go define requests and parts. desk.go starts requests, find.go finds their
-// conversation, recent.go caches it. once.go and lost.go recognize repeated requests. feed.go streams the
+// The files: model.go and part.go define requests and parts. dispatcher.go starts requests, find.go finds their
+// conversation, turncache.go caches it. once.go and recovery.go recognize repeated requests. feed.go streams the
 // parts, with the folds of projector.go, think.go and rounds.go. http.go has helpers for handlers.
 package compat
 
@@ -31,8 +31,8 @@ import (
 	"ponder/mode/passthrough"
 )
 
-// A Desk starts and finds work for clients. Only Logger is optional. It is safe for concurrent use.
-type Desk struct {
+// A Dispatcher starts and finds work for clients. Only Logger is optional. It is safe for concurrent use.
+type Dispatcher struct {
 	Store   ponder.Store
 	Hub     *stream.Hub
 	Service app.Dialects
@@ -41,12 +41,12 @@ type Desk struct {
 	Since   time.Time         // start of the server; zero disables the search for earlier requests
 	Logger  *slog.Logger
 
-	retries retries
-	recent  recent
+	deduper deduper
+	turns   turnCache
 }
 
-// An Ask is a parsed request.
-type Ask struct {
+// A Request is a parsed request.
+type Request struct {
 	Owner       string
 	Model       Model
 	System      string
@@ -63,10 +63,10 @@ type Ask struct {
 	Persona     string
 	Chat        string          // the client's name of the conversation; empty: find it by messages
 	Key         string          // idempotency key
-	After       Work            // work to continue; zero: see Chat
-	Apart       bool            // neither continue a conversation nor keep one
+	After       Job             // work to continue; zero: see Chat
+	Standalone  bool            // neither continue a conversation nor keep one
 	Keep        bool            // keep an exchange
-	Stay        bool            // continue an exchange after a disconnect
+	KeepRunning bool            // continue an exchange after a disconnect
 	Thread      ponder.ThreadID // conversation to continue; empty: see After
 	At          ponder.ThreadID // thread to use or create; empty: see Thread
 	Cause       string          // of the appended event; empty: derived from Key or the words
@@ -75,49 +75,49 @@ type Ask struct {
 	Note *ponder.Observation // of Chat: see [app.Message]
 }
 
-type Work struct {
+type Job struct {
 	Thread  ponder.ThreadID
-	Way     Way
+	Kind    JobKind
 	After   ponder.Seq // precedes its events; of Chat, the message is next
 	Message string     // of Chat: its event id
 	Model   string     // provider/model; may be empty
-	Begun   time.Time
-	Fresh   bool // it began the conversation; not set by [Desk.Work]
+	Started time.Time
+	Fresh   bool // it began the conversation; not set by [Dispatcher.FindJob]
 	Noted   bool // the note was stored
 
-	ear   *ear            // subscribed before the start; may be nil
-	noted <-chan struct{} // closed when the conversation can be found by its messages; may be nil
-	told  string          // of [Desk.Last]: the newest external input
+	listener  *listener       // subscribed before the start; may be nil
+	noted     <-chan struct{} // closed when the conversation can be found by its messages; may be nil
+	lastInput string          // of [Dispatcher.LastTurn]: the newest external input
 
 	info ponder.Info    // if loaded
 	log  []ponder.Event // of Chat: the events after After; nil if too many
 }
 
-// An ear is a subscription to a work.
-type ear struct {
+// A listener is a subscription to a work.
+type listener struct {
 	*stream.Watcher
-	once  sync.Once
-	taken atomic.Bool // a Feed owns it
+	once      sync.Once
+	hasStream atomic.Bool // a Feed owns it
 }
 
-func (d *Desk) listen(id ponder.ThreadID, after ponder.Seq) *ear {
-	return &ear{Watcher: d.Hub.Watch(id, after)}
+func (d *Dispatcher) subscribe(id ponder.ThreadID, after ponder.Seq) *listener {
+	return &listener{Watcher: d.Hub.Watch(id, after)}
 }
 
-func (e *ear) Close() { e.once.Do(e.Watcher.Close) }
+func (e *listener) Close() { e.once.Do(e.Watcher.Close) }
 
-// Forget ends the subscription of a work without a Feed; callers that open no Feed must call it. [Desk.Once]
+// Forget ends the subscription of a work without a Feed; callers that open no Feed must call it. [Dispatcher.BeginOnce]
 // calls it at the end of its request.
-func (w Work) Forget() {
-	if w.ear != nil && !w.ear.taken.Swap(true) {
-		w.ear.Close()
+func (w Job) Forget() {
+	if w.listener != nil && !w.listener.hasStream.Swap(true) {
+		w.listener.Close()
 	}
 }
 
 // ID returns the thread id without prefix and, of Chat, a dash and the Seq of the message.
-func (w Work) ID() string {
+func (w Job) ID() string {
 	id := strings.TrimPrefix(string(w.Thread), "thr_")
-	if w.Way == Chat {
+	if w.Kind == Chat {
 		id += "-" + strconv.FormatInt(int64(w.After+1), 10)
 	}
 	return id
@@ -129,39 +129,39 @@ func notThere(what string) error {
 
 const maxLog = 128
 
-// Work returns the work of an ID, or a NotFound error.
-func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
+// FindJob returns the work of an ID, or a NotFound error.
+func (d *Dispatcher) FindJob(ctx context.Context, owner, id string) (Job, error) {
 	thread, place, placed := strings.Cut(id, "-")
-	info, known := d.recent.of(owner, ponder.ThreadID("thr_"+thread))
+	info, known := d.turns.cachedInfo(owner, ponder.ThreadID("thr_"+thread))
 	if !known {
 		var err error
-		if info, err = d.thread(ctx, owner, ponder.ThreadID("thr_"+thread)); err != nil {
-			return Work{}, err
+		if info, err = d.ownedThread(ctx, owner, ponder.ThreadID("thr_"+thread)); err != nil {
+			return Job{}, err
 		}
 	}
-	w := Work{Thread: info.ID, Model: info.Model, Begun: info.Created, Way: wayOf(info.Kind), info: info}
-	if w.Way != Chat {
-		if placed || w.Way == "" {
-			return Work{}, notThere(textkit.TruncateBytes(id, 60))
+	w := Job{Thread: info.ID, Model: info.Model, Started: info.Created, Kind: wayOf(info.Kind), info: info}
+	if w.Kind != Chat {
+		if placed || w.Kind == "" {
+			return Job{}, notThere(textkit.TruncateBytes(id, 60))
 		}
 		return w, nil
 	}
 	seq, err := strconv.ParseInt(place, 10, 64)
 	if err != nil || seq < 1 {
-		return Work{}, notThere(textkit.TruncateBytes(id, 60))
+		return Job{}, notThere(textkit.TruncateBytes(id, 60))
 	}
 	for ev, err := range d.Store.Events(ctx, info.ID, ponder.Seq(seq-1)) {
 		if errors.Is(err, ponder.ErrNoThread) {
-			return Work{}, notThere(textkit.TruncateBytes(id, 60))
+			return Job{}, notThere(textkit.TruncateBytes(id, 60))
 		}
 		if err != nil {
-			return Work{}, fmt.Errorf("read %s: %w", info.ID, err)
+			return Job{}, fmt.Errorf("read %s: %w", info.ID, err)
 		}
 		if _, ok := ev.Body.(ponder.UserMessage); !ok && w.Message == "" {
-			return Work{}, notThere(textkit.TruncateBytes(id, 60))
+			return Job{}, notThere(textkit.TruncateBytes(id, 60))
 		}
 		if w.Message == "" {
-			w.After, w.Message, w.Begun = ev.Seq-1, ev.ID, ev.Time
+			w.After, w.Message, w.Started = ev.Seq-1, ev.ID, ev.Time
 		}
 		if w.log = append(w.log, ev); len(w.log) > maxLog {
 			w.log = nil
@@ -169,13 +169,13 @@ func (d *Desk) Work(ctx context.Context, owner, id string) (Work, error) {
 		}
 	}
 	if w.Message == "" {
-		return Work{}, notThere(textkit.TruncateBytes(id, 60))
+		return Job{}, notThere(textkit.TruncateBytes(id, 60))
 	}
 	return w, nil
 }
 
-// Events iterates over the events of w, from the cache if [Desk.Work] filled it.
-func (d *Desk) Events(ctx context.Context, w Work) iter.Seq2[ponder.Event, error] {
+// Events iterates over the events of w, from the cache if [Dispatcher.FindJob] filled it.
+func (d *Dispatcher) Events(ctx context.Context, w Job) iter.Seq2[ponder.Event, error] {
 	if w.log == nil {
 		return d.Store.Events(ctx, w.Thread, w.After)
 	}
@@ -191,7 +191,7 @@ func (d *Desk) Events(ctx context.Context, w Work) iter.Seq2[ponder.Event, error
 // firstEvents bounds the Seq of the first message of a conversation.
 const firstEvents = 60
 
-func (d *Desk) isFirst(ctx context.Context, id ponder.ThreadID, seq ponder.Seq) (bool, error) {
+func (d *Dispatcher) isFirst(ctx context.Context, id ponder.ThreadID, seq ponder.Seq) (bool, error) {
 	if seq > firstEvents {
 		return false, nil
 	}
@@ -206,13 +206,13 @@ func (d *Desk) isFirst(ctx context.Context, id ponder.ThreadID, seq ponder.Seq) 
 	return false, nil
 }
 
-// thread returns a thread of owner, or a NotFound error.
-func (d *Desk) thread(ctx context.Context, owner string, id ponder.ThreadID) (ponder.Info, error) {
+// ownedThread returns a thread of owner, or a NotFound error.
+func (d *Dispatcher) ownedThread(ctx context.Context, owner string, id ponder.ThreadID) (ponder.Info, error) {
 	info, err := d.Store.Thread(ctx, id)
-	return owned(info, err, owner, id)
+	return checkOwner(info, err, owner, id)
 }
 
-func owned(info ponder.Info, err error, owner string, id ponder.ThreadID) (ponder.Info, error) {
+func checkOwner(info ponder.Info, err error, owner string, id ponder.ThreadID) (ponder.Info, error) {
 	switch {
 	case errors.Is(err, ponder.ErrNoThread), err == nil && info.Owner != owner:
 		return ponder.Info{}, notThere(textkit.TruncateBytes(string(id), 60))
@@ -223,8 +223,8 @@ func owned(info ponder.Info, err error, owner string, id ponder.ThreadID) (ponde
 }
 
 // Cancel cancels w, unless it has ended.
-func (d *Desk) Cancel(ctx context.Context, w Work) error {
-	run, err := d.run(ctx, w)
+func (d *Dispatcher) Cancel(ctx context.Context, w Job) error {
+	run, err := d.openRun(ctx, w)
 	if err != nil || run == "" {
 		return err
 	}
@@ -234,9 +234,9 @@ func (d *Desk) Cancel(ctx context.Context, w Work) error {
 	return d.Service.Go(ctx, w.Thread, "")
 }
 
-// run returns the open run of w, or "".
-func (d *Desk) run(ctx context.Context, w Work) (run ponder.RunID, err error) {
-	want := map[Way]string{Chat: "chat", Session: "session", Research: "research", Exchange: passthrough.Name}[w.Way]
+// openRun returns the open run of w, or "".
+func (d *Dispatcher) openRun(ctx context.Context, w Job) (run ponder.RunID, err error) {
+	want := map[JobKind]string{Chat: "chat", Session: "session", Research: "research", Exchange: passthrough.Name}[w.Kind]
 	open, err := ponder.OpenRuns(ctx, d.Store, w.Thread)
 	for id, mode := range open {
 		if mode == want {
@@ -246,4 +246,4 @@ func (d *Desk) run(ctx context.Context, w Work) (run ponder.RunID, err error) {
 	return run, err
 }
 
-func (d *Desk) log() *slog.Logger { return cmp.Or(d.Logger, slog.Default()) }
+func (d *Dispatcher) logger() *slog.Logger { return cmp.Or(d.Logger, slog.Default()) }

@@ -14,29 +14,29 @@ import (
 	"ponder/mode/session"
 )
 
-// lastWords bounds the wait for late parts, such as a title.
-const lastWords = 3 * time.Second
+// lastPartsWait bounds the wait for late parts, such as a title.
+const lastPartsWait = 3 * time.Second
 
-// ErrQuiet is returned by [Feed.Next] when a heartbeat is due.
+// ErrQuiet is returned by [Stream.Next] when a heartbeat is due.
 var ErrQuiet = stream.ErrQuiet
 
-// A Feed reads the parts of a work. It is for one goroutine.
-type Feed struct {
-	desk  *Desk
-	work  Work
-	watch *ear
-	tell  projector
-	until time.Time // end of the wait for late parts
-	ended bool
-	beat  *time.Timer
-	quiet time.Duration // heartbeat interval; zero: [stream.Heartbeat]
-	list  []Part        // peeked by First
-	err   error
-	at    time.Time // of the last event of the answer
+// A Stream reads the parts of a work. It is for one goroutine.
+type Stream struct {
+	desk      *Dispatcher
+	work      Job
+	listener  *listener
+	projector projector
+	until     time.Time // end of the wait for late parts
+	ended     bool
+	heartbeat *time.Timer
+	quiet     time.Duration // heartbeat interval; zero: [stream.Heartbeat]
+	list      []Part        // peeked by First
+	err       error
+	at        time.Time // of the last event of the answer
 }
 
-func (w Work) projector(titled bool) projector {
-	switch w.Way {
+func (w Job) newProjector(titled bool) projector {
+	switch w.Kind {
 	case Research:
 		return newThinkProjector(research.Name)
 	case Session:
@@ -47,26 +47,26 @@ func (w Work) projector(titled bool) projector {
 	return newChatProjector(w.Message, w.After+1, titled)
 }
 
-// Feed opens a Feed of w, with a conversation title if titled. The caller closes it.
-func (d *Desk) Feed(w Work, titled bool) *Feed {
-	f := &Feed{desk: d, work: w, watch: w.ear, tell: w.projector(titled)}
-	if f.watch == nil || f.watch.taken.Swap(true) { // no free subscription
-		f.watch = d.listen(w.Thread, w.After)
+// OpenStream opens a Feed of w, with a conversation title if titled. The caller closes it.
+func (d *Dispatcher) OpenStream(w Job, titled bool) *Stream {
+	f := &Stream{desk: d, work: w, listener: w.listener, projector: w.newProjector(titled)}
+	if f.listener == nil || f.listener.hasStream.Swap(true) { // no free subscription
+		f.listener = d.subscribe(w.Thread, w.After)
 	}
 	return f
 }
 
 // Close does not end the work.
-func (f *Feed) Close() {
-	f.watch.Close()
-	if f.beat != nil {
-		f.beat.Stop()
+func (f *Stream) Close() {
+	f.listener.Close()
+	if f.heartbeat != nil {
+		f.heartbeat.Stop()
 	}
 }
 
 // Next returns the next parts. After the last part, which has an End, it returns [io.EOF]. It returns
 // [ErrQuiet] after [stream.Heartbeat] without a part, and [ponder.ErrNoThread] if the thread was removed.
-func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
+func (f *Stream) Next(ctx context.Context) (list []Part, err error) {
 	if list, err = f.list, f.err; len(list) > 0 || err != nil {
 		f.list, f.err = nil, nil
 		return list, err
@@ -75,30 +75,30 @@ func (f *Feed) Next(ctx context.Context) (list []Part, err error) {
 		if f.ended {
 			return nil, io.EOF
 		}
-		over, last := f.tell.over()
+		over, last := f.projector.isOver()
 		wait := cmp.Or(f.quiet, stream.Heartbeat)
 		if last {
 			if f.until.IsZero() {
-				f.until = time.Now().Add(lastWords)
+				f.until = time.Now().Add(lastPartsWait)
 			}
 			wait = min(wait, time.Until(f.until))
 		}
 		if over || wait <= 0 {
-			return f.end(ctx)
+			return f.lastParts(ctx)
 		}
-		if list, err = f.step(ctx, wait); err != nil {
+		if list, err = f.nextFrames(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
-	if over, _ := f.tell.over(); over {
-		last, err := f.end(ctx)
+	if over, _ := f.projector.isOver(); over {
+		last, err := f.lastParts(ctx)
 		return append(list, last...), err
 	}
 	return list, nil
 }
 
 // First peeks at the first parts. It returns none if they take longer than while.
-func (f *Feed) First(ctx context.Context, while time.Duration) []Part {
+func (f *Stream) First(ctx context.Context, while time.Duration) []Part {
 	ctx, cancel := context.WithCancel(ctx)
 	defer context.AfterFunc(f.desk.Gone, cancel)()
 	defer cancel()
@@ -110,8 +110,8 @@ func (f *Feed) First(ctx context.Context, while time.Duration) []Part {
 	return f.list
 }
 
-// end waits until the conversation can be found by its messages, and returns the last parts.
-func (f *Feed) end(ctx context.Context) ([]Part, error) {
+// lastParts waits until the conversation can be found by its messages, and returns the last parts.
+func (f *Stream) lastParts(ctx context.Context) ([]Part, error) {
 	if f.work.noted != nil {
 		select {
 		case <-f.work.noted:
@@ -120,27 +120,27 @@ func (f *Feed) end(ctx context.Context) ([]Part, error) {
 		}
 	}
 	f.ended = true
-	list := f.tell.close()
-	e := f.tell.end()
-	if t, ok := f.tell.(*chatProjector); ok && e.Status == ponder.Completed {
-		f.desk.recent.ended(f.work.Thread, f.work.Message, t.outcome())
+	list := f.projector.close()
+	e := f.projector.endState()
+	if t, ok := f.projector.(*chatProjector); ok && e.Status == ponder.Completed {
+		f.desk.turns.noteOutcome(f.work.Thread, f.work.Message, t.turnOutcome())
 	}
 	e.At = f.at
 	return append(list, Part{Kind: Ended, End: &e}), nil
 }
 
-func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err error) {
-	if f.beat == nil {
-		f.beat = time.NewTimer(wait)
+func (f *Stream) nextFrames(ctx context.Context, wait time.Duration) (list []Part, err error) {
+	if f.heartbeat == nil {
+		f.heartbeat = time.NewTimer(wait)
 	} else {
-		f.beat.Reset(wait)
+		f.heartbeat.Reset(wait)
 	}
-	frames, err := f.watch.NextBy(ctx, f.beat.C)
+	frames, err := f.listener.NextUntil(ctx, f.heartbeat.C)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ErrQuiet):
-		if _, last := f.tell.over(); last {
+		if _, last := f.projector.isOver(); last {
 			return nil, nil
 		}
 		return nil, ErrQuiet
@@ -148,7 +148,7 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 		return nil, err
 	}
 	for _, fr := range frames {
-		parts, err := f.hear(fr)
+		parts, err := f.applyFrame(fr)
 		if err != nil {
 			return nil, err
 		}
@@ -157,34 +157,34 @@ func (f *Feed) step(ctx context.Context, wait time.Duration) (list []Part, err e
 		} else {
 			list = append(list, parts...)
 		}
-		if over, _ := f.tell.over(); over {
+		if over, _ := f.projector.isOver(); over {
 			break
 		}
 	}
 	return list, nil
 }
 
-func (f *Feed) hear(fr stream.Frame) ([]Part, error) {
+func (f *Stream) applyFrame(fr stream.Frame) ([]Part, error) {
 	if fr.Seq == 0 {
-		return f.tell.piece(*fr.Delta), nil
+		return f.projector.applyDelta(*fr.Delta), nil
 	}
 	var ev ponder.Event
 	if err := ev.UnmarshalJSON(fr.JSON); err != nil {
 		return nil, fmt.Errorf("read event %d: %w", fr.Seq, err)
 	}
-	list := f.tell.event(ev)
-	if _, last := f.tell.over(); last && f.at.IsZero() {
+	list := f.projector.applyEvent(ev)
+	if _, last := f.projector.isOver(); last && f.at.IsZero() {
 		f.at = ev.Time
 	}
 	return list, nil
 }
 
 // Result returns the parts of w so far. end.Status says whether w has ended.
-func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err error) {
-	t := w.projector(false)
+func (d *Dispatcher) Result(ctx context.Context, w Job) (list []Part, end End, err error) {
+	t := w.newProjector(false)
 	through := func() ([]Part, End, error) {
 		left := t.close()
-		last := t.end()
+		last := t.endState()
 		last.At = end.At
 		return append(list, left...), last, nil
 	}
@@ -192,8 +192,8 @@ func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err er
 		if err != nil {
 			return nil, End{}, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
-		list = append(list, t.event(ev)...)
-		over, last := t.over()
+		list = append(list, t.applyEvent(ev)...)
+		over, last := t.isOver()
 		if last && end.At.IsZero() {
 			end.At = ev.Time
 		}
@@ -201,10 +201,10 @@ func (d *Desk) Result(ctx context.Context, w Work) (list []Part, end End, err er
 			return through()
 		}
 	}
-	if _, last := t.over(); last {
+	if _, last := t.isOver(); last {
 		return through()
 	}
-	end = t.end()
+	end = t.endState()
 	if !end.Status.Ended() || end.Status == ponder.Completed { // the turn view does not know
 		end.Status = ponder.Thinking
 		if info, err := d.Store.Thread(ctx, w.Thread); err == nil && info.Status == ponder.Paused {

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	maxContext = 16 << 10 // bytes of context for research and sessions
-	maxBefore  = 64 << 10 // bytes of attached messages
-	readTurn   = 16       // newest events that usually contain the last turn
-	readBefore = 4000     // newest events that are searched
-	mostBefore = 400      // newest messages that are compared
-	maxTitle   = 80       // bytes of a provisional title
+	maxContext  = 16 << 10 // bytes of context for research and sessions
+	maxBefore   = 64 << 10 // bytes of attached messages
+	readTurn    = 16       // newest events that usually contain the last turn
+	readBefore  = 4000     // newest events that are searched
+	maxCompared = 400      // newest messages that are compared
+	maxTitle    = 80       // bytes of a provisional title
 )
 
 // beforeName names attachments with messages from elsewhere.
@@ -35,18 +35,18 @@ const beforeName = "what was said before"
 // System is the role of instructions.
 const System llm.Role = "system"
 
-func (a Ask) before() []llm.Message { return a.Messages[:len(a.Messages)-1] }
+func (a Request) earlierMessages() []llm.Message { return a.Messages[:len(a.Messages)-1] }
 
-func (a Ask) context() string {
-	before := a.before()
+func (a Request) contextText() string {
+	before := a.earlierMessages()
 	if len(before) == 0 {
 		before = a.Known
 	}
-	return transcript(before, maxContext)
+	return renderTranscript(before, maxContext)
 }
 
-// transcript renders the newest messages, at most most bytes.
-func transcript(list []llm.Message, most int) string {
+// renderTranscript renders the newest messages, at most most bytes.
+func renderTranscript(list []llm.Message, most int) string {
 	var lines []string
 	size := 0
 	for i := len(list) - 1; i >= 0 && size < most; i-- {
@@ -71,75 +71,75 @@ func transcript(list []llm.Message, most int) string {
 	return b.String()
 }
 
-type spot struct {
+type chatTarget struct {
 	ponder.Info
-	fresh bool
-	told  bool   // has all messages of the client
-	after string // newest external input in the cache, which the append verifies
+	fresh          bool
+	hasAllMessages bool   // has all messages of the client
+	after          string // newest external input in the cache, which the append verifies
 }
 
-func (a Ask) isNamed() bool {
+func (a Request) isNamed() bool {
 	return a.At != "" || a.Thread != "" || a.After.Thread != "" || a.Chat != ""
 }
 
-// conversation finds or creates the conversation of a, by thread, continued work, name or messages.
-func (d *Desk) conversation(ctx context.Context, a Ask) (at spot, err error) {
+// findConversation finds or creates the conversation of a, by thread, continued work, name or messages.
+func (d *Dispatcher) findConversation(ctx context.Context, a Request) (at chatTarget, err error) {
 	id := a.newThread()
 	switch {
 	case a.Thread != "":
-		at.Info, err = d.thread(ctx, a.Owner, a.Thread)
+		at.Info, err = d.ownedThread(ctx, a.Owner, a.Thread)
 		if err == nil && at.Kind != ponder.KindConversation {
 			err = notThere(textkit.TruncateBytes(string(a.Thread), 60))
 		}
 		return at, err
 	case a.After.Thread != "":
-		return d.behind(ctx, a)
+		return d.continueJob(ctx, a)
 	case a.Chat != "":
 		id = threadOf(a.Owner, "chat", a.Chat)
-		if at, err = d.lately(ctx, a.Owner, id, a.before(), false); err != nil || at.ID != "" {
+		if at, err = d.findRecent(ctx, a.Owner, id, a.earlierMessages(), false); err != nil || at.ID != "" {
 			return at, err
 		}
-	case len(a.before()) > 0 && a.At == "":
-		if at, err = d.known(ctx, a); err != nil || at.ID != "" {
+	case len(a.earlierMessages()) > 0 && a.At == "":
+		if at, err = d.findKnown(ctx, a); err != nil || at.ID != "" {
 			return at, err
 		}
 	}
 	info, err := d.Store.Thread(ctx, id)
 	if errors.Is(err, ponder.ErrNoThread) {
 		at.fresh = true
-		c := app.Conversation{Title: textkit.TruncateBytes(strings.TrimSpace(a.question()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
+		c := app.Conversation{Title: textkit.TruncateBytes(strings.TrimSpace(a.questionText()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, Persona: a.Persona, System: a.System}
 		if err := d.Service.Open(ctx, a.Owner, id, c); err != nil && !errors.Is(err, ponder.ErrTaken) {
 			return at, err
 		}
 		info, err = d.Store.Thread(ctx, id)
 	}
-	at.Info, err = owned(info, err, a.Owner, id)
+	at.Info, err = checkOwner(info, err, a.Owner, id)
 	if err == nil && at.Kind != ponder.KindConversation {
-		err = otherWords()
+		err = reusedKeyError()
 	}
 	return at, err
 }
 
-// behind returns the conversation of a.After, or a fork if it has a later turn. A message that came during
+// continueJob returns the conversation of a.After, or a fork if it has a later turn. A message that came during
 // the turn belongs to it.
-func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
+func (d *Dispatcher) continueJob(ctx context.Context, a Request) (at chatTarget, err error) {
 	w := a.After
 	info := w.info
 	if info.ID == "" {
 		info, err = d.Store.Thread(ctx, w.Thread)
 	}
-	if info, err = owned(info, err, a.Owner, w.Thread); err != nil {
+	if info, err = checkOwner(info, err, a.Owner, w.Thread); err != nil {
 		return at, err
 	}
-	if w.Way != Chat {
-		return d.beside(ctx, a, w)
+	if w.Kind != Chat {
+		return d.continueOther(ctx, a, w)
 	}
-	if w.told != "" && len(a.before()) > 0 { // which needs the log
-		d.recent.forget(w.Thread)
+	if w.lastInput != "" && len(a.earlierMessages()) > 0 { // which needs the log
+		d.turns.forgetTurn(w.Thread)
 		return at, ErrStale
 	}
-	if w.told != "" {
-		return spot{Info: info, told: true, after: w.told}, nil
+	if w.lastInput != "" {
+		return chatTarget{Info: info, hasAllMessages: true, after: w.lastInput}, nil
 	}
 	last, ended, meanwhile := w.After+1, false, false
 	for ev, err := range d.Events(ctx, w) {
@@ -148,10 +148,10 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 		}
 		if _, ok := ev.Body.(ponder.UserMessage); ok && ev.Seq > w.After+1 {
 			if a.Key != "" && ev.Cause == a.messageKey(info.ID) { // a retry
-				return spot{Info: info, told: true}, nil
+				return chatTarget{Info: info, hasAllMessages: true}, nil
 			}
 			if meanwhile = meanwhile || !ended; !meanwhile {
-				return d.forked(ctx, a, w, last)
+				return d.forkConversation(ctx, a, w, last)
 			}
 		}
 		last = ev.Seq
@@ -159,33 +159,33 @@ func (d *Desk) behind(ctx context.Context, a Ask) (at spot, err error) {
 		ended = ended || ok && b.Stage == chat.TurnEnded && b.Ref == w.Message
 	}
 	info.Head = max(info.Head, last)
-	return spot{Info: info}, nil
+	return chatTarget{Info: info}, nil
 }
 
-func (d *Desk) forked(ctx context.Context, a Ask, w Work, last ponder.Seq) (at spot, err error) {
+func (d *Dispatcher) forkConversation(ctx context.Context, a Request, w Job, last ponder.Seq) (at chatTarget, err error) {
 	to := a.newThread()
 	if err := d.Service.Fork(ctx, a.Owner, w.Thread, to, app.Fork{At: last, Paused: true}); err != nil && !errors.Is(err, ponder.ErrTaken) {
 		return at, err
 	}
-	at.Info, err = d.thread(ctx, a.Owner, to)
+	at.Info, err = d.ownedThread(ctx, a.Owner, to)
 	return at, err
 }
 
-// beside creates a conversation from the question and result of other work.
-func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
+// continueOther creates a conversation from the question and result of other work.
+func (d *Dispatcher) continueOther(ctx context.Context, a Request, w Job) (at chatTarget, err error) {
 	_, end, err := d.Result(ctx, w)
 	if err != nil {
 		return at, err
 	}
-	asked, err := d.asked(ctx, w)
+	asked, err := d.readQuestion(ctx, w)
 	if err != nil {
 		return at, err
 	}
-	a.After = Work{}
+	a.After = Job{}
 	if a.Key == "" {
 		a.Key = ponder.NewID("key")
 	}
-	if at, err = d.conversation(ctx, a); err != nil {
+	if at, err = d.findConversation(ctx, a); err != nil {
 		return at, err
 	}
 	return at, d.recallBefore(ctx, at.Info, "post-"+hexOf(string(at.ID), "behind", string(w.Thread)), nil, []llm.Message{
@@ -193,7 +193,7 @@ func (d *Desk) beside(ctx context.Context, a Ask, w Work) (at spot, err error) {
 	})
 }
 
-func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
+func (d *Dispatcher) readQuestion(ctx context.Context, w Job) (string, error) {
 	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
 		if err != nil {
 			return "", fmt.Errorf("read %s: %w", w.Thread, err)
@@ -208,31 +208,31 @@ func (d *Desk) asked(ctx context.Context, w Work) (string, error) {
 	return "", nil
 }
 
-// known returns the conversation noted for the key, or else one with the same messages. It notes the latter
+// findKnown returns the conversation noted for the key, or else one with the same messages. It notes the latter
 // before the append, so that a retry finds it.
-func (d *Desk) known(ctx context.Context, a Ask) (at spot, err error) {
+func (d *Dispatcher) findKnown(ctx context.Context, a Request) (at chatTarget, err error) {
 	if a.Key != "" {
-		if at.Info, err = d.keyed(ctx, a); err != nil || at.ID != "" {
+		if at.Info, err = d.findByKey(ctx, a); err != nil || at.ID != "" {
 			return at, err
 		}
 	}
-	at, err = d.found(ctx, a)
+	at, err = d.findByMessages(ctx, a)
 	if err == nil && at.ID != "" && a.Key != "" {
 		err = d.Service.NoteChat(ctx, a.Owner, a.keyDigest(), at.ID, false)
 	}
 	return at, err
 }
 
-// found returns the conversation whose messages equal those of a, or a zero spot.
-func (d *Desk) found(ctx context.Context, a Ask) (at spot, err error) {
-	said := toLastUser(a.before())
+// findByMessages returns the conversation whose messages equal those of a, or a zero spot.
+func (d *Dispatcher) findByMessages(ctx context.Context, a Request) (at chatTarget, err error) {
+	said := toLastUser(a.earlierMessages())
 	if len(said) == 0 {
 		return at, nil
 	}
 	digest := saidDigest(said)
-	if id := d.recent.chat(a.Owner, digest); id != "" {
+	if id := d.turns.chatThread(a.Owner, digest); id != "" {
 		sure := a.Key != "" // the key will be noted, so verify now
-		if at, err = d.lately(ctx, a.Owner, id, a.before(), sure); err != nil || at.ID != "" {
+		if at, err = d.findRecent(ctx, a.Owner, id, a.earlierMessages(), sure); err != nil || at.ID != "" {
 			return at, err
 		}
 	}
@@ -247,10 +247,10 @@ func (d *Desk) found(ctx context.Context, a Ask) (at spot, err error) {
 		}
 		return at, err
 	}
-	if is, err := d.isLast(ctx, info, a.before()); err != nil || !is {
+	if is, err := d.isLast(ctx, info, a.earlierMessages()); err != nil || !is {
 		return at, err
 	}
-	return spot{Info: info, told: true}, nil
+	return chatTarget{Info: info, hasAllMessages: true}, nil
 }
 
 // toLastUser cuts list after its last user message.
@@ -262,7 +262,7 @@ func toLastUser(list []llm.Message) []llm.Message {
 }
 
 // isLast reports whether list ends with the last turn of the conversation. The digest covers earlier turns.
-func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message) (bool, error) {
+func (d *Dispatcher) isLast(ctx context.Context, info ponder.Info, list []llm.Message) (bool, error) {
 	if len(toLastUser(list)) == 0 {
 		return len(list) == 0, nil
 	}
@@ -270,7 +270,7 @@ func (d *Desk) isLast(ctx context.Context, info ponder.Info, list []llm.Message)
 	return err == nil && isTurn(list, said, answer), err
 }
 
-func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer string, err error) {
+func (d *Dispatcher) lastTurn(ctx context.Context, info ponder.Info) (said, answer string, err error) {
 	for _, most := range []ponder.Seq{readTurn, readBefore} {
 		begun := false
 		for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-most)) {
@@ -292,17 +292,17 @@ func (d *Desk) lastTurn(ctx context.Context, info ponder.Info) (said, answer str
 	return said, answer, nil
 }
 
-// note records the digest of the messages in the background, and closes noted afterwards. [Feed] delays the
+// noteDigest records the digest of the messages in the background, and closes noted afterwards. [Stream] delays the
 // end until then, because a client could not continue the conversation.
-func (d *Desk) note(ctx context.Context, a Ask, t turn) (noted chan struct{}) {
+func (d *Dispatcher) noteDigest(ctx context.Context, a Request, t turn) (noted chan struct{}) {
 	digest := saidDigest(a.Messages)
 	t.chat = chatKey(a.Owner, digest)
-	d.recent.note(t)
+	d.turns.noteTurn(t)
 	noted = make(chan struct{})
 	go func() {
 		defer close(noted)
 		if err := d.Service.NoteChat(ctx, a.Owner, digest, t.info.ID, true); err != nil {
-			d.log().Warn("the conversation will not be found by what was said", "thread", t.info.ID, "error", err)
+			d.logger().Warn("the conversation will not be found by what was said", "thread", t.info.ID, "error", err)
 		}
 	}()
 	return noted
@@ -312,22 +312,22 @@ func (d *Desk) note(ctx context.Context, a Ask, t turn) (noted chan struct{}) {
 func saidDigest(list []llm.Message) string {
 	parts := make([]string, 0, 2*len(list))
 	for _, m := range list {
-		parts = append(parts, string(m.Role), Bare(m.Text()))
+		parts = append(parts, string(m.Role), Alphanumeric(m.Text()))
 	}
 	return hexOf(parts...)
 }
 
 // recallBefore attaches messages that the conversation lacks: of known, and of the messages that the client
 // sent.
-func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, known, list []llm.Message) error {
-	if list = list[max(0, len(list)-mostBefore):]; len(list)+len(known) == 0 {
+func (d *Dispatcher) recallBefore(ctx context.Context, info ponder.Info, key string, known, list []llm.Message) error {
+	if list = list[max(0, len(list)-maxCompared):]; len(list)+len(known) == 0 {
 		return nil
 	}
-	heard, err := d.heard(ctx, info, key)
-	if err != nil || heard == nil {
+	earlier, err := d.readTexts(ctx, info, key)
+	if err != nil || earlier == nil {
 		return err
 	}
-	text := transcript(heard.news(known, list), maxBefore)
+	text := renderTranscript(earlier.newMessages(known, list), maxBefore)
 	if text == "" {
 		return nil
 	}
@@ -340,45 +340,45 @@ func (d *Desk) recallBefore(ctx context.Context, info ponder.Info, key string, k
 	return nil
 }
 
-// A hearing is the set of texts that a conversation contains.
-type hearing struct {
+// A transcriptMatch is the set of texts that a conversation contains.
+type transcriptMatch struct {
 	texts map[string]bool
 	files []string
 }
 
-func (h *hearing) has(text string) bool {
-	text = Bare(text)
+func (h *transcriptMatch) hasText(text string) bool {
+	text = Alphanumeric(text)
 	if text == "" || h.texts[text] {
 		return true
 	}
 	return slices.ContainsFunc(h.files, func(f string) bool { return strings.Contains(f, text) })
 }
 
-// news returns the missing messages: of known, and of list after its last known message.
-func (h *hearing) news(known, list []llm.Message) (news []llm.Message) {
+// newMessages returns the missing messages: of known, and of list after its last known message.
+func (h *transcriptMatch) newMessages(known, list []llm.Message) (news []llm.Message) {
 	from := len(list)
-	for from > 0 && (list[from-1].Role == System || !h.has(list[from-1].Text())) {
+	for from > 0 && (list[from-1].Role == System || !h.hasText(list[from-1].Text())) {
 		from--
 	}
 	told := make(map[string]bool)
 	for _, m := range list[from:] {
-		told[Bare(m.Text())] = true
+		told[Alphanumeric(m.Text())] = true
 	}
 	for _, m := range known {
-		if !h.has(m.Text()) && !told[Bare(m.Text())] {
+		if !h.hasText(m.Text()) && !told[Alphanumeric(m.Text())] {
 			news = append(news, m)
 		}
 	}
 	for _, m := range list[from:] {
-		if !h.has(m.Text()) {
+		if !h.hasText(m.Text()) {
 			news = append(news, m)
 		}
 	}
 	return news
 }
 
-func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearing, error) {
-	h := &hearing{texts: make(map[string]bool)}
+func (d *Dispatcher) readTexts(ctx context.Context, info ponder.Info, key string) (*transcriptMatch, error) {
+	h := &transcriptMatch{texts: make(map[string]bool)}
 	var answer strings.Builder
 	for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-readBefore)) {
 		if err != nil {
@@ -389,22 +389,22 @@ func (d *Desk) heard(ctx context.Context, info ponder.Info, key string) (*hearin
 			if ev.Cause == key {
 				return nil, nil
 			}
-			h.texts[Bare(b.Content)] = true
+			h.texts[Alphanumeric(b.Content)] = true
 			answer.Reset()
 		case ponder.AssistantMessage:
-			answer.WriteString(Bare(b.Content))
-			h.texts[Bare(b.Content)], h.texts[answer.String()] = true, true
+			answer.WriteString(Alphanumeric(b.Content))
+			h.texts[Alphanumeric(b.Content)], h.texts[answer.String()] = true, true
 		case ponder.AttachmentAdded:
 			if b.Name == beforeName {
-				h.files = append(h.files, Bare(b.Content))
+				h.files = append(h.files, Alphanumeric(b.Content))
 			}
 		}
 	}
 	return h, nil
 }
 
-// Bare returns the letters, digits and symbols of text, for comparisons.
-func Bare(text string) string {
+// Alphanumeric returns the letters, digits and symbols of text, for comparisons.
+func Alphanumeric(text string) string {
 	bare := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c >= utf8.RuneSelf {
@@ -431,8 +431,8 @@ var bareASCII = func() (is [utf8.RuneSelf]bool) {
 	return is
 }()
 
-// words returns a digest of a request, to detect a reused key.
-func words(of any) string {
+// contentDigest returns a digest of a request, to detect a reused key.
+func contentDigest(of any) string {
 	js, err := json.Marshal(of)
 	if err != nil {
 		return ""
@@ -441,11 +441,11 @@ func words(of any) string {
 }
 
 func hexOf(parts ...string) string {
-	sum := digest(parts...)
+	sum := hashParts(parts...)
 	return hex.EncodeToString(sum[:16])
 }
 
-func digest(parts ...string) [sha256.Size]byte {
+func hashParts(parts ...string) [sha256.Size]byte {
 	size := 0
 	for _, p := range parts {
 		size += len(p) + 12 // and its length prefix
@@ -459,5 +459,5 @@ func digest(parts ...string) [sha256.Size]byte {
 }
 
 func threadOf(parts ...string) ponder.ThreadID {
-	return ponder.ThreadID("thr_" + app.Letters(digest(parts...)))
+	return ponder.ThreadID("thr_" + app.Letters(hashParts(parts...)))
 }

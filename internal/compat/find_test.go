@@ -14,7 +14,7 @@ import (
 	"ponder/llm"
 )
 
-func echo(req *llm.Request, _ int) dialecttest.Answer {
+func echoAnswer(req *llm.Request, _ int) dialecttest.Answer {
 	if strings.Contains(req.System, "title") {
 		return dialecttest.Plain("A title")
 	}
@@ -22,7 +22,7 @@ func echo(req *llm.Request, _ int) dialecttest.Answer {
 	return dialecttest.Plain("Answer to " + last[:min(len(last), 40)] + ".")
 }
 
-func said(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
+func storedMessages(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
 	for _, ev := range r.Events(id) {
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
@@ -34,11 +34,11 @@ func said(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
 	return list
 }
 
-func tells(t *testing.T, r *dialecttest.Rig, a compat.Ask) (compat.Work, string) {
+func startAndCollect(t *testing.T, r *dialecttest.Rig, a compat.Request) (compat.Job, string) {
 	t.Helper()
 	w := r.Start(a)
-	list := r.Hear(w, false)
-	whole(t, list)
+	list := r.CollectParts(w, false)
+	checkWhole(t, list)
 	end := list[len(list)-1].End
 	if end.Status != ponder.Completed {
 		t.Fatalf("ended %+v", end)
@@ -49,35 +49,35 @@ func tells(t *testing.T, r *dialecttest.Rig, a compat.Ask) (compat.Work, string)
 // A client with the same history continues its conversation. A different history or owner does not.
 func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
-		one, first := tells(t, r, ask(r, "ponder/chat", "Hello, sea"))
-		two, second := tells(t, r, ask(r, "ponder/chat", "Hello, sea", first, "How deep?"))
-		three, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?"))
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+		one, first := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea"))
+		two, second := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea", first, "How deep?"))
+		three, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?"))
 		if !one.Fresh || two.Fresh || one.Thread != two.Thread || two.Thread != three.Thread {
 			t.Errorf("%+v, %+v, %+v", one, two, three)
 		}
-		if got := len(said(r, one.Thread)); got != 6 {
+		if got := len(storedMessages(r, one.Thread)); got != 6 {
 			t.Errorf("%d messages", got)
 		}
-		other, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea", first, "How old?"))
+		other, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea", first, "How old?"))
 		if other.Thread == one.Thread {
 			t.Error("it went on with what has gone another way since")
 		}
-		shown := r.Model.Asked()
+		shown := r.Model.Requests()
 		if last := shown[len(shown)-1]; !strings.Contains(fmt.Sprint(last), "Hello, sea") && !strings.Contains(fmt.Sprint(shown[len(shown)-2]), "Hello, sea") {
 			t.Error("what was said before is not known")
 		}
-		edited, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea", "I never said that", "How deep?"))
+		edited, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea", "I never said that", "How deep?"))
 		if edited.Thread == one.Thread || edited.Thread == other.Thread {
 			t.Error("it went on with a conversation of another answer")
 		}
-		hers := ask(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?")
+		hers := newRequest(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?")
 		hers.Owner = "anna"
-		if w, _ := tells(t, r, hers); w.Thread == one.Thread {
+		if w, _ := startAndCollect(t, r, hers); w.Thread == one.Thread {
 			t.Error("anna went on with the conversation of another")
 		}
-		alone := ask(r, "ponder/chat", "Hello, sea")
-		if w, _ := tells(t, r, alone); w.Thread == one.Thread {
+		alone := newRequest(r, "ponder/chat", "Hello, sea")
+		if w, _ := startAndCollect(t, r, alone); w.Thread == one.Thread {
 			t.Error("a beginning went on with something")
 		}
 	})
@@ -86,17 +86,17 @@ func TestConversation(t *testing.T) {
 // A client with a conversation name continues it with any history.
 func TestNamedConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
-		a := ask(r, "ponder/chat", "Hello, sea")
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+		a := newRequest(r, "ponder/chat", "Hello, sea")
 		a.Chat = "c1"
-		one, _ := tells(t, r, a)
+		one, _ := startAndCollect(t, r, a)
 		a.Messages = []llm.Message{llm.Say(llm.User, "How deep?")}
-		two, _ := tells(t, r, a)
+		two, _ := startAndCollect(t, r, a)
 		if one.Thread != two.Thread || one.ID() == two.ID() {
 			t.Errorf("%s, then %s", one.ID(), two.ID())
 		}
 		a.Owner = "anna"
-		if three, _ := tells(t, r, a); three.Thread == one.Thread {
+		if three, _ := startAndCollect(t, r, a); three.Thread == one.Thread {
 			t.Error("anna has the conversation of another")
 		}
 	})
@@ -105,23 +105,23 @@ func TestNamedConversation(t *testing.T) {
 // A request after a work continues it, or forks it if a later turn exists.
 func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echo}})
-		one, _ := tells(t, r, ask(r, "ponder/chat", "Hello, sea"))
-		behind := func(after compat.Work, text string) compat.Ask {
-			a := ask(r, "ponder/chat", text)
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+		one, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea"))
+		behind := func(after compat.Job, text string) compat.Request {
+			a := newRequest(r, "ponder/chat", text)
 			a.After = after
 			return a
 		}
-		two, _ := tells(t, r, behind(one, "How deep?"))
-		fork, _ := tells(t, r, behind(one, "How wide?"))
+		two, _ := startAndCollect(t, r, behind(one, "How deep?"))
+		fork, _ := startAndCollect(t, r, behind(one, "How wide?"))
 		if two.Thread != one.Thread || fork.Thread == one.Thread {
 			t.Errorf("%s, %s, %s", one.ID(), two.ID(), fork.ID())
 		}
-		got := said(r, fork.Thread)
+		got := storedMessages(r, fork.Thread)
 		if len(got) != 4 || got[0] != "Hello, sea" || got[2] != "How wide?" {
 			t.Errorf("the fork has %q", got)
 		}
-		after, _ := tells(t, r, behind(fork, "And how old?"))
+		after, _ := startAndCollect(t, r, behind(fork, "And how old?"))
 		if after.Thread != fork.Thread {
 			t.Errorf("%s goes on with %s", after.ID(), fork.ID())
 		}
@@ -139,22 +139,22 @@ func TestBehind(t *testing.T) {
 }
 
 // A request after an exchange or a session knows its content.
-func TestBeside(t *testing.T) {
+func TestFollowUpOfOtherWork(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := dialecttest.New(t, dialecttest.Options{})
-			first := ask(r, "ponder/session", "Why do whales sing at night?")
-			if first.Apart = apart; apart {
+			first := newRequest(r, "ponder/session", "Why do whales sing at night?")
+			if first.Standalone = apart; apart {
 				first.Model, _ = r.Desk.Model("ponder/chat")
 			}
-			one, _ := tells(t, r, first)
-			a := ask(r, "ponder/chat", "Tell me more")
+			one, _ := startAndCollect(t, r, first)
+			a := newRequest(r, "ponder/chat", "Tell me more")
 			a.After = one
-			two, _ := tells(t, r, a)
+			two, _ := startAndCollect(t, r, a)
 			if two.Thread == one.Thread {
 				t.Fatal("it is the same thread")
 			}
-			for _, req := range r.Model.Asked() {
+			for _, req := range r.Model.Requests() {
 				if js := fmt.Sprint(req.System, req.Messages); strings.Contains(js, "Tell me more") && strings.Contains(js, "whales") {
 					return
 				}
@@ -166,17 +166,17 @@ func TestBeside(t *testing.T) {
 
 func TestWorkNotThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("deep")})
-		w, _ := tells(t, r, ask(r, "ponder/chat", "How deep?"))
+		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")})
+		w, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "How deep?"))
 		thread, _, _ := strings.Cut(w.ID(), "-")
 		for _, id := range []string{"", "x", thread, thread + "-", thread + "-0", thread + "--1", thread + "-2", thread + "-99999999999999999999", thread + "-999", w.ID() + "-1", "../" + w.ID(), w.ID() + "\x00"} {
-			if got, err := r.Desk.Work(t.Context(), dialecttest.Owner, id); err == nil && got.ID() != w.ID() {
+			if got, err := r.Desk.FindJob(t.Context(), dialecttest.Owner, id); err == nil && got.ID() != w.ID() {
 				t.Errorf("%q is %s", id, got.ID())
-			} else if f := r.Desk.FaultOf(err); err != nil && f.Status != http.StatusNotFound {
+			} else if f := r.Desk.APIErrorOf(err); err != nil && f.Status != http.StatusNotFound {
 				t.Errorf("%q: %d %s", id, f.Status, f.Detail)
 			}
 		}
-		if _, err := r.Desk.Work(t.Context(), "anna", w.ID()); err == nil {
+		if _, err := r.Desk.FindJob(t.Context(), "anna", w.ID()); err == nil {
 			t.Error("anna finds the work of another")
 		}
 	})
@@ -186,10 +186,10 @@ func FuzzModel(f *testing.F) {
 	for _, name := range []string{"ponder", "ponder/chat", "ponder/research:a/b", "a/b/c", "ponder/a/b", "gpt-5", "claude-x", "/", "ponder/", "a/", ":", "ponder/ponder/x", " ponder/chat ", "loop", "a b/c"} {
 		f.Add(name)
 	}
-	d := &compat.Desk{Aliases: map[string]string{"gpt-5": "ponder/chat", "claude-*": "anthropic/claude", "loop": "loop", "*": "ponder/session", "claude-opus*": "ponder/research"}}
-	bare := &compat.Desk{}
+	d := &compat.Dispatcher{Aliases: map[string]string{"gpt-5": "ponder/chat", "claude-*": "anthropic/claude", "loop": "loop", "*": "ponder/session", "claude-opus*": "ponder/research"}}
+	bare := &compat.Dispatcher{}
 	f.Fuzz(func(t *testing.T, name string) {
-		for _, desk := range []*compat.Desk{d, bare} {
+		for _, desk := range []*compat.Dispatcher{d, bare} {
 			m, ok := desk.Model(name)
 			if !ok {
 				if m != (compat.Model{}) {
@@ -197,7 +197,7 @@ func FuzzModel(f *testing.F) {
 				}
 				continue
 			}
-			if m.Name != name || m.Way != compat.Chat && m.Way != compat.Research && m.Way != compat.Session {
+			if m.Name != name || m.Kind != compat.Chat && m.Kind != compat.Research && m.Kind != compat.Session {
 				t.Errorf("%q: %+v", name, m)
 			}
 			if provider, model, cut := strings.Cut(m.Model, "/"); m.Model != "" && (!cut || provider == "" || model == "" || provider == "ponder") {

@@ -23,39 +23,39 @@ import (
 	"ponder/llm"
 )
 
-// A Fault is an error for the client.
-type Fault struct {
+// An APIError is an error for the client.
+type APIError struct {
 	Status int    // HTTP status, 400 to 599
 	Field  string // of the request, or empty
 	Detail string
 }
 
-func (f *Fault) Error() string { return f.Detail }
+func (f *APIError) Error() string { return f.Detail }
 
-// Wrong returns a Fault with status 400 for field.
-func Wrong(field, format string, args ...any) *Fault {
-	return &Fault{http.StatusBadRequest, field, fmt.Sprintf(format, args...)}
+// InvalidField returns a Fault with status 400 for field.
+func InvalidField(field, format string, args ...any) *APIError {
+	return &APIError{http.StatusBadRequest, field, fmt.Sprintf(format, args...)}
 }
 
-// FaultOf converts err. It logs internal errors and hides them from the client.
-func (d *Desk) FaultOf(err error) *Fault {
-	var told *Fault
+// APIErrorOf converts err. It logs internal errors and hides them from the client.
+func (d *Dispatcher) APIErrorOf(err error) *APIError {
+	var told *APIError
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &told):
 		return told
 	case errors.As(err, &large):
-		return &Fault{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the request has more than %d bytes", large.Limit)}
+		return &APIError{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the request has more than %d bytes", large.Limit)}
 	}
 	e := app.Public(err)
 	if e.Code == app.Internal {
-		d.log().Error("request failed", "error", err)
+		d.logger().Error("request failed", "error", err)
 	}
 	field := e.Field
 	if field == "model_id" {
 		field = "model"
 	}
-	return &Fault{StatusOf(e.Code), field, e.Message}
+	return &APIError{StatusOf(e.Code), field, e.Message}
 }
 
 func StatusOf(c app.Code) int { return cmp.Or(statuses[c], http.StatusInternalServerError) }
@@ -68,7 +68,7 @@ var statuses = map[app.Code]int{
 }
 
 // Read decodes the JSON body of a request, ignores unknown fields, and returns the raw body. Decoding errors
-// are a [Fault].
+// are a [APIError].
 func Read(r *http.Request, into any) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -78,11 +78,11 @@ func Read(r *http.Request, into any) ([]byte, error) {
 	var misfit *json.UnmarshalTypeError
 	switch err := json.Unmarshal(body, into); {
 	case errors.As(err, &syntax):
-		return nil, Wrong("", "the body is not JSON: %s, at byte %d", syntax.Error(), syntax.Offset)
+		return nil, InvalidField("", "the body is not JSON: %s, at byte %d", syntax.Error(), syntax.Offset)
 	case errors.As(err, &misfit):
-		return nil, Wrong(misfit.Field, "%s: expected %s, not %s", misfit.Field, misfit.Type, misfit.Value)
+		return nil, InvalidField(misfit.Field, "%s: expected %s, not %s", misfit.Field, misfit.Type, misfit.Value)
 	case err != nil:
-		return nil, Wrong("", "the body cannot be read: %s", textkit.TruncateBytes(Plain(err.Error()), maxWhy))
+		return nil, InvalidField("", "the body cannot be read: %s", textkit.TruncateBytes(Plain(err.Error()), maxWhy))
 	}
 	return body, nil
 }
@@ -104,7 +104,7 @@ func TextsOf(js json.RawMessage) (list []string, err error) {
 		return []string{one}, nil
 	}
 	if json.Unmarshal(js, &list) != nil {
-		return nil, Wrong("input", "input: expected a text or a list of texts")
+		return nil, InvalidField("input", "input: expected a text or a list of texts")
 	}
 	return list, nil
 }
@@ -123,8 +123,8 @@ func MediaAt(address string) (m llm.Media, ok bool) {
 // May returns the owner of a caller with the scope, or a Fault.
 func May(r *http.Request, s auth.Scope) (owner string, err error) {
 	c := auth.CallerOf(r.Context())
-	if !c.May(s) {
-		return "", &Fault{http.StatusForbidden, "", "this token is not for that: it needs the scope " + string(s)}
+	if !c.HasScope(s) {
+		return "", &APIError{http.StatusForbidden, "", "this token is not for that: it needs the scope " + string(s)}
 	}
 	return c.Owner, nil
 }
@@ -133,14 +133,14 @@ func May(r *http.Request, s auth.Scope) (owner string, err error) {
 type Handler func(w http.ResponseWriter, r *http.Request, owner string) error
 
 // Handle checks the scope, calls h, and passes errors to refuse.
-func (d *Desk) Handle(s auth.Scope, h Handler, refuse func(http.ResponseWriter, *Fault)) http.Handler {
+func (d *Dispatcher) Handle(s auth.Scope, h Handler, refuse func(http.ResponseWriter, *APIError)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		owner, err := May(r, s)
 		if err == nil {
 			err = h(w, r, owner)
 		}
 		if err != nil {
-			refuse(w, d.FaultOf(err))
+			refuse(w, d.APIErrorOf(err))
 		}
 	})
 }
@@ -195,7 +195,7 @@ func (c *chunker) add(text string) []string {
 	}
 }
 
-func (c *chunker) end() (list []string) {
+func (c *chunker) takeRest() (list []string) {
 	if len(c.rest) > 0 {
 		list = append(list, string(c.rest))
 	}
@@ -221,16 +221,16 @@ func pieceEnd(text []byte) int {
 	return 0
 }
 
-type Whole struct {
+type FullAnswer struct {
 	End
 	Thinking  string
 	Calls     []llm.ToolCall
 	Citations []Citation
 }
 
-// Whole waits until w has ended. A failure is a [Fault]; Whole then calls answered, because it counts as an
+// WaitAnswer waits until w has ended. A failure is a [APIError]; Whole then calls answered, because it counts as an
 // answer.
-func (d *Desk) Whole(ctx context.Context, w Work, answered func()) (out Whole, err error) {
+func (d *Dispatcher) WaitAnswer(ctx context.Context, w Job, answered func()) (out FullAnswer, err error) {
 	var thinking strings.Builder
 	out.End, err = d.Wait(ctx, w, func(p Part) error {
 		thinking.WriteString(p.Thinking())
@@ -243,7 +243,7 @@ func (d *Desk) Whole(ctx context.Context, w Work, answered func()) (out Whole, e
 	if err != nil {
 		return out, err
 	}
-	if fault := out.Fault(); fault != nil {
+	if fault := out.APIError(); fault != nil {
 		answered()
 		return out, fault
 	}

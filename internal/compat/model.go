@@ -12,16 +12,16 @@ import (
 	"ponder/llm"
 )
 
-type Way string
+type JobKind string
 
 const (
-	Chat     Way = "chat" // a turn of a stored conversation
-	Research Way = "research"
-	Session  Way = "session"
-	Exchange Way = "exchange" // one model request; the client stores the conversation and runs tools
+	Chat     JobKind = "chat" // a turn of a stored conversation
+	Research JobKind = "research"
+	Session  JobKind = "session"
+	Exchange JobKind = "exchange" // one model request; the client stores the conversation and runs tools
 )
 
-func wayOf(kind ponder.Kind) Way {
+func wayOf(kind ponder.Kind) JobKind {
 	switch kind {
 	case ponder.KindConversation:
 		return Chat
@@ -36,14 +36,14 @@ func wayOf(kind ponder.Kind) Way {
 }
 
 type Model struct {
-	Name  string // as written, for answers
-	Way   Way    // Chat, Research or Session
-	Model string // provider/model; empty: as configured
+	Name  string  // as written, for answers
+	Kind  JobKind // Chat, Research or Session
+	Model string  // provider/model; empty: as configured
 }
 
 const prefix = "ponder/"
 
-var ways = map[string]Way{
+var ways = map[string]JobKind{
 	"ponder": Chat, "ponder/chat": Chat, "ponder-chat": Chat,
 	"ponder/research": Research, "ponder-research": Research,
 	"ponder/session": Session, "ponder-session": Session, "ponder/think": Session, "ponder-think": Session,
@@ -53,30 +53,30 @@ func Names() []string { return []string{"ponder/chat", "ponder/research", "ponde
 
 // Model parses a model name: a way, [ponder/]PROVIDER/MODEL for a conversation, or an alias.
 // "ponder/research:PROVIDER/MODEL" combines both. It does not check that the model exists.
-func (d *Desk) Model(name string) (Model, bool) {
+func (d *Dispatcher) Model(name string) (Model, bool) {
 	meant := strings.TrimSpace(name)
-	if alias, ok := d.alias(meant); ok {
+	if alias, ok := d.resolveAlias(meant); ok {
 		meant = alias
 	}
 	m := Model{Name: name}
 	if way, ok := ways[meant]; ok {
-		m.Way = way
+		m.Kind = way
 		return m, true
 	}
 	if head, model, ok := strings.Cut(meant, ":"); ok && ways[head] != "" && strings.Contains(model, "/") {
-		m.Way, m.Model = ways[head], model
+		m.Kind, m.Model = ways[head], model
 		return m, true
 	}
 	meant = strings.TrimPrefix(meant, prefix)
 	if provider, model, ok := strings.Cut(meant, "/"); !ok || provider == "" || model == "" || provider == "ponder" {
 		return Model{}, false
 	}
-	m.Way, m.Model = Chat, meant
+	m.Kind, m.Model = Chat, meant
 	return m, true
 }
 
-// alias resolves name; the longest matching prefix wins.
-func (d *Desk) alias(name string) (string, bool) {
+// resolveAlias resolves name; the longest matching prefix wins.
+func (d *Dispatcher) resolveAlias(name string) (string, bool) {
 	if to, ok := d.Aliases[name]; ok {
 		return to, true
 	}
@@ -104,10 +104,10 @@ func IsEffort(name string) bool {
 	return ok
 }
 
-// budget returns the limits; the effort sets a missing time of a session.
-func (a Ask) budget() ponder.Budget {
+// effectiveBudget returns the limits; the effort sets a missing time of a session.
+func (a Request) effectiveBudget() ponder.Budget {
 	b := a.Budget
-	if b.Time == 0 && a.way() == Session {
+	if b.Time == 0 && a.jobKind() == Session {
 		b.Time = efforts[a.Effort].time
 	}
 	return b
@@ -123,7 +123,7 @@ func modelEffort(effort string) string {
 func deepEffort(effort string) bool { return effort == "high" || effort == "xhigh" || effort == "max" }
 
 // Names returns the ways and the configured models.
-func (d *Desk) Names(ctx context.Context, owner string) ([]string, error) {
+func (d *Dispatcher) Names(ctx context.Context, owner string) ([]string, error) {
 	names := Names()
 	models, err := d.Service.Models(ctx, owner)
 	if err != nil {
@@ -136,28 +136,28 @@ func (d *Desk) Names(ctx context.Context, owner string) ([]string, error) {
 }
 
 const (
-	mostTexts = 2048
-	mostEmbed = 1 << 20 // bytes
+	maxTexts      = 2048
+	maxEmbedBytes = 1 << 20 // bytes
 )
 
 // Embed returns one vector for each text. An empty name selects the configured model. Errors name the field
 // "input".
-func (d *Desk) Embed(ctx context.Context, owner, name string, texts []string) ([][]float32, llm.Usage, error) {
+func (d *Dispatcher) Embed(ctx context.Context, owner, name string, texts []string) ([][]float32, llm.Usage, error) {
 	model, size := "", 0
 	for i, text := range texts {
 		if size += len(text); text == "" {
-			return nil, llm.Usage{}, Wrong("input", "input[%d] is empty", i)
+			return nil, llm.Usage{}, InvalidField("input", "input[%d] is empty", i)
 		}
 	}
 	switch {
 	case len(texts) == 0:
-		return nil, llm.Usage{}, Wrong("input", "input: expected at least one text")
-	case len(texts) > mostTexts || size > mostEmbed:
-		return nil, llm.Usage{}, Wrong("input", "input: at most %d texts, of %d bytes in all", mostTexts, mostEmbed)
+		return nil, llm.Usage{}, InvalidField("input", "input: expected at least one text")
+	case len(texts) > maxTexts || size > maxEmbedBytes:
+		return nil, llm.Usage{}, InvalidField("input", "input: at most %d texts, of %d bytes in all", maxTexts, maxEmbedBytes)
 	}
 	if name != "" && name != "ponder/embed" {
 		m, ok := d.Model(name)
-		if !ok || m.Way == "" {
+		if !ok || m.Kind == "" {
 			return nil, llm.Usage{}, notThere("model " + textkit.TruncateBytes(name, 100))
 		}
 		model = m.Model
@@ -166,27 +166,27 @@ func (d *Desk) Embed(ctx context.Context, owner, name string, texts []string) ([
 	return vectors, usage, err
 }
 
-// A Mould is a JSON template with variable strings, which saves repeated encoding.
-type Mould struct{ parts [][]byte }
+// A JSONTemplate is a JSON template with variable strings, which saves repeated encoding.
+type JSONTemplate struct{ parts [][]byte }
 
-// Gap marks a variable string in the value of a Mould.
-const Gap = "\x00"
+// Placeholder marks a variable string in the value of a Mould.
+const Placeholder = "\x00"
 
-func NewMould(of any) Mould {
+func NewJSONTemplate(of any) JSONTemplate {
 	js, err := json.Marshal(of)
 	if err != nil {
-		return Mould{}
+		return JSONTemplate{}
 	}
-	return Mould{bytes.Split(js, []byte(`"\u0000"`))}
+	return JSONTemplate{bytes.Split(js, []byte(`"\u0000"`))}
 }
 
 // Append appends the JSON with texts in its gaps. Surplus gaps keep Gap, because a client may have sent that
 // string.
-func (m Mould) Append(b []byte, texts ...string) []byte {
+func (m JSONTemplate) Append(b []byte, texts ...string) []byte {
 	for i, part := range m.parts {
 		switch {
 		case i > len(texts):
-			b = appendText(b, Gap)
+			b = appendText(b, Placeholder)
 		case i > 0:
 			b = appendText(b, texts[i-1])
 		}
@@ -210,10 +210,10 @@ func appendText(b []byte, text string) []byte {
 	return append(append(append(b, '"'), text...), '"')
 }
 
-// Without removes a prefix of the JSON without gaps.
-func (m Mould) Without(prefix string) Mould {
+// TrimPrefix removes a prefix of the JSON without gaps.
+func (m JSONTemplate) TrimPrefix(prefix string) JSONTemplate {
 	if len(m.parts) == 0 {
 		return m
 	}
-	return Mould{append([][]byte{bytes.TrimPrefix(m.parts[0], []byte(prefix))}, m.parts[1:]...)}
+	return JSONTemplate{append([][]byte{bytes.TrimPrefix(m.parts[0], []byte(prefix))}, m.parts[1:]...)}
 }

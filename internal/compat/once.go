@@ -13,24 +13,24 @@ import (
 
 // Clients repeat a request after a timeout, mostly without declaring it.
 const (
-	retryTime   = 10 * time.Minute
-	leaveTime   = 20 * time.Second // until an abandoned exchange is cancelled
-	mostRetries = 4096
+	retryTime  = 10 * time.Minute
+	leaveTime  = 20 * time.Second // until an abandoned exchange is cancelled
+	maxRetries = 4096
 )
 
-type retries struct {
-	mu     sync.Mutex
-	list   map[string]*sent
-	tidied time.Time
+type deduper struct {
+	mu        sync.Mutex
+	list      map[string]*sentRequest
+	cleanedAt time.Time
 
 	lookup sync.Mutex
 	busy   map[string]bool                       // by owner: see Desk.wasBusy
 	causes map[string]map[string]ponder.ThreadID // see Desk.causes
 }
 
-type sent struct {
+type sentRequest struct {
 	begun    chan struct{} // closed when work and err are set
-	work     Work
+	work     Job
 	err      error
 	at       time.Time
 	answered bool            // delivered completely
@@ -39,52 +39,52 @@ type sent struct {
 	client   context.Context //nolint:containedctx // of the request; done when the client has gone
 }
 
-// Once starts a. An equal request gets the same work if the first client left without an answer, or if it
+// BeginOnce starts a. An equal request gets the same work if the first client left without an answer, or if it
 // declares a retry. The caller must call answered once the client has the complete answer.
-func (d *Desk) Once(r *http.Request, body []byte, a Ask) (w Work, answered func(), err error) {
+func (d *Dispatcher) BeginOnce(r *http.Request, body []byte, a Request) (w Job, answered func(), err error) {
 	a.Key = cmp.Or(a.Key, r.Header.Get("Idempotency-Key"))
 	defer func() { context.AfterFunc(r.Context(), w.Forget) }()
 	if a.Key != "" { // the store deduplicates by key
 		w, err = d.Begin(r.Context(), a)
 		return w, func() {}, err
 	}
-	s, first := d.retries.enter(hexOf(a.Owner, r.Method+r.URL.Path, string(body)), r)
+	s, first := d.deduper.enterRequest(hexOf(a.Owner, r.Method+r.URL.Path, string(body)), r)
 	if first {
-		d.begin(s, r, a)
-		if s.err == nil && s.work.Way == Exchange && !a.Stay {
-			context.AfterFunc(r.Context(), func() { time.AfterFunc(leaveTime, func() { d.leave(s) }) })
+		d.startRequest(s, r, a)
+		if s.err == nil && s.work.Kind == Exchange && !a.KeepRunning {
+			context.AfterFunc(r.Context(), func() { time.AfterFunc(leaveTime, func() { d.cancelAbandoned(s) }) })
 		}
 	} else {
 		select {
 		case <-s.begun:
 		case <-r.Context().Done():
-			return Work{}, func() {}, r.Context().Err()
+			return Job{}, func() {}, r.Context().Err()
 		}
 	}
-	w, answered = s.work, func() { d.retries.answered(s) }
+	w, answered = s.work, func() { d.deduper.markAnswered(s) }
 	if !first {
-		w.ear = nil // it belongs to the first request
+		w.listener = nil // it belongs to the first request
 	}
 	return w, answered, s.err
 }
 
-func (d *Desk) unspent(ctx context.Context, a Ask) error {
+func (d *Dispatcher) checkKeyUnused(ctx context.Context, a Request) error {
 	if a.Key == "" {
 		return nil
 	}
 	if _, err := d.Store.Thread(ctx, a.newThread()); errors.Is(err, ponder.ErrRemoved) {
-		return &Fault{http.StatusConflict, "", "what this Idempotency-Key was used for was removed: choose a new one"}
+		return &APIError{http.StatusConflict, "", "what this Idempotency-Key was used for was removed: choose a new one"}
 	}
 	return nil
 }
 
-// begin starts s. It always closes s.begun, also after a panic.
-func (d *Desk) begin(s *sent, r *http.Request, a Ask) {
+// startRequest starts s. It always closes s.begun, also after a panic.
+func (d *Dispatcher) startRequest(s *sentRequest, r *http.Request, a Request) {
 	defer close(s.begun)
 	s.err = errors.New("the beginning failed")
 	ctx := context.WithoutCancel(r.Context())
 	if !s.known {
-		if w, found, err := d.lost(ctx, r, a); found || err != nil {
+		if w, found, err := d.findLost(ctx, r, a); found || err != nil {
 			s.work, s.err = w, err
 			return
 		}
@@ -92,8 +92,8 @@ func (d *Desk) begin(s *sent, r *http.Request, a Ask) {
 	s.work, s.err = d.Begin(ctx, a)
 }
 
-// enter returns the entry of a request, and whether the caller must start it.
-func (l *retries) enter(key string, r *http.Request) (s *sent, first bool) {
+// enterRequest returns the entry of a request, and whether the caller must start it.
+func (l *deduper) enterRequest(key string, r *http.Request) (s *sentRequest, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -102,16 +102,16 @@ func (l *retries) enter(key string, r *http.Request) (s *sent, first bool) {
 		return s, false
 	}
 	if l.list == nil {
-		l.list = make(map[string]*sent)
+		l.list = make(map[string]*sentRequest)
 	}
-	l.tidy(now)
-	s = &sent{begun: make(chan struct{}), at: now, client: r.Context(), known: s != nil}
+	l.removeExpired(now)
+	s = &sentRequest{begun: make(chan struct{}), at: now, client: r.Context(), known: s != nil}
 	l.list[key] = s
 	return s, true
 }
 
 // isWanted reports whether r may share the work of s.
-func (s *sent) isWanted(r *http.Request) bool {
+func (s *sentRequest) isWanted(r *http.Request) bool {
 	select {
 	case <-s.begun:
 		if s.err != nil || s.left {
@@ -119,41 +119,41 @@ func (s *sent) isWanted(r *http.Request) bool {
 		}
 	default:
 	}
-	return saysAgain(r) || !s.answered && s.client.Err() != nil
+	return isRetry(r) || !s.answered && s.client.Err() != nil
 }
 
-// saysAgain reports whether the header of r declares a retry.
-func saysAgain(r *http.Request) bool {
+// isRetry reports whether the header of r declares a retry.
+func isRetry(r *http.Request) bool {
 	n := r.Header.Get("X-Stainless-Retry-Count")
 	return n != "" && n != "0"
 }
 
-func (l *retries) answered(s *sent) {
+func (l *deduper) markAnswered(s *sentRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.answered = s.client.Err() == nil
 }
 
-// leave cancels an abandoned exchange.
-func (d *Desk) leave(s *sent) {
-	d.retries.mu.Lock()
+// cancelAbandoned cancels an abandoned exchange.
+func (d *Dispatcher) cancelAbandoned(s *sentRequest) {
+	d.deduper.mu.Lock()
 	gone := !s.answered && s.client.Err() != nil && d.Gone.Err() == nil
 	s.left = s.left || gone
-	d.retries.mu.Unlock()
+	d.deduper.mu.Unlock()
 	if !gone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(d.Gone, leaveTime)
 	defer cancel()
 	if err := d.Cancel(ctx, s.work); err != nil {
-		d.log().Warn("what nobody waits for goes on", "thread", s.work.Thread, "error", err)
+		d.logger().Warn("what nobody waits for goes on", "thread", s.work.Thread, "error", err)
 	}
 }
 
-// tidy removes expired entries, and arbitrary ones above the limit. The caller holds l.mu.
-func (l *retries) tidy(now time.Time) {
-	if now.Sub(l.tidied) >= retryTime/10 {
-		l.tidied = now
+// removeExpired removes expired entries, and arbitrary ones above the limit. The caller holds l.mu.
+func (l *deduper) removeExpired(now time.Time) {
+	if now.Sub(l.cleanedAt) >= retryTime/10 {
+		l.cleanedAt = now
 		for key, s := range l.list {
 			if now.Sub(s.at) >= retryTime {
 				delete(l.list, key)
@@ -161,7 +161,7 @@ func (l *retries) tidy(now time.Time) {
 		}
 	}
 	for key := range l.list {
-		if len(l.list) < mostRetries {
+		if len(l.list) < maxRetries {
 			return
 		}
 		delete(l.list, key)

@@ -15,12 +15,12 @@ import (
 	"ponder/internal/compat/dialecttest"
 )
 
-func sends(ctx context.Context, r *dialecttest.Rig, body, retry string, a compat.Ask) (compat.Work, func(), error) {
+func sendOnce(ctx context.Context, r *dialecttest.Rig, body, retry string, a compat.Request) (compat.Job, func(), error) {
 	req := dialecttest.Request(ctx, http.MethodPost, "/x", body)
 	if retry != "" {
 		req.Header.Set("X-Stainless-Retry-Count", retry)
 	}
-	return r.Desk.Once(req, []byte(body), a)
+	return r.Desk.BeginOnce(req, []byte(body), a)
 }
 
 func TestOnce(t *testing.T) {
@@ -47,17 +47,17 @@ func TestOnce(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
-				a := ask(r, "ponder/chat", "How deep?")
-				a.Apart = true
+				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+				a := newRequest(r, "ponder/chat", "How deep?")
+				a.Standalone = true
 				ctx, leave := context.WithCancel(t.Context())
 				defer leave()
-				one, answered, err := sends(ctx, r, "body", "", a)
+				one, answered, err := sendOnce(ctx, r, "body", "", a)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if tt.whole {
-					r.Hear(one, false)
+					r.CollectParts(one, false)
 					answered()
 				}
 				if tt.gone {
@@ -70,12 +70,12 @@ func TestOnce(t *testing.T) {
 				if tt.body == "" {
 					tt.body = "body"
 				}
-				two, _, err := sends(t.Context(), r, tt.body, tt.retry, a)
+				two, _, err := sendOnce(t.Context(), r, tt.body, tt.retry, a)
 				if err != nil || (two.Thread == one.Thread) != tt.same {
 					t.Fatalf("%s, then %s, %v", one.Thread, two.Thread, err)
 				}
-				list := r.Hear(two, false)
-				whole(t, list)
+				list := r.CollectParts(two, false)
+				checkWhole(t, list)
 				if end := list[len(list)-1].End; end.Status != ponder.Completed {
 					t.Errorf("ended %+v", end)
 				}
@@ -87,25 +87,25 @@ func TestOnce(t *testing.T) {
 // Concurrent retries of a request start it once.
 func TestOnceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
 		var mu sync.Mutex
 		seen := make(map[ponder.ThreadID]int)
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				w, _, err := sends(t.Context(), r, "body", "1", ask(r, "ponder/chat", "How deep?"))
+				w, _, err := sendOnce(t.Context(), r, "body", "1", newRequest(r, "ponder/chat", "How deep?"))
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				whole(t, r.Hear(w, false))
+				checkWhole(t, r.CollectParts(w, false))
 				mu.Lock()
 				defer mu.Unlock()
 				seen[w.Thread]++
 			})
 		}
 		wg.Wait()
-		if n := len(r.Asked().Said); len(seen) != 1 || n != 1 {
+		if n := len(r.Calls().Said); len(seen) != 1 || n != 1 {
 			t.Errorf("%d messages were said, on %v", n, seen)
 		}
 	})
@@ -114,7 +114,7 @@ func TestOnceAtOnce(t *testing.T) {
 // A failed start does not block waiters, and the next request repeats it.
 func TestOnceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("deep")})
+		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")})
 		broken := errors.New("the disk is full")
 		r.Fail = func(method string) error {
 			if method == "Open" {
@@ -122,11 +122,11 @@ func TestOnceFails(t *testing.T) {
 			}
 			return nil
 		}
-		if _, _, err := sends(t.Context(), r, "body", "", ask(r, "ponder/chat", "How deep?")); !errors.Is(err, broken) {
+		if _, _, err := sendOnce(t.Context(), r, "body", "", newRequest(r, "ponder/chat", "How deep?")); !errors.Is(err, broken) {
 			t.Errorf("begun with %v", err)
 		}
 		r.Fail = nil
-		if _, _, err := sends(t.Context(), r, "body", "1", ask(r, "ponder/chat", "How deep?")); err != nil {
+		if _, _, err := sendOnce(t.Context(), r, "body", "1", newRequest(r, "ponder/chat", "How deep?")); err != nil {
 			t.Error(err)
 		}
 	})
@@ -135,18 +135,18 @@ func TestOnceFails(t *testing.T) {
 // A Feed outlives its request. A work without a Feed has no subscription.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
 		ctx, leave := context.WithCancel(t.Context())
-		w, _, err := sends(ctx, r, "body", "", ask(r, "ponder/chat", "How deep?"))
+		w, _, err := sendOnce(ctx, r, "body", "", newRequest(r, "ponder/chat", "How deep?"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := r.Desk.Feed(w, false)
+		f := r.Desk.OpenStream(w, false)
 		leave()
 		synctest.Wait()
-		whole(t, r.Rest(f))
+		checkWhole(t, r.RemainingParts(f))
 		f.Close()
-		silent, _, err := sends(ctx, r, "another", "", ask(r, "ponder/chat", "How wide?"))
+		silent, _, err := sendOnce(ctx, r, "another", "", newRequest(r, "ponder/chat", "How wide?"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,15 +168,15 @@ func TestKey(t *testing.T) {
 				if model == "relay" {
 					name = "ponder/chat"
 				}
-				a := ask(r, name, seaQuestion)
-				a.Key, a.Apart = "k1", model == "relay"
+				a := newRequest(r, name, seaQuestion)
+				a.Key, a.Standalone = "k1", model == "relay"
 				one := r.Start(a)
 				two := r.Start(a)
 				if one.ID() != two.ID() {
 					t.Errorf("%s, then %s", one.ID(), two.ID())
 				}
-				other := ask(r, name, "Why is the sky blue, and since when?")
-				other.Key, other.Apart = a.Key, a.Apart
+				other := newRequest(r, name, "Why is the sky blue, and since when?")
+				other.Key, other.Standalone = a.Key, a.Standalone
 				if _, err := r.Desk.Begin(t.Context(), other); app.CodeOf(err) != app.Invalid {
 					t.Errorf("other words: %v", err)
 				}
@@ -184,7 +184,7 @@ func TestKey(t *testing.T) {
 				if three := r.Start(a); three.ID() == one.ID() {
 					t.Error("anna has the work of another")
 				}
-				same(t, "again", r.Hear(two, false), r.Hear(one, false))
+				checkSame(t, "again", r.CollectParts(two, false), r.CollectParts(one, false))
 			})
 		})
 	}

@@ -87,23 +87,23 @@ type Citation struct {
 
 // An End is the outcome of a work.
 type End struct {
-	Status  ponder.Status // Completed, Failed or Cancelled
-	Finish  llm.Finish    // FinishLength if a limit cut the work, FinishTools if client tools must run
-	Reason  string        // of a failure or a cut
-	Trouble llm.Class     // error class of the failing model call
-	Usage   llm.Usage     // of all calls
-	Model   string
-	Text    string
-	At      time.Time // of the answer's last event
+	Status     ponder.Status // Completed, Failed or Cancelled
+	Finish     llm.Finish    // FinishLength if a limit cut the work, FinishTools if client tools must run
+	Reason     string        // of a failure or a cut
+	ErrorClass llm.Class     // error class of the failing model call
+	Usage      llm.Usage     // of all calls
+	Model      string
+	Text       string
+	At         time.Time // of the answer's last event
 }
 
-// Fault returns the error of a failed work, or nil. Status 400 marks errors that a repeat cannot fix.
-func (e End) Fault() *Fault {
+// APIError returns the error of a failed work, or nil. Status 400 marks errors that a repeat cannot fix.
+func (e End) APIError() *APIError {
 	if e.Status == ponder.Completed {
 		return nil
 	}
-	f := &Fault{Status: http.StatusBadGateway, Detail: e.Reason}
-	switch e.Trouble {
+	f := &APIError{Status: http.StatusBadGateway, Detail: e.Reason}
+	switch e.ErrorClass {
 	case llm.TooLong, llm.Filtered, llm.BadRequest:
 		f.Status, f.Field = http.StatusBadRequest, "messages"
 	case llm.Payment: // a retry would fail too
@@ -141,13 +141,13 @@ func SchemaOf(js json.RawMessage) (json.RawMessage, bool) {
 }
 
 // CheckChoice returns a Fault if ToolChoice names an unknown tool.
-func (a Ask) CheckChoice(field string) error {
+func (a Request) CheckChoice(field string) error {
 	switch a.ToolChoice {
 	case "", "auto", "none":
 		return nil
 	case "required":
 		if len(a.Tools) == 0 {
-			return Wrong(field, "%s: a tool is to be called, and there are none", field)
+			return InvalidField(field, "%s: a tool is to be called, and there are none", field)
 		}
 		return nil
 	}
@@ -156,7 +156,7 @@ func (a Ask) CheckChoice(field string) error {
 			return nil
 		}
 	}
-	return Wrong(field, "%s: there is no tool %q among the tools", field, textkit.TruncateBytes(a.ToolChoice, 60))
+	return InvalidField(field, "%s: there is no tool %q among the tools", field, textkit.TruncateBytes(a.ToolChoice, 60))
 }
 
 const (
@@ -166,7 +166,7 @@ const (
 
 type activeTools map[string]*Search
 
-func (u *activeTools) event(ev ponder.Event) []Part {
+func (u *activeTools) applyEvent(ev ponder.Event) []Part {
 	if *u == nil {
 		*u = make(activeTools)
 	}

@@ -13,11 +13,11 @@ func TestEndFault(t *testing.T) {
 		"": 502, llm.Transient: 502, llm.Unreachable: 502, llm.RateLimited: 502,
 		llm.Payment: 402, llm.TooLong: 400, llm.Filtered: 400, llm.BadRequest: 400,
 	} {
-		if f := (End{Status: ponder.Failed, Reason: "why", Trouble: trouble}).Fault(); f.Status != want || f.Detail != "why" {
+		if f := (End{Status: ponder.Failed, Reason: "why", ErrorClass: trouble}).APIError(); f.Status != want || f.Detail != "why" {
 			t.Errorf("%q: %+v", trouble, f)
 		}
 	}
-	if f := (End{Status: ponder.Completed}).Fault(); f != nil {
+	if f := (End{Status: ponder.Completed}).APIError(); f != nil {
 		t.Errorf("of an answer: %+v", f)
 	}
 }

@@ -13,13 +13,13 @@ import (
 
 // A projector folds events into parts.
 type projector interface {
-	event(ev ponder.Event) []Part
-	piece(d ponder.Delta) []Part
-	// over reports whether the answer has ended; last, that only late parts may follow.
-	over() (over, last bool)
+	applyEvent(ev ponder.Event) []Part
+	applyDelta(d ponder.Delta) []Part
+	// isOver reports whether the answer has ended; last, that only late parts may follow.
+	isOver() (over, last bool)
 	// close returns the remaining parts.
 	close() []Part
-	end() End
+	endState() End
 }
 
 type chatProjector struct {
@@ -34,12 +34,12 @@ func newChatProjector(message string, seq ponder.Seq, titled bool) *chatProjecto
 	return &chatProjector{roundAssembler: roundAssembler{TurnView: chat.NewTurnView(message, seq)}, titled: titled}
 }
 
-func (p *chatProjector) event(ev ponder.Event) []Part {
-	list := p.roundAssembler.event(ev)
+func (p *chatProjector) applyEvent(ev ponder.Event) []Part {
+	list := p.roundAssembler.applyEvent(ev)
 	switch b := ev.Body.(type) {
 	case ponder.ToolCall, ponder.ToolResult:
 		if p.UsesTool(ev.ActionKey()) && !ev.Internal {
-			return p.beside(p.tools.event(ev))
+			return p.deferParts(p.tools.applyEvent(ev))
 		}
 	case ponder.RunStarted:
 		if b.Mode == title.Name && p.title == "" {
@@ -48,7 +48,7 @@ func (p *chatProjector) event(ev ponder.Event) []Part {
 	case ponder.TitleGenerated:
 		p.title = b.Content
 		if p.titled {
-			return p.beside([]Part{{Kind: Title, Text: Plain(b.Content)}})
+			return p.deferParts([]Part{{Kind: Title, Text: Plain(b.Content)}})
 		}
 	case ponder.RunFinished:
 		if ev.Run == p.naming {
@@ -58,18 +58,18 @@ func (p *chatProjector) event(ev ponder.Event) []Part {
 	return list
 }
 
-// outcome returns the end for the cache; zero if a newer turn exists.
-func (p *chatProjector) outcome() outcome {
+// turnOutcome returns the end for the cache; zero if a newer turn exists.
+func (p *chatProjector) turnOutcome() outcome {
 	if p.Superseded {
 		return outcome{}
 	}
 	return outcome{p.Text.Stored(), p.LastInput, p.Head}
 }
 
-// over implements [projector]. A title or the reason of a failure may come late.
-func (p *chatProjector) over() (over, last bool) {
+// isOver implements [projector]. A title or the reason of a failure may come late.
+func (p *chatProjector) isOver() (over, last bool) {
 	switch {
-	case !p.Over():
+	case !p.IsOver():
 		return false, false
 	case p.Status != ponder.Completed:
 		return p.Finished != nil || p.Superseded, true
@@ -81,28 +81,28 @@ func (p *chatProjector) over() (over, last bool) {
 
 type passthroughProjector struct {
 	roundAssembler
-	tools activeTools
-	ours  map[string]bool // called tools of Ponder
-	last  []llm.ToolCall  // of the newest round
+	tools    activeTools
+	ownTools map[string]bool // called tools of Ponder
+	last     []llm.ToolCall  // of the newest round
 }
 
 func newPassthroughProjector() *passthroughProjector {
 	view := chat.NewExchangeView(passthrough.Name, passthrough.AskKey)
-	return &passthroughProjector{roundAssembler: roundAssembler{TurnView: view}, ours: make(map[string]bool)}
+	return &passthroughProjector{roundAssembler: roundAssembler{TurnView: view}, ownTools: make(map[string]bool)}
 }
 
-func (p *passthroughProjector) event(ev ponder.Event) []Part {
-	list := p.roundAssembler.event(ev)
+func (p *passthroughProjector) applyEvent(ev ponder.Event) []Part {
+	list := p.roundAssembler.applyEvent(ev)
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
 		if _, ok := p.Round(ev.ActionKey()); ok && b.Error == "" {
 			p.last = b.Message.Calls()
 		}
 	case ponder.ToolCall:
-		p.ours[b.Name] = true
-		return p.beside(p.tools.event(ev))
+		p.ownTools[b.Name] = true
+		return p.deferParts(p.tools.applyEvent(ev))
 	case ponder.ToolResult:
-		return p.beside(p.tools.event(ev))
+		return p.deferParts(p.tools.applyEvent(ev))
 	case ponder.RunFinished:
 		if ev.Run == p.Run && p.Run != "" {
 			return p.clientCalls()
@@ -116,17 +116,17 @@ func (p *passthroughProjector) clientCalls() (list []Part) {
 		return nil
 	}
 	for _, c := range p.last {
-		if !p.ours[c.Name] {
+		if !p.ownTools[c.Name] {
 			list = append(list, Part{Kind: Call, Item: c.ID, Call: &c})
 		}
 	}
 	return list
 }
 
-func (p *passthroughProjector) over() (over, last bool) { return p.Over(), p.Over() }
+func (p *passthroughProjector) isOver() (over, last bool) { return p.IsOver(), p.IsOver() }
 
-func (p *passthroughProjector) end() End {
-	e := p.roundAssembler.end()
+func (p *passthroughProjector) endState() End {
+	e := p.roundAssembler.endState()
 	if p.Finish == llm.FinishTools && len(p.clientCalls()) > 0 {
 		e.Finish = llm.FinishTools
 	}
@@ -142,12 +142,12 @@ func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 	case b.Status == ponder.Cancelled:
 		return "it was cancelled"
 	case trouble != "":
-		return "no answer: " + cmp.Or(troubles[trouble], "the model could not be asked") + "; the log of the thread says more"
+		return "no answer: " + cmp.Or(errorTexts[trouble], "the model could not be asked") + "; the log of the thread says more"
 	}
 	return "no answer: " + textkit.TruncateBytes(cmp.Or(b.Reason, "it failed"), maxWhy)
 }
 
-var troubles = map[llm.Class]string{
+var errorTexts = map[llm.Class]string{
 	llm.Transient:   "the model is overloaded, or broke off",
 	llm.RateLimited: "the model takes no more requests now",
 	llm.Truncated:   "the model broke off",

@@ -18,7 +18,7 @@ type client struct {
 	replaced int
 }
 
-func (c *client) read(list []Part) {
+func (c *client) readParts(list []Part) {
 	for _, p := range list {
 		if p.Kind != Text {
 			continue
@@ -42,14 +42,14 @@ func TestChatProjectorProperty(t *testing.T) {
 			}
 			return pieces
 		}
-		g := &going{t: newChatProjector("evt_5", 5, false), seq: 5, rnd: rnd}
+		g := &lateTurn{t: newChatProjector("evt_5", 5, false), seq: 5, rnd: rnd}
 		var want []string
 		clean := true
 		for round := 1; round <= 1+rnd.IntN(3); round++ {
 			key := fmt.Sprintf("turn-5-%d", round)
 			for attempt := 1; ; attempt++ {
-				g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallStarted{Model: "test/model"})
-				g.flush() // the hub guarantees this order
+				g.addEvent(key+fmt.Sprintf("#%d", attempt), ponder.CallStarted{Model: "test/model"})
+				g.applyLate() // the hub guarantees this order
 				text := said()
 				fails, lossy, offset := rnd.IntN(4) == 0 && attempt < 3, rnd.IntN(4) == 0, 0
 				for i, piece := range text {
@@ -57,36 +57,36 @@ func TestChatProjectorProperty(t *testing.T) {
 						break
 					}
 					for times := 1 + rnd.IntN(5)/4; times > 0 && (!lossy || rnd.IntN(3) > 0); times-- { // sometimes duplicated
-						g.piece(ponder.Delta{Run: "run_1", Key: key, Attempt: attempt, Offset: offset, Delta: llm.Delta{Text: piece}})
+						g.addPiece(ponder.Delta{Run: "run_1", Key: key, Attempt: attempt, Offset: offset, Delta: llm.Delta{Text: piece}})
 					}
 					offset += len(piece)
 				}
 				if !fails {
-					g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallFinished{Model: "test/model"})
+					g.addEvent(key+fmt.Sprintf("#%d", attempt), ponder.CallFinished{Model: "test/model"})
 					if all := strings.TrimSpace(strings.Join(text, "")); all != "" {
 						want = append(want, all)
-						g.event(fmt.Sprintf("say-5-%d/1.1", round), ponder.AssistantMessage{Content: all, Model: "test/model"})
+						g.addEvent(fmt.Sprintf("say-5-%d/1.1", round), ponder.AssistantMessage{Content: all, Model: "test/model"})
 					}
 					break
 				}
 				clean = false
-				g.event(key+fmt.Sprintf("#%d", attempt), ponder.CallFinished{Model: "test/model", Outcome: ponder.Outcome{Error: "broken"}})
+				g.addEvent(key+fmt.Sprintf("#%d", attempt), ponder.CallFinished{Model: "test/model", Outcome: ponder.Outcome{Error: "broken"}})
 			}
 		}
-		g.event("end-5/1.1", ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_5"})
-		g.flush()
-		g.read(g.t.close())
+		g.addEvent("end-5/1.1", ponder.Progress{Stage: chat.TurnEnded, Ref: "evt_5"})
+		g.applyLate()
+		g.readParts(g.t.close())
 		if all := strings.Join(want, "\n\n"); g.text != all {
 			t.Fatalf("seed %d: %q, not %q", seed, g.text, all)
 		}
-		if over, _ := g.t.over(); !over || clean && g.replaced > 0 {
+		if over, _ := g.t.isOver(); !over || clean && g.replaced > 0 {
 			t.Fatalf("seed %d: over %v, replaced %d times", seed, over, g.replaced)
 		}
 	}
 }
 
-// A going is a turn whose events arrive late, in order.
-type going struct {
+// A lateTurn is a turn whose events arrive late, in order.
+type lateTurn struct {
 	client
 	t    *chatProjector
 	seq  ponder.Seq
@@ -94,24 +94,24 @@ type going struct {
 	late []ponder.Event
 }
 
-func (g *going) event(cause string, b ponder.Body) {
+func (g *lateTurn) addEvent(cause string, b ponder.Body) {
 	g.seq++
 	g.late = append(g.late, ponder.Event{Seq: g.seq, Run: "run_1", Cause: cause, Body: b})
 	if g.rnd.IntN(2) == 0 {
-		g.flush()
+		g.applyLate()
 	}
 }
 
-func (g *going) piece(d ponder.Delta) {
+func (g *lateTurn) addPiece(d ponder.Delta) {
 	if g.rnd.IntN(4) == 0 {
-		g.flush()
+		g.applyLate()
 	}
-	g.read(g.t.piece(d))
+	g.readParts(g.t.applyDelta(d))
 }
 
-func (g *going) flush() {
+func (g *lateTurn) applyLate() {
 	for _, ev := range g.late {
-		g.read(g.t.event(ev))
+		g.readParts(g.t.applyEvent(ev))
 	}
 	g.late = nil
 }
@@ -142,22 +142,22 @@ func TestLeaks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, mode := make()
 			var all []Part
-			all = append(all, p.event(ponder.Event{Seq: 2, Run: "run_1", Body: ponder.RunStarted{Mode: mode, Input: "Why?"}})...)
+			all = append(all, p.applyEvent(ponder.Event{Seq: 2, Run: "run_1", Body: ponder.RunStarted{Mode: mode, Input: "Why?"}})...)
 			for i, ev := range inner {
 				ev.Seq = ponder.Seq(3 + i)
-				all = append(all, p.event(ev.Stamp("thr_1", ev.Seq, ev.Time))...)
+				all = append(all, p.applyEvent(ev.Stamp("thr_1", ev.Seq, ev.Time))...)
 				for _, key := range []string{"muse-1", "summed-1", "plan", "turn-9-1", "write-1"} {
-					all = append(all, p.piece(ponder.Delta{Run: "run_1", Key: key, Attempt: 1, Delta: llm.Delta{Text: canary}})...)
+					all = append(all, p.applyDelta(ponder.Delta{Run: "run_1", Key: key, Attempt: 1, Delta: llm.Delta{Text: canary}})...)
 				}
-				all = append(all, p.piece(ponder.Delta{Run: "run_1/muse-1", Key: "turn-1-1", Attempt: 1, Delta: llm.Delta{Text: canary}})...)
+				all = append(all, p.applyDelta(ponder.Delta{Run: "run_1/muse-1", Key: "turn-1-1", Attempt: 1, Delta: llm.Delta{Text: canary}})...)
 			}
 			all = append(all, p.close()...)
-			end := p.end()
+			end := p.endState()
 			js, err := json.Marshal(append(all, Part{Kind: Ended, End: &end}))
 			if err != nil || strings.Contains(string(js), canary) {
 				t.Errorf("%s (%v)", js, err)
 			}
-			if over, _ := p.over(); !over {
+			if over, _ := p.isOver(); !over {
 				t.Error("it is not over")
 			}
 		})
@@ -166,11 +166,11 @@ func TestLeaks(t *testing.T) {
 
 func TestTranscript(t *testing.T) {
 	list := []llm.Message{llm.Say(System, "Be short."), llm.Say(llm.User, " Why? "), llm.Say(llm.Assistant, ""), llm.Say("other", "é"+strings.Repeat("x", 50))}
-	if got, want := transcript(list, 1000), "system: Be short.\n\nuser: Why?\n\nother: é"+strings.Repeat("x", 50); got != want {
+	if got, want := renderTranscript(list, 1000), "system: Be short.\n\nuser: Why?\n\nother: é"+strings.Repeat("x", 50); got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 	for most := range 80 {
-		got := transcript(list, most)
+		got := renderTranscript(list, most)
 		if len(got) > most+len("other: … ") || strings.ToValidUTF8(got, "") != got {
 			t.Errorf("of %d bytes: %d, %q", most, len(got), got)
 		}

@@ -15,12 +15,12 @@ import (
 	"ponder/llm"
 )
 
-func ask(r *dialecttest.Rig, model string, said ...string) compat.Ask {
+func newRequest(r *dialecttest.Rig, model string, said ...string) compat.Request {
 	m, ok := r.Desk.Model(model)
 	if !ok {
 		panic(model)
 	}
-	a := compat.Ask{Owner: dialecttest.Owner, Model: m}
+	a := compat.Request{Owner: dialecttest.Owner, Model: m}
 	for i, text := range said {
 		role := llm.User
 		if i%2 == 1 {
@@ -31,7 +31,7 @@ func ask(r *dialecttest.Rig, model string, said ...string) compat.Ask {
 	return a
 }
 
-func slowly(*llm.Request, int) dialecttest.Answer {
+func slowAnswer(*llm.Request, int) dialecttest.Answer {
 	return dialecttest.Answer{Text: "The sea is deep, and the lake is not.", Wait: time.Second, Pause: time.Second}
 }
 
@@ -42,9 +42,9 @@ func TestLive(t *testing.T) {
 			r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
 				return dialecttest.Answer{Reasoning: "I think of it for a while.", Text: "The sea is deep, and the lake is not.", Pause: time.Second}
 			}}})
-			a := ask(r, "ponder/chat", "How deep?")
-			a.Apart = apart
-			f := r.Desk.Feed(r.Start(a), false)
+			a := newRequest(r, "ponder/chat", "How deep?")
+			a.Standalone = apart
+			f := r.Desk.OpenStream(r.Start(a), false)
 			defer f.Close()
 			told := make(map[compat.Kind]time.Duration)
 			for begun := time.Now(); told[compat.Ended] == 0; {
@@ -69,11 +69,11 @@ func TestLive(t *testing.T) {
 func TestRetry(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
-			rng := writer{rand.New(&shared{of: rand.NewPCG(seed, 3)})}
+			rng := randomModel{rand.New(&lockedSource{of: rand.NewPCG(seed, 3)})}
 			failed, rounds, last := 0, 1+rng.IntN(3), dialecttest.Answer{}
 			model := &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
 				if last.Err == nil || rng.IntN(2) == 0 {
-					last = rng.answer(req, &rounds)
+					last = rng.randomAnswer(req, &rounds)
 				}
 				last.Err, last.After = nil, 0
 				if failed < 2 && rng.IntN(2) == 0 {
@@ -83,25 +83,25 @@ func TestRetry(t *testing.T) {
 				return last
 			}}
 			r := dialecttest.New(t, dialecttest.Options{Model: model, Tools: dialecttest.Lookups(time.Second)})
-			a := ask(r, "ponder/chat", "How deep?")
-			a.Apart = rng.IntN(2) == 0
+			a := newRequest(r, "ponder/chat", "How deep?")
+			a.Standalone = rng.IntN(2) == 0
 			w := r.Start(a)
 			var wg sync.WaitGroup
 			for i := range 3 {
-				late := time.Duration(i) * rng.time(3*time.Second)
+				late := time.Duration(i) * rng.randomTime(3*time.Second)
 				wg.Go(func() {
 					time.Sleep(late)
-					list, err := hear(r.Desk, w, false, func() time.Duration { return 0 })
+					list, err := collectParts(r.Desk, w, false, func() time.Duration { return 0 })
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					whole(t, list)
+					checkWhole(t, list)
 				})
 			}
 			wg.Wait()
-			after := r.Hear(w, false)
-			whole(t, after)
+			after := r.CollectParts(w, false)
+			checkWhole(t, after)
 			for _, p := range after {
 				if p.Again {
 					t.Errorf("the log says again %q", p.Text)
@@ -122,15 +122,15 @@ func TestLost(t *testing.T) {
 			r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
 				return dialecttest.Answer{Reasoning: strings.Repeat("Hm, well. ", 50), Text: text, Piece: 1, Pause: time.Millisecond}
 			}}})
-			a := ask(r, "ponder/chat", "How deep?")
-			a.Apart = apart
+			a := newRequest(r, "ponder/chat", "How deep?")
+			a.Standalone = apart
 			w := r.Start(a)
-			slow, err := hear(r.Desk, w, false, func() time.Duration { return 700 * time.Millisecond })
+			slow, err := collectParts(r.Desk, w, false, func() time.Duration { return 700 * time.Millisecond })
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole(t, slow)
-			same(t, "slow", slow, r.Hear(w, false))
+			checkWhole(t, slow)
+			checkSame(t, "slow", slow, r.CollectParts(w, false))
 		})
 	}
 }
@@ -144,11 +144,11 @@ func TestFailed(t *testing.T) {
 					Text: "The sea is deep, and", Pause: 100 * time.Millisecond, Err: &llm.Error{Class: llm.Auth, Model: "test/model", Message: "no key"}, After: 2,
 				}
 			}}})
-			a := ask(r, "ponder/chat", "How deep?")
-			a.Apart = apart
+			a := newRequest(r, "ponder/chat", "How deep?")
+			a.Standalone = apart
 			w := r.Start(a)
-			live := r.Hear(w, false)
-			whole(t, live)
+			live := r.CollectParts(w, false)
+			checkWhole(t, live)
 			end := live[len(live)-1].End
 			if end.Status != ponder.Failed || end.Reason == "" || end.Text != "" {
 				t.Errorf("apart %t: %+v", apart, end)

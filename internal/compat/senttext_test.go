@@ -38,7 +38,7 @@ func TestScript(t *testing.T) {
 		"cancelled":              {say("It ", "is", "^"), ponder.Cancelled, "It is", false},
 	} {
 		told := ""
-		s := sentText{tell: func(p Part) {
+		s := sentText{forward: func(p Part) {
 			if told += p.Text; p.Kind == Text && p.Text == "" || p.Again {
 				t.Errorf("%s: told %+v", name, p)
 			}
@@ -46,13 +46,13 @@ func TestScript(t *testing.T) {
 		var err error
 		for _, p := range tt.parts {
 			if err == nil {
-				err = s.part(p)
+				err = s.forwardPart(p)
 			}
 		}
 		if err == nil {
-			err = s.end(End{Status: tt.end})
+			err = s.checkEnd(End{Status: tt.end})
 		}
-		if told != tt.want || errors.Is(err, errAnew) != tt.fails || err != nil && !tt.fails {
+		if told != tt.want || errors.Is(err, errRestarted) != tt.fails || err != nil && !tt.fails {
 			t.Errorf("%s: told %q, %v", name, told, err)
 		}
 	}

@@ -27,7 +27,7 @@ type thinkProjector struct {
 	refs   research.References
 	tools  activeTools
 	cited  map[string]ponder.Evidence
-	wishes map[string]Part // pending steers by event
+	steers map[string]Part // pending steers by event
 	calls  chat.CallTotals
 	models []string
 	cut    string // the limit, or ""
@@ -36,10 +36,10 @@ type thinkProjector struct {
 }
 
 func newThinkProjector(mode string) *thinkProjector {
-	return &thinkProjector{mode: mode, cited: make(map[string]ponder.Evidence), wishes: make(map[string]Part)}
+	return &thinkProjector{mode: mode, cited: make(map[string]ponder.Evidence), steers: make(map[string]Part)}
 }
 
-func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
+func (t *thinkProjector) applyEvent(ev ponder.Event) (list []Part) {
 	if t.fin != nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 	if t.mode == research.Name {
 		list = t.refsOf(ev)
 	}
-	if b, ok := ev.Body.(ponder.CallFinished); ok && ev.Run.Within(t.run) {
+	if b, ok := ev.Body.(ponder.CallFinished); ok && ev.Run.IsWithin(t.run) {
 		t.calls.Apply(b)
 	}
 	if ev.Run != t.run || t.run == "" || ev.Internal {
@@ -57,7 +57,7 @@ func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 	}
 	switch b := ev.Body.(type) {
 	case ponder.ToolCall, ponder.ToolResult:
-		return append(list, t.tools.event(ev)...)
+		return append(list, t.tools.applyEvent(ev)...)
 	case ponder.Evidence:
 		t.cited[b.ID] = b
 	case ponder.Thought:
@@ -74,10 +74,10 @@ func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 			t.models = append(slices.Clip(t.models), b.Model)
 		}
 	case ponder.Steer:
-		t.wishes[ev.ID] = Part{Kind: Steered, Item: ev.Cause, Text: b.Content}
+		t.steers[ev.ID] = Part{Kind: Steered, Item: ev.Cause, Text: b.Content}
 	case ponder.Progress:
-		if p, ok := t.wishes[b.Ref]; ok && b.Stage == "steered" {
-			delete(t.wishes, b.Ref)
+		if p, ok := t.steers[b.Ref]; ok && b.Stage == "steered" {
+			delete(t.steers, b.Ref)
 			p.Refused = b.Refused
 			return append(list, p)
 		}
@@ -88,7 +88,7 @@ func (t *thinkProjector) event(ev ponder.Event) (list []Part) {
 	case ponder.RunPaused, ponder.RunResumed:
 		_, t.paused = b.(ponder.RunPaused)
 	case ponder.RunFinished:
-		return append(list, t.finished(ev, b)...)
+		return append(list, t.finishRun(ev, b)...)
 	}
 	return list
 }
@@ -115,16 +115,16 @@ func planText(b ponder.Plan) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-func (t *thinkProjector) finished(ev ponder.Event, b ponder.RunFinished) (list []Part) {
+func (t *thinkProjector) finishRun(ev ponder.Event, b ponder.RunFinished) (list []Part) {
 	t.fin = &b
 	if b.Answer == "" {
 		return nil
 	}
 	var c chunker
-	for _, text := range append(c.add(b.Answer), c.end()...) {
+	for _, text := range append(c.add(b.Answer), c.takeRest()...) {
 		list = append(list, Part{Kind: Text, Item: ev.ID, Text: text, Models: t.models})
 	}
-	return append(list, Part{Kind: TextEnd, Item: ev.ID, Text: b.Answer, Citations: t.citations(b.Answer)})
+	return append(list, Part{Kind: TextEnd, Item: ev.ID, Text: b.Answer, Citations: t.citationsIn(b.Answer)})
 }
 
 // markers matches [e7] or [e7, e8].
@@ -135,7 +135,7 @@ const earlier = "thread:thr_"
 
 const maxCitations = 200
 
-func (t *thinkProjector) citations(answer string) (list []Citation) {
+func (t *thinkProjector) citationsIn(answer string) (list []Citation) {
 	for _, at := range markers.FindAllStringIndex(answer, -1) {
 		for id := range strings.SplitSeq(strings.Trim(answer[at[0]:at[1]], "[]"), ",") {
 			e, ok := t.cited[strings.TrimSpace(id)]
@@ -156,13 +156,13 @@ func (t *thinkProjector) citations(answer string) (list []Citation) {
 	return list
 }
 
-func (*thinkProjector) piece(ponder.Delta) []Part { return nil }
+func (*thinkProjector) applyDelta(ponder.Delta) []Part { return nil }
 
-func (t *thinkProjector) over() (over, last bool) { return t.fin != nil, t.fin != nil }
+func (t *thinkProjector) isOver() (over, last bool) { return t.fin != nil, t.fin != nil }
 
 func (*thinkProjector) close() []Part { return nil }
 
-func (t *thinkProjector) end() End {
+func (t *thinkProjector) endState() End {
 	e := End{Status: ponder.Thinking, Finish: llm.FinishStop, Usage: t.calls.Usage, Model: t.calls.Model}
 	if t.paused {
 		e.Status = ponder.Paused
@@ -173,8 +173,8 @@ func (t *thinkProjector) end() End {
 	e.Status, e.Text = t.fin.Status, t.fin.Answer
 	switch {
 	case e.Status != ponder.Completed:
-		e.Trouble = t.calls.Trouble()
-		e.Reason = whyEnded(*t.fin, e.Trouble)
+		e.ErrorClass = t.calls.FailureClass()
+		e.Reason = whyEnded(*t.fin, e.ErrorClass)
 	case t.cut != "":
 		e.Finish, e.Reason = llm.FinishLength, t.cut
 	}
@@ -191,37 +191,37 @@ const urgent = 9
 
 // Steer sends a command to a running session or research. Errors name field. Equal causes are sent once;
 // without a cause, each call sends.
-func (d *Desk) Steer(ctx context.Context, w Work, cause, field string, r steering.Request) error {
+func (d *Dispatcher) Steer(ctx context.Context, w Job, cause, field string, r steering.Request) error {
 	commands, err := steering.View{}.Commands([]steering.Request{r})
 	var wrong steering.Errors
 	if errors.As(err, &wrong) {
-		return Wrong(field, "%s: %s", field, wrong[0].Message)
+		return InvalidField(field, "%s: %s", field, wrong[0].Message)
 	}
 	if err != nil {
 		return err
 	}
-	return d.command(ctx, w, ponder.Event{Cause: cause, Body: commands[0]})
+	return d.sendCommand(ctx, w, ponder.Event{Cause: cause, Body: commands[0]})
 }
 
-func (d *Desk) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Work, error) {
-	info, err := d.thread(ctx, owner, id)
+func (d *Dispatcher) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Job, error) {
+	info, err := d.ownedThread(ctx, owner, id)
 	if err != nil {
-		return Work{}, err
+		return Job{}, err
 	}
 	name := strings.TrimPrefix(string(id), "thr_")
 	if info.Kind != ponder.KindConversation {
-		return d.Work(ctx, owner, name)
+		return d.FindJob(ctx, owner, name)
 	}
 	last := ponder.Seq(0)
 	for ev, err := range d.Store.Events(ctx, id, max(0, info.Head-readBefore)) {
 		if err != nil {
-			return Work{}, fmt.Errorf("read %s: %w", id, err)
+			return Job{}, fmt.Errorf("read %s: %w", id, err)
 		}
 		if _, ok := ev.Body.(ponder.UserMessage); ok {
 			last = ev.Seq
 		}
 	}
-	w, err := d.Work(ctx, owner, fmt.Sprintf("%s-%d", name, last))
+	w, err := d.FindJob(ctx, owner, fmt.Sprintf("%s-%d", name, last))
 	if err == nil {
 		w.Fresh, err = d.isFirst(ctx, id, last)
 	}
@@ -230,18 +230,18 @@ func (d *Desk) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Wo
 
 // A sentText forwards a restarted answer only if it extends the sent text.
 type sentText struct {
-	tell func(Part)
-	text []byte
-	at   int // of the current answer
+	forward func(Part)
+	text    []byte
+	at      int // of the current answer
 }
 
-var errAnew error = &Fault{
+var errRestarted error = &APIError{
 	Status: http.StatusBadGateway,
 	Detail: "the answer broke off and was begun anew in other words, and what was sent cannot be taken back: ask again, or without streaming, to have it whole",
 }
 
-// part forwards p without the sent text.
-func (s *sentText) part(p Part) error {
+// forwardPart forwards p without the sent text.
+func (s *sentText) forwardPart(p Part) error {
 	switch p.Kind {
 	case Text:
 		if p.Again {
@@ -249,7 +249,7 @@ func (s *sentText) part(p Part) error {
 		}
 		n := min(len(s.text)-s.at, len(p.Text))
 		if string(s.text[s.at:s.at+n]) != p.Text[:n] {
-			return errAnew
+			return errRestarted
 		}
 		p.Text = p.Text[n:]
 		s.text = append(s.text, p.Text...)
@@ -257,25 +257,25 @@ func (s *sentText) part(p Part) error {
 			return nil
 		}
 	case TextEnd:
-		if err := s.whole(); err != nil {
+		if err := s.checkWhole(); err != nil {
 			return err
 		}
 	}
-	s.tell(p)
+	s.forward(p)
 	return nil
 }
 
-func (s *sentText) whole() error {
+func (s *sentText) checkWhole() error {
 	if s.at < len(s.text) {
-		return errAnew
+		return errRestarted
 	}
 	return nil
 }
 
-// end returns errAnew if a completed answer is too short.
-func (s *sentText) end(e End) error {
+// checkEnd returns errAnew if a completed answer is too short.
+func (s *sentText) checkEnd(e End) error {
 	if e.Status != ponder.Completed {
 		return nil
 	}
-	return s.whole()
+	return s.checkWhole()
 }

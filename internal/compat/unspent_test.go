@@ -13,9 +13,9 @@ import (
 // A late request does not recreate removed work.
 func TestKeyOfWhatWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowly}})
-		a := ask(r, "ponder/chat", "How deep?")
-		a.Apart, a.Key = true, "k"
+		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+		a := newRequest(r, "ponder/chat", "How deep?")
+		a.Standalone, a.Key = true, "k"
 		w, err := r.Desk.Begin(t.Context(), a)
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func TestKeyOfWhatWasRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = r.Desk.Begin(t.Context(), a)
-		var told *compat.Fault
+		var told *compat.APIError
 		if !errors.As(err, &told) || told.Status != http.StatusConflict {
 			t.Errorf("it is done again: %v", err)
 		}

@@ -67,7 +67,7 @@ type Models struct {
 	Price    map[string]llm.Override `toml:"price"` // by full name, or "provider/*"; overrides the built-in table
 }
 
-func (m Models) of(role ponder.Role) Chain {
+func (m Models) roleChain(role ponder.Role) Chain {
 	switch role {
 	case ponder.Fast:
 		return m.Fast
@@ -156,10 +156,10 @@ func (c *Config) Origin(key string) string {
 	return "default"
 }
 
-// defaults returns the values of unset settings that packages define: [ponder/mode/chat],
+// defaultValues returns the values of unset settings that packages define: [ponder/mode/chat],
 // [ponder/mode/deep], [ponder/mode/research] and [ponder/mode/session]. Other unset settings
 // are empty or unlimited.
-func defaults() map[string]string {
+func defaultValues() map[string]string {
 	return map[string]string{
 		"thinking.retention":      "keep",
 		"thinking.per_turn":       "10",
@@ -233,13 +233,13 @@ const maxName = 200
 // SplitModel splits a full name into the provider and the provider's name of the model.
 func SplitModel(full string) (provider, id string, err error) {
 	provider, id, ok := strings.Cut(full, "/")
-	if !ok || provider == "" || id == "" || len(full) > maxName || strings.ContainsFunc(full, unprintable) {
+	if !ok || provider == "" || id == "" || len(full) > maxName || strings.ContainsFunc(full, isUnprintable) {
 		return "", "", fmt.Errorf("%q is not the name of a model: write provider/model, such as ollama/llama3.1", textkit.Truncate(full, 60))
 	}
 	return provider, id, nil
 }
 
-func unprintable(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }
+func isUnprintable(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }
 
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := ParseDuration(string(text))
@@ -264,14 +264,14 @@ func (d Duration) String() string {
 // ErrTooLong is the cause for a duration beyond the range of [time.Duration].
 var ErrTooLong = errors.New("is too long")
 
-// aDuration matches the syntax of durations of any length.
-var aDuration = regexp.MustCompile(`^\+?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$`)
+// durationPattern matches the syntax of durations of any length.
+var durationPattern = regexp.MustCompile(`^\+?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+$`)
 
 // ParseDuration parses a positive duration. Its error explains the syntax.
 func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	d, err := time.ParseDuration(text)
-	if err != nil && aDuration.MatchString(text) {
+	if err != nil && durationPattern.MatchString(text) {
 		return 0, fmt.Errorf("%s %w", textkit.Truncate(text, 20), ErrTooLong)
 	}
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"ponder/llm"
 )
 
-func place(t *testing.T, users, project string, env map[string]string) Source {
+func writeConfigs(t *testing.T, users, project string, env map[string]string) Source {
 	t.Helper()
 	home, dir := t.TempDir(), t.TempDir()
 	if users != "" {
-		write(t, filepath.Join(home, "ponder", "config.toml"), users)
+		writeFile(t, filepath.Join(home, "ponder", "config.toml"), users)
 	}
 	if project != "" {
-		write(t, filepath.Join(dir, "ponder.toml"), project)
+		writeFile(t, filepath.Join(dir, "ponder.toml"), project)
 	}
 	return Source{Dir: dir, Env: func(name string) string {
 		if v, ok := env[name]; ok {
@@ -33,7 +33,7 @@ func place(t *testing.T, users, project string, env map[string]string) Source {
 	}}
 }
 
-func write(t *testing.T, file, text string) {
+func writeFile(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func write(t *testing.T, file, text string) {
 }
 
 func TestLoadPrecedence(t *testing.T) {
-	src := place(t, `
+	src := writeConfigs(t, `
 enable_thinking = true
 [models]
 fast = "groq/a"
@@ -85,7 +85,7 @@ session = "Answer in French."
 }
 
 func TestLoadDefaults(t *testing.T) {
-	c, err := Load(place(t, "", "", map[string]string{"HOME": "/home/ann", "XDG_CONFIG_HOME": "relative", "XDG_DATA_HOME": ""}))
+	c, err := Load(writeConfigs(t, "", "", map[string]string{"HOME": "/home/ann", "XDG_CONFIG_HOME": "relative", "XDG_DATA_HOME": ""}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestProjectMaySetLittle(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := Load(place(t, "db = 'mine.db'", tt.text, nil))
+			c, err := Load(writeConfigs(t, "db = 'mine.db'", tt.text, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestProjectMaySetLittle(t *testing.T) {
 }
 
 func TestLoadWarnsOfUnknownKeys(t *testing.T) {
-	c, err := Load(place(t, "# mine\n[model]\nfast = 'a/b'\n\n[models]\nfats = 'a/b'\n[providers.x]\ntype = 'openai'\napi_key = 'sk-secret'\n", "", nil))
+	c, err := Load(writeConfigs(t, "# mine\n[model]\nfast = 'a/b'\n\n[models]\nfats = 'a/b'\n[providers.x]\ntype = 'openai'\napi_key = 'sk-secret'\n", "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Load(place(t, tt.text, "", nil))
+			_, err := Load(writeConfigs(t, tt.text, "", nil))
 			if err == nil || !strings.Contains(err.Error(), "config.toml"+tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("error %v, want one line with %q", err, tt.want)
 			}
@@ -174,7 +174,7 @@ func TestProvider(t *testing.T) {
 		"[providers.work]\ntype='anthropic'\napi_key_env='WORK_KEY'\n" +
 		"[providers.cellar]\ntype='ollama'\nbase_url='http://cellar:1'\napi_key_env='CELLAR_KEY'\n[providers.attic]\ntype='ollama'\nbase_url='http://attic:1'\n"
 	env := map[string]string{"GROQ_API_KEY": "g", "WORK_KEY": "w", "OPENAI_BASE_URL": "http://localhost:9/v1", "OLLAMA_HOST": "box", "OLLAMA_API_KEY": " o\n", "CELLAR_KEY": "c"}
-	c, err := Load(place(t, file, "", env))
+	c, err := Load(writeConfigs(t, file, "", env))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestPlainly(t *testing.T) {
 		"type mismatch for config.Web: expected table but found string":                 "it must be a table, not text in quotes",
 		"duration is odd": "duration is odd",
 	} {
-		if got := plainly(message); got != want {
+		if got := explainMismatch(message); got != want {
 			t.Errorf("%s: %s", message, got)
 		}
 	}

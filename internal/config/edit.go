@@ -19,7 +19,7 @@ import (
 // creates a missing file. It writes nothing if the value is invalid, or would invalidate a
 // valid file.
 func Set(src Source, name, value string) (string, error) {
-	k, ok := find(name)
+	k, ok := findKey(name)
 	if !ok {
 		return "", unknownKey(name)
 	}
@@ -27,7 +27,7 @@ func Set(src Source, name, value string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	shown, err := change(src, name, func(text string) string { return setLine(text, split(name), literal) })
+	shown, err := editSetting(src, name, func(text string) string { return setLine(text, splitName(name), literal) })
 	if err != nil {
 		return "", err
 	}
@@ -36,14 +36,14 @@ func Set(src Source, name, value string) (string, error) {
 
 // Unset removes a setting from the user's file and returns its effective value.
 func Unset(src Source, name string) (string, error) {
-	if _, ok := find(name); !ok {
+	if _, ok := findKey(name); !ok {
 		return "", unknownKey(name)
 	}
-	return change(src, name, func(text string) string { return dropLine(text, split(name)) })
+	return editSetting(src, name, func(text string) string { return dropLine(text, splitName(name)) })
 }
 
-func Known(name string) error {
-	if _, ok := find(name); !ok {
+func CheckKey(name string) error {
+	if _, ok := findKey(name); !ok {
 		return unknownKey(name)
 	}
 	return nil
@@ -58,18 +58,18 @@ func unknownKey(name string) error {
 	return fmt.Errorf("%w: %q", ErrUnknownKey, textkit.Truncate(name, 60))
 }
 
-// change rewrites the user's file. Other invalid values do not block it, so that a user can
+// editSetting rewrites the user's file. Other invalid values do not block it, so that a user can
 // correct them one by one.
-func change(src Source, name string, edit func(string) string) (string, error) {
+func editSetting(src Source, name string, edit func(string) string) (string, error) {
 	env := src.Env
 	if env == nil {
 		env = os.Getenv
 	}
-	file, err := src.file(env)
+	file, err := src.userFile(env)
 	if err != nil {
 		return "", err
 	}
-	old, err := read(file)
+	old, err := readConfigFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read configuration: %w", err)
 	}
@@ -77,22 +77,22 @@ func change(src Source, name string, edit func(string) string) (string, error) {
 		return "", tomlError(file, err)
 	}
 	before := &Config{File: file, env: env, origin: map[string]string{}}
-	wrong := before.apply(old, file, false)
+	wrong := before.applyText(old, file, false)
 	now := edit(old)
 	after := &Config{File: file, env: env, origin: map[string]string{}}
-	if err := after.apply(now, file, false); err != nil && wrong == nil {
+	if err := after.applyText(now, file, false); err != nil && wrong == nil {
 		return "", fmt.Errorf("%s cannot be put into the file by itself: edit %s by hand (%w)", name, file, err)
 	}
 	if now == old {
 		return after.Value(name), nil
 	}
-	if err := replace(file, now); err != nil {
+	if err := replaceFile(file, now); err != nil {
 		return "", fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	return after.Value(name), nil
 }
 
-func replace(file, text string) error {
+func replaceFile(file, text string) error {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
 	}
@@ -118,7 +118,7 @@ func replace(file, text string) error {
 
 // setLine returns the text with a key set and all other lines unchanged.
 func setLine(text string, key []string, literal string) string {
-	entries := scan(text)
+	entries := scanEntries(text)
 	if i := slices.IndexFunc(entries, func(e entry) bool { return !e.header && slices.Equal(e.key, key) }); i >= 0 {
 		return text[:entries[i].value] + literal + text[entries[i].after:]
 	}
@@ -132,19 +132,19 @@ func setLine(text string, key []string, literal string) string {
 			at, name = e.end, key[len(e.table):] // written with dots from a table above
 		}
 	}
-	line := join(name) + " = " + literal + "\n"
+	line := joinName(name) + " = " + literal + "\n"
 	switch {
 	case at >= 0:
-		return insert(text, at, line)
+		return insertLine(text, at, line)
 	case len(table) == 0:
-		return insert(text, firstTable(text, entries), line)
+		return insertLine(text, firstTable(text, entries), line)
 	}
 	if text != "" {
-		line = "\n[" + join(table) + "]\n" + line
+		line = "\n[" + joinName(table) + "]\n" + line
 	} else {
-		line = "[" + join(table) + "]\n" + line
+		line = "[" + joinName(table) + "]\n" + line
 	}
-	return insert(text, len(text), line)
+	return insertLine(text, len(text), line)
 }
 
 // firstTable returns the end of the top-level keys: before the first header and its comment.
@@ -167,7 +167,7 @@ func firstTable(text string, entries []entry) int {
 	return at
 }
 
-func insert(text string, at int, line string) string {
+func insertLine(text string, at int, line string) string {
 	if at > 0 && text[at-1] != '\n' {
 		line = "\n" + line
 	}
@@ -175,7 +175,7 @@ func insert(text string, at int, line string) string {
 }
 
 func dropLine(text string, key []string) string {
-	for _, e := range scan(text) {
+	for _, e := range scanEntries(text) {
 		if !e.header && slices.Equal(e.key, key) {
 			return text[:e.start] + text[e.end:]
 		}
@@ -195,20 +195,20 @@ type entry struct {
 	after  int
 }
 
-// scan finds the entries of valid TOML. For other text the result is arbitrary.
-func scan(text string) []entry {
+// scanEntries finds the entries of valid TOML. For other text the result is arbitrary.
+func scanEntries(text string) []entry {
 	var found []entry
 	var table []string
 	s := &scanner{text: text}
 	for s.pos < len(text) {
 		start := s.pos
-		s.blank()
+		s.skipBlanks()
 		switch {
 		case s.peek() == '[':
 			for s.peek() == '[' {
 				s.pos++
 			}
-			table = s.path()
+			table = s.readPath()
 			e := entry{key: table, header: true, start: start}
 			s.restOfLine()
 			e.end = s.pos
@@ -216,11 +216,11 @@ func scan(text string) []entry {
 		case s.peek() == '#' || s.peek() == '\n' || s.peek() == '\r' || s.peek() == 0:
 			s.restOfLine()
 		default:
-			e := entry{key: append(table[:len(table):len(table)], s.path()...), table: table, start: start}
-			s.blank()
+			e := entry{key: append(table[:len(table):len(table)], s.readPath()...), table: table, start: start}
+			s.skipBlanks()
 			if s.peek() == '=' {
 				s.pos++
-				s.blank()
+				s.skipBlanks()
 				e.value = s.pos
 				s.skipValue()
 				e.after = e.value + len(strings.TrimRight(text[e.value:s.pos], " \t\r"))
@@ -257,7 +257,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-func (s *scanner) blank() {
+func (s *scanner) skipBlanks() {
 	for s.peek() == ' ' || s.peek() == '\t' {
 		s.pos++
 	}
@@ -271,21 +271,21 @@ func (s *scanner) restOfLine() {
 	s.pos = len(s.text)
 }
 
-func (s *scanner) path() (names []string) {
+func (s *scanner) readPath() (names []string) {
 	for {
-		s.blank()
+		s.skipBlanks()
 		start := s.pos
 		switch q := s.peek(); q {
 		case '"', '\'':
-			s.quoted(string(q))
-			names = append(names, unquote(s.text[start:s.pos]))
+			s.skipQuoted(string(q))
+			names = append(names, unquoteName(s.text[start:s.pos]))
 		default:
 			for s.pos < len(s.text) && !strings.ContainsRune(" \t\r\n.=]#", rune(s.peek())) {
 				s.pos++
 			}
 			names = append(names, s.text[start:s.pos])
 		}
-		s.blank()
+		s.skipBlanks()
 		if s.peek() != '.' {
 			return names
 		}
@@ -293,8 +293,8 @@ func (s *scanner) path() (names []string) {
 	}
 }
 
-// quoted skips a string delimited by quote, of one or three characters.
-func (s *scanner) quoted(quote string) {
+// skipQuoted skips a string delimited by quote, of one or three characters.
+func (s *scanner) skipQuoted(quote string) {
 	s.pos += len(quote)
 	for s.pos < len(s.text) {
 		switch {
@@ -322,7 +322,7 @@ func (s *scanner) skipValue() {
 			if triple := strings.Repeat(quote, 3); strings.HasPrefix(s.text[s.pos:], triple) {
 				quote = triple
 			}
-			s.quoted(quote)
+			s.skipQuoted(quote)
 			continue
 		case '[', '{':
 			depth++
@@ -343,9 +343,9 @@ func (s *scanner) skipValue() {
 	}
 }
 
-// unquote returns the text of a quoted name. It only resolves escaped quotes and backslashes;
+// unquoteName returns the text of a quoted name. It only resolves escaped quotes and backslashes;
 // our keys need no others.
-func unquote(q string) string {
+func unquoteName(q string) string {
 	if len(q) < 2 {
 		return q
 	}
@@ -356,8 +356,8 @@ func unquote(q string) string {
 	return in
 }
 
-// lineOf returns the line of a key, or of its nearest parent.
-func lineOf(entries []entry, key []string) int {
+// findLine returns the line of a key, or of its nearest parent.
+func findLine(entries []entry, key []string) int {
 	line, best := 1, 0
 	for _, e := range entries {
 		if n := len(e.key); n > best && n <= len(key) && slices.Equal(e.key, key[:n]) {

@@ -34,8 +34,8 @@ func TestSet(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			src := place(t, tt.before, "", nil)
-			file, _ := src.file(src.Env)
+			src := writeConfigs(t, tt.before, "", nil)
+			file, _ := src.userFile(src.Env)
 			shown, err := Set(src, tt.key, tt.value)
 			if err != nil {
 				t.Fatal(err)
@@ -60,8 +60,8 @@ func TestSetRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			src := place(t, tt.before, "", nil)
-			file, _ := src.file(src.Env)
+			src := writeConfigs(t, tt.before, "", nil)
+			file, _ := src.userFile(src.Env)
 			_, err := Set(src, tt.key, tt.value)
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want one line with %q", err, tt.want)
@@ -74,8 +74,8 @@ func TestSetRefuses(t *testing.T) {
 }
 
 func TestSetKeepsModeAndLink(t *testing.T) {
-	src := place(t, "db = 'a'\n", "", nil)
-	file, _ := src.file(src.Env)
+	src := writeConfigs(t, "db = 'a'\n", "", nil)
+	file, _ := src.userFile(src.Env)
 	real := filepath.Join(t.TempDir(), "dotfile")
 	if err := os.Rename(file, real); err != nil {
 		t.Fatal(err)
@@ -99,11 +99,11 @@ func TestSetKeepsModeAndLink(t *testing.T) {
 }
 
 func TestUnset(t *testing.T) {
-	src := place(t, "# a\n[models]\nfast = 'a/b' # gone\nslow = 'c/d'\n", "", nil)
+	src := writeConfigs(t, "# a\n[models]\nfast = 'a/b' # gone\nslow = 'c/d'\n", "", nil)
 	if _, err := Unset(src, "models.fast"); err != nil {
 		t.Fatal(err)
 	}
-	file, _ := src.file(src.Env)
+	file, _ := src.userFile(src.Env)
 	got, _ := os.ReadFile(file)
 	if d := cmp.Diff("# a\n[models]\nslow = 'c/d'\n", string(got)); d != "" {
 		t.Error(d)
@@ -116,14 +116,14 @@ func FuzzEdit(f *testing.F) {
 	f.Add("a = '''\n[x]'''\n[[t]]\nb=[1,\n#]\n2]", "budgets.calls")
 	f.Add("models.\"price\".'x/y'.input = 1.0", "models.price.x/y.output")
 	f.Fuzz(func(t *testing.T, text, name string) {
-		k, ok := find(name)
+		k, ok := findKey(name)
 		if !ok {
-			scan(text)
+			scanEntries(text)
 			return
 		}
 		var before, after map[string]any
 		if _, err := toml.Decode(text, &before); err != nil {
-			scan(text)
+			scanEntries(text)
 			return
 		}
 		for _, value := range []string{"a/b", "7", "1h", "true", "info", "openai", "https://x"} {
@@ -131,12 +131,12 @@ func FuzzEdit(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			now := setLine(text, split(name), literal)
+			now := setLine(text, splitName(name), literal)
 			if _, err := toml.Decode(now, &after); err != nil {
 				return // change refuses it
 			}
-			take(before, split(name))
-			take(after, split(name))
+			deleteKey(before, splitName(name))
+			deleteKey(after, splitName(name))
 			if d := cmp.Diff(before, after); d != "" && !strings.Contains(d, "{}") {
 				t.Fatalf("set %s to %s in %q gives %q: %s", name, value, text, now, d)
 			}
@@ -145,13 +145,13 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-func take(tree map[string]any, key []string) {
+func deleteKey(tree map[string]any, key []string) {
 	if len(key) == 1 {
 		delete(tree, key[0])
 		return
 	}
 	if sub, ok := tree[key[0]].(map[string]any); ok {
-		take(sub, key[1:])
+		deleteKey(sub, key[1:])
 		if len(sub) == 0 {
 			delete(tree, key[0])
 		}

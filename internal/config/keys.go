@@ -25,62 +25,62 @@ type Key struct {
 
 func Keys() []Key {
 	return slices.Concat([]Key{
-		{"db", "file with the log", text},
-		{"log_level", "debug, info, warn or error", oneOf("debug", "info", "warn", "error")},
-		{"enable_thinking", "give models a place for thoughts in mid-turn: true, false, or auto", switched},
-		{"thinking.retention", "how long thoughts are kept: keep, a number of days such as 30d, or discard", retain},
-		{"thinking.redact", "regular expressions of what is taken out of thoughts, beside secrets; emails for all e-mail addresses", patterns},
-		{"thinking.templates", "how to think in a field, such as code-analysis", templates},
-		{"thinking.per_turn", "thoughts in a turn at most", count},
-		{"thinking.per_minute", "thoughts in a minute at most", count},
-		{"models.fast", "talks", chain},
-		{"models.slow", "thinks: all thoughts, questions and syntheses", chain},
-		{"models.cheap", "titles and other chores", chain},
-		{"models.frontier", "the best there is, asked seldom", chain},
-		{"models.embed", "turns text into vectors", chain},
-		{"models.hedge", "roles whose calls may be made twice if one is slow to begin, such as slow, cheap", hedged},
-		{"models.price.*.input", "USD per million tokens read", dollars},
-		{"models.price.*.output", "USD per million tokens written", dollars},
-		{"models.price.*.cache_read", "USD per million tokens read from a cache", dollars},
-		{"models.price.*.cache_write", "USD per million tokens written to a cache", dollars},
-		{"providers.*.type", "openai, anthropic, gemini or ollama", oneOf(types...)},
-		{"providers.*.base_url", "where it is", link},
-		{"providers.*.api_key_env", "the variable that has its key", variable},
-		{"providers.*.max_concurrent", "requests in flight at most", count},
-		{"budgets.for", "how long a session thinks, like 5m", span},
-		{"budgets.tokens", "tokens a session may use", count},
-		{"budgets.cost", "US dollars a session may cost", dollars},
-		{"budgets.calls", "model calls a session may make", count},
-		{"budgets.synthesis_every", "time between syntheses at most, like 5m; twenty thoughts call for one too", span},
-		{"chat.rounds", "times a model may use tools before it answers, in a conversation", count},
-		{"chat.window", "tokens that a model is shown of a conversation at most", count},
-		{"deep_think.after", "reflect on a conversation after so many turns without; 0 is never", count},
-		{"deep_think.per_hour", "reflections on a conversation in an hour at most", count},
-		{"deep_think.limit", "time for a reflection at most, like 120s", span},
-		{"web.allow", "hosts and networks to read though they are private, such as wiki.lan, 10.1.0.0/16", hosts},
-		{"web.folder", "folder of pages to search as the web is searched", text},
-		{"prompts.*", "what a mode is told beside its own prompt", text},
+		{"db", "file with the log", textLiteral},
+		{"log_level", "debug, info, warn or error", oneOfLiteral("debug", "info", "warn", "error")},
+		{"enable_thinking", "give models a place for thoughts in mid-turn: true, false, or auto", switchLiteral},
+		{"thinking.retention", "how long thoughts are kept: keep, a number of days such as 30d, or discard", retentionLiteral},
+		{"thinking.redact", "regular expressions of what is taken out of thoughts, beside secrets; emails for all e-mail addresses", patternsLiteral},
+		{"thinking.templates", "how to think in a field, such as code-analysis", templatesLiteral},
+		{"thinking.per_turn", "thoughts in a turn at most", countLiteral},
+		{"thinking.per_minute", "thoughts in a minute at most", countLiteral},
+		{"models.fast", "talks", chainLiteral},
+		{"models.slow", "thinks: all thoughts, questions and syntheses", chainLiteral},
+		{"models.cheap", "titles and other chores", chainLiteral},
+		{"models.frontier", "the best there is, asked seldom", chainLiteral},
+		{"models.embed", "turns text into vectors", chainLiteral},
+		{"models.hedge", "roles whose calls may be made twice if one is slow to begin, such as slow, cheap", rolesLiteral},
+		{"models.price.*.input", "USD per million tokens read", dollarsLiteral},
+		{"models.price.*.output", "USD per million tokens written", dollarsLiteral},
+		{"models.price.*.cache_read", "USD per million tokens read from a cache", dollarsLiteral},
+		{"models.price.*.cache_write", "USD per million tokens written to a cache", dollarsLiteral},
+		{"providers.*.type", "openai, anthropic, gemini or ollama", oneOfLiteral(types...)},
+		{"providers.*.base_url", "where it is", urlLiteral},
+		{"providers.*.api_key_env", "the variable that has its key", variableLiteral},
+		{"providers.*.max_concurrent", "requests in flight at most", countLiteral},
+		{"budgets.for", "how long a session thinks, like 5m", durationLiteral},
+		{"budgets.tokens", "tokens a session may use", countLiteral},
+		{"budgets.cost", "US dollars a session may cost", dollarsLiteral},
+		{"budgets.calls", "model calls a session may make", countLiteral},
+		{"budgets.synthesis_every", "time between syntheses at most, like 5m; twenty thoughts call for one too", durationLiteral},
+		{"chat.rounds", "times a model may use tools before it answers, in a conversation", countLiteral},
+		{"chat.window", "tokens that a model is shown of a conversation at most", countLiteral},
+		{"deep_think.after", "reflect on a conversation after so many turns without; 0 is never", countLiteral},
+		{"deep_think.per_hour", "reflections on a conversation in an hour at most", countLiteral},
+		{"deep_think.limit", "time for a reflection at most, like 120s", durationLiteral},
+		{"web.allow", "hosts and networks to read though they are private, such as wiki.lan, 10.1.0.0/16", hostsLiteral},
+		{"web.folder", "folder of pages to search as the web is searched", textLiteral},
+		{"prompts.*", "what a mode is told beside its own prompt", textLiteral},
 	}, researchKeys(), mindKeys(), serveKeys(), mcpKeys())
 }
 
-func find(name string) (Key, bool) {
-	parts := split(name)
+func findKey(name string) (Key, bool) {
+	parts := splitName(name)
 	for _, k := range Keys() {
-		if matches(strings.Split(k.Name, "."), parts) {
+		if matchesPattern(strings.Split(k.Name, "."), parts) {
 			return k, true
 		}
 	}
 	return Key{}, false
 }
 
-func matches(pattern, parts []string) bool {
+func matchesPattern(pattern, parts []string) bool {
 	return len(pattern) == len(parts) && !slices.ContainsFunc(parts, func(s string) bool { return s == "" }) &&
 		slices.EqualFunc(pattern, parts, func(p, s string) bool { return p == "*" || p == s })
 }
 
-// split returns the parts of a name. models.price.MODEL.input needs no quotes, though MODEL has
+// splitName returns the parts of a name. models.price.MODEL.input needs no quotes, though MODEL has
 // dots.
-func split(name string) []string {
+func splitName(name string) []string {
 	const price = "models.price."
 	if rest, ok := strings.CutPrefix(name, price); ok && !strings.HasPrefix(rest, `"`) {
 		if i := strings.LastIndexByte(rest, '.'); i > 0 {
@@ -88,19 +88,19 @@ func split(name string) []string {
 		}
 	}
 	s := &scanner{text: name}
-	parts := s.path()
+	parts := s.readPath()
 	if s.pos < len(name) {
 		return nil
 	}
 	return parts
 }
 
-func join(parts []string) string { return toml.Key(parts).String() }
+func joinName(parts []string) string { return toml.Key(parts).String() }
 
 // Value returns the value or default of a setting, or "".
 func (c *Config) Value(name string) string {
 	if _, set := c.origin[name]; !set {
-		if value, ok := defaults()[name]; ok {
+		if value, ok := defaultValues()[name]; ok {
 			return value
 		}
 	}
@@ -113,17 +113,17 @@ func (c *Config) Value(name string) string {
 		return ""
 	}
 	var v any = tree
-	for _, part := range split(name) {
+	for _, part := range splitName(name) {
 		table, _ := v.(map[string]any)
 		v = table[part]
 	}
-	return show(v)
+	return showValue(v)
 }
 
 // Names returns the set names that match a pattern of [Keys], sorted.
 func (c *Config) Names(pattern string) (names []string) {
 	for name := range c.origin {
-		if matches(strings.Split(pattern, "."), split(name)) {
+		if matchesPattern(strings.Split(pattern, "."), splitName(name)) {
 			names = append(names, name)
 		}
 	}
@@ -131,14 +131,14 @@ func (c *Config) Names(pattern string) (names []string) {
 	return names
 }
 
-func show(v any) string {
+func showValue(v any) string {
 	switch v := v.(type) {
 	case nil, map[string]any:
 		return ""
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {
-			parts[i] = show(v[i])
+			parts[i] = showValue(v[i])
 		}
 		return strings.Join(parts, ", ")
 	case float64:
@@ -149,14 +149,14 @@ func show(v any) string {
 
 const maxText = 20_000
 
-func text(v string) (string, error) {
+func textLiteral(v string) (string, error) {
 	if len(v) > maxText || strings.ContainsRune(v, 0) {
 		return "", fmt.Errorf("must be text of at most %d bytes", maxText)
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
-func boolean(v string) (string, error) {
+func boolLiteral(v string) (string, error) {
 	switch strings.ToLower(v) {
 	case "", "true", "yes", "on", "1":
 		return "true", nil
@@ -166,33 +166,33 @@ func boolean(v string) (string, error) {
 	return "", fmt.Errorf("%q is neither true nor false", textkit.Truncate(v, 20))
 }
 
-func oneOf(words ...string) func(string) (string, error) {
+func oneOfLiteral(words ...string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if !slices.Contains(words, v) {
 			return "", fmt.Errorf("%q is none of %s", textkit.Truncate(v, 20), strings.Join(words, ", "))
 		}
-		return quote(v), nil
+		return quoteTOML(v), nil
 	}
 }
 
-func chain(v string) (string, error) {
+func chainLiteral(v string) (string, error) {
 	names, err := ParseChain(v)
 	if err != nil {
 		return "", err
 	}
 	if len(names) == 1 {
-		return quote(names[0]), nil
+		return quoteTOML(names[0]), nil
 	}
 	for i := range names {
-		names[i] = quote(names[i])
+		names[i] = quoteTOML(names[i])
 	}
 	return "[" + strings.Join(names, ", ") + "]", nil
 }
 
-func hedged(v string) (string, error) {
+func rolesLiteral(v string) (string, error) {
 	var list []string
 	for name := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == ',' || r == ' ' }) {
-		role, err := oneOf(string(ponder.Fast), string(ponder.Slow), string(ponder.Cheap), string(ponder.Frontier))(name)
+		role, err := oneOfLiteral(string(ponder.Fast), string(ponder.Slow), string(ponder.Cheap), string(ponder.Frontier))(name)
 		if err != nil {
 			return "", fmt.Errorf("%w; \"\" turns it off", err)
 		}
@@ -203,7 +203,7 @@ func hedged(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-func hosts(v string) (string, error) {
+func hostsLiteral(v string) (string, error) {
 	var list []string
 	for name := range strings.SplitSeq(v, ",") {
 		name = strings.TrimSpace(name)
@@ -213,7 +213,7 @@ func hosts(v string) (string, error) {
 		if len(name) > maxHost || strings.ContainsAny(name, " @?#\\\"") || strings.Contains(name, "://") {
 			return "", fmt.Errorf("%q is no host or network, such as wiki.lan or 10.1.0.0/16", textkit.Truncate(name, 40))
 		}
-		list = append(list, quote(name))
+		list = append(list, quoteTOML(name))
 	}
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
@@ -226,7 +226,7 @@ const (
 	MaxDollars = 1_000_000
 )
 
-func dollars(v string) (string, error) {
+func dollarsLiteral(v string) (string, error) {
 	f, err := strconv.ParseFloat(strings.TrimPrefix(v, "$"), 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > MaxDollars {
 		return "", fmt.Errorf("%q is not an amount of US dollars, such as 1.75", textkit.Truncate(v, 20))
@@ -238,7 +238,7 @@ func dollars(v string) (string, error) {
 	return s, nil
 }
 
-func count(v string) (string, error) {
+func countLiteral(v string) (string, error) {
 	n, err := strconv.Atoi(strings.ReplaceAll(v, "_", ""))
 	if err != nil || n < 0 || n > MaxTokens {
 		return "", fmt.Errorf("%q is not a whole number from 0 to %d", textkit.Truncate(v, 20), MaxTokens)
@@ -246,12 +246,12 @@ func count(v string) (string, error) {
 	return strconv.Itoa(n), nil
 }
 
-func span(v string) (string, error) {
+func durationLiteral(v string) (string, error) {
 	d, err := ParseDuration(v)
-	return quote(Duration(d).String()), err
+	return quoteTOML(Duration(d).String()), err
 }
 
-func link(v string) (string, error) {
+func urlLiteral(v string) (string, error) {
 	u, err := url.Parse(v)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return "", errors.New("must be an address such as https://api.groq.com/openai/v1")
@@ -259,20 +259,20 @@ func link(v string) (string, error) {
 	if u.User != nil {
 		return "", errors.New("must not have a password in it: keys are in the environment")
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
-func variable(v string) (string, error) {
+func variableLiteral(v string) (string, error) {
 	ok := v != "" && len(v) <= maxName && !strings.ContainsFunc(v, func(r rune) bool {
 		return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	if !ok {
 		return "", errors.New("must be the name of a variable such as GROQ_API_KEY, not the key itself")
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
-func quote(v string) string {
+func quoteTOML(v string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range strings.ToValidUTF8(v, "\ufffd") {

@@ -29,11 +29,11 @@ type Source struct {
 
 const projectFile = "ponder.toml"
 
-// projectMay lists the tables that a project's file may have.
-var projectMay = []string{"models", "budgets", "prompts"}
+// projectTables lists the tables that a project's file may have.
+var projectTables = []string{"models", "budgets", "prompts"}
 
-// projectMayOfMind lists the keys of table mind that it may have.
-var projectMayOfMind = []string{"models", "tokens_per_day", "cost_per_day"}
+// projectMindKeys lists the keys of table mind that it may have.
+var projectMindKeys = []string{"models", "tokens_per_day", "cost_per_day"}
 
 // Load reads the files and the environment. Errors name file and line. It ignores forbidden and
 // unknown keys with a warning.
@@ -42,7 +42,7 @@ func Load(src Source) (*Config, error) {
 	if c.env == nil {
 		c.env = os.Getenv
 	}
-	file, err := src.file(c.env)
+	file, err := src.userFile(c.env)
 	if err != nil {
 		return nil, err
 	}
@@ -61,20 +61,22 @@ func Load(src Source) (*Config, error) {
 	return c, c.findDB()
 }
 
-func (src Source) file(env func(string) string) (string, error) {
+func (src Source) userFile(env func(string) string) (string, error) {
 	if src.File != "" {
 		return src.File, nil
 	}
 	if file := env("PONDER_CONFIG"); file != "" {
 		return file, nil
 	}
-	dir, err := folder(env, "XDG_CONFIG_HOME", ".config")
+	dir, err := xdgFolder(env, "XDG_CONFIG_HOME", ".config")
 	return filepath.Join(dir, "config.toml"), err
 }
 
-func (c *Config) StateDir() (string, error) { return folder(c.env, "XDG_STATE_HOME", ".local/state") }
+func (c *Config) StateDir() (string, error) {
+	return xdgFolder(c.env, "XDG_STATE_HOME", ".local/state")
+}
 
-func folder(env func(string) string, xdg, below string) (string, error) {
+func xdgFolder(env func(string) string, xdg, below string) (string, error) {
 	if dir := env(xdg); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "ponder"), nil
 	}
@@ -98,17 +100,17 @@ const maxFile = 1 << 20
 
 // readFile applies a file, which errors call shown.
 func (c *Config) readFile(file, shown string, mustBe, project bool) error {
-	text, err := read(file)
+	text, err := readConfigFile(file)
 	if errors.Is(err, fs.ErrNotExist) && !mustBe {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
-	return c.apply(text, shown, project)
+	return c.applyText(text, shown, project)
 }
 
-func read(file string) (string, error) {
+func readConfigFile(file string) (string, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%s: not a file", file) // a pipe would block
 	}
@@ -124,23 +126,23 @@ func read(file string) (string, error) {
 	return strings.TrimPrefix(string(text), "\ufeff"), err // byte order mark of Windows editors
 }
 
-func (c *Config) apply(text, shown string, project bool) error {
-	entries := scan(text)
-	meta, err := c.decode(text, project)
+func (c *Config) applyText(text, shown string, project bool) error {
+	entries := scanEntries(text)
+	meta, err := c.decodeText(text, project)
 	if err != nil {
 		return tomlError(shown, err)
 	}
-	c.warn(meta.Undecoded(), entries, shown, project)
+	c.warnIgnored(meta.Undecoded(), entries, shown, project)
 	for _, key := range meta.Keys() {
-		if _, ok := find(key.String()); ok && !slices.ContainsFunc(meta.Undecoded(), func(k toml.Key) bool { return slices.Equal(k, key) }) {
+		if _, ok := findKey(key.String()); ok && !slices.ContainsFunc(meta.Undecoded(), func(k toml.Key) bool { return slices.Equal(k, key) }) {
 			c.origin[key.String()] = shown
 		}
 	}
-	return c.check(shown, entries)
+	return c.checkValues(shown, entries)
 }
 
-// decode blocks the keys that a project's file may not set.
-func (c *Config) decode(text string, project bool) (toml.MetaData, error) {
+// decodeText blocks the keys that a project's file may not set.
+func (c *Config) decodeText(text string, project bool) (toml.MetaData, error) {
 	if !project {
 		return toml.Decode(text, c)
 	}
@@ -149,45 +151,45 @@ func (c *Config) decode(text string, project bool) (toml.MetaData, error) {
 		Budgets Budgets           `toml:"budgets"`
 		Prompts map[string]string `toml:"prompts"`
 		Mind    mindPart          `toml:"mind"`
-	}{c.Models, c.Budgets, c.Prompts, c.Mind.part()}
+	}{c.Models, c.Budgets, c.Prompts, c.Mind.projectPart()}
 	meta, err := toml.Decode(text, &part)
 	c.Models, c.Budgets, c.Prompts = part.Models, part.Budgets, part.Prompts
 	c.Mind.setPart(part.Mind)
 	return meta, err
 }
 
-// warn adds warnings for ignored keys: of an ignored table, only for the first.
-func (c *Config) warn(keys []toml.Key, entries []entry, shown string, project bool) {
+// warnIgnored adds warnings for ignored keys: of an ignored table, only for the first.
+func (c *Config) warnIgnored(keys []toml.Key, entries []entry, shown string, project bool) {
 	var seen []toml.Key
 	for _, key := range keys {
 		below := func(k toml.Key) bool { return len(k) <= len(key) && slices.Equal(k, key[:len(k)]) }
 		if slices.ContainsFunc(seen, below) {
 			continue
 		}
-		line := lineOf(entries, key)
-		if table, not := notForProjects(key); project && not {
+		line := findLine(entries, key)
+		if table, not := forbiddenTable(key); project && not {
 			seen = append(seen, table)
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: a folder may set models, budgets and prompts, not %s: set it in %s; ignored",
 				shown, line, textkit.Truncate(table.String(), 40), c.File))
 			continue
 		}
-		if _, ok := find(key.String()); !ok {
+		if _, ok := findKey(key.String()); !ok {
 			seen = append(seen, key)
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: unknown key %s; ignored", shown, line, textkit.Truncate(key.String(), 80)))
 		}
 	}
 }
 
-// notForProjects reports whether a project's file may not set a key, and returns the forbidden
+// forbiddenTable reports whether a project's file may not set a key, and returns the forbidden
 // table.
-func notForProjects(key toml.Key) (table toml.Key, not bool) {
+func forbiddenTable(key toml.Key) (table toml.Key, not bool) {
 	switch {
 	case key[0] == "mind" && len(key) > 1:
-		return key[:2], !slices.Contains(projectMayOfMind, key[1])
+		return key[:2], !slices.Contains(projectMindKeys, key[1])
 	case key[0] == "mind":
 		return key, false
 	}
-	return key[:1], !slices.Contains(projectMay, key[0])
+	return key[:1], !slices.Contains(projectTables, key[0])
 }
 
 func tomlError(shown string, err error) error {
@@ -200,7 +202,7 @@ func tomlError(shown string, err error) error {
 			return fmt.Errorf("%s: %s", shown, message)
 		}
 		_, message, _ = strings.Cut(message, "): ")
-		return fmt.Errorf("%s:%d: %s: %s", shown, line, key, plainly(message))
+		return fmt.Errorf("%s:%d: %s: %s", shown, line, key, explainMismatch(message))
 	}
 	message := cmp.Or(parse.Message, parse.Error())
 	if parse.LastKey != "" {
@@ -212,7 +214,7 @@ func tomlError(shown string, err error) error {
 // mismatch matches the TOML library's errors about wrong types.
 var mismatch = regexp.MustCompile(`TOML value has type (\w+); destination has type (\w+)|expected (table) but found (\w+)`)
 
-func plainly(message string) string {
+func explainMismatch(message string) string {
 	m := mismatch.FindStringSubmatch(message)
 	if m == nil {
 		return message
@@ -235,14 +237,14 @@ func plainly(message string) string {
 	return "it must be " + words(m[2]+m[3]) + ", not " + words(m[1]+m[4])
 }
 
-func (c *Config) check(shown string, entries []entry) error {
+func (c *Config) checkValues(shown string, entries []entry) error {
 	for _, name := range slices.Sorted(maps.Keys(c.origin)) {
-		k, ok := find(name)
+		k, ok := findKey(name)
 		if !ok || c.origin[name] != shown {
 			continue
 		}
 		if _, err := k.literal(c.Value(name)); err != nil {
-			return fmt.Errorf("%s:%d: %s: %w", shown, lineOf(entries, split(name)), name, err)
+			return fmt.Errorf("%s:%d: %s: %w", shown, findLine(entries, splitName(name)), name, err)
 		}
 	}
 	return nil
@@ -255,7 +257,7 @@ func (c *Config) findDB() error {
 	if c.DB != "" {
 		return nil
 	}
-	dir, err := folder(c.env, "XDG_DATA_HOME", ".local/share")
+	dir, err := xdgFolder(c.env, "XDG_DATA_HOME", ".local/share")
 	c.DB = filepath.Join(dir, "ponder.db")
 	return err
 }

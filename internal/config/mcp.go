@@ -129,20 +129,20 @@ func (c *Config) MCPHeader(s MCPServer) (map[string]string, error) {
 func mcpKeys() []Key {
 	const t = "mcp.servers.*."
 	return []Key{
-		{t + "off", "leave the MCP server out: true or false", boolean},
-		{t + "command", "a program that is an MCP server, and its arguments", list},
-		{t + "dir", "folder that it runs in", text},
-		{t + "env", "names of variables that it is given", variables},
-		{t + "url", "address of an MCP server", link},
-		{t + "token_env", "the variable that has the token for it", variable},
-		{t + "headers_env.*", "the variable that has a header for it", variable},
-		{t + "tools", "names of its tools that are used; all if none", list},
-		{t + "read_only", "its tools only look: true or false", boolean},
-		{t + "reads", "names of its tools that only look", list},
-		{t + "writes", "names of its tools that may change something, though read_only is set", list},
-		{t + "owners", "whose conversations have its tools; local is the user", owners},
-		{t + "timeout", "time that a call may take, like 30s", span},
+		{t + "off", "leave the MCP server out: true or false", boolLiteral},
+		{t + "command", "a program that is an MCP server, and its arguments", listLiteral},
+		{t + "dir", "folder that it runs in", textLiteral},
+		{t + "env", "names of variables that it is given", variablesLiteral},
+		{t + "url", "address of an MCP server", urlLiteral},
+		{t + "token_env", "the variable that has the token for it", variableLiteral},
+		{t + "headers_env.*", "the variable that has a header for it", variableLiteral},
+		{t + "tools", "names of its tools that are used; all if none", listLiteral},
+		{t + "read_only", "its tools only look: true or false", boolLiteral},
+		{t + "reads", "names of its tools that only look", listLiteral},
+		{t + "writes", "names of its tools that may change something, though read_only is set", listLiteral},
+		{t + "owners", "whose conversations have its tools; local is the user", ownersLiteral},
+		{t + "timeout", "time that a call may take, like 30s", durationLiteral},
 	}
 }
 
-func owners(v string) (string, error) { return listOf(v, ownerName) }
+func ownersLiteral(v string) (string, error) { return parseList(v, ownerLiteral) }

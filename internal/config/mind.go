@@ -41,8 +41,8 @@ const (
 
 // Range of Every.
 const (
-	leastEvery = time.Second
-	mostEvery  = 24 * time.Hour
+	minEvery = time.Second
+	maxEvery = 24 * time.Hour
 )
 
 const Decisions = "escalation"
@@ -63,11 +63,11 @@ func (m Mind) Dollars() float64 {
 
 func (m Mind) Feeds() bool { return m.Feed == nil || *m.Feed }
 
-func (m Mind) QuietHours() Hours { return orHours(m.Quiet, MindQuiet) }
+func (m Mind) QuietHours() Hours { return hoursOr(m.Quiet, MindQuiet) }
 
-func (m Mind) NightHours() Hours { return orHours(m.Night, MindNight) }
+func (m Mind) NightHours() Hours { return hoursOr(m.Night, MindNight) }
 
-func orHours(h, otherwise Hours) Hours {
+func hoursOr(h, otherwise Hours) Hours {
 	if h == "" {
 		return otherwise
 	}
@@ -116,7 +116,7 @@ func ParseHours(v string) (Hours, error) {
 		return NoHours, nil
 	}
 	h := Hours(v)
-	from, to, err := h.ends()
+	from, to, err := h.parseEnds()
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (h *Hours) UnmarshalText(text []byte) (err error) {
 // Ends returns the interval since midnight; to may be on the next day. [NoHours] is zero and
 // zero.
 func (h Hours) Ends() (from, to time.Duration) {
-	from, to, err := h.ends()
+	from, to, err := h.parseEnds()
 	if err != nil {
 		return 0, 0
 	}
@@ -143,13 +143,13 @@ func (h Hours) Ends() (from, to time.Duration) {
 
 var errHours = errors.New("hours are written like 22:00-07:00; off is never")
 
-func (h Hours) ends() (from, to time.Duration, err error) {
+func (h Hours) parseEnds() (from, to time.Duration, err error) {
 	a, b, ok := strings.Cut(string(h), "-")
 	if !ok {
 		return 0, 0, fmt.Errorf("%q: %w", textkit.Truncate(string(h), 20), errHours)
 	}
-	if from, err = clock(a); err == nil {
-		to, err = clock(b)
+	if from, err = parseClock(a); err == nil {
+		to, err = parseClock(b)
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("%q: %w", textkit.Truncate(string(h), 20), errHours)
@@ -157,8 +157,8 @@ func (h Hours) ends() (from, to time.Duration, err error) {
 	return from, to, nil
 }
 
-// clock parses "07:30" as the time since midnight, up to 24:00.
-func clock(text string) (time.Duration, error) {
+// parseClock parses "07:30" as the time since midnight, up to 24:00.
+func parseClock(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	if text == "24:00" {
 		return 24 * time.Hour, nil
@@ -186,7 +186,9 @@ type mindPart struct {
 	CostPerDay   *float64         `toml:"cost_per_day"`
 }
 
-func (m Mind) part() mindPart { return mindPart{maps.Clone(m.Models), m.TokensPerDay, m.CostPerDay} }
+func (m Mind) projectPart() mindPart {
+	return mindPart{maps.Clone(m.Models), m.TokensPerDay, m.CostPerDay}
+}
 
 func (m *Mind) setPart(p mindPart) {
 	m.Models, m.TokensPerDay, m.CostPerDay = p.Models, p.TokensPerDay, p.CostPerDay
@@ -216,7 +218,7 @@ type Action struct {
 	Limit   Duration `toml:"limit"` // zero: [ActionLimit], the maximum
 }
 
-func (a Action) Most(otherwise int) int {
+func (a Action) DailyLimit(otherwise int) int {
 	if a.PerDay == nil {
 		return otherwise
 	}
@@ -225,18 +227,18 @@ func (a Action) Most(otherwise int) int {
 
 func actionKeys() []Key {
 	return []Key{
-		{"doc", "what it does, and when to use it", text}, {"command", "a program and its arguments", list},
-		{"args", "names of texts that the model writes, such as text", list}, {"stdin", "the last of these goes to standard input: true or false", boolean},
-		{"per_day", "at most so often in a day", count}, {"dir", "folder that it runs in", text},
-		{"env", "names of variables that it is given", variables}, {"limit", "time that it may take, like 10s", span},
+		{"doc", "what it does, and when to use it", textLiteral}, {"command", "a program and its arguments", listLiteral},
+		{"args", "names of texts that the model writes, such as text", listLiteral}, {"stdin", "the last of these goes to standard input: true or false", boolLiteral},
+		{"per_day", "at most so often in a day", countLiteral}, {"dir", "folder that it runs in", textLiteral},
+		{"env", "names of variables that it is given", variablesLiteral}, {"limit", "time that it may take, like 10s", durationLiteral},
 	}
 }
 
 const maxParts = 100
 
-func list(v string) (string, error) { return listOf(v, text) }
+func listLiteral(v string) (string, error) { return parseList(v, textLiteral) }
 
-func listOf(v string, read func(string) (string, error)) (string, error) {
+func parseList(v string, read func(string) (string, error)) (string, error) {
 	var all []string
 	for part := range strings.SplitSeq(v, ",") {
 		if part = strings.TrimSpace(part); part == "" {
@@ -254,23 +256,23 @@ func listOf(v string, read func(string) (string, error)) (string, error) {
 	return "[" + strings.Join(all, ", ") + "]", nil
 }
 
-func address(v string) (string, error) {
+func addressLiteral(v string) (string, error) {
 	if a, err := mail.ParseAddress(v); err != nil || len(v) > maxHost || strings.ContainsAny(a.Address, "\r\n") {
 		return "", fmt.Errorf("%q is no address such as anna@example.org", textkit.Truncate(v, 40))
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
-func variables(v string) (string, error) { return listOf(v, variable) }
+func variablesLiteral(v string) (string, error) { return parseList(v, variableLiteral) }
 
-func addresses(v string) (string, error) { return listOf(v, address) }
+func addressesLiteral(v string) (string, error) { return parseList(v, addressLiteral) }
 
 func calendarLink(v string) (string, error) {
 	if rest, ok := strings.CutPrefix(v, "webcal:"); ok {
-		_, err := link("https:" + rest)
-		return quote(v), err
+		_, err := urlLiteral("https:" + rest)
+		return quoteTOML(v), err
 	}
-	return link(v)
+	return urlLiteral(v)
 }
 
 func hostPort(v string) (string, error) {
@@ -279,5 +281,5 @@ func hostPort(v string) (string, error) {
 	if name == "" || len(v) > maxHost || strings.ContainsAny(v, " /@?#\\\"") || ported && (err != nil || n < 1 || n > 65535) {
 		return "", fmt.Errorf("%q is no server such as imap.example.org or imap.example.org:993", textkit.Truncate(v, 40))
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }

@@ -103,74 +103,74 @@ type Email struct {
 
 func mindKeys() []Key {
 	keys := []Key{
-		{"mind.every", "time between ticks of the subconscious, like 5m", every},
-		{"mind.cooldown", "time between escalations, like 15m", span},
-		{"mind.tokens_per_day", "tokens that the subconscious may use in a day", count},
-		{"mind.cost_per_day", "US dollars that the subconscious may cost in a day", dollars},
-		{"mind.quiet", "hours in which nobody is told anything, like 22:00-07:00; off is never", hours},
-		{"mind.night", "hours in which it rests, like 00:00-06:00; off is never", hours},
-		{"mind.feed", "tell conversations and sessions what is on its mind: true or false", boolean},
-		{"mind.roles", "folder with roles as Markdown", text},
-		{"mind.web", "roles may have a few words looked up in the web: true or false", boolean},
-		{"mind.models.*", "the model of a role, such as watcher, or of escalation", chain},
-		{"mind.notify.desktop", "tell by a notification of the desktop: true or false", boolean},
+		{"mind.every", "time between ticks of the subconscious, like 5m", intervalLiteral},
+		{"mind.cooldown", "time between escalations, like 15m", durationLiteral},
+		{"mind.tokens_per_day", "tokens that the subconscious may use in a day", countLiteral},
+		{"mind.cost_per_day", "US dollars that the subconscious may cost in a day", dollarsLiteral},
+		{"mind.quiet", "hours in which nobody is told anything, like 22:00-07:00; off is never", hoursLiteral},
+		{"mind.night", "hours in which it rests, like 00:00-06:00; off is never", hoursLiteral},
+		{"mind.feed", "tell conversations and sessions what is on its mind: true or false", boolLiteral},
+		{"mind.roles", "folder with roles as Markdown", textLiteral},
+		{"mind.web", "roles may have a few words looked up in the web: true or false", boolLiteral},
+		{"mind.models.*", "the model of a role, such as watcher, or of escalation", chainLiteral},
+		{"mind.notify.desktop", "tell by a notification of the desktop: true or false", boolLiteral},
 	}
 	for _, t := range mindTables() {
 		for _, k := range t.keys {
 			keys = append(keys, Key{t.table + "." + k.Name, k.Doc, k.literal})
 		}
-		keys = append(keys, Key{t.table + ".off", "leave it out: true or false", boolean})
+		keys = append(keys, Key{t.table + ".off", "leave it out: true or false", boolLiteral})
 	}
 	return keys
 }
 
-type tableOf struct {
+type keyTable struct {
 	table string
 	keys  []Key
 }
 
-func mindTables() []tableOf {
-	trusted := Key{"trusted", "no stranger writes of it: true or false", boolean}
-	user, password := Key{"user", "who asks", text}, Key{"password_env", "the variable that has the password", variable}
-	return []tableOf{
+func mindTables() []keyTable {
+	trusted := Key{"trusted", "no stranger writes of it: true or false", boolLiteral}
+	user, password := Key{"user", "who asks", textLiteral}, Key{"password_env", "the variable that has the password", variableLiteral}
+	return []keyTable{
 		{"mind.sensors.mail.*", []Key{
-			{"maildir", "folder with mail", text}, {"server", "IMAP server", hostPort}, user, password,
-			{"folders", "folders of the mailbox", list},
-			{"starttls", "encrypt after the greeting: true or false", boolean},
-			{"plain", "do not encrypt, on this machine: true or false", boolean},
-			{"addresses", "the user's own addresses", addresses},
-			{"important", "addresses or domains (@example.org) whose mail matters", list},
+			{"maildir", "folder with mail", textLiteral}, {"server", "IMAP server", hostPort}, user, password,
+			{"folders", "folders of the mailbox", listLiteral},
+			{"starttls", "encrypt after the greeting: true or false", boolLiteral},
+			{"plain", "do not encrypt, on this machine: true or false", boolLiteral},
+			{"addresses", "the user's own addresses", addressesLiteral},
+			{"important", "addresses or domains (@example.org) whose mail matters", listLiteral},
 		}},
 		{"mind.sensors.calendar.*", []Key{
-			{"file", "ICS file", text}, {"url", "address of an ICS file", calendarLink}, {"caldav", "address of a CalDAV server", link}, user, password,
-			{"ahead", "how far it looks ahead, like 72h", span},
+			{"file", "ICS file", textLiteral}, {"url", "address of an ICS file", calendarLink}, {"caldav", "address of a CalDAV server", urlLiteral}, user, password,
+			{"ahead", "how far it looks ahead, like 72h", durationLiteral},
 		}},
-		{"mind.sensors.files.*", []Key{{"paths", "folders to look at", list}, {"ignore", "patterns of names to leave out, such as *.tmp", list}, trusted}},
-		{"mind.sensors.feed.*", []Key{{"url", "address of an RSS or Atom feed", link}, {"every", "time between two looks, like 15m", span}, trusted}},
-		{"mind.sensors.git.*", []Key{{"path", "folder of a repository", text}, trusted}},
+		{"mind.sensors.files.*", []Key{{"paths", "folders to look at", listLiteral}, {"ignore", "patterns of names to leave out, such as *.tmp", listLiteral}, trusted}},
+		{"mind.sensors.feed.*", []Key{{"url", "address of an RSS or Atom feed", urlLiteral}, {"every", "time between two looks, like 15m", durationLiteral}, trusted}},
+		{"mind.sensors.git.*", []Key{{"path", "folder of a repository", textLiteral}, trusted}},
 		{"mind.sensors.command.*", []Key{
-			{"command", "a program and its arguments", list}, {"every", "time between two runs, like 15m", span}, {"dir", "folder that it runs in", text},
-			{"env", "names of variables that it is given", variables}, {"limit", "time that it may take, like 10s", span}, trusted,
+			{"command", "a program and its arguments", listLiteral}, {"every", "time between two runs, like 15m", durationLiteral}, {"dir", "folder that it runs in", textLiteral},
+			{"env", "names of variables that it is given", variablesLiteral}, {"limit", "time that it may take, like 10s", durationLiteral}, trusted,
 		}},
-		{"mind.sensors.system", []Key{{"mounts", "folders whose disks are watched", list}}},
+		{"mind.sensors.system", []Key{{"mounts", "folders whose disks are watched", listLiteral}}},
 		{"mind.sensors.own", nil},
 		{"mind.actions.*", actionKeys()},
-		{"mind.notify.webhook.*", []Key{{"url", "where to send it", link}, {"secret_env", "the variable that has the secret", variable}}},
+		{"mind.notify.webhook.*", []Key{{"url", "where to send it", urlLiteral}, {"secret_env", "the variable that has the secret", variableLiteral}}},
 		{"mind.notify.email.*", []Key{
-			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOf("tls", "starttls", "none")}, {"plain", "do not encrypt, on this machine: true or false", boolean}, user, password, {"from", "address of the sender", address}, {"to", "addresses to write to", addresses},
+			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOfLiteral("tls", "starttls", "none")}, {"plain", "do not encrypt, on this machine: true or false", boolLiteral}, user, password, {"from", "address of the sender", addressLiteral}, {"to", "addresses to write to", addressesLiteral},
 		}},
 	}
 }
 
-func every(v string) (string, error) {
+func intervalLiteral(v string) (string, error) {
 	d, err := ParseDuration(v)
-	if err == nil && (d < leastEvery || d > mostEvery) {
-		err = fmt.Errorf("%s is not from %s to %s", Duration(d), Duration(leastEvery), Duration(mostEvery))
+	if err == nil && (d < minEvery || d > maxEvery) {
+		err = fmt.Errorf("%s is not from %s to %s", Duration(d), Duration(minEvery), Duration(maxEvery))
 	}
-	return quote(Duration(d).String()), err
+	return quoteTOML(Duration(d).String()), err
 }
 
-func hours(v string) (string, error) {
+func hoursLiteral(v string) (string, error) {
 	h, err := ParseHours(v)
-	return quote(string(h)), err
+	return quoteTOML(string(h)), err
 }

@@ -50,7 +50,7 @@ doc = "Turns the lights of a room off"
 `
 
 func TestMind(t *testing.T) {
-	c, err := Load(place(t, mindFile, "", map[string]string{"HOME": "/home/ann", "WORK_MAIL": "p4ss"}))
+	c, err := Load(writeConfigs(t, mindFile, "", map[string]string{"HOME": "/home/ann", "WORK_MAIL": "p4ss"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestMindRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Load(place(t, tt.text, "", nil))
+			_, err := Load(writeConfigs(t, tt.text, "", nil))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -113,7 +113,7 @@ func TestMindRefuses(t *testing.T) {
 }
 
 func TestMindUnknownKeys(t *testing.T) {
-	c, err := Load(place(t, "[mind]\nevry = '5m'\n[mind.sensors.mial.work]\nserver = 'x'\nuser = 'y'\n[mind.sensors.feed.news]\naddress = 'x'", "", nil))
+	c, err := Load(writeConfigs(t, "[mind]\nevry = '5m'\n[mind.sensors.mial.work]\nserver = 'x'\nuser = 'y'\n[mind.sensors.feed.news]\naddress = 'x'", "", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestMindUnknownKeys(t *testing.T) {
 }
 
 func TestMindOfAProject(t *testing.T) {
-	c, err := Load(place(t, "[mind]\ntokens_per_day = 1000\n[mind.models]\nwatcher = 'ollama/a'\noracle = 'ollama/b'", `
+	c, err := Load(writeConfigs(t, "[mind]\ntokens_per_day = 1000\n[mind.models]\nwatcher = 'ollama/a'\noracle = 'ollama/b'", `
 [mind]
 tokens_per_day = 500
 every = "1s"

@@ -17,8 +17,8 @@ import (
 
 // Timeouts for the list of a server's models.
 const (
-	probeTime  = 300 * time.Millisecond
-	servedTime = 2 * time.Second
+	probeTime       = 300 * time.Millisecond
+	serverProbeTime = 2 * time.Second
 )
 
 const maxList = 4 << 20
@@ -31,7 +31,7 @@ type Install struct {
 	} `json:"details"`
 }
 
-func (m Install) embeds() bool {
+func (m Install) isEmbedder() bool {
 	return strings.Contains(m.Name, "embed") || strings.HasPrefix(m.Name, "bge-") || strings.HasPrefix(m.Name, "all-minilm") ||
 		strings.Contains(m.Details.Family, "bert")
 }
@@ -44,18 +44,18 @@ func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, 
 		return "", nil, err
 	}
 	patience := probeTime
-	if c.given("ollama") != "" {
-		patience = servedTime
+	if c.addressSetting("ollama") != "" {
+		patience = serverProbeTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var list struct {
 		Models []Install `json:"models"`
 	}
-	err = fetch(ctx, client, p.BaseURL+"/api/tags", p.Key, &list)
+	err = fetchJSON(ctx, client, p.BaseURL+"/api/tags", p.Key, &list)
 	var r Refusal
 	if errors.As(err, &r) {
-		err = r.by(p)
+		err = r.explainFor(p)
 	}
 	return p.BaseURL, list.Models, err
 }
@@ -67,7 +67,7 @@ func (r Refusal) Error() string {
 	return strings.TrimSpace(strconv.Itoa(int(r)) + " " + http.StatusText(int(r)))
 }
 
-func (r Refusal) by(p Provider) error {
+func (r Refusal) explainFor(p Provider) error {
 	switch {
 	case r != http.StatusUnauthorized && r != http.StatusForbidden:
 		return fmt.Errorf("the server at %s says %w: is it an Ollama?", p.BaseURL, r)
@@ -77,9 +77,9 @@ func (r Refusal) by(p Provider) error {
 	return fmt.Errorf("the Ollama at %s rejects the key (%w): set another as %s", p.BaseURL, r, p.KeyEnv)
 }
 
-// given returns the setting of a provider's address, or "".
-func (c *Config) given(provider string) string {
-	m, _ := makerOf(provider)
+// addressSetting returns the setting of a provider's address, or "".
+func (c *Config) addressSetting(provider string) string {
+	m, _ := findBuiltin(provider)
 	switch {
 	case m.urlEnv != "" && c.env(m.urlEnv) != "":
 		return m.urlEnv
@@ -89,30 +89,30 @@ func (c *Config) given(provider string) string {
 	return ""
 }
 
-func pick(installed []Install) map[ponder.Role]string {
+func assignRoles(installed []Install) map[ponder.Role]string {
 	models := map[ponder.Role]string{}
-	if i := slices.IndexFunc(installed, func(m Install) bool { return m.Name != "" && !m.embeds() }); i >= 0 {
+	if i := slices.IndexFunc(installed, func(m Install) bool { return m.Name != "" && !m.isEmbedder() }); i >= 0 {
 		for _, role := range []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap, ponder.Frontier} {
 			models[role] = installed[i].Name
 		}
 	}
-	if i := slices.IndexFunc(installed, Install.embeds); i >= 0 {
+	if i := slices.IndexFunc(installed, Install.isEmbedder); i >= 0 {
 		models[ponder.Embed] = installed[i].Name
 	}
 	return models
 }
 
-// served assigns an OpenAI-compatible server's models to roles: the usual ones that it has,
+// assignServed assigns an OpenAI-compatible server's models to roles: the usual ones that it has,
 // else its first. A server without a list gets the usual ones.
-func served(ctx context.Context, client *http.Client, p Provider, usual map[ponder.Role]string) map[ponder.Role]string {
-	ctx, cancel := context.WithTimeout(ctx, servedTime)
+func assignServed(ctx context.Context, client *http.Client, p Provider, usual map[ponder.Role]string) map[ponder.Role]string {
+	ctx, cancel := context.WithTimeout(ctx, serverProbeTime)
 	defer cancel()
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	err := fetch(ctx, client, strings.TrimSuffix(p.BaseURL, "/")+"/models", p.Key, &list)
+	err := fetchJSON(ctx, client, strings.TrimSuffix(p.BaseURL, "/")+"/models", p.Key, &list)
 	var have []Install
 	for _, m := range list.Data {
 		if _, _, err := SplitModel(p.Name + "/" + m.ID); err == nil {
@@ -122,7 +122,7 @@ func served(ctx context.Context, client *http.Client, p Provider, usual map[pond
 	if err != nil || len(have) == 0 {
 		return usual
 	}
-	models := pick(have)
+	models := assignRoles(have)
 	for role, id := range usual {
 		if slices.ContainsFunc(have, func(m Install) bool { return m.Name == id }) {
 			models[role] = id
@@ -131,7 +131,7 @@ func served(ctx context.Context, client *http.Client, p Provider, usual map[pond
 	return models
 }
 
-func fetch(ctx context.Context, client *http.Client, address string, key Secret, into any) error {
+func fetchJSON(ctx context.Context, client *http.Client, address string, key Secret, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fmt.Errorf("ask what models there are: %w", err)

@@ -19,11 +19,11 @@ func TestProbeGoesNowhereElse(t *testing.T) {
 	for _, s := range []*httptest.Server{httptest.NewServer(away), httptest.NewTLSServer(away)} {
 		defer s.Close()
 		usual := map[ponder.Role]string{ponder.Slow: "usual"}
-		got := served(t.Context(), s.Client(), Provider{Name: "openai", BaseURL: s.URL, Key: "secret"}, usual)
+		got := assignServed(t.Context(), s.Client(), Provider{Name: "openai", BaseURL: s.URL, Key: "secret"}, usual)
 		if asked != 0 || got[ponder.Slow] != "usual" {
 			t.Errorf("another server was asked %d times, and the models are %v", asked, got)
 		}
-		c, err := Load(place(t, "", "", map[string]string{"OLLAMA_HOST": s.URL, "OLLAMA_API_KEY": "secret"}))
+		c, err := Load(writeConfigs(t, "", "", map[string]string{"OLLAMA_HOST": s.URL, "OLLAMA_API_KEY": "secret"}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,52 +21,52 @@ var ErrNoKey = errors.New("no key")
 // ErrUnknownProvider is the cause for an undescribed provider.
 var ErrUnknownProvider = errors.New("unknown provider")
 
-// ErrWrong is the cause for an invalid description.
-var ErrWrong = errors.New("wrong setting")
+// ErrInvalidSetting is the cause for an invalid description.
+var ErrInvalidSetting = errors.New("wrong setting")
 
-// A wrong error is ErrWrong with a message.
-type wrong struct{ error }
+// A settingError error is ErrWrong with a message.
+type settingError struct{ error }
 
-func (w wrong) Unwrap() error      { return w.error }
-func (wrong) Is(target error) bool { return target == ErrWrong }
+func (w settingError) Unwrap() error      { return w.error }
+func (settingError) Is(target error) bool { return target == ErrInvalidSetting }
 
-// A maker is a provider that needs no file.
-type maker struct {
+// A builtinProvider is a provider that needs no file.
+type builtinProvider struct {
 	Provider
 	urlEnv string
 	local  bool
 	models map[ponder.Role]string
 }
 
-// makers returns the built-in providers. Without a choice of models, the first with a key is
+// builtinProviders returns the built-in providers. Without a choice of models, the first with a key is
 // used. The models are of October 2026; openrouter's are older, since it lists new names late.
-func makers() []maker {
-	return []maker{
+func builtinProviders() []builtinProvider {
+	return []builtinProvider{
 		{
 			Provider: Provider{Name: "openai", Type: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY"},
 			urlEnv:   "OPENAI_BASE_URL",
-			models:   roles("gpt-6-luna", "gpt-6.1-sol", "gpt-6-luna", "gpt-6-astra", "text-embedding-3-small"),
+			models:   roleModels("gpt-6-luna", "gpt-6.1-sol", "gpt-6-luna", "gpt-6-astra", "text-embedding-3-small"),
 		},
 		{
 			Provider: Provider{Name: "anthropic", Type: "anthropic", BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY"},
 			urlEnv:   "ANTHROPIC_BASE_URL",
-			models:   roles("claude-haiku-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5-5", ""),
+			models:   roleModels("claude-haiku-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-opus-5-5", ""),
 		},
 		{
 			Provider: Provider{Name: "gemini", Type: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta", KeyEnv: "GEMINI_API_KEY"},
-			models:   roles("gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.1-flash-lite", "gemini-3.1-pro-preview", "gemini-embedding-001"),
+			models:   roleModels("gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-3.1-flash-lite", "gemini-3.1-pro-preview", "gemini-embedding-001"),
 		},
 		{
 			Provider: Provider{Name: "groq", Type: "openai", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY"},
-			models:   roles("openai/gpt-oss-20b", "openai/gpt-oss-120b", "openai/gpt-oss-20b", "openai/gpt-oss-120b", ""),
+			models:   roleModels("openai/gpt-oss-20b", "openai/gpt-oss-120b", "openai/gpt-oss-20b", "openai/gpt-oss-120b", ""),
 		},
 		{
 			Provider: Provider{Name: "zai", Type: "openai", BaseURL: "https://api.z.ai/api/paas/v4", KeyEnv: "ZAI_API_KEY"},
-			models:   roles("glm-5.3-flash", "glm-5.3", "glm-5.3-flash", "glm-5.3", ""),
+			models:   roleModels("glm-5.3-flash", "glm-5.3", "glm-5.3-flash", "glm-5.3", ""),
 		},
 		{
 			Provider: Provider{Name: "openrouter", Type: "openai", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY"},
-			models:   roles("anthropic/claude-haiku-4.5", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4.5", "anthropic/claude-opus-5", ""),
+			models:   roleModels("anthropic/claude-haiku-4.5", "anthropic/claude-sonnet-5", "anthropic/claude-haiku-4.5", "anthropic/claude-opus-5", ""),
 		},
 		{
 			Provider: Provider{Name: "ollama", Type: "ollama", BaseURL: "http://127.0.0.1:11434", KeyEnv: "OLLAMA_API_KEY"},
@@ -75,15 +75,15 @@ func makers() []maker {
 	}
 }
 
-func roles(fast, slow, cheap, frontier, embed string) map[ponder.Role]string {
+func roleModels(fast, slow, cheap, frontier, embed string) map[ponder.Role]string {
 	return map[ponder.Role]string{ponder.Fast: fast, ponder.Slow: slow, ponder.Cheap: cheap, ponder.Frontier: frontier, ponder.Embed: embed}
 }
 
-func makerOf(name string) (maker, bool) {
-	all := makers()
-	i := slices.IndexFunc(all, func(m maker) bool { return m.Name == name })
+func findBuiltin(name string) (builtinProvider, bool) {
+	all := builtinProviders()
+	i := slices.IndexFunc(all, func(m builtinProvider) bool { return m.Name == name })
 	if i < 0 {
-		return maker{}, false
+		return builtinProvider{}, false
 	}
 	return all[i], true
 }
@@ -91,10 +91,10 @@ func makerOf(name string) (maker, bool) {
 // Provider returns the description of a provider. Its errors include ErrUnknownProvider and
 // ErrNoKey.
 func (c *Config) Provider(name string) (Provider, error) {
-	m, known := makerOf(name)
+	m, known := findBuiltin(name)
 	p := m.Provider
 	if own, ok := c.Providers[name]; ok {
-		p, known = over(p, own), true
+		p, known = overrideProvider(p, own), true
 	}
 	if !known {
 		return Provider{}, fmt.Errorf("%w %q: there are %s; for another, add [providers.%s] to %s",
@@ -106,7 +106,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 		p.BaseURL, says = env(m.urlEnv), m.urlEnv
 	}
 	if p.BaseURL == "" {
-		m, _ := makerOf(p.Type)
+		m, _ := findBuiltin(p.Type)
 		p.BaseURL = m.BaseURL
 	}
 	given := p.BaseURL
@@ -114,10 +114,10 @@ func (c *Config) Provider(name string) (Provider, error) {
 		p.BaseURL = ollamaURL(given)
 	}
 	if !slices.Contains(types, p.Type) {
-		return Provider{}, wrong{fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", name, name, c.File)}
+		return Provider{}, settingError{fmt.Errorf("provider %s has no type: add type = \"openai\" (or anthropic, gemini, ollama) to [providers.%s] in %s", name, name, c.File)}
 	}
-	if _, err := link(p.BaseURL); err != nil {
-		return Provider{}, wrong{fmt.Errorf("provider %s: %s %q: %w", name, says, textkit.Truncate(withoutPassword(given), 80), err)}
+	if _, err := urlLiteral(p.BaseURL); err != nil {
+		return Provider{}, settingError{fmt.Errorf("provider %s: %s %q: %w", name, says, textkit.Truncate(stripPassword(given), 80), err)}
 	}
 	if p.KeyEnv != "" {
 		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))
@@ -132,8 +132,8 @@ func (c *Config) Provider(name string) (Provider, error) {
 	return p, nil
 }
 
-// over returns p with the fields that own sets.
-func over(p, own Provider) Provider {
+// overrideProvider returns p with the fields that own sets.
+func overrideProvider(p, own Provider) Provider {
 	if own.Type != "" {
 		p.Type = own.Type
 	}
@@ -147,7 +147,7 @@ func over(p, own Provider) Provider {
 	return p
 }
 
-func withoutPassword(address string) string {
+func stripPassword(address string) string {
 	if u, err := url.Parse(address); err == nil {
 		return u.Redacted()
 	}
@@ -159,7 +159,7 @@ func withoutPassword(address string) string {
 
 func (c *Config) ProviderNames() []string {
 	names := slices.Collect(maps.Keys(c.Providers))
-	for _, m := range makers() {
+	for _, m := range builtinProviders() {
 		names = append(names, m.Name)
 	}
 	slices.Sort(names)

@@ -37,7 +37,7 @@ func TestSetResearch(t *testing.T) {
 		{"research.synthesisStrategy", "maybe", "none of auto, force, never"},
 		{"research.enableCaching", "off", "enableCaching = false"},
 	} {
-		k, ok := find(tt.name)
+		k, ok := findKey(tt.name)
 		if !ok {
 			t.Fatalf("there is no setting %s", tt.name)
 		}

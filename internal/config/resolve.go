@@ -19,7 +19,7 @@ type Choice struct {
 
 type Choices []Choice
 
-func (all Choices) Of(role ponder.Role) Choice {
+func (all Choices) ForRole(role ponder.Role) Choice {
 	if i := slices.IndexFunc(all, func(c Choice) bool { return c.Role == role }); i >= 0 {
 		return all[i]
 	}
@@ -31,8 +31,8 @@ func Roles() []ponder.Role {
 	return []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap, ponder.Frontier, ponder.Embed}
 }
 
-// nearest returns the roles whose models an unset role borrows.
-func nearest(role ponder.Role) []ponder.Role {
+// fallbackRoles returns the roles whose models an unset role borrows.
+func fallbackRoles(role ponder.Role) []ponder.Role {
 	switch role {
 	case ponder.Fast:
 		return []ponder.Role{ponder.Cheap, ponder.Slow, ponder.Frontier}
@@ -57,15 +57,15 @@ func nearest(role ponder.Role) []ponder.Role {
 func (c *Config) Resolve(ctx context.Context, client *http.Client) (Choices, error) {
 	all := make(Choices, 0, 5)
 	for _, role := range Roles() {
-		all = append(all, c.chosen(role))
+		all = append(all, c.configuredChoice(role))
 	}
-	if all.Of(ponder.Fast).Models == nil {
-		return all, c.found(ctx, client, all)
+	if all.ForRole(ponder.Fast).Models == nil {
+		return all, c.detectModels(ctx, client, all)
 	}
 	return all, nil
 }
 
-func Use(model, from string) Choices {
+func ChoicesFor(model, from string) Choices {
 	var all Choices
 	for _, role := range Roles() {
 		choice := Choice{Role: role, Models: Chain{model}, From: from}
@@ -77,33 +77,33 @@ func Use(model, from string) Choices {
 	return all
 }
 
-// Talking returns the models of conversations with one model, which is the fast one and fills
+// ChatChoices returns the models of conversations with one model, which is the fast one and fills
 // the unset roles.
-func (c *Config) Talking(model, from string) Choices {
-	all := Use(model, from)
+func (c *Config) ChatChoices(model, from string) Choices {
+	all := ChoicesFor(model, from)
 	for i, choice := range all {
-		if models := c.Models.of(choice.Role); models != nil && choice.Role != ponder.Fast {
+		if models := c.Models.roleChain(choice.Role); models != nil && choice.Role != ponder.Fast {
 			all[i] = Choice{choice.Role, models, c.Origin("models." + string(choice.Role))}
 		}
 	}
 	return all
 }
 
-func (c *Config) chosen(role ponder.Role) Choice {
-	if models := c.Models.of(role); models != nil {
+func (c *Config) configuredChoice(role ponder.Role) Choice {
+	if models := c.Models.roleChain(role); models != nil {
 		return Choice{role, models, c.Origin("models." + string(role))}
 	}
-	for _, other := range nearest(role) {
-		if models := c.Models.of(other); models != nil {
+	for _, other := range fallbackRoles(role) {
+		if models := c.Models.roleChain(other); models != nil {
 			return Choice{role, models, "same as " + string(other)}
 		}
 	}
 	return Choice{Role: role}
 }
 
-// found fills in unset roles. If it finds nothing, it returns the error of Resolve.
-func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (missed error) {
-	for _, m := range makers() {
+// detectModels fills in unset roles. If it finds nothing, it returns the error of Resolve.
+func (c *Config) detectModels(ctx context.Context, client *http.Client, all Choices) (missed error) {
+	for _, m := range builtinProviders() {
 		if m.local {
 			continue
 		}
@@ -116,22 +116,22 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (m
 		}
 		models, from := m.models, p.KeyEnv
 		if p.BaseURL != m.BaseURL && (p.Key == "" || p.Type == "openai") {
-			from = c.given(m.Name)
+			from = c.addressSetting(m.Name)
 		}
 		if p.BaseURL != m.BaseURL && p.Type == "openai" {
-			models = served(ctx, client, p, m.models)
+			models = assignServed(ctx, client, p, m.models)
 		}
-		all.fill(m.Name, models, from)
+		all.fillUnset(m.Name, models, from)
 		return nil
 	}
 	base, installed, err := c.Ollama(ctx, client)
 	if err == nil {
-		all.fill("ollama", pick(installed), "Ollama at "+base)
+		all.fillUnset("ollama", assignRoles(installed), "Ollama at "+base)
 	}
-	given := c.given("ollama")
+	given := c.addressSetting("ollama")
 	var refused Refusal
 	switch {
-	case all.Of(ponder.Slow).Models != nil:
+	case all.ForRole(ponder.Slow).Models != nil:
 		return nil
 	case missed != nil:
 		return missed
@@ -145,7 +145,7 @@ func (c *Config) found(ctx context.Context, client *http.Client, all Choices) (m
 	return nil
 }
 
-func (all Choices) fill(provider string, models map[ponder.Role]string, from string) {
+func (all Choices) fillUnset(provider string, models map[ponder.Role]string, from string) {
 	for i := range all {
 		if id := models[all[i].Role]; id != "" && all[i].Models == nil {
 			all[i].Models, all[i].From = Chain{provider + "/" + id}, from

@@ -13,8 +13,8 @@ import (
 )
 
 func TestResolve(t *testing.T) {
-	ollama := serve(t, "/api/tags", `{"models":[{"name":"nomic-embed-text:latest","details":{"family":"nomic-bert"}},{"name":"llama3.1:8b"},{"name":"qwen3"}]}`)
-	lone := serve(t, "/v1/models", `{"data":[{"id":"text-embedding-x"},{"id":"my-llama"}]}`)
+	ollama := serveBody(t, "/api/tags", `{"models":[{"name":"nomic-embed-text:latest","details":{"family":"nomic-bert"}},{"name":"llama3.1:8b"},{"name":"qwen3"}]}`)
+	lone := serveBody(t, "/v1/models", `{"data":[{"id":"text-embedding-x"},{"id":"my-llama"}]}`)
 	hung := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
@@ -51,21 +51,21 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := Load(place(t, tt.file, "", tt.env))
+			c, err := Load(writeConfigs(t, tt.file, "", tt.env))
 			if err != nil {
 				t.Fatal(err)
 			}
 			all, _ := c.Resolve(t.Context(), http.DefaultClient)
 			var got [5]string
 			for i, role := range Roles() {
-				if models := all.Of(role).Models; models != nil {
+				if models := all.ForRole(role).Models; models != nil {
 					got[i] = models[0]
 				}
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
 			}
-			if from := all.Of("slow").From; from != tt.from {
+			if from := all.ForRole("slow").From; from != tt.from {
 				t.Errorf("from %q, want %q", from, tt.from)
 			}
 		})
@@ -74,7 +74,7 @@ func TestResolve(t *testing.T) {
 
 // Without another model, the error names the unusable configured one.
 func TestResolveMissed(t *testing.T) {
-	bare := serve(t, "/api/tags", `{"models":[{"name":"nomic-embed-text"}]}`)
+	bare := serveBody(t, "/api/tags", `{"models":[{"name":"nomic-embed-text"}]}`)
 	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer locked.Close()
 	for _, tt := range []struct {
@@ -106,11 +106,11 @@ func TestResolveMissed(t *testing.T) {
 		{name: "but another can be used", env: map[string]string{"OPENAI_BASE_URL": "garbage", "GROQ_API_KEY": "k"}, want: ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := Load(place(t, tt.file, "", tt.env))
+			c, err := Load(writeConfigs(t, tt.file, "", tt.env))
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, missed := c.Resolve(t.Context(), &http.Client{Transport: noneAtHome{}})
+			_, missed := c.Resolve(t.Context(), &http.Client{Transport: refusingOllama{}})
 			got := ""
 			if missed != nil {
 				got = missed.Error()
@@ -122,17 +122,17 @@ func TestResolveMissed(t *testing.T) {
 	}
 }
 
-// noneAtHome fails requests to a local Ollama.
-type noneAtHome struct{}
+// refusingOllama fails requests to a local Ollama.
+type refusingOllama struct{}
 
-func (noneAtHome) RoundTrip(r *http.Request) (*http.Response, error) {
+func (refusingOllama) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Port() == ollamaPort {
 		return nil, errors.New("connection refused")
 	}
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func serve(t *testing.T, path, body string) string {
+func serveBody(t *testing.T, path, body string) string {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path {
 			http.NotFound(w, r)
@@ -145,12 +145,12 @@ func serve(t *testing.T, path, body string) string {
 }
 
 func TestDefaultModelsHavePrices(t *testing.T) {
-	for _, m := range makers() {
+	for _, m := range builtinProviders() {
 		for role, id := range m.models {
 			if id == "" {
 				continue
 			}
-			if info, ok := llm.BuiltIn().Lookup(m.Name + "/" + id); !ok || info.Source == llm.PriceUnknown {
+			if info, ok := llm.BuiltInPrices().Lookup(m.Name + "/" + id); !ok || info.Source == llm.PriceUnknown {
 				t.Errorf("the %s model of %s, %s, has no known price", role, m.Name, id)
 			}
 		}

@@ -30,11 +30,11 @@ type Serve struct {
 
 	// KeepExchanges is the lifetime of an answered exchange: [KeepExchanges] if nil; zero
 	// removes it as soon as possible.
-	KeepExchanges *Keeping `toml:"keep_exchanges"`
+	KeepExchanges *Lifetime `toml:"keep_exchanges"`
 }
 
-// KeepFor returns the lifetime of ended exchanges.
-func (s Serve) KeepFor() time.Duration {
+// ExchangeLifetime returns the lifetime of ended exchanges.
+func (s Serve) ExchangeLifetime() time.Duration {
 	if s.KeepExchanges == nil {
 		return KeepExchanges
 	}
@@ -104,31 +104,31 @@ func (c *Config) Digest(name string) ([sha256.Size]byte, error) {
 func serveKeys() []Key {
 	const t = "serve.tokens.*."
 	return []Key{
-		{"serve.listen", "address that ponder serve listens on, such as 127.0.0.1:8744", listen},
-		{"serve.hosts", "names that the server is reached by, such as ponder.lan", hosts},
-		{"serve.origins", "pages that may ask the server, such as https://desk.example", origins},
-		{"serve.mind", "keep the subconscious going inside of ponder serve: true or false", boolean},
-		{"serve.aliases.*", "what a name of a model stands for that clients use: ponder/chat, ponder/research, ponder/session or provider/model", alias},
-		{"serve.keep_exchanges", "how long single requests of other programs are kept, like 24h; 0 keeps none", keeping},
-		{t + "token_env", "the variable that has the token", variable},
-		{t + "hash", "sha256: and the SHA-256 of the token in hex, instead of token_env", digest},
-		{t + "owner", "whose threads and memories it is for", ownerName},
-		{t + "scopes", "what it is for: read, think, admin", scopes},
-		{t + "requests_per_minute", "requests in a minute at most", count},
-		{t + "sessions_per_day", "sessions and researches that it may begin in a day", count},
-		{t + "cost_per_day", "US dollars that what it begins may cost in a day", dollars},
+		{"serve.listen", "address that ponder serve listens on, such as 127.0.0.1:8744", listenLiteral},
+		{"serve.hosts", "names that the server is reached by, such as ponder.lan", hostsLiteral},
+		{"serve.origins", "pages that may ask the server, such as https://desk.example", originsLiteral},
+		{"serve.mind", "keep the subconscious going inside of ponder serve: true or false", boolLiteral},
+		{"serve.aliases.*", "what a name of a model stands for that clients use: ponder/chat, ponder/research, ponder/session or provider/model", aliasLiteral},
+		{"serve.keep_exchanges", "how long single requests of other programs are kept, like 24h; 0 keeps none", lifetimeLiteral},
+		{t + "token_env", "the variable that has the token", variableLiteral},
+		{t + "hash", "sha256: and the SHA-256 of the token in hex, instead of token_env", digestLiteral},
+		{t + "owner", "whose threads and memories it is for", ownerLiteral},
+		{t + "scopes", "what it is for: read, think, admin", scopesLiteral},
+		{t + "requests_per_minute", "requests in a minute at most", countLiteral},
+		{t + "sessions_per_day", "sessions and researches that it may begin in a day", countLiteral},
+		{t + "cost_per_day", "US dollars that what it begins may cost in a day", dollarsLiteral},
 	}
 }
 
-func listen(v string) (string, error) {
+func listenLiteral(v string) (string, error) {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil || port == "" || len(host) > maxHost {
 		return "", fmt.Errorf("%q is no address to listen on, such as 127.0.0.1:8744", textkit.Truncate(v, 40))
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
-func origins(v string) (string, error) {
+func originsLiteral(v string) (string, error) {
 	var list []string
 	for text := range strings.SplitSeq(v, ",") {
 		if text = strings.TrimSpace(text); text == "" {
@@ -138,7 +138,7 @@ func origins(v string) (string, error) {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 			return "", fmt.Errorf("%q is no origin such as https://desk.example", textkit.Truncate(text, 40))
 		}
-		list = append(list, quote(u.Scheme+"://"+u.Host))
+		list = append(list, quoteTOML(u.Scheme+"://"+u.Host))
 	}
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
@@ -146,52 +146,52 @@ func origins(v string) (string, error) {
 // maxAlias bounds the target of an alias.
 const maxAlias = 200
 
-// alias checks a target's syntax; a request checks that the model exists.
-func alias(v string) (string, error) {
+// aliasLiteral checks a target's syntax; a request checks that the model exists.
+func aliasLiteral(v string) (string, error) {
 	v = strings.TrimSpace(v)
 	if provider, model, ok := strings.Cut(v, "/"); !ok || provider == "" || model == "" || len(v) > maxAlias || strings.ContainsFunc(v, unicode.IsSpace) {
 		return "", fmt.Errorf("%q is no model: write ponder/chat, ponder/research, ponder/session, or provider/model", textkit.Truncate(v, 40))
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
-// A Keeping is a lifetime, or "0".
-type Keeping time.Duration
+// A Lifetime is a lifetime, or "0".
+type Lifetime time.Duration
 
 // UnmarshalText parses like [ParseDuration], and "0".
-func (k *Keeping) UnmarshalText(text []byte) error {
+func (k *Lifetime) UnmarshalText(text []byte) error {
 	if *k = 0; strings.TrimSpace(string(text)) == "0" {
 		return nil
 	}
 	d, err := ParseDuration(string(text))
-	*k = Keeping(d)
+	*k = Lifetime(d)
 	return err
 }
 
-func (k Keeping) MarshalText() ([]byte, error) {
+func (k Lifetime) MarshalText() ([]byte, error) {
 	if k == 0 {
 		return []byte("0"), nil
 	}
 	return Duration(k).MarshalText()
 }
 
-func keeping(v string) (string, error) {
-	var k Keeping
+func lifetimeLiteral(v string) (string, error) {
+	var k Lifetime
 	if err := k.UnmarshalText([]byte(v)); err != nil {
 		return "", fmt.Errorf("%w, or 0 to keep none", err)
 	}
 	text, err := k.MarshalText()
-	return quote(string(text)), err
+	return quoteTOML(string(text)), err
 }
 
-func digest(v string) (string, error) {
+func digestLiteral(v string) (string, error) {
 	if _, err := (Token{Hash: v}).Digest(nil); err != nil {
 		return "", errors.New(`must be "sha256:" and the SHA-256 of the token in hex: printf %s "$TOKEN" | sha256sum`)
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
-func scopes(v string) (string, error) {
+func scopesLiteral(v string) (string, error) {
 	var list []string
 	for word := range strings.SplitSeq(v, ",") {
 		if word = strings.TrimSpace(word); word == "" {
@@ -200,7 +200,7 @@ func scopes(v string) (string, error) {
 		if !slices.Contains(Scopes(), word) {
 			return "", fmt.Errorf("%q is none of %s", textkit.Truncate(word, 20), strings.Join(Scopes(), ", "))
 		}
-		list = append(list, quote(word))
+		list = append(list, quoteTOML(word))
 	}
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
@@ -208,25 +208,25 @@ func scopes(v string) (string, error) {
 // maxOwner bounds the name of an owner.
 const maxOwner = 64
 
-func ownerName(v string) (string, error) {
+func ownerLiteral(v string) (string, error) {
 	ok := v != "" && len(v) <= maxOwner && !strings.ContainsFunc(v, func(r rune) bool {
 		return !strings.ContainsRune("-_.@", r) && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
 	if !ok {
 		return "", fmt.Errorf("%q is no owner: letters, digits and -_.@, at most %d", textkit.Truncate(v, 20), maxOwner)
 	}
-	return quote(v), nil
+	return quoteTOML(v), nil
 }
 
 // Literal returns a value in TOML syntax, or "" for an unknown setting.
 func Literal(name, value string) string {
-	k, ok := find(name)
+	k, ok := findKey(name)
 	if !ok {
 		return ""
 	}
 	text, err := k.literal(value)
 	if err != nil { // a default in words
-		return quote(value)
+		return quoteTOML(value)
 	}
 	return text
 }

@@ -40,8 +40,8 @@ func TestServe(t *testing.T) {
 func TestKeepFor(t *testing.T) {
 	for text, want := range map[string]time.Duration{"": KeepExchanges, "[serve]\nkeep_exchanges = \"0\"\n": 0, "[serve]\nkeep_exchanges = \"2h\"\n": 2 * time.Hour} {
 		var c struct{ Serve Serve }
-		if _, err := toml.Decode(text, &c); err != nil || c.Serve.KeepFor() != want {
-			t.Errorf("%q: %s, %v", text, c.Serve.KeepFor(), err)
+		if _, err := toml.Decode(text, &c); err != nil || c.Serve.ExchangeLifetime() != want {
+			t.Errorf("%q: %s, %v", text, c.Serve.ExchangeLifetime(), err)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestServeKeys(t *testing.T) {
 		{"serve.keep_exchanges", "-1h", ""},
 		{"serve.keep_exchanges", "soon", ""},
 	} {
-		k, ok := find(tt.name)
+		k, ok := findKey(tt.name)
 		if !ok {
 			t.Fatalf("no key %s", tt.name)
 		}

@@ -13,7 +13,7 @@ func (c *Config) Text() string {
 	fmt.Fprintf(&b, "# %s\n", c.File)
 	row := func(name string) {
 		if value := c.Value(name); value != "" {
-			fmt.Fprintf(&b, "%s = %s # %s\n", name, printed(name, value), c.Origin(name))
+			fmt.Fprintf(&b, "%s = %s # %s\n", name, displayValue(name, value), c.Origin(name))
 		}
 	}
 	for _, k := range Keys() {
@@ -31,8 +31,8 @@ func (c *Config) Text() string {
 	return b.String()
 }
 
-// printed returns a value for display. It hides secrets.
-func printed(name, value string) string {
+// displayValue returns a value for display. It hides secrets.
+func displayValue(name, value string) string {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	switch {
 	case last == "hash":

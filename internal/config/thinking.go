@@ -21,7 +21,7 @@ type Switch string
 const Auto Switch = "auto"
 
 func (s *Switch) UnmarshalTOML(v any) error {
-	literal, err := switched(fmt.Sprint(v))
+	literal, err := switchLiteral(fmt.Sprint(v))
 	*s = Switch(strings.Trim(literal, `"`))
 	return err
 }
@@ -35,12 +35,12 @@ func (s Switch) String() string {
 	return string(s)
 }
 
-// switched parses a boolean or "auto"; empty means true.
-func switched(v string) (string, error) {
+// switchLiteral parses a boolean or "auto"; empty means true.
+func switchLiteral(v string) (string, error) {
 	if strings.EqualFold(v, string(Auto)) {
-		return quote(string(Auto)), nil
+		return quoteTOML(string(Auto)), nil
 	}
-	literal, err := boolean(v)
+	literal, err := boolLiteral(v)
 	if err != nil {
 		return "", fmt.Errorf("%q is none of true, false, auto", textkit.Truncate(v, 20))
 	}
@@ -85,21 +85,21 @@ func (p *Patterns) UnmarshalTOML(v any) error {
 		if err := redact.Check(text); err != nil {
 			return err
 		}
-		*p = append(*p, strings.Join(parts(text), `\x2c`))
+		*p = append(*p, strings.Join(splitPatterns(text), `\x2c`))
 	}
 	return nil
 }
 
-func patterns(v string) (string, error) {
+func patternsLiteral(v string) (string, error) {
 	var list []string
-	for _, p := range parts(v) {
+	for _, p := range splitPatterns(v) {
 		if p = strings.TrimSpace(p); p == "" {
 			continue
 		}
 		if err := redact.Check(p); err != nil {
 			return "", err
 		}
-		list = append(list, quote(p))
+		list = append(list, quoteTOML(p))
 	}
 	if len(list) > redact.MaxPatterns {
 		return "", fmt.Errorf("%d patterns, of at most %d", len(list), redact.MaxPatterns)
@@ -107,8 +107,8 @@ func patterns(v string) (string, error) {
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
 
-// parts splits text at commas outside brackets and quotes of a regular expression.
-func parts(text string) (list []string) {
+// splitPatterns splits text at commas outside brackets and quotes of a regular expression.
+func splitPatterns(text string) (list []string) {
 	depth, from, literal := 0, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -127,7 +127,7 @@ func parts(text string) (list []string) {
 	return append(list, text[from:])
 }
 
-func templates(v string) (string, error) {
+func templatesLiteral(v string) (string, error) {
 	var list []string
 	for name := range strings.SplitSeq(v, ",") {
 		name = strings.TrimSpace(name)
@@ -137,7 +137,7 @@ func templates(v string) (string, error) {
 		if len(name) > maxTemplate || strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 			return "", errors.New("the name of a template has small letters, digits and hyphens, such as code-analysis")
 		}
-		list = append(list, quote(name))
+		list = append(list, quoteTOML(name))
 	}
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
@@ -145,25 +145,25 @@ func templates(v string) (string, error) {
 // maxTemplate bounds the name of a template, in bytes.
 const maxTemplate = 64
 
-// retain checks a retention rule.
-func retain(v string) (string, error) {
+// retentionLiteral checks a retention rule.
+func retentionLiteral(v string) (string, error) {
 	r, err := retention.Parse(v)
-	return quote(r.String()), err
+	return quoteTOML(r.String()), err
 }
 
-// Thinks reports whether a model gets the tool think: as enable_thinking says; auto excludes
+// ShouldThink reports whether a model gets the tool think: as enable_thinking says; auto excludes
 // models that reason natively.
-func (c *Config) Thinks(model string, prices llm.Prices) bool {
+func (c *Config) ShouldThink(model string, prices llm.Prices) bool {
 	switch c.EnableThinking {
 	case "true":
 		return true
 	case Auto:
-		return !Reasons(model, prices)
+		return !ReasonsByDefault(model, prices)
 	}
 	return false
 }
 
-// reasoning tells for prefixes of model names whether the models reason by default, by their
+// reasoningDefaults tells for prefixes of model names whether the models reason by default, by their
 // makers' documentation of November 2026. The longest prefix counts.
 //
 //	claude      off by default until 4.8; on from 5
@@ -171,7 +171,7 @@ func (c *Config) Thinks(model string, prices llm.Prices) bool {
 //	o1, o3, o4  always
 //	gemini      from 2.5 on, except flash-lite of 2.5
 //	others      names of models that only reason
-func reasoning() map[string]bool {
+func reasoningDefaults() map[string]bool {
 	return map[string]bool{
 		"claude-3": false, "claude-opus-4": false, "claude-sonnet-4": false, "claude-haiku-4": false, "claude": true,
 		"gpt-4": false, "gpt-5.1": false, "gpt-5.2": false, "gpt-5.3": false, "gpt-5.4": false, "gpt-5-chat": false, "gpt-5": true, "gpt-6": true,
@@ -183,12 +183,12 @@ func reasoning() map[string]bool {
 	}
 }
 
-// Reasons reports whether a model reasons by default: by the table of prefixes, else by the
+// ReasonsByDefault reports whether a model reasons by default: by the table of prefixes, else by the
 // table of prices, else by its name.
-func Reasons(model string, prices llm.Prices) bool {
+func ReasonsByDefault(model string, prices llm.Prices) bool {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	best, reasons := "", false
-	for prefix, r := range reasoning() {
+	for prefix, r := range reasoningDefaults() {
 		if strings.HasPrefix(name, prefix) && len(prefix) > len(best) {
 			best, reasons = prefix, r
 		}
@@ -243,7 +243,7 @@ func Share(v string) (float64, error) {
 	return f, nil
 }
 
-func share(v string) (string, error) {
+func shareLiteral(v string) (string, error) {
 	f, err := Share(v)
 	s := strconv.FormatFloat(f, 'f', -1, 64)
 	if !strings.Contains(s, ".") {
@@ -252,12 +252,12 @@ func share(v string) (string, error) {
 	return s, err
 }
 
-// countTo returns a parser of whole numbers from 1 to most.
-func countTo(most int) func(string) (string, error) {
+// countUpTo returns a parser of whole numbers from 1 to most.
+func countUpTo(limit int) func(string) (string, error) {
 	return func(v string) (string, error) {
 		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > most {
-			return "", fmt.Errorf("%q is not a whole number from 1 to %d", textkit.Truncate(v, 20), most)
+		if err != nil || n < 1 || n > limit {
+			return "", fmt.Errorf("%q is not a whole number from 1 to %d", textkit.Truncate(v, 20), limit)
 		}
 		return strconv.Itoa(n), nil
 	}
@@ -265,13 +265,13 @@ func countTo(most int) func(string) (string, error) {
 
 func researchKeys() []Key {
 	return []Key{
-		{"research.maxRounds", "rounds of looking, in research, at most", countTo(MaxRounds)},
-		{"research.maxItemsPerSource", "passages that a search may bring", countTo(MaxItems)},
-		{"research.maxParallelQueries", "searches of the memory, and of the web, that go on at a time", countTo(MaxQueries)},
-		{"research.forceWebSearch", "search the web though it seems needless: true or false", boolean},
-		{"research.enableCaching", "use what searches found a while ago: true or false", boolean},
-		{"research.minConfidenceThreshold", "the least score of a passage, from 0 to 1", share},
-		{"research.synthesisStrategy", "auto, force (a model answers though nothing was found) or never (quotes are the answer)", oneOf(Strategies()...)},
-		{"research.for", "time for research, like 3m", span},
+		{"research.maxRounds", "rounds of looking, in research, at most", countUpTo(MaxRounds)},
+		{"research.maxItemsPerSource", "passages that a search may bring", countUpTo(MaxItems)},
+		{"research.maxParallelQueries", "searches of the memory, and of the web, that go on at a time", countUpTo(MaxQueries)},
+		{"research.forceWebSearch", "search the web though it seems needless: true or false", boolLiteral},
+		{"research.enableCaching", "use what searches found a while ago: true or false", boolLiteral},
+		{"research.minConfidenceThreshold", "the least score of a passage, from 0 to 1", shareLiteral},
+		{"research.synthesisStrategy", "auto, force (a model answers though nothing was found) or never (quotes are the answer)", oneOfLiteral(Strategies()...)},
+		{"research.for", "time for research, like 3m", durationLiteral},
 	}
 }

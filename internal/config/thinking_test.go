@@ -13,7 +13,7 @@ import (
 )
 
 func TestThinking(t *testing.T) {
-	src := place(t, "enable_thinking = 'auto'\n[thinking]\nretention = '30d'\nredact = ['a,b', 'c{1,2}', 'emails']\ntemplates = ['code-analysis', 'mine']\nper_turn = 3\n", "", nil)
+	src := writeConfigs(t, "enable_thinking = 'auto'\n[thinking]\nretention = '30d'\nredact = ['a,b', 'c{1,2}', 'emails']\ntemplates = ['code-analysis', 'mine']\nper_turn = 3\n", "", nil)
 	c, err := Load(src)
 	if err != nil {
 		t.Fatal(err)
@@ -49,13 +49,13 @@ func TestSetThinking(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.key+" "+tt.value, func(t *testing.T) {
-			src := place(t, "", "", nil)
+			src := writeConfigs(t, "", "", nil)
 			shown, err := Set(src, tt.key, tt.value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			file, _ := src.file(src.Env)
-			got, _ := read(file)
+			file, _ := src.userFile(src.Env)
+			got, _ := readConfigFile(file)
 			if d := cmp.Diff([]string{tt.after, tt.shown}, []string{got, shown}); d != "" {
 				t.Error(d)
 			}
@@ -76,18 +76,18 @@ func TestThinkingRefuses(t *testing.T) {
 		{"[thinking]\ntemplates = ['../x']\n", `:2: thinking.templates: the name of a template has small letters`},
 		{"[thinking]\nper_turn = -1\n", `:2: thinking.per_turn: "-1" is not a whole number`},
 	} {
-		if _, err := Load(place(t, tt.text, "", nil)); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := Load(writeConfigs(t, tt.text, "", nil)); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: error %v, want %q", tt.text, err, tt.want)
 		}
 	}
-	if _, err := Set(place(t, "", "", nil), "thinking.redact", "("); err == nil {
+	if _, err := Set(writeConfigs(t, "", "", nil), "thinking.redact", "("); err == nil {
 		t.Error("a pattern that is none is written")
 	}
 }
 
 // TestProjectMayNotSetThinking checks that a folder cannot keep thoughts or secrets in them.
 func TestProjectMayNotSetThinking(t *testing.T) {
-	c, err := Load(place(t, "[thinking]\nretention='discard'\nredact=['x']\n", "enable_thinking = true\n[thinking]\nretention='keep'\nredact=[]\ntemplates=['evil']\n", nil))
+	c, err := Load(writeConfigs(t, "[thinking]\nretention='discard'\nredact=['x']\n", "enable_thinking = true\n[thinking]\nretention='keep'\nredact=[]\ntemplates=['evil']\n", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestProjectMayNotSetThinking(t *testing.T) {
 }
 
 func TestReasons(t *testing.T) {
-	prices := llm.BuiltIn()
+	prices := llm.BuiltInPrices()
 	for model, want := range map[string]bool{
 		"anthropic/claude-haiku-4-5": false, "anthropic/claude-opus-4-6": false, "openrouter/anthropic/claude-sonnet-4.5": false,
 		"anthropic/claude-haiku-5-5": true, "anthropic/claude-fable-5-1": true, "anthropic/claude-9": true, "anthropic/claude-3-7-sonnet-20250219": false,
@@ -111,14 +111,14 @@ func TestReasons(t *testing.T) {
 		"xai/grok-4.20-0309-reasoning": true, "xai/grok-4.20-0309-non-reasoning": false, "mistral/mistral-large-2512": false, "mistral/magistral-medium": true,
 		"lab/my-thinking-model": true, "lab/nobody-knows": false, "deepseek/deepseek-v4-pro": true, "x": false, "": false,
 	} {
-		if got := Reasons(model, prices); got != want {
+		if got := ReasonsByDefault(model, prices); got != want {
 			t.Errorf("%s: %v, want %v", model, got, want)
 		}
 		for _, s := range []struct {
 			is   Switch
 			want bool
 		}{{"", false}, {"false", false}, {"true", true}, {Auto, !want}} {
-			if got := (&Config{EnableThinking: s.is}).Thinks(model, prices); got != s.want {
+			if got := (&Config{EnableThinking: s.is}).ShouldThink(model, prices); got != s.want {
 				t.Errorf("%s with %s: %v, want %v", model, s.is, got, s.want)
 			}
 		}
@@ -131,14 +131,14 @@ func FuzzParts(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := strings.Join(parts(text), ","); got != text {
+		if got := strings.Join(splitPatterns(text), ","); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
 		var p Patterns
 		if err := p.UnmarshalTOML(text); err != nil {
 			return
 		}
-		if again := fmt.Sprint(parts(p[0])); again != "["+p[0]+"]" {
+		if again := fmt.Sprint(splitPatterns(p[0])); again != "["+p[0]+"]" {
 			t.Errorf("%q became %q, which is %s", text, p[0], again)
 		}
 	})

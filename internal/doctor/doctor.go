@@ -24,9 +24,9 @@ import (
 )
 
 type Finding struct {
-	About string `json:"about"`
-	State State  `json:"state"`
-	Says  string `json:"says"`
+	About   string `json:"about"`
+	State   State  `json:"state"`
+	Message string `json:"says"`
 }
 
 // A State is the condition of a part.
@@ -76,8 +76,8 @@ func configFinding(cfg *config.Config) Finding {
 	return Finding{"settings", OK, cfg.File}
 }
 
-// scarce is the free space that counts as nearly full, in bytes.
-const scarce = 100 << 20
+// lowDiskBytes is the free space that counts as nearly full, in bytes.
+const lowDiskBytes = 100 << 20
 
 func (e *examiner) databaseFindings(ctx context.Context) []Finding {
 	file, err := e.Database()
@@ -85,10 +85,10 @@ func (e *examiner) databaseFindings(ctx context.Context) []Finding {
 		return []Finding{{"database", Broken, err.Error()}}
 	}
 	found := []Finding{e.databaseFinding(ctx, file)}
-	dir := existing(filepath.Dir(file))
+	dir := existingFolder(filepath.Dir(file))
 	free, known := server.FreeSpace(dir)
 	switch {
-	case known && free < scarce:
+	case known && free < lowDiskBytes:
 		found = append(found, Finding{"disk", Broken, fmt.Sprintf("only %s free at %s: free some space, or name another place with --db", textkit.Bytes(free), dir)})
 	case known:
 		found = append(found, Finding{"disk", OK, fmt.Sprintf("%s free at %s", textkit.Bytes(free), dir)})
@@ -96,13 +96,13 @@ func (e *examiner) databaseFindings(ctx context.Context) []Finding {
 	return found
 }
 
-// checkedFor limits the check of the database's pages.
-const checkedFor = 10 * time.Second
+// databaseCheckTime limits the check of the database's pages.
+const databaseCheckTime = 10 * time.Second
 
 func (e *examiner) databaseFinding(ctx context.Context, file string) Finding {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		dir := existing(filepath.Dir(file))
+		dir := existingFolder(filepath.Dir(file))
 		probe, err := os.CreateTemp(dir, ".ponder-*")
 		if err != nil {
 			return Finding{"database", Broken, fmt.Sprintf("%s cannot be made: %v: name another with --db", file, err)}
@@ -116,31 +116,31 @@ func (e *examiner) databaseFinding(ctx context.Context, file string) Finding {
 	}
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
-		return e.unopened(err)
+		return e.databaseError(err)
 	}
 	defer store.Close()
 	list, err := store.List(ctx, ponder.Filter{})
 	if err != nil {
-		return e.unopened(err)
+		return e.databaseError(err)
 	}
 	what := fmt.Sprintf("%s, %s, %s", file, textkit.Count(len(list), "thread", "threads"), textkit.Bytes(info.Size()))
-	within, cancel := context.WithTimeout(ctx, checkedFor)
+	within, cancel := context.WithTimeout(ctx, databaseCheckTime)
 	defer cancel()
 	switch err := store.Check(within); {
 	case within.Err() != nil && ctx.Err() == nil:
-		what += fmt.Sprintf("; whether it is whole was not found out in %s", checkedFor)
+		what += fmt.Sprintf("; whether it is whole was not found out in %s", databaseCheckTime)
 	case err != nil:
 		return Finding{"database", Broken, fmt.Sprintf("%s: %v: restore a backup of it", file, err)}
 	}
 	return Finding{"database", OK, what}
 }
 
-func (e *examiner) unopened(err error) Finding {
+func (e *examiner) databaseError(err error) Finding {
 	return Finding{"database", Broken, e.Explain(err)}
 }
 
-// existing returns the nearest existing folder.
-func existing(dir string) string {
+// existingFolder returns the nearest existing folder.
+func existingFolder(dir string) string {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
 			return dir
@@ -297,7 +297,7 @@ func (e *examiner) memoryFinding(ctx context.Context) Finding {
 	if e := l.Embedder(); e.Embed != nil {
 		return Finding{"memory", OK, "searched by words and, with " + e.Model + ", by meaning"}
 	}
-	if wanted := l.Choices.Of(ponder.Embed).Models; l.Config.Models.Embed != nil && len(wanted) > 0 {
+	if wanted := l.Choices.ForRole(ponder.Embed).Models; l.Config.Models.Embed != nil && len(wanted) > 0 {
 		name, _, _ := strings.Cut(wanted[0], "/")
 		_, err := l.Provider(name)
 		return Finding{"memory", Broken, fmt.Sprintf("searched by words only: %s: %v", wanted[0], err)}

@@ -15,7 +15,7 @@ func TestUnopened(t *testing.T) {
 		}
 		return err.Error()
 	}}}
-	if f := e.unopened(ponder.ErrReadOnly); f.State != Broken || f.Says != "make it writable" {
+	if f := e.databaseError(ponder.ErrReadOnly); f.State != Broken || f.Message != "make it writable" {
 		t.Errorf("%+v", f)
 	}
 }

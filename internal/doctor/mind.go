@@ -16,7 +16,7 @@ func (e *examiner) mindFindings(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{{"mind", Broken, err.Error()}}
 	}
-	found := []Finding{{"mind", OK, strings.TrimSuffix(cast.Says(), app.SeeDoctor)}}
+	found := []Finding{{"mind", OK, strings.TrimSuffix(cast.Describe(), app.SeeDoctor)}}
 	tried, err := e.TrySensors(ctx, time.Now())
 	if err != nil {
 		return append(found, Finding{"sensors", Broken, err.Error()})
@@ -68,7 +68,7 @@ func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
 	case len(acts.Tools) == 0:
 		return Finding{"actions", OK, "the subconscious may only remember and tell"}
 	}
-	text := "the subconscious may " + acts.Says()
+	text := "the subconscious may " + acts.Describe()
 	if m != nil {
 		if held := app.HeldBackText(m.View, now); held != "" {
 			text += "; " + held
@@ -78,7 +78,7 @@ func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
 }
 
 func (e *examiner) serverFindings(ctx context.Context) (found []Finding) {
-	rows, err := e.LookAtMCPServers(ctx)
+	rows, err := e.InspectMCPServers(ctx)
 	if err != nil {
 		return []Finding{{"tools", Broken, err.Error()}}
 	}

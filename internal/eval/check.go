@@ -32,7 +32,7 @@ type Check struct {
 	schema               *llm.Schema
 }
 
-type check struct {
+type checkJSON struct {
 	Contains    texts           `json:"contains"`
 	NotContains texts           `json:"not_contains"`
 	Regex       *string         `json:"regex"`
@@ -43,11 +43,11 @@ type check struct {
 }
 
 func (c *Check) UnmarshalJSON(js []byte) error {
-	var s check
+	var s checkJSON
 	d := json.NewDecoder(bytes.NewReader(js))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
-		return fmt.Errorf("check: %w", plain(err))
+		return fmt.Errorf("check: %w", plainJSONError(err))
 	}
 	kinds := 0
 	for _, there := range []bool{s.Contains != nil, s.NotContains != nil, s.Regex != nil, s.Number != nil, s.OneOf != nil, s.Schema != nil} {
@@ -145,23 +145,23 @@ func (c Check) Holds(answer string) bool {
 	case c.regex != nil:
 		return c.regex.MatchString(answer)
 	case c.number != nil:
-		return c.near(answer)
+		return c.isNear(answer)
 	case c.oneOf != nil:
-		return saysOne(answer, c.oneOf)
+		return containsPhrase(answer, c.oneOf)
 	case c.schema != nil:
 		_, err := llm.Decode[json.RawMessage](answer, c.schema)
 		return err == nil
 	}
-	folded := fold(answer)
+	folded := normalizeText(answer)
 	for _, text := range c.contains {
-		if !strings.Contains(folded, fold(text)) {
+		if !strings.Contains(folded, normalizeText(text)) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(c.not, func(text string) bool { return strings.Contains(folded, fold(text)) })
+	return !slices.ContainsFunc(c.not, func(text string) bool { return strings.Contains(folded, normalizeText(text)) })
 }
 
-func (c Check) near(answer string) bool {
+func (c Check) isNear(answer string) bool {
 	n, ok := Number(answer)
 	allowed := c.tolerance
 	if c.relative {
@@ -171,28 +171,30 @@ func (c Check) near(answer string) bool {
 	return ok && math.Abs(n-*c.number) <= allowed+slack
 }
 
-func fold(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
+func normalizeText(text string) string {
+	return strings.Join(strings.Fields(strings.ToLower(text)), " ")
+}
 
-// saysOne reports whether a text has one of the phrases, as whole words.
-func saysOne(text string, list []string) bool {
-	words := " " + wordsOf(text) + " "
+// containsPhrase reports whether a text has one of the phrases, as whole words.
+func containsPhrase(text string, list []string) bool {
+	words := " " + wordsOnly(text) + " "
 	for _, one := range list {
-		if w := wordsOf(one); w != "" && strings.Contains(words, " "+w+" ") || w == "" && strings.Contains(text, one) {
+		if w := wordsOnly(one); w != "" && strings.Contains(words, " "+w+" ") || w == "" && strings.Contains(text, one) {
 			return true
 		}
 	}
 	return false
 }
 
-func wordsOf(text string) string {
+func wordsOnly(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }), " ")
 }
 
 // Scored reports whether checks can score answers to the question.
-func (q Question) Scored() bool { return len(q.Checks) > 0 || len(q.short()) > 0 }
+func (q Question) Scored() bool { return len(q.Checks) > 0 || len(q.shortReferences()) > 0 }
 
-// short returns the references that are short enough for an exact match.
-func (q Question) short() (list []string) {
+// shortReferences returns the references that are short enough for an exact match.
+func (q Question) shortReferences() (list []string) {
 	for _, r := range q.Reference {
 		if len(strings.Fields(r)) <= shortWords {
 			list = append(list, r)
@@ -206,7 +208,7 @@ func (q Question) short() (list []string) {
 func (q Question) Right(answer string) (right bool, failed []string) {
 	checks := q.Checks
 	if len(checks) == 0 {
-		if list := q.short(); list != nil && !saysOne(answer, list) {
+		if list := q.shortReferences(); list != nil && !containsPhrase(answer, list) {
 			failed = append(failed, "reference")
 		}
 	}
@@ -219,32 +221,32 @@ func (q Question) Right(answer string) (right bool, failed []string) {
 }
 
 var (
-	// aNumber matches numbers with decimal points, and with commas, apostrophes or narrow
+	// numberPattern matches numbers with decimal points, and with commas, apostrophes or narrow
 	// spaces between groups of three digits.
-	aNumber = regexp.MustCompile(`[-+−–]?(?:\d{1,3}(?:[,'’\x{202f}\x{a0}]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+−–]?\.\d+`)
-	aResult = regexp.MustCompile(`(?i)\\boxed\s*\{|####|\b(?:answer|result|antwort|ergebnis|réponse|respuesta)\b[^\d\n.]{0,40}?(?:\bis\b|\bist\b|\best\b|\bes\b|=|:)`)
+	numberPattern = regexp.MustCompile(`[-+−–]?(?:\d{1,3}(?:[,'’\x{202f}\x{a0}]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+−–]?\.\d+`)
+	resultPattern = regexp.MustCompile(`(?i)\\boxed\s*\{|####|\b(?:answer|result|antwort|ergebnis|réponse|respuesta)\b[^\d\n.]{0,40}?(?:\bis\b|\bist\b|\best\b|\bes\b|=|:)`)
 )
 
 // Number returns the final number of an answer. It is the first number after the last
 // "answer is", "answer:", "result =", "\boxed{" or "####" with a number in its line. Else
 // it is the last number of the answer. Number reports false without any.
 func Number(answer string) (float64, bool) {
-	marks := aResult.FindAllStringIndex(answer, -1)
+	marks := resultPattern.FindAllStringIndex(answer, -1)
 	for i := len(marks) - 1; i >= 0; i-- {
 		line, _, _ := strings.Cut(answer[marks[i][1]:], "\n")
-		if list := numbers(line, 1); len(list) > 0 {
+		if list := findNumbers(line, 1); len(list) > 0 {
 			return list[0], true
 		}
 	}
-	if list := numbers(answer, -1); len(list) > 0 {
+	if list := findNumbers(answer, -1); len(list) > 0 {
 		return list[len(list)-1], true
 	}
 	return 0, false
 }
 
-// numbers returns the first most numbers of a text; all if negative.
-func numbers(text string, most int) (list []float64) {
-	for _, at := range aNumber.FindAllStringIndex(text, -1) {
+// findNumbers returns the first most numbers of a text; all if negative.
+func findNumbers(text string, most int) (list []float64) {
+	for _, at := range numberPattern.FindAllStringIndex(text, -1) {
 		if n, ok := numberAt(text, at[0], at[1]); ok {
 			list = append(list, n)
 		}
@@ -259,7 +261,7 @@ func numbers(text string, most int) (list []float64) {
 // no number.
 func numberAt(text string, from, to int) (float64, bool) {
 	s := text[from:to]
-	if from > 0 && wordly(text[from-1]) {
+	if from > 0 && isWordByte(text[from-1]) {
 		sign := strings.IndexFunc(s, func(r rune) bool { return r == '.' || '0' <= r && r <= '9' })
 		if sign == 0 {
 			return 0, false
@@ -271,6 +273,6 @@ func numberAt(text string, from, to int) (float64, bool) {
 	return n, err == nil
 }
 
-func wordly(b byte) bool {
+func isWordByte(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }

@@ -31,7 +31,7 @@ type Judgement struct {
 	Better Choice `json:"better"`
 }
 
-var judgement = llm.Schema{Name: "judgement", JSON: json.RawMessage(`{"type":"object","properties":{` +
+var judgementSchema = llm.Schema{Name: "judgement", JSON: json.RawMessage(`{"type":"object","properties":{` +
 	`"why":{"type":"string","description":"what decides it, in one or two sentences"},` +
 	`"better":{"type":"string","enum":["1","2","tie"],"description":"the better answer"}},` +
 	`"required":["why","better"],"additionalProperties":false}`)}
@@ -45,19 +45,19 @@ const (
 // documents.
 func JudgeRequest(rubric string, q Question, asked, first, second string) llm.Request {
 	var b strings.Builder
-	tagged(&b, "question", asked)
+	writeTagged(&b, "question", asked)
 	for _, r := range q.Reference {
-		tagged(&b, "reference", r)
+		writeTagged(&b, "reference", r)
 	}
-	tagged(&b, "answer_1", first)
-	tagged(&b, "answer_2", second)
+	writeTagged(&b, "answer_1", first)
+	writeTagged(&b, "answer_2", second)
 	b.WriteString("Which answer is better?")
-	schema := judgement
+	schema := judgementSchema
 	return llm.Request{System: rubric, Messages: []llm.Message{llm.Say(llm.User, b.String())}, Schema: &schema, MaxTokens: maxWhy}
 }
 
-// tagged writes a text between tags, which the text cannot close.
-func tagged(b *strings.Builder, tag, text string) {
+// writeTagged writes a text between tags, which the text cannot close.
+func writeTagged(b *strings.Builder, tag, text string) {
 	if len(text) > maxJudged*2 {
 		text = strings.ToValidUTF8(text[:maxJudged], "") + "\n[…]\n" + strings.ToValidUTF8(text[len(text)-maxJudged:], "")
 	}
@@ -68,7 +68,7 @@ func tagged(b *strings.Builder, tag, text string) {
 
 // ReadJudgement parses a judge's reply. The judge may read the error.
 func ReadJudgement(text string) (Judgement, error) {
-	schema := judgement
+	schema := judgementSchema
 	j, err := llm.Decode[Judgement](text, &schema)
 	j.Why = textkit.Truncate(strings.Join(strings.Fields(j.Why), " "), 1000)
 	return j, err
@@ -78,14 +78,14 @@ func ReadJudgement(text string) (Judgement, error) {
 // outcome is 1 if the other is better, -1 if worse, else 0. Judgements that change with the
 // order are inconsistent and count as 0.
 func Settle(straight, swapped Choice) (outcome int, consistent bool) {
-	a, b := worth(straight), -worth(swapped)
+	a, b := choiceValue(straight), -choiceValue(swapped)
 	if a != b {
 		return 0, false
 	}
 	return a, true
 }
 
-func worth(c Choice) int {
+func choiceValue(c Choice) int {
 	switch c {
 	case First:
 		return -1
@@ -97,14 +97,14 @@ func worth(c Choice) int {
 
 // The judge is a mode that asks which answer is better, and repeats an unusable reply once.
 const (
-	judgeMode              = "judge"
-	judgeRole  ponder.Role = "judge"
-	judgeTries             = 2
+	judgeMode                 = "judge"
+	judgeRole     ponder.Role = "judge"
+	maxJudgeTries             = 2
 )
 
 func newJudge() ponder.Mode {
 	return ponder.Mode{Name: judgeMode, Version: 1, Doc: "Say which of two answers is better.", Start: func(r ponder.Run) ponder.State {
-		s := &judging{}
+		s := &judgeState{}
 		if err := json.Unmarshal(r.Options, &s.req); err != nil {
 			s.err = "the request can't be read"
 		}
@@ -112,16 +112,16 @@ func newJudge() ponder.Mode {
 	}}
 }
 
-type judging struct {
+type judgeState struct {
 	req    llm.Request
 	tries  int
 	answer string
 	err    string
 }
 
-func (s *judging) Apply(ev ponder.Event) ponder.State {
+func (s *judgeState) Apply(ev ponder.Event) ponder.State {
 	b, ok := ev.Body.(ponder.CallFinished)
-	if !ok || !strings.HasPrefix(ev.Cause, s.key()+"#") || s.answer != "" || s.err != "" {
+	if !ok || !strings.HasPrefix(ev.Cause, s.callKey()+"#") || s.answer != "" || s.err != "" {
 		return s
 	}
 	c := *s
@@ -133,8 +133,8 @@ func (s *judging) Apply(ev ponder.Event) ponder.State {
 	j, err := ReadJudgement(b.Message.Text())
 	switch {
 	case err == nil:
-		c.answer = marshal(j)
-	case c.tries >= judgeTries:
+		c.answer = encodeJSON(j)
+	case c.tries >= maxJudgeTries:
 		c.err = fmt.Sprintf("the judge does not say which is better: %v", err)
 	default:
 		c.req = *llm.Reask(&c.req, b.Message, err)
@@ -142,19 +142,19 @@ func (s *judging) Apply(ev ponder.Event) ponder.State {
 	return &c
 }
 
-func (s *judging) key() string { return "judge-" + strconv.Itoa(s.tries+1) }
+func (s *judgeState) callKey() string { return "judge-" + strconv.Itoa(s.tries+1) }
 
-func (s *judging) Next(ponder.Moment) []ponder.Action {
+func (s *judgeState) Next(ponder.Moment) []ponder.Action {
 	switch {
 	case s.answer != "":
 		return []ponder.Action{ponder.Finish{Answer: s.answer}}
 	case s.err != "":
 		return []ponder.Action{ponder.Finish{Status: ponder.Failed, Reason: s.err}}
 	}
-	return []ponder.Action{ponder.Call{Key: s.key(), Role: judgeRole, Request: s.req}}
+	return []ponder.Action{ponder.Call{Key: s.callKey(), Role: judgeRole, Request: s.req}}
 }
 
-func marshal(v any) string {
+func encodeJSON(v any) string {
 	js, err := json.Marshal(v)
 	if err != nil {
 		return "{}"

@@ -8,7 +8,7 @@
 // [Report] compares each variant with the first, by question. A difference is that of the
 // means over a question's samples, so each question counts once. Intervals are from a bootstrap
 // over questions ([Bootstrap]), p-values from sign flips ([SignFlip]). Without a significant
-// difference, [Comparison.Says] names the number of questions that could show one.
+// difference, [Comparison.Summary] names the number of questions that could show one.
 //
 // # The form of questions
 //
@@ -75,13 +75,13 @@ type Plan struct {
 	Limits     ponder.Budget
 	Fresh      bool
 
-	Answered func(Answer) error // receives answers; calls are sequential
-	Compared func(Verdict) error
-	Progress func(Progress)
+	OnAnswer   func(Answer) error // receives answers; calls are sequential
+	OnVerdict  func(Verdict) error
+	OnProgress func(Progress)
 
 	Questions []Question // set by Read
 
-	asked map[string]string // by id: the question with its documents
+	prompts map[string]string // by id: the question with its documents
 }
 
 type Progress struct {
@@ -93,7 +93,7 @@ func (p *Plan) Read(ctx context.Context) error {
 	if p.Rubric == "" {
 		p.Rubric = Rubric()
 	}
-	if err := p.read(ctx); err != nil {
+	if err := p.readFile(ctx); err != nil {
 		return err
 	}
 	if n := p.Answers(); n > maxAnswers {
@@ -124,7 +124,7 @@ func plainPath(err error) error {
 	return err
 }
 
-func (p *Plan) read(ctx context.Context) error {
+func (p *Plan) readFile(ctx context.Context) error {
 	f, err := os.Open(p.File)
 	if err != nil {
 		return app.Invalidf("", "%s: %w", p.File, plainPath(err))
@@ -136,15 +136,15 @@ func (p *Plan) read(ctx context.Context) error {
 	if p.Questions, err = ReadQuestions(f); err != nil {
 		return app.Invalidf("", "%s: %w", p.File, err)
 	}
-	p.asked = make(map[string]string)
+	p.prompts = make(map[string]string)
 	scored := false
 	for _, q := range p.Questions {
-		text, err := documentsOf(ctx, filepath.Dir(p.File), q.Documents)
+		text, err := readDocuments(ctx, filepath.Dir(p.File), q.Documents)
 		if err != nil {
 			return app.Invalidf("", "%s: line %d: %w", p.File, q.Line, err)
 		}
-		p.asked[q.ID] = q.Asked(text)
-		if len(p.asked[q.ID]) > MaxAsked {
+		p.prompts[q.ID] = q.Prompt(text)
+		if len(p.prompts[q.ID]) > MaxAsked {
 			return app.Invalidf("", "%s: line %d: the question with its context and documents has more than %s bytes", p.File, q.Line, textkit.Number(MaxAsked))
 		}
 		scored = scored || q.Scored()
@@ -155,10 +155,10 @@ func (p *Plan) read(ctx context.Context) error {
 	return nil
 }
 
-func documentsOf(ctx context.Context, dir string, paths []string) (string, error) {
+func readDocuments(ctx context.Context, dir string, paths []string) (string, error) {
 	var b strings.Builder
 	for _, path := range paths {
-		full, err := below(dir, path)
+		full, err := resolveInside(dir, path)
 		if err != nil {
 			return "", fmt.Errorf("document %s: %w", path, plainPath(err))
 		}
@@ -173,8 +173,8 @@ func documentsOf(ctx context.Context, dir string, paths []string) (string, error
 	return strings.TrimSpace(b.String()), nil
 }
 
-// below returns the path of a file in a folder; links may not leave it.
-func below(dir, path string) (string, error) {
+// resolveInside returns the path of a file in a folder; links may not leave it.
+func resolveInside(dir, path string) (string, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err
@@ -207,7 +207,7 @@ type Question struct {
 	Checks    []Check
 }
 
-type question struct {
+type questionJSON struct {
 	ID        string          `json:"id"`
 	Question  string          `json:"question"`
 	Context   string          `json:"context"`
@@ -276,24 +276,24 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 }
 
 func readQuestion(text []byte, line int) (Question, error) {
-	var s question
+	var s questionJSON
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	switch err := d.Decode(&s); {
 	case !utf8.Valid(text):
 		return Question{}, errors.New("not text in UTF-8")
 	case err != nil:
-		return Question{}, plain(err)
+		return Question{}, plainJSONError(err)
 	case d.More():
 		return Question{}, errors.New("more than one object")
 	}
 	q := Question{ID: strings.TrimSpace(s.ID), Line: line, Text: strings.TrimSpace(s.Question), Context: strings.TrimSpace(s.Context),
 		Documents: s.Documents, Reference: s.Reference, Checks: s.Checks}
 	q.ID = cmp.Or(q.ID, strconv.Itoa(line))
-	return q, q.check()
+	return q, q.checkLimits()
 }
 
-func (q Question) check() error {
+func (q Question) checkLimits() error {
 	switch {
 	case q.Text == "":
 		return errors.New("no question")
@@ -312,7 +312,7 @@ func (q Question) check() error {
 	return nil
 }
 
-func plain(err error) error {
+func plainJSONError(err error) error {
 	var slip *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
@@ -326,8 +326,8 @@ func plain(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// Asked returns the prompt: documents, context and question.
-func (q Question) Asked(documents string) string {
+// Prompt returns the prompt: documents, context and question.
+func (q Question) Prompt(documents string) string {
 	var parts []string
 	for _, text := range []string{q.Context, strings.TrimSpace(documents), q.Text} {
 		if text != "" {

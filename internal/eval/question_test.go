@@ -30,7 +30,7 @@ func TestReadQuestions(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if got := got[1].Asked("# A"); got != "There are 3.\n\n# A\n\nHow many?" {
+	if got := got[1].Prompt("# A"); got != "There are 3.\n\n# A\n\nHow many?" {
 		t.Errorf("asked %q", got)
 	}
 }

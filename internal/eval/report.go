@@ -3,17 +3,17 @@ package eval
 import "slices"
 
 type Answer struct {
-	Question string   `json:"question"`
-	Variant  string   `json:"variant"`
-	Sample   int      `json:"sample"`
-	Thread   string   `json:"thread_id,omitempty"`
-	Failed   string   `json:"failed,omitempty"` // error without an answer
-	Text     string   `json:"answer,omitempty"`
-	Right    *bool    `json:"right,omitempty"` // nil: unchecked
-	Missed   []string `json:"missed,omitempty"`
-	Thoughts int      `json:"thoughts,omitempty"`
-	Mused    int      `json:"reflections,omitempty"`
-	Words    int      `json:"words"`
+	Question    string   `json:"question"`
+	Variant     string   `json:"variant"`
+	Sample      int      `json:"sample"`
+	Thread      string   `json:"thread_id,omitempty"`
+	Failed      string   `json:"failed,omitempty"` // error without an answer
+	Text        string   `json:"answer,omitempty"`
+	Right       *bool    `json:"right,omitempty"` // nil: unchecked
+	Missed      []string `json:"missed,omitempty"`
+	Thoughts    int      `json:"thoughts,omitempty"`
+	Reflections int      `json:"reflections,omitempty"`
+	Words       int      `json:"words"`
 	Cost
 }
 
@@ -59,32 +59,32 @@ type Experiment struct {
 }
 
 type Report struct {
-	Questions   int          `json:"questions"`
-	Samples     int          `json:"samples"`
-	Seed        uint64       `json:"seed"`
-	Variants    []Variant    `json:"variants"`
-	Comparisons []Comparison `json:"comparisons"`
-	Judged      *Judged      `json:"judged,omitempty"`
-	Items       []Item       `json:"items"`
+	Questions   int           `json:"questions"`
+	Samples     int           `json:"samples"`
+	Seed        uint64        `json:"seed"`
+	Variants    []Variant     `json:"variants"`
+	Comparisons []Comparison  `json:"comparisons"`
+	Judged      *JudgeSummary `json:"judged,omitempty"`
+	Items       []Item        `json:"items"`
 }
 
 type Variant struct {
-	Name     string    `json:"variant"`
-	Answers  int       `json:"answers"`
-	Failed   int       `json:"failed,omitempty"`
-	Checked  int       `json:"checked_questions,omitempty"`
-	Right    *float64  `json:"right,omitempty"`
-	Interval *Interval `json:"right_interval,omitempty"`
-	Median   float64   `json:"median_seconds"`
-	P90      float64   `json:"p90_seconds"`
-	Words    float64   `json:"words"`
-	Thoughts float64   `json:"thoughts"`
-	Mused    float64   `json:"reflections"`
-	Mean     Rates     `json:"mean"`
-	Sum      Cost      `json:"sum"`
+	Name        string    `json:"variant"`
+	Answers     int       `json:"answers"`
+	Failed      int       `json:"failed,omitempty"`
+	Checked     int       `json:"checked_questions,omitempty"`
+	Right       *float64  `json:"right,omitempty"`
+	Interval    *Interval `json:"right_interval,omitempty"`
+	Median      float64   `json:"median_seconds"`
+	P90         float64   `json:"p90_seconds"`
+	Words       float64   `json:"words"`
+	Thoughts    float64   `json:"thoughts"`
+	Reflections float64   `json:"reflections"`
+	Mean        Rates     `json:"mean"`
+	Sum         Cost      `json:"sum"`
 }
 
-type Judged struct {
+type JudgeSummary struct {
 	Pairs        int     `json:"pairs"`
 	Inconsistent int     `json:"inconsistent"` // changed with the order
 	First        float64 `json:"first_place"`  // share of choices of the first answer; 0.5 without any
@@ -100,18 +100,18 @@ type Item struct {
 // Report evaluates the experiment. A comparison includes the questions that both variants
 // answered.
 func (x Experiment) Report() Report {
-	r := Report{Questions: len(x.Questions), Samples: x.Samples, Seed: x.Seed, Items: x.items()}
+	r := Report{Questions: len(x.Questions), Samples: x.Samples, Seed: x.Seed, Items: x.buildItems()}
 	for i, name := range x.Variants {
-		r.Variants = append(r.Variants, x.variant(i, name, r.Items))
+		r.Variants = append(r.Variants, x.buildVariant(i, name, r.Items))
 	}
-	r.Comparisons = slices.Concat(x.compare(ByChecks, r.Items), x.compare(ByJudge, r.Items))
+	r.Comparisons = slices.Concat(x.compareVariants(ByChecks, r.Items), x.compareVariants(ByJudge, r.Items))
 	if len(x.Verdicts) > 0 {
-		r.Judged = x.judged()
+		r.Judged = x.buildJudged()
 	}
 	return r
 }
 
-func (x Experiment) items() []Item {
+func (x Experiment) buildItems() []Item {
 	at, variants := make(map[string]int), make(map[string]int)
 	items := make([]Item, len(x.Questions))
 	right, preferred := make([][][]float64, len(items)), make([][][]float64, len(items))
@@ -125,7 +125,7 @@ func (x Experiment) items() []Item {
 	for _, a := range x.Answers {
 		i, known := at[a.Question]
 		if v, ok := variants[a.Variant]; ok && known && a.Failed == "" && a.Right != nil {
-			right[i][v] = append(right[i][v], share(*a.Right))
+			right[i][v] = append(right[i][v], rightShare(*a.Right))
 		}
 	}
 	for _, o := range x.Verdicts {
@@ -135,19 +135,19 @@ func (x Experiment) items() []Item {
 		}
 	}
 	for i, q := range x.Questions {
-		items[i] = Item{q.ID, means(right[i]), means(preferred[i])}
+		items[i] = Item{q.ID, listMeans(right[i]), listMeans(preferred[i])}
 	}
 	return items
 }
 
-func share(right bool) float64 {
+func rightShare(right bool) float64 {
 	if right {
 		return 1
 	}
 	return 0
 }
 
-func means(lists [][]float64) []*float64 {
+func listMeans(lists [][]float64) []*float64 {
 	out := make([]*float64, len(lists))
 	for i, xs := range lists {
 		if len(xs) > 0 {
@@ -157,7 +157,7 @@ func means(lists [][]float64) []*float64 {
 	return out
 }
 
-func (x Experiment) variant(i int, name string, items []Item) Variant {
+func (x Experiment) buildVariant(i int, name string, items []Item) Variant {
 	v := Variant{Name: name}
 	var times, shares []float64
 	for _, a := range x.Answers {
@@ -171,7 +171,7 @@ func (x Experiment) variant(i int, name string, items []Item) Variant {
 			v.Sum = v.Sum.Add(a.Cost)
 			v.Words += float64(a.Words)
 			v.Thoughts += float64(a.Thoughts)
-			v.Mused += float64(a.Mused)
+			v.Reflections += float64(a.Reflections)
 			times = append(times, a.Seconds)
 		}
 	}
@@ -181,20 +181,20 @@ func (x Experiment) variant(i int, name string, items []Item) Variant {
 		}
 	}
 	if v.Checked = len(shares); v.Checked > 0 {
-		v.Right, v.Interval = new(Mean(shares)), new(ofShare(shares, x.Seed))
+		v.Right, v.Interval = new(Mean(shares)), new(shareInterval(shares, x.Seed))
 	}
 	slices.Sort(times)
-	v.Median, v.P90 = quantile(times, 0.5), quantile(times, 0.9)
+	v.Median, v.P90 = sortedQuantile(times, 0.5), sortedQuantile(times, 0.9)
 	n := float64(max(1, v.Answers))
-	v.Words, v.Thoughts, v.Mused = v.Words/n, v.Thoughts/n, v.Mused/n
+	v.Words, v.Thoughts, v.Reflections = v.Words/n, v.Thoughts/n, v.Reflections/n
 	all := float64(max(1, v.Answers+v.Failed))
 	v.Mean = Rates{v.Sum.Seconds / all, float64(v.Sum.Calls) / all, float64(v.Sum.Tokens) / all, v.Sum.USD / all}
 	return v
 }
 
-// ofShare returns the interval of a mean of shares. If all are 0 or all are 1, the bootstrap
+// shareInterval returns the interval of a mean of shares. If all are 0 or all are 1, the bootstrap
 // has no spread, and it uses Wilson's interval.
-func ofShare(xs []float64, seed uint64) Interval {
+func shareInterval(xs []float64, seed uint64) Interval {
 	i, n := Bootstrap(xs, seed), float64(len(xs))
 	switch m := Mean(xs); m {
 	case 0:
@@ -205,8 +205,8 @@ func ofShare(xs []float64, seed uint64) Interval {
 	return i
 }
 
-func (x Experiment) judged() *Judged {
-	j, chosen, first := &Judged{Pairs: len(x.Verdicts), First: 0.5}, 0, 0
+func (x Experiment) buildJudged() *JudgeSummary {
+	j, chosen, first := &JudgeSummary{Pairs: len(x.Verdicts), First: 0.5}, 0, 0
 	for _, v := range x.Verdicts {
 		j.Sum = j.Sum.Add(v.Cost)
 		if !v.Consistent {

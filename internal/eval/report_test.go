@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// answers returns answers to q0, q1, ...: + is right, - wrong, ? unchecked, ! failed, a space
+// markedAnswers returns answers to q0, q1, ...: + is right, - wrong, ? unchecked, ! failed, a space
 // missing.
-func answers(variant string, sample int, marks string) (list []Answer) {
+func markedAnswers(variant string, sample int, marks string) (list []Answer) {
 	for i, m := range marks {
 		a := Answer{Question: fmt.Sprintf("q%d", i), Variant: variant, Sample: sample, Words: 10, Cost: Cost{Seconds: float64(i), Calls: 1, Tokens: 100, USD: 0.01}}
 		switch m {
@@ -26,7 +26,7 @@ func answers(variant string, sample int, marks string) (list []Answer) {
 	return list
 }
 
-func asked(n int) (list []Question) {
+func makeQuestions(n int) (list []Question) {
 	for i := range n {
 		list = append(list, Question{ID: fmt.Sprintf("q%d", i)})
 	}
@@ -34,11 +34,11 @@ func asked(n int) (list []Question) {
 }
 
 func TestReport(t *testing.T) {
-	x := Experiment{Questions: asked(5), Variants: []string{"plain", "think"}, Samples: 2, Seed: 1}
-	x.Answers = append(x.Answers, answers("plain", 1, "+--! ")...)
-	x.Answers = append(x.Answers, answers("plain", 2, "--- +")...)
-	x.Answers = append(x.Answers, answers("think", 1, "+++++")...)
-	x.Answers = append(x.Answers, answers("think", 2, "++   ")...)
+	x := Experiment{Questions: makeQuestions(5), Variants: []string{"plain", "think"}, Samples: 2, Seed: 1}
+	x.Answers = append(x.Answers, markedAnswers("plain", 1, "+--! ")...)
+	x.Answers = append(x.Answers, markedAnswers("plain", 2, "--- +")...)
+	x.Answers = append(x.Answers, markedAnswers("think", 1, "+++++")...)
+	x.Answers = append(x.Answers, markedAnswers("think", 2, "++   ")...)
 	r := x.Report()
 	want := []Item{
 		{"q0", []*float64{new(0.5), new(1.0)}, []*float64{nil, nil}},
@@ -65,12 +65,12 @@ func TestReport(t *testing.T) {
 
 // A question counts once for any number of samples.
 func TestQuestionsCountOnce(t *testing.T) {
-	once := Experiment{Questions: asked(6), Variants: []string{"a", "b"}, Samples: 1, Seed: 1,
-		Answers: append(answers("a", 1, "+-+-+-"), answers("b", 1, "+++-+-")...)}
+	once := Experiment{Questions: makeQuestions(6), Variants: []string{"a", "b"}, Samples: 1, Seed: 1,
+		Answers: append(markedAnswers("a", 1, "+-+-+-"), markedAnswers("b", 1, "+++-+-")...)}
 	often := once
 	for s := 2; s <= 9; s++ {
-		often.Answers = append(often.Answers, answers("a", s, "+-+-+-")...)
-		often.Answers = append(often.Answers, answers("b", s, "+++-+-")...)
+		often.Answers = append(often.Answers, markedAnswers("a", s, "+-+-+-")...)
+		often.Answers = append(often.Answers, markedAnswers("b", s, "+++-+-")...)
 	}
 	if d := cmp.Diff(once.Report().Comparisons, often.Report().Comparisons); d != "" {
 		t.Error(d)
@@ -92,22 +92,22 @@ func TestFindings(t *testing.T) {
 		"one question": {"-", "+", Unclear, []string{"1 question chance"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := Experiment{Questions: asked(len(c.plain)), Variants: []string{"plain", "think"}, Seed: 1,
-				Answers: append(answers("plain", 1, c.plain), answers("think", 1, c.think)...)}
+			x := Experiment{Questions: makeQuestions(len(c.plain)), Variants: []string{"plain", "think"}, Seed: 1,
+				Answers: append(markedAnswers("plain", 1, c.plain), markedAnswers("think", 1, c.think)...)}
 			got := x.Report().Comparisons[0]
 			if got.Finding != c.want {
 				t.Errorf("%s, want %s", got.Finding, c.want)
 			}
 			for _, part := range c.says {
-				if !strings.Contains(got.Says(), part) {
-					t.Errorf("%q lacks %q", got.Says(), part)
+				if !strings.Contains(got.Summary(), part) {
+					t.Errorf("%q lacks %q", got.Summary(), part)
 				}
 			}
 		})
 	}
 }
 
-func judged(i int, straight, swapped Choice) Verdict {
+func makeVerdict(i int, straight, swapped Choice) Verdict {
 	v := Verdict{Question: fmt.Sprintf("q%d", i), Variant: "think", Against: "plain", Sample: 1, Straight: Judgement{Better: straight}, Swapped: Judgement{Better: swapped}}
 	v.Outcome, v.Consistent = Settle(straight, swapped)
 	return v
@@ -132,15 +132,15 @@ func TestSettle(t *testing.T) {
 func TestPlaceSaysNothing(t *testing.T) {
 	for name, place := range map[string]Choice{"the first": First, "the second": Second} {
 		t.Run(name, func(t *testing.T) {
-			x := Experiment{Questions: asked(40), Variants: []string{"plain", "think"}, Seed: 1}
+			x := Experiment{Questions: makeQuestions(40), Variants: []string{"plain", "think"}, Seed: 1}
 			for i := range 40 {
-				x.Verdicts = append(x.Verdicts, judged(i, place, place))
+				x.Verdicts = append(x.Verdicts, makeVerdict(i, place, place))
 			}
 			r := x.Report()
 			if c := r.Comparisons[0]; c.By != ByJudge || c.Finding != NoDifference || c.Difference != 0 {
 				t.Errorf("comparison %+v", c)
 			}
-			if r.Judged.Inconsistent != 40 || r.Judged.First != share(place == First) {
+			if r.Judged.Inconsistent != 40 || r.Judged.First != rightShare(place == First) {
 				t.Errorf("judged %+v", r.Judged)
 			}
 		})
@@ -148,15 +148,15 @@ func TestPlaceSaysNothing(t *testing.T) {
 }
 
 func TestJudged(t *testing.T) {
-	x := Experiment{Questions: asked(20), Variants: []string{"plain", "think"}, Seed: 1}
+	x := Experiment{Questions: makeQuestions(20), Variants: []string{"plain", "think"}, Seed: 1}
 	for i := range 20 {
 		switch {
 		case i < 14:
-			x.Verdicts = append(x.Verdicts, judged(i, Second, First))
+			x.Verdicts = append(x.Verdicts, makeVerdict(i, Second, First))
 		case i < 16:
-			x.Verdicts = append(x.Verdicts, judged(i, First, Second))
+			x.Verdicts = append(x.Verdicts, makeVerdict(i, First, Second))
 		default:
-			x.Verdicts = append(x.Verdicts, judged(i, First, First))
+			x.Verdicts = append(x.Verdicts, makeVerdict(i, First, First))
 		}
 	}
 	r := x.Report()
@@ -200,7 +200,7 @@ func TestReadJudgement(t *testing.T) {
 func FuzzReadJudgement(f *testing.F) {
 	f.Add(`{"why":"a","better":"tie"}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		if j, err := ReadJudgement(text); err == nil && worth(j.Better) == 0 && j.Better != Tie {
+		if j, err := ReadJudgement(text); err == nil && choiceValue(j.Better) == 0 && j.Better != Tie {
 			t.Fatalf("%q is read as %+v", text, j)
 		}
 	})

@@ -45,7 +45,7 @@ func New(ctx context.Context, a *app.App, p Plan) (*Runner, error) {
 	all, setups := make(chatSetups), make([]app.ChatSetup, len(p.Strategies))
 	for i := range p.Strategies {
 		var err error
-		if setups[i], err = all.of(ctx, a, &p.Strategies[i], p.Model, p.Limits); err != nil {
+		if setups[i], err = all.setupFor(ctx, a, &p.Strategies[i], p.Model, p.Limits); err != nil {
 			return nil, err
 		}
 	}
@@ -53,11 +53,11 @@ func New(ctx context.Context, a *app.App, p Plan) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.store, err = e.open(ctx); err != nil {
+	if e.store, err = e.openStore(ctx); err != nil {
 		return nil, err
 	}
 	for i := range p.Strategies {
-		if err := p.Strategies[i].open(ctx, e.store, setups[i], e.budget); err != nil {
+		if err := p.Strategies[i].initEngine(ctx, e.store, setups[i], e.budget); err != nil {
 			return nil, errors.Join(err, e.Close(ctx))
 		}
 	}
@@ -88,9 +88,9 @@ func (e *Runner) judgeModels(ctx context.Context) (map[ponder.Role][]ponder.Mode
 	return models, e.app.CheckModels(ctx, l, models, judgeRole)
 }
 
-func (e *Runner) open(ctx context.Context) (*sqlite.Store, error) {
+func (e *Runner) openStore(ctx context.Context) (*sqlite.Store, error) {
 	if e.app.Options.DB == "" {
-		e.app.Options.DB = e.Plan.database()
+		e.app.Options.DB = e.Plan.databaseFile()
 		e.app.Settings.DB = e.app.Options.DB
 	}
 	file, err := e.app.Database()
@@ -101,11 +101,11 @@ func (e *Runner) open(ctx context.Context) (*sqlite.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := placement.Bury(ctx, store, placement.Self()); err != nil {
+	if _, err := placement.MarkDeadNodes(ctx, store, placement.CurrentNode()); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	if e.Plan.Fresh {
-		if err := forgetAll(ctx, store, e.Plan.title()); err != nil {
+		if err := forgetAll(ctx, store, e.Plan.titlePrefix()); err != nil {
 			return nil, errors.Join(err, store.Close())
 		}
 	}
@@ -135,8 +135,8 @@ func (e *Runner) Close(ctx context.Context) error {
 	defer cancel()
 	var err error
 	for _, s := range e.Plan.Strategies {
-		if s.mind != nil {
-			err = errors.Join(err, s.mind.Close(ctx))
+		if s.engine != nil {
+			err = errors.Join(err, s.engine.Close(ctx))
 		}
 	}
 	if e.judge != nil {
@@ -152,7 +152,7 @@ func (e *Runner) Run(ctx context.Context) error {
 	p := &e.Plan
 	e.app.Notef("%s, %s, %s each: %s; kept in %s", textkit.Count(len(p.Questions), "question", "questions"), textkit.Count(len(p.Strategies), "variant", "variants"),
 		textkit.Count(p.Samples, "sample", "samples"), textkit.Count(p.Answers(), "answer", "answers"), e.app.Options.DB)
-	if err := e.each(ctx, stop, e.find); err != nil {
+	if err := e.forEachSample(ctx, stop, e.loadAnswers); err != nil {
 		return err
 	}
 	if n := len(e.answers); n > 0 {
@@ -162,11 +162,11 @@ func (e *Runner) Run(ctx context.Context) error {
 		defer time.AfterFunc(p.Limits.Time, func() { e.budget.Spend("time") }).Stop()
 	}
 	e.asking = true
-	return e.each(ctx, stop, e.unit)
+	return e.forEachSample(ctx, stop, e.runUnit)
 }
 
-// each calls do for each question and sample in parallel until one fails, first samples first.
-func (e *Runner) each(ctx context.Context, stop context.CancelCauseFunc, do func(ctx context.Context, q Question, sample int) error) error {
+// forEachSample calls do for each question and sample in parallel until one fails, first samples first.
+func (e *Runner) forEachSample(ctx context.Context, stop context.CancelCauseFunc, do func(ctx context.Context, q Question, sample int) error) error {
 	type unit struct {
 		q      Question
 		sample int
@@ -200,10 +200,10 @@ func (e *Runner) each(ctx context.Context, stop context.CancelCauseFunc, do func
 
 func (e *Runner) Missing() int { return e.Plan.Answers() - len(e.answers) }
 
-// progress requires e.mu.
-func (e *Runner) progress() {
-	if e.asking && e.Plan.Progress != nil {
-		e.Plan.Progress(Progress{len(e.answers), len(e.verdicts), e.budget.Spent()})
+// reportProgress requires e.mu.
+func (e *Runner) reportProgress() {
+	if e.asking && e.Plan.OnProgress != nil {
+		e.Plan.OnProgress(Progress{len(e.answers), len(e.verdicts), e.budget.Spent()})
 	}
 }
 

@@ -42,8 +42,8 @@ func Mean(xs []float64) float64 {
 	return sum / float64(len(xs))
 }
 
-// deviation returns the sample standard deviation.
-func deviation(xs []float64) float64 {
+// standardDeviation returns the sample standard deviation.
+func standardDeviation(xs []float64) float64 {
 	if len(xs) < 2 {
 		return 0
 	}
@@ -74,12 +74,12 @@ func Bootstrap(xs []float64, seed uint64) Interval {
 	slices.Sort(means)
 	p := level / 2
 	if n > 1 {
-		p = normal(-math.Sqrt(float64(n)/float64(n-1)) * student(1-level/2, float64(n-1)))
+		p = normalCDF(-math.Sqrt(float64(n)/float64(n-1)) * studentQuantile(1-level/2, float64(n-1)))
 	}
-	return Interval{quantile(means, p), quantile(means, 1-p)}
+	return Interval{sortedQuantile(means, p), sortedQuantile(means, 1-p)}
 }
 
-func quantile(sorted []float64, p float64) float64 {
+func sortedQuantile(sorted []float64, p float64) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}
@@ -147,18 +147,18 @@ func Holm(ps []float64) []float64 {
 		}
 		return 0
 	})
-	out, most := make([]float64, len(ps)), 0.0
+	out, running := make([]float64, len(ps)), 0.0
 	for rank, i := range order {
-		most = max(most, min(1, float64(len(ps)-rank)*ps[i]))
-		out[i] = most
+		running = max(running, min(1, float64(len(ps)-rank)*ps[i]))
+		out[i] = running
 	}
 	return out
 }
 
-// Needed returns the number of questions that shows a mean difference like that of xs with a
+// NeededQuestions returns the number of questions that shows a mean difference like that of xs with a
 // power of 0.8; zero without a difference.
-func Needed(xs []float64) int {
-	d, s := Mean(xs), deviation(xs)
+func NeededQuestions(xs []float64) int {
+	d, s := Mean(xs), standardDeviation(xs)
 	if math.Abs(d) < 1e-12 || s == 0 {
 		return 0
 	}
@@ -166,25 +166,25 @@ func Needed(xs []float64) int {
 	return int(math.Ceil(min(n, 1e9)))
 }
 
-// Seeable returns the smallest mean difference that len(xs) questions with the deviation of xs
+// DetectableDifference returns the smallest mean difference that len(xs) questions with the deviation of xs
 // show with a power of 0.8.
-func Seeable(xs []float64) float64 {
+func DetectableDifference(xs []float64) float64 {
 	if len(xs) < 2 {
 		return 0
 	}
-	return (student(1-level/2, float64(len(xs)-1)) + z80) * deviation(xs) / math.Sqrt(float64(len(xs)))
+	return (studentQuantile(1-level/2, float64(len(xs)-1)) + z80) * standardDeviation(xs) / math.Sqrt(float64(len(xs)))
 }
 
-func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// student returns the p-quantile of Student's t with df degrees of freedom, for p in 0.5..1.
-func student(p, df float64) float64 {
+// studentQuantile returns the p-quantile of Student's t with df degrees of freedom, for p in 0.5..1.
+func studentQuantile(p, df float64) float64 {
 	low, high := 0.0, 1.0
-	for tail(high, df) > 1-p && high < 1e12 {
+	for studentTail(high, df) > 1-p && high < 1e12 {
 		low, high = high, 2*high
 	}
 	for range 80 {
-		if mid := (low + high) / 2; tail(mid, df) > 1-p {
+		if mid := (low + high) / 2; studentTail(mid, df) > 1-p {
 			low = mid
 		} else {
 			high = mid
@@ -193,27 +193,27 @@ func student(p, df float64) float64 {
 	return (low + high) / 2
 }
 
-func tail(t, df float64) float64 { return beta(df/(df+t*t), df/2, 0.5) / 2 }
+func studentTail(t, df float64) float64 { return incompleteBeta(df/(df+t*t), df/2, 0.5) / 2 }
 
-// beta returns the regularised incomplete beta function by its continued fraction (Numerical
+// incompleteBeta returns the regularised incomplete beta function by its continued fraction (Numerical
 // Recipes, 6.4).
-func beta(x, a, b float64) float64 {
+func incompleteBeta(x, a, b float64) float64 {
 	switch {
 	case x <= 0:
 		return 0
 	case x >= 1:
 		return 1
 	case x > (a+1)/(a+b+2):
-		return 1 - beta(1-x, b, a)
+		return 1 - incompleteBeta(1-x, b, a)
 	}
 	la, _ := math.Lgamma(a)
 	lb, _ := math.Lgamma(b)
 	lab, _ := math.Lgamma(a + b)
-	return math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) * fraction(x, a, b) / a
+	return math.Exp(lab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) * betaFraction(x, a, b) / a
 }
 
-// fraction evaluates the continued fraction by Lentz's method.
-func fraction(x, a, b float64) float64 {
+// betaFraction evaluates the continued fraction by Lentz's method.
+func betaFraction(x, a, b float64) float64 {
 	const tiny = 1e-300
 	guard := func(v float64) float64 {
 		if math.Abs(v) < tiny {
@@ -268,19 +268,19 @@ type Comparison struct {
 	P          float64  `json:"p"`
 	Adjusted   float64  `json:"p_adjusted"`                 // by Holm
 	Needed     int      `json:"questions_needed,omitempty"` // to show this difference; zero without one
-	Seeable    float64  `json:"seeable_difference"`         // that this number of questions would show
+	Detectable float64  `json:"seeable_difference"`         // that this number of questions would show
 	Finding    Finding  `json:"finding"`
 }
 
-func (x Experiment) compare(by Measure, items []Item) (list []Comparison) {
+func (x Experiment) compareVariants(by Measure, items []Item) (list []Comparison) {
 	var ps []float64
 	for i, name := range x.Variants {
-		xs := differences(by, items, i)
+		xs := pairDifferences(by, items, i)
 		if i == 0 || len(xs) == 0 {
 			continue
 		}
 		c := Comparison{Variant: name, Against: x.Variants[0], By: by, Questions: len(xs), Difference: Mean(xs),
-			Interval: Bootstrap(xs, x.Seed), P: SignFlip(xs, x.Seed), Needed: Needed(xs), Seeable: Seeable(xs)}
+			Interval: Bootstrap(xs, x.Seed), P: SignFlip(xs, x.Seed), Needed: NeededQuestions(xs), Detectable: DetectableDifference(xs)}
 		for _, d := range xs {
 			if d > 0 {
 				c.Up++
@@ -292,12 +292,12 @@ func (x Experiment) compare(by Measure, items []Item) (list []Comparison) {
 	}
 	for i, p := range Holm(ps) {
 		list[i].Adjusted = p
-		list[i].Finding = list[i].find()
+		list[i].Finding = list[i].decideFinding()
 	}
 	return list
 }
 
-func differences(by Measure, items []Item, variant int) (xs []float64) {
+func pairDifferences(by Measure, items []Item, variant int) (xs []float64) {
 	for _, it := range items {
 		switch {
 		case by == ByJudge && it.Preferred[variant] != nil:
@@ -309,7 +309,7 @@ func differences(by Measure, items []Item, variant int) (xs []float64) {
 	return xs
 }
 
-func (c Comparison) find() Finding {
+func (c Comparison) decideFinding() Finding {
 	switch {
 	case c.Interval.Zero():
 		return NoDifference
@@ -321,39 +321,39 @@ func (c Comparison) find() Finding {
 	return Worse
 }
 
-// Says describes the result in words.
-func (c Comparison) Says() string {
-	text := fmt.Sprintf("%s (95 %%: %s to %s, p = %s)", Points(c.Difference), signed(c.Interval.Low), signed(c.Interval.High), pOf(c.P))
+// Summary describes the result in words.
+func (c Comparison) Summary() string {
+	text := fmt.Sprintf("%s (95 %%: %s to %s, p = %s)", Points(c.Difference), signedPoints(c.Interval.Low), signedPoints(c.Interval.High), pText(c.P))
 	switch c.Finding {
 	case Better, Worse:
 		return text + ": " + string(c.Finding) + "."
 	case Unclear:
 		return text + fmt.Sprintf(": unclear. The interval does not include zero, but with %s chance does as much (p = %s%s); ask more questions.",
-			questions(c.Questions), pOf(c.Adjusted), c.adjustment())
+			questionsText(c.Questions), pText(c.Adjusted), c.adjustmentText())
 	}
 	text += ": no difference, for the interval includes zero. "
 	if c.Up == 0 && c.Down == 0 {
-		return text + fmt.Sprintf("They came out the same on each of %s.", questions(c.Questions))
+		return text + fmt.Sprintf("They came out the same on each of %s.", questionsText(c.Questions))
 	}
 	if c.Needed > 0 {
-		text += fmt.Sprintf("If a difference of this size is real, it takes about %s to see it. ", questions(c.Needed))
+		text += fmt.Sprintf("If a difference of this size is real, it takes about %s to see it. ", questionsText(c.Needed))
 	}
-	if c.Seeable > 0 && c.Seeable < 1 {
-		text += fmt.Sprintf("With %s, one of %s or more would most likely have been seen.", questions(c.Questions), strings.TrimPrefix(Points(c.Seeable), "+"))
+	if c.Detectable > 0 && c.Detectable < 1 {
+		text += fmt.Sprintf("With %s, one of %s or more would most likely have been seen.", questionsText(c.Questions), strings.TrimPrefix(Points(c.Detectable), "+"))
 	} else {
-		text += fmt.Sprintf("There were %s, too few to see any but the largest.", questions(c.Questions))
+		text += fmt.Sprintf("There were %s, too few to see any but the largest.", questionsText(c.Questions))
 	}
 	return strings.TrimSpace(text)
 }
 
-func (c Comparison) adjustment() string {
+func (c Comparison) adjustmentText() string {
 	if c.Adjusted == c.P {
 		return ""
 	}
 	return " for all comparisons"
 }
 
-func questions(n int) string {
+func questionsText(n int) string {
 	if n == 1 {
 		return "1 question"
 	}
@@ -365,15 +365,15 @@ func questions(n int) string {
 
 // Points formats a difference of shares in percentage points.
 func Points(d float64) string {
-	if text := signed(d); text == "+1" || text == "-1" {
+	if text := signedPoints(d); text == "+1" || text == "-1" {
 		return text + " point"
 	}
-	return signed(d) + " points"
+	return signedPoints(d) + " points"
 }
 
-// signed formats a difference of shares in hundredths with its sign. It never rounds a
+// signedPoints formats a difference of shares in hundredths with its sign. It never rounds a
 // difference to zero.
-func signed(d float64) string {
+func signedPoints(d float64) string {
 	v := 100 * d
 	switch {
 	case math.Abs(v) < 1e-9:
@@ -384,7 +384,7 @@ func signed(d float64) string {
 	return fmt.Sprintf("%+.0f", v)
 }
 
-func pOf(p float64) string {
+func pText(p float64) string {
 	if p < 0.001 {
 		return "less than 0.001"
 	}

@@ -8,7 +8,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-func near(t *testing.T, what string, got, want, by float64) {
+func checkNear(t *testing.T, what string, got, want, by float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= by) {
 		t.Errorf("%s: %v, want %v", what, got, want)
@@ -16,11 +16,11 @@ func near(t *testing.T, what string, got, want, by float64) {
 }
 
 func TestDistributions(t *testing.T) {
-	near(t, "normal", normal(-1.959963985), 0.025, 1e-9)
+	checkNear(t, "normal", normalCDF(-1.959963985), 0.025, 1e-9)
 	for df, want := range map[float64]float64{1: 12.7062, 2: 4.30265, 5: 2.57058, 10: 2.22814, 30: 2.04227, 120: 1.97993, 1e6: 1.95997} {
-		near(t, "t of 0.975", student(0.975, df), want, 2e-5*want)
+		checkNear(t, "t of 0.975", studentQuantile(0.975, df), want, 2e-5*want)
 	}
-	near(t, "t of 0.95, 4", student(0.95, 4), 2.13185, 1e-5)
+	checkNear(t, "t of 0.95, 4", studentQuantile(0.95, 4), 2.13185, 1e-5)
 }
 
 func TestSignFlip(t *testing.T) {
@@ -40,7 +40,7 @@ func TestSignFlip(t *testing.T) {
 		// 32768 flips are as far from zero.
 		"Darwin": {[]float64{49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48}, 1726.0 / 32768, 0.005},
 	} {
-		t.Run(name, func(t *testing.T) { near(t, "p", SignFlip(c.xs, 1), c.want, c.by) })
+		t.Run(name, func(t *testing.T) { checkNear(t, "p", SignFlip(c.xs, 1), c.want, c.by) })
 	}
 }
 
@@ -56,10 +56,10 @@ func TestBootstrap(t *testing.T) {
 	for i := range xs {
 		xs[i] = rng.NormFloat64()
 	}
-	m, half := Mean(xs), z975*deviation(xs)/math.Sqrt(float64(len(xs)))
+	m, half := Mean(xs), z975*standardDeviation(xs)/math.Sqrt(float64(len(xs)))
 	got := Bootstrap(xs, 1)
-	near(t, "low", got.Low, m-half, 0.006)
-	near(t, "high", got.High, m+half, 0.006)
+	checkNear(t, "low", got.Low, m-half, 0.006)
+	checkNear(t, "high", got.High, m+half, 0.006)
 	if again := Bootstrap(xs, 1); again != got {
 		t.Errorf("the same seed gives %v and %v", got, again)
 	}
@@ -68,24 +68,24 @@ func TestBootstrap(t *testing.T) {
 func TestHolm(t *testing.T) {
 	got := Holm([]float64{0.04, 0.01, 0.03, 0.9})
 	for i, want := range []float64{0.09, 0.04, 0.09, 0.9} {
-		near(t, "p", got[i], want, 1e-12)
+		checkNear(t, "p", got[i], want, 1e-12)
 	}
 }
 
 // The textbook number for an effect of half a standard deviation is 34 pairs.
 func TestNeeded(t *testing.T) {
 	xs := []float64{1.5, -0.5}
-	near(t, "needed", float64(Needed(xs)), 2.8016*2.8016*8+1.92, 1)
+	checkNear(t, "needed", float64(NeededQuestions(xs)), 2.8016*2.8016*8+1.92, 1)
 	half := []float64{0.5 + math.Sqrt2/2, 0.5 - math.Sqrt2/2}
-	near(t, "needed", float64(Needed(half)), 34, 1)
-	if n := Needed([]float64{1, -1}); n != 0 {
+	checkNear(t, "needed", float64(NeededQuestions(half)), 34, 1)
+	if n := NeededQuestions([]float64{1, -1}); n != 0 {
 		t.Errorf("to see nothing: %d", n)
 	}
 }
 
-// experiment simulates answers to n questions of random difficulty. effect raises the second
+// simulateExperiment simulates answers to n questions of random difficulty. effect raises the second
 // variant's chance.
-func experiment(rng *rand.Rand, n, samples int, effect float64) Experiment {
+func simulateExperiment(rng *rand.Rand, n, samples int, effect float64) Experiment {
 	x := Experiment{Variants: []string{"plain", "think"}, Samples: samples, Seed: rng.Uint64()}
 	for i := range n {
 		q := Question{ID: string(rune('a'+i%26)) + string(rune('0'+i/26))}
@@ -111,8 +111,8 @@ const (
 func TestSimulated(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which simulates thousands of experiments")
 	for name, c := range map[string]struct {
-		effect      float64
-		least, most float64 // share of experiments that find an effect of this sign
+		effect             float64
+		minShare, maxShare float64 // share of experiments that find an effect of this sign
 	}{
 		"no effect":      {0, 0, 0.07},
 		"a planted one":  {0.2, 0.8, 1},
@@ -122,8 +122,8 @@ func TestSimulated(t *testing.T) {
 			t.Parallel()
 			rng, covered, found := rand.New(rand.NewPCG(5, 6)), 0.0, 0.0
 			for range simulated {
-				x := experiment(rng, simN, simTimes, c.effect)
-				got := x.compare(ByChecks, x.items())[0]
+				x := simulateExperiment(rng, simN, simTimes, c.effect)
+				got := x.compareVariants(ByChecks, x.buildItems())[0]
 				if got.Interval.Low <= c.effect && c.effect <= got.Interval.High {
 					covered += 1.0 / simulated
 				}
@@ -135,8 +135,8 @@ func TestSimulated(t *testing.T) {
 			if covered < 0.90 || covered > 0.98 {
 				t.Errorf("covered in %.1f %%, want 90 to 98", 100*covered)
 			}
-			if found < c.least || found > c.most {
-				t.Errorf("found in %.1f %%, want %.0f to %.0f", 100*found, 100*c.least, 100*c.most)
+			if found < c.minShare || found > c.maxShare {
+				t.Errorf("found in %.1f %%, want %.0f to %.0f", 100*found, 100*c.minShare, 100*c.maxShare)
 			}
 		})
 	}
@@ -171,5 +171,5 @@ func TestNeededIsEnough(t *testing.T) {
 			found++
 		}
 	}
-	near(t, "power", float64(found)/simulated, power, 0.06)
+	checkNear(t, "power", float64(found)/simulated, power, 0.06)
 }

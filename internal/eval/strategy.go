@@ -29,13 +29,13 @@ const (
 )
 
 type Strategy struct {
-	Name   string
-	Kind   string
-	Model  string
-	Time   time.Duration
-	mind   *engine.Engine
-	Models []string
-	print  string // fingerprint of the settings that affect answers
+	Name        string
+	Kind        string
+	Model       string
+	Time        time.Duration
+	engine      *engine.Engine
+	Models      []string
+	fingerprint string // fingerprint of the settings that affect answers
 }
 
 func ParseStrategies(names []string, duration func(string) (time.Duration, error)) ([]Strategy, error) {
@@ -91,7 +91,7 @@ func parseStrategy(name string, duration func(string) (time.Duration, error)) (S
 	return v, nil
 }
 
-func (v *Strategy) roles(t app.ChatSetup) []ponder.Role {
+func (v *Strategy) neededRoles(t app.ChatSetup) []ponder.Role {
 	switch {
 	case v.Kind == KindSession:
 		return app.SessionRoles()
@@ -103,9 +103,9 @@ func (v *Strategy) roles(t app.ChatSetup) []ponder.Role {
 	return []ponder.Role{ponder.Fast}
 }
 
-// chat returns the chat options of a strategy. All have equal prompts and no sources, so that
+// chatOptions returns the chat options of a strategy. All have equal prompts and no sources, so that
 // only their thinking differs.
-func (v *Strategy) chat(t app.ChatSetup) chat.Options {
+func (v *Strategy) chatOptions(t app.ChatSetup) chat.Options {
 	t.Think = v.Kind == KindThink
 	o := t.ChatOptions(nil)
 	o.Think, o.Deep, o.DeepAfter = t.Think, v.Kind == KindDeep, 0
@@ -113,25 +113,25 @@ func (v *Strategy) chat(t app.ChatSetup) chat.Options {
 	return o
 }
 
-func (v *Strategy) open(ctx context.Context, store *sqlite.Store, t app.ChatSetup, p *quota.Budget) error {
-	o, roles := v.chat(t), v.roles(t)
-	v.print = strings.Join([]string{v.Kind, v.Time.String(), o.System, o.ThinkRules}, "\x00")
+func (v *Strategy) initEngine(ctx context.Context, store *sqlite.Store, t app.ChatSetup, p *quota.Budget) error {
+	o, roles := v.chatOptions(t), v.neededRoles(t)
+	v.fingerprint = strings.Join([]string{v.Kind, v.Time.String(), o.System, o.ThinkRules}, "\x00")
 	for _, role := range roles {
 		for _, m := range t.Models[role] {
-			v.print += "\x00" + string(role) + " " + m.Name()
+			v.fingerprint += "\x00" + string(role) + " " + m.Name()
 			if !slices.Contains(v.Models, m.Name()) {
 				v.Models = append(v.Models, m.Name())
 			}
 		}
 	}
 	mind, err := openEngine(ctx, store, p.Models(t.Models), t.OwnTools(), session.New(), chat.New(o), deep.New(t.DeepOptions(nil)))
-	v.mind = mind
+	v.engine = mind
 	return err
 }
 
 func openEngine(ctx context.Context, store ponder.Store, models map[ponder.Role][]ponder.Model, tools []ponder.Tool,
 	modes ...ponder.Mode) (*engine.Engine, error) {
-	m, err := engine.New(engine.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: placement.Self()})
+	m, err := engine.New(engine.Config{Store: store, Modes: modes, Models: models, Tools: tools, Node: placement.CurrentNode()})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func openEngine(ctx context.Context, store ponder.Store, models map[ponder.Role]
 
 type chatSetups map[string]app.ChatSetup
 
-func (all chatSetups) of(ctx context.Context, a *app.App, s *Strategy, model string, limits ponder.Budget) (app.ChatSetup, error) {
+func (all chatSetups) setupFor(ctx context.Context, a *app.App, s *Strategy, model string, limits ponder.Budget) (app.ChatSetup, error) {
 	name := cmp.Or(s.Model, model)
 	t, ok := all[name]
 	if !ok {
@@ -157,7 +157,7 @@ func (all chatSetups) of(ctx context.Context, a *app.App, s *Strategy, model str
 		all[name] = t
 	}
 	models := make(map[ponder.Role][]ponder.Model)
-	for _, role := range s.roles(t) {
+	for _, role := range s.neededRoles(t) {
 		models[role] = t.Models[role]
 	}
 	return t, app.CheckPrices(models, limits, &t.Config)

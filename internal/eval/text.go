@@ -18,13 +18,13 @@ func (r Report) Rows() [][]string {
 	for _, v := range r.Variants {
 		right, within := "-", "-"
 		if v.Right != nil {
-			right, within = percent(*v.Right), fmt.Sprintf("%.0f to %.0f", 100*v.Interval.Low, 100*v.Interval.High)
+			right, within = percentText(*v.Right), fmt.Sprintf("%.0f to %.0f", 100*v.Interval.Low, 100*v.Interval.High)
 		}
 		answers := textkit.Number(v.Answers)
 		if v.Failed > 0 {
 			answers += fmt.Sprintf(" (%d failed)", v.Failed)
 		}
-		rows = append(rows, []string{v.Name, answers, right, within, fmt.Sprintf("%.0f", v.Words), took(v.Median), took(v.P90),
+		rows = append(rows, []string{v.Name, answers, right, within, fmt.Sprintf("%.0f", v.Words), durationText(v.Median), durationText(v.P90),
 			fmt.Sprintf("%.1f", v.Mean.Calls), textkit.Number(int(v.Mean.Tokens)), costText(v)})
 	}
 	return rows
@@ -37,9 +37,9 @@ func costText(v Variant) string {
 	return strings.TrimPrefix(report.USD(v.Mean.USD, v.Sum.Tokens, v.Sum.Calls, v.Sum.Unpriced), "cost ")
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+func percentText(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
 
-func took(s float64) string {
+func durationText(s float64) string {
 	d := textkit.Seconds(s)
 	switch {
 	case d < time.Second:
@@ -50,7 +50,7 @@ func took(s float64) string {
 	return textkit.Clock(d)
 }
 
-func (r Report) Says() (list []string) {
+func (r Report) Summaries() (list []string) {
 	for i, v := range r.Variants {
 		if i == 0 {
 			continue
@@ -58,7 +58,7 @@ func (r Report) Says() (list []string) {
 		text := fmt.Sprintf("\n%s against %s\n", textkit.OneLine(v.Name), textkit.OneLine(r.Variants[0].Name))
 		for _, c := range r.Comparisons {
 			if c.Variant == v.Name {
-				text += "  " + comparedBy(c) + "\n"
+				text += "  " + comparisonText(c) + "\n"
 			}
 		}
 		if ratio := ratioText(v, r.Variants[0]); ratio != "" {
@@ -69,11 +69,11 @@ func (r Report) Says() (list []string) {
 	return list
 }
 
-func comparedBy(c Comparison) string {
+func comparisonText(c Comparison) string {
 	if c.By == ByJudge {
-		return "Judged: " + c.Says()
+		return "Judged: " + c.Summary()
 	}
-	return "Right: " + c.Says()
+	return "Right: " + c.Summary()
 }
 
 func ratioText(v, base Variant) string {
@@ -95,7 +95,7 @@ func ratioText(v, base Variant) string {
 func (e *Runner) Remarks(r Report) (list []string) {
 	if j := r.Judged; j != nil {
 		text := fmt.Sprintf("Judge %s: %s, of which %s for it said otherwise when the order was swapped; of its choices, %s fell on the answer that stood first. It took %s: %s.",
-			e.Plan.Judge, textkit.Count(j.Pairs, "pair", "pairs"), textkit.Number(j.Inconsistent)+" count as a tie", percent(j.First), textkit.Count(j.Sum.Calls, "call", "calls"),
+			e.Plan.Judge, textkit.Count(j.Pairs, "pair", "pairs"), textkit.Number(j.Inconsistent)+" count as a tie", percentText(j.First), textkit.Count(j.Sum.Calls, "call", "calls"),
 			strings.TrimPrefix(report.USD(j.Sum.USD, j.Sum.Tokens, j.Sum.Calls, j.Sum.Unpriced), "cost "))
 		if j.Pairs == 0 {
 			text = fmt.Sprintf("Judge %s gave no verdict on any pair: it never said which answer is better. What asking it cost is in `ponder usage`.", e.Plan.Judge)
@@ -106,7 +106,7 @@ func (e *Runner) Remarks(r Report) (list []string) {
 		}
 	}
 	for i, v := range r.Variants {
-		if text := lackText(e.Plan.Strategies[i].Kind, v); text != "" {
+		if text := shortfallText(e.Plan.Strategies[i].Kind, v); text != "" {
 			list = append(list, text)
 		}
 	}
@@ -122,14 +122,14 @@ func (e *Runner) Remarks(r Report) (list []string) {
 	return list
 }
 
-func lackText(kind string, v Variant) string {
+func shortfallText(kind string, v Variant) string {
 	switch {
 	case v.Answers == 0:
 		return ""
 	case kind == KindThink && v.Thoughts == 0:
 		return textkit.OneLine(v.Name) + ": the model put down no thought, so this compares the words of the prompt at most."
-	case kind == KindDeep && v.Mused < 1:
-		return fmt.Sprintf("%s: only %s of the answers had a reflection; the others failed (see `ponder thread show ID --internal`).", textkit.OneLine(v.Name), percent(v.Mused))
+	case kind == KindDeep && v.Reflections < 1:
+		return fmt.Sprintf("%s: only %s of the answers had a reflection; the others failed (see `ponder thread show ID --internal`).", textkit.OneLine(v.Name), percentText(v.Reflections))
 	}
 	return ""
 }
@@ -148,7 +148,7 @@ func (e *Runner) Markdown(r Report) string {
 	fmt.Fprintf(&b, "%s, %s each. Intervals are of 95 %%, from a bootstrap over questions (seed %d). What is taken is per answer.\n\n",
 		textkit.Count(r.Questions, "question", "questions"), textkit.Count(r.Samples, "sample", "samples"), r.Seed)
 	mdTable(&b, r.Rows())
-	for _, text := range r.Says() {
+	for _, text := range r.Summaries() {
 		head, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		fmt.Fprintf(&b, "\n## %s\n", cellText(head))
 		for line := range strings.Lines(rest) {
@@ -181,7 +181,7 @@ func (r Report) itemRows() [][]string {
 		for i := range r.Variants {
 			text := "-"
 			if it.Right[i] != nil {
-				text = percent(*it.Right[i])
+				text = percentText(*it.Right[i])
 			}
 			if it.Preferred[i] != nil {
 				text += fmt.Sprintf(" (%+.1f)", *it.Preferred[i])

@@ -27,21 +27,21 @@ func threadID(parts ...string) ponder.ThreadID {
 }
 
 type answerRecord struct {
-	there bool
-	asked bool
-	ended bool
-	run   ponder.RunID
-	fin   ponder.RunFinished
-	cost  Cost
+	exists         bool
+	questionPosted bool
+	ended          bool
+	run            ponder.RunID
+	finished       ponder.RunFinished
+	cost           Cost
 
 	thoughts, reflections int
 }
 
-func (r *answerRecord) failed() string {
-	if r.fin.Status == ponder.Completed {
+func (r *answerRecord) failureText() string {
+	if r.finished.Status == ponder.Completed {
 		return ""
 	}
-	return textkit.Truncate(textkit.OneLine(string(r.fin.Status)+": "+r.fin.Reason), 300)
+	return textkit.Truncate(textkit.OneLine(string(r.finished.Status)+": "+r.finished.Reason), 300)
 }
 
 func (e *Runner) answerRecord(ctx context.Context, id ponder.ThreadID) (answerRecord, error) {
@@ -50,12 +50,12 @@ func (e *Runner) answerRecord(ctx context.Context, id ponder.ThreadID) (answerRe
 	if errors.Is(err, ponder.ErrNoThread) {
 		return r, nil
 	}
-	r.there = true
+	r.exists = true
 	for ev, failed := range e.store.Events(ctx, id, 0) {
 		if err = failed; err != nil {
 			break
 		}
-		r.read(ev)
+		r.applyEvent(ev)
 	}
 	if err != nil {
 		return r, fmt.Errorf("read %s: %w", id, err)
@@ -63,17 +63,17 @@ func (e *Runner) answerRecord(ctx context.Context, id ponder.ThreadID) (answerRe
 	return r, nil
 }
 
-func (r *answerRecord) read(ev ponder.Event) {
+func (r *answerRecord) applyEvent(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		r.asked = true
+		r.questionPosted = true
 	case ponder.RunStarted:
 		if b.Mode == chat.Name || b.Mode == session.Name || b.Mode == judgeMode {
 			r.run = ev.Run
 		}
 	case ponder.RunFinished:
 		if ev.Run == r.run {
-			r.ended, r.fin, r.cost.Seconds = true, b, ev.Elapsed.Seconds()
+			r.ended, r.finished, r.cost.Seconds = true, b, ev.Elapsed.Seconds()
 		}
 	case ponder.Thought:
 		r.thoughts++
@@ -95,14 +95,14 @@ func (r *answerRecord) read(ev ponder.Event) {
 // maxReflected is the part of an event that a reflection reads, in bytes, with a margin.
 const maxReflected = 3500
 
-func (e *Runner) start(ctx context.Context, id ponder.ThreadID, v *Strategy, asked, title string) error {
+func (e *Runner) startThread(ctx context.Context, id ponder.ThreadID, v *Strategy, asked, title string) error {
 	thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: app.LocalOwner}
 	var first []ponder.Event
 	switch v.Kind {
 	case KindSession:
 		thread.Kind = ponder.KindSession
 		first = append(first, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: ponder.RunStarted{Input: asked, Mode: session.Name,
-			Version: session.New().Version, Budget: ponder.Budget{Time: v.Time}, Options: []byte(marshal(session.Options{Unattended: true}))}})
+			Version: session.New().Version, Budget: ponder.Budget{Time: v.Time}, Options: []byte(encodeJSON(session.Options{Unattended: true}))}})
 	case KindDeep:
 		first = reflectionRequest(asked)
 	default:
@@ -135,20 +135,20 @@ func reflectionRequest(asked string) (list []ponder.Event) {
 	return append(list, ponder.Event{Internal: true, Body: ponder.Observation{Sensor: chat.DeepAsked, Content: asked}})
 }
 
-// work finishes an answer and returns its record. Once all else is done, it posts later unless
+// finishAnswer finishes an answer and returns its record. Once all else is done, it posts later unless
 // that is empty.
-func (e *Runner) work(ctx context.Context, mind *engine.Engine, id ponder.ThreadID, r answerRecord, later string) (answerRecord, error) {
+func (e *Runner) finishAnswer(ctx context.Context, mind *engine.Engine, id ponder.ThreadID, r answerRecord, later string) (answerRecord, error) {
 	defer e.budget.Work()()
-	if later != "" && !r.asked {
+	if later != "" && !r.questionPosted {
 		if err := mind.Work(ctx, id); err != nil {
-			return r, e.held(err)
+			return r, e.explainHeld(err)
 		}
 		if _, err := e.store.Append(ctx, id, 0, askEvent(later)); err != nil && !errors.Is(err, ponder.ErrTaken) {
 			return r, fmt.Errorf("ask: %w", err)
 		}
 	}
 	if err := mind.Work(ctx, id); err != nil {
-		return r, e.held(err)
+		return r, e.explainHeld(err)
 	}
 	r, err := e.answerRecord(ctx, id)
 	if err == nil && !r.ended {
@@ -157,7 +157,7 @@ func (e *Runner) work(ctx context.Context, mind *engine.Engine, id ponder.Thread
 	return r, err
 }
 
-func (e *Runner) held(err error) error {
+func (e *Runner) explainHeld(err error) error {
 	if errors.Is(err, ponder.ErrHeld) {
 		return errors.New("another process works on this evaluation")
 	}

@@ -69,41 +69,41 @@ const MaxBody = 8 << 20
 
 type api struct {
 	Config
-	huma  huma.API
-	views *views
-	onces onceLock
-	gone  context.Context //nolint:containedctx // done when streams must end
+	huma     huma.API
+	views    *views
+	onceLock onceLock
+	gone     context.Context //nolint:containedctx // done when streams must end
 }
 
 // New returns the handler. When ctx is done, streams send a closing event and end.
 func New(ctx context.Context, c Config) http.Handler {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	mux := http.NewServeMux()
-	a := &api{Config: c, huma: huma.NewAPI(settings(c.Version), adapter{mux}), views: newViews(c.Store), gone: ctx}
-	a.thinking()
-	a.threads()
-	a.more()
-	a.health(mux)
-	a.docs(mux)
+	a := &api{Config: c, huma: huma.NewAPI(humaConfig(c.Version), adapter{mux}), views: newViews(c.Store), gone: ctx}
+	a.registerThinking()
+	a.registerThreads()
+	a.registerMore()
+	a.registerHealth(mux)
+	a.registerDocs(mux)
 	for pattern, h := range c.More {
 		mux.Handle(pattern, h)
 	}
 	mux.HandleFunc("/", notThere(mux))
-	return a.around(mux)
+	return a.wrapHandler(mux)
 }
 
-// settings disables the documentation page of huma, which loads external scripts.
-func settings(version string) huma.Config {
+// humaConfig disables the documentation page of huma, which loads external scripts.
+func humaConfig(version string) huma.Config {
 	cfg := huma.DefaultConfig("Ponder", version)
 	cfg.CreateHooks = nil // which add $schema to bodies
 	cfg.DocsPath, cfg.SchemasPath, cfg.OpenAPIPath = "", "", ""
-	cfg.Transformers = []huma.Transformer{plainly}
+	cfg.Transformers = []huma.Transformer{plainErrors}
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer"}}
 	cfg.Info.Description = "Deliberate thinking for language models: sessions, research, conversations, memory and a subconscious, on one durable log."
 	return cfg
 }
 
-func (a *api) around(next http.Handler) http.Handler {
+func (a *api) wrapHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, seen, caller := time.Now(), &status{ResponseWriter: w}, auth.Caller{}
 		id := ponder.NewID("req")
@@ -116,7 +116,7 @@ func (a *api) around(next http.Handler) http.Handler {
 				}
 				a.Logger.Error("a handler panicked", "request", id, "route", r.Pattern, "panic", p)
 				if seen.code == 0 {
-					problem(seen, http.StatusInternalServerError, "something is wrong in the server: its log has more, by the id "+id)
+					writeProblem(seen, http.StatusInternalServerError, "something is wrong in the server: its log has more, by the id "+id)
 				}
 			}
 			took := time.Since(begun)
@@ -128,25 +128,25 @@ func (a *api) around(next http.Handler) http.Handler {
 				a.Seen(r.Method, r.Pattern, seen.code, took)
 			}
 		}()
-		if a.page(seen, r) {
+		if a.allowOrigin(seen, r) {
 			return
 		}
 		var refused *auth.Refusal
 		if caller, refused = a.Guard.Check(r); refused != nil {
-			a.refused(seen, r, refused)
+			a.writeRefusal(seen, r, refused)
 			return
 		}
 		if refused = takeBody(seen, r); refused != nil {
-			a.refused(seen, r, refused)
+			a.writeRefusal(seen, r, refused)
 			return
 		}
-		r = r.WithContext(auth.With(r.Context(), caller)) // the mux sets its pattern
+		r = r.WithContext(auth.WithCaller(r.Context(), caller)) // the mux sets its pattern
 		next.ServeHTTP(seen, r)
 	})
 }
 
-func (a *api) refused(w http.ResponseWriter, r *http.Request, why *auth.Refusal) {
-	dismiss(w, r)
+func (a *api) writeRefusal(w http.ResponseWriter, r *http.Request, why *auth.Refusal) {
+	discardBody(w, r)
 	if why.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ponder"`)
 	}
@@ -154,7 +154,7 @@ func (a *api) refused(w http.ResponseWriter, r *http.Request, why *auth.Refusal)
 		w.Header().Set("Retry-After", strconv.Itoa(int(why.Retry/time.Second)+1))
 	}
 	if a.Refuse == nil || !a.Refuse(w, r, why) {
-		problem(w, why.Status, why.Detail)
+		writeProblem(w, why.Status, why.Detail)
 	}
 }
 
@@ -182,7 +182,7 @@ func (s *status) Write(b []byte) (int, error) {
 // Unwrap serves [http.ResponseController].
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-func (a *api) health(mux *http.ServeMux) {
+func (a *api) registerHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		err := a.gone.Err()
@@ -190,21 +190,21 @@ func (a *api) health(mux *http.ServeMux) {
 			err = a.Ready(r.Context())
 		}
 		if err != nil {
-			problem(w, http.StatusServiceUnavailable, "not ready: "+textkit.Truncate(textkit.OneLine(err.Error()), 200))
+			writeProblem(w, http.StatusServiceUnavailable, "not ready: "+textkit.Truncate(textkit.OneLine(err.Error()), 200))
 			return
 		}
 		w.Write([]byte("ok\n"))
 	})
 }
 
-// owned returns a thread of the caller by id or client name.
-func (a *api) owned(ctx context.Context, id string, kinds ...ponder.Kind) (ponder.Info, error) {
+// ownedThread returns a thread of the caller by id or client name.
+func (a *api) ownedThread(ctx context.Context, id string, kinds ...ponder.Kind) (ponder.Info, error) {
 	info, err := completions.Find(ctx, a.Store, auth.CallerOf(ctx).Owner, id, kinds...)
 	switch {
 	case errors.Is(err, ponder.ErrNoThread):
 		return ponder.Info{}, huma.Error404NotFound("there is no thread " + textkit.Truncate(textkit.OneLine(id), 40))
 	case err != nil:
-		return ponder.Info{}, a.failed(err)
+		return ponder.Info{}, a.apiError(err)
 	}
 	return info, nil
 }
@@ -226,17 +226,17 @@ type (
 	Document     = app.Document
 )
 
-func problem(w http.ResponseWriter, status int, detail string) {
+func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
 }
 
-// failed converts an error. It logs internal errors and hides them.
-func (a *api) failed(err error) error { return a.failedIn("body", err) }
+// apiError converts an error. It logs internal errors and hides them.
+func (a *api) apiError(err error) error { return a.apiErrorIn("body", err) }
 
-// failedIn is failed for a part of the request, such as "query".
-func (a *api) failedIn(part string, err error) error {
+// apiErrorIn is failed for a part of the request, such as "query".
+func (a *api) apiErrorIn(part string, err error) error {
 	var answered huma.StatusError
 	if err == nil || errors.As(err, &answered) {
 		return err
@@ -251,11 +251,11 @@ func (a *api) failedIn(part string, err error) error {
 	return huma.NewError(compat.StatusOf(e.Code), e.Message, &huma.ErrorDetail{Message: e.Message, Location: part + "." + e.Field})
 }
 
-func (a *api) more() {
-	a.completions()
-	a.memory()
-	a.mind()
-	a.usage()
+func (a *api) registerMore() {
+	a.registerCompletions()
+	a.registerMemory()
+	a.registerMind()
+	a.registerUsage()
 }
 
 // An adapter registers huma operations. Bodies are in memory: see [takeBody].
@@ -268,7 +268,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.BodyReadTimeout, op.MaxBodyBytes = -1, MaxBody+1
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		if op.RequestBody == nil && !emptyOrJSON(r) {
-			problem(w, http.StatusBadRequest, "the body is no JSON, and none is needed here: leave it out")
+			writeProblem(w, http.StatusBadRequest, "the body is no JSON, and none is needed here: leave it out")
 			return
 		}
 		handler(humago.NewContext(op, r, w))
@@ -293,23 +293,23 @@ const (
 	tagThreads  = "threads"
 )
 
-// operation needs a scope. errs are its specific statuses.
-func (a *api) operation(scope auth.Scope, method, path, id, summary, tag string, errs ...int) huma.Operation {
+// newOperation needs a scope. errs are its specific statuses.
+func (a *api) newOperation(scope auth.Scope, method, path, id, summary, tag string, errs ...int) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{tag},
 		Security:    []map[string][]string{{bearer: {}}},
 		Errors:      append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}, errs...),
-		Middlewares: huma.Middlewares{a.needs(scope)},
+		Middlewares: huma.Middlewares{a.requireScope(scope)},
 	}
 }
 
 const bearer = "token"
 
-func (a *api) needs(scope auth.Scope) func(huma.Context, func(huma.Context)) {
+func (a *api) requireScope(scope auth.Scope) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		if !auth.CallerOf(ctx.Context()).May(scope) {
+		if !auth.CallerOf(ctx.Context()).HasScope(scope) {
 			_, w := humago.Unwrap(ctx)
-			problem(w, http.StatusForbidden, "this token is not for that: it needs the scope "+string(scope))
+			writeProblem(w, http.StatusForbidden, "this token is not for that: it needs the scope "+string(scope))
 			return
 		}
 		next(ctx)
@@ -321,8 +321,8 @@ const (
 	maxWrong  = 50  // violations
 )
 
-// plainly puts the first violation into the detail, and shortens echoed values.
-func plainly(_ huma.Context, _ string, v any) (any, error) {
+// plainErrors puts the first violation into the detail, and shortens echoed values.
+func plainErrors(_ huma.Context, _ string, v any) (any, error) {
 	doc, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
@@ -332,7 +332,7 @@ func plainly(_ huma.Context, _ string, v any) (any, error) {
 	for _, e := range doc.Errors[:min(len(doc.Errors), maxWrong)] {
 		one := *e
 		one.Location, one.Message = textkit.Truncate(textkit.OneLine(one.Location), maxEchoed), textkit.Truncate(textkit.OneLine(one.Message), maxEchoed)
-		if one.Value = echoed(one.Value); one.Location == "body" {
+		if one.Value = echoedValue(one.Value); one.Location == "body" {
 			one.Value = nil
 		}
 		short.Errors = append(short.Errors, &one)
@@ -347,7 +347,7 @@ func plainly(_ huma.Context, _ string, v any) (any, error) {
 	return &short, nil
 }
 
-func echoed(v any) any {
+func echoedValue(v any) any {
 	switch v := v.(type) {
 	case nil, bool, float64, int, int64:
 		return v
@@ -357,7 +357,7 @@ func echoed(v any) any {
 	return nil
 }
 
-func (a *api) write(ctx huma.Context, status int, body any) {
+func (a *api) writeJSON(ctx huma.Context, status int, body any) {
 	ctx.SetHeader("Content-Type", "application/json")
 	ctx.SetStatus(status)
 	if err := a.huma.Marshal(ctx.BodyWriter(), "application/json", body); err != nil {
@@ -365,15 +365,15 @@ func (a *api) write(ctx huma.Context, status int, body any) {
 	}
 }
 
-// refuse serves handlers that write their own response.
-func (a *api) refuse(ctx huma.Context, err error) {
+// writeError serves handlers that write their own response.
+func (a *api) writeError(ctx huma.Context, err error) {
 	var refused huma.StatusError
-	if !errors.As(err, &refused) && !errors.As(a.failed(err), &refused) {
+	if !errors.As(err, &refused) && !errors.As(a.apiError(err), &refused) {
 		refused = huma.Error500InternalServerError("something failed in the server")
 	}
 	ctx.SetHeader("Content-Type", "application/problem+json")
 	ctx.SetStatus(refused.GetStatus())
-	doc, err := plainly(ctx, "", refused)
+	doc, err := plainErrors(ctx, "", refused)
 	if err == nil {
 		err = a.huma.Marshal(ctx.BodyWriter(), "application/json", doc)
 	}

@@ -16,20 +16,20 @@ import (
 	"ponder/store/memory"
 )
 
-type desk struct {
+type testAPI struct {
 	store ponder.Store
 	http.Handler
 }
 
-func serve(t *testing.T, service Service) *desk {
+func newAPI(t *testing.T, service Service) *testAPI {
 	t.Helper()
-	return serveWith(t, memory.New(), service)
+	return newAPIWith(t, memory.New(), service)
 }
 
-func serveWith(t *testing.T, store ponder.Store, service Service) *desk {
+func newAPIWith(t *testing.T, store ponder.Store, service Service) *testAPI {
 	t.Helper()
-	return &desk{store, New(t.Context(), Config{
-		Store: store, Hub: stream.New(store), Service: service, Requests: &notebook{},
+	return &testAPI{store, New(t.Context(), Config{
+		Store: store, Hub: stream.New(store), Service: service, Requests: &memoryRequests{},
 		Guard: auth.New(auth.Config{Tokens: []auth.Token{
 			{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
 			{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf("hers")},
@@ -38,7 +38,7 @@ func serveWith(t *testing.T, store ponder.Store, service Service) *desk {
 	})}
 }
 
-func (d *desk) ask(token, method, path, body string) (int, string) {
+func (d *testAPI) sendRequest(token, method, path, body string) (int, string) {
 	r := httptest.NewRequestWithContext(context.Background(), method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+token)
 	if body != "" {
@@ -49,7 +49,7 @@ func (d *desk) ask(token, method, path, body string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-func (d *desk) begin(t *testing.T, id ponder.ThreadID, owner string) {
+func (d *testAPI) createSession(t *testing.T, id ponder.ThreadID, owner string) {
 	t.Helper()
 	longAgo := time.Now().Add(-time.Hour)
 	err := d.store.Create(t.Context(), ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: owner, Title: "Why?", Created: longAgo},
@@ -60,9 +60,9 @@ func (d *desk) begin(t *testing.T, id ponder.ThreadID, owner string) {
 }
 
 func TestSession(t *testing.T) {
-	d := serve(t, nil)
-	d.begin(t, "thr_1", "local")
-	code, body := d.ask("mine", "GET", "/api/thinking/thr_1", "")
+	d := newAPI(t, nil)
+	d.createSession(t, "thr_1", "local")
+	code, body := d.sendRequest("mine", "GET", "/api/thinking/thr_1", "")
 	var got struct {
 		Success bool
 		Session map[string]any
@@ -79,13 +79,13 @@ func TestSession(t *testing.T) {
 	if got.Session["status"] != "paused" { // no holder
 		t.Errorf("status %v", got.Session["status"])
 	}
-	if code, body := d.ask("hers", "GET", "/api/thinking/thr_1", ""); code != http.StatusNotFound || strings.Contains(body, "large") {
+	if code, body := d.sendRequest("hers", "GET", "/api/thinking/thr_1", ""); code != http.StatusNotFound || strings.Contains(body, "large") {
 		t.Errorf("another owner sees %d %s", code, body)
 	}
 }
 
 func TestProblems(t *testing.T) {
-	d := serve(t, nil)
+	d := newAPI(t, nil)
 	for _, tt := range []struct {
 		name, token, path string
 		status            int
@@ -96,7 +96,7 @@ func TestProblems(t *testing.T) {
 		{"an odd path", "mine", "/api/thinking/%00%1b[31m", 404},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			code, body := d.ask(tt.token, "GET", tt.path, "")
+			code, body := d.sendRequest(tt.token, "GET", tt.path, "")
 			var doc struct {
 				Title, Detail string
 				Status        int
@@ -139,7 +139,7 @@ func newRequest(path, body string) *http.Request {
 	return r
 }
 
-func (d *desk) send(r *http.Request) (int, string) {
+func (d *testAPI) serveRequest(r *http.Request) (int, string) {
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
 	return w.Code, w.Body.String()

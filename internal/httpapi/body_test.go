@@ -20,14 +20,14 @@ import (
 	"ponder/store/memory"
 )
 
-// pipes listens in memory, for virtual time.
-type pipes struct {
+// pipeListener listens in memory, for virtual time.
+type pipeListener struct {
 	ch   chan net.Conn
 	once sync.Once
 	done chan struct{}
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.ch:
 		return c, nil
@@ -36,14 +36,14 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error {
+func (p *pipeListener) Close() error {
 	p.once.Do(func() { close(p.done) })
 	return nil
 }
 
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (p *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (p *pipes) dial() net.Conn {
+func (p *pipeListener) dialPipe() net.Conn {
 	here, there := net.Pipe()
 	p.ch <- there
 	return here
@@ -51,10 +51,10 @@ func (p *pipes) dial() net.Conn {
 
 // overPipes adds POST /other, which reads its body and streams for a minute, and GET /idle, which never
 // reads.
-func overPipes(t *testing.T) *pipes {
+func overPipes(t *testing.T) *pipeListener {
 	t.Helper()
 	store := memory.New()
-	p := &pipes{ch: make(chan net.Conn), done: make(chan struct{})}
+	p := &pipeListener{ch: make(chan net.Conn), done: make(chan struct{})}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
@@ -110,13 +110,13 @@ func TestSlowBodies(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := overPipes(t)
-				c := p.dial()
+				c := p.dialPipe()
 				var dripping sync.WaitGroup
 				defer dripping.Wait()
 				defer c.Close()
 				begun := time.Now()
 				fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", tt.path, tt.token, tt.size)
-				dripping.Go(func() { drip(c, tt.every, tt.piece, tt.size-1) })
+				dripping.Go(func() { writeSlowly(c, tt.every, tt.piece, tt.size-1) })
 				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 				if err != nil {
 					t.Fatal(err)
@@ -135,7 +135,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-func drip(c net.Conn, every time.Duration, piece, left int) {
+func writeSlowly(c net.Conn, every time.Duration, piece, left int) {
 	for piece > 0 && left > 0 {
 		time.Sleep(every)
 		if _, err := c.Write([]byte(strings.Repeat(" ", min(piece, left)))); err != nil {
@@ -154,7 +154,7 @@ func TestSlowBodiesOfHTTP2(t *testing.T) {
 		dials := 0
 		client := &http.Client{Transport: &http.Transport{Protocols: &protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
 			dials++
-			return p.dial(), nil
+			return p.dialPipe(), nil
 		}}}
 		defer client.CloseIdleConnections()
 		whole := func() {

@@ -78,8 +78,8 @@ func newPage() *page {
 // browserTime is generous, because test hosts are slow.
 const browserTime = 3 * time.Minute
 
-// show returns the report of the page.
-func (p *page) show(t *testing.T, browser, api, talk string) map[string]string {
+// loadPage returns the report of the page.
+func (p *page) loadPage(t *testing.T, browser, api, talk string) map[string]string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "browser")
 	if err != nil {
@@ -125,12 +125,12 @@ func TestPagesInABrowser(t *testing.T) {
 	defer good.Close()
 	defer bad.Close()
 	m := &llmtest.Model{Deltas: 5, Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is salt."), nil }}
-	h := newHouse(t, m)
+	h := newTestServer(t, m)
 	guard := auth.New(auth.Config{Origins: []string{good.URL}, Tokens: []auth.Token{{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")}}})
-	h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Hub: h.hub, Service: h, Requests: &notebook{}, Guard: guard, Logger: slog.New(slog.DiscardHandler)})}
-	server := httptest.NewServer(h.desk)
+	h.testAPI = &testAPI{h.store, New(t.Context(), Config{Store: h.store, Hub: h.hub, Service: h, Requests: &memoryRequests{}, Guard: guard, Logger: slog.New(slog.DiscardHandler)})}
+	server := httptest.NewServer(h.testAPI)
 	defer server.Close()
-	talk := h.open("a")
+	talk := h.openThread("a")
 	for _, c := range []struct {
 		name string
 		*page
@@ -139,7 +139,7 @@ func TestPagesInABrowser(t *testing.T) {
 		{"a page that is named", good, map[string]string{"list": talk, "tag": "read", "stream": "answered", "token": "read"}},
 		{"a page of another site", bad, map[string]string{"list": "refused", "tag": "refused", "stream": "refused", "token": "refused"}},
 	} {
-		if got := c.show(t, browser, server.URL, talk); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := c.loadPage(t, browser, server.URL, talk); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func TestRandomClients(t *testing.T) {
 	long := 2 * time.Minute / time.Duration(racetest.Stride(3))
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
+		h := newTestServer(t, slowModel())
 		var mu sync.Mutex
 		var ids []string
 		var all sync.WaitGroup
@@ -44,7 +44,7 @@ func TestRandomClients(t *testing.T) {
 		}
 		all.Wait()
 		for _, id := range ids {
-			if code, body := h.ask("mine", "DELETE", "/api/threads/"+id, ""); code != http.StatusOK && code != http.StatusNotFound {
+			if code, body := h.sendRequest("mine", "DELETE", "/api/threads/"+id, ""); code != http.StatusOK && code != http.StatusNotFound {
 				t.Errorf("delete: %d %s", code, body)
 			}
 		}
@@ -59,7 +59,7 @@ func TestRandomClients(t *testing.T) {
 }
 
 // doAtRandom returns the id of a new session.
-func (h *house) doAtRandom(r *rand.Rand, id string) (made string) {
+func (h *testServer) doAtRandom(r *rand.Rand, id string) (made string) {
 	one := "/api/thinking/" + id
 	method, path, body := http.MethodPost, "", ""
 	switch r.IntN(12) {
@@ -84,10 +84,10 @@ func (h *house) doAtRandom(r *rand.Rand, id string) (made string) {
 	default: // stream and disconnect
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(60_000))*time.Millisecond)
 		defer cancel()
-		h.watch(ctx, one+"/stream", ponder.Seq(r.IntN(50)), r.IntN(30))
+		h.watchStream(ctx, one+"/stream", ponder.Seq(r.IntN(50)), r.IntN(30))
 		return ""
 	}
-	code, answer := h.ask("mine", method, path, body)
+	code, answer := h.sendRequest("mine", method, path, body)
 	var out struct {
 		ID string `json:"session_id"`
 	}

@@ -13,22 +13,22 @@ import (
 	"ponder/internal/compat/completions"
 )
 
-func (a *api) completions() {
-	op := a.operation(auth.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message, as a stream of chunks", "completions",
+func (a *api) registerCompletions() {
+	op := a.newOperation(auth.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message, as a stream of chunks", "completions",
 		http.StatusNotFound, http.StatusUnprocessableEntity)
 	completions.Register(a.huma, op, completions.Config{
-		Desk: &compat.Desk{Store: a.Store, Hub: a.Hub, Service: a.Service, Gone: a.gone, Logger: a.Logger},
+		Desk: &compat.Dispatcher{Store: a.Store, Hub: a.Hub, Service: a.Service, Gone: a.gone, Logger: a.Logger},
 		Once: func(ctx context.Context, owner, route, key, words string, do func() (string, error)) error {
-			_, err := a.once(ctx, onceID{owner, route, key}, words, do)
+			_, err := a.runOnce(ctx, onceID{owner, route, key}, words, do)
 			return err
 		},
 	})
 }
 
-func (a *api) idsBeside(ctx context.Context, info ponder.Info) (ids []ponder.ThreadID, err error) {
-	list, err := completions.Beside(ctx, a.Store, info.Owner, info.ID)
+func (a *api) relatedThreads(ctx context.Context, info ponder.Info) (ids []ponder.ThreadID, err error) {
+	list, err := completions.RelatedThreads(ctx, a.Store, info.Owner, info.ID)
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	for _, i := range list {
 		ids = append(ids, i.ID)

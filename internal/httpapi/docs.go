@@ -26,8 +26,8 @@ var docsStyle string
 //go:embed docs.html
 var docsTemplate string
 
-// docs serves the OpenAPI description and a page without scripts and external resources.
-func (a *api) docs(mux *http.ServeMux) {
+// registerDocs serves the OpenAPI description and a page without scripts and external resources.
+func (a *api) registerDocs(mux *http.ServeMux) {
 	doc := a.huma.OpenAPI()
 	spec := sync.OnceValues(func() ([]byte, error) { return json.Marshal(doc) })
 	page := sync.OnceValue(func() []byte { return docsPage(doc) })
@@ -35,7 +35,7 @@ func (a *api) docs(mux *http.ServeMux) {
 		js, err := spec()
 		if err != nil {
 			a.Logger.Error("describe the API", "error", err)
-			problem(w, http.StatusInternalServerError, "the description can't be made")
+			writeProblem(w, http.StatusInternalServerError, "the description can't be made")
 			return
 		}
 		w.Header().Set("Content-Type", "application/openapi+json")
@@ -64,11 +64,11 @@ func notThere(mux *http.ServeMux) http.HandlerFunc {
 			}
 		}
 		if allowed == nil {
-			problem(w, http.StatusNotFound, "there is no "+textkit.Truncate(textkit.OneLine(r.URL.Path), 80)+": see /docs")
+			writeProblem(w, http.StatusNotFound, "there is no "+textkit.Truncate(textkit.OneLine(r.URL.Path), 80)+": see /docs")
 			return
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		problem(w, http.StatusMethodNotAllowed, "this route is for "+strings.Join(allowed, ", ")+", not for "+textkit.Truncate(textkit.OneLine(r.Method), 20)+": see /docs")
+		writeProblem(w, http.StatusMethodNotAllowed, "this route is for "+strings.Join(allowed, ", ")+", not for "+textkit.Truncate(textkit.OneLine(r.Method), 20)+": see /docs")
 	}
 }
 
@@ -76,7 +76,7 @@ func docsPage(doc *huma.OpenAPI) []byte {
 	schemas := docsSchemas{doc.Components.Schemas}
 	page := template.Must(template.New("").Funcs(template.FuncMap{
 		"style": func() template.CSS { return template.CSS(docsStyle) }, "groups": operationsOf,
-		"parameters": parameters, "fields": schemas.table, "resolve": schemas.resolve, "curl": schemas.curl,
+		"parameters": parameterTable, "fields": schemas.schemaTable, "resolve": schemas.resolveRef, "curl": schemas.curlExample,
 	}).Parse(docsTemplate))
 	var b bytes.Buffer
 	if err := page.Execute(&b, doc); err != nil { // a bug that tests find
@@ -127,7 +127,7 @@ type docsTable struct {
 
 type docsRow struct{ Name, Kind, Text string }
 
-func parameters(op docsOperation) docsTable {
+func parameterTable(op docsOperation) docsTable {
 	t := docsTable{Title: "Parameters"}
 	for _, p := range op.Parameters {
 		t.Rows = append(t.Rows, docsRow{p.Name, "in the " + p.In + ", " + kindOf(p.Schema), p.Description})
@@ -137,24 +137,24 @@ func parameters(op docsOperation) docsTable {
 
 type docsSchemas struct{ huma.Registry }
 
-func (d docsSchemas) table(title string, s *huma.Schema) docsTable {
-	return docsTable{title, d.fields("", s, 0)}
+func (d docsSchemas) schemaTable(title string, s *huma.Schema) docsTable {
+	return docsTable{title, d.fieldRows("", s, 0)}
 }
 
 const maxNested = 3
 
-// fields lists nested fields with their path.
-func (d docsSchemas) fields(prefix string, s *huma.Schema, depth int) (rows []docsRow) {
-	s = d.resolve(s)
+// fieldRows lists nested fields with their path.
+func (d docsSchemas) fieldRows(prefix string, s *huma.Schema, depth int) (rows []docsRow) {
+	s = d.resolveRef(s)
 	for s != nil && s.Type == huma.TypeArray {
-		s = d.resolve(s.Items)
+		s = d.resolveRef(s.Items)
 	}
 	if s == nil || depth > maxNested {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		field := s.Properties[name]
-		whole := d.resolve(field)
+		whole := d.resolveRef(field)
 		kind := kindOf(whole)
 		if slices.Contains(s.Required, name) {
 			kind += ", always"
@@ -168,12 +168,12 @@ func (d docsSchemas) fields(prefix string, s *huma.Schema, depth int) (rows []do
 		if whole != nil && whole.Type == huma.TypeArray {
 			nested = prefix + name + "[]."
 		}
-		rows = append(rows, d.fields(nested, whole, depth+1)...)
+		rows = append(rows, d.fieldRows(nested, whole, depth+1)...)
 	}
 	return rows
 }
 
-func (d docsSchemas) resolve(s *huma.Schema) *huma.Schema {
+func (d docsSchemas) resolveRef(s *huma.Schema) *huma.Schema {
 	for s != nil && s.Ref != "" {
 		s = d.SchemaFromRef(s.Ref)
 	}
@@ -209,7 +209,7 @@ func kindOf(s *huma.Schema) string {
 	return strings.Join(words, " ")
 }
 
-func (d docsSchemas) curl(op docsOperation) string {
+func (d docsSchemas) curlExample(op docsOperation) string {
 	var b strings.Builder
 	b.WriteString("curl -sS")
 	for _, r := range op.Responses {
@@ -222,7 +222,7 @@ func (d docsSchemas) curl(op docsOperation) string {
 	}
 	b.WriteString(` -H "Authorization: Bearer $PONDER_TOKEN"`)
 	if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
-		js, err := json.Marshal(d.example(op.RequestBody.Content["application/json"].Schema, 0))
+		js, err := json.Marshal(d.exampleValue(op.RequestBody.Content["application/json"].Schema, 0))
 		if err == nil {
 			fmt.Fprintf(&b, " \\\n  -H 'Content-Type: application/json' -d '%s'", strings.ReplaceAll(string(js), "'", `'\''`))
 		}
@@ -240,9 +240,9 @@ func (d docsSchemas) curl(op docsOperation) string {
 	return b.String()
 }
 
-// example has the required fields and those with examples.
-func (d docsSchemas) example(s *huma.Schema, depth int) any {
-	s = d.resolve(s)
+// exampleValue has the required fields and those with examples.
+func (d docsSchemas) exampleValue(s *huma.Schema, depth int) any {
+	s = d.resolveRef(s)
 	switch {
 	case s == nil || depth > maxNested:
 		return map[string]any{}
@@ -251,9 +251,9 @@ func (d docsSchemas) example(s *huma.Schema, depth int) any {
 	case len(s.Enum) > 0:
 		return s.Enum[0]
 	case len(s.OneOf) > 0:
-		return d.example(s.OneOf[0], depth)
+		return d.exampleValue(s.OneOf[0], depth)
 	case s.Type == huma.TypeArray:
-		return []any{d.example(s.Items, depth+1)}
+		return []any{d.exampleValue(s.Items, depth+1)}
 	case s.Type == huma.TypeString:
 		return "..."
 	case s.Type == huma.TypeBoolean:
@@ -263,9 +263,9 @@ func (d docsSchemas) example(s *huma.Schema, depth int) any {
 	}
 	object := make(map[string]any)
 	for name, field := range s.Properties {
-		whole := d.resolve(field)
+		whole := d.resolveRef(field)
 		if slices.Contains(s.Required, name) || whole != nil && len(whole.Examples) > 0 {
-			object[name] = d.example(field, depth+1)
+			object[name] = d.exampleValue(field, depth+1)
 		}
 	}
 	return object

@@ -10,29 +10,29 @@ import (
 	"testing"
 )
 
-func walk(at string, v any, f func(at string, object map[string]any)) {
+func walkJSON(at string, v any, f func(at string, object map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		f(at, v)
 		for name, value := range v {
-			walk(at+"/"+name, value, f)
+			walkJSON(at+"/"+name, value, f)
 		}
 	case []any:
 		for _, value := range v {
-			walk(at+"/[]", value, f)
+			walkJSON(at+"/[]", value, f)
 		}
 	}
 }
 
 // The OpenAPI 3.1 references resolve, and each operation is documented.
 func TestOpenAPI(t *testing.T) {
-	_, js := serve(t, nil).ask("mine", "GET", "/openapi.json", "")
+	_, js := newAPI(t, nil).sendRequest("mine", "GET", "/openapi.json", "")
 	var doc map[string]any
 	if err := json.Unmarshal([]byte(js), &doc); err != nil || !strings.HasPrefix(doc["openapi"].(string), "3.1") {
 		t.Fatalf("%v %.200s", err, js)
 	}
 	schemas := doc["components"].(map[string]any)["schemas"].(map[string]any)
-	walk("", doc, func(at string, o map[string]any) {
+	walkJSON("", doc, func(at string, o map[string]any) {
 		ref, ok := o["$ref"].(string)
 		if name, local := strings.CutPrefix(ref, "#/components/schemas/"); ok && (!local || schemas[name] == nil) {
 			t.Errorf("%s refers to %s, which is not there", at, ref)
@@ -102,7 +102,7 @@ func checkResponses(t *testing.T, at string, responses map[string]any, named, bo
 
 // The page has all operations, no scripts and no external resources.
 func TestDocs(t *testing.T) {
-	d := serve(t, nil)
+	d := newAPI(t, nil)
 	r := newRequest("/docs", "")
 	r.Method = "GET"
 	w := httptest.NewRecorder()
@@ -125,7 +125,7 @@ func TestDocs(t *testing.T) {
 	if !regexp.MustCompile(`<h1>Ponder [^<]*</h1>\n<p>`).MatchString(page) || regexp.MustCompile(`&lt;/?[a-z]|default 0x`).MatchString(page) {
 		t.Error("what is markup is shown as text")
 	}
-	_, js := d.ask("mine", "GET", "/openapi.json", "")
+	_, js := d.sendRequest("mine", "GET", "/openapi.json", "")
 	for _, g := range operationsOf(docOf(t, js)) {
 		for _, op := range g.Operations {
 			if !strings.Contains(page, `<h3 id="`+op.OperationID+`">`) || !strings.Contains(page, `<a href="#`+op.OperationID+`">`) {
@@ -140,8 +140,8 @@ func TestDocs(t *testing.T) {
 
 // Example bodies are valid.
 func TestDocsExamples(t *testing.T) {
-	d := serve(t, nil)
-	_, js := d.ask("mine", "GET", "/openapi.json", "")
+	d := newAPI(t, nil)
+	_, js := d.sendRequest("mine", "GET", "/openapi.json", "")
 	doc := docOf(t, js)
 	schemas := docsSchemas{doc.Components.Schemas}
 	for _, g := range operationsOf(doc) {
@@ -149,11 +149,11 @@ func TestDocsExamples(t *testing.T) {
 			if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil {
 				continue
 			}
-			body, err := json.Marshal(schemas.example(op.RequestBody.Content["application/json"].Schema, 0))
+			body, err := json.Marshal(schemas.exampleValue(op.RequestBody.Content["application/json"].Schema, 0))
 			if err != nil {
 				t.Fatal(err)
 			}
-			code, said := d.ask("mine", op.Method, strings.NewReplacer("{id}", "thr_1").Replace(op.Path), string(body))
+			code, said := d.sendRequest("mine", op.Method, strings.NewReplacer("{id}", "thr_1").Replace(op.Path), string(body))
 			if code == 400 || code == 422 {
 				t.Errorf("%s %s with %s: %s", op.Method, op.Path, body, said)
 			}
@@ -163,7 +163,7 @@ func TestDocsExamples(t *testing.T) {
 
 // A wrong method gets a problem document.
 func TestWrongMethod(t *testing.T) {
-	d := serve(t, nil)
+	d := newAPI(t, nil)
 	r := newRequest("/api/thinking/start", "")
 	r.Method = "PUT"
 	w := httptest.NewRecorder()

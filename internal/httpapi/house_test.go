@@ -26,9 +26,9 @@ import (
 	"ponder/store/memory"
 )
 
-// A house is an API with sessions, conversations and a scripted model. Other methods panic.
-type house struct {
-	*desk
+// A testServer is an API with sessions, conversations and a scripted model. Other methods panic.
+type testServer struct {
+	*testAPI
 	t     *testing.T
 	mind  *engine.Engine
 	place *placement.Placement
@@ -38,12 +38,12 @@ type house struct {
 	Service
 }
 
-func newHouse(t *testing.T, m *llmtest.Model) *house {
+func newTestServer(t *testing.T, m *llmtest.Model) *testServer {
 	t.Helper()
-	return newHouseOn(t, m, memory.New())
+	return newTestServerOn(t, m, memory.New())
 }
 
-func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
+func newTestServerOn(t *testing.T, m *llmtest.Model, store ponder.Store) *testServer {
 	t.Helper()
 	hub := stream.New(store)
 	mind, err := engine.New(engine.Config{
@@ -57,13 +57,13 @@ func newHouseOn(t *testing.T, m *llmtest.Model, store ponder.Store) *house {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &house{t: t, mind: mind, hub: hub, close: cancel}
+	h := &testServer{t: t, mind: mind, hub: hub, close: cancel}
 	h.place = placement.Memory(placement.Config{Store: store, Logger: slog.New(slog.DiscardHandler), Work: func(ctx context.Context, id ponder.ThreadID) error {
 		err := mind.Work(ctx, id)
-		hub.Trouble(id, err)
+		hub.ReportError(id, err)
 		return err
 	}})
-	h.desk = &desk{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Requests: &notebook{}, Guard: guardOf(), Afford: h.affords, Logger: slog.New(slog.DiscardHandler)})}
+	h.testAPI = &testAPI{store, New(ctx, Config{Store: store, Hub: hub, Service: h, Requests: &memoryRequests{}, Guard: guardOf(), Afford: h.checkAffordable, Logger: slog.New(slog.DiscardHandler)})}
 	t.Cleanup(func() {
 		cancel()
 		if err := h.place.Close(context.Background()); err != nil {
@@ -84,15 +84,15 @@ func guardOf() *auth.Guard {
 	}})
 }
 
-// affords refuses costs above four dollars.
-func (h *house) affords(_ context.Context, _ ponder.Info, _, most ponder.Money, do func() error) error {
+// checkAffordable refuses costs above four dollars.
+func (h *testServer) checkAffordable(_ context.Context, _ ponder.Info, _, most ponder.Money, do func() error) error {
 	if most > 4_000_000 {
 		return app.Errorf(app.OverBudget, "", "nobody pays for that")
 	}
 	return do()
 }
 
-func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, s Start) error {
+func (h *testServer) Begin(ctx context.Context, owner string, id ponder.ThreadID, s Start) error {
 	if s.Model == "none/none" {
 		return app.Invalidf("model_id", "there is no such model")
 	}
@@ -111,16 +111,16 @@ func (h *house) Begin(ctx context.Context, owner string, id ponder.ThreadID, s S
 	return h.place.Start(ctx, id)
 }
 
-func (h *house) Go(ctx context.Context, id ponder.ThreadID, _ string) error {
+func (h *testServer) Go(ctx context.Context, id ponder.ThreadID, _ string) error {
 	return h.place.Start(ctx, id)
 }
 
-func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f Fork) error {
+func (h *testServer) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f Fork) error {
 	info, err := h.store.Thread(ctx, from)
 	if err != nil {
 		return err
 	}
-	inputs := f.Wishes
+	inputs := f.Commands
 	if f.Paused {
 		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
 	}
@@ -130,9 +130,11 @@ func (h *house) Fork(ctx context.Context, owner string, from, id ponder.ThreadID
 	return h.place.Start(ctx, id)
 }
 
-func (h *house) Remove(ctx context.Context, id ponder.ThreadID) error { return h.store.Remove(ctx, id) }
+func (h *testServer) Remove(ctx context.Context, id ponder.ThreadID) error {
+	return h.store.Remove(ctx, id)
+}
 
-func (h *house) Report(ctx context.Context, id ponder.ThreadID, format string) (Document, error) {
+func (h *testServer) Report(ctx context.Context, id ponder.ThreadID, format string) (Document, error) {
 	v := session.NewView()
 	for ev, err := range h.store.Events(ctx, id, 0) {
 		if err != nil {
@@ -147,11 +149,11 @@ func (h *house) Report(ctx context.Context, id ponder.ThreadID, format string) (
 	return Document{Type: "application/json", Name: string(id) + ".json", Body: js}, err
 }
 
-func (h *house) Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error {
+func (h *testServer) Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error {
 	return h.store.Create(ctx, ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: owner, Title: c.Title, Model: c.Model})
 }
 
-func (h *house) Say(ctx context.Context, in ponder.Info, key string, m Message) (ponder.Event, error) {
+func (h *testServer) Say(ctx context.Context, in ponder.Info, key string, m Message) (ponder.Event, error) {
 	if h.deny != nil {
 		return ponder.Event{}, h.deny
 	}
@@ -162,25 +164,25 @@ func (h *house) Say(ctx context.Context, in ponder.Info, key string, m Message) 
 	return list[0], h.place.Start(ctx, in.ID)
 }
 
-func (h *house) post(key, path, body string, into any) int {
+func (h *testServer) postJSON(key, path, body string, into any) int {
 	h.t.Helper()
 	r := newRequest(path, body)
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	}
-	return h.decode(r, into)
+	return h.decodeReply(r, into)
 }
 
-func (h *house) get(path string, into any) int {
+func (h *testServer) getJSON(path string, into any) int {
 	h.t.Helper()
 	r := newRequest(path, "")
 	r.Method = http.MethodGet
-	return h.decode(r, into)
+	return h.decodeReply(r, into)
 }
 
-func (h *house) decode(r *http.Request, into any) int {
+func (h *testServer) decodeReply(r *http.Request, into any) int {
 	h.t.Helper()
-	code, body := h.send(r)
+	code, body := h.serveRequest(r)
 	if into == nil {
 		return code
 	}
@@ -190,23 +192,23 @@ func (h *house) decode(r *http.Request, into any) int {
 	return code
 }
 
-func (h *house) start(minutes int) ponder.ThreadID {
+func (h *testServer) startSession(minutes int) ponder.ThreadID {
 	h.t.Helper()
 	var out struct {
 		ID ponder.ThreadID `json:"session_id"`
 	}
-	if code := h.post("", "/api/thinking/start", `{"question":"What is the sea?","duration_minutes":`+strconv.Itoa(minutes)+`}`, &out); code != http.StatusOK || out.ID == "" {
+	if code := h.postJSON("", "/api/thinking/start", `{"question":"What is the sea?","duration_minutes":`+strconv.Itoa(minutes)+`}`, &out); code != http.StatusOK || out.ID == "" {
 		h.t.Fatalf("start: %d", code)
 	}
 	return out.ID
 }
 
-func slow() *llmtest.Model {
+func slowModel() *llmtest.Model {
 	return &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.3}, Between: llmtest.Delay{Mean: 100 * time.Millisecond}}
 }
 
-func says(text string) *llmtest.Model {
-	m := slow()
+func textModel(text string) *llmtest.Model {
+	m := slowModel()
 	m.Deltas = 5
 	m.Answer = func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, text), nil }
 	return m
@@ -235,7 +237,7 @@ func (r *reader) Write(b []byte) (int, error) {
 			break
 		}
 		r.rest = rest
-		r.take(text)
+		r.parseFrames(text)
 	}
 	if r.cut > 0 && r.ids >= r.cut {
 		r.leave()
@@ -243,7 +245,7 @@ func (r *reader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (r *reader) take(text string) {
+func (r *reader) parseFrames(text string) {
 	var f frame
 	for line := range strings.SplitSeq(text, "\n") {
 		switch name, value, _ := strings.Cut(line, ": "); name {
@@ -262,8 +264,8 @@ func (r *reader) take(text string) {
 	}
 }
 
-// watch reads to the end, or until cut events have come (0: all).
-func (d *desk) watch(ctx context.Context, path string, after ponder.Seq, cut int) (int, []frame) {
+// watchStream reads to the end, or until cut events have come (0: all).
+func (d *testAPI) watchStream(ctx context.Context, path string, after ponder.Seq, cut int) (int, []frame) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1"+path, http.NoBody)

@@ -20,14 +20,14 @@ import (
 
 const tagMemory = "memory"
 
-func (a *api) memory() {
-	post := a.operation(auth.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
+func (a *api) registerMemory() {
+	post := a.newOperation(auth.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
 	post.Description = "All is remembered or, on an error, nothing. What says the same as something of its kind and persona takes its place and keeps its id, so a request may be sent again."
 	post.DefaultStatus = http.StatusCreated
 	huma.Register(a.huma, post, a.remember)
-	huma.Register(a.huma, a.operation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
-	huma.Register(a.huma, a.operation(auth.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
-	huma.Register(a.huma, a.operation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forget)
+	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
+	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
+	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forgetMemory)
 }
 
 type newMemory struct {
@@ -63,7 +63,7 @@ func (memoryList) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
 }
 
-type remembering struct {
+type rememberInput struct {
 	OnceKey
 	Body memoryList
 }
@@ -74,7 +74,7 @@ var newMemorySchema = sync.OnceValues(func() (huma.Registry, *huma.Schema) {
 })
 
 // Resolve validates each memory, because the oneOf schema of the body names no fields.
-func (in *remembering) Resolve(huma.Context) []error {
+func (in *rememberInput) Resolve(huma.Context) []error {
 	if in.Body.list == nil {
 		return nil // huma refuses it
 	}
@@ -107,7 +107,7 @@ func (in *remembering) Resolve(huma.Context) []error {
 	return res.Errors
 }
 
-type remembered struct {
+type memoryListOutput struct {
 	Link string `header:"Link"`
 	Body struct {
 		Success  bool     `json:"success"`
@@ -117,8 +117,8 @@ type remembered struct {
 	}
 }
 
-func rememberedOf(list []Memory) *remembered {
-	out := &remembered{}
+func rememberedOf(list []Memory) *memoryListOutput {
+	out := &memoryListOutput{}
 	out.Body.Success, out.Body.Count, out.Body.Memories = true, len(list), list
 	if list == nil {
 		out.Body.Memories = []Memory{}
@@ -126,7 +126,7 @@ func rememberedOf(list []Memory) *remembered {
 	return out
 }
 
-func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error) {
+func (a *api) remember(ctx context.Context, in *rememberInput) (*memoryListOutput, error) {
 	owner := auth.CallerOf(ctx).Owner
 	list := make([]Memory, len(in.Body.list))
 	for i, m := range in.Body.list {
@@ -136,17 +136,17 @@ func (a *api) remember(ctx context.Context, in *remembering) (*remembered, error
 		}
 	}
 	var kept []Memory
-	ids, err := a.once(ctx, onceID{owner, "POST /api/memory", in.Key}, words(in.Body.list), func() (ids string, err error) {
+	ids, err := a.runOnce(ctx, onceID{owner, "POST /api/memory", in.Key}, bodyDigest(in.Body.list), func() (ids string, err error) {
 		if kept, err = a.Service.Remember(context.WithoutCancel(ctx), owner, list...); err != nil {
 			return "", err
 		}
 		return idsOf(kept)
 	})
 	if err == nil && kept == nil { // repeated: the stored answer has only ids
-		kept, err = a.remembered(ctx, owner, ids)
+		kept, err = a.storedMemories(ctx, owner, ids)
 	}
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	return rememberedOf(kept), nil
 }
@@ -160,15 +160,15 @@ func idsOf(list []Memory) (string, error) {
 	return string(js), err
 }
 
-// remembered returns an earlier answer, or a conflict if a memory was removed since.
-func (a *api) remembered(ctx context.Context, owner, answer string) ([]Memory, error) {
+// storedMemories returns an earlier answer, or a conflict if a memory was removed since.
+func (a *api) storedMemories(ctx context.Context, owner, answer string) ([]Memory, error) {
 	var ids []string
 	if err := json.Unmarshal([]byte(answer), &ids); err != nil {
 		return nil, fmt.Errorf("read what was answered: %w", err)
 	}
 	list, err := a.Service.Remembered(ctx, owner, ids...)
 	if err == nil && len(list) < len(ids) {
-		err = spent()
+		err = keyUsedError()
 	}
 	return list, err
 }
@@ -179,7 +179,7 @@ type memoryPage struct {
 	Persona string   `query:"persona" maxLength:"100" doc:"only what is in the words of this persona"`
 }
 
-func (a *api) listMemories(ctx context.Context, in *memoryPage) (*remembered, error) {
+func (a *api) listMemories(ctx context.Context, in *memoryPage) (*memoryListOutput, error) {
 	after, err := base64.RawURLEncoding.DecodeString(in.Cursor)
 	if err != nil {
 		return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "it is no next_cursor of a page", Value: in.Cursor})
@@ -187,7 +187,7 @@ func (a *api) listMemories(ctx context.Context, in *memoryPage) (*remembered, er
 	q := Query{Limit: in.Limit + 1, Kinds: in.Kind, Persona: in.Persona}
 	list, err := a.Service.Memories(ctx, auth.CallerOf(ctx).Owner, q, string(after))
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	next := ""
 	if len(list) > in.Limit {
@@ -219,7 +219,7 @@ type foundMemories struct {
 func (a *api) searchMemory(ctx context.Context, in *memorySearch) (*foundMemories, error) {
 	hits, err := a.Service.Search(ctx, auth.CallerOf(ctx).Owner, Query{Text: in.Text, Limit: in.Limit, Kinds: in.Kind, Persona: in.Persona})
 	if err != nil {
-		return nil, a.failedIn("query", err)
+		return nil, a.apiErrorIn("query", err)
 	}
 	out := &foundMemories{}
 	out.Body.Success, out.Body.Query, out.Body.Count, out.Body.Hits = true, in.Text, len(hits), hits
@@ -233,19 +233,19 @@ type memoryPath struct {
 	ID string `path:"id" maxLength:"200" doc:"the id of what is to be forgotten"`
 }
 
-type forgotten struct {
+type forgetOutput struct {
 	Body struct {
 		Success bool   `json:"success"`
 		ID      string `json:"memory_id"`
 	}
 }
 
-func (a *api) forget(ctx context.Context, in *memoryPath) (*forgotten, error) {
+func (a *api) forgetMemory(ctx context.Context, in *memoryPath) (*forgetOutput, error) {
 	err := a.Service.Forget(ctx, auth.CallerOf(ctx).Owner, in.ID)
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
-	out := &forgotten{}
+	out := &forgetOutput{}
 	out.Body.Success, out.Body.ID = true, in.ID
 	return out, nil
 }

@@ -89,9 +89,9 @@ type memoryAnswer struct {
 	Next     string   `json:"next_cursor"`
 }
 
-func (d *desk) memories(t *testing.T, code int, token, method, path, body string) (a memoryAnswer, text string) {
+func (d *testAPI) requestMemories(t *testing.T, code int, token, method, path, body string) (a memoryAnswer, text string) {
 	t.Helper()
-	got, text := d.ask(token, method, path, body)
+	got, text := d.sendRequest(token, method, path, body)
 	if got != code {
 		t.Fatalf("%s %s: %d %s", method, path, got, text)
 	}
@@ -103,21 +103,21 @@ func (d *desk) memories(t *testing.T, code int, token, method, path, body string
 
 func TestMemory(t *testing.T) {
 	l := &library{owners: make(map[string][]Memory)}
-	d := serve(t, l)
-	one, _ := d.memories(t, 201, "mine", "POST", "/api/memory", `{"text":"Anna prefers tea","kind":"memory","created_at":"2024-03-01T00:00:00Z"}`)
+	d := newAPI(t, l)
+	one, _ := d.requestMemories(t, 201, "mine", "POST", "/api/memory", `{"text":"Anna prefers tea","kind":"memory","created_at":"2024-03-01T00:00:00Z"}`)
 	if !one.Success || one.Count != 1 || one.Memories[0].ID == "" || one.Memories[0].Created.Year() != 2024 {
 		t.Fatalf("remembered %+v", one)
 	}
-	many, _ := d.memories(t, 201, "mine", "POST", "/api/memory", `[{"text":"Ben prefers coffee"},{"text":"Anna prefers tea"},{"text":"a post about tea","kind":"post"}]`)
+	many, _ := d.requestMemories(t, 201, "mine", "POST", "/api/memory", `[{"text":"Ben prefers coffee"},{"text":"Anna prefers tea"},{"text":"a post about tea","kind":"post"}]`)
 	if many.Count != 3 || many.Memories[1].ID != one.Memories[0].ID {
 		t.Errorf("remembered %+v", many)
 	}
-	d.memories(t, 201, "hers", "POST", "/api/memory", `{"text":"a secret of Anna about tea"}`)
+	d.requestMemories(t, 201, "hers", "POST", "/api/memory", `{"text":"a secret of Anna about tea"}`)
 
 	var seen []string
 	cursor := ""
 	for range 5 {
-		page, _ := d.memories(t, 200, "look", "GET", "/api/memory?limit=2&cursor="+cursor, "")
+		page, _ := d.requestMemories(t, 200, "look", "GET", "/api/memory?limit=2&cursor="+cursor, "")
 		for _, m := range page.Memories {
 			seen = append(seen, m.Text)
 		}
@@ -128,24 +128,24 @@ func TestMemory(t *testing.T) {
 	if want := "a post about tea, Ben prefers coffee, Anna prefers tea"; strings.Join(seen, ", ") != want {
 		t.Errorf("listed %q", seen)
 	}
-	if posts, _ := d.memories(t, 200, "mine", "GET", "/api/memory?kind=post", ""); posts.Count != 1 {
+	if posts, _ := d.requestMemories(t, 200, "mine", "GET", "/api/memory?kind=post", ""); posts.Count != 1 {
 		t.Errorf("posts %+v", posts)
 	}
-	found, text := d.memories(t, 200, "mine", "GET", "/api/memory/search?q=tea&limit=5", "")
+	found, text := d.requestMemories(t, 200, "mine", "GET", "/api/memory/search?q=tea&limit=5", "")
 	if found.Hits != 2 || strings.Contains(text, "secret") {
 		t.Errorf("found %s", text)
 	}
-	if code, body := d.ask("hers", "DELETE", "/api/memory/"+one.Memories[0].ID, ""); code != http.StatusNotFound {
+	if code, body := d.sendRequest("hers", "DELETE", "/api/memory/"+one.Memories[0].ID, ""); code != http.StatusNotFound {
 		t.Errorf("another owner: %d %s", code, body)
 	}
-	d.memories(t, 200, "mine", "DELETE", "/api/memory/"+one.Memories[0].ID, "")
-	if found, _ := d.memories(t, 200, "mine", "GET", "/api/memory/search?q=tea", ""); found.Hits != 1 {
+	d.requestMemories(t, 200, "mine", "DELETE", "/api/memory/"+one.Memories[0].ID, "")
+	if found, _ := d.requestMemories(t, 200, "mine", "GET", "/api/memory/search?q=tea", ""); found.Hits != 1 {
 		t.Errorf("found %+v", found)
 	}
 }
 
 func TestMemoryProblems(t *testing.T) {
-	d := serve(t, &library{owners: make(map[string][]Memory)})
+	d := newAPI(t, &library{owners: make(map[string][]Memory)})
 	for _, tt := range []struct {
 		name, token, method, path, body string
 		code                            int
@@ -166,7 +166,7 @@ func TestMemoryProblems(t *testing.T) {
 		{"nothing to forget", "mine", "DELETE", "/api/memory/mem_9", ``, 404, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			code, body := d.ask(tt.token, tt.method, tt.path, tt.body)
+			code, body := d.sendRequest(tt.token, tt.method, tt.path, tt.body)
 			var doc struct{ Detail string }
 			if err := json.Unmarshal([]byte(body), &doc); err != nil || code != tt.code || doc.Detail == "" {
 				t.Fatalf("%d %s (%v)", code, body, err)
@@ -181,14 +181,14 @@ func TestMemoryProblems(t *testing.T) {
 }
 
 func TestMemoryKey(t *testing.T) {
-	d := serve(t, &library{owners: make(map[string][]Memory)})
+	d := newAPI(t, &library{owners: make(map[string][]Memory)})
 	for _, tt := range []struct {
 		body string
 		code int
 	}{{`{"text":"a"}`, 201}, {`{"text":"a"}`, 201}, {`{"text":"b"}`, 422}} {
 		r := newRequest("/api/memory", tt.body)
 		r.Header.Set("Idempotency-Key", "k")
-		if code, body := d.send(r); code != tt.code {
+		if code, body := d.serveRequest(r); code != tt.code {
 			t.Errorf("%s: %d %s", tt.body, code, body)
 		}
 	}
@@ -199,7 +199,7 @@ func FuzzMemory(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		in := &remembering{}
+		in := &rememberInput{}
 		err := json.Unmarshal([]byte(body), &in.Body)
 		if errs := in.Resolve(nil); err == nil && len(errs) == 0 && len(in.Body.list) == 0 {
 			t.Errorf("%q is taken, and nothing is in it", body)
@@ -207,7 +207,7 @@ func FuzzMemory(f *testing.F) {
 	})
 }
 
-type wise struct {
+type mindService struct {
 	Service
 	ticks int
 }
@@ -215,31 +215,31 @@ type wise struct {
 const wiseMind = `{"active_threads":[{"id":"e1","summary":"The printer is out of paper.","strength":5,"created":"2026-01-01T00:00:00Z","last_seen":"2026-01-01T00:00:00Z"}],` +
 	`"patterns":[],"hunches":[],"insights":[],"escalation_history":[],"thread_state":{}}`
 
-func (*wise) Thread(owner string) ponder.ThreadID { return ponder.ThreadID("thr_mind_" + owner) }
+func (*mindService) Thread(owner string) ponder.ThreadID { return ponder.ThreadID("thr_mind_" + owner) }
 
-func (*wise) Mind(context.Context, string) (json.RawMessage, error) {
+func (*mindService) Mind(context.Context, string) (json.RawMessage, error) {
 	return json.RawMessage(wiseMind), nil
 }
 
-func (w *wise) Tick(context.Context, string) (json.RawMessage, error) {
+func (w *mindService) Tick(context.Context, string) (json.RawMessage, error) {
 	w.ticks++
 	return json.RawMessage(fmt.Sprintf(`{"tick":%d}`, w.ticks)), nil
 }
 
 func TestMind(t *testing.T) {
-	w := &wise{}
-	d := serve(t, w)
-	if code, body := d.ask("look", "GET", "/api/mind", ""); code != http.StatusOK || strings.TrimSpace(body) != wiseMind {
+	w := &mindService{}
+	d := newAPI(t, w)
+	if code, body := d.sendRequest("look", "GET", "/api/mind", ""); code != http.StatusOK || strings.TrimSpace(body) != wiseMind {
 		t.Errorf("%d %s", code, body)
 	}
 	for range 2 {
 		r := newRequest("/api/mind/tick", "")
 		r.Header.Set("Idempotency-Key", "k")
-		if code, body := d.send(r); code != http.StatusOK || !strings.Contains(body, `"report":{"tick":1}`) {
+		if code, body := d.serveRequest(r); code != http.StatusOK || !strings.Contains(body, `"report":{"tick":1}`) {
 			t.Errorf("%d %s", code, body)
 		}
 	}
-	if code, _ := d.ask("look", "POST", "/api/mind/tick", ""); code != http.StatusForbidden || w.ticks != 1 {
+	if code, _ := d.sendRequest("look", "POST", "/api/mind/tick", ""); code != http.StatusForbidden || w.ticks != 1 {
 		t.Errorf("%d, %d ticks", code, w.ticks)
 	}
 	for _, path := range []string{"/api/mind/events", "/api/mind/resolve"} {
@@ -247,23 +247,23 @@ func TestMind(t *testing.T) {
 		if strings.HasSuffix(path, "resolve") {
 			method, body = "POST", `{"entry":"e1"}`
 		}
-		if code, text := d.ask("mine", method, path, body); code != http.StatusNotFound || !strings.Contains(text, "awake") {
+		if code, text := d.sendRequest("mine", method, path, body); code != http.StatusNotFound || !strings.Contains(text, "awake") {
 			t.Errorf("%s before it was awake: %d %s", path, code, text)
 		}
 	}
 	makeMind(t, d)
-	if code, body := d.ask("mine", "GET", "/api/mind/events?after=1", ""); code != http.StatusOK || strings.Contains(body, canary) || strings.Count(body, `"seq"`) != 2 {
+	if code, body := d.sendRequest("mine", "GET", "/api/mind/events?after=1", ""); code != http.StatusOK || strings.Contains(body, canary) || strings.Count(body, `"seq"`) != 2 {
 		t.Errorf("%d %s", code, body)
 	}
-	if code, body := d.ask("mine", "GET", "/api/mind/log", ""); code != http.StatusOK || strings.Contains(body, canary) || !strings.Contains(body, `"kind":"tick"`) || !strings.Contains(body, `"report":{"tick":1}`) {
+	if code, body := d.sendRequest("mine", "GET", "/api/mind/log", ""); code != http.StatusOK || strings.Contains(body, canary) || !strings.Contains(body, `"kind":"tick"`) || !strings.Contains(body, `"report":{"tick":1}`) {
 		t.Errorf("%d %s", code, body)
 	}
-	if code, body := d.ask("hers", "GET", "/api/mind/events", ""); code != http.StatusNotFound {
+	if code, body := d.sendRequest("hers", "GET", "/api/mind/events", ""); code != http.StatusNotFound {
 		t.Errorf("another owner: %d %s", code, body)
 	}
 }
 
-func makeMind(t *testing.T, d *desk) {
+func makeMind(t *testing.T, d *testAPI) {
 	t.Helper()
 	err := d.store.Create(t.Context(), ponder.Thread{ID: "thr_mind_local", Kind: ponder.KindSubconscious, Owner: "local"},
 		ponder.Event{Body: ponder.Observation{Content: "paper", Sensor: "system"}},
@@ -277,47 +277,47 @@ func makeMind(t *testing.T, d *desk) {
 }
 
 func TestResolve(t *testing.T) {
-	d := serve(t, &wise{})
+	d := newAPI(t, &mindService{})
 	makeMind(t, d)
 	for _, tt := range []struct {
 		name, path, key, body string
 		code                  int
-		want                  ponder.Resolved
+		want                  ponder.Resolution
 	}{
-		{"an entry", "resolve", "", `{"entry":"e1"}`, 200, ponder.Resolved{Content: "The printer is out of paper.", Ref: "e1"}},
-		{"its words", "resolve", "", `{"text":"the printer is out of  paper."}`, 200, ponder.Resolved{Content: "The printer is out of paper.", Ref: "e1"}},
-		{"a topic", "resolve", "k", `{"text":"the\u001b invoice"}`, 200, ponder.Resolved{Content: "the invoice"}},
-		{"once", "resolve", "k", `{"text":"the invoice"}`, 200, ponder.Resolved{}},
-		{"with a key of another", "resolve", "k", `{"text":"the other"}`, 422, ponder.Resolved{}},
-		{"both", "resolve", "", `{"entry":"e1","text":"the invoice"}`, 422, ponder.Resolved{}},
-		{"neither", "resolve", "", `{}`, 422, ponder.Resolved{}},
-		{"a letter", "resolve", "", `{"text":" a "}`, 422, ponder.Resolved{}},
-		{"no entry", "resolve", "", `{"entry":"e9"}`, 404, ponder.Resolved{}},
-		{"forget", "forget", "", `{"entry":"e1"}`, 200, ponder.Resolved{Content: "The printer is out of paper.", Ref: "e1", As: "forgotten"}},
-		{"forget nothing", "forget", "", `{"entry":"e9"}`, 404, ponder.Resolved{}},
+		{"an entry", "resolve", "", `{"entry":"e1"}`, 200, ponder.Resolution{Content: "The printer is out of paper.", Ref: "e1"}},
+		{"its words", "resolve", "", `{"text":"the printer is out of  paper."}`, 200, ponder.Resolution{Content: "The printer is out of paper.", Ref: "e1"}},
+		{"a topic", "resolve", "k", `{"text":"the\u001b invoice"}`, 200, ponder.Resolution{Content: "the invoice"}},
+		{"once", "resolve", "k", `{"text":"the invoice"}`, 200, ponder.Resolution{}},
+		{"with a key of another", "resolve", "k", `{"text":"the other"}`, 422, ponder.Resolution{}},
+		{"both", "resolve", "", `{"entry":"e1","text":"the invoice"}`, 422, ponder.Resolution{}},
+		{"neither", "resolve", "", `{}`, 422, ponder.Resolution{}},
+		{"a letter", "resolve", "", `{"text":" a "}`, 422, ponder.Resolution{}},
+		{"no entry", "resolve", "", `{"entry":"e9"}`, 404, ponder.Resolution{}},
+		{"forget", "forget", "", `{"entry":"e1"}`, 200, ponder.Resolution{Content: "The printer is out of paper.", Ref: "e1", As: "forgotten"}},
+		{"forget nothing", "forget", "", `{"entry":"e9"}`, 404, ponder.Resolution{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before := last(t, d)
+			before := lastEvent(t, d)
 			r := newRequest("/api/mind/"+tt.path, tt.body)
 			r.Header.Set("Idempotency-Key", tt.key)
-			if code, body := d.send(r); code != tt.code {
+			if code, body := d.serveRequest(r); code != tt.code {
 				t.Fatalf("%d %s", code, body)
 			}
-			after := last(t, d)
+			after := lastEvent(t, d)
 			if tt.want.Content == "" {
 				if after.Seq != before.Seq {
 					t.Errorf("it was told %+v", after.Body)
 				}
 				return
 			}
-			if b, ok := after.Body.(ponder.Resolved); !ok || b.Content != tt.want.Content || b.Ref != tt.want.Ref || b.As != tt.want.As {
+			if b, ok := after.Body.(ponder.Resolution); !ok || b.Content != tt.want.Content || b.Ref != tt.want.Ref || b.As != tt.want.As {
 				t.Errorf("it was told %+v", after.Body)
 			}
 		})
 	}
 }
 
-func last(t *testing.T, d *desk) (ev ponder.Event) {
+func lastEvent(t *testing.T, d *testAPI) (ev ponder.Event) {
 	t.Helper()
 	for e, err := range d.store.Events(t.Context(), "thr_mind_local", 0) {
 		if err != nil {
@@ -331,7 +331,7 @@ func last(t *testing.T, d *desk) (ev ponder.Event) {
 // The stream resumes after the last event.
 func TestMindStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := serve(t, &wise{})
+		d := newAPI(t, &mindService{})
 		makeMind(t, d)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -345,22 +345,22 @@ func TestMindStream(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		code, body := d.send(r)
+		code, body := d.serveRequest(r)
 		if code != http.StatusOK || strings.Contains(body, "id: 1\n") || !strings.Contains(body, "id: 4\n") || !strings.Contains(body, "toner") || strings.Contains(body, canary) {
 			t.Errorf("%d %s", code, body)
 		}
 	})
 }
 
-type lost struct{ Service }
+type failingTick struct{ Service }
 
-func (lost) Tick(context.Context, string) (json.RawMessage, error) {
+func (failingTick) Tick(context.Context, string) (json.RawMessage, error) {
 	return json.RawMessage(`{"ran":true,"failed_roles":{"watcher":"it breaks off"},"all_failed":true}`), nil
 }
 
 // A tick without a successful role fails.
 func TestTickFails(t *testing.T) {
-	code, body := serve(t, lost{}).ask("mine", http.MethodPost, "/api/mind/tick", "")
+	code, body := newAPI(t, failingTick{}).sendRequest("mine", http.MethodPost, "/api/mind/tick", "")
 	if code != http.StatusOK || !strings.Contains(body, `"success":false`) || !strings.Contains(body, "it breaks off") {
 		t.Errorf("%d %s", code, body)
 	}

@@ -23,20 +23,20 @@ import (
 
 const tagMind = "mind"
 
-func (a *api) mind() {
-	get := a.operation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
+func (a *api) registerMind() {
+	get := a.newOperation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
 	get.Responses = map[string]*huma.Response{"200": {Description: "As subconscious.json.", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Mind](), true, "Mind")}}}}
 	huma.Register(a.huma, get, a.getMind)
-	tick := a.operation(auth.Think, http.MethodPost, "/api/mind/tick", "tick", "Have the subconscious look and think now", tagMind)
+	tick := a.newOperation(auth.Think, http.MethodPost, "/api/mind/tick", "tick", "Have the subconscious look and think now", tagMind)
 	tick.Description = "It answers when the tick is over, with a report of it."
-	huma.Register(a.huma, tick, a.tick)
-	events := a.operation(auth.Read, http.MethodGet, "/api/mind/events", "mind-events", "What the subconscious notices, finds and tells, as it comes", tagMind, http.StatusNotFound)
+	huma.Register(a.huma, tick, a.runTick)
+	events := a.newOperation(auth.Read, http.MethodGet, "/api/mind/events", "mind-events", "What the subconscious notices, finds and tells, as it comes", tagMind, http.StatusNotFound)
 	huma.Register(a.huma, a.jsonOr(events, "200", reflect.TypeFor[mindEvents](), "MindEvents", streamSays), a.mindEvents)
-	huma.Register(a.huma, a.operation(auth.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
-	huma.Register(a.huma, a.operation(auth.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
-		http.StatusNotFound, http.StatusUnprocessableEntity), a.resolve)
-	huma.Register(a.huma, a.operation(auth.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
+	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
+	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
+		http.StatusNotFound, http.StatusUnprocessableEntity), a.resolveEntry)
+	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.forgetEntry)
 }
 
@@ -64,32 +64,32 @@ type rawJSON struct {
 
 func (a *api) getMind(ctx context.Context, _ *struct{}) (*rawJSON, error) {
 	js, err := a.Service.Mind(ctx, auth.CallerOf(ctx).Owner)
-	return &rawJSON{js}, a.failed(err)
+	return &rawJSON{js}, a.apiError(err)
 }
 
-type ticked struct {
+type tickOutput struct {
 	Body struct {
 		Success bool            `json:"success" doc:"false if every role that looked has failed; failed_roles of the report says why"`
 		Report  json.RawMessage `json:"report"`
 	}
 }
 
-func (a *api) tick(ctx context.Context, in *OnceKey) (*ticked, error) {
+func (a *api) runTick(ctx context.Context, in *OnceKey) (*tickOutput, error) {
 	owner := auth.CallerOf(ctx).Owner
-	report, err := a.once(ctx, onceID{owner, "POST /api/mind/tick", in.Key}, "", func() (string, error) {
+	report, err := a.runOnce(ctx, onceID{owner, "POST /api/mind/tick", in.Key}, "", func() (string, error) {
 		js, err := a.Service.Tick(ctx, owner)
 		return string(js), err
 	})
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	var r struct {
 		AllFailed bool `json:"all_failed"`
 	}
 	if err := json.Unmarshal([]byte(report), &r); err != nil {
-		return nil, a.failed(fmt.Errorf("read the report of a tick: %w", err))
+		return nil, a.apiError(fmt.Errorf("read the report of a tick: %w", err))
 	}
-	out := &ticked{}
+	out := &tickOutput{}
 	out.Body.Success, out.Body.Report = !r.AllFailed, json.RawMessage(report)
 	return out, nil
 }
@@ -108,41 +108,41 @@ type mindEvents struct {
 
 func (a *api) mindThread(ctx context.Context) (ponder.Info, error) {
 	info, err := a.Store.Thread(ctx, a.Service.Thread(auth.CallerOf(ctx).Owner))
-	if gone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
+	if isGone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
 		return info, huma.Error404NotFound("the subconscious has not been awake yet: POST /api/mind/tick")
 	}
-	return info, a.failed(err)
+	return info, a.apiError(err)
 }
 
-func (a *api) mindEvents(ctx context.Context, in *mindStream) (*written, error) {
+func (a *api) mindEvents(ctx context.Context, in *mindStream) (*bodyFunc, error) {
 	info, err := a.mindThread(ctx)
 	if err != nil {
 		return nil, err
 	}
-	many := mindEvents{Success: true, Events: []json.RawMessage{}, After: in.seq()}
-	return &written{func(hc huma.Context) {
+	many := mindEvents{Success: true, Events: []json.RawMessage{}, After: in.startSeq()}
+	return &bodyFunc{func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
 		if wantsEvents(r) {
-			a.events(w, r, info, in.seq())
+			a.streamEvents(w, r, info, in.startSeq())
 			return
 		}
 		if err := a.readMind(ctx, info, in, &many); err != nil {
-			a.refuse(hc, err)
+			a.writeError(hc, err)
 			return
 		}
-		a.write(hc, http.StatusOK, many)
+		a.writeJSON(hc, http.StatusOK, many)
 	}}, nil
 }
 
 func (a *api) readMind(ctx context.Context, info ponder.Info, in *mindStream, many *mindEvents) error {
-	for ev, err := range a.Store.Events(ctx, info.ID, in.seq()) {
+	for ev, err := range a.Store.Events(ctx, info.ID, in.startSeq()) {
 		if err != nil {
 			return err
 		}
 		if many.After = ev.Seq; ev.Internal {
 			continue
 		}
-		js, err := stream.Shown(ev).MarshalJSON()
+		js, err := stream.VisibleEvent(ev).MarshalJSON()
 		if err != nil {
 			return err
 		}
@@ -183,15 +183,15 @@ func (a *api) mindLog(ctx context.Context, in *mindLogOf) (*mindHistory, error) 
 	out := &mindHistory{}
 	out.Body.Success, out.Body.Rows = true, []MindRow{}
 	info, err := a.Store.Thread(ctx, a.Service.Thread(auth.CallerOf(ctx).Owner))
-	if gone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
+	if isGone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
 		return out, nil
 	}
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	for ev, err := range a.Store.Events(ctx, info.ID, 0) {
 		if err != nil {
-			return nil, a.failed(err)
+			return nil, a.apiError(err)
 		}
 		if r, ok := mindRowOf(ev); ok {
 			if out.Body.Rows = append(out.Body.Rows, r); len(out.Body.Rows) > 2*in.Limit {
@@ -217,7 +217,7 @@ func mindRowOf(ev ponder.Event) (MindRow, bool) {
 		if b.Outcome != "" {
 			r.Kind = "decided"
 		}
-	case ponder.Resolved:
+	case ponder.Resolution:
 		r.Kind, r.ID, r.Text = cmp.Or(b.As, resolved), b.Ref, b.Content
 	default:
 		return r, false
@@ -225,18 +225,18 @@ func mindRowOf(ev ponder.Event) (MindRow, bool) {
 	return r, true
 }
 
-// Values of [ponder.Resolved.As]. The log stores "" for resolved.
+// Values of [ponder.Resolution.As]. The log stores "" for resolved.
 const (
 	resolved    = "resolved"
 	asForgotten = "forgotten"
 )
 
 const (
-	leastTopic = 3   // letters
-	mostTopic  = 500 // bytes
+	minTopic = 3   // letters
+	maxTopic = 500 // bytes
 )
 
-type resolving struct {
+type resolveInput struct {
 	OnceKey
 	Body struct {
 		Entry string `json:"entry,omitempty" maxLength:"100" doc:"the id of an entry"`
@@ -244,18 +244,18 @@ type resolving struct {
 	}
 }
 
-func (in *resolving) Resolve(huma.Context) []error {
+func (in *resolveInput) Resolve(huma.Context) []error {
 	text := strings.TrimSpace(in.Body.Text)
 	switch {
 	case (in.Body.Entry == "") == (text == ""):
 		return []error{&huma.ErrorDetail{Location: "body", Message: "expected either entry or text"}}
-	case text != "" && (len([]rune(text)) < leastTopic || len(text) > mostTopic):
+	case text != "" && (len([]rune(text)) < minTopic || len(text) > maxTopic):
 		return []error{&huma.ErrorDetail{Location: "body.text", Message: "expected at least 3 letters, and at most 500 bytes"}}
 	}
 	return nil
 }
 
-type settled struct {
+type resolveOutput struct {
 	Body struct {
 		Success bool   `json:"success"`
 		As      string `json:"as"`
@@ -264,48 +264,48 @@ type settled struct {
 	}
 }
 
-func (a *api) resolve(ctx context.Context, in *resolving) (*settled, error) {
-	said := ponder.Resolved{Content: strings.Join(strings.Fields(compat.Plain(in.Body.Text)), " ")}
-	if out, err := a.settledBefore(ctx, in.OnceKey, resolveRoute, in.Body.Entry, said.Content); out != nil || err != nil {
+func (a *api) resolveEntry(ctx context.Context, in *resolveInput) (*resolveOutput, error) {
+	said := ponder.Resolution{Content: strings.Join(strings.Fields(compat.Plain(in.Body.Text)), " ")}
+	if out, err := a.findResolved(ctx, in.OnceKey, resolveRoute, in.Body.Entry, said.Content); out != nil || err != nil {
 		return out, err
 	}
-	entry, err := a.entry(ctx, in.Body.Entry, said.Content)
+	entry, err := a.findEntry(ctx, in.Body.Entry, said.Content)
 	if err != nil {
 		return nil, err
 	}
 	if entry.ID != "" {
 		said.Content, said.Ref = entry.Summary, entry.ID
 	}
-	return a.settle(ctx, in.OnceKey, resolveRoute, said)
+	return a.appendResolved(ctx, in.OnceKey, resolveRoute, said)
 }
 
-type forgetting struct {
+type forgetInput struct {
 	OnceKey
 	Body struct {
 		Entry string `json:"entry" minLength:"1" maxLength:"100" doc:"the id of an entry"`
 	}
 }
 
-func (a *api) forgetEntry(ctx context.Context, in *forgetting) (*settled, error) {
-	if out, err := a.settledBefore(ctx, in.OnceKey, forgetRoute, in.Body.Entry, ""); out != nil || err != nil {
+func (a *api) forgetEntry(ctx context.Context, in *forgetInput) (*resolveOutput, error) {
+	if out, err := a.findResolved(ctx, in.OnceKey, forgetRoute, in.Body.Entry, ""); out != nil || err != nil {
 		return out, err
 	}
-	entry, err := a.entry(ctx, in.Body.Entry, "")
+	entry, err := a.findEntry(ctx, in.Body.Entry, "")
 	if err != nil {
 		return nil, err
 	}
-	return a.settle(ctx, in.OnceKey, forgetRoute, ponder.Resolved{Content: entry.Summary, Ref: entry.ID, As: asForgotten})
+	return a.appendResolved(ctx, in.OnceKey, forgetRoute, ponder.Resolution{Content: entry.Summary, Ref: entry.ID, As: asForgotten})
 }
 
-// entry finds an entry by id or text. An unknown text gives a zero entry.
-func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
+// findEntry finds an entry by id or text. An unknown text gives a zero entry.
+func (a *api) findEntry(ctx context.Context, id, text string) (MindEntry, error) {
 	js, err := a.Service.Mind(ctx, auth.CallerOf(ctx).Owner)
 	if err != nil {
-		return MindEntry{}, a.failed(err)
+		return MindEntry{}, a.apiError(err)
 	}
 	var lists map[string]json.RawMessage
 	if err := json.Unmarshal(js, &lists); err != nil {
-		return MindEntry{}, a.failed(err)
+		return MindEntry{}, a.apiError(err)
 	}
 	for _, name := range []string{"active_threads", "patterns", "hunches", "insights"} {
 		var list []MindEntry
@@ -324,26 +324,26 @@ func (a *api) entry(ctx context.Context, id, text string) (MindEntry, error) {
 	return MindEntry{}, nil
 }
 
-func (a *api) settle(ctx context.Context, key OnceKey, route string, said ponder.Resolved) (*settled, error) {
+func (a *api) appendResolved(ctx context.Context, key OnceKey, route string, said ponder.Resolution) (*resolveOutput, error) {
 	info, err := a.mindThread(ctx)
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key.cause(info.Owner, route), Body: said})
+	_, err = a.Store.Append(ctx, info.ID, 0, ponder.Event{Cause: key.causeKey(info.Owner, route), Body: said})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) { // repeated
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	return settledOf(said), nil
 }
 
-func settledOf(said ponder.Resolved) *settled {
-	out := &settled{}
+func settledOf(said ponder.Resolution) *resolveOutput {
+	out := &resolveOutput{}
 	out.Body.Success, out.Body.As, out.Body.Entry, out.Body.Text = true, cmp.Or(said.As, resolved), said.Ref, said.Content
 	return out
 }
 
-// settledBefore returns the answer of an earlier request, or nil.
-func (a *api) settledBefore(ctx context.Context, key OnceKey, route, entry, text string) (*settled, error) {
+// findResolved returns the answer of an earlier request, or nil.
+func (a *api) findResolved(ctx context.Context, key OnceKey, route, entry, text string) (*resolveOutput, error) {
 	if key.Key == "" {
 		return nil, nil
 	}
@@ -353,14 +353,14 @@ func (a *api) settledBefore(ctx context.Context, key OnceKey, route, entry, text
 	}
 	for ev, err := range a.Store.Events(ctx, info.ID, 0) {
 		if err != nil {
-			return nil, a.failed(err)
+			return nil, a.apiError(err)
 		}
-		b, ok := ev.Body.(ponder.Resolved)
-		if !ok || ev.Cause != key.cause(info.Owner, route) {
+		b, ok := ev.Body.(ponder.Resolution)
+		if !ok || ev.Cause != key.causeKey(info.Owner, route) {
 			continue
 		}
 		if entry != "" && b.Ref != entry || entry == "" && !strings.EqualFold(b.Content, text) {
-			return nil, otherWords()
+			return nil, reusedKeyError()
 		}
 		return settledOf(b), nil
 	}

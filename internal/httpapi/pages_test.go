@@ -80,7 +80,7 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
-	for list, want := range map[string]bool{"authorization, x-stainless-os": true, "": false, "a\r\nb": false, "*": false, strings.Repeat("a", mostAsked+1): false} {
+	for list, want := range map[string]bool{"authorization, x-stainless-os": true, "": false, "a\r\nb": false, "*": false, strings.Repeat("a", maxRequestedHeaders+1): false} {
 		if areNames(list) != want {
 			t.Errorf("%.40q: %v", list, !want)
 		}
@@ -90,12 +90,12 @@ func TestPages(t *testing.T) {
 // A daily quota refuses until the day ends.
 func TestRetryTomorrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
+		h := newTestServer(t, slowModel())
 		h.deny = app.Errorf(app.Limit, "", "no more today")
 		var made struct {
 			ID string `json:"thread_id"`
 		}
-		h.post("", "/api/threads", `{"title":"a talk"}`, &made)
+		h.postJSON("", "/api/threads", `{"title":"a talk"}`, &made)
 		r := newRequest("/api/threads/"+made.ID+"/messages", `{"content":"hi"}`)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

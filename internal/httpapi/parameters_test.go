@@ -10,8 +10,8 @@ import (
 // huma ignores embedded structs with unexported names, so handlers would get empty parameters. All read
 // parameters are documented.
 func TestParametersAreRead(t *testing.T) {
-	d := serve(t, nil)
-	code, body := d.ask("mine", "GET", "/openapi.json", "")
+	d := newAPI(t, nil)
+	code, body := d.sendRequest("mine", "GET", "/openapi.json", "")
 	var doc struct {
 		Paths map[string]map[string]struct {
 			Parameters []struct{ Name, In string }

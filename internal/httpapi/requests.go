@@ -35,13 +35,13 @@ type Requests interface {
 
 type Request = app.SentRequest
 
-// once runs do once for a key, across processes, and returns the stored answer. Without a key or an answer,
+// runOnce runs do once for a key, across processes, and returns the stored answer. Without a key or an answer,
 // do runs.
-func (a *api) once(ctx context.Context, id onceID, words string, do func() (string, error)) (string, error) {
+func (a *api) runOnce(ctx context.Context, id onceID, words string, do func() (string, error)) (string, error) {
 	if id.key == "" {
 		return do()
 	}
-	unlock, err := a.onces.lock(ctx, id)
+	unlock, err := a.onceLock.lock(ctx, id)
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +53,7 @@ func (a *api) once(ctx context.Context, id onceID, words string, do func() (stri
 	case err != nil:
 		return "", err
 	case known && before.Words != words:
-		return "", otherWords()
+		return "", reusedKeyError()
 	case known && before.Answer != "":
 		return before.Answer, nil
 	}
@@ -69,9 +69,9 @@ func (a *api) once(ctx context.Context, id onceID, words string, do func() (stri
 }
 
 const (
-	bodyTime  = 30 * time.Second // for any body
-	leastPace = 16 << 10         // bytes for one more second
-	leaveTime = 2 * time.Second  // for ignored bodies
+	bodyTime    = 30 * time.Second // for any body
+	minBodyRate = 16 << 10         // bytes for one more second
+	leaveTime   = 2 * time.Second  // for ignored bodies
 )
 
 // takeBody reads the body into memory, so that handlers do not wait. It refuses incomplete, slow and large
@@ -80,7 +80,7 @@ func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
 	if !hasBody(r) {
 		return nil
 	}
-	src := &arriving{src: http.MaxBytesReader(w, r.Body, MaxBody), ctl: http.NewResponseController(w), begun: time.Now()}
+	src := &bodyReader{src: http.MaxBytesReader(w, r.Body, MaxBody), ctl: http.NewResponseController(w), begun: time.Now()}
 	body, err := io.ReadAll(src)
 	if err == nil {
 		_ = src.ctl.SetReadDeadline(time.Time{}) // other connections had no deadline
@@ -97,8 +97,8 @@ func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
 	return &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the body of the request came too slowly"}
 }
 
-// dismiss must precede the response if the body is unread, or the server waits for its rest.
-func dismiss(w http.ResponseWriter, r *http.Request) {
+// discardBody must precede the response if the body is unread, or the server waits for its rest.
+func discardBody(w http.ResponseWriter, r *http.Request) {
 	if !hasBody(r) {
 		return
 	}
@@ -112,8 +112,8 @@ func hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
-// An arriving is a body with a minimum rate.
-type arriving struct {
+// A bodyReader is a body with a minimum rate.
+type bodyReader struct {
 	src   io.Reader
 	ctl   *http.ResponseController
 	begun time.Time
@@ -121,8 +121,8 @@ type arriving struct {
 	n     int64     // received bytes
 }
 
-func (b *arriving) Read(p []byte) (int, error) {
-	until := b.begun.Add(bodyTime + time.Duration(b.n/leastPace)*time.Second)
+func (b *bodyReader) Read(p []byte) (int, error) {
+	until := b.begun.Add(bodyTime + time.Duration(b.n/minBodyRate)*time.Second)
 	if until.After(b.until) {
 		b.until = until
 		_ = b.ctl.SetReadDeadline(until) // not a connection
@@ -152,8 +152,8 @@ func positionOf(cursor string) (ponder.Position, error) {
 	return ponder.Position{Created: time.UnixMicro(micros).UTC(), ID: ponder.ThreadID(id)}, nil
 }
 
-// list returns a page of the caller's threads, newest first. next is empty on the last.
-func (a *api) list(ctx context.Context, in Page, f ponder.Filter) (list []ponder.Info, next string, err error) {
+// threadPage returns a page of the caller's threads, newest first. next is empty on the last.
+func (a *api) threadPage(ctx context.Context, in Page, f ponder.Filter) (list []ponder.Info, next string, err error) {
 	if in.Cursor != "" {
 		if f.Before, err = positionOf(in.Cursor); err != nil {
 			return nil, "", err
@@ -164,7 +164,7 @@ func (a *api) list(ctx context.Context, in Page, f ponder.Filter) (list []ponder
 	}
 	f.Limit = in.Limit + 1
 	if list, err = a.Store.List(ctx, f); err != nil {
-		return nil, "", a.failed(err)
+		return nil, "", a.apiError(err)
 	}
 	if len(list) > in.Limit {
 		list = list[:in.Limit]
@@ -195,12 +195,12 @@ const (
 	pageKeeps = "600" // seconds
 )
 
-// mostAsked is in bytes.
-const mostAsked = 2 << 10
+// maxRequestedHeaders is in bytes.
+const maxRequestedHeaders = 2 << 10
 
-// page adds CORS headers for configured origins and answers preflights, which have no token. It reports
+// allowOrigin adds CORS headers for configured origins and answers preflights, which have no token. It reports
 // whether the response is complete.
-func (a *api) page(w http.ResponseWriter, r *http.Request) (answered bool) {
+func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if !a.Guard.HasPages() {
 		return false
 	}
@@ -224,13 +224,13 @@ func (a *api) page(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
 		h.Set("Access-Control-Allow-Private-Network", "true")
 	}
-	dismiss(w, r)
+	discardBody(w, r)
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
 
 func areNames(list string) bool {
-	if list == "" || len(list) > mostAsked {
+	if list == "" || len(list) > maxRequestedHeaders {
 		return false
 	}
 	return strings.IndexFunc(list, func(c rune) bool {
@@ -248,31 +248,31 @@ type OnceKey struct {
 	Key string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
 }
 
-// thread derives an id from owner, route and key; without a key, the id is random.
-func (k OnceKey) thread(owner, route string) ponder.ThreadID {
+// threadID derives an id from owner, route and key; without a key, the id is random.
+func (k OnceKey) threadID(owner, route string) ponder.ThreadID {
 	if k.Key == "" {
 		return ponder.ThreadID(ponder.NewID("thr"))
 	}
 	return ponder.ThreadID("thr_" + app.Letters(app.Sum(owner, route, k.Key)))
 }
 
-func spent() error {
+func keyUsedError() error {
 	return huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
 }
 
-// unspent refuses a key whose thread was removed, so that a late retry cannot recreate it.
-func (a *api) unspent(ctx context.Context, key string, id ponder.ThreadID) error {
+// checkKeyUnused refuses a key whose thread was removed, so that a late retry cannot recreate it.
+func (a *api) checkKeyUnused(ctx context.Context, key string, id ponder.ThreadID) error {
 	if key == "" {
 		return nil
 	}
 	if _, err := a.Store.Thread(ctx, id); errors.Is(err, ponder.ErrRemoved) {
-		return spent()
+		return keyUsedError()
 	}
 	return nil
 }
 
-// cause returns the unique cause of a request's event; empty without a key.
-func (k OnceKey) cause(owner, route string) string {
+// causeKey returns the unique cause of a request's event; empty without a key.
+func (k OnceKey) causeKey(owner, route string) string {
 	if k.Key == "" {
 		return ""
 	}
@@ -280,8 +280,8 @@ func (k OnceKey) cause(owner, route string) string {
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 
-// words returns a digest, to detect a reused key.
-func words(body any) string {
+// bodyDigest returns a digest, to detect a reused key.
+func bodyDigest(body any) string {
 	js, err := json.Marshal(body)
 	if err != nil {
 		return ""
@@ -290,7 +290,7 @@ func words(body any) string {
 	return "post-" + hex.EncodeToString(sum[:16])
 }
 
-func otherWords() error {
+func reusedKeyError() error {
 	return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
 		Location: "header.Idempotency-Key", Message: "this key was used for another request: choose a new one",
 	})

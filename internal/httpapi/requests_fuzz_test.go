@@ -56,8 +56,8 @@ func FuzzRequests(f *testing.F) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			m := &llmtest.Model{Latency: llmtest.Delay{Mean: time.Second}, Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is well."), nil }}
-			h := newHouse(t, m)
-			h.furnish()
+			h := newTestServer(t, m)
+			h.addThreads()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			w := httptest.NewRecorder()

@@ -14,20 +14,20 @@ import (
 	"ponder/store/memory"
 )
 
-type notebook struct{ sync.Map }
+type memoryRequests struct{ sync.Map }
 
-func (n *notebook) Enter(_ context.Context, id, words string) (Request, bool, error) {
+func (n *memoryRequests) Enter(_ context.Context, id, words string) (Request, bool, error) {
 	before, known := n.LoadOrStore(id, Request{Words: words})
 	return before.(Request), known, nil
 }
 
-func (n *notebook) Answer(_ context.Context, id, answer string) error {
+func (n *memoryRequests) Answer(_ context.Context, id, answer string) error {
 	before, _ := n.Load(id)
 	n.Store(id, Request{Words: before.(Request).Words, Answer: answer})
 	return nil
 }
 
-func (n *notebook) Leave(_ context.Context, id string) error {
+func (n *memoryRequests) Leave(_ context.Context, id string) error {
 	n.Delete(id)
 	return nil
 }
@@ -47,7 +47,7 @@ func (k *ticker) Tick(context.Context, string) (json.RawMessage, error) {
 
 // A keyed request runs once across processes and restarts.
 func TestRequestsAfterRestart(t *testing.T) {
-	service, notes, store := &ticker{library: library{owners: make(map[string][]Memory)}}, &notebook{}, memory.New()
+	service, notes, store := &ticker{library: library{owners: make(map[string][]Memory)}}, &memoryRequests{}, memory.New()
 	for i, tt := range []struct {
 		token, key, path, body string
 		status                 int
@@ -66,7 +66,7 @@ func TestRequestsAfterRestart(t *testing.T) {
 		{"mine", "k", "/api/memory", `{"text":"b"}`, 422, "header.Idempotency-Key"},
 		{"hers", "k", "/api/memory", `{"text":"b"}`, 201, `"mem_anna_0"`},
 	} { // each in a new process
-		d := &desk{store, New(t.Context(), Config{Store: store, Hub: stream.New(store), Service: service, Guard: guardOf(), Requests: notes})}
+		d := &testAPI{store, New(t.Context(), Config{Store: store, Hub: stream.New(store), Service: service, Guard: guardOf(), Requests: notes})}
 		r := newRequest(tt.path, tt.body)
 		r.Header.Set("Authorization", "Bearer "+tt.token)
 		r.Header.Set("Idempotency-Key", tt.key)

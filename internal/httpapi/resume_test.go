@@ -15,24 +15,24 @@ import (
 	"ponder"
 )
 
-// A poor service has no budget to continue work.
-type poor struct{ *house }
+// An unpaidService service has no budget to continue work.
+type unpaidService struct{ *testServer }
 
-func (poor) Resume(context.Context, ponder.ThreadID, string, func() error) error {
+func (unpaidService) Resume(context.Context, ponder.ThreadID, string, func() error) error {
 	return app.Errorf(app.OverBudget, "", "nobody pays for that")
 }
 
-func (poor) Used(_ context.Context, owner string, _ bool, _ ponder.GroupBy, _ time.Time) ([]ponder.UsageRow, error) {
+func (unpaidService) Used(_ context.Context, owner string, _ bool, _ ponder.GroupBy, _ time.Time) ([]ponder.UsageRow, error) {
 	return []ponder.UsageRow{{Key: "slow", Calls: 1, Money: 2}, {Key: "embed", Calls: 3, Money: 4}, {Key: "slow", Calls: 5, Money: 6}}, nil
 }
 
 // A refused resume sends no command.
 func TestResumeIsPaidForFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := h.start(1)
+		h := newTestServer(t, slowModel())
+		id := h.startSession(1)
 		path := "/api/thinking/" + string(id)
-		if code := h.post("", path+"/pause", "", nil); code != http.StatusOK {
+		if code := h.postJSON("", path+"/pause", "", nil); code != http.StatusOK {
 			t.Fatal(code)
 		}
 		synctest.Wait()
@@ -40,8 +40,8 @@ func TestResumeIsPaidForFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.desk = &desk{h.store, New(t.Context(), Config{Store: h.store, Service: poor{h}, Requests: &notebook{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
-		if code := h.post("", path+"/resume", "", nil); code != http.StatusPaymentRequired {
+		h.testAPI = &testAPI{h.store, New(t.Context(), Config{Store: h.store, Service: unpaidService{h}, Requests: &memoryRequests{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+		if code := h.postJSON("", path+"/resume", "", nil); code != http.StatusPaymentRequired {
 			t.Errorf("it goes on: %d", code)
 		}
 		after, err := h.store.Thread(t.Context(), id)
@@ -54,8 +54,8 @@ func TestResumeIsPaidForFirst(t *testing.T) {
 // The Accountant reports the usage, one row for each key.
 func TestUsageIsThatOfTheOwner(t *testing.T) {
 	var keys []string
-	d := &desk{nil, New(t.Context(), Config{Store: unlisted{}, Service: poor{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
-	for _, r := range d.used(t, "mine", "by=role").Rows {
+	d := &testAPI{nil, New(t.Context(), Config{Store: unlistedStore{}, Service: unpaidService{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+	for _, r := range d.readUsage(t, "mine", "by=role").Rows {
 		keys = append(keys, r.Key)
 		if r.Key == "slow" && (r.Calls != 6 || r.Micros != 8) {
 			t.Errorf("%+v", r)
@@ -66,9 +66,9 @@ func TestUsageIsThatOfTheOwner(t *testing.T) {
 	}
 }
 
-// unlisted rejects List.
-type unlisted struct{ ponder.Store }
+// unlistedStore rejects List.
+type unlistedStore struct{ ponder.Store }
 
-func (unlisted) List(context.Context, ponder.Filter) ([]ponder.Info, error) {
+func (unlistedStore) List(context.Context, ponder.Filter) ([]ponder.Info, error) {
 	return nil, errors.New("all threads are listed")
 }

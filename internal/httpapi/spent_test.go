@@ -12,8 +12,8 @@ import (
 // A late retry does not recreate a removed thread.
 func TestSpentKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		from := h.start(1)
+		h := newTestServer(t, slowModel())
+		from := h.startSession(1)
 		for path, body := range map[string]string{
 			"/api/thinking/start":                     `{"question":"Why delete me?","duration_minutes":1}`,
 			"/api/threads":                            `{"title":"short"}`,
@@ -24,7 +24,7 @@ func TestSpentKeys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if code := h.post("gone", path, body, nil); code != http.StatusOK && code != http.StatusCreated {
+			if code := h.postJSON("gone", path, body, nil); code != http.StatusOK && code != http.StatusCreated {
 				t.Errorf("%s: %d", path, code)
 				continue
 			}
@@ -40,7 +40,7 @@ func TestSpentKeys(t *testing.T) {
 			}
 			r := newRequest(path, body)
 			r.Header.Set("Idempotency-Key", "gone")
-			code, text := h.send(r)
+			code, text := h.serveRequest(r)
 			left, err := h.store.List(t.Context(), ponder.Filter{})
 			if err != nil || code != http.StatusConflict || !strings.Contains(text, "was removed") || len(left) != len(before) {
 				t.Errorf("%s again: %d %s, %d threads (%v)", path, code, text, len(left)-len(before), err)
@@ -51,17 +51,17 @@ func TestSpentKeys(t *testing.T) {
 
 // A retry does not restore a forgotten memory.
 func TestSpentKeyOfMemory(t *testing.T) {
-	d := serve(t, &library{owners: make(map[string][]Memory)})
+	d := newAPI(t, &library{owners: make(map[string][]Memory)})
 	post := func() (int, string) {
 		r := newRequest("/api/memory", `[{"text":"a"},{"text":"b"}]`)
 		r.Header.Set("Idempotency-Key", "k")
-		return d.send(r)
+		return d.serveRequest(r)
 	}
 	first, body := post()
 	if again, same := post(); first != http.StatusCreated || again != first || same != body {
 		t.Errorf("%d %s, then %d %s", first, body, again, same)
 	}
-	if code, body := d.ask("mine", http.MethodDelete, "/api/memory/mem_local_1", ""); code != http.StatusOK {
+	if code, body := d.sendRequest("mine", http.MethodDelete, "/api/memory/mem_local_1", ""); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
 	if code, body := post(); code != http.StatusConflict || !strings.Contains(body, "was removed") {

@@ -27,7 +27,7 @@ type EventCursor struct {
 	Last     int64 `header:"Last-Event-ID" minimum:"0" doc:"the same as after, and counts before it"`
 }
 
-func (c EventCursor) seq() ponder.Seq { return ponder.Seq(cmp.Or(c.Last, c.After, c.Starting)) }
+func (c EventCursor) startSeq() ponder.Seq { return ponder.Seq(cmp.Or(c.Last, c.After, c.Starting)) }
 
 func wantsEvents(r *http.Request) bool {
 	return strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), eventStream)
@@ -44,9 +44,9 @@ const (
 	troubleEvent = "trouble" // the database cannot be written; the stream continues later
 )
 
-// isHeard reports whether a delta is text for the user. Of sessions, only deltas of [session.Writings] are;
+// isShown reports whether a delta is text for the user. Of sessions, only deltas of [session.TextStreams] are;
 // their key is that of an attempt.
-func isHeard(kind ponder.Kind, key string) bool {
+func isShown(kind ponder.Kind, key string) bool {
 	switch kind {
 	case ponder.KindConversation:
 		return chat.WritesAnswer(key)
@@ -58,11 +58,11 @@ func isHeard(kind ponder.Kind, key string) bool {
 	return false
 }
 
-func endless(kind ponder.Kind) bool {
+func isEndless(kind ponder.Kind) bool {
 	return kind == ponder.KindConversation || kind == ponder.KindSubconscious
 }
 
-type showing struct {
+type threadStream struct {
 	*api
 	watch *stream.Watcher
 	kind  ponder.Kind
@@ -70,12 +70,12 @@ type showing struct {
 	until ponder.Seq      // last event, once known
 }
 
-func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, after ponder.Seq) {
-	s := &showing{api: a, kind: info.Kind, ctx: r.Context()}
-	if info.Status.Ended() && !endless(info.Kind) {
+func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, info ponder.Info, after ponder.Seq) {
+	s := &threadStream{api: a, kind: info.Kind, ctx: r.Context()}
+	if info.Status.Ended() && !isEndless(info.Kind) {
 		s.until = info.Head
-		if more, err := a.visible(r.Context(), info.ID, after); err != nil {
-			problem(w, http.StatusServiceUnavailable, "the thread can't be read now: try again")
+		if more, err := a.hasVisible(r.Context(), info.ID, after); err != nil {
+			writeProblem(w, http.StatusServiceUnavailable, "the thread can't be read now: try again")
 			return
 		} else if !more {
 			w.WriteHeader(http.StatusNoContent)
@@ -93,28 +93,28 @@ func (a *api) events(w http.ResponseWriter, r *http.Request, info ponder.Info, a
 	watch := look(info.ID, from)
 	defer watch.Close()
 	s.watch = watch
-	a.send(w, r, watch, func(out *stream.Writer) {
+	a.sendFrames(w, r, watch, func(out *stream.Writer) {
 		if from != after {
 			out.Event(0, gapEvent, []byte(`{"after":0}`))
 		}
-	}, s.show, sayTrouble, func(*stream.Writer) {})
+	}, s.renderFrame, writeTrouble, func(*stream.Writer) {})
 }
 
-// noRoom is shown while the database cannot be written.
-const noRoom = "the server cannot write to its database now: what was said is kept, and is gone on with once there is room"
+// noRoomText is shown while the database cannot be written.
+const noRoomText = "the server cannot write to its database now: what was said is kept, and is gone on with once there is room"
 
-// sayTrouble keeps the stream open.
-func sayTrouble(out *stream.Writer) (stays bool) {
-	js, err := json.Marshal(map[string]string{"reason": noRoom})
+// writeTrouble keeps the stream open.
+func writeTrouble(out *stream.Writer) (stays bool) {
+	js, err := json.Marshal(map[string]string{"reason": noRoomText})
 	if err == nil {
 		out.Event(0, troubleEvent, js)
 	}
 	return err == nil
 }
 
-// send streams the frames of watch between begin and end. trouble reports whether the stream survives a
+// sendFrames streams the frames of watch between begin and end. trouble reports whether the stream survives a
 // database that cannot be written.
-func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool), trouble func(*stream.Writer) bool, end func(*stream.Writer)) {
+func (a *api) sendFrames(w http.ResponseWriter, r *http.Request, watch *stream.Watcher, begin func(*stream.Writer), show func(stream.Frame) ([]byte, string, bool), trouble func(*stream.Writer) bool, end func(*stream.Writer)) {
 	out := stream.NewWriter(w)
 	if r.Method == http.MethodHead {
 		_ = out.Flush() // a disconnect needs no handling
@@ -125,15 +125,15 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)()
 	err := out.Send(ctx, watch, show)
-	for stream.IsTrouble(err) && trouble(out) {
+	for stream.IsWriteError(err) && trouble(out) {
 		err = out.Send(ctx, watch, show)
 	}
 	switch {
 	case r.Context().Err() != nil:
 		return
-	case err == nil, stream.IsTrouble(err):
+	case err == nil, stream.IsWriteError(err):
 		end(out)
-	case gone(err):
+	case isGone(err):
 		out.Event(0, removedEvent, []byte(`{"reason":"the thread was removed"}`))
 	case a.gone.Err() != nil:
 		out.Event(0, closingEvent, []byte(`{"reason":"the server stops: come again with the last id"}`))
@@ -143,15 +143,15 @@ func (a *api) send(w http.ResponseWriter, r *http.Request, watch *stream.Watcher
 	_ = out.Flush() // likewise
 }
 
-// show is a callback of [stream.Writer.Send].
-func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
+// renderFrame is a callback of [stream.Writer.Send].
+func (s *threadStream) renderFrame(f stream.Frame) (data []byte, name string, last bool) {
 	if f.Seq == 0 {
-		if f.Delta.Text == "" || !isHeard(s.kind, f.Delta.Key) {
+		if f.Delta.Text == "" || !isShown(s.kind, f.Delta.Key) {
 			return nil, "", false
 		}
 		return f.JSON, deltaEvent, false
 	}
-	if f.End && s.until == 0 && !endless(s.kind) {
+	if f.End && s.until == 0 && !isEndless(s.kind) {
 		if info, err := s.watch.Thread(s.ctx); err == nil && info.Status.Ended() {
 			s.until = info.Head
 		}
@@ -162,7 +162,7 @@ func (s *showing) show(f stream.Frame) (data []byte, name string, last bool) {
 	return data, "", s.until > 0 && f.Seq >= s.until
 }
 
-func (a *api) visible(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (bool, error) {
+func (a *api) hasVisible(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (bool, error) {
 	for ev, err := range a.Store.Events(ctx, id, after) {
 		if err != nil {
 			return false, err
@@ -174,7 +174,7 @@ func (a *api) visible(ctx context.Context, id ponder.ThreadID, after ponder.Seq)
 	return false, nil
 }
 
-type written struct {
+type bodyFunc struct {
 	Body func(huma.Context)
 }
 
@@ -202,7 +202,7 @@ const streamSays = "its events as they come; a stream of what has ended closes b
 type Event json.RawMessage
 
 func eventOf(ev ponder.Event) (Event, error) {
-	js, err := stream.Shown(ev).MarshalJSON()
+	js, err := stream.VisibleEvent(ev).MarshalJSON()
 	return Event(js), err
 }
 
@@ -258,9 +258,9 @@ func newViews(log ponder.Log) *views {
 	return &views{log: log, now: time.Now, list: make(map[ponder.ThreadID]*view)}
 }
 
-// look calls show with the current view, which show must not retain.
-func (v *views) look(ctx context.Context, info ponder.Info, show func(session.View)) error {
-	one := v.of(info.ID)
+// withView calls show with the current view, which show must not retain.
+func (v *views) withView(ctx context.Context, info ponder.Info, show func(session.View)) error {
+	one := v.viewOf(info.ID)
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	if now := v.now(); one.made.IsZero() || now.Sub(one.made) > viewLife {
@@ -277,14 +277,14 @@ func (v *views) look(ctx context.Context, info ponder.Info, show func(session.Vi
 	}
 	seen := one.View
 	if info.Held && !info.Status.Ended() {
-		seen = seen.At(v.now().Sub(one.last))
+		seen = seen.WithElapsed(v.now().Sub(one.last))
 	}
 	show(seen)
 	return nil
 }
 
-// of evicts arbitrary views above the limit.
-func (v *views) of(id ponder.ThreadID) *view {
+// viewOf evicts arbitrary views above the limit.
+func (v *views) viewOf(id ponder.ThreadID) *view {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.list[id] == nil {
@@ -299,7 +299,7 @@ func (v *views) of(id ponder.ThreadID) *view {
 	return v.list[id]
 }
 
-func (v *views) drop(id ponder.ThreadID) {
+func (v *views) dropView(id ponder.ThreadID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.list, id)

@@ -34,13 +34,13 @@ func TestSessionDeltas(t *testing.T) {
 }
 
 func sessionDeltas(t *testing.T, raw bool) {
-	store, m, writings := memory.New(), slow(), session.Writings{}
+	store, m, writings := memory.New(), slowModel(), session.TextStreams{}
 	m.Deltas, m.Answer = 40, longAnswer
 	hub := stream.New(store)
 	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{session.New()}, Logger: slog.New(slog.DiscardHandler), Models: enginetest.Models(m, ponder.Price{}),
 		OnDelta: func(d ponder.Delta) {
-			if shown, ok := writings.Hear(d); raw {
+			if shown, ok := writings.Extract(d); raw {
 				hub.Delta(d)
 			} else if ok {
 				hub.Delta(shown)
@@ -54,13 +54,13 @@ func sessionDeltas(t *testing.T, raw bool) {
 		t.Fatal(err)
 	}
 	defer mind.Close(t.Context())
-	d := &desk{store, New(t.Context(), Config{Store: store, Hub: hub, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
+	d := &testAPI{store, New(t.Context(), Config{Store: store, Hub: hub, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
 	start := ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Budget: ponder.Budget{Time: 3 * time.Minute}}
 	if err := store.Create(t.Context(), ponder.Thread{ID: "thr_1", Kind: ponder.KindSession, Owner: "local"}, ponder.Event{Run: "run_1", Body: start}); err != nil {
 		t.Fatal(err)
 	}
 	go mind.Work(t.Context(), "thr_1")
-	code, frames := d.watch(t.Context(), "/api/thinking/thr_1/stream", 0, 0)
+	code, frames := d.watchStream(t.Context(), "/api/thinking/thr_1/stream", 0, 0)
 	if code != 200 {
 		t.Fatalf("%d", code)
 	}

@@ -14,21 +14,21 @@ import (
 	"ponder"
 )
 
-// A stuck reader stops reading after some writes.
-type stuck struct {
+// A stuckReader reader stops reading after some writes.
+type stuckReader struct {
 	reader
 	takes int
 	over  chan struct{} // closed when the server gives up
 }
 
-func (s *stuck) SetWriteDeadline(t time.Time) error {
+func (s *stuckReader) SetWriteDeadline(t time.Time) error {
 	if !t.IsZero() && t.Before(time.Now()) {
 		close(s.over)
 	}
 	return nil
 }
 
-func (s *stuck) Write(b []byte) (int, error) {
+func (s *stuckReader) Write(b []byte) (int, error) {
 	if s.takes--; s.takes < 0 {
 		<-s.over
 		return 0, os.ErrDeadlineExceeded
@@ -40,14 +40,14 @@ func (s *stuck) Write(b []byte) (int, error) {
 func TestSlowReadersSlowNothing(t *testing.T) {
 	think := func(readers int) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			m := slow()
+			m := slowModel()
 			m.Latency.Jitter = 0
-			h := newHouse(t, m)
-			id := h.start(3)
+			h := newTestServer(t, m)
+			id := h.startSession(3)
 			var all sync.WaitGroup
 			got := make([][]frame, readers)
 			for i := range readers {
-				all.Go(func() { got[i] = h.stumble(t.Context(), id, 1+i%7) })
+				all.Go(func() { got[i] = h.watchStuck(t.Context(), id, 1+i%7) })
 			}
 			for {
 				info, err := h.store.Thread(t.Context(), id)
@@ -61,7 +61,7 @@ func TestSlowReadersSlowNothing(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			all.Wait()
-			want := h.shown(id)
+			want := h.visibleFrames(id)
 			for i := range got {
 				sameFrames(t, "reader "+strconv.Itoa(i), got[i], want)
 			}
@@ -73,7 +73,7 @@ func TestSlowReadersSlowNothing(t *testing.T) {
 	}
 }
 
-func (h *house) stumble(ctx context.Context, id ponder.ThreadID, takes int) (got []frame) {
+func (h *testServer) watchStuck(ctx context.Context, id ponder.ThreadID, takes int) (got []frame) {
 	for {
 		r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/api/thinking/"+string(id)+"/stream", http.NoBody)
 		r.Header.Set("Authorization", "Bearer mine")
@@ -81,10 +81,10 @@ func (h *house) stumble(ctx context.Context, id ponder.ThreadID, takes int) (got
 		if n := len(got); n > 0 {
 			r.Header.Set("Last-Event-ID", strconv.FormatInt(int64(got[n-1].id), 10))
 		}
-		w := &stuck{reader: reader{ResponseRecorder: httptest.NewRecorder(), leave: func() {}}, takes: 1 + takes, over: make(chan struct{})}
+		w := &stuckReader{reader: reader{ResponseRecorder: httptest.NewRecorder(), leave: func() {}}, takes: 1 + takes, over: make(chan struct{})}
 		began := time.Now()
 		h.ServeHTTP(w, r)
-		got = append(got, numbered(w.list)...)
+		got = append(got, numberedFrames(w.list)...)
 		switch {
 		case w.Code == http.StatusNoContent:
 			return got

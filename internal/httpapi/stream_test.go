@@ -16,7 +16,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-func (h *house) shown(id ponder.ThreadID) (list []frame) {
+func (h *testServer) visibleFrames(id ponder.ThreadID) (list []frame) {
 	h.t.Helper()
 	for ev, err := range h.store.Events(context.Background(), id, 0) {
 		if err != nil {
@@ -33,7 +33,7 @@ func (h *house) shown(id ponder.ThreadID) (list []frame) {
 	return list
 }
 
-func numbered(list []frame) (rest []frame) {
+func numberedFrames(list []frame) (rest []frame) {
 	for _, f := range list {
 		if f.id > 0 {
 			rest = append(rest, f)
@@ -59,32 +59,32 @@ func sameFrames(t *testing.T, what string, got, want []frame) {
 // After a break at any event, nothing is lost.
 func TestReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := h.start(3)
+		h := newTestServer(t, slowModel())
+		id := h.startSession(3)
 		time.Sleep(10 * time.Minute)
-		want := h.shown(id)
+		want := h.visibleFrames(id)
 		for _, path := range []string{"/api/thinking/" + string(id) + "/stream", "/api/threads/" + string(id) + "/events"} {
-			code, whole := h.watch(t.Context(), path, 0, 0)
+			code, whole := h.watchStream(t.Context(), path, 0, 0)
 			if code != http.StatusOK || len(whole) < 20 {
 				t.Fatalf("%s: %d, %d events", path, code, len(whole))
 			}
 			sameFrames(t, path, whole, want)
 			for cut := 1; cut < len(whole); cut += racetest.Stride(5) {
-				_, first := h.watch(t.Context(), path, 0, cut)
-				_, rest := h.watch(t.Context(), path, first[len(first)-1].id, 0)
+				_, first := h.watchStream(t.Context(), path, 0, cut)
+				_, rest := h.watchStream(t.Context(), path, first[len(first)-1].id, 0)
 				sameFrames(t, path, append(first[:len(first):len(first)], rest...), want)
 			}
 			last := want[len(want)-1].id
 			for _, after := range []ponder.Seq{last, last + 1000} {
-				if code, list := h.watch(t.Context(), path, after, 0); code != http.StatusNoContent || len(list) > 0 {
+				if code, list := h.watchStream(t.Context(), path, after, 0); code != http.StatusNoContent || len(list) > 0 {
 					t.Errorf("behind the last event: %d, %d events", code, len(list))
 				}
 			}
 			for _, query := range []string{"?after=9", "?starting_after=9"} {
-				if _, list := h.watch(t.Context(), path+query, 0, 0); len(list) == 0 || list[0].id <= 9 || list[0].id > 12 {
+				if _, list := h.watchStream(t.Context(), path+query, 0, 0); len(list) == 0 || list[0].id <= 9 || list[0].id > 12 {
 					t.Errorf("%s: %d events", query, len(list))
 				}
-				if _, list := h.watch(t.Context(), path+query, last-1, 0); len(list) != 1 {
+				if _, list := h.watchStream(t.Context(), path+query, last-1, 0); len(list) != 1 {
 					t.Errorf("%s and a header: %d events", query, len(list))
 				}
 			}
@@ -95,8 +95,8 @@ func TestReconnect(t *testing.T) {
 // Live readers with broken connections get all events, and the stream ends.
 func TestReconnectLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := h.start(3)
+		h := newTestServer(t, slowModel())
+		id := h.startSession(3)
 		path := "/api/thinking/" + string(id) + "/stream"
 		var all sync.WaitGroup
 		got := make([][]frame, 8)
@@ -108,9 +108,9 @@ func TestReconnectLive(t *testing.T) {
 						last = got[i][len(got[i])-1].id
 					}
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(40))*time.Second)
-					code, list := h.watch(ctx, path, last, i) // 0: cut only by time
+					code, list := h.watchStream(ctx, path, last, i) // 0: cut only by time
 					cancel()
-					got[i] = append(got[i], numbered(list)...)
+					got[i] = append(got[i], numberedFrames(list)...)
 					if code == http.StatusNoContent || n > 10_000 {
 						return
 					}
@@ -118,7 +118,7 @@ func TestReconnectLive(t *testing.T) {
 			})
 		}
 		all.Wait()
-		want := h.shown(id)
+		want := h.visibleFrames(id)
 		for i := range got {
 			sameFrames(t, "live", got[i], want)
 		}
@@ -128,11 +128,11 @@ func TestReconnectLive(t *testing.T) {
 // A turn stream has only text for the user. A reconnect gets the thread's events.
 func TestTurnStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, says("The sea is salt, and that is all there is to it."))
+		h := newTestServer(t, textModel("The sea is salt, and that is all there is to it."))
 		var opened struct {
 			ID string `json:"thread_id"`
 		}
-		if code := h.post("", "/api/threads", `{"title":"Of the sea"}`, &opened); code != http.StatusCreated {
+		if code := h.postJSON("", "/api/threads", `{"title":"Of the sea"}`, &opened); code != http.StatusCreated {
 			t.Fatal(code)
 		}
 		id := ponder.ThreadID(opened.ID)
@@ -148,11 +148,11 @@ func TestTurnStream(t *testing.T) {
 			return w.Code, w.list
 		}
 		code, whole := say(0)
-		want := h.shown(id)
+		want := h.visibleFrames(id)
 		if code != http.StatusOK || len(whole) == 0 || whole[len(whole)-1].name != "turn" {
 			t.Fatalf("%d %v", code, whole)
 		}
-		sameFrames(t, "the turn", numbered(whole), want[:len(want)-1]) // the end of the run follows
+		sameFrames(t, "the turn", numberedFrames(whole), want[:len(want)-1]) // the end of the run follows
 		var text strings.Builder
 		for _, f := range whole {
 			var piece struct{ Text string }
@@ -171,11 +171,11 @@ func TestTurnStream(t *testing.T) {
 		for cut := 1; cut < len(want)-1; cut++ {
 			_, first := say(cut)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, rest := h.watch(ctx, path+"/events", first[len(first)-1].id, 0)
+			_, rest := h.watchStream(ctx, path+"/events", first[len(first)-1].id, 0)
 			cancel()
-			sameFrames(t, "the turn and the thread", append(numbered(first), rest...), want)
+			sameFrames(t, "the turn and the thread", append(numberedFrames(first), rest...), want)
 		}
-		if n := h.count(opened.ID, ponder.UserMessage{}); n != 1 {
+		if n := h.countEvents(opened.ID, ponder.UserMessage{}); n != 1 {
 			t.Errorf("it was said %d times", n)
 		}
 	})
@@ -184,9 +184,9 @@ func TestTurnStream(t *testing.T) {
 // Streams of a session have no deltas of thoughts.
 func TestNoPiecesOfThoughts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := h.start(2)
-		_, list := h.watch(t.Context(), "/api/thinking/"+string(id)+"/stream", 0, 0)
+		h := newTestServer(t, slowModel())
+		id := h.startSession(2)
+		_, list := h.watchStream(t.Context(), "/api/thinking/"+string(id)+"/stream", 0, 0)
 		for _, f := range list {
 			if f.id == 0 {
 				t.Errorf("heard %v", f)
@@ -198,22 +198,24 @@ func TestNoPiecesOfThoughts(t *testing.T) {
 func TestStreamEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		do   func(h *house, id ponder.ThreadID)
+		do   func(h *testServer, id ponder.ThreadID)
 		want string
 	}{
-		{"removed", func(h *house, id ponder.ThreadID) { h.ask("mine", "DELETE", "/api/thinking/"+string(id), "") }, removedEvent},
-		{"closing", func(h *house, _ ponder.ThreadID) { h.close() }, closingEvent},
+		{"removed", func(h *testServer, id ponder.ThreadID) {
+			h.sendRequest("mine", "DELETE", "/api/thinking/"+string(id), "")
+		}, removedEvent},
+		{"closing", func(h *testServer, _ ponder.ThreadID) { h.close() }, closingEvent},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHouse(t, slow())
-				id := h.start(60)
+				h := newTestServer(t, slowModel())
+				id := h.startSession(60)
 				time.Sleep(time.Minute)
 				go func() {
 					time.Sleep(10 * time.Second)
 					tt.do(h, id)
 				}()
-				code, list := h.watch(t.Context(), "/api/thinking/"+string(id)+"/stream", 0, 0)
+				code, list := h.watchStream(t.Context(), "/api/thinking/"+string(id)+"/stream", 0, 0)
 				if code != http.StatusOK || len(list) == 0 || list[len(list)-1].name != tt.want {
 					t.Errorf("%d %v", code, list[max(0, len(list)-1):])
 				}
@@ -225,10 +227,10 @@ func TestStreamEnds(t *testing.T) {
 // A cursor beyond the head restarts the stream after a gap event.
 func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := h.start(60)
+		h := newTestServer(t, slowModel())
+		id := h.startSession(60)
 		time.Sleep(time.Minute)
-		_, list := h.watch(t.Context(), "/api/thinking/"+string(id)+"/stream", 100_000, 3)
+		_, list := h.watchStream(t.Context(), "/api/thinking/"+string(id)+"/stream", 100_000, 3)
 		if len(list) != 4 || list[0].name != gapEvent || list[0].data != `{"after":0}` || list[1].id != 1 {
 			t.Errorf("got %v", list)
 		}

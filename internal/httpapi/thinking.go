@@ -49,14 +49,14 @@ type SessionPath struct {
 	ID string `path:"id" maxLength:"200" doc:"the id of the session"`
 }
 
-func (a *api) thinking() {
+func (a *api) registerThinking() {
 	const one = "/api/thinking/{id}"
 	read, think := auth.Read, auth.Think
 	get := func(path, id, summary string, errs ...int) huma.Operation {
-		return a.operation(read, http.MethodGet, path, id, summary, tagSessions, errs...)
+		return a.newOperation(read, http.MethodGet, path, id, summary, tagSessions, errs...)
 	}
 	post := func(path, id, summary string, errs ...int) huma.Operation {
-		return a.operation(think, http.MethodPost, path, id, summary, tagSessions, errs...)
+		return a.newOperation(think, http.MethodPost, path, id, summary, tagSessions, errs...)
 	}
 	huma.Register(a.huma, get("/api/thinking/", "list-sessions", "Sessions, the newest first"), a.listSessions)
 	huma.Register(a.huma, post("/api/thinking/start", "start-session", "Think about a question", http.StatusBadRequest, http.StatusConflict), a.startSession)
@@ -69,38 +69,38 @@ func (a *api) thinking() {
 	stream.Responses["204"] = &huma.Response{Description: "of a stream: the session has ended, and there is nothing behind the cursor"}
 	huma.Register(a.huma, stream, a.streamSession)
 	export := get(one+"/export", "export-session", "A session as a file", http.StatusNotFound)
-	huma.Register(a.huma, documented(export, "application/json", "text/markdown", "application/x-ndjson"), a.exportSession)
+	huma.Register(a.huma, documentExport(export, "application/json", "text/markdown", "application/x-ndjson"), a.exportSession)
 	huma.Register(a.huma, post(one+"/pause", "pause-session", "Let a session come to rest", http.StatusNotFound, http.StatusConflict), a.pauseSession)
 	huma.Register(a.huma, post(one+"/resume", "resume-session", "Go on with a session that is paused or was interrupted", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
 	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "End a session without an answer", http.StatusNotFound, http.StatusConflict), a.cancelSession)
 	huma.Register(a.huma, post(one+"/steer", "steer-session", "Tell a session what to think about, what is wrong, or to answer now", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
 	huma.Register(a.huma, post(one+"/fork", "fork-session", "Think on from within a session, another way", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
-	huma.Register(a.huma, a.operation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
+	huma.Register(a.huma, a.newOperation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
 }
 
-func (a *api) see(ctx context.Context, id string) (s Session, err error) {
-	info, err := a.owned(ctx, id, ponder.KindSession)
+func (a *api) readSession(ctx context.Context, id string) (s Session, err error) {
+	info, err := a.ownedThread(ctx, id, ponder.KindSession)
 	if err != nil {
 		return s, err
 	}
-	return s, a.look(ctx, info, func(v session.View) { s = sessionOf(info, v, a.views.now()) })
+	return s, a.withCalibrated(ctx, info, func(v session.View) { s = sessionOf(info, v, a.views.now()) })
 }
 
-// look calls show with the calibrated view: see [views.look].
-func (a *api) look(ctx context.Context, info ponder.Info, show func(session.View)) error {
-	err := a.views.look(ctx, info, func(v session.View) {
+// withCalibrated calls show with the calibrated view: see [views.withView].
+func (a *api) withCalibrated(ctx context.Context, info ponder.Info, show func(session.View)) error {
+	err := a.views.withView(ctx, info, func(v session.View) {
 		if a.Calibration != nil {
 			v = v.Calibrate(a.Calibration(ctx, info.Owner))
 		}
 		show(v)
 	})
-	return a.failed(err)
+	return a.apiError(err)
 }
 
 func (a *api) getSession(ctx context.Context, in *SessionPath) (out *oneSession, err error) {
 	out = &oneSession{}
 	out.Body.Success = true
-	out.Body.Session, err = a.see(ctx, in.ID)
+	out.Body.Session, err = a.readSession(ctx, in.ID)
 	return out, err
 }
 
@@ -122,14 +122,14 @@ type manySessions struct {
 func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions, error) {
 	now := a.views.now()
 	// Idle makes interrupted sessions paused.
-	list, next, err := a.list(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: in.Status, Idle: now.Add(-ponder.DeadAfter)})
+	list, next, err := a.threadPage(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: in.Status, Idle: now.Add(-ponder.DeadAfter)})
 	if err != nil {
 		return nil, err
 	}
 	out := &manySessions{}
 	out.Body.Success, out.Body.Sessions, out.Body.Next = true, []Session{}, next
 	for _, info := range list {
-		err := a.look(ctx, info, func(v session.View) { out.Body.Sessions = append(out.Body.Sessions, sessionOf(info, v, now)) })
+		err := a.withCalibrated(ctx, info, func(v session.View) { out.Body.Sessions = append(out.Body.Sessions, sessionOf(info, v, now)) })
 		if isMissing(err) {
 			continue // removed meanwhile
 		}
@@ -142,7 +142,7 @@ func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions
 	return out, nil
 }
 
-type deleted struct {
+type deleteOutput struct {
 	Body struct {
 		Success bool            `json:"success"`
 		ID      ponder.ThreadID `json:"session_id"`
@@ -150,25 +150,25 @@ type deleted struct {
 	}
 }
 
-func (a *api) deleteSession(ctx context.Context, in *SessionPath) (*deleted, error) {
-	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+func (a *api) deleteSession(ctx context.Context, in *SessionPath) (*deleteOutput, error) {
+	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.remove(ctx, info); err != nil {
+	if err := a.removeThread(ctx, info); err != nil {
 		return nil, err
 	}
-	out := &deleted{}
+	out := &deleteOutput{}
 	out.Body.Success, out.Body.ID, out.Body.Message = true, info.ID, "the session and all that belongs to it is erased"
 	return out, nil
 }
 
-// remove also drops the cached view.
-func (a *api) remove(ctx context.Context, info ponder.Info) error {
+// removeThread also drops the cached view.
+func (a *api) removeThread(ctx context.Context, info ponder.Info) error {
 	if err := a.Service.Remove(ctx, info.ID); err != nil {
-		return a.failed(err)
+		return a.apiError(err)
 	}
-	a.views.drop(info.ID)
+	a.views.dropView(info.ID)
 	return nil
 }
 
@@ -204,13 +204,13 @@ type manyQuestions struct {
 }
 
 func (a *api) getQuestions(ctx context.Context, in *questionsOf) (*manyQuestions, error) {
-	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
 	out := &manyQuestions{}
 	out.Body.Success, out.Body.ID = true, info.ID
-	err = a.look(ctx, info, func(v session.View) {
+	err = a.withCalibrated(ctx, info, func(v session.View) {
 		out.Body.Questions = slices.DeleteFunc(slices.Concat([]session.Question{}, v.Questions), func(q session.Question) bool {
 			return in.Explored && !q.Explored || in.Unexplored && (q.Explored || q.State == session.Dropped)
 		})
@@ -229,13 +229,13 @@ type manySyntheses struct {
 }
 
 func (a *api) getSyntheses(ctx context.Context, in *SessionPath) (*manySyntheses, error) {
-	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
 	out := &manySyntheses{}
 	out.Body.Success, out.Body.ID = true, info.ID
-	err = a.look(ctx, info, func(v session.View) { out.Body.Syntheses = slices.Concat([]session.Synthesis{}, v.Syntheses) })
+	err = a.withCalibrated(ctx, info, func(v session.View) { out.Body.Syntheses = slices.Concat([]session.Synthesis{}, v.Syntheses) })
 	out.Body.Count = len(out.Body.Syntheses)
 	return out, err
 }
@@ -280,13 +280,13 @@ type oneStats struct {
 }
 
 func (a *api) getStats(ctx context.Context, in *SessionPath) (*oneStats, error) {
-	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
 	out := &oneStats{}
 	out.Body.Success = true
-	err = a.look(ctx, info, func(v session.View) { out.Body.Stats = statsOf(sessionOf(info, v, a.views.now()), v) })
+	err = a.withCalibrated(ctx, info, func(v session.View) { out.Body.Stats = statsOf(sessionOf(info, v, a.views.now()), v) })
 	return out, err
 }
 

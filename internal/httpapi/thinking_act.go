@@ -19,8 +19,8 @@ import (
 	"ponder/mode/session"
 )
 
-// obeyTime bounds the wait for an acknowledgement.
-const obeyTime = 5 * time.Second
+// ackTimeout bounds the wait for an acknowledgement.
+const ackTimeout = 5 * time.Second
 
 type ActOn struct {
 	SessionPath
@@ -34,17 +34,17 @@ type target struct {
 	before []ponder.Event // of an earlier request with the key
 }
 
-// target returns a session that has not ended, except for a repeated request.
-func (a *api) target(ctx context.Context, id string, key OnceKey, route string) (t target, err error) {
-	if t.Info, err = a.owned(ctx, id, ponder.KindSession); err != nil {
+// resolveTarget returns a session that has not ended, except for a repeated request.
+func (a *api) resolveTarget(ctx context.Context, id string, key OnceKey, route string) (t target, err error) {
+	if t.Info, err = a.ownedThread(ctx, id, ponder.KindSession); err != nil {
 		return t, err
 	}
-	if t.cause = key.cause(auth.CallerOf(ctx).Owner, route+" "+string(t.ID)); t.cause != "" {
-		if t.before, err = a.sent(ctx, t.ID, t.cause); err != nil {
+	if t.cause = key.causeKey(auth.CallerOf(ctx).Owner, route+" "+string(t.ID)); t.cause != "" {
+		if t.before, err = a.sentInputs(ctx, t.ID, t.cause); err != nil {
 			return t, err
 		}
 	}
-	err = a.look(ctx, t.Info, func(v session.View) { t.run = v.Session.Run })
+	err = a.withCalibrated(ctx, t.Info, func(v session.View) { t.run = v.Session.Run })
 	switch {
 	case err != nil || t.before != nil:
 	case t.Status.Ended():
@@ -59,11 +59,11 @@ func wrongState(format string, args ...any) error {
 	return huma.Error409Conflict(fmt.Sprintf(format, args...))
 }
 
-// sent returns the inputs with a cause or its numbered variants.
-func (a *api) sent(ctx context.Context, id ponder.ThreadID, cause string) (list []ponder.Event, err error) {
+// sentInputs returns the inputs with a cause or its numbered variants.
+func (a *api) sentInputs(ctx context.Context, id ponder.ThreadID, cause string) (list []ponder.Event, err error) {
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
-			return nil, a.failed(err)
+			return nil, a.apiError(err)
 		}
 		if ev.IsInput() && (ev.Cause == cause || strings.HasPrefix(ev.Cause, cause+"-")) {
 			list = append(list, ev)
@@ -72,38 +72,38 @@ func (a *api) sent(ctx context.Context, id ponder.ThreadID, cause string) (list 
 	return list, nil
 }
 
-func (a *api) tell(ctx context.Context, t target, body ponder.Body) error {
-	_, err := a.wish(ctx, t.ID, ponder.Event{Run: t.run, Cause: t.cause, Body: body})
+func (a *api) sendCommand(ctx context.Context, t target, body ponder.Body) error {
+	_, err := a.sendCommands(ctx, t.ID, ponder.Event{Run: t.run, Cause: t.cause, Body: body})
 	return err
 }
 
-func (a *api) wish(ctx context.Context, id ponder.ThreadID, wished ...ponder.Event) (sent []ponder.Event, err error) {
+func (a *api) sendCommands(ctx context.Context, id ponder.ThreadID, commands ...ponder.Event) (sent []ponder.Event, err error) {
 	for range 3 {
-		sent, err = ponder.SendCommands(ctx, a.Store, id, wished...)
+		sent, err = ponder.SendCommands(ctx, a.Store, id, commands...)
 		if !errors.Is(err, ponder.ErrTaken) { // ErrTaken: a concurrent duplicate request
 			break
 		}
 	}
-	if errors.Is(err, ponder.ErrTaken) || err == nil && !same(sent, wished) {
-		return nil, otherWords()
+	if errors.Is(err, ponder.ErrTaken) || err == nil && !sameCommands(sent, commands) {
+		return nil, reusedKeyError()
 	}
-	return sent, a.unheard(err)
+	return sent, a.commandError(err)
 }
 
-func (a *api) unheard(err error) error {
+func (a *api) commandError(err error) error {
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
 		return wrongState("the session has ended meanwhile")
 	case errors.Is(err, ponder.ErrStale):
 		return huma.Error503ServiceUnavailable("the session writes too fast to be told anything: try again")
 	case err != nil:
-		return a.failed(err)
+		return a.apiError(err)
 	}
 	return nil
 }
 
-func (a *api) pauseSession(ctx context.Context, in *ActOn) (*acted, error) {
-	t, err := a.target(ctx, in.ID, in.OnceKey, "pause")
+func (a *api) pauseSession(ctx context.Context, in *ActOn) (*sessionOutput, error) {
+	t, err := a.resolveTarget(ctx, in.ID, in.OnceKey, "pause")
 	switch {
 	case err != nil:
 		return nil, err
@@ -111,11 +111,11 @@ func (a *api) pauseSession(ctx context.Context, in *ActOn) (*acted, error) {
 	case t.Status == ponder.Paused:
 		return nil, wrongState("the session is paused already: resume it to go on")
 	default:
-		if err := a.tell(ctx, t, ponder.RunPaused{Reason: "paused by the user"}); err != nil {
+		if err := a.sendCommand(ctx, t, ponder.RunPaused{Reason: "paused by the user"}); err != nil {
 			return nil, err
 		}
 	}
-	return a.did(ctx, t.ID, "the session is paused; resume it to go on")
+	return a.actedReply(ctx, t.ID, "the session is paused; resume it to go on")
 }
 
 type goOnBody struct {
@@ -127,35 +127,35 @@ type resumeSession struct {
 	Body *goOnBody
 }
 
-func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*acted, error) {
+func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*sessionOutput, error) {
 	model := ""
 	if in.Body != nil {
 		model = in.Body.Model
 	}
-	t, err := a.target(ctx, in.ID, in.OnceKey, "resume")
+	t, err := a.resolveTarget(ctx, in.ID, in.OnceKey, "resume")
 	switch {
 	case err != nil:
 		return nil, err
 	case t.before != nil:
-		return a.did(ctx, t.ID, "the session was resumed already")
+		return a.actedReply(ctx, t.ID, "the session was resumed already")
 	case t.Status == ponder.Thinking && t.Held:
 		return nil, wrongState("the session is thinking already")
 	case t.Status == ponder.Paused:
-		err = a.goOn(ctx, t, model)
+		err = a.continueSession(ctx, t, model)
 	default:
 		err = a.Service.Go(ctx, t.ID, model)
 	}
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
-	return a.did(ctx, t.ID, "the session goes on")
+	return a.actedReply(ctx, t.ID, "the session goes on")
 }
 
-// goOn resumes a session, and pauses it again if work cannot start.
-func (a *api) goOn(ctx context.Context, t target, model string) error {
+// continueSession resumes a session, and pauses it again if work cannot start.
+func (a *api) continueSession(ctx context.Context, t target, model string) error {
 	told := false
 	err := app.Resume(ctx, a.Service, t.ID, model, func() error {
-		err := a.tell(ctx, t, ponder.RunResumed{Reason: "resumed by the user"})
+		err := a.sendCommand(ctx, t, ponder.RunResumed{Reason: "resumed by the user"})
 		told = err == nil
 		return err
 	})
@@ -166,30 +166,30 @@ func (a *api) goOn(ctx context.Context, t target, model string) error {
 	return err
 }
 
-func (a *api) cancelSession(ctx context.Context, in *ActOn) (*acted, error) {
-	t, err := a.target(ctx, in.ID, in.OnceKey, "cancel")
+func (a *api) cancelSession(ctx context.Context, in *ActOn) (*sessionOutput, error) {
+	t, err := a.resolveTarget(ctx, in.ID, in.OnceKey, "cancel")
 	if err != nil {
 		return nil, err
 	}
 	if t.before == nil {
-		if err := a.tell(ctx, t, ponder.Steer{Do: ponder.Cancel}); err != nil {
+		if err := a.sendCommand(ctx, t, ponder.Steer{Do: ponder.Cancel}); err != nil {
 			return nil, err
 		}
 	}
-	a.obey(ctx, t.Info)
-	err = a.await(ctx, t.ID, obeyTime, func(info ponder.Info) bool { return info.Status.Ended() })
+	a.startWork(ctx, t.Info)
+	err = a.awaitState(ctx, t.ID, ackTimeout, func(info ponder.Info) bool { return info.Status.Ended() })
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
-	out, err := a.did(ctx, t.ID, "the session is cancelled; what it has thought is kept")
+	out, err := a.actedReply(ctx, t.ID, "the session is cancelled; what it has thought is kept")
 	if err == nil && !out.Body.Status.Ended() {
 		out.Body.Message = "the session will be cancelled by the process that holds it"
 	}
 	return out, err
 }
 
-// obey starts work without a holder.
-func (a *api) obey(ctx context.Context, info ponder.Info) {
+// startWork starts work without a holder.
+func (a *api) startWork(ctx context.Context, info ponder.Info) {
 	if info.Held {
 		return
 	}
@@ -198,8 +198,8 @@ func (a *api) obey(ctx context.Context, info ponder.Info) {
 	}
 }
 
-// await waits until ok. A timeout is no error.
-func (a *api) await(ctx context.Context, id ponder.ThreadID, most time.Duration, ok func(ponder.Info) bool) error {
+// awaitState waits until ok. A timeout is no error.
+func (a *api) awaitState(ctx context.Context, id ponder.ThreadID, most time.Duration, ok func(ponder.Info) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	heads, stop := a.Store.Watch(id)
@@ -231,20 +231,20 @@ type commandList struct {
 	at       []string // locations in the body
 }
 
-func (c *commandList) add(one Command, at string) {
+func (c *commandList) addCommand(one Command, at string) {
 	c.requests = append(c.requests, steering.Request{
-		Order: ponder.SteerOp(one.Order), Content: one.Content, Question: one.Question, Priority: one.Priority, Source: one.Source, Limits: one.budget(),
+		Order: ponder.SteerOp(one.Order), Content: one.Content, Question: one.Question, Priority: one.Priority, Source: one.Source, Limits: one.toBudget(),
 	})
 	c.at = append(c.at, at)
 }
 
 func (c *commandList) addAll(list []Command) {
 	for i, one := range list {
-		c.add(one, "body.wishes["+strconv.Itoa(i)+"]")
+		c.addCommand(one, "body.wishes["+strconv.Itoa(i)+"]")
 	}
 }
 
-func (c *commandList) problem(err error) error {
+func (c *commandList) locateErrors(err error) error {
 	var wrong steering.Errors
 	if !errors.As(err, &wrong) {
 		return err
@@ -265,7 +265,7 @@ func (c *commandList) problem(err error) error {
 func (a *api) commandEvents(ctx context.Context, info ponder.Info, cause string, c commandList) (list []ponder.Event, wrong, err error) {
 	var bodies []ponder.Steer
 	var run ponder.RunID
-	err = a.look(ctx, info, func(v session.View) {
+	err = a.withCalibrated(ctx, info, func(v session.View) {
 		run = v.Session.Run
 		bodies, wrong = steering.ViewOf(v, false).Commands(c.requests)
 	})
@@ -279,7 +279,7 @@ func (a *api) commandEvents(ctx context.Context, info ponder.Info, cause string,
 		}
 		list = append(list, ev)
 	}
-	return list, c.problem(wrong), err
+	return list, c.locateErrors(wrong), err
 }
 
 // maxMoney returns the highest cost limit, or zero.
@@ -291,7 +291,7 @@ func maxMoney(commands []ponder.Event) (most ponder.Money) {
 	return most
 }
 
-func same(stored, sent []ponder.Event) bool {
+func sameCommands(stored, sent []ponder.Event) bool {
 	return slices.EqualFunc(stored, sent, func(a, b ponder.Event) bool {
 		x, okX := a.Body.(ponder.Steer)
 		y, okY := b.Body.(ponder.Steer)

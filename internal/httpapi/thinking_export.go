@@ -23,40 +23,40 @@ type exportSession struct {
 	Known  string `header:"If-None-Match" doc:"the ETag of an export that you have"`
 }
 
-func (a *api) exportSession(ctx context.Context, in *exportSession) (*written, error) {
-	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+func (a *api) exportSession(ctx context.Context, in *exportSession) (*bodyFunc, error) {
+	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
 	var doc Document
 	if in.Format == "jsonl" {
-		doc, err = a.lines(ctx, info)
+		doc, err = a.exportLines(ctx, info)
 	} else {
 		doc, err = a.Service.Report(ctx, info.ID, in.Format)
 	}
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
-	return a.deliver(doc, in.Known), nil
+	return a.deliverDocument(doc, in.Known), nil
 }
 
-// lines omits internal events.
-func (a *api) lines(ctx context.Context, info ponder.Info) (Document, error) {
+// exportLines omits internal events.
+func (a *api) exportLines(ctx context.Context, info ponder.Info) (Document, error) {
 	var b bytes.Buffer
-	if err := jsonl.Write(&b, info.Thread, stream.ShownAll(a.Store.Events(ctx, info.ID, 0)), false); err != nil {
+	if err := jsonl.Write(&b, info.Thread, stream.VisibleEvents(a.Store.Events(ctx, info.ID, 0)), false); err != nil {
 		return Document{}, err
 	}
 	return Document{Type: "application/x-ndjson", Name: string(info.ID) + ".jsonl", Body: b.Bytes()}, nil
 }
 
-// deliver writes 304 if known has the ETag.
-func (a *api) deliver(doc Document, known string) *written {
+// deliverDocument writes 304 if known has the ETag.
+func (a *api) deliverDocument(doc Document, known string) *bodyFunc {
 	sum := sha256.Sum256(doc.Body)
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
-	return &written{func(hc huma.Context) {
+	return &bodyFunc{func(hc huma.Context) {
 		hc.SetHeader("ETag", tag)
 		hc.SetHeader("Cache-Control", "private, no-cache")
-		if knows(known, tag) {
+		if matchesETag(known, tag) {
 			hc.SetStatus(http.StatusNotModified)
 			return
 		}
@@ -69,8 +69,8 @@ func (a *api) deliver(doc Document, known string) *written {
 	}}
 }
 
-// knows parses an If-None-Match header.
-func knows(header, tag string) bool {
+// matchesETag parses an If-None-Match header.
+func matchesETag(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
 		if one == tag || one == "*" {
@@ -92,7 +92,7 @@ func fileName(name string) string {
 	return strings.TrimLeft(name, ".-")
 }
 
-func documented(op huma.Operation, types ...string) huma.Operation {
+func documentExport(op huma.Operation, types ...string) huma.Operation {
 	content := make(map[string]*huma.MediaType)
 	for _, t := range types {
 		content[t] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
@@ -121,27 +121,27 @@ type manyThoughts struct {
 	Thoughts []Thought       `json:"thoughts" nullable:"false"`
 }
 
-func (a *api) streamSession(ctx context.Context, in *streamOf) (*written, error) {
-	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+func (a *api) streamSession(ctx context.Context, in *streamOf) (*bodyFunc, error) {
+	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
 	many := manyThoughts{Success: true, ID: info.ID}
-	return &written{func(hc huma.Context) {
+	return &bodyFunc{func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
 		if wantsEvents(r) {
-			a.events(w, r, info, in.seq())
+			a.streamEvents(w, r, info, in.startSeq())
 			return
 		}
-		err := a.look(ctx, info, func(v session.View) { many.Thoughts = thoughtsOf(v) })
+		err := a.withCalibrated(ctx, info, func(v session.View) { many.Thoughts = thoughtsOf(v) })
 		if err != nil {
-			a.refuse(hc, err)
+			a.writeError(hc, err)
 			return
 		}
 		if in.Limit > 0 {
 			many.Thoughts = many.Thoughts[max(0, len(many.Thoughts)-in.Limit):]
 		}
 		many.Count = len(many.Thoughts)
-		a.write(hc, http.StatusOK, many)
+		a.writeJSON(hc, http.StatusOK, many)
 	}}, nil
 }

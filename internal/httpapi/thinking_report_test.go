@@ -11,8 +11,8 @@ import (
 
 func TestExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := string(h.start(2))
+		h := newTestServer(t, slowModel())
+		id := string(h.startSession(2))
 		time.Sleep(5 * time.Minute)
 		for format, kind := range map[string]string{"json": "application/json", "markdown": "text/markdown", "jsonl": "application/x-ndjson", "of a thread": "application/x-ndjson"} {
 			path := "/api/thinking/" + id + "/export?format=" + format
@@ -43,7 +43,7 @@ func TestExport(t *testing.T) {
 				t.Errorf("%s again: %d, %d bytes", format, again.Code, again.Body.Len())
 			}
 		}
-		if code := h.get("/api/thinking/"+id+"/export?format=pdf", nil); code != 422 {
+		if code := h.getJSON("/api/thinking/"+id+"/export?format=pdf", nil); code != 422 {
 			t.Errorf("pdf: %d", code)
 		}
 	})

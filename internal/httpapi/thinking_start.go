@@ -26,7 +26,7 @@ type Limits struct {
 	Calls   int      `json:"max_calls,omitempty" minimum:"1" maximum:"1000000" doc:"calls of models to make at most"`
 }
 
-func (l Limits) budget() (b ponder.Budget) {
+func (l Limits) toBudget() (b ponder.Budget) {
 	b.Tokens, b.Calls = l.Tokens, l.Calls
 	if l.Minutes != nil {
 		b.Time = time.Duration(*l.Minutes * float64(time.Minute))
@@ -61,7 +61,7 @@ func (in *startSession) Resolve(huma.Context) []error {
 	return nil
 }
 
-type acted struct {
+type sessionOutput struct {
 	Body struct {
 		Success bool            `json:"success"`
 		ID      ponder.ThreadID `json:"session_id"`
@@ -73,20 +73,20 @@ type acted struct {
 
 const startRoute = "POST /api/thinking/start"
 
-func (a *api) startSession(ctx context.Context, in *startSession) (*acted, error) {
+func (a *api) startSession(ctx context.Context, in *startSession) (*sessionOutput, error) {
 	owner, b := auth.CallerOf(ctx).Owner, in.Body
-	id, cause := in.thread(owner, startRoute), ""
+	id, cause := in.threadID(owner, startRoute), ""
 	if in.Key != "" {
-		cause = words(b)
+		cause = bodyDigest(b)
 		if _, err := a.Store.Thread(ctx, id); err == nil {
 			return a.startedBefore(ctx, id, cause)
 		}
-		if err := a.unspent(ctx, in.Key, id); err != nil {
+		if err := a.checkKeyUnused(ctx, in.Key, id); err != nil {
 			return nil, err
 		}
 	}
 	s := Start{
-		Kind: ponder.KindSession, Question: strings.TrimSpace(b.Question), Model: b.Model, Budget: b.budget(), Parallel: b.Parallel, Title: b.Title, Cause: cause,
+		Kind: ponder.KindSession, Question: strings.TrimSpace(b.Question), Model: b.Model, Budget: b.toBudget(), Parallel: b.Parallel, Title: b.Title, Cause: cause,
 	}
 	if b.Every != nil {
 		s.Every = time.Duration(*b.Every * float64(time.Second))
@@ -96,20 +96,20 @@ func (a *api) startSession(ctx context.Context, in *startSession) (*acted, error
 		return a.startedBefore(ctx, id, cause)
 	}
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
-	return a.did(ctx, id, "the session has begun: look at it at /api/thinking/"+string(id))
+	return a.actedReply(ctx, id, "the session has begun: look at it at /api/thinking/"+string(id))
 }
 
 // startedBefore answers a repeated start, unless the requests differ.
-func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause string) (*acted, error) {
-	if _, err := a.owned(ctx, string(id), ponder.KindSession); err != nil {
-		return nil, spent()
+func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause string) (*sessionOutput, error) {
+	if _, err := a.ownedThread(ctx, string(id), ponder.KindSession); err != nil {
+		return nil, keyUsedError()
 	}
 	same := false
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
-			return nil, a.failed(err)
+			return nil, a.apiError(err)
 		}
 		if _, ok := ev.Body.(ponder.RunStarted); ok {
 			same = ev.Cause == cause
@@ -117,22 +117,22 @@ func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause strin
 		}
 	}
 	if !same {
-		return nil, otherWords()
+		return nil, reusedKeyError()
 	}
-	return a.did(ctx, id, "the session had begun already: look at it at /api/thinking/"+string(id))
+	return a.actedReply(ctx, id, "the session had begun already: look at it at /api/thinking/"+string(id))
 }
 
-func (a *api) did(ctx context.Context, id ponder.ThreadID, message string) (*acted, error) {
-	s, err := a.see(ctx, string(id))
+func (a *api) actedReply(ctx context.Context, id ponder.ThreadID, message string) (*sessionOutput, error) {
+	s, err := a.readSession(ctx, string(id))
 	if err != nil {
 		return nil, err
 	}
-	out := &acted{}
+	out := &sessionOutput{}
 	out.Body.Success, out.Body.ID, out.Body.Status, out.Body.Message, out.Body.Session = true, id, s.Status, message, s
 	return out, nil
 }
 
-func gone(err error) bool { return errors.Is(err, ponder.ErrNoThread) }
+func isGone(err error) bool { return errors.Is(err, ponder.ErrNoThread) }
 
 func isMissing(err error) bool {
 	var refused huma.StatusError
@@ -140,11 +140,11 @@ func isMissing(err error) bool {
 }
 
 type forkBody struct {
-	At     int64     `json:"at,omitempty" minimum:"1" doc:"begin with what there was up to the event of this seq; the newest if missing, or, of a session that has ended, the newest before it began to conclude"`
-	Model  string    `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
-	Title  string    `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
-	Paused bool      `json:"paused,omitempty" doc:"do not go on yet"`
-	Wishes []Command `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
+	At       int64     `json:"at,omitempty" minimum:"1" doc:"begin with what there was up to the event of this seq; the newest if missing, or, of a session that has ended, the newest before it began to conclude"`
+	Model    string    `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
+	Title    string    `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
+	Paused   bool      `json:"paused,omitempty" doc:"do not go on yet"`
+	Commands []Command `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
 }
 
 type forkSession struct {
@@ -159,75 +159,75 @@ func (in *forkSession) Resolve(huma.Context) []error {
 	return nil
 }
 
-func (a *api) forkSession(ctx context.Context, in *forkSession) (*steered, error) {
-	info, err := a.owned(ctx, in.ID, ponder.KindSession)
+func (a *api) forkSession(ctx context.Context, in *forkSession) (*steerOutput, error) {
+	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
 	owner, route, b := auth.CallerOf(ctx).Owner, "fork "+string(info.ID), *in.Body
-	id := in.thread(owner, route)
-	if err := a.unspent(ctx, in.Key, id); err != nil {
+	id := in.threadID(owner, route)
+	if err := a.checkKeyUnused(ctx, in.Key, id); err != nil {
 		return nil, err
 	}
 	var c commandList
-	c.addAll(b.Wishes)
-	commands, wrong, err := a.commandEvents(ctx, info, in.cause(owner, route), c)
+	c.addAll(b.Commands)
+	commands, wrong, err := a.commandEvents(ctx, info, in.causeKey(owner, route), c)
 	if b.At != 0 && wrong != nil { // only the fork can check commands for earlier events
-		wrong = c.problem(steering.Check(c.requests))
+		wrong = c.locateErrors(steering.Check(c.requests))
 	}
 	if err != nil {
 		return nil, err
 	}
-	_, err = a.once(ctx, onceID{owner, route, in.Key}, words(b), func() (string, error) {
+	_, err = a.runOnce(ctx, onceID{owner, route, in.Key}, bodyDigest(b), func() (string, error) {
 		if _, err := a.Store.Thread(ctx, id); err == nil {
 			return "", ponder.ErrTaken
 		}
 		if wrong != nil {
 			return "", wrong
 		}
-		return string(id), a.fork(ctx, info, id, b, commands)
+		return string(id), a.forkThread(ctx, info, id, b, commands)
 	})
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.forkedBefore(ctx, id, b, commands)
 	}
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
-	return a.forked(ctx, id, "the session goes its own way from here")
+	return a.forkReply(ctx, id, "the session goes its own way from here")
 }
 
-func (a *api) fork(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, commands []ponder.Event) error {
+func (a *api) forkThread(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, commands []ponder.Event) error {
 	if b.At > int64(info.Head) {
 		return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
 			Location: "body.at", Message: "the session has only " + strconv.FormatInt(int64(info.Head), 10) + " events", Value: b.At,
 		})
 	}
-	f := Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Wishes: commands}
+	f := Fork{At: ponder.Seq(b.At), Model: b.Model, Title: strings.TrimSpace(b.Title), Paused: b.Paused, Commands: commands}
 	return a.Service.Fork(ctx, info.Owner, info.ID, id, f)
 }
 
-// forked returns a fork and its outcomes.
-func (a *api) forked(ctx context.Context, id ponder.ThreadID, message string) (*steered, error) {
-	sent, _, err := a.ownWishes(ctx, id)
+// forkReply returns a fork and its outcomes.
+func (a *api) forkReply(ctx context.Context, id ponder.ThreadID, message string) (*steerOutput, error) {
+	sent, _, err := a.ownCommands(ctx, id)
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	if len(sent) > 0 { // a paused fork acknowledges, too
-		info, err := a.owned(ctx, string(id), ponder.KindSession)
+		info, err := a.ownedThread(ctx, string(id), ponder.KindSession)
 		if err != nil {
 			return nil, err
 		}
-		a.obey(ctx, info)
+		a.startWork(ctx, info)
 	}
-	out, err := a.outcomes(ctx, id, sent, obeyTime)
+	out, err := a.awaitOutcomes(ctx, id, sent, ackTimeout)
 	if err == nil && len(sent) == 0 {
 		out.Body.Message = message
 	}
 	return out, err
 }
 
-// ownWishes returns the commands of a fork, and its first event.
-func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.Event, at ponder.Seq, err error) {
+// ownCommands returns the commands of a fork, and its first event.
+func (a *api) ownCommands(ctx context.Context, id ponder.ThreadID) (sent []ponder.Event, at ponder.Seq, err error) {
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
 			return nil, 0, err
@@ -245,24 +245,24 @@ func (a *api) ownWishes(ctx context.Context, id ponder.ThreadID) (sent []ponder.
 }
 
 // forkedBefore answers a repeated fork, unless the requests differ.
-func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, commands []ponder.Event) (*steered, error) {
-	info, err := a.owned(ctx, string(id), ponder.KindSession)
+func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, commands []ponder.Event) (*steerOutput, error) {
+	info, err := a.ownedThread(ctx, string(id), ponder.KindSession)
 	if err != nil {
-		return nil, spent()
+		return nil, keyUsedError()
 	}
-	sent, at, err := a.ownWishes(ctx, id)
+	sent, at, err := a.ownCommands(ctx, id)
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	first := sent[:min(len(sent), len(commands))]
-	if b.At != 0 && ponder.Seq(b.At) != at || !alike(b.Title, info.Title) || !same(first, commands) {
-		return nil, otherWords()
+	if b.At != 0 && ponder.Seq(b.At) != at || !isTitleOf(b.Title, info.Title) || !sameCommands(first, commands) {
+		return nil, reusedKeyError()
 	}
-	return a.forked(ctx, id, "the session was forked already")
+	return a.forkReply(ctx, id, "the session was forked already")
 }
 
-// alike reports whether title may be a shortened asked.
-func alike(asked, title string) bool {
+// isTitleOf reports whether title may be a shortened asked.
+func isTitleOf(asked, title string) bool {
 	const enough = 20
 	is := []rune(strings.Join(strings.Fields(asked), " "))
 	return strings.HasPrefix(title, string(is[:min(len(is), enough)]))

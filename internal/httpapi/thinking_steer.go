@@ -18,108 +18,108 @@ import (
 
 type steerBody struct {
 	Command
-	Wishes []Command `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
+	Commands []Command `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
 }
 
-func (b steerBody) commands() (c commandList) {
+func (b steerBody) allCommands() (c commandList) {
 	if b.Command != (Command{}) {
-		c.add(b.Command, "body")
+		c.addCommand(b.Command, "body")
 	}
-	c.addAll(b.Wishes)
+	c.addAll(b.Commands)
 	return c
 }
 
 type steerSession struct {
 	ActOn
-	Waiting
+	WaitParam
 	Body steerBody
 }
 
-func (in *steerSession) Resolve(huma.Context) []error { return in.Waiting.check() }
+func (in *steerSession) Resolve(huma.Context) []error { return in.WaitParam.check() }
 
-type Waiting struct {
+type WaitParam struct {
 	Wait string `query:"wait" maxLength:"20" doc:"how long to wait for what comes of it, such as 10s" example:"10s"`
 }
 
-const mostWait = 10 * time.Minute
+const maxWait = 10 * time.Minute
 
-func (w Waiting) check() []error {
-	if _, err := w.time(0); err != nil {
+func (w WaitParam) check() []error {
+	if _, err := w.waitTime(0); err != nil {
 		return []error{&huma.ErrorDetail{Location: "query.wait", Message: err.Error(), Value: w.Wait}}
 	}
 	return nil
 }
 
-func (w Waiting) time(without time.Duration) (time.Duration, error) {
+func (w WaitParam) waitTime(without time.Duration) (time.Duration, error) {
 	if w.Wait == "" {
 		return without, nil
 	}
 	d, err := time.ParseDuration(w.Wait)
-	if n, errN := strconv.ParseFloat(w.Wait, 64); errN == nil && n >= 0 && n <= mostWait.Seconds() {
+	if n, errN := strconv.ParseFloat(w.Wait, 64); errN == nil && n >= 0 && n <= maxWait.Seconds() {
 		d, err = time.Duration(n*float64(time.Second)), nil
 	}
-	if err != nil || d < 0 || d > mostWait {
-		return 0, fmt.Errorf("expected a time of at most %d minutes, such as 10s", int(mostWait.Minutes()))
+	if err != nil || d < 0 || d > maxWait {
+		return 0, fmt.Errorf("expected a time of at most %d minutes, such as 10s", int(maxWait.Minutes()))
 	}
 	return d, nil
 }
 
 type Outcome struct {
-	session.Steering
+	session.SteerCommand
 	Outcome string `json:"outcome" enum:"done,refused,noted" doc:"noted: it takes effect when the session goes on, or nothing was heard of it yet"`
 }
 
-type steered struct {
+type steerOutput struct {
 	Body struct {
-		Success bool            `json:"success"`
-		ID      ponder.ThreadID `json:"session_id"`
-		Status  ponder.Status   `json:"status"`
-		Message string          `json:"message"`
-		Wishes  []Outcome       `json:"wishes" nullable:"false"`
-		Session Session         `json:"session"`
+		Success  bool            `json:"success"`
+		ID       ponder.ThreadID `json:"session_id"`
+		Status   ponder.Status   `json:"status"`
+		Message  string          `json:"message"`
+		Outcomes []Outcome       `json:"wishes" nullable:"false"`
+		Session  Session         `json:"session"`
 	}
 }
 
-func (a *api) steerSession(ctx context.Context, in *steerSession) (*steered, error) {
-	t, err := a.target(ctx, in.ID, in.OnceKey, "steer")
+func (a *api) steerSession(ctx context.Context, in *steerSession) (*steerOutput, error) {
+	t, err := a.resolveTarget(ctx, in.ID, in.OnceKey, "steer")
 	if err != nil {
 		return nil, err
 	}
-	c := in.Body.commands()
+	c := in.Body.allCommands()
 	if len(c.requests) == 0 {
-		return nil, c.problem(steering.Check(nil))
+		return nil, c.locateErrors(steering.Check(nil))
 	}
 	commands, wrong, err := a.commandEvents(ctx, t.Info, t.cause, c)
 	sent := t.before
 	switch {
 	case err != nil:
 		return nil, err
-	case sent != nil && !same(sent, commands):
-		return nil, otherWords()
+	case sent != nil && !sameCommands(sent, commands):
+		return nil, reusedKeyError()
 	case sent != nil:
 	case wrong != nil:
-		return nil, a.failed(wrong)
+		return nil, a.apiError(wrong)
 	default:
-		err := a.afford(ctx, t.Info, maxMoney(commands), func() (err error) {
-			sent, err = a.wish(ctx, t.ID, commands...)
+		err := a.checkQuota(ctx, t.Info, maxMoney(commands), func() (err error) {
+			sent, err = a.sendCommands(ctx, t.ID, commands...)
 			return err
 		})
 		if err != nil {
-			return nil, a.failed(err)
+			return nil, a.apiError(err)
 		}
 	}
-	a.obey(ctx, t.Info)
-	wait, _ := in.time(obeyTime) // validated before
-	return a.outcomes(ctx, t.ID, sent, wait)
+	a.startWork(ctx, t.Info)
+	wait, _ := in.waitTime(ackTimeout) // validated before
+	return a.awaitOutcomes(ctx, t.ID, sent, wait)
 }
 
-// afford checks the quota for a higher cost limit.
-func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, do func() error) error {
+// checkQuota checks the quota for a higher cost limit.
+func (a *api) checkQuota(ctx context.Context, info ponder.Info, most ponder.Money, do func() error) error {
 	if most == 0 || a.Afford == nil {
 		return do()
 	}
 	var spent ponder.Money
-	if err := a.look(ctx, info, func(v session.View) {
+	if err := a.withCalibrated(ctx, info, func(v session.View) {
 		spent = app.MoneyOf(v.Session.Usage.USD)
 		if limit := v.Session.Budget.USD; limit > 0 && most.USD() <= limit {
 			most = 0 // within the current limit
@@ -133,33 +133,33 @@ func (a *api) afford(ctx context.Context, info ponder.Info, most ponder.Money, d
 	return a.Afford(ctx, info, spent, most, do)
 }
 
-// outcomes waits at most wait for acknowledgements.
-func (a *api) outcomes(ctx context.Context, id ponder.ThreadID, sent []ponder.Event, wait time.Duration) (*steered, error) {
+// awaitOutcomes waits at most wait for acknowledgements.
+func (a *api) awaitOutcomes(ctx context.Context, id ponder.ThreadID, sent []ponder.Event, wait time.Duration) (*steerOutput, error) {
 	short, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for _, ev := range sent {
 		if _, err := ponder.AwaitAck(short, a.Store, ev); short.Err() != nil {
 			break
 		} else if err != nil && !errors.Is(err, ponder.ErrEnded) {
-			return nil, a.failed(err)
+			return nil, a.apiError(err)
 		}
 	}
-	info, err := a.owned(ctx, string(id), ponder.KindSession)
+	info, err := a.ownedThread(ctx, string(id), ponder.KindSession)
 	if err != nil {
 		return nil, err
 	}
-	out := &steered{}
-	out.Body.Success, out.Body.ID, out.Body.Wishes = true, id, []Outcome{}
-	err = a.look(ctx, info, func(v session.View) {
+	out := &steerOutput{}
+	out.Body.Success, out.Body.ID, out.Body.Outcomes = true, id, []Outcome{}
+	err = a.withCalibrated(ctx, info, func(v session.View) {
 		out.Body.Session = sessionOf(info, v, a.views.now())
 		for _, ev := range sent {
 			o := outcomeOf(v, ev)
 			out.Body.Success = out.Body.Success && o.Outcome != "refused"
-			out.Body.Wishes = append(out.Body.Wishes, o)
+			out.Body.Outcomes = append(out.Body.Outcomes, o)
 		}
 	})
 	out.Body.Status = out.Body.Session.Status
-	out.Body.Message = spoken(out.Body.Wishes)
+	out.Body.Message = summarizeOutcomes(out.Body.Outcomes)
 	return out, err
 }
 
@@ -167,7 +167,7 @@ func outcomeOf(v session.View, ev ponder.Event) (o Outcome) {
 	o.ID, o.Created = ev.ID, ev.Time
 	for _, w := range v.Steering {
 		if w.ID == ev.ID {
-			o.Steering = w
+			o.SteerCommand = w
 		}
 	}
 	switch {
@@ -183,7 +183,7 @@ func outcomeOf(v session.View, ev ponder.Event) (o Outcome) {
 	return o
 }
 
-func spoken(list []Outcome) string {
+func summarizeOutcomes(list []Outcome) string {
 	n := make(map[string]int)
 	for _, o := range list {
 		n[o.Outcome]++

@@ -10,8 +10,8 @@ import (
 // A higher cost limit needs a quota before it is sent; a limit within the current one does not.
 func TestSteerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		one := "/api/thinking/" + string(h.start(10)) + "/steer"
+		h := newTestServer(t, slowModel())
+		one := "/api/thinking/" + string(h.startSession(10)) + "/steer"
 		time.Sleep(time.Minute)
 		var out struct {
 			Session struct {
@@ -23,7 +23,7 @@ func TestSteerCosts(t *testing.T) {
 			code  int
 			want  float64
 		}{{3, 200, 3}, {4.5, 402, 3}, {2.5, 200, 2.5}, {2.75, 200, 2.75}, {5, 402, 2.75}} {
-			if code := h.post("", one, `{"wishes":[{"order":"correct","content":"It is wide."},{"order":"budget","max_cost_usd":`+strconv.FormatFloat(test.limit, 'f', -1, 64)+`}]}`, &out); code != test.code {
+			if code := h.postJSON("", one, `{"wishes":[{"order":"correct","content":"It is wide."},{"order":"budget","max_cost_usd":`+strconv.FormatFloat(test.limit, 'f', -1, 64)+`}]}`, &out); code != test.code {
 				t.Errorf("%v: %d", test.limit, code)
 			}
 			if out.Session.Budget["cost_usd"] != test.want {

@@ -20,7 +20,7 @@ type problemDoc struct {
 	Errors        []struct{ Message, Location string }
 }
 
-func (p problemDoc) names(location string) bool {
+func (p problemDoc) hasLocation(location string) bool {
 	for _, e := range p.Errors {
 		if e.Location == location && e.Message != "" {
 			return true
@@ -30,7 +30,7 @@ func (p problemDoc) names(location string) bool {
 }
 
 func TestStartIsChecked(t *testing.T) {
-	h := newHouse(t, slow())
+	h := newTestServer(t, slowModel())
 	for _, tt := range []struct {
 		name, body string
 		status     int
@@ -53,12 +53,12 @@ func TestStartIsChecked(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var doc problemDoc
-			code := h.post("", "/api/thinking/start", tt.body, &doc)
+			code := h.postJSON("", "/api/thinking/start", tt.body, &doc)
 			if code != tt.status || doc.Status != code || doc.Title == "" || doc.Detail == "" || doc.Detail == "validation failed" {
 				t.Errorf("%d %+v", code, doc)
 			}
 			for _, where := range tt.wrong {
-				if !doc.names(where) {
+				if !doc.hasLocation(where) {
 					t.Errorf("%s is not named in %+v", where, doc)
 				}
 			}
@@ -72,7 +72,7 @@ func TestStartIsChecked(t *testing.T) {
 // The commands that each state of a session accepts.
 func TestLifeOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
+		h := newTestServer(t, slowModel())
 		var out struct {
 			Success bool
 			Status  string
@@ -80,7 +80,7 @@ func TestLifeOfASession(t *testing.T) {
 			Session map[string]any
 			ID      string `json:"session_id"`
 		}
-		if code := h.post("", "/api/thinking/start", `{"question":"What is the sea?","duration_minutes":1.5,"max_calls":500,"max_tokens":900000,"max_cost_usd":2.5,"parallel":2,"synthesis_interval_seconds":20}`, &out); code != 200 {
+		if code := h.postJSON("", "/api/thinking/start", `{"question":"What is the sea?","duration_minutes":1.5,"max_calls":500,"max_tokens":900000,"max_cost_usd":2.5,"parallel":2,"synthesis_interval_seconds":20}`, &out); code != 200 {
 			t.Fatal(code)
 		}
 		if !out.Success || out.Status != "thinking" || out.Message == "" || out.Session["thinking_duration_minutes"] != 1.5 || out.Session["original_question"] != "What is the sea?" {
@@ -93,7 +93,7 @@ func TestLifeOfASession(t *testing.T) {
 		act := func(what string, want int) {
 			t.Helper()
 			var doc struct{ Status, Detail any }
-			if code := h.post("", one+"/"+what, "", &doc); code != want || want == http.StatusConflict && doc.Detail == "" {
+			if code := h.postJSON("", one+"/"+what, "", &doc); code != want || want == http.StatusConflict && doc.Detail == "" {
 				t.Errorf("%s: %d %v", what, code, doc)
 			}
 		}
@@ -101,39 +101,39 @@ func TestLifeOfASession(t *testing.T) {
 		act("resume", http.StatusConflict)
 		act("pause", http.StatusOK)
 		act("pause", http.StatusConflict)
-		h.get(one, &out)
+		h.getJSON(one, &out)
 		if out.Session["status"] != "paused" || out.Session["paused_at"] == nil {
 			t.Errorf("paused as %v", out.Session)
 		}
 		time.Sleep(time.Hour)
 		act("resume", http.StatusOK)
 		time.Sleep(10 * time.Second)
-		h.get(one, &out)
+		h.getJSON(one, &out)
 		if out.Session["status"] != "thinking" {
 			t.Errorf("resumed as %v", out.Session["status"])
 		}
 		time.Sleep(5 * time.Minute)
-		h.get(one, &out)
+		h.getJSON(one, &out)
 		if out.Session["status"] != "completed" || out.Session["final_synthesis"] == "" {
 			t.Errorf("ended as %v", out.Session)
 		}
 		for _, what := range []string{"pause", "resume", "cancel"} {
 			act(what, http.StatusConflict)
 		}
-		if code := h.post("", one+"/steer", `{"order":"answer_now"}`, nil); code != http.StatusConflict {
+		if code := h.postJSON("", one+"/steer", `{"order":"answer_now"}`, nil); code != http.StatusConflict {
 			t.Errorf("steer: %d", code)
 		}
-		if code, body := h.ask("look", "DELETE", one, ""); code != http.StatusForbidden {
+		if code, body := h.sendRequest("look", "DELETE", one, ""); code != http.StatusForbidden {
 			t.Errorf("one who may only look erases: %d %s", code, body)
 		}
-		if code, _ := h.ask("hers", "DELETE", one, ""); code != http.StatusNotFound {
+		if code, _ := h.sendRequest("hers", "DELETE", one, ""); code != http.StatusNotFound {
 			t.Errorf("another owner erases: %d", code)
 		}
-		if code, _ := h.ask("mine", "DELETE", one, ""); code != http.StatusOK {
+		if code, _ := h.sendRequest("mine", "DELETE", one, ""); code != http.StatusOK {
 			t.Errorf("delete: %d", code)
 		}
 		for _, path := range []string{"", "/stream", "/questions", "/syntheses", "/stats", "/export"} {
-			if code := h.get(one+path, nil); code != http.StatusNotFound {
+			if code := h.getJSON(one+path, nil); code != http.StatusNotFound {
 				t.Errorf("%s of what is erased: %d", path, code)
 			}
 		}
@@ -144,11 +144,11 @@ func TestLifeOfASession(t *testing.T) {
 func TestCancelSession(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t, slow())
-			id := string(h.start(5))
+			h := newTestServer(t, slowModel())
+			id := string(h.startSession(5))
 			time.Sleep(12 * time.Second)
 			if paused {
-				h.post("", "/api/thinking/"+id+"/pause", "", nil)
+				h.postJSON("", "/api/thinking/"+id+"/pause", "", nil)
 				synctest.Wait()
 			}
 			var out struct {
@@ -157,7 +157,7 @@ func TestCancelSession(t *testing.T) {
 					Final string `json:"final_synthesis"`
 				}
 			}
-			if code := h.post("", "/api/thinking/"+id+"/cancel", "", &out); code != 200 || out.Status != "cancelled" || out.Session.Final != "" {
+			if code := h.postJSON("", "/api/thinking/"+id+"/cancel", "", &out); code != 200 || out.Status != "cancelled" || out.Session.Final != "" {
 				t.Errorf("paused %v: %d %+v", paused, code, out)
 			}
 		})
@@ -167,8 +167,8 @@ func TestCancelSession(t *testing.T) {
 // The view equals the events of the session.
 func TestLookAtSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := h.start(5)
+		h := newTestServer(t, slowModel())
+		id := h.startSession(5)
 		time.Sleep(10 * time.Minute)
 		v := session.NewView()
 		for ev, err := range h.store.Events(t.Context(), id, 0) {
@@ -183,7 +183,7 @@ func TestLookAtSession(t *testing.T) {
 			Count    int    `json:"thought_count"`
 			Thoughts []map[string]any
 		}
-		h.get(one+"/stream", &thoughts)
+		h.getJSON(one+"/stream", &thoughts)
 		if thoughts.ID != string(id) || thoughts.Count != len(v.Thoughts) || len(thoughts.Thoughts) != len(v.Thoughts) || thoughts.Count < 10 {
 			t.Fatalf("%d thoughts of %d", thoughts.Count, len(v.Thoughts))
 		}
@@ -192,7 +192,7 @@ func TestLookAtSession(t *testing.T) {
 				t.Errorf("a thought has no %s: %v", field, thoughts.Thoughts[0])
 			}
 		}
-		h.get(one+"/stream?limit=3", &thoughts)
+		h.getJSON(one+"/stream?limit=3", &thoughts)
 		if thoughts.Count != 3 || thoughts.Thoughts[2]["id"] != v.Thoughts[len(v.Thoughts)-1].ID {
 			t.Errorf("the last three are %v", thoughts)
 		}
@@ -201,7 +201,7 @@ func TestLookAtSession(t *testing.T) {
 				Count     int `json:"question_count"`
 				Questions []map[string]any
 			}
-			h.get(one+"/questions"+query, &out)
+			h.getJSON(one+"/questions"+query, &out)
 			for _, q := range out.Questions {
 				for _, field := range strings.Fields("id session_id question_text priority why explored insights_gained created_at") {
 					if _, ok := q[field]; !ok {
@@ -218,7 +218,7 @@ func TestLookAtSession(t *testing.T) {
 			Count     int `json:"synthesis_count"`
 			Syntheses []map[string]any
 		}
-		h.get(one+"/syntheses", &syntheses)
+		h.getJSON(one+"/syntheses", &syntheses)
 		if syntheses.Count != len(v.Syntheses) || syntheses.Count == 0 {
 			t.Fatalf("%d syntheses of %d", syntheses.Count, len(v.Syntheses))
 		}
@@ -231,10 +231,10 @@ func TestLookAtSession(t *testing.T) {
 	})
 }
 
-func checkStats(t *testing.T, h *house, one string, v session.View) {
+func checkStats(t *testing.T, h *testServer, one string, v session.View) {
 	t.Helper()
 	var out struct{ Stats Stats }
-	h.get(one+"/stats", &out)
+	h.getJSON(one+"/stats", &out)
 	s := out.Stats
 	if s.Thoughts != len(v.Thoughts) || s.Calls != v.Session.Usage.Calls || s.Tokens != v.Session.Usage.Total || s.USD != v.Session.Usage.USD || s.Explored+s.Open+s.Dropped != len(v.Questions) {
 		t.Errorf("stats %+v of %+v", s, v.Session)
@@ -251,7 +251,7 @@ func checkStats(t *testing.T, h *house, one string, v session.View) {
 // A keyed request runs once with equal answers, also concurrently.
 func TestSameKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
+		h := newTestServer(t, slowModel())
 		const body = `{"question":"What is the sea?","duration_minutes":5}`
 		ids := make([]string, 20)
 		var all sync.WaitGroup
@@ -260,7 +260,7 @@ func TestSameKey(t *testing.T) {
 				var out struct {
 					ID string `json:"session_id"`
 				}
-				if code := h.post("key one", "/api/thinking/start", body, &out); code != 200 {
+				if code := h.postJSON("key one", "/api/thinking/start", body, &out); code != 200 {
 					t.Errorf("%d", code)
 				}
 				ids[i] = out.ID
@@ -273,7 +273,7 @@ func TestSameKey(t *testing.T) {
 			}
 		}
 		var doc problemDoc
-		if code := h.post("key one", "/api/thinking/start", `{"question":"What is the land?","duration_minutes":5}`, &doc); code != 422 || !doc.names("header.Idempotency-Key") {
+		if code := h.postJSON("key one", "/api/thinking/start", `{"question":"What is the land?","duration_minutes":5}`, &doc); code != 422 || !doc.hasLocation("header.Idempotency-Key") {
 			t.Errorf("another body: %d %+v", code, doc)
 		}
 		r := newRequest("/api/thinking/start", body)
@@ -282,19 +282,19 @@ func TestSameKey(t *testing.T) {
 		var hers struct {
 			ID string `json:"session_id"`
 		}
-		if code := h.decode(r, &hers); code != 200 || hers.ID == ids[0] {
+		if code := h.decodeReply(r, &hers); code != 200 || hers.ID == ids[0] {
 			t.Errorf("another owner: %d %s", code, hers.ID)
 		}
 		time.Sleep(10 * time.Second)
 		one := "/api/thinking/" + ids[0]
 		for i := range 3 { // repeated requests
 			for _, what := range []string{"pause", "resume"} {
-				if code := h.post("key two", one+"/"+what, "", nil); code != 200 {
+				if code := h.postJSON("key two", one+"/"+what, "", nil); code != 200 {
 					t.Errorf("%s, time %d: %d", what, i, code)
 				}
 			}
 		}
-		if n := h.count(ids[0], ponder.RunPaused{}) + h.count(ids[0], ponder.RunResumed{}); n != 2 {
+		if n := h.countEvents(ids[0], ponder.RunPaused{}) + h.countEvents(ids[0], ponder.RunResumed{}); n != 2 {
 			t.Errorf("%d pauses and resumptions", n)
 		}
 		for _, route := range []string{"fork", "steer"} {
@@ -306,14 +306,14 @@ func TestSameKey(t *testing.T) {
 			for i := range got {
 				all.Go(func() {
 					var out struct {
-						ID     string `json:"session_id"`
-						Wishes []struct{ ID string }
+						ID       string                `json:"session_id"`
+						Commands []struct{ ID string } `json:"wishes"`
 					}
-					if code := h.post("key three", one+"/"+route, bodies[route][0], &out); code != 200 || len(out.Wishes) != 1 {
+					if code := h.postJSON("key three", one+"/"+route, bodies[route][0], &out); code != 200 || len(out.Commands) != 1 {
 						t.Errorf("%s: %d %+v", route, code, out)
 						return
 					}
-					got[i] = out.ID + out.Wishes[0].ID
+					got[i] = out.ID + out.Commands[0].ID
 				})
 			}
 			all.Wait()
@@ -322,14 +322,14 @@ func TestSameKey(t *testing.T) {
 					t.Fatalf("%s: %v", route, got)
 				}
 			}
-			if code := h.post("key three", one+"/"+route, bodies[route][1], nil); code != 422 {
+			if code := h.postJSON("key three", one+"/"+route, bodies[route][1], nil); code != 422 {
 				t.Errorf("%s with another body: %d", route, code)
 			}
 		}
 	})
 }
 
-func (h *house) count(id string, like ponder.Body) (n int) {
+func (h *testServer) countEvents(id string, like ponder.Body) (n int) {
 	for ev, err := range h.store.Events(h.t.Context(), ponder.ThreadID(id), 0) {
 		if err != nil {
 			h.t.Fatal(err)
@@ -343,20 +343,20 @@ func (h *house) count(id string, like ponder.Body) (n int) {
 
 func TestSteer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		one := "/api/thinking/" + string(h.start(10))
+		h := newTestServer(t, slowModel())
+		one := "/api/thinking/" + string(h.startSession(10))
 		time.Sleep(time.Minute)
 		type steered struct {
 			Success bool
 			Message string
-			Wishes  []map[string]any
+			Results []map[string]any `json:"wishes"`
 			Session struct {
 				Budget map[string]any
 			}
 		}
 		for _, resting := range []bool{false, true} {
 			if resting {
-				h.post("", one+"/pause", "", nil)
+				h.postJSON("", one+"/pause", "", nil)
 				synctest.Wait()
 			}
 			var out steered
@@ -365,17 +365,17 @@ func TestSteer(t *testing.T) {
 			if !resting { // the question does not exist yet
 				body = strings.Replace(body, `{"order":"rank","question":"What does it cost?","priority":10},`, "", 1)
 			}
-			if code := h.post("", one+"/steer", body, &out); code != 200 || !out.Success || len(out.Wishes) < 3 || out.Session.Budget["calls"] != 900.0 {
+			if code := h.postJSON("", one+"/steer", body, &out); code != 200 || !out.Success || len(out.Results) < 3 || out.Session.Budget["calls"] != 900.0 {
 				t.Fatalf("%d %+v", code, out)
 			}
-			for _, w := range out.Wishes {
+			for _, w := range out.Results {
 				if w["outcome"] != "done" || w["effect"] == "" || w["effective_seq"] == nil {
 					t.Errorf("resting %v: %v", resting, w)
 				}
 			}
 		}
 		var out steered
-		if code := h.post("", one+"/steer", `{"order":"ban","source":"/nowhere"}`, &out); code != 200 || len(out.Wishes) != 1 {
+		if code := h.postJSON("", one+"/steer", `{"order":"ban","source":"/nowhere"}`, &out); code != 200 || len(out.Results) != 1 {
 			t.Errorf("%d %+v", code, out)
 		}
 		for body, wrong := range map[string]string{
@@ -392,7 +392,7 @@ func TestSteer(t *testing.T) {
 			`{"wishes":[{"order":"add_question","content":"Why so?","priority":11,"a":"b"}]}`: "body.wishes[0].priority",
 		} {
 			var doc problemDoc
-			if code := h.post("", one+"/steer", body, &doc); code != 422 || !doc.names(wrong) {
+			if code := h.postJSON("", one+"/steer", body, &doc); code != 422 || !doc.hasLocation(wrong) {
 				t.Errorf("%s: %d %+v", body, code, doc)
 			}
 		}
@@ -401,34 +401,34 @@ func TestSteer(t *testing.T) {
 
 func TestFork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := string(h.start(10))
+		h := newTestServer(t, slowModel())
+		id := string(h.startSession(10))
 		time.Sleep(time.Minute)
 		var out struct {
 			Success bool
 			ID      string `json:"session_id"`
 			Status  string
-			Wishes  []map[string]any
+			Results []map[string]any `json:"wishes"`
 			Session struct{ Title string }
 		}
-		code := h.post("", "/api/thinking/"+id+"/fork", `{"at":9,"title":"Otherwise","paused":true,"wishes":[{"order":"correct","content":"It is sweet."}]}`, &out)
-		if code != 200 || !out.Success || out.ID == id || out.Status != "paused" || out.Session.Title != "Otherwise" || len(out.Wishes) != 1 || out.Wishes[0]["outcome"] != "done" {
+		code := h.postJSON("", "/api/thinking/"+id+"/fork", `{"at":9,"title":"Otherwise","paused":true,"wishes":[{"order":"correct","content":"It is sweet."}]}`, &out)
+		if code != 200 || !out.Success || out.ID == id || out.Status != "paused" || out.Session.Title != "Otherwise" || len(out.Results) != 1 || out.Results[0]["outcome"] != "done" {
 			t.Errorf("%d %+v", code, out)
 		}
 		var doc problemDoc
-		if code := h.post("", "/api/thinking/"+id+"/fork", `{"at":100000}`, &doc); code != 422 || !doc.names("body.at") {
+		if code := h.postJSON("", "/api/thinking/"+id+"/fork", `{"at":100000}`, &doc); code != 422 || !doc.hasLocation("body.at") {
 			t.Errorf("%d %+v", code, doc)
 		}
-		if code := h.post("", "/api/thinking/"+id+"/fork", "", nil); code != 200 {
+		if code := h.postJSON("", "/api/thinking/"+id+"/fork", "", nil); code != 200 {
 			t.Errorf("without a body: %d", code)
 		}
 	})
 }
 
 func TestListSessions(t *testing.T) {
-	d := serve(t, nil)
+	d := newAPI(t, nil)
 	for i := range 25 {
-		d.begin(t, ponder.ThreadID("thr_"+strconv.Itoa(100+i)), []string{"local", "anna"}[i%2])
+		d.createSession(t, ponder.ThreadID("thr_"+strconv.Itoa(100+i)), []string{"local", "anna"}[i%2])
 	}
 	var seen []string
 	path := "/api/thinking?limit=5"
@@ -438,7 +438,7 @@ func TestListSessions(t *testing.T) {
 			Sessions []struct{ ID string }
 			Next     string `json:"next_cursor"`
 		}
-		code, body := d.ask("mine", "GET", path, "")
+		code, body := d.sendRequest("mine", "GET", path, "")
 		if err := json.Unmarshal([]byte(body), &out); err != nil || code != 200 || out.Count != len(out.Sessions) {
 			t.Fatalf("%d %s", code, body)
 		}
@@ -454,7 +454,7 @@ func TestListSessions(t *testing.T) {
 		t.Errorf("pages of %v", seen)
 	}
 	for query, status := range map[string]int{"limit=0": 422, "limit=x": 422, "status=odd": 422, "cursor=!": 422, "status=paused": 200, "status=completed&limit=1": 200} {
-		if code, body := d.ask("mine", "GET", "/api/thinking/?"+query, ""); code != status {
+		if code, body := d.sendRequest("mine", "GET", "/api/thinking/?"+query, ""); code != status {
 			t.Errorf("%s: %d %s", query, code, body)
 		}
 	}

@@ -33,12 +33,12 @@ type ThreadPath struct {
 	ID string `path:"id" maxLength:"200" doc:"the id of the thread"`
 }
 
-func (a *api) threads() {
+func (a *api) registerThreads() {
 	const all, one = "/api/threads", "/api/threads/{id}"
 	read, think := auth.Read, auth.Think
 	missing, wrong, state := http.StatusNotFound, http.StatusBadRequest, http.StatusConflict
 	op := func(scope auth.Scope, method, path, id, summary string, errs ...int) huma.Operation {
-		return a.operation(scope, method, path, id, summary, tagThreads, errs...)
+		return a.newOperation(scope, method, path, id, summary, tagThreads, errs...)
 	}
 	huma.Register(a.huma, op(read, http.MethodGet, all, "list-threads", "Threads, the newest first"), a.listThreads)
 	open := op(think, http.MethodPost, all, "open-conversation", "Begin a conversation", wrong, state)
@@ -52,12 +52,12 @@ func (a *api) threads() {
 	huma.Register(a.huma, events, a.listEvents)
 	say := op(think, http.MethodPost, one+"/messages", "post-message", "Say something in a conversation, and have it answered", wrong, missing, state)
 	say.DefaultStatus = http.StatusAccepted
-	say = a.jsonOr(say, "202", reflect.TypeFor[posted](), "Posted", "the events and deltas of the turn until it ends, and then an event named turn")
+	say = a.jsonOr(say, "202", reflect.TypeFor[turnOutput](), "Posted", "the events and deltas of the turn until it ends, and then an event named turn")
 	say.Responses["200"] = &huma.Response{Description: "with ?wait: the turn has ended", Content: say.Responses["202"].Content}
 	huma.Register(a.huma, say, a.postMessage)
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop what is being done on a thread, such as an answer that is being written", wrong, missing, state), a.stopThread)
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/work", "work-on-thread", "Have what is left to do on a thread done, such as of one that a command has made", wrong, missing, state), a.workOnThread)
-	huma.Register(a.huma, documented(op(read, http.MethodGet, one+"/export", "export-thread", "A thread as JSON Lines: a header, then an event a line", missing), "application/x-ndjson"), a.exportThread)
+	huma.Register(a.huma, documentExport(op(read, http.MethodGet, one+"/export", "export-thread", "A thread as JSON Lines: a header, then an event a line", missing), "application/x-ndjson"), a.exportThread)
 }
 
 type listThreads struct {
@@ -81,7 +81,7 @@ func (a *api) listThreads(ctx context.Context, in *listThreads) (*manyThreads, e
 	if in.Kind == "" {
 		filter.Without = ponder.KindExchange
 	}
-	list, next, err := a.list(ctx, in.Page, filter)
+	list, next, err := a.threadPage(ctx, in.Page, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ type oneThread struct {
 		ID      ponder.ThreadID `json:"thread_id"`
 		Thread  Thread          `json:"thread"`
 
-		Beside []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation: what was researched or said beside this one, the oldest first; they are deleted with it"`
+		Related []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation: what was researched or said beside this one, the oldest first; they are deleted with it"`
 	}
 }
 
@@ -118,16 +118,16 @@ func (a *api) openThread(ctx context.Context, in *openThread) (*oneThread, error
 		c.Title, c.Model = strings.Join(strings.Fields(in.Body.Title), " "), strings.TrimSpace(in.Body.Model)
 	}
 	const route = "POST /api/threads"
-	id := in.thread(owner, route)
-	if err := a.unspent(ctx, in.Key, id); err != nil {
+	id := in.threadID(owner, route)
+	if err := a.checkKeyUnused(ctx, in.Key, id); err != nil {
 		return nil, err
 	}
-	_, err := a.once(ctx, onceID{owner, route, in.Key}, words(c), func() (string, error) { return string(id), a.Service.Open(ctx, owner, id, c) })
+	_, err := a.runOnce(ctx, onceID{owner, route, in.Key}, bodyDigest(c), func() (string, error) { return string(id), a.Service.Open(ctx, owner, id, c) })
 	if errors.Is(err, ponder.ErrTaken) && in.Key != "" {
 		return a.openedBefore(ctx, id, c)
 	}
 	if err != nil {
-		return nil, a.failed(inConversation(err))
+		return nil, a.apiError(inConversation(err))
 	}
 	return a.getThread(ctx, &ThreadPath{string(id)})
 }
@@ -143,29 +143,29 @@ func inConversation(err error) error {
 
 // openedBefore answers a repeated request, unless the requests differ.
 func (a *api) openedBefore(ctx context.Context, id ponder.ThreadID, c Conversation) (*oneThread, error) {
-	info, err := a.owned(ctx, string(id), ponder.KindConversation)
+	info, err := a.ownedThread(ctx, string(id), ponder.KindConversation)
 	if err != nil {
-		return nil, spent()
+		return nil, keyUsedError()
 	}
 	fresh := info.Head == 0 // titles can change later
-	if fresh && (!alike(c.Title, info.Title) || c.Title == "" && info.Title != "") || c.Model != "" && info.Model != "" && !strings.HasSuffix(info.Model, c.Model) {
-		return nil, otherWords()
+	if fresh && (!isTitleOf(c.Title, info.Title) || c.Title == "" && info.Title != "") || c.Model != "" && info.Model != "" && !strings.HasSuffix(info.Model, c.Model) {
+		return nil, reusedKeyError()
 	}
 	return a.getThread(ctx, &ThreadPath{string(id)})
 }
 
 func (a *api) getThread(ctx context.Context, in *ThreadPath) (*oneThread, error) {
-	info, err := a.owned(ctx, in.ID)
+	info, err := a.ownedThread(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	out := &oneThread{}
 	out.Body.Success, out.Body.ID, out.Body.Thread = true, info.ID, a.threadOf(info)
-	out.Body.Beside, err = a.idsBeside(ctx, info)
+	out.Body.Related, err = a.relatedThreads(ctx, info)
 	return out, err
 }
 
-type told struct {
+type threadOutput struct {
 	Body struct {
 		Success bool            `json:"success"`
 		ID      ponder.ThreadID `json:"thread_id"`
@@ -173,26 +173,26 @@ type told struct {
 	}
 }
 
-func toldOf(id ponder.ThreadID, message string) *told {
-	out := &told{}
+func toldOf(id ponder.ThreadID, message string) *threadOutput {
+	out := &threadOutput{}
 	out.Body.Success, out.Body.ID, out.Body.Message = true, id, message
 	return out
 }
 
-func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*told, error) {
-	info, err := a.owned(ctx, in.ID)
+func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*threadOutput, error) {
+	info, err := a.ownedThread(ctx, in.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case info.Kind == ponder.KindSubconscious:
 		return nil, wrongState("the thread is the subconscious: have it forget what is on it one by one")
 	}
-	also, err := completions.Beside(ctx, a.Store, info.Owner, info.ID)
+	also, err := completions.RelatedThreads(ctx, a.Store, info.Owner, info.ID)
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	for _, one := range append(also, info) { // last, so that a failed request can be repeated
-		if err := a.remove(ctx, one); err != nil {
+		if err := a.removeThread(ctx, one); err != nil {
 			return nil, err
 		}
 	}
@@ -204,24 +204,24 @@ type exportThread struct {
 	Known string `header:"If-None-Match" doc:"the ETag of an export that you have"`
 }
 
-func (a *api) exportThread(ctx context.Context, in *exportThread) (*written, error) {
-	info, err := a.owned(ctx, in.ID)
+func (a *api) exportThread(ctx context.Context, in *exportThread) (*bodyFunc, error) {
+	info, err := a.ownedThread(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	ids, err := a.idsBeside(ctx, info)
+	ids, err := a.relatedThreads(ctx, info)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := a.lines(ctx, info)
+	doc, err := a.exportLines(ctx, info)
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
-	deliver := a.deliver(doc, in.Known)
+	deliver := a.deliverDocument(doc, in.Known)
 	if len(ids) == 0 {
 		return deliver, nil
 	}
-	return &written{func(hc huma.Context) {
+	return &bodyFunc{func(hc huma.Context) {
 		hc.SetHeader("Link", linksTo(ids, "export"))
 		deliver.Body(hc)
 	}}, nil
@@ -253,7 +253,7 @@ func turnOf(v *chat.TurnView) Turn {
 	switch {
 	case v.Status == ponder.Completed:
 		t.Status = answered
-	case v.Over():
+	case v.IsOver():
 		t.Status, t.Error = failed, textkit.Truncate(textkit.OneLine(v.Reason), maxReason)
 	}
 	return t
@@ -269,8 +269,8 @@ type workOn struct {
 }
 
 // workOnThread serves threads that other processes changed.
-func (a *api) workOnThread(ctx context.Context, in *workOn) (*told, error) {
-	info, err := a.owned(ctx, in.ID)
+func (a *api) workOnThread(ctx context.Context, in *workOn) (*threadOutput, error) {
+	info, err := a.ownedThread(ctx, in.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -286,7 +286,7 @@ func (a *api) workOnThread(ctx context.Context, in *workOn) (*told, error) {
 		model = strings.TrimSpace(in.Body.Model)
 	}
 	if err := a.Service.Go(ctx, info.ID, model); err != nil {
-		return nil, a.failed(inConversation(err))
+		return nil, a.apiError(inConversation(err))
 	}
 	return toldOf(info.ID, "it is worked on"), nil
 }
@@ -299,26 +299,26 @@ type stopThread struct {
 	}
 }
 
-func (a *api) stopThread(ctx context.Context, in *stopThread) (*told, error) {
-	info, err := a.owned(ctx, in.ID)
+func (a *api) stopThread(ctx context.Context, in *stopThread) (*threadOutput, error) {
+	info, err := a.ownedThread(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	cause := in.cause(info.Owner, "stop "+string(info.ID))
+	cause := in.causeKey(info.Owner, "stop "+string(info.ID))
 	if cause != "" {
-		if before, err := a.sent(ctx, info.ID, cause); err != nil || before != nil {
+		if before, err := a.sentInputs(ctx, info.ID, cause); err != nil || before != nil {
 			return toldOf(info.ID, "it was stopped already"), err
 		}
 	}
 	if info.Open == 0 && info.Status == ponder.Thinking { // not started yet
-		if err := a.await(ctx, info.ID, obeyTime, func(i ponder.Info) bool { return i.Open > 0 || i.Status != ponder.Thinking }); err != nil {
-			return nil, a.failed(err)
+		if err := a.awaitState(ctx, info.ID, ackTimeout, func(i ponder.Info) bool { return i.Open > 0 || i.Status != ponder.Thinking }); err != nil {
+			return nil, a.apiError(err)
 		}
 	}
-	run, err := a.goingOn(ctx, info.ID)
+	run, err := a.openRun(ctx, info.ID)
 	switch {
 	case err != nil:
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	case run == "":
 		return nil, wrongState("nothing is being done on the thread")
 	}
@@ -326,19 +326,19 @@ func (a *api) stopThread(ctx context.Context, in *stopThread) (*told, error) {
 	if in.Body != nil {
 		order.Content = in.Body.Seen
 	}
-	if _, err := a.wish(ctx, info.ID, ponder.Event{Run: run, Cause: cause, Body: order}); err != nil {
+	if _, err := a.sendCommands(ctx, info.ID, ponder.Event{Run: run, Cause: cause, Body: order}); err != nil {
 		return nil, err
 	}
-	a.obey(ctx, info)
-	err = a.await(ctx, info.ID, obeyTime, func(i ponder.Info) bool { return i.Open == 0 || i.Status.Ended() })
+	a.startWork(ctx, info)
+	err = a.awaitState(ctx, info.ID, ackTimeout, func(i ponder.Info) bool { return i.Open == 0 || i.Status.Ended() })
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	return toldOf(info.ID, "it is stopped"), nil
 }
 
-// goingOn prefers the chat run; empty if no run is open.
-func (a *api) goingOn(ctx context.Context, id ponder.ThreadID) (run ponder.RunID, err error) {
+// openRun prefers the chat run; empty if no run is open.
+func (a *api) openRun(ctx context.Context, id ponder.ThreadID) (run ponder.RunID, err error) {
 	open, err := ponder.OpenRuns(ctx, a.Store, id)
 	for one, mode := range open {
 		if mode == chat.Name || run == "" || open[run] != chat.Name && one > run {
@@ -362,33 +362,33 @@ type manyEvents struct {
 	Events  []Event         `json:"events" nullable:"false"`
 	Next    string          `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
 
-	Beside []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation, whose events are lists of their own"`
+	Related []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation, whose events are lists of their own"`
 }
 
-func (a *api) listEvents(ctx context.Context, in *listEvents) (*written, error) {
-	info, err := a.owned(ctx, in.ID)
+func (a *api) listEvents(ctx context.Context, in *listEvents) (*bodyFunc, error) {
+	info, err := a.ownedThread(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	after := max(in.seq(), ponder.Seq(in.Cursor))
-	return &written{func(hc huma.Context) {
+	after := max(in.startSeq(), ponder.Seq(in.Cursor))
+	return &bodyFunc{func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
 		if wantsEvents(r) {
-			a.events(w, r, info, after)
+			a.streamEvents(w, r, info, after)
 			return
 		}
 		page, err := a.eventsAfter(ctx, info.ID, after, in.Limit)
 		if err == nil {
-			page.Beside, err = a.idsBeside(ctx, info)
+			page.Related, err = a.relatedThreads(ctx, info)
 		}
 		if err != nil {
-			a.refuse(hc, err)
+			a.writeError(hc, err)
 			return
 		}
 		if link := linkTo("/api/threads/"+url.PathEscape(string(info.ID))+"/events", url.Values{"limit": {strconv.Itoa(in.Limit)}}, page.Next); link != "" {
 			hc.SetHeader("Link", link)
 		}
-		a.write(hc, http.StatusOK, page)
+		a.writeJSON(hc, http.StatusOK, page)
 	}}, nil
 }
 

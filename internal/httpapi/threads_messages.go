@@ -29,12 +29,12 @@ type messageBody struct {
 type postMessage struct {
 	ThreadPath
 	OnceKey
-	Waiting
+	WaitParam
 	Body messageBody
 }
 
 func (in *postMessage) Resolve(huma.Context) []error {
-	wrong, b := in.Waiting.check(), in.Body
+	wrong, b := in.WaitParam.check(), in.Body
 	if strings.TrimSpace(b.Content) == "" && len(b.Media) == 0 {
 		wrong = append(wrong, &huma.ErrorDetail{Location: "body.content", Message: "it is empty: say something, or send a file in media"})
 	}
@@ -53,54 +53,54 @@ func (in *postMessage) Resolve(huma.Context) []error {
 	return wrong
 }
 
-type posted struct {
+type turnOutput struct {
 	Success bool            `json:"success"`
 	ID      ponder.ThreadID `json:"thread_id"`
 	Message Event           `json:"message"`
 	Turn    Turn            `json:"turn"`
 }
 
-func (a *api) postMessage(ctx context.Context, in *postMessage) (*written, error) {
-	info, err := a.owned(ctx, in.ID)
+func (a *api) postMessage(ctx context.Context, in *postMessage) (*bodyFunc, error) {
+	info, err := a.ownedThread(ctx, in.ID)
 	switch {
 	case err != nil:
 		return nil, err
 	case info.Kind != ponder.KindConversation:
 		return nil, wrongState("the thread is no conversation but of the kind %s: messages go to conversations", info.Kind)
 	}
-	return &written{func(hc huma.Context) {
+	return &bodyFunc{func(hc huma.Context) {
 		if r, w := humago.Unwrap(hc); wantsEvents(r) {
-			a.talk(hc, w, r, info, in)
+			a.streamTurn(hc, w, r, info, in)
 			return
 		}
 		a.answerTurn(hc, info, in)
 	}}, nil
 }
 
-// sayOnce appends a message, once for a key. It searches for an earlier one only after a refusal, because it
+// postOnce appends a message, once for a key. It searches for an earlier one only after a refusal, because it
 // must read the whole thread.
-func (a *api) sayOnce(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, error) {
-	cause := in.cause(info.Owner, "message "+string(info.ID))
+func (a *api) postOnce(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, error) {
+	cause := in.causeKey(info.Owner, "message "+string(info.ID))
 	m := Message{UserMessage: ponder.UserMessage{Content: in.Body.Content, Media: in.Body.Media}, Deep: in.Body.Deep, Model: in.Body.Model}
 	ev, err := a.Service.Say(ctx, info, cause, m)
 	if err != nil && cause != "" {
-		if before, err := a.saidBefore(ctx, info.ID, cause, m); err != nil || before.ID != "" {
+		if before, err := a.findPosted(ctx, info.ID, cause, m); err != nil || before.ID != "" {
 			return before, err
 		}
 	}
-	return ev, a.failed(inConversation(err))
+	return ev, a.apiError(inConversation(err))
 }
 
-// saidBefore returns the message of a cause, or a zero event. Different content is an error.
-func (a *api) saidBefore(ctx context.Context, id ponder.ThreadID, cause string, m Message) (ponder.Event, error) {
-	sent, err := a.sent(ctx, id, cause)
+// findPosted returns the message of a cause, or a zero event. Different content is an error.
+func (a *api) findPosted(ctx context.Context, id ponder.ThreadID, cause string, m Message) (ponder.Event, error) {
+	sent, err := a.sentInputs(ctx, id, cause)
 	if err != nil {
 		return ponder.Event{}, err
 	}
 	for _, ev := range sent {
 		if b, ok := ev.Body.(ponder.UserMessage); ok {
 			if lettersOf(b.Content) != lettersOf(m.Content) || !reflect.DeepEqual(b.Media, m.Media) && len(b.Media)+len(m.Media) > 0 {
-				return ponder.Event{}, otherWords()
+				return ponder.Event{}, reusedKeyError()
 			}
 			return ev, nil
 		}
@@ -120,10 +120,10 @@ func lettersOf(text string) string {
 
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
-// sayWatched also watches the turn.
-func (a *api) sayWatched(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, *stream.Watcher, error) {
-	watch := a.Hub.WatchOn(info) // before the append
-	message, err := a.sayOnce(ctx, info, in)
+// postWatched also watches the turn.
+func (a *api) postWatched(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, *stream.Watcher, error) {
+	watch := a.Hub.WatchHead(info) // before the append
+	message, err := a.postOnce(ctx, info, in)
 	if err != nil {
 		watch.Close()
 		return message, nil, err
@@ -137,46 +137,46 @@ func (a *api) sayWatched(ctx context.Context, info ponder.Info, in *postMessage)
 
 // answerTurn waits for the turn, at most as long as requested.
 func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
-	message, watch, err := a.sayWatched(hc.Context(), info, in)
+	message, watch, err := a.postWatched(hc.Context(), info, in)
 	if err != nil {
-		a.refuse(hc, err)
+		a.writeError(hc, err)
 		return
 	}
 	defer watch.Close()
-	wait, _ := in.time(0) // validated before
+	wait, _ := in.waitTime(0) // validated before
 	view := chat.NewTurnView(message.ID, message.Seq)
 	ctx, cancel := context.WithTimeout(hc.Context(), wait)
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)()
 	if err := a.followTurn(ctx, watch, &view); err != nil && ctx.Err() == nil {
-		a.refuse(hc, err)
+		a.writeError(hc, err)
 		return
 	}
 	shown, err := eventOf(message)
 	if err != nil {
-		a.refuse(hc, err)
+		a.writeError(hc, err)
 		return
 	}
 	status := http.StatusAccepted
-	if view.Over() {
+	if view.IsOver() {
 		status = http.StatusOK
 	}
-	ok := !view.Over() || view.Status == ponder.Completed
-	a.write(hc, status, posted{Success: ok, ID: message.Thread, Message: shown, Turn: turnOf(&view)})
+	ok := !view.IsOver() || view.Status == ponder.Completed
+	a.writeJSON(hc, status, turnOutput{Success: ok, ID: message.Thread, Message: shown, Turn: turnOf(&view)})
 }
 
 func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, v *chat.TurnView) error {
-	for !v.Over() {
+	for !v.IsOver() {
 		frames, err := watch.Next(ctx)
-		if stream.IsTrouble(err) {
-			v.Fail(noRoom)
+		if stream.IsWriteError(err) {
+			v.Fail(noRoomText)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		for _, f := range frames {
-			if f.Seq > 0 && !v.Over() {
+			if f.Seq > 0 && !v.IsOver() {
 				a.applyFrame(ctx, v, f)
 			}
 		}
@@ -184,15 +184,15 @@ func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, v *chat.Tur
 	return nil
 }
 
-func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info ponder.Info, in *postMessage) {
-	message, watch, err := a.sayWatched(r.Context(), info, in)
+func (a *api) streamTurn(hc huma.Context, w http.ResponseWriter, r *http.Request, info ponder.Info, in *postMessage) {
+	message, watch, err := a.postWatched(r.Context(), info, in)
 	if err != nil {
-		a.refuse(hc, err)
+		a.writeError(hc, err)
 		return
 	}
 	defer watch.Close()
 	view := chat.NewTurnView(message.ID, message.Seq)
-	a.send(w, r, watch, func(*stream.Writer) {}, func(f stream.Frame) ([]byte, string, bool) {
+	a.sendFrames(w, r, watch, func(*stream.Writer) {}, func(f stream.Frame) ([]byte, string, bool) {
 		if f.Seq == 0 {
 			if _, ok := view.Round(f.Delta.Key); !ok || f.Delta.Text == "" {
 				return nil, "", false
@@ -204,14 +204,14 @@ func (a *api) talk(hc huma.Context, w http.ResponseWriter, r *http.Request, info
 		}
 		a.applyFrame(r.Context(), &view, f)
 		if f.Internal {
-			return nil, "", view.Over()
+			return nil, "", view.IsOver()
 		}
-		return f.JSON, "", view.Over()
+		return f.JSON, "", view.IsOver()
 	}, func(*stream.Writer) bool {
-		view.Fail(noRoom)
+		view.Fail(noRoomText)
 		return false
 	}, func(out *stream.Writer) {
-		if js, err := json.Marshal(turnOf(&view)); err == nil && view.Over() {
+		if js, err := json.Marshal(turnOf(&view)); err == nil && view.IsOver() {
 			out.Event(0, turnEvent, js)
 		}
 	})

@@ -14,12 +14,12 @@ import (
 	"ponder/llm/llmtest"
 )
 
-func (h *house) open(title string) string {
+func (h *testServer) openThread(title string) string {
 	h.t.Helper()
 	var out struct {
 		ID string `json:"thread_id"`
 	}
-	if code := h.post("", "/api/threads", `{"title":"`+title+`"}`, &out); code != http.StatusCreated || out.ID == "" {
+	if code := h.postJSON("", "/api/threads", `{"title":"`+title+`"}`, &out); code != http.StatusCreated || out.ID == "" {
 		h.t.Fatalf("open: %d", code)
 	}
 	return out.ID
@@ -37,22 +37,22 @@ type postedDoc struct {
 
 func TestMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, says("It is salt."))
-		path := "/api/threads/" + h.open("Of the sea") + "/messages"
+		h := newTestServer(t, textModel("It is salt."))
+		path := "/api/threads/" + h.openThread("Of the sea") + "/messages"
 		var out postedDoc
-		if code := h.post("", path, `{"content":"What is the sea?"}`, &out); code != http.StatusAccepted || out.Message.Content != "What is the sea?" || out.Turn.Status != answering {
+		if code := h.postJSON("", path, `{"content":"What is the sea?"}`, &out); code != http.StatusAccepted || out.Message.Content != "What is the sea?" || out.Turn.Status != answering {
 			t.Errorf("%d %+v", code, out)
 		}
 		time.Sleep(time.Minute)
 		for range 3 {
-			if code := h.post("k", path+"?wait=1m", `{"content":"And why?"}`, &out); code != http.StatusOK || !out.Success || out.Turn.Status != answered || out.Turn.Answer != "It is salt." || out.Turn.Message != out.Message.ID {
+			if code := h.postJSON("k", path+"?wait=1m", `{"content":"And why?"}`, &out); code != http.StatusOK || !out.Success || out.Turn.Status != answered || out.Turn.Answer != "It is salt." || out.Turn.Message != out.Message.ID {
 				t.Errorf("%d %+v", code, out)
 			}
 		}
-		if code := h.post("k", path, `{"content":"And how?"}`, nil); code != 422 {
+		if code := h.postJSON("k", path, `{"content":"And how?"}`, nil); code != 422 {
 			t.Errorf("other words: %d", code)
 		}
-		if code := h.post("", path+"?wait=1s", `{"content":"And when?"}`, &out); code != http.StatusAccepted || out.Turn.Status != answering {
+		if code := h.postJSON("", path+"?wait=1s", `{"content":"And when?"}`, &out); code != http.StatusAccepted || out.Turn.Status != answering {
 			t.Errorf("%d %+v", code, out)
 		}
 		for body, wrong := range map[string]string{
@@ -64,16 +64,16 @@ func TestMessages(t *testing.T) {
 			`{"media":[{"type":"image/png"}]}`:                            "body.media[0]",
 		} {
 			var doc problemDoc
-			if code := h.post("", path, body, &doc); code != 422 || !doc.names(wrong) {
+			if code := h.postJSON("", path, body, &doc); code != 422 || !doc.hasLocation(wrong) {
 				t.Errorf("%s: %d %+v", body, code, doc)
 			}
 		}
 		var doc problemDoc
-		if code := h.post("", path+"?wait=3h", `{"content":"a"}`, &doc); code != 422 || !doc.names("query.wait") {
+		if code := h.postJSON("", path+"?wait=3h", `{"content":"a"}`, &doc); code != 422 || !doc.hasLocation("query.wait") {
 			t.Errorf("%d %+v", code, doc)
 		}
-		session := h.start(1)
-		if code := h.post("", "/api/threads/"+string(session)+"/messages", `{"content":"a"}`, nil); code != http.StatusConflict {
+		session := h.startSession(1)
+		if code := h.postJSON("", "/api/threads/"+string(session)+"/messages", `{"content":"a"}`, nil); code != http.StatusConflict {
 			t.Errorf("a message to a session: %d", code)
 		}
 	})
@@ -82,20 +82,20 @@ func TestMessages(t *testing.T) {
 // A repeated message keeps its answer, even if a new message would be refused.
 func TestMessageAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, says("It is salt."))
-		path := "/api/threads/" + h.open("Of the sea") + "/messages"
+		h := newTestServer(t, textModel("It is salt."))
+		path := "/api/threads/" + h.openThread("Of the sea") + "/messages"
 		var first, again postedDoc
-		if code := h.post("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &first); code != http.StatusOK {
+		if code := h.postJSON("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &first); code != http.StatusOK {
 			t.Errorf("%d %+v", code, first)
 		}
 		h.deny = app.Errorf(app.OverBudget, "", "that is enough for today")
-		if code := h.post("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &again); code != http.StatusOK || again != first {
+		if code := h.postJSON("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &again); code != http.StatusOK || again != first {
 			t.Errorf("%d %+v, want %+v", code, again, first)
 		}
-		if code := h.post("k", path, `{"content":"And why?"}`, nil); code != 422 {
+		if code := h.postJSON("k", path, `{"content":"And why?"}`, nil); code != 422 {
 			t.Errorf("other words: %d", code)
 		}
-		if code := h.post("l", path, `{"content":"And why?"}`, nil); code != http.StatusPaymentRequired {
+		if code := h.postJSON("l", path, `{"content":"And why?"}`, nil); code != http.StatusPaymentRequired {
 			t.Errorf("another message: %d", code)
 		}
 	})
@@ -103,9 +103,9 @@ func TestMessageAgain(t *testing.T) {
 
 func TestTurnFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, &llmtest.Model{Failures: 1000, Failure: &llm.Error{Class: llm.Auth, Model: "test/model", Message: "the key is wrong"}})
+		h := newTestServer(t, &llmtest.Model{Failures: 1000, Failure: &llm.Error{Class: llm.Auth, Model: "test/model", Message: "the key is wrong"}})
 		var out postedDoc
-		code := h.post("", "/api/threads/"+h.open("a")+"/messages?wait=5m", `{"content":"What is the sea?"}`, &out)
+		code := h.postJSON("", "/api/threads/"+h.openThread("a")+"/messages?wait=5m", `{"content":"What is the sea?"}`, &out)
 		if code != http.StatusOK || out.Success || out.Turn.Status != failed || out.Turn.Error == "" {
 			t.Errorf("%d %+v", code, out)
 		}
@@ -114,16 +114,16 @@ func TestTurnFails(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := says("It is salt.")
+		m := textModel("It is salt.")
 		m.Latency = llmtest.Delay{Mean: time.Hour}
-		h := newHouse(t, m)
-		id := h.open("a")
-		if code := h.post("", "/api/threads/"+id+"/stop", "", nil); code != http.StatusConflict {
+		h := newTestServer(t, m)
+		id := h.openThread("a")
+		if code := h.postJSON("", "/api/threads/"+id+"/stop", "", nil); code != http.StatusConflict {
 			t.Errorf("nothing goes on: %d", code)
 		}
-		h.post("", "/api/threads/"+id+"/messages", `{"content":"What is the sea?"}`, nil)
+		h.postJSON("", "/api/threads/"+id+"/messages", `{"content":"What is the sea?"}`, nil)
 		for range 2 {
-			if code := h.post("k", "/api/threads/"+id+"/stop", `{"seen":"It is"}`, nil); code != http.StatusOK {
+			if code := h.postJSON("k", "/api/threads/"+id+"/stop", `{"seen":"It is"}`, nil); code != http.StatusOK {
 				t.Errorf("stop: %d", code)
 			}
 		}
@@ -134,7 +134,7 @@ func TestStop(t *testing.T) {
 		var out struct {
 			Events []struct{ Type, Content string }
 		}
-		h.get("/api/threads/"+id+"/events", &out)
+		h.getJSON("/api/threads/"+id+"/events", &out)
 		if js, err := json.Marshal(out); err != nil || !strings.Contains(string(js), `"Content":"It is"`) {
 			t.Errorf("%s (%v)", js, err)
 		}
@@ -143,8 +143,8 @@ func TestStop(t *testing.T) {
 
 func TestThreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		ids := []string{h.open("one"), string(h.start(1)), h.open("two")}
+		h := newTestServer(t, slowModel())
+		ids := []string{h.openThread("one"), string(h.startSession(1)), h.openThread("two")}
 		var list struct {
 			Count   int `json:"thread_count"`
 			Threads []struct {
@@ -152,38 +152,38 @@ func TestThreads(t *testing.T) {
 				Kind string
 			}
 		}
-		h.get("/api/threads", &list)
+		h.getJSON("/api/threads", &list)
 		if list.Count != 3 {
 			t.Errorf("%+v", list)
 		}
-		h.get("/api/threads/?kind=conversation", &list)
+		h.getJSON("/api/threads/?kind=conversation", &list)
 		if list.Count != 2 || list.Threads[0].Kind != "conversation" {
 			t.Errorf("%+v", list)
 		}
 		var one struct {
 			Thread map[string]any
 		}
-		if code := h.get("/api/threads/"+ids[0], &one); code != 200 || one.Thread["title"] != "one" || one.Thread["kind"] != "conversation" || one.Thread["thread_id"] != ids[0] {
+		if code := h.getJSON("/api/threads/"+ids[0], &one); code != 200 || one.Thread["title"] != "one" || one.Thread["kind"] != "conversation" || one.Thread["thread_id"] != ids[0] {
 			t.Errorf("%d %v", code, one)
 		}
-		if code, _ := h.ask("mine", "DELETE", "/api/threads/"+ids[0], ""); code != 200 {
+		if code, _ := h.sendRequest("mine", "DELETE", "/api/threads/"+ids[0], ""); code != 200 {
 			t.Errorf("delete: %d", code)
 		}
-		if code := h.get("/api/threads/"+ids[0], nil); code != 404 {
+		if code := h.getJSON("/api/threads/"+ids[0], nil); code != 404 {
 			t.Errorf("of what is erased: %d", code)
 		}
-		if code, body := h.ask("mine", "GET", "/api/threads/"+ids[1]+"/export", ""); code != 200 || !strings.HasPrefix(body, `{"thread_id":"`+ids[1]) {
+		if code, body := h.sendRequest("mine", "GET", "/api/threads/"+ids[1]+"/export", ""); code != 200 || !strings.HasPrefix(body, `{"thread_id":"`+ids[1]) {
 			t.Errorf("export: %d %.200s", code, body)
 		}
 		for range 2 {
 			var again struct {
 				ID string `json:"thread_id"`
 			}
-			if code := h.post("key", "/api/threads", `{"title":"three"}`, &again); code != http.StatusCreated || again.ID == ids[2] {
+			if code := h.postJSON("key", "/api/threads", `{"title":"three"}`, &again); code != http.StatusCreated || again.ID == ids[2] {
 				t.Errorf("%d %+v", code, again)
 			}
 		}
-		if code := h.post("key", "/api/threads", `{"title":"four"}`, nil); code != 422 {
+		if code := h.postJSON("key", "/api/threads", `{"title":"four"}`, nil); code != 422 {
 			t.Errorf("another title: %d", code)
 		}
 	})
@@ -192,8 +192,8 @@ func TestThreads(t *testing.T) {
 // The pages of events contain all public events.
 func TestEventPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		id := h.start(2)
+		h := newTestServer(t, slowModel())
+		id := h.startSession(2)
 		time.Sleep(5 * time.Minute)
 		var got []frame
 		path := "/api/threads/" + string(id) + "/events?limit=7"
@@ -203,7 +203,7 @@ func TestEventPages(t *testing.T) {
 				Events []json.RawMessage
 				Next   string `json:"next_cursor"`
 			}
-			h.get(next, &page)
+			h.getJSON(next, &page)
 			if page.Count != len(page.Events) || page.Count > 7 {
 				t.Fatalf("a page of %d", page.Count)
 			}
@@ -218,6 +218,6 @@ func TestEventPages(t *testing.T) {
 				next = path + "&cursor=" + page.Next
 			}
 		}
-		sameFrames(t, "pages", got, h.shown(id))
+		sameFrames(t, "pages", got, h.visibleFrames(id))
 	})
 }

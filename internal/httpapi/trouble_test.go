@@ -40,36 +40,36 @@ func TestTurnWithoutRoom(t *testing.T) {
 }
 
 func turnWithoutRoom(t *testing.T, streamed bool) {
-	store, m := &fullStore{Store: memory.New()}, says("It is salt.")
+	store, m := &fullStore{Store: memory.New()}, textModel("It is salt.")
 	answer, fill := m.Answer, sync.OnceFunc(func() { store.full.Store(true) })
 	m.Answer = func(req *llm.Request) (llm.Message, error) {
 		fill() // during the model call
 		return answer(req)
 	}
-	h := newHouseOn(t, m, store)
-	id := h.open("a")
+	h := newTestServerOn(t, m, store)
+	id := h.openThread("a")
 	path := "/api/threads/" + id
 	var seen []frame
 	var looks sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
-	looks.Go(func() { _, seen = h.watch(ctx, path+"/events", 0, 0) })
+	looks.Go(func() { _, seen = h.watchStream(ctx, path+"/events", 0, 0) })
 	synctest.Wait()
 
-	said, began := say(h, path, "What is the sea?", streamed), time.Now()
-	if said.Status != failed || said.Error != noRoom || time.Since(began) > time.Minute {
+	said, began := postAndAwait(h, path, "What is the sea?", streamed), time.Now()
+	if said.Status != failed || said.Error != noRoomText || time.Since(began) > time.Minute {
 		t.Errorf("the turn: %+v", said)
 	}
-	if code := h.post("", path+"/messages", `{"content":"And now?"}`, nil); code != http.StatusInsufficientStorage {
+	if code := h.postJSON("", path+"/messages", `{"content":"And now?"}`, nil); code != http.StatusInsufficientStorage {
 		t.Errorf("there is no room, and a message gets %d", code)
 	}
 	store.full.Store(false)
-	if next := say(h, path, "And the lakes?", streamed); next.Status != answered || next.Answer != "It is salt." {
+	if next := postAndAwait(h, path, "And the lakes?", streamed); next.Status != answered || next.Answer != "It is salt." {
 		t.Errorf("the next turn: %+v", next)
 	}
 	synctest.Wait()
 	cancel()
 	looks.Wait()
-	sameFrames(t, "who looks on", numbered(seen), h.shown(ponder.ThreadID(id)))
+	sameFrames(t, "who looks on", numberedFrames(seen), h.visibleFrames(ponder.ThreadID(id)))
 	troubles := 0
 	for _, f := range seen {
 		if f.name == troubleEvent {
@@ -81,11 +81,11 @@ func turnWithoutRoom(t *testing.T, streamed bool) {
 	}
 }
 
-func say(h *house, path, text string, streamed bool) Turn {
+func postAndAwait(h *testServer, path, text string, streamed bool) Turn {
 	h.t.Helper()
 	if !streamed {
 		var out postedDoc
-		if code := h.post("", path+"/messages?wait=5m", `{"content":"`+text+`"}`, &out); code != http.StatusOK {
+		if code := h.postJSON("", path+"/messages?wait=5m", `{"content":"`+text+`"}`, &out); code != http.StatusOK {
 			h.t.Errorf("%q: %d", text, code)
 		}
 		return Turn{Status: out.Turn.Status, Error: out.Turn.Error, Answer: out.Turn.Answer}

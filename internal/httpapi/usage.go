@@ -19,8 +19,8 @@ import (
 	"ponder/internal/compat"
 )
 
-func (a *api) usage() {
-	op := a.operation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
+func (a *api) registerUsage() {
+	op := a.newOperation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
 	op.Description = "What you have ever used: also on threads that were removed, and for vectors, which are of the role embed and of no thread, run or mode."
 	huma.Register(a.huma, op, a.getUsage)
 }
@@ -70,7 +70,7 @@ func (a *api) getUsage(ctx context.Context, in *usageOf) (*usageSums, error) {
 	sum := ponder.UsageRow{Key: "all"}
 	for _, r := range rows {
 		out.Body.Rows = append(out.Body.Rows, usageRowOf(r))
-		sum = added(sum, r)
+		sum = addUsage(sum, r)
 	}
 	out.Body.Total = usageRowOf(sum)
 	return out, nil
@@ -83,8 +83,8 @@ func usageRowOf(r ponder.UsageRow) UsageRow {
 	}
 }
 
-// added keeps the key of a.
-func added(a, b ponder.UsageRow) ponder.UsageRow {
+// addUsage keeps the key of a.
+func addUsage(a, b ponder.UsageRow) ponder.UsageRow {
 	a.Calls, a.Failed, a.Money, a.Unknown = a.Calls+b.Calls, a.Failed+b.Failed, a.Money+b.Money, a.Unknown+b.Unknown
 	u := &a.Usage
 	u.Input, u.Output, u.Reasoning = u.Input+b.Usage.Input, u.Output+b.Usage.Output, u.Reasoning+b.Usage.Reasoning
@@ -122,11 +122,11 @@ func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, si
 	alone := len(a.Guard.Owners()) == 1
 	if acc, ok := a.Service.(app.Accountant); ok {
 		rows, err := acc.Used(ctx, owner, alone, by, since)
-		return merged(rows), a.failed(err)
+		return mergeUsage(rows), a.apiError(err)
 	}
 	all, err := a.Store.List(ctx, ponder.Filter{})
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	own := slices.DeleteFunc(slices.Clone(all), func(i ponder.Info) bool { return i.Owner != owner })
 	alone = alone && len(own) == len(all)
@@ -135,7 +135,7 @@ func (a *api) usageRows(ctx context.Context, owner string, by ponder.GroupBy, si
 	}
 	rows, err := a.Store.Usage(ctx, by, since)
 	if err != nil {
-		return nil, a.failed(err)
+		return nil, a.apiError(err)
 	}
 	if alone {
 		return rows, nil
@@ -154,12 +154,12 @@ type rowID struct {
 
 func idOf(r ponder.UsageRow) rowID { return rowID{r.Key, r.Thread} }
 
-// merged sums rows with equal key and thread.
-func merged(rows []ponder.UsageRow) []ponder.UsageRow {
+// mergeUsage sums rows with equal key and thread.
+func mergeUsage(rows []ponder.UsageRow) []ponder.UsageRow {
 	sums := make(map[rowID]ponder.UsageRow)
 	for _, r := range rows {
 		if sum, ok := sums[idOf(r)]; ok {
-			r = added(sum, r)
+			r = addUsage(sum, r)
 		}
 		sums[idOf(r)] = r
 	}
@@ -184,7 +184,7 @@ func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, s
 	for _, i := range own {
 		rows, err := a.sumUpThread(ctx, i.ID, by, since)
 		if err != nil {
-			return nil, a.failed(err)
+			return nil, a.apiError(err)
 		}
 		for _, r := range rows {
 			if by == ponder.ByRun {
@@ -193,7 +193,7 @@ func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, s
 			all = append(all, r)
 		}
 	}
-	return merged(all), nil
+	return mergeUsage(all), nil
 }
 
 type callID struct {
@@ -220,7 +220,7 @@ func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.Gro
 		case ponder.CallFinished:
 			if b.Made() && !ev.Time.Before(since) {
 				row := callRow(b, groupOf(ev, b, begun[c], by))
-				sums[row.Key] = added(row, sums[row.Key])
+				sums[row.Key] = addUsage(row, sums[row.Key])
 			}
 			delete(begun, c)
 		}

@@ -16,7 +16,7 @@ import (
 	"ponder/store/memory"
 )
 
-func spend(t *testing.T, store ponder.Store, id ponder.ThreadID, owner string, at time.Time, models ...string) {
+func addUsageEvents(t *testing.T, store ponder.Store, id ponder.ThreadID, owner string, at time.Time, models ...string) {
 	t.Helper()
 	events := []ponder.Event{{Run: "run_" + ponder.RunID(id), Body: ponder.RunStarted{Mode: "session", Input: "Why?"}}}
 	for i, model := range models {
@@ -49,7 +49,7 @@ func spend(t *testing.T, store ponder.Store, id ponder.ThreadID, owner string, a
 	}
 }
 
-func fork(t *testing.T, store ponder.Store) {
+func forkThread(t *testing.T, store ponder.Store) {
 	t.Helper()
 	if err := engine.Fork(t.Context(), store, "thr_1", 3, ponder.Thread{ID: "thr_fork"}); err != nil {
 		t.Fatal(err)
@@ -71,9 +71,9 @@ type usageAnswer struct {
 	Total   UsageRow
 }
 
-func (d *desk) used(t *testing.T, token, query string) (a usageAnswer) {
+func (d *testAPI) readUsage(t *testing.T, token, query string) (a usageAnswer) {
 	t.Helper()
-	code, body := d.ask(token, "GET", "/api/usage?"+query, "")
+	code, body := d.sendRequest(token, "GET", "/api/usage?"+query, "")
 	if err := json.Unmarshal([]byte(body), &a); err != nil || code != http.StatusOK || !a.Success {
 		t.Fatalf("%s: %d %s", query, code, body)
 	}
@@ -82,19 +82,19 @@ func (d *desk) used(t *testing.T, token, query string) (a usageAnswer) {
 
 // An owner's usage equals the ledger of a store with only that owner.
 func TestUsage(t *testing.T) {
-	shared, alone := serve(t, nil), memory.New()
-	single := &desk{alone, New(t.Context(), Config{Store: alone, Hub: stream.New(alone), Guard: auth.New(auth.Config{Tokens: []auth.Token{
+	shared, alone := newAPI(t, nil), memory.New()
+	single := &testAPI{alone, New(t.Context(), Config{Store: alone, Hub: stream.New(alone), Guard: auth.New(auth.Config{Tokens: []auth.Token{
 		{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
 	}})})}
 	now := time.Now()
 	for _, store := range []ponder.Store{shared.store, alone} {
-		spend(t, store, "thr_1", "local", now, "a/one", "a/two", "a/one", "a/broken", "a/refused", "a/unknown")
-		spend(t, store, "thr_2", "local", now.Add(-48*time.Hour), "a/one")
+		addUsageEvents(t, store, "thr_1", "local", now, "a/one", "a/two", "a/one", "a/broken", "a/refused", "a/unknown")
+		addUsageEvents(t, store, "thr_2", "local", now.Add(-48*time.Hour), "a/one")
 	}
-	spend(t, shared.store, "thr_3", "anna", now, "a/hers")
+	addUsageEvents(t, shared.store, "thr_3", "anna", now, "a/hers")
 	for _, by := range []string{"thread", "run", "role", "model", "mode", "day"} {
 		for _, since := range []string{"", "24h", "1d"} {
-			got, want := shared.used(t, "mine", "by="+by+"&since="+since), single.used(t, "mine", "by="+by+"&since="+since)
+			got, want := shared.readUsage(t, "mine", "by="+by+"&since="+since), single.readUsage(t, "mine", "by="+by+"&since="+since)
 			g, _ := json.Marshal(got)
 			w, _ := json.Marshal(want)
 			if string(g) != string(w) {
@@ -105,9 +105,9 @@ func TestUsage(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range []*desk{shared, single} {
-		fork(t, d.store)
-		runs := d.used(t, "mine", "by=run").Rows
+	for _, d := range []*testAPI{shared, single} {
+		forkThread(t, d.store)
+		runs := d.readUsage(t, "mine", "by=run").Rows
 		var got []string
 		for _, r := range runs {
 			got = append(got, fmt.Sprint(r.Key, " ", r.Thread, " ", r.Calls))
@@ -116,18 +116,18 @@ func TestUsage(t *testing.T) {
 			t.Errorf("by run: %q, want %q", got, want)
 		}
 	}
-	if hers := shared.used(t, "hers", "by=model"); len(hers.Rows) != 1 || hers.Rows[0].Key != "a/hers" || hers.Total.Micros != 7 {
+	if hers := shared.readUsage(t, "hers", "by=model"); len(hers.Rows) != 1 || hers.Rows[0].Key != "a/hers" || hers.Total.Micros != 7 {
 		t.Errorf("hers: %+v", hers)
 	}
-	if hers := shared.used(t, "hers", "by=thread"); len(hers.Rows) != 1 || hers.Rows[0].Key != "thr_3" {
+	if hers := shared.readUsage(t, "hers", "by=thread"); len(hers.Rows) != 1 || hers.Rows[0].Key != "thr_3" {
 		t.Errorf("hers: %+v", hers)
 	}
 }
 
 func TestUsageProblems(t *testing.T) {
-	d := serve(t, nil)
+	d := newAPI(t, nil)
 	for _, query := range []string{"by=owner", "since=soon", "since=-1h"} {
-		if code, body := d.ask("mine", "GET", "/api/usage?"+query, ""); code != http.StatusUnprocessableEntity {
+		if code, body := d.sendRequest("mine", "GET", "/api/usage?"+query, ""); code != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d %s", query, code, body)
 		}
 	}

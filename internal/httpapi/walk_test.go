@@ -35,44 +35,46 @@ func markOf(owner string) string {
 	return "of " + owner
 }
 
-func (h *house) Remember(_ context.Context, owner string, list ...Memory) ([]Memory, error) {
+func (h *testServer) Remember(_ context.Context, owner string, list ...Memory) ([]Memory, error) {
 	for i := range list {
 		list[i].ID = "mem_" + owner
 	}
 	return list, nil
 }
 
-func (h *house) Remembered(_ context.Context, owner string, _ ...string) ([]Memory, error) {
+func (h *testServer) Remembered(_ context.Context, owner string, _ ...string) ([]Memory, error) {
 	return []Memory{{ID: "mem_" + owner, Text: markOf(owner)}}, nil
 }
 
-func (h *house) Search(_ context.Context, owner string, _ Query) ([]Hit, error) {
+func (h *testServer) Search(_ context.Context, owner string, _ Query) ([]Hit, error) {
 	return []Hit{{Memory: Memory{ID: "mem_" + owner, Text: markOf(owner)}, Quote: markOf(owner)}}, nil
 }
 
-func (h *house) Memories(_ context.Context, owner string, _ Query, _ string) ([]Memory, error) {
+func (h *testServer) Memories(_ context.Context, owner string, _ Query, _ string) ([]Memory, error) {
 	return []Memory{{ID: "mem_" + owner, Text: markOf(owner)}}, nil
 }
 
-func (h *house) Forget(_ context.Context, owner, id string) error {
+func (h *testServer) Forget(_ context.Context, owner, id string) error {
 	if id != "mem_"+owner {
 		return app.NotFoundf("", "nothing of that id is remembered")
 	}
 	return nil
 }
 
-func (h *house) Thread(owner string) ponder.ThreadID { return ponder.ThreadID("thr_mind_" + owner) }
+func (h *testServer) Thread(owner string) ponder.ThreadID {
+	return ponder.ThreadID("thr_mind_" + owner)
+}
 
-func (h *house) Mind(_ context.Context, owner string) (json.RawMessage, error) {
+func (h *testServer) Mind(_ context.Context, owner string) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"entries": []string{markOf(owner)}})
 }
 
-func (h *house) Tick(_ context.Context, owner string) (json.RawMessage, error) {
+func (h *testServer) Tick(_ context.Context, owner string) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"report": markOf(owner)})
 }
 
-// furnish adds threads of two owners with all internal events.
-func (h *house) furnish() (ids []string) {
+// addThreads adds threads of two owners with all internal events.
+func (h *testServer) addThreads() (ids []string) {
 	h.t.Helper()
 	for _, owner := range []string{"local", "anna"} {
 		for _, kind := range []ponder.Kind{ponder.KindSession, ponder.KindConversation, ponder.KindResearch, ponder.KindSubconscious} {
@@ -127,17 +129,17 @@ type call struct {
 	foreign bool // names a thread of another owner
 }
 
-// calls returns requests for all operations and threads, with and without parameters.
-func calls(t *testing.T, d *desk, ids []string) (list []call) {
+// allCalls returns requests for all operations and threads, with and without parameters.
+func allCalls(t *testing.T, d *testAPI, ids []string) (list []call) {
 	t.Helper()
-	_, js := d.ask("mine", "GET", "/openapi.json", "")
+	_, js := d.sendRequest("mine", "GET", "/openapi.json", "")
 	doc := docOf(t, js)
 	for _, g := range operationsOf(doc) {
 		for _, op := range g.Operations {
 			p := docsSchemas{doc.Components.Schemas}
 			body := ""
 			if op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
-				js, err := json.Marshal(p.example(op.RequestBody.Content["application/json"].Schema, 0))
+				js, err := json.Marshal(p.exampleValue(op.RequestBody.Content["application/json"].Schema, 0))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -197,10 +199,10 @@ func docOf(t *testing.T, js string) *huma.OpenAPI {
 	if len(raw.Paths) == 0 || len(raw.Components.Schemas) == 0 {
 		t.Fatal("nothing is described")
 	}
-	d := &api{Config: Config{}, huma: huma.NewAPI(settings("test"), adapter{http.NewServeMux()})}
-	d.thinking()
-	d.threads()
-	d.more()
+	d := &api{Config: Config{}, huma: huma.NewAPI(humaConfig("test"), adapter{http.NewServeMux()})}
+	d.registerThinking()
+	d.registerThreads()
+	d.registerMore()
 	doc := d.huma.OpenAPI()
 	if len(doc.Paths) != len(raw.Paths) {
 		t.Fatalf("%d paths are described, %d are there", len(raw.Paths), len(doc.Paths))
@@ -208,7 +210,7 @@ func docOf(t *testing.T, js string) *huma.OpenAPI {
 	return doc
 }
 
-func (d *desk) try(token string, c call, accept string) (int, string) {
+func (d *testAPI) sendCall(token string, c call, accept string) (int, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r := httptest.NewRequestWithContext(ctx, c.op.Method, "http://127.0.0.1"+c.target, strings.NewReader(c.body))
@@ -231,21 +233,21 @@ func (d *desk) try(token string, c call, accept string) (int, string) {
 func TestNothingLeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &llmtest.Model{Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is well."), nil }}
-		h := newHouse(t, m)
-		ids := h.furnish()
-		list := calls(t, h.desk, ids)
+		h := newTestServer(t, m)
+		ids := h.addThreads()
+		list := allCalls(t, h.testAPI, ids)
 		slices.SortStableFunc(list, func(a, b call) int {
 			return slices.Index(methodOrder, a.op.Method) - slices.Index(methodOrder, b.op.Method)
 		})
 		answers := 0
 		for _, c := range list {
 			for _, accept := range []string{"application/json", "text/event-stream"} {
-				code, all := h.try("mine", c, accept)
+				code, all := h.sendCall("mine", c, accept)
 				switch {
 				case strings.Contains(all, innerMark):
-					t.Errorf("%s %s (%s): what is internal comes out: %d %.300s", c.op.Method, c.target, accept, code, near(all, innerMark))
+					t.Errorf("%s %s (%s): what is internal comes out: %d %.300s", c.op.Method, c.target, accept, code, textNear(all, innerMark))
 				case strings.Contains(all, annaMark):
-					t.Errorf("%s %s (%s): what is another owner's comes out: %d %.300s", c.op.Method, c.target, accept, code, near(all, annaMark))
+					t.Errorf("%s %s (%s): what is another owner's comes out: %d %.300s", c.op.Method, c.target, accept, code, textNear(all, annaMark))
 				case code >= 500:
 					t.Errorf("%s %s (%s): %d %.300s", c.op.Method, c.target, accept, code, all)
 				case c.foreign && code < 400:
@@ -264,7 +266,7 @@ func TestNothingLeaks(t *testing.T) {
 // methodOrder puts erasing requests last.
 var methodOrder = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
-func near(all, mark string) string {
+func textNear(all, mark string) string {
 	i := strings.Index(all, mark)
 	return all[max(0, i-200):min(len(all), i+50)]
 }
@@ -272,23 +274,23 @@ func near(all, mark string) string {
 // On all routes, threads of other owners are not found and stay unchanged.
 func TestOwnersDoNotMeet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
-		ids := h.furnish()
+		h := newTestServer(t, slowModel())
+		ids := h.addThreads()
 		before := make(map[string]ponder.Info)
 		for _, id := range ids {
 			before[id], _ = h.store.Thread(t.Context(), ponder.ThreadID(id))
 		}
-		for _, c := range calls(t, h.desk, ids) {
+		for _, c := range allCalls(t, h.testAPI, ids) {
 			if !c.foreign || c.op.Tags[0] != tagSessions && c.op.Tags[0] != tagThreads {
 				continue
 			}
-			code, all := h.try("mine", c, "application/json")
+			code, all := h.sendCall("mine", c, "application/json")
 			if code != http.StatusNotFound && code != http.StatusUnprocessableEntity {
 				t.Errorf("%s %s: %d %.200s", c.op.Method, c.target, code, all)
 			}
 			missing := c
 			missing.target = strings.ReplaceAll(c.target, "_anna", "_nobody")
-			if nobody, _ := h.try("mine", missing, "application/json"); nobody != code {
+			if nobody, _ := h.sendCall("mine", missing, "application/json"); nobody != code {
 				t.Errorf("%s %s: %d, but %d of what is not there at all", c.op.Method, c.target, code, nobody)
 			}
 		}

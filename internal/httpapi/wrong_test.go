@@ -15,14 +15,14 @@ import (
 )
 
 func TestViolationsOnce(t *testing.T) {
-	d := serve(t, nil)
+	d := newAPI(t, nil)
 	for name, body := range map[string]string{
 		"cost":     `{"question":"Why is it so?","max_cost_usd":-1}`,
 		"no cost":  `{"question":"Why is it so?","max_cost_usd":0}`,
 		"long":     `{"question":"` + strings.Repeat("a", 20_001) + `"}`,
 		"in bytes": `{"question":"` + strings.Repeat("é", 10_001) + `"}`,
 	} {
-		code, text := d.ask("mine", http.MethodPost, "/api/thinking/start", body)
+		code, text := d.sendRequest("mine", http.MethodPost, "/api/thinking/start", body)
 		var doc huma.ErrorModel
 		if err := json.Unmarshal([]byte(text), &doc); err != nil || code != http.StatusUnprocessableEntity || len(doc.Errors) != 1 {
 			t.Errorf("%s: %d %s (%v)", name, code, text, err)
@@ -32,9 +32,9 @@ func TestViolationsOnce(t *testing.T) {
 
 // Invalid JSON is refused even if no body is needed.
 func TestBodyOfNoUse(t *testing.T) {
-	d := serve(t, nil)
+	d := newAPI(t, nil)
 	for body, want := range map[string]int{"{": http.StatusBadRequest, "pause": http.StatusBadRequest, "": http.StatusNotFound, " ": http.StatusNotFound, "{}": http.StatusNotFound} {
-		if code, text := d.ask("mine", http.MethodPost, "/api/thinking/thr_none/pause", body); code != want {
+		if code, text := d.sendRequest("mine", http.MethodPost, "/api/thinking/thr_none/pause", body); code != want {
 			t.Errorf("%q: %d %s", body, code, text)
 		}
 	}
@@ -43,17 +43,17 @@ func TestBodyOfNoUse(t *testing.T) {
 // All routes name the header of a reused key.
 func TestKeyIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t, slow())
+		h := newTestServer(t, slowModel())
 		var made struct {
 			ID string `json:"thread_id"`
 		}
-		if code := h.post("", "/api/threads", `{}`, &made); code != http.StatusCreated {
+		if code := h.postJSON("", "/api/threads", `{}`, &made); code != http.StatusCreated {
 			t.Fatal(code)
 		}
 		say := func(content string) (int, string) {
 			r := newRequest("/api/threads/"+made.ID+"/messages", `{"content":"`+content+`"}`)
 			r.Header.Set("Idempotency-Key", "k")
-			return h.send(r)
+			return h.serveRequest(r)
 		}
 		if code, body := say("a"); code != http.StatusAccepted {
 			t.Fatalf("%d %s", code, body)

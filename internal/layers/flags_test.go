@@ -22,7 +22,7 @@ var flagName = regexp.MustCompile(`--[a-z]`)
 // that it prints.
 func TestNoFlagsInAnswers(t *testing.T) {
 	seen := 0
-	for _, file := range sources(t) {
+	for _, file := range listSources(t) {
 		dir, err := filepath.Rel(root, filepath.Dir(file))
 		if err != nil {
 			t.Fatal(err)

@@ -87,7 +87,7 @@ var rules = []rule{
 	{packages: "sensor/system", ours: []string{".", "sensor"}, theirs: []string{"github.com/shirou/gopsutil/"}},
 	{packages: "sensor/feed", ours: []string{".", "sensor"}, theirs: []string{"github.com/mmcdole/gofeed"}},
 	{packages: "sensor/notify", ours: []string{"internal/webhook"}, theirs: []string{"github.com/emersion/go-message"}},
-	{packages: "sensor/own", ours: []string{".", "sensor", "internal/textkit/lexical"}},
+	{packages: "sensor/ponder", ours: []string{".", "sensor", "internal/textkit/lexical"}},
 	{packages: "sensor/command", ours: []string{".", "sensor", "internal/process"}},
 	{packages: "sensor/*", ours: []string{".", "sensor"}},
 	{packages: "internal/redact"},
@@ -139,8 +139,8 @@ var rules = []rule{
 // TestImports reads the sources itself: with "go list", the go command would cache a stale result.
 func TestImports(t *testing.T) {
 	seen := 0
-	for _, file := range sources(t) {
-		seen += check(t, file)
+	for _, file := range listSources(t) {
+		seen += checkImports(t, file)
 	}
 	if seen < 100 {
 		t.Fatalf("found only %d imports to check", seen)
@@ -149,7 +149,7 @@ func TestImports(t *testing.T) {
 
 var root = filepath.Join("..", "..")
 
-func sources(t *testing.T) (files []string) {
+func listSources(t *testing.T) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -169,29 +169,29 @@ func sources(t *testing.T) (files []string) {
 	return files
 }
 
-// check returns the number of imports.
-func check(t *testing.T, file string) int {
+// checkImports returns the number of imports.
+func checkImports(t *testing.T, file string) int {
 	t.Helper()
 	pkg, imports := packageOf(t, file), importsOf(t, file)
-	i := slices.IndexFunc(rules, func(r rule) bool { return match(r.packages, pkg) })
+	i := slices.IndexFunc(rules, func(r rule) bool { return matchPattern(r.packages, pkg) })
 	if i < 0 {
 		t.Errorf("%s: no rule says what it may import", pkg)
 		return 0
 	}
 	for _, p := range imports {
-		if !rules[i].allows(p) {
+		if !rules[i].isAllowed(p) {
 			t.Errorf("%s must not import %s", file, p)
 		}
 	}
 	return len(imports)
 }
 
-func (r rule) allows(imp string) bool {
+func (r rule) isAllowed(imp string) bool {
 	if imp == module || strings.HasPrefix(imp, module+"/") {
-		if slices.Contains(everywhere, rel(imp)) {
+		if slices.Contains(everywhere, relativePath(imp)) {
 			return true
 		}
-		return slices.ContainsFunc(r.ours, func(p string) bool { return match(p, rel(imp)) })
+		return slices.ContainsFunc(r.ours, func(p string) bool { return matchPattern(p, relativePath(imp)) })
 	}
 	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
 		return true // the standard library
@@ -199,14 +199,14 @@ func (r rule) allows(imp string) bool {
 	return slices.ContainsFunc(r.theirs, func(p string) bool { return strings.HasPrefix(imp, p) })
 }
 
-func rel(pkg string) string {
+func relativePath(pkg string) string {
 	if pkg == module {
 		return "."
 	}
 	return strings.TrimPrefix(pkg, module+"/")
 }
 
-func match(pattern, pkg string) bool {
+func matchPattern(pattern, pkg string) bool {
 	ok, _ := path.Match(pattern, pkg)
 	return ok
 }

@@ -42,7 +42,7 @@ func TestTopFolders(t *testing.T) {
 
 func TestPackageFiles(t *testing.T) {
 	files := make(map[string]int)
-	for _, file := range sources(t) {
+	for _, file := range listSources(t) {
 		files[packageOf(t, file)]++
 	}
 	limits := map[string]int{".": maxRootFiles, "cmd/ponder": maxCommandFiles}
@@ -61,7 +61,7 @@ func TestPackageFiles(t *testing.T) {
 
 func TestCommandLine(t *testing.T) {
 	lines := 0
-	for _, file := range sources(t) {
+	for _, file := range listSources(t) {
 		pkg, imports := packageOf(t, file), importsOf(t, file)
 		cobra := slices.ContainsFunc(imports, func(p string) bool { return strings.HasPrefix(p, "github.com/spf13/cobra") })
 		if cobra && !strings.HasPrefix(pkg, "cmd/") {

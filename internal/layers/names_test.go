@@ -21,7 +21,7 @@ var ownedConstants = []string{"turnKey", "finalKey", "writeKey"}
 
 func TestOwnedNames(t *testing.T) {
 	found := make(map[string][]string)
-	for _, file := range sources(t) {
+	for _, file := range listSources(t) {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -60,21 +60,21 @@ var otherFunctions = map[string]string{
 	"internal/report oneLine":    "writes Markdown",
 	"knowledge/document oneLine": "leaves out marks of damaged characters",
 	"mode/chat clipped":          "leaves out the middle",
-	"cmd/ponder clip":            "calls textkit",
+	"cmd/ponder truncate":        "calls textkit",
 	"cmd/ponder oneLine":         "calls textkit",
 }
 
 // TestOwnedFunctions checks that only textkit cuts texts and limitio bounds readers.
 func TestOwnedFunctions(t *testing.T) {
 	seen := 0
-	for _, file := range sources(t) {
+	for _, file := range listSources(t) {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		pkg := packageOf(t, file)
 		seen++
-		for _, name := range cutters(f) {
+		for _, name := range cutterNames(f) {
 			if pkg != "internal/textkit" && otherFunctions[pkg+" "+name] == "" {
 				t.Errorf("%s declares %s: use package textkit", file, name)
 			}
@@ -99,7 +99,7 @@ var otherReaders = map[string]int{
 	"llm":                 1, // the parser refuses the text
 }
 
-func cutters(f *ast.File) (names []string) {
+func cutterNames(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && slices.Contains(ownedFunctions, strings.ToLower(fn.Name.Name)) {
 			names = append(names, fn.Name.Name)
@@ -139,7 +139,7 @@ func f(r io.Reader) { io.ReadAll(io.LimitReader(r, max+1)); io.ReadAll(io.LimitR
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cutters(f); !slices.Equal(got, []string{"clip", "OneLine"}) || boundedReaders(f) != 1 {
+	if got := cutterNames(f); !slices.Equal(got, []string{"clip", "OneLine"}) || boundedReaders(f) != 1 {
 		t.Errorf("found %q and %d readers", got, boundedReaders(f))
 	}
 }

@@ -26,8 +26,8 @@ import (
 	"ponder/store/storetest"
 )
 
-// scrape returns the metrics by name and labels.
-func scrape(t *testing.T, m *Meter) map[string]float64 {
+// scrapeMetrics returns the metrics by name and labels.
+func scrapeMetrics(t *testing.T, m *Meter) map[string]float64 {
 	t.Helper()
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
@@ -80,8 +80,8 @@ func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) ponder.Store { return New(Config{}).Store(memory.New()) })
 }
 
-// think runs a session on a measured store, with a model that takes two seconds per call.
-func think(t *testing.T, c Config) *Meter {
+// runSession runs a session on a measured store, with a model that takes two seconds per call.
+func runSession(t *testing.T, c Config) *Meter {
 	m := New(c)
 	slow := &llmtest.Model{ID: "sim/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}, Deltas: 1}
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
@@ -93,8 +93,8 @@ func think(t *testing.T, c Config) *Meter {
 
 func TestOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := think(t, Config{Version: "1.2", Queue: func() (int, bool) { return 3, true }})
-		got := scrape(t, m)
+		m := runSession(t, Config{Version: "1.2", Queue: func() (int, bool) { return 3, true }})
+		got := scrapeMetrics(t, m)
 		calls, input, took := 0.0, 0.0, 0.0
 		for name, x := range got {
 			switch {
@@ -137,8 +137,8 @@ func TestOfASession(t *testing.T) {
 	})
 }
 
-// begin creates a held thread and returns a function that appends to it as its holder.
-func begin(t *testing.T, s ponder.Store, id ponder.ThreadID, mode string) func(...ponder.Event) {
+// startThread creates a held thread and returns a function that appends to it as its holder.
+func startThread(t *testing.T, s ponder.Store, id ponder.ThreadID, mode string) func(...ponder.Event) {
 	t.Helper()
 	ctx := t.Context()
 	run := ponder.RunID("run_" + string(id))
@@ -168,7 +168,7 @@ func begin(t *testing.T, s ponder.Store, id ponder.ThreadID, mode string) func(.
 
 func TestOutcomes(t *testing.T) {
 	m := New(Config{})
-	add := begin(t, m.Store(memory.New()), "thr_1", "chat")
+	add := startThread(t, m.Store(memory.New()), "thr_1", "chat")
 	for i, tt := range []struct {
 		outcome ponder.Outcome
 		want    string
@@ -184,13 +184,13 @@ func TestOutcomes(t *testing.T) {
 		add(ponder.Event{Cause: cause, Body: ponder.CallStarted{Role: ponder.Fast, Mode: "chat", Model: "sim/fast"}})
 		add(ponder.Event{Cause: cause, Body: ponder.CallFinished{Model: "sim/fast", Usage: llm.Usage{Input: 7, Hedged: i == 1}, Price: ponder.PriceUnknown, Outcome: tt.outcome}})
 		name := "ponder_calls_total mode=chat model=sim/fast outcome=" + tt.want + " role=fast"
-		if got := scrape(t, m)[name]; got != 1 {
+		if got := scrapeMetrics(t, m)[name]; got != 1 {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
 	add(ponder.Event{Body: ponder.BudgetSpent{What: "calls"}}, ponder.Event{Cause: "t", Body: ponder.ToolCall{Name: "recall"}})
 	add(ponder.Event{Cause: "t", Body: ponder.ToolResult{Name: "recall"}}, ponder.Event{Cause: "s", Body: ponder.Subconscious{State: []byte("{}"), Tick: 1}})
-	got := scrape(t, m)
+	got := scrapeMetrics(t, m)
 	for name, want := range map[string]float64{
 		"ponder_tokens_total kind=input model=sim/fast role=fast": 35, // without refused attempts
 		"ponder_hedged_calls_total model=sim/fast role=fast":      1,
@@ -214,12 +214,12 @@ func TestLeases(t *testing.T) {
 	s := m.Store(inner)
 	held := func(want float64) {
 		t.Helper()
-		if got := scrape(t, m); got["ponder_leases_held"] != want || want == 0 && got["ponder_open_runs mode=session"] != 0 {
+		if got := scrapeMetrics(t, m); got["ponder_leases_held"] != want || want == 0 && got["ponder_open_runs mode=session"] != 0 {
 			t.Errorf("holds %v, want %v: %v", got["ponder_leases_held"], want, got)
 		}
 	}
-	add := begin(t, s, "thr_1", "session")
-	begin(t, s, "thr_2", "session")
+	add := startThread(t, s, "thr_1", "session")
+	startThread(t, s, "thr_2", "session")
 	held(2)
 	add(ponder.Event{Body: ponder.RunFinished{Status: ponder.Completed, Answer: "x"}})
 	if err := s.Release(t.Context(), "thr_1", 1, 1, 0); !errors.Is(err, ponder.ErrStale) {
@@ -235,16 +235,16 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	held(0)
-	if got := scrape(t, m); got["ponder_append_errors_total error=fenced"] != 1 {
+	if got := scrapeMetrics(t, m); got["ponder_append_errors_total error=fenced"] != 1 {
 		t.Error(got)
 	}
-	begin(t, s, "thr_3", "session")
+	startThread(t, s, "thr_3", "session")
 	inner.MarkDead(t.Context(), "nod_thr_3")
-	if err := s.Beat(t.Context(), "nod_thr_3", 0); !errors.Is(err, ponder.ErrFenced) {
+	if err := s.Heartbeat(t.Context(), "nod_thr_3", 0); !errors.Is(err, ponder.ErrFenced) {
 		t.Fatal(err)
 	}
 	held(0)
-	begin(t, s, "thr_4", "session")
+	startThread(t, s, "thr_4", "session")
 	if err := s.Remove(t.Context(), "thr_4"); err != nil {
 		t.Fatal(err)
 	}
@@ -256,11 +256,11 @@ func TestGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Config{})
 		s := m.Store(memory.New())
-		add := begin(t, s, "thr_1", "session")
+		add := startThread(t, s, "thr_1", "session")
 		rest := func(d time.Duration) {
 			for ; d > 0; d -= time.Second {
 				time.Sleep(time.Second)
-				if err := s.Beat(t.Context(), "nod_thr_1", 0); err != nil {
+				if err := s.Heartbeat(t.Context(), "nod_thr_1", 0); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -274,7 +274,7 @@ func TestGap(t *testing.T) {
 		end := finished("a", ponder.Outcome{})
 		time.Sleep(30 * time.Millisecond)
 		add(end, started("b"))
-		got := scrape(t, m)
+		got := scrapeMetrics(t, m)
 		if n, sum := got["ponder_call_gap_seconds_count"], got["ponder_call_gap_seconds_sum"]; n != 1 || math.Abs(sum-0.03) > 1e-9 {
 			t.Errorf("%v gaps of %v s", n, sum)
 		}
@@ -284,7 +284,7 @@ func TestGap(t *testing.T) {
 		add(finished("c", ponder.Outcome{}), ponder.Event{Body: ponder.RunPaused{}})
 		rest(time.Hour)
 		add(started("d"))
-		if n := scrape(t, m)["ponder_call_gap_seconds_count"]; n != 1 {
+		if n := scrapeMetrics(t, m)["ponder_call_gap_seconds_count"]; n != 1 {
 			t.Errorf("%v gaps", n)
 		}
 	})
@@ -300,7 +300,7 @@ func TestCopies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, x := range scrape(t, m) {
+	for name, x := range scrapeMetrics(t, m) {
 		if x != 0 && (strings.HasPrefix(name, "ponder_calls") || strings.HasPrefix(name, "ponder_tokens") || strings.HasPrefix(name, "ponder_runs")) {
 			t.Errorf("%s: %v", name, x)
 		}
@@ -311,16 +311,16 @@ func TestCopies(t *testing.T) {
 func TestBounded(t *testing.T) {
 	m := New(Config{})
 	for i := range 3 * maxUnheld {
-		m.created(ponder.ThreadID("thr_"+strconv.Itoa(i)), []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session"}}})
+		m.observeCreate(ponder.ThreadID("thr_"+strconv.Itoa(i)), []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session"}}})
 	}
-	m.acquired("thr_held")
+	m.noteAcquired("thr_held")
 	if len(m.threads) > maxUnheld+1 || m.unheld != len(m.threads)-1 {
 		t.Errorf("%d threads, %d begun", len(m.threads), m.unheld)
 	}
 	for i := range 2 * maxSeries {
 		m.tokens.add(1, values{"fast", "m" + strconv.Itoa(i), "input"})
 	}
-	if got := scrape(t, m); len(m.tokens.known) != maxSeries+1 || got["ponder_tokens_total kind=other model=other role=other"] != maxSeries {
+	if got := scrapeMetrics(t, m); len(m.tokens.known) != maxSeries+1 || got["ponder_tokens_total kind=other model=other role=other"] != maxSeries {
 		t.Errorf("%d series", len(m.tokens.known))
 	}
 }
@@ -330,12 +330,12 @@ func TestEscapes(t *testing.T) {
 	m := New(Config{})
 	for _, name := range []string{"a\"b", `c\n`, "two\nlines", "ünïcode", "{}", " ", "#", "\x00"} {
 		m.tools.add(2, values{name, "ok"})
-		if got := scrape(t, m); got["ponder_tool_uses_total outcome=ok tool="+name] != 2 {
+		if got := scrapeMetrics(t, m); got["ponder_tool_uses_total outcome=ok tool="+name] != 2 {
 			t.Errorf("%q is not there: %v", name, got)
 		}
 	}
 	m.tools.add(1, values{"\xff" + strings.Repeat("€", 100), "ok"})
-	scrape(t, m)
+	scrapeMetrics(t, m)
 }
 
 func FuzzLabels(f *testing.F) {
@@ -344,7 +344,7 @@ func FuzzLabels(f *testing.F) {
 		m := New(Config{Version: value})
 		m.duration.observe(x, values{value})
 		m.tokens.add(x, values{value, value, value})
-		scrape(t, m)
+		scrapeMetrics(t, m)
 	})
 }
 
@@ -352,7 +352,7 @@ func TestRequests(t *testing.T) {
 	m := New(Config{Watchers: func() int { return 5 }, Lag: func() int { return 7 }})
 	m.Request("GET", "GET /api/thinking/{id}", 200, 3*time.Millisecond)
 	m.Request("BREW", "", 0, 0)
-	got := scrape(t, m)
+	got := scrapeMetrics(t, m)
 	for name, want := range map[string]float64{
 		"ponder_http_requests_total method=GET route=GET /api/thinking/{id} status=200": 1,
 		"ponder_http_requests_total method=other route=none status=200":                 1,

@@ -58,8 +58,8 @@ func (m *Meter) threadOf(id ponder.ThreadID) *thread {
 	return t
 }
 
-// hold marks a thread as held. The caller holds m.mu.
-func (m *Meter) hold(id ponder.ThreadID) *thread {
+// markHeld marks a thread as held. The caller holds m.mu.
+func (m *Meter) markHeld(id ponder.ThreadID) *thread {
 	t := m.threadOf(id)
 	if !t.held {
 		t.held = true
@@ -68,14 +68,14 @@ func (m *Meter) hold(id ponder.ThreadID) *thread {
 	return t
 }
 
-func (m *Meter) acquired(id ponder.ThreadID) {
+func (m *Meter) noteAcquired(id ponder.ThreadID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.hold(id)
+	m.markHeld(id)
 }
 
-// released forgets a thread that is no longer held.
-func (m *Meter) released(id ponder.ThreadID) {
+// noteReleased forgets a thread that is no longer held.
+func (m *Meter) noteReleased(id ponder.ThreadID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t := m.threads[id]; t != nil {
@@ -86,16 +86,16 @@ func (m *Meter) released(id ponder.ThreadID) {
 	}
 }
 
-func (m *Meter) releasedAll() {
+func (m *Meter) noteAllReleased() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	clear(m.threads)
 	m.unheld = 0
 }
 
-// created observes the first events of a thread. It counts events, but no calls or tools, because
+// observeCreate observes the first events of a thread. It counts events, but no calls or tools, because
 // those of a copy were counted at their origin.
-func (m *Meter) created(id ponder.ThreadID, events []ponder.Event) {
+func (m *Meter) observeCreate(id ponder.ThreadID, events []ponder.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
@@ -111,8 +111,8 @@ func (m *Meter) created(id ponder.ThreadID, events []ponder.Event) {
 	}
 }
 
-// appended observes an append or its failure.
-func (m *Meter) appended(log ponder.Log, id ponder.ThreadID, fence ponder.Fence, events []ponder.Event, began time.Time, err error) {
+// observeAppend observes an append or its failure.
+func (m *Meter) observeAppend(log ponder.Log, id ponder.ThreadID, fence ponder.Fence, events []ponder.Event, began time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
@@ -128,16 +128,16 @@ func (m *Meter) appended(log ponder.Log, id ponder.ThreadID, fence ponder.Fence,
 	m.appends.observe(now.Sub(began).Seconds(), values{})
 	var t *thread
 	if fence != 0 {
-		t = m.hold(id)
+		t = m.markHeld(id)
 	}
 	for _, ev := range events {
 		m.events.add(1, values{typeOf(ev.Body)})
-		m.observe(log, id, t, ev, now)
+		m.observeEvent(log, id, t, ev, now)
 	}
 }
 
-// observe counts an event appended at now. t is nil for events from others than the holder.
-func (m *Meter) observe(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, now time.Time) {
+// observeEvent counts an event appended at now. t is nil for events from others than the holder.
+func (m *Meter) observeEvent(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, now time.Time) {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
 		m.threadOf(id).runs[ev.Run] = &run{mode: b.Mode, started: ev.Time}
 	}
@@ -150,7 +150,7 @@ func (m *Meter) observe(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder
 	switch b := ev.Body.(type) {
 	case ponder.RunPaused:
 		for r, known := range t.runs {
-			if r.Within(ev.Run) {
+			if r.IsWithin(ev.Run) {
 				known.lastCallEnd = time.Time{}
 			}
 		}
@@ -223,7 +223,7 @@ func (m *Meter) callFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 	if r != nil && b.Error == "" {
 		r.lastCallEnd = callEnd(ev, in, took)
 	}
-	m.cfg.Traces.call(id, ev, in, b)
+	m.cfg.Traces.sendCall(id, ev, in, b)
 }
 
 // callEnd returns the end of a call. It is the earlier of the event's time, when the holder
@@ -240,7 +240,7 @@ func (m *Meter) toolFinished(id ponder.ThreadID, t *thread, ev ponder.Event, b p
 	in := t.open[key]
 	delete(t.open, key)
 	m.tools.add(1, values{cmp.Or(in.tool, b.Name, "unknown"), outcomeLabel(b.Outcome)})
-	m.cfg.Traces.tool(id, ev, in, b)
+	m.cfg.Traces.sendTool(id, ev, in, b)
 }
 
 func (m *Meter) runFinished(log ponder.Log, id ponder.ThreadID, t *thread, ev ponder.Event, b ponder.RunFinished) {
@@ -250,7 +250,7 @@ func (m *Meter) runFinished(log ponder.Log, id ponder.ThreadID, t *thread, ev po
 	}
 	delete(t.runs, ev.Run)
 	m.finished.add(1, values{cmp.Or(r.mode, "unknown"), oneOf(string(b.Status), "completed", "failed", "cancelled")})
-	m.cfg.Traces.run(log, id, ev, *r, b)
+	m.cfg.Traces.sendRun(log, id, ev, *r, b)
 }
 
 // openRuns counts the root runs in progress here by mode. The caller holds m.mu.

@@ -50,22 +50,22 @@ const maxSeries = 500
 // A values holds the label values of a series, empty beyond the last label.
 type values [4]string
 
-// A bounded is a metric with at most maxSeries series plus one for all others.
-type bounded[M any] struct {
+// A boundedMetric is a metric with at most maxSeries series plus one for all others.
+type boundedMetric[M any] struct {
 	known  map[values]M
 	labels int
 	series func(...string) M
 }
 
-func newBounded[M any](labels int, series func(...string) M) bounded[M] {
-	b := bounded[M]{make(map[values]M), labels, series}
+func newBoundedMetric[M any](labels int, series func(...string) M) boundedMetric[M] {
+	b := boundedMetric[M]{make(map[values]M), labels, series}
 	if labels == 0 {
 		b.get(values{}) // expose it from the start
 	}
 	return b
 }
 
-func (b *bounded[M]) get(v values) M {
+func (b *boundedMetric[M]) get(v values) M {
 	if one, ok := b.known[v]; ok {
 		return one
 	}
@@ -90,11 +90,13 @@ const maxValue = 120
 
 func labelOf(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxValue)], "?") }
 
-type counter struct{ bounded[prometheus.Counter] }
+type counter struct {
+	boundedMetric[prometheus.Counter]
+}
 
 func newCounter(r prometheus.Registerer, name, help string, labels ...string) *counter {
 	vec := promauto.With(r).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	return &counter{newBounded(len(labels), vec.WithLabelValues)}
+	return &counter{newBoundedMetric(len(labels), vec.WithLabelValues)}
 }
 
 // add adds x if it is positive.
@@ -104,11 +106,13 @@ func (c *counter) add(x float64, v values) {
 	}
 }
 
-type histogram struct{ bounded[prometheus.Observer] }
+type histogram struct {
+	boundedMetric[prometheus.Observer]
+}
 
 func newHistogram(r prometheus.Registerer, name, help string, bounds []float64, labels ...string) *histogram {
 	vec := promauto.With(r).NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
-	return &histogram{newBounded(len(labels), vec.WithLabelValues)}
+	return &histogram{newBoundedMetric(len(labels), vec.WithLabelValues)}
 }
 
 func (h *histogram) observe(x float64, v values) { h.get(v).Observe(x) }

@@ -22,9 +22,9 @@ func (s *store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 	began := s.meter.now()
 	stamped, err := s.Store.Append(ctx, id, fence, events...)
 	if err == nil {
-		s.meter.cfg.Traces.record(ctx, id, stamped)
+		s.meter.cfg.Traces.recordStarts(ctx, id, stamped)
 	}
-	s.meter.appended(s.Store, id, fence, stamped, began, err)
+	s.meter.observeAppend(s.Store, id, fence, stamped, began, err)
 	return stamped, err
 }
 
@@ -32,8 +32,8 @@ func (s *store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fen
 func (s *store) Create(ctx context.Context, t ponder.Thread, events ...ponder.Event) error {
 	err := s.Store.Create(ctx, t, events...)
 	if err == nil {
-		s.meter.cfg.Traces.record(ctx, t.ID, events)
-		s.meter.created(t.ID, events)
+		s.meter.cfg.Traces.recordStarts(ctx, t.ID, events)
+		s.meter.observeCreate(t.ID, events)
 	}
 	return err
 }
@@ -42,7 +42,7 @@ func (s *store) Create(ctx context.Context, t ponder.Thread, events ...ponder.Ev
 func (s *store) Remove(ctx context.Context, id ponder.ThreadID) error {
 	err := s.Store.Remove(ctx, id)
 	if err == nil {
-		s.meter.released(id)
+		s.meter.noteReleased(id)
 	}
 	return err
 }
@@ -51,7 +51,7 @@ func (s *store) Remove(ctx context.Context, id ponder.ThreadID) error {
 func (s *store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
 	lease, err := s.Store.Take(ctx, id, node)
 	if err == nil {
-		s.meter.acquired(id)
+		s.meter.noteAcquired(id)
 	}
 	return lease, err
 }
@@ -61,10 +61,10 @@ func (s *store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.Node
 	began := s.meter.now()
 	stamped, err := s.Store.Retake(ctx, id, node, want, events...)
 	if err == nil {
-		s.meter.acquired(id)
-		s.meter.cfg.Traces.record(ctx, id, stamped)
+		s.meter.noteAcquired(id)
+		s.meter.cfg.Traces.recordStarts(ctx, id, stamped)
 	}
-	s.meter.appended(s.Store, id, want.Fence, stamped, began, err)
+	s.meter.observeAppend(s.Store, id, want.Fence, stamped, began, err)
 	return stamped, err
 }
 
@@ -72,16 +72,16 @@ func (s *store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.Node
 func (s *store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
 	err := s.Store.Release(ctx, id, fence, head, elapsed)
 	if err == nil || errors.Is(err, ponder.ErrFenced) {
-		s.meter.released(id)
+		s.meter.noteReleased(id)
 	}
 	return err
 }
 
-// Beat implements [ponder.Nodes].
-func (s *store) Beat(ctx context.Context, node ponder.NodeID, clock time.Duration) error {
-	err := s.Store.Beat(ctx, node, clock)
+// Heartbeat implements [ponder.Nodes].
+func (s *store) Heartbeat(ctx context.Context, node ponder.NodeID, clock time.Duration) error {
+	err := s.Store.Heartbeat(ctx, node, clock)
 	if errors.Is(err, ponder.ErrFenced) {
-		s.meter.releasedAll()
+		s.meter.noteAllReleased()
 	}
 	return err
 }

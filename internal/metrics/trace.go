@@ -36,8 +36,8 @@ type Traces struct {
 	from     remotes
 }
 
-// A place is the position of a span in a trace.
-type place struct {
+// A spanPosition is the position of a span in a trace.
+type spanPosition struct {
 	trace  trace.TraceID
 	id     trace.SpanID
 	parent trace.SpanID // zero for a root span
@@ -45,17 +45,17 @@ type place struct {
 
 type placeKey struct{}
 
-// A placedIDs generates span IDs from the place in the context.
-type placedIDs struct{}
+// A positionIDs generates span IDs from the place in the context.
+type positionIDs struct{}
 
 // NewIDs implements [sdktrace.IDGenerator].
-func (placedIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	at, _ := ctx.Value(placeKey{}).(place)
+func (positionIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	at, _ := ctx.Value(placeKey{}).(spanPosition)
 	return at.trace, at.id
 }
 
 // NewSpanID implements [sdktrace.IDGenerator].
-func (g placedIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+func (g positionIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	_, id := g.NewIDs(ctx)
 	return id
 }
@@ -80,7 +80,7 @@ func spanOf(kind string, thread ponder.ThreadID, run ponder.RunID, cause ...stri
 }
 
 type span struct {
-	place
+	spanPosition
 	name         string
 	kind         trace.SpanKind
 	started, end time.Time
@@ -88,8 +88,8 @@ type span struct {
 	attributes   []attribute.KeyValue
 }
 
-func (t *Traces) put(s span) {
-	ctx := context.WithValue(context.Background(), placeKey{}, s.place)
+func (t *Traces) sendSpan(s span) {
+	ctx := context.WithValue(context.Background(), placeKey{}, s.spanPosition)
 	if s.parent.IsValid() {
 		ctx = trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: s.trace, SpanID: s.parent, TraceFlags: trace.FlagsSampled}))
 	}
@@ -100,18 +100,18 @@ func (t *Traces) put(s span) {
 	made.End(trace.WithTimestamp(s.end))
 }
 
-func (t *Traces) action(thread ponder.ThreadID, ev ponder.Event, began time.Time) span {
-	at := place{id: spanOf("action", thread, ev.Run, ev.Cause), parent: spanOf("run", thread, ev.Run)}
+func (t *Traces) newSpan(thread ponder.ThreadID, ev ponder.Event, began time.Time) span {
+	at := spanPosition{id: spanOf("action", thread, ev.Run, ev.Cause), parent: spanOf("run", thread, ev.Run)}
 	at.trace, _ = t.traceOf(thread, ev.Run, false)
-	return span{place: at, started: began, end: ev.Time}
+	return span{spanPosition: at, started: began, end: ev.Time}
 }
 
-// call sends the span of a call attempt.
-func (t *Traces) call(thread ponder.ThreadID, ev ponder.Event, in intent, b ponder.CallFinished) {
+// sendCall sends the span of a call attempt.
+func (t *Traces) sendCall(thread ponder.ThreadID, ev ponder.Event, in intent, b ponder.CallFinished) {
 	if t == nil {
 		return
 	}
-	s := t.action(thread, ev, ev.Time.Add(-time.Duration(b.Took)*time.Millisecond))
+	s := t.newSpan(thread, ev, ev.Time.Add(-time.Duration(b.Took)*time.Millisecond))
 	provider, model := providerOf(b.Model)
 	s.name, s.kind, s.failed = "chat "+model, trace.SpanKindClient, b.Error != ""
 	s.attributes = append(make([]attribute.KeyValue, 0, 18),
@@ -119,31 +119,31 @@ func (t *Traces) call(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 		attribute.String("gen_ai.provider.name", provider),
 		attribute.String("gen_ai.request.model", model),
 		attribute.String("gen_ai.conversation.id", string(thread)))
-	s.count("gen_ai.request.max_tokens", in.maxTokens)
+	s.addCount("gen_ai.request.max_tokens", in.maxTokens)
 	if in.temperature != nil {
 		s.add(attribute.Float64("gen_ai.request.temperature", *in.temperature))
 	}
 	u := b.Usage
 	s.add(attribute.Int("gen_ai.usage.input_tokens", u.Input+u.CacheRead+u.CacheWrite))
 	s.add(attribute.Int("gen_ai.usage.output_tokens", u.Output))
-	s.count("gen_ai.usage.cache_read.input_tokens", u.CacheRead)
-	s.count("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite)
-	s.count("gen_ai.usage.reasoning.output_tokens", u.Reasoning)
+	s.addCount("gen_ai.usage.cache_read.input_tokens", u.CacheRead)
+	s.addCount("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite)
+	s.addCount("gen_ai.usage.reasoning.output_tokens", u.Reasoning)
 	if b.Finish != "" {
 		s.add(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(b.Finish)}))
 	}
-	s.text("ponder.role", string(in.role))
-	s.text("ponder.mode", in.mode)
-	s.text("ponder.action", ev.Cause)
+	s.addText("ponder.role", string(in.role))
+	s.addText("ponder.mode", in.mode)
+	s.addText("ponder.action", ev.Cause)
 	s.add(attribute.Float64("ponder.cost_usd", b.Spent.Money.USD()))
 	if s.failed {
-		s.text("error.type", outcomeLabel(b.Outcome))
+		s.addText("error.type", outcomeLabel(b.Outcome))
 	}
-	t.put(s)
+	t.sendSpan(s)
 }
 
-// tool sends the span of a tool use.
-func (t *Traces) tool(thread ponder.ThreadID, ev ponder.Event, in intent, b ponder.ToolResult) {
+// sendTool sends the span of a tool use.
+func (t *Traces) sendTool(thread ponder.ThreadID, ev ponder.Event, in intent, b ponder.ToolResult) {
 	if t == nil {
 		return
 	}
@@ -151,27 +151,27 @@ func (t *Traces) tool(thread ponder.ThreadID, ev ponder.Event, in intent, b pond
 	if began.IsZero() || began.After(ev.Time) {
 		began = ev.Time
 	}
-	s := t.action(thread, ev, began)
+	s := t.newSpan(thread, ev, began)
 	name := cmp.Or(in.tool, b.Name)
 	s.name, s.failed = "execute_tool "+name, b.Error != ""
 	s.add(attribute.String("gen_ai.operation.name", "execute_tool"))
 	s.add(attribute.String("gen_ai.tool.name", name))
 	s.add(attribute.String("gen_ai.conversation.id", string(thread)))
-	s.text("ponder.action", ev.Cause)
+	s.addText("ponder.action", ev.Cause)
 	if s.failed {
-		s.text("error.type", outcomeLabel(b.Outcome))
+		s.addText("error.type", outcomeLabel(b.Outcome))
 	}
-	t.put(s)
+	t.sendSpan(s)
 }
 
-// run sends the span of a run. If the start is unknown, it reads the log in the background.
-func (t *Traces) run(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r run, b ponder.RunFinished) {
+// sendRun sends the span of a run. If the start is unknown, it reads the log in the background.
+func (t *Traces) sendRun(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r run, b ponder.RunFinished) {
 	if t == nil {
 		return
 	}
 	s := span{
-		place: place{id: spanOf("run", thread, ev.Run), parent: spanOf("run", thread, ev.Run.Parent())},
-		name:  "invoke_agent", end: ev.Time, failed: b.Status == ponder.Failed,
+		spanPosition: spanPosition{id: spanOf("run", thread, ev.Run), parent: spanOf("run", thread, ev.Run.Parent())},
+		name:         "invoke_agent", end: ev.Time, failed: b.Status == ponder.Failed,
 	}
 	var above trace.SpanID
 	if s.trace, above = t.traceOf(thread, ev.Run, true); above.IsValid() {
@@ -181,19 +181,19 @@ func (t *Traces) run(log ponder.Log, thread ponder.ThreadID, ev ponder.Event, r 
 	s.add(attribute.String("gen_ai.conversation.id", string(thread)))
 	s.add(attribute.String("ponder.run_id", string(ev.Run)))
 	s.add(attribute.String("ponder.status", string(b.Status)))
-	s.text("ponder.budget_spent", r.spent)
+	s.addText("ponder.budget_spent", r.spent)
 	s.add(attribute.Int("ponder.calls", b.Spent.Calls))
 	s.add(attribute.Int("ponder.tokens", b.Spent.Tokens))
 	s.add(attribute.Float64("ponder.cost_usd", b.Spent.Money.USD()))
 	if s.failed {
-		s.text("error.type", "failed")
+		s.addText("error.type", "failed")
 	}
 	put := func() {
 		if s.started = cmp.Or(r.started, s.end); r.mode != "" {
 			s.name += " " + r.mode
-			s.text("gen_ai.agent.name", r.mode)
+			s.addText("gen_ai.agent.name", r.mode)
 		}
-		t.put(s)
+		t.sendSpan(s)
 	}
 	if !r.started.IsZero() {
 		put()
@@ -224,14 +224,14 @@ func (t *Traces) runStart(log ponder.Log, thread ponder.ThreadID, run ponder.Run
 
 func (s *span) add(one attribute.KeyValue) { s.attributes = append(s.attributes, one) }
 
-func (s *span) count(name string, n int) {
+func (s *span) addCount(name string, n int) {
 	if n > 0 {
 		s.add(attribute.Int(name, n))
 	}
 }
 
-// text adds a non-empty text.
-func (s *span) text(name, value string) {
+// addText adds a non-empty text.
+func (s *span) addText(name, value string) {
 	if value != "" {
 		s.add(attribute.String(name, value))
 	}

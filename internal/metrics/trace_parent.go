@@ -41,11 +41,11 @@ func (m *Meter) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		var at place
+		var at spanPosition
 		rand.Read(at.id[:])
 		_, s := t.tracer.Start(context.WithValue(ctx, placeKey{}, at), methodLabel(r.Method), trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(m.now()))
 		seen := &statusWriter{ResponseWriter: w}
-		defer func() { finish(s, r.Method, cmp.Or(seen.status, http.StatusOK), m.now()) }()
+		defer func() { finishSpan(s, r.Method, cmp.Or(seen.status, http.StatusOK), m.now()) }()
 		next.ServeHTTP(seen, r.WithContext(trace.ContextWithSpan(ctx, s)))
 	})
 }
@@ -63,9 +63,9 @@ func (a *statusWriter) WriteHeader(status int) {
 // Unwrap supports [http.ResponseController].
 func (a *statusWriter) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// finish ends the span of a request. It drops spans of rejected requests, so that strangers create
+// finishSpan ends the span of a request. It drops spans of rejected requests, so that strangers create
 // none.
-func finish(s trace.Span, method string, status int, end time.Time) {
+func finishSpan(s trace.Span, method string, status int, end time.Time) {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return
@@ -93,9 +93,9 @@ type rootRun struct {
 	run    ponder.RunID
 }
 
-// record records events stored for ctx. A run belongs to the trace of the request that started it or
+// recordStarts records events stored for ctx. A run belongs to the trace of the request that started it or
 // that sent the message which woke it.
-func (t *Traces) record(ctx context.Context, thread ponder.ThreadID, events []ponder.Event) {
+func (t *Traces) recordStarts(ctx context.Context, thread ponder.ThreadID, events []ponder.Event) {
 	if t == nil {
 		return
 	}
@@ -107,7 +107,7 @@ func (t *Traces) record(ctx context.Context, thread ponder.ThreadID, events []po
 		case ponder.UserMessage:
 			delete(t.from.messages, thread)
 			if from.IsValid() {
-				t.from.messages = with(t.from.messages, thread, from)
+				t.from.messages = putBounded(t.from.messages, thread, from)
 			}
 		case ponder.RunStarted:
 			r := t.from.messages[thread]
@@ -115,14 +115,14 @@ func (t *Traces) record(ctx context.Context, thread ponder.ThreadID, events []po
 				r = from
 			}
 			if r.IsValid() && ev.Run.Parent() == "" {
-				t.from.runs = with(t.from.runs, rootRun{thread, ev.Run}, r)
+				t.from.runs = putBounded(t.from.runs, rootRun{thread, ev.Run}, r)
 			}
 		}
 	}
 }
 
-// with adds an entry and evicts arbitrary ones beyond the limit.
-func with[K comparable](m map[K]trace.SpanContext, key K, s trace.SpanContext) map[K]trace.SpanContext {
+// putBounded adds an entry and evicts arbitrary ones beyond the limit.
+func putBounded[K comparable](m map[K]trace.SpanContext, key K, s trace.SpanContext) map[K]trace.SpanContext {
 	if m == nil {
 		m = make(map[K]trace.SpanContext)
 	}

@@ -67,7 +67,7 @@ func TestRunOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const id, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 		c := &collector{t: t}
-		m := New(Config{Traces: c.traces()})
+		m := New(Config{Traces: c.newTraces()})
 		store := m.Store(memory.New())
 		mind := enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{session.New()}, Models: enginetest.Models(&llmtest.Model{ID: "sim/slow"}, ponder.Price{})})
 		begin := func(ctx context.Context, id ponder.ThreadID) {

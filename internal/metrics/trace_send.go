@@ -44,7 +44,7 @@ func NewTraces(c TraceConfig) (*Traces, error) {
 	}
 	sent := sdktrace.NewBatchSpanProcessor(&exporter{SpanExporter: otlp, traces: t, logger: cmp.Or(c.Logger, slog.Default())}, sdktrace.WithMaxQueueSize(maxQueue))
 	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithResource(about), sdktrace.WithIDGenerator(placedIDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithResource(about), sdktrace.WithIDGenerator(positionIDs{}), sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithSpanProcessor(queue{sent, t}))
 	t.tracer = t.provider.Tracer("ponder", trace.WithInstrumentationVersion(c.Version))
 	return t, nil

@@ -53,11 +53,11 @@ func (c *collector) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.answers = c.answers[1:]
 		return next()
 	}
-	c.take(body)
-	return reply(200, `{"partialSuccess":{}}`, "")()
+	c.parseSpans(body)
+	return newReply(200, `{"partialSuccess":{}}`, "")()
 }
 
-func reply(status int, body, retry string) func() (*http.Response, error) {
+func newReply(status int, body, retry string) func() (*http.Response, error) {
 	return func() (*http.Response, error) {
 		return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {retry}, "Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 	}
@@ -76,7 +76,7 @@ type sentSpan struct {
 	Attributes              map[string]string
 }
 
-func (c *collector) take(body []byte) {
+func (c *collector) parseSpans(body []byte) {
 	var doc coltracepb.ExportTraceServiceRequest
 	if err := proto.Unmarshal(body, &doc); err != nil {
 		c.t.Errorf("%v in %q", err, body)
@@ -121,7 +121,7 @@ func textsOf(list []*commonpb.KeyValue) map[string]string {
 	return all
 }
 
-func (c *collector) traces() *Traces {
+func (c *collector) newTraces() *Traces {
 	traces, err := NewTraces(TraceConfig{Endpoint: "http://collector.example/v1/traces", Transport: c, Logger: slog.New(slog.DiscardHandler), Version: "1.2"})
 	if err != nil {
 		c.t.Fatal(err)
@@ -131,15 +131,15 @@ func (c *collector) traces() *Traces {
 
 // oneSpan returns an arbitrary span.
 func oneSpan() span {
-	at := place{id: spanOf("action", "thr_1", "run_1")}
+	at := spanPosition{id: spanOf("action", "thr_1", "run_1")}
 	hashOf(at.trace[:], "trace")
-	return span{place: at, name: "x", started: time.Now(), end: time.Now()}
+	return span{spanPosition: at, name: "x", started: time.Now(), end: time.Now()}
 }
 
 func TestTraceOfASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
-		m := think(t, Config{Traces: c.traces()})
+		m := runSession(t, Config{Traces: c.newTraces()})
 		if err := m.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestTraceOfASession(t *testing.T) {
 		if c.about["service.name"] != "ponder" || c.about["service.version"] != "1.2" {
 			t.Errorf("about %v", c.about)
 		}
-		got := scrape(t, m)
+		got := scrapeMetrics(t, m)
 		if got["ponder_spans_sent_total"] != float64(len(c.spans)) || got["ponder_spans_dropped_total"] != 0 {
 			t.Errorf("%v sent, %v dropped of %d", got["ponder_spans_sent_total"], got["ponder_spans_dropped_total"], len(c.spans))
 		}
@@ -191,9 +191,9 @@ func TestTraceOverACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
 		store := memory.New()
-		first := New(Config{Traces: c.traces()})
+		first := New(Config{Traces: c.newTraces()})
 		began := time.Now()
-		add := begin(t, first.Store(store), "thr_1", "session")
+		add := startThread(t, first.Store(store), "thr_1", "session")
 		call := func(cause string, took int64) []ponder.Event {
 			return []ponder.Event{
 				{Cause: cause, Body: ponder.CallStarted{Role: ponder.Slow, Mode: "session", Model: "sim/slow"}},
@@ -206,7 +206,7 @@ func TestTraceOverACrash(t *testing.T) {
 
 		store.MarkDead(t.Context(), "nod_thr_1")
 		store.Join(t.Context(), ponder.Node{ID: "nod_2"})
-		second := New(Config{Traces: c.traces()})
+		second := New(Config{Traces: c.newTraces()})
 		s := second.Store(store)
 		lease, err := s.Take(t.Context(), "thr_1", "nod_2")
 		if err != nil {
@@ -236,8 +236,8 @@ func TestTraceOverACrash(t *testing.T) {
 func TestErrorsInTraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &collector{t: t}
-		m := New(Config{Traces: c.traces()})
-		add := begin(t, m.Store(memory.New()), "thr_1", "chat")
+		m := New(Config{Traces: c.newTraces()})
+		add := startThread(t, m.Store(memory.New()), "thr_1", "chat")
 		add(ponder.Event{Run: "run_thr_1/sub", Body: ponder.RunStarted{Mode: "deep"}},
 			ponder.Event{Run: "run_thr_1/sub", Cause: "a#2", Body: ponder.CallStarted{Role: ponder.Fast, Mode: "deep", Request: &llm.Request{MaxTokens: 99}}},
 			ponder.Event{Run: "run_thr_1/sub", Cause: "a#2", Body: ponder.CallFinished{Model: "gemini/x", Outcome: ponder.Outcome{Error: "key sk-1 is wrong", Class: llm.Auth}}},
@@ -271,23 +271,23 @@ func TestCollectorInTrouble(t *testing.T) {
 		sent    int64
 		took    time.Duration // minimum
 	}{
-		{"busy", []func() (*http.Response, error){reply(503, "", "20")}, 3, 15 * time.Second},
-		{"slow down", []func() (*http.Response, error){reply(429, "", "soon"), reply(502, "", "")}, 3, time.Second},
+		{"busy", []func() (*http.Response, error){newReply(503, "", "20")}, 3, 15 * time.Second},
+		{"slow down", []func() (*http.Response, error){newReply(429, "", "soon"), newReply(502, "", "")}, 3, time.Second},
 		{"unreachable for a moment", []func() (*http.Response, error){lost, lost}, 3, time.Second},
 		{"unreachable", []func() (*http.Response, error){lost, lost, lost, lost, lost, lost}, 0, 5 * time.Second},
-		{"refuses", []func() (*http.Response, error){reply(400, "no", "")}, 0, 0},
-		{"wants a key", []func() (*http.Response, error){reply(401, "", "")}, 0, 0},
-		{"moved", []func() (*http.Response, error){reply(302, "", "")}, 0, 0},
-		{"takes a part", []func() (*http.Response, error){reply(200, `{"partialSuccess":{"rejectedSpans":"2"}}`, "")}, 1, 0},
-		{"takes a part, as a number", []func() (*http.Response, error){reply(200, `{"partialSuccess":{"rejectedSpans":2}}`, "")}, 1, 0},
-		{"answers nonsense", []func() (*http.Response, error){reply(200, `{"partialSuccess":7`, "")}, 0, 0},
+		{"refuses", []func() (*http.Response, error){newReply(400, "no", "")}, 0, 0},
+		{"wants a key", []func() (*http.Response, error){newReply(401, "", "")}, 0, 0},
+		{"moved", []func() (*http.Response, error){newReply(302, "", "")}, 0, 0},
+		{"takes a part", []func() (*http.Response, error){newReply(200, `{"partialSuccess":{"rejectedSpans":"2"}}`, "")}, 1, 0},
+		{"takes a part, as a number", []func() (*http.Response, error){newReply(200, `{"partialSuccess":{"rejectedSpans":2}}`, "")}, 1, 0},
+		{"answers nonsense", []func() (*http.Response, error){newReply(200, `{"partialSuccess":7`, "")}, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &collector{t: t, answers: tt.answers}
-				traces := c.traces()
+				traces := c.newTraces()
 				for range 3 {
-					traces.put(oneSpan())
+					traces.sendSpan(oneSpan())
 				}
 				began := time.Now()
 				for traces.sent.Load()+traces.dropped.Load() < 3 {
@@ -311,11 +311,11 @@ func TestTracesNeverWait(t *testing.T) {
 		c := &collector{t: t}
 		hang := make(chan struct{})
 		c.answers = append(c.answers, func() (*http.Response, error) { <-hang; return nil, errors.New("reset") })
-		traces := c.traces()
+		traces := c.newTraces()
 		began := time.Now()
 		const n = 3 * maxQueue
 		for range n {
-			traces.put(oneSpan())
+			traces.sendSpan(oneSpan())
 			synctest.Wait()
 		}
 		if time.Since(began) != 0 {
@@ -333,7 +333,7 @@ func TestTracesNeverWait(t *testing.T) {
 		if err := traces.Close(t.Context()); err != nil || traces.sent.Load()+traces.dropped.Load() != n {
 			t.Errorf("%d sent, %d dropped: %v", traces.sent.Load(), traces.dropped.Load(), err)
 		}
-		traces.put(oneSpan())
+		traces.sendSpan(oneSpan())
 	})
 }
 
@@ -347,7 +347,7 @@ func TestTracesOverTheWire(t *testing.T) {
 		defer c.mu.Unlock()
 		user, password, _ := r.BasicAuth()
 		paths = append(paths, strings.TrimSpace(strings.Join([]string{r.Method, r.URL.String(), r.Header.Get("Content-Type"), r.Header.Get("x-api-key"), user, password}, " ")))
-		c.take(body)
+		c.parseSpans(body)
 	}))
 	defer server.Close()
 	for name, value := range map[string]string{
@@ -367,7 +367,7 @@ func TestTracesOverTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		traces.put(oneSpan())
+		traces.sendSpan(oneSpan())
 		traces.Close(t.Context())
 	}
 	send()

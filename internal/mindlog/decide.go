@@ -14,7 +14,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// Values of [ponder.Resolved] for the subconscious.
+// Values of [ponder.Resolution] for the subconscious.
 const (
 	asResolved   = ""
 	asForgotten  = "forgotten"
@@ -30,7 +30,7 @@ func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row R
 	if err != nil {
 		return row, nil, err
 	}
-	said := ponder.Resolved{Content: textkit.OneLine(what), As: asResolved}
+	said := ponder.Resolution{Content: textkit.OneLine(what), As: asResolved}
 	e, err := m.Find(what, now)
 	switch {
 	case err == nil:
@@ -46,15 +46,15 @@ func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row R
 	default:
 		said.Ref = m.sameAs(said.Content, now)
 	}
-	if row, err = say(ctx, a, said); err != nil {
+	if row, err = appendResolved(ctx, a, said); err != nil {
 		return row, nil, err
 	}
 	after, err := Open(ctx, a)
 	if err != nil {
 		return row, nil, err
 	}
-	left := after.entries(now)
-	for _, l := range listsOf(m.State.At(now)) {
+	left := after.allEntries(now)
+	for _, l := range listsOf(m.State.DecayTo(now)) {
 		for _, e := range l.entries {
 			if left[e.ID].List == "" {
 				removed = append(removed, Entry{e, l.name})
@@ -66,7 +66,7 @@ func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row R
 
 // sameAs returns the id of the entry with the same meaning, or "".
 func (m *Log) sameAs(text string, now time.Time) string {
-	for _, l := range listsOf(m.State.At(now)) {
+	for _, l := range listsOf(m.State.DecayTo(now)) {
 		for _, e := range l.entries {
 			if strings.EqualFold(e.Summary, text) || subconscious.SameFinding(e.Summary, text) {
 				return e.ID
@@ -86,7 +86,7 @@ func Forget(ctx context.Context, a *app.App, name string, now time.Time) (Row, e
 	if err != nil {
 		return Row{}, err
 	}
-	return say(ctx, a, ponder.Resolved{Content: e.Summary, Ref: e.ID, As: asForgotten})
+	return appendResolved(ctx, a, ponder.Resolution{Content: e.Summary, Ref: e.ID, As: asForgotten})
 }
 
 // Rollback restores the state before a tick.
@@ -95,18 +95,18 @@ func Rollback(ctx context.Context, a *app.App, tick int) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	before, ok := m.before(tick)
+	before, ok := m.stateBefore(tick)
 	if !ok {
-		return Row{}, app.Invalidf("tick", "there is no tick %d: the newest is %d", tick, m.Aside.Tick)
+		return Row{}, app.Invalidf("tick", "there is no tick %d: the newest is %d", tick, m.Internal.Tick)
 	}
 	state, err := json.Marshal(before)
 	if err != nil {
 		return Row{}, fmt.Errorf("go back to before tick %d: %w", tick, err)
 	}
-	return say(ctx, a, ponder.Resolved{Content: fmt.Sprintf("to before tick %d", tick), Ref: strconv.Itoa(tick), As: asRolledBack, State: state})
+	return appendResolved(ctx, a, ponder.Resolution{Content: fmt.Sprintf("to before tick %d", tick), Ref: strconv.Itoa(tick), As: asRolledBack, State: state})
 }
 
-func (m *Log) before(tick int) (subconscious.State, bool) {
+func (m *Log) stateBefore(tick int) (subconscious.State, bool) {
 	state := subconscious.NewState()
 	for _, ev := range m.events {
 		if b, ok := ev.Body.(ponder.Subconscious); ok && b.Tick == tick {
@@ -117,7 +117,7 @@ func (m *Log) before(tick int) (subconscious.State, bool) {
 	return state, false
 }
 
-func say(ctx context.Context, a *app.App, said ponder.Resolved) (Row, error) {
+func appendResolved(ctx context.Context, a *app.App, said ponder.Resolution) (Row, error) {
 	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return Row{}, err

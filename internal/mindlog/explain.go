@@ -19,8 +19,8 @@ type Entry struct {
 	List subconscious.Category
 }
 
-// entries returns all present and former entries by id, with their newest content.
-func (m *Log) entries(now time.Time) map[string]Entry {
+// allEntries returns all present and former entries by id, with their newest content.
+func (m *Log) allEntries(now time.Time) map[string]Entry {
 	all := make(map[string]Entry)
 	for _, t := range m.Ticks {
 		for _, c := range t.Changes {
@@ -40,7 +40,7 @@ func (m *Log) entries(now time.Time) map[string]Entry {
 			all[c.Entry] = e
 		}
 	}
-	for _, l := range listsOf(m.State.At(now)) {
+	for _, l := range listsOf(m.State.DecayTo(now)) {
 		for _, e := range l.entries {
 			all[e.ID] = Entry{e, l.name}
 		}
@@ -51,7 +51,7 @@ func (m *Log) entries(now time.Time) map[string]Entry {
 // Find returns the entry of an id or its prefix. If several match, a present entry precedes
 // former ones.
 func (m *Log) Find(name string, now time.Time) (Entry, error) {
-	all := m.entries(now)
+	all := m.allEntries(now)
 	name = strings.ToLower(strings.TrimSpace(name))
 	if e, ok := all[name]; ok && name != "" {
 		return e, nil
@@ -92,7 +92,7 @@ type Explanation struct {
 // Explain explains an entry: see [Log.Find].
 func (m *Log) Explain(name string, now time.Time) (Explanation, error) {
 	e, err := m.Find(name, now)
-	return Explanation{e.Entry, e.List, m.reasons(e.ID)}, err
+	return Explanation{e.Entry, e.List, m.entryReasons(e.ID)}, err
 }
 
 func (x Explanation) Text() string {
@@ -104,31 +104,31 @@ func (x Explanation) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n%s, since %s\n\n", x.ID, textkit.OneLine(x.Summary), where, x.Created.Local().Format(form))
 	for _, r := range x.Events {
-		fmt.Fprintf(&b, "%s  %s\n", r.At.Local().Format(form), textkit.OneLine(r.line()))
+		fmt.Fprintf(&b, "%s  %s\n", r.At.Local().Format(form), textkit.OneLine(r.lineText()))
 	}
 	return b.String()
 }
 
 // A Reason is an event about an entry.
 type Reason struct {
-	Seq        ponder.Seq `json:"seq"`
-	ID         string     `json:"event_id"`
-	At         time.Time  `json:"at"`
-	Type       string     `json:"type"` // observation, finding, change, escalation, decision, resolved, forgotten, rolled_back
-	By         string     `json:"by,omitempty"`
-	Text       string     `json:"text"`
-	Did        string     `json:"did,omitempty"`
-	Why        string     `json:"why,omitempty"`
-	Strength   int        `json:"strength,omitempty"` // after a change
-	Importance int        `json:"importance,omitempty"`
-	Rests      []string   `json:"rests_on,omitempty"`
-	Source     string     `json:"source,omitempty"`
-	Untrusted  bool       `json:"untrusted,omitempty"`
-	Tick       int        `json:"tick,omitempty"`
+	Seq          ponder.Seq `json:"seq"`
+	ID           string     `json:"event_id"`
+	At           time.Time  `json:"at"`
+	Type         string     `json:"type"` // observation, finding, change, escalation, decision, resolved, forgotten, rolled_back
+	By           string     `json:"by,omitempty"`
+	Text         string     `json:"text"`
+	Did          string     `json:"did,omitempty"`
+	Why          string     `json:"why,omitempty"`
+	Strength     int        `json:"strength,omitempty"` // after a change
+	Importance   int        `json:"importance,omitempty"`
+	Observations []string   `json:"rests_on,omitempty"`
+	Source       string     `json:"source,omitempty"`
+	Untrusted    bool       `json:"untrusted,omitempty"`
+	Tick         int        `json:"tick,omitempty"`
 }
 
-func (m *Log) reasons(entry string) []Reason {
-	ticks := make(map[ponder.Seq]subconscious.Ticked)
+func (m *Log) entryReasons(entry string) []Reason {
+	ticks := make(map[ponder.Seq]subconscious.MergedTick)
 	for _, t := range m.Ticks {
 		ticks[t.Seq] = t
 	}
@@ -140,19 +140,19 @@ func (m *Log) reasons(entry string) []Reason {
 		switch b := ev.Body.(type) {
 		case ponder.Finding:
 			if b.Entry == entry {
-				list = append(m.seen(list, b.Rests, seen), r.finding(b))
+				list = append(m.addObservations(list, b.Observations, seen), r.withFinding(b))
 			}
 		case ponder.Subconscious:
 			for _, c := range ticks[ev.Seq].Changes {
 				if c.Entry == entry {
-					list = append(m.seen(list, c.Rests, seen), r.change(c, ticks[ev.Seq].Number))
+					list = append(m.addObservations(list, c.Rests, seen), r.withChange(c, ticks[ev.Seq].Number))
 				}
 			}
 		case ponder.Escalation:
 			if raised[b.ID] = raised[b.ID] || slices.Contains(b.Entries, entry); raised[b.ID] {
-				list = append(list, r.escalation(b))
+				list = append(list, r.withEscalation(b))
 			}
-		case ponder.Resolved:
+		case ponder.Resolution:
 			if b.Ref == entry {
 				r.Type, r.Text = userRow(ev, b).Kind, b.Content
 				list = append(list, r)
@@ -163,10 +163,10 @@ func (m *Log) reasons(entry string) []Reason {
 	return list
 }
 
-// seen appends the observations of ids, each once.
-func (m *Log) seen(list []Reason, ids []string, had map[string]bool) []Reason {
+// addObservations appends the observations of ids, each once.
+func (m *Log) addObservations(list []Reason, ids []string, had map[string]bool) []Reason {
 	for _, id := range ids {
-		ev, ok := m.seenAs[id]
+		ev, ok := m.observations[id]
 		if !ok || had[id] {
 			continue
 		}
@@ -177,17 +177,17 @@ func (m *Log) seen(list []Reason, ids []string, had map[string]bool) []Reason {
 	return list
 }
 
-func (r Reason) finding(b ponder.Finding) Reason {
-	r.By, r.Text, r.Importance, r.Rests, r.Untrusted, r.Did = b.By, b.Content, b.Importance, b.Rests, b.Untrusted, b.Became
+func (r Reason) withFinding(b ponder.Finding) Reason {
+	r.By, r.Text, r.Importance, r.Observations, r.Untrusted, r.Did = b.By, b.Content, b.Importance, b.Observations, b.Untrusted, b.MergeResult
 	return r
 }
 
-func (r Reason) change(c subconscious.Change, tick int) Reason {
-	r.Type, r.By, r.Text, r.Did, r.Why, r.Strength, r.Rests, r.Tick = "change", c.By, c.Summary, c.Did, c.Why, c.Strength, c.Rests, tick
+func (r Reason) withChange(c subconscious.Change, tick int) Reason {
+	r.Type, r.By, r.Text, r.Did, r.Why, r.Strength, r.Observations, r.Tick = "change", c.By, c.Summary, c.Effect, c.Why, c.Strength, c.Rests, tick
 	return r
 }
 
-func (r Reason) escalation(b ponder.Escalation) Reason {
+func (r Reason) withEscalation(b ponder.Escalation) Reason {
 	r.Text, r.Why, r.Importance, r.Untrusted = b.Content, b.Reason, b.Importance, b.Untrusted
 	if b.Outcome != "" {
 		r.Type, r.Did, r.By = "decision", b.Outcome, b.Model
@@ -195,7 +195,7 @@ func (r Reason) escalation(b ponder.Escalation) Reason {
 	return r
 }
 
-func (r Reason) line() string {
+func (r Reason) lineText() string {
 	switch r.Type {
 	case "observation":
 		text := r.By + " saw: " + r.Text
@@ -209,7 +209,7 @@ func (r Reason) line() string {
 	case "finding":
 		return fmt.Sprintf("%s found: %s (importance %d; %s)", r.By, r.Text, r.Importance, r.Did)
 	case "change":
-		return fmt.Sprintf("tick %d: %s", r.Tick, changeText(subconscious.Change{Entry: "", Did: r.Did, By: r.By, Why: r.Why, Strength: r.Strength}))
+		return fmt.Sprintf("tick %d: %s", r.Tick, changeText(subconscious.Change{Entry: "", Effect: r.Did, By: r.By, Why: r.Why, Strength: r.Strength}))
 	case "escalation":
 		return fmt.Sprintf("escalated: %s (%s)", escalationText(ponder.Escalation{Content: r.Text}), r.Why)
 	case "decision":

@@ -20,19 +20,19 @@ import (
 
 // A Row is one tick, or one command of the user.
 type Row struct {
-	Kind      string                `json:"kind"` // tick, resolved, forgotten, rolled_back
-	Seq       ponder.Seq            `json:"seq"`
-	At        time.Time             `json:"at"`
-	Tick      int                   `json:"tick,omitempty"` // of a rollback, the undone tick
-	Roles     []subconscious.Ran    `json:"roles,omitempty"`
-	Changes   []subconscious.Change `json:"changes,omitempty"`
-	Escalated []Escalation          `json:"escalations,omitempty"`
-	Entry     string                `json:"entry,omitempty"` // of the user's command
-	Text      string                `json:"text,omitempty"`
-	Calls     int                   `json:"calls"`
-	Broken    int                   `json:"failed_calls,omitempty"`
-	Tokens    int                   `json:"tokens"`
-	Money     int64                 `json:"micro_usd"`
+	Kind      string                     `json:"kind"` // tick, resolved, forgotten, rolled_back
+	Seq       ponder.Seq                 `json:"seq"`
+	At        time.Time                  `json:"at"`
+	Tick      int                        `json:"tick,omitempty"` // of a rollback, the undone tick
+	Roles     []subconscious.RoleOutcome `json:"roles,omitempty"`
+	Changes   []subconscious.Change      `json:"changes,omitempty"`
+	Escalated []Escalation               `json:"escalations,omitempty"`
+	Entry     string                     `json:"entry,omitempty"` // of the user's command
+	Text      string                     `json:"text,omitempty"`
+	Calls     int                        `json:"calls"`
+	Broken    int                        `json:"failed_calls,omitempty"`
+	Tokens    int                        `json:"tokens"`
+	Money     int64                      `json:"micro_usd"`
 }
 
 type Escalation struct {
@@ -55,7 +55,7 @@ type Escalation struct {
 
 // Rows returns the history, the oldest first.
 func (m *Log) Rows() []Row {
-	raised := m.escalations()
+	raised := m.escalationsByRun()
 	var rows []Row
 	for _, t := range m.Ticks {
 		if t.Back != 0 {
@@ -66,7 +66,7 @@ func (m *Log) Rows() []Row {
 		rows = append(rows, r)
 	}
 	for _, ev := range m.events {
-		if b, ok := ev.Body.(ponder.Resolved); ok {
+		if b, ok := ev.Body.(ponder.Resolution); ok {
 			rows = append(rows, userRow(ev, b))
 		}
 	}
@@ -74,7 +74,7 @@ func (m *Log) Rows() []Row {
 	return rows
 }
 
-func (m *Log) escalations() map[ponder.RunID][]Escalation {
+func (m *Log) escalationsByRun() map[ponder.RunID][]Escalation {
 	decided := make(map[string]ponder.Event)
 	for _, ev := range m.events {
 		if b, ok := ev.Body.(ponder.Escalation); ok && b.Outcome != "" {
@@ -88,7 +88,7 @@ func (m *Log) escalations() map[ponder.RunID][]Escalation {
 			continue
 		}
 		e := Escalation{ID: b.ID, Summary: b.Content, Reason: b.Reason, Importance: b.Importance, Entries: b.Entries, Sources: b.Sources,
-			Untrusted: b.Untrusted, Delivered: m.told[b.ID]}
+			Untrusted: b.Untrusted, Delivered: m.deliveries[b.ID]}
 		if end, ok := decided[b.ID]; ok {
 			d := end.Body.(ponder.Escalation)
 			cost := m.spent[end.Run]
@@ -99,7 +99,7 @@ func (m *Log) escalations() map[ponder.RunID][]Escalation {
 	return all
 }
 
-func userRow(ev ponder.Event, b ponder.Resolved) Row {
+func userRow(ev ponder.Event, b ponder.Resolution) Row {
 	r := Row{Kind: b.As, Seq: ev.Seq, At: ev.Time, Entry: b.Ref, Text: b.Content}
 	if r.Kind == "" {
 		r.Kind = "resolved"
@@ -117,7 +117,7 @@ func (r Row) String() string {
 		return fmt.Sprintf("%s  you: %s\n", at, textkit.OneLine(r.Said()))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  tick %d, %s\n", at, r.Tick, r.cost())
+	fmt.Fprintf(&b, "%s  tick %d, %s\n", at, r.Tick, r.costText())
 	for _, ran := range r.Roles {
 		fmt.Fprintf(&b, "  %-10s %s\n", textkit.OneLine(ran.Role), textkit.OneLine(ranText(ran)))
 	}
@@ -140,7 +140,7 @@ func (r Row) Said() string {
 	return "resolved " + strings.TrimSpace(r.Entry+" "+r.Text)
 }
 
-func (r Row) cost() string {
+func (r Row) costText() string {
 	if r.Calls == 0 {
 		return "no model asked"
 	}
@@ -151,7 +151,7 @@ func (r Row) cost() string {
 	return calls + ", " + SpentText(r.Tokens, ponder.Money(r.Money).USD())
 }
 
-func ranText(r subconscious.Ran) string {
+func ranText(r subconscious.RoleOutcome) string {
 	if r.Skipped != "" {
 		return "not run: " + r.Skipped
 	}
@@ -160,9 +160,9 @@ func ranText(r subconscious.Ran) string {
 		text += ", " + SpentText(r.Tokens, ponder.Money(r.Money).USD())
 	}
 	switch {
-	case r.Unaided && r.Failed != "":
+	case r.WithoutModel && r.Failed != "":
 		text += ", by rules, for " + r.Failed
-	case r.Unaided:
+	case r.WithoutModel:
 		text += ", by rules"
 	case r.Failed != "":
 		text += "; left out: " + r.Failed
@@ -174,11 +174,11 @@ func ranText(r subconscious.Ran) string {
 var changeMarks = map[string]string{"added": "+", "reinforced": "↑", "decayed": "↓", "removed": "-", "pruned": "-", "moved": "→", "merged": "=", "resolved": "✓", "forgotten": "✕"}
 
 func changeText(c subconscious.Change) string {
-	mark := changeMarks[c.Did]
+	mark := changeMarks[c.Effect]
 	if mark == "" {
 		mark = "·"
 	}
-	text := fmt.Sprintf("%s %s %s", mark, c.Entry, c.Did)
+	text := fmt.Sprintf("%s %s %s", mark, c.Entry, c.Effect)
 	if c.Category != "" {
 		text += " in " + strings.ReplaceAll(string(c.Category), "_", " ")
 	}
@@ -230,7 +230,7 @@ func (m *Log) EventText(ev ponder.Event) string {
 			return fmt.Sprintf("%s  ! escalated: %s (%s)\n", at, escalationText(b), textkit.OneLine(b.Reason))
 		}
 		return fmt.Sprintf("%s  ! %s:\n%s", at, textkit.OneLine(b.Outcome), indentLines(b.Content))
-	case ponder.Resolved:
+	case ponder.Resolution:
 		return userRow(ev, b).String()
 	}
 	return ""
@@ -266,7 +266,7 @@ func observationText(at string, ev ponder.Event, b ponder.Observation) string {
 	if channel, sent := deliveredBy(b); sent {
 		return fmt.Sprintf("%s  told by %s\n", at, textkit.OneLine(channel))
 	}
-	if channel, failed := strings.CutSuffix(b.State, ":failed"); failed && b.Sensor == app.TellingSensor {
+	if channel, failed := strings.CutSuffix(b.State, ":failed"); failed && b.Sensor == app.DeliverySensor {
 		return fmt.Sprintf("%s  could not be told by %s: %s\n", at, textkit.OneLine(channel), textkit.OneLine(b.Content))
 	}
 	if ev.Internal || b.Content == "" {
@@ -275,8 +275,8 @@ func observationText(at string, ev ponder.Event, b ponder.Observation) string {
 	return fmt.Sprintf("%s  %s: %s\n", at, textkit.OneLine(b.Sensor), textkit.OneLine(b.Content))
 }
 
-// UnaidedText explains why a tick used no model.
-func UnaidedText(m config.Mind, r mindrunner.Report) string {
+// ExtractiveText explains why a tick used no model.
+func ExtractiveText(m config.Mind, r mindrunner.Report) string {
 	if m.Tokens() == 0 {
 		return "by rules alone: mind.tokens_per_day is 0, which turns models off"
 	}

@@ -15,10 +15,10 @@ import (
 func TestFindEntry(t *testing.T) {
 	at := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	m := New()
-	m.State.Aside.Decayed = at
+	m.State.Internal.Decayed = at
 	m.State.ActiveThreads = []subconscious.Entry{{ID: "e12", Summary: "twelve", Strength: 3, Created: at, LastSeen: at}, {ID: "e2", Summary: "two", Strength: 3, Created: at, LastSeen: at}}
-	m.Ticks = []subconscious.Ticked{{Tick: subconscious.Tick{Number: 1, At: at, Changes: []subconscious.Change{
-		{Entry: "e1", Did: "added", By: "watcher", Summary: "one"}, {Entry: "e30", Did: "added", By: "watcher", Summary: "thirty"},
+	m.Ticks = []subconscious.MergedTick{{Tick: subconscious.Tick{Number: 1, At: at, Changes: []subconscious.Change{
+		{Entry: "e1", Effect: "added", By: "watcher", Summary: "one"}, {Entry: "e30", Effect: "added", By: "watcher", Summary: "thirty"},
 	}}}}
 	for _, tt := range []struct{ name, want, err string }{
 		{"e2", "e2", ""}, {"E12", "e12", ""}, {"e1", "e1", ""}, {"e3", "e30", ""},
@@ -51,9 +51,9 @@ func TestEscalationText(t *testing.T) {
 
 func TestRowsShowNoEscapes(t *testing.T) {
 	const evil = "x\x1b[2J\x1b]0;title\x07\r\nponder: all is well"
-	r := Row{Kind: "tick", Tick: 1, Roles: []subconscious.Ran{{Role: evil, Failed: evil}}, Changes: []subconscious.Change{{Entry: evil, Did: evil, By: evil, Why: evil, Summary: evil}},
+	r := Row{Kind: "tick", Tick: 1, Roles: []subconscious.RoleOutcome{{Role: evil, Failed: evil}}, Changes: []subconscious.Change{{Entry: evil, Effect: evil, By: evil, Why: evil, Summary: evil}},
 		Escalated: []Escalation{{Summary: evil, Reason: evil, Told: evil, Model: evil, Outcome: evil, Delivered: map[string]time.Time{evil: {}}}}}
-	texts := []string{r.String(), Row{Kind: asForgotten, Entry: evil, Text: evil}.String(), Reason{Type: "observation", By: evil, Text: evil, Source: evil}.line()}
+	texts := []string{r.String(), Row{Kind: asForgotten, Entry: evil, Text: evil}.String(), Reason{Type: "observation", By: evil, Text: evil, Source: evil}.lineText()}
 	for _, text := range texts[:2] {
 		for line := range strings.Lines(text) {
 			if strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\x1b\r\x07") || strings.HasPrefix(line, "ponder:") {
@@ -84,14 +84,14 @@ func TestReportText(t *testing.T) {
 }
 
 // The text names the rest of the budget, or the setting that turned models off.
-func TestUnaidedText(t *testing.T) {
+func TestExtractiveText(t *testing.T) {
 	m := config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}
-	r := mindrunner.Report{Ran: true, Unaided: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}
-	if got := UnaidedText(m, r); !strings.Contains(got, "might not fit") || !strings.Contains(got, "left today: 100 tokens") {
+	r := mindrunner.Report{Ran: true, WithoutModel: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}
+	if got := ExtractiveText(m, r); !strings.Contains(got, "might not fit") || !strings.Contains(got, "left today: 100 tokens") {
 		t.Errorf("%q", got)
 	}
 	m.TokensPerDay = new(0)
-	if got := UnaidedText(m, r); !strings.Contains(got, "turns models off") {
+	if got := ExtractiveText(m, r); !strings.Contains(got, "turns models off") {
 		t.Errorf("%q", got)
 	}
 }

@@ -24,19 +24,19 @@ var ErrNone = app.Invalidf("", "the subconscious has not begun")
 
 type Log struct {
 	subconscious.View
-	Head    ponder.Seq     // the newest applied event
-	events  []ponder.Event // findings, changes, escalations and commands
-	seenAs  map[string]ponder.Event
-	told    map[string]map[string]time.Time
-	spent   map[ponder.RunID]ponder.Cost
-	actions map[ponder.RunID][]Action // of decisions
-	broken  map[ponder.RunID]int
+	Head         ponder.Seq     // the newest applied event
+	events       []ponder.Event // findings, changes, escalations and commands
+	observations map[string]ponder.Event
+	deliveries   map[string]map[string]time.Time
+	spent        map[ponder.RunID]ponder.Cost
+	actions      map[ponder.RunID][]Action // of decisions
+	broken       map[ponder.RunID]int
 
 	failures map[string]failure // by channel, since its last success
 }
 
 func New() *Log {
-	return &Log{View: subconscious.NewView(), seenAs: make(map[string]ponder.Event), told: make(map[string]map[string]time.Time),
+	return &Log{View: subconscious.NewView(), observations: make(map[string]ponder.Event), deliveries: make(map[string]map[string]time.Time),
 		spent: make(map[ponder.RunID]ponder.Cost), actions: make(map[ponder.RunID][]Action), failures: make(map[string]failure),
 		broken: make(map[ponder.RunID]int)}
 }
@@ -49,12 +49,12 @@ func (m *Log) Apply(ev ponder.Event) {
 	case ponder.Observation:
 		m.noteFailure(ev, b)
 		if channel, sent := deliveredBy(b); sent {
-			if m.told[b.Subject] == nil {
-				m.told[b.Subject] = make(map[string]time.Time)
+			if m.deliveries[b.Subject] == nil {
+				m.deliveries[b.Subject] = make(map[string]time.Time)
 			}
-			m.told[b.Subject][channel] = ev.Time
+			m.deliveries[b.Subject][channel] = ev.Time
 		} else if b.Content != "" && !ev.Internal && b.Sensor != subconscious.Delivery {
-			m.seenAs[ev.ID] = ev
+			m.observations[ev.ID] = ev
 		}
 	case ponder.CallFinished:
 		if b.Error != "" && !b.Dropped && !b.Refused {
@@ -64,8 +64,8 @@ func (m *Log) Apply(ev ponder.Event) {
 	case ponder.ToolCall:
 		m.actions[ev.Run] = append(m.actions[ev.Run], Action{Tool: b.Name, At: ev.Time, Reason: app.WhyOf(b.Args), key: keyOf(ev)})
 	case ponder.ToolResult:
-		m.finish(ev, b)
-	case ponder.Finding, ponder.Subconscious, ponder.Escalation, ponder.Resolved:
+		m.finishAction(ev, b)
+	case ponder.Finding, ponder.Subconscious, ponder.Escalation, ponder.Resolution:
 		m.events = append(m.events, ev)
 	}
 }
@@ -135,7 +135,7 @@ func keyOf(ev ponder.Event) string {
 	return key
 }
 
-func (m *Log) finish(ev ponder.Event, b ponder.ToolResult) {
+func (m *Log) finishAction(ev ponder.Event, b ponder.ToolResult) {
 	list := m.actions[ev.Run]
 	for i := range list {
 		d := &list[i]
@@ -202,7 +202,7 @@ func (m *Log) Cooldown(cooldown config.Duration, now time.Time) string {
 	if !any || !now.Before(at) {
 		return ""
 	}
-	list := m.Aside.Pending
+	list := m.Internal.Pending
 	text := fmt.Sprintf("%s waits to be escalated until %s", textkit.OneLine(list[0].Summary), at.Local().Format("15:04"))
 	if len(list) > 1 {
 		text = fmt.Sprintf("%d findings wait to be escalated until %s", len(list), at.Local().Format("15:04"))

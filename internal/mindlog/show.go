@@ -32,9 +32,9 @@ func Show(ctx context.Context, a *app.App, now time.Time) (Snapshot, error) {
 	}
 	m, err := Open(ctx, a)
 	if err != nil {
-		return Snapshot{State: subconscious.NewState().Shown(roles...)}, err
+		return Snapshot{State: subconscious.NewState().FillRoles(roles...)}, err
 	}
-	return Snapshot{m.State.At(now).Shown(roles...), m, now}, nil
+	return Snapshot{m.State.DecayTo(now).FillRoles(roles...), m, now}, nil
 }
 
 // Text formats s; more adds the number of unread observations.
@@ -56,14 +56,14 @@ func (m *Log) headText(now time.Time) string {
 	case m.Last.IsZero():
 		return "no tick yet\n\n"
 	}
-	text := fmt.Sprintf("tick %d, %s", m.Aside.Tick, textkit.Ago(m.Last, now))
+	text := fmt.Sprintf("tick %d, %s", m.Internal.Tick, textkit.Ago(m.Last, now))
 	if m.Open {
 		text += ", another at work"
 	}
 	if calls := m.Spent.Calls; calls > 0 {
 		text += fmt.Sprintf("; in all %s, %s", textkit.Count(calls, "call", "calls"), SpentText(m.Spent.Tokens, m.Spent.Money.USD()))
 	}
-	if back := m.Aside.Back; !back.At.IsZero() {
+	if back := m.Internal.Rollback; !back.At.IsZero() {
 		text += fmt.Sprintf("; rolled back to before tick %d, %s", back.Tick, textkit.Ago(back.At, now))
 	}
 	return text + "\n\n"
@@ -96,7 +96,7 @@ func entriesText(s subconscious.State, now time.Time) string {
 		n += len(l.entries)
 		b.WriteString(l.title + "\n")
 		for _, e := range l.entries {
-			fmt.Fprintf(&b, "  %-5s %2d %s %s%s\n", e.ID, e.Strength, strengthBar(e.Strength), textkit.OneLine(e.Summary), aboutText(s.Aside.About[e.ID], e, now))
+			fmt.Fprintf(&b, "  %-5s %2d %s %s%s\n", e.ID, e.Strength, strengthBar(e.Strength), textkit.OneLine(e.Summary), aboutText(s.Internal.Metadata[e.ID], e, now))
 		}
 	}
 	if n == 0 {
@@ -110,7 +110,7 @@ func strengthBar(n int) string {
 	return strings.Repeat("█", n) + strings.Repeat("░", subconscious.MaxStrength-n)
 }
 
-func aboutText(about subconscious.About, e subconscious.Entry, now time.Time) string {
+func aboutText(about subconscious.EntryMetadata, e subconscious.Entry, now time.Time) string {
 	var parts []string
 	if !about.Due.IsZero() {
 		parts = append(parts, "due "+about.Due.Local().Format("Mon 2 Jan 15:04"))
@@ -203,7 +203,7 @@ func (m *Log) quietText(channels []string, quiet config.Hours, now time.Time) st
 		}
 		waits := false
 		for _, name := range channels {
-			if m.told[b.ID][name].IsZero() {
+			if m.deliveries[b.ID][name].IsZero() {
 				waits, by[name] = true, true
 			}
 		}

@@ -21,8 +21,8 @@ func TestQuietText(t *testing.T) {
 	say("c", 6, night, subconscious.Dismissed)
 	say("d", 6, night.Add(-30*time.Hour), subconscious.Messaged)
 	say("e", 6, night, subconscious.Messaged)
-	m.told["e"] = map[string]time.Time{"desktop": night, "email-me": night}
-	m.told["a"] = map[string]time.Time{"desktop": night}
+	m.deliveries["e"] = map[string]time.Time{"desktop": night, "email-me": night}
+	m.deliveries["a"] = map[string]time.Time{"desktop": night}
 	quiet := config.Hours("22:00-07:30")
 	got := m.quietText([]string{"desktop", "email-me"}, quiet, night)
 	if want := "until 07:30, 1 message waits to be told by email-me;"; !strings.Contains(got, want) {

@@ -57,7 +57,7 @@ type storedSend struct {
 
 // encodeCheckpoint encodes a checkpoint.
 func encodeCheckpoint(v subconscious.View, c *fold) ([]byte, error) {
-	view, err := v.Keep()
+	view, err := v.EncodeCheckpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func decodeCheckpoint(js []byte, at ponder.Seq, roles []subconscious.Role) (v su
 	if err = json.Unmarshal(js, &k); err != nil {
 		return v, c, err
 	}
-	if v, err = subconscious.KeptView(k.View, roles...); err != nil {
+	if v, err = subconscious.DecodeView(k.View, roles...); err != nil {
 		return v, c, err
 	}
 	c = newFold()
@@ -120,9 +120,9 @@ func decodeCheckpoint(js []byte, at ponder.Seq, roles []subconscious.Role) (v su
 	return v, c, nil
 }
 
-// load restores the checkpoint, unless the minder has read the thread already. Without a
+// loadCheckpoint restores the checkpoint, unless the minder has read the thread already. Without a
 // checkpoint, the minder reads the whole thread.
-func (m *Minder) load(ctx context.Context) {
+func (m *Runner) loadCheckpoint(ctx context.Context) {
 	if m.fold.head > 0 {
 		return
 	}
@@ -139,9 +139,9 @@ func (m *Minder) load(ctx context.Context) {
 	}
 }
 
-// save saves a checkpoint after checkpointEvery events. It ignores errors, because checkpoints
+// saveCheckpoint saves a checkpoint after checkpointEvery events. It ignores errors, because checkpoints
 // are disposable.
-func (m *Minder) save(ctx context.Context) {
+func (m *Runner) saveCheckpoint(ctx context.Context) {
 	if m.fold.head < m.saved+checkpointEvery {
 		return
 	}

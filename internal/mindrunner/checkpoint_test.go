@@ -15,18 +15,18 @@ import (
 // whole thread.
 func TestCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, p := memory.New(), &world{}, &postbox{}
-		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("desktop")}}
-		r := open(t, store, &voice{}, c)
+		store, w, p := memory.New(), &sensorSource{}, &channelRecorder{}
+		c := Config{Sensors: []sensor.Sensor{w.newSensor("system")}, Channels: []notify.Channel{p.newChannel("desktop")}}
+		r := startProcess(t, store, &roleModel{}, c)
 		for i := range 6 {
-			w.add(fmt.Sprint("room ", i))
+			w.addThing(fmt.Sprint("room ", i))
 			p.fail = i%2 == 0
-			r.tick(false)
+			r.mustTick(false)
 			time.Sleep(20 * time.Minute)
 		}
-		all := events(t, store)
-		fresh := func() *Minder {
-			m, err := New(Config{Store: store, Place: r.Place, Now: c.Now})
+		all := mindEvents(t, store)
+		fresh := func() *Runner {
+			m, err := New(Config{Store: store, Placement: r.Placement, Now: c.Now})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +35,7 @@ func TestCheckpoint(t *testing.T) {
 		whole := fresh()
 		for _, ev := range all {
 			whole.view = whole.view.Apply(ev)
-			whole.fold.apply(ev)
+			whole.fold.applyEvent(ev)
 		}
 		want, err := encodeCheckpoint(whole.view, &whole.fold)
 		if err != nil {
@@ -54,7 +54,7 @@ func TestCheckpoint(t *testing.T) {
 					}
 				}
 				m.view = m.view.Apply(ev)
-				m.fold.apply(ev)
+				m.fold.applyEvent(ev)
 			}
 			got, err := encodeCheckpoint(m.view, &m.fold)
 			if err != nil || string(got) != string(want) || m.fold.head != whole.fold.head {
@@ -68,10 +68,10 @@ func TestCheckpoint(t *testing.T) {
 			t.Errorf("nothing is kept: %v", err)
 		}
 		m := fresh()
-		if m.load(t.Context()); m.fold.head == 0 || m.saved != m.fold.head {
+		if m.loadCheckpoint(t.Context()); m.fold.head == 0 || m.saved != m.fold.head {
 			t.Errorf("it begins at %d", m.fold.head)
 		}
-		if err := m.read(t.Context()); err != nil {
+		if err := m.readThread(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := encodeCheckpoint(m.view, &m.fold); err != nil || string(got) != string(want) {

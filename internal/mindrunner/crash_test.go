@@ -29,17 +29,17 @@ type killedStore struct {
 	left int // calls before the kill
 }
 
-// of returns the store of the mind: this one, or the one below that never fails.
-func (s *killedStore) of(whole bool) ponder.Store {
+// storeFor returns the store of the mind: this one, or the one below that never fails.
+func (s *killedStore) storeFor(whole bool) ponder.Store {
 	if whole {
 		return s
 	}
 	return s.Store
 }
 
-// step counts a call. It reports whether the store makes the call, and whether it is the
+// countCall counts a call. It reports whether the store makes the call, and whether it is the
 // last.
-func (s *killedStore) step() (make, last bool) {
+func (s *killedStore) countCall() (make, last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left--
@@ -54,7 +54,7 @@ func (s *killedStore) step() (make, last bool) {
 }
 
 func (s *killedStore) Append(ctx context.Context, thread ponder.ThreadID, fence ponder.Fence, evs ...ponder.Event) ([]ponder.Event, error) {
-	do, last := s.step()
+	do, last := s.countCall()
 	if !do {
 		return nil, errKilled
 	}
@@ -66,7 +66,7 @@ func (s *killedStore) Append(ctx context.Context, thread ponder.ThreadID, fence 
 }
 
 func (s *killedStore) Create(ctx context.Context, thread ponder.Thread, evs ...ponder.Event) error {
-	do, last := s.step()
+	do, last := s.countCall()
 	if !do {
 		return errKilled
 	}
@@ -78,7 +78,7 @@ func (s *killedStore) Create(ctx context.Context, thread ponder.Thread, evs ...p
 }
 
 func (s *killedStore) Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
-	if do, last := s.step(); !do || last {
+	if do, last := s.countCall(); !do || last {
 		return func(yield func(ponder.Event, error) bool) { yield(ponder.Event{}, errKilled) }
 	}
 	return s.Store.Events(ctx, thread, after)
@@ -103,27 +103,27 @@ func TestKilled(t *testing.T) {
 
 // killAt kills a process at its nth call, and reports whether the process ended before.
 func killAt(t *testing.T, n int, after, whole bool) bool {
-	base, w, v, p := memory.New(), &world{}, &voice{takes: time.Second}, &postbox{}
-	w.add("room 1")
-	c := Config{Sensors: []sensor.Sensor{w.sensor("system")}}
-	c.Channels = append(c.Channels, p.channel("mail"), p.channel("desktop"))
+	base, w, v, p := memory.New(), &sensorSource{}, &roleModel{takes: time.Second}, &channelRecorder{}
+	w.addThing("room 1")
+	c := Config{Sensors: []sensor.Sensor{w.newSensor("system")}}
+	c.Channels = append(c.Channels, p.newChannel("mail"), p.newChannel("desktop"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := c
 	store := &killedStore{Store: base, left: n, after: after}
 	first.Store = store
-	r := open(t, store.of(whole), v, first)
+	r := startProcess(t, store.storeFor(whole), v, first)
 	store.kill = func() {
 		cancel()
 		go r.place.Close(context.Background())
 	}
 	_, err := r.Tick(ctx, false)
 	synctest.Wait()
-	r.stop()
+	r.stopProcess()
 
-	again := open(t, base, v, c)
+	again := startProcess(t, base, v, c)
 	for range 10 { // an interrupted attempt is repeated after a while
-		again.tick(false)
+		again.mustTick(false)
 		time.Sleep(time.Minute)
 	}
 	checkTold(t, n, base, p)
@@ -132,12 +132,12 @@ func killAt(t *testing.T, n int, after, whole bool) bool {
 
 // checkTold checks that the observation was escalated once, decided, and sent on both
 // channels.
-func checkTold(t *testing.T, n int, store ponder.Store, p *postbox) {
+func checkTold(t *testing.T, n int, store ponder.Store, p *channelRecorder) {
 	t.Helper()
-	evs := events(t, store)
-	raised, decided := escalations(evs)
+	evs := mindEvents(t, store)
+	raised, decided := escalationOutcomes(evs)
 	if len(raised) != 1 || len(decided) != 1 {
-		t.Fatalf("killed at %d: raised %q, decided %v\n%s", n, raised, decided, describe(evs))
+		t.Fatalf("killed at %d: raised %q, decided %v\n%s", n, raised, decided, describeEvents(evs))
 	}
 	var seen, ticks, noted int
 	for _, ev := range evs {
@@ -154,9 +154,9 @@ func checkTold(t *testing.T, n int, store ponder.Store, p *postbox) {
 		}
 	}
 	if seen != 1 || noted != 2 || ticks == 0 {
-		t.Errorf("killed at %d: seen %d times, noted %d, %d ticks\n%s", n, seen, noted, ticks, describe(evs))
+		t.Errorf("killed at %d: seen %d times, noted %d, %d ticks\n%s", n, seen, noted, ticks, describeEvents(evs))
 	}
-	ids := p.ids()
+	ids := p.messageIDs()
 	if len(ids) < 2 || len(ids) > 4 || len(slices.Compact(ids)) != 1 || ids[0] != raised[0] {
 		t.Errorf("killed at %d: told %q, want %s on both channels", n, ids, raised[0])
 	}
@@ -165,12 +165,12 @@ func checkTold(t *testing.T, n int, store ponder.Store, p *postbox) {
 // TestTwoProcesses has two processes tick at the same times on one store.
 func TestTwoProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v, p := memory.New(), &world{}, &voice{takes: 5 * time.Second}, &postbox{}
-		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}}
-		c.Channels = append(c.Channels, p.channel("mail"))
-		a, b := open(t, store, v, c), open(t, store, v, c)
+		store, w, v, p := memory.New(), &sensorSource{}, &roleModel{takes: 5 * time.Second}, &channelRecorder{}
+		c := Config{Sensors: []sensor.Sensor{w.newSensor("system")}}
+		c.Channels = append(c.Channels, p.newChannel("mail"))
+		a, b := startProcess(t, store, v, c), startProcess(t, store, v, c)
 		for i := range 5 {
-			w.add([]string{"boiler", "garage door", "north window", "aquarium", "printer"}[i])
+			w.addThing([]string{"boiler", "garage door", "north window", "aquarium", "printer"}[i])
 			var wg sync.WaitGroup
 			for _, r := range []*rig{a, b} {
 				wg.Go(func() {
@@ -182,7 +182,7 @@ func TestTwoProcesses(t *testing.T) {
 			wg.Wait()
 			time.Sleep(20 * time.Minute)
 		}
-		evs, open := events(t, store), 0
+		evs, open := mindEvents(t, store), 0
 		for _, ev := range evs {
 			switch b := ev.Body.(type) {
 			case ponder.RunStarted:
@@ -195,10 +195,10 @@ func TestTwoProcesses(t *testing.T) {
 				}
 			}
 			if open > 1 {
-				t.Fatalf("two ticks at once at %d\n%s", ev.Seq, describe(evs))
+				t.Fatalf("two ticks at once at %d\n%s", ev.Seq, describeEvents(evs))
 			}
 		}
-		ids := slices.Sorted(slices.Values(p.ids()))
+		ids := slices.Sorted(slices.Values(p.messageIDs()))
 		if len(ids) == 0 || len(slices.Compact(slices.Clone(ids))) != len(ids) {
 			t.Errorf("told %q", ids)
 		}
@@ -208,13 +208,13 @@ func TestTwoProcesses(t *testing.T) {
 // TestRunTwice has two processes run one subconscious.
 func TestRunTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v, p := memory.New(), &world{}, &voice{takes: 5 * time.Second}, &postbox{}
-		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}}
-		c.Channels = append(c.Channels, p.channel("mail"))
-		a, b := open(t, store, v, c), open(t, store, v, c)
+		store, w, v, p := memory.New(), &sensorSource{}, &roleModel{takes: 5 * time.Second}, &channelRecorder{}
+		c := Config{Sensors: []sensor.Sensor{w.newSensor("system")}}
+		c.Channels = append(c.Channels, p.newChannel("mail"))
+		a, b := startProcess(t, store, v, c), startProcess(t, store, v, c)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 		defer cancel()
-		time.AfterFunc(90*time.Minute, func() { w.add("boiler") })
+		time.AfterFunc(90*time.Minute, func() { w.addThing("boiler") })
 		var wg sync.WaitGroup
 		for _, r := range []*rig{a, b} {
 			wg.Go(func() {
@@ -224,8 +224,8 @@ func TestRunTwice(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if raised, _ := escalations(events(t, store)); len(raised) != 1 || !slices.Equal(p.ids(), raised) {
-			t.Errorf("raised %q, told %q", raised, p.ids())
+		if raised, _ := escalationOutcomes(mindEvents(t, store)); len(raised) != 1 || !slices.Equal(p.messageIDs(), raised) {
+			t.Errorf("raised %q, told %q", raised, p.messageIDs())
 		}
 	})
 }

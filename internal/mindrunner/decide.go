@@ -28,11 +28,11 @@ func Decision(escalation string, attempt int) ponder.RunID {
 	return ponder.RunID("run_" + hashID("decision "+strconv.Itoa(attempt)+" about "+escalation))
 }
 
-// decide runs a decision for each open escalation, oldest first, and returns how many it
+// decideAll runs a decision for each open escalation, oldest first, and returns how many it
 // decided. The next tick repeats a failed decision. From attempt maxAsked on, a decision
 // asks no model and costs noModelBudget, so that the number of attempts needs no limit. The
 // caller holds m.mu.
-func (m *Minder) decide(ctx context.Context) (decided int, err error) {
+func (m *Runner) decideAll(ctx context.Context) (decided int, err error) {
 	for _, id := range slices.Clone(m.fold.raised) {
 		if !slices.Contains(m.fold.raised, id) || m.isDeciding(id) {
 			continue
@@ -48,7 +48,7 @@ func (m *Minder) decide(ctx context.Context) (decided int, err error) {
 }
 
 // isDeciding reports whether a decision about an escalation is open. Such a decision is paused.
-func (m *Minder) isDeciding(id string) bool {
+func (m *Runner) isDeciding(id string) bool {
 	for _, of := range m.fold.runs {
 		if of == id {
 			return true
@@ -58,7 +58,7 @@ func (m *Minder) isDeciding(id string) bool {
 }
 
 // decideOne makes one attempt at a decision.
-func (m *Minder) decideOne(ctx context.Context, id string) error {
+func (m *Runner) decideOne(ctx context.Context, id string) error {
 	attempt := m.fold.asked[id] + 1
 	left, enough := m.budgetLeft()
 	if attempt >= maxAsked {
@@ -75,7 +75,7 @@ func (m *Minder) decideOne(ctx context.Context, id string) error {
 	if err != nil && !errors.Is(err, ponder.ErrTaken) { // else another process started it
 		return err
 	}
-	if err := m.read(ctx); err != nil {
+	if err := m.readThread(ctx); err != nil {
 		return err
 	}
 	if m.fold.open[run] == nil {

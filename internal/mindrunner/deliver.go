@@ -40,16 +40,16 @@ const (
 // Deliver notes each attempt before it makes it, so that no two processes make the same
 // attempt. If a process dies during an attempt, another attempt with the same id follows
 // two minutes later. Receivers can detect the repetition by the id.
-func (m *Minder) Deliver(ctx context.Context) (sent, unsent int, err error) {
+func (m *Runner) Deliver(ctx context.Context) (sent, unsent int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.read(ctx); err != nil {
+	if err := m.readThread(ctx); err != nil {
 		return 0, 0, err
 	}
-	return m.deliver(ctx)
+	return m.deliverDue(ctx)
 }
 
-func (m *Minder) deliver(ctx context.Context) (sent, unsent int, err error) {
+func (m *Runner) deliverDue(ctx context.Context) (sent, unsent int, err error) {
 	results := make([]sendResult, len(m.Channels))
 	var wg sync.WaitGroup
 	for i, ch := range m.Channels {
@@ -62,7 +62,7 @@ func (m *Minder) deliver(ctx context.Context) (sent, unsent int, err error) {
 		sent, unsent = sent+r.sent, unsent+r.failed
 		errs = append(errs, r.err)
 	}
-	errs = append(errs, m.read(ctx))
+	errs = append(errs, m.readThread(ctx))
 	return sent, unsent, errors.Join(errs...)
 }
 
@@ -73,7 +73,7 @@ type dueMessage struct {
 }
 
 // dueOn returns the messages that a channel must send now.
-func (m *Minder) dueOn(channel string) (list []dueMessage) {
+func (m *Runner) dueOn(channel string) (list []dueMessage) {
 	now := m.Now()
 	for _, t := range m.fold.deliveries {
 		s := m.fold.sent[t.ID][channel]
@@ -83,7 +83,7 @@ func (m *Minder) dueOn(channel string) (list []dueMessage) {
 		if m.Quiet.Contain(now) && !IsUrgent(t.Escalation) {
 			continue
 		}
-		if s.tries > 0 && now.Before(s.next()) && !now.Before(s.last) { // the clock may have been set back
+		if s.tries > 0 && now.Before(s.nextAttempt()) && !now.Before(s.last) { // the clock may have been set back
 			continue
 		}
 		list = append(list, dueMessage{t, s.tries + 1})
@@ -91,8 +91,8 @@ func (m *Minder) dueOn(channel string) (list []dueMessage) {
 	return list
 }
 
-// next returns the time of the next attempt.
-func (s sendState) next() time.Time {
+// nextAttempt returns the time of the next attempt.
+func (s sendState) nextAttempt() time.Time {
 	if s.fails < s.tries {
 		return s.last.Add(reclaimAfter)
 	}
@@ -106,7 +106,7 @@ type sendResult struct {
 }
 
 // sendAll sends the due messages on a channel, until one fails.
-func (m *Minder) sendAll(ctx context.Context, ch notify.Channel, list []dueMessage) (r sendResult) {
+func (m *Runner) sendAll(ctx context.Context, ch notify.Channel, list []dueMessage) (r sendResult) {
 	for _, d := range list {
 		if ctx.Err() != nil {
 			return r
@@ -119,7 +119,7 @@ func (m *Minder) sendAll(ctx context.Context, ch notify.Channel, list []dueMessa
 		if !mine {
 			continue // another process sends it
 		}
-		sendErr := send(ctx, ch, messageOf(d.delivery))
+		sendErr := sendMessage(ctx, ch, messageOf(d.delivery))
 		what, why := whatSent, ""
 		if sendErr != nil {
 			what, why = whatFailed, sensor.Line(sendErr.Error(), sensor.MaxText)
@@ -139,17 +139,17 @@ func (m *Minder) sendAll(ctx context.Context, ch notify.Channel, list []dueMessa
 
 // noteSend notes the outcome of an attempt. It returns false if the thread has the note
 // already.
-func (m *Minder) noteSend(ctx context.Context, channel string, d dueMessage, what, why string) (bool, error) {
+func (m *Runner) noteSend(ctx context.Context, channel string, d dueMessage, what, why string) (bool, error) {
 	cause := strings.Join([]string{deliveryCause, channel, strconv.Itoa(d.try), what, d.ID}, ":")
 	o := ponder.Observation{Content: why, Sensor: attemptName, Subject: d.ID, State: channel + ":" + what}
 	if what == whatSent {
 		o.Sensor, o.State = subconscious.Delivery, channel
 	}
-	return m.note(ctx, cause, o, true)
+	return m.appendNote(ctx, cause, o, true)
 }
 
-// send calls a channel with a time limit. It returns a panic as an error.
-func send(ctx context.Context, ch notify.Channel, msg notify.Message) error {
+// sendMessage calls a channel with a time limit. It returns a panic as an error.
+func sendMessage(ctx context.Context, ch notify.Channel, msg notify.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	result := make(chan error, 1)

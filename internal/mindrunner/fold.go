@@ -70,11 +70,11 @@ func newFold() fold {
 	}
 }
 
-// day returns the local day of a time.
-func day(t time.Time) string { return t.Local().Format(time.DateOnly) }
+// localDay returns the local day of a time.
+func localDay(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-// apply folds the next event.
-func (c *fold) apply(ev ponder.Event) {
+// applyEvent folds the next event.
+func (c *fold) applyEvent(ev ponder.Event) {
 	c.head = ev.Seq
 	switch b := ev.Body.(type) {
 	case ponder.Observation:
@@ -84,7 +84,7 @@ func (c *fold) apply(ev ponder.Event) {
 	case ponder.RunPaused, ponder.RunResumed:
 		_, paused := b.(ponder.RunPaused)
 		for id, a := range c.open {
-			if id.Within(ev.Run) {
+			if id.IsWithin(ev.Run) {
 				a.paused = paused
 			}
 		}
@@ -92,18 +92,18 @@ func (c *fold) apply(ev ponder.Event) {
 		delete(c.open, ev.Run)
 		delete(c.runs, ev.Run)
 	case ponder.CallFinished:
-		c.charge(ev, b.Spent)
+		c.addCost(ev, b.Spent)
 	case ponder.BudgetSpent:
-		if a := c.account(ev.Run); a != nil && a.budget != noModelBudget && (b.What == "tokens" || b.What == "money") {
-			c.tight = map[string]bool{day(ev.Time): true}
+		if a := c.rootAccount(ev.Run); a != nil && a.budget != noModelBudget && (b.What == "tokens" || b.What == "money") {
+			c.tight = map[string]bool{localDay(ev.Time): true}
 		}
 	case ponder.Escalation:
 		c.applyEscalation(ev, b)
 	}
 }
 
-// account returns the account of the root of a run, or nil if the root is not open.
-func (c *fold) account(run ponder.RunID) *account {
+// rootAccount returns the account of the root of a run, or nil if the root is not open.
+func (c *fold) rootAccount(run ponder.RunID) *account {
 	root, _, _ := strings.Cut(string(run), "/")
 	return c.open[ponder.RunID(root)]
 }
@@ -119,14 +119,14 @@ func (c *fold) applyRunStarted(ev ponder.Event, b ponder.RunStarted) {
 	}
 }
 
-// charge adds the cost of a call. It drops the sums of earlier days when it has three.
-func (c *fold) charge(ev ponder.Event, cost ponder.Cost) {
-	today := day(ev.Time)
+// addCost adds the cost of a call. It drops the sums of earlier days when it has three.
+func (c *fold) addCost(ev ponder.Event, cost ponder.Cost) {
+	today := localDay(ev.Time)
 	if _, ok := c.spent[today]; !ok && len(c.spent) > 2 {
 		clear(c.spent)
 	}
 	c.spent[today] = c.spent[today].Add(cost)
-	if a := c.account(ev.Run); a != nil {
+	if a := c.rootAccount(ev.Run); a != nil {
 		a.spent = a.spent.Add(cost)
 	}
 }
@@ -143,14 +143,14 @@ func (c *fold) applyEscalation(ev ponder.Event, b ponder.Escalation) {
 		}
 	}
 	delete(c.asked, b.ID)
-	c.prune(ev.Time)
+	c.pruneDeliveries(ev.Time)
 	if b.Outcome == messageOutcome && !ev.Erased {
 		c.deliveries = append(c.deliveries, delivery{b, ev.Time})
 	}
 }
 
-// prune drops messages that are much older than deliveryTime.
-func (c *fold) prune(now time.Time) {
+// pruneDeliveries drops messages that are much older than deliveryTime.
+func (c *fold) pruneDeliveries(now time.Time) {
 	var left []delivery
 	for _, t := range c.deliveries {
 		if now.Sub(t.at) < 2*deliveryTime {

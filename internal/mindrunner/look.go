@@ -13,18 +13,18 @@ import (
 	"ponder/sensor"
 )
 
-// A Watched is the status of a sensor.
-type Watched struct {
-	Sensor string    `json:"sensor"`
-	Looked time.Time `json:"looked,omitzero"` // the time of the last successful look
-	Error  string    `json:"error,omitempty"` // of the last look, if it failed
-	Fails  int       `json:"fails,omitempty"` // consecutive failures
-	Told   int       `json:"told,omitempty"`  // stored observations since the start of the process
+// A SensorStatus is the status of a sensor.
+type SensorStatus struct {
+	Sensor   string    `json:"sensor"`
+	LastRead time.Time `json:"looked,omitzero"` // the time of the last successful look
+	Error    string    `json:"error,omitempty"` // of the last look, if it failed
+	Fails    int       `json:"fails,omitempty"` // consecutive failures
+	Stored   int       `json:"told,omitempty"`  // stored observations since the start of the process
 }
 
 // A sensorState is the state of a sensor in this process.
 type sensorState struct {
-	Watched
+	SensorStatus
 	busy    bool            // a look has not returned yet
 	logged  string          // the last logged error
 	pending json.RawMessage // the cursor after a look without observations
@@ -40,23 +40,23 @@ type sensorStates struct {
 func (w *sensorStates) init(sensors []sensor.Sensor) {
 	w.all = make(map[string]*sensorState)
 	for _, s := range sensors {
-		w.all[s.Name] = &sensorState{Watched: Watched{Sensor: s.Name}}
+		w.all[s.Name] = &sensorState{SensorStatus: SensorStatus{Sensor: s.Name}}
 	}
 }
 
 // Status returns the status of the sensors, in the order of the configuration.
-func (m *Minder) Status() []Watched {
+func (m *Runner) Status() []SensorStatus {
 	m.states.mu.Lock()
 	defer m.states.mu.Unlock()
-	list := make([]Watched, 0, len(m.Sensors))
+	list := make([]SensorStatus, 0, len(m.Sensors))
 	for _, s := range m.Sensors {
-		list = append(list, m.states.all[s.Name].Watched)
+		list = append(list, m.states.all[s.Name].SensorStatus)
 	}
 	return list
 }
 
-// begin marks a sensor as busy. It returns false if the sensor is busy already.
-func (w *sensorStates) begin(name string) bool {
+// markBusy marks a sensor as busy. It returns false if the sensor is busy already.
+func (w *sensorStates) markBusy(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all[name].busy {
@@ -66,7 +66,7 @@ func (w *sensorStates) begin(name string) bool {
 	return true
 }
 
-func (w *sensorStates) end(name string) {
+func (w *sensorStates) markIdle(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all[name].busy = false
@@ -84,32 +84,32 @@ const grace = time.Second
 
 var errBusy = errors.New("it has not returned from its last look")
 
-// look calls a sensor with a time limit. It abandons a sensor that does not return. The
+// readSensor calls a sensor with a time limit. It abandons a sensor that does not return. The
 // sensor may look again after it returned.
-func (m *Minder) look(ctx context.Context, s sensor.Sensor, from json.RawMessage) lookResult {
-	if !m.states.begin(s.Name) {
+func (m *Runner) readSensor(ctx context.Context, s sensor.Sensor, from json.RawMessage) lookResult {
+	if !m.states.markBusy(s.Name) {
 		return lookResult{err: errBusy}
 	}
-	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
+	ctx, cancel := context.WithTimeout(ctx, sensor.LookTimeout)
 	result := make(chan lookResult, 1)
 	go func() {
 		defer cancel()
 		g := lookGuarded(ctx, s, m.Now(), from)
-		m.states.end(s.Name) // before the result is visible, because the receiver may look again at once
+		m.states.markIdle(s.Name) // before the result is visible, because the receiver may look again at once
 		result <- g
 	}()
 	select {
 	case g := <-result:
-		return g.limit(s.Name, from)
+		return g.limitResult(s.Name, from)
 	case <-ctx.Done():
 	}
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {
 	case g := <-result:
-		return g.limit(s.Name, from)
+		return g.limitResult(s.Name, from)
 	case <-late.C:
-		return lookResult{err: fmt.Errorf("it did not return within %s", sensor.Patience)}
+		return lookResult{err: fmt.Errorf("it did not return within %s", sensor.LookTimeout)}
 	}
 }
 
@@ -124,8 +124,8 @@ func lookGuarded(ctx context.Context, s sensor.Sensor, now time.Time, from json.
 	return g
 }
 
-// limit applies the limits of package sensor to a lookResult.
-func (g lookResult) limit(name string, from json.RawMessage) lookResult {
+// limitResult applies the limits of package sensor to a lookResult.
+func (g lookResult) limitResult(name string, from json.RawMessage) lookResult {
 	if g.err != nil {
 		return lookResult{err: g.err}
 	}

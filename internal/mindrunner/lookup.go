@@ -18,12 +18,12 @@ import (
 
 const (
 	maxLookUp  = 5              // observations for one want
-	tooOldWant = 24 * time.Hour // older wants get no answer
+	maxWantAge = 24 * time.Hour // older wants get no answer
 )
 
 // answerWants looks up the open wants of roles and appends the results to the thread. Each want
 // gets one answer, also if nothing was found or the look-up failed. The caller holds m.mu.
-func (m *Minder) answerWants(ctx context.Context) error {
+func (m *Runner) answerWants(ctx context.Context) error {
 	wants := m.openWants()
 	if len(wants) == 0 {
 		return nil
@@ -47,29 +47,29 @@ func (m *Minder) answerWants(ctx context.Context) error {
 			return fmt.Errorf("keep what was looked up for %s: %w", w.Role, err)
 		}
 	}
-	return m.read(ctx)
+	return m.readThread(ctx)
 }
 
 // openWants returns the wants without an answer.
-func (m *Minder) openWants() []subconscious.Want {
+func (m *Runner) openWants() []subconscious.LookUpRequest {
 	if m.LookUp == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(m.view.Aside.Wanted), func(w subconscious.Want) bool {
+	return slices.DeleteFunc(slices.Clone(m.view.Internal.LookUpRequests), func(w subconscious.LookUpRequest) bool {
 		_, answered := m.fold.answered[wantCause(w)]
-		return answered || m.Now().Sub(w.At) >= tooOldWant
+		return answered || m.Now().Sub(w.At) >= maxWantAge
 	})
 }
 
 // wantCause returns the Cause of the answers to a want, without the number.
-func wantCause(w subconscious.Want) string {
+func wantCause(w subconscious.LookUpRequest) string {
 	return subconscious.LookUpSensor(w.Role) + ":" + hashOf(w.Text, w.Tick)
 }
 
 // lookUp looks up a want with limits of time and size, and returns at least one
 // observation.
-func (m *Minder) lookUp(ctx context.Context, w subconscious.Want) []ponder.Observation {
-	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
+func (m *Runner) lookUp(ctx context.Context, w subconscious.LookUpRequest) []ponder.Observation {
+	ctx, cancel := context.WithTimeout(ctx, sensor.LookTimeout)
 	result := make(chan lookResult, 1)
 	go func() {
 		defer cancel()
@@ -84,14 +84,14 @@ func (m *Minder) lookUp(ctx context.Context, w subconscious.Want) []ponder.Obser
 		select {
 		case g = <-result:
 		case <-late.C:
-			g.err = fmt.Errorf("it took longer than %s", sensor.Patience)
+			g.err = fmt.Errorf("it took longer than %s", sensor.LookTimeout)
 		}
 	}
 	return answersTo(w, g)
 }
 
 // lookUpGuarded calls LookUp, and returns a panic as an error.
-func (m *Minder) lookUpGuarded(ctx context.Context, w subconscious.Want) (g lookResult) {
+func (m *Runner) lookUpGuarded(ctx context.Context, w subconscious.LookUpRequest) (g lookResult) {
 	defer func() {
 		if p := recover(); p != nil {
 			g = lookResult{err: fmt.Errorf("it panicked: %.200v", p)}
@@ -103,7 +103,7 @@ func (m *Minder) lookUpGuarded(ctx context.Context, w subconscious.Want) (g look
 
 // answersTo returns the observations that answer a want: the results, or the reason why
 // there are none.
-func answersTo(w subconscious.Want, g lookResult) (list []ponder.Observation) {
+func answersTo(w subconscious.LookUpRequest, g lookResult) (list []ponder.Observation) {
 	sign := func(o ponder.Observation, state string) ponder.Observation {
 		o = limitObservation(o)
 		o.Sensor, o.Subject, o.State, o.Level, o.Due = subconscious.LookUpSensor(w.Role), w.Text, state, 0, time.Time{}
@@ -128,7 +128,7 @@ func answersTo(w subconscious.Want, g lookResult) (list []ponder.Observation) {
 }
 
 func (c *fold) applyLookUp(ev ponder.Event) {
-	maps.DeleteFunc(c.answered, func(_ string, at time.Time) bool { return ev.Time.Sub(at) > 2*tooOldWant })
+	maps.DeleteFunc(c.answered, func(_ string, at time.Time) bool { return ev.Time.Sub(at) > 2*maxWantAge })
 	if i := strings.LastIndexByte(ev.Cause, ':'); i > 0 {
 		c.answered[ev.Cause[:i]] = ev.Time
 	}

@@ -32,10 +32,10 @@ func (s *lookupSource) lookUp(ctx context.Context, owner, role, text string) ([]
 	return s.find(ctx, text)
 }
 
-// wantingModel is a model that finds nothing, and always returns a new want and hints for all
+// lookupModel is a model that finds nothing, and always returns a new want and hints for all
 // roles.
-func wantingModel() *voice {
-	v := &voice{takes: time.Second}
+func lookupModel() *roleModel {
+	v := &roleModel{takes: time.Second}
 	v.report = func(req *llm.Request) string {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -62,7 +62,7 @@ func lookUpResults(evs []ponder.Event) (list []ponder.Observation) {
 // TestLookUp has the librarian want something, and shows it the results at the next tick.
 func TestLookUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, &voice{}
+		store, w, v := memory.New(), &sensorSource{}, &roleModel{}
 		var shown []string
 		v.report = func(req *llm.Request) string {
 			text := req.Messages[0].Text()
@@ -78,18 +78,18 @@ func TestLookUp(t *testing.T) {
 			}
 			return list, nil
 		}}
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()})
-		w.add("room 1")
-		r.tick(false)
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("own")}, LookUp: s.lookUp, Options: librarianAlone()})
+		w.addThing("room 1")
+		r.mustTick(false)
 		if n := len(shown); n != 1 || len(s.asked) != 0 {
 			t.Fatalf("%d calls, asked %q", n, s.asked)
 		}
 		time.Sleep(5 * time.Minute)
 		news := r.view.News
-		if got := r.tick(false); !got.Ran || len(shown) != 2 || len(s.asked) != 1 || s.asked[0] != "local librarian: lease of the flat" {
+		if got := r.mustTick(false); !got.Ran || len(shown) != 2 || len(s.asked) != 1 || s.asked[0] != "local librarian: lease of the flat" {
 			t.Fatalf("%+v, asked %q", got, s.asked)
 		}
-		got := lookUpResults(events(t, store))
+		got := lookUpResults(mindEvents(t, store))
 		for _, o := range got {
 			if o.Sensor != "lookup:librarian" || o.Subject != "lease of the flat" || o.State != "found" || o.Source != "notes.md" || o.Level != 0 || !o.Due.IsZero() || len(o.Content) > sensor.MaxText || strings.Contains(o.Content, "\x1b") {
 				t.Errorf("%+v", o)
@@ -100,7 +100,7 @@ func TestLookUp(t *testing.T) {
 		}
 		for range 40 {
 			time.Sleep(5 * time.Minute)
-			r.tick(false)
+			r.mustTick(false)
 		}
 		if len(shown) != 2 || len(s.asked) != 1 {
 			t.Errorf("%d calls, asked %q", len(shown), s.asked)
@@ -126,17 +126,17 @@ func TestLookUpFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, w, v, s := memory.New(), &world{}, wantingModel(), &lookupSource{find: tt.find}
-				r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()})
-				w.add("room 1")
+				store, w, v, s := memory.New(), &sensorSource{}, lookupModel(), &lookupSource{find: tt.find}
+				r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("own")}, LookUp: s.lookUp, Options: librarianAlone()})
+				w.addThing("room 1")
 				for range 5 {
-					r.tick(false)
+					r.mustTick(false)
 					time.Sleep(5 * time.Minute)
 				}
-				got := lookUpResults(events(t, store))
+				got := lookUpResults(mindEvents(t, store))
 				synctest.Wait()
-				if len(got) != 1 || got[0].Content != tt.want || got[0].State != "nothing" || len(s.asked) != 1 || v.count() != 1 {
-					t.Errorf("asked %q, %d calls, %+v", s.asked, v.count(), got)
+				if len(got) != 1 || got[0].Content != tt.want || got[0].State != "nothing" || len(s.asked) != 1 || v.countCalls() != 1 {
+					t.Errorf("asked %q, %d calls, %+v", s.asked, v.countCalls(), got)
 				}
 				time.Sleep(2 * time.Hour) // until all look-ups have returned
 			})
@@ -148,37 +148,37 @@ func TestLookUpFails(t *testing.T) {
 // hints.
 func TestLookUpEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wantingModel()
+		store, w, v := memory.New(), &sensorSource{}, lookupModel()
 		s := &lookupSource{find: func(_ context.Context, text string) ([]ponder.Observation, error) {
 			return []ponder.Observation{{Content: "Of " + text + " there is this."}}, nil
 		}}
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own"), w.sensor("calendar")}, LookUp: s.lookUp})
-		w.add("room 1")
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("own"), w.newSensor("calendar")}, LookUp: s.lookUp})
+		w.addThing("room 1")
 		ticks, last := 0, 0
 		for n := range 288 {
-			if r.tick(false).Ran {
+			if r.mustTick(false).Ran {
 				ticks, last = ticks+1, n
 			}
 			time.Sleep(5 * time.Minute)
 		}
-		if ticks > 6 || last > 8 || v.count() > 16 || len(s.asked) > 3 || len(s.asked) == 0 {
-			t.Errorf("%d ticks, the last the %dth, %d calls, %d looked up\n%s", ticks, last, v.count(), len(s.asked), describe(events(t, store)))
+		if ticks > 6 || last > 8 || v.countCalls() > 16 || len(s.asked) > 3 || len(s.asked) == 0 {
+			t.Errorf("%d ticks, the last the %dth, %d calls, %d looked up\n%s", ticks, last, v.countCalls(), len(s.asked), describeEvents(mindEvents(t, store)))
 		}
-		t.Logf("%d ticks, %d calls, looked up %q", ticks, v.count(), s.asked)
+		t.Logf("%d ticks, %d calls, looked up %q", ticks, v.countCalls(), s.asked)
 	})
 }
 
 // TestLookUpSeldom lets a day pass with news at each tick.
 func TestLookUpSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wantingModel()
+		store, w, v := memory.New(), &sensorSource{}, lookupModel()
 		s := &lookupSource{find: func(context.Context, string) ([]ponder.Observation, error) {
 			return []ponder.Observation{{Content: "There is this."}}, nil
 		}}
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own"), w.sensor("calendar")}, LookUp: s.lookUp})
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("own"), w.newSensor("calendar")}, LookUp: s.lookUp})
 		for n := range 288 {
-			w.add(fmt.Sprint("room ", n))
-			r.tick(false)
+			w.addThing(fmt.Sprint("room ", n))
+			r.mustTick(false)
 			time.Sleep(5 * time.Minute)
 		}
 		before := map[string]time.Time{}
@@ -198,14 +198,14 @@ func TestLookUpSeldom(t *testing.T) {
 // TestLookUpTwice has two processes answer the same want.
 func TestLookUpTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wantingModel()
+		store, w, v := memory.New(), &sensorSource{}, lookupModel()
 		s := &lookupSource{find: func(context.Context, string) ([]ponder.Observation, error) {
 			return []ponder.Observation{{Content: "This."}, {Content: "That."}}, nil
 		}}
-		c := Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
-		one, two := open(t, store, v, c), open(t, store, v, c)
-		w.add("room 1")
-		one.tick(false)
+		c := Config{Sensors: []sensor.Sensor{w.newSensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
+		one, two := startProcess(t, store, v, c), startProcess(t, store, v, c)
+		w.addThing("room 1")
+		one.mustTick(false)
 		if _, err := two.Sense(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -214,11 +214,11 @@ func TestLookUpTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(lookUpResults(events(t, store))); n != 2 || len(s.asked) != 2 {
+		if n := len(lookUpResults(mindEvents(t, store))); n != 2 || len(s.asked) != 2 {
 			t.Errorf("%d observations, asked %q", n, s.asked)
 		}
-		one.tick(false)
-		two.tick(false)
+		one.mustTick(false)
+		two.mustTick(false)
 		if len(s.asked) != 2 {
 			t.Errorf("and then %q", s.asked)
 		}
@@ -233,18 +233,18 @@ func TestLookUpTwice(t *testing.T) {
 // A minder without LookUp answers no want, and no minder answers a want after a day.
 func TestLookUpOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, wantingModel()
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("own")}, Options: librarianAlone()})
-		w.add("room 1")
-		r.tick(false)
-		r.tick(false)
+		store, w, v := memory.New(), &sensorSource{}, lookupModel()
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("own")}, Options: librarianAlone()})
+		w.addThing("room 1")
+		r.mustTick(false)
+		r.mustTick(false)
 		s := &lookupSource{}
 		r.LookUp = s.lookUp
-		if len(r.openWants()) != 1 || len(lookUpResults(events(t, store))) != 0 {
+		if len(r.openWants()) != 1 || len(lookUpResults(mindEvents(t, store))) != 0 {
 			t.Errorf("%d wants", len(r.openWants()))
 		}
 		time.Sleep(25 * time.Hour)
-		r.tick(false)
+		r.mustTick(false)
 		if len(s.asked) != 0 {
 			t.Errorf("asked %q", s.asked)
 		}
@@ -268,36 +268,36 @@ func TestLookUpKilled(t *testing.T) {
 // lookUpKilledAt kills a process at its nth call, and reports whether the process ended
 // before.
 func lookUpKilledAt(t *testing.T, n int, after bool) bool {
-	base, w, v := memory.New(), &world{}, wantingModel()
+	base, w, v := memory.New(), &sensorSource{}, lookupModel()
 	s := &lookupSource{find: func(context.Context, string) ([]ponder.Observation, error) {
 		return []ponder.Observation{{Content: "This."}, {Content: "That."}}, nil
 	}}
-	c := Config{Sensors: []sensor.Sensor{w.sensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
-	w.add("room 1")
-	wants := open(t, base, v, c)
-	wants.tick(false)
-	wants.stop()
+	c := Config{Sensors: []sensor.Sensor{w.newSensor("own")}, LookUp: s.lookUp, Options: librarianAlone()}
+	w.addThing("room 1")
+	wants := startProcess(t, base, v, c)
+	wants.mustTick(false)
+	wants.stopProcess()
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := c
 	store := &killedStore{Store: base, left: n, after: after}
 	first.Store = store
-	r := open(t, base, v, first)
+	r := startProcess(t, base, v, first)
 	store.kill = func() {
 		cancel()
 		go r.place.Close(context.Background())
 	}
 	_, err := r.Tick(ctx, false)
 	synctest.Wait()
-	r.stop()
+	r.stopProcess()
 
-	again := open(t, base, v, c)
+	again := startProcess(t, base, v, c)
 	for range 5 {
-		again.tick(false)
+		again.mustTick(false)
 		time.Sleep(time.Minute)
 	}
-	evs := events(t, base)
+	evs := mindEvents(t, base)
 	merged := 0
 	for _, ev := range evs {
 		if _, ok := ev.Body.(ponder.Subconscious); ok {
@@ -305,7 +305,7 @@ func lookUpKilledAt(t *testing.T, n int, after bool) bool {
 		}
 	}
 	if got := lookUpResults(evs); len(got) != 2 || merged != 2 || len(s.asked) > 2 {
-		t.Errorf("killed at %d: %d observations, %d ticks, asked %q\n%s", n, len(got), merged, s.asked, describe(evs))
+		t.Errorf("killed at %d: %d observations, %d ticks, asked %q\n%s", n, len(got), merged, s.asked, describeEvents(evs))
 	}
 	return err == nil
 }

@@ -1,6 +1,6 @@
 // Package mindrunner runs the subconscious and delivers its messages to the user.
 //
-// A [Minder] looks with sensors and appends their observations to the thread of the
+// A [Runner] looks with sensors and appends their observations to the thread of the
 // subconscious. It starts a tick if there is work, decides escalations, and delivers
 // messages. A process may die at any point. The state is a fold over the thread, and each
 // action that must not happen twice has a key there.
@@ -47,10 +47,10 @@ import (
 	"ponder/sensor/notify"
 )
 
-// A Place works on threads, and calls functions on schedule: see [ponder.Placement]. Wait
+// A Placement works on threads, and calls functions on schedule: see [ponder.Placement]. Wait
 // blocks until this process does not work on the thread, and returns the error of that
 // work.
-type Place interface {
+type Placement interface {
 	Start(ctx context.Context, thread ponder.ThreadID) error
 	Wait(ctx context.Context, thread ponder.ThreadID) error
 	Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error
@@ -58,14 +58,14 @@ type Place interface {
 
 // A Config configures a minder. Store and Place are required.
 type Config struct {
-	Store   ponder.Store
-	Place   Place
-	Sensors []sensor.Sensor      // with unique names
-	Owner   string               // of the thread; "local" if empty
-	Options subconscious.Options // the options of the mind's modes
-	Every   time.Duration        // between ticks; DefaultEvery if zero
-	Night   Hours                // ticks are NightPace times rarer
-	Quiet   Hours                // the user gets urgent messages only
+	Store     ponder.Store
+	Placement Placement
+	Sensors   []sensor.Sensor      // with unique names
+	Owner     string               // of the thread; "local" if empty
+	Options   subconscious.Options // the options of the mind's modes
+	Every     time.Duration        // between ticks; DefaultEvery if zero
+	Night     Hours                // ticks are NightPace times rarer
+	Quiet     Hours                // the user gets urgent messages only
 
 	// TokensPerDay and MoneyPerDay limit the cost of a local day. Zero is no limit. Below
 	// zero, TokensPerDay prohibits all models, and MoneyPerDay all models that are not
@@ -73,9 +73,9 @@ type Config struct {
 	TokensPerDay int
 	MoneyPerDay  ponder.Money
 
-	// Elsewhere, if set, returns the cost of other threads on a day, including reserved
+	// ExternalCost, if set, returns the cost of other threads on a day, including reserved
 	// cost. The rest of the day's budget depends on it and on the thread.
-	Elsewhere func(now time.Time) ponder.Cost
+	ExternalCost func(now time.Time) ponder.Cost
 
 	// LookUp, if set, looks up a want of a role: a short query. It returns results with
 	// Content, Source and Untrusted, the best first; the minder stores at most five. It
@@ -101,8 +101,8 @@ const (
 	defaultName = "local"
 )
 
-// A Minder runs a subconscious. It is safe for concurrent use.
-type Minder struct {
+// A Runner runs a subconscious. It is safe for concurrent use.
+type Runner struct {
 	Config
 	thread ponder.ThreadID
 
@@ -117,8 +117,8 @@ type Minder struct {
 }
 
 // New returns a minder. It starts nothing.
-func New(c Config) (*Minder, error) {
-	if c.Store == nil || c.Place == nil {
+func New(c Config) (*Runner, error) {
+	if c.Store == nil || c.Placement == nil {
 		return nil, errors.New("minder: config needs Store and Place")
 	}
 	c.Owner, c.Every, c.Logger = cmp.Or(c.Owner, defaultName), cmp.Or(c.Every, DefaultEvery), cmp.Or(c.Logger, slog.Default())
@@ -128,10 +128,10 @@ func New(c Config) (*Minder, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	m := &Minder{Config: c, thread: Thread(c.Owner), view: subconscious.NewView(c.Options.Roles...), fold: newFold()}
+	m := &Runner{Config: c, thread: Thread(c.Owner), view: subconscious.NewView(c.Options.Roles...), fold: newFold()}
 	names := map[string]bool{}
 	for _, s := range c.Sensors {
-		if s.Name == "" || s.Look == nil || len(s.Name) > maxName || names[s.Name] || reserved(s.Name) {
+		if s.Name == "" || s.Look == nil || len(s.Name) > maxName || names[s.Name] || isReservedName(s.Name) {
 			return nil, fmt.Errorf("minder: sensor %q needs a name of its own, of at most %d bytes, and something to do", s.Name, maxName)
 		}
 		names[s.Name] = true
@@ -162,8 +162,8 @@ const (
 	deliveryCause = "delivery"
 )
 
-// reserved reports whether sensors may not have a name.
-func reserved(name string) bool {
+// isReservedName reports whether sensors may not have a name.
+func isReservedName(name string) bool {
 	kind, _, _ := strings.Cut(name, ":")
 	return name == sensorsName || kind == subconscious.Name || kind == subconscious.Delivery || kind == subconscious.LookUpKind
 }
@@ -200,7 +200,7 @@ func hashOf(parts ...any) string {
 }
 
 // createThread creates the thread if it does not exist. The caller holds m.mu.
-func (m *Minder) createThread(ctx context.Context) error {
+func (m *Runner) createThread(ctx context.Context) error {
 	if m.created {
 		return nil
 	}
@@ -213,34 +213,34 @@ func (m *Minder) createThread(ctx context.Context) error {
 	return nil
 }
 
-// read folds the new events of the thread. The caller holds m.mu.
-func (m *Minder) read(ctx context.Context) error {
+// readThread folds the new events of the thread. The caller holds m.mu.
+func (m *Runner) readThread(ctx context.Context) error {
 	if err := m.createThread(ctx); err != nil {
 		return err
 	}
-	m.load(ctx)
+	m.loadCheckpoint(ctx)
 	for ev, err := range m.Store.Events(ctx, m.thread, m.fold.head) {
 		if err != nil {
 			if errors.Is(err, ponder.ErrNoThread) {
-				m.forget()
+				m.resetState()
 			}
 			return fmt.Errorf("read the subconscious: %w", err)
 		}
 		m.view = m.view.Apply(ev)
-		m.fold.apply(ev)
+		m.fold.applyEvent(ev)
 	}
-	m.save(ctx)
+	m.saveCheckpoint(ctx)
 	return nil
 }
 
-// forget resets the minder after the thread was removed.
-func (m *Minder) forget() {
+// resetState resets the minder after the thread was removed.
+func (m *Runner) resetState() {
 	m.view, m.fold, m.saved, m.created = subconscious.NewView(m.Options.Roles...), newFold(), 0, false
 }
 
-// note appends an observation of the minder, and returns false if the thread has it
+// appendNote appends an observation of the minder, and returns false if the thread has it
 // already. It ignores the end of ctx, because the observation reports a fact.
-func (m *Minder) note(ctx context.Context, cause string, o ponder.Observation, internal bool) (bool, error) {
+func (m *Runner) appendNote(ctx context.Context, cause string, o ponder.Observation, internal bool) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTime)
 	defer cancel()
 	_, err := m.Store.Append(ctx, m.thread, 0, ponder.Event{Cause: cause, Internal: internal, Time: m.Now(), Body: o})
@@ -255,7 +255,7 @@ func (m *Minder) note(ctx context.Context, cause string, o ponder.Observation, i
 
 // View returns the current view of the subconscious. It reads the whole thread, and does
 // not wait for a running tick.
-func (m *Minder) View(ctx context.Context) (subconscious.View, error) {
+func (m *Runner) View(ctx context.Context) (subconscious.View, error) {
 	view := subconscious.NewView(m.Options.Roles...)
 	for ev, err := range m.Store.Events(ctx, m.thread, 0) {
 		if errors.Is(err, ponder.ErrNoThread) {
@@ -270,7 +270,7 @@ func (m *Minder) View(ctx context.Context) (subconscious.View, error) {
 }
 
 // Close closes the sensors. Callers must not use the minder after it.
-func (m *Minder) Close() error {
+func (m *Runner) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var errs []error

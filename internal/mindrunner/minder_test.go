@@ -52,19 +52,19 @@ func TestHours(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	store, pl := memory.New(), open(t, memory.New(), nil, Config{}).place
-	s := (&world{}).sensor("files")
-	ch := (&postbox{}).channel("mail")
+	store, pl := memory.New(), startProcess(t, memory.New(), nil, Config{}).place
+	s := (&sensorSource{}).newSensor("files")
+	ch := (&channelRecorder{}).newChannel("mail")
 	for name, c := range map[string]Config{
-		"no store":      {Place: pl},
+		"no store":      {Placement: pl},
 		"no place":      {Store: store},
-		"same sensors":  {Store: store, Place: pl, Sensors: []sensor.Sensor{s, s}},
-		"reserved":      {Store: store, Place: pl, Sensors: []sensor.Sensor{(&world{}).sensor("subconscious:x")}},
-		"looked up":     {Store: store, Place: pl, Sensors: []sensor.Sensor{(&world{}).sensor("lookup:librarian")}},
-		"no look":       {Store: store, Place: pl, Sensors: []sensor.Sensor{{Name: "x"}}},
-		"same channels": {Store: store, Place: pl, Channels: []notify.Channel{ch, ch}},
-		"colon":         {Store: store, Place: pl, Channels: []notify.Channel{(&postbox{}).channel("a:b")}},
-		"too often":     {Store: store, Place: pl, Every: time.Millisecond},
+		"same sensors":  {Store: store, Placement: pl, Sensors: []sensor.Sensor{s, s}},
+		"reserved":      {Store: store, Placement: pl, Sensors: []sensor.Sensor{(&sensorSource{}).newSensor("subconscious:x")}},
+		"looked up":     {Store: store, Placement: pl, Sensors: []sensor.Sensor{(&sensorSource{}).newSensor("lookup:librarian")}},
+		"no look":       {Store: store, Placement: pl, Sensors: []sensor.Sensor{{Name: "x"}}},
+		"same channels": {Store: store, Placement: pl, Channels: []notify.Channel{ch, ch}},
+		"colon":         {Store: store, Placement: pl, Channels: []notify.Channel{(&channelRecorder{}).newChannel("a:b")}},
+		"too often":     {Store: store, Placement: pl, Every: time.Millisecond},
 	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%s is taken", name)
@@ -75,26 +75,26 @@ func TestNew(t *testing.T) {
 // TestTick follows an observation from a sensor to the user.
 func TestTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v, p := memory.New(), &world{}, &voice{takes: 3 * time.Second}, &postbox{}
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}})
-		w.add("room 1")
-		got := r.tick(false)
-		raised, decided := escalations(events(t, store))
+		store, w, v, p := memory.New(), &sensorSource{}, &roleModel{takes: 3 * time.Second}, &channelRecorder{}
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("system")}, Channels: []notify.Channel{p.newChannel("mail")}})
+		w.addThing("room 1")
+		got := r.mustTick(false)
+		raised, decided := escalationOutcomes(mindEvents(t, store))
 		if !got.Ran || got.Observations != 1 || got.Decided != 1 || got.Sent != 1 || len(raised) != 1 || decided[raised[0]] != messageOutcome {
-			t.Fatalf("report %+v, raised %q, decided %v\n%s", got, raised, decided, describe(events(t, store)))
+			t.Fatalf("report %+v, raised %q, decided %v\n%s", got, raised, decided, describeEvents(mindEvents(t, store)))
 		}
-		if ids := p.ids(); !slices.Equal(ids, raised) || p.got[0].Text != "You should look at this." {
+		if ids := p.messageIDs(); !slices.Equal(ids, raised) || p.got[0].Text != "You should look at this." {
 			t.Errorf("sent %+v", p.got)
 		}
 		view, err := r.View(t.Context())
 		if err != nil || view.Open || len(view.Undecided) > 0 || view.Delivered[raised[0]]["mail"].IsZero() {
 			t.Errorf("view %+v, %v", view, err)
 		}
-		before := len(events(t, store))
-		if again := r.tick(false); again.Ran || again.Observations+again.Decided+again.Sent != 0 || len(events(t, store)) != before {
-			t.Errorf("once more: %+v\n%s", again, describe(events(t, store)[before:]))
+		before := len(mindEvents(t, store))
+		if again := r.mustTick(false); again.Ran || again.Observations+again.Decided+again.Sent != 0 || len(mindEvents(t, store)) != before {
+			t.Errorf("once more: %+v\n%s", again, describeEvents(mindEvents(t, store)[before:]))
 		}
-		if forced := r.tick(true); !forced.Ran || forced.Why != "it was asked for" {
+		if forced := r.mustTick(true); !forced.Ran || forced.Why != "it was asked for" {
 			t.Errorf("forced: %+v", forced)
 		}
 	})
@@ -103,16 +103,16 @@ func TestTick(t *testing.T) {
 // TestStatic lets a day pass without changes.
 func TestStatic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v := memory.New(), &world{}, &voice{quiet: true}
-		w.add("room 1")
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system"), (&world{}).sensor("files")}})
+		store, w, v := memory.New(), &sensorSource{}, &roleModel{quiet: true}
+		w.addThing("room 1")
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("system"), (&sensorSource{}).newSensor("files")}})
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
 		time.AfterFunc(time.Hour, func() {
-			before, calls := len(events(t, store)), v.count()
+			before, calls := len(mindEvents(t, store)), v.countCalls()
 			context.AfterFunc(ctx, func() {
-				if n := len(events(t, store)); n != before || v.count() != calls {
-					t.Errorf("%d events and %d calls, and then %d and %d\n%s", before, calls, n, v.count(), describe(events(t, store)[before:]))
+				if n := len(mindEvents(t, store)); n != before || v.countCalls() != calls {
+					t.Errorf("%d events and %d calls, and then %d and %d\n%s", before, calls, n, v.countCalls(), describeEvents(mindEvents(t, store)[before:]))
 				}
 			})
 		})
@@ -129,17 +129,17 @@ func TestStatic(t *testing.T) {
 // TestTicksOfOneDay makes the ticks of a day at the default interval.
 func TestTicksOfOneDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w := memory.New(), &world{}
-		w.add("room 1")
-		r := open(t, store, &voice{quiet: true}, Config{Sensors: []sensor.Sensor{w.sensor("system")}})
-		r.tick(false)
-		before := len(events(t, store))
+		store, w := memory.New(), &sensorSource{}
+		w.addThing("room 1")
+		r := startProcess(t, store, &roleModel{quiet: true}, Config{Sensors: []sensor.Sensor{w.newSensor("system")}})
+		r.mustTick(false)
+		before := len(mindEvents(t, store))
 		for range 288 {
 			time.Sleep(5 * time.Minute)
-			r.tick(false)
+			r.mustTick(false)
 		}
-		if n := len(events(t, store)); n != before {
-			t.Errorf("%d events more\n%s", n-before, describe(events(t, store)[before:]))
+		if n := len(mindEvents(t, store)); n != before {
+			t.Errorf("%d events more\n%s", n-before, describeEvents(mindEvents(t, store)[before:]))
 		}
 	})
 }
@@ -147,12 +147,12 @@ func TestTicksOfOneDay(t *testing.T) {
 // TestPace checks the intervals of ticks, which are six times longer at night.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{}
+		w := &sensorSource{}
 		now := time.Now()
 		midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.Local)
 		at := now.Sub(midnight)
 		night := Hours{at + time.Hour, at + 3*time.Hour}
-		r := open(t, memory.New(), nil, Config{Sensors: []sensor.Sensor{w.sensor("system")}, Night: night})
+		r := startProcess(t, memory.New(), nil, Config{Sensors: []sensor.Sensor{w.newSensor("system")}, Night: night})
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 		defer cancel()
 		var byHour [3]int
@@ -178,21 +178,21 @@ func TestPace(t *testing.T) {
 func TestCeiling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 25_000
-		store, w, v := memory.New(), &world{}, &voice{takes: time.Second}
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system")}, TokensPerDay: most})
+		store, w, v := memory.New(), &sensorSource{}, &roleModel{takes: time.Second}
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("system")}, TokensPerDay: most})
 		unaided := 0
 		for i := range 60 {
-			w.add(string(rune('a'+i%26)) + " cellar")
-			if r.tick(true).Unaided {
+			w.addThing(string(rune('a'+i%26)) + " cellar")
+			if r.mustTick(true).WithoutModel {
 				unaided++
 			}
 			time.Sleep(5 * time.Minute)
 		}
 		days, said := map[string]int{}, map[string]int{}
-		for _, ev := range events(t, store) {
+		for _, ev := range mindEvents(t, store) {
 			switch b := ev.Body.(type) {
 			case ponder.CallFinished:
-				days[day(ev.Time)] += b.Spent.Tokens
+				days[localDay(ev.Time)] += b.Spent.Tokens
 			case ponder.Observation:
 				if b.Sensor == ceilingName {
 					said[b.Subject]++
@@ -216,11 +216,11 @@ func TestCeiling(t *testing.T) {
 // TestNoModel asks no model on a day with a budget of zero, and delivers a message.
 func TestNoModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w, v, p := memory.New(), &world{}, &voice{}, &postbox{}
-		r := open(t, store, v, Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}, TokensPerDay: -1})
-		w.add("room 1")
-		if got := r.tick(false); !got.Unaided || got.Sent != 1 || v.count() != 0 {
-			t.Errorf("report %+v, %d calls\n%s", got, v.count(), describe(events(t, store)))
+		store, w, v, p := memory.New(), &sensorSource{}, &roleModel{}, &channelRecorder{}
+		r := startProcess(t, store, v, Config{Sensors: []sensor.Sensor{w.newSensor("system")}, Channels: []notify.Channel{p.newChannel("mail")}, TokensPerDay: -1})
+		w.addThing("room 1")
+		if got := r.mustTick(false); !got.WithoutModel || got.Sent != 1 || v.countCalls() != 0 {
+			t.Errorf("report %+v, %d calls\n%s", got, v.countCalls(), describeEvents(mindEvents(t, store)))
 		}
 	})
 }
@@ -229,9 +229,9 @@ func TestNoModel(t *testing.T) {
 // no other tick until it resumes.
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w := memory.New(), &world{}
-		r := open(t, store, &voice{}, Config{Sensors: []sensor.Sensor{w.sensor("system")}})
-		r.tick(false)
+		store, w := memory.New(), &sensorSource{}
+		r := startProcess(t, store, &roleModel{}, Config{Sensors: []sensor.Sensor{w.newSensor("system")}})
+		r.mustTick(false)
 		const run = "run_paused"
 		put := func(body ponder.Body) {
 			if _, err := store.Append(t.Context(), Thread("local"), 0, ponder.Event{Run: run, Body: body}); err != nil {
@@ -240,13 +240,13 @@ func TestPaused(t *testing.T) {
 		}
 		put(ponder.RunStarted{Mode: "subconscious"})
 		put(ponder.RunPaused{Reason: "not now"})
-		w.add("room 1")
-		if got := r.tick(true); got.Ran || got.Observations != 1 || got.Why != "the tick run_paused is paused" {
+		w.addThing("room 1")
+		if got := r.mustTick(true); got.Ran || got.Observations != 1 || got.Why != "the tick run_paused is paused" {
 			t.Errorf("paused: %+v", got)
 		}
 		put(ponder.RunResumed{})
-		if got := r.tick(false); got.Decided != 1 {
-			t.Errorf("resumed: %+v\n%s", got, describe(events(t, store)))
+		if got := r.mustTick(false); got.Decided != 1 {
+			t.Errorf("resumed: %+v\n%s", got, describeEvents(mindEvents(t, store)))
 		}
 	})
 }
@@ -258,19 +258,19 @@ func TestDecisionFails(t *testing.T) {
 		t.Errorf("runs are %s and %s", a, b)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		store, w, p := memory.New(), &world{}, &postbox{}
-		c := Config{Sensors: []sensor.Sensor{w.sensor("system")}, Channels: []notify.Channel{p.channel("mail")}}
-		r := open(t, store, &voice{}, c)
-		cancellingPlace := &cancellingPlace{Place: r.place, store: store, maxCancelled: 2*maxAsked - 1}
-		r.Place = cancellingPlace
-		w.add("room 1")
+		store, w, p := memory.New(), &sensorSource{}, &channelRecorder{}
+		c := Config{Sensors: []sensor.Sensor{w.newSensor("system")}, Channels: []notify.Channel{p.newChannel("mail")}}
+		r := startProcess(t, store, &roleModel{}, c)
+		cancellingPlace := &cancellingPlace{Placement: r.place, store: store, maxCancelled: 2*maxAsked - 1}
+		r.Placement = cancellingPlace
+		w.addThing("room 1")
 		for range 8 {
 			if _, err := r.Tick(t.Context(), false); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Minute)
 		}
-		raised, decided := escalations(events(t, store))
+		raised, decided := escalationOutcomes(mindEvents(t, store))
 		if len(raised) != 1 || len(decided) != 1 || cancellingPlace.n != cancellingPlace.maxCancelled {
 			t.Errorf("raised %q, decided %v, after %d attempts", raised, decided, cancellingPlace.n)
 		}
@@ -282,7 +282,7 @@ func TestDecisionFails(t *testing.T) {
 
 // cancellingPlace is a Place that cancels decisions before they start.
 type cancellingPlace struct {
-	Place
+	Placement
 	store        ponder.Store
 	n            int
 	maxCancelled int // decisions to cancel
@@ -309,5 +309,5 @@ func (s *cancellingPlace) Start(ctx context.Context, thread ponder.ThreadID) err
 			}
 		}
 	}
-	return s.Place.Start(ctx, thread)
+	return s.Placement.Start(ctx, thread)
 }

@@ -22,9 +22,9 @@ import (
 	"ponder/store/memory"
 )
 
-// A voice is a model. To roles it answers a finding about the first observation, and to
+// A roleModel is a model. To roles it answers a finding about the first observation, and to
 // decisions a message to the user.
-type voice struct {
+type roleModel struct {
 	takes time.Duration
 	mu    sync.Mutex
 	calls int
@@ -33,9 +33,9 @@ type voice struct {
 	report func(req *llm.Request) string // the answer to roles, if set
 }
 
-func (v *voice) Name() string { return "test/voice" }
+func (v *roleModel) Name() string { return "test/voice" }
 
-func (v *voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (v *roleModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		v.mu.Lock()
 		v.calls++
@@ -46,7 +46,7 @@ func (v *voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: v.Name(), Message: "cancelled", Err: ctx.Err()})
 			return
 		}
-		msg, finish := v.answer(req), llm.FinishStop
+		msg, finish := v.answerRole(req), llm.FinishStop
 		if len(msg.Calls()) > 0 {
 			finish = llm.FinishTools
 		}
@@ -54,7 +54,7 @@ func (v *voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-func (v *voice) answer(req *llm.Request) llm.Message {
+func (v *roleModel) answerRole(req *llm.Request) llm.Message {
 	if len(req.Tools) > 0 {
 		return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: "message_user", Input: json.RawMessage(`{"text":"You should look at this."}`)}}}}
 	}
@@ -67,27 +67,27 @@ func (v *voice) answer(req *llm.Request) llm.Message {
 	return llm.Say(llm.Assistant, `{"findings":[{"type":"observation","summary":"The server room is getting far too warm","importance":8,"rests_on":["o1"]}],"escalate":true,"reason":"it is hot"}`)
 }
 
-func (v *voice) count() int {
+func (v *roleModel) countCalls() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.calls
 }
 
-// A world is the source of a test sensor: things with states. The sensor observes each
+// A sensorSource is the source of a test sensor: things with states. The sensor observes each
 // change.
-type world struct {
+type sensorSource struct {
 	mu     sync.Mutex
 	things []string
 	looks  int
 }
 
-func (w *world) add(thing string) {
+func (w *sensorSource) addThing(thing string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.things = append(w.things, thing)
 }
 
-func (w *world) sensor(name string) sensor.Sensor {
+func (w *sensorSource) newSensor(name string) sensor.Sensor {
 	return sensor.Sensor{Name: name, Look: func(_ context.Context, _ time.Time, c json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -102,15 +102,15 @@ func (w *world) sensor(name string) sensor.Sensor {
 	}}
 }
 
-// A postbox is a channel that stores its messages.
-type postbox struct {
+// A channelRecorder is a channel that stores its messages.
+type channelRecorder struct {
 	mu   sync.Mutex
 	fail bool
 	got  []notify.Message
 	at   []time.Time
 }
 
-func (p *postbox) channel(name string) notify.Channel {
+func (p *channelRecorder) newChannel(name string) notify.Channel {
 	return notify.Channel{Name: name, Send: func(_ context.Context, m notify.Message) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *postbox) channel(name string) notify.Channel {
 	}}
 }
 
-func (p *postbox) ids() (ids []string) {
+func (p *channelRecorder) messageIDs() (ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.got {
@@ -133,14 +133,14 @@ func (p *postbox) ids() (ids []string) {
 
 // A rig is a process with a mind, a placement and a minder.
 type rig struct {
-	*Minder
+	*Runner
 	t     *testing.T
 	mind  *engine.Engine
 	place *placement.Placement
 }
 
-// open starts a process over a store. The minder may have another store.
-func open(t *testing.T, store ponder.Store, v *voice, c Config) *rig {
+// startProcess starts a process over a store. The minder may have another store.
+func startProcess(t *testing.T, store ponder.Store, v *roleModel, c Config) *rig {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	mc := engine.Config{Store: store, Modes: subconscious.New(c.Options), Logger: logger, Models: map[ponder.Role][]ponder.Model{}}
@@ -160,20 +160,20 @@ func open(t *testing.T, store ponder.Store, v *voice, c Config) *rig {
 	if c.Store == nil {
 		c.Store = store
 	}
-	if c.Place == nil {
-		c.Place = pl
+	if c.Placement == nil {
+		c.Placement = pl
 	}
 	c.Logger = logger
 	m, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{Minder: m, t: t, mind: mind, place: pl}
-	t.Cleanup(r.stop)
+	r := &rig{Runner: m, t: t, mind: mind, place: pl}
+	t.Cleanup(r.stopProcess)
 	return r
 }
 
-func (r *rig) stop() {
+func (r *rig) stopProcess() {
 	if r.mind == nil {
 		return
 	}
@@ -182,8 +182,8 @@ func (r *rig) stop() {
 	r.mind = nil
 }
 
-// tick calls Tick. An error fails the test.
-func (r *rig) tick(force bool) Report {
+// mustTick calls Tick. An error fails the test.
+func (r *rig) mustTick(force bool) Report {
 	r.t.Helper()
 	report, err := r.Tick(r.t.Context(), force)
 	if err != nil {
@@ -192,8 +192,8 @@ func (r *rig) tick(force bool) Report {
 	return report
 }
 
-// events returns the events of the subconscious.
-func events(t *testing.T, store ponder.Log) (list []ponder.Event) {
+// mindEvents returns the events of the subconscious.
+func mindEvents(t *testing.T, store ponder.Log) (list []ponder.Event) {
 	t.Helper()
 	for ev, err := range store.Events(context.Background(), Thread("local"), 0) {
 		if errors.Is(err, ponder.ErrNoThread) {
@@ -207,8 +207,8 @@ func events(t *testing.T, store ponder.Log) (list []ponder.Event) {
 	return list
 }
 
-// escalations returns the ids of raised escalations, and the outcomes of decided ones.
-func escalations(evs []ponder.Event) (raised []string, decided map[string]string) {
+// escalationOutcomes returns the ids of raised escalations, and the outcomes of decided ones.
+func escalationOutcomes(evs []ponder.Event) (raised []string, decided map[string]string) {
 	decided = map[string]string{}
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.Escalation); ok {
@@ -222,8 +222,8 @@ func escalations(evs []ponder.Event) (raised []string, decided map[string]string
 	return raised, decided
 }
 
-// describe lists events for the message of a failed test.
-func describe(evs []ponder.Event) string {
+// describeEvents lists events for the message of a failed test.
+func describeEvents(evs []ponder.Event) string {
 	var b strings.Builder
 	for _, ev := range evs {
 		js, _ := json.Marshal(ev.Body)

@@ -10,8 +10,8 @@ import (
 // of the placement, so that one process at a time ticks, of all that share the store. Run
 // skips missed ticks. The time to the next tick depends on the view: see
 // [subconscious.View.Pace]. Call Run once.
-func (m *Minder) Run(ctx context.Context) error {
-	if err := m.prepare(ctx); err != nil {
+func (m *Runner) Run(ctx context.Context) error {
+	if err := m.prepareThread(ctx); err != nil {
 		return err
 	}
 	job := func(placed context.Context, _ time.Time) error {
@@ -21,9 +21,9 @@ func (m *Minder) Run(ctx context.Context) error {
 		both, cancel := context.WithCancel(placed)
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
-		return m.round(both)
+		return m.runRound(both)
 	}
-	if err := m.Place.Schedule(ctx, "mind "+string(m.thread), cronOf(m.Every), job); err != nil {
+	if err := m.Placement.Schedule(ctx, "mind "+string(m.thread), cronOf(m.Every), job); err != nil {
 		return fmt.Errorf("keep the subconscious going: %w", err)
 	}
 	<-ctx.Done()
@@ -32,22 +32,22 @@ func (m *Minder) Run(ctx context.Context) error {
 	return nil
 }
 
-// prepare creates the thread and reads it.
-func (m *Minder) prepare(ctx context.Context) error {
+// prepareThread creates the thread and reads it.
+func (m *Runner) prepareThread(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.read(ctx)
+	return m.readThread(ctx)
 }
 
-// round ticks if a tick is due. Otherwise it delivers due messages.
-func (m *Minder) round(ctx context.Context) error {
+// runRound ticks if a tick is due. Otherwise it delivers due messages.
+func (m *Runner) runRound(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var err error
 	if m.isDue() {
-		_, err = m.tick(ctx, false, false)
+		_, err = m.doTick(ctx, false, false)
 	} else if m.hasDue() {
-		_, _, err = m.deliver(ctx)
+		_, _, err = m.deliverDue(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -59,14 +59,14 @@ func (m *Minder) round(ctx context.Context) error {
 const slack = time.Second / 2
 
 // isDue reports whether a tick is due.
-func (m *Minder) isDue() bool {
+func (m *Runner) isDue() bool {
 	now := m.Now()
-	return m.lastTick.IsZero() || now.Before(m.lastTick) || !now.Add(slack).Before(m.lastTick.Add(m.pace(now)))
+	return m.lastTick.IsZero() || now.Before(m.lastTick) || !now.Add(slack).Before(m.lastTick.Add(m.tickInterval(now)))
 }
 
-// pace returns the current interval of ticks. At night it is NightPace times longer, but at
+// tickInterval returns the current interval of ticks. At night it is NightPace times longer, but at
 // most NightPace times m.Every unless the pace by day is longer still.
-func (m *Minder) pace(now time.Time) time.Duration {
+func (m *Runner) tickInterval(now time.Time) time.Duration {
 	pace := m.view.Pace(m.Every, now)
 	if m.Night.Contain(now) {
 		return min(NightPace*pace, max(pace, NightPace*m.Every))
@@ -75,7 +75,7 @@ func (m *Minder) pace(now time.Time) time.Duration {
 }
 
 // hasDue reports whether a channel has a due message.
-func (m *Minder) hasDue() bool {
+func (m *Runner) hasDue() bool {
 	for _, ch := range m.Channels {
 		if len(m.dueOn(ch.Name)) > 0 {
 			return true

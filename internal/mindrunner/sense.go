@@ -28,22 +28,22 @@ const storeCursorAfter = 6 * time.Hour
 
 // Sense looks with all sensors concurrently, and appends their observations to the thread.
 // It returns the number of new observations. Its error concerns only the thread. If a
-// sensor fails, Sense logs each new error and [Minder.Status] shows it. After three
+// sensor fails, Sense logs each new error and [Runner.Status] shows it. After three
 // consecutive failures, and after the recovery, Sense appends an observation about the
 // sensor.
-func (m *Minder) Sense(ctx context.Context) (int, error) {
+func (m *Runner) Sense(ctx context.Context) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sense(ctx, true)
+	return m.senseAll(ctx, true)
 }
 
-// sense implements Sense. If keep is set, it stores cursors without observations too,
+// senseAll implements Sense. If keep is set, it stores cursors without observations too,
 // because the process may end now. The caller holds m.mu.
-func (m *Minder) sense(ctx context.Context, keep bool) (int, error) {
-	if err := m.read(ctx); err != nil {
+func (m *Runner) senseAll(ctx context.Context, keep bool) (int, error) {
+	if err := m.readThread(ctx); err != nil {
 		return 0, err
 	}
-	results := m.lookAll(ctx)
+	results := m.readSensors(ctx)
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("look at the world: %w", err)
 	}
@@ -54,17 +54,17 @@ func (m *Minder) sense(ctx context.Context, keep bool) (int, error) {
 		stored += n
 		errs = append(errs, err)
 	}
-	errs = append(errs, m.read(ctx))
+	errs = append(errs, m.readThread(ctx))
 	return stored, errors.Join(errs...)
 }
 
-// lookAll looks with all sensors concurrently.
-func (m *Minder) lookAll(ctx context.Context) []lookResult {
+// readSensors looks with all sensors concurrently.
+func (m *Runner) readSensors(ctx context.Context) []lookResult {
 	results := make([]lookResult, len(m.Sensors))
 	var wg sync.WaitGroup
 	for i, s := range m.Sensors {
 		from := m.cursorFor(s.Name)
-		wg.Go(func() { results[i] = m.look(ctx, s, from) })
+		wg.Go(func() { results[i] = m.readSensor(ctx, s, from) })
 	}
 	wg.Wait()
 	return results
@@ -72,7 +72,7 @@ func (m *Minder) lookAll(ctx context.Context) []lookResult {
 
 // cursorFor returns the cursor for the next look of a sensor. The cursor in memory has priority
 // over the stored cursor, unless a newer one was stored.
-func (m *Minder) cursorFor(name string) json.RawMessage {
+func (m *Runner) cursorFor(name string) json.RawMessage {
 	w, c := m.states.all[name], m.fold.cursors[name]
 	if w.pending != nil && w.since == c.seq {
 		return w.pending
@@ -82,7 +82,7 @@ func (m *Minder) cursorFor(name string) json.RawMessage {
 }
 
 // storeLook processes the result of a look.
-func (m *Minder) storeLook(ctx context.Context, name string, g lookResult, always bool) (int, error) {
+func (m *Runner) storeLook(ctx context.Context, name string, g lookResult, always bool) (int, error) {
 	if g.err != nil {
 		return 0, m.recordHealth(ctx, name, cmp.Or(sensor.Line(g.err.Error(), sensor.MaxText), "it does not say why"), 0)
 	}
@@ -94,7 +94,7 @@ func (m *Minder) storeLook(ctx context.Context, name string, g lookResult, alway
 }
 
 // storeObservations appends the observations of a look, and returns how many are new.
-func (m *Minder) storeObservations(ctx context.Context, name string, g lookResult, always bool) (int, error) {
+func (m *Runner) storeObservations(ctx context.Context, name string, g lookResult, always bool) (int, error) {
 	w, c := m.states.all[name], m.fold.cursors[name]
 	moved := !bytes.Equal(g.next, c.value)
 	if len(g.observations) == 0 {
@@ -108,7 +108,7 @@ func (m *Minder) storeObservations(ctx context.Context, name string, g lookResul
 		moved = true // the cursor moved and returned
 	}
 	w.pending = nil
-	events := m.events(name, g, c)
+	events := m.lookEvents(name, g, c)
 	if moved && len(g.next) > 0 {
 		events[len(events)-1] = withCursor(events[len(events)-1], g.next)
 	}
@@ -122,9 +122,9 @@ func (m *Minder) storeObservations(ctx context.Context, name string, g lookResul
 	return m.storeMissing(ctx, name, g, c)
 }
 
-// events returns the observations of a look, without the cursor. The key of each names its
+// lookEvents returns the observations of a look, without the cursor. The key of each names its
 // subject and state, and the stored cursor before it.
-func (m *Minder) events(name string, g lookResult, c cursor) []ponder.Event {
+func (m *Runner) lookEvents(name string, g lookResult, c cursor) []ponder.Event {
 	var events []ponder.Event
 	seen := map[string]bool{}
 	for _, o := range g.observations {
@@ -151,15 +151,15 @@ func withCursor(ev ponder.Event, next json.RawMessage) ponder.Event {
 // storeMissing appends the observations of a look that the thread does not have. If another
 // process stored the same look, the rest is dropped, and the next look starts from the
 // stored cursor.
-func (m *Minder) storeMissing(ctx context.Context, name string, g lookResult, c cursor) (int, error) {
-	if err := m.read(ctx); err != nil {
+func (m *Runner) storeMissing(ctx context.Context, name string, g lookResult, c cursor) (int, error) {
+	if err := m.readThread(ctx); err != nil {
 		return 0, err
 	}
 	if m.fold.cursors[name].seq != c.seq {
 		return 0, nil
 	}
 	stored := 0
-	for _, ev := range m.events(name, g, c) {
+	for _, ev := range m.lookEvents(name, g, c) {
 		_, err := m.Store.Append(ctx, m.thread, 0, ev)
 		switch {
 		case err == nil:
@@ -175,7 +175,7 @@ func (m *Minder) storeMissing(ctx context.Context, name string, g lookResult, c 
 }
 
 // storeCursor stores a cursor without an observation.
-func (m *Minder) storeCursor(ctx context.Context, name string, next json.RawMessage, c cursor) error {
+func (m *Runner) storeCursor(ctx context.Context, name string, next json.RawMessage, c cursor) error {
 	if len(next) == 0 {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (m *Minder) storeCursor(ctx context.Context, name string, next json.RawMess
 
 // recordHealth processes the outcome of a look: the reason of its failure, or "" and the number of
 // new observations.
-func (m *Minder) recordHealth(ctx context.Context, name, why string, told int) error {
+func (m *Runner) recordHealth(ctx context.Context, name, why string, told int) error {
 	fails := m.recordLook(name, why, told)
 	_, failing := m.fold.failing[name]
 	var o ponder.Observation
@@ -210,20 +210,20 @@ func (m *Minder) recordHealth(ctx context.Context, name, why string, told int) e
 		return nil
 	}
 	o.Sensor, o.Subject = sensorsName, name
-	_, err := m.note(ctx, sensorsName+":"+hashOf(name, o.State, since), o, false)
+	_, err := m.appendNote(ctx, sensorsName+":"+hashOf(name, o.State, since), o, false)
 	return err
 }
 
-// recordLook updates [Minder.Status], logs a new error, and returns the number of consecutive
+// recordLook updates [Runner.Status], logs a new error, and returns the number of consecutive
 // failures.
-func (m *Minder) recordLook(name, why string, told int) (fails int) {
+func (m *Runner) recordLook(name, why string, told int) (fails int) {
 	m.states.mu.Lock()
 	defer m.states.mu.Unlock()
 	w := m.states.all[name]
-	w.Told += told
+	w.Stored += told
 	w.Error = why
 	if why == "" {
-		w.Looked, w.Fails, w.logged = m.Now(), 0, ""
+		w.LastRead, w.Fails, w.logged = m.Now(), 0, ""
 		return 0
 	}
 	w.Fails++

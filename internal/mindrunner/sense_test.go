@@ -16,10 +16,10 @@ import (
 	"ponder/store/memory"
 )
 
-// seen returns the observations of a sensor, as "subject state".
-func seen(t *testing.T, store ponder.Log, name string) (list []string) {
+// observedStates returns the observations of a sensor, as "subject state".
+func observedStates(t *testing.T, store ponder.Log, name string) (list []string) {
 	t.Helper()
-	for _, ev := range events(t, store) {
+	for _, ev := range mindEvents(t, store) {
 		if o, ok := ev.Body.(ponder.Observation); ok && o.Sensor == name {
 			list = append(list, strings.TrimSpace(o.Subject+" "+o.State))
 		}
@@ -27,8 +27,8 @@ func seen(t *testing.T, store ponder.Log, name string) (list []string) {
 	return list
 }
 
-// sense calls Sense. An error fails the test.
-func (r *rig) sense() int {
+// mustSense calls Sense. An error fails the test.
+func (r *rig) mustSense() int {
 	r.t.Helper()
 	n, err := r.Sense(r.t.Context())
 	if err != nil {
@@ -43,8 +43,8 @@ func TestSensorsMisbehave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
-		well, looks, down := &world{}, 0, true
-		well.add("room 1")
+		well, looks, down := &sensorSource{}, 0, true
+		well.addThing("room 1")
 		sensors := []sensor.Sensor{
 			{Name: "panics", Look: func(context.Context, time.Time, json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 				panic("oh \x1b[31mno")
@@ -60,25 +60,25 @@ func TestSensorsMisbehave(t *testing.T) {
 				}
 				return nil, nil, nil
 			}},
-			well.sensor("system"),
+			well.newSensor("system"),
 		}
 		store := memory.New()
-		r := open(t, store, nil, Config{Sensors: sensors})
+		r := startProcess(t, store, nil, Config{Sensors: sensors})
 		begun := time.Now()
-		if n := r.sense(); n != 1 {
+		if n := r.mustSense(); n != 1 {
 			t.Errorf("%d observations, want 1", n)
 		}
-		if d := time.Since(begun); d > sensor.Patience+grace {
+		if d := time.Since(begun); d > sensor.LookTimeout+grace {
 			t.Errorf("a look takes %s", d)
 		}
 		for range 6 {
-			r.sense()
+			r.mustSense()
 		}
 		synctest.Wait()
 		if looks != 1 {
 			t.Errorf("a sensor that hangs is asked %d times", looks)
 		}
-		if got := seen(t, store, sensorsName); len(got) != 3 || got[2] != "fails failing" {
+		if got := observedStates(t, store, sensorsName); len(got) != 3 || got[2] != "fails failing" {
 			t.Errorf("observed %q", got)
 		}
 		for i, want := range []string{"panicked", "not returned", "MAIL_PASSWORD", ""} {
@@ -87,17 +87,17 @@ func TestSensorsMisbehave(t *testing.T) {
 			}
 		}
 		down = false
-		r.sense()
-		r.sense()
-		if got := seen(t, store, sensorsName); len(got) != 4 || got[3] != "fails ok" {
+		r.mustSense()
+		r.mustSense()
+		if got := observedStates(t, store, sensorsName); len(got) != 4 || got[3] != "fails ok" {
 			t.Errorf("observed %q", got)
 		}
-		other := open(t, store, nil, Config{Sensors: sensors[2:3]})
+		other := startProcess(t, store, nil, Config{Sensors: sensors[2:3]})
 		down = true
 		for range 4 {
-			other.sense()
+			other.mustSense()
 		}
-		if got := seen(t, store, sensorsName); len(got) != 5 || got[4] != "fails failing" {
+		if got := observedStates(t, store, sensorsName); len(got) != 5 || got[4] != "fails failing" {
 			t.Errorf("observed %q", got)
 		}
 	})
@@ -129,37 +129,37 @@ func TestWrongCursors(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memory.New()
-			r := open(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("files", test.f)}})
+			r := startProcess(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("files", test.f)}})
 			for range 5 {
-				if _, err := r.sense2(); err != nil {
+				if _, err := r.senseRunning(); err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
 			}
 			var got int
-			for _, ev := range events(t, store) {
+			for _, ev := range mindEvents(t, store) {
 				if o := ev.Body.(ponder.Observation); o.Sensor != sensorsName {
 					got++
 				}
 			}
 			if got != test.events || (r.Status()[0].Error != "") != (test.err > 0) {
-				t.Errorf("%s: %d events, want %d; status %+v\n%s", name, got, test.events, r.Status()[0], describe(events(t, store)))
+				t.Errorf("%s: %d events, want %d; status %+v\n%s", name, got, test.events, r.Status()[0], describeEvents(mindEvents(t, store)))
 			}
 		})
 	}
 }
 
-// sense2 looks as a tick in a running process does, without storing idle cursors.
-func (r *rig) sense2() (int, error) {
+// senseRunning looks as a tick in a running process does, without storing idle cursors.
+func (r *rig) senseRunning() (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.Minder.sense(r.t.Context(), false)
+	return r.Runner.senseAll(r.t.Context(), false)
 }
 
 // TestToggle has a state that returns with its old cursor. The thread has each change.
 func TestToggle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, high := memory.New(), false
-		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("system", func(c string) ([]ponder.Observation, string) {
+		r := startProcess(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("system", func(c string) ([]ponder.Observation, string) {
 			state := map[bool]string{true: `"high"`, false: `"ok"`}[high]
 			if c == state || c == "" {
 				return nil, state
@@ -167,16 +167,16 @@ func TestToggle(t *testing.T) {
 			return []ponder.Observation{{Content: "The load is " + state, Subject: "load", State: state}}, state
 		})}})
 		for range 3 {
-			r.sense()
+			r.mustSense()
 			high = !high
 		}
 		for range 3 {
-			r.sense()
-			r.sense()
+			r.mustSense()
+			r.mustSense()
 			high = !high
 		}
-		if got := len(seen(t, store, "system")); got != 5 {
-			t.Errorf("told %d times: %q", got, seen(t, store, "system"))
+		if got := len(observedStates(t, store, "system")); got != 5 {
+			t.Errorf("told %d times: %q", got, observedStates(t, store, "system"))
 		}
 	})
 }
@@ -185,7 +185,7 @@ func TestToggle(t *testing.T) {
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
-		r := open(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("feed:x", func(string) ([]ponder.Observation, string) {
+		r := startProcess(t, store, nil, Config{Sensors: []sensor.Sensor{fakeSensor("feed:x", func(string) ([]ponder.Observation, string) {
 			var list []ponder.Observation
 			for i := range 200 {
 				list = append(list, ponder.Observation{
@@ -195,10 +195,10 @@ func TestBounds(t *testing.T) {
 			}
 			return append([]ponder.Observation{{}}, list...), `{"n":1}`
 		})}})
-		if n := r.sense(); n != sensor.MaxLook-1 {
+		if n := r.mustSense(); n != sensor.MaxLook-1 {
 			t.Errorf("%d observations", n)
 		}
-		evs := events(t, store)
+		evs := mindEvents(t, store)
 		for i, ev := range evs {
 			o := ev.Body.(ponder.Observation)
 			if len(o.Content) > sensor.MaxText || len(o.Subject) > sensor.MaxSubject || len(o.State) > maxName || len(o.Source) > maxSource ||
@@ -215,28 +215,28 @@ func TestBounds(t *testing.T) {
 // TestSameLook has two processes store the same look. The thread has its observations once.
 func TestSameLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, w := memory.New(), &world{}
-		a := open(t, store, nil, Config{Sensors: []sensor.Sensor{w.sensor("files")}})
-		b := open(t, store, nil, Config{Sensors: []sensor.Sensor{w.sensor("files")}})
-		w.add("x")
-		w.add("y")
-		a.sense()
-		if err := b.prepare(t.Context()); err != nil {
+		store, w := memory.New(), &sensorSource{}
+		a := startProcess(t, store, nil, Config{Sensors: []sensor.Sensor{w.newSensor("files")}})
+		b := startProcess(t, store, nil, Config{Sensors: []sensor.Sensor{w.newSensor("files")}})
+		w.addThing("x")
+		w.addThing("y")
+		a.mustSense()
+		if err := b.prepareThread(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.add("z")
-		g := b.look(t.Context(), b.Sensors[0], b.cursorFor("files")) // before a stores the same look
-		w.add("later")
-		a.sense()
+		w.addThing("z")
+		g := b.readSensor(t.Context(), b.Sensors[0], b.cursorFor("files")) // before a stores the same look
+		w.addThing("later")
+		a.mustSense()
 		b.mu.Lock()
 		n, err := b.storeObservations(t.Context(), "files", g, false)
 		b.mu.Unlock()
 		if n != 0 || err != nil {
 			t.Errorf("kept %d, %v", n, err)
 		}
-		b.sense()
-		a.sense()
-		if got := seen(t, store, "files"); len(got) != 4 {
+		b.mustSense()
+		a.mustSense()
+		if got := observedStates(t, store, "files"); len(got) != 4 {
 			t.Errorf("observed %q", got)
 		}
 	})
@@ -244,9 +244,9 @@ func TestSameLook(t *testing.T) {
 
 // A sensor that has returned may look again at once.
 func TestLooksAgainAtOnce(t *testing.T) {
-	m := open(t, memory.New(), nil, Config{Sensors: []sensor.Sensor{(&world{}).sensor("system")}})
+	m := startProcess(t, memory.New(), nil, Config{Sensors: []sensor.Sensor{(&sensorSource{}).newSensor("system")}})
 	for range 50_000 / racetest.Stride(10) {
-		if g := m.look(t.Context(), m.Sensors[0], nil); g.err != nil {
+		if g := m.readSensor(t.Context(), m.Sensors[0], nil); g.err != nil {
 			t.Fatal(g.err)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// A Report describes what [Minder.Tick] did.
+// A Report describes what [Runner.Tick] did.
 type Report struct {
 	Observations int          `json:"observations"`            // new ones
 	Ran          bool         `json:"ran"`                     // there was a tick
 	Run          ponder.RunID `json:"run_id,omitempty"`        // of the tick
 	Why          string       `json:"why"`                     // the reason for a tick or against it
-	Unaided      bool         `json:"without_model,omitempty"` // the day has reached its ceiling
+	WithoutModel bool         `json:"without_model,omitempty"` // the day has reached its ceiling
 	Decided      int          `json:"decided"`                 // escalations
 	Sent         int          `json:"sent"`                    // messages, for each channel
 	Unsent       int          `json:"unsent"`                  // messages that could not be sent and will be retried
@@ -27,14 +27,14 @@ type Report struct {
 	AllFailed bool              `json:"all_failed,omitempty"`   // each role that looked has failed
 }
 
-// failures notes the failed roles of a tick.
-func (r *Report) failures(t subconscious.Tick) {
+// noteFailures notes the failed roles of a tick.
+func (r *Report) noteFailures(t subconscious.Tick) {
 	looked := 0
 	for _, role := range t.Roles {
 		switch {
 		case role.Skipped != "":
 			continue
-		case role.Failed != "" && !role.Unaided:
+		case role.Failed != "" && !role.WithoutModel:
 			if r.Failed == nil {
 				r.Failed = make(map[string]string)
 			}
@@ -52,19 +52,19 @@ func (r *Report) failures(t subconscious.Tick) {
 //
 // When the day has reached its ceiling, ticks run without a model: rules judge the
 // observations, and the user gets the findings of escalations. Tick notes this once a day.
-func (m *Minder) Tick(ctx context.Context, force bool) (Report, error) {
+func (m *Runner) Tick(ctx context.Context, force bool) (Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.tick(ctx, force, true)
+	return m.doTick(ctx, force, true)
 }
 
-// tick implements Tick. See [Minder.sense] for keep. The caller holds m.mu.
-func (m *Minder) tick(ctx context.Context, force, keep bool) (r Report, err error) {
+// doTick implements Tick. See [Runner.senseAll] for keep. The caller holds m.mu.
+func (m *Runner) doTick(ctx context.Context, force, keep bool) (r Report, err error) {
 	m.lastTick = m.Now()
-	if r.Observations, err = m.sense(ctx, keep); err != nil {
+	if r.Observations, err = m.senseAll(ctx, keep); err != nil {
 		return r, err
 	}
-	defer func() { r.Spent = m.fold.spent[day(m.Now())] }()
+	defer func() { r.Spent = m.fold.spent[localDay(m.Now())] }()
 	if err := m.finishOpen(ctx); err != nil {
 		return r, err
 	}
@@ -74,16 +74,16 @@ func (m *Minder) tick(ctx context.Context, force, keep bool) (r Report, err erro
 	if err := m.runTick(ctx, force, &r); err != nil {
 		return r, err
 	}
-	if r.Decided, err = m.decide(ctx); err != nil {
+	if r.Decided, err = m.decideAll(ctx); err != nil {
 		return r, err
 	}
-	r.Sent, r.Unsent, err = m.deliver(ctx)
+	r.Sent, r.Unsent, err = m.deliverDue(ctx)
 	return r, err
 }
 
 // runTick makes a tick if there is work. The append of its start fails if the thread has
 // grown meanwhile, so that no two processes start a tick.
-func (m *Minder) runTick(ctx context.Context, force bool, r *Report) error {
+func (m *Runner) runTick(ctx context.Context, force bool, r *Report) error {
 	for range maxStale {
 		if id, a := m.fold.openRun(subconscious.Name); id != "" {
 			r.Why = "a tick is at work in another process"
@@ -99,16 +99,16 @@ func (m *Minder) runTick(ctx context.Context, force bool, r *Report) error {
 			r.Why = "it was asked for"
 		}
 		left, enough := m.budgetLeft()
-		if m.fold.tight[day(m.Now())] {
+		if m.fold.tight[localDay(m.Now())] {
 			left, enough = noModelBudget, false
 		}
-		run, err := m.start(ctx, m.tickStart(left, enough, !due))
+		run, err := m.startTick(ctx, m.tickStart(left, enough, !due))
 		if err == nil {
-			r.Ran, r.Run, r.Unaided = true, run, !enough
+			r.Ran, r.Run, r.WithoutModel = true, run, !enough
 			err = errors.Join(m.noteCeiling(ctx, enough), m.waitRun(ctx, run))
 			for _, t := range m.view.Ticks {
 				if t.Run == run {
-					r.failures(t.Tick)
+					r.noteFailures(t.Tick)
 				}
 			}
 			return err
@@ -116,7 +116,7 @@ func (m *Minder) runTick(ctx context.Context, force bool, r *Report) error {
 		if !errors.Is(err, ponder.ErrStale) {
 			return fmt.Errorf("begin a tick: %w", err)
 		}
-		if err := m.read(ctx); err != nil {
+		if err := m.readThread(ctx); err != nil {
 			return err
 		}
 	}
@@ -124,19 +124,19 @@ func (m *Minder) runTick(ctx context.Context, force bool, r *Report) error {
 }
 
 // tickStart returns the start of a tick. If all is set, every role looks.
-func (m *Minder) tickStart(left ponder.Cost, enough, all bool) ponder.RunStarted {
-	options, _ := json.Marshal(subconscious.TickInput{All: all, Unaided: !enough, Upto: int64(m.fold.head)})
+func (m *Runner) tickStart(left ponder.Cost, enough, all bool) ponder.RunStarted {
+	options, _ := json.Marshal(subconscious.TickInput{All: all, WithoutModel: !enough, Upto: int64(m.fold.head)})
 	return ponder.RunStarted{Mode: subconscious.Name, Budget: ponder.Budget{Cost: left, Time: TickTime}, Options: options}
 }
 
-// start appends the start of a tick after all events that were read.
-func (m *Minder) start(ctx context.Context, body ponder.RunStarted) (ponder.RunID, error) {
+// startTick appends the start of a tick after all events that were read.
+func (m *Runner) startTick(ctx context.Context, body ponder.RunStarted) (ponder.RunID, error) {
 	run := ponder.RunID(ponder.NewID("run"))
 	_, err := m.Store.Append(ctx, m.thread, 0, ponder.Event{Run: run, After: m.fold.head, Time: m.Now(), Body: body})
 	if err != nil {
 		return "", err
 	}
-	return run, m.read(ctx)
+	return run, m.readThread(ctx)
 }
 
 // nothing is the budget of a run that may not call a model: no call fits.
@@ -144,10 +144,10 @@ var noModelBudget = ponder.Cost{Tokens: 1, Money: 1}
 
 // budgetLeft returns the rest of the day's budget, and whether a model may be called. It
 // subtracts the highest further cost of open runs.
-func (m *Minder) budgetLeft() (left ponder.Cost, enough bool) {
-	spent := m.fold.spent[day(m.Now())].Add(m.fold.heldCost())
-	if m.Elsewhere != nil {
-		spent = spent.Add(m.Elsewhere(m.Now()))
+func (m *Runner) budgetLeft() (left ponder.Cost, enough bool) {
+	spent := m.fold.spent[localDay(m.Now())].Add(m.fold.heldCost())
+	if m.ExternalCost != nil {
+		spent = spent.Add(m.ExternalCost(m.Now()))
 	}
 	switch {
 	case m.TokensPerDay < 0:
@@ -169,14 +169,14 @@ func (m *Minder) budgetLeft() (left ponder.Cost, enough bool) {
 }
 
 // noteCeiling notes once a day that the ceiling is reached.
-func (m *Minder) noteCeiling(ctx context.Context, enough bool) error {
-	today := day(m.Now())
+func (m *Runner) noteCeiling(ctx context.Context, enough bool) error {
+	today := localDay(m.Now())
 	if enough || m.TokensPerDay < 0 || m.fold.ceiling[today] {
 		return nil
 	}
 	spent := m.fold.spent[today]
 	text := fmt.Sprintf("What the subconscious may cost in a day is used up (%d tokens, %v): until midnight it goes on without a model.", spent.Tokens, spent.Money)
-	fresh, err := m.note(ctx, ceilingCause+":"+today, ponder.Observation{Content: text, Sensor: ceilingName, Subject: today, State: "reached"}, true)
+	fresh, err := m.appendNote(ctx, ceilingCause+":"+today, ponder.Observation{Content: text, Sensor: ceilingName, Subject: today, State: "reached"}, true)
 	if fresh {
 		m.Logger.Warn("the daily ceiling of the subconscious is reached", "tokens", spent.Tokens, "usd", spent.Money.USD())
 	}
@@ -184,7 +184,7 @@ func (m *Minder) noteCeiling(ctx context.Context, enough bool) error {
 }
 
 // finishOpen finishes the open runs, unless they are paused.
-func (m *Minder) finishOpen(ctx context.Context) error {
+func (m *Runner) finishOpen(ctx context.Context) error {
 	for id, a := range m.fold.open {
 		if a.paused {
 			continue
@@ -196,15 +196,15 @@ func (m *Minder) finishOpen(ctx context.Context) error {
 
 // waitRun blocks until a run has finished or is paused, for workTime at most. If another
 // process holds the thread, waitRun waits for that process.
-func (m *Minder) waitRun(ctx context.Context, run ponder.RunID) error {
+func (m *Runner) waitRun(ctx context.Context, run ponder.RunID) error {
 	ctx, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		if err := m.Place.Start(ctx, m.thread); err != nil {
+		if err := m.Placement.Start(ctx, m.thread); err != nil {
 			return fmt.Errorf("work on the subconscious: %w", err)
 		}
-		workErr := m.Place.Wait(ctx, m.thread)
-		if err := m.read(ctx); err != nil {
+		workErr := m.Placement.Wait(ctx, m.thread)
+		if err := m.readThread(ctx); err != nil {
 			return err
 		}
 		if a := m.fold.open[run]; a == nil || a.paused {

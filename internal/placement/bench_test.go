@@ -22,7 +22,7 @@ func benchPlace(b *testing.B, file string, work func(context.Context, ponder.Thr
 	}
 	b.Cleanup(func() { store.Close() })
 	p, err := Open(b.Context(), Config{
-		Store: store, DB: store.DB(), Node: Self(), Work: work, Serve: true, Logger: slog.New(slog.DiscardHandler),
+		Store: store, DB: store.DB(), Node: CurrentNode(), Work: work, Serve: true, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -89,7 +89,7 @@ func BenchmarkOpen(b *testing.B) {
 					b.Fatal(err)
 				}
 				start := time.Now()
-				p, err := Open(b.Context(), Config{Store: store, DB: store.DB(), Node: Self(), Work: workNothing, Logger: slog.New(slog.DiscardHandler)})
+				p, err := Open(b.Context(), Config{Store: store, DB: store.DB(), Node: CurrentNode(), Work: workNothing, Logger: slog.New(slog.DiscardHandler)})
 				if err != nil {
 					b.Fatal(err)
 				}

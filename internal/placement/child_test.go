@@ -55,19 +55,19 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// A process is the test's handle of a child.
-type process struct {
+// A childProcess is the test's handle of a child.
+type childProcess struct {
 	*exec.Cmd
 	lines chan string // standard output; closed at the end
 }
 
-func spawn(t *testing.T, j job) *process {
+func startChild(t *testing.T, j job) *childProcess {
 	t.Helper()
 	js, err := json.Marshal(j)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: exec.Command(os.Args[0]), lines: make(chan string, 1000)}
+	p := &childProcess{Cmd: exec.Command(os.Args[0]), lines: make(chan string, 1000)}
 	p.Env = append(os.Environ(), childEnv+"="+string(js))
 	p.Stderr = os.Stderr
 	if _, err := p.StdinPipe(); err != nil {
@@ -86,28 +86,28 @@ func spawn(t *testing.T, j job) *process {
 			p.lines <- lines.Text()
 		}
 	}()
-	t.Cleanup(func() { p.kill() })
+	t.Cleanup(func() { p.killChild() })
 	return p
 }
 
-// kill ends a child abruptly and reaps it.
-func (p *process) kill() {
+// killChild ends a child abruptly and reaps it.
+func (p *childProcess) killChild() {
 	if p.ProcessState == nil {
 		p.Process.Signal(syscall.SIGKILL)
 		p.Process.Signal(syscall.SIGCONT)
-		p.end()
+		p.waitExit()
 	}
 }
 
-// end waits for a child to exit.
-func (p *process) end() error {
+// waitExit waits for a child to exit.
+func (p *childProcess) waitExit() error {
 	for range p.lines {
 	}
 	return p.Wait()
 }
 
-// says waits for a line with the prefix what and returns the rest.
-func (p *process) says(t *testing.T, what string) string {
+// waitLine waits for a line with the prefix what and returns the rest.
+func (p *childProcess) waitLine(t *testing.T, what string) string {
 	t.Helper()
 	rest, err := p.readLine(what)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *process) says(t *testing.T, what string) string {
 	return rest
 }
 
-func (p *process) readLine(what string) (rest string, err error) {
+func (p *childProcess) readLine(what string) (rest string, err error) {
 	late := time.After(2 * patience)
 	for {
 		select {
@@ -139,7 +139,7 @@ type child struct {
 	store *sqlite.Store
 	mind  *engine.Engine
 	place *Placement
-	model *scripted
+	model *scriptedModel
 }
 
 var roles = map[string]func(context.Context, *child) error{
@@ -156,11 +156,11 @@ func runChild(spec string) error {
 	if err != nil {
 		return err
 	}
-	c.model = &scripted{name: c.Name, latency: c.Latency, calls: calls}
+	c.model = &scriptedModel{name: c.Name, latency: c.Latency, calls: calls}
 	if c.store, err = sqlite.Open(ctx, c.File); err != nil {
 		return err
 	}
-	node := Self()
+	node := CurrentNode()
 	if c.mind, err = engine.New(engineConfig(c.store, c.model, node)); err != nil {
 		return err
 	}
@@ -181,10 +181,10 @@ func finishAll(ctx context.Context, c *child) error {
 		return err
 	}
 	fmt.Println("recovered")
-	return c.await(ctx, c.Threads...)
+	return c.awaitThreads(ctx, c.Threads...)
 }
 
-func (c *child) await(ctx context.Context, threads ...ponder.ThreadID) error {
+func (c *child) awaitThreads(ctx context.Context, threads ...ponder.ThreadID) error {
 	for _, thread := range threads {
 		if _, err := ponder.Await(ctx, c.store, thread, runOf(thread)); err != nil {
 			return err
@@ -201,7 +201,7 @@ func raceForAll(ctx context.Context, c *child) error {
 	var wg sync.WaitGroup
 	for _, thread := range c.Threads {
 		wg.Go(func() {
-			for sleep(ctx, time.Millisecond) {
+			for sleepContext(ctx, time.Millisecond) {
 				info, err := c.store.Thread(ctx, thread)
 				if err != nil || info.Status.Ended() {
 					return
@@ -238,7 +238,7 @@ func holdOne(ctx context.Context, c *child) error {
 // serveOthers waits for threads of other processes.
 func serveOthers(ctx context.Context, c *child) error {
 	fmt.Println("ready")
-	return c.await(ctx, c.Threads...)
+	return c.awaitThreads(ctx, c.Threads...)
 }
 
 // recoverMany reports when both calls of each thread have started, then blocks.
@@ -264,24 +264,24 @@ func heapInUse() uint64 {
 	return m.HeapInuse + m.StackInuse
 }
 
-// A scripted model answers by the request alone after a delay and records each call at its start.
-type scripted struct {
+// A scriptedModel model answers by the request alone after a delay and records each call at its start.
+type scriptedModel struct {
 	name    string
 	latency time.Duration
 	calls   *os.File
 	begun   atomic.Int64
 }
 
-func (m *scripted) Name() string { return "scripted/model" }
+func (m *scriptedModel) Name() string { return "scripted/model" }
 
-func (m *scripted) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m *scriptedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		text := req.Messages[0].Text()
 		if m.calls != nil {
 			fmt.Fprintf(m.calls, "%s\n", text)
 		}
 		m.begun.Add(1)
-		if !sleep(ctx, m.latency) {
+		if !sleepContext(ctx, m.latency) {
 			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: m.Name(), Message: "cancelled", Err: ctx.Err()})
 			return
 		}
@@ -295,7 +295,7 @@ func (m *scripted) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 // engineConfig returns the engine configuration of these tests.
 func engineConfig(store ponder.Store, m llm.Model, node ponder.Node) engine.Config {
 	price := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4}
-	return engine.Config{Store: store, Node: node, Modes: []ponder.Mode{pairs()}, Models: enginetest.Models(m, price)}
+	return engine.Config{Store: store, Node: node, Modes: []ponder.Mode{pairsMode()}, Models: enginetest.Models(m, price)}
 }
 
 // A pair is the state of a mode that makes two calls at once, appends the result, and repeats as
@@ -307,7 +307,7 @@ type pair struct {
 	Said    []string          // of the last step
 }
 
-func pairs() ponder.Mode {
+func pairsMode() ponder.Mode {
 	return ponder.Mode{
 		Name: "pairs", Version: 1,
 		Start: func(r ponder.Run) ponder.State {

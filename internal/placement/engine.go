@@ -24,18 +24,18 @@ const logFormat = "-log-1"
 // maxRecoveries effectively removes the limit on taking over a workflow.
 const maxRecoveries = 1 << 30
 
-func (k *keeper) launch() (dbos.Context, error) {
+func (k *keeper) launchDBOS() (dbos.Context, error) {
 	app := soloApp
 	if k.place.Serve {
 		app = serveApp
 	}
-	d, err := connect(k.place, app)
+	d, err := newDBOS(k.place, app)
 	if err != nil {
 		return nil, err
 	}
 	dbos.RegisterWorkflow(d, k.periodWorkflow, dbos.WithWorkflowName(periodName), dbos.WithMaxRecoveryAttempts(maxRecoveries))
 	dbos.RegisterWorkflow(d, k.tickWorkflow, dbos.WithWorkflowName(tickName), dbos.WithMaxRecoveryAttempts(maxRecoveries))
-	dbos.ListenQueues(d, k.queues()...)
+	dbos.ListenQueues(d, k.queueNames()...)
 	if err := dbos.Launch(d); err != nil {
 		return nil, fmt.Errorf("launch dbos: %w", err)
 	}
@@ -51,8 +51,8 @@ func (k *keeper) launch() (dbos.Context, error) {
 // forbiddenEnv are variables that change the identity of DBOS or make it report to a cloud.
 var forbiddenEnv = [...]string{"DBOS__VMID", "DBOS__APPVERSION", "DBOS__CLOUD"}
 
-// connect returns a DBOS context that is not yet launched.
-func connect(p *Placement, app string) (dbos.Context, error) {
+// newDBOS returns a DBOS context that is not yet launched.
+func newDBOS(p *Placement, app string) (dbos.Context, error) {
 	for _, name := range forbiddenEnv {
 		if os.Getenv(name) != "" {
 			return nil, fmt.Errorf("connect dbos: unset the environment variable %s", name)

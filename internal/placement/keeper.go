@@ -61,7 +61,7 @@ func newKeeper(p *Placement) *keeper {
 // run launches DBOS and executes jobs until the keeper is closed and all rows are erased.
 func (k *keeper) run() {
 	defer close(k.stopped)
-	k.dbos, k.failed = k.launch()
+	k.dbos, k.failed = k.launchDBOS()
 	close(k.ready)
 	if k.failed != nil {
 		k.place.Logger.Warn("nothing but the log remembers which threads are at work", "error", k.failed)
@@ -99,7 +99,7 @@ func (k *keeper) runJobs() {
 		}
 		k.mu.Unlock()
 		if len(spent) > 0 {
-			k.erase(spent)
+			k.eraseRows(spent)
 		}
 		if job != nil {
 			job()
@@ -115,10 +115,10 @@ func (k *keeper) addJob(job func()) {
 	k.mu.Lock()
 	k.jobs = append(k.jobs, job)
 	k.mu.Unlock()
-	k.signal()
+	k.wakeUp()
 }
 
-func (k *keeper) signal() {
+func (k *keeper) wakeUp() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -132,23 +132,23 @@ func (k *keeper) addRow(pd *period) {
 			return
 		}
 		r := &row{id: newID(pd.thread), period: pd, erased: make(chan struct{})}
-		k.add(r)
+		k.trackRow(r)
 		if _, err := dbos.RunWorkflow(k.dbos, k.periodWorkflow, string(pd.thread), dbos.WithWorkflowID(r.id)); err != nil {
 			k.place.Logger.Warn("nothing but the log remembers that a thread is at work", "thread", pd.thread, "error", err)
-			k.remove(r)
+			k.untrackRow(r)
 		}
 	})
 }
 
 func newID(thread ponder.ThreadID) string { return string(thread) + "@" + ponder.NewID("")[1:] }
 
-func (k *keeper) add(r *row) {
+func (k *keeper) trackRow(r *row) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.rows[r.id] = r
 }
 
-func (k *keeper) remove(r *row) {
+func (k *keeper) untrackRow(r *row) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.rows, r.id)
@@ -174,7 +174,7 @@ func (k *keeper) periodWorkflow(ctx dbos.Context, thread string) (int, error) {
 		if !begun {
 			r.period = nil // the running period has its own row
 		}
-		k.add(r)
+		k.trackRow(r)
 	}
 	if r.period != nil {
 		<-r.period.over
@@ -182,7 +182,7 @@ func (k *keeper) periodWorkflow(ctx dbos.Context, thread string) (int, error) {
 	k.mu.Lock()
 	k.finished = append(k.finished, r)
 	k.mu.Unlock()
-	k.signal()
+	k.wakeUp()
 	select {
 	case <-r.erased:
 	case <-k.stopped:
@@ -193,9 +193,9 @@ func (k *keeper) periodWorkflow(ctx dbos.Context, thread string) (int, error) {
 // eraseRetry is the wait after a failed erasure.
 const eraseRetry = time.Second
 
-// erase deletes rows and retries until the keeper is closed. Rows that remain then belong to a
+// eraseRows deletes rows and retries until the keeper is closed. Rows that remain then belong to a
 // dead node.
-func (k *keeper) erase(spent []*row) {
+func (k *keeper) eraseRows(spent []*row) {
 	ids := make([]string, len(spent))
 	for i, r := range spent {
 		ids[i] = r.id

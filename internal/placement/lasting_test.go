@@ -45,8 +45,8 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// open opens a testProcess. Any log output is an error when it closes.
-func open(t *testing.T, file string, cfg Config) *testProcess {
+// openProcess opens a testProcess. Any log output is an error when it closes.
+func openProcess(t *testing.T, file string, cfg Config) *testProcess {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file)
 	if err != nil {
@@ -56,7 +56,7 @@ func open(t *testing.T, file string, cfg Config) *testProcess {
 	cfg.Store, cfg.DB = store, store.DB()
 	cfg.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if cfg.Node.ID == "" {
-		cfg.Node = Self()
+		cfg.Node = CurrentNode()
 	}
 	if err := store.Join(t.Context(), cfg.Node); err != nil {
 		t.Fatal(err)
@@ -64,12 +64,12 @@ func open(t *testing.T, file string, cfg Config) *testProcess {
 	if s.Placement, err = Open(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.shut(t) })
+	t.Cleanup(func() { s.closeProcess(t) })
 	return s
 }
 
-// shut closes a testProcess as an orderly exit does.
-func (s *testProcess) shut(t *testing.T) {
+// closeProcess closes a testProcess as an orderly exit does.
+func (s *testProcess) closeProcess(t *testing.T) {
 	t.Helper()
 	if s.store == nil {
 		return
@@ -104,7 +104,7 @@ func newGatedWork() *gatedWork {
 	return &gatedWork{threads: make(chan ponder.ThreadID, 1000), release: make(chan struct{})}
 }
 
-func (b *gatedWork) work(ctx context.Context, thread ponder.ThreadID) error {
+func (b *gatedWork) blockWork(ctx context.Context, thread ponder.ThreadID) error {
 	b.threads <- thread
 	select {
 	case <-b.release:
@@ -114,7 +114,7 @@ func (b *gatedWork) work(ctx context.Context, thread ponder.ThreadID) error {
 	}
 }
 
-func (b *gatedWork) next(t *testing.T) ponder.ThreadID {
+func (b *gatedWork) nextThread(t *testing.T) ponder.ThreadID {
 	t.Helper()
 	select {
 	case thread := <-b.threads:
@@ -125,8 +125,8 @@ func (b *gatedWork) next(t *testing.T) ponder.ThreadID {
 	}
 }
 
-// rows returns the rows of DBOS as "app name thread executor status".
-func (s *testProcess) rows(t *testing.T) (list []string) {
+// dbosRows returns the rows of DBOS as "app name thread executor status".
+func (s *testProcess) dbosRows(t *testing.T) (list []string) {
 	t.Helper()
 	if _, err := s.keeper.awaitDBOS(t.Context()); err != nil {
 		t.Fatal(err)
@@ -150,13 +150,13 @@ func (s *testProcess) rows(t *testing.T) (list []string) {
 	return list
 }
 
-// until waits for the expected rows.
-func (s *testProcess) until(t *testing.T, want ...string) {
+// waitRows waits for the expected rows.
+func (s *testProcess) waitRows(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	var got []string
 	for begin := time.Now(); time.Since(begin) < patience; {
-		if got = s.rows(t); slices.Equal(got, want) {
+		if got = s.dbosRows(t); slices.Equal(got, want) {
 			return
 		}
 		<-time.After(5 * time.Millisecond)
@@ -164,7 +164,7 @@ func (s *testProcess) until(t *testing.T, want ...string) {
 	t.Errorf("rows: -want +got\n%s", cmp.Diff(want, got))
 }
 
-func (s *testProcess) row(app, thread, status string) string {
+func (s *testProcess) rowText(app, thread, status string) string {
 	return fmt.Sprintln(app, periodName, thread, s.Node.ID, status)
 }
 
@@ -173,22 +173,22 @@ func TestRows(t *testing.T) {
 	for _, serve := range []bool{false, true} {
 		t.Run(fmt.Sprintf("serve %t", serve), func(t *testing.T) {
 			b := newGatedWork()
-			s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work, Serve: serve})
+			s := openProcess(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.blockWork, Serve: serve})
 			app := map[bool]string{false: soloApp, true: serveApp}[serve]
 			for _, thread := range []ponder.ThreadID{"thr_a", "thr_b", "thr_a"} {
 				if err := s.Start(t.Context(), thread); err != nil {
 					t.Fatal(err)
 				}
 			}
-			s.until(t, s.row(app, "thr_a", "PENDING"), s.row(app, "thr_b", "PENDING"))
+			s.waitRows(t, s.rowText(app, "thr_a", "PENDING"), s.rowText(app, "thr_b", "PENDING"))
 			close(b.release)
 			for _, thread := range []ponder.ThreadID{"thr_a", "thr_b"} {
 				if err := s.Wait(t.Context(), thread); err != nil {
 					t.Error(err)
 				}
 			}
-			s.until(t)
-			s.shut(t)
+			s.waitRows(t)
+			s.closeProcess(t)
 		})
 	}
 }
@@ -197,18 +197,18 @@ func TestRows(t *testing.T) {
 func TestCloseErasesRows(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	b := newGatedWork()
-	s := open(t, file, Config{Work: b.work})
+	s := openProcess(t, file, Config{Work: b.blockWork})
 	var want []string
 	for i := range 50 {
 		thread := fmt.Sprintf("thr_%02d", i)
 		if err := s.Start(t.Context(), ponder.ThreadID(thread)); err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, s.row(soloApp, thread, "PENDING"))
+		want = append(want, s.rowText(soloApp, thread, "PENDING"))
 	}
-	s.until(t, want...)
-	s.shut(t)
-	open(t, file, Config{Work: b.work}).until(t)
+	s.waitRows(t, want...)
+	s.closeProcess(t)
+	openProcess(t, file, Config{Work: b.blockWork}).waitRows(t)
 }
 
 // TestOpenAtOnce opens a new file from many processes at once.
@@ -223,13 +223,13 @@ func TestOpenAtOnce(t *testing.T) {
 		b := newGatedWork()
 		posts := make([]*testProcess, 4)
 		for i := range posts {
-			posts[i] = open(t, file, Config{Work: b.work, Serve: i%2 == 0})
+			posts[i] = openProcess(t, file, Config{Work: b.blockWork, Serve: i%2 == 0})
 		}
 		for _, s := range posts {
 			if _, err := s.keeper.awaitDBOS(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			s.shut(t)
+			s.closeProcess(t)
 		}
 	}
 }
@@ -240,18 +240,18 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	work := newGatedWork().work
+	work := newGatedWork().blockWork
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	whole := Config{Store: store, DB: store.DB(), Node: Self(), Work: work}
+	whole := Config{Store: store, DB: store.DB(), Node: CurrentNode(), Work: work}
 	tests := []struct {
 		name string
 		ctx  context.Context
 		cfg  Config
 		want string
 	}{
-		{"a store that is read-only", t.Context(), Config{Store: store, Node: Self(), Work: work}, "needs DB: is the store read-only?"},
-		{"no work", t.Context(), Config{Store: store, DB: store.DB(), Node: Self()}, "needs Store, Work and the ID"},
+		{"a store that is read-only", t.Context(), Config{Store: store, Node: CurrentNode(), Work: work}, "needs DB: is the store read-only?"},
+		{"no work", t.Context(), Config{Store: store, DB: store.DB(), Node: CurrentNode()}, "needs Store, Work and the ID"},
 		{"no node", t.Context(), Config{Store: store, DB: store.DB(), Work: work}, "needs Store, Work and the ID"},
 		{"too late", done, whole, "context canceled"},
 	}
@@ -268,14 +268,14 @@ func TestOpenRefuses(t *testing.T) {
 func TestWithoutDBOS(t *testing.T) {
 	t.Setenv("DBOS__VMID", "another")
 	b := newGatedWork()
-	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work, Serve: true})
+	s := openProcess(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.blockWork, Serve: true})
 	if err := s.Enqueue(t.Context(), "thr_a", "local", 0); err == nil || !strings.Contains(err.Error(), "unset the environment variable DBOS__VMID") {
 		t.Errorf("enqueue: %v", err)
 	}
 	if err := s.Start(t.Context(), "thr_b"); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.next(t); got != "thr_b" {
+	if got := b.nextThread(t); got != "thr_b" {
 		t.Errorf("work on %s", got)
 	}
 	if n, err := s.Recover(t.Context()); n != 0 || err == nil {

@@ -16,12 +16,12 @@ import (
 func TestEnqueue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	alone, serving := newGatedWork(), newGatedWork()
-	a := open(t, file, Config{Work: alone.work})
+	a := openProcess(t, file, Config{Work: alone.blockWork})
 	if err := a.Enqueue(t.Context(), "thr_early", "local", 0); err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, file, Config{Work: serving.work, Serve: true})
-	if got := serving.next(t); got != "thr_early" {
+	b := openProcess(t, file, Config{Work: serving.blockWork, Serve: true})
+	if got := serving.nextThread(t); got != "thr_early" {
 		t.Errorf("work on %s", got)
 	}
 	for _, s := range []*testProcess{a, b} {
@@ -29,12 +29,12 @@ func TestEnqueue(t *testing.T) {
 		if err := s.Enqueue(t.Context(), thread, "local", 0); err != nil {
 			t.Fatal(err)
 		}
-		if got := serving.next(t); got != thread {
+		if got := serving.nextThread(t); got != thread {
 			t.Errorf("work on %s, want %s", got, thread)
 		}
 	}
 	close(serving.release)
-	b.until(t)
+	b.waitRows(t)
 	select {
 	case got := <-alone.threads:
 		t.Errorf("a process that does not serve works on %s", got)
@@ -49,7 +49,7 @@ func TestEnqueue(t *testing.T) {
 func TestCaps(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	b := newGatedWork()
-	a := open(t, file, Config{Work: newGatedWork().work})
+	a := openProcess(t, file, Config{Work: newGatedWork().blockWork})
 	for i, thread := range []ponder.ThreadID{"thr_1", "thr_2", "thr_3", "thr_4", "thr_urgent"} {
 		if err := a.Enqueue(t.Context(), thread, "ann", uint(10-2*i)); err != nil {
 			t.Fatal(err)
@@ -59,9 +59,9 @@ func TestCaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		open(t, file, Config{Work: b.work, Serve: true, PerOwner: 2})
+		openProcess(t, file, Config{Work: b.blockWork, Serve: true, PerOwner: 2})
 	}
-	begun := []ponder.ThreadID{b.next(t), b.next(t), b.next(t)}
+	begun := []ponder.ThreadID{b.nextThread(t), b.nextThread(t), b.nextThread(t)}
 	slices.Sort(begun)
 	if want := []ponder.ThreadID{"thr_4", "thr_bob", "thr_urgent"}; !slices.Equal(begun, want) {
 		t.Errorf("at work are %v, want %v", begun, want)
@@ -72,12 +72,12 @@ func TestCaps(t *testing.T) {
 	case <-time.After(5 * pollEvery):
 	}
 	close(b.release)
-	begun = []ponder.ThreadID{b.next(t), b.next(t), b.next(t)}
+	begun = []ponder.ThreadID{b.nextThread(t), b.nextThread(t), b.nextThread(t)}
 	slices.Sort(begun)
 	if want := []ponder.ThreadID{"thr_1", "thr_2", "thr_3"}; !slices.Equal(begun, want) {
 		t.Errorf("then work is on %v, want %v", begun, want)
 	}
-	a.until(t)
+	a.waitRows(t)
 }
 
 func (s *testProcess) makePending(t *testing.T, thread ponder.ThreadID) {
@@ -92,7 +92,7 @@ func (s *testProcess) makePending(t *testing.T, thread ponder.ThreadID) {
 // not queued ones.
 func TestRecover(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	dead := open(t, file, Config{Work: newGatedWork().work})
+	dead := openProcess(t, file, Config{Work: newGatedWork().blockWork})
 	if err := dead.Enqueue(t.Context(), "thr_queued", "local", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -105,22 +105,22 @@ func TestRecover(t *testing.T) {
 		}
 	}
 	queued := fmt.Sprintln(serveApp, periodName, "thr_queued", "", "ENQUEUED")
-	dead.until(t, dead.row(soloApp, "thr_asked", "PENDING"), dead.row(soloApp, "thr_both", "PENDING"), queued)
+	dead.waitRows(t, dead.rowText(soloApp, "thr_asked", "PENDING"), dead.rowText(soloApp, "thr_both", "PENDING"), queued)
 	if err := dead.store.MarkDead(t.Context(), dead.Node.ID); err != nil {
 		t.Fatal(err)
 	}
 
 	b := newGatedWork()
-	s := open(t, file, Config{Work: b.work})
+	s := openProcess(t, file, Config{Work: b.blockWork})
 	if n, err := s.Recover(t.Context()); n != 3 || err != nil {
 		t.Errorf("recovered %d, %v, want 3", n, err)
 	}
-	begun := []ponder.ThreadID{b.next(t), b.next(t), b.next(t)}
+	begun := []ponder.ThreadID{b.nextThread(t), b.nextThread(t), b.nextThread(t)}
 	slices.Sort(begun)
 	if want := []ponder.ThreadID{"thr_asked", "thr_both", "thr_thinking"}; !slices.Equal(begun, want) {
 		t.Errorf("work on %v, want %v", begun, want)
 	}
-	s.until(t, s.row(soloApp, "thr_asked", "PENDING"), s.row(soloApp, "thr_both", "PENDING"), s.row(soloApp, "thr_thinking", "PENDING"), queued)
+	s.waitRows(t, s.rowText(soloApp, "thr_asked", "PENDING"), s.rowText(soloApp, "thr_both", "PENDING"), s.rowText(soloApp, "thr_thinking", "PENDING"), queued)
 	if n, err := s.Recover(t.Context()); n != 0 || err != nil {
 		t.Errorf("recovered %d once more, %v", n, err)
 	}
@@ -130,8 +130,8 @@ func TestRecover(t *testing.T) {
 func TestSweep(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	b := newGatedWork()
-	s := open(t, file, Config{Work: b.work}) // no automatic sweep
-	dead := open(t, file, Config{Work: newGatedWork().work})
+	s := openProcess(t, file, Config{Work: b.blockWork}) // no automatic sweep
+	dead := openProcess(t, file, Config{Work: newGatedWork().blockWork})
 	dead.makePending(t, "thr_a")
 	if _, err := dead.store.Take(t.Context(), "thr_a", dead.Node.ID); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	look()
-	if got := b.next(t); got != "thr_a" {
+	if got := b.nextThread(t); got != "thr_a" {
 		t.Errorf("work on %s", got)
 	}
 	s.makePending(t, "thr_new")
@@ -164,7 +164,7 @@ func TestSweep(t *testing.T) {
 	default:
 	}
 	look()
-	if got := b.next(t); got != "thr_new" {
+	if got := b.nextThread(t); got != "thr_new" {
 		t.Errorf("work on %s", got)
 	}
 }
@@ -188,7 +188,7 @@ func TestSchedule(t *testing.T) {
 	}
 	b := newGatedWork()
 	begin := time.Now()
-	posts := []*testProcess{open(t, file, Config{Work: b.work, Serve: true}), open(t, file, Config{Work: b.work, Serve: true})}
+	posts := []*testProcess{openProcess(t, file, Config{Work: b.blockWork, Serve: true}), openProcess(t, file, Config{Work: b.blockWork, Serve: true})}
 	for _, s := range posts {
 		if err := s.Schedule(t.Context(), "often", "* * * * * *", tick); err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestSchedule(t *testing.T) {
 			t.Error("two schedules of a name")
 		}
 	}
-	alone := open(t, file, Config{Work: b.work})
+	alone := openProcess(t, file, Config{Work: b.blockWork})
 	if err := alone.Schedule(t.Context(), "often", "* * * * * *", tick); err == nil {
 		t.Error("a process that does not serve keeps a schedule")
 	}
@@ -214,13 +214,13 @@ func TestSchedule(t *testing.T) {
 	}
 	mu.Unlock()
 	for _, s := range posts {
-		s.shut(t)
+		s.closeProcess(t)
 	}
 }
 
 // TestCleanupTicks checks that old tick rows are erased.
 func TestCleanupTicks(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: newGatedWork().work, Serve: true})
+	s := openProcess(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: newGatedWork().blockWork, Serve: true})
 	if _, err := s.keeper.awaitDBOS(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -248,6 +248,6 @@ func TestCleanupTicks(t *testing.T) {
 		}
 	}
 	s.keeper.addJob(s.keeper.cleanupTicks)
-	s.until(t, fmt.Sprintln(serveApp, periodName, "thr_a", "", "ENQUEUED"), fmt.Sprintln(serveApp, tickName, "sched-a", "", "SUCCESS"),
+	s.waitRows(t, fmt.Sprintln(serveApp, periodName, "thr_a", "", "ENQUEUED"), fmt.Sprintln(serveApp, tickName, "sched-a", "", "SUCCESS"),
 		fmt.Sprintln(serveApp, tickName, "sched-b", "", "ENQUEUED"))
 }

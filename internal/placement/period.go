@@ -86,14 +86,14 @@ func (p *Placement) startPeriod(thread ponder.ThreadID) (pd *period, begun bool,
 	}
 	pd = &period{thread: thread, over: make(chan struct{})}
 	p.periods[thread] = pd
-	p.workers.Go(func() { p.run(pd) })
+	p.workers.Go(func() { p.runPeriod(pd) })
 	return pd, true, nil
 }
 
-func (p *Placement) run(pd *period) {
+func (p *Placement) runPeriod(pd *period) {
 	for {
 		err := p.workUntilAlive(pd.thread)
-		if p.finish(pd, err) {
+		if p.finishPeriod(pd, err) {
 			break
 		}
 	}
@@ -121,16 +121,16 @@ const rejoinWait = 50 * time.Millisecond
 // workUntilAlive calls Work until it returns anything but ErrFenced, so that the process becomes a new
 // node first. If another node took the thread, Work returns ErrHeld.
 func (p *Placement) workUntilAlive(thread ponder.ThreadID) error {
-	for wait := rejoinWait; ; wait = min(2*wait, ponder.BeatEvery) {
+	for wait := rejoinWait; ; wait = min(2*wait, ponder.HeartbeatInterval) {
 		err := p.Work(p.ctx, thread)
-		if !errors.Is(err, ponder.ErrFenced) || !sleep(p.ctx, wait) {
+		if !errors.Is(err, ponder.ErrFenced) || !sleepContext(p.ctx, wait) {
 			return err
 		}
 	}
 }
 
-// finish ends a period, or returns false if Work must run again.
-func (p *Placement) finish(pd *period, err error) bool {
+// finishPeriod ends a period, or returns false if Work must run again.
+func (p *Placement) finishPeriod(pd *period, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if pd.restart && p.ctx.Err() == nil { // the caller of Start may have fixed the cause
@@ -166,8 +166,8 @@ func (p *Placement) recordOutcome(pd *period) {
 	p.outcomes[pd.thread] = next
 }
 
-// sleep waits and reports whether ctx is still active.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleepContext waits and reports whether ctx is still active.
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -1,8 +1,8 @@
 // Package placement decides where and when threads run: in this process, from the first request
 // until no work is left.
 //
-// [Open] returns a durable placement, [Memory] one for tests. [Self] identifies this process.
-// [Gone] reports whether another process has certainly ended.
+// [Open] returns a durable placement, [Memory] one for tests. [CurrentNode] identifies this process.
+// [IsProcessGone] reports whether another process has certainly ended.
 //
 // # Busy periods
 //
@@ -47,7 +47,7 @@ type Config struct {
 	// DB is the store's write connection. Close leaves it open.
 	DB *sql.DB
 
-	// Node identifies this process to the engine. See [Self].
+	// Node identifies this process to the engine. See [CurrentNode].
 	Node ponder.Node
 
 	// Work runs a thread, as [engine.Engine.Work] does.
@@ -58,7 +58,7 @@ type Config struct {
 
 	// Serve makes the process work for others: it takes threads from the queue, runs schedules,
 	// and looks for abandoned threads every few seconds. Other processes run only what they start.
-	// They call [Bury] first if a killed process may hold the thread.
+	// They call [MarkDeadNodes] first if a killed process may hold the thread.
 	Serve bool
 
 	// Ended, if set, is called with each thread whose period ends.
@@ -115,7 +115,7 @@ func Open(ctx context.Context, cfg Config) (*Placement, error) {
 	p.keeper = newKeeper(p)
 	go p.keeper.run()
 	if p.Serve {
-		p.workers.Go(p.sweep)
+		p.workers.Go(p.sweepLoop)
 	}
 	return p, nil
 }

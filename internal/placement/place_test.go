@@ -15,14 +15,14 @@ import (
 	"ponder/store/memory"
 )
 
-// A script is a Work with a scripted result for each call.
-type script struct {
+// A scriptedWork is a Work with a scripted result for each call.
+type scriptedWork struct {
 	mu    sync.Mutex
 	calls []string
 	do    func(ctx context.Context, call int) error
 }
 
-func (s *script) work(ctx context.Context, thread ponder.ThreadID) error {
+func (s *scriptedWork) runCall(ctx context.Context, thread ponder.ThreadID) error {
 	s.mu.Lock()
 	s.calls = append(s.calls, string(thread))
 	n := len(s.calls)
@@ -30,16 +30,16 @@ func (s *script) work(ctx context.Context, thread ponder.ThreadID) error {
 	return s.do(ctx, n)
 }
 
-func (s *script) count() int {
+func (s *scriptedWork) countCalls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.calls)
 }
 
-func newMemory(t *testing.T, do func(ctx context.Context, call int) error) (*Placement, *script) {
+func newMemory(t *testing.T, do func(ctx context.Context, call int) error) (*Placement, *scriptedWork) {
 	t.Helper()
-	s := &script{do: do}
-	p := Memory(Config{Store: memory.New(), Node: ponder.Node{ID: "nod_self"}, Work: s.work, Logger: slog.New(slog.DiscardHandler)})
+	s := &scriptedWork{do: do}
+	p := Memory(Config{Store: memory.New(), Node: ponder.Node{ID: "nod_self"}, Work: s.runCall, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() { p.Close(context.Background()) })
 	return p, s
 }
@@ -74,7 +74,7 @@ func TestPeriod(t *testing.T) {
 				if err := p.Wait(t.Context(), "thr_a"); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
 					t.Errorf("ended with %v, want %v", err, tt.want)
 				}
-				if got := s.count(); got != tt.calls || time.Since(begin) != tt.took {
+				if got := s.countCalls(); got != tt.calls || time.Since(begin) != tt.took {
 					t.Errorf("%d calls in %v, want %d in %v", got, time.Since(begin), tt.calls, tt.took)
 				}
 				if err := p.Wait(t.Context(), "thr_a"); !errors.Is(err, tt.want) {
@@ -89,7 +89,7 @@ func TestPeriod(t *testing.T) {
 func TestStartAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := newMemory(t, func(ctx context.Context, call int) error {
-			sleep(ctx, time.Minute)
+			sleepContext(ctx, time.Minute)
 			return nil
 		})
 		for range 3 {
@@ -98,7 +98,7 @@ func TestStartAgain(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if got := s.count(); got != 1 {
+		if got := s.countCalls(); got != 1 {
 			t.Errorf("%d calls at once, want 1", got)
 		}
 		if err := p.Start(t.Context(), "thr_b"); err != nil {
@@ -148,7 +148,7 @@ func TestClose(t *testing.T) {
 		if err := p.Schedule(t.Context(), "x", "* * * * *", func(context.Context, time.Time) error { return nil }); !errors.Is(err, errClosed) {
 			t.Errorf("schedule: %v, want %v", err, errClosed)
 		}
-		if got := s.count(); got != 2 {
+		if got := s.countCalls(); got != 2 {
 			t.Errorf("%d calls, want 2", got)
 		}
 	})

@@ -44,19 +44,19 @@ func newScenario(t *testing.T, count, n int) *scenario {
 	return r
 }
 
-func (r *scenario) as(role string, latency time.Duration) job {
+func (r *scenario) jobAs(role string, latency time.Duration) job {
 	j := r.job
 	j.Role, j.Latency = role, latency
 	return j
 }
 
-// uninterrupted returns the threads of a run without interruptions, as lines.
-func uninterrupted(t *testing.T, count, n int) map[ponder.ThreadID][]string {
+// undisturbedRun returns the threads of a run without interruptions, as lines.
+func undisturbedRun(t *testing.T, count, n int) map[ponder.ThreadID][]string {
 	t.Helper()
 	store := memory.New()
 	threads := makeThreads(t, store, count, n)
-	node := Self()
-	mind, err := engine.New(engineConfig(store, new(scripted), node))
+	node := CurrentNode()
+	mind, err := engine.New(engineConfig(store, new(scriptedModel), node))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ type callState struct {
 	open, done map[string]bool // by request
 }
 
-func (r *scenario) state(t *testing.T) callState {
+func (r *scenario) readCalls(t *testing.T) callState {
 	t.Helper()
 	s := callState{make(map[string]bool), make(map[string]bool)}
 	for _, thread := range r.threads {
@@ -110,28 +110,28 @@ func (r *scenario) state(t *testing.T) callState {
 // no answered call.
 func TestKill(t *testing.T) {
 	const count, steps, kills = 3, 150, 20
-	want := uninterrupted(t, count, steps)
+	want := undisturbedRun(t, count, steps)
 	r := newScenario(t, count, steps)
 	inFlight, killed := 0, 0
 	answered := make(map[string]int) // requests per answered question
 	random := rand.New(rand.NewPCG(1, 2))
 	for {
-		p := spawn(t, r.as("finish", 4*time.Millisecond))
+		p := startChild(t, r.jobAs("finish", 4*time.Millisecond))
 		if killed%5 != 4 { // otherwise it may not have started
-			p.says(t, "recovered")
+			p.waitLine(t, "recovered")
 		}
 		life := time.Duration(random.IntN(60_000)) * time.Microsecond
 		if killed >= kills {
 			life = patience
 		}
 		ended := make(chan error, 1)
-		go func() { ended <- p.end() }()
+		go func() { ended <- p.waitExit() }()
 		select {
 		case err := <-ended:
 			if err != nil || killed < kills {
 				t.Fatalf("ended after %d kills: %v", killed, err)
 			}
-			answers := r.compare(t, want)
+			answers := r.compareThreads(t, want)
 			if made := len(callsIn(t, r.job.Calls)); made > answers+inFlight {
 				t.Errorf("%d calls were made for %d answers, and %d were in flight", made, answers, inFlight)
 			}
@@ -150,7 +150,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("ended by itself after %d kills", killed)
 		}
 		killed++
-		now, asked := r.state(t), r.countCalls(t)
+		now, asked := r.readCalls(t), r.countCalls(t)
 		inFlight += len(now.open)
 		for text := range now.done {
 			if answered[text] == 0 {
@@ -169,8 +169,8 @@ func (r *scenario) countCalls(t *testing.T) map[string]int {
 	return asked
 }
 
-// compare compares the threads with want and returns the number of their answers.
-func (r *scenario) compare(t *testing.T, want map[ponder.ThreadID][]string) (answers int) {
+// compareThreads compares the threads with want and returns the number of their answers.
+func (r *scenario) compareThreads(t *testing.T, want map[ponder.ThreadID][]string) (answers int) {
 	t.Helper()
 	for _, thread := range r.threads {
 		evs := eventsOf(t, r.store, thread)
@@ -190,19 +190,19 @@ func (r *scenario) compare(t *testing.T, want map[ponder.ThreadID][]string) (ans
 // do.
 func TestRace(t *testing.T) {
 	const count, steps = 50, 15
-	want := uninterrupted(t, count, steps)
+	want := undisturbedRun(t, count, steps)
 	r := newScenario(t, count, steps)
 	var lives [2]int
 	var wg sync.WaitGroup
 	for i := range lives {
 		wg.Go(func() {
 			for finished := ""; finished != "true"; lives[i]++ {
-				j := r.as("race", 5*time.Millisecond)
+				j := r.jobAs("race", 5*time.Millisecond)
 				j.Life = time.Duration(100+37*i+50*lives[i]) * time.Millisecond
-				p := spawn(t, j)
+				p := startChild(t, j)
 				var err error
 				if finished, err = p.readLine("left"); err == nil {
-					err = p.end()
+					err = p.waitExit()
 				}
 				if err != nil {
 					t.Error(err)
@@ -212,7 +212,7 @@ func TestRace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r.compare(t, want)
+	r.compareThreads(t, want)
 	t.Logf("%v lives, %d calls", lives, len(callsIn(t, r.job.Calls)))
 }
 
@@ -220,34 +220,34 @@ func TestRace(t *testing.T) {
 // until it is a new node.
 func TestZombie(t *testing.T) {
 	r := newScenario(t, 1, 15)
-	j := r.as("hold", 300*time.Millisecond)
+	j := r.jobAs("hold", 300*time.Millisecond)
 	j.Name = "zombie"
-	zombie := spawn(t, j)
-	r.await(t, "zombie")
+	zombie := startChild(t, j)
+	r.awaitAnswer(t, "zombie")
 	zombie.Process.Signal(syscall.SIGSTOP)
 	stopped := time.Now()
-	j = r.as("serve", 300*time.Millisecond)
+	j = r.jobAs("serve", 300*time.Millisecond)
 	j.Name = "heir"
-	heir := spawn(t, j)
-	at := r.await(t, "heir")
+	heir := startChild(t, j)
+	at := r.awaitAnswer(t, "heir")
 	t.Logf("taken over after %v", time.Since(stopped).Round(time.Millisecond))
-	if nodes := r.nodes(t, zombie.Process.Pid); len(nodes) != 1 {
+	if nodes := r.nodesOf(t, zombie.Process.Pid); len(nodes) != 1 {
 		t.Errorf("the zombie is %d nodes", len(nodes))
 	}
 	zombie.Process.Signal(syscall.SIGCONT)
-	if got := zombie.says(t, "first ended"); !strings.HasPrefix(got, "true") {
+	if got := zombie.waitLine(t, "first ended"); !strings.HasPrefix(got, "true") {
 		t.Errorf("the zombie's work ended: %s", got)
 	}
-	if got := zombie.says(t, "second ended"); got != "<nil>" {
+	if got := zombie.waitLine(t, "second ended"); got != "<nil>" {
 		t.Errorf("the zombie's other work ended: %s", got)
 	}
-	for _, p := range []*process{zombie, heir} {
-		if err := p.end(); err != nil {
+	for _, p := range []*childProcess{zombie, heir} {
+		if err := p.waitExit(); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, ev := range eventsOf(t, r.store, r.threads[0]) {
-		if by := author(ev); ev.Seq > at && by == "zombie" {
+		if by := answerAuthor(ev); ev.Seq > at && by == "zombie" {
 			t.Errorf("the zombie wrote event %d after the heir wrote %d", ev.Seq, at)
 		}
 	}
@@ -257,27 +257,27 @@ func TestZombie(t *testing.T) {
 		if !ok || fin.Status != ponder.Completed {
 			t.Errorf("%s is not finished", thread)
 		}
-		if got := author(evs[len(evs)-2]); got != by {
+		if got := answerAuthor(evs[len(evs)-2]); got != by {
 			t.Errorf("%s was finished by %q, want %q", thread, got, by)
 		}
 	}
 }
 
-// await waits for an answer by name in the first thread and returns its position.
-func (r *scenario) await(t *testing.T, name string) ponder.Seq {
+// awaitAnswer waits for an answer by name in the first thread and returns its position.
+func (r *scenario) awaitAnswer(t *testing.T, name string) ponder.Seq {
 	t.Helper()
 	for ev, err := range ponder.Follow(t.Context(), r.store, r.threads[0], 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if author(ev) == name {
+		if answerAuthor(ev) == name {
 			return ev.Seq
 		}
 	}
 	return 0
 }
 
-func author(ev ponder.Event) string {
+func answerAuthor(ev ponder.Event) string {
 	text := ""
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
@@ -288,7 +288,7 @@ func author(ev ponder.Event) string {
 	return text[strings.LastIndexByte(text, ' ')+1:]
 }
 
-func (r *scenario) nodes(t *testing.T, pid int) (list []ponder.Node) {
+func (r *scenario) nodesOf(t *testing.T, pid int) (list []ponder.Node) {
 	t.Helper()
 	all, err := r.store.AllNodes(t.Context())
 	if err != nil {
@@ -306,11 +306,11 @@ func (r *scenario) nodes(t *testing.T, pid int) (list []ponder.Node) {
 func TestRecoverMany(t *testing.T) {
 	const count = 1000
 	r := newScenario(t, count, 1)
-	first := spawn(t, r.as("many", time.Hour))
-	t.Logf("first: all at work after %s ms (of Recover, of the process); %s bytes for each", first.says(t, "all"), first.says(t, "memory"))
-	first.kill()
-	second := spawn(t, r.as("many", time.Hour))
-	t.Logf("second: all at work again after %s ms (of Recover, of the process); %s bytes for each", second.says(t, "all"), second.says(t, "memory"))
+	first := startChild(t, r.jobAs("many", time.Hour))
+	t.Logf("first: all at work after %s ms (of Recover, of the process); %s bytes for each", first.waitLine(t, "all"), first.waitLine(t, "memory"))
+	first.killChild()
+	second := startChild(t, r.jobAs("many", time.Hour))
+	t.Logf("second: all at work again after %s ms (of Recover, of the process); %s bytes for each", second.waitLine(t, "all"), second.waitLine(t, "memory"))
 	asked := r.countCalls(t)
 	for text, n := range asked {
 		if n != 2 {

@@ -27,13 +27,13 @@ func (p *Placement) Enqueue(ctx context.Context, thread ponder.ThreadID, owner s
 	if p.keeper == nil {
 		return p.Start(ctx, thread)
 	}
-	if err := p.keeper.enqueue(ctx, thread, owner, priority); err != nil {
+	if err := p.keeper.enqueueThread(ctx, thread, owner, priority); err != nil {
 		return fmt.Errorf("enqueue %s: %w", thread, err)
 	}
 	return nil
 }
 
-func (k *keeper) enqueue(ctx context.Context, thread ponder.ThreadID, owner string, priority uint) error {
+func (k *keeper) enqueueThread(ctx context.Context, thread ponder.ThreadID, owner string, priority uint) error {
 	if owner == "" {
 		return errors.New("the thread has no owner")
 	}
@@ -63,12 +63,12 @@ func registerQueue(d dbos.Context, perOwner int) error {
 	return nil
 }
 
-// queues returns the queues from which this process takes work.
-func (k *keeper) queues() []string {
+// queueNames returns the queues from which this process takes work.
+func (k *keeper) queueNames() []string {
 	if !k.place.Serve {
 		return []string{noQueue}
 	}
-	return append(k.schedules.queues(), queueName)
+	return append(k.schedules.queueNames(), queueName)
 }
 
 func (k *keeper) queuedSet(ctx context.Context) (map[ponder.ThreadID]bool, error) {
@@ -104,8 +104,8 @@ func threadOf(id string) ponder.ThreadID {
 	return ponder.ThreadID(id[:max(strings.LastIndexByte(id, '@'), 0)])
 }
 
-// leftovers returns the rows of nodes that are not alive.
-func (k *keeper) leftovers(ctx context.Context, alive map[ponder.NodeID]bool) (left leftovers, err error) {
+// findLeftovers returns the rows of nodes that are not alive.
+func (k *keeper) findLeftovers(ctx context.Context, alive map[ponder.NodeID]bool) (left leftovers, err error) {
 	if left.queued, err = k.queuedSet(ctx); err != nil {
 		return leftovers{}, err
 	}
@@ -126,8 +126,8 @@ func (k *keeper) leftovers(ctx context.Context, alive map[ponder.NodeID]bool) (l
 	return left, nil
 }
 
-// discard erases rows of dead nodes after addRow has written the new rows.
-func (k *keeper) discard(ids []string) {
+// discardRows erases rows of dead nodes after addRow has written the new rows.
+func (k *keeper) discardRows(ids []string) {
 	if len(ids) == 0 {
 		return
 	}

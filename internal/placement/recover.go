@@ -13,15 +13,15 @@ import (
 // processes have ended. Then it starts the threads that the log shows as abandoned and those in
 // rows of dead nodes, except threads in the queue. Failures of threads appear in [Placement.Wait].
 func (p *Placement) Recover(ctx context.Context) (int, error) {
-	n, err := p.recover(ctx)
+	n, err := p.recoverThreads(ctx)
 	if err != nil {
 		return n, fmt.Errorf("recover threads: %w", err)
 	}
 	return n, nil
 }
 
-func (p *Placement) recover(ctx context.Context) (int, error) {
-	if _, err := Bury(ctx, p.Store, p.Node); err != nil {
+func (p *Placement) recoverThreads(ctx context.Context) (int, error) {
+	if _, err := MarkDeadNodes(ctx, p.Store, p.Node); err != nil {
 		return 0, err
 	}
 	threads, err := p.Store.Abandoned(ctx)
@@ -31,9 +31,9 @@ func (p *Placement) recover(ctx context.Context) (int, error) {
 	var left leftovers
 	var failed error
 	if p.keeper != nil {
-		left, failed = p.leftovers(ctx)
+		left, failed = p.listLeftovers(ctx)
 	}
-	n, err := p.startAll(left.add(threads), left.ids)
+	n, err := p.startAll(left.mergeThreads(threads), left.ids)
 	return n, errors.Join(err, failed)
 }
 
@@ -61,7 +61,7 @@ func (p *Placement) startAll(threads []ponder.ThreadID, others []string) (int, e
 			for _, pd := range periods {
 				p.keeper.addRow(pd)
 			}
-			p.keeper.discard(others)
+			p.keeper.discardRows(others)
 		})
 	}
 	return len(periods), nil
@@ -74,8 +74,8 @@ type leftovers struct {
 	queued  map[ponder.ThreadID]bool
 }
 
-// add returns the threads of more and of the rows, without queued ones and duplicates.
-func (l leftovers) add(more []ponder.ThreadID) (all []ponder.ThreadID) {
+// mergeThreads returns the threads of more and of the rows, without queued ones and duplicates.
+func (l leftovers) mergeThreads(more []ponder.ThreadID) (all []ponder.ThreadID) {
 	seen := make(map[ponder.ThreadID]bool)
 	for _, threads := range [...][]ponder.ThreadID{more, l.threads} {
 		for _, thread := range threads {
@@ -88,12 +88,12 @@ func (l leftovers) add(more []ponder.ThreadID) (all []ponder.ThreadID) {
 	return all
 }
 
-func (p *Placement) leftovers(ctx context.Context) (leftovers, error) {
+func (p *Placement) listLeftovers(ctx context.Context) (leftovers, error) {
 	nodes, err := p.Store.AllNodes(ctx)
 	if err != nil {
 		return leftovers{}, err
 	}
-	return p.keeper.leftovers(ctx, aliveNodes(nodes, p.Node.ID))
+	return p.keeper.findLeftovers(ctx, aliveNodes(nodes, p.Node.ID))
 }
 
 // aliveNodes returns the nodes that are alive. The newest beat stands for the store's clock,

@@ -63,13 +63,13 @@ func (p *Placement) Schedule(ctx context.Context, name, cron string, tick func(c
 	switch {
 	case err != nil:
 	case p.keeper == nil:
-		if !p.spawn(func() { p.runSchedule(s) }) {
+		if !p.spawnWorker(func() { p.runSchedule(s) }) {
 			err = errClosed
 		}
 	case !p.Serve:
 		err = errors.New("this process does not serve")
 	default:
-		err = p.keeper.schedule(ctx, s)
+		err = p.keeper.addSchedule(ctx, s)
 	}
 	if err != nil {
 		return fmt.Errorf("schedule %s: %w", name, err)
@@ -77,8 +77,8 @@ func (p *Placement) Schedule(ctx context.Context, name, cron string, tick func(c
 	return nil
 }
 
-// spawn runs f in a goroutine that Close awaits. It returns false if the placement is closed.
-func (p *Placement) spawn(f func()) bool {
+// spawnWorker runs f in a goroutine that Close awaits. It returns false if the placement is closed.
+func (p *Placement) spawnWorker(f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.closed {
@@ -91,7 +91,7 @@ func (p *Placement) spawn(f func()) bool {
 func (p *Placement) runSchedule(s *schedule) {
 	for {
 		next := s.times.Next(time.Now())
-		if next.IsZero() || !sleep(p.ctx, time.Until(next)) {
+		if next.IsZero() || !sleepContext(p.ctx, time.Until(next)) {
 			return
 		}
 		p.runTick(s, next)
@@ -113,7 +113,7 @@ type scheduleSet struct {
 // processes that do not know the schedule.
 const tickPrefix = "tick "
 
-func (t *scheduleSet) queues() (names []string) {
+func (t *scheduleSet) queueNames() (names []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
@@ -144,7 +144,7 @@ const (
 	ticksEvery     = 250 * time.Millisecond
 )
 
-func (k *keeper) schedule(ctx context.Context, s *schedule) error {
+func (k *keeper) addSchedule(ctx context.Context, s *schedule) error {
 	d, err := k.awaitDBOS(ctx)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (k *keeper) schedule(ctx context.Context, s *schedule) error {
 	if err != nil {
 		return err
 	}
-	dbos.ListenQueues(d, k.queues()...)
+	dbos.ListenQueues(d, k.queueNames()...)
 	return dbos.ApplySchedules(d, []dbos.ScheduleSpec{
 		{ScheduleName: s.name, WorkflowName: tickName, Schedule: s.cron, QueueName: tickPrefix + s.name, Context: s.name},
 	})
@@ -175,7 +175,7 @@ func (k *keeper) tickWorkflow(_ dbos.Context, in dbos.ScheduledWorkflowInput) (a
 		return nil, nil
 	}
 	done := make(chan struct{})
-	begun := k.place.spawn(func() {
+	begun := k.place.spawnWorker(func() {
 		defer close(done)
 		k.place.runTick(s, in.ScheduledTime)
 	})

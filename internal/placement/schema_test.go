@@ -24,7 +24,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := dump(t, db)
+	want := dumpSchema(t, db)
 	if err := dbos.Shutdown(d, shutdownTime); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ const schemaHead = `-- The tables of github.com/dbos-inc/dbos-transact-golang v1
 -- its migrations make them. TestSchema writes this file, and checks it.
 `
 
-// dump returns the schema and the single row of a database.
-func dump(t *testing.T, db *sql.DB) string {
+// dumpSchema returns the schema and the single row of a database.
+func dumpSchema(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(schemaHead)

@@ -9,15 +9,15 @@ import (
 	"ponder"
 )
 
-// Self returns this process as a new node.
-func Self() ponder.Node {
+// CurrentNode returns this process as a new node.
+func CurrentNode() ponder.Node {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "unknown"
 	}
 	n := ponder.Node{
 		ID:   ponder.NodeID(ponder.NewID("nod")),
-		Host: name + machine(),
+		Host: name + machineID(),
 		Boot: bootID(),
 		PID:  os.Getpid(),
 	}
@@ -27,10 +27,10 @@ func Self() ponder.Node {
 	return n
 }
 
-// Gone reports whether the process of another node has certainly ended. It can know this only for
+// IsProcessGone reports whether the process of another node has certainly ended. It can know this only for
 // the same machine and PID namespace.
 // known to have.
-func Gone(self, other ponder.Node) bool { return isGone(self, other, startTime) }
+func IsProcessGone(self, other ponder.Node) bool { return isGone(self, other, startTime) }
 
 // A liveness is the knowledge about a process.
 type liveness int
@@ -55,17 +55,17 @@ func isGone(self, other ponder.Node, started func(pid int) (start string, there 
 	return there == processGone || there == processAlive && start != "" && other.Start != "" && start != other.Start
 }
 
-// Bury marks nodes dead whose processes have certainly ended, which frees their threads, and
+// MarkDeadNodes marks nodes dead whose processes have certainly ended, which frees their threads, and
 // returns their number. Callers that may need a thread of a killed process call it first;
 // [Placement.Recover] does.
-func Bury(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error) {
+func MarkDeadNodes(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error) {
 	all, err := nodes.AllNodes(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
 	}
 	buried := 0
 	for _, n := range all {
-		if !Gone(self, n) {
+		if !IsProcessGone(self, n) {
 			continue
 		}
 		if err := nodes.MarkDead(ctx, n.ID); err != nil {
@@ -76,5 +76,5 @@ func Bury(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error
 	return buried, nil
 }
 
-// digest hashes machine identifiers so that they are not stored.
-func digest(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:8] }
+// hashID hashes machine identifiers so that they are not stored.
+func hashID(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:8] }

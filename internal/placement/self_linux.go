@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// machine identifies the machine and the PID namespace.
-func machine() string {
+// machineID identifies the machine and the PID namespace.
+func machineID() string {
 	var name strings.Builder
 	if id, err := os.ReadFile("/etc/machine-id"); err == nil && len(id) > 0 {
-		name.WriteString("/" + digest(string(bytes.TrimSpace(id))))
+		name.WriteString("/" + hashID(string(bytes.TrimSpace(id))))
 	}
 	if ns, err := os.Readlink("/proc/self/ns/pid"); err == nil {
 		name.WriteString("/" + ns)

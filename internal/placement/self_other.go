@@ -5,7 +5,7 @@ package placement
 // On other systems nothing is known about other processes. Their threads become free after
 // [ponder.DeadAfter] without a beat.
 
-func machine() string { return "" }
+func machineID() string { return "" }
 
 func bootID() string { return "" }
 

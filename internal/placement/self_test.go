@@ -50,7 +50,7 @@ func TestGone(t *testing.T) {
 }
 
 func TestSelf(t *testing.T) {
-	a, b := Self(), Self()
+	a, b := CurrentNode(), CurrentNode()
 	if a.ID == b.ID || a.ID == "" {
 		t.Errorf("ids %q and %q", a.ID, b.ID)
 	}
@@ -72,7 +72,7 @@ func TestBury(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	self, store := Self(), memory.New()
+	self, store := CurrentNode(), memory.New()
 	ended := self
 	ended.ID, ended.PID, ended.Start = "nod_ended", cmd.Process.Pid, "1"
 	far := ended
@@ -86,7 +86,7 @@ func TestBury(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		want = 1
 	}
-	if n, err := Bury(t.Context(), store, self); n != want || err != nil {
+	if n, err := MarkDeadNodes(t.Context(), store, self); n != want || err != nil {
 		t.Errorf("buried %d, %v, want %d", n, err, want)
 	}
 	nodes, err := store.AllNodes(t.Context())

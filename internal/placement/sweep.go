@@ -10,7 +10,7 @@ import (
 
 // Intervals of a serving process.
 const (
-	sweepEvery   = ponder.BeatEvery
+	sweepEvery   = ponder.HeartbeatInterval
 	cleanupEvery = time.Minute
 )
 
@@ -22,10 +22,10 @@ type sweeper struct {
 	lastCleanup time.Time
 }
 
-// sweep runs until the placement is closed.
-func (p *Placement) sweep() {
+// sweepLoop runs until the placement is closed.
+func (p *Placement) sweepLoop() {
 	s := &sweeper{Placement: p, lastCleanup: time.Now()}
-	for sleep(p.ctx, sweepEvery) {
+	for sleepContext(p.ctx, sweepEvery) {
 		if err := s.sweepOnce(p.ctx); err != nil && p.ctx.Err() == nil {
 			p.Logger.Warn("look for abandoned threads", "error", err)
 		}
@@ -35,7 +35,7 @@ func (p *Placement) sweep() {
 // sweepOnce starts abandoned threads: all after a node died, otherwise those that were abandoned
 // at the previous sweep too. So a process that just created a thread has time to start it.
 func (s *sweeper) sweepOnce(ctx context.Context) error {
-	buried, err := Bury(ctx, s.Store, s.Node)
+	buried, err := MarkDeadNodes(ctx, s.Store, s.Node)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *sweeper) sweepOnce(ctx context.Context) error {
 	}
 	s.alive = alive
 	if died {
-		_, err := s.recover(ctx)
+		_, err := s.recoverThreads(ctx)
 		return ignoreError(errNoDBOS, err)
 	}
 	if time.Since(s.lastCleanup) >= cleanupEvery {
@@ -82,7 +82,7 @@ func (s *sweeper) startAbandoned(ctx context.Context) error {
 	if ignoreError(errNoDBOS, err) != nil {
 		return err
 	}
-	_, err = s.startAll(leftovers{queued: queued}.add(still), nil)
+	_, err = s.startAll(leftovers{queued: queued}.mergeThreads(still), nil)
 	return err
 }
 

@@ -56,7 +56,7 @@ func TestPostAfter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withPoster(t, func(t *testing.T, w *poster) {
-				stored, err := w.say(t.Context(), "one", "Hello.")
+				stored, err := w.postMessage(t.Context(), "one", "Hello.")
 				if err == nil {
 					err = w.place.Wait(t.Context(), talk)
 				}
@@ -74,12 +74,12 @@ func TestPostAfter(t *testing.T) {
 				}
 				if !tt.fine {
 					if len(w.log.batches) > 0 {
-						t.Errorf("appended %s", types(w.log.batches[0]))
+						t.Errorf("appended %s", eventTypes(w.log.batches[0]))
 					}
 					return
 				}
-				if first, _ := w.log.recorded(); !strings.HasPrefix(types(first), "user_message") || !strings.HasSuffix(types(first), "call_started") {
-					t.Errorf("the first batch is %s", types(first))
+				if first, _ := w.log.firstBatch(); !strings.HasPrefix(eventTypes(first), "user_message") || !strings.HasSuffix(eventTypes(first), "call_started") {
+					t.Errorf("the first batch is %s", eventTypes(first))
 				}
 				if _, err := after(t, who, last, "And again?"); !errors.Is(err, ponder.ErrStale) {
 					t.Errorf("after what is not the last any more: %v", err)
@@ -95,7 +95,7 @@ func TestPostAfter(t *testing.T) {
 // TestPostAfterAtOnce checks that one of many concurrent calls succeeds.
 func TestPostAfterAtOnce(t *testing.T) {
 	withPoster(t, func(t *testing.T, w *poster) {
-		stored, err := w.say(t.Context(), "one", "Hello.")
+		stored, err := w.postMessage(t.Context(), "one", "Hello.")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestPostAfterAtOnce(t *testing.T) {
 		if err := w.place.Wait(t.Context(), talk); err != nil {
 			t.Error(err)
 		}
-		if said, answers := w.history(t); n != 1 || len(said) != 2 || answers != 2 {
+		if said, answers := w.readHistory(t); n != 1 || len(said) != 2 || answers != 2 {
 			t.Errorf("%d were told they had said it: %q, %d answers", n, said, answers)
 		}
 	})

@@ -21,7 +21,7 @@ import (
 
 const talk ponder.ThreadID = "thr_talk"
 
-func replies() ponder.Mode {
+func repliesMode() ponder.Mode {
 	return ponder.Mode{
 		Name: "replies", Start: func(ponder.Run) ponder.State { return reply{} }, History: true,
 		Carry: func(_ ponder.Run, last ponder.State) ponder.State { return last },
@@ -58,11 +58,11 @@ type appendRecorder struct {
 }
 
 func (a *appendRecorder) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
-	return a.record(fence, events, func() ([]ponder.Event, error) { return a.Store.Append(ctx, id, fence, events...) })
+	return a.recordBatch(fence, events, func() ([]ponder.Event, error) { return a.Store.Append(ctx, id, fence, events...) })
 }
 
 func (a *appendRecorder) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
-	return a.record(want.Fence, events, func() ([]ponder.Event, error) { return a.Store.Retake(ctx, id, node, want, events...) })
+	return a.recordBatch(want.Fence, events, func() ([]ponder.Event, error) { return a.Store.Retake(ctx, id, node, want, events...) })
 }
 
 func (a *appendRecorder) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
@@ -72,8 +72,8 @@ func (a *appendRecorder) Take(ctx context.Context, id ponder.ThreadID, node pond
 	return a.Store.Take(ctx, id, node)
 }
 
-// recorded returns the first batch and the number of taken leases.
-func (a *appendRecorder) recorded() (first []ponder.Event, takes int) {
+// firstBatch returns the first batch and the number of taken leases.
+func (a *appendRecorder) firstBatch() (first []ponder.Event, takes int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.batches[0], a.takes
@@ -85,7 +85,7 @@ func (a *appendRecorder) reset() {
 	a.batches, a.takes = nil, 0
 }
 
-func (a *appendRecorder) record(fence ponder.Fence, events []ponder.Event, do func() ([]ponder.Event, error)) ([]ponder.Event, error) {
+func (a *appendRecorder) recordBatch(fence ponder.Fence, events []ponder.Event, do func() ([]ponder.Event, error)) ([]ponder.Event, error) {
 	if a.refuse != nil {
 		if err := a.refuse(fence, events); err != nil {
 			return nil, err
@@ -111,7 +111,7 @@ func newPoster(t *testing.T, log *appendRecorder, node ponder.NodeID) *poster {
 	t.Helper()
 	model := ponder.Model{Model: &llmtest.Model{ID: "lab/slow", Latency: llmtest.Delay{Mean: 2 * time.Second}}}
 	mind, err := engine.New(engine.Config{
-		Store: log, Modes: []ponder.Mode{replies()}, Models: map[ponder.Role][]ponder.Model{ponder.Fast: {model}},
+		Store: log, Modes: []ponder.Mode{repliesMode()}, Models: map[ponder.Role][]ponder.Model{ponder.Fast: {model}},
 		Node: ponder.Node{ID: node}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
@@ -129,7 +129,7 @@ func newPoster(t *testing.T, log *appendRecorder, node ponder.NodeID) *poster {
 	return &poster{mind, log, p}
 }
 
-func (w *poster) say(ctx context.Context, key, text string) ([]ponder.Event, error) {
+func (w *poster) postMessage(ctx context.Context, key, text string) ([]ponder.Event, error) {
 	return w.Post(ctx, talk, func(ctx context.Context) error { return w.place.Start(ctx, talk) },
 		ponder.Event{Cause: key, Body: ponder.UserMessage{Content: text}})
 }
@@ -144,7 +144,7 @@ func withPoster(t *testing.T, do func(*testing.T, *poster)) {
 	})
 }
 
-func types(list []ponder.Event) string {
+func eventTypes(list []ponder.Event) string {
 	var all []string
 	for _, ev := range list {
 		all = append(all, string(ev.Body.Type()))
@@ -152,8 +152,8 @@ func types(list []ponder.Event) string {
 	return strings.Join(all, " ")
 }
 
-// history returns the messages of users and the number of answers.
-func (w *poster) history(t *testing.T) (said []string, answers int) {
+// readHistory returns the messages of users and the number of answers.
+func (w *poster) readHistory(t *testing.T) (said []string, answers int) {
 	t.Helper()
 	for ev, err := range w.log.Events(t.Context(), talk, 0) {
 		if err != nil {
@@ -173,25 +173,25 @@ func (w *poster) history(t *testing.T) (said []string, answers int) {
 // busy thread.
 func TestPost(t *testing.T) {
 	withPoster(t, func(t *testing.T, w *poster) {
-		stored, err := w.say(t.Context(), "one", "Hello.")
+		stored, err := w.postMessage(t.Context(), "one", "Hello.")
 		if err != nil || len(stored) != 1 || stored[0].Seq != 2 || stored[0].ID == "" || stored[0].Cause != "one" {
 			t.Fatalf("%+v, %v", stored, err)
 		}
 		synctest.Wait()
-		if len(w.log.batches) != 1 || types(w.log.batches[0]) != "user_message run_started call_started" {
-			t.Errorf("%d batches, the first %s", len(w.log.batches), types(w.log.batches[0]))
+		if len(w.log.batches) != 1 || eventTypes(w.log.batches[0]) != "user_message run_started call_started" {
+			t.Errorf("%d batches, the first %s", len(w.log.batches), eventTypes(w.log.batches[0]))
 		}
 		time.Sleep(time.Second) // in the middle of the call
-		if stored, err = w.say(t.Context(), "two", "And?"); err != nil || len(stored) != 1 || stored[0].Seq != 5 {
+		if stored, err = w.postMessage(t.Context(), "two", "And?"); err != nil || len(stored) != 1 || stored[0].Seq != 5 {
 			t.Errorf("%+v, %v", stored, err)
 		}
-		if _, err := w.say(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
+		if _, err := w.postMessage(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
 			t.Errorf("a key that is taken: %v", err)
 		}
 		if err := w.place.Wait(t.Context(), talk); err != nil {
 			t.Error(err)
 		}
-		if said, answers := w.history(t); len(said) != 2 || answers != 2 {
+		if said, answers := w.readHistory(t); len(said) != 2 || answers != 2 {
 			t.Errorf("%q, %d answers", said, answers)
 		}
 		if list, err := w.Post(t.Context(), talk, func(context.Context) error { return nil }); len(list) > 0 || err != nil {
@@ -222,7 +222,7 @@ func TestPostAgain(t *testing.T) {
 		{"a message", in, false, 1},
 		{"another holder", func(t *testing.T, w *poster) {
 			other := newPoster(t, w.log, "nod_2")
-			if _, err := other.say(t.Context(), "", "Me first."); err != nil {
+			if _, err := other.postMessage(t.Context(), "", "Me first."); err != nil {
 				t.Fatal(err)
 			}
 			if err := other.place.Wait(t.Context(), talk); err != nil {
@@ -230,7 +230,7 @@ func TestPostAgain(t *testing.T) {
 			}
 		}, false, 1},
 		{"who is still there", func(t *testing.T, w *poster) {
-			if _, err := newPoster(t, w.log, "nod_2").say(t.Context(), "", "Me first."); err != nil {
+			if _, err := newPoster(t, w.log, "nod_2").postMessage(t.Context(), "", "Me first."); err != nil {
 				t.Fatal(err)
 			}
 		}, false, 1},
@@ -248,7 +248,7 @@ func TestPostAgain(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			withPoster(t, func(t *testing.T, w *poster) {
-				if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
+				if _, err := w.postMessage(t.Context(), "one", "Hello."); err != nil {
 					t.Fatal(err)
 				}
 				if err := w.place.Wait(t.Context(), talk); err != nil {
@@ -256,22 +256,22 @@ func TestPostAgain(t *testing.T) {
 				}
 				c.since(t, w)
 				w.log.reset()
-				stored, err := w.say(t.Context(), "two", "And?")
+				stored, err := w.postMessage(t.Context(), "two", "And?")
 				if err != nil || len(stored) != 1 || stored[0].Cause != "two" {
 					t.Errorf("%+v, %v", stored, err)
 				}
 				time.Sleep(time.Minute)
-				first, takes := w.log.recorded()
-				if c.alone && types(first) != "user_message run_started call_started" {
-					t.Errorf("first %s", types(first))
+				first, takes := w.log.firstBatch()
+				if c.alone && eventTypes(first) != "user_message run_started call_started" {
+					t.Errorf("first %s", eventTypes(first))
 				}
 				if (takes == 0) != c.alone {
 					t.Errorf("taken %d times", takes)
 				}
-				if said, answers := w.history(t); len(said) != 2+c.others || answers < 2 {
+				if said, answers := w.readHistory(t); len(said) != 2+c.others || answers < 2 {
 					t.Errorf("%q, %d answers", said, answers)
 				}
-				if _, err := w.say(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
+				if _, err := w.postMessage(t.Context(), "two", "And again?"); !errors.Is(err, ponder.ErrTaken) {
 					t.Errorf("a key that is taken: %v", err)
 				}
 			})
@@ -282,7 +282,7 @@ func TestPostAgain(t *testing.T) {
 // TestPostAndLeave checks that a process that exits at once loses no posted work.
 func TestPostAndLeave(t *testing.T) {
 	withPoster(t, func(t *testing.T, w *poster) {
-		if _, err := w.say(t.Context(), "one", "Hello."); err != nil {
+		if _, err := w.postMessage(t.Context(), "one", "Hello."); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.place.Wait(t.Context(), talk); err != nil {
@@ -299,7 +299,7 @@ func TestPostAndLeave(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		if said, answers := w.history(t); answers != len(said) || len(said) < 2 {
+		if said, answers := w.readHistory(t); answers != len(said) || len(said) < 2 {
 			t.Errorf("%q, %d answers", said, answers)
 		}
 	})
@@ -312,16 +312,16 @@ func TestPostTrouble(t *testing.T) {
 	t.Run("held", func(t *testing.T) {
 		withPoster(t, func(t *testing.T, w *poster) {
 			other := newPoster(t, w.log, "nod_2")
-			if _, err := other.say(t.Context(), "", "Hello."); err != nil {
+			if _, err := other.postMessage(t.Context(), "", "Hello."); err != nil {
 				t.Fatal(err)
 			}
-			if stored, err := w.say(t.Context(), "", "And?"); err != nil || len(stored) != 1 {
+			if stored, err := w.postMessage(t.Context(), "", "And?"); err != nil || len(stored) != 1 {
 				t.Errorf("%v, %v", stored, err)
 			}
 			if err := other.place.Wait(t.Context(), talk); err != nil {
 				t.Error(err)
 			}
-			if said, answers := w.history(t); len(said) != 2 || answers != 2 {
+			if said, answers := w.readHistory(t); len(said) != 2 || answers != 2 {
 				t.Errorf("%q, %d answers", said, answers)
 			}
 		})
@@ -329,14 +329,14 @@ func TestPostTrouble(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		withPoster(t, func(t *testing.T, w *poster) {
 			w.log.refuse = func(ponder.Fence, []ponder.Event) error { return ponder.ErrFull }
-			if _, err := w.say(t.Context(), "", "Hello."); !errors.Is(err, ponder.ErrFull) {
+			if _, err := w.postMessage(t.Context(), "", "Hello."); !errors.Is(err, ponder.ErrFull) {
 				t.Error(err)
 			}
 			w.log.refuse = nil
-			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
+			if _, err := w.postMessage(t.Context(), "", "Hello again."); err != nil {
 				t.Error(err)
 			}
-			if said, _ := w.history(t); len(said) != 1 || said[0] != "Hello again." {
+			if said, _ := w.readHistory(t); len(said) != 1 || said[0] != "Hello again." {
 				t.Errorf("%q", said)
 			}
 		})
@@ -352,13 +352,13 @@ func TestPostTrouble(t *testing.T) {
 				}
 				return nil
 			}
-			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq < 3 {
+			if stored, err := w.postMessage(t.Context(), "", "Hello."); err != nil || stored[0].Seq < 3 {
 				t.Errorf("%v, %v", stored, err)
 			}
 			if err := w.place.Wait(t.Context(), talk); err != nil {
 				t.Error(err)
 			}
-			if said, answers := w.history(t); len(said) != 2 || answers != 2 {
+			if said, answers := w.readHistory(t); len(said) != 2 || answers != 2 {
 				t.Errorf("%q, %d answers", said, answers)
 			}
 		})
@@ -368,10 +368,10 @@ func TestPostTrouble(t *testing.T) {
 			if _, err := w.Post(t.Context(), talk, func(context.Context) error { return broken }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, broken) {
 				t.Error(err)
 			}
-			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
+			if _, err := w.postMessage(t.Context(), "", "Hello again."); err != nil {
 				t.Error(err)
 			}
-			if said, _ := w.history(t); len(said) != 1 {
+			if said, _ := w.readHistory(t); len(said) != 1 {
 				t.Errorf("%q", said)
 			}
 		})
@@ -383,10 +383,10 @@ func TestPostTrouble(t *testing.T) {
 			if _, err := w.Post(ctx, talk, func(context.Context) error { return nil }, ponder.Event{Body: ponder.UserMessage{Content: "Hello."}}); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-			if _, err := w.say(t.Context(), "", "Hello again."); err != nil {
+			if _, err := w.postMessage(t.Context(), "", "Hello again."); err != nil {
 				t.Error(err)
 			}
-			if said, _ := w.history(t); len(said) != 1 {
+			if said, _ := w.readHistory(t); len(said) != 1 {
 				t.Errorf("%q", said)
 			}
 		})
@@ -394,7 +394,7 @@ func TestPostTrouble(t *testing.T) {
 	t.Run("work fails", func(t *testing.T) {
 		withPoster(t, func(t *testing.T, w *poster) {
 			w.place.Work = func(context.Context, ponder.ThreadID) error { return broken }
-			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 2 {
+			if stored, err := w.postMessage(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 2 {
 				t.Errorf("%v, %v", stored, err)
 			}
 		})
@@ -406,13 +406,13 @@ func TestPostTrouble(t *testing.T) {
 				t.Fatal(err)
 			}
 			w := newPoster(t, log, "nod_1")
-			if stored, err := w.say(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 1 {
+			if stored, err := w.postMessage(t.Context(), "", "Hello."); err != nil || stored[0].Seq != 1 {
 				t.Errorf("%v, %v", stored, err)
 			}
 			if err := w.place.Wait(t.Context(), talk); err != nil {
 				t.Error(err)
 			}
-			if said, answers := w.history(t); len(said) != 1 || answers != 1 {
+			if said, answers := w.readHistory(t); len(said) != 1 || answers != 1 {
 				t.Errorf("%q, %d answers", said, answers)
 			}
 		})
@@ -422,7 +422,7 @@ func TestPostTrouble(t *testing.T) {
 			if err := w.log.Remove(t.Context(), talk); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.say(t.Context(), "", "Hello."); !errors.Is(err, ponder.ErrNoThread) {
+			if _, err := w.postMessage(t.Context(), "", "Hello."); !errors.Is(err, ponder.ErrNoThread) {
 				t.Error(err)
 			}
 		})
@@ -450,7 +450,7 @@ func TestPostMany(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()
 					text := fmt.Sprint("message ", i)
-					_, err := by.say(ctx, text, text)
+					_, err := by.postMessage(ctx, text, text)
 					mu.Lock()
 					defer mu.Unlock()
 					switch {
@@ -463,7 +463,7 @@ func TestPostMany(t *testing.T) {
 			}
 			all.Wait()
 			time.Sleep(2 * time.Minute) // 2 s per answer
-			said, answers := w.history(t)
+			said, answers := w.readHistory(t)
 			for _, text := range said {
 				told[text]--
 			}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Waiting returns the number of threads with pending work that do not run here: queued threads and
+// QueueLength returns the number of threads with pending work that do not run here: queued threads and
 // abandoned ones.
-func (p *Placement) Waiting(ctx context.Context) (int, error) {
+func (p *Placement) QueueLength(ctx context.Context) (int, error) {
 	threads, err := p.Store.Abandoned(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count what waits: %w", err)
@@ -21,7 +21,7 @@ func (p *Placement) Waiting(ctx context.Context) (int, error) {
 	n := 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, thread := range left.add(threads) {
+	for _, thread := range left.mergeThreads(threads) {
 		if p.periods[thread] == nil {
 			n++
 		}

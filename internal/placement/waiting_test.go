@@ -9,10 +9,10 @@ import (
 // that run here.
 func TestWaiting(t *testing.T) {
 	b := newGatedWork()
-	p := open(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.work})
+	p := openProcess(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.blockWork})
 	is := func(want int) {
 		t.Helper()
-		if n, err := p.Waiting(t.Context()); n != want || err != nil {
+		if n, err := p.QueueLength(t.Context()); n != want || err != nil {
 			t.Errorf("%d wait, want %d: %v", n, want, err)
 		}
 	}
@@ -31,7 +31,7 @@ func TestWaiting(t *testing.T) {
 	if err := p.Start(t.Context(), "thr_left"); err != nil {
 		t.Fatal(err)
 	}
-	b.next(t)
+	b.nextThread(t)
 	is(1)
 	close(b.release)
 	if err := p.Wait(t.Context(), "thr_left"); err != nil {

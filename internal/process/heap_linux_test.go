@@ -22,16 +22,16 @@ func TestRelaxGC(t *testing.T) {
 	}
 	clear(used)
 	debug.FreeOSMemory()
-	before := resident(t)
+	before := residentBytes(t)
 	restore := RelaxGC()
 	defer restore()
-	if after := resident(t); after > before+headroom/4 {
+	if after := residentBytes(t); after > before+headroom/4 {
 		t.Errorf("resident memory grew from %d to %d MiB", before>>20, after>>20)
 	}
 }
 
-// resident returns the resident memory of this process in bytes.
-func resident(t *testing.T) int {
+// residentBytes returns the resident memory of this process in bytes.
+func residentBytes(t *testing.T) int {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

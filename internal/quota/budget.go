@@ -22,13 +22,13 @@ type Budget struct {
 	stop   context.CancelCauseFunc
 	limits ponder.Budget
 
-	mu      sync.Mutex
-	spent   ponder.Cost
-	flight  int
-	waiting int
-	at      int // threads with work
-	why     error
-	timer   *time.Timer
+	mu       sync.Mutex
+	spent    ponder.Cost
+	inFlight int
+	waiting  int
+	working  int // threads with work
+	reason   error
+	timer    *time.Timer
 }
 
 func NewBudget(limits ponder.Budget) *Budget { return &Budget{limits: limits} }
@@ -54,12 +54,12 @@ func (p *Budget) Models(all map[ponder.Role][]ponder.Model) map[ponder.Role][]po
 func (p *Budget) Work() (done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.at++
+	p.working++
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.at--
-		p.settle()
+		p.working--
+		p.stopWhenIdle()
 	}
 }
 
@@ -67,13 +67,13 @@ func (p *Budget) Work() (done func()) {
 func (p *Budget) Spend(why string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.close(why)
-	p.settle()
+	p.markSpent(why)
+	p.stopWhenIdle()
 }
 
-func (p *Budget) close(why string) {
-	if p.why == nil {
-		p.why = fmt.Errorf("%w: %s", ErrSpent, why)
+func (p *Budget) markSpent(why string) {
+	if p.reason == nil {
+		p.reason = fmt.Errorf("%w: %s", ErrSpent, why)
 	}
 }
 
@@ -81,7 +81,7 @@ func (p *Budget) close(why string) {
 func (p *Budget) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.why
+	return p.reason
 }
 
 func (p *Budget) Spent() ponder.Cost {
@@ -90,15 +90,15 @@ func (p *Budget) Spent() ponder.Cost {
 	return p.spent
 }
 
-// settle stops all work once no call is in flight and all threads wait, or after grace, because
+// stopWhenIdle stops all work once no call is in flight and all threads wait, or after grace, because
 // a thread may wait for something else.
-func (p *Budget) settle() {
+func (p *Budget) stopWhenIdle() {
 	switch {
-	case p.why == nil || p.flight > 0:
-	case p.waiting >= p.at:
-		p.stop(p.why)
+	case p.reason == nil || p.inFlight > 0:
+	case p.waiting >= p.working:
+		p.stop(p.reason)
 	case p.timer == nil:
-		p.timer = time.AfterFunc(grace, func() { p.stop(p.why) })
+		p.timer = time.AfterFunc(grace, func() { p.stop(p.reason) })
 	}
 }
 
@@ -115,25 +115,25 @@ func (p *Budget) startCall() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.limits.Calls > 0 && p.spent.Calls >= p.limits.Calls {
-		p.close("calls")
+		p.markSpent("calls")
 	}
-	if p.why != nil {
+	if p.reason != nil {
 		p.waiting++
-		p.settle()
+		p.stopWhenIdle()
 		return false
 	}
 	p.spent.Calls++
-	p.flight++
+	p.inFlight++
 	return true
 }
 
 func (p *Budget) endCall(cost ponder.Money) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.flight--
+	p.inFlight--
 	p.spent.Money += cost
 	if p.limits.Money > 0 && p.spent.Money >= p.limits.Money {
-		p.close("money")
+		p.markSpent("money")
 	}
-	p.settle()
+	p.stopWhenIdle()
 }

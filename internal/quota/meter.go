@@ -37,7 +37,7 @@ type meteredModel struct {
 	payer Payer
 }
 
-func (m meteredModel) Admits() (time.Duration, bool) { return llm.Admits(m.Model) }
+func (m meteredModel) Available() (time.Duration, bool) { return llm.Available(m.Model) }
 
 func (m meteredModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {

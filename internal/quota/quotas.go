@@ -94,13 +94,13 @@ func (q *Quotas) Reserve(ctx context.Context, r Request) (amount ponder.Money, e
 		if err := t.findAtRest(r.Token, now); err != nil {
 			return err
 		}
-		row, err := t.row(r.Thread)
+		row, err := t.readRow(r.Thread)
 		if err != nil {
 			return err
 		}
 		ceiling := sql.NullInt64{}
 		if r.Limit.Cost > 0 {
-			left, err := t.left(r, spent, now)
+			left, err := t.quotaLeft(r, spent, now)
 			if err == nil {
 				amount, err = r.Amount(row, left)
 			}
@@ -119,15 +119,15 @@ func (q *Quotas) Reserve(ctx context.Context, r Request) (amount ponder.Money, e
 
 // Values of the column held; zero is an idle thread.
 const (
-	working = 1
-	pending = 2 // or more, in rows of older versions
+	stateWorking = 1
+	statePending = 2 // or more, in rows of older versions
 )
 
 func heldOf(isPending bool) int {
 	if isPending {
-		return pending
+		return statePending
 	}
-	return working
+	return stateWorking
 }
 
 type transaction struct {
@@ -141,7 +141,7 @@ func (t transaction) exec(query string, args ...any) error {
 	return err
 }
 
-func (t transaction) first(query string, args []any, into ...any) error {
+func (t transaction) queryFirst(query string, args []any, into ...any) error {
 	return t.QueryRowContext(t.ctx, t.db.Bind(query), args...).Scan(into...)
 }
 
@@ -149,7 +149,7 @@ func (t transaction) first(query string, args []any, into ...any) error {
 // excludes other reservations of the token.
 func (t transaction) startOn(r Request, now time.Time) (spent ponder.Money, err error) {
 	starts := 0
-	err = t.first(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, ?, 0)
+	err = t.queryFirst(`INSERT INTO serve_day (token, day, begun, micro_usd) VALUES (?, ?, ?, 0)
 		ON CONFLICT (token, day) DO UPDATE SET begun = serve_day.begun + excluded.begun RETURNING begun, micro_usd`,
 		[]any{r.Token, now.Format(time.DateOnly), r.Starts}, &starts, &spent)
 	if err != nil {
@@ -159,7 +159,7 @@ func (t transaction) startOn(r Request, now time.Time) (spent ponder.Money, err 
 		return 0, &Refusal{true, fmt.Sprintf("this token may begin %s a day, and has: come again tomorrow", textkit.Count(r.Limit.Starts, "session", "sessions"))}
 	}
 	var today ponder.Money
-	err = t.first(`SELECT coalesce(sum(micro_usd), 0) FROM serve_cost WHERE token = ? AND quarter >= ?`, []any{r.Token, quarter(midnight(now))}, &today)
+	err = t.queryFirst(`SELECT coalesce(sum(micro_usd), 0) FROM serve_cost WHERE token = ? AND quarter >= ?`, []any{r.Token, quarterHour(midnight(now))}, &today)
 	return spent + today, err
 }
 
@@ -168,17 +168,17 @@ func (t transaction) findAtRest(token string, now time.Time) error {
 	err := t.exec(`UPDATE serve_thread SET held = 0 WHERE token = ? AND held > 0 AND NOT (held >= ? AND since > ?)
 		AND NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.id = serve_thread.thread AND t.removed = 0 AND (t.status = 'thinking'
 			OR EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND n.buried = 0 AND n.beat > ?)))`,
-		token, pending, now.Add(-StartTime).Unix(), now.Add(-ponder.DeadAfter).UnixMicro())
+		token, statePending, now.Add(-StartTime).Unix(), now.Add(-ponder.DeadAfter).UnixMicro())
 	if err != nil {
 		return err
 	}
 	return t.exec(`UPDATE serve_thread SET held = ? WHERE token = ? AND held = 0 AND ceiling > cost
-		AND thread IN (SELECT id FROM ponder_thread WHERE status = 'thinking' AND removed = 0)`, working, token)
+		AND thread IN (SELECT id FROM ponder_thread WHERE status = 'thinking' AND removed = 0)`, stateWorking, token)
 }
 
-func (t transaction) row(id ponder.ThreadID) (r Row, err error) {
+func (t transaction) readRow(id ponder.ThreadID) (r Row, err error) {
 	held, ceiling := int64(0), sql.NullInt64{}
-	err = t.first(`SELECT held, ceiling, cost FROM serve_thread WHERE thread = ?`, []any{string(id)}, &held, &ceiling, &r.Cost)
+	err = t.queryFirst(`SELECT held, ceiling, cost FROM serve_thread WHERE thread = ?`, []any{string(id)}, &held, &ceiling, &r.Cost)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Row{}, nil
 	}
@@ -186,9 +186,9 @@ func (t transaction) row(id ponder.ThreadID) (r Row, err error) {
 	return r, err
 }
 
-func (t transaction) left(r Request, spent ponder.Money, now time.Time) (ponder.Money, error) {
+func (t transaction) quotaLeft(r Request, spent ponder.Money, now time.Time) (ponder.Money, error) {
 	var reserved ponder.Money
-	err := t.first(`SELECT coalesce(sum(CASE WHEN ceiling - cost > ? THEN ? ELSE ceiling - cost END), 0)
+	err := t.queryFirst(`SELECT coalesce(sum(CASE WHEN ceiling - cost > ? THEN ? ELSE ceiling - cost END), 0)
 		FROM serve_thread WHERE token = ? AND held > 0 AND ceiling > cost AND thread <> ?`,
 		[]any{int64(r.Limit.Cost), int64(r.Limit.Cost), r.Token, string(r.Thread)}, &reserved)
 	switch {
@@ -202,13 +202,13 @@ func (t transaction) left(r Request, spent ponder.Money, now time.Time) (ponder.
 	return r.Limit.Cost - spent - reserved, nil
 }
 
-func (q *Quotas) change(ctx context.Context, query string, args ...any) error {
+func (q *Quotas) execTx(ctx context.Context, query string, args ...any) error {
 	return q.db.Tx(ctx, func(tx *sql.Tx) error { return transaction{ctx, q.db, tx}.exec(query, args...) })
 }
 
 // Started marks the thread of a pending reservation as working.
 func (q *Quotas) Started(ctx context.Context, id ponder.ThreadID) error {
-	return q.change(ctx, `UPDATE serve_thread SET held = ? WHERE thread = ? AND held >= ?`, working, string(id), pending)
+	return q.execTx(ctx, `UPDATE serve_thread SET held = ? WHERE thread = ? AND held >= ?`, stateWorking, string(id), statePending)
 }
 
 // Cancel undoes the reservation r and its starts, after its work failed to start.
@@ -224,7 +224,7 @@ func (q *Quotas) Cancel(ctx context.Context, r Request, at time.Time) error {
 
 // Free drops the reservations of a killed process's calls on a thread.
 func (q *Quotas) Free(ctx context.Context, id ponder.ThreadID) error {
-	return q.change(ctx, `UPDATE serve_thread SET ceiling = cost WHERE thread = ? AND ceiling > cost`, string(id))
+	return q.execTx(ctx, `UPDATE serve_thread SET ceiling = cost WHERE thread = ? AND ceiling > cost`, string(id))
 }
 
 // Charge adds the cost of work without a log to a token's day, and deletes its reservation.
@@ -233,7 +233,7 @@ func (q *Quotas) Charge(ctx context.Context, token string, id ponder.ThreadID, c
 		t := transaction{ctx, q.db, tx}
 		return errors.Join(
 			t.exec(`INSERT INTO serve_cost (token, quarter, micro_usd) VALUES (?, ?, ?)
-				ON CONFLICT (token, quarter) DO UPDATE SET micro_usd = serve_cost.micro_usd + excluded.micro_usd`, token, quarter(time.Now()), int64(cost)),
+				ON CONFLICT (token, quarter) DO UPDATE SET micro_usd = serve_cost.micro_usd + excluded.micro_usd`, token, quarterHour(time.Now()), int64(cost)),
 			t.exec(`DELETE FROM serve_thread WHERE thread = ?`, string(id)))
 	})
 }
@@ -260,7 +260,7 @@ func (q *Quotas) Unread(ctx context.Context) (map[ponder.ThreadID]ponder.Money, 
 }
 
 func (q *Quotas) Adopt(ctx context.Context, id ponder.ThreadID, amount ponder.Money) error {
-	return q.change(ctx, `UPDATE serve_thread SET held = ?, ceiling = cost + ? WHERE thread = ? AND ceiling IS NULL`, working, int64(amount), string(id))
+	return q.execTx(ctx, `UPDATE serve_thread SET held = ?, ceiling = cost + ? WHERE thread = ? AND ceiling IS NULL`, stateWorking, int64(amount), string(id))
 }
 
 const daysKept = 7
@@ -268,11 +268,11 @@ const daysKept = 7
 func (q *Quotas) Cleanup(ctx context.Context, now time.Time) error {
 	before := now.AddDate(0, 0, -daysKept)
 	return errors.Join(
-		q.change(ctx, `DELETE FROM serve_day WHERE day < ?`, before.Format(time.DateOnly)),
-		q.change(ctx, `DELETE FROM serve_cost WHERE quarter < ?`, quarter(before)))
+		q.execTx(ctx, `DELETE FROM serve_day WHERE day < ?`, before.Format(time.DateOnly)),
+		q.execTx(ctx, `DELETE FROM serve_cost WHERE quarter < ?`, quarterHour(before)))
 }
 
-func quarter(t time.Time) int64 { return t.Unix() / int64((15 * time.Minute).Seconds()) }
+func quarterHour(t time.Time) int64 { return t.Unix() / int64((15 * time.Minute).Seconds()) }
 
 func midnight(now time.Time) time.Time {
 	return time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
@@ -296,17 +296,17 @@ func (a Account) Reserve(ctx context.Context, m ponder.Model, req *llm.Request) 
 	}
 	most := maxCost(m.Price, req)
 	if req.Hedge {
-		if a.take(ctx, 2*most) == nil {
-			return req, 2 * most, a.settle(2 * most), nil
+		if a.reserveAmount(ctx, 2*most) == nil {
+			return req, 2 * most, a.newSettle(2 * most), nil
 		}
 		once := *req
 		once.Hedge = false
 		req = &once
 	}
-	return req, most, a.settle(most), a.take(ctx, most)
+	return req, most, a.newSettle(most), a.reserveAmount(ctx, most)
 }
 
-func (a Account) take(ctx context.Context, most ponder.Money) error {
+func (a Account) reserveAmount(ctx context.Context, most ponder.Money) error {
 	if most <= 0 {
 		return nil
 	}
@@ -323,8 +323,8 @@ func (a Account) take(ctx context.Context, most ponder.Money) error {
 	return err
 }
 
-// settle returns the [Settle] of a call that reserved most.
-func (a Account) settle(most ponder.Money) Settle {
+// newSettle returns the [Settle] of a call that reserved most.
+func (a Account) newSettle(most ponder.Money) Settle {
 	return func(cost ponder.Money) {
 		rest := most - min(cost, most)
 		if rest <= 0 {
@@ -332,7 +332,7 @@ func (a Account) settle(most ponder.Money) Settle {
 		}
 		ctx, cancel := context.WithTimeout(a.Life, settleTime)
 		defer cancel()
-		if err := a.Quotas.change(ctx, `UPDATE serve_thread SET ceiling = ceiling - ? WHERE thread = ?`, int64(rest), string(a.Thread)); err != nil {
+		if err := a.Quotas.execTx(ctx, `UPDATE serve_thread SET ceiling = ceiling - ? WHERE thread = ?`, int64(rest), string(a.Thread)); err != nil {
 			slog.Warn("more is reserved for a conversation than it costs, until it is at rest", "thread", a.Thread, "error", err)
 		}
 	}

@@ -10,8 +10,8 @@ const (
 	maxLabel   = 50
 )
 
-// blocks returns private keys in PEM and similar formats, also truncated ones.
-func blocks(text string) (spans []span) {
+// findKeyBlocks returns private keys in PEM and similar formats, also truncated ones.
+func findKeyBlocks(text string) (spans []span) {
 	endless := false // no end marker follows
 	for at := 0; ; {
 		i := strings.Index(text[at:], blockBegin)
@@ -33,7 +33,7 @@ func blocks(text string) (spans []span) {
 		switch {
 		case end >= 0:
 			at = body + end + len(blockEnd)
-			if _, close, ok := label(text, at); ok {
+			if _, close, ok := blockLabel(text, at); ok {
 				at = close
 			}
 		default:
@@ -47,12 +47,12 @@ func blocks(text string) (spans []span) {
 
 // privateBody returns the start of the body if the label at at is that of a private key.
 func privateBody(text string, at int) (body int, ok bool) {
-	name, body, ok := label(text, at)
+	name, body, ok := blockLabel(text, at)
 	return body, ok && strings.Contains(name, "PRIVATE KEY")
 }
 
-// label returns the text before the closing dashes of a line, and their end.
-func label(text string, at int) (name string, end int, ok bool) {
+// blockLabel returns the text before the closing dashes of a line, and their end.
+func blockLabel(text string, at int) (name string, end int, ok bool) {
 	near := text[at:min(len(text), at+maxLabel)]
 	i := strings.Index(near, dashes)
 	if i < 0 {
@@ -67,7 +67,7 @@ func keyMaterial(text string, from int) int {
 	end, long := from, false
 	for at := from; at < len(text); {
 		start := skipBlank(text, at)
-		stop := runEnd(text, start, base64ish, 0)
+		stop := runEnd(text, start, isBase64, 0)
 		switch {
 		case stop-start >= 16:
 			end, long = stop, true

@@ -51,7 +51,7 @@ func (w *walker) run() {
 		case c == '"':
 			i = w.redactString(i)
 			continue
-		case digit(c) || c == '-':
+		case isDigit(c) || c == '-':
 			i = w.redactNumber(i)
 			continue
 		}
@@ -78,17 +78,17 @@ func (w *walker) redactString(i int) int {
 		w.replace(i, end, s, w.r.Text(s))
 		return end
 	}
-	w.replace(i, end, s, w.redacted(s))
+	w.replace(i, end, s, w.redactText(s))
 	return end
 }
 
-func (w *walker) redacted(s string) string {
+func (w *walker) redactText(s string) string {
 	kept := w.r.Text(s)
-	if kept != s || w.secret == nameOpen || len(s) < 4 || placeholder(s, "", true) {
+	if kept != s || w.secret == nameOpen || len(s) < 4 || isPlaceholder(s, "", true) {
 		return kept
 	}
 	if w.secret == nameStrong || len(s) >= 8 && looksSecret(s) {
-		return mark(Password)
+		return redactionMark(Password)
 	}
 	return s
 }
@@ -100,7 +100,7 @@ func (w *walker) redactNumber(i int) int {
 		end++
 	}
 	s := string(w.in[i:end])
-	w.replace(i, end, s, w.redacted(s))
+	w.replace(i, end, s, w.redactText(s))
 	return end
 }
 

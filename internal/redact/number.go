@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// cards returns card numbers: 13 to 19 digits, in one or in usual groups, of a known issuer, with
+// findCards returns card numbers: 13 to 19 digits, in one or in usual groups, of a known issuer, with
 // a valid check digit.
-func cards(text string) (spans []span) {
+func findCards(text string) (spans []span) {
 	for i := 0; i < len(text); i++ {
-		if !digit(text[i]) || !isNumberStart(text, i) {
+		if !isDigit(text[i]) || !isNumberStart(text, i) {
 			continue
 		}
 		if end := cardAt(text, i); end > 0 {
@@ -27,7 +27,7 @@ func isNumberStart(text string, i int) bool {
 		return true
 	}
 	c := text[i-1]
-	return !alnum(c) && c != '_' && (c != '.' && c != ',' || i < 2 || !digit(text[i-2]))
+	return !isAlnum(c) && c != '_' && (c != '.' && c != ',' || i < 2 || !isDigit(text[i-2]))
 }
 
 // cardAt returns the end of a card number at i, or 0.
@@ -36,16 +36,16 @@ func cardAt(text string, i int) (end int) {
 	var groups []int
 	var between byte
 	for at := i; ; {
-		stop := runEnd(text, at, digit, 19)
+		stop := runEnd(text, at, isDigit, 19)
 		digits = append(digits, text[at:stop]...)
 		groups = append(groups, stop-at)
-		if stop < len(text) && (alnum(text[stop]) || text[stop] == '_') || len(digits) > 19 {
+		if stop < len(text) && (isAlnum(text[stop]) || text[stop] == '_') || len(digits) > 19 {
 			return end
 		}
-		if hasCardGroups(groups) && hasIssuer(digits) && luhn(digits) {
+		if hasCardGroups(groups) && hasIssuer(digits) && hasValidLuhn(digits) {
 			end = stop
 		}
-		if stop+1 >= len(text) || text[stop] != ' ' && text[stop] != '-' || between != 0 && text[stop] != between || !digit(text[stop+1]) {
+		if stop+1 >= len(text) || text[stop] != ' ' && text[stop] != '-' || between != 0 && text[stop] != between || !isDigit(text[stop+1]) {
 			return end
 		}
 		between, at = text[stop], stop+1
@@ -90,8 +90,8 @@ func hasIssuer(d []byte) bool {
 	return false
 }
 
-// luhn reports whether the check digit is valid.
-func luhn(d []byte) bool {
+// hasValidLuhn reports whether the check digit is valid.
+func hasValidLuhn(d []byte) bool {
 	sum := 0
 	for i := range d {
 		v := int(d[len(d)-1-i] - '0')
@@ -109,9 +109,9 @@ const ibanLengths = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BR29BY28CH21CR22CY28CZ2
 	"GT28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MR27MT31MU30NL18NO15PK24PL28PS29PT25" +
 	"QA29RO24RS22SA24SC31SE24SI19SK24SM27ST25SV28TL23TN24TR26UA29VA22VG24XK20"
 
-func accounts(text string) (spans []span) {
+func findAccounts(text string) (spans []span) {
 	for i := 0; i+4 < len(text); i++ {
-		if !upper(text[i]) || !upper(text[i+1]) || !digit(text[i+2]) || !digit(text[i+3]) || i > 0 && (alnum(text[i-1]) || text[i-1] == '_') {
+		if !isUpper(text[i]) || !isUpper(text[i+1]) || !isDigit(text[i+2]) || !isDigit(text[i+3]) || i > 0 && (isAlnum(text[i-1]) || text[i-1] == '_') {
 			continue
 		}
 		if end := accountAt(text, i); end > 0 {
@@ -134,25 +134,25 @@ func accountAt(text string, i int) int {
 	at := i
 	for ; at < len(text) && len(n) < want; at++ {
 		switch c := text[at]; {
-		case digit(c), upper(c):
+		case isDigit(c), isUpper(c):
 			n = append(n, c)
 		case c == ' ' && len(n)%4 == 0 && text[at-1] != ' ':
 		default:
 			return 0
 		}
 	}
-	if want == 0 || len(n) < want || at < len(text) && alnum(text[at]) || !mod97(n) {
+	if want == 0 || len(n) < want || at < len(text) && isAlnum(text[at]) || !hasValidMod97(n) {
 		return 0
 	}
 	return at
 }
 
-// mod97 reports whether the check digits are valid.
-func mod97(n []byte) bool {
+// hasValidMod97 reports whether the check digits are valid.
+func hasValidMod97(n []byte) bool {
 	rest := 0
 	for i := range n {
 		c := n[(i+4)%len(n)]
-		if digit(c) {
+		if isDigit(c) {
 			rest = (rest*10 + int(c-'0')) % 97
 		} else {
 			rest = (rest*100 + int(c-'A') + 10) % 97
@@ -161,19 +161,19 @@ func mod97(n []byte) bool {
 	return rest == 1
 }
 
-// emails returns e-mail addresses.
-func emails(text string) (spans []span) {
+// findEmails returns e-mail addresses.
+func findEmails(text string) (spans []span) {
 	const maxLocal = 64
 	for i := 0; i < len(text); i++ {
 		if text[i] != '@' {
 			continue
 		}
 		from := i
-		for from > 0 && i-from < maxLocal && (alnum(text[from-1]) || strings.IndexByte("._%+-", text[from-1]) >= 0) {
+		for from > 0 && i-from < maxLocal && (isAlnum(text[from-1]) || strings.IndexByte("._%+-", text[from-1]) >= 0) {
 			from--
 		}
-		to := runEnd(text, i+1, func(c byte) bool { return alnum(c) || c == '-' || c == '.' }, 255)
-		for to > i+1 && !alnum(text[to-1]) {
+		to := runEnd(text, i+1, func(c byte) bool { return isAlnum(c) || c == '-' || c == '.' }, 255)
+		for to > i+1 && !isAlnum(text[to-1]) {
 			to--
 		}
 		dot := strings.LastIndexByte(text[i+1:to], '.')

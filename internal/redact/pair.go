@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// passwords returns the passwords in URLs: scheme://user:password@host.
-func passwords(text string) (spans []span) {
+// findURLPasswords returns the passwords in URLs: scheme://user:password@host.
+func findURLPasswords(text string) (spans []span) {
 	const maxAuthority = 512
 	for at := 0; ; {
 		i := strings.Index(text[at:], "://")
@@ -20,16 +20,16 @@ func passwords(text string) (spans []span) {
 			continue
 		}
 		colon := strings.IndexByte(near[:host], ':')
-		if colon < 0 || placeholder(near[colon+1:host], "password", true) || near[colon+1:host] == "pass" {
+		if colon < 0 || isPlaceholder(near[colon+1:host], "password", true) || near[colon+1:host] == "pass" {
 			continue
 		}
 		spans = append(spans, span{at + colon + 1, at + host, Password})
 	}
 }
 
-// pairs returns values after the name of a secret (name=value, name: value, "name": "value", name
+// findPairs returns values after the name of a secret (name=value, name: value, "name": "value", name
 // is value, --name value), after Bearer, and passwords after "-u user:".
-func pairs(text string) (spans []span) {
+func findPairs(text string) (spans []span) {
 	for i := 0; i < len(text); i++ {
 		var s span
 		var ok bool
@@ -57,23 +57,23 @@ func spokenAt(text string, i int) (span, bool) {
 	before := text[:i]
 	switch {
 	case strings.HasSuffix(before, "Bearer") || strings.HasSuffix(before, "bearer"):
-		from, to, quoted := value(text, i+1)
-		if v := text[from:to]; from == i+1 && to-from >= 16 && looksSecret(v) && !placeholder(v, "", quoted) {
+		from, to, quoted := valueBounds(text, i+1)
+		if v := text[from:to]; from == i+1 && to-from >= 16 && looksSecret(v) && !isPlaceholder(v, "", quoted) {
 			return span{from, to, Token}, true
 		}
 	case strings.HasSuffix(before, " -u") || strings.HasSuffix(before, "--user"):
-		from, to, _ := value(text, i+1)
+		from, to, _ := valueBounds(text, i+1)
 		colon := strings.IndexByte(text[from:to], ':')
-		if colon > 0 && !placeholder(text[from+colon+1:to], "password", true) {
+		if colon > 0 && !isPlaceholder(text[from+colon+1:to], "password", true) {
 			return span{from + colon + 1, to, Password}, true
 		}
 	case i+1 < len(text) && text[i+1] != '-':
 		from := i
-		for from > 0 && i-from < maxName && urlish(text[from-1]) {
+		for from > 0 && i-from < maxName && isURLSafe(text[from-1]) {
 			from--
 		}
 		if strings.HasPrefix(text[from:i], "--") {
-			return judge(text, text[from:i], i+1, true)
+			return judgeValue(text, text[from:i], i+1, true)
 		}
 	}
 	return span{}, false
@@ -96,23 +96,23 @@ func pairAt(text string, at, after int, spoken bool) (span, bool) {
 		return span{}, false
 	}
 	tight := text[at] == '=' && !space && after < len(text) && text[after] != ' '
-	return judge(text, name, after, tight && !spoken)
+	return judgeValue(text, name, after, tight && !spoken)
 }
 
-// judge returns the value after a name if both suggest a secret. tight means that prose would not
+// judgeValue returns the value after a name if both suggest a secret. tight means that prose would not
 // have this form.
-func judge(text, name string, after int, tight bool) (span, bool) {
+func judgeValue(text, name string, after int, tight bool) (span, bool) {
 	level, word := secretName(name)
 	if level == nameOpen {
 		return span{}, false
 	}
-	from, to, quoted := value(text, after)
+	from, to, quoted := valueBounds(text, after)
 	v := text[from:to]
 	if scheme := normalizeName(v); word == "authorization" && (scheme == "bearer" || scheme == "basic" || scheme == "token") {
-		from, to, quoted = value(text, to)
+		from, to, quoted = valueBounds(text, to)
 		v = text[from:to]
 	}
-	if placeholder(v, word, quoted) {
+	if isPlaceholder(v, word, quoted) {
 		return span{}, false
 	}
 	kind := Password
@@ -147,7 +147,7 @@ func nameBefore(text string, at int) (name string, space bool) {
 		end--
 	}
 	start := end
-	for start > 0 && end-start < maxName && (alnum(text[start-1]) || strings.IndexByte("_-.", text[start-1]) >= 0) {
+	for start > 0 && end-start < maxName && (isAlnum(text[start-1]) || strings.IndexByte("_-.", text[start-1]) >= 0) {
 		start--
 	}
 	name = text[start:end]
@@ -158,8 +158,8 @@ func nameBefore(text string, at int) (name string, space bool) {
 	return name, space
 }
 
-// value returns the bounds of the value at at: the quoted text, or the word.
-func value(text string, at int) (from, to int, quoted bool) {
+// valueBounds returns the bounds of the value at at: the quoted text, or the word.
+func valueBounds(text string, at int) (from, to int, quoted bool) {
 	for n := 0; at < len(text) && n < 4 && (text[at] == ' ' || text[at] == '\t' || text[at] == '*'); n++ {
 		at++
 	}

@@ -34,7 +34,7 @@ const (
 	Pattern    Kind = "pattern" // of the user
 )
 
-func kinds() []Kind {
+func allKinds() []Kind {
 	return []Kind{APIKey, Token, PrivateKey, Password, Card, IBAN, Email, Pattern}
 }
 
@@ -72,7 +72,7 @@ func New(opts Options) (*Redactor, error) {
 			r.emails = true
 			continue
 		}
-		re, err := compile(p)
+		re, err := compilePattern(p)
 		if err != nil {
 			return nil, fmt.Errorf("redact: %w", err)
 		}
@@ -86,12 +86,12 @@ func Check(pattern string) error {
 	if pattern == Emails {
 		return nil
 	}
-	_, err := compile(pattern)
+	_, err := compilePattern(pattern)
 	return err
 }
 
-// compile compiles a pattern and limits its program size.
-func compile(pattern string) (*regexp.Regexp, error) {
+// compilePattern compiles a pattern and limits its program size.
+func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > MaxPattern {
 		return nil, fmt.Errorf("pattern %.20q... has %d bytes, of at most %d", pattern, len(pattern), MaxPattern)
 	}
@@ -126,7 +126,7 @@ func syntaxReason(err error) error {
 
 // Text returns the redacted text.
 func (r *Redactor) Text(text string) string {
-	spans := r.find(text)
+	spans := r.findSecrets(text)
 	if len(spans) == 0 {
 		return text
 	}
@@ -134,28 +134,28 @@ func (r *Redactor) Text(text string) string {
 	at := 0
 	for _, s := range spans {
 		b.WriteString(text[at:s.from])
-		b.WriteString(mark(s.kind))
+		b.WriteString(redactionMark(s.kind))
 		at = s.to
 	}
 	b.WriteString(text[at:])
 	return b.String()
 }
 
-func mark(k Kind) string { return "[redacted: " + string(k) + "]" }
+func redactionMark(k Kind) string { return "[redacted: " + string(k) + "]" }
 
 type span struct {
 	from, to int
 	kind     Kind
 }
 
-// find returns the secrets in order without overlaps.
-func (r *Redactor) find(text string) []span {
+// findSecrets returns the secrets in order without overlaps.
+func (r *Redactor) findSecrets(text string) []span {
 	var all []span
-	for _, find := range []func(string) []span{blocks, keys, passwords, pairs, cards, accounts} {
+	for _, find := range []func(string) []span{findKeyBlocks, findKeys, findURLPasswords, findPairs, findCards, findAccounts} {
 		all = append(all, find(text)...)
 	}
 	if r != nil && r.emails {
-		all = append(all, emails(text)...)
+		all = append(all, findEmails(text)...)
 	}
 	if r != nil {
 		for _, re := range r.patterns {
@@ -164,11 +164,11 @@ func (r *Redactor) find(text string) []span {
 			}
 		}
 	}
-	return merge(outside(all, marks(text)))
+	return mergeSpans(dropMarked(all, findMarks(text)))
 }
 
-// marks returns the positions of earlier redactions.
-func marks(text string) (spans []span) {
+// findMarks returns the positions of earlier redactions.
+func findMarks(text string) (spans []span) {
 	const begin = "[redacted: "
 	for at := 0; ; {
 		i := strings.Index(text[at:], begin)
@@ -176,17 +176,17 @@ func marks(text string) (spans []span) {
 			return spans
 		}
 		at += i
-		for _, k := range kinds() {
-			if strings.HasPrefix(text[at:], mark(k)) {
-				spans = append(spans, span{at, at + len(mark(k)), k})
+		for _, k := range allKinds() {
+			if strings.HasPrefix(text[at:], redactionMark(k)) {
+				spans = append(spans, span{at, at + len(redactionMark(k)), k})
 			}
 		}
 		at += len(begin)
 	}
 }
 
-// outside drops the spans within a mark.
-func outside(spans, marks []span) []span {
+// dropMarked drops the spans within a mark.
+func dropMarked(spans, marks []span) []span {
 	if len(marks) == 0 {
 		return spans
 	}
@@ -196,8 +196,8 @@ func outside(spans, marks []span) []span {
 	})
 }
 
-// merge sorts the spans and joins overlapping ones under the kind found first.
-func merge(spans []span) (list []span) {
+// mergeSpans sorts the spans and joins overlapping ones under the kind found first.
+func mergeSpans(spans []span) (list []span) {
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for _, s := range spans {
 		if s.from >= s.to {

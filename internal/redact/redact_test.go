@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// filler returns n letters and digits that match no rule.
-func filler(n int) string { return strings.Repeat("aB3dE5gH7j", n/10+1)[:n] }
+// fillerText returns n letters and digits that match no rule.
+func fillerText(n int) string { return strings.Repeat("aB3dE5gH7j", n/10+1)[:n] }
 
 func TestSecretsAreFound(t *testing.T) {
 	hexes := strings.Repeat("0123456789abcdef", 4)
@@ -15,44 +15,44 @@ func TestSecretsAreFound(t *testing.T) {
 		name, secret string // that must be gone
 		kind         Kind
 	}{
-		{"anthropic", "sk-ant-api03-" + filler(40), APIKey},
-		{"openai", "sk-" + filler(48), APIKey},
-		{"openai, of a project", "sk-proj-" + filler(30) + "_-" + filler(20), APIKey},
+		{"anthropic", "sk-ant-api03-" + fillerText(40), APIKey},
+		{"openai", "sk-" + fillerText(48), APIKey},
+		{"openai, of a project", "sk-proj-" + fillerText(30) + "_-" + fillerText(20), APIKey},
 		{"openrouter", "sk-or-v1-" + hexes, APIKey},
-		{"gemini", "AIza" + filler(35), APIKey},
-		{"groq", "gsk_" + filler(52), APIKey},
-		{"xai", "xai-" + filler(80), APIKey},
-		{"zai", hexes[:32] + "." + filler(16), APIKey},
-		{"hugging face", "hf_" + filler(34), APIKey},
-		{"tavily", "tvly-dev-" + filler(32), APIKey},
-		{"brave", "BSA" + filler(28), APIKey},
+		{"gemini", "AIza" + fillerText(35), APIKey},
+		{"groq", "gsk_" + fillerText(52), APIKey},
+		{"xai", "xai-" + fillerText(80), APIKey},
+		{"zai", hexes[:32] + "." + fillerText(16), APIKey},
+		{"hugging face", "hf_" + fillerText(34), APIKey},
+		{"tavily", "tvly-dev-" + fillerText(32), APIKey},
+		{"brave", "BSA" + fillerText(28), APIKey},
 		{"aws", "AKIAIOSFODNN7EXAMPLE", APIKey},
-		{"github", "ghp_" + filler(36), Token},
-		{"github, fine-grained", "github_pat_" + filler(22) + "_" + filler(59), Token},
-		{"gitlab", "glpat-" + filler(20), Token},
-		{"slack", "xoxb-" + "17653672481-19874698323-" + filler(24), Token},
-		{"slack hook", "hooks.slack.com/services/T0000/B0000/" + filler(24), Token},
-		{"stripe", "sk_live_" + filler(24), APIKey},
-		{"sendgrid", "SG." + filler(22) + "." + filler(43), APIKey},
-		{"telegram", "110201543:" + filler(35), Token},
-		{"npm", "npm_" + filler(36), Token},
-		{"vault", "hvs." + filler(28), Token},
-		{"jwt", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0." + filler(43), Token},
-		{"encrypted jwt", "eyJhbGciOiJSU0EifQ." + filler(20) + ".x." + filler(30) + ".y1", Token},
+		{"github", "ghp_" + fillerText(36), Token},
+		{"github, fine-grained", "github_pat_" + fillerText(22) + "_" + fillerText(59), Token},
+		{"gitlab", "glpat-" + fillerText(20), Token},
+		{"slack", "xoxb-" + "17653672481-19874698323-" + fillerText(24), Token},
+		{"slack hook", "hooks.slack.com/services/T0000/B0000/" + fillerText(24), Token},
+		{"stripe", "sk_live_" + fillerText(24), APIKey},
+		{"sendgrid", "SG." + fillerText(22) + "." + fillerText(43), APIKey},
+		{"telegram", "110201543:" + fillerText(35), Token},
+		{"npm", "npm_" + fillerText(36), Token},
+		{"vault", "hvs." + fillerText(28), Token},
+		{"jwt", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0." + fillerText(43), Token},
+		{"encrypted jwt", "eyJhbGciOiJSU0EifQ." + fillerText(20) + ".x." + fillerText(30) + ".y1", Token},
 		{"card", "4111111111111111", Card},
 		{"card in groups", "5500 0000 0000 0004", Card},
 		{"card with hyphens", "3782-822463-10005", Card},
 		{"iban", "DE89370400440532013000", IBAN},
 		{"iban in groups", "GB29 NWBK 6016 1331 9268 19", IBAN},
-		{"private key", "-----BEGIN RSA PRIVATE KEY-----\n" + filler(64) + "\n" + filler(9) + "==\n-----END RSA PRIVATE KEY-----", PrivateKey},
-		{"private key on one line", `-----BEGIN PRIVATE KEY-----\n` + filler(64) + `\n-----END PRIVATE KEY-----`, PrivateKey},
-		{"pgp", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n" + filler(64) + "\n=aB3d\n-----END PGP PRIVATE KEY BLOCK-----", PrivateKey},
+		{"private key", "-----BEGIN RSA PRIVATE KEY-----\n" + fillerText(64) + "\n" + fillerText(9) + "==\n-----END RSA PRIVATE KEY-----", PrivateKey},
+		{"private key on one line", `-----BEGIN PRIVATE KEY-----\n` + fillerText(64) + `\n-----END PRIVATE KEY-----`, PrivateKey},
+		{"pgp", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n" + fillerText(64) + "\n=aB3d\n-----END PGP PRIVATE KEY BLOCK-----", PrivateKey},
 	}
 	var r *Redactor
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, in := range [][2]string{{"", ""}, {"It is ", " as you see."}, {"(`", "`)"}, {"\"", "\","}, {"see: ", "\nnext"}, {"<", ">"}} {
-				want := in[0] + mark(tt.kind) + in[1]
+				want := in[0] + redactionMark(tt.kind) + in[1]
 				if got := r.Text(in[0] + tt.secret + in[1]); got != want {
 					t.Errorf("got  %q\nwant %q", got, want)
 				}
@@ -82,12 +82,12 @@ func TestText(t *testing.T) {
 		{"spoken", "The password is hunter2, he said.", "The password is [redacted: password], he said."},
 		{"spoken of a key", "Your API key is abc123def.", "Your API key is [redacted: api key]."},
 		{"bold", "**Password:** hunter2!", "**Password:** [redacted: password]!"},
-		{"both ways", "api_key=sk-ant-" + filler(30), "api_key=[redacted: api key]"},
-		{"several", "ghp_" + filler(36) + " 4111111111111111", "[redacted: token] [redacted: card number]"},
-		{"a private key that is cut off", "see -----BEGIN OPENSSH PRIVATE KEY-----\n" + filler(70) + "\n" + filler(12), "see [redacted: private key]"},
+		{"both ways", "api_key=sk-ant-" + fillerText(30), "api_key=[redacted: api key]"},
+		{"several", "ghp_" + fillerText(36) + " 4111111111111111", "[redacted: token] [redacted: card number]"},
+		{"a private key that is cut off", "see -----BEGIN OPENSSH PRIVATE KEY-----\n" + fillerText(70) + "\n" + fillerText(12), "see [redacted: private key]"},
 		{"a card and what follows", "4111 1111 1111 1111 12 2027", "[redacted: card number] 12 2027"},
 		{"what is redacted stays so", "password=[redacted: password] [redacted: iban]", "password=[redacted: password] [redacted: iban]"},
-		{"a mark does not protect", "[redacted: ghp_" + filler(36) + "]", "[redacted: [redacted: token]]"},
+		{"a mark does not protect", "[redacted: ghp_" + fillerText(36) + "]", "[redacted: [redacted: token]]"},
 	}
 	var r *Redactor
 	for _, tt := range tests {
@@ -109,7 +109,7 @@ func TestOtherTextStays(t *testing.T) {
 		"postgres://localhost/x", "https://ann@host/x", "http://user:password@host", "see https://x.y/a:b@c",
 		"1700000000000000", "1234567890123456", "4111111111111112", "order 4111-1111", "0.4111111111111111", "a4111111111111111", "+49 30 1234567 89012",
 		"DE89370400440532013001", "XX89370400440532013000", "DE89 3704", "commit 0123456789abcdef0123456789abcdef01234567",
-		"550e8400-e29b-41d4-a716-446655440000", "-----BEGIN CERTIFICATE-----\n" + filler(64) + "\n-----END CERTIFICATE-----",
+		"550e8400-e29b-41d4-a716-446655440000", "-----BEGIN CERTIFICATE-----\n" + fillerText(64) + "\n-----END CERTIFICATE-----",
 		"It begins with -----BEGIN PRIVATE KEY----- and then comes the key.", "eyJ is how they begin", "eyJhbGciOiJIUzI1NiJ9.x", "ann@example.com", "AKIA", "AIzaX",
 		`h.Set("Authorization", "Bearer "+string(key0123456789)) // and "x"`, "authorization: required", "password: null", `"password": ""`, "password=********", "primary_key=id", "key: value1",
 	} {
@@ -153,17 +153,17 @@ func TestBadPatterns(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	tests := []struct{ name, in, want string }{
-		{"a thought", `{"thought":"the key is sk-ant-` + filler(30) + `, \"so\""}`, `{"thought":"the key is [redacted: api key], \"so\""}`},
+		{"a thought", `{"thought":"the key is sk-ant-` + fillerText(30) + `, \"so\""}`, `{"thought":"the key is [redacted: api key], \"so\""}`},
 		{"nothing", "{ \"a\" : [1, 2.50e1, null,\ttrue], \"\\u0062\":\"\\u00e9\\/\" }", "{ \"a\" : [1, 2.50e1, null,\ttrue], \"\\u0062\":\"\\u00e9\\/\" }"},
-		{"written in escapes", `{"a":"\u0073k-ant-` + filler(30) + `"}`, `{"a":"[redacted: api key]"}`},
+		{"written in escapes", `{"a":"\u0073k-ant-` + fillerText(30) + `"}`, `{"a":"[redacted: api key]"}`},
 		{"by its name", `{"db":{"password":"hunter two","port":5432},"x":"y"}`, `{"db":{"password":"[redacted: password]","port":5432},"x":"y"}`},
 		{"a list by its name", `{"api_keys":["a"],"secret":["alpha","beta",{"n":"plain"}],"z":"plain"}`, `{"api_keys":["a"],"secret":["[redacted: password]","[redacted: password]",{"n":"plain"}],"z":"plain"}`},
 		{"a number by its name", `{"passwd":12345678}`, `{"passwd":"[redacted: password]"}`},
 		{"a token by its name and look", `{"token":"word","auth_token":"a1b2c3d4"}`, `{"token":"word","auth_token":"[redacted: password]"}`},
 		{"a schema", `{"password":{"type":"string","description":"The password."}}`, `{"password":{"type":"string","description":"The password."}}`},
 		{"a card that is a number", `[4111111111111111]`, `["[redacted: card number]"]`},
-		{"in a name", `{"ghp_` + filler(36) + `":1}`, `{"[redacted: token]":1}`},
-		{"html stays", `{"a":"<b> ghp_` + filler(36) + `"}`, `{"a":"<b> [redacted: token]"}`},
+		{"in a name", `{"ghp_` + fillerText(36) + `":1}`, `{"[redacted: token]":1}`},
+		{"html stays", `{"a":"<b> ghp_` + fillerText(36) + `"}`, `{"a":"<b> [redacted: token]"}`},
 		{"a string", `"password=hunter2"`, `"password=[redacted: password]"`},
 		{"no JSON", `{"thought": password=hunter2`, `"{\"thought\": password=[redacted: password]"`},
 		{"empty", ``, ``},
@@ -209,7 +209,7 @@ func FuzzText(f *testing.F) {
 	for _, s := range []string{"", "it is ", "password=", "\"", "sk-", "://a:", "-----BEGIN ", "[redacted: "} {
 		f.Add(s, s)
 	}
-	secret := "ghp_" + filler(36)
+	secret := "ghp_" + fillerText(36)
 	f.Fuzz(func(t *testing.T, before, after string) {
 		r, err := New(Options{Patterns: []string{Emails, "[ab]+c"}})
 		if err != nil {
@@ -218,7 +218,7 @@ func FuzzText(f *testing.F) {
 		if strings.Contains(r.Text(before+" "+secret+" "+after), secret) {
 			t.Errorf("%q and %q hide a secret", before, after)
 		}
-		if in := before + after; len(r.find(in)) == 0 && r.Text(in) != in {
+		if in := before + after; len(r.findSecrets(in)) == 0 && r.Text(in) != in {
 			t.Errorf("%q is changed for nothing", in)
 		}
 	})
@@ -231,7 +231,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		var r *Redactor
-		secret := "ghp_" + filler(36)
+		secret := "ghp_" + fillerText(36)
 		out := r.JSON(json.RawMessage(in))
 		if len(strings.TrimSpace(in)) > 0 && !json.Valid(out) {
 			t.Fatalf("%q became %q", in, out)

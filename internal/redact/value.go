@@ -69,11 +69,11 @@ func looksSecret(v string) bool {
 	var digits, lowers, uppers, signs int
 	for i := range len(v) {
 		switch c := v[i]; {
-		case digit(c):
+		case isDigit(c):
 			digits++
-		case lower(c):
+		case isLower(c):
 			lowers++
-		case upper(c):
+		case isUpper(c):
 			uppers++
 		case strings.IndexByte("!@#$%^&*+=~?", c) >= 0:
 			signs++
@@ -83,9 +83,9 @@ func looksSecret(v string) bool {
 	return letters > 0 && (digits > 0 || signs > 0) || len(v) >= 20 && lowers > 0 && uppers > 0 && !strings.ContainsAny(v, "./-")
 }
 
-// placeholder reports whether a value is no literal secret: a variable, a call, or a word such as
+// isPlaceholder reports whether a value is no literal secret: a variable, a call, or a word such as
 // none. key is the suffix of its name.
-func placeholder(v, key string, quoted bool) bool {
+func isPlaceholder(v, key string, quoted bool) bool {
 	if len(v) >= minCertain {
 		return false
 	}

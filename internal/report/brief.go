@@ -38,19 +38,19 @@ func Account(v session.View, near func(string) string, export string) string {
 			fmt.Fprintf(&b, "%-14s %s\n", name, text)
 		}
 	}
-	list := func(name string, items []string, most int) {
+	list := func(name string, items []string, limit int) {
 		if len(items) == 0 {
 			return
 		}
 		b.WriteString(name + "\n")
-		for _, it := range items[:min(most, len(items))] {
+		for _, it := range items[:min(limit, len(items))] {
 			b.WriteString("  - " + it + "\n")
 		}
-		if n := len(items) - most; n > 0 {
+		if n := len(items) - limit; n > 0 {
 			fmt.Fprintf(&b, "  and %d more\n", n)
 		}
 	}
-	row("Confidence", certainty(s))
+	row("Confidence", confidenceText(s))
 	if last := LastSynthesis(v); last != nil {
 		list("Key insights", oneLines(last.Insights), len(last.Insights))
 	}
@@ -67,8 +67,8 @@ func Account(v session.View, near func(string) string, export string) string {
 	return b.String()
 }
 
-// certainty describes the confidence and its trend.
-func certainty(s session.Session) string {
+// confidenceText describes the confidence and its trend.
+func confidenceText(s session.Session) string {
 	if s.Claimed == nil {
 		return ""
 	}
@@ -76,13 +76,13 @@ func certainty(s session.Session) string {
 	if s.Trend != "" {
 		text += ", " + textkit.OneLine(s.Trend)
 	}
-	if _, before, ok := strings.Cut(confidences(s.Confidence), " ("); ok {
+	if _, before, ok := strings.Cut(confidenceHistory(s.Confidence), " ("); ok {
 		text += "; " + strings.TrimSuffix(before, ")")
 	}
 	return text
 }
 
-func confidences(values []float64) string {
+func confidenceHistory(values []float64) string {
 	n := len(values)
 	if n == 0 {
 		return ""

@@ -33,17 +33,17 @@ const (
 // newChart returns the chart of a session, or nil without a stated confidence.
 func newChart(v session.View) *chart {
 	c := &chart{}
-	for _, s := range sample(v.Syntheses, maxPoints) {
+	for _, s := range sampleEvenly(v.Syntheses, maxPoints) {
 		if !s.Assumed {
-			c.Points = append(c.Points, point{At: time0(s.Offset), Value: unit(s.Confidence), Final: s.Final})
+			c.Points = append(c.Points, point{At: chartSeconds(s.Offset), Value: clampUnit(s.Confidence), Final: s.Final})
 		}
 	}
 	if len(c.Points) == 0 {
 		return nil
 	}
-	for _, t := range sample(v.Thoughts, maxDots) {
+	for _, t := range sampleEvenly(v.Thoughts, maxDots) {
 		if !t.Assumed {
-			c.Dots = append(c.Dots, point{At: time0(t.Offset), Value: unit(t.Confidence)})
+			c.Dots = append(c.Dots, point{At: chartSeconds(t.Offset), Value: clampUnit(t.Confidence)})
 		}
 	}
 	c.Last = &c.Points[len(c.Points)-1]
@@ -53,8 +53,8 @@ func newChart(v session.View) *chart {
 	return c
 }
 
-// sample returns at most n elements of a list, evenly, including the last.
-func sample[E any](list []E, n int) []E {
+// sampleEvenly returns at most n elements of a list, evenly, including the last.
+func sampleEvenly[E any](list []E, n int) []E {
 	if len(list) <= n {
 		return list
 	}
@@ -68,21 +68,21 @@ func sample[E any](list []E, n int) []E {
 func (c *chart) Text() string {
 	const width = 40
 	var b strings.Builder
-	points := sample(c.Points, maxBars)
+	points := sampleEvenly(c.Points, maxBars)
 	for _, p := range points {
 		full := int(p.Value*width + 0.5)
 		mark := ""
 		if p.Final {
 			mark = "  the answer"
 		}
-		fmt.Fprintf(&b, "%8s  %.2f  %s%s%s\n", textkit.Clock(duration(p.At)), p.Value, strings.Repeat("█", full), strings.Repeat("░", width-full), mark)
+		fmt.Fprintf(&b, "%8s  %.2f  %s%s%s\n", textkit.Clock(toDuration(p.At)), p.Value, strings.Repeat("█", full), strings.Repeat("░", width-full), mark)
 	}
 	return b.String()
 }
 
 func (c *chart) Words() string {
 	if len(c.Points) == 1 {
-		return fmt.Sprintf("Confidence at %s: %.2f.", textkit.Clock(duration(c.Last.At)), c.Last.Value)
+		return fmt.Sprintf("Confidence at %s: %.2f.", textkit.Clock(toDuration(c.Last.At)), c.Last.Value)
 	}
 	low, high := c.Points[0].Value, c.Points[0].Value
 	for _, p := range c.Points {
@@ -90,13 +90,13 @@ func (c *chart) Words() string {
 	}
 	first := c.Points[0]
 	return fmt.Sprintf("Confidence went from %.2f at %s to %.2f at %s, over %d syntheses; it was never below %.2f or above %.2f.",
-		first.Value, textkit.Clock(duration(first.At)), c.Last.Value, textkit.Clock(duration(c.Last.At)), len(c.Points), low, high)
+		first.Value, textkit.Clock(toDuration(first.At)), c.Last.Value, textkit.Clock(toDuration(c.Last.At)), len(c.Points), low, high)
 }
 
-func time0(s float64) float64 { return duration(s).Seconds() }
+func chartSeconds(s float64) float64 { return toDuration(s).Seconds() }
 
-// unit clamps x to 0..1; NaN is 0.
-func unit(x float64) float64 {
+// clampUnit clamps x to 0..1; NaN is 0.
+func clampUnit(x float64) float64 {
 	if !(x > 0) {
 		return 0
 	}
@@ -119,15 +119,15 @@ func (c *chart) X(at float64) string {
 	if c.End > 0 {
 		share = at / c.End
 	}
-	return coordinate(marginLeft + share*(pictureWidth-marginLeft-marginRight))
+	return formatCoordinate(marginLeft + share*(pictureWidth-marginLeft-marginRight))
 }
 
 // Y returns the coordinate of a confidence.
 func (c *chart) Y(value float64) string {
-	return coordinate(marginTop + (1-value)*(pictureHeight-marginTop-marginBottom))
+	return formatCoordinate(marginTop + (1-value)*(pictureHeight-marginTop-marginBottom))
 }
 
-func coordinate(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") }
+func formatCoordinate(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") }
 
 func (c *chart) Line() string {
 	var b strings.Builder
@@ -164,10 +164,10 @@ func (c *chart) Times() (ticks []tick) {
 		}
 	}
 	if step <= 0 {
-		return []tick{{c.X(0), clock(0)}}
+		return []tick{{c.X(0), formatClock(0)}}
 	}
 	for at := 0.0; at <= c.End && len(ticks) < 60; at += step {
-		ticks = append(ticks, tick{c.X(at), clock(at)})
+		ticks = append(ticks, tick{c.X(at), formatClock(at)})
 	}
 	return ticks
 }
@@ -177,5 +177,5 @@ func (c *chart) LabelY() string {
 	if y < 14 {
 		y += 32
 	}
-	return coordinate(y)
+	return formatCoordinate(y)
 }

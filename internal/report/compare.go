@@ -34,13 +34,13 @@ type comparedTexts struct {
 
 type comparedSide struct {
 	SessionObject
-	ForkedFrom ponder.ThreadID    `json:"forked_from,omitempty"`
-	ForkedAt   ponder.Seq         `json:"forked_at,omitempty"`
-	Since      comparedSince      `json:"since_they_part"`
-	Only       comparedTexts      `json:"only_here"`
-	Steering   []session.Steering `json:"steering"`
+	ForkedFrom ponder.ThreadID        `json:"forked_from,omitempty"`
+	ForkedAt   ponder.Seq             `json:"forked_at,omitempty"`
+	Since      comparedSince          `json:"since_they_part"`
+	Only       comparedTexts          `json:"only_here"`
+	Steering   []session.SteerCommand `json:"steering"`
 
-	before, after session.View
+	atFork, atEnd session.View
 }
 
 type comparedSince struct {
@@ -55,24 +55,24 @@ type comparedSince struct {
 func Compare(ctx context.Context, log ponder.Log, worth session.Calibration, a, b ponder.Info) (*Comparison, error) {
 	c := &Comparison{}
 	var err error
-	if c.Common.Events, err = inCommon(ctx, log, a.ID, b.ID); err != nil {
+	if c.Common.Events, err = commonEvents(ctx, log, a.ID, b.ID); err != nil {
 		return nil, err
 	}
 	for s, info := range map[*comparedSide]ponder.Info{&c.A: a, &c.B: b} {
-		if err := s.read(ctx, log, worth, info, c.Common.Events); err != nil {
+		if err := s.readSession(ctx, log, worth, info, c.Common.Events); err != nil {
 			return nil, err
 		}
 	}
-	c.Common.Thoughts, c.Common.Seconds = len(c.A.before.Thoughts), c.A.before.Session.Progress.Elapsed
+	c.Common.Thoughts, c.Common.Seconds = len(c.A.atFork.Thoughts), c.A.atFork.Session.Progress.Elapsed
 	var opposed [][2]string
-	c.A.Only.Insights, c.B.Only.Insights, c.Both.Insights, opposed = differ(insights(c.A.after), insights(c.B.after))
-	c.A.Only.Thoughts, c.B.Only.Thoughts, c.Both.Thoughts, _ = differ(c.A.thoughts(), c.B.thoughts())
-	c.A.Only.Explored, c.B.Only.Explored, c.Both.Explored, _ = differ(explored(c.A.after), explored(c.B.after))
+	c.A.Only.Insights, c.B.Only.Insights, c.Both.Insights, opposed = compareTexts(lastInsights(c.A.atEnd), lastInsights(c.B.atEnd))
+	c.A.Only.Thoughts, c.B.Only.Thoughts, c.Both.Thoughts, _ = compareTexts(c.A.newThoughts(), c.B.newThoughts())
+	c.A.Only.Explored, c.B.Only.Explored, c.Both.Explored, _ = compareTexts(exploredQuestions(c.A.atEnd), exploredQuestions(c.B.atEnd))
 	c.Opposed = append([][2]string{}, opposed...)
 	return c, nil
 }
 
-func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder.Seq, error) {
+func commonEvents(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder.Seq, error) {
 	next, stop := iter.Pull2(log.Events(ctx, b, 0))
 	defer stop()
 	var n ponder.Seq
@@ -92,28 +92,28 @@ func inCommon(ctx context.Context, log ponder.Log, a, b ponder.ThreadID) (ponder
 	return n, nil
 }
 
-// read reads a session at the fork and at its end.
-func (s *comparedSide) read(ctx context.Context, log ponder.Log, worth session.Calibration, info ponder.Info, common ponder.Seq) error {
-	s.before, s.Steering = session.NewView(), []session.Steering{}
+// readSession reads a session at the fork and at its end.
+func (s *comparedSide) readSession(ctx context.Context, log ponder.Log, worth session.Calibration, info ponder.Info, common ponder.Seq) error {
+	s.atFork, s.Steering = session.NewView(), []session.SteerCommand{}
 	v := session.NewView().Calibrate(worth)
 	for ev, err := range log.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", info.ID, err)
 		}
 		if v = v.Apply(ev); ev.Seq == common {
-			s.before = v
+			s.atFork = v
 		}
 		if b, ok := ev.Body.(ponder.SystemNote); ok && b.From != "" {
 			s.ForkedFrom, s.ForkedAt = b.From, b.At
 		}
 	}
-	s.after, s.SessionObject = v, ObjectOf(info, v, info.Status == ponder.Thinking && !info.Held)
-	was, is := s.before.Session, v.Session
+	s.atEnd, s.SessionObject = v, NewSessionObject(info, v, info.Status == ponder.Thinking && !info.Held)
+	was, is := s.atFork.Session, v.Session
 	s.Since = comparedSince{
-		Thoughts: len(v.Thoughts) - len(s.before.Thoughts), Seconds: is.Progress.Elapsed - was.Progress.Elapsed,
+		Thoughts: len(v.Thoughts) - len(s.atFork.Thoughts), Seconds: is.Progress.Elapsed - was.Progress.Elapsed,
 		Calls: is.Usage.Calls - was.Usage.Calls, Tokens: is.Usage.Total - was.Usage.Total, USD: is.Usage.USD - was.Usage.USD,
 	}
-	if n := len(s.before.Steering); n < len(v.Steering) {
+	if n := len(s.atFork.Steering); n < len(v.Steering) {
 		s.Steering = v.Steering[n:]
 	}
 	return nil
@@ -121,21 +121,21 @@ func (s *comparedSide) read(ctx context.Context, log ponder.Log, worth session.C
 
 const maxSides = 500
 
-func insights(v session.View) []string {
+func lastInsights(v session.View) []string {
 	if last := LastSynthesis(v); last != nil {
 		return oneLines(last.Insights)
 	}
 	return nil
 }
 
-func (s *comparedSide) thoughts() (list []string) {
-	for _, t := range s.after.Thoughts[len(s.before.Thoughts):] {
+func (s *comparedSide) newThoughts() (list []string) {
+	for _, t := range s.atEnd.Thoughts[len(s.atFork.Thoughts):] {
 		list = append(list, textkit.OneLine(t.Text))
 	}
 	return list
 }
 
-func explored(v session.View) (list []string) {
+func exploredQuestions(v session.View) (list []string) {
 	for _, q := range v.Questions {
 		if q.Explored {
 			list = append(list, textkit.OneLine(q.Text))
@@ -144,11 +144,11 @@ func explored(v session.View) (list []string) {
 	return list
 }
 
-// differ sorts texts: only in a, only in b, in both by meaning, and contradicting pairs.
-func differ(a, b []string) (onlyA, onlyB, both []string, opposed [][2]string) {
+// compareTexts sorts texts: only in a, only in b, in both by meaning, and contradicting pairs.
+func compareTexts(a, b []string) (onlyA, onlyB, both []string, opposed [][2]string) {
 	onlyA, onlyB, both = []string{}, []string{}, []string{}
 	a, b = a[max(0, len(a)-maxSides):], b[max(0, len(b)-maxSides):]
-	as, bs := texts(a), texts(b)
+	as, bs := similarityTexts(a), similarityTexts(b)
 	for i, text := range a {
 		at, verdict := similarity.Nearest(bs, as[i])
 		switch verdict {
@@ -168,10 +168,10 @@ func differ(a, b []string) (onlyA, onlyB, both []string, opposed [][2]string) {
 	return onlyA, onlyB, both, opposed
 }
 
-func texts(list []string) []similarity.Text {
+func similarityTexts(list []string) []similarity.Text {
 	out := make([]similarity.Text, len(list))
 	for i, text := range list {
-		out[i] = similarity.Of(text)
+		out[i] = similarity.Parse(text)
 	}
 	return out
 }

@@ -29,7 +29,7 @@ func fakeSession(t *testing.T, store ponder.Store, id ponder.ThreadID, bodies ..
 	}
 }
 
-func compared(t *testing.T, store ponder.Store, ids ...ponder.ThreadID) *Comparison {
+func compareSessions(t *testing.T, store ponder.Store, ids ...ponder.ThreadID) *Comparison {
 	t.Helper()
 	var infos []ponder.Info
 	for _, id := range ids {
@@ -64,7 +64,7 @@ func TestCompareText(t *testing.T) {
 		t.Fatal(err)
 	}
 	fakeSession(t, store, "thr_C")
-	forks := compared(t, store, "thr_A", "thr_B")
+	forks := compareSessions(t, store, "thr_A", "thr_B")
 	if forks.Common.Events != 4 || forks.Common.Thoughts != 1 || forks.B.ForkedFrom != "thr_A" || forks.A.Since.Thoughts != 1 {
 		t.Errorf("common %+v, since %+v", forks.Common, forks.A.Since)
 	}
@@ -75,7 +75,7 @@ func TestCompareText(t *testing.T) {
 	}{
 		{"wide", forks, 100},
 		{"narrow", forks, 50},
-		{"nothing in common", compared(t, store, "thr_C", "thr_B"), 80},
+		{"nothing in common", compareSessions(t, store, "thr_C", "thr_B"), 80},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := tt.c.Text(tt.width)
@@ -119,7 +119,7 @@ func TestDiffer(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			onlyA, onlyB, both, opposed := differ(tt.a, tt.b)
+			onlyA, onlyB, both, opposed := compareTexts(tt.a, tt.b)
 			for _, pair := range [][2][]string{{tt.onlyA, onlyA}, {tt.onlyB, onlyB}, {tt.both, both}} {
 				if strings.Join(pair[0], "|") != strings.Join(pair[1], "|") {
 					t.Errorf("got %q, want %q", pair[1], pair[0])
@@ -130,7 +130,7 @@ func TestDiffer(t *testing.T) {
 			}
 		})
 	}
-	if _, _, _, opposed := differ([]string{"The method is reliable."}, []string{"The method is not reliable."}); len(opposed) != 1 {
+	if _, _, _, opposed := compareTexts([]string{"The method is reliable."}, []string{"The method is not reliable."}); len(opposed) != 1 {
 		t.Errorf("opposed %q", opposed)
 	}
 }

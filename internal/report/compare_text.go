@@ -19,7 +19,7 @@ func (c *Comparison) Text(width int) string {
 	if c.A.Question != c.B.Question {
 		fmt.Fprintf(&b, "B asks: %s\n\n", textkit.OneLine(c.B.Question))
 	}
-	fmt.Fprintf(&b, "%s\n", layout.Wrap(c.parting(), width))
+	fmt.Fprintf(&b, "%s\n", layout.Wrap(c.partingText(), width))
 	row := func(title, one, other string) {
 		if one == "" && other == "" {
 			return
@@ -27,21 +27,21 @@ func (c *Comparison) Text(width int) string {
 		if title != "" {
 			fmt.Fprintf(&b, "\n%s\n", title)
 		}
-		b.WriteString(layout.Beside(cmp.Or(one, "-"), cmp.Or(other, "-"), width))
+		b.WriteString(layout.SideBySide(cmp.Or(one, "-"), cmp.Or(other, "-"), width))
 	}
 	b.WriteByte('\n')
-	if width >= layout.MinBeside {
-		b.WriteString(layout.Beside("A", "B", width))
+	if width >= layout.MinSideBySide {
+		b.WriteString(layout.SideBySide("A", "B", width))
 	}
 	row("", c.A.factLines(), c.B.factLines())
-	row("Answer", textkit.CleanTrim(Answer(c.A.after)), textkit.CleanTrim(Answer(c.B.after)))
-	row("Insights only here", items(c.A.Only.Insights), items(c.B.Only.Insights))
-	row("Thoughts only here, since they part", items(c.A.Only.Thoughts), items(c.B.Only.Thoughts))
-	row("Questions explored only here", items(c.A.Only.Explored), items(c.B.Only.Explored))
+	row("Answer", textkit.CleanTrim(Answer(c.A.atEnd)), textkit.CleanTrim(Answer(c.B.atEnd)))
+	row("Insights only here", bulletList(c.A.Only.Insights), bulletList(c.B.Only.Insights))
+	row("Thoughts only here, since they part", bulletList(c.A.Only.Thoughts), bulletList(c.B.Only.Thoughts))
+	row("Questions explored only here", bulletList(c.A.Only.Explored), bulletList(c.B.Only.Explored))
 	row("Told, since they part", steeringLines(c.A.Steering), steeringLines(c.B.Steering))
 	whole := func(title string, list []string) {
 		if len(list) > 0 {
-			fmt.Fprintf(&b, "\n%s\n%s\n", title, layout.Wrap(items(list), width))
+			fmt.Fprintf(&b, "\n%s\n%s\n", title, layout.Wrap(bulletList(list), width))
 		}
 	}
 	var pairs []string
@@ -63,7 +63,7 @@ func isOrAre(n int) string {
 	return "are"
 }
 
-func (c *Comparison) parting() string {
+func (c *Comparison) partingText() string {
 	if c.Common.Events == 0 {
 		return "They have nothing in common but what they come to."
 	}
@@ -94,7 +94,7 @@ func (s *comparedSide) factLines() string {
 		list = append(list, "Confidence "+sure)
 	}
 	list = append(list, "Thought "+Thought(s.Session), "Cost "+CostText(s.Session))
-	if s.before.Session.Run != "" {
+	if s.atFork.Session.Run != "" {
 		part := []string{textkit.Clock(textkit.Seconds(s.Since.Seconds)), textkit.Count(s.Since.Thoughts, "thought", "thoughts"),
 			textkit.Count(s.Since.Calls, "call", "calls"), textkit.Count(s.Since.Tokens, "token", "tokens")}
 		if s.Since.USD > 0 {
@@ -105,7 +105,7 @@ func (s *comparedSide) factLines() string {
 	return strings.Join(list, "\n")
 }
 
-func items(list []string) string {
+func bulletList(list []string) string {
 	var b strings.Builder
 	for _, text := range list[:min(maxDiffer, len(list))] {
 		b.WriteString("- " + textkit.Truncate(textkit.OneLine(text), maxQuote) + "\n")
@@ -116,7 +116,7 @@ func items(list []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func steeringLines(list []session.Steering) string {
+func steeringLines(list []session.SteerCommand) string {
 	var told []string
 	for _, w := range list {
 		text := strings.ReplaceAll(string(w.Order), "_", " ")
@@ -130,5 +130,5 @@ func steeringLines(list []session.Steering) string {
 		}
 		told = append(told, text)
 	}
-	return items(told)
+	return bulletList(told)
 }

@@ -48,29 +48,29 @@ var hostile = []string{
 	"[nested [link](https://a.example)](https://b.example)", "[e1, e2; e77] [e1][e2] [e1",
 }
 
-func sickened(text string) session.View {
-	d := &diary{}
+func hostileSession(text string) session.View {
+	d := &eventRecorder{}
 	w := []string{text}
-	d.on("0s", ponder.RunStarted{Mode: session.Name, Input: text})
-	d.on("1s", ponder.Progress{Stage: "focus", Content: text, Iteration: 1},
+	d.appendAt("0s", ponder.RunStarted{Mode: session.Name, Input: text})
+	d.appendAt("1s", ponder.Progress{Stage: "focus", Content: text, Iteration: 1},
 		ponder.Evidence{ID: "e1", Source: text, Title: text, Content: text, End: len(text)}, ponder.Evidence{ID: "e2", Source: "thread:" + text, Content: text},
 		ponder.Evidence{ID: "e3", Source: "https://ok.example/" + text, Content: text},
 		ponder.SubQuestion{ID: "q1", Content: text, Why: text, By: text, Priority: 3}, ponder.SubQuestion{ID: "q2", Parent: "q1", Content: text, Priority: -4},
 		ponder.SubQuestion{ID: text, Content: text}, ponder.QuestionUpdated{ID: "q1", Explored: true, Insights: text, Reason: text}, ponder.QuestionUpdated{ID: "q2", Dropped: true})
 	for i := range 15 {
-		d.on("2s", ponder.Thought{Content: text, Kind: text, Number: i, Focus: text, Question: text, Confidence: float64(i) / 3, Cites: []string{"e1", text}, Against: w, Offset: -5, Model: text})
+		d.appendAt("2s", ponder.Thought{Content: text, Kind: text, Number: i, Focus: text, Question: text, Confidence: float64(i) / 3, Cites: []string{"e1", text}, Against: w, Offset: -5, Model: text})
 	}
-	d.on("2s", ponder.Steer{Do: ponder.Correct, Content: text})
+	d.appendAt("2s", ponder.Steer{Do: ponder.Correct, Content: text})
 	ref := d.evs[len(d.evs)-1].ID
-	d.on("3s", ponder.Progress{Stage: "steered", Ref: ref, Label: text, Content: text, Cancelled: w}, ponder.Steer{Do: ponder.SteerOp(text), Content: text, Args: []byte(`{"source":"` + "x" + `"}`)})
+	d.appendAt("3s", ponder.Progress{Stage: "steered", Ref: ref, Label: text, Content: text, Cancelled: w}, ponder.Steer{Do: ponder.SteerOp(text), Content: text, Args: []byte(`{"source":"` + "x" + `"}`)})
 	for _, b := range []ponder.Synthesis{{Content: text, Trend: text}, {Content: text, Final: true}} {
 		b.Insights, b.Remaining, b.Cites, b.Confidence, b.Offset, b.Model = w, w, []string{"e3"}, 7, 1e300, text
-		d.on("4s", b)
+		d.appendAt("4s", b)
 	}
-	d.call(text, 1, 2, 3, text)
+	d.appendCall(text, 1, 2, 3, text)
 	one := 0.5
-	d.on("5s", ponder.SystemNote{Content: text}, ponder.RunFinished{Status: ponder.Completed, Answer: text, Reason: text}, ponder.Resolved{Content: text, Outcome: &one})
-	return d.view()
+	d.appendAt("5s", ponder.SystemNote{Content: text}, ponder.RunFinished{Status: ponder.Completed, Answer: text, Reason: text}, ponder.Resolution{Content: text, Outcome: &one})
+	return d.sessionView()
 }
 
 func TestHostile(t *testing.T) {
@@ -93,7 +93,7 @@ func FuzzReports(f *testing.F) {
 // checkReports checks that a text cannot break a report.
 func checkReports(t *testing.T, text string) {
 	t.Helper()
-	v := sickened(text)
+	v := hostileSession(text)
 	md := Markdown(v)
 	checkText(t, md)
 	checkMarkdown(t, md)
@@ -245,7 +245,7 @@ func TestReadingIsQuick(t *testing.T) {
 		"[", "[a](", "![", "*a ", "**a", "_a_", "~~a", "`", "`a``", "> ", "- ", "1. ", "1.\t", ">1.- ", "  - a\n", "<a", "<http://a", "&", "&#1", "\\", "| a ", "|-", "a\n|-\n", "# ", "=\n", "[a]: b\n", "***", "a*b_c", "](", "![](", "\t", "a  \n", "```\n", "> a\n\n",
 	} {
 		text := strings.Repeat(unit, maxProse/len(unit))
-		for name, read := range map[string]func(){"prose": func() { r.prose(text) }, "inline": func() { r.inline(text) }} {
+		for name, read := range map[string]func(){"prose": func() { r.parseProse(text) }, "inline": func() { r.parseInline(text) }} {
 			start := time.Now()
 			read()
 			if took := time.Since(start); took > 15*time.Second {

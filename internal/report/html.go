@@ -29,42 +29,42 @@ var style string
 var researchStyle string
 
 var pages = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(funcs).Funcs(template.FuncMap{"icon": icon}).ParseFS(pageFiles, "*.html"))
+	return template.Must(template.New("").Funcs(funcs).Funcs(template.FuncMap{"icon": iconHTML}).ParseFS(pageFiles, "*.html"))
 })
 
 var funcs = map[string]any{
-	"plain": textkit.OneLine, "clock": clock, "count": textkit.Count, "short": textkit.TruncateWords, "two": two, "kind": kindClass,
-	"ten":    func(x float64) int { return int(unit(x)*10 + 0.5) },
+	"plain": textkit.OneLine, "clock": formatClock, "count": textkit.Count, "short": textkit.TruncateWords, "two": twoDecimals, "kind": kindClass,
+	"ten":    func(x float64) int { return int(clampUnit(x)*10 + 0.5) },
 	"join":   func(list []string) string { return strings.Join(list, " · ") },
 	"number": func(i int) int { return i + 1 },
-	"basis":  basis,
-	"status": status, "statuses": func() []claimStatus { return statuses },
+	"basis":  basisText,
+	"status": statusByName, "statuses": func() []claimStatus { return statuses },
 	"thoughtMarks": thoughtMarks, "synthesisMarks": synthesisMarks,
-	"about": about, "voices": voices, "asked": Query.asked, "says": (*Since).says, "shown": Change.shown,
+	"about": conflictSubject, "voices": voicesText, "asked": Query.toolText, "says": (*Since).summaryLine, "shown": Change.displayForm,
 }
 
 // HTML returns a session as one page without scripts and external resources.
 func HTML(v session.View) ([]byte, error) {
 	d := newDocument(v)
 	p := newPage(d.numbers, d.Title, d.Question, d.Lead, style, "")
-	text, err := executed("session", &sessionPage{p, d})
+	text, err := executePage("session", &sessionPage{p, d})
 	return []byte(text), err
 }
 
 // HTML returns the report as one page without scripts and external resources. It includes the
 // JSON form: see [ReadResearch].
 func (r Research) HTML() ([]byte, error) {
-	r.fill()
-	f := newFinding(&r)
+	r.fillEmptyLists()
+	f := newResearchDocument(&r)
 	p := newPage(f.numbers, f.Title, textkit.Clean(f.Asked), f.Lead(), style+researchStyle, "img-src data:; ")
-	text, err := executed("research", &researchPage{p, f})
+	text, err := executePage("research", &researchPage{p, f})
 	if err != nil {
 		return nil, err
 	}
-	return sealed(text, scriptOpens, &r, scriptCloses, "\n</body>\n</html>\n")
+	return embedReport(text, scriptOpens, &r, scriptCloses, "\n</body>\n</html>\n")
 }
 
-func executed(name string, page any) (string, error) {
+func executePage(name string, page any) (string, error) {
 	var b strings.Builder
 	if err := pages().ExecuteTemplate(&b, name, page); err != nil {
 		return "", fmt.Errorf("write the page of a report: %w", err)
@@ -74,7 +74,7 @@ func executed(name string, page any) (string, error) {
 
 type page struct {
 	Head    head
-	numbers *numbering
+	numbers *citationNumbers
 	read    *reader
 }
 
@@ -90,45 +90,45 @@ type sessionPage struct {
 
 type researchPage struct {
 	page
-	*finding
+	*researchDocument
 }
 
 // newPage returns a page whose policy allows only its style and the sources in allowed. css and
 // allowed are ours.
-func newPage(n *numbering, title, question, lead, css, allowed string) page {
+func newPage(n *citationNumbers, title, question, lead, css, allowed string) page {
 	sum := sha256.Sum256([]byte(css))
 	policy := "default-src 'none'; " + allowed + "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 	return page{head{title, question, lead, policy, template.CSS(css)}, n, newReader()}
 }
 
 func (p *page) Prose(md string) template.HTML {
-	return (&htmlWriter{numbers: p.numbers}).prose(p.numbers.blocks(p.read.prose(md)))
+	return (&htmlWriter{numbers: p.numbers}).renderProse(p.numbers.splitBlocks(p.read.parseProse(md)))
 }
 
 func (p *page) Line(md string) template.HTML {
 	w := &htmlWriter{numbers: p.numbers}
-	w.spans(p.numbers.spans(p.read.inline(md)))
+	w.writeSpans(p.numbers.splitSpans(p.read.parseInline(md)))
 	return template.HTML(w.b.String()) //nolint:gosec // an htmlWriter escapes all that is foreign
 }
 
 // Gist returns the start of a folded synthesis.
 func (p *page) Gist(md string) string {
-	return textkit.TruncateWords(textOf(p.read.prose(md)), maxGist)
+	return textkit.TruncateWords(blocksText(p.read.parseProse(md)), maxGist)
 }
 
 // maxGist is the length of a gist, in runes.
 const maxGist = 80
 
-func textOf(blocks []block) string {
+func blocksText(blocks []block) string {
 	for _, b := range blocks {
-		if text := cmp.Or(textkit.OneLine(wordsOf(b.spans)), textOf(b.blocks)); text != "" {
+		if text := cmp.Or(textkit.OneLine(spansText(b.spans)), blocksText(b.blocks)); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-func wordsOf(spans []span) string {
+func spansText(spans []span) string {
 	var b strings.Builder
 	for _, s := range spans {
 		switch s.kind {
@@ -137,7 +137,7 @@ func wordsOf(spans []span) string {
 		case softBreak, hardBreak:
 			b.WriteByte(' ')
 		}
-		b.WriteString(wordsOf(s.spans))
+		b.WriteString(spansText(s.spans))
 	}
 	return b.String()
 }
@@ -150,7 +150,7 @@ func kindClass(kind string) string {
 	return "other"
 }
 
-func two(x float64) string { return strconv.FormatFloat(unit(x), 'f', 2, 64) }
+func twoDecimals(x float64) string { return strconv.FormatFloat(clampUnit(x), 'f', 2, 64) }
 
 func (p *sessionPage) Nodes() template.HTML {
 	var b strings.Builder
@@ -177,19 +177,19 @@ func (p *sessionPage) Nodes() template.HTML {
 }
 
 func (p *researchPage) Marked() template.HTML {
-	blocks := p.page.numbers.blocks(p.read.prose(claim.Unmark(p.Answer))) // a page has its own marks
+	blocks := p.page.numbers.splitBlocks(p.read.parseProse(claim.Unmark(p.Answer))) // a page has its own marks
 	markClaims(blocks, p.Claims)
-	return (&htmlWriter{numbers: p.page.numbers, claim: p.standing}).prose(blocks)
+	return (&htmlWriter{numbers: p.page.numbers, claim: p.claimSign}).renderProse(blocks)
 }
 
-// standing returns the sign and the reason of a claim's status.
-func (p *researchPage) standing(number string) (known, mark, why string) {
+// claimSign returns the sign and the reason of a claim's status.
+func (p *researchPage) claimSign(number string) (known, mark, why string) {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(p.Claims) {
 		return "", "", ""
 	}
 	c := p.Claims[n-1]
-	s := status(c.Status)
+	s := statusByName(c.Status)
 	if s.Name == string(claim.Supported) {
 		s.Sign = ""
 	}
@@ -202,20 +202,20 @@ const maxIcon = 64 << 10
 // pictureURI matches data URIs of passive image types.
 var pictureURI = regexp.MustCompile(`^data:image/(?:png|gif|jpeg|webp|x-icon|vnd\.microsoft\.icon);base64,[A-Za-z0-9+/]+={0,2}$`)
 
-func icon(e Evidence) template.HTML {
+func iconHTML(e Evidence) template.HTML {
 	if len(e.Icon) <= maxIcon && pictureURI.MatchString(e.Icon) {
 		return template.HTML(`<img class="icon" alt="" width="16" height="16" src="` + strings.ReplaceAll(e.Icon, "+", "&#43;") + `">`) //nolint:gosec // matched
 	}
-	letter, hue := monogram(e)
-	return template.HTML(fmt.Sprintf(`<span class="icon m%d" aria-hidden="true">%s</span>`, hue, inPage(letter))) //nolint:gosec // escaped
+	letter, hue := sourceMonogram(e)
+	return template.HTML(fmt.Sprintf(`<span class="icon m%d" aria-hidden="true">%s</span>`, hue, escapePage(letter))) //nolint:gosec // escaped
 }
 
 // hues is the number of colours of monograms.
 const hues = 8
 
-// monogram returns a letter and a colour for a source without an icon.
-func monogram(e Evidence) (letter string, hue int) {
-	url, path := where(e)
+// sourceMonogram returns a letter and a colour for a source without an icon.
+func sourceMonogram(e Evidence) (letter string, hue int) {
+	url, path := sourceLocation(e)
 	name := path[strings.LastIndexAny(path, `/\`)+1:]
 	if _, rest, ok := strings.Cut(url, "://"); ok {
 		name, _, _ = strings.Cut(rest, "/")
@@ -224,7 +224,7 @@ func monogram(e Evidence) (letter string, hue int) {
 	for _, r := range name {
 		hue = (hue*31 + int(r)) % hues
 	}
-	key, _ := letters(name)
+	key, _ := lettersOnly(name)
 	for _, r := range strings.ToUpper(key) {
 		return string(r), hue
 	}

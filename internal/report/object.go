@@ -13,8 +13,8 @@ type SessionObject struct {
 	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
-// ObjectOf returns a session for programs. A session without a holder counts as paused.
-func ObjectOf(info ponder.Info, v session.View, interrupted bool) SessionObject {
+// NewSessionObject returns a session for programs. A session without a holder counts as paused.
+func NewSessionObject(info ponder.Info, v session.View, interrupted bool) SessionObject {
 	o := SessionObject{Session: v.Session, Kind: info.Kind, Title: info.Title, Interrupted: interrupted}
 	if o.ID == "" {
 		o.ID, o.Question, o.Status, o.Created = info.ID, info.Title, info.Status, &info.Created
@@ -32,8 +32,8 @@ type ResearchObject struct {
 	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
-// ResearchObjectOf is [ObjectOf] of a research.
-func ResearchObjectOf(info ponder.Info, v research.View, interrupted bool) ResearchObject {
+// NewResearchObject is [NewSessionObject] of a research.
+func NewResearchObject(info ponder.Info, v research.View, interrupted bool) ResearchObject {
 	o := ResearchObject{Research: v.Research, Kind: info.Kind, Title: info.Title, Interrupted: interrupted}
 	if o.ID == "" {
 		o.ID, o.Question, o.Status = info.ID, info.Title, info.Status
@@ -51,16 +51,16 @@ type SessionDetail struct {
 	Syntheses []session.Synthesis `json:"syntheses"`
 	Sources   []session.Source    `json:"sources"`
 
-	Steering    []session.Steering   `json:"steering,omitempty"`
-	Corrections []session.Correction `json:"corrections,omitempty"`
-	Pinned      []string             `json:"pinned_sources,omitempty"`
-	Banned      []string             `json:"banned_sources,omitempty"`
+	Steering    []session.SteerCommand `json:"steering,omitempty"`
+	Corrections []session.Correction   `json:"corrections,omitempty"`
+	Pinned      []string               `json:"pinned_sources,omitempty"`
+	Banned      []string               `json:"banned_sources,omitempty"`
 
 	Notes []string `json:"notes,omitempty"`
 }
 
-func DetailOf(info ponder.Info, v session.View, interrupted bool) SessionDetail {
-	return SessionDetail{ObjectOf(info, v, interrupted), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Steering, v.Corrections, v.Pinned, v.Banned, v.Notes}
+func NewSessionDetail(info ponder.Info, v session.View, interrupted bool) SessionDetail {
+	return SessionDetail{NewSessionObject(info, v, interrupted), v.Thoughts, v.Questions, v.Syntheses, v.Sources, v.Steering, v.Corrections, v.Pinned, v.Banned, v.Notes}
 }
 
 type ResearchDetail struct {
@@ -70,8 +70,8 @@ type ResearchDetail struct {
 	Interrupted bool        `json:"interrupted,omitempty"`
 }
 
-func ResearchDetailOf(info ponder.Info, v research.View, interrupted bool) ResearchDetail {
-	o := ResearchObjectOf(info, v, interrupted)
+func NewResearchDetail(info ponder.Info, v research.View, interrupted bool) ResearchDetail {
+	o := NewResearchObject(info, v, interrupted)
 	v.Research = o.Research
 	return ResearchDetail{v, o.Kind, o.Title, o.Interrupted}
 }

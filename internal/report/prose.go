@@ -107,24 +107,24 @@ func newReader() *reader {
 	}
 }
 
-func (r *reader) prose(md string) []block {
+func (r *reader) parseProse(md string) []block {
 	md = textkit.Clean(md)
-	if len(md) > maxProse || tooTangled(md) {
-		return plainly(md)
+	if len(md) > maxProse || isTooComplex(md) {
+		return plainBlocks(md)
 	}
 	src := []byte(md)
-	return translation{src}.blocks(r.blocks.Parse(text.NewReader(src)), 0)
+	return nodeConverter{src}.convertBlocks(r.blocks.Parse(text.NewReader(src)), 0)
 }
 
-func (r *reader) inline(md string) []span {
+func (r *reader) parseInline(md string) []span {
 	md = strings.Join(strings.Fields(textkit.Clean(md)), " ")
-	if len(md) > maxProse || tooTangled(md) {
+	if len(md) > maxProse || isTooComplex(md) {
 		return []span{{text: md}}
 	}
 	src := []byte(md)
 	var spans []span
 	for n := r.line.Parse(text.NewReader(src)).FirstChild(); n != nil; n = n.NextSibling() {
-		spans = append(spans, translation{src}.spans(n, 0)...)
+		spans = append(spans, nodeConverter{src}.convertSpans(n, 0)...)
 	}
 	return spans
 }
@@ -136,8 +136,8 @@ const (
 	maxOpens = 30
 )
 
-// tooTangled reports whether a text exceeds the limits.
-func tooTangled(md string) bool {
+// isTooComplex reports whether a text exceeds the limits.
+func isTooComplex(md string) bool {
 	marks := 0
 	for line := range strings.Lines(md) {
 		if strings.TrimSpace(line) == "" {
@@ -149,7 +149,7 @@ func tooTangled(md string) bool {
 				marks++
 			}
 		}
-		if marks > maxMarks || opens(line) > maxOpens {
+		if marks > maxMarks || countOpeners(line) > maxOpens {
 			return true
 		}
 	}
@@ -159,7 +159,7 @@ func tooTangled(md string) bool {
 // opener matches the start of a quote or an item.
 var opener = regexp.MustCompile(`^[ \t]*(?:>|[-+*]|\d{1,9}[.)])`)
 
-func opens(line string) (n int) {
+func countOpeners(line string) (n int) {
 	for n <= maxOpens {
 		end := len(opener.FindString(line))
 		if end == 0 {
@@ -170,7 +170,7 @@ func opens(line string) (n int) {
 	return n
 }
 
-func plainly(md string) (list []block) {
+func plainBlocks(md string) (list []block) {
 	for p := range strings.SplitSeq(md, "\n\n") {
 		if p = strings.Join(strings.Fields(p), " "); p != "" {
 			list = append(list, block{spans: []span{{text: p}}})
@@ -179,24 +179,24 @@ func plainly(md string) (list []block) {
 	return list
 }
 
-// A translation converts parsed nodes of a source.
-type translation struct{ src []byte }
+// A nodeConverter converts parsed nodes of a source.
+type nodeConverter struct{ src []byte }
 
-func (t translation) blocks(n ast.Node, depth int) (list []block) {
+func (t nodeConverter) convertBlocks(n ast.Node, depth int) (list []block) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if depth >= maxDepth && c.Type() == ast.TypeBlock && c.FirstChild() != nil && c.FirstChild().Type() == ast.TypeBlock {
-			list = append(list, t.shallow(c)...)
+			list = append(list, t.flattenBlocks(c)...)
 			continue
 		}
-		list = append(list, t.block(c, depth))
+		list = append(list, t.convertBlock(c, depth))
 	}
 	return list
 }
 
-func (t translation) shallow(n ast.Node) (list []block) {
+func (t nodeConverter) flattenBlocks(n ast.Node) (list []block) {
 	_ = ast.Walk(n, func(c ast.Node, in bool) (ast.WalkStatus, error) {
 		if in && c.Type() == ast.TypeBlock && (c.FirstChild() == nil || c.FirstChild().Type() == ast.TypeInline) {
-			list = append(list, t.block(c, maxDepth))
+			list = append(list, t.convertBlock(c, maxDepth))
 			return ast.WalkSkipChildren, nil
 		}
 		return ast.WalkContinue, nil
@@ -204,37 +204,37 @@ func (t translation) shallow(n ast.Node) (list []block) {
 	return list
 }
 
-func (t translation) block(n ast.Node, depth int) block {
+func (t nodeConverter) convertBlock(n ast.Node, depth int) block {
 	switch n := n.(type) {
 	case *ast.Heading:
-		return block{kind: heading, level: n.Level, spans: t.spans(n, depth)}
+		return block{kind: heading, level: n.Level, spans: t.convertSpans(n, depth)}
 	case *ast.List:
-		return block{kind: list, ordered: n.IsOrdered(), level: n.Start, tight: n.IsTight, blocks: t.blocks(n, depth+1)}
+		return block{kind: list, ordered: n.IsOrdered(), level: n.Start, tight: n.IsTight, blocks: t.convertBlocks(n, depth+1)}
 	case *ast.ListItem:
-		return block{kind: item, blocks: t.blocks(n, depth+1)}
+		return block{kind: item, blocks: t.convertBlocks(n, depth+1)}
 	case *ast.Blockquote:
-		return block{kind: quote, blocks: t.blocks(n, depth+1)}
+		return block{kind: quote, blocks: t.convertBlocks(n, depth+1)}
 	case *ast.FencedCodeBlock:
-		return block{kind: code, lang: language(string(n.Language(t.src))), text: t.lines(n)}
+		return block{kind: code, lang: codeLanguage(string(n.Language(t.src))), text: t.codeText(n)}
 	case *ast.CodeBlock:
-		return block{kind: code, text: t.lines(n)}
+		return block{kind: code, text: t.codeText(n)}
 	case *ast.ThematicBreak:
 		return block{kind: rule}
 	case *east.Table:
-		b := block{kind: table, blocks: t.blocks(n, depth+1)}
+		b := block{kind: table, blocks: t.convertBlocks(n, depth+1)}
 		for _, a := range n.Alignments {
 			b.align = append(b.align, strings.TrimPrefix(a.String(), "none"))
 		}
 		return b
 	case *east.TableHeader, *east.TableRow:
-		return block{kind: row, blocks: t.blocks(n, depth+1)}
+		return block{kind: row, blocks: t.convertBlocks(n, depth+1)}
 	case *east.TableCell:
-		return block{kind: cell, spans: t.spans(n, depth)}
+		return block{kind: cell, spans: t.convertSpans(n, depth)}
 	}
-	return block{spans: t.spans(n, depth)}
+	return block{spans: t.convertSpans(n, depth)}
 }
 
-func language(s string) string {
+func codeLanguage(s string) string {
 	ok := regexp.MustCompile(`^[A-Za-z0-9+#._-]{1,30}$`).MatchString(s)
 	if !ok {
 		return ""
@@ -242,7 +242,7 @@ func language(s string) string {
 	return s
 }
 
-func (t translation) lines(n ast.Node) string {
+func (t nodeConverter) codeText(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
@@ -251,8 +251,8 @@ func (t translation) lines(n ast.Node) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// spans converts the children of a node and joins adjacent text.
-func (t translation) spans(n ast.Node, depth int) (list []span) {
+// convertSpans converts the children of a node and joins adjacent text.
+func (t nodeConverter) convertSpans(n ast.Node, depth int) (list []span) {
 	add := func(s span) {
 		if k := len(list) - 1; s.kind == plain && k >= 0 && list[k].kind == plain {
 			list[k].text += s.text
@@ -263,20 +263,20 @@ func (t translation) spans(n ast.Node, depth int) (list []span) {
 		}
 	}
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		for _, s := range t.span(c, depth+1) {
+		for _, s := range t.convertSpan(c, depth+1) {
 			add(s)
 		}
 	}
 	return list
 }
 
-func (t translation) span(n ast.Node, depth int) []span {
+func (t nodeConverter) convertSpan(n ast.Node, depth int) []span {
 	if depth > 2*maxDepth {
 		return nil
 	}
 	switch n := n.(type) {
 	case *ast.Text:
-		s := []span{{text: resolved(n.Value(t.src))}}
+		s := []span{{text: resolveEscapes(n.Value(t.src))}}
 		switch {
 		case n.HardLineBreak():
 			s = append(s, span{kind: hardBreak})
@@ -285,7 +285,7 @@ func (t translation) span(n ast.Node, depth int) []span {
 		}
 		return s
 	case *ast.String:
-		return []span{{text: resolved(n.Value)}}
+		return []span{{text: resolveEscapes(n.Value)}}
 	case *ast.CodeSpan:
 		var b bytes.Buffer
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -299,34 +299,34 @@ func (t translation) span(n ast.Node, depth int) []span {
 		if n.Level >= 2 {
 			kind = strong
 		}
-		return []span{{kind: kind, spans: t.spans(n, depth)}}
+		return []span{{kind: kind, spans: t.convertSpans(n, depth)}}
 	case *east.Strikethrough:
-		return []span{{kind: strike, spans: t.spans(n, depth)}}
+		return []span{{kind: strike, spans: t.convertSpans(n, depth)}}
 	case *ast.Link:
-		return linked(t.spans(n, depth), string(n.Destination))
+		return linkSpans(t.convertSpans(n, depth), string(n.Destination))
 	case *ast.Image:
-		return linked(append([]span{{text: "image: "}}, t.spans(n, depth)...), string(n.Destination))
+		return linkSpans(append([]span{{text: "image: "}}, t.convertSpans(n, depth)...), string(n.Destination))
 	case *ast.AutoLink:
 		label, to := textkit.Clean(string(n.Label(t.src))), string(n.URL(t.src))
 		if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(to, "mailto:") {
 			to = "mailto:" + to
 		}
-		return linked([]span{{text: label}}, to)
+		return linkSpans([]span{{text: label}}, to)
 	}
-	return t.spans(n, depth)
+	return t.convertSpans(n, depth)
 }
 
-// resolved resolves escapes and entities, then removes control characters.
-func resolved(b []byte) string {
+// resolveEscapes resolves escapes and entities, then removes control characters.
+func resolveEscapes(b []byte) string {
 	b = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(b)))
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(textkit.Clean(string(b)))
 }
 
-// linked returns a link. For an unsafe target it returns the text with the address.
-func linked(label []span, to string) []span {
-	to = resolved([]byte(to))
+// linkSpans returns a link. For an unsafe target it returns the text with the address.
+func linkSpans(label []span, to string) []span {
+	to = resolveEscapes([]byte(to))
 	if safe, ok := safeURL(to); ok {
-		return []span{{kind: link, text: safe, spans: unlinked(label)}}
+		return []span{{kind: link, text: safe, spans: stripLinks(label)}}
 	}
 	if to = strings.Join(strings.Fields(to), " "); to != "" && len(to) <= maxURL {
 		label = append(label, span{text: " (" + to + ")"})
@@ -334,10 +334,10 @@ func linked(label []span, to string) []span {
 	return label
 }
 
-// unlinked returns spans without links.
-func unlinked(spans []span) (list []span) {
+// stripLinks returns spans without links.
+func stripLinks(spans []span) (list []span) {
 	for _, s := range spans {
-		s.spans = unlinked(s.spans)
+		s.spans = stripLinks(s.spans)
 		if s.kind == link {
 			list = append(list, s.spans...)
 			continue

@@ -35,7 +35,7 @@ import (
 // mark Markdown.
 type document struct {
 	View    session.View
-	numbers *numbering
+	numbers *citationNumbers
 
 	Title    string
 	Question string // complete, if the title is shortened
@@ -54,8 +54,8 @@ type document struct {
 	Uncited     int      // number of found, uncited sources
 	Syntheses   []session.Synthesis
 	Corrections []session.Correction
-	Steering    []steered
-	Stream      []stretch
+	Steering    []steerEntry
+	Stream      []focusThoughts
 	Costs       []costRow
 	Notes       []string
 	Colophon    string
@@ -78,10 +78,10 @@ type source struct {
 	Mark    string
 }
 
-type steered struct {
-	At            float64
-	Wish, Outcome string
-	Refused       bool
+type steerEntry struct {
+	At               float64
+	Request, Outcome string
+	Refused          bool
 }
 
 type sourceList struct {
@@ -111,10 +111,10 @@ func (o openQuestion) Marks() (marks []string) {
 	if o.Priority > 0 {
 		marks = append(marks, fmt.Sprintf("priority %d", o.Priority))
 	}
-	return append(marks, present(o.Mark)...)
+	return append(marks, dropEmpty(o.Mark)...)
 }
 
-type stretch struct {
+type focusThoughts struct {
 	FocusMD  string
 	Thoughts []session.Thought
 }
@@ -124,30 +124,30 @@ const maxTitle = 160
 func newDocument(v session.View) *document {
 	s := v.Session
 	d := &document{
-		View: v, Lead: lead(v), Remark: remark(v), Chart: newChart(v), Tree: slices.Collect(v.Tree()),
-		Syntheses: v.Syntheses, Corrections: v.Corrections, Costs: costs(s.Usage), Notes: v.Notes, Colophon: colophon(s),
+		View: v, Lead: leadText(v), Remark: remarkText(v), Chart: newChart(v), Tree: slices.Collect(v.Tree()),
+		Syntheses: v.Syntheses, Corrections: v.Corrections, Costs: costRows(s.Usage), Notes: v.Notes, Colophon: colophonText(s),
 	}
 	d.Title = textkit.TruncateWords(textkit.OneLine(s.Question), maxTitle)
 	if d.Title != strings.TrimSpace(s.Question) {
 		d.Question = s.Question
 	}
 	d.Title = cmp.Or(d.Title, "A session without a question")
-	d.answer()
+	d.setAnswer()
 	for _, w := range v.Steering {
-		wish, outcome := steerLine(w)
-		d.Steering = append(d.Steering, steered{w.Offset, wish, outcome, w.Refused})
+		request, outcome := steerLine(w)
+		d.Steering = append(d.Steering, steerEntry{w.Offset, request, outcome, w.Refused})
 	}
 	if last := LastSynthesis(v); last != nil {
 		d.InsightsMD = last.Insights
 	}
 	d.Open = openQuestions(v)
-	d.number()
-	d.Stream = stretches(v.Thoughts)
-	d.Account = account(v, len(d.Sources)+len(d.AlsoRead))
+	d.assignNumbers()
+	d.Stream = splitByFocus(v.Thoughts)
+	d.Account = accountText(v, len(d.Sources)+len(d.AlsoRead))
 	return d
 }
 
-func (d *document) answer() {
+func (d *document) setAnswer() {
 	s := d.View.Session
 	last := LastSynthesis(d.View)
 	switch {
@@ -200,31 +200,31 @@ func openQuestions(v session.View) (list []openQuestion) {
 	return list
 }
 
-func (d *document) number() {
-	d.numbers = number(d.View.Sources, append([]string{d.AnswerMD}, d.InsightsMD...)...)
+func (d *document) assignNumbers() {
+	d.numbers = numberSources(d.View.Sources, append([]string{d.AnswerMD}, d.InsightsMD...)...)
 	if last := LastSynthesis(d.View); last != nil {
-		d.numbers.cited(last.Remaining...)
+		d.numbers.addCited(last.Remaining...)
 		for _, id := range last.Cites {
-			d.numbers.add(id)
+			d.numbers.addSource(id)
 		}
 	}
 	own := len(d.numbers.order)
 	for _, n := range d.Tree {
-		d.numbers.cited(n.Insights)
+		d.numbers.addCited(n.Insights)
 	}
-	d.numbers.rest(d.View.Sources)
+	d.numbers.addRemaining(d.View.Sources)
 	byID := make(map[string]session.Source, len(d.View.Sources))
 	for _, s := range d.View.Sources {
 		byID[s.ID] = s
 	}
 	for i, id := range d.numbers.order {
-		d.Sources = append(d.Sources, d.source(i+1, byID[id]))
+		d.Sources = append(d.Sources, d.newSource(i+1, byID[id]))
 	}
 	d.Sources, d.AlsoRead = d.Sources[:own:own], d.Sources[own:]
 	d.Uncited = len(byID) - len(d.numbers.order)
 }
 
-func (d *document) source(n int, s session.Source) source {
+func (d *document) newSource(n int, s session.Source) source {
 	out := source{Source: s, N: n, Where: s.Source}
 	if s.End > s.Start {
 		out.Place = fmt.Sprintf("bytes %d to %d of its text", s.Start, s.End)
@@ -248,11 +248,11 @@ func (d *document) source(n int, s session.Source) source {
 	return out
 }
 
-// stretches splits thoughts where the focus changes.
-func stretches(thoughts []session.Thought) (list []stretch) {
+// splitByFocus splits thoughts where the focus changes.
+func splitByFocus(thoughts []session.Thought) (list []focusThoughts) {
 	for i, t := range thoughts {
 		if i == 0 || t.Focus != thoughts[i-1].Focus {
-			list = append(list, stretch{FocusMD: t.Focus})
+			list = append(list, focusThoughts{FocusMD: t.Focus})
 		}
 		last := &list[len(list)-1]
 		last.Thoughts = append(last.Thoughts, t)
@@ -260,10 +260,10 @@ func stretches(thoughts []session.Thought) (list []stretch) {
 	return list
 }
 
-// day formats a time in UTC.
-func day(t *time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+// formatDay formats a time in UTC.
+func formatDay(t *time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-var ended = map[ponder.Status]string{
+var statusTexts = map[ponder.Status]string{
 	ponder.Created: "Not started yet", ponder.Thinking: "Still thinking", ponder.Paused: "Paused", ponder.Completed: "Completed",
 	ponder.Failed: "Failed", ponder.Cancelled: "Cancelled",
 }

@@ -37,12 +37,12 @@ func TestReports(t *testing.T) {
 		name string
 		v    session.View
 	}{
-		{"half-hour", half().view()},
+		{"half-hour", halfHourSession().sessionView()},
 		{"nothing", session.NewView()},
-		{"just-started", of(start)},
-		{"failed", of(start, ponder.RunFinished{Status: ponder.Failed, Reason: "openai: 401 *wrong* key <x>"})},
-		{"foreign", foreign()},
-		{"one-synthesis", of(start, ponder.Thought{Content: "Friction.", Kind: "insight", Confidence: 0.6}, ponder.Synthesis{Content: "Friction.", Confidence: 0.5, Offset: 60})},
+		{"just-started", sessionOf(start)},
+		{"failed", sessionOf(start, ponder.RunFinished{Status: ponder.Failed, Reason: "openai: 401 *wrong* key <x>"})},
+		{"foreign", foreignSession()},
+		{"one-synthesis", sessionOf(start, ponder.Thought{Content: "Friction.", Kind: "insight", Confidence: 0.6}, ponder.Synthesis{Content: "Friction.", Confidence: 0.5, Offset: 60})},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			checkGolden(t, tt.name+".md", Markdown(tt.v))
@@ -55,23 +55,23 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// of returns a session of these events, one second apart.
-func of(bodies ...ponder.Body) session.View {
-	d := &diary{}
+// sessionOf returns a session of these events, one second apart.
+func sessionOf(bodies ...ponder.Body) session.View {
+	d := &eventRecorder{}
 	for _, b := range bodies {
-		d.on((d.at + 1e9).String(), b)
+		d.appendAt((d.at + 1e9).String(), b)
 	}
-	return d.view()
+	return d.sessionView()
 }
 
-// foreign returns a session with all parts of a report and special characters in all foreign
+// foreignSession returns a session with all parts of a report and special characters in all foreign
 // text.
-func foreign() session.View {
-	v := sickened("https://a.example/(x)?q=1+1&r='<b>\u00e9#%zz%20\"\x00{{.Policy}}")
+func foreignSession() session.View {
+	v := hostileSession("https://a.example/(x)?q=1+1&r='<b>\u00e9#%zz%20\"\x00{{.Policy}}")
 	v.Session.Metadata.WithoutModel, v.Session.Metadata.Parallel = true, 3
 	v.Session.Usage.Models[0].Calls, v.Session.Usage.Models[0].Unpriced = 3, 1
-	v.Thoughts[0].Unaided, v.Thoughts[1].Repeats = true, 2
-	v.Syntheses[0].Unaided = true
+	v.Thoughts[0].WithoutModel, v.Thoughts[1].Repeats = true, 2
+	v.Syntheses[0].WithoutModel = true
 	v.Sources[1].Cited, v.Sources[2].Cited = false, true
 	v.Pinned = []string{v.Sources[0].Source}
 	v.Sources = append(v.Sources, session.Source{ID: "e4", Source: "https://b.example/(y)'+*!?q=\u00e9%C3+&#1'", Title: "A+B", Quote: "a\n+ b", Cited: true})

@@ -23,30 +23,30 @@ const ResearchFormat = "ponder-research/1"
 // A Research is a report of research in its JSON form: see docs/research.md. Its Markdown and
 // HTML embed it, so that they can be checked without the thread.
 type Research struct {
-	Format   string          `json:"format"`
-	Thread   ponder.ThreadID `json:"thread_id,omitempty"`
-	Question string          `json:"question"`
-	Status   ponder.Status   `json:"status"`
-	Reason   string          `json:"stop_reason,omitempty"`
-	Started  time.Time       `json:"started_at,omitzero"`
-	Ended    time.Time       `json:"ended_at,omitzero"`
-	Seconds  float64         `json:"seconds"` // of work
-	Rounds   int             `json:"rounds"`
-	Model    string          `json:"model,omitempty"`
-	Unaided  bool            `json:"without_model,omitempty"` // at least the answer
+	Format       string          `json:"format"`
+	Thread       ponder.ThreadID `json:"thread_id,omitempty"`
+	Question     string          `json:"question"`
+	Status       ponder.Status   `json:"status"`
+	Reason       string          `json:"stop_reason,omitempty"`
+	Started      time.Time       `json:"started_at,omitzero"`
+	Ended        time.Time       `json:"ended_at,omitzero"`
+	Seconds      float64         `json:"seconds"` // of work
+	Rounds       int             `json:"rounds"`
+	Model        string          `json:"model,omitempty"`
+	WithoutModel bool            `json:"without_model,omitempty"` // at least the answer
 
-	Answer    string     `json:"answer"` // Markdown with evidence ids; unsupported claims are marked
-	Claims    []Claim    `json:"claims"`
-	Evidence  []Evidence `json:"evidence"`
-	Conflicts []Conflict `json:"conflicts"`
-	Queries   []Query    `json:"queries"`
-	Open      []string   `json:"not_confirmed,omitempty"` // unresolved points
-	Removed   []string   `json:"removed_citations,omitempty"`
-	Timeline  []Moment   `json:"timeline"`
-	Steering  []Wished   `json:"steering,omitempty"`
-	Since     *Since     `json:"since,omitempty"`
-	Notes     []string   `json:"notes,omitempty"`
-	Cost      Cost       `json:"cost"`
+	Answer    string        `json:"answer"` // Markdown with evidence ids; unsupported claims are marked
+	Claims    []Claim       `json:"claims"`
+	Evidence  []Evidence    `json:"evidence"`
+	Conflicts []Conflict    `json:"conflicts"`
+	Queries   []Query       `json:"queries"`
+	Open      []string      `json:"not_confirmed,omitempty"` // unresolved points
+	Removed   []string      `json:"removed_citations,omitempty"`
+	Timeline  []Moment      `json:"timeline"`
+	Steering  []SteerRecord `json:"steering,omitempty"`
+	Since     *Since        `json:"since,omitempty"`
+	Notes     []string      `json:"notes,omitempty"`
+	Cost      Cost          `json:"cost"`
 
 	Seal string `json:"seal,omitempty"` // SHA-256 of the JSON without white space and seal, hex
 }
@@ -130,15 +130,15 @@ type Moment struct {
 	Text string  `json:"text"`
 }
 
-// A Wished is a command of the user and its result.
-type Wished struct {
+// A SteerRecord is a command of the user and its result.
+type SteerRecord struct {
 	At      float64 `json:"at"`
-	Wish    string  `json:"wish"`
+	Request string  `json:"wish"`
 	Effect  string  `json:"effect,omitempty"`
 	Refused bool    `json:"refused,omitempty"`
 }
 
-func (w Wished) Outcome() string {
+func (w SteerRecord) Outcome() string {
 	switch {
 	case w.Refused:
 		return "refused: " + w.Effect
@@ -180,8 +180,8 @@ var ErrNoReport = errors.New("not a report of research")
 
 // JSON returns the JSON form with a final newline.
 func (r Research) JSON() ([]byte, error) {
-	r.fill()
-	r.Seal = r.seal()
+	r.fillEmptyLists()
+	r.Seal = r.computeSeal()
 	js, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
@@ -189,7 +189,7 @@ func (r Research) JSON() ([]byte, error) {
 	return append(js, '\n'), nil
 }
 
-func (r *Research) fill() {
+func (r *Research) fillEmptyLists() {
 	r.Format = ResearchFormat
 	if r.Claims == nil {
 		r.Claims = []Claim{}
@@ -208,9 +208,9 @@ func (r *Research) fill() {
 	}
 }
 
-// seal returns a hash that reveals manual changes.
-func (r Research) seal() string {
-	r.fill()
+// computeSeal returns a hash that reveals manual changes.
+func (r Research) computeSeal() string {
+	r.fillEmptyLists()
 	r.Seal = ""
 	js, err := json.Marshal(r)
 	if err != nil {
@@ -226,8 +226,8 @@ func (r Research) seal() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// decode parses the JSON form and checks its limits and references.
-func decode(js []byte) (Research, error) {
+// decodeResearch parses the JSON form and checks its limits and references.
+func decodeResearch(js []byte) (Research, error) {
 	var r Research
 	var head struct {
 		Format string `json:"format"`
@@ -247,7 +247,7 @@ func decode(js []byte) (Research, error) {
 	return r, nil
 }
 
-func (r *Research) evidence(id string) (Evidence, bool) {
+func (r *Research) findEvidence(id string) (Evidence, bool) {
 	for _, e := range r.Evidence {
 		if e.ID == id {
 			return e, true
@@ -265,48 +265,48 @@ func (r *Research) Counts() map[string]int {
 	return n
 }
 
-// ResearchOf returns the report of a research. since is the report that it updated; may be nil.
-func ResearchOf(v research.View, since *research.Report) Research {
+// NewResearch returns the report of a research. since is the report that it updated; may be nil.
+func NewResearch(v research.View, since *research.Report) Research {
 	h := v.Research
 	r := Research{
 		Format: ResearchFormat, Thread: h.ID, Question: h.Question, Status: h.Status, Reason: h.StopReason, Started: h.Started, Ended: h.Completed,
-		Seconds: h.Elapsed, Rounds: h.Rounds, Model: h.Model, Unaided: h.Unaided, Answer: h.Answer, Open: h.Remaining, Removed: v.Removed, Notes: v.Notes,
+		Seconds: h.Elapsed, Rounds: h.Rounds, Model: h.Model, WithoutModel: h.WithoutModel, Answer: h.Answer, Open: h.Remaining, Removed: v.Removed, Notes: v.Notes,
 	}
 	for _, c := range v.Claims {
-		r.Claims = append(r.Claims, claimOf(c))
+		r.Claims = append(r.Claims, newClaim(c))
 	}
 	for _, e := range v.Evidence {
-		r.Evidence = append(r.Evidence, evidenceOf(e))
+		r.Evidence = append(r.Evidence, newEvidence(e))
 	}
 	for _, c := range v.Conflicts {
-		r.Conflicts = append(r.Conflicts, conflictOf(c))
+		r.Conflicts = append(r.Conflicts, newConflict(c))
 	}
 	for _, q := range v.Queries {
-		r.Queries = append(r.Queries, Query{Round: q.Round, Tool: q.Tool, Text: q.Text, Found: q.Found, Age: ageIn(v, q), Error: q.Error})
+		r.Queries = append(r.Queries, Query{Round: q.Round, Tool: q.Tool, Text: q.Text, Found: q.Found, Age: resultAge(v, q), Error: q.Error})
 	}
-	r.Timeline, r.Steering = timelineOf(v), steeringOf(v)
-	r.Cost = costOf(h.Usage)
+	r.Timeline, r.Steering = buildTimeline(v), steerRecords(v)
+	r.Cost = newCost(h.Usage)
 	if since != nil {
-		r.Since = sinceOf(*since, r.Claims)
+		r.Since = compareOlder(*since, r.Claims)
 	}
 	return r
 }
 
-func claimOf(c research.Claim) Claim {
+func newClaim(c research.Claim) Claim {
 	return Claim{
 		ID: c.ID, Text: c.Text, Start: c.Start, End: c.End, Status: c.Verdict, Score: c.Score, Reason: c.Reason, Cites: c.Cites,
-		Quotes: passages(c.Quotes), Against: passages(c.Against), Judge: c.Judge,
+		Quotes: toPassages(c.Quotes), Against: toPassages(c.Against), Judge: c.Judge,
 	}
 }
 
-func passages(list []ponder.Passage) (out []Passage) {
+func toPassages(list []ponder.Passage) (out []Passage) {
 	for _, p := range list {
 		out = append(out, Passage{p.Evidence, p.Start, p.End})
 	}
 	return out
 }
 
-func evidenceOf(e research.Evidence) Evidence {
+func newEvidence(e research.Evidence) Evidence {
 	return Evidence{
 		ID: e.ID, Quote: e.Quote, Source: e.Source, URL: e.URL, Title: e.Title, Author: e.Author, Section: e.Section, Page: e.Page,
 		Start: e.Start, End: e.End, Hash: e.Hash, Original: e.Original, Published: e.Published, Fetched: e.Fetched,
@@ -315,19 +315,19 @@ func evidenceOf(e research.Evidence) Evidence {
 	}
 }
 
-func conflictOf(c ponder.Conflict) Conflict {
+func newConflict(c ponder.Conflict) Conflict {
 	out := Conflict{Subject: c.Subject, Attribute: c.Attribute, Time: c.Time, Unit: c.Unit}
 	for _, s := range c.Sides {
-		out.Sides = append(out.Sides, Side{s.Value, passages(s.Quotes), s.Voices, s.Newest})
+		out.Sides = append(out.Sides, Side{s.Value, toPassages(s.Quotes), s.Voices, s.Newest})
 	}
 	return out
 }
 
-// leastAge is the age from which a fetched page counts as cached.
-const leastAge = time.Minute
+// minCacheAge is the age from which a fetched page counts as cached.
+const minCacheAge = time.Minute
 
-// ageIn returns the age of a cached result, else of its newest passage.
-func ageIn(v research.View, q research.Query) (age time.Duration) {
+// resultAge returns the age of a cached result, else of its newest passage.
+func resultAge(v research.View, q research.Query) (age time.Duration) {
 	if q.Age > 0 {
 		return time.Duration(q.Age) * time.Second
 	}
@@ -342,7 +342,7 @@ func ageIn(v research.View, q research.Query) (age time.Duration) {
 			age = old
 		}
 	}
-	if age < leastAge {
+	if age < minCacheAge {
 		return 0
 	}
 	return age.Truncate(time.Second)
@@ -351,7 +351,7 @@ func ageIn(v research.View, q research.Query) (age time.Duration) {
 // maxMoments bounds the timeline.
 const maxMoments = 500
 
-func timelineOf(v research.View) (list []Moment) {
+func buildTimeline(v research.View) (list []Moment) {
 	for _, e := range v.Evidence {
 		list = append(list, Moment{At: e.At, Kind: "evidence", Text: e.ID + " " + cmp.Or(e.Title, e.URL, e.Source)})
 	}
@@ -364,18 +364,18 @@ func timelineOf(v research.View) (list []Moment) {
 	return list[:min(len(list), maxMoments)]
 }
 
-func steeringOf(v research.View) (list []Wished) {
+func steerRecords(v research.View) (list []SteerRecord) {
 	for _, w := range v.Steering {
 		what := strings.ReplaceAll(string(w.Order), "_", " ")
 		if about := strings.TrimSpace(strings.Join([]string{w.Content, w.Target}, " ")); about != "" {
 			what += ": " + about
 		}
-		list = append(list, Wished{w.At, what, w.Effect, w.Refused})
+		list = append(list, SteerRecord{w.At, what, w.Effect, w.Refused})
 	}
 	return list
 }
 
-func costOf(u research.Usage) Cost {
+func newCost(u research.Usage) Cost {
 	c := Cost{Calls: u.Calls, Failed: u.Failed, Input: u.Input, Output: u.Output, USD: u.USD, Unpriced: u.Unpriced}
 	for _, m := range u.Models {
 		c.Models = append(c.Models, ModelCost{m.Model, m.Calls, m.Failed, m.Input, m.Output, m.USD, m.Unpriced})
@@ -383,9 +383,9 @@ func costOf(u research.Usage) Cost {
 	return c
 }
 
-// sinceOf compares claims with those in the answer of an older report, checked against its
+// compareOlder compares claims with those in the answer of an older report, checked against its
 // quotes.
-func sinceOf(older research.Report, claims []Claim) *Since {
+func compareOlder(older research.Report, claims []Claim) *Since {
 	quotes := make([]claim.Quote, len(older.Evidence))
 	for i, k := range older.Evidence {
 		quotes[i] = claim.Quote{ID: k.ID, Text: k.Quote, Context: k.Title, Voice: cmp.Or(k.URL, k.Source)}

@@ -13,8 +13,8 @@ import (
 	"ponder/internal/textkit"
 )
 
-// A sealing is the embedded data of a report.
-type sealing struct {
+// An embeddedReport is the embedded data of a report.
+type embeddedReport struct {
 	Text   string          `json:"text_sha256"` // of the surrounding words: see wordsHash
 	Report json.RawMessage `json:"report"`
 }
@@ -27,14 +27,14 @@ const (
 	scriptCloses  = "</script>"
 )
 
-// sealed returns a report with its sealing between before and after.
-func sealed(before, opens string, r *Research, closes, after string) ([]byte, error) {
-	r.Seal = r.seal()
+// embedReport returns a report with its sealing between before and after.
+func embedReport(before, opens string, r *Research, closes, after string) ([]byte, error) {
+	r.Seal = r.computeSeal()
 	js, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
 	}
-	js, err = json.Marshal(sealing{wordsHash(before + after), js})
+	js, err = json.Marshal(embeddedReport{wordsHash(before + after), js})
 	if err != nil {
 		return nil, fmt.Errorf("write a report: %w", err)
 	}
@@ -47,8 +47,8 @@ func wordsHash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A Filed is a report read from a file.
-type Filed struct {
+// A ReportFile is a report read from a file.
+type ReportFile struct {
 	Research
 	Form    string // markdown, html or json
 	Altered bool   // the text differs from the original
@@ -58,39 +58,39 @@ type Filed struct {
 }
 
 // ReadResearch parses a report in any form. Other input is an [ErrNoReport].
-func ReadResearch(raw []byte) (*Filed, error) {
+func ReadResearch(raw []byte) (*ReportFile, error) {
 	if len(raw) > MaxResearch {
 		return nil, fmt.Errorf("%w: it is larger than any", ErrNoReport)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
-		r, err := decode(trimmed)
-		return &Filed{Research: r, Form: "json", Shown: r.Answer, Altered: err == nil && r.Seal != r.seal()}, err
+		r, err := decodeResearch(trimmed)
+		return &ReportFile{Research: r, Form: "json", Shown: r.Answer, Altered: err == nil && r.Seal != r.computeSeal()}, err
 	}
 	text := string(raw)
 	form := "markdown"
 	if strings.HasPrefix(strings.TrimSpace(text), "<") {
 		form = "html"
 	}
-	before, js, after, ok := unseal(form, text)
+	before, js, after, ok := splitEmbedded(form, text)
 	if !ok {
 		return nil, ErrNoReport
 	}
-	var s sealing
+	var s embeddedReport
 	if json.Unmarshal([]byte(js), &s) != nil {
 		return nil, fmt.Errorf("%w: what it carries for being checked is damaged", ErrNoReport)
 	}
-	r, err := decode(s.Report)
+	r, err := decodeResearch(s.Report)
 	if err != nil {
 		return nil, err
 	}
-	f := &Filed{Research: r, Form: form}
-	f.compare(before+after, s.Text)
+	f := &ReportFile{Research: r, Form: form}
+	f.detectChanges(before+after, s.Text)
 	return f, nil
 }
 
-// unseal splits a report at its sealing.
-func unseal(form, text string) (before, js, after string, ok bool) {
+// splitEmbedded splits a report at its sealing.
+func splitEmbedded(form, text string) (before, js, after string, ok bool) {
 	if form == "html" {
 		return cutLast(text, scriptOpens, scriptCloses)
 	}
@@ -107,9 +107,9 @@ func cutLast(text, opens, closes string) (before, inner, after string, ok bool) 
 	return before, inner, after, ok
 }
 
-// compare compares the text with the hash, and finds differences.
-func (f *Filed) compare(text, hash string) {
-	f.Altered = wordsHash(text) != hash || f.Seal != f.seal()
+// detectChanges compares the text with the hash, and finds differences.
+func (f *ReportFile) detectChanges(text, hash string) {
+	f.Altered = wordsHash(text) != hash || f.Seal != f.computeSeal()
 	f.Shown = f.Answer
 	if wordsHash(text) == hash {
 		return
@@ -119,15 +119,15 @@ func (f *Filed) compare(text, hash string) {
 		lines, shown, write = pageLines, pageAnswer, f.HTML
 	}
 	if was, err := write(); err == nil {
-		before, _, after, _ := unseal(f.Form, string(was))
-		f.Lines, f.Missing = differences(lines(text), lines(before+after))
+		before, _, after, _ := splitEmbedded(f.Form, string(was))
+		f.Lines, f.Missing = lineDifferences(lines(text), lines(before+after))
 	}
-	f.Shown = f.byID(shown(text))
+	f.Shown = f.restoreIDs(shown(text))
 }
 
 const maxDifferences = 20
 
-func differences(now, was []string) (added, gone []string) {
+func lineDifferences(now, was []string) (added, gone []string) {
 	only := func(a, b []string) (list []string) {
 		n := make(map[string]int)
 		for _, l := range b {
@@ -166,12 +166,12 @@ var shownNumber = regexp.MustCompile(`\\?\[(\d{1,6})\\?\]`)
 // shownMark matches the mark of an unsupported claim in Markdown.
 var shownMark = regexp.MustCompile(`\\?\[(unverified|partly supported|contradicted)(?: by \d{1,6})?\\?\]`)
 
-// byID replaces citations by ids and removes marks.
-func (f *Filed) byID(text string) string {
+// restoreIDs replaces citations by ids and removes marks.
+func (f *ReportFile) restoreIDs(text string) string {
 	text = shownMark.ReplaceAllString(text, "")
-	n := f.numbering()
+	n := f.numberCitations()
 	return shownNumber.ReplaceAllStringFunc(text, func(s string) string {
-		for id, k := range n.of {
+		for id, k := range n.numberByID {
 			if k > 0 && fmt.Sprint(k) == shownNumber.FindStringSubmatch(s)[1] {
 				return "[" + id + "]"
 			}
@@ -182,13 +182,13 @@ func (f *Filed) byID(text string) string {
 
 // Parts of a page that this package wrote.
 var (
-	unseen     = regexp.MustCompile(`(?s)<(head|style|script)\b.*?</(head|style|script)>`)
-	pageMark   = regexp.MustCompile(`<a class="cite"[^>]*>(\d+)</a>`)
-	pageSign   = regexp.MustCompile(`(?s)<a class="sign[^>]*>.*?</a>`)
-	pageBreak  = regexp.MustCompile(`(?i)</?(p|div|li|ul|ol|tr|td|th|h[1-6]|section|blockquote|pre|summary|details|table|header|footer|figcaption|br|hr)\b[^>]*>`)
-	pageTag    = regexp.MustCompile(`<[^>]*>`)
-	answerOf   = regexp.MustCompile(`(?s)<section id="answer".*?<div class="prose">(.*?)</div>\s*</section>`)
-	manyBreaks = regexp.MustCompile(`\n\s*\n\s*`)
+	unseen        = regexp.MustCompile(`(?s)<(head|style|script)\b.*?</(head|style|script)>`)
+	pageMark      = regexp.MustCompile(`<a class="cite"[^>]*>(\d+)</a>`)
+	pageSign      = regexp.MustCompile(`(?s)<a class="sign[^>]*>.*?</a>`)
+	pageBreak     = regexp.MustCompile(`(?i)</?(p|div|li|ul|ol|tr|td|th|h[1-6]|section|blockquote|pre|summary|details|table|header|footer|figcaption|br|hr)\b[^>]*>`)
+	pageTag       = regexp.MustCompile(`<[^>]*>`)
+	answerSection = regexp.MustCompile(`(?s)<section id="answer".*?<div class="prose">(.*?)</div>\s*</section>`)
+	manyBreaks    = regexp.MustCompile(`\n\s*\n\s*`)
 )
 
 // pageText returns the visible text of a page, with blocks as paragraphs.
@@ -203,7 +203,7 @@ func pageText(page string) string {
 func pageLines(page string) []string { return nonEmpty(pageText(page)) }
 
 func pageAnswer(page string) string {
-	m := answerOf.FindStringSubmatch(page)
+	m := answerSection.FindStringSubmatch(page)
 	if m == nil {
 		return ""
 	}

@@ -22,26 +22,26 @@ func Check(text string, quotes []claim.Quote) []Claim {
 			sentences = append(sentences, s)
 		}
 	}
-	return checked(claim.NewCorpus(quotes), sentences)
+	return checkSentences(claim.NewCorpus(quotes), sentences)
 }
 
-// checked returns sentences with their status. Earlier ones give context to later ones.
-func checked(corpus *claim.Corpus, sentences []claim.Sentence) (list []Claim) {
+// checkSentences returns sentences with their status. Earlier ones give context to later ones.
+func checkSentences(corpus *claim.Corpus, sentences []claim.Sentence) (list []Claim) {
 	for i, f := range corpus.VerifyAll(sentences) {
 		s := sentences[i]
 		list = append(list, Claim{
 			Text: s.Text, Start: s.Start, End: s.End, Status: string(f.Verdict), Score: f.Score, Reason: f.Reason, Cites: s.Cites,
-			Quotes: passages(f.Quotes), Against: passages(f.Against),
+			Quotes: toPassages(f.Quotes), Against: toPassages(f.Against),
 		})
 	}
 	return list
 }
 
-// quotes returns the evidence for checking, except ids in without.
-func (r *Research) quotes(without map[string]bool) []claim.Quote {
+// claimQuotes returns the evidence for checking, except ids in without.
+func (r *Research) claimQuotes(without map[string]bool) []claim.Quote {
 	var list []claim.Quote
 	for _, e := range r.Evidence {
-		if !without[e.ID] && !e.Banned && !addressed(e) {
+		if !without[e.ID] && !e.Banned && !addressesPrograms(e) {
 			list = append(list, claim.Quote{
 				ID: e.ID, Text: e.Quote, Context: strings.TrimSpace(e.Title + ". " + e.Section), Voice: cmp.Or(e.Cluster, e.Source), Published: e.Published,
 			})
@@ -50,20 +50,20 @@ func (r *Research) quotes(without map[string]bool) []claim.Quote {
 	return list
 }
 
-// addressed reports whether a quote addresses programs; it supports no claim.
-func addressed(e Evidence) bool {
+// addressesPrograms reports whether a quote addresses programs; it supports no claim.
+func addressesPrograms(e Evidence) bool {
 	return slices.ContainsFunc(e.Quality, func(s ponder.Signal) bool { return s.Name == "addressed" })
 }
 
 type Recheck struct {
-	Claims  []Reclaim `json:"claims"`
-	Altered []Claim   `json:"altered,omitempty"`
-	Missing []string  `json:"missing,omitempty"` // claims missing in the text
-	Strange []string  `json:"strange_citations,omitempty"`
+	Claims  []RecheckedClaim `json:"claims"`
+	Altered []Claim          `json:"altered,omitempty"`
+	Missing []string         `json:"missing,omitempty"` // claims missing in the text
+	Strange []string         `json:"strange_citations,omitempty"`
 }
 
-// A Reclaim is a claim checked again.
-type Reclaim struct {
+// A RecheckedClaim is a claim checked again.
+type RecheckedClaim struct {
 	Claim
 	Now     string `json:"status_now"`
 	Why     string `json:"reason_now,omitempty"`
@@ -73,49 +73,49 @@ type Reclaim struct {
 
 // Recheck checks the claims of a report against its quotes, except broken ones, and compares
 // them with the claims of its text.
-func (f *Filed) Recheck(broken map[string]bool) Recheck {
+func (f *ReportFile) Recheck(broken map[string]bool) Recheck {
 	var out Recheck
-	corpus := claim.NewCorpus(f.quotes(broken))
+	corpus := claim.NewCorpus(f.claimQuotes(broken))
 	known := make(map[string]bool)
 	var sentences []claim.Sentence
 	for _, c := range f.Claims {
-		known[keyOf(c.Text)] = true
+		known[claimKey(c.Text)] = true
 		sentences = append(sentences, claim.Sentence{Text: c.Text, Start: c.Start, End: c.End, Cites: c.Cites, Factual: true})
 	}
-	for i, now := range checked(corpus, sentences) {
+	for i, now := range checkSentences(corpus, sentences) {
 		c := f.Claims[i]
 		differs := now.Status != c.Status
-		out.Claims = append(out.Claims, Reclaim{c, now.Status, now.Reason, differs, differs && c.Judge != ""})
+		out.Claims = append(out.Claims, RecheckedClaim{c, now.Status, now.Reason, differs, differs && c.Judge != ""})
 	}
 	said := make(map[string]bool)
 	for _, s := range claim.Split(claim.Unmark(f.Shown)) {
-		said[keyOf(s.Text)] = true
-		if f.Unaided && len(s.Cites) == 0 {
+		said[claimKey(s.Text)] = true
+		if f.WithoutModel && len(s.Cites) == 0 {
 			continue // not a quote of an extractive answer
 		}
 		for _, id := range s.Cites {
-			if _, ok := f.evidence(id); !ok && !slices.Contains(out.Strange, id) {
+			if _, ok := f.findEvidence(id); !ok && !slices.Contains(out.Strange, id) {
 				out.Strange = append(out.Strange, id)
 			}
 		}
-		if f.Altered && s.Factual && !known[keyOf(s.Text)] {
-			out.Altered = append(out.Altered, checked(corpus, []claim.Sentence{s})...)
+		if f.Altered && s.Factual && !known[claimKey(s.Text)] {
+			out.Altered = append(out.Altered, checkSentences(corpus, []claim.Sentence{s})...)
 		}
 	}
 	for _, c := range f.Claims {
-		if f.Altered && !said[keyOf(c.Text)] {
+		if f.Altered && !said[claimKey(c.Text)] {
 			out.Missing = append(out.Missing, textkit.OneLine(c.Text))
 		}
 	}
 	return out
 }
 
-func keyOf(text string) string {
-	key, _ := letters(textkit.Clean(text))
+func claimKey(text string) string {
+	key, _ := lettersOnly(textkit.Clean(text))
 	return key
 }
 
-func (c Reclaim) Problem() string {
+func (c RecheckedClaim) Problem() string {
 	if !c.Differs {
 		return ""
 	}
@@ -132,7 +132,7 @@ func (c Reclaim) Problem() string {
 // Used returns the ids of shown evidence.
 func (r *Research) Used() map[string]bool {
 	used := make(map[string]bool)
-	for _, id := range r.numbering().order {
+	for _, id := range r.numberCitations().order {
 		used[id] = true
 	}
 	return used
@@ -158,8 +158,8 @@ type Change struct {
 
 const maxCompared = 500
 
-// A said is a claim prepared for comparison.
-type said struct {
+// A comparedClaim is a claim prepared for comparison.
+type comparedClaim struct {
 	Claim
 	text similarity.Text
 	bare similarity.Text // without values
@@ -169,23 +169,23 @@ type said struct {
 // Changes compares claims by similarity. A claim is changed if it is negated, has another
 // value, or has another status.
 func Changes(older, newer []Claim) Since {
-	was, now := readSaid(older), readSaid(newer)
+	was, now := prepareClaims(older), prepareClaims(newer)
 	d := Since{New: []string{}, Gone: []string{}, Changed: []Change{}}
-	match := func(fits func(a, b *said) bool) {
+	match := func(fits func(a, b *comparedClaim) bool) {
 		for i := range now {
 			for j := range was {
 				if now[i].used || was[j].used || !fits(&was[j], &now[i]) {
 					continue
 				}
 				now[i].used, was[j].used = true, true
-				d.pair(&was[j], &now[i])
+				d.addPair(&was[j], &now[i])
 			}
 		}
 	}
-	match(func(a, b *said) bool { return textkit.OneLine(a.Text) == textkit.OneLine(b.Text) })
-	match(func(a, b *said) bool { return a.text.Compare(b.text) == similarity.Same })
-	match(func(a, b *said) bool { return a.text.Compare(b.text) == similarity.Opposite })
-	match(func(a, b *said) bool { return a.bare.Compare(b.bare) == similarity.Same })
+	match(func(a, b *comparedClaim) bool { return textkit.OneLine(a.Text) == textkit.OneLine(b.Text) })
+	match(func(a, b *comparedClaim) bool { return a.text.Compare(b.text) == similarity.Same })
+	match(func(a, b *comparedClaim) bool { return a.text.Compare(b.text) == similarity.Opposite })
+	match(func(a, b *comparedClaim) bool { return a.bare.Compare(b.bare) == similarity.Same })
 	for i := range now {
 		if !now[i].used {
 			d.New = append(d.New, textkit.OneLine(now[i].Text))
@@ -199,7 +199,7 @@ func Changes(older, newer []Claim) Since {
 	return d
 }
 
-func (d *Since) pair(a, b *said) {
+func (d *Since) addPair(a, b *comparedClaim) {
 	alike := textkit.OneLine(a.Text) == textkit.OneLine(b.Text) || a.text.Compare(b.text) == similarity.Same
 	if alike && (a.Status == b.Status || a.Status == "" || b.Status == "") {
 		d.Same++
@@ -208,16 +208,16 @@ func (d *Since) pair(a, b *said) {
 	d.Changed = append(d.Changed, Change{textkit.OneLine(a.Text), textkit.OneLine(b.Text), a.Status, b.Status})
 }
 
-func readSaid(claims []Claim) []said {
-	list := make([]said, 0, len(claims))
+func prepareClaims(claims []Claim) []comparedClaim {
+	list := make([]comparedClaim, 0, len(claims))
 	for _, c := range claims[:min(len(claims), maxCompared)] {
-		list = append(list, said{Claim: c, text: similarity.Of(c.Text), bare: similarity.Of(valueless(c.Text))})
+		list = append(list, comparedClaim{Claim: c, text: similarity.Parse(c.Text), bare: similarity.Parse(stripValues(c.Text))})
 	}
 	return list
 }
 
-// valueless removes words with digits.
-func valueless(text string) string {
+// stripValues removes words with digits.
+func stripValues(text string) string {
 	words := strings.FieldsFunc(text, unicode.IsSpace)
 	kept := words[:0]
 	for _, w := range words {
@@ -228,18 +228,18 @@ func valueless(text string) string {
 	return strings.Join(kept, " ")
 }
 
-// says describes the difference in a line.
-func (d *Since) says() string {
-	text := "Since " + whenOf(d) + ": " + textkit.Count(len(d.New), "claim is new", "claims are new") + ", " +
+// summaryLine describes the difference in a line.
+func (d *Since) summaryLine() string {
+	text := "Since " + sinceText(d) + ": " + textkit.Count(len(d.New), "claim is new", "claims are new") + ", " +
 		textkit.Count(len(d.Gone), "is gone", "are gone") + ", " + textkit.Count(len(d.Changed), "has changed", "have changed") + ", " +
 		textkit.Count(d.Same, "says what it said", "say what they said") + "."
 	return text
 }
 
-func whenOf(d *Since) string {
+func sinceText(d *Since) string {
 	text := "the older report"
 	if !d.Ended.IsZero() {
-		text += " of " + date(d.Ended)
+		text += " of " + formatDate(d.Ended)
 	}
 	if d.Thread != "" {
 		text += " (" + textkit.TruncateWords(textkit.OneLine(string(d.Thread)), 60) + ")"
@@ -247,7 +247,7 @@ func whenOf(d *Since) string {
 	return text
 }
 
-func (c Change) shown() Change {
+func (c Change) displayForm() Change {
 	was, now := c.Was, c.Now
 	if c.WasStatus != c.NowStatus && c.WasStatus != "" && c.NowStatus != "" {
 		was, now = was+" ("+c.WasStatus+")", now+" ("+c.NowStatus+")"

@@ -44,10 +44,10 @@ const maxAhead = 8
 
 // findClaims returns the positions of claims, and the new next.
 func findClaims(spans []span, claims []Claim, next int) (marks []claimMark, _ int) {
-	text, places := letters(leaves(spans))
+	text, places := lettersOnly(leafText(spans))
 	from := 0
 	for i := next; i < len(claims) && i < next+maxAhead; i++ {
-		key, _ := letters(claims[i].Text)
+		key, _ := lettersOnly(claims[i].Text)
 		if key == "" {
 			continue
 		}
@@ -63,21 +63,21 @@ func findClaims(spans []span, claims []Claim, next int) (marks []claimMark, _ in
 	return marks, next
 }
 
-func leaves(list []span) string {
+func leafText(list []span) string {
 	var b strings.Builder
 	for _, s := range list {
 		switch s.kind {
 		case plain, codeSpan:
 			b.WriteString(s.text)
 		case emphasis, strong, strike, link:
-			b.WriteString(leaves(s.spans))
+			b.WriteString(leafText(s.spans))
 		}
 	}
 	return b.String()
 }
 
-// letters returns the letters and digits of a text, and the source position of each byte.
-func letters(text string) (string, []int) {
+// lettersOnly returns the letters and digits of a text, and the source position of each byte.
+func lettersOnly(text string) (string, []int) {
 	var b strings.Builder
 	var places []int
 	for i, r := range text {

@@ -19,8 +19,8 @@ import (
 
 const dot = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
 
-// sleeping returns a report with all parts.
-func sleeping() Research {
+// sampleResearch returns a report with all parts.
+func sampleResearch() Research {
 	at := time.Date(2026, 3, 2, 9, 30, 0, 0, time.UTC)
 	return Research{
 		Thread: "thr_01JQ7M3V8K", Question: "How long do orangutans sleep, and who measured it?", Status: ponder.Completed, Reason: "nothing new came in round 2",
@@ -35,7 +35,7 @@ func sleeping() Research {
 		Evidence: []Evidence{
 			{ID: "e1", Quote: "Orangutans on Sumatra sleep 12.8 hours a night.", Source: "https://primates.example/sleep", URL: "https://primates.example/sleep", Title: "Sleep of *orangutans*",
 				Author: "A. Ashbury", Published: at.AddDate(-1, 0, 0), Fetched: at, End: 47, Hash: "aa11", Original: "bb22", Tool: "web_search", Query: "orangutan sleep", Provider: "folder",
-				Quality: []ponder.Signal{{Name: "source", Value: 0.9, Says: "It is a journal."}}, Cited: true, Icon: dot},
+				Quality: []ponder.Signal{{Name: "source", Value: 0.9, Description: "It is a journal."}}, Cited: true, Icon: dot},
 			{ID: "e2", Quote: "We followed 53 adults.", Source: "/notes/orangutan.md", Title: "orangutan.md", Section: "Method", End: 22, Cited: true, Pinned: true, Voices: 2},
 			{ID: "e3", Quote: "Chimpanzees sleep 9.7 hours.", Source: "https://www.apes.example/", Cited: true, Untrusted: true},
 			{ID: "e4", Quote: "Nobody cites this.", Source: "/notes/else.md"},
@@ -47,7 +47,7 @@ func sleeping() Research {
 		Open:     []string{"How they sleep in zoos"},
 		Removed:  []string{"[e77]"},
 		Timeline: []Moment{{0, "planning", "plans"}, {1.5, "evidence", "e1 Sleep"}, {41, "finished", "nothing new came"}},
-		Steering: []Wished{{3, "ban source: x", "no source of that name", true}},
+		Steering: []SteerRecord{{3, "ban source: x", "no source of that name", true}},
 		Since: &Since{Thread: "thr_OLD", Ended: at.AddDate(0, -1, 0), New: []string{"The study followed 53 adults"}, Gone: []string{"Apes dream"},
 			Changed: []Change{{"Orangutans sleep 12 hours", "Orangutans on Sumatra sleep 12.8 hours", "supported", "supported"}}, Same: 1},
 		Notes: []string{"x.bin was not read"},
@@ -55,7 +55,7 @@ func sleeping() Research {
 	}
 }
 
-func written(t *testing.T, r Research) map[string][]byte {
+func writeForms(t *testing.T, r Research) map[string][]byte {
 	t.Helper()
 	out := make(map[string][]byte)
 	for name, write := range map[string]func() ([]byte, error){"json": r.JSON, "markdown": r.Markdown, "html": r.HTML} {
@@ -69,8 +69,8 @@ func written(t *testing.T, r Research) map[string][]byte {
 }
 
 func TestResearchGolden(t *testing.T) {
-	files := map[string][]byte{"research.txt": []byte(sleeping().Text() + "\n")}
-	for form, b := range written(t, sleeping()) {
+	files := map[string][]byte{"research.txt": []byte(sampleResearch().Text() + "\n")}
+	for form, b := range writeForms(t, sampleResearch()) {
 		files["research."+map[string]string{"json": "json", "markdown": "md", "html": "html"}[form]] = b
 	}
 	for name, got := range files {
@@ -91,10 +91,10 @@ func TestResearchGolden(t *testing.T) {
 }
 
 func TestReadBack(t *testing.T) {
-	want := sleeping()
-	want.fill()
-	want.Seal = want.seal()
-	for form, b := range written(t, sleeping()) {
+	want := sampleResearch()
+	want.fillEmptyLists()
+	want.Seal = want.computeSeal()
+	for form, b := range writeForms(t, sampleResearch()) {
 		for _, raw := range [][]byte{b, append([]byte("\ufeff"), b...), bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))} {
 			f, err := ReadResearch(raw)
 			if err != nil {
@@ -112,7 +112,7 @@ func TestReadBack(t *testing.T) {
 
 // TestAltered checks that each manual change is found.
 func TestAltered(t *testing.T) {
-	for form, b := range written(t, sleeping()) {
+	for form, b := range writeForms(t, sampleResearch()) {
 		for _, tt := range []struct{ from, to string }{
 			{"sleep 12.8 hours", "sleep 18.2 hours"}, {"53 adults", "35 adults"}, {"9.7 h", "7.9 h"}, {"A. Ashbury", "B. Ashbury"},
 		} {
@@ -140,7 +140,7 @@ func TestAltered(t *testing.T) {
 }
 
 func TestRecheck(t *testing.T) {
-	f := &Filed{Research: sleeping(), Altered: true}
+	f := &ReportFile{Research: sampleResearch(), Altered: true}
 	f.Shown = f.Answer + "Bonobos sing [e9]."
 	got := f.Recheck(nil)
 	if len(got.Claims) != 4 || got.Claims[0].Differs || got.Claims[0].Now != "supported" {
@@ -160,7 +160,7 @@ func TestRecheck(t *testing.T) {
 
 // TestRecheckMarked checks that marks between sentences do not change claims.
 func TestRecheckMarked(t *testing.T) {
-	f := &Filed{Research: sleeping(), Altered: true}
+	f := &ReportFile{Research: sampleResearch(), Altered: true}
 	f.Answer = "Apes dream [e1]. [unverified] [e2] says \"53 adults\" and more. [unverified] It rained."
 	f.Claims = Check("Apes dream [e1]. [e2] says \"53 adults\" and more. It rained.", nil)
 	f.Shown = f.Answer
@@ -205,9 +205,9 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// sick returns a report with text in each foreign field.
-func sick(text string) Research {
-	r := sleeping()
+// hostileResearch returns a report with text in each foreign field.
+func hostileResearch(text string) Research {
+	r := sampleResearch()
 	js, _ := json.Marshal(r)
 	var tree any
 	_ = json.Unmarshal(js, &tree)
@@ -259,8 +259,8 @@ func FuzzResearch(f *testing.F) {
 
 func checkResearch(t *testing.T, text string) {
 	t.Helper()
-	forms := written(t, sick(text))
-	checkTextOf(t, sick(text).Text())
+	forms := writeForms(t, hostileResearch(text))
+	checkTextOf(t, hostileResearch(text).Text())
 	for form, b := range forms {
 		if f, err := ReadResearch(b); err != nil || f.Altered {
 			t.Fatalf("%s is not read as it was written: %v, %+v", form, err, f)
@@ -292,7 +292,7 @@ func TestIcon(t *testing.T) {
 		{Evidence{Icon: dot + `" onload="x`}, ">·</span>"},
 		{Evidence{Icon: "data:image/png;base64," + strings.Repeat("A", maxIcon)}, ">·</span>"},
 	} {
-		if got := string(icon(tt.e)); !strings.Contains(got, tt.want) {
+		if got := string(iconHTML(tt.e)); !strings.Contains(got, tt.want) {
 			t.Errorf("%.60s: %s", tt.e.Icon, got)
 		}
 	}

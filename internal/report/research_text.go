@@ -10,28 +10,28 @@ import (
 // Text returns the answer for a terminal: citations, sources, conflicts, unconfirmed points and
 // changes.
 func (r Research) Text() string {
-	f := newFinding(&r)
+	f := newResearchDocument(&r)
 	w := &textWriter{f: f}
-	w.b.WriteString(strings.TrimSpace(w.answer()) + "\n")
-	w.sources()
-	w.conflicts()
-	w.list("Could not be confirmed", f.Unconfirmed())
+	w.b.WriteString(strings.TrimSpace(w.answerText()) + "\n")
+	w.writeSources()
+	w.writeConflicts()
+	w.writeList("Could not be confirmed", f.Unconfirmed())
 	if f.Since != nil {
-		w.since(f.Since)
+		w.writeSince(f.Since)
 	}
 	return strings.TrimRight(w.b.String(), "\n")
 }
 
 type textWriter struct {
-	f *finding
+	f *researchDocument
 	b strings.Builder
 }
 
-func (w *textWriter) answer() string {
+func (w *textWriter) answerText() string {
 	return citation.ReplaceAllStringFunc(textkit.Clean(w.f.Numbered()), func(s string) string {
 		var b strings.Builder
 		for _, id := range sourceID.FindAllString(s, -1) {
-			if n := w.f.numbers.of[id]; n > 0 {
+			if n := w.f.numbers.numberByID[id]; n > 0 {
 				fmt.Fprintf(&b, "[%d]", n)
 			}
 		}
@@ -47,7 +47,7 @@ const (
 	maxListed    = 12 // of each kind; the report is complete
 )
 
-func (w *textWriter) sources() {
+func (w *textWriter) writeSources() {
 	if len(w.f.Cited) == 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (w *textWriter) sources() {
 		}
 		line += e.Address + e.Path
 		if !e.Published.IsZero() {
-			line += ", " + date(e.Published)
+			line += ", " + formatDate(e.Published)
 		}
 		if e.Section != "" {
 			line += ", " + textkit.TruncateWords(textkit.OneLine(e.Section), 80)
@@ -73,23 +73,23 @@ func (w *textWriter) sources() {
 	}
 }
 
-func (w *textWriter) conflicts() {
+func (w *textWriter) writeConflicts() {
 	for i, c := range w.f.Conflicts[:min(len(w.f.Conflicts), maxListed)] {
 		if i == 0 {
 			w.b.WriteString("\nSources disagree\n")
 		}
-		fmt.Fprintf(&w.b, "  %s\n", about(c))
+		fmt.Fprintf(&w.b, "  %s\n", conflictSubject(c))
 		for _, s := range c.Sides {
 			var refs strings.Builder
 			for _, n := range w.f.Refs(s.Quotes) {
 				fmt.Fprintf(&refs, "[%d]", n)
 			}
-			fmt.Fprintf(&w.b, "    - %s: %s %s\n", textkit.TruncateWords(textkit.OneLine(s.Value), 160), voices(s), refs.String())
+			fmt.Fprintf(&w.b, "    - %s: %s %s\n", textkit.TruncateWords(textkit.OneLine(s.Value), 160), voicesText(s), refs.String())
 		}
 	}
 }
 
-func (w *textWriter) list(name string, items []string) {
+func (w *textWriter) writeList(name string, items []string) {
 	if len(items) == 0 {
 		return
 	}
@@ -102,8 +102,8 @@ func (w *textWriter) list(name string, items []string) {
 	}
 }
 
-func (w *textWriter) since(d *Since) {
-	w.b.WriteString("\n" + d.says() + "\n")
+func (w *textWriter) writeSince(d *Since) {
+	w.b.WriteString("\n" + d.summaryLine() + "\n")
 	mark := func(sign string, list []string) {
 		for _, text := range list[:min(len(list), maxListed)] {
 			fmt.Fprintf(&w.b, "  %s %s\n", sign, textkit.TruncateWords(textkit.OneLine(text), 240))
@@ -112,7 +112,7 @@ func (w *textWriter) since(d *Since) {
 	mark("+", d.New)
 	mark("-", d.Gone)
 	for _, c := range d.Changed[:min(len(d.Changed), maxListed)] {
-		c = c.shown()
+		c = c.displayForm()
 		fmt.Fprintf(&w.b, "  ~ %s\n    was: %s\n", textkit.TruncateWords(c.Now, 240), textkit.TruncateWords(c.Was, 240))
 	}
 }

@@ -25,12 +25,12 @@ func TestTimesOf(t *testing.T) {
 		ev.Seq, ev.Time = ponder.Seq(i+1), begun.Add(time.Duration(i)*time.Hour) // paused in between
 		v = v.Apply(ev)
 	}
-	r := ResearchOf(v, nil)
+	r := NewResearch(v, nil)
 	i := slices.IndexFunc(r.Timeline, func(m Moment) bool { return m.Kind == "evidence" })
 	if i < 0 || r.Timeline[i].At != 2 {
 		t.Errorf("evidence came at another time than 2 s: %+v", r.Timeline)
 	}
-	if len(r.Queries) != 1 || r.Queries[0].Age != 3*time.Hour || !strings.Contains(r.Queries[0].asked(), "kept answer, 3 hours old") {
+	if len(r.Queries) != 1 || r.Queries[0].Age != 3*time.Hour || !strings.Contains(r.Queries[0].toolText(), "kept answer, 3 hours old") {
 		t.Errorf("the age of what was kept: %+v", r.Queries)
 	}
 }
@@ -44,7 +44,7 @@ func TestDated(t *testing.T) {
 		{Evidence{Source: "/notes/a.md", Published: at}, "changed 2 March 2026"},
 		{Evidence{Source: "https://a.example/", Published: at}, "published 2 March 2026"},
 	} {
-		if got := facts(tt.e); !slices.Contains(got, tt.want) {
+		if got := evidenceFacts(tt.e); !slices.Contains(got, tt.want) {
 			t.Errorf("%q: %q, want %q", tt.e.Source, got, tt.want)
 		}
 	}

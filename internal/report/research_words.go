@@ -13,9 +13,9 @@ import (
 	"ponder/mode/session"
 )
 
-type finding struct {
+type researchDocument struct {
 	*Research
-	numbers *numbering
+	numbers *citationNumbers
 	Title   string
 	Asked   string // complete, if the title is shortened
 	Cited   []citedEvidence
@@ -30,47 +30,47 @@ type citedEvidence struct {
 	Facts, More   []string
 }
 
-func newFinding(r *Research) *finding {
-	f := &finding{Research: r, Title: textkit.TruncateWords(textkit.OneLine(r.Question), maxTitle)}
+func newResearchDocument(r *Research) *researchDocument {
+	f := &researchDocument{Research: r, Title: textkit.TruncateWords(textkit.OneLine(r.Question), maxTitle)}
 	if f.Title != strings.TrimSpace(r.Question) {
 		f.Asked = r.Question
 	}
 	f.Title = cmp.Or(f.Title, "Research without a question")
-	f.numbers = r.numbering()
+	f.numbers = r.numberCitations()
 	byID := make(map[string]Evidence, len(r.Evidence))
 	for _, e := range r.Evidence {
 		byID[e.ID] = e
 	}
 	for i, id := range f.numbers.order {
 		e := byID[id]
-		c := citedEvidence{Evidence: e, N: i + 1, Facts: facts(e), More: present(strings.Join(quality(e), "; "), foundBy(e), hashes(e))}
+		c := citedEvidence{Evidence: e, N: i + 1, Facts: evidenceFacts(e), More: dropEmpty(strings.Join(qualityTexts(e), "; "), searchText(e), hashText(e))}
 		if e.Title != e.Source {
 			c.Title = textkit.TruncateWords(textkit.OneLine(e.Title), 200)
 		}
-		c.Address, c.Path = where(e)
+		c.Address, c.Path = sourceLocation(e)
 		f.Cited = append(f.Cited, c)
 	}
 	f.Uncited = len(byID) - len(f.Cited)
 	return f
 }
 
-// numbering numbers the citations: of the answer, then other evidence of claims and conflicts.
-func (r *Research) numbering() *numbering {
+// numberCitations numbers the citations: of the answer, then other evidence of claims and conflicts.
+func (r *Research) numberCitations() *citationNumbers {
 	list := make([]session.Source, len(r.Evidence))
 	for i, e := range r.Evidence {
 		list[i] = session.Source{ID: e.ID, Cited: e.Cited}
 	}
-	n := number(list, r.Answer)
-	n.rest(list)
+	n := numberSources(list, r.Answer)
+	n.addRemaining(list)
 	for _, c := range r.Claims {
 		for _, p := range slices.Concat(c.Quotes, c.Against) {
-			n.add(p.Evidence)
+			n.addSource(p.Evidence)
 		}
 	}
 	for _, c := range r.Conflicts {
 		for _, s := range c.Sides {
 			for _, p := range s.Quotes {
-				n.add(p.Evidence)
+				n.addSource(p.Evidence)
 			}
 		}
 	}
@@ -88,8 +88,8 @@ var statuses = []claimStatus{
 	{string(claim.Inference), "∴", "concluded from what sources say"},
 }
 
-// status returns the status of a name; an unknown name is unverified.
-func status(name string) claimStatus {
+// statusByName returns the status of a name; an unknown name is unverified.
+func statusByName(name string) claimStatus {
 	is := func(name string) func(claimStatus) bool { return func(s claimStatus) bool { return s.Name == name } }
 	if i := slices.IndexFunc(statuses, is(name)); i >= 0 {
 		return statuses[i]
@@ -97,13 +97,13 @@ func status(name string) claimStatus {
 	return statuses[slices.IndexFunc(statuses, is(string(claim.Unverified)))]
 }
 
-// against matches a contradiction in an answer.
-var against = regexp.MustCompile(`\[contradicted by (e\d{1,9})\]`)
+// contradictionMark matches a contradiction in an answer.
+var contradictionMark = regexp.MustCompile(`\[contradicted by (e\d{1,9})\]`)
 
 // Numbered returns the answer with source numbers in its marks.
-func (f *finding) Numbered() string {
-	return against.ReplaceAllStringFunc(f.Answer, func(s string) string {
-		if n := f.numbers.of[against.FindStringSubmatch(s)[1]]; n > 0 {
+func (f *researchDocument) Numbered() string {
+	return contradictionMark.ReplaceAllStringFunc(f.Answer, func(s string) string {
+		if n := f.numbers.numberByID[contradictionMark.FindStringSubmatch(s)[1]]; n > 0 {
 			return fmt.Sprintf("[contradicted by %d]", n)
 		}
 		return "[contradicted]"
@@ -122,40 +122,40 @@ func (r *Research) Summary() string {
 	if len(r.Claims) > 0 {
 		text = textkit.Count(len(r.Claims), "claim", "claims") + ": " + strings.Join(parts, ", ")
 	}
-	text += "; " + textkit.Count(r.sources(), "source", "sources") + " cited"
+	text += "; " + textkit.Count(r.countSources(), "source", "sources") + " cited"
 	if k := len(r.Conflicts); k > 0 {
 		text += "; " + textkit.Count(k, "disagreement", "disagreements") + " between sources"
 	}
 	return text
 }
 
-func (r *Research) sources() int {
-	n, seen := r.numbering(), make(map[string]bool)
+func (r *Research) countSources() int {
+	n, seen := r.numberCitations(), make(map[string]bool)
 	for _, e := range r.Evidence {
-		if n.of[e.ID] > 0 {
+		if n.numberByID[e.ID] > 0 {
 			seen[cmp.Or(e.URL, e.Source)] = true
 		}
 	}
 	return len(seen)
 }
 
-func (f *finding) Lead() string {
-	text := cmp.Or(ended[f.Status], textkit.OneLine(string(f.Status)))
+func (f *researchDocument) Lead() string {
+	text := cmp.Or(statusTexts[f.Status], textkit.OneLine(string(f.Status)))
 	if f.Seconds > 0 {
-		text += " after " + took(f.Seconds)
+		text += " after " + durationText(f.Seconds)
 	}
-	text += because(f.Status, f.Reason)
-	return text + ". " + capital(f.Summary()) + "."
+	text += reasonSuffix(f.Status, f.Reason)
+	return text + ". " + spellZero(f.Summary()) + "."
 }
 
-func (f *finding) Remark() string {
-	if f.Unaided {
+func (f *researchDocument) Remark() string {
+	if f.WithoutModel {
 		return "This was done without a model, from quotations."
 	}
 	return ""
 }
 
-func (f *finding) NoAnswer() string {
+func (f *researchDocument) NoAnswer() string {
 	switch {
 	case f.Answer != "":
 		return ""
@@ -165,7 +165,7 @@ func (f *finding) NoAnswer() string {
 	return "There is none yet."
 }
 
-func where(e Evidence) (url, path string) {
+func sourceLocation(e Evidence) (url, path string) {
 	for _, s := range []string{e.URL, e.Source} {
 		if to, ok := safeURL(s); ok {
 			return to, ""
@@ -174,7 +174,7 @@ func where(e Evidence) (url, path string) {
 	return "", textkit.OneLine(cmp.Or(e.Source, e.URL))
 }
 
-func facts(e Evidence) (list []string) {
+func evidenceFacts(e Evidence) (list []string) {
 	add := func(format, text string) {
 		if text = textkit.OneLine(text); text != "" {
 			list = append(list, fmt.Sprintf(format, textkit.TruncateWords(text, 120)))
@@ -188,9 +188,9 @@ func facts(e Evidence) (list []string) {
 	for _, d := range []struct {
 		what string
 		at   time.Time
-	}{{dated(e), e.Published}, {"read", e.Fetched}} {
+	}{{dateLabel(e), e.Published}, {"read", e.Fetched}} {
 		if !d.at.IsZero() {
-			list = append(list, d.what+" "+date(d.at))
+			list = append(list, d.what+" "+formatDate(d.at))
 		}
 	}
 	if e.End > e.Start {
@@ -210,26 +210,26 @@ func facts(e Evidence) (list []string) {
 	return list
 }
 
-// dated names the date of evidence. A file's date is usually its modification time.
-func dated(e Evidence) string {
-	if url, _ := where(e); url == "" {
+// dateLabel names the date of evidence. A file's date is usually its modification time.
+func dateLabel(e Evidence) string {
+	if url, _ := sourceLocation(e); url == "" {
 		return "changed"
 	}
 	return "published"
 }
 
-func date(t time.Time) string { return t.UTC().Format("2 January 2006") }
+func formatDate(t time.Time) string { return t.UTC().Format("2 January 2006") }
 
-func quality(e Evidence) (list []string) {
+func qualityTexts(e Evidence) (list []string) {
 	for _, s := range e.Quality {
-		if says := textkit.OneLine(s.Says); says != "" {
+		if says := textkit.OneLine(s.Description); says != "" {
 			list = append(list, strings.TrimRight(textkit.TruncateWords(says, 160), "."))
 		}
 	}
 	return list
 }
 
-func foundBy(e Evidence) string {
+func searchText(e Evidence) string {
 	if e.Tool == "" && e.Query == "" {
 		return ""
 	}
@@ -243,7 +243,7 @@ func foundBy(e Evidence) string {
 	return text
 }
 
-func hashes(e Evidence) string {
+func hashText(e Evidence) string {
 	var parts []string
 	for _, h := range []struct{ what, hash string }{{"text", e.Hash}, {"original", e.Original}} {
 		if h.hash != "" {
@@ -253,8 +253,8 @@ func hashes(e Evidence) string {
 	return strings.Join(parts, ", ")
 }
 
-func about(c Conflict) string {
-	parts := present(textkit.OneLine(c.Subject), textkit.OneLine(c.Attribute), textkit.OneLine(c.Time))
+func conflictSubject(c Conflict) string {
+	parts := dropEmpty(textkit.OneLine(c.Subject), textkit.OneLine(c.Attribute), textkit.OneLine(c.Time))
 	text := textkit.TruncateWords(strings.Join(parts, ", "), 200)
 	if c.Unit != "" {
 		text += " (in " + textkit.TruncateWords(textkit.OneLine(c.Unit), 40) + ")"
@@ -262,18 +262,18 @@ func about(c Conflict) string {
 	return text
 }
 
-func voices(s Side) string {
+func voicesText(s Side) string {
 	text := textkit.Count(max(1, s.Voices), "voice", "voices")
 	if !s.Newest.IsZero() {
-		text += ", the newest of " + date(s.Newest)
+		text += ", the newest of " + formatDate(s.Newest)
 	}
 	return text
 }
 
 // Unconfirmed returns unsupported claims and unresolved points.
-func (f *finding) Unconfirmed() (list []string) {
+func (f *researchDocument) Unconfirmed() (list []string) {
 	for _, c := range f.Claims {
-		if known := status(c.Status).Name; known == string(claim.Unverified) || known == string(claim.Contradicted) {
+		if known := statusByName(c.Status).Name; known == string(claim.Unverified) || known == string(claim.Contradicted) {
 			text := strings.TrimRight(textkit.OneLine(c.Text), ".")
 			if why := textkit.OneLine(c.Reason); why != "" {
 				text += " (" + why + ")"
@@ -291,12 +291,12 @@ func (f *finding) Unconfirmed() (list []string) {
 	return list
 }
 
-func (f *finding) Refs(list []Passage) []int { return f.Cites(Claim{Quotes: list}) }
+func (f *researchDocument) Refs(list []Passage) []int { return f.Cites(Claim{Quotes: list}) }
 
 // Cites returns the numbers of a claim's support, else of its citations.
-func (f *finding) Cites(c Claim) (list []int) {
+func (f *researchDocument) Cites(c Claim) (list []int) {
 	add := func(id string) {
-		if n := f.numbers.of[id]; n > 0 && !slices.Contains(list, n) {
+		if n := f.numbers.numberByID[id]; n > 0 && !slices.Contains(list, n) {
 			list = append(list, n)
 		}
 	}
@@ -311,10 +311,10 @@ func (f *finding) Cites(c Claim) (list []int) {
 	return list
 }
 
-func (q Query) asked() string {
+func (q Query) toolText() string {
 	text := textkit.OneLine(q.Tool)
 	if q.Age > 0 {
-		text += ", kept answer, " + ageOf(q.Age) + " old"
+		text += ", kept answer, " + ageText(q.Age) + " old"
 	}
 	if q.Error != "" {
 		text += "; failed: " + textkit.TruncateWords(textkit.OneLine(q.Error), 160)
@@ -322,22 +322,22 @@ func (q Query) asked() string {
 	return text
 }
 
-func ageOf(d time.Duration) string {
+func ageText(d time.Duration) string {
 	if d >= 48*time.Hour {
 		return textkit.Count(int(d/(24*time.Hour)), "day", "days")
 	}
-	return took(d.Seconds())
+	return durationText(d.Seconds())
 }
 
-func (f *finding) Costs() (rows []costRow) {
+func (f *researchDocument) Costs() (rows []costRow) {
 	u := session.Usage{Calls: f.Cost.Calls, Failed: f.Cost.Failed, Input: f.Cost.Input, Output: f.Cost.Output, USD: f.Cost.USD, Unpriced: f.Cost.Unpriced}
 	for _, m := range f.Cost.Models {
 		u.Models = append(u.Models, session.ModelUsage{Model: m.Model, Calls: m.Calls, Failed: m.Failed, Input: m.Input, Output: m.Output, USD: m.USD, Unpriced: m.Unpriced})
 	}
-	return costs(u)
+	return costRows(u)
 }
 
-func (f *finding) Colophon() string {
+func (f *researchDocument) Colophon() string {
 	var parts []string
 	if f.Thread != "" {
 		parts = append(parts, "Research "+textkit.OneLine(string(f.Thread)))
@@ -347,7 +347,7 @@ func (f *finding) Colophon() string {
 		at   time.Time
 	}{{"started", f.Started}, {"ended", f.Ended}} {
 		if !d.at.IsZero() {
-			parts = append(parts, d.what+" "+day(&d.at))
+			parts = append(parts, d.what+" "+formatDay(&d.at))
 		}
 	}
 	if f.Model != "" {

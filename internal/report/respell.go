@@ -9,15 +9,15 @@ import (
 	"ponder/internal/textkit"
 )
 
-type speller struct {
-	numbers *numbering
+type markdownEncoder struct {
+	numbers *citationNumbers
 }
 
-// belowOurs is the level shift of foreign headings.
-const belowOurs = 2
+// headingShift is the level shift of foreign headings.
+const headingShift = 2
 
-// blocks returns the lines of blocks, separated by blank lines except in tight lists.
-func (w speller) blocks(all []block, tight bool) (lines []string) {
+// encodeBlocks returns the lines of blocks, separated by blank lines except in tight lists.
+func (w markdownEncoder) encodeBlocks(all []block, tight bool) (lines []string) {
 	other := false // adjacent lists alternate their marks, else they would merge
 	for i, b := range all {
 		close := tight && (b.kind == list || b.kind == code)
@@ -26,34 +26,34 @@ func (w speller) blocks(all []block, tight bool) (lines []string) {
 		}
 		other = i > 0 && b.kind == list && all[i-1].kind == list && !other
 		if b.kind == list {
-			lines = append(lines, w.list(b, other)...)
+			lines = append(lines, w.encodeList(b, other)...)
 			continue
 		}
-		lines = append(lines, w.block(b)...)
+		lines = append(lines, w.encodeBlock(b)...)
 	}
 	return lines
 }
 
-func (w speller) block(b block) []string {
+func (w markdownEncoder) encodeBlock(b block) []string {
 	switch b.kind {
 	case heading:
-		return []string{strings.Repeat("#", min(b.level+belowOurs, 6)) + " " + w.oneLine(b.spans)}
+		return []string{strings.Repeat("#", min(b.level+headingShift, 6)) + " " + w.encodeLine(b.spans)}
 	case quote:
-		return behind("> ", "> ", w.blocks(b.blocks, false))
+		return prefixLines("> ", "> ", w.encodeBlocks(b.blocks, false))
 	case code:
-		return fenced(b)
+		return fenceCode(b)
 	case rule:
 		return []string{"* * *"}
 	case table:
-		return w.table(b)
+		return w.encodeTable(b)
 	case paragraph:
-		return strings.Split(atLineStarts(w.spans(b.spans)), "\n")
+		return strings.Split(escapeLineStarts(w.encodeSpans(b.spans)), "\n")
 	}
-	return w.blocks(b.blocks, false)
+	return w.encodeBlocks(b.blocks, false)
 }
 
-// behind prefixes lines; the first gets its own prefix.
-func behind(first, prefix string, lines []string) []string {
+// prefixLines prefixes lines; the first gets its own prefix.
+func prefixLines(first, prefix string, lines []string) []string {
 	out := make([]string, max(1, len(lines)))
 	for i := range out {
 		text := ""
@@ -69,7 +69,7 @@ func behind(first, prefix string, lines []string) []string {
 	return out
 }
 
-func (w speller) list(b block, other bool) (lines []string) {
+func (w markdownEncoder) encodeList(b block, other bool) (lines []string) {
 	bullet, after := "- ", ". "
 	if other {
 		bullet, after = "* ", ") "
@@ -82,33 +82,33 @@ func (w speller) list(b block, other bool) (lines []string) {
 		if i > 0 && !b.tight {
 			lines = append(lines, "")
 		}
-		lines = append(lines, behind(mark, strings.Repeat(" ", len(mark)), w.blocks(it.blocks, b.tight))...)
+		lines = append(lines, prefixLines(mark, strings.Repeat(" ", len(mark)), w.encodeBlocks(it.blocks, b.tight))...)
 	}
 	return lines
 }
 
-func fenced(b block) []string {
+func fenceCode(b block) []string {
 	fence := strings.Repeat("`", max(3, longestRun(b.text, '`')+1))
 	lines := append([]string{fence + b.lang}, strings.Split(b.text, "\n")...)
 	return append(lines, fence)
 }
 
-func longestRun(s string, letter rune) (most int) {
+func longestRun(s string, letter rune) (longest int) {
 	n := 0
 	for _, r := range s {
 		if n++; r != letter {
 			n = 0
 		}
-		most = max(most, n)
+		longest = max(longest, n)
 	}
-	return most
+	return longest
 }
 
-func (w speller) table(b block) (lines []string) {
+func (w markdownEncoder) encodeTable(b block) (lines []string) {
 	for i, r := range b.blocks {
 		var cells []string
 		for _, c := range r.blocks {
-			cells = append(cells, strings.ReplaceAll(w.oneLine(c.spans), "|", `\|`))
+			cells = append(cells, strings.ReplaceAll(w.encodeLine(c.spans), "|", `\|`))
 		}
 		lines = append(lines, "| "+strings.Join(cells, " | ")+" |")
 		if i == 0 {
@@ -125,35 +125,35 @@ func (w speller) table(b block) (lines []string) {
 	return lines
 }
 
-// oneLine writes spans without line breaks.
-func (w speller) oneLine(list []span) string {
-	return strings.TrimSpace(strings.NewReplacer("\\\n", " ", "\n", " ").Replace(w.spans(list)))
+// encodeLine writes spans without line breaks.
+func (w markdownEncoder) encodeLine(list []span) string {
+	return strings.TrimSpace(strings.NewReplacer("\\\n", " ", "\n", " ").Replace(w.encodeSpans(list)))
 }
 
-// spans writes the content of a line and keeps line breaks.
-func (w speller) spans(list []span) string {
+// encodeSpans writes the content of a line and keeps line breaks.
+func (w markdownEncoder) encodeSpans(list []span) string {
 	var b strings.Builder
 	for i, s := range list {
 		switch s.kind {
 		case plain:
-			b.WriteString(escaped(s.text))
+			b.WriteString(escapeMarkdown(s.text))
 		case codeSpan:
-			b.WriteString(ticked(s.text))
+			b.WriteString(quoteCode(s.text))
 		case emphasis:
-			b.WriteString(marked("*", w.spans(s.spans)))
+			b.WriteString(wrapMark("*", w.encodeSpans(s.spans)))
 		case strong:
-			b.WriteString(marked("**", w.spans(s.spans)))
+			b.WriteString(wrapMark("**", w.encodeSpans(s.spans)))
 		case strike:
-			b.WriteString(marked("~~", w.spans(s.spans)))
+			b.WriteString(wrapMark("~~", w.encodeSpans(s.spans)))
 		case link:
-			fmt.Fprintf(&b, "[%s](<%s>)", w.spans(s.spans), s.text)
+			fmt.Fprintf(&b, "[%s](<%s>)", w.encodeSpans(s.spans), s.text)
 		case cite:
 			if end := b.String(); end != "" && !strings.HasSuffix(end, " ") && !strings.HasSuffix(end, "\n") && !strings.HasSuffix(end, "]") {
 				b.WriteByte(' ')
 			}
-			number := fmt.Sprintf("[%d]", w.numbers.of[s.text])
+			number := fmt.Sprintf("[%d]", w.numbers.numberByID[s.text])
 			if i+1 < len(list) && strings.IndexAny(list[i+1].text, "([:") == 0 {
-				number = escaped(number) // else a link would start
+				number = escapeMarkdown(number) // else a link would start
 			}
 			b.WriteString(number)
 		case softBreak:
@@ -165,8 +165,8 @@ func (w speller) spans(list []span) string {
 	return b.String()
 }
 
-// marked adds emphasis inside surrounding blanks, as Markdown requires.
-func marked(mark, text string) string {
+// wrapMark adds emphasis inside surrounding blanks, as Markdown requires.
+func wrapMark(mark, text string) string {
 	bare := strings.TrimSpace(text)
 	if bare == "" {
 		return text
@@ -175,7 +175,7 @@ func marked(mark, text string) string {
 	return text[:i] + mark + bare + mark + text[i+len(bare):]
 }
 
-func ticked(text string) string {
+func quoteCode(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return text
 	}
@@ -189,8 +189,8 @@ func ticked(text string) string {
 // special matches characters with a meaning within a line; "_" has none between letters.
 var special = regexp.MustCompile("[\\\\`*\\[\\]~]|\\b_\\B|\\B_\\b|\\B_\\B|<[A-Za-z/!?]|&(?:#|[A-Za-z])")
 
-// escaped returns plain text as Markdown.
-func escaped(text string) string {
+// escapeMarkdown returns plain text as Markdown.
+func escapeMarkdown(text string) string {
 	return special.ReplaceAllStringFunc(text, func(s string) string {
 		switch s[0] {
 		case '<':
@@ -211,13 +211,13 @@ var opening = regexp.MustCompile(`(?m)^(#{1,6}(?:\s|$)|>|[-+=|:])`)
 // numbered matches the start of an ordered list.
 var numbered = regexp.MustCompile(`(?m)^(\d{1,9})([.)])`)
 
-// atLineStarts escapes line starts, so that each line stays a paragraph.
-func atLineStarts(text string) string {
+// escapeLineStarts escapes line starts, so that each line stays a paragraph.
+func escapeLineStarts(text string) string {
 	text = indent.ReplaceAllString(text, "")
 	text = opening.ReplaceAllString(text, `\$1`)
 	return numbered.ReplaceAllString(text, `$1\$2`)
 }
 
-func inText(text string) string { return escaped(textkit.OneLine(text)) }
+func escapeText(text string) string { return escapeMarkdown(textkit.OneLine(text)) }
 
-func inCell(text string) string { return strings.ReplaceAll(inText(text), "|", `\|`) }
+func escapeCell(text string) string { return strings.ReplaceAll(escapeText(text), "|", `\|`) }

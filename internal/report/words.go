@@ -12,31 +12,31 @@ import (
 	"ponder/mode/session"
 )
 
-func lead(v session.View) string {
+func leadText(v session.View) string {
 	s := v.Session
-	text := cmp.Or(ended[s.Status], string(s.Status))
+	text := cmp.Or(statusTexts[s.Status], string(s.Status))
 	if s.Progress.Elapsed > 0 {
-		text += " after " + took(s.Progress.Elapsed)
+		text += " after " + durationText(s.Progress.Elapsed)
 		if s.Status == ponder.Thinking && s.Budget.Seconds > 0 {
-			text += " of " + took(s.Budget.Seconds)
+			text += " of " + durationText(s.Budget.Seconds)
 		}
 	}
-	text += because(s.Status, s.StopReason) + "."
-	if sure := confidence(s); sure != "" {
+	text += reasonSuffix(s.Status, s.StopReason) + "."
+	if sure := leadConfidence(s); sure != "" {
 		text += " Confidence " + sure + "."
 	}
-	return text + resolution(s.Resolution)
+	return text + resolutionText(s.Resolution)
 }
 
-func because(status ponder.Status, reason string) string {
+func reasonSuffix(status ponder.Status, reason string) string {
 	if reason == "" || reason == string(status) || status == ponder.Failed {
 		return ""
 	}
 	return ": " + strings.TrimRight(textkit.OneLine(reason), ".")
 }
 
-// confidence describes the confidence and its trend.
-func confidence(s session.Session) string {
+// leadConfidence describes the confidence and its trend.
+func leadConfidence(s session.Session) string {
 	text := s.Certainty.String()
 	switch s.Trend {
 	case "":
@@ -51,7 +51,7 @@ func confidence(s session.Session) string {
 	return text
 }
 
-func resolution(r *session.Resolution) string {
+func resolutionText(r *session.Resolution) string {
 	if r == nil {
 		return ""
 	}
@@ -71,7 +71,7 @@ func resolution(r *session.Resolution) string {
 	return text + "."
 }
 
-func remark(v session.View) string {
+func remarkText(v session.View) string {
 	s := v.Session
 	switch {
 	case s.Metadata.WithoutModel && s.Usage.Calls == s.Usage.Failed:
@@ -82,10 +82,10 @@ func remark(v session.View) string {
 	return ""
 }
 
-func account(v session.View, cited int) string {
+func accountText(v session.View, cited int) string {
 	s, p := v.Session, v.Session.Progress
 	var b strings.Builder
-	fmt.Fprintf(&b, "It was thought about for %s", took(p.Elapsed))
+	fmt.Fprintf(&b, "It was thought about for %s", durationText(p.Elapsed))
 	switch u := s.Usage; {
 	case u.Calls > 0 && len(u.Models) > 1:
 		fmt.Fprintf(&b, ", in %s to %s", textkit.Count(u.Calls, "call", "calls"), textkit.Count(len(u.Models), "model", "models"))
@@ -95,22 +95,22 @@ func account(v session.View, cited int) string {
 	if n := s.Metadata.Parallel; n > 1 {
 		fmt.Fprintf(&b, ", with up to %d foci at a time", n)
 	}
-	fmt.Fprintf(&b, ". %s came up", capital(textkit.Count(p.Thoughts, "thought", "thoughts")))
+	fmt.Fprintf(&b, ". %s came up", spellZero(textkit.Count(p.Thoughts, "thought", "thoughts")))
 	if p.Questions > 0 {
-		fmt.Fprintf(&b, ", and %s, of which %s explored", textkit.Count(p.Questions, "question", "questions"), were(p.Explored))
+		fmt.Fprintf(&b, ", and %s, of which %s explored", textkit.Count(p.Questions, "question", "questions"), wereText(p.Explored))
 		if p.Dropped > 0 {
-			fmt.Fprintf(&b, " and %s dropped", were(p.Dropped))
+			fmt.Fprintf(&b, " and %s dropped", wereText(p.Dropped))
 		}
 	}
 	b.WriteString(".")
 	if p.Merged > 0 {
-		fmt.Fprintf(&b, " %s counted instead of being written again.", capital(textkit.Count(p.Merged, "repetition was", "repetitions were")))
+		fmt.Fprintf(&b, " %s counted instead of being written again.", spellZero(textkit.Count(p.Merged, "repetition was", "repetitions were")))
 	}
 	if p.Syntheses > 0 {
-		fmt.Fprintf(&b, " What was understood was summed up %s.", times(p.Syntheses))
+		fmt.Fprintf(&b, " What was understood was summed up %s.", timesText(p.Syntheses))
 	}
 	if n := len(v.Sources); n > 0 {
-		fmt.Fprintf(&b, " %s found, and %s cited.", capital(textkit.Count(n, "passage was", "passages were")), were(cited))
+		fmt.Fprintf(&b, " %s found, and %s cited.", spellZero(textkit.Count(n, "passage was", "passages were")), wereText(cited))
 	}
 	earlier := make(map[string]bool)
 	for _, src := range v.Sources {
@@ -119,12 +119,12 @@ func account(v session.View, cited int) string {
 		}
 	}
 	if n := len(earlier); n > 0 {
-		fmt.Fprintf(&b, " %s consulted.", capital(textkit.Count(n, "earlier session was", "earlier sessions were")))
+		fmt.Fprintf(&b, " %s consulted.", spellZero(textkit.Count(n, "earlier session was", "earlier sessions were")))
 	}
-	return b.String() + steeredBy(v)
+	return b.String() + steeringText(v)
 }
 
-func steeredBy(v session.View) string {
+func steeringText(v session.View) string {
 	done, refused := 0, 0
 	for _, w := range v.Steering {
 		switch {
@@ -138,9 +138,9 @@ func steeredBy(v session.View) string {
 	case done+refused == 0:
 		return ""
 	case refused == 0:
-		return fmt.Sprintf(" It was steered %s.", times(done))
+		return fmt.Sprintf(" It was steered %s.", timesText(done))
 	}
-	return fmt.Sprintf(" It was steered %s; %s refused.", times(done), textkit.Count(refused, "more wish was", "more wishes were"))
+	return fmt.Sprintf(" It was steered %s; %s refused.", timesText(done), textkit.Count(refused, "more wish was", "more wishes were"))
 }
 
 type costRow struct {
@@ -150,14 +150,14 @@ type costRow struct {
 	All                          bool
 }
 
-func costs(u session.Usage) (rows []costRow) {
+func costRows(u session.Usage) (rows []costRow) {
 	if u.Calls == 0 {
 		return nil
 	}
 	row := func(m session.ModelUsage) costRow {
 		return costRow{
 			Model: textkit.OneLine(m.Model), Calls: textkit.Number(m.Calls), Failed: textkit.Number(m.Failed), Input: textkit.Number(m.Input), Output: textkit.Number(m.Output),
-			Cost: money(m.USD, m.Unpriced, m.Calls),
+			Cost: formatMoney(m.USD, m.Unpriced, m.Calls),
 		}
 	}
 	for _, m := range u.Models {
@@ -171,8 +171,8 @@ func costs(u session.Usage) (rows []costRow) {
 	return rows
 }
 
-// money formats an amount. An unknown price is not zero.
-func money(usd float64, unpriced, calls int) string {
+// formatMoney formats an amount. An unknown price is not zero.
+func formatMoney(usd float64, unpriced, calls int) string {
 	switch {
 	case unpriced > 0 && unpriced >= calls:
 		return "unknown"
@@ -182,16 +182,16 @@ func money(usd float64, unpriced, calls int) string {
 	return fmt.Sprintf("$%.4f", usd)
 }
 
-func colophon(s session.Session) string {
+func colophonText(s session.Session) string {
 	var parts []string
 	if s.ID != "" {
 		parts = append(parts, "Session "+string(s.ID))
 	}
 	if s.Started != nil {
-		parts = append(parts, "started "+day(s.Started))
+		parts = append(parts, "started "+formatDay(s.Started))
 	}
 	if s.Completed != nil {
-		parts = append(parts, "ended "+day(s.Completed))
+		parts = append(parts, "ended "+formatDay(s.Completed))
 	}
 	if s.Model != "" {
 		parts = append(parts, "model "+textkit.OneLine(s.Model))
@@ -199,16 +199,16 @@ func colophon(s session.Session) string {
 	return strings.Join(parts, " · ")
 }
 
-func steerLine(w session.Steering) (wish, outcome string) {
-	wish = orders[w.Order]
-	if wish == "" {
-		wish = cmp.Or(textkit.OneLine(string(w.Order)), "wish")
+func steerLine(w session.SteerCommand) (request, outcome string) {
+	request = steerOpTexts[w.Order]
+	if request == "" {
+		request = cmp.Or(textkit.OneLine(string(w.Order)), "wish")
 	}
 	switch {
 	case w.Content != "" && w.Target != "":
-		wish += " (" + textkit.OneLine(w.Target) + "): " + textkit.OneLine(w.Content)
+		request += " (" + textkit.OneLine(w.Target) + "): " + textkit.OneLine(w.Content)
 	case w.Content+w.Target != "":
-		wish += ": " + textkit.OneLine(w.Content+w.Target)
+		request += ": " + textkit.OneLine(w.Content+w.Target)
 	}
 	switch {
 	case w.Seq == 0:
@@ -216,24 +216,24 @@ func steerLine(w session.Steering) (wish, outcome string) {
 	case w.Refused:
 		outcome = "refused: " + textkit.OneLine(w.Effect)
 	default:
-		outcome = fmt.Sprintf("in effect at %s: %s", textkit.Clock(duration(w.At)), textkit.OneLine(w.Effect))
+		outcome = fmt.Sprintf("in effect at %s: %s", textkit.Clock(toDuration(w.At)), textkit.OneLine(w.Effect))
 	}
 	if n := len(w.Cancelled); n > 0 {
 		outcome += fmt.Sprintf(" (%s)", textkit.Count(n, "call was cancelled", "calls were cancelled"))
 	}
-	return wish, outcome
+	return request, outcome
 }
 
-var orders = map[ponder.SteerOp]string{
+var steerOpTexts = map[ponder.SteerOp]string{
 	ponder.AddQuestion: "add a question", ponder.DropQuestion: "drop a question", ponder.RankQuestion: "rank a question", ponder.Correct: "correct a fact",
 	ponder.PinSource: "pin a source", ponder.BanSource: "ban a source", ponder.SetBudget: "change the budget", ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
 }
 
 func thoughtMarks(t session.Thought) (marks []string) {
 	if t.Repeats > 0 {
-		marks = append(marks, "said "+times(t.Repeats+1))
+		marks = append(marks, "said "+timesText(t.Repeats+1))
 	}
-	if t.Unaided {
+	if t.WithoutModel {
 		marks = append(marks, "without a model")
 	}
 	if len(t.Against) > 0 {
@@ -244,10 +244,10 @@ func thoughtMarks(t session.Thought) (marks []string) {
 
 func synthesisMarks(s session.Synthesis, more ...string) (marks []string) {
 	if !s.Assumed {
-		marks = append(marks, "confidence "+two(s.Confidence))
+		marks = append(marks, "confidence "+twoDecimals(s.Confidence))
 	}
-	marks = append(marks, present(more...)...)
-	if s.Unaided {
+	marks = append(marks, dropEmpty(more...)...)
+	if s.WithoutModel {
 		marks = append(marks, "without a model")
 	}
 	return marks
@@ -261,7 +261,7 @@ func sureMarks(t session.Thought) []string {
 	if t.Assumed {
 		return thoughtMarks(t)
 	}
-	return append([]string{two(t.Confidence)}, thoughtMarks(t)...)
+	return append([]string{twoDecimals(t.Confidence)}, thoughtMarks(t)...)
 }
 
 func questionMarks(q session.Question) (marks []string) {
@@ -272,13 +272,13 @@ func questionMarks(q session.Question) (marks []string) {
 		marks = append(marks, "asked by the "+textkit.OneLine(q.By))
 	}
 	if q.Repeats > 0 {
-		marks = append(marks, "asked "+times(q.Repeats+1))
+		marks = append(marks, "asked "+timesText(q.Repeats+1))
 	}
 	return marks
 }
 
-// basis describes the support of a synthesis besides its claim.
-func basis(b ponder.Basis) string {
+// basisText describes the support of a synthesis besides its claim.
+func basisText(b ponder.Basis) string {
 	var parts []string
 	for _, p := range []struct {
 		share float64
@@ -291,18 +291,18 @@ func basis(b ponder.Basis) string {
 	return strings.Join(parts, ", ")
 }
 
-func present(texts ...string) []string {
+func dropEmpty(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
-func capital(s string) string {
+func spellZero(s string) string {
 	if rest, ok := strings.CutPrefix(s, "0 "); ok {
 		return "No " + rest
 	}
 	return s
 }
 
-func were(n int) string {
+func wereText(n int) string {
 	switch n {
 	case 0:
 		return "none was"
@@ -312,7 +312,7 @@ func were(n int) string {
 	return textkit.Number(n) + " were"
 }
 
-func times(n int) string {
+func timesText(n int) string {
 	switch n {
 	case 1:
 		return "once"
@@ -322,8 +322,8 @@ func times(n int) string {
 	return textkit.Number(n) + " times"
 }
 
-func took(seconds float64) string {
-	d := duration(seconds)
+func durationText(seconds float64) string {
+	d := toDuration(seconds)
 	h, m, s := int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60
 	switch {
 	case h > 0 && m > 0:
@@ -338,20 +338,20 @@ func took(seconds float64) string {
 	return textkit.Count(s, "second", "seconds")
 }
 
-// clock formats a time as 0:07, 12:30 or 1:02:03.
-func clock(seconds float64) string {
-	d := duration(seconds)
+// formatClock formats a time as 0:07, 12:30 or 1:02:03.
+func formatClock(seconds float64) string {
+	d := toDuration(seconds)
 	if d >= time.Hour {
 		return fmt.Sprintf("%d:%02d:%02d", int(d/time.Hour), int(d/time.Minute)%60, int(d/time.Second)%60)
 	}
 	return fmt.Sprintf("%d:%02d", int(d/time.Minute), int(d/time.Second)%60)
 }
 
-// duration converts seconds, at most a year; 0 if invalid.
-func duration(seconds float64) time.Duration {
-	const most = 365 * 24 * 3600
+// toDuration converts seconds, at most a year; 0 if invalid.
+func toDuration(seconds float64) time.Duration {
+	const maxSeconds = 365 * 24 * 3600
 	if !(seconds > 0) {
 		return 0
 	}
-	return time.Duration(min(seconds, most) * float64(time.Second)).Round(time.Second)
+	return time.Duration(min(seconds, maxSeconds) * float64(time.Second)).Round(time.Second)
 }

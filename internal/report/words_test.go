@@ -19,7 +19,7 @@ func TestLead(t *testing.T) {
 	} {
 		v := session.NewView()
 		v.Session.Status, v.Session.StopReason, v.Session.Progress.Elapsed = tt.status, tt.reason, 36
-		if got := lead(v); got != tt.want {
+		if got := leadText(v); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.status, got, tt.want)
 		}
 	}

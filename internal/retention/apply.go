@@ -20,18 +20,18 @@ type Log interface {
 // Apply erases the events after a position that the rule makes due, and returns their number.
 // After a turn, the caller may pass the position before its message. A crash erases all or none.
 func Apply(ctx context.Context, log Log, thread ponder.ThreadID, after ponder.Seq, rule Rule, now time.Time) (int, error) {
-	if rule.Keeps() {
+	if rule.KeepsAll() {
 		return 0, nil
 	}
 	s := &Scan{}
-	if _, err := s.read(ctx, log, thread, after); err != nil {
+	if _, err := s.readEvents(ctx, log, thread, after); err != nil {
 		return 0, err
 	}
-	return s.erase(ctx, log, thread, rule, now)
+	return s.eraseDue(ctx, log, thread, rule, now)
 }
 
-// read adds the events after a position and returns the last position.
-func (s *Scan) read(ctx context.Context, log Log, thread ponder.ThreadID, after ponder.Seq) (ponder.Seq, error) {
+// readEvents adds the events after a position and returns the last position.
+func (s *Scan) readEvents(ctx context.Context, log Log, thread ponder.ThreadID, after ponder.Seq) (ponder.Seq, error) {
 	for ev, err := range log.Events(ctx, thread, after) {
 		if err != nil {
 			return 0, fmt.Errorf("look for old thoughts in %s: %w", thread, err)
@@ -42,7 +42,7 @@ func (s *Scan) read(ctx context.Context, log Log, thread ponder.ThreadID, after 
 	return after, nil
 }
 
-func (s *Scan) erase(ctx context.Context, log Log, thread ponder.ThreadID, rule Rule, now time.Time) (int, error) {
+func (s *Scan) eraseDue(ctx context.Context, log Log, thread ponder.ThreadID, rule Rule, now time.Time) (int, error) {
 	due := s.Due(rule, now)
 	if len(due) == 0 {
 		return 0, nil
@@ -77,7 +77,7 @@ type checkpoint struct {
 // a database is opened, and daily in a long-running process. Several processes may call it at
 // once.
 func Sweep(ctx context.Context, store Store, rule Rule, now time.Time) (erased int, err error) {
-	if rule.Keeps() {
+	if rule.KeepsAll() {
 		return 0, nil
 	}
 	infos, err := store.List(ctx, ponder.Filter{Kind: ponder.KindConversation})
@@ -85,7 +85,7 @@ func Sweep(ctx context.Context, store Store, rule Rule, now time.Time) (erased i
 		return 0, fmt.Errorf("look for old thoughts: %w", err)
 	}
 	for _, info := range infos {
-		n, err := sweep(ctx, store, info, rule, now)
+		n, err := sweepThread(ctx, store, info, rule, now)
 		erased += n
 		if err != nil && !errors.Is(err, ponder.ErrNoThread) { // removed meanwhile
 			return erased, err
@@ -94,7 +94,7 @@ func Sweep(ctx context.Context, store Store, rule Rule, now time.Time) (erased i
 	return erased, nil
 }
 
-func sweep(ctx context.Context, store Store, info ponder.Info, rule Rule, now time.Time) (int, error) {
+func sweepThread(ctx context.Context, store Store, info ponder.Info, rule Rule, now time.Time) (int, error) {
 	at, js, err := store.LoadCheckpoint(ctx, info.ID, fold, version+rule.String())
 	if err != nil {
 		return 0, fmt.Errorf("look for old thoughts in %s: %w", info.ID, err)
@@ -108,11 +108,11 @@ func sweep(ctx context.Context, store Store, info ponder.Info, rule Rule, now ti
 		at, last = 0, checkpoint{}
 	}
 	s := &Scan{thoughts: last.Thoughts}
-	head, err := s.read(ctx, store, info.ID, at)
+	head, err := s.readEvents(ctx, store, info.ID, at)
 	if err != nil {
 		return 0, err
 	}
-	n, err := s.erase(ctx, store, info.ID, rule, now)
+	n, err := s.eraseDue(ctx, store, info.ID, rule, now)
 	if err != nil || n > 0 {
 		return n, err // the next sweep handles the rest
 	}

@@ -20,14 +20,14 @@ import (
 	"ponder/store/sqlite"
 )
 
-// A muser is a model that emits a marked thought before each answer.
-type muser struct{}
+// A thinkingModel is a model that emits a marked thought before each answer.
+type thinkingModel struct{}
 
 const secret = "MARK-OF-A-THOUGHT"
 
-func (muser) Name() string { return "fake/muser" }
+func (thinkingModel) Name() string { return "fake/muser" }
 
-func (muser) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (thinkingModel) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		last := req.Messages[len(req.Messages)-1].Parts[0]
 		msg := llm.Say(llm.Assistant, "So.")
@@ -39,23 +39,23 @@ func (muser) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, 
 	}
 }
 
-type world struct {
+type testConversation struct {
 	*testing.T
 	mind *enginetest.Engine
 }
 
-// begin creates a conversation; forget allows its thoughts to be erased.
-func begin(t *testing.T, store ponder.Store, forget bool) world {
+// startConversation creates a conversation; forget allows its thoughts to be erased.
+func startConversation(t *testing.T, store ponder.Store, forget bool) testConversation {
 	t.Helper()
 	if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread, Kind: ponder.KindConversation}); err != nil {
 		t.Fatal(err)
 	}
 	mode := chat.New(chat.Options{Think: true, Forget: forget})
-	return world{t, enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{mode}, Models: enginetest.Models(muser{}, ponder.Price{})})}
+	return testConversation{t, enginetest.Start(t, engine.Config{Store: store, Modes: []ponder.Mode{mode}, Models: enginetest.Models(thinkingModel{}, ponder.Price{})})}
 }
 
-// say sends a message, waits for the answer and returns the message's position.
-func (w world) say(text string) (at ponder.Seq) {
+// sendMessage sends a message, waits for the answer and returns the message's position.
+func (w testConversation) sendMessage(text string) (at ponder.Seq) {
 	w.Helper()
 	w.mind.Put("", text, ponder.UserMessage{Content: text})
 	for ev, err := range ponder.Follow(w.Context(), w.mind.Store, enginetest.Thread, 0) {
@@ -76,8 +76,8 @@ func (w world) say(text string) (at ponder.Seq) {
 	return at
 }
 
-// left returns the numbers of events and requests with the mark.
-func (w world) left() (events, requests int) {
+// countMarks returns the numbers of events and requests with the mark.
+func (w testConversation) countMarks() (events, requests int) {
 	w.Helper()
 	for _, ev := range w.mind.Events() {
 		js, err := json.Marshal(ev)
@@ -104,15 +104,15 @@ func (w world) left() (events, requests int) {
 	return events, requests
 }
 
-// want checks the result of left.
-func (w world) want(when string, events, requests int) {
+// checkMarks checks the result of left.
+func (w testConversation) checkMarks(when string, events, requests int) {
 	w.Helper()
-	if e, r := w.left(); e != events || r != requests {
+	if e, r := w.countMarks(); e != events || r != requests {
 		w.Errorf("%s: a thought is in %d events and %d requests, want %d and %d", when, e, r, events, requests)
 	}
 }
 
-func each(t *testing.T, test func(*testing.T, ponder.Store)) {
+func forEachStore(t *testing.T, test func(*testing.T, ponder.Store)) {
 	t.Run("memory", func(t *testing.T) { test(t, memory.New()) })
 	t.Run("sqlite", func(t *testing.T) {
 		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
@@ -125,44 +125,44 @@ func each(t *testing.T, test func(*testing.T, ponder.Store)) {
 }
 
 func TestDiscard(t *testing.T) {
-	each(t, func(t *testing.T, store ponder.Store) {
-		w := begin(t, store, true)
+	forEachStore(t, func(t *testing.T, store ponder.Store) {
+		w := startConversation(t, store, true)
 		for _, text := range []string{"one", "two", "three"} {
-			at := w.say(text)
-			w.want("before", 2, 1)
+			at := w.sendMessage(text)
+			w.checkMarks("before", 2, 1)
 			n, err := retention.Apply(t.Context(), store, enginetest.Thread, at-1, retention.Rule{Discard: true}, time.Now())
 			if err != nil || n != 3 {
 				t.Errorf("erased %d: %v, want 3", n, err)
 			}
-			w.want("after", 0, 0)
+			w.checkMarks("after", 0, 0)
 		}
 	})
 }
 
 func TestKeepForDays(t *testing.T) {
-	each(t, func(t *testing.T, store ponder.Store) {
-		w := begin(t, store, false)
-		w.say("one")
-		w.say("two")
-		w.want("before", 4, 3) // the second turn shows the first thought twice
+	forEachStore(t, func(t *testing.T, store ponder.Store) {
+		w := startConversation(t, store, false)
+		w.sendMessage("one")
+		w.sendMessage("two")
+		w.checkMarks("before", 4, 3) // the second turn shows the first thought twice
 		for _, s := range []struct{ days, erased, events, requests int }{{0, 0, 4, 3}, {6, 0, 4, 3}, {8, 7, 0, 0}, {9, 0, 0, 0}} {
 			n, err := retention.Sweep(t.Context(), store, retention.Rule{Days: 7}, time.Now().AddDate(0, 0, s.days))
 			if err != nil || n != s.erased {
 				t.Errorf("after %d days: erased %d: %v, want %d", s.days, n, err, s.erased)
 			}
-			w.want(fmt.Sprintf("after %d days", s.days), s.events, s.requests)
+			w.checkMarks(fmt.Sprintf("after %d days", s.days), s.events, s.requests)
 		}
-		w.say("three")
-		w.want("in a later turn", 2, 1)
+		w.sendMessage("three")
+		w.checkMarks("in a later turn", 2, 1)
 	})
 }
 
-type counting struct {
+type readCounter struct {
 	ponder.Store
 	reads int
 }
 
-func (c *counting) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
+func (c *readCounter) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	c.reads++
 	return c.Store.Events(ctx, id, after)
 }
@@ -170,11 +170,11 @@ func (c *counting) Events(ctx context.Context, id ponder.ThreadID, after ponder.
 // TestSweepReadsOnce checks that unchanged conversations are not read again before something is
 // due.
 func TestSweepReadsOnce(t *testing.T) {
-	each(t, func(t *testing.T, store ponder.Store) {
-		w := begin(t, store, false)
-		w.say("one")
+	forEachStore(t, func(t *testing.T, store ponder.Store) {
+		w := startConversation(t, store, false)
+		w.sendMessage("one")
 		w.mind.Stop()
-		c := &counting{Store: store}
+		c := &readCounter{Store: store}
 		sweep := func(days, reads, erased int) {
 			t.Helper()
 			c.reads = 0

@@ -58,8 +58,8 @@ func (r Rule) String() string {
 	return "keep"
 }
 
-// Keeps reports whether the rule erases nothing.
-func (r Rule) Keeps() bool { return r == Rule{} }
+// KeepsAll reports whether the rule erases nothing.
+func (r Rule) KeepsAll() bool { return r == Rule{} }
 
 // maxAge returns the age at which thoughts are due.
 func (r Rule) maxAge() time.Duration {
@@ -111,11 +111,11 @@ func (s *Scan) Add(ev ponder.Event) {
 		it.request = true
 	case ponder.Progress:
 		if b.Stage == endStage {
-			s.end(ev)
+			s.noteTurnEnd(ev)
 		}
 		return
 	case ponder.RunFinished:
-		s.end(ev)
+		s.noteTurnEnd(ev)
 		return
 	default:
 		return
@@ -123,8 +123,8 @@ func (s *Scan) Add(ev ponder.Event) {
 	s.items = append(s.items, it)
 }
 
-// end records the end of a turn.
-func (s *Scan) end(ev ponder.Event) {
+// noteTurnEnd records the end of a turn.
+func (s *Scan) noteTurnEnd(ev ponder.Event) {
 	if s.ended == nil {
 		s.ended = make(map[ponder.RunID]ponder.Seq)
 	}
@@ -142,7 +142,7 @@ func (s *Scan) isSettled(it item) bool { return it.run == "" || it.seq <= s.ende
 
 // Due returns the positions of the events to erase now, in order.
 func (s *Scan) Due(r Rule, now time.Time) (due []ponder.Seq) {
-	if r.Keeps() {
+	if r.KeepsAll() {
 		return nil
 	}
 	old := func(it item) bool { return now.Sub(it.time) >= r.maxAge() }
@@ -172,7 +172,7 @@ func (s *Scan) Next(r Rule, now time.Time) (next time.Time) {
 	for _, it := range s.items {
 		thought = thought || !it.request
 		switch {
-		case r.Keeps() || it.erased || !thought:
+		case r.KeepsAll() || it.erased || !thought:
 		case r.Discard:
 			if !it.request && !s.isSettled(it) {
 				return now

@@ -31,8 +31,8 @@ func TestParse(t *testing.T) {
 // day is the time of the first test event; later ones follow daily.
 var day = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// log returns daily events of one run.
-func log(bodies ...ponder.Body) (evs []ponder.Event) {
+// dailyEvents returns daily events of one run.
+func dailyEvents(bodies ...ponder.Body) (evs []ponder.Event) {
 	for i, b := range bodies {
 		evs = append(evs, ponder.Event{Seq: ponder.Seq(i + 1), Time: day.AddDate(0, 0, i), Run: "run_a", Body: b})
 	}
@@ -52,8 +52,8 @@ var (
 )
 
 func TestDue(t *testing.T) {
-	turn := log(message, asks, muses, thought, asks, says, answer, end) // days 0 to 7
-	two := log(message, asks, muses, thought, asks, says, answer, end, message, asks, says, answer, end)
+	turn := dailyEvents(message, asks, muses, thought, asks, says, answer, end) // days 0 to 7
+	two := dailyEvents(message, asks, muses, thought, asks, says, answer, end, message, asks, says, answer, end)
 	erased := func(evs []ponder.Event, seqs ...ponder.Seq) []ponder.Event {
 		out := append([]ponder.Event(nil), evs...)
 		for _, s := range seqs {
@@ -73,7 +73,7 @@ func TestDue(t *testing.T) {
 		{"keep", turn, "keep", at(9999), nil, time.Time{}},
 		{"discard", turn, "discard", at(7), []ponder.Seq{3, 4, 5}, time.Time{}},
 		{"discard, while the turn goes on", turn[:7], "discard", at(7), nil, at(7)},
-		{"discard, the run has ended without", append(turn[:6:6], log(message, message, message, message, message, message, ponder.RunFinished{})[6]), "discard", at(7), []ponder.Seq{3, 4, 5}, time.Time{}},
+		{"discard, the run has ended without", append(turn[:6:6], dailyEvents(message, message, message, message, message, message, ponder.RunFinished{})[6]), "discard", at(7), []ponder.Seq{3, 4, 5}, time.Time{}},
 		{"discard, once more", erased(turn, 3, 4, 5), "discard", at(7), nil, time.Time{}},
 		{"discard, of a later turn nothing", erased(two, 3, 4, 5), "discard", at(99), nil, time.Time{}},
 		{"young", turn, "3d", at(4), nil, at(5)},
@@ -81,8 +81,8 @@ func TestDue(t *testing.T) {
 		{"the requests of later turns too", two, "5d", at(8), []ponder.Seq{3, 4, 5, 10}, at(8)},
 		{"and those that are old themselves", erased(two, 3, 4, 5), "5d", at(15), []ponder.Seq{10}, at(15)},
 		{"which they are not yet", erased(two, 3, 4, 5), "5d", at(13), nil, at(14)},
-		{"no thoughts", log(message, asks, says, answer, end), "1d", at(99), nil, time.Time{}},
-		{"thoughts of sessions stay", log(message, other, end), "discard", at(99), nil, time.Time{}},
+		{"no thoughts", dailyEvents(message, asks, says, answer, end), "1d", at(99), nil, time.Time{}},
+		{"thoughts of sessions stay", dailyEvents(message, other, end), "discard", at(99), nil, time.Time{}},
 		{"an open turn stays, however old", turn[:5], "1d", at(99), nil, at(99)},
 		{"nothing", nil, "1d", at(99), nil, time.Time{}},
 	}

@@ -17,27 +17,27 @@ import (
 func (s *Server) adminRoutes() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET /metrics":             s.Meter,
-		"GET /debug/pprof/":        admin(http.HandlerFunc(pprof.Index)),
-		"GET /debug/pprof/profile": admin(http.HandlerFunc(pprof.Profile)),
-		"GET /debug/pprof/trace":   admin(http.HandlerFunc(pprof.Trace)),
-		"GET /debug/pprof/symbol":  admin(http.HandlerFunc(pprof.Symbol)),
-		"POST /debug/pprof/symbol": admin(http.HandlerFunc(pprof.Symbol)),
-		"GET /debug/pprof/cmdline": admin(http.HandlerFunc(pprof.Cmdline)),
-		"POST /api/backup":         admin(http.HandlerFunc(s.backupTo)),
+		"GET /debug/pprof/":        requireAdmin(http.HandlerFunc(pprof.Index)),
+		"GET /debug/pprof/profile": requireAdmin(http.HandlerFunc(pprof.Profile)),
+		"GET /debug/pprof/trace":   requireAdmin(http.HandlerFunc(pprof.Trace)),
+		"GET /debug/pprof/symbol":  requireAdmin(http.HandlerFunc(pprof.Symbol)),
+		"POST /debug/pprof/symbol": requireAdmin(http.HandlerFunc(pprof.Symbol)),
+		"GET /debug/pprof/cmdline": requireAdmin(http.HandlerFunc(pprof.Cmdline)),
+		"POST /api/backup":         requireAdmin(http.HandlerFunc(s.backupTo)),
 	}
 }
 
-func admin(next http.Handler) http.Handler {
+func requireAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !auth.CallerOf(r.Context()).May(auth.Admin) {
-			refuse(w, http.StatusForbidden, "this token is not for that: it needs the scope admin")
+		if !auth.CallerOf(r.Context()).HasScope(auth.Admin) {
+			writeProblem(w, http.StatusForbidden, "this token is not for that: it needs the scope admin")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func refuse(w http.ResponseWriter, status int, detail string) {
+func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
@@ -50,7 +50,7 @@ func (s *Server) backupTo(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Err() == nil {
 			s.Warn(fmt.Errorf("a backup failed: %w", err))
 		}
-		refuse(w, http.StatusInsufficientStorage, "the database could not be copied: is there room beside it?")
+		writeProblem(w, http.StatusInsufficientStorage, "the database could not be copied: is there room beside it?")
 		return
 	}
 	defer file.Close()

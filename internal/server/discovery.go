@@ -25,14 +25,14 @@ type LocalServer struct {
 	Database string    `json:"database"` // absolute path
 	Since    time.Time `json:"since"`
 
-	Host  string `json:"host"` // host, boot and start identify the process, see [placement.Gone]
+	Host  string `json:"host"` // host, boot and start identify the process, see [placement.IsProcessGone]
 	Boot  string `json:"boot,omitempty"`
 	Start string `json:"start,omitempty"`
 }
 
 // Gone reports whether the process has certainly ended.
 func (s LocalServer) Gone() bool {
-	return placement.Gone(placement.Self(), ponder.Node{ID: "nod_serve", Host: s.Host, Boot: s.Boot, PID: s.PID, Start: s.Start})
+	return placement.IsProcessGone(placement.CurrentNode(), ponder.Node{ID: "nod_serve", Host: s.Host, Boot: s.Boot, PID: s.PID, Start: s.Start})
 }
 
 // LocalServers returns the servers that may be running.
@@ -43,14 +43,14 @@ func LocalServers(a *app.App) (list []LocalServer) {
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "serve*.json")) // a bad pattern gives none
 	for _, file := range files {
-		if s, err := ReadServing(file); err == nil && !s.Gone() {
+		if s, err := ReadLocalServer(file); err == nil && !s.Gone() {
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-func ReadServing(file string) (s LocalServer, err error) {
+func ReadLocalServer(file string) (s LocalServer, err error) {
 	text, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(text, &s)
@@ -70,8 +70,8 @@ func withServerID(id string, next http.Handler) http.Handler {
 	})
 }
 
-// announce writes the file of a server and returns a function that removes it.
-func announce(a *app.App, id, address string) (undo func(), err error) {
+// writeServerFile writes the file of a server and returns a function that removes it.
+func writeServerFile(a *app.App, id, address string) (undo func(), err error) {
 	dir, err := a.Settings.StateDir()
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
@@ -80,10 +80,10 @@ func announce(a *app.App, id, address string) (undo func(), err error) {
 		return nil, err
 	}
 	file := filepath.Join(dir, "serve.json")
-	if other, err := ReadServing(file); err == nil && !other.Gone() {
+	if other, err := ReadLocalServer(file); err == nil && !other.Gone() {
 		file = filepath.Join(dir, fmt.Sprintf("serve-%d.json", os.Getpid()))
 	}
-	self := placement.Self()
+	self := placement.CurrentNode()
 	js, err := json.MarshalIndent(LocalServer{
 		ID: id, Address: address, PID: self.PID, Database: a.DatabasePath(), Since: time.Now(), Host: self.Host, Boot: self.Boot, Start: self.Start,
 	}, "", "  ")
@@ -94,7 +94,7 @@ func announce(a *app.App, id, address string) (undo func(), err error) {
 		return nil, err
 	}
 	return func() {
-		if s, err := ReadServing(file); err == nil && s.PID == self.PID {
+		if s, err := ReadLocalServer(file); err == nil && s.PID == self.PID {
 			os.Remove(file)
 		}
 	}, nil
@@ -102,13 +102,13 @@ func announce(a *app.App, id, address string) (undo func(), err error) {
 
 const probeTime = 2 * time.Second // for a health check
 
-const GiveTime = 20 * time.Second // to select sources and models for a thread
+const StartTimeout = 20 * time.Second // to select sources and models for a thread
 
 // Direct connects to servers of this machine without a proxy.
 var Direct = &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: idleTime}
 
-// Reach returns the address of the server for this machine.
-func (s LocalServer) Reach() string {
+// LocalURL returns the address of the server for this machine.
+func (s LocalServer) LocalURL() string {
 	u, err := url.Parse(s.Address)
 	if err != nil {
 		return s.Address
@@ -121,11 +121,11 @@ func (s LocalServer) Reach() string {
 	return u.String()
 }
 
-// Answers reports whether the server responds with the ID in its file.
-func (s LocalServer) Answers(ctx context.Context) bool {
+// IsResponding reports whether the server responds with the ID in its file.
+func (s LocalServer) IsResponding(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Reach()+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.LocalURL()+"/healthz", nil)
 	if err != nil || s.ID == "" {
 		return false
 	}

@@ -56,7 +56,7 @@ func (s *Server) notifyWhileReady(ctx context.Context, at string) (undo func()) 
 	ctx, stop := context.WithCancel(ctx)
 	if every := watchdogInterval(); every > 0 {
 		ask := &http.Client{Timeout: every, Transport: &http.Transport{DisableKeepAlives: true}} // local, so no proxy
-		go sendWatchdog(ctx, every, func() bool { return responds(ctx, ask, at) }, say)
+		go sendWatchdog(ctx, every, func() bool { return isResponding(ctx, ask, at) }, say)
 	}
 	return func() {
 		stop()
@@ -65,7 +65,7 @@ func (s *Server) notifyWhileReady(ctx context.Context, at string) (undo func()) 
 	}
 }
 
-func responds(ctx context.Context, ask *http.Client, at string) bool {
+func isResponding(ctx context.Context, ask *http.Client, at string) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/healthz", nil)
 	if err != nil {
 		return false

@@ -18,20 +18,20 @@ import (
 
 var _ app.Dialects = (*app.Service)(nil)
 
-// A Language is a client protocol: its routes and the format of its refusals.
-type Language struct {
+// A Protocol is a client protocol: its routes and the format of its refusals.
+type Protocol struct {
 	routes map[string]http.Handler
 	refuse func(w http.ResponseWriter, status int, detail string)
 }
 
-// languages returns the client protocols, which serve until ctx ends.
-func (s *Server) languages(ctx context.Context) []Language {
-	desk := &compat.Desk{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
-	s.hooks = &responses.Hooks{Book: s.Books}
+// protocols returns the client protocols, which serve until ctx ends.
+func (s *Server) protocols(ctx context.Context) []Protocol {
+	desk := &compat.Dispatcher{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
+	s.hooks = &responses.Hooks{Records: s.DB}
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
-		openai.Refuse(w, &compat.Fault{Status: status, Detail: detail})
+		openai.Refuse(w, &compat.APIError{Status: status, Detail: detail})
 	}
-	return []Language{
+	return []Protocol{
 		{openai.New(desk), openaiRefuse},
 		{responses.New(desk, s.hooks), openaiRefuse},
 		{aisdk.New(desk), aisdk.Refuse},
@@ -41,11 +41,11 @@ func (s *Server) languages(ctx context.Context) []Language {
 	}
 }
 
-// Mounted returns the routes of the protocols, and a function that writes the guard's refusals on
+// MountProtocols returns the routes of the protocols, and a function that writes the guard's refusals on
 // these routes.
-func Mounted(list []Language) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *auth.Refusal) bool) {
+func MountProtocols(list []Protocol) (routes map[string]http.Handler, refuse func(http.ResponseWriter, *http.Request, *auth.Refusal) bool) {
 	routes = make(map[string]http.Handler)
-	mux, of := http.NewServeMux(), make(map[string]Language)
+	mux, of := http.NewServeMux(), make(map[string]Protocol)
 	for _, l := range list {
 		for pattern, h := range l.routes {
 			if _, taken := routes[pattern]; !taken {

@@ -28,7 +28,7 @@ func TestMounted(t *testing.T) {
 	says := func(text string) func(http.ResponseWriter, int, string) {
 		return func(w http.ResponseWriter, status int, detail string) { http.Error(w, text+detail, status) }
 	}
-	routes, refuse := Mounted([]Language{{map[string]http.Handler{"POST /a": hi, "GET /same": hi}, says("a: ")}, {map[string]http.Handler{"GET /b/{id}": hi, "GET /same": hi}, says("b: ")}})
+	routes, refuse := MountProtocols([]Protocol{{map[string]http.Handler{"POST /a": hi, "GET /same": hi}, says("a: ")}, {map[string]http.Handler{"GET /b/{id}": hi, "GET /same": hi}, says("b: ")}})
 	if len(routes) != 3 {
 		t.Errorf("%d routes", len(routes))
 	}

@@ -36,8 +36,8 @@ const (
 	maxHeader  = 64 << 10
 )
 
-// Answer serves requests until ctx ends, the user interrupts it, or the database is lost.
-func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Config) error {
+// ServeListener serves requests until ctx ends, the user interrupts it, or the database is lost.
+func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard auth.Config) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	at := "http://" + l.Addr().String()
@@ -46,10 +46,10 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	srv := &http.Server{
-		Handler: withServerID(id, s.handler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: withServerID(id, s.newHandler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
-	undo, err := announce(s.App, id, at)
+	undo, err := writeServerFile(s.App, id, at)
 	if err != nil {
 		s.Warn(fmt.Errorf("other commands do not find this server: %w", err))
 	} else {
@@ -62,7 +62,7 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	defer stop()
 	lost := make(chan error, 1)
 	work.Go(func() { lost <- watchLost(serving, s.Store.Lost, fileEvery) })
-	work.Go(func() { s.Tidying(serving) })
+	work.Go(func() { s.RunCleanup(serving) })
 	work.Go(func() {
 		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {
 			slog.Error("webhooks are not delivered", "error", err)
@@ -95,12 +95,12 @@ func (s *Server) Answer(ctx context.Context, l sockets.Listener, guard auth.Conf
 	return failed
 }
 
-func (s *Server) handler(ctx context.Context, guard auth.Config) http.Handler {
-	more, refuse := Mounted(s.languages(ctx))
+func (s *Server) newHandler(ctx context.Context, guard auth.Config) http.Handler {
+	more, refuse := MountProtocols(s.protocols(ctx))
 	maps.Copy(more, s.adminRoutes())
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
-		Ready: s.ready, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.Books, Seen: s.Meter.Request, More: more, Refuse: refuse,
+		Ready: s.checkReady, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Seen: s.Meter.Request, More: more, Refuse: refuse,
 	}))
 }
 
@@ -123,15 +123,15 @@ const (
 	fileEvery = 2 * time.Second // interval of checks that the database file is unchanged
 )
 
-// ready returns an error if the server should get no work.
-func (s *Server) ready(ctx context.Context) error {
+// checkReady returns an error if the server should get no work.
+func (s *Server) checkReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, app.ReadyTime)
 	defer cancel()
 	nodes, err := s.Store.AllNodes(ctx)
 	if err != nil {
 		return fmt.Errorf("the database does not answer: %w", err)
 	}
-	if !hasBeat(nodes, placement.Self(), time.Now()) {
+	if !hasBeat(nodes, placement.CurrentNode(), time.Now()) {
 		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
 	}
 	if free, known := FreeSpace(filepath.Dir(s.DatabasePath())); known && free < minFree {

@@ -78,11 +78,11 @@ func TestDatabaseLost(t *testing.T) {
 func TestDatabaseKept(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	ok(t, watchLost(ctx, func() error { return ponder.ErrLost }, time.Hour))
+	checkOK(t, watchLost(ctx, func() error { return ponder.ErrLost }, time.Hour))
 }
 
 func TestNotifyManager(t *testing.T) {
-	ok(t, notifyManager(t.Context(), "READY=1")) // without a service manager
+	checkOK(t, notifyManager(t.Context(), "READY=1")) // without a service manager
 	name := filepath.Join(t.TempDir(), "notify")
 	conn, err := sockets.ListenUnixgram("unixgram", &sockets.UnixAddr{Net: "unixgram", Name: name})
 	if err != nil {
@@ -90,18 +90,18 @@ func TestNotifyManager(t *testing.T) {
 	}
 	defer conn.Close()
 	t.Setenv("NOTIFY_SOCKET", name)
-	heard := func() string {
+	received := func() string {
 		b := make([]byte, 100)
 		n, err := conn.Read(b)
-		ok(t, err)
+		checkOK(t, err)
 		return string(b[:n])
 	}
 	undo := new(Server).notifyWhileReady(t.Context(), "http://127.0.0.1:1")
-	if got := heard(); got != "READY=1" {
+	if got := received(); got != "READY=1" {
 		t.Errorf("it says %q when it begins", got)
 	}
 	undo()
-	if got := heard(); got != "STOPPING=1" {
+	if got := received(); got != "STOPPING=1" {
 		t.Errorf("it says %q when it ends", got)
 	}
 	t.Setenv("NOTIFY_SOCKET", name+".other")
@@ -152,7 +152,7 @@ func TestWatchdogNeedsResponse(t *testing.T) {
 	})
 }
 
-func ok(t *testing.T, err error) {
+func checkOK(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

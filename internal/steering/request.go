@@ -61,7 +61,7 @@ func (e Errors) Unwrap() (list []error) {
 	return list
 }
 
-func (e Errors) err() error {
+func (e Errors) asError() error {
 	if len(e) == 0 {
 		return nil
 	}
@@ -108,16 +108,16 @@ func Check(list []Request) error {
 	}
 	var wrong Errors
 	for i, r := range list {
-		for _, e := range r.clean().check() {
+		for _, e := range r.cleanRequest().check() {
 			e.Index = i
 			wrong = append(wrong, e)
 		}
 	}
-	return wrong.err()
+	return wrong.asError()
 }
 
-// clean normalises a valid request: each text becomes one line, except a voice.
-func (r Request) clean() Request {
+// cleanRequest normalises a valid request: each text becomes one line, except a voice.
+func (r Request) cleanRequest() Request {
 	if do, ok := shortOrders[r.Order]; ok {
 		r.Order = do
 	}
@@ -129,7 +129,7 @@ func (r Request) clean() Request {
 	return r
 }
 
-func (r Request) fields() (names []string) {
+func (r Request) setFields() (names []string) {
 	set := func(name string, is bool) {
 		if is {
 			names = append(names, name)
@@ -140,8 +140,8 @@ func (r Request) fields() (names []string) {
 	set(fieldPriority, r.Priority != 0)
 	set(fieldSource, r.Source != "")
 	set(fieldPersona, r.Persona != "")
-	more := amounts(r.More)
-	for i, n := range amounts(r.Limits) {
+	more := budgetAmounts(r.More)
+	for i, n := range budgetAmounts(r.Limits) {
 		set(limits[i].field, n != 0 || more[i] != 0)
 	}
 	return names
@@ -156,7 +156,7 @@ func (r Request) check() (wrong Errors) {
 		say(fieldOrder, "%q is no command: say what to do, such as add_question, correct or answer_now", textkit.Truncate(textkit.OneLine(string(r.Order)), 20))
 		return wrong
 	}
-	o, has := rules[i], r.fields()
+	o, has := rules[i], r.setFields()
 	for _, field := range o.needs {
 		if !slices.Contains(has, field) {
 			say(field, "it is empty: %s needs it", r.Order)
@@ -190,10 +190,10 @@ func (r Request) check() (wrong Errors) {
 }
 
 // CheckLimits checks the limits of a run. It returns [Errors] or nil. Zero is no limit.
-func CheckLimits(b ponder.Budget) error { return limitErrors(b).err() }
+func CheckLimits(b ponder.Budget) error { return limitErrors(b).asError() }
 
 func limitErrors(b ponder.Budget) (wrong Errors) {
-	for i, n := range amounts(b) {
+	for i, n := range budgetAmounts(b) {
 		if l := limits[i]; n != 0 && (n < l.least || n > l.most) {
 			wrong = append(wrong, &Error{Field: l.field, Message: "it is not from " + l.span})
 		}
@@ -213,7 +213,7 @@ var limits = [4]struct {
 	{fieldMoney, 1, int64(MaxMoney), "0.000001 to 1,000,000 US dollars"},
 }
 
-func amounts(b ponder.Budget) [len(limits)]int64 {
+func budgetAmounts(b ponder.Budget) [len(limits)]int64 {
 	return [len(limits)]int64{int64(b.Time), int64(b.Tokens), int64(b.Calls), int64(b.Money)}
 }
 

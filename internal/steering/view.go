@@ -41,29 +41,29 @@ func (v View) Commands(list []Request) ([]ponder.Steer, error) {
 	var commands []ponder.Steer
 	var wrong Errors
 	for i, r := range list {
-		r = r.clean()
+		r = r.cleanRequest()
 		errs := r.check()
 		if len(errs) == 0 {
-			errs = v.resolve(&r)
+			errs = v.resolveRefs(&r)
 		}
 		for _, e := range errs {
 			e.Index = i
 			wrong = append(wrong, e)
 		}
-		b, err := r.command()
+		b, err := r.toSteer()
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", r.Order, err)
 		}
 		commands = append(commands, b)
 	}
-	return commands, wrong.err()
+	return commands, wrong.asError()
 }
 
 const maxNamed = 12
 
-// resolve replaces the text of a question by its id, and relative limits by sums. It returns
+// resolveRefs replaces the text of a question by its id, and relative limits by sums. It returns
 // references that the session lacks.
-func (v View) resolve(r *Request) (wrong Errors) {
+func (v View) resolveRefs(r *Request) (wrong Errors) {
 	say := func(field, format string, args ...any) {
 		wrong = append(wrong, &Error{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
@@ -71,14 +71,14 @@ func (v View) resolve(r *Request) (wrong Errors) {
 		if id, ok := v.Find(r.Question); ok {
 			r.Question = id
 		} else {
-			say(fieldQuestion, "the session has no question %q: %s", textkit.Truncate(r.Question, 40), v.open())
+			say(fieldQuestion, "the session has no question %q: %s", textkit.Truncate(r.Question, 40), v.openQuestions())
 		}
 	}
 	if r.Order == ponder.SetPersona && !v.Research {
 		say(fieldPersona, "the session is no research, and has no persona")
 	}
-	set, old := amounts(r.Limits), amounts(v.Limits)
-	for i, n := range amounts(r.More) {
+	set, old := budgetAmounts(r.Limits), budgetAmounts(v.Limits)
+	for i, n := range budgetAmounts(r.More) {
 		if n != 0 && old[i] == 0 {
 			say(limits[i].field, "the session has no such limit yet: say how much in all")
 		}
@@ -102,7 +102,7 @@ func (v View) Find(name string) (string, bool) {
 	return "", false
 }
 
-func (v View) open() string {
+func (v View) openQuestions() string {
 	var open []string
 	for _, q := range v.Questions {
 		if q.Open && len(open) < maxNamed {
@@ -115,7 +115,7 @@ func (v View) open() string {
 	return "not explored yet are " + strings.Join(open, ", ")
 }
 
-func (r Request) command() (b ponder.Steer, err error) {
+func (r Request) toSteer() (b ponder.Steer, err error) {
 	b = ponder.Steer{Do: r.Order, Content: r.Content}
 	switch r.Order {
 	case Tell:
@@ -135,6 +135,6 @@ func LimitsOf(b ponder.Steer) ponder.Budget {
 	if b.Do != ponder.SetBudget {
 		return ponder.Budget{}
 	}
-	limits, _ := (ponder.Budget{}).With(b.Args) // a run refuses invalid limits
+	limits, _ := (ponder.Budget{}).ApplyLimits(b.Args) // a run refuses invalid limits
 	return limits
 }

@@ -58,13 +58,13 @@ type deltaFrame struct {
 
 // Limits of broadcasts.
 const (
-	maxSocket      = 100 // bytes of a socket's path; systems allow slightly more
-	maxWritten     = 1 << 20
-	frameBuffer    = 1024 // frames per reader; further ones are dropped
-	readerPatience = time.Second
+	maxSocket     = 100 // bytes of a socket's path; systems allow slightly more
+	maxWritten    = 1 << 20
+	frameBuffer   = 1024 // frames per reader; further ones are dropped
+	readerTimeout = time.Second
 )
 
-func (b *Broadcasts) socket(thread ponder.ThreadID, process string) string {
+func (b *Broadcasts) socketPath(thread ponder.ThreadID, process string) string {
 	return filepath.Join(b.dir, string(thread)+"."+process)
 }
 
@@ -73,13 +73,13 @@ func (b *Broadcasts) Open(thread ponder.ThreadID, after time.Duration) (stop fun
 	one := &broadcast{ready: make(chan struct{}), subs: make(map[chan deltaFrame]bool)}
 	one.timer = time.AfterFunc(after, func() {
 		defer close(one.ready)
-		file := b.socket(thread, fmt.Sprint(os.Getpid()))
+		file := b.socketPath(thread, fmt.Sprint(os.Getpid()))
 		if len(file) > maxSocket || os.MkdirAll(b.dir, 0o700) != nil {
 			return
 		}
 		if l, err := new(net.ListenConfig).Listen(context.Background(), "unix", file); err == nil {
 			one.listener = l
-			go one.serve(l)
+			go one.acceptReaders(l)
 		}
 	})
 	b.mu.Lock()
@@ -104,11 +104,11 @@ func (b *Broadcasts) Add(d ponder.Delta) {
 	one := b.open[d.Thread]
 	b.mu.Unlock()
 	if one != nil {
-		one.add(deltaFrame{d.Key, d.Text, d.Began, d.Attempt, d.Offset})
+		one.addFrame(deltaFrame{d.Key, d.Text, d.Began, d.Attempt, d.Offset})
 	}
 }
 
-func (b *broadcast) add(f deltaFrame) {
+func (b *broadcast) addFrame(f deltaFrame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if f.Key != b.call.Key || f.Attempt != b.call.Attempt {
@@ -125,8 +125,8 @@ func (b *broadcast) add(f deltaFrame) {
 	}
 }
 
-// serve accepts readers.
-func (b *broadcast) serve(l net.Listener) {
+// acceptReaders accepts readers.
+func (b *broadcast) acceptReaders(l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -144,16 +144,16 @@ func (b *broadcast) serve(l net.Listener) {
 		sub <- first
 		b.subs[sub] = true
 		b.mu.Unlock()
-		go b.send(conn, sub)
+		go b.sendFrames(conn, sub)
 	}
 }
 
-// send sends frames until sub is closed or the reader blocks.
-func (b *broadcast) send(conn net.Conn, sub chan deltaFrame) {
+// sendFrames sends frames until sub is closed or the reader blocks.
+func (b *broadcast) sendFrames(conn net.Conn, sub chan deltaFrame) {
 	defer conn.Close()
 	out := json.NewEncoder(conn)
 	for f := range sub {
-		if conn.SetWriteDeadline(time.Now().Add(readerPatience)) != nil || out.Encode(f) != nil {
+		if conn.SetWriteDeadline(time.Now().Add(readerTimeout)) != nil || out.Encode(f) != nil {
 			b.mu.Lock()
 			delete(b.subs, sub)
 			b.mu.Unlock()
@@ -183,7 +183,7 @@ func (b *broadcast) close() {
 
 // Receive calls take with the deltas of other processes on a thread, until ctx is done.
 func (b *Broadcasts) Receive(ctx context.Context, thread ponder.ThreadID, take func(ponder.Delta)) {
-	files, _ := filepath.Glob(b.socket(thread, "*")) // a bad pattern gives none
+	files, _ := filepath.Glob(b.socketPath(thread, "*")) // a bad pattern gives none
 	for _, file := range files {
 		if strings.HasSuffix(file, fmt.Sprintf(".%d", os.Getpid())) {
 			continue

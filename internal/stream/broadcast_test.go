@@ -35,24 +35,24 @@ func TestBroadcasts(t *testing.T) {
 	b.Add(delta("thr_1", "turn-3-1", 2, 0, "It "))
 	b.Add(delta("thr_1", "turn-3-1", 2, 3, "is "))
 	file := b.open["thr_1"].listener.Addr().String()
-	heard := make(chan ponder.Delta, 10)
-	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d }) // ignores its own
-	if err := os.Rename(file, file+"0"); err != nil {                    // now it belongs to another process
+	received := make(chan ponder.Delta, 10)
+	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { received <- d }) // ignores its own
+	if err := os.Rename(file, file+"0"); err != nil {                       // now it belongs to another process
 		t.Fatal(err)
 	}
-	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { heard <- d })
-	if got, want := <-heard, delta("thr_1", "turn-3-1", 2, 0, "It is "); got != want {
+	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { received <- d })
+	if got, want := <-received, delta("thr_1", "turn-3-1", 2, 0, "It is "); got != want {
 		t.Errorf("first %+v, want %+v", got, want)
 	}
 	b.Add(delta("thr_1", "turn-3-1", 2, 6, "so."))
-	if got, want := <-heard, delta("thr_1", "turn-3-1", 2, 6, "so."); got != want {
+	if got, want := <-received, delta("thr_1", "turn-3-1", 2, 6, "so."); got != want {
 		t.Errorf("then %+v, want %+v", got, want)
 	}
 	stop()
 	stop()
 	b.Add(delta("thr_1", "turn-3-1", 2, 9, "No process reads this."))
-	if len(heard) > 0 || len(b.open) > 0 {
-		t.Errorf("%d more deltas, %d threads are open", len(heard), len(b.open))
+	if len(received) > 0 || len(b.open) > 0 {
+		t.Errorf("%d more deltas, %d threads are open", len(received), len(b.open))
 	}
 }
 
@@ -64,7 +64,7 @@ func TestBroadcastsWithoutSocket(t *testing.T) {
 	b.Add(ponder.Delta{Thread: "thr_1"})
 	b.Receive(t.Context(), "thr_1", func(d ponder.Delta) { t.Errorf("received %+v", d) })
 	stop()
-	dead := b.socket("thr_1", "0")
+	dead := b.socketPath("thr_1", "0")
 	if err := os.MkdirAll(filepath.Dir(dead), 0o700); err != nil {
 		t.Fatal(err)
 	}

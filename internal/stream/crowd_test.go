@@ -49,7 +49,7 @@ func TestManyWatchers(t *testing.T) {
 			all.Go(func() {
 				w := hub.WatchEvents(thread, 0)
 				defer w.Close()
-				got, err := collect(t.Context(), w, before+during)
+				got, err := collectSeqs(t.Context(), w, before+during)
 				if err != nil || len(got) != before+during {
 					t.Errorf("watcher %d saw %d events: %v", i, len(got), err)
 				}
@@ -61,7 +61,7 @@ func TestManyWatchers(t *testing.T) {
 		synctest.Wait()
 		for range during {
 			time.Sleep(time.Millisecond)
-			say(t, log, 1)
+			appendMessages(t, log, 1)
 		}
 		all.Wait()
 		synctest.Wait()
@@ -110,7 +110,7 @@ func TestEventsAlone(t *testing.T) {
 				defer hub.Watch(thread, 1).Close()
 			}
 			synctest.Wait()
-			hub.Delta(piece("nobody listens"))
+			hub.Delta(newPiece("nobody listens"))
 			if other != (w.feed.piece > 0) {
 				t.Errorf("%d pieces are kept", w.feed.piece)
 			}

@@ -20,8 +20,8 @@ type group struct {
 	changed chan struct{} // closed when something is new
 }
 
-// join returns a group with a free place. The caller holds f.mu.
-func (f *feed) join() *group {
+// joinGroup returns a group with a free place. The caller holds f.mu.
+func (f *feed) joinGroup() *group {
 	for _, g := range f.groups {
 		if g.members < groupSize {
 			g.members++
@@ -40,11 +40,11 @@ func (f *feed) wantsPieces() bool {
 	return f.pieceReaders > 0
 }
 
-// wake wakes a few watchers itself, or signals fanOut. It never blocks. The caller holds
+// wakeWatchers wakes a few watchers itself, or signals fanOut. It never blocks. The caller holds
 // f.mu.
-func (f *feed) wake() {
+func (f *feed) wakeWatchers() {
 	if len(f.groups) == 1 && f.groups[0].members <= maxDirectWakes {
-		f.groups[0].wake()
+		f.groups[0].wakeMembers()
 		return
 	}
 	select {
@@ -85,12 +85,12 @@ func (f *feed) wakeGroup(i int) (members int, ok bool) {
 	if i >= len(f.groups) {
 		return 0, false
 	}
-	f.groups[i].wake()
+	f.groups[i].wakeMembers()
 	return f.groups[i].members, true
 }
 
-// wake wakes the group. The caller holds f.mu.
-func (g *group) wake() {
+// wakeMembers wakes the group. The caller holds f.mu.
+func (g *group) wakeMembers() {
 	if g.members > 0 {
 		close(g.changed)
 		g.changed = make(chan struct{})

@@ -32,7 +32,7 @@ func TestLag(t *testing.T) {
 			}
 		}()
 		is("it waits for more", 2, 0)
-		say(t, store, 3)
+		appendMessages(t, store, 3)
 		<-done
 		is("both have more to send", 2, 3)
 		slow.Close()

@@ -40,14 +40,14 @@ type page struct {
 	err    error
 }
 
-// page returns the next events after a cursor. Its frames are shared.
-func (h *Hub) page(ctx context.Context, f *feed, thread ponder.ThreadID, after ponder.Seq) ([]Frame, error) {
+// sharedPage returns the next events after a cursor. Its frames are shared.
+func (h *Hub) sharedPage(ctx context.Context, f *feed, thread ponder.ThreadID, after ponder.Seq) ([]Frame, error) {
 	key := pageKey{f, after}
 	h.pages.mu.Lock()
 	p := h.pages.list[key]
 	if p == nil && len(h.pages.list) >= maxPages {
 		h.pages.mu.Unlock()
-		return h.load(ctx, thread, after)
+		return h.readPage(ctx, thread, after)
 	}
 	if p != nil {
 		h.pages.mu.Unlock()
@@ -67,24 +67,24 @@ func (h *Hub) page(ctx context.Context, f *feed, thread ponder.ThreadID, after p
 	defer func() {
 		close(p.read)
 		if len(p.frames) == 0 { // an empty page is stale soon
-			h.pages.drop(key)
+			h.pages.dropPage(key)
 			return
 		}
-		time.AfterFunc(pageLife, func() { h.pages.drop(key) })
+		time.AfterFunc(pageLife, func() { h.pages.dropPage(key) })
 	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pageTime) // other watchers wait for it
 	defer cancel()
-	p.frames, p.err = h.load(ctx, thread, after)
+	p.frames, p.err = h.readPage(ctx, thread, after)
 	return p.frames, p.err
 }
 
-func (p *pages) drop(key pageKey) {
+func (p *pages) dropPage(key pageKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.list, key)
 }
 
-func (h *Hub) load(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) (frames []Frame, err error) {
+func (h *Hub) readPage(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) (frames []Frame, err error) {
 	size := 0
 	for ev, err := range h.log.Events(ctx, thread, after) {
 		if err != nil {

@@ -20,7 +20,7 @@ func TestShown(t *testing.T) {
 	} {
 		ev := ponder.Event{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: "Why?", Options: json.RawMessage(tt.options)}}
 		before := string(tt.options)
-		b := Shown(ev).Body.(ponder.RunStarted)
+		b := VisibleEvent(ev).Body.(ponder.RunStarted)
 		if string(b.Options) != tt.want || b.Input != "Why?" || string(ev.Body.(ponder.RunStarted).Options) != before {
 			t.Errorf("%s: %s, want %s", tt.options, b.Options, tt.want)
 		}
@@ -30,7 +30,7 @@ func TestShown(t *testing.T) {
 		}
 	}
 	said := ponder.Event{Body: ponder.UserMessage{Content: "prompt"}}
-	if got := Shown(said); got.Body.(ponder.UserMessage).Content != "prompt" {
+	if got := VisibleEvent(said); got.Body.(ponder.UserMessage).Content != "prompt" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 // Time limits of a reader.
 const (
-	patience = 10 * time.Second // for a piece of pieceSize bytes
-	lateness = time.Second      // of a timer; a greater one means that this process stood still
+	writeTimeout = 10 * time.Second // for a piece of pieceSize bytes
+	lateness     = time.Second      // of a timer; a greater one means that this process stood still
 )
 
 // pieceSize limits a single write. A reader on a slow line thereby has patience for each
@@ -19,43 +19,43 @@ const pieceSize = 16 << 10
 type watchdog struct {
 	giveUp func() // ends a write in progress
 
-	mu     sync.Mutex
-	timer  *time.Timer
-	due    time.Time
-	writes bool
+	mu      sync.Mutex
+	timer   *time.Timer
+	due     time.Time
+	writing bool
 }
 
-// begin marks the start of a write.
-func (d *watchdog) begin() {
+// startWrite marks the start of a write.
+func (d *watchdog) startWrite() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.writes, d.due = true, time.Now().Add(patience)
+	d.writing, d.due = true, time.Now().Add(writeTimeout)
 	if d.timer == nil {
-		d.timer = time.AfterFunc(patience, d.check)
+		d.timer = time.AfterFunc(writeTimeout, d.checkStalled)
 		return
 	}
-	d.timer.Reset(patience)
+	d.timer.Reset(writeTimeout)
 }
 
-// end marks the end of a write.
-func (d *watchdog) end() {
+// endWrite marks the end of a write.
+func (d *watchdog) endWrite() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.writes = false
+	d.writing = false
 	d.timer.Stop()
 }
 
-// check ends the connection if the write is due. If the timer itself is late, this process
+// checkStalled ends the connection if the write is due. If the timer itself is late, this process
 // could not run, so the reader gets its time again.
-func (d *watchdog) check() {
+func (d *watchdog) checkStalled() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := time.Now()
 	switch {
-	case !d.writes || now.Before(d.due): // the timer belongs to an earlier write
+	case !d.writing || now.Before(d.due): // the timer belongs to an earlier write
 	case now.Sub(d.due) > lateness:
-		d.due = now.Add(patience)
-		d.timer.Reset(patience)
+		d.due = now.Add(writeTimeout)
+		d.timer.Reset(writeTimeout)
 	default:
 		d.giveUp()
 	}

@@ -22,7 +22,7 @@ type deadlineConn struct {
 	over        chan struct{} // closed when the write deadline has passed
 }
 
-func connection(takes time.Duration) *deadlineConn {
+func newConn(takes time.Duration) *deadlineConn {
 	return &deadlineConn{ResponseRecorder: httptest.NewRecorder(), takes: takes, read: time.Now(), write: time.Now(), over: make(chan struct{})}
 }
 
@@ -55,19 +55,19 @@ func TestSlowAndStalledReaders(t *testing.T) {
 		gone  bool
 	}{
 		{"at once", 0, false},
-		{"slowly", patience - time.Second, false},
+		{"slowly", writeTimeout - time.Second, false},
 		{"never", time.Hour, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := connection(tt.takes)
+				c := newConn(tt.takes)
 				w, began, data := NewWriter(c), time.Now(), bytes.Repeat([]byte("x"), 5*pieceSize)
 				w.Event(1, "", data)
 				err := w.Flush()
 				if gone := err != nil; gone != tt.gone {
 					t.Fatalf("after %v: %v", time.Since(began), err)
 				}
-				if tt.gone && time.Since(began) != patience {
+				if tt.gone && time.Since(began) != writeTimeout {
 					t.Errorf("it was waited for %v", time.Since(began))
 				}
 				if !tt.gone && !strings.Contains(c.Body.String(), string(data)) {
@@ -81,14 +81,14 @@ func TestSlowAndStalledReaders(t *testing.T) {
 // No deadline stays on the connection, because events may be far apart.
 func TestDeadlineIsCleared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := connection(patience / 2)
+		c := newConn(writeTimeout / 2)
 		w := NewWriter(c)
 		for range 3 {
 			w.Comment("keep-alive")
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(2 * patience)
+			time.Sleep(2 * writeTimeout)
 		}
 		if !c.read.IsZero() || !c.write.IsZero() {
 			t.Errorf("reads until %v, writes until %v", c.read, c.write)
@@ -101,20 +101,20 @@ func TestLateWatchdog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var given atomic.Int32
 		d := &watchdog{giveUp: func() { given.Add(1) }}
-		d.begin()
+		d.startWrite()
 		d.mu.Lock()
-		d.due = d.due.Add(-patience - 2*lateness) // the timer is late by this much
+		d.due = d.due.Add(-writeTimeout - 2*lateness) // the timer is late by this much
 		d.mu.Unlock()
-		time.Sleep(patience)
+		time.Sleep(writeTimeout)
 		synctest.Wait()
 		if given.Load() > 0 {
 			t.Error("it was the reader's fault")
 		}
-		time.Sleep(patience)
+		time.Sleep(writeTimeout)
 		synctest.Wait()
 		if given.Load() != 1 {
 			t.Errorf("given up %d times", given.Load())
 		}
-		d.end()
+		d.endWrite()
 	})
 }

@@ -40,7 +40,7 @@ const maxBuffer = 64 << 10
 // deadlines. Instead, it ends the connection of a reader that accepts nothing for 10 s.
 func NewWriter(w http.ResponseWriter) *Writer {
 	s := NewPlainWriter(w)
-	buf := s.buffer()
+	buf := s.takeBuffer()
 	*buf = append((*buf)[:len(*buf)-1], "retry: "...)
 	*buf = append(strconv.AppendInt(*buf, retryMS, 10), "\n\n"...)
 	return s
@@ -62,7 +62,7 @@ func NewPlainWriter(w http.ResponseWriter) *Writer {
 	return s
 }
 
-func (s *Writer) buffer() *[]byte {
+func (s *Writer) takeBuffer() *[]byte {
 	if s.buf == nil {
 		s.buf = buffers.Get().(*[]byte)
 	}
@@ -72,7 +72,7 @@ func (s *Writer) buffer() *[]byte {
 // Event adds an event, with an id unless it is zero, and a name unless it is empty. The
 // data must have no line breaks, as JSON has none.
 func (s *Writer) Event(id ponder.Seq, name string, data []byte) {
-	to := s.buffer()
+	to := s.takeBuffer()
 	buf := *to
 	if id != 0 {
 		buf = append(buf, "id: "...)
@@ -86,7 +86,7 @@ func (s *Writer) Event(id ponder.Seq, name string, data []byte) {
 
 // Comment adds a comment, which keeps the connection alive.
 func (s *Writer) Comment(text string) {
-	buf := s.buffer()
+	buf := s.takeBuffer()
 	*buf = append(append(append(*buf, ": "...), text...), "\n\n"...)
 }
 
@@ -109,16 +109,16 @@ func (s *Writer) Flush() error {
 
 // write sends a piece. It fails if the reader does not accept it in time.
 func (s *Writer) write(piece []byte) error {
-	s.dog.begin()
-	defer s.dog.end()
+	s.dog.startWrite()
+	defer s.dog.endWrite()
 	if _, err := s.w.Write(piece); err != nil {
 		return err
 	}
 	return s.ctl.Flush()
 }
 
-// full reports whether the buffer should be sent.
-func (s *Writer) full() bool { return s.buf != nil && len(*s.buf) >= pieceSize }
+// isFull reports whether the buffer should be sent.
+func (s *Writer) isFull() bool { return s.buf != nil && len(*s.buf) >= pieceSize }
 
 // Send writes the frames of a watcher until show returns last, ctx is done, or the
 // connection breaks. The function show returns the data of a frame, or nil to skip it.
@@ -130,7 +130,7 @@ func (s *Writer) Send(ctx context.Context, w *Watcher, show func(Frame) (data []
 	defer beat.Stop()
 	for {
 		begun := s.buf != nil
-		frames, err := w.NextBy(ctx, beat.C)
+		frames, err := w.NextUntil(ctx, beat.C)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -148,7 +148,7 @@ func (s *Writer) Send(ctx context.Context, w *Watcher, show func(Frame) (data []
 			if last {
 				return s.Flush()
 			}
-			if s.full() && s.Flush() != nil {
+			if s.isFull() && s.Flush() != nil {
 				return s.err
 			}
 		}

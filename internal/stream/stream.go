@@ -79,8 +79,8 @@ type feed struct {
 	groups       []*group
 	err          error // the reason why the feed ended
 
-	trouble  error // the last error of the work, if writes failed
-	troubles int   // counts the values of trouble
+	writeErr  error // the last error of the work, if writes failed
+	writeErrs int   // counts the values of trouble
 
 	pending chan struct{} // holds a value when watchers must wake
 
@@ -91,21 +91,23 @@ type feed struct {
 // Watch returns a watcher of a thread after an event. Next returns [ponder.ErrNoThread] if
 // there is no such thread. Callers must close the watcher.
 func (h *Hub) Watch(thread ponder.ThreadID, after ponder.Seq) *Watcher {
-	return h.watch(thread, after, unknown, true)
+	return h.addWatcher(thread, after, unknown, true)
 }
 
-// WatchOn is Watch after the newest event of info, for callers that have just read it.
-func (h *Hub) WatchOn(info ponder.Info) *Watcher { return h.watch(info.ID, info.Head, info.Head, true) }
+// WatchHead is Watch after the newest event of info, for callers that have just read it.
+func (h *Hub) WatchHead(info ponder.Info) *Watcher {
+	return h.addWatcher(info.ID, info.Head, info.Head, true)
+}
 
 // WatchEvents is Watch without pieces, which do not wake the watcher.
 func (h *Hub) WatchEvents(thread ponder.ThreadID, after ponder.Seq) *Watcher {
-	return h.watch(thread, after, unknown, false)
+	return h.addWatcher(thread, after, unknown, false)
 }
 
 // unknown stands for a head that was not read.
 const unknown ponder.Seq = -1
 
-func (h *Hub) watch(thread ponder.ThreadID, after, head ponder.Seq, wantsPieces bool) *Watcher {
+func (h *Hub) addWatcher(thread ponder.ThreadID, after, head ponder.Seq, wantsPieces bool) *Watcher {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feeds[thread]
@@ -114,13 +116,13 @@ func (h *Hub) watch(thread ponder.ThreadID, after, head ponder.Seq, wantsPieces 
 		f = &feed{stop: stop, from: math.MaxInt64, pending: make(chan struct{}, 1), infoLock: make(chan struct{}, 1)}
 		h.feeds[thread] = f
 		heads, unwatch := h.log.Watch(thread)
-		go h.follow(ctx, f, thread, head, heads, unwatch)
+		go h.followThread(ctx, f, thread, head, heads, unwatch)
 		go f.fanOut(ctx)
 	}
 	f.users++
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece, wantsPieces: wantsPieces, group: f.join(), troubles: f.troubles}
+	w := &Watcher{hub: h, feed: f, thread: thread, seen: after, piece: f.piece, wantsPieces: wantsPieces, group: f.joinGroup(), seenErrs: f.writeErrs}
 	if wantsPieces {
 		f.pieceReaders++
 	}
@@ -166,7 +168,7 @@ func (h *Hub) Delta(d ponder.Delta) {
 	defer f.mu.Unlock()
 	f.pieces[f.piece%maxDeltas] = Frame{JSON: js, Delta: &d, after: max(f.head, d.Began)}
 	f.piece++
-	f.wake()
+	f.wakeWatchers()
 }
 
 // A Piece is a part of a model's text.
@@ -178,16 +180,16 @@ type Piece struct {
 	Reasoning string `json:"reasoning,omitempty"` // precedes the text
 }
 
-// lookEvery is the interval of checks that the thread exists, because another process may
+// pollInterval is the interval of checks that the thread exists, because another process may
 // remove it without a hint.
-const lookEvery = 15 * time.Second
+const pollInterval = 15 * time.Second
 
-// soon limits the wait for a hint of an imminent append, before follow queries the store.
-const soon = 5 * time.Millisecond
+// startDelay limits the wait for a hint of an imminent append, before follow queries the store.
+const startDelay = 5 * time.Millisecond
 
-// follow reads a thread into a feed after head, until ctx is done or the thread is gone. It
+// followThread reads a thread into a feed after head, until ctx is done or the thread is gone. It
 // then gives the error to the watchers. Later watchers get a new feed.
-func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head ponder.Seq, heads <-chan ponder.Seq, unwatch func()) {
+func (h *Hub) followThread(ctx context.Context, f *feed, thread ponder.ThreadID, head ponder.Seq, heads <-chan ponder.Seq, unwatch func()) {
 	defer unwatch()
 	var err error
 	known := head != unknown
@@ -200,20 +202,20 @@ func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head 
 	if f.from, f.head = head, head; err != nil {
 		f.from, f.head = math.MaxInt64, 0
 	}
-	f.wake()
+	f.wakeWatchers()
 	f.mu.Unlock()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(pollInterval)
 	defer look.Stop()
 	if known { // a caller that knows the head usually appends next
 		select {
 		case <-heads:
-		case <-time.After(soon):
+		case <-time.After(startDelay):
 		case <-ctx.Done():
 		}
 	}
 	for seen := head; err == nil; {
-		if seen, err = f.read(ctx, h.log, thread, seen); err == nil {
-			err = h.await(ctx, heads, look.C, thread, seen)
+		if seen, err = f.readEvents(ctx, h.log, thread, seen); err == nil {
+			err = h.awaitGrowth(ctx, heads, look.C, thread, seen)
 		}
 	}
 	h.mu.Lock()
@@ -224,12 +226,12 @@ func (h *Hub) follow(ctx context.Context, f *feed, thread ponder.ThreadID, head 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = err
-	f.wake()
+	f.wakeWatchers()
 }
 
-// await blocks until the thread may have grown. It returns an error if the thread was
+// awaitGrowth blocks until the thread may have grown. It returns an error if the thread was
 // removed or replaced.
-func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan time.Time, thread ponder.ThreadID, seen ponder.Seq) error {
+func (h *Hub) awaitGrowth(ctx context.Context, heads <-chan ponder.Seq, look <-chan time.Time, thread ponder.ThreadID, seen ponder.Seq) error {
 	for {
 		select {
 		case head := <-heads:
@@ -255,12 +257,12 @@ func (h *Hub) await(ctx context.Context, heads <-chan ponder.Seq, look <-chan ti
 	}
 }
 
-// read adds the events of the thread after seen, and returns the newest.
-func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, seen ponder.Seq) (ponder.Seq, error) {
+// readEvents adds the events of the thread after seen, and returns the newest.
+func (f *feed) readEvents(ctx context.Context, log Source, thread ponder.ThreadID, seen ponder.Seq) (ponder.Seq, error) {
 	defer func() { // once for all events
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.wake()
+		f.wakeWatchers()
 	}()
 	for ev, err := range log.Events(ctx, thread, seen) {
 		frame := Frame{}
@@ -280,7 +282,7 @@ func (f *feed) read(ctx context.Context, log Source, thread ponder.ThreadID, see
 
 // FrameOf returns the frame of an event.
 func FrameOf(ev ponder.Event) (Frame, error) {
-	js, err := Shown(ev).MarshalJSON()
+	js, err := VisibleEvent(ev).MarshalJSON()
 	if err != nil {
 		return Frame{}, fmt.Errorf("send event %d: %w", ev.Seq, err)
 	}

@@ -29,11 +29,11 @@ func makeThread(t *testing.T, n int) ponder.Store {
 	if err := store.Create(t.Context(), ponder.Thread{ID: thread, Kind: ponder.KindConversation}); err != nil {
 		t.Fatal(err)
 	}
-	say(t, store, n)
+	appendMessages(t, store, n)
 	return store
 }
 
-func say(t *testing.T, store ponder.Store, n int) {
+func appendMessages(t *testing.T, store ponder.Store, n int) {
 	t.Helper()
 	for range n {
 		if _, err := store.Append(t.Context(), thread, 0, ponder.Event{Body: ponder.UserMessage{Content: strings.Repeat("word ", rand.IntN(300))}}); err != nil {
@@ -42,8 +42,8 @@ func say(t *testing.T, store ponder.Store, n int) {
 	}
 }
 
-// collect reads events up to a seq, and checks that each comes once.
-func collect(ctx context.Context, w *Watcher, last ponder.Seq) (got []ponder.Seq, err error) {
+// collectSeqs reads events up to a seq, and checks that each comes once.
+func collectSeqs(ctx context.Context, w *Watcher, last ponder.Seq) (got []ponder.Seq, err error) {
 	for w.Seen() < last {
 		frames, err := w.Next(ctx)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestWatchersGetAllEvents(t *testing.T) {
 				defer func() { w.Close() }()
 				for w.Seen() < before+during {
 					last := min(before+during, w.Seen()+1+ponder.Seq(rand.IntN(800)))
-					if got, err := collect(t.Context(), w, last); err != nil || len(got) > 0 && got[0] != after+1 {
+					if got, err := collectSeqs(t.Context(), w, last); err != nil || len(got) > 0 && got[0] != after+1 {
 						t.Errorf("watcher %d behind %d: %v, %v", i, after, got[:min(3, len(got))], err)
 						return
 					}
@@ -89,7 +89,7 @@ func TestWatchersGetAllEvents(t *testing.T) {
 		}
 		for range during {
 			time.Sleep(time.Millisecond)
-			say(t, store, 1)
+			appendMessages(t, store, 1)
 		}
 		all.Wait()
 		if len(hub.feeds) > 0 {
@@ -108,8 +108,8 @@ func TestCursorBeyondTheEnd(t *testing.T) {
 		w := hub.Watch(thread, 2)
 		defer w.Close()
 		synctest.Wait()
-		say(t, store, 3)
-		if got, err := collect(t.Context(), w, 8); err != nil || len(got) != 6 {
+		appendMessages(t, store, 3)
+		if got, err := collectSeqs(t.Context(), w, 8); err != nil || len(got) != 6 {
 			t.Errorf("got %v, %v", got, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -132,7 +132,7 @@ func TestRemoved(t *testing.T) {
 			hub := New(source)
 			w := hub.Watch(thread, 0)
 			defer w.Close()
-			if _, err := collect(t.Context(), w, 5); err != nil {
+			if _, err := collectSeqs(t.Context(), w, 5); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -150,10 +150,10 @@ func TestRemoved(t *testing.T) {
 			if !silent {
 				return
 			}
-			say(t, store, 2)
+			appendMessages(t, store, 2)
 			again := hub.Watch(thread, 0)
 			defer again.Close()
-			if got, err := collect(t.Context(), again, 2); err != nil || len(got) != 2 {
+			if got, err := collectSeqs(t.Context(), again, 2); err != nil || len(got) != 2 {
 				t.Errorf("of the new one: %v, %v", got, err)
 			}
 		})
@@ -179,14 +179,14 @@ func TestPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := makeThread(t, 1)
 		hub := New(store)
-		hub.Delta(piece("nobody looks"))
+		hub.Delta(newPiece("nobody looks"))
 		w := hub.Watch(thread, 0)
 		defer w.Close()
-		if _, err := collect(t.Context(), w, 1); err != nil {
+		if _, err := collectSeqs(t.Context(), w, 1); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 3 * maxDeltas {
-			hub.Delta(piece(strconv.Itoa(i)))
+			hub.Delta(newPiece(strconv.Itoa(i)))
 		}
 		frames, err := w.Next(t.Context())
 		if err != nil || len(frames) != maxDeltas || !strings.Contains(string(frames[maxDeltas-1].JSON), strconv.Itoa(3*maxDeltas-1)) {
@@ -205,11 +205,11 @@ func TestPiecesInOrder(t *testing.T) {
 		defer w.Close()
 		synctest.Wait()
 		for _, text := range []string{"a", "b"} {
-			say(t, store, 2)
+			appendMessages(t, store, 2)
 			synctest.Wait()
-			hub.Delta(piece(text))
+			hub.Delta(newPiece(text))
 		}
-		say(t, store, 1)
+		appendMessages(t, store, 1)
 		synctest.Wait()
 		frames, err := w.Next(t.Context())
 		order := ""
@@ -230,14 +230,14 @@ func TestPiecesWaitForTheirCall(t *testing.T) {
 		w := hub.Watch(thread, 3)
 		defer w.Close()
 		synctest.Wait()
-		hub.Delta(piece("now"))
-		late := piece("late")
+		hub.Delta(newPiece("now"))
+		late := newPiece("late")
 		late.Began = 5
 		hub.Delta(late)
 		if frames, err := w.Next(t.Context()); err != nil || len(frames) != 1 || frames[0].Delta.Text != "now" {
 			t.Errorf("%+v, %v", frames, err)
 		}
-		say(t, store, 3)
+		appendMessages(t, store, 3)
 		synctest.Wait()
 		order := ""
 		for !strings.HasSuffix(order, " 6") {
@@ -255,12 +255,12 @@ func TestPiecesWaitForTheirCall(t *testing.T) {
 	})
 }
 
-func piece(text string) ponder.Delta {
+func newPiece(text string) ponder.Delta {
 	return ponder.Delta{Thread: thread, Delta: llm.Delta{Text: text}}
 }
 
-// serve serves the events of the thread until one says "end".
-func serve(t *testing.T, store ponder.Store) *httptest.Server {
+// newServer serves the events of the thread until one says "end".
+func newServer(t *testing.T, store ponder.Store) *httptest.Server {
 	hub := New(store)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		after, _ := strconv.Atoi(r.Header.Get("Last-Event-ID"))
@@ -280,22 +280,22 @@ func TestReconnect(t *testing.T) {
 	if _, err := store.Append(t.Context(), thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "end"}}); err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, store)
-	whole, _ := read(t, s.URL, 0, 100)
+	s := newServer(t, store)
+	whole, _ := readEvents(t, s.URL, 0, 100)
 	if len(whole) != 21 {
 		t.Fatalf("%d events", len(whole))
 	}
 	for cut := range len(whole) {
-		first, last := read(t, s.URL, 0, cut)
-		rest, _ := read(t, s.URL, last, 100)
+		first, last := readEvents(t, s.URL, 0, cut)
+		rest, _ := readEvents(t, s.URL, last, 100)
 		if got := append(first, rest...); strings.Join(got, "\n") != strings.Join(whole, "\n") {
 			t.Errorf("cut behind %d: %d events", cut, len(got))
 		}
 	}
 }
 
-// read returns the data of up to limit events, and the id of the last.
-func read(t *testing.T, url string, after, limit int) (data []string, last int) {
+// readEvents returns the data of up to limit events, and the id of the last.
+func readEvents(t *testing.T, url string, after, limit int) (data []string, last int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -333,7 +333,7 @@ func TestSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := errors.New("gone")
-	w = NewWriter(failing{httptest.NewRecorder(), gone})
+	w = NewWriter(failingWriter{httptest.NewRecorder(), gone})
 	if err := w.Flush(); !errors.Is(err, gone) {
 		t.Error(err)
 	}
@@ -343,12 +343,12 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-type failing struct {
+type failingWriter struct {
 	*httptest.ResponseRecorder
 	err error
 }
 
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
+func (f failingWriter) Write([]byte) (int, error) { return 0, f.err }
 
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ type Watcher struct {
 	wantsPieces bool // wants pieces
 	group       *group
 
-	troubles int // number of returned troubles
+	seenErrs int // number of returned troubles
 
 	buffer [8]Frame     // a buffer for Next
 	done   atomic.Int64 // the cursor at the last call of Next
@@ -33,20 +33,20 @@ func (w *Watcher) Seen() ponder.Seq { return w.seen }
 // Next blocks until there are frames after the cursor, and returns them: events in order
 // without a gap, and pieces. The frames are valid until the next call and must not be
 // changed. It returns the error of ctx, or of the store.
-func (w *Watcher) Next(ctx context.Context) ([]Frame, error) { return w.NextBy(ctx, nil) }
+func (w *Watcher) Next(ctx context.Context) ([]Frame, error) { return w.NextUntil(ctx, nil) }
 
-// NextBy is [Watcher.Next], but returns [ErrQuiet] when beat fires first.
-func (w *Watcher) NextBy(ctx context.Context, beat <-chan time.Time) ([]Frame, error) {
+// NextUntil is [Watcher.Next], but returns [ErrQuiet] when beat fires first.
+func (w *Watcher) NextUntil(ctx context.Context, beat <-chan time.Time) ([]Frame, error) {
 	w.done.Store(int64(w.seen))
 	for {
-		frames, behind, changed, err := w.take()
+		frames, behind, changed, err := w.takeFrames()
 		switch {
 		case len(frames) > 0:
 			return frames, nil
 		case err != nil:
 			return nil, err
 		case behind:
-			if frames, err = w.hub.page(ctx, w.feed, w.thread, w.seen); err != nil {
+			if frames, err = w.hub.sharedPage(ctx, w.feed, w.thread, w.seen); err != nil {
 				return nil, err
 			}
 			if len(frames) > 0 {
@@ -67,9 +67,9 @@ func (w *Watcher) NextBy(ctx context.Context, beat <-chan time.Time) ([]Frame, e
 // ErrQuiet says that nothing was new for a while.
 var ErrQuiet = errors.New("nothing has come")
 
-// take returns the frames of the hub for the watcher. If behind is set, the hub has dropped
+// takeFrames returns the frames of the hub for the watcher. If behind is set, the hub has dropped
 // the next ones. The channel is closed when more is new.
-func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, err error) {
+func (w *Watcher) takeFrames() (frames []Frame, behind bool, changed <-chan struct{}, err error) {
 	f := w.feed
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -98,7 +98,7 @@ func (w *Watcher) take() (frames []Frame, behind bool, changed <-chan struct{}, 
 	if frames = append(frames, events...); len(frames) > 0 || f.err != nil {
 		return frames, false, w.group.changed, f.err
 	}
-	return nil, false, w.group.changed, w.nextTrouble()
+	return nil, false, w.group.changed, w.nextWriteError()
 }
 
 // Thread returns the info of the thread at the newest event that the hub has read, or

@@ -8,7 +8,7 @@ import (
 func Suggest(word string, candidates []string) string {
 	best, least := "", 1+len(strings.Trim(word, "-"))/3
 	for _, c := range candidates {
-		d := distance(strings.ToLower(word), c)
+		d := editDistance(strings.ToLower(word), c)
 		if len(strings.Trim(word, "-")) > 2 && strings.HasPrefix(c, strings.ToLower(word)) {
 			d = 0
 		}
@@ -22,9 +22,9 @@ func Suggest(word string, candidates []string) string {
 	return "did you mean " + best + "? "
 }
 
-// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into
+// editDistance counts the insertions, deletions, replacements and swaps of neighbours that turn a into
 // b.
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {
 		d[i] = make([]int, len(b)+1)

@@ -109,9 +109,9 @@ func isLine(text string) bool {
 // stringBegins matches an unterminated string of an escape sequence.
 var stringBegins = regexp.MustCompile(`^(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\n\x07\x1b\x{80}-\x{9f}]*$`)
 
-// Whole returns the length of the prefix of text that can be cleaned independently of what
+// CompleteLen returns the length of the prefix of text that can be cleaned independently of what
 // follows. It excludes an escape sequence at the end that may continue.
-func Whole(text string) int {
+func CompleteLen(text string) int {
 	const longest = 256 // bytes of a sequence to wait for
 	from := max(0, len(text)-longest)
 	i := strings.LastIndexAny(text[from:], "\x1b\u0090\u0098\u009b\u009d\u009e\u009f")

@@ -66,7 +66,7 @@ func TestWhole(t *testing.T) {
 		"plain": "plain", "a\x1b": "a", "a\x1b[3": "a", "a\x1b[31m": "a", "a\x1b[31mb": "a\x1b[31mb", "a\x1b]0;title": "a", "a\u009b3": "a",
 		"a\x1b?? b": "a\x1b?? b", "a\x1b[1mb\x1b[": "a\x1b[1mb", "": "",
 	} {
-		if got := text[:Whole(text)]; got != want {
+		if got := text[:CompleteLen(text)]; got != want {
 			t.Errorf("%q of %q, want %q", got, text, want)
 		}
 	}

@@ -66,12 +66,12 @@ func isSame(a, b json.RawMessage) bool {
 	case hasLoneSurrogate(a):
 		return false
 	}
-	x, err := decode(a)
-	y, errb := decode(b)
+	x, err := decodeJSON(a)
+	y, errb := decodeJSON(b)
 	return errors.Join(err, errb) == nil && isEqual(x, y)
 }
 
-func decode(js json.RawMessage) (v any, err error) {
+func decodeJSON(js json.RawMessage) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(js))
 	dec.UseNumber()
 	return v, dec.Decode(&v)

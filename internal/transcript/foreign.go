@@ -10,13 +10,13 @@ import (
 )
 
 func (r *reader) addForeign(l line) error {
-	fields, err := l.fields()
+	fields, err := l.parseFields()
 	if err != nil {
 		return err
 	}
-	ev := r.convert(fields)
+	ev := r.convertEvent(fields)
 	ev.Seq = ponder.Seq(len(r.Events) + 1)
-	whole, err := r.preserve(ev, fields)
+	whole, err := r.preserveFields(ev, fields)
 	if err != nil {
 		return err
 	}
@@ -24,10 +24,10 @@ func (r *reader) addForeign(l line) error {
 	return nil
 }
 
-// convert returns the event for a line of another program.
-func (r *reader) convert(fields map[string]json.RawMessage) ponder.Event {
-	ev := r.note(fields)
-	name, _ := text(fields["type"])
+// convertEvent returns the event for a line of another program.
+func (r *reader) convertEvent(fields map[string]json.RawMessage) ponder.Event {
+	ev := r.preserveLine(fields)
+	name, _ := jsonText(fields["type"])
 	content, tool, reason, model := textOrJSON(fields["content"]), textOrJSON(fields["tool_name"]), textOrJSON(fields["reason"]), textOrJSON(fields["model"])
 	switch name {
 	case "user_message":
@@ -35,7 +35,7 @@ func (r *reader) convert(fields map[string]json.RawMessage) ponder.Event {
 	case "assistant_message":
 		ev.Body = ponder.AssistantMessage{Content: content, Model: model}
 	case "tool_call":
-		ev.Body = ponder.ToolCall{Name: tool, Args: compact(fields["tool_args"])}
+		ev.Body = ponder.ToolCall{Name: tool, Args: compactJSON(fields["tool_args"])}
 	case "tool_result":
 		ev.Body = ponder.ToolResult{Name: tool, Result: textOrJSON(fields["tool_result"])}
 	case "system_note":
@@ -44,18 +44,18 @@ func (r *reader) convert(fields map[string]json.RawMessage) ponder.Event {
 		ev.Body = ponder.InnerMonologue{Content: content, Tool: tool, Reason: reason, Model: model}
 	case "attachment_added":
 		b := ponder.AttachmentAdded{Content: content}
-		b.Name, _ = text(fields["name"])
-		b.Media, _ = text(fields["media_type"])
-		b.Hash, _ = text(fields["hash"])
+		b.Name, _ = jsonText(fields["name"])
+		b.Media, _ = jsonText(fields["media_type"])
+		b.Hash, _ = jsonText(fields["hash"])
 		ev.Body = b
 	}
 	return ev
 }
 
-// note returns an event that preserves a line of unknown type.
-func (r *reader) note(fields map[string]json.RawMessage) (ev ponder.Event) {
-	ev.ID, _ = text(fields["event_id"])
-	at, _ := text(fields["ts"])
+// preserveLine returns an event that preserves a line of unknown type.
+func (r *reader) preserveLine(fields map[string]json.RawMessage) (ev ponder.Event) {
+	ev.ID, _ = jsonText(fields["event_id"])
+	at, _ := jsonText(fields["ts"])
 	var ok bool
 	if ev.Time, ok = parseTime(at); !ok {
 		ev.Time = r.Thread.Created
@@ -64,13 +64,13 @@ func (r *reader) note(fields map[string]json.RawMessage) (ev ponder.Event) {
 		}
 	}
 	ev.Internal = string(fields["internal"]) == "true"
-	name, _ := text(fields["type"])
+	name, _ := jsonText(fields["type"])
 	ev.Body = ponder.SystemNote{Content: textOrJSON(fields["content"]), Reason: textOrJSON(fields["reason"]), Foreign: name}
 	return ev
 }
 
-// text returns a JSON string, or false for another value.
-func text(js json.RawMessage) (s string, ok bool) {
+// jsonText returns a JSON string, or false for another value.
+func jsonText(js json.RawMessage) (s string, ok bool) {
 	if len(js) == 0 || js[0] != '"' {
 		return "", false
 	}
@@ -79,15 +79,15 @@ func text(js json.RawMessage) (s string, ok bool) {
 
 // textOrJSON returns a JSON string, or another value as compact JSON.
 func textOrJSON(js json.RawMessage) string {
-	s, ok := text(js)
+	s, ok := jsonText(js)
 	if !ok && string(js) != "null" {
-		s = string(compact(js))
+		s = string(compactJSON(js))
 	}
 	return s
 }
 
-// compact returns compact JSON, or nil for null.
-func compact(js json.RawMessage) json.RawMessage {
+// compactJSON returns compact JSON, or nil for null.
+func compactJSON(js json.RawMessage) json.RawMessage {
 	if len(js) == 0 || string(js) == "null" {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 	"ponder/internal/transcript"
 )
 
-// check reads a file and, if that succeeds, checks that an export has all fields and that reading
+// checkRoundTrip reads a file and, if that succeeds, checks that an export has all fields and that reading
 // it again changes nothing.
-func check(t *testing.T, file string) {
+func checkRoundTrip(t *testing.T, file string) {
 	tr, err := transcript.Read(strings.NewReader(file))
 	if err != nil {
 		if len(tr.Events) > 0 {
@@ -24,8 +24,8 @@ func check(t *testing.T, file string) {
 		}
 		return
 	}
-	thread, events := stored(t, tr)
-	export := write(t, thread, events, true)
+	thread, events := roundTripStore(t, tr)
+	export := writeFile(t, thread, events, true)
 	second, err := transcript.Read(strings.NewReader(export))
 	if err != nil {
 		t.Fatalf("an export cannot be read: %v", err)
@@ -33,15 +33,15 @@ func check(t *testing.T, file string) {
 	if d := cmp.Diff(transcript.Transcript{Thread: thread, Events: events}, second); d != "" {
 		t.Fatalf("an export is read as something else (-written +read):\n%s", d)
 	}
-	if tr.Foreign && distinct(t, file) {
-		complete(t, strings.TrimPrefix(file, "\ufeff"), export)
+	if tr.Foreign && hasDistinctIDs(t, file) {
+		checkComplete(t, strings.TrimPrefix(file, "\ufeff"), export)
 	}
 }
 
-// distinct reports whether the event IDs of a file are unique.
-func distinct(t *testing.T, file string) bool {
+// hasDistinctIDs reports whether the event IDs of a file are unique.
+func hasDistinctIDs(t *testing.T, file string) bool {
 	seen := make(map[string]bool)
-	for i, o := range objects(t, strings.TrimPrefix(file, "\ufeff")) {
+	for i, o := range parseObjects(t, strings.TrimPrefix(file, "\ufeff")) {
 		id := string(o["event_id"])
 		if i > 0 && (seen[id] || len(id) < 3 || id[0] != '"' || strings.ContainsAny(id, `\`)) {
 			return false
@@ -60,14 +60,14 @@ func FuzzRead(f *testing.F) {
 	for l := range strings.Lines(string(js)) {
 		f.Add(`{"thread_id":"t","kind":"conversation"}` + "\n" + l)
 	}
-	thread, events := session()
-	f.Add(write(f, thread, events, true))
-	f.Add(write(f, thread, events, false))
+	thread, events := newSession()
+	f.Add(writeFile(f, thread, events, true))
+	f.Add(writeFile(f, thread, events, false))
 	f.Fuzz(func(t *testing.T, file string) {
 		if len(file) > 1<<16 {
 			return
 		}
-		check(t, file)
+		checkRoundTrip(t, file)
 	})
 }
 
@@ -119,7 +119,7 @@ func TestRandomLines(t *testing.T) {
 			}
 			file += object(line)
 		}
-		check(t, file)
+		checkRoundTrip(t, file)
 		if t.Failed() {
 			t.Fatalf("seed %d: %s", seed, file)
 		}

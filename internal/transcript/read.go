@@ -14,7 +14,7 @@ import (
 
 // Read reads a thread. It returns a [LineError] for the first invalid line, and then no thread.
 func Read(r io.Reader) (Transcript, error) {
-	lines, err := split(r)
+	lines, err := splitLines(r)
 	if err != nil {
 		return Transcript{}, err
 	}
@@ -22,7 +22,7 @@ func Read(r io.Reader) (Transcript, error) {
 		return Transcript{}, errors.New("there is nothing in it")
 	}
 	head := lines[0]
-	fields, err := head.fields()
+	fields, err := head.parseFields()
 	if err != nil {
 		return Transcript{}, head.wrap(err)
 	}
@@ -33,7 +33,7 @@ func Read(r io.Reader) (Transcript, error) {
 	for i, l := range lines[1:] {
 		if i == 0 {
 			rd.Foreign = !hasSeq(l)
-			rd.begin()
+			rd.keepForeignHeader()
 		}
 		add := rd.addOwn
 		if rd.Foreign {
@@ -43,7 +43,7 @@ func Read(r io.Reader) (Transcript, error) {
 			return Transcript{}, l.wrap(err)
 		}
 	}
-	return rd.end()
+	return rd.finishTranscript()
 }
 
 // maxLines limits the lines of a file, including blank ones.
@@ -56,8 +56,8 @@ type line struct {
 
 func (l line) wrap(err error) error { return &LineError{l.num, err} }
 
-// split returns the non-blank lines of a file.
-func split(r io.Reader) (lines []line, err error) {
+// splitLines returns the non-blank lines of a file.
+func splitLines(r io.Reader) (lines []line, err error) {
 	in := bufio.NewReaderSize(io.LimitReader(r, MaxBytes+1), 64<<10)
 	total := 0
 	for num := 1; ; num++ {
@@ -96,7 +96,7 @@ func readLine(in *bufio.Reader) (js []byte, err error) {
 	}
 }
 
-func (l line) fields() (map[string]json.RawMessage, error) {
+func (l line) parseFields() (map[string]json.RawMessage, error) {
 	if !utf8.Valid(l.js) {
 		return nil, errors.New("it is not UTF-8")
 	}
@@ -124,23 +124,23 @@ func parseHeader(fields map[string]json.RawMessage) (t ponder.Thread, id string,
 	if _, isEvent := fields["event_id"]; isEvent {
 		return t, "", errors.New("it is an event, and the header with thread_id and kind does not come before it")
 	}
-	id, ok := text(fields["thread_id"])
+	id, ok := jsonText(fields["thread_id"])
 	if !ok || id == "" {
 		return t, "", errors.New("it is no header: it has no thread_id")
 	}
 	if isID(id) {
 		t.ID = ponder.ThreadID(id)
 	}
-	kind, _ := text(fields["kind"])
+	kind, _ := jsonText(fields["kind"])
 	switch t.Kind = ponder.Kind(kind); t.Kind {
 	case ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious:
 	default:
 		t.Kind = ponder.KindConversation
 	}
-	t.Title, _ = text(fields["title"])
-	t.Owner, _ = text(fields["owner"])
-	t.Model, _ = text(fields["model"])
-	created, _ := text(fields["created_at"])
+	t.Title, _ = jsonText(fields["title"])
+	t.Owner, _ = jsonText(fields["owner"])
+	t.Model, _ = jsonText(fields["model"])
+	created, _ := jsonText(fields["created_at"])
 	t.Created, _ = parseTime(created)
 	return t, id, nil
 }

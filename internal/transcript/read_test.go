@@ -21,7 +21,7 @@ import (
 	"ponder/store/memory"
 )
 
-func all(events []ponder.Event) iter.Seq2[ponder.Event, error] {
+func eventSeq(events []ponder.Event) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for _, ev := range events {
 			if !yield(ev, nil) {
@@ -31,16 +31,16 @@ func all(events []ponder.Event) iter.Seq2[ponder.Event, error] {
 	}
 }
 
-func write(t testing.TB, thread ponder.Thread, events []ponder.Event, internal bool) string {
+func writeFile(t testing.TB, thread ponder.Thread, events []ponder.Event, internal bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := transcript.Write(&b, thread, all(events), internal); err != nil {
+	if err := transcript.Write(&b, thread, eventSeq(events), internal); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-func read(t testing.TB, file string) transcript.Transcript {
+func readFile(t testing.TB, file string) transcript.Transcript {
 	t.Helper()
 	got, err := transcript.Read(strings.NewReader(file))
 	if err != nil {
@@ -49,8 +49,8 @@ func read(t testing.TB, file string) transcript.Transcript {
 	return got
 }
 
-// stored returns a thread after a round trip through a store.
-func stored(t testing.TB, tr transcript.Transcript) (ponder.Thread, []ponder.Event) {
+// roundTripStore returns a thread after a round trip through a store.
+func roundTripStore(t testing.TB, tr transcript.Transcript) (ponder.Thread, []ponder.Event) {
 	t.Helper()
 	if tr.Thread.ID == "" {
 		tr.Thread.ID = "thr_new"
@@ -76,18 +76,18 @@ func stored(t testing.TB, tr transcript.Transcript) (ponder.Thread, []ponder.Eve
 
 var day = time.Date(2026, 5, 17, 12, 30, 45, 123456000, time.UTC)
 
-// session returns a thread with a tree of runs, calls and tools.
-func session() (ponder.Thread, []ponder.Event) {
+// newSession returns a thread with a tree of runs, calls and tools.
+func newSession() (ponder.Thread, []ponder.Event) {
 	thread := ponder.Thread{ID: "thr_01AAAAAAAAAAAAAAAAAAAAAAAA", Kind: ponder.KindSession, Title: "why <& how>", Owner: "local", Created: day, Model: "p/m"}
 	const root = ponder.RunID("run_01B")
 	events := []ponder.Event{
 		{Run: root, Body: ponder.RunStarted{Mode: "session", Version: 2, Input: "why?", Options: json.RawMessage(`{"docs":["<a>"]}`)}},
-		{Run: root, Cause: "k#1", Body: ponder.CallStarted{Role: ponder.Slow, Model: "p/m", Held: ponder.Cost{Calls: 1}}},
+		{Run: root, Cause: "k#1", Body: ponder.CallStarted{Role: ponder.Slow, Model: "p/m", Reserved: ponder.Cost{Calls: 1}}},
 		{Run: root, Cause: "k#1", Elapsed: 1500 * time.Millisecond, Body: ponder.CallFinished{Message: llm.Say(llm.Assistant, "so"), Model: "p/m", Usage: llm.Usage{Input: 3}}},
 		{Run: root + "/child", Body: ponder.RunStarted{Mode: "look"}},
 		{Run: root, Cause: "note-1/1.1", After: 4, Body: ponder.Thought{Content: "deep\u2028 \x00", Kind: "insight", Confidence: 0.25}},
 		{Run: root, Cause: "t#1", Internal: true, Body: ponder.ToolCall{Name: "web", Args: json.RawMessage(`{"q":[1,2.50,null]}`)}},
-		{Body: ponder.Unknown{Name: "from_the_future", Head: json0(), Data: json.RawMessage(`{"z":1,"a":[1.50,1e2]}`)}},
+		{Body: ponder.Unknown{Name: "from_the_future", Head: emptyHead(), Data: json.RawMessage(`{"z":1,"a":[1.50,1e2]}`)}},
 		ponder.Event{Run: root, Body: ponder.Synthesis{Content: "gone"}}.WithoutContent(),
 		{Run: root, Body: ponder.RunFinished{Status: ponder.Completed, Answer: "42", Confidence: 0.5}},
 		{Cause: "mine", Body: ponder.UserMessage{Content: "thanks", Media: []llm.Media{{Type: "image/png", Data: []byte{1}}}}},
@@ -99,8 +99,8 @@ func session() (ponder.Thread, []ponder.Event) {
 	return thread, events
 }
 
-// json0 returns an empty event head, whose type is not exported.
-func json0() (h struct {
+// emptyHead returns an empty event head, whose type is not exported.
+func emptyHead() (h struct {
 	Role       string          `json:"role,omitempty"`
 	Content    string          `json:"content,omitempty"`
 	ToolName   string          `json:"tool_name,omitempty"`
@@ -115,15 +115,15 @@ func json0() (h struct {
 
 // TestOurs checks that an export reads back to the same thread, also through a store.
 func TestOurs(t *testing.T) {
-	thread, events := session()
-	file := write(t, thread, events, true)
-	got := read(t, file)
+	thread, events := newSession()
+	file := writeFile(t, thread, events, true)
+	got := readFile(t, file)
 	want := transcript.Transcript{Thread: thread, Events: events}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Fatalf("read (-want +got):\n%s", d)
 	}
-	again, kept := stored(t, got)
-	if d := cmp.Diff(file, write(t, again, kept, true)); d != "" {
+	again, kept := roundTripStore(t, got)
+	if d := cmp.Diff(file, writeFile(t, again, kept, true)); d != "" {
 		t.Errorf("exported again:\n%s", d)
 	}
 }
@@ -131,13 +131,13 @@ func TestOurs(t *testing.T) {
 // TestOursWithGaps checks that an export without internal events keeps positions and exports again
 // equally.
 func TestOursWithGaps(t *testing.T) {
-	thread, events := session()
-	file := write(t, thread, events, false)
-	got := read(t, file)
+	thread, events := newSession()
+	file := writeFile(t, thread, events, false)
+	got := readFile(t, file)
 	if got.Filled != 3 || len(got.Events) != len(events) {
 		t.Fatalf("%d events, %d of them filled in", len(got.Events), got.Filled)
 	}
-	again, kept := stored(t, got)
+	again, kept := roundTripStore(t, got)
 	for i, ev := range kept {
 		if ev.Seq != ponder.Seq(i+1) || ev.Internal != events[i].Internal || ev.Internal && !ev.Erased {
 			t.Errorf("event %d: %+v", i+1, ev)
@@ -146,7 +146,7 @@ func TestOursWithGaps(t *testing.T) {
 			t.Errorf("event %d: %s", i+1, cmp.Diff(events[i], ev))
 		}
 	}
-	if d := cmp.Diff(file, write(t, again, kept, false)); d != "" {
+	if d := cmp.Diff(file, writeFile(t, again, kept, false)); d != "" {
 		t.Errorf("exported again:\n%s", d)
 	}
 }
@@ -159,12 +159,12 @@ func TestNewer(t *testing.T) {
 {"event_id":"evt_3","thread_id":"thr_1","seq":3,"ts":"2026-01-01T00:00:00.000000Z","type":"dream","colour":"blue","data":7}
 {"event_id":"evt_4","thread_id":"thr_1","seq":4,"ts":"2026-01-01T00:00:00.000000Z","type":"summary","content":"damaged","internal":true,"data":{"from":"one"}}
 `
-	got := read(t, file)
+	got := readFile(t, file)
 	if got.Foreign || len(got.Events) != 5 {
 		t.Fatalf("foreign %v, %d events", got.Foreign, len(got.Events))
 	}
-	thread, events := stored(t, got)
-	complete(t, file, write(t, thread, events, true))
+	thread, events := roundTripStore(t, got)
+	checkComplete(t, file, writeFile(t, thread, events, true))
 	if ev := events[3]; ev.Body.Type() != "system_note" || !ev.Internal {
 		t.Errorf("a summary that cannot be read is %+v", ev)
 	}
@@ -177,12 +177,12 @@ func TestForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := string(js)
-	got := read(t, file)
+	got := readFile(t, file)
 	if !got.Foreign || got.Thread.ID != "01JJ8Q0V6X2Z3T4R5W7Y9A0BCD" || got.Thread.Kind != ponder.KindConversation ||
 		got.Thread.Title != "How do I structure <my> API layer? é" || !got.Thread.Created.Equal(time.Date(2026, 1, 31, 8, 0, 0, 123456000, time.UTC)) {
 		t.Errorf("header %+v", got.Thread)
 	}
-	thread, events := stored(t, got)
+	thread, events := roundTripStore(t, got)
 	var types []string
 	for _, ev := range events {
 		types = append(types, ev.Body.Type())
@@ -203,22 +203,22 @@ func TestForeign(t *testing.T) {
 	if !events[6].Time.Equal(events[5].Time) {
 		t.Errorf("a time that is no text is %v", events[6].Time)
 	}
-	export := write(t, thread, events, true)
-	complete(t, file, export)
+	export := writeFile(t, thread, events, true)
+	checkComplete(t, file, export)
 
 	// An export of it is in our own format and gives the same events.
-	second := read(t, export)
+	second := readFile(t, export)
 	if d := cmp.Diff(transcript.Transcript{Thread: thread, Events: events}, second); second.Foreign || d != "" {
 		t.Errorf("imported again (-first +second):\n%s", d)
 	}
 }
 
-// complete checks that an export has every field of a file: at the top, in data, or in data with a
+// checkComplete checks that an export has every field of a file: at the top, in data, or in data with a
 // prefix _.
-func complete(t testing.TB, file, export string) {
+func checkComplete(t testing.TB, file, export string) {
 	t.Helper()
-	out := objects(t, export)
-	for i, in := range objects(t, file) {
+	out := parseObjects(t, export)
+	for i, in := range parseObjects(t, file) {
 		var at map[string]json.RawMessage
 		for _, o := range out {
 			if i == 0 && string(o["reason"]) == `"import"` || i > 0 && string(in["event_id"]) == string(o["event_id"]) {
@@ -241,7 +241,7 @@ func complete(t testing.TB, file, export string) {
 			found := false
 			for _, o := range []map[string]json.RawMessage{at, data, header} {
 				for try := name; len(try) < len(name)+4; try = "_" + try {
-					found = found || cmp.Equal(norm(t, o[try]), norm(t, value))
+					found = found || cmp.Equal(normalizeJSON(t, o[try]), normalizeJSON(t, value))
 				}
 			}
 			var own map[string]json.RawMessage
@@ -250,7 +250,7 @@ func complete(t testing.TB, file, export string) {
 				for name, value := range own {
 					here := false
 					for try := name; len(try) < len(name)+4; try = "_" + try {
-						here = here || cmp.Equal(norm(t, data[try]), norm(t, value))
+						here = here || cmp.Equal(normalizeJSON(t, data[try]), normalizeJSON(t, value))
 					}
 					found = found && here
 				}
@@ -262,8 +262,8 @@ func complete(t testing.TB, file, export string) {
 	}
 }
 
-// norm returns a comparable value; nil only if it is missing.
-func norm(t testing.TB, js json.RawMessage) any {
+// normalizeJSON returns a comparable value; nil only if it is missing.
+func normalizeJSON(t testing.TB, js json.RawMessage) any {
 	if js == nil {
 		return nil
 	}
@@ -282,7 +282,7 @@ func norm(t testing.TB, js json.RawMessage) any {
 	return v
 }
 
-func objects(t testing.TB, file string) (list []map[string]json.RawMessage) {
+func parseObjects(t testing.TB, file string) (list []map[string]json.RawMessage) {
 	t.Helper()
 	for l := range strings.Lines(file) {
 		if strings.TrimSpace(l) == "" {
@@ -338,10 +338,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// An endless is a file without an end.
-type endless struct{ line string }
+// An endlessFile is a file without an end.
+type endlessFile struct{ line string }
 
-func (e endless) Read(p []byte) (int, error) {
+func (e endlessFile) Read(p []byte) (int, error) {
 	for n := 0; n < len(p); {
 		n += copy(p[n:], e.line)
 	}
@@ -350,7 +350,7 @@ func (e endless) Read(p []byte) (int, error) {
 
 func TestBounded(t *testing.T) {
 	for name, line := range map[string]string{"one line": "x", "empty lines": "\n", "many lines": "{}\n"} {
-		if _, err := transcript.Read(endless{line}); err == nil {
+		if _, err := transcript.Read(endlessFile{line}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -363,7 +363,7 @@ func TestTitle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := read(t, `{"thread_id":"t","kind":"conversation"}`+"\n"+`{"type":"user_message","content":`+string(js)+`}`)
+		got := readFile(t, `{"thread_id":"t","kind":"conversation"}`+"\n"+`{"type":"user_message","content":`+string(js)+`}`)
 		if got.Thread.Title != want {
 			t.Errorf("title %q, want %q", got.Thread.Title, want)
 		}
@@ -378,12 +378,12 @@ func TestStrangeIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		file := `{"thread_id":` + string(js) + `,"kind":"conversation"}` + "\n" + `{"thread_id":` + string(js) + `,"event_id":"e","type":"user_message"}` + "\n"
-		got := read(t, file)
+		got := readFile(t, file)
 		if got.Thread.ID != "" {
 			t.Errorf("%q: id %q", id, got.Thread.ID)
 		}
-		thread, events := stored(t, got)
-		out := objects(t, write(t, thread, events, true))
+		thread, events := roundTripStore(t, got)
+		out := parseObjects(t, writeFile(t, thread, events, true))
 		if !slices.ContainsFunc(out, func(o map[string]json.RawMessage) bool { return strings.Contains(string(o["data"]), `"thread_id":`) }) {
 			t.Errorf("%q is not kept: %v", id, out)
 		}

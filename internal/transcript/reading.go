@@ -17,15 +17,15 @@ type reader struct {
 	preserved int    // preserved unknown fields
 }
 
-// begin keeps the header of another program before its events, if our header loses fields.
-func (r *reader) begin() {
+// keepForeignHeader keeps the header of another program before its events, if our header loses fields.
+func (r *reader) keepForeignHeader() {
 	if r.Foreign {
 		r.keepHeader(false)
 	}
 }
 
-// end keeps the unknown header fields of a newer version after the events.
-func (r *reader) end() (Transcript, error) {
+// finishTranscript keeps the unknown header fields of a newer version after the events.
+func (r *reader) finishTranscript() (Transcript, error) {
 	if !r.Foreign {
 		r.keepHeader(len(r.Events) > 0)
 	}
@@ -62,13 +62,13 @@ func (r *reader) keepHeader(internal bool) {
 	if len(extra) == 0 {
 		return
 	}
-	r.add(ponder.Event{
+	r.addEvent(ponder.Event{
 		Time: r.Thread.Created, Internal: internal,
 		Body: ponder.SystemNote{Content: "the header of the file that this was imported from", Reason: "import"},
 	}, extra)
 }
 
-func (r *reader) add(ev ponder.Event, extra map[string]json.RawMessage) {
+func (r *reader) addEvent(ev ponder.Event, extra map[string]json.RawMessage) {
 	if len(extra) > 0 {
 		ev.Extra = extra
 	}
@@ -88,7 +88,7 @@ func (r *reader) addOwn(l line) error {
 		Seq ponder.Seq `json:"seq"`
 	}
 	if err := json.Unmarshal(l.js, &at); err != nil || at.Seq < 1 {
-		if _, err := l.fields(); err != nil {
+		if _, err := l.parseFields(); err != nil {
 			return err
 		}
 		return errors.New("it has no seq, as the lines before it have")
@@ -108,7 +108,7 @@ func (r *reader) addOwn(l line) error {
 	}
 	for seq := next; seq < at.Seq; seq++ {
 		r.Filled++
-		r.add(ponder.Event{Time: ev.Time, Internal: true, Erased: true, Body: ponder.SystemNote{}}, nil)
+		r.addEvent(ponder.Event{Time: ev.Time, Internal: true, Erased: true, Body: ponder.SystemNote{}}, nil)
 	}
 	r.Events = append(r.Events, ev)
 	return nil
@@ -124,22 +124,22 @@ func (r *reader) ownEvent(l line, seq ponder.Seq) (ponder.Event, error) {
 			return ev, nil
 		}
 	}
-	fields, ferr := l.fields()
+	fields, ferr := l.parseFields()
 	if ferr != nil {
 		return ev, ferr
 	}
 	if err == nil {
-		if whole, err := r.preserve(ev, fields); err == nil {
+		if whole, err := r.preserveFields(ev, fields); err == nil {
 			return whole, nil
 		}
 	}
-	ev = r.note(fields)
+	ev = r.preserveLine(fields)
 	ev.Seq = seq
-	return r.preserve(ev, fields)
+	return r.preserveFields(ev, fields)
 }
 
-func (r *reader) preserve(ev ponder.Event, fields map[string]json.RawMessage) (ponder.Event, error) {
-	if id, ok := text(fields["thread_id"]); ok && id == r.original {
+func (r *reader) preserveFields(ev ponder.Event, fields map[string]json.RawMessage) (ponder.Event, error) {
+	if id, ok := jsonText(fields["thread_id"]); ok && id == r.original {
 		delete(fields, "thread_id") // the header has it
 	}
 	stored := ev.Stamp(r.Thread.ID, ev.Seq, ev.Time)

@@ -6,11 +6,11 @@ import (
 )
 
 func BenchmarkRender(b *testing.B) {
-	f := full()
+	f := fullFrame()
 	for i := range 2000 {
 		f.Tree.Branches = append(f.Tree.Branches, Branch{ID: "q" + fmt.Sprint(i+100), Parent: "q" + fmt.Sprint(i+50), Text: "What became of the rats?", Weight: float64(i % 10)})
 	}
-	foot, _ := (&desk{Desk: controls()}).foot(79, Style{})
+	foot, _ := (&keyPanel{KeyBindings: testBindings()}).renderFoot(79, Style{})
 	for b.Loop() {
 		Render(f, foot, Size{80, 24}, Style{})
 	}

@@ -30,43 +30,45 @@ type Hint struct {
 	Complete string // the line after tab; empty: unchanged
 }
 
-// A Desk defines the keys. Its functions must be pure; they may be nil.
-type Desk struct {
+// A KeyBindings defines the keys. Its functions must be pure; they may be nil.
+type KeyBindings struct {
 	Controls []Control
 	Check    func(line string) error
 	Hint     func(line string) Hint
 }
 
-type desk struct {
-	Desk
-	names map[string]string // see [Frame]
-	now   *Control
-	line  editor
-	wrong string // the last refused input
-	wide  bool
-	help  bool
+type keyPanel struct {
+	KeyBindings
+	names     map[string]string // see [Frame]
+	active    *Control
+	line      editor
+	lineError string // the last refused input
+	wide      bool
+	help      bool
 }
 
-func newDesk(d Desk, s Style) desk { return desk{Desk: d, line: newEditor("", true, s)} }
+func newKeyPanel(d KeyBindings, s Style) keyPanel {
+	return keyPanel{KeyBindings: d, line: newEditor("", true, s)}
+}
 
 const (
 	wideKey = "q"
 	helpKey = "?"
 )
 
-func (d *desk) press(msg tea.Msg) *Press {
+func (d *keyPanel) handleMsg(msg tea.Msg) *Press {
 	switch {
-	case d.now == nil:
-		return d.command(msg)
-	case d.now.Prompt != "":
-		return d.typed(msg)
+	case d.active == nil:
+		return d.handleControl(msg)
+	case d.active.Prompt != "":
+		return d.handleLineKey(msg)
 	}
-	return d.asked(msg)
+	return d.handleConfirm(msg)
 }
 
-// command handles a key outside of input. It ignores pasted text.
-func (d *desk) command(msg tea.Msg) *Press {
-	switch nameOf(msg) {
+// handleControl handles a key outside of input. It ignores pasted text.
+func (d *keyPanel) handleControl(msg tea.Msg) *Press {
+	switch keyName(msg) {
 	case Interrupt:
 		return &Press{Key: Interrupt}
 	case "esc":
@@ -82,80 +84,80 @@ func (d *desk) command(msg tea.Msg) *Press {
 	default:
 		for i, c := range d.Controls {
 			if c.Key == name {
-				return d.choose(&d.Controls[i])
+				return d.selectControl(&d.Controls[i])
 			}
 		}
 	}
 	return nil
 }
 
-func (d *desk) choose(c *Control) *Press {
+func (d *keyPanel) selectControl(c *Control) *Press {
 	if c.Ask == "" && c.Prompt == "" {
 		return &Press{Key: c.Key}
 	}
-	d.now, d.wrong, d.help = c, "", false
+	d.active, d.lineError, d.help = c, "", false
 	d.line.clear()
 	return nil
 }
 
-// asked handles the answer to a question: any letter but y means no.
-func (d *desk) asked(msg tea.Msg) *Press {
-	c := d.now
+// handleConfirm handles the answer to a question: any letter but y means no.
+func (d *keyPanel) handleConfirm(msg tea.Msg) *Press {
+	c := d.active
 	key, _ := msg.(tea.KeyPressMsg)
-	switch name := nameOf(msg); {
+	switch name := keyName(msg); {
 	case name == Interrupt:
-		d.now = nil
+		d.active = nil
 		return &Press{Key: Interrupt}
 	case strings.EqualFold(key.Text, "y"):
-		d.now = nil
+		d.active = nil
 		return &Press{Key: c.Key}
 	case key.Text != "" || name == "esc" || name == "enter":
-		d.now = nil
+		d.active = nil
 	}
 	return nil
 }
 
-// typed handles a key of a line. Ctrl-C leaves the line, as in a shell.
-func (d *desk) typed(msg tea.Msg) *Press {
-	switch name := nameOf(msg); name {
+// handleLineKey handles a key of a line. Ctrl-C leaves the line, as in a shell.
+func (d *keyPanel) handleLineKey(msg tea.Msg) *Press {
+	switch name := keyName(msg); name {
 	case "esc", Interrupt:
-		d.now = nil
+		d.active = nil
 	case "ctrl+d":
 		if d.line.String() == "" {
-			d.now = nil
+			d.active = nil
 		}
 	case "enter":
-		return d.enter()
+		return d.submitLine()
 	case "tab":
-		if full := d.hint().Complete; full != "" {
-			d.line.set(full)
-			d.wrong = ""
+		if full := d.currentHint().Complete; full != "" {
+			d.line.setText(full)
+			d.lineError = ""
 		}
 	default:
-		d.wrong = ""
-		if !d.line.vertical(msg) {
-			d.line.press(msg)
+		d.lineError = ""
+		if !d.line.moveVertical(msg) {
+			d.line.handleMsg(msg)
 		}
 	}
 	return nil
 }
 
-func (d *desk) enter() *Press {
+func (d *keyPanel) submitLine() *Press {
 	line := strings.TrimSpace(d.line.String())
 	if line != "" && d.Check != nil {
 		if err := d.Check(line); err != nil {
-			d.wrong = err.Error()
+			d.lineError = err.Error()
 			return nil
 		}
 	}
-	press := &Press{Key: d.now.Key, Line: d.line.take()}
-	if d.now = nil; line == "" {
+	press := &Press{Key: d.active.Key, Line: d.line.takeText()}
+	if d.active = nil; line == "" {
 		return nil
 	}
 	return press
 }
 
-func (d *desk) hint() Hint {
+func (d *keyPanel) currentHint() Hint {
 	if d.Hint == nil {
 		return Hint{}
 	}
@@ -164,43 +166,43 @@ func (d *desk) hint() Hint {
 
 const lineRows = 3
 
-// foot returns the bottom of a block, and the place of the cursor.
-func (d *desk) foot(width int, s Style) (Foot, spot) {
+// renderFoot returns the bottom of a block, and the place of the cursor.
+func (d *keyPanel) renderFoot(width int, s Style) (Foot, cursorPos) {
 	f := Foot{Wide: d.wide || d.help}
 	if d.help {
 		f.Help = d.helpRows(width, s)
 	}
 	switch {
-	case d.now == nil:
-		f.Keys = d.keys(width, s)
-	case d.now.Prompt != "":
-		hint := s.paint(faint(), s.clip(s.line(d.hint().Text), width))
-		if d.wrong != "" {
-			hint = s.paint(lookOf(Alarm), s.clip(s.line(d.wrong), width))
+	case d.active == nil:
+		f.Keys = d.keyRow(width, s)
+	case d.active.Prompt != "":
+		hint := s.paint(faintStyle(), s.truncateCells(s.safeLine(d.currentHint().Text), width))
+		if d.lineError != "" {
+			hint = s.paint(toneStyle(Alarm), s.truncateCells(s.safeLine(d.lineError), width))
 		}
-		prompt := d.now.Prompt
+		prompt := d.active.Prompt
 		if lipgloss.Width(prompt) > width/2 {
 			prompt = "> "
 		}
 		hang := lipgloss.Width(prompt)
-		rows, at := d.line.rows(width-hang, lineRows)
-		rows[0] = s.paint(bold(), prompt) + rows[0]
+		rows, at := d.line.visibleRows(width-hang, lineRows)
+		rows[0] = s.paint(boldStyle(), prompt) + rows[0]
 		f.Rows = append([]string{hint}, strings.Split(strings.Join(rows, "\n"+strings.Repeat(" ", hang)), "\n")...)
-		return f, spot{len(rows) - 1 - at.row, hang + at.column}
+		return f, cursorPos{len(rows) - 1 - at.row, hang + at.column}
 	default:
-		f.Rows = []string{s.paint(bold(), s.clip(d.now.Ask, width-5)+"  y n")}
+		f.Rows = []string{s.paint(boldStyle(), s.truncateCells(d.active.Ask, width-5)+"  y n")}
 	}
-	return f, spot{0, -1}
+	return f, cursorPos{0, -1}
 }
 
-func (d *desk) keys(width int, s Style) string {
+func (d *keyPanel) keyRow(width int, s Style) string {
 	all := append(d.Controls[:len(d.Controls):len(d.Controls)],
 		Control{Key: wideKey, Name: "questions", Rank: 5}, Control{Key: helpKey, Name: "help", Rank: 2})
 	for rank := 9; rank >= 0; rank-- {
 		var keys []string
 		for _, c := range all {
 			if c.Rank <= rank {
-				keys = append(keys, s.paint(bold(), c.Key)+" "+s.paint(faint(), cmp.Or(d.names[c.Key], c.Name)))
+				keys = append(keys, s.paint(boldStyle(), c.Key)+" "+s.paint(faintStyle(), cmp.Or(d.names[c.Key], c.Name)))
 			}
 		}
 		if row := strings.Join(keys, "  "); lipgloss.Width(row) <= width {
@@ -210,10 +212,10 @@ func (d *desk) keys(width int, s Style) string {
 	return ""
 }
 
-func (d *desk) helpRows(width int, s Style) (rows []string) {
-	g := s.glyphs()
+func (d *keyPanel) helpRows(width int, s Style) (rows []string) {
+	g := s.glyphSet()
 	add := func(key, about string) {
-		rows = append(rows, "  "+s.paint(bold(), pad(key, 8))+s.clip(about, width-10))
+		rows = append(rows, "  "+s.paint(boldStyle(), padRight(key, 8))+s.truncateCells(about, width-10))
 	}
 	for _, c := range d.Controls {
 		add(c.Key, c.About)

@@ -10,17 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func typing(d *desk, in string) (out []Press) {
-	for _, msg := range decode(in) {
-		if p := d.press(msg); p != nil {
+func typeKeys(d *keyPanel, in string) (out []Press) {
+	for _, msg := range decodeKeys(in) {
+		if p := d.handleMsg(msg); p != nil {
 			out = append(out, *p)
 		}
 	}
 	return out
 }
 
-func testDesk() *desk {
-	d := newDesk(controls(), plain)
+func testDesk() *keyPanel {
+	d := newKeyPanel(testBindings(), plain)
 	d.Check = func(line string) error {
 		if strings.HasPrefix(line, "x") {
 			return errors.New("no such order: x\x1b[2J")
@@ -68,7 +68,7 @@ func TestDesk(t *testing.T) {
 		{"a letter of two runes", "se\u0301x\x1b[D\x7f\r", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := typing(testDesk(), tt.in)
+			got := typeKeys(testDesk(), tt.in)
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
 			}
@@ -100,9 +100,9 @@ func TestFoot(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := testDesk()
-			d.foot(tt.width, plain)
-			typing(d, tt.in)
-			foot, at := d.foot(tt.width, plain)
+			d.renderFoot(tt.width, plain)
+			typeKeys(d, tt.in)
+			foot, at := d.renderFoot(tt.width, plain)
 			if d := cmp.Diff(tt.rows, foot.Rows); d != "" {
 				t.Error(d)
 			}
@@ -127,12 +127,12 @@ func TestKeysRow(t *testing.T) {
 		20:  "p pause",
 		5:   "",
 	} {
-		if got := (&desk{Desk: controls()}).keys(width, plain); got != want {
+		if got := (&keyPanel{KeyBindings: testBindings()}).keyRow(width, plain); got != want {
 			t.Errorf("%d: %q, want %q", width, got, want)
 		}
 	}
-	d := &desk{Desk: controls(), names: map[string]string{"p": "resume"}}
-	if got := d.keys(31, plain); got != "p resume  a answer now  ? help" {
+	d := &keyPanel{KeyBindings: testBindings(), names: map[string]string{"p": "resume"}}
+	if got := d.keyRow(31, plain); got != "p resume  a answer now  ? help" {
 		t.Errorf("of one that is paused: %q", got)
 	}
 }
@@ -143,17 +143,17 @@ func FuzzEditor(f *testing.F) {
 		for _, single := range []bool{true, false} {
 			e := newEditor("> ", single, plain)
 			w, n := max(8, width%80), 1+len(moves)%4
-			e.press(cleaned(tea.PasteMsg{Content: typed[:min(len(typed), 500)]}))
+			e.handleMsg(cleanMsg(tea.PasteMsg{Content: typed[:min(len(typed), 500)]}))
 			keys := []rune{tea.KeyLeft, tea.KeyRight, tea.KeyHome, tea.KeyEnd, tea.KeyBackspace, tea.KeyDelete, tea.KeyUp, tea.KeyDown}
 			for _, m := range []byte(moves[:min(len(moves), 50)]) {
 				key := tea.KeyPressMsg{Code: keys[m%8]}
 				if m%16 > 12 {
 					key = tea.KeyPressMsg{Code: 'w', Mod: tea.ModCtrl}
 				}
-				if !e.vertical(key) {
-					e.press(key)
+				if !e.moveVertical(key) {
+					e.handleMsg(key)
 				}
-				rows, at := e.rows(w, n)
+				rows, at := e.visibleRows(w, n)
 				if len(rows) > n || at.row >= len(rows) || at.column >= w {
 					t.Fatalf("the cursor is at %v of %d cells in %d rows: %q", at, w, n, rows)
 				}

@@ -13,14 +13,14 @@ import (
 )
 
 type editor struct {
-	area   textarea.Model
-	single bool // one line
-	lines  []string
-	recall int    // index of the recalled text in lines; len(lines) if none
-	kept   string // text before the first recall
+	area       textarea.Model
+	single     bool // one line
+	lines      []string
+	recall     int    // index of the recalled text in lines; len(lines) if none
+	unsentText string // text before the first recall
 
-	size  Size // of the cached rows; zero to redraw, which is slow for long texts
-	drawn []string
+	size       Size // of the cached rows; zero to redraw, which is slow for long texts
+	cachedRows []string
 }
 
 const (
@@ -48,32 +48,32 @@ func newEditor(prompt string, single bool, s Style) editor {
 		if p.LineNumber > 0 && !single {
 			return strings.Repeat(" ", width)
 		}
-		return s.paint(bold(), prompt)
+		return s.paint(boldStyle(), prompt)
 	})
 	return editor{area: area, single: single}
 }
 
 func (e *editor) String() string { return e.area.Value() }
 
-func (e *editor) set(text string) {
+func (e *editor) setText(text string) {
 	e.area.SetValue(text)
 	e.size = Size{}
 }
 
-func (e *editor) press(msg tea.Msg) {
-	name := nameOf(msg)
+func (e *editor) handleMsg(msg tea.Msg) {
+	name := keyName(msg)
 	if paste, ok := msg.(tea.PasteMsg); ok && e.single {
 		msg = tea.PasteMsg{Content: strings.ReplaceAll(paste.Content, "\n", " ")}
 	}
 	e.size = Size{}
-	for range e.runes(name) {
+	for range e.letterRunes(name) {
 		e.area, _ = e.area.Update(msg)
 	}
 }
 
-// runes returns the number of runes of the letter that key passes or deletes. The text area has
+// letterRunes returns the number of runes of the letter that key passes or deletes. The text area has
 // no letters of several runes.
-func (e *editor) runes(key string) int {
+func (e *editor) letterRunes(key string) int {
 	line, at, letter := []rune(strings.Split(e.area.Value(), "\n")[e.area.Line()]), e.area.Column(), ""
 	switch key {
 	case "right", "ctrl+f", "delete", "ctrl+d":
@@ -93,13 +93,13 @@ func (e *editor) breakLine() bool {
 	if e.single || !strings.HasSuffix(line, `\`) || e.area.Column() < utf8.RuneCountInString(line) {
 		return false
 	}
-	e.press(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	e.handleMsg(tea.KeyPressMsg{Code: tea.KeyBackspace})
 	e.area.InsertString("\n")
 	e.size = Size{}
 	return true
 }
 
-func (e *editor) take() string {
+func (e *editor) takeText() string {
 	text := strings.TrimSpace(e.String())
 	if n := len(e.lines); text != "" && (n == 0 || e.lines[n-1] != text) {
 		e.lines = append(e.lines, text)
@@ -110,16 +110,16 @@ func (e *editor) take() string {
 }
 
 func (e *editor) clear() {
-	e.set("")
+	e.setText("")
 	e.recall = len(e.lines)
 }
 
-// vertical moves the cursor by a row or, beyond the edge, recalls the text before or after in
+// moveVertical moves the cursor by a row or, beyond the edge, recalls the text before or after in
 // the history. It reports whether msg is such a key.
-func (e *editor) vertical(msg tea.Msg) bool {
+func (e *editor) moveVertical(msg tea.Msg) bool {
 	step, edge := 0, false
 	at := e.area.LineInfo()
-	switch nameOf(msg) {
+	switch keyName(msg) {
 	case "up", "ctrl+p":
 		step, edge = -1, e.area.Line() == 0 && at.RowOffset == 0
 	case "down", "ctrl+n":
@@ -130,38 +130,38 @@ func (e *editor) vertical(msg tea.Msg) bool {
 	next := e.recall + step
 	switch {
 	case !edge && !e.single:
-		e.press(msg)
+		e.handleMsg(msg)
 	case next < 0 || next > len(e.lines):
 	default:
 		if e.recall == len(e.lines) {
-			e.kept = e.String()
+			e.unsentText = e.String()
 		}
 		if e.recall = next; next == len(e.lines) {
-			e.set(e.kept)
+			e.setText(e.unsentText)
 		} else {
-			e.set(e.lines[next])
+			e.setText(e.lines[next])
 		}
 	}
 	return true
 }
 
-// rows returns at most n rows around the cursor, and its place, which may be after the last
+// visibleRows returns at most n rows around the cursor, and its place, which may be after the last
 // letter.
-func (e *editor) rows(width, n int) ([]string, spot) {
+func (e *editor) visibleRows(width, n int) ([]string, cursorPos) {
 	if size := (Size{width, max(n, 1)}); e.size != size {
 		e.size, e.area.MaxHeight = size, size.Height
 		e.area.SetWidth(width)
-		e.drawn = strings.Split(e.area.View(), "\n")
-		for i, row := range e.drawn {
-			e.drawn[i] = strings.TrimRight(row, " ")
+		e.cachedRows = strings.Split(e.area.View(), "\n")
+		for i, row := range e.cachedRows {
+			e.cachedRows[i] = strings.TrimRight(row, " ")
 		}
 	}
 	at := e.area.Cursor()
-	return slices.Clone(e.drawn), spot{at.Y, min(at.X, max(0, width-1))}
+	return slices.Clone(e.cachedRows), cursorPos{at.Y, min(at.X, max(0, width-1))}
 }
 
-// nameOf returns the name of a key, such as "enter" or "ctrl+c"; empty for other messages.
-func nameOf(msg tea.Msg) string {
+// keyName returns the name of a key, such as "enter" or "ctrl+c"; empty for other messages.
+func keyName(msg tea.Msg) string {
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok {
 		return ""

@@ -9,23 +9,23 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-func decode(in string) (msgs []tea.Msg) {
+func decodeKeys(in string) (msgs []tea.Msg) {
 	events := make(chan uv.Event, 10_000)
 	_ = uv.NewTerminalReader(strings.NewReader(in), "xterm").StreamEvents(context.Background(), events)
 	close(events)
 	for ev := range events {
 		switch ev := ev.(type) {
 		case uv.KeyPressEvent:
-			msgs = append(msgs, cleaned(tea.KeyPressMsg(ev)))
+			msgs = append(msgs, cleanMsg(tea.KeyPressMsg(ev)))
 		case uv.PasteEvent:
-			msgs = append(msgs, cleaned(tea.PasteMsg(ev)))
+			msgs = append(msgs, cleanMsg(tea.PasteMsg(ev)))
 		}
 	}
 	return msgs
 }
 
-func (p *program) press(in string) {
-	for _, msg := range decode(in) {
+func (p *program) sendKeys(in string) {
+	for _, msg := range decodeKeys(in) {
 		p.tea.Send(msg)
 	}
 }
@@ -44,13 +44,13 @@ func TestKeys(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var b strings.Builder
-			for _, msg := range decode(tt.in) {
+			for _, msg := range decodeKeys(tt.in) {
 				switch msg := msg.(type) {
 				case tea.PasteMsg:
 					b.WriteString("[" + msg.Content + "]")
 				case tea.KeyPressMsg:
 					if b.WriteString(msg.Text); msg.Text == "" {
-						b.WriteString("<" + nameOf(msg) + ">")
+						b.WriteString("<" + keyName(msg) + ">")
 					}
 				}
 			}
@@ -65,13 +65,13 @@ func FuzzKeys(f *testing.F) {
 	f.Add([]byte("s\x1b[200~add \xe7\xa9\x80\x1b[201~\x1b[D\x17\r"))
 	f.Add([]byte("sadd What?\rsx\x1b[A\tq?aypd\x03"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		desk := newDesk(controls(), plain)
-		for _, msg := range decode(string(in[:min(len(in), 200)])) {
-			if press := desk.press(msg); press != nil && hasControl(press.Line) {
+		desk := newKeyPanel(testBindings(), plain)
+		for _, msg := range decodeKeys(string(in[:min(len(in), 200)])) {
+			if press := desk.handleMsg(msg); press != nil && hasControl(press.Line) {
 				t.Errorf("a control character in %q", press.Line)
 			}
 			for _, width := range []int{20, 61} {
-				foot, at := desk.foot(width, plain)
+				foot, at := desk.renderFoot(width, plain)
 				for _, row := range foot.Rows {
 					if hasControl(row) {
 						t.Errorf("a control character in %q", row)

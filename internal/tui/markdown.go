@@ -22,7 +22,7 @@ import (
 // markdownRows returns Markdown as rows of at most width cells. Without colours, it keeps the
 // marks and only wraps.
 func markdownRows(source string, width int, s Style) (rows []string) {
-	source = strings.Trim(strings.ReplaceAll(s.text(source), "\t", "    "), "\n")
+	source = strings.Trim(strings.ReplaceAll(s.safeText(source), "\t", "    "), "\n")
 	switch {
 	case strings.TrimSpace(source) == "":
 		return nil
@@ -30,10 +30,10 @@ func markdownRows(source string, width int, s Style) (rows []string) {
 		rows = strings.Split(Wrap(emptyLines.ReplaceAllString(source, "\n\n"), width), "\n")
 	default:
 		m := markdown{[]byte(source), s}
-		rows = m.blocks(markdownParser().Parse(text.NewReader(m.source)), width)
+		rows = m.blockRows(markdownParser().Parse(text.NewReader(m.source)), width)
 	}
 	for i, row := range rows {
-		rows[i] = s.clip(strings.TrimRight(row, " "), width)
+		rows[i] = s.truncateCells(strings.TrimRight(row, " "), width)
 	}
 	return rows
 }
@@ -59,49 +59,49 @@ type markdown struct {
 	style  Style
 }
 
-func (m markdown) blocks(parent ast.Node, width int) (rows []string) {
+func (m markdown) blockRows(parent ast.Node, width int) (rows []string) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.PreviousSibling() != nil && (n.HasBlankPreviousLines() || n.Kind() == east.KindTable) { // tables do not record blank lines
 			rows = append(rows, "")
 		}
-		rows = append(rows, m.block(n, width)...)
+		rows = append(rows, m.nodeRows(n, width)...)
 	}
 	return rows
 }
 
-func (m markdown) block(n ast.Node, width int) (rows []string) {
+func (m markdown) nodeRows(n ast.Node, width int) (rows []string) {
 	s := m.style
 	switch n := n.(type) {
 	case *ast.Heading:
-		rows = wrapped(m.inline(n, lipgloss.NewStyle()), width)
+		rows = wrapRows(m.inlineText(n, lipgloss.NewStyle()), width)
 		for i, row := range rows {
-			rows[i] = s.paint(green().Bold(true), ansi.Strip(row))
+			rows[i] = s.paint(greenStyle().Bold(true), ansi.Strip(row))
 		}
 		return rows
 	case *ast.Blockquote:
 		bar := map[bool]string{false: "│ ", true: "> "}[s.ASCII]
-		return prefixed(bar, bar, m.blocks(n, width-2), s)
+		return prefixRows(bar, bar, m.blockRows(n, width-2), s)
 	case *ast.List:
-		return m.list(n, width)
+		return m.listRows(n, width)
 	case *ast.FencedCodeBlock, *ast.CodeBlock:
 		if n.Lines().Len() == 0 {
 			return nil
 		}
 		for line := range strings.SplitSeq(strings.TrimSuffix(string(n.Lines().Value(m.source)), "\n"), "\n") {
 			for row := range strings.SplitSeq(ansi.Hardwrap(line, max(width-4, 1), true), "\n") {
-				rows = append(rows, "    "+s.paint(bright(), row))
+				rows = append(rows, "    "+s.paint(brightStyle(), row))
 			}
 		}
 		return rows
 	case *ast.ThematicBreak:
-		return []string{s.paint(faint(), strings.Repeat(s.glyphs().rule, min(width, 40)))}
+		return []string{s.paint(faintStyle(), strings.Repeat(s.glyphSet().rule, min(width, 40)))}
 	case *east.Table:
-		return m.table(n, width)
+		return m.tableRows(n, width)
 	}
-	return wrapped(m.inline(n, lipgloss.NewStyle()), width)
+	return wrapRows(m.inlineText(n, lipgloss.NewStyle()), width)
 }
 
-func (m markdown) list(n *ast.List, width int) (rows []string) {
+func (m markdown) listRows(n *ast.List, width int) (rows []string) {
 	number := n.Start
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
 		mark := map[bool]string{false: "• ", true: string(n.Marker) + " "}[m.style.ASCII]
@@ -113,14 +113,14 @@ func (m markdown) list(n *ast.List, width int) (rows []string) {
 			rows = append(rows, "")
 		}
 		hang := strings.Repeat(" ", lipgloss.Width(mark))
-		rows = append(rows, prefixed(mark, hang, m.blocks(item, width-len(hang)), m.style)...)
+		rows = append(rows, prefixRows(mark, hang, m.blockRows(item, width-len(hang)), m.style)...)
 	}
 	return rows
 }
 
-func (m markdown) table(n *east.Table, width int) []string {
+func (m markdown) tableRows(n *east.Table, width int) []string {
 	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).BorderColumn(false).
-		Border(lipgloss.Border{Top: m.style.glyphs().rule}).BorderStyle(lipgloss.NewStyle().Faint(true)).
+		Border(lipgloss.Border{Top: m.style.glyphSet().rule}).BorderStyle(lipgloss.NewStyle().Faint(true)).
 		StyleFunc(func(row, column int) lipgloss.Style {
 			gap := map[bool]int{true: 2}[column < len(n.Alignments)-1]
 			return lipgloss.NewStyle().PaddingRight(gap).Bold(row == table.HeaderRow)
@@ -128,7 +128,7 @@ func (m markdown) table(n *east.Table, width int) []string {
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells []string
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-			cells = append(cells, m.inline(cell, lipgloss.NewStyle()))
+			cells = append(cells, m.inlineText(cell, lipgloss.NewStyle()))
 		}
 		if row.Kind() == east.KindTableHeader {
 			t.Headers(cells...)
@@ -142,16 +142,16 @@ func (m markdown) table(n *east.Table, width int) []string {
 	return strings.Split(t.Render(), "\n")
 }
 
-// inline returns the text in a node in the surrounding style.
-func (m markdown) inline(parent ast.Node, look lipgloss.Style) string {
+// inlineText returns the text in a node in the surrounding style.
+func (m markdown) inlineText(parent ast.Node, look lipgloss.Style) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		b.WriteString(m.span(n, look))
+		b.WriteString(m.spanText(n, look))
 	}
 	return b.String()
 }
 
-func (m markdown) span(n ast.Node, look lipgloss.Style) string {
+func (m markdown) spanText(n ast.Node, look lipgloss.Style) string {
 	s := m.style
 	switch n := n.(type) {
 	case *ast.Text:
@@ -163,9 +163,9 @@ func (m markdown) span(n ast.Node, look lipgloss.Style) string {
 	case *ast.String:
 		return s.paint(look, string(n.Value))
 	case *ast.CodeSpan:
-		return s.paint(bright(), strings.ReplaceAll(m.raw(n), "\n", " "))
+		return s.paint(brightStyle(), strings.ReplaceAll(m.rawText(n), "\n", " "))
 	case *ast.Emphasis:
-		if before, in := m.raw(n.PreviousSibling()), m.raw(n); n.Level == 1 && before != "" && in != "" {
+		if before, in := m.rawText(n.PreviousSibling()), m.rawText(n); n.Level == 1 && before != "" && in != "" {
 			last, _ := utf8.DecodeLastRuneInString(before)
 			if first, _ := utf8.DecodeRuneInString(in); unicode.IsDigit(last) && unicode.IsDigit(first) { // 2*3*4
 				return s.paint(look, "*"+in+"*")
@@ -177,20 +177,20 @@ func (m markdown) span(n ast.Node, look lipgloss.Style) string {
 			look = look.Italic(true)
 		}
 	case *ast.Link:
-		url, label := s.line(string(n.Destination)), m.raw(n)
+		url, label := s.safeLine(string(n.Destination)), m.rawText(n)
 		if label == url || label == "" {
-			return s.paint(bright(), url)
+			return s.paint(brightStyle(), url)
 		}
-		return m.inline(n, look) + " " + s.paint(faint(), "("+url+")")
+		return m.inlineText(n, look) + " " + s.paint(faintStyle(), "("+url+")")
 	case *ast.AutoLink:
-		return s.paint(bright(), s.line(string(n.URL(m.source))))
+		return s.paint(brightStyle(), s.safeLine(string(n.URL(m.source))))
 	case *ast.Image:
-		return s.paint(faint(), "[image: "+m.raw(n)+"] ("+s.line(string(n.Destination))+")")
+		return s.paint(faintStyle(), "[image: "+m.rawText(n)+"] ("+s.safeLine(string(n.Destination))+")")
 	}
-	return m.inline(n, look)
+	return m.inlineText(n, look)
 }
 
-func (m markdown) raw(n ast.Node) string {
+func (m markdown) rawText(n ast.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -199,20 +199,20 @@ func (m markdown) raw(n ast.Node) string {
 	}
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		b.WriteString(m.raw(c))
+		b.WriteString(m.rawText(c))
 	}
 	return b.String()
 }
 
-func prefixed(first, next string, rows []string, s Style) []string {
-	if first = s.paint(faint(), first); strings.TrimSpace(next) != "" {
-		next = s.paint(faint(), next)
+func prefixRows(first, next string, rows []string, s Style) []string {
+	if first = s.paint(faintStyle(), first); strings.TrimSpace(next) != "" {
+		next = s.paint(faintStyle(), next)
 	}
 	return strings.Split(first+strings.Join(rows, "\n"+next), "\n")
 }
 
-// wrapped breaks coloured text into rows of at most width cells, between words if possible.
-func wrapped(text string, width int) (rows []string) {
+// wrapRows breaks coloured text into rows of at most width cells, between words if possible.
+func wrapRows(text string, width int) (rows []string) {
 	width = max(width, 1)
 	for line := range strings.SplitSeq(lipgloss.Wrap(strings.ReplaceAll(text, "\t", "    "), width, ""), "\n") {
 		if line = strings.TrimRight(line, " "); lipgloss.Width(line) > width {
@@ -223,17 +223,17 @@ func wrapped(text string, width int) (rows []string) {
 	return rows
 }
 
-// longest bounds the part of a growing text that is redrawn, in bytes.
-const longest = 4000
+// maxGrowingBytes bounds the part of a growing text that is redrawn, in bytes.
+const maxGrowingBytes = 4000
 
 var (
 	fence  = regexp.MustCompile("^(?:```+[^`]*|~~~+.*)$")
 	bullet = regexp.MustCompile(`^(?:[-*+]|\d{1,9}[.)]) `)
 )
 
-// settled splits growing Markdown into a part that later text cannot change, and the rest. It
+// splitStable splits growing Markdown into a part that later text cannot change, and the rest. It
 // splits at empty lines, list items, headings and lines of code; without colours at each line.
-func settled(source string, s Style) (done, rest string) {
+func splitStable(source string, s Style) (done, rest string) {
 	if end := strings.LastIndexByte(source, '\n') + 1; s.Plain && end > 0 {
 		return source[:end], source[end:]
 	}
@@ -268,13 +268,13 @@ func settled(source string, s Style) (done, rest string) {
 	}
 	if end := strings.LastIndexByte(source, '\n') + 1; mark != "" && end > cut+len(opening) {
 		return source[:end] + mark, opening + source[end:]
-	} else if mark != "" && len(source) > longest {
-		end = len(strings.ToValidUTF8(source[:longest], ""))
+	} else if mark != "" && len(source) > maxGrowingBytes {
+		end = len(strings.ToValidUTF8(source[:maxGrowingBytes], ""))
 		return source[:end] + "\n" + mark, opening + source[end:]
 	}
-	if cut == 0 && len(source) > longest {
-		if cut = strings.LastIndexAny(source[:longest], " \n") + 1; cut == 0 {
-			cut = len(strings.ToValidUTF8(source[:longest], ""))
+	if cut == 0 && len(source) > maxGrowingBytes {
+		if cut = strings.LastIndexAny(source[:maxGrowingBytes], " \n") + 1; cut == 0 {
+			cut = len(strings.ToValidUTF8(source[:maxGrowingBytes], ""))
 		}
 	}
 	return source[:cut], source[cut:]

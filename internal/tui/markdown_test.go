@@ -9,16 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shown returns a text as a talk shows it when written by letter.
-func shown(text string, width int, s Style) string {
-	talk := newTalk(TalkOptions{Style: s}, false)
-	talk.program = (&screen{}).program(talk, nil)
+// renderGrowing returns a text as a talk shows it when written by letter.
+func renderGrowing(text string, width int, s Style) string {
+	talk := newChatView(ChatViewOptions{Style: s}, false)
+	talk.program = (&screen{}).newTestProgram(talk, nil)
 	for _, r := range text {
 		talk.Show(Piece, string(r))
-		talk.block(Size{width + 1, 24})
+		talk.renderBlock(Size{width + 1, 24})
 	}
 	talk.Show(Ended, "")
-	rows := talk.printed(Size{width + 1, 24})
+	rows := talk.takePrinted(Size{width + 1, 24})
 	return strings.TrimSuffix(strings.Join(rows, "\n"), "\n")
 }
 
@@ -52,7 +52,7 @@ func TestMarkdown(t *testing.T) {
 		{"escapes", "a\x1b[31mb\x07c\u202ed", "abcd"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, ansi.Strip(shown(tt.text, 24, Style{}))); d != "" {
+			if d := cmp.Diff(tt.want, ansi.Strip(renderGrowing(tt.text, 24, Style{}))); d != "" {
 				t.Error(d)
 			}
 			whole := strings.Join(markdownRows(tt.text, 24, Style{}), "\n")
@@ -66,7 +66,7 @@ func TestMarkdown(t *testing.T) {
 // Without colours, the text stays as written.
 func TestMarkdownPlain(t *testing.T) {
 	text := "# A\n- **b** `c`\n```go\nd\n```\n| a | b |\n|---|---|\n> e"
-	if d := cmp.Diff(text, shown(text, 40, Style{Plain: true})); d != "" {
+	if d := cmp.Diff(text, renderGrowing(text, 40, Style{Plain: true})); d != "" {
 		t.Error(d)
 	}
 }
@@ -85,7 +85,7 @@ func FuzzMarkdown(f *testing.F) {
 			return
 		}
 		for _, s := range []Style{{}, {Plain: true}, {ASCII: true}} {
-			for row := range strings.SplitSeq(shown(text, width, s), "\n") {
+			for row := range strings.SplitSeq(renderGrowing(text, width, s), "\n") {
 				if w := lipgloss.Width(row); w > width {
 					t.Errorf("%d cells of %d: %q", w, width, row)
 				}

@@ -12,13 +12,13 @@ import (
 // printed rows until the next frame to update the terminal once.
 type output struct {
 	*os.File
-	to    io.Writer
+	dest  io.Writer
 	keys  bool // bracketed paste is possible
 	ready chan struct{}
 
 	mu             sync.Mutex
 	drawn          bool
-	held           []byte // printed rows for the next frame
+	pending        []byte // printed rows for the next frame
 	hidden, hiding bool
 }
 
@@ -35,7 +35,7 @@ const (
 )
 
 func newOutput(file *os.File, to io.Writer, keys bool) *output {
-	return &output{File: file, to: to, keys: keys, ready: make(chan struct{})}
+	return &output{File: file, dest: to, keys: keys, ready: make(chan struct{})}
 }
 
 func (o *output) Write(b []byte) (int, error) {
@@ -50,11 +50,11 @@ func (o *output) Write(b []byte) (int, error) {
 	}
 	frame := bytes.HasPrefix(b, []byte(beginFrame))
 	if o.drawn && !frame {
-		o.held = append(o.held, b...)
+		o.pending = append(o.pending, b...)
 		return n, nil
 	}
 	if frame {
-		o.held = append([]byte(beginFrame), o.held...)
+		o.pending = append([]byte(beginFrame), o.pending...)
 		b = b[len(beginFrame):]
 	}
 	if err := o.flush(b); err != nil {
@@ -71,16 +71,16 @@ func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) 
 
 // flush writes the held bytes and b. The caller holds mu.
 func (o *output) flush(b []byte) error {
-	all := append(o.held, b...)
+	all := append(o.pending, b...)
 	if o.hiding != o.hidden {
 		o.hidden = o.hiding
 		all = append(all, map[bool]string{true: hideCursor, false: showCursor}[o.hidden]...)
 	}
-	o.held = nil
+	o.pending = nil
 	if len(all) == 0 {
 		return nil
 	}
-	_, err := o.to.Write(all)
+	_, err := o.dest.Write(all)
 	return err
 }
 
@@ -88,23 +88,23 @@ func (o *output) moveUp(lines int) {
 	if lines > 0 {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.held = append(o.held, "\x1b["+strconv.Itoa(lines)+"A"...)
+		o.pending = append(o.pending, "\x1b["+strconv.Itoa(lines)+"A"...)
 	}
 }
 
-func (o *output) hide(hiding bool) {
+func (o *output) setCursorHidden(hiding bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.hiding = hiding
 }
 
-func (o *output) release() {
+func (o *output) releaseHeld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_ = o.flush(nil)
 }
 
-func (o *output) show() {
-	o.hide(false)
-	o.release()
+func (o *output) restoreCursor() {
+	o.setCursorHidden(false)
+	o.releaseHeld()
 }

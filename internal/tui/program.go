@@ -20,57 +20,57 @@ import (
 // A program is a bubbletea program with a block of lines below printed rows. It can suspend
 // itself.
 type program struct {
-	content content
-	pressed func(Press)
-	tea     *tea.Program
-	out     *output
-	in      *os.File
-	before  *term.State // of in
-	pace    time.Duration
+	content       content
+	onPress       func(Press)
+	tea           *tea.Program
+	out           *output
+	in            *os.File
+	before        *term.State // of in
+	frameInterval time.Duration
 
-	wake   chan struct{} // something to print or draw
-	stops  chan struct{}
-	backs  chan struct{}
-	ending chan struct{}
-	ended  chan struct{}
-	once   sync.Once
-	prints atomic.Int32
-	end    func()
+	wake      chan struct{} // something to print or draw
+	stops     chan struct{}
+	continues chan struct{}
+	closing   chan struct{}
+	ended     chan struct{}
+	once      sync.Once
+	prints    atomic.Int32
+	end       func()
 
 	mu    sync.Mutex
 	size  Size
 	blank bool
 	rows  []string // last drawn rows of the block
-	at    spot
+	at    cursorPos
 }
 
 // content is shown by a program, from several goroutines.
 type content interface {
-	printed(size Size) []string
-	block(size Size) ([]string, spot)
-	// typed handles a [tea.KeyPressMsg] or a clean [tea.PasteMsg], and returns its press or
+	takePrinted(size Size) []string
+	renderBlock(size Size) ([]string, cursorPos)
+	// handleMsg handles a [tea.KeyPressMsg] or a clean [tea.PasteMsg], and returns its press or
 	// nil.
-	typed(msg tea.Msg) *Press
+	handleMsg(msg tea.Msg) *Press
 }
 
-// A spot is the place of the cursor in a block. A negative column hides it.
-type spot struct{ row, column int }
+// A cursorPos is the place of the cursor in a block. A negative column hides it.
+type cursorPos struct{ row, column int }
 
 const (
-	framesPerSecond = 30
-	closeTime       = time.Second            // for a blocked terminal
-	lookEvery       = 300 * time.Millisecond // between checks for the foreground
-	maxPaste        = 256 << 10
+	framesPerSecond        = 30
+	closeTime              = time.Second            // for a blocked terminal
+	foregroundPollInterval = 300 * time.Millisecond // between checks for the foreground
+	maxPaste               = 256 << 10
 )
 
 func newProgram(c content, pressed func(Press), out *output, in *os.File, pace time.Duration, options ...tea.ProgramOption) *program {
 	p := &program{
-		content: c, pressed: pressed, out: out, in: in, pace: pace, size: Size{80, 24}, wake: make(chan struct{}, 1), stops: make(chan struct{}, 1),
-		backs: make(chan struct{}, 1), ending: make(chan struct{}), ended: make(chan struct{}),
+		content: c, onPress: pressed, out: out, in: in, frameInterval: pace, size: Size{80, 24}, wake: make(chan struct{}, 1), stops: make(chan struct{}, 1),
+		continues: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.end = sync.OnceFunc(func() { close(p.ended) })
 	p.tea = tea.NewProgram(p, append([]tea.ProgramOption{
-		tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithColorProfile(colorprofile.ANSI), tea.WithFilter(p.filter),
+		tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithColorProfile(colorprofile.ANSI), tea.WithFilter(p.filterMsg),
 	}, options...)...)
 	return p
 }
@@ -87,36 +87,36 @@ func openProgram(c content, pressed func(Press), out, in *os.File, pace time.Dur
 	if in != nil {
 		p.before, _ = term.GetState(int(in.Fd()))
 	}
-	undo := attend(func() { ring(p.stops) }, func() { ring(p.backs) })
-	p.start(undo)
+	undo := watchStopSignals(func() { trySignal(p.stops) }, func() { trySignal(p.continues) })
+	p.startLoops(undo)
 	return p
 }
 
-func (p *program) start(undo func()) {
+func (p *program) startLoops(undo func()) {
 	go func() {
 		_, err := p.tea.Run()
 		undo()
-		p.out.show()
+		p.out.restoreCursor()
 		p.end()
 		if errors.Is(err, tea.ErrProgramPanic) {
 			panic(err) // the terminal is restored and the stack printed
 		}
 	}()
 	go p.run()
-	p.stir()
+	p.requestPaint()
 }
 
-func ring(bell chan<- struct{}) {
+func trySignal(bell chan<- struct{}) {
 	select {
 	case bell <- struct{}{}:
 	default:
 	}
 }
 
-// stir requests a paint. It does not block.
-func (p *program) stir() { ring(p.wake) }
+// requestPaint requests a paint. It does not block.
+func (p *program) requestPaint() { trySignal(p.wake) }
 
-type refresh struct{}
+type refreshMsg struct{}
 
 // run prints and suspends until Close.
 func (p *program) run() {
@@ -124,19 +124,19 @@ func (p *program) run() {
 	for {
 		select {
 		case <-p.wake:
-			p.print()
-			p.wait(p.pace)
-			p.out.release()
+			p.printRows()
+			p.waitOrClose(p.frameInterval)
+			p.out.releaseHeld()
 		case <-p.stops:
-			if !p.suspend(true) {
+			if !p.suspendTerminal(true) {
 				return
 			}
-		case <-p.backs: // the shell had the terminal
-			if !p.suspend(false) {
+		case <-p.continues: // the shell had the terminal
+			if !p.suspendTerminal(false) {
 				return
 			}
-		case <-p.ending:
-			p.print()
+		case <-p.closing:
+			p.printRows()
 			p.setBlank(true)
 			p.tea.Quit()
 			return
@@ -144,20 +144,20 @@ func (p *program) run() {
 	}
 }
 
-func (p *program) wait(d time.Duration) (closed bool) {
+func (p *program) waitOrClose(d time.Duration) (closed bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return false
-	case <-p.ending:
+	case <-p.closing:
 		return true
 	}
 }
 
-// print prints waiting rows and redraws the block. Bubbletea inserts rows only above a drawn
+// printRows prints waiting rows and redraws the block. Bubbletea inserts rows only above a drawn
 // block, at most as many as fit there.
-func (p *program) print() {
+func (p *program) printRows() {
 	select {
 	case <-p.out.ready:
 	case <-p.ended:
@@ -166,7 +166,7 @@ func (p *program) print() {
 	p.mu.Lock()
 	size, room := p.size, max(1, p.size.Height-len(p.rows)-1)
 	p.mu.Unlock()
-	rows := p.content.printed(size)
+	rows := p.content.takePrinted(size)
 	if len(rows) > 0 {
 		p.prints.Add(1)
 	}
@@ -175,37 +175,37 @@ func (p *program) print() {
 		p.tea.Send(tea.Println(cmp.Or(strings.Join(rows[:n], "\n"), " "))()) // bubbletea drops an empty row
 		rows = rows[n:]
 	}
-	p.tea.Send(refresh{})
+	p.tea.Send(refreshMsg{})
 }
 
 func (p *program) setBlank(blank bool) {
 	p.mu.Lock()
 	p.blank = blank
 	p.mu.Unlock()
-	p.tea.Send(refresh{})
-	p.tea.Send(refresh{}) // once it is accepted, the first has been handled
+	p.tea.Send(refreshMsg{})
+	p.tea.Send(refreshMsg{}) // once it is accepted, the first has been handled
 }
 
-// suspend releases the terminal until the process is in the foreground, and reports success. If
+// suspendTerminal releases the terminal until the process is in the foreground, and reports success. If
 // stop is set, it stops the process first.
-func (p *program) suspend(stop bool) (taken bool) {
-	p.print()
+func (p *program) suspendTerminal(stop bool) (taken bool) {
+	p.printRows()
 	p.setBlank(true)
 	_ = p.tea.ReleaseTerminal()
-	p.out.show()
+	p.out.restoreCursor()
 	if stop {
 		select {
-		case <-p.backs:
+		case <-p.continues:
 		default:
 		}
-		stopNow()
+		stopProcess()
 		select {
-		case <-p.backs:
-		case <-p.ending:
+		case <-p.continues:
+		case <-p.closing:
 		}
 	}
-	for p.out.File != nil && !foreground(p.out.File) {
-		if p.wait(lookEvery) { // only a foreground process may change the terminal
+	for p.out.File != nil && !isForeground(p.out.File) {
+		if p.waitOrClose(foregroundPollInterval) { // only a foreground process may change the terminal
 			p.end()
 			return false
 		}
@@ -218,7 +218,7 @@ func (p *program) suspend(stop bool) (taken bool) {
 // Close removes the block, keeps printed rows, and releases the terminal. It abandons a blocked
 // terminal after closeTime.
 func (p *program) Close() {
-	p.once.Do(func() { close(p.ending) })
+	p.once.Do(func() { close(p.closing) })
 	timer := time.NewTimer(closeTime)
 	defer timer.Stop()
 	select {
@@ -230,11 +230,11 @@ func (p *program) Close() {
 	}
 }
 
-// filter cleans input, and follows the cursor when a narrower terminal wraps lines.
-func (p *program) filter(_ tea.Model, msg tea.Msg) tea.Msg {
+// filterMsg cleans input, and follows the cursor when a narrower terminal wraps lines.
+func (p *program) filterMsg(_ tea.Model, msg tea.Msg) tea.Msg {
 	size, ok := msg.(tea.WindowSizeMsg)
 	if !ok {
-		return cleaned(msg)
+		return cleanMsg(msg)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,8 +245,8 @@ func (p *program) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	return size
 }
 
-// cleaned removes control characters from input; nil if nothing is left.
-func cleaned(msg tea.Msg) tea.Msg {
+// cleanMsg removes control characters from input; nil if nothing is left.
+func cleanMsg(msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		text := strings.NewReplacer("\r", "\n", "\t", " ").Replace(msg.Content[:min(len(msg.Content), maxPaste)])
@@ -275,10 +275,10 @@ func (p *program) Init() tea.Cmd { return nil }
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg.(type) {
 	case tea.KeyPressMsg, tea.PasteMsg:
-		if nameOf(msg) == "ctrl+z" {
-			askToStop()
-		} else if press := p.content.typed(msg); press != nil && p.pressed != nil {
-			p.pressed(*press)
+		if keyName(msg) == "ctrl+z" {
+			requestSuspend()
+		} else if press := p.content.handleMsg(msg); press != nil && p.onPress != nil {
+			p.onPress(*press)
 		}
 	}
 	return p, nil
@@ -287,16 +287,16 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (p *program) View() (v tea.View) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rows, p.at = nil, spot{0, -1}
+	p.rows, p.at = nil, cursorPos{0, -1}
 	if !p.blank {
-		p.rows, p.at = p.content.block(p.size)
+		p.rows, p.at = p.content.renderBlock(p.size)
 	}
 	// After printing, bubbletea restores the cursor only if the block has changed.
 	v.Content = strings.Join(p.rows, "\n") + map[bool]string{true: " "}[p.prints.Load()%2 == 1]
 	if p.at.column < 0 {
 		p.at.row = 0 // so that a narrower terminal does not move it
 	}
-	p.out.hide(p.at.column < 0)
+	p.out.setCursorHidden(p.at.column < 0)
 	v.Cursor = &tea.Cursor{Position: tea.Position{X: max(0, p.at.column), Y: p.at.row}, Shape: -1} // keep the terminal's shape
 	return v
 }

@@ -4,10 +4,10 @@ package tui
 
 import "os"
 
-func foreground(*os.File) bool { return true }
+func isForeground(*os.File) bool { return true }
 
-func attend(_, _ func()) (undo func()) { return func() {} }
+func watchStopSignals(_, _ func()) (undo func()) { return func() {} }
 
-func askToStop() {}
+func requestSuspend() {}
 
-func stopNow() {}
+func stopProcess() {}

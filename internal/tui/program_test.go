@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-type scene struct {
+type fakeContent struct {
 	mu    sync.Mutex
 	above []string
 	rows  []string
-	at    spot
+	at    cursorPos
 }
 
-func (s *scene) printed(Size) []string {
+func (s *fakeContent) takePrinted(Size) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := s.above
@@ -28,47 +28,47 @@ func (s *scene) printed(Size) []string {
 	return rows
 }
 
-func (s *scene) block(Size) ([]string, spot) {
+func (s *fakeContent) renderBlock(Size) ([]string, cursorPos) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rows, s.at
 }
 
-func (s *scene) typed(tea.Msg) *Press { return nil }
+func (s *fakeContent) handleMsg(tea.Msg) *Press { return nil }
 
-func (s *scene) set(p *program, above, rows []string, at spot) {
+func (s *fakeContent) setContent(p *program, above, rows []string, at cursorPos) {
 	s.mu.Lock()
 	s.above, s.rows, s.at = append(s.above, above...), rows, at
 	s.mu.Unlock()
-	p.stir()
-	time.Sleep(2 * paintEvery)
+	p.requestPaint()
+	time.Sleep(2 * paintInterval)
 	synctest.Wait()
 }
 
 func TestProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, c := newScreen(t, 30, 6), &scene{}
-		p := s.program(c, nil)
-		p.start(func() {})
-		c.set(p, nil, []string{"", "frame one", "second row"}, spot{0, -1})
-		c.set(p, []string{"item 1"}, []string{"", "frame two", "second row"}, spot{0, -1})
-		c.set(p, []string{"item 2", "item 3"}, []string{"", "f"}, spot{0, -1})
+		s, c := newScreen(t, 30, 6), &fakeContent{}
+		p := s.newTestProgram(c, nil)
+		p.startLoops(func() {})
+		c.setContent(p, nil, []string{"", "frame one", "second row"}, cursorPos{0, -1})
+		c.setContent(p, []string{"item 1"}, []string{"", "frame two", "second row"}, cursorPos{0, -1})
+		c.setContent(p, []string{"item 2", "item 3"}, []string{"", "f"}, cursorPos{0, -1})
 		for i := range 9 {
-			c.set(p, []string{fmt.Sprintf("item %d", i+4)}, []string{"", strings.Repeat("x", 29), "f"}, spot{0, -1})
+			c.setContent(p, []string{fmt.Sprintf("item %d", i+4)}, []string{"", strings.Repeat("x", 29), "f"}, cursorPos{0, -1})
 		}
 		s.resize(20, 6) // the long row of the block wraps now
 		p.tea.Send(tea.WindowSizeMsg{Width: 20, Height: 6})
-		c.set(p, []string{"item 13"}, []string{"", "narrow"}, spot{0, -1})
+		c.setContent(p, []string{"item 13"}, []string{"", "narrow"}, cursorPos{0, -1})
 		var many []string
 		for i := range 40 {
 			many = append(many, fmt.Sprintf("item %d", i+14))
 		}
-		c.set(p, many, []string{"hint", "> 穀倉 x"}, spot{1, 4})
-		if !strings.HasSuffix(s.visible(), "hint\n> 穀|倉 x\n") {
-			t.Error(s.visible())
+		c.setContent(p, many, []string{"hint", "> 穀倉 x"}, cursorPos{1, 4})
+		if !strings.HasSuffix(s.visibleText(), "hint\n> 穀|倉 x\n") {
+			t.Error(s.visibleText())
 		}
 		before := s.writes
-		c.set(p, nil, []string{"hint", "> 穀倉 x"}, spot{1, 4})
+		c.setContent(p, nil, []string{"hint", "> 穀倉 x"}, cursorPos{1, 4})
 		if s.writes != before {
 			t.Error("nothing has changed and yet it was painted")
 		}
@@ -77,7 +77,7 @@ func TestProgram(t *testing.T) {
 		for i := range 53 {
 			want = append(want, fmt.Sprintf("item %d", i+1))
 		}
-		if d := cmp.Diff(want, s.text()); d != "" || !s.cursor {
+		if d := cmp.Diff(want, s.allLines()); d != "" || !s.cursor {
 			t.Error(d)
 		}
 	})
@@ -91,9 +91,9 @@ func TestProgramAtRandom(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			width := 40 + r.IntN(200)
-			s, c := newScreen(t, width, 24), &scene{}
-			p := s.program(c, nil)
-			p.start(func() {})
+			s, c := newScreen(t, width, 24), &fakeContent{}
+			p := s.newTestProgram(c, nil)
+			p.startLoops(func() {})
 			var want []string
 			for range 60 {
 				var above, rows []string
@@ -108,12 +108,12 @@ func TestProgramAtRandom(t *testing.T) {
 					}
 					rows = append(rows, row)
 				}
-				at := spot{0, -1}
+				at := cursorPos{0, -1}
 				if r.IntN(3) == 0 {
-					at = spot{len(rows) - 1, r.IntN(20)}
+					at = cursorPos{len(rows) - 1, r.IntN(20)}
 					rows[at.row] = strings.Repeat("y", 20)
 				}
-				c.set(p, above, rows, at)
+				c.setContent(p, above, rows, at)
 				if r.IntN(8) == 0 {
 					width = 40 + r.IntN(200)
 					s.resize(width, 24)
@@ -121,7 +121,7 @@ func TestProgramAtRandom(t *testing.T) {
 				}
 			}
 			p.Close()
-			if d := cmp.Diff(want, s.text()); d != "" {
+			if d := cmp.Diff(want, s.allLines()); d != "" {
 				t.Errorf("seed %d: %s", seed, d)
 			}
 		})

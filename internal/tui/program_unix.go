@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreground reports whether the process may change its terminal; the system stops a background
+// isForeground reports whether the process may change its terminal; the system stops a background
 // process that does.
-func foreground(f *os.File) bool {
+func isForeground(f *os.File) bool {
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp()
 }
 
-// attend calls stop when the process gets a stop signal, and back when it continues.
-func attend(stop, back func()) (undo func()) {
+// watchStopSignals calls stop when the process gets a stop signal, and back when it continues.
+func watchStopSignals(stop, back func()) (undo func()) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGCONT)
 	if !signal.Ignored(syscall.SIGTSTP) {
@@ -39,12 +39,12 @@ func attend(stop, back func()) (undo func()) {
 	}
 }
 
-// askToStop stops the job, like ctrl+z in a shell.
-func askToStop() {
+// requestSuspend stops the job, like ctrl+z in a shell.
+func requestSuspend() {
 	if !signal.Ignored(syscall.SIGTSTP) {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
 }
 
-// stopNow stops the process. It may return shortly before that.
-func stopNow() { _ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) }
+// stopProcess stops the process. It may return shortly before that.
+func stopProcess() { _ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) }

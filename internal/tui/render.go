@@ -22,8 +22,8 @@ const (
 	maxRows = 20
 )
 
-// room returns the height of the block: a third of the terminal, or two if wide.
-func room(height int, wide bool) int {
+// blockHeight returns the height of the block: a third of the terminal, or two if wide.
+func blockHeight(height int, wide bool) int {
 	n := min(height/3, maxRows)
 	if wide {
 		n = height * 2 / 3
@@ -35,19 +35,19 @@ type Size struct {
 	Width, Height int
 }
 
-// inner returns the maximal length of lines: one cell less than the terminal, to avoid
+// innerWidth returns the maximal length of lines: one cell less than the terminal, to avoid
 // wrapping.
-func (s Size) inner() int { return min(max(s.Width, minWidth+1)-1, maxWidth) }
+func (s Size) innerWidth() int { return min(max(s.Width, minWidth+1)-1, maxWidth) }
 
 // Render returns the block as lines shorter than size's width, with foot below. If room is
 // short, it omits the least important parts.
 func Render(f Frame, foot Foot, size Size, s Style) []string {
-	width := size.inner()
+	width := size.innerWidth()
 	b := block{frame: f, foot: foot, width: width, style: s, label: labelWidth}
-	if width < narrow {
+	if width < minInlineWidth {
 		b.label = 0
 	}
-	return b.lines(room(size.Height, foot.Wide))
+	return b.renderLines(blockHeight(size.Height, foot.Wide))
 }
 
 type Foot struct {
@@ -67,14 +67,14 @@ type block struct {
 	style Style
 }
 
-// A part is a section of a block. Lower ranks get room first.
-type part struct {
+// A section is a section of a block. Lower ranks get room first.
+type section struct {
 	rank  int
 	lines []string
 }
 
-func (b block) lines(n int) (out []string) {
-	parts, left := b.parts(n), n
+func (b block) renderLines(n int) (out []string) {
+	parts, left := b.sections(n), n
 	taken := make([]bool, len(parts))
 	for rank := range lastRank + 1 {
 		for i, p := range parts {
@@ -86,7 +86,7 @@ func (b block) lines(n int) (out []string) {
 	for i, p := range parts {
 		switch {
 		case p.rank == treeRank:
-			out = append(out, b.rest(max(0, left)+len(p.lines))...)
+			out = append(out, b.restRows(max(0, left)+len(p.lines))...)
 		case taken[i]:
 			out = append(out, p.lines...)
 		}
@@ -100,65 +100,65 @@ const (
 	lastRank = 6
 )
 
-// parts returns the sections of a block of n lines, from the top. The tree has placeholders for
+// sections returns the sections of a block of n lines, from the top. The tree has placeholders for
 // its guaranteed lines.
-func (b block) parts(n int) []part {
+func (b block) sections(n int) []section {
 	if len(b.foot.Help) > 0 {
-		return []part{{1, one(b.bar())}, {treeRank, nil}, {0, b.foot.Rows}, {2, one(b.foot.keys())}}
+		return []section{{1, oneRow(b.progressRow())}, {treeRank, nil}, {0, b.foot.Rows}, {2, oneRow(b.foot.visibleKeys())}}
 	}
 	f, s := b.frame, b.style
-	account, counts := b.account()
-	return []part{
-		{5, b.title()},
-		{1, one(b.bar())},
+	account, counts := b.usageRows()
+	return []section{
+		{5, b.titleRows()},
+		{1, oneRow(b.progressRow())},
 		{3, account},
 		{6, counts},
-		{2, b.foci(1 + max(0, n-minRows)/6)},
-		{3, one(b.labelled(f.Chart.Label, f.Chart.row(b.width-b.label, s)))},
+		{2, b.fociRows(1 + max(0, n-minRows)/6)},
+		{3, oneRow(b.labelRow(f.Chart.Label, f.Chart.renderRow(b.width-b.label, s)))},
 		{treeRank, make([]string, min(len(f.Tree.Branches), max(0, n-6)))},
 		{0, b.foot.Rows},
-		{2, one(b.foot.keys())},
+		{2, oneRow(b.foot.visibleKeys())},
 	}
 }
 
-func (f Foot) keys() string {
+func (f Foot) visibleKeys() string {
 	if len(f.Rows) > 0 {
 		return ""
 	}
 	return f.Keys
 }
 
-func one(line string) []string {
+func oneRow(line string) []string {
 	if line == "" {
 		return nil
 	}
 	return []string{line}
 }
 
-func (b block) title() []string {
-	rule, text := b.style.glyphs().rule, b.style.clip(b.style.line(b.frame.Title), b.width-8)
+func (b block) titleRows() []string {
+	rule, text := b.style.glyphSet().rule, b.style.truncateCells(b.style.safeLine(b.frame.Title), b.width-8)
 	if text == "" {
-		return []string{b.style.paint(faint(), strings.Repeat(rule, b.width))}
+		return []string{b.style.paint(faintStyle(), strings.Repeat(rule, b.width))}
 	}
 	right := b.width - lipgloss.Width(text) - 4
-	return []string{b.style.paint(faint(), rule+rule) + " " + b.style.paint(bold(), text) + " " + b.style.paint(faint(), strings.Repeat(rule, right))}
+	return []string{b.style.paint(faintStyle(), rule+rule) + " " + b.style.paint(boldStyle(), text) + " " + b.style.paint(faintStyle(), strings.Repeat(rule, right))}
 }
 
-// account returns usage and counts, on one line if they fit.
-func (b block) account() (first, second []string) {
-	dot := b.style.glyphs().dot
-	join := func(list []string) string { return b.style.line(strings.Join(list, dot)) }
+// usageRows returns usage and counts, on one line if they fit.
+func (b block) usageRows() (first, second []string) {
+	dot := b.style.glyphSet().dot
+	join := func(list []string) string { return b.style.safeLine(strings.Join(list, dot)) }
 	f := b.frame
 	all := join(append(f.Spent[:len(f.Spent):len(f.Spent)], f.Counts...))
 	if lipgloss.Width(all) <= b.width {
-		return one(all), nil
+		return oneRow(all), nil
 	}
-	return one(b.style.clip(join(f.Spent), b.width)), one(b.style.clip(join(f.Counts), b.width))
+	return oneRow(b.style.truncateCells(join(f.Spent), b.width)), oneRow(b.style.truncateCells(join(f.Counts), b.width))
 }
 
-func (b block) foci(n int) (rows []string) {
+func (b block) fociRows(n int) (rows []string) {
 	f, s := b.frame, b.style
-	arrow := s.glyphs().states[Active] + " "
+	arrow := s.glyphSet().states[Active] + " "
 	for i, text := range f.Foci[:min(n, len(f.Foci))] {
 		label, after := "", ""
 		if i == 0 {
@@ -167,100 +167,100 @@ func (b block) foci(n int) (rows []string) {
 		if left := len(f.Foci) - n; left > 0 && i == n-1 {
 			after = fmt.Sprintf("  +%d more", left)
 		}
-		text = s.clip(arrow+s.line(text), b.width-b.label-len(after))
-		rows = append(rows, b.labelled(label, s.paint(bright(), text)+s.paint(faint(), after)))
+		text = s.truncateCells(arrow+s.safeLine(text), b.width-b.label-len(after))
+		rows = append(rows, b.labelRow(label, s.paint(brightStyle(), text)+s.paint(faintStyle(), after)))
 	}
 	return rows
 }
 
-func (b block) labelled(label, row string) string {
+func (b block) labelRow(label, row string) string {
 	if row == "" || b.label == 0 {
 		return row
 	}
-	label = b.style.clip(b.style.line(label), b.label-1)
-	return b.style.paint(faint(), pad(label, b.label)) + row
+	label = b.style.truncateCells(b.style.safeLine(label), b.label-1)
+	return b.style.paint(faintStyle(), padRight(label, b.label)) + row
 }
 
-func (b block) rest(n int) (rows []string) {
+func (b block) restRows(n int) (rows []string) {
 	if len(b.foot.Help) > 0 {
 		for _, row := range b.foot.Help[:min(n, len(b.foot.Help))] {
-			rows = append(rows, b.style.clip(row, b.width))
+			rows = append(rows, b.style.truncateCells(row, b.width))
 		}
 		return rows
 	}
 	tree := b.frame.Tree
-	if n < roomy { // the foci are directly above
+	if n < minRoomyRows { // the foci are directly above
 		tree.Branches = slices.DeleteFunc(slices.Clone(tree.Branches), func(b Branch) bool { return b.State == Active })
 	}
-	for i, row := range tree.rows(n, b.width-b.label, b.style) {
+	for i, row := range tree.renderRows(n, b.width-b.label, b.style) {
 		label := ""
 		if i == 0 {
 			label = tree.Label
 		}
-		rows = append(rows, b.labelled(label, row))
+		rows = append(rows, b.labelRow(label, row))
 	}
 	return rows
 }
 
-// bar draws the progress of the nearest budget. Its length depends on the width only, so that
+// progressRow draws the progress of the nearest budget. Its length depends on the width only, so that
 // it does not move.
-func (b block) bar() string {
+func (b block) progressRow() string {
 	f, s := b.frame, b.style
-	dot, state := s.glyphs().dot, s.line(f.State)
+	dot, state := s.glyphSet().dot, s.safeLine(f.State)
 	if f.Share < 0 || math.IsNaN(f.Share) || f.Budget == "" {
-		return s.clip(state+after(dot, s.line(f.Writing)), b.width)
+		return s.truncateCells(state+prefixNonEmpty(dot, s.safeLine(f.Writing)), b.width)
 	}
 	share := min(f.Share, 1)
-	words := fmt.Sprintf("%3.0f%%  ", math.Floor(share*100)) + s.line(f.Budget)
+	words := fmt.Sprintf("%3.0f%%  ", math.Floor(share*100)) + s.safeLine(f.Budget)
 	cells := min(40, b.width/3)
-	for _, more := range []string{after(", ", s.line(f.Left)) + dot + state + after(dot, s.line(f.Writing)), after(", ", s.line(f.Left)) + dot + state, dot + state} {
+	for _, more := range []string{prefixNonEmpty(", ", s.safeLine(f.Left)) + dot + state + prefixNonEmpty(dot, s.safeLine(f.Writing)), prefixNonEmpty(", ", s.safeLine(f.Left)) + dot + state, dot + state} {
 		if w := lipgloss.Width(words + more); w+cells < b.width || more == dot+state {
 			words, cells = words+more, min(cells, b.width-w-1)
 			break
 		}
 	}
 	if cells < 5 {
-		return s.clip(strings.TrimSpace(words), b.width)
+		return s.truncateCells(strings.TrimSpace(words), b.width)
 	}
 	full := int(math.Floor(share * float64(cells)))
-	return s.paint(green(), strings.Repeat(s.glyphs().full, full)) +
-		s.paint(faint(), strings.Repeat(s.glyphs().empty, cells-full)) + " " + words
+	return s.paint(greenStyle(), strings.Repeat(s.glyphSet().full, full)) +
+		s.paint(faintStyle(), strings.Repeat(s.glyphSet().empty, cells-full)) + " " + words
 }
 
-func after(before, text string) string {
+func prefixNonEmpty(before, text string) string {
 	if text == "" {
 		return ""
 	}
 	return before + text
 }
 
-// row draws a chart in at most width cells, scaled from 0 to 1.
-func (c Chart) row(width int, s Style) string {
+// renderRow draws a chart in at most width cells, scaled from 0 to 1.
+func (c Chart) renderRow(width int, s Style) string {
 	if len(c.Values) == 0 {
 		return ""
 	}
-	note := s.line(c.Note)
+	note := s.safeLine(c.Note)
 	room := min(len(c.Values), max(width/3, 8), width-2-lipgloss.Width(note))
 	if room < 1 {
-		return s.clip(note, width)
+		return s.truncateCells(note, width)
 	}
 	var b strings.Builder
-	levels := s.glyphs().levels
-	for _, v := range squeeze(c.Values, room) {
-		b.WriteString(levels[level(v, len(levels))])
+	levels := s.glyphSet().levels
+	for _, v := range sampleLast(c.Values, room) {
+		b.WriteString(levels[levelIndex(v, len(levels))])
 	}
-	return s.paint(green(), b.String()) + "  " + s.clip(note, width-room-2)
+	return s.paint(greenStyle(), b.String()) + "  " + s.truncateCells(note, width-room-2)
 }
 
-func level(v float64, n int) int {
+func levelIndex(v float64, n int) int {
 	if math.IsNaN(v) {
 		return 0
 	}
 	return int(min(max(v, 0)*float64(n), float64(n-1)))
 }
 
-// squeeze returns at most n values: the last of each of n intervals.
-func squeeze(values []float64, n int) []float64 {
+// sampleLast returns at most n values: the last of each of n intervals.
+func sampleLast(values []float64, n int) []float64 {
 	if len(values) <= n {
 		return values
 	}
@@ -272,9 +272,9 @@ func squeeze(values []float64, n int) []float64 {
 }
 
 const (
-	kindWidth = 11
-	markWidth = 4
-	narrow    = 60 // below this width, the text is on its own lines
+	kindWidth      = 11
+	markWidth      = 4
+	minInlineWidth = 60 // below this width, the text is on its own lines
 )
 
 // RenderItem returns an item as lines of at most width cells, without a final line break.
@@ -284,18 +284,18 @@ func RenderItem(it Item, width int, s Style) string {
 	if it.At >= 0 {
 		at = textkit.Clock(it.At)
 	}
-	head := s.paint(faint(), fmt.Sprintf("%7s", at)) + "  " +
-		s.paint(lookOf(it.Tone), pad(s.clip(s.line(it.Kind), kindWidth), kindWidth)) + "  " +
-		fmt.Sprintf("%*s", markWidth, s.clip(s.line(it.Mark), markWidth))
+	head := s.paint(faintStyle(), fmt.Sprintf("%7s", at)) + "  " +
+		s.paint(toneStyle(it.Tone), padRight(s.truncateCells(s.safeLine(it.Kind), kindWidth), kindWidth)) + "  " +
+		fmt.Sprintf("%*s", markWidth, s.truncateCells(s.safeLine(it.Mark), markWidth))
 	indent := 7 + 2 + kindWidth + 2 + markWidth + 2
 	first := head + "  "
-	if width < narrow {
+	if width < minInlineWidth {
 		indent, first = 4, strings.TrimRight(head, " ")+"\n    "
 	}
-	text := slices.DeleteFunc(wrapped(s.text(it.Text), width-indent), func(row string) bool { return row == "" })
+	text := slices.DeleteFunc(wrapRows(s.safeText(it.Text), width-indent), func(row string) bool { return row == "" })
 	if it.Tone == Quiet {
 		for i := range text {
-			text[i] = s.paint(faint(), text[i])
+			text[i] = s.paint(faintStyle(), text[i])
 		}
 	}
 	return first + strings.Join(text, "\n"+strings.Repeat(" ", indent))

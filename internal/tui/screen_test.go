@@ -33,9 +33,9 @@ func newScreen(t *testing.T, width, height int) *screen {
 	return &screen{t: t, width: width, height: height, lines: [][]cell{nil}, cursor: true}
 }
 
-// program returns a program on the screen. [press] sends its keys.
-func (s *screen) program(c content, pressed func(Press)) *program {
-	p := newProgram(c, pressed, newOutput(nil, s, true), nil, paintEvery, tea.WithInput(nil), tea.WithWindowSize(s.width, s.height),
+// newTestProgram returns a program on the screen. [press] sends its keys.
+func (s *screen) newTestProgram(c content, pressed func(Press)) *program {
+	p := newProgram(c, pressed, newOutput(nil, s, true), nil, paintInterval, tea.WithInput(nil), tea.WithWindowSize(s.width, s.height),
 		tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 	p.size = Size{s.width, s.height}
 	return p
@@ -57,35 +57,35 @@ func (s *screen) Write(b []byte) (int, error) {
 			if s.row > s.top {
 				s.row--
 			} else {
-				s.control("", 'L')
+				s.applyControl("", 'L')
 			}
 			text = text[2:]
 		case strings.HasPrefix(text, "\x1b["):
 			end := strings.IndexFunc(text[2:], func(r rune) bool { return r >= '@' && r <= '~' }) + 2
-			s.control(text[2:end], text[end])
+			s.applyControl(text[2:end], text[end])
 			text = text[end+1:]
 		case text[0] == '\r':
 			s.col, text = 0, text[1:]
 		case text[0] == '\b':
 			s.col, text = max(0, s.col-1), text[1:]
 		case text[0] == '\n': // not a raw terminal
-			s.down()
+			s.moveDown()
 			s.col, text = 0, text[1:]
 		case text[0] < ' ' || text[0] == 0x7f:
 			s.t.Errorf("control character %q reached the screen", text[:min(9, len(text))])
 			text = text[1:]
 		default:
 			letter, width := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-			s.put(letter, width)
+			s.putLetter(letter, width)
 			text = text[len(letter):]
 		}
 	}
 	return len(b), nil
 }
 
-func (s *screen) put(letter string, width int) {
+func (s *screen) putLetter(letter string, width int) {
 	if s.col+width > s.width {
-		s.down()
+		s.moveDown()
 		s.col = 0
 	}
 	line := s.lines[s.row]
@@ -100,20 +100,20 @@ func (s *screen) put(letter string, width int) {
 	s.col, s.last = s.col+width, letter
 }
 
-func (s *screen) down() {
+func (s *screen) moveDown() {
 	if s.row++; s.row == s.top+s.height {
 		s.top++
 	}
-	s.extend()
+	s.extendLines()
 }
 
-func (s *screen) extend() {
+func (s *screen) extendLines() {
 	for len(s.lines) <= s.row {
 		s.lines = append(s.lines, nil)
 	}
 }
 
-func (s *screen) control(args string, verb byte) {
+func (s *screen) applyControl(args string, verb byte) {
 	n, _ := strconv.Atoi(args)
 	n = max(n, 1)
 	line := s.lines[s.row]
@@ -122,7 +122,7 @@ func (s *screen) control(args string, verb byte) {
 		s.row = max(s.row-n, s.top)
 	case verb == 'B':
 		s.row = min(s.row+n, s.top+s.height-1)
-		s.extend()
+		s.extendLines()
 	case verb == 'C':
 		s.col = min(s.col+n, s.width-1)
 	case verb == 'D':
@@ -132,7 +132,7 @@ func (s *screen) control(args string, verb byte) {
 	case verb == 'K' && args == "":
 		s.lines[s.row] = line[:min(s.col, len(line))]
 	case verb == 'J' && args == "":
-		s.control("", 'K')
+		s.applyControl("", 'K')
 		for i := s.row + 1; i < len(s.lines); i++ {
 			s.lines[i] = nil
 		}
@@ -141,7 +141,7 @@ func (s *screen) control(args string, verb byte) {
 		s.lines = s.lines[:min(len(s.lines), s.top+s.height)]
 	case verb == 'M':
 		s.lines = slices.Delete(s.lines, s.row, min(s.row+n, len(s.lines)))
-		s.extend()
+		s.extendLines()
 	case verb == 'X':
 		for i := s.col; i < min(s.col+n, len(line)); i++ {
 			line[i] = " "
@@ -156,7 +156,7 @@ func (s *screen) control(args string, verb byte) {
 		}
 	case verb == 'b':
 		for range n {
-			s.put(s.last, lipgloss.Width(s.last))
+			s.putLetter(s.last, lipgloss.Width(s.last))
 		}
 	case verb == 'm':
 	case args == "?25" && verb == 'h', args == "?25" && verb == 'l':
@@ -187,11 +187,11 @@ func (s *screen) resize(width, height int) {
 		lines = append(lines, line)
 	}
 	s.width, s.height, s.lines, s.row, s.col = width, height, lines, row, col
-	s.extend()
+	s.extendLines()
 	s.top = min(max(0, len(s.lines)-height), s.row)
 }
 
-func (s *screen) text() (lines []string) {
+func (s *screen) allLines() (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, cells := range s.lines {
@@ -206,8 +206,8 @@ func (s *screen) text() (lines []string) {
 	return lines
 }
 
-// visible returns the lines on the screen, with a mark at a visible cursor.
-func (s *screen) visible() string {
+// visibleText returns the lines on the screen, with a mark at a visible cursor.
+func (s *screen) visibleText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder

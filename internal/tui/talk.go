@@ -11,32 +11,32 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Talk is a terminal with a conversation. At the bottom are the unfinished text, the status
+// A ChatView is a terminal with a conversation. At the bottom are the unfinished text, the status
 // and the input. Its methods are safe for concurrent use and do not wait for the terminal.
-type Talk struct {
+type ChatView struct {
 	program *program
-	options TalkOptions
+	options ChatViewOptions
 
-	mu      sync.Mutex
-	waiting []saying
-	text    string
-	open    bool
-	begun   bool // part of it is printed
-	gap     bool // an empty row follows that part
-	status  string
-	queue   []string
-	editor  editor
-	prompt  bool
+	mu          sync.Mutex
+	pending     []queuedText
+	text        string
+	open        bool
+	partPrinted bool // part of it is printed
+	gap         bool // an empty row follows that part
+	status      string
+	queue       []string
+	editor      editor
+	prompt      bool
 }
 
-type TalkOptions struct {
+type ChatViewOptions struct {
 	Out   *os.File
 	In    *os.File // keys; may be nil
 	Style Style
 	Hint  func(line string) Hint // helps with a partly typed line; may be nil
 
-	// Entered receives lines, [Interrupt] and [Leave]. It must not block or call the talk.
-	Entered func(Press)
+	// OnPress receives lines, [Interrupt] and [Leave]. It must not block or call the talk.
+	OnPress func(Press)
 }
 
 const (
@@ -56,121 +56,121 @@ const (
 	Failure
 )
 
-// A saying is a text to print. A printed piece does not change.
-type saying struct {
+// A queuedText is a text to print. A printed piece does not change.
+type queuedText struct {
 	what Kind
 	text string
 }
 
-// OpenTalk shows an empty talk until Close. Without keys, it has no prompt.
-func OpenTalk(o TalkOptions) *Talk {
-	t := newTalk(o, o.In != nil && CanShow(o.In))
-	t.program = openProgram(t, o.Entered, o.Out, o.In, typedEvery)
+// OpenChatView shows an empty talk until Close. Without keys, it has no prompt.
+func OpenChatView(o ChatViewOptions) *ChatView {
+	t := newChatView(o, o.In != nil && CanShow(o.In))
+	t.program = openProgram(t, o.OnPress, o.Out, o.In, typingInterval)
 	return t
 }
 
-func newTalk(o TalkOptions, prompt bool) *Talk {
-	return &Talk{options: o, editor: newEditor("> ", false, o.Style), prompt: prompt}
+func newChatView(o ChatViewOptions, prompt bool) *ChatView {
+	return &ChatView{options: o, editor: newEditor("> ", false, o.Style), prompt: prompt}
 }
 
-const typedEvery = 40 * time.Millisecond
+const typingInterval = 40 * time.Millisecond
 
 // Close ends the growing text and closes the terminal program.
-func (t *Talk) Close() {
+func (t *ChatView) Close() {
 	t.Show(Ended, "")
 	t.program.Close()
 }
 
 // Show shows a text. Consecutive pieces form one text.
-func (t *Talk) Show(what Kind, text string) {
+func (t *ChatView) Show(what Kind, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch what {
 	case Piece:
-		t.write(text)
+		t.appendText(text)
 	case Text:
-		t.write(text)
-		t.end()
+		t.appendText(text)
+		t.endText()
 	case Ended:
-		t.end()
+		t.endText()
 	default:
-		t.waiting = append(t.waiting, saying{what, text})
+		t.pending = append(t.pending, queuedText{what, text})
 	}
-	t.program.stir()
+	t.program.requestPaint()
 }
 
-func (t *Talk) write(text string) {
+func (t *ChatView) appendText(text string) {
 	t.open = true
-	for done, rest := settled(t.text+text, t.options.Style); ; done, rest = settled(rest, t.options.Style) {
+	for done, rest := splitStable(t.text+text, t.options.Style); ; done, rest = splitStable(rest, t.options.Style) {
 		if t.text = rest; done == "" {
 			return
 		}
-		t.waiting = append(t.waiting, saying{Piece, done})
+		t.pending = append(t.pending, queuedText{Piece, done})
 	}
 }
 
-func (t *Talk) end() {
+func (t *ChatView) endText() {
 	if t.open {
-		t.waiting = append(t.waiting, saying{Piece, t.text}, saying{what: Ended})
+		t.pending = append(t.pending, queuedText{Piece, t.text}, queuedText{what: Ended})
 		t.text, t.open = "", false
 	}
 }
 
-func (t *Talk) SetStatus(status string, queue []string) {
+func (t *ChatView) SetStatus(status string, queue []string) {
 	t.mu.Lock()
 	t.status, t.queue = status, queue
 	t.mu.Unlock()
-	t.program.stir()
+	t.program.requestPaint()
 }
 
-func (t *Talk) printed(size Size) (rows []string) {
+func (t *ChatView) takePrinted(size Size) (rows []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, it := range t.waiting {
-		rows = append(rows, t.rows(it, size.inner())...)
+	for _, it := range t.pending {
+		rows = append(rows, t.textRows(it, size.innerWidth())...)
 	}
-	t.waiting = nil
+	t.pending = nil
 	return rows
 }
 
-// part returns the rows of the next part of the growing text.
-func (t *Talk) part(text string, width int) (rows []string) {
+// partRows returns the rows of the next part of the growing text.
+func (t *ChatView) partRows(text string, width int) (rows []string) {
 	rows = markdownRows(text, width, t.options.Style)
-	if len(rows) > 0 && t.begun && (t.gap || strings.HasPrefix(text, "\n")) {
+	if len(rows) > 0 && t.partPrinted && (t.gap || strings.HasPrefix(text, "\n")) {
 		rows = append([]string{""}, rows...)
 	}
 	return rows
 }
 
-func (t *Talk) rows(it saying, width int) (rows []string) {
+func (t *ChatView) textRows(it queuedText, width int) (rows []string) {
 	s := t.options.Style
 	switch it.what {
 	case Piece:
-		if rows = t.part(it.text, width); len(rows) > 0 {
-			t.begun, t.gap = true, false
+		if rows = t.partRows(it.text, width); len(rows) > 0 {
+			t.partPrinted, t.gap = true, false
 		}
 		t.gap = t.gap || strings.HasSuffix(it.text, "\n\n") || strings.TrimSpace(it.text) == ""
 		return rows
 	case Ended:
-		t.begun, t.gap = false, false
+		t.partPrinted, t.gap = false, false
 	case Typed:
-		for _, row := range wrapped(s.text(it.text), width-2) {
-			rows = append(rows, s.paint(bold(), row))
+		for _, row := range wrapRows(s.safeText(it.text), width-2) {
+			rows = append(rows, s.paint(boldStyle(), row))
 		}
-		rows = prefixed("> ", "  ", rows, s)
+		rows = prefixRows("> ", "  ", rows, s)
 	default:
-		for _, row := range wrapped(s.text(it.text), width) {
-			rows = append(rows, s.paint(map[bool]lipgloss.Style{false: faint(), true: lookOf(Alarm)}[it.what == Failure], row))
+		for _, row := range wrapRows(s.safeText(it.text), width) {
+			rows = append(rows, s.paint(map[bool]lipgloss.Style{false: faintStyle(), true: toneStyle(Alarm)}[it.what == Failure], row))
 		}
 	}
 	return append(rows, "")
 }
 
-func (t *Talk) block(size Size) ([]string, spot) {
+func (t *ChatView) renderBlock(size Size) ([]string, cursorPos) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s, width := t.options.Style, size.inner()
-	rows := t.part(t.text, width)
+	s, width := t.options.Style, size.innerWidth()
+	rows := t.partRows(t.text, width)
 	rows = rows[max(0, len(rows)-max(1, size.Height-8)):]
 	if t.open && len(rows) > 0 {
 		rows = append(rows, "")
@@ -180,30 +180,30 @@ func (t *Talk) block(size Size) ([]string, spot) {
 		status = cmp.Or(t.options.Hint(text).Text, status)
 	}
 	for _, text := range t.queue {
-		rows = append(rows, s.paint(faint(), s.clip("next: "+s.line(text), width)))
+		rows = append(rows, s.paint(faintStyle(), s.truncateCells("next: "+s.safeLine(text), width)))
 	}
-	if status = s.line(status); status != "" {
-		rows = append(rows, s.paint(faint(), s.clip(status, width)))
+	if status = s.safeLine(status); status != "" {
+		rows = append(rows, s.paint(faintStyle(), s.truncateCells(status, width)))
 	}
-	at := spot{0, -1}
+	at := cursorPos{0, -1}
 	if t.prompt {
-		typed, place := t.editor.rows(width-1, max(1, size.Height/3))
-		at = spot{len(rows) + place.row, place.column}
+		typed, place := t.editor.visibleRows(width-1, max(1, size.Height/3))
+		at = cursorPos{len(rows) + place.row, place.column}
 		rows = append(rows, typed...)
 	}
 	from := max(0, len(rows)-max(1, size.Height-2))
-	return rows[from:], spot{max(0, at.row-from), at.column}
+	return rows[from:], cursorPos{max(0, at.row-from), at.column}
 }
 
-func (t *Talk) typed(msg tea.Msg) *Press {
+func (t *ChatView) handleMsg(msg tea.Msg) *Press {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.press(msg)
+	return t.handleMsgLocked(msg)
 }
 
-func (t *Talk) press(msg tea.Msg) *Press {
+func (t *ChatView) handleMsgLocked(msg tea.Msg) *Press {
 	e := &t.editor
-	name, text := nameOf(msg), e.String()
+	name, text := keyName(msg), e.String()
 	switch {
 	case text == "" && (name == Interrupt || name == Leave):
 		return &Press{Key: name}
@@ -211,18 +211,18 @@ func (t *Talk) press(msg tea.Msg) *Press {
 		e.clear()
 	case name == "enter":
 		if !e.breakLine() {
-			if line := e.take(); line != "" {
+			if line := e.takeText(); line != "" {
 				return &Press{Key: Enter, Line: line}
 			}
 		}
 	case name == "tab":
 		if t.options.Hint != nil && !strings.Contains(text, "\n") {
 			if full := t.options.Hint(text).Complete; full != "" {
-				e.set(full)
+				e.setText(full)
 			}
 		}
-	case !e.vertical(msg):
-		e.press(msg)
+	case !e.moveVertical(msg):
+		e.handleMsg(msg)
 	}
 	return nil
 }

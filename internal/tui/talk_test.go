@@ -30,11 +30,11 @@ func TestDraft(t *testing.T) {
 		{"steering", "a\u202eb\r", "ab"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			talk := newTalk(TalkOptions{Style: plain}, true)
-			talk.editor.rows(40, 5)
+			talk := newChatView(ChatViewOptions{Style: plain}, true)
+			talk.editor.visibleRows(40, 5)
 			var got []string
-			for _, msg := range decode(tt.keys) {
-				if press := talk.press(msg); press != nil {
+			for _, msg := range decodeKeys(tt.keys) {
+				if press := talk.handleMsgLocked(msg); press != nil {
 					got = append(got, map[string]string{Enter: press.Line, Interrupt: "^c", Leave: "^d"}[press.Key])
 				}
 			}
@@ -62,24 +62,24 @@ func TestDraftRows(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newEditor("> ", false, plain)
-			e.rows(10, tt.n)
-			e.press(tea.PasteMsg{Content: tt.text})
+			e.visibleRows(10, tt.n)
+			e.handleMsg(tea.PasteMsg{Content: tt.text})
 			for range tt.back {
-				e.press(tea.KeyPressMsg{Code: tea.KeyLeft})
+				e.handleMsg(tea.KeyPressMsg{Code: tea.KeyLeft})
 			}
-			rows, at := e.rows(10, tt.n)
-			if diff := cmp.Diff(tt.want, strings.Join(rows, "\n")); diff != "" || at != (spot{tt.row, tt.col}) {
-				t.Errorf("the cursor is at %v, want %v: %s", at, spot{tt.row, tt.col}, diff)
+			rows, at := e.visibleRows(10, tt.n)
+			if diff := cmp.Diff(tt.want, strings.Join(rows, "\n")); diff != "" || at != (cursorPos{tt.row, tt.col}) {
+				t.Errorf("the cursor is at %v, want %v: %s", at, cursorPos{tt.row, tt.col}, diff)
 			}
 		})
 	}
 }
 
-func converse(t *testing.T, width, height int, entered func(Press)) (*Talk, *screen) {
+func openTestChat(t *testing.T, width, height int, entered func(Press)) (*ChatView, *screen) {
 	s := newScreen(t, width, height)
-	talk := newTalk(TalkOptions{Style: plain, Hint: func(string) Hint { return Hint{"/deep [topic]", "/deep "} }}, true)
-	talk.program = s.program(talk, entered)
-	talk.program.start(func() {})
+	talk := newChatView(ChatViewOptions{Style: plain, Hint: func(string) Hint { return Hint{"/deep [topic]", "/deep "} }}, true)
+	talk.program = s.newTestProgram(talk, entered)
+	talk.program.startLoops(func() {})
 	return talk, s
 }
 
@@ -87,8 +87,8 @@ func TestTalk(t *testing.T) {
 	for _, width := range []int{40, 60, 90} {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
-			talk, s := converse(t, width, 12, func(p Press) { got = append(got, p.Line) })
-			talk.program.press("Why is the sky blue?\\\rAnd the sea?\r/de\t")
+			talk, s := openTestChat(t, width, 12, func(p Press) { got = append(got, p.Line) })
+			talk.program.sendKeys("Why is the sky blue?\\\rAnd the sea?\r/de\t")
 			talk.Show(Typed, got[0])
 			talk.SetStatus("answering", nil)
 			text := "# The sky\n\n- It is the **air**, which scatters what is blue of the light of the sun more than what is red.\n\n| A | B |\n|---|---|\n| 1 | 2 |\n\nSo it is."
@@ -98,15 +98,15 @@ func TestTalk(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
-			golden(t, fmt.Sprintf("talk-%d", width), s.visible())
+			checkGolden(t, fmt.Sprintf("talk-%d", width), s.visibleText())
 			talk.Show(Ended, "")
 			talk.SetStatus("", nil)
 			talk.Show(Remark, "thinking about it in the background")
 			time.Sleep(time.Second)
 			synctest.Wait()
-			golden(t, fmt.Sprintf("talk-%d-ended", width), strings.Join(s.text(), "\n"))
+			checkGolden(t, fmt.Sprintf("talk-%d-ended", width), strings.Join(s.allLines(), "\n"))
 			talk.Close()
-			if all := strings.Join(s.text(), "\n"); !s.cursor || strings.Contains(all, "/deep") || strings.Count(all, "So it is.") != 1 {
+			if all := strings.Join(s.allLines(), "\n"); !s.cursor || strings.Contains(all, "/deep") || strings.Count(all, "So it is.") != 1 {
 				t.Errorf("the cursor is shown: %v, and the terminal has\n%s", s.cursor, all)
 			}
 		})
@@ -117,10 +117,10 @@ func TestTalk(t *testing.T) {
 // once.
 func TestTalkResized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		talk, s := converse(t, 60, 20, nil)
+		talk, s := openTestChat(t, 60, 20, nil)
 		for i := range 60 {
 			talk.Show(Piece, fmt.Sprintf("Line %d. \n", i))
-			talk.program.press("a long message that is typed ")
+			talk.program.sendKeys("a long message that is typed ")
 			if i%7 == 0 {
 				s.resize(40+i, 12+i%9)
 				talk.program.tea.Send(tea.WindowSizeMsg{Width: 40 + i, Height: 12 + i%9})
@@ -128,7 +128,7 @@ func TestTalkResized(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 		talk.Close()
-		all := strings.Join(s.text(), "\n")
+		all := strings.Join(s.allLines(), "\n")
 		for i := range 60 {
 			if n := strings.Count(all, fmt.Sprintf("Line %d.", i)); n != 1 {
 				t.Errorf("line %d is there %d times:\n%s", i, n, all)

@@ -30,25 +30,25 @@ const (
 	Dropped // no longer wanted
 )
 
-func (s State) valid() State { return min(max(s, Waiting), Dropped) }
+func (s State) clampState() State { return min(max(s, Waiting), Dropped) }
 
-// before orders branches: active, waiting, done, dropped.
-func before(a, b Branch) int {
-	urgent := func(s State) int { return [...]int{1, 0, 2, 3}[s.valid()] }
+// compareBranches orders branches: active, waiting, done, dropped.
+func compareBranches(a, b Branch) int {
+	urgent := func(s State) int { return [...]int{1, 0, 2, 3}[s.clampState()] }
 	return cmp.Or(cmp.Compare(urgent(a.State), urgent(b.State)), cmp.Compare(b.Weight, a.Weight))
 }
 
 const maxDepth = 6
 
-// rows returns the n most relevant branches as lines of at most width cells, in tree order. The
+// renderRows returns the n most relevant branches as lines of at most width cells, in tree order. The
 // last line counts the hidden ones.
-func (t Tree) rows(n, width int, s Style) []string {
+func (t Tree) renderRows(n, width int, s Style) []string {
 	if n <= 0 || len(t.Branches) == 0 {
 		return nil
 	}
-	up, order := t.parents(), t.byRelevance()
-	shown := t.choose(n, up, order)
-	kids := children(shown, up, order)
+	up, order := t.parentIndexes(), t.relevanceOrder()
+	shown := t.chooseShown(n, up, order)
+	kids := shownChildren(shown, up, order)
 	more := ""
 	if left := len(t.Branches) - len(shown); left > 0 {
 		more = fmt.Sprintf("  +%d more", left)
@@ -59,9 +59,9 @@ func (t Tree) rows(n, width int, s Style) []string {
 		for _, i := range kids[at] {
 			if len(rows) == len(shown)-1 {
 				last := width - len(more)
-				rows = append(rows, pad(t.row(i, depth, last, s), last)+s.paint(faint(), more))
+				rows = append(rows, padRight(t.renderBranch(i, depth, last, s), last)+s.paint(faintStyle(), more))
 			} else {
-				rows = append(rows, t.row(i, depth, width, s))
+				rows = append(rows, t.renderBranch(i, depth, width, s))
 			}
 			walk(i, depth+1)
 		}
@@ -76,9 +76,9 @@ func (t Tree) rows(n, width int, s Style) []string {
 // root is the parent of top branches.
 const root = -1
 
-// parents returns each branch's parent or root. Parents precede their children, so there is no
+// parentIndexes returns each branch's parent or root. Parents precede their children, so there is no
 // cycle.
-func (t Tree) parents() []int {
+func (t Tree) parentIndexes() []int {
 	up, places := make([]int, len(t.Branches)), make(map[string]int, len(t.Branches))
 	for i, b := range t.Branches {
 		up[i] = root
@@ -90,24 +90,24 @@ func (t Tree) parents() []int {
 	return up
 }
 
-func (t Tree) byRelevance() []int {
+func (t Tree) relevanceOrder() []int {
 	order := make([]int, len(t.Branches))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return before(t.Branches[a], t.Branches[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return compareBranches(t.Branches[a], t.Branches[b]) })
 	return order
 }
 
-// choose returns the n shown branches: the most relevant and, with enough room, parents of
+// chooseShown returns the n shown branches: the most relevant and, with enough room, parents of
 // active ones.
-func (t Tree) choose(n int, up, order []int) map[int]bool {
+func (t Tree) chooseShown(n int, up, order []int) map[int]bool {
 	active := 0
 	for active < len(order) && t.Branches[order[active]].State == Active {
 		active++
 	}
 	list := slices.Clone(order[:active])
-	if n >= roomy {
+	if n >= minRoomyRows {
 		for _, i := range order[:active] {
 			list = append(list, up[i])
 		}
@@ -121,11 +121,11 @@ func (t Tree) choose(n int, up, order []int) map[int]bool {
 	return shown
 }
 
-const roomy = 5
+const minRoomyRows = 5
 
-// children returns the shown children of each branch. The one with the most relevant branch in
+// shownChildren returns the shown children of each branch. The one with the most relevant branch in
 // its subtree comes first.
-func children(shown map[int]bool, up, order []int) map[int][]int {
+func shownChildren(shown map[int]bool, up, order []int) map[int][]int {
 	rank := make([]int, len(order)) // of the most relevant branch in the subtree
 	for r, i := range order {
 		rank[i] = r
@@ -150,19 +150,19 @@ func children(shown map[int]bool, up, order []int) map[int][]int {
 	return kids
 }
 
-func (t Tree) row(i, depth, width int, s Style) string {
+func (t Tree) renderBranch(i, depth, width int, s Style) string {
 	b := t.Branches[i]
-	head := s.line(b.ID)
+	head := s.safeLine(b.ID)
 	if b.Mark != "" {
-		head += " " + s.line(b.Mark)
+		head += " " + s.safeLine(b.Mark)
 	}
-	head = strings.Repeat("  ", min(depth, maxDepth, width/10)) + s.glyphs().states[b.State.valid()] + " " + head + "  "
-	text := s.clip(head+s.line(b.Text), width)
-	switch b.State.valid() {
+	head = strings.Repeat("  ", min(depth, maxDepth, width/10)) + s.glyphSet().states[b.State.clampState()] + " " + head + "  "
+	text := s.truncateCells(head+s.safeLine(b.Text), width)
+	switch b.State.clampState() {
 	case Active:
-		return s.paint(bright(), text)
+		return s.paint(brightStyle(), text)
 	case Waiting:
 		return text
 	}
-	return s.paint(faint(), text)
+	return s.paint(faintStyle(), text)
 }

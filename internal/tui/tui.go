@@ -3,7 +3,7 @@
 //
 // A [View] shows a [Frame] in its block and prints an [Item] for each event; the pure functions
 // [Render] and [RenderItem] draw them. A [Control] is a key with an action, and a [Press] is
-// its use. A [Talk] holds a conversation in Markdown.
+// its use. A [ChatView] holds a conversation in Markdown.
 //
 // textkit.Clean removes control sequences from all text that is shown or typed here.
 package tui
@@ -71,7 +71,7 @@ func Wrap(text string, width int) string {
 		if width-indent < minWidth {
 			indent, body = 0, row
 		}
-		rows[i] = row[:indent] + strings.Join(wrapped(body, width-indent), "\n"+strings.Repeat(" ", indent))
+		rows[i] = row[:indent] + strings.Join(wrapRows(body, width-indent), "\n"+strings.Repeat(" ", indent))
 	}
 	return strings.Join(rows, "\n")
 }
@@ -100,7 +100,7 @@ type glyphs struct {
 	states      [4]string // by State
 }
 
-func (s Style) glyphs() glyphs {
+func (s Style) glyphSet() glyphs {
 	if s.ASCII {
 		return glyphs{"#", ".", "-", "...", " - ", strings.Split("_.-=+*#", ""), [4]string{"?", ">", "+", "x"}}
 	}
@@ -111,8 +111,8 @@ func (s Style) glyphs() glyphs {
 var typography = strings.NewReplacer("…", "...", "–", "-", "—", "-", "‑", "-", "‘", "'", "’", "'", "“", `"`, "”", `"`, "•", "*", "→", "->",
 	"←", "<-", "·", "-", "\u00a0", " ")
 
-// text returns foreign text that is safe to show.
-func (s Style) text(text string) string {
+// safeText returns foreign text that is safe to show.
+func (s Style) safeText(text string) string {
 	if text = textkit.Clean(text); s.ASCII {
 		text = typography.Replace(text)
 	}
@@ -121,33 +121,33 @@ func (s Style) text(text string) string {
 
 const maxLine = 4096 // bytes
 
-func (s Style) line(text string) string {
+func (s Style) safeLine(text string) string {
 	if len(text) > maxLine {
 		text = strings.ToValidUTF8(text[:maxLine], "")
 	}
-	return strings.Join(strings.Fields(s.text(text)), " ")
+	return strings.Join(strings.Fields(s.safeText(text)), " ")
 }
 
-func (s Style) clip(text string, width int) string {
+func (s Style) truncateCells(text string, width int) string {
 	if lipgloss.Width(text) <= width {
 		return text
 	}
-	more := s.glyphs().more
+	more := s.glyphSet().more
 	if width <= lipgloss.Width(more) {
 		return ansi.Truncate(text, max(width, 0), "")
 	}
 	return strings.TrimRight(ansi.Truncate(text, width-lipgloss.Width(more), ""), " ") + more
 }
 
-func pad(text string, width int) string {
+func padRight(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
 }
 
 // Styles, in the colours of the terminal's palette.
-func faint() lipgloss.Style  { return lipgloss.NewStyle().Faint(true) }
-func bold() lipgloss.Style   { return lipgloss.NewStyle().Bold(true) }
-func bright() lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Cyan) }
-func green() lipgloss.Style  { return lipgloss.NewStyle().Foreground(lipgloss.Green) }
+func faintStyle() lipgloss.Style  { return lipgloss.NewStyle().Faint(true) }
+func boldStyle() lipgloss.Style   { return lipgloss.NewStyle().Bold(true) }
+func brightStyle() lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Cyan) }
+func greenStyle() lipgloss.Style  { return lipgloss.NewStyle().Foreground(lipgloss.Green) }
 
 func (s Style) paint(look lipgloss.Style, text string) string {
 	if s.Plain || text == "" {
@@ -156,14 +156,14 @@ func (s Style) paint(look lipgloss.Style, text string) string {
 	return look.Render(text)
 }
 
-func lookOf(t Tone) lipgloss.Style {
+func toneStyle(t Tone) lipgloss.Style {
 	switch t {
 	case Quiet:
-		return faint()
+		return faintStyle()
 	case Bright:
-		return bright()
+		return brightStyle()
 	case Strong:
-		return green().Bold(true)
+		return greenStyle().Bold(true)
 	case Alarm:
 		return lipgloss.NewStyle().Foreground(lipgloss.Red)
 	}

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func golden(t *testing.T, name, got string) {
+func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	if *update {
@@ -36,7 +36,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func full() Frame {
+func fullFrame() Frame {
 	return Frame{
 		Title: "Why did the eastern granaries fail in 1316 while the western ones lasted, and what follows for storage today?",
 		State: "thinking", Share: 0.412, Budget: "2:03 of 5:00", Left: "2:57 left",
@@ -59,8 +59,8 @@ func full() Frame {
 	}
 }
 
-func controls() Desk {
-	return Desk{Controls: []Control{
+func testBindings() KeyBindings {
+	return KeyBindings{Controls: []Control{
 		{Key: "p", Name: "pause", About: "pause, and go on"},
 		{Key: "s", Name: "steer", About: "say what to think about", Prompt: "steer> ", Rank: 3},
 		{Key: "a", Name: "answer now", About: "conclude from what there is", Ask: "Answer now, from what there is?", Rank: 1},
@@ -72,43 +72,43 @@ var plain = Style{Plain: true}
 
 func TestRender(t *testing.T) {
 	few := Frame{State: "waiting", Share: -1}
-	over := full()
+	over := fullFrame()
 	over.Share, over.Writing, over.Foci, over.Tree, over.Chart = 1.7, "", nil, Tree{}, Chart{}
-	hostile := full()
+	hostile := fullFrame()
 	hostile.Foci = []string{"\x1b[2J\x1b]0;owned\x07 gone \u202egnp.exe"}
 	hostile.Tree.Branches[5].Text, hostile.Tree.Branches[5].ID = "\x1b[31m\nred", "q6\r"
-	odd := full()
+	odd := fullFrame()
 	odd.Share, odd.Title = math.NaN(), "なぜ東の穀倉は一三一六年に崩れ、西の穀倉は持ちこたえたのか。そして今日の貯蔵に何が言えるか。理由を述べよ"
 	odd.Foci = []string{"q1 " + odd.Title}
-	circle := full()
+	circle := fullFrame()
 	circle.Tree.Branches[0].Parent, circle.Tree.Branches[2].Parent = "q3", "q3"
 	for _, tt := range []struct {
 		name          string
 		frame         Frame
 		width, height int
-		desk          desk
+		desk          keyPanel
 		style         Style
 	}{
-		{"full-80x24", full(), 80, 24, desk{}, plain},
-		{"full-40x24", full(), 40, 24, desk{}, plain},
-		{"full-200x50", full(), 200, 50, desk{}, plain},
-		{"full-60x15", full(), 60, 15, desk{}, plain},
-		{"full-80x10", full(), 80, 10, desk{}, plain},
-		{"ascii", full(), 80, 30, desk{}, Style{Plain: true, ASCII: true}},
-		{"wide-80x24", full(), 80, 24, desk{wide: true}, plain},
-		{"help-80x24", full(), 80, 24, desk{help: true}, plain},
-		{"help-40x15", full(), 40, 15, desk{help: true}, plain},
-		{"three-lines", full(), 80, 3, desk{}, plain},
-		{"tiny", full(), 3, 0, desk{}, plain},
-		{"few", few, 80, 24, desk{}, plain},
-		{"over", over, 80, 24, desk{}, plain},
-		{"hostile", hostile, 80, 40, desk{}, plain},
-		{"wide-letters", odd, 80, 24, desk{}, plain},
-		{"circle", circle, 80, 40, desk{}, plain},
+		{"full-80x24", fullFrame(), 80, 24, keyPanel{}, plain},
+		{"full-40x24", fullFrame(), 40, 24, keyPanel{}, plain},
+		{"full-200x50", fullFrame(), 200, 50, keyPanel{}, plain},
+		{"full-60x15", fullFrame(), 60, 15, keyPanel{}, plain},
+		{"full-80x10", fullFrame(), 80, 10, keyPanel{}, plain},
+		{"ascii", fullFrame(), 80, 30, keyPanel{}, Style{Plain: true, ASCII: true}},
+		{"wide-80x24", fullFrame(), 80, 24, keyPanel{wide: true}, plain},
+		{"help-80x24", fullFrame(), 80, 24, keyPanel{help: true}, plain},
+		{"help-40x15", fullFrame(), 40, 15, keyPanel{help: true}, plain},
+		{"three-lines", fullFrame(), 80, 3, keyPanel{}, plain},
+		{"tiny", fullFrame(), 3, 0, keyPanel{}, plain},
+		{"few", few, 80, 24, keyPanel{}, plain},
+		{"over", over, 80, 24, keyPanel{}, plain},
+		{"hostile", hostile, 80, 40, keyPanel{}, plain},
+		{"wide-letters", odd, 80, 24, keyPanel{}, plain},
+		{"circle", circle, 80, 40, keyPanel{}, plain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.desk.Desk = controls()
-			foot, _ := tt.desk.foot(Size{tt.width, tt.height}.inner(), tt.style)
+			tt.desk.KeyBindings = testBindings()
+			foot, _ := tt.desk.renderFoot(Size{tt.width, tt.height}.innerWidth(), tt.style)
 			rows := Render(tt.frame, foot, Size{tt.width, tt.height}, tt.style)
 			got := strings.Join(rows, "\n")
 			for _, row := range rows {
@@ -116,8 +116,8 @@ func TestRender(t *testing.T) {
 					t.Errorf("line of %d cells: %q", w, row)
 				}
 			}
-			if n, most := len(rows), max(tt.height-2, 1); n > most {
-				t.Errorf("%d lines, want at most %d", n, most)
+			if n, rowLimit := len(rows), max(tt.height-2, 1); n > rowLimit {
+				t.Errorf("%d lines, want at most %d", n, rowLimit)
 			}
 			if strings.ContainsAny(got, "\x1b\r") {
 				t.Errorf("escape in a plain frame: %q", got)
@@ -125,18 +125,18 @@ func TestRender(t *testing.T) {
 			if i := strings.IndexFunc(got, func(r rune) bool { return r > 127 }); tt.style.ASCII && i >= 0 {
 				t.Errorf("not ASCII: %q", got[i:])
 			}
-			golden(t, tt.name, got+"\n")
+			checkGolden(t, tt.name, got+"\n")
 		})
 	}
 }
 
 func TestRenderInColour(t *testing.T) {
 	for _, size := range []Size{{80, 24}, {200, 60}, {45, 15}} {
-		d := &desk{Desk: controls()}
-		foot, _ := d.foot(size.inner(), plain)
-		without := Render(full(), foot, size, plain)
-		foot, _ = d.foot(size.inner(), Style{})
-		with := Render(full(), foot, size, Style{})
+		d := &keyPanel{KeyBindings: testBindings()}
+		foot, _ := d.renderFoot(size.innerWidth(), plain)
+		without := Render(fullFrame(), foot, size, plain)
+		foot, _ = d.renderFoot(size.innerWidth(), Style{})
+		with := Render(fullFrame(), foot, size, Style{})
 		if len(with) != len(without) || !strings.Contains(strings.Join(with, ""), "\x1b[") {
 			t.Fatalf("%v: no colour: %q", size, with)
 		}
@@ -167,14 +167,14 @@ func TestRenderItem(t *testing.T) {
 			}
 			b.WriteString(got + "\n")
 		}
-		golden(t, fmt.Sprintf("items-%d", width), b.String())
+		checkGolden(t, fmt.Sprintf("items-%d", width), b.String())
 	}
 }
 
 func TestWrap(t *testing.T) {
 	in := "A paragraph that is longer than forty cells, by far.\n\n  - a bullet that is longer than forty cells\n" +
 		strings.Repeat("x", 50) + "\n\tshort\n" + strings.Repeat(" ", 38) + "indented far beyond reason"
-	golden(t, "wrap", Wrap(in, 40)+"\n")
+	checkGolden(t, "wrap", Wrap(in, 40)+"\n")
 	if got := Wrap(in, 400); got != in {
 		t.Errorf("wide enough, and yet changed: %q", got)
 	}

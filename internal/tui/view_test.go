@@ -11,31 +11,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func show(t *testing.T, width, height int, pressed func(Press)) (*View, *screen) {
+func openTestView(t *testing.T, width, height int, pressed func(Press)) (*View, *screen) {
 	s := newScreen(t, width, height)
-	v := newView(Options{Style: plain, Desk: testDesk().Desk})
-	v.program = s.program(v, pressed)
-	v.program.start(func() {})
+	v := newView(Options{Style: plain, KeyBindings: testDesk().KeyBindings})
+	v.program = s.newTestProgram(v, pressed)
+	v.program.startLoops(func() {})
 	return v, s
 }
 
 func TestView(t *testing.T) {
 	for _, size := range []Size{{40, 24}, {80, 24}, {200, 50}} {
 		synctest.Test(t, func(t *testing.T) {
-			v, s := show(t, size.Width, size.Height, nil)
-			v.Show(full())
+			v, s := openTestView(t, size.Width, size.Height, nil)
+			v.Show(fullFrame())
 			for i := range 30 {
 				v.Print(Item{At: time.Duration(i) * time.Second, Kind: "insight", Mark: "0.50", Text: fmt.Sprintf("Thought %d.", i)})
 				time.Sleep(70 * time.Millisecond)
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
-			golden(t, fmt.Sprintf("screen-%dx%d", size.Width, size.Height), s.visible())
+			checkGolden(t, fmt.Sprintf("screen-%dx%d", size.Width, size.Height), s.visibleText())
 			v.Close()
-			if got := strings.Count(strings.Join(s.text(), "\n"), "Thought "); got != 30 || !s.cursor {
+			if got := strings.Count(strings.Join(s.allLines(), "\n"), "Thought "); got != 30 || !s.cursor {
 				t.Errorf("%d items are there, the cursor is shown: %v", got, s.cursor)
 			}
-			for _, row := range s.text() {
+			for _, row := range s.allLines() {
 				if strings.Contains(row, "p pause") || strings.Contains(row, "focus") {
 					t.Errorf("the block is still there: %q", row)
 				}
@@ -47,8 +47,8 @@ func TestView(t *testing.T) {
 // A resized view equals one opened at the new size.
 func TestViewResized(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, s := show(t, 120, 40, nil)
-		v.Show(full())
+		v, s := openTestView(t, 120, 40, nil)
+		v.Show(fullFrame())
 		var want []string
 		for i, size := range []Size{{120, 40}, {80, 40}, {45, 40}, {100, 12}, {60, 15}, {80, 24}} {
 			s.resize(size.Width, size.Height)
@@ -58,13 +58,13 @@ func TestViewResized(t *testing.T) {
 			want = append(want, fmt.Sprintf("Item %d.", i))
 			time.Sleep(time.Second)
 			synctest.Wait()
-			if shown := s.visible(); strings.Count(shown, "p pause") != 1 || !strings.Contains(shown, "thinking") {
+			if shown := s.visibleText(); strings.Count(shown, "p pause") != 1 || !strings.Contains(shown, "thinking") {
 				t.Errorf("%v:\n%s", size, shown)
 			}
 		}
 		v.Close()
 		var got []string
-		for _, row := range s.text() {
+		for _, row := range s.allLines() {
 			if i := strings.Index(row, "Item"); i >= 0 {
 				got = append(got, row[i:])
 			}
@@ -77,10 +77,10 @@ func TestViewResized(t *testing.T) {
 
 func TestViewPaintsSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, s := show(t, 80, 24, nil)
+		v, s := openTestView(t, 80, 24, nil)
 		defer v.Close()
 		for i := range 1000 {
-			f := full()
+			f := fullFrame()
 			f.Writing = fmt.Sprint(i, " letters")
 			v.Show(f)
 			v.Print(Item{Text: "x"})
@@ -97,13 +97,13 @@ func TestViewPaintsSeldom(t *testing.T) {
 func TestViewTyped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pressed []Press
-		v, s := show(t, 60, 15, func(p Press) { pressed = append(pressed, p) })
-		v.Show(full())
-		v.program.press("sadd Who paid?")
-		time.Sleep(typedEvery + paintEvery)
+		v, s := openTestView(t, 60, 15, func(p Press) { pressed = append(pressed, p) })
+		v.Show(fullFrame())
+		v.program.sendKeys("sadd Who paid?")
+		time.Sleep(typingInterval + paintInterval)
 		synctest.Wait()
-		golden(t, "typed", s.visible())
-		v.program.press("\rp\x1b[200~d\x1b[201~")
+		checkGolden(t, "typed", s.visibleText())
+		v.program.sendKeys("\rp\x1b[200~d\x1b[201~")
 		v.Close()
 		if d := cmp.Diff([]Press{{"s", "add Who paid?"}, {"p", ""}}, pressed); d != "" {
 			t.Error(d)
@@ -114,14 +114,14 @@ func TestViewTyped(t *testing.T) {
 // A blocked terminal does not block callers.
 func TestViewStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, s := show(t, 80, 24, nil)
+		v, s := openTestView(t, 80, 24, nil)
 		stuck := make(chan struct{})
 		s.mu.Lock()
 		s.stuck = stuck
 		s.mu.Unlock()
 		began := time.Now()
 		for i := range 3 * maxItems {
-			v.Show(full())
+			v.Show(fullFrame())
 			v.Print(Item{Text: fmt.Sprint("item ", i, ".")})
 		}
 		if took := time.Since(began); took > 0 {
@@ -136,7 +136,7 @@ func TestViewStuck(t *testing.T) {
 		s.mu.Unlock()
 		close(stuck)
 		<-v.program.ended
-		all := strings.Join(s.text(), "\n")
+		all := strings.Join(s.allLines(), "\n")
 		if !strings.Contains(all, "lines are left out") || !strings.Contains(all, fmt.Sprint("item ", 3*maxItems-1, ".")) {
 			t.Error("what was left out is not said, or the newest is")
 		}

@@ -55,8 +55,8 @@ type Original struct {
 	Bytes   []byte
 }
 
-// A Packed is an original in stored form.
-type Packed struct {
+// A PackedItem is an original in stored form.
+type PackedItem struct {
 	Original // Bytes may be nil
 	size     int
 	packed   bool
@@ -67,10 +67,10 @@ type Packed struct {
 const hardly = 128
 
 // Pack compresses an original. Call it outside transactions.
-func Pack(o Original) Packed {
+func Pack(o Original) PackedItem {
 	sum := sha256.Sum256(o.Bytes)
 	o.Hash = hex.EncodeToString(sum[:])
-	p := Packed{Original: o, size: len(o.Bytes), body: o.Bytes}
+	p := PackedItem{Original: o, size: len(o.Bytes), body: o.Bytes}
 	if len(o.Bytes) < hardly {
 		return p
 	}
@@ -96,7 +96,7 @@ func (a *Archive) Put(ctx context.Context, o Original) (hash string, err error) 
 }
 
 // Add is Put in the caller's transaction.
-func (a *Archive) Add(ctx context.Context, tx *sql.Tx, p Packed) error {
+func (a *Archive) Add(ctx context.Context, tx *sql.Tx, p PackedItem) error {
 	_, err := tx.ExecContext(ctx, a.db.Bind(`INSERT INTO archive_blob (hash, size, packed, body) VALUES (?, ?, ?, ?)
 		ON CONFLICT (hash) DO NOTHING`), p.Hash, p.size, number(p.packed), p.body)
 	if err != nil {

@@ -20,14 +20,14 @@ const maxWindows = 3
 // A view is a claim with its matches in a corpus.
 type view struct {
 	*Corpus
-	reading
-	text    string
-	likes   [][]like
-	weights []float64
-	total   float64
-	rows    map[int32][]float64 // by unit, the credit of each term
-	names   []bool
-	passed  map[int]bool // units excluded from the best sentence
+	parsedSentence
+	text        string
+	stemMatches [][]stemMatch
+	weights     []float64
+	total       float64
+	rows        map[int32][]float64 // by unit, the credit of each term
+	names       []bool
+	excluded    map[int]bool // units excluded from the best sentence
 }
 
 // A window is a sentence of a quote with its neighbours, and the credits of the
@@ -42,23 +42,23 @@ type window struct {
 	rank   float64
 }
 
-func (c *Corpus) look(s Sentence) *view {
+func (c *Corpus) matchClaim(s Sentence) *view {
 	text := textkit.Prefix(s.Text, maxSentence)
 	lang := c.lang
 	if lang == "" {
 		lang, _ = lexical.Detect(text)
 	}
-	v := &view{Corpus: c, text: text, reading: readSentence(text, span{0, len(text)}, lang), rows: make(map[int32][]float64)}
-	v.merge()
+	v := &view{Corpus: c, text: text, parsedSentence: readSentence(text, span{0, len(text)}, lang), rows: make(map[int32][]float64)}
+	v.mergeTerms()
 	for i, t := range v.terms {
-		list := c.likes(t)
-		w := c.weight(t, list)
-		v.likes = append(v.likes, list)
+		list := c.matchStems(t)
+		w := c.termWeight(t, list)
+		v.stemMatches = append(v.stemMatches, list)
 		v.weights = append(v.weights, w)
-		v.names = append(v.names, t.name || t.head && c.headName(t, list))
+		v.names = append(v.names, t.name || t.head && c.isHeadName(t, list))
 		v.total += w
 		for _, l := range list {
-			for _, u := range c.posts[l.id] {
+			for _, u := range c.postings[l.id] {
 				row := v.rows[u]
 				if row == nil {
 					row = make([]float64, len(v.terms))
@@ -73,7 +73,7 @@ func (c *Corpus) look(s Sentence) *view {
 
 const maxTerms = 80
 
-func (v *view) merge() {
+func (v *view) mergeTerms() {
 	at := make(map[string]int, len(v.terms))
 	kept := v.terms[:0:0]
 	for _, t := range v.terms {
@@ -87,23 +87,23 @@ func (v *view) merge() {
 	v.terms = kept[:min(len(kept), maxTerms)]
 }
 
-// headName reports whether the first word of a claim is a name: the quotes capitalize
+// isHeadName reports whether the first word of a claim is a name: the quotes capitalize
 // it, or lack it.
-func (c *Corpus) headName(t term, list []like) bool {
+func (c *Corpus) isHeadName(t term, list []stemMatch) bool {
 	if len(list) == 0 {
 		return c.lang != "de" && !commonWords[t.fold]
 	}
-	return list[0].credit == 1 && c.names[t.fold]*2 > len(c.posts[list[0].id])
+	return list[0].credit == 1 && c.names[t.fold]*2 > len(c.postings[list[0].id])
 }
 
-// windows returns the best place for a claim, and those with most of its missing
+// findWindows returns the best place for a claim, and those with most of its missing
 // words.
-func (v *view) windows(cites []string) []window {
+func (v *view) findWindows(cites []string) []window {
 	named := make(map[string]bool, len(cites))
 	for _, id := range cites {
 		named[id] = true
 	}
-	all := v.candidates(named)
+	all := v.rankWindows(named)
 	if len(all) == 0 {
 		return nil
 	}
@@ -134,14 +134,14 @@ func (v *view) windows(cites []string) []window {
 	return chosen
 }
 
-func (v *view) candidates(named map[string]bool) []window {
+func (v *view) rankWindows(named map[string]bool) []window {
 	const most = 60
 	var list []window
 	for u, row := range v.rows {
-		if v.passed[int(u)] {
+		if v.excluded[int(u)] {
 			continue
 		}
-		list = append(list, window{unit: int(u), own: v.share(row)})
+		list = append(list, window{unit: int(u), own: v.weightedShare(row)})
 	}
 	sort.Slice(list, func(i, j int) bool {
 		if list[i].own != list[j].own {
@@ -155,11 +155,11 @@ func (v *view) candidates(named map[string]bool) []window {
 		w := &list[i]
 		q := v.units[w.unit].quote
 		if elsewhere[q] == nil {
-			elsewhere[q] = v.whole(q)
+			elsewhere[q] = v.quoteCredit(q)
 		}
-		v.widen(w, elsewhere[q])
+		v.addNearbyCredit(w, elsewhere[q])
 		w.cited = named[v.quotes[q].ID]
-		w.rank = w.cover + 0.35*w.own + 0.1*v.matched(w)
+		w.rank = w.cover + 0.35*w.own + 0.1*v.factShare(w)
 		if w.cited {
 			w.rank += 0.04
 		}
@@ -168,7 +168,7 @@ func (v *view) candidates(named map[string]bool) []window {
 	return list
 }
 
-func (v *view) share(credit []float64) float64 {
+func (v *view) weightedShare(credit []float64) float64 {
 	sum := 0.0
 	for i, x := range credit {
 		sum += v.weights[i] * x
@@ -179,7 +179,7 @@ func (v *view) share(credit []float64) float64 {
 	return sum / v.total
 }
 
-func (v *view) whole(q int) []float64 {
+func (v *view) quoteCredit(q int) []float64 {
 	s := &v.quotes[q]
 	credit := make([]float64, len(v.terms))
 	for u := s.first; u < s.last; u++ {
@@ -187,7 +187,7 @@ func (v *view) whole(q int) []float64 {
 			credit[i] = max(credit[i], inQuote*x)
 		}
 	}
-	for i, list := range v.likes {
+	for i, list := range v.stemMatches {
 		for _, l := range list {
 			if s.stems[l.id] {
 				credit[i] = max(credit[i], inContext*l.credit)
@@ -197,7 +197,7 @@ func (v *view) whole(q int) []float64 {
 	return credit
 }
 
-func (v *view) widen(w *window, whole []float64) {
+func (v *view) addNearbyCredit(w *window, whole []float64) {
 	w.credit = append([]float64(nil), whole...)
 	s := &v.quotes[v.units[w.unit].quote]
 	for d := -2; d <= 2; d++ {
@@ -216,18 +216,18 @@ func (v *view) widen(w *window, whole []float64) {
 			w.credit[i] = max(w.credit[i], left*x)
 		}
 	}
-	w.cover = v.share(w.credit)
+	w.cover = v.weightedShare(w.credit)
 }
 
-// matched returns the share of the claim's figures and dates in or beside the window's
+// factShare returns the share of the claim's figures and dates in or beside the window's
 // sentence.
-func (v *view) matched(w *window) float64 {
+func (v *view) factShare(w *window) float64 {
 	if len(v.figures)+len(v.days) == 0 {
 		return 0
 	}
 	n := 0
 	for _, f := range v.figures {
-		if _, ok := v.findFigure(f, w, 1); ok >= rounded {
+		if _, ok := v.findFigure(f, w, 1); ok >= roundedFit {
 			n++
 		}
 	}
@@ -239,8 +239,8 @@ func (v *view) matched(w *window) float64 {
 	return float64(n) / float64(len(v.figures)+len(v.days))
 }
 
-// around yields the units within far of a window's unit, nearest first.
-func (v *view) around(w *window, far int, yield func(u *unit) bool) {
+// eachNearbyUnit yields the units within far of a window's unit, nearest first.
+func (v *view) eachNearbyUnit(w *window, far int, yield func(u *unit) bool) {
 	s := &v.quotes[v.units[w.unit].quote]
 	for d := 0; d <= far; d++ {
 		if u := w.unit + d; u < s.last && !yield(&v.units[u]) {

@@ -9,9 +9,9 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// amount reads a number in digits or words at atom i, with its scale and unit. It
+// readAmount reads a number in digits or words at atom i, with its scale and unit. It
 // returns its length in atoms, or 0.
-func (r *reader) amount(i int) int {
+func (r *reader) readAmount(i int) int {
 	a := &r.atoms[i]
 	f := figure{value: a.value, step: a.step}
 	n := 1
@@ -20,7 +20,7 @@ func (r *reader) amount(i int) int {
 		f.unit = "place"
 	case a.number:
 	case isNumeral(a.fold):
-		f.value, n = r.spelled(i)
+		f.value, n = r.spelledNumber(i)
 		f.step = min(1, f.value)
 		if isOrdinal(r.atoms[i+n-1].fold) {
 			f.unit = "place"
@@ -28,61 +28,61 @@ func (r *reader) amount(i int) int {
 	default:
 		return 0
 	}
-	if s := r.symbol(i); s != "" {
-		f.unit = unitsOf[s].of
+	if s := r.currencySymbol(i); s != "" {
+		f.unit = unitTable[s].dimension
 	}
 	if a.suffix != "" {
-		f.apply(a.suffix)
+		f.applyUnit(a.suffix)
 	}
-	for f.unit != "place" && i+n < len(r.atoms) && !r.atoms[i+n].comma && f.apply(r.atoms[i+n].fold) {
+	for f.unit != "place" && i+n < len(r.atoms) && !r.atoms[i+n].comma && f.applyUnit(r.atoms[i+n].fold) {
 		n++
 	}
-	if k := r.points(i+n, f); k > 0 {
+	if k := r.percentagePointAtoms(i+n, f); k > 0 {
 		f.unit = "percentage point"
 		n += k
 	}
-	end := r.sign(r.atoms[i+n-1].end, &f)
-	for k := i - 1; k >= 0 && k >= i-2 && f.loose == exactly; k-- {
-		f.loose = looseWords[r.atoms[k].fold]
+	end := r.readUnitSign(r.atoms[i+n-1].end, &f)
+	for k := i - 1; k >= 0 && k >= i-2 && f.precision == exact; k-- {
+		f.precision = precisionWords[r.atoms[k].fold]
 	}
-	if f.noun = r.counted(i + n); f.noun == "" {
+	if f.noun = r.countedNoun(i + n); f.noun == "" {
 		f.noun = r.numberedBy(i - 1)
 	}
-	start := a.start - len(r.symbol(i))
-	f.text = flat(r.text[start:end])
+	start := a.start - len(r.currencySymbol(i))
+	f.text = collapseSpaces(r.text[start:end])
 	f.span = span{r.base + start, r.base + end}
 	r.out.figures = append(r.out.figures, f)
 	return n
 }
 
-func (f *figure) apply(word string) bool {
-	if u, ok := unitsOf[word]; ok && (f.unit == "" || f.unit == u.of) {
-		f.value, f.step, f.unit, f.size = f.value*u.size, f.step*u.size, u.of, u.size
+func (f *figure) applyUnit(word string) bool {
+	if u, ok := unitTable[word]; ok && (f.unit == "" || f.unit == u.dimension) {
+		f.value, f.step, f.unit, f.size = f.value*u.size, f.step*u.size, u.dimension, u.size
 		return true
 	}
-	if s := scale[word]; s > 0 && len(word) > 0 {
+	if s := scaleWords[word]; s > 0 && len(word) > 0 {
 		f.value, f.step = f.value*s, f.step*s
 		return true
 	}
 	return false
 }
 
-func (r *reader) sign(at int, f *figure) int {
+func (r *reader) readUnitSign(at int, f *figure) int {
 	rest := strings.TrimLeft(r.text[at:], " \u00a0\u202f")
 	for _, s := range []string{"%", "％", "€", "$", "£", "°C"} {
 		if strings.HasPrefix(rest, s) && f.unit == "" {
-			f.apply(lexical.Fold(s))
+			f.applyUnit(lexical.Fold(s))
 			return len(r.text) - len(rest) + len(s)
 		}
 	}
 	if strings.HasPrefix(rest, "per cent") && f.unit == "" {
-		f.apply("%")
+		f.applyUnit("%")
 		return len(r.text) - len(rest) + len("per cent")
 	}
 	return at
 }
 
-func (r *reader) symbol(i int) string {
+func (r *reader) currencySymbol(i int) string {
 	before := r.text[:r.atoms[i].start]
 	c, _ := utf8.DecodeLastRuneInString(before)
 	switch c {
@@ -94,7 +94,7 @@ func (r *reader) symbol(i int) string {
 
 func isNumeral(word string) bool { _, ok := numerals[word]; return ok }
 
-func (r *reader) spelled(i int) (float64, int) {
+func (r *reader) spelledNumber(i int) (float64, int) {
 	v := numerals[r.atoms[i].fold]
 	if v >= 20 && i+1 < len(r.atoms) {
 		if u, ok := numerals[r.atoms[i+1].fold]; ok && u < 10 && u > 0 && !r.atoms[i+1].comma {
@@ -104,7 +104,7 @@ func (r *reader) spelled(i int) (float64, int) {
 	return v, 1
 }
 
-func (r *reader) counted(i int) string {
+func (r *reader) countedNoun(i int) string {
 	for k := i; k < len(r.atoms) && k < i+3; k++ {
 		a := &r.atoms[k]
 		if a.comma && k > i || a.number {
@@ -134,15 +134,15 @@ func (r *reader) numberedBy(i int) string {
 		return ""
 	}
 	a := &r.atoms[i]
-	if a.number || lexical.Stop(a.fold, r.lang) || looseWords[a.fold] != exactly || negations[a.fold] {
+	if a.number || lexical.Stop(a.fold, r.lang) || precisionWords[a.fold] != exact || negations[a.fold] {
 		return ""
 	}
 	return lexical.Stem(a.fold, r.lang)
 }
 
-// points returns the number of atoms at i that turn a share into percentage points, or
+// percentagePointAtoms returns the number of atoms at i that turn a share into percentage points, or
 // 0.
-func (r *reader) points(i int, f figure) int {
+func (r *reader) percentagePointAtoms(i int, f figure) int {
 	at := func(k int) string {
 		if k < len(r.atoms) && !r.atoms[k].comma {
 			return r.atoms[k].fold
@@ -162,44 +162,44 @@ func (r *reader) points(i int, f figure) int {
 	return 0
 }
 
-func (v *view) findFigure(f figure, w *window, far int) (best figure, ok fit) {
+func (v *view) findFigure(f figure, w *window, far int) (best figure, ok fitLevel) {
 	own := &v.units[w.unit]
-	v.around(w, far, func(u *unit) bool {
+	v.eachNearbyUnit(w, far, func(u *unit) bool {
 		for _, g := range u.figures {
-			if k := f.fits(g); k > ok && (u == own && !w.second || f.alike(g)) {
+			if k := f.compareWith(g); k > ok && (u == own && !w.second || f.mayShareSubject(g)) {
 				best, ok = g, k
 			}
 		}
-		if f.unit == "" && ok < equal {
+		if f.unit == "" && ok < equalFit {
 			for _, d := range u.days {
 				if float64(d.year) == f.value {
-					best, ok = figure{span: d.span, value: f.value}, equal
+					best, ok = figure{span: d.span, value: f.value}, equalFit
 				}
 			}
 		}
-		return ok < equal
+		return ok < equalFit
 	})
 	return best, ok
 }
 
-// telling is the count from which equality is no accident.
-const telling = 100
+// distinctiveCount is the count from which equality is no accident.
+const distinctiveCount = 100
 
-// alike reports whether equal figures may have one subject: they have a unit, are
+// mayShareSubject reports whether equal figures may have one subject: they have a unit, are
 // large, or count the same noun.
-func (f figure) alike(g figure) bool {
-	return f.unit != "" || f.value >= telling || f.noun == "" || f.noun == g.noun
+func (f figure) mayShareSubject(g figure) bool {
+	return f.unit != "" || f.value >= distinctiveCount || f.noun == "" || f.noun == g.noun
 }
 
 func (v *view) findDay(d day, w *window, far int) (best day, ok bool) {
-	v.around(w, far, func(u *unit) bool {
+	v.eachNearbyUnit(w, far, func(u *unit) bool {
 		for _, e := range u.days {
-			if d.borne(e) {
+			if d.isSupportedBy(e) {
 				best, ok = e, true
 				return false
 			}
 		}
-		if d.said() == 1 && d.year > 0 {
+		if d.countParts() == 1 && d.year > 0 {
 			for _, f := range u.figures {
 				if f.unit == "" && f.value == float64(d.year) {
 					best, ok = day{span: f.span, year: d.year}, true
@@ -212,9 +212,9 @@ func (v *view) findDay(d day, w *window, far int) (best day, ok bool) {
 	return best, ok
 }
 
-// pieced reports whether a date has support in parts: day and month near the window,
+// hasDateParts reports whether a date has support in parts: day and month near the window,
 // the year there, in the context or as publication date.
-func (v *view) pieced(d day, w *window, far int) bool {
+func (v *view) hasDateParts(d day, w *window, far int) bool {
 	if d.decade {
 		return false
 	}
@@ -224,7 +224,7 @@ func (v *view) pieced(d day, w *window, far int) bool {
 		year = year || e.year == d.year
 		rest = rest || (d.month == 0 || e.month == d.month) && (d.day == 0 || e.day == d.day) && (e.year == 0 || d.year == 0 || e.year == d.year)
 	}
-	v.around(w, far, func(u *unit) bool {
+	v.eachNearbyUnit(w, far, func(u *unit) bool {
 		for _, e := range u.days {
 			if e.month == 0 || e.month == d.month { // not the year of another day
 				look(e)
@@ -238,12 +238,12 @@ func (v *view) pieced(d day, w *window, far int) bool {
 	return rest && (year || !s.Published.IsZero() && s.Published.Year() == d.year)
 }
 
-// rivalFigure returns a figure of the window's sentence in the place of f: of its unit
+// competingFigure returns a figure of the window's sentence in the place of f: of its unit
 // and noun, and not claimed.
-func (v *view) rivalFigure(f figure, w *window) (figure, bool) {
+func (v *view) competingFigure(f figure, w *window) (figure, bool) {
 	var found []figure
 	for _, g := range v.units[w.unit].figures {
-		if g.unit != f.unit || v.claimed(g) {
+		if g.unit != f.unit || v.isClaimed(g) {
 			continue
 		}
 		if f.unit != "" && f.unit != "place" || f.noun != "" && f.noun == g.noun {
@@ -256,18 +256,18 @@ func (v *view) rivalFigure(f figure, w *window) (figure, bool) {
 	return found[0], true
 }
 
-func (v *view) claimed(g figure) bool {
-	return slices.ContainsFunc(v.figures, func(f figure) bool { return f.fits(g) >= roughly })
+func (v *view) isClaimed(g figure) bool {
+	return slices.ContainsFunc(v.figures, func(f figure) bool { return f.compareWith(g) >= nearFit })
 }
 
-func (v *view) rivalDay(d day, w *window) (day, bool) {
+func (v *view) competingDay(d day, w *window) (day, bool) {
 	var found []day
 	for _, e := range v.units[w.unit].days {
 		taken := false
 		for _, o := range v.days {
-			taken = taken || o.borne(e) || o.span != d.span && !o.against(e)
+			taken = taken || o.isSupportedBy(e) || o.span != d.span && !o.contradicts(e)
 		}
-		if !taken && d.against(e) && (d.month > 0) == (e.month > 0) && (d.month > 0 || (d.year > 0) == (e.year > 0)) {
+		if !taken && d.contradicts(e) && (d.month > 0) == (e.month > 0) && (d.month > 0 || (d.year > 0) == (e.year > 0)) {
 			found = append(found, e)
 		}
 	}
@@ -277,6 +277,6 @@ func (v *view) rivalDay(d day, w *window) (day, bool) {
 	return found[0], true
 }
 
-func near(a, b figure) bool {
-	return math.Abs(a.value-b.value) <= 0.1*max(math.Abs(a.value), math.Abs(b.value)) && (a.step > 1 || b.step > 1 || a.loose != exactly || b.loose != exactly)
+func isNear(a, b figure) bool {
+	return math.Abs(a.value-b.value) <= 0.1*max(math.Abs(a.value), math.Abs(b.value)) && (a.step > 1 || b.step > 1 || a.precision != exact || b.precision != exact)
 }

@@ -16,11 +16,11 @@ func sentencesIn(text string, in span) []span {
 	start := in.start
 	for i := in.start; i < in.end; {
 		r, n := utf8.DecodeRuneInString(text[i:in.end])
-		if !stops(r) {
+		if !isStop(r) {
 			i += n
 			continue
 		}
-		end, ok := boundary(text, start, i, in.end)
+		end, ok := sentenceBoundary(text, start, i, in.end)
 		if ok {
 			list = append(list, span{start, end})
 			start = end
@@ -33,7 +33,7 @@ func sentencesIn(text string, in span) []span {
 	return list
 }
 
-func stops(r rune) bool {
+func isStop(r rune) bool {
 	switch r {
 	case '.', '!', '?', '…', '。', '！', '？', '．', '।', '؟', '\u037e', '։', '።', '፧', '။', '។', '៕':
 		return true
@@ -41,7 +41,7 @@ func stops(r rune) bool {
 	return false
 }
 
-func wide(r rune) bool {
+func isWideStop(r rune) bool {
 	switch r {
 	case '。', '！', '？', '．':
 		return true
@@ -49,24 +49,24 @@ func wide(r rune) bool {
 	return false
 }
 
-// boundary returns the end of the stop at i with its attachments, and whether the
+// sentenceBoundary returns the end of the stop at i with its attachments, and whether the
 // sentence from start ends there.
-func boundary(text string, start, i, limit int) (end int, ok bool) {
+func sentenceBoundary(text string, start, i, limit int) (end int, ok bool) {
 	first, _ := utf8.DecodeRuneInString(text[i:])
 	last := first
 	end = i
 	for end < limit {
 		r, n := utf8.DecodeRuneInString(text[end:limit])
-		if !stops(r) {
+		if !isStop(r) {
 			break
 		}
 		last, end = r, end+n
 	}
 	one := first == '.' && end-i == 1
-	end = closing(text, end, limit)
-	cited := attached(text, end, limit)
+	end = skipClosing(text, end, limit)
+	cited := skipCitations(text, end, limit)
 	if cited > end {
-		end = closing(text, cited, limit)
+		end = skipClosing(text, cited, limit)
 	}
 	next, _ := utf8.DecodeRuneInString(text[end:limit])
 	spaced := end == limit || unicode.IsSpace(next)
@@ -74,21 +74,21 @@ func boundary(text string, start, i, limit int) (end int, ok bool) {
 		if first == '．' && unicode.IsDigit(next) && unicode.IsDigit(lastRune(text[start:i])) {
 			return end, false // "３．１４"
 		}
-		return end, wide(last) || cited > i+1 && cited == end && unicode.IsUpper(next)
+		return end, isWideStop(last) || cited > i+1 && cited == end && unicode.IsUpper(next)
 	}
 	rest := strings.TrimLeft(text[end:limit], " \t\r\n>*_\"'“”„«»‘’(")
-	if citation(rest) > 0 {
+	if citationLength(rest) > 0 {
 		return end, true
 	}
 	rest = strings.TrimLeft(rest, "[")
-	if one && !endsAt(text[start:i], rest) {
+	if one && !isSentenceEnd(text[start:i], rest) {
 		return end, false
 	}
 	head, _ := utf8.DecodeRuneInString(rest)
 	return end, rest == "" || !unicode.IsLower(head) || first != '.' && first != '…' && last != '…'
 }
 
-func closing(text string, i, limit int) int {
+func skipClosing(text string, i, limit int) int {
 	for i < limit {
 		r, n := utf8.DecodeRuneInString(text[i:limit])
 		switch {
@@ -103,18 +103,18 @@ func closing(text string, i, limit int) int {
 	return i
 }
 
-// attached returns the end of the citations after a stop at i. A citation that begins
+// skipCitations returns the end of the citations after a stop at i. A citation that begins
 // the next sentence ("[e3] says") belongs to that.
-func attached(text string, i, limit int) int {
+func skipCitations(text string, i, limit int) int {
 	end := i
 	for {
 		at := end
 		for at < limit && (text[at] == ' ' || text[at] == '\u0009') {
 			at++
 		}
-		n := citation(text[at:limit])
+		n := citationLength(text[at:limit])
 		if n == 0 {
-			n = markAt(text[at:limit])
+			n = markLength(text[at:limit])
 		}
 		if n == 0 {
 			break
@@ -131,26 +131,26 @@ func attached(text string, i, limit int) int {
 	return end
 }
 
-// endsAt reports whether the point between before and after ends a sentence, and no
+// isSentenceEnd reports whether the point between before and after ends a sentence, and no
 // abbreviation, initial or ordinal.
-func endsAt(before, after string) bool {
+func isSentenceEnd(before, after string) bool {
 	at := strings.LastIndexFunc(before, func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune("([\"'“„«‘’*_", r)
 	})
 	word := before[at+1:]
 	low := strings.ToLower(strings.TrimRight(word, "."))
 	next := after[:len(after)-len(strings.TrimLeftFunc(after, unicode.IsLetter))]
-	fresh := after == "" || opens(next)
+	fresh := after == "" || isSentenceOpening(next)
 	switch {
 	case word == "":
 		return true
-	case numbered(word):
-		return !ordinal(word, next)
-	case titles[low], leading[low+" "+strings.ToLower(next)]:
+	case isDigitString(word):
+		return !isOrdinalNumber(word, next)
+	case titles[low], twoWordAbbreviations[low+" "+strings.ToLower(next)]:
 		return false
-	case beforeNumber[low]:
+	case numberAbbreviations[low]:
 		return after == "" || after[0] < '0' || after[0] > '9'
-	case abbreviations[low], utf8.RuneCountInString(low) == 1 && unicode.IsLetter(firstRune(low)), strings.Contains(low, ".") && short(low), strings.HasSuffix(low, "str"):
+	case abbreviations[low], utf8.RuneCountInString(low) == 1 && unicode.IsLetter(firstRune(low)), strings.Contains(low, ".") && hasShortParts(low), strings.HasSuffix(low, "str"):
 		return fresh
 	}
 	return true
@@ -161,7 +161,7 @@ func firstRune(s string) rune {
 	return r
 }
 
-func short(word string) bool {
+func hasShortParts(word string) bool {
 	for part := range strings.SplitSeq(word, ".") {
 		if utf8.RuneCountInString(part) > 3 {
 			return false
@@ -170,8 +170,8 @@ func short(word string) bool {
 	return true
 }
 
-// opens reports whether a capitalized word is a common sentence opening, not a name.
-func opens(word string) bool {
+// isSentenceOpening reports whether a capitalized word is a common sentence opening, not a name.
+func isSentenceOpening(word string) bool {
 	if word == "" || !unicode.IsUpper(firstRune(word)) {
 		return false
 	}
@@ -184,12 +184,12 @@ func lastRune(s string) rune {
 	return r
 }
 
-func numbered(word string) bool {
+func isDigitString(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789") == ""
 }
 
-// ordinal reports whether a number with a point is an ordinal, as German "3. Oktober".
-func ordinal(word, next string) bool {
+// isOrdinalNumber reports whether a number with a point is an ordinal, as German "3. Oktober".
+func isOrdinalNumber(word, next string) bool {
 	if len(word) > 2 || next == "" {
 		return false
 	}
@@ -197,16 +197,16 @@ func ordinal(word, next string) bool {
 	return monthNamed(low) > 0 || germanOrdinals[low] || !unicode.IsUpper(firstRune(next))
 }
 
-var germanOrdinals = setOf(`jahrhundert|jahrhunderts|jahrhunderte|platz|auflage|kapitel|bezirk|etage|stock|klasse|liga|mal|geburtstag|bundestag|wahlperiode|runde|welle|weltkrieg|tag|jahrtausend`)
+var germanOrdinals = pipeSet(`jahrhundert|jahrhunderts|jahrhunderte|platz|auflage|kapitel|bezirk|etage|stock|klasse|liga|mal|geburtstag|bundestag|wahlperiode|runde|welle|weltkrieg|tag|jahrtausend`)
 
 // titles never end a sentence.
-var titles = setOf(`mr|mrs|ms|dr|prof|st|mt|ft|gen|gov|sen|rep|col|sgt|capt|lt|rev|hon|pres|messrs|hr|fr|frl|mme|mlle|mm|sra|srta|dra|ud|uds|vs|approx|ca|cf|e.g|i.e|z.b|d.h|u.a|s.o|bspw|bzw|vgl|ggf|evtl|sog|p.ej|p.ex|av|ing|dipl|geb|gegr|inkl|zzgl|bzgl|mmes|mlles|dott|sig|sigg|sig.ra|avv|dhr|mevr|drs|bijv|np|tzn|mgr|inż|напр|проф|акад`)
+var titles = pipeSet(`mr|mrs|ms|dr|prof|st|mt|ft|gen|gov|sen|rep|col|sgt|capt|lt|rev|hon|pres|messrs|hr|fr|frl|mme|mlle|mm|sra|srta|dra|ud|uds|vs|approx|ca|cf|e.g|i.e|z.b|d.h|u.a|s.o|bspw|bzw|vgl|ggf|evtl|sog|p.ej|p.ex|av|ing|dipl|geb|gegr|inkl|zzgl|bzgl|mmes|mlles|dott|sig|sigg|sig.ra|avv|dhr|mevr|drs|bijv|np|tzn|mgr|inż|напр|проф|акад`)
 
-// leading are two-word abbreviations that do not end a sentence between their words.
-var leading = setOf(`v chr|n chr|av j|ap j|ee uu|ff aa`)
+// twoWordAbbreviations are two-word abbreviations that do not end a sentence between their words.
+var twoWordAbbreviations = pipeSet(`v chr|n chr|av j|ap j|ee uu|ff aa`)
 
-// beforeNumber are abbreviations only before a number.
-var beforeNumber = setOf(`no|nos|vol|fig|eq|pp|p|ch|sec|art|nr|abs|bd|kap|núm|pág|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|okt|dez|s|v|par|ver`)
+// numberAbbreviations are abbreviations only before a number.
+var numberAbbreviations = pipeSet(`no|nos|vol|fig|eq|pp|p|ch|sec|art|nr|abs|bd|kap|núm|pág|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|okt|dez|s|v|par|ver`)
 
 // abbreviations may end a sentence.
-var abbreviations = setOf(`etc|inc|ltd|co|corp|jr|sr|bros|llc|plc|dept|est|univ|assn|ave|blvd|rd|hwy|min|max|mio|mrd|tel|str|usw|usf|mill|tsd|u.s|u.k|u.n|u.s.a|a.m|p.m|b.c|a.d|ph.d|d.c|ee.uu|a.c|d.c|m|mm|al|ed|eds|éd|env|ss|chr|jh|uu|aa|ул|просп|обл|им|гг|др|руб|тыс|млн|млрд|ul|enz|ecc|atd|itd|itp`)
+var abbreviations = pipeSet(`etc|inc|ltd|co|corp|jr|sr|bros|llc|plc|dept|est|univ|assn|ave|blvd|rd|hwy|min|max|mio|mrd|tel|str|usw|usf|mill|tsd|u.s|u.k|u.n|u.s.a|a.m|p.m|b.c|a.d|ph.d|d.c|ee.uu|a.c|d.c|m|mm|al|ed|eds|éd|env|ss|chr|jh|uu|aa|ул|просп|обл|им|гг|др|руб|тыс|млн|млрд|ul|enz|ecc|atd|itd|itp`)

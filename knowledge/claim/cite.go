@@ -15,61 +15,61 @@ const (
 	maxShown   = 200 // bytes of one entry
 )
 
-// Citations removes citations of sources that were not gathered. It returns the clean
+// CleanCitations removes citations of sources that were not gathered. It returns the clean
 // text and each removed part once. It rewrites known evidence IDs, in any or no
 // brackets, as [e3]. It removes unknown IDs, and numbers and author-year citations,
 // which identify no source. Links and images with an address unknown to url keep their
 // words. Unknown addresses disappear, and so do bare hosts unless url knows their home
 // page. Source lists, HTML comments, and the marks of [Mark] with their imitations
 // disappear too.
-func Citations(text string, id, url func(string) bool) (clean string, removed []string) {
-	c := citer{id: id, url: url, seen: make(map[string]bool)}
+func CleanCitations(text string, id, url func(string) bool) (clean string, removed []string) {
+	c := citationCleaner{isKnownID: id, isKnownURL: url, seen: make(map[string]bool)}
 	for range 4 {
 		for range 8 {
-			next := c.round(text)
+			next := c.cleanRound(text)
 			if next == text {
 				return text, c.removed
 			}
 			text = next
 		}
-		text = blunt(text)
+		text = stripBrackets(text)
 	}
 	return text, c.removed
 }
 
-func (c *citer) round(text string) string {
-	text = c.lists(c.comments(disguises(text)))
+func (c *citationCleaner) cleanRound(text string) string {
+	text = c.removeSourceLists(c.removeComments(normalizeDisguises(text)))
 	if unmarked := Unmark(text); unmarked != text {
-		c.report("marks")
+		c.reportRemoved("marks")
 		text = unmarked
 	}
-	c.board = chessboard.MatchString(text)
-	return Unmark(tidied(c.pass(text)))
+	c.hasChessboard = chessboard.MatchString(text)
+	return Unmark(tidyRemovals(c.cleanPass(text)))
 }
 
-// blunt removes every character that a citation could use. It ends texts whose
+// stripBrackets removes every character that a citation could use. It ends texts whose
 // removals keep creating new citations.
-func blunt(text string) string {
-	return blunter.Replace(text)
+func stripBrackets(text string) string {
+	return bracketStripper.Replace(text)
 }
 
-var blunter = strings.NewReplacer("[", "", "]", "", "【", "", "】", "", "(", "", ")", "", "<", "", ">", "", ":", "", "/", " ", "www", "", "WWW", "", "\\", "")
+var bracketStripper = strings.NewReplacer("[", "", "]", "", "【", "", "】", "", "(", "", ")", "", "<", "", ">", "", ":", "", "/", " ", "www", "", "WWW", "", "\\", "")
 
-// A citer removes citations of unknown sources from a text.
-type citer struct {
-	id, url func(string) bool
-	removed []string
-	seen    map[string]bool
-	labels  map[string]bool // labels of removed link addresses
-	text    string
-	out     []byte
-	code    []span
-	open    int  // open link tags that stay
-	board   bool // e4 is a chessboard square
+// A citationCleaner removes citations of unknown sources from a text.
+type citationCleaner struct {
+	isKnownID, isKnownURL func(string) bool
+	removed               []string
+	seen                  map[string]bool
+	removedLabels         map[string]bool // labels of removed link addresses
+	text                  string
+	out                   []byte
+	codeSpans             []span
+	openTags              int  // open link tags that stay
+	hasChessboard         bool // e4 is a chessboard square
 }
 
-func (c *citer) report(what string) {
-	what = flat(what)
+func (c *citationCleaner) reportRemoved(what string) {
+	what = collapseSpaces(what)
 	what = textkit.Prefix(what, maxShown)
 	if what != "" && !c.seen[what] && len(c.removed) < maxRemoved {
 		c.seen[what] = true
@@ -77,20 +77,20 @@ func (c *citer) report(what string) {
 	}
 }
 
-func (c *citer) pass(text string) string {
-	c.text, c.open = text, 0
+func (c *citationCleaner) cleanPass(text string) string {
+	c.text, c.openTags = text, 0
 	c.out = c.out[:0]
-	c.labels = c.unknownLabels()
-	c.code = c.code[:0]
-	parts, _ := blocks(text)
+	c.removedLabels = c.unknownLabels()
+	c.codeSpans = c.codeSpans[:0]
+	parts, _ := scanBlocks(text)
 	for _, b := range parts {
 		if b.kind == code {
-			c.code = append(c.code, b.span)
+			c.codeSpans = append(c.codeSpans, b.span)
 		}
 	}
 	before := len(c.removed)
 	for i := 0; i < len(text); {
-		n := c.take(i)
+		n := c.readCitation(i)
 		if n == 0 {
 			_, n = utf8.DecodeRuneInString(text[i:])
 			c.write(text[i : i+n])
@@ -99,68 +99,68 @@ func (c *citer) pass(text string) string {
 	}
 	out := string(c.out)
 	if len(c.removed) > before || out != text {
-		out = emptied.ReplaceAllString(out, "")
+		out = emptyBrackets.ReplaceAllString(out, "")
 	}
 	return out
 }
 
-var emptied = regexp.MustCompile(`(?i)[ \t]?(\((see|see also|source|sources|via|from|at|link|cf|ref|siehe|quelle|quellen|voir|véase|fuente)?[\s:,;.&\x{e000}\x{e001}]*\)|\[[ ,;:]+\])`)
+var emptyBrackets = regexp.MustCompile(`(?i)[ \t]?(\((see|see also|source|sources|via|from|at|link|cf|ref|siehe|quelle|quellen|voir|véase|fuente)?[\s:,;.&\x{e000}\x{e001}]*\)|\[[ ,;:]+\])`)
 
-// take reads a citation at i and writes its replacement. It returns the length of the
+// readCitation reads a citation at i and writes its replacement. It returns the length of the
 // citation, or 0 if there is none.
-func (c *citer) take(i int) int {
+func (c *citationCleaner) readCitation(i int) int {
 	rest := c.text[i:]
 	switch rest[0] {
 	case '\\':
 		if strings.HasPrefix(rest, "\\[") || strings.HasPrefix(rest, "\\]") {
-			return c.escaped(i)
+			return c.readEscaped(i)
 		}
-		if n := len(command.FindString(rest[:min(len(rest), maxCitation)])); n > 0 && !c.inCode(i) {
-			return c.drop(i, i+n)
+		if n := len(texCommand.FindString(rest[:min(len(rest), maxCitation)])); n > 0 && !c.isInCode(i) {
+			return c.dropCitation(i, i+n)
 		}
 	case '!':
 		if strings.HasPrefix(rest, "![") {
-			if n := c.linked(i, i+1); n > 0 {
+			if n := c.readLink(i, i+1); n > 0 {
 				return n
 			}
 		}
 	case '[':
-		return c.bracketed(i)
+		return c.readBracket(i)
 	case '(':
-		return c.parenthesised(i)
+		return c.readParentheses(i)
 	case '<':
-		return c.tagged(i)
+		return c.readTag(i)
 	case 0xe3: // the first byte of 【
 		if strings.HasPrefix(rest, "【") {
-			return c.lenticular(i)
+			return c.readLenticular(i)
 		}
 	}
-	if n := c.otherForm(i); n > 0 {
+	if n := c.readOtherForm(i); n > 0 {
 		return n
 	}
-	return c.address(i)
+	return c.removeAddress(i)
 }
 
-func (c *citer) drop(i, end int) int {
-	c.report(c.text[i:end])
-	c.space(end)
-	c.write(gone)
+func (c *citationCleaner) dropCitation(i, end int) int {
+	c.reportRemoved(c.text[i:end])
+	c.trimSpaceBefore(end)
+	c.write(removedMark)
 	return end - i
 }
 
 // dropWords removes the bytes i..end, which may be part of the sentence.
-func (c *citer) dropWords(i, end int) int {
-	c.drop(i, end)
-	c.write(goneWord)
+func (c *citationCleaner) dropWords(i, end int) int {
+	c.dropCitation(i, end)
+	c.write(removedWordMark)
 	return end - i
 }
 
-func (c *citer) write(s string) { c.out = append(c.out, s...) }
+func (c *citationCleaner) write(s string) { c.out = append(c.out, s...) }
 
-func (c *citer) space(end int) {
+func (c *citationCleaner) trimSpaceBefore(end int) {
 	n := len(c.out)
-	for n >= len(gone) && (string(c.out[n-len(gone):n]) == gone || string(c.out[n-len(gone):n]) == goneWord) {
-		n -= len(gone)
+	for n >= len(removedMark) && (string(c.out[n-len(removedMark):n]) == removedMark || string(c.out[n-len(removedMark):n]) == removedWordMark) {
+		n -= len(removedMark)
 	}
 	if n < 2 || c.out[n-1] != ' ' || c.out[n-2] == '\n' || c.out[n-2] == ' ' {
 		return
@@ -171,10 +171,10 @@ func (c *citer) space(end int) {
 	}
 }
 
-const maxRecited = 2
+const maxReplacements = 2
 
-// cited matches a citation in the form of Citations, with the space before it.
-var cited = regexp.MustCompile(`[ \t]*\[[a-zA-Z]{1,8}[0-9]{1,9}\]`)
+// citationPattern matches a citation in the form of Citations, with the space before it.
+var citationPattern = regexp.MustCompile(`[ \t]*\[[a-zA-Z]{1,8}[0-9]{1,9}\]`)
 
 // Sources returns the IDs that s should cite: supporting quotes replace other sources.
 // It returns false if the citations may stay, as in an unsupported sentence. A
@@ -203,15 +203,15 @@ func (f Finding) Sources(s Sentence) (ids []string, ok bool) {
 		}
 	}
 	if len(ids) == 0 {
-		return best[:min(len(best), maxRecited)], true
+		return best[:min(len(best), maxReplacements)], true
 	}
 	ids = slices.DeleteFunc(slices.Clone(s.Cites), func(id string) bool { return slices.Contains(against, id) })
 	return ids, len(ids) < len(s.Cites)
 }
 
-// Recite replaces the citations of each sentence by the IDs at the same index in
+// ReplaceCitations replaces the citations of each sentence by the IDs at the same index in
 // cites; nil keeps them. The sentences come from Split of text.
-func Recite(text string, sentences []Sentence, cites [][]string) string {
+func ReplaceCitations(text string, sentences []Sentence, cites [][]string) string {
 	var out strings.Builder
 	at := 0
 	for i, s := range sentences[:min(len(sentences), len(cites))] {
@@ -219,14 +219,14 @@ func Recite(text string, sentences []Sentence, cites [][]string) string {
 			continue
 		}
 		out.WriteString(text[at:s.Start])
-		out.WriteString(recited(text[s.Start:s.End], s, cites[i]))
+		out.WriteString(citeSentence(text[s.Start:s.End], s, cites[i]))
 		at = s.End
 	}
 	return out.String() + text[at:]
 }
 
-func recited(said string, s Sentence, ids []string) string {
-	said = cited.ReplaceAllStringFunc(said, func(m string) string {
+func citeSentence(said string, s Sentence, ids []string) string {
+	said = citationPattern.ReplaceAllStringFunc(said, func(m string) string {
 		if slices.Contains(s.Cites, strings.Trim(m, " \t[]")) {
 			return ""
 		}

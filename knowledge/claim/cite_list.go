@@ -7,8 +7,8 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// comments removes HTML comments. An unclosed comment loses only its mark.
-func (c *citer) comments(text string) string {
+// removeComments removes HTML comments. An unclosed comment loses only its mark.
+func (c *citationCleaner) removeComments(text string) string {
 	if !strings.Contains(text, "<!--") {
 		return text
 	}
@@ -20,18 +20,18 @@ func (c *citer) comments(text string) string {
 		}
 		end := strings.Index(text[at:], "-->")
 		if end < 0 {
-			c.report("<!--")
+			c.reportRemoved("<!--")
 			return b.String() + strings.ReplaceAll(text, "<!--", "")
 		}
-		c.report(text[at : at+end+len("-->")])
+		c.reportRemoved(text[at : at+end+len("-->")])
 		b.WriteString(text[:at])
 		text = text[at+end+len("-->"):]
 	}
 }
 
-// lists removes source lists with their headings: all text from such a heading to the
+// removeSourceLists removes source lists with their headings: all text from such a heading to the
 // next, and the entries after a line "Sources:".
-func (c *citer) lists(text string) string {
+func (c *citationCleaner) removeSourceLists(text string) string {
 	var keep, cut []string
 	fence, in := "", notListed
 	for line := range strings.SplitAfterSeq(text, "\n") {
@@ -40,12 +40,12 @@ func (c *citer) lists(text string) string {
 			fence = map[bool]string{true: "```"}[fence == ""]
 		}
 		if fence == "" {
-			in = c.listing(in, trimmed)
+			in = c.nextListState(in, trimmed)
 		}
 		if in == notListed {
 			keep = append(keep, line)
 		} else if cut = append(cut, line); trimmed != "" {
-			c.report(trimmed)
+			c.reportRemoved(trimmed)
 		}
 	}
 	if len(cut) == 0 {
@@ -60,50 +60,50 @@ const (
 	notListed  listState = iota
 	underTitle           // under a heading, which owns all lines
 	underLine            // after a line with only "Sources:"
-	entries              // in the entries after such a line
-	oneLine              // in a paragraph that starts with "Sources: "
+	inEntries            // in the entries after such a line
+	inOneLine            // in a paragraph that starts with "Sources: "
 )
 
-func (c *citer) listing(in listState, line string) listState {
+func (c *citationCleaner) nextListState(in listState, line string) listState {
 	head := line[:min(len(line), 200)]
 	switch m := listTitle.FindStringSubmatch(head); {
 	case m != nil && (m[1] != "" || m[2] != ""):
 		return underTitle
 	case m != nil:
 		return underLine
-	case listLine.MatchString(head) && !c.onlyCites(line):
-		return oneLine
+	case listLine.MatchString(head) && !c.hasOnlyCitations(line):
+		return inOneLine
 	}
-	titled := strings.HasPrefix(line, "#") || bold(line)
-	entry := bullet(line) > 0 || strings.HasPrefix(line, "[") || strings.HasPrefix(line, "|") || ruled(line)
+	titled := strings.HasPrefix(line, "#") || isBold(line)
+	entry := bulletLength(line) > 0 || strings.HasPrefix(line, "[") || strings.HasPrefix(line, "|") || isRule(line)
 	switch in {
 	case underTitle:
 		if titled || !entry && c.citesKnown(line) {
 			return notListed
 		}
 		return underTitle
-	case underLine, entries:
+	case underLine, inEntries:
 		if entry && !titled {
-			return entries
+			return inEntries
 		}
 		if line == "" || !titled && in == underLine {
 			return in
 		}
 		return notListed
-	case oneLine:
+	case inOneLine:
 		if line != "" && !titled && !entry {
-			return oneLine
+			return inOneLine
 		}
 	}
 	return notListed
 }
 
 // citesKnown reports whether a line cites a gathered source, as answer text does.
-func (c *citer) citesKnown(line string) bool {
+func (c *citationCleaner) citesKnown(line string) bool {
 	for i := range line {
-		if n := citation(line[i:]); n > 0 {
-			for _, id := range idsIn(line[i : i+n]) {
-				if c.id(id) {
+		if n := citationLength(line[i:]); n > 0 {
+			for _, id := range parseIDs(line[i : i+n]) {
+				if c.isKnownID(id) {
 					return true
 				}
 			}
@@ -112,8 +112,8 @@ func (c *citer) citesKnown(line string) bool {
 	return false
 }
 
-func (c *citer) onlyCites(line string) bool {
-	f, ok := c.form(strings.NewReplacer("[", " ", "]", " ", "*", " ").Replace(line[strings.IndexByte(line, ':')+1:]))
+func (c *citationCleaner) hasOnlyCitations(line string) bool {
+	f, ok := c.parseForm(strings.NewReplacer("[", " ", "]", " ", "*", " ").Replace(line[strings.IndexByte(line, ':')+1:]))
 	return ok && len(f.ids) > 0
 }
 
@@ -126,15 +126,15 @@ var (
 	listLine  = regexp.MustCompile(`(?i)^[>\s]*(?:[-*+]\s+)?(?:\*\*|__|\*|_)?(?:` + listNames + `|source|reference|quelle|fuente|référence)\s*(?:\*\*|__|\*|_)?[:：](?:\*\*|__|\*|_)?\s*\S`)
 )
 
-// tidied removes the remains of removals: empty emphasis and brackets, doubled commas,
+// tidyRemovals removes the remains of removals: empty emphasis and brackets, doubled commas,
 // and empty sentences.
-func tidied(text string) string {
-	if !strings.Contains(text, gone) && !strings.Contains(text, goneWord) {
+func tidyRemovals(text string) string {
+	if !strings.Contains(text, removedMark) && !strings.Contains(text, removedWordMark) {
 		return text
 	}
 	for range 4 {
 		next := text
-		for _, t := range tidyings {
+		for _, t := range tidyRules {
 			next = t.of.ReplaceAllString(next, t.to)
 		}
 		if next == text {
@@ -144,37 +144,37 @@ func tidied(text string) string {
 	}
 	var b strings.Builder
 	for line := range strings.SplitAfterSeq(text, "\n") {
-		b.WriteString(left(line))
+		b.WriteString(dropEmptySentences(line))
 	}
-	return strings.NewReplacer(gone, "", goneWord, "").Replace(b.String())
+	return strings.NewReplacer(removedMark, "", removedWordMark, "").Replace(b.String())
 }
 
-const goneMark = `[\x{e000}\x{e001}]`
+const removedMarkClass = `[\x{e000}\x{e001}]`
 
-var tidyings = []struct {
+var tidyRules = []struct {
 	of *regexp.Regexp
 	to string
 }{
-	{regexp.MustCompile(`[ \t]?(?:\*{1,3}|_{1,3}|~~|"|“|‘)\s?(` + goneMark + `+)\s?(?:\*{1,3}|_{1,3}|~~|"|”|’)`), "$1"},
-	{regexp.MustCompile(`([,;])[ \t]*(` + goneMark + `+)[ \t]*([.,;:!?])`), "$2$3"},
-	{regexp.MustCompile(`(` + goneMark + `+)([,;])(?:[ \t]?[,;])+`), "$1$2"},
-	{regexp.MustCompile(`([(\[])[ \t]*(` + goneMark + `+)[ \t]*[,;:][ \t]*`), "$1$2"},
-	{regexp.MustCompile(`[,;:][ \t]*(` + goneMark + `+)[ \t]*([)\]])`), "$1$2"},
-	{regexp.MustCompile(`[ \t]?[(\[{][ \t]*(` + goneMark + `+)[ \t]*[)\]}]`), "$1"},
+	{regexp.MustCompile(`[ \t]?(?:\*{1,3}|_{1,3}|~~|"|“|‘)\s?(` + removedMarkClass + `+)\s?(?:\*{1,3}|_{1,3}|~~|"|”|’)`), "$1"},
+	{regexp.MustCompile(`([,;])[ \t]*(` + removedMarkClass + `+)[ \t]*([.,;:!?])`), "$2$3"},
+	{regexp.MustCompile(`(` + removedMarkClass + `+)([,;])(?:[ \t]?[,;])+`), "$1$2"},
+	{regexp.MustCompile(`([(\[])[ \t]*(` + removedMarkClass + `+)[ \t]*[,;:][ \t]*`), "$1$2"},
+	{regexp.MustCompile(`[,;:][ \t]*(` + removedMarkClass + `+)[ \t]*([)\]])`), "$1$2"},
+	{regexp.MustCompile(`[ \t]?[(\[{][ \t]*(` + removedMarkClass + `+)[ \t]*[)\]}]`), "$1"},
 }
 
-// left returns a line without the sentences that a removal left with function words
+// dropEmptySentences returns a line without the sentences that a removal left with function words
 // only.
-func left(line string) string {
-	if !strings.Contains(line, goneWord) || tabular(strings.TrimSpace(line)) {
+func dropEmptySentences(line string) string {
+	if !strings.Contains(line, removedWordMark) || isTableRow(strings.TrimSpace(line)) {
 		return line
 	}
-	from := bullet(line)
+	from := bulletLength(line)
 	body := strings.TrimRight(line[from:], "\r\n")
 	var b strings.Builder
 	for _, s := range sentencesIn(body, span{0, len(body)}) {
 		said := body[s.start:s.end]
-		if !strings.Contains(said, goneWord) || !empty(said) {
+		if !strings.Contains(said, removedWordMark) || !isEmptySentence(said) {
 			if b.Len() == 0 && s.start > 0 {
 				said = strings.TrimLeft(said, " ")
 			}
@@ -182,20 +182,20 @@ func left(line string) string {
 		}
 	}
 	out := b.String()
-	if from > 0 && !lettered(out) && strings.Trim(out, gone+goneWord+" .") == "" {
+	if from > 0 && !hasLetter(out) && strings.Trim(out, removedMark+removedWordMark+" .") == "" {
 		return ""
 	}
 	return line[:from] + out + line[from+len(body):]
 }
 
-func empty(said string) bool {
+func isEmptySentence(said string) bool {
 	if strings.ContainsAny(said, "[]`<") {
 		return false
 	}
 	ok := true
 	lexical.Tokens(said, func(t lexical.Token) {
 		w := strings.ToLower(said[t.Start:t.End])
-		ok = ok && (stopped(w) || restWords[w])
+		ok = ok && (isStopWord(w) || restWords[w])
 	})
 	return ok
 }

@@ -12,22 +12,22 @@ import (
 
 // Citation notations other than IDs and numbers in square brackets.
 var (
-	// parted matches an ID with a separator between letter and number.
-	parted = regexp.MustCompile(`\b([eE])[ ._#:-]{1,2}([0-9]{1,9})\b`)
-	// keyed matches Pandoc keys, command TeX commands.
-	keyed   = regexp.MustCompile(`^\[-?@[^\]\n]{1,200}\]`)
-	command = regexp.MustCompile(`^\\(?:[a-zA-Z]{0,10}[cC]ite[a-z]{0,10}|footnote|footnotemark)\*?(?:\[[^\]\n]*\]){0,2}(?:\{[^}\n]*\})?`)
-	// turn matches lookup names of some models.
-	turn          = regexp.MustCompile(`^(?:cite|navlist|filecite)?(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4})+`)
-	turned        = regexp.MustCompile(`^(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}|(?:file)?cite(?:[ ]?turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}))+`)
-	lettredNumber = regexp.MustCompile(`^[0-9]{1,4}[a-d]$`)
+	// spacedID matches an ID with a separator between letter and number.
+	spacedID = regexp.MustCompile(`\b([eE])[ ._#:-]{1,2}([0-9]{1,9})\b`)
+	// pandocKey matches Pandoc keys, command TeX commands.
+	pandocKey  = regexp.MustCompile(`^\[-?@[^\]\n]{1,200}\]`)
+	texCommand = regexp.MustCompile(`^\\(?:[a-zA-Z]{0,10}[cC]ite[a-z]{0,10}|footnote|footnotemark)\*?(?:\[[^\]\n]*\]){0,2}(?:\{[^}\n]*\})?`)
+	// turnName matches lookup names of some models.
+	turnName       = regexp.MustCompile(`^(?:cite|navlist|filecite)?(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4})+`)
+	turnCitation   = regexp.MustCompile(`^(?:turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}|(?:file)?cite(?:[ ]?turn[0-9]{1,4}[a-z]{1,12}[0-9]{1,4}))+`)
+	letteredNumber = regexp.MustCompile(`^[0-9]{1,4}[a-d]$`)
 	// authorYear matches the inside of (Smith, 2021; Jones et al., 2020).
-	authorYear = regexp.MustCompile(`^(?:(?:see|see also|cf\.|e\.g\.,?|siehe|vgl\.|voir|véase)\s)?` + oneAuthor + `(?:;\s?` + oneAuthor + `){0,9}$`)
-	clauseEnd  = regexp.MustCompile(`^[*_"'”’»)]*(?:\s*[.,;:!?…。，；|\[\n]|\s*$)`)
-	raisedTag  = regexp.MustCompile(`(?i)^<sup>[\s\[(]*(?:e?[0-9]{1,9}[a-d]?[\s,;–-]*){1,20}[\s\])]*</sup>`)
-	spokenForm = regexp.MustCompile(`(?i)^(?:sources?|evidence|quotes?|quotation|references?|refs?|quelle|beleg|fuente|référence)\s{0,2}(?:no\.?|nr\.?|number|id)?\s?[#:]?\s?(e?[0-9]{1,4})\b`)
-	saysNext   = regexp.MustCompile(`(?i)^(?:[*_"'”’»)]*\s*[.,;:!?)\]|\n]|\s*$|\s+(?:and|or|says?|shows?|states?|reports?|confirms?|gives?|names?|mentions?|und|et|y)\b)`)
-	plainID    = regexp.MustCompile(`^e[0-9]{1,9}`)
+	authorYear       = regexp.MustCompile(`^(?:(?:see|see also|cf\.|e\.g\.,?|siehe|vgl\.|voir|véase)\s)?` + oneAuthor + `(?:;\s?` + oneAuthor + `){0,9}$`)
+	clauseEnd        = regexp.MustCompile(`^[*_"'”’»)]*(?:\s*[.,;:!?…。，；|\[\n]|\s*$)`)
+	raisedTag        = regexp.MustCompile(`(?i)^<sup>[\s\[(]*(?:e?[0-9]{1,9}[a-d]?[\s,;–-]*){1,20}[\s\])]*</sup>`)
+	wordedID         = regexp.MustCompile(`(?i)^(?:sources?|evidence|quotes?|quotation|references?|refs?|quelle|beleg|fuente|référence)\s{0,2}(?:no\.?|nr\.?|number|id)?\s?[#:]?\s?(e?[0-9]{1,4})\b`)
+	citationFollower = regexp.MustCompile(`(?i)^(?:[*_"'”’»)]*\s*[.,;:!?)\]|\n]|\s*$|\s+(?:and|or|says?|shows?|states?|reports?|confirms?|gives?|names?|mentions?|und|et|y)\b)`)
+	plainID          = regexp.MustCompile(`^e[0-9]{1,9}`)
 
 	chessboard = regexp.MustCompile(`(?i)\b(?:chess|schach\w*|échecs|ajedrez|checkmate|gambit|pawns?)\b`)
 )
@@ -38,50 +38,50 @@ var locators = fieldSet("p pp page pages n nn fn note notes nr no s seite seiten
 
 var brackets = map[rune]string{'{': "}", '⟦': "⟧", '〔': "〕", '«': "»", '⟨': "⟩", '〈': "〉", '《': "》", '「': "」", '『': "』", '（': "）", '❲': "❳", '⁅': "⁆", '‹': "›", '〖': "〗", '〚': "〛", '【': "】"}
 
-func (c *citer) otherForm(i int) int {
+func (c *citationCleaner) readOtherForm(i int) int {
 	r, size := utf8.DecodeRuneInString(c.text[i:])
 	switch {
 	case r < utf8.RuneSelf && r != '{' && !unicode.IsLetter(r):
 		return 0
 	case brackets[r] != "":
-		return c.inBrackets(i, c.text[i:i+size], brackets[r])
-	case raised(r) || r == '⁽' || r >= '①' && r <= '⓿' || r >= '❶' && r <= '➓':
-		return c.raisedNumber(i)
+		return c.readOtherBrackets(i, c.text[i:i+size], brackets[r])
+	case isRaised(r) || r == '⁽' || r >= '①' && r <= '⓿' || r >= '❶' && r <= '➓':
+		return c.readRaisedNumber(i)
 	}
 	before, _ := utf8.DecodeLastRuneInString(c.text[:i])
-	if i > 0 && (wordy(before) || strings.ContainsRune("-_/@&#\\", before)) {
+	if i > 0 && (isWordRune(before) || strings.ContainsRune("-_/@&#\\", before)) {
 		return 0
 	}
-	return c.spokenID(i)
+	return c.readBareID(i)
 }
 
-func (c *citer) inBrackets(i int, open, shut string) int {
-	in, end, ok := c.inside(i, open, shut)
+func (c *citationCleaner) readOtherBrackets(i int, open, shut string) int {
+	in, end, ok := c.bracketContent(i, open, shut)
 	if !ok {
 		return 0
 	}
-	f, is := c.form(in)
-	if is && c.inCode(i) {
+	f, is := c.parseForm(in)
+	if is && c.isInCode(i) {
 		return 0
 	}
 	switch {
-	case is && len(f.ids) > 0 && (f.led || c.meant(f)):
-		return c.cite(i, end, f)
+	case is && len(f.ids) > 0 && (f.hasIntro || c.areCitations(f)):
+		return c.writeCitations(i, end, f)
 	case is && strings.Contains("⟦〔❲⁅〖〚", open):
-		return c.drop(i, end)
+		return c.dropCitation(i, end)
 	}
 	return 0
 }
 
-// raisedNumber reads superscript or circled numbers as citations, unless they are
+// readRaisedNumber reads superscript or circled numbers as citations, unless they are
 // exponents or number an item.
-func (c *citer) raisedNumber(i int) int {
+func (c *citationCleaner) readRaisedNumber(i int) int {
 	end := i
 	circled := false
 	for end < len(c.text) {
 		r, size := utf8.DecodeRuneInString(c.text[end:])
 		ring := r >= '①' && r <= '⓿' || r >= '❶' && r <= '➓'
-		if !ring && !raised(r) && !strings.ContainsRune("⁽⁾˒", r) && !(r == ',' && end > i && nextRaised(c.text[end+1:])) {
+		if !ring && !isRaised(r) && !strings.ContainsRune("⁽⁾˒", r) && !(r == ',' && end > i && startsRaised(c.text[end+1:])) {
 			break
 		}
 		circled = circled || ring
@@ -89,32 +89,32 @@ func (c *citer) raisedNumber(i int) int {
 	}
 	next, _ := utf8.DecodeRuneInString(c.text[end:])
 	first, _ := utf8.DecodeRuneInString(c.text[i:])
-	if end == i || circled && c.begins(i) || first >= 0x2080 && first <= 0x2089 || !circled && (unicode.IsLetter(next) || next == '/' || unitBefore(c.text[:i])) {
+	if end == i || circled && c.isLineStart(i) || first >= 0x2080 && first <= 0x2089 || !circled && (unicode.IsLetter(next) || next == '/' || canTakeExponent(c.text[:i])) {
 		return 0
 	}
 	if strings.ContainsFunc(c.text[i:end], func(r rune) bool { return r >= 0x207a && r <= 0x207c || r == 'ⁿ' || r == 'ⁱ' }) {
 		return 0
 	}
-	if c.inCode(i) {
+	if c.isInCode(i) {
 		return 0
 	}
-	return c.drop(i, end)
+	return c.dropCitation(i, end)
 }
 
-func nextRaised(s string) bool {
+func startsRaised(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return raised(r)
+	return isRaised(r)
 }
 
-// unitBefore reports whether a text ends with a number, a unit or a short name, which
+// canTakeExponent reports whether a text ends with a number, a unit or a short name, which
 // can take an exponent.
-func unitBefore(text string) bool {
+func canTakeExponent(text string) bool {
 	text = strings.TrimRight(text, "*_⁻⁺")
-	word := text[strings.LastIndexFunc(text, func(r rune) bool { return !wordy(r) })+1:]
+	word := text[strings.LastIndexFunc(text, func(r rune) bool { return !isWordRune(r) })+1:]
 	if word == "" {
 		return strings.HasSuffix(text, ")") || strings.HasSuffix(text, "}")
 	}
-	if numbered(word) {
+	if isDigitString(word) {
 		return len(word) != 4 || word < "1000" || word > "2099"
 	}
 	return utf8.RuneCountInString(word) <= 2 || exponents[strings.ToLower(word)] || strings.ContainsAny(word, "0123456789")
@@ -122,18 +122,18 @@ func unitBefore(text string) bool {
 
 var exponents = fieldSet("sec second seconds min inch inches foot feet mile miles acre acres metre metres meter meters yard yards chi sin cos tan log exp mol bit px kwh rad deg kilometer kilometre kilometers kilometres dm³ hpa mpa kpa mhz ghz khz")
 
-// spokenID reads an ID without brackets, perhaps after a word such as "source".
-func (c *citer) spokenID(i int) int {
+// readBareID reads an ID without brackets, perhaps after a word such as "source".
+func (c *citationCleaner) readBareID(i int) int {
 	rest := c.text[i:min(len(c.text), i+200)]
-	if strings.IndexByte("eEsSqQrRbBfFtTcC", rest[0]) < 0 && rest[0] < utf8.RuneSelf || !strings.ContainsAny(rest[:min(len(rest), 40)], "0123456789") || c.inCode(i) {
+	if strings.IndexByte("eEsSqQrRbBfFtTcC", rest[0]) < 0 && rest[0] < utf8.RuneSelf || !strings.ContainsAny(rest[:min(len(rest), 40)], "0123456789") || c.isInCode(i) {
 		return 0
 	}
-	if m := turned.FindString(rest); m != "" {
-		return c.drop(i, i+len(m))
+	if m := turnCitation.FindString(rest); m != "" {
+		return c.dropCitation(i, i+len(m))
 	}
-	if m := spokenForm.FindStringSubmatch(rest); m != nil && saysNext.MatchString(rest[len(m[0]):]) {
-		id := unpadded("e" + strings.TrimLeft(strings.ToLower(m[1]), "e"))
-		if c.id(id) {
+	if m := wordedID.FindStringSubmatch(rest); m != nil && citationFollower.MatchString(rest[len(m[0]):]) {
+		id := trimIDZeros("e" + strings.TrimLeft(strings.ToLower(m[1]), "e"))
+		if c.isKnownID(id) {
 			c.write("[" + id + "]")
 			return len(m[0])
 		}
@@ -141,28 +141,28 @@ func (c *citer) spokenID(i int) int {
 	}
 	m := plainID.FindString(rest)
 	next, _ := utf8.DecodeRuneInString(rest[len(m):])
-	if m == "" || c.board || wordy(next) || next == '_' || next == '-' {
+	if m == "" || c.hasChessboard || isWordRune(next) || next == '_' || next == '-' {
 		return 0
 	}
-	if id := unpadded(m); c.id(id) {
+	if id := trimIDZeros(m); c.isKnownID(id) {
 		c.write("[" + id + "]")
 		return len(m)
 	}
 	return c.dropWords(i, i+len(m))
 }
 
-// loose reads bracketed IDs with trailing words, and names with a year.
-func (c *citer) loose(in string) (f form, ok bool) {
-	in = parted.ReplaceAllString(strings.TrimSpace(in), "$1$2")
+// parseLooseForm reads bracketed IDs with trailing words, and names with a year.
+func (c *citationCleaner) parseLooseForm(in string) (f citationForm, ok bool) {
+	in = spacedID.ReplaceAllString(strings.TrimSpace(in), "$1$2")
 	if authorYear.MatchString(in) || shortAuthor.MatchString(in) {
-		return form{numbers: true}, true
+		return citationForm{numbers: true}, true
 	}
 	at := idWord.FindStringIndex(in)
 	if at == nil || at[0] != 0 || len(in) == at[1] || !strings.ContainsAny(in[at[1]:at[1]+1], " ,:;|") {
 		return f, false
 	}
 	for _, id := range idWord.FindAllString(in, 20) {
-		f.ids = appendNew(f.ids, unpadded(strings.ToLower(id)))
+		f.ids = appendNew(f.ids, trimIDZeros(strings.ToLower(id)))
 	}
 	f.numbers = true
 	return f, true
@@ -171,14 +171,14 @@ func (c *citer) loose(in string) (f form, ok bool) {
 // shortAuthor matches the inside of [Smith 2021].
 var shortAuthor = regexp.MustCompile(`^\p{Lu}[\p{L}'’-]+(?: (?:and|&|et|und) \p{Lu}[\p{L}'’-]+| et al\.?)? (?:1[89]|20)[0-9]{2}[a-d]?$`)
 
-// counted reports whether a number in parentheses is a citation: at the end of a
+// isNumberCitation reports whether a number in parentheses is a citation: at the end of a
 // clause, and neither a year nor a repeated number word.
-func (c *citer) counted(i int, in string, end int) bool {
-	if c.inCode(i) || !clauseEnd.MatchString(c.text[end:]) || c.begins(i) {
+func (c *citationCleaner) isNumberCitation(i int, in string, end int) bool {
+	if c.isInCode(i) || !clauseEnd.MatchString(c.text[end:]) || c.isLineStart(i) {
 		return false
 	}
 	for _, w := range formParts.FindAllString(in, -1) {
-		if digitsOnly(w) && (len(w) > 3 || !numbered(w)) {
+		if isNumeric(w) && (len(w) > 3 || !isDigitString(w)) {
 			return false
 		}
 	}
@@ -194,17 +194,17 @@ ein eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf un deux tro
 // Private-use runes, which disguises strips from texts, mark removals within a round:
 // gone a citation, goneWord a possible part of a sentence.
 const (
-	gone     = "\ue000"
-	goneWord = "\ue001"
+	removedMark     = "\ue000"
+	removedWordMark = "\ue001"
 )
 
-// disguises replaces look-alikes of brackets, digits and other marks, and removes
+// normalizeDisguises replaces look-alikes of brackets, digits and other marks, and removes
 // invisible letters.
-func disguises(text string) string {
+func normalizeDisguises(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
-	text = strings.ReplaceAll(hidden.Replace(text), " \ue200", "\ue200")
+	text = strings.ReplaceAll(disguiseReplacer.Replace(text), " \ue200", "\ue200")
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case r == 0xe200:
@@ -216,40 +216,40 @@ func disguises(text string) string {
 		}
 		return r
 	}, text)
-	text = pointed.ReplaceAllString(text, "$1.$2")
-	text = pointed.ReplaceAllString(text, "$1.$2")
-	text = colons.ReplaceAllString(text, "$1:$2")
-	return likeID.ReplaceAllStringFunc(text, func(s string) string {
+	text = disguisedPoint.ReplaceAllString(text, "$1.$2")
+	text = disguisedPoint.ReplaceAllString(text, "$1.$2")
+	text = disguisedColon.ReplaceAllString(text, "$1:$2")
+	return lookAlikeID.ReplaceAllStringFunc(text, func(s string) string {
 		open, word := "", s
 		if strings.HasPrefix(s, "[") || strings.HasPrefix(s, "(") || strings.HasPrefix(s, "{") {
 			open, word = s[:1], s[1:]
 		}
-		plain := lookAlikes(word)
-		if open == "" && strings.ContainsFunc(word, raised) || plain == word || !isID(strings.ToLower(plain)) {
+		plain := normalizeID(word)
+		if open == "" && strings.ContainsFunc(word, isRaised) || plain == word || !isID(strings.ToLower(plain)) {
 			return s
 		}
 		return open + plain
 	})
 }
 
-var hidden = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&lsqb;", "[", "&rsqb;", "]", "&lbrack;", "[", "&rbrack;", "]", "&#x5b;", "[", "&#x5d;", "]", "&#x5B;", "[", "&#x5D;", "]",
+var disguiseReplacer = strings.NewReplacer("&#91;", "[", "&#93;", "]", "&lsqb;", "[", "&rsqb;", "]", "&lbrack;", "[", "&rbrack;", "]", "&#x5b;", "[", "&#x5d;", "]", "&#x5B;", "[", "&#x5D;", "]",
 	"&colon;", ":", "&sol;", "/", "&#58;", ":", "&#47;", "/", "&#x2f;", "/", "&#x2F;", "/", "&#x3a;", ":", "&#x3A;", ":", "&period;", ".", "&#46;", ".", "&#x2e;", ".", "&#x2E;", ".",
 	"［", "[", "］", "]", "｛", "{", "｝", "}", "／", "/", "⁄", "/", "∕", "/", "․", ".", "\u200b", "", "\u200c", "", "\u200d", "", "\u2060", "", "\ufeff", "", "\u00ad", "",
 	"\u200e", "", "\u200f", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u202d", "", "\u202e", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "")
 
 var (
-	pointed = regexp.MustCompile(`(?i)([a-z0-9-])(?:[．。｡]|\[\.\]|\(\.\)|\{\.\}|\[dot\]|\(dot\))([a-z0-9])`)
-	colons  = regexp.MustCompile(`(?i)([a-z])(?:：|\[:\]|\(:\))(//)`)
-	// likeID matches a look-alike of an evidence ID, perhaps after a bracket.
-	likeID = regexp.MustCompile(`[\[({]?[eEеЕｅℯⅇ𝐞𝑒𝖾𝗲][\p{N}]{1,9}`)
+	disguisedPoint = regexp.MustCompile(`(?i)([a-z0-9-])(?:[．。｡]|\[\.\]|\(\.\)|\{\.\}|\[dot\]|\(dot\))([a-z0-9])`)
+	disguisedColon = regexp.MustCompile(`(?i)([a-z])(?:：|\[:\]|\(:\))(//)`)
+	// lookAlikeID matches a look-alike of an evidence ID, perhaps after a bracket.
+	lookAlikeID = regexp.MustCompile(`[\[({]?[eEеЕｅℯⅇ𝐞𝑒𝖾𝗲][\p{N}]{1,9}`)
 )
 
-func raised(r rune) bool {
+func isRaised(r rune) bool {
 	return r == '²' || r == '³' || r == '¹' || r >= 0x2070 && r <= 0x2089
 }
 
-// lookAlikes converts an ID-like word to Latin letters and ASCII digits.
-func lookAlikes(word string) string {
+// normalizeID converts an ID-like word to Latin letters and ASCII digits.
+func normalizeID(word string) string {
 	var b strings.Builder
 	for _, r := range word {
 		switch {
@@ -258,7 +258,7 @@ func lookAlikes(word string) string {
 		case r >= 'Ⅰ' && r <= 'Ⅻ' || r >= 'ⅰ' && r <= 'ⅻ':
 			b.WriteString(romans[(r-'Ⅰ')%16])
 		case unicode.Is(unicode.Nd, r):
-			b.WriteByte('0' + byte(digit(r)))
+			b.WriteByte('0' + byte(digitValue(r)))
 		default:
 			b.WriteString(norm.NFKC.String(string(r)))
 		}
@@ -268,7 +268,7 @@ func lookAlikes(word string) string {
 
 var romans = [16]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}
 
-func digit(r rune) rune {
+func digitValue(r rune) rune {
 	for _, t := range unicode.Nd.R16 {
 		if rune(t.Lo) <= r && r <= rune(t.Hi) {
 			return (r - rune(t.Lo)) % 10
@@ -287,11 +287,11 @@ const urlRest = `[^\s<>"\x60\[\]|…「」。，\x{e000}\x{e001}]`
 // Addresses: schemed have a scheme, domained a path or port, numeric an IP or
 // localhost. hosted is a bare host, coded a DOI or arXiv name.
 var (
-	schemed  = regexp.MustCompile(`(?i)^(?:(?:[a-z][a-z0-9+.-]{0,19}:\s?//+|www\d?\.)` + urlRest + `+|(?:https?|ftps?|hxxps?):/{0,3}[a-z0-9]` + urlRest + `*|mailto:[^\s<>"\x60\[\]|]+)`)
-	domained = regexp.MustCompile(`(?i)^(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,5}([a-z]{2,24})(?::[0-9]{1,5}(?:/` + urlRest + `*)?|/` + urlRest + `*)`)
-	numeric  = regexp.MustCompile(`(?i)^(?:(?:[0-9]{1,3}\.){3}[0-9]{1,3}|localhost)(?::[0-9]{1,5}(?:/` + urlRest + `*)?|/` + urlRest + `*)`)
-	hosted   = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,5}([a-z]{2,24})(?:[^A-Za-z0-9@_.-]|[.-]+(?:[^A-Za-z0-9]|$)|$)`)
-	coded    = regexp.MustCompile(`(?i)^(?:doi:?\s{0,2}10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|arxiv:\s?[0-9]{4}\.[0-9]{4,5}(?:v[0-9])?)`)
+	schemeURL  = regexp.MustCompile(`(?i)^(?:(?:[a-z][a-z0-9+.-]{0,19}:\s?//+|www\d?\.)` + urlRest + `+|(?:https?|ftps?|hxxps?):/{0,3}[a-z0-9]` + urlRest + `*|mailto:[^\s<>"\x60\[\]|]+)`)
+	domainURL  = regexp.MustCompile(`(?i)^(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,5}([a-z]{2,24})(?::[0-9]{1,5}(?:/` + urlRest + `*)?|/` + urlRest + `*)`)
+	ipURL      = regexp.MustCompile(`(?i)^(?:(?:[0-9]{1,3}\.){3}[0-9]{1,3}|localhost)(?::[0-9]{1,5}(?:/` + urlRest + `*)?|/` + urlRest + `*)`)
+	bareHost   = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,5}([a-z]{2,24})(?:[^A-Za-z0-9@_.-]|[.-]+(?:[^A-Za-z0-9]|$)|$)`)
+	doiOrArXiv = regexp.MustCompile(`(?i)^(?:doi:?\s{0,2}10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|10\.[0-9]{4,9}/[^\s<>"\x60\[\]|]+|arxiv:\s?[0-9]{4}\.[0-9]{4,5}(?:v[0-9])?)`)
 )
 
 // notDomains are file extensions that are no domains. hostDomains identify a bare
@@ -303,18 +303,18 @@ website agency media press science academy health world life today link click pa
 	wordDomains = fieldSet(`in it at me us is be so no to do am my de es info name pro top live online space science world life today link page news health media press to museum local example test int io co`)
 )
 
-func (c *citer) linkable(url string) bool {
-	if c.url(url) {
+func (c *citationCleaner) isLinkable(url string) bool {
+	if c.isKnownURL(url) {
 		return true
 	}
 	if strings.ContainsAny(url, "/:") {
 		return false
 	}
-	return c.url("https://"+url) || c.url("https://"+url+"/") || c.url("http://"+url)
+	return c.isKnownURL("https://"+url) || c.isKnownURL("https://"+url+"/") || c.isKnownURL("http://"+url)
 }
 
-func hostAt(text string) int {
-	m := hosted.FindStringSubmatchIndex(text)
+func hostLength(text string) int {
+	m := bareHost.FindStringSubmatchIndex(text)
 	if m == nil {
 		return 0
 	}
@@ -325,7 +325,7 @@ func hostAt(text string) int {
 	return len(host)
 }
 
-func urlAt(text string, i int) int {
+func urlLength(text string, i int) int {
 	c := text[i] | 0x20
 	if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9') {
 		return 0
@@ -333,29 +333,29 @@ func urlAt(text string, i int) int {
 	rest := text[i:min(len(text), i+2048)]
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	fresh := i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
-	if !fresh && latin(before) {
+	if !fresh && isLatin(before) {
 		return 0
 	}
-	for _, re := range []*regexp.Regexp{schemed, numeric, coded} {
+	for _, re := range []*regexp.Regexp{schemeURL, ipURL, doiOrArXiv} {
 		if m := re.FindString(rest); m != "" {
-			return ended(m)
+			return trimmedURLLength(m)
 		}
 	}
-	if m := domained.FindStringSubmatch(rest); m != nil && !notDomains[strings.ToLower(m[1])] {
-		return ended(m[0])
+	if m := domainURL.FindStringSubmatch(rest); m != nil && !notDomains[strings.ToLower(m[1])] {
+		return trimmedURLLength(m[0])
 	}
 	if strings.ContainsRune("@/._-", before) {
 		return 0
 	}
-	return hostAt(rest)
+	return hostLength(rest)
 }
 
-func latin(r rune) bool {
+func isLatin(r rune) bool {
 	return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-.", r))
 }
 
-// ended returns the length of an address without trailing punctuation of the sentence.
-func ended(url string) int {
+// trimmedURLLength returns the length of an address without trailing punctuation of the sentence.
+func trimmedURLLength(url string) int {
 	for len(url) > 0 {
 		switch c := url[len(url)-1]; {
 		case strings.IndexByte(".,;:!?'*_~", c) >= 0:

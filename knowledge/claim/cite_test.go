@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-func gathered(id string) bool { return id == "e1" || id == "e2" || id == "e3" }
+func isGathered(id string) bool { return id == "e1" || id == "e2" || id == "e3" }
 
-func fetched(url string) bool { return url == "https://a.example/x" || url == "https://b.example" }
+func isFetched(url string) bool { return url == "https://a.example/x" || url == "https://b.example" }
 
 func TestCitations(t *testing.T) {
 	for _, c := range []struct {
@@ -61,11 +61,11 @@ func TestCitations(t *testing.T) {
 		{"a list, then the answer", "Sources:\n- Smith\n\nIt is red.", "It is red.", []string{"Sources:", "- Smith"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, removed := Citations(c.in, gathered, fetched)
+			out, removed := CleanCitations(c.in, isGathered, isFetched)
 			if out != c.out || !slices.Equal(removed, c.removed) {
 				t.Errorf("got %q, removed %q\nwant %q, removed %q", out, removed, c.out, c.removed)
 			}
-			if again, more := Citations(out, gathered, fetched); again != out || len(more) > 0 {
+			if again, more := CleanCitations(out, isGathered, isFetched); again != out || len(more) > 0 {
 				t.Errorf("again: %q, removed %q", again, more)
 			}
 		})
@@ -73,7 +73,7 @@ func TestCitations(t *testing.T) {
 }
 
 func TestOpenComments(t *testing.T) {
-	out, removed := Citations(strings.Repeat("<!-- It is red. ", 2_000), gathered, fetched)
+	out, removed := CleanCitations(strings.Repeat("<!-- It is red. ", 2_000), isGathered, isFetched)
 	if strings.Contains(out, "<!--") || len(removed) != 1 || !strings.HasPrefix(strings.TrimSpace(out), "It is red.") {
 		t.Errorf("%.40q, removed %q", out, removed)
 	}
@@ -97,14 +97,14 @@ func FuzzCitations(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		out, _ := Citations(text, gathered, fetched)
+		out, _ := CleanCitations(text, isGathered, isFetched)
 		for _, m := range anyID.FindAllStringSubmatch(out, -1) {
-			if !gathered(strings.ToLower(m[1] + m[2] + m[3])) {
+			if !isGathered(strings.ToLower(m[1] + m[2] + m[3])) {
 				t.Fatalf("%q is left in %q of %q", m[0], out, text)
 			}
 		}
 		for _, m := range anyURL.FindAllString(out, -1) {
-			if !known(m) {
+			if !isKnownAddress(m) {
 				t.Fatalf("%q is left in %q of %q", m, out, text)
 			}
 		}
@@ -116,20 +116,20 @@ func FuzzCitations(f *testing.F) {
 		}
 		for _, s := range Split(out) {
 			for _, id := range s.Cites {
-				if !gathered(id) {
+				if !isGathered(id) {
 					t.Fatalf("%q is cited in %q of %q", id, out, text)
 				}
 			}
 		}
-		if again, _ := Citations(out, gathered, fetched); again != out {
+		if again, _ := CleanCitations(out, isGathered, isFetched); again != out {
 			t.Fatalf("%q becomes %q", out, again)
 		}
 	})
 }
 
-func known(url string) bool {
+func isKnownAddress(url string) bool {
 	for n := len(url); n > 0; n-- {
-		if fetched(url[:n]) {
+		if isFetched(url[:n]) {
 			return !strings.ContainsAny(url[n:], "/?#") || strings.Trim(url[n:], ".,;:!?'*_~") == ""
 		}
 	}

@@ -1,11 +1,11 @@
 // Package claim checks the statements of a finished text against the quotes of its
 // sources.
 //
-// [Citations] first removes citations of sources that were not gathered. [Split]
+// [CleanCitations] first removes citations of sources that were not gathered. [Split]
 // divides a text into claims, [Corpus.Verify] returns a [Finding] for each claim, and
 // [Mark] writes the findings into the text. [ConflictsAbout] finds disagreements
-// between sources. [Wording] only checks that quotations and figures occur in the
-// cited quotes. The package calls no model; [Finding.Judged] applies the answer of one
+// between sources. [QuoteIndex] only checks that quotations and figures occur in the
+// cited quotes. The package calls no model; [Finding.ApplyVerdict] applies the answer of one
 // within bounds.
 //
 // # Verdicts

@@ -20,16 +20,16 @@ const (
 	maxValues         = 400 // of one matter
 )
 
-func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
-	var found []stated
+func findConflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
+	var found []statement
 	for i, q := range quotes {
-		of := statedIn(q, i, nil, lines[i])
-		tellApart(of, lines[i], q)
+		of := readStatements(q, i, nil, lines[i])
+		setQualifiers(of, lines[i], q)
 		found = append(found, of...)
 	}
-	found = append(found, changed(quotes, framesOf(quotes, lines))...)
-	for _, group := range bySubject(found) {
-		list = append(list, dissent(quotes, group)...)
+	found = append(found, findAlteredStatements(quotes, buildFrames(quotes, lines))...)
+	for _, group := range groupBySubject(found) {
+		list = append(list, findSubjectConflicts(quotes, group)...)
 	}
 	return list
 }
@@ -62,68 +62,68 @@ func conflicts(quotes []Quote, lines [][][]lexeme) (list []ponder.Conflict) {
 // different values always count. If the question asks for no comparable attribute,
 // every sentence counts.
 func ConflictsAbout(question string, quotes []Quote) []ponder.Conflict {
-	topics := askedTopics(question)
-	quotes, lines := prepared(quotes)
-	list := opposed(quotes, lines, asksAbout(question))
+	topics := parseQuestionTopics(question)
+	quotes, lines := prepareQuotes(quotes)
+	list := findOpposites(quotes, lines, questionFilter(question))
 	if len(topics) == 0 {
-		list = append(list, conflicts(quotes, lines)...)
-		return ordered(append(list, related(quotes, lines, func([]lexeme) bool { return true }, list)...))
+		list = append(list, findConflicts(quotes, lines)...)
+		return sortConflicts(append(list, findRelatedConflicts(quotes, lines, func([]lexeme) bool { return true }, list)...))
 	}
-	frames := framesOf(quotes, lines)
+	frames := buildFrames(quotes, lines)
 	for _, t := range topics {
-		list = append(list, dissent(quotes, t.statements(quotes, lines, frames))...)
+		list = append(list, findSubjectConflicts(quotes, t.collectStatements(quotes, lines, frames))...)
 	}
-	return ordered(append(list, related(quotes, lines, asksAbout(question), list)...))
+	return sortConflicts(append(list, findRelatedConflicts(quotes, lines, questionFilter(question), list)...))
 }
 
-func (t askedTopic) statements(quotes []Quote, lines [][][]lexeme, frames []frame) (list []stated) {
-	framed := make([][]stated, len(quotes))
-	for _, s := range t.framed(quotes, frames) {
+func (t questionTopic) collectStatements(quotes []Quote, lines [][][]lexeme, frames []frame) (list []statement) {
+	framed := make([][]statement, len(quotes))
+	for _, s := range t.findFramedStatements(quotes, frames) {
 		framed[s.quote] = append(framed[s.quote], s)
 	}
 	for i, q := range quotes {
 		of := framed[i]
-		if t.named(lines[i], q.Context) {
-			of = append(of, statedIn(q, i, t.attribute, lines[i])...)
+		if t.isNamedIn(lines[i], q.Context) {
+			of = append(of, readStatements(q, i, t.attribute, lines[i])...)
 		}
-		of = t.of(of, lines[i])
-		tellApart(of, lines[i], q)
+		of = t.filterStatements(of, lines[i])
+		setQualifiers(of, lines[i], q)
 		list = append(list, of...)
 	}
 	return list
 }
 
-func tellApart(list []stated, lines [][]lexeme, q Quote) {
+func setQualifiers(list []statement, lines [][]lexeme, q Quote) {
 	if len(list) == 0 {
 		return
 	}
-	lines = append(lexemes(q.Context, 200), lines...)
+	lines = append(scanLexemes(q.Context, 200), lines...)
 	for i := range list {
-		list[i].qualifiers = slices.DeleteFunc(qualifiers(lines, list[i].subject), func(w string) bool {
-			return nameLinks[w] || slices.Contains(list[i].worth.words, w) // "Red Sand (Jay Arn album)" may be the value
+		list[i].qualifiers = slices.DeleteFunc(findQualifiers(lines, list[i].subject), func(w string) bool {
+			return nameLinks[w] || slices.Contains(list[i].value.words, w) // "Red Sand (Jay Arn album)" may be the value
 		})
 	}
 }
 
-func prepared(quotes []Quote) ([]Quote, [][][]lexeme) {
+func prepareQuotes(quotes []Quote) ([]Quote, [][][]lexeme) {
 	quotes = slices.Clone(quotes)
 	slices.SortStableFunc(quotes, compareQuotes)
 	quotes = quotes[:min(len(quotes), maxConflictQuotes)]
 	lines := make([][][]lexeme, len(quotes))
 	for i := range quotes {
 		quotes[i].Text, quotes[i].Context = textkit.Prefix(quotes[i].Text, maxConflictText), textkit.Prefix(quotes[i].Context, maxConflictText)
-		lines[i] = lexemes(quotes[i].Text, maxConflictWords)
+		lines[i] = scanLexemes(quotes[i].Text, maxConflictWords)
 	}
 	return quotes, lines
 }
 
-// named reports whether a quote has all words of the subject. Of three or more words,
+// isNamedIn reports whether a quote has all words of the subject. Of three or more words,
 // one may be missing.
-func (t askedTopic) named(lines [][]lexeme, context string) bool {
-	return t.missing(append(slices.Clone(lines), lexemes(context, 200)...)) <= min(1, len(t.subject)/3)
+func (t questionTopic) isNamedIn(lines [][]lexeme, context string) bool {
+	return t.countMissing(append(slices.Clone(lines), scanLexemes(context, 200)...)) <= min(1, len(t.subject)/3)
 }
 
-func (t askedTopic) missing(lines [][]lexeme) (n int) {
+func (t questionTopic) countMissing(lines [][]lexeme) (n int) {
 	for _, w := range t.subject {
 		if !slices.ContainsFunc(lines, func(line []lexeme) bool {
 			return slices.ContainsFunc(line, func(x lexeme) bool { return x.fold == w })
@@ -134,14 +134,14 @@ func (t askedTopic) missing(lines [][]lexeme) (n int) {
 	return n
 }
 
-// of returns the statements about the asked thing. It prefers those with this exact
+// filterStatements returns the statements about the asked thing. It prefers those with this exact
 // subject, then those whose sentence names it, then copied sentences with another
 // value, then those without another subject.
-func (t askedTopic) of(list []stated, lines [][]lexeme) (out []stated) {
+func (t questionTopic) filterStatements(list []statement, lines [][]lexeme) (out []statement) {
 	best := 0
 	for _, s := range list {
 		i := slices.IndexFunc(lines, func(line []lexeme) bool { return line[0].start == s.start })
-		named := t.missing(lines[i:i+1]) == 0
+		named := t.countMissing(lines[i:i+1]) == 0
 		switch {
 		case !s.framed && slices.Equal(sortedSet(s.subject), sortedSet(t.subject)):
 			s.rank = 3
@@ -149,19 +149,19 @@ func (t askedTopic) of(list []stated, lines [][]lexeme) (out []stated) {
 			s.rank = 2
 		case s.framed:
 			s.rank = 1
-		case another[lines[i][0].fold] || len(s.subject) > 0 && !slices.ContainsFunc(s.subject, func(w string) bool { return slices.Contains(t.subject, w) }):
+		case indefiniteArticles[lines[i][0].fold] || len(s.subject) > 0 && !slices.ContainsFunc(s.subject, func(w string) bool { return slices.Contains(t.subject, w) }):
 			continue
 		}
 		best = max(best, s.rank)
 		s.subject = t.subject
 		out = append(out, s)
 	}
-	return slices.DeleteFunc(out, func(s stated) bool { return s.rank < best })
+	return slices.DeleteFunc(out, func(s statement) bool { return s.rank < best })
 }
 
-var another = fieldSet(`a an another other some ein eine einer une un una otro otra autre`)
+var indefiniteArticles = fieldSet(`a an another other some ein eine einer une un una otro otra autre`)
 
-func bySubject(list []stated) (groups [][]stated) {
+func groupBySubject(list []statement) (groups [][]statement) {
 	at := make(map[string]int)
 	for _, s := range list {
 		if len(s.subject) == 0 {
@@ -178,77 +178,77 @@ func bySubject(list []stated) (groups [][]stated) {
 	return groups
 }
 
-// A matter is the key that comparable statements share.
-type matter struct{ attribute, dimension, time, scope string }
+// A topicKey is the key that comparable statements share.
+type topicKey struct{ attribute, dimension, time, scope string }
 
-func dissent(quotes []Quote, list []stated) (out []ponder.Conflict) {
-	groups := make(map[matter][]stated)
+func findSubjectConflicts(quotes []Quote, list []statement) (out []ponder.Conflict) {
+	groups := make(map[topicKey][]statement)
 	for _, s := range list {
-		m := matter{s.attribute.name, s.dimension, s.time, s.scope}
+		m := topicKey{s.attribute.name, s.dimension, s.time, s.scope}
 		groups[m] = append(groups[m], s)
 	}
 	for m, all := range groups {
-		for _, group := range apart(clearOnes(all)) {
-			if sides := sidesOf(quotes, group); len(sides) > 1 {
-				out = append(out, ponder.Conflict{Subject: nameOf(quotes, group), Attribute: m.attribute, Time: m.time, Unit: m.dimension, Sides: sides})
+		for _, group := range splitNamesakes(dropAmbiguous(all)) {
+			if sides := groupSides(quotes, group); len(sides) > 1 {
+				out = append(out, ponder.Conflict{Subject: spellSubject(quotes, group), Attribute: m.attribute, Time: m.time, Unit: m.dimension, Sides: sides})
 			}
 		}
 	}
 	return out
 }
 
-// clearOnes drops statements of a quote that gives several values: the intended one is
+// dropAmbiguous drops statements of a quote that gives several values: the intended one is
 // unknown.
-func clearOnes(list []stated) (out []stated) {
-	by := make(map[int][]stated)
+func dropAmbiguous(list []statement) (out []statement) {
+	by := make(map[int][]statement)
 	for _, s := range list {
 		by[s.quote] = append(by[s.quote], s)
 	}
 	for _, s := range list {
-		if !slices.ContainsFunc(by[s.quote], func(o stated) bool { return !s.framed && !o.worth.fits(s.worth) }) {
+		if !slices.ContainsFunc(by[s.quote], func(o statement) bool { return !s.framed && !o.value.isCompatible(s.value) }) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// sidesOf groups compatible statements. A vaguer statement that fits several sides
+// groupSides groups compatible statements. A vaguer statement that fits several sides
 // joins none.
-func sidesOf(quotes []Quote, list []stated) []ponder.Side {
-	slices.SortStableFunc(list, func(a, b stated) int {
-		return cmp.Or(cmp.Compare(a.worth.number, b.worth.number), cmp.Compare(a.worth.key(), b.worth.key()), compareQuotes(quotes[a.quote], quotes[b.quote]), cmp.Compare(a.start, b.start))
+func groupSides(quotes []Quote, list []statement) []ponder.Side {
+	slices.SortStableFunc(list, func(a, b statement) int {
+		return cmp.Or(cmp.Compare(a.value.number, b.value.number), cmp.Compare(a.value.valueKey(), b.value.valueKey()), compareQuotes(quotes[a.quote], quotes[b.quote]), cmp.Compare(a.start, b.start))
 	})
-	var values []worth // each once
+	var values []statementValue // each once
 	at := make([]int, len(list))
 	for i, s := range list {
-		if len(values) == 0 || values[len(values)-1].key() != s.worth.key() {
+		if len(values) == 0 || values[len(values)-1].valueKey() != s.value.valueKey() {
 			if len(values) == maxValues {
 				list, at = list[:i], at[:i]
 				break
 			}
-			values = append(values, s.worth)
+			values = append(values, s.value)
 		}
 		at[i] = len(values) - 1
 	}
-	side, n := divide(values)
-	sides := make([][]stated, n)
+	side, n := assignSides(values)
+	sides := make([][]statement, n)
 	for i, s := range list {
 		if k := side[at[i]]; k >= 0 {
 			sides[k] = append(sides[k], s)
 		}
 	}
-	return voiced(quotes, slices.DeleteFunc(sides, func(s []stated) bool { return len(s) == 0 }))
+	return buildSides(quotes, slices.DeleteFunc(sides, func(s []statement) bool { return len(s) == 0 }))
 }
 
-// divide returns the side of each value, or -1, and the number of sides. Values of
+// assignSides returns the side of each value, or -1, and the number of sides. Values of
 // equal precision that fit each other share a side. A vaguer value joins the only side
 // that it fits.
-func divide(values []worth) (side []int, n int) {
+func assignSides(values []statementValue) (side []int, n int) {
 	side = make([]int, len(values))
 	coarse := make([]bool, len(values))
 	for i, v := range values {
 		side[i] = -1
-		coarse[i] = slices.ContainsFunc(values, func(o worth) bool { return o.finer(v) })
+		coarse[i] = slices.ContainsFunc(values, func(o statementValue) bool { return o.isMorePrecise(v) })
 	}
 	for i := range values {
 		if coarse[i] {
@@ -256,14 +256,14 @@ func divide(values []worth) (side []int, n int) {
 		}
 		side[i], n = n, n+1
 		for k := range i {
-			if !coarse[k] && side[k] != side[i] && values[k].fits(values[i]) {
-				renumber(side, side[i], side[k])
+			if !coarse[k] && side[k] != side[i] && values[k].isCompatible(values[i]) {
+				replaceSide(side, side[i], side[k])
 			}
 		}
 	}
 	for i := range values {
 		for k := range values {
-			if !coarse[i] || coarse[k] || !values[k].fits(values[i]) {
+			if !coarse[i] || coarse[k] || !values[k].isCompatible(values[i]) {
 				continue
 			}
 			if side[i] >= 0 && side[i] != side[k] {
@@ -276,7 +276,7 @@ func divide(values []worth) (side []int, n int) {
 	return side, n
 }
 
-func renumber(list []int, from, to int) {
+func replaceSide(list []int, from, to int) {
 	for i := range list {
 		if list[i] == from {
 			list[i] = to
@@ -288,21 +288,21 @@ func compareQuotes(a, b Quote) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Voice, b.Voice), a.Published.Compare(b.Published))
 }
 
-// voiced returns the sides with their voices, most voices first. One voice does not
+// buildSides returns the sides with their voices, most voices first. One voice does not
 // disagree with itself, except altered copies of a text.
-func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
+func buildSides(quotes []Quote, groups [][]statement) []ponder.Side {
 	var sides []ponder.Side
 	all, changed := make(map[string]bool), false
 	for _, group := range groups {
-		side := ponder.Side{Value: spoken(quotes, group)}
+		side := ponder.Side{Value: commonSpelling(quotes, group)}
 		voices := make(map[string]bool)
 		for _, s := range group {
 			q := quotes[s.quote]
 			changed = changed || s.framed
-			voices[voiceOf(q)], all[voiceOf(q)] = true, true
-			side.Newest = later(side.Newest, q.Published)
+			voices[voiceKey(q)], all[voiceKey(q)] = true, true
+			side.Newest = laterTime(side.Newest, q.Published)
 		}
-		for _, s := range bestFirst(quotes, group) {
+		for _, s := range orderByVoice(quotes, group) {
 			p := ponder.Passage{Evidence: quotes[s.quote].ID, Start: s.start, End: s.end}
 			if len(side.Quotes) < maxSideQuotes && !slices.Contains(side.Quotes, p) {
 				side.Quotes = append(side.Quotes, p)
@@ -320,28 +320,28 @@ func voiced(quotes []Quote, groups [][]stated) []ponder.Side {
 	return sides
 }
 
-// bestFirst puts the longest quote of each voice first, then the others. It keeps one
+// orderByVoice puts the longest quote of each voice first, then the others. It keeps one
 // of two equal passages of a page, such as a search hit and the page itself.
-func bestFirst(quotes []Quote, group []stated) (list []stated) {
-	best := make(map[string]stated)
+func orderByVoice(quotes []Quote, group []statement) (list []statement) {
+	best := make(map[string]statement)
 	for _, s := range group {
-		voice := voiceOf(quotes[s.quote])
+		voice := voiceKey(quotes[s.quote])
 		if o, ok := best[voice]; !ok || len(quotes[s.quote].Text) > len(quotes[o.quote].Text) {
 			best[voice] = s
 		}
 	}
 	said, spoke := make(map[[3]string]bool), make(map[string]bool)
-	keep := func(s stated) {
+	keep := func(s statement) {
 		q := quotes[s.quote]
 		title, _, _ := strings.Cut(q.Context, ".")
-		key := [3]string{voiceOf(q), title, strings.Join(strings.Fields(q.Text[s.start:s.end]), " ")}
+		key := [3]string{voiceKey(q), title, strings.Join(strings.Fields(q.Text[s.start:s.end]), " ")}
 		if !said[key] {
 			list = append(list, s)
 		}
 		said[key] = true
 	}
 	for _, s := range group {
-		if voice := voiceOf(quotes[s.quote]); !spoke[voice] {
+		if voice := voiceKey(quotes[s.quote]); !spoke[voice] {
 			keep(best[voice])
 			spoke[voice] = true
 		}
@@ -352,43 +352,43 @@ func bestFirst(quotes []Quote, group []stated) (list []stated) {
 	return list
 }
 
-// voiceOf returns the voice key of a quote. A quote without a voice is its own voice.
-func voiceOf(q Quote) string {
+// voiceKey returns the voice key of a quote. A quote without a voice is its own voice.
+func voiceKey(q Quote) string {
 	if q.Voice != "" {
 		return "v" + q.Voice
 	}
 	return "q" + q.ID + "\x00" + q.Text
 }
 
-// spoken returns the spelling of a value that most voices use, or else the most exact
+// commonSpelling returns the spelling of a value that most voices use, or else the most exact
 // and longest.
-func spoken(quotes []Quote, group []stated) string {
+func commonSpelling(quotes []Quote, group []statement) string {
 	voices := make(map[string]map[string]bool)
 	for _, s := range group {
-		if voices[s.worth.text] == nil {
-			voices[s.worth.text] = make(map[string]bool)
+		if voices[s.value.text] == nil {
+			voices[s.value.text] = make(map[string]bool)
 		}
-		voices[s.worth.text][voiceOf(quotes[s.quote])] = true
+		voices[s.value.text][voiceKey(quotes[s.quote])] = true
 	}
-	return slices.MaxFunc(group, func(a, b stated) int {
-		return cmp.Or(cmp.Compare(len(voices[a.worth.text]), len(voices[b.worth.text])), cmp.Compare(b.worth.slack, a.worth.slack),
-			cmp.Compare(len(a.worth.text), len(b.worth.text)), cmp.Compare(b.worth.text, a.worth.text))
-	}).worth.text
+	return slices.MaxFunc(group, func(a, b statement) int {
+		return cmp.Or(cmp.Compare(len(voices[a.value.text]), len(voices[b.value.text])), cmp.Compare(b.value.slack, a.value.slack),
+			cmp.Compare(len(a.value.text), len(b.value.text)), cmp.Compare(b.value.text, a.value.text))
+	}).value.text
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}
 	return a
 }
 
-func nameOf(quotes []Quote, group []stated) string {
+func spellSubject(quotes []Quote, group []statement) string {
 	name := slices.Clone(group[0].subject)
 	for i, w := range name {
 		for _, s := range group {
 			q := quotes[s.quote]
-			if said := written(q.Context+"\n"+q.Text, w); said != "" {
+			if said := spellWord(q.Context+"\n"+q.Text, w); said != "" {
 				name[i] = said
 				break
 			}
@@ -397,8 +397,8 @@ func nameOf(quotes []Quote, group []stated) string {
 	return strings.Join(name, " ")
 }
 
-func written(text, fold string) string {
-	for _, line := range lexemes(text, maxConflictWords) {
+func spellWord(text, fold string) string {
+	for _, line := range scanLexemes(text, maxConflictWords) {
 		for _, x := range line {
 			if x.fold == fold {
 				return strings.TrimSuffix(strings.TrimSuffix(text[x.start:x.end], "'s"), "’s")
@@ -408,7 +408,7 @@ func written(text, fold string) string {
 	return ""
 }
 
-func ordered(list []ponder.Conflict) []ponder.Conflict {
+func sortConflicts(list []ponder.Conflict) []ponder.Conflict {
 	voices := func(c ponder.Conflict) (n int) {
 		for _, s := range c.Sides {
 			n += s.Voices

@@ -2,7 +2,7 @@ package claim
 
 import "testing"
 
-func TestConflictsBesideTheYearOfOpening(t *testing.T) {
+func TestConflictsNearYearOfOpening(t *testing.T) {
 	about := func(a, b string) int {
 		return len(ConflictsAbout("How long is the Storebro bridge?", []Quote{
 			{ID: "e1", Text: a, Voice: "a", Context: "Storebro bridge"}, {ID: "e2", Text: b, Voice: "b", Context: "Bridges"},

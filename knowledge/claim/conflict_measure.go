@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// A statedUnit is a multiple of the base unit of its dimension.
-type statedUnit struct {
+// A measureUnit is a multiple of the base unit of its dimension.
+type measureUnit struct {
 	dimension string
 	factor    float64
 }
 
-// statedUnits are the convertible units. Counts have no dimension.
-var statedUnits = map[string]statedUnit{
+// measureUnits are the convertible units. Counts have no dimension.
+var measureUnits = map[string]measureUnit{
 	"km": {"m", 1000}, "kilometer": {"m", 1000}, "kilometre": {"m", 1000}, "kilometers": {"m", 1000}, "kilometres": {"m", 1000}, "kilometern": {"m", 1000}, "kilometros": {"m", 1000},
 	"m": {"m", 1}, "meter": {"m", 1}, "metre": {"m", 1}, "meters": {"m", 1}, "metres": {"m", 1}, "metern": {"m", 1}, "metros": {"m", 1}, "metro": {"m", 1},
 	"cm": {"m", 0.01}, "mm": {"m", 0.001}, "mi": {"m", 1609.344}, "mile": {"m", 1609.344}, "miles": {"m", 1609.344}, "ft": {"m", 0.3048}, "feet": {"m", 0.3048}, "foot": {"m", 0.3048},
@@ -28,38 +28,38 @@ var statedUnits = map[string]statedUnit{
 	"°c": {"°C", 1}, "°f": {"°F", 1},
 }
 
-var scaleOf = map[string]float64{
+var numberScales = map[string]float64{
 	"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "millions": 1e6, "bn": 1e9, "hundred": 100,
 	"tausend": 1e3, "millionen": 1e6, "mio": 1e6, "milliarde": 1e9, "milliarden": 1e9, "mrd": 1e9, "mille": 1e3, "milliard": 1e9, "milliards": 1e9, "mil": 1e3, "millon": 1e6, "millones": 1e6,
 }
 
 var vagueWords = fieldSet(`about around approximately roughly nearly almost circa ca c some over under estimated approx than etwa rund ungefahr fast knapp uber circa environ presque pres quelque plus unos unas cerca casi aproximadamente alrededor mas`)
 
-type statedNumber struct {
+type numberMention struct {
 	from, to  int // lexemes
 	dimension string
-	worth     worth
+	value     statementValue
 }
 
-// statedNumberAt reads the number at i with its bound and margin. A margin of another
+// parseNumberAt reads the number at i with its bound and margin. A margin of another
 // number is not ok.
-func statedNumberAt(text string, line []lexeme, i int) (a statedNumber, ok bool) {
+func parseNumberAt(text string, line []lexeme, i int) (a numberMention, ok bool) {
 	if line[i].kind != lexNumber || isMargin(line, i) {
 		return a, false
 	}
-	a = bareNumberAt(line, i)
-	a.margin(line)
-	a.worth.bound = boundBefore(line, a.from)
-	a.worth.text = text[line[spokenFrom(line, a.from)].start:line[a.to-1].end]
+	a = parseBareNumber(line, i)
+	a.readMargin(line)
+	a.value.bound = boundBefore(line, a.from)
+	a.value.text = text[line[boundPhraseStart(line, a.from)].start:line[a.to-1].end]
 	return a, true
 }
 
-func bareNumberAt(line []lexeme, i int) (a statedNumber) {
+func parseBareNumber(line []lexeme, i int) (a numberMention) {
 	x := line[i]
 	a.from, a.to = i, i+1
 	value, unit, scaled := x.value, x.unit, false
 	if a.to < len(line) {
-		if f, ok := scaleOf[line[a.to].fold]; ok {
+		if f, ok := numberScales[line[a.to].fold]; ok {
 			value, unit, scaled = value*f, unit*f, true
 			a.to++
 			if a.to < len(line) && (line[a.to].fold == "de" || line[a.to].fold == "d") {
@@ -71,21 +71,21 @@ func bareNumberAt(line []lexeme, i int) (a statedNumber) {
 	if m, n := unitAt(line, a.to); n > 0 {
 		a.dimension, factor, a.to = m.dimension, m.factor, a.to+n
 	} else if i > 0 && line[i-1].kind == lexMark {
-		if m, ok := statedUnits[line[i-1].fold]; ok {
+		if m, ok := measureUnits[line[i-1].fold]; ok {
 			a.dimension, factor, a.from = m.dimension, m.factor, i-1
 		}
 	}
-	a.worth = worth{kind: numberWorth, number: value * factor, slack: rounding(line, a.from, value, unit, scaled) * factor}
+	a.value = statementValue{kind: numberValue, number: value * factor, slack: roundingError(line, a.from, value, unit, scaled) * factor}
 	if a.dimension == "m" || a.dimension == "m2" || a.dimension == "kg" {
-		a.worth.factor = factor
-		a.worth.slack = max(a.worth.slack, min(unit*factor, conversionSlack*math.Abs(a.worth.number))) // it may be truncated
+		a.value.factor = factor
+		a.value.slack = max(a.value.slack, min(unit*factor, conversionSlack*math.Abs(a.value.number))) // it may be truncated
 	}
 	return a
 }
 
-func spokenFrom(line []lexeme, from int) int {
+func boundPhraseStart(line []lexeme, from int) int {
 	for i := max(0, from-2); i < from; i++ {
-		if i+phraseAny(line, i, lowerBounds) == from || i+phraseAny(line, i, upperBounds) == from || i == from-1 && vagueWords[line[i].fold] {
+		if i+matchAnyPhrase(line, i, lowerBounds) == from || i+matchAnyPhrase(line, i, upperBounds) == from || i == from-1 && vagueWords[line[i].fold] {
 			return i
 		}
 	}
@@ -93,65 +93,65 @@ func spokenFrom(line []lexeme, from int) int {
 }
 
 var (
-	lowerBounds = cuePhrases(`over, more than, at least, mehr als, mindestens, uber, plus de, au moins, mas de, al menos`)
-	upperBounds = cuePhrases(`under, less than, fewer than, at most, up to, weniger als, hochstens, bis zu, moins de, au plus, menos de, hasta`)
+	lowerBounds = parsePhrases(`over, more than, at least, mehr als, mindestens, uber, plus de, au moins, mas de, al menos`)
+	upperBounds = parsePhrases(`under, less than, fewer than, at most, up to, weniger als, hochstens, bis zu, moins de, au plus, menos de, hasta`)
 )
 
 func boundBefore(line []lexeme, from int) int {
 	for i := max(0, from-2); i < from; i++ {
 		switch {
-		case i+phraseAny(line, i, lowerBounds) == from:
+		case i+matchAnyPhrase(line, i, lowerBounds) == from:
 			return 1
-		case i+phraseAny(line, i, upperBounds) == from:
+		case i+matchAnyPhrase(line, i, upperBounds) == from:
 			return -1
 		}
 	}
 	return 0
 }
 
-func unitAt(line []lexeme, i int) (m statedUnit, n int) {
-	if foldAt(line, i, "-") {
+func unitAt(line []lexeme, i int) (m measureUnit, n int) {
+	if hasFoldAt(line, i, "-") {
 		i, n = i+1, 1
 	}
 	switch {
 	case i >= len(line):
 		return m, 0
-	case foldAt(line, i, "square", "sq", "quadrat") && i+1 < len(line):
-		if base, ok := statedUnits[line[i+1].fold]; ok && base.dimension == "m" {
-			return base.squared(), n + 2
+	case hasFoldAt(line, i, "square", "sq", "quadrat") && i+1 < len(line):
+		if base, ok := measureUnits[line[i+1].fold]; ok && base.dimension == "m" {
+			return base.squareUnit(), n + 2
 		}
-	case foldAt(line, i, "per", "pro", "por", "pour") && foldAt(line, i+1, "cent", "ciento"):
-		return statedUnits["%"], n + 2
+	case hasFoldAt(line, i, "per", "pro", "por", "pour") && hasFoldAt(line, i+1, "cent", "ciento"):
+		return measureUnits["%"], n + 2
 	}
-	m, more := statedUnits[line[i].fold].further(line, i+1)
+	m, more := measureUnits[line[i].fold].parseUnitSuffix(line, i+1)
 	if more == 0 {
 		return m, 0
 	}
 	return m, n + more
 }
 
-// further reads an exponent or denominator after base and returns the length of both;
+// parseUnitSuffix reads an exponent or denominator after base and returns the length of both;
 // 0 without a unit.
-func (base statedUnit) further(line []lexeme, i int) (m statedUnit, n int) {
+func (base measureUnit) parseUnitSuffix(line []lexeme, i int) (m measureUnit, n int) {
 	switch {
 	case base.factor == 0:
 		return base, 0
-	case base.dimension == "m" && (foldAt(line, i, "²") || foldAt(line, i, "2") && line[i].start <= line[i-1].end+1):
-		return base.squared(), 2
-	case foldAt(line, i, "/") && i+1 < len(line): // per
-		return statedUnit{base.dimension + "/" + line[i+1].fold, base.factor}, 3
+	case base.dimension == "m" && (hasFoldAt(line, i, "²") || hasFoldAt(line, i, "2") && line[i].start <= line[i-1].end+1):
+		return base.squareUnit(), 2
+	case hasFoldAt(line, i, "/") && i+1 < len(line): // per
+		return measureUnit{base.dimension + "/" + line[i+1].fold, base.factor}, 3
 	}
 	return base, 1
 }
 
-func (m statedUnit) squared() statedUnit {
-	return statedUnit{m.dimension + "2", m.factor * m.factor}
+func (m measureUnit) squareUnit() measureUnit {
+	return measureUnit{m.dimension + "2", m.factor * m.factor}
 }
 
-// rounding returns the rounding error of a number: half the last digit of decimals,
+// roundingError returns the rounding error of a number: half the last digit of decimals,
 // scaled numbers and round hundreds. After a word such as "about" it is the whole
 // digit. A share of the number bounds it.
-func rounding(line []lexeme, from int, value, unit float64, scaled bool) float64 {
+func roundingError(line []lexeme, from int, value, unit float64, scaled bool) float64 {
 	for k := max(0, from-3); k < from; k++ {
 		if vagueWords[line[k].fold] {
 			return min(unit, math.Abs(value)*0.1)
@@ -175,45 +175,45 @@ var monthNumbers = map[string]int{
 	"december": 12, "dec": 12, "dezember": 12, "decembre": 12, "diciembre": 12,
 }
 
-func monthOf(fold string) int { return monthNumbers[fold] }
+func monthNumber(fold string) int { return monthNumbers[fold] }
 
-// statedDateAt reads a date at i and returns its length in lexemes: day, month and
+// parseDateAt reads a date at i and returns its length in lexemes: day, month and
 // year in any order, month and year, or year.
-func statedDateAt(text string, line []lexeme, i int) (v worth, n int) {
+func parseDateAt(text string, line []lexeme, i int) (v statementValue, n int) {
 	x := line[i]
 	switch year := lexemeYear(text, x); {
-	case year > 0 && foldAt(line, i+1, "-") && foldAt(line, i+3, "-") && i+4 < len(line) && line[i+4].start == x.end+4:
+	case year > 0 && hasFoldAt(line, i+1, "-") && hasFoldAt(line, i+3, "-") && i+4 < len(line) && line[i+4].start == x.end+4:
 		v.date, n = [3]int{year, int(line[i+2].value), int(line[i+4].value)}, 5
 	case year > 0:
 		v.date, n = [3]int{year}, 1
 	case lexemeDay(x) > 0:
-		v.date, n = dayFirst(text, line, i)
-	case x.kind == lexWord && monthOf(x.fold) > 0:
-		v.date, n = monthFirst(text, line, i)
+		v.date, n = parseDayFirst(text, line, i)
+	case x.kind == lexWord && monthNumber(x.fold) > 0:
+		v.date, n = parseMonthFirst(text, line, i)
 	}
-	v.kind = dateWorth
+	v.kind = dateValue
 	if n > 0 {
 		v.text = text[x.start:line[i+n-1].end]
 	}
 	return v, n
 }
 
-// dayFirst reads 3 March 2024, 3. März 2024, 3 de marzo de 2024, also without the
+// parseDayFirst reads 3 March 2024, 3. März 2024, 3 de marzo de 2024, also without the
 // year.
-func dayFirst(text string, line []lexeme, i int) (date [3]int, n int) {
-	k := skipped(line, i+1, 2, ".", "de", "of")
-	if k >= len(line) || monthOf(line[k].fold) == 0 {
+func parseDayFirst(text string, line []lexeme, i int) (date [3]int, n int) {
+	k := skipFolds(line, i+1, 2, ".", "de", "of")
+	if k >= len(line) || monthNumber(line[k].fold) == 0 {
 		return date, 0
 	}
-	date, n = [3]int{0, monthOf(line[k].fold), lexemeDay(line[i])}, k+1-i
-	if k = skipped(line, k+1, 2, "de", "del", ","); k < len(line) && lexemeYear(text, line[k]) > 0 {
+	date, n = [3]int{0, monthNumber(line[k].fold), lexemeDay(line[i])}, k+1-i
+	if k = skipFolds(line, k+1, 2, "de", "del", ","); k < len(line) && lexemeYear(text, line[k]) > 0 {
 		date[0], n = lexemeYear(text, line[k]), k+1-i
 	}
 	return date, n
 }
 
-func monthFirst(text string, line []lexeme, i int) (date [3]int, n int) {
-	m, k := monthOf(line[i].fold), skipped(line, i+1, 1, ".", "de", "of")
+func parseMonthFirst(text string, line []lexeme, i int) (date [3]int, n int) {
+	m, k := monthNumber(line[i].fold), skipFolds(line, i+1, 1, ".", "de", "of")
 	if k >= len(line) {
 		return date, 0
 	}
@@ -221,25 +221,25 @@ func monthFirst(text string, line []lexeme, i int) (date [3]int, n int) {
 		return [3]int{y, m}, k + 1 - i
 	}
 	d := lexemeDay(line[k])
-	k = skipped(line, k+1, 1, ",")
+	k = skipFolds(line, k+1, 1, ",")
 	if d == 0 || k >= len(line) || lexemeYear(text, line[k]) == 0 {
 		return date, 0
 	}
 	return [3]int{lexemeYear(text, line[k]), m, d}, k + 1 - i
 }
 
-func skipped(line []lexeme, i, most int, list ...string) int {
-	for ; most > 0 && foldAt(line, i, list...); most-- {
+func skipFolds(line []lexeme, i, most int, list ...string) int {
+	for ; most > 0 && hasFoldAt(line, i, list...); most-- {
 		i++
 	}
 	return i
 }
 
-func foldAt(line []lexeme, i int, list ...string) bool {
+func hasFoldAt(line []lexeme, i int, list ...string) bool {
 	return i >= 0 && i < len(line) && slices.Contains(list, line[i].fold)
 }
 
-func upperAt(line []lexeme, i int) bool {
+func isUpperAt(line []lexeme, i int) bool {
 	return i >= 0 && i < len(line) && line[i].kind == lexWord && line[i].upper
 }
 

@@ -8,16 +8,16 @@ import (
 
 var demonyms = fieldSet(`american british english scottish irish welsh canadian australian japanese korean south north indian french german spanish italian dutch belgian swedish norwegian danish finnish polish russian ukrainian chinese mexican brazilian argentine greek turkish austrian swiss norwegian icelandic portuguese african european asian nigerian israeli`)
 
-func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, ok bool) {
+func parseNameAt(text string, line []lexeme, k int, kind valueKind) (v statementValue, ok bool) {
 	end := min(len(line), k+7)
-	for k < end && leadsIn(line[k], kind) {
+	for k < end && canPrecedeName(line[k], kind) {
 		k++
 	}
-	if k >= end || !upperAt(line, k) {
+	if k >= end || !isUpperAt(line, k) {
 		return v, false
 	}
 	last := nameEnd(line, k, kind)
-	v = worth{kind: kind, text: text[line[k].start:line[last].end]}
+	v = statementValue{kind: kind, text: text[line[k].start:line[last].end]}
 	for _, x := range line[k : last+1] {
 		if x.kind == lexWord && !nameLinks[x.fold] {
 			v.words = append(v.words, x.fold)
@@ -26,37 +26,37 @@ func statedNameAt(text string, line []lexeme, k int, kind worthKind) (v worth, o
 	return v, len(v.words) > 0
 }
 
-// leadsIn reports whether a lexeme may stand between a cue and its name, as in
+// canPrecedeName reports whether a lexeme may stand between a cue and its name, as in
 // "American rock band".
-func leadsIn(x lexeme, kind worthKind) bool {
+func canPrecedeName(x lexeme, kind valueKind) bool {
 	switch {
 	case x.kind != lexWord:
 		return x.fold == ":" || x.fold == "="
 	case x.fold == "the" || demonyms[x.fold]:
 		return true
 	}
-	return kind == nameWorth && !x.upper && !clauseTurns[x.fold]
+	return kind == nameValue && !x.upper && !clauseTurns[x.fold]
 }
 
-func nameEnd(line []lexeme, k int, kind worthKind) (last int) {
+func nameEnd(line []lexeme, k int, kind valueKind) (last int) {
 	last = k
 	for i := k + 1; i < len(line) && i < k+8; i++ {
 		switch {
-		case upperAt(line, i) && labelWords[line[i].fold]:
+		case isUpperAt(line, i) && labelWords[line[i].fold]:
 			return last
-		case upperAt(line, i):
+		case isUpperAt(line, i):
 			last = i
-		case !linksName(line, i, last, kind) || !upperAt(line, i+1) && !(i+1 < len(line) && nameLinks[line[i+1].fold]):
+		case !isNameLink(line, i, last, kind) || !isUpperAt(line, i+1) && !(i+1 < len(line) && nameLinks[line[i+1].fold]):
 			return last
 		}
 	}
 	return last
 }
 
-func linksName(line []lexeme, i, last int, kind worthKind) bool {
+func isNameLink(line []lexeme, i, last int, kind valueKind) bool {
 	switch line[i].fold {
 	case ",":
-		return kind == placeWorth
+		return kind == placeValue
 	case "&":
 		return true
 	case ".":
@@ -69,7 +69,7 @@ var labelWords = fieldSet(`from written produced directed starring release relea
 
 var nameLinks = fieldSet(`the de von van der den la le du del di da of and und et y`)
 
-func ofName(line []lexeme, k int) (name []string, n int) {
+func parseOwnerName(line []lexeme, k int) (name []string, n int) {
 	if k >= len(line) || !slices.Contains([]string{"of", "in", "von", "de", "du", "des"}, line[k].fold) {
 		return nil, 0
 	}
@@ -87,18 +87,18 @@ func ofName(line []lexeme, k int) (name []string, n int) {
 	return name, n
 }
 
-// subjectOf returns the words of the name before the verb of a sentence, or nil.
-func subjectOf(line []lexeme) (name []string) {
+// parseSubject returns the words of the name before the verb of a sentence, or nil.
+func parseSubject(line []lexeme) (name []string) {
 	for i, x := range line {
 		switch {
 		case quoteMarks[x.fold] || i == 0 && articles[x.fold]:
-		case upperAt(line, i) && !notNames[x.fold] && len(name) < 8:
+		case isUpperAt(line, i) && !notNames[x.fold] && len(name) < 8:
 			name = append(name, x.fold)
-		case foldAt(line, i, "of", "de", "von"):
-		case x.kind == lexMark && !foldAt(line, i, "(", ","): // a heading or label
+		case hasFoldAt(line, i, "of", "de", "von"):
+		case x.kind == lexMark && !hasFoldAt(line, i, "(", ","): // a heading or label
 			return nil
 		default:
-			if len(name) == 1 && (len(statedCues()[name[0]]) > 0 || lexical.Stop(name[0], "en")) {
+			if len(name) == 1 && (len(cuesByWord()[name[0]]) > 0 || lexical.Stop(name[0], "en")) {
 				return nil
 			}
 			return name
@@ -114,16 +114,16 @@ var (
 
 var notNames = fieldSet(`it he she they this that these those there as in on at from after before when while since according a an its his her their by for with during although however despite upon following because both all many most other one two first then there here now also but and or yet so if under over between through until es er sie im am nach laut il elle ils en selon se su segun`)
 
-// leadOf returns the subject of a quote: the first name of its context, or of its
+// quoteSubject returns the subject of a quote: the first name of its context, or of its
 // first sentence.
-func leadOf(q Quote, sentences [][]lexeme) []string {
-	for _, line := range lexemes(q.Context, 60) {
-		if name := subjectOf(line); len(name) > 0 {
+func quoteSubject(q Quote, sentences [][]lexeme) []string {
+	for _, line := range scanLexemes(q.Context, 60) {
+		if name := parseSubject(line); len(name) > 0 {
 			return name
 		}
 	}
 	for _, line := range sentences[:min(1, len(sentences))] {
-		if name := subjectOf(line); len(name) > 0 {
+		if name := parseSubject(line); len(name) > 0 {
 			return name
 		}
 	}
@@ -136,10 +136,10 @@ func sortedSet(list []string) []string {
 	return slices.Compact(list)
 }
 
-// qualifiers returns the words that distinguish a name from namesakes. They are
+// findQualifiers returns the words that distinguish a name from namesakes. They are
 // "Michigan" in "Blue Lake, Michigan" and "Blue Lake in Michigan has", "film" in "Red
 // Sand (film)", "footballer" in "Jay Arn, the footballer,".
-func qualifiers(lines [][]lexeme, name []string) []string {
+func findQualifiers(lines [][]lexeme, name []string) []string {
 	for _, line := range lines {
 		for i := 1; i < len(line); i++ {
 			if !slices.Contains(name, line[i-1].fold) || i < min(2, len(name)) || len(name) > 1 && !slices.Contains(name, line[i-2].fold) {
@@ -156,15 +156,15 @@ func qualifiers(lines [][]lexeme, name []string) []string {
 func qualifierAt(line []lexeme, i int) (list []string) {
 	switch line[i].fold {
 	case "(":
-		return bracketed(line, i+1)
+		return bracketWords(line, i+1)
 	case "in":
 		return placeOfSubject(line, i)
 	case ",":
-		if list := apposition(line, i+1); len(list) > 0 {
+		if list := parseApposition(line, i+1); len(list) > 0 {
 			return list
 		}
-		for k := i; foldAt(line, k, ",") && upperAt(line, k+1); {
-			for k++; upperAt(line, k); k++ {
+		for k := i; hasFoldAt(line, k, ",") && isUpperAt(line, k+1); {
+			for k++; isUpperAt(line, k); k++ {
 				list = append(list, line[k].fold)
 			}
 		}
@@ -179,10 +179,10 @@ func placeOfSubject(line []lexeme, i int) (list []string) {
 		}
 	}
 	k := i + 1
-	for ; upperAt(line, k) && monthOf(line[k].fold) == 0; k++ {
+	for ; isUpperAt(line, k) && monthNumber(line[k].fold) == 0; k++ {
 		list = append(list, line[k].fold)
 	}
-	if k >= len(line) || line[k].kind != lexWord || upperAt(line, k) {
+	if k >= len(line) || line[k].kind != lexWord || isUpperAt(line, k) {
 		return nil
 	}
 	return sortedSet(list)
@@ -190,8 +190,8 @@ func placeOfSubject(line []lexeme, i int) (list []string) {
 
 const maxApposition = 8 // words
 
-func apposition(line []lexeme, i int) (list []string) {
-	if i >= len(line) || line[i].upper || !articles[line[i].fold] && !another[line[i].fold] {
+func parseApposition(line []lexeme, i int) (list []string) {
+	if i >= len(line) || line[i].upper || !articles[line[i].fold] && !indefiniteArticles[line[i].fold] {
 		return nil
 	}
 	for k := i + 1; k < len(line) && k <= i+maxApposition; k++ {
@@ -207,14 +207,14 @@ func apposition(line []lexeme, i int) (list []string) {
 	return nil
 }
 
-// bracketed returns the words before a closing bracket, unless they are life dates.
-func bracketed(line []lexeme, i int) (list []string) {
+// bracketWords returns the words before a closing bracket, unless they are life dates.
+func bracketWords(line []lexeme, i int) (list []string) {
 	for k := i; k < len(line) && k < i+7; k++ {
 		x := line[k]
 		switch {
 		case x.fold == ")":
 			return sortedSet(list)
-		case x.fold == "born" || monthOf(x.fold) > 0 || x.fold == "–":
+		case x.fold == "born" || monthNumber(x.fold) > 0 || x.fold == "–":
 			return nil
 		case x.kind == lexWord:
 			list = append(list, x.fold)
@@ -223,14 +223,14 @@ func bracketed(line []lexeme, i int) (list []string) {
 	return nil
 }
 
-// apart divides statements by namesakes. Statements without qualifiers join the others
+// splitNamesakes divides statements by namesakes. Statements without qualifiers join the others
 // if those are one thing, and form their own group otherwise. Altered copies always
 // share their subject.
-func apart(list []stated) (groups [][]stated) {
-	var plain []stated
+func splitNamesakes(list []statement) (groups [][]statement) {
+	var plain []statement
 	var kinds [][]string
 	for _, s := range list {
-		if s.copied || s.attribute.kind == placeWorth || len(s.qualifiers) == 0 {
+		if s.copied || s.attribute.kind == placeValue || len(s.qualifiers) == 0 {
 			plain = append(plain, s)
 			continue
 		}
@@ -241,17 +241,17 @@ func apart(list []stated) (groups [][]stated) {
 		}
 		groups[i] = append(groups[i], s)
 	}
-	if oneThing(kinds) {
-		return [][]stated{list}
+	if areNested(kinds) {
+		return [][]statement{list}
 	}
 	return append(groups, plain)
 }
 
-// oneThing reports whether all lists of qualifiers are nested.
-func oneThing(kinds [][]string) bool {
+// areNested reports whether all lists of qualifiers are nested.
+func areNested(kinds [][]string) bool {
 	for i, a := range kinds {
 		for _, b := range kinds[:i] {
-			if !subset(a, b) && !subset(b, a) {
+			if !isSubset(a, b) && !isSubset(b, a) {
 				return false
 			}
 		}
@@ -259,6 +259,6 @@ func oneThing(kinds [][]string) bool {
 	return true
 }
 
-func subset(a, b []string) bool {
+func isSubset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
 }

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	maxOpposed     = 256
-	maxSaid        = 160 // bytes of the sentence that represents a side
-	leastSentence  = 4   // words
-	maxOppositions = 8
+	maxOpposed       = 256
+	maxSideText      = 160 // bytes of the sentence that represents a side
+	minSentenceWords = 4   // words
+	maxOppositions   = 8
 )
 
-type sayer struct {
+type polaritySentence struct {
 	quote      int
 	start, end int
 	text       string
 	sense      similarity.Text
 	stems      map[string]bool
-	where      []string // stems of limiting circumstances
+	limits     []string // stems of limiting circumstances
 	numbers    string   // numbers and units; sentences that differ there are compared as numbers
 }
 
-// opposed returns conflicts between sentences of different quotes that package
+// findOpposites returns conflicts between sentences of different quotes that package
 // similarity finds opposite: equal except for a negation or antonym.
-func opposed(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) []ponder.Conflict {
-	list := sayers(quotes, lines, wanted)
+func findOpposites(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) []ponder.Conflict {
+	list := collectSentences(quotes, lines, wanted)
 	side := make([]int, len(list)) // 0 none, else a number whose sign is the side
 	groups := 0
 	for i := range list {
@@ -43,43 +43,43 @@ func opposed(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) []p
 			switch {
 			case verdict == similarity.Different || side[k] != 0 && side[i] != 0 || verdict == similarity.Same && side[k] == 0 && side[i] == 0:
 				continue
-			case verdict == similarity.Opposite && elsewhere(a, b):
+			case verdict == similarity.Opposite && haveDifferentLimits(a, b):
 				continue
 			case side[k] == 0 && side[i] == 0:
 				groups++
 				side[k], side[i] = groups, -groups
 			case verdict == similarity.Opposite:
-				side[i], side[k] = either(side[i], -side[k]), either(side[k], -side[i])
+				side[i], side[k] = firstNonZero(side[i], -side[k]), firstNonZero(side[k], -side[i])
 			default:
-				side[i], side[k] = either(side[i], side[k]), either(side[k], side[i])
+				side[i], side[k] = firstNonZero(side[i], side[k]), firstNonZero(side[k], side[i])
 			}
 		}
 	}
-	return oppositions(quotes, list, side, groups)
+	return buildOppositions(quotes, list, side, groups)
 }
 
-func either(a, b int) int {
+func firstNonZero(a, b int) int {
 	if a != 0 {
 		return a
 	}
 	return b
 }
 
-func sayers(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (list []sayer) {
+func collectSentences(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool) (list []polaritySentence) {
 	for i := range lines {
 		for _, line := range lines[i] {
 			if len(list) >= maxOpposed {
 				return list
 			}
-			if len(line) < leastSentence || tabulated(line) || line[len(line)-1].fold == "?" || !wanted(line) {
+			if len(line) < minSentenceWords || isTabulated(line) || line[len(line)-1].fold == "?" || !wanted(line) {
 				continue
 			}
-			s := sayer{quote: i, start: line[0].start, end: line[len(line)-1].end}
+			s := polaritySentence{quote: i, start: line[0].start, end: line[len(line)-1].end}
 			s.text = quotes[i].Text[s.start:s.end]
-			s.sense = similarity.Of(s.text)
-			s.stems, s.where = circumstances(line)
+			s.sense = similarity.Parse(s.text)
+			s.stems, s.limits = findCircumstances(line)
 			for _, x := range line {
-				if _, unit := statedUnits[x.fold]; unit || x.kind == lexNumber {
+				if _, unit := measureUnits[x.fold]; unit || x.kind == lexNumber {
 					s.numbers += x.fold + " "
 				}
 			}
@@ -100,7 +100,7 @@ const (
 	stemBytes       = 5 // compared bytes of a word, in any language
 )
 
-func circumstances(line []lexeme) (stems map[string]bool, where []string) {
+func findCircumstances(line []lexeme) (stems map[string]bool, where []string) {
 	stems = make(map[string]bool)
 	behind := 0
 	for _, x := range line {
@@ -117,18 +117,18 @@ func circumstances(line []lexeme) (stems map[string]bool, where []string) {
 	return stems, where
 }
 
-// elsewhere reports whether each sentence has a limit that the other does not mention,
+// haveDifferentLimits reports whether each sentence has a limit that the other does not mention,
 // as "in hospitals" and "outdoors".
-func elsewhere(a, b sayer) bool {
-	alone := func(s, o sayer) bool {
-		return slices.ContainsFunc(s.where, func(w string) bool { return !o.stems[w] })
+func haveDifferentLimits(a, b polaritySentence) bool {
+	alone := func(s, o polaritySentence) bool {
+		return slices.ContainsFunc(s.limits, func(w string) bool { return !o.stems[w] })
 	}
 	return alone(a, b) && alone(b, a)
 }
 
-func oppositions(quotes []Quote, list []sayer, side []int, groups int) (out []ponder.Conflict) {
+func buildOppositions(quotes []Quote, list []polaritySentence, side []int, groups int) (out []ponder.Conflict) {
 	for g := 1; g <= min(groups, maxOppositions); g++ {
-		var sides [2][]stated
+		var sides [2][]statement
 		subject := ""
 		for i, s := range list {
 			if side[i] != g && side[i] != -g {
@@ -138,12 +138,12 @@ func oppositions(quotes []Quote, list []sayer, side []int, groups int) (out []po
 			if side[i] < 0 {
 				at = 1
 			}
-			sides[at] = append(sides[at], stated{quote: s.quote, start: s.start, end: s.end, worth: worth{kind: nameWorth, text: textkit.Line(s.text, maxSaid)}})
+			sides[at] = append(sides[at], statement{quote: s.quote, start: s.start, end: s.end, value: statementValue{kind: nameValue, text: textkit.Line(s.text, maxSideText)}})
 			if subject == "" {
 				subject = topicWords(s.text)
 			}
 		}
-		if voiced := voiced(quotes, sides[:]); len(voiced) == 2 {
+		if voiced := buildSides(quotes, sides[:]); len(voiced) == 2 {
 			out = append(out, ponder.Conflict{Subject: subject, Attribute: "statement", Sides: voiced})
 		}
 	}
@@ -161,11 +161,11 @@ func topicWords(s string) string {
 	return strings.Join(list, " ")
 }
 
-func asksAbout(question string) func([]lexeme) bool {
+func questionFilter(question string) func([]lexeme) bool {
 	lang, _ := lexical.Detect(question)
 	var stems []string
 	lexical.Tokens(question, func(t lexical.Token) {
-		if w := question[t.Start:t.End]; !lexical.Stop(w, lang) && !asking[lexical.Fold(w)] {
+		if w := question[t.Start:t.End]; !lexical.Stop(w, lang) && !questionWords[lexical.Fold(w)] {
 			stems = append(stems, lexical.Stem(w, lang))
 		}
 	})

@@ -68,8 +68,8 @@ func TestConflictsOfTwo(t *testing.T) {
 		{"a name in short", "A. Arn is the mayor of Velm.", "Anna Arn is the mayor of Velm.", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, quotes := range [][]Quote{said(c.one, c.other), said(c.other, c.one)} {
-				if diff := cmp.Diff(c.want, strings.Join(shown(Conflicts(quotes)), "; ")); diff != "" {
+			for _, quotes := range [][]Quote{makeQuotes(c.one, c.other), makeQuotes(c.other, c.one)} {
+				if diff := cmp.Diff(c.want, strings.Join(formatConflicts(Conflicts(quotes)), "; ")); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 			}
@@ -78,10 +78,10 @@ func TestConflictsOfTwo(t *testing.T) {
 }
 
 func TestConflictsOfOneVoice(t *testing.T) {
-	quotes := said("The Sarn is 98 km long.", "Velm> The Sarn is 120 km long.", "Velm> The Sarn is 120 km long. It rises near Arn.", "Velm> The Sarn, a river, is 120 km long.", "The Sarn is 120 km long, people say.")
+	quotes := makeQuotes("The Sarn is 98 km long.", "Velm> The Sarn is 120 km long.", "Velm> The Sarn is 120 km long. It rises near Arn.", "Velm> The Sarn, a river, is 120 km long.", "The Sarn is 120 km long, people say.")
 	got := Conflicts(quotes)
 	if len(got) != 1 || len(got[0].Sides) != 2 {
-		t.Fatalf("%v", shown(got))
+		t.Fatalf("%v", formatConflicts(got))
 	}
 	var ids []string
 	for _, p := range got[0].Sides[0].Quotes {
@@ -93,7 +93,7 @@ func TestConflictsOfOneVoice(t *testing.T) {
 }
 
 func TestConflictSubject(t *testing.T) {
-	quotes := said("In 2010 Broken Mill in Ohio had a population of 3,559.", "In 2010 Broken Mill, Ohio, had a population of 10,000.")
+	quotes := makeQuotes("In 2010 Broken Mill in Ohio had a population of 3,559.", "In 2010 Broken Mill, Ohio, had a population of 10,000.")
 	for question, want := range map[string]string{
 		"Compare the population of Broken Mill, Ohio":                 "Broken Mill Ohio",
 		"compare broken mill ohio population":                         "Broken Mill Ohio",

@@ -19,7 +19,7 @@ type ramQuestion struct {
 	Wrong     []string `json:"wrong_answers"`
 }
 
-func ramdocs(t *testing.T) (list []ramQuestion) {
+func loadRAMDocs(t *testing.T) (list []ramQuestion) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", "claims", "ramdocs-first-100.jsonl"))
 	if err != nil {
@@ -38,16 +38,16 @@ func ramdocs(t *testing.T) (list []ramQuestion) {
 	return list
 }
 
-func (q ramQuestion) quotes() (list []Quote) {
+func (q ramQuestion) toQuotes() (list []Quote) {
 	for i, d := range q.Documents {
 		list = append(list, Quote{ID: fmt.Sprintf("e%d", i+1), Text: d.Text, Voice: fmt.Sprint(i)})
 	}
 	return list
 }
 
-// holds reports whether the value of a side is an answer: the words of one contain
+// isAnswer reports whether the value of a side is an answer: the words of one contain
 // those of the other.
-func holds(s ponder.Side, answers []string) bool {
+func isAnswer(s ponder.Side, answers []string) bool {
 	for _, a := range answers {
 		if sameWords(s.Value, a) {
 			return true
@@ -79,16 +79,16 @@ func answerForm(s string) string {
 // false.
 func TestRAMDocs(t *testing.T) {
 	asked, found, right, shown := 0, 0, 0, 0
-	for _, q := range ramdocs(t) {
-		all := ConflictsAbout(q.Question, q.quotes())
+	for _, q := range loadRAMDocs(t) {
+		all := ConflictsAbout(q.Question, q.toQuotes())
 		hit := false
 		for _, c := range all {
 			gold, wrong := -1, -1
 			for i, s := range c.Sides {
-				if holds(s, q.Gold) {
+				if isAnswer(s, q.Gold) {
 					gold = i
 				}
-				if holds(s, q.Wrong) {
+				if isAnswer(s, q.Wrong) {
 					wrong = i
 				}
 			}

@@ -10,46 +10,46 @@ import (
 )
 
 const (
-	leastRelation = 4 // words and marks
-	maxRelation   = 30
-	maxRelations  = 2000
+	minRelation  = 4 // words and marks
+	maxRelation  = 30
+	maxRelations = 2000
 )
 
 var (
-	relatedNumber = &attribute{name: "number", kind: numberWorth}
-	relatedDate   = &attribute{name: "date", kind: dateWorth}
-	relatedName   = &attribute{name: "name", kind: nameWorth}
+	relatedNumber = &attribute{name: "number", kind: numberValue}
+	relatedDate   = &attribute{name: "date", kind: dateValue}
+	relatedName   = &attribute{name: "name", kind: nameValue}
 )
 
-// related returns pairs of sentences with equal words and one different value: a
+// findRelatedConflicts returns pairs of sentences with equal words and one different value: a
 // number, the date of a unique event, or a unique role's holder. The sentences must be
 // whole and definite; one more word may change the subject. Known conflicts are
 // skipped.
-func related(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool, known []ponder.Conflict) (list []ponder.Conflict) {
-	var found []stated
+func findRelatedConflicts(quotes []Quote, lines [][][]lexeme, wanted func([]lexeme) bool, known []ponder.Conflict) (list []ponder.Conflict) {
+	var found []statement
 	for i, q := range quotes {
-		var of []stated
+		var of []statement
 		for _, line := range lines[i] {
 			if len(found)+len(of) >= maxRelations {
 				break
 			}
-			if s, ok := relationIn(q.Text, line); ok && wanted(line) {
+			if s, ok := parseRelation(q.Text, line); ok && wanted(line) {
 				s.quote = i
 				of = append(of, s)
 			}
 		}
-		tellApart(of, lines[i], q)
+		setQualifiers(of, lines[i], q)
 		found = append(found, of...)
 	}
-	for _, group := range bySubject(found) {
-		for _, part := range byContext(quotes, group) {
-			list = append(list, dissent(quotes, part)...)
+	for _, group := range groupBySubject(found) {
+		for _, part := range splitByContext(quotes, group) {
+			list = append(list, findSubjectConflicts(quotes, part)...)
 		}
 	}
-	return slices.DeleteFunc(list, func(c ponder.Conflict) bool { return shares(c, known) })
+	return slices.DeleteFunc(list, func(c ponder.Conflict) bool { return hasKnownPassage(c, known) })
 }
 
-func shares(c ponder.Conflict, others []ponder.Conflict) bool {
+func hasKnownPassage(c ponder.Conflict, others []ponder.Conflict) bool {
 	seen := make(map[ponder.Passage]bool)
 	for _, o := range others {
 		for _, s := range o.Sides {
@@ -63,19 +63,19 @@ func shares(c ponder.Conflict, others []ponder.Conflict) bool {
 	})
 }
 
-// byContext divides statements of one subject by contexts without common words.
-func byContext(quotes []Quote, list []stated) (parts [][]stated) {
+// splitByContext divides statements of one subject by contexts without common words.
+func splitByContext(quotes []Quote, list []statement) (parts [][]statement) {
 	var topics []map[string]bool
 	for _, s := range list {
 		own := make(map[string]bool)
-		for _, line := range lexemes(quotes[s.quote].Context, 60) {
+		for _, line := range scanLexemes(quotes[s.quote].Context, 60) {
 			for _, x := range line {
-				if x.kind == lexWord && !smallWord(x.fold) {
+				if x.kind == lexWord && !isSmallWord(x.fold) {
 					own[x.fold] = true
 				}
 			}
 		}
-		i := slices.IndexFunc(topics, func(t map[string]bool) bool { return len(t) == 0 || len(own) == 0 || meet(t, own) })
+		i := slices.IndexFunc(topics, func(t map[string]bool) bool { return len(t) == 0 || len(own) == 0 || hasCommonKey(t, own) })
 		if i < 0 {
 			i = len(parts)
 			parts, topics = append(parts, nil), append(topics, map[string]bool{})
@@ -88,7 +88,7 @@ func byContext(quotes []Quote, list []stated) (parts [][]stated) {
 	return parts
 }
 
-func meet(a, b map[string]bool) bool {
+func hasCommonKey(a, b map[string]bool) bool {
 	for w := range a {
 		if b[w] {
 			return true
@@ -107,17 +107,17 @@ var (
 	numberedWords = fieldSet(`type phase stage grade group level class chapter page figure section part volume number no version step day week year season episode round article line table room route highway typ stufe klasse kapitel seite teil band nummer chapitre partie numero capitulo pagina parte`)
 )
 
-func relationIn(text string, line []lexeme) (s stated, ok bool) {
-	if len(line) < leastRelation || len(line) > maxRelation || tabulated(line) {
+func parseRelation(text string, line []lexeme) (s statement, ok bool) {
+	if len(line) < minRelation || len(line) > maxRelation || isTabulated(line) {
 		return s, false
 	}
 	for i, x := range line {
-		if pronouns[x.fold] || relativeTimes[x.fold] || foldAt(line, i, "?", ";", ":", "(", "\"", "“", "„") {
+		if pronouns[x.fold] || relativeTimes[x.fold] || hasFoldAt(line, i, "?", ";", ":", "(", "\"", "“", "„") {
 			return s, false
 		}
 	}
-	if s, ok = roleIn(text, line); !ok {
-		s, ok = amountIn(text, line)
+	if s, ok = parseRole(text, line); !ok {
+		s, ok = parseAmount(text, line)
 	}
 	s.start, s.end = line[0].start, line[len(line)-1].end
 	return s, ok
@@ -126,21 +126,21 @@ func relationIn(text string, line []lexeme) (s stated, ok bool) {
 type quantity struct {
 	from, to int
 	date     bool
-	value    worth
+	value    statementValue
 	unit     string
 }
 
-func quantitiesIn(text string, line []lexeme) (list []quantity) {
+func parseQuantities(text string, line []lexeme) (list []quantity) {
 	for i := 0; i < len(line); {
-		m, number := statedNumberAt(text, line, i)
-		v, n := statedDateAt(text, line, i)
+		m, number := parseNumberAt(text, line, i)
+		v, n := parseDateAt(text, line, i)
 		switch {
 		case n > 0 && (!number || m.dimension == ""):
 			v.slack = dateSlack(line, i, v)
 			list = append(list, quantity{i, i + n, true, v, ""})
 			i += n
 		case number:
-			list = append(list, quantity{m.from, m.to, false, m.worth, m.dimension})
+			list = append(list, quantity{m.from, m.to, false, m.value, m.dimension})
 			i = m.to
 		default:
 			i++
@@ -149,21 +149,21 @@ func quantitiesIn(text string, line []lexeme) (list []quantity) {
 	return list
 }
 
-func amountIn(text string, line []lexeme) (s stated, ok bool) {
-	all := quantitiesIn(text, line)
+func parseAmount(text string, line []lexeme) (s statement, ok bool) {
+	all := parseQuantities(text, line)
 	numbers := slices.DeleteFunc(slices.Clone(all), func(q quantity) bool { return q.date })
 	switch {
-	case len(numbers) == 1 && counts(line, numbers[0]):
+	case len(numbers) == 1 && isCount(line, numbers[0]):
 		q := numbers[0]
-		s = stated{attribute: relatedNumber, dimension: q.unit, time: timeAt(text, line, q.from, q.to), worth: q.value}
-		s.worth.slack = max(s.worth.slack, halfDigit(line, q))
-		s.describe(line, q)
-		return s, len(s.subject) > 1 && anchored(line, q)
-	case len(numbers) == 0 && len(all) == 1 && happensOnce(line):
+		s = statement{attribute: relatedNumber, dimension: q.unit, time: validityYear(text, line, q.from, q.to), value: q.value}
+		s.value.slack = max(s.value.slack, halfDigit(line, q))
+		s.setSubjectAndScope(line, q)
+		return s, len(s.subject) > 1 && isDefinite(line, q)
+	case len(numbers) == 0 && len(all) == 1 && isUniqueEvent(line):
 		q := all[0]
-		s = stated{attribute: relatedDate, worth: q.value}
-		s.describe(line, q)
-		named := namedIn(line, q)
+		s = statement{attribute: relatedDate, value: q.value}
+		s.setSubjectAndScope(line, q)
+		named := hasNameOutside(line, q)
 		if !named && q.value.date[1] == 0 {
 			return s, false
 		}
@@ -173,7 +173,7 @@ func amountIn(text string, line []lexeme) (s stated, ok bool) {
 		if !named { // there may be several
 			s.scope += " " + strconv.Itoa(q.value.date[1])
 		}
-		return s, len(s.subject) > 1 && anchored(line, q)
+		return s, len(s.subject) > 1 && isDefinite(line, q)
 	}
 	return s, false
 }
@@ -189,42 +189,42 @@ func halfDigit(line []lexeme, q quantity) float64 {
 	return 0
 }
 
-// counts reports whether a number has a unit or counts things, and does not number
+// isCount reports whether a number has a unit or counts things, and does not number
 // them.
-func counts(line []lexeme, q quantity) bool {
+func isCount(line []lexeme, q quantity) bool {
 	if q.from > 0 {
-		if before := line[q.from-1]; numberedWords[before.fold] || foldAt(line, q.to, "st", "nd", "rd", "th") {
+		if before := line[q.from-1]; numberedWords[before.fold] || hasFoldAt(line, q.to, "st", "nd", "rd", "th") {
 			return false
 		}
 		k := q.from - 1
 		place := []string{"in", "at", "near", "bei", "en", "a"}
-		for upperAt(line, k) && !foldAt(line, k, place...) {
+		for isUpperAt(line, k) && !hasFoldAt(line, k, place...) {
 			k--
 		}
-		if k < q.from-1 && !foldAt(line, k, place...) { // Apollo 11
+		if k < q.from-1 && !hasFoldAt(line, k, place...) { // Apollo 11
 			return false
 		}
 	}
 	if q.unit != "" {
 		return true
 	}
-	return q.to < len(line) && line[q.to].kind == lexWord && !line[q.to].upper && !smallWord(line[q.to].fold)
+	return q.to < len(line) && line[q.to].kind == lexWord && !line[q.to].upper && !isSmallWord(line[q.to].fold)
 }
 
-// describe sets the subject to the content words of a sentence, and the scope to the
+// setSubjectAndScope sets the subject to the content words of a sentence, and the scope to the
 // others, without the value.
-func (s *stated) describe(line []lexeme, q quantity) {
+func (s *statement) setSubjectAndScope(line []lexeme, q quantity) {
 	var small []string
 	from := q.from
 	for i := max(0, from-3); i < from; i++ {
-		if i+max(phraseAny(line, i, lowerBounds), phraseAny(line, i, upperBounds)) == from {
+		if i+max(matchAnyPhrase(line, i, lowerBounds), matchAnyPhrase(line, i, upperBounds)) == from {
 			from = i
 		}
 	}
 	for i, x := range line {
 		switch {
 		case i >= from && i < q.to || relationFill[x.fold] || x.kind == lexMark || i < q.from && i >= q.from-2 && vagueWords[x.fold]:
-		case x.kind == lexNumber || smallWord(x.fold):
+		case x.kind == lexNumber || isSmallWord(x.fold):
 			small = append(small, x.fold)
 		default:
 			s.subject = append(s.subject, x.fold)
@@ -234,24 +234,24 @@ func (s *stated) describe(line []lexeme, q quantity) {
 	s.scope = strings.Join(small, " ")
 }
 
-func smallWord(fold string) bool { return lexical.Stop(fold, "en") || len(fold) < 2 }
+func isSmallWord(fold string) bool { return lexical.Stop(fold, "en") || len(fold) < 2 }
 
-func anchored(line []lexeme, q quantity) bool {
-	return namedIn(line, q) || slices.ContainsFunc(line, func(x lexeme) bool { return definite[x.fold] })
+func isDefinite(line []lexeme, q quantity) bool {
+	return hasNameOutside(line, q) || slices.ContainsFunc(line, func(x lexeme) bool { return definite[x.fold] })
 }
 
-// namedIn reports whether a sentence has a name after its first word, which is always
+// hasNameOutside reports whether a sentence has a name after its first word, which is always
 // capitalized.
-func namedIn(line []lexeme, q quantity) bool {
+func hasNameOutside(line []lexeme, q quantity) bool {
 	for i := 1; i < len(line); i++ {
-		if upperAt(line, i) && (i < q.from || i >= q.to) && !relationFill[line[i].fold] {
+		if isUpperAt(line, i) && (i < q.from || i >= q.to) && !relationFill[line[i].fold] {
 			return true
 		}
 	}
 	return false
 }
 
-func happensOnce(line []lexeme) bool {
+func isUniqueEvent(line []lexeme) bool {
 	return slices.ContainsFunc(line, func(x lexeme) bool { return onceWords[x.fold] })
 }
 
@@ -261,13 +261,13 @@ begann beginnt endete unterzeichnet ratifiziert verabschiedet abgeschafft sank e
 // Words of roles. An office has one holder at a time; a superlative or first of a kind
 // is unique.
 var (
-	officeWords = fieldSet(`capital ceo president chancellor king queen emperor pope mayor governor chairman chairwoman chairperson premier minister director head chief leader captain coach manager commander ambassador currency anthem hauptstadt prasident prasidentin kanzler kanzlerin konig konigin burgermeister burgermeisterin vorsitzender wahrung capitale presidente maire roi reine monnaie alcalde rey reina moneda`)
-	mostWords   = fieldSet(`most least first only last erste einzige letzte plus premiere unique seul seule primer primera unico unica`)
-	noMostWords = fieldSet(`west east forest interest request guest test rest priest harvest honest modest contest quest arrest protest northwest northeast southwest southeast nest chest vest breast best-known earnest est`)
-	nowWords    = fieldSet(`is remains ist bleibt est reste es sigue`)
-	thenWords   = fieldSet(`was became war wurde fut etait fue era`)
-	officeLinks = fieldSet(`of in at for von der des de du del d city`) // after an office, unlike "the king's daughter"
-	pluralLinks = fieldSet(`and und et y or oder ou o`)
+	officeWords      = fieldSet(`capital ceo president chancellor king queen emperor pope mayor governor chairman chairwoman chairperson premier minister director head chief leader captain coach manager commander ambassador currency anthem hauptstadt prasident prasidentin kanzler kanzlerin konig konigin burgermeister burgermeisterin vorsitzender wahrung capitale presidente maire roi reine monnaie alcalde rey reina moneda`)
+	superlativeWords = fieldSet(`most least first only last erste einzige letzte plus premiere unique seul seule primer primera unico unica`)
+	notSuperlatives  = fieldSet(`west east forest interest request guest test rest priest harvest honest modest contest quest arrest protest northwest northeast southwest southeast nest chest vest breast best-known earnest est`)
+	presentCopulas   = fieldSet(`is remains ist bleibt est reste es sigue`)
+	pastCopulas      = fieldSet(`was became war wurde fut etait fue era`)
+	officeLinks      = fieldSet(`of in at for von der des de du del d city`) // after an office, unlike "the king's daughter"
+	pluralLinks      = fieldSet(`and und et y or oder ou o`)
 )
 
 const (
@@ -275,38 +275,38 @@ const (
 	maxRoleName = 6
 )
 
-// roleIn reads the holder of a unique role: "the capital of Velmland is Arn", "Arn is
+// parseRole reads the holder of a unique role: "the capital of Velmland is Arn", "Arn is
 // the oldest town in Velmland".
-func roleIn(text string, line []lexeme) (s stated, ok bool) {
+func parseRole(text string, line []lexeme) (s statement, ok bool) {
 	if n := len(line); line[n-1].fold == "." {
 		line = line[:n-1]
 	}
-	c := slices.IndexFunc(line, func(x lexeme) bool { return !x.upper && (nowWords[x.fold] || thenWords[x.fold]) })
+	c := slices.IndexFunc(line, func(x lexeme) bool { return !x.upper && (presentCopulas[x.fold] || pastCopulas[x.fold]) })
 	if c <= 0 || c+1 >= len(line) {
 		return s, false
 	}
 	left, right := line[:c], line[c+1:]
-	past := thenWords[line[c].fold]
-	name, role := roleName(left), roleWords(right, past)
+	past := pastCopulas[line[c].fold]
+	name, role := parseRoleName(left), parseRoleWords(right, past)
 	if name == nil || role == nil {
-		name, role = roleName(right), roleWords(left, past)
+		name, role = parseRoleName(right), parseRoleWords(left, past)
 	}
 	if name == nil || role == nil {
 		return s, false
 	}
-	s = stated{attribute: relatedName, scope: line[c].fold, worth: worth{kind: nameWorth, text: text[name[0].start:name[len(name)-1].end]}}
+	s = statement{attribute: relatedName, scope: line[c].fold, value: statementValue{kind: nameValue, text: text[name[0].start:name[len(name)-1].end]}}
 	for _, x := range name {
-		s.worth.words = append(s.worth.words, x.fold)
+		s.value.words = append(s.value.words, x.fold)
 	}
 	for _, x := range role {
-		if x.kind != lexMark && !relationFill[x.fold] && !smallWord(x.fold) {
+		if x.kind != lexMark && !relationFill[x.fold] && !isSmallWord(x.fold) {
 			s.subject = append(s.subject, x.fold)
 		}
 	}
 	return s, len(s.subject) > 1
 }
 
-func roleName(part []lexeme) []lexeme {
+func parseRoleName(part []lexeme) []lexeme {
 	if i := slices.IndexFunc(part, func(x lexeme) bool { return x.fold == "," }); i >= 0 {
 		part = part[:i]
 	}
@@ -325,33 +325,33 @@ func roleName(part []lexeme) []lexeme {
 	return part
 }
 
-// roleWords returns a part of a sentence if it is a unique role: definite, and of
+// parseRoleWords returns a part of a sentence if it is a unique role: definite, and of
 // something named.
-func roleWords(part []lexeme, past bool) []lexeme {
+func parseRoleWords(part []lexeme, past bool) []lexeme {
 	if len(part) < 2 || len(part) > maxRole || !articles[part[0].fold] && !part[0].upper {
 		return nil
 	}
 	named := part[0].upper && !articles[part[0].fold]
 	for i, x := range part {
-		if x.fold == "," || pluralLinks[x.fold] || foldAt(part, i, "one") {
+		if x.fold == "," || pluralLinks[x.fold] || hasFoldAt(part, i, "one") {
 			return nil
 		}
 		named = named || i > 0 && x.upper && !officeWords[x.fold]
 	}
-	if !named || !singular(part, past) {
+	if !named || !hasOneHolder(part, past) {
 		return nil
 	}
 	return part
 }
 
-// singular reports whether a role has one holder: a present office, or a superlative.
-func singular(role []lexeme, past bool) bool {
-	if slices.ContainsFunc(role[:min(4, len(role))], func(x lexeme) bool { return mostWords[x.fold] || superlative(x) }) {
+// hasOneHolder reports whether a role has one holder: a present office, or a superlative.
+func hasOneHolder(role []lexeme, past bool) bool {
+	if slices.ContainsFunc(role[:min(4, len(role))], func(x lexeme) bool { return superlativeWords[x.fold] || isSuperlative(x) }) {
 		return true
 	}
 	for i, x := range role {
 		if officeWords[x.fold] {
-			return !past && !foldAt(role, i-1, "vice", "deputy", "assistant", "former") && (i+1 == len(role) || officeLinks[role[i+1].fold] || officeWords[role[i+1].fold])
+			return !past && !hasFoldAt(role, i-1, "vice", "deputy", "assistant", "former") && (i+1 == len(role) || officeLinks[role[i+1].fold] || officeWords[role[i+1].fold])
 		}
 		if i > 3 {
 			break
@@ -360,8 +360,8 @@ func singular(role []lexeme, past bool) bool {
 	return false
 }
 
-func superlative(x lexeme) bool {
-	if x.kind != lexWord || x.upper || noMostWords[x.fold] || len(x.fold) < 5 {
+func isSuperlative(x lexeme) bool {
+	if x.kind != lexWord || x.upper || notSuperlatives[x.fold] || len(x.fold) < 5 {
 		return false
 	}
 	return strings.HasSuffix(x.fold, "est") || strings.HasSuffix(x.fold, "ste") && len(x.fold) > 6
@@ -373,21 +373,21 @@ func superlative(x lexeme) bool {
 func (c *check) checkRoles() {
 	u := &c.units[c.windows[0].unit]
 	for i := 0; i+1 < len(c.terms); i++ {
-		a, verb, b := c.roles(i)
+		a, verb, b := c.roleAt(i)
 		if verb < 0 {
 			continue
 		}
-		x, y, z := c.placed(u, a), c.placed(u, verb), c.placed(u, b)
+		x, y, z := c.termPosition(u, a), c.termPosition(u, verb), c.termPosition(u, b)
 		if x < 0 || y < 0 || z < 0 {
 			continue
 		}
 		if z < y && y < x && x-z <= 12 && c.passive == u.passive {
-			c.turned, c.against = "in the source "+c.terms[b].fold+" and "+c.terms[a].fold+" have changed places", u
+			c.negationReason, c.counterUnit = "in the source "+c.terms[b].fold+" and "+c.terms[a].fold+" have changed places", u
 		}
 	}
 }
 
-func (c *check) roles(i int) (a, verb, b int) {
+func (c *check) roleAt(i int) (a, verb, b int) {
 	if !c.view.names[i] || i+2 >= len(c.terms) || c.view.names[i+1] {
 		return 0, -1, 0
 	}
@@ -399,11 +399,11 @@ func (c *check) roles(i int) (a, verb, b int) {
 	return 0, -1, 0
 }
 
-// placed returns the position of the only word of u that supports term i, or -1.
-func (c *check) placed(u *unit, i int) int {
+// termPosition returns the position of the only word of u that supports term i, or -1.
+func (c *check) termPosition(u *unit, i int) int {
 	at := -1
 	for k, id := range u.ids {
-		if c.resembles(i, id) {
+		if c.supportsTerm(i, id) {
 			if at >= 0 {
 				return -1
 			}

@@ -25,8 +25,8 @@ const (
 	lexMark
 )
 
-// lexemes divides a text into sentences, with at most most lexemes.
-func lexemes(text string, most int) (sentences [][]lexeme) {
+// scanLexemes divides a text into sentences, with at most most lexemes.
+func scanLexemes(text string, most int) (sentences [][]lexeme) {
 	var line []lexeme
 	end := func() {
 		if len(line) > 0 {
@@ -47,7 +47,7 @@ func lexemes(text string, most int) (sentences [][]lexeme) {
 			i += size
 			continue
 		}
-		x := lexemeAt(text, i, r, size)
+		x := scanLexeme(text, i, r, size)
 		line = append(line, x)
 		n++
 		i = x.end
@@ -61,10 +61,10 @@ func lexemes(text string, most int) (sentences [][]lexeme) {
 
 func endsLine(line []lexeme) bool { return len(line) <= 12 }
 
-func lexemeAt(text string, i int, r rune, size int) lexeme {
+func scanLexeme(text string, i int, r rune, size int) lexeme {
 	switch {
 	case r >= '0' && r <= '9':
-		return lexemeOfNumber(text, i)
+		return scanNumber(text, i)
 	case unicode.IsLetter(r) || unicode.IsDigit(r):
 		j := i + size
 		for j < len(text) && j-i < 64 {
@@ -84,16 +84,16 @@ func lexemeAt(text string, i int, r rune, size int) lexeme {
 }
 
 func joinsWord(text string, j int, q rune, n int) bool {
-	if q != '\'' && q != '’' && q != '-' || q != '-' && elided(text[:j]) {
+	if q != '\'' && q != '’' && q != '-' || q != '-' && isElision(text[:j]) {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(text[j+n:])
 	return unicode.IsLetter(next)
 }
 
-// elided reports whether a text ends with a French article or preposition before an
+// isElision reports whether a text ends with a French article or preposition before an
 // apostrophe.
-func elided(text string) bool {
+func isElision(text string) bool {
 	if text == "" || !strings.ContainsRune("dlnscjmtDLNSCJMT", rune(text[len(text)-1])) {
 		return false
 	}
@@ -101,9 +101,9 @@ func elided(text string) bool {
 	return !unicode.IsLetter(before) && !unicode.IsDigit(before)
 }
 
-// lexemeOfNumber reads the number at i with its groups and decimals. A mark before
+// scanNumber reads the number at i with its groups and decimals. A mark before
 // exactly three digits groups them.
-func lexemeOfNumber(text string, i int) lexeme {
+func scanNumber(text string, i int) lexeme {
 	j, digits, decimals := i, make([]byte, 0, 20), -1
 	for j < len(text) {
 		if c := text[j]; c >= '0' && c <= '9' {
@@ -124,14 +124,14 @@ func lexemeOfNumber(text string, i int) lexeme {
 		j += size
 	}
 	x := lexeme{start: i, end: j, fold: text[i:j], kind: lexNumber}
-	if len(digits) > 15 || j < len(text) && letterAt(text, j) && !ordinalAt(text, j) {
-		return wordOfDigits(text, i, j)
+	if len(digits) > 15 || j < len(text) && isLetterAt(text, j) && !isOrdinalAt(text, j) {
+		return scanDigitWord(text, i, j)
 	}
-	x.value, x.unit = valueOf(digits, max(0, decimals))
+	x.value, x.unit = digitsValue(digits, max(0, decimals))
 	return x
 }
 
-func valueOf(digits []byte, decimals int) (value, unit float64) {
+func digitsValue(digits []byte, decimals int) (value, unit float64) {
 	unit = 1
 	for _, d := range digits {
 		value = value*10 + float64(d-'0')
@@ -149,32 +149,32 @@ func valueOf(digits []byte, decimals int) (value, unit float64) {
 // bytes, 0 at the end of the number, and whether it groups digits.
 func digitMark(text string, i, j int) (size int, group bool) {
 	r, n := utf8.DecodeRuneInString(text[j:])
-	k := digitsFrom(text, j+n)
+	k := skipDigits(text, j+n)
 	behind := k - j - n
 	switch r {
 	case ',', '.':
-		if behind == 3 && text[i] != '0' && headDigits(text, i, j) {
+		if behind == 3 && text[i] != '0' && isGroupHead(text, i, j) {
 			return n, true
 		}
 		if behind > 0 {
 			return n, false
 		}
 	case ' ':
-		if behind == 3 && headDigits(text, i, j) && spaced(text, i, k) {
+		if behind == 3 && isGroupHead(text, i, j) && isSpaceGrouped(text, i, k) {
 			return n, true
 		}
 	case '\'', '’', '\u00a0', '\u202f', '\u2009':
-		if behind == 3 && headDigits(text, i, j) {
+		if behind == 3 && isGroupHead(text, i, j) {
 			return n, true
 		}
 	}
 	return 0, false
 }
 
-// spaced reports whether digits from i and a group after a space are one number:
+// isSpaceGrouped reports whether digits from i and a group after a space are one number:
 // lower-case words surround them.
-func spaced(text string, i, k int) bool {
-	for k+4 <= len(text) && text[k] == ' ' && allDigits(text[k+1:k+4]) {
+func isSpaceGrouped(text string, i, k int) bool {
+	for k+4 <= len(text) && text[k] == ' ' && isAllDigits(text[k+1:k+4]) {
 		k += 4
 	}
 	before := strings.Fields(text[max(0, i-24):i])
@@ -186,18 +186,18 @@ func spaced(text string, i, k int) bool {
 	return unicode.IsLower(last) && (unicode.IsLower(behind) || text[k] == '.')
 }
 
-func digitsFrom(text string, i int) int {
+func skipDigits(text string, i int) int {
 	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
 		i++
 	}
 	return i
 }
 
-func allDigits(s string) bool {
+func isAllDigits(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-func headDigits(text string, i, j int) bool {
+func isGroupHead(text string, i, j int) bool {
 	n := 0
 	for j > i && text[j-1] >= '0' && text[j-1] <= '9' {
 		j--
@@ -206,16 +206,16 @@ func headDigits(text string, i, j int) bool {
 	return n >= 1 && n <= 3
 }
 
-func letterAt(text string, j int) bool {
+func isLetterAt(text string, j int) bool {
 	r, _ := utf8.DecodeRuneInString(text[j:])
 	return unicode.IsLetter(r)
 }
 
-// ordinalAt reports whether the letters at j are an ordinal ending or a unit without
+// isOrdinalAt reports whether the letters at j are an ordinal ending or a unit without
 // space, such as km.
-func ordinalAt(text string, j int) bool {
+func isOrdinalAt(text string, j int) bool {
 	k := j
-	for k < len(text) && letterAt(text, k) {
+	for k < len(text) && isLetterAt(text, k) {
 		_, n := utf8.DecodeRuneInString(text[k:])
 		k += n
 	}
@@ -223,20 +223,20 @@ func ordinalAt(text string, j int) bool {
 	case "st", "nd", "rd", "th":
 		return true
 	default:
-		_, ok := statedUnits[w]
+		_, ok := measureUnits[w]
 		return ok
 	}
 }
 
-func wordOfDigits(text string, i, j int) lexeme {
-	for j < len(text) && letterAt(text, j) {
+func scanDigitWord(text string, i, j int) lexeme {
+	for j < len(text) && isLetterAt(text, j) {
 		_, n := utf8.DecodeRuneInString(text[j:])
 		j += n
 	}
 	return lexeme{start: i, end: j, fold: lexical.Fold(text[i:min(j, i+64)])}
 }
 
-var pointedWords = fieldSet(`mr mrs ms dr st jr sr no vs approx ca prof gen lt col rev hon bzw z b u s d c co inc ltd vol est etc nr jh mme m sra`)
+var dottedWords = fieldSet(`mr mrs ms dr st jr sr no vs approx ca prof gen lt col rev hon bzw z b u s d c co inc ltd vol est etc nr jh mme m sra`)
 
 func endsSentence(text string, line []lexeme) bool {
 	x := line[len(line)-1]
@@ -254,9 +254,9 @@ func endsSentence(text string, line []lexeme) bool {
 	rest := strings.TrimLeft(text[x.end:], " \t\n\"”»')")
 	next, _ := utf8.DecodeRuneInString(rest)
 	if last.kind == lexNumber && last.end == x.start && unicode.IsLetter(next) && last.value < 32 && last.value >= 1 { // 3. März
-		return monthOf(firstWord(rest)) == 0
+		return monthNumber(firstWord(rest)) == 0
 	}
-	if last.end == x.start && last.kind == lexWord && (pointedWords[last.fold] || utf8.RuneCountInString(last.fold) == 1) {
+	if last.end == x.start && last.kind == lexWord && (dottedWords[last.fold] || utf8.RuneCountInString(last.fold) == 1) {
 		return false
 	}
 	return rest == "" || !unicode.IsLower(next)

@@ -18,25 +18,25 @@ const (
 
 // A Corpus is an immutable index of quotes, safe for concurrent use.
 type Corpus struct {
-	quotes []source
-	units  []unit
-	lang   lexical.Language
-	vocab  map[string]int32 // stems
-	prefix map[string][]int32
-	stems  []string
-	posts  [][]int32      // by stem: its units, ascending
-	names  map[string]int // folded words capitalized inside sentences
+	quotes   []indexedQuote
+	units    []unit
+	lang     lexical.Language
+	vocab    map[string]int32 // stems
+	prefix   map[string][]int32
+	stems    []string
+	postings [][]int32      // by stem: its units, ascending
+	names    map[string]int // folded words capitalized inside sentences
 }
 
-type source struct {
+type indexedQuote struct {
 	Quote
 	first, last int // units, last exclusive
-	context     reading
+	context     parsedSentence
 	stems       map[int32]bool // of its context
 }
 
 type unit struct {
-	reading
+	parsedSentence
 	span
 	quote int
 	ids   []int32 // stems of its terms
@@ -46,14 +46,14 @@ type unit struct {
 func NewCorpus(quotes []Quote) *Corpus {
 	c := &Corpus{vocab: make(map[string]int32), prefix: make(map[string][]int32), names: make(map[string]int)}
 	quotes = quotes[:min(len(quotes), maxQuotes)]
-	c.lang = language(quotes)
+	c.lang = majorityLanguage(quotes)
 	for _, q := range quotes {
-		c.add(q)
+		c.addQuote(q)
 	}
 	return c
 }
 
-func language(quotes []Quote) lexical.Language {
+func majorityLanguage(quotes []Quote) lexical.Language {
 	votes := make(map[lexical.Language]int)
 	best := lexical.Language("")
 	for i := 0; i < len(quotes); i += 1 + len(quotes)/16 {
@@ -65,23 +65,23 @@ func language(quotes []Quote) lexical.Language {
 	return best
 }
 
-func (c *Corpus) add(q Quote) {
-	s := source{Quote: q, first: len(c.units), stems: make(map[int32]bool)}
+func (c *Corpus) addQuote(q Quote) {
+	s := indexedQuote{Quote: q, first: len(c.units), stems: make(map[int32]bool)}
 	s.context = readSentence(q.Context, span{0, len(textkit.Prefix(q.Context, maxContext))}, c.lang)
 	for _, t := range s.context.terms {
-		s.stems[c.intern(t.stem)] = true
+		s.stems[c.internStem(t.stem)] = true
 		c.names[t.fold]++
 	}
-	for _, at := range unitsIn(q.Text) {
+	for _, at := range splitUnits(q.Text) {
 		if len(c.units) == maxUnits {
 			break
 		}
-		u := unit{reading: readSentence(q.Text, at, c.lang), span: at, quote: len(c.quotes)}
+		u := unit{parsedSentence: readSentence(q.Text, at, c.lang), span: at, quote: len(c.quotes)}
 		for _, t := range u.terms {
-			id := c.intern(t.stem)
+			id := c.internStem(t.stem)
 			u.ids = append(u.ids, id)
-			if n := len(c.posts[id]); n == 0 || c.posts[id][n-1] != int32(len(c.units)) {
-				c.posts[id] = append(c.posts[id], int32(len(c.units)))
+			if n := len(c.postings[id]); n == 0 || c.postings[id][n-1] != int32(len(c.units)) {
+				c.postings[id] = append(c.postings[id], int32(len(c.units)))
 			}
 			if t.name && !t.head {
 				c.names[t.fold]++
@@ -93,9 +93,9 @@ func (c *Corpus) add(q Quote) {
 	c.quotes = append(c.quotes, s)
 }
 
-// unitsIn returns the sentences of a quote. Lines that are short or end with a stop
+// splitUnits returns the sentences of a quote. Lines that are short or end with a stop
 // are separate, because pages have headings and tables.
-func unitsIn(text string) []span {
+func splitUnits(text string) []span {
 	var list []span
 	text = textkit.Prefix(text, maxQuote)
 	start := 0
@@ -113,8 +113,8 @@ func unitsIn(text string) []span {
 			}
 		}
 		for _, s := range sentencesIn(text, span{start, end}) {
-			for _, p := range pieces(text, s) {
-				if p = trimmed(text, p); lettered(text[p.start:p.end]) {
+			for _, p := range splitLong(text, s) {
+				if p = trimSpan(text, p); hasLetter(text[p.start:p.end]) {
 					list = append(list, p)
 				}
 			}
@@ -124,57 +124,57 @@ func unitsIn(text string) []span {
 	return list
 }
 
-func (c *Corpus) intern(stem string) int32 {
+func (c *Corpus) internStem(stem string) int32 {
 	if id, ok := c.vocab[stem]; ok {
 		return id
 	}
 	id := int32(len(c.stems))
 	c.vocab[stem] = id
 	c.stems = append(c.stems, stem)
-	c.posts = append(c.posts, nil)
-	if p := prefixOf(stem); p != "" {
+	c.postings = append(c.postings, nil)
+	if p := stemPrefix(stem); p != "" {
 		c.prefix[p] = append(c.prefix[p], id)
 	}
 	return id
 }
 
-func prefixOf(stem string) string {
+func stemPrefix(stem string) string {
 	if len(stem) < 5 || strings.ContainsAny(stem[:4], "0123456789") {
 		return ""
 	}
 	return stem[:4]
 }
 
-type like struct {
+type stemMatch struct {
 	id     int32
 	credit float64
 }
 
-const maxLikes = 24
+const maxStemMatches = 24
 
-func (c *Corpus) likes(t term) []like {
-	var list []like
+func (c *Corpus) matchStems(t term) []stemMatch {
+	var list []stemMatch
 	if id, ok := c.vocab[t.stem]; ok {
-		list = append(list, like{id, 1})
+		list = append(list, stemMatch{id, 1})
 	}
-	p := prefixOf(t.stem)
+	p := stemPrefix(t.stem)
 	if p == "" {
 		return list
 	}
 	for _, id := range c.prefix[p] {
 		if s := c.stems[id]; s != t.stem {
-			if credit := resemblance(t.stem, s); credit > 0 {
-				list = append(list, like{id, credit})
+			if credit := stemSimilarity(t.stem, s); credit > 0 {
+				list = append(list, stemMatch{id, credit})
 			}
 		}
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].credit > list[j].credit })
-	return list[:min(len(list), maxLikes)]
+	return list[:min(len(list), maxStemMatches)]
 }
 
-// resemblance returns the similarity of two stems with a common prefix, such as
+// stemSimilarity returns the similarity of two stems with a common prefix, such as
 // "croatia" and "croatian", 0 to 1.
-func resemblance(a, b string) float64 {
+func stemSimilarity(a, b string) float64 {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -193,10 +193,10 @@ func resemblance(a, b string) float64 {
 
 const commonWeight = 0.4
 
-func (c *Corpus) weight(t term, list []like) float64 {
+func (c *Corpus) termWeight(t term, list []stemMatch) float64 {
 	n := 0
 	if len(list) > 0 && list[0].credit == 1 {
-		n = len(c.posts[list[0].id])
+		n = len(c.postings[list[0].id])
 	}
 	w := math.Log(1 + float64(len(c.units)+40)/float64(n+2))
 	if !t.name && commonWords[t.fold] {

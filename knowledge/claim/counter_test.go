@@ -61,7 +61,7 @@ func TestUntold(t *testing.T) {
 		if marked := Mark(s, list, []Finding{f}); marked != s+" [partly supported]" {
 			t.Errorf("marked: %s", marked)
 		}
-		if g := f.Judged(Supported, "it says so"); g.Verdict == Supported {
+		if g := f.ApplyVerdict(Supported, "it says so"); g.Verdict == Supported {
 			t.Errorf("a judge lifts %s", s)
 		}
 	}

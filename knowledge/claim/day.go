@@ -14,19 +14,19 @@ type day struct {
 	text             string // as in the text
 }
 
-func (d day) borne(o day) bool {
+func (d day) isSupportedBy(o day) bool {
 	if d.decade {
 		return d.year > 0 && o.year/10 == d.year/10
 	}
 	return (d.year == 0 || d.year == o.year && !o.decade) && (d.month == 0 || d.month == o.month) && (d.day == 0 || d.day == o.day)
 }
 
-func (d day) against(o day) bool {
+func (d day) contradicts(o day) bool {
 	return d.year > 0 && o.year > 0 && d.year != o.year && !d.decade && !o.decade || d.month > 0 && o.month > 0 && d.month != o.month ||
 		d.day > 0 && o.day > 0 && d.day != o.day && (d.month == o.month || d.month == 0 || o.month == 0)
 }
 
-func (d day) said() (n int) {
+func (d day) countParts() (n int) {
 	for _, part := range []int{d.year, d.month, d.day} {
 		if part > 0 {
 			n++
@@ -57,8 +57,8 @@ func monthNamed(word string) int { return monthNames[lexical.Fold(word)] }
 
 func yearLike(v float64, digits int) bool { return digits == 4 && v >= 1000 && v < 2100 }
 
-// isoDay reads a numeric date at the start of s: 2019-05-03, 03.05.2019 or 2019/5/3.
-func isoDay(s string) (d day, n int) {
+// parseNumericDate reads a numeric date at the start of s: 2019-05-03, 03.05.2019 or 2019/5/3.
+func parseNumericDate(s string) (d day, n int) {
 	var parts [3]int
 	var lens [3]int
 	var sep byte
@@ -100,26 +100,26 @@ func isoDay(s string) (d day, n int) {
 	return d, at
 }
 
-// calendar reads a date in words, or a year, at atom i. It returns its length in
+// readDate reads a date in words, or a year, at atom i. It returns its length in
 // atoms, or 0.
-func (r *reader) calendar(i int) int {
+func (r *reader) readDate(i int) int {
 	a := &r.atoms[i]
 	if a.number {
-		if d, n := r.dayFirst(i); n > 0 {
+		if d, n := r.readDayFirst(i); n > 0 {
 			r.addDay(i, i+n-1, d)
 			return n
 		}
-		if d, n := r.eastern(i); n > 0 {
+		if d, n := r.readEasternDate(i); n > 0 {
 			r.addDay(i, i+n-1, d)
 			return n
 		}
-		if d, ok := r.year(i); ok {
+		if d, ok := r.yearAt(i); ok {
 			r.addDay(i, i, d)
 			return 1
 		}
 		return 0
 	}
-	m := r.month(i)
+	m := r.monthAt(i)
 	if m == 0 {
 		return 0
 	}
@@ -127,8 +127,8 @@ func (r *reader) calendar(i int) int {
 	if i+1 < len(r.atoms) && r.isDay(i+1) {
 		d.day, n = int(r.atoms[i+1].value), 2
 	}
-	n += r.yearAfter(i+n, &d)
-	if n == 1 && loneMonths[a.fold] && !r.timed(i) {
+	n += r.readYear(i+n, &d)
+	if n == 1 && loneMonths[a.fold] && !r.followsTimeWord(i) {
 		return 0
 	}
 	r.addDay(i, i+n-1, d)
@@ -139,7 +139,7 @@ func (r *reader) calendar(i int) int {
 // preposition.
 var loneMonths = map[string]bool{"may": true, "march": true, "mars": true, "august": true, "april": true, "june": true, "sep": true, "dec": true, "mar": true, "jan": true}
 
-func (r *reader) month(i int) int {
+func (r *reader) monthAt(i int) int {
 	a := &r.atoms[i]
 	m := monthNames[a.fold]
 	if m > 0 && !a.upper && r.lang != "fr" && r.lang != "es" {
@@ -148,7 +148,7 @@ func (r *reader) month(i int) int {
 	return m
 }
 
-func (r *reader) dayFirst(i int) (day, int) {
+func (r *reader) readDayFirst(i int) (day, int) {
 	if !r.isDay(i) {
 		return day{}, 0
 	}
@@ -156,12 +156,12 @@ func (r *reader) dayFirst(i int) (day, int) {
 	if at < len(r.atoms) && ofWords[r.atoms[at].fold] {
 		at++
 	}
-	if at >= len(r.atoms) || r.month(at) == 0 {
+	if at >= len(r.atoms) || r.monthAt(at) == 0 {
 		return day{}, 0
 	}
-	d := day{day: int(r.atoms[i].value), month: r.month(at)}
+	d := day{day: int(r.atoms[i].value), month: r.monthAt(at)}
 	n := at - i + 1
-	return d, n + r.yearAfter(i+n, &d)
+	return d, n + r.readYear(i+n, &d)
 }
 
 var ofWords = map[string]bool{"of": true, "de": true, "del": true}
@@ -171,24 +171,24 @@ func (r *reader) isDay(i int) bool {
 	return a.number && a.plain && a.value >= 1 && a.value <= 31 && a.suffix == "" && len(a.fold) <= 2
 }
 
-func (r *reader) yearAfter(i int, d *day) int {
+func (r *reader) readYear(i int, d *day) int {
 	at := i
 	if at < len(r.atoms) && ofWords[r.atoms[at].fold] {
 		at++
 	}
-	if at >= len(r.atoms) || !r.yearly(at) {
+	if at >= len(r.atoms) || !r.isYear(at) {
 		return 0
 	}
 	d.year = int(r.atoms[at].value)
 	return at - i + 1
 }
 
-func (r *reader) yearly(i int) bool {
+func (r *reader) isYear(i int) bool {
 	a := &r.atoms[i]
 	return a.number && a.plain && a.suffix == "" && yearLike(a.value, len(a.fold))
 }
 
-func (r *reader) year(i int) (day, bool) {
+func (r *reader) yearAt(i int) (day, bool) {
 	a := &r.atoms[i]
 	if !a.plain || !yearLike(a.value, len(a.fold)) {
 		return day{}, false
@@ -199,24 +199,24 @@ func (r *reader) year(i int) (day, bool) {
 	if a.suffix != "" || a.order {
 		return day{}, false
 	}
-	if i > 0 && looseWords[r.atoms[i-1].fold] != exactly && r.atoms[i-1].fold != "around" && r.atoms[i-1].fold != "c" && r.atoms[i-1].fold != "ca" {
+	if i > 0 && precisionWords[r.atoms[i-1].fold] != exact && r.atoms[i-1].fold != "around" && r.atoms[i-1].fold != "c" && r.atoms[i-1].fold != "ca" {
 		return day{}, false
 	}
 	if i+1 < len(r.atoms) {
 		next := r.atoms[i+1].fold
-		if scale[next] > 0 && len(next) > 1 || unitsOf[next].of != "" && next != "foot" {
+		if scaleWords[next] > 0 && len(next) > 1 || unitTable[next].dimension != "" && next != "foot" {
 			return day{}, false
 		}
 	}
-	if r.symbol(i) != "" {
+	if r.currencySymbol(i) != "" {
 		return day{}, false
 	}
-	return day{year: int(a.value)}, a.value >= 1700 || r.timed(i)
+	return day{year: int(a.value)}, a.value >= 1700 || r.followsTimeWord(i)
 }
 
-func (r *reader) timed(i int) bool { return i > 0 && timeWords[r.atoms[i-1].fold] }
+func (r *reader) followsTimeWord(i int) bool { return i > 0 && timeWords[r.atoms[i-1].fold] }
 
-func (r *reader) eastern(i int) (d day, n int) {
+func (r *reader) readEasternDate(i int) (d day, n int) {
 	for i+n < len(r.atoms) && r.atoms[i+n].number {
 		a := &r.atoms[i+n]
 		if a.end >= len(r.text) {
@@ -224,7 +224,7 @@ func (r *reader) eastern(i int) (d day, n int) {
 		}
 		v := int(a.value)
 		switch c := firstRune(r.text[a.end:]); {
-		case c == '年' && v > 99 && v < 3000 && d.said() == 0:
+		case c == '年' && v > 99 && v < 3000 && d.countParts() == 0:
 			d.year = v
 		case c == '月' && v <= 12 && d.month == 0 && d.day == 0:
 			d.month = v
@@ -239,7 +239,7 @@ func (r *reader) eastern(i int) (d day, n int) {
 			n++ // the character 年 or 月 alone
 		}
 	}
-	if n > 0 && d.said() > 0 && i+n > 0 && !r.atoms[i+n-1].number {
+	if n > 0 && d.countParts() > 0 && i+n > 0 && !r.atoms[i+n-1].number {
 		n--
 	}
 	return d, n

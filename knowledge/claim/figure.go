@@ -12,72 +12,72 @@ import (
 
 type figure struct {
 	span
-	value float64
-	unit  string  // "share", "dollar", "length" etc.; "" for a count
-	size  float64 // of the written unit, or 0
-	step  float64 // value of the last significant digit
-	loose loose
-	noun  string // stem of the counted noun, if it follows
-	text  string // as in the text
+	value     float64
+	unit      string  // "share", "dollar", "length" etc.; "" for a count
+	size      float64 // of the written unit, or 0
+	step      float64 // value of the last significant digit
+	precision precision
+	noun      string // stem of the counted noun, if it follows
+	text      string // as in the text
 }
 
-type loose uint8
+type precision uint8
 
 const (
-	exactly loose = iota
-	about
+	exact precision = iota
+	approximate
 	atLeast
 	atMost
 )
 
-type fit uint8
+type fitLevel uint8
 
 const (
-	unlike  fit = iota
-	roughly     // near, but not by rounding
-	rounded     // equal after rounding
-	equal
+	noFit      fitLevel = iota
+	nearFit             // near, but not by rounding
+	roundedFit          // equal after rounding
+	equalFit
 )
 
-func (f figure) fits(source figure) fit {
+func (f figure) compareWith(source figure) fitLevel {
 	if f.unit != source.unit && f.unit != "" && source.unit != "" {
-		return unlike
+		return noFit
 	}
 	a, b := f.value, source.value
 	off := math.Abs(a - b)
 	big := max(math.Abs(a), math.Abs(b))
 	switch {
 	case off <= 1e-9*big:
-		return equal
+		return equalFit
 	case f.unit != source.unit:
-		return unlike
+		return noFit
 	case off <= 0.5*f.step*(1+1e-9) && f.step < 0.2*big:
-		return rounded
-	case f.loose == about && off <= 0.05*big, f.loose == atLeast && b > a && b < 1.25*a, f.loose == atMost && b < a && b > 0.8*a:
-		return rounded
-	case source.loose == about && off <= 0.05*big, f.step >= 0.01*big && off <= 0.05*big:
-		return roughly
+		return roundedFit
+	case f.precision == approximate && off <= 0.05*big, f.precision == atLeast && b > a && b < 1.25*a, f.precision == atMost && b < a && b > 0.8*a:
+		return roundedFit
+	case source.precision == approximate && off <= 0.05*big, f.step >= 0.01*big && off <= 0.05*big:
+		return nearFit
 	}
-	return unlike
+	return noFit
 }
 
-var scale = map[string]float64{
+var scaleWords = map[string]float64{
 	"hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "bn": 1e9, "m": 1e6, "k": 1e3, "b": 1e9,
 	"hundert": 1e2, "tausend": 1e3, "tsd": 1e3, "mio": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9, "billionen": 1e12,
 	"cent": 1e2, "cents": 1e2, "mille": 1e3, "milliers": 1e3, "millions ": 1e6, "milliard": 1e9, "milliards": 1e9,
 	"cien": 1e2, "mil": 1e3, "millon": 1e6, "millones": 1e6, "万": 1e4, "萬": 1e4, "億": 1e8, "亿": 1e8, "千": 1e3, "百": 1e2,
 }
 
-type measure struct {
-	of   string
-	size float64
+type baseMeasure struct {
+	dimension string
+	size      float64
 }
 
-var unitsOf = func() map[string]measure {
-	all := make(map[string]measure)
+var unitTable = func() map[string]baseMeasure {
+	all := make(map[string]baseMeasure)
 	add := func(of string, size float64, names string) {
 		for n := range strings.FieldsSeq(names) {
-			all[n] = measure{of, size}
+			all[n] = baseMeasure{of, size}
 		}
 	}
 	add("share", 0.01, "% percent percentage prozent pourcent pourcents % ％")
@@ -109,10 +109,10 @@ var unitsOf = func() map[string]measure {
 	return all
 }()
 
-var looseWords = map[string]loose{
-	"about": about, "around": about, "roughly": about, "approximately": about, "approx": about, "nearly": about, "almost": about, "some": about, "circa": about,
-	"ca": about, "c": about, "estimated": about, "close": about, "etwa": about, "rund": about, "ungefahr": about, "fast": about, "knapp": about, "environ": about,
-	"pres": about, "presque": about, "quelque": about, "aproximadamente": about, "unos": about, "unas": about, "alrededor": about, "cerca": about, "casi": about, "約": about, "约": about,
+var precisionWords = map[string]precision{
+	"about": approximate, "around": approximate, "roughly": approximate, "approximately": approximate, "approx": approximate, "nearly": approximate, "almost": approximate, "some": approximate, "circa": approximate,
+	"ca": approximate, "c": approximate, "estimated": approximate, "close": approximate, "etwa": approximate, "rund": approximate, "ungefahr": approximate, "fast": approximate, "knapp": approximate, "environ": approximate,
+	"pres": approximate, "presque": approximate, "quelque": approximate, "aproximadamente": approximate, "unos": approximate, "unas": approximate, "alrededor": approximate, "cerca": approximate, "casi": approximate, "約": approximate, "约": approximate,
 	"over": atLeast, "more": atLeast, "least": atLeast, "above": atLeast, "exceeding": atLeast, "exceeds": atLeast, "exceed": atLeast, "exceeded": atLeast, "uber": atLeast, "mehr": atLeast, "mindestens": atLeast, "plus": atLeast, "mas": atLeast,
 	"moins": atMost, "under": atMost, "fewer": atMost, "less": atMost, "most": atMost, "below": atMost, "unter": atMost, "weniger": atMost, "hochstens": atMost, "menos": atMost,
 }
@@ -157,9 +157,9 @@ func isOrdinal(word string) bool {
 	return strings.HasSuffix(word, "th") || word == "first" || word == "second" || word == "third" || strings.HasSuffix(word, "te")
 }
 
-// digitsAt reads the number at i: its value, the value of its last significant digit,
+// parseDigits reads the number at i: its value, the value of its last significant digit,
 // and its end. ok is false for names and codes.
-func digitsAt(text string, i int) (value, step float64, end int, ok bool) {
+func parseDigits(text string, i int) (value, step float64, end int, ok bool) {
 	j, decimals := i, -1
 	var digits []byte
 	for j < len(text) {
@@ -172,9 +172,9 @@ func digitsAt(text string, i int) (value, step float64, end int, ok bool) {
 			j += n
 			continue
 		}
-		run := digitRun(text[j+n:])
-		group := run == 3 && decimals < 0 && len(digits) > 0 && len(digits) <= 12 && digits[0] != '0' && strings.ContainsRune(",.'’\u00a0\u202f\u2009", r) && (j-i <= 3 || grouped(text[i:j]))
-		if group && r == '.' && !strings.Contains(text[i:j], ".") && !thousands(text, i, j+n+run) {
+		run := countDigits(text[j+n:])
+		group := run == 3 && decimals < 0 && len(digits) > 0 && len(digits) <= 12 && digits[0] != '0' && strings.ContainsRune(",.'’\u00a0\u202f\u2009", r) && (j-i <= 3 || hasGroupMark(text[i:j]))
+		if group && r == '.' && !strings.Contains(text[i:j], ".") && !isThousandsGroup(text, i, j+n+run) {
 			group = false
 		}
 		if group {
@@ -202,18 +202,18 @@ func digitsAt(text string, i int) (value, step float64, end int, ok bool) {
 	return value, step, j, true
 }
 
-func grouped(s string) bool {
+func hasGroupMark(s string) bool {
 	return strings.ContainsAny(s, ",.'’\u00a0\u202f\u2009")
 }
 
-// thousands reports whether a point before three digits groups them, as in "3.559". It
+// isThousandsGroup reports whether a point before three digits groups them, as in "3.559". It
 // does not if more than three digits precede it, or before a unit that takes decimals.
-func thousands(text string, i, end int) bool {
+func isThousandsGroup(text string, i, end int) bool {
 	rest := strings.TrimLeft(text[end:], " ")
 	return i+3 <= end && !strings.HasPrefix(rest, "m ") && !strings.HasPrefix(rest, "million") && !strings.HasPrefix(rest, "%")
 }
 
-func digitRun(s string) (n int) {
+func countDigits(s string) (n int) {
 	for _, r := range s {
 		if _, is := digitOf(r); !is || n == 4 {
 			return n
@@ -237,9 +237,9 @@ func digitOf(r rune) (byte, bool) {
 	return 0, false
 }
 
-// suffixed returns the letters directly after a number: an ordinal ending ("1st"),
+// numberSuffix returns the letters directly after a number: an ordinal ending ("1st"),
 // unit or scale ("5km", "3k"). ok is false if they form a name.
-func suffixed(text string, at int) (word string, end int, ok bool) {
+func numberSuffix(text string, at int) (word string, end int, ok bool) {
 	end = at
 	for end < len(text) && end-at < 24 {
 		r, n := utf8.DecodeRuneInString(text[end:])
@@ -255,7 +255,7 @@ func suffixed(text string, at int) (word string, end int, ok bool) {
 	case "st", "nd", "rd", "th", "er", "e", "eme", "o", "a", "s":
 		return "", end, true
 	}
-	if _, is := unitsOf[word]; is || scale[word] > 0 {
+	if _, is := unitTable[word]; is || scaleWords[word] > 0 {
 		return word, end, true
 	}
 	return word, end, false

@@ -10,21 +10,21 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// claims reports whether a sentence states a fact. Questions, greetings and remarks
+// statesFact reports whether a sentence states a fact. Questions, greetings and remarks
 // about the answer do not, unless they have a number, a name or another clause that
 // can be wrong.
-func claims(said string) bool {
+func statesFact(said string) bool {
 	said = strings.ReplaceAll(said, "’", "'")
 	switch {
-	case asked(said):
-		return !asks(said)
-	case count(said) < 2:
+	case isQuestion(said):
+		return !isPlainQuestion(said)
+	case countWords(said) < 2:
 		return hasNumber(said)
 	case opensList(said):
 		return false
 	}
-	for i, clause := range clauses(said) {
-		if !idle(clause) && (i == 0 || !meta(clause)) {
+	for i, clause := range splitClauses(said) {
+		if !isIdle(clause) && (i == 0 || !isMeta(clause)) {
 			return true
 		}
 	}
@@ -33,19 +33,19 @@ func claims(said string) bool {
 
 func opensList(said string) bool {
 	last, _ := utf8.DecodeLastRuneInString(said)
-	return (last == ':' || last == '：') && count(said) <= 12 && !hasNumber(said) && !named(said, 2)
+	return (last == ':' || last == '：') && countWords(said) <= 12 && !hasNumber(said) && !hasNames(said, 2)
 }
 
-func clauses(said string) []string {
+func splitClauses(said string) []string {
 	return clauseEnds.Split(said, 50)
 }
 
 var clauseEnds = regexp.MustCompile(`[;:；：](?:\s|$)|\s[—–-]\s|—|,\s(?:(?:but|and|so|or|yet|however|although|though|while|whereas|because|since|aber|und|denn|weil|obwohl|mais|et|car|donc|pero|y|porque|aunque)\s)`)
 
-func idle(clause string) bool {
+func isIdle(clause string) bool {
 	clause = strings.TrimSpace(clause)
 	clause = strings.TrimSpace(clause[len(leadIn.FindString(clause)):])
-	if count(clause) == 0 || greets(clause) || denies(clause) {
+	if countWords(clause) == 0 || isGreeting(clause) || isDenial(clause) {
 		return true
 	}
 	m := talkLead.FindString(clause)
@@ -53,25 +53,25 @@ func idle(clause string) bool {
 		return false
 	}
 	tail := clause[len(m):]
-	if at := topic.FindStringIndex(tail); at != nil && !hasNumber(tail[at[0]:]) {
+	if at := topicPhrase.FindStringIndex(tail); at != nil && !hasNumber(tail[at[0]:]) {
 		tail = tail[:at[0]]
 	}
-	return meta(tail)
+	return isMeta(tail)
 }
 
-func greets(clause string) bool {
+func isGreeting(clause string) bool {
 	m := greeting.FindString(clause)
 	if m == "" {
 		return false
 	}
 	tail := clause[len(m):]
-	return meta(tail) || addressee.MatchString(tail)
+	return isMeta(tail) || addressee.MatchString(tail)
 }
 
-// denies reports whether a clause states what sources lack. Names and numbers are
+// isDenial reports whether a clause states what sources lack. Names and numbers are
 // allowed only where the clause does not presuppose them.
-func denies(clause string) bool {
-	m, german := denial.FindString(clause), false
+func isDenial(clause string) bool {
+	m, german := denialLead.FindString(clause), false
 	if m == "" {
 		m, german = germanDenial.FindString(clause), true
 	}
@@ -80,19 +80,19 @@ func denies(clause string) bool {
 	}
 	what := strings.TrimSpace(clause[len(m):])
 	switch {
-	case limited.MatchString(what):
+	case limitWords.MatchString(what):
 		return false
-	case indirect.MatchString(what) || onTopic.MatchString(what) && !hasNumber(what):
+	case indirectQuestion.MatchString(what) || aboutTopic.MatchString(what) && !hasNumber(what):
 		return true
 	case german:
-		return !hasNumber(what) && !named(what, 2)
+		return !hasNumber(what) && !hasNames(what, 2)
 	}
-	return !hasNumber(what) && !named("- "+what, 1)
+	return !hasNumber(what) && !hasNames("- "+what, 1)
 }
 
-// meta reports whether all words concern answers or nothing in particular. Numbers may
+// isMeta reports whether all words concern answers or nothing in particular. Numbers may
 // only count parts of an answer.
-func meta(s string) bool {
+func isMeta(s string) bool {
 	ok, number := true, false
 	lexical.Tokens(s, func(t lexical.Token) {
 		w := strings.ToLower(s[t.Start:t.End])
@@ -101,40 +101,40 @@ func meta(s string) bool {
 			ok = false
 		}
 		switch {
-		case len(w) <= 2 && numbered(w):
+		case len(w) <= 2 && isDigitString(w):
 			number = true
 			return
 		case noun:
 			number = false
-		case !metaWords[w] && !stopped(w):
+		case !metaWords[w] && !isStopWord(w):
 			ok = false
 		}
 	})
 	return ok && !number
 }
 
-func stopped(w string) bool {
+func isStopWord(w string) bool {
 	return slices.ContainsFunc([]lexical.Language{"en", "de", "fr", "es"}, func(lang lexical.Language) bool { return lexical.Stop(w, lang) })
 }
 
-func asked(said string) bool {
+func isQuestion(said string) bool {
 	said = strings.TrimRight(said, "\"'”»)* ")
 	return strings.HasSuffix(said, "?") || strings.HasSuffix(said, "？") || strings.HasSuffix(said, "؟")
 }
 
-func asks(said string) bool {
-	if hasNumber(said) || granted.MatchString(said) || why.MatchString(said) && named(said, 1) {
+func isPlainQuestion(said string) bool {
+	if hasNumber(said) || presupposition.MatchString(said) || whyQuestion.MatchString(said) && hasNames(said, 1) {
 		return false
 	}
 	first := strings.ToLower(said[:len(said)-len(strings.TrimLeftFunc(said, unicode.IsLetter))])
-	return first == "" || askWords[first] || !named(said, 1) && !(stopped(first) && !askWords[first])
+	return first == "" || askWords[first] || !hasNames(said, 1) && !(isStopWord(first) && !askWords[first])
 }
 
 func hasNumber(s string) bool { return strings.IndexFunc(s, unicode.IsNumber) >= 0 }
 
-// named reports whether a text has n capitalized words in a row after its first, or
+// hasNames reports whether a text has n capitalized words in a row after its first, or
 // any acronym.
-func named(s string, n int) bool {
+func hasNames(s string, n int) bool {
 	found, row, first := false, 0, true
 	lexical.Tokens(s, func(t lexical.Token) {
 		w := s[t.Start:t.End]
@@ -154,12 +154,12 @@ func named(s string, n int) bool {
 	return found
 }
 
-// headingClaims reports whether a heading has a number other than its own, or a finite
+// headingStatesFact reports whether a heading has a number other than its own, or a finite
 // verb.
-func headingClaims(said string) bool {
+func headingStatesFact(said string) bool {
 	said = strings.ReplaceAll(said, "’", "'")
-	if asked(said) {
-		return !asks(said)
+	if isQuestion(said) {
+		return !isPlainQuestion(said)
 	}
 	said = numbering.ReplaceAllString(said, "")
 	if hasNumber(said) {
@@ -173,10 +173,10 @@ func headingClaims(said string) bool {
 		}
 		first = false
 	})
-	return !finite && verbed(said) && !idle(said)
+	return !finite && hasFiniteVerb(said) && !isIdle(said)
 }
 
-func verbed(said string) bool {
+func hasFiniteVerb(said string) bool {
 	first, found := true, false
 	lexical.Tokens(said, func(t lexical.Token) {
 		w := strings.ToLower(said[t.Start:t.End])
@@ -186,18 +186,18 @@ func verbed(said string) bool {
 	return found
 }
 
-// columns reports whether the header row of a table states a fact; bare years do not.
-func columns(said string) bool {
+// headerStatesFact reports whether the header row of a table states a fact; bare years do not.
+func headerStatesFact(said string) bool {
 	var rest []string
 	for cell := range strings.SplitSeq(said, ";") {
-		if cell = strings.TrimSpace(cell); len(cell) != 4 || !numbered(cell) {
+		if cell = strings.TrimSpace(cell); len(cell) != 4 || !isDigitString(cell) {
 			rest = append(rest, cell)
 		}
 	}
-	return headingClaims(strings.Join(rest, "; "))
+	return headingStatesFact(strings.Join(rest, "; "))
 }
 
-func prosaic(said string) bool {
+func isProse(said string) bool {
 	marks := 0
 	for _, r := range said {
 		if strings.ContainsRune("{}()[]=<>$_\\/|+*&#@;`\"", r) {
@@ -206,15 +206,15 @@ func prosaic(said string) bool {
 	}
 	stops := 0
 	lexical.Tokens(said, func(t lexical.Token) {
-		if w := said[t.Start:t.End]; stopped(strings.ToLower(w)) && len(w) > 1 {
+		if w := said[t.Start:t.End]; isStopWord(strings.ToLower(w)) && len(w) > 1 {
 			stops++
 		}
 	})
-	n := count(said)
+	n := countWords(said)
 	return n >= 4 && stops*8 >= n && marks*5 <= n || lexical.Unspaced(firstRune(said))
 }
 
-func count(s string) (n int) {
+func countWords(s string) (n int) {
 	lexical.Tokens(s, func(lexical.Token) { n++ })
 	return n
 }
@@ -236,7 +236,7 @@ var talkLead = regexp.MustCompile(`(?i)^((here (is|are|'s)|here's|below (is|are)
 	`(voici|ci-dessous|cette (réponse|synthèse)|j'(ai|espère)|je|les sources|si vous|n'hésitez)|` +
 	`(aquí (está|están|tiene)|a continuación|esta (respuesta|síntesis)|(no )?he|espero|puedo|las fuentes|si (quiere|desea|necesita)))([\s,:.!]|$)`)
 
-var topic = regexp.MustCompile(`(?i)(^|\s)(about|on|regarding|concerning|zum?|zur|über|sur|sobre|acerca de)(\s[\p{L}'-]+){1,5}[:.!]?\s*$`)
+var topicPhrase = regexp.MustCompile(`(?i)(^|\s)(about|on|regarding|concerning|zum?|zur|über|sur|sobre|acerca de)(\s[\p{L}'-]+){1,5}[:.!]?\s*$`)
 
 const (
 	deniedVerb = `(say|mention|state|give|confirm|contain|report|tell|show|name|cover|include|provide|answer|address|specify|indicate|support|verify|find|find out|determine|establish|discuss|explain|describe|have)s?`
@@ -245,7 +245,7 @@ const (
 
 // denial begins a denial; germanDenial is separate because German capitalizes nouns.
 var (
-	denial = regexp.MustCompile(`(?i)^(however |but |and |so )?((none of )?` + ofSources + ` ((do|does|did)( not|n't)|cannot|can't|could not) ` + deniedVerb +
+	denialLead = regexp.MustCompile(`(?i)^(however |but |and |so )?((none of )?` + ofSources + ` ((do|does|did)( not|n't)|cannot|can't|could not) ` + deniedVerb +
 		`|none of ` + ofSources + ` ` + deniedVerb + `|no ` + ofSources + ` (` + deniedVerb + `|(was|were) found)` +
 		`|` + ofSources + ` ` + deniedVerb + ` (nothing|neither|no (information|data|details|figures?|numbers?|answer))|` + ofSources + ` (is|are|was|were) silent` +
 		`|it (could not|cannot|can't) be (confirmed|verified|determined|established)|(i|we) (could not|couldn't|cannot|can't|did not|didn't|was unable to|was not able to|am unable to|were unable to) ` + deniedVerb +
@@ -256,18 +256,18 @@ var (
 )
 
 var (
-	limited = regexp.MustCompile(`(?i)[,;(]|\b(but|except|unless|until|although|though|while|whereas|because|since|only|merely|just|simply|alone|apart|besides|other than|which|who|denn|aber|außer|nur|bloß|sondern|mais|sauf|que seulement|pero|sino|salvo|sólo|solo)\b`)
-	// indirect begins a clause without presupposition.
-	indirect = regexp.MustCompile(`(?i)^((it|this|das|es) )?(whether|if|ob|si)\s`)
-	onTopic  = regexp.MustCompile(`(?i)^((anything|nothing|information|data|details|evidence|sources?|mention|much) )*(about|on|of|for|regarding)(\s[\p{L}'-]+){1,6}[.!]?$`)
+	limitWords = regexp.MustCompile(`(?i)[,;(]|\b(but|except|unless|until|although|though|while|whereas|because|since|only|merely|just|simply|alone|apart|besides|other than|which|who|denn|aber|außer|nur|bloß|sondern|mais|sauf|que seulement|pero|sino|salvo|sólo|solo)\b`)
+	// indirectQuestion begins a clause without presupposition.
+	indirectQuestion = regexp.MustCompile(`(?i)^((it|this|das|es) )?(whether|if|ob|si)\s`)
+	aboutTopic       = regexp.MustCompile(`(?i)^((anything|nothing|information|data|details|evidence|sources?|mention|much) )*(about|on|of|for|regarding)(\s[\p{L}'-]+){1,6}[.!]?$`)
 )
 
 // granted matches a presupposing question; why begins one that presupposes if it has a
 // name.
 var (
-	granted = regexp.MustCompile(`(?i)\b(did|do|didn't|don't) you (know|realize|realise|remember)\b|\bhave you (ever )?heard\b|\bwho (knew|would have thought)\b|\b(is|was|are|were|did|does|do|has|have|had|wo|would|could|should|ca)n't\b|\bis it (not )?true that\b|` +
+	presupposition = regexp.MustCompile(`(?i)\b(did|do|didn't|don't) you (know|realize|realise|remember)\b|\bhave you (ever )?heard\b|\bwho (knew|would have thought)\b|\b(is|was|are|were|did|does|do|has|have|had|wo|would|could|should|ca)n't\b|\bis it (not )?true that\b|` +
 		`\b(wussten sie|wusstest du|weißt du)\b|\b(saviez-vous|sais-tu|savais-tu|savez-vous)\b|(^|[^\p{L}])(sabías?|sabe usted) (usted )?que\b|, (right|correct|no|yes|oder|nicht wahr|n'est-ce pas|non|verdad|eh|ok)\?|, (is|was|are|were|did|does|do|has|have) (it|he|she|they|there|not)\?`)
-	why = regexp.MustCompile(`(?i)^(why|how come|since when|warum|wieso|weshalb|pourquoi|¿?por qué)\b`)
+	whyQuestion = regexp.MustCompile(`(?i)^(why|how come|since when|warum|wieso|weshalb|pourquoi|¿?por qué)\b`)
 )
 
 var numbering = regexp.MustCompile(`(?i)^\s*(((step|part|chapter|section|question|finding|schritt|teil|kapitel|abschnitt|étape|partie|chapitre|paso|parte|capítulo) [0-9]{1,3}[:.)]?(\s|$))|[0-9]{1,2}(\.[0-9]{1,2}){0,3}[.)]?\s+(?:-\s)?|[0-9]{1,2}[.)])`)

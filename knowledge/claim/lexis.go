@@ -16,10 +16,10 @@ nicht kein keine keinen keinem keiner keines nie niemals ohne nichts niemand wed
 pas jamais aucun aucune rien sans ni nul nulle guere
 nunca jamas ningun ninguna ninguno nada nadie sin tampoco`)
 
-// turns end the scope of a negation.
-var turns = fieldSet(`but although though however while whereas because until unless aber sondern obwohl weil mais car pero sino aunque porque`)
+// scopeEnds end the scope of a negation.
+var scopeEnds = fieldSet(`but although though however while whereas because until unless aber sondern obwohl weil mais car pero sino aunque porque`)
 
-var generic = fieldSet(`also however including include includes included later said says would could one ones may might well new based per among around since during
+var genericWords = fieldSet(`also however including include includes included later said says would could one ones may might well new based per among around since during
 another many much other others several used use using known named called became become becomes both due via according first`)
 
 var weekdays = fieldSet(`monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonntag
@@ -32,23 +32,23 @@ im seit bis vor nach ab anfang ende mitte jahr jahre und en depuis avant apres d
 
 // A cues holds the words that change the certainty or scope of a sentence.
 type cues struct {
-	hedge    string // uncertainty word
-	only     string // exclusivity word
-	quantity amountOf
-	quantum  string // its word
-	caused   string // causal word
-	linked   string // correlation word
-	nth      int    // index of the hedge among all words
+	hedge        string // uncertainty word
+	only         string // exclusivity word
+	quantity     quantityKind
+	quantityWord string // its word
+	caused       string // causal word
+	linked       string // correlation word
+	nth          int    // index of the hedge among all words
 }
 
-type amountOf uint8
+type quantityKind uint8
 
 const (
-	unsaid amountOf = iota
-	few
-	some
-	most
-	all
+	quantityNone quantityKind = iota
+	quantityFew
+	quantitySome
+	quantityMost
+	quantityAll
 )
 
 var hedges = fieldSet(`may might could possibly perhaps probably likely reportedly allegedly apparently supposedly rumored rumoured purportedly
@@ -57,15 +57,15 @@ konnte konnten moglicherweise vielleicht wahrscheinlich vermutlich angeblich off
 pourrait pourraient peut peut-etre probablement possiblement semble semblent apparemment selon suppose
 podria podrian quizas quiza posiblemente probablemente parece presunto supuestamente`)
 
-var onlys = fieldSet(`only solely sole exclusively nur ausschliesslich einzige einziger einzigen seulement uniquement seul seule solo solamente unico unica unicamente`)
+var exclusives = fieldSet(`only solely sole exclusively nur ausschliesslich einzige einziger einzigen seulement uniquement seul seule solo solamente unico unica unicamente`)
 
-var quantities = func() map[string]amountOf {
-	set := make(map[string]amountOf)
-	for q, list := range map[amountOf]string{
-		few:  "few rarely seldom minority wenige wenigen selten minderheit peu rarement pocos pocas raramente",
-		some: "some several sometimes occasionally certain many often frequently einige manche mehrere manchmal oft viele quelques certains certaines plusieurs parfois souvent beaucoup algunos algunas varios varias muchos muchas",
-		most: "most majority mostly usually generally meisten mehrheit meist meistens plupart majorite generalement mayoria generalmente",
-		all:  "all every everyone everybody always entire entirely each universally alle allen aller jeder jede jedes immer samtliche tous toutes chaque toujours todos todas cada siempre",
+var quantities = func() map[string]quantityKind {
+	set := make(map[string]quantityKind)
+	for q, list := range map[quantityKind]string{
+		quantityFew:  "few rarely seldom minority wenige wenigen selten minderheit peu rarement pocos pocas raramente",
+		quantitySome: "some several sometimes occasionally certain many often frequently einige manche mehrere manchmal oft viele quelques certains certaines plusieurs parfois souvent beaucoup algunos algunas varios varias muchos muchas",
+		quantityMost: "most majority mostly usually generally meisten mehrheit meist meistens plupart majorite generalement mayoria generalmente",
+		quantityAll:  "all every everyone everybody always entire entirely each universally alle allen aller jeder jede jedes immer samtliche tous toutes chaque toujours todos todas cada siempre",
 	} {
 		for w := range strings.FieldsSeq(list) {
 			set[w] = q
@@ -78,16 +78,16 @@ var causes = fieldSet(`causes caused cause causing leads led because due verursa
 
 var links = fieldSet(`associated association linked correlated correlation correlates correlate korreliert zusammenhang assoziiert associe associee correle lie asociado asociada relacionado correlacion`)
 
-func cuesOf(atoms []atom) (c cues) {
+func findCues(atoms []atom) (c cues) {
 	for i, a := range atoms {
 		switch {
 		case hedges[a.fold] && c.hedge == "" && (a.fold != "may" || !a.upper) && !(a.fold == "likely" && i > 0 && atoms[i-1].fold == "less"):
 			c.hedge, c.nth = a.fold, i
-		case onlys[a.fold] && c.only == "" && !(i > 0 && (atoms[i-1].fold == "not" || atoms[i-1].fold == "nicht")):
+		case exclusives[a.fold] && c.only == "" && !(i > 0 && (atoms[i-1].fold == "not" || atoms[i-1].fold == "nicht")):
 			c.only = a.fold
 		}
-		if q := quantities[a.fold]; q > c.quantity && quantifies(atoms, i) {
-			c.quantity, c.quantum = q, a.fold
+		if q := quantities[a.fold]; q > c.quantity && isQuantifier(atoms, i) {
+			c.quantity, c.quantityWord = q, a.fold
 		}
 		if causes[a.fold] && !(a.fold == "due" && i > 0 && negations[atoms[i-1].fold]) {
 			c.caused = a.fold
@@ -99,9 +99,9 @@ func cuesOf(atoms []atom) (c cues) {
 	return c
 }
 
-// quantifies reports whether the word at i is a quantifier: "most people", not "the
+// isQuantifier reports whether the word at i is a quantifier: "most people", not "the
 // most expensive", "at most" or "after all".
-func quantifies(atoms []atom, i int) bool {
+func isQuantifier(atoms []atom, i int) bool {
 	if i == 0 {
 		return true
 	}

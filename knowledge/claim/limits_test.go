@@ -11,7 +11,7 @@ func TestHostile(t *testing.T) {
 	never := func(string) bool { return false }
 	for _, piece := range []string{"[", "]", "(", "[e9", "](", "[x](", "【", "<", "<a ", "`", "**", "x. ", ". ", "...", "1.", "1,", "a-", "www.", "http://", "| ", "\n> ", "\n- ", "not ", "May ", "[^", "$", "e9 ", "A ", "[unverified"} {
 		text := strings.Repeat(piece, size/len(piece))
-		out, removed := Citations(text, never, never)
+		out, removed := CleanCitations(text, never, never)
 		if len(removed) > maxRemoved {
 			t.Errorf("%q: %d removed", piece, len(removed))
 		}

@@ -12,7 +12,7 @@ import (
 // A mutation is a claim with one detail that contradicts its source.
 type mutation struct{ kind, text string }
 
-func mutations(claim string, rng *rand.Rand) (list []mutation) {
+func makeMutations(claim string, rng *rand.Rand) (list []mutation) {
 	r := readSentence(claim, span{0, len(claim)}, "en")
 	for _, f := range r.figures {
 		if other := otherNumber(claim[f.start:f.end], rng); other != "" {
@@ -119,7 +119,7 @@ func (y *tally) String() (s string) {
 	return s
 }
 
-func (y *tally) rate() float64 {
+func (y *tally) caughtRate() float64 {
 	n, m := 0, 0
 	for k := range y.all {
 		n, m = n+y.caught[k], m+y.all[k]
@@ -127,10 +127,10 @@ func (y *tally) rate() float64 {
 	return float64(n) / float64(m)
 }
 
-// mutate counts the mutations of a claim that lower its verdict or score.
-func (y *tally) mutate(t *testing.T, c *Corpus, claim string, rng *rand.Rand) {
+// countMutations counts the mutations of a claim that lower its verdict or score.
+func (y *tally) countMutations(t *testing.T, c *Corpus, claim string, rng *rand.Rand) {
 	before := c.Verify(Sentence{Text: claim})
-	for _, m := range mutations(claim, rng) {
+	for _, m := range makeMutations(claim, rng) {
 		after := c.Verify(Sentence{Text: m.text})
 		caught := after.Verdict != Supported
 		if before.Verdict != Supported {
@@ -153,11 +153,11 @@ func TestMutations(t *testing.T) {
 		if f := c.Verify(Sentence{Text: w.claim}); f.Verdict != Supported {
 			t.Errorf("%s: %s (%.2f): %s", w.claim, f.Verdict, f.Score, f.Reason)
 		}
-		y.mutate(t, c, w.claim, rng)
+		y.countMutations(t, c, w.claim, rng)
 	}
 	t.Logf("caught, of claims that were written for this: %v", y)
-	if y.rate() < 0.95 {
-		t.Errorf("%.3f caught", y.rate())
+	if y.caughtRate() < 0.95 {
+		t.Errorf("%.3f caught", y.caughtRate())
 	}
 }
 
@@ -169,16 +169,16 @@ func TestMutationsOfWice(t *testing.T) {
 		if w.Label != "supported" {
 			continue
 		}
-		c := NewCorpus(w.quotes())
+		c := NewCorpus(w.toQuotes())
 		y := weak
 		if c.Verify(Sentence{Text: w.Claim}).Verdict == Supported {
 			y = strong
 			n++
 		}
-		y.mutate(t, c, w.Claim, rng)
+		y.countMutations(t, c, w.Claim, rng)
 	}
 	t.Logf("caught, of %d claims that were supported: %v; with a lower score, of the others: %v", n, strong, weak)
-	if strong.rate() < 0.95 {
-		t.Errorf("%.3f caught", strong.rate())
+	if strong.caughtRate() < 0.95 {
+		t.Errorf("%.3f caught", strong.caughtRate())
 	}
 }

@@ -2,16 +2,16 @@ package claim
 
 import "ponder/internal/textkit/lexical"
 
-// A stating is a figure or date of a sentence and its atom index.
-type stating struct {
+// A factMention is a figure or date of a sentence and its atom index.
+type factMention struct {
 	figure figure
 	day    day
-	dated  bool
+	isDate bool
 	at     int
 	text   string
 }
 
-func statingsOf(r *reading, base int, atoms []atom) (list []stating) {
+func findFactMentions(r *parsedSentence, base int, atoms []atom) (list []factMention) {
 	place := func(s span) int {
 		for i := range atoms {
 			if atoms[i].end > s.start-base {
@@ -21,33 +21,33 @@ func statingsOf(r *reading, base int, atoms []atom) (list []stating) {
 		return -1
 	}
 	for _, f := range r.figures {
-		list = append(list, stating{figure: f, at: place(f.span), text: f.text})
+		list = append(list, factMention{figure: f, at: place(f.span), text: f.text})
 	}
 	for _, d := range r.days {
-		list = append(list, stating{day: d, dated: true, at: place(d.span), text: d.text})
+		list = append(list, factMention{day: d, isDate: true, at: place(d.span), text: d.text})
 	}
 	return list
 }
 
-// alike reports whether x and y are of one kind, so that one could stand for the
+// isSameKind reports whether x and y are of one kind, so that one could stand for the
 // other.
-func (x stating) alike(y stating) bool {
-	if x.dated || y.dated {
-		return x.dated && y.dated
+func (x factMention) isSameKind(y factMention) bool {
+	if x.isDate || y.isDate {
+		return x.isDate && y.isDate
 	}
 	return x.figure.unit == y.figure.unit && (x.figure.unit != "" || x.figure.noun == y.figure.noun || x.figure.noun == "" || y.figure.noun == "")
 }
 
-func (x stating) bears(y stating) bool {
-	if x.dated {
-		return y.dated && x.day.borne(y.day)
+func (x factMention) isSupportedBy(y factMention) bool {
+	if x.isDate {
+		return y.isDate && x.day.isSupportedBy(y.day)
 	}
-	return !y.dated && x.figure.unit == y.figure.unit && x.figure.fits(y.figure) >= rounded
+	return !y.isDate && x.figure.unit == y.figure.unit && x.figure.compareWith(y.figure) >= roundedFit
 }
 
-// territory returns the atoms of item k among items of one kind: from its clause to
+// itemRange returns the atoms of item k among items of one kind: from its clause to
 // the next item's clause. It returns false if two items share a clause.
-func territory(list []stating, k int, clause []int) (from, to int, ok bool) {
+func itemRange(list []factMention, k int, clause []int) (from, to int, ok bool) {
 	from, to = 0, len(clause)
 	for i := range list {
 		if i == k {
@@ -72,22 +72,22 @@ func clauseStart(clause []int, at int) int {
 	return at
 }
 
-// paired returns a reason if the source gives a figure or date of the claim to another
+// findPairMismatch returns a reason if the source gives a figure or date of the claim to another
 // subject, and another figure to the claim's subject.
-func (b *beside) paired() string {
-	mine, theirs := statingsOf(&b.reading, 0, b.mine), statingsOf(&b.unit.reading, b.unit.start, b.theirs)
-	ourClauses := clausesOf(b.mine)
+func (b *wordAlignment) findPairMismatch() string {
+	mine, theirs := findFactMentions(&b.parsedSentence, 0, b.claimAtoms), findFactMentions(&b.unit.parsedSentence, b.unit.start, b.sourceAtoms)
+	ourClauses := clauseIndexes(b.claimAtoms)
 	for k, x := range mine {
-		own, at := kindred(mine, k)
-		from, to, ok := territory(own, at, ourClauses)
+		own, at := sameKindMentions(mine, k)
+		from, to, ok := itemRange(own, at, ourClauses)
 		if !ok {
 			from, to = 0, 0
 		}
 		for n, y := range theirs {
-			if !x.bears(y) {
+			if !x.isSupportedBy(y) {
 				continue
 			}
-			if t := b.stray(x, from, to, theirs, n); t != "" {
+			if t := b.findStrayWord(x, from, to, theirs, n); t != "" {
 				return "the source says " + y.text + " of " + t
 			}
 		}
@@ -95,59 +95,59 @@ func (b *beside) paired() string {
 	return ""
 }
 
-func kindred(list []stating, k int) (own []stating, at int) {
+func sameKindMentions(list []factMention, k int) (own []factMention, at int) {
 	for i, x := range list {
 		if i == k {
 			at = len(own)
 		}
-		if i == k || x.alike(list[k]) {
+		if i == k || x.isSameKind(list[k]) {
 			own = append(own, x)
 		}
 	}
 	return own, at
 }
 
-// stray returns the word of the claim that the source connects with another item of
+// findStrayWord returns the word of the claim that the source connects with another item of
 // the kind instead of item n, or "".
-func (b *beside) stray(x stating, from, to int, theirs []stating, n int) string {
-	rivals, at := kindred(theirs, n)
-	for i, r := range rivals {
-		if i != at && x.bears(r) {
+func (b *wordAlignment) findStrayWord(x factMention, from, to int, theirs []factMention, n int) string {
+	competing, at := sameKindMentions(theirs, n)
+	for i, r := range competing {
+		if i != at && x.isSupportedBy(r) {
 			return ""
 		}
 	}
-	first, end, ok := territory(rivals, at, b.clause)
-	if len(rivals) < 2 || !ok {
+	first, end, ok := itemRange(competing, at, b.clauseOf)
+	if len(competing) < 2 || !ok {
 		return ""
 	}
 	for i := range b.terms {
-		if b.ours[i] < from || b.ours[i] >= to || len(b.at[i]) == 0 {
+		if b.termAtoms[i] < from || b.termAtoms[i] >= to || len(b.termPlaces[i]) == 0 {
 			continue
 		}
 		outside := true
-		for _, p := range b.at[i] {
+		for _, p := range b.termPlaces[i] {
 			outside = outside && (p < first || p >= end)
 		}
-		if !outside || !b.view.names[i] && b.leads(i) {
+		if !outside || !b.view.names[i] && b.isFirstTerm(i) {
 			continue
 		}
-		if k := b.extra(first, end, i, from, to); k >= 0 {
+		if k := b.findExtraTerm(first, end, i, from, to); k >= 0 {
 			return b.unit.terms[k].fold
 		}
 	}
 	return ""
 }
 
-// leads reports whether term i is the first content word of the sentence, which may be
+// isFirstTerm reports whether term i is the first content word of the sentence, which may be
 // the subject of all clauses.
-func (b *beside) leads(i int) bool {
-	return len(b.unit.terms) > 0 && b.at[i][0] == b.unit.terms[0].nth
+func (b *wordAlignment) isFirstTerm(i int) bool {
+	return len(b.unit.terms) > 0 && b.termPlaces[i][0] == b.unit.terms[0].nth
 }
 
-// extra returns a term of the sentence part in place of term i that the claim part
+// findExtraTerm returns a term of the sentence part in place of term i that the claim part
 // lacks, or -1. Both terms must be names, or neither. If the part has another name of
 // the claim, both names must follow the same word.
-func (b *beside) extra(first, end, i, from, to int) int {
+func (b *wordAlignment) findExtraTerm(first, end, i, from, to int) int {
 	name, shared, found := b.view.names[i], false, -1
 	for k, t := range b.unit.terms {
 		if t.nth < first || t.nth >= end || (t.name || t.head) != name || !name && commonWords[t.fold] {
@@ -163,36 +163,36 @@ func (b *beside) extra(first, end, i, from, to int) int {
 	if found < 0 || !name || !shared {
 		return found
 	}
-	n, at := b.unit.terms[found].nth, b.at[i][0]
-	if n > 0 && at > 0 && b.theirs[n-1].fold == b.theirs[at-1].fold && lexical.Stop(b.theirs[n-1].fold, b.lang) {
+	n, at := b.unit.terms[found].nth, b.termPlaces[i][0]
+	if n > 0 && at > 0 && b.sourceAtoms[n-1].fold == b.sourceAtoms[at-1].fold && lexical.Stop(b.sourceAtoms[n-1].fold, b.lang) {
 		return found
 	}
 	return -1
 }
 
 // claimHas reports whether the claim's atoms from..to have term k of the sentence.
-func (b *beside) claimHas(k, from, to int) bool {
+func (b *wordAlignment) claimHas(k, from, to int) bool {
 	for i := range b.terms {
-		if b.ours[i] >= from && b.ours[i] < to && b.resembles(i, b.unit.ids[k]) {
+		if b.termAtoms[i] >= from && b.termAtoms[i] < to && b.supportsTerm(i, b.unit.ids[k]) {
 			return true
 		}
 	}
 	return false
 }
 
-// neighbours returns a reason if an adjacent sentence has the claim's name with its
+// findNeighbourMismatch returns a reason if an adjacent sentence has the claim's name with its
 // own number.
-func (b *beside) neighbours() (why string) {
-	mine, theirs := statingsOf(&b.reading, 0, b.mine), statingsOf(&b.unit.reading, b.unit.start, b.theirs)
-	if why = b.displaced(mine, theirs); why != "" || len(b.unit.terms) == 0 || b.claimHas(0, 0, len(b.mine)) || !b.unit.terms[0].name && !b.unit.terms[0].head {
+func (b *wordAlignment) findNeighbourMismatch() (why string) {
+	mine, theirs := findFactMentions(&b.parsedSentence, 0, b.claimAtoms), findFactMentions(&b.unit.parsedSentence, b.unit.start, b.sourceAtoms)
+	if why = b.findDisplacedNumber(mine, theirs); why != "" || len(b.unit.terms) == 0 || b.claimHas(0, 0, len(b.claimAtoms)) || !b.unit.terms[0].name && !b.unit.terms[0].head {
 		return why
 	}
 	for i := range b.terms {
-		if !b.view.names[i] && !b.terms[i].head || len(b.at[i]) > 0 {
+		if !b.view.names[i] && !b.terms[i].head || len(b.termPlaces[i]) > 0 {
 			continue
 		}
-		b.around(&b.windows[0], 1, func(u *unit) bool {
-			if u != b.unit && len(u.terms) > 0 && b.resembles(i, u.ids[0]) && b.exchanged(mine, theirs, u) {
+		b.eachNearbyUnit(&b.windows[0], 1, func(u *unit) bool {
+			if u != b.unit && len(u.terms) > 0 && b.supportsTerm(i, u.ids[0]) && b.hasExchangedFacts(mine, theirs, u) {
 				why = "the source says it of " + b.unit.terms[0].fold + ", not of " + b.terms[i].fold
 			}
 			return why == ""
@@ -201,32 +201,32 @@ func (b *beside) neighbours() (why string) {
 	return why
 }
 
-// displaced returns a reason if the best sentence has another number and an adjacent
+// findDisplacedNumber returns a reason if the best sentence has another number and an adjacent
 // one has the claim's number for another name.
-func (b *beside) displaced(mine, theirs []stating) (why string) {
+func (b *wordAlignment) findDisplacedNumber(mine, theirs []factMention) (why string) {
 	for _, x := range mine {
-		rival := false
+		competes := false
 		for _, y := range theirs {
-			if x.bears(y) {
-				rival = false
+			if x.isSupportedBy(y) {
+				competes = false
 				break
 			}
-			rival = rival || x.alike(y)
+			competes = competes || x.isSameKind(y)
 		}
-		if !rival {
+		if !competes {
 			continue
 		}
-		b.around(&b.windows[0], 1, func(u *unit) bool {
+		b.eachNearbyUnit(&b.windows[0], 1, func(u *unit) bool {
 			if u == b.unit || len(u.terms) == 0 || !u.terms[0].name && !u.terms[0].head {
 				return true
 			}
 			for i := range b.terms {
-				if b.resembles(i, u.ids[0]) {
+				if b.supportsTerm(i, u.ids[0]) {
 					return true
 				}
 			}
-			for _, y := range statingsOf(&u.reading, u.start, b.lay(u).theirs) {
-				if x.bears(y) && why == "" {
+			for _, y := range findFactMentions(&u.parsedSentence, u.start, b.alignUnit(u).sourceAtoms) {
+				if x.isSupportedBy(y) && why == "" {
 					why = "the source says " + y.text + " of " + u.terms[0].fold
 				}
 			}
@@ -236,37 +236,37 @@ func (b *beside) displaced(mine, theirs []stating) (why string) {
 	return why
 }
 
-// exchanged reports whether the best sentence has a figure or date of the claim, and u
+// hasExchangedFacts reports whether the best sentence has a figure or date of the claim, and u
 // another one of its kind.
-func (b *beside) exchanged(mine, theirs []stating, u *unit) bool {
-	others := statingsOf(&u.reading, u.start, b.lay(u).theirs)
+func (b *wordAlignment) hasExchangedFacts(mine, theirs []factMention, u *unit) bool {
+	others := findFactMentions(&u.parsedSentence, u.start, b.alignUnit(u).sourceAtoms)
 	for _, x := range mine {
-		there, rival := false, false
+		there, competes := false, false
 		for _, y := range theirs {
-			there = there || x.bears(y)
+			there = there || x.isSupportedBy(y)
 		}
 		for _, y := range others {
-			if x.bears(y) {
+			if x.isSupportedBy(y) {
 				there = false
 				break
 			}
-			rival = rival || x.alike(y)
+			competes = competes || x.isSameKind(y)
 		}
-		if there && rival {
+		if there && competes {
 			return true
 		}
 	}
 	return false
 }
 
-// partWords maps prepositions to the role of the name after them.
-var partWords = map[string]string{"by": "by", "for": "for", "to": "to", "against": "against", "from": "from", "fur": "for", "gegen": "against", "von": "by", "durch": "by",
+// rolePrepositions maps prepositions to the role of the name after them.
+var rolePrepositions = map[string]string{"by": "by", "for": "for", "to": "to", "against": "against", "from": "from", "fur": "for", "gegen": "against", "von": "by", "durch": "by",
 	"pour": "for", "contre": "against", "par": "by", "para": "for", "contra": "against", "por": "by"}
 
-// roleOf returns the role word before atom n, across names and articles, or "".
-func (b *beside) roleOf(atoms []atom, n int) string {
+// roleBefore returns the role word before atom n, across names and articles, or "".
+func (b *wordAlignment) roleBefore(atoms []atom, n int) string {
 	for k := n - 1; k >= 0 && k >= n-4; k-- {
-		if r := partWords[atoms[k].fold]; r != "" {
+		if r := rolePrepositions[atoms[k].fold]; r != "" {
 			if k > 0 && (atoms[k-1].fold == "according" || atoms[k-1].fold == "due") {
 				return ""
 			}
@@ -279,26 +279,26 @@ func (b *beside) roleOf(atoms []atom, n int) string {
 	return ""
 }
 
-// placedFor returns a reason if the source gives a name of the claim another role,
+// findRoleMismatch returns a reason if the source gives a name of the claim another role,
 // such as "for" instead of "by".
-func (b *beside) placedFor() string {
+func (b *wordAlignment) findRoleMismatch() string {
 	for i, t := range b.terms {
-		if !b.view.names[i] || len(b.at[i]) == 0 {
+		if !b.view.names[i] || len(b.termPlaces[i]) == 0 {
 			continue
 		}
-		want := b.roleOf(b.mine, b.ours[i])
+		want := b.roleBefore(b.claimAtoms, b.termAtoms[i])
 		bad, found, apart := "", false, true
-		for _, n := range b.at[i] {
-			r := b.roleOf(b.theirs, n)
+		for _, n := range b.termPlaces[i] {
+			r := b.roleBefore(b.sourceAtoms, n)
 			switch {
 			case r == want:
 				found = true
 			case r != "":
 				bad = r
 			case want != "from" && want != "against" && want != "" || want == "" && n > 0:
-				found = found || want == "" || b.unit.passive == b.passive || b.clause[n] == b.clause[b.at[i][0]]
+				found = found || want == "" || b.unit.passive == b.passive || b.clauseOf[n] == b.clauseOf[b.termPlaces[i][0]]
 			}
-			apart = apart && b.hits[b.clause[n]] < 2
+			apart = apart && b.clauseHits[b.clauseOf[n]] < 2
 		}
 		switch {
 		case found:

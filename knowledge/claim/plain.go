@@ -13,17 +13,17 @@ type stripper struct {
 	depth int
 }
 
-// plain returns text on one line without citations, marks and Markdown, and the cited
+// stripMarkdown returns text on one line without citations, marks and Markdown, and the cited
 // IDs.
-func plain(in string) (string, []string) {
+func stripMarkdown(in string) (string, []string) {
 	s := stripper{in: in}
 	s.strip()
-	return tidy(s.out.String()), s.cites
+	return normalizeSpaces(s.out.String()), s.cites
 }
 
 func (s *stripper) strip() {
 	for i := 0; i < len(s.in); {
-		n := s.mark(i)
+		n := s.readMark(i)
 		if n == 0 {
 			_, n = utf8.DecodeRuneInString(s.in[i:])
 			s.out.WriteString(s.in[i : i+n])
@@ -32,21 +32,21 @@ func (s *stripper) strip() {
 	}
 }
 
-func (s *stripper) mark(i int) int {
+func (s *stripper) readMark(i int) int {
 	rest := s.in[i:]
 	switch rest[0] {
 	case '[':
-		return s.bracket(rest)
+		return s.readBracket(rest)
 	case '!':
 		if strings.HasPrefix(rest, "![") {
 			return 1
 		}
 	case '<':
-		return tag(rest)
+		return tagLength(rest)
 	case '`':
 		return len(rest) - len(strings.TrimLeft(rest, "`"))
 	case '*', '_', '~':
-		return s.emphasis(i)
+		return s.emphasisLength(i)
 	case '|':
 		s.out.WriteString("; ")
 		return 1
@@ -62,17 +62,17 @@ func (s *stripper) mark(i int) int {
 	return 0
 }
 
-func (s *stripper) bracket(rest string) int {
-	if n := citation(rest); n > 0 {
-		for _, id := range idsIn(rest[:n]) {
+func (s *stripper) readBracket(rest string) int {
+	if n := citationLength(rest); n > 0 {
+		for _, id := range parseIDs(rest[:n]) {
 			s.cites = appendNew(s.cites, id)
 		}
 		return n
 	}
-	if n := markAt(rest); n > 0 {
+	if n := markLength(rest); n > 0 {
 		return n
 	}
-	words, n := link(rest)
+	words, n := parseLink(rest)
 	if n == 0 {
 		return 0
 	}
@@ -87,8 +87,8 @@ func (s *stripper) bracket(rest string) int {
 	return n
 }
 
-// link returns the words and length of the Markdown link at the start of rest.
-func link(rest string) (words string, n int) {
+// parseLink returns the words and length of the Markdown link at the start of rest.
+func parseLink(rest string) (words string, n int) {
 	end := strings.IndexByte(rest[:min(len(rest), maxSentence)], ']')
 	if end < 0 || end+1 >= len(rest) || rest[end+1] != '(' {
 		return "", 0
@@ -119,7 +119,7 @@ func linkEnd(s string, i int) int {
 	return 0
 }
 
-func tag(rest string) int {
+func tagLength(rest string) int {
 	end := strings.IndexByte(rest[:min(len(rest), 512)], '>')
 	if end < 2 {
 		return 0
@@ -131,7 +131,7 @@ func tag(rest string) int {
 	return 0
 }
 
-func (s *stripper) emphasis(i int) int {
+func (s *stripper) emphasisLength(i int) int {
 	c := s.in[i]
 	n := 1
 	for i+n < len(s.in) && s.in[i+n] == c {
@@ -144,7 +144,7 @@ func (s *stripper) emphasis(i int) int {
 	switch {
 	case c == '~' && n < 2, !open && !close && i > 0 && i+n < len(s.in):
 		return 0
-	case c == '_' && open && close && wordy(before) && wordy(after):
+	case c == '_' && open && close && isWordRune(before) && isWordRune(after):
 		return 0
 	case c == '*' && unicode.IsDigit(before) && unicode.IsDigit(after):
 		return 0
@@ -152,9 +152,9 @@ func (s *stripper) emphasis(i int) int {
 	return n
 }
 
-func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-func tidy(s string) string {
+func normalizeSpaces(s string) string {
 	s = strings.Trim(strings.Join(strings.Fields(s), " "), " ;")
 	for _, stop := range []string{".", ",", ":", "!", "?", ";"} {
 		if strings.Contains(s, " "+stop) {
@@ -167,11 +167,11 @@ func tidy(s string) string {
 	return s
 }
 
-func lettered(s string) bool { return strings.IndexFunc(s, wordy) >= 0 }
+func hasLetter(s string) bool { return strings.IndexFunc(s, isWordRune) >= 0 }
 
-// citation returns the length of a citation such as [e3] or [e3, e4] at the start of
+// citationLength returns the length of a citation such as [e3] or [e3, e4] at the start of
 // s, or 0.
-func citation(s string) int {
+func citationLength(s string) int {
 	if s == "" || s[0] != '[' {
 		return 0
 	}
@@ -179,13 +179,13 @@ func citation(s string) int {
 	if end < 0 || end+1 < len(s) && s[end+1] == '(' {
 		return 0
 	}
-	if len(idsIn(s[:end+1])) == 0 {
+	if len(parseIDs(s[:end+1])) == 0 {
 		return 0
 	}
 	return end + 1
 }
 
-func idsIn(s string) []string {
+func parseIDs(s string) []string {
 	var ids []string
 	for _, f := range strings.FieldsFunc(s[1:len(s)-1], func(r rune) bool { return r == ',' || r == ';' || r == ' ' }) {
 		if !isID(f) {
@@ -200,7 +200,7 @@ func idsIn(s string) []string {
 // a number.
 func isID(s string) bool {
 	n := len(s) - len(strings.TrimLeft(s, "abcdefghijklmnopqrstuvwxyz"))
-	return n > 0 && n <= 8 && len(s) > n && len(s)-n <= 9 && numbered(s[n:])
+	return n > 0 && n <= 8 && len(s) > n && len(s)-n <= 9 && isDigitString(s[n:])
 }
 
 func appendNew(list []string, s string) []string {

@@ -18,7 +18,7 @@ type term struct {
 	nth  int  // index among all words of the sentence
 }
 
-type reading struct {
+type parsedSentence struct {
 	terms   []term
 	figures []figure
 	days    []day
@@ -32,7 +32,7 @@ type reader struct {
 	text  string
 	base  int // added to offsets
 	atoms []atom
-	out   reading
+	out   parsedSentence
 }
 
 // An atom is an unclassified word, number or date in digits.
@@ -50,21 +50,21 @@ type atom struct {
 	comma  bool   // a clause mark precedes
 }
 
-func readSentence(text string, at span, lang lexical.Language) reading {
+func readSentence(text string, at span, lang lexical.Language) parsedSentence {
 	r := reader{lang: lang, text: text[at.start:at.end], base: at.start}
-	r.atomise()
+	r.tokenize()
 	for i := 0; i < len(r.atoms); {
-		i += r.take(i)
+		i += r.readAtom(i)
 	}
-	r.negate()
-	r.out.cues = cuesOf(r.atoms)
+	r.markNegations()
+	r.out.cues = findCues(r.atoms)
 	r.out.passive = isPassive(r.atoms)
 	return r.out
 }
 
 const maxAtoms = 600
 
-func (r *reader) atomise() {
+func (r *reader) tokenize() {
 	last := 0
 	lexical.Tokens(r.text, func(t lexical.Token) {
 		if t.Start < last || len(r.atoms) >= maxAtoms {
@@ -72,10 +72,10 @@ func (r *reader) atomise() {
 		}
 		a := atom{span: span{t.Start, t.End}, comma: last > 0 && strings.ContainsAny(r.text[last:t.Start], ",;:()—–")}
 		first, _ := utf8.DecodeRuneInString(r.text[t.Start:])
-		if _, digit := digitOf(first); digit && !joined(r.text, t.Start) {
-			r.numeral(&a)
+		if _, digit := digitOf(first); digit && !isNameSuffix(r.text, t.Start) {
+			r.readNumber(&a)
 		}
-		if !a.number && a.day.said() == 0 {
+		if !a.number && a.day.countParts() == 0 {
 			a.end = max(a.end, t.End)
 			a.fold = lexical.Fold(r.text[a.start:a.end])
 			a.upper = unicode.IsUpper(first) || strings.IndexFunc(r.text[t.Start:t.End], unicode.IsUpper) > 0
@@ -85,8 +85,8 @@ func (r *reader) atomise() {
 	})
 }
 
-// joined reports whether the digits at i belong to a name: COVID-19, F-16.
-func joined(text string, i int) bool {
+// isNameSuffix reports whether the digits at i belong to a name: COVID-19, F-16.
+func isNameSuffix(text string, i int) bool {
 	if i < 2 || text[i-1] != '-' {
 		return false
 	}
@@ -94,17 +94,17 @@ func joined(text string, i int) bool {
 	return unicode.IsLetter(before)
 }
 
-func (r *reader) numeral(a *atom) {
+func (r *reader) readNumber(a *atom) {
 	rest := r.text[a.start:]
-	if d, n := isoDay(rest); n > 0 {
+	if d, n := parseNumericDate(rest); n > 0 {
 		a.day, a.end = d, a.start+n
 		return
 	}
-	value, step, end, ok := digitsAt(r.text, a.start)
+	value, step, end, ok := parseDigits(r.text, a.start)
 	if !ok {
 		return
 	}
-	suffix, to, ok := suffixed(r.text, end)
+	suffix, to, ok := numberSuffix(r.text, end)
 	if !ok {
 		return
 	}
@@ -123,45 +123,45 @@ func (r *reader) numeral(a *atom) {
 	a.end = to
 }
 
-func (r *reader) take(i int) int {
+func (r *reader) readAtom(i int) int {
 	a := &r.atoms[i]
-	if a.day.said() > 0 {
+	if a.day.countParts() > 0 {
 		d := a.day
 		r.addDay(i, i, d)
 		return 1
 	}
-	if n := r.calendar(i); n > 0 {
+	if n := r.readDate(i); n > 0 {
 		return n
 	}
-	if n := r.amount(i); n > 0 {
+	if n := r.readAmount(i); n > 0 {
 		return n
 	}
-	r.word(i)
+	r.addTerm(i)
 	return 1
 }
 
 func (r *reader) addDay(from, to int, d day) {
 	d.span = span{r.base + r.atoms[from].start, r.base + r.atoms[to].end}
-	d.text = flat(r.text[r.atoms[from].start:r.atoms[to].end])
+	d.text = collapseSpaces(r.text[r.atoms[from].start:r.atoms[to].end])
 	r.out.days = append(r.out.days, d)
 }
 
-func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+func collapseSpaces(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func (r *reader) word(i int) {
+func (r *reader) addTerm(i int) {
 	a := &r.atoms[i]
-	if a.number || negations[a.fold] || lexical.Stop(a.fold, r.lang) || generic[a.fold] || quantities[a.fold] != unsaid || a.fold == "t" {
+	if a.number || negations[a.fold] || lexical.Stop(a.fold, r.lang) || genericWords[a.fold] || quantities[a.fold] != quantityNone || a.fold == "t" {
 		return
 	}
 	if utf8.RuneCountInString(a.fold) < 2 && !unicode.IsUpper(firstRune(r.text[a.start:])) && !lexical.Unspaced(firstRune(a.fold)) {
 		return
 	}
 	t := term{span: span{r.base + a.start, r.base + a.end}, fold: a.fold, stem: lexical.Stem(r.text[a.start:a.end], r.lang), nth: i, head: i == 0}
-	t.name = r.named(i)
+	t.name = r.isName(i)
 	r.out.terms = append(r.out.terms, t)
 }
 
-func (r *reader) named(i int) bool {
+func (r *reader) isName(i int) bool {
 	a := &r.atoms[i]
 	if !a.upper || weekdays[a.fold] || monthNames[a.fold] > 0 {
 		return false
@@ -181,15 +181,15 @@ func (r *reader) named(i int) bool {
 	return follows || before.upper && i > 1 || germanPlaces[before.fold]
 }
 
-// negate marks the terms after a negation in its clause; in German also those before.
-func (r *reader) negate() {
+// markNegations marks the terms after a negation in its clause; in German also those before.
+func (r *reader) markNegations() {
 	for i := range r.atoms {
-		if !r.negates(i) {
+		if !r.isNegation(i) {
 			continue
 		}
 		r.out.nots++
 		end := i + 1
-		for end < len(r.atoms) && end < i+8 && !(r.atoms[end].comma && end > i+1) && !turns[r.atoms[end].fold] {
+		for end < len(r.atoms) && end < i+8 && !(r.atoms[end].comma && end > i+1) && !scopeEnds[r.atoms[end].fold] {
 			end++
 		}
 		start := i
@@ -209,8 +209,8 @@ func (r *reader) negate() {
 	}
 }
 
-// negates reports whether the word at i is a negation in its context.
-func (r *reader) negates(i int) bool {
+// isNegation reports whether the word at i is a negation in its context.
+func (r *reader) isNegation(i int) bool {
 	a := &r.atoms[i]
 	next := ""
 	if i+1 < len(r.atoms) {

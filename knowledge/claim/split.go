@@ -15,26 +15,26 @@ const (
 // factual if they state a fact; source lists are not factual. It returns at most 400
 // sentences. It cuts those over 4 KiB and drops later text.
 func Split(text string) []Sentence {
-	list, _ := splitTo(text)
+	list, _ := splitWithEnd(text)
 	return list
 }
 
-// Bounded returns the part of a text that Split reads, and whether that is less than
+// CheckedPart returns the part of a text that Split reads, and whether that is less than
 // all. The rest is neither checked nor marked.
-func Bounded(text string) (string, bool) {
-	_, end := splitTo(text)
-	if !lettered(text[end:]) {
+func CheckedPart(text string) (string, bool) {
+	_, end := splitWithEnd(text)
+	if !hasLetter(text[end:]) {
 		return text, false
 	}
 	return strings.TrimSpace(text[:end]), true
 }
 
-func splitTo(text string) (list []Sentence, end int) {
-	parts, end := blocks(text)
+func splitWithEnd(text string) (list []Sentence, end int) {
+	parts, end := scanBlocks(text)
 	for _, b := range parts {
-		for _, s := range b.sentences(text) {
-			for _, part := range pieces(text, s) {
-				sentence, ok := read(text, part, b.kind)
+		for _, s := range b.splitSentences(text) {
+			for _, part := range splitLong(text, s) {
+				sentence, ok := parseSentence(text, part, b.kind)
 				if ok && len(list) == maxSentences {
 					return list, list[len(list)-1].End
 				}
@@ -47,27 +47,27 @@ func splitTo(text string) (list []Sentence, end int) {
 	return list, end
 }
 
-func read(text string, at span, kind blockKind) (Sentence, bool) {
-	at = trimmed(text, at)
-	said, cites := plain(text[at.start:at.end])
-	if !lettered(said) {
+func parseSentence(text string, at span, kind blockKind) (Sentence, bool) {
+	at = trimSpan(text, at)
+	said, cites := stripMarkdown(text[at.start:at.end])
+	if !hasLetter(said) {
 		return Sentence{}, false
 	}
 	s := Sentence{Text: said, Start: at.start, End: at.end, Cites: cites}
-	s.Factual = kind.claims(said)
+	s.Factual = kind.statesFact(said)
 	return s, true
 }
 
 type span struct{ start, end int }
 
-func trimmed(text string, s span) span {
+func trimSpan(text string, s span) span {
 	part := text[s.start:s.end]
 	s.start += len(part) - len(strings.TrimLeft(part, " \t\r\n>"))
 	s.end = s.start + len(strings.TrimSpace(text[s.start:s.end]))
 	return s
 }
 
-func pieces(text string, s span) []span {
+func splitLong(text string, s span) []span {
 	var list []span
 	for s.end-s.start > maxSentence && len(list) < maxSentences {
 		cut := s.start + maxSentence
@@ -92,21 +92,21 @@ const (
 	heading
 	header // the first table row, above dashes
 	code
-	listing // an entry in a list of sources
+	sourceEntry // an entry in a list of sources
 )
 
-func (k blockKind) claims(said string) bool {
+func (k blockKind) statesFact(said string) bool {
 	switch k {
 	case heading:
-		return headingClaims(said)
+		return headingStatesFact(said)
 	case header:
-		return columns(said)
+		return headerStatesFact(said)
 	case code:
-		return prosaic(said) && claims(said)
-	case listing:
+		return isProse(said) && statesFact(said)
+	case sourceEntry:
 		return false
 	}
-	return claims(said)
+	return statesFact(said)
 }
 
 type block struct {
@@ -114,14 +114,14 @@ type block struct {
 	kind blockKind
 }
 
-func (b block) sentences(text string) []span {
+func (b block) splitSentences(text string) []span {
 	if b.kind != paragraph && b.kind != item {
 		return []span{b.span}
 	}
 	return sentencesIn(text, b.span)
 }
 
-type blocker struct {
+type blockScanner struct {
 	text    string
 	list    []block
 	open    bool   // the next line may continue the last block
@@ -129,8 +129,8 @@ type blocker struct {
 	sources bool   // under a heading of a list of sources
 }
 
-func blocks(text string) ([]block, int) {
-	b := blocker{text: text}
+func scanBlocks(text string) ([]block, int) {
+	b := blockScanner{text: text}
 	at := 0
 	for at < len(text) && len(b.list) < 4*maxSentences {
 		end := strings.IndexByte(text[at:], '\n')
@@ -139,38 +139,38 @@ func blocks(text string) ([]block, int) {
 		} else {
 			end += at
 		}
-		b.line(at, end)
+		b.addLine(at, end)
 		at = min(end+1, len(text))
 	}
 	return b.list, at
 }
 
-func (b *blocker) line(start, end int) {
+func (b *blockScanner) addLine(start, end int) {
 	start = skipQuote(b.text, start, end)
 	line := strings.TrimSpace(b.text[start:end])
-	if b.code(line, start, end) {
+	if b.addCode(line, start, end) {
 		return
 	}
 	switch {
 	case line == "":
 		b.open = false
-	case b.underlined(line):
-	case ruled(line):
+	case b.markUnderlined(line):
+	case isRule(line):
 		b.open = false
 	case strings.HasPrefix(line, "#") && strings.HasPrefix(strings.TrimLeft(line, "#"), " "):
-		b.title(end-len(strings.TrimLeft(b.text[start:end], " \t#")), end)
-	case tabular(line):
-		b.row(line, start, end)
-	case bold(line) && !b.open:
-		b.title(start, end)
+		b.addTitle(end-len(strings.TrimLeft(b.text[start:end], " \t#")), end)
+	case isTableRow(line):
+		b.addRow(line, start, end)
+	case isBold(line) && !b.open:
+		b.addTitle(start, end)
 	default:
-		b.prose(start, end)
+		b.addProse(start, end)
 	}
 }
 
-func (b *blocker) prose(start, end int) {
+func (b *blockScanner) addProse(start, end int) {
 	kind := paragraph
-	if n := bullet(b.text[start:end]); n > 0 {
+	if n := bulletLength(b.text[start:end]); n > 0 {
 		kind, b.open = item, false
 		start += n
 	}
@@ -179,13 +179,13 @@ func (b *blocker) prose(start, end int) {
 		return
 	}
 	if b.sources {
-		kind = listing
+		kind = sourceEntry
 	}
 	b.list = append(b.list, block{span{start, end}, kind})
 	b.open = true
 }
 
-func (b *blocker) code(line string, start, end int) bool {
+func (b *blockScanner) addCode(line string, start, end int) bool {
 	if b.fence != "" {
 		if strings.HasPrefix(line, b.fence) && strings.Trim(line, b.fence[:1]) == "" {
 			b.fence, b.open = "", false
@@ -205,23 +205,23 @@ func (b *blocker) code(line string, start, end int) bool {
 	return false
 }
 
-func (b *blocker) title(start, end int) {
+func (b *blockScanner) addTitle(start, end int) {
 	b.list = append(b.list, block{span{start, end}, heading})
-	b.headed()
+	b.enterHeading()
 }
 
-func (b *blocker) headed() {
+func (b *blockScanner) enterHeading() {
 	last := b.list[len(b.list)-1]
-	said, _ := plain(b.text[last.start:min(last.end, last.start+200)])
+	said, _ := stripMarkdown(b.text[last.start:min(last.end, last.start+200)])
 	b.sources = sourceHeadings[strings.ToLower(strings.Trim(said, " :#"))]
 	b.open = false
 }
 
-var sourceHeadings = setOf(`sources|source|references|reference|citations|bibliography|works cited|further reading|
+var sourceHeadings = pipeSet(`sources|source|references|reference|citations|bibliography|works cited|further reading|
 quellen|quelle|literatur|quellenangaben|quellenverzeichnis|einzelnachweise|références|bibliographie|sources consultées|notes et références|
 fuentes|referencias|bibliografía|fuentes consultadas|出典|参考文献|来源|參考資料|参考资料|fonti|bronnen|источники`)
 
-func (b *blocker) underlined(line string) bool {
+func (b *blockScanner) markUnderlined(line string) bool {
 	if !b.open || len(b.list) == 0 || strings.Trim(line, "=") != "" && strings.Trim(line, "-") != "" {
 		return false
 	}
@@ -230,12 +230,12 @@ func (b *blocker) underlined(line string) bool {
 		return false
 	}
 	last.kind = heading
-	b.headed()
+	b.enterHeading()
 	return true
 }
 
-// row adds a table row. Dashes below the first row make it a header.
-func (b *blocker) row(line string, start, end int) {
+// addRow adds a table row. Dashes below the first row make it a header.
+func (b *blockScanner) addRow(line string, start, end int) {
 	b.open = false
 	if strings.Trim(line, "|-: \t") == "" {
 		if n := len(b.list); n > 0 && b.list[n-1].kind == row {
@@ -245,23 +245,23 @@ func (b *blocker) row(line string, start, end int) {
 	}
 	kind := row
 	if b.sources {
-		kind = listing
+		kind = sourceEntry
 	}
 	b.list = append(b.list, block{span{start, end}, kind})
 }
 
-func tabular(line string) bool {
+func isTableRow(line string) bool {
 	return len(line) > 1 && line[0] == '|' && line[len(line)-1] == '|' || strings.Count(line, " | ") >= 2
 }
 
-func ruled(line string) bool {
+func isRule(line string) bool {
 	if len(line) < 3 || !strings.ContainsAny(line[:1], "-*_") {
 		return false
 	}
 	return strings.Count(line, line[:1]) >= 3 && strings.Trim(line, line[:1]+" ") == ""
 }
 
-func bold(line string) bool {
+func isBold(line string) bool {
 	in, ok := strings.CutPrefix(line, "**")
 	if !ok || len(line) > 120 {
 		return false
@@ -270,7 +270,7 @@ func bold(line string) bool {
 	return ok && in != "" && !strings.Contains(in, "**") && !strings.ContainsAny(in[len(in)-1:], ".!?[]")
 }
 
-func bullet(line string) int {
+func bulletLength(line string) int {
 	n := len(line) - len(strings.TrimLeft(line, " \t"))
 	rest := line[n:]
 	switch {
@@ -307,7 +307,7 @@ func skipQuote(text string, start, end int) int {
 	}
 }
 
-func setOf(list string) map[string]bool {
+func pipeSet(list string) map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Split(list, "|") {
 		set[strings.TrimSpace(w)] = true

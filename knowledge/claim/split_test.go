@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func texts(list []Sentence, factual bool) (out []string) {
+func sentenceTexts(list []Sentence, factual bool) (out []string) {
 	for _, s := range list {
 		if s.Factual == factual {
 			out = append(out, s.Text)
@@ -52,10 +52,10 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			list := Split(c.text)
-			if got := texts(list, true); !slices.Equal(got, c.factual) {
+			if got := sentenceTexts(list, true); !slices.Equal(got, c.factual) {
 				t.Errorf("factual:\n%q, want\n%q", got, c.factual)
 			}
-			if got := texts(list, false); !slices.Equal(got, c.other) {
+			if got := sentenceTexts(list, false); !slices.Equal(got, c.other) {
 				t.Errorf("not factual:\n%q, want\n%q", got, c.other)
 			}
 		})
@@ -89,11 +89,11 @@ func TestBounded(t *testing.T) {
 		{"blocks without words", strings.Repeat("- .\n", 4*maxSentences) + "It is red.", strings.TrimSpace(strings.Repeat("- .\n", 4*maxSentences)), true},
 		{"a long one", strings.Repeat("word ", 1<<19), "", true},
 	} {
-		got, left := Bounded(c.text)
+		got, left := CheckedPart(c.text)
 		if left != c.left || c.want != "" && got != c.want || len(got) > maxSentences*(maxSentence+1) {
 			t.Errorf("%s: %d of %d bytes, %t", c.name, len(got), len(c.text), left)
 		}
-		if again, more := Bounded(got); more || again != got {
+		if again, more := CheckedPart(got); more || again != got {
 			t.Errorf("%s: again %d of %d bytes, %t", c.name, len(again), len(got), more)
 		}
 	}
@@ -114,7 +114,7 @@ func FuzzSplit(f *testing.F) {
 			}
 			end = s.End
 		}
-		cut, left := Bounded(text)
+		cut, left := CheckedPart(text)
 		if again := Split(cut); len(again) != len(list) || left != (cut != text) {
 			t.Fatalf("%d sentences of %d, %t", len(again), len(list), left)
 		}

@@ -12,8 +12,8 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// substituted reports, as a reason, a word of the source in place of one of the claim.
-func (b *beside) substituted() string {
+// findSubstitution reports, as a reason, a word of the source in place of one of the claim.
+func (b *wordAlignment) findSubstitution() string {
 	left := 0
 	odd := -1
 	for i, x := range b.credit {
@@ -22,43 +22,43 @@ func (b *beside) substituted() string {
 		}
 		left++
 		odd = i
-		if w := b.instead(b.ours[i]); w != "" {
+		if w := b.substituteWord(b.termAtoms[i]); w != "" {
 			return "the source says " + w + ", not " + b.terms[i].fold
 		}
 	}
-	if left == 1 && len(b.terms) > 2 && b.bare(odd) && len(b.likes[odd]) == 0 && !commonWords[b.terms[odd].fold] && b.share(b.windows[0].credit) >= mostOf {
+	if left == 1 && len(b.terms) > 2 && b.isIndispensable(odd) && len(b.stemMatches[odd]) == 0 && !commonWords[b.terms[odd].fold] && b.weightedShare(b.windows[0].credit) >= sameSubjectShare {
 		return "no quote says " + b.terms[odd].fold
 	}
 	return ""
 }
 
-// bare reports whether term i is indispensable: the claim is short or lists the term,
+// isIndispensable reports whether term i is indispensable: the claim is short or lists the term,
 // or it is a capitalized German noun.
-func (b *beside) bare(i int) bool {
-	n := b.ours[i]
-	return len(b.terms) <= 4 || n > 0 && n < len(b.mine) && (b.mine[n].comma || clauseWords[b.mine[n-1].fold]) && len(b.terms) <= 8 || b.lang == "de" && n > 0 && n < len(b.mine) && b.mine[n].upper
+func (b *wordAlignment) isIndispensable(i int) bool {
+	n := b.termAtoms[i]
+	return len(b.terms) <= 4 || n > 0 && n < len(b.claimAtoms) && (b.claimAtoms[n].comma || clauseWords[b.claimAtoms[n-1].fold]) && len(b.terms) <= 8 || b.lang == "de" && n > 0 && n < len(b.claimAtoms) && b.claimAtoms[n].upper
 }
 
-// instead returns the word of the sentence in the same position as word n of the
+// substituteWord returns the word of the sentence in the same position as word n of the
 // claim, if the claim lacks it, or "".
-func (b *beside) instead(n int) string {
-	for k := range b.theirs {
-		same := b.agree(n, k, -1) + b.agree(n, k, 1)
-		if same < 2 || b.agree(n, k, -1) == 0 && n > 1 || b.agree(n, k, 1) == 0 && n < len(b.mine)-1 {
+func (b *wordAlignment) substituteWord(n int) string {
+	for k := range b.sourceAtoms {
+		same := b.countAgreement(n, k, -1) + b.countAgreement(n, k, 1)
+		if same < 2 || b.countAgreement(n, k, -1) == 0 && n > 1 || b.countAgreement(n, k, 1) == 0 && n < len(b.claimAtoms)-1 {
 			continue
 		}
-		if w := b.theirs[k]; !w.number && !lexical.Unspaced(firstRune(w.fold)) && w.fold != b.mine[n].fold && b.isTerm(k) && !b.says(w.fold) {
+		if w := b.sourceAtoms[k]; !w.number && !lexical.Unspaced(firstRune(w.fold)) && w.fold != b.claimAtoms[n].fold && b.isTerm(k) && !b.claimHasWord(w.fold) {
 			return w.fold
 		}
 	}
 	return ""
 }
 
-// agree counts the equal words next to n and k in direction way, at most two.
-func (b *beside) agree(n, k, way int) (same int) {
+// countAgreement counts the equal words next to n and k in direction way, at most two.
+func (b *wordAlignment) countAgreement(n, k, way int) (same int) {
 	for d := 1; d <= 2; d++ {
 		i, j := n+d*way, k+d*way
-		if i < 0 || j < 0 || i >= len(b.mine) || j >= len(b.theirs) || b.mine[i].fold != b.theirs[j].fold {
+		if i < 0 || j < 0 || i >= len(b.claimAtoms) || j >= len(b.sourceAtoms) || b.claimAtoms[i].fold != b.sourceAtoms[j].fold {
 			break
 		}
 		same++
@@ -66,13 +66,13 @@ func (b *beside) agree(n, k, way int) (same int) {
 	return same
 }
 
-func (b *beside) isTerm(at int) bool {
+func (b *wordAlignment) isTerm(at int) bool {
 	return slices.ContainsFunc(b.unit.terms, func(t term) bool { return t.nth == at })
 }
 
-func (b *beside) says(word string) bool {
-	for i := range b.mine {
-		if b.mine[i].fold == word {
+func (b *wordAlignment) claimHasWord(word string) bool {
+	for i := range b.claimAtoms {
+		if b.claimAtoms[i].fold == word {
 			return true
 		}
 	}
@@ -81,18 +81,18 @@ func (b *beside) says(word string) bool {
 
 var additions = fieldSet(`and but which who whose where because using while with making und aber sondern weil wobei et mais qui dont y pero que porque`)
 
-// untold returns the words of a later clause of the claim that the quotes hardly
+// findUnsupportedClause returns the words of a later clause of the claim that the quotes hardly
 // support, or "".
-func (b *beside) untold() string {
-	part, parts := 0, make([]int, len(b.mine))
-	for i := range b.mine {
-		if i > 0 && (b.mine[i].comma || additions[b.mine[i].fold]) {
+func (b *wordAlignment) findUnsupportedClause() string {
+	part, parts := 0, make([]int, len(b.claimAtoms))
+	for i := range b.claimAtoms {
+		if i > 0 && (b.claimAtoms[i].comma || additions[b.claimAtoms[i].fold]) {
 			part++
 		}
 		parts[i] = part
 	}
 	facts := make([]float64, part+1)
-	for _, x := range statingsOf(&b.reading, 0, b.mine) {
+	for _, x := range findFactMentions(&b.parsedSentence, 0, b.claimAtoms) {
 		if x.at >= 0 {
 			facts[parts[x.at]] += factWeight
 		}
@@ -100,7 +100,7 @@ func (b *beside) untold() string {
 	for p := 1; p <= part; p++ {
 		got, all, n, lost := facts[p], facts[p], 0, ""
 		for i := range b.terms {
-			if parts[b.ours[i]] != p {
+			if parts[b.termAtoms[i]] != p {
 				continue
 			}
 			all += b.weights[i]
@@ -117,7 +117,7 @@ func (b *beside) untold() string {
 		}
 		if lost != "" && got < 0.4*all {
 			if n == 1 { // it may be paraphrased
-				b.swap = cmp.Or(b.swap, "no quote says "+lost)
+				b.swapReason = cmp.Or(b.swapReason, "no quote says "+lost)
 				continue
 			}
 			return lost
@@ -126,17 +126,17 @@ func (b *beside) untold() string {
 	return ""
 }
 
-// A lead is the relation of a number to a change: by, to or from.
-type lead uint8
+// A changeRole is the relation of a number to a change: by, to or from.
+type changeRole uint8
 
 const (
-	noLead lead = iota
+	noChange changeRole = iota
 	changedBy
 	changedTo
 	changedFrom
 )
 
-var leadWords = map[lexical.Language]map[string]lead{
+var changeWords = map[lexical.Language]map[string]changeRole{
 	"en": {"by": changedBy, "to": changedTo, "from": changedFrom},
 	"de": {"um": changedBy, "auf": changedTo},
 	"fr": {"de": changedBy, "a": changedTo},
@@ -158,16 +158,16 @@ var periods = func() map[string]string {
 
 var perWords = fieldSet(`per pro par por each every`)
 
-type relation struct {
-	lead lead
+type figureRelation struct {
+	role changeRole
 	rate string
 }
 
-// relationOf reads the relation of the figure from atom i to byte offset end.
-func relationOf(atoms []atom, i, end int, lang lexical.Language) (r relation) {
-	for k := i - 1; k >= 0 && k >= i-2 && r.lead == noLead; k-- {
-		r.lead = leadWords[lang][atoms[k].fold]
-		if looseWords[atoms[k].fold] == exactly {
+// parseFigureRelation reads the relation of the figure from atom i to byte offset end.
+func parseFigureRelation(atoms []atom, i, end int, lang lexical.Language) (r figureRelation) {
+	for k := i - 1; k >= 0 && k >= i-2 && r.role == noChange; k-- {
+		r.role = changeWords[lang][atoms[k].fold]
+		if precisionWords[atoms[k].fold] == exact {
 			break
 		}
 	}
@@ -183,20 +183,20 @@ func relationOf(atoms []atom, i, end int, lang lexical.Language) (r relation) {
 	return r
 }
 
-// related returns a reason if the source has a number in another relation: by for to,
+// findRelationMismatch returns a reason if the source has a number in another relation: by for to,
 // over for under, per month for per year.
-func (b *beside) related() string {
+func (b *wordAlignment) findRelationMismatch() string {
 	lang := b.lang
-	for _, f := range statingsOf(&b.reading, 0, b.mine) {
-		if f.dated || f.at < 0 {
+	for _, f := range findFactMentions(&b.parsedSentence, 0, b.claimAtoms) {
+		if f.isDate || f.at < 0 {
 			continue
 		}
-		ours, why := relationOf(b.mine, f.at, f.figure.end, lang), ""
-		for _, g := range statingsOf(&b.unit.reading, b.unit.start, b.theirs) {
-			if g.dated || g.at < 0 || !f.bears(g) {
+		ours, why := parseFigureRelation(b.claimAtoms, f.at, f.figure.end, lang), ""
+		for _, g := range findFactMentions(&b.unit.parsedSentence, b.unit.start, b.sourceAtoms) {
+			if g.isDate || g.at < 0 || !f.isSupportedBy(g) {
 				continue
 			}
-			other := differs(f.figure, g.figure, ours, relationOf(b.theirs, g.at, g.figure.end-b.unit.start, lang))
+			other := describeDifference(f.figure, g.figure, ours, parseFigureRelation(b.sourceAtoms, g.at, g.figure.end-b.unit.start, lang))
 			if why = other; other == "" {
 				break
 			}
@@ -208,17 +208,17 @@ func (b *beside) related() string {
 	return ""
 }
 
-// differs describes the difference between the relations of two equal figures, or
+// describeDifference describes the difference between the relations of two equal figures, or
 // returns "".
-func differs(f, g figure, a, b relation) string {
+func describeDifference(f, g figure, a, b figureRelation) string {
 	switch {
-	case a.lead != noLead && b.lead != noLead && a.lead != b.lead:
+	case a.role != noChange && b.role != noChange && a.role != b.role:
 		return "the source relates " + g.text + " to the change in another way"
 	case a.rate != "" && b.rate != "" && a.rate != b.rate:
 		return "the source says " + g.text + " per " + b.rate + ", not per " + a.rate
-	case f.loose == atLeast && g.loose == atMost:
+	case f.precision == atLeast && g.precision == atMost:
 		return "the source says at most, or under, " + g.text
-	case f.loose == atMost && g.loose == atLeast:
+	case f.precision == atMost && g.precision == atLeast:
 		return "the source says at least, or over, " + g.text
 	}
 	return ""
@@ -233,13 +233,13 @@ func (c *check) checkSenses() {
 	u := &c.units[w.unit]
 	var theirs []similarity.Text
 	for _, t := range u.terms[:min(len(u.terms), maxSenses)] {
-		theirs = append(theirs, similarity.Of(t.fold))
+		theirs = append(theirs, similarity.Parse(t.fold))
 	}
 	for i := range c.terms {
 		if w.credit[i] >= 0.5 || c.view.names[i] || i >= maxSenses {
 			continue
 		}
-		c.sense(i, u, theirs)
+		c.compareSense(i, u, theirs)
 	}
 }
 
@@ -247,44 +247,44 @@ func (c *check) checkSenses() {
 // rounded figures, which would look opposite.
 func (c *check) checkWhole() {
 	u := &c.units[c.windows[0].unit]
-	if c.turned != "" || c.lacking > 0 || c.inexact || c.rough != "" || c.own(u) < mostOf {
+	if c.negationReason != "" || c.lackingCount > 0 || c.inexact || c.roughReason != "" || c.unitShare(u) < sameSubjectShare {
 		return
 	}
-	if c.elliptic() != nil {
+	if c.findEllipticUnit() != nil {
 		return
 	}
-	mine := similarity.Of(c.text)
-	if mine.Compare(similarity.Of(c.quotes[u.quote].Text[u.start:u.end])) != similarity.Opposite {
+	mine := similarity.Parse(c.text)
+	if mine.Compare(similarity.Parse(c.quotes[u.quote].Text[u.start:u.end])) != similarity.Opposite {
 		return
 	}
-	if !c.lay(u).partly(func(text string) bool { return mine.Compare(similarity.Of(text)) == similarity.Same }) {
-		c.turned, c.against = "the source says the opposite", u
+	if !c.alignUnit(u).matchesClause(func(text string) bool { return mine.Compare(similarity.Parse(text)) == similarity.Same }) {
+		c.negationReason, c.counterUnit = "the source says the opposite", u
 	}
 }
 
-func (c *check) sense(i int, u *unit, theirs []similarity.Text) {
-	mine := similarity.Of(c.terms[i].fold)
+func (c *check) compareSense(i int, u *unit, theirs []similarity.Text) {
+	mine := similarity.Parse(c.terms[i].fold)
 	for k := range theirs {
 		switch mine.Compare(theirs[k]) {
 		case similarity.Same:
 			c.windows[0].credit[i] = max(c.windows[0].credit[i], inSynonym)
 		case similarity.Opposite:
-			if c.turned == "" && (c.terms[i].not > 0) == (u.terms[k].not > 0) && !c.has(u.terms[k].stem) {
-				c.turned, c.against = "the source says "+u.terms[k].fold+", not "+c.terms[i].fold, u
+			if c.negationReason == "" && (c.terms[i].not > 0) == (u.terms[k].not > 0) && !c.hasStem(u.terms[k].stem) {
+				c.negationReason, c.counterUnit = "the source says "+u.terms[k].fold+", not "+c.terms[i].fold, u
 			}
 		}
 	}
 }
 
-func (c *check) has(stem string) bool {
+func (c *check) hasStem(stem string) bool {
 	return slices.ContainsFunc(c.terms, func(t term) bool { return t.stem == stem })
 }
 
-func (c *check) own(u *unit) float64 {
+func (c *check) unitShare(u *unit) float64 {
 	s := &c.quotes[u.quote]
 	for k := s.first; k < s.last; k++ {
 		if &c.units[k] == u {
-			return c.share(c.rows[int32(k)])
+			return c.weightedShare(c.rows[int32(k)])
 		}
 	}
 	return 0
@@ -301,7 +301,7 @@ type wordList struct {
 	begins []string
 }
 
-func (l *wordList) add(list string) {
+func (l *wordList) addWords(list string) {
 	if l.whole == nil {
 		l.whole = make(map[string]bool)
 	}
@@ -314,16 +314,16 @@ func (l *wordList) add(list string) {
 	}
 }
 
-func (l *wordList) has(word string) bool {
+func (l *wordList) hasWord(word string) bool {
 	if l.whole[word] {
 		return true
 	}
 	return slices.ContainsFunc(l.begins, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
-func (l *wordList) in(atoms []atom) (string, int) {
+func (l *wordList) findIn(atoms []atom) (string, int) {
 	for i := range atoms {
-		if !atoms[i].number && l.has(atoms[i].fold) {
+		if !atoms[i].number && l.hasWord(atoms[i].fold) {
 			return atoms[i].fold, i
 		}
 	}
@@ -343,7 +343,7 @@ var contrasts = sync.OnceValue(func() (groups [][]wordList) {
 		var sides []wordList
 		for side := range strings.SplitSeq(line, "|") {
 			var l wordList
-			l.add(side)
+			l.addWords(side)
 			sides = append(sides, l)
 		}
 		groups = append(groups, sides)
@@ -358,25 +358,25 @@ var stances = sync.OnceValue(func() map[string]*wordList {
 		if all[class] == nil {
 			all[class] = new(wordList)
 		}
-		all[class].add(list)
+		all[class].addWords(list)
 	})
 	return all
 })
 
-// contrast returns a reason if the source has a word that excludes a word of the
+// findContrast returns a reason if the source has a word that excludes a word of the
 // claim, or "".
-func contrast(mine, theirs []atom) string {
+func findContrast(mine, theirs []atom) string {
 	for _, sides := range contrasts() {
 		for i := range sides {
-			w, _ := sides[i].in(mine)
+			w, _ := sides[i].findIn(mine)
 			if w == "" {
 				continue
 			}
-			if same, _ := sides[i].in(theirs); same != "" {
+			if same, _ := sides[i].findIn(theirs); same != "" {
 				continue
 			}
 			for k := range sides {
-				if o, _ := sides[k].in(theirs); k != i && o != "" && !sides[k].hasAny(mine) {
+				if o, _ := sides[k].findIn(theirs); k != i && o != "" && !sides[k].hasAny(mine) {
 					return "the source says " + o + ", not " + w
 				}
 			}
@@ -385,14 +385,14 @@ func contrast(mine, theirs []atom) string {
 	return ""
 }
 
-func (l *wordList) hasAny(atoms []atom) bool { w, _ := l.in(atoms); return w != "" }
+func (l *wordList) hasAny(atoms []atom) bool { w, _ := l.findIn(atoms); return w != "" }
 
-// concluding matches phrases that present a claim as a conclusion.
-var concluding = regexp.MustCompile(`(?i)(^|[;,:—–] ?|\band )(so|therefore|thus|hence|consequently|accordingly|it follows that|(this|that|which|these (figures|facts|results|findings)|all (of )?this|taken together,? th(is|ese|ey)) (together )?(suggests?|implies|imply|indicates?|means|points? to)|` +
+// conclusionPhrases matches phrases that present a claim as a conclusion.
+var conclusionPhrases = regexp.MustCompile(`(?i)(^|[;,:—–] ?|\band )(so|therefore|thus|hence|consequently|accordingly|it follows that|(this|that|which|these (figures|facts|results|findings)|all (of )?this|taken together,? th(is|ese|ey)) (together )?(suggests?|implies|imply|indicates?|means|points? to)|` +
 	`daher|deshalb|daraus folgt|folglich|somit|das (legt nahe|deutet|bedeutet)|dies (legt nahe|deutet|bedeutet)|donc|par conséquent|cela (suggère|implique|signifie|indique)|on peut en (conclure|déduire)|por (lo )?tanto|por consiguiente|esto (sugiere|implica|significa|indica)|así que|因此|所以|したがって)([\s,]|$)`)
 
-func concludes(text string) bool {
-	m := concluding.FindStringIndex(text)
+func isConclusion(text string) bool {
+	m := conclusionPhrases.FindStringIndex(text)
 	return m != nil && !strings.HasPrefix(strings.ToLower(text), "so far")
 }
 
@@ -411,8 +411,8 @@ func (c *Corpus) VerifyAll(sentences []Sentence) []Finding {
 		switch {
 		case f.Verdict == Supported:
 			ground = append(ground, Quote{ID: "ground", Text: s.Text})
-		case concludes(s.Text) && f.Verdict != Contradicted && f.Verdict != Inference && len(ground) > 0:
-			if rests(s, ground) {
+		case isConclusion(s.Text) && f.Verdict != Contradicted && f.Verdict != Inference && len(ground) > 0:
+			if isGrounded(s, ground) {
 				f.Verdict, f.Reason = Inference, "it is concluded from claims that are supported"
 			}
 		}
@@ -420,9 +420,9 @@ func (c *Corpus) VerifyAll(sentences []Sentence) []Finding {
 	return findings
 }
 
-const restsOn = 0.35
+const minGroundShare = 0.35
 
-func rests(s Sentence, ground []Quote) bool {
-	k := NewCorpus(ground).look(s).compare(nil)
-	return len(k.windows) > 0 && k.cover >= restsOn && k.lacking == 0 && len(k.missing) == 0
+func isGrounded(s Sentence, ground []Quote) bool {
+	k := NewCorpus(ground).matchClaim(s).runChecks(nil)
+	return len(k.windows) > 0 && k.cover >= minGroundShare && k.lackingCount == 0 && len(k.missingNames) == 0
 }

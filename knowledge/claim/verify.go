@@ -12,20 +12,20 @@ import (
 
 // Score thresholds of the verdicts, unless a detail speaks against the claim.
 const (
-	supportedFrom = 0.55
-	qualifiedFrom = 0.25
-	mostOf        = 0.60 // share of a claim from which a sentence has the same subject
+	supportedFrom    = 0.55
+	qualifiedFrom    = 0.25
+	sameSubjectShare = 0.60 // share of a claim from which a sentence has the same subject
 )
 
 // Verify checks a claim against all quotes. It prefers the cited ones.
 func (c *Corpus) Verify(s Sentence) Finding {
-	v := c.look(s)
-	k := v.compare(s.Cites)
-	f := k.finding()
-	if g, ok := v.plainer(k, s.Cites); ok {
+	v := c.matchClaim(s)
+	k := v.runChecks(s.Cites)
+	f := k.buildFinding()
+	if g, ok := v.findPlainer(k, s.Cites); ok {
 		return g
 	}
-	if f.Verdict != Supported && f.Verdict != Contradicted && concludes(s.Text) && f.Verdict == Qualified && k.unhurt() {
+	if f.Verdict != Supported && f.Verdict != Contradicted && isConclusion(s.Text) && f.Verdict == Qualified && k.hasNoMismatch() {
 		f.Verdict, f.Reason = Inference, "it is concluded from what the quotes say"
 	}
 	return f
@@ -33,94 +33,94 @@ func (c *Corpus) Verify(s Sentence) Finding {
 
 const maxPlainer = 4
 
-// plainer returns the finding of a plain sentence with almost the support of the best
+// findPlainer returns the finding of a plain sentence with almost the support of the best
 // one, where the best uses the words in another sense.
-func (v *view) plainer(k *check, cites []string) (Finding, bool) {
-	if k.odd == "" {
+func (v *view) findPlainer(k *check, cites []string) (Finding, bool) {
+	if k.stanceReason == "" {
 		return Finding{}, false
 	}
 	enough := 0.9 * k.windows[0].own
-	v.passed = make(map[int]bool)
+	v.excluded = make(map[int]bool)
 	for range maxPlainer {
-		v.passed[k.windows[0].unit] = true
-		k = v.compare(cites)
+		v.excluded[k.windows[0].unit] = true
+		k = v.runChecks(cites)
 		if len(k.windows) == 0 || k.windows[0].own < enough {
 			break
 		}
-		if f := k.finding(); f.Verdict == Supported {
+		if f := k.buildFinding(); f.Verdict == Supported {
 			return f, true
 		}
 	}
 	return Finding{}, false
 }
 
-func (c *check) unhurt() bool {
-	return c.turned == "" && c.rival == "" && c.rough == "" && c.odd == "" && c.lacking == 0 && len(c.missing) == 0
+func (c *check) hasNoMismatch() bool {
+	return c.negationReason == "" && c.conflictReason == "" && c.roughReason == "" && c.stanceReason == "" && c.lackingCount == 0 && len(c.missingNames) == 0
 }
 
-func (c *check) finding() Finding {
+func (c *check) buildFinding() Finding {
 	if len(c.terms) == 0 && len(c.view.figures)+len(c.days) == 0 {
 		return Finding{Verdict: Unverified, Reason: "it has no words to look for"}
 	}
-	f := Finding{Score: c.features().score()}
+	f := Finding{Score: c.collectFeatures().logisticScore()}
 	if len(c.windows) == 0 {
 		f.Verdict, f.Score, f.Reason = Unverified, 0, "no quote says anything of it"
 		return f
 	}
-	f.Verdict, f.Reason = c.verdict(f.Score)
-	f.mismatch, f.part = !c.unhurt() || c.tail != "", c.swap != ""
-	c.passages(&f)
+	f.Verdict, f.Reason = c.chooseVerdict(f.Score)
+	f.mismatch, f.part = !c.hasNoMismatch() || c.unsupportedTail != "", c.swapReason != ""
+	c.addPassages(&f)
 	return f
 }
 
-func (c *check) verdict(score float64) (Verdict, string) {
-	same := c.against != nil && len(c.missing) == 0 && c.own(c.against) >= mostOf
+func (c *check) chooseVerdict(score float64) (Verdict, string) {
+	same := c.counterUnit != nil && len(c.missingNames) == 0 && c.unitShare(c.counterUnit) >= sameSubjectShare
 	switch {
-	case c.turned != "" && same:
-		return Contradicted, c.turned
-	case c.rival != "" && same && c.lacking == 1:
-		return Contradicted, c.rival
+	case c.negationReason != "" && same:
+		return Contradicted, c.negationReason
+	case c.conflictReason != "" && same && c.lackingCount == 1:
+		return Contradicted, c.conflictReason
 	case score < qualifiedFrom:
-		return Unverified, c.lack()
+		return Unverified, c.lackReason()
 	}
-	if why := c.shortfall(); why != "" {
+	if why := c.shortfallReason(); why != "" {
 		return Qualified, why
 	}
 	if score < supportedFrom {
-		return Qualified, c.lack()
+		return Qualified, c.lackReason()
 	}
 	return Supported, "a quote says it"
 }
 
-// shortfall returns the detail that prevents "supported" at any score, or "".
-func (c *check) shortfall() string {
+// shortfallReason returns the detail that prevents "supported" at any score, or "".
+func (c *check) shortfallReason() string {
 	switch {
-	case c.rival != "":
-		return c.rival
-	case c.turned != "":
-		return c.turned
-	case c.absent != "":
-		return c.absent
-	case len(c.missing) > 0:
-		return c.nameless()
-	case c.rough != "":
-		return c.rough
-	case c.odd != "":
-		return c.odd
-	case c.weaker != "":
-		return c.weaker
-	case c.tail != "":
-		return "no quote says " + c.tail
+	case c.conflictReason != "":
+		return c.conflictReason
+	case c.negationReason != "":
+		return c.negationReason
+	case c.absentReason != "":
+		return c.absentReason
+	case len(c.missingNames) > 0:
+		return c.missingNamesReason()
+	case c.roughReason != "":
+		return c.roughReason
+	case c.stanceReason != "":
+		return c.stanceReason
+	case c.weakerReason != "":
+		return c.weakerReason
+	case c.unsupportedTail != "":
+		return "no quote says " + c.unsupportedTail
 	}
-	return c.swap
+	return c.swapReason
 }
 
-func (c *check) nameless() string {
-	return "no quote names " + strings.Join(c.missing[:min(3, len(c.missing))], ", ")
+func (c *check) missingNamesReason() string {
+	return "no quote names " + strings.Join(c.missingNames[:min(3, len(c.missingNames))], ", ")
 }
 
-func (c *check) lack() string {
-	if why := c.shortfall(); why != "" {
+func (c *check) lackReason() string {
+	if why := c.shortfallReason(); why != "" {
 		return why
 	}
 	var rest []string
@@ -135,67 +135,67 @@ func (c *check) lack() string {
 	return "no quote says " + strings.Join(rest, ", ")
 }
 
-func (c *check) passages(f *Finding) {
+func (c *check) addPassages(f *Finding) {
 	if f.Verdict == Contradicted {
-		u := c.against
+		u := c.counterUnit
 		if u == nil {
 			u = &c.units[c.windows[0].unit]
 		}
-		f.Against = append(f.Against, c.passage(u))
+		f.Against = append(f.Against, c.unitPassage(u))
 		return
 	}
 	for i := range c.windows {
 		u := &c.units[c.windows[i].unit]
 		if i == 0 || c.windows[i].own >= 0.15 {
-			f.Quotes = append(f.Quotes, c.passage(u))
+			f.Quotes = append(f.Quotes, c.unitPassage(u))
 		}
 	}
-	if c.against != nil {
-		f.Against = append(f.Against, c.passage(c.against))
+	if c.counterUnit != nil {
+		f.Against = append(f.Against, c.unitPassage(c.counterUnit))
 	}
 }
 
-func (c *check) passage(u *unit) ponder.Passage {
+func (c *check) unitPassage(u *unit) ponder.Passage {
 	return ponder.Passage{Evidence: c.quotes[u.quote].ID, Start: u.start, End: u.end}
 }
 
-// doubtful is the margin below qualifiedFrom in which a judge is worth a call.
-const doubtful = 0.12
+// doubtMargin is the margin below qualifiedFrom in which a judge is worth a call.
+const doubtMargin = 0.12
 
-// InDoubt reports whether a judge is worth a call: a quote has the subject, no detail
+// NeedsJudge reports whether a judge is worth a call: a quote has the subject, no detail
 // decides, and the score is near a threshold.
-func (f Finding) InDoubt() bool {
-	return (f.Verdict == Unverified || f.Verdict == Qualified) && len(f.Quotes) > 0 && !f.mismatch && f.Score >= qualifiedFrom-doubtful
+func (f Finding) NeedsJudge() bool {
+	return (f.Verdict == Unverified || f.Verdict == Qualified) && len(f.Quotes) > 0 && !f.mismatch && f.Score >= qualifiedFrom-doubtMargin
 }
 
-// Judged applies the verdict of a judge within bounds. A judge can lower any claim. It
+// ApplyVerdict applies the verdict of a judge within bounds. A judge can lower any claim. It
 // can lift a claim only if a quote exists and has every number, date, name and
 // negation. It never makes a partly supported claim contradicted: that claim, and a
 // supported one that it contradicts, become qualified. A contradicted claim stays
 // contradicted. Unknown verdicts are ignored.
-func (f Finding) Judged(verdict Verdict, reason string) Finding {
+func (f Finding) ApplyVerdict(verdict Verdict, reason string) Finding {
 	lift := !f.mismatch && len(f.Quotes) > 0
 	switch verdict {
 	case Supported:
 		if lift && (f.Verdict == Unverified || f.Verdict == Qualified) {
-			f = f.set(Supported, reason)
+			f = f.withVerdict(Supported, reason)
 		}
 	case Qualified:
 		if f.Verdict == Supported || f.Verdict == Unverified && lift {
-			f = f.set(Qualified, reason)
+			f = f.withVerdict(Qualified, reason)
 		}
 	case Unverified:
 		if f.Verdict == Supported || f.Verdict == Qualified || f.Verdict == Inference {
-			f = f.set(Unverified, reason)
+			f = f.withVerdict(Unverified, reason)
 		}
 	case Contradicted:
 		switch {
 		case f.Verdict == Supported, f.Verdict == Inference:
-			f = f.set(Qualified, reason)
+			f = f.withVerdict(Qualified, reason)
 		case f.Verdict == Unverified && len(f.Quotes) > 0:
 			f.Against = append(f.Against[:len(f.Against):len(f.Against)], f.Quotes...)
 			f.Quotes = nil
-			f = f.set(Contradicted, reason)
+			f = f.withVerdict(Contradicted, reason)
 		}
 	}
 	return f
@@ -203,9 +203,9 @@ func (f Finding) Judged(verdict Verdict, reason string) Finding {
 
 const maxReason = 300
 
-func (f Finding) set(v Verdict, reason string) Finding {
+func (f Finding) withVerdict(v Verdict, reason string) Finding {
 	f.Verdict = v
-	if reason = flat(reason); reason != "" {
+	if reason = collapseSpaces(reason); reason != "" {
 		f.Reason = textkit.Prefix(reason, maxReason)
 	}
 	below := math.Nextafter(supportedFrom, 0)
@@ -221,12 +221,12 @@ func (f Finding) set(v Verdict, reason string) Finding {
 }
 
 type features struct {
-	share   float64 // of words and figures supported by the best sentence and its surroundings, or by all quotes
-	own     float64 // of words in the sentence itself
-	names   float64 // missing names
-	figures float64 // missing figures or dates
-	turned  float64 // one-sided negation, or exchanged places
-	weaker  float64 // weaker certainty or scope, or a near number
+	share    float64 // of words and figures supported by the best sentence and its surroundings, or by all quotes
+	own      float64 // of words in the sentence itself
+	names    float64 // missing names
+	figures  float64 // missing figures or dates
+	negation float64 // one-sided negation, or exchanged places
+	weaker   float64 // weaker certainty or scope, or a near number
 }
 
 // weights are rounded from a logistic regression on 349 claims of Wikipedia and their
@@ -234,7 +234,7 @@ type features struct {
 // names and figures reach an AUROC of 0.80 in five-fold cross-validation; the share of
 // words alone reaches 0.75. The last two are rare there; their values push a score
 // below "supported".
-var weights = features{share: 3.1, own: 0.6, names: -1.6, figures: -1.0, turned: -1.5, weaker: -0.4}
+var weights = features{share: 3.1, own: 0.6, names: -1.6, figures: -1.0, negation: -1.5, weaker: -0.4}
 
 // bias puts the score of an evenly supported claim at 0.5, for the class ratio of that
 // split.
@@ -243,41 +243,41 @@ const bias = -2.1
 // factWeight is the weight of a figure or date; the rarest words weigh 4 to 5.
 const factWeight = 5
 
-func (c *check) features() features {
+func (c *check) collectFeatures() features {
 	if len(c.windows) == 0 {
 		return features{}
 	}
-	f := features{share: 0.7*c.share(c.windows[0].credit) + 0.3*c.cover, own: c.windows[0].own, names: grade(len(c.missing)), figures: grade(c.lacking)}
+	f := features{share: 0.7*c.weightedShare(c.windows[0].credit) + 0.3*c.cover, own: c.windows[0].own, names: gradeMissing(len(c.missingNames)), figures: gradeMissing(c.lackingCount)}
 	if n := len(c.view.figures) + len(c.days); n > 0 {
 		facts := factWeight * float64(n)
-		f.share = (f.share*c.total + facts*float64(n-min(n, c.lacking))/float64(n)) / (c.total + facts)
+		f.share = (f.share*c.total + facts*float64(n-min(n, c.lackingCount))/float64(n)) / (c.total + facts)
 	}
-	if c.turned != "" {
-		f.turned = 1
+	if c.negationReason != "" {
+		f.negation = 1
 	}
-	if c.weaker != "" || c.rough != "" || c.odd != "" {
+	if c.weakerReason != "" || c.roughReason != "" || c.stanceReason != "" {
 		f.weaker = 1
 	}
 	return f
 }
 
-// grade maps n missing details to 0..1; the first counts most.
-func grade(n int) float64 { return 1 - math.Exp2(-1.5*float64(n)) }
+// gradeMissing maps n missing details to 0..1; the first counts most.
+func gradeMissing(n int) float64 { return 1 - math.Exp2(-1.5*float64(n)) }
 
-func (f features) score() float64 {
-	sum := bias + f.share*weights.share + f.own*weights.own + f.names*weights.names + f.figures*weights.figures + f.turned*weights.turned + f.weaker*weights.weaker
+func (f features) logisticScore() float64 {
+	sum := bias + f.share*weights.share + f.own*weights.own + f.names*weights.names + f.figures*weights.figures + f.negation*weights.negation + f.weaker*weights.weaker
 	return 1 / (1 + math.Exp(-sum))
 }
 
-func (c *check) resembles(i int, id int32) bool {
-	return slices.ContainsFunc(c.likes[i], func(l like) bool { return l.id == id })
+func (c *check) supportsTerm(i int, id int32) bool {
+	return slices.ContainsFunc(c.stemMatches[i], func(l stemMatch) bool { return l.id == id })
 }
 
 // weakScore is the score below which Mark marks a qualified claim without missing
 // details.
 const weakScore = 0.35
 
-func (f Finding) mark() string {
+func (f Finding) verdictMark() string {
 	switch f.Verdict {
 	case Unverified:
 		return " [unverified]"
@@ -312,7 +312,7 @@ func Mark(text string, sentences []Sentence, findings []Finding) string {
 		if !place.Factual || i >= len(findings) {
 			continue
 		}
-		m := findings[i].mark()
+		m := findings[i].verdictMark()
 		if m == "" {
 			continue
 		}
@@ -351,10 +351,10 @@ func markPlace(text string, s Sentence) int {
 	return s.Start + len(said)
 }
 
-// marks matches the marks of this package and imitations by models.
-var marks = regexp.MustCompile(`(?i)[ \t]?(?:\*\*|_)?\[(?:un|not )?(?:verified|supported|confirmed|partly supported|partially supported|qualified|inference|contradicted(?: by [a-z]{1,8}[0-9]{1,9}(?:, ?[a-z]{1,8}[0-9]{1,9}){0,20})?)\](?:\*\*|_)?`)
+// markPattern matches the marks of this package and imitations by models.
+var markPattern = regexp.MustCompile(`(?i)[ \t]?(?:\*\*|_)?\[(?:un|not )?(?:verified|supported|confirmed|partly supported|partially supported|qualified|inference|contradicted(?: by [a-z]{1,8}[0-9]{1,9}(?:, ?[a-z]{1,8}[0-9]{1,9}){0,20})?)\](?:\*\*|_)?`)
 
-func markAt(s string) int {
+func markLength(s string) int {
 	if !strings.HasPrefix(s, "[") {
 		return 0
 	}
@@ -362,7 +362,7 @@ func markAt(s string) int {
 	if end < 0 || s[1+end] != ']' {
 		return 0
 	}
-	if m := marks.FindStringIndex(s[:end+2]); m != nil && m[0] == 0 {
+	if m := markPattern.FindStringIndex(s[:end+2]); m != nil && m[0] == 0 {
 		return m[1]
 	}
 	return 0
@@ -374,7 +374,7 @@ func Unmark(text string) string {
 		return text
 	}
 	for range 16 {
-		next := marks.ReplaceAllString(text, "")
+		next := markPattern.ReplaceAllString(text, "")
 		if next == text {
 			return text
 		}

@@ -103,7 +103,7 @@ func TestJudged(t *testing.T) {
 			for _, said := range append(all, "nonsense") {
 				f := Finding{Verdict: v, Score: 0.4, mismatch: mismatch, Reason: "seen"}
 				f.Quotes = append(f.Quotes, verifyPassage)
-				g := f.Judged(said, "because\nof it")
+				g := f.ApplyVerdict(said, "because\nof it")
 				switch {
 				case v == Qualified && g.Verdict == Contradicted:
 					t.Error("qualified becomes contradicted")

@@ -37,7 +37,7 @@ func readWice(t testing.TB) (list []wice) {
 	return list
 }
 
-func (w wice) quotes() (list []Quote) {
+func (w wice) toQuotes() (list []Quote) {
 	title := ""
 	var lines []string
 	for _, e := range w.Evidence {
@@ -58,8 +58,8 @@ func (w wice) quotes() (list []Quote) {
 	return list
 }
 
-// auroc returns the probability that a positive score exceeds a negative one.
-func auroc(scores []float64, positive []bool) float64 {
+// computeAUROC returns the probability that a positive score exceeds a negative one.
+func computeAUROC(scores []float64, positive []bool) float64 {
 	idx := make([]int, len(scores))
 	for i := range idx {
 		idx[i] = i
@@ -91,7 +91,7 @@ func TestWice(t *testing.T) {
 	var positive []bool
 	verdicts := map[string]map[Verdict]int{}
 	for _, w := range list {
-		f := NewCorpus(w.quotes()).Verify(Sentence{Text: w.Claim, Factual: true})
+		f := NewCorpus(w.toQuotes()).Verify(Sentence{Text: w.Claim, Factual: true})
 		scores = append(scores, f.Score)
 		positive = append(positive, w.Label == "supported")
 		if verdicts[w.Label] == nil {
@@ -99,7 +99,7 @@ func TestWice(t *testing.T) {
 		}
 		verdicts[w.Label][f.Verdict]++
 	}
-	a := auroc(scores, positive)
+	a := computeAUROC(scores, positive)
 	t.Logf("AUROC of supported v rest: %.3f; verdicts: %v", a, verdicts)
 	if a < 0.80 {
 		t.Errorf("AUROC %.3f, want at least 0.80", a)

@@ -26,16 +26,16 @@ const (
 )
 
 var (
-	errBomb    = errors.New("it unpacks to far more than it is")
+	errZipBomb = errors.New("it unpacks to far more than it is")
 	errMembers = fmt.Errorf("it has more than %d files in it", maxMembers)
 	errBroken  = errors.New("it is broken")
 )
 
 // An unpacker reads ZIP members within the bounds.
 type unpacker struct {
-	members map[string]*zip.File
-	left    int64 // remaining bytes
-	full    error // error beyond the bounds
+	members   map[string]*zip.File
+	remaining int64 // remaining bytes
+	limitErr  error // error beyond the bounds
 }
 
 func newUnpacker(file []byte) (*unpacker, error) {
@@ -46,9 +46,9 @@ func newUnpacker(file []byte) (*unpacker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
-	u := &unpacker{members: map[string]*zip.File{}, left: freeRatio + maxRatio*int64(len(file)), full: errBomb}
-	if u.left > maxUnpacked {
-		u.left, u.full = maxUnpacked, errTooMuch
+	u := &unpacker{members: map[string]*zip.File{}, remaining: freeRatio + maxRatio*int64(len(file)), limitErr: errZipBomb}
+	if u.remaining > maxUnpacked {
+		u.remaining, u.limitErr = maxUnpacked, errTooMuch
 	}
 	for _, f := range r.File {
 		if name := path.Clean(strings.TrimPrefix(strings.ReplaceAll(f.Name, `\`, "/"), "/")); u.members[name] == nil {
@@ -58,8 +58,8 @@ func newUnpacker(file []byte) (*unpacker, error) {
 	return u, nil
 }
 
-// open returns a reader of a member. Reads fail beyond the bounds.
-func (u *unpacker) open(name string) (io.ReadCloser, error) {
+// openMember returns a reader of a member. Reads fail beyond the bounds.
+func (u *unpacker) openMember(name string) (io.ReadCloser, error) {
 	f := u.members[path.Clean(strings.TrimPrefix(name, "/"))]
 	if f == nil {
 		return nil, fmt.Errorf("%w: there is no %s in it", errBroken, name)
@@ -68,11 +68,11 @@ func (u *unpacker) open(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBroken, err)
 	}
-	return &unpacking{r, u}, nil
+	return &memberReader{r, u}, nil
 }
 
-func (u *unpacker) read(name string) ([]byte, error) {
-	r, err := u.open(name)
+func (u *unpacker) readMember(name string) ([]byte, error) {
+	r, err := u.openMember(name)
 	if err != nil {
 		return nil, err
 	}
@@ -80,17 +80,17 @@ func (u *unpacker) read(name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-type unpacking struct {
+type memberReader struct {
 	io.ReadCloser
 	u *unpacker
 }
 
-func (r *unpacking) Read(p []byte) (int, error) {
-	if r.u.left <= 0 {
-		return 0, r.u.full
+func (r *memberReader) Read(p []byte) (int, error) {
+	if r.u.remaining <= 0 {
+		return 0, r.u.limitErr
 	}
-	n, err := r.ReadCloser.Read(p[:min(int64(len(p)), r.u.left)])
-	r.u.left -= int64(n)
+	n, err := r.ReadCloser.Read(p[:min(int64(len(p)), r.u.remaining)])
+	r.u.remaining -= int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
@@ -104,8 +104,8 @@ type xmlEvents struct {
 	text  func(s []byte)
 }
 
-func (u *unpacker) eachXML(name string, on xmlEvents) error {
-	r, err := u.open(name)
+func (u *unpacker) parseXML(name string, on xmlEvents) error {
+	r, err := u.openMember(name)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (u *unpacker) eachXML(name string, on xmlEvents) error {
 		switch {
 		case errors.Is(err, io.EOF) && depth == 0:
 			return nil
-		case errors.Is(err, errBomb) || errors.Is(err, errTooMuch) || errors.Is(err, errBroken):
+		case errors.Is(err, errZipBomb) || errors.Is(err, errTooMuch) || errors.Is(err, errBroken):
 			return err
 		case err != nil:
 			return fmt.Errorf("%w: %s: %w", errBroken, name, err)
@@ -143,7 +143,7 @@ func (u *unpacker) eachXML(name string, on xmlEvents) error {
 	}
 }
 
-func attr(attrs []xml.Attr, name string) string {
+func attrValue(attrs []xml.Attr, name string) string {
 	for _, a := range attrs {
 		if a.Name.Local == name {
 			return a.Value
@@ -152,11 +152,11 @@ func attr(attrs []xml.Attr, name string) string {
 	return ""
 }
 
-func (u *unpacker) gather(member string, names ...string) map[string]string {
+func (u *unpacker) elementTexts(member string, names ...string) map[string]string {
 	found := map[string]string{}
 	open := ""
 	var text strings.Builder
-	_ = u.eachXML(member, xmlEvents{ // a partial result is sufficient
+	_ = u.parseXML(member, xmlEvents{ // a partial result is sufficient
 		start: func(name string, _ []xml.Attr) {
 			open = name
 			text.Reset()
@@ -179,7 +179,7 @@ func (u *unpacker) gather(member string, names ...string) map[string]string {
 
 const maxChapters = 5000
 
-func looksEPUB(head []byte) bool {
+func isEPUB(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK")) && len(head) > 58 && bytes.HasPrefix(head[30:], []byte("mimetypeapplication/epub+zip"))
 }
 
@@ -189,19 +189,19 @@ func EPUB(file []byte) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	b, err := openBook(u)
+	b, err := openEPUBPackage(u)
 	if err != nil {
 		return Content{}, err
 	}
 	if u.members["META-INF/rights.xml"] != nil {
 		return Content{}, errors.New("it is encrypted")
 	}
-	meta := u.gather(b.opf, "title", "creator", "date", "language")
+	meta := u.elementTexts(b.opf, "title", "creator", "date", "language")
 	c := Content{Title: meta["title"], Author: meta["creator"], Published: parseDate(meta["date"]), Language: meta["language"]}
 	length := 0
 	for _, id := range b.spine {
-		chapter, err := b.chapter(u, id)
-		if errors.Is(err, errBomb) || errors.Is(err, errTooMuch) {
+		chapter, err := b.readChapter(u, id)
+		if errors.Is(err, errZipBomb) || errors.Is(err, errTooMuch) {
 			return Content{}, err
 		}
 		for _, block := range chapter { // unreadable chapters are skipped
@@ -215,17 +215,17 @@ func EPUB(file []byte) (Content, error) {
 	return c, nil
 }
 
-type book struct {
+type epubPackage struct {
 	opf   string            // package file name
 	items map[string]string // member names by ID
 	spine []string          // IDs in reading order
 }
 
-func openBook(u *unpacker) (*book, error) {
-	b := &book{items: map[string]string{}}
-	err := u.eachXML("META-INF/container.xml", xmlEvents{start: func(name string, attrs []xml.Attr) {
+func openEPUBPackage(u *unpacker) (*epubPackage, error) {
+	b := &epubPackage{items: map[string]string{}}
+	err := u.parseXML("META-INF/container.xml", xmlEvents{start: func(name string, attrs []xml.Attr) {
 		if name == "rootfile" && b.opf == "" {
-			b.opf = attr(attrs, "full-path")
+			b.opf = attrValue(attrs, "full-path")
 		}
 	}})
 	if err != nil {
@@ -234,34 +234,34 @@ func openBook(u *unpacker) (*book, error) {
 	if b.opf == "" {
 		return nil, fmt.Errorf("%w: it does not name its package", errBroken)
 	}
-	return b, u.eachXML(b.opf, xmlEvents{start: b.element})
+	return b, u.parseXML(b.opf, xmlEvents{start: b.readElement})
 }
 
-func (b *book) element(name string, attrs []xml.Attr) {
+func (b *epubPackage) readElement(name string, attrs []xml.Attr) {
 	switch name {
 	case "item":
-		if kind := attr(attrs, "media-type"); !strings.Contains(kind, "html") || slices.Contains(strings.Fields(attr(attrs, "properties")), "nav") {
+		if kind := attrValue(attrs, "media-type"); !strings.Contains(kind, "html") || slices.Contains(strings.Fields(attrValue(attrs, "properties")), "nav") {
 			return
 		}
-		href := attr(attrs, "href")
+		href := attrValue(attrs, "href")
 		if plain, err := url.PathUnescape(href); err == nil {
 			href = plain
 		}
-		b.items[attr(attrs, "id")] = path.Join(path.Dir(b.opf), href)
+		b.items[attrValue(attrs, "id")] = path.Join(path.Dir(b.opf), href)
 	case "itemref":
 		if len(b.spine) < maxChapters {
-			b.spine = append(b.spine, attr(attrs, "idref"))
+			b.spine = append(b.spine, attrValue(attrs, "idref"))
 		}
 	}
 }
 
-func (b *book) chapter(u *unpacker, id string) ([]Block, error) {
+func (b *epubPackage) readChapter(u *unpacker, id string) ([]Block, error) {
 	name := b.items[id]
 	delete(b.items, id)
 	if name == "" {
 		return nil, nil
 	}
-	page, err := u.read(name)
+	page, err := u.readMember(name)
 	if err != nil {
 		return nil, err
 	}

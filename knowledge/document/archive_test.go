@@ -14,7 +14,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-func zipped(t testing.TB, members ...string) []byte {
+func zipFile(t testing.TB, members ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -39,13 +39,13 @@ func zipped(t testing.TB, members ...string) []byte {
 
 const core = `<cp:coreProperties xmlns:dc="d"><dc:title>Harbours</dc:title><dc:creator>Anna Meier</dc:creator><dcterms:modified>2024-03-05T09:15:00Z</dcterms:modified></cp:coreProperties>`
 
-func docx(t testing.TB, body string) []byte {
-	return zipped(t, "word/document.xml", `<w:document xmlns:w="w"><w:body>`+body+`</w:body></w:document>`,
+func docxFile(t testing.TB, body string) []byte {
+	return zipFile(t, "word/document.xml", `<w:document xmlns:w="w"><w:body>`+body+`</w:body></w:document>`,
 		"word/styles.xml", `<w:styles><w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style><w:style w:styleId="Own"><w:outlineLvl w:val="2"/></w:style></w:styles>`,
 		"word/footnotes.xml", `<w:footnotes><w:footnote><w:p><w:r><w:t>A note.</w:t></w:r></w:p></w:footnote></w:footnotes>`, "docProps/core.xml", core)
 }
 
-func para(style, text string) string {
+func docxPara(style, text string) string {
 	return `<w:p><w:pPr><w:pStyle w:val="` + style + `"/></w:pPr><w:r><w:t xml:space="preserve">` + text + `</w:t></w:r></w:p>`
 }
 
@@ -53,37 +53,37 @@ func TestDOCX(t *testing.T) {
 	const end = "P A note.\n"
 	checkFormat(t, []formatCase{
 		{
-			"headings", para("Heading1", "One") + para("Normal", "Text &amp; more.") + para("berschrift2", "Two") + para("Own", "Three"),
+			"headings", docxPara("Heading1", "One") + docxPara("Normal", "Text &amp; more.") + docxPara("berschrift2", "Two") + docxPara("Own", "Three"),
 			"T Harbours\nH1 One\nP Text & more.\nH2 Two\nH3 Three\n" + end,
 		},
 		{"runs", `<w:p><w:r><w:t>Half</w:t></w:r><w:r><w:t>way </w:t><w:tab/><w:t>there</w:t></w:r></w:p>`, "T Harbours\nP Halfway there\n" + end},
-		{"lists", `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/></w:numPr></w:pPr><w:r><w:t>rope</w:t></w:r></w:p>` + para("ListParagraph", "tape"), "T Harbours\nI rope\nI tape\n" + end},
-		{"code", para("SourceCode", "if x {") + para("SourceCode", "  y"), "T Harbours\nC if x {⏎  y\n" + end},
+		{"lists", `<w:p><w:pPr><w:numPr><w:ilvl w:val="0"/></w:numPr></w:pPr><w:r><w:t>rope</w:t></w:r></w:p>` + docxPara("ListParagraph", "tape"), "T Harbours\nI rope\nI tape\n" + end},
+		{"code", docxPara("SourceCode", "if x {") + docxPara("SourceCode", "  y"), "T Harbours\nC if x {⏎  y\n" + end},
 		{
 			"changes", `<w:p><w:r><w:t>It </w:t></w:r><w:del><w:r><w:delText>was</w:delText><w:t>was</w:t></w:r></w:del><w:ins><w:r><w:t>is</w:t></w:r></w:ins></w:p>`,
 			"T Harbours\nP It is\n" + end,
 		},
 		{
-			"tables", `<w:tbl><w:tr><w:tc>` + para("", "Phase") + `</w:tc><w:tc>` + para("", "Cost") + `</w:tc></w:tr><w:tr><w:tc>` + para("", "One") + para("", "and two") +
-				`</w:tc><w:tc><w:tbl><w:tr><w:tc>` + para("", "12") + `</w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>`,
+			"tables", `<w:tbl><w:tr><w:tc>` + docxPara("", "Phase") + `</w:tc><w:tc>` + docxPara("", "Cost") + `</w:tc></w:tr><w:tr><w:tc>` + docxPara("", "One") + docxPara("", "and two") +
+				`</w:tc><w:tc><w:tbl><w:tr><w:tc>` + docxPara("", "12") + `</w:tc></w:tr></w:tbl></w:tc></w:tr></w:tbl>`,
 			"T Harbours\nR Phase | Cost\nR One and two | 12\n" + end,
 		},
 		{
-			"text boxes", `<w:p><w:r><w:t>Before</w:t><mc:AlternateContent><mc:Choice>` + para("", "boxed") + `</mc:Choice><mc:Fallback>` + para("", "boxed") + `</mc:Fallback></mc:AlternateContent><w:t> after</w:t></w:r></w:p>`,
+			"text boxes", `<w:p><w:r><w:t>Before</w:t><mc:AlternateContent><mc:Choice>` + docxPara("", "boxed") + `</mc:Choice><mc:Fallback>` + docxPara("", "boxed") + `</mc:Fallback></mc:AlternateContent><w:t> after</w:t></w:r></w:p>`,
 			"T Harbours\nP boxed\nP Before after\n" + end,
 		},
-	}, func(s string) (Content, error) { return DOCX(docx(t, s)) })
+	}, func(s string) (Content, error) { return DOCX(docxFile(t, s)) })
 }
 
 func TestDOCXMeta(t *testing.T) {
-	c, err := DOCX(docx(t, para("Title", "Other")))
+	c, err := DOCX(docxFile(t, docxPara("Title", "Other")))
 	must(t, err)
 	if at := time.Date(2024, 3, 5, 9, 15, 0, 0, time.UTC); c.Author != "Anna Meier" || !c.Published.Equal(at) || c.Blocks[0].Level != 1 {
 		t.Errorf("author %q, published %v, %+v", c.Author, c.Published, c.Blocks[0])
 	}
 }
 
-func epub(t testing.TB, chapters ...string) []byte {
+func epubFile(t testing.TB, chapters ...string) []byte {
 	var items, refs strings.Builder
 	members := []string{"mimetype", "application/epub+zip", "META-INF/container.xml", `<container><rootfiles><rootfile full-path="OEBPS/a.opf"/></rootfiles></container>`}
 	for i, c := range chapters {
@@ -93,11 +93,11 @@ func epub(t testing.TB, chapters ...string) []byte {
 	}
 	opf := `<package><metadata><dc:title>Harbours</dc:title><dc:creator>Anna Meier</dc:creator><dc:date>2019-05</dc:date><dc:language>de</dc:language></metadata>` +
 		`<manifest><item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>` + items.String() + `</manifest><spine><itemref idref="nav"/>` + refs.String() + refs.String() + `</spine></package>`
-	return zipped(t, append(members, "OEBPS/a.opf", opf, "OEBPS/nav.xhtml", "<p>Contents")...)
+	return zipFile(t, append(members, "OEBPS/a.opf", opf, "OEBPS/nav.xhtml", "<p>Contents")...)
 }
 
 func TestEPUB(t *testing.T) {
-	file := epub(t, "<h1>First</h1><p>It began.</p>", "<h1>Second</h1><p>It went &#252;ber.</p>")
+	file := epubFile(t, "<h1>First</h1><p>It began.</p>", "<h1>Second</h1><p>It went &#252;ber.</p>")
 	d, err := NewFileDocument("/b.epub", file, nil, false)
 	must(t, err)
 	if want := "First\n\nIt began.\n\nSecond\n\nIt went über."; d.Text != want {
@@ -111,8 +111,8 @@ func TestEPUB(t *testing.T) {
 	}
 }
 
-func xlsx(t testing.TB, rows, shared string) []byte {
-	return zipped(t, "xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="People" sheetId="1" r:id="rId1"/></sheets></workbook>`,
+func xlsxFile(t testing.TB, rows, shared string) []byte {
+	return zipFile(t, "xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="People" sheetId="1" r:id="rId1"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>`,
 		"xl/worksheets/sheet1.xml", `<worksheet><sheetData>`+rows+`</sheetData></worksheet>`, "xl/sharedStrings.xml", `<sst>`+shared+`</sst>`,
 		"xl/styles.xml", `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd hh:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/></cellXfs></styleSheet>`)
@@ -127,15 +127,15 @@ func TestXLSX(t *testing.T) {
 		{"gaps", head + `<row r="9"><c r="B9"><v>7</v></c></row>`, "H1 People\nR born: 7\n"},
 		{"bad numbers", `<row><c t="s"><v>99</v></c><c t="s"><v>-1</v></c><c s="-5"><v>1e400</v></c><c r="ZZZZZZ1"><v>4</v></c></row>`, "H1 People\nR 1e400\n"},
 		{"nothing", "", ""},
-	}, func(s string) (Content, error) { return XLSX(xlsx(t, s, names)) })
+	}, func(s string) (Content, error) { return XLSX(xlsxFile(t, s, names)) })
 }
 
-func endless(unit string, n int) string { return strings.Repeat(unit, n/len(unit)) }
+func repeatToSize(unit string, n int) string { return strings.Repeat(unit, n/len(unit)) }
 
 func TestHostileArchives(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which reads hostile files")
 	const much = 40 << 20
-	whole := docx(t, para("", endless("text ", 50_000)))
+	whole := docxFile(t, docxPara("", repeatToSize("text ", 50_000)))
 	many := make([]string, 0, 2*(maxMembers+1))
 	for i := range maxMembers + 1 {
 		many = append(many, fmt.Sprint(i), "")
@@ -147,25 +147,25 @@ func TestHostileArchives(t *testing.T) {
 	}{
 		"docx, not an archive":   {[]byte("hello"), DOCX, errBroken},
 		"docx, half":             {whole[:len(whole)/2], DOCX, errBroken},
-		"docx, without text":     {zipped(t, "a", "b"), DOCX, errBroken},
-		"docx, many members":     {zipped(t, many...), DOCX, errMembers},
-		"docx, bomb":             {docx(t, "<w:p><w:t>"+endless("a", much)), DOCX, errBomb},
-		"docx, bomb of tags":     {docx(t, endless("<w:p/>", much)), DOCX, errBomb},
-		"docx, deep":             {docx(t, endless("<w:p><w:t>x</w:t>", 1<<20)), DOCX, errDeep},
-		"docx, deep tables":      {docx(t, endless("<w:tbl><w:tr><w:tc>", 1<<20)), DOCX, errDeep},
-		"docx, endless table":    {docx(t, "<w:tbl>"+endless("<w:tr><w:tc><w:p/></w:tc></w:tr>", much/20)+"</w:tbl>"), DOCX, nil},
-		"docx, attributes":       {docx(t, "<w:p "+endless(`a="b" `, much/20)+"/>"), DOCX, nil},
-		"docx, entities":         {zipped(t, "word/document.xml", `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><w:document><w:p><w:t>&b;</w:t></w:p></w:document>`), DOCX, errBroken},
-		"docx, not closed":       {zipped(t, "word/document.xml", "<w:document><w:p>"), DOCX, errBroken},
-		"docx, box in paragraph": {docx(t, "<w:p><w:r><w:t>"+endless("a ", 1<<20)+"</w:t>"+endless("<w:p></w:p>", 2<<20)+"</w:r></w:p>"), DOCX, nil},
-		"epub, no package":       {zipped(t, "META-INF/container.xml", "<container/>"), EPUB, errBroken},
-		"epub, not there":        {zipped(t, "META-INF/container.xml", `<rootfile full-path="x"/>`), EPUB, errBroken},
-		"epub, bomb":             {epub(t, "<p>"+endless("a ", much)), EPUB, errBomb},
-		"epub, encrypted":        {append([]byte(nil), zipped(t, "META-INF/rights.xml", "x", "META-INF/container.xml", `<rootfile full-path="x"/>`, "x", "<package/>")...), EPUB, nil},
-		"xlsx, bomb":             {xlsx(t, endless("<row><c><v>1</v></c></row>", much), ""), XLSX, errBomb},
-		"xlsx, one text, often":  {xlsx(t, endless(`<row><c t="s"><v>0</v></c></row>`, 1<<20), "<si><t>"+endless("long ", 1<<15)+"</t></si>"), XLSX, errTooMuch},
-		"xlsx, far cells":        {xlsx(t, endless(`<row><c r="ALL1"><v>1</v></c></row>`, 8<<20), ""), XLSX, errTooMuch},
-		"xlsx, deep":             {xlsx(t, endless("<row>", 1<<20), ""), XLSX, errDeep},
+		"docx, without text":     {zipFile(t, "a", "b"), DOCX, errBroken},
+		"docx, many members":     {zipFile(t, many...), DOCX, errMembers},
+		"docx, bomb":             {docxFile(t, "<w:p><w:t>"+repeatToSize("a", much)), DOCX, errZipBomb},
+		"docx, bomb of tags":     {docxFile(t, repeatToSize("<w:p/>", much)), DOCX, errZipBomb},
+		"docx, deep":             {docxFile(t, repeatToSize("<w:p><w:t>x</w:t>", 1<<20)), DOCX, errDeep},
+		"docx, deep tables":      {docxFile(t, repeatToSize("<w:tbl><w:tr><w:tc>", 1<<20)), DOCX, errDeep},
+		"docx, endless table":    {docxFile(t, "<w:tbl>"+repeatToSize("<w:tr><w:tc><w:p/></w:tc></w:tr>", much/20)+"</w:tbl>"), DOCX, nil},
+		"docx, attributes":       {docxFile(t, "<w:p "+repeatToSize(`a="b" `, much/20)+"/>"), DOCX, nil},
+		"docx, entities":         {zipFile(t, "word/document.xml", `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><w:document><w:p><w:t>&b;</w:t></w:p></w:document>`), DOCX, errBroken},
+		"docx, not closed":       {zipFile(t, "word/document.xml", "<w:document><w:p>"), DOCX, errBroken},
+		"docx, box in paragraph": {docxFile(t, "<w:p><w:r><w:t>"+repeatToSize("a ", 1<<20)+"</w:t>"+repeatToSize("<w:p></w:p>", 2<<20)+"</w:r></w:p>"), DOCX, nil},
+		"epub, no package":       {zipFile(t, "META-INF/container.xml", "<container/>"), EPUB, errBroken},
+		"epub, not there":        {zipFile(t, "META-INF/container.xml", `<rootfile full-path="x"/>`), EPUB, errBroken},
+		"epub, bomb":             {epubFile(t, "<p>"+repeatToSize("a ", much)), EPUB, errZipBomb},
+		"epub, encrypted":        {append([]byte(nil), zipFile(t, "META-INF/rights.xml", "x", "META-INF/container.xml", `<rootfile full-path="x"/>`, "x", "<package/>")...), EPUB, nil},
+		"xlsx, bomb":             {xlsxFile(t, repeatToSize("<row><c><v>1</v></c></row>", much), ""), XLSX, errZipBomb},
+		"xlsx, one text, often":  {xlsxFile(t, repeatToSize(`<row><c t="s"><v>0</v></c></row>`, 1<<20), "<si><t>"+repeatToSize("long ", 1<<15)+"</t></si>"), XLSX, errTooMuch},
+		"xlsx, far cells":        {xlsxFile(t, repeatToSize(`<row><c r="ALL1"><v>1</v></c></row>`, 8<<20), ""), XLSX, errTooMuch},
+		"xlsx, deep":             {xlsxFile(t, repeatToSize("<row>", 1<<20), ""), XLSX, errDeep},
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
@@ -186,11 +186,11 @@ func TestHostileArchives(t *testing.T) {
 }
 
 func TestArchiveNames(t *testing.T) {
-	u, err := newUnpacker(zipped(t, "/a.xml", "one", `b\c.xml`, "two", "a.xml", "three"))
+	u, err := newUnpacker(zipFile(t, "/a.xml", "one", `b\c.xml`, "two", "a.xml", "three"))
 	must(t, err)
 	got := map[string]string{}
 	for _, name := range []string{"a.xml", "/b/c.xml", "b/../a.xml"} {
-		text, err := u.read(name)
+		text, err := u.readMember(name)
 		must(t, err)
 		got[name] = string(text)
 	}
@@ -200,9 +200,9 @@ func TestArchiveNames(t *testing.T) {
 }
 
 func FuzzDOCX(f *testing.F) {
-	f.Add(para("Heading1", "a") + "<w:tbl><w:tr><w:tc>" + para("", "b") + "</w:tc></w:tr></w:tbl>")
+	f.Add(docxPara("Heading1", "a") + "<w:tbl><w:tr><w:tc>" + docxPara("", "b") + "</w:tc></w:tr></w:tbl>")
 	f.Fuzz(func(t *testing.T, body string) {
-		if c, err := DOCX(docx(t, body)); err == nil {
+		if c, err := DOCX(docxFile(t, body)); err == nil {
 			checkDocument(t, NewDocument("/f.docx", "f", c))
 		}
 	})
@@ -211,7 +211,7 @@ func FuzzDOCX(f *testing.F) {
 func FuzzEPUB(f *testing.F) {
 	f.Add("<h1>a</h1><p>b", `<package><manifest><item id="a" href="b" media-type="text/html"/></manifest><spine><itemref idref="a"/></spine></package>`)
 	f.Fuzz(func(t *testing.T, page, opf string) {
-		for _, file := range [][]byte{epub(t, page), zipped(t, "META-INF/container.xml", `<rootfile full-path="x"/>`, "x", opf, "b", page)} {
+		for _, file := range [][]byte{epubFile(t, page), zipFile(t, "META-INF/container.xml", `<rootfile full-path="x"/>`, "x", opf, "b", page)} {
 			if c, err := EPUB(file); err == nil {
 				checkDocument(t, NewDocument("/f.epub", "f", c))
 			}
@@ -222,16 +222,16 @@ func FuzzEPUB(f *testing.F) {
 func FuzzXLSX(f *testing.F) {
 	f.Add(`<row><c r="A1" t="s"><v>0</v></c><c s="1"><v>3.5</v></c></row>`, "<si><t>a</t></si>")
 	f.Fuzz(func(t *testing.T, rows, shared string) {
-		if c, err := XLSX(xlsx(t, rows, shared)); err == nil {
+		if c, err := XLSX(xlsxFile(t, rows, shared)); err == nil {
 			checkDocument(t, NewDocument("/f.xlsx", "f", c))
 		}
 	})
 }
 
 func FuzzArchive(f *testing.F) {
-	f.Add(docx(f, para("", "a")))
-	f.Add(epub(f, "<p>a"))
-	f.Add(xlsx(f, "<row><c><v>1</v></c></row>", ""))
+	f.Add(docxFile(f, docxPara("", "a")))
+	f.Add(epubFile(f, "<p>a"))
+	f.Add(xlsxFile(f, "<row><c><v>1</v></c></row>", ""))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		for _, read := range []func([]byte) (Content, error){DOCX, EPUB, XLSX} {
 			if c, err := read(file); err == nil {

@@ -21,7 +21,7 @@ func newProse(seed uint64) *prose {
 	return &prose{r, rand.NewZipf(r, 1.1, 8, 60_000)}
 }
 
-func (p *prose) word() string {
+func (p *prose) randomWord() string {
 	n := p.zipf.Uint64()
 	var b strings.Builder
 	for n = n*7 + 3; n > 0; n /= 60 {
@@ -31,22 +31,22 @@ func (p *prose) word() string {
 	return b.String()
 }
 
-func (p *prose) sentence() string {
+func (p *prose) randomSentence() string {
 	words := make([]string, 6+p.rand.IntN(20))
 	for i := range words {
-		words[i] = p.word()
+		words[i] = p.randomWord()
 	}
 	words[0] = strings.ToUpper(words[0][:1]) + words[0][1:]
 	return strings.Join(words, " ") + "."
 }
 
-func (p *prose) page(bytes int) string {
+func (p *prose) randomPage(bytes int) string {
 	var b strings.Builder
 	for b.Len() < bytes {
-		fmt.Fprintf(&b, "## %s\n\n", strings.TrimSuffix(p.sentence(), "."))
+		fmt.Fprintf(&b, "## %s\n\n", strings.TrimSuffix(p.randomSentence(), "."))
 		for range 3 {
 			for range 4 {
-				b.WriteString(p.sentence() + " ")
+				b.WriteString(p.randomSentence() + " ")
 			}
 			b.WriteString("\n\n")
 		}
@@ -54,12 +54,12 @@ func (p *prose) page(bytes int) string {
 	return b.String()
 }
 
-func folder(b *testing.B, bytes int) string {
+func writePages(b *testing.B, bytes int) string {
 	b.Helper()
 	dir := b.TempDir()
 	p := newProse(1)
 	for i := range bytes / 20_000 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("page-%05d.md", i)), []byte(p.page(20_000)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("page-%05d.md", i)), []byte(p.randomPage(20_000)), 0o600); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -67,7 +67,7 @@ func folder(b *testing.B, bytes int) string {
 }
 
 func BenchmarkLoad20MB(b *testing.B) {
-	dir := folder(b, 20_000_000)
+	dir := writePages(b, 20_000_000)
 	for b.Loop() {
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -88,14 +88,14 @@ func BenchmarkSearch200k(b *testing.B) {
 	p := newProse(1)
 	var docs []*Document
 	for n := 0; n < 200_000; {
-		d := NewDocument(fmt.Sprint(n), "page", Markdown(p.page(20_000)))
+		d := NewDocument(fmt.Sprint(n), "page", Markdown(p.randomPage(20_000)))
 		n += len(d.Sentences)
 		docs = append(docs, d)
 	}
 	c := NewCollection(docs)
 	questions := make([]string, 64)
 	for i := range questions {
-		questions[i] = strings.Join(strings.Fields(p.sentence())[:5], " ")
+		questions[i] = strings.Join(strings.Fields(p.randomSentence())[:5], " ")
 	}
 	for i := 0; b.Loop(); i++ {
 		c.Search(questions[i%len(questions)], 10, SearchOptions{Diversity: 0.3})

@@ -42,7 +42,7 @@ func TestDecode(t *testing.T) {
 		{"form feed and colours", "a\fb\x1b[1;31mc\x1b[0m \x1b]0;title\x1b\\d", "a\fbc d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := decode([]byte(c.in))
+			got, err := decodeText([]byte(c.in))
 			if err != nil || got != c.want {
 				t.Errorf("decode: %q, %v, want %q", got, err, c.want)
 			}
@@ -60,7 +60,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"marked wide": "\xff\xfe" + strings.Repeat("\x01\x00", 100),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got, err := decode([]byte(in)); !errors.Is(err, charset.ErrBinary) {
+			if got, err := decodeText([]byte(in)); !errors.Is(err, charset.ErrBinary) {
 				t.Errorf("decode: %q, %v, want %v", got, err, charset.ErrBinary)
 			}
 		})
@@ -71,7 +71,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("\xff\xfea\x00b\x00"))
 	f.Add([]byte("caf\xe9"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if text, err := decode(in); err == nil && !utf8.ValidString(text) {
+		if text, err := decodeText(in); err == nil && !utf8.ValidString(text) {
 			t.Errorf("decode(%q) is not UTF-8: %q", in, text)
 		}
 	})

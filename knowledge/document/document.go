@@ -2,7 +2,7 @@
 // reads files into memory, records the position of every sentence, and ranks sentences
 // against a question. It uses no model, server or network.
 //
-// [Scan] walks folders and lists readable files; [Listing.Load] reads them. A [Format]
+// [Scan] walks folders and lists readable files; [FileList.Load] reads them. A [Format]
 // divides a file into blocks (headings, paragraphs, items, rows, code), or into
 // several documents (messages of a mailbox, posts of a table). A [Document] is the
 // normalized text of the blocks, with byte ranges of pages, sections and sentences. A
@@ -12,7 +12,7 @@
 //
 // A quote is a byte range of a document's text, and the text has a hash;
 // [Document.Verify] checks a quote. The text depends only on the file's bytes and the
-// version of this package. [Read] makes documents from bytes, and [Typed] from bytes
+// version of this package. [Read] makes documents from bytes, and [ReadTyped] from bytes
 // with a media type.
 //
 // Ranking is BM25 on sentences, plus the scores of passage, headings and neighbours.
@@ -76,7 +76,7 @@ type Content struct {
 
 // A Document is an immutable text with its structure. All ranges are bytes of Text.
 type Document struct {
-	Source    string // [Legible] path; path#key for one of several documents in a file
+	Source    string // [QuotePath] path; path#key for one of several documents in a file
 	Title     string // from the file, or the first heading, or the file name
 	Author    string // "" if unknown
 	Published time.Time
@@ -118,18 +118,18 @@ type Sentence struct {
 func NewDocument(source, name string, c Content) *Document {
 	d := &Document{
 		Source: source, Title: oneLine(c.Title), Author: oneLine(c.Author),
-		Published: c.Published, Language: language(c.Language), Tags: c.Tags, Names: c.Names,
+		Published: c.Published, Language: normaliseLanguage(c.Language), Tags: c.Tags, Names: c.Names,
 	}
 	var text strings.Builder
 	open := -1 // innermost section
 	var last Kind
 	for n, b := range c.Blocks {
-		s := normalise(b)
+		s := normaliseText(b)
 		if s == "" {
 			continue
 		}
 		if text.Len() > 0 {
-			text.WriteString(gap(last, b.Kind))
+			text.WriteString(blockSeparator(last, b.Kind))
 		}
 		last = b.Kind
 		start := text.Len()
@@ -138,13 +138,13 @@ func NewDocument(source, name string, c Content) *Document {
 			d.Pages = append(d.Pages, Page{b.Page, start})
 		}
 		if b.Kind == Heading {
-			open = d.section(open, Section{Title: s, Level: min(max(b.Level, 1), 6), Start: start})
+			open = d.addSection(open, Section{Title: s, Level: min(max(b.Level, 1), 6), Start: start})
 		}
-		for _, r := range units(b.Kind, s) {
+		for _, r := range splitUnits(b.Kind, s) {
 			d.Sentences = append(d.Sentences, Sentence{start + r.start, start + r.end, b.Kind, open, n})
 		}
 	}
-	d.close(open, 0, text.Len())
+	d.closeSections(open, 0, text.Len())
 	d.Text = text.String()
 	if d.Title == "" && len(d.Sections) > 0 {
 		d.Title = d.Sections[0].Title
@@ -164,13 +164,13 @@ func (d *Document) Page(at int) int {
 	return d.Pages[i-1].Number
 }
 
-func (d *Document) section(open int, s Section) int {
-	s.Parent = d.close(open, s.Level, s.Start)
+func (d *Document) addSection(open int, s Section) int {
+	s.Parent = d.closeSections(open, s.Level, s.Start)
 	d.Sections = append(d.Sections, s)
 	return len(d.Sections) - 1
 }
 
-func (d *Document) close(open, level, end int) int {
+func (d *Document) closeSections(open, level, end int) int {
 	for open >= 0 && d.Sections[open].Level >= level {
 		d.Sections[open].End = end
 		open = d.Sections[open].Parent
@@ -178,18 +178,18 @@ func (d *Document) close(open, level, end int) int {
 	return open
 }
 
-func gap(a, b Kind) string {
+func blockSeparator(a, b Kind) string {
 	if a == b && (a == Item || a == Row) {
 		return "\n"
 	}
 	return "\n\n"
 }
 
-func normalise(b Block) string {
+func normaliseText(b Block) string {
 	if b.Kind != Code {
 		return oneLine(b.Text)
 	}
-	lines := strings.Split(visible(b.Text), "\n")
+	lines := strings.Split(stripInvisible(b.Text), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " \t\r")
 	}
@@ -201,24 +201,24 @@ func (d *Document) Verify(quote string, start, end int) bool {
 	return 0 <= start && start < end && end <= len(d.Text) && d.Text[start:end] == quote
 }
 
-const placeHash = 12
+const rangeHashLen = 12
 
-// Place returns the ID of a range: hash prefix and offsets.
-func (d *Document) Place(start, end int) string {
-	return d.Hash[:placeHash] + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
+// RangeID returns the ID of a range: hash prefix and offsets.
+func (d *Document) RangeID(start, end int) string {
+	return d.Hash[:rangeHashLen] + ":" + strconv.Itoa(start) + "-" + strconv.Itoa(end)
 }
 
-// ParsePlace parses the result of [Document.Place].
-func ParsePlace(id string) (hash string, start, end int, ok bool) {
+// ParseRangeID parses the result of [Document.RangeID].
+func ParseRangeID(id string) (hash string, start, end int, ok bool) {
 	hash, span, _ := strings.Cut(id, ":")
 	a, b, _ := strings.Cut(span, "-")
 	start, err1 := strconv.Atoi(a)
 	end, err2 := strconv.Atoi(b)
-	return hash, start, end, len(hash) == placeHash && err1 == nil && err2 == nil && 0 <= start && start < end
+	return hash, start, end, len(hash) == rangeHashLen && err1 == nil && err2 == nil && 0 <= start && start < end
 }
 
-// At returns the index of the sentence with byte start, or of the next one.
-func (d *Document) At(start int) int {
+// SentenceAt returns the index of the sentence with byte start, or of the next one.
+func (d *Document) SentenceAt(start int) int {
 	return sort.Search(len(d.Sentences), func(i int) bool { return d.Sentences[i].End > start })
 }
 
@@ -237,36 +237,36 @@ func (d *Document) Heading(i int) string {
 	return strings.Join(path, " > ")
 }
 
-// wholeTitle is the weight of title terms in document scores.
-const wholeTitle = 0.5
+// titleRankWeight is the weight of title terms in document scores.
+const titleRankWeight = 0.5
 
-// A Ranked is a document with its score for a question.
-type Ranked struct {
+// A RankedDocument is a document with its score for a question.
+type RankedDocument struct {
 	Document *Document
 	Score    float64
 }
 
 // Rank returns the n documents that best match a question, best first. Scores are
 // comparable only within one result.
-func (c *Collection) Rank(question string, n int) []Ranked {
-	q := c.parse(question)
-	t := c.tally(q)
-	defer c.release(t)
-	var list []scored
+func (c *Collection) Rank(question string, n int) []RankedDocument {
+	q := c.parseQuery(question)
+	t := c.tallyQuery(q)
+	defer c.releaseTally(t)
+	var list []scoredUnit
 	for d := range c.docs {
-		if s := t.docs[d] + wholeTitle*t.titles[d]; s > 0 {
-			list = append(list, scored{int32(d), s})
+		if s := t.docs[d] + titleRankWeight*t.titles[d]; s > 0 {
+			list = append(list, scoredUnit{int32(d), s})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b scored) int {
-		if better(a, b) {
+	slices.SortStableFunc(list, func(a, b scoredUnit) int {
+		if isBetter(a, b) {
 			return -1
 		}
 		return 1
 	})
-	var out []Ranked
+	var out []RankedDocument
 	for _, v := range list[:min(len(list), max(n, 0))] {
-		out = append(out, Ranked{c.docs[v.unit], float64(v.score)})
+		out = append(out, RankedDocument{c.docs[v.unit], float64(v.score)})
 	}
 	return out
 }
@@ -281,13 +281,13 @@ type Collection struct {
 func NewCollection(docs []*Document) *Collection {
 	b := newBuilder()
 	for _, d := range docs {
-		b.add(d)
+		b.addDocument(d)
 	}
-	return b.collection()
+	return b.buildCollection()
 }
 
-func (b *builder) collection() *Collection {
-	c := &Collection{index: b.seal()}
+func (b *builder) buildCollection() *Collection {
+	c := &Collection{index: b.buildIndex()}
 	c.tallies.New = func() any { return newTally(c.index) }
 	return c
 }
@@ -307,9 +307,11 @@ func (c *Collection) Bytes() int64 {
 	return n
 }
 
-func visible(text string) string { return strings.ReplaceAll(textkit.Visible(text), "\uFFFD", " ") }
+func stripInvisible(text string) string {
+	return strings.ReplaceAll(textkit.Visible(text), "\uFFFD", " ")
+}
 
-func oneLine(text string) string { return textkit.OneLine(visible(text)) }
+func oneLine(text string) string { return textkit.OneLine(stripInvisible(text)) }
 
 // parseDate returns the UTC time in s, or zero. A year means its first instant.
 func parseDate(s string) time.Time {
@@ -330,7 +332,7 @@ func pdfDate(s string) time.Time {
 	return parseDate(s)
 }
 
-func language(s string) string {
+func normaliseLanguage(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "_", "-")
 	first, _, _ := strings.Cut(s, "-")
 	letters := strings.IndexFunc(first, func(r rune) bool { return r|0x20 < 'a' || r|0x20 > 'z' }) < 0

@@ -15,17 +15,17 @@ func DOCX(file []byte) (Content, error) {
 		return Content{}, err
 	}
 	r := &docxReader{styles: docxStyles(u)}
-	if err := r.read(u, "word/document.xml"); err != nil {
+	if err := r.readMember(u, "word/document.xml"); err != nil {
 		return Content{}, err
 	}
 	for _, notes := range []string{"word/footnotes.xml", "word/endnotes.xml"} {
 		if u.members[notes] != nil {
-			if err := r.read(u, notes); err != nil {
+			if err := r.readMember(u, notes); err != nil {
 				return Content{}, err
 			}
 		}
 	}
-	meta := u.gather("docProps/core.xml", "title", "creator", "created", "modified", "language")
+	meta := u.elementTexts("docProps/core.xml", "title", "creator", "created", "modified", "language")
 	c := Content{Title: meta["title"], Author: meta["creator"], Language: meta["language"], Blocks: r.blocks}
 	if c.Published = parseDate(meta["modified"]); c.Published.IsZero() {
 		c.Published = parseDate(meta["created"])
@@ -37,16 +37,16 @@ func DOCX(file []byte) (Content, error) {
 func docxStyles(u *unpacker) map[string]int {
 	levels := map[string]int{}
 	id := ""
-	_ = u.eachXML("word/styles.xml", xmlEvents{start: func(name string, attrs []xml.Attr) { // without styles, IDs suffice
+	_ = u.parseXML("word/styles.xml", xmlEvents{start: func(name string, attrs []xml.Attr) { // without styles, IDs suffice
 		switch name {
 		case "style":
-			id = attr(attrs, "styleId")
+			id = attrValue(attrs, "styleId")
 		case "name":
-			if level, ok := headingStyle(attr(attrs, "val")); ok && id != "" {
+			if level, ok := headingStyle(attrValue(attrs, "val")); ok && id != "" {
 				levels[id] = level
 			}
 		case "outlineLvl":
-			if n, err := strconv.Atoi(attr(attrs, "val")); err == nil && 0 <= n && n < 6 && id != "" {
+			if n, err := strconv.Atoi(attrValue(attrs, "val")); err == nil && 0 <= n && n < 6 && id != "" {
 				levels[id] = n + 1
 			}
 		}
@@ -81,24 +81,24 @@ type docxReader struct {
 	err    error
 }
 
-func (r *docxReader) read(u *unpacker, member string) error {
+func (r *docxReader) readMember(u *unpacker, member string) error {
 	r.text = &strings.Builder{}
 	r.cell.Reset()
 	r.cells, r.tables, r.skip, r.outer = nil, 0, 0, nil
-	if err := u.eachXML(member, xmlEvents{start: r.start, end: r.end, text: r.chars}); err != nil {
+	if err := u.parseXML(member, xmlEvents{start: r.startElement, end: r.endElement, text: r.charData}); err != nil {
 		return err
 	}
 	return r.err
 }
 
-// docxSkipped reports whether an element is no text: deleted, a duplicate for old
+// isSkippedElement reports whether an element is no text: deleted, a duplicate for old
 // programs, or drawn.
-func docxSkipped(name string) bool {
+func isSkippedElement(name string) bool {
 	return name == "del" || name == "moveFrom" || name == "Fallback" || name == "instrText" || name == "pict"
 }
 
-func (r *docxReader) start(name string, attrs []xml.Attr) {
-	if r.skip > 0 || docxSkipped(name) {
+func (r *docxReader) startElement(name string, attrs []xml.Attr) {
+	if r.skip > 0 || isSkippedElement(name) {
 		r.skip++
 		return
 	}
@@ -108,9 +108,9 @@ func (r *docxReader) start(name string, attrs []xml.Attr) {
 		r.text = &strings.Builder{}
 		r.kind, r.level = Prose, 0
 	case "pStyle":
-		r.style(attr(attrs, "val"))
+		r.applyStyle(attrValue(attrs, "val"))
 	case "outlineLvl":
-		if n, err := strconv.Atoi(attr(attrs, "val")); err == nil && 0 <= n && n < 6 {
+		if n, err := strconv.Atoi(attrValue(attrs, "val")); err == nil && 0 <= n && n < 6 {
 			r.kind, r.level = Heading, n+1
 		}
 	case "numPr":
@@ -130,7 +130,7 @@ func (r *docxReader) start(name string, attrs []xml.Attr) {
 	}
 }
 
-func (r *docxReader) style(id string) {
+func (r *docxReader) applyStyle(id string) {
 	level, ok := r.styles[id]
 	if !ok {
 		level, ok = headingStyle(id)
@@ -148,7 +148,7 @@ func (r *docxReader) style(id string) {
 	}
 }
 
-func (r *docxReader) end(name string) {
+func (r *docxReader) endElement(name string) {
 	if r.skip > 0 {
 		r.skip--
 		return
@@ -157,7 +157,7 @@ func (r *docxReader) end(name string) {
 	case "t":
 		r.inText = false
 	case "p":
-		r.paragraph()
+		r.endParagraph()
 	case "tc":
 		if r.tables == 1 {
 			r.cells = append(r.cells, strings.TrimSpace(r.cell.String()))
@@ -165,7 +165,7 @@ func (r *docxReader) end(name string) {
 		}
 	case "tr":
 		if r.tables == 1 {
-			r.add(Block{Kind: Row, Text: strings.TrimRight(strings.Join(r.cells, " | "), " |")})
+			r.addBlock(Block{Kind: Row, Text: strings.TrimRight(strings.Join(r.cells, " | "), " |")})
 			r.cells = nil
 		}
 	case "tbl":
@@ -173,7 +173,7 @@ func (r *docxReader) end(name string) {
 	}
 }
 
-func (r *docxReader) paragraph() {
+func (r *docxReader) endParagraph() {
 	b := Block{Kind: r.kind, Level: r.level, Text: r.text.String()}
 	if n := len(r.outer); n > 0 {
 		r.text, r.outer = r.outer[n-1], r.outer[:n-1]
@@ -181,7 +181,7 @@ func (r *docxReader) paragraph() {
 	r.kind, r.level = Prose, 0
 	if r.tables > 0 {
 		r.cell.WriteString(b.Text + " ")
-		r.count(len(b.Text))
+		r.addLength(len(b.Text))
 		return
 	}
 	if b.Kind == Heading && b.Level < 0 {
@@ -190,10 +190,10 @@ func (r *docxReader) paragraph() {
 			r.title = oneLine(b.Text)
 		}
 	}
-	r.add(b)
+	r.addBlock(b)
 }
 
-func (r *docxReader) add(b Block) {
+func (r *docxReader) addBlock(b Block) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
 	}
@@ -204,13 +204,13 @@ func (r *docxReader) add(b Block) {
 	r.blocks = append(r.blocks, b)
 }
 
-func (r *docxReader) chars(s []byte) {
-	if r.inText && r.skip == 0 && r.count(len(s)) {
+func (r *docxReader) charData(s []byte) {
+	if r.inText && r.skip == 0 && r.addLength(len(s)) {
 		r.text.Write(s)
 	}
 }
 
-func (r *docxReader) count(n int) bool {
+func (r *docxReader) addLength(n int) bool {
 	if r.length += n; r.length > maxDocText {
 		r.err = errTooMuch
 	}

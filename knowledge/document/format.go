@@ -27,8 +27,8 @@ type Format struct {
 	// format. nil accepts none.
 	Sniff func(head []byte) bool
 
-	// Most is the maximum number of bytes read; 0 means 8 MiB.
-	Most int64
+	// MaxBytes is the maximum number of bytes read; 0 means 8 MiB.
+	MaxBytes int64
 
 	// Binary passes raw bytes to Extract and Parts. Otherwise they get UTF-8 text, and
 	// files that are not text are refused.
@@ -56,12 +56,12 @@ const (
 	maxMailbox = 256 << 20
 )
 
-func (o Options) most(f *Format) int64 {
+func (o Options) maxFileBytes(f *Format) int64 {
 	switch {
 	case o.MaxFile > 0:
 		return o.MaxFile
-	case f.Most > 0:
-		return f.Most
+	case f.MaxBytes > 0:
+		return f.MaxBytes
 	}
 	return maxText
 }
@@ -69,41 +69,41 @@ func (o Options) most(f *Format) int64 {
 // Formats returns the built-in formats.
 func Formats() []Format {
 	formats := []Format{
-		{Name: "Markdown", Exts: []string{".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"}, Extract: pure(Markdown)},
-		{Name: "PDF", Exts: []string{".pdf"}, Sniff: looksPDF, Most: maxBinary, Binary: true, Extract: PDF},
-		{Name: "DOCX", Exts: []string{".docx", ".docm", ".dotx"}, Most: maxBinary, Binary: true, Extract: DOCX},
-		{Name: "EPUB", Exts: []string{".epub"}, Sniff: looksEPUB, Most: maxBinary, Binary: true, Extract: EPUB},
-		{Name: "XLSX", Exts: []string{".xlsx", ".xlsm"}, Most: maxBinary, Binary: true, Extract: XLSX},
-		{Name: "mailbox", Exts: []string{".mbox", ".mbx"}, Sniff: looksMailbox, Most: maxMailbox, Binary: true, Parts: Mailbox},
-		{Name: "mail", Exts: []string{".eml"}, Most: maxBinary, Binary: true, Extract: Mail},
-		{Name: "CSV", Exts: []string{".csv"}, Most: maxBinary, Parts: CSV},
-		{Name: "TSV", Exts: []string{".tsv", ".tab"}, Most: maxBinary, Parts: TSV},
-		{Name: "JSON Lines", Exts: []string{".jsonl", ".ndjson"}, Most: maxBinary, Parts: JSONLines},
-		{Name: "JSON", Exts: []string{".json", ".geojson"}, Most: maxBinary, Parts: JSON},
-		{Name: "notebook", Exts: []string{".ipynb"}, Most: maxBinary, Extract: Notebook},
-		{Name: "HTML", Exts: []string{".html", ".htm", ".xhtml"}, Sniff: looksHTML, Binary: true, Extract: HTML},
+		{Name: "Markdown", Exts: []string{".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"}, Extract: textExtractor(Markdown)},
+		{Name: "PDF", Exts: []string{".pdf"}, Sniff: isPDF, MaxBytes: maxBinary, Binary: true, Extract: PDF},
+		{Name: "DOCX", Exts: []string{".docx", ".docm", ".dotx"}, MaxBytes: maxBinary, Binary: true, Extract: DOCX},
+		{Name: "EPUB", Exts: []string{".epub"}, Sniff: isEPUB, MaxBytes: maxBinary, Binary: true, Extract: EPUB},
+		{Name: "XLSX", Exts: []string{".xlsx", ".xlsm"}, MaxBytes: maxBinary, Binary: true, Extract: XLSX},
+		{Name: "mailbox", Exts: []string{".mbox", ".mbx"}, Sniff: isMailbox, MaxBytes: maxMailbox, Binary: true, Parts: Mailbox},
+		{Name: "mail", Exts: []string{".eml"}, MaxBytes: maxBinary, Binary: true, Extract: Mail},
+		{Name: "CSV", Exts: []string{".csv"}, MaxBytes: maxBinary, Parts: CSV},
+		{Name: "TSV", Exts: []string{".tsv", ".tab"}, MaxBytes: maxBinary, Parts: TSV},
+		{Name: "JSON Lines", Exts: []string{".jsonl", ".ndjson"}, MaxBytes: maxBinary, Parts: JSONLines},
+		{Name: "JSON", Exts: []string{".json", ".geojson"}, MaxBytes: maxBinary, Parts: JSON},
+		{Name: "notebook", Exts: []string{".ipynb"}, MaxBytes: maxBinary, Extract: Notebook},
+		{Name: "HTML", Exts: []string{".html", ".htm", ".xhtml"}, Sniff: isHTML, Binary: true, Extract: HTML},
 	}
 	formats = append(formats, codeFormats()...)
 	return append(formats, Format{
 		Name: "text", Exts: []string{".txt", ".text", ".log", ".rst", ".org", ".adoc", ".asciidoc", ".srt", ".vtt", ".tex"},
-		Sniff: func([]byte) bool { return true }, Extract: pure(Plain),
+		Sniff: func([]byte) bool { return true }, Extract: textExtractor(Plain),
 	})
 }
 
-func pure(f func(string) Content) func([]byte) (Content, error) {
+func textExtractor(f func(string) Content) func([]byte) (Content, error) {
 	return func(b []byte) (Content, error) { return f(string(b)), nil }
 }
 
-var machineFiles = []string{
+var generatedFiles = []string{
 	"package-lock.json", "npm-shrinkwrap.json", "composer.lock", "pnpm-lock.yaml", "yarn.lock", "cargo.lock", "go.sum", "poetry.lock",
 	"tsconfig.tsbuildinfo",
 }
 
-// formatOf returns the format of a file, or nil. Content decides for unknown
+// findFormat returns the format of a file, or nil. Content decides for unknown
 // extensions only if the user named the file.
-func formatOf(formats []Format, path string, head []byte, named bool) *Format {
+func findFormat(formats []Format, path string, head []byte, named bool) *Format {
 	base := strings.ToLower(filepath.Base(path))
-	if !named && (slices.Contains(machineFiles, base) || strings.HasSuffix(base, ".min.js") || strings.HasSuffix(base, ".min.css")) {
+	if !named && (slices.Contains(generatedFiles, base) || strings.HasSuffix(base, ".min.js") || strings.HasSuffix(base, ".min.css")) {
 		return nil
 	}
 	ext := extension(path)
@@ -130,7 +130,7 @@ func extension(path string) string {
 	return ext
 }
 
-func looksHTML(head []byte) bool {
+func isHTML(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimLeft(head[:min(len(head), 512)], " \t\r\n\ufeff"))
 	return slices.ContainsFunc([]string{"<!doctype html", "<html", "<head", "<body"}, func(mark string) bool {
 		return bytes.HasPrefix(head, []byte(mark))
@@ -148,10 +148,10 @@ var mediaTypes = map[string]string{
 	"application/yaml": ".yaml", "text/yaml": ".yaml", "application/toml": ".toml", "text/x-python": ".py",
 }
 
-// Typed returns the document in bytes with a media type such as "text/html;
+// ReadTyped returns the document in bytes with a media type such as "text/html;
 // charset=utf-8". The origin name decides if the type is unknown or generic. If the
 // bytes hold several documents, each becomes a section.
-func Typed(mediaType, name string, raw []byte) (*Document, error) {
+func ReadTyped(mediaType, name string, raw []byte) (*Document, error) {
 	kind, params, err := mime.ParseMediaType(mediaType)
 	if err != nil {
 		kind, _, _ = strings.Cut(strings.ToLower(mediaType), ";")
@@ -161,12 +161,12 @@ func Typed(mediaType, name string, raw []byte) (*Document, error) {
 		path = path[:i]
 	}
 	formats := Formats()
-	format := typedFormat(formats, strings.TrimSpace(kind), path, raw)
+	format := formatByType(formats, strings.TrimSpace(kind), path, raw)
 	if format == nil {
 		return nil, fmt.Errorf("%s: %w", kind, errFormat)
 	}
-	raw = declared(raw, params["charset"], format)
-	c, err := format.whole(raw)
+	raw = decodeCharset(raw, params["charset"], format)
+	c, err := format.mergeParts(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -177,24 +177,24 @@ func Typed(mediaType, name string, raw []byte) (*Document, error) {
 	return doc, nil
 }
 
-func typedFormat(formats []Format, kind, path string, raw []byte) *Format {
+func formatByType(formats []Format, kind, path string, raw []byte) *Format {
 	if ext := mediaTypes[kind]; ext != "" && ext != ".txt" {
-		return formatOf(formats, "x"+ext, raw, true)
+		return findFormat(formats, "x"+ext, raw, true)
 	}
 	switch {
 	case kind == "text/plain" || kind == "" || kind == "application/octet-stream" || kind == "binary/octet-stream":
-		return formatOf(formats, path, raw, true)
+		return findFormat(formats, path, raw, true)
 	case strings.HasSuffix(kind, "+json"):
-		return formatOf(formats, "x.json", raw, true)
+		return findFormat(formats, "x.json", raw, true)
 	case strings.HasPrefix(kind, "text/"):
-		return formatOf(formats, "x.txt", raw, true)
+		return findFormat(formats, "x.txt", raw, true)
 	}
 	return nil
 }
 
-// declared decodes bytes with their declared charset. HTML gets a byte order mark,
+// decodeCharset decodes bytes with their declared charset. HTML gets a byte order mark,
 // which overrides a declaration in the page.
-func declared(raw []byte, label string, format *Format) []byte {
+func decodeCharset(raw []byte, label string, format *Format) []byte {
 	if label == "" || format.Binary && format.Name != "HTML" {
 		return raw
 	}
@@ -208,11 +208,11 @@ func declared(raw []byte, label string, format *Format) []byte {
 	return out
 }
 
-func (f *Format) whole(raw []byte) (Content, error) {
+func (f *Format) mergeParts(raw []byte) (Content, error) {
 	var c Content
 	var first error
 	n := 0
-	for p, err := range f.parts(raw) {
+	for p, err := range f.readParts(raw) {
 		if err != nil {
 			first = cmp.Or(first, err)
 			continue
@@ -241,18 +241,18 @@ func (f *Format) whole(raw []byte) (Content, error) {
 }
 
 var (
-	errMissing = errors.New("no such file or folder")
-	errDenied  = errors.New("permission denied")
-	errLoop    = errors.New("a loop of links")
-	errLeads   = errors.New("a link that leads out of the folder")
-	errDeep    = errors.New("nested too deep")
-	errFormat  = errors.New("not a format that can be read")
-	errEmpty   = errors.New("it has no text")
-	errMailbox = errors.New("not a mailbox")
-	errTooMuch = errors.New("it has more text than is read of a file")
+	errMissing     = errors.New("no such file or folder")
+	errDenied      = errors.New("permission denied")
+	errLoop        = errors.New("a loop of links")
+	errOutsideLink = errors.New("a link that leads out of the folder")
+	errDeep        = errors.New("nested too deep")
+	errFormat      = errors.New("not a format that can be read")
+	errEmpty       = errors.New("it has no text")
+	errMailbox     = errors.New("not a mailbox")
+	errTooMuch     = errors.New("it has more text than is read of a file")
 )
 
-func reason(err error) error {
+func skipReason(err error) error {
 	var path *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -267,7 +267,7 @@ func reason(err error) error {
 	return err
 }
 
-func counted(what map[string]int) string {
+func formatCounts(what map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(what), func(a, b string) int {
 		if what[a] != what[b] {
 			return what[b] - what[a]
@@ -284,7 +284,7 @@ func counted(what map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func regular(info fs.FileInfo) error {
+func checkRegular(info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
@@ -297,7 +297,7 @@ func regular(info fs.FileInfo) error {
 	return errors.New("not a file")
 }
 
-func size(n int64) string {
+func formatSize(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	f, u := float64(n), 0
 	for f >= 1024 && u < len(units)-1 {

@@ -10,13 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func outline(c Content) string {
+func formatContent(c Content) string {
 	var b strings.Builder
 	if c.Title != "" {
 		fmt.Fprintf(&b, "T %s\n", c.Title)
 	}
 	for _, block := range c.Blocks {
-		s := normalise(block)
+		s := normaliseText(block)
 		if s == "" {
 			continue
 		}
@@ -39,7 +39,7 @@ func checkFormat(t *testing.T, cases []formatCase, read func(string) (Content, e
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, outline(got)); diff != "" {
+			if diff := cmp.Diff(c.want, formatContent(got)); diff != "" {
 				t.Errorf("outline (-want +got):\n%s", diff)
 			}
 		})
@@ -162,7 +162,7 @@ func checkDocument(t *testing.T, d *Document) {
 	var spans []span
 	for i, s := range d.Sentences {
 		spans = append(spans, span{s.Start, s.End})
-		if !d.Verify(d.Quote(i), s.Start, s.End) || d.At(s.Start) != i {
+		if !d.Verify(d.Quote(i), s.Start, s.End) || d.SentenceAt(s.Start) != i {
 			t.Fatalf("sentence %d is not at its place", i)
 		}
 		if s.Section >= len(d.Sections) {

@@ -27,17 +27,17 @@ func HTML(page []byte) (Content, error) {
 
 func htmlText(page []byte) (Content, error) {
 	var best *pageReader
-	for _, drop := range []map[atom.Atom]bool{furniture, nil} {
+	for _, drop := range []map[atom.Atom]bool{pageFrameTags, nil} {
 		p := &pageReader{drop: drop}
-		if err := p.read(page); err != nil {
+		if err := p.readTokens(page); err != nil {
 			return Content{}, err
 		}
 		if best == nil || p.letters > 4*best.letters && best.letters < minLetters {
 			best = p
 		}
 	}
-	c := best.about
-	c.Title, c.Blocks = best.name(), best.main()
+	c := best.metadata
+	c.Title, c.Blocks = best.pageTitle(), best.mainBlocks()
 	return c, nil
 }
 
@@ -47,28 +47,28 @@ const minLetters = 200
 
 func decodeHTML(page []byte) ([]byte, error) {
 	text, err := charset.DecodeHTML(page)
-	return sequences.ReplaceAll([]byte(text), nil), err
+	return escapeSequences.ReplaceAll([]byte(text), nil), err
 }
 
 var (
-	unseen = atoms(atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Math, atom.Iframe, atom.Object,
+	invisibleTags = atomSet(atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Math, atom.Iframe, atom.Object,
 		atom.Canvas, atom.Audio, atom.Video, atom.Select, atom.Datalist, atom.Button, atom.Textarea, atom.Dialog,
 		atom.Map, atom.Noembed, atom.Noframes, atom.Rp, atom.Rt)
 
-	furniture = atoms(atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Menu)
+	pageFrameTags = atomSet(atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Menu)
 
-	// inText elements do not end a line.
-	inText = atoms(atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data,
+	// inlineTags elements do not end a line.
+	inlineTags = atomSet(atom.A, atom.Abbr, atom.Acronym, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data,
 		atom.Del, atom.Dfn, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Q,
 		atom.Rb, atom.Rp, atom.Rt, atom.Ruby, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup,
 		atom.Time, atom.Tt, atom.U, atom.Var, atom.Wbr)
 
-	// void elements have no end tag.
-	void = atoms(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+	// voidTags elements have no end tag.
+	voidTags = atomSet(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
 		atom.Param, atom.Source, atom.Track, atom.Wbr)
 )
 
-func atoms(list ...atom.Atom) map[atom.Atom]bool {
+func atomSet(list ...atom.Atom) map[atom.Atom]bool {
 	set := map[atom.Atom]bool{}
 	for _, a := range list {
 		set[a] = true
@@ -77,80 +77,80 @@ func atoms(list ...atom.Atom) map[atom.Atom]bool {
 }
 
 type pageReader struct {
-	drop    map[atom.Atom]bool
-	blocks  []Block
-	letters int
-	within  []Block // blocks in an article or main element
-	inside  int     // letters in within
-	parts   int     // open article and main elements
-	title   string
-	head    string  // the first h1
-	about   Content // author, date and language
+	drop           map[atom.Atom]bool
+	blocks         []Block
+	letters        int
+	articleBlocks  []Block // blocks in an article or main element
+	articleLetters int     // letters in within
+	openArticles   int     // open article and main elements
+	title          string
+	firstHeading   string  // the first h1
+	metadata       Content // author, date and language
 
-	text  strings.Builder // open block
-	kind  Kind
-	level int
-	pre   int   // open pre elements
-	row   bool  // in a table row
-	skip  *skip // the omitted element, or nil
+	text    strings.Builder // open block
+	kind    Kind
+	level   int
+	pre     int             // open pre elements
+	row     bool            // in a table row
+	skipped *skippedElement // the omitted element, or nil
 }
 
-func (p *pageReader) read(page []byte) error {
+func (p *pageReader) readTokens(page []byte) error {
 	z := html.NewTokenizer(bytes.NewReader(page))
 	for {
 		switch kind := z.Next(); kind {
 		case html.ErrorToken:
-			p.flush()
+			p.flushBlock()
 			if err := z.Err(); !errors.Is(err, io.EOF) {
 				return fmt.Errorf("read page: %w", err)
 			}
 			return nil
 		case html.TextToken:
-			if p.skip == nil {
+			if p.skipped == nil {
 				p.text.Write(z.Text())
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
-			p.start(z, kind == html.SelfClosingTagToken)
+			p.startTag(z, kind == html.SelfClosingTagToken)
 		case html.EndTagToken:
 			name, _ := z.TagName()
-			p.end(string(name))
+			p.endTag(string(name))
 		}
 	}
 }
 
-func (p *pageReader) start(z *html.Tokenizer, closed bool) {
+func (p *pageReader) startTag(z *html.Tokenizer, closed bool) {
 	raw, more := z.TagName()
 	name, tag := string(raw), atom.Lookup(raw)
-	if p.skip != nil {
-		if !p.skip.start(name, tag, closed) {
+	if p.skipped != nil {
+		if !p.skipped.startTag(name, tag, closed) {
 			return
 		}
-		p.skip = nil
+		p.skipped = nil
 	}
 	if tag == atom.Meta || tag == atom.Html {
-		p.meta(tag, z, more)
+		p.readMeta(tag, z, more)
 		more = false
 	}
-	if !void[tag] && !closed && (unseen[tag] || p.drop[tag] || more && hidden(z)) {
-		p.skip = newSkip(name, tag)
-		if !inText[tag] && !p.inRow(tag) {
-			p.flush()
+	if !voidTags[tag] && !closed && (invisibleTags[tag] || p.drop[tag] || more && isHidden(z)) {
+		p.skipped = newSkippedElement(name, tag)
+		if !inlineTags[tag] && !p.inRow(tag) {
+			p.flushBlock()
 		}
 		return
 	}
-	p.begin(tag)
+	p.openElement(tag)
 }
 
 func (p *pageReader) inRow(tag atom.Atom) bool { return p.row && tag != atom.Tr && tag != atom.Table }
 
-func (p *pageReader) begin(tag atom.Atom) {
+func (p *pageReader) openElement(tag atom.Atom) {
 	switch {
-	case inText[tag]:
+	case inlineTags[tag]:
 		return
 	case tag == atom.Br:
 		p.text.WriteString(map[bool]string{true: "\n", false: " "}[p.pre > 0 || p.kind == Row])
 		if p.pre == 0 && p.kind == Prose {
-			p.flush()
+			p.flushBlock()
 		}
 		return
 	case p.row && (tag == atom.Td || tag == atom.Th):
@@ -162,10 +162,10 @@ func (p *pageReader) begin(tag atom.Atom) {
 		p.text.WriteByte(' ')
 		return
 	}
-	p.flush()
+	p.flushBlock()
 	switch tag {
 	case atom.Article, atom.Main:
-		p.parts++
+		p.openArticles++
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		p.kind, p.level = Heading, int(tag.String()[1]-'0')
 	case atom.Li, atom.Dt, atom.Dd:
@@ -180,30 +180,30 @@ func (p *pageReader) begin(tag atom.Atom) {
 	}
 }
 
-func (p *pageReader) end(name string) {
+func (p *pageReader) endTag(name string) {
 	tag := atom.Lookup([]byte(name))
-	if p.skip != nil {
-		with, before := p.skip.end(name, tag)
+	if p.skipped != nil {
+		with, before := p.skipped.endTag(name, tag)
 		if with || before {
-			p.skip = nil
+			p.skipped = nil
 		}
 		if !before {
 			return
 		}
 	}
 	switch {
-	case inText[tag] || tag == atom.Td || tag == atom.Th || p.inRow(tag):
+	case inlineTags[tag] || tag == atom.Td || tag == atom.Th || p.inRow(tag):
 		return
 	case tag == atom.Pre && p.pre > 0:
 		p.pre--
 	}
-	p.flush()
-	if (tag == atom.Article || tag == atom.Main) && p.parts > 0 {
-		p.parts--
+	p.flushBlock()
+	if (tag == atom.Article || tag == atom.Main) && p.openArticles > 0 {
+		p.openArticles--
 	}
 }
 
-func (p *pageReader) flush() {
+func (p *pageReader) flushBlock() {
 	b := Block{Kind: p.kind, Level: p.level, Text: p.text.String()}
 	p.text.Reset()
 	p.kind, p.level, p.row = Prose, 0, false
@@ -217,39 +217,39 @@ func (p *pageReader) flush() {
 	case b.Kind == Heading && b.Level == 0:
 		p.title = cmp.Or(p.title, line)
 		return
-	case b.Kind == Heading && b.Level == 1 && p.head == "":
-		p.head = line
+	case b.Kind == Heading && b.Level == 1 && p.firstHeading == "":
+		p.firstHeading = line
 	}
 	p.letters += len(line)
 	p.blocks = append(p.blocks, b)
-	if p.parts > 0 {
-		p.inside += len(line)
-		p.within = append(p.within, b)
+	if p.openArticles > 0 {
+		p.articleLetters += len(line)
+		p.articleBlocks = append(p.articleBlocks, b)
 	}
 }
 
-// main returns the blocks of the article or main element, or all blocks if there is
+// mainBlocks returns the blocks of the article or main element, or all blocks if there is
 // none or it is too small.
-func (p *pageReader) main() []Block {
-	if p.inside < minLetters || p.inside < p.letters/4 {
+func (p *pageReader) mainBlocks() []Block {
+	if p.articleLetters < minLetters || p.articleLetters < p.letters/4 {
 		return p.blocks
 	}
-	if p.head != "" && !slices.ContainsFunc(p.within, func(b Block) bool { return b.Level == 1 }) {
-		return append([]Block{{Kind: Heading, Level: 1, Text: p.head}}, p.within...)
+	if p.firstHeading != "" && !slices.ContainsFunc(p.articleBlocks, func(b Block) bool { return b.Level == 1 }) {
+		return append([]Block{{Kind: Heading, Level: 1, Text: p.firstHeading}}, p.articleBlocks...)
 	}
-	return p.within
+	return p.articleBlocks
 }
 
-// name returns the page title: the first heading if the title contains it, usually
+// pageTitle returns the page title: the first heading if the title contains it, usually
 // with the site name.
-func (p *pageReader) name() string {
-	if p.title == "" || p.head != "" && strings.Contains(p.title, p.head) {
-		return p.head
+func (p *pageReader) pageTitle() string {
+	if p.title == "" || p.firstHeading != "" && strings.Contains(p.title, p.firstHeading) {
+		return p.firstHeading
 	}
 	return p.title
 }
 
-func hidden(z *html.Tokenizer) bool {
+func isHidden(z *html.Tokenizer) bool {
 	hide := false
 	for {
 		key, val, more := z.TagAttr()
@@ -280,7 +280,7 @@ var (
 	}
 )
 
-func (p *pageReader) meta(tag atom.Atom, z *html.Tokenizer, more bool) {
+func (p *pageReader) readMeta(tag atom.Atom, z *html.Tokenizer, more bool) {
 	attrs := map[string]string{}
 	for more {
 		var key, val []byte
@@ -289,77 +289,77 @@ func (p *pageReader) meta(tag atom.Atom, z *html.Tokenizer, more bool) {
 		}
 	}
 	if tag == atom.Html {
-		p.about.Language = cmp.Or(p.about.Language, attrs["lang"], attrs["xml:lang"])
+		p.metadata.Language = cmp.Or(p.metadata.Language, attrs["lang"], attrs["xml:lang"])
 		return
 	}
 	name := strings.ToLower(cmp.Or(attrs["name"], attrs["property"], attrs["itemprop"]))
 	value := oneLine(attrs["content"])
 	for _, n := range authorNames {
-		if n == name && p.about.Author == "" && !strings.HasPrefix(value, "http") && len(value) <= 200 {
-			p.about.Author = value
+		if n == name && p.metadata.Author == "" && !strings.HasPrefix(value, "http") && len(value) <= 200 {
+			p.metadata.Author = value
 		}
 	}
 	for _, n := range dateNames {
-		if n == name && p.about.Published.IsZero() {
-			p.about.Published = parseDate(value)
+		if n == name && p.metadata.Published.IsZero() {
+			p.metadata.Published = parseDate(value)
 		}
 	}
 }
 
-type skip struct {
+type skippedElement struct {
 	open    []string       // the omitted element first
 	count   map[string]int // by name
-	implied implied
+	endRule endTagRule
 }
 
-// An implied is the rule for an optional end tag. One of these elements ends it,
+// An endTagRule is the rule for an optional end tag. One of these elements ends it,
 // unless inside one of those; the end of its parent ends it too.
-type implied struct{ by, inside map[atom.Atom]bool }
+type endTagRule struct{ endedBy, unlessInside map[atom.Atom]bool }
 
 var (
-	ofList  = implied{atoms(atom.Li), atoms(atom.Ul, atom.Ol, atom.Menu, atom.Dir)}
-	ofTerms = implied{atoms(atom.Dt, atom.Dd), atoms(atom.Dl)}
-	ofParts = implied{atoms(atom.Thead, atom.Tbody, atom.Tfoot), atoms(atom.Table)}
-	ofRows  = implied{atoms(atom.Tr, atom.Thead, atom.Tbody, atom.Tfoot), atoms(atom.Table)}
-	ofCells = implied{atoms(atom.Td, atom.Th, atom.Tr, atom.Thead, atom.Tbody, atom.Tfoot), atoms(atom.Table)}
-	ofRuby  = implied{atoms(atom.Rt, atom.Rp, atom.Rb, atom.Rtc), atoms(atom.Ruby)}
+	itemEndRule         = endTagRule{atomSet(atom.Li), atomSet(atom.Ul, atom.Ol, atom.Menu, atom.Dir)}
+	termEndRule         = endTagRule{atomSet(atom.Dt, atom.Dd), atomSet(atom.Dl)}
+	tableSectionEndRule = endTagRule{atomSet(atom.Thead, atom.Tbody, atom.Tfoot), atomSet(atom.Table)}
+	rowEndRule          = endTagRule{atomSet(atom.Tr, atom.Thead, atom.Tbody, atom.Tfoot), atomSet(atom.Table)}
+	cellEndRule         = endTagRule{atomSet(atom.Td, atom.Th, atom.Tr, atom.Thead, atom.Tbody, atom.Tfoot), atomSet(atom.Table)}
+	rubyEndRule         = endTagRule{atomSet(atom.Rt, atom.Rp, atom.Rb, atom.Rtc), atomSet(atom.Ruby)}
 
-	optional = map[atom.Atom]implied{
-		atom.P: {atoms(atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Center, atom.Dd, atom.Details, atom.Dialog,
+	optionalEndTags = map[atom.Atom]endTagRule{
+		atom.P: {atomSet(atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Center, atom.Dd, atom.Details, atom.Dialog,
 			atom.Dir, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2,
 			atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Li, atom.Main, atom.Menu, atom.Nav, atom.Ol,
-			atom.P, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Td, atom.Th, atom.Tr, atom.Ul), atoms(atom.Button, atom.Object)},
-		atom.Li: ofList, atom.Dt: ofTerms, atom.Dd: ofTerms,
-		atom.Thead: ofParts, atom.Tbody: ofParts, atom.Tfoot: ofParts, atom.Tr: ofRows, atom.Td: ofCells, atom.Th: ofCells,
-		atom.Option: {atoms(atom.Option, atom.Optgroup), atoms(atom.Select, atom.Datalist)},
-		atom.Rt:     ofRuby, atom.Rp: ofRuby,
+			atom.P, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Td, atom.Th, atom.Tr, atom.Ul), atomSet(atom.Button, atom.Object)},
+		atom.Li: itemEndRule, atom.Dt: termEndRule, atom.Dd: termEndRule,
+		atom.Thead: tableSectionEndRule, atom.Tbody: tableSectionEndRule, atom.Tfoot: tableSectionEndRule, atom.Tr: rowEndRule, atom.Td: cellEndRule, atom.Th: cellEndRule,
+		atom.Option: {atomSet(atom.Option, atom.Optgroup), atomSet(atom.Select, atom.Datalist)},
+		atom.Rt:     rubyEndRule, atom.Rp: rubyEndRule,
 	}
 )
 
-func newSkip(name string, tag atom.Atom) *skip {
-	s := &skip{count: map[string]int{}, implied: optional[tag]}
+func newSkippedElement(name string, tag atom.Atom) *skippedElement {
+	s := &skippedElement{count: map[string]int{}, endRule: optionalEndTags[tag]}
 	s.push(name)
 	return s
 }
 
-func (s *skip) push(name string) {
+func (s *skippedElement) push(name string) {
 	s.open = append(s.open, name)
 	s.count[name]++
 }
 
-// start handles a start tag. It reports whether the omitted element ended before it.
-func (s *skip) start(name string, tag atom.Atom, closed bool) bool {
-	if s.implied.by[tag] && !s.within() {
+// startTag handles a start tag. It reports whether the omitted element ended before it.
+func (s *skippedElement) startTag(name string, tag atom.Atom, closed bool) bool {
+	if s.endRule.endedBy[tag] && !s.isNested() {
 		return true
 	}
-	if !closed && !void[tag] {
+	if !closed && !voidTags[tag] {
 		s.push(name)
 	}
 	return false
 }
 
-func (s *skip) within() bool {
-	for tag := range s.implied.inside {
+func (s *skippedElement) isNested() bool {
+	for tag := range s.endRule.unlessInside {
 		if s.count[tag.String()] > 0 {
 			return true
 		}
@@ -367,11 +367,11 @@ func (s *skip) within() bool {
 	return false
 }
 
-// end handles an end tag. It reports whether the omitted element ended with it, or
+// endTag handles an end tag. It reports whether the omitted element ended with it, or
 // before it as the parent's end.
-func (s *skip) end(name string, tag atom.Atom) (with, before bool) {
+func (s *skippedElement) endTag(name string, tag atom.Atom) (with, before bool) {
 	if s.count[name] == 0 {
-		return false, s.implied.by != nil && !void[tag] && tag != atom.P && (!inText[tag] || tag == atom.Ruby)
+		return false, s.endRule.endedBy != nil && !voidTags[tag] && tag != atom.P && (!inlineTags[tag] || tag == atom.Ruby)
 	}
 	for {
 		last := s.open[len(s.open)-1]

@@ -39,7 +39,7 @@ func TestRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.FromSlash("/root/folder")
 			s := &ruleSet{dir: dir, rules: parseRules(c.rules)}
-			if got := s.ignores(filepath.Join(dir, filepath.FromSlash(c.path)), c.dir); got != c.want {
+			if got := s.ignoresPath(filepath.Join(dir, filepath.FromSlash(c.path)), c.dir); got != c.want {
 				t.Errorf("%q ignores %s: %v, want %v", c.rules, c.path, got, c.want)
 			}
 		})
@@ -51,6 +51,6 @@ func FuzzRules(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rules, path string) {
 		path = strings.Trim(filepath.Clean("/"+path), "/")
 		s := &ruleSet{dir: "/r", rules: parseRules(rules)}
-		s.ignores("/r/"+path, false)
+		s.ignoresPath("/r/"+path, false)
 	})
 }

@@ -47,9 +47,9 @@ func (p *postings) flush() {
 	p.units++
 }
 
-// all appends the decoded postings, with numbers below most, to out.
-func (p *postings) all(out []ranking.Posting, most int) []ranking.Posting {
-	return ranking.AppendPostings(out, p.data, int(p.units), most)
+// appendPostings appends the decoded postings, with numbers below most, to out.
+func (p *postings) appendPostings(out []ranking.Posting, limit int) []ranking.Posting {
+	return ranking.AppendPostings(out, p.data, int(p.units), limit)
 }
 
 // An index has documents, numbered sentences and posting lists. It is immutable once
@@ -81,7 +81,7 @@ type unit struct {
 	passage int32
 	words   uint16
 	kind    Kind
-	worth   uint8  // quality as a quote, percent
+	quality uint8  // quality as a quote, percent
 	sum     uint32 // hash of the terms; equal for equal sentences
 }
 
@@ -97,19 +97,19 @@ func newBuilder() *builder {
 	return &builder{&index{vocab: map[string]word{}, terms: map[string]int32{}, hashes: map[string]int32{}}}
 }
 
-func (b *builder) add(d *Document) {
+func (b *builder) addDocument(d *Document) {
 	doc, above := int32(len(b.docs)), int32(len(b.sections))
 	b.docs = append(b.docs, d)
 	b.docUnit = append(b.docUnit, int32(len(b.units)))
 	b.docWords = append(b.docWords, 0)
-	b.hashes[d.Hash[:placeHash]] = doc
+	b.hashes[d.Hash[:rangeHashLen]] = doc
 	for _, s := range d.Sections {
 		b.sections = append(b.sections, globalSection(above, s.Parent))
 	}
 	for i := range d.Sentences {
-		b.unit(d, doc, i, globalSection(above, d.Sentences[i].Section))
+		b.addUnit(d, doc, i, globalSection(above, d.Sentences[i].Section))
 	}
-	b.title(d, doc)
+	b.addTitle(d, doc)
 }
 
 func globalSection(above int32, section int) int32 {
@@ -119,15 +119,15 @@ func globalSection(above int32, section int) int32 {
 	return above + int32(section)
 }
 
-func (b *builder) unit(d *Document, doc int32, i int, section int32) {
+func (b *builder) addUnit(d *Document, doc int32, i int, section int32) {
 	s, quote := d.Sentences[i], d.Quote(i)
 	n := int32(len(b.units))
-	p := b.passage(d, doc, i, section)
+	p := b.passageFor(d, doc, i, section)
 	wide := false
 	count, content, size, sum := 0, 0, 0, uint32(2166136261)
 	lexical.Tokens(quote, func(t lexical.Token) {
-		w := b.word(quote[t.Start:t.End])
-		b.count(w.term, n, p, doc)
+		w := b.internWord(quote[t.Start:t.End])
+		b.countTerm(w.term, n, p, doc)
 		count++
 		size += t.End - t.Start
 		wide = wide || quote[t.Start] >= 0xe2
@@ -137,15 +137,15 @@ func (b *builder) unit(d *Document, doc int32, i int, section int32) {
 		}
 	})
 	if wide {
-		lexical.Singles(quote, func(t lexical.Token) { b.count(b.word(quote[t.Start:t.End]).term, n, p, doc) })
+		lexical.Singles(quote, func(t lexical.Token) { b.countTerm(b.internWord(quote[t.Start:t.End]).term, n, p, doc) })
 	}
-	b.units = append(b.units, unit{p, uint16(min(count, math.MaxUint16)), s.Kind, worth(s.Kind, quote, content, size+count), sum})
+	b.units = append(b.units, unit{p, uint16(min(count, math.MaxUint16)), s.Kind, quoteQuality(s.Kind, quote, content, size+count), sum})
 	b.passages[p].words += int32(count)
 	b.docWords[doc] += int32(count)
 	b.words += int64(count)
 }
 
-func (b *builder) passage(d *Document, doc int32, i int, section int32) int32 {
+func (b *builder) passageFor(d *Document, doc int32, i int, section int32) int32 {
 	last := int32(len(b.passages)) - 1
 	if last >= 0 {
 		p, n := b.passages[last], int32(len(b.units))
@@ -159,11 +159,11 @@ func (b *builder) passage(d *Document, doc int32, i int, section int32) int32 {
 	return last + 1
 }
 
-func (b *builder) word(text string) word {
+func (b *builder) internWord(text string) word {
 	if w, ok := b.vocab[text]; ok {
 		return w
 	}
-	t := term(text)
+	t := indexTerm(text)
 	id, ok := b.terms[t]
 	if !ok {
 		id = int32(len(b.lists))
@@ -172,18 +172,18 @@ func (b *builder) word(text string) word {
 		b.titles = append(b.titles, postings{last: -1})
 		b.numeric = append(b.numeric, strings.ContainsFunc(t, unicode.IsDigit))
 	}
-	w := word{id, stopped(text)}
+	w := word{id, isStopWord(text)}
 	b.vocab[text] = w
 	return w
 }
 
-// stopped reports whether a word is a stop word. An all-capital form may be a name:
+// isStopWord reports whether a word is a stop word. An all-capital form may be a name:
 // "IT".
-func stopped(w string) bool {
-	return stops[strings.ToLower(w)] && (len(w) == 1 || w != strings.ToUpper(w))
+func isStopWord(w string) bool {
+	return stopWords[strings.ToLower(w)] && (len(w) == 1 || w != strings.ToUpper(w))
 }
 
-func (b *builder) count(id, unit, passage, doc int32) {
+func (b *builder) countTerm(id, unit, passage, doc int32) {
 	l := &b.lists[id]
 	l.add(unit)
 	if l.inPassage != passage {
@@ -196,13 +196,13 @@ func (b *builder) count(id, unit, passage, doc int32) {
 	}
 }
 
-func (b *builder) title(d *Document, doc int32) {
+func (b *builder) addTitle(d *Document, doc int32) {
 	base := filepath.Base(d.Source)
 	name := d.Title + " " + strings.TrimSuffix(base, filepath.Ext(base)) + " " + filepath.Base(filepath.Dir(d.Source))
-	lexical.Tokens(name, func(t lexical.Token) { b.titles[b.word(name[t.Start:t.End]).term].add(doc) })
+	lexical.Tokens(name, func(t lexical.Token) { b.titles[b.internWord(name[t.Start:t.End]).term].add(doc) })
 }
 
-func (b *builder) seal() *index {
+func (b *builder) buildIndex() *index {
 	for i := range b.lists {
 		b.lists[i].flush()
 		b.titles[i].flush()
@@ -210,9 +210,9 @@ func (b *builder) seal() *index {
 	return b.index
 }
 
-// worth returns the quality of a sentence as a quote in percent, from its content
+// quoteQuality returns the quality of a sentence as a quote in percent, from its content
 // words and the bytes in words. Headings and code get 0.
-func worth(k Kind, quote string, content, size int) uint8 {
+func quoteQuality(k Kind, quote string, content, size int) uint8 {
 	w := 100
 	switch {
 	case k == Heading || k == Code || content == 0:
@@ -222,7 +222,7 @@ func worth(k Kind, quote string, content, size int) uint8 {
 	case content < 5:
 		w = 75
 	}
-	if Asks(quote) {
+	if IsQuestion(quote) {
 		w = w * 75 / 100
 	}
 	if size < len(quote)*4/5 {

@@ -15,38 +15,38 @@ const (
 	maxNest = 4
 )
 
-// inline returns a line of Markdown without marks, in linear time within the bounds
+// stripInlineMarks returns a line of Markdown without marks, in linear time within the bounds
 // above.
-func inline(s string) string {
+func stripInlineMarks(s string) string {
 	if !strings.ContainsAny(s, "\\`[]*_~<&=") {
 		return s
 	}
-	l := &liner{}
-	l.text(s, maxNest)
+	l := &lineWriter{}
+	l.writeText(s, maxNest)
 	return l.out.String()
 }
 
-type liner struct{ out strings.Builder }
+type lineWriter struct{ out strings.Builder }
 
-func (l *liner) text(s string, nest int) {
-	ends := brackets(s)
+func (l *lineWriter) writeText(s string, nest int) {
+	ends := matchBrackets(s)
 	for i := 0; i < len(s); {
 		n := 0
 		switch s[i] {
 		case '\\':
-			n = l.escape(s[i:])
+			n = l.writeEscape(s[i:])
 		case '`':
-			n = l.code(s[i:])
+			n = l.writeCode(s[i:])
 		case '!':
-			n = b2i(i+1 < len(s) && s[i+1] == '[' && ends[i+1] > 0)
+			n = boolToInt(i+1 < len(s) && s[i+1] == '[' && ends[i+1] > 0)
 		case '[':
-			n = l.link(s, i, ends[i], nest)
+			n = l.writeLink(s, i, ends[i], nest)
 		case '*', '_', '~', '=':
-			n = mark(s, i)
+			n = emphasisRun(s, i)
 		case '<':
-			n = l.tag(s[i:])
+			n = l.writeTag(s[i:])
 		case '&':
-			n = l.entity(s[i:])
+			n = l.writeEntity(s[i:])
 		}
 		if n == 0 {
 			l.out.WriteByte(s[i])
@@ -56,8 +56,8 @@ func (l *liner) text(s string, nest int) {
 	}
 }
 
-// brackets maps opening to closing brackets.
-func brackets(s string) map[int]int {
+// matchBrackets maps opening to closing brackets.
+func matchBrackets(s string) map[int]int {
 	if !strings.Contains(s, "[") {
 		return nil
 	}
@@ -82,7 +82,7 @@ func brackets(s string) map[int]int {
 // Each of the next methods writes the element at the start of s and returns its
 // length, or 0.
 
-func (l *liner) escape(s string) int {
+func (l *lineWriter) writeEscape(s string) int {
 	if len(s) < 2 || !strings.ContainsRune("\\`*_{}[]()#+-.!|<>~&=$\"'", rune(s[1])) {
 		return 0
 	}
@@ -90,7 +90,7 @@ func (l *liner) escape(s string) int {
 	return 2
 }
 
-func (l *liner) code(s string) int {
+func (l *lineWriter) writeCode(s string) int {
 	run := len(s) - len(strings.TrimLeft(s, "`"))
 	end := strings.Index(s[run:min(len(s), run+maxTag)], s[:run])
 	if end < 0 {
@@ -101,7 +101,7 @@ func (l *liner) code(s string) int {
 	return run + end + run
 }
 
-func (l *liner) link(s string, i, end, nest int) int {
+func (l *lineWriter) writeLink(s string, i, end, nest int) int {
 	if end == 0 || nest == 0 {
 		return 0
 	}
@@ -115,23 +115,23 @@ func (l *liner) link(s string, i, end, nest int) int {
 		if _, alias, ok := strings.Cut(page, "|"); ok {
 			page = alias
 		}
-		l.text(page, nest-1)
+		l.writeText(page, nest-1)
 		return length
 	case strings.HasPrefix(rest, "("):
-		if n := target(rest); n > 0 {
-			l.text(label, nest-1)
+		if n := linkTargetLen(rest); n > 0 {
+			l.writeText(label, nest-1)
 			return length + n
 		}
 	case strings.HasPrefix(rest, "["):
 		if n := strings.IndexByte(rest[:min(len(rest), maxURL)], ']'); n > 0 {
-			l.text(label, nest-1)
+			l.writeText(label, nest-1)
 			return length + n + 1
 		}
 	}
 	return 0
 }
 
-func target(s string) int {
+func linkTargetLen(s string) int {
 	depth := 0
 	for i := 0; i < len(s) && i < maxURL; i++ {
 		switch s[i] {
@@ -146,7 +146,7 @@ func target(s string) int {
 	return 0
 }
 
-func mark(s string, i int) int {
+func emphasisRun(s string, i int) int {
 	if i > 0 && s[i-1] == s[i] {
 		return 0 // in a run that is no mark
 	}
@@ -168,7 +168,7 @@ func mark(s string, i int) int {
 	return run
 }
 
-func (l *liner) tag(s string) int {
+func (l *lineWriter) writeTag(s string) int {
 	if rest, ok := strings.CutPrefix(s, "<!--"); ok {
 		if end := strings.Index(rest[:min(len(rest), maxTag)], "-->"); end >= 0 {
 			return 4 + end + 3
@@ -199,7 +199,7 @@ func (l *liner) tag(s string) int {
 	return end + 1
 }
 
-func (l *liner) entity(s string) int {
+func (l *lineWriter) writeEntity(s string) int {
 	end := strings.IndexByte(s[:min(len(s), 32)], ';')
 	if end < 2 {
 		return 0

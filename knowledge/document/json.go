@@ -26,7 +26,7 @@ const (
 func JSONLines(file []byte) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		var list []entry
-		room := newRoom()
+		room := newJSONBudget()
 		n := 0
 		for line := range bytes.Lines(file) {
 			n++
@@ -56,24 +56,24 @@ func JSON(file []byte) iter.Seq2[Part, error] {
 			recordParts(list)(yield)
 			return
 		}
-		all, err := jsonRecord(file, newRoom())
+		all, err := jsonRecord(file, newJSONBudget())
 		if err != nil {
 			yield(Part{}, err)
 			return
 		}
 		c := Content{}
 		for _, f := range all {
-			c.Blocks = append(c.Blocks, f.blocks()...)
+			c.Blocks = append(c.Blocks, f.itemBlocks()...)
 		}
 		yield(Part{Content: c}, nil)
 	}
 }
 
-// long is the length from which a value is text of its own.
-const long = 120
+// longValue is the length from which a value is text of its own.
+const longValue = 120
 
-func (f field) blocks() []Block {
-	if len(f.value) > long && strings.ContainsAny(f.value, " \n") {
+func (f field) itemBlocks() []Block {
+	if len(f.value) > longValue && strings.ContainsAny(f.value, " \n") {
 		return append([]Block{{Kind: Item, Text: f.name + ":"}}, Plain(f.value).Blocks...)
 	}
 	if f.name == "" {
@@ -83,7 +83,7 @@ func (f field) blocks() []Block {
 }
 
 func jsonList(file []byte) (list []entry, ok bool) {
-	room := newRoom()
+	room := newJSONBudget()
 	d := json.NewDecoder(bytes.NewReader(file))
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
 		return nil, false
@@ -103,94 +103,94 @@ func jsonList(file []byte) (list []entry, ok bool) {
 	return list, err == nil && len(list) > 0
 }
 
-type jsonRoom struct{ items, bytes int }
+type jsonBudget struct{ items, bytes int }
 
-func newRoom() *jsonRoom { return &jsonRoom{maxJSONItems, maxJSONText} }
+func newJSONBudget() *jsonBudget { return &jsonBudget{maxJSONItems, maxJSONText} }
 
-func jsonRecord(raw []byte, room *jsonRoom) (entry, error) {
-	w := &jsonWalk{d: json.NewDecoder(bytes.NewReader(raw)), room: room}
+func jsonRecord(raw []byte, room *jsonBudget) (entry, error) {
+	w := &jsonFlattener{d: json.NewDecoder(bytes.NewReader(raw)), budget: room}
 	w.d.UseNumber()
-	if err := w.value(nil); err != nil {
+	if err := w.readValue(nil); err != nil {
 		return nil, err
 	}
 	return w.fields, nil
 }
 
-type jsonWalk struct {
+type jsonFlattener struct {
 	d      *json.Decoder
 	fields entry
-	room   *jsonRoom
+	budget *jsonBudget
 }
 
-func (w *jsonWalk) value(path []string) error {
+func (w *jsonFlattener) readValue(path []string) error {
 	t, err := w.d.Token()
 	switch {
 	case err != nil:
-		return notJSON(err)
+		return jsonError(err)
 	case len(path) > maxJSONDepth:
 		return errDeep
 	}
 	switch t := t.(type) {
 	case json.Delim:
 		if t == '{' {
-			return w.object(path)
+			return w.readObject(path)
 		}
-		return w.array(path)
+		return w.readArray(path)
 	case string:
-		return w.add(path, t)
+		return w.addField(path, t)
 	case json.Number:
-		return w.add(path, t.String())
+		return w.addField(path, t.String())
 	case bool:
-		return w.add(path, strconv.FormatBool(t))
+		return w.addField(path, strconv.FormatBool(t))
 	}
 	return nil
 }
 
-func (w *jsonWalk) object(path []string) error {
+func (w *jsonFlattener) readObject(path []string) error {
 	for w.d.More() {
 		t, err := w.d.Token()
 		if err != nil {
-			return notJSON(err)
+			return jsonError(err)
 		}
 		name, _ := t.(string)
 		name = strings.Clone(name[:min(len(name), maxJSONName)])
-		if err := w.value(append(path, name)); err != nil {
+		if err := w.readValue(append(path, name)); err != nil {
 			return err
 		}
 	}
-	return w.close()
+	return w.readCloseDelim()
 }
 
-func (w *jsonWalk) array(path []string) error {
+func (w *jsonFlattener) readArray(path []string) error {
 	first := len(w.fields)
 	for w.d.More() {
-		if err := w.value(append(path, "")); err != nil {
+		if err := w.readValue(append(path, "")); err != nil {
 			return err
 		}
 	}
 	w.fields = append(w.fields[:first], joinFields(w.fields[first:])...)
-	return w.close()
+	return w.readCloseDelim()
 }
 
-func (w *jsonWalk) close() error {
+func (w *jsonFlattener) readCloseDelim() error {
 	if _, err := w.d.Token(); err != nil {
-		return notJSON(err)
+		return jsonError(err)
 	}
 	return nil
 }
 
-func notJSON(err error) error {
+func jsonError(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("not JSON: %w", err)
 }
 
-func (w *jsonWalk) add(path []string, value string) error {
+func (w *jsonFlattener) addField(path []string, value string) error {
 	f := field{joinPath(path), value}
-	w.room.items--
-	w.room.bytes -= len(f.name) + len(f.value)
-	if w.room.items < 0 || w.room.bytes < 0 {
+	w.budget.items--
+	w.budget.bytes -= len(f.name) + len(f.value)
+	if w.budget.items < 0 || w.budget.bytes < 0 {
 		return errTooMuch
 	}
 	w.fields = append(w.fields, f)
@@ -215,7 +215,7 @@ func joinPath(path []string) string {
 // the first.
 func joinFields(list entry) entry {
 	for _, f := range list {
-		if f.name != list[0].name || len(f.value) > long {
+		if f.name != list[0].name || len(f.value) > longValue {
 			return list
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Load reads files and folders into a collection, by [Scan] and [Listing.Load]. It
+// Load reads files and folders into a collection, by [Scan] and [FileList.Load]. It
 // returns an error if a named path is unreadable or no document results.
-func Load(ctx context.Context, paths []string, opts Options) (*Collection, []Skipped, error) {
+func Load(ctx context.Context, paths []string, opts Options) (*Collection, []SkippedFile, error) {
 	list, err := Scan(ctx, paths, opts)
 	if err != nil {
 		return nil, nil, err
@@ -35,12 +35,12 @@ var ErrNothing = errors.New("there is no text in it that can be read")
 // Load reads the listed files. It skips unreadable files and parts with a reason;
 // skips of the scan come first. It returns an error if a file that the user named is
 // unreadable. Equal files give equal collections.
-func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
-	skipped := append([]Skipped(nil), l.Skipped...)
+func (l *FileList) Load(ctx context.Context) (*Collection, []SkippedFile, error) {
+	skipped := append([]SkippedFile(nil), l.Skipped...)
 	build := newBuilder()
 	hashes := map[string]string{}
-	progress := Progress{OfFiles: len(l.Files), OfBytes: l.Bytes()}
-	for i, r := range l.read(ctx) {
+	progress := Progress{TotalFiles: len(l.Files), TotalBytes: l.Bytes()}
+	for i, r := range l.readFiles(ctx) {
 		f := l.Files[i]
 		progress.Files++
 		progress.Bytes += f.Size
@@ -48,10 +48,10 @@ func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 			l.opts.Progress(progress)
 		}
 		if len(r.docs) == 0 && f.Named && ctx.Err() == nil {
-			return nil, nil, fmt.Errorf("read %s: %w", f.Path, r.reason())
+			return nil, nil, fmt.Errorf("read %s: %w", f.Path, r.firstError())
 		}
-		if l.opts.Check {
-			l.opts.Readings.keep(f, r)
+		if l.opts.CacheResults {
+			l.opts.CheckCache.storeResult(f, r)
 		}
 		for _, err := range r.errs {
 			skipped = appendSkipped(skipped, f.Path, err)
@@ -62,36 +62,36 @@ func (l *Listing) Load(ctx context.Context) (*Collection, []Skipped, error) {
 				continue
 			}
 			hashes[d.Hash] = d.Source
-			build.add(d)
+			build.addDocument(d)
 		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("read documents: %w", err)
 	}
-	return build.collection(), skipped, nil
+	return build.buildCollection(), skipped, nil
 }
 
-type reading struct {
+type fileResult struct {
 	docs []*Document
 	errs []error // at most maxSkipped
 }
 
-func (r reading) reason() error {
+func (r fileResult) firstError() error {
 	if len(r.errs) == 0 {
 		return errEmpty
 	}
 	return r.errs[0]
 }
 
-func (l *Listing) read(ctx context.Context) iter.Seq2[int, reading] {
-	return func(yield func(int, reading) bool) {
+func (l *FileList) readFiles(ctx context.Context) iter.Seq2[int, fileResult] {
+	return func(yield func(int, fileResult) bool) {
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		ahead := make([]chan reading, runtime.GOMAXPROCS(0))
+		ahead := make([]chan fileResult, runtime.GOMAXPROCS(0))
 		for w := range ahead {
-			ahead[w] = make(chan reading, 4)
+			ahead[w] = make(chan fileResult, 4)
 			wg.Go(func() {
 				for i := w; i < len(l.Files); i += len(ahead) {
 					select {
@@ -117,22 +117,22 @@ func (l *Listing) read(ctx context.Context) iter.Seq2[int, reading] {
 
 // readFile reads a file unless Readings has it. It stops after enough documents; 0
 // means all.
-func (l *Listing) readFile(ctx context.Context, f File, enough int) reading {
+func (l *FileList) readFile(ctx context.Context, f File, enough int) fileResult {
 	if err := ctx.Err(); err != nil {
-		return reading{errs: []error{err}}
+		return fileResult{errs: []error{err}}
 	}
-	if r, ok := l.opts.Readings.take(f); ok {
+	if r, ok := l.opts.CheckCache.takeResult(f); ok {
 		return r
 	}
-	raw, err := ReadFile(f.Path, f.most)
+	raw, err := ReadFile(f.Path, f.maxBytes)
 	if err != nil {
-		return reading{errs: []error{err}}
+		return fileResult{errs: []error{err}}
 	}
-	var r reading
+	var r fileResult
 	for doc, err := range Read(f.Path, raw, l.opts.Formats, f.Named) {
 		switch {
 		case ctx.Err() != nil:
-			return reading{errs: []error{ctx.Err()}}
+			return fileResult{errs: []error{ctx.Err()}}
 		case err == nil:
 			if r.docs = append(r.docs, doc); len(r.docs) == enough {
 				return r
@@ -146,42 +146,42 @@ func (l *Listing) readFile(ctx context.Context, f File, enough int) reading {
 
 // Check returns the reason why a listed file is unreadable, or nil. It stops at the
 // first document unless Readings can keep the result.
-func (l *Listing) Check(ctx context.Context, f File) error {
+func (l *FileList) Check(ctx context.Context, f File) error {
 	enough := 1
-	if l.opts.Readings != nil {
+	if l.opts.CheckCache != nil {
 		enough = 0
 	}
 	r := l.readFile(ctx, f, enough)
 	if len(r.docs) == 0 {
-		return r.reason()
+		return r.firstError()
 	}
-	l.opts.Readings.keep(f, r)
+	l.opts.CheckCache.storeResult(f, r)
 	return nil
 }
 
-// A Readings keeps the results of [Listing.Check] until [Listing.Load] takes them. It
+// A CheckCache keeps the results of [FileList.Check] until [FileList.Load] takes them. It
 // is safe for concurrent use. A nil Readings keeps nothing.
-type Readings struct {
+type CheckCache struct {
 	mu     sync.Mutex
-	byFile map[File]reading
+	byFile map[File]fileResult
 }
 
-func (k *Readings) keep(f File, r reading) {
+func (k *CheckCache) storeResult(f File, r fileResult) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.byFile == nil {
-		k.byFile = make(map[File]reading)
+		k.byFile = make(map[File]fileResult)
 	}
 	k.byFile[f] = r
 }
 
-// take returns and forgets the reading of an unchanged file.
-func (k *Readings) take(f File) (reading, bool) {
+// takeResult returns and forgets the reading of an unchanged file.
+func (k *CheckCache) takeResult(f File) (fileResult, bool) {
 	if k == nil {
-		return reading{}, false
+		return fileResult{}, false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -198,10 +198,10 @@ type Options struct {
 
 	Formats []Format // nil: [Formats]
 
-	// Readings keeps check results for listings with the same Formats. If nil, a load
+	// CheckCache keeps check results for listings with the same Formats. If nil, a load
 	// reads checked files again.
-	Readings *Readings
-	Check    bool // store results in Readings
+	CheckCache   *CheckCache
+	CacheResults bool // store results in Readings
 
 	// Progress, if set, is called after each file on the caller's goroutine.
 	Progress func(Progress)
@@ -209,11 +209,11 @@ type Options struct {
 
 // Progress reports how much of a load is complete.
 type Progress struct {
-	Files, OfFiles int
-	Bytes, OfBytes int64
+	Files, TotalFiles int
+	Bytes, TotalBytes int64
 }
 
-func (o Options) orDefault() Options {
+func (o Options) withDefaults() Options {
 	if o.MaxTotal <= 0 {
 		o.MaxTotal = 256 << 20
 	}
@@ -232,8 +232,8 @@ const (
 	maxSkipped = 1000    // reported one by one
 )
 
-// Skipped is a file or folder that was not read.
-type Skipped struct {
+// SkippedFile is a file or folder that was not read.
+type SkippedFile struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
@@ -244,19 +244,19 @@ type File struct {
 	Size  int64
 	Named bool // the user named it directly
 
-	mtime int64
-	id    fileID
-	most  int64 // bytes to read
+	mtime    int64
+	id       fileID
+	maxBytes int64 // bytes to read
 }
 
 // ModTime returns the modification time at the walk.
 func (f File) ModTime() time.Time { return time.Unix(0, f.mtime) }
 
-// A Listing is the result of [Scan], in the order of the paths and of the names in
+// A FileList is the result of [Scan], in the order of the paths and of the names in
 // each folder.
-type Listing struct {
+type FileList struct {
 	Files   []File
-	Skipped []Skipped
+	Skipped []SkippedFile
 
 	opts Options
 }
@@ -265,8 +265,8 @@ type Listing struct {
 // silently omits hidden files, matches of .gitignore and .ignore, and generated
 // folders; Skipped lists other omissions. A missing or unreadable path is a one-line
 // error.
-func Scan(ctx context.Context, paths []string, opts Options) (*Listing, error) {
-	w := &walk{ctx: ctx, list: &Listing{opts: opts.orDefault()}, seen: map[fileID]bool{}}
+func Scan(ctx context.Context, paths []string, opts Options) (*FileList, error) {
+	w := &walk{ctx: ctx, list: &FileList{opts: opts.withDefaults()}, seen: map[fileID]bool{}}
 	var named []string
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
@@ -276,11 +276,11 @@ func Scan(ctx context.Context, paths []string, opts Options) (*Listing, error) {
 			w.roots = append(w.roots, abs)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", p, reason(err))
+			return nil, fmt.Errorf("read %s: %w", p, skipReason(err))
 		}
 	}
 	for i, p := range named {
-		if err := w.root(p); err != nil {
+		if err := w.walkRoot(p); err != nil {
 			return nil, fmt.Errorf("read %s: %w", paths[i], err)
 		}
 	}
@@ -289,7 +289,7 @@ func Scan(ctx context.Context, paths []string, opts Options) (*Listing, error) {
 
 // Key returns a hash of the files' state. It changes when a file is added, removed,
 // renamed or written.
-func (l *Listing) Key() string {
+func (l *FileList) Key() string {
 	h := sha256.New()
 	for _, f := range l.Files {
 		fmt.Fprintf(h, "%q %d %d %v\n", f.Path, f.Size, f.mtime, f.id)
@@ -298,7 +298,7 @@ func (l *Listing) Key() string {
 }
 
 // Bytes returns the total size of the files.
-func (l *Listing) Bytes() int64 {
+func (l *FileList) Bytes() int64 {
 	var n int64
 	for _, f := range l.Files {
 		n += f.Size
@@ -339,12 +339,12 @@ var syntaxes = []syntax{
 func codeFormats() []Format {
 	out := make([]Format, 0, len(syntaxes))
 	for _, s := range syntaxes {
-		out = append(out, Format{Name: "source code: " + s.name, Exts: s.exts, Extract: func(file []byte) (Content, error) { return source(string(file), s) }})
+		out = append(out, Format{Name: "source code: " + s.name, Exts: s.exts, Extract: func(file []byte) (Content, error) { return splitSource(string(file), s) }})
 	}
 	return out
 }
 
-var errMachine = errors.New("a program wrote it")
+var errGenerated = errors.New("a program wrote it")
 
 // Bounds on source code.
 const (
@@ -352,19 +352,19 @@ const (
 	pieceLines  = 40   // approximate lines per code block
 )
 
-// source divides a program into text and code: whole-line comments are text, and code
+// splitSource divides a program into text and code: whole-line comments are text, and code
 // splits at blank lines.
-func source(text string, s syntax) (Content, error) {
+func splitSource(text string, s syntax) (Content, error) {
 	head := text[:min(len(text), 1024)]
 	if strings.Contains(head, "DO NOT EDIT") && strings.Contains(head, "enerated") || strings.Contains(head, "@generated") {
-		return Content{}, errMachine
+		return Content{}, errGenerated
 	}
 	r := &sourceReader{syntax: s}
 	for line := range strings.Lines(text) {
 		if len(line) > maxCodeLine {
-			return Content{}, errMachine
+			return Content{}, errGenerated
 		}
-		r.read(strings.TrimRight(line, " \t\r\n"))
+		r.readLine(strings.TrimRight(line, " \t\r\n"))
 	}
 	r.flush()
 	return Content{Blocks: r.blocks}, nil
@@ -379,17 +379,17 @@ type sourceReader struct {
 	until   string // end of the block comment; "" if none is open
 }
 
-func (r *sourceReader) read(line string) {
+func (r *sourceReader) readLine(line string) {
 	s := strings.TrimLeft(line, " \t")
 	if r.until != "" {
-		r.inSpan(s)
+		r.readCommentLine(s)
 		return
 	}
 	for _, span := range r.span {
 		if rest, ok := strings.CutPrefix(s, span[0]); ok {
 			r.flushCode()
 			r.until = span[1]
-			r.inSpan(rest)
+			r.readCommentLine(rest)
 			return
 		}
 	}
@@ -410,8 +410,8 @@ func (r *sourceReader) read(line string) {
 	}
 }
 
-// inSpan reads a line of a block comment.
-func (r *sourceReader) inSpan(s string) {
+// readCommentLine reads a line of a block comment.
+func (r *sourceReader) readCommentLine(s string) {
 	before, _, ends := strings.Cut(s, r.until)
 	r.comment = append(r.comment, strings.TrimPrefix(strings.TrimLeft(before, "*!"), " "))
 	if ends {

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree writes files into a new folder. A name ending in "/" is a folder; a text after
+// writeTree writes files into a new folder. A name ending in "/" is a folder; a text after
 // "-> " is a link target.
-func tree(t *testing.T, files map[string]string) string {
+func writeTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -41,7 +41,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func sources(c *Collection, dir string) []string {
+func relativeSources(c *Collection, dir string) []string {
 	var out []string
 	for _, d := range c.Documents() {
 		rel, err := filepath.Rel(dir, d.Source)
@@ -53,7 +53,7 @@ func sources(c *Collection, dir string) []string {
 	return out
 }
 
-func reasons(list []Skipped, dir string) []string {
+func skipReasons(list []SkippedFile, dir string) []string {
 	var out []string
 	for _, s := range list {
 		out = append(out, strings.ReplaceAll(strings.TrimPrefix(s.Path, dir+string(filepath.Separator))+": "+s.Reason, dir, "DIR"))
@@ -125,15 +125,15 @@ func TestLoad(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := tree(t, c.files)
+			dir := writeTree(t, c.files)
 			got, skipped, err := Load(t.Context(), []string{dir}, c.opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, sources(got, dir)); diff != "" {
+			if diff := cmp.Diff(c.want, relativeSources(got, dir)); diff != "" {
 				t.Errorf("documents (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.skipped, reasons(skipped, dir)); diff != "" {
+			if diff := cmp.Diff(c.skipped, skipReasons(skipped, dir)); diff != "" {
 				t.Errorf("skipped (-want +got):\n%s", diff)
 			}
 		})
@@ -141,7 +141,7 @@ func TestLoad(t *testing.T) {
 }
 
 func TestLoadNamed(t *testing.T) {
-	dir := tree(t, map[string]string{
+	dir := writeTree(t, map[string]string{
 		"a.md": "aa", ".hidden.md": "hh", "code.go": "// cc", "odd.bin": "oo", "page": "<!DOCTYPE html><p>pp", "x/b.md": "bb", "link": "-> ROOT/x",
 	})
 	at := func(names ...string) []string {
@@ -165,7 +165,7 @@ func TestLoadNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, sources(got, dir)); diff != "" {
+			if diff := cmp.Diff(c.want, relativeSources(got, dir)); diff != "" {
 				t.Errorf("documents (-want +got):\n%s", diff)
 			}
 		})
@@ -173,7 +173,7 @@ func TestLoadNamed(t *testing.T) {
 }
 
 func TestLoadRefuses(t *testing.T) {
-	dir := tree(t, map[string]string{
+	dir := writeTree(t, map[string]string{
 		"a.md": "a", "b.md": "x\x00y", "loop": "-> loop", "1": "-> 2", "2": "-> 1", "empty.md": "", "none/": "", "pics/p.png": "x", "a.png": "\x89PNG\x00",
 	})
 	big := filepath.Join(dir, "big.md")
@@ -215,14 +215,14 @@ func TestLoadRefuses(t *testing.T) {
 }
 
 func TestSpecialFilesInFolder(t *testing.T) {
-	dir := tree(t, map[string]string{"a.md": "a"})
+	dir := writeTree(t, map[string]string{"a.md": "a"})
 	must(t, syscall.Mkfifo(filepath.Join(dir, "p.md"), 0o600))
 	_, skipped, err := Load(t.Context(), []string{dir}, Options{})
 	must(t, err)
-	if diff := cmp.Diff([]string{"p.md: a pipe, not a file"}, reasons(skipped, dir)); diff != "" {
+	if diff := cmp.Diff([]string{"p.md: a pipe, not a file"}, skipReasons(skipped, dir)); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
-	if _, _, err := open(filepath.Join(dir, "p.md")); err == nil || err.Error() != "a pipe, not a file" {
+	if _, _, err := openRegular(filepath.Join(dir, "p.md")); err == nil || err.Error() != "a pipe, not a file" {
 		t.Errorf("open: %v", err)
 	}
 }
@@ -232,12 +232,12 @@ func TestLoadCancelled(t *testing.T) {
 	for i := range 200 {
 		files[fmt.Sprintf("%03d.md", i)] = fmt.Sprint("text ", i)
 	}
-	dir := tree(t, files)
+	dir := writeTree(t, files)
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0
 	_, _, err := Load(ctx, []string{dir}, Options{Progress: func(p Progress) {
 		calls++
-		if p.OfFiles != 200 || p.Files != calls {
+		if p.TotalFiles != 200 || p.Files != calls {
 			t.Errorf("progress %+v at call %d", p, calls)
 		}
 		cancel()
@@ -254,7 +254,7 @@ func TestLoadCancelled(t *testing.T) {
 }
 
 func TestListingKey(t *testing.T) {
-	dir := tree(t, map[string]string{"a.md": "one", "b.md": "two"})
+	dir := writeTree(t, map[string]string{"a.md": "one", "b.md": "two"})
 	key := func() string {
 		t.Helper()
 		l, err := Scan(t.Context(), []string{dir}, Options{})
@@ -280,7 +280,7 @@ func TestReason(t *testing.T) {
 		"a loop of links":        &os.PathError{Op: "open", Path: "x", Err: syscall.ELOOP},
 		"input/output error":     &os.PathError{Op: "read", Path: "x", Err: syscall.EIO},
 	} {
-		if got := reason(err); got.Error() != want {
+		if got := skipReason(err); got.Error() != want {
 			t.Errorf("reason of %v: %v, want %s", err, got, want)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 // author.
 func Mail(file []byte) (Content, error) {
 	r := &mailReader{}
-	head, err := r.message(file, 0)
+	head, err := r.readMessage(file, 0)
 	if err != nil {
 		return Content{}, err
 	}
@@ -41,11 +41,11 @@ func Mail(file []byte) (Content, error) {
 		c.Published = parseDate(head.date)
 	}
 	c.Blocks = r.blocks
-	c.Names = headNames(head)
+	c.Names = headerNames(head)
 	return c, nil
 }
 
-func headNames(head mailHead) []string {
+func headerNames(head mailHeader) []string {
 	var names []string
 	for _, n := range append([]string{head.from}, strings.Split(head.to, ", ")...) {
 		if n = strings.Trim(n, `" `); n != "" {
@@ -55,11 +55,11 @@ func headNames(head mailHead) []string {
 	return names
 }
 
-type mailHead struct{ subject, author, from, to, date, language, id string }
+type mailHeader struct{ subject, author, from, to, date, language, id string }
 
-func readHead(h *message.Header) mailHead {
+func readMailHeader(h *message.Header) mailHeader {
 	text := func(name string) string { return oneLine(decodeWords(h.Get(name))) }
-	head := mailHead{
+	head := mailHeader{
 		subject: text("Subject"), from: text("From"), to: joinAddresses(text("To"), text("Cc")),
 		date: text("Date"), language: text("Content-Language"), id: text("Message-Id"),
 	}
@@ -87,7 +87,7 @@ func joinAddresses(lists ...string) string {
 
 func decodeWords(s string) string {
 	s = charset.DecodeWords(s)
-	if text, err := decode([]byte(s)); err == nil {
+	if text, err := decodeText([]byte(s)); err == nil {
 		return text
 	}
 	return s
@@ -100,28 +100,28 @@ type mailReader struct {
 	length int
 }
 
-// message reads a message, perhaps an attached one.
-func (r *mailReader) message(file []byte, nest int) (mailHead, error) {
+// readMessage reads a message, perhaps an attached one.
+func (r *mailReader) readMessage(file []byte, nest int) (mailHeader, error) {
 	e, err := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: maxHeader})
 	if e == nil {
-		return mailHead{}, errors.Join(errMail, err)
+		return mailHeader{}, errors.Join(errMail, err)
 	}
-	head := readHead(&e.Header)
+	head := readMailHeader(&e.Header)
 	if head.from == "" && head.subject == "" && head.date == "" {
-		return mailHead{}, errMail
+		return mailHeader{}, errMail
 	}
 	r.blocks = append(r.blocks, Block{Kind: Heading, Level: 1 + min(r.depth, 4), Text: head.subject})
 	if r.depth > 0 { // identify attached messages
 		r.blocks = append(r.blocks, Block{Kind: Code, Text: "From: " + strings.TrimSpace(head.from+" "+head.date)})
 	}
-	r.entity(e, nest)
+	r.readEntity(e, nest)
 	return head, nil
 }
 
 var errMail = errors.New("not a message")
 
-// entity reads a part of a message. It skips undecodable parts.
-func (r *mailReader) entity(e *message.Entity, nest int) {
+// readEntity reads a part of a message. It skips undecodable parts.
+func (r *mailReader) readEntity(e *message.Entity, nest int) {
 	if r.parts++; r.parts > maxParts || nest > maxNesting || r.length > maxMailText {
 		return
 	}
@@ -131,25 +131,25 @@ func (r *mailReader) entity(e *message.Entity, nest int) {
 	name := cmp.Or(about["filename"], params["name"])
 	switch {
 	case kind == "multipart/alternative":
-		r.alternative(e, nest)
+		r.readAlternative(e, nest)
 	case strings.HasPrefix(kind, "multipart/"):
-		r.each(e, func(part *message.Entity) { r.entity(part, nest+1) })
+		r.eachPart(e, func(part *message.Entity) { r.readEntity(part, nest+1) })
 	case kind == "message/rfc822":
 		r.depth++
-		_, _ = r.message(r.body(e), nest+1) // it may be malformed
+		_, _ = r.readMessage(r.readBody(e), nest+1) // it may be malformed
 		r.depth--
 	case strings.EqualFold(disposition, "attachment"), name != "" && !strings.HasPrefix(kind, "text/"):
 		if name = oneLine(decodeWords(name)); name != "" {
 			r.blocks = append(r.blocks, Block{Kind: Item, Text: "Attachment: " + name})
 		}
 	case kind == "text/html":
-		r.html(e, params["charset"])
+		r.readHTML(e, params["charset"])
 	case kind == "text/plain" || !strings.Contains(kind, "/"):
-		r.blocks = append(r.blocks, letter(r.text(e, params["charset"]), strings.EqualFold(params["format"], "flowed"))...)
+		r.blocks = append(r.blocks, messageBlocks(r.readText(e, params["charset"]), strings.EqualFold(params["format"], "flowed"))...)
 	}
 }
 
-func (r *mailReader) each(e *message.Entity, f func(*message.Entity)) {
+func (r *mailReader) eachPart(e *message.Entity, f func(*message.Entity)) {
 	parts := e.MultipartReader()
 	for parts != nil && r.parts <= maxParts {
 		part, err := parts.NextPart()
@@ -160,14 +160,14 @@ func (r *mailReader) each(e *message.Entity, f func(*message.Entity)) {
 	}
 }
 
-// alternative reads the plainest non-empty form of a multipart/alternative.
-func (r *mailReader) alternative(e *message.Entity, nest int) {
+// readAlternative reads the plainest non-empty form of a multipart/alternative.
+func (r *mailReader) readAlternative(e *message.Entity, nest int) {
 	var best []Block
-	r.each(e, func(part *message.Entity) {
+	r.eachPart(e, func(part *message.Entity) {
 		before := len(r.blocks)
-		r.entity(part, nest+1)
+		r.readEntity(part, nest+1)
 		got := r.blocks[before:]
-		if lengthOf(best) == 0 {
+		if textLength(best) == 0 {
 			best = append([]Block(nil), got...)
 		}
 		r.blocks = r.blocks[:before]
@@ -175,7 +175,7 @@ func (r *mailReader) alternative(e *message.Entity, nest int) {
 	r.blocks = append(r.blocks, best...)
 }
 
-func lengthOf(blocks []Block) int {
+func textLength(blocks []Block) int {
 	n := 0
 	for _, b := range blocks {
 		n += len(strings.TrimSpace(b.Text))
@@ -183,28 +183,28 @@ func lengthOf(blocks []Block) int {
 	return n
 }
 
-// body returns the content of a part, or its readable beginning.
-func (r *mailReader) body(e *message.Entity) []byte {
+// readBody returns the content of a part, or its readable beginning.
+func (r *mailReader) readBody(e *message.Entity) []byte {
 	b, _ := io.ReadAll(io.LimitReader(e.Body, int64(max(maxMailText-r.length, 0)))) // damaged: the readable part
 	r.length += len(b)
 	return b
 }
 
-func (r *mailReader) text(e *message.Entity, label string) string {
-	b := r.body(e)
+func (r *mailReader) readText(e *message.Entity, label string) string {
+	b := r.readBody(e)
 	if out, ok := charset.DecodeLabel(b, label); ok {
 		b = out
 	}
-	s, err := decode(b)
+	s, err := decodeText(b)
 	if err != nil {
 		return ""
 	}
 	return s
 }
 
-func (r *mailReader) html(e *message.Entity, label string) {
-	blocks, quoted := []byte(r.text(e, label)), []byte(nil)
-	if at := quoteMark(blocks); at >= 0 {
+func (r *mailReader) readHTML(e *message.Entity, label string) {
+	blocks, quoted := []byte(r.readText(e, label)), []byte(nil)
+	if at := quoteStart(blocks); at >= 0 {
 		blocks, quoted = blocks[:at], blocks[at:]
 	}
 	if c, err := htmlText(blocks); err == nil {
@@ -216,8 +216,8 @@ func (r *mailReader) html(e *message.Entity, label string) {
 	}
 }
 
-// quoteMark returns the offset where a mail program began to quote, or -1.
-func quoteMark(page []byte) int {
+// quoteStart returns the offset where a mail program began to quote, or -1.
+func quoteStart(page []byte) int {
 	low := bytes.ToLower(page)
 	best := -1
 	for _, mark := range []string{`class="gmail_quote`, `class=gmail_quote`, `type="cite"`, `type=cite`, `id="divrplyfwdmsg"`, `class="moz-cite-prefix"`, `class="yahoo_quoted"`, `name="quote"`} {
@@ -234,8 +234,8 @@ func quoteMark(page []byte) int {
 
 var mboxMark = []byte("From ")
 
-// looksMailbox reports whether a file begins with a "From " line and a header.
-func looksMailbox(head []byte) bool {
+// isMailbox reports whether a file begins with a "From " line and a header.
+func isMailbox(head []byte) bool {
 	line, rest, ok := bytes.Cut(head[:min(len(head), 1024)], []byte("\n"))
 	name, _, colon := bytes.Cut(rest, []byte(":"))
 	return ok && bytes.HasPrefix(line, mboxMark) && len(bytes.Fields(line)) > 2 &&
@@ -246,7 +246,7 @@ func looksMailbox(head []byte) bool {
 // else hash prefixes.
 func Mailbox(file []byte) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
-		if !looksMailbox(file) {
+		if !isMailbox(file) {
 			yield(Part{}, errMailbox)
 			return
 		}
@@ -254,7 +254,7 @@ func Mailbox(file []byte) iter.Seq2[Part, error] {
 		for len(file) > 0 {
 			var one []byte
 			one, file = cutMessage(file)
-			key := seen.fresh(messageKey(one))
+			key := seen.uniqueKey(messageKey(one))
 			c, err := Mail(bytes.ReplaceAll(one, []byte("\n>From "), []byte("\nFrom ")))
 			if !yield(Part{key, c}, err) {
 				return
@@ -276,7 +276,7 @@ func cutMessage(file []byte) (one, rest []byte) {
 		}
 		at += i + 1
 		blank := at-1 == begin || file[at-2] == '\n' || bytes.HasSuffix(file[:at-1], []byte("\n\r"))
-		if blank && looksMailbox(file[at:]) {
+		if blank && isMailbox(file[at:]) {
 			return file[begin:at], file[at:]
 		}
 	}

@@ -7,14 +7,14 @@ import (
 // Markdown returns the content of Markdown text without emphasis, links, tags and
 // comments.
 func Markdown(text string) Content {
-	m := &markdown{}
+	m := &markdownReader{}
 	text = m.frontMatter(text)
 	for line := range strings.Lines(text) {
-		m.line(strings.TrimRight(line, "\r\n"))
+		m.readLine(strings.TrimRight(line, "\r\n"))
 	}
 	m.flush()
 	m.flushCode()
-	c := m.about
+	c := m.metadata
 	c.Title, c.Blocks = m.title, m.blocks
 	return c
 }
@@ -22,11 +22,11 @@ func Markdown(text string) Content {
 // maxFront is the maximum size of front matter in bytes.
 const maxFront = 1 << 16
 
-// A markdown reads lines. At most one of para and code is open.
-type markdown struct {
-	title  string
-	about  Content // front matter except the title
-	blocks []Block
+// A markdownReader reads lines. At most one of para and code is open.
+type markdownReader struct {
+	title    string
+	metadata Content // front matter except the title
+	blocks   []Block
 
 	para  []string // lines of the open paragraph, item or table
 	kind  Kind
@@ -38,7 +38,7 @@ type markdown struct {
 
 // frontMatter reads title, author, date and language from YAML or TOML front matter,
 // and returns the rest.
-func (m *markdown) frontMatter(text string) string {
+func (m *markdownReader) frontMatter(text string) string {
 	for _, mark := range []string{"---", "+++"} {
 		if !strings.HasPrefix(text, mark) || strings.TrimRight(firstLine(text), " \r\n") != mark {
 			continue
@@ -47,7 +47,7 @@ func (m *markdown) frontMatter(text string) string {
 		if end < 0 {
 			return text
 		}
-		m.about.Tags = frontTags(text[:end])
+		m.metadata.Tags = frontTags(text[:end])
 		for line := range strings.Lines(text[:end]) {
 			key, value, _ := strings.Cut(strings.Replace(line, "=", ":", 1), ":")
 			value = strings.Trim(strings.TrimSpace(value), `"'`)
@@ -55,11 +55,11 @@ func (m *markdown) frontMatter(text string) string {
 			case "title":
 				m.title = value
 			case "author", "authors", "by":
-				m.about.Author = strings.Trim(value, `[]"' `)
+				m.metadata.Author = strings.Trim(value, `[]"' `)
 			case "date", "published", "created", "pubdate":
-				m.about.Published = parseDate(value)
+				m.metadata.Published = parseDate(value)
 			case "lang", "language":
-				m.about.Language = value
+				m.metadata.Language = value
 			}
 		}
 		rest := text[end+1:]
@@ -97,7 +97,7 @@ func frontTags(front string) []string {
 	return tags
 }
 
-func (m *markdown) line(line string) {
+func (m *markdownReader) readLine(line string) {
 	for m.skip != "" {
 		end := indexFold(line, m.skip)
 		if end < 0 {
@@ -110,22 +110,22 @@ func (m *markdown) line(line string) {
 	}
 	switch {
 	case m.fence == "":
-		m.open(line)
-	case closes(unquote(line), m.fence):
+		m.readTextLine(line)
+	case closesFence(stripBlockQuote(line), m.fence):
 		m.flushCode()
 	default:
 		m.code = append(m.code, line)
 	}
 }
 
-func closes(line, fence string) bool {
+func closesFence(line, fence string) bool {
 	s := strings.TrimSpace(line)
 	return strings.HasPrefix(s, fence) && strings.Trim(s, fence[:1]) == ""
 }
 
-// open reads a line outside code.
-func (m *markdown) open(line string) {
-	body := unquote(strings.ReplaceAll(line, "\t", "    "))
+// readTextLine reads a line outside code.
+func (m *markdownReader) readTextLine(line string) {
+	body := stripBlockQuote(strings.ReplaceAll(line, "\t", "    "))
 	s := strings.TrimLeft(body, " ")
 	indent := len(body) - len(s)
 	if indent >= 4 && s != "" && len(m.para) == 0 && !m.list {
@@ -138,18 +138,18 @@ func (m *markdown) open(line string) {
 	}
 	m.flushCode()
 	if n := m.startSkip(s); n > 0 {
-		m.line(s[n:])
+		m.readLine(s[n:])
 		return
 	}
 	switch {
 	case s == "":
 		m.flush()
-	case m.heading(s), m.startCode(s), m.row(s):
-	case marker(s) != "":
+	case m.readHeading(s), m.startCode(s), m.readTableRow(s):
+	case itemMarker(s) != "":
 		m.flush()
 		m.kind, m.list = Item, true
-		m.para = append(m.para, task(unmark(s)))
-	case definition(s):
+		m.para = append(m.para, stripTaskBox(stripItemMarker(s)))
+	case isLinkDefinition(s):
 		m.flush()
 	default:
 		m.list = m.list && (indent > 0 || len(m.para) > 0)
@@ -157,29 +157,29 @@ func (m *markdown) open(line string) {
 	}
 }
 
-// heading reads an ATX heading, or turns the previous line into a heading.
-func (m *markdown) heading(s string) bool {
+// readHeading reads an ATX heading, or turns the previous line into a heading.
+func (m *markdownReader) readHeading(s string) bool {
 	level := len(s) - len(strings.TrimLeft(s, "#"))
 	if 1 <= level && level <= 6 && (level == len(s) || s[level] == ' ') {
 		m.flush()
 		title, _, _ := strings.Cut(strings.Trim(s[level:], " #"), "{#")
-		m.add(Block{Kind: Heading, Level: level, Text: inline(title)})
+		m.addBlock(Block{Kind: Heading, Level: level, Text: stripInlineMarks(title)})
 		m.list = false
 		return true
 	}
 	if len(m.para) == 1 && m.kind == Prose && (strings.Trim(s, "=") == "" || len(s) > 1 && strings.Trim(s, "-") == "") {
-		m.add(Block{Kind: Heading, Level: 1 + b2i(s[0] == '-'), Text: inline(m.para[0])})
+		m.addBlock(Block{Kind: Heading, Level: 1 + boolToInt(s[0] == '-'), Text: stripInlineMarks(m.para[0])})
 		m.para = nil
 		return true
 	}
-	if ruled(s) && strings.ContainsRune("-*_", rune(s[0])) {
+	if isRule(s) && strings.ContainsRune("-*_", rune(s[0])) {
 		m.flush()
 		return true
 	}
 	return false
 }
 
-func (m *markdown) startCode(s string) bool {
+func (m *markdownReader) startCode(s string) bool {
 	if !strings.HasPrefix(s, "```") && !strings.HasPrefix(s, "~~~") {
 		return false
 	}
@@ -192,13 +192,13 @@ func (m *markdown) startCode(s string) bool {
 	return true
 }
 
-// skipped are the marks around omitted text.
-var skipped = [][2]string{{"<!--", "-->"}, {"<script", "</script>"}, {"<style", "</style>"}}
+// skipMarks are the marks around omitted text.
+var skipMarks = [][2]string{{"<!--", "-->"}, {"<script", "</script>"}, {"<style", "</style>"}}
 
 // startSkip returns the length of the mark of a comment or script at the start of s,
 // or 0.
-func (m *markdown) startSkip(s string) int {
-	for _, mark := range skipped {
+func (m *markdownReader) startSkip(s string) int {
+	for _, mark := range skipMarks {
 		if len(s) >= len(mark[0]) && strings.EqualFold(s[:len(mark[0])], mark[0]) {
 			m.flush()
 			m.skip = mark[1]
@@ -221,8 +221,8 @@ func indexFold(s, sub string) int {
 	}
 }
 
-// row reads a table line. The second line identifies a table.
-func (m *markdown) row(s string) bool {
+// readTableRow reads a table line. The second line identifies a table.
+func (m *markdownReader) readTableRow(s string) bool {
 	if !strings.Contains(s, "|") {
 		if m.kind == Row {
 			m.flush()
@@ -239,36 +239,36 @@ func (m *markdown) row(s string) bool {
 	return m.kind == Row
 }
 
-func (m *markdown) flush() {
+func (m *markdownReader) flush() {
 	lines, kind := m.para, m.kind
 	m.para, m.kind = nil, Prose
 	if kind == Row {
 		for _, l := range lines {
-			m.add(Block{Kind: Row, Text: cells(l)})
+			m.addBlock(Block{Kind: Row, Text: formatCells(l)})
 		}
 		return
 	}
 	first := 0
 	for i := 1; i <= len(lines); i++ {
-		if i < len(lines) && !hardBreak(lines[i-1]) && goesOn(lines[i-1], lines[i]) {
+		if i < len(lines) && !hardBreak(lines[i-1]) && continuesLine(lines[i-1], lines[i]) {
 			continue
 		}
 		if first > 0 || i < len(lines) {
 			kind = Item // one of several
 		}
-		m.add(Block{Kind: kind, Text: inline(strings.TrimSuffix(unwrap(lines[first:i]), `\`))})
+		m.addBlock(Block{Kind: kind, Text: stripInlineMarks(strings.TrimSuffix(joinWrapped(lines[first:i]), `\`))})
 		first = i
 	}
 }
 
-func (m *markdown) flushCode() {
+func (m *markdownReader) flushCode() {
 	if len(m.code) > 0 {
-		m.add(Block{Kind: Code, Text: strings.Join(m.code, "\n")})
+		m.addBlock(Block{Kind: Code, Text: strings.Join(m.code, "\n")})
 	}
 	m.code, m.fence = nil, ""
 }
 
-func (m *markdown) add(b Block) {
+func (m *markdownReader) addBlock(b Block) {
 	if strings.TrimSpace(b.Text) == "" {
 		return
 	}
@@ -278,17 +278,17 @@ func (m *markdown) add(b Block) {
 	m.blocks = append(m.blocks, b)
 }
 
-// cells returns a table row without outer bars.
-func cells(row string) string {
+// formatCells returns a table row without outer bars.
+func formatCells(row string) string {
 	var out []string
 	for cell := range strings.SplitSeq(strings.Trim(row, " |"), "|") {
-		out = append(out, strings.TrimSpace(inline(cell)))
+		out = append(out, strings.TrimSpace(stripInlineMarks(cell)))
 	}
 	return strings.Join(out, " | ")
 }
 
-// unquote removes block quote marks.
-func unquote(line string) string {
+// stripBlockQuote removes block quote marks.
+func stripBlockQuote(line string) string {
 	for {
 		s := strings.TrimLeft(line, " ")
 		if !strings.HasPrefix(s, ">") || len(line)-len(s) > 3 {
@@ -298,16 +298,16 @@ func unquote(line string) string {
 	}
 }
 
-// task removes a task box: "[x] ".
-func task(s string) string {
+// stripTaskBox removes a task box: "[x] ".
+func stripTaskBox(s string) string {
 	if len(s) > 4 && s[0] == '[' && s[2] == ']' && s[3] == ' ' && strings.ContainsRune(" xX", rune(s[1])) {
 		return s[4:]
 	}
 	return s
 }
 
-// definition reports whether a line defines a link: "[1]: http://...".
-func definition(s string) bool {
+// isLinkDefinition reports whether a line defines a link: "[1]: http://...".
+func isLinkDefinition(s string) bool {
 	name, rest, ok := strings.Cut(s, "]: ")
 	return ok && strings.HasPrefix(name, "[") && !strings.HasPrefix(name, "[^") && !strings.Contains(strings.TrimSpace(rest), " ")
 }

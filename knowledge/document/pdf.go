@@ -30,7 +30,7 @@ var pdfErrors = map[int]error{
 
 var errPictures = errors.New("it has no text, its pages are pictures")
 
-func looksPDF(head []byte) bool {
+func isPDF(head []byte) bool {
 	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
 }
 
@@ -42,21 +42,21 @@ func readPDF(file []byte, limit time.Duration) (Content, error) {
 	if err := checkPDF(file); err != nil {
 		return Content{}, err
 	}
-	engines, err := startPDFs()
+	engines, err := startPDFRunner()
 	if err != nil {
 		return Content{}, err
 	}
 	sum := sha256.Sum256(file)
-	if err := engines.late(sum); err != nil {
+	if err := engines.slowError(sum); err != nil {
 		return Content{}, err
 	}
 	var r pdfReader
-	err = engines.with(limit, func(e *pdfEngine) error {
+	err = engines.runEngine(limit, func(e *pdfEngine) error {
 		r.pdfEngine = e
-		return r.read(file)
+		return r.readFile(file)
 	})
 	if err != nil {
-		engines.note(sum, err)
+		engines.recordSlow(sum, err)
 		return Content{}, err
 	}
 	c := r.content
@@ -80,30 +80,30 @@ type pdfLine struct {
 
 type pdfReader struct {
 	*pdfEngine
-	content Content
-	pages   [][]pdfLine
-	letters int
-	place   uint64 // buffer for two doubles
+	content   Content
+	pages     [][]pdfLine
+	letters   int
+	originBuf uint64 // buffer for two doubles
 }
 
-func (r *pdfReader) read(file []byte) error {
-	at := r.put(file)
-	r.place = r.alloc(16)
+func (r *pdfReader) readFile(file []byte) error {
+	at := r.writeBytes(file)
+	r.originBuf = r.alloc(16)
 	doc := r.call("FPDF_LoadMemDocument", at, uint64(len(file)), 0)
 	if r.err == nil && doc == 0 {
-		if err := pdfErrors[r.number("FPDF_GetLastError")]; err != nil {
+		if err := pdfErrors[r.callInt("FPDF_GetLastError")]; err != nil {
 			return err
 		}
 		return pdfErrors[3]
 	}
-	n := r.number("FPDF_GetPageCount", doc)
+	n := r.callInt("FPDF_GetPageCount", doc)
 	if n > maxPDFPages {
 		return fmt.Errorf("it has more than %d pages", maxPDFPages)
 	}
-	r.content = Content{Title: pdfTitle(r.meta(doc, "Title")), Author: r.meta(doc, "Author"), Published: pdfDate(r.meta(doc, "CreationDate"))}
+	r.content = Content{Title: pdfTitle(r.metaValue(doc, "Title")), Author: r.metaValue(doc, "Author"), Published: pdfDate(r.metaValue(doc, "CreationDate"))}
 	for i := 0; i < n && r.err == nil; i++ {
-		r.pages = append(r.pages, r.page(doc, i))
-		r.extend(pdfPage)
+		r.pages = append(r.pages, r.pageLines(doc, i))
+		r.extendLimit(pdfPage)
 		if r.letters > maxPDFText {
 			return errTooMuch
 		}
@@ -111,15 +111,15 @@ func (r *pdfReader) read(file []byte) error {
 	return r.err
 }
 
-// meta returns a metadata value.
-func (r *pdfReader) meta(doc uint64, tag string) string {
-	name := r.put([]byte(tag))
+// metaValue returns a metadata value.
+func (r *pdfReader) metaValue(doc uint64, tag string) string {
+	name := r.writeBytes([]byte(tag))
 	buf := r.alloc(maxMeta)
-	n := r.number("FPDF_GetMetaText", doc, name, buf, maxMeta)
+	n := r.callInt("FPDF_GetMetaText", doc, name, buf, maxMeta)
 	if n < 2 || n > maxMeta {
 		return ""
 	}
-	raw := r.bytes(buf, n-2)
+	raw := r.readBytes(buf, n-2)
 	r.free(name)
 	r.free(buf)
 	units := make([]uint16, len(raw)/2)
@@ -129,8 +129,8 @@ func (r *pdfReader) meta(doc uint64, tag string) string {
 	return oneLine(string(utf16.Decode(units)))
 }
 
-// page returns the lines of a page; none if it is unreadable.
-func (r *pdfReader) page(doc uint64, i int) []pdfLine {
+// pageLines returns the lines of a page; none if it is unreadable.
+func (r *pdfReader) pageLines(doc uint64, i int) []pdfLine {
 	page := r.call("FPDF_LoadPage", doc, uint64(i))
 	if page == 0 {
 		return nil
@@ -138,20 +138,20 @@ func (r *pdfReader) page(doc uint64, i int) []pdfLine {
 	text := r.call("FPDFText_LoadPage", page)
 	var lines []pdfLine
 	if text != 0 {
-		lines = r.lines(text)
+		lines = r.textLines(text)
 		r.call("FPDFText_ClosePage", text)
 	}
 	r.call("FPDF_ClosePage", page)
 	return lines
 }
 
-func (r *pdfReader) lines(text uint64) []pdfLine {
+func (r *pdfReader) textLines(text uint64) []pdfLine {
 	var out []pdfLine
 	var line []pdfLetter
-	for i, c := range append(r.runes(text), '\n') {
+	for i, c := range append(r.textRunes(text), '\n') {
 		switch {
 		case c == '\n' || c == '\r':
-			if l, ok := r.line(text, line); ok {
+			if l, ok := r.measureLine(text, line); ok {
 				out = append(out, l)
 			}
 			line = line[:0]
@@ -166,15 +166,15 @@ func (r *pdfReader) lines(text uint64) []pdfLine {
 	return out
 }
 
-// runes returns the letters of a page by index.
-func (r *pdfReader) runes(text uint64) []rune {
-	n := r.number("FPDFText_CountChars", text)
+// textRunes returns the letters of a page by index.
+func (r *pdfReader) textRunes(text uint64) []rune {
+	n := r.callInt("FPDFText_CountChars", text)
 	if r.letters += max(n, 0); n <= 0 || r.letters > maxPDFText {
 		return nil
 	}
 	buf := r.alloc(2 * (n + 1))
-	written := r.number("FPDFText_GetText", text, 0, uint64(n), buf)
-	raw := r.bytes(buf, 2*(n+1))
+	written := r.callInt("FPDFText_GetText", text, 0, uint64(n), buf)
+	raw := r.readBytes(buf, 2*(n+1))
 	r.free(buf)
 	if r.err != nil {
 		return nil
@@ -184,7 +184,7 @@ func (r *pdfReader) runes(text uint64) []rune {
 		if written == n+1 {
 			out[i] = rune(binary.LittleEndian.Uint16(raw[2*i:]))
 		} else { // it dropped letters, so indexes differ
-			out[i] = rune(r.number("FPDFText_GetUnicode", text, uint64(i)))
+			out[i] = rune(r.callInt("FPDFText_GetUnicode", text, uint64(i)))
 		}
 		if i > 0 && utf16.IsSurrogate(out[i-1]) {
 			out[i-1], out[i] = utf16.DecodeRune(out[i-1], out[i]), 0 // surrogate pair
@@ -208,8 +208,8 @@ func trimLetters(line []pdfLetter) []pdfLetter {
 	return line
 }
 
-// line measures a line. ok is false for an empty one.
-func (r *pdfReader) line(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
+// measureLine measures a line. ok is false for an empty one.
+func (r *pdfReader) measureLine(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
 	if line = trimLetters(line); len(line) == 0 {
 		return l, false
 	}
@@ -219,14 +219,14 @@ func (r *pdfReader) line(text uint64, line []pdfLetter) (l pdfLine, ok bool) {
 		mid--
 	}
 	l.letters = len(line)
-	l.weight = r.number("FPDFText_GetFontWeight", text, uint64(line[mid].at))
-	l.size = r.float("FPDFText_GetFontSize", text, uint64(line[mid].at))
-	l.left, l.y = r.origin(text, first)
-	l.right, l.end = r.origin(text, last)
+	l.weight = r.callInt("FPDFText_GetFontWeight", text, uint64(line[mid].at))
+	l.size = r.callFloat("FPDFText_GetFontSize", text, uint64(line[mid].at))
+	l.left, l.y = r.letterOrigin(text, first)
+	l.right, l.end = r.letterOrigin(text, last)
 	var s strings.Builder
 	spread := (l.right-l.left)/float64(len(line)) > wideSpread*l.size
 	for i, c := range line {
-		if c.rune == ' ' && spread && r.gap(text, line[i-1].at, line[i+1].at) > wideGap*l.size {
+		if c.rune == ' ' && spread && r.letterGap(text, line[i-1].at, line[i+1].at) > wideGap*l.size {
 			l.row = true
 			s.WriteString(" |")
 		}
@@ -243,16 +243,16 @@ const (
 	wideGap    = 2.2
 )
 
-// gap returns the horizontal distance between two letters.
-func (r *pdfReader) gap(text uint64, a, b int) float64 {
-	x, _ := r.origin(text, a)
-	y, _ := r.origin(text, b)
+// letterGap returns the horizontal distance between two letters.
+func (r *pdfReader) letterGap(text uint64, a, b int) float64 {
+	x, _ := r.letterOrigin(text, a)
+	y, _ := r.letterOrigin(text, b)
 	return y - x
 }
 
-func (r *pdfReader) origin(text uint64, i int) (x, y float64) {
-	r.call("FPDFText_GetCharOrigin", text, uint64(i), r.place, r.place+8)
-	b := r.bytes(r.place, 16)
+func (r *pdfReader) letterOrigin(text uint64, i int) (x, y float64) {
+	r.call("FPDFText_GetCharOrigin", text, uint64(i), r.originBuf, r.originBuf+8)
+	b := r.readBytes(r.originBuf, 16)
 	if r.err != nil {
 		return 0, 0
 	}
@@ -302,7 +302,7 @@ func checkPDF(file []byte) error {
 			n = len(file) - start
 		}
 		if n > longStream && !isPicture(file[max(0, at-streamHead):at]) {
-			length := unpacked(file[start : start+n])
+			length := unpackedLen(file[start : start+n])
 			if all += length; length > maxPDFStream || all > maxPDFAll {
 				return errPDFStream
 			}
@@ -320,9 +320,9 @@ func isPicture(before []byte) bool {
 	return bytes.Contains(before, []byte("/Image"))
 }
 
-// unpacked returns the unpacked length of a stream, at most slightly above the bound;
+// unpackedLen returns the unpacked length of a stream, at most slightly above the bound;
 // 0 for other compressions.
-func unpacked(stream []byte) int64 {
+func unpackedLen(stream []byte) int64 {
 	r, err := zlib.NewReader(bytes.NewReader(stream))
 	if err != nil {
 		return 0

@@ -15,8 +15,8 @@ import (
 
 type pdfFile []string
 
-// bytes writes the PDF. Object 1 is the catalogue, object 2 the metadata.
-func (p pdfFile) bytes() []byte {
+// encode writes the PDF. Object 1 is the catalogue, object 2 the metadata.
+func (p pdfFile) encode() []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
 	var at []int
@@ -33,7 +33,7 @@ func (p pdfFile) bytes() []byte {
 	return b.Bytes()
 }
 
-func stream(dict, data string) string {
+func pdfStream(dict, data string) string {
 	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
 }
 
@@ -52,13 +52,13 @@ func pdfPages(contents ...string) []byte {
 	for _, c := range contents {
 		n := len(p) + 1
 		kids = append(kids, fmt.Sprintf("%d 0 R", n))
-		p = append(p, fmt.Sprintf("<< /Type /Page /Parent 3 0 R /MediaBox [0 0 612 792] /Contents %d 0 R /Resources << /Font << /F1 4 0 R >> >> >>", n+1), stream("", c))
+		p = append(p, fmt.Sprintf("<< /Type /Page /Parent 3 0 R /MediaBox [0 0 612 792] /Contents %d 0 R /Resources << /Font << /F1 4 0 R >> >> >>", n+1), pdfStream("", c))
 	}
 	p[2] = fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", strings.Join(kids, " "), len(kids))
-	return p.bytes()
+	return p.encode()
 }
 
-func harbours(n int) []string {
+func harbourPages(n int) []string {
 	var out []string
 	of := [...]string{"of ships, and of the sea beyond", "of trade", "of those who worked there"}
 	for i := range n {
@@ -73,7 +73,7 @@ func harbours(n int) []string {
 }
 
 func TestPDF(t *testing.T) {
-	c, err := PDF(pdfPages(harbours(3)...))
+	c, err := PDF(pdfPages(harbourPages(3)...))
 	must(t, err)
 	want := `T The Harbour
 H1 Chapter A
@@ -86,7 +86,7 @@ H1 Chapter C
 P The harbour of the old town was rebuilt in many years, and its walls are still standing where they stood. Nobody has ever paid for them in full, and nobody will now.
 P A second paragraph has more to say of those who worked there
 `
-	if diff := cmp.Diff(want, outline(c)); diff != "" {
+	if diff := cmp.Diff(want, formatContent(c)); diff != "" {
 		t.Errorf("outline (-want +got):\n%s", diff)
 	}
 	d := NewDocument("/h.pdf", "h", c)
@@ -121,7 +121,7 @@ func TestPDFLayout(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := PDF(pdfPages(c.page))
 			must(t, err)
-			if diff := cmp.Diff(c.want, outline(got)); diff != "" {
+			if diff := cmp.Diff(c.want, formatContent(got)); diff != "" {
 				t.Errorf("outline (-want +got):\n%s", diff)
 			}
 		})
@@ -131,19 +131,19 @@ func TestPDFLayout(t *testing.T) {
 func TestPDFOverPages(t *testing.T) {
 	c, err := PDF(pdfPages(pdfText(72, 100, 12, "The walls of the harbour that was built so long ago by people who"), pdfText(72, 700, 12, "came from far away are gone now.")))
 	must(t, err)
-	if want := "T The Harbour\nP The walls of the harbour that was built so long ago by people who came from far away are gone now.\n"; outline(c) != want {
-		t.Errorf("outline:\n%s\nwant:\n%s", outline(c), want)
+	if want := "T The Harbour\nP The walls of the harbour that was built so long ago by people who came from far away are gone now.\n"; formatContent(c) != want {
+		t.Errorf("outline:\n%s\nwant:\n%s", formatContent(c), want)
 	}
 }
 
-// xobjects returns a PDF with a form that shows two more, to a depth. If cyclic, the
+// nestedForms returns a PDF with a form that shows two more, to a depth. If cyclic, the
 // last shows the first.
-func xobjects(depth int, cyclic bool) []byte {
+func nestedForms(depth int, cyclic bool) []byte {
 	p := pdfFile{
 		"<< /Type /Catalog /Pages 3 0 R >>", "<< >>", "<< /Type /Pages /Kids [5 0 R] /Count 1 >>",
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
 		"<< /Type /Page /Parent 3 0 R /MediaBox [0 0 612 792] /Contents 6 0 R /Resources << /XObject << /X 7 0 R >> >> >>",
-		stream("", "/X Do"),
+		pdfStream("", "/X Do"),
 	}
 	for i := range depth {
 		next := len(p) + 2
@@ -151,21 +151,21 @@ func xobjects(depth int, cyclic bool) []byte {
 			next = 7
 		}
 		show := "/X Do /X Do " + pdfText(72, 700, 12, "tide")
-		p = append(p, stream(fmt.Sprintf("/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /XObject << /X %d 0 R >> /Font << /F1 4 0 R >> >>", next), show))
+		p = append(p, pdfStream(fmt.Sprintf("/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /XObject << /X %d 0 R >> /Font << /F1 4 0 R >> >>", next), show))
 	}
-	return append(p, stream("/Type /XObject /Subtype /Form /BBox [0 0 612 792]", "")).bytes()
+	return append(p, pdfStream("/Type /XObject /Subtype /Form /BBox [0 0 612 792]", "")).encode()
 }
 
 func TestPDFEnded(t *testing.T) {
-	hang := xobjects(28, false)
+	hang := nestedForms(28, false)
 	began := time.Now()
-	engines, err := startPDFs()
+	engines, err := startPDFRunner()
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = engines.with(300*time.Millisecond, func(e *pdfEngine) error {
+	err = engines.runEngine(300*time.Millisecond, func(e *pdfEngine) error {
 		r := pdfReader{pdfEngine: e}
-		return r.read(hang)
+		return r.readFile(hang)
 	})
 	if err == nil || err.Error() != "it takes too long to read: longer than 300ms" {
 		t.Errorf("error %v", err)
@@ -173,7 +173,7 @@ func TestPDFEnded(t *testing.T) {
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it was ended after %v", took)
 	}
-	if _, err := PDF(pdfPages(harbours(1)...)); err != nil {
+	if _, err := PDF(pdfPages(harbourPages(1)...)); err != nil {
 		t.Errorf("the next: %v", err)
 	}
 }
@@ -187,9 +187,9 @@ func TestHostilePDF(t *testing.T) {
 		must(t, err)
 	}
 	must(t, z.Close())
-	whole := pdfPages(harbours(3)...)
+	whole := pdfPages(harbourPages(3)...)
 	pages := func(tree ...string) []byte {
-		return append(pdfFile{"<< /Type /Catalog /Pages 3 0 R >>", "<< >>"}, tree...).bytes()
+		return append(pdfFile{"<< /Type /Catalog /Pages 3 0 R >>", "<< >>"}, tree...).encode()
 	}
 	for name, file := range map[string][]byte{
 		"empty":             {},
@@ -201,9 +201,9 @@ func TestHostilePDF(t *testing.T) {
 		"cyclic parents":    pages("<< /Type /Pages /Kids [4 0 R] /Count 1 /Parent 4 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 /Parent 3 0 R >>"),
 		"many pages":        pages("<< /Type /Pages /Kids [] /Count 2000000000 >>"),
 		"pages of nothing":  pages("<< /Type /Pages /Kids [9 0 R] /Count 5 >>"),
-		"cyclic forms":      xobjects(4, true),
-		"bomb":              pages("<< /Type /Pages /Kids [4 0 R] /Count 1 >>", "<< /Type /Page /Parent 3 0 R /MediaBox [0 0 612 792] /Contents 5 0 R >>", stream("/Filter /FlateDecode", bomb.String())),
-		"filters on filter": pages("<< /Type /Pages /Kids [4 0 R] /Count 1 >>", "<< /Type /Page /Parent 3 0 R /Contents 5 0 R >>", stream("/Filter ["+strings.Repeat("/FlateDecode ", 5000)+"]", bomb.String())),
+		"cyclic forms":      nestedForms(4, true),
+		"bomb":              pages("<< /Type /Pages /Kids [4 0 R] /Count 1 >>", "<< /Type /Page /Parent 3 0 R /MediaBox [0 0 612 792] /Contents 5 0 R >>", pdfStream("/Filter /FlateDecode", bomb.String())),
+		"filters on filter": pages("<< /Type /Pages /Kids [4 0 R] /Count 1 >>", "<< /Type /Page /Parent 3 0 R /Contents 5 0 R >>", pdfStream("/Filter ["+strings.Repeat("/FlateDecode ", 5000)+"]", bomb.String())),
 		"deep array":        pages("<< /Type /Pages /Kids " + strings.Repeat("[", 100_000) + " /Count 1 >>"),
 		"noise":             append([]byte("%PDF-1.4\n"), bytes.Repeat([]byte{0xff, 0, 'o', 'b', 'j', ' '}, 10_000)...),
 	} {
@@ -241,8 +241,8 @@ func TestPDFRefuses(t *testing.T) {
 }
 
 func FuzzPDF(f *testing.F) {
-	f.Add(pdfPages(harbours(1)...))
-	f.Add(xobjects(3, false))
+	f.Add(pdfPages(harbourPages(1)...))
+	f.Add(nestedForms(3, false))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		if c, err := readPDF(file, time.Second); err == nil {
 			checkDocument(t, NewDocument("/f.pdf", "f", c))
@@ -251,7 +251,7 @@ func FuzzPDF(f *testing.F) {
 }
 
 func BenchmarkPDF(b *testing.B) {
-	file := pdfPages(harbours(20)...)
+	file := pdfPages(harbourPages(20)...)
 	for b.Loop() {
 		if _, err := PDF(file); err != nil {
 			b.Fatal(err)

@@ -27,7 +27,7 @@ func pdfBlocks(pages [][]pdfLine) []Block {
 	for i, lines := range pages {
 		first := len(out)
 		out = pageBlocks(out, lines, i+1, body, sizes)
-		if open := openBlock(out[:first], body); open >= 0 && first < len(out) && continues(out[open].Block, out[first].Block) {
+		if open := openBlock(out[:first], body); open >= 0 && first < len(out) && continuesBlock(out[open].Block, out[first].Block) {
 			out[open].Text = joinLines(out[open].Text, out[first].Text)
 			out = slices.Delete(out, first, first+1)
 		}
@@ -69,9 +69,9 @@ func pageBlocks(out []pdfBlock, lines []pdfLine, page int, body float64, sizes [
 			b.Kind, b.Level = Heading, level
 		case lines[first].row:
 			b.Kind = Row
-		case marker(text) != "":
-			b.Kind, b.Text = Item, unmark(text)
-		case end == first+1 && lines[first].right < right-lines[first].size*8 && !terminal(lastRune(text)):
+		case itemMarker(text) != "":
+			b.Kind, b.Text = Item, stripItemMarker(text)
+		case end == first+1 && lines[first].right < right-lines[first].size*8 && !isTerminal(lastRune(text)):
 			b.Kind = Item // a short standalone line
 		}
 		out = append(out, pdfBlock{b, lines[first].size})
@@ -83,19 +83,19 @@ func pageBlocks(out []pdfBlock, lines []pdfLine, page int, body float64, sizes [
 func samePara(a, b pdfLine, step, right float64, heading bool) bool {
 	gap := a.end - b.y
 	switch {
-	case a.row || b.row, marker(b.text) != "", math.Abs(a.size-b.size) > 1.5:
+	case a.row || b.row, itemMarker(b.text) != "", math.Abs(a.size-b.size) > 1.5:
 		return false
 	case gap < 0: // a new column
-		return !heading && a.right > right/2 && !terminal(lastRune(a.text))
+		return !heading && a.right > right/2 && !isTerminal(lastRune(a.text))
 	case gap < a.size/2: // same line
 		return true
 	case gap > step*1.35+0.5:
 		return false
 	case heading:
 		return true
-	case terminal(lastRune(a.text)) && a.right < right-a.size*4: // ends before the margin
+	case isTerminal(lastRune(a.text)) && a.right < right-a.size*4: // ends before the margin
 		return false
-	case terminal(lastRune(a.text)) && b.left > a.left+a.size/2 && unicode.IsUpper(firstRune(b.text)): // an indent
+	case isTerminal(lastRune(a.text)) && b.left > a.left+a.size/2 && unicode.IsUpper(firstRune(b.text)): // an indent
 		return false
 	}
 	return true
@@ -111,8 +111,8 @@ func joinLines(a, b string) string {
 	return a + " " + b
 }
 
-func continues(a, b Block) bool {
-	if a.Kind == Heading || b.Kind != Prose || a.Page+1 != b.Page || terminal(lastRune(strings.TrimRight(a.Text, "\"')]”’"))) {
+func continuesBlock(a, b Block) bool {
+	if a.Kind == Heading || b.Kind != Prose || a.Page+1 != b.Page || isTerminal(lastRune(strings.TrimRight(a.Text, "\"')]”’"))) {
 		return false
 	}
 	return unicode.IsLower(firstRune(b.Text)) || strings.HasSuffix(a.Text, string(softHyphen))
@@ -122,7 +122,7 @@ func bodySize(pages [][]pdfLine) float64 {
 	count := map[float64]int{}
 	for _, lines := range pages {
 		for _, l := range lines {
-			count[half(l.size)] += l.letters
+			count[roundHalf(l.size)] += l.letters
 		}
 	}
 	best := 0.0
@@ -134,30 +134,30 @@ func bodySize(pages [][]pdfLine) float64 {
 	return best
 }
 
-func half(size float64) float64 { return math.Round(size*2) / 2 }
+func roundHalf(size float64) float64 { return math.Round(size*2) / 2 }
 
 func headingSizes(pages [][]pdfLine, body float64) []float64 {
 	var sizes []float64
 	for _, lines := range pages {
 		for _, l := range lines {
-			if s := half(l.size); s >= body*1.12+0.2 && l.letters <= 200 && !slices.Contains(sizes, s) && len(sizes) < 32 {
+			if s := roundHalf(l.size); s >= body*1.12+0.2 && l.letters <= 200 && !slices.Contains(sizes, s) && len(sizes) < 32 {
 				sizes = append(sizes, s)
 			}
 		}
 	}
-	slices.SortFunc(sizes, func(a, b float64) int { return compare(b, a) })
+	slices.SortFunc(sizes, func(a, b float64) int { return compareFloats(b, a) })
 	return sizes
 }
 
 func headingLevel(l pdfLine, body float64, sizes []float64) int {
 	words := len(strings.Fields(l.text))
 	letters := strings.ContainsFunc(l.text, unicode.IsLetter)
-	switch i := slices.Index(sizes, half(l.size)); {
-	case !letters || words > 25 || marker(l.text) != "" && !unicode.IsDigit(firstRune(l.text)):
+	switch i := slices.Index(sizes, roundHalf(l.size)); {
+	case !letters || words > 25 || itemMarker(l.text) != "" && !unicode.IsDigit(firstRune(l.text)):
 		return 0
 	case i >= 0:
 		return min(i+1, 5)
-	case l.weight >= 600 && half(l.size) >= body && words <= 12 && titled(l.text):
+	case l.weight >= 600 && roundHalf(l.size) >= body && words <= 12 && isHeadingLine(l.text):
 		return min(len(sizes)+1, 6)
 	}
 	return 0
@@ -201,14 +201,14 @@ func dropEdges(pages [][]pdfLine) {
 	count := map[string]int{}
 	tops, ends := make([]int, len(pages)), make([]int, len(pages))
 	for p, lines := range pages {
-		tops[p], ends[p] = margins(lines)
+		tops[p], ends[p] = findMargins(lines)
 		for i, l := range lines {
 			if i < tops[p] || i >= ends[p] {
 				count[noDigits(l.text)]++
 			}
 		}
 	}
-	offset := numbering(pages, tops, ends)
+	offset := pageNumberOffset(pages, tops, ends)
 	for p, lines := range pages {
 		var kept []pdfLine
 		for i, l := range lines {
@@ -222,13 +222,13 @@ func dropEdges(pages [][]pdfLine) {
 	}
 }
 
-const unnumbered = -1 << 30
+const noPageOffset = -1 << 30
 
-// numbering returns the offset from page index to page number at the edge, if most
+// pageNumberOffset returns the offset from page index to page number at the edge, if most
 // pages agree.
-func numbering(pages [][]pdfLine, tops, ends []int) int {
+func pageNumberOffset(pages [][]pdfLine, tops, ends []int) int {
 	count := map[int]int{}
-	best := unnumbered
+	best := noPageOffset
 	for p, lines := range pages {
 		for i, l := range lines {
 			if i >= tops[p] && i < ends[p] {
@@ -243,7 +243,7 @@ func numbering(pages [][]pdfLine, tops, ends []int) int {
 		}
 	}
 	if count[best] < 3 || count[best]*2 < len(pages) {
-		return unnumbered
+		return noPageOffset
 	}
 	return best
 }
@@ -261,7 +261,7 @@ func pageNumbers(s string) []int {
 	return out
 }
 
-func margins(lines []pdfLine) (top, end int) {
+func findMargins(lines []pdfLine) (top, end int) {
 	step := usualStep(lines)
 	apart := func(i int) bool { return math.Abs(lines[i-1].end-lines[i].y) > 1.4*step }
 	end = len(lines)

@@ -47,7 +47,7 @@ func TestCheckPDF(t *testing.T) {
 }
 
 func TestSlowPDFIsTriedOnce(t *testing.T) {
-	file := append(xobjects(29, false), "% tried once"...)
+	file := append(nestedForms(29, false), "% tried once"...)
 	if _, err := readPDF(file, time.Millisecond); !errors.Is(err, errSlow) {
 		t.Fatalf("the engine reads it in no time: %v", err)
 	}

@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	pdfTime   = 20 * time.Second       // per file
-	pdfPage   = 100 * time.Millisecond // more per readable page
-	pdfMost   = 2 * time.Minute        // maximum per file
-	pdfMemory = 256 << 20              // bytes of engine memory, file included
-	pdfLarge  = 64 << 20               // bytes of memory released immediately
-	pdfLate   = 1000                   // remembered slow files
+	pdfTime      = 20 * time.Second       // per file
+	pdfPage      = 100 * time.Millisecond // more per readable page
+	pdfMaxTime   = 2 * time.Minute        // maximum per file
+	pdfMemory    = 256 << 20              // bytes of engine memory, file included
+	pdfLarge     = 64 << 20               // bytes of memory released immediately
+	maxSlowFiles = 1000                   // remembered slow files
 )
 
 // pdfium is PDFium as gzipped WebAssembly, compiled by the go-pdfium module.
@@ -47,10 +47,10 @@ func unpackPDFium() ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// startPDFs compiles PDFium as WebAssembly without access to files or network. The
+// startPDFRunner compiles PDFium as WebAssembly without access to files or network. The
 // first call takes a second or two; the user's cache folder saves later processes that
 // time.
-var startPDFs = sync.OnceValues(func() (*pdfEngines, error) {
+var startPDFRunner = sync.OnceValues(func() (*pdfRunner, error) {
 	wasm, err := unpackPDFium()
 	if err != nil {
 		return nil, fmt.Errorf("unpack the PDF engine: %w", err)
@@ -58,15 +58,15 @@ var startPDFs = sync.OnceValues(func() (*pdfEngines, error) {
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithMemoryLimitPages(pdfMemory >> 16)
 	if dir, err := os.UserCacheDir(); err == nil {
 		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "ponder", "wasm")); err == nil {
-			if engines, err := newPDFs(config.WithCompilationCache(cache), wasm); err == nil {
+			if engines, err := newPDFRunner(config.WithCompilationCache(cache), wasm); err == nil {
 				return engines, nil
 			}
 		}
 	}
-	return newPDFs(config, wasm) // the folder is full or not writable
+	return newPDFRunner(config, wasm) // the folder is full or not writable
 })
 
-func newPDFs(config wazero.RuntimeConfig, wasm []byte) (_ *pdfEngines, err error) {
+func newPDFRunner(config wazero.RuntimeConfig, wasm []byte) (_ *pdfRunner, err error) {
 	ctx := context.Background()
 	runtime := wazero.NewRuntimeWithConfig(ctx, config)
 	defer func() {
@@ -81,14 +81,14 @@ func newPDFs(config wazero.RuntimeConfig, wasm []byte) (_ *pdfEngines, err error
 	if err != nil {
 		return nil, err
 	}
-	if err := surround(ctx, runtime, compiled); err != nil {
+	if err := provideImports(ctx, runtime, compiled); err != nil {
 		return nil, err
 	}
-	return &pdfEngines{runtime: runtime, compiled: compiled, slow: map[[sha256.Size]byte]error{}}, nil
+	return &pdfRunner{runtime: runtime, compiled: compiled, slow: map[[sha256.Size]byte]error{}}, nil
 }
 
-// surround provides PDFium's imports: long jumps, and callbacks, which must never run.
-func surround(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule) error {
+// provideImports provides PDFium's imports: long jumps, and callbacks, which must never run.
+func provideImports(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule) error {
 	const module = "env"
 	env := runtime.NewHostModuleBuilder(module)
 	for _, f := range compiled.ImportedFunctions() {
@@ -118,40 +118,40 @@ type pdfEngine struct {
 	limit time.Duration
 }
 
-func (e *pdfEngine) extend(d time.Duration) {
-	if e.limit < pdfMost && e.timer.Stop() {
+func (e *pdfEngine) extendLimit(d time.Duration) {
+	if e.limit < pdfMaxTime && e.timer.Stop() {
 		e.limit += d
 		e.timer.Reset(e.limit - time.Since(e.began))
 	}
 }
 
-// A pdfEngines runs PDF engines, one at a time.
-type pdfEngines struct {
+// A pdfRunner runs PDF engines, one at a time.
+type pdfRunner struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
-	turn     sync.Mutex // held by the running engine
+	runMu    sync.Mutex // held by the running engine
 
 	mu   sync.Mutex
 	slow map[[sha256.Size]byte]error // errors of files that exceeded the time
 }
 
-func (p *pdfEngines) late(sum [sha256.Size]byte) error {
+func (p *pdfRunner) slowError(sum [sha256.Size]byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slow[sum]
 }
 
-func (p *pdfEngines) note(sum [sha256.Size]byte, err error) {
+func (p *pdfRunner) recordSlow(sum [sha256.Size]byte, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if errors.Is(err, errSlow) && len(p.slow) < pdfLate {
+	if errors.Is(err, errSlow) && len(p.slow) < maxSlowFiles {
 		p.slow[sum] = err
 	}
 }
 
 var errSlow = errors.New("it takes too long to read")
 
-func (p *pdfEngines) fresh(ctx context.Context) (api.Module, error) {
+func (p *pdfRunner) instantiateModule(ctx context.Context) (api.Module, error) {
 	mod, err := p.runtime.InstantiateModule(ctx, p.compiled, wazero.NewModuleConfig().
 		WithName("").WithStartFunctions("_initialize").WithRandSource(rand.Reader))
 	if err != nil {
@@ -167,16 +167,16 @@ func (p *pdfEngines) fresh(ctx context.Context) (api.Module, error) {
 	return mod, nil
 }
 
-// with calls f with an engine. At the time limit it ends the engine at any point and
+// runEngine calls f with an engine. At the time limit it ends the engine at any point and
 // returns errSlow.
-func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
-	p.turn.Lock()
-	defer p.turn.Unlock()
-	mod, err := p.fresh(context.Background())
+func (p *pdfRunner) runEngine(limit time.Duration, f func(*pdfEngine) error) error {
+	p.runMu.Lock()
+	defer p.runMu.Unlock()
+	mod, err := p.instantiateModule(context.Background())
 	if err != nil {
 		return fmt.Errorf("start the PDF engine: %w", err)
 	}
-	defer end(mod)
+	defer closeModule(mod)
 	late := make(chan struct{})
 	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit}
 	e.timer = time.AfterFunc(limit, func() {
@@ -194,9 +194,9 @@ func (p *pdfEngines) with(limit time.Duration, f func(*pdfEngine) error) error {
 	return err
 }
 
-// end closes an engine. It returns large memory to the system at once, before the next
+// closeModule closes an engine. It returns large memory to the system at once, before the next
 // engine grows.
-func end(mod api.Module) {
+func closeModule(mod api.Module) {
 	large := mod.Memory().Size() > pdfLarge
 	_ = mod.Close(context.Background())
 	if large {
@@ -225,15 +225,15 @@ func (e *pdfEngine) call(name string, args ...uint64) uint64 {
 	return stack[0]
 }
 
-func (e *pdfEngine) number(name string, args ...uint64) int {
+func (e *pdfEngine) callInt(name string, args ...uint64) int {
 	return int(int32(e.call(name, args...)))
 }
 
-func (e *pdfEngine) float(name string, args ...uint64) float64 {
+func (e *pdfEngine) callFloat(name string, args ...uint64) float64 {
 	return math.Float64frombits(e.call(name, args...))
 }
 
-func (e *pdfEngine) put(b []byte) uint64 {
+func (e *pdfEngine) writeBytes(b []byte) uint64 {
 	at := e.alloc(len(b) + 1)
 	if e.err == nil && !(e.mod.Memory().Write(uint32(at), b) && e.mod.Memory().WriteByte(uint32(at)+uint32(len(b)), 0)) {
 		e.err = errors.New("its memory is too small")
@@ -251,7 +251,7 @@ func (e *pdfEngine) alloc(n int) uint64 {
 
 func (e *pdfEngine) free(at uint64) { e.call("free", at) }
 
-func (e *pdfEngine) bytes(at uint64, n int) []byte {
+func (e *pdfEngine) readBytes(at uint64, n int) []byte {
 	if e.err != nil {
 		return nil
 	}

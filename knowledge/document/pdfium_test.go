@@ -45,7 +45,7 @@ func TestPDFium(t *testing.T) {
 	}
 	wasm, err := unpackPDFium()
 	must(t, err)
-	if got := sum(wasm); got != pdfiumTrimmed {
+	if got := hexSum(wasm); got != pdfiumTrimmed {
 		t.Errorf("PDFium has the sum %s, want %s", got, pdfiumTrimmed)
 	}
 	m, err := readWasm(wasm)
@@ -55,7 +55,7 @@ func TestPDFium(t *testing.T) {
 	}
 }
 
-func sum(b []byte) string {
+func hexSum(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
@@ -67,7 +67,7 @@ func takePDFium(t *testing.T) {
 	must(t, json.Unmarshal(out, &module))
 	whole, err := os.ReadFile(filepath.Join(module.Dir, pdfiumFile))
 	must(t, err)
-	if got := sum(whole); got != pdfiumWhole {
+	if got := hexSum(whole); got != pdfiumWhole {
 		t.Errorf("PDFium of %s has the sum %s, want %s", pdfiumModule, got, pdfiumWhole)
 	}
 	wasm, err := trimWasm(whole, pdfiumCalled)

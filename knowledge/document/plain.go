@@ -8,15 +8,15 @@ import (
 	"golang.org/x/text/width"
 )
 
-// wrapped is the minimum width of a line that was wrapped at the margin, in columns.
+// minWrapWidth is the minimum width of a line that was wrapped at the margin, in columns.
 // East Asian wide letters take two.
-const wrapped = 45
+const minWrapWidth = 45
 
 // Plain returns the content of plain text: paragraphs, standalone lines, list items,
 // and headings without markup.
 func Plain(text string) Content {
 	var c Content
-	for _, para := range paragraphs(text) {
+	for _, para := range splitParagraphs(text) {
 		c.Blocks = append(c.Blocks, plainBlocks(para)...)
 	}
 	if len(c.Blocks) > 0 && c.Blocks[0].Kind == Heading {
@@ -25,7 +25,7 @@ func Plain(text string) Content {
 	return c
 }
 
-func paragraphs(text string) [][]string {
+func splitParagraphs(text string) [][]string {
 	var out [][]string
 	var para []string
 	for line := range strings.Lines(text) {
@@ -44,28 +44,28 @@ func paragraphs(text string) [][]string {
 }
 
 func plainBlocks(lines []string) []Block {
-	if len(lines) == 2 && ruled(lines[1]) {
-		return []Block{{Kind: Heading, Level: 1 + b2i(lines[1][0] != '='), Text: lines[0]}}
+	if len(lines) == 2 && isRule(lines[1]) {
+		return []Block{{Kind: Heading, Level: 1 + boolToInt(lines[1][0] != '='), Text: lines[0]}}
 	}
-	if len(lines) == 1 && titled(lines[0]) {
+	if len(lines) == 1 && isHeadingLine(lines[0]) {
 		return []Block{{Kind: Heading, Level: 2, Text: lines[0]}}
 	}
-	out := joined(lines)
-	if len(out) == 1 && !marked(lines[0]) {
+	out := itemBlocks(lines)
+	if len(out) == 1 && !startsItem(lines[0]) {
 		out[0].Kind = Prose
 	}
 	return out
 }
 
-func joined(lines []string) []Block {
+func itemBlocks(lines []string) []Block {
 	var out []Block
 	first := 0
 	for i := 1; i <= len(lines); i++ {
-		if i < len(lines) && !ruled(lines[i]) && goesOn(lines[i-1], lines[i]) {
+		if i < len(lines) && !isRule(lines[i]) && continuesLine(lines[i-1], lines[i]) {
 			continue
 		}
-		if !ruled(lines[first]) {
-			text := unwrap(append([]string{unmark(lines[first])}, lines[first+1:i]...))
+		if !isRule(lines[first]) {
+			text := joinWrapped(append([]string{stripItemMarker(lines[first])}, lines[first+1:i]...))
 			out = append(out, Block{Kind: Item, Text: text})
 		}
 		first = i
@@ -73,33 +73,33 @@ func joined(lines []string) []Block {
 	return out
 }
 
-func goesOn(before, line string) bool {
-	if ruled(before) || marked(line) || labelled(line) || strings.HasPrefix(line, "\u3000") {
+func continuesLine(before, line string) bool {
+	if isRule(before) || startsItem(line) || startsWithLabel(line) || strings.HasPrefix(line, "\u3000") {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(line, " \t\"'(“‘"))
-	return unicode.IsLower(first) || full(before)
+	return unicode.IsLower(first) || isWrapped(before)
 }
 
-func full(line string) bool {
+func isWrapped(line string) bool {
 	columns := 0
 	for _, r := range line {
-		if columns += 1 + b2i(double(r)); columns >= wrapped {
+		if columns += 1 + boolToInt(isWideRune(r)); columns >= minWrapWidth {
 			return true
 		}
 	}
 	return false
 }
 
-func double(r rune) bool {
+func isWideRune(r rune) bool {
 	k := width.LookupRune(r).Kind()
 	return k == width.EastAsianWide || k == width.EastAsianFullwidth
 }
 
-// unwrap joins continued lines, without a space in scripts that use none.
-func unwrap(lines []string) string {
+// joinWrapped joins continued lines, without a space in scripts that use none.
+func joinWrapped(lines []string) string {
 	var b strings.Builder
-	solid := func(r rune) bool { return double(r) && !unicode.Is(unicode.Hangul, r) }
+	solid := func(r rune) bool { return isWideRune(r) && !unicode.Is(unicode.Hangul, r) }
 	for i, line := range lines {
 		if i > 0 && solid(lastRune(lines[i-1])) && solid(firstRune(strings.TrimLeft(line, " \t"))) {
 			line = strings.TrimLeft(line, " \t")
@@ -111,17 +111,17 @@ func unwrap(lines []string) string {
 	return b.String()
 }
 
-func ruled(line string) bool {
+func isRule(line string) bool {
 	s := strings.ReplaceAll(line, " ", "")
 	return len(s) >= 3 && strings.ContainsRune("=-~*_#+", rune(s[0])) && strings.Trim(s, s[:1]) == ""
 }
 
-// titled reports whether a single line is a heading: short, with a capital or number
+// isHeadingLine reports whether a single line is a heading: short, with a capital or number
 // first, and no sentence.
-func titled(line string) bool {
+func isHeadingLine(line string) bool {
 	s := strings.TrimSpace(line)
 	first, _ := utf8.DecodeRuneInString(s)
-	if n := utf8.RuneCountInString(s); n < 3 || n > 80 || marked(line) || !unicode.IsUpper(first) && !unicode.IsDigit(first) {
+	if n := utf8.RuneCountInString(s); n < 3 || n > 80 || startsItem(line) || !unicode.IsUpper(first) && !unicode.IsDigit(first) {
 		return false
 	}
 	if strings.Contains(s, ". ") && !unicode.IsDigit(first) || strings.ContainsAny(s, ",;\t|=@") {
@@ -130,11 +130,11 @@ func titled(line string) bool {
 	return !strings.ContainsRune(".:,;!?…\"'”)", lastRune(s)) && len(strings.Fields(s)) <= 10
 }
 
-// marked reports whether a line begins an item: "- ", "2) ", "[2026-01-02 ...".
-func marked(line string) bool { return len(marker(line)) > 0 || dated(line) }
+// startsItem reports whether a line begins an item: "- ", "2) ", "[2026-01-02 ...".
+func startsItem(line string) bool { return len(itemMarker(line)) > 0 || startsWithDate(line) }
 
-// marker returns the item mark of a line with its space, or "".
-func marker(line string) string {
+// itemMarker returns the item mark of a line with its space, or "".
+func itemMarker(line string) string {
 	s := strings.TrimLeft(line, " \t")
 	for _, m := range []string{"- ", "* ", "+ ", "• ", "– ", "— ", "· ", "‣ ", "◦ "} {
 		if strings.HasPrefix(s, m) {
@@ -154,15 +154,15 @@ func marker(line string) string {
 	return ""
 }
 
-func unmark(line string) string {
-	m := marker(line)
+func stripItemMarker(line string) string {
+	m := itemMarker(line)
 	if m == "" || '0' <= m[0] && m[0] <= '9' || m[1] == ')' {
 		return line
 	}
 	return strings.TrimLeft(line, " \t")[len(m):]
 }
 
-func dated(line string) bool {
+func startsWithDate(line string) bool {
 	s := strings.TrimLeft(line, " \t[(")
 	if len(s) < 5 || s[0] < '0' || s[0] > '9' {
 		return false
@@ -176,7 +176,7 @@ func dated(line string) bool {
 	return strings.HasPrefix(shape, "00:00") || strings.HasPrefix(shape, "0000-00-00") || strings.HasPrefix(shape, "0000/00/00")
 }
 
-func labelled(line string) bool {
+func startsWithLabel(line string) bool {
 	label, rest, ok := strings.Cut(line, ": ")
 	if !ok || rest == "" || len(label) > 40 || label == "" {
 		return false
@@ -190,7 +190,7 @@ func labelled(line string) bool {
 	return len(fields) > 0 && len(fields) <= 3
 }
 
-func b2i(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

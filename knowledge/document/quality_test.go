@@ -14,7 +14,7 @@ import (
 	"ponder/internal/racetest"
 )
 
-func data(t testing.TB, name string) string {
+func dataDir(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data", name)
 	if _, err := os.Stat(dir); err != nil {
@@ -23,7 +23,7 @@ func data(t testing.TB, name string) string {
 	return dir
 }
 
-func lines(t testing.TB, name string, f func([]byte)) {
+func eachLine(t testing.TB, name string, f func([]byte)) {
 	t.Helper()
 	file, err := os.Open(name)
 	if err != nil {
@@ -39,9 +39,9 @@ func lines(t testing.TB, name string, f func([]byte)) {
 
 type record struct{ ID, Title, Text string }
 
-func records(t testing.TB, name string) []record {
+func readRecords(t testing.TB, name string) []record {
 	var out []record
-	lines(t, name, func(b []byte) {
+	eachLine(t, name, func(b []byte) {
 		var r struct {
 			ID          string `json:"_id"`
 			Title, Text string
@@ -54,9 +54,9 @@ func records(t testing.TB, name string) []record {
 	return out
 }
 
-func judgements(t testing.TB, name string) map[string]map[string]float64 {
+func readJudgements(t testing.TB, name string) map[string]map[string]float64 {
 	out := map[string]map[string]float64{}
-	lines(t, name, func(b []byte) {
+	eachLine(t, name, func(b []byte) {
 		var q, d string
 		var score float64
 		if _, err := fmt.Sscan(string(b), &q, &d, &score); err != nil {
@@ -84,7 +84,7 @@ func ndcg(ranking []string, rel map[string]float64) float64 {
 	for _, s := range rel {
 		ideal = append(ideal, s)
 	}
-	slices.SortFunc(ideal, func(a, b float64) int { return compare(b, a) })
+	slices.SortFunc(ideal, func(a, b float64) int { return compareFloats(b, a) })
 	return gain(got) / gain(ideal)
 }
 
@@ -92,15 +92,15 @@ func TestRankQuality(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for name, least := range map[string]float64{"cranfield": 0.38, "cisi": 0.36} {
 		t.Run(name, func(t *testing.T) {
-			dir := data(t, filepath.Join("ir", name))
+			dir := dataDir(t, filepath.Join("ir", name))
 			var docs []*Document
-			for _, r := range records(t, filepath.Join(dir, "corpus.jsonl")) {
+			for _, r := range readRecords(t, filepath.Join(dir, "corpus.jsonl")) {
 				docs = append(docs, NewDocument(r.ID, r.ID, Content{Title: r.Title, Blocks: []Block{{Text: r.Title}, {Text: r.Text}}}))
 			}
 			c := NewCollection(docs)
-			rel := judgements(t, filepath.Join(dir, "qrels.tsv"))
+			rel := readJudgements(t, filepath.Join(dir, "qrels.tsv"))
 			whole, sentence, n := 0.0, 0.0, 0.0
-			for _, q := range records(t, filepath.Join(dir, "queries.jsonl")) {
+			for _, q := range readRecords(t, filepath.Join(dir, "queries.jsonl")) {
 				if len(rel[q.ID]) == 0 {
 					continue
 				}
@@ -137,7 +137,7 @@ func TestEvidenceRecall(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
 	for name, least := range map[string]float64{"locomo-dev.json": 0.65, "qmsum-val.json": 0} {
 		t.Run(name, func(t *testing.T) {
-			b, err := os.ReadFile(filepath.Join(data(t, "memory"), name))
+			b, err := os.ReadFile(filepath.Join(dataDir(t, "memory"), name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestEvidenceRecall(t *testing.T) {
 			}
 			sum, n := 0.0, 0.0
 			for _, conv := range all {
-				c, turns := spoken(conv)
+				c, turns := conversationDocs(conv)
 				for _, q := range conv.Qs {
 					if len(q.Ev) == 0 {
 						continue
@@ -176,7 +176,7 @@ func TestEvidenceRecall(t *testing.T) {
 	}
 }
 
-func spoken(conv conversation) (*Collection, map[string][]string) {
+func conversationDocs(conv conversation) (*Collection, map[string][]string) {
 	turns := map[string][]string{}
 	blocks := map[string][]Block{}
 	var order []string

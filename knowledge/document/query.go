@@ -24,24 +24,24 @@ type query struct {
 // score.
 const pairWeight = 0.2
 
-// asked is the factor for a sentence that is the question itself.
-const asked = 0.5
+// questionFactor is the factor for a sentence that is the question itself.
+const questionFactor = 0.5
 
-func (x *index) parse(text string) query {
+func (x *index) parseQuery(text string) query {
 	words := queryWords(text)
 	var q query
 	at := map[string]int{}
 	var before *queryTerm
 	q.pairs = map[[2]int32]float64{}
 	for _, w := range words {
-		t := term(w)
+		t := indexTerm(w)
 		i, ok := at[t]
 		if !ok {
 			i = len(q.terms)
 			at[t] = i
-			q.terms = append(q.terms, x.queryTerm(w, t))
+			q.terms = append(q.terms, x.newQueryTerm(w, t))
 		}
-		q.terms[i].weight += emphasis(w)
+		q.terms[i].weight += wordWeight(w)
 		now := q.terms[i]
 		if before != nil && before.id >= 0 && now.id >= 0 && before.id != now.id {
 			q.pairs[[2]int32{before.id, now.id}] = pairWeight * (before.idf + now.idf)
@@ -49,7 +49,7 @@ func (x *index) parse(text string) query {
 		before = &now
 	}
 	if len(q.terms) > maxQueryTerms {
-		slices.SortStableFunc(q.terms, func(a, b queryTerm) int { return compare(b.idf, a.idf) })
+		slices.SortStableFunc(q.terms, func(a, b queryTerm) int { return compareFloats(b.idf, a.idf) })
 		q.terms = q.terms[:maxQueryTerms]
 	}
 	for _, t := range q.terms {
@@ -63,12 +63,12 @@ func (x *index) parse(text string) query {
 	return q
 }
 
-func (q query) has(term int32) bool {
+func (q query) hasTerm(term int32) bool {
 	return slices.ContainsFunc(q.terms, func(t queryTerm) bool { return t.id == term })
 }
 
-func emphasis(word string) float64 {
-	if fillers[strings.ToLower(word)] {
+func wordWeight(word string) float64 {
+	if fillerWords[strings.ToLower(word)] {
 		return 0.7
 	}
 	return 1
@@ -76,12 +76,12 @@ func emphasis(word string) float64 {
 
 // queryWords returns the content words of a question, or all words if it has none.
 func queryWords(text string) []string {
-	text = subject(text[:wholeRunes(text[:min(len(text), maxQuery)])])
+	text = stripLeadIns(text[:wholeRunes(text[:min(len(text), maxQuery)])])
 	var all, content []string
 	lexical.Tokens(text, func(t lexical.Token) {
 		w := text[t.Start:t.End]
 		all = append(all, w)
-		if !stopped(w) {
+		if !isStopWord(w) {
 			content = append(content, w)
 		}
 	})
@@ -91,18 +91,18 @@ func queryWords(text string) []string {
 	return content
 }
 
-var asks = []string{
+var leadIns = []string{
 	"what do the documents say about ", "what do my notes say about ", "what is known about ", "what do you know about ",
 	"what do we know about ", "what can you tell me about ", "tell me about ", "tell me what ", "what is there about ",
 	"give me an overview of ", "give an overview of ", "please ", "can you ", "could you ", "explain ", "describe ", "summarize ",
 	"summarise ", "i want to know ", "i would like to know ", "do you know ",
 }
 
-func subject(text string) string {
+func stripLeadIns(text string) string {
 	text = strings.TrimSpace(text)
 	for again := true; again; {
 		again = false
-		for _, ask := range asks {
+		for _, ask := range leadIns {
 			if len(text) > len(ask) && strings.EqualFold(text[:len(ask)], ask) {
 				text, again = text[len(ask):], true
 			}
@@ -111,7 +111,7 @@ func subject(text string) string {
 	return text
 }
 
-func (x *index) queryTerm(word, term string) queryTerm {
+func (x *index) newQueryTerm(word, term string) queryTerm {
 	id, ok := x.terms[term]
 	n, df := float64(len(x.units)), 0.0
 	if ok {
@@ -122,7 +122,7 @@ func (x *index) queryTerm(word, term string) queryTerm {
 	return queryTerm{id: id, word: word, idf: ranking.Rarity(n, df)}
 }
 
-func compare(a, b float64) int {
+func compareFloats(a, b float64) int {
 	switch {
 	case a < b:
 		return -1
@@ -132,18 +132,18 @@ func compare(a, b float64) int {
 	return 0
 }
 
-func (c *Collection) tally(q query) *tally {
+func (c *Collection) tallyQuery(q query) *tally {
 	t := c.tallies.Get().(*tally)
 	for _, term := range q.terms {
 		if term.id >= 0 {
-			t.count(c.index, term)
+			t.addTermScores(c.index, term)
 		}
 	}
-	t.inherit(c.index)
+	t.addParentScores(c.index)
 	return t
 }
 
-func (c *Collection) release(t *tally) {
-	t.clear()
+func (c *Collection) releaseTally(t *tally) {
+	t.reset()
 	c.tallies.Put(t)
 }

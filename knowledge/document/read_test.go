@@ -60,8 +60,8 @@ func TestLegible(t *testing.T) {
 	for path, want := range map[string]string{
 		"a/b c.txt": "a/b c.txt", "ä\\\"b.txt": "ä\\\"b.txt", "a/\xff\xfe.txt": `a/\xff\xfe.txt`, "a\nb\tä.txt": `a\nb\tä.txt`, "a\"\x1b\\.txt": `a\"\x1b\\.txt`,
 	} {
-		got := Legible(path)
-		if own, err := strconv.Unquote(`"` + got + `"`); got != want || got != path && (err != nil || own != path) || Legible(got) != got {
+		got := QuotePath(path)
+		if own, err := strconv.Unquote(`"` + got + `"`); got != want || got != path && (err != nil || own != path) || QuotePath(got) != got {
 			t.Errorf("%q is %s and back %q, want %s: %v", path, got, own, want, err)
 		}
 		raw := []byte("It is so.")
@@ -93,14 +93,14 @@ func TestReadStops(t *testing.T) {
 }
 
 func TestLoadParts(t *testing.T) {
-	dir := tree(t, map[string]string{"p.jsonl": twoPosts, "bad.jsonl": "{", "q.csv": "id,text,date\na,The tide came in at seven today.,2024-03-05\n", "z.docx": "not one"})
+	dir := writeTree(t, map[string]string{"p.jsonl": twoPosts, "bad.jsonl": "{", "q.csv": "id,text,date\na,The tide came in at seven today.,2024-03-05\n", "z.docx": "not one"})
 	c, skipped, err := Load(t.Context(), []string{dir}, Options{})
 	must(t, err)
-	if diff := cmp.Diff([]string{"p.jsonl#a", "p.jsonl#b"}, sources(c, dir)); diff != "" {
+	if diff := cmp.Diff([]string{"p.jsonl#a", "p.jsonl#b"}, relativeSources(c, dir)); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
 	want := []string{"bad.jsonl: line 1: not JSON: unexpected EOF", "p.jsonl: line 2: not JSON: unexpected EOF", "q.csv#a: the same text as DIR/p.jsonl#a", "z.docx: it is broken: zip: not a valid zip file"}
-	if diff := cmp.Diff(want, reasons(skipped, dir)); diff != "" {
+	if diff := cmp.Diff(want, skipReasons(skipped, dir)); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
 	hits := c.Search("when did the tide come in", 1, SearchOptions{})
@@ -126,7 +126,7 @@ func TestLargeFiles(t *testing.T) {
 	must(t, err)
 	var got []string
 	for _, f := range list.Files {
-		got = append(got, fmt.Sprintf("%s %d", filepath.Base(f.Path), f.most))
+		got = append(got, fmt.Sprintf("%s %d", filepath.Base(f.Path), f.maxBytes))
 	}
 	want := []string{fmt.Sprint("a.md ", maxText), fmt.Sprint("c.pdf ", maxBinary), fmt.Sprint("e.mbox ", maxMailbox)}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -158,7 +158,7 @@ func TestTyped(t *testing.T) {
 		{"message/rfc822", "x", letterHead + "\nyes\n", "Tides: Tides yes"},
 	} {
 		t.Run(c.kind, func(t *testing.T) {
-			d, err := Typed(c.kind, c.name, []byte(c.file))
+			d, err := ReadTyped(c.kind, c.name, []byte(c.file))
 			must(t, err)
 			if got := d.Title + ": " + strings.Join(strings.Fields(d.Text), " "); got != c.want || d.Source != c.name {
 				t.Errorf("%s, of %s, want %s", got, d.Source, c.want)
@@ -166,7 +166,7 @@ func TestTyped(t *testing.T) {
 		})
 	}
 	for kind, file := range map[string]string{"image/png": "x", "application/zip": "PK", "text/html": "", "application/pdf": "no", "text/plain": "\x00"} {
-		if _, err := Typed(kind, "x", []byte(file)); err == nil {
+		if _, err := ReadTyped(kind, "x", []byte(file)); err == nil {
 			t.Errorf("%s was read", kind)
 		}
 	}
@@ -176,10 +176,10 @@ func FuzzTyped(f *testing.F) {
 	f.Add("text/html; charset=utf-16", "x.html", []byte("<p>a"))
 	f.Add("application/x-ndjson", "x", []byte(twoPosts))
 	f.Fuzz(func(t *testing.T, kind, name string, file []byte) {
-		if strings.Contains(kind, "pdf") || looksPDF(file) {
+		if strings.Contains(kind, "pdf") || isPDF(file) {
 			return // has its own, slow test
 		}
-		if d, err := Typed(kind, name, file); err == nil {
+		if d, err := ReadTyped(kind, name, file); err == nil {
 			checkDocument(t, d)
 		}
 	})
@@ -220,7 +220,7 @@ func TestPageOf(t *testing.T) {
 // For a file with parts, source names the key; without one it is the first readable
 // part.
 func NewFileDocument(source string, raw []byte, formats []Format, named bool) (*Document, error) {
-	source = Legible(source)
+	source = QuotePath(source)
 	for i := range source {
 		if source[i] != '#' || i == 0 {
 			continue

@@ -39,13 +39,13 @@ func TestReadings(t *testing.T) {
 	}
 	write(file, "The sea is deep.\n", day)
 	write(inner, "The sea is wide.\n", day)
-	opts := Options{Readings: &Readings{}}
+	opts := Options{CheckCache: &CheckCache{}}
 	list, err := Scan(t.Context(), []string{file, folder}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checking := opts
-	checking.Check = true
+	checking.CacheResults = true
 	if _, _, err := Load(t.Context(), []string{file}, checking); err != nil {
 		t.Fatal(err)
 	}

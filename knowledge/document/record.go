@@ -40,7 +40,7 @@ var (
 	langFields   = []string{"lang", "language", "locale"}
 )
 
-func (r entry) get(names []string) (value string, at int) {
+func (r entry) firstValue(names []string) (value string, at int) {
 	for _, n := range names {
 		for i, f := range r {
 			if f.value != "" && plainName(f.name) == n {
@@ -55,43 +55,43 @@ func plainName(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }
 
-const leastPost = 15
+const minPostLen = 15
 
-// post reports whether an entry is a post, not a table row: it has a text and a date,
+// isPost reports whether an entry is a post, not a table row: it has a text and a date,
 // ID or link.
-func (r entry) post() bool {
-	text, _ := r.get(textFields)
-	if len(text) < leastPost || len(r) > 200 {
+func (r entry) isPost() bool {
+	text, _ := r.firstValue(textFields)
+	if len(text) < minPostLen || len(r) > 200 {
 		return false
 	}
-	when, _ := r.get(dateFields)
-	id, _ := r.get(idFields)
-	link, _ := r.get(linkFields)
+	when, _ := r.firstValue(dateFields)
+	id, _ := r.firstValue(idFields)
+	link, _ := r.firstValue(linkFields)
 	return when != "" || id != "" || link != ""
 }
 
-// part returns the document of a post. Fields other than text, title and date follow
+// postPart returns the document of a post. Fields other than text, title and date follow
 // the text.
-func (r entry) part() Part {
-	text, at := r.get(textFields)
-	title, titled := r.get(titleFields)
+func (r entry) postPart() Part {
+	text, at := r.firstValue(textFields)
+	title, titled := r.firstValue(titleFields)
 	p := Part{Content: Markdown(text)}
-	p.Key, _ = r.get(idFields)
+	p.Key, _ = r.firstValue(idFields)
 	if p.Key == "" {
 		sum := sha256.Sum256([]byte(text))
 		p.Key = hex.EncodeToString(sum[:6])
 	}
 	p.Key = oneLine(p.Key)
 	p.Title = cmp.Or(title, p.Title)
-	if a, _ := r.get(authorFields); len(a) <= 200 {
+	if a, _ := r.firstValue(authorFields); len(a) <= 200 {
 		p.Author = a
 	}
-	when, dated := r.get(dateFields)
+	when, dated := r.firstValue(dateFields)
 	p.Published = parseDate(when)
-	p.Language, _ = r.get(langFields)
-	_, raw := r.get(rawFields)
+	p.Language, _ = r.firstValue(langFields)
+	_, raw := r.firstValue(rawFields)
 	for i, f := range r {
-		if i != at && i != titled && i != raw && (i != dated || p.Published.IsZero()) && telling(f) {
+		if i != at && i != titled && i != raw && (i != dated || p.Published.IsZero()) && isInformative(f) {
 			p.Blocks = append(p.Blocks, Block{Kind: Item, Text: f.name + ": " + f.value})
 		}
 	}
@@ -101,14 +101,14 @@ func (r entry) part() Part {
 	return p
 }
 
-func telling(f field) bool {
+func isInformative(f field) bool {
 	return f.value != "" && f.value != "null" && f.value != "false" && strings.ContainsFunc(f.value, isLetter) &&
 		!strings.HasPrefix(f.value, "http") && len(f.value) < 2000 && !slices.Contains(idFields, plainName(f.name))
 }
 
 func isLetter(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' || r > 0x7f }
 
-func (r entry) row() Block {
+func (r entry) rowBlock() Block {
 	var parts []string
 	for _, f := range r {
 		switch {
@@ -129,7 +129,7 @@ func recordParts(records []entry) iter.Seq2[Part, error] {
 		posts := 0
 		sample := records[:min(len(records), sampleRecords)]
 		for _, r := range sample {
-			posts += b2i(r.post())
+			posts += boolToInt(r.isPost())
 		}
 		if posts*2 <= len(sample) {
 			rows, err := rowBlocks(records)
@@ -138,11 +138,11 @@ func recordParts(records []entry) iter.Seq2[Part, error] {
 		}
 		seen := keys{}
 		for _, r := range records {
-			if text, _ := r.get(textFields); text == "" {
+			if text, _ := r.firstValue(textFields); text == "" {
 				continue
 			}
-			p := r.part()
-			p.Key = seen.fresh(p.Key)
+			p := r.postPart()
+			p.Key = seen.uniqueKey(p.Key)
 			if !yield(p, nil) {
 				return
 			}
@@ -152,8 +152,8 @@ func recordParts(records []entry) iter.Seq2[Part, error] {
 
 type keys map[string]int
 
-// fresh returns key, or key~n for its nth use.
-func (k keys) fresh(key string) string {
+// uniqueKey returns key, or key~n for its nth use.
+func (k keys) uniqueKey(key string) string {
 	k[key]++
 	if n := k[key]; n > 1 {
 		return key + "~" + strconv.Itoa(n)
@@ -168,7 +168,7 @@ func rowBlocks(records []entry) ([]Block, error) {
 	out := make([]Block, 0, len(records))
 	length := 0
 	for _, r := range records {
-		b := r.row()
+		b := r.rowBlock()
 		if length += len(b.Text); length > maxTable {
 			return nil, errTooMuch
 		}
@@ -181,7 +181,7 @@ func rowBlocks(records []entry) ([]Block, error) {
 // header.
 func tableRecords(rows [][]string) []entry {
 	var names []string
-	if len(rows) > 1 && header(rows[0], rows[1]) {
+	if len(rows) > 1 && isHeader(rows[0], rows[1]) {
 		names, rows = rows[0], rows[1:]
 	}
 	out := make([]entry, 0, len(rows))
@@ -199,7 +199,7 @@ func tableRecords(rows [][]string) []entry {
 	return out
 }
 
-func header(row, next []string) bool {
+func isHeader(row, next []string) bool {
 	seen := map[string]bool{}
 	for _, cell := range row {
 		cell = strings.TrimSpace(cell)
@@ -216,7 +216,7 @@ func header(row, next []string) bool {
 }
 
 // Read yields the documents in a file: one, or one per part with Source path#key.
-// Paths are [Legible]. An unreadable part yields an error, and reading continues. nil
+// Paths are [QuotePath]. An unreadable part yields an error, and reading continues. nil
 // formats mean [Formats]. named permits content detection for unknown extensions.
 // Equal bytes give equal documents.
 func Read(path string, raw []byte, formats []Format, named bool) iter.Seq2[*Document, error] {
@@ -224,12 +224,12 @@ func Read(path string, raw []byte, formats []Format, named bool) iter.Seq2[*Docu
 		if formats == nil {
 			formats = Formats()
 		}
-		format := formatOf(formats, path, raw, named)
+		format := findFormat(formats, path, raw, named)
 		if format == nil {
 			yield(nil, errFormat)
 			return
 		}
-		for part, err := range format.parts(raw) {
+		for part, err := range format.readParts(raw) {
 			if !yield(partDocument(path, part, err)) {
 				return
 			}
@@ -237,11 +237,11 @@ func Read(path string, raw []byte, formats []Format, named bool) iter.Seq2[*Docu
 	}
 }
 
-// parts yields the parts of a file. Most files have one part without key.
-func (f *Format) parts(raw []byte) iter.Seq2[Part, error] {
+// readParts yields the parts of a file. Most files have one part without key.
+func (f *Format) readParts(raw []byte) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		if !f.Binary {
-			text, err := decode(raw)
+			text, err := decodeText(raw)
 			if err != nil {
 				yield(Part{}, err)
 				return
@@ -258,7 +258,7 @@ func (f *Format) parts(raw []byte) iter.Seq2[Part, error] {
 }
 
 func partDocument(path string, part Part, err error) (*Document, error) {
-	source := Legible(path)
+	source := QuotePath(path)
 	name := baseName(source)
 	if part.Key != "" {
 		source += "#" + part.Key
@@ -277,10 +277,10 @@ func partDocument(path string, part Part, err error) (*Document, error) {
 	return nil, err
 }
 
-// Legible returns a path for display and JSON. It escapes a path with invalid UTF-8 or
+// QuotePath returns a path for display and JSON. It escapes a path with invalid UTF-8 or
 // control characters as Go does, such as "a\nb" or "\xff"; [strconv.Unquote] restores
 // the name.
-func Legible(path string) string {
+func QuotePath(path string) string {
 	if utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
 		return path
 	}
@@ -296,44 +296,44 @@ func baseName(path string) string {
 // ReadFile returns the bytes of a regular file of at most most bytes. It refuses
 // pipes, devices and folders.
 func ReadFile(path string, most int64) ([]byte, error) {
-	f, info, err := open(path)
+	f, info, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	buf := bytes.NewBuffer(make([]byte, 0, min(info.Size(), most)+bytes.MinRead))
 	if _, err := buf.ReadFrom(io.LimitReader(f, most+1)); err != nil {
-		return nil, reason(err)
+		return nil, skipReason(err)
 	}
 	if int64(buf.Len()) > most {
 		if info.Size() > most {
-			return nil, fmt.Errorf("%s: files over %s are not read", size(info.Size()), size(most))
+			return nil, fmt.Errorf("%s: files over %s are not read", formatSize(info.Size()), formatSize(most))
 		}
-		return nil, fmt.Errorf("it grew: files over %s are not read", size(most))
+		return nil, fmt.Errorf("it grew: files over %s are not read", formatSize(most))
 	}
 	return buf.Bytes(), nil
 }
 
-// open opens a regular file. It checks again because the file may have changed since
+// openRegular opens a regular file. It checks again because the file may have changed since
 // the listing.
-func open(path string) (*os.File, fs.FileInfo, error) {
+func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	f, err := openRaw(path)
 	if err != nil {
-		return nil, nil, reason(err)
+		return nil, nil, skipReason(err)
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = regular(info)
+		err = checkRegular(info)
 	}
 	if err != nil {
 		f.Close()
-		return nil, nil, reason(err)
+		return nil, nil, skipReason(err)
 	}
 	return f, info, nil
 }
 
-func head(path string) []byte {
-	f, _, err := open(path)
+func readPrefix(path string) []byte {
+	f, _, err := openRegular(path)
 	if err != nil {
 		return nil
 	}
@@ -346,9 +346,9 @@ func head(path string) []byte {
 	return buf[:n]
 }
 
-var sequences = regexp.MustCompile("\x1b(?:\\[[0-9:;<=>?]{0,64}[ -/]{0,8}[@-~]|\\][^\x07\x1b\n]{0,999}(?:\x07|\x1b\\\\)|[()*+][0-9A-Za-z]|[=>78DEHMNOZc])")
+var escapeSequences = regexp.MustCompile("\x1b(?:\\[[0-9:;<=>?]{0,64}[ -/]{0,8}[@-~]|\\][^\x07\x1b\n]{0,999}(?:\x07|\x1b\\\\)|[()*+][0-9A-Za-z]|[=>78DEHMNOZc])")
 
-func decode(file []byte) (string, error) {
+func decodeText(file []byte) (string, error) {
 	text, err := charset.Decode(file)
-	return sequences.ReplaceAllString(text, ""), err
+	return escapeSequences.ReplaceAllString(text, ""), err
 }

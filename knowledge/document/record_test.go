@@ -22,7 +22,7 @@ func partsOutline(parts iter.Seq2[Part, error]) string {
 		if p.Key != "" {
 			fmt.Fprintf(&b, "= %s (%s, %s)\n", p.Key, p.Author, p.Published.Format(time.DateOnly))
 		}
-		b.WriteString(outline(p.Content))
+		b.WriteString(formatContent(p.Content))
 	}
 	return b.String()
 }
@@ -86,8 +86,8 @@ func TestJSON(t *testing.T) {
 func TestNotebook(t *testing.T) {
 	c, err := Notebook([]byte(`{"cells":[{"cell_type":"markdown","source":["# Tides\n","They come."]},{"cell_type":"code","source":"x = 1","outputs":["no"]}],"metadata":{"authors":[{"name":"Anna"}]}}`))
 	must(t, err)
-	if want := "H1 Tides\nP They come.\nC x = 1\n"; outline(c) != want || c.Author != "Anna" {
-		t.Errorf("author %q, outline %q, want %q", c.Author, outline(c), want)
+	if want := "H1 Tides\nP They come.\nC x = 1\n"; formatContent(c) != want || c.Author != "Anna" {
+		t.Errorf("author %q, outline %q, want %q", c.Author, formatContent(c), want)
 	}
 }
 

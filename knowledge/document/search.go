@@ -9,16 +9,16 @@ import (
 
 // SearchOptions configure a search. The zero value returns the best hits.
 type SearchOptions struct {
-	// Exclude lists hits by [Document.Place]. Near duplicates of them are excluded
+	// Exclude lists hits by [Document.RangeID]. Near duplicates of them are excluded
 	// too.
 	Exclude []string
 
 	// PerSource is the maximum number of hits per document; 0 means no limit.
 	PerSource int
 
-	// Least is the minimum score of a hit as a fraction of the best score, excluded
+	// MinRelativeScore is the minimum score of a hit as a fraction of the best score, excluded
 	// sentences included. 0 returns every match.
-	Least float64
+	MinRelativeScore float64
 
 	// Diversity is the penalty for similarity to an earlier hit: 0 none, 1 puts
 	// duplicates last.
@@ -41,18 +41,18 @@ type Hit struct {
 	Terms []string
 }
 
-// ID returns the hit's [Document.Place].
-func (h Hit) ID() string { return h.Document.Place(h.Start, h.End) }
+// ID returns the hit's [Document.RangeID].
+func (h Hit) ID() string { return h.Document.RangeID(h.Start, h.End) }
 
 // Section returns the headings above the hit, or "".
 func (h Hit) Section() string { return h.Document.Heading(h.Document.Sentences[h.Sentence].Section) }
 
-// Around returns the neighbouring sentences, or "" at the limits of the section.
-func (h Hit) Around() (before, after string) {
-	return h.Document.near(h.Sentence, -1), h.Document.near(h.Sentence, 1)
+// Neighbours returns the neighbouring sentences, or "" at the limits of the section.
+func (h Hit) Neighbours() (before, after string) {
+	return h.Document.neighbourQuote(h.Sentence, -1), h.Document.neighbourQuote(h.Sentence, 1)
 }
 
-func (d *Document) near(i, step int) string {
+func (d *Document) neighbourQuote(i, step int) string {
 	j := i + step
 	if j < 0 || j >= len(d.Sentences) || d.Sentences[j].Kind == Heading || d.Sentences[j].Section != d.Sentences[i].Section {
 		return ""
@@ -63,33 +63,35 @@ func (d *Document) near(i, step int) string {
 // Search returns the n sentences that best answer a question, best first. It returns
 // one of near duplicates. Equal questions give equal hits.
 func (c *Collection) Search(question string, n int, opts SearchOptions) []Hit {
-	q := c.parse(question)
+	q := c.parseQuery(question)
 	if n <= 0 || len(q.terms) == 0 || len(c.units) == 0 {
 		return nil
 	}
-	t := c.tally(q)
-	defer c.release(t)
+	t := c.tallyQuery(q)
+	defer c.releaseTally(t)
 	for size := max(100, 10*n+2*len(opts.Exclude)); ; size *= 8 {
-		pool := c.best(t, size)
+		pool := c.bestUnits(t, size)
 		s := selection{c: c, q: q, opts: opts, perDoc: map[int32]int{}, sums: map[uint32]bool{}}
-		s.exclude()
-		hits := s.take(c.candidates(q, pool), n)
+		s.excludeHits()
+		hits := s.pickHits(c.rankCandidates(q, pool), n)
 		if len(hits) == n || len(pool) < size {
 			return hits
 		}
 	}
 }
 
-type scored struct {
+type scoredUnit struct {
 	unit  int32
 	score float32
 }
 
-func better(a, b scored) bool { return a.score > b.score || a.score == b.score && a.unit < b.unit }
+func isBetter(a, b scoredUnit) bool {
+	return a.score > b.score || a.score == b.score && a.unit < b.unit
+}
 
-// best returns the best size units, unordered. It only visits passages with a term.
-func (c *Collection) best(t *tally, size int) []scored {
-	top := ranking.NewBest(size, func(a, b *scored) bool { return better(*a, *b) })
+// bestUnits returns the best size units, unordered. It only visits passages with a term.
+func (c *Collection) bestUnits(t *tally, size int) []scoredUnit {
+	top := ranking.NewBest(size, func(a, b *scoredUnit) bool { return isBetter(*a, *b) })
 	for p := range c.passages {
 		if t.passages[p] == 0 {
 			continue
@@ -99,30 +101,30 @@ func (c *Collection) best(t *tally, size int) []scored {
 			end = c.passages[p+1].first
 		}
 		for u := c.passages[p].first; u < end; u++ {
-			if c.units[u].worth == 0 {
+			if c.units[u].quality == 0 {
 				continue
 			}
-			top.Add(scored{u, t.score(c.index, u)})
+			top.Add(scoredUnit{u, t.scoreUnit(c.index, u)})
 		}
 	}
 	return top.Items()
 }
 
 type candidate struct {
-	scored
+	scoredUnit
 	terms []int32 // sorted, unique, without stops
 
-	checked int     // number of taken candidates compared
-	like    float64 // maximum similarity to them
+	checked    int     // number of taken candidates compared
+	similarity float64 // maximum similarity to them
 }
 
-func (c *Collection) candidates(q query, pool []scored) []candidate {
+func (c *Collection) rankCandidates(q query, pool []scoredUnit) []candidate {
 	out := make([]candidate, len(pool))
 	for i, v := range pool {
-		out[i] = c.candidate(q, v)
+		out[i] = c.newCandidate(q, v)
 	}
 	slices.SortStableFunc(out, func(a, b candidate) int {
-		if better(a.scored, b.scored) {
+		if isBetter(a.scoredUnit, b.scoredUnit) {
 			return -1
 		}
 		return 1
@@ -130,15 +132,15 @@ func (c *Collection) candidates(q query, pool []scored) []candidate {
 	return out
 }
 
-// candidate reads a unit's terms and adds the score of term pairs in question order.
-func (c *Collection) candidate(q query, v scored) candidate {
-	quote := c.quote(v.unit)
-	out := candidate{scored: v}
+// newCandidate reads a unit's terms and adds the score of term pairs in question order.
+func (c *Collection) newCandidate(q query, v scoredUnit) candidate {
+	quote := c.unitQuote(v.unit)
+	out := candidate{scoredUnit: v}
 	var last int32 = -1
 	pairs := map[[2]int32]bool{}
 	lexical.Tokens(quote, func(t lexical.Token) {
 		w, ok := c.vocab[quote[t.Start:t.End]]
-		if !ok || w.stop && !q.has(w.term) {
+		if !ok || w.stop && !q.hasTerm(w.term) {
 			return
 		}
 		pair := [2]int32{last, w.term}
@@ -151,22 +153,22 @@ func (c *Collection) candidate(q query, v scored) candidate {
 	})
 	slices.Sort(out.terms)
 	out.terms = slices.Compact(out.terms)
-	if Asks(quote) && c.alike(out.terms, q.ids) {
-		out.score *= asked
+	if IsQuestion(quote) && c.isDuplicate(out.terms, q.ids) {
+		out.score *= questionFactor
 	}
 	return out
 }
 
-func (c *Collection) quote(u int32) string {
+func (c *Collection) unitQuote(u int32) string {
 	doc := c.passages[c.units[u].passage].doc
 	return c.docs[doc].Quote(int(u - c.docUnit[doc]))
 }
 
 // BM25 length normalization for sentences, passages and documents.
 const (
-	sentenceLean = 0.5
-	passageLean  = 0.6
-	documentLean = 0.75
+	sentenceNorm = 0.5
+	passageNorm  = 0.6
+	documentNorm = 0.75
 )
 
 // Weights of a sentence's surroundings.
@@ -197,7 +199,7 @@ func newTally(x *index) *tally {
 	}
 }
 
-func (t *tally) clear() {
+func (t *tally) reset() {
 	clear(t.units)
 	clear(t.passages)
 	clear(t.sections)
@@ -205,18 +207,18 @@ func (t *tally) clear() {
 	clear(t.docs)
 }
 
-// count adds the score of one term to all units that have it.
-func (t *tally) count(x *index, q queryTerm) {
+// addTermScores adds the score of one term to all units that have it.
+func (t *tally) addTermScores(x *index, q queryTerm) {
 	l := &x.lists[q.id]
 	scorer := func(df int32, n int, lean float64) ranking.Scorer {
 		return ranking.NewScorer(q.weight*ranking.Rarity(float64(n), float64(df)), float64(x.words)/float64(n), lean)
 	}
-	sentence := scorer(l.units, len(x.units), sentenceLean)
-	within := scorer(l.passages, len(x.passages), passageLean)
-	whole := scorer(l.docs, len(x.docs), documentLean)
+	sentence := scorer(l.units, len(x.units), sentenceNorm)
+	within := scorer(l.passages, len(x.passages), passageNorm)
+	whole := scorer(l.docs, len(x.docs), documentNorm)
 	var p, d int32 = -1, -1
 	var inP, inD float32
-	t.list = l.all(t.list[:0], len(x.units))
+	t.list = l.appendPostings(t.list[:0], len(x.units))
 	for _, k := range t.list {
 		unit, freq := &x.units[k.At], float32(k.Freq)
 		t.units[k.At] += sentence.Score(freq, float32(unit.words))
@@ -242,13 +244,13 @@ func (t *tally) count(x *index, q queryTerm) {
 		t.passages[p] += within.Score(inP, float32(x.passages[p].words))
 		t.docs[d] += whole.Score(inD, float32(x.docWords[d]))
 	}
-	t.list = x.titles[q.id].all(t.list[:0], len(x.docs))
+	t.list = x.titles[q.id].appendPostings(t.list[:0], len(x.docs))
 	for _, k := range t.list {
 		t.titles[k.At] += float32(q.weight * q.idf)
 	}
 }
 
-func (t *tally) inherit(x *index) {
+func (t *tally) addParentScores(x *index) {
 	for s, up := range x.sections {
 		if up >= 0 {
 			t.sections[s] += t.sections[up] / 2
@@ -256,7 +258,7 @@ func (t *tally) inherit(x *index) {
 	}
 }
 
-func (t *tally) score(x *index, u int32) float32 {
+func (t *tally) scoreUnit(x *index, u int32) float32 {
 	unit := x.units[u]
 	p := x.passages[unit.passage]
 	s := t.units[u] + passageWeight*t.passages[unit.passage] + titleWeight*t.titles[p.doc] + documentWeight*t.docs[p.doc]
@@ -269,5 +271,5 @@ func (t *tally) score(x *index, u int32) float32 {
 	if p.section >= 0 {
 		s += headingWeight * t.sections[p.section]
 	}
-	return s * float32(unit.worth) / 100
+	return s * float32(unit.quality) / 100
 }

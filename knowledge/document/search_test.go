@@ -14,7 +14,7 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-func library() *Collection {
+func testCollection() *Collection {
 	pages := []struct{ path, text string }{
 		{"/n/boats.md", "# Boats\n\nThe harbour has forty boats. Most of them are old.\n\n## Repairs\n\nThe hull of the ferry was repaired in 2019. It cost nine thousand euros. The ferry sails twice a day.\n\n```sh\nrepair --hull ferry\n```\n"},
 		{"/n/trees.md", "# Trees\n\nOaks grow slowly. An oak may live for a thousand years. The café under the oak closes at six.\n\n## Pruning\n\n- Prune fruit trees in winter.\n- Never prune a sick tree.\n"},
@@ -29,7 +29,7 @@ func library() *Collection {
 	return NewCollection(docs)
 }
 
-func quotes(hits []Hit) []string {
+func hitQuotes(hits []Hit) []string {
 	var out []string
 	for _, h := range hits {
 		out = append(out, h.Quote)
@@ -57,13 +57,13 @@ func TestSearch(t *testing.T) {
 		{"empty", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hits := library().Search(c.question, 3, SearchOptions{})
+			hits := testCollection().Search(c.question, 3, SearchOptions{})
 			got := ""
 			if len(hits) > 0 {
 				got = hits[0].Quote
 			}
 			if got != c.want {
-				t.Errorf("first hit %q, want %q; all: %q", got, c.want, quotes(hits))
+				t.Errorf("first hit %q, want %q; all: %q", got, c.want, hitQuotes(hits))
 			}
 			for _, h := range hits {
 				if !h.Document.Verify(h.Quote, h.Start, h.End) || h.Score <= 0 || h.Score > 1 {
@@ -75,8 +75,8 @@ func TestSearch(t *testing.T) {
 }
 
 func TestHit(t *testing.T) {
-	h := library().Search("which year was the ferry's hull repaired", 1, SearchOptions{})[0]
-	before, after := h.Around()
+	h := testCollection().Search("which year was the ferry's hull repaired", 1, SearchOptions{})[0]
+	before, after := h.Neighbours()
 	type view struct {
 		ID, Title, Section, Before, After string
 		Terms                             []string
@@ -97,7 +97,7 @@ func TestQuestionsAreNoAnswers(t *testing.T) {
 		{"Chinese colon", "- 喝茶有益健康的理由：\n- 茶有抗氧化物，喝茶有益健康。", "喝茶有益健康", "茶有抗氧化物，喝茶有益健康。"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := quotes(NewCollection([]*Document{NewDocument("/d.md", "d", Markdown(c.text))}).Search(c.question, 9, SearchOptions{}))
+			got := hitQuotes(NewCollection([]*Document{NewDocument("/d.md", "d", Markdown(c.text))}).Search(c.question, 9, SearchOptions{}))
 			if len(got) != 2 || got[0] != c.want {
 				t.Errorf("hits %q, want %q first", got, c.want)
 			}
@@ -136,15 +136,15 @@ func TestScoreOfNeighbours(t *testing.T) {
 }
 
 func TestSearchOptions(t *testing.T) {
-	c := library()
+	c := testCollection()
 	t.Run("near duplicates are one", func(t *testing.T) {
-		all := strings.Join(quotes(c.Search("ferry oak thousand years", 20, SearchOptions{})), "\n")
+		all := strings.Join(hitQuotes(c.Search("ferry oak thousand years", 20, SearchOptions{})), "\n")
 		if strings.Count(all, "sails twice") != 1 || strings.Count(all, "thousand years") != 1 {
 			t.Errorf("hits:\n%s", all)
 		}
 	})
 	t.Run("numbers differ", func(t *testing.T) {
-		all := quotes(c.Search("revenue in million euros", 20, SearchOptions{}))
+		all := hitQuotes(c.Search("revenue in million euros", 20, SearchOptions{}))
 		if len(all) < 2 || !strings.HasPrefix(all[0], "Revenue") || !strings.HasPrefix(all[1], "Revenue") {
 			t.Errorf("hits: %q", all)
 		}
@@ -166,8 +166,8 @@ func TestSearchOptions(t *testing.T) {
 		}
 	})
 	t.Run("foreign ids", func(t *testing.T) {
-		bad := []string{"", ":", "x", "0123456789ab:1-2", "0123456789ab:-1-2", c.Documents()[0].Place(0, 3), c.Documents()[0].Hash[:12] + ":99999999999999999999-3"}
-		if diff := cmp.Diff(quotes(c.Search("ferry", 5, SearchOptions{})), quotes(c.Search("ferry", 5, SearchOptions{Exclude: bad}))); diff != "" {
+		bad := []string{"", ":", "x", "0123456789ab:1-2", "0123456789ab:-1-2", c.Documents()[0].RangeID(0, 3), c.Documents()[0].Hash[:12] + ":99999999999999999999-3"}
+		if diff := cmp.Diff(hitQuotes(c.Search("ferry", 5, SearchOptions{})), hitQuotes(c.Search("ferry", 5, SearchOptions{Exclude: bad}))); diff != "" {
 			t.Errorf("ids of nothing changed the hits:\n%s", diff)
 		}
 	})
@@ -183,7 +183,7 @@ func TestSearchOptions(t *testing.T) {
 		}
 	})
 	t.Run("least", func(t *testing.T) {
-		all, some := c.Search("ferry hull", 20, SearchOptions{}), c.Search("ferry hull", 20, SearchOptions{Least: 0.5})
+		all, some := c.Search("ferry hull", 20, SearchOptions{}), c.Search("ferry hull", 20, SearchOptions{MinRelativeScore: 0.5})
 		if len(some) == 0 || len(some) >= len(all) {
 			t.Errorf("%d hits of %d", len(some), len(all))
 		}
@@ -205,7 +205,7 @@ func TestManyCopies(t *testing.T) {
 		docs = append(docs, NewDocument(fmt.Sprint(i), "", Markdown(text)))
 	}
 	docs = append(docs, NewDocument("last", "", Markdown("A rope that is long enough may reach the sea.")))
-	got := quotes(NewCollection(docs).Search("rope", 2, SearchOptions{}))
+	got := hitQuotes(NewCollection(docs).Search("rope", 2, SearchOptions{}))
 	slices.Sort(got)
 	want := []string{"A rope that is long enough may reach the sea.", "All rights to this rope are reserved."}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -217,9 +217,9 @@ func TestSearchIsTheSameEachTime(t *testing.T) {
 	p := newProse(3)
 	var docs []*Document
 	for i := range 20 {
-		docs = append(docs, NewDocument(fmt.Sprint(i), "", Markdown(p.page(5000))))
+		docs = append(docs, NewDocument(fmt.Sprint(i), "", Markdown(p.randomPage(5000))))
 	}
-	question := p.sentence()
+	question := p.randomSentence()
 	ids := func() (out []string) {
 		for _, h := range NewCollection(docs).Search(question, 20, SearchOptions{Diversity: 0.5}) {
 			out = append(out, fmt.Sprint(h.ID(), h.Score))
@@ -238,13 +238,13 @@ func TestSearchIsTheSameEachTime(t *testing.T) {
 }
 
 func TestSearchConcurrently(t *testing.T) {
-	c := library()
-	want := quotes(c.Search("ferry hull", 5, SearchOptions{}))
+	c := testCollection()
+	want := hitQuotes(c.Search("ferry hull", 5, SearchOptions{}))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				if got := quotes(c.Search("ferry hull", 5, SearchOptions{})); !slices.Equal(got, want) {
+				if got := hitQuotes(c.Search("ferry hull", 5, SearchOptions{})); !slices.Equal(got, want) {
 					t.Errorf("hits %q, want %q", got, want)
 				}
 				c.Rank("oak", 3)
@@ -256,13 +256,13 @@ func TestSearchConcurrently(t *testing.T) {
 
 func TestRank(t *testing.T) {
 	var got []string
-	for _, r := range library().Rank("old oak trees", 2) {
+	for _, r := range testCollection().Rank("old oak trees", 2) {
 		got = append(got, r.Document.Source)
 	}
 	if diff := cmp.Diff([]string{"/n/trees.md", "/n/copy.md"}, got); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
-	if got := library().Rank("zebra", 5); got != nil {
+	if got := testCollection().Rank("zebra", 5); got != nil {
 		t.Errorf("documents of nothing: %v", got)
 	}
 }
@@ -284,7 +284,7 @@ func TestPostings(t *testing.T) {
 	}
 	p.flush()
 	var got []pair
-	for _, k := range p.all(nil, math.MaxInt32) {
+	for _, k := range p.appendPostings(nil, math.MaxInt32) {
 		got = append(got, pair{k.At, uint8(k.Freq)})
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); diff != "" {
@@ -312,7 +312,7 @@ func TestTokens(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			lexical.Tokens(c.text, func(tok lexical.Token) { got = append(got, term(c.text[tok.Start:tok.End])) })
+			lexical.Tokens(c.text, func(tok lexical.Token) { got = append(got, indexTerm(c.text[tok.Start:tok.End])) })
 			if s := strings.Join(got, " "); s != c.want {
 				t.Errorf("terms %q, want %q", s, c.want)
 			}
@@ -331,7 +331,7 @@ func FuzzSearch(f *testing.F) {
 				t.Fatalf("hit %+v", h)
 			}
 			c.Topics(h, question, 4)
-			h.Around()
+			h.Neighbours()
 		}
 		KeyTerms(text, 5)
 	})

@@ -8,17 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// sameTerms is the shared fraction of terms from which sentences with equal numbers
+// duplicateShare is the shared fraction of terms from which sentences with equal numbers
 // are duplicates.
-const sameTerms = 0.8
+const duplicateShare = 0.8
 
 // steepness maps scores to hit scores: a sentence with every word once and no helpful
 // context gets about 0.7.
 const steepness = 1.3
 
-// bare is the maximum score of a sentence without words of the question, as a fraction
+// contextShare is the maximum score of a sentence without words of the question, as a fraction
 // of one with all. It may continue an answer ("It fell in 1989.").
-const bare = 0.25
+const contextShare = 0.25
 
 type selection struct {
 	c      *Collection
@@ -29,23 +29,23 @@ type selection struct {
 	perDoc map[int32]int
 }
 
-func (s *selection) exclude() {
+func (s *selection) excludeHits() {
 	for _, id := range s.opts.Exclude {
 		if u, ok := s.c.unitAt(id); ok {
-			s.keep(s.c.candidate(s.q, scored{unit: u}))
+			s.addTaken(s.c.newCandidate(s.q, scoredUnit{unit: u}))
 		}
 	}
 }
 
-func (s *selection) keep(k candidate) {
+func (s *selection) addTaken(k candidate) {
 	s.taken = append(s.taken, k)
 	s.sums[s.c.units[k.unit].sum] = true
 }
 
-func (s *selection) take(list []candidate, n int) []Hit {
+func (s *selection) pickHits(list []candidate, n int) []Hit {
 	var hits []Hit
 	if len(list) > 0 {
-		least := float32(s.opts.Least) * list[0].score
+		least := float32(s.opts.MinRelativeScore) * list[0].score
 		list = list[:sort.Search(len(list), func(i int) bool { return list[i].score < least })]
 	}
 	for len(hits) < n {
@@ -54,11 +54,11 @@ func (s *selection) take(list []candidate, n int) []Hit {
 			if list[i].unit < 0 || float64(list[i].score) <= value {
 				continue
 			}
-			if s.same(&list[i]) {
+			if s.isRedundant(&list[i]) {
 				list[i].unit = -1
 				continue
 			}
-			if v := float64(list[i].score) * (1 - s.opts.Diversity*list[i].like); v > value {
+			if v := float64(list[i].score) * (1 - s.opts.Diversity*list[i].similarity); v > value {
 				best, value = i, v
 			}
 		}
@@ -67,44 +67,44 @@ func (s *selection) take(list []candidate, n int) []Hit {
 		}
 		k := list[best]
 		list[best].unit = -1
-		s.keep(k)
-		hits = append(hits, s.hit(k))
+		s.addTaken(k)
+		hits = append(hits, s.newHit(k))
 	}
 	return hits
 }
 
-// same reports whether a candidate is taken, a duplicate, or beyond PerSource. It also
+// isRedundant reports whether a candidate is taken, a duplicate, or beyond PerSource. It also
 // updates the similarity.
-func (s *selection) same(k *candidate) bool {
+func (s *selection) isRedundant(k *candidate) bool {
 	u := s.c.units[k.unit]
 	if s.sums[u.sum] || s.opts.PerSource > 0 && s.perDoc[s.c.passages[u.passage].doc] >= s.opts.PerSource {
 		return true
 	}
 	for ; k.checked < len(s.taken); k.checked++ {
 		t := s.taken[k.checked]
-		if s.opts.Diversity == 0 && t.unit != k.unit && !near(len(t.terms), len(k.terms)) {
+		if s.opts.Diversity == 0 && t.unit != k.unit && !canBeDuplicate(len(t.terms), len(k.terms)) {
 			continue
 		}
-		like, numbers := s.c.overlap(t.terms, k.terms)
-		if t.unit == k.unit || like >= sameTerms && numbers {
+		like, numbers := s.c.termOverlap(t.terms, k.terms)
+		if t.unit == k.unit || like >= duplicateShare && numbers {
 			return true
 		}
-		k.like = max(k.like, like)
+		k.similarity = max(k.similarity, like)
 	}
 	return false
 }
 
-// near reports whether lists of a and b terms are long enough to be duplicates.
-func near(a, b int) bool { return float64(min(a, b)) >= sameTerms*float64(max(a, b)) }
+// canBeDuplicate reports whether lists of a and b terms are long enough to be duplicates.
+func canBeDuplicate(a, b int) bool { return float64(min(a, b)) >= duplicateShare*float64(max(a, b)) }
 
-func (x *index) alike(a, b []int32) bool {
-	like, numbers := x.overlap(a, b)
-	return like >= sameTerms && numbers
+func (x *index) isDuplicate(a, b []int32) bool {
+	like, numbers := x.termOverlap(a, b)
+	return like >= duplicateShare && numbers
 }
 
-// overlap returns the shared fraction of terms. numbers is false if the sentences
+// termOverlap returns the shared fraction of terms. numbers is false if the sentences
 // differ in a number, and so in meaning.
-func (x *index) overlap(a, b []int32) (part float64, numbers bool) {
+func (x *index) termOverlap(a, b []int32) (part float64, numbers bool) {
 	both, i, j := 0, 0, 0
 	numbers = true
 	for i < len(a) || j < len(b) {
@@ -125,7 +125,7 @@ func (x *index) overlap(a, b []int32) (part float64, numbers bool) {
 	return float64(both) / float64(len(a)+len(b)-both), numbers
 }
 
-func (s *selection) hit(k candidate) Hit {
+func (s *selection) newHit(k candidate) Hit {
 	doc := s.c.passages[s.c.units[k.unit].passage].doc
 	s.perDoc[doc]++
 	d, i := s.c.docs[doc], int(k.unit-s.c.docUnit[doc])
@@ -138,14 +138,14 @@ func (s *selection) hit(k candidate) Hit {
 	}
 	part := float64(k.score) / s.q.ideal
 	if len(h.Terms) == 0 {
-		part *= bare / (1 + part)
+		part *= contextShare / (1 + part)
 	}
 	h.Score = 1 - math.Exp(-steepness*part)
 	return h
 }
 
 func (c *Collection) unitAt(id string) (int32, bool) {
-	hash, start, end, ok := ParsePlace(id)
+	hash, start, end, ok := ParseRangeID(id)
 	if !ok {
 		return 0, false
 	}
@@ -154,7 +154,7 @@ func (c *Collection) unitAt(id string) (int32, bool) {
 		return 0, false
 	}
 	d := c.docs[doc]
-	i := d.At(start)
+	i := d.SentenceAt(start)
 	if i == len(d.Sentences) || d.Sentences[i].Start != start || d.Sentences[i].End != end {
 		return 0, false
 	}

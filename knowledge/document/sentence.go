@@ -16,48 +16,48 @@ const MaxSentence = 600
 
 type span struct{ start, end int }
 
-func units(k Kind, s string) []span {
+func splitUnits(k Kind, s string) []span {
 	switch k {
 	case Prose, Item:
-		return sentences(s)
+		return splitSentences(s)
 	case Code:
-		return chunks(s, "\n")
+		return splitChunks(s, "\n")
 	default:
-		return chunks(s, " ")
+		return splitChunks(s, " ")
 	}
 }
 
-func sentences(s string) []span {
+func splitSentences(s string) []span {
 	var out []span
 	start := 0
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !terminal(r) && !(r == ';' && greek(s[start:i])) {
+		if !isTerminal(r) && !(r == ';' && endsInGreek(s[start:i])) {
 			i += n
 			continue
 		}
-		end := closers(s, i+n)
-		if end < len(s) && !ends(s, start, i, end) {
+		end := skipClosers(s, i+n)
+		if end < len(s) && !endsSentence(s, start, i, end) {
 			i = end
 			continue
 		}
 		out = appendChunks(out, s, start, end)
-		start = end + spaces(s[end:])
+		start = end + leadingSpaces(s[end:])
 		i = start
 	}
 	return appendChunks(out, s, start, len(s))
 }
 
-// ends reports whether the terminal at i, with closers up to end, ends the sentence
+// endsSentence reports whether the terminal at i, with closers up to end, ends the sentence
 // from start. Text follows it.
-func ends(s string, start, i, end int) bool {
+func endsSentence(s string, start, i, end int) bool {
 	term, _ := utf8.DecodeRuneInString(s[i:])
 	next, _ := utf8.DecodeRuneInString(s[end:])
-	if wide(term) {
+	if isWideTerminal(term) {
 		if term == '．' && unicode.IsDigit(lastRune(s[start:i])) {
 			return !unicode.IsDigit(next) && strings.TrimFunc(s[start:i], unicode.IsDigit) != "" // "３．１４", "１．はじめに"
 		}
-		closed := end > i+utf8.RuneLen(term) && !terminal(lastRune(s[:end]))
+		closed := end > i+utf8.RuneLen(term) && !isTerminal(lastRune(s[:end]))
 		return !closed || next != 'と' && next != 'っ' // a quoted sentence; the speaker follows
 	}
 	if next != ' ' {
@@ -71,28 +71,28 @@ func ends(s string, start, i, end int) bool {
 	if term != '.' || end > i+1 && s[i+1] == '.' {
 		return first != ',' && first != ';'
 	}
-	return !abbreviated(s[start:i], rest)
+	return !isAbbreviation(s[start:i], rest)
 }
 
-func terminal(r rune) bool {
+func isTerminal(r rune) bool {
 	switch r {
 	case '.', '!', '?', '…', '‽', '\u037e', '։', '؟', '۔', '।', '॥', '᱾', '꯫':
 		return true
 	}
-	return wide(r)
+	return isWideTerminal(r)
 }
 
-// Asks reports whether a sentence is a question or ends with a colon, and so states
+// IsQuestion reports whether a sentence is a question or ends with a colon, and so states
 // nothing itself.
-func Asks(sentence string) bool {
+func IsQuestion(sentence string) bool {
 	r, n := utf8.DecodeLastRuneInString(sentence)
-	return strings.ContainsRune(":?：？؟\u037e፧", r) || r == ';' && greek(sentence[:len(sentence)-n])
+	return strings.ContainsRune(":?：？؟\u037e፧", r) || r == ';' && endsInGreek(sentence[:len(sentence)-n])
 }
 
-// greek reports whether a semicolon after this text is a Greek question mark.
-func greek(before string) bool { return unicode.Is(unicode.Greek, lastRune(before)) }
+// endsInGreek reports whether a semicolon after this text is a Greek question mark.
+func endsInGreek(before string) bool { return unicode.Is(unicode.Greek, lastRune(before)) }
 
-func wide(r rune) bool {
+func isWideTerminal(r rune) bool {
 	switch r {
 	case '。', '！', '？', '｡', '．', '။', '።', '፧', '។', '៕', '᠃', '᠉':
 		return true
@@ -100,12 +100,12 @@ func wide(r rune) bool {
 	return false
 }
 
-// closers returns the end of terminals, quotes, brackets and footnote marks from i.
-func closers(s string, i int) int {
+// skipClosers returns the end of terminals, quotes, brackets and footnote marks from i.
+func skipClosers(s string, i int) int {
 	for i < len(s) {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case terminal(r), strings.ContainsRune("\"')]}”’»›」』）】〉》", r), '⁰' <= r && r <= '⁹', r == '¹', r == '²', r == '³':
+		case isTerminal(r), strings.ContainsRune("\"')]}”’»›」』）】〉》", r), '⁰' <= r && r <= '⁹', r == '¹', r == '²', r == '³':
 			i += n
 		case r == '[':
 			end := strings.IndexByte(s[i:min(len(s), i+8)], ']')
@@ -123,9 +123,9 @@ func closers(s string, i int) int {
 func appendChunks(out []span, s string, start, end int) []span {
 	end -= len(s[start:end]) - len(strings.TrimRight(s[start:end], " "))
 	for end-start > MaxSentence {
-		cut := start + clause(s[start:start+MaxSentence])
+		cut := start + clauseEnd(s[start:start+MaxSentence])
 		out = append(out, span{start, cut})
-		start = cut + spaces(s[cut:end])
+		start = cut + leadingSpaces(s[cut:end])
 	}
 	if start < end {
 		out = append(out, span{start, end})
@@ -133,7 +133,7 @@ func appendChunks(out []span, s string, start, end int) []span {
 	return out
 }
 
-func clause(s string) int {
+func clauseEnd(s string) int {
 	for _, sep := range []string{"; ", ": ", ", ", "، ", "，", "、", "၊", "፣", " "} {
 		if i := strings.LastIndex(s, sep); i > len(s)/3 {
 			return i + len(strings.TrimRight(sep, " "))
@@ -151,7 +151,7 @@ func wholeRunes(s string) int {
 	return len(s)
 }
 
-func chunks(s, sep string) []span {
+func splitChunks(s, sep string) []span {
 	var out []span
 	start := 0
 	for len(s)-start > MaxSentence {
@@ -172,7 +172,7 @@ func chunks(s, sep string) []span {
 	return out
 }
 
-func spaces(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
+func leadingSpaces(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
 
 func lastRune(s string) rune {
 	r, _ := utf8.DecodeLastRuneInString(s)
@@ -188,20 +188,20 @@ var shortText string
 // Abbreviations by rule. Without a rule, a full stop before a space and a capital ends
 // the sentence.
 var (
-	short = readShort(shortText)
+	abbreviations = readShort(shortText)
 
-	never     = short["never"]   // never end a sentence
-	numbered  = short["number"]  // no end before a number
-	ending    = short["ending"]  // end a sentence only before a starter
-	tails     = short["tail"]    // as ending, at the end of a word: "Hauptstr."
-	pairs     = short["pair"]    // no end between two words: "v. Chr."
-	starters  = short["starter"] // begin sentences and are rare in names
-	counters  = short["counter"] // make a following number an ordinal: "am 9."
-	countable = short["counted"] // follow an ordinal: "9. November"
+	nonFinalAbbrevs = abbreviations["never"]   // never end a sentence
+	numberAbbrevs   = abbreviations["number"]  // no end before a number
+	starterAbbrevs  = abbreviations["ending"]  // end a sentence only before a starter
+	abbrevTails     = abbreviations["tail"]    // as ending, at the end of a word: "Hauptstr."
+	abbrevPairs     = abbreviations["pair"]    // no end between two words: "v. Chr."
+	starters        = abbreviations["starter"] // begin sentences and are rare in names
+	counters        = abbreviations["counter"] // make a following number an ordinal: "am 9."
+	countable       = abbreviations["counted"] // follow an ordinal: "9. November"
 )
 
-// speaking are the languages whose stop words are also starters.
-var speaking = []lexical.Language{"de", "fr", "es", "it", "pt", "nl", "ru"}
+// starterLanguages are the languages whose stop words are also starters.
+var starterLanguages = []lexical.Language{"de", "fr", "es", "it", "pt", "nl", "ru"}
 
 func readShort(text string) map[string]map[string]bool {
 	rules := map[string]map[string]bool{}
@@ -218,58 +218,58 @@ func readShort(text string) map[string]map[string]bool {
 	return rules
 }
 
-// abbreviated reports whether the full stop between before and rest belongs to an
+// isAbbreviation reports whether the full stop between before and rest belongs to an
 // abbreviation. rest has no small first letter.
-func abbreviated(before, rest string) bool {
+func isAbbreviation(before, rest string) bool {
 	head, word := cutLast(before)
 	lower, next := strings.ToLower(word), firstWord(rest)
 	switch {
 	case word == "":
 		return false
-	case word == before && enumerates(lower):
+	case word == before && isEnumerator(lower):
 		return true // "1. The first", "a. One"
-	case never[lower] || pairs[lower+"."+next]:
+	case nonFinalAbbrevs[lower] || abbrevPairs[lower+"."+next]:
 		return true
-	case numbered[lower] && (unicode.IsDigit(firstRune(rest)) || roman(rest)):
+	case numberAbbrevs[lower] && (unicode.IsDigit(firstRune(rest)) || startsWithRoman(rest)):
 		return true
-	case number(word):
-		return ordinal(head, rest)
-	case ending[lower] || tailed(lower) || acronym(word):
-		return !starts(next)
+	case isShortNumber(word):
+		return isOrdinal(head, rest)
+	case starterAbbrevs[lower] || hasAbbrevTail(lower) || isAcronym(word):
+		return !isStarter(next)
 	case oneLetter(word):
-		return letterShortens(head, firstRune(word), rest)
+		return isLetterAbbreviation(head, firstRune(word), rest)
 	}
 	return false
 }
 
-// letterShortens reports whether a letter before a full stop is an initial or part of
+// isLetterAbbreviation reports whether a letter before a full stop is an initial or part of
 // an abbreviation: "J. Smith", "z. B. Salz", "u. a. Rom".
-func letterShortens(head string, letter rune, rest string) bool {
+func isLetterAbbreviation(head string, letter rune, rest string) bool {
 	switch next := firstWord(rest); {
-	case initial(rest):
+	case startsWithInitial(rest):
 		return true
 	case letter == 'I' && strings.HasSuffix(head, " "): // the pronoun
 		return !starters[next]
 	case unicode.IsUpper(letter):
 		return true
 	default:
-		return initial(lastWord(head)) && !starts(next)
+		return startsWithInitial(lastWord(head)) && !isStarter(next)
 	}
 }
 
-// ordinal reports whether a number with a full stop is a German ordinal: "am 9.
+// isOrdinal reports whether a number with a full stop is a German ordinal: "am 9.
 // November", "der 14. Dalai Lama", "9. 11. 1989". head precedes the number.
-func ordinal(head, rest string) bool {
+func isOrdinal(head, rest string) bool {
 	next, before := firstWord(rest), lastWord(head)
 	month, after, _ := strings.Cut(rest[:min(len(rest), 10)], ". ")
 	switch {
-	case countable[next], number(month) && year(after), strings.HasSuffix(before, ".") && year(rest):
+	case countable[next], isShortNumber(month) && startsWithYear(after), strings.HasSuffix(before, ".") && startsWithYear(rest):
 		return true
 	}
-	return counters[strings.ToLower(before)] && !starts(next) && !strings.HasSuffix(head, "I am ")
+	return counters[strings.ToLower(before)] && !isStarter(next) && !strings.HasSuffix(head, "I am ")
 }
 
-func year(s string) bool { return len(s) >= 4 && strings.Trim(s[:4], "0123456789") == "" }
+func startsWithYear(s string) bool { return len(s) >= 4 && strings.Trim(s[:4], "0123456789") == "" }
 
 func cutLast(s string) (head, word string) {
 	at := strings.LastIndexAny(s, " (\"“„‘‚«[/—–") + 1
@@ -286,12 +286,12 @@ func lastWord(head string) string {
 	return word
 }
 
-func starts(w string) bool {
-	return starters[w] || slices.ContainsFunc(speaking, func(l lexical.Language) bool { return lexical.Stop(w, l) })
+func isStarter(w string) bool {
+	return starters[w] || slices.ContainsFunc(starterLanguages, func(l lexical.Language) bool { return lexical.Stop(w, l) })
 }
 
-func tailed(w string) bool {
-	for tail := range tails {
+func hasAbbrevTail(w string) bool {
+	for tail := range abbrevTails {
 		if strings.HasSuffix(w, tail) {
 			return true
 		}
@@ -299,21 +299,25 @@ func tailed(w string) bool {
 	return false
 }
 
-func enumerates(w string) bool { return number(w) || len(w) == 1 && 'a' <= w[0] && w[0] <= 'z' }
+func isEnumerator(w string) bool {
+	return isShortNumber(w) || len(w) == 1 && 'a' <= w[0] && w[0] <= 'z'
+}
 
-// number reports whether a word is one to three digits; four may be a year.
-func number(w string) bool { return 0 < len(w) && len(w) <= 3 && strings.Trim(w, "0123456789") == "" }
+// isShortNumber reports whether a word is one to three digits; four may be a year.
+func isShortNumber(w string) bool {
+	return 0 < len(w) && len(w) <= 3 && strings.Trim(w, "0123456789") == ""
+}
 
 func oneLetter(w string) bool {
 	return utf8.RuneCountInString(w) == 1 && unicode.IsLetter(firstRune(w))
 }
 
-func initial(s string) bool {
+func startsWithInitial(s string) bool {
 	w, _, ok := strings.Cut(s[:min(len(s), 1+utf8.UTFMax)], ".")
 	return ok && oneLetter(w)
 }
 
-func acronym(w string) bool {
+func isAcronym(w string) bool {
 	if !strings.Contains(w, ".") {
 		return false
 	}
@@ -325,7 +329,7 @@ func acronym(w string) bool {
 	return true
 }
 
-func roman(s string) bool {
+func startsWithRoman(s string) bool {
 	w, _, _ := strings.Cut(s, " ")
 	w = strings.Trim(w, ".,;:)")
 	return w != "" && strings.Trim(w, "IVXLC") == ""

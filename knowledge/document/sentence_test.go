@@ -110,7 +110,7 @@ func TestSentences(t *testing.T) {
 			}
 			text := strings.ReplaceAll(marked, "|", "")
 			var got []string
-			for _, s := range sentences(text) {
+			for _, s := range splitSentences(text) {
 				got = append(got, text[s.start:s.end])
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -130,7 +130,7 @@ func TestSentencesAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kept := 0
-			for _, s := range sentences(text) {
+			for _, s := range splitSentences(text) {
 				if s.end-s.start > MaxSentence || s.end <= s.start || !utf8.ValidString(text[s.start:s.end]) {
 					t.Errorf("sentence %d-%d %q", s.start, s.end, text[s.start:s.end])
 				}
@@ -149,7 +149,7 @@ func FuzzSentences(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = oneLine(text)
-		checkSpans(t, text, sentences(text))
+		checkSpans(t, text, splitSentences(text))
 	})
 }
 
@@ -182,11 +182,11 @@ func TestAsks(t *testing.T) {
 		{"Τι είναι αυτό\u037e", true}, {"ምንድን ነው፧", true},
 		{"It is so.", false}, {"It is so;", false}, {"是。", false}, {"", false}, {";", false},
 	} {
-		if got := Asks(c.sentence); got != c.want {
+		if got := IsQuestion(c.sentence); got != c.want {
 			t.Errorf("%q asks: %v", c.sentence, got)
 		}
-		if c.want && worth(Prose, c.sentence, 9, len(c.sentence)) != 75 {
-			t.Errorf("%q is worth %d", c.sentence, worth(Prose, c.sentence, 9, len(c.sentence)))
+		if c.want && quoteQuality(Prose, c.sentence, 9, len(c.sentence)) != 75 {
+			t.Errorf("%q is worth %d", c.sentence, quoteQuality(Prose, c.sentence, 9, len(c.sentence)))
 		}
 	}
 }

@@ -14,16 +14,18 @@ const maxKeyWords = 3
 
 // KeyTerms returns the n most important terms of a text. Words that are rare in the
 // collection count most.
-func (c *Collection) KeyTerms(text string, n int) []string { return keyTerms(text, n, c.rarity, nil) }
+func (c *Collection) KeyTerms(text string, n int) []string {
+	return keyTerms(text, n, c.termRarity, nil)
+}
 
 // Topics returns at most n key terms of the hit's passage that the question does not
 // have.
 func (c *Collection) Topics(h Hit, question string, n int) []string {
 	known := map[string]bool{}
 	for _, w := range queryWords(question) {
-		known[term(w)] = true
+		known[indexTerm(w)] = true
 	}
-	return keyTerms(h.Document.passageText(h.Sentence), n, c.rarity, known)
+	return keyTerms(h.Document.passageText(h.Sentence), n, c.termRarity, known)
 }
 
 // passageText returns up to three sentences on each side of sentence i within its
@@ -39,9 +41,9 @@ func (d *Document) passageText(i int) string {
 	return b.String()
 }
 
-// rarity returns the inverse passage frequency of a term, or 0 for frequent terms of
+// termRarity returns the inverse passage frequency of a term, or 0 for frequent terms of
 // larger collections.
-func (c *Collection) rarity(term string) float64 {
+func (c *Collection) termRarity(term string) float64 {
 	n, df := float64(len(c.passages)), 0.0
 	if id, ok := c.terms[term]; ok {
 		df = float64(c.lists[id].passages)
@@ -53,17 +55,17 @@ func (c *Collection) rarity(term string) float64 {
 }
 
 type phrase struct {
-	text  string
-	terms []string
-	first int // offset in the text
-	count int
-	thing bool // a name, or in noun position at least once
-	score float64
+	text   string
+	terms  []string
+	first  int // offset in the text
+	count  int
+	isNoun bool // a name, or in noun position at least once
+	score  float64
 }
 
 func keyTerms(text string, n int, rarity func(term string) float64, known map[string]bool) []string {
 	text = text[:wholeRunes(text[:min(len(text), 1<<20)])]
-	list := standing(phrases(text))
+	list := dropSingleUses(findPhrases(text))
 	counts := map[string]int{}
 	for _, p := range list {
 		for _, t := range p.terms {
@@ -79,17 +81,17 @@ func keyTerms(text string, n int, rarity func(term string) float64, known map[st
 		p.score *= (1 + math.Log(float64(p.count))) / math.Sqrt(float64(len(p.terms)))
 	}
 	slices.SortStableFunc(list, func(a, b *phrase) int {
-		if c := compare(b.score, a.score); c != 0 {
+		if c := compareFloats(b.score, a.score); c != 0 {
 			return c
 		}
 		return a.first - b.first
 	})
-	return distinct(things(list), n)
+	return topDistinct(nounPhrases(list), n)
 }
 
-// standing drops single occurrences of longer phrases with a part that stands alone
+// dropSingleUses drops single occurrences of longer phrases with a part that stands alone
 // elsewhere.
-func standing(list []*phrase) []*phrase {
+func dropSingleUses(list []*phrase) []*phrase {
 	alone := map[string]bool{}
 	for _, p := range list {
 		if len(p.terms) == 1 {
@@ -101,14 +103,14 @@ func standing(list []*phrase) []*phrase {
 	})
 }
 
-func distinct(list []*phrase, n int) []string {
+func topDistinct(list []*phrase, n int) []string {
 	var out []string
 	var taken [][]string
 	for _, p := range list {
 		if len(out) >= n || p.score <= 0 {
 			break
 		}
-		if !slices.ContainsFunc(taken, func(t []string) bool { return within(t, p.terms) || within(p.terms, t) }) {
+		if !slices.ContainsFunc(taken, func(t []string) bool { return isSubset(t, p.terms) || isSubset(p.terms, t) }) {
 			taken = append(taken, p.terms)
 			out = append(out, p.text)
 		}
@@ -116,15 +118,15 @@ func distinct(list []*phrase, n int) []string {
 	return out
 }
 
-func within(a, b []string) bool {
+func isSubset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(t string) bool { return !slices.Contains(b, t) })
 }
 
-func phrases(text string) []*phrase {
+func findPhrases(text string) []*phrase {
 	seen := map[string]*phrase{}
 	var list []*phrase
-	names := capitalised(text)
-	all := tokens(text)
+	names := findNames(text)
+	all := collectTokens(text)
 	add := func(from, to int) {
 		p := newPhrase(text, all, from, to, names)
 		if p == nil {
@@ -136,16 +138,16 @@ func phrases(text string) []*phrase {
 			list = append(list, p)
 		}
 		seen[key].count++
-		seen[key].thing = seen[key].thing || p.thing
+		seen[key].isNoun = seen[key].isNoun || p.isNoun
 	}
 	from := 0
 	for i, t := range all {
 		w := text[t.Start:t.End]
-		if i > from && !joins(text, all[i-1], t) {
+		if i > from && !isJoined(text, all[i-1], t) {
 			add(from, i)
 			from = i
 		}
-		if stopped(w) || lexical.Unspaced(firstRune(w)) && strings.ContainsFunc(w, joint) {
+		if isStopWord(w) || lexical.Unspaced(firstRune(w)) && strings.ContainsFunc(w, isParticle) {
 			add(from, i)
 			from = i + 1
 		}
@@ -154,18 +156,18 @@ func phrases(text string) []*phrase {
 	return list
 }
 
-func tokens(text string) (all []lexical.Token) {
+func collectTokens(text string) (all []lexical.Token) {
 	lexical.Tokens(text, func(t lexical.Token) { all = append(all, t) })
 	return all
 }
 
-// joint reports whether a letter of a script without spaces is grammatical. Letters of
+// isParticle reports whether a letter of a script without spaces is grammatical. Letters of
 // scripts without word detection all are.
-func joint(r rune) bool {
-	return !unicode.In(r, unicode.Han, unicode.Katakana, unicode.Hangul) && r != 'ー' || strings.ContainsRune(joints, r)
+func isParticle(r rune) bool {
+	return !unicode.In(r, unicode.Han, unicode.Katakana, unicode.Hangul) && r != 'ー' || strings.ContainsRune(particleLetters, r)
 }
 
-func joins(text string, a, b lexical.Token) bool {
+func isJoined(text string, a, b lexical.Token) bool {
 	if lexical.Unspaced(firstRune(text[a.Start:])) || lexical.Unspaced(firstRune(text[b.Start:])) {
 		return b.Start < a.End
 	}
@@ -179,14 +181,14 @@ func newPhrase(text string, all []lexical.Token, from, to int, names map[string]
 	if from < to && lexical.Unspaced(firstRune(text[all[from].Start:])) {
 		return unspacedPhrase(text, all[from:to])
 	}
-	if to-from > 1 && isDone(text, all, to-1) {
+	if to-from > 1 && isVerbBeforeObject(text, all, to-1) {
 		to--
 	}
 	begins := from
-	from, to = trimmed(text, all, from, to)
+	from, to = trimWeak(text, all, from, to)
 	if to-from > maxKeyWords {
 		begins = to - maxKeyWords
-		from, to = trimmed(text, all, begins, to)
+		from, to = trimWeak(text, all, begins, to)
 	}
 	if from == to {
 		return nil
@@ -195,10 +197,10 @@ func newPhrase(text string, all []lexical.Token, from, to int, names map[string]
 	named := false
 	for _, t := range all[from:to] {
 		w := text[t.Start:t.End]
-		p.terms = append(p.terms, term(w))
+		p.terms = append(p.terms, indexTerm(w))
 		named = named || names[strings.ToLower(w)]
 	}
-	p.thing = named || isThing(text, all, begins, to) || isThing(text, all, from, to)
+	p.isNoun = named || isNounPosition(text, all, begins, to) || isNounPosition(text, all, from, to)
 	if !named {
 		p.text = strings.ToLower(p.text)
 	}
@@ -208,11 +210,11 @@ func newPhrase(text string, all []lexical.Token, from, to int, names map[string]
 	return p
 }
 
-func trimmed(text string, all []lexical.Token, from, to int) (int, int) {
-	for from < to && weak(text, all[from], false) && !strings.HasPrefix(text[all[from].End:], "-") {
+func trimWeak(text string, all []lexical.Token, from, to int) (int, int) {
+	for from < to && isWeakWord(text, all[from], false) && !strings.HasPrefix(text[all[from].End:], "-") {
 		from++
 	}
-	for from < to && weak(text, all[to-1], to-from > 1) {
+	for from < to && isWeakWord(text, all[to-1], to-from > 1) {
 		to--
 	}
 	return from, to
@@ -223,22 +225,22 @@ const maxUnspaced = 7
 // unspacedPhrase returns the key term of a run of letter pairs, or nil if the run is
 // too long.
 func unspacedPhrase(text string, run []lexical.Token) *phrase {
-	p := &phrase{first: run[0].Start, text: text[run[0].Start:run[len(run)-1].End], thing: true}
+	p := &phrase{first: run[0].Start, text: text[run[0].Start:run[len(run)-1].End], isNoun: true}
 	if len(run) > maxUnspaced || utf8.RuneCountInString(p.text) < 2 {
 		return nil
 	}
 	for _, t := range run {
-		p.terms = append(p.terms, term(text[t.Start:t.End]))
+		p.terms = append(p.terms, indexTerm(text[t.Start:t.End]))
 	}
 	return p
 }
 
-// weak reports whether a word cannot begin or end a key term; after is set for the
+// isWeakWord reports whether a word cannot begin or end a key term; after is set for the
 // last of several words.
-func weak(text string, t lexical.Token, after bool) bool {
+func isWeakWord(text string, t lexical.Token, after bool) bool {
 	w := strings.ToLower(text[t.Start:t.End])
 	switch {
-	case utf8.RuneCountInString(w) < 2, fillers[w], strings.Trim(w, "0123456789") == "":
+	case utf8.RuneCountInString(w) < 2, fillerWords[w], strings.Trim(w, "0123456789") == "":
 		return true
 	case strings.HasSuffix(w, "ly") && len(w) > 5:
 		return true
@@ -246,7 +248,7 @@ func weak(text string, t lexical.Token, after bool) bool {
 	return after && strings.HasSuffix(w, "ed") && len(w) > 4
 }
 
-func capitalised(text string) map[string]bool {
+func findNames(text string) map[string]bool {
 	names := map[string]bool{}
 	before := 0
 	lexical.Tokens(text, func(t lexical.Token) {
@@ -273,12 +275,12 @@ func capitalised(text string) map[string]bool {
 // english is the stemming language for all texts; queries are stemmed alike.
 const english lexical.Language = "en"
 
-// term returns the index form of a word: its English stem without case and accents.
-func term(word string) string { return lexical.Stem(word, english) }
+// indexTerm returns the index form of a word: its English stem without case and accents.
+func indexTerm(word string) string { return lexical.Stem(word, english) }
 
-// stops are function words. The index has them; a query drops them if it has other
+// stopWords are function words. The index has them; a query drops them if it has other
 // words.
-var stops = wordSet(`a about an and any are aren as at be because been being but by can cannot could couldn d did didn do
+var stopWords = wordSet(`a about an and any are aren as at be because been being but by can cannot could couldn d did didn do
 	does doesn doing don each either else etc for from had hadn has hasn have haven having he her here hers herself him
 	himself his how however i if in into is isn it its itself just ll m me my myself no nor not o of off on onto or our
 	ours ourselves re s shall she should shouldn so some such t than that the their theirs them themselves then there
@@ -289,8 +291,8 @@ var stops = wordSet(`a about an and any are aren as at be because been being but
 	le la les du et ou mais est sont dans par avec ce cette ces qui que quoi il elle nous vous ils elles
 	el los las uno una pero en por este esta estos estas cual como donde cuando`)
 
-// fillers and stops cannot begin or end a key term.
-var fillers = wordSet(`six seven eight nine hundred thousand million billion second third twice daily able above across actually after again against ago all almost alone along already also although
+// fillerWords and stops cannot begin or end a key term.
+var fillerWords = wordSet(`six seven eight nine hundred thousand million billion second third twice daily able above across actually after again against ago all almost alone along already also although
 	always am among another anyone anything apart around ask asked away back became become becomes before began behind
 	below best better between both bring brought came case cases certain come comes compare course day days define
 	describe difference different discuss done down due during early easy enough even ever every everyone everything
@@ -306,8 +308,8 @@ var fillers = wordSet(`six seven eight nine hundred thousand million billion sec
 	true turn two type types under unless unlike up use used useful uses using usually various via want wants way ways
 	week weeks well went whole without word words work works year years yet`)
 
-// joints are grammatical letters of Chinese and Japanese.
-const joints = "的是了在和與与或及也就而被把這这那們们我你他她它很"
+// particleLetters are grammatical letters of Chinese and Japanese.
+const particleLetters = "的是了在和與与或及也就而被把這这那們们我你他她它很"
 
 func wordSet(s string) map[string]bool {
 	set := map[string]bool{}
@@ -320,32 +322,32 @@ func wordSet(s string) map[string]bool {
 // Words before and after nouns in English, before nouns in German, French and Spanish,
 // and articles that follow a verb: "a lease ends the call".
 var (
-	leads = wordSet(`a an the its his her their our my your this these those each every both any some all no
+	nounLeads = wordSet(`a an the its his her their our my your this these those each every both any some all no
 		two three four five six seven eight nine ten hundred thousand million
 		of in on at for with from into onto about between without within during under over per among through
 		der die das den dem des ein eine einen einem einer eines kein keine
 		le la les un une du de au aux ce cette ces son sa ses leur leurs
 		el los las una unos unas del al su sus`)
-	follows  = wordSet(`is are was were has have had isn aren wasn weren hasn can could cannot will would should does`)
-	articles = wordSet(`a an the its his her their our my your this these those each every`)
+	nounFollowers = wordSet(`is are was were has have had isn aren wasn weren hasn can could cannot will would should does`)
+	articles      = wordSet(`a an the its his her their our my your this these those each every`)
 )
 
-// isThing reports whether the words from..to are in noun position by their neighbours.
+// isNounPosition reports whether the words from..to are in noun position by their neighbours.
 // Labels and list items are.
-func isThing(text string, all []lexical.Token, from, to int) bool {
-	before, after := beside(text, all, from-1, from-1), beside(text, all, to-1, to)
+func isNounPosition(text string, all []lexical.Token, from, to int) bool {
+	before, after := adjacentWord(text, all, from-1, from-1), adjacentWord(text, all, to-1, to)
 	number := before != "" && strings.Trim(before, "0123456789") == ""
-	return before == "" && after == "" || number || leads[before] || follows[after] && !follows[before]
+	return before == "" && after == "" || number || nounLeads[before] || nounFollowers[after] && !nounFollowers[before]
 }
 
-// isDone reports whether the word at i is a verb before its object.
-func isDone(text string, all []lexical.Token, i int) bool {
-	return articles[beside(text, all, i, i+1)] && strings.HasSuffix(text[:all[i].End], "s")
+// isVerbBeforeObject reports whether the word at i is a verb before its object.
+func isVerbBeforeObject(text string, all []lexical.Token, i int) bool {
+	return articles[adjacentWord(text, all, i, i+1)] && strings.HasSuffix(text[:all[i].End], "s")
 }
 
-// beside returns word i in lower case, or "" unless at most a space separates word gap
+// adjacentWord returns word i in lower case, or "" unless at most a space separates word gap
 // from the next. A possessive ("Anna's") counts as an article.
-func beside(text string, all []lexical.Token, gap, i int) string {
+func adjacentWord(text string, all []lexical.Token, gap, i int) string {
 	if gap < 0 || gap+1 >= len(all) {
 		return ""
 	}
@@ -358,12 +360,12 @@ func beside(text string, all []lexical.Token, gap, i int) string {
 	return ""
 }
 
-// things returns the phrases in noun position. If they are few, as in notes and
+// nounPhrases returns the phrases in noun position. If they are few, as in notes and
 // unsupported languages, it returns all.
-func things(list []*phrase) []*phrase {
+func nounPhrases(list []*phrase) []*phrase {
 	var kept []*phrase
 	for _, p := range list {
-		if p.thing {
+		if p.isNoun {
 			kept = append(kept, p)
 		}
 	}

@@ -35,7 +35,7 @@ func TestKeyTerms(t *testing.T) {
 }
 
 func TestTopics(t *testing.T) {
-	c := library()
+	c := testCollection()
 	h := c.Search("ferry hull", 1, SearchOptions{})[0]
 	if diff := cmp.Diff([]string{"euros"}, c.Topics(h, "ferry hull", 2)); diff != "" {
 		t.Errorf("topics (-want +got):\n%s", diff)
@@ -46,7 +46,7 @@ func TestTopics(t *testing.T) {
 }
 
 func TestRareTermsComeFirst(t *testing.T) {
-	got := library().KeyTerms("The ferry, the euros and the accountant.", 1)
+	got := testCollection().KeyTerms("The ferry, the euros and the accountant.", 1)
 	if diff := cmp.Diff([]string{"accountant"}, got); diff != "" {
 		t.Errorf("key terms (-want +got):\n%s", diff)
 	}

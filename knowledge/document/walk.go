@@ -14,56 +14,56 @@ import (
 )
 
 type walk struct {
-	ctx     context.Context
-	list    *Listing
-	roots   []string // real paths; links must stay inside
-	seen    map[fileID]bool
-	unread  map[string]int // files of other formats below the root, by extension
-	entries int
-	bytes   int64
-	full    bool
+	ctx          context.Context
+	list         *FileList
+	roots        []string // real paths; links must stay inside
+	seen         map[fileID]bool
+	unreadCounts map[string]int // files of other formats below the root, by extension
+	entries      int
+	bytes        int64
+	full         bool
 }
 
-func (w *walk) root(path string) error {
+func (w *walk) walkRoot(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return reason(err)
+		return skipReason(err)
 	}
 	if !info.IsDir() {
-		return w.file(path, info, true)
+		return w.addFile(path, info, true)
 	}
 	if _, err := os.ReadDir(path); err != nil {
-		return reason(err)
+		return skipReason(err)
 	}
-	w.unread = map[string]int{}
-	err = w.dir(path, info, nil, 0)
-	if len(w.unread) > 0 {
-		w.skip(path, fmt.Errorf("not a format that can be read: %s", counted(w.unread)))
+	w.unreadCounts = map[string]int{}
+	err = w.walkDir(path, info, nil, 0)
+	if len(w.unreadCounts) > 0 {
+		w.skipPath(path, fmt.Errorf("not a format that can be read: %s", formatCounts(w.unreadCounts)))
 	}
 	return err
 }
 
-// dir walks a folder. Its error ends the walk; errors of entries become skips.
-func (w *walk) dir(path string, info fs.FileInfo, rules *ruleSet, depth int) error {
+// walkDir walks a folder. Its error ends the walk; errors of entries become skips.
+func (w *walk) walkDir(path string, info fs.FileInfo, rules *ruleSet, depth int) error {
 	if id := idOf(path, info); w.seen[id] {
 		return nil
 	} else {
 		w.seen[id] = true
 	}
 	if depth > maxDepth {
-		w.skip(path, errDeep)
+		w.skipPath(path, errDeep)
 		return nil
 	}
 	entries, err := os.ReadDir(path) // sorted by name
 	if err != nil {
-		w.skip(path, reason(err))
+		w.skipPath(path, skipReason(err))
 		return nil
 	}
 	has := func(name string) bool {
 		_, ok := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
 		return ok
 	}
-	rules = rules.below(path, has)
+	rules = rules.enterDir(path, has)
 	for _, e := range entries {
 		if err := w.ctx.Err(); err != nil {
 			return err
@@ -71,44 +71,44 @@ func (w *walk) dir(path string, info fs.FileInfo, rules *ruleSet, depth int) err
 		if w.full || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if err := w.entry(filepath.Join(path, e.Name()), e, rules, has, depth); err != nil {
+		if err := w.walkEntry(filepath.Join(path, e.Name()), e, rules, has, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walk) entry(path string, e fs.DirEntry, rules *ruleSet, has func(string) bool, depth int) error {
+func (w *walk) walkEntry(path string, e fs.DirEntry, rules *ruleSet, has func(string) bool, depth int) error {
 	if w.entries++; w.entries > maxEntries {
-		w.fill(path, fmt.Errorf("more than %d files and folders: the rest is left out", maxEntries))
+		w.stopAtLimit(path, fmt.Errorf("more than %d files and folders: the rest is left out", maxEntries))
 		return nil
 	}
-	if rules.ignores(path, e.IsDir()) {
+	if rules.ignoresPath(path, e.IsDir()) {
 		return nil
 	}
-	path, info, err := w.resolve(path, e)
+	path, info, err := w.resolveLink(path, e)
 	if err != nil {
-		w.skip(path, reason(err))
+		w.skipPath(path, skipReason(err))
 		return nil
 	}
 	if !info.IsDir() {
-		switch err := w.file(path, info, false); {
+		switch err := w.addFile(path, info, false); {
 		case errors.Is(err, errFormat):
-			w.unread[extension(path)]++
+			w.unreadCounts[extension(path)]++
 		case err != nil:
-			w.skip(path, err)
+			w.skipPath(path, err)
 		}
 		return nil
 	}
-	if machineMade(path, has) {
+	if isGenerated(path, has) {
 		return nil
 	}
-	return w.dir(path, info, rules, depth+1)
+	return w.walkDir(path, info, rules, depth+1)
 }
 
-// resolve follows a link. It refuses targets outside the named paths: a foreign folder
+// resolveLink follows a link. It refuses targets outside the named paths: a foreign folder
 // could link to a secret.
-func (w *walk) resolve(path string, e fs.DirEntry) (string, fs.FileInfo, error) {
+func (w *walk) resolveLink(path string, e fs.DirEntry) (string, fs.FileInfo, error) {
 	if e.Type()&fs.ModeSymlink == 0 {
 		info, err := e.Info()
 		return path, info, err
@@ -118,28 +118,28 @@ func (w *walk) resolve(path string, e fs.DirEntry) (string, fs.FileInfo, error) 
 		return path, nil, err
 	}
 	for _, root := range w.roots {
-		if inside(real, root) {
+		if isInside(real, root) {
 			info, err := os.Stat(real)
 			return real, info, err
 		}
 	}
-	return path, nil, errLeads
+	return path, nil, errOutsideLink
 }
 
-func inside(path, root string) bool {
+func isInside(path, root string) bool {
 	sep := string(filepath.Separator)
 	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, sep)+sep)
 }
 
-func (w *walk) file(path string, info fs.FileInfo, named bool) error {
+func (w *walk) addFile(path string, info fs.FileInfo, named bool) error {
 	o := w.list.opts
-	if err := regular(info); err != nil {
+	if err := checkRegular(info); err != nil {
 		return err
 	}
 	id := idOf(path, info)
 	most := int64(0)
-	if format := w.format(path, info.Size(), named); format != nil {
-		most = o.most(format)
+	if format := w.fileFormat(path, info.Size(), named); format != nil {
+		most = o.maxFileBytes(format)
 	}
 	switch {
 	case w.seen[id]:
@@ -147,14 +147,14 @@ func (w *walk) file(path string, info fs.FileInfo, named bool) error {
 	case most == 0:
 		return errFormat
 	case info.Size() > most:
-		return fmt.Errorf("%s: files over %s are not read", size(info.Size()), size(most))
+		return fmt.Errorf("%s: files over %s are not read", formatSize(info.Size()), formatSize(most))
 	}
 	if len(w.list.Files) >= o.MaxFiles {
-		w.fill(path, fmt.Errorf("more than %d files: the rest is left out", o.MaxFiles))
+		w.stopAtLimit(path, fmt.Errorf("more than %d files: the rest is left out", o.MaxFiles))
 		return nil
 	}
 	if w.bytes+info.Size() > o.MaxTotal {
-		w.fill(path, fmt.Errorf("more than %s in all: the rest is left out", size(o.MaxTotal)))
+		w.stopAtLimit(path, fmt.Errorf("more than %s in all: the rest is left out", formatSize(o.MaxTotal)))
 		return nil
 	}
 	w.seen[id] = true
@@ -163,32 +163,32 @@ func (w *walk) file(path string, info fs.FileInfo, named bool) error {
 	return nil
 }
 
-// format returns the format of a file by name, or nil. It reads the start of long
+// fileFormat returns the format of a file by name, or nil. It reads the start of long
 // files only.
-func (w *walk) format(path string, length int64, named bool) *Format {
+func (w *walk) fileFormat(path string, length int64, named bool) *Format {
 	var begin []byte
 	if length > maxText {
-		begin = head(path)
+		begin = readPrefix(path)
 	}
-	return formatOf(w.list.opts.Formats, path, begin, named)
+	return findFormat(w.list.opts.Formats, path, begin, named)
 }
 
-func (w *walk) fill(path string, why error) {
+func (w *walk) stopAtLimit(path string, why error) {
 	if !w.full {
 		w.full = true
-		w.list.Skipped = append(w.list.Skipped, Skipped{path, why.Error()})
+		w.list.Skipped = append(w.list.Skipped, SkippedFile{path, why.Error()})
 	}
 }
 
-func (w *walk) skip(path string, why error) {
+func (w *walk) skipPath(path string, why error) {
 	w.list.Skipped = appendSkipped(w.list.Skipped, path, why)
 }
 
-func appendSkipped(list []Skipped, path string, why error) []Skipped {
+func appendSkipped(list []SkippedFile, path string, why error) []SkippedFile {
 	if len(list) >= maxSkipped {
 		return list
 	}
-	return append(list, Skipped{path, why.Error()})
+	return append(list, SkippedFile{path, why.Error()})
 }
 
 const (
@@ -198,9 +198,9 @@ const (
 
 var ignoreFiles = []string{".gitignore", ".ignore"}
 
-// machineDirs are generated folders, if one of the named siblings exists; "" needs
+// generatedDirs are generated folders, if one of the named siblings exists; "" needs
 // none.
-var machineDirs = map[string][]string{
+var generatedDirs = map[string][]string{
 	"node_modules": {""}, "bower_components": {""}, "__pycache__": {""}, "site-packages": {""}, "__MACOSX": {""},
 	"$RECYCLE.BIN": {""}, "System Volume Information": {""}, "lost+found": {""},
 	"vendor": {"go.mod", "composer.json", "Gemfile"},
@@ -208,7 +208,7 @@ var machineDirs = map[string][]string{
 	"Pods":   {"Podfile"},
 }
 
-var machineMarks = []string{"CACHEDIR.TAG", "pyvenv.cfg"}
+var generatedMarks = []string{"CACHEDIR.TAG", "pyvenv.cfg"}
 
 type rule struct {
 	parts []string // of the pattern, by folder; "**" matches any number
@@ -217,13 +217,13 @@ type rule struct {
 }
 
 type ruleSet struct {
-	up    *ruleSet
-	dir   string
-	rules []rule
+	parent *ruleSet
+	dir    string
+	rules  []rule
 }
 
-// below returns the rules in dir, whose entries has reports.
-func (s *ruleSet) below(dir string, has func(name string) bool) *ruleSet {
+// enterDir returns the rules in dir, whose entries has reports.
+func (s *ruleSet) enterDir(dir string, has func(name string) bool) *ruleSet {
 	var rules []rule
 	for _, name := range ignoreFiles {
 		if has(name) {
@@ -233,20 +233,20 @@ func (s *ruleSet) below(dir string, has func(name string) bool) *ruleSet {
 	if rules == nil {
 		return s
 	}
-	return &ruleSet{up: s, dir: dir, rules: rules}
+	return &ruleSet{parent: s, dir: dir, rules: rules}
 }
 
-// ignores reports whether the rules exclude a path. The last matching rule decides;
+// ignoresPath reports whether the rules exclude a path. The last matching rule decides;
 // rules of subfolders come later.
-func (s *ruleSet) ignores(p string, dir bool) bool {
-	for ; s != nil; s = s.up {
+func (s *ruleSet) ignoresPath(p string, dir bool) bool {
+	for ; s != nil; s = s.parent {
 		rel, err := filepath.Rel(s.dir, p)
 		if err != nil {
 			continue
 		}
 		parts := strings.Split(filepath.ToSlash(rel), "/")
 		for i := len(s.rules) - 1; i >= 0; i-- {
-			if r := s.rules[i]; (dir || !r.dir) && match(r.parts, parts) {
+			if r := s.rules[i]; (dir || !r.dir) && matchPattern(r.parts, parts) {
 				return !r.keep
 			}
 		}
@@ -255,7 +255,7 @@ func (s *ruleSet) ignores(p string, dir bool) bool {
 }
 
 func readRules(name string) []rule {
-	f, _, err := open(name)
+	f, _, err := openRegular(name)
 	if err != nil {
 		return nil
 	}
@@ -300,9 +300,9 @@ func parseRule(line string) (rule, bool) {
 	return r, line != "" && len(r.parts) <= 32
 }
 
-// match reports whether a pattern matches a path, both in parts. It backtracks only to
+// matchPattern reports whether a pattern matches a path, both in parts. It backtracks only to
 // the last "**", so its time is bounded.
-func match(pattern, parts []string) bool {
+func matchPattern(pattern, parts []string) bool {
 	i, j, star, from := 0, 0, -1, 0
 	for j < len(parts) {
 		switch {
@@ -327,13 +327,13 @@ func matchPart(pattern, part string) bool {
 	return ok && err == nil
 }
 
-func machineMade(dir string, has func(name string) bool) bool {
-	for _, witness := range machineDirs[filepath.Base(dir)] {
+func isGenerated(dir string, has func(name string) bool) bool {
+	for _, witness := range generatedDirs[filepath.Base(dir)] {
 		if witness == "" || has(witness) {
 			return true
 		}
 	}
-	for _, mark := range machineMarks {
+	for _, mark := range generatedMarks {
 		if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
 			return true
 		}

@@ -48,24 +48,24 @@ const (
 
 type wasmReader struct{ rest []byte }
 
-func (r *wasmReader) bytes(n int) []byte {
+func (r *wasmReader) readBytes(n int) []byte {
 	b := r.rest[:n]
 	r.rest = r.rest[n:]
 	return b
 }
 
-func (r *wasmReader) byte() byte { return r.bytes(1)[0] }
+func (r *wasmReader) readByte() byte { return r.readBytes(1)[0] }
 
-func (r *wasmReader) number() int {
+func (r *wasmReader) readUint() int {
 	n, k := binary.Uvarint(r.rest)
-	r.bytes(k)
+	r.readBytes(k)
 	return int(n)
 }
 
-func (r *wasmReader) signed() int64 {
+func (r *wasmReader) readInt() int64 {
 	n, shift := int64(0), 0
 	for {
-		b := r.byte()
+		b := r.readByte()
 		n |= int64(b&0x7f) << shift
 		if shift += 7; b < 0x80 {
 			if b&0x40 != 0 && shift < 64 {
@@ -76,14 +76,14 @@ func (r *wasmReader) signed() int64 {
 	}
 }
 
-func (r *wasmReader) blob() []byte { return r.bytes(r.number()) }
+func (r *wasmReader) readBlob() []byte { return r.readBytes(r.readUint()) }
 
-func (r *wasmReader) place() int {
-	if flag, op := r.number(), r.byte(); flag != 0 || op != 0x41 {
+func (r *wasmReader) readOffset() int {
+	if flag, op := r.readUint(), r.readByte(); flag != 0 || op != 0x41 {
 		panic(fmt.Sprintf("a place is given by %d, %#x", flag, op))
 	}
-	at := r.signed()
-	if r.byte() != 0x0b {
+	at := r.readInt()
+	if r.readByte() != 0x0b {
 		panic("a place has no end")
 	}
 	return int(at)
@@ -96,22 +96,22 @@ func readWasm(file []byte) (m *wasmModule, err error) {
 		}
 	}()
 	r := wasmReader{file}
-	if !bytes.Equal(r.bytes(8), []byte("\x00asm\x01\x00\x00\x00")) {
+	if !bytes.Equal(r.readBytes(8), []byte("\x00asm\x01\x00\x00\x00")) {
 		return nil, errors.New("read a module: it is none")
 	}
 	m = &wasmModule{exports: map[string]int{}}
 	for len(r.rest) > 0 {
-		s := wasmSection{r.byte(), r.blob()}
+		s := wasmSection{r.readByte(), r.readBlob()}
 		if s.id == 0 {
 			continue // custom section
 		}
 		m.sections = append(m.sections, s)
-		m.section(s.id, &wasmReader{s.body})
+		m.readSection(s.id, &wasmReader{s.body})
 	}
 	return m, nil
 }
 
-func (m *wasmModule) section(id byte, r *wasmReader) {
+func (m *wasmModule) readSection(id byte, r *wasmReader) {
 	switch id {
 	case 4, 5, 6, 12: // table, memory, globals, data count
 		return
@@ -119,26 +119,26 @@ func (m *wasmModule) section(id byte, r *wasmReader) {
 	default:
 		panic(fmt.Sprintf("there is a section %d", id))
 	}
-	for range r.number() {
+	for range r.readUint() {
 		switch id {
 		case wasmTypes:
 			from := r.rest
-			r.byte()
-			r.blob()
-			r.blob()
+			r.readByte()
+			r.readBlob()
+			r.readBlob()
 			m.types = append(m.types, from[:len(from)-len(r.rest)])
 		case wasmImports:
-			r.blob()
-			r.blob()
-			if r.byte() != 0 {
+			r.readBlob()
+			r.readBlob()
+			if r.readByte() != 0 {
 				panic("it imports what is no function")
 			}
-			m.of = append(m.of, r.number())
+			m.of = append(m.of, r.readUint())
 			m.imports++
 		case wasmFunctions:
-			m.of = append(m.of, r.number())
+			m.of = append(m.of, r.readUint())
 		case wasmExports:
-			name, kind, n := string(r.blob()), r.byte(), r.number()
+			name, kind, n := string(r.readBlob()), r.readByte(), r.readUint()
 			if kind == 0 {
 				m.exports[name] = n
 			}
@@ -146,14 +146,14 @@ func (m *wasmModule) section(id byte, r *wasmReader) {
 			if m.table != nil {
 				panic("there are several tables")
 			}
-			m.first = r.place()
-			for range r.number() {
-				m.table = append(m.table, r.number())
+			m.first = r.readOffset()
+			for range r.readUint() {
+				m.table = append(m.table, r.readUint())
 			}
 		case wasmCode:
-			m.bodies = append(m.bodies, readBody(r.blob()))
+			m.bodies = append(m.bodies, readBody(r.readBlob()))
 		case wasmData:
-			at, data := r.place(), r.blob()
+			at, data := r.readOffset(), r.readBlob()
 			if grow := at + len(data) - len(m.memory); grow > 0 {
 				m.memory = append(m.memory, make([]byte, grow)...)
 			}
@@ -165,35 +165,35 @@ func (m *wasmModule) section(id byte, r *wasmReader) {
 func readBody(code []byte) wasmBody {
 	b := wasmBody{code: code, numbers: map[int]bool{}}
 	r := &wasmReader{code}
-	for range r.number() {
-		r.number()
-		r.byte()
+	for range r.readUint() {
+		r.readUint()
+		r.readByte()
 	}
 	for len(r.rest) > 0 {
-		switch op := r.byte(); {
+		switch op := r.readByte(); {
 		case op == 0x10: // call
-			b.calls = append(b.calls, r.number())
+			b.calls = append(b.calls, r.readUint())
 		case op == 0x41 || op == 0x42: // constants
-			n := r.signed()
+			n := r.readInt()
 			b.numbers[int(uint32(n))] = true
 			b.numbers[int(uint32(n>>32))] = true // 64 bits may hold two
 		case op >= 0x28 && op <= 0x3e: // memory access; the offset
-			r.number()
-			b.numbers[r.number()] = true
+			r.readUint()
+			b.numbers[r.readUint()] = true
 		case op == 0x43: // a float
-			r.bytes(4)
+			r.readBytes(4)
 		case op == 0x44:
-			r.bytes(8)
+			r.readBytes(8)
 		case op >= 0x02 && op <= 0x04, op == 0x3f, op == 0x40: // blocks; memory size
-			r.byte()
+			r.readByte()
 		case op == 0x0c, op == 0x0d, op >= 0x20 && op <= 0x24: // branches; variables
-			r.number()
+			r.readUint()
 		case op == 0x11: // indirect call
-			r.number()
-			r.number()
+			r.readUint()
+			r.readUint()
 		case op == 0x0e: // branch table
-			for range r.number() + 1 {
-				r.number()
+			for range r.readUint() + 1 {
+				r.readUint()
 			}
 		case op == 0xfc:
 			b.skipLong(r)
@@ -206,20 +206,20 @@ func readBody(code []byte) wasmBody {
 }
 
 func (wasmBody) skipLong(r *wasmReader) {
-	switch op := r.number(); {
+	switch op := r.readUint(); {
 	case op <= 7: // floats to integers
 	case op == 10: // copy memory
-		r.bytes(2)
+		r.readBytes(2)
 	case op == 11: // fill memory
-		r.byte()
+		r.readByte()
 	default:
 		panic(fmt.Sprintf("there is an instruction 0xfc %d", op))
 	}
 }
 
-// write encodes the module with only these exports and function bodies. Other
+// encode encodes the module with only these exports and function bodies. Other
 // functions keep their numbers but trap.
-func (m *wasmModule) write(exports []string, functions map[int]bool) []byte {
+func (m *wasmModule) encode(exports []string, functions map[int]bool) []byte {
 	out := []byte("\x00asm\x01\x00\x00\x00")
 	for _, s := range m.sections {
 		body := s.body
@@ -244,10 +244,10 @@ func (m *wasmModule) write(exports []string, functions map[int]bool) []byte {
 func onlyExports(section []byte, names []string) []byte {
 	r, n := wasmReader{section}, 0
 	var out []byte
-	for range r.number() {
+	for range r.readUint() {
 		from := r.rest
-		name, kind := string(r.blob()), r.byte()
-		r.number()
+		name, kind := string(r.readBlob()), r.readByte()
+		r.readUint()
 		if kind != 0 && kind != 1 || slices.Contains(names, name) { // functions and tables
 			out = append(out, from[:len(from)-len(r.rest)]...)
 			n++

@@ -22,7 +22,7 @@ func trimWasm(file []byte, exports []string) ([]byte, error) {
 	t.findClasses()
 	for i, f := range m.table {
 		if !t.methods[m.first+i] {
-			t.keep(f)
+			t.keepFunction(f)
 		}
 	}
 	for _, name := range exports {
@@ -30,9 +30,9 @@ func trimWasm(file []byte, exports []string) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("there is no %s", name)
 		}
-		t.keep(f)
+		t.keepFunction(f)
 	}
-	return m.write(exports, t.stays), nil
+	return m.encode(exports, t.stays), nil
 }
 
 type wasmTrim struct {
@@ -52,15 +52,15 @@ type wasmClass struct {
 // both destructors. A reference from memory is a static object.
 func (t *wasmTrim) findClasses() {
 	for at := 8; at+8 <= len(t.memory); {
-		if t.word(at-8) == 0 && t.word(at-4) == 0 && t.mentioned[at] &&
-			t.typed(t.word(at), "\x60\x01\x7f\x01\x7f") && t.typed(t.word(at+4), "\x60\x01\x7f\x00") {
+		if t.wordAt(at-8) == 0 && t.wordAt(at-4) == 0 && t.mentioned[at] &&
+			t.hasType(t.wordAt(at), "\x60\x01\x7f\x01\x7f") && t.hasType(t.wordAt(at+4), "\x60\x01\x7f\x00") {
 			at = t.readClass(at) + 8
 		} else {
 			at += 4
 		}
 	}
 	for at := 0; at+4 <= len(t.memory); at += 4 {
-		t.construct(t.class[t.word(at)])
+		t.keepClass(t.class[t.wordAt(at)])
 	}
 }
 
@@ -70,55 +70,55 @@ func (t *wasmTrim) readClass(from int) (at int) {
 	c := &wasmClass{}
 	for at = from; at+4 <= len(t.memory); {
 		first := at == from
-		if back := int32(t.word(at)); !first && back < 0 && back > -4096 && t.word(at+4) == 0 && t.mentioned[at+8] && t.typed(t.word(at+8), "") {
+		if back := int32(t.wordAt(at)); !first && back < 0 && back > -4096 && t.wordAt(at+4) == 0 && t.mentioned[at+8] && t.hasType(t.wordAt(at+8), "") {
 			at += 8
 			first = true
 		}
-		if !t.typed(t.word(at), "") || t.mentioned[at] && !first {
+		if !t.hasType(t.wordAt(at), "") || t.mentioned[at] && !first {
 			break
 		}
 		if first {
 			t.class[at] = c
 		}
-		c.methods = append(c.methods, t.word(at))
-		t.methods[t.word(at)] = true
+		c.methods = append(c.methods, t.wordAt(at))
+		t.methods[t.wordAt(at)] = true
 		at += 4
 	}
 	return at
 }
 
-func (t *wasmTrim) word(at int) int {
+func (t *wasmTrim) wordAt(at int) int {
 	if at+4 > len(t.memory) {
 		return 0
 	}
 	return int(binary.LittleEndian.Uint32(t.memory[at:]))
 }
 
-func (t *wasmTrim) typed(place int, want string) bool {
+func (t *wasmTrim) hasType(place int, want string) bool {
 	i := place - t.first
 	return i >= 0 && i < len(t.table) && (want == "" || string(t.types[t.of[t.table[i]]]) == want)
 }
 
-func (t *wasmTrim) keep(f int) {
+func (t *wasmTrim) keepFunction(f int) {
 	if f < t.imports || t.stays[f] {
 		return
 	}
 	t.stays[f] = true
 	b := t.bodies[f-t.imports]
 	for _, g := range b.calls {
-		t.keep(g)
+		t.keepFunction(g)
 	}
 	for n := range b.numbers {
-		t.construct(t.class[n])
+		t.keepClass(t.class[n])
 	}
 }
 
-func (t *wasmTrim) construct(c *wasmClass) {
+func (t *wasmTrim) keepClass(c *wasmClass) {
 	if c == nil || c.stays {
 		return
 	}
 	c.stays = true
 	for _, place := range c.methods {
-		t.keep(t.table[place-t.first])
+		t.keepFunction(t.table[place-t.first])
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func filler(words string) string {
+func fillerText(words string) string {
 	var b strings.Builder
 	for _, w := range strings.Fields(words) {
 		b.WriteString("People talk of " + w + " and other things there. ")
@@ -17,7 +17,7 @@ func filler(words string) string {
 // TestOrder checks each ranking factor alone; the hit that needs it stands last in the
 // text.
 func TestOrder(t *testing.T) {
-	a, b, c := filler("snow rain wind hail fog ice dew sun"), filler("wood iron clay sand salt coal lime peat"), filler("bread cheese milk beans rice corn meat fish")
+	a, b, c := fillerText("snow rain wind hail fog ice dew sun"), fillerText("wood iron clay sand salt coal lime peat"), fillerText("bread cheese milk beans rice corn meat fish")
 	for _, w := range []struct {
 		name, question string
 		texts          []string // title, a bar, text
@@ -70,7 +70,7 @@ func TestOrder(t *testing.T) {
 var diverse = []string{"One|Ferry tickets cost nine euros at noon.", "Two|Cheap ferry tickets cost nine euros at noon, and less.", "Six|Every sailor buys his own tickets before the ferry leaves."}
 
 func TestScore(t *testing.T) {
-	others := filler("snow rain wind hail fog ice dew sun wood iron clay sand salt coal lime peat")
+	others := fillerText("snow rain wind hail fog ice dew sun wood iron clay sand salt coal lime peat")
 	for _, c := range []struct {
 		name, question string
 		least, most    float64

@@ -24,19 +24,19 @@ func XLSX(file []byte) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	w := &workbook{links: relations(u, "xl/_rels/workbook.xml.rels", "xl"), dates: dateStyles(u)}
-	if err := w.names(u); err != nil {
+	w := &workbook{links: readRelations(u, "xl/_rels/workbook.xml.rels", "xl"), dates: dateStyles(u)}
+	if err := w.readSheetNames(u); err != nil {
 		return Content{}, err
 	}
 	if u.members["xl/sharedStrings.xml"] != nil {
-		if err := w.strings(u); err != nil {
+		if err := w.readSharedStrings(u); err != nil {
 			return Content{}, err
 		}
 	}
-	meta := u.gather("docProps/core.xml", "title", "creator", "created", "modified")
+	meta := u.elementTexts("docProps/core.xml", "title", "creator", "created", "modified")
 	c := Content{Title: meta["title"], Author: meta["creator"], Published: parseDate(meta["modified"])}
 	for _, s := range w.sheets {
-		rows, err := w.sheet(u, s.member)
+		rows, err := w.readSheet(u, s.member)
 		if err != nil {
 			return Content{}, err
 		}
@@ -51,15 +51,15 @@ func XLSX(file []byte) (Content, error) {
 	return c, nil
 }
 
-func relations(u *unpacker, member, dir string) map[string]string {
+func readRelations(u *unpacker, member, dir string) map[string]string {
 	links := map[string]string{}
-	_ = u.eachXML(member, xmlEvents{start: func(name string, attrs []xml.Attr) { // an unreadable member has none
+	_ = u.parseXML(member, xmlEvents{start: func(name string, attrs []xml.Attr) { // an unreadable member has none
 		if name == "Relationship" {
-			target := attr(attrs, "Target")
+			target := attrValue(attrs, "Target")
 			if !strings.HasPrefix(target, "/") {
 				target = path.Join(dir, target)
 			}
-			links[attr(attrs, "Id")] = target
+			links[attrValue(attrs, "Id")] = target
 		}
 	}})
 	return links
@@ -68,20 +68,20 @@ func relations(u *unpacker, member, dir string) map[string]string {
 type sheet struct{ name, member string }
 
 type workbook struct {
-	links  map[string]string
-	dates  map[int]bool // cell styles of dates and times
-	sheets []sheet
-	shared []string
-	from04 bool // dates count from 1904
-	length int
+	links     map[string]string
+	dates     map[int]bool // cell styles of dates and times
+	sheets    []sheet
+	shared    []string
+	epoch1904 bool // dates count from 1904
+	length    int
 }
 
-func (w *workbook) names(u *unpacker) error {
-	return u.eachXML("xl/workbook.xml", xmlEvents{start: func(name string, attrs []xml.Attr) {
+func (w *workbook) readSheetNames(u *unpacker) error {
+	return u.parseXML("xl/workbook.xml", xmlEvents{start: func(name string, attrs []xml.Attr) {
 		switch name {
 		case "workbookPr":
-			v := attr(attrs, "date1904")
-			w.from04 = v == "1" || v == "true"
+			v := attrValue(attrs, "date1904")
+			w.epoch1904 = v == "1" || v == "true"
 		case "sheet":
 			member := ""
 			for _, a := range attrs {
@@ -89,15 +89,15 @@ func (w *workbook) names(u *unpacker) error {
 					member = w.links[a.Value]
 				}
 			}
-			w.sheets = append(w.sheets, sheet{attr(attrs, "name"), member})
+			w.sheets = append(w.sheets, sheet{attrValue(attrs, "name"), member})
 		}
 	}})
 }
 
-func (w *workbook) strings(u *unpacker) error {
+func (w *workbook) readSharedStrings(u *unpacker) error {
 	var text strings.Builder
 	in, phonetic, length := false, false, 0
-	err := u.eachXML("xl/sharedStrings.xml", xmlEvents{
+	err := u.parseXML("xl/sharedStrings.xml", xmlEvents{
 		start: func(name string, _ []xml.Attr) {
 			in = in || name == "t"
 			phonetic = phonetic || name == "rPh"
@@ -125,12 +125,12 @@ func (w *workbook) strings(u *unpacker) error {
 	return err
 }
 
-func (w *workbook) sheet(u *unpacker, member string) ([][]string, error) {
+func (w *workbook) readSheet(u *unpacker, member string) ([][]string, error) {
 	if u.members[member] == nil {
 		return nil, nil
 	}
 	r := &sheetReader{workbook: w}
-	if err := u.eachXML(member, xmlEvents{start: r.start, end: r.end, text: r.chars}); err != nil {
+	if err := u.parseXML(member, xmlEvents{start: r.startElement, end: r.endElement, text: r.charData}); err != nil {
 		return nil, err
 	}
 	return r.rows, r.err
@@ -148,34 +148,34 @@ type sheetReader struct {
 	err    error
 }
 
-func (r *sheetReader) start(name string, attrs []xml.Attr) {
+func (r *sheetReader) startElement(name string, attrs []xml.Attr) {
 	switch name {
 	case "row":
 		r.row, r.column = nil, 0
 	case "c":
-		if n := columnOf(attr(attrs, "r")); n > 0 {
+		if n := columnOf(attrValue(attrs, "r")); n > 0 {
 			r.column = n - 1
 		}
-		r.kind = attr(attrs, "t")
-		r.style, _ = strconv.Atoi(attr(attrs, "s"))
+		r.kind = attrValue(attrs, "t")
+		r.style, _ = strconv.Atoi(attrValue(attrs, "s"))
 		r.value.Reset()
 	case "v", "t":
 		r.in = true
 	}
 }
 
-func (r *sheetReader) chars(s []byte) {
+func (r *sheetReader) charData(s []byte) {
 	if r.in && r.err == nil && r.value.Len() <= maxDocText {
 		r.value.Write(s)
 	}
 }
 
-func (r *sheetReader) end(name string) {
+func (r *sheetReader) endElement(name string) {
 	switch name {
 	case "v", "t":
 		r.in = false
 	case "c":
-		r.cell()
+		r.endCell()
 		r.column++
 	case "row":
 		if len(r.row) > 0 && r.err == nil {
@@ -184,7 +184,7 @@ func (r *sheetReader) end(name string) {
 	}
 }
 
-func (r *sheetReader) cell() {
+func (r *sheetReader) endCell() {
 	v := oneLine(r.value.String())
 	r.value.Reset()
 	switch {
@@ -199,7 +199,7 @@ func (r *sheetReader) cell() {
 	case r.kind == "b":
 		v = map[string]string{"1": "true", "0": "false"}[v]
 	case r.kind == "" || r.kind == "n":
-		v = r.numeral(v)
+		v = r.formatNumber(v)
 	}
 	if r.length += len(v) + 8*(r.column-len(r.row)+1); r.length > maxDocText {
 		r.err = errTooMuch
@@ -211,7 +211,7 @@ func (r *sheetReader) cell() {
 	r.row[r.column] = v
 }
 
-func (r *sheetReader) numeral(v string) string {
+func (r *sheetReader) formatNumber(v string) string {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil {
 		return v
@@ -220,7 +220,7 @@ func (r *sheetReader) numeral(v string) string {
 		return strconv.FormatFloat(math.Round(f*1e10)/1e10, 'f', -1, 64)
 	}
 	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-	if r.from04 {
+	if r.epoch1904 {
 		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	day, part := math.Modf(f)
@@ -249,16 +249,16 @@ func columnOf(cell string) int {
 func dateStyles(u *unpacker) map[int]bool {
 	styles, custom := map[int]bool{}, map[string]bool{}
 	inCells, n := false, 0
-	_ = u.eachXML("xl/styles.xml", xmlEvents{ // without styles there are no dates
+	_ = u.parseXML("xl/styles.xml", xmlEvents{ // without styles there are no dates
 		start: func(name string, attrs []xml.Attr) {
 			switch name {
 			case "numFmt":
-				custom[attr(attrs, "numFmtId")] = dateFormat(attr(attrs, "formatCode"))
+				custom[attrValue(attrs, "numFmtId")] = isDateFormat(attrValue(attrs, "formatCode"))
 			case "cellXfs":
 				inCells = true
 			case "xf":
 				if inCells {
-					id := attr(attrs, "numFmtId")
+					id := attrValue(attrs, "numFmtId")
 					num, _ := strconv.Atoi(id)
 					if 14 <= num && num <= 22 || 27 <= num && num <= 36 || 45 <= num && num <= 47 || custom[id] {
 						styles[n] = true
@@ -272,7 +272,7 @@ func dateStyles(u *unpacker) map[int]bool {
 	return styles
 }
 
-func dateFormat(code string) bool {
+func isDateFormat(code string) bool {
 	quoted, bracket := false, false
 	for _, c := range strings.ToLower(code) {
 		switch {
@@ -291,12 +291,12 @@ const maxRows = 2_000_000
 
 // CSV yields the contents of a table with any separator. Posts (rows with text and an
 // ID, date or link) are separate documents; other tables are one document.
-func CSV(file []byte) iter.Seq2[Part, error] { return separated(file, separator(file)) }
+func CSV(file []byte) iter.Seq2[Part, error] { return tableParts(file, detectSeparator(file)) }
 
 // TSV is [CSV] with tabs.
-func TSV(file []byte) iter.Seq2[Part, error] { return separated(file, '\t') }
+func TSV(file []byte) iter.Seq2[Part, error] { return tableParts(file, '\t') }
 
-func separated(file []byte, comma rune) iter.Seq2[Part, error] {
+func tableParts(file []byte, comma rune) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
 		rows, err := readRows(file, comma)
 		if err != nil {
@@ -330,16 +330,16 @@ func readRows(file []byte, comma rune) ([][]string, error) {
 	}
 }
 
-// separator returns the separator that is most frequent and regular in the first
+// detectSeparator returns the separator that is most frequent and regular in the first
 // lines.
-func separator(file []byte) rune {
+func detectSeparator(file []byte) rune {
 	best, most := ',', 0
 	lines := bytes.SplitN(file[:min(len(file), 1<<16)], []byte("\n"), 12)
 	for _, sep := range []rune{',', ';', '\t', '|'} {
 		first := bytes.Count(lines[0], []byte(string(sep)))
 		same := 0
 		for _, l := range lines[:max(len(lines)-1, 1)] {
-			same += b2i(bytes.Count(l, []byte(string(sep))) == first)
+			same += boolToInt(bytes.Count(l, []byte(string(sep))) == first)
 		}
 		if n := min(first, 50) * same; n > most {
 			best, most = sep, n

@@ -16,27 +16,27 @@ import (
 // of one text, share a cluster. The ID is that of the first piece, or its 1-based
 // index without ID, so later pieces rename no clusters.
 func Cluster(pieces []Piece) []string {
-	g := newGroups(len(pieces))
+	g := newDisjointSets(len(pieces))
 	seen := make(map[string]int)
 	signatures, shared := make([]Signature, len(pieces)), index{make(map[uint32][]int32), make([]int, len(pieces))}
 	for i, p := range pieces {
-		if place := Place(p); place != "" {
+		if place := PlaceKey(p); place != "" {
 			if first, ok := seen[place]; ok {
-				g.join(first, i)
+				g.mergeSets(first, i)
 			} else {
 				seen[place] = i
 			}
 		}
-		signatures[i] = Sign(p.Text)
-		for _, k := range shared.with(signatures, i) {
-			if g.root(k) != g.root(i) && signatures[k].Copies(signatures[i]) {
-				g.join(k, i)
+		signatures[i] = Fingerprint(p.Text)
+		for _, k := range shared.matchAndAdd(signatures, i) {
+			if g.findRoot(k) != g.findRoot(i) && signatures[k].IsCopyOf(signatures[i]) {
+				g.mergeSets(k, i)
 			}
 		}
 	}
 	ids := make([]string, len(pieces))
 	for i := range pieces {
-		first := g.root(i)
+		first := g.findRoot(i)
 		if ids[i] = pieces[first].ID; ids[i] == "" {
 			ids[i] = strconv.Itoa(first + 1)
 		}
@@ -46,33 +46,33 @@ func Cluster(pieces []Piece) []string {
 
 // An index maps a word run to the first pieces that have it.
 type index struct {
-	by     map[uint32][]int32
+	byRun  map[uint32][]int32
 	common []int // by piece: runs in common with the current one
 }
 
-// mostOfRun bounds the pieces per run. Further pieces share a template, or copy the
+// maxPiecesPerRun bounds the pieces per run. Further pieces share a template, or copy the
 // stored ones.
-const mostOfRun = 48
+const maxPiecesPerRun = 48
 
-// with returns the pieces that share enough runs with piece i for a comparison, in
+// matchAndAdd returns the pieces that share enough runs with piece i for a comparison, in
 // order. It then adds piece i.
-func (x *index) with(signatures []Signature, i int) (list []int) {
+func (x *index) matchAndAdd(signatures []Signature, i int) (list []int) {
 	runs := signatures[i].runs
 	var found []int
 	for _, h := range runs {
-		same := x.by[h]
+		same := x.byRun[h]
 		for _, k := range same {
 			if x.common[k] == 0 {
 				found = append(found, int(k))
 			}
 			x.common[k]++
 		}
-		if len(same) < mostOfRun {
-			x.by[h] = append(same, int32(i))
+		if len(same) < maxPiecesPerRun {
+			x.byRun[h] = append(same, int32(i))
 		}
 	}
 	for _, k := range found {
-		if x.common[k]*16 >= min(len(runs), len(signatures[k].runs), sample/8) {
+		if x.common[k]*16 >= min(len(runs), len(signatures[k].runs), maxRuns/8) {
 			list = append(list, k)
 		}
 		x.common[k] = 0
@@ -81,12 +81,12 @@ func (x *index) with(signatures []Signature, i int) (list []int) {
 	return list
 }
 
-// Place returns the key of the page or file of a piece, equal for all spellings of its
+// PlaceKey returns the key of the page or file of a piece, equal for all spellings of its
 // address; "" if unknown.
-func Place(p Piece) string {
+func PlaceKey(p Piece) string {
 	for _, at := range []string{p.URL, p.Source} {
-		if a, ok := addressOf(at); ok {
-			return a.page()
+		if a, ok := parseAddress(at); ok {
+			return a.pageKey()
 		}
 	}
 	if p.Source == "" {
@@ -95,18 +95,18 @@ func Place(p Piece) string {
 	return "file:" + p.Source
 }
 
-// A groups is a partition of 0..n-1; the least element is the root of its group.
-type groups []int
+// A disjointSets is a partition of 0..n-1; the least element is the root of its group.
+type disjointSets []int
 
-func newGroups(n int) groups {
-	g := make(groups, n)
+func newDisjointSets(n int) disjointSets {
+	g := make(disjointSets, n)
 	for i := range g {
 		g[i] = i
 	}
 	return g
 }
 
-func (g groups) root(i int) int {
+func (g disjointSets) findRoot(i int) int {
 	for g[i] != i {
 		g[i] = g[g[i]]
 		i = g[i]
@@ -114,8 +114,8 @@ func (g groups) root(i int) int {
 	return i
 }
 
-func (g groups) join(a, b int) {
-	a, b = g.root(a), g.root(b)
+func (g disjointSets) mergeSets(a, b int) {
+	a, b = g.findRoot(a), g.findRoot(b)
 	g[max(a, b)] = min(a, b)
 }
 
@@ -144,10 +144,10 @@ type Piece struct {
 // Judge returns all signals of a piece at time now, except corroboration, which needs
 // other pieces.
 func Judge(p Piece, now time.Time) []ponder.Signal {
-	list := []ponder.Signal{source(p), dated(p, now), author(p)}
-	text := plain(textkit.Visible(textkit.Prefix(p.Text, maxText)))
-	list = append(list, directness(text))
-	for _, judge := range []func(Piece, string) (ponder.Signal, bool){transport, advertising, addressed} {
+	list := []ponder.Signal{sourceSignal(p), dateSignal(p, now), authorSignal(p)}
+	text := foldedWords(textkit.Visible(textkit.Prefix(p.Text, maxText)))
+	list = append(list, directnessSignal(text))
+	for _, judge := range []func(Piece, string) (ponder.Signal, bool){transportSignal, advertisingSignal, addressedSignal} {
 		if s, ok := judge(p, text); ok {
 			list = append(list, s)
 		}
@@ -155,7 +155,7 @@ func Judge(p Piece, now time.Time) []ponder.Signal {
 	return list
 }
 
-var shares = map[string]float64{
+var signalShares = map[string]float64{
 	"source": 0.6, "directness": 0.3, "corroboration": 0.3, "date": 0.2, "author": 0.15, "transport": 0.05, "advertising": 0.5, "addressed": 0.8,
 }
 
@@ -171,7 +171,7 @@ func Weight(signals []ponder.Signal) float64 {
 		if !(value >= 0) { // also for NaN
 			value = 0
 		}
-		weight *= 1 - shares[s.Name]*(1-min(1, value))
+		weight *= 1 - signalShares[s.Name]*(1-min(1, value))
 	}
 	return weight
 }
@@ -180,8 +180,8 @@ func Weight(signals []ponder.Signal) float64 {
 // citations, reveal system prompts, run searches. Forms that also address people, such
 // as how to cite a page, are absent.
 var (
-	// spaced matches the words of a text from [plain].
-	spaced = regexp.MustCompile(` (?:` + strings.Join([]string{
+	// wordInstructions matches the words of a text from [foldedWords].
+	wordInstructions = regexp.MustCompile(` (?:` + strings.Join([]string{
 		`(?:ignore|disregard|forget|override)(?: (?:all|any|the|of|your|my|these|those|every))* (?:previous|prior|above|preceding|earlier|foregoing|system)(?: \pL+)? (?:instructions?|prompts?|rules|directions|guidelines|commands)`,
 		`(?:answer|respond|reply) only (?:with|that)`, `cite only (?:this|e\d+)`, `run the (?:web )?(?:search|query)`,
 
@@ -204,8 +204,8 @@ var (
 		`(?:отвеча[йи]|ответь)(?:те)? только`, `цитиру[йи](?:те)? только`, `системн\pL+ промпт\pL*`, `(?:выполни|запусти)(?:те)? поисковы[йи] запрос`,
 	}, "|") + `) `)
 
-	// unspaced matches a text without white space.
-	unspaced = regexp.MustCompile(strings.Join([]string{
+	// unspacedInstructions matches a text without white space.
+	unspacedInstructions = regexp.MustCompile(strings.Join([]string{
 		`(?:忽略|无视|無視|忘记|忘記|不要理会)[^。！？]{0,8}(?:之前|以上|先前|前面|上述|以前)[^。！？]{0,6}(?:指令|指示|说明|說明|提示|命令|规则|規則)`,
 		`[只仅僅][能需]?回答[“"「：:]`, `[只仅僅]能?引用[本这這此]`, `系[统統]提示[词詞语語]`, `(?:执行|執行|运行|運行)(?:以下|下列|这个|這個)?搜[索尋寻]`,
 		`(?:以前|これまで|上記|前|先)の[^。！？]{0,8}(?:指示|命令|指令|プロンプト|ルール)[^。！？]{0,6}(?:無視|忘れ|従わない)`,
@@ -213,16 +213,16 @@ var (
 	}, "|"))
 )
 
-// ordered returns the first instruction to a program in text, whose words are words,
+// findInstruction returns the first instruction to a program in text, whose words are words,
 // or "".
-func ordered(text, words string) string {
-	if said := spaced.FindString(words); said != "" {
+func findInstruction(text, words string) string {
+	if said := wordInstructions.FindString(words); said != "" {
 		return strings.TrimSpace(said)
 	}
 	if !strings.ContainsFunc(text, func(r rune) bool { return r >= 0x3040 }) {
 		return ""
 	}
-	return unspaced.FindString(strings.Map(func(r rune) rune {
+	return unspacedInstructions.FindString(strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1
 		}

@@ -22,7 +22,7 @@ var reports = []string{
 		designers had in mind. Experts have warned since 2011 that its cables corrode from the inside, where no inspector can look. A replacement would cost 900 million and take eight years.`,
 }
 
-func changed(text string, share float64, r *rand.Rand) string {
+func changeWords(text string, share float64, r *rand.Rand) string {
 	list := strings.Fields(text)
 	for i := range list {
 		if r.Float64() < share {
@@ -32,7 +32,7 @@ func changed(text string, share float64, r *rand.Rand) string {
 	return strings.Join(list, " ")
 }
 
-func abstracts(t *testing.T) (texts []string, pairs [][2]string) {
+func loadAbstracts(t *testing.T) (texts []string, pairs [][2]string) {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "data", "ir", "cranfield")
 	f, err := os.Open(filepath.Join(dir, "corpus.jsonl"))
@@ -73,8 +73,8 @@ func abstracts(t *testing.T) (texts []string, pairs [][2]string) {
 	return texts, pairs
 }
 
-func found(a, b string) float64 {
-	if Sign(a).Copies(Sign(b)) {
+func copyScore(a, b string) float64 {
+	if Fingerprint(a).IsCopyOf(Fingerprint(b)) {
 		return 1
 	}
 	return 0
@@ -83,15 +83,15 @@ func found(a, b string) float64 {
 // TestCopies detects copies with up to a fifth of the words changed, and no pairs that
 // only share a query.
 func TestCopies(t *testing.T) {
-	texts, pairs := abstracts(t)
+	texts, pairs := loadAbstracts(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	var a, b, c float64
 	for _, text := range texts {
-		a += found(text, changed(text, 0.05, r)) / float64(len(texts))
-		b += found(text, changed(text, 0.20, r)) / float64(len(texts))
+		a += copyScore(text, changeWords(text, 0.05, r)) / float64(len(texts))
+		b += copyScore(text, changeWords(text, 0.20, r)) / float64(len(texts))
 	}
 	for _, p := range pairs {
-		c += found(p[0], p[1]) / float64(len(pairs))
+		c += copyScore(p[0], p[1]) / float64(len(pairs))
 	}
 	t.Logf("%d texts: found with 5%% changed %.4f, with 20%% changed %.4f; of %d pairs on one subject %.4f", len(texts), a, b, len(pairs), c)
 	if a < 0.999 || b < 0.95 || c > 0.005 {
@@ -109,7 +109,7 @@ func TestCluster(t *testing.T) {
 		{"nothing", nil, []string{}},
 		{
 			"a syndicated copy, slightly edited",
-			[]Piece{{ID: "e1", URL: "https://a.example/1", Text: reports[0]}, {ID: "e2", URL: "https://b.example/2", Text: changed(reports[0], 0.05, r)}, {ID: "e3", URL: "https://c.example/3", Text: reports[1]}},
+			[]Piece{{ID: "e1", URL: "https://a.example/1", Text: reports[0]}, {ID: "e2", URL: "https://b.example/2", Text: changeWords(reports[0], 0.05, r)}, {ID: "e3", URL: "https://c.example/3", Text: reports[1]}},
 			[]string{"e1", "e1", "e3"},
 		},
 		{"reports of one event", []Piece{{ID: "e1", Text: reports[0]}, {ID: "e2", Text: reports[1]}, {ID: "e3", Text: reports[2]}}, []string{"e1", "e2", "e3"}},
@@ -190,8 +190,8 @@ func TestCorroborate(t *testing.T) {
 			if diff := cmp.Diff(c.voices, got); diff != "" {
 				t.Errorf("voices: -want +got:\n%s", diff)
 			}
-			if s := list[0].Signal; s.Value != c.value || s.Says != c.said {
-				t.Errorf("is %.2f %q, want %.2f %q", s.Value, s.Says, c.value, c.said)
+			if s := list[0].Signal; s.Value != c.value || s.Description != c.said {
+				t.Errorf("is %.2f %q, want %.2f %q", s.Value, s.Description, c.value, c.said)
 			}
 		})
 	}
@@ -201,7 +201,7 @@ func BenchmarkCluster(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	list := make([]Piece, 200)
 	for i := range list {
-		list[i] = Piece{Text: changed(reports[i%3], 0.9, r)}
+		list[i] = Piece{Text: changeWords(reports[i%3], 0.9, r)}
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// articles returns real articles, or reports without the data set.
-func articles(t *testing.T) (list []string) {
+// loadArticles returns real articles, or reports without the data set.
+func loadArticles(t *testing.T) (list []string) {
 	t.Helper()
 	js, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "extraction", "ground-truth.json"))
 	if err != nil {
@@ -37,15 +37,15 @@ func articles(t *testing.T) (list []string) {
 // A copier makes copies as publishers of agency text do.
 type copier struct{ *rand.Rand }
 
-func (c copier) one(list ...string) string { return list[c.IntN(len(list))] }
+func (c copier) pickOne(list ...string) string { return list[c.IntN(len(list))] }
 
-func (c copier) original(text string) string {
+func (c copier) makeOriginal(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	day, month := 1+c.IntN(28), c.IntN(12)
 	out := []string{fmt.Sprintf("Published on %d %s 20%02d.", day, monthNames[0][month], 10+c.IntN(15))}
 	for i, p := range paragraphs {
 		if i > 0 && i%4 == 0 {
-			out = append(out, "## "+c.one("What happened next", "The background", "Who is affected", "What the experts say", "A long history"))
+			out = append(out, "## "+c.pickOne("What happened next", "The background", "Who is affected", "What the experts say", "A long history"))
 		}
 		out = append(out, p)
 	}
@@ -59,7 +59,7 @@ var monthNames = [][]string{
 
 var dates = regexp.MustCompile(`(\d{1,2}) (January|February|March|April|May|June|July|August|September|October|November|December) (\d{4})|(January|February|March|April|May|June|July|August|September|October|November|December) (\d{1,2}), (\d{4})`)
 
-func (c copier) redated(text string) string {
+func (c copier) changeDates(text string) string {
 	way := c.IntN(4)
 	return dates.ReplaceAllStringFunc(text, func(d string) string {
 		f := strings.Fields(strings.ReplaceAll(d, ",", ""))
@@ -79,26 +79,26 @@ func (c copier) redated(text string) string {
 	})
 }
 
-func (c copier) reheaded(text string) string {
+func (c copier) changeHeadings(text string) string {
 	lines := strings.Split(text, "\n\n")
 	for i := range lines {
 		if strings.HasPrefix(lines[i], "## ") {
-			lines[i] = "## " + c.one("Events unfold", "How it came to this", "The people concerned", "Voices from research", "Looking back")
+			lines[i] = "## " + c.pickOne("Events unfold", "How it came to this", "The people concerned", "Voices from research", "Looking back")
 		}
 	}
 	return strings.Join(lines, "\n\n")
 }
 
-func (c copier) bylined(text string) string {
-	return c.one("By Jane Doe, Staff Writer\n\n", "LONDON (AGENCY) — ", "(Reporting by John Roe; editing by Jane Doe)\n\n", "Von unserem Korrespondenten\n\n") + text +
-		c.one("", "\n\nCopyright 2024 The Agency. All rights reserved. This material may not be published, broadcast, rewritten or redistributed.", "\n\nRead more: Subscribe to our newsletter for the day's top stories.")
+func (c copier) addByline(text string) string {
+	return c.pickOne("By Jane Doe, Staff Writer\n\n", "LONDON (AGENCY) — ", "(Reporting by John Roe; editing by Jane Doe)\n\n", "Von unserem Korrespondenten\n\n") + text +
+		c.pickOne("", "\n\nCopyright 2024 The Agency. All rights reserved. This material may not be published, broadcast, rewritten or redistributed.", "\n\nRead more: Subscribe to our newsletter for the day's top stories.")
 }
 
-func (c copier) requoted(text string) string {
+func (c copier) changeQuoteMarks(text string) string {
 	return strings.NewReplacer("“", `"`, "”", `"`, "‘", "'", "’", "'", " – ", " - ", " — ", " – ", "...", "…", `"`, "“").Replace(text)
 }
 
-func (c copier) dropped(text string) string {
+func (c copier) dropParagraph(text string) string {
 	p := strings.Split(text, "\n\n")
 	if len(p) < 4 {
 		return text
@@ -107,12 +107,12 @@ func (c copier) dropped(text string) string {
 	return strings.Join(slices.Delete(p, i, i+1), "\n\n")
 }
 
-func (c copier) cut(text string) string {
+func (c copier) keepStart(text string) string {
 	list := strings.SplitAfter(text, " ")
 	return strings.Join(list[:len(list)*(33+c.IntN(34))/100], "")
 }
 
-func (c copier) head(text string) string {
+func (c copier) keepHead(text string) string {
 	p, n, i := strings.Split(text, "\n\n"), 0, 0
 	for i < len(p) && n < 40 {
 		n += len(strings.Fields(p[i]))
@@ -121,10 +121,10 @@ func (c copier) head(text string) string {
 	return strings.Join(p[:i], "\n\n")
 }
 
-func (c copier) copies(text string) []string {
+func (c copier) makeCopies(text string) []string {
 	return []string{
-		c.cut(text), c.head(text), c.reheaded(text), c.redated(text), c.bylined(text), c.dropped(text), c.requoted(text),
-		c.bylined(c.requoted(c.redated(c.reheaded(c.cut(text))))), c.requoted(c.redated(c.dropped(c.head(text)))),
+		c.keepStart(text), c.keepHead(text), c.changeHeadings(text), c.changeDates(text), c.addByline(text), c.dropParagraph(text), c.changeQuoteMarks(text),
+		c.addByline(c.changeQuoteMarks(c.changeDates(c.changeHeadings(c.keepStart(text))))), c.changeQuoteMarks(c.changeDates(c.dropParagraph(c.keepHead(text)))),
 	}
 }
 
@@ -136,9 +136,9 @@ type tally struct{ right, wrong, missed float64 }
 func (t tally) precision() float64 { return t.right / max(1, t.right+t.wrong) }
 func (t tally) recall() float64    { return t.right / max(1, t.right+t.missed) }
 
-// pairwise counts clustered pairs against pairs of one original; a negative original
+// countPairs counts clustered pairs against pairs of one original; a negative original
 // has no copies.
-func pairwise(texts []string, original []int) (t tally) {
+func countPairs(texts []string, original []int) (t tally) {
 	pieces := make([]Piece, len(texts))
 	for i, text := range texts {
 		pieces[i] = Piece{ID: fmt.Sprint(i), URL: fmt.Sprintf("https://site%d.example/a", i), Text: text}
@@ -167,30 +167,30 @@ func TestClustersOfArticles(t *testing.T) {
 	var texts []string
 	var original []int
 	add := func(i int, text string) { texts, original = append(texts, text), append(original, i) }
-	all := articles(t)
+	all := loadArticles(t)
 	for i, text := range all[:min(len(all), 100)] {
-		text = c.original(text)
+		text = c.makeOriginal(text)
 		add(i, text)
 		if i%4 == 3 { // pages of one site
 			add(i, text+template)
 			continue
 		}
-		for _, copied := range c.copies(text) {
+		for _, copied := range c.makeCopies(text) {
 			add(i, copied)
 		}
 	}
-	for _, text := range onSubjects() {
+	for _, text := range loadTexts() {
 		add(-1, text)
 	}
-	got := pairwise(texts, original)
+	got := countPairs(texts, original)
 	t.Logf("%d texts: precision %.4f, recall %.4f", len(texts), got.precision(), got.recall())
 	if got.precision() < 0.95 || got.recall() < 0.95 {
 		t.Errorf("precision %.4f, recall %.4f", got.precision(), got.recall())
 	}
 }
 
-// onSubjects returns texts without copies, some on one subject.
-func onSubjects() (list []string) {
+// loadTexts returns texts without copies, some on one subject.
+func loadTexts() (list []string) {
 	list = append(list, reports...)
 	js, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "ir", "cranfield", "corpus.jsonl"))
 	if err != nil {
@@ -214,7 +214,7 @@ func TestClustersOfPassages(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 5} {
 		var texts []string
 		var original []int
-		for i, text := range articles(t) {
+		for i, text := range loadArticles(t) {
 			s := regexp.MustCompile(`[.!?]["”]?\s+`).Split(strings.Join(strings.Fields(text), " "), -1)
 			if len(s) < size+4 {
 				continue
@@ -225,13 +225,13 @@ func TestClustersOfPassages(t *testing.T) {
 				continue
 			}
 			base := passage(at, at+size)
-			list := []string{base, c.requoted(base), c.redated(base), base[:len(base)*8/10] + " ...", passage(at, at+size+1), "AGENCY — " + c.requoted(base)}
+			list := []string{base, c.changeQuoteMarks(base), c.changeDates(base), base[:len(base)*8/10] + " ...", passage(at, at+size+1), "AGENCY — " + c.changeQuoteMarks(base)}
 			for _, p := range list {
 				texts, original = append(texts, p), append(original, i)
 			}
 			texts, original = append(texts, passage(at+size+1, min(len(s), at+2*size+1))+" Sign up to our newsletter."), append(original, -1)
 		}
-		got := pairwise(texts, original)
+		got := countPairs(texts, original)
 		t.Logf("%d sentences, %d texts: precision %.4f, recall %.4f", size, len(texts), got.precision(), got.recall())
 		if got.precision() < 0.95 || got.recall() < 0.95 {
 			t.Errorf("of %d sentences precision is %.4f, recall %.4f", size, got.precision(), got.recall())

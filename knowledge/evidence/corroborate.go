@@ -19,10 +19,10 @@ const (
 
 // A Support lists the pieces that agree or disagree with one piece.
 type Support struct {
-	Voices  int      // independent agreeing sources including itself, at least 1
-	With    []string // piece IDs of agreeing voices
-	Against []string // piece IDs of disagreeing voices
-	Signal  ponder.Signal
+	Voices   int      // independent agreeing sources including itself, at least 1
+	Agreeing []string // piece IDs of agreeing voices
+	Against  []string // piece IDs of disagreeing voices
+	Signal   ponder.Signal
 }
 
 // Corroborate returns the support of each piece. clusters come from [Cluster]. One
@@ -30,11 +30,11 @@ type Support struct {
 // the user's own notes. Pieces agree if package similarity finds them, or one sentence
 // of each, equal.
 func Corroborate(pieces []Piece, clusters []string) []Support {
-	voice := voices(pieces, clusters)
+	voice := voiceNumbers(pieces, clusters)
 	n := min(len(pieces), maxPieces)
 	said := make([][]similarity.Text, n)
 	for i := range n {
-		said[i] = statements(pieces[i].Text)
+		said[i] = splitStatements(pieces[i].Text)
 	}
 	list := make([]Support, len(pieces))
 	with, against := make([]map[int]bool, len(pieces)), make([]map[int]bool, len(pieces))
@@ -46,47 +46,47 @@ func Corroborate(pieces []Piece, clusters []string) []Support {
 			if voice[i] == voice[k] {
 				continue
 			}
-			switch compare(said[i], said[k]) {
+			switch compareStatements(said[i], said[k]) {
 			case similarity.Same:
-				list[i].With, list[k].With = append(list[i].With, name(pieces, k)), append(list[k].With, name(pieces, i))
+				list[i].Agreeing, list[k].Agreeing = append(list[i].Agreeing, pieceName(pieces, k)), append(list[k].Agreeing, pieceName(pieces, i))
 				with[i][voice[k]], with[k][voice[i]] = true, true
 			case similarity.Opposite:
-				list[i].Against, list[k].Against = append(list[i].Against, name(pieces, k)), append(list[k].Against, name(pieces, i))
+				list[i].Against, list[k].Against = append(list[i].Against, pieceName(pieces, k)), append(list[k].Against, pieceName(pieces, i))
 				against[i][voice[k]], against[k][voice[i]] = true, true
 			}
 		}
 	}
 	for i := range list {
 		list[i].Voices = 1 + len(with[i])
-		list[i].Signal = list[i].signal(len(against[i]))
+		list[i].Signal = list[i].corroborationSignal(len(against[i]))
 	}
 	return list
 }
 
-func name(pieces []Piece, i int) string {
+func pieceName(pieces []Piece, i int) string {
 	if pieces[i].ID != "" {
 		return pieces[i].ID
 	}
 	return fmt.Sprint(i + 1)
 }
 
-func statements(text string) (list []similarity.Text) {
+func splitStatements(text string) (list []similarity.Text) {
 	text = strings.TrimSpace(textkit.Prefix(text, maxText))
 	parts := strings.FieldsFunc(strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n").Replace(text), func(r rune) bool { return r == '\n' })
 	if len(parts) != 1 {
-		list = append(list, similarity.Of(text))
+		list = append(list, similarity.Parse(text))
 	}
 	for _, s := range parts {
 		if len(strings.Fields(s)) >= minWords && len(list) <= maxSentences {
-			list = append(list, similarity.Of(s))
+			list = append(list, similarity.Parse(s))
 		}
 	}
 	return list
 }
 
-// compare relates two pieces. If they agree in one sentence and disagree in another,
+// compareStatements relates two pieces. If they agree in one sentence and disagree in another,
 // neither counts.
-func compare(a, b []similarity.Text) similarity.Verdict {
+func compareStatements(a, b []similarity.Text) similarity.Verdict {
 	yes, no := false, false
 	for _, x := range a {
 		for _, y := range b {
@@ -103,19 +103,19 @@ func compare(a, b []similarity.Text) similarity.Verdict {
 	return similarity.Different
 }
 
-// signal returns the corroboration signal; against counts opposing voices.
-func (s Support) signal(against int) ponder.Signal {
+// corroborationSignal returns the corroboration signal; against counts opposing voices.
+func (s Support) corroborationSignal(against int) ponder.Signal {
 	out := ponder.Signal{Name: "corroboration"}
 	switch s.Voices {
 	case 1:
-		out.Value, out.Says = 0.5, "No other source that was found says the same."
+		out.Value, out.Description = 0.5, "No other source that was found says the same."
 	case 2:
-		out.Value, out.Says = 0.8, "One other source says the same ("+listed(s.With)+")."
+		out.Value, out.Description = 0.8, "One other source says the same ("+joinNames(s.Agreeing)+")."
 	default:
-		out.Value, out.Says = 1, fmt.Sprintf("%d other sources say the same (%s).", s.Voices-1, listed(s.With))
+		out.Value, out.Description = 1, fmt.Sprintf("%d other sources say the same (%s).", s.Voices-1, joinNames(s.Agreeing))
 	}
 	if against > 0 {
-		out.Says += " The opposite is said by " + listed(s.Against) + "."
+		out.Description += " The opposite is said by " + joinNames(s.Against) + "."
 		out.Value = 0.5
 		if against >= s.Voices {
 			out.Value = 0.2
@@ -124,7 +124,7 @@ func (s Support) signal(against int) ponder.Signal {
 	return out
 }
 
-func listed(names []string) string {
+func joinNames(names []string) string {
 	const most = 5
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -132,13 +132,13 @@ func listed(names []string) string {
 	return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 }
 
-// voices returns the voice number of each piece.
-func voices(pieces []Piece, clusters []string) []int {
-	g := newGroups(len(pieces))
+// voiceNumbers returns the voice number of each piece.
+func voiceNumbers(pieces []Piece, clusters []string) []int {
+	g := newDisjointSets(len(pieces))
 	seen := make(map[string]int)
 	link := func(key string, i int) {
 		if first, ok := seen[key]; ok {
-			g.join(first, i)
+			g.mergeSets(first, i)
 		} else {
 			seen[key] = i
 		}
@@ -147,34 +147,34 @@ func voices(pieces []Piece, clusters []string) []int {
 		if i < len(clusters) {
 			link("cluster "+clusters[i], i)
 		}
-		if a := strings.ToLower(textkit.Line(p.Author, maxName)); a != "" && !role[a] && strings.Contains(a, " ") {
+		if a := strings.ToLower(textkit.Line(p.Author, maxName)); a != "" && !roleNames[a] && strings.Contains(a, " ") {
 			link("author "+a, i)
 		}
-		if key := house(p); key != "" {
+		if key := ownerKey(p); key != "" {
 			link(key, i)
 		}
 	}
 	list := make([]int, len(pieces))
 	for i := range list {
-		list[i] = g.root(i)
+		list[i] = g.findRoot(i)
 	}
 	return list
 }
 
-var crowded = []string{"forum", "social", "blog", "code", "academic"}
+var sharedSiteClasses = []string{"forum", "social", "blog", "code", "academic"}
 
-// house returns the owner of a piece, or "" if unknown.
-func house(p Piece) string {
+// ownerKey returns the owner of a piece, or "" if unknown.
+func ownerKey(p Piece) string {
 	switch p.Kind {
 	case "memory", "journal", "thread":
 		return "user"
 	}
-	a, ok := addressOf(p.URL)
+	a, ok := parseAddress(p.URL)
 	if !ok {
-		a, ok = addressOf(p.Source)
+		a, ok = parseAddress(p.Source)
 	}
-	if !ok || slices.Contains(crowded, classOf(a).name) {
+	if !ok || slices.Contains(sharedSiteClasses, classifyAddress(a).name) {
 		return ""
 	}
-	return "site " + site(a.host)
+	return "site " + siteDomain(a.host)
 }

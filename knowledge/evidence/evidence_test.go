@@ -13,7 +13,7 @@ import (
 
 var now = time.Date(2026, 11, 18, 14, 30, 0, 0, time.UTC)
 
-func named(t *testing.T, list []ponder.Signal, name string) ponder.Signal {
+func findSignal(t *testing.T, list []ponder.Signal, name string) ponder.Signal {
 	t.Helper()
 	for _, s := range list {
 		if s.Name == name {
@@ -48,8 +48,8 @@ func TestSource(t *testing.T) {
 		{"no address", Piece{URL: "javascript:alert(1)"}, 0.5, "It is a source of a kind that is not known."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			want := ponder.Signal{Name: "source", Value: c.value, Says: c.says}
-			if diff := cmp.Diff(want, named(t, Judge(c.piece, now), "source")); diff != "" {
+			want := ponder.Signal{Name: "source", Value: c.value, Description: c.says}
+			if diff := cmp.Diff(want, findSignal(t, Judge(c.piece, now), "source")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -89,9 +89,9 @@ func TestSignals(t *testing.T) {
 		{"for people", Piece{Text: "She ignored his instructions."}, "addressed", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := named(t, Judge(c.piece, now), c.signal)
-			if math.Abs(got.Value-c.value) > 1e-9 || got.Says != c.says {
-				t.Errorf("is %.3f %q, want %.3f %q", got.Value, got.Says, c.value, c.says)
+			got := findSignal(t, Judge(c.piece, now), c.signal)
+			if math.Abs(got.Value-c.value) > 1e-9 || got.Description != c.says {
+				t.Errorf("is %.3f %q, want %.3f %q", got.Value, got.Description, c.value, c.says)
 			}
 		})
 	}
@@ -129,7 +129,7 @@ func TestAddressed(t *testing.T) {
 		"以前の指示に従って作業した。":                                                        false,
 		"": false,
 	} {
-		s, ok := Addressed(text)
+		s, ok := AddressesProgram(text)
 		if ok != want || ok != (s.Name == "addressed") {
 			t.Errorf("%q: %+v, %v", text, s, ok)
 		}
@@ -184,25 +184,25 @@ func TestEachSignalIsExplained(t *testing.T) {
 	made := map[string]bool{}
 	for _, s := range list {
 		made[s.Name] = true
-		if !strings.HasSuffix(s.Says, ".") || len(s.Says) < 10 || s.Value < 0 || s.Value > 1 {
+		if !strings.HasSuffix(s.Description, ".") || len(s.Description) < 10 || s.Value < 0 || s.Value > 1 {
 			t.Errorf("%+v", s)
 		}
 	}
-	for name := range shares {
+	for name := range signalShares {
 		if !made[name] {
 			t.Errorf("no signal is called %s", name)
 		}
 	}
-	if len(made) != len(shares) {
-		t.Errorf("%d signals, %d shares", len(made), len(shares))
+	if len(made) != len(signalShares) {
+		t.Errorf("%d signals, %d shares", len(made), len(signalShares))
 	}
 }
 
 func TestSourcesFile(t *testing.T) {
 	domains := map[string]bool{}
 	for _, c := range classes {
-		if c.value <= 0 || c.value >= 1 || c.says == "" {
-			t.Errorf("%s: %v %q", c.name, c.value, c.says)
+		if c.value <= 0 || c.value >= 1 || c.description == "" {
+			t.Errorf("%s: %v %q", c.name, c.value, c.description)
 		}
 		for _, d := range c.domains {
 			if domains[d] || d != strings.ToLower(d) || strings.ContainsAny(d, "/:") {
@@ -229,7 +229,7 @@ func FuzzEvidence(f *testing.F) {
 				t.Errorf("weight %v, %d voices", w, s.Voices)
 			}
 			for _, g := range signals {
-				if g.Says == "" || len(g.Says) > 1000 || strings.Contains(g.Says, "\n") {
+				if g.Description == "" || len(g.Description) > 1000 || strings.Contains(g.Description, "\n") {
 					t.Errorf("%+v", g)
 				}
 			}

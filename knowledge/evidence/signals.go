@@ -13,29 +13,29 @@ import (
 
 // Age limits of the date signal: no reduction before fresh, none further after old.
 const (
-	fresh = 1  // years
-	old   = 20 // years
-	least = 0.6
+	freshYears   = 1  // years
+	oldYears     = 20 // years
+	minDateValue = 0.6
 )
 
-func dated(p Piece, now time.Time) ponder.Signal {
+func dateSignal(p Piece, now time.Time) ponder.Signal {
 	s := ponder.Signal{Name: "date"}
 	years := now.Sub(p.Published).Hours() / (24 * 365.25)
 	switch {
 	case p.Published.IsZero():
-		s.Value, s.Says = 0.5, "It has no date."
+		s.Value, s.Description = 0.5, "It has no date."
 	case years < -1/365.25:
-		s.Value, s.Says = 0.3, fmt.Sprintf("It is dated %s, which is yet to come.", day(p.Published))
+		s.Value, s.Description = 0.3, fmt.Sprintf("It is dated %s, which is yet to come.", formatDay(p.Published))
 	default:
-		s.Value = 1 - (1-least)*min(1, max(0, years-fresh)/(old-fresh))
-		s.Says = fmt.Sprintf("It is dated %s, %s.", day(p.Published), age(years))
+		s.Value = 1 - (1-minDateValue)*min(1, max(0, years-freshYears)/(oldYears-freshYears))
+		s.Description = fmt.Sprintf("It is dated %s, %s.", formatDay(p.Published), formatAge(years))
 	}
 	return s
 }
 
-func day(t time.Time) string { return t.Format("2 January 2006") }
+func formatDay(t time.Time) string { return t.Format("2 January 2006") }
 
-func age(years float64) string {
+func formatAge(years float64) string {
 	switch {
 	case years < 2/365.25:
 		return "just now"
@@ -47,26 +47,26 @@ func age(years float64) string {
 	return fmt.Sprintf("%.0f years ago", years)
 }
 
-func author(p Piece) ponder.Signal {
+func authorSignal(p Piece) ponder.Signal {
 	name := textkit.Line(p.Author, maxName)
 	switch low := strings.ToLower(name); {
 	case !strings.ContainsFunc(name, unicode.IsLetter):
-		return ponder.Signal{Name: "author", Value: 0.5, Says: "No author is named."}
-	case role[low] || strings.HasSuffix(low, " staff") || strings.HasSuffix(low, " team") || strings.HasSuffix(low, "redaktion"):
-		return ponder.Signal{Name: "author", Value: 0.7, Says: "Its author is named by a role only: " + name + "."}
+		return ponder.Signal{Name: "author", Value: 0.5, Description: "No author is named."}
+	case roleNames[low] || strings.HasSuffix(low, " staff") || strings.HasSuffix(low, " team") || strings.HasSuffix(low, "redaktion"):
+		return ponder.Signal{Name: "author", Value: 0.7, Description: "Its author is named by a role only: " + name + "."}
 	default:
-		return ponder.Signal{Name: "author", Value: 1, Says: "Its author is named: " + name + "."}
+		return ponder.Signal{Name: "author", Value: 1, Description: "Its author is named: " + name + "."}
 	}
 }
 
-// role are author names that name no person.
-var role = map[string]bool{
+// roleNames are author names that name no person.
+var roleNames = map[string]bool{
 	"admin": true, "administrator": true, "staff": true, "editor": true, "editors": true, "editorial": true, "team": true, "guest": true, "author": true, "anonymous": true, "user": true,
 	"redaktion": true, "redacción": true, "rédaction": true, "la rédaction": true, "webmaster": true, "unknown": true, "press release": true, "newsroom": true,
 }
 
-// plain returns the folded words of a text, with a space around each.
-func plain(text string) string {
+// foldedWords returns the folded words of a text, with a space around each.
+func foldedWords(text string) string {
 	var b strings.Builder
 	b.WriteByte(' ')
 	lexical.Tokens(textkit.Prefix(text, maxText), func(t lexical.Token) {
@@ -76,7 +76,7 @@ func plain(text string) string {
 	return b.String()
 }
 
-func first(text string, phrases []string) (phrase string, n int) {
+func findPhrase(text string, phrases []string) (phrase string, n int) {
 	for _, p := range phrases {
 		if strings.Contains(text, " "+p+" ") {
 			if n++; n == 1 {
@@ -89,83 +89,83 @@ func first(text string, phrases []string) (phrase string, n int) {
 
 // Phrases of own work, of reports of others, and of hearsay.
 var (
-	primary = []string{
+	ownWorkPhrases = []string{
 		"we measured", "we found", "we find", "we observed", "we show", "we surveyed", "we tested", "we analysed", "we analyzed", "we conducted", "we interviewed", "we report", "we propose", "our results",
 		"our study", "our data", "our measurements", "our experiments", "in this paper", "in this study", "this paper presents", "the present study", "the authors declare", "i measured", "i tested", "i saw",
 		"i was there", "i found", "i interviewed", "i asked", "i decided", "we decided", "told us", "in an interview with", "hereby", "pursuant to", "shall be", "is hereby", "minutes of the meeting", "table 1",
 		"figure 1", "wir haben gemessen", "unsere ergebnisse", "in dieser arbeit", "nous avons mesure", "nos resultats", "dans cette etude", "nuestros resultados", "en este estudio", "hemos medido",
 	}
-	secondary = []string{
+	reportPhrases = []string{
 		"according to", "as reported by", "reported that", "reports say", "researchers say", "researchers found", "scientists say", "experts say", "a study found", "a new study", "studies show", "research shows", "citing",
 		"was quoted", "has been described", "summary of", "review of", "in a statement", "told the", "it is known that", "laut", "nach angaben", "einer studie zufolge", "selon", "d apres", "segun", "de acuerdo con",
 	}
-	hearsay = []string{
+	hearsayPhrases = []string{
 		"reportedly", "allegedly", "rumor", "rumors", "rumour", "rumours", "some say", "people say", "it is said", "i heard", "i have heard", "supposedly", "anonymous sources", "unconfirmed", "sources close to", "word is",
 		"they say", "angeblich", "geruchten zufolge", "aurait", "il parait", "presuntamente", "se dice", "al parecer",
 	}
 )
 
-func directness(text string) ponder.Signal {
-	own, many := first(text, primary)
-	others, more := first(text, secondary)
-	rumor, vague := first(text, hearsay)
-	s := ponder.Signal{Name: "directness", Value: 0.65, Says: "Its words do not tell whether it is of its own knowledge."}
+func directnessSignal(text string) ponder.Signal {
+	own, many := findPhrase(text, ownWorkPhrases)
+	others, more := findPhrase(text, reportPhrases)
+	rumor, vague := findPhrase(text, hearsayPhrases)
+	s := ponder.Signal{Name: "directness", Value: 0.65, Description: "Its words do not tell whether it is of its own knowledge."}
 	switch {
 	case vague > many && vague >= more:
-		s.Value, s.Says = 0.3, "It passes on hearsay: “"+rumor+"”."
+		s.Value, s.Description = 0.3, "It passes on hearsay: “"+rumor+"”."
 	case many > more:
-		s.Value, s.Says = 0.95, "It speaks of its own work: “"+own+"”."
+		s.Value, s.Description = 0.95, "It speaks of its own work: “"+own+"”."
 	case more > many:
-		s.Value, s.Says = 0.55, "It tells what others say: “"+others+"”."
+		s.Value, s.Description = 0.55, "It tells what others say: “"+others+"”."
 	}
 	return s
 }
 
-func transport(p Piece, _ string) (s ponder.Signal, ok bool) {
-	a, ok := addressOf(p.URL)
-	if !ok || p.Local || a.nowhere() {
+func transportSignal(p Piece, _ string) (s ponder.Signal, ok bool) {
+	a, ok := parseAddress(p.URL)
+	if !ok || p.Local || a.isPlaceholder() {
 		return s, false
 	}
 	if a.secure {
-		return ponder.Signal{Name: "transport", Value: 1, Says: "It came encrypted (https)."}, true
+		return ponder.Signal{Name: "transport", Value: 1, Description: "It came encrypted (https)."}, true
 	}
-	return ponder.Signal{Name: "transport", Value: 0.5, Says: "It came unencrypted (http), so that others may have changed it."}, true
+	return ponder.Signal{Name: "transport", Value: 0.5, Description: "It came unencrypted (http), so that others may have changed it."}, true
 }
 
-var sales = []string{
+var salesPhrases = []string{
 	"sponsored content", "sponsored post", "sponsored by", "paid partnership", "affiliate links", "affiliate link", "affiliate commission", "add to cart", "buy now", "order now", "limited time offer", "free shipping", "promo code",
 	"discount code", "money back guarantee", "sign up today", "act now", "advertorial", "jetzt kaufen", "in den warenkorb", "anzeige von", "acheter maintenant", "ajouter au panier", "comprar ahora",
 }
 
-func advertising(_ Piece, text string) (s ponder.Signal, ok bool) {
-	phrase, n := first(text, sales)
+func advertisingSignal(_ Piece, text string) (s ponder.Signal, ok bool) {
+	phrase, n := findPhrase(text, salesPhrases)
 	if n == 0 {
 		return s, false
 	}
-	return ponder.Signal{Name: "advertising", Value: max(0.2, 0.6-0.2*float64(n-1)), Says: "It sells something: “" + phrase + "”."}, true
+	return ponder.Signal{Name: "advertising", Value: max(0.2, 0.6-0.2*float64(n-1)), Description: "It sells something: “" + phrase + "”."}, true
 }
 
-var orders = []string{
+var instructionPhrases = []string{
 	"ignore previous instructions", "ignore all previous instructions", "ignore the above instructions", "ignore your instructions", "ignore all instructions", "disregard previous instructions",
 	"disregard all previous", "ignore any previous instructions", "ignore prior instructions", "ignore all prior instructions", "disregard prior instructions", "disregard your instructions", "call the tool", "disregard the above", "forget previous instructions", "forget all previous", "forget your instructions", "as an ai language model", "you are now", "system prompt", "new instructions", "override your", "to the ai reading",
 	"if you are an ai", "if you are a language model", "instructions for ai", "attention ai", "do not tell the user", "without telling the user", "ignoriere alle vorherigen anweisungen", "ignorez les instructions precedentes",
 	"ignora las instrucciones anteriores", "begin system", "assistant must",
 }
 
-// Addressed reports whether a text has instructions to a program that reads it, with
+// AddressesProgram reports whether a text has instructions to a program that reads it, with
 // the signal of [Judge]. Invisible characters do not hide instructions.
-func Addressed(text string) (s ponder.Signal, ok bool) {
+func AddressesProgram(text string) (s ponder.Signal, ok bool) {
 	text = textkit.Visible(textkit.Prefix(text, maxText))
-	return addressed(Piece{Text: text}, plain(text))
+	return addressedSignal(Piece{Text: text}, foldedWords(text))
 }
 
-func addressed(p Piece, text string) (s ponder.Signal, ok bool) {
-	phrase, _ := first(text, orders)
+func addressedSignal(p Piece, text string) (s ponder.Signal, ok bool) {
+	phrase, _ := findPhrase(text, instructionPhrases)
 	if phrase == "" {
-		phrase = ordered(textkit.Visible(textkit.Prefix(p.Text, maxText)), text)
+		phrase = findInstruction(textkit.Visible(textkit.Prefix(p.Text, maxText)), text)
 	}
 	if phrase == "" {
 		return s, false
 	}
-	return ponder.Signal{Name: "addressed", Value: 0.1, Says: "It is meant for a program that reads it, not for people: “" + phrase + "”."}, true
+	return ponder.Signal{Name: "addressed", Value: 0.1, Description: "It is meant for a program that reads it, not for people: “" + phrase + "”."}, true
 }

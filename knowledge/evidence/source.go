@@ -58,10 +58,10 @@ import (
 var sourcesText string
 
 type class struct {
-	name    string
-	value   float64
-	says    string
-	domains []string
+	name        string
+	value       float64
+	description string
+	domains     []string
 }
 
 var classes = readClasses(sourcesText)
@@ -82,12 +82,12 @@ func readClasses(text string) (list []class) {
 	return list
 }
 
-var own = map[string]class{
-	"memory":   {value: 0.75, says: "something that you had remembered"},
-	"journal":  {value: 0.75, says: "a note of your journal"},
-	"document": {value: 0.7, says: "a document that you keep"},
-	"post":     {value: 0.5, says: "a post that you saved"},
-	"thread":   {value: 0.55, says: "what an earlier session came to, which is no source of its own"},
+var userClasses = map[string]class{
+	"memory":   {value: 0.75, description: "something that you had remembered"},
+	"journal":  {value: 0.75, description: "a note of your journal"},
+	"document": {value: 0.7, description: "a document that you keep"},
+	"post":     {value: 0.5, description: "a post that you saved"},
+	"thread":   {value: 0.55, description: "what an earlier session came to, which is no source of its own"},
 }
 
 var hostParts = []class{
@@ -103,29 +103,29 @@ var pathParts = []class{
 	{"blog", 0.45, "a page of somebody's blog", []string{"/blog/", "/blogs/"}},
 }
 
-func source(p Piece) ponder.Signal {
-	a, ok := addressOf(p.URL)
+func sourceSignal(p Piece) ponder.Signal {
+	a, ok := parseAddress(p.URL)
 	if !ok {
-		a, ok = addressOf(p.Source)
+		a, ok = parseAddress(p.Source)
 	}
-	c := class{value: 0.5, says: "a source of a kind that is not known"}
-	if kept, is := own[p.Kind]; is && (!ok || p.Kind == "post" || p.Kind == "thread") {
+	c := class{value: 0.5, description: "a source of a kind that is not known"}
+	if kept, is := userClasses[p.Kind]; is && (!ok || p.Kind == "post" || p.Kind == "thread") {
 		c = kept
-	} else if ok && a.nowhere() {
-		c.says = "a page that was saved, and it is not known where"
+	} else if ok && a.isPlaceholder() {
+		c.description = "a page that was saved, and it is not known where"
 	} else if ok {
-		c = classOf(a)
-		c.says += " (" + textkit.Line(a.host, maxName) + ")"
+		c = classifyAddress(a)
+		c.description += " (" + textkit.Line(a.host, maxName) + ")"
 	} else if p.Source != "" && p.Kind == "" {
-		c = own["document"]
+		c = userClasses["document"]
 	}
-	return ponder.Signal{Name: "source", Value: c.value, Says: "It is " + c.says + "."}
+	return ponder.Signal{Name: "source", Value: c.value, Description: "It is " + c.description + "."}
 }
 
-func classOf(a address) class {
+func classifyAddress(a address) class {
 	for _, c := range classes {
 		for _, d := range c.domains {
-			if under(a.host, d) {
+			if isSubdomain(a.host, d) {
 				return c
 			}
 		}
@@ -144,7 +144,7 @@ func classOf(a address) class {
 			}
 		}
 	}
-	return class{value: 0.5, says: "a page of a site of which nothing is known"}
+	return class{value: 0.5, description: "a page of a site of which nothing is known"}
 }
 
 // An address identifies a page.
@@ -155,7 +155,7 @@ type address struct {
 	secure bool
 }
 
-func addressOf(raw string) (a address, ok bool) {
+func parseAddress(raw string) (a address, ok bool) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return a, false
@@ -166,21 +166,21 @@ func addressOf(raw string) (a address, ok bool) {
 	}, true
 }
 
-func (a address) page() string { return a.host + a.path + "?" + a.query }
+func (a address) pageKey() string { return a.host + a.path + "?" + a.query }
 
-// nowhere reports whether the address is a placeholder: no host ends in .invalid (RFC
+// isPlaceholder reports whether the address is a placeholder: no host ends in .invalid (RFC
 // 2606).
-func (a address) nowhere() bool { return strings.HasSuffix(a.host, ".invalid") }
+func (a address) isPlaceholder() bool { return strings.HasSuffix(a.host, ".invalid") }
 
-// under reports whether host is domain or a subdomain. A domain with a leading dot is
+// isSubdomain reports whether host is domain or a subdomain. A domain with a leading dot is
 // a suffix.
-func under(host, domain string) bool {
+func isSubdomain(host, domain string) bool {
 	return host == domain || strings.HasSuffix(host, domain) && (domain[0] == '.' || strings.HasSuffix(host, "."+domain))
 }
 
-// site returns the registered domain: two labels, or three under national second
+// siteDomain returns the registered domain: two labels, or three under national second
 // levels ("co.uk").
-func site(host string) string {
+func siteDomain(host string) string {
 	parts := strings.Split(host, ".")
 	n := 2
 	if k := len(parts); k > 2 && len(parts[k-1]) == 2 {

@@ -69,18 +69,18 @@ func (h Hit) Sound() bool {
 
 // Found is the result of a search of documents and memory.
 type Found struct {
-	Hits      List[Hit]     `json:"hits"`
-	Skipped   List[Skipped] `json:"skipped"`
-	More      int           `json:"skipped_more,omitempty"` // further skipped files
-	Documents int           `json:"documents"`
-	Sentences int           `json:"sentences"`
-	Memory    *Memory       `json:"memory,omitempty"` // nil if memory was not searched
-	Failed    []string      `json:"failed,omitempty"` // failed sources with reasons
-	Notice    string        `json:"notice,omitempty"` // set if it contains untrusted text
+	Hits      List[Hit]         `json:"hits"`
+	Skipped   List[SkippedFile] `json:"skipped"`
+	More      int               `json:"skipped_more,omitempty"` // further skipped files
+	Documents int               `json:"documents"`
+	Sentences int               `json:"sentences"`
+	Memory    *Memory           `json:"memory,omitempty"` // nil if memory was not searched
+	Failed    []string          `json:"failed,omitempty"` // failed sources with reasons
+	Notice    string            `json:"notice,omitempty"` // set if it contains untrusted text
 }
 
-// Skipped is a file that was not read.
-type Skipped struct {
+// SkippedFile is a file that was not read.
+type SkippedFile struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
@@ -155,16 +155,16 @@ type Page struct {
 	Cut   bool   `json:"truncated,omitempty"`
 }
 
-// Remembered is the result of a search of a persona's memory.
-type Remembered struct {
-	Context   string         `json:"context"`
-	Truncated bool           `json:"truncated,omitempty"`
-	Sources   List[Recalled] `json:"sources"`
-	Says      string         `json:"says,omitempty"` // reason for an empty result
+// PersonaMemory is the result of a search of a persona's memory.
+type PersonaMemory struct {
+	Context   string             `json:"context"`
+	Truncated bool               `json:"truncated,omitempty"`
+	Sources   List[RecalledItem] `json:"sources"`
+	Says      string             `json:"says,omitempty"` // reason for an empty result
 }
 
-// Recalled is a memory item in the context.
-type Recalled struct {
+// RecalledItem is a memory item in the context.
+type RecalledItem struct {
 	ID        string   `json:"id"`
 	Place     string   `json:"place"` // of the match in the item
 	Kind      string   `json:"kind"`

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	anchorHits  = 8
-	anchorLeast = 0.35 // least relevance, to date by the item
-	anchorNamed = 0.25 // to date by a date beside the event
-	anchorShare = 0.4  // relative to the best
-	anchorSpan  = 14 * 24 * time.Hour
+	anchorHits         = 8
+	minAnchorRelevance = 0.35 // least relevance, to date by the item
+	minDatedRelevance  = 0.25 // to date by a date beside the event
+	anchorShare        = 0.4  // relative to the best
+	anchorSpan         = 14 * 24 * time.Hour
 )
 
-// anchor dates the event of "before the launch". Without a date, search uses its words.
-func (s *search) anchor(ctx context.Context) error {
+// resolveAnchor dates the event of "before the launch". Without a date, search uses its words.
+func (s *search) resolveAnchor(ctx context.Context) error {
 	a := s.query.Anchor
 	if a == nil || s.empty {
 		return nil
 	}
-	when, by, err := s.dateOf(ctx, a.Event)
+	when, by, err := s.eventDate(ctx, a.Event)
 	if err != nil {
 		return err
 	}
@@ -45,13 +45,13 @@ func (s *search) anchor(ctx context.Context) error {
 		r.From, r.To = day.Add(-anchorSpan), day.Add(anchorSpan)
 	}
 	s.query.Time = r
-	s.tactics.does("event as anchor", "time range")
+	s.plan.addNames("event as anchor", "time range")
 	s.notes = append(s.notes, fmt.Sprintf("%q is taken to be on %s, by %q.", a.Event, day.Format("2 January 2006"), textkit.Prefix(by, 100)))
 	return nil
 }
 
-// dateOf returns the event's date in the best passage, or that of its item.
-func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by string, err error) {
+// eventDate returns the event's date in the best passage, or that of its item.
+func (s *search) eventDate(ctx context.Context, event string) (when time.Time, by string, err error) {
 	q := index.Query{Filter: s.filter, Typos: true}
 	lexical.Tokens(event, func(t lexical.Token) {
 		w := event[t.Start:t.End]
@@ -64,30 +64,30 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 	if err != nil || len(hits) == 0 {
 		return time.Time{}, "", err
 	}
-	list, err := s.load(ctx, hits)
+	list, err := s.loadCandidates(ctx, hits)
 	if err != nil {
 		return time.Time{}, "", err
 	}
-	wanted := len(stems(event, "en"))
+	wanted := len(stemSet(event, "en"))
 	for _, c := range list { // a date beside the event
-		if c.relevance < anchorNamed || c.relevance < list[0].relevance*anchorShare {
+		if c.relevance < minDatedRelevance || c.relevance < list[0].relevance*anchorShare {
 			break
 		}
 		if len(c.words)*2 <= wanted && wanted > 1 {
 			continue
 		}
-		if t := s.dateIn(c.passage.Text, event, c.item.Date); !t.IsZero() {
+		if t := s.sentenceDate(c.passage.Text, event, c.item.Date); !t.IsZero() {
 			return t, c.item.Title, nil
 		}
 	}
 	for _, c := range list {
-		if c.relevance < anchorLeast || c.relevance < list[0].relevance*0.6 {
+		if c.relevance < minAnchorRelevance || c.relevance < list[0].relevance*0.6 {
 			break
 		}
-		if len(c.words)*2 <= wanted && wanted > 1 || c.item.Date.IsZero() || c.item.finished() || s.saysAnchor(c) {
+		if len(c.words)*2 <= wanted && wanted > 1 || c.item.Date.IsZero() || c.item.isFinishedSession() || s.containsAnchor(c) {
 			continue
 		}
-		if guessed, err := s.ofFile(ctx, c.item); err != nil || guessed {
+		if guessed, err := s.isFileDated(ctx, c.item); err != nil || guessed {
 			if err != nil {
 				return time.Time{}, "", err
 			}
@@ -98,22 +98,22 @@ func (s *search) dateOf(ctx context.Context, event string) (when time.Time, by s
 	return time.Time{}, "", nil
 }
 
-// ofFile reports whether only its file dates the item, which says nothing of the event.
-func (s *search) ofFile(ctx context.Context, it Item) (bool, error) {
-	if it.Path == "" || it.Kind != KindDocument || it.fileTime() {
-		return it.fileTime(), nil
+// isFileDated reports whether only its file dates the item, which says nothing of the event.
+func (s *search) isFileDated(ctx context.Context, it Item) (bool, error) {
+	if it.Path == "" || it.Kind != KindDocument || it.hasFileTime() {
+		return it.hasFileTime(), nil
 	}
-	f, err := s.l.file(ctx, it.Path)
-	return err == nil && f.mtime != 0 && micros(time.Unix(0, f.mtime)) == micros(it.Date), err
+	f, err := s.l.loadFile(ctx, it.Path)
+	return err == nil && f.mtime != 0 && toMicros(time.Unix(0, f.mtime)) == toMicros(it.Date), err
 }
 
 var sentenceEnd = regexp.MustCompile(`[.!?]\s|\n`)
 
-func (s *search) dateIn(text, event string, written time.Time) time.Time {
+func (s *search) sentenceDate(text, event string, written time.Time) time.Time {
 	if written.IsZero() {
 		written = s.now
 	}
-	wanted := stems(event, "en")
+	wanted := stemSet(event, "en")
 	start := 0
 	for start < len(text) {
 		end := len(text)
@@ -122,7 +122,7 @@ func (s *search) dateIn(text, event string, written time.Time) time.Time {
 		}
 		sentence := text[start:end]
 		start = end
-		has := stems(sentence, "en")
+		has := stemSet(sentence, "en")
 		n := 0
 		for w := range wanted {
 			if has[w] {
@@ -140,7 +140,7 @@ func (s *search) dateIn(text, event string, written time.Time) time.Time {
 	return time.Time{}
 }
 
-func stems(text string, lang lexical.Language) map[string]bool {
+func stemSet(text string, lang lexical.Language) map[string]bool {
 	out := map[string]bool{}
 	lexical.Tokens(text, func(t lexical.Token) {
 		if w := text[t.Start:t.End]; !lexical.Stop(w, lang) {

@@ -24,7 +24,7 @@ func newZipf(seed uint64) *zipf {
 	return &zipf{rnd, rand.NewZipf(rnd, 1.1, 4, 80_000)}
 }
 
-func (z *zipf) word() string {
+func (z *zipf) nextWord() string {
 	const letters = "etaoinshrdlucmfwypvbgk"
 	n := z.z.Uint64() + 30
 	var b []byte
@@ -35,9 +35,9 @@ func (z *zipf) word() string {
 	return string(b)
 }
 
-func (z *zipf) sentence(b *strings.Builder) {
+func (z *zipf) writeSentence(b *strings.Builder) {
 	for i := range 8 + z.rnd.IntN(14) {
-		w := z.word()
+		w := z.nextWord()
 		if i == 0 {
 			w = strings.ToUpper(w[:1]) + w[1:]
 		} else {
@@ -48,16 +48,16 @@ func (z *zipf) sentence(b *strings.Builder) {
 	b.WriteByte('.')
 }
 
-// corpus makes a folder of notes with about that many passages.
-func corpus(t testing.TB, passages int) string {
+// writeCorpus makes a folder of notes with about that many passages.
+func writeCorpus(t testing.TB, passages int) string {
 	z := newZipf(1)
 	dir := t.TempDir()
 	for n := 0; n*30 < passages; n++ {
 		var b strings.Builder
 		for range 30 {
-			fmt.Fprintf(&b, "## %s %s\n\n", z.word(), z.word())
+			fmt.Fprintf(&b, "## %s %s\n\n", z.nextWord(), z.nextWord())
 			for range 6 {
-				z.sentence(&b)
+				z.writeSentence(&b)
 				b.WriteByte(' ')
 			}
 			b.WriteString("\n\n")
@@ -74,29 +74,29 @@ func corpus(t testing.TB, passages int) string {
 }
 
 func BenchmarkIngest(b *testing.B) {
-	dir := corpus(b, 30_000)
+	dir := writeCorpus(b, 30_000)
 	for b.Loop() {
 		r := newRig(b)
 		began := time.Now()
-		report := r.ingest(recall.IngestOptions{}, dir)
+		report := r.ingestPaths(recall.IngestOptions{}, dir)
 		b.ReportMetric(float64(report.Passages)/time.Since(began).Seconds(), "passages/s")
 		b.ReportMetric(float64(report.Passages), "passages")
 	}
 }
 
 func BenchmarkSearch(b *testing.B) {
-	dir := corpus(b, 60_000)
+	dir := writeCorpus(b, 60_000)
 	r := newRig(b)
-	r.ingest(recall.IngestOptions{}, dir)
-	if err := r.Settle(b.Context(), nil); err != nil {
+	r.ingestPaths(recall.IngestOptions{}, dir)
+	if err := r.WaitIndexed(b.Context(), nil); err != nil {
 		b.Fatal(err)
 	}
 	z := newZipf(2)
 	var took []time.Duration
 	for b.Loop() {
-		q := fmt.Sprintf("what is %s %s %s", z.word(), z.word(), z.word())
+		q := fmt.Sprintf("what is %s %s %s", z.nextWord(), z.nextWord(), z.nextWord())
 		began := time.Now()
-		r.search(q, recall.SearchOptions{})
+		r.searchText(q, recall.SearchOptions{})
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)

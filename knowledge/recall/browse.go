@@ -13,39 +13,39 @@ import (
 	"ponder/knowledge/recall/query"
 )
 
-// asks reports whether the query has words to find. If timed, words of time do not
+// hasWords reports whether the query has words to find. If timed, words of time do not
 // count.
-func (s *search) asks(timed bool) bool {
+func (s *search) hasWords(timed bool) bool {
 	if len(s.query.Phrases) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(s.query.Words, func(w query.Word) bool { return !w.Not && !(timed && w.Time) })
 }
 
-// ofTime returns items of the query's time, newest first, then passages that mention
+// timeCandidates returns items of the query's time, newest first, then passages that mention
 // it.
-func (s *search) ofTime(ctx context.Context, soft bool) ([]*candidate, error) {
+func (s *search) timeCandidates(ctx context.Context, soft bool) ([]*candidate, error) {
 	whole := s.filter
-	list, err := s.browse(ctx)
+	list, err := s.browseItems(ctx)
 	s.filter = whole
-	if err != nil || !soft || !s.asks(false) {
+	if err != nil || !soft || !s.hasWords(false) {
 		return list, err
 	}
 	best := s.best
-	more, err := s.ranked(ctx, false)
+	more, err := s.rankPassages(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) > 0 {
 		s.best = best
 	}
-	return s.withSpeaking(list, more), nil
+	return s.mergeMentions(list, more), nil
 }
 
-// withSpeaking merges items of the query's time with passages that mention it. Passages
+// mergeMentions merges items of the query's time with passages that mention it. Passages
 // with the query's own "before the launch" come first, then items of the time. If
 // nothing matches, it returns passages that have the words.
-func (s *search) withSpeaking(list, more []*candidate) []*candidate {
+func (s *search) mergeMentions(list, more []*candidate) []*candidate {
 	has := map[int64]bool{}
 	for _, c := range list {
 		has[c.item.num] = true
@@ -53,18 +53,18 @@ func (s *search) withSpeaking(list, more []*candidate) []*candidate {
 	var others []*candidate
 	for _, c := range more {
 		switch {
-		case len(c.words) > 0 && s.saysAnchor(c):
+		case len(c.words) > 0 && s.containsAnchor(c):
 			list = slices.DeleteFunc(list, func(other *candidate) bool { return !other.byWords && other.item.num == c.item.num })
-			c.score = max(c.score, mostBrowsed+0.01)
-		case s.speaks(c):
-			list = slices.DeleteFunc(list, func(other *candidate) bool { return other.item.fileTime() && other.item.num == c.item.num })
-			if c.score = leastBrowsed; c.item.fileTime() {
-				c.score = mostBrowsed - 0.05
+			c.score = max(c.score, maxBrowseScore+0.01)
+		case s.mentionsTime(c):
+			list = slices.DeleteFunc(list, func(other *candidate) bool { return other.item.hasFileTime() && other.item.num == c.item.num })
+			if c.score = minBrowseScore; c.item.hasFileTime() {
+				c.score = maxBrowseScore - 0.05
 			} else if has[c.item.num] {
 				continue
 			}
 		default:
-			c.score = min(c.score*outside, leastBrowsed)
+			c.score = min(c.score*outsideFactor, minBrowseScore)
 			others = append(others, c)
 			continue
 		}
@@ -79,8 +79,8 @@ func (s *search) withSpeaking(list, more []*candidate) []*candidate {
 	return list
 }
 
-// speaks reports whether a sentence or the title names a time within the query's.
-func (s *search) speaks(c *candidate) bool {
+// mentionsTime reports whether a sentence or the title names a time within the query's.
+func (s *search) mentionsTime(c *candidate) bool {
 	if s.query.Anchor != nil {
 		return false
 	}
@@ -99,16 +99,16 @@ func (s *search) speaks(c *candidate) bool {
 
 const maxSentences = 32
 
-// saysAnchor reports whether the passage has the query's "before the launch"; then its
+// containsAnchor reports whether the passage has the query's "before the launch"; then its
 // date does not matter.
-func (s *search) saysAnchor(c *candidate) bool {
+func (s *search) containsAnchor(c *candidate) bool {
 	a := s.query.Anchor
 	return a != nil && strings.Contains(strings.ToLower(c.passage.Text), strings.ToLower(a.Text))
 }
 
-// fileTime reports whether only its file or arrival dates the item: written dates have
+// hasFileTime reports whether only its file or arrival dates the item: written dates have
 // no fractions of seconds.
-func (it Item) fileTime() bool {
+func (it Item) hasFileTime() bool {
 	return it.Kind == KindDocument && (it.Date.Equal(it.Added) || it.Path != "" && it.Date.Nanosecond() != 0)
 }
 
@@ -123,16 +123,16 @@ func compareBool(a, b bool) int {
 }
 
 const (
-	mostBrowsed  = 0.6
-	leastBrowsed = 0.3
+	maxBrowseScore = 0.6
+	minBrowseScore = 0.3
 )
 
-// browse lists items by time or other filters, newest first; items with file times come
+// browseItems lists items by time or other filters, newest first; items with file times come
 // last.
-func (s *search) browse(ctx context.Context) ([]*candidate, error) {
+func (s *search) browseItems(ctx context.Context) ([]*candidate, error) {
 	f := s.filter
 	if !s.query.Time.IsZero() {
-		s.within(s.query.Time)
+		s.restrictTime(s.query.Time)
 		f = s.filter
 	}
 	if f.From.IsZero() && f.To.IsZero() && len(f.Kinds)+len(f.Sources)+len(f.Tags) == 0 && !s.query.Recent {
@@ -149,29 +149,29 @@ func (s *search) browse(ctx context.Context) ([]*candidate, error) {
 		}
 		filter.Tags = append(filter.Tags, t)
 	}
-	where, args := filter.where(f.Owner)
-	items, err := s.l.items(ctx, where+` ORDER BY i.date DESC, i.id DESC LIMIT ?`, append(args, browseMost)...)
+	where, args := filter.whereClause(f.Owner)
+	items, err := s.l.queryItems(ctx, where+` ORDER BY i.date DESC, i.id DESC LIMIT ?`, append(args, maxBrowsed)...)
 	if err != nil {
 		return nil, err
 	}
-	s.tactics.does("newest first")
-	items = tagged(items, filter.Tags)
-	slices.SortStableFunc(items, func(a, b Item) int { return compareBool(a.fileTime(), b.fileTime()) })
-	return s.first(ctx, items)
+	s.plan.addNames("newest first")
+	items = filterTags(items, filter.Tags)
+	slices.SortStableFunc(items, func(a, b Item) int { return compareBool(a.hasFileTime(), b.hasFileTime()) })
+	return s.firstPassages(ctx, items)
 }
 
-// browseMost limits the items of a query without words.
-const browseMost = 1000
+// maxBrowsed limits the items of a query without words.
+const maxBrowsed = 1000
 
-func tagged(items []Item, tags []string) []Item {
+func filterTags(items []Item, tags []string) []Item {
 	return slices.DeleteFunc(items, func(it Item) bool {
 		return slices.ContainsFunc(tags, func(t string) bool { return !slices.Contains(it.Tags, t) })
 	})
 }
 
-func (s *search) first(ctx context.Context, items []Item) ([]*candidate, error) {
+func (s *search) firstPassages(ctx context.Context, items []Item) ([]*candidate, error) {
 	var list []*candidate
-	for i, it := range items[:min(len(items), s.pool())] {
+	for i, it := range items[:min(len(items), s.poolSize())] {
 		passages, err := s.l.index.Passages(ctx, it.num)
 		if err != nil && !errors.Is(err, index.ErrNone) {
 			return nil, err
@@ -179,11 +179,11 @@ func (s *search) first(ctx context.Context, items []Item) ([]*candidate, error) 
 		if len(passages) == 0 {
 			continue
 		}
-		score := mostBrowsed - (mostBrowsed-leastBrowsed)*float64(i)/float64(i+20)
+		score := maxBrowseScore - (maxBrowseScore-minBrowseScore)*float64(i)/float64(i+20)
 		list = append(list, &candidate{num: it.num, item: it, passage: passages[0], relevance: score, score: score})
 		s.best = max(s.best, score)
 	}
-	return slices.DeleteFunc(list, s.unwanted), nil
+	return slices.DeleteFunc(list, s.isUnwanted), nil
 }
 
 // A Filter selects items; the zero value selects all.
@@ -199,19 +199,19 @@ type Filter struct {
 	After string // an item ID; selects items added before it
 }
 
-const listMost = 100
+const defaultListSize = 100
 
 // List returns items, the last added first. Text is set only where it was given; see
 // [Library.Item].
 func (l *Library) List(ctx context.Context, f Filter) ([]Item, error) {
-	f.N = cmp.Or(f.N, listMost)
-	where, args := f.where(l.owner)
+	f.N = cmp.Or(f.N, defaultListSize)
+	where, args := f.whereClause(l.owner)
 	query := where + ` ORDER BY i.id DESC`
 	if f.N > 0 && len(f.Tags) == 0 {
 		query += ` LIMIT ?`
 		args = append(args, f.N)
 	}
-	list, err := l.items(ctx, query, args...)
+	list, err := l.queryItems(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list items: %w", err)
 	}
@@ -224,8 +224,8 @@ func (l *Library) List(ctx context.Context, f Filter) ([]Item, error) {
 	return list, nil
 }
 
-// where leaves tags out.
-func (f Filter) where(owner string) (string, []any) {
+// whereClause leaves tags out.
+func (f Filter) whereClause(owner string) (string, []any) {
 	conds, args := []string{`i.owner = ?`}, []any{owner}
 	add := func(cond string, values ...any) {
 		conds = append(conds, cond)
@@ -236,7 +236,7 @@ func (f Filter) where(owner string) (string, []any) {
 		for _, k := range f.Kinds {
 			kinds = append(kinds, string(k))
 		}
-		add(`i.kind IN (`+marks(len(kinds))+`)`, kinds...)
+		add(`i.kind IN (`+placeholders(len(kinds))+`)`, kinds...)
 	}
 	var any []string
 	for _, s := range f.Sources {
@@ -255,10 +255,10 @@ func (f Filter) where(owner string) (string, []any) {
 		add(`i.persona = ?`, f.Persona)
 	}
 	if !f.From.IsZero() {
-		add(`i.date >= ?`, micros(f.From))
+		add(`i.date >= ?`, toMicros(f.From))
 	}
 	if !f.To.IsZero() {
-		add(`i.date < ? AND i.date <> 0`, micros(f.To))
+		add(`i.date < ? AND i.date <> 0`, toMicros(f.To))
 	}
 	if f.Path != "" {
 		below := strings.TrimSuffix(f.Path, "/") + "/"
@@ -270,14 +270,14 @@ func (f Filter) where(owner string) (string, []any) {
 	return `WHERE ` + strings.Join(conds, ` AND `), args
 }
 
-func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
-// ErrMany reports an ambiguous ID prefix.
-var ErrMany = errors.New("several items have ids that begin so")
+// ErrAmbiguous reports an ambiguous ID prefix.
+var ErrAmbiguous = errors.New("several items have ids that begin so")
 
 // Item returns an item with its text, or ErrNone. A unique ID prefix suffices.
 func (l *Library) Item(ctx context.Context, id string) (Item, error) {
-	it, err := l.item(ctx, id)
+	it, err := l.findItem(ctx, id)
 	if err == nil && it.Text == "" {
 		it.Text, err = l.index.Text(ctx, it.num)
 	}
@@ -287,23 +287,23 @@ func (l *Library) Item(ctx context.Context, id string) (Item, error) {
 	return it, nil
 }
 
-func (l *Library) item(ctx context.Context, id string) (Item, error) {
+func (l *Library) findItem(ctx context.Context, id string) (Item, error) {
 	if len(id) < 5 {
 		return Item{}, ErrNone
 	}
-	list, err := l.items(ctx, `WHERE i.owner = ? AND i.id >= ? AND i.id < ? LIMIT 2`, l.owner, id, id+"~")
+	list, err := l.queryItems(ctx, `WHERE i.owner = ? AND i.id >= ? AND i.id < ? LIMIT 2`, l.owner, id, id+"~")
 	switch {
 	case err != nil:
 		return Item{}, err
 	case len(list) == 0:
 		return Item{}, ErrNone
 	case len(list) > 1 && list[0].ID != id:
-		return Item{}, ErrMany
+		return Item{}, ErrAmbiguous
 	}
 	return list[0], nil
 }
 
-func (l *Library) byNumber(ctx context.Context, nums []int64) (map[int64]Item, error) {
+func (l *Library) itemsByNumber(ctx context.Context, nums []int64) (map[int64]Item, error) {
 	out := make(map[int64]Item, len(nums))
 	for len(nums) > 0 {
 		group := nums[:min(len(nums), 500)]
@@ -312,7 +312,7 @@ func (l *Library) byNumber(ctx context.Context, nums []int64) (map[int64]Item, e
 		for i, n := range group {
 			args[i] = n
 		}
-		list, err := l.items(ctx, `WHERE i.num IN (`+marks(len(group))+`)`, args...)
+		list, err := l.queryItems(ctx, `WHERE i.num IN (`+placeholders(len(group))+`)`, args...)
 		if err != nil {
 			return nil, err
 		}

@@ -25,41 +25,41 @@ type candidate struct {
 	related   bool // without own words
 	corrected map[string]string
 
-	tokens  []uint64 // sorted and unique
-	sum     string   // hash of all tokens in order
-	checked int
-	like    float64
-	similar int
+	tokens       []uint64 // sorted and unique
+	wordsHash    string   // hash of all tokens in order
+	comparedWith int
+	similarity   float64
+	similar      int
 }
 
 const (
-	poolLeast = 24
-	poolPerN  = 3
-	denseN    = 200
+	minPool  = 24
+	poolPerN = 3
+	denseN   = 200
 )
 
-// outside is the factor for passages of another time, which may still have the query's
+// outsideFactor is the factor for passages of another time, which may still have the query's
 // time as subject.
-const outside = 0.6
+const outsideFactor = 0.6
 
-func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
+func (s *search) findCandidates(ctx context.Context) ([]*candidate, error) {
 	if s.empty {
 		return nil, nil
 	}
 	soft := !s.query.Time.IsZero() && !s.query.Time.Strict
-	if !s.asks(soft) {
-		return s.ofTime(ctx, soft)
+	if !s.hasWords(soft) {
+		return s.timeCandidates(ctx, soft)
 	}
 	whole := s.filter
 	if soft {
-		s.within(s.query.Time)
+		s.restrictTime(s.query.Time)
 	}
-	list, err := s.ranked(ctx, soft)
+	list, err := s.rankPassages(ctx, soft)
 	if err != nil || !soft {
 		return list, err
 	}
 	s.filter = whole
-	more, err := s.ranked(ctx, false)
+	more, err := s.rankPassages(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (s *search) candidates(ctx context.Context) ([]*candidate, error) {
 	}
 	for _, c := range more {
 		if !has[c.num] {
-			if !s.saysAnchor(c) {
-				c.score *= outside
+			if !s.containsAnchor(c) {
+				c.score *= outsideFactor
 			}
 			list = append(list, c)
 		}
@@ -86,9 +86,9 @@ func bestFirst(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.num, b.num))
 }
 
-func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
-	pool := s.pool()
-	q := s.words(timed)
+func (s *search) rankPassages(ctx context.Context, timed bool) ([]*candidate, error) {
+	pool := s.poolSize()
+	q := s.indexQuery(timed)
 	deep := pool
 	if s.l.embedder.Embed != nil {
 		deep = max(pool, denseN)
@@ -97,25 +97,25 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	dense, err := s.dense(ctx, s.query.Text)
+	dense, err := s.searchDense(ctx, s.query.Text)
 	if err != nil {
 		return nil, err
 	}
-	hits, meant := s.fuse(hits, dense, pool)
-	list, err := s.load(ctx, hits)
+	hits, meant := s.fuseRankings(hits, dense, pool)
+	list, err := s.loadCandidates(ctx, hits)
 	if err != nil {
 		return nil, err
 	}
-	if talksMost(list) && s.tactics.talk() {
-		return s.ranked(ctx, timed)
+	if areMostlyTurns(list) && s.plan.preferTurns() {
+		return s.rankPassages(ctx, timed)
 	}
 	for _, c := range list {
 		c.byMeaning = meant[c.num]
 	}
-	s.weighAll(list)
+	s.weighCandidates(list)
 	for _, c := range list {
 		s.best = max(s.best, c.relevance)
-		s.adjust(c)
+		s.adjustScore(c)
 		for from, to := range c.corrected {
 			if s.result.Corrected == nil {
 				s.result.Corrected = map[string]string{}
@@ -123,30 +123,30 @@ func (s *search) ranked(ctx context.Context, timed bool) ([]*candidate, error) {
 			s.result.Corrected[from] = to
 		}
 	}
-	list = slices.DeleteFunc(list, s.unwanted)
+	list = slices.DeleteFunc(list, s.isUnwanted)
 	slices.SortStableFunc(list, bestFirst)
-	return atLeast(list), nil
+	return dropWeak(list), nil
 }
 
-const leastShare = 0.1
+const minScoreShare = 0.1
 
-// atLeast drops candidates far below the best.
-func atLeast(list []*candidate) []*candidate {
-	return slices.DeleteFunc(list, func(c *candidate) bool { return c.score < leastShare*list[0].score })
+// dropWeak drops candidates far below the best.
+func dropWeak(list []*candidate) []*candidate {
+	return slices.DeleteFunc(list, func(c *candidate) bool { return c.score < minScoreShare*list[0].score })
 }
 
-// pool returns the number of passages to examine: more if later rules reorder or drop
+// poolSize returns the number of passages to examine: more if later rules reorder or drop
 // them.
-func (s *search) pool() int {
-	n := max(poolLeast, poolPerN*s.o.N)
-	if s.tactics.steps || s.tactics.recency > 0.2 || len(s.o.Prefer)+len(s.o.Without)+len(s.o.Exclude) > 0 {
+func (s *search) poolSize() int {
+	n := max(minPool, poolPerN*s.o.N)
+	if s.plan.steps || s.plan.recency > 0.2 || len(s.o.Prefer)+len(s.o.ExcludeSources)+len(s.o.Exclude) > 0 {
 		n *= 2
 	}
 	return n
 }
 
-// load reads passages and items in order, without those removed meanwhile.
-func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, error) {
+// loadCandidates reads passages and items in order, without those removed meanwhile.
+func (s *search) loadCandidates(ctx context.Context, hits []index.Hit) ([]*candidate, error) {
 	list := make([]*candidate, 0, len(hits))
 	var passages, docs []int64
 	for _, h := range hits {
@@ -166,7 +166,7 @@ func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, erro
 			byWords: len(h.Words) > 0, related: len(h.Words) == 0, corrected: h.Corrected})
 	}
 	slices.Sort(docs)
-	items, err := s.l.byNumber(ctx, slices.Compact(docs))
+	items, err := s.l.itemsByNumber(ctx, slices.Compact(docs))
 	if err != nil {
 		return nil, err
 	}
@@ -177,14 +177,14 @@ func (s *search) load(ctx context.Context, hits []index.Hit) ([]*candidate, erro
 	}), nil
 }
 
-func (s *search) adjust(c *candidate) {
-	t := s.tactics
-	c.score *= t.age(c.item.Date, s.now)
+func (s *search) adjustScore(c *candidate) {
+	t := s.plan
+	c.score *= t.ageFactor(c.item.Date, s.now)
 	if t.steps {
-		c.score *= s.stepwise(c.passage)
+		c.score *= s.stepFactor(c.passage)
 	}
 	for _, p := range s.o.Prefer {
-		if ofSource(c.item, p) {
+		if matchesSource(c.item, p) {
 			c.score *= 2
 			break
 		}
@@ -196,8 +196,8 @@ const (
 	headingGain = 0.25
 )
 
-// stepwise rewards lists of steps, and headings with the query's words.
-func (s *search) stepwise(p index.Passage) float64 {
+// stepFactor rewards lists of steps, and headings with the query's words.
+func (s *search) stepFactor(p index.Passage) float64 {
 	gain, lines := 1.0, 0
 	for l := range strings.SplitSeq(p.Text, "\n") {
 		l = strings.TrimSpace(l)
@@ -208,9 +208,9 @@ func (s *search) stepwise(p index.Passage) float64 {
 	if lines >= 2 || strings.Count(p.Text, "\n") > 3 {
 		gain += stepsGain
 	}
-	heading, wanted, has := stems(p.Heading, "en"), 0, 0
+	heading, wanted, has := stemSet(p.Heading, "en"), 0, 0
 	for _, w := range s.query.Words {
-		for stem := range stems(w.Text, "en") {
+		for stem := range stemSet(w.Text, "en") {
 			wanted++
 			if heading[stem] {
 				has++
@@ -223,9 +223,9 @@ func (s *search) stepwise(p index.Passage) float64 {
 	return gain
 }
 
-func (s *search) unwanted(c *candidate) bool {
-	for _, w := range s.o.Without {
-		if ofSource(c.item, w) {
+func (s *search) isUnwanted(c *candidate) bool {
+	for _, w := range s.o.ExcludeSources {
+		if matchesSource(c.item, w) {
 			return true
 		}
 	}
@@ -237,16 +237,16 @@ func (s *search) unwanted(c *candidate) bool {
 	return false
 }
 
-// ofSource reports whether source is the item's source, its file, the end of that path,
+// matchesSource reports whether source is the item's source, its file, the end of that path,
 // or a folder above it.
-func ofSource(it Item, source string) bool {
-	return matches(source, it.Source) || it.Path != "" && (inside(it.Path, source) || strings.HasSuffix(it.Path, "/"+source))
+func matchesSource(it Item, source string) bool {
+	return matchesPattern(source, it.Source) || it.Path != "" && (isInside(it.Path, source) || strings.HasSuffix(it.Path, "/"+source))
 }
 
-func scored(hits []index.Hit) []vector.Scored {
-	out := make([]vector.Scored, len(hits))
+func toScored(hits []index.Hit) []vector.ScoredPassage {
+	out := make([]vector.ScoredPassage, len(hits))
 	for i, h := range hits {
-		out[i] = vector.Scored{Passage: h.Passage, Score: h.Score}
+		out[i] = vector.ScoredPassage{Passage: h.Passage, Score: h.Score}
 	}
 	return out
 }
@@ -254,33 +254,33 @@ func scored(hits []index.Hit) []vector.Scored {
 // Weights of the dense ranking: half if the rankings agree in part, and less if not. A
 // diverging dense ranking is more often wrong than words are.
 const (
-	denseMost   = 0.5
-	denseLeast  = 0.25
-	compared    = 10
-	embedWithin = 3 * time.Second
+	maxDenseWeight = 0.5
+	minDenseWeight = 0.25
+	agreementDepth = 10
+	embedTimeout   = 3 * time.Second
 )
 
-// dense returns the passages nearest in meaning; none without vectors or if the model
+// searchDense returns the passages nearest in meaning; none without vectors or if the model
 // fails.
-func (s *search) dense(ctx context.Context, text string) ([]vector.Scored, error) {
+func (s *search) searchDense(ctx context.Context, text string) ([]vector.ScoredPassage, error) {
 	l := s.l
 	if l.embedder.Embed == nil || text == "" {
 		return nil, nil
 	}
-	model, err := l.vectors.Serving(ctx, l.embedder.Model)
+	model, err := l.vectors.ServingModel(ctx, l.embedder.Model)
 	if err != nil || model == "" {
 		return nil, err
 	}
 	e := l.embedder
 	if model != e.Model {
-		if l.earlier == nil {
+		if l.earlierEmbedder == nil {
 			return nil, nil
 		}
-		if e = l.earlier(model); e.Embed == nil {
+		if e = l.earlierEmbedder(model); e.Embed == nil {
 			return nil, nil
 		}
 	}
-	embedding, err := vectorOf(ctx, e, text)
+	embedding, err := embedText(ctx, e, text)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -288,16 +288,16 @@ func (s *search) dense(ctx context.Context, text string) ([]vector.Scored, error
 		s.notes = append(s.notes, fmt.Sprintf("Meaning could not be compared: %s.", textkit.Prefix(err.Error(), 120)))
 		return nil, nil
 	}
-	hits, err := l.vectors.Search(ctx, model, embedding, denseN, l.index.Keep(s.filter))
+	hits, err := l.vectors.Search(ctx, model, embedding, denseN, l.index.FilterPassages(s.filter))
 	if err == nil && len(hits) > 0 {
 		s.result.Hybrid = true
-		s.tactics.does("meaning")
+		s.plan.addNames("meaning")
 	}
 	return hits, err
 }
 
-func vectorOf(ctx context.Context, e vector.Embedder, text string) ([]float32, error) {
-	ctx, cancel := context.WithTimeout(ctx, embedWithin)
+func embedText(ctx context.Context, e vector.Embedder, text string) ([]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()
 	vectors, err := e.Embed(ctx, []string{text})
 	if err != nil {
@@ -309,9 +309,9 @@ func vectorOf(ctx context.Context, e vector.Embedder, text string) ([]float32, e
 	return vectors[0], nil
 }
 
-// fuse returns the best n of both rankings, and the passages in the dense one. Scores
+// fuseRankings returns the best n of both rankings, and the passages in the dense one. Scores
 // are 0 to 1 and comparable between queries.
-func (s *search) fuse(hits []index.Hit, dense []vector.Scored, n int) ([]index.Hit, map[int64]bool) {
+func (s *search) fuseRankings(hits []index.Hit, dense []vector.ScoredPassage, n int) ([]index.Hit, map[int64]bool) {
 	meant := make(map[int64]bool, len(dense))
 	if len(dense) == 0 {
 		for i := range hits {
@@ -327,8 +327,8 @@ func (s *search) fuse(hits []index.Hit, dense []vector.Scored, n int) ([]index.H
 	for _, d := range dense {
 		cosine[d.Passage] = max(0, d.Score)
 	}
-	s.agreement = agreement(hits, dense)
-	fused := vector.Fuse(scored(hits), dense, denseLeast+(denseMost-denseLeast)*min(1, 2*s.agreement))
+	s.agreement = rankAgreement(hits, dense)
+	fused := vector.Fuse(toScored(hits), dense, minDenseWeight+(maxDenseWeight-minDenseWeight)*min(1, 2*s.agreement))
 	fused = fused[:min(len(fused), n)]
 	top := 0.0
 	for _, f := range fused[:min(len(fused), 3)] {
@@ -348,17 +348,17 @@ func (s *search) fuse(hits []index.Hit, dense []vector.Scored, n int) ([]index.H
 	return out, meant
 }
 
-// agreement returns the share of passages that both rankings have among their best.
-func agreement(hits []index.Hit, dense []vector.Scored) float64 {
+// rankAgreement returns the share of passages that both rankings have among their best.
+func rankAgreement(hits []index.Hit, dense []vector.ScoredPassage) float64 {
 	best := map[int64]bool{}
-	for _, h := range hits[:min(len(hits), compared)] {
+	for _, h := range hits[:min(len(hits), agreementDepth)] {
 		best[h.Passage] = true
 	}
 	n := 0
-	for _, d := range dense[:min(len(dense), compared)] {
+	for _, d := range dense[:min(len(dense), agreementDepth)] {
 		if best[d.Passage] {
 			n++
 		}
 	}
-	return float64(n) / compared
+	return float64(n) / agreementDepth
 }

@@ -18,7 +18,7 @@ func parseDate(s string) (time.Time, bool) {
 	return t, !t.IsZero()
 }
 
-var days = []struct {
+var dayFormats = []struct {
 	form             *regexp.Regexp
 	year, month, day int
 }{
@@ -28,20 +28,20 @@ var days = []struct {
 	{regexp.MustCompile(`^(\pL{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})\b`), 3, 1, 2},
 }
 
-var weekday = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun|die|mit|don|frei|sam|son)\pL*[,.:]?\s+`)
+var weekdayPrefix = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun|die|mit|don|frei|sam|son)\pL*[,.:]?\s+`)
 
 func parseDay(s string) (time.Time, bool) {
 	s = textkit.Prefix(strings.TrimSpace(s), 80)
-	s = weekday.ReplaceAllString(s, "")
-	for _, d := range days {
+	s = weekdayPrefix.ReplaceAllString(s, "")
+	for _, d := range dayFormats {
 		if m := d.form.FindStringSubmatch(s); m != nil {
-			return dayOf(m[d.year], m[d.month], m[d.day])
+			return parseYMD(m[d.year], m[d.month], m[d.day])
 		}
 	}
 	return time.Time{}, false
 }
 
-func dayOf(year, month, day string) (time.Time, bool) {
+func parseYMD(year, month, day string) (time.Time, bool) {
 	y, err := strconv.Atoi(year)
 	if err != nil {
 		return time.Time{}, false
@@ -76,22 +76,22 @@ func parseMonth(s string) (time.Month, bool) {
 // dayName matches 20240305 trip.md, standup-2024-03-05.md, 2024_03_05 notes.md.
 var dayName = regexp.MustCompile(`(?:^(\d{4})()(\d{2})()(\d{2})|(?:^|[^\d])(\d{4})([-_.])(\d{2})([-_.])(\d{2}))(?:$|[^\d])`)
 
-// dayOfPath returns the day in a file's name, or in its folders as in 2024/03/05.md.
-func dayOfPath(path string) (time.Time, bool) {
+// pathDay returns the day in a file's name, or in its folders as in 2024/03/05.md.
+func pathDay(path string) (time.Time, bool) {
 	base := filepath.Base(path)
 	name := strings.TrimSuffix(base, filepath.Ext(base))
 	if m := dayName.FindStringSubmatch(name); m != nil {
-		return dayOf(m[1]+m[6], m[3]+m[8], m[5]+m[10])
+		return parseYMD(m[1]+m[6], m[3]+m[8], m[5]+m[10])
 	}
 	month := filepath.Base(filepath.Dir(path))
 	year := filepath.Base(filepath.Dir(filepath.Dir(path)))
 	if len(name) == 2 && len(month) == 2 && len(year) == 4 {
-		return dayOf(year, month, name)
+		return parseYMD(year, month, name)
 	}
 	return time.Time{}, false
 }
 
-func dayIn(s string) (time.Time, bool) {
+func findDay(s string) (time.Time, bool) {
 	s = textkit.Prefix(strings.TrimSpace(s), 200)
 	for at := 0; at < len(s); {
 		if t, ok := parseDay(s[at:]); ok {
@@ -116,10 +116,10 @@ const (
 	datedFile = "file" // last change of the file; unreliable
 )
 
-// dates uses the file's own date, its name, a day in its title or first heading, the
+// setDate uses the file's own date, its name, a day in its title or first heading, the
 // user's date, or its last change.
-func (it *Item) dates(doc *document.Document, base Item, modified time.Time) {
-	day, named := dayOfPath(base.Path)
+func (it *Item) setDate(doc *document.Document, base Item, modified time.Time) {
+	day, named := pathDay(base.Path)
 	how := datedFile
 	switch titled, ok := titleDay(doc); {
 	case !doc.Published.IsZero():
@@ -143,11 +143,11 @@ func (it *Item) dates(doc *document.Document, base Item, modified time.Time) {
 }
 
 func titleDay(doc *document.Document) (time.Time, bool) {
-	if t, ok := dayIn(doc.Title); ok {
+	if t, ok := findDay(doc.Title); ok {
 		return t, true
 	}
 	if len(doc.Sections) > 0 && doc.Sections[0].Start < 400 {
-		return dayIn(doc.Sections[0].Title)
+		return findDay(doc.Sections[0].Title)
 	}
 	return time.Time{}, false
 }

@@ -12,15 +12,15 @@ import (
 	"ponder/knowledge/recall/index"
 )
 
-// An earlier records that an original had a text that left the index; without a hash it
+// An earlierText records that an original had a text that left the index; without a hash it
 // is the original alone. Evidence refers to it, so it stays until the user forgets its
 // source or a part.
-type earlier struct{ source, part, kind, hash, original string }
+type earlierText struct{ source, part, kind, hash, original string }
 
-// maxEarlier is the number of a source's originals to search for a text.
-const maxEarlier = 16
+// maxEarlierOriginals is the number of a source's originals to search for a text.
+const maxEarlierOriginals = 16
 
-func (l *Library) putEarlier(ctx context.Context, tx *prepared, list []earlier) error {
+func (l *Library) putEarlier(ctx context.Context, tx *preparedTx, list []earlierText) error {
 	for _, e := range list {
 		err := tx.exec(ctx, l.db.Bind(`INSERT INTO recall_earlier (owner, source, part, kind, hash, original) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (owner, source, original, hash, part) DO NOTHING`), l.owner, e.source, e.part, e.kind, e.hash, e.original)
@@ -31,15 +31,15 @@ func (l *Library) putEarlier(ctx context.Context, tx *prepared, list []earlier) 
 	return nil
 }
 
-func (l *Library) dropEarlier(ctx context.Context, tx *prepared, source string) error {
+func (l *Library) dropEarlier(ctx context.Context, tx *preparedTx, source string) error {
 	rows, err := tx.QueryContext(ctx, l.db.Bind(`SELECT DISTINCT original FROM recall_earlier WHERE owner = ? AND source = ?`), l.owner, source)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	var list []copied
+	var list []archivedOriginal
 	for rows.Next() {
-		c := copied{source: source}
+		c := archivedOriginal{source: source}
 		if err := rows.Scan(&c.hash); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (l *Library) dropEarlier(ctx context.Context, tx *prepared, source string) 
 		return err
 	}
 	for _, c := range list {
-		if err := l.drop(ctx, tx, c); err != nil {
+		if err := l.dropOriginal(ctx, tx, c); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (l *Library) earlierSources(ctx context.Context, roots ...string) ([]string
 			return nil, err
 		}
 		for _, root := range roots {
-			if inside(source, root) {
+			if isInside(source, root) {
 				list = append(list, source)
 				break
 			}
@@ -83,14 +83,14 @@ func (l *Library) earlierSources(ctx context.Context, roots ...string) ([]string
 
 // checkEarlier checks a place in a text that left the index, by parsing its original
 // again.
-func (l *Library) checkEarlier(ctx context.Context, id string) (Checked, error) {
-	hash, start, end, ok := document.ParsePlace(id)
+func (l *Library) checkEarlier(ctx context.Context, id string) (CheckResult, error) {
+	hash, start, end, ok := document.ParseRangeID(id)
 	if !ok || l.archive == nil {
-		return Checked{}, nil
+		return CheckResult{}, nil
 	}
-	list, err := l.earlierOf(ctx, hash)
+	list, err := l.findEarlier(ctx, hash)
 	if err != nil {
-		return Checked{}, err
+		return CheckResult{}, err
 	}
 	for _, e := range list {
 		o, err := l.archive.Get(ctx, e.original)
@@ -98,30 +98,30 @@ func (l *Library) checkEarlier(ctx context.Context, id string) (Checked, error) 
 			continue
 		}
 		if err != nil {
-			return Checked{}, err
+			return CheckResult{}, err
 		}
-		if it, text, ok := e.text(o, hash); ok && end <= len(text) {
+		if it, text, ok := e.parseText(o, hash); ok && end <= len(text) {
 			it.Owner = l.owner
-			return Checked{There: true, Original: true, Exact: true, Earlier: true, Quote: text[start:end], Item: it}, nil
+			return CheckResult{Stored: true, Original: true, Exact: true, Earlier: true, Quote: text[start:end], Item: it}, nil
 		}
 	}
-	return Checked{}, nil
+	return CheckResult{}, nil
 }
 
-// earlierOf returns originals that may have a text with this hash prefix, the known one
+// findEarlier returns originals that may have a text with this hash prefix, the known one
 // first.
-func (l *Library) earlierOf(ctx context.Context, hash string) ([]earlier, error) {
+func (l *Library) findEarlier(ctx context.Context, hash string) ([]earlierText, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT e.source, e.part, e.kind, e.hash, o.original FROM recall_earlier e
 		JOIN recall_earlier o ON o.owner = e.owner AND o.source = e.source
 		WHERE e.owner = ? AND e.hash >= ? AND e.hash < ? GROUP BY e.source, e.part, e.kind, e.hash, o.original
-		ORDER BY max(CASE WHEN o.original = e.original THEN 1 ELSE 0 END) DESC LIMIT ?`), l.owner, hash, hash+"g", maxEarlier)
+		ORDER BY max(CASE WHEN o.original = e.original THEN 1 ELSE 0 END) DESC LIMIT ?`), l.owner, hash, hash+"g", maxEarlierOriginals)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var list []earlier
+	var list []earlierText
 	for rows.Next() {
-		var e earlier
+		var e earlierText
 		if err := rows.Scan(&e.source, &e.part, &e.kind, &e.hash, &e.original); err != nil {
 			return nil, err
 		}
@@ -130,11 +130,11 @@ func (l *Library) earlierOf(ctx context.Context, hash string) ([]earlier, error)
 	return list, rows.Err()
 }
 
-func (e earlier) text(o archive.Original, hash string) (Item, string, bool) {
+func (e earlierText) parseText(o archive.Original, hash string) (Item, string, bool) {
 	base := Item{Path: e.source, Source: e.source}
 	for _, kind := range []Kind{"", Kind(e.kind)} {
 		base.Kind = kind
-		for found, err := range entries(source{path: e.source, named: true}, o.Bytes, base) {
+		for found, err := range fileEntries(source{path: e.source, userNamed: true}, o.Bytes, base) {
 			if err != nil || !strings.HasPrefix(found.doc.Hash, hash) {
 				continue
 			}
@@ -149,42 +149,42 @@ func (e earlier) text(o archive.Original, hash string) (Item, string, bool) {
 // Bounds on a passage, in words. A long sentence may exceed them; the end of a section
 // or turn may cut a passage short.
 const (
-	passageLeast = 60
-	passageMost  = 120
+	minPassageWords = 60
+	maxPassageWords = 120
 )
 
-// cut cuts a text into passages without gaps; joined, they are the text. They end with
+// cutPassages cuts a text into passages without gaps; joined, they are the text. They end with
 // sentences, sections and turns.
-func cut(d *document.Document, turns []turn) []index.Passage {
-	c := cutter{doc: d, turns: turns}
+func cutPassages(d *document.Document, turns []turn) []index.Passage {
+	c := passageCutter{doc: d, turns: turns}
 	for i := range d.Sentences {
-		c.sentence(i)
+		c.addSentence(i)
 	}
-	c.end(len(d.Text))
+	c.endPassage(len(d.Text))
 	return c.passages
 }
 
-type cutter struct {
+type passageCutter struct {
 	doc      *document.Document
 	turns    []turn
 	passages []index.Passage
 
-	first    int
-	open     bool
-	words    int
-	content  bool // not only headings
-	speaking int  // turns begun
+	first     int
+	open      bool
+	words     int
+	content   bool // not only headings
+	turnsSeen int  // turns begun
 }
 
-func (c *cutter) sentence(i int) {
+func (c *passageCutter) addSentence(i int) {
 	s := c.doc.Sentences[i]
 	n := countWords(c.doc.Text[s.Start:s.End])
-	begun := c.speaking
-	for c.speaking < len(c.turns) && c.turns[c.speaking].start <= s.Start {
-		c.speaking++
+	begun := c.turnsSeen
+	for c.turnsSeen < len(c.turns) && c.turns[c.turnsSeen].start <= s.Start {
+		c.turnsSeen++
 	}
-	if c.open && (c.speaking != begun || c.full(i, n)) {
-		c.end(s.Start)
+	if c.open && (c.turnsSeen != begun || c.isFull(i, n)) {
+		c.endPassage(s.Start)
 	}
 	if !c.open {
 		c.open, c.first, c.words, c.content = true, i, 0, false
@@ -193,25 +193,25 @@ func (c *cutter) sentence(i int) {
 	c.content = c.content || s.Kind != document.Heading
 }
 
-func (c *cutter) full(i, n int) bool {
+func (c *passageCutter) isFull(i, n int) bool {
 	s, before := c.doc.Sentences[i], c.doc.Sentences[i-1]
 	switch {
 	case !c.content:
-		return c.words+n > 2*passageMost // keep headings with the text below
+		return c.words+n > 2*maxPassageWords // keep headings with the text below
 	case s.Section != before.Section:
 		return true
-	case c.words+n > passageMost:
+	case c.words+n > maxPassageWords:
 		return true
 	}
-	return c.words >= passageLeast && s.Kind == document.Prose && c.gap(i)
+	return c.words >= minPassageWords && s.Kind == document.Prose && c.hasGapBefore(i)
 }
 
-func (c *cutter) gap(i int) bool {
+func (c *passageCutter) hasGapBefore(i int) bool {
 	between := c.doc.Text[c.doc.Sentences[i-1].End:c.doc.Sentences[i].Start]
 	return len(between) > 1 && between[0] == '\n'
 }
 
-func (c *cutter) end(at int) {
+func (c *passageCutter) endPassage(at int) {
 	start := 0
 	if n := len(c.passages); n > 0 {
 		start = c.passages[n-1].End
@@ -222,7 +222,7 @@ func (c *cutter) end(at int) {
 	}
 	p := index.Passage{Start: start, End: at, Text: c.doc.Text[start:at]}
 	if c.open {
-		p.Heading = textkit.Prefix(c.doc.Heading(c.doc.Sentences[c.last(at)].Section), maxField)
+		p.Heading = textkit.Prefix(c.doc.Heading(c.doc.Sentences[c.lastSentence(at)].Section), maxField)
 		p.Page = c.doc.Page(c.doc.Sentences[c.first].Start)
 	}
 	for i := len(c.turns) - 1; i >= 0; i-- {
@@ -235,8 +235,8 @@ func (c *cutter) end(at int) {
 	c.open = false
 }
 
-func (c *cutter) last(at int) int {
-	i := c.doc.At(at)
+func (c *passageCutter) lastSentence(at int) int {
+	i := c.doc.SentenceAt(at)
 	for i > c.first && (i == len(c.doc.Sentences) || c.doc.Sentences[i].Start >= at) {
 		i--
 	}

@@ -15,14 +15,14 @@ import (
 )
 
 type entry struct {
-	item     Item
-	identity string // stays the same when the item comes again
-	sum      string // hash of the whole item
-	said     string // the text, if given as text
-	doc      *document.Document
-	turns    []turn // if speakers are known
-	named    []string
-	index    index.Doc
+	item      Item
+	identity  string // stays the same when the item comes again
+	sum       string // hash of the whole item
+	givenText string // the text, if given as text
+	doc       *document.Document
+	turns     []turn // if speakers are known
+	mentioned []string
+	index     index.Doc
 }
 
 // A turn is the start of a speaker's text.
@@ -33,13 +33,13 @@ type turn struct {
 
 const maxNames = 64
 
-// complete derives fields from the item and its text, except number and ID.
-func (e *entry) complete(owner string) {
-	it := e.item.bounded()
+// deriveFields derives fields from the item and its text, except number and ID.
+func (e *entry) deriveFields(owner string) {
+	it := e.item.truncateFields()
 	it.Owner, it.Hash, it.Size = owner, e.doc.Hash, len(e.doc.Text)
 	e.index = index.Doc{
-		Owner: owner, Kind: string(it.Kind), Source: it.Source, Tags: it.Tags, Date: it.Date, Title: e.searched(it),
-		Names: e.names(it), Language: lexical.Language(e.doc.Language), Passages: cut(e.doc, e.turns),
+		Owner: owner, Kind: string(it.Kind), Source: it.Source, Tags: it.Tags, Date: it.Date, Title: e.indexTitle(it),
+		Names: e.collectNames(it), Language: lexical.Language(e.doc.Language), Passages: cutPassages(e.doc, e.turns),
 	}
 	if it.Persona != "" {
 		e.index.Tags = append(append([]string(nil), it.Tags...), personaTag+it.Persona)
@@ -47,15 +47,15 @@ func (e *entry) complete(owner string) {
 	it.Passages = len(e.index.Passages)
 	e.item = it
 	if e.identity == "" {
-		e.identity = e.identify()
+		e.identity = e.itemIdentity()
 	}
-	e.sum = e.summed()
+	e.sum = e.contentHash()
 }
 
 const personaTag = "persona:"
 
-// searched returns the title for the index, with the names of file and folder.
-func (e *entry) searched(it Item) string {
+// indexTitle returns the title for the index, with the names of file and folder.
+func (e *entry) indexTitle(it Item) string {
 	if it.Path == "" {
 		return it.Title
 	}
@@ -68,7 +68,7 @@ func (e *entry) searched(it Item) string {
 	return title + " " + filepath.Base(filepath.Dir(it.Path))
 }
 
-func (e *entry) names(it Item) []string {
+func (e *entry) collectNames(it Item) []string {
 	var names []string
 	seen := map[string]bool{"": true}
 	add := func(n string) {
@@ -81,15 +81,15 @@ func (e *entry) names(it Item) []string {
 	for _, t := range e.turns {
 		add(t.speaker)
 	}
-	for _, n := range e.named {
+	for _, n := range e.mentioned {
 		add(textkit.PrefixLine(n, maxField))
 	}
 	return names
 }
 
-// identify returns the item's identity: its file and part, its external ID, or its
+// itemIdentity returns the item's identity: its file and part, its external ID, or its
 // text.
-func (e *entry) identify() string {
+func (e *entry) itemIdentity() string {
 	it := e.item
 	switch {
 	case it.Path != "":
@@ -100,8 +100,8 @@ func (e *entry) identify() string {
 	return hashOf("text", string(it.Kind), it.Persona, it.Hash)
 }
 
-// summed hashes the item without ID, number and time of arrival.
-func (e *entry) summed() string {
+// contentHash hashes the item without ID, number and time of arrival.
+func (e *entry) contentHash() string {
 	it := e.item
 	it.ID, it.num = "", 0
 	it.Added = it.Added.Truncate(0)
@@ -109,11 +109,11 @@ func (e *entry) summed() string {
 	if err != nil {
 		meta = nil
 	}
-	return hashOf(e.identity, string(it.Kind), it.Persona, it.Title, e.said, it.Raw, it.Source, it.ExternalID, it.Link, it.Author,
-		strings.Join(it.Tags, "\x00"), it.Date.UTC().String(), it.Hash, speakers(e.turns), string(meta))
+	return hashOf(e.identity, string(it.Kind), it.Persona, it.Title, e.givenText, it.Raw, it.Source, it.ExternalID, it.Link, it.Author,
+		strings.Join(it.Tags, "\x00"), it.Date.UTC().String(), it.Hash, joinSpeakers(e.turns), string(meta))
 }
 
-func speakers(turns []turn) string {
+func joinSpeakers(turns []turn) string {
 	var b strings.Builder
 	for _, t := range turns {
 		b.WriteString(t.speaker)
@@ -122,50 +122,50 @@ func speakers(turns []turn) string {
 	return b.String()
 }
 
-func (e *entry) number(n int64) {
+func (e *entry) setNumber(n int64) {
 	e.item.num, e.index.ID = n, n
 }
 
 type source struct {
-	path    string
-	named   bool // by the user, so that its name does not matter
-	formats []document.Format
+	path      string
+	userNamed bool // by the user, so that its name does not matter
+	formats   []document.Format
 
 	// modified dates documents without a date of their own, but not records.
 	modified time.Time
 }
 
-// entries yields the entries of a file: its known records, or else its documents,
+// fileEntries yields the entries of a file: its known records, or else its documents,
 // journals by day. Equal bytes give equal entries. An error concerns one part; the rest
 // follows. base has the default fields.
-func entries(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
+func fileEntries(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 	ext := strings.ToLower(filepath.Ext(src.path))
 	switch shapeOf(ext, raw) {
 	case shapePosts:
-		return posts(rowsOf(ext, raw), base)
+		return postEntries(readRows(ext, raw), base)
 	case shapeTurns:
-		base.Title = stem(src.path)
-		return talks(rowsOf(ext, raw), base)
+		base.Title = baseName(src.path)
+		return conversationEntries(readRows(ext, raw), base)
 	}
-	return documents(src, raw, base)
+	return documentEntries(src, raw, base)
 }
 
-func stem(path string) string {
+func baseName(path string) string {
 	base := filepath.Base(path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-func documents(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
+func documentEntries(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
-		for doc, err := range document.Read(src.path, raw, src.formats, src.named) {
+		for doc, err := range document.Read(src.path, raw, src.formats, src.userNamed) {
 			if err != nil {
 				if !yield(nil, err) {
 					return
 				}
 				continue
 			}
-			key := strings.TrimPrefix(strings.TrimPrefix(doc.Source, document.Legible(src.path)), "#")
-			for _, e := range ofDocument(doc, key, base, src.modified) {
+			key := strings.TrimPrefix(strings.TrimPrefix(doc.Source, document.QuotePath(src.path)), "#")
+			for _, e := range splitDocument(doc, key, base, src.modified) {
 				if !yield(e, nil) {
 					return
 				}
@@ -174,16 +174,16 @@ func documents(src source, raw []byte, base Item) iter.Seq2[*entry, error] {
 	}
 }
 
-func ofDocument(doc *document.Document, key string, base Item, modified time.Time) []*entry {
+func splitDocument(doc *document.Document, key string, base Item, modified time.Time) []*entry {
 	e := documentEntry(doc, key, base, modified)
 	if key != "" || base.Kind != "" && base.Kind != KindJournal {
 		return []*entry{e}
 	}
-	if _, ok := dayOfPath(base.Path); ok && written(base.Path) {
+	if _, ok := pathDay(base.Path); ok && isNoteFile(base.Path) {
 		e.item.Kind = KindJournal
 		return []*entry{e}
 	}
-	days := daysOf(doc)
+	days := splitDays(doc)
 	if days == nil {
 		return []*entry{e}
 	}
@@ -202,24 +202,24 @@ func ofDocument(doc *document.Document, key string, base Item, modified time.Tim
 
 func documentEntry(doc *document.Document, key string, base Item, modified time.Time) *entry {
 	it := base
-	it.Title, it.Author, it.Part = doc.Title, dflt(doc.Author, base.Author), key
+	it.Title, it.Author, it.Part = doc.Title, orDefault(doc.Author, base.Author), key
 	it.Tags = append(append([]string(nil), base.Tags...), doc.Tags...)
-	it.dates(doc, base, modified)
-	e := &entry{item: it, doc: doc, named: doc.Names}
+	it.setDate(doc, base, modified)
+	e := &entry{item: it, doc: doc, mentioned: doc.Names}
 	if it.Kind == "" {
 		e.item.Kind = KindDocument
-		if mail(base.Source) {
+		if isMailFile(base.Source) {
 			e.item.Kind = KindThread
 		}
 	}
-	if mail(base.Source) && it.Author != "" {
+	if isMailFile(base.Source) && it.Author != "" {
 		e.turns = []turn{{0, it.Author}}
 	}
 	return e
 }
 
-// mail reports whether a file has messages.
-func mail(path string) bool {
+// isMailFile reports whether a file has messages.
+func isMailFile(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".mbox", ".mbx", ".eml":
 		return true
@@ -227,8 +227,8 @@ func mail(path string) bool {
 	return false
 }
 
-// written reports whether the name is that of a note.
-func written(path string) bool {
+// isNoteFile reports whether the name is that of a note.
+func isNoteFile(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".md", ".markdown", ".txt", ".text", ".org", ".rst", ".adoc", "":
 		return true
@@ -236,14 +236,14 @@ func written(path string) bool {
 	return false
 }
 
-func dflt(s, or string) string {
+func orDefault(s, or string) string {
 	if s != "" {
 		return s
 	}
 	return or
 }
 
-func typeOf(path string) string {
+func mediaType(path string) string {
 	ext := strings.ToLower(filepath.Ext(path))
 	switch ext {
 	case ".md", ".markdown":

@@ -13,18 +13,18 @@ import (
 )
 
 type file struct {
-	path     string
-	size     int64
-	mtime    int64 // Unix nanoseconds; 0 if a change might not show
-	hash     string
-	original string // hash if the archive has the bytes, or ""
-	settings string
-	state    fileState
-	reason   string
-	change   int64 // 0 if unknown
-	named    bool  // by the user, once
-	options  string
-	left     int // unreadable parts; reason is that of the first
+	path         string
+	size         int64
+	mtime        int64 // Unix nanoseconds; 0 if a change might not show
+	hash         string
+	original     string // hash if the archive has the bytes, or ""
+	settings     string
+	state        fileState
+	reason       string
+	change       int64 // 0 if unknown
+	userNamed    bool  // by the user, once
+	options      string
+	skippedParts int // unreadable parts; reason is that of the first
 }
 
 // A fileState is stored; never rename one.
@@ -39,17 +39,17 @@ const (
 
 // looksSame reports whether size and time prove the file unchanged.
 func (f file) looksSame(found document.File, settings string) bool {
-	return f.settled(found.Named) && (f.named || !found.Named) && f.change != 0 && f.settings == settings && f.size == found.Size && f.mtime != 0 && f.mtime == found.ModTime().UnixNano()
+	return f.isComplete(found.Named) && (f.userNamed || !found.Named) && f.change != 0 && f.settings == settings && f.size == found.Size && f.mtime != 0 && f.mtime == found.ModTime().UnixNano()
 }
 
-// reads reports whether bytes with this hash give the stored items.
-func (f file) reads(hash, settings string, named bool) bool {
-	return f.settled(named) && f.change != 0 && f.settings == settings && f.hash == hash
+// isCurrent reports whether bytes with this hash give the stored items.
+func (f file) isCurrent(hash, settings string, named bool) bool {
+	return f.isComplete(named) && f.change != 0 && f.settings == settings && f.hash == hash
 }
 
-// settled reports whether all wanted parts are stored. Forgotten parts are wanted only
+// isComplete reports whether all wanted parts are stored. Forgotten parts are wanted only
 // if the user names the file again.
-func (f file) settled(named bool) bool {
+func (f file) isComplete(named bool) bool {
 	return f.state != filePart && (f.state != fileLess || !named)
 }
 
@@ -57,12 +57,12 @@ const fileColumns = `path, size, mtime, hash, original, settings, state, reason,
 
 func scanFile(row interface{ Scan(...any) error }) (file, error) {
 	var f file
-	err := row.Scan(&f.path, &f.size, &f.mtime, &f.hash, &f.original, &f.settings, &f.state, &f.reason, &f.change, &f.named, &f.options, &f.left)
+	err := row.Scan(&f.path, &f.size, &f.mtime, &f.hash, &f.original, &f.settings, &f.state, &f.reason, &f.change, &f.userNamed, &f.options, &f.skippedParts)
 	return f, err
 }
 
-// file returns the zero state for an unknown path.
-func (l *Library) file(ctx context.Context, path string) (file, error) {
+// loadFile returns the zero state for an unknown path.
+func (l *Library) loadFile(ctx context.Context, path string) (file, error) {
 	f, err := scanFile(l.db.Read.QueryRowContext(ctx, l.db.Bind(`SELECT `+fileColumns+` FROM recall_file WHERE owner = ? AND path = ?`), l.owner, path))
 	if errors.Is(err, sql.ErrNoRows) {
 		return file{path: path}, nil
@@ -70,7 +70,7 @@ func (l *Library) file(ctx context.Context, path string) (file, error) {
 	return f, err
 }
 
-func (l *Library) files(ctx context.Context, roots []string) (map[string]file, error) {
+func (l *Library) loadFiles(ctx context.Context, roots []string) (map[string]file, error) {
 	known := map[string]file{}
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT `+fileColumns+` FROM recall_file WHERE owner = ?`), l.owner)
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *Library) files(ctx context.Context, roots []string) (map[string]file, e
 			return nil, err
 		}
 		for _, root := range roots {
-			if inside(f.path, root) {
+			if isInside(f.path, root) {
 				known[f.path] = f
 				break
 			}
@@ -92,22 +92,22 @@ func (l *Library) files(ctx context.Context, roots []string) (map[string]file, e
 	return known, rows.Err()
 }
 
-// inside reports whether path is root or below it. Both must be clean.
-func inside(path, root string) bool {
+// isInside reports whether path is root or below it. Both must be clean.
+func isInside(path, root string) bool {
 	sep := string(filepath.Separator)
 	return path == root || strings.HasPrefix(path, strings.TrimSuffix(root, sep)+sep)
 }
 
-func (l *Library) putFile(ctx context.Context, tx *prepared, f file) error {
+func (l *Library) putFile(ctx context.Context, tx *preparedTx, f file) error {
 	return tx.exec(ctx, l.db.Bind(`INSERT INTO recall_file (owner, path, size, mtime, hash, original, settings, state, reason, change, named, options, left_out)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (owner, path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime,
 		hash = excluded.hash, original = excluded.original, settings = excluded.settings, state = excluded.state, reason = excluded.reason, change = excluded.change,
 		named = excluded.named, options = excluded.options, left_out = excluded.left_out`),
-		l.owner, f.path, f.size, f.mtime, f.hash, f.original, f.settings, string(f.state), textkit.Prefix(f.reason, maxField), f.change, b2i(f.named), f.options, f.left)
+		l.owner, f.path, f.size, f.mtime, f.hash, f.original, f.settings, string(f.state), textkit.Prefix(f.reason, maxField), f.change, boolToInt(f.userNamed), f.options, f.skippedParts)
 }
 
-// A stored is an item as it is in the Library.
-type stored struct {
+// A storedItem is an item as it is in the Library.
+type storedItem struct {
 	num      int64
 	id       string
 	sum      string
@@ -120,16 +120,16 @@ type stored struct {
 	hash     string
 }
 
-// parts returns the items of a file by part.
-func (l *Library) parts(ctx context.Context, path string) (map[string]stored, error) {
+// fileItems returns the items of a file by part.
+func (l *Library) fileItems(ctx context.Context, path string) (map[string]storedItem, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT part, num, id, sum, added, path, kind, hash FROM recall_item WHERE owner = ? AND path = ?`), l.owner, path)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	parts := map[string]stored{}
+	parts := map[string]storedItem{}
 	for rows.Next() {
-		var s stored
+		var s storedItem
 		if err := rows.Scan(&s.part, &s.num, &s.id, &s.sum, &s.added, &s.path, &s.kind, &s.hash); err != nil {
 			return nil, err
 		}
@@ -138,25 +138,25 @@ func (l *Library) parts(ctx context.Context, path string) (map[string]stored, er
 	return parts, rows.Err()
 }
 
-func b2i(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// A copied is an archived original.
-type copied struct{ source, hash string }
+// An archivedOriginal is an archived original.
+type archivedOriginal struct{ source, hash string }
 
 const sessionSource = "ponder"
 
 // Factors for finished sessions: they rest on other items and must not replace them.
 const (
-	thought      = 0.6
-	belowWhatWas = 0.9 // of the best other score
+	sessionFactor = 0.6
+	sessionCap    = 0.9 // of the best other score
 )
 
-func (it Item) finished() bool { return it.Kind == KindThread && it.Source == sessionSource }
+func (it Item) isFinishedSession() bool { return it.Kind == KindThread && it.Source == sessionSource }
 
 // originalsFirst ranks finished sessions below other items and keeps only the best one,
 // unless the search wants threads.
@@ -166,20 +166,20 @@ func (s *search) originalsFirst(list []*candidate) []*candidate {
 	}
 	best := 0.0
 	for _, c := range list {
-		if !c.item.finished() {
+		if !c.item.isFinishedSession() {
 			best = max(best, c.score)
 		}
 	}
 	some := false
 	list = slices.DeleteFunc(list, func(c *candidate) bool {
-		if !c.item.finished() {
+		if !c.item.isFinishedSession() {
 			return false
 		}
 		again := some
 		some = true
-		c.score *= thought
+		c.score *= sessionFactor
 		if best > 0 {
-			c.score = min(c.score, belowWhatWas*best)
+			c.score = min(c.score, sessionCap*best)
 		}
 		return again
 	})

@@ -28,24 +28,24 @@ func (l *Library) Forget(ctx context.Context, ids ...string) (int, error) {
 		for _, id := range group {
 			args = append(args, id)
 		}
-		list, err := l.stored(ctx, `owner = ? AND id IN (`+marks(len(group))+`)`, args...)
+		list, err := l.queryStored(ctx, `owner = ? AND id IN (`+placeholders(len(group))+`)`, args...)
 		if err == nil {
-			err = l.forget(ctx, list, nil)
+			err = l.forgetItems(ctx, list, nil)
 		}
 		if err != nil {
 			return n, fmt.Errorf("forget %d items: %w", len(group), err)
 		}
 		n += len(list)
 	}
-	return n, l.cleared(ctx, n)
+	return n, l.purgeRemoved(ctx, n)
 }
 
-// cleared purges the words of removed items at once.
-func (l *Library) cleared(ctx context.Context, removed int) error {
+// purgeRemoved purges the words of removed items at once.
+func (l *Library) purgeRemoved(ctx context.Context, removed int) error {
 	if removed == 0 {
 		return nil
 	}
-	if err := l.merge(ctx); err != nil {
+	if err := l.mergeIndex(ctx); err != nil {
 		return fmt.Errorf("clear the index of what was forgotten: %w", err)
 	}
 	return nil
@@ -58,32 +58,32 @@ func (l *Library) ForgetSource(ctx context.Context, source string) (int, error) 
 	if err != nil {
 		return n, fmt.Errorf("forget %s: %w", source, err)
 	}
-	return n, l.cleared(ctx, n)
+	return n, l.purgeRemoved(ctx, n)
 }
 
 func (l *Library) forgetSource(ctx context.Context, source string) (int, error) {
-	list, err := l.stored(ctx, `owner = ? AND source = ? AND path = ''`, l.owner, source)
+	list, err := l.queryStored(ctx, `owner = ? AND source = ? AND path = ''`, l.owner, source)
 	if err != nil {
 		return 0, err
 	}
 	n := len(list)
-	if err := l.forget(ctx, list, nil); err != nil {
+	if err := l.forgetItems(ctx, list, nil); err != nil {
 		return 0, err
 	}
 	path := source
 	if abs, err := filepath.Abs(source); err == nil {
 		path = abs
 	}
-	known, err := l.files(ctx, []string{path, source})
+	known, err := l.loadFiles(ctx, []string{path, source})
 	if err != nil {
 		return n, err
 	}
 	for _, f := range known {
-		list, err := l.stored(ctx, `owner = ? AND path = ?`, l.owner, f.path)
+		list, err := l.queryStored(ctx, `owner = ? AND path = ?`, l.owner, f.path)
 		if err != nil {
 			return n, err
 		}
-		if err := l.forget(ctx, list, &step{gone: []write{{f, f.change}}, earlier: originalOf(f), dropped: []string{f.path}}); err != nil {
+		if err := l.forgetItems(ctx, list, &step{vanished: []fileWrite{{f, f.change}}, earlier: earlierOriginal(f), dropped: []string{f.path}}); err != nil {
 			return n, err
 		}
 		n += len(list)
@@ -92,33 +92,33 @@ func (l *Library) forgetSource(ctx context.Context, source string) (int, error) 
 	if err != nil {
 		return n, err
 	}
-	if err := l.forget(ctx, nil, &step{dropped: earlier}); err != nil {
+	if err := l.forgetItems(ctx, nil, &step{dropped: earlier}); err != nil {
 		return n, err
 	}
 	// Records that name another source than their file.
-	list, err = l.stored(ctx, `owner = ? AND source = ?`, l.owner, source)
+	list, err = l.queryStored(ctx, `owner = ? AND source = ?`, l.owner, source)
 	if err != nil {
 		return n, err
 	}
-	return n + len(list), l.forget(ctx, list, nil)
+	return n + len(list), l.forgetItems(ctx, list, nil)
 }
 
-func originalOf(f file) []earlier {
+func earlierOriginal(f file) []earlierText {
 	if f.original == "" {
 		return nil
 	}
-	return []earlier{{source: f.path, original: f.original}}
+	return []earlierText{{source: f.path, original: f.original}}
 }
 
-func (l *Library) stored(ctx context.Context, where string, args ...any) ([]stored, error) {
+func (l *Library) queryStored(ctx context.Context, where string, args ...any) ([]storedItem, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT num, id, sum, added, original, source, path FROM recall_item WHERE `+where), args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var list []stored
+	var list []storedItem
 	for rows.Next() {
-		var s stored
+		var s storedItem
 		if err := rows.Scan(&s.num, &s.id, &s.sum, &s.added, &s.original, &s.source, &s.path); err != nil {
 			return nil, err
 		}
@@ -127,25 +127,25 @@ func (l *Library) stored(ctx context.Context, where string, args ...any) ([]stor
 	return list, rows.Err()
 }
 
-// forget removes items in several transactions; the last includes the step.
-func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
+// forgetItems removes items in several transactions; the last includes the step.
+func (l *Library) forgetItems(ctx context.Context, list []storedItem, last *step) error {
 	if last == nil {
 		last = &step{}
 	}
 	for {
 		group := list[:min(len(list), stepRemoved)]
 		list = list[len(group):]
-		change, err := l.numbers.take(ctx)
+		change, err := l.numbers.takeNumber(ctx)
 		if err != nil {
 			return err
 		}
 		err = l.db.Tx(ctx, func(t *sql.Tx) error {
-			tx := prepare(t)
+			tx := newPreparedTx(t)
 			defer tx.close()
-			if err := l.remove(ctx, tx, group); err != nil {
+			if err := l.removeStored(ctx, tx, group); err != nil {
 				return err
 			}
-			if err := l.lessen(ctx, tx, group, change); err != nil || len(list) > 0 {
+			if err := l.markIncomplete(ctx, tx, group, change); err != nil || len(list) > 0 {
 				return err
 			}
 			return l.writeFiles(ctx, tx, last)
@@ -160,17 +160,17 @@ func (l *Library) forget(ctx context.Context, list []stored, last *step) error {
 	}
 }
 
-// lessen marks files as incomplete and drops their earlier originals.
-func (l *Library) lessen(ctx context.Context, tx *prepared, list []stored, change int64) error {
+// markIncomplete marks files as incomplete and drops their earlier originals.
+func (l *Library) markIncomplete(ctx context.Context, tx *preparedTx, list []storedItem, change int64) error {
 	seen := map[string]bool{}
 	for _, s := range list {
-		from := dflt(s.path, s.source)
+		from := orDefault(s.path, s.source)
 		if seen[from] || s.path == "" && s.original == "" {
 			continue
 		}
 		seen[from] = true
 		if s.path != "" {
-			if err := l.lessenFile(ctx, tx, s.path, change); err != nil {
+			if err := l.markFileIncomplete(ctx, tx, s.path, change); err != nil {
 				return err
 			}
 		}
@@ -181,14 +181,14 @@ func (l *Library) lessen(ctx context.Context, tx *prepared, list []stored, chang
 	return nil
 }
 
-// lessenFile marks a file as incomplete. Without items left, its original moves to
+// markFileIncomplete marks a file as incomplete. Without items left, its original moves to
 // recall_earlier, for dropEarlier.
-func (l *Library) lessenFile(ctx context.Context, tx *prepared, path string, change int64) error {
+func (l *Library) markFileIncomplete(ctx context.Context, tx *preparedTx, path string, change int64) error {
 	err := tx.exec(ctx, l.db.Bind(`UPDATE recall_file SET state = 'less', change = ? WHERE owner = ? AND path = ? AND state IN ('done', 'less')`), change, l.owner, path)
 	if err != nil {
 		return err
 	}
-	left, err := tx.number(ctx, l.db.Bind(`SELECT count(*) FROM recall_item WHERE owner = ? AND path = ?`), l.owner, path)
+	left, err := tx.queryNumber(ctx, l.db.Bind(`SELECT count(*) FROM recall_item WHERE owner = ? AND path = ?`), l.owner, path)
 	if err != nil || left > 0 {
 		return err
 	}
@@ -201,44 +201,44 @@ func (l *Library) lessenFile(ctx context.Context, tx *prepared, path string, cha
 	return tx.exec(ctx, l.db.Bind(`UPDATE recall_file SET original = '' WHERE owner = ? AND path = ?`), l.owner, path)
 }
 
-const tendEvery = 30 * time.Second
+const maintainInterval = 30 * time.Second
 
-// Tend merges the index and makes vectors until ctx ends. It continues after errors and
+// Maintain merges the index and makes vectors until ctx ends. It continues after errors and
 // returns the last.
-func (l *Library) Tend(ctx context.Context) error {
+func (l *Library) Maintain(ctx context.Context) error {
 	var last error
 	for {
-		if err := l.Settle(ctx, nil); err != nil && ctx.Err() == nil {
+		if err := l.WaitIndexed(ctx, nil); err != nil && ctx.Err() == nil {
 			last = err
 		}
 		select {
 		case <-ctx.Done():
 			return last
-		case <-l.grown:
-		case <-time.After(tendEvery):
+		case <-l.workReady:
+		case <-time.After(maintainInterval):
 		}
 	}
 }
 
-// Settle does the pending work of [Library.Tend]. It calls progress, if set, with the
+// WaitIndexed does the pending work of [Library.Maintain]. It calls progress, if set, with the
 // number of vectors.
-func (l *Library) Settle(ctx context.Context, progress func(vectors int)) error {
-	if err := l.merge(ctx); err != nil {
+func (l *Library) WaitIndexed(ctx context.Context, progress func(vectors int)) error {
+	if err := l.mergeIndex(ctx); err != nil {
 		return fmt.Errorf("tend library: %w", err)
 	}
 	if l.embedder.Embed == nil {
 		return nil
 	}
-	err := l.vectors.Fill(ctx, l.embedder, texts{l}, progress)
+	err := l.vectors.Fill(ctx, l.embedder, passageTexts{l}, progress)
 	if err != nil && !errors.Is(err, vector.ErrText) {
 		return fmt.Errorf("tend library: %w", err)
 	}
 	return nil
 }
 
-// SettleFor is [Library.Settle] with a time limit; done is false if work remains. The
+// WaitIndexedFor is [Library.WaitIndexed] with a time limit; done is false if work remains. The
 // error is that of ctx only if ctx itself ended.
-func (l *Library) SettleFor(ctx context.Context, d time.Duration, progress func(vectors, of int)) (done bool, err error) {
+func (l *Library) WaitIndexedFor(ctx context.Context, d time.Duration, progress func(vectors, of int)) (done bool, err error) {
 	of := 0
 	if progress != nil {
 		err := l.db.Read.QueryRowContext(ctx, l.db.Bind(`SELECT COALESCE(sum(passages), 0) FROM recall_item`)).Scan(&of)
@@ -248,7 +248,7 @@ func (l *Library) SettleFor(ctx context.Context, d time.Duration, progress func(
 	}
 	within, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	err = l.Settle(within, func(vectors int) {
+	err = l.WaitIndexed(within, func(vectors int) {
 		if progress != nil {
 			progress(min(vectors, of), of)
 		}
@@ -259,12 +259,12 @@ func (l *Library) SettleFor(ctx context.Context, d time.Duration, progress func(
 	return err == nil, err
 }
 
-// merge merges until nothing is left. If another goroutine merges, it returns at once.
-func (l *Library) merge(ctx context.Context) error {
-	if !l.tending.TryLock() {
+// mergeIndex merges until nothing is left. If another goroutine merges, it returns at once.
+func (l *Library) mergeIndex(ctx context.Context) error {
+	if !l.mergeLock.TryLock() {
 		return nil
 	}
-	defer l.tending.Unlock()
+	defer l.mergeLock.Unlock()
 	for {
 		more, err := l.index.Merge(ctx)
 		if err != nil || !more {
@@ -273,9 +273,9 @@ func (l *Library) merge(ctx context.Context) error {
 	}
 }
 
-// merges merges during an ingestion until stop. It ignores errors; a later merge
+// mergeInBackground merges during an ingestion until stop. It ignores errors; a later merge
 // repeats the work.
-func (l *Library) merges(ctx context.Context) (stop func()) {
+func (l *Library) mergeInBackground(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -284,8 +284,8 @@ func (l *Library) merges(ctx context.Context) (stop func()) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-l.grown:
-				if l.merge(ctx) != nil {
+			case <-l.workReady:
+				if l.mergeIndex(ctx) != nil {
 					return
 				}
 			}
@@ -301,7 +301,7 @@ func (l *Library) merges(ctx context.Context) (stop func()) {
 func (l *Library) removeIndexed(ctx context.Context, tx *sql.Tx, nums []int64) error {
 	var passages []int64
 	for _, doc := range nums {
-		first, n, err := l.index.First(ctx, doc)
+		first, n, err := l.index.PassageRange(ctx, doc)
 		if errors.Is(err, index.ErrNone) {
 			continue
 		}
@@ -318,22 +318,22 @@ func (l *Library) removeIndexed(ctx context.Context, tx *sql.Tx, nums []int64) e
 	return l.index.Remove(ctx, tx, nums...)
 }
 
-type texts struct{ l *Library }
+type passageTexts struct{ l *Library }
 
-func (t texts) After(ctx context.Context, passage int64, n int) ([]vector.Text, error) {
-	entries, err := t.l.index.After(ctx, passage, n)
+func (t passageTexts) TextsAfter(ctx context.Context, passage int64, n int) ([]vector.Text, error) {
+	entries, err := t.l.index.EntriesAfter(ctx, passage, n)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]vector.Text, len(entries))
 	for i, e := range entries {
-		out[i] = vector.Text{Passage: e.Num, Text: embedded(e)}
+		out[i] = vector.Text{Passage: e.Num, Text: embeddingText(e)}
 	}
 	return out, nil
 }
 
-// embedded returns a passage with its headings and speaker, which give context.
-func embedded(e index.Entry) string {
+// embeddingText returns a passage with its headings and speaker, which give context.
+func embeddingText(e index.Entry) string {
 	text := e.Text
 	if e.Speaker != "" && !strings.HasPrefix(text, e.Speaker) {
 		text = e.Speaker + ": " + text

@@ -36,10 +36,10 @@ type IngestOptions struct {
 }
 
 type Progress struct {
-	Files, OfFiles int
-	Bytes, OfBytes int64
-	Items          int
-	Passages       int
+	Files, TotalFiles int
+	Bytes, TotalBytes int64
+	Items             int
+	Passages          int
 }
 
 type Report struct {
@@ -52,7 +52,7 @@ type Report struct {
 	Passages  int `json:"passages"`
 
 	// Skipped lists files, and parts as path#part.
-	Skipped []document.Skipped `json:"skipped"`
+	Skipped []document.SkippedFile `json:"skipped"`
 }
 
 const (
@@ -72,7 +72,7 @@ const (
 // Unreadable files are skipped; if a named file is unreadable, its error is returned at
 // the end. If the process dies or ctx ends, written items stay and are not read again.
 func (l *Library) Ingest(ctx context.Context, paths []string, o IngestOptions) (Report, error) {
-	p, err := l.plan(ctx, paths, o)
+	p, err := l.newPlan(ctx, paths, o)
 	if err != nil {
 		return Report{}, fmt.Errorf("remember %s: %w", strings.Join(paths, ", "), err)
 	}
@@ -83,13 +83,13 @@ func (l *Library) Ingest(ctx context.Context, paths []string, o IngestOptions) (
 }
 
 type plan struct {
-	l     *Library
-	o     IngestOptions
-	began time.Time
-	roots []string // absolute, also with symlinks resolved
-	known map[string]file
-	list  *document.Listing
-	named error // the error of the first unreadable named file
+	l          *Library
+	o          IngestOptions
+	startedAt  time.Time
+	roots      []string // absolute, also with symlinks resolved
+	knownFiles map[string]file
+	list       *document.FileList
+	namedError error // the error of the first unreadable named file
 
 	report   Report
 	progress Progress
@@ -98,11 +98,11 @@ type plan struct {
 // version identifies the splitting; a change makes Ingest read all files again.
 const version = "2"
 
-func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*plan, error) {
-	if o.Kind != "" && !o.Kind.known() {
+func (l *Library) newPlan(ctx context.Context, paths []string, o IngestOptions) (*plan, error) {
+	if o.Kind != "" && !o.Kind.isKnown() {
 		return nil, fmt.Errorf("there is no kind %q", o.Kind)
 	}
-	p := &plan{l: l, o: o, began: l.now()}
+	p := &plan{l: l, o: o, startedAt: l.now()}
 	list, err := document.Scan(ctx, paths, document.Options{MaxFile: o.MaxFile, MaxTotal: maxTotal, MaxFiles: maxFiles, Formats: o.Formats})
 	if err != nil {
 		return nil, err
@@ -118,21 +118,21 @@ func (l *Library) plan(ctx context.Context, paths []string, o IngestOptions) (*p
 			p.roots = append(p.roots, real)
 		}
 	}
-	if p.known, err = l.files(ctx, p.roots); err != nil {
+	if p.knownFiles, err = l.loadFiles(ctx, p.roots); err != nil {
 		return nil, err
 	}
 	if err := p.listNamed(ctx); err != nil {
 		return nil, err
 	}
-	p.progress.OfFiles, p.progress.OfBytes = len(list.Files), list.Bytes()
+	p.progress.TotalFiles, p.progress.TotalBytes = len(list.Files), list.Bytes()
 	return p, nil
 }
 
 // listNamed adds files that the user named earlier, even ignored ones.
 func (p *plan) listNamed(ctx context.Context) error {
-	found := p.found()
-	for path, f := range p.known {
-		if !f.named || found[path] || missing(path) {
+	found := p.foundPaths()
+	for path, f := range p.knownFiles {
+		if !f.userNamed || found[path] || isMissing(path) {
 			continue
 		}
 		list, err := document.Scan(ctx, []string{path}, document.Options{MaxFile: p.o.MaxFile, MaxTotal: maxTotal, Formats: p.o.Formats})
@@ -140,7 +140,7 @@ func (p *plan) listNamed(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil { // keep its items
-			p.skip(path, err)
+			p.skipPath(path, err)
 			continue
 		}
 		for _, f := range list.Files {
@@ -151,7 +151,7 @@ func (p *plan) listNamed(ctx context.Context) error {
 	return nil
 }
 
-func (p *plan) found() map[string]bool {
+func (p *plan) foundPaths() map[string]bool {
 	found := make(map[string]bool, len(p.list.Files))
 	for _, f := range p.list.Files {
 		found[f.Path] = true
@@ -159,42 +159,42 @@ func (p *plan) found() map[string]bool {
 	return found
 }
 
-func (p *plan) skip(path string, why error) {
+func (p *plan) skipPath(path string, why error) {
 	if len(p.report.Skipped) < maxSkipped {
-		p.report.Skipped = append(p.report.Skipped, document.Skipped{Path: path, Reason: textkit.Prefix(why.Error(), maxField)})
+		p.report.Skipped = append(p.report.Skipped, document.SkippedFile{Path: path, Reason: textkit.Prefix(why.Error(), maxField)})
 	}
 }
 
-// gone returns known files that no longer exist. Files below unreadable folders, or
+// vanishedFiles returns known files that no longer exist. Files below unreadable folders, or
 // beyond the scan's bounds, may exist and are kept.
-func (p *plan) gone() []file {
-	found := p.found()
+func (p *plan) vanishedFiles() []file {
+	found := p.foundPaths()
 	partial, below := false, []string{}
 	for _, s := range p.list.Skipped {
 		partial = partial || strings.HasSuffix(s.Reason, "the rest is left out")
 		below = append(below, s.Path)
 	}
 	var gone []file
-	for path, f := range p.known {
-		if !found[path] && (missing(path) || !f.named && !partial && !hidden(path, below, p.roots)) {
+	for path, f := range p.knownFiles {
+		if !found[path] && (isMissing(path) || !f.userNamed && !partial && !isHidden(path, below, p.roots)) {
 			gone = append(gone, f)
 		}
 	}
 	return gone
 }
 
-// missing reports whether path certainly does not exist.
-func missing(path string) bool {
+// isMissing reports whether path certainly does not exist.
+func isMissing(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// hidden reports whether path is below a skipped folder.
-func hidden(path string, skipped, roots []string) bool {
-	return slices.ContainsFunc(skipped, func(s string) bool { return s != path && inside(path, s) && !contains(roots, s) })
+// isHidden reports whether path is below a skipped folder.
+func isHidden(path string, skipped, roots []string) bool {
+	return slices.ContainsFunc(skipped, func(s string) bool { return s != path && isInside(path, s) && !containsPath(roots, s) })
 }
 
-func contains(list []string, s string) bool {
+func containsPath(list []string, s string) bool {
 	return slices.Contains(list, s)
 }
 
@@ -204,61 +204,61 @@ const maxReader = 256 << 20
 // The extension determines the format, or else the content. Items with equal text are
 // replaced.
 func (l *Library) IngestReader(ctx context.Context, name string, r io.Reader, o IngestOptions) (Report, error) {
-	most := int64(maxReader)
+	limit := int64(maxReader)
 	if o.MaxFile > 0 {
-		most = o.MaxFile
+		limit = o.MaxFile
 	}
-	raw, err := limitio.ReadAll(r, most)
+	raw, err := limitio.ReadAll(r, limit)
 	if errors.Is(err, limitio.ErrTooLarge) {
-		err = fmt.Errorf("it is longer than %d MiB", most>>20)
+		err = fmt.Errorf("it is longer than %d MiB", limit>>20)
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("remember %s: %w", name, err)
 	}
-	base := Item{Kind: o.Kind, Persona: o.Persona, Tags: o.Tags, Date: o.Date, Source: name, from: o.Source}
-	p := &plan{l: l, o: o, began: l.now()}
-	p.progress.OfFiles, p.progress.OfBytes = 1, int64(len(raw))
-	if err := p.read(ctx, source{name, true, o.Formats, l.now()}, raw, base); err != nil {
+	base := Item{Kind: o.Kind, Persona: o.Persona, Tags: o.Tags, Date: o.Date, Source: name, defaultSource: o.Source}
+	p := &plan{l: l, o: o, startedAt: l.now()}
+	p.progress.TotalFiles, p.progress.TotalBytes = 1, int64(len(raw))
+	if err := p.readSource(ctx, source{name, true, o.Formats, l.now()}, raw, base); err != nil {
 		return p.report, fmt.Errorf("remember %s: %w", name, err)
 	}
 	return p.report, nil
 }
 
-func (p *plan) read(ctx context.Context, src source, raw []byte, base Item) error {
+func (p *plan) readSource(ctx context.Context, src source, raw []byte, base Item) error {
 	l := p.l
-	var packed []archive.Packed
+	var packed []archive.PackedItem
 	if l.archive != nil {
-		packed = []archive.Packed{archive.Pack(archive.Original{Source: src.path, Bytes: raw, Type: typeOf(src.path), Fetched: p.began})}
+		packed = []archive.PackedItem{archive.Pack(archive.Original{Source: src.path, Bytes: raw, Type: mediaType(src.path), Fetched: p.startedAt})}
 		base.Original = packed[0].Hash
 	}
 	var list []*entry
 	flush := func() error {
-		list, _ = unique(list)
+		list, _ = uniqueEntries(list)
 		if len(list) == 0 {
 			return nil
 		}
-		if err := l.keep(ctx, list, packed); err != nil {
+		if err := l.saveEntries(ctx, list, packed); err != nil {
 			return err
 		}
 		s := &step{entries: list}
 		for _, e := range list {
 			s.passages += e.item.Passages
 		}
-		p.count(s)
+		p.reportStep(s)
 		list = nil
 		return nil
 	}
 	size, first := 0, error(nil)
-	for e, err := range entries(src, raw, base) {
+	for e, err := range fileEntries(src, raw, base) {
 		if err != nil {
 			first = cmp.Or(first, err)
-			p.skip(partPath(src.path, e), err)
+			p.skipPath(partPath(src.path, e), err)
 			continue
 		}
 		if e.item.Source != base.Source {
 			e.item.Original = "" // the original belongs to the reader's name
 		}
-		e.complete(l.owner)
+		e.deriveFields(l.owner)
 		list, size = append(list, e), size+e.item.Size
 		if size > stepBytes/4 || len(list) >= stepRemoved {
 			if err := flush(); err != nil {
@@ -270,7 +270,7 @@ func (p *plan) read(ctx context.Context, src source, raw []byte, base Item) erro
 	if err := flush(); err != nil {
 		return err
 	}
-	p.count(&step{looked: 1, bytes: int64(len(raw)), added: min(1, p.report.Items)})
+	p.reportStep(&step{examined: 1, bytes: int64(len(raw)), added: min(1, p.report.Items)})
 	if p.report.Items == 0 && first != nil {
 		return first
 	}
@@ -290,40 +290,40 @@ type Page struct {
 
 // IngestPage stores a page and replaces the one with its URL.
 func (l *Library) IngestPage(ctx context.Context, page Page, o IngestOptions) (Report, error) {
-	p := &plan{l: l, o: o, began: l.now()}
-	if err := p.page(ctx, page); err != nil {
+	p := &plan{l: l, o: o, startedAt: l.now()}
+	if err := p.readPage(ctx, page); err != nil {
 		return p.report, fmt.Errorf("remember %s: %w", page.URL, err)
 	}
 	return p.report, nil
 }
 
-func (p *plan) page(ctx context.Context, page Page) error {
+func (p *plan) readPage(ctx context.Context, page Page) error {
 	if page.URL == "" {
 		return errors.New("it has no address")
 	}
-	var packed []archive.Packed
+	var packed []archive.PackedItem
 	it := Item{
 		Kind: p.o.Kind, Persona: p.o.Persona, Tags: p.o.Tags, Title: page.Title, Author: page.Author, Source: page.URL, Link: page.URL,
-		ExternalID: page.URL, Date: dated(page.Published, p.o.Date),
+		ExternalID: page.URL, Date: firstDate(page.Published, p.o.Date),
 	}
 	it.Kind = cmp.Or(it.Kind, KindDocument)
 	if p.l.archive != nil && page.Raw != nil {
-		packed = []archive.Packed{archive.Pack(archive.Original{
-			Source: page.URL, Title: page.Title, Bytes: page.Raw, Type: page.Type, Fetched: dated(page.Fetched, p.began),
+		packed = []archive.PackedItem{archive.Pack(archive.Original{
+			Source: page.URL, Title: page.Title, Bytes: page.Raw, Type: page.Type, Fetched: firstDate(page.Fetched, p.startedAt),
 		})}
 		it.Original = packed[0].Hash
 	}
 	content := document.Markdown(textkit.Prefix(page.Markdown, maxText))
-	content.Title = dflt(page.Title, content.Title)
+	content.Title = orDefault(page.Title, content.Title)
 	e := &entry{item: it, doc: document.NewDocument(page.URL, page.URL, content)}
 	if e.doc.Text == "" {
 		return errNoText
 	}
 	e.item.Title = e.doc.Title
-	e.complete(p.l.owner)
-	if err := p.l.keep(ctx, []*entry{e}, packed); err != nil {
+	e.deriveFields(p.l.owner)
+	if err := p.l.saveEntries(ctx, []*entry{e}, packed); err != nil {
 		return err
 	}
-	p.count(&step{entries: []*entry{e}, passages: e.item.Passages, looked: 1, added: 1})
+	p.reportStep(&step{entries: []*entry{e}, passages: e.item.Passages, examined: 1, added: 1})
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func TestIngestFolder(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := writeFolder(t, map[string]string{
 		"anna.md":        "# Anna\n\nI promised Anna to send her the photographs of the lake by Friday.\n",
 		"deep/boat.txt":  "The boat needs new paint before summer.\n",
 		".gitignore":     "secret.md\n",
@@ -31,7 +31,7 @@ func TestIngestFolder(t *testing.T) {
 		"node_modules/x": "y",
 	})
 	r := newRig(t)
-	report := r.ingest(recall.IngestOptions{Tags: []string{"notes"}}, dir)
+	report := r.ingestPaths(recall.IngestOptions{Tags: []string{"notes"}}, dir)
 	if report.Added != 3 || report.Items != 3 {
 		t.Errorf("added %d files and %d items, want 3 and 3: %+v", report.Added, report.Items, report)
 	}
@@ -44,9 +44,9 @@ func TestIngestFolder(t *testing.T) {
 			t.Errorf("%s is not reported as skipped: %v", name, report.Skipped)
 		}
 	}
-	got := r.search("what did I promise Anna", recall.SearchOptions{})
+	got := r.searchText("what did I promise Anna", recall.SearchOptions{})
 	if len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Quote, "photographs of the lake") {
-		t.Fatalf("hits %q", quotes(got))
+		t.Fatalf("hits %q", hitQuotes(got))
 	}
 	h := got.Hits[0]
 	if h.Item.Path != filepath.Join(dir, "anna.md") || h.Item.Kind != recall.KindDocument || !slices.Contains(h.Item.Tags, "notes") || h.Item.Original == "" {
@@ -55,10 +55,10 @@ func TestIngestFolder(t *testing.T) {
 	if h.Score < 0.3 || h.Score > 1 || !strings.Contains(h.Snippet, recall.MarkOpen+"promised"+recall.MarkClose) {
 		t.Errorf("score %.2f, snippet %q", h.Score, h.Snippet)
 	}
-	if hits := r.search("nobody read secret", recall.SearchOptions{}).Hits; len(hits) > 0 && strings.Contains(hits[0].Quote, "Nobody") {
+	if hits := r.searchText("nobody read secret", recall.SearchOptions{}).Hits; len(hits) > 0 && strings.Contains(hits[0].Quote, "Nobody") {
 		t.Errorf("an ignored file is found: %q", hits[0].Quote)
 	}
-	day := r.search("roof", recall.SearchOptions{Kinds: []recall.Kind{recall.KindJournal}})
+	day := r.searchText("roof", recall.SearchOptions{Kinds: []recall.Kind{recall.KindJournal}})
 	if len(day.Hits) != 1 || !day.Hits[0].Date.Equal(time.Date(2024, 3, 5, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("journal %+v", day.Hits)
 	}
@@ -66,15 +66,15 @@ func TestIngestFolder(t *testing.T) {
 
 // A file written in several steps counts as one new file.
 func TestIngestLarge(t *testing.T) {
-	dir := folder(t, map[string]string{"large.txt": strings.Repeat("A paragraph of a text that goes on and on, and says nothing else.\n\n", 40_000)})
+	dir := writeFolder(t, map[string]string{"large.txt": strings.Repeat("A paragraph of a text that goes on and on, and says nothing else.\n\n", 40_000)})
 	r := newRig(t)
-	if report := r.ingest(recall.IngestOptions{}, dir); report.Added != 1 || report.Changed != 0 {
+	if report := r.ingestPaths(recall.IngestOptions{}, dir); report.Added != 1 || report.Changed != 0 {
 		t.Errorf("%d files are new and %d changed, want 1 and 0", report.Added, report.Changed)
 	}
 }
 
 func TestIngestFollows(t *testing.T) {
-	dir := folder(t, map[string]string{"a.md": "Apples are red.", "b.md": "Bananas are yellow.", "c/c.md": "Cherries are dark."})
+	dir := writeFolder(t, map[string]string{"a.md": "Apples are red.", "b.md": "Bananas are yellow.", "c/c.md": "Cherries are dark."})
 	r := newRig(t)
 	steps := []struct {
 		name   string
@@ -97,19 +97,19 @@ func TestIngestFollows(t *testing.T) {
 	}
 	for _, s := range steps {
 		s.change()
-		if diff := cmp.Diff(s.want, r.ingest(recall.IngestOptions{}, dir)); diff != "" {
+		if diff := cmp.Diff(s.want, r.ingestPaths(recall.IngestOptions{}, dir)); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", s.name, diff)
 		}
 	}
-	if got := quotes(r.search("apples cherries bananas", recall.SearchOptions{})); !slices.Equal(got, []string{"Apples are green."}) {
+	if got := hitQuotes(r.searchText("apples cherries bananas", recall.SearchOptions{})); !slices.Equal(got, []string{"Apples are green."}) {
 		t.Errorf("found %q", got)
 	}
-	if left := r.rows("archive_blob"); left != 4 { // including changed and removed files
+	if left := r.countRows("archive_blob"); left != 4 { // including changed and removed files
 		t.Errorf("%d originals are left, want 4", left)
 	}
 }
 
-func (r *rig) rows(table string) (n int) {
+func (r *rig) countRows(table string) (n int) {
 	r.t.Helper()
 	if err := r.store.SQL().Read.QueryRowContext(r.t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
 		r.t.Fatal(err)
@@ -118,29 +118,29 @@ func (r *rig) rows(table string) (n int) {
 }
 
 func TestUnchangedIDs(t *testing.T) {
-	dir := folder(t, map[string]string{"a.md": "Apples are red."})
+	dir := writeFolder(t, map[string]string{"a.md": "Apples are red."})
 	r := newRig(t)
-	r.ingest(recall.IngestOptions{}, dir)
-	before := r.list(recall.Filter{})[0].ID
+	r.ingestPaths(recall.IngestOptions{}, dir)
+	before := r.listItems(recall.Filter{})[0].ID
 	writeFile(t, filepath.Join(dir, "a.md"), "Apples are green and large.")
-	r.ingest(recall.IngestOptions{}, dir)
-	if after := r.list(recall.Filter{})[0].ID; after != before {
+	r.ingestPaths(recall.IngestOptions{}, dir)
+	if after := r.listItems(recall.Filter{})[0].ID; after != before {
 		t.Errorf("the item of a file that changed has the id %s, had %s", after, before)
 	}
 }
 
 // A line break in a file name makes no part.
 func TestOddName(t *testing.T) {
-	dir := folder(t, map[string]string{"a\nb.md": "Apples are red."})
+	dir := writeFolder(t, map[string]string{"a\nb.md": "Apples are red."})
 	r := newRig(t)
-	r.ingest(recall.IngestOptions{}, dir)
-	if it := r.list(recall.Filter{})[0]; it.Part != "" || it.Path != filepath.Join(dir, "a\nb.md") || it.Title != `a\nb` {
+	r.ingestPaths(recall.IngestOptions{}, dir)
+	if it := r.listItems(recall.Filter{})[0]; it.Part != "" || it.Path != filepath.Join(dir, "a\nb.md") || it.Title != `a\nb` {
 		t.Errorf("item %+v", it)
 	}
 }
 
 func TestNamedFileThatCannotBeRead(t *testing.T) {
-	dir := folder(t, map[string]string{"good.md": "Good text here.", "bad.md": "\x00\x01"})
+	dir := writeFolder(t, map[string]string{"good.md": "Good text here.", "bad.md": "\x00\x01"})
 	r := newRig(t)
 	report, err := r.Ingest(t.Context(), []string{filepath.Join(dir, "bad.md"), filepath.Join(dir, "good.md")}, recall.IngestOptions{})
 	if err == nil || !strings.Contains(err.Error(), "bad.md") || report.Items != 1 {
@@ -152,7 +152,7 @@ func TestNamedFileThatCannotBeRead(t *testing.T) {
 }
 
 func TestPosts(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := writeFolder(t, map[string]string{
 		"posts.jsonl": `{"external_id":"17","source":"twitter","text":"Prefers trains to planes.","raw":"ugh, airports again. never flying when there is a train!!","date":"2024-03-05T10:00:00Z","link":"https://example.com/17","tags":["travel"]}
 {"external_id":"18","source":"twitter","content":"The night train to Vienna was wonderful.","created_at":"Wed Mar 06 09:00:00 +0000 2024"}
 not json
@@ -161,16 +161,16 @@ not json
 		"posts.csv": "id,source,text,date\n1,mastodon,\"Baking bread, slowly\",2024-02-01\n2,mastodon,Second loaf was better,2024-02-02\n",
 	})
 	r := newRig(t)
-	report := r.ingest(recall.IngestOptions{}, dir)
+	report := r.ingestPaths(recall.IngestOptions{}, dir)
 	if report.Items != 4 || len(report.Skipped) != 1 || !strings.Contains(report.Skipped[0].Reason, "line 3") {
 		t.Errorf("report %+v", report)
 	}
-	for _, it := range r.list(recall.Filter{}) {
+	for _, it := range r.listItems(recall.Filter{}) {
 		if it.Kind != recall.KindPost {
 			t.Errorf("%q is a %s", it.Text, it.Kind)
 		}
 	}
-	got := r.search("airports", recall.SearchOptions{Sources: []string{"twitter"}})
+	got := r.searchText("airports", recall.SearchOptions{Sources: []string{"twitter"}})
 	if len(got.Hits) == 0 || got.Hits[0].Item.ExternalID != "17" {
 		t.Fatalf("raw text is not found: %+v", got.Hits)
 	}
@@ -182,7 +182,7 @@ not json
 		!it.Date.Equal(time.Date(2024, 3, 5, 10, 0, 0, 0, time.UTC)) || !slices.Equal(it.Tags, []string{"travel"}) {
 		t.Errorf("item %+v", it)
 	}
-	if got := quotes(r.search("+Vienna night", recall.SearchOptions{})); len(got) != 1 || got[0] != "The night train to Vienna was wonderful!" {
+	if got := hitQuotes(r.searchText("+Vienna night", recall.SearchOptions{})); len(got) != 1 || got[0] != "The night train to Vienna was wonderful!" {
 		t.Errorf("found %q, want the last of the posts with one id", got)
 	}
 
@@ -192,51 +192,51 @@ not json
 	}
 	fmt.Fprintln(f, `{"external_id":"19","source":"twitter","text":"Snow in April."}`)
 	f.Close()
-	if report := r.ingest(recall.IngestOptions{}, dir); report.Items != 1 || report.Forgotten != 0 || report.Changed != 1 {
+	if report := r.ingestPaths(recall.IngestOptions{}, dir); report.Items != 1 || report.Forgotten != 0 || report.Changed != 1 {
 		t.Errorf("a post that was added: %+v", report)
 	}
 }
 
 func TestConversation(t *testing.T) {
-	dir := folder(t, map[string]string{"talk.jsonl": `{"speaker":"Anna","text":"I moved to Lisbon.","time":"2023-05-08T13:56:00Z"}
+	dir := writeFolder(t, map[string]string{"talk.jsonl": `{"speaker":"Anna","text":"I moved to Lisbon.","time":"2023-05-08T13:56:00Z"}
 {"speaker":"Ben","text":"How is the flat there?","time":"2023-05-08T13:57:00Z"}
 {"speaker":"Anna","text":"Small, but it has a balcony.","time":"2023-05-08T13:58:00Z"}
 {"speaker":"Ben","text":"I bought a kayak.","time":"2023-06-01T10:00:00Z"}
 `})
 	r := newRig(t)
-	r.ingest(recall.IngestOptions{}, dir)
-	if n := len(r.list(recall.Filter{Kinds: []recall.Kind{recall.KindThread}})); n != 2 {
+	r.ingestPaths(recall.IngestOptions{}, dir)
+	if n := len(r.listItems(recall.Filter{Kinds: []recall.Kind{recall.KindThread}})); n != 2 {
 		t.Errorf("%d threads, want one for each day", n)
 	}
-	h := r.search("balcony", recall.SearchOptions{}).Hits
+	h := r.searchText("balcony", recall.SearchOptions{}).Hits
 	if len(h) == 0 || h[0].Speaker != "Anna" || h[0].Quote != "Anna: Small, but it has a balcony." || h[0].Date.Month() != time.May {
 		t.Errorf("hits %+v", h)
 	}
 }
 
 func TestJournal(t *testing.T) {
-	dir := folder(t, map[string]string{"journal.md": "# Journal\n\nMy days.\n\n## 2024-03-05\n\nPlanted the beans.\n\n## Wednesday, 6 March 2024\n\nFrost. The beans are dead.\n"})
+	dir := writeFolder(t, map[string]string{"journal.md": "# Journal\n\nMy days.\n\n## 2024-03-05\n\nPlanted the beans.\n\n## Wednesday, 6 March 2024\n\nFrost. The beans are dead.\n"})
 	r := newRig(t)
-	r.ingest(recall.IngestOptions{}, dir)
+	r.ingestPaths(recall.IngestOptions{}, dir)
 	dates := map[string]bool{}
-	for _, it := range r.list(recall.Filter{Kinds: []recall.Kind{recall.KindJournal}}) {
+	for _, it := range r.listItems(recall.Filter{Kinds: []recall.Kind{recall.KindJournal}}) {
 		dates[it.Date.Format(time.DateOnly)] = true
 	}
 	if !dates["2024-03-05"] || !dates["2024-03-06"] {
 		t.Errorf("dates %v", dates)
 	}
-	h := r.search("frost", recall.SearchOptions{}).Hits
+	h := r.searchText("frost", recall.SearchOptions{}).Hits
 	if len(h) == 0 || h[0].Date.Day() != 6 {
 		t.Fatalf("hits %+v", h)
 	}
 	c, err := r.Check(t.Context(), h[0].ID)
-	if err != nil || !c.There || !c.Exact || !c.Original {
+	if err != nil || !c.Stored || !c.Exact || !c.Original {
 		t.Errorf("checked %+v, %v", c, err)
 	}
 }
 
 func TestHostileFolder(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := writeFolder(t, map[string]string{
 		"deep.json":      strings.Repeat("[", 100_000),
 		"deep.jsonl":     `{"text":` + strings.Repeat(`{"a":`, 50_000) + "\n",
 		"long.csv":       "text,id\n\"" + strings.Repeat("x", 1<<20) + "\n",
@@ -261,10 +261,10 @@ func TestHostileFolder(t *testing.T) {
 	if _, err := r.Ingest(ctx, []string{dir}, recall.IngestOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if h := r.search("good text survives", recall.SearchOptions{}).Hits; len(h) == 0 || h[0].Quote != "The good text survives." {
+	if h := r.searchText("good text survives", recall.SearchOptions{}).Hits; len(h) == 0 || h[0].Quote != "The good text survives." {
 		t.Errorf("hits %+v", h)
 	}
-	h := r.search("key under the mat", recall.SearchOptions{}).Hits
+	h := r.searchText("key under the mat", recall.SearchOptions{}).Hits
 	if len(h) == 0 || strings.Count(h[0].Snippet, recall.MarkOpen) != strings.Count(h[0].Snippet, recall.MarkClose) || strings.Contains(h[0].Snippet, recall.MarkOpen+"is") {
 		t.Errorf("hits %+v", h)
 	}
@@ -276,19 +276,19 @@ func TestManySmallFiles(t *testing.T) {
 	for i := range 20_000 {
 		files[fmt.Sprintf("%02d/%d.md", i%50, i)] = fmt.Sprintf("# Note %d\n\nThis is note number %d about topic%d and the weather.\n", i, i, i%100)
 	}
-	dir := folder(t, files)
+	dir := writeFolder(t, files)
 	r := newRig(t)
 	began := time.Now()
-	if got := r.ingest(recall.IngestOptions{}, dir); got.Added != 20_000 {
+	if got := r.ingestPaths(recall.IngestOptions{}, dir); got.Added != 20_000 {
 		t.Fatalf("added %d", got.Added)
 	}
 	first := time.Since(began)
 	began = time.Now()
-	if got := r.ingest(recall.IngestOptions{}, dir); got.Unchanged != 20_000 || got.Items != 0 {
+	if got := r.ingestPaths(recall.IngestOptions{}, dir); got.Unchanged != 20_000 || got.Items != 0 {
 		t.Fatalf("the second time: %+v", got)
 	}
 	t.Logf("first %v, second %v", first, time.Since(began))
-	if h := r.search("note 12345", recall.SearchOptions{}).Hits; len(h) == 0 || h[0].Item.Title != "Note 12345" {
-		t.Errorf("hits %q", quotes(r.search("note 12345", recall.SearchOptions{})))
+	if h := r.searchText("note 12345", recall.SearchOptions{}).Hits; len(h) == 0 || h[0].Item.Title != "Note 12345" {
+		t.Errorf("hits %q", hitQuotes(r.searchText("note 12345", recall.SearchOptions{})))
 	}
 }

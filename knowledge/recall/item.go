@@ -24,7 +24,7 @@ const (
 
 func Kinds() []Kind { return []Kind{KindMemory, KindDocument, KindPost, KindJournal, KindThread} }
 
-func (k Kind) known() bool {
+func (k Kind) isKnown() bool {
 	switch k {
 	case KindMemory, KindDocument, KindPost, KindJournal, KindThread:
 		return true
@@ -59,8 +59,8 @@ type Item struct {
 	Passages int               `json:"passages"` // number of them
 	Meta     map[string]string `json:"meta,omitempty"`
 
-	num  int64 // document in the index
-	from string
+	num           int64 // document in the index
+	defaultSource string
 }
 
 // Bounds. Longer input of callers is refused, that of files truncated.
@@ -74,11 +74,11 @@ const (
 
 var errNoText = errors.New("it has no text")
 
-func (it Item) check() error {
+func (it Item) validate() error {
 	switch {
 	case strings.TrimSpace(it.Text) == "" && strings.TrimSpace(it.Raw) == "":
 		return errNoText
-	case !it.Kind.known():
+	case !it.Kind.isKnown():
 		return fmt.Errorf("there is no kind %q", it.Kind)
 	case len(it.Text) > maxText || len(it.Raw) > maxText:
 		return fmt.Errorf("its text is longer than %d MiB", maxText>>20)
@@ -92,7 +92,7 @@ func (it Item) check() error {
 	return nil
 }
 
-func (it Item) bounded() Item {
+func (it Item) truncateFields() Item {
 	for _, f := range []*string{&it.Title, &it.Source, &it.ExternalID, &it.Link, &it.Author, &it.Persona} {
 		*f = textkit.PrefixLine(*f, maxField)
 	}
@@ -132,8 +132,8 @@ func scanItem(row interface{ Scan(...any) error }) (Item, error) {
 	return it, nil
 }
 
-// items appends where, which begins with WHERE.
-func (l *Library) items(ctx context.Context, where string, args ...any) ([]Item, error) {
+// queryItems appends where, which begins with WHERE.
+func (l *Library) queryItems(ctx context.Context, where string, args ...any) ([]Item, error) {
 	rows, err := l.statements.Query(ctx, l.db.Read, l.db.Bind(`SELECT `+itemColumns+` FROM recall_item i `+where), args...)
 	if err != nil {
 		return nil, err
@@ -150,15 +150,15 @@ func (l *Library) items(ctx context.Context, where string, args ...any) ([]Item,
 	return list, rows.Err()
 }
 
-func (l *Library) insertItem(ctx context.Context, tx *prepared, e *entry) error {
+func (l *Library) insertItem(ctx context.Context, tx *preparedTx, e *entry) error {
 	it := e.item
 	tags, meta := asJSON(it.Tags, "[]"), asJSON(it.Meta, "{}")
 	return tx.exec(ctx, l.db.Bind(`INSERT INTO recall_item (num, id, owner, identity, sum, kind, persona, title, source, external_id,
 		link, author, tags, date, added, path, part, hash, original, size, passages, said, raw, meta)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
 		it.num, it.ID, l.owner, e.identity, e.sum, string(it.Kind), it.Persona, it.Title, it.Source, it.ExternalID,
-		it.Link, it.Author, tags, micros(it.Date), micros(it.Added), it.Path, it.Part, it.Hash, it.Original, it.Size, it.Passages,
-		e.said, it.Raw, meta)
+		it.Link, it.Author, tags, toMicros(it.Date), toMicros(it.Added), it.Path, it.Part, it.Hash, it.Original, it.Size, it.Passages,
+		e.givenText, it.Raw, meta)
 }
 
 func asJSON[T []string | map[string]string](v T, empty string) string {

@@ -17,8 +17,8 @@ type day struct {
 	doc  *document.Document
 }
 
-// daysOf splits a journal by dated headings. It returns nil for fewer than two.
-func daysOf(d *document.Document) []day {
+// splitDays splits a journal by dated headings. It returns nil for fewer than two.
+func splitDays(d *document.Document) []day {
 	var starts []int
 	var dates []time.Time
 	level := 0
@@ -33,7 +33,7 @@ func daysOf(d *document.Document) []day {
 	}
 	var list []day
 	seen := map[string]int{}
-	if head := slice(d, 0, starts[0]); head != nil {
+	if head := sliceDocument(d, 0, starts[0]); head != nil {
 		list = append(list, day{key: "head", doc: head})
 	}
 	for i, start := range starts {
@@ -45,15 +45,15 @@ func daysOf(d *document.Document) []day {
 		if seen[key]++; seen[key] > 1 {
 			key = fmt.Sprintf("%s.%d", key, seen[key])
 		}
-		if doc := slice(d, start, end); doc != nil {
+		if doc := sliceDocument(d, start, end); doc != nil {
 			list = append(list, day{dates[i], key, doc})
 		}
 	}
 	return list
 }
 
-// slice returns a part of a document, or nil if it has only headings.
-func slice(d *document.Document, start, end int) *document.Document {
+// sliceDocument returns a part of a document, or nil if it has only headings.
+func sliceDocument(d *document.Document, start, end int) *document.Document {
 	end = start + len(strings.TrimRight(d.Text[start:end], "\n "))
 	s := &document.Document{Source: d.Source, Title: d.Title, Text: d.Text[start:end], Author: d.Author, Published: d.Published, Language: d.Language, Tags: d.Tags, Names: d.Names}
 	index := map[int]int{-1: -1}
@@ -70,12 +70,12 @@ func slice(d *document.Document, start, end int) *document.Document {
 			Title: sec.Title, Level: sec.Level, Start: sec.Start - start, End: min(sec.End, end) - start, Parent: parent,
 		})
 	}
-	says := false
+	hasText := false
 	for _, u := range d.Sentences {
 		if u.Start < start || u.Start >= end {
 			continue
 		}
-		says = says || u.Kind != document.Heading
+		hasText = hasText || u.Kind != document.Heading
 		section, ok := index[u.Section]
 		if !ok {
 			section = -1
@@ -83,7 +83,7 @@ func slice(d *document.Document, start, end int) *document.Document {
 		u.Start, u.End, u.Section = u.Start-start, u.End-start, section
 		s.Sentences = append(s.Sentences, u)
 	}
-	if !says {
+	if !hasText {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(s.Text))

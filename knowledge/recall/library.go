@@ -4,7 +4,7 @@
 // [Library.Remember] stores given items; [Library.Ingest] stores files and folders and
 // follows their changes. [Library.Search] finds passages, [Library.Read] shows a place,
 // and [Library.Check] compares a quote with the stored original.
-// [Library.PersonaContext] collects a persona's memories, and [Library.Tend] does
+// [Library.PersonaContext] collects a persona's memories, and [Library.Maintain] does
 // background work.
 //
 // Ingestion parses a file (package document), splits it into entries (entry.go,
@@ -15,7 +15,7 @@
 // continues.
 //
 // A search parses the query (recall/query) and selects tactics by its class
-// (search.go). candidate.go fuses passages found by words and by meaning, same.go drops
+// (search.go). candidate.go fuses passages found by words and by meaning, duplicate.go drops
 // duplicates, and sentence.go selects each quote.
 //
 // schema/ documents the tables. All stored texts are untrusted: lengths and counts are
@@ -57,9 +57,9 @@ type Config struct {
 	// Without Embed, search uses words alone.
 	Embedder vector.Embedder
 
-	// Earlier, if set, returns the embedder of a previous model. Search uses its
+	// EarlierEmbedder, if set, returns the embedder of a previous model. Search uses its
 	// vectors until the new ones exist.
-	Earlier func(model string) vector.Embedder
+	EarlierEmbedder func(model string) vector.Embedder
 
 	Owner string           // default DefaultOwner
 	Now   func() time.Time // default time.Now
@@ -68,38 +68,38 @@ type Config struct {
 // A Library holds one owner's items. It is safe for concurrent use, also by several
 // processes.
 type Library struct {
-	db       sqldb.DB
-	archive  *archive.Archive
-	embedder vector.Embedder
-	earlier  func(model string) vector.Embedder
-	owner    string
-	now      func() time.Time
+	db              sqldb.DB
+	archive         *archive.Archive
+	embedder        vector.Embedder
+	earlierEmbedder func(model string) vector.Embedder
+	owner           string
+	now             func() time.Time
 
 	statements sqldb.Statements
 
-	index   *index.Index
-	vectors *vector.Vectors
-	numbers numbers
-	grown   chan struct{} // signals work for Tend
-	tending sync.Mutex    // held while merging
+	index     *index.Index
+	vectors   *vector.Vectors
+	numbers   numberAllocator
+	workReady chan struct{} // signals work for Tend
+	mergeLock sync.Mutex    // held while merging
 }
 
 // Open opens a Library and creates its tables. Close it when done.
 func Open(ctx context.Context, c Config) (*Library, error) {
-	l := &Library{db: c.DB, archive: c.Archive, embedder: c.Embedder, earlier: c.Earlier, owner: c.Owner, now: c.Now, grown: make(chan struct{}, 1)}
+	l := &Library{db: c.DB, archive: c.Archive, embedder: c.Embedder, earlierEmbedder: c.EarlierEmbedder, owner: c.Owner, now: c.Now, workReady: make(chan struct{}, 1)}
 	l.owner = cmp.Or(l.owner, DefaultOwner)
 	if l.now == nil {
 		l.now = time.Now
 	}
 	l.numbers.db = c.DB
-	l.grown <- struct{}{} // for work of an earlier process
-	if err := l.open(ctx); err != nil {
+	l.workReady <- struct{}{} // for work of an earlier process
+	if err := l.openIndexes(ctx); err != nil {
 		return nil, fmt.Errorf("open library: %w", err)
 	}
 	return l, nil
 }
 
-func (l *Library) open(ctx context.Context) error {
+func (l *Library) openIndexes(ctx context.Context) error {
 	scripts, err := fs.Sub(schema, "schema")
 	if err != nil {
 		return err
@@ -120,14 +120,14 @@ func (l *Library) Close() error { return nil }
 // noteGrowth wakes Tend.
 func (l *Library) noteGrowth() {
 	select {
-	case l.grown <- struct{}{}:
+	case l.workReady <- struct{}{}:
 	default:
 	}
 }
 
-// chosen are a file's ingestion options. Later ingestions keep values that they do not
+// fileOptions are a file's ingestion options. Later ingestions keep values that they do not
 // set.
-type chosen struct {
+type fileOptions struct {
 	Kind    Kind       `json:"kind,omitempty"`
 	Tags    []string   `json:"tags,omitempty"`
 	Persona string     `json:"persona,omitempty"`
@@ -135,12 +135,12 @@ type chosen struct {
 	Source  string     `json:"source,omitempty"`
 }
 
-func (o IngestOptions) choose(before file) chosen {
-	var c chosen
+func (o IngestOptions) mergeOptions(before file) fileOptions {
+	var c fileOptions
 	if json.Unmarshal([]byte(before.options), &c) != nil {
-		c = chosen{}
+		c = fileOptions{}
 	}
-	c.Kind, c.Persona, c.Source = Kind(dflt(string(o.Kind), string(c.Kind))), dflt(o.Persona, c.Persona), dflt(o.Source, c.Source)
+	c.Kind, c.Persona, c.Source = Kind(orDefault(string(o.Kind), string(c.Kind))), orDefault(o.Persona, c.Persona), orDefault(o.Source, c.Source)
 	if len(o.Tags) > 0 {
 		c.Tags = o.Tags
 	}
@@ -151,7 +151,7 @@ func (o IngestOptions) choose(before file) chosen {
 	return c
 }
 
-func (c chosen) json() string {
+func (c fileOptions) encodeJSON() string {
 	b, err := json.Marshal(c)
 	if err != nil {
 		return ""
@@ -159,37 +159,37 @@ func (c chosen) json() string {
 	return string(b)
 }
 
-func (c chosen) date() time.Time {
+func (c fileOptions) dateOrZero() time.Time {
 	if c.Date == nil {
 		return time.Time{}
 	}
 	return *c.Date
 }
 
-// settings hashes all options that a file's entries depend on.
-func (c chosen) settings() string {
-	return hashOf(version, string(c.Kind), strings.Join(c.Tags, "\x00"), c.Persona, c.date().String(), c.Source)[:16]
+// settingsHash hashes all options that a file's entries depend on.
+func (c fileOptions) settingsHash() string {
+	return hashOf(version, string(c.Kind), strings.Join(c.Tags, "\x00"), c.Persona, c.dateOrZero().String(), c.Source)[:16]
 }
 
-func (c chosen) base(f document.File) Item {
-	return Item{Kind: c.Kind, Persona: c.Persona, Tags: c.Tags, Date: c.date(), Source: f.Path, Path: f.Path, from: c.Source}
+func (c fileOptions) baseItem(f document.File) Item {
+	return Item{Kind: c.Kind, Persona: c.Persona, Tags: c.Tags, Date: c.dateOrZero(), Source: f.Path, Path: f.Path, defaultSource: c.Source}
 }
 
-// prepared is a transaction that prepares each statement once.
-type prepared struct {
+// preparedTx is a transaction that prepares each statement once.
+type preparedTx struct {
 	*sql.Tx
 	stmts map[string]*sql.Stmt
 }
 
-func prepare(tx *sql.Tx) *prepared { return &prepared{tx, map[string]*sql.Stmt{}} }
+func newPreparedTx(tx *sql.Tx) *preparedTx { return &preparedTx{tx, map[string]*sql.Stmt{}} }
 
-func (p *prepared) close() {
+func (p *preparedTx) close() {
 	for _, s := range p.stmts {
 		s.Close()
 	}
 }
 
-func (p *prepared) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+func (p *preparedTx) prepareStmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s := p.stmts[query]; s != nil {
 		return s, nil
 	}
@@ -200,16 +200,16 @@ func (p *prepared) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return s, err
 }
 
-func (p *prepared) exec(ctx context.Context, query string, args ...any) error {
-	s, err := p.stmt(ctx, query) //nolint:sqlclosecheck // ends with the transaction
+func (p *preparedTx) exec(ctx context.Context, query string, args ...any) error {
+	s, err := p.prepareStmt(ctx, query) //nolint:sqlclosecheck // ends with the transaction
 	if err == nil {
 		_, err = s.ExecContext(ctx, args...)
 	}
 	return err
 }
 
-func (p *prepared) number(ctx context.Context, query string, args ...any) (n int64, err error) {
-	s, err := p.stmt(ctx, query) //nolint:sqlclosecheck // ends with the transaction
+func (p *preparedTx) queryNumber(ctx context.Context, query string, args ...any) (n int64, err error) {
+	s, err := p.prepareStmt(ctx, query) //nolint:sqlclosecheck // ends with the transaction
 	if err == nil {
 		err = s.QueryRowContext(ctx, args...).Scan(&n)
 	}

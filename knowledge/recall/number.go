@@ -14,22 +14,22 @@ import (
 	"ponder/store/sqldb"
 )
 
-// numbers issues numbers that are unique among all processes. It reserves blocks in the
+// numberAllocator issues numbers that are unique among all processes. It reserves blocks in the
 // database; unused numbers are lost.
-type numbers struct {
+type numberAllocator struct {
 	db sqldb.DB
 
-	mu         sync.Mutex
-	next, end  int64
-	takeAtOnce int64
+	mu        sync.Mutex
+	next, end int64
+	blockSize int64
 }
 
-func (n *numbers) take(ctx context.Context) (int64, error) {
+func (n *numberAllocator) takeNumber(ctx context.Context) (int64, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next == n.end {
-		n.takeAtOnce = min(max(8, 4*n.takeAtOnce), 8192)
-		if err := n.reserve(ctx); err != nil {
+		n.blockSize = min(max(8, 4*n.blockSize), 8192)
+		if err := n.reserveBlock(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -37,9 +37,9 @@ func (n *numbers) take(ctx context.Context) (int64, error) {
 	return n.next - 1, nil
 }
 
-func (n *numbers) reserve(ctx context.Context) error {
+func (n *numberAllocator) reserveBlock(ctx context.Context) error {
 	return n.db.Tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, n.db.Bind(`UPDATE recall_number SET next = next + ? WHERE name = 'item'`), n.takeAtOnce)
+		_, err := tx.ExecContext(ctx, n.db.Bind(`UPDATE recall_number SET next = next + ? WHERE name = 'item'`), n.blockSize)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (n *numbers) reserve(ctx context.Context) error {
 		if err := tx.QueryRowContext(ctx, `SELECT next FROM recall_number WHERE name = 'item'`).Scan(&end); err != nil {
 			return err
 		}
-		n.next, n.end = end-n.takeAtOnce, end
+		n.next, n.end = end-n.blockSize, end
 		return nil
 	})
 }
@@ -78,7 +78,7 @@ func hashOf(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func micros(t time.Time) int64 {
+func toMicros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}

@@ -23,24 +23,24 @@ func TestCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := document.Markdown(text)
 			d := document.NewDocument("x", "x", c)
-			cutIs(t, d, cutting{})
+			checkCut(t, d, cutCase{})
 		})
 	}
 }
 
-type cutting struct{ turns []turn }
+type cutCase struct{ turns []turn }
 
-// cutIs checks that passages join to the text and have a good length.
-func cutIs(t *testing.T, d *document.Document, c cutting) {
+// checkCut checks that passages join to the text and have a good length.
+func checkCut(t *testing.T, d *document.Document, c cutCase) {
 	t.Helper()
-	passages := cut(d, c.turns)
+	passages := cutPassages(d, c.turns)
 	var all strings.Builder
 	at := 0
 	for i, p := range passages {
 		if p.Start != at || p.End <= p.Start || p.Text != d.Text[p.Start:p.End] {
 			t.Fatalf("passage %d is %d to %d, want it to begin at %d", i, p.Start, p.End, at)
 		}
-		if n := countWords(p.Text); n > 2*passageMost+passageMost {
+		if n := countWords(p.Text); n > 2*maxPassageWords+maxPassageWords {
 			t.Errorf("passage %d has %d words", i, n)
 		}
 		at = p.End
@@ -56,12 +56,12 @@ func FuzzCut(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		d := document.NewDocument("x", "x", document.Markdown(text))
 		at := 0
-		for _, p := range cut(d, []turn{{0, "Anna"}, {len(d.Text) / 2, "Ben"}}) {
+		for _, p := range cutPassages(d, []turn{{0, "Anna"}, {len(d.Text) / 2, "Ben"}}) {
 			if p.Start != at || p.End <= p.Start || p.Text != d.Text[p.Start:p.End] {
 				t.Fatalf("passage %+v, want it to begin at %d", p, at)
 			}
 			at = p.End
-			passageDocumentIs(t, p.Text, p.Heading)
+			checkPassageDocument(t, p.Text, p.Heading)
 		}
 		if at != len(d.Text) {
 			t.Fatalf("passages end at %d, want %d", at, len(d.Text))
@@ -69,7 +69,7 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-func passageDocumentIs(t *testing.T, text, headings string) {
+func checkPassageDocument(t *testing.T, text, headings string) {
 	d := passageDocument(index.Passage{Text: text, Heading: headings}, "x", 1)
 	at := 0
 	for _, s := range d.Sentences {
@@ -89,12 +89,12 @@ func FuzzEntries(f *testing.F) {
 	f.Add("2024-01-01.md", []byte("x"))
 	f.Fuzz(func(t *testing.T, name string, raw []byte) {
 		keys := map[string]string{}
-		for e, err := range entries(source{path: name, named: true}, raw, Item{Path: name, Source: name}) {
+		for e, err := range fileEntries(source{path: name, userNamed: true}, raw, Item{Path: name, Source: name}) {
 			if err != nil {
 				continue
 			}
-			e.complete("me")
-			if e.item.Hash == "" || e.item.Size != len(e.doc.Text) || !e.item.Kind.known() {
+			e.deriveFields("me")
+			if e.item.Hash == "" || e.item.Size != len(e.doc.Text) || !e.item.Kind.isKnown() {
 				t.Fatalf("item %+v", e.item)
 			}
 			if old, ok := keys[e.item.Part]; ok && old != e.sum {
@@ -102,11 +102,11 @@ func FuzzEntries(f *testing.F) {
 			}
 			keys[e.item.Part] = e.sum
 		}
-		for e, err := range entries(source{path: name, named: true}, raw, Item{Path: name, Source: name}) {
+		for e, err := range fileEntries(source{path: name, userNamed: true}, raw, Item{Path: name, Source: name}) {
 			if err != nil {
 				continue
 			}
-			e.complete("me")
+			e.deriveFields("me")
 			if _, ok := keys[e.item.Part]; !ok {
 				t.Fatalf("another part the second time: %q", e.item.Part)
 			}
@@ -135,7 +135,7 @@ func TestParseDate(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]string{"/x/2024-03-05.md": "2024-03-05", "/x/20240305 trip.txt": "2024-03-05", "/j/2024/03/05.md": "2024-03-05", "/x/202403051.md": "", "/x/05.md": ""} {
-		got, ok := dayOfPath(s)
+		got, ok := pathDay(s)
 		if ok != (want != "") || ok && got.Format("2006-01-02") != want {
 			t.Errorf("day of %q: %v, %v, want %q", s, got, ok, want)
 		}

@@ -26,7 +26,7 @@ var (
 	titleFields   = []string{"title", "subject", "headline"}
 )
 
-func (r row) first(names []string) string {
+func (r row) firstField(names []string) string {
 	for _, n := range names {
 		if s := r.fields[n]; s != "" {
 			return s
@@ -44,17 +44,17 @@ const (
 	shapeTurns
 )
 
-// looked is the number of records that decide the shape.
-const looked = 20
+// shapeSample is the number of records that decide the shape.
+const shapeSample = 20
 
 func shapeOf(ext string, raw []byte) shape {
-	rows := rowsOf(ext, raw)
+	rows := readRows(ext, raw)
 	if rows == nil {
 		return shapeTable
 	}
 	n, bad, posts, turns := 0, 0, 0, 0
 	for r, err := range rows {
-		if n+bad == looked {
+		if n+bad == shapeSample {
 			break
 		}
 		if err != nil {
@@ -62,14 +62,14 @@ func shapeOf(ext string, raw []byte) shape {
 			continue
 		}
 		n++
-		if r.first(textFields) == "" && r.first(rawFields) == "" {
+		if r.firstField(textFields) == "" && r.firstField(rawFields) == "" {
 			continue
 		}
-		told := r.first(sourceFields) + r.first(linkFields) + r.first(rawFields) + r.fields["external_id"] + r.fields["kind"] + r.fields["memory"]
+		origin := r.firstField(sourceFields) + r.firstField(linkFields) + r.firstField(rawFields) + r.fields["external_id"] + r.fields["kind"] + r.fields["memory"]
 		switch {
-		case told == "" && r.first(speakerFields) != "":
+		case origin == "" && r.firstField(speakerFields) != "":
 			turns++
-		case told != "" || r.first(dateFields) != "" || r.first(idFields) != "" || r.first(authorFields) != "":
+		case origin != "" || r.firstField(dateFields) != "" || r.firstField(idFields) != "" || r.firstField(authorFields) != "":
 			posts++
 		}
 	}
@@ -88,51 +88,51 @@ func shapeOf(ext string, raw []byte) shape {
 // text.
 func postEntry(r row, base Item) (*entry, error) {
 	it := base
-	it.Text, it.Raw = r.first(textFields), r.first(rawFields)
+	it.Text, it.Raw = r.firstField(textFields), r.firstField(rawFields)
 	if it.Text == "" {
 		it.Text, it.Raw = it.Raw, ""
 	}
 	it.Text, it.Raw = textkit.Prefix(it.Text, maxText), textkit.Prefix(it.Raw, maxText)
-	it.ExternalID, it.Link, it.Author = r.first(idFields), r.first(linkFields), r.first(authorFields)
-	if s := r.first(sourceFields); s != "" {
+	it.ExternalID, it.Link, it.Author = r.firstField(idFields), r.firstField(linkFields), r.firstField(authorFields)
+	if s := r.firstField(sourceFields); s != "" {
 		it.Source = s
-	} else if base.from != "" {
-		it.Source = base.from
+	} else if base.defaultSource != "" {
+		it.Source = base.defaultSource
 	}
-	it.from = ""
-	if t, ok := parseDate(r.first(dateFields)); ok {
+	it.defaultSource = ""
+	if t, ok := parseDate(r.firstField(dateFields)); ok {
 		it.Date = t
 	}
-	if k := Kind(strings.ToLower(r.fields["kind"])); k.known() && base.Kind == "" {
+	if k := Kind(strings.ToLower(r.fields["kind"])); k.isKnown() && base.Kind == "" {
 		it.Kind = k
 	} else if base.Kind == "" {
 		it.Kind = KindPost
 	}
-	it.Title = r.first(titleFields)
-	it.Tags = append(append([]string(nil), base.Tags...), tagsOf(r.first(tagFields))...)
-	it.Part = r.key()
+	it.Title = r.firstField(titleFields)
+	it.Tags = append(append([]string(nil), base.Tags...), splitTags(r.firstField(tagFields))...)
+	it.Part = r.recordKey()
 	return textEntry(it)
 }
 
-// key identifies a record in its file, also after others are added.
-func (r row) key() string {
-	if id := r.first(idFields); id != "" {
+// recordKey identifies a record in its file, also after others are added.
+func (r row) recordKey() string {
+	if id := r.firstField(idFields); id != "" {
 		return "id " + textkit.PrefixLine(id, maxTag)
 	}
-	return "row " + hashOf(r.first(textFields), r.first(rawFields), r.first(dateFields), r.first(linkFields))[:16]
+	return "row " + hashOf(r.firstField(textFields), r.firstField(rawFields), r.firstField(dateFields), r.firstField(linkFields))[:16]
 }
 
-// posts yields an entry for each record; of equal IDs the last counts.
-func posts(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
+// postEntries yields an entry for each record; of equal IDs the last counts.
+func postEntries(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
 		last := map[string]int{}
 		for r, err := range rows {
 			if err == nil {
-				last[r.key()] = r.number
+				last[r.recordKey()] = r.number
 			}
 		}
 		for r, err := range rows {
-			if err == nil && last[r.key()] != r.number {
+			if err == nil && last[r.recordKey()] != r.number {
 				continue
 			}
 			var e *entry
@@ -148,15 +148,15 @@ func posts(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 	}
 }
 
-func tagsOf(s string) []string {
+func splitTags(s string) []string {
 	return strings.FieldsFunc(textkit.Prefix(s, 4*maxField), func(r rune) bool { return r == ',' || r == ';' || r == '#' || r == '\n' })
 }
 
 func textEntry(it Item) (*entry, error) {
-	e := &entry{item: it, said: it.Text}
+	e := &entry{item: it, givenText: it.Text}
 	content := document.Content{Title: it.Title}
 	if it.Kind == KindThread {
-		content.Blocks, e.turns = spoken(it.Text)
+		content.Blocks, e.turns = parseConversation(it.Text)
 	}
 	if e.turns == nil {
 		content.Blocks = document.Markdown(it.Text).Blocks
@@ -167,14 +167,14 @@ func textEntry(it Item) (*entry, error) {
 	}
 	name := "text"
 	if len(content.Blocks) > 0 {
-		name = beginning(content.Blocks[0].Text)
+		name = firstWords(content.Blocks[0].Text)
 	}
 	content.Title = cmp.Or(content.Title, name)
 	e.doc = document.NewDocument(it.Source, name, content)
 	if e.doc.Text == "" {
 		return nil, errNoText
 	}
-	place(e.turns, e.doc)
+	placeTurns(e.turns, e.doc)
 	e.item.Title = e.doc.Title
 	return e, nil
 }
@@ -184,8 +184,8 @@ const rawHeading = "As it was written"
 
 const titleWords = 10
 
-// beginning returns the first words, as a title.
-func beginning(s string) string {
+// firstWords returns the first words, as a title.
+func firstWords(s string) string {
 	fields := strings.Fields(textkit.Prefix(s, 400))
 	if len(fields) <= titleWords {
 		return strings.Join(fields, " ")
@@ -193,7 +193,7 @@ func beginning(s string) string {
 	return strings.Join(fields[:titleWords], " ") + "…"
 }
 
-func dated(times ...time.Time) time.Time {
+func firstDate(times ...time.Time) time.Time {
 	for _, t := range times {
 		if !t.IsZero() {
 			return t
@@ -202,18 +202,18 @@ func dated(times ...time.Time) time.Time {
 	return time.Time{}
 }
 
-// speech matches a line that begins with its speaker.
-var speech = regexp.MustCompile(`^[*_]{0,2}([\pL\pN][\pL\pN .'_@-]{0,39}?)[*_]{0,2}:[*_]{0,2}\s+\S`)
+// speakerLine matches a line that begins with its speaker.
+var speakerLine = regexp.MustCompile(`^[*_]{0,2}([\pL\pN][\pL\pN .'_@-]{0,39}?)[*_]{0,2}:[*_]{0,2}\s+\S`)
 
-// spoken parses a conversation with lines like "Anna: I will.", or returns nil.
-func spoken(text string) ([]document.Block, []turn) {
+// parseConversation parses a conversation with lines like "Anna: I will.", or returns nil.
+func parseConversation(text string) ([]document.Block, []turn) {
 	var blocks []document.Block
 	var turns []turn
 	for _, s := range strings.Split(text, "\n") {
 		if strings.TrimSpace(s) == "" {
 			continue
 		}
-		if m := speech.FindStringSubmatch(s); m != nil {
+		if m := speakerLine.FindStringSubmatch(s); m != nil {
 			turns = append(turns, turn{len(blocks), m[1]})
 		}
 		blocks = append(blocks, document.Block{Kind: document.Prose, Text: s})
@@ -224,27 +224,27 @@ func spoken(text string) ([]document.Block, []turn) {
 	return blocks, turns
 }
 
-// place converts the starts of turns from blocks to bytes of the document. Blocks of
+// placeTurns converts the starts of turns from blocks to bytes of the document. Blocks of
 // turns are never empty.
-func place(turns []turn, d *document.Document) {
+func placeTurns(turns []turn, d *document.Document) {
 	at, block := 0, 0
 	for i := range turns {
 		for ; block < turns[i].start; block++ {
-			at = next(d.Text, at)
+			at = nextBlock(d.Text, at)
 		}
 		turns[i].start = at
 	}
 }
 
-func next(text string, at int) int {
+func nextBlock(text string, at int) int {
 	if i := strings.Index(text[at:], "\n\n"); i >= 0 {
 		return at + i + 2
 	}
 	return len(text)
 }
 
-// A talk is one day of a conversation.
-type talk struct {
+// A conversationDay is one day of a conversation.
+type conversationDay struct {
 	key    string
 	date   time.Time
 	blocks []document.Block
@@ -252,20 +252,20 @@ type talk struct {
 	bytes  int
 }
 
-// talkBytes limits a talk; longer days are split.
-const talkBytes = 256 << 10
+// maxDayBytes limits a talk; longer days are split.
+const maxDayBytes = 256 << 10
 
-// talks yields an entry for each day of a conversation of records, and an error for
+// conversationEntries yields an entry for each day of a conversation of records, and an error for
 // each unreadable record.
-func talks(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
+func conversationEntries(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 	return func(yield func(*entry, error) bool) {
-		t := talk{key: "1"}
+		t := conversationDay{key: "1"}
 		n := 1
 		flush := func() bool {
 			if len(t.blocks) == 0 {
 				return true
 			}
-			return yield(t.entry(base))
+			return yield(t.newEntry(base))
 		}
 		for r, err := range rows {
 			if err != nil {
@@ -274,15 +274,15 @@ func talks(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 				}
 				continue
 			}
-			date, _ := parseDate(r.first(dateFields))
-			if other := !date.IsZero() && !t.date.IsZero() && !sameDay(date, t.date); other || t.bytes > talkBytes {
+			date, _ := parseDate(r.firstField(dateFields))
+			if other := !date.IsZero() && !t.date.IsZero() && !sameDay(date, t.date); other || t.bytes > maxDayBytes {
 				if !flush() {
 					return
 				}
 				n++
-				t = talk{key: fmt.Sprint(n)}
+				t = conversationDay{key: fmt.Sprint(n)}
 			}
-			t.add(r, date)
+			t.addRow(r, date)
 		}
 		flush()
 	}
@@ -290,12 +290,12 @@ func talks(rows iter.Seq2[row, error], base Item) iter.Seq2[*entry, error] {
 
 func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
-func (t *talk) add(r row, date time.Time) {
-	text := strings.Join(strings.Fields(r.first(textFields)), " ")
+func (t *conversationDay) addRow(r row, date time.Time) {
+	text := strings.Join(strings.Fields(r.firstField(textFields)), " ")
 	if text == "" {
 		return
 	}
-	speaker := textkit.PrefixLine(r.first(speakerFields), maxTag)
+	speaker := textkit.PrefixLine(r.firstField(speakerFields), maxTag)
 	if t.date.IsZero() {
 		t.date = date
 	}
@@ -307,10 +307,10 @@ func (t *talk) add(r row, date time.Time) {
 	t.bytes += len(text)
 }
 
-func (t *talk) entry(base Item) (*entry, error) {
+func (t *conversationDay) newEntry(base Item) (*entry, error) {
 	it := base
 	it.Kind = cmp.Or(it.Kind, KindThread)
-	it.Part, it.Date = t.key, dated(t.date, base.Date)
+	it.Part, it.Date = t.key, firstDate(t.date, base.Date)
 	title := it.Title
 	if !t.date.IsZero() {
 		title += " " + t.date.Format(time.DateOnly)
@@ -320,7 +320,7 @@ func (t *talk) entry(base Item) (*entry, error) {
 	if e.doc.Text == "" {
 		return nil, errNoText
 	}
-	place(e.turns, e.doc)
+	placeTurns(e.turns, e.doc)
 	e.item.Title = e.doc.Title
 	return e, nil
 }

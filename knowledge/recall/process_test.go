@@ -51,7 +51,7 @@ func runChild(file, dir string) error {
 	if err != nil {
 		return err
 	}
-	l, err := recall.Open(ctx, recall.Config{DB: store.SQL(), Archive: arch, Now: clock})
+	l, err := recall.Open(ctx, recall.Config{DB: store.SQL(), Archive: arch, Now: fixedNow})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func runChild(file, dir string) error {
 	return err
 }
 
-func spawn(t *testing.T, file, dir string) (cmd *exec.Cmd, errs *strings.Builder, out io.Reader) {
+func spawnChild(t *testing.T, file, dir string) (cmd *exec.Cmd, errs *strings.Builder, out io.Reader) {
 	t.Helper()
 	cmd = exec.CommandContext(t.Context(), os.Args[0], file, dir)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
@@ -86,43 +86,43 @@ func libraryFolder(t *testing.T) string {
 		fmt.Fprintf(&long, "Sentence %d of the long report, which says that everything is well.\n\n", i)
 	}
 	files["posts.jsonl"], files["report.txt"] = posts.String(), "beginning\n\n"+long.String()+"\n\nending\n"
-	return folder(t, files)
+	return writeFolder(t, files)
 }
 
 func TestKill(t *testing.T) {
 	dir := libraryFolder(t)
 	want := newRig(t)
-	want.ingest(recall.IngestOptions{}, dir)
+	want.ingestPaths(recall.IngestOptions{}, dir)
 
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	kills := 0
 	for more := true; more; {
-		most := 1 + rand.IntN(8) // transactions; the kill hits the next
+		maxTransactions := 1 + rand.IntN(8) // transactions; the kill hits the next
 		if kills == maxKills {
-			most = math.MaxInt
+			maxTransactions = math.MaxInt
 		}
-		if more = killed(t, file, dir, most); more {
+		if more = killAfter(t, file, dir, maxTransactions); more {
 			kills++
 		}
-		r := open(t, file)
-		r.whole()
+		r := openRig(t, file)
+		r.checkComplete()
 		r.store.Close()
 	}
-	r := open(t, file)
-	if diff := cmp.Diff(want.content(), r.content()); diff != "" {
+	r := openRig(t, file)
+	if diff := cmp.Diff(want.allContent(), r.allContent()); diff != "" {
 		t.Errorf("after %d kills (-want +got):\n%s", kills, diff)
 	}
-	r.sound()
+	r.checkConsistent()
 	t.Logf("killed %d times", kills)
 }
 
 const maxKills = 8
 
-// killed kills an ingestion after some transactions. It returns false if the process
+// killAfter kills an ingestion after some transactions. It returns false if the process
 // ended before.
-func killed(t *testing.T, file, dir string, after int) bool {
+func killAfter(t *testing.T, file, dir string, after int) bool {
 	t.Helper()
-	cmd, errs, out := spawn(t, file, dir)
+	cmd, errs, out := spawnChild(t, file, dir)
 	lines := bufio.NewScanner(out)
 	for n := 0; n < after && lines.Scan(); n++ {
 	}
@@ -134,10 +134,10 @@ func killed(t *testing.T, file, dir string, after int) bool {
 	return err != nil
 }
 
-// whole checks that documents have their beginning and end.
-func (r *rig) whole() {
+// checkComplete checks that documents have their beginning and end.
+func (r *rig) checkComplete() {
 	r.t.Helper()
-	for _, it := range r.list(recall.Filter{N: -1}) {
+	for _, it := range r.listItems(recall.Filter{N: -1}) {
 		full, err := r.Item(r.t.Context(), it.ID)
 		if err != nil {
 			r.t.Fatal(err)
@@ -154,11 +154,11 @@ func (r *rig) whole() {
 			r.t.Errorf("%s#%s is not whole: %d bytes", it.Path, it.Part, len(full.Text))
 		}
 	}
-	r.sound()
+	r.checkConsistent()
 }
 
-// sound checks that the tables agree.
-func (r *rig) sound() {
+// checkConsistent checks that the tables agree.
+func (r *rig) checkConsistent() {
 	r.t.Helper()
 	for what, query := range map[string]string{
 		"items without a document":  `SELECT count(*) FROM recall_item WHERE num NOT IN (SELECT id FROM index_doc)`,
@@ -181,11 +181,11 @@ func (r *rig) sound() {
 func TestTwoProcesses(t *testing.T) {
 	dir := libraryFolder(t)
 	want := newRig(t)
-	want.ingest(recall.IngestOptions{}, dir)
+	want.ingestPaths(recall.IngestOptions{}, dir)
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	open(t, file).store.Close()
-	a, aErr, aOut := spawn(t, file, dir)
-	b, bErr, bOut := spawn(t, file, dir)
+	openRig(t, file).store.Close()
+	a, aErr, aOut := spawnChild(t, file, dir)
+	b, bErr, bOut := spawnChild(t, file, dir)
 	var reading sync.WaitGroup
 	reading.Go(func() { io.Copy(io.Discard, aOut) })
 	reading.Go(func() { io.Copy(io.Discard, bOut) })
@@ -196,11 +196,11 @@ func TestTwoProcesses(t *testing.T) {
 	if err := b.Wait(); err != nil {
 		t.Errorf("%v: %s", err, bErr)
 	}
-	r := open(t, file)
-	if diff := cmp.Diff(want.content(), r.content()); diff != "" {
+	r := openRig(t, file)
+	if diff := cmp.Diff(want.allContent(), r.allContent()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	r.sound()
+	r.checkConsistent()
 }
 
 // After random changes, the library equals a new one.
@@ -216,26 +216,26 @@ func TestAsBuiltAnew(t *testing.T) {
 			at = at.Add(time.Minute)
 			changeFolder(t, rnd, dir, at)
 		}
-		r.ingest(recall.IngestOptions{}, dir)
-		if err := r.Settle(t.Context(), nil); err != nil {
+		r.ingestPaths(recall.IngestOptions{}, dir)
+		if err := r.WaitIndexed(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		anew := newRig(t)
-		anew.ingest(recall.IngestOptions{}, dir)
-		if diff := cmp.Diff(anew.content(), r.content()); diff != "" {
+		anew.ingestPaths(recall.IngestOptions{}, dir)
+		if diff := cmp.Diff(anew.allContent(), r.allContent()); diff != "" {
 			t.Fatalf("round %d (-anew +followed):\n%s", round, diff)
 		}
 		for _, q := range []string{"who is alpha?", "what is the beta of gamma?", "when was delta?"} {
-			a, b := found(anew.search(q, recall.SearchOptions{N: 100})), found(r.search(q, recall.SearchOptions{N: 100}))
+			a, b := foundIDs(anew.searchText(q, recall.SearchOptions{N: 100})), foundIDs(r.searchText(q, recall.SearchOptions{N: 100}))
 			if diff := cmp.Diff(a, b); diff != "" {
 				t.Fatalf("round %d, %s (-anew +followed):\n%s", round, q, diff)
 			}
 		}
-		r.sound()
+		r.checkConsistent()
 	}
 }
 
-func found(r recall.Result) (list []string) {
+func foundIDs(r recall.Result) (list []string) {
 	for _, h := range r.Hits {
 		list = append(list, h.Item.Path+"#"+h.Item.Part)
 	}

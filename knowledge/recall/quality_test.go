@@ -15,7 +15,7 @@ import (
 	"ponder/knowledge/recall"
 )
 
-func data(t *testing.T, name string) string {
+func readTestdata(t *testing.T, name string) string {
 	path := filepath.Join("..", "..", "..", "shared", "data", name)
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("no benchmark data: %v", err)
@@ -26,35 +26,35 @@ func data(t *testing.T, name string) string {
 // Search ranks no worse than published figures of BM25.
 func TestRankingQuality(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
-	for set, least := range map[string]float64{"cranfield": 0.384, "cisi": 0.368} {
+	for set, minGain := range map[string]float64{"cranfield": 0.384, "cisi": 0.368} {
 		t.Run(set, func(t *testing.T) {
-			dir := data(t, filepath.Join("ir", set))
+			dir := readTestdata(t, filepath.Join("ir", set))
 			r := newRig(t)
 			var items []recall.Item
-			records(t, filepath.Join(dir, "corpus.jsonl"), func(id, title, text string) {
+			eachRecord(t, filepath.Join(dir, "corpus.jsonl"), func(id, title, text string) {
 				if strings.TrimSpace(title+text) != "" {
 					items = append(items, recall.Item{Kind: recall.KindDocument, ExternalID: id, Title: title, Text: title + "\n\n" + text})
 				}
 			})
 			for some := range slices.Chunk(items, 200) {
-				r.remember(some...)
+				r.rememberItems(some...)
 			}
-			relevant := judgements(t, filepath.Join(dir, "qrels.tsv"))
+			relevant := readJudgements(t, filepath.Join(dir, "qrels.tsv"))
 			sum, n := 0.0, 0.0
-			records(t, filepath.Join(dir, "queries.jsonl"), func(id, _, text string) {
+			eachRecord(t, filepath.Join(dir, "queries.jsonl"), func(id, _, text string) {
 				if q := relevant[id]; len(q) > 0 {
-					sum, n = sum+gain(r.search(text, recall.SearchOptions{N: 30}).Hits, q), n+1
+					sum, n = sum+ndcg(r.searchText(text, recall.SearchOptions{N: 30}).Hits, q), n+1
 				}
 			})
 			t.Logf("nDCG@10 %.4f", sum/n)
-			if sum/n < least {
-				t.Errorf("nDCG@10 %.4f, want %.3f", sum/n, least)
+			if sum/n < minGain {
+				t.Errorf("nDCG@10 %.4f, want %.3f", sum/n, minGain)
 			}
 		})
 	}
 }
 
-func records(t *testing.T, file string, do func(id, title, text string)) {
+func eachRecord(t *testing.T, file string, do func(id, title, text string)) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -75,7 +75,7 @@ func records(t *testing.T, file string, do func(id, title, text string)) {
 	}
 }
 
-func judgements(t *testing.T, file string) map[string]map[string]float64 {
+func readJudgements(t *testing.T, file string) map[string]map[string]float64 {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -96,8 +96,8 @@ func judgements(t *testing.T, file string) map[string]map[string]float64 {
 	return out
 }
 
-// gain returns the nDCG@10.
-func gain(hits []recall.Hit, relevant map[string]float64) float64 {
+// ndcg returns the nDCG@10.
+func ndcg(hits []recall.Hit, relevant map[string]float64) float64 {
 	got, rank, seen := 0.0, 0, map[string]bool{}
 	for _, h := range hits {
 		id := h.Item.ExternalID
@@ -124,7 +124,7 @@ func gain(hits []recall.Hit, relevant map[string]float64) float64 {
 // In conversations, search finds the answering turns.
 func TestConversationQuality(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
-	raw, err := os.ReadFile(data(t, "memory/locomo-dev.json"))
+	raw, err := os.ReadFile(readTestdata(t, "memory/locomo-dev.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,12 +152,12 @@ func TestConversationQuality(t *testing.T) {
 			b.Write(append(line, '\n'))
 		}
 		r := newRig(t)
-		r.ingest(recall.IngestOptions{}, folder(t, map[string]string{"talk.jsonl": b.String()}))
+		r.ingestPaths(recall.IngestOptions{}, writeFolder(t, map[string]string{"talk.jsonl": b.String()}))
 		for _, q := range c.Qs {
 			if len(q.Ev) == 0 {
 				continue
 			}
-			hits, found := r.search(q.Q, recall.SearchOptions{N: 10}).Hits, 0.0
+			hits, found := r.searchText(q.Q, recall.SearchOptions{N: 10}).Hits, 0.0
 			for _, id := range q.Ev {
 				if slices.ContainsFunc(hits, func(h recall.Hit) bool { return text[id] != "" && strings.Contains(h.Context, text[id]) }) {
 					found++

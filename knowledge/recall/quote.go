@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	shortQuote  = 60 // shorter sentences are quoted with the next
-	snippetMost = 240
-	contextMost = 1200
+	shortQuote = 60 // shorter sentences are quoted with the next
+	maxSnippet = 240
+	maxContext = 1200
 )
 
-// quote makes hits of candidates, each with its best sentence. Candidates without an
+// quoteCandidates makes hits of candidates, each with its best sentence. Candidates without an
 // allowed sentence are left out.
-func (s *search) quote(list []*candidate) []Hit {
+func (s *search) quoteCandidates(list []*candidate) []Hit {
 	docs := make([]*document.Document, len(list))
 	hits := make([]*Hit, len(list))
-	excluded := s.excluded()
-	wanted := s.sought(list)
-	inParts(upTo(len(list)), func(part []int) {
-		known := said{languages: s.languages}
+	excluded := s.excludedSpans()
+	wanted := s.quoteTerms(list)
+	parallelParts(indexRange(len(list)), func(part []int) {
+		known := wordForms{languages: s.languages}
 		for _, i := range part {
 			c := list[i]
 			d := passageDocument(c.passage, c.item.Title, i)
 			docs[i] = d
-			if start, end, ok := pick(d, wanted.best(d, &known), c, excluded[c.item.Hash[:placeHash]]); ok {
-				h := s.hit(c, start, end)
+			if start, end, ok := pickQuote(d, wanted.rankSentences(d, &known), c, excluded[c.item.Hash[:placeHash]]); ok {
+				h := s.newHit(c, start, end)
 				hits[i] = &h
 			}
 		}
 	})
-	s.topics(docs, hits)
+	s.addTopics(docs, hits)
 	var out []Hit
 	for _, h := range hits {
 		if h != nil && len(out) < s.o.N {
@@ -46,7 +46,7 @@ func (s *search) quote(list []*candidate) []Hit {
 	return out
 }
 
-func upTo(n int) []int {
+func indexRange(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -54,7 +54,7 @@ func upTo(n int) []int {
 	return list
 }
 
-func (s *search) topics(docs []*document.Document, hits []*Hit) {
+func (s *search) addTopics(docs []*document.Document, hits []*Hit) {
 	if s.o.Topics <= 0 {
 		return
 	}
@@ -70,19 +70,19 @@ const placeHash = 12
 
 type span struct{ start, end int }
 
-func (s *search) excluded() map[string][]span {
+func (s *search) excludedSpans() map[string][]span {
 	out := map[string][]span{}
 	for _, id := range s.o.Exclude {
-		if hash, start, end, ok := document.ParsePlace(id); ok {
+		if hash, start, end, ok := document.ParseRangeID(id); ok {
 			out[hash] = append(out[hash], span{start, end})
 		}
 	}
 	return out
 }
 
-// pick returns the range to quote: the best sentence that is not excluded. After an
+// pickQuote returns the range to quote: the best sentence that is not excluded. After an
 // exclusion it takes only matched sentences.
-func pick(d *document.Document, found []int, c *candidate, excluded []span) (start, end int, ok bool) {
+func pickQuote(d *document.Document, found []int, c *candidate, excluded []span) (start, end int, ok bool) {
 	out := func(a, b int) bool {
 		return slices.ContainsFunc(excluded, func(e span) bool { return c.passage.Start+a < e.end && e.start < c.passage.Start+b })
 	}
@@ -117,21 +117,21 @@ func pick(d *document.Document, found []int, c *candidate, excluded []span) (sta
 	return d.Sentences[first].Start, d.Sentences[first].End, true
 }
 
-func (s *search) hit(c *candidate, start, end int) Hit {
+func (s *search) newHit(c *candidate, start, end int) Hit {
 	p, it := c.passage, c.item
 	it.Text, it.Raw = "", ""
 	h := Hit{
 		Item: it, Date: it.Date, Quote: p.Text[start:end], Start: p.Start + start, End: p.Start + end, Page: p.Page, Section: p.Heading,
-		Speaker: p.Speaker, Score: min(1, max(0, c.score)), Terms: c.words, Similar: c.similar, How: how(c),
+		Speaker: p.Speaker, Score: min(1, max(0, c.score)), Terms: c.words, Similar: c.similar, MatchedBy: matchKind(c),
 	}
 	h.ID = fmt.Sprintf("%s:%d-%d", it.Hash[:placeHash], h.Start, h.End)
-	h.Cluster = c.sum[:placeHash]
-	h.Context = strings.TrimSpace(around(p.Text, start, end, contextMost))
-	h.Snippet = marked(strings.TrimSpace(around(p.Text, start, end, snippetMost)), s.marks(c))
+	h.Cluster = c.wordsHash[:placeHash]
+	h.Context = strings.TrimSpace(excerptAround(p.Text, start, end, maxContext))
+	h.Snippet = markWords(strings.TrimSpace(excerptAround(p.Text, start, end, maxSnippet)), s.snippetMatcher(c))
 	return h
 }
 
-func how(c *candidate) string {
+func matchKind(c *candidate) string {
 	switch {
 	case c.byWords && c.byMeaning:
 		return "words and meaning"
@@ -155,7 +155,7 @@ func passageDocument(p index.Passage, title string, n int) *document.Document {
 			end = at + i
 		}
 		kind := document.Prose
-		if l := p.Text[at:end]; heading(l, p.Heading, title) {
+		if l := p.Text[at:end]; isHeading(l, p.Heading, title) {
 			if section >= 0 {
 				d.Sections[section].End = at
 			}
@@ -168,8 +168,8 @@ func passageDocument(p index.Passage, title string, n int) *document.Document {
 	return d
 }
 
-// heading reports whether a line is a heading of the passage.
-func heading(line, headings, title string) bool {
+// isHeading reports whether a line is a heading of the passage.
+func isHeading(line, headings, title string) bool {
 	if line == "" {
 		return false
 	}
@@ -201,8 +201,8 @@ func lineSentences(line string, at int, kind document.Kind, section int) []docum
 	return d.Sentences
 }
 
-// around returns at most n bytes around a range, cut between words.
-func around(text string, start, end, n int) string {
+// excerptAround returns at most n bytes around a range, cut between words.
+func excerptAround(text string, start, end, n int) string {
 	if len(text) <= n {
 		return text
 	}
@@ -213,29 +213,29 @@ func around(text string, start, end, n int) string {
 	return text[from:to]
 }
 
-func wordBound(text string, at, most int) int {
+func wordBound(text string, at, maxStart int) int {
 	if at == 0 {
 		return 0
 	}
-	if i := strings.IndexAny(text[at:most], " \n"); i >= 0 {
+	if i := strings.IndexAny(text[at:maxStart], " \n"); i >= 0 {
 		return at + i + 1
 	}
-	return most
+	return maxStart
 }
 
-func wordBoundEnd(text string, at, least int) int {
+func wordBoundEnd(text string, at, minEnd int) int {
 	if at >= len(text) {
 		return len(text)
 	}
-	if i := strings.LastIndexAny(text[least:at], " \n"); i >= 0 {
-		return least + i
+	if i := strings.LastIndexAny(text[minEnd:at], " \n"); i >= 0 {
+		return minEnd + i
 	}
-	return least
+	return minEnd
 }
 
-// marks returns the test for words to mark: forms of matched words, and words with the
+// snippetMatcher returns the test for words to mark: forms of matched words, and words with the
 // query's prefixes.
-func (s *search) marks(c *candidate) func(word string) bool {
+func (s *search) snippetMatcher(c *candidate) func(word string) bool {
 	wanted := map[string]bool{}
 	add := func(text string) {
 		lexical.Tokens(text, func(t lexical.Token) {
@@ -267,9 +267,9 @@ func (s *search) marks(c *candidate) func(word string) bool {
 	}
 }
 
-// marked returns a text on one line with marked words. It joins overlapping marks, as
+// markWords returns a text on one line with marked words. It joins overlapping marks, as
 // of pairs of letters.
-func marked(text string, mark func(word string) bool) string {
+func markWords(text string, mark func(word string) bool) string {
 	text = strings.NewReplacer(MarkOpen, "", MarkClose, "", "\n", " ").Replace(text)
 	var spans []span
 	lexical.Tokens(text, func(t lexical.Token) {

@@ -25,14 +25,14 @@ type ReadOptions struct{ Before, After int }
 const (
 	readBefore = 600
 	readAfter  = 2000
-	readMost   = 64 << 10
+	maxRead    = 64 << 10
 )
 
 type Excerpt struct {
 	Item       Item   // without Text
 	Text       string // exactly bytes Start to End of the item's text
 	Start, End int
-	Of         int // length of that text
+	TextLength int // length of that text
 	Section    string
 	Page       int
 
@@ -42,15 +42,15 @@ type Excerpt struct {
 
 // Read returns the text around an item or a hit, or ErrNone.
 func (l *Library) Read(ctx context.Context, id string, o ReadOptions) (Excerpt, error) {
-	x, err := l.read(ctx, id, o)
+	x, err := l.readExcerpt(ctx, id, o)
 	if err != nil {
 		return Excerpt{}, fmt.Errorf("read %s: %w", id, err)
 	}
 	return x, nil
 }
 
-func (l *Library) read(ctx context.Context, id string, o ReadOptions) (Excerpt, error) {
-	it, start, end, err := l.locate(ctx, id)
+func (l *Library) readExcerpt(ctx context.Context, id string, o ReadOptions) (Excerpt, error) {
+	it, start, end, err := l.findPlace(ctx, id)
 	if err != nil {
 		return Excerpt{}, err
 	}
@@ -68,12 +68,12 @@ func (l *Library) read(ctx context.Context, id string, o ReadOptions) (Excerpt, 
 	if end > size {
 		return Excerpt{}, ErrNone
 	}
-	end = min(end, start+readMost)
-	from := max(0, start-within(o.Before, readBefore))
-	to := min(size, end+within(o.After, readAfter))
+	end = min(end, start+maxRead)
+	from := max(0, start-clampLength(o.Before, readBefore))
+	to := min(size, end+clampLength(o.After, readAfter))
 	it.Text, it.Raw = "", ""
-	x := Excerpt{Item: it, Of: size}
-	x.Text, x.Start, x.End = between(passages, from, to)
+	x := Excerpt{Item: it, TextLength: size}
+	x.Text, x.Start, x.End = textBetween(passages, from, to)
 	for _, p := range passages {
 		if p.Start <= start {
 			x.Section, x.Page = p.Heading, p.Page
@@ -88,13 +88,13 @@ func (l *Library) read(ctx context.Context, id string, o ReadOptions) (Excerpt, 
 	return x, nil
 }
 
-func within(n, dflt int) int {
+func clampLength(n, dflt int) int {
 	n = cmp.Or(n, dflt)
-	return min(max(n, 0), readMost)
+	return min(max(n, 0), maxRead)
 }
 
-// between returns the bytes from to to, without cut characters.
-func between(passages []index.Passage, from, to int) (text string, start, end int) {
+// textBetween returns the bytes from to to, without cut characters.
+func textBetween(passages []index.Passage, from, to int) (text string, start, end int) {
 	var b strings.Builder
 	for _, p := range passages {
 		if a, z := max(from, p.Start), min(to, p.End); a < z && z-p.Start <= len(p.Text) {
@@ -114,14 +114,14 @@ func between(passages []index.Passage, from, to int) (text string, start, end in
 	return text, from, from + len(text)
 }
 
-// locate returns the item of an ID and its range, which is empty for IDs of items.
-func (l *Library) locate(ctx context.Context, id string) (it Item, start, end int, err error) {
-	hash, start, end, ok := document.ParsePlace(id)
+// findPlace returns the item of an ID and its range, which is empty for IDs of items.
+func (l *Library) findPlace(ctx context.Context, id string) (it Item, start, end int, err error) {
+	hash, start, end, ok := document.ParseRangeID(id)
 	if !ok {
-		it, err = l.item(ctx, id)
+		it, err = l.findItem(ctx, id)
 		return it, 0, 0, err
 	}
-	list, err := l.items(ctx, `WHERE i.owner = ? AND i.hash >= ? AND i.hash < ? ORDER BY i.id LIMIT 1`, l.owner, hash, hash+"g")
+	list, err := l.queryItems(ctx, `WHERE i.owner = ? AND i.hash >= ? AND i.hash < ? ORDER BY i.id LIMIT 1`, l.owner, hash, hash+"g")
 	if err == nil && len(list) == 0 {
 		err = ErrNone
 	}
@@ -132,13 +132,13 @@ func (l *Library) locate(ctx context.Context, id string) (it Item, start, end in
 }
 
 //go:embed persona.md
-var instructions string
+var personaInstructions string
 
 const (
-	personaHits = 10
-	personaMost = 40
-	memoryMost  = 1500 // bytes of a memory
-	rawMost     = 1500 // bytes of raw content
+	personaHits     = 10
+	maxPersonaItems = 40
+	maxMemoryBytes  = 1500 // bytes of a memory
+	maxRawBytes     = 1500 // bytes of raw content
 )
 
 // PersonaContext returns at most n items (default 10) on a query, formatted for a
@@ -157,16 +157,16 @@ func (l *Library) personaContext(ctx context.Context, name, query string, n int)
 	if n <= 0 {
 		n = personaHits
 	}
-	p, err := l.persona(ctx, name)
+	p, err := l.findPersona(ctx, name)
 	if err != nil {
 		p = Persona{Name: name}
 	}
-	r, err := l.Search(ctx, query, SearchOptions{N: min(n, personaMost), Persona: name})
+	r, err := l.Search(ctx, query, SearchOptions{N: min(n, maxPersonaItems), Persona: name})
 	if err != nil || len(r.Hits) == 0 {
 		return "", nil, err
 	}
 	hits := r.Hits
-	items, err := l.full(ctx, hits)
+	items, err := l.fullItems(ctx, hits)
 	if err != nil {
 		return "", nil, err
 	}
@@ -175,17 +175,17 @@ func (l *Library) personaContext(ctx context.Context, name, query string, n int)
 		return "", nil, err
 	}
 	w := personaWriter{persona: p, raw: raw, shown: map[string]bool{}}
-	return w.text(hits, items), hits, nil
+	return w.formatContext(hits, items), hits, nil
 }
 
-// full returns each item once, with its text; long items have the hit's context
+// fullItems returns each item once, with its text; long items have the hit's context
 // instead.
-func (l *Library) full(ctx context.Context, hits []Hit) ([]Item, error) {
+func (l *Library) fullItems(ctx context.Context, hits []Hit) ([]Item, error) {
 	var nums []int64
 	for _, h := range hits {
 		nums = append(nums, h.Item.num)
 	}
-	byNum, err := l.byNumber(ctx, nums)
+	byNum, err := l.itemsByNumber(ctx, nums)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (l *Library) full(ctx context.Context, hits []Hit) ([]Item, error) {
 	seen := map[int64]int{}
 	for _, h := range hits {
 		if i, ok := seen[h.Item.num]; ok {
-			if it := &items[i]; len(it.Text)+len(h.Context) < memoryMost && !strings.Contains(it.Text, h.Quote) {
+			if it := &items[i]; len(it.Text)+len(h.Context) < maxMemoryBytes && !strings.Contains(it.Text, h.Quote) {
 				it.Text += "\n[…]\n" + h.Context
 			}
 			continue
@@ -202,7 +202,7 @@ func (l *Library) full(ctx context.Context, hits []Hit) ([]Item, error) {
 		if !ok {
 			continue
 		}
-		if it.Text == "" || len(it.Text) > memoryMost {
+		if it.Text == "" || len(it.Text) > maxMemoryBytes {
 			it.Text = h.Context
 		}
 		seen[h.Item.num] = len(items)
@@ -227,7 +227,7 @@ func (l *Library) rawOf(ctx context.Context, items []Item) (map[string]string, e
 	if len(missing) == 0 {
 		return raw, nil
 	}
-	posts, err := l.items(ctx, `WHERE i.owner = ? AND i.kind = 'post' AND i.external_id IN (`+marks(len(missing))+`)`,
+	posts, err := l.queryItems(ctx, `WHERE i.owner = ? AND i.kind = 'post' AND i.external_id IN (`+placeholders(len(missing))+`)`,
 		append([]any{l.owner}, missing...)...)
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (l *Library) rawOf(ctx context.Context, items []Item) (map[string]string, e
 	for _, it := range items {
 		i := slices.IndexFunc(posts, func(p Item) bool { return p.ExternalID == it.ExternalID && p.Persona == it.Persona })
 		if raw[it.ID] == "" && it.Kind != KindPost && i >= 0 {
-			raw[it.ID] = dflt(posts[i].Raw, posts[i].Text)
+			raw[it.ID] = orDefault(posts[i].Raw, posts[i].Text)
 		}
 	}
 	return raw, nil
@@ -250,7 +250,7 @@ type personaWriter struct {
 
 const separator = "\n---\n\n"
 
-func (w *personaWriter) text(hits []Hit, items []Item) string {
+func (w *personaWriter) formatContext(hits []Hit, items []Item) string {
 	score := map[string]float64{}
 	for _, h := range hits {
 		score[h.Item.ID] = max(score[h.Item.ID], h.Score)
@@ -270,38 +270,38 @@ func (w *personaWriter) text(hits []Hit, items []Item) string {
 	posts = slices.DeleteFunc(posts, func(it Item) bool { return w.shown[it.ExternalID] })
 	if len(memories) > 0 {
 		fmt.Fprintf(&w.b, "=== WHAT %s REMEMBERS ===\n\n", strings.ToUpper(name))
-		w.items("Memory", memories, score)
+		w.writeItems("Memory", memories, score)
 	}
 	if len(posts) > 0 {
 		fmt.Fprintf(&w.b, "=== WHAT %s WROTE (RAW SOCIAL CONTENT) ===\n\n", strings.ToUpper(name))
-		w.items("Post", posts, score)
+		w.writeItems("Post", posts, score)
 	}
 	w.b.WriteString("=== HOW TO ANSWER ===\n\n")
-	w.b.WriteString(strings.ReplaceAll(instructions, "{{NAME}}", name))
+	w.b.WriteString(strings.ReplaceAll(personaInstructions, "{{NAME}}", name))
 	if v := strings.TrimSpace(w.persona.Voice); v != "" {
 		fmt.Fprintf(&w.b, "\nThe voice of %s: %s\n", name, v)
 	}
 	return w.b.String()
 }
 
-func (w *personaWriter) items(what string, items []Item, score map[string]float64) {
+func (w *personaWriter) writeItems(what string, items []Item, score map[string]float64) {
 	for i, it := range items {
 		if i > 0 {
 			w.b.WriteString(separator)
 		}
-		fmt.Fprintf(&w.b, "%s %d (%s)\n%s", what, i+1, about(it, score[it.ID]), quoted(it.Text, memoryMost))
+		fmt.Fprintf(&w.b, "%s %d (%s)\n%s", what, i+1, describeItem(it, score[it.ID]), quoteLines(it.Text, maxMemoryBytes))
 		if raw := w.raw[it.ID]; raw != "" {
 			w.b.WriteString("Raw content")
 			if it.ExternalID != "" {
 				w.b.WriteString(" of external_id " + it.ExternalID)
 			}
-			w.b.WriteString(":\n" + quoted(raw, rawMost))
+			w.b.WriteString(":\n" + quoteLines(raw, maxRawBytes))
 		}
 	}
 	w.b.WriteString("\n")
 }
 
-func about(it Item, score float64) string {
+func describeItem(it Item, score float64) string {
 	var parts []string
 	add := func(name, value string) {
 		if value != "" {
@@ -325,9 +325,9 @@ func about(it Item, score float64) string {
 	return strings.Join(parts, " · ")
 }
 
-// quoted prefixes each line with ">", so that no line looks like an instruction.
-func quoted(text string, most int) string {
-	short := textkit.Prefix(text, most)
+// quoteLines prefixes each line with ">", so that no line looks like an instruction.
+func quoteLines(text string, maxBytes int) string {
+	short := textkit.Prefix(text, maxBytes)
 	var b strings.Builder
 	for l := range strings.SplitSeq(strings.TrimSpace(short), "\n") {
 		b.WriteString(strings.TrimRight("> "+l, " \r") + "\n")
@@ -368,7 +368,7 @@ func (l *Library) SetPersona(ctx context.Context, p Persona) error {
 	}
 	err := l.db.Exec(ctx, `INSERT INTO recall_persona (owner, name, voice, sources, tags, created) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (owner, name) DO UPDATE SET voice = excluded.voice, sources = excluded.sources, tags = excluded.tags`,
-		l.owner, p.Name, strings.ToValidUTF8(p.Voice, "\uFFFD"), asJSON(p.Sources, "[]"), asJSON(p.Tags, "[]"), micros(p.Created))
+		l.owner, p.Name, strings.ToValidUTF8(p.Voice, "\uFFFD"), asJSON(p.Sources, "[]"), asJSON(p.Tags, "[]"), toMicros(p.Created))
 	if err != nil {
 		return fmt.Errorf("set persona %q: %w", p.Name, err)
 	}
@@ -376,15 +376,15 @@ func (l *Library) SetPersona(ctx context.Context, p Persona) error {
 }
 
 func (l *Library) Persona(ctx context.Context, name string) (Persona, error) {
-	p, err := l.persona(ctx, name)
+	p, err := l.findPersona(ctx, name)
 	if err != nil {
 		return Persona{}, fmt.Errorf("persona %q: %w", name, err)
 	}
 	return p, nil
 }
 
-func (l *Library) persona(ctx context.Context, name string) (Persona, error) {
-	list, err := l.personas(ctx, `AND name = ?`, name)
+func (l *Library) findPersona(ctx context.Context, name string) (Persona, error) {
+	list, err := l.queryPersonas(ctx, `AND name = ?`, name)
 	if err != nil {
 		return Persona{}, err
 	}
@@ -395,14 +395,14 @@ func (l *Library) persona(ctx context.Context, name string) (Persona, error) {
 }
 
 func (l *Library) Personas(ctx context.Context) ([]Persona, error) {
-	list, err := l.personas(ctx, `ORDER BY name`)
+	list, err := l.queryPersonas(ctx, `ORDER BY name`)
 	if err != nil {
 		return nil, fmt.Errorf("list personas: %w", err)
 	}
 	return list, nil
 }
 
-func (l *Library) personas(ctx context.Context, and string, args ...any) ([]Persona, error) {
+func (l *Library) queryPersonas(ctx context.Context, and string, args ...any) ([]Persona, error) {
 	rows, err := l.db.Read.QueryContext(ctx, l.db.Bind(`SELECT name, voice, sources, tags, created FROM recall_persona WHERE owner = ? `+and),
 		append([]any{l.owner}, args...)...)
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 func (l *Library) Remember(ctx context.Context, items ...Item) ([]Item, error) {
 	list := make([]*entry, 0, len(items))
 	for i, it := range items {
-		e, err := l.given(it)
+		e, err := l.memoryEntry(it)
 		if err != nil {
 			return nil, fmt.Errorf("remember item %d: %w", i+1, err)
 		}
 		list = append(list, e)
 	}
-	list, at := unique(list)
-	if err := l.keep(ctx, list, nil); err != nil {
+	list, at := uniqueEntries(list)
+	if err := l.saveEntries(ctx, list, nil); err != nil {
 		return nil, fmt.Errorf("remember %d items: %w", len(items), err)
 	}
 	out := make([]Item, len(items))
@@ -35,27 +35,27 @@ func (l *Library) Remember(ctx context.Context, items ...Item) ([]Item, error) {
 	return out, nil
 }
 
-func (l *Library) given(it Item) (*entry, error) {
+func (l *Library) memoryEntry(it Item) (*entry, error) {
 	now := l.now()
 	it.Kind = cmp.Or(it.Kind, KindMemory)
-	if err := it.check(); err != nil {
+	if err := it.validate(); err != nil {
 		return nil, err
 	}
 	if it.Text == "" {
 		it.Text, it.Raw = it.Raw, ""
 	}
 	it.Path, it.Part, it.Original, it.Added = "", "", "", now
-	it.Date, it.Meta = dated(it.Date, now), maps.Clone(it.Meta)
-	e, err := textEntry(it.bounded())
+	it.Date, it.Meta = firstDate(it.Date, now), maps.Clone(it.Meta)
+	e, err := textEntry(it.truncateFields())
 	if err != nil {
 		return nil, err
 	}
-	e.complete(l.owner)
+	e.deriveFields(l.owner)
 	return e, nil
 }
 
-// unique returns the last entry of each identity, and the index of each input's entry.
-func unique(list []*entry) (out []*entry, at []int) {
+// uniqueEntries returns the last entry of each identity, and the index of each input's entry.
+func uniqueEntries(list []*entry) (out []*entry, at []int) {
 	index := map[string]int{}
 	at = make([]int, len(list))
 	for i, e := range list {
@@ -70,27 +70,27 @@ func unique(list []*entry) (out []*entry, at []int) {
 	return out, at
 }
 
-func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.Packed) error {
+func (l *Library) saveEntries(ctx context.Context, list []*entry, originals []archive.PackedItem) error {
 	s := &step{originals: originals}
 	for _, e := range list {
-		n, err := l.numbers.take(ctx)
+		n, err := l.numbers.takeNumber(ctx)
 		if err != nil {
 			return err
 		}
-		e.number(n)
-		s.add(e)
+		e.setNumber(n)
+		s.addEntry(e)
 	}
-	s.prepare(l)
+	s.prepareBatch(l)
 	err := l.db.Tx(ctx, func(t *sql.Tx) error {
-		tx := prepare(t)
+		tx := newPreparedTx(t)
 		defer tx.close()
 		s.removed, s.earlier = nil, nil
 		for _, e := range list {
-			if err := l.replace(ctx, tx, s, e); err != nil {
+			if err := l.replaceItem(ctx, tx, s, e); err != nil {
 				return err
 			}
 		}
-		if err := l.remove(ctx, tx, s.removed); err != nil {
+		if err := l.removeStored(ctx, tx, s.removed); err != nil {
 			return err
 		}
 		if err := l.putEarlier(ctx, tx, s.earlier); err != nil {
@@ -104,9 +104,9 @@ func (l *Library) keep(ctx context.Context, list []*entry, originals []archive.P
 	return err
 }
 
-// replace gives an entry the ID and age of the item that it replaces.
-func (l *Library) replace(ctx context.Context, tx *prepared, s *step, e *entry) error {
-	var before stored
+// replaceItem gives an entry the ID and age of the item that it replaces.
+func (l *Library) replaceItem(ctx context.Context, tx *preparedTx, s *step, e *entry) error {
+	var before storedItem
 	err := tx.QueryRowContext(ctx, l.db.Bind(`SELECT num, id, added, original, source FROM recall_item WHERE owner = ? AND identity = ?`),
 		l.owner, e.identity).Scan(&before.num, &before.id, &before.added, &before.original, &before.source)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -118,7 +118,7 @@ func (l *Library) replace(ctx context.Context, tx *prepared, s *step, e *entry) 
 	}
 	e.item.ID, e.item.Added = before.id, fromMicros(before.added)
 	if before.original != e.item.Original || before.source != e.item.Source {
-		s.was(stored{path: before.source}, before.original)
+		s.recordEarlier(storedItem{path: before.source}, before.original)
 	}
 	before.original = "" // keep the original
 	s.removed = append(s.removed, before)

@@ -12,30 +12,30 @@ import (
 
 func TestRemember(t *testing.T) {
 	r := newRig(t)
-	first := r.remember(recall.Item{Text: "Anna's birthday is on the 3rd of May."}, recall.Item{Kind: recall.KindThread, ExternalID: "thr_1", Title: "Moving house",
+	first := r.rememberItems(recall.Item{Text: "Anna's birthday is on the 3rd of May."}, recall.Item{Kind: recall.KindThread, ExternalID: "thr_1", Title: "Moving house",
 		Text: "Ben: Where shall we move?\n\nAnna: To the sea, I think."})
 	if len(first) != 2 || !strings.HasPrefix(first[0].ID, "mem_") || len(first[0].ID) != 30 || first[0].Kind != recall.KindMemory || !first[0].Date.Equal(now) {
 		t.Fatalf("remembered %+v", first)
 	}
-	again := r.remember(recall.Item{Text: "Anna's birthday is on the 3rd of May.", Tags: []string{"family"}},
+	again := r.rememberItems(recall.Item{Text: "Anna's birthday is on the 3rd of May.", Tags: []string{"family"}},
 		recall.Item{Kind: recall.KindThread, ExternalID: "thr_1", Title: "Moving house", Text: "Ben: Where shall we move?\n\nAnna: To the mountains."})
 	for i := range again {
 		if again[i].ID != first[i].ID {
 			t.Errorf("item %d has another id", i)
 		}
 	}
-	list := r.list(recall.Filter{})
+	list := r.listItems(recall.Filter{})
 	if len(list) != 2 {
 		t.Fatalf("%d items, want 2", len(list))
 	}
-	if got := r.list(recall.Filter{Tags: []string{"family"}}); len(got) != 1 || got[0].ID != first[0].ID {
+	if got := r.listItems(recall.Filter{Tags: []string{"family"}}); len(got) != 1 || got[0].ID != first[0].ID {
 		t.Errorf("with the tag: %+v", got)
 	}
-	h := r.search("where shall we move", recall.SearchOptions{}).Hits
+	h := r.searchText("where shall we move", recall.SearchOptions{}).Hits
 	if len(h) == 0 || !strings.Contains(h[0].Context+h[len(h)-1].Context, "mountains") || strings.Contains(h[0].Context, "sea") {
 		t.Errorf("hits %+v", h)
 	}
-	if h := r.search("sea", recall.SearchOptions{}).Hits; len(h) != 0 {
+	if h := r.searchText("sea", recall.SearchOptions{}).Hits; len(h) != 0 {
 		t.Errorf("what was replaced is found: %+v", h)
 	}
 }
@@ -53,46 +53,46 @@ func TestRememberRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if n := len(r.list(recall.Filter{})); n != 0 {
+	if n := len(r.listItems(recall.Filter{})); n != 0 {
 		t.Errorf("%d items were kept in spite of an error", n)
 	}
 }
 
 func TestForget(t *testing.T) {
 	r := newRig(t)
-	items := r.remember(recall.Item{Text: "The safe is behind the zebra picture.", Raw: "zebra zebra"}, recall.Item{Text: "Milk, eggs.", Source: "shopping"})
+	items := r.rememberItems(recall.Item{Text: "The safe is behind the zebra picture.", Raw: "zebra zebra"}, recall.Item{Text: "Milk, eggs.", Source: "shopping"})
 	if n, err := r.Forget(t.Context(), items[0].ID, "mem_none"); n != 1 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}
 	if n, err := r.ForgetSource(t.Context(), "shopping"); n != 1 || err != nil {
 		t.Errorf("forgot %d of the source, %v", n, err)
 	}
-	if err := r.Settle(t.Context(), nil); err != nil {
+	if err := r.WaitIndexed(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Item(t.Context(), items[0].ID); !errors.Is(err, recall.ErrNone) {
 		t.Errorf("error %v, want ErrNone", err)
 	}
 	for _, table := range []string{"recall_item", "index_doc", "index_passage", "archive_blob"} {
-		if n := r.rows(table); n != 0 {
+		if n := r.countRows(table); n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
 	}
 }
 
 func TestForgetFolder(t *testing.T) {
-	dir := folder(t, map[string]string{"a.md": "Apples are red.", "b.md": "Bananas are yellow."})
+	dir := writeFolder(t, map[string]string{"a.md": "Apples are red.", "b.md": "Bananas are yellow."})
 	r := newRig(t)
-	r.ingest(recall.IngestOptions{}, dir)
+	r.ingestPaths(recall.IngestOptions{}, dir)
 	if n, err := r.ForgetSource(t.Context(), dir); n != 2 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}
 	for _, table := range []string{"recall_item", "recall_file", "index_doc", "archive_blob"} {
-		if n := r.rows(table); n != 0 {
+		if n := r.countRows(table); n != 0 {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
 	}
-	if got := r.ingest(recall.IngestOptions{}, dir); got.Added != 2 {
+	if got := r.ingestPaths(recall.IngestOptions{}, dir); got.Added != 2 {
 		t.Errorf("then added %d", got.Added)
 	}
 }
@@ -113,20 +113,20 @@ func TestReaderAndPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(r.list(recall.Filter{})); n != 2 {
+	if n := len(r.listItems(recall.Filter{})); n != 2 {
 		t.Errorf("%d items, want 2", n)
 	}
 	for _, q := range []string{"meeting Thursday", "Danube countries"} {
-		h := r.search(q, recall.SearchOptions{}).Hits
+		h := r.searchText(q, recall.SearchOptions{}).Hits
 		if len(h) == 0 {
 			t.Fatalf("%s: nothing found", q)
 		}
 		c, err := r.Check(t.Context(), h[0].ID)
-		if err != nil || !c.There || !c.Original || !c.Exact || c.Quote != h[0].Quote {
+		if err != nil || !c.Stored || !c.Original || !c.Exact || c.Quote != h[0].Quote {
 			t.Errorf("%s: checked %+v, %v", q, c, err)
 		}
 	}
-	if h := r.search("Danube", recall.SearchOptions{}).Hits; h[0].Item.Link != page.URL || !h[0].Date.Equal(old) {
+	if h := r.searchText("Danube", recall.SearchOptions{}).Hits; h[0].Item.Link != page.URL || !h[0].Date.Equal(old) {
 		t.Errorf("hit %+v", h[0])
 	}
 }
@@ -139,8 +139,8 @@ func TestRead(t *testing.T) {
 		b.WriteString(strings.Repeat("i", i%7+1))
 		b.WriteString(" of a long text with Grüße in it.\n\n")
 	}
-	it := r.remember(recall.Item{Kind: recall.KindDocument, Title: "Long", Text: b.String() + "The needle is here.\n\n" + b.String()})[0]
-	h := r.search("needle", recall.SearchOptions{}).Hits[0]
+	it := r.rememberItems(recall.Item{Kind: recall.KindDocument, Title: "Long", Text: b.String() + "The needle is here.\n\n" + b.String()})[0]
+	h := r.searchText("needle", recall.SearchOptions{}).Hits[0]
 	x, err := r.Read(t.Context(), h.ID, recall.ReadOptions{Before: 100, After: 100})
 	if err != nil || !strings.Contains(x.Text, "The needle is here.") || len(x.Text) > 200+h.End-h.Start {
 		t.Fatalf("read %q, %v", x.Text, err)
@@ -173,7 +173,7 @@ func TestRead(t *testing.T) {
 func TestListFilters(t *testing.T) {
 	r := newRig(t)
 	day := func(d int) time.Time { return time.Date(2024, 5, d, 0, 0, 0, 0, time.UTC) }
-	r.remember(recall.Item{Text: "one", Date: day(1), Source: "a/x"}, recall.Item{Text: "two", Date: day(2), Source: "a/y", Kind: recall.KindPost},
+	r.rememberItems(recall.Item{Text: "one", Date: day(1), Source: "a/x"}, recall.Item{Text: "two", Date: day(2), Source: "a/y", Kind: recall.KindPost},
 		recall.Item{Text: "three", Date: day(3), Source: "b", Persona: "Ada"})
 	for name, c := range map[string]struct {
 		f    recall.Filter
@@ -184,7 +184,7 @@ func TestListFilters(t *testing.T) {
 		"from": {recall.Filter{From: day(2)}, 2}, "to": {recall.Filter{To: day(2)}, 1}, "n": {recall.Filter{N: 2}, 2},
 		"kind and source": {recall.Filter{Kinds: []recall.Kind{recall.KindPost}, Sources: []string{"b", "a/*"}}, 1},
 	} {
-		if got := len(r.list(c.f)); got != c.want {
+		if got := len(r.listItems(c.f)); got != c.want {
 			t.Errorf("%s: %d items, want %d", name, got, c.want)
 		}
 	}

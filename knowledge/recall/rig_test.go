@@ -19,7 +19,7 @@ import (
 
 var now = time.Date(2024, 6, 15, 12, 0, 0, 0, time.UTC)
 
-func clock() time.Time { return now }
+func fixedNow() time.Time { return now }
 
 type rig struct {
 	*recall.Library
@@ -29,7 +29,7 @@ type rig struct {
 	file  string
 }
 
-func open(t testing.TB, file string, change ...func(*recall.Config)) *rig {
+func openRig(t testing.TB, file string, change ...func(*recall.Config)) *rig {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file)
 	if err != nil {
@@ -40,7 +40,7 @@ func open(t testing.TB, file string, change ...func(*recall.Config)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := recall.Config{DB: store.SQL(), Archive: arch, Now: clock}
+	c := recall.Config{DB: store.SQL(), Archive: arch, Now: fixedNow}
 	for _, f := range change {
 		f(&c)
 	}
@@ -53,11 +53,11 @@ func open(t testing.TB, file string, change ...func(*recall.Config)) *rig {
 }
 
 func newRig(t testing.TB, change ...func(*recall.Config)) *rig {
-	return open(t, filepath.Join(t.TempDir(), "ponder.db"), change...)
+	return openRig(t, filepath.Join(t.TempDir(), "ponder.db"), change...)
 }
 
-// folder makes a folder of files; names ending in "/" are folders.
-func folder(t testing.TB, files map[string]string) string {
+// writeFolder makes a folder of files; names ending in "/" are folders.
+func writeFolder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -81,7 +81,7 @@ func writeFile(t testing.TB, path, text string) {
 
 var old = time.Date(2024, 1, 10, 8, 0, 0, 0, time.UTC)
 
-func (r *rig) ingest(o recall.IngestOptions, paths ...string) recall.Report {
+func (r *rig) ingestPaths(o recall.IngestOptions, paths ...string) recall.Report {
 	r.t.Helper()
 	report, err := r.Ingest(r.t.Context(), paths, o)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *rig) ingest(o recall.IngestOptions, paths ...string) recall.Report {
 	return report
 }
 
-func (r *rig) remember(items ...recall.Item) []recall.Item {
+func (r *rig) rememberItems(items ...recall.Item) []recall.Item {
 	r.t.Helper()
 	list, err := r.Remember(r.t.Context(), items...)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *rig) remember(items ...recall.Item) []recall.Item {
 	return list
 }
 
-func (r *rig) search(text string, o recall.SearchOptions) recall.Result {
+func (r *rig) searchText(text string, o recall.SearchOptions) recall.Result {
 	r.t.Helper()
 	result, err := r.Search(r.t.Context(), text, o)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *rig) search(text string, o recall.SearchOptions) recall.Result {
 	return result
 }
 
-func (r *rig) list(f recall.Filter) []recall.Item {
+func (r *rig) listItems(f recall.Filter) []recall.Item {
 	r.t.Helper()
 	list, err := r.List(r.t.Context(), f)
 	if err != nil {
@@ -117,18 +117,18 @@ func (r *rig) list(f recall.Filter) []recall.Item {
 	return list
 }
 
-func quotes(r recall.Result) (list []string) {
+func hitQuotes(r recall.Result) (list []string) {
 	for _, h := range r.Hits {
 		list = append(list, h.Quote)
 	}
 	return list
 }
 
-// content returns a sorted line for each item, without the varying fields.
-func (r *rig) content() []string {
+// allContent returns a sorted line for each item, without the varying fields.
+func (r *rig) allContent() []string {
 	r.t.Helper()
 	var lines []string
-	for _, it := range r.list(recall.Filter{N: -1}) {
+	for _, it := range r.listItems(recall.Filter{N: -1}) {
 		full, err := r.Item(r.t.Context(), it.ID)
 		if err != nil {
 			r.t.Fatal(err)
@@ -140,8 +140,8 @@ func (r *rig) content() []string {
 	return lines
 }
 
-// bag is an embedder that knows synonyms.
-func bag(groups ...string) vector.Embedder {
+// bagEmbedder is an embedder that knows synonyms.
+func bagEmbedder(groups ...string) vector.Embedder {
 	return vector.Embedder{Model: "bag", Embed: func(_ context.Context, texts []string) ([][]float32, error) {
 		var out [][]float32
 		for _, t := range texts {

@@ -23,9 +23,9 @@ const maxRow = 4 << 20
 
 var errTable = errors.New("not records")
 
-// rowsOf yields the records of a JSON Lines or CSV file, or nil for other files. An
+// readRows yields the records of a JSON Lines or CSV file, or nil for other files. An
 // unreadable record gives an error and does not affect others.
-func rowsOf(ext string, raw []byte) iter.Seq2[row, error] {
+func readRows(ext string, raw []byte) iter.Seq2[row, error] {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	switch ext {
 	case ".jsonl", ".ndjson", ".jsonlines":
@@ -71,7 +71,7 @@ func jsonRow(n int, line []byte) (row, error) {
 	if err := d.Decode(&v); err != nil || v == nil {
 		return row{number: n}, fmt.Errorf("line %d: not a JSON object", n)
 	}
-	return row{n, flat(v)}, nil
+	return row{n, flattenFields(v)}, nil
 }
 
 // arrayRows yields the objects of a JSON array, or returns nil.
@@ -84,26 +84,26 @@ func arrayRows(raw []byte) iter.Seq2[row, error] {
 	}
 	return func(yield func(row, error) bool) {
 		for i, v := range list {
-			if !yield(row{i + 1, flat(v)}, nil) {
+			if !yield(row{i + 1, flattenFields(v)}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// flat converts fields to strings: lists joined by commas, objects by their name or
+// flattenFields converts fields to strings: lists joined by commas, objects by their name or
 // text.
-func flat(v map[string]any) map[string]string {
+func flattenFields(v map[string]any) map[string]string {
 	out := make(map[string]string, len(v))
 	for name, value := range v {
-		if s := flatValue(value); s != "" {
+		if s := flattenValue(value); s != "" {
 			out[strings.ToLower(name)] = s
 		}
 	}
 	return out
 }
 
-func flatValue(v any) string {
+func flattenValue(v any) string {
 	switch v := v.(type) {
 	case string:
 		return strings.ToValidUTF8(v, "\uFFFD")
@@ -114,7 +114,7 @@ func flatValue(v any) string {
 	case []any:
 		var parts []string
 		for _, e := range v {
-			if s := flatValue(e); s != "" {
+			if s := flattenValue(e); s != "" {
 				parts = append(parts, s)
 			}
 		}
@@ -132,7 +132,7 @@ func flatValue(v any) string {
 func csvRows(raw []byte, tabs bool) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		r := csv.NewReader(bufio.NewReader(bytes.NewReader(raw)))
-		r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord, r.Comma = true, -1, true, comma(raw, tabs)
+		r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord, r.Comma = true, -1, true, detectSeparator(raw, tabs)
 		var names []string
 		for {
 			record, err := r.Read()
@@ -163,16 +163,16 @@ func csvRows(raw []byte, tabs bool) iter.Seq2[row, error] {
 	}
 }
 
-// comma detects the separator.
-func comma(raw []byte, tabs bool) rune {
+// detectSeparator detects the separator.
+func detectSeparator(raw []byte, tabs bool) rune {
 	if tabs {
 		return '\t'
 	}
 	line, _, _ := bytes.Cut(raw[:min(len(raw), maxRow)], []byte("\n"))
-	best, most := ',', bytes.Count(line, []byte(","))
+	best, maxCount := ',', bytes.Count(line, []byte(","))
 	for _, c := range ";\t|" {
-		if n := bytes.Count(line, []byte(string(c))); n > most {
-			best, most = c, n
+		if n := bytes.Count(line, []byte(string(c))); n > maxCount {
+			best, maxCount = c, n
 		}
 	}
 	return best

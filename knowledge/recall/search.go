@@ -32,12 +32,12 @@ type SearchOptions struct {
 
 	// Hits of Prefer count twice; Without excludes. Both take sources or paths of
 	// folders.
-	Prefer, Without []string
+	Prefer, ExcludeSources []string
 }
 
 const (
 	defaultHits = 10
-	mostHits    = 100
+	maxHits     = 100
 
 	maxLanguages = 4 // whose stems mark words in snippets
 )
@@ -46,7 +46,7 @@ type Result struct {
 	Query      query.Query
 	Strategies []string
 	Confidence float64 // 0 to 1: that the best hits answer the query
-	Says       string  // reason for Confidence
+	Reason     string  // reason for Confidence
 	Hits       []Hit
 
 	Documents, Passages int
@@ -71,9 +71,9 @@ type Hit struct {
 	Terms  []string // matched words of the query
 	Topics []string // see SearchOptions.Topics
 
-	Cluster string // equal for passages with equal words
-	Similar int    // near-duplicates left out
-	How     string // "words", "related words", "meaning", "words and meaning" or "date"
+	Cluster   string // equal for passages with equal words
+	Similar   int    // near-duplicates left out
+	MatchedBy string // "words", "related words", "meaning", "words and meaning" or "date"
 }
 
 // MarkOpen and MarkClose enclose matched words in snippets; texts have neither.
@@ -97,11 +97,11 @@ type search struct {
 	o   SearchOptions
 	now time.Time
 
-	query   query.Query
-	tactics tactics
-	filter  index.Filter
-	empty   bool
-	notes   []string // for Says
+	query  query.Query
+	plan   searchPlan
+	filter index.Filter
+	empty  bool
+	notes  []string // for Says
 
 	languages []lexical.Language // of the index, at most maxLanguages
 
@@ -114,13 +114,13 @@ func (s *search) run(ctx context.Context, text string) error {
 	if s.o.N <= 0 {
 		s.o.N = defaultHits
 	}
-	s.o.N = min(s.o.N, mostHits)
+	s.o.N = min(s.o.N, maxHits)
 	s.query, s.agreement = query.Parse(text, s.now), -1
-	s.tactics = tacticsOf(s.query)
-	if err := s.narrow(ctx); err != nil {
+	s.plan = planSearch(s.query)
+	if err := s.buildFilter(ctx); err != nil {
 		return err
 	}
-	if err := s.anchor(ctx); err != nil {
+	if err := s.resolveAnchor(ctx); err != nil {
 		return err
 	}
 	stats, err := s.l.index.Stats(ctx)
@@ -129,46 +129,46 @@ func (s *search) run(ctx context.Context, text string) error {
 	}
 	s.result.Documents, s.result.Passages = stats.Docs, stats.Passages
 	s.languages = stats.Languages[:min(len(stats.Languages), maxLanguages)]
-	list, err := s.candidates(ctx)
+	list, err := s.findCandidates(ctx)
 	if err != nil {
 		return err
 	}
-	s.result.Hits = worthwhile(s.quote(s.choose(s.originalsFirst(list))))
-	s.result.Query, s.result.Strategies = s.query, s.tactics.names
-	s.sure()
+	s.result.Hits = dropNoise(s.quoteCandidates(s.selectDiverse(s.originalsFirst(list))))
+	s.result.Query, s.result.Strategies = s.query, s.plan.names
+	s.setConfidence()
 	return nil
 }
 
 // If the best hit reaches good, hits below poor are left out as noise.
 const (
-	good = 0.5
-	poor = 0.25
+	goodScore  = 0.5
+	noiseScore = 0.25
 )
 
-func worthwhile(hits []Hit) []Hit {
-	if len(hits) == 0 || hits[0].Score < good {
+func dropNoise(hits []Hit) []Hit {
+	if len(hits) == 0 || hits[0].Score < goodScore {
 		return hits
 	}
-	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < poor })
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < noiseScore })
 }
 
-// narrow builds the filter from the query and the options.
-func (s *search) narrow(ctx context.Context) error {
+// buildFilter builds the filter from the query and the options.
+func (s *search) buildFilter(ctx context.Context) error {
 	q, o := s.query, s.o
 	kinds, sources := []string{}, append([]string(nil), o.Sources...)
 	for _, k := range o.Kinds {
 		kinds = append(kinds, string(k))
 	}
 	s.filter = index.Filter{Owner: s.l.owner, Kinds: kinds, Sources: sources, Tags: append(append([]string(nil), o.Tags...), q.Tags...), From: o.From, To: o.To}
-	s.filter.Kinds = s.both(s.filter.Kinds, q.Kinds)
-	s.filter.Sources = s.both(s.filter.Sources, q.Sources)
+	s.filter.Kinds = s.intersectSources(s.filter.Kinds, q.Kinds)
+	s.filter.Sources = s.intersectSources(s.filter.Sources, q.Sources)
 	if q.Time.Strict {
-		s.within(q.Time)
+		s.restrictTime(q.Time)
 	}
 	if o.Persona == "" {
 		return nil
 	}
-	p, err := s.l.persona(ctx, o.Persona)
+	p, err := s.l.findPersona(ctx, o.Persona)
 	if errors.Is(err, ErrNone) {
 		s.filter.Tags = append(s.filter.Tags, personaTag+o.Persona)
 		return nil
@@ -179,7 +179,7 @@ func (s *search) narrow(ctx context.Context) error {
 	if p.Owner != "" {
 		s.filter.Owner = p.Owner
 	}
-	s.filter.Sources = s.both(s.filter.Sources, p.Sources)
+	s.filter.Sources = s.intersectSources(s.filter.Sources, p.Sources)
 	s.filter.Tags = append(s.filter.Tags, p.Tags...)
 	if len(p.Sources)+len(p.Tags) == 0 {
 		s.filter.Tags = append(s.filter.Tags, personaTag+o.Persona)
@@ -187,9 +187,9 @@ func (s *search) narrow(ctx context.Context) error {
 	return nil
 }
 
-// both intersects lists of source patterns; an empty list allows everything. An empty
+// intersectSources intersects lists of source patterns; an empty list allows everything. An empty
 // intersection sets s.empty.
-func (s *search) both(a, b []string) []string {
+func (s *search) intersectSources(a, b []string) []string {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)
 	}
@@ -197,9 +197,9 @@ func (s *search) both(a, b []string) []string {
 	for _, x := range a {
 		for _, y := range b {
 			switch {
-			case matches(x, y):
+			case matchesPattern(x, y):
 				out = append(out, y)
-			case matches(y, x):
+			case matchesPattern(y, x):
 				out = append(out, x)
 			}
 		}
@@ -208,12 +208,12 @@ func (s *search) both(a, b []string) []string {
 	return out
 }
 
-func matches(pattern, source string) bool {
+func matchesPattern(pattern, source string) bool {
 	prefix, ok := strings.CutSuffix(pattern, "*")
 	return pattern == source || ok && strings.HasPrefix(source, prefix)
 }
 
-func (s *search) within(r query.Range) {
+func (s *search) restrictTime(r query.Range) {
 	if s.filter.From.Before(r.From) {
 		s.filter.From = r.From
 	}
@@ -224,24 +224,24 @@ func (s *search) within(r query.Range) {
 
 // Score gained from neighbours and the whole document; for conversations see talk.
 const (
-	beside = 0.2
-	whole  = 0.1
+	neighbourGain = 0.2
+	documentGain  = 0.1
 )
 
-// talk weighs neighbouring turns more, since one asks and another answers. It reports
+// preferTurns weighs neighbouring turns more, since one asks and another answers. It reports
 // whether the tactics changed.
-func (t *tactics) talk() bool {
+func (t *searchPlan) preferTurns() bool {
 	if t.whole == index.ConversationWhole {
 		return false
 	}
 	t.neighbours, t.whole = index.ConversationNeighbours, index.ConversationWhole
-	t.does("turns beside")
+	t.addNames("turns beside")
 	return true
 }
 
-func talksMost(list []*candidate) bool {
+func areMostlyTurns(list []*candidate) bool {
 	n := 0
-	best := list[:min(len(list), compared)]
+	best := list[:min(len(list), agreementDepth)]
 	for _, c := range best {
 		if c.passage.Speaker != "" {
 			n++
@@ -250,7 +250,7 @@ func talksMost(list []*candidate) bool {
 	return n*2 > len(best)
 }
 
-type tactics struct {
+type searchPlan struct {
 	names []string
 
 	feedback   bool    // add common words of the best passages
@@ -264,38 +264,38 @@ type tactics struct {
 	steps      bool
 }
 
-func tacticsOf(q query.Query) tactics {
+func planSearch(q query.Query) searchPlan {
 	const year = 365 * 24 * time.Hour
-	t := tactics{neighbours: beside, whole: whole, people: 1, diversity: 0.1, perItem: 5, halfLife: year}
+	t := searchPlan{neighbours: neighbourGain, whole: documentGain, people: 1, diversity: 0.1, perItem: 5, halfLife: year}
 	t.names = append(t.names, "exact terms", "typo tolerance")
 	switch q.Class {
 	case query.Temporal:
 		t.recency = 0.1
-		t.does("recency")
+		t.addNames("recency")
 	case query.Person:
 		t.people = 1.6
-		t.does("names")
+		t.addNames("names")
 	case query.Overview:
 		t.feedback, t.diversity, t.perItem = true, 0.6, 2
-		t.does("feedback", "diversity")
+		t.addNames("feedback", "diversity")
 	case query.HowTo:
 		t.steps = true
-		t.does("headings and steps")
+		t.addNames("headings and steps")
 	}
 	if len(q.Phrases) > 0 {
-		t.does("phrases")
+		t.addNames("phrases")
 	}
 	if q.Recent {
 		t.recency, t.halfLife = 0.5, year/12
-		t.does("recency")
+		t.addNames("recency")
 	}
 	if !q.Time.IsZero() {
-		t.does("time range")
+		t.addNames("time range")
 	}
 	return t
 }
 
-func (t *tactics) does(names ...string) {
+func (t *searchPlan) addNames(names ...string) {
 	for _, n := range names {
 		if !slices.Contains(t.names, n) {
 			t.names = append(t.names, n)
@@ -306,18 +306,18 @@ func (t *tactics) does(names ...string) {
 // eventWeight is the weight of an event's words once its time is known.
 const eventWeight = 0.4
 
-// words returns the query for the index. If timed, the range replaces words of time,
+// indexQuery returns the query for the index. If timed, the range replaces words of time,
 // and an event's words weigh less.
-func (s *search) words(timed bool) index.Query {
-	q := index.Query{Phrases: s.query.Phrases, Filter: s.filter, Feedback: s.tactics.feedback, Typos: true,
-		Neighbours: s.tactics.neighbours, Whole: s.tactics.whole}
+func (s *search) indexQuery(timed bool) index.Query {
+	q := index.Query{Phrases: s.query.Phrases, Filter: s.filter, Feedback: s.plan.feedback, Typos: true,
+		Neighbours: s.plan.neighbours, Whole: s.plan.whole}
 	for _, w := range s.query.Words {
 		if w.Time && timed && !w.Event {
 			continue
 		}
 		t := index.Term{Word: w.Text, Prefix: w.Prefix, Must: w.Must, Not: w.Not, Weight: 1}
-		if s.named(w.Text) {
-			t.Weight = s.tactics.people
+		if s.isPersonName(w.Text) {
+			t.Weight = s.plan.people
 		}
 		if w.Event && timed {
 			t.Weight *= eventWeight
@@ -327,13 +327,13 @@ func (s *search) words(timed bool) index.Query {
 	return q
 }
 
-func (s *search) named(word string) bool {
+func (s *search) isPersonName(word string) bool {
 	return slices.ContainsFunc(s.query.People, func(p string) bool {
 		return slices.ContainsFunc(strings.Fields(p), func(f string) bool { return strings.EqualFold(f, word) })
 	})
 }
 
-func (t tactics) age(date, now time.Time) float64 {
+func (t searchPlan) ageFactor(date, now time.Time) float64 {
 	if t.recency == 0 {
 		return 1
 	}

@@ -14,7 +14,7 @@ import (
 	"ponder/knowledge/recall/vector"
 )
 
-func day(s string) time.Time {
+func parseDay(s string) time.Time {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
 		panic(err)
@@ -22,23 +22,23 @@ func day(s string) time.Time {
 	return t
 }
 
-func filled(t testing.TB, change ...func(*recall.Config)) *rig {
+func newSampleRig(t testing.TB, change ...func(*recall.Config)) *rig {
 	r := newRig(t, change...)
-	r.remember(
-		recall.Item{Kind: recall.KindJournal, Date: day("2024-03-12"), Text: "The launch of the new shop took place today. Forty guests came, and the cake was gone by noon."},
-		recall.Item{Kind: recall.KindJournal, Date: day("2024-02-20"), Text: "Met the builders about the counter. The price for the oak counter is 2,400 euros."},
-		recall.Item{Kind: recall.KindJournal, Date: day("2024-04-02"), Text: "The counter got a scratch already. The builders will polish it next week."},
-		recall.Item{Kind: recall.KindJournal, Date: day("2024-06-05"), Text: "Budget meeting: we agreed to spend less on flowers."},
-		recall.Item{Kind: recall.KindPost, Source: "twitter", Date: day("2024-05-01"), Text: "Sourdough again. The starter is five years old today."},
+	r.rememberItems(
+		recall.Item{Kind: recall.KindJournal, Date: parseDay("2024-03-12"), Text: "The launch of the new shop took place today. Forty guests came, and the cake was gone by noon."},
+		recall.Item{Kind: recall.KindJournal, Date: parseDay("2024-02-20"), Text: "Met the builders about the counter. The price for the oak counter is 2,400 euros."},
+		recall.Item{Kind: recall.KindJournal, Date: parseDay("2024-04-02"), Text: "The counter got a scratch already. The builders will polish it next week."},
+		recall.Item{Kind: recall.KindJournal, Date: parseDay("2024-06-05"), Text: "Budget meeting: we agreed to spend less on flowers."},
+		recall.Item{Kind: recall.KindPost, Source: "twitter", Date: parseDay("2024-05-01"), Text: "Sourdough again. The starter is five years old today."},
 		recall.Item{Kind: recall.KindDocument, Title: "Manual", Text: "# Coffee machine\n\n## How to descale the machine\n\n1. Empty the tank.\n2. Fill in the descaler.\n3. Press both buttons.\n\n## Warranty\n\nThe machine has a warranty of two years.\n"},
-		recall.Item{Kind: recall.KindMemory, Date: day("2024-01-05"), Text: "Anna Petrova prefers tea and does not like phone calls."},
-		recall.Item{Kind: recall.KindMemory, Date: day("2023-01-05"), Text: "Ben prefers coffee without sugar."},
+		recall.Item{Kind: recall.KindMemory, Date: parseDay("2024-01-05"), Text: "Anna Petrova prefers tea and does not like phone calls."},
+		recall.Item{Kind: recall.KindMemory, Date: parseDay("2023-01-05"), Text: "Ben prefers coffee without sugar."},
 	)
 	return r
 }
 
 func TestSearch(t *testing.T) {
-	r := filled(t)
+	r := newSampleRig(t)
 	for _, c := range []struct {
 		name, query string
 		opts        recall.SearchOptions
@@ -64,14 +64,14 @@ func TestSearch(t *testing.T) {
 		{name: "signs", query: "?!* -- \"\" ()", want: ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := r.search(c.query, c.opts)
+			got := r.searchText(c.query, c.opts)
 			switch {
 			case c.want == "" && len(got.Hits) > 0:
-				t.Errorf("found %q", quotes(got))
-			case c.want == "" && got.Says == "":
+				t.Errorf("found %q", hitQuotes(got))
+			case c.want == "" && got.Reason == "":
 				t.Error("it does not say so")
 			case c.want != "" && (len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Quote, c.want) && c.name != "how to" || !strings.Contains(got.Hits[0].Context, c.want)):
-				t.Errorf("found %q, want %q first; %s %v", quotes(got), c.want, got.Says, got.Strategies)
+				t.Errorf("found %q, want %q first; %s %v", hitQuotes(got), c.want, got.Reason, got.Strategies)
 			}
 			for _, h := range got.Hits {
 				if h.Score < 0 || h.Score > 1 || got.Confidence < 0 || got.Confidence > 1 {
@@ -87,29 +87,29 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchSays(t *testing.T) {
-	r := filled(t)
-	sure := r.search("oak counter price", recall.SearchOptions{})
-	unsure := r.search("submarine price of vanadium", recall.SearchOptions{})
+	r := newSampleRig(t)
+	sure := r.searchText("oak counter price", recall.SearchOptions{})
+	unsure := r.searchText("submarine price of vanadium", recall.SearchOptions{})
 	if sure.Confidence < 0.6 || unsure.Confidence > 0.5 || sure.Confidence <= unsure.Confidence {
-		t.Errorf("confidence %.2f of what is there, %.2f of what is not: %s / %s", sure.Confidence, unsure.Confidence, sure.Says, unsure.Says)
+		t.Errorf("confidence %.2f of what is there, %.2f of what is not: %s / %s", sure.Confidence, unsure.Confidence, sure.Reason, unsure.Reason)
 	}
-	typo := r.search("sourdugh", recall.SearchOptions{})
-	if typo.Corrected["sourdugh"] == "" || !strings.Contains(typo.Says, "sourdugh") || !strings.Contains(typo.Hits[0].Snippet, recall.MarkOpen+"Sourdough") {
-		t.Errorf("%v, %q, %q", typo.Corrected, typo.Says, quotes(typo))
+	typo := r.searchText("sourdugh", recall.SearchOptions{})
+	if typo.Corrected["sourdugh"] == "" || !strings.Contains(typo.Reason, "sourdugh") || !strings.Contains(typo.Hits[0].Snippet, recall.MarkOpen+"Sourdough") {
+		t.Errorf("%v, %q, %q", typo.Corrected, typo.Reason, hitQuotes(typo))
 	}
-	anchored := r.search("the counter before the launch", recall.SearchOptions{})
-	if !strings.Contains(anchored.Says, "12 March 2024") {
-		t.Errorf("says %q", anchored.Says)
+	anchored := r.searchText("the counter before the launch", recall.SearchOptions{})
+	if !strings.Contains(anchored.Reason, "12 March 2024") {
+		t.Errorf("says %q", anchored.Reason)
 	}
-	if none := r.search("the counter before the eclipse", recall.SearchOptions{}); !strings.Contains(none.Says, "not known") || len(none.Hits) == 0 {
-		t.Errorf("says %q, hits %q", none.Says, quotes(none))
+	if none := r.searchText("the counter before the eclipse", recall.SearchOptions{}); !strings.Contains(none.Reason, "not known") || len(none.Hits) == 0 {
+		t.Errorf("says %q, hits %q", none.Reason, hitQuotes(none))
 	}
 }
 
 func TestSearchRecent(t *testing.T) {
 	r := newRig(t)
-	r.remember(recall.Item{Text: "The rent is 800 euros now.", Date: day("2019-05-01")}, recall.Item{Text: "The rent has become 950 euros.", Date: day("2024-06-01")})
-	if h := r.search("latest rent", recall.SearchOptions{}).Hits; len(h) != 2 || !strings.Contains(h[0].Quote, "950") {
+	r.rememberItems(recall.Item{Text: "The rent is 800 euros now.", Date: parseDay("2019-05-01")}, recall.Item{Text: "The rent has become 950 euros.", Date: parseDay("2024-06-01")})
+	if h := r.searchText("latest rent", recall.SearchOptions{}).Hits; len(h) != 2 || !strings.Contains(h[0].Quote, "950") {
 		t.Errorf("hits %+v", h)
 	}
 }
@@ -122,22 +122,22 @@ func TestNearDuplicates(t *testing.T) {
 	}
 	files["other.md"] = "# Another\n\n" + fmt.Sprintf(text, "7")
 	r := newRig(t)
-	r.ingest(recall.IngestOptions{}, folder(t, files))
-	got := r.search("bridge closed for traffic", recall.SearchOptions{})
+	r.ingestPaths(recall.IngestOptions{}, writeFolder(t, files))
+	got := r.searchText("bridge closed for traffic", recall.SearchOptions{})
 	total := len(got.Hits)
 	for _, h := range got.Hits {
 		total += h.Similar
 	}
 	if len(got.Hits) > 3 || total != 6 {
-		t.Errorf("%d hits with %d in all: %q", len(got.Hits), total, quotes(got))
+		t.Errorf("%d hits with %d in all: %q", len(got.Hits), total, hitQuotes(got))
 	}
 }
 
 func TestExclude(t *testing.T) {
-	r := filled(t)
+	r := newSampleRig(t)
 	var seen []string
 	for range 4 {
-		got := r.search("counter builders", recall.SearchOptions{N: 1, Exclude: seen})
+		got := r.searchText("counter builders", recall.SearchOptions{N: 1, Exclude: seen})
 		if len(got.Hits) == 0 {
 			break
 		}
@@ -152,44 +152,46 @@ func TestExclude(t *testing.T) {
 }
 
 func TestPreferAndWithout(t *testing.T) {
-	dir := folder(t, map[string]string{"a/one.md": "Bees make honey in the garden.", "b/two.md": "Bees make honey in the forest, and bees sting."})
+	dir := writeFolder(t, map[string]string{"a/one.md": "Bees make honey in the garden.", "b/two.md": "Bees make honey in the forest, and bees sting."})
 	r := newRig(t)
-	r.ingest(recall.IngestOptions{}, dir)
-	if h := r.search("bees honey", recall.SearchOptions{Prefer: []string{filepath.Join(dir, "a")}}).Hits; len(h) != 2 || h[0].Item.Title != "one" {
+	r.ingestPaths(recall.IngestOptions{}, dir)
+	if h := r.searchText("bees honey", recall.SearchOptions{Prefer: []string{filepath.Join(dir, "a")}}).Hits; len(h) != 2 || h[0].Item.Title != "one" {
 		t.Errorf("preferred: %+v", h)
 	}
-	if h := r.search("bees honey", recall.SearchOptions{Without: []string{"one.md"}}).Hits; len(h) != 1 || h[0].Item.Title != "two" {
+	if h := r.searchText("bees honey", recall.SearchOptions{ExcludeSources: []string{"one.md"}}).Hits; len(h) != 1 || h[0].Item.Title != "two" {
 		t.Errorf("without: %+v", h)
 	}
 }
 
 func TestHybrid(t *testing.T) {
-	r := filled(t, func(c *recall.Config) { c.Embedder = bag("car automobile counter", "sugar sweetener", "cake pastry") })
-	if err := r.Settle(t.Context(), nil); err != nil {
+	r := newSampleRig(t, func(c *recall.Config) {
+		c.Embedder = bagEmbedder("car automobile counter", "sugar sweetener", "cake pastry")
+	})
+	if err := r.WaitIndexed(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	got := r.search("pastry", recall.SearchOptions{})
-	if !got.Hybrid || len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Context, "cake") || got.Hits[0].How != "meaning" {
-		t.Errorf("hits %q, hybrid %v", quotes(got), got.Hybrid)
+	got := r.searchText("pastry", recall.SearchOptions{})
+	if !got.Hybrid || len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Context, "cake") || got.Hits[0].MatchedBy != "meaning" {
+		t.Errorf("hits %q, hybrid %v", hitQuotes(got), got.Hybrid)
 	}
-	if got := r.search("pastry", recall.SearchOptions{Kinds: []recall.Kind{recall.KindMemory}}); slices.ContainsFunc(got.Hits, func(h recall.Hit) bool { return h.Item.Kind != recall.KindMemory }) {
-		t.Errorf("the filter does not hold: %q", quotes(got))
+	if got := r.searchText("pastry", recall.SearchOptions{Kinds: []recall.Kind{recall.KindMemory}}); slices.ContainsFunc(got.Hits, func(h recall.Hit) bool { return h.Item.Kind != recall.KindMemory }) {
+		t.Errorf("the filter does not hold: %q", hitQuotes(got))
 	}
-	items := r.list(recall.Filter{})
+	items := r.listItems(recall.Filter{})
 	for _, it := range items {
 		if _, err := r.Forget(t.Context(), it.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := r.search("pastry", recall.SearchOptions{}); len(got.Hits) != 0 {
-		t.Errorf("what was forgotten is found: %q", quotes(got))
+	if got := r.searchText("pastry", recall.SearchOptions{}); len(got.Hits) != 0 {
+		t.Errorf("what was forgotten is found: %q", hitQuotes(got))
 	}
 }
 
 func TestModelFails(t *testing.T) {
 	fails := false
-	e := bag("cake pastry")
-	r := filled(t, func(c *recall.Config) {
+	e := bagEmbedder("cake pastry")
+	r := newSampleRig(t, func(c *recall.Config) {
 		c.Embedder = vector.Embedder{Model: e.Model, Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
 			if fails {
 				return nil, errors.New("the model is away")
@@ -197,29 +199,29 @@ func TestModelFails(t *testing.T) {
 			return e.Embed(ctx, texts)
 		}}
 	})
-	if err := r.Settle(t.Context(), nil); err != nil {
+	if err := r.WaitIndexed(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	fails = true
-	got := r.search("oak counter", recall.SearchOptions{})
-	if len(got.Hits) == 0 || !strings.Contains(got.Says, "the model is away") || got.Hybrid {
-		t.Errorf("hits %q, says %q", quotes(got), got.Says)
+	got := r.searchText("oak counter", recall.SearchOptions{})
+	if len(got.Hits) == 0 || !strings.Contains(got.Reason, "the model is away") || got.Hybrid {
+		t.Errorf("hits %q, says %q", hitQuotes(got), got.Reason)
 	}
 }
 
 // Search uses vectors of the previous model until the new ones exist.
 func TestChangeOfModel(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	e := bag("cake pastry")
-	first := open(t, file, func(c *recall.Config) { c.Embedder = e })
-	first.remember(recall.Item{Text: "The cake was gone by noon."}, recall.Item{Text: "It rained."})
-	if err := first.Settle(t.Context(), nil); err != nil {
+	e := bagEmbedder("cake pastry")
+	first := openRig(t, file, func(c *recall.Config) { c.Embedder = e })
+	first.rememberItems(recall.Item{Text: "The cake was gone by noon."}, recall.Item{Text: "It rained."})
+	if err := first.WaitIndexed(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	next := vector.Embedder{Model: "next", Embed: e.Embed}
-	r := open(t, file, func(c *recall.Config) {
+	r := openRig(t, file, func(c *recall.Config) {
 		c.Embedder = next
-		c.Earlier = func(model string) vector.Embedder {
+		c.EarlierEmbedder = func(model string) vector.Embedder {
 			if model == e.Model {
 				return e
 			}
@@ -227,24 +229,24 @@ func TestChangeOfModel(t *testing.T) {
 		}
 	})
 	for range 2 {
-		got := r.search("pastry", recall.SearchOptions{})
+		got := r.searchText("pastry", recall.SearchOptions{})
 		if len(got.Hits) == 0 || !strings.Contains(got.Hits[0].Quote, "cake") {
-			t.Errorf("hits %q", quotes(got))
+			t.Errorf("hits %q", hitQuotes(got))
 		}
-		if err := r.Settle(t.Context(), nil); err != nil {
+		if err := r.WaitIndexed(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 func TestTend(t *testing.T) {
-	r := newRig(t, func(c *recall.Config) { c.Embedder = bag("cake pastry") })
+	r := newRig(t, func(c *recall.Config) { c.Embedder = bagEmbedder("cake pastry") })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- r.Tend(ctx) }()
-	r.remember(recall.Item{Text: "The cake was gone by noon."})
+	go func() { done <- r.Maintain(ctx) }()
+	r.rememberItems(recall.Item{Text: "The cake was gone by noon."})
 	deadline := time.After(20 * time.Second)
-	for len(r.search("pastry", recall.SearchOptions{}).Hits) == 0 {
+	for len(r.searchText("pastry", recall.SearchOptions{}).Hits) == 0 {
 		select {
 		case <-deadline:
 			t.Fatal("no vectors are made")
@@ -259,32 +261,32 @@ func TestTend(t *testing.T) {
 
 func TestOtherSees(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	a, b := open(t, file), open(t, file)
-	a.search("cake", recall.SearchOptions{})
-	it := b.remember(recall.Item{Text: "The cake was gone by noon."})
-	if h := a.search("cake", recall.SearchOptions{}).Hits; len(h) != 1 {
+	a, b := openRig(t, file), openRig(t, file)
+	a.searchText("cake", recall.SearchOptions{})
+	it := b.rememberItems(recall.Item{Text: "The cake was gone by noon."})
+	if h := a.searchText("cake", recall.SearchOptions{}).Hits; len(h) != 1 {
 		t.Errorf("hits %+v", h)
 	}
 	b.Forget(t.Context(), it[0].ID)
-	if h := a.search("cake", recall.SearchOptions{}).Hits; len(h) != 0 {
+	if h := a.searchText("cake", recall.SearchOptions{}).Hits; len(h) != 0 {
 		t.Errorf("hits %+v", h)
 	}
 }
 
 func TestOwners(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
-	a, b := open(t, file), open(t, file, func(c *recall.Config) { c.Owner = "ben" })
-	dir := folder(t, map[string]string{"a.md": "Apples are red."})
-	a.ingest(recall.IngestOptions{}, dir)
-	b.ingest(recall.IngestOptions{}, dir)
-	b.remember(recall.Item{Text: "Ben's pears."})
-	if h := a.search("pears", recall.SearchOptions{}).Hits; len(h) != 0 {
+	a, b := openRig(t, file), openRig(t, file, func(c *recall.Config) { c.Owner = "ben" })
+	dir := writeFolder(t, map[string]string{"a.md": "Apples are red."})
+	a.ingestPaths(recall.IngestOptions{}, dir)
+	b.ingestPaths(recall.IngestOptions{}, dir)
+	b.rememberItems(recall.Item{Text: "Ben's pears."})
+	if h := a.searchText("pears", recall.SearchOptions{}).Hits; len(h) != 0 {
 		t.Errorf("found what is another's: %+v", h)
 	}
 	if n, err := b.ForgetSource(t.Context(), dir); n != 1 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)
 	}
-	h := a.search("apples", recall.SearchOptions{}).Hits
+	h := a.searchText("apples", recall.SearchOptions{}).Hits
 	if len(h) != 1 {
 		t.Fatalf("hits %+v", h)
 	}
@@ -294,7 +296,7 @@ func TestOwners(t *testing.T) {
 }
 
 func FuzzSearch(f *testing.F) {
-	r := filled(f)
+	r := newSampleRig(f)
 	for _, q := range []string{"what did I promise Anna", `"a phrase" -not +must kind:post after:2024`, "before the launch", "\xff\x00", "漢字", "last week"} {
 		f.Add(q)
 	}

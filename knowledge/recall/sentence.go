@@ -15,18 +15,18 @@ import (
 const (
 	nextWeight = 0.3 // share of the neighbours' scores
 	pairWeight = 0.2 // bonus for adjacent words of the query, as share of their weight
-	lengthened = 0.5 // b of BM25
+	lengthNorm = 0.5 // b of BM25
 )
 
-type sought struct {
+type queryTerms struct {
 	weight []float64        // by index of word
 	forms  map[string][]int // indexes of a form's words
 	first  map[rune]bool    // initials of forms
 }
 
-func (s *search) sought(list []*candidate) sought {
-	known := said{languages: s.languages}
-	k := sought{forms: map[string][]int{}, first: map[rune]bool{}}
+func (s *search) quoteTerms(list []*candidate) queryTerms {
+	known := wordForms{languages: s.languages}
+	k := queryTerms{forms: map[string][]int{}, first: map[rune]bool{}}
 	has := map[string]int{}
 	for _, c := range list {
 		for _, w := range c.words {
@@ -36,10 +36,10 @@ func (s *search) sought(list []*candidate) sought {
 	add := func(word string) {
 		n, df := float64(len(list)), float64(has[strings.ToLower(word)])
 		for _, w := range []string{word, s.result.Corrected[word]} {
-			for _, form := range known.of(w) {
+			for _, form := range known.formsOf(w) {
 				if form != "" && !slices.Contains(k.forms[form], len(k.weight)) {
 					k.forms[form] = append(k.forms[form], len(k.weight))
-					k.first[initial(form)] = true
+					k.first[firstRune(form)] = true
 				}
 			}
 		}
@@ -53,25 +53,25 @@ func (s *search) sought(list []*candidate) sought {
 	return k
 }
 
-type tally struct {
+type sentenceTally struct {
 	score   float64
 	content int
 	bytes   int
 }
 
-// best returns the indexes of sentences with wanted words or next to such, the best
+// rankSentences returns the indexes of sentences with wanted words or next to such, the best
 // first.
-func (k sought) best(d *document.Document, known *said) (list []int) {
-	tallies := make([]tally, len(d.Sentences))
+func (k queryTerms) rankSentences(d *document.Document, known *wordForms) (list []int) {
+	tallies := make([]sentenceTally, len(d.Sentences))
 	all := 0
 	for i, u := range d.Sentences {
-		tallies[i] = k.tally(d.Text[u.Start:u.End], known)
+		tallies[i] = k.tallySentence(d.Text[u.Start:u.End], known)
 		all += tallies[i].content
 	}
 	average := float64(all) / float64(max(1, len(tallies)))
 	scores := make([]float64, len(tallies))
 	for i, t := range tallies {
-		scores[i] = float64(ranking.NewScorer(t.score, average, lengthened).Score(1, float32(t.content)))
+		scores[i] = float64(ranking.NewScorer(t.score, average, lengthNorm).Score(1, float32(t.content)))
 	}
 	total := make([]float64, len(tallies))
 	for i, u := range d.Sentences {
@@ -82,7 +82,7 @@ func (k sought) best(d *document.Document, known *said) (list []int) {
 		if i+1 < len(scores) {
 			total[i] += nextWeight * scores[i+1]
 		}
-		if total[i] *= worth(u.Kind, d.Text[u.Start:u.End], tallies[i]); total[i] > 0 {
+		if total[i] *= quoteQuality(u.Kind, d.Text[u.Start:u.End], tallies[i]); total[i] > 0 {
 			list = append(list, i)
 		}
 	}
@@ -90,14 +90,14 @@ func (k sought) best(d *document.Document, known *said) (list []int) {
 	return list
 }
 
-func (k sought) tally(text string, known *said) (t tally) {
+func (k queryTerms) tallySentence(text string, known *wordForms) (t sentenceTally) {
 	seen := make([]bool, len(k.weight))
 	last := []int(nil)
 	lexical.Tokens(text, func(token lexical.Token) {
 		w := text[token.Start:token.End]
 		t.content++
 		t.bytes += len(w)
-		now := k.of(w, known)
+		now := k.termIndexes(w, known)
 		for _, i := range now {
 			if slices.Contains(last, i-1) {
 				t.score += pairWeight * (k.weight[i-1] + k.weight[i])
@@ -112,12 +112,12 @@ func (k sought) tally(text string, known *said) (t tally) {
 	return t
 }
 
-// of returns the indexes of the words with this form.
-func (k sought) of(word string, known *said) []int {
-	if folded := lexical.Fold(word); !k.first[initial(folded)] {
+// termIndexes returns the indexes of the words with this form.
+func (k queryTerms) termIndexes(word string, known *wordForms) []int {
+	if folded := lexical.Fold(word); !k.first[firstRune(folded)] {
 		return nil
 	}
-	for _, form := range known.of(word) {
+	for _, form := range known.formsOf(word) {
 		if list := k.forms[form]; list != nil {
 			return list
 		}
@@ -125,8 +125,8 @@ func (k sought) of(word string, known *said) []int {
 	return nil
 }
 
-// worth returns the quality of a sentence as a quote, 0 to 1; headings and code have 0.
-func worth(kind document.Kind, text string, t tally) float64 {
+// quoteQuality returns the quality of a sentence as a quote, 0 to 1; headings and code have 0.
+func quoteQuality(kind document.Kind, text string, t sentenceTally) float64 {
 	w := 1.0
 	switch {
 	case kind == document.Heading || kind == document.Code || t.content == 0:
@@ -136,7 +136,7 @@ func worth(kind document.Kind, text string, t tally) float64 {
 	case t.content < 8:
 		w = 0.75
 	}
-	if document.Asks(text) {
+	if document.IsQuestion(text) {
 		w *= 0.75
 	}
 	if t.bytes+t.content < len(text)*4/5 {

@@ -15,83 +15,83 @@ import (
 type step struct {
 	entries   []*entry
 	batch     index.Batch
-	removed   []stored
-	earlier   []earlier // stays in the archive
-	originals []archive.Packed
+	removed   []storedItem
+	earlier   []earlierText // stays in the archive
+	originals []archive.PackedItem
 	dropped   []string
-	files     []write
-	gone      []write
+	files     []fileWrite
+	vanished  []fileWrite
 
 	// For the report.
-	looked                    int
+	examined                  int
 	bytes                     int64
 	unchanged, added, changed int
 	forgotten, passages, size int
-	skipped                   []document.Skipped
-	named                     error
+	skipped                   []document.SkippedFile
+	namedError                error
 }
 
-// A write is the new state of a file; its stored change must equal was.
-type write struct {
+// A fileWrite is the new state of a file; its stored change must equal was.
+type fileWrite struct {
 	file
-	was int64
+	oldChange int64
 }
 
-func (s *step) empty() bool {
-	return len(s.entries)+len(s.removed)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.gone)+s.looked+len(s.skipped) == 0
+func (s *step) isEmpty() bool {
+	return len(s.entries)+len(s.removed)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.vanished)+s.examined+len(s.skipped) == 0
 }
 
-func (s *step) full() bool {
-	return s.passages >= stepPassages || s.size >= stepBytes || len(s.removed) >= stepRemoved || len(s.gone) >= stepRemoved || len(s.files) >= stepFiles
+func (s *step) isFull() bool {
+	return s.passages >= stepPassages || s.size >= stepBytes || len(s.removed) >= stepRemoved || len(s.vanished) >= stepRemoved || len(s.files) >= stepFiles
 }
 
-func (s *step) add(e *entry) {
+func (s *step) addEntry(e *entry) {
 	s.entries = append(s.entries, e)
 	s.passages += e.item.Passages
 	s.size += e.item.Size
 }
 
-func (s *step) forget(o stored) {
+func (s *step) addRemoved(o storedItem) {
 	s.removed = append(s.removed, o)
 	s.forgotten++
 }
 
-func (s *step) passed(f document.File) {
-	s.looked++
+func (s *step) countFile(f document.File) {
+	s.examined++
 	s.bytes += f.Size
 }
 
-// pass counts an unchanged file.
-func (s *step) pass(f document.File, known file) {
-	s.passed(f)
+// countUnchanged counts an unchanged file.
+func (s *step) countUnchanged(f document.File, known file) {
+	s.countFile(f)
 	if known.state == fileBad {
-		s.skip(f, f.Path, errors.New(known.reason))
+		s.addSkipped(f, f.Path, errors.New(known.reason))
 		return
 	}
 	s.unchanged++
-	if known.left > 0 {
-		why := fmt.Sprintf("%d parts of it are left out: %s", known.left, known.reason)
-		s.skipped = append(s.skipped, document.Skipped{Path: f.Path, Reason: textkit.Prefix(why, maxField)})
+	if known.skippedParts > 0 {
+		why := fmt.Sprintf("%d parts of it are left out: %s", known.skippedParts, known.reason)
+		s.skipped = append(s.skipped, document.SkippedFile{Path: f.Path, Reason: textkit.Prefix(why, maxField)})
 	}
 }
 
-// was records that an original's text leaves the index.
-func (s *step) was(o stored, original string) {
+// recordEarlier records that an original's text leaves the index.
+func (s *step) recordEarlier(o storedItem, original string) {
 	if original != "" {
-		s.earlier = append(s.earlier, earlier{o.path, o.part, o.kind, o.hash, original})
+		s.earlier = append(s.earlier, earlierText{o.path, o.part, o.kind, o.hash, original})
 	}
 }
 
-func (s *step) skip(f document.File, path string, why error) {
-	s.skipped = append(s.skipped, document.Skipped{Path: path, Reason: textkit.Prefix(why.Error(), maxField)})
-	if f.Named && s.named == nil && path == f.Path {
-		s.named = fmt.Errorf("%s: %w", path, why)
+func (s *step) addSkipped(f document.File, path string, why error) {
+	s.skipped = append(s.skipped, document.SkippedFile{Path: path, Reason: textkit.Prefix(why.Error(), maxField)})
+	if f.Named && s.namedError == nil && path == f.Path {
+		s.namedError = fmt.Errorf("%s: %w", path, why)
 	}
 }
 
-func (s *step) done(f document.File, now file, was int64, known bool) {
-	s.passed(f)
-	s.files = append(s.files, write{now, was})
+func (s *step) finishFile(f document.File, now file, was int64, known bool) {
+	s.countFile(f)
+	s.files = append(s.files, fileWrite{now, was})
 	switch {
 	case now.state == fileBad:
 	case !known:
@@ -101,8 +101,8 @@ func (s *step) done(f document.File, now file, was int64, known bool) {
 	}
 }
 
-// prepare does the slow work before the transaction.
-func (s *step) prepare(l *Library) {
+// prepareBatch does the slow work before the transaction.
+func (s *step) prepareBatch(l *Library) {
 	if len(s.entries) == 0 {
 		return
 	}
@@ -114,21 +114,21 @@ func (s *step) prepare(l *Library) {
 	s.batch = l.index.Prepare(docs)
 }
 
-// write writes a step in one transaction. It returns errChanged if another process
+// writeStep writes a step in one transaction. It returns errChanged if another process
 // changed a file.
-func (l *Library) write(ctx context.Context, s *step) error {
-	if len(s.entries)+len(s.removed)+len(s.earlier)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.gone) == 0 {
+func (l *Library) writeStep(ctx context.Context, s *step) error {
+	if len(s.entries)+len(s.removed)+len(s.earlier)+len(s.originals)+len(s.dropped)+len(s.files)+len(s.vanished) == 0 {
 		return nil
 	}
 	err := l.db.Tx(ctx, func(t *sql.Tx) error {
-		tx := prepare(t)
+		tx := newPreparedTx(t)
 		defer tx.close()
-		for _, w := range append(s.files[:len(s.files):len(s.files)], s.gone...) {
-			if err := l.unchanged(ctx, tx, w); err != nil {
+		for _, w := range append(s.files[:len(s.files):len(s.files)], s.vanished...) {
+			if err := l.checkUnchanged(ctx, tx, w); err != nil {
 				return err
 			}
 		}
-		if err := l.remove(ctx, tx, s.removed); err != nil {
+		if err := l.removeStored(ctx, tx, s.removed); err != nil {
 			return err
 		}
 		if err := l.addAll(ctx, tx, s); err != nil {
@@ -142,18 +142,18 @@ func (l *Library) write(ctx context.Context, s *step) error {
 	return err
 }
 
-func (l *Library) unchanged(ctx context.Context, tx *prepared, w write) error {
-	change, err := tx.number(ctx, l.db.Bind(`SELECT change FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path)
+func (l *Library) checkUnchanged(ctx context.Context, tx *preparedTx, w fileWrite) error {
+	change, err := tx.queryNumber(ctx, l.db.Bind(`SELECT change FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	if change != w.was {
+	if change != w.oldChange {
 		return errChanged
 	}
 	return nil
 }
 
-func (l *Library) addAll(ctx context.Context, tx *prepared, s *step) error {
+func (l *Library) addAll(ctx context.Context, tx *preparedTx, s *step) error {
 	for _, o := range s.originals {
 		if err := l.archive.Add(ctx, tx.Tx, o); err != nil {
 			return err
@@ -170,13 +170,13 @@ func (l *Library) addAll(ctx context.Context, tx *prepared, s *step) error {
 	return l.index.AddBatch(ctx, tx.Tx, s.batch)
 }
 
-func (l *Library) writeFiles(ctx context.Context, tx *prepared, s *step) error {
+func (l *Library) writeFiles(ctx context.Context, tx *preparedTx, s *step) error {
 	for _, w := range s.files {
 		if err := l.putFile(ctx, tx, w.file); err != nil {
 			return err
 		}
 	}
-	for _, w := range s.gone {
+	for _, w := range s.vanished {
 		if err := tx.exec(ctx, l.db.Bind(`DELETE FROM recall_file WHERE owner = ? AND path = ?`), l.owner, w.path); err != nil {
 			return err
 		}
@@ -192,9 +192,9 @@ func (l *Library) writeFiles(ctx context.Context, tx *prepared, s *step) error {
 	return nil
 }
 
-// drop removes an original without references.
-func (l *Library) drop(ctx context.Context, tx *prepared, c copied) error {
-	uses, err := tx.number(ctx, l.db.Bind(`SELECT (SELECT count(*) FROM recall_file WHERE path = ? AND original = ?) +
+// dropOriginal removes an original without references.
+func (l *Library) dropOriginal(ctx context.Context, tx *preparedTx, c archivedOriginal) error {
+	uses, err := tx.queryNumber(ctx, l.db.Bind(`SELECT (SELECT count(*) FROM recall_file WHERE path = ? AND original = ?) +
 		(SELECT count(*) FROM recall_item WHERE source = ? AND original = ?) +
 		(SELECT count(*) FROM recall_earlier WHERE source = ? AND original = ?)`), c.source, c.hash, c.source, c.hash, c.source, c.hash)
 	if err != nil || uses > 0 || l.archive == nil {
@@ -203,7 +203,7 @@ func (l *Library) drop(ctx context.Context, tx *prepared, c copied) error {
 	return l.archive.Remove(ctx, tx.Tx, c.source, c.hash)
 }
 
-func (l *Library) remove(ctx context.Context, tx *prepared, list []stored) error {
+func (l *Library) removeStored(ctx context.Context, tx *preparedTx, list []storedItem) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -218,23 +218,23 @@ func (l *Library) remove(ctx context.Context, tx *prepared, list []stored) error
 		if s.original == "" {
 			continue
 		}
-		if err := l.drop(ctx, tx, copied{s.source, s.original}); err != nil {
+		if err := l.dropOriginal(ctx, tx, archivedOriginal{s.source, s.original}); err != nil {
 			return err
 		}
 	}
 	return l.removeIndexed(ctx, tx.Tx, nums)
 }
 
-func (p *plan) count(s *step) {
+func (p *plan) reportStep(s *step) {
 	r := &p.report
-	r.Added, r.Changed, r.Unchanged, r.Removed = r.Added+s.added, r.Changed+s.changed, r.Unchanged+s.unchanged, r.Removed+len(s.gone)
+	r.Added, r.Changed, r.Unchanged, r.Removed = r.Added+s.added, r.Changed+s.changed, r.Unchanged+s.unchanged, r.Removed+len(s.vanished)
 	r.Items, r.Passages, r.Forgotten = r.Items+len(s.entries), r.Passages+s.passages, r.Forgotten+s.forgotten
 	r.Skipped = append(r.Skipped, s.skipped[:min(len(s.skipped), max(0, maxSkipped-len(r.Skipped)))]...)
-	if p.named == nil {
-		p.named = s.named
+	if p.namedError == nil {
+		p.namedError = s.namedError
 	}
 	g := &p.progress
-	g.Files, g.Bytes, g.Items, g.Passages = g.Files+s.looked, g.Bytes+s.bytes, r.Items, r.Passages
+	g.Files, g.Bytes, g.Items, g.Passages = g.Files+s.examined, g.Bytes+s.bytes, r.Items, r.Passages
 	if p.o.Progress != nil {
 		p.o.Progress(*g)
 	}

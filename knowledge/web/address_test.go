@@ -35,16 +35,16 @@ var public = []string{
 
 func TestBanned(t *testing.T) {
 	for _, a := range notPublic {
-		if what, _ := banned(netip.MustParseAddr(a)); what == "" {
+		if what, _ := blockReason(netip.MustParseAddr(a)); what == "" {
 			t.Errorf("%s may be connected to", a)
 		}
 	}
 	for _, a := range public {
-		if what, _ := banned(netip.MustParseAddr(a)); what != "" {
+		if what, _ := blockReason(netip.MustParseAddr(a)); what != "" {
 			t.Errorf("%s is said to be %s", a, what)
 		}
 	}
-	if what, _ := banned(netip.Addr{}); what == "" {
+	if what, _ := blockReason(netip.Addr{}); what == "" {
 		t.Error("no address at all may be connected to")
 	}
 	if n := len(notPublic); n < 60 {
@@ -97,7 +97,7 @@ func TestGuardConnect(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = g.connect(c.host, c.address)
+			err = g.checkConnect(c.host, c.address)
 			if (err == nil) != c.ok || err != nil && !errors.Is(err, ErrRefused) {
 				t.Errorf("connect to %s for %s: %v", c.address, c.host, err)
 			}

@@ -25,7 +25,7 @@ type record struct {
 	Fetched  time.Time `json:"-"` // time of the note
 }
 
-type copied struct {
+type pageCopy struct {
 	record
 	raw    []byte
 	cached bool
@@ -34,13 +34,13 @@ type copied struct {
 // maxValidator limits validators to send back.
 const maxValidator = 1 << 10
 
-func (c *copied) youngerThan(age time.Duration, now time.Time) bool {
+func (c *pageCopy) isYoungerThan(age time.Duration, now time.Time) bool {
 	old := now.Sub(c.Fetched)
 	return 0 <= old && old < age
 }
 
-// kept returns the archived copy, or nil.
-func (f *Fetcher) kept(ctx context.Context, url string) (*copied, error) {
+// findCopy returns the archived copy, or nil.
+func (f *Fetcher) findCopy(ctx context.Context, url string) (*pageCopy, error) {
 	if f.o.Archive == nil {
 		return nil, nil
 	}
@@ -51,7 +51,7 @@ func (f *Fetcher) kept(ctx context.Context, url string) (*copied, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := copied{record: record{URL: url, Fetched: at}, cached: true}
+	c := pageCopy{record: record{URL: url, Fetched: at}, cached: true}
 	if err := json.Unmarshal(value, &c.record); err != nil {
 		return nil, nil //nolint:nilerr // of another version: the page is fetched anew
 	}
@@ -63,33 +63,33 @@ func (f *Fetcher) kept(ctx context.Context, url string) (*copied, error) {
 	return &c, err
 }
 
-// keep makes a page and archives its original. Unreadable answers are not archived.
-func (f *Fetcher) keep(ctx context.Context, url string, a *answer) (*Page, error) {
-	c := copied{raw: a.body, record: record{
-		URL: url, Final: a.url.String(), Type: a.header.Get("Content-Type"), Cut: a.cut, Fetched: f.now(),
-		ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified")),
+// savePage makes a page and archives its original. Unreadable answers are not archived.
+func (f *Fetcher) savePage(ctx context.Context, url string, a *answer) (*Page, error) {
+	c := pageCopy{raw: a.body, record: record{
+		URL: url, Final: a.url.String(), Type: a.header.Get("Content-Type"), Cut: a.cut, Fetched: f.currentTime(),
+		ETag: boundValidator(a.header.Get("ETag")), Modified: boundValidator(a.header.Get("Last-Modified")),
 	}}
 	if a.cut {
 		c.ETag, c.Modified = "", "" // of the whole page
 	}
-	page, err := f.page(&c)
+	page, err := f.buildPage(&c)
 	if err != nil {
 		return nil, err
 	}
-	return page, f.store(ctx, &c, page.Title)
+	return page, f.saveCopy(ctx, &c, page.Title)
 }
 
-// confirm renews a page after 304.
-func (f *Fetcher) confirm(ctx context.Context, c *copied) (*Page, error) {
-	c.Fetched = f.now()
-	page, err := f.page(c)
+// renewPage renews a page after 304.
+func (f *Fetcher) renewPage(ctx context.Context, c *pageCopy) (*Page, error) {
+	c.Fetched = f.currentTime()
+	page, err := f.buildPage(c)
 	if err != nil {
 		return nil, err
 	}
-	return page, f.store(ctx, c, page.Title)
+	return page, f.saveCopy(ctx, c, page.Title)
 }
 
-func (f *Fetcher) store(ctx context.Context, c *copied, title string) error {
+func (f *Fetcher) saveCopy(ctx context.Context, c *pageCopy, title string) error {
 	if f.o.Archive == nil {
 		return nil
 	}
@@ -105,12 +105,12 @@ func (f *Fetcher) store(ctx context.Context, c *copied, title string) error {
 	return f.o.Archive.SetNote(ctx, notePage, c.URL, note, c.Fetched)
 }
 
-func short(validator string) string {
+func boundValidator(validator string) string {
 	if len(validator) > maxValidator {
 		return ""
 	}
 	return validator
 }
 
-// now is truncated to microseconds, like the archive.
-func (f *Fetcher) now() time.Time { return f.o.Now().UTC().Truncate(time.Microsecond) }
+// currentTime is truncated to microseconds, like the archive.
+func (f *Fetcher) currentTime() time.Time { return f.o.Now().UTC().Truncate(time.Microsecond) }

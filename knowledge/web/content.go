@@ -24,15 +24,15 @@ import (
 	"ponder/knowledge/web/search"
 )
 
-func (f *Fetcher) pageRation(resp *http.Response) (ration, error) {
+func (f *Fetcher) pageBodyLimit(resp *http.Response) (bodyLimit, error) {
 	kind := mediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case isText(kind):
-		return ration{f.limits.bytes, true}, nil
+		return bodyLimit{f.limits.bytes, true}, nil
 	case mayHaveText(kind):
-		return ration{f.limits.bytes, false}, nil
+		return bodyLimit{f.limits.bytes, false}, nil
 	}
-	return ration{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
+	return bodyLimit{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
 }
 
 // mediaType returns "" without a type.
@@ -67,8 +67,8 @@ func mayHaveText(kind string) bool {
 	return strings.HasPrefix(kind, "application/vnd.openxmlformats-officedocument.")
 }
 
-// sniffed detects omitted types and wrongly declared PDFs.
-func sniffed(kind string, raw []byte) string {
+// sniffType detects omitted types and wrongly declared PDFs.
+func sniffType(kind string, raw []byte) string {
 	if bytes.HasPrefix(bytes.TrimLeft(raw[:min(len(raw), 64)], "\r\n\t \ufeff"), []byte("%PDF-")) {
 		return "application/pdf"
 	}
@@ -81,10 +81,10 @@ func sniffed(kind string, raw []byte) string {
 	return "application/octet-stream" // the name may tell more
 }
 
-func (f *Fetcher) page(c *copied) (*Page, error) {
+func (f *Fetcher) buildPage(c *pageCopy) (*Page, error) {
 	sum := sha256.Sum256(c.raw)
 	p := &Page{
-		URL: c.URL, Final: c.Final, Type: sniffed(mediaType(c.Type), c.raw), Fetched: c.Fetched,
+		URL: c.URL, Final: c.Final, Type: sniffType(mediaType(c.Type), c.raw), Fetched: c.Fetched,
 		Hash: hex.EncodeToString(sum[:]), Bytes: len(c.raw), Cached: c.cached, Truncated: c.Cut,
 	}
 	var err error
@@ -103,20 +103,20 @@ func (f *Fetcher) page(c *copied) (*Page, error) {
 		return nil, fmt.Errorf("%w: no text was found in it", ErrType)
 	}
 	if p.Title = textkit.VisibleLine(p.Title, 300); p.Title == "" {
-		p.Title = nameOf(p.Final)
+		p.Title = urlName(p.Final)
 	}
 	p.Author, p.Site = textkit.VisibleLine(p.Author, 200), textkit.VisibleLine(p.Site, 200)
 	return p, nil
 }
 
-func (f *Fetcher) readHTML(p *Page, c *copied) error {
-	text, name, err := p.decode(c)
+func (f *Fetcher) readHTML(p *Page, c *pageCopy) error {
+	text, name, err := p.decodeText(c)
 	if err != nil {
 		return err
 	}
 	a, err := f.o.HTML([]byte(search.StripMarkupEscapes(text)), c.Final)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrType, plain(err))
+		return fmt.Errorf("%w: %w", ErrType, newPlainError(err))
 	}
 	p.Charset, p.Title, p.Author, p.Site, p.Language, p.Published = name, a.Title, a.Author, a.Site, a.Language, a.Published
 	p.Canonical, p.Truncated = a.Canonical, p.Truncated || a.Truncated
@@ -124,8 +124,8 @@ func (f *Fetcher) readHTML(p *Page, c *copied) error {
 	return nil
 }
 
-// decode also returns the name of the charset.
-func (p *Page) decode(c *copied) (text, name string, err error) {
+// decodeText also returns the name of the charset.
+func (p *Page) decodeText(c *pageCopy) (text, name string, err error) {
 	text, name, err = charset.DecodePage(c.raw, c.Type)
 	switch {
 	case err != nil:
@@ -136,8 +136,8 @@ func (p *Page) decode(c *copied) (text, name string, err error) {
 	return text, name, nil
 }
 
-func readText(p *Page, c *copied) error {
-	text, name, err := p.decode(c)
+func readText(p *Page, c *pageCopy) error {
+	text, name, err := p.decodeText(c)
 	if err != nil {
 		return err
 	}
@@ -149,19 +149,19 @@ func readText(p *Page, c *copied) error {
 }
 
 // readTyped tries a document first, then text.
-func (f *Fetcher) readTyped(p *Page, c *copied) error {
+func (f *Fetcher) readTyped(p *Page, c *pageCopy) error {
 	kind := p.Type
 	if mediaType(c.Type) == kind {
 		kind = c.Type // with its charset
 	}
-	d, err := f.o.Typed(kind, nameOf(c.Final), c.raw)
+	d, err := f.o.Typed(kind, urlName(c.Final), c.raw)
 	if err != nil {
 		if isText(p.Type) {
 			return readText(p, c)
 		}
-		return fmt.Errorf("%w: %s: %w", ErrType, textkit.VisibleLine(p.Type, 80), plain(err))
+		return fmt.Errorf("%w: %s: %w", ErrType, textkit.VisibleLine(p.Type, 80), newPlainError(err))
 	}
-	p.write(d)
+	p.setDocument(d)
 	return nil
 }
 
@@ -175,8 +175,8 @@ func firstHeading(markdown string) string {
 	return ""
 }
 
-// nameOf returns the last element of a URL's path, or its host.
-func nameOf(raw string) string {
+// urlName returns the last element of a URL's path, or its host.
+func urlName(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""
@@ -187,8 +187,8 @@ func nameOf(raw string) string {
 	return u.Host
 }
 
-// write copies a document with its headings as Markdown.
-func (p *Page) write(d *document.Document) {
+// setDocument copies a document with its headings as Markdown.
+func (p *Page) setDocument(d *document.Document) {
 	p.Title, p.Author, p.Published, p.Language = d.Title, d.Author, d.Published, d.Language
 	var b strings.Builder
 	at, pages := 0, d.Pages
@@ -209,47 +209,47 @@ func (p *Page) write(d *document.Document) {
 }
 
 const (
-	maxCodings = 2   // nested codings of an answer
-	bombRatio  = 100 // decompressed to compressed; real pages stay below 30
+	maxCodings          = 2   // nested codings of an answer
+	maxCompressionRatio = 100 // decompressed to compressed; real pages stay below 30
 )
 
-func readBody(resp *http.Response, r ration) (body []byte, cut bool, err error) {
-	codings, err := codingsOf(resp.Header.Values("Content-Encoding"))
+func readBody(resp *http.Response, r bodyLimit) (body []byte, cut bool, err error) {
+	codings, err := parseCodings(resp.Header.Values("Content-Encoding"))
 	if err != nil {
 		return nil, false, err
 	}
-	if len(codings) == 0 && !r.cut && resp.ContentLength > r.most {
-		return nil, false, fmt.Errorf("%w: it has %d bytes, and %d are read", ErrTooBig, resp.ContentLength, r.most)
+	if len(codings) == 0 && !r.cut && resp.ContentLength > r.maxBytes {
+		return nil, false, fmt.Errorf("%w: it has %d bytes, and %d are read", ErrTooBig, resp.ContentLength, r.maxBytes)
 	}
-	wire := &counted{r: resp.Body, most: r.most}
-	from, err := unpack(wire, codings, r.most)
+	wire := &boundedReader{r: resp.Body, maxBytes: r.maxBytes}
+	from, err := decompressBody(wire, codings, r.maxBytes)
 	if err != nil {
-		return nil, false, broken(err)
+		return nil, false, bodyError(err)
 	}
-	body, err = io.ReadAll(io.LimitReader(from, r.most+1))
-	over := int64(len(body)) > r.most || wire.over
+	body, err = io.ReadAll(io.LimitReader(from, r.maxBytes+1))
+	over := int64(len(body)) > r.maxBytes || wire.exceeded
 	switch {
-	case over && len(codings) > 0 && int64(len(body)) > bombRatio*wire.n:
-		return nil, false, fmt.Errorf("%w: %d bytes unpack to more than %d", ErrTooBig, wire.n, r.most)
+	case over && len(codings) > 0 && int64(len(body)) > maxCompressionRatio*wire.n:
+		return nil, false, fmt.Errorf("%w: %d bytes unpack to more than %d", ErrTooBig, wire.n, r.maxBytes)
 	case over && !r.cut:
-		return nil, false, fmt.Errorf("%w: it has more than %d bytes", ErrTooBig, r.most)
+		return nil, false, fmt.Errorf("%w: it has more than %d bytes", ErrTooBig, r.maxBytes)
 	case over:
-		return body[:min(int64(len(body)), r.most)], true, nil
+		return body[:min(int64(len(body)), r.maxBytes)], true, nil
 	case err != nil:
-		return nil, false, broken(err)
+		return nil, false, bodyError(err)
 	}
 	return body, false, nil
 }
 
-func broken(err error) error {
+func bodyError(err error) error {
 	if err == io.ErrUnexpectedEOF || err == io.EOF { //nolint:errorlint // as readers return them
 		return fmt.Errorf("%w: it ended early", ErrBody)
 	}
-	return fmt.Errorf("%w: %w", ErrBody, plain(err))
+	return fmt.Errorf("%w: %w", ErrBody, newPlainError(err))
 }
 
-// codingsOf returns the codings, the last one first.
-func codingsOf(values []string) ([]string, error) {
+// parseCodings returns the codings, the last one first.
+func parseCodings(values []string) ([]string, error) {
 	var out []string
 	for _, c := range strings.Split(strings.Join(values, ","), ",") {
 		switch c = strings.ToLower(strings.TrimSpace(c)); c {
@@ -266,12 +266,12 @@ func codingsOf(values []string) ([]string, error) {
 	return out, nil
 }
 
-// unpack decompresses the codings. It bounds intermediate data too, since compressed
+// decompressBody decompresses the codings. It bounds intermediate data too, since compressed
 // nothing may have any length.
-func unpack(r io.Reader, codings []string, most int64) (io.Reader, error) {
+func decompressBody(r io.Reader, codings []string, most int64) (io.Reader, error) {
 	for i, c := range codings {
 		if i > 0 {
-			r = &counted{r: r, most: 4 * most}
+			r = &boundedReader{r: r, maxBytes: 4 * most}
 		}
 		b := bufio.NewReader(r)
 		var err error
@@ -292,19 +292,19 @@ func unpack(r io.Reader, codings []string, most int64) (io.Reader, error) {
 	return r, nil
 }
 
-// A counted reader fails after most bytes.
-type counted struct {
-	r       io.Reader
-	n, most int64
-	over    bool
+// A boundedReader reader fails after most bytes.
+type boundedReader struct {
+	r           io.Reader
+	n, maxBytes int64
+	exceeded    bool
 }
 
-func (c *counted) Read(p []byte) (int, error) {
-	if c.n > c.most {
-		c.over = true
+func (c *boundedReader) Read(p []byte) (int, error) {
+	if c.n > c.maxBytes {
+		c.exceeded = true
 		return 0, ErrTooBig
 	}
-	n, err := c.r.Read(p[:min(int64(len(p)), c.most+1-c.n)])
+	n, err := c.r.Read(p[:min(int64(len(p)), c.maxBytes+1-c.n)])
 	c.n += int64(n)
 	return n, err
 }
@@ -314,24 +314,24 @@ const MaxPicture = 40 << 10
 // Picture fetches and archives a small picture by the rules of [Fetcher.Fetch]. Other
 // types are ErrType, larger ones ErrTooBig.
 func (f *Fetcher) Picture(ctx context.Context, raw string) ([]byte, error) {
-	if f.broken != nil {
-		return nil, fmt.Errorf("fetch: %w", f.broken)
+	if f.optionsErr != nil {
+		return nil, fmt.Errorf("fetch: %w", f.optionsErr)
 	}
-	body, err := f.picture(ctx, raw)
+	body, err := f.fetchPicture(ctx, raw)
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", shown(raw), err)
+		return nil, fmt.Errorf("fetch %s: %w", displayURL(raw), err)
 	}
 	return body, nil
 }
 
-func (f *Fetcher) picture(ctx context.Context, raw string) ([]byte, error) {
-	u, err := f.guard.parse(raw)
+func (f *Fetcher) fetchPicture(ctx context.Context, raw string) ([]byte, error) {
+	u, err := f.guard.parseURL(raw)
 	if err != nil {
 		return nil, err
 	}
-	v := f.visit(nil)
-	v.takes = pictureRation
-	a, err := v.follow(ctx, u)
+	v := f.newAttempt(nil)
+	v.limitBody = pictureBodyLimit
+	a, err := v.followRedirects(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -339,18 +339,18 @@ func (f *Fetcher) picture(ctx context.Context, raw string) ([]byte, error) {
 		return nil, &StatusError{Code: a.status, After: a.after}
 	}
 	if f.o.Archive != nil {
-		_, err = f.o.Archive.Put(ctx, archive.Original{Type: mediaType(a.header.Get("Content-Type")), Source: raw, Fetched: f.now(), Bytes: a.body})
+		_, err = f.o.Archive.Put(ctx, archive.Original{Type: mediaType(a.header.Get("Content-Type")), Source: raw, Fetched: f.currentTime(), Bytes: a.body})
 	}
 	return a.body, err
 }
 
-// pictureRation also accepts unknown types.
-func pictureRation(resp *http.Response) (ration, error) {
+// pictureBodyLimit also accepts unknown types.
+func pictureBodyLimit(resp *http.Response) (bodyLimit, error) {
 	switch kind := mediaType(resp.Header.Get("Content-Type")); {
 	case strings.HasPrefix(kind, "image/"), kind == "", kind == "application/octet-stream", kind == "binary/octet-stream":
-		return ration{MaxPicture, false}, nil
+		return bodyLimit{MaxPicture, false}, nil
 	default:
-		return ration{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
+		return bodyLimit{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
 	}
 }
 
@@ -373,10 +373,10 @@ type RawAnswer struct {
 // calendars. It does not use the archive. Errors name only the host, since the rest may
 // be a secret.
 func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
-	if f.broken != nil {
-		return nil, fmt.Errorf("fetch: %w", f.broken)
+	if f.optionsErr != nil {
+		return nil, fmt.Errorf("fetch: %w", f.optionsErr)
 	}
-	u, err := f.guard.parse(r.URL)
+	u, err := f.guard.parseURL(r.URL)
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}
@@ -384,16 +384,16 @@ func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
 	if r.MaxBytes > 0 {
 		most = min(most, r.MaxBytes)
 	}
-	v := f.visit(&copied{record: record{Final: u.String(), ETag: r.ETag, Modified: r.Modified}})
-	v.takes = func(*http.Response) (ration, error) { return ration{most, false}, nil }
-	a, err := v.follow(ctx, u)
+	v := f.newAttempt(&pageCopy{record: record{Final: u.String(), ETag: r.ETag, Modified: r.Modified}})
+	v.limitBody = func(*http.Response) (bodyLimit, error) { return bodyLimit{most, false}, nil }
+	a, err := v.followRedirects(ctx, u)
 	if err == nil && a.status != http.StatusOK && a.status != http.StatusNotModified {
 		err = &StatusError{Code: a.status, After: a.after}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("fetch from %s: %w", textkit.VisibleLine(u.Host, 100), err)
 	}
-	return &RawAnswer{Status: a.status, Body: a.body, ETag: short(a.header.Get("ETag")), Modified: short(a.header.Get("Last-Modified"))}, nil
+	return &RawAnswer{Status: a.status, Body: a.body, ETag: boundValidator(a.header.Get("ETag")), Modified: boundValidator(a.header.Get("Last-Modified"))}, nil
 }
 
 // Transport connects to the same addresses as the fetcher and applies no other rules.

@@ -4,7 +4,7 @@
 // [Fetcher.Fetch] normalizes a URL (url.go) and looks for a recent copy in the archive
 // (cache.go). It checks robots.txt (robots.go) and waits for a turn at the host
 // (hosts.go). The dialer refuses addresses that are not public (address.go); redirects
-// take the same path (visit.go). content.go decompresses, decodes and converts the
+// take the same path (attempt.go). content.go decompresses, decodes and converts the
 // body.
 //
 // docs/web.md lists refusals and permissions. The decisive check is the dialer's, on
@@ -105,31 +105,31 @@ type limits struct {
 
 // A Fetcher is safe for concurrent use.
 type Fetcher struct {
-	o        Options
-	limits   limits
-	guard    guard
-	broken   error // error of the options
-	resolver *net.Resolver
-	wire     *http.Transport
-	hosts    *hosts
-	robots   *robots
+	o          Options
+	limits     limits
+	guard      guard
+	optionsErr error // error of the options
+	resolver   *net.Resolver
+	wire       *http.Transport
+	hosts      *hosts
+	robots     *robots
 }
 
 // New returns a fetcher. If Allow has an invalid entry, every Fetch fails.
 func New(o Options) *Fetcher {
-	o = o.filled()
+	o = o.withDefaults()
 	f := &Fetcher{o: o, resolver: o.Resolver, limits: limits{
 		headers: 15 * time.Second, idle: 10 * time.Second, total: o.Timeout, wait: 30 * time.Second, retry: 10 * time.Second,
 		bytes: o.MaxBytes, headerBytes: 128 << 10, hops: 10,
 	}}
-	f.guard, f.broken = newGuard(o.Allow)
+	f.guard, f.optionsErr = newGuard(o.Allow)
 	f.hosts = newHosts(o.PerHost)
 	f.robots = newRobots(agentToken(o.UserAgent))
-	f.wire = f.transport()
+	f.wire = f.newTransport()
 	return f
 }
 
-func (o Options) filled() Options {
+func (o Options) withDefaults() Options {
 	o.UserAgent = orElse(o.UserAgent, "Ponder/1.0")
 	o.MaxBytes = orElse(o.MaxBytes, 10<<20)
 	o.Timeout = orElse(o.Timeout, 30*time.Second)
@@ -140,7 +140,7 @@ func (o Options) filled() Options {
 		o.HTML = extract.Article
 	}
 	if o.Typed == nil {
-		o.Typed = document.Typed
+		o.Typed = document.ReadTyped
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -162,47 +162,47 @@ func (f *Fetcher) Close() { f.wire.CloseIdleConnections() }
 // confirm the copy. It archives originals before it returns. Errors are one line and
 // wrap an error of this package, a [StatusError], or that of ctx.
 func (f *Fetcher) Fetch(ctx context.Context, raw string) (*Page, error) {
-	if f.broken != nil {
-		return nil, fmt.Errorf("fetch: %w", f.broken)
+	if f.optionsErr != nil {
+		return nil, fmt.Errorf("fetch: %w", f.optionsErr)
 	}
-	u, err := f.guard.parse(raw)
+	u, err := f.guard.parseURL(raw)
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", shown(raw), err)
+		return nil, fmt.Errorf("fetch %s: %w", displayURL(raw), err)
 	}
-	page, err := f.fetch(ctx, u)
+	page, err := f.fetchPage(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", shown(u.String()), err)
+		return nil, fmt.Errorf("fetch %s: %w", displayURL(u.String()), err)
 	}
 	return page, nil
 }
 
-func shown(raw string) string {
+func displayURL(raw string) string {
 	if u, err := url.Parse(raw); err == nil && u.User != nil {
 		raw = u.Redacted()
 	}
 	return textkit.VisibleLine(raw, 200)
 }
 
-func (f *Fetcher) fetch(ctx context.Context, u *url.URL) (*Page, error) {
-	kept, err := f.kept(ctx, u.String())
+func (f *Fetcher) fetchPage(ctx context.Context, u *url.URL) (*Page, error) {
+	kept, err := f.findCopy(ctx, u.String())
 	if err != nil {
 		return nil, err
 	}
-	if kept != nil && kept.youngerThan(f.o.MaxAge, f.o.Now()) {
-		return f.page(kept)
+	if kept != nil && kept.isYoungerThan(f.o.MaxAge, f.o.Now()) {
+		return f.buildPage(kept)
 	}
-	v := f.visit(kept)
-	a, err := v.follow(ctx, u)
+	v := f.newAttempt(kept)
+	a, err := v.followRedirects(ctx, u)
 	if err != nil {
 		return nil, err
 	}
 	if a.status == http.StatusNotModified && kept != nil {
-		return f.confirm(ctx, kept)
+		return f.renewPage(ctx, kept)
 	}
 	if a.status != http.StatusOK && a.status != http.StatusNonAuthoritativeInfo {
 		return nil, &StatusError{Code: a.status, After: a.after}
 	}
-	return f.keep(ctx, u.String(), a)
+	return f.savePage(ctx, u.String(), a)
 }
 
 // Archived returns an archived page by the hash of its original, or archive.ErrNone.
@@ -214,20 +214,20 @@ func (f *Fetcher) Archived(ctx context.Context, hash string) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read page: %w", err)
 	}
-	return f.page(&copied{record: record{URL: o.Source, Final: o.Source, Type: o.Type, Hash: o.Hash, Fetched: o.Fetched}, raw: o.Bytes, cached: true})
+	return f.buildPage(&pageCopy{record: record{URL: o.Source, Final: o.Source, Type: o.Type, Hash: o.Hash, Fetched: o.Fetched}, raw: o.Bytes, cached: true})
 }
 
 // Errors of Fetch.
 var (
-	ErrRefused = errors.New("address not allowed")           // not public and not allowed
-	ErrURL     = errors.New("not a URL that can be fetched") // scheme, host or syntax
-	ErrRobots  = errors.New("robots.txt does not allow it")  // disallowed or unreadable
-	ErrTooBig  = errors.New("too big")                       // and cannot be truncated
-	ErrType    = errors.New("not text that can be read")     // unsuitable type, or empty
-	ErrTime    = errors.New("took too long")                 // headers, a pause, or all of it
-	ErrBusy    = errors.New("host wants to be left alone")   // longer than worth waiting for
-	ErrBody    = errors.New("answer is damaged")             // incomplete, or cannot be decompressed
-	ErrCircle  = errors.New("too many redirects")            // more than ten
+	ErrRefused          = errors.New("address not allowed")           // not public and not allowed
+	ErrURL              = errors.New("not a URL that can be fetched") // scheme, host or syntax
+	ErrRobots           = errors.New("robots.txt does not allow it")  // disallowed or unreadable
+	ErrTooBig           = errors.New("too big")                       // and cannot be truncated
+	ErrType             = errors.New("not text that can be read")     // unsuitable type, or empty
+	ErrTimeout          = errors.New("took too long")                 // headers, a pause, or all of it
+	ErrBusy             = errors.New("host wants to be left alone")   // longer than worth waiting for
+	ErrBody             = errors.New("answer is damaged")             // incomplete, or cannot be decompressed
+	ErrTooManyRedirects = errors.New("too many redirects")            // more than ten
 )
 
 // A StatusError is an answer without a page.
@@ -246,36 +246,38 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-type errSlow struct {
+type timeoutError struct {
 	what string
 	time.Duration
 }
 
-func (e errSlow) Error() string { return fmt.Sprintf("took too long: %s %v", e.what, e.Duration) }
-func (e errSlow) Unwrap() error { return ErrTime }
+func (e timeoutError) Error() string { return fmt.Sprintf("took too long: %s %v", e.what, e.Duration) }
+func (e timeoutError) Unwrap() error { return ErrTimeout }
 
-// longest limits quoted messages of others.
-const longest = 300
+// maxMessage limits quoted messages of others.
+const maxMessage = 300
 
 // A plainError is a cleaned one-line message.
 type plainError struct {
-	says string
-	err  error
+	message string
+	err     error
 }
 
-func (e plainError) Error() string { return e.says }
+func (e plainError) Error() string { return e.message }
 func (e plainError) Unwrap() error { return e.err }
 
-func plain(err error) error { return plainError{textkit.VisibleLine(err.Error(), longest), err} }
+func newPlainError(err error) error {
+	return plainError{textkit.VisibleLine(err.Error(), maxMessage), err}
+}
 
-// reason prefers the cause of ctx to the connection's error.
-func reason(ctx context.Context, err error) error {
-	var slow errSlow
+// causeError prefers the cause of ctx to the connection's error.
+func causeError(ctx context.Context, err error) error {
+	var slow timeoutError
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.As(cause, &slow) {
 			return slow
 		}
 		return cause
 	}
-	return explain(err)
+	return explainError(err)
 }

@@ -21,14 +21,14 @@ import (
 	"ponder/knowledge/web/extract"
 )
 
-func sum(s string) string {
+func hexSHA256(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:])
 }
 
 func TestFetch(t *testing.T) {
 	body := "<html><title>x</title>The harbour has forty boats.</html>"
-	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/old" {
 			http.Redirect(w, r, "/new?x=1", http.StatusMovedPermanently)
 			return
@@ -36,9 +36,9 @@ func TestFetch(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, body)
 	})
-	clock, store := newClock(), anArchive(t)
+	clock, store := newClock(), newArchive(t)
 	published := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
-	f := fetcher(t, Options{
+	f := newTestFetcher(t, Options{
 		Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Archive: store, Now: clock.Now,
 		HTML: func(page []byte, url string) (extract.Content, error) {
 			return extract.Content{
@@ -52,7 +52,7 @@ func TestFetch(t *testing.T) {
 	}
 	want := &Page{
 		URL: s.URL + "/old", Final: s.URL + "/new?x=1", Type: "text/html", Charset: "utf-8", Title: "Boats", Author: "A. N. Other", Site: "Port",
-		Language: "en", Published: published, Fetched: clock.Now(), Markdown: body, Hash: sum(body), Bytes: len(body), Canonical: s.URL + "/new?x=1",
+		Language: "en", Published: published, Fetched: clock.Now(), Markdown: body, Hash: hexSHA256(body), Bytes: len(body), Canonical: s.URL + "/new?x=1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -76,14 +76,14 @@ func TestFetch(t *testing.T) {
 		t.Error(diff)
 	}
 	want.URL = want.Final
-	clock.forward(1000 * time.Hour)
-	if got, err = f.Archived(t.Context(), sum(body)); err != nil {
+	clock.advance(1000 * time.Hour)
+	if got, err = f.Archived(t.Context(), hexSHA256(body)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := f.Archived(t.Context(), sum("nothing")); !errors.Is(err, archive.ErrNone) {
+	if _, err := f.Archived(t.Context(), hexSHA256("nothing")); !errors.Is(err, archive.ErrNone) {
 		t.Error(err)
 	}
 }
@@ -97,7 +97,7 @@ func TestConditional(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			version.Store("one")
 			var full, asked atomic.Int64
-			s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+			s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
 				v := version.Load().(string)
 				date := map[string]string{"one": "Mon, 01 Jan 2024 00:00:00 GMT", "two": "Tue, 02 Jan 2024 00:00:00 GMT"}[v]
@@ -112,10 +112,10 @@ func TestConditional(t *testing.T) {
 				if c.modified {
 					w.Header().Set("Last-Modified", date)
 				}
-				text(v)(w, r)
+				textHandler(v)(w, r)
 			})
-			clock, store := newClock(), anArchive(t)
-			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Archive: store, Now: clock.Now, MaxAge: time.Hour})
+			clock, store := newClock(), newArchive(t)
+			f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Archive: store, Now: clock.Now, MaxAge: time.Hour})
 			fetch := func(when, want string, cached bool, wantFull, wantAsked int64) {
 				t.Helper()
 				p, err := f.Fetch(t.Context(), s.URL)
@@ -128,9 +128,9 @@ func TestConditional(t *testing.T) {
 			}
 			known := c.etag || c.modified
 			fetch("at first", "one", false, 1, 1)
-			clock.forward(59 * time.Minute)
+			clock.advance(59 * time.Minute)
 			fetch("soon", "one", true, 1, 1)
-			clock.forward(2 * time.Minute)
+			clock.advance(2 * time.Minute)
 			again := int64(1)
 			if !known {
 				again = 2
@@ -138,7 +138,7 @@ func TestConditional(t *testing.T) {
 			fetch("when it is old", "one", known, again, 2)
 			fetch("when it was confirmed", "one", true, again, 2)
 			version.Store("two")
-			clock.forward(2 * time.Hour)
+			clock.advance(2 * time.Hour)
 			fetch("when it changed", "two", false, again+1, 3)
 			copies, err := store.Copies(t.Context(), s.URL+"/")
 			if err != nil || len(copies) != 2 {
@@ -150,20 +150,20 @@ func TestConditional(t *testing.T) {
 
 // TestConfirmedWhatWeDoNotHave requests pages again that the archive lost.
 func TestConfirmedWhatWeDoNotHave(t *testing.T) {
-	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") != "" || r.URL.Path == "/liar" {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 		w.Header().Set("ETag", `"x"`)
-		text("page")(w, r)
+		textHandler("page")(w, r)
 	})
-	store := anArchive(t)
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Archive: store, MaxAge: -1})
+	store := newArchive(t)
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Archive: store, MaxAge: -1})
 	if _, err := f.Fetch(t.Context(), s.URL); err != nil {
 		t.Fatal(err)
 	}
-	note := []byte(`{"final":"` + s.URL + `/","hash":"` + sum("gone") + `","etag":"\"x\""}`)
+	note := []byte(`{"final":"` + s.URL + `/","hash":"` + hexSHA256("gone") + `","etag":"\"x\""}`)
 	if err := store.SetNote(t.Context(), notePage, s.URL+"/", note, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -195,11 +195,11 @@ func TestCodings(t *testing.T) {
 		"flate":    {"deflate", func(w io.Writer) io.WriteCloser { z, _ := flate.NewWriter(w, 9); return z }},
 		"both": {"deflate, gzip", func(w io.Writer) io.WriteCloser {
 			outer := gzip.NewWriter(w)
-			return twice{zlib.NewWriter(outer), outer}
+			return nestedWriter{zlib.NewWriter(outer), outer}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+			s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 				if got := r.Header.Get("Accept-Encoding"); got != "gzip, deflate" {
 					t.Errorf("accepts %q", got)
 				}
@@ -213,20 +213,20 @@ func TestCodings(t *testing.T) {
 				io.WriteString(to, body)
 				to.Close()
 			})
-			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
-			if p, err := f.Fetch(t.Context(), s.URL); err != nil || p.Markdown != body || p.Hash != sum(body) {
+			f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+			if p, err := f.Fetch(t.Context(), s.URL); err != nil || p.Markdown != body || p.Hash != hexSHA256(body) {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 }
 
-type twice struct {
+type nestedWriter struct {
 	io.WriteCloser
 	outer io.Closer
 }
 
-func (t twice) Close() error { return errors.Join(t.WriteCloser.Close(), t.outer.Close()) }
+func (t nestedWriter) Close() error { return errors.Join(t.WriteCloser.Close(), t.outer.Close()) }
 
 func TestTypes(t *testing.T) {
 	pdf := "%PDF-1.4\nnot really"
@@ -259,14 +259,14 @@ func TestTypes(t *testing.T) {
 		"nothing to be seen": {"text/plain", "/", " \n\u200b\ufeff ", "", "", ErrType},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) {
+			s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) {
 				w.Header()["Content-Type"] = nil
 				if c.header != "" {
 					w.Header().Set("Content-Type", c.header)
 				}
 				io.WriteString(w, c.body)
 			})
-			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Typed: func(mime, name string, raw []byte) (*document.Document, error) {
+			f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Typed: func(mime, name string, raw []byte) (*document.Document, error) {
 				if mime != "application/pdf" {
 					return nil, errors.New("no format reads it")
 				}
@@ -285,7 +285,7 @@ func TestTypes(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	var p Page
-	p.write(document.NewDocument("a.pdf", "a.pdf", document.Content{Title: "A", Author: "B", Blocks: []document.Block{
+	p.setDocument(document.NewDocument("a.pdf", "a.pdf", document.Content{Title: "A", Author: "B", Blocks: []document.Block{
 		{Text: "Before.", Page: 1},
 		{Kind: document.Heading, Level: 1, Text: "One", Page: 2},
 		{Text: "First.", Page: 2},
@@ -312,21 +312,21 @@ func TestPages(t *testing.T) {
 }
 
 func TestCookies(t *testing.T) {
-	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := r.Cookie("seen"); err != nil {
 			http.SetCookie(w, &http.Cookie{Name: "seen", Value: "1", Path: "/"})
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 			return
 		}
-		text("page")(w, r)
+		textHandler("page")(w, r)
 	})
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
 	for range 2 {
 		if _, err := f.Fetch(t.Context(), s.URL+"/a"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := s.times("/a"); n != 4 {
+	if n := s.requestCount("/a"); n != 4 {
 		t.Errorf("asked %d times: cookies outlive a fetch", n)
 	}
 }
@@ -334,11 +334,11 @@ func TestCookies(t *testing.T) {
 // TestRequest sends no unneeded headers.
 func TestRequest(t *testing.T) {
 	headers := make(chan http.Header, 1)
-	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		headers <- r.Header.Clone()
-		text("page")(w, r)
+		textHandler("page")(w, r)
 	})
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, UserAgent: "Test/2"})
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, UserAgent: "Test/2"})
 	if _, err := f.Fetch(t.Context(), s.URL); err != nil {
 		t.Fatal(err)
 	}
@@ -356,19 +356,19 @@ func TestRequest(t *testing.T) {
 
 // TestTLS fetches over HTTP/2 and refuses a bad certificate.
 func TestTLS(t *testing.T) {
-	tls := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { text("page by "+r.Proto)(w, r) })
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	tls := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { textHandler("page by "+r.Proto)(w, r) })
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
 	if _, err := f.Fetch(t.Context(), tls.URL); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate of nobody: %v", err)
 	}
 	f.wire.TLSClientConfig = tls.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	f.wire.CloseIdleConnections()
-	g := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	g := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
 	g.wire.TLSClientConfig = f.wire.TLSClientConfig
 	if p, err := g.Fetch(t.Context(), tls.URL); err != nil || p.Markdown != "page by HTTP/2.0" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	closed := fetcher(t, Options{IgnoreRobots: true})
+	closed := newTestFetcher(t, Options{IgnoreRobots: true})
 	closed.wire.TLSClientConfig = f.wire.TLSClientConfig
 	if _, err := closed.Fetch(t.Context(), tls.URL); !errors.Is(err, ErrRefused) {
 		t.Error(err)
@@ -380,11 +380,11 @@ func TestAsItIs(t *testing.T) {
 	article := `<!doctype html><html lang="en"><head><title>Forty boats | Port News</title><meta name="author" content="Anna Lind">
 <meta property="article:published_time" content="2024-05-01T10:00:00Z"></head><body><nav>Home About</nav><article><h1>Forty boats</h1>
 <p>` + strings.Repeat("The harbour has forty boats, and the quay has nine cranes. ", 20) + `</p></article><footer>All rights reserved</footer></body></html>`
-	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", map[string]string{"/page": "text/html", "/data": "application/json"}[r.URL.Path])
 		io.WriteString(w, map[string]string{"/page": article, "/data": `{"boats": "forty of them"}`}[r.URL.Path])
 	})
-	f := New(Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Delay: -1, Archive: anArchive(t)})
+	f := New(Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Delay: -1, Archive: newArchive(t)})
 	t.Cleanup(f.Close)
 	p, err := f.Fetch(t.Context(), s.URL+"/page")
 	if err != nil {
@@ -403,7 +403,7 @@ func TestAsItIs(t *testing.T) {
 func TestEscapes(t *testing.T) {
 	const text = "<html><head><title>\x1b]0;OWNED\a\x1b[2JThe sea</title></head><body><article><h1>The sea</h1><p>\x1b[1mThe sea is deep\x1b[0m in the west, as &#27;[31mdivers have measured again and again with ropes and with sound.</p></article></body></html>"
 	for _, kind := range []string{"text/html; charset=utf-8", "text/plain; charset=utf-8"} {
-		p, err := New(Options{}).page(&copied{record: record{URL: "https://a.test/x", Final: "https://a.test/x", Type: kind}, raw: []byte(text)})
+		p, err := New(Options{}).buildPage(&pageCopy{record: record{URL: "https://a.test/x", Final: "https://a.test/x", Type: kind}, raw: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// manyHosts triggers a cleanup.
-const manyHosts = 1000
+// cleanupHosts triggers a cleanup.
+const cleanupHosts = 1000
 
 type hosts struct {
-	atOnce int
+	maxConcurrent int
 
-	mu sync.Mutex
-	by map[string]*host
+	mu     sync.Mutex
+	byName map[string]*host
 }
 
 type host struct {
@@ -23,33 +23,35 @@ type host struct {
 	users int           // waiting or active
 }
 
-func newHosts(atOnce int) *hosts { return &hosts{atOnce: max(atOnce, 1), by: map[string]*host{}} }
+func newHosts(atOnce int) *hosts {
+	return &hosts{maxConcurrent: max(atOnce, 1), byName: map[string]*host{}}
+}
 
-// enter waits for a turn; call leave after it. The next turn starts at least delay
+// acquireTurn waits for a turn; call leave after it. The next turn starts at least delay
 // later. A wait beyond patience is ErrBusy, at once if foreseeable.
-func (hs *hosts) enter(ctx context.Context, name string, delay, patience time.Duration) (leave func(), err error) {
-	h := hs.use(name)
+func (hs *hosts) acquireTurn(ctx context.Context, name string, delay, patience time.Duration) (leave func(), err error) {
+	h := hs.addUser(name)
 	began := time.Now()
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	select {
 	case h.turns <- struct{}{}:
 	case <-ctx.Done():
-		hs.unuse(h)
+		hs.removeUser(h)
 		return nil, ctx.Err()
 	case <-late.C:
-		hs.unuse(h)
+		hs.removeUser(h)
 		return nil, fmt.Errorf("%w: no turn at %s for %v", ErrBusy, name, patience.Round(time.Second))
 	}
-	leave = func() { <-h.turns; hs.unuse(h) }
-	if err := hs.start(ctx, h, delay, max(patience-time.Since(began), 0)); err != nil {
+	leave = func() { <-h.turns; hs.removeUser(h) }
+	if err := hs.waitStart(ctx, h, delay, max(patience-time.Since(began), 0)); err != nil {
 		leave()
 		return nil, err
 	}
 	return leave, nil
 }
 
-func (hs *hosts) start(ctx context.Context, h *host, delay, patience time.Duration) error {
+func (hs *hosts) waitStart(ctx context.Context, h *host, delay, patience time.Duration) error {
 	hs.mu.Lock()
 	now := time.Now()
 	begin := h.next
@@ -77,43 +79,43 @@ func (hs *hosts) start(ctx context.Context, h *host, delay, patience time.Durati
 	}
 }
 
-// rest blocks a host for a while. The caller must hold a turn.
-func (hs *hosts) rest(name string, d time.Duration) {
+// delayHost blocks a host for a while. The caller must hold a turn.
+func (hs *hosts) delayHost(name string, d time.Duration) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if h, until := hs.by[name], time.Now().Add(d); h != nil && h.next.Before(until) {
+	if h, until := hs.byName[name], time.Now().Add(d); h != nil && h.next.Before(until) {
 		h.next = until
 	}
 }
 
-func (hs *hosts) use(name string) *host {
+func (hs *hosts) addUser(name string) *host {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	h := hs.by[name]
+	h := hs.byName[name]
 	if h == nil {
-		hs.tidy()
-		h = &host{turns: make(chan struct{}, hs.atOnce)}
-		hs.by[name] = h
+		hs.dropIdle()
+		h = &host{turns: make(chan struct{}, hs.maxConcurrent)}
+		hs.byName[name] = h
 	}
 	h.users++
 	return h
 }
 
-func (hs *hosts) unuse(h *host) {
+func (hs *hosts) removeUser(h *host) {
 	hs.mu.Lock()
 	h.users--
 	hs.mu.Unlock()
 }
 
-// tidy forgets idle hosts.
-func (hs *hosts) tidy() {
-	if len(hs.by) < manyHosts {
+// dropIdle forgets idle hosts.
+func (hs *hosts) dropIdle() {
+	if len(hs.byName) < cleanupHosts {
 		return
 	}
 	now := time.Now()
-	for name, h := range hs.by {
+	for name, h := range hs.byName {
 		if h.users == 0 && h.next.Before(now) {
-			delete(hs.by, name)
+			delete(hs.byName, name)
 		}
 	}
 }

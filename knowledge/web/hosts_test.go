@@ -23,7 +23,7 @@ func TestTurns(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() {
-				leave, err := hs.enter(t.Context(), "a.example", time.Second, patience)
+				leave, err := hs.acquireTurn(t.Context(), "a.example", time.Second, patience)
 				if err != nil {
 					t.Error(err)
 					return
@@ -47,7 +47,7 @@ func TestTurns(t *testing.T) {
 			t.Errorf("they began at %s, not %s", got, want)
 		}
 		if began := time.Now(); true {
-			leave, err := hs.enter(t.Context(), "b.example", time.Second, patience)
+			leave, err := hs.acquireTurn(t.Context(), "b.example", time.Second, patience)
 			if err != nil || time.Since(began) != 0 {
 				t.Errorf("another host waits too: %v", err)
 			}
@@ -59,29 +59,29 @@ func TestTurns(t *testing.T) {
 func TestTurnsThatTakeTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hs := newHosts(1)
-		leave, err := hs.enter(t.Context(), "a.example", 0, patience)
+		leave, err := hs.acquireTurn(t.Context(), "a.example", 0, patience)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := hs.enter(t.Context(), "a.example", 0, patience); !errors.Is(err, ErrBusy) {
+		if _, err := hs.acquireTurn(t.Context(), "a.example", 0, patience); !errors.Is(err, ErrBusy) {
 			t.Errorf("a second turn: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := hs.enter(ctx, "a.example", 0, patience); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := hs.acquireTurn(ctx, "a.example", 0, patience); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a turn that is given up: %v", err)
 		}
-		hs.rest("a.example", 20*time.Second)
-		hs.rest("a.example", time.Second) // the longer one counts
+		hs.delayHost("a.example", 20*time.Second)
+		hs.delayHost("a.example", time.Second) // the longer one counts
 		leave()
 		began := time.Now()
-		leave, err = hs.enter(t.Context(), "a.example", time.Minute, patience)
+		leave, err = hs.acquireTurn(t.Context(), "a.example", time.Minute, patience)
 		if err != nil || time.Since(began) != 20*time.Second {
 			t.Errorf("a turn after a rest: %v, %v", time.Since(began), err)
 		}
 		leave()
 		began = time.Now()
-		if _, err := hs.enter(t.Context(), "a.example", 0, patience); !errors.Is(err, ErrBusy) || time.Since(began) != 0 {
+		if _, err := hs.acquireTurn(t.Context(), "a.example", 0, patience); !errors.Is(err, ErrBusy) || time.Since(began) != 0 {
 			t.Errorf("a turn that is too far off: %v, %v", time.Since(began), err)
 		}
 	})
@@ -90,18 +90,18 @@ func TestTurnsThatTakeTooLong(t *testing.T) {
 func TestHostsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hs := newHosts(1)
-		for i := range 3 * manyHosts {
-			leave, err := hs.enter(t.Context(), fmt.Sprint(i), time.Second, patience)
+		for i := range 3 * cleanupHosts {
+			leave, err := hs.acquireTurn(t.Context(), fmt.Sprint(i), time.Second, patience)
 			if err != nil {
 				t.Fatal(err)
 			}
 			leave()
-			if i%manyHosts == 0 {
+			if i%cleanupHosts == 0 {
 				time.Sleep(time.Minute)
 			}
 		}
-		if len(hs.by) > 2*manyHosts {
-			t.Errorf("%d hosts are remembered", len(hs.by))
+		if len(hs.byName) > 2*cleanupHosts {
+			t.Errorf("%d hosts are remembered", len(hs.byName))
 		}
 	})
 }
@@ -110,8 +110,8 @@ func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"": 0, "soon": 0, "-1": 0, "1.5": 0, "0": time.Second, "7": 7 * time.Second, " 7 ": 7 * time.Second,
-		"99999999999999999999999": longestRest, "18446744073709551615": longestRest, "9223372036854775807": longestRest, "86400": longestRest,
-		"Sun, 01 Mar 2026 12:00:09 GMT": 9 * time.Second, "Sun, 01 Mar 2026 11:00:00 GMT": time.Second, "Mon, 01 Mar 9999 12:00:00 GMT": longestRest,
+		"99999999999999999999999": maxRetryAfter, "18446744073709551615": maxRetryAfter, "9223372036854775807": maxRetryAfter, "86400": maxRetryAfter,
+		"Sun, 01 Mar 2026 12:00:09 GMT": 9 * time.Second, "Sun, 01 Mar 2026 11:00:00 GMT": time.Second, "Mon, 01 Mar 9999 12:00:00 GMT": maxRetryAfter,
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("%q: %v, not %v", value, got, want)

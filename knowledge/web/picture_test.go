@@ -10,7 +10,7 @@ import (
 
 func TestPicture(t *testing.T) {
 	const dot = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!"
-	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		kind, body := "image/gif", dot
 		switch r.URL.Path {
 		case "/page":
@@ -26,14 +26,14 @@ func TestPicture(t *testing.T) {
 		w.Header().Set("Content-Type", kind)
 		io.WriteString(w, body)
 	})
-	kept := anArchive(t)
-	f := fetcher(t, Options{Archive: kept, Allow: []string{"127.0.0.1"}})
+	kept := newArchive(t)
+	f := newTestFetcher(t, Options{Archive: kept, Allow: []string{"127.0.0.1"}})
 	got, err := f.Picture(t.Context(), s.URL+"/icon.gif")
 	if err != nil || string(got) != dot {
 		t.Fatalf("%q, %v", got, err)
 	}
 	copies, err := kept.Copies(t.Context(), s.URL+"/icon.gif")
-	if err != nil || len(copies) != 1 || copies[0].Hash != sum(dot) {
+	if err != nil || len(copies) != 1 || copies[0].Hash != hexSHA256(dot) {
 		t.Errorf("kept %+v, %v", copies, err)
 	}
 	var status *StatusError

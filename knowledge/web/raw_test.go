@@ -10,7 +10,7 @@ import (
 
 func TestRaw(t *testing.T) {
 	const feed = "<rss version='2.0'/>"
-	s := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	s := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/large":
 			io.WriteString(w, strings.Repeat("x", 2000))
@@ -32,7 +32,7 @@ func TestRaw(t *testing.T) {
 		}
 		io.WriteString(w, feed)
 	})
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, MaxBytes: 1000})
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, MaxBytes: 1000})
 	got, err := f.Raw(t.Context(), RawRequest{URL: s.URL + "/feed?key=secret"})
 	if err != nil || string(got.Body) != feed || got.Status != 200 || got.ETag != `"v1"` {
 		t.Fatalf("%+v, %v", got, err)
@@ -52,10 +52,10 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if _, err := fetcher(t, Options{}).Raw(t.Context(), RawRequest{URL: s.URL + "/feed"}); !errors.Is(err, ErrRefused) {
+	if _, err := newTestFetcher(t, Options{}).Raw(t.Context(), RawRequest{URL: s.URL + "/feed"}); !errors.Is(err, ErrRefused) {
 		t.Errorf("of a host that is not public: %v", err)
 	}
-	client := http.Client{Transport: fetcher(t, Options{}).Transport()}
+	client := http.Client{Transport: newTestFetcher(t, Options{}).Transport()}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/feed", nil)
 	if err != nil {
 		t.Fatal(err)

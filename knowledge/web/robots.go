@@ -19,39 +19,39 @@ import (
 // Lifetimes of a robots.txt: normal (RFC 9309, 2.4), while the host fails, and of a
 // failure.
 const (
-	robotsAge     = 24 * time.Hour
-	robotsStale   = 30 * 24 * time.Hour
-	robotsTrouble = time.Minute
-	robotsHops    = 5
-	maxCrawlDelay = 10 * time.Second
+	robotsAge        = 24 * time.Hour
+	robotsStale      = 30 * 24 * time.Hour
+	robotsFailureAge = time.Minute
+	robotsHops       = 5
+	maxCrawlDelay    = 10 * time.Second
 )
 
 type robots struct {
 	token string // our name
 
-	mu sync.Mutex
-	by map[string]*origin
+	mu      sync.Mutex
+	origins map[string]*origin
 }
 
 type origin struct {
-	turn    chan struct{} // its holder may use the other fields
-	at      time.Time     // last request; zero: never
-	rules   rules
-	trouble int // status of a failure without rules
+	turn         chan struct{} // its holder may use the other fields
+	checkedAt    time.Time     // last request; zero: never
+	rules        rules
+	failedStatus int // status of a failure without rules
 }
 
-func newRobots(token string) *robots { return &robots{token: token, by: map[string]*origin{}} }
+func newRobots(token string) *robots { return &robots{token: token, origins: map[string]*origin{}} }
 
-// of returns an origin, held until release.
-func (r *robots) of(ctx context.Context, name string) (o *origin, release func(), err error) {
+// acquireOrigin returns an origin, held until release.
+func (r *robots) acquireOrigin(ctx context.Context, name string) (o *origin, release func(), err error) {
 	r.mu.Lock()
-	o = r.by[name]
+	o = r.origins[name]
 	if o == nil {
-		if len(r.by) >= manyHosts {
-			clear(r.by) // the archive has it too
+		if len(r.origins) >= cleanupHosts {
+			clear(r.origins) // the archive has it too
 		}
 		o = &origin{turn: make(chan struct{}, 1)}
-		r.by[name] = o
+		r.origins[name] = o
 	}
 	r.mu.Unlock()
 	select {
@@ -67,77 +67,77 @@ type robotsNote struct {
 	Lines  string `json:"lines,omitempty"`
 }
 
-// allowed checks a URL against robots.txt and returns the host's delay, bounded.
-func (v *visit) allowed(ctx context.Context, u *url.URL) (delay time.Duration, err error) {
+// checkRobots checks a URL against robots.txt and returns the host's delay, bounded.
+func (v *fetchAttempt) checkRobots(ctx context.Context, u *url.URL) (delay time.Duration, err error) {
 	f := v.f
 	name := u.Scheme + "://" + u.Host
-	o, release, err := f.robots.of(ctx, name)
+	o, release, err := f.robots.acquireOrigin(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	defer release()
 	now := f.o.Now()
 	age := robotsAge
-	if o.trouble != 0 {
-		age = robotsTrouble
+	if o.failedStatus != 0 {
+		age = robotsFailureAge
 	}
-	if o.at.IsZero() || now.Sub(o.at) >= age || now.Before(o.at) {
-		if err := v.ask(ctx, name, o, now); err != nil {
+	if o.checkedAt.IsZero() || now.Sub(o.checkedAt) >= age || now.Before(o.checkedAt) {
+		if err := v.loadRobots(ctx, name, o, now); err != nil {
 			return 0, err
 		}
 	}
 	switch {
-	case o.trouble != 0:
-		return 0, fmt.Errorf("%w: it cannot be read: %w", ErrRobots, &StatusError{Code: o.trouble})
-	case !o.rules.allows(u.RequestURI()):
+	case o.failedStatus != 0:
+		return 0, fmt.Errorf("%w: it cannot be read: %w", ErrRobots, &StatusError{Code: o.failedStatus})
+	case !o.rules.allowsPath(u.RequestURI()):
 		return 0, ErrRobots
 	}
 	return min(o.rules.delay, maxCrawlDelay), nil
 }
 
-// ask tries the archive first.
-func (v *visit) ask(ctx context.Context, name string, o *origin, now time.Time) error {
+// loadRobots tries the archive first.
+func (v *fetchAttempt) loadRobots(ctx context.Context, name string, o *origin, now time.Time) error {
 	f := v.f
-	known, at, err := f.robotsNoted(ctx, name)
+	known, at, err := f.findRobotsNote(ctx, name)
 	if err != nil {
 		return err
 	}
 	if known != nil && now.Sub(at) < robotsAge && !now.Before(at) {
-		o.at, o.trouble, o.rules = at, 0, parseRules([]byte(known.Lines), f.robots.token)
+		o.checkedAt, o.failedStatus, o.rules = at, 0, parseRules([]byte(known.Lines), f.robots.token)
 		return nil
 	}
-	status, file, err := v.robotsFile(ctx, name)
+	status, file, err := v.fetchRobots(ctx, name)
 	if err != nil {
 		return fmt.Errorf("look for robots.txt: %w", err)
 	}
-	o.at, o.trouble, o.rules = now, 0, rules{}
+	o.checkedAt, o.failedStatus, o.rules = now, 0, rules{}
 	switch {
 	case status < 500 && status != http.StatusTooManyRequests:
-		note := robotsNote{Status: status, Lines: linesThatCount(file)}
+		note := robotsNote{Status: status, Lines: relevantLines(file)}
 		o.rules = parseRules([]byte(note.Lines), f.robots.token)
-		return f.noteRobots(ctx, name, note, now)
+		return f.saveRobotsNote(ctx, name, note, now)
 	case known != nil && now.Sub(at) < robotsStale:
 		o.rules = parseRules([]byte(known.Lines), f.robots.token)
 	default:
-		o.trouble = status
+		o.failedStatus = status
 	}
 	return nil
 }
 
-// robotsFile returns an empty file if it is missing or in a redirect loop. It uses the
+// fetchRobots returns an empty file if it is missing or in a redirect loop. It uses the
 // visit's time.
-func (v *visit) robotsFile(ctx context.Context, name string) (status int, file []byte, err error) {
+func (v *fetchAttempt) fetchRobots(ctx context.Context, name string) (status int, file []byte, err error) {
 	u, err := url.Parse(name + "/robots.txt")
 	if err != nil {
 		return 0, nil, err
 	}
-	r := v.f.visit(nil)
-	r.left, r.wait, r.hops, r.obey = v.left, v.wait, robotsHops, false
-	r.takes = func(*http.Response) (ration, error) { return ration{maxRobots, true}, nil }
-	a, err := r.follow(ctx, u)
-	v.left, v.wait = r.left, r.wait
+	r := v.f.newAttempt(nil)
+	r.timeLeft, r.waitLeft, r.hops, r.obeyRobots = v.timeLeft, v.waitLeft, robotsHops, false
+	r.limitBody = func(*http.Response) (bodyLimit, error) { return bodyLimit{maxRobots, true}, nil }
+	a, err := r.followRedirects(ctx, u)
+	v.timeLeft, v.waitLeft = r.timeLeft, r.waitLeft
 	switch {
-	case errors.Is(err, ErrCircle):
+	case errors.Is(err, ErrTooManyRedirects):
 		return http.StatusNotFound, nil, nil
 	case err != nil:
 		return 0, nil, err
@@ -145,7 +145,7 @@ func (v *visit) robotsFile(ctx context.Context, name string) (status int, file [
 	return a.status, a.body, nil
 }
 
-func (f *Fetcher) robotsNoted(ctx context.Context, name string) (*robotsNote, time.Time, error) {
+func (f *Fetcher) findRobotsNote(ctx context.Context, name string) (*robotsNote, time.Time, error) {
 	if f.o.Archive == nil {
 		return nil, time.Time{}, nil
 	}
@@ -163,7 +163,7 @@ func (f *Fetcher) robotsNoted(ctx context.Context, name string) (*robotsNote, ti
 	return &n, at, nil
 }
 
-func (f *Fetcher) noteRobots(ctx context.Context, name string, n robotsNote, now time.Time) error {
+func (f *Fetcher) saveRobotsNote(ctx context.Context, name string, n robotsNote, now time.Time) error {
 	if f.o.Archive == nil {
 		return nil
 	}
@@ -174,9 +174,9 @@ func (f *Fetcher) noteRobots(ctx context.Context, name string, n robotsNote, now
 	return f.o.Archive.SetNote(ctx, noteRobots, name, value, now)
 }
 
-func linesThatCount(file []byte) string {
+func relevantLines(file []byte) string {
 	var b strings.Builder
-	for line := range linesOf(file) {
+	for line := range robotsLines(file) {
 		if key := line[0]; key == "user-agent" || isRule(key) {
 			b.WriteString(key + ": " + line[1] + "\n")
 		}
@@ -211,7 +211,7 @@ func parseRules(file []byte, token string) rules {
 	named := false                // a group has our name
 	forUs, forAll := false, false // the open group applies
 	heading := false              // the previous line was a user-agent
-	for line := range linesOf(file) {
+	for line := range robotsLines(file) {
 		key, value := line[0], line[1]
 		if key == "user-agent" {
 			if !heading {
@@ -225,10 +225,10 @@ func parseRules(file []byte, token string) rules {
 			continue
 		}
 		if forUs {
-			heading = !ours.add(key, value) && heading
+			heading = !ours.addRule(key, value) && heading
 		}
 		if forAll {
-			heading = !all.add(key, value) && heading
+			heading = !all.addRule(key, value) && heading
 		}
 		if !forUs && !forAll && isRule(key) {
 			heading = false
@@ -242,22 +242,22 @@ func parseRules(file []byte, token string) rules {
 
 func isRule(key string) bool { return key == "allow" || key == "disallow" || key == "crawl-delay" }
 
-func (r *rules) add(key, value string) bool {
+func (r *rules) addRule(key, value string) bool {
 	switch {
 	case !isRule(key):
 		return false
 	case key == "crawl-delay":
 		if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
-			r.delay = time.Duration(min(s, longestRest.Seconds()) * float64(time.Second))
+			r.delay = time.Duration(min(s, maxRetryAfter.Seconds()) * float64(time.Second))
 		}
 	case value != "" && len(value) <= maxPattern && len(r.list) < maxRules:
-		r.list = append(r.list, pathRule{wellFormed(value), key == "allow"})
+		r.list = append(r.list, pathRule{normalizePath(value), key == "allow"})
 	}
 	return true
 }
 
-// linesOf yields lower-case keys and values.
-func linesOf(file []byte) func(yield func([2]string) bool) {
+// robotsLines yields lower-case keys and values.
+func robotsLines(file []byte) func(yield func([2]string) bool) {
 	file = bytes.TrimPrefix(file[:min(len(file), maxRobots)], []byte("\xef\xbb\xbf"))
 	return func(yield func([2]string) bool) {
 		for len(file) > 0 {
@@ -293,23 +293,23 @@ func agentToken(agent string) string {
 	return strings.ToLower(agent[:end])
 }
 
-// allows uses the longest match, of equals the one that allows.
-func (r rules) allows(path string) bool {
+// allowsPath uses the longest match, of equals the one that allows.
+func (r rules) allowsPath(path string) bool {
 	best := pathRule{allow: true}
-	path = wellFormed(path)
+	path = normalizePath(path)
 	for _, p := range r.list {
 		if len(p.pattern) < len(best.pattern) || len(p.pattern) == len(best.pattern) && !p.allow {
 			continue
 		}
-		if matches(p.pattern, path) {
+		if matchesPattern(p.pattern, path) {
 			best = p
 		}
 	}
 	return best.allow
 }
 
-// matches matches a prefix of path, or with a final $ all, in about linear time.
-func matches(pattern, path string) bool {
+// matchesPattern matches a prefix of path, or with a final $ all, in about linear time.
+func matchesPattern(pattern, path string) bool {
 	pattern, whole := strings.CutSuffix(pattern, "$")
 	pieces := strings.Split(pattern, "*")
 	rest, ok := strings.CutPrefix(path, pieces[0])
@@ -334,8 +334,8 @@ func matches(pattern, path string) bool {
 	return strings.Contains(rest, last)
 }
 
-// wellFormed escapes bytes beyond ASCII and unescapes unreserved ones.
-func wellFormed(path string) string {
+// normalizePath escapes bytes beyond ASCII and unescapes unreserved ones.
+func normalizePath(path string) string {
 	const hex = "0123456789ABCDEF"
 	plain := true
 	for i := range len(path) {
@@ -353,7 +353,7 @@ func wellFormed(path string) string {
 				i += 2
 			}
 		}
-		if c >= 0x80 || escaped && !unreserved(c) {
+		if c >= 0x80 || escaped && !isUnreserved(c) {
 			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
 			continue
 		}
@@ -362,6 +362,6 @@ func wellFormed(path string) string {
 	return b.String()
 }
 
-func unreserved(c byte) bool {
+func isUnreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }

@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-func robotic(t *testing.T, h http.HandlerFunc) *site {
-	return serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+func serveRobots(t *testing.T, h http.HandlerFunc) *site {
+	return startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			h(w, r)
 			return
 		}
-		text("the page")(w, r)
+		textHandler("the page")(w, r)
 	})
 }
 
-func status(code int) http.HandlerFunc {
+func statusHandler(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
@@ -33,35 +33,35 @@ func TestRobots(t *testing.T) {
 		path string
 		want error
 	}{
-		"allowed":              {text("User-agent: *\nDisallow: /private\n"), "/page", nil},
-		"disallowed":           {text("User-agent: *\nDisallow: /private\n"), "/private/x", ErrRobots},
-		"disallowed query":     {text("User-agent: *\nDisallow: /*?id=\n"), "/page?id=1", ErrRobots},
-		"us":                   {text("User-agent: ponder\nDisallow: /\n"), "/page", ErrRobots},
-		"others":               {text("User-agent: other\nDisallow: /\n"), "/page", nil},
-		"none":                 {status(404), "/page", nil},
-		"gone":                 {status(410), "/page", nil},
-		"forbidden":            {status(403), "/page", nil},
-		"unauthorised":         {status(401), "/page", nil},
-		"empty":                {status(200), "/page", nil},
-		"no content":           {status(204), "/page", nil},
-		"in trouble":           {status(500), "/page", ErrRobots},
-		"unavailable":          {status(503), "/page", ErrRobots},
-		"busy":                 {status(429), "/page", ErrRobots},
-		"binary":               {text("\x00\xff\x00"), "/page", nil},
-		"cut off at 512 KiB":   {text("User-agent: *\n" + strings.Repeat("# long\n", 100_000) + "Disallow: /\n"), "/page", nil},
-		"itself":               {text("User-agent: *\nDisallow: /\n"), "/robots.txt", ErrRobots},
+		"allowed":              {textHandler("User-agent: *\nDisallow: /private\n"), "/page", nil},
+		"disallowed":           {textHandler("User-agent: *\nDisallow: /private\n"), "/private/x", ErrRobots},
+		"disallowed query":     {textHandler("User-agent: *\nDisallow: /*?id=\n"), "/page?id=1", ErrRobots},
+		"us":                   {textHandler("User-agent: ponder\nDisallow: /\n"), "/page", ErrRobots},
+		"others":               {textHandler("User-agent: other\nDisallow: /\n"), "/page", nil},
+		"none":                 {statusHandler(404), "/page", nil},
+		"gone":                 {statusHandler(410), "/page", nil},
+		"forbidden":            {statusHandler(403), "/page", nil},
+		"unauthorised":         {statusHandler(401), "/page", nil},
+		"empty":                {statusHandler(200), "/page", nil},
+		"no content":           {statusHandler(204), "/page", nil},
+		"in trouble":           {statusHandler(500), "/page", ErrRobots},
+		"unavailable":          {statusHandler(503), "/page", ErrRobots},
+		"busy":                 {statusHandler(429), "/page", ErrRobots},
+		"binary":               {textHandler("\x00\xff\x00"), "/page", nil},
+		"cut off at 512 KiB":   {textHandler("User-agent: *\n" + strings.Repeat("# long\n", 100_000) + "Disallow: /\n"), "/page", nil},
+		"itself":               {textHandler("User-agent: *\nDisallow: /\n"), "/robots.txt", ErrRobots},
 		"redirected":           {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other.txt", 302) }, "/page", nil},
 		"redirected in a ring": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", 302) }, "/page", nil},
 		"redirected inwards":   {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://10.0.0.1/", 302) }, "/page", ErrRefused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := robotic(t, c.h)
-			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}})
+			s := serveRobots(t, c.h)
+			f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}})
 			page, err := f.Fetch(t.Context(), s.URL+c.path)
 			if !errors.Is(err, c.want) || err == nil && page.Markdown != "the page" {
 				t.Errorf("%v, not %v", err, c.want)
 			}
-			if errors.Is(c.want, ErrRobots) && s.times(c.path) != 0 && c.path != "/robots.txt" {
+			if errors.Is(c.want, ErrRobots) && s.requestCount(c.path) != 0 && c.path != "/robots.txt" {
 				t.Error("the page was asked for")
 			}
 		})
@@ -69,75 +69,75 @@ func TestRobots(t *testing.T) {
 }
 
 func TestRobotsIgnored(t *testing.T) {
-	s := robotic(t, text("User-agent: *\nDisallow: /\n"))
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
-	if _, err := f.Fetch(t.Context(), s.URL+"/page"); err != nil || s.times("/robots.txt") != 0 {
+	s := serveRobots(t, textHandler("User-agent: *\nDisallow: /\n"))
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	if _, err := f.Fetch(t.Context(), s.URL+"/page"); err != nil || s.requestCount("/robots.txt") != 0 {
 		t.Error(err)
 	}
 }
 
 // TestRobotsOfRedirect checks the target's robots.txt.
 func TestRobotsOfRedirect(t *testing.T) {
-	closed := robotic(t, text("User-agent: *\nDisallow: /\n"))
-	from := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	closed := serveRobots(t, textHandler("User-agent: *\nDisallow: /\n"))
+	from := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
 		http.Redirect(w, r, closed.URL+"/page", http.StatusFound)
 	})
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}})
-	if _, err := f.Fetch(t.Context(), from.URL); !errors.Is(err, ErrRobots) || closed.times("/page") != 0 {
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}})
+	if _, err := f.Fetch(t.Context(), from.URL); !errors.Is(err, ErrRobots) || closed.requestCount("/page") != 0 {
 		t.Error(err)
 	}
 }
 
 func TestRobotsAreRemembered(t *testing.T) {
 	var mu sync.Mutex
-	h := text("User-agent: *\nDisallow: /private\n")
-	s := robotic(t, func(w http.ResponseWriter, r *http.Request) {
+	h := textHandler("User-agent: *\nDisallow: /private\n")
+	s := serveRobots(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		h(w, r)
 	})
 	answer := func(with http.HandlerFunc) { mu.Lock(); h = with; mu.Unlock() }
-	clock, store := newClock(), anArchive(t)
+	clock, store := newClock(), newArchive(t)
 	o := Options{Allow: []string{"127.0.0.1"}, Archive: store, Now: clock.Now, MaxAge: -1}
-	f := fetcher(t, o)
+	f := newTestFetcher(t, o)
 	try := func(when, path string, want error, asked int64) {
 		t.Helper()
 		if _, err := f.Fetch(t.Context(), s.URL+path); !errors.Is(err, want) {
 			t.Errorf("%s: %s: %v", when, path, err)
 		}
-		if n := s.times("/robots.txt"); n != asked {
+		if n := s.requestCount("/robots.txt"); n != asked {
 			t.Errorf("%s: robots.txt was asked for %d times, not %d", when, n, asked)
 		}
 	}
 	try("at first", "/a", nil, 1)
 	try("at once", "/private", ErrRobots, 1)
-	clock.forward(23 * time.Hour)
+	clock.advance(23 * time.Hour)
 	try("a day later", "/b", nil, 1)
-	f = fetcher(t, o)
+	f = newTestFetcher(t, o)
 	try("by another process", "/private", ErrRobots, 1)
-	answer(text("User-agent: *\nDisallow: /b\n"))
-	clock.forward(2 * time.Hour)
+	answer(textHandler("User-agent: *\nDisallow: /b\n"))
+	clock.advance(2 * time.Hour)
 	try("when it is old", "/b", ErrRobots, 2)
-	answer(status(503))
-	clock.forward(25 * time.Hour)
+	answer(statusHandler(503))
+	clock.advance(25 * time.Hour)
 	try("when the host is in trouble", "/b", ErrRobots, 3)
 	try("when the host is in trouble, of what it said", "/private", nil, 3)
-	clock.forward(31 * 24 * time.Hour)
+	clock.advance(31 * 24 * time.Hour)
 	try("a month later", "/private", ErrRobots, 4)
 	try("a month later, at once", "/private", ErrRobots, 4)
-	answer(status(404))
-	clock.forward(2 * time.Minute)
+	answer(statusHandler(404))
+	clock.advance(2 * time.Minute)
 	try("when it has none any more", "/private", nil, 5)
 }
 
 // TestRobotsOnce shares one robots.txt.
 func TestRobotsOnce(t *testing.T) {
-	s := robotic(t, text("User-agent: *\nAllow: /\n"))
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, PerHost: 8})
+	s := serveRobots(t, textHandler("User-agent: *\nAllow: /\n"))
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, PerHost: 8})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -147,14 +147,14 @@ func TestRobotsOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := s.times("/robots.txt"); n != 1 {
+	if n := s.requestCount("/robots.txt"); n != 1 {
 		t.Errorf("asked for %d times", n)
 	}
 }
 
-// piped connects a fetcher to a handler without network, so that time can be virtual.
-func piped(t *testing.T, f *Fetcher, h http.Handler) {
-	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+// servePipes connects a fetcher to a handler without network, so that time can be virtual.
+func servePipes(t *testing.T, f *Fetcher, h http.Handler) {
+	l := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
 	srv := &http.Server{Handler: h}
 	go srv.Serve(l)
 	t.Cleanup(func() { f.Close(); srv.Close() })
@@ -165,13 +165,13 @@ func piped(t *testing.T, f *Fetcher, h http.Handler) {
 	}
 }
 
-type pipes struct {
+type pipeListener struct {
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -179,8 +179,8 @@ func (p *pipes) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (p *pipeListener) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestPoliteness(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -194,15 +194,15 @@ func TestPoliteness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := fetcher(t, Options{Delay: time.Second})
+				f := newTestFetcher(t, Options{Delay: time.Second})
 				var at []time.Time
-				piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				servePipes(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if r.URL.Path == "/robots.txt" {
 						io.WriteString(w, c.robots)
 						return
 					}
 					at = append(at, time.Now())
-					text("page")(w, r)
+					textHandler("page")(w, r)
 				}))
 				for range 3 {
 					if _, err := f.Fetch(t.Context(), "http://a.example/page"); err != nil {
@@ -240,15 +240,15 @@ func TestComeBackLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := fetcher(t, Options{IgnoreRobots: true})
+				f := newTestFetcher(t, Options{IgnoreRobots: true})
 				asked := 0
-				piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				servePipes(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if asked++; asked <= c.busy {
 						w.Header().Set("Retry-After", c.after)
 						w.WriteHeader(c.code)
 						return
 					}
-					text("page")(w, r)
+					textHandler("page")(w, r)
 				}))
 				began := time.Now()
 				_, err := f.Fetch(t.Context(), "http://a.example/")
@@ -267,9 +267,9 @@ func TestComeBackLater(t *testing.T) {
 // TestLeftAlone respects Retry-After for all pages of a host.
 func TestLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := fetcher(t, Options{IgnoreRobots: true})
+		f := newTestFetcher(t, Options{IgnoreRobots: true})
 		asked := 0
-		piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		servePipes(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked++
 			w.Header().Set("Retry-After", "600")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -293,9 +293,9 @@ func TestWaitsAddUp(t *testing.T) {
 	for name, robots := range map[string]string{"by Retry-After": "", "by Crawl-delay": "User-agent: *\nCrawl-delay: 10\n"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := fetcher(t, Options{})
+				f := newTestFetcher(t, Options{})
 				n := 0
-				piped(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				servePipes(t, f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					n++
 					switch {
 					case r.URL.Path == "/robots.txt":

@@ -51,12 +51,12 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := parseRules([]byte(c.file), "ponder")
-			again := parseRules([]byte(linesThatCount([]byte(c.file))), "ponder")
+			again := parseRules([]byte(relevantLines([]byte(c.file))), "ponder")
 			for path, want := range c.want {
-				if got := r.allows(path); got != want {
+				if got := r.allowsPath(path); got != want {
 					t.Errorf("%s: %v", path, got)
 				}
-				if got := again.allows(path); got != want {
+				if got := again.allowsPath(path); got != want {
 					t.Errorf("%s, noted: %v", path, got)
 				}
 			}
@@ -69,8 +69,8 @@ func TestCrawlDelay(t *testing.T) {
 		"User-agent: *\nCrawl-delay: 2.5\n":                                         2500 * time.Millisecond,
 		"User-agent: *\nCrawl-delay: -1\n":                                          0,
 		"User-agent: *\nCrawl-delay: NaN\n":                                         0,
-		"User-agent: *\nCrawl-delay: Inf\n":                                         longestRest,
-		"User-agent: *\nCrawl-delay: 1e300\n":                                       longestRest,
+		"User-agent: *\nCrawl-delay: Inf\n":                                         maxRetryAfter,
+		"User-agent: *\nCrawl-delay: 1e300\n":                                       maxRetryAfter,
 		"User-agent: *\nCrawl-delay: 9\nUser-agent: ponder\nCrawl-delay: 1\n":       time.Second,
 		"User-agent: *\nCrawl-delay: 9\nUser-agent: ponder\nDisallow: /x\nFoo: 1\n": 0,
 	} {
@@ -96,11 +96,11 @@ func TestHostileRules(t *testing.T) {
 		t.Errorf("%d rules", len(r.list))
 	}
 	path := "/" + strings.Repeat("a", 2000)
-	if !r.allows(path) {
+	if !r.allowsPath(path) {
 		t.Error("a path that no rule matches is not allowed")
 	}
 	stars := parseRules([]byte("User-agent: *\nDisallow: /"+strings.Repeat("a*", 1000)+"b\n"), "ponder")
-	if !stars.allows("/" + strings.Repeat("a", 8000)) {
+	if !stars.allowsPath("/" + strings.Repeat("a", 8000)) {
 		t.Error("a path that no rule matches is not allowed")
 	}
 }
@@ -110,11 +110,11 @@ func FuzzRules(f *testing.F) {
 	f.Add([]byte("\ufeffuser-agent:ponder\r\rdisallow:*$*\nallow:$"), "/%")
 	f.Fuzz(func(t *testing.T, file []byte, path string) {
 		r := parseRules(file, "ponder")
-		if r.delay < 0 || r.delay > longestRest || len(r.list) > maxRules {
+		if r.delay < 0 || r.delay > maxRetryAfter || len(r.list) > maxRules {
 			t.Fatalf("%d rules, a delay of %v", len(r.list), r.delay)
 		}
-		noted := linesThatCount(file)
-		if again := parseRules([]byte(noted), "ponder"); len(noted) <= maxRobots && again.allows(path) != r.allows(path) {
+		noted := relevantLines(file)
+		if again := parseRules([]byte(noted), "ponder"); len(noted) <= maxRobots && again.allowsPath(path) != r.allowsPath(path) {
 			t.Fatalf("%q means something else when it is noted as %q", file, noted)
 		}
 	})

@@ -25,8 +25,8 @@ import (
 // A site is a server that counts connections.
 type site struct {
 	*httptest.Server
-	conns atomic.Int64
-	asked sync.Map // path to *atomic.Int64
+	conns    atomic.Int64
+	requests sync.Map // path to *atomic.Int64
 }
 
 func (s *site) Accept(l net.Listener) (net.Conn, error) {
@@ -37,14 +37,14 @@ func (s *site) Accept(l net.Listener) (net.Conn, error) {
 	return c, err
 }
 
-type counting struct {
+type countingListener struct {
 	net.Listener
 	s *site
 }
 
-func (c counting) Accept() (net.Conn, error) { return c.s.Accept(c.Listener) }
+func (c countingListener) Accept() (net.Conn, error) { return c.s.Accept(c.Listener) }
 
-func serve(t *testing.T, address string, h http.HandlerFunc) *site {
+func startSite(t *testing.T, address string, h http.HandlerFunc) *site {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
 	if err != nil {
@@ -52,19 +52,19 @@ func serve(t *testing.T, address string, h http.HandlerFunc) *site {
 	}
 	s := &site{}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := s.asked.LoadOrStore(r.URL.Path, new(atomic.Int64))
+		n, _ := s.requests.LoadOrStore(r.URL.Path, new(atomic.Int64))
 		n.(*atomic.Int64).Add(1)
 		h(w, r)
 	}))
 	s.Listener.Close()
-	s.Listener = counting{l, s}
+	s.Listener = countingListener{l, s}
 	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }
 
-func (s *site) times(path string) int64 {
-	n, ok := s.asked.Load(path)
+func (s *site) requestCount(path string) int64 {
+	n, ok := s.requests.Load(path)
 	if !ok {
 		return 0
 	}
@@ -73,23 +73,23 @@ func (s *site) times(path string) int64 {
 
 func (s *site) port() string { return s.URL[strings.LastIndexByte(s.URL, ':')+1:] }
 
-// verbatim returns the page as text.
-func verbatim(page []byte, _ string) (extract.Content, error) {
+// verbatimContent returns the page as text.
+func verbatimContent(page []byte, _ string) (extract.Content, error) {
 	return extract.Content{Markdown: string(page)}, nil
 }
 
-func text(s string) http.HandlerFunc {
+func textHandler(s string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Write([]byte(s))
 	}
 }
 
-// fetcher returns a fetcher without delays, with changed limits.
-func fetcher(t *testing.T, o Options, change ...func(*limits)) *Fetcher {
+// newTestFetcher returns a fetcher without delays, with changed limits.
+func newTestFetcher(t *testing.T, o Options, change ...func(*limits)) *Fetcher {
 	t.Helper()
 	if o.HTML == nil {
-		o.HTML = verbatim
+		o.HTML = verbatimContent
 	}
 	if o.Delay == 0 {
 		o.Delay = -1
@@ -98,12 +98,12 @@ func fetcher(t *testing.T, o Options, change ...func(*limits)) *Fetcher {
 	for _, c := range change {
 		c(&f.limits)
 	}
-	f.wire = f.transport()
+	f.wire = f.newTransport()
 	t.Cleanup(f.Close)
 	return f
 }
 
-func anArchive(t *testing.T) *archive.Archive {
+func newArchive(t *testing.T) *archive.Archive {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
 	if err != nil {
@@ -127,10 +127,10 @@ func newClock() *clock {
 }
 
 func (c *clock) Now() time.Time          { return time.Unix(0, c.at.Load()).UTC() }
-func (c *clock) forward(d time.Duration) { c.at.Add(int64(d)) }
+func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
 
-// names is a DNS server over UDP and TCP.
-type names struct {
+// dnsServer is a DNS server over UDP and TCP.
+type dnsServer struct {
 	t    *testing.T
 	addr string // of both
 
@@ -140,10 +140,10 @@ type names struct {
 	cut bool
 }
 
-// resolver starts a DNS server and returns a client for it.
-func resolver(t *testing.T) (*names, *net.Resolver) {
+// newResolver starts a DNS server and returns a client for it.
+func newResolver(t *testing.T) (*dnsServer, *net.Resolver) {
 	t.Helper()
-	s := &names{t: t, by: map[string]func(int, bool) []string{}, n: map[string]int{}}
+	s := &dnsServer{t: t, by: map[string]func(int, bool) []string{}, n: map[string]int{}}
 	lc := &net.ListenConfig{}
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -155,43 +155,43 @@ func resolver(t *testing.T) (*names, *net.Resolver) {
 	}
 	s.addr = l.Addr().String()
 	t.Cleanup(func() { l.Close(); p.Close() })
-	go s.udp(p)
-	go s.tcp(l)
+	go s.serveUDP(p)
+	go s.serveTCP(l)
 	return s, &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, s.addr)
 	}}
 }
 
-// set fixes the addresses of a name.
-func (s *names) set(name string, addrs ...string) {
-	s.turns(name, func(int, bool) []string { return addrs })
+// setAddrs fixes the addresses of a name.
+func (s *dnsServer) setAddrs(name string, addrs ...string) {
+	s.setAnswers(name, func(int, bool) []string { return addrs })
 }
 
-// turns sets the addresses by number of queries.
-func (s *names) turns(name string, f func(n int, tcp bool) []string) {
+// setAnswers sets the addresses by number of queries.
+func (s *dnsServer) setAnswers(name string, f func(n int, tcp bool) []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.by[name+"."] = f
 }
 
-func (s *names) times(name string) int {
+func (s *dnsServer) queryCount(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.n[dnsmessage.TypeA.String()+" "+name+"."]
 }
 
-func (s *names) udp(p net.PacketConn) {
+func (s *dnsServer) serveUDP(p net.PacketConn) {
 	b := make([]byte, 4<<10)
 	for {
 		n, from, err := p.ReadFrom(b)
 		if err != nil {
 			return
 		}
-		p.WriteTo(s.answer(b[:n], false), from)
+		p.WriteTo(s.answerQuery(b[:n], false), from)
 	}
 }
 
-func (s *names) tcp(l net.Listener) {
+func (s *dnsServer) serveTCP(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -202,14 +202,14 @@ func (s *names) tcp(l net.Listener) {
 			b := make([]byte, 4<<10)
 			n, _ := c.Read(b)
 			if n > 2 {
-				out := s.answer(b[2:n], true)
+				out := s.answerQuery(b[2:n], true)
 				c.Write(append([]byte{byte(len(out) >> 8), byte(len(out))}, out...))
 			}
 		}()
 	}
 }
 
-func (s *names) answer(query []byte, tcp bool) []byte {
+func (s *dnsServer) answerQuery(query []byte, tcp bool) []byte {
 	var q dnsmessage.Message
 	if err := q.Unpack(query); err != nil || len(q.Questions) != 1 {
 		return nil
@@ -226,7 +226,7 @@ func (s *names) answer(query []byte, tcp bool) []byte {
 		asked := kind.String() + " " + name.String()
 		s.n[asked]++
 		for _, a := range f(s.n[asked], tcp) {
-			if r, ok := record4or6(name, kind, netip.MustParseAddr(a)); ok {
+			if r, ok := addressRecord(name, kind, netip.MustParseAddr(a)); ok {
 				q.Answers = append(q.Answers, r)
 			}
 		}
@@ -238,7 +238,7 @@ func (s *names) answer(query []byte, tcp bool) []byte {
 	return out
 }
 
-func record4or6(name dnsmessage.Name, kind dnsmessage.Type, a netip.Addr) (dnsmessage.Resource, bool) {
+func addressRecord(name dnsmessage.Name, kind dnsmessage.Type, a netip.Addr) (dnsmessage.Resource, bool) {
 	r := dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: name, Type: kind, Class: dnsmessage.ClassINET}}
 	switch {
 	case kind == dnsmessage.TypeA && a.Is4():

@@ -22,20 +22,20 @@ type trap struct{ sites []*site }
 
 func newTrap(t *testing.T) *trap {
 	t.Helper()
-	tr := &trap{[]*site{serve(t, "127.0.0.2:0", text("secret"))}}
+	tr := &trap{[]*site{startSite(t, "127.0.0.2:0", textHandler("secret"))}}
 	port := tr.port()
-	for _, host := range append(others(t), "::1") {
+	for _, host := range append(otherAddrs(t), "::1") {
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(host, port))
 		if err != nil {
 			continue // no such address
 		}
 		l.Close()
-		tr.sites = append(tr.sites, serve(t, net.JoinHostPort(host, port), text("secret")))
+		tr.sites = append(tr.sites, startSite(t, net.JoinHostPort(host, port), textHandler("secret")))
 	}
 	return tr
 }
 
-func others(t *testing.T) []string {
+func otherAddrs(t *testing.T) []string {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +51,8 @@ func others(t *testing.T) []string {
 
 func (tr *trap) port() string { return tr.sites[0].port() }
 
-// empty fails if a connection was made.
-func (tr *trap) empty(t *testing.T) {
+// checkUnused fails if a connection was made.
+func (tr *trap) checkUnused(t *testing.T) {
 	t.Helper()
 	for _, s := range tr.sites {
 		if n := s.conns.Load(); n != 0 {
@@ -61,8 +61,8 @@ func (tr *trap) empty(t *testing.T) {
 	}
 }
 
-// private includes unreachable addresses.
-func (tr *trap) private() []string {
+// privateHosts includes unreachable addresses.
+func (tr *trap) privateHosts() []string {
 	out := []string{"127.0.0.2", "127.0.0.3", "::1", "0.0.0.0", "::", "::ffff:127.0.0.2", "::ffff:0.0.0.0"}
 	for _, s := range tr.sites {
 		host, _, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
@@ -76,7 +76,7 @@ func (tr *trap) private() []string {
 	return out
 }
 
-func bracketed(a string) string {
+func bracketHost(a string) string {
 	if strings.Contains(a, ":") {
 		return "[" + a + "]"
 	}
@@ -85,9 +85,9 @@ func bracketed(a string) string {
 
 func TestRefusedAsWritten(t *testing.T) {
 	tr := newTrap(t)
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
-	for _, a := range tr.private() {
-		raw := "http://" + bracketed(a) + ":" + tr.port() + "/"
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	for _, a := range tr.privateHosts() {
+		raw := "http://" + bracketHost(a) + ":" + tr.port() + "/"
 		if _, err := f.Fetch(t.Context(), raw); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %v", raw, err)
 		}
@@ -101,39 +101,39 @@ func TestRefusedAsWritten(t *testing.T) {
 			t.Errorf("%q: %v", raw, err)
 		}
 	}
-	tr.empty(t)
+	tr.checkUnused(t)
 }
 
 func TestRefusedByName(t *testing.T) {
 	tr := newTrap(t)
-	dns, r := resolver(t)
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
-	for i, a := range tr.private() {
+	dns, r := newResolver(t)
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
+	for i, a := range tr.privateHosts() {
 		if a == "::ffff:8.8.8.8" {
 			continue // DNS returns 8.8.8.8 for it
 		}
 		name := fmt.Sprintf("n%d.example.org", i)
-		dns.set(name, a)
+		dns.setAddrs(name, a)
 		_, err := f.Fetch(t.Context(), "http://"+name+":"+tr.port()+"/")
 		if !errors.Is(err, ErrRefused) {
 			t.Errorf("%s as %s: %v", a, name, err)
 		}
-		if dns.times(name) == 0 {
+		if dns.queryCount(name) == 0 {
 			t.Errorf("%s was not looked up", name)
 		}
 	}
-	tr.empty(t)
+	tr.checkUnused(t)
 	if _, err := f.Fetch(t.Context(), "http://localhost:"+tr.port()+"/"); err == nil {
 		t.Error("localhost was fetched")
 	}
-	tr.empty(t)
+	tr.checkUnused(t)
 }
 
 func TestRefusedByRedirect(t *testing.T) {
 	tr := newTrap(t)
-	dns, r := resolver(t)
-	dns.set("inner.example.org", "127.0.0.2")
-	open := serve(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+	dns, r := newResolver(t)
+	dns.setAddrs("inner.example.org", "127.0.0.2")
+	open := startSite(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
 			w.Header().Set("Location", to)
 			w.WriteHeader(http.StatusFound)
@@ -142,8 +142,8 @@ func TestRefusedByRedirect(t *testing.T) {
 		w.Write([]byte("open"))
 	})
 	var targets []string
-	for _, a := range tr.private() {
-		targets = append(targets, "http://"+bracketed(a)+":"+tr.port()+"/", "//"+bracketed(a)+":"+tr.port()+"/")
+	for _, a := range tr.privateHosts() {
+		targets = append(targets, "http://"+bracketHost(a)+":"+tr.port()+"/", "//"+bracketHost(a)+":"+tr.port()+"/")
 	}
 	for _, raw := range odd {
 		if u, err := url.Parse(raw); err != nil || u.Scheme == "" || u.Host == "127.0.0.1:PORT" && u.User == nil && u.Scheme == "http" {
@@ -153,14 +153,14 @@ func TestRefusedByRedirect(t *testing.T) {
 	}
 	targets = append(targets, "http://inner.example.org:"+tr.port()+"/", "http://localhost:"+tr.port()+"/",
 		open.URL+"/?to="+url.QueryEscape("http://127.0.0.2:"+tr.port()+"/"), "https://127.0.0.2:"+tr.port()+"/")
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
 	for _, to := range targets {
 		_, err := f.Fetch(t.Context(), open.URL+"/?to="+url.QueryEscape(to))
 		if !errors.Is(err, ErrRefused) && !errors.Is(err, ErrURL) && !strings.HasPrefix(to, "http://localhost") {
 			t.Errorf("redirect to %q: %v", to, err)
 		}
 	}
-	tr.empty(t)
+	tr.checkUnused(t)
 	if n := open.conns.Load(); n == 0 {
 		t.Error("the open server was not asked")
 	}
@@ -169,7 +169,7 @@ func TestRefusedByRedirect(t *testing.T) {
 // Names become private after the first lookup.
 func TestRebinding(t *testing.T) {
 	tr := newTrap(t)
-	open := serve(t, "127.0.0.1:"+tr.port(), func(w http.ResponseWriter, _ *http.Request) {
+	open := startSite(t, "127.0.0.1:"+tr.port(), func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "close")
 		w.Write([]byte("open"))
 	})
@@ -203,10 +203,10 @@ func TestRebinding(t *testing.T) {
 		"unspecified addresse": {func(int, bool) []string { return []string{"0.0.0.0", "::"} }, false, []bool{false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dns, r := resolver(t)
+			dns, r := newResolver(t)
 			dns.cut = c.cut
-			dns.turns("rebind.example.org", c.answers)
-			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
+			dns.setAnswers("rebind.example.org", c.answers)
+			f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
 			for i, ok := range c.fetches {
 				page, err := f.Fetch(t.Context(), "http://rebind.example.org:"+open.port()+"/")
 				switch {
@@ -218,7 +218,7 @@ func TestRebinding(t *testing.T) {
 					t.Errorf("fetch %d: %v", i+1, err)
 				}
 			}
-			tr.empty(t)
+			tr.checkUnused(t)
 		})
 	}
 }
@@ -226,7 +226,7 @@ func TestRebinding(t *testing.T) {
 // TestRebindingBetween changes a name between robots.txt, page and redirect.
 func TestRebindingBetween(t *testing.T) {
 	tr := newTrap(t)
-	open := serve(t, "127.0.0.1:"+tr.port(), func(w http.ResponseWriter, r *http.Request) {
+	open := startSite(t, "127.0.0.1:"+tr.port(), func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		if r.URL.Path == "/from" {
 			http.Redirect(w, r, "/to", http.StatusFound)
@@ -236,28 +236,28 @@ func TestRebindingBetween(t *testing.T) {
 	})
 	for name, robots := range map[string]bool{"after robots.txt": false, "after a redirect": true} {
 		t.Run(name, func(t *testing.T) {
-			dns, r := resolver(t)
-			dns.turns("rebind.example.org", func(n int, _ bool) []string {
+			dns, r := newResolver(t)
+			dns.setAnswers("rebind.example.org", func(n int, _ bool) []string {
 				return []string{map[bool]string{true: "127.0.0.1", false: "127.0.0.2"}[n == 1]}
 			})
-			f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: robots, Resolver: r})
+			f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: robots, Resolver: r})
 			_, err := f.Fetch(t.Context(), "http://rebind.example.org:"+open.port()+"/from")
 			if !errors.Is(err, ErrRefused) {
 				t.Error(err)
 			}
-			if dns.times("rebind.example.org") < 2 {
+			if dns.queryCount("rebind.example.org") < 2 {
 				t.Error("the name was looked up only once")
 			}
-			tr.empty(t)
+			tr.checkUnused(t)
 		})
 	}
 }
 
 func TestAllowedHosts(t *testing.T) {
-	inner := serve(t, "127.0.0.2:0", text("inner"))
-	dns, r := resolver(t)
-	dns.set("nas.lan.example", "127.0.0.2")
-	dns.set("evil.example", "127.0.0.2")
+	inner := startSite(t, "127.0.0.2:0", textHandler("inner"))
+	dns, r := newResolver(t)
+	dns.setAddrs("nas.lan.example", "127.0.0.2")
+	dns.setAddrs("evil.example", "127.0.0.2")
 	for name, c := range map[string]struct {
 		allow string
 		url   string
@@ -279,7 +279,7 @@ func TestAllowedHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := inner.conns.Load()
 			allow := strings.ReplaceAll(c.allow, "PORT", inner.port())
-			f := fetcher(t, Options{Allow: []string{allow}, IgnoreRobots: true, Resolver: r})
+			f := newTestFetcher(t, Options{Allow: []string{allow}, IgnoreRobots: true, Resolver: r})
 			page, err := f.Fetch(t.Context(), strings.ReplaceAll(c.url, "PORT", inner.port()))
 			switch made := inner.conns.Load() - before; {
 			case c.ok && (err != nil || page.Markdown != "inner" || made != 1):
@@ -297,21 +297,21 @@ func TestNoProxy(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, "http://127.0.0.2:"+tr.port())
 	}
-	open := serve(t, "127.0.0.1:0", text("open"))
-	f := fetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
+	open := startSite(t, "127.0.0.1:0", textHandler("open"))
+	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
 	if p, err := f.Fetch(t.Context(), open.URL); err != nil || p.Markdown != "open" {
 		t.Error(err)
 	}
 	if f.wire.Proxy != nil {
 		t.Error("a proxy is used")
 	}
-	tr.empty(t)
+	tr.checkUnused(t)
 }
 
 func TestErrorsAreOneLine(t *testing.T) {
-	dns, r := resolver(t)
-	dns.set("inner.example.org", "10.1.2.3")
-	f := fetcher(t, Options{IgnoreRobots: true, Resolver: r, Timeout: time.Minute})
+	dns, r := newResolver(t)
+	dns.setAddrs("inner.example.org", "10.1.2.3")
+	f := newTestFetcher(t, Options{IgnoreRobots: true, Resolver: r, Timeout: time.Minute})
 	for raw, want := range map[string]string{
 		"http://10.0.0.1/x":              "fetch http://10.0.0.1/x: address not allowed: 10.0.0.1 is a private address",
 		"http://inner.example.org/":      "fetch http://inner.example.org/: address not allowed: inner.example.org leads to 10.1.2.3, which is a private address",

@@ -14,28 +14,28 @@ import (
 
 const maxURL = 8 << 10
 
-func (g guard) parse(raw string) (*url.URL, error) {
+func (g guard) parseURL(raw string) (*url.URL, error) {
 	raw = strings.TrimSpace(raw)
 	if len(raw) > maxURL {
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrURL, maxURL)
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrURL, misread(err))
+		return nil, fmt.Errorf("%w: %s", ErrURL, parseErrorText(err))
 	}
-	return g.target(u)
+	return g.checkURL(u)
 }
 
-// misread returns a parse error without the URL.
-func misread(err error) string {
+// parseErrorText returns a parse error without the URL.
+func parseErrorText(err error) string {
 	if e, ok := err.(*url.Error); ok { //nolint:errorlint // as url.Parse returns it
 		err = e.Err
 	}
-	return textkit.VisibleLine(err.Error(), longest)
+	return textkit.VisibleLine(err.Error(), maxMessage)
 }
 
-// target normalizes a URL that may be fetched.
-func (g guard) target(u *url.URL) (*url.URL, error) {
+// checkURL normalizes a URL that may be fetched.
+func (g guard) checkURL(u *url.URL) (*url.URL, error) {
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "":
 		return nil, fmt.Errorf("%w: it must begin with https:// or http://", ErrURL)
@@ -46,11 +46,11 @@ func (g guard) target(u *url.URL) (*url.URL, error) {
 	case u.User != nil:
 		return nil, fmt.Errorf("%w: it has a user name in it", ErrURL)
 	}
-	host, err := g.host(u.Hostname())
+	host, err := g.checkHost(u.Hostname())
 	if err != nil {
 		return nil, err
 	}
-	port, err := portOf(u)
+	port, err := urlPort(u)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func (g guard) target(u *url.URL) (*url.URL, error) {
 	return out, nil
 }
 
-// portOf returns ":" and the port, or "" for the default.
-func portOf(u *url.URL) (string, error) {
+// urlPort returns ":" and the port, or "" for the default.
+func urlPort(u *url.URL) (string, error) {
 	port := u.Port()
 	if port == "" {
 		return "", nil
@@ -81,8 +81,8 @@ func portOf(u *url.URL) (string, error) {
 	return ":" + strconv.FormatUint(n, 10), nil
 }
 
-// host refuses banned addresses early, except for ports, which the dialer checks.
-func (g guard) host(raw string) (string, error) {
+// checkHost refuses banned addresses early, except for ports, which the dialer checks.
+func (g guard) checkHost(raw string) (string, error) {
 	a, err := netip.ParseAddr(raw)
 	if err != nil && strings.Contains(raw, ":") {
 		return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
@@ -90,14 +90,14 @@ func (g guard) host(raw string) (string, error) {
 	if err != nil {
 		return hostName(raw)
 	}
-	if what, _ := banned(a); what != "" && !g.mayBe(a) {
+	if what, _ := blockReason(a); what != "" && !g.mayAllow(a) {
 		return "", fmt.Errorf("%w: %s is %s", ErrRefused, a, what)
 	}
 	return a.String(), nil
 }
 
-func (g guard) mayBe(a netip.Addr) bool {
-	return slices.ContainsFunc(g.allow, func(e allowed) bool { return e.prefix.IsValid() && e.prefix.Contains(a) })
+func (g guard) mayAllow(a netip.Addr) bool {
+	return slices.ContainsFunc(g.allow, func(e allowEntry) bool { return e.prefix.IsValid() && e.prefix.Contains(a) })
 }
 
 // hostName normalizes a name: lower-case ASCII without a final dot. It refuses
@@ -117,7 +117,7 @@ func hostName(raw string) (string, error) {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	labels := strings.Split(name, ".")
 	for _, l := range labels {
-		if !label(l) {
+		if !isLabel(l) {
 			return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
 		}
 	}
@@ -125,7 +125,7 @@ func hostName(raw string) (string, error) {
 		return "", fmt.Errorf("%w: its host is too long", ErrURL)
 	}
 	switch last := labels[len(labels)-1]; {
-	case numeric(last):
+	case isNumericLabel(last):
 		return "", fmt.Errorf("%w: host %q is an odd way to write an address", ErrRefused, textkit.VisibleLine(raw, 80))
 	case last == "invalid": // RFC 6761: a saved page without an address
 		return "", fmt.Errorf("%w: %s is no host of the network", ErrRefused, name)
@@ -133,7 +133,7 @@ func hostName(raw string) (string, error) {
 	return name, nil
 }
 
-func label(s string) bool {
+func isLabel(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if (c < 'a' || 'z' < c) && (c < '0' || '9' < c) && c != '-' && c != '_' {
@@ -143,9 +143,9 @@ func label(s string) bool {
 	return s != "" && len(s) <= 63
 }
 
-// numeric reports whether some programs would read an address: decimal, octal or
+// isNumericLabel reports whether some programs would read an address: decimal, octal or
 // hexadecimal.
-func numeric(s string) bool {
+func isNumericLabel(s string) bool {
 	if rest, ok := strings.CutPrefix(s, "0x"); ok {
 		return strings.Trim(rest, "0123456789abcdef") == ""
 	}

@@ -44,7 +44,7 @@ func TestOddURLs(t *testing.T) {
 	var g guard
 	for _, raw := range odd {
 		raw = strings.ReplaceAll(raw, "PORT", "8080")
-		u, err := g.parse(raw)
+		u, err := g.parseURL(raw)
 		if err == nil {
 			t.Errorf("%q is fetched as %s", raw, u)
 			continue
@@ -77,14 +77,14 @@ func TestParse(t *testing.T) {
 		"http://127.0.0.1.nip.io/":                     "http://127.0.0.1.nip.io/", // left to the dialer
 		"http://localhost:8080/":                       "http://localhost:8080/",   // the same
 	} {
-		u, err := g.parse(raw)
+		u, err := g.parseURL(raw)
 		if err != nil {
 			t.Errorf("%q: %v", raw, err)
 		} else if u.String() != want {
 			t.Errorf("%q is fetched as %s, not %s", raw, u, want)
 		}
 	}
-	if _, err := g.parse("https://example.org/" + strings.Repeat("x", maxURL)); !errors.Is(err, ErrURL) {
+	if _, err := g.parseURL("https://example.org/" + strings.Repeat("x", maxURL)); !errors.Is(err, ErrURL) {
 		t.Errorf("a URL without end: %v", err)
 	}
 }
@@ -95,16 +95,16 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		var g guard
-		u, err := g.parse(raw)
+		u, err := g.parseURL(raw)
 		if err != nil {
 			return
 		}
-		again, err := g.parse(u.String())
+		again, err := g.parseURL(u.String())
 		if err != nil || again.String() != u.String() {
 			t.Fatalf("%q is %s, which is %v, %v", raw, u, again, err)
 		}
 		if a, err := netip.ParseAddr(u.Hostname()); err == nil {
-			if what, _ := banned(a); what != "" {
+			if what, _ := blockReason(a); what != "" {
 				t.Fatalf("%q leads to %s", raw, a)
 			}
 		}
@@ -120,7 +120,7 @@ func TestNoNames(t *testing.T) {
 		"https://folder.invalid/a.html": true, "http://FOLDER.invalid./": true, "https://invalid/": true, "https://a.b.invalid:8080/x": true,
 		"https://invalid.example/": false, "https://notinvalid/": false,
 	} {
-		if _, err := (guard{}).parse(raw); errors.Is(err, ErrRefused) != refused {
+		if _, err := (guard{}).parseURL(raw); errors.Is(err, ErrRefused) != refused {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}

@@ -49,12 +49,12 @@ type Config struct {
 
 // A Provider makes models of the Messages API. It is safe for concurrent use.
 type Provider struct {
-	client  *wire.Client
-	base    string
-	header  http.Header
-	vertex  bool
-	own     bool // base is the public API
-	builtin []json.RawMessage
+	client   *wire.Client
+	base     string
+	header   http.Header
+	vertex   bool
+	official bool // base is the public API
+	builtin  []json.RawMessage
 }
 
 // New returns a provider, without I/O.
@@ -63,13 +63,13 @@ func New(c Config) *Provider {
 		c.HTTP = wire.HTTP()
 	}
 	base := cmp.Or(strings.TrimRight(c.BaseURL, "/"), defaultBase)
-	p := &Provider{base: strings.TrimSuffix(base, "/v1"), header: header(c), vertex: c.Vertex, builtin: c.Tools}
-	p.own = p.base == defaultBase
+	p := &Provider{base: strings.TrimSuffix(base, "/v1"), header: authHeader(c), vertex: c.Vertex, builtin: c.Tools}
+	p.official = p.base == defaultBase
 	p.client = &wire.Client{HTTP: c.HTTP, Name: cmp.Or(c.Name, "anthropic"), Advice: wire.Advice(cmp.Or(c.KeyEnv, "ANTHROPIC_API_KEY"), "balance"), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
 	return p
 }
 
-func header(c Config) http.Header {
+func authHeader(c Config) http.Header {
 	h := http.Header{}
 	switch {
 	case c.Key == "":
@@ -88,7 +88,7 @@ func header(c Config) http.Header {
 }
 
 func (p *Provider) Model(id string) llm.Model {
-	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
+	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: modelTraits(id)}
 }
 
 // Check implements llm.Provider. It ignores a missing model except at the public API,
@@ -102,7 +102,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	case err == nil:
 		wire.Finish(resp)
 		return resp.Body.Close()
-	case !p.own && llm.ClassOf(err) == llm.NotFound:
+	case !p.official && llm.ClassOf(err) == llm.NotFound:
 		return nil
 	}
 	return err
@@ -125,35 +125,35 @@ type model struct {
 
 func (m *model) Name() string { return m.name }
 
-func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.Generate(wire.Hold(ctx, released), req)
+func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return m.Generate(wire.PrepareContext(ctx, released), req)
 }
 
 // Generate implements llm.Model. It repeats a request once, without opaque parts, if the
 // API refuses a signature.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
-		p, resp, err := m.ask(ctx, req, false)
+		ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
+		p, resp, err := m.sendPlan(ctx, req, false)
 		if p != nil && p.opaque && refusedSignature(err) {
-			p, resp, err = m.ask(ctx, req, true)
+			p, resp, err = m.sendPlan(ctx, req, true)
 		}
 		if err != nil {
-			yield(llm.Delta{}, ask.Cut(err, llm.Usage{}))
+			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{}))
 			return
 		}
 		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
 		pieces := wire.Data(resp.Body)
 		if wire.IsType(resp, "application/json") {
-			pieces = wire.Whole(resp.Body)
+			pieces = wire.ReadWhole(resp.Body)
 		}
 		ask.Stream(resp, pieces, &fold{full: m.name, answer: p.answer, size: ask.Size}, yield)
 	}
 }
 
-// ask returns a nil plan if planning failed.
-func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (*plan, *http.Response, error) {
-	p, err := m.plan(req, strip)
+// sendPlan returns a nil plan if planning failed.
+func (m *model) sendPlan(ctx context.Context, req *llm.Request, strip bool) (*plan, *http.Response, error) {
+	p, err := m.newPlan(req, strip)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,11 +161,11 @@ func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (*plan, *
 	if err != nil {
 		return nil, nil, err
 	}
-	resp, err := m.client.Do(ctx, m.id, http.MethodPost, m.url(), m.header, body)
+	resp, err := m.client.Do(ctx, m.id, http.MethodPost, m.messagesURL(), m.header, body)
 	return p, resp, err
 }
 
-func (m *model) url() string {
+func (m *model) messagesURL() string {
 	if m.vertex {
 		return m.base + "/" + url.PathEscape(m.id) + ":streamRawPredict"
 	}
@@ -188,11 +188,11 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
 	}
-	p, err := m.plan(req, false)
+	p, err := m.newPlan(req, false)
 	if err != nil {
 		return 0, err
 	}
 	b := &p.body
 	b.MaxTokens, b.Temperature, b.Stream = 0, nil, false // the count API refuses these
-	return m.client.Count(ctx, m.id, m.url()+"/count_tokens", m.header, b, "input_tokens")
+	return m.client.Count(ctx, m.id, m.messagesURL()+"/count_tokens", m.header, b, "input_tokens")
 }

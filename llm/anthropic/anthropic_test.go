@@ -33,7 +33,7 @@ func TestSignatureRefused(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	req := hello()
+	req := helloRequest()
 	req.Messages = append(req.Messages,
 		llm.Message{Role: llm.Assistant, Parts: []llm.Part{
 			{Reasoning: "hm", Opaque: &llm.Opaque{Model: "anthropic/claude-sonnet-4-5", Data: json.RawMessage(`{"type":"thinking","signature":"s"}`)}}, {Text: "hello"},
@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 	if err := p.Check(context.Background(), "x"); err != nil {
 		t.Errorf("a server without a list of models: %v", err)
 	}
-	p.own = true
+	p.official = true
 	if c := llm.ClassOf(p.Check(context.Background(), "x")); c != llm.NotFound {
 		t.Errorf("class %s", c)
 	}
@@ -97,7 +97,7 @@ func TestCancelled(t *testing.T) {
 	gone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, stream(begin+`
+		_, _ = io.WriteString(w, toStream(begin+`
 			{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -105,7 +105,7 @@ func TestCancelled(t *testing.T) {
 	}))
 	defer server.Close()
 	var last error
-	for d, err := range New(Config{BaseURL: server.URL}).Model("claude-sonnet-4-5").Generate(ctx, hello()) {
+	for d, err := range New(Config{BaseURL: server.URL}).Model("claude-sonnet-4-5").Generate(ctx, helloRequest()) {
 		if last = err; d.Text != "" {
 			cancel()
 		}
@@ -124,14 +124,14 @@ func TestLeftEarly(t *testing.T) {
 	gone := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, stream(begin+`
+		_, _ = io.WriteString(w, toStream(begin+`
 			{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 		close(gone)
 	}))
 	defer server.Close()
-	for range New(Config{BaseURL: server.URL}).Model("claude-sonnet-4-5").Generate(context.Background(), hello()) {
+	for range New(Config{BaseURL: server.URL}).Model("claude-sonnet-4-5").Generate(context.Background(), helloRequest()) {
 		break
 	}
 	<-gone

@@ -51,10 +51,10 @@ type conversation struct {
 	sent  bool // has opaque parts
 }
 
-func (c *conversation) messages(in []llm.Message) ([]message, error) {
+func (c *conversation) writeMessages(in []llm.Message) ([]message, error) {
 	out := make([]message, 0, len(in))
 	for _, msg := range in {
-		content, err := c.content(msg)
+		content, err := c.writeContent(msg)
 		if err != nil {
 			return nil, err
 		}
@@ -65,26 +65,26 @@ func (c *conversation) messages(in []llm.Message) ([]message, error) {
 	if c.cache {
 		// The next request shares this prefix if the last message is the user's.
 		for i := max(0, len(out)-2); i < len(out); i++ {
-			mark(out[i].Content)
+			markLast(out[i].Content)
 		}
 	}
 	return out, nil
 }
 
-func mark(content []any) {
+func markLast(content []any) {
 	for _, c := range slices.Backward(content) {
 		if b, ok := c.(*block); ok && b.Type != "thinking" && b.Type != "redacted_thinking" {
-			b.CacheControl = ephemeral()
+			b.CacheControl = ephemeralCache()
 			return
 		}
 	}
 }
 
-// content puts results first, as the API requires.
-func (c *conversation) content(msg llm.Message) ([]any, error) {
+// writeContent puts results first, as the API requires.
+func (c *conversation) writeContent(msg llm.Message) ([]any, error) {
 	var results, rest []any
 	for _, p := range msg.Parts {
-		b, err := c.part(p)
+		b, err := c.writePart(p)
 		switch {
 		case err != nil:
 			return nil, err
@@ -98,17 +98,17 @@ func (c *conversation) content(msg llm.Message) ([]any, error) {
 	return append(results, rest...), nil
 }
 
-// part translates a part, or returns nil.
-func (c *conversation) part(p llm.Part) (any, error) {
+// writePart translates a part, or returns nil.
+func (c *conversation) writePart(p llm.Part) (any, error) {
 	switch {
 	case p.Call != nil:
 		return &block{Type: "tool_use", ID: wire.ToolName(p.Call.ID), Name: p.Call.Name, Input: wire.CallObject(p.Call.Input)}, nil
 	case p.Result != nil:
-		return result(p.Result)
+		return resultBlock(p.Result)
 	case p.Media != nil:
-		return media(p.Media)
+		return mediaBlock(p.Media)
 	}
-	own := c.own(p)
+	own := c.ownOpaque(p)
 	switch {
 	case strings.TrimSpace(p.Text) != "": // the API refuses blank text
 		b := &block{Type: "text", Text: p.Text}
@@ -118,21 +118,21 @@ func (c *conversation) part(p llm.Part) (any, error) {
 		}
 		return b, nil
 	case own != nil && p.Text == "":
-		return again(own, p.Reasoning), nil
+		return returnReasoning(own, p.Reasoning), nil
 	}
 	return nil, nil // unsigned reasoning cannot go back
 }
 
-func (c *conversation) own(p llm.Part) json.RawMessage {
+func (c *conversation) ownOpaque(p llm.Part) json.RawMessage {
 	if c.strip {
 		return nil
 	}
-	own := wire.Own(p.Opaque, c.model)
+	own := wire.OpaqueData(p.Opaque, c.model)
 	c.sent = c.sent || own != nil
 	return own
 }
 
-func again(own json.RawMessage, thought string) any {
+func returnReasoning(own json.RawMessage, thought string) any {
 	var o opaque
 	if json.Unmarshal(own, &o) != nil {
 		return nil
@@ -146,13 +146,13 @@ func again(own json.RawMessage, thought string) any {
 	return own
 }
 
-func result(r *llm.ToolResult) (*block, error) {
+func resultBlock(r *llm.ToolResult) (*block, error) {
 	b := &block{Type: "tool_result", ToolUseID: wire.ToolName(r.ID), IsError: r.Failed}
 	if strings.TrimSpace(r.Text) != "" {
 		b.Content = append(b.Content, &block{Type: "text", Text: r.Text})
 	}
 	if r.Media != nil {
-		m, err := media(r.Media)
+		m, err := mediaBlock(r.Media)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func result(r *llm.ToolResult) (*block, error) {
 	return b, nil
 }
 
-func media(m *llm.Media) (*block, error) {
+func mediaBlock(m *llm.Media) (*block, error) {
 	b := &block{Type: "document", Title: m.Name, Source: &source{Type: "base64", MediaType: m.Type}}
 	switch {
 	case strings.HasPrefix(m.Type, "image/"):

@@ -13,13 +13,13 @@ type (
 	event struct {
 		Type         string          `json:"type"`
 		Index        int             `json:"index"`
-		Message      *whole          `json:"message"`
+		Message      *wholeMessage   `json:"message"`
 		ContentBlock json.RawMessage `json:"content_block"`
 		Delta        delta           `json:"delta"`
 		Usage        *usage          `json:"usage"`
-		whole                        // if Type is "message"
+		wholeMessage                 // if Type is "message"
 	}
-	whole struct {
+	wholeMessage struct {
 		ID         string            `json:"id"`
 		Model      string            `json:"model"`
 		Content    []json.RawMessage `json:"content"`
@@ -44,7 +44,7 @@ type (
 			Thinking wire.Count `json:"thinking_tokens"`
 		} `json:"output_tokens_details"`
 	}
-	answered struct {
+	answerBlock struct {
 		Type      string            `json:"type"`
 		Text      string            `json:"text"`
 		Citations []json.RawMessage `json:"citations"`
@@ -58,7 +58,7 @@ type (
 )
 
 type piece struct {
-	answered
+	answerBlock
 	index int
 	raw   json.RawMessage // kept whole
 	grown []byte          // text, reasoning or JSON
@@ -86,31 +86,31 @@ const (
 
 func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	if index, d, ok := quickDelta(data); ok {
-		return f.grow(index, d)
+		return f.addDelta(index, d)
 	}
-	return f.decode(data)
+	return f.decodeEvent(data)
 }
 
-// decode reads events that quickDelta cannot.
-func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
+// decodeEvent reads events that quickDelta cannot.
+func (f *fold) decodeEvent(data []byte) (llm.Delta, bool, error) {
 	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
-		return llm.Delta{}, false, wire.Mangled("an event", err)
+		return llm.Delta{}, false, wire.PieceError("an event", err)
 	}
 	switch ev.Type {
 	case "message":
 		ev.Counts = ev.Usage // the decoder prefers the outer field
-		return f.all(&ev.whole)
+		return f.addWhole(&ev.wholeMessage)
 	case "message_start":
 		if ev.Message != nil {
-			f.begin(ev.Message)
+			f.startMessage(ev.Message)
 		}
 	case "content_block_start":
-		return f.start(ev.Index, ev.ContentBlock)
+		return f.startBlock(ev.Index, ev.ContentBlock)
 	case "content_block_delta":
-		return f.grow(ev.Index, ev.Delta)
+		return f.addDelta(ev.Index, ev.Delta)
 	case "message_delta":
-		f.count(ev.Usage)
+		f.countUsage(ev.Usage)
 		f.final = f.final || ev.Usage != nil && ev.Usage.Output != nil
 		if ev.Delta.StopReason != "" {
 			f.stop = ev.Delta.StopReason
@@ -122,17 +122,17 @@ func (f *fold) decode(data []byte) (llm.Delta, bool, error) {
 	return llm.Delta{}, false, nil
 }
 
-func (f *fold) begin(m *whole) {
+func (f *fold) startMessage(m *wholeMessage) {
 	f.id, f.served = m.ID, m.Model
-	f.count(m.Counts)
+	f.countUsage(m.Counts)
 }
 
-func (f *fold) all(m *whole) (llm.Delta, bool, error) {
-	f.begin(m)
+func (f *fold) addWhole(m *wholeMessage) (llm.Delta, bool, error) {
+	f.startMessage(m)
 	f.final, f.stopped, f.stop = m.Counts != nil && m.Counts.Output != nil, true, m.StopReason
 	var out llm.Delta
 	for i, raw := range m.Content {
-		d, _, err := f.start(i, raw)
+		d, _, err := f.startBlock(i, raw)
 		if err != nil {
 			return llm.Delta{}, false, err
 		}
@@ -142,44 +142,44 @@ func (f *fold) all(m *whole) (llm.Delta, bool, error) {
 	return out, true, nil
 }
 
-// start adds a block, which may already have content.
-func (f *fold) start(index int, raw json.RawMessage) (llm.Delta, bool, error) {
+// startBlock adds a block, which may already have content.
+func (f *fold) startBlock(index int, raw json.RawMessage) (llm.Delta, bool, error) {
 	p := &piece{index: index}
-	if err := json.Unmarshal(raw, &p.answered); err != nil {
-		return llm.Delta{}, false, wire.Mangled("a block", err)
+	if err := json.Unmarshal(raw, &p.answerBlock); err != nil {
+		return llm.Delta{}, false, wire.PieceError("a block", err)
 	}
 	f.pieces = append(f.pieces, p)
 	f.grown += len(p.ID) + len(p.Name)
 	switch p.Type {
 	case "text":
-		return f.add(p, p.Text)
+		return f.appendText(p, p.Text)
 	case "thinking":
-		return f.add(p, p.Thinking)
+		return f.appendText(p, p.Thinking)
 	case "tool_use":
 		if in := string(p.Input); in != "{}" && in != "null" {
-			return f.add(p, in)
+			return f.appendText(p, in)
 		}
 	case "redacted_thinking":
-		return f.add(p, p.Data)
+		return f.appendText(p, p.Data)
 	default:
 		p.raw = raw
 		f.grown += len(raw)
 	}
-	return f.add(p, "")
+	return f.appendText(p, "")
 }
 
-func (f *fold) grow(index int, d delta) (llm.Delta, bool, error) {
-	p := f.piece(index)
+func (f *fold) addDelta(index int, d delta) (llm.Delta, bool, error) {
+	p := f.findPiece(index)
 	if p == nil {
-		return llm.Delta{}, false, wire.Mangled("a block without a beginning", nil)
+		return llm.Delta{}, false, wire.PieceError("a block without a beginning", nil)
 	}
 	switch d.Type {
 	case "text_delta":
-		return f.add(p, d.Text)
+		return f.appendText(p, d.Text)
 	case "thinking_delta":
-		return f.add(p, d.Thinking)
+		return f.appendText(p, d.Thinking)
 	case "input_json_delta":
-		return f.add(p, d.PartialJSON)
+		return f.appendText(p, d.PartialJSON)
 	case "signature_delta":
 		p.Signature += d.Signature
 		f.grown += len(d.Signature)
@@ -187,11 +187,11 @@ func (f *fold) grow(index int, d delta) (llm.Delta, bool, error) {
 		p.Citations = append(p.Citations, d.Citation)
 		f.grown += len(d.Citation)
 	}
-	return f.add(p, "")
+	return f.appendText(p, "")
 }
 
-// piece searches backwards: nearly always the last block matches.
-func (f *fold) piece(index int) *piece {
+// findPiece searches backwards: nearly always the last block matches.
+func (f *fold) findPiece(index int) *piece {
 	for _, p := range slices.Backward(f.pieces) {
 		if p.index == index {
 			return p
@@ -200,14 +200,14 @@ func (f *fold) piece(index int) *piece {
 	return nil
 }
 
-// add appends to a block and returns the visible part.
-func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
+// appendText appends to a block and returns the visible part.
+func (f *fold) appendText(p *piece, text string) (llm.Delta, bool, error) {
 	p.grown = append(p.grown, text...)
 	if f.grown += len(text); f.grown > maxGrown || len(f.pieces) > maxPieces {
 		return llm.Delta{}, false, &llm.Error{Class: llm.Malformed, Message: "the answer is too large"}
 	}
 	switch {
-	case p.Type == "text", p.Type == "tool_use" && f.answers(p):
+	case p.Type == "text", p.Type == "tool_use" && f.isAnswer(p):
 		return llm.Delta{Text: text}, false, nil
 	case p.Type == "thinking":
 		return llm.Delta{Reasoning: text}, false, nil
@@ -215,10 +215,10 @@ func (f *fold) add(p *piece, text string) (llm.Delta, bool, error) {
 	return llm.Delta{}, false, nil
 }
 
-func (f *fold) answers(p *piece) bool { return f.answer != "" && p.Name == f.answer }
+func (f *fold) isAnswer(p *piece) bool { return f.answer != "" && p.Name == f.answer }
 
-// count merges usage; later counts replace earlier ones.
-func (f *fold) count(u *usage) {
+// countUsage merges usage; later counts replace earlier ones.
+func (f *fold) countUsage(u *usage) {
 	if u == nil {
 		return
 	}
@@ -245,22 +245,22 @@ func (f *fold) Usage() llm.Usage {
 	if f.final && f.used.Output > 0 || f.grown == 0 {
 		return f.used
 	}
-	used := wire.CountedOr(f.used, f.size, f.grown)
+	used := wire.FillMissing(f.used, f.size, f.grown)
 	used.Output = max(used.Output, wire.Tokens(f.grown))
 	used.Estimated = true
 	return used
 }
 
-func (f *fold) Over() bool { return f.stopped && f.stop != "" }
+func (f *fold) IsFinished() bool { return f.stopped && f.stop != "" }
 
 func (f *fold) Answer() (*llm.Response, error) {
-	if !f.Over() {
+	if !f.IsFinished() {
 		return nil, nil
 	}
 	msg := llm.Message{Role: llm.Assistant}
 	var called, answered bool
 	for _, p := range f.pieces {
-		part, ok, err := f.part(p)
+		part, ok, err := f.pieceToPart(p)
 		if err != nil {
 			return nil, err
 		}
@@ -268,70 +268,70 @@ func (f *fold) Answer() (*llm.Response, error) {
 			msg.Parts = append(msg.Parts, part)
 		}
 		called = called || part.Call != nil
-		answered = answered || p.Type == "tool_use" && f.answers(p)
+		answered = answered || p.Type == "tool_use" && f.isAnswer(p)
 	}
-	finish := finishOf(f.stop)
+	finish := convertFinish(f.stop)
 	if finish == llm.FinishTools && answered && !called {
 		finish = llm.FinishStop
 	}
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: f.Usage()}, nil
 }
 
-// part reports ok = false for an empty block.
-func (f *fold) part(p *piece) (part llm.Part, ok bool, err error) {
+// pieceToPart reports ok = false for an empty block.
+func (f *fold) pieceToPart(p *piece) (part llm.Part, ok bool, err error) {
 	switch p.Type {
 	case "text":
 		part.Text = string(p.grown)
 		if len(p.Citations) > 0 {
 			citations, err := json.Marshal(p.Citations)
 			if err != nil {
-				return part, false, wire.Mangled("a citation", err)
+				return part, false, wire.PieceError("a citation", err)
 			}
-			part.Opaque, err = f.opaque(opaque{Type: p.Type, Citations: citations})
+			part.Opaque, err = f.newOpaque(opaque{Type: p.Type, Citations: citations})
 			return part, part.Text != "", err
 		}
 		return part, part.Text != "", nil
 	case "thinking":
 		part.Reasoning = string(p.grown)
 		if p.Signature != "" {
-			part.Opaque, err = f.opaque(opaque{Type: p.Type, Signature: p.Signature})
+			part.Opaque, err = f.newOpaque(opaque{Type: p.Type, Signature: p.Signature})
 		}
 		return part, part.Reasoning != "" || part.Opaque != nil, err
 	case "redacted_thinking":
-		part.Opaque, err = f.opaque(opaque{Type: p.Type, Data: string(p.grown)})
+		part.Opaque, err = f.newOpaque(opaque{Type: p.Type, Data: string(p.grown)})
 		return part, true, err
 	case "tool_use":
-		if f.answers(p) {
+		if f.isAnswer(p) {
 			return llm.Part{Text: string(p.grown)}, len(p.grown) > 0, nil
 		}
 		part.Call = &llm.ToolCall{ID: cmp.Or(p.ID, wire.CallID()), Name: p.Name, Input: wire.CallInput(p.grown)}
 		return part, true, nil
 	}
-	part.Opaque, err = f.whole(p)
+	part.Opaque, err = f.wholeOpaque(p)
 	return part, true, err
 }
 
-func (f *fold) whole(p *piece) (*llm.Opaque, error) {
+func (f *fold) wholeOpaque(p *piece) (*llm.Opaque, error) {
 	if len(p.grown) == 0 {
 		return &llm.Opaque{Model: f.full, Data: p.raw}, nil
 	}
 	o, err := wire.ParseObject(p.raw)
 	if err != nil {
-		return nil, wire.Mangled("a block", err)
+		return nil, wire.PieceError("a block", err)
 	}
 	o.Set("input", wire.CallInput(p.grown))
-	return f.opaque(o)
+	return f.newOpaque(o)
 }
 
-func (f *fold) opaque(v any) (*llm.Opaque, error) {
+func (f *fold) newOpaque(v any) (*llm.Opaque, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return nil, wire.Mangled("a block", err)
+		return nil, wire.PieceError("a block", err)
 	}
 	return &llm.Opaque{Model: f.full, Data: data}, nil
 }
 
-func finishOf(stop string) llm.Finish {
+func convertFinish(stop string) llm.Finish {
 	switch stop {
 	case "end_turn", "stop_sequence":
 		return llm.FinishStop

@@ -15,7 +15,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-func stream(lines string) string {
+func toStream(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -30,16 +30,16 @@ const (
 	end   = `{"type":"message_stop"}`
 )
 
-func stop(reason string) string {
+func stopEvent(reason string) string {
 	return fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q},"usage":{"output_tokens":7}}`, reason)
 }
 
-func answer(t *testing.T, status int, kind, body string, req *llm.Request) (*llm.Response, error) {
+func readAnswer(t *testing.T, status int, kind, body string, req *llm.Request) (*llm.Response, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
-		if err := llmtest.InPieces(w, []byte(body), uint64(len(body))); err != nil {
+		if err := llmtest.WriteInPieces(w, []byte(body), uint64(len(body))); err != nil {
 			t.Log(err)
 		}
 	}))
@@ -47,7 +47,7 @@ func answer(t *testing.T, status int, kind, body string, req *llm.Request) (*llm
 	return llmtest.Generate(t, New(Config{BaseURL: server.URL, Key: "secret"}).Model("claude-sonnet-4-5"), req)
 }
 
-func hello() *llm.Request {
+func helloRequest() *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hello")}}
 }
 
@@ -67,7 +67,7 @@ func TestAnswers(t *testing.T) {
 			{"type":"ping"}
 			{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}
 			{"type":"content_block_stop","index":0}
-			` + stop("end_turn") + "\n" + end,
+			` + stopEvent("end_turn") + "\n" + end,
 			[]llm.Part{{Text: "ab"}}, llm.FinishStop},
 		{"thoughts between other parts", begin + `
 			{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
@@ -82,7 +82,7 @@ func TestAnswers(t *testing.T) {
 			{"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"{\"a\""}}
 			{"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":":1}"}}
 			{"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"t2","name":"now","input":{}}}
-			` + stop("tool_use") + "\n" + end,
+			` + stopEvent("tool_use") + "\n" + end,
 			[]llm.Part{
 				{Reasoning: "hm", Opaque: own(`{"type":"thinking","signature":"c2ln"}`)},
 				{Opaque: own(`{"type":"redacted_thinking","data":"cmVk"}`)},
@@ -96,25 +96,25 @@ func TestAnswers(t *testing.T) {
 			{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}
 			{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}
 			{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"b"}}
-			` + stop("stop_sequence") + "\n" + end,
+			` + stopEvent("stop_sequence") + "\n" + end,
 			[]llm.Part{{Text: "a"}, {Text: "b"}}, llm.FinishStop},
 		{"input that is not JSON", begin + `
 			{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"add","input":{}}}
 			{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"a\": 1"}}
-			` + stop("max_tokens") + "\n" + end,
+			` + stopEvent("max_tokens") + "\n" + end,
 			[]llm.Part{{Call: &llm.ToolCall{ID: "t1", Name: "add", Input: []byte(`"{\"a\": 1"`)}}}, llm.FinishLength},
-		{"refusal", begin + stop0("refusal"), nil, llm.FinishFilter},
-		{"pause", begin + stop0("pause_turn"), nil, llm.FinishOther},
-		{"window full", begin + stop0("model_context_window_exceeded"), nil, llm.FinishLength},
+		{"refusal", begin + stopLines("refusal"), nil, llm.FinishFilter},
+		{"pause", begin + stopLines("pause_turn"), nil, llm.FinishOther},
+		{"window full", begin + stopLines("model_context_window_exceeded"), nil, llm.FinishLength},
 		{"unknown kinds", begin + `
 			{"type":"news","index":3}
 			{"type":"content_block_start","index":0,"content_block":{"type":"dream","of":"sheep"}}
 			{"type":"content_block_delta","index":0,"delta":{"type":"dream_delta","more":1}}
-			` + stop("dreamt") + "\n" + end,
+			` + stopEvent("dreamt") + "\n" + end,
 			[]llm.Part{{Opaque: own(`{"type":"dream","of":"sheep"}`)}}, llm.FinishOther},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			resp, err := answer(t, 200, "text/event-stream", stream(test.body), hello())
+			resp, err := readAnswer(t, 200, "text/event-stream", toStream(test.body), helloRequest())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func stop0(reason string) string { return "\n" + stop(reason) + "\n" + end }
+func stopLines(reason string) string { return "\n" + stopEvent(reason) + "\n" + end }
 
 func TestUsage(t *testing.T) {
 	text := begin + `
@@ -144,7 +144,7 @@ func TestUsage(t *testing.T) {
 		{"no number", `,"usage":{"output_tokens":{}}`, llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 4, Output: 7, Estimated: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			resp, err := answer(t, 200, "text/event-stream", stream(text+`{"type":"message_delta","delta":{"stop_reason":"end_turn"}`+test.last+"}\n"+end), hello())
+			resp, err := readAnswer(t, 200, "text/event-stream", toStream(text+`{"type":"message_delta","delta":{"stop_reason":"end_turn"}`+test.last+"}\n"+end), helloRequest())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,22 +172,22 @@ func TestFailures(t *testing.T) {
 	}{
 		{"overloaded in band", 200, sse, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
 			llm.Error{Class: llm.Transient, Message: "Overloaded"}},
-		{"overloaded after text", 200, sse, stream(text + `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
+		{"overloaded after text", 200, sse, toStream(text + `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
 			llm.Error{Class: llm.Transient, Message: "Overloaded", Usage: guess}},
 		{"error event in words", 200, sse, "event: error\ndata: upstream gone\n\n",
 			llm.Error{Class: llm.Transient, Message: "upstream gone"}},
 		{"error for a message", 200, plain, `{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}`,
 			llm.Error{Class: llm.RateLimited, Message: "slow"}},
-		{"cut after text", 200, sse, stream(text), llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete", Usage: guess}},
-		{"cut before the stop", 200, sse, stream(text + stop("end_turn")),
+		{"cut after text", 200, sse, toStream(text), llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete", Usage: guess}},
+		{"cut before the stop", 200, sse, toStream(text + stopEvent("end_turn")),
 			llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete", Usage: llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 4, Output: 7}}},
-		{"stop without a reason", 200, sse, stream(begin + "\n" + end),
+		{"stop without a reason", 200, sse, toStream(begin + "\n" + end),
 			llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete", Usage: llm.Usage{Input: 10, CacheRead: 3, CacheWrite: 4, Output: 1}}},
 		{"cut in an event", 200, sse, `data: {"type":"mess`, llm.Error{Class: llm.Truncated, Message: "the answer ends in the middle of an event", Usage: asked}},
 		{"nothing", 200, sse, "", llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete", Usage: asked}},
 		{"not JSON", 200, sse, "data: hello\n\n", llm.Error{Class: llm.Malformed, Message: "cannot read an event of the answer", Usage: asked}},
-		{"wrong types", 200, sse, stream(`{"type":"content_block_delta","index":"x"}`), llm.Error{Class: llm.Malformed, Message: "cannot read an event of the answer", Usage: asked}},
-		{"delta of nothing", 200, sse, stream(`{"type":"content_block_delta","index":5,"delta":{"type":"text_delta","text":"x"}}`),
+		{"wrong types", 200, sse, toStream(`{"type":"content_block_delta","index":"x"}`), llm.Error{Class: llm.Malformed, Message: "cannot read an event of the answer", Usage: asked}},
+		{"delta of nothing", 200, sse, toStream(`{"type":"content_block_delta","index":5,"delta":{"type":"text_delta","text":"x"}}`),
 			llm.Error{Class: llm.Malformed, Message: "cannot read a block without a beginning of the answer", Usage: asked}},
 		{"no key", 401, plain, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`,
 			llm.Error{Class: llm.Auth, Status: 401, Message: "key rejected", Advice: "set ANTHROPIC_API_KEY"}},
@@ -201,7 +201,7 @@ func TestFailures(t *testing.T) {
 			llm.Error{Class: llm.Payment, Status: 400, Message: "Your credit balance is too low", Advice: "check the account's balance"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := answer(t, test.status, test.kind, test.body, hello())
+			_, err := readAnswer(t, test.status, test.kind, test.body, helloRequest())
 			var got *llm.Error
 			if !errors.As(err, &got) {
 				t.Fatalf("error %v", err)
@@ -223,7 +223,7 @@ func TestCuts(t *testing.T) {
 		whole := strings.Index(string(rec.Body), `{"type":"message_stop"`)
 		for n := 0; n < whole; n += 10 {
 			f := &fold{full: "anthropic/x", size: 1}
-			resp, err := follow1(f, rec.Body[:n])
+			resp, err := foldBody(f, rec.Body[:n])
 			if err == nil || resp != nil {
 				t.Fatalf("%s cut at %d of %d is an answer", rec.File, n, whole)
 			}

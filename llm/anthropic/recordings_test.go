@@ -24,20 +24,20 @@ func TestRecordings(t *testing.T) {
 	}
 	for i, rec := range all {
 		t.Run(strings.TrimPrefix(rec.File, "fantasy/providertests/testdata/"), func(t *testing.T) {
-			ask := asked(t, rec)
-			open := func(base string) llm.Model { return New(ask.config(base)).Model(ask.id) }
+			ask := parseAsked(t, rec)
+			open := func(base string) llm.Model { return New(ask.newConfig(base)).Model(ask.id) }
 			resp, sent, err := llmtest.RoundTrip(t, rec, uint64(i), open, ask.req)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := read(t, rec)
+			want := readRecording(t, rec)
 			if ask.req.Schema != nil {
 				want.answerIsInput()
 			}
-			if diff := cmp.Diff(want, seen(t, resp)); diff != "" {
+			if diff := cmp.Diff(want, viewAnswer(t, resp)); diff != "" {
 				t.Errorf("answer (-recorded +ours):\n%s", diff)
 			}
-			if diff := cmp.Diff(common(t, rec.Request, ask), common(t, sent.Body, ask)); diff != "" {
+			if diff := cmp.Diff(commonFields(t, rec.Request, ask), commonFields(t, sent.Body, ask)); diff != "" {
 				t.Errorf("request (-recorded +ours):\n%s", diff)
 			}
 			checkExtras(t, sent, ask)
@@ -46,9 +46,9 @@ func TestRecordings(t *testing.T) {
 }
 
 // checkExtras checks the adapter's additions.
-func checkExtras(t *testing.T, sent llmtest.Sent, ask ask) {
+func checkExtras(t *testing.T, sent llmtest.Sent, ask askedRequest) {
 	t.Helper()
-	body := decode(t, sent.Body)
+	body := decodeObject(t, sent.Body)
 	if body["stream"] != true {
 		t.Error("no stream was asked for")
 	}
@@ -60,9 +60,9 @@ func checkExtras(t *testing.T, sent llmtest.Sent, ask ask) {
 		t.Errorf("path %s, want %s", sent.Path, path)
 	}
 	if thinking, ok := body["thinking"].(object); ok {
-		budget, most := thinking["budget_tokens"].(float64), body["max_tokens"].(float64)
-		if budget < leastBudget || budget >= most {
-			t.Errorf("budget %v of %v tokens", budget, most)
+		budget, maxTokens := thinking["budget_tokens"].(float64), body["max_tokens"].(float64)
+		if budget < minBudget || budget >= maxTokens {
+			t.Errorf("budget %v of %v tokens", budget, maxTokens)
 		}
 	}
 	if tools, ok := body["tools"].([]any); ok && ask.req.Cache {
@@ -72,10 +72,10 @@ func checkExtras(t *testing.T, sent llmtest.Sent, ask ask) {
 	}
 }
 
-// common drops streaming, the budget and tool caches.
-func common(t *testing.T, body []byte, ask ask) object {
+// commonFields drops streaming, the budget and tool caches.
+func commonFields(t *testing.T, body []byte, ask askedRequest) object {
 	t.Helper()
-	r := decode(t, body)
+	r := decodeObject(t, body)
 	delete(r, "stream")
 	if thinking, ok := r["thinking"].(object); ok {
 		delete(thinking, "budget_tokens")
@@ -93,21 +93,21 @@ func common(t *testing.T, body []byte, ask ask) object {
 	return r
 }
 
-type ask struct {
+type askedRequest struct {
 	id     string
 	vertex bool
 	tools  []json.RawMessage
 	req    *llm.Request
 }
 
-func (a ask) config(base string) Config {
+func (a askedRequest) newConfig(base string) Config {
 	return Config{BaseURL: base, Key: "secret", Vertex: a.vertex, Tools: a.tools}
 }
 
-func asked(t *testing.T, rec llmtest.Recording) ask {
+func parseAsked(t *testing.T, rec llmtest.Recording) askedRequest {
 	t.Helper()
-	body := decode(t, rec.Request)
-	a := ask{req: &llm.Request{MaxTokens: int(body["max_tokens"].(float64)), Cache: bytes.Contains(rec.Request, []byte("cache_control"))}}
+	body := decodeObject(t, rec.Request)
+	a := askedRequest{req: &llm.Request{MaxTokens: int(body["max_tokens"].(float64)), Cache: bytes.Contains(rec.Request, []byte("cache_control"))}}
 	a.id, _ = body["model"].(string)
 	if _, rest, ok := strings.Cut(rec.URL, "/publishers/anthropic/models/"); ok {
 		a.vertex = true
@@ -122,22 +122,22 @@ func asked(t *testing.T, rec llmtest.Recording) ask {
 	}
 	a.addTools(t, body)
 	for _, m := range body["messages"].([]any) {
-		a.req.Messages = append(a.req.Messages, a.message(t, m.(object)))
+		a.req.Messages = append(a.req.Messages, a.parseMessage(t, m.(object)))
 	}
 	return a
 }
 
-func (a *ask) addTools(t *testing.T, body object) {
+func (a *askedRequest) addTools(t *testing.T, body object) {
 	t.Helper()
 	tools, _ := body["tools"].([]any)
 	choice, _ := body["tool_choice"].(object)
 	for _, tool := range tools {
 		tool := tool.(object)
-		schema := encode(t, tool["input_schema"])
+		schema := encodeJSON(t, tool["input_schema"])
 		name := tool["name"].(string)
 		switch {
 		case tool["type"] != nil:
-			a.tools = append(a.tools, encode(t, tool))
+			a.tools = append(a.tools, encodeJSON(t, tool))
 		case choice["type"] == "tool" && choice["name"] == name:
 			a.req.Schema = &llm.Schema{Name: name, JSON: schema}
 		default:
@@ -149,30 +149,30 @@ func (a *ask) addTools(t *testing.T, body object) {
 	}
 }
 
-func (a *ask) message(t *testing.T, m object) llm.Message {
+func (a *askedRequest) parseMessage(t *testing.T, m object) llm.Message {
 	t.Helper()
 	out := llm.Message{Role: llm.Role(m["role"].(string))}
 	names := map[string]string{}
 	for _, b := range m["content"].([]any) {
 		b := b.(object)
-		own := func(v any) *llm.Opaque { return &llm.Opaque{Model: "anthropic/" + a.id, Data: encode(t, v)} }
+		own := func(v any) *llm.Opaque { return &llm.Opaque{Model: "anthropic/" + a.id, Data: encodeJSON(t, v)} }
 		var p llm.Part
 		switch b["type"] {
 		case "text":
 			p.Text = b["text"].(string)
 		case "image":
-			p.Media = picture(t, b)
+			p.Media = parsePicture(t, b)
 		case "thinking":
 			p.Reasoning = b["thinking"].(string)
 			p.Opaque = own(object{"type": "thinking", "signature": b["signature"]})
 		case "tool_use":
 			names[b["id"].(string)] = b["name"].(string)
-			p.Call = &llm.ToolCall{ID: b["id"].(string), Name: b["name"].(string), Input: encode(t, b["input"])}
+			p.Call = &llm.ToolCall{ID: b["id"].(string), Name: b["name"].(string), Input: encodeJSON(t, b["input"])}
 		case "tool_result":
 			p.Result = &llm.ToolResult{ID: b["tool_use_id"].(string), Name: names[b["tool_use_id"].(string)]}
 			for _, c := range b["content"].([]any) {
 				if c := c.(object); c["type"] == "image" {
-					p.Result.Media = picture(t, c)
+					p.Result.Media = parsePicture(t, c)
 				} else {
 					p.Result.Text += c["text"].(string)
 				}
@@ -185,7 +185,7 @@ func (a *ask) message(t *testing.T, m object) llm.Message {
 	return out
 }
 
-func picture(t *testing.T, b object) *llm.Media {
+func parsePicture(t *testing.T, b object) *llm.Media {
 	t.Helper()
 	source := b["source"].(object)
 	data, err := base64.StdEncoding.DecodeString(source["data"].(string))
@@ -195,7 +195,7 @@ func picture(t *testing.T, b object) *llm.Media {
 	return &llm.Media{Type: source["media_type"].(string), Data: data}
 }
 
-type reading struct {
+type answerView struct {
 	Text, Reasoning string
 	Calls           []object
 	Opaque          []object // and signatures
@@ -204,17 +204,17 @@ type reading struct {
 	Usage           llm.Usage
 }
 
-func (r *reading) answerIsInput() {
+func (r *answerView) answerIsInput() {
 	text, _ := json.Marshal(r.Calls[0]["input"])
 	r.Text, r.Calls, r.Finish = string(text), nil, llm.FinishStop
 }
 
-func seen(t *testing.T, resp *llm.Response) *reading {
+func viewAnswer(t *testing.T, resp *llm.Response) *answerView {
 	t.Helper()
-	r := &reading{Text: resp.Message.Text(), Finish: resp.Finish, ID: resp.ID, Served: resp.Served, Usage: resp.Usage}
+	r := &answerView{Text: resp.Message.Text(), Finish: resp.Finish, ID: resp.ID, Served: resp.Served, Usage: resp.Usage}
 	var answer any
 	if json.Unmarshal([]byte(r.Text), &answer) == nil {
-		r.Text = string(encode(t, answer)) // normalized
+		r.Text = string(encodeJSON(t, answer)) // normalized
 	}
 	for _, p := range resp.Message.Parts {
 		r.Reasoning += p.Reasoning
@@ -222,27 +222,27 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 			r.Calls = append(r.Calls, object{"id": p.Call.ID, "name": p.Call.Name, "input": decodeAny(t, p.Call.Input)})
 		}
 		if p.Opaque != nil {
-			r.Opaque = append(r.Opaque, decode(t, p.Opaque.Data))
+			r.Opaque = append(r.Opaque, decodeObject(t, p.Opaque.Data))
 		}
 	}
 	return r
 }
 
-func read(t *testing.T, rec llmtest.Recording) *reading {
+func readRecording(t *testing.T, rec llmtest.Recording) *answerView {
 	t.Helper()
 	msg := object{}
 	if !strings.HasPrefix(rec.Type, "text/event-stream") {
-		msg = decode(t, rec.Body)
+		msg = decodeObject(t, rec.Body)
 	} else {
 		for _, line := range strings.Split(string(rec.Body), "\n") {
 			if data, ok := strings.CutPrefix(line, "data: "); ok {
-				follow(t, msg, decode(t, []byte(data)))
+				applyEvent(t, msg, decodeObject(t, []byte(data)))
 			}
 		}
 	}
-	r := &reading{ID: msg["id"].(string), Served: msg["model"].(string)}
+	r := &answerView{ID: msg["id"].(string), Served: msg["model"].(string)}
 	for _, b := range msg["content"].([]any) {
-		r.block(t, b.(object))
+		r.addBlock(t, b.(object))
 	}
 	r.Finish = map[any]llm.Finish{"end_turn": llm.FinishStop, "tool_use": llm.FinishTools}[msg["stop_reason"]]
 	n := func(key string) int { f, _ := msg["usage"].(object)[key].(float64); return int(f) }
@@ -250,7 +250,7 @@ func read(t *testing.T, rec llmtest.Recording) *reading {
 	return r
 }
 
-func (r *reading) block(t *testing.T, b object) {
+func (r *answerView) addBlock(t *testing.T, b object) {
 	t.Helper()
 	if pieces, ok := b["pieces"].(string); ok {
 		b["input"] = decodeAny(t, []byte(pieces))
@@ -272,7 +272,7 @@ func (r *reading) block(t *testing.T, b object) {
 	}
 }
 
-func follow(t *testing.T, msg, ev object) {
+func applyEvent(t *testing.T, msg, ev object) {
 	t.Helper()
 	block := func() object { return msg["content"].([]any)[int(ev["index"].(float64))].(object) }
 	delta, _ := ev["delta"].(object)
@@ -302,7 +302,7 @@ func follow(t *testing.T, msg, ev object) {
 	}
 }
 
-func decode(t *testing.T, data []byte) object {
+func decodeObject(t *testing.T, data []byte) object {
 	t.Helper()
 	o, ok := decodeAny(t, data).(object)
 	if !ok {
@@ -319,7 +319,7 @@ func decodeAny(t *testing.T, data []byte) (v any) {
 	return v
 }
 
-func encode(t *testing.T, v any) json.RawMessage {
+func encodeJSON(t *testing.T, v any) json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -18,7 +18,7 @@ type (
 		Messages     []message         `json:"messages"`
 		Tools        []json.RawMessage `json:"tools,omitempty"`
 		ToolChoice   *toolChoice       `json:"tool_choice,omitempty"`
-		Thinking     *thinking         `json:"thinking,omitempty"`
+		Thinking     *thinkingConfig   `json:"thinking,omitempty"`
 		OutputConfig *outputConfig     `json:"output_config,omitempty"`
 		Temperature  *float64          `json:"temperature,omitempty"`
 		Stream       bool              `json:"stream,omitempty"`
@@ -37,7 +37,7 @@ type (
 		Type string `json:"type"`
 		Name string `json:"name,omitempty"`
 	}
-	thinking struct {
+	thinkingConfig struct {
 		Type         string `json:"type"`
 		BudgetTokens int    `json:"budget_tokens,omitempty"`
 		Display      string `json:"display,omitempty"`
@@ -61,10 +61,10 @@ type plan struct {
 	opaque bool   // has opaque parts
 }
 
-// plan translates a request; strip omits opaque parts.
-func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
+// newPlan translates a request; strip omits opaque parts.
+func (m *model) newPlan(req *llm.Request, strip bool) (*plan, error) {
 	history := conversation{model: m.name, strip: strip, cache: req.Cache}
-	messages, err := history.messages(req.Messages)
+	messages, err := history.writeMessages(req.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -74,24 +74,24 @@ func (m *model) plan(req *llm.Request, strip bool) (*plan, error) {
 	} else {
 		p.body.Model = m.id
 	}
-	m.think(p, req)
-	if p.body.Thinking == nil && m.traits.sampling || m.traits.thinks == noThinking {
+	m.setThinking(p, req)
+	if p.body.Thinking == nil && m.traits.sampling || m.traits.reasoning == noThinking {
 		p.body.Temperature = req.Temperature
 	}
-	words, err := m.tools(p, req)
+	words, err := m.addTools(p, req)
 	if err != nil {
 		return nil, err
 	}
-	p.system(req, words)
+	p.setSystem(req, words)
 	return p, nil
 }
 
-// system adds the adapter's words after the cached part.
-func (p *plan) system(req *llm.Request, words string) {
+// setSystem adds the adapter's words after the cached part.
+func (p *plan) setSystem(req *llm.Request, words string) {
 	if strings.TrimSpace(req.System) != "" {
 		b := &block{Type: "text", Text: req.System}
 		if req.Cache {
-			b.CacheControl = ephemeral()
+			b.CacheControl = ephemeralCache()
 		}
 		p.body.System = append(p.body.System, b)
 	}
@@ -100,15 +100,15 @@ func (p *plan) system(req *llm.Request, words string) {
 	}
 }
 
-func (m *model) think(p *plan, req *llm.Request) {
+func (m *model) setThinking(p *plan, req *llm.Request) {
 	p.body.MaxTokens = req.MaxTokens
-	if m.traits.thinks == byBudget {
+	if m.traits.reasoning == byBudget {
 		m.thinkByBudget(p, req)
 	} else {
 		m.thinkByEffort(p, req)
 	}
 	if p.body.MaxTokens <= 0 {
-		p.body.MaxTokens = min(usualOutput, m.traits.output)
+		p.body.MaxTokens = min(defaultOutput, m.traits.output)
 	}
 	if m.traits.prefix != "" { // else a guess
 		p.body.MaxTokens = min(p.body.MaxTokens, m.traits.output)
@@ -119,55 +119,55 @@ func (m *model) think(p *plan, req *llm.Request) {
 // the API refuses it: in short answers, with forced tools, and in open tool loops without
 // it.
 func (m *model) thinkByBudget(p *plan, req *llm.Request) {
-	budget := budgetOf(req.Effort)
+	budget := effortBudget(req.Effort)
 	if m.traits.effort && budget > 0 {
-		p.effort(req.Effort)
+		p.setEffort(req.Effort)
 	}
-	if most := req.MaxTokens; most > 0 {
+	if maxTokens := req.MaxTokens; maxTokens > 0 {
 		if m.traits.prefix != "" {
-			most = min(most, m.traits.output)
+			maxTokens = min(maxTokens, m.traits.output)
 		}
-		budget = min(budget, most-most/4)
+		budget = min(budget, maxTokens-maxTokens/4)
 	}
-	if budget < leastBudget || wire.Forces(req.ToolChoice) || midLoop(p.body.Messages) {
+	if budget < minBudget || wire.RequiresCall(req.ToolChoice) || isOpenToolLoop(p.body.Messages) {
 		return
 	}
-	p.body.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
+	p.body.Thinking = &thinkingConfig{Type: "enabled", BudgetTokens: budget}
 	if req.MaxTokens <= 0 {
-		p.body.MaxTokens = min(usualOutput, m.traits.output) + budget
+		p.body.MaxTokens = min(defaultOutput, m.traits.output) + budget
 	}
 }
 
 func (m *model) thinkByEffort(p *plan, req *llm.Request) {
 	// The newest models hide reasoning without a display.
-	on := &thinking{Type: "adaptive", Display: "summarized"}
+	on := &thinkingConfig{Type: "adaptive", Display: "summarized"}
 	asked := req.Effort != "" && req.Effort != "none"
-	switch m.traits.thinks {
+	switch m.traits.reasoning {
 	case noThinking:
 		return
 	case adaptive:
-		if asked && !wire.Forces(req.ToolChoice) {
+		if asked && !wire.RequiresCall(req.ToolChoice) {
 			p.body.Thinking = on
 		}
 	case adaptiveOn:
-		if p.body.Thinking = on; req.Effort == "none" || wire.Forces(req.ToolChoice) && m.traits.forced {
-			p.body.Thinking = &thinking{Type: "disabled"}
+		if p.body.Thinking = on; req.Effort == "none" || wire.RequiresCall(req.ToolChoice) && m.traits.forced {
+			p.body.Thinking = &thinkingConfig{Type: "disabled"}
 		}
 	case betweenTools:
 		if p.body.Thinking = on; req.Effort == "none" {
-			p.body.Thinking = &thinking{Type: "between_tools"}
+			p.body.Thinking = &thinkingConfig{Type: "between_tools"}
 		}
 	case always:
 		if p.body.Thinking = on; req.Effort == "none" {
-			p.effort("low")
+			p.setEffort("low")
 		}
 	}
 	if asked {
-		p.effort(req.Effort)
+		p.setEffort(req.Effort)
 	}
 }
 
-func (p *plan) effort(effort string) {
+func (p *plan) setEffort(effort string) {
 	if effort == "minimal" {
 		effort = "low"
 	}
@@ -177,13 +177,13 @@ func (p *plan) effort(effort string) {
 	p.body.OutputConfig.Effort = effort
 }
 
-// thinksNow reports whether reasoning is on, which excludes forced tools.
-func (p *plan) thinksNow() bool {
+// isThinking reports whether reasoning is on, which excludes forced tools.
+func (p *plan) isThinking() bool {
 	return p.body.Thinking != nil && p.body.Thinking.Type != "disabled"
 }
 
-// midLoop reports whether the messages end in results of calls made without reasoning.
-func midLoop(messages []message) bool {
+// isOpenToolLoop reports whether the messages end in results of calls made without reasoning.
+func isOpenToolLoop(messages []message) bool {
 	n := len(messages)
 	if n < 2 || messages[n-2].Role != llm.Assistant || messages[n-1].Role != llm.User {
 		return false
@@ -196,9 +196,9 @@ func midLoop(messages []message) bool {
 	return !ok || first.Type != "thinking" && first.Type != "redacted_thinking"
 }
 
-// tools sets tools, choice and schema. It returns prompt words for what the model cannot
+// addTools sets tools, choice and schema. It returns prompt words for what the model cannot
 // enforce.
-func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
+func (m *model) addTools(p *plan, req *llm.Request) (words string, err error) {
 	p.body.Tools = append(p.body.Tools, m.builtin...)
 	for i, t := range req.Tools {
 		last := i == len(req.Tools)-1
@@ -206,7 +206,7 @@ func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 			return "", err
 		}
 	}
-	words = m.choose(p, req)
+	words = m.setToolChoice(p, req)
 	if req.Schema == nil {
 		return words, nil
 	}
@@ -217,21 +217,21 @@ func (m *model) tools(p *plan, req *llm.Request) (words string, err error) {
 		p.body.OutputConfig.Format = &outputFormat{Type: "json_schema", Schema: schema}
 		return words, nil
 	}
-	if p.thinksNow() || !m.traits.forced || !wire.IsObjectSchema(req.Schema.JSON) {
+	if p.isThinking() || !m.traits.forced || !wire.IsObjectSchema(req.Schema.JSON) {
 		return wire.Paragraphs(words, wire.SchemaPrompt(req.Schema.JSON)), nil
 	}
 	return words, p.answerByTool(req)
 }
 
-// choose sets the tool choice, or returns prompt words if it cannot force a tool.
-func (m *model) choose(p *plan, req *llm.Request) string {
+// setToolChoice sets the tool choice, or returns prompt words if it cannot force a tool.
+func (m *model) setToolChoice(p *plan, req *llm.Request) string {
 	if len(p.body.Tools) == 0 || req.ToolChoice == "" {
 		return ""
 	}
 	choice := &toolChoice{Type: req.ToolChoice}
 	switch {
-	case !wire.Forces(req.ToolChoice):
-	case p.thinksNow() || !m.traits.forced:
+	case !wire.RequiresCall(req.ToolChoice):
+	case p.isThinking() || !m.traits.forced:
 		choice.Type = "auto"
 		p.body.ToolChoice = choice
 		if req.ToolChoice == "required" {
@@ -275,7 +275,7 @@ func (p *plan) addTool(name, doc string, schema json.RawMessage, cache bool) err
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
 	if cache {
-		t.CacheControl = ephemeral()
+		t.CacheControl = ephemeralCache()
 	}
 	raw, err := json.Marshal(t)
 	if err != nil {
@@ -285,4 +285,4 @@ func (p *plan) addTool(name, doc string, schema json.RawMessage, cache bool) err
 	return nil
 }
 
-func ephemeral() *cacheControl { return &cacheControl{Type: "ephemeral"} }
+func ephemeralCache() *cacheControl { return &cacheControl{Type: "ephemeral"} }

@@ -11,10 +11,10 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-func body(t *testing.T, id string, req *llm.Request, fields ...string) string {
+func requestBody(t *testing.T, id string, req *llm.Request, fields ...string) string {
 	t.Helper()
 	m := New(Config{}).Model(id).(*model)
-	p, err := m.plan(req, false)
+	p, err := m.newPlan(req, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func body(t *testing.T, id string, req *llm.Request, fields ...string) string {
 			some.Set(f, v)
 		}
 	}
-	return string(encode(t, some))
+	return string(encodeJSON(t, some))
 }
 
 func TestThinking(t *testing.T) {
@@ -62,7 +62,7 @@ func TestThinking(t *testing.T) {
 		{"with a prefix", "us.anthropic.claude-opus-4-6-v1", llm.Request{Effort: "low"}, `{"max_tokens":32000,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := body(t, test.id, &test.req, "max_tokens", "thinking", "output_config")
+			got := requestBody(t, test.id, &test.req, "max_tokens", "thinking", "output_config")
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -82,7 +82,7 @@ func TestTemperature(t *testing.T) {
 		{"off", "claude-opus-5", "none", `{}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := body(t, test.id, &llm.Request{Temperature: &warm, Effort: test.effort}, "temperature")
+			got := requestBody(t, test.id, &llm.Request{Temperature: &warm, Effort: test.effort}, "temperature")
 			if got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
@@ -127,7 +127,7 @@ func TestToolsAndSchemas(t *testing.T) {
 			`{"system":[{"type":"text","text":"` + words + `{\"type\":\"array\"}"}],"thinking":{"type":"enabled","budget_tokens":1024}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := body(t, test.id, &test.req, "system", "tools", "tool_choice", "thinking", "output_config")
+			got := requestBody(t, test.id, &test.req, "system", "tools", "tool_choice", "thinking", "output_config")
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -186,13 +186,13 @@ func TestConversation(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := conversation{model: "anthropic/claude-sonnet-4-5"}
-			got, err := c.messages([]llm.Message{{Role: llm.User, Parts: test.parts}})
+			got, err := c.writeMessages([]llm.Message{{Role: llm.User, Parts: test.parts}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			text := ""
 			if len(got) > 0 {
-				text = string(encode(t, got[0].Content))
+				text = string(encodeJSON(t, got[0].Content))
 			}
 			if diff := cmp.Diff(test.want, text); diff != "" {
 				t.Errorf("content (-want +got):\n%s", diff)
@@ -203,7 +203,7 @@ func TestConversation(t *testing.T) {
 
 func TestSoundIsRefused(t *testing.T) {
 	c := conversation{}
-	_, err := c.messages([]llm.Message{{Role: llm.User, Parts: []llm.Part{{Media: &llm.Media{Type: "audio/mp3"}}}}})
+	_, err := c.writeMessages([]llm.Message{{Role: llm.User, Parts: []llm.Part{{Media: &llm.Media{Type: "audio/mp3"}}}}})
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Class != llm.BadRequest {
 		t.Errorf("error %v", err)
@@ -216,12 +216,12 @@ func TestNoThoughtsInALoopBegunWithout(t *testing.T) {
 		{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "a", Name: "add"}}}},
 		{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "a", Name: "add", Text: "5"}}}},
 	}}
-	if got := body(t, "claude-sonnet-4-5", req, "thinking"); got != "{}" {
+	if got := requestBody(t, "claude-sonnet-4-5", req, "thinking"); got != "{}" {
 		t.Errorf("got %s", got)
 	}
 	req.Messages[1].Parts[0].Opaque = nil
 	req.Messages[1].Parts = append([]llm.Part{{Reasoning: "hm", Opaque: &llm.Opaque{Model: "anthropic/claude-sonnet-4-5", Data: json.RawMessage(`{"type":"thinking","signature":"s"}`)}}}, req.Messages[1].Parts...)
-	if got, want := body(t, "claude-sonnet-4-5", req, "thinking"), `{"thinking":{"type":"enabled","budget_tokens":4000}}`; got != want {
+	if got, want := requestBody(t, "claude-sonnet-4-5", req, "thinking"), `{"thinking":{"type":"enabled","budget_tokens":4000}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -235,7 +235,7 @@ func TestCacheMarks(t *testing.T) {
 		`"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"b","input_schema":{"type":"object"}` + cached + `],` +
 		`"messages":[{"role":"user","content":[{"type":"text","text":"1"}]},` +
 		`{"role":"assistant","content":[{"type":"text","text":"2"` + cached + `]},{"role":"user","content":[{"type":"text","text":"3"` + cached + `]}]}`
-	if got := body(t, "claude-sonnet-4-5", req, "system", "tools", "messages"); got != want {
+	if got := requestBody(t, "claude-sonnet-4-5", req, "system", "tools", "messages"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

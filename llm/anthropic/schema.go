@@ -11,27 +11,27 @@ const maxSchemaDepth = 50
 // strictSchema closes objects and drops unsupported bounds, because callers validate. It
 // fails for maps with free keys and recursive schemas.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
-	s := strict{}
-	out, ok := s.schema(schema, 0)
+	s := strictRewriter{}
+	out, ok := s.rewriteSchema(schema, 0)
 	if !ok || s.refs && s.defs == 0 {
 		return nil, false
 	}
 	return out, true
 }
 
-type strict struct {
+type strictRewriter struct {
 	refs bool
 	defs int
 }
 
-func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) {
+func (s *strictRewriter) rewriteSchema(raw json.RawMessage, depth int) (json.RawMessage, bool) {
 	in, err := wire.ParseObject(raw)
 	if err != nil || depth > maxSchemaDepth {
 		return nil, false
 	}
 	var out wire.Object
 	for _, f := range in {
-		value, keep, ok := s.field(f, depth)
+		value, keep, ok := s.rewriteField(f, depth)
 		if !ok {
 			return nil, false
 		}
@@ -44,7 +44,7 @@ func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) 
 	}
 	if in.String("type") == "object" || in.Value("properties") != nil {
 		// Closing is only stricter, but a map would be empty.
-		if in.Value("properties") == nil && !closed(in.Value("additionalProperties")) {
+		if in.Value("properties") == nil && !isClosed(in.Value("additionalProperties")) {
 			return nil, false
 		}
 		out.Set("additionalProperties", json.RawMessage("false"))
@@ -53,22 +53,22 @@ func (s *strict) schema(raw json.RawMessage, depth int) (json.RawMessage, bool) 
 	return text, err == nil
 }
 
-func closed(raw json.RawMessage) bool {
+func isClosed(raw json.RawMessage) bool {
 	text, err := json.Marshal(raw) // compacts
 	return err == nil && (string(text) == "false" || string(text) == `{"not":{}}`)
 }
 
-// field rewrites a keyword; keep reports whether the API supports it.
-func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok bool) {
+// rewriteField rewrites a keyword; keep reports whether the API supports it.
+func (s *strictRewriter) rewriteField(f wire.Field, depth int) (value json.RawMessage, keep, ok bool) {
 	switch f.Key {
 	case "properties", "$defs", "definitions":
-		value, ok = s.members(f, depth)
+		value, ok = s.rewriteMembers(f, depth)
 		return value, true, ok
 	case "items":
-		value, ok = s.schema(f.Value, depth+1)
+		value, ok = s.rewriteSchema(f.Value, depth+1)
 		return value, true, ok
 	case "anyOf", "oneOf", "allOf":
-		value, ok = wire.MapList(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return s.schema(raw, depth+1) })
+		value, ok = wire.MapList(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return s.rewriteSchema(raw, depth+1) })
 		return value, true, ok
 	case "$ref":
 		s.refs = true
@@ -81,15 +81,15 @@ func (s *strict) field(f wire.Field, depth int) (value json.RawMessage, keep, ok
 	return nil, false, true
 }
 
-// members refuses definitions with references, which may recurse.
-func (s *strict) members(f wire.Field, depth int) (json.RawMessage, bool) {
+// rewriteMembers refuses definitions with references, which may recurse.
+func (s *strictRewriter) rewriteMembers(f wire.Field, depth int) (json.RawMessage, bool) {
 	return wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) {
 		if f.Key == "properties" {
-			return s.schema(raw, depth+1)
+			return s.rewriteSchema(raw, depth+1)
 		}
 		s.defs++
-		inner := &strict{}
-		value, ok := inner.schema(raw, depth+1)
+		inner := &strictRewriter{}
+		value, ok := inner.rewriteSchema(raw, depth+1)
 		return value, ok && !inner.refs
 	})
 }

@@ -15,9 +15,9 @@ import (
 	"ponder/llm/llmtest"
 )
 
-func follow1(f *fold, body []byte) (resp *llm.Response, err error) {
+func foldBody(f *fold, body []byte) (resp *llm.Response, err error) {
 	answer := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
-	ask := wire.Ask{Model: f.full, Size: f.size}
+	ask := wire.RequestInfo{Model: f.full, Size: f.size}
 	ask.Stream(answer, wire.Data(answer.Body), f, func(d llm.Delta, e error) bool {
 		resp, err = d.Done, e
 		return true
@@ -26,16 +26,16 @@ func follow1(f *fold, body []byte) (resp *llm.Response, err error) {
 }
 
 func FuzzFold(f *testing.F) {
-	f.Add([]byte(stream(begin+stop0("end_turn"))), "")
-	f.Add([]byte(stream(begin+`
+	f.Add([]byte(toStream(begin+stopLines("end_turn"))), "")
+	f.Add([]byte(toStream(begin+`
 		{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"answer","input":{}}}
-		{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`+stop0("tool_use"))), "answer")
+		{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}`+stopLines("tool_use"))), "answer")
 	f.Add([]byte(`{"type":"message","content":[{"type":"server_tool_use","input":{}},{"type":"thinking"}],"stop_reason":"x"}`), "")
-	f.Add([]byte(stream(`{"type":"content_block_start","index":0,"content_block":{"type":"x"}}
-		{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"nul"}}`+stop0("x"))), "")
+	f.Add([]byte(toStream(`{"type":"content_block_start","index":0,"content_block":{"type":"x"}}
+		{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"nul"}}`+stopLines("x"))), "")
 	f.Fuzz(func(t *testing.T, body []byte, tool string) {
 		fold := &fold{full: "anthropic/x", size: 10, answer: tool}
-		resp, err := follow1(fold, body)
+		resp, err := foldBody(fold, body)
 		if (resp == nil) == (err == nil) {
 			t.Fatalf("answer %v and error %v", resp, err)
 		}
@@ -46,7 +46,7 @@ func FuzzFold(f *testing.F) {
 			return
 		}
 		again := conversation{model: "anthropic/x"}
-		messages, err := again.messages([]llm.Message{resp.Message})
+		messages, err := again.writeMessages([]llm.Message{resp.Message})
 		if err != nil {
 			t.Fatalf("the answer cannot go back: %v", err)
 		}
@@ -78,18 +78,18 @@ func TestMany(t *testing.T) {
 		` + strings.Repeat(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}`+"\n", 20)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, stream(body)) // the test notices a lost client
+		_, _ = io.WriteString(w, toStream(body)) // the test notices a lost client
 		w.(http.Flusher).Flush()
 		open.Done()
 		open.Wait()
-		_, _ = io.WriteString(w, stream(stop0("end_turn")))
+		_, _ = io.WriteString(w, toStream(stopLines("end_turn")))
 	}))
 	defer server.Close()
 	model := New(Config{BaseURL: server.URL}).Model("claude-sonnet-4-5")
 	var all sync.WaitGroup
 	for range many {
 		all.Go(func() {
-			resp, err := llm.Collect(model.Generate(context.Background(), hello()))
+			resp, err := llm.Collect(model.Generate(context.Background(), helloRequest()))
 			if err != nil {
 				t.Error(err)
 			} else if got := resp.Message.Text(); got != strings.Repeat("word ", 20) {
@@ -110,7 +110,7 @@ func BenchmarkFold(b *testing.B) {
 	b.SetBytes(int64(len(longest)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := follow1(&fold{full: "anthropic/x"}, longest); err != nil {
+		if _, err := foldBody(&fold{full: "anthropic/x"}, longest); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -56,9 +56,9 @@ type fold struct {
 func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	var r generateResponse
 	if err := json.Unmarshal(data, &r); err != nil {
-		return llm.Delta{}, false, wire.Mangled("a piece", err)
+		return llm.Delta{}, false, wire.PieceError("a piece", err)
 	}
-	f.count(r.UsageMetadata)
+	f.countUsage(r.UsageMetadata)
 	if r.ResponseID != "" {
 		f.id = r.ResponseID
 	}
@@ -66,7 +66,7 @@ func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 		f.served = r.ModelVersion
 	}
 	if b := r.PromptFeedback; b.BlockReason != "" {
-		return llm.Delta{}, false, blocked(b.BlockReason, b.BlockReasonMessage)
+		return llm.Delta{}, false, blockedError(b.BlockReason, b.BlockReasonMessage)
 	}
 	var out llm.Delta
 	for _, c := range r.Candidates {
@@ -74,7 +74,7 @@ func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 			continue
 		}
 		for _, raw := range c.Content.Parts {
-			if err := f.part(&out, raw); err != nil {
+			if err := f.addPart(&out, raw); err != nil {
 				return llm.Delta{}, false, err
 			}
 		}
@@ -85,7 +85,7 @@ func (f *fold) Add(data []byte) (llm.Delta, bool, error) {
 	return out, false, nil
 }
 
-func blocked(reason, words string) error {
+func blockedError(reason, words string) error {
 	text := "the prompt was blocked: " + strings.ToLower(reason)
 	if words != "" {
 		text += ": " + words
@@ -93,34 +93,34 @@ func blocked(reason, words string) error {
 	return &llm.Error{Class: llm.Filtered, Message: text}
 }
 
-// part keeps a signed part separate, because its signature belongs to exactly that part.
-func (f *fold) part(out *llm.Delta, raw json.RawMessage) error {
+// addPart keeps a signed part separate, because its signature belongs to exactly that part.
+func (f *fold) addPart(out *llm.Delta, raw json.RawMessage) error {
 	var p part
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return wire.Mangled("a part", err)
+		return wire.PieceError("a part", err)
 	}
-	own, err := f.signature(p.ThoughtSignature)
+	own, err := f.signatureOpaque(p.ThoughtSignature)
 	if err != nil {
 		return err
 	}
 	switch {
 	case p.FunctionCall != nil:
-		return f.call(p.FunctionCall, own)
+		return f.addCall(p.FunctionCall, own)
 	case p.InlineData != nil:
 		data, err := base64.StdEncoding.DecodeString(p.InlineData.Data)
 		if err != nil {
-			return wire.Mangled("an image", err)
+			return wire.PieceError("an image", err)
 		}
 		return f.parts.Add(llm.Part{Media: &llm.Media{Type: p.InlineData.MimeType, Data: data}, Opaque: own})
 	case p.Text != nil:
-		return f.text(out, p, own)
+		return f.addText(out, p, own)
 	case len(raw) > len("{}"):
 		return f.parts.Add(llm.Part{Opaque: &llm.Opaque{Model: f.full, Data: raw}})
 	}
 	return nil
 }
 
-func (f *fold) signature(s string) (*llm.Opaque, error) {
+func (f *fold) signatureOpaque(s string) (*llm.Opaque, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ func (f *fold) signature(s string) (*llm.Opaque, error) {
 	return &llm.Opaque{Model: f.full, Data: data}, err
 }
 
-func (f *fold) text(out *llm.Delta, p part, own *llm.Opaque) error {
+func (f *fold) addText(out *llm.Delta, p part, own *llm.Opaque) error {
 	if p.Thought {
 		out.Reasoning += *p.Text
 	} else {
@@ -145,14 +145,14 @@ func (f *fold) text(out *llm.Delta, p part, own *llm.Opaque) error {
 	return f.parts.Add(llm.Part{Text: *p.Text, Opaque: own})
 }
 
-func (f *fold) call(c *functionCall, own *llm.Opaque) error {
+func (f *fold) addCall(c *functionCall, own *llm.Opaque) error {
 	call := &llm.ToolCall{ID: cmp.Or(c.ID, wire.CallID()), Name: c.Name, Input: wire.CallInput(c.Args)}
 	f.calls++
 	return f.parts.Add(llm.Part{Call: call, Opaque: own})
 }
 
-// count replaces the usage, which is cumulative, and skips empty ones.
-func (f *fold) count(u *usage) {
+// countUsage replaces the usage, which is cumulative, and skips empty ones.
+func (f *fold) countUsage(u *usage) {
 	if u == nil || u.Prompt == nil && u.Candidates+u.Thoughts == 0 {
 		return
 	}
@@ -172,32 +172,32 @@ func (f *fold) Usage() llm.Usage {
 	if f.parts.Size() == 0 {
 		return f.used
 	}
-	return wire.CountedOr(f.used, f.size, f.parts.Size())
+	return wire.FillMissing(f.used, f.size, f.parts.Size())
 }
 
-func (f *fold) Over() bool { return f.finish != "" }
+func (f *fold) IsFinished() bool { return f.finish != "" }
 
 func (f *fold) Answer() (*llm.Response, error) {
-	if !f.Over() {
+	if !f.IsFinished() {
 		return nil, nil
 	}
-	if class := failure(f.finish); class != "" {
+	if class := failureClass(f.finish); class != "" {
 		text := "the model failed: " + strings.ToLower(f.finish)
 		if f.why != "" {
 			text += ": " + f.why
 		}
 		return nil, &llm.Error{Class: class, Message: text}
 	}
-	finish := finishOf(f.finish)
+	finish := convertFinish(f.finish)
 	if finish == llm.FinishStop && f.calls > 0 {
 		finish = llm.FinishTools
 	}
 	used := f.Usage()
-	msg := llm.Message{Role: llm.Assistant, Parts: f.parts.Done()}
+	msg := llm.Message{Role: llm.Assistant, Parts: f.parts.TakeParts()}
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, ID: f.id, Usage: used}, nil
 }
 
-func failure(reason string) llm.Class {
+func failureClass(reason string) llm.Class {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE":
 		return llm.Malformed
@@ -207,7 +207,7 @@ func failure(reason string) llm.Class {
 	return ""
 }
 
-func finishOf(reason string) llm.Finish {
+func convertFinish(reason string) llm.Finish {
 	switch reason {
 	case "STOP":
 		return llm.FinishStop
@@ -220,8 +220,8 @@ func finishOf(reason string) llm.Finish {
 	return llm.FinishOther
 }
 
-// each yields the elements of JSON lists, which some servers send instead of events.
-func each(pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
+// eachElement yields the elements of JSON lists, which some servers send instead of events.
+func eachElement(pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for piece, err := range pieces {
 			var list []json.RawMessage
@@ -232,7 +232,7 @@ func each(pieces iter.Seq2[[]byte, error]) iter.Seq2[[]byte, error] {
 				continue
 			}
 			if err := json.Unmarshal(piece, &list); err != nil {
-				yield(nil, wire.Mangled("a list", err))
+				yield(nil, wire.PieceError("a list", err))
 				return
 			}
 			for _, one := range list {

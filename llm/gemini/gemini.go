@@ -64,19 +64,19 @@ func New(c Config) *Provider {
 }
 
 func (p *Provider) Model(id string) llm.Model {
-	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: traitsOf(id)}
+	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: modelTraits(id)}
 }
 
-func (p *Provider) url(id, verb string) string {
-	parts := strings.Split(resource(id), "/")
+func (p *Provider) resourceURL(id, verb string) string {
+	parts := strings.Split(resourceName(id), "/")
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
 	}
 	return p.base + "/" + strings.Join(parts, "/") + verb
 }
 
-// resource returns models/x, or a name in another collection.
-func resource(id string) string {
+// resourceName returns models/x, or a name in another collection.
+func resourceName(id string) string {
 	if strings.Contains(id, "/") {
 		return id
 	}
@@ -88,7 +88,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	if p.vertex {
 		return nil
 	}
-	resp, err := p.client.Do(ctx, id, http.MethodGet, p.url(id, ""), p.header, nil)
+	resp, err := p.client.Do(ctx, id, http.MethodGet, p.resourceURL(id, ""), p.header, nil)
 	if err != nil {
 		return err
 	}
@@ -105,34 +105,34 @@ type model struct {
 
 func (m *model) Name() string { return m.name }
 
-func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.Generate(wire.Hold(ctx, released), req)
+func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return m.Generate(wire.PrepareContext(ctx, released), req)
 }
 
 // Generate implements llm.Model. It repeats a request once, without opaque parts, if the
 // API refuses a signature.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
-		resp, opaque, err := m.ask(ctx, req, false)
+		ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
+		resp, opaque, err := m.sendPlan(ctx, req, false)
 		if opaque && refusedSignature(err) {
-			resp, _, err = m.ask(ctx, req, true)
+			resp, _, err = m.sendPlan(ctx, req, true)
 		}
 		if err != nil {
-			yield(llm.Delta{}, ask.Cut(err, llm.Usage{}))
+			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{}))
 			return
 		}
 		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
 		pieces := wire.Data(resp.Body)
 		if wire.IsType(resp, "application/json") {
-			pieces = wire.Whole(resp.Body)
+			pieces = wire.ReadWhole(resp.Body)
 		}
-		ask.Stream(resp, each(pieces), &fold{full: m.name, size: ask.Size}, yield)
+		ask.Stream(resp, eachElement(pieces), &fold{full: m.name, size: ask.Size}, yield)
 	}
 }
 
-func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (resp *http.Response, opaque bool, err error) {
-	plan, opaque, err := m.plan(req, strip)
+func (m *model) sendPlan(ctx context.Context, req *llm.Request, strip bool) (resp *http.Response, opaque bool, err error) {
+	plan, opaque, err := m.newRequest(req, strip)
 	if err != nil {
 		return nil, false, err
 	}
@@ -140,7 +140,7 @@ func (m *model) ask(ctx context.Context, req *llm.Request, strip bool) (resp *ht
 	if err != nil {
 		return nil, false, err
 	}
-	resp, err = m.client.Do(ctx, m.id, http.MethodPost, m.url(m.id, ":streamGenerateContent?alt=sse"), m.header, body)
+	resp, err = m.client.Do(ctx, m.id, http.MethodPost, m.resourceURL(m.id, ":streamGenerateContent?alt=sse"), m.header, body)
 	return resp, opaque, err
 }
 
@@ -164,15 +164,15 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
 	}
-	plan, _, err := m.plan(req, false)
+	plan, _, err := m.newRequest(req, false)
 	if err != nil {
 		return 0, err
 	}
-	return m.client.Count(ctx, m.id, m.url(m.id, ":countTokens"), m.header, countRequest{countedRequest{resource(m.id), plan}}, "totalTokens")
+	return m.client.Count(ctx, m.id, m.resourceURL(m.id, ":countTokens"), m.header, countRequest{countedRequest{resourceName(m.id), plan}}, "totalTokens")
 }
 
-// batch is the API's limit of texts.
-const batch = 100
+// maxBatch is the API's limit of texts.
+const maxBatch = 100
 
 const maxEmbeddings = 64 << 20
 
@@ -201,15 +201,15 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]fl
 	var used llm.Usage
 	vectors := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
-		now := texts[:min(batch, len(texts))]
+		now := texts[:min(maxBatch, len(texts))]
 		texts = texts[len(now):]
 		size := 0
 		for _, t := range now {
 			size += len(t)
 		}
-		more, err := p.embed(ctx, id, now)
+		more, err := p.embedBatch(ctx, id, now)
 		if err != nil {
-			return nil, used, wire.Ask{Model: name, Size: size, Sent: p.header, Advice: p.client.Advice}.Cut(err, llm.Usage{})
+			return nil, used, wire.RequestInfo{Model: name, Size: size, Sent: p.header, Advice: p.client.Advice}.AttributeCut(err, llm.Usage{})
 		}
 		guess := wire.Estimate(size, 0)
 		used.Input += guess.Input
@@ -219,26 +219,26 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]fl
 	return vectors, used, nil
 }
 
-func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]float32, error) {
+func (p *Provider) embedBatch(ctx context.Context, id string, texts []string) ([][]float32, error) {
 	var ask embedRequest
 	for _, t := range texts {
-		ask.Requests = append(ask.Requests, embedOne{Model: resource(id), Content: content{Parts: []any{part{Text: &t}}}})
+		ask.Requests = append(ask.Requests, embedOne{Model: resourceName(id), Content: content{Parts: []any{part{Text: &t}}}})
 	}
 	body, err := wire.Body(ask)
 	if err != nil {
 		return nil, err
 	}
-	data, err := p.client.Fetch(ctx, id, http.MethodPost, p.url(id, ":batchEmbedContents"), p.header, body, maxEmbeddings)
+	data, err := p.client.Fetch(ctx, id, http.MethodPost, p.resourceURL(id, ":batchEmbedContents"), p.header, body, maxEmbeddings)
 	if err != nil {
 		return nil, err
 	}
 	var got embedResponse
 	if err := json.Unmarshal(data, &got); err != nil {
-		return nil, wire.Mangled("the vectors", err)
+		return nil, wire.PieceError("the vectors", err)
 	}
 	vectors := make([][]float32, len(got.Embeddings))
 	for i, e := range got.Embeddings {
 		vectors[i] = e.Values
 	}
-	return vectors, wire.Vectors(vectors, len(texts))
+	return vectors, wire.CheckVectors(vectors, len(texts))
 }

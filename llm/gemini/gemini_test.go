@@ -27,14 +27,14 @@ func TestSignatureRefused(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, err = io.WriteString(w, `{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`)
 		} else {
-			_, err = io.WriteString(w, stream(parts(`{"text":"hi"}`)+"\n"+done))
+			_, err = io.WriteString(w, toStream(partsJSON(`{"text":"hi"}`)+"\n"+done))
 		}
 		if err != nil {
 			t.Error(err)
 		}
 	}))
 	defer server.Close()
-	req := hello()
+	req := helloRequest()
 	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{
 		{Text: "hello", Opaque: &llm.Opaque{Model: "gemini/gemini-2.5-pro", Data: json.RawMessage(`"s"`)}},
 	}}, llm.Say(llm.User, "again"))
@@ -88,13 +88,13 @@ func TestEmbed(t *testing.T) {
 	}))
 	defer server.Close()
 	p := New(Config{BaseURL: server.URL})
-	texts := make([]string, batch+1)
-	texts[1], texts[batch] = "four", "7 bytes"
+	texts := make([]string, maxBatch+1)
+	texts[1], texts[maxBatch] = "four", "7 bytes"
 	vectors, used, err := p.Embed(context.Background(), "e", texts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(vectors) != len(texts) || vectors[1][0] != 4 || vectors[batch][0] != 7 {
+	if len(vectors) != len(texts) || vectors[1][0] != 4 || vectors[maxBatch][0] != 7 {
 		t.Errorf("%d vectors", len(vectors))
 	}
 	if diff := cmp.Diff(llm.Usage{Input: 4, Estimated: true}, used); diff != "" {
@@ -115,18 +115,18 @@ func TestMany(t *testing.T) {
 	open.Add(many)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", sse)
-		_, _ = io.WriteString(w, stream(strings.Repeat(parts(`{"text":"word "}`)+"\n", 20))) // the test notices a lost client
+		_, _ = io.WriteString(w, toStream(strings.Repeat(partsJSON(`{"text":"word "}`)+"\n", 20))) // the test notices a lost client
 		w.(http.Flusher).Flush()
 		open.Done()
 		open.Wait()
-		_, _ = io.WriteString(w, stream(done))
+		_, _ = io.WriteString(w, toStream(done))
 	}))
 	defer server.Close()
 	model := New(Config{BaseURL: server.URL}).Model("gemini-2.5-pro")
 	var all sync.WaitGroup
 	for range many {
 		all.Go(func() {
-			resp, err := llm.Collect(model.Generate(context.Background(), hello()))
+			resp, err := llm.Collect(model.Generate(context.Background(), helloRequest()))
 			if err != nil {
 				t.Error(err)
 			} else if got := resp.Message.Text(); got != strings.Repeat("word ", 20) {

@@ -7,29 +7,29 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-type reasoning int
+type reasoningMode int
 
 const (
-	noThinking reasoning = iota
-	byBudget             // token budget
-	byLevel              // level
+	noThinking reasoningMode = iota
+	byBudget                 // token budget
+	byLevel                  // level
 )
 
 type traits struct {
-	thinks      reasoning
-	least, most int      // budget; least also for "none"
-	some        int      // minimum to reason
-	levels      []string // lowest first
-	jsonSchema  bool     // responseJsonSchema
-	both        bool     // schema with tools
-	signed      bool     // calls need signatures
-	inResult    bool     // media in results
+	reasoning            reasoningMode
+	minBudget, maxBudget int      // budget; least also for "none"
+	minReasoning         int      // minimum to reason
+	levels               []string // lowest first
+	jsonSchema           bool     // responseJsonSchema
+	both                 bool     // schema with tools
+	signed               bool     // calls need signatures
+	inResult             bool     // media in results
 }
 
-// traitsOf returns the documented traits of November 2026. Unknown models get the newest.
-func traitsOf(id string) traits {
+// modelTraits returns the documented traits of November 2026. Unknown models get the newest.
+func modelTraits(id string) traits {
 	id = id[strings.LastIndexByte(id, '/')+1:]
-	version, ok := versionOf(id)
+	version, ok := modelVersion(id)
 	switch {
 	case !strings.HasPrefix(id, "gemini-"):
 		return traits{} // Gemma, LearnLM
@@ -38,7 +38,7 @@ func traitsOf(id string) traits {
 	case ok && version < 3:
 		return traits25(id)
 	}
-	t := traits{thinks: byLevel, levels: []string{"minimal", "low", "medium", "high"}, jsonSchema: true, both: true, signed: true, inResult: true}
+	t := traits{reasoning: byLevel, levels: []string{"minimal", "low", "medium", "high"}, jsonSchema: true, both: true, signed: true, inResult: true}
 	if strings.Contains(id, "pro") {
 		t.levels = t.levels[1:]
 	}
@@ -49,44 +49,44 @@ func traitsOf(id string) traits {
 }
 
 func traits25(id string) traits {
-	t := traits{thinks: byBudget, some: 128, most: 24576, jsonSchema: true}
+	t := traits{reasoning: byBudget, minReasoning: 128, maxBudget: 24576, jsonSchema: true}
 	switch {
 	case strings.Contains(id, "pro"):
-		t.least, t.most = 128, 32768
+		t.minBudget, t.maxBudget = 128, 32768
 	case strings.Contains(id, "lite"):
-		t.some = 512
+		t.minReasoning = 512
 	}
 	if strings.Contains(id, "image") || strings.Contains(id, "tts") {
-		t.thinks = noThinking
+		t.reasoning = noThinking
 	}
 	return t
 }
 
-// versionOf returns 2.5 for gemini-2.5-pro; gemini-flash-latest has no version.
-func versionOf(id string) (float64, bool) {
+// modelVersion returns 2.5 for gemini-2.5-pro; gemini-flash-latest has no version.
+func modelVersion(id string) (float64, bool) {
 	id = strings.TrimPrefix(id, "gemini-")
 	id, _, _ = strings.Cut(id, "-")
 	v, err := strconv.ParseFloat(id, 64)
 	return v, err == nil
 }
 
-func (t traits) budgetOf(effort string) int {
+func (t traits) effortBudget(effort string) int {
 	n := 0
 	switch effort {
 	case "minimal":
-		n = t.some
+		n = t.minReasoning
 	case "low":
 		n = 1024
 	case "medium":
 		n = 8192
 	case "high":
-		n = t.most
+		n = t.maxBudget
 	}
-	return min(max(n, t.least), t.most)
+	return min(max(n, t.minBudget), t.maxBudget)
 }
 
-// levelOf returns the lowest level that reaches effort, or the highest.
-func (t traits) levelOf(effort string) string {
+// effortLevel returns the lowest level that reaches effort, or the highest.
+func (t traits) effortLevel(effort string) string {
 	for _, l := range t.levels {
 		if wire.EffortRank(l) >= wire.EffortRank(effort) {
 			return strings.ToUpper(l)

@@ -54,7 +54,7 @@ type conversation struct {
 	names  map[string]string
 }
 
-func (c *conversation) contents(in []llm.Message) ([]content, error) {
+func (c *conversation) writeContents(in []llm.Message) ([]content, error) {
 	c.names = map[string]string{}
 	out := make([]content, 0, len(in))
 	for _, msg := range in {
@@ -64,7 +64,7 @@ func (c *conversation) contents(in []llm.Message) ([]content, error) {
 		}
 		calls := 0
 		for _, p := range msg.Parts {
-			parts, err := c.part(p, &calls)
+			parts, err := c.writePart(p, &calls)
 			if err != nil {
 				return nil, err
 			}
@@ -77,9 +77,9 @@ func (c *conversation) contents(in []llm.Message) ([]content, error) {
 	return out, nil
 }
 
-// part translates a part; calls counts the message's calls.
-func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
-	own := c.own(p)
+// writePart translates a part; calls counts the message's calls.
+func (c *conversation) writePart(p llm.Part, calls *int) ([]any, error) {
+	own := c.ownOpaque(p)
 	var out part
 	if len(own) > 0 && json.Unmarshal(own, &out.ThoughtSignature) != nil {
 		return []any{own}, nil //nolint:nilerr // a part of a kind that only goes back
@@ -88,14 +88,14 @@ func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 	case p.Text != "":
 		out.Text = &p.Text
 	case p.Call != nil:
-		c.call(&out, p.Call)
+		c.writeCall(&out, p.Call)
 		if *calls++; *calls == 1 && c.traits.signed && out.ThoughtSignature == "" {
 			out.ThoughtSignature = noSignature
 		}
 	case p.Result != nil:
-		return c.result(p.Result)
+		return c.writeResult(p.Result)
 	case p.Media != nil:
-		if err := media(&out, p.Media); err != nil {
+		if err := setMedia(&out, p.Media); err != nil {
 			return nil, err
 		}
 	case out.ThoughtSignature == "":
@@ -108,16 +108,16 @@ func (c *conversation) part(p llm.Part, calls *int) ([]any, error) {
 	return []any{out}, nil
 }
 
-func (c *conversation) own(p llm.Part) json.RawMessage {
+func (c *conversation) ownOpaque(p llm.Part) json.RawMessage {
 	if c.strip {
 		return nil
 	}
-	own := wire.Own(p.Opaque, c.model)
+	own := wire.OpaqueData(p.Opaque, c.model)
 	c.sent = c.sent || own != nil
 	return own
 }
 
-func (c *conversation) call(to *part, call *llm.ToolCall) {
+func (c *conversation) writeCall(to *part, call *llm.ToolCall) {
 	c.names[call.ID] = call.Name
 	to.FunctionCall = &functionCall{Name: call.Name, Args: wire.CallObject(call.Input)}
 	if c.ids {
@@ -125,7 +125,7 @@ func (c *conversation) call(to *part, call *llm.ToolCall) {
 	}
 }
 
-func (c *conversation) result(r *llm.ToolResult) ([]any, error) {
+func (c *conversation) writeResult(r *llm.ToolResult) ([]any, error) {
 	key := "result"
 	if r.Failed {
 		key = "error"
@@ -140,7 +140,7 @@ func (c *conversation) result(r *llm.ToolResult) ([]any, error) {
 		return out, nil
 	}
 	var m part
-	if err := media(&m, r.Media); err != nil {
+	if err := setMedia(&m, r.Media); err != nil {
 		return nil, err
 	}
 	if c.traits.inResult {
@@ -150,7 +150,7 @@ func (c *conversation) result(r *llm.ToolResult) ([]any, error) {
 	return append(out, m), nil
 }
 
-func media(to *part, m *llm.Media) error {
+func setMedia(to *part, m *llm.Media) error {
 	switch {
 	case m.URL != "":
 		to.FileData = &fileData{MimeType: m.Type, FileURI: m.URL}

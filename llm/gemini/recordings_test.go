@@ -25,7 +25,7 @@ func TestRecordings(t *testing.T) {
 	}
 	for i, rec := range all {
 		t.Run(strings.TrimPrefix(rec.File, "fantasy/providertests/testdata/"), func(t *testing.T) {
-			ask := asked(t, rec)
+			ask := parseAsked(t, rec)
 			open := func(base string) llm.Model {
 				return New(Config{BaseURL: base, Key: "secret", Vertex: ask.vertex}).Model(ask.id)
 			}
@@ -33,11 +33,11 @@ func TestRecordings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, got := read(t, rec), seen(t, resp)
-			if diff := cmp.Diff(want, got, madeUp(want)); diff != "" {
+			want, got := readRecording(t, rec), viewAnswer(t, resp)
+			if diff := cmp.Diff(want, got, ignoreMadeUpIDs(want)); diff != "" {
 				t.Errorf("answer (-recorded +ours):\n%s", diff)
 			}
-			if diff := cmp.Diff(decode(t, rec.Request), decode(t, sent.Body)); diff != "" {
+			if diff := cmp.Diff(decodeObject(t, rec.Request), decodeObject(t, sent.Body)); diff != "" {
 				t.Errorf("request (-recorded +ours):\n%s", diff)
 			}
 			checkHead(t, sent, ask)
@@ -45,7 +45,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-func checkHead(t *testing.T, sent llmtest.Sent, ask ask) {
+func checkHead(t *testing.T, sent llmtest.Sent, ask askedRequest) {
 	t.Helper()
 	if want := "/models/" + ask.id + ":streamGenerateContent?alt=sse"; sent.Path != want {
 		t.Errorf("path %s, want %s", sent.Path, want)
@@ -60,7 +60,7 @@ func checkHead(t *testing.T, sent llmtest.Sent, ask ask) {
 }
 
 // The adapter's made-up IDs must be unique.
-func madeUp(want *reading) cmp.Option {
+func ignoreMadeUpIDs(want *answerView) cmp.Option {
 	for _, c := range want.Calls {
 		if c["id"] != nil {
 			return cmp.Options{}
@@ -69,41 +69,41 @@ func madeUp(want *reading) cmp.Option {
 	return cmpopts.IgnoreMapEntries(func(k string, _ any) bool { return k == "id" })
 }
 
-type ask struct {
+type askedRequest struct {
 	id     string
 	vertex bool
 	req    *llm.Request
 }
 
-func asked(t *testing.T, rec llmtest.Recording) ask {
+func parseAsked(t *testing.T, rec llmtest.Recording) askedRequest {
 	t.Helper()
-	body := decode(t, rec.Request)
+	body := decodeObject(t, rec.Request)
 	_, rest, _ := strings.Cut(rec.URL, "/models/")
-	a := ask{vertex: strings.Contains(rec.URL, "aiplatform"), req: &llm.Request{}}
+	a := askedRequest{vertex: strings.Contains(rec.URL, "aiplatform"), req: &llm.Request{}}
 	a.id, _, _ = strings.Cut(rest, ":")
 	if system, ok := body["systemInstruction"].(object); ok {
 		a.req.System = system["parts"].([]any)[0].(object)["text"].(string)
 	}
-	a.configure(t, body["generationConfig"].(object))
+	a.applyConfig(t, body["generationConfig"].(object))
 	if tools, ok := body["tools"].([]any); ok {
 		for _, f := range tools[0].(object)["functionDeclarations"].([]any) {
 			f := f.(object)
-			a.req.Tools = append(a.req.Tools, llm.Tool{Name: f["name"].(string), Doc: f["description"].(string), Schema: encode(t, lower(f["parameters"]))})
+			a.req.Tools = append(a.req.Tools, llm.Tool{Name: f["name"].(string), Doc: f["description"].(string), Schema: encodeJSON(t, lowerTypes(f["parameters"]))})
 		}
 		a.req.ToolChoice = strings.ToLower(body["toolConfig"].(object)["functionCallingConfig"].(object)["mode"].(string))
 	}
 	for i, c := range body["contents"].([]any) {
-		a.req.Messages = append(a.req.Messages, a.message(t, i, c.(object)))
+		a.req.Messages = append(a.req.Messages, a.parseMessage(t, i, c.(object)))
 	}
 	return a
 }
 
-func (a *ask) configure(t *testing.T, config object) {
+func (a *askedRequest) applyConfig(t *testing.T, config object) {
 	t.Helper()
-	most, _ := config["maxOutputTokens"].(float64)
-	a.req.MaxTokens = int(most)
+	maxTokens, _ := config["maxOutputTokens"].(float64)
+	a.req.MaxTokens = int(maxTokens)
 	if schema := config["responseJsonSchema"]; schema != nil {
-		a.req.Schema = &llm.Schema{Name: "answer", JSON: encode(t, schema)}
+		a.req.Schema = &llm.Schema{Name: "answer", JSON: encodeJSON(t, schema)}
 	}
 	if thinking, ok := config["thinkingConfig"].(object); ok {
 		a.req.Effort = "minimal"
@@ -113,25 +113,25 @@ func (a *ask) configure(t *testing.T, config object) {
 	}
 }
 
-func lower(v any) any {
+func lowerTypes(v any) any {
 	switch v := v.(type) {
 	case object:
 		for k := range v {
 			if s, ok := v[k].(string); ok && k == "type" {
 				v[k] = strings.ToLower(s)
 			} else {
-				v[k] = lower(v[k])
+				v[k] = lowerTypes(v[k])
 			}
 		}
 	case []any:
 		for i := range v {
-			v[i] = lower(v[i])
+			v[i] = lowerTypes(v[i])
 		}
 	}
 	return v
 }
 
-func (a *ask) message(t *testing.T, turn int, c object) llm.Message {
+func (a *askedRequest) parseMessage(t *testing.T, turn int, c object) llm.Message {
 	t.Helper()
 	out := llm.Message{Role: llm.User}
 	if c["role"] == "model" {
@@ -141,7 +141,7 @@ func (a *ask) message(t *testing.T, turn int, c object) llm.Message {
 		in := raw.(object)
 		var p llm.Part
 		if s, ok := in["thoughtSignature"]; ok {
-			p.Opaque = &llm.Opaque{Model: "gemini/" + a.id, Data: encode(t, s)}
+			p.Opaque = &llm.Opaque{Model: "gemini/" + a.id, Data: encodeJSON(t, s)}
 		}
 		id := func(o object) string {
 			if s, ok := o["id"].(string); ok {
@@ -152,7 +152,7 @@ func (a *ask) message(t *testing.T, turn int, c object) llm.Message {
 		switch {
 		case in["functionCall"] != nil:
 			call := in["functionCall"].(object)
-			p.Call = &llm.ToolCall{ID: id(call), Name: call["name"].(string), Input: encode(t, call["args"])}
+			p.Call = &llm.ToolCall{ID: id(call), Name: call["name"].(string), Input: encodeJSON(t, call["args"])}
 		case in["functionResponse"] != nil:
 			result := in["functionResponse"].(object)
 			p.Result = &llm.ToolResult{ID: id(result), Name: result["name"].(string), Text: result["response"].(object)["result"].(string)}
@@ -170,7 +170,7 @@ func (a *ask) message(t *testing.T, turn int, c object) llm.Message {
 	return out
 }
 
-type reading struct {
+type answerView struct {
 	Text, Reasoning string
 	Calls           []object
 	Signed          []object // with signatures
@@ -179,9 +179,9 @@ type reading struct {
 	Usage           llm.Usage
 }
 
-func seen(t *testing.T, resp *llm.Response) *reading {
+func viewAnswer(t *testing.T, resp *llm.Response) *answerView {
 	t.Helper()
-	r := &reading{Text: resp.Message.Text(), Finish: resp.Finish, ID: resp.ID, Served: resp.Served, Usage: resp.Usage}
+	r := &answerView{Text: resp.Message.Text(), Finish: resp.Finish, ID: resp.ID, Served: resp.Served, Usage: resp.Usage}
 	ids := map[string]bool{}
 	for _, p := range resp.Message.Parts {
 		r.Reasoning += p.Reasoning
@@ -192,7 +192,7 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 				t.Errorf("call id %q is empty or occurs twice", p.Call.ID)
 			}
 			ids[p.Call.ID] = true
-			r.Calls = append(r.Calls, object{"id": p.Call.ID, "name": p.Call.Name, "input": decode(t, p.Call.Input)})
+			r.Calls = append(r.Calls, object{"id": p.Call.ID, "name": p.Call.Name, "input": decodeObject(t, p.Call.Input)})
 		}
 		if p.Opaque != nil {
 			var signature string
@@ -205,15 +205,15 @@ func seen(t *testing.T, resp *llm.Response) *reading {
 	return r
 }
 
-func read(t *testing.T, rec llmtest.Recording) *reading {
+func readRecording(t *testing.T, rec llmtest.Recording) *answerView {
 	t.Helper()
-	r := &reading{}
+	r := &answerView{}
 	if !strings.HasPrefix(rec.Type, "text/event-stream") {
-		r.piece(decode(t, rec.Body))
+		r.addPiece(decodeObject(t, rec.Body))
 	} else {
 		for _, line := range strings.Split(string(rec.Body), "\n") {
 			if data, ok := strings.CutPrefix(line, "data: "); ok {
-				r.piece(decode(t, []byte(data)))
+				r.addPiece(decodeObject(t, []byte(data)))
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func read(t *testing.T, rec llmtest.Recording) *reading {
 	return r
 }
 
-func (r *reading) piece(piece object) {
+func (r *answerView) addPiece(piece object) {
 	r.ID, r.Served = piece["responseId"].(string), piece["modelVersion"].(string)
 	candidate := piece["candidates"].([]any)[0].(object)
 	if candidate["finishReason"] == "STOP" {
@@ -254,7 +254,7 @@ func (r *reading) piece(piece object) {
 	}
 }
 
-func decode(t *testing.T, data []byte) (o object) {
+func decodeObject(t *testing.T, data []byte) (o object) {
 	t.Helper()
 	if err := json.Unmarshal(data, &o); err != nil {
 		t.Fatalf("%v: %s", err, data)
@@ -262,7 +262,7 @@ func decode(t *testing.T, data []byte) (o object) {
 	return o
 }
 
-func encode(t *testing.T, v any) json.RawMessage {
+func encodeJSON(t *testing.T, v any) json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {

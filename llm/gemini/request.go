@@ -29,9 +29,9 @@ type (
 		Parameters  json.RawMessage `json:"parameters,omitempty"`
 	}
 	toolConfig struct {
-		FunctionCallingConfig calling `json:"functionCallingConfig"`
+		FunctionCallingConfig callingConfig `json:"functionCallingConfig"`
 	}
-	calling struct {
+	callingConfig struct {
 		Mode    string   `json:"mode"`
 		Allowed []string `json:"allowedFunctionNames,omitempty"`
 	}
@@ -50,52 +50,52 @@ type (
 	}
 )
 
-// plan translates a request; strip omits opaque parts, opaque reports them.
-func (m *model) plan(req *llm.Request, strip bool) (body *generateRequest, opaque bool, err error) {
+// newRequest translates a request; strip omits opaque parts, opaque reports them.
+func (m *model) newRequest(req *llm.Request, strip bool) (body *generateRequest, opaque bool, err error) {
 	c := conversation{model: m.name, traits: m.traits, ids: !m.vertex, strip: strip}
-	contents, err := c.contents(req.Messages)
+	contents, err := c.writeContents(req.Messages)
 	if err != nil {
 		return nil, false, err
 	}
 	body = &generateRequest{Contents: contents}
-	config := &generationConfig{MaxOutputTokens: req.MaxTokens, Temperature: req.Temperature, ThinkingConfig: m.think(req.Effort)}
-	if err := m.tools(body, req); err != nil {
+	config := &generationConfig{MaxOutputTokens: req.MaxTokens, Temperature: req.Temperature, ThinkingConfig: m.newThinking(req.Effort)}
+	if err := m.addTools(body, req); err != nil {
 		return nil, false, err
 	}
 	system := req.System
-	if req.Schema != nil && !m.schema(config, body, req.Schema) {
+	if req.Schema != nil && !m.setSchema(config, body, req.Schema) {
 		system = wire.Paragraphs(system, wire.SchemaPrompt(req.Schema.JSON))
 	}
 	if system != "" {
 		body.SystemInstruction = &content{Role: "user", Parts: []any{part{Text: &system}}}
 	}
-	if !config.empty() {
+	if !config.isEmpty() {
 		body.GenerationConfig = config
 	}
 	return body, c.sent, nil
 }
 
-func (g *generationConfig) empty() bool {
+func (g *generationConfig) isEmpty() bool {
 	return g.MaxOutputTokens == 0 && g.Temperature == nil && g.ResponseMimeType == "" && g.ThinkingConfig == nil
 }
 
-// think returns nil for the model's default.
-func (m *model) think(effort string) *thinkingConfig {
-	if effort == "" || m.traits.thinks == noThinking {
+// newThinking returns nil for the model's default.
+func (m *model) newThinking(effort string) *thinkingConfig {
+	if effort == "" || m.traits.reasoning == noThinking {
 		return nil
 	}
 	t := &thinkingConfig{IncludeThoughts: effort != "none"}
-	if m.traits.thinks == byLevel {
-		t.ThinkingLevel = m.traits.levelOf(effort)
+	if m.traits.reasoning == byLevel {
+		t.ThinkingLevel = m.traits.effortLevel(effort)
 		return t
 	}
-	budget := m.traits.budgetOf(effort)
+	budget := m.traits.effortBudget(effort)
 	t.ThinkingBudget = &budget
 	return t
 }
 
-// schema sets the answer's schema and reports whether the model supports it.
-func (m *model) schema(config *generationConfig, body *generateRequest, s *llm.Schema) bool {
+// setSchema sets the answer's schema and reports whether the model supports it.
+func (m *model) setSchema(config *generationConfig, body *generateRequest, s *llm.Schema) bool {
 	if len(body.Tools) > 0 && !m.traits.both {
 		return false
 	}
@@ -116,7 +116,7 @@ func (m *model) schema(config *generationConfig, body *generateRequest, s *llm.S
 	return true
 }
 
-func (m *model) tools(body *generateRequest, req *llm.Request) error {
+func (m *model) addTools(body *generateRequest, req *llm.Request) error {
 	if len(req.Tools) == 0 || req.ToolChoice == "none" && req.Schema != nil {
 		return nil
 	}
@@ -128,25 +128,25 @@ func (m *model) tools(body *generateRequest, req *llm.Request) error {
 			if !ok {
 				return &llm.Error{Class: llm.BadRequest, Message: fmt.Sprintf("the schema of tool %s cannot be read", t.Name)}
 			}
-			f.Parameters = parameters(schema)
+			f.Parameters = toolParameters(schema)
 		}
 		set.FunctionDeclarations = append(set.FunctionDeclarations, f)
 	}
 	body.Tools = []toolSet{set}
 	if req.ToolChoice != "" {
-		body.ToolConfig = &toolConfig{FunctionCallingConfig: choose(req.ToolChoice)}
+		body.ToolConfig = &toolConfig{FunctionCallingConfig: newCalling(req.ToolChoice)}
 	}
 	return nil
 }
 
-func choose(choice string) calling {
+func newCalling(choice string) callingConfig {
 	switch choice {
 	case "auto":
-		return calling{Mode: "AUTO"}
+		return callingConfig{Mode: "AUTO"}
 	case "none":
-		return calling{Mode: "NONE"}
+		return callingConfig{Mode: "NONE"}
 	case "required":
-		return calling{Mode: "ANY"}
+		return callingConfig{Mode: "ANY"}
 	}
-	return calling{Mode: "ANY", Allowed: []string{choice}}
+	return callingConfig{Mode: "ANY", Allowed: []string{choice}}
 }

@@ -10,9 +10,9 @@ import (
 	"ponder/llm/internal/wire"
 )
 
-func body(t *testing.T, m *model, req *llm.Request, fields ...string) string {
+func requestBody(t *testing.T, m *model, req *llm.Request, fields ...string) string {
 	t.Helper()
-	p, _, err := m.plan(req, false)
+	p, _, err := m.newRequest(req, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +30,10 @@ func body(t *testing.T, m *model, req *llm.Request, fields ...string) string {
 			some.Set(f, v)
 		}
 	}
-	return string(encode(t, some))
+	return string(encodeJSON(t, some))
 }
 
-func at(id string) *model { return New(Config{}).Model(id).(*model) }
+func newModel(id string) *model { return New(Config{}).Model(id).(*model) }
 
 func TestThinking(t *testing.T) {
 	budget := func(n, include string) string {
@@ -61,7 +61,7 @@ func TestThinking(t *testing.T) {
 		{"gemma-3-27b-it", "high", `{}`},
 	} {
 		t.Run(test.id+" "+test.effort, func(t *testing.T) {
-			if got := body(t, at(test.id), &llm.Request{Effort: test.effort}, "generationConfig"); got != test.want {
+			if got := requestBody(t, newModel(test.id), &llm.Request{Effort: test.effort}, "generationConfig"); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -94,19 +94,19 @@ func TestToolsAndSchemas(t *testing.T) {
 		{"schema instead of tools", "gemini-2.5-pro", llm.Request{Schema: schema, Tools: add, ToolChoice: "none"}, `{` + json1 + `}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := body(t, at(test.id), &test.req, "systemInstruction", "tools", "toolConfig", "generationConfig"); got != test.want {
+			if got := requestBody(t, newModel(test.id), &test.req, "systemInstruction", "tools", "toolConfig", "generationConfig"); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
 	}
-	got := body(t, at("gemini-2.5-pro"), &llm.Request{System: "Be good.", Schema: schema, Tools: add}, "systemInstruction", "generationConfig")
+	got := requestBody(t, newModel("gemini-2.5-pro"), &llm.Request{System: "Be good.", Schema: schema, Tools: add}, "systemInstruction", "generationConfig")
 	if !strings.HasPrefix(got, `{"systemInstruction":{"role":"user","parts":[{"text":"Be good.\n\nAnswer with one JSON value`) || strings.Contains(got, "generationConfig") {
 		t.Errorf("a schema in words: %s", got)
 	}
 }
 
 func TestToolWithoutASchemaThatCanBeRead(t *testing.T) {
-	_, _, err := at("gemini-2.5-pro").plan(&llm.Request{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`7`)}}}, false)
+	_, _, err := newModel("gemini-2.5-pro").newRequest(&llm.Request{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`7`)}}}, false)
 	if c := llm.ClassOf(err); c != llm.BadRequest {
 		t.Errorf("class %s: %v", c, err)
 	}
@@ -146,8 +146,8 @@ func TestConversation(t *testing.T) {
 		{"nothing", "gemini-2.5-pro", false, []llm.Part{{Text: ""}}, `null`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := conversation{model: "gemini/" + test.id, traits: traitsOf(test.id), ids: !test.vertex}
-			got, err := c.contents([]llm.Message{{Role: llm.Assistant, Parts: test.parts}})
+			c := conversation{model: "gemini/" + test.id, traits: modelTraits(test.id), ids: !test.vertex}
+			got, err := c.writeContents([]llm.Message{{Role: llm.Assistant, Parts: test.parts}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestConversation(t *testing.T) {
 			if len(got) > 0 {
 				content = got[0].Parts
 			}
-			if text := string(encode(t, content)); text != test.want {
+			if text := string(encodeJSON(t, content)); text != test.want {
 				t.Errorf("got  %s\nwant %s", text, test.want)
 			}
 		})
@@ -164,21 +164,21 @@ func TestConversation(t *testing.T) {
 
 func TestNameOfAResult(t *testing.T) {
 	c := conversation{}
-	got, err := c.contents([]llm.Message{
+	got, err := c.writeContents([]llm.Message{
 		{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: "add"}}}},
 		{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "c1", Text: "5"}}}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(encode(t, got[1].Parts)); text != `[{"functionResponse":{"name":"add","response":{"result":"5"}}}]` {
+	if text := string(encodeJSON(t, got[1].Parts)); text != `[{"functionResponse":{"name":"add","response":{"result":"5"}}}]` {
 		t.Errorf("got %s", text)
 	}
 }
 
 func TestFileWithoutAType(t *testing.T) {
 	c := conversation{}
-	_, err := c.contents([]llm.Message{{Parts: []llm.Part{{Media: &llm.Media{Data: []byte("x")}}}}})
+	_, err := c.writeContents([]llm.Message{{Parts: []llm.Part{{Media: &llm.Media{Data: []byte("x")}}}}})
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Class != llm.BadRequest {
 		t.Errorf("error %v", err)

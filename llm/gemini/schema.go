@@ -20,17 +20,17 @@ const (
 // arbitrary object. It fails if the schema is unreadable.
 func ownSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	d := dialect{own: true}
-	return d.rewrite(schema)
+	return d.rewriteSchema(schema)
 }
 
 // plainSchema only expands references and drops unsupported keywords.
 func plainSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	d := dialect{}
-	return d.rewrite(schema)
+	return d.rewriteSchema(schema)
 }
 
-// parameters returns nil for an object without fields, which the API refuses.
-func parameters(schema json.RawMessage) json.RawMessage {
+// toolParameters returns nil for an object without fields, which the API refuses.
+func toolParameters(schema json.RawMessage) json.RawMessage {
 	o, err := wire.ParseObject(schema)
 	if err != nil || o.Value("properties") == nil && o.String("type") == "OBJECT" {
 		return nil
@@ -44,36 +44,36 @@ type dialect struct {
 	size int
 }
 
-func (d *dialect) rewrite(schema json.RawMessage) (json.RawMessage, bool) {
+func (d *dialect) rewriteSchema(schema json.RawMessage) (json.RawMessage, bool) {
 	root, err := wire.ParseObject(schema)
 	if err != nil || len(schema) > maxSchemaSize {
 		return nil, false
 	}
 	d.root = root
-	return d.schema(root, nil, 0)
+	return d.rewriteObject(root, nil, 0)
 }
 
-// schema rewrites a schema; open are the enclosing references.
-func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMessage, bool) {
+// rewriteObject rewrites a schema; open are the enclosing references.
+func (d *dialect) rewriteObject(in wire.Object, open []string, depth int) (json.RawMessage, bool) {
 	if ref := in.String("$ref"); ref != "" {
 		if slices.Contains(open, ref) || depth > maxSchemaDepth {
-			return d.anything(), true
+			return d.anySchema(), true
 		}
-		target, ok := d.find(ref)
+		target, ok := d.findRef(ref)
 		if !ok {
-			return d.anything(), true
+			return d.anySchema(), true
 		}
 		if doc := in.Value("description"); doc != nil {
 			target.Set("description", doc)
 		}
-		return d.schema(target, append(slices.Clip(open), ref), depth+1)
+		return d.rewriteObject(target, append(slices.Clip(open), ref), depth+1)
 	}
 	if depth > maxSchemaDepth {
-		return d.anything(), true
+		return d.anySchema(), true
 	}
 	var out wire.Object
 	for _, f := range in {
-		if !d.field(&out, f, open, depth) {
+		if !d.rewriteField(&out, f, open, depth) {
 			return nil, false
 		}
 	}
@@ -82,15 +82,15 @@ func (d *dialect) schema(in wire.Object, open []string, depth int) (json.RawMess
 	return text, err == nil && d.size <= maxSchemaSize
 }
 
-// anything replaces recursive and external references.
-func (d *dialect) anything() json.RawMessage {
+// anySchema replaces recursive and external references.
+func (d *dialect) anySchema() json.RawMessage {
 	if d.own {
 		return json.RawMessage(`{"type":"OBJECT"}`)
 	}
 	return json.RawMessage(`{"type":"object"}`)
 }
 
-func (d *dialect) find(ref string) (wire.Object, bool) {
+func (d *dialect) findRef(ref string) (wire.Object, bool) {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		return nil, false
@@ -110,26 +110,26 @@ func (d *dialect) find(ref string) (wire.Object, bool) {
 	return slices.Clone(at), true
 }
 
-func (d *dialect) field(out *wire.Object, f wire.Field, open []string, depth int) bool {
+func (d *dialect) rewriteField(out *wire.Object, f wire.Field, open []string, depth int) bool {
 	switch f.Key {
 	case "type":
-		return d.kind(out, f.Value)
+		return d.rewriteType(out, f.Value)
 	case "properties":
-		return d.members(out, f, open, depth)
+		return d.rewriteMembers(out, f, open, depth)
 	case "items":
-		inner, ok := d.inner(f.Value, open, depth)
+		inner, ok := d.rewriteNested(f.Value, open, depth)
 		out.Set("items", inner)
 		return ok
 	case "anyOf", "oneOf":
-		return d.alternatives(out, f.Value, open, depth)
+		return d.rewriteAlternatives(out, f.Value, open, depth)
 	case "const":
-		return d.constant(out, f.Value)
+		return d.rewriteConst(out, f.Value)
 	case "enum":
-		return d.enum(out, f.Value)
+		return d.rewriteEnum(out, f.Value)
 	case "additionalProperties":
-		return d.own || d.additional(out, f.Value, open, depth)
+		return d.own || d.rewriteAdditional(out, f.Value, open, depth)
 	case "format":
-		d.format(out, f)
+		d.rewriteFormat(out, f)
 	case "description", "title", "required", "minItems", "maxItems", "minimum", "maximum", "propertyOrdering":
 		out.Set(f.Key, f.Value)
 	case "minLength", "maxLength", "pattern", "minProperties", "maxProperties", "nullable":
@@ -142,8 +142,8 @@ func (d *dialect) field(out *wire.Object, f wire.Field, open []string, depth int
 	return true
 }
 
-func (d *dialect) additional(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
-	inner, ok := d.inner(raw, open, depth)
+func (d *dialect) rewriteAdditional(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
+	inner, ok := d.rewriteNested(raw, open, depth)
 	if isBool(raw) {
 		inner = raw
 	} else if in, err := wire.ParseObject(raw); err == nil && len(in) == 1 && in.Value("not") != nil {
@@ -158,8 +158,8 @@ func isBool(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &b) == nil
 }
 
-// format keeps the formats that the API supports.
-func (d *dialect) format(out *wire.Object, f wire.Field) {
+// rewriteFormat keeps the formats that the API supports.
+func (d *dialect) rewriteFormat(out *wire.Object, f wire.Field) {
 	var format string
 	if json.Unmarshal(f.Value, &format) != nil {
 		return
@@ -173,14 +173,14 @@ func (d *dialect) format(out *wire.Object, f wire.Field) {
 	}
 }
 
-func (d *dialect) kind(out *wire.Object, raw json.RawMessage) bool {
+func (d *dialect) rewriteType(out *wire.Object, raw json.RawMessage) bool {
 	if !d.own {
 		out.Set("type", raw)
 		return true
 	}
 	var one string
 	if json.Unmarshal(raw, &one) == nil {
-		out.Set("type", quote(strings.ToUpper(one)))
+		out.Set("type", quoteName(strings.ToUpper(one)))
 		return true
 	}
 	var many []string
@@ -197,20 +197,20 @@ func (d *dialect) kind(out *wire.Object, raw json.RawMessage) bool {
 	}
 	switch len(kept) {
 	case 0:
-		out.Set("type", quote("NULL"))
+		out.Set("type", quoteName("NULL"))
 	case 1:
-		out.Set("type", quote(kept[0]))
+		out.Set("type", quoteName(kept[0]))
 	default:
 		var each []json.RawMessage
 		for _, t := range kept {
-			each = append(each, json.RawMessage(`{"type":`+string(quote(t))+`}`))
+			each = append(each, json.RawMessage(`{"type":`+string(quoteName(t))+`}`))
 		}
 		return setJSON(out, "anyOf", each)
 	}
 	return true
 }
 
-func quote(s string) json.RawMessage { return json.RawMessage(`"` + wire.ToolName(s) + `"`) }
+func quoteName(s string) json.RawMessage { return json.RawMessage(`"` + wire.ToolName(s) + `"`) }
 
 func setJSON(out *wire.Object, key string, v any) bool {
 	text, err := json.Marshal(v)
@@ -218,16 +218,16 @@ func setJSON(out *wire.Object, key string, v any) bool {
 	return err == nil
 }
 
-func (d *dialect) members(out *wire.Object, f wire.Field, open []string, depth int) bool {
-	members, ok := wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return d.inner(raw, open, depth) })
+func (d *dialect) rewriteMembers(out *wire.Object, f wire.Field, open []string, depth int) bool {
+	members, ok := wire.MapObject(f.Value, func(raw json.RawMessage) (json.RawMessage, bool) { return d.rewriteNested(raw, open, depth) })
 	if string(members) != "{}" { // the API refuses an empty set
 		out.Set("properties", members)
 	}
 	return ok
 }
 
-// inner rewrites a nested schema. The schema true allows any value.
-func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.RawMessage, bool) {
+// rewriteNested rewrites a nested schema. The schema true allows any value.
+func (d *dialect) rewriteNested(raw json.RawMessage, open []string, depth int) (json.RawMessage, bool) {
 	if isBool(raw) {
 		return json.RawMessage("{}"), true
 	}
@@ -235,18 +235,18 @@ func (d *dialect) inner(raw json.RawMessage, open []string, depth int) (json.Raw
 	if err != nil {
 		return nil, false
 	}
-	return d.schema(in, open, depth+1)
+	return d.rewriteObject(in, open, depth+1)
 }
 
-// alternatives rewrites anyOf. In the own dialect, null becomes nullable and a single
+// rewriteAlternatives rewrites anyOf. In the own dialect, null becomes nullable and a single
 // alternative is inlined.
-func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
+func (d *dialect) rewriteAlternatives(out *wire.Object, raw json.RawMessage, open []string, depth int) bool {
 	var in, kept []json.RawMessage
 	if json.Unmarshal(raw, &in) != nil {
 		return false
 	}
 	for _, alt := range in {
-		inner, ok := d.inner(alt, open, depth)
+		inner, ok := d.rewriteNested(alt, open, depth)
 		if !ok {
 			return false
 		}
@@ -266,12 +266,12 @@ func (d *dialect) alternatives(out *wire.Object, raw json.RawMessage, open []str
 	return setJSON(out, "anyOf", kept)
 }
 
-func (d *dialect) constant(out *wire.Object, raw json.RawMessage) bool {
-	return d.enum(out, json.RawMessage("["+string(raw)+"]"))
+func (d *dialect) rewriteConst(out *wire.Object, raw json.RawMessage) bool {
+	return d.rewriteEnum(out, json.RawMessage("["+string(raw)+"]"))
 }
 
-// enum keeps only lists of strings in the own dialect.
-func (d *dialect) enum(out *wire.Object, raw json.RawMessage) bool {
+// rewriteEnum keeps only lists of strings in the own dialect.
+func (d *dialect) rewriteEnum(out *wire.Object, raw json.RawMessage) bool {
 	var values []any
 	if json.Unmarshal(raw, &values) != nil {
 		return false
@@ -300,7 +300,7 @@ func (d *dialect) enum(out *wire.Object, raw json.RawMessage) bool {
 		return true
 	}
 	if out.Value("type") == nil {
-		out.Set("type", quote("STRING"))
+		out.Set("type", quoteName("STRING"))
 	}
 	return setJSON(out, "enum", kept)
 }

@@ -50,7 +50,7 @@ const (
 	NoPayment      Lack = "errors of its own for an account without credit"
 )
 
-func (a Adapter) has(l Lack) bool { return !slices.Contains(a.Lacks, l) }
+func (a Adapter) supports(l Lack) bool { return !slices.Contains(a.Lacks, l) }
 
 // Conform tests an adapter against a [Sim] over the wire: text, reasoning, tools,
 // schemas, images, usage, and each failure's class. A broken stream must be no answer,
@@ -66,7 +66,7 @@ func Conform(t *testing.T, a Adapter) {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.tests {
 				t.Run(c.name, func(t *testing.T) {
-					if c.needs == "" || a.has(c.needs) {
+					if c.needs == "" || a.supports(c.needs) {
 						c.run(newRig(t, a, c.config))
 					}
 				})
@@ -114,7 +114,7 @@ func newRig(t *testing.T, a Adapter, c SimConfig) *rig {
 
 const patience = 20 * time.Second
 
-func (r *rig) record() Record {
+func (r *rig) nextRecord() Record {
 	r.Helper()
 	select {
 	case rec := <-r.records:
@@ -125,13 +125,13 @@ func (r *rig) record() Record {
 	}
 }
 
-// ask returns an answer after the checks common to all answers.
-func (r *rig) ask(req *llm.Request) *llm.Response {
+// generate returns an answer after the checks common to all answers.
+func (r *rig) generate(req *llm.Request) *llm.Response {
 	r.Helper()
-	return r.askOf(r.model, req)
+	return r.generateWith(r.model, req)
 }
 
-func (r *rig) askOf(m llm.Model, req *llm.Request) *llm.Response {
+func (r *rig) generateWith(m llm.Model, req *llm.Request) *llm.Response {
 	r.Helper()
 	var text, reasoning strings.Builder
 	var done *llm.Response
@@ -152,7 +152,7 @@ func (r *rig) askOf(m llm.Model, req *llm.Request) *llm.Response {
 	if got := done.Message.Text(); got != text.String() {
 		r.Errorf("text of the answer is %q, of its deltas %q", got, text.String())
 	}
-	if got := reasoningOf(done.Message); got != reasoning.String() {
+	if got := reasoningText(done.Message); got != reasoning.String() {
 		r.Errorf("reasoning of the answer is %q, of its deltas %q", got, reasoning.String())
 	}
 	if done.Model != m.Name() {
@@ -164,8 +164,8 @@ func (r *rig) askOf(m llm.Model, req *llm.Request) *llm.Response {
 	return done
 }
 
-// fail returns an error of one of the classes after the checks common to all errors.
-func (r *rig) fail(ctx context.Context, req *llm.Request, want ...llm.Class) *llm.Error {
+// expectError returns an error of one of the classes after the checks common to all errors.
+func (r *rig) expectError(ctx context.Context, req *llm.Request, want ...llm.Class) *llm.Error {
 	r.Helper()
 	var err error
 	for d, e := range r.model.Generate(ctx, req) {
@@ -193,7 +193,7 @@ func (r *rig) fail(ctx context.Context, req *llm.Request, want ...llm.Class) *ll
 	return e
 }
 
-func reasoningOf(m llm.Message) string {
+func reasoningText(m llm.Message) string {
 	var b strings.Builder
 	for _, p := range m.Parts {
 		b.WriteString(p.Reasoning)
@@ -201,17 +201,17 @@ func reasoningOf(m llm.Message) string {
 	return b.String()
 }
 
-func question(text string) *llm.Request {
+func newQuestion(text string) *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}}
 }
 
-// on returns a line that answers text to a pattern.
-func on(pattern, text string) Line {
-	return Line{Match: regexp.MustCompile(pattern), Reply: encode(text)}
+// scriptLine returns a line that answers text to a pattern.
+func scriptLine(pattern, text string) Line {
+	return Line{Match: regexp.MustCompile(pattern), Reply: encodeJSON(text)}
 }
 
-// always returns chances of 1.
-func always(of ...Behaviour) map[Behaviour]float64 {
+// certainChances returns chances of 1.
+func certainChances(of ...Behaviour) map[Behaviour]float64 {
 	m := make(map[Behaviour]float64, len(of))
 	for _, b := range of {
 		m[b] = 1
@@ -243,8 +243,8 @@ func hasBody(body []byte, text string) bool {
 	return in(v)
 }
 
-// statusOf returns the expected status of the error.
-func statusOf(rec Record) int {
+// expectedStatus returns the expected status of the error.
+func expectedStatus(rec Record) int {
 	if rec.Status == http.StatusOK {
 		return 0
 	}
@@ -254,33 +254,33 @@ func statusOf(rec Record) int {
 func usageTests() []conformTest {
 	return []conformTest{
 		{name: "as counted", run: func(r *rig) {
-			done, rec := r.ask(question("How many tokens is this?")), r.record()
+			done, rec := r.generate(newQuestion("How many tokens is this?")), r.nextRecord()
 			if got := done.Usage; got.Input != rec.Input || got.Output != rec.Output || got.Estimated || got.CacheRead != 0 {
 				r.Errorf("usage is %+v, the server counted %d and %d", got, rec.Input, rec.Output)
 			}
 		}},
-		{name: "with reasoning", config: SimConfig{Behaviours: always(Reason)}, run: func(r *rig) {
-			done, rec := r.ask(question("How many tokens is this?")), r.record()
+		{name: "with reasoning", config: SimConfig{Behaviours: certainChances(Reason)}, run: func(r *rig) {
+			done, rec := r.generate(newQuestion("How many tokens is this?")), r.nextRecord()
 			if got := done.Usage; got.Output != rec.Output || got.Reasoning > got.Output {
 				r.Errorf("usage is %+v, the server wrote %d with reasoning", got, rec.Output)
 			}
 		}},
 		{name: "from a cache", needs: NoCache, config: SimConfig{Cached: 0.5}, run: func(r *rig) {
-			done, rec := r.ask(question("How many tokens is this, if half of them are cached?")), r.record()
+			done, rec := r.generate(newQuestion("How many tokens is this, if half of them are cached?")), r.nextRecord()
 			if got := done.Usage; got.CacheRead != rec.Input/2 || got.Input+got.CacheRead != rec.Input {
 				r.Errorf("usage is %+v, the server counted %d with half of it cached", got, rec.Input)
 			}
 		}},
-		{name: "missing", config: SimConfig{Behaviours: always(UsageMissing)}, run: func(r *rig) {
-			if got := r.ask(question("Say something.")).Usage; !got.Estimated || got.Input <= 0 || got.Output <= 0 {
+		{name: "missing", config: SimConfig{Behaviours: certainChances(UsageMissing)}, run: func(r *rig) {
+			if got := r.generate(newQuestion("Say something.")).Usage; !got.Estimated || got.Input <= 0 || got.Output <= 0 {
 				r.Errorf("usage is %+v, want an estimate", got)
 			}
 		}},
-		{name: "negative", config: SimConfig{Behaviours: always(UsageNegative)}, run: conformSane},
-		{name: "huge", config: SimConfig{Behaviours: always(UsageHuge)}, run: conformSane},
-		{name: "zero", config: SimConfig{Behaviours: always(UsageZero)}, run: conformSane},
-		{name: "of a broken answer", config: SimConfig{Behaviours: always(Cut)}, run: func(r *rig) {
-			e := r.fail(r.Context(), question("Tell a story that breaks off."), llm.Truncated)
+		{name: "negative", config: SimConfig{Behaviours: certainChances(UsageNegative)}, run: conformSane},
+		{name: "huge", config: SimConfig{Behaviours: certainChances(UsageHuge)}, run: conformSane},
+		{name: "zero", config: SimConfig{Behaviours: certainChances(UsageZero)}, run: conformSane},
+		{name: "of a broken answer", config: SimConfig{Behaviours: certainChances(Cut)}, run: func(r *rig) {
+			e := r.expectError(r.Context(), newQuestion("Tell a story that breaks off."), llm.Truncated)
 			if e.Usage.Total() <= 0 {
 				r.Errorf("usage of the failed attempt is %+v, want what was streamed", e.Usage)
 			}
@@ -289,7 +289,7 @@ func usageTests() []conformTest {
 }
 
 func conformSane(r *rig) {
-	u := r.ask(question("Say something.")).Usage
+	u := r.generate(newQuestion("Say something.")).Usage
 	for _, n := range []int{u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning, u.Total()} {
 		if n < 0 {
 			r.Errorf("usage is %+v: a count is below zero", u)

@@ -16,51 +16,51 @@ const awkward = "He said: \"α → ω\" — 🧠👩‍👩‍👧; back\\slash,
 
 func answerTests() []conformTest {
 	return []conformTest{
-		{name: "text", config: SimConfig{Script: Script{on("capital", "The capital is Paris.")}}, run: conformText},
-		{name: "awkward text", config: SimConfig{Script: Script{on("", awkward)}}, run: func(r *rig) {
-			if got := r.ask(question("Say it.")).Message.Text(); got != awkward {
+		{name: "text", config: SimConfig{Script: Script{scriptLine("capital", "The capital is Paris.")}}, run: conformText},
+		{name: "awkward text", config: SimConfig{Script: Script{scriptLine("", awkward)}}, run: func(r *rig) {
+			if got := r.generate(newQuestion("Say it.")).Message.Text(); got != awkward {
 				r.Errorf("text is %q, want %q", got, awkward)
 			}
 		}},
-		{name: "comments between events", config: SimConfig{Behaviours: always(Comments), Script: Script{on("", strings.Repeat("many words ", 50))}}, run: func(r *rig) {
-			if got, want := r.ask(question("Speak.")).Message.Text(), strings.Repeat("many words ", 50); got != want {
+		{name: "comments between events", config: SimConfig{Behaviours: certainChances(Comments), Script: Script{scriptLine("", strings.Repeat("many words ", 50))}}, run: func(r *rig) {
+			if got, want := r.generate(newQuestion("Speak.")).Message.Text(), strings.Repeat("many words ", 50); got != want {
 				r.Errorf("text is %q, want %q", got, want)
 			}
 		}},
-		{name: "big answer", config: SimConfig{Chunks: 2, Script: Script{on("", strings.Repeat("All work and no play. ", 4000))}}, run: func(r *rig) {
-			if got, want := len(r.ask(question("Type.")).Message.Text()), 22*4000; got != want {
+		{name: "big answer", config: SimConfig{Chunks: 2, Script: Script{scriptLine("", strings.Repeat("All work and no play. ", 4000))}}, run: func(r *rig) {
+			if got, want := len(r.generate(newQuestion("Type.")).Message.Text()), 22*4000; got != want {
 				r.Errorf("text has %d bytes, want %d", got, want)
 			}
 		}},
-		{name: "empty answer", config: SimConfig{Behaviours: always(Empty)}, run: func(r *rig) {
-			if done := r.ask(question("Be silent.")); done.Message.Text() != "" {
+		{name: "empty answer", config: SimConfig{Behaviours: certainChances(Empty)}, run: func(r *rig) {
+			if done := r.generate(newQuestion("Be silent.")); done.Message.Text() != "" {
 				r.Errorf("text is %q, want none", done.Message.Text())
 			}
 		}},
-		{name: "system prompt", config: SimConfig{Script: Script{on("^only-in-system$", "seen")}}, run: func(r *rig) {
-			req := question("Do you see it?")
+		{name: "system prompt", config: SimConfig{Script: Script{scriptLine("^only-in-system$", "seen")}}, run: func(r *rig) {
+			req := newQuestion("Do you see it?")
 			req.System = "only-in-system"
-			if got := r.ask(req).Message.Text(); got != "seen" {
+			if got := r.generate(req).Message.Text(); got != "seen" {
 				r.Errorf("text is %q: the system prompt did not arrive as one", got)
 			}
 		}},
 		{name: "history", run: conformHistory},
 		{name: "length", config: SimConfig{Stretch: 5}, run: conformLength},
-		{name: "filtered answer", needs: NoFilter, config: SimConfig{Behaviours: always(Filtered)}, run: func(r *rig) {
-			if done := r.ask(question("Tell me all.")); done.Finish != llm.FinishFilter {
+		{name: "filtered answer", needs: NoFilter, config: SimConfig{Behaviours: certainChances(Filtered)}, run: func(r *rig) {
+			if done := r.generate(newQuestion("Tell me all.")); done.Finish != llm.FinishFilter {
 				r.Errorf("Finish is %q, want %q", done.Finish, llm.FinishFilter)
 			}
 		}},
 		{name: "schema", run: conformSchema},
-		{name: "schema without native support", config: SimConfig{Behaviours: always(NoSchema)}, run: conformNoSchema},
-		{name: "reasoning", config: SimConfig{Behaviours: always(Reason)}, run: conformReasoning},
+		{name: "schema without native support", config: SimConfig{Behaviours: certainChances(NoSchema)}, run: conformNoSchema},
+		{name: "reasoning", config: SimConfig{Behaviours: certainChances(Reason)}, run: conformReasoning},
 		{name: "images", run: conformImages},
 		{name: "same bytes from a stored request", run: conformStored},
 		{name: "connections are used again", run: func(r *rig) {
 			clients := map[string]bool{}
 			for i := range 10 {
-				r.ask(question(fmt.Sprintf("Question %d?", i)))
-				clients[r.record().Client] = true
+				r.generate(newQuestion(fmt.Sprintf("Question %d?", i)))
+				clients[r.nextRecord().Client] = true
 			}
 			if len(clients) == 10 {
 				r.Error("each of 10 questions came over a connection of its own")
@@ -71,15 +71,15 @@ func answerTests() []conformTest {
 }
 
 func conformText(r *rig) {
-	done := r.ask(question("What is the capital of France?"))
-	rec := r.record()
+	done := r.generate(newQuestion("What is the capital of France?"))
+	rec := r.nextRecord()
 	if got := done.Message.Text(); got != "The capital is Paris." {
 		r.Errorf("text is %q", got)
 	}
 	if done.Finish != llm.FinishStop {
 		r.Errorf("Finish is %q, want %q", done.Finish, llm.FinishStop)
 	}
-	if done.ID == "" && r.adapter.has(NoAnswerID) {
+	if done.ID == "" && r.adapter.supports(NoAnswerID) {
 		r.Error("the answer has no ID")
 	}
 	if rec.Model != r.adapter.Model {
@@ -95,8 +95,8 @@ func conformHistory(r *rig) {
 		llm.Say(llm.User, "first-question"), llm.Say(llm.Assistant, "first-answer"),
 		{Role: llm.User, Parts: []llm.Part{{Text: "second-"}, {Text: "question"}}},
 	}}
-	r.ask(req)
-	rec := r.record()
+	r.generate(req)
+	rec := r.nextRecord()
 	at := -1
 	for _, text := range []string{"first-question", "first-answer", "second-"} {
 		i := bytes.Index(rec.Body, []byte(text))
@@ -108,9 +108,9 @@ func conformHistory(r *rig) {
 }
 
 func conformLength(r *rig) {
-	req := question("Write a long story about a fox.")
+	req := newQuestion("Write a long story about a fox.")
 	req.MaxTokens = 120 // enough to reason first
-	done := r.ask(req)
+	done := r.generate(req)
 	if done.Finish != llm.FinishLength {
 		r.Errorf("Finish is %q, want %q", done.Finish, llm.FinishLength)
 	}
@@ -134,14 +134,14 @@ const personSchema = `{"type":"object","properties":{` +
 	`"required":["name","age","mood","score","quirks"],"additionalProperties":false}`
 
 func personRequest() *llm.Request {
-	req := question("Make up a person who lives in Lisbon.")
+	req := newQuestion("Make up a person who lives in Lisbon.")
 	req.Schema = &llm.Schema{Name: "person", JSON: json.RawMessage(personSchema)}
 	return req
 }
 
 func conformSchema(r *rig) {
 	req := personRequest()
-	done := r.ask(req)
+	done := r.generate(req)
 	p, err := llm.Decode[person](done.Message.Text(), req.Schema)
 	if err != nil {
 		r.Fatalf("decode %q: %v", done.Message.Text(), err)
@@ -172,10 +172,10 @@ func conformNoSchema(r *rig) {
 // conformReasoning also sends the reasoning to both models; the server refuses another
 // model's.
 func conformReasoning(r *rig) {
-	req := question("Which is more, a dozen or eleven?")
+	req := newQuestion("Which is more, a dozen or eleven?")
 	req.Effort, req.MaxTokens = "medium", 30000
-	done := r.ask(req)
-	if reasoningOf(done.Message) == "" {
+	done := r.generate(req)
+	if reasoningText(done.Message) == "" {
 		r.Error("the answer has no reasoning")
 	}
 	if strings.Contains(done.Message.Text(), "I will answer with that in mind") {
@@ -186,7 +186,7 @@ func conformReasoning(r *rig) {
 	}
 	req.Messages = append(req.Messages, done.Message, llm.Say(llm.User, "And why?"))
 	for _, id := range []string{r.adapter.Model, r.adapter.Other} {
-		if next := r.askOf(r.provider.Model(id), req); next.Message.Text() == "" {
+		if next := r.generateWith(r.provider.Model(id), req); next.Message.Text() == "" {
 			r.Errorf("no answer of %s to a conversation with reasoning", id)
 		}
 	}
@@ -197,8 +197,8 @@ func conformImages(r *rig) {
 	req := &llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{
 		{Text: "What is in the picture?"}, {Media: &llm.Media{Type: "image/png", Data: pixel}},
 	}}}}
-	r.ask(req)
-	rec := r.record()
+	r.generate(req)
+	rec := r.nextRecord()
 	if !hasBody(rec.Body, base64.StdEncoding.EncodeToString(pixel)) {
 		r.Errorf("the image is not in the request: %s", rec.Body)
 	}
@@ -222,9 +222,9 @@ func conformStored(r *rig) {
 	if err := json.Unmarshal(stored, &second); err != nil {
 		r.Fatal(err)
 	}
-	r.ask(first)
-	r.ask(&second)
-	if a, b := r.record().Body, r.record().Body; !bytes.Equal(a, b) {
+	r.generate(first)
+	r.generate(&second)
+	if a, b := r.nextRecord().Body, r.nextRecord().Body; !bytes.Equal(a, b) {
 		r.Errorf("the request is sent as\n%s\nand when read back as\n%s", a, b)
 	}
 }
@@ -234,7 +234,7 @@ func conformMany(r *rig) {
 	for i := range 40 {
 		wg.Go(func() {
 			phrase := fmt.Sprintf("unicorns%d", i)
-			done, err := llm.Collect(r.model.Generate(r.Context(), question("What about "+phrase+" today?")))
+			done, err := llm.Collect(r.model.Generate(r.Context(), newQuestion("What about "+phrase+" today?")))
 			if err != nil {
 				r.Errorf("ask %d: %v", i, err)
 				return
@@ -248,7 +248,7 @@ func conformMany(r *rig) {
 	}
 	wg.Wait()
 	for i := range 40 {
-		if rec := r.record(); !rec.Whole {
+		if rec := r.nextRecord(); !rec.Whole {
 			r.Errorf("record %d is of no whole answer: %+v", i, rec)
 		}
 	}

@@ -12,24 +12,24 @@ import (
 
 func failureTests() []conformTest {
 	tests := []conformTest{
-		refused(RateLimit, llm.RateLimited), refused(ServerError, llm.Transient), refused(BadGateway, llm.Transient),
-		refused(Unavailable, llm.Transient), refused(Overloaded, llm.Transient), refused(WrongKey, llm.Auth),
-		needing(NoPayment, refused(NoCredit, llm.Payment)), needing(NoFilter, refused(FilteredPrompt, llm.Filtered)), refused(NoModel, llm.NotFound), refused(ContextLength, llm.TooLong),
-		refused(HTML, llm.Malformed),
+		refusalTest(RateLimit, llm.RateLimited), refusalTest(ServerError, llm.Transient), refusalTest(BadGateway, llm.Transient),
+		refusalTest(Unavailable, llm.Transient), refusalTest(Overloaded, llm.Transient), refusalTest(WrongKey, llm.Auth),
+		testNeeding(NoPayment, refusalTest(NoCredit, llm.Payment)), testNeeding(NoFilter, refusalTest(FilteredPrompt, llm.Filtered)), refusalTest(NoModel, llm.NotFound), refusalTest(ContextLength, llm.TooLong),
+		refusalTest(HTML, llm.Malformed),
 		{name: "wrong key", config: SimConfig{Key: "another"}, run: func(r *rig) {
-			if e := r.fail(r.Context(), question("Hello."), llm.Auth); e.Advice == "" {
+			if e := r.expectError(r.Context(), newQuestion("Hello."), llm.Auth); e.Advice == "" {
 				r.Error("no advice to someone with a wrong key")
 			}
 		}},
 		{name: "unknown model", config: SimConfig{Models: []string{"no-other"}}, run: func(r *rig) {
-			r.fail(r.Context(), question("Hello."), llm.NotFound)
+			r.expectError(r.Context(), newQuestion("Hello."), llm.NotFound)
 		}},
 		{name: "too long a prompt", config: SimConfig{Context: 5}, run: func(r *rig) {
-			r.fail(r.Context(), question("This is more than five tokens, whichever way one counts."), llm.TooLong)
+			r.expectError(r.Context(), newQuestion("This is more than five tokens, whichever way one counts."), llm.TooLong)
 		}},
 		{name: "nobody there", run: func(r *rig) {
 			r.model = r.adapter.New(Server{URL: "http://127.0.0.1:1", Key: rigKey}).Model(r.adapter.Model)
-			r.fail(r.Context(), question("Hello."), llm.Unreachable)
+			r.expectError(r.Context(), newQuestion("Hello."), llm.Unreachable)
 		}},
 	}
 	for form, want := range map[RetryForm]time.Duration{
@@ -37,9 +37,9 @@ func failureTests() []conformTest {
 	} {
 		tests = append(tests, conformTest{
 			name: "retry " + string(form), config: SimConfig{
-				RetryForm: form, RetryAfter: Delay{Mean: 2500 * time.Millisecond}, Behaviours: always(RateLimit),
+				RetryForm: form, RetryAfter: Delay{Mean: 2500 * time.Millisecond}, Behaviours: certainChances(RateLimit),
 			}, run: func(r *rig) {
-				e := r.fail(r.Context(), question("Hello."), llm.RateLimited)
+				e := r.expectError(r.Context(), newQuestion("Hello."), llm.RateLimited)
 				if e.RetryAfter != want {
 					r.Errorf("RetryAfter is %v, want %v", e.RetryAfter, want)
 				}
@@ -47,9 +47,9 @@ func failureTests() []conformTest {
 		})
 	}
 	return append(tests, conformTest{
-		name: "retry date", config: SimConfig{RetryForm: RetryDate, RetryAfter: Delay{Mean: time.Minute}, Behaviours: always(RateLimit)},
+		name: "retry date", config: SimConfig{RetryForm: RetryDate, RetryAfter: Delay{Mean: time.Minute}, Behaviours: certainChances(RateLimit)},
 		run: func(r *rig) {
-			e := r.fail(r.Context(), question("Hello."), llm.RateLimited)
+			e := r.expectError(r.Context(), newQuestion("Hello."), llm.RateLimited)
 			if e.RetryAfter < 50*time.Second || e.RetryAfter > 62*time.Second {
 				r.Errorf("RetryAfter is %v, want a minute", e.RetryAfter)
 			}
@@ -57,20 +57,20 @@ func failureTests() []conformTest {
 	})
 }
 
-func needing(l Lack, c conformTest) conformTest {
+func testNeeding(l Lack, c conformTest) conformTest {
 	c.needs = l
 	return c
 }
 
-// refused expects a class and status, and no retry.
-func refused(b Behaviour, class llm.Class) conformTest {
-	return conformTest{name: string(b), config: SimConfig{Behaviours: always(b)}, run: func(r *rig) {
-		e := r.fail(r.Context(), question("Will this fail?"), class)
-		rec := r.record()
-		if want := statusOf(rec); want != 0 && e.Status != want {
+// refusalTest expects a class and status, and no retry.
+func refusalTest(b Behaviour, class llm.Class) conformTest {
+	return conformTest{name: string(b), config: SimConfig{Behaviours: certainChances(b)}, run: func(r *rig) {
+		e := r.expectError(r.Context(), newQuestion("Will this fail?"), class)
+		rec := r.nextRecord()
+		if want := expectedStatus(rec); want != 0 && e.Status != want {
 			r.Errorf("Status is %d, want %d", e.Status, want)
 		}
-		if b == RateLimit && e.RetryAfter <= 0 && r.adapter.has(NoRetryHeaders) {
+		if b == RateLimit && e.RetryAfter <= 0 && r.adapter.supports(NoRetryHeaders) {
 			r.Error("RetryAfter is not set")
 		}
 		if n := r.sim.Stats().Behaviours[b]; n != 1 {
@@ -80,11 +80,11 @@ func refused(b Behaviour, class llm.Class) conformTest {
 }
 
 func breakTests() []conformTest {
-	story := Script{on("", "Once upon a time there was a fox who lived in a small house at the edge of a great wood, and it read a lot.")}
+	story := Script{scriptLine("", "Once upon a time there was a fox who lived in a small house at the edge of a great wood, and it read a lot.")}
 	broken := func(b Behaviour, want ...llm.Class) conformTest {
-		return conformTest{name: string(b), config: SimConfig{Behaviours: always(b), Script: story}, run: func(r *rig) {
-			e := r.fail(r.Context(), question("Tell me a story."), want...)
-			if !e.Class.Again() {
+		return conformTest{name: string(b), config: SimConfig{Behaviours: certainChances(b), Script: story}, run: func(r *rig) {
+			e := r.expectError(r.Context(), newQuestion("Tell me a story."), want...)
+			if !e.Class.Retryable() {
 				r.Errorf("class %q is not worth trying again", e.Class)
 			}
 			if e.Usage.Total() <= 0 {
@@ -96,44 +96,44 @@ func breakTests() []conformTest {
 		broken(Cut, llm.Truncated), broken(NoEnd, llm.Truncated),
 		broken(Drop, llm.Truncated, llm.Transient), broken(ResetMidway, llm.Truncated, llm.Transient),
 		broken(OverloadedMidway, llm.Transient), broken(BadFrame, llm.Malformed, llm.Truncated),
-		silent("silent before the answer", Hang), silent("silent in the middle", Stall),
-		{name: "calls broken off", config: SimConfig{Behaviours: always(Cut), Chunks: 3}, run: func(r *rig) {
-			req := question("Please add and multiply 2 and 3.")
+		silenceTest("silent before the answer", Hang), silenceTest("silent in the middle", Stall),
+		{name: "calls broken off", config: SimConfig{Behaviours: certainChances(Cut), Chunks: 3}, run: func(r *rig) {
+			req := newQuestion("Please add and multiply 2 and 3.")
 			req.Tools = conformTools()
-			r.fail(r.Context(), req, llm.Truncated)
+			r.expectError(r.Context(), req, llm.Truncated)
 		}},
 	}
 }
 
-// silent expects the adapter to give up on a silent server.
-func silent(name string, b Behaviour) conformTest {
-	return conformTest{name: name, config: SimConfig{Behaviours: always(b)}, run: func(r *rig) {
+// silenceTest expects the adapter to give up on a silent server.
+func silenceTest(name string, b Behaviour) conformTest {
+	return conformTest{name: name, config: SimConfig{Behaviours: certainChances(b)}, run: func(r *rig) {
 		r.model = r.adapter.New(Server{URL: r.base, Key: rigKey, Patience: 50 * time.Millisecond}).Model(r.adapter.Model)
-		e := r.fail(r.Context(), question("Are you there?"), llm.Transient)
+		e := r.expectError(r.Context(), newQuestion("Are you there?"), llm.Transient)
 		if e.Usage.Total() <= 0 {
 			r.Errorf("usage of the attempt is %+v", e.Usage)
 		}
-		r.closed()
+		r.expectClosed()
 	}}
 }
 
 func cancelTests() []conformTest {
 	return []conformTest{
-		{name: "before the answer", config: SimConfig{Behaviours: always(Hang)}, run: func(r *rig) {
+		{name: "before the answer", config: SimConfig{Behaviours: certainChances(Hang)}, run: func(r *rig) {
 			ctx, cancel := context.WithCancel(r.Context())
 			go func() {
 				<-r.asked
 				cancel()
 			}()
 			defer cancel()
-			r.fail(ctx, question("Will you ever answer?"), llm.Cancelled)
-			r.closed()
+			r.expectError(ctx, newQuestion("Will you ever answer?"), llm.Cancelled)
+			r.expectClosed()
 		}},
-		{name: "in the middle", config: SimConfig{Behaviours: always(Stall)}, run: func(r *rig) {
+		{name: "in the middle", config: SimConfig{Behaviours: certainChances(Stall)}, run: func(r *rig) {
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
 			var last error
-			for d, err := range r.model.Generate(ctx, question("Tell a story and fall asleep.")) {
+			for d, err := range r.model.Generate(ctx, newQuestion("Tell a story and fall asleep.")) {
 				if last = err; d.Text != "" {
 					cancel()
 				}
@@ -141,19 +141,19 @@ func cancelTests() []conformTest {
 			if llm.ClassOf(last) != llm.Cancelled || !errors.Is(last, context.Canceled) {
 				r.Errorf("error is %v, want one of class %q that is context.Canceled", last, llm.Cancelled)
 			}
-			r.closed()
+			r.expectClosed()
 		}},
-		{name: "at a deadline", config: SimConfig{Behaviours: always(Hang)}, run: func(r *rig) {
+		{name: "at a deadline", config: SimConfig{Behaviours: certainChances(Hang)}, run: func(r *rig) {
 			ctx, cancel := context.WithTimeout(r.Context(), 50*time.Millisecond)
 			defer cancel()
-			if e := r.fail(ctx, question("Will you answer in time?"), llm.Cancelled); !errors.Is(e, context.DeadlineExceeded) {
+			if e := r.expectError(ctx, newQuestion("Will you answer in time?"), llm.Cancelled); !errors.Is(e, context.DeadlineExceeded) {
 				r.Errorf("error %v is not context.DeadlineExceeded", e)
 			}
-			r.closed()
+			r.expectClosed()
 		}},
-		{name: "by breaking off", config: SimConfig{Behaviours: always(Endless)}, run: func(r *rig) {
+		{name: "by breaking off", config: SimConfig{Behaviours: certainChances(Endless)}, run: func(r *rig) {
 			n := 0
-			for d, err := range r.model.Generate(r.Context(), question("Never stop talking.")) {
+			for d, err := range r.model.Generate(r.Context(), newQuestion("Never stop talking.")) {
 				if err != nil {
 					r.Fatalf("Generate: %v", err)
 				}
@@ -161,12 +161,12 @@ func cancelTests() []conformTest {
 					break
 				}
 			}
-			r.closed()
+			r.expectClosed()
 		}},
 		{name: "before asking", run: func(r *rig) {
 			ctx, cancel := context.WithCancel(r.Context())
 			cancel()
-			r.fail(ctx, question("Too late?"), llm.Cancelled)
+			r.expectError(ctx, newQuestion("Too late?"), llm.Cancelled)
 			if n := r.sim.Stats().Answers; n != 0 {
 				r.Errorf("the server gave %d answers to a request that was cancelled before", n)
 			}
@@ -174,13 +174,13 @@ func cancelTests() []conformTest {
 		{name: "held back", run: func(r *rig) {
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
-			first, second := r.hold(ctx), r.hold(r.Context())
-			r.ask(question("Who is served first?"))
+			first, second := r.startHeld(ctx), r.startHeld(r.Context())
+			r.generate(newQuestion("Who is served first?"))
 			cancel()
 			if err := <-first.ended; llm.ClassOf(err) != llm.Cancelled {
 				r.Errorf("a request that was never released ended with %v", err)
 			}
-			r.ask(question("And after that?"))
+			r.generate(newQuestion("And after that?"))
 			if n := len(r.asked); n != 2 {
 				r.Errorf("the server was asked %d times before any request was released, want 2", n)
 			}
@@ -195,14 +195,14 @@ func cancelTests() []conformTest {
 	}
 }
 
-type held struct {
+type heldRequest struct {
 	released chan struct{}
 	ended    chan error
 }
 
-func (r *rig) hold(ctx context.Context) held {
-	h := held{make(chan struct{}), make(chan error, 1)}
-	model, ok := r.model.(llm.Holder)
+func (r *rig) startHeld(ctx context.Context) heldRequest {
+	h := heldRequest{make(chan struct{}), make(chan error, 1)}
+	model, ok := r.model.(llm.Preparer)
 	if !ok {
 		r.Fatal("the model is no llm.Holder")
 	}
@@ -210,7 +210,7 @@ func (r *rig) hold(ctx context.Context) held {
 	go func() {
 		close(begun)
 		var last error
-		for _, err := range model.Hold(ctx, h.released, question("May I?")) {
+		for _, err := range model.Prepare(ctx, h.released, newQuestion("May I?")) {
 			last = err
 		}
 		h.ended <- last
@@ -219,10 +219,10 @@ func (r *rig) hold(ctx context.Context) held {
 	return h
 }
 
-// closed expects the connection to be closed.
-func (r *rig) closed() {
+// expectClosed expects the connection to be closed.
+func (r *rig) expectClosed() {
 	r.Helper()
-	if rec := r.record(); !rec.Cancelled {
+	if rec := r.nextRecord(); !rec.Cancelled {
 		r.Errorf("the connection was not closed: %+v", rec)
 	}
 }
@@ -245,7 +245,7 @@ func providerTests() []conformTest {
 			}
 		}},
 		{name: "embeddings", needs: NoEmbeddings, run: conformEmbed},
-		{name: "embeddings limited", needs: NoEmbeddings, config: SimConfig{Behaviours: always(RateLimit)}, run: func(r *rig) {
+		{name: "embeddings limited", needs: NoEmbeddings, config: SimConfig{Behaviours: certainChances(RateLimit)}, run: func(r *rig) {
 			if _, _, err := r.provider.Embed(r.Context(), r.adapter.Model, []string{"a"}); llm.ClassOf(err) != llm.RateLimited {
 				r.Errorf("Embed: %v, want class %q", err, llm.RateLimited)
 			}
@@ -289,7 +289,7 @@ func toolTests() []conformTest {
 	return []conformTest{
 		{name: "calls and results", run: conformCalls},
 		{name: "text before a call", config: SimConfig{Script: Script{{
-			Match: regexp.MustCompile("add"), Reply: encode("Let me see."), Calls: []ScriptCall{{Name: "add", Input: json.RawMessage(`{"a":1,"b":2}`)}},
+			Match: regexp.MustCompile("add"), Reply: encodeJSON("Let me see."), Calls: []ScriptCall{{Name: "add", Input: json.RawMessage(`{"a":1,"b":2}`)}},
 		}}}, run: func(r *rig) {
 			done := r.askWithTools("Please add 1 and 2.", "")
 			if calls := done.Message.Calls(); len(calls) != 1 || done.Message.Text() != "Let me see." {
@@ -322,7 +322,7 @@ func toolTests() []conformTest {
 		{name: "schema beside tools", run: func(r *rig) {
 			req := personRequest()
 			req.Tools = conformTools()
-			done := r.ask(req)
+			done := r.generate(req)
 			if len(done.Message.Calls()) > 0 {
 				return // it may call a tool first
 			}
@@ -335,16 +335,16 @@ func toolTests() []conformTest {
 
 func (r *rig) askWithTools(text, choice string) *llm.Response {
 	r.Helper()
-	req := question(text)
+	req := newQuestion(text)
 	req.Tools, req.ToolChoice = conformTools(), choice
-	return r.ask(req)
+	return r.generate(req)
 }
 
 // conformCalls returns results of two calls, one failed. The server refuses mismatches.
 func conformCalls(r *rig) {
-	req := question("Please add and multiply 2 and 3.")
+	req := newQuestion("Please add and multiply 2 and 3.")
 	req.Tools = conformTools()
-	done := r.ask(req)
+	done := r.generate(req)
 	calls := done.Message.Calls()
 	if len(calls) != 2 || calls[0].Name != "add" || calls[1].Name != "multiply" {
 		r.Fatalf("calls are %v, want add and multiply", calls)
@@ -364,23 +364,23 @@ func conformCalls(r *rig) {
 		{Result: &llm.ToolResult{ID: calls[0].ID, Name: "add", Text: "the-sum-is-5"}},
 		{Result: &llm.ToolResult{ID: calls[1].ID, Name: "multiply", Text: "out of order", Failed: true}},
 	}})
-	r.record()
-	after := r.ask(req)
+	r.nextRecord()
+	after := r.generate(req)
 	if after.Message.Text() == "" || after.Finish != llm.FinishStop {
 		r.Errorf("after the results Finish is %q, text %q", after.Finish, after.Message.Text())
 	}
-	if rec := r.record(); !hasBody(rec.Body, "the-sum-is-5") || !hasBody(rec.Body, "out of order") {
+	if rec := r.nextRecord(); !hasBody(rec.Body, "the-sum-is-5") || !hasBody(rec.Body, "out of order") {
 		r.Errorf("the results are not in the request: %s", rec.Body)
 	}
 	req.Messages = append(req.Messages, after.Message, llm.Say(llm.User, "Thanks. Once more?"))
-	r.ask(req)
+	r.generate(req)
 	r.askOther(req)
 }
 
 // askOther must not send what only the first model can read.
 func (r *rig) askOther(req *llm.Request) {
 	r.Helper()
-	if done := r.askOf(r.provider.Model(r.adapter.Other), req); done.Finish == "" {
+	if done := r.generateWith(r.provider.Model(r.adapter.Other), req); done.Finish == "" {
 		r.Errorf("no finish from %s", r.adapter.Other)
 	}
 }

@@ -56,15 +56,15 @@ func NewLSA(texts []string, dimensions int) (*LSA, error) {
 		bags[i] = lsaBag(t)
 	}
 	l := &LSA{}
-	l.weigh(bags)
+	l.weightTerms(bags)
 	if len(l.weight) == 0 {
 		return nil, errors.New("fit embedder: the texts share no words")
 	}
-	rows := make([]sparse, len(bags))
+	rows := make([]sparseVector, len(bags))
 	for i, bag := range bags {
-		rows[i] = l.point(bag)
+		rows[i] = l.termVector(bag)
 	}
-	l.axes = principal(rows, len(l.weight), dimensions)
+	l.axes = principalAxes(rows, len(l.weight), dimensions)
 	return l, nil
 }
 
@@ -95,21 +95,21 @@ func ReadLSA(dimensions int, collections ...io.Reader) (*LSA, error) {
 func (l *LSA) Dimensions() int { return len(l.axes) }
 
 // Embed returns a unit vector, arbitrary without known terms.
-func (l *LSA) Embed(text string) []float32 { return l.embed(text, len(l.axes)) }
+func (l *LSA) Embed(text string) []float32 { return l.embedDimensions(text, len(l.axes)) }
 
-// embed returns a vector of size dimensions, or all.
-func (l *LSA) embed(text string, size int) []float32 {
+// embedDimensions returns a vector of size dimensions, or all.
+func (l *LSA) embedDimensions(text string, size int) []float32 {
 	if size <= 0 || size > len(l.axes) {
 		size = len(l.axes)
 	}
-	point, sum := l.point(lsaBag(text)), 0.0
+	point, sum := l.termVector(lsaBag(text)), 0.0
 	v := make([]float64, size)
 	for i, axis := range l.axes[:size] {
-		v[i] = point.dot(axis)
+		v[i] = point.dotProduct(axis)
 		sum += v[i] * v[i]
 	}
 	if sum == 0 {
-		return embedding(text, size)
+		return hashEmbedding(text, size)
 	}
 	out := make([]float32, size)
 	for i, x := range v {
@@ -118,15 +118,15 @@ func (l *LSA) embed(text string, size int) []float32 {
 	return out
 }
 
-// A sparse vector is sorted by index.
-type sparse []entry
+// A sparseVector vector is sorted by index.
+type sparseVector []sparseEntry
 
-type entry struct {
+type sparseEntry struct {
 	at    int
 	value float64
 }
 
-func (s sparse) dot(v []float64) (sum float64) {
+func (s sparseVector) dotProduct(v []float64) (sum float64) {
 	for _, e := range s {
 		sum += e.value * v[e.at]
 	}
@@ -135,29 +135,29 @@ func (s sparse) dot(v []float64) (sum float64) {
 
 const lsaRounds = 4
 
-// principal returns up to n orthonormal vectors near the first right singular vectors'
+// principalAxes returns up to n orthonormal vectors near the first right singular vectors'
 // span, in about their order. It iterates a random subspace (Halko, Martinsson and Tropp,
 // 2011), without the final rotation, which changes no angle.
-func principal(rows []sparse, width, n int) [][]float64 {
+func principalAxes(rows []sparseVector, width, n int) [][]float64 {
 	n = min(n, len(rows), width)
-	left := columns(n, func(i int) []float64 {
+	left := computeColumns(n, func(i int) []float64 {
 		rng := rand.New(rand.NewPCG(uint64(i), lsaRounds))
 		start := make([]float64, width)
 		for j := range start {
 			start[j] = rng.NormFloat64()
 		}
-		return times(rows, start)
+		return multiplyRows(rows, start)
 	})
 	for range lsaRounds {
-		left = straighten(left)
-		left = columns(len(left), func(i int) []float64 { return times(rows, timesTransposed(rows, left[i], width)) })
+		left = orthonormalize(left)
+		left = computeColumns(len(left), func(i int) []float64 { return multiplyRows(rows, multiplyTransposed(rows, left[i], width)) })
 	}
-	left = straighten(left)
-	return straighten(columns(len(left), func(i int) []float64 { return timesTransposed(rows, left[i], width) }))
+	left = orthonormalize(left)
+	return orthonormalize(computeColumns(len(left), func(i int) []float64 { return multiplyTransposed(rows, left[i], width) }))
 }
 
-// columns computes n columns on all cores.
-func columns(n int, make1 func(i int) []float64) [][]float64 {
+// computeColumns computes n columns on all cores.
+func computeColumns(n int, make1 func(i int) []float64) [][]float64 {
 	out := make([][]float64, n)
 	var wg sync.WaitGroup
 	cores := runtime.GOMAXPROCS(0)
@@ -172,15 +172,15 @@ func columns(n int, make1 func(i int) []float64) [][]float64 {
 	return out
 }
 
-func times(rows []sparse, v []float64) []float64 {
+func multiplyRows(rows []sparseVector, v []float64) []float64 {
 	out := make([]float64, len(rows))
 	for i, r := range rows {
-		out[i] = r.dot(v)
+		out[i] = r.dotProduct(v)
 	}
 	return out
 }
 
-func timesTransposed(rows []sparse, v []float64, width int) []float64 {
+func multiplyTransposed(rows []sparseVector, v []float64, width int) []float64 {
 	out := make([]float64, width)
 	for i, r := range rows {
 		for _, e := range r {
@@ -190,12 +190,12 @@ func timesTransposed(rows []sparse, v []float64, width int) []float64 {
 	return out
 }
 
-// straighten orthonormalizes its argument in place (Gram-Schmidt) and drops dependent
+// orthonormalize orthonormalizes its argument in place (Gram-Schmidt) and drops dependent
 // vectors.
-func straighten(vectors [][]float64) [][]float64 {
+func orthonormalize(vectors [][]float64) [][]float64 {
 	out := vectors[:0]
 	for _, v := range vectors {
-		before := norm(v)
+		before := vectorNorm(v)
 		for range 2 { // against rounding errors
 			for _, axis := range out {
 				along := 0.0
@@ -207,7 +207,7 @@ func straighten(vectors [][]float64) [][]float64 {
 				}
 			}
 		}
-		length := norm(v)
+		length := vectorNorm(v)
 		if length <= 1e-9*before || before == 0 {
 			continue
 		}
@@ -219,7 +219,7 @@ func straighten(vectors [][]float64) [][]float64 {
 	return out
 }
 
-func norm(v []float64) float64 {
+func vectorNorm(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
 		sum += x * x
@@ -250,8 +250,8 @@ func lsaStem(word string) string {
 	return word
 }
 
-// weigh weights terms of several texts by rarity.
-func (l *LSA) weigh(bags []map[string]int) {
+// weightTerms weights terms of several texts by rarity.
+func (l *LSA) weightTerms(bags []map[string]int) {
 	in := map[string]int{}
 	for _, bag := range bags {
 		for term := range bag {
@@ -273,15 +273,15 @@ func (l *LSA) weigh(bags []map[string]int) {
 	}
 }
 
-// point returns term weights as a unit vector.
-func (l *LSA) point(bag map[string]int) sparse {
-	var out sparse
+// termVector returns term weights as a unit vector.
+func (l *LSA) termVector(bag map[string]int) sparseVector {
+	var out sparseVector
 	for term, n := range bag {
 		if i, ok := l.terms[term]; ok {
-			out = append(out, entry{i, l.weight[i] * (1 + math.Log(float64(n)))})
+			out = append(out, sparseEntry{i, l.weight[i] * (1 + math.Log(float64(n)))})
 		}
 	}
-	slices.SortFunc(out, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(out, func(a, b sparseEntry) int { return cmp.Compare(a.at, b.at) })
 	sum := 0.0
 	for _, e := range out {
 		sum += e.value * e.value

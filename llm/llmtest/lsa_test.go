@@ -23,7 +23,7 @@ const collection = `{"_id": "1", "title": "Cars", "text": "The car has an engine
 {"_id": "8", "text": "The cook eats stew and soup from the pot."}
 `
 
-func fitted(t *testing.T) *llmtest.LSA {
+func newFittedLSA(t *testing.T) *llmtest.LSA {
 	t.Helper()
 	l, err := llmtest.ReadLSA(2, strings.NewReader(collection))
 	if err != nil {
@@ -40,7 +40,7 @@ func cosine(a, b []float32) (sum float64) {
 }
 
 func TestLSAKnowsWhatBelongsTogether(t *testing.T) {
-	l := fitted(t)
+	l := newFittedLSA(t)
 	if l.Dimensions() != 2 {
 		t.Errorf("%d dimensions", l.Dimensions())
 	}
@@ -55,7 +55,7 @@ func TestLSAKnowsWhatBelongsTogether(t *testing.T) {
 			t.Errorf("%q: %d coordinates, length %v", text, len(v), n)
 		}
 	}
-	if diff := cmp.Diff(car, fitted(t).Embed("car")); diff != "" {
+	if diff := cmp.Diff(car, newFittedLSA(t).Embed("car")); diff != "" {
 		t.Errorf("fitted again: %s", diff)
 	}
 }
@@ -89,7 +89,7 @@ func TestLSARefuses(t *testing.T) {
 }
 
 func TestSimServesLSA(t *testing.T) {
-	l := fitted(t)
+	l := newFittedLSA(t)
 	base := llmtest.Serve(t, llmtest.NewSim(llmtest.SimConfig{LSA: l}))
 	tests := []struct{ name, path, body string }{
 		{"openai", "/v1/embeddings", `{"model": "sim-lsa", "input": "a car"}`},
@@ -100,21 +100,21 @@ func TestSimServesLSA(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff([][]float32{l.Embed("a car")}, embeddings(t, base+test.path, test.body)); diff != "" {
+			if diff := cmp.Diff([][]float32{l.Embed("a car")}, fetchEmbeddings(t, base+test.path, test.body)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	short := embeddings(t, base+"/v1/embeddings", `{"model": "sim-lsa", "input": "a car", "dimensions": 1}`)
+	short := fetchEmbeddings(t, base+"/v1/embeddings", `{"model": "sim-lsa", "input": "a car", "dimensions": 1}`)
 	if len(short[0]) != 1 || math.Abs(cosine(short[0], short[0])-1) > 1e-6 {
 		t.Errorf("got %v", short)
 	}
-	if other := embeddings(t, base+"/v1/embeddings", `{"model": "sim-embed", "input": "a car"}`); len(other[0]) != 256 {
+	if other := fetchEmbeddings(t, base+"/v1/embeddings", `{"model": "sim-embed", "input": "a car"}`); len(other[0]) != 256 {
 		t.Errorf("another model has %d dimensions", len(other[0]))
 	}
 }
 
-func embeddings(t *testing.T, url, body string) (out [][]float32) {
+func fetchEmbeddings(t *testing.T, url, body string) (out [][]float32) {
 	t.Helper()
 	resp, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {

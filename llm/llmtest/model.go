@@ -38,7 +38,7 @@ func Plausible(seed uint64) Answer {
 		if r.Schema != nil {
 			p.Schema = r.Schema.JSON
 		}
-		return llm.Say(llm.Assistant, mimic.New(mix(seed, hashOf(r)), p).Answer()), nil
+		return llm.Say(llm.Assistant, mimic.New(mixHash(seed, requestHash(r)), p).Answer()), nil
 	}
 }
 
@@ -74,7 +74,7 @@ type Model struct {
 
 	mu    sync.Mutex
 	count Counts
-	seen  tally
+	seen  keyCounter
 }
 
 type Counts struct {
@@ -106,13 +106,13 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 		if m.Asked != nil {
 			m.Asked(req)
 		}
-		hash := hashOf(req)
+		hash := requestHash(req)
 		attempt := m.seen.add(hash)
-		m.began(attempt)
-		t := take{model: m, ctx: ctx, yield: yield, rng: rand.New(rand.NewPCG(hash, uint64(attempt)))}
+		m.countStart(attempt)
+		t := playback{model: m, ctx: ctx, yield: yield, rng: rand.New(rand.NewPCG(hash, uint64(attempt)))}
 		ended := func(c *Counts) *int { return &c.Cancelled }
-		defer func() { m.ended(ended) }()
-		err := t.play(req, attempt)
+		defer func() { m.countEnd(ended) }()
+		err := t.playAnswer(req, attempt)
 		switch {
 		case t.broken:
 		case err == nil:
@@ -121,12 +121,12 @@ func (m *Model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 			yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: m.Name(), Message: "cancelled", Err: context.Cause(ctx)})
 		default:
 			ended = func(c *Counts) *int { return &c.Failures }
-			yield(llm.Delta{}, m.failure(err))
+			yield(llm.Delta{}, m.wrapFailure(err))
 		}
 	}
 }
 
-func (m *Model) began(attempt int) {
+func (m *Model) countStart(attempt int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.count.Calls++
@@ -137,14 +137,14 @@ func (m *Model) began(attempt int) {
 	}
 }
 
-func (m *Model) ended(how func(*Counts) *int) {
+func (m *Model) countEnd(how func(*Counts) *int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.count.Active--
 	*how(&m.count)++
 }
 
-func (m *Model) failure(err error) error {
+func (m *Model) wrapFailure(err error) error {
 	e := llm.Error{Class: llm.ClassOf(err), Message: err.Error(), Err: err}
 	if known := (*llm.Error)(nil); errors.As(err, &known) {
 		e = *known
@@ -155,7 +155,7 @@ func (m *Model) failure(err error) error {
 	return &e
 }
 
-func (m *Model) has(b Behaviour) bool { return slices.Contains(m.Behaviours, b) }
+func (m *Model) hasBehaviour(b Behaviour) bool { return slices.Contains(m.Behaviours, b) }
 
 func lastText(r *llm.Request) string {
 	for _, msg := range slices.Backward(r.Messages) {
@@ -166,9 +166,9 @@ func lastText(r *llm.Request) string {
 	return ""
 }
 
-func hashOf(r *llm.Request) uint64 {
+func requestHash(r *llm.Request) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write(encode(r)) // never fails
+	_, _ = h.Write(encodeJSON(r)) // never fails
 	return h.Sum64()
 }
 
@@ -193,9 +193,9 @@ func (p *Provider) Model(id string) llm.Model {
 	}
 	m := p.made[id]
 	if m == nil {
-		m = &Model{ID: p.full(id)}
+		m = &Model{ID: p.fullName(id)}
 		if p.Models != nil {
-			m.Answer = func(*llm.Request) (llm.Message, error) { return llm.Message{}, p.missing(id) }
+			m.Answer = func(*llm.Request) (llm.Message, error) { return llm.Message{}, p.missingError(id) }
 		}
 		p.made[id] = m
 	}
@@ -204,7 +204,7 @@ func (p *Provider) Model(id string) llm.Model {
 
 func (p *Provider) Check(_ context.Context, id string) error {
 	if p.Models != nil && p.Models[id] == nil {
-		return p.missing(id)
+		return p.missingError(id)
 	}
 	return nil
 }
@@ -216,24 +216,24 @@ func (p *Provider) Embed(ctx context.Context, _ string, texts []string) ([][]flo
 	}
 	vectors, u := make([][]float32, len(texts)), llm.Usage{}
 	for i, t := range texts {
-		vectors[i] = embedding(t, dimensions)
+		vectors[i] = hashEmbedding(t, dimensions)
 		u.Input += (len(t) + 3) / 4
 	}
 	return vectors, u, nil
 }
 
-func (p *Provider) full(id string) string {
+func (p *Provider) fullName(id string) string {
 	if p.Name == "" {
 		return "test/" + id
 	}
 	return p.Name + "/" + id
 }
 
-func (p *Provider) missing(id string) error {
-	return &llm.Error{Class: llm.NotFound, Model: p.full(id), Status: 404, Message: "no such model"}
+func (p *Provider) missingError(id string) error {
+	return &llm.Error{Class: llm.NotFound, Model: p.fullName(id), Status: 404, Message: "no such model"}
 }
 
-type take struct {
+type playback struct {
 	model  *Model
 	ctx    context.Context
 	yield  func(llm.Delta, error) bool
@@ -242,13 +242,13 @@ type take struct {
 	broken bool // reader stopped
 }
 
-func (t *take) play(req *llm.Request, attempt int) error {
+func (t *playback) playAnswer(req *llm.Request, attempt int) error {
 	m := t.model
-	if err := t.wait(m.Latency); err != nil {
+	if err := t.waitDelay(m.Latency); err != nil {
 		return err
 	}
-	if m.has(Hang) {
-		return t.forever()
+	if m.hasBehaviour(Hang) {
+		return t.waitForever()
 	}
 	if attempt <= m.Failures {
 		if m.Failure != nil {
@@ -264,40 +264,40 @@ func (t *take) play(req *llm.Request, attempt int) error {
 	if err != nil {
 		return err
 	}
-	msg = t.conduct(req, msg)
-	if err := t.stream(msg); err != nil || t.broken {
+	msg = t.applyBehaviours(req, msg)
+	if err := t.streamMessage(msg); err != nil || t.broken {
 		return err
 	}
-	t.yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: t.finish, Model: m.Name(), Usage: t.usage(req, msg)}}, nil)
+	t.yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: t.finish, Model: m.Name(), Usage: t.reportedUsage(req, msg)}}, nil)
 	return nil
 }
 
-// conduct applies behaviours.
-func (t *take) conduct(req *llm.Request, msg llm.Message) llm.Message {
+// applyBehaviours applies behaviours.
+func (t *playback) applyBehaviours(req *llm.Request, msg llm.Message) llm.Message {
 	m, text := t.model, msg.Text()
 	if t.finish = llm.FinishStop; len(msg.Calls()) > 0 {
 		t.finish = llm.FinishTools
 	}
 	switch {
-	case m.has(Empty):
+	case m.hasBehaviour(Empty):
 		msg = llm.Message{Role: llm.Assistant}
-	case m.has(Overlong):
+	case m.hasBehaviour(Overlong):
 		msg = llm.Say(llm.Assistant, strings.Repeat(text+"\n\n", overlong))
-	case m.has(Malformed):
-		msg = llm.Say(llm.Assistant, mimic.Mangle(hashOf(req), text))
+	case m.hasBehaviour(Malformed):
+		msg = llm.Say(llm.Assistant, mimic.Mangle(requestHash(req), text))
 	case req.MaxTokens > 0 && countPieces(text) > req.MaxTokens:
 		msg, t.finish = llm.Say(llm.Assistant, cutPieces(text, req.MaxTokens)), llm.FinishLength
 	}
-	if m.has(Reason) {
-		thought := mimic.New(hashOf(req), mimic.Prompt{Text: lastText(req)}).Reasoning()
+	if m.hasBehaviour(Reason) {
+		thought := mimic.New(requestHash(req), mimic.Prompt{Text: lastText(req)}).Reasoning()
 		msg.Parts = append([]llm.Part{{Reasoning: thought}}, msg.Parts...)
 	}
 	return msg
 }
 
-func (t *take) stream(msg llm.Message) error {
+func (t *playback) streamMessage(msg llm.Message) error {
 	for _, p := range msg.Parts {
-		if p.Reasoning != "" && !t.give(llm.Delta{Reasoning: p.Reasoning}) {
+		if p.Reasoning != "" && !t.yieldDelta(llm.Delta{Reasoning: p.Reasoning}) {
 			return t.ctx.Err()
 		}
 	}
@@ -306,67 +306,67 @@ func (t *take) stream(msg llm.Message) error {
 		n = 4
 	}
 	i := 0
-	for piece := range pieces(msg.Text(), n, t.model.has(Endless)) {
+	for piece := range splitPieces(msg.Text(), n, t.model.hasBehaviour(Endless)) {
 		if i > 0 {
-			if err := t.wait(t.between()); err != nil {
+			if err := t.waitDelay(t.deltaDelay()); err != nil {
 				return err
 			}
 		}
-		if !t.give(llm.Delta{Text: piece}) {
+		if !t.yieldDelta(llm.Delta{Text: piece}) {
 			return t.ctx.Err()
 		}
 		if i++; i < max(n/2, 1) {
 			continue
 		}
-		if t.model.has(Stall) {
-			return t.forever()
+		if t.model.hasBehaviour(Stall) {
+			return t.waitForever()
 		}
-		if t.model.has(Cut) {
+		if t.model.hasBehaviour(Cut) {
 			return &llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer did"}
 		}
 	}
 	return nil
 }
 
-// between returns the delay between deltas, never zero in an endless answer.
-func (t *take) between() Delay {
-	if d := t.model.Between; d.Mean > 0 || !t.model.has(Endless) {
+// deltaDelay returns the delay between deltas, never zero in an endless answer.
+func (t *playback) deltaDelay() Delay {
+	if d := t.model.Between; d.Mean > 0 || !t.model.hasBehaviour(Endless) {
 		return d
 	}
 	return Delay{Mean: time.Millisecond}
 }
 
-// give yields a delta and reports whether the reader continues.
-func (t *take) give(d llm.Delta) bool {
+// yieldDelta yields a delta and reports whether the reader continues.
+func (t *playback) yieldDelta(d llm.Delta) bool {
 	t.broken = !t.yield(d, nil)
 	return !t.broken
 }
 
-func (t *take) wait(d Delay) error {
-	if w := d.draw(t.rng); w > 0 {
-		sleep(t.ctx, w)
+func (t *playback) waitDelay(d Delay) error {
+	if w := d.drawDelay(t.rng); w > 0 {
+		sleepContext(t.ctx, w)
 	}
 	return t.ctx.Err()
 }
 
-func (t *take) forever() error {
+func (t *playback) waitForever() error {
 	<-t.ctx.Done()
 	return t.ctx.Err()
 }
 
-func (t *take) usage(req *llm.Request, msg llm.Message) llm.Usage {
+func (t *playback) reportedUsage(req *llm.Request, msg llm.Message) llm.Usage {
 	u := llm.Usage{Input: (req.Size() + 3) / 4, Output: (msg.Size() + 3) / 4}
 	for _, p := range msg.Parts {
 		u.Reasoning += (len(p.Reasoning) + 3) / 4
 	}
 	switch m := t.model; {
-	case m.has(UsageZero):
+	case m.hasBehaviour(UsageZero):
 		u = llm.Usage{}
-	case m.has(UsageNegative):
+	case m.hasBehaviour(UsageNegative):
 		u = llm.Usage{Input: -u.Input, Output: -u.Output}
-	case m.has(UsageHuge):
+	case m.hasBehaviour(UsageHuge):
 		u = llm.Usage{Input: 4e9, Output: 4e9}
-	case m.has(UsageMissing):
+	case m.hasBehaviour(UsageMissing):
 		u.Estimated = true
 	}
 	if t.model.Usage != nil {

@@ -14,7 +14,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-func ask(text string) *llm.Request {
+func askRequest(text string) *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}}
 }
 
@@ -22,10 +22,10 @@ func TestModelAnswersTheSameInAnyOrder(t *testing.T) {
 	var a, b llmtest.Model
 	texts := map[string]string{}
 	for _, q := range []string{"Why do foxes dig?", "Why do foxes hunt?"} {
-		texts[q] = collect(t, &a, ask(q)).Message.Text()
+		texts[q] = collectAnswer(t, &a, askRequest(q)).Message.Text()
 	}
 	for _, q := range []string{"Why do foxes hunt?", "Why do foxes dig?", "Why do foxes hunt?"} {
-		if got := collect(t, &b, ask(q)).Message.Text(); got != texts[q] || got == "" {
+		if got := collectAnswer(t, &b, askRequest(q)).Message.Text(); got != texts[q] || got == "" {
 			t.Errorf("answer to %q is %q, was %q", q, got, texts[q])
 		}
 	}
@@ -34,7 +34,7 @@ func TestModelAnswersTheSameInAnyOrder(t *testing.T) {
 	}
 }
 
-func collect(t *testing.T, m llm.Model, req *llm.Request) *llm.Response {
+func collectAnswer(t *testing.T, m llm.Model, req *llm.Request) *llm.Response {
 	t.Helper()
 	done, err := llm.Collect(m.Generate(t.Context(), req))
 	if err != nil {
@@ -53,7 +53,7 @@ func TestModelStreams(t *testing.T) {
 		var at []time.Duration
 		var text strings.Builder
 		var done *llm.Response
-		for d, err := range m.Generate(t.Context(), ask("one two three four five six")) {
+		for d, err := range m.Generate(t.Context(), askRequest("one two three four five six")) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func TestModelFailsFirst(t *testing.T) {
 	m := llmtest.Model{Failures: 2, Failure: &llm.Error{Class: llm.RateLimited, Message: "wait", RetryAfter: time.Second}}
 	for i := range 3 {
 		for _, q := range []string{"a", "b"} {
-			_, err := llm.Collect(m.Generate(t.Context(), ask(q)))
+			_, err := llm.Collect(m.Generate(t.Context(), askRequest(q)))
 			var e *llm.Error
 			if failed := errors.As(err, &e); failed != (i < 2) || failed && (e.Class != llm.RateLimited || e.Model != "test/model") {
 				t.Errorf("try %d of %s: %v", i+1, q, err)
@@ -88,7 +88,7 @@ func TestModelFailsFirst(t *testing.T) {
 		t.Errorf("counts are %+v, want %+v", got, want)
 	}
 	plain := llmtest.Model{Answer: func(*llm.Request) (llm.Message, error) { return llm.Message{}, errors.New("no idea") }}
-	if _, err := llm.Collect(plain.Generate(t.Context(), ask("a"))); llm.ClassOf(err) != llm.Transient || !strings.Contains(err.Error(), "test/model: no idea") {
+	if _, err := llm.Collect(plain.Generate(t.Context(), askRequest("a"))); llm.ClassOf(err) != llm.Transient || !strings.Contains(err.Error(), "test/model: no idea") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestModelBehaves(t *testing.T) {
 				m := llmtest.Model{Answer: llmtest.Echo, Behaviours: []llmtest.Behaviour{test.behaviour}}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				req := ask(long)
+				req := askRequest(long)
 				if test.behaviour == llmtest.Overlong {
 					req.MaxTokens = 20
 				}
@@ -138,20 +138,20 @@ func TestModelBehaves(t *testing.T) {
 
 func TestModelKeepsToMaxTokens(t *testing.T) {
 	m := llmtest.Model{Answer: llmtest.Echo}
-	req := ask("one two three four five")
+	req := askRequest("one two three four five")
 	req.MaxTokens = 2
-	if r := collect(t, &m, req); r.Message.Text() != "one two" || r.Finish != llm.FinishLength {
+	if r := collectAnswer(t, &m, req); r.Message.Text() != "one two" || r.Finish != llm.FinishLength {
 		t.Errorf("answer is %+v", r)
 	}
 	req.MaxTokens = 5
-	if r := collect(t, &m, req); r.Finish != llm.FinishStop {
+	if r := collectAnswer(t, &m, req); r.Finish != llm.FinishStop {
 		t.Errorf("answer is %+v", r)
 	}
 }
 
 func TestModelNoticesWhoStops(t *testing.T) {
 	m := llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Endless}}
-	for d := range m.Generate(t.Context(), ask("Never stop.")) {
+	for d := range m.Generate(t.Context(), askRequest("Never stop.")) {
 		if d.Text != "" {
 			break
 		}
@@ -162,9 +162,9 @@ func TestModelNoticesWhoStops(t *testing.T) {
 }
 
 func TestModelFillsSchemas(t *testing.T) {
-	req := ask("Make up a fox.")
+	req := askRequest("Make up a fox.")
 	req.Schema = &llm.Schema{Name: "fox", JSON: []byte(`{"type":"object","properties":{"age":{"type":"integer","minimum":1,"maximum":9}},"required":["age"]}`)}
-	got, err := llm.Decode[struct{ Age int }](collect(t, new(llmtest.Model), req).Message.Text(), req.Schema)
+	got, err := llm.Decode[struct{ Age int }](collectAnswer(t, new(llmtest.Model), req).Message.Text(), req.Schema)
 	if err != nil || got.Age < 1 || got.Age > 9 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -173,10 +173,10 @@ func TestModelFillsSchemas(t *testing.T) {
 func TestProvider(t *testing.T) {
 	own := &llmtest.Model{Answer: llmtest.Echo}
 	p := llmtest.Provider{Name: "lab", Models: map[string]*llmtest.Model{"own": own}}
-	if r := collect(t, p.Model("own"), ask("hello")); r.Message.Text() != "hello" {
+	if r := collectAnswer(t, p.Model("own"), askRequest("hello")); r.Message.Text() != "hello" {
 		t.Errorf("answer is %+v", r)
 	}
-	if _, err := llm.Collect(p.Model("none").Generate(t.Context(), ask("hello"))); llm.ClassOf(err) != llm.NotFound {
+	if _, err := llm.Collect(p.Model("none").Generate(t.Context(), askRequest("hello"))); llm.ClassOf(err) != llm.NotFound {
 		t.Errorf("error is %v", err)
 	}
 	if err := p.Check(t.Context(), "own"); err != nil {

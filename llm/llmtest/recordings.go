@@ -36,7 +36,7 @@ const recordings = "../shared/data/llm-recordings/fantasy.jsonl"
 // file.
 func Recordings(t testing.TB, dialect string) []Recording {
 	t.Helper()
-	f, err := os.Open(filepath.Join(root(t), filepath.FromSlash(recordings)))
+	f, err := os.Open(filepath.Join(moduleRoot(t), filepath.FromSlash(recordings)))
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("the recordings are not here: " + recordings)
 	}
@@ -69,7 +69,7 @@ func readRecordings(r io.Reader, dialect string) (found []Recording, err error) 
 	}
 }
 
-func root(t testing.TB) string {
+func moduleRoot(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -108,7 +108,7 @@ func Replay(t testing.TB, rec Recording, seed uint64) (*httptest.Server, <-chan 
 		sent <- Sent{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header, Body: body}
 		w.Header().Set("Content-Type", rec.Type)
 		w.WriteHeader(rec.Status)
-		if err := InPieces(w, rec.Body, seed); err != nil {
+		if err := WriteInPieces(w, rec.Body, seed); err != nil {
 			t.Logf("replay %s: %v", rec.File, err)
 		}
 	}))
@@ -116,8 +116,8 @@ func Replay(t testing.TB, rec Recording, seed uint64) (*httptest.Server, <-chan 
 	return server, sent
 }
 
-// InPieces writes mostly small random pieces by seed, and flushes w if possible.
-func InPieces(w io.Writer, data []byte, seed uint64) error {
+// WriteInPieces writes mostly small random pieces by seed, and flushes w if possible.
+func WriteInPieces(w io.Writer, data []byte, seed uint64) error {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	flusher, _ := w.(http.Flusher)
 	for len(data) > 0 {

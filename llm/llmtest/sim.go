@@ -33,10 +33,10 @@ import (
 //
 // A Sim is safe for concurrent use.
 type Sim struct {
-	config atomic.Pointer[SimConfig]
-	limit  limiter
-	held   atomic.Int64 // count against Parallel
-	seen   tally        // prompts and script lines
+	config   atomic.Pointer[SimConfig]
+	limit    limiter
+	inFlight atomic.Int64 // count against Parallel
+	seen     keyCounter   // prompts and script lines
 
 	mu    sync.Mutex // of stats
 	stats Stats
@@ -80,7 +80,7 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
 		writeJSON(w, http.StatusOK, s.Stats())
 	default:
-		s.serve(w, r)
+		s.serveRequest(w, r)
 	}
 }
 
@@ -88,7 +88,7 @@ func (s *Sim) reconfigure(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSettings))
 	if err == nil {
 		c := *s.config.Load()
-		if err = c.merge(body); err == nil {
+		if err = c.mergeJSON(body); err == nil {
 			s.Configure(c)
 			writeJSON(w, http.StatusOK, c)
 			return
@@ -97,8 +97,8 @@ func (s *Sim) reconfigure(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusBadRequest, map[string]string{"error": fmt.Sprintf("change configuration: %v", err)})
 }
 
-func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
-	to := route(r)
+func (s *Sim) serveRequest(w http.ResponseWriter, r *http.Request) {
+	to := routeRequest(r)
 	if to.serve == nil {
 		writeJSON(w, http.StatusNotFound, map[string]any{"error": map[string]any{
 			"message": "Invalid URL (" + r.Method + " " + r.URL.Path + ")", "type": "invalid_request_error", "param": nil, "code": nil,
@@ -109,15 +109,15 @@ func (s *Sim) serve(w http.ResponseWriter, r *http.Request) {
 		sim: s, config: s.config.Load(), dialect: to.dialect, w: w, r: r,
 		rec: Record{Time: time.Now(), Dialect: to.dialect.name, Path: r.URL.Path, Client: r.RemoteAddr, Model: to.model, Status: http.StatusOK},
 	}
-	s.began()
-	defer x.end()
-	if why, ok := x.admit(); !ok {
-		x.refuse(why)
+	s.countStart()
+	defer x.finishExchange()
+	if why, ok := x.checkKey(); !ok {
+		x.sendRefusal(why)
 		return
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		x.refuse(failure{kind: badRequest, message: "cannot read the request: " + err.Error()})
+		x.sendRefusal(failure{kind: badRequest, message: "cannot read the request: " + err.Error()})
 		return
 	}
 	x.rec.Body = body
@@ -134,24 +134,24 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 type exchange struct {
-	sim     *Sim
-	config  *SimConfig
-	dialect *dialect
-	w       http.ResponseWriter
-	r       *http.Request
-	rec     Record
-	held    bool // counts against Parallel
-	done    bool // fully sent
+	sim            *Sim
+	config         *SimConfig
+	dialect        *dialect
+	w              http.ResponseWriter
+	r              *http.Request
+	rec            Record
+	countsInFlight bool // counts against Parallel
+	done           bool // fully sent
 }
 
-func (x *exchange) admit() (failure, bool) {
+func (x *exchange) checkKey() (failure, bool) {
 	if x.config.Key == "" || x.dialect.key(x.r) == x.config.Key {
 		return failure{}, true
 	}
 	return failure{kind: wrongKey}, false
 }
 
-func (x *exchange) refuse(f failure) {
+func (x *exchange) sendRefusal(f failure) {
 	status, body := x.dialect.refuse(f)
 	if f.status != 0 {
 		status = f.status
@@ -164,10 +164,10 @@ func (x *exchange) refuse(f failure) {
 		retryHeaders(x.w.Header(), form, f.retry)
 	}
 	x.rec.Status = status
-	x.send(status, cmp.Or(f.contentType, "application/json"), body)
+	x.sendBody(status, cmp.Or(f.contentType, "application/json"), body)
 }
 
-func (x *exchange) send(status int, contentType string, body []byte) {
+func (x *exchange) sendBody(status int, contentType string, body []byte) {
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", fmt.Sprint(len(body)))
@@ -177,15 +177,15 @@ func (x *exchange) send(status int, contentType string, body []byte) {
 	x.done = err == nil
 }
 
-func (x *exchange) answer(v any) { x.send(http.StatusOK, "application/json", encode(v)) }
+func (x *exchange) sendJSON(v any) { x.sendBody(http.StatusOK, "application/json", encodeJSON(v)) }
 
-func (x *exchange) end() {
-	if x.held {
-		x.sim.held.Add(-1)
+func (x *exchange) finishExchange() {
+	if x.countsInFlight {
+		x.sim.inFlight.Add(-1)
 	}
 	x.rec.Ended = time.Now()
 	x.rec.Cancelled = !x.done && x.r.Context().Err() != nil
-	x.sim.ended(x.rec)
+	x.sim.countEnd(x.rec)
 	if x.config.Record != nil {
 		x.config.Record(x.rec)
 	}
@@ -194,11 +194,11 @@ func (x *exchange) end() {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(encode(v), '\n'))
+	_, _ = w.Write(append(encodeJSON(v), '\n'))
 }
 
-// encode returns plain values as JSON.
-func encode(v any) []byte {
+// encodeJSON returns plain values as JSON.
+func encodeJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return []byte("null")
@@ -263,14 +263,14 @@ func (s *Sim) Stats() Stats {
 	return out
 }
 
-func (s *Sim) began() {
+func (s *Sim) countStart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Active++
 	s.stats.Peak = max(s.stats.Peak, s.stats.Active)
 }
 
-func (s *Sim) ended(r Record) {
+func (s *Sim) countEnd(r Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := &s.stats
@@ -297,8 +297,8 @@ func (s *Sim) ended(r Record) {
 	}
 }
 
-// A tally counts by key. The zero value is ready.
-type tally struct {
+// A keyCounter counts by key. The zero value is ready.
+type keyCounter struct {
 	mu sync.Mutex
 	n  map[uint64]int
 }
@@ -306,7 +306,7 @@ type tally struct {
 // maxTally is the number of keys at which a tally restarts.
 const maxTally = 1 << 20
 
-func (t *tally) add(key uint64) int {
+func (t *keyCounter) add(key uint64) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.n == nil || len(t.n) >= maxTally {
@@ -316,7 +316,7 @@ func (t *tally) add(key uint64) int {
 	return t.n[key]
 }
 
-func (t *tally) reset() {
+func (t *keyCounter) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.n = nil
@@ -329,7 +329,7 @@ func Serve(t testing.TB, h http.Handler) string {
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
-	serve(t, h, l)
+	serveListener(t, h, l)
 	return "http://" + l.Addr().String()
 }
 
@@ -337,14 +337,14 @@ func Serve(t testing.TB, h http.Handler) string {
 // bubble. Its goroutines end with the test, or when idle connections close.
 func Pipe(t testing.TB, h http.Handler) *http.Client {
 	t.Helper()
-	l := &pipes{ready: make(chan net.Conn), closed: make(chan struct{})}
+	l := &pipeListener{ready: make(chan net.Conn), closed: make(chan struct{})}
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.dial(ctx) }}
-	serve(t, h, l)
+	serveListener(t, h, l)
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
 
-func serve(t testing.TB, h http.Handler, l net.Listener) {
+func serveListener(t testing.TB, h http.Handler, l net.Listener) {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	ended := make(chan struct{})
 	go func() {
@@ -357,13 +357,13 @@ func serve(t testing.TB, h http.Handler, l net.Listener) {
 	})
 }
 
-type pipes struct {
+type pipeListener struct {
 	ready  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
+func (p *pipeListener) dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
 	case p.ready <- server:
@@ -375,7 +375,7 @@ func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.ready:
 		return c, nil
@@ -384,9 +384,9 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p *pipes) Close() error {
+func (p *pipeListener) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil
 }
 
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
+func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }

@@ -16,10 +16,10 @@ import (
 	"ponder/llm/openai"
 )
 
-// A deaf transport hides limits, except refusals.
-type deaf struct{ http.RoundTripper }
+// A limitHider transport hides limits, except refusals.
+type limitHider struct{ http.RoundTripper }
 
-func (d deaf) RoundTrip(req *http.Request) (*http.Response, error) {
+func (d limitHider) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := d.RoundTripper.RoundTrip(req)
 	if err == nil {
 		for name := range resp.Header {
@@ -31,9 +31,9 @@ func (d deaf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// crowd sends 150 requests through a gate, 8 at a time until each succeeds, against a
+// runCrowd sends 150 requests through a gate, 8 at a time until each succeeds, against a
 // limit of 60 a minute.
-func crowd(t *testing.T, burst int, hears bool, provider func(*http.Client) llm.Provider) (refused int, took time.Duration) {
+func runCrowd(t *testing.T, burst int, seesLimits bool, provider func(*http.Client) llm.Provider) (refused int, took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32
 		client := llmtest.Pipe(t, llmtest.NewSim(llmtest.SimConfig{
@@ -44,8 +44,8 @@ func crowd(t *testing.T, burst int, hears bool, provider func(*http.Client) llm.
 				}
 			},
 		}))
-		if !hears {
-			client.Transport = deaf{client.Transport}
+		if !seesLimits {
+			client.Transport = limitHider{client.Transport}
 		}
 		m := llm.NewGate(llm.GateConfig{}).Provider(provider(client)).Model("m")
 		start := time.Now()
@@ -91,8 +91,8 @@ func TestGateHearsAllowance(t *testing.T) {
 	} {
 		for _, burst := range []int{0, 10} { // with 10 it enforces another limit than it reports
 			t.Run(fmt.Sprint(name, " ", burst), func(t *testing.T) {
-				refused, took := crowd(t, burst, true, provider)
-				without, took2 := crowd(t, burst, false, provider)
+				refused, took := runCrowd(t, burst, true, provider)
+				without, took2 := runCrowd(t, burst, false, provider)
 				t.Logf("refused %d in %v, without hearing %d in %v", refused, took, without, took2)
 				if refused*5 > without || took > took2*11/10 {
 					t.Errorf("refused %d in %v, without hearing %d in %v", refused, took, without, took2)

@@ -26,43 +26,43 @@ func anthropicKey(r *http.Request) string {
 	if key := r.Header.Get("x-api-key"); key != "" {
 		return key
 	}
-	return bearer(r)
+	return bearerKey(r)
 }
 
 func anthropicRefusal(f failure) (int, []byte) {
 	status, typ, message := anthropicWords(f)
-	return status, encode(map[string]any{
-		"type": "error", "error": map[string]string{"type": typ, "message": message}, "request_id": "req_" + token(uint64(status), 20),
+	return status, encodeJSON(map[string]any{
+		"type": "error", "error": map[string]string{"type": typ, "message": message}, "request_id": "req_" + randomToken(uint64(status), 20),
 	})
 }
 
 func anthropicInband(f failure) []byte {
 	_, body := anthropicRefusal(f)
-	return append([]byte("event: error\n"), sse(nil, string(body))...)
+	return append([]byte("event: error\n"), appendSSE(nil, string(body))...)
 }
 
 func anthropicWords(f failure) (status int, typ, message string) {
 	switch f.kind {
 	case wrongKey:
-		return 401, "authentication_error", f.said("invalid x-api-key")
+		return 401, "authentication_error", f.messageOr("invalid x-api-key")
 	case noCredit:
-		return 400, "invalid_request_error", f.said("Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.")
+		return 400, "invalid_request_error", f.messageOr("Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.")
 	case noModel:
-		return 404, "not_found_error", f.said("model: %s", f.model)
+		return 404, "not_found_error", f.messageOr("model: %s", f.model)
 	case tooLong:
-		return 400, "invalid_request_error", f.said("prompt is too long: %d tokens > %d maximum", f.tokens, f.limit)
+		return 400, "invalid_request_error", f.messageOr("prompt is too long: %d tokens > %d maximum", f.tokens, f.limit)
 	case filtered:
-		return 400, "invalid_request_error", f.said("Output blocked by content filtering policy")
+		return 400, "invalid_request_error", f.messageOr("Output blocked by content filtering policy")
 	case rateLimited:
-		return 429, "rate_limit_error", f.said("This request would exceed your organization's rate limit. Please reduce the prompt length or the maximum tokens requested, or try again later.")
+		return 429, "rate_limit_error", f.messageOr("This request would exceed your organization's rate limit. Please reduce the prompt length or the maximum tokens requested, or try again later.")
 	case overloaded:
-		return 529, "overloaded_error", f.said("Overloaded")
+		return 529, "overloaded_error", f.messageOr("Overloaded")
 	case unavailable:
-		return 503, "api_error", f.said("Service unavailable")
+		return 503, "api_error", f.messageOr("Service unavailable")
 	case serverError, badGateway, page:
-		return 500, "api_error", f.said("Internal server error")
+		return 500, "api_error", f.messageOr("Internal server error")
 	}
-	return 400, "invalid_request_error", f.said("Bad request")
+	return 400, "invalid_request_error", f.messageOr("Bad request")
 }
 
 type anthropicRequest struct {
@@ -101,24 +101,24 @@ type anthropicMessage struct {
 	Content content `json:"content"`
 }
 
-func parseAnthropic(x *exchange, _ string, body []byte) (*ask, failure, bool) {
+func parseAnthropic(x *exchange, _ string, body []byte) (*parsedRequest, failure, bool) {
 	var q anthropicRequest
-	if why, ok := read(body, &q); !ok {
+	if why, ok := decodeRequest(body, &q); !ok {
 		return nil, why, false
 	}
 	if x.r.Header.Get("anthropic-version") == "" {
 		return nil, failure{kind: badRequest, message: "anthropic-version: header is required"}, false
 	}
-	if why := q.check(); why != "" {
+	if why := q.checkRequest(); why != "" {
 		return nil, failure{kind: badRequest, message: why}, false
 	}
-	a := q.ask()
+	a := q.toParsed()
 	a.max = *q.Max
 	return a, failure{}, true
 }
 
-func (q *anthropicRequest) ask() *ask {
-	a := &ask{model: q.Model, stream: q.Stream, usage: true, choice: q.Choice.Type, think: q.Thinking.Type == "enabled" || q.Thinking.Type == "adaptive"}
+func (q *anthropicRequest) toParsed() *parsedRequest {
+	a := &parsedRequest{model: q.Model, stream: q.Stream, usage: true, choice: q.Choice.Type, think: q.Thinking.Type == "enabled" || q.Thinking.Type == "adaptive"}
 	switch q.Choice.Type {
 	case "tool":
 		a.choice = q.Choice.Name
@@ -126,25 +126,25 @@ func (q *anthropicRequest) ask() *ask {
 		a.choice = "required"
 	}
 	if len(q.System) > 0 {
-		a.turn("system")
-		q.System.add(a, "system")
+		a.addTurn("system")
+		q.System.addTo(a, "system")
 	}
 	for _, m := range q.Messages {
-		a.turn(m.Role)
+		a.addTurn(m.Role)
 		for _, p := range m.Content {
 			switch p.Type {
 			case "tool_use":
-				a.call(p.Name, p.Input)
+				a.addCall(p.Name, p.Input)
 			case "tool_result":
-				a.result(p.Content.text())
-				content{{Source: firstSource(p.Content)}}.add(a, m.Role)
+				a.addResult(p.Content.joinText())
+				content{{Source: firstSource(p.Content)}}.addTo(a, m.Role)
 			default:
-				content{p}.add(a, m.Role)
+				content{p}.addTo(a, m.Role)
 			}
 		}
 	}
 	for _, t := range q.Tools {
-		a.tool(t.Name, t.Doc, t.Schema)
+		a.addTool(t.Name, t.Doc, t.Schema)
 	}
 	if a.schema = q.Output.Format.Schema; len(a.schema) == 0 {
 		a.schema = q.Format.Schema
@@ -161,8 +161,8 @@ func firstSource(c content) *mediaSource {
 	return nil
 }
 
-// check returns Anthropic's reason to refuse the request, or "".
-func (q *anthropicRequest) check() string {
+// checkRequest returns Anthropic's reason to refuse the request, or "".
+func (q *anthropicRequest) checkRequest() string {
 	switch {
 	case q.Model == "":
 		return "model: Field required"
@@ -188,7 +188,7 @@ func (q *anthropicRequest) check() string {
 		}
 	}
 	for _, f := range []anthropicFormat{q.Output.Format, q.Format} {
-		if why := anthropicSchema.why(f.Schema, ""); why != "" {
+		if why := anthropicSchema.findFault(f.Schema, ""); why != "" {
 			return why
 		}
 	}
@@ -196,8 +196,8 @@ func (q *anthropicRequest) check() string {
 }
 
 // anthropicSchema refuses what Anthropic does.
-var anthropicSchema = checker{check: func(_ string, raw json.RawMessage, s shape) string {
-	if !closed(s) {
+var anthropicSchema = schemaChecker{check: func(_ string, raw json.RawMessage, s schemaShape) string {
+	if !isClosed(s) {
 		return "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
 	}
 	var all map[string]json.RawMessage
@@ -237,7 +237,7 @@ func (q *anthropicRequest) checkMessages() string {
 					return fmt.Sprintf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, p.ToolUseID)
 				}
 				open = slices.DeleteFunc(open, func(id string) bool { return id == p.ToolUseID })
-			case p.Type == "thinking" && !unsealed(q.Model, p.Signature), p.Type == "redacted_thinking" && !unsealed(q.Model, p.Data):
+			case p.Type == "thinking" && !isSealOf(q.Model, p.Signature), p.Type == "redacted_thinking" && !isSealOf(q.Model, p.Data):
 				return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
 			}
 		}
@@ -257,30 +257,30 @@ func anthropicModels(path string) target {
 	return target{anthropicDialect(), name, func(x *exchange, name string, _ []byte) {
 		switch {
 		case !strings.HasPrefix(path, "/v1/models"):
-			x.fail(failure{kind: badRequest, status: http.StatusNotFound, message: "Not Found"})
+			x.sendFailure(failure{kind: badRequest, status: http.StatusNotFound, message: "Not Found"})
 		case name == "":
 			list := []any{}
-			for _, m := range x.models() {
+			for _, m := range x.modelNames() {
 				list = append(list, model(m))
 			}
-			x.answer(map[string]any{"data": list, "has_more": false})
-		case !x.has(name):
-			x.fail(failure{kind: noModel})
+			x.sendJSON(map[string]any{"data": list, "has_more": false})
+		case !x.hasModel(name):
+			x.sendFailure(failure{kind: noModel})
 		default:
-			x.answer(model(name))
+			x.sendJSON(model(name))
 		}
 	}}
 }
 
 func serveAnthropicCount(x *exchange, _ string, body []byte) {
 	var q anthropicRequest
-	if why, ok := read(body, &q); !ok {
-		x.fail(why)
+	if why, ok := decodeRequest(body, &q); !ok {
+		x.sendFailure(why)
 		return
 	}
-	a := q.ask()
-	a.seal()
-	x.answer(map[string]int{"input_tokens": a.tokens()})
+	a := q.toParsed()
+	a.computeHash()
+	x.sendJSON(map[string]int{"input_tokens": a.countTokens()})
 }
 
 func anthropicFinish(f llm.Finish) string {
@@ -309,12 +309,12 @@ func anthropicMessageOf(r *reply, blocks []any, finish any, output int) map[stri
 		"stop_reason": finish, "stop_sequence": nil,
 	}
 	if !r.silent {
-		m["usage"] = anthropicUsage(r.use, output)
+		m["usage"] = anthropicUsage(r.usage, output)
 	}
 	return m
 }
 
-func anthropicWhole(_ *ask, r *reply) []byte {
+func anthropicWhole(_ *parsedRequest, r *reply) []byte {
 	blocks := []any{}
 	if r.reasoning != "" {
 		blocks = append(blocks, map[string]string{"type": "thinking", "thinking": r.reasoning, "signature": r.seal})
@@ -325,7 +325,7 @@ func anthropicWhole(_ *ask, r *reply) []byte {
 	for _, c := range r.calls {
 		blocks = append(blocks, map[string]any{"type": "tool_use", "id": "toolu_01" + c.ID, "name": c.Name, "input": c.Input})
 	}
-	return encode(anthropicMessageOf(r, blocks, anthropicFinish(r.finish), r.use.Output))
+	return encodeJSON(anthropicMessageOf(r, blocks, anthropicFinish(r.finish), r.usage.Output))
 }
 
 type anthropicWriter struct {
@@ -333,70 +333,70 @@ type anthropicWriter struct {
 	index int // of the block
 }
 
-func (w *anthropicWriter) event(name, data string) {
-	w.buf = sse(append(append(append(w.buf, "event: "...), name...), '\n'), data)
+func (w *anthropicWriter) writeEvent(name, data string) {
+	w.buf = appendSSE(append(append(append(w.buf, "event: "...), name...), '\n'), data)
 }
 
-func anthropicStream(s *stream, _ *ask, r *reply) {
+func anthropicStream(s *stream, _ *parsedRequest, r *reply) {
 	w := &anthropicWriter{stream: s}
-	w.event("message_start", `{"type":"message_start","message":`+string(encode(anthropicMessageOf(r, []any{}, nil, min(r.use.Output, 1))))+`}`)
+	w.writeEvent("message_start", `{"type":"message_start","message":`+string(encodeJSON(anthropicMessageOf(r, []any{}, nil, min(r.usage.Output, 1))))+`}`)
 	if r.reasoning != "" {
-		w.block(`{"type":"thinking","thinking":"","signature":""}`, func() {
-			w.text(r.reasoning, w.piece("thinking_delta", "thinking"))
-			w.event("content_block_delta", w.at("content_block_delta")+`,"delta":{"type":"signature_delta","signature":"`+r.seal+`"}}`)
+		w.writeBlock(`{"type":"thinking","thinking":"","signature":""}`, func() {
+			w.eachPiece(r.reasoning, w.pieceWriter("thinking_delta", "thinking"))
+			w.writeEvent("content_block_delta", w.eventHead("content_block_delta")+`,"delta":{"type":"signature_delta","signature":"`+r.seal+`"}}`)
 		})
 	}
 	if r.text != "" {
-		w.block(`{"type":"text","text":""}`, func() { w.text(r.text, w.piece("text_delta", "text")) })
+		w.writeBlock(`{"type":"text","text":""}`, func() { w.eachPiece(r.text, w.pieceWriter("text_delta", "text")) })
 	}
 	for _, c := range r.calls {
-		w.block(`{"type":"tool_use","id":"toolu_01`+c.ID+`","name":`+string(quote(nil, c.Name))+`,"input":{}}`, func() { w.input(c) })
+		w.writeBlock(`{"type":"tool_use","id":"toolu_01`+c.ID+`","name":`+string(appendQuoted(nil, c.Name))+`,"input":{}}`, func() { w.writeInput(c) })
 	}
-	if !s.ends() {
+	if !s.shouldEnd() {
 		return
 	}
 	end := `{"type":"message_delta","delta":{"stop_reason":"` + anthropicFinish(r.finish) + `","stop_sequence":null}`
 	if !r.silent {
-		end += `,"usage":{"output_tokens":` + strconv.Itoa(r.use.Output) + `}`
+		end += `,"usage":{"output_tokens":` + strconv.Itoa(r.usage.Output) + `}`
 	}
-	w.event("message_delta", end+"}")
-	w.event("message_stop", `{"type":"message_stop"}`)
+	w.writeEvent("message_delta", end+"}")
+	w.writeEvent("message_stop", `{"type":"message_stop"}`)
 }
 
-// at returns the start of an event of the block.
-func (w *anthropicWriter) at(typ string) string {
+// eventHead returns the start of an event of the block.
+func (w *anthropicWriter) eventHead(typ string) string {
 	return `{"type":"` + typ + `","index":` + strconv.Itoa(w.index)
 }
 
-func (w *anthropicWriter) block(start string, inside func()) {
-	if w.over {
+func (w *anthropicWriter) writeBlock(start string, inside func()) {
+	if w.ended {
 		return
 	}
-	w.event("content_block_start", w.at("content_block_start")+`,"content_block":`+start+`}`)
+	w.writeEvent("content_block_start", w.eventHead("content_block_start")+`,"content_block":`+start+`}`)
 	if w.index == 0 {
-		w.event("ping", `{"type": "ping"}`)
+		w.writeEvent("ping", `{"type": "ping"}`)
 	}
 	inside()
-	if w.over {
+	if w.ended {
 		return
 	}
-	w.event("content_block_stop", w.at("content_block_stop")+`}`)
+	w.writeEvent("content_block_stop", w.eventHead("content_block_stop")+`}`)
 	w.index++
 }
 
-func (w *anthropicWriter) piece(typ, field string) func(string) bool {
-	head := "event: content_block_delta\ndata: " + w.at("content_block_delta") + `,"delta":{"type":"` + typ + `","` + field + `":`
+func (w *anthropicWriter) pieceWriter(typ, field string) func(string) bool {
+	head := "event: content_block_delta\ndata: " + w.eventHead("content_block_delta") + `,"delta":{"type":"` + typ + `","` + field + `":`
 	return func(p string) bool {
-		w.buf = append(quote(append(w.buf, head...), p), "}}\n\n"...)
-		return !w.over
+		w.buf = append(appendQuoted(append(w.buf, head...), p), "}}\n\n"...)
+		return !w.ended
 	}
 }
 
-func (w *anthropicWriter) input(c llm.ToolCall) {
-	write := w.piece("input_json_delta", "partial_json")
+func (w *anthropicWriter) writeInput(c llm.ToolCall) {
+	write := w.pieceWriter("input_json_delta", "partial_json")
 	write("")
-	for p := range pieces(string(c.Input), w.x.config.Chunks, false) {
+	for p := range splitPieces(string(c.Input), w.x.config.Chunks, false) {
 		write(p)
 	}
-	w.stream.delta(len(c.Name)/4 + len(c.Input)/4 + 8)
+	w.stream.nextDelta(len(c.Name)/4 + len(c.Input)/4 + 8)
 }

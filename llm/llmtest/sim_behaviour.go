@@ -56,7 +56,7 @@ const (
 	UsageMissing   Behaviour = "usage-missing"
 	NoSchema       Behaviour = "no-schema" // 400 for a JSON schema
 	NoTools        Behaviour = "no-tools"  // 400 for tools
-	Obey           Behaviour = "obey"      // follows planted instructions
+	FollowPlanted  Behaviour = "obey"      // follows planted instructions
 	Reason         Behaviour = "reasoning"
 	CallTools      Behaviour = "call-tools" // whenever allowed
 	Slow           Behaviour = "slow"       // ten times slower
@@ -100,18 +100,18 @@ var behaviours = [...][2]string{
 	{string(UsageMissing), "does not say what it used"},
 	{string(NoSchema), "400 to a request with a JSON schema"},
 	{string(NoTools), "400 to a request with tools"},
-	{string(Obey), "follows instructions planted in the prompt"},
+	{string(FollowPlanted), "follows instructions planted in the prompt"},
 	{string(Reason), "shows its reasoning"},
 	{string(CallTools), "calls a tool where it may"},
 	{string(Slow), "ten times slower"},
 	{string(Comments), "comments and pings between the events"},
 }
 
-func (b Behaviour) known() bool {
+func (b Behaviour) isKnown() bool {
 	return slices.ContainsFunc(behaviours[:], func(k [2]string) bool { return k[0] == string(b) })
 }
 
-func (b Behaviour) failure() (kind, bool) {
+func (b Behaviour) failureKind() (kind, bool) {
 	k, ok := map[Behaviour]kind{
 		RateLimit: rateLimited, ServerError: serverError, BadGateway: badGateway, Unavailable: unavailable, Overloaded: overloaded, OverloadedMidway: overloaded,
 		WrongKey: wrongKey, NoCredit: noCredit, NoModel: noModel, ContextLength: tooLong, FilteredPrompt: filtered, HTML: page,
@@ -119,12 +119,12 @@ func (b Behaviour) failure() (kind, bool) {
 	return k, ok
 }
 
-type conduct []Behaviour
+type behaviourSet []Behaviour
 
-func (c conduct) has(b Behaviour) bool { return slices.Contains(c, b) }
+func (c behaviourSet) hasBehaviour(b Behaviour) bool { return slices.Contains(c, b) }
 
-// draw picks behaviours by chance.
-func draw(chances map[Behaviour]float64, rng *rand.Rand) (c conduct) {
+// drawBehaviours picks behaviours by chance.
+func drawBehaviours(chances map[Behaviour]float64, rng *rand.Rand) (c behaviourSet) {
 	if len(chances) == 0 {
 		return nil
 	}
@@ -178,7 +178,7 @@ const (
 	RetryDate     RetryForm = "date"     // Retry-After: Wed, 21 Oct 2015 07:28:00 GMT
 	RetryBody     RetryForm = "body"     // only in the body
 	RetryNever    RetryForm = "never"    // x-should-retry: false
-	RetryUnsaid   RetryForm = "unsaid"
+	RetryNone     RetryForm = "unsaid"
 )
 
 func retryHeaders(h http.Header, form RetryForm, after time.Duration) {
@@ -202,15 +202,15 @@ const gatewayPage = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<b
 
 const loginPage = "<!DOCTYPE html>\n<html><head><title>Sign in to the network</title></head><body><form method=\"post\"></form></body></html>\n"
 
-func (x *exchange) fail(f failure) {
+func (x *exchange) sendFailure(f failure) {
 	f.model = x.rec.Model
 	switch f.kind {
 	case badGateway:
 		x.rec.Status = http.StatusBadGateway
-		x.send(http.StatusBadGateway, "text/html", []byte(gatewayPage))
+		x.sendBody(http.StatusBadGateway, "text/html", []byte(gatewayPage))
 		return
 	case page:
-		x.send(http.StatusOK, "text/html; charset=utf-8", []byte(loginPage))
+		x.sendBody(http.StatusOK, "text/html; charset=utf-8", []byte(loginPage))
 		return
 	case rateLimited, overloaded:
 		if f.retry == 0 && f.kind == rateLimited {
@@ -220,10 +220,10 @@ func (x *exchange) fail(f failure) {
 		f.limit = cmp.Or(f.limit, 8192)
 		f.tokens = max(f.tokens, f.limit+1)
 	}
-	x.refuse(f)
+	x.sendRefusal(f)
 }
 
-func (f failure) said(usual string, args ...any) string {
+func (f failure) messageOr(usual string, args ...any) string {
 	if f.message != "" {
 		return f.message
 	}
@@ -242,8 +242,8 @@ func (l *limiter) reset() {
 	l.full = time.Time{}
 }
 
-// take returns the requests left, the time until full, and the wait if empty.
-func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wait time.Duration) {
+// takeToken returns the requests left, the time until full, and the wait if empty.
+func (l *limiter) takeToken(perMinute, burst int, now time.Time) (left int, full, wait time.Duration) {
 	if burst <= 0 {
 		burst = perMinute
 	}
@@ -262,18 +262,18 @@ func (l *limiter) take(perMinute, burst int, now time.Time) (left int, full, wai
 	return int((time.Duration(burst)*each - full) / each), full, 0
 }
 
-// within checks the limits and sets their headers.
-func (x *exchange) within() (failure, bool) {
+// checkLimits checks the limits and sets their headers.
+func (x *exchange) checkLimits() (failure, bool) {
 	c := x.config
-	x.held = true
-	if n := x.sim.held.Add(1); c.Parallel > 0 && int(n) > c.Parallel {
+	x.countsInFlight = true
+	if n := x.sim.inFlight.Add(1); c.Parallel > 0 && int(n) > c.Parallel {
 		return failure{kind: rateLimited, retry: x.retryAfter(), message: "Too many concurrent requests."}, false
 	}
 	if c.PerMinute <= 0 {
 		return failure{}, true
 	}
 	now := time.Now()
-	left, full, wait := x.sim.limit.take(c.PerMinute, c.Burst, now)
+	left, full, wait := x.sim.limit.takeToken(c.PerMinute, c.Burst, now)
 	x.dialect.limits(x.w.Header(), c.PerMinute, left, full, now)
 	if wait > 0 {
 		return failure{kind: rateLimited, retry: wait}, false

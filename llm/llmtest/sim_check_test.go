@@ -12,7 +12,7 @@ func TestSimRefusesWhatProvidersRefuse(t *testing.T) {
 	chat := func(rest string) call { return call{path: "/v1/chat/completions", body: `{"model":"m",` + rest + `}`} }
 	responses := func(rest string) call { return call{path: "/v1/responses", body: `{"model":"m",` + rest + `}`} }
 	anthropic := func(rest string) call {
-		return call{path: "/v1/messages", header: version(), body: `{"model":"m","max_tokens":2000,` + rest + `}`}
+		return call{path: "/v1/messages", header: versionHeader(), body: `{"model":"m","max_tokens":2000,` + rest + `}`}
 	}
 	gemini := func(rest string) call {
 		return call{path: "/v1beta/models/gemini-3-pro:generateContent", body: `{` + rest + `}`}
@@ -40,7 +40,7 @@ func TestSimRefusesWhatProvidersRefuse(t *testing.T) {
 		{"responses another's reasoning", responses(`"input":[{"type":"reasoning","id":"rs_1","encrypted_content":"gAAAAA","summary":[]},{"role":"user","content":"x"}]`), "could not be verified"},
 		{"responses reasoning alone", responses(`"input":[{"role":"user","content":"x"},{"type":"reasoning","id":"rs_1","summary":[]}]`), "required following item"},
 		{"anthropic no version", call{path: "/v1/messages", body: `{"model":"m","max_tokens":1,` + user + `}`}, "anthropic-version"},
-		{"anthropic no limit", call{path: "/v1/messages", header: version(), body: `{"model":"m",` + user + `}`}, "max_tokens: Field required"},
+		{"anthropic no limit", call{path: "/v1/messages", header: versionHeader(), body: `{"model":"m",` + user + `}`}, "max_tokens: Field required"},
 		{"anthropic empty text", anthropic(`"messages":[{"role":"user","content":[{"type":"text","text":""}]}]`), "must be non-empty"},
 		{"anthropic small budget", anthropic(user + `,"thinking":{"type":"enabled","budget_tokens":100}`), "1024"},
 		{"anthropic budget over limit", anthropic(user + `,"thinking":{"type":"enabled","budget_tokens":2000}`), "must be greater than"},
@@ -64,7 +64,7 @@ func TestSimRefusesWhatProvidersRefuse(t *testing.T) {
 	base := llmtest.Serve(t, llmtest.NewSim(llmtest.SimConfig{}))
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			a := test.call.do(t, http.DefaultClient, base)
+			a := test.call.send(t, http.DefaultClient, base)
 			if a.status != http.StatusBadRequest || !strings.Contains(strings.ReplaceAll(a.body, `\"`, `"`), test.want) {
 				t.Errorf("%d %s, want 400 with %s", a.status, a.body, test.want)
 			}
@@ -80,7 +80,7 @@ func FuzzSim(f *testing.F) {
 		"/v1beta/models/m:batchEmbedContents", "/api/chat", "/api/generate", "/api/embed", "/api/show", "/sim/config",
 	}
 	for i := range paths {
-		for _, c := range asks("Why do foxes dig?", i%2 == 0) {
+		for _, c := range newCalls("Why do foxes dig?", i%2 == 0) {
 			f.Add(uint8(i), c.body)
 		}
 	}

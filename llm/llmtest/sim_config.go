@@ -71,7 +71,7 @@ type SimConfig struct {
 	Record func(Record) `json:"-"`
 }
 
-func (c *SimConfig) merge(text []byte) error {
+func (c *SimConfig) mergeJSON(text []byte) error {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	old := *c
@@ -88,12 +88,12 @@ func (c *SimConfig) merge(text []byte) error {
 	if c.Script == nil {
 		c.Script = old.Script
 	}
-	return c.check()
+	return c.validate()
 }
 
-func (c *SimConfig) check() error {
+func (c *SimConfig) validate() error {
 	for b, chance := range c.Behaviours {
-		if !b.known() {
+		if !b.isKnown() {
 			return fmt.Errorf("no behaviour is called %q", string(b))
 		}
 		if !(chance >= 0 && chance <= 1) {
@@ -115,7 +115,7 @@ type Delay struct {
 
 const maxDelay = 24 * time.Hour
 
-func (d Delay) draw(rng *rand.Rand) time.Duration {
+func (d Delay) drawDelay(rng *rand.Rand) time.Duration {
 	if d.Mean <= 0 {
 		return 0
 	}
@@ -216,12 +216,12 @@ func ReadScript(r io.Reader) (Script, error) {
 		if err := d.Decode(&s); err != nil {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
-		return s, s.check()
+		return s, s.validate()
 	}
 	for {
 		var l Line
 		if err := d.Decode(&l); errors.Is(err, io.EOF) {
-			return s, s.check()
+			return s, s.validate()
 		} else if err != nil {
 			return nil, fmt.Errorf("read script: line %d: %w", len(s)+1, err)
 		}
@@ -238,10 +238,10 @@ func firstByte(in *bufio.Reader) (byte, error) {
 	}
 }
 
-func (s Script) check() error {
+func (s Script) validate() error {
 	for i, l := range s {
 		for _, b := range l.Behaviours {
-			if !b.known() {
+			if !b.isKnown() {
 				return fmt.Errorf("read script: line %d: no behaviour is called %q", i+1, string(b))
 			}
 		}
@@ -252,15 +252,15 @@ func (s Script) check() error {
 	return nil
 }
 
-func (s *Sim) line(script Script, a *ask) *Line {
+func (s *Sim) matchLine(script Script, a *parsedRequest) *Line {
 	for i := range script {
 		l := &script[i]
 		if l.Match != nil && !l.Match.MatchString(a.last) && !l.Match.MatchString(a.system) ||
 			l.Model != nil && !l.Model.MatchString(a.model) {
 			continue
 		}
-		if l.Each > 0 && s.seen.add(mix(a.hash, uint64(i)+1)) > l.Each ||
-			l.Times > 0 && s.seen.add(mix(scriptKey, uint64(i)+1)) > l.Times {
+		if l.Each > 0 && s.seen.add(mixHash(a.hash, uint64(i)+1)) > l.Each ||
+			l.Times > 0 && s.seen.add(mixHash(scriptKey, uint64(i)+1)) > l.Times {
 			continue
 		}
 		return l
@@ -271,7 +271,7 @@ func (s *Sim) line(script Script, a *ask) *Line {
 // scriptKey separates counts of lines and prompts.
 const scriptKey = 0x5c1297
 
-func (l *Line) text() string {
+func (l *Line) replyText() string {
 	var s string
 	if json.Unmarshal(l.Reply, &s) == nil {
 		return s
@@ -283,7 +283,7 @@ func (l *Line) text() string {
 	return b.String()
 }
 
-func mix(a, b uint64) uint64 {
+func mixHash(a, b uint64) uint64 {
 	x := a ^ b*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

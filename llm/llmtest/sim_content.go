@@ -66,21 +66,21 @@ func (c *content) UnmarshalJSON(b []byte) error {
 }
 
 // bracketDepth counts brackets in strings too.
-func bracketDepth(b []byte) (most int) {
+func bracketDepth(b []byte) (maxDepth int) {
 	depth := 0
 	for _, ch := range b {
 		switch ch {
 		case '[', '{':
 			depth++
-			most = max(most, depth)
+			maxDepth = max(maxDepth, depth)
 		case ']', '}':
 			depth--
 		}
 	}
-	return most
+	return maxDepth
 }
 
-func (c content) text() string {
+func (c content) joinText() string {
 	if len(c) == 1 {
 		return c[0].Text
 	}
@@ -91,7 +91,7 @@ func (c content) text() string {
 	return string(b)
 }
 
-func (c content) add(a *ask, role string) {
+func (c content) addTo(a *parsedRequest, role string) {
 	for _, p := range c {
 		switch {
 		case p.ImageURL != nil:
@@ -99,24 +99,24 @@ func (c content) add(a *ask, role string) {
 			if json.Unmarshal(p.ImageURL, &url) != nil {
 				_ = json.Unmarshal(p.ImageURL, &url.URL) // else no image
 			}
-			a.image(url.URL)
+			a.addImage(url.URL)
 		case p.Source != nil:
-			a.image(p.Source.Data + p.Source.URL)
+			a.addImage(p.Source.Data + p.Source.URL)
 		case p.Text != "":
-			a.say(role, p.Text)
+			a.addText(role, p.Text)
 		}
 	}
 }
 
-func read(body []byte, into any) (failure, bool) {
+func decodeRequest(body []byte, into any) (failure, bool) {
 	if err := json.Unmarshal(body, into); err != nil {
 		return failure{kind: badRequest, message: "We could not parse the JSON body of your request: " + err.Error()}, false
 	}
 	return failure{}, true
 }
 
-// A shape has what providers check.
-type shape struct {
+// A schemaShape has what providers check.
+type schemaShape struct {
 	Type                 json.RawMessage            `json:"type"`
 	Properties           map[string]json.RawMessage `json:"properties"`
 	Required             []string                   `json:"required"`
@@ -128,26 +128,26 @@ type shape struct {
 
 const maxShape = 32
 
-type checker struct {
+type schemaChecker struct {
 	fine  mimic.Memo[struct{}] // valid schemas
-	check func(at string, raw json.RawMessage, s shape) string
+	check func(at string, raw json.RawMessage, s schemaShape) string
 }
 
-// why returns the fault of a schema named at, or "".
-func (c *checker) why(schema json.RawMessage, at string) string {
+// findFault returns the fault of a schema named at, or "".
+func (c *schemaChecker) findFault(schema json.RawMessage, at string) string {
 	if _, ok := c.fine.Load(schema); ok {
 		return ""
 	}
-	why := everyShape(schema, at, 0, c.check)
+	why := checkShapes(schema, at, 0, c.check)
 	if why == "" {
 		c.fine.Store(schema, struct{}{})
 	}
 	return why
 }
 
-// everyShape calls check for a schema and its subschemas, with paths.
-func everyShape(schema json.RawMessage, at string, depth int, check func(at string, raw json.RawMessage, s shape) string) string {
-	var s shape
+// checkShapes calls check for a schema and its subschemas, with paths.
+func checkShapes(schema json.RawMessage, at string, depth int, check func(at string, raw json.RawMessage, s schemaShape) string) string {
+	var s schemaShape
 	if depth > maxShape || len(schema) == 0 || json.Unmarshal(schema, &s) != nil {
 		return ""
 	}
@@ -159,13 +159,13 @@ func everyShape(schema json.RawMessage, at string, depth int, check func(at stri
 		inside = append(inside, s.Items)
 	}
 	for _, sub := range inside {
-		if why := everyShape(sub, at+".items", depth+1, check); why != "" {
+		if why := checkShapes(sub, at+".items", depth+1, check); why != "" {
 			return why
 		}
 	}
 	for _, group := range []map[string]json.RawMessage{s.Properties, s.Defs} {
 		for _, name := range sortedKeys(group) {
-			if why := everyShape(group[name], at+"."+name, depth+1, check); why != "" {
+			if why := checkShapes(group[name], at+"."+name, depth+1, check); why != "" {
 				return why
 			}
 		}
@@ -173,9 +173,9 @@ func everyShape(schema json.RawMessage, at string, depth int, check func(at stri
 	return ""
 }
 
-// closed reports whether an object allows no other properties, as OpenAI's strict mode
+// isClosed reports whether an object allows no other properties, as OpenAI's strict mode
 // and Anthropic require.
-func closed(s shape) bool {
+func isClosed(s schemaShape) bool {
 	return len(s.Properties) == 0 && !bytes.Equal(s.Type, []byte(`"object"`)) || bytes.Equal(bytes.TrimSpace(s.AdditionalProperties), []byte("false"))
 }
 
@@ -193,62 +193,62 @@ func (l *strList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(l))
 }
 
-// embed returns vectors and tokens, or sends the failure and returns false.
-func (x *exchange) embed(model string, texts []string, size int) (vectors [][]float32, tokens int, ok bool) {
+// embedTexts returns vectors and tokens, or sends the failure and returns false.
+func (x *exchange) embedTexts(model string, texts []string, size int) (vectors [][]float32, tokens int, ok bool) {
 	x.rec.Model = model
-	if why, ok := x.within(); !ok {
-		x.fail(why)
+	if why, ok := x.checkLimits(); !ok {
+		x.sendFailure(why)
 		return nil, 0, false
 	}
-	if !x.has(model) {
-		x.fail(failure{kind: noModel})
+	if !x.hasModel(model) {
+		x.sendFailure(failure{kind: noModel})
 		return nil, 0, false
 	}
-	a := &ask{model: model}
+	a := &parsedRequest{model: model}
 	for _, t := range texts {
-		a.turn("user")
-		a.say("user", t)
+		a.addTurn("user")
+		a.addText("user", t)
 	}
-	r, why, ok := x.plan(a)
+	r, why, ok := x.planReply(a)
 	if !ok {
-		x.fail(why)
+		x.sendFailure(why)
 		return nil, 0, false
 	}
 	s := &stream{x: x, r: r, slow: 1}
-	if r.conduct.has(Hang) {
+	if r.behaviours.hasBehaviour(Hang) {
 		<-x.r.Context().Done()
 		return nil, 0, false
 	}
-	if !s.wait(x.config.FirstToken) {
+	if !s.waitDelay(x.config.FirstToken) {
 		return nil, 0, false
 	}
 	for _, t := range texts {
-		vectors = append(vectors, x.vector(model, t, size))
+		vectors = append(vectors, x.embedText(model, t, size))
 		tokens += (len(t) + 3) / 4
 	}
 	x.rec.Whole = true
 	return vectors, tokens, true
 }
 
-func (x *exchange) vector(model, text string, size int) []float32 {
+func (x *exchange) embedText(model, text string, size int) []float32 {
 	if x.config.LSA != nil && strings.TrimSuffix(model, ":latest") == LSAModel {
-		return x.config.LSA.embed(text, size)
+		return x.config.LSA.embedDimensions(text, size)
 	}
 	if size <= 0 || size > 4096 {
 		size = dimensions
 	}
-	return embedding(text, size)
+	return hashEmbedding(text, size)
 }
 
-// embedding returns a unit vector, close for the same words.
-func embedding(text string, size int) []float32 {
+// hashEmbedding returns a unit vector, close for the same words.
+func hashEmbedding(text string, size int) []float32 {
 	v := make([]float32, size)
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(strings.TrimSuffix(word, "s"))) // never fails
 		x := h.Sum64()
 		for range 4 { // for each word
-			x = mix(x, 1)
+			x = mixHash(x, 1)
 			v[x%uint64(size)] += float32(int(x>>32&1)*2 - 1)
 		}
 	}
@@ -277,8 +277,8 @@ func embeddingFormat(v []float32, format string) any {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// An ask is a request's meaning, in any dialect.
-type ask struct {
+// A parsedRequest is a request's meaning, in any dialect.
+type parsedRequest struct {
 	model    string
 	system   string
 	last     string // last user text; seal adds results
@@ -303,58 +303,58 @@ type ask struct {
 
 const imageTokens = 258
 
-func (a *ask) turn(role string) {
+func (a *parsedRequest) addTurn(role string) {
 	a.all = append(append(a.all, 1), role...)
 	a.messages++
 	a.fresh = role == "user"
 }
 
-func (a *ask) say(role, text string) {
+func (a *parsedRequest) addText(role, text string) {
 	a.all = append(append(append(a.all, role...), 0), text...)
 	a.size += len(text)
 	switch role {
 	case "system":
-		a.system = paragraph(a.system, text)
+		a.system = joinParagraphs(a.system, text)
 	case "user":
 		if a.fresh {
 			a.last, a.results, a.answered, a.fresh = "", "", false, false
 		}
-		a.last = paragraph(a.last, text)
+		a.last = joinParagraphs(a.last, text)
 	}
 }
 
-func (a *ask) result(text string) {
-	a.say("tool", text)
-	a.results = paragraph(a.results, text)
+func (a *parsedRequest) addResult(text string) {
+	a.addText("tool", text)
+	a.results = joinParagraphs(a.results, text)
 	a.answered, a.fresh = true, false
 }
 
-func paragraph(before, text string) string {
+func joinParagraphs(before, text string) string {
 	if before == "" {
 		return text
 	}
 	return before + "\n\n" + text
 }
 
-func (a *ask) call(name string, input []byte) {
-	a.say("call", name)
-	a.say("input", string(input))
+func (a *parsedRequest) addCall(name string, input []byte) {
+	a.addText("call", name)
+	a.addText("input", string(input))
 }
 
-func (a *ask) image(data string) {
+func (a *parsedRequest) addImage(data string) {
 	sum := sha256.Sum256([]byte(data))
 	a.all = append(a.all, sum[:]...)
 	a.images++
 }
 
-func (a *ask) tool(name, doc string, schema json.RawMessage) {
+func (a *parsedRequest) addTool(name, doc string, schema json.RawMessage) {
 	a.tools = append(a.tools, llm.Tool{Name: name, Doc: doc, Schema: schema})
 	a.size += len(name) + len(doc) + len(schema)
 }
 
-// seal computes the hash at the end.
-func (a *ask) seal() {
-	a.last = strings.TrimPrefix(paragraph(a.last, a.results), "\n\n")
+// computeHash computes the hash at the end.
+func (a *parsedRequest) computeHash() {
+	a.last = strings.TrimPrefix(joinParagraphs(a.last, a.results), "\n\n")
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%t\x00", a.model, a.choice, a.json)
 	h.Write(a.schema)
@@ -366,6 +366,6 @@ func (a *ask) seal() {
 	a.size += len(a.schema)
 }
 
-func (a *ask) tokens() int {
+func (a *parsedRequest) countTokens() int {
 	return (a.size+3)/4 + 4*a.messages + 3 + imageTokens*a.images
 }

@@ -11,8 +11,8 @@ type dialect struct {
 	key         func(*http.Request) string           // of the request
 	refuse      func(failure) (status int, b []byte) // error
 	inband      func(failure) []byte                 // error event
-	whole       func(*ask, *reply) []byte
-	stream      func(*stream, *ask, *reply)
+	whole       func(*parsedRequest, *reply) []byte
+	stream      func(*stream, *parsedRequest, *reply)
 	limits      func(h http.Header, limit, left int, full time.Duration, now time.Time)
 	retryForm   RetryForm
 	blocks      bool   // refuses in an answer
@@ -22,7 +22,7 @@ type dialect struct {
 }
 
 // A parser also checks like the provider.
-type parser func(x *exchange, model string, body []byte) (*ask, failure, bool)
+type parser func(x *exchange, model string, body []byte) (*parsedRequest, failure, bool)
 
 type target struct {
 	dialect *dialect
@@ -30,19 +30,19 @@ type target struct {
 	serve   func(x *exchange, model string, body []byte)
 }
 
-func generate(parse parser) func(*exchange, string, []byte) {
+func completionHandler(parse parser) func(*exchange, string, []byte) {
 	return func(x *exchange, model string, body []byte) {
 		a, why, ok := parse(x, model, body)
 		if !ok {
-			x.fail(why)
+			x.sendFailure(why)
 			return
 		}
-		x.complete(a)
+		x.completeRequest(a)
 	}
 }
 
-// route returns a nil serve for unknown paths.
-func route(r *http.Request) target {
+// routeRequest returns a nil serve for unknown paths.
+func routeRequest(r *http.Request) target {
 	path := strings.TrimSuffix(r.URL.Path, "/")
 	for _, host := range []string{"/openai", "/anthropic", "/gemini", "/ollama"} {
 		if rest, ok := strings.CutPrefix(path, host); ok && (rest == "" || rest[0] == '/') {
@@ -62,25 +62,25 @@ func route(r *http.Request) target {
 	}
 	switch r.Method + " " + path {
 	case "POST /v1/chat/completions", "POST /chat/completions":
-		return target{openaiDialect(), "", generate(parseChat)}
+		return target{openaiDialect(), "", completionHandler(parseChat)}
 	case "POST /v1/responses", "POST /responses":
-		return target{responsesDialect(), "", generate(parseResponses)}
+		return target{responsesDialect(), "", completionHandler(parseResponses)}
 	case "GET /v1/models", "GET /models":
 		return target{openaiDialect(), "", serveOpenAIModels}
 	case "POST /v1/embeddings", "POST /embeddings":
 		return target{openaiDialect(), "", serveOpenAIEmbeddings}
 	case "POST /v1/messages":
-		return target{anthropicDialect(), "", generate(parseAnthropic)}
+		return target{anthropicDialect(), "", completionHandler(parseAnthropic)}
 	case "POST /v1/messages/count_tokens":
 		return target{anthropicDialect(), "", serveAnthropicCount}
 	}
 	return ollamaTarget(r.Method, path)
 }
 
-func bearer(r *http.Request) string {
+func bearerKey(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-func sse(b []byte, data string) []byte {
+func appendSSE(b []byte, data string) []byte {
 	return append(append(append(b, "data: "...), data...), "\n\n"...)
 }

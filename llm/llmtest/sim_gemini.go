@@ -24,7 +24,7 @@ func geminiKey(r *http.Request) string {
 			return key
 		}
 	}
-	return bearer(r)
+	return bearerKey(r)
 }
 
 func geminiRefusal(f failure) (int, []byte) {
@@ -45,7 +45,7 @@ func geminiRefusal(f failure) (int, []byte) {
 	if details != nil {
 		e["details"] = details
 	}
-	return code, encode(map[string]any{"error": e})
+	return code, encodeJSON(map[string]any{"error": e})
 }
 
 func geminiInband(f failure) []byte {
@@ -56,21 +56,21 @@ func geminiInband(f failure) []byte {
 func geminiWords(f failure) (code int, status, message string) {
 	switch f.kind {
 	case wrongKey:
-		return 400, "INVALID_ARGUMENT", f.said("API key not valid. Please pass a valid API key.")
+		return 400, "INVALID_ARGUMENT", f.messageOr("API key not valid. Please pass a valid API key.")
 	case noCredit:
-		return 429, "RESOURCE_EXHAUSTED", f.said("You exceeded your current quota, please check your plan and billing details.")
+		return 429, "RESOURCE_EXHAUSTED", f.messageOr("You exceeded your current quota, please check your plan and billing details.")
 	case noModel:
-		return 404, "NOT_FOUND", f.said("models/%s is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.", f.model)
+		return 404, "NOT_FOUND", f.messageOr("models/%s is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.", f.model)
 	case tooLong:
-		return 400, "INVALID_ARGUMENT", f.said("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", f.tokens, f.limit)
+		return 400, "INVALID_ARGUMENT", f.messageOr("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", f.tokens, f.limit)
 	case rateLimited:
-		return 429, "RESOURCE_EXHAUSTED", f.said("You exceeded your current rate limit. Please retry in %s.", retryWords(f.retry))
+		return 429, "RESOURCE_EXHAUSTED", f.messageOr("You exceeded your current rate limit. Please retry in %s.", retryWords(f.retry))
 	case overloaded, unavailable:
-		return 503, "UNAVAILABLE", f.said("The model is overloaded. Please try again later.")
+		return 503, "UNAVAILABLE", f.messageOr("The model is overloaded. Please try again later.")
 	case serverError, badGateway, page:
-		return 500, "INTERNAL", f.said("An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting")
+		return 500, "INTERNAL", f.messageOr("An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting")
 	}
-	return 400, "INVALID_ARGUMENT", f.said("Request contains an invalid argument.")
+	return 400, "INVALID_ARGUMENT", f.messageOr("Request contains an invalid argument.")
 }
 
 type geminiRequest struct {
@@ -137,7 +137,7 @@ func geminiTarget(method, name string) target {
 		to.serve = serveGeminiModels
 	case method != http.MethodPost || model == "":
 	case verb == "generateContent", verb == "streamGenerateContent":
-		to.serve = generate(func(x *exchange, model string, body []byte) (*ask, failure, bool) {
+		to.serve = completionHandler(func(x *exchange, model string, body []byte) (*parsedRequest, failure, bool) {
 			return parseGemini(x, model, body, verb == "streamGenerateContent")
 		})
 	case verb == "countTokens":
@@ -148,15 +148,15 @@ func geminiTarget(method, name string) target {
 	return to
 }
 
-func parseGemini(x *exchange, model string, body []byte, stream bool) (*ask, failure, bool) {
+func parseGemini(x *exchange, model string, body []byte, stream bool) (*parsedRequest, failure, bool) {
 	var q geminiRequest
-	if why, ok := read(body, &q); !ok {
+	if why, ok := decodeRequest(body, &q); !ok {
 		return nil, why, false
 	}
-	if why := q.check(model); why != "" {
+	if why := q.checkRequest(model); why != "" {
 		return nil, failure{kind: badRequest, message: why}, false
 	}
-	a := q.ask(model)
+	a := q.toParsed(model)
 	a.stream = stream
 	if stream && x.r.URL.Query().Get("alt") != "sse" {
 		x.dialect = geminiArrayDialect()
@@ -164,8 +164,8 @@ func parseGemini(x *exchange, model string, body []byte, stream bool) (*ask, fai
 	return a, failure{}, true
 }
 
-func (q *geminiRequest) ask(model string) *ask {
-	a := &ask{model: model, usage: true, max: q.Config.Max, think: q.Config.Thinking.Include, encrypt: true}
+func (q *geminiRequest) toParsed(model string) *parsedRequest {
+	a := &parsedRequest{model: model, usage: true, max: q.Config.Max, think: q.Config.Thinking.Include, encrypt: true}
 	switch calling := q.ToolConfig.Calling; strings.ToUpper(calling.Mode) {
 	case "ANY":
 		a.choice = "required"
@@ -176,20 +176,20 @@ func (q *geminiRequest) ask(model string) *ask {
 		a.choice = "none"
 	}
 	if len(q.System.Parts) > 0 {
-		a.turn("system")
-		q.System.add(a, "system")
+		a.addTurn("system")
+		q.System.addTo(a, "system")
 	}
 	for _, c := range q.Contents {
 		role := "user"
 		if c.Role == "model" {
 			role = "assistant"
 		}
-		a.turn(role)
-		c.add(a, role)
+		a.addTurn(role)
+		c.addTo(a, role)
 	}
 	for _, t := range q.Tools {
 		for _, f := range t.Functions {
-			a.tool(f.Name, f.Doc, firstSet(f.Schema, f.JSONSchema))
+			a.addTool(f.Name, f.Doc, firstSet(f.Schema, f.JSONSchema))
 		}
 	}
 	a.schema = firstSet(q.Config.Schema, q.Config.JSONSchema)
@@ -206,26 +206,26 @@ func firstSet(of ...json.RawMessage) json.RawMessage {
 	return nil
 }
 
-func (c geminiContent) add(a *ask, role string) {
+func (c geminiContent) addTo(a *parsedRequest, role string) {
 	for _, p := range c.Parts {
 		switch {
 		case p.Thought:
 		case p.Data != nil:
-			a.image(p.Data.Data)
+			a.addImage(p.Data.Data)
 		case p.File != nil:
-			a.image(p.File.URI)
+			a.addImage(p.File.URI)
 		case p.Call != nil:
-			a.call(p.Call.Name, p.Call.Args)
+			a.addCall(p.Call.Name, p.Call.Args)
 		case p.Response != nil:
-			a.result(string(p.Response.Response))
+			a.addResult(string(p.Response.Response))
 		case p.Text != "":
-			a.say(role, p.Text)
+			a.addText(role, p.Text)
 		}
 	}
 }
 
-// check returns Gemini's reason to refuse the request, or "".
-func (q *geminiRequest) check(model string) string {
+// checkRequest returns Gemini's reason to refuse the request, or "".
+func (q *geminiRequest) checkRequest(model string) string {
 	if len(q.Contents) == 0 {
 		return "* GenerateContentRequest.contents: contents is not specified"
 	}
@@ -242,7 +242,7 @@ func (q *geminiRequest) check(model string) string {
 		}
 	}
 	for _, s := range schemas {
-		if why := geminiSchema.why(s, "schema"); why != "" {
+		if why := geminiSchema.findFault(s, "schema"); why != "" {
 			return why
 		}
 	}
@@ -254,7 +254,7 @@ func (q *geminiRequest) check(model string) string {
 			return "Please use a valid role: user, model."
 		}
 		for j, p := range c.Parts {
-			if p.Signature != "" && !unsealed(model, p.Signature) {
+			if p.Signature != "" && !isSealOf(model, p.Signature) {
 				return "Thought signature is not valid"
 			}
 			if p.Call != nil && p.Signature == "" && j == 0 && strings.HasPrefix(model, "gemini-3") {
@@ -265,10 +265,10 @@ func (q *geminiRequest) check(model string) string {
 	return ""
 }
 
-var geminiSchema = checker{check: geminiShape}
+var geminiSchema = schemaChecker{check: geminiShape}
 
 // geminiShape refuses what Gemini does.
-func geminiShape(at string, raw json.RawMessage, s shape) string {
+func geminiShape(at string, raw json.RawMessage, s schemaShape) string {
 	if len(s.Type) > 0 && s.Type[0] == '[' {
 		return "Invalid JSON payload received. Unknown name \"type\" at '" + at + "': Proto field is not repeating, cannot start list."
 	}
@@ -294,14 +294,14 @@ func serveGeminiModels(x *exchange, name string, _ []byte) {
 	switch {
 	case name == "":
 		list := []any{}
-		for _, m := range x.models() {
+		for _, m := range x.modelNames() {
 			list = append(list, model(m))
 		}
-		x.answer(map[string]any{"models": list})
-	case !x.has(name):
-		x.fail(failure{kind: noModel})
+		x.sendJSON(map[string]any{"models": list})
+	case !x.hasModel(name):
+		x.sendFailure(failure{kind: noModel})
 	default:
-		x.answer(model(name))
+		x.sendJSON(model(name))
 	}
 }
 
@@ -310,16 +310,16 @@ func serveGeminiCount(x *exchange, model string, body []byte) {
 		geminiRequest
 		Inner *geminiRequest `json:"generateContentRequest"`
 	}
-	if why, ok := read(body, &q); !ok {
-		x.fail(why)
+	if why, ok := decodeRequest(body, &q); !ok {
+		x.sendFailure(why)
 		return
 	}
 	if q.Inner != nil {
 		q.geminiRequest = *q.Inner
 	}
-	a := q.ask(model)
-	a.seal()
-	x.answer(map[string]int{"totalTokens": a.tokens()})
+	a := q.toParsed(model)
+	a.computeHash()
+	x.sendJSON(map[string]int{"totalTokens": a.countTokens()})
 }
 
 func serveGeminiEmbeddings(x *exchange, model string, body []byte) {
@@ -331,8 +331,8 @@ func serveGeminiEmbeddings(x *exchange, model string, body []byte) {
 		one
 		Requests []one `json:"requests"`
 	}
-	if why, ok := read(body, &q); !ok {
-		x.fail(why)
+	if why, ok := decodeRequest(body, &q); !ok {
+		x.sendFailure(why)
 		return
 	}
 	batch := strings.HasSuffix(x.rec.Path, ":batchEmbedContents")
@@ -340,7 +340,7 @@ func serveGeminiEmbeddings(x *exchange, model string, body []byte) {
 		q.Requests = []one{q.one}
 	}
 	if len(q.Requests) == 0 {
-		x.fail(failure{kind: badRequest, message: "* BatchEmbedContentsRequest.requests: requests is not specified"})
+		x.sendFailure(failure{kind: badRequest, message: "* BatchEmbedContentsRequest.requests: requests is not specified"})
 		return
 	}
 	texts := make([]string, len(q.Requests))
@@ -349,7 +349,7 @@ func serveGeminiEmbeddings(x *exchange, model string, body []byte) {
 			texts[i] += p.Text
 		}
 	}
-	vectors, _, ok := x.embed(model, texts, q.Requests[0].Dimensions)
+	vectors, _, ok := x.embedTexts(model, texts, q.Requests[0].Dimensions)
 	if !ok {
 		return
 	}
@@ -358,8 +358,8 @@ func serveGeminiEmbeddings(x *exchange, model string, body []byte) {
 		list[i] = map[string]any{"values": v}
 	}
 	if batch {
-		x.answer(map[string]any{"embeddings": list})
+		x.sendJSON(map[string]any{"embeddings": list})
 		return
 	}
-	x.answer(map[string]any{"embedding": list[0]})
+	x.sendJSON(map[string]any{"embedding": list[0]})
 }

@@ -39,7 +39,7 @@ func geminiChunk(r *reply, parts []any, finish string, written int) map[string]a
 	}
 	v := map[string]any{"candidates": []any{candidate}, "modelVersion": r.model, "responseId": r.id[:22]}
 	if !r.silent {
-		v["usageMetadata"] = geminiUsage(r.use, written)
+		v["usageMetadata"] = geminiUsage(r.usage, written)
 	}
 	return v
 }
@@ -57,14 +57,14 @@ func geminiCall(r *reply, i int) map[string]any {
 }
 
 func geminiBlocked(r *reply) []byte {
-	return encode(map[string]any{
-		"promptFeedback": map[string]string{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": geminiUsage(r.use, 0),
+	return encodeJSON(map[string]any{
+		"promptFeedback": map[string]string{"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": geminiUsage(r.usage, 0),
 		"modelVersion": r.model, "responseId": r.id[:22],
 	})
 }
 
-func geminiWhole(_ *ask, r *reply) []byte {
-	if r.conduct.has(FilteredPrompt) {
+func geminiWhole(_ *parsedRequest, r *reply) []byte {
+	if r.behaviours.hasBehaviour(FilteredPrompt) {
 		return geminiBlocked(r)
 	}
 	var parts []any
@@ -81,7 +81,7 @@ func geminiWhole(_ *ask, r *reply) []byte {
 	for i := range r.calls {
 		parts = append(parts, geminiCall(r, i))
 	}
-	return encode(geminiChunk(r, parts, geminiFinish(r.finish), r.use.Output-r.use.Reasoning))
+	return encodeJSON(geminiChunk(r, parts, geminiFinish(r.finish), r.usage.Output-r.usage.Reasoning))
 }
 
 // A geminiWriter writes events or array elements.
@@ -92,7 +92,7 @@ type geminiWriter struct {
 	written int // tokens
 }
 
-func (w *geminiWriter) chunk(body []byte) {
+func (w *geminiWriter) writeChunk(body []byte) {
 	switch {
 	case !w.array:
 		w.buf = append(append(append(w.buf, "data: "...), body...), "\r\n\r\n"...)
@@ -104,45 +104,45 @@ func (w *geminiWriter) chunk(body []byte) {
 	w.chunks++
 }
 
-func geminiStream(s *stream, _ *ask, r *reply) { (&geminiWriter{stream: s}).answer(r) }
+func geminiStream(s *stream, _ *parsedRequest, r *reply) { (&geminiWriter{stream: s}).writeAnswer(r) }
 
 // geminiArrayDialect streams an array, as Gemini does without alt=sse.
 func geminiArrayDialect() *dialect {
 	d := geminiDialect()
 	d.contentType, d.garbage, d.comment = "application/json; charset=UTF-8", `,{"candidates": [{`, "\r\n"
-	d.stream = func(s *stream, _ *ask, r *reply) { (&geminiWriter{stream: s, array: true}).answer(r) }
+	d.stream = func(s *stream, _ *parsedRequest, r *reply) { (&geminiWriter{stream: s, array: true}).writeAnswer(r) }
 	return d
 }
 
-func (w *geminiWriter) answer(r *reply) {
-	if r.conduct.has(FilteredPrompt) {
-		w.chunk(geminiBlocked(r))
+func (w *geminiWriter) writeAnswer(r *reply) {
+	if r.behaviours.hasBehaviour(FilteredPrompt) {
+		w.writeChunk(geminiBlocked(r))
 		w.close()
 		return
 	}
-	w.text(r.reasoning, func(p string) bool {
-		w.chunk(encode(geminiChunk(r, []any{geminiThought(p)}, "", 0)))
-		return !w.over
+	w.eachPiece(r.reasoning, func(p string) bool {
+		w.writeChunk(encodeJSON(geminiChunk(r, []any{geminiThought(p)}, "", 0)))
+		return !w.ended
 	})
-	w.text(r.text, func(p string) bool {
-		if w.written += countPieces(p); r.conduct.has(UsageNegative) || r.conduct.has(UsageZero) {
-			w.written = r.use.Output
+	w.eachPiece(r.text, func(p string) bool {
+		if w.written += countPieces(p); r.behaviours.hasBehaviour(UsageNegative) || r.behaviours.hasBehaviour(UsageZero) {
+			w.written = r.usage.Output
 		}
-		w.chunk(encode(geminiChunk(r, []any{map[string]any{"text": p}}, "", w.written)))
-		return !w.over
+		w.writeChunk(encodeJSON(geminiChunk(r, []any{map[string]any{"text": p}}, "", w.written)))
+		return !w.ended
 	})
 	for i, c := range r.calls {
-		w.chunk(encode(geminiChunk(r, []any{geminiCall(r, i)}, "", w.written)))
-		w.delta(len(c.Name)/4 + len(c.Input)/4 + 8)
+		w.writeChunk(encodeJSON(geminiChunk(r, []any{geminiCall(r, i)}, "", w.written)))
+		w.nextDelta(len(c.Name)/4 + len(c.Input)/4 + 8)
 	}
-	if !w.ends() {
+	if !w.shouldEnd() {
 		return
 	}
 	last := map[string]any{"text": ""}
 	if r.seal != "" && len(r.calls) == 0 {
 		last["thoughtSignature"] = r.seal
 	}
-	w.chunk(encode(geminiChunk(r, []any{last}, geminiFinish(r.finish), r.use.Output-r.use.Reasoning)))
+	w.writeChunk(encodeJSON(geminiChunk(r, []any{last}, geminiFinish(r.finish), r.usage.Output-r.usage.Reasoning)))
 	w.close()
 }
 

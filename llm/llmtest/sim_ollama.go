@@ -13,8 +13,8 @@ import (
 
 func ollamaDialect() *dialect {
 	return &dialect{
-		name: "ollama", key: bearer, refuse: ollamaRefusal, inband: ollamaInband,
-		whole: ollamaWhole, stream: ollamaStream, limits: noLimits, retryForm: RetryUnsaid,
+		name: "ollama", key: bearerKey, refuse: ollamaRefusal, inband: ollamaInband,
+		whole: ollamaWhole, stream: ollamaStream, limits: noLimits, retryForm: RetryNone,
 		contentType: "application/x-ndjson",
 		garbage:     "{\"model\":\"x\",\"message\":{\"role\":\"assistant\",\"cont\n",
 		comment:     "\n",
@@ -23,7 +23,7 @@ func ollamaDialect() *dialect {
 
 func ollamaRefusal(f failure) (int, []byte) {
 	status, message := ollamaWords(f)
-	return status, encode(map[string]string{"error": message})
+	return status, encodeJSON(map[string]string{"error": message})
 }
 
 func ollamaInband(failure) []byte {
@@ -33,23 +33,23 @@ func ollamaInband(failure) []byte {
 func ollamaWords(f failure) (int, string) {
 	switch f.kind {
 	case wrongKey:
-		return 401, f.said("unauthorized")
+		return 401, f.messageOr("unauthorized")
 	case noCredit:
-		return 402, f.said("you have reached your usage limit, please upgrade your plan")
+		return 402, f.messageOr("you have reached your usage limit, please upgrade your plan")
 	case noModel:
-		return 404, f.said("model '%s' not found", f.model)
+		return 404, f.messageOr("model '%s' not found", f.model)
 	case tooLong:
-		return 400, f.said("the input length exceeds the context length")
+		return 400, f.messageOr("the input length exceeds the context length")
 	case filtered:
-		return 400, f.said("the prompt was refused by a content filter")
+		return 400, f.messageOr("the prompt was refused by a content filter")
 	case rateLimited:
-		return 429, f.said("too many requests")
+		return 429, f.messageOr("too many requests")
 	case overloaded, unavailable:
-		return 503, f.said("server busy, please try again. maximum pending requests exceeded")
+		return 503, f.messageOr("server busy, please try again. maximum pending requests exceeded")
 	case serverError, badGateway, page:
-		return 500, f.said("llama runner process has terminated: signal: killed")
+		return 500, f.messageOr("llama runner process has terminated: signal: killed")
 	}
-	return 400, f.said("invalid request")
+	return 400, f.messageOr("invalid request")
 }
 
 // An ollamaRequest with a prompt is a completion.
@@ -84,7 +84,7 @@ func ollamaTarget(method, path string) target {
 	to := target{ollamaDialect(), "", nil}
 	switch method + " " + path {
 	case "POST /api/chat", "POST /api/generate":
-		to.serve = generate(parseOllama)
+		to.serve = completionHandler(parseOllama)
 	case "POST /api/embed":
 		to.serve = serveOllamaEmbeddings
 	case "POST /api/show":
@@ -92,18 +92,18 @@ func ollamaTarget(method, path string) target {
 	case "GET /api/tags":
 		to.serve = serveOllamaTags
 	case "GET /api/version":
-		to.serve = func(x *exchange, _ string, _ []byte) { x.answer(map[string]string{"version": "0.12.6"}) }
+		to.serve = func(x *exchange, _ string, _ []byte) { x.sendJSON(map[string]string{"version": "0.12.6"}) }
 	case "GET ", "HEAD ":
 		to.serve = func(x *exchange, _ string, _ []byte) {
-			x.send(http.StatusOK, "text/plain", []byte("Ollama is running"))
+			x.sendBody(http.StatusOK, "text/plain", []byte("Ollama is running"))
 		}
 	}
 	return to
 }
 
-func parseOllama(x *exchange, _ string, body []byte) (*ask, failure, bool) {
+func parseOllama(x *exchange, _ string, body []byte) (*parsedRequest, failure, bool) {
 	var q ollamaRequest
-	if why, ok := read(body, &q); !ok {
+	if why, ok := decodeRequest(body, &q); !ok {
 		return nil, why, false
 	}
 	if q.Model == "" {
@@ -114,17 +114,17 @@ func parseOllama(x *exchange, _ string, body []byte) (*ask, failure, bool) {
 		q.Messages = append(q.Messages, ollamaMessage{Role: "system", Content: q.System}, ollamaMessage{Role: "user", Content: q.Prompt, Images: q.Images})
 	}
 	think := bytes.TrimSpace(q.Think)
-	a := &ask{
+	a := &parsedRequest{
 		model: q.Model, stream: q.Stream == nil || *q.Stream, usage: true, max: q.Options.Max,
 		think: len(think) > 0 && !bytes.Equal(think, []byte("false")) && !bytes.Equal(think, []byte("null")),
 	}
 	for _, m := range q.Messages {
 		if m.Content != "" || m.Role != "system" {
-			m.add(a)
+			m.addTo(a)
 		}
 	}
 	for _, t := range q.Tools {
-		a.tool(t.Function.Name, t.Function.Doc, t.Function.Schema)
+		a.addTool(t.Function.Name, t.Function.Doc, t.Function.Schema)
 	}
 	switch format := bytes.TrimSpace(q.Format); {
 	case bytes.Equal(format, []byte(`"json"`)):
@@ -137,20 +137,20 @@ func parseOllama(x *exchange, _ string, body []byte) (*ask, failure, bool) {
 	return a, failure{}, true
 }
 
-func (m ollamaMessage) add(a *ask) {
-	a.turn(m.Role)
+func (m ollamaMessage) addTo(a *parsedRequest) {
+	a.addTurn(m.Role)
 	if m.Role == "tool" {
-		a.result(m.Content)
+		a.addResult(m.Content)
 		return
 	}
 	for _, img := range m.Images {
-		a.image(img)
+		a.addImage(img)
 	}
 	if m.Content != "" {
-		a.say(m.Role, m.Content)
+		a.addText(m.Role, m.Content)
 	}
 	for _, c := range m.Calls {
-		a.call(c.Function.Name, c.Function.Args)
+		a.addCall(c.Function.Name, c.Function.Args)
 	}
 }
 
@@ -158,7 +158,7 @@ func (m ollamaMessage) add(a *ask) {
 type ollamaLine struct {
 	Model      string         `json:"model"`
 	CreatedAt  string         `json:"created_at"`
-	Message    *ollamaSpoken  `json:"message,omitempty"`
+	Message    *ollamaAnswer  `json:"message,omitempty"`
 	Response   *string        `json:"response,omitempty"`
 	Thinking   string         `json:"thinking,omitempty"`
 	Done       bool           `json:"done"`
@@ -171,7 +171,7 @@ type ollamaLine struct {
 	EvalTime   *time.Duration `json:"eval_duration,omitempty"`
 }
 
-type ollamaSpoken struct {
+type ollamaAnswer struct {
 	Role     string       `json:"role"`
 	Content  string       `json:"content"`
 	Thinking string       `json:"thinking,omitempty"`
@@ -186,7 +186,7 @@ type ollamaCall struct {
 	} `json:"function"`
 }
 
-func (r *reply) line(completion bool, spoken ollamaSpoken) ollamaLine {
+func (r *reply) newOllamaLine(completion bool, spoken ollamaAnswer) ollamaLine {
 	l := ollamaLine{Model: r.model, CreatedAt: r.created.UTC().Format(time.RFC3339Nano)}
 	if completion {
 		l.Response, l.Thinking = &spoken.Content, spoken.Thinking
@@ -197,15 +197,15 @@ func (r *reply) line(completion bool, spoken ollamaSpoken) ollamaLine {
 	return l
 }
 
-func (l ollamaLine) done(r *reply) ollamaLine {
+func (l ollamaLine) finishLine(r *reply) ollamaLine {
 	l.Done, l.DoneReason = true, "stop"
 	if r.finish == llm.FinishLength {
 		l.DoneReason = "length"
 	}
 	took := time.Since(r.created)
 	l.Total, l.Load, l.PromptTime, l.EvalTime = took+time.Millisecond, time.Millisecond, time.Millisecond, &took
-	if in := r.use.Input + r.use.CacheRead; !r.silent {
-		l.PromptEval, l.Eval = &in, &r.use.Output
+	if in := r.usage.Input + r.usage.CacheRead; !r.silent {
+		l.PromptEval, l.Eval = &in, &r.usage.Output
 	}
 	return l
 }
@@ -219,34 +219,34 @@ func ollamaCalls(r *reply) (calls []ollamaCall) {
 	return calls
 }
 
-func ollamaWhole(_ *ask, r *reply) []byte {
-	return encode(r.line(false, ollamaSpoken{Content: r.text, Thinking: r.reasoning, Calls: ollamaCalls(r)}).done(r))
+func ollamaWhole(_ *parsedRequest, r *reply) []byte {
+	return encodeJSON(r.newOllamaLine(false, ollamaAnswer{Content: r.text, Thinking: r.reasoning, Calls: ollamaCalls(r)}).finishLine(r))
 }
 
 func ollamaGenerateDialect() *dialect {
 	d := ollamaDialect()
-	d.whole = func(_ *ask, r *reply) []byte {
-		return encode(r.line(true, ollamaSpoken{Content: r.text, Thinking: r.reasoning}).done(r))
+	d.whole = func(_ *parsedRequest, r *reply) []byte {
+		return encodeJSON(r.newOllamaLine(true, ollamaAnswer{Content: r.text, Thinking: r.reasoning}).finishLine(r))
 	}
-	d.stream = func(s *stream, _ *ask, r *reply) { ollamaLines(s, r, true) }
+	d.stream = func(s *stream, _ *parsedRequest, r *reply) { ollamaLines(s, r, true) }
 	return d
 }
 
-func ollamaStream(s *stream, _ *ask, r *reply) { ollamaLines(s, r, false) }
+func ollamaStream(s *stream, _ *parsedRequest, r *reply) { ollamaLines(s, r, false) }
 
 func ollamaLines(s *stream, r *reply, completion bool) {
 	write := func(l ollamaLine) bool {
-		s.buf = append(append(s.buf, encode(l)...), '\n')
-		return !s.over
+		s.buf = append(append(s.buf, encodeJSON(l)...), '\n')
+		return !s.ended
 	}
-	s.text(r.reasoning, func(p string) bool { return write(r.line(completion, ollamaSpoken{Thinking: p})) })
-	s.text(r.text, func(p string) bool { return write(r.line(completion, ollamaSpoken{Content: p})) })
-	if len(r.calls) > 0 && !s.over {
-		write(r.line(completion, ollamaSpoken{Calls: ollamaCalls(r)}))
-		s.delta(r.callTokens())
+	s.eachPiece(r.reasoning, func(p string) bool { return write(r.newOllamaLine(completion, ollamaAnswer{Thinking: p})) })
+	s.eachPiece(r.text, func(p string) bool { return write(r.newOllamaLine(completion, ollamaAnswer{Content: p})) })
+	if len(r.calls) > 0 && !s.ended {
+		write(r.newOllamaLine(completion, ollamaAnswer{Calls: ollamaCalls(r)}))
+		s.nextDelta(r.callTokens())
 	}
-	if s.ends() {
-		write(r.line(completion, ollamaSpoken{}).done(r))
+	if s.shouldEnd() {
+		write(r.newOllamaLine(completion, ollamaAnswer{}).finishLine(r))
 	}
 }
 
@@ -259,30 +259,30 @@ func ollamaDetails() map[string]any {
 
 func serveOllamaTags(x *exchange, _ string, _ []byte) {
 	list := []any{}
-	for _, m := range x.models() {
+	for _, m := range x.modelNames() {
 		if !strings.Contains(m, ":") {
 			m += ":latest"
 		}
 		list = append(list, map[string]any{
 			"name": m, "model": m, "modified_at": "2025-10-10T10:00:00Z", "size": 4920753328,
-			"digest": strings.ToLower(token(uint64(len(m)), 40)), "details": ollamaDetails(),
+			"digest": strings.ToLower(randomToken(uint64(len(m)), 40)), "details": ollamaDetails(),
 		})
 	}
-	x.answer(map[string]any{"models": list})
+	x.sendJSON(map[string]any{"models": list})
 }
 
 func serveOllamaShow(x *exchange, _ string, body []byte) {
 	var q struct{ Model, Name string }
-	if why, ok := read(body, &q); !ok {
-		x.fail(why)
+	if why, ok := decodeRequest(body, &q); !ok {
+		x.sendFailure(why)
 		return
 	}
-	if x.rec.Model = q.Model + q.Name; !x.has(x.rec.Model) {
-		x.fail(failure{kind: noModel})
+	if x.rec.Model = q.Model + q.Name; !x.hasModel(x.rec.Model) {
+		x.sendFailure(failure{kind: noModel})
 		return
 	}
 	length := cmp.Or(x.config.Context, 131072)
-	x.answer(map[string]any{
+	x.sendJSON(map[string]any{
 		"license": "", "modelfile": "", "parameters": "", "template": "{{ .Prompt }}", "details": ollamaDetails(),
 		"model_info":   map[string]any{"general.architecture": "llama", "llama.context_length": length, "llama.embedding_length": 4096},
 		"capabilities": []string{"completion", "tools", "thinking", "vision"},
@@ -297,15 +297,15 @@ func serveOllamaEmbeddings(x *exchange, _ string, body []byte) {
 		Input      strList `json:"input"`
 		Dimensions int     `json:"dimensions"`
 	}
-	if why, ok := read(body, &q); !ok {
-		x.fail(why)
+	if why, ok := decodeRequest(body, &q); !ok {
+		x.sendFailure(why)
 		return
 	}
-	vectors, tokens, ok := x.embed(q.Model, q.Input, q.Dimensions)
+	vectors, tokens, ok := x.embedTexts(q.Model, q.Input, q.Dimensions)
 	if !ok {
 		return
 	}
-	x.answer(map[string]any{
+	x.sendJSON(map[string]any{
 		"model": q.Model, "embeddings": vectors, "total_duration": 14143917, "load_duration": 1019500, "prompt_eval_count": tokens,
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 func openaiDialect() *dialect {
 	return &dialect{
-		name: "openai", key: bearer, refuse: openaiRefusal, inband: openaiInband,
+		name: "openai", key: bearerKey, refuse: openaiRefusal, inband: openaiInband,
 		whole: chatWhole, stream: chatStream, limits: openaiLimits, retryForm: RetryMillis,
 		contentType: "text/event-stream; charset=utf-8",
 		garbage:     "data: {\"id\":\"chatcmpl-0\",\"choices\":[{\"index\":0,\"delta\":{\"cont\n\n",
@@ -30,17 +30,17 @@ type openaiError struct {
 
 func openaiRefusal(f failure) (int, []byte) {
 	status, e := openaiWords(f)
-	return status, encode(map[string]any{"error": e})
+	return status, encodeJSON(map[string]any{"error": e})
 }
 
 func openaiInband(f failure) []byte {
 	_, body := openaiRefusal(f)
-	return sse(nil, string(body))
+	return appendSSE(nil, string(body))
 }
 
 func openaiWords(f failure) (int, openaiError) {
 	word := func(status int, typ, code, message string, args ...any) (int, openaiError) {
-		e := openaiError{Message: f.said(message, args...), Type: typ}
+		e := openaiError{Message: f.messageOr(message, args...), Type: typ}
 		if code != "" {
 			e.Code = &code
 		}
@@ -133,20 +133,20 @@ func (c *choice) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func parseChat(_ *exchange, _ string, body []byte) (*ask, failure, bool) {
+func parseChat(_ *exchange, _ string, body []byte) (*parsedRequest, failure, bool) {
 	var q chatRequest
-	if why, ok := read(body, &q); !ok {
+	if why, ok := decodeRequest(body, &q); !ok {
 		return nil, why, false
 	}
-	a := &ask{model: q.Model, stream: q.Stream, usage: q.StreamOpt.Usage, max: max(q.Max, q.MaxAll), choice: string(q.Choice)}
-	if why, ok := q.check(); !ok {
+	a := &parsedRequest{model: q.Model, stream: q.Stream, usage: q.StreamOpt.Usage, max: max(q.Max, q.MaxAll), choice: string(q.Choice)}
+	if why, ok := q.checkRequest(); !ok {
 		return nil, why, false
 	}
 	for _, m := range q.Messages {
-		m.add(a)
+		m.addTo(a)
 	}
 	for _, t := range q.Tools {
-		a.tool(t.Function.Name, t.Function.Doc, t.Function.Schema)
+		a.addTool(t.Function.Name, t.Function.Doc, t.Function.Schema)
 	}
 	if f := q.Format; f != nil {
 		a.schema, a.json = f.Schema.Schema, f.Type == "json_object"
@@ -154,24 +154,24 @@ func parseChat(_ *exchange, _ string, body []byte) (*ask, failure, bool) {
 	return a, failure{}, true
 }
 
-func (m chatMessage) add(a *ask) {
+func (m chatMessage) addTo(a *parsedRequest) {
 	role := m.Role
 	if role == "developer" {
 		role = "system"
 	}
-	a.turn(role)
+	a.addTurn(role)
 	if role == "tool" {
-		a.result(m.Content.text())
+		a.addResult(m.Content.joinText())
 		return
 	}
-	m.Content.add(a, role)
+	m.Content.addTo(a, role)
 	for _, c := range m.Calls {
-		a.call(c.Function.Name, []byte(c.Function.Arguments))
+		a.addCall(c.Function.Name, []byte(c.Function.Arguments))
 	}
 }
 
-// check returns OpenAI's reason to refuse the request, if any.
-func (q *chatRequest) check() (failure, bool) {
+// checkRequest returns OpenAI's reason to refuse the request, if any.
+func (q *chatRequest) checkRequest() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
 	}
@@ -217,14 +217,14 @@ func (q *chatRequest) check() (failure, bool) {
 }
 
 func strictSchema(param, name string, schema json.RawMessage) (failure, bool) {
-	if why := strict.why(schema, ""); why != "" {
+	if why := strictChecker.findFault(schema, ""); why != "" {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf("Invalid schema for %s '%s': %s", param, name, why)}, false
 	}
 	return failure{}, true
 }
 
-var strict = checker{check: func(at string, _ json.RawMessage, s shape) string {
-	if !closed(s) {
+var strictChecker = schemaChecker{check: func(at string, _ json.RawMessage, s schemaShape) string {
+	if !isClosed(s) {
 		return fmt.Sprintf("In context=(%s), 'additionalProperties' is required to be supplied and to be false.", at)
 	}
 	for _, p := range sortedKeys(s.Properties) {
@@ -243,23 +243,23 @@ func serveOpenAIModels(x *exchange, _ string, _ []byte) {
 	for _, m := range x.config.Models {
 		list = append(list, openaiModel(m))
 	}
-	x.answer(map[string]any{"object": "list", "data": list})
+	x.sendJSON(map[string]any{"object": "list", "data": list})
 }
 
 func serveOpenAIModel(x *exchange, model string, _ []byte) {
-	if !x.has(model) {
-		x.fail(failure{kind: noModel})
+	if !x.hasModel(model) {
+		x.sendFailure(failure{kind: noModel})
 		return
 	}
-	x.answer(openaiModel(model))
+	x.sendJSON(openaiModel(model))
 }
 
 func openaiModel(name string) map[string]any {
 	return map[string]any{"id": name, "object": "model", "created": 1715367049, "owned_by": "system"}
 }
 
-// models returns the configured models, or examples.
-func (x *exchange) models() []string {
+// modelNames returns the configured models, or examples.
+func (x *exchange) modelNames() []string {
 	if len(x.config.Models) > 0 {
 		return x.config.Models
 	}
@@ -277,15 +277,15 @@ func serveOpenAIEmbeddings(x *exchange, _ string, body []byte) {
 		Format     string  `json:"encoding_format"`
 		Dimensions int     `json:"dimensions"`
 	}
-	if why, ok := read(body, &q); !ok {
-		x.fail(why)
+	if why, ok := decodeRequest(body, &q); !ok {
+		x.sendFailure(why)
 		return
 	}
 	if len(q.Input) == 0 {
-		x.fail(failure{kind: badRequest, param: "input", message: "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."})
+		x.sendFailure(failure{kind: badRequest, param: "input", message: "'$.input' is invalid. Please check the API reference: https://platform.openai.com/docs/api-reference."})
 		return
 	}
-	vectors, tokens, ok := x.embed(q.Model, q.Input, q.Dimensions)
+	vectors, tokens, ok := x.embedTexts(q.Model, q.Input, q.Dimensions)
 	if !ok {
 		return
 	}
@@ -293,13 +293,13 @@ func serveOpenAIEmbeddings(x *exchange, _ string, body []byte) {
 	for i, v := range vectors {
 		data[i] = map[string]any{"object": "embedding", "index": i, "embedding": embeddingFormat(v, q.Format)}
 	}
-	x.answer(map[string]any{
+	x.sendJSON(map[string]any{
 		"object": "list", "data": data, "model": q.Model,
 		"usage": map[string]int{"prompt_tokens": tokens, "total_tokens": tokens},
 	})
 }
 
-func kindOf(status int) kind {
+func kindForStatus(status int) kind {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return wrongKey
@@ -335,7 +335,7 @@ func openaiUsage(u llm.Usage) map[string]any {
 	}
 }
 
-func chatWhole(_ *ask, r *reply) []byte {
+func chatWhole(_ *parsedRequest, r *reply) []byte {
 	message := map[string]any{"role": "assistant", "content": r.text, "refusal": nil, "annotations": []any{}}
 	if len(r.calls) > 0 {
 		calls := make([]any, len(r.calls))
@@ -359,9 +359,9 @@ func chatWhole(_ *ask, r *reply) []byte {
 		"service_tier": "default", "system_fingerprint": nil,
 	}
 	if !r.silent {
-		v["usage"] = openaiUsage(r.use)
+		v["usage"] = openaiUsage(r.usage)
 	}
-	return encode(v)
+	return encodeJSON(v)
 }
 
 type chatWriter struct {
@@ -369,56 +369,56 @@ type chatWriter struct {
 	head, tail string
 }
 
-func chatStream(s *stream, a *ask, r *reply) {
+func chatStream(s *stream, a *parsedRequest, r *reply) {
 	w := chatWriter{stream: s, head: `data: {"id":"chatcmpl-` + r.id + `","object":"chat.completion.chunk","created":` +
-		strconv.FormatInt(r.created.Unix(), 10) + `,"model":` + string(quote(nil, r.model)) +
+		strconv.FormatInt(r.created.Unix(), 10) + `,"model":` + string(appendQuoted(nil, r.model)) +
 		`,"service_tier":"default","system_fingerprint":null,"choices":[`}
 	w.tail = ",\"obfuscation\":\"" + r.id[:8] + "\"}\n\n"
 	if a.usage {
 		w.tail = `,"usage":null` + w.tail
 	}
 	if len(r.calls) > 0 && r.text == "" {
-		w.delta(`"role":"assistant","content":null`)
+		w.writeDelta(`"role":"assistant","content":null`)
 	} else {
-		w.delta(`"role":"assistant","content":"","refusal":null`)
+		w.writeDelta(`"role":"assistant","content":"","refusal":null`)
 	}
-	s.text(r.reasoning, w.piece("reasoning_content"))
-	s.text(r.text, w.piece("content"))
+	s.eachPiece(r.reasoning, w.pieceWriter("reasoning_content"))
+	s.eachPiece(r.text, w.pieceWriter("content"))
 	for i, c := range r.calls {
-		w.call(i, c)
+		w.writeCall(i, c)
 	}
-	if !s.ends() {
+	if !s.shouldEnd() {
 		return
 	}
-	w.chunk(`{"index":0,"delta":{},"finish_reason":"` + openaiFinish(r.finish) + `"}`)
+	w.writeChunk(`{"index":0,"delta":{},"finish_reason":"` + openaiFinish(r.finish) + `"}`)
 	if a.usage && !r.silent {
 		s.buf = append(append(s.buf, w.head...), `],"usage":`...)
-		s.buf = append(append(s.buf, encode(openaiUsage(r.use))...), "}\n\n"...)
+		s.buf = append(append(s.buf, encodeJSON(openaiUsage(r.usage))...), "}\n\n"...)
 	}
 	s.buf = append(s.buf, "data: [DONE]\n\n"...)
 }
 
-func (w chatWriter) chunk(choice string) {
+func (w chatWriter) writeChunk(choice string) {
 	w.buf = append(append(append(append(w.buf, w.head...), choice...), ']'), w.tail...)
 }
 
-func (w chatWriter) delta(fields string) {
-	w.chunk(`{"index":0,"delta":{` + fields + `},"finish_reason":null}`)
+func (w chatWriter) writeDelta(fields string) {
+	w.writeChunk(`{"index":0,"delta":{` + fields + `},"finish_reason":null}`)
 }
 
-func (w chatWriter) piece(field string) func(string) bool {
+func (w chatWriter) pieceWriter(field string) func(string) bool {
 	return func(p string) bool {
 		b := append(append(append(append(w.buf, w.head...), `{"index":0,"delta":{"`...), field...), `":`...)
-		w.buf = append(append(quote(b, p), `},"finish_reason":null}]`...), w.tail...)
-		return !w.over
+		w.buf = append(append(appendQuoted(b, p), `},"finish_reason":null}]`...), w.tail...)
+		return !w.ended
 	}
 }
 
-func (w chatWriter) call(i int, c llm.ToolCall) {
+func (w chatWriter) writeCall(i int, c llm.ToolCall) {
 	index := `"tool_calls":[{"index":` + strconv.Itoa(i)
-	w.delta(index + `,"id":"call_` + c.ID + `","type":"function","function":{"name":` + string(quote(nil, c.Name)) + `,"arguments":""}}]`)
-	for p := range pieces(string(c.Input), w.x.config.Chunks, false) {
-		w.delta(index + `,"function":{"arguments":` + string(quote(nil, p)) + `}}]`)
+	w.writeDelta(index + `,"id":"call_` + c.ID + `","type":"function","function":{"name":` + string(appendQuoted(nil, c.Name)) + `,"arguments":""}}]`)
+	for p := range splitPieces(string(c.Input), w.x.config.Chunks, false) {
+		w.writeDelta(index + `,"function":{"arguments":` + string(appendQuoted(nil, p)) + `}}]`)
 	}
-	w.stream.delta(len(c.Name)/4 + len(c.Input)/4 + 8)
+	w.stream.nextDelta(len(c.Name)/4 + len(c.Input)/4 + 8)
 }

@@ -23,20 +23,20 @@ func TestSimIsLikeTheRecordings(t *testing.T) {
 			for _, r := range llmtest.Recordings(t, test.dialect) {
 				u, err := url.Parse(r.URL)
 				if err == nil && u.Host == test.host {
-					learn(string(r.Body), fields, steps)
+					collectFields(string(r.Body), fields, steps)
 				}
 			}
 			for _, stream := range []bool{true, false} {
 				for name, c := range toolCalls(stream) {
 					if name == test.name {
-						compare(t, c.to(t, llmtest.SimConfig{}).body, fields, steps)
+						compareFields(t, c.sendTo(t, llmtest.SimConfig{}).body, fields, steps)
 					}
 				}
-				c := with(llmtest.Reason)
+				c := newBehaviourConfig(llmtest.Reason)
 				if test.name == "openai" {
-					c = with() // not shown by OpenAI
+					c = newBehaviourConfig() // not shown by OpenAI
 				}
-				compare(t, asks(story, stream)[test.name].to(t, c).body, fields, steps)
+				compareFields(t, newCalls(story, stream)[test.name].sendTo(t, c).body, fields, steps)
 			}
 		})
 	}
@@ -50,7 +50,7 @@ func toolCalls(stream bool) map[string]call {
 		"anthropic": `"tools":[{"name":"add","input_schema":S},{"name":"multiply","input_schema":S}]`,
 		"gemini":    `"tools":[{"functionDeclarations":[{"name":"add","parameters":S},{"name":"multiply","parameters":S}]}]`,
 	}
-	calls := asks("Please add and multiply 2 and 3.", stream)
+	calls := newCalls("Please add and multiply 2 and 3.", stream)
 	for name, list := range tools {
 		c := calls[name]
 		c.body = strings.TrimSuffix(c.body, "}") + "," + strings.ReplaceAll(list, "S", schema) + "}"
@@ -60,25 +60,25 @@ func toolCalls(stream bool) map[string]call {
 	return calls
 }
 
-// learn records fields and transitions.
-func learn(body string, fields, steps map[string]bool) {
+// collectFields records fields and transitions.
+func collectFields(body string, fields, steps map[string]bool) {
 	last := "start"
-	for _, ev := range events(body) {
+	for _, ev := range eventPayloads(body) {
 		var v any
 		if json.Unmarshal([]byte(ev), &v) != nil {
 			continue
 		}
 		kind := kindOfEvent(v)
-		walk(kind, v, fields)
+		walkFields(kind, v, fields)
 		steps[last+" > "+kind] = true
 		last = kind
 	}
 }
 
-func compare(t *testing.T, body string, fields, steps map[string]bool) {
+func compareFields(t *testing.T, body string, fields, steps map[string]bool) {
 	t.Helper()
 	ours, order := map[string]bool{}, map[string]bool{}
-	learn(body, ours, order)
+	collectFields(body, ours, order)
 	if len(ours) == 0 {
 		t.Errorf("no events in %s", body)
 	}
@@ -94,7 +94,7 @@ func compare(t *testing.T, body string, fields, steps map[string]bool) {
 	}
 }
 
-func events(body string) (all []string) {
+func eventPayloads(body string) (all []string) {
 	if strings.HasPrefix(strings.TrimSpace(body), "{") {
 		return []string{body}
 	}
@@ -123,7 +123,7 @@ func kindOfEvent(v any) string {
 	return kind
 }
 
-func walk(path string, v any, fields map[string]bool) {
+func walkFields(path string, v any, fields map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
@@ -131,11 +131,11 @@ func walk(path string, v any, fields map[string]bool) {
 				x = nil
 			}
 			fields[path+"."+k] = true
-			walk(path+"."+k, x, fields)
+			walkFields(path+"."+k, x, fields)
 		}
 	case []any:
 		for _, x := range v {
-			walk(path+"[]", x, fields)
+			walkFields(path+"[]", x, fields)
 		}
 	}
 }

@@ -18,25 +18,25 @@ func responsesDialect() *dialect {
 
 func responsesInband(f failure) []byte {
 	_, e := openaiWords(f)
-	return append([]byte("event: error\n"), sse(nil, string(encode(map[string]any{
+	return append([]byte("event: error\n"), appendSSE(nil, string(encodeJSON(map[string]any{
 		"type": "error", "code": "server_error", "message": e.Message, "param": nil, "sequence_number": 9,
 	})))...)
 }
 
 type responsesRequest struct {
-	Model        string           `json:"model"`
-	Input        responsesInput   `json:"input"`
-	Instructions string           `json:"instructions"`
-	Tools        []responsesTool  `json:"tools"`
-	Choice       choice           `json:"tool_choice"`
-	Max          int              `json:"max_output_tokens"`
-	Stream       bool             `json:"stream"`
-	Include      []string         `json:"include"`
-	Text         responsesText    `json:"text"`
-	Reasoning    responsesReasons `json:"reasoning"`
+	Model        string             `json:"model"`
+	Input        responsesInput     `json:"input"`
+	Instructions string             `json:"instructions"`
+	Tools        []responsesTool    `json:"tools"`
+	Choice       choice             `json:"tool_choice"`
+	Max          int                `json:"max_output_tokens"`
+	Stream       bool               `json:"stream"`
+	Include      []string           `json:"include"`
+	Text         responsesText      `json:"text"`
+	Reasoning    responsesReasoning `json:"reasoning"`
 }
 
-type responsesReasons struct {
+type responsesReasoning struct {
 	Effort  string `json:"effort"`
 	Summary string `json:"summary"`
 }
@@ -82,51 +82,51 @@ func (in *responsesInput) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]responsesItem)(in))
 }
 
-func parseResponses(_ *exchange, _ string, body []byte) (*ask, failure, bool) {
+func parseResponses(_ *exchange, _ string, body []byte) (*parsedRequest, failure, bool) {
 	var q responsesRequest
-	if why, ok := read(body, &q); !ok {
+	if why, ok := decodeRequest(body, &q); !ok {
 		return nil, why, false
 	}
-	if why, ok := q.check(); !ok {
+	if why, ok := q.checkRequest(); !ok {
 		return nil, why, false
 	}
-	a := &ask{model: q.Model, stream: q.Stream, usage: true, max: q.Max, choice: string(q.Choice), think: q.Reasoning.Summary != ""}
+	a := &parsedRequest{model: q.Model, stream: q.Stream, usage: true, max: q.Max, choice: string(q.Choice), think: q.Reasoning.Summary != ""}
 	for _, inc := range q.Include {
 		a.encrypt = a.encrypt || inc == "reasoning.encrypted_content"
 	}
 	if q.Instructions != "" {
-		a.turn("system")
-		a.say("system", q.Instructions)
+		a.addTurn("system")
+		a.addText("system", q.Instructions)
 	}
 	for _, it := range q.Input {
-		it.add(a)
+		it.addTo(a)
 	}
 	for _, t := range q.Tools {
-		a.tool(t.Name, t.Doc, t.Schema)
+		a.addTool(t.Name, t.Doc, t.Schema)
 	}
 	a.schema, a.json = q.Text.Format.Schema, q.Text.Format.Type == "json_object"
 	return a, failure{}, true
 }
 
-func (it responsesItem) add(a *ask) {
+func (it responsesItem) addTo(a *parsedRequest) {
 	switch it.Type {
 	case "function_call":
-		a.call(it.Name, []byte(it.Arguments))
+		a.addCall(it.Name, []byte(it.Arguments))
 	case "function_call_output":
-		a.result(it.Output.text())
+		a.addResult(it.Output.joinText())
 	case "reasoning":
 	default:
 		role := it.Role
 		if role == "developer" {
 			role = "system"
 		}
-		a.turn(role)
-		it.Content.add(a, role)
+		a.addTurn(role)
+		it.Content.addTo(a, role)
 	}
 }
 
-// check returns OpenAI's reason to refuse the request, if any.
-func (q *responsesRequest) check() (failure, bool) {
+// checkRequest returns OpenAI's reason to refuse the request, if any.
+func (q *responsesRequest) checkRequest() (failure, bool) {
 	bad := func(param, format string, args ...any) (failure, bool) {
 		return failure{kind: badRequest, param: param, message: fmt.Sprintf(format, args...)}, false
 	}
@@ -149,7 +149,7 @@ func (q *responsesRequest) check() (failure, bool) {
 			}
 			delete(calls, it.CallID)
 		case "reasoning":
-			if it.Encrypted != "" && !unsealed(q.Model, it.Encrypted) {
+			if it.Encrypted != "" && !isSealOf(q.Model, it.Encrypted) {
 				return bad("", "The encrypted content for item %s could not be verified. Reason: Encrypted content could not be decrypted or parsed.", it.ID)
 			}
 			if i+1 == len(q.Input) || q.Input[i+1].Role == "user" {
@@ -183,10 +183,10 @@ func responsesUsage(u llm.Usage) map[string]any {
 	}
 }
 
-func responsesObject(a *ask, r *reply, status string, output []any) map[string]any {
-	var most, why, usage any
+func responsesObject(a *parsedRequest, r *reply, status string, output []any) map[string]any {
+	var maxTokens, why, usage any
 	if a.max > 0 {
-		most = a.max
+		maxTokens = a.max
 	}
 	if status == "incomplete" {
 		reason := "max_output_tokens"
@@ -196,11 +196,11 @@ func responsesObject(a *ask, r *reply, status string, output []any) map[string]a
 		why = map[string]string{"reason": reason}
 	}
 	if status != "in_progress" && !r.silent {
-		usage = responsesUsage(r.use)
+		usage = responsesUsage(r.usage)
 	}
 	return map[string]any{
 		"id": "resp_" + r.id, "object": "response", "created_at": r.created.Unix(), "status": status, "background": false,
-		"error": nil, "incomplete_details": why, "instructions": nil, "max_output_tokens": most, "model": r.model, "output": output,
+		"error": nil, "incomplete_details": why, "instructions": nil, "max_output_tokens": maxTokens, "model": r.model, "output": output,
 		"parallel_tool_calls": true, "previous_response_id": nil, "service_tier": "default", "store": false, "temperature": 1.0,
 		"tool_choice": "auto", "tools": []any{}, "top_p": 1.0, "truncation": "disabled", "usage": usage, "user": nil,
 		"metadata": map[string]any{},
@@ -214,7 +214,7 @@ func responsesStatus(r *reply) string {
 	return "completed"
 }
 
-func (r *reply) reasoningItem(a *ask) map[string]any {
+func (r *reply) reasoningItem(a *parsedRequest) map[string]any {
 	summary := []any{}
 	if r.reasoning != "" {
 		summary = append(summary, map[string]string{"type": "summary_text", "text": r.reasoning})
@@ -242,7 +242,7 @@ func callItem(c llm.ToolCall, status, arguments string) map[string]any {
 	return map[string]any{"id": "fc_" + c.ID, "type": "function_call", "status": status, "arguments": arguments, "call_id": "call_" + c.ID, "name": c.Name}
 }
 
-func responsesOutput(a *ask, r *reply) (items []any) {
+func responsesOutput(a *parsedRequest, r *reply) (items []any) {
 	if r.seal != "" {
 		items = append(items, r.reasoningItem(a))
 	}
@@ -255,109 +255,109 @@ func responsesOutput(a *ask, r *reply) (items []any) {
 	return items
 }
 
-func responsesWhole(a *ask, r *reply) []byte {
-	return encode(responsesObject(a, r, responsesStatus(r), responsesOutput(a, r)))
+func responsesWhole(a *parsedRequest, r *reply) []byte {
+	return encodeJSON(responsesObject(a, r, responsesStatus(r), responsesOutput(a, r)))
 }
 
 // A responsesWriter numbers the events.
 type responsesWriter struct {
 	*stream
-	a     *ask
+	a     *parsedRequest
 	n     int // next event
 	index int // output item
 }
 
-func (w *responsesWriter) event(name string, fields map[string]any) {
+func (w *responsesWriter) writeEvent(name string, fields map[string]any) {
 	fields["type"], fields["sequence_number"] = name, w.n
 	w.n++
-	w.buf = sse(append(append(append(w.buf, "event: "...), name...), '\n'), string(encode(fields)))
+	w.buf = appendSSE(append(append(append(w.buf, "event: "...), name...), '\n'), string(encodeJSON(fields)))
 }
 
-func responsesStream(s *stream, a *ask, r *reply) {
+func responsesStream(s *stream, a *parsedRequest, r *reply) {
 	w := &responsesWriter{stream: s, a: a}
-	w.event("response.created", map[string]any{"response": responsesObject(a, r, "in_progress", []any{})})
-	w.event("response.in_progress", map[string]any{"response": responsesObject(a, r, "in_progress", []any{})})
+	w.writeEvent("response.created", map[string]any{"response": responsesObject(a, r, "in_progress", []any{})})
+	w.writeEvent("response.in_progress", map[string]any{"response": responsesObject(a, r, "in_progress", []any{})})
 	if r.seal != "" {
-		w.reasoning()
+		w.writeReasoning()
 	}
 	if r.text != "" || len(r.calls) == 0 {
-		w.message()
+		w.writeMessage()
 	}
 	for _, c := range r.calls {
-		if s.over {
+		if s.ended {
 			return
 		}
-		w.call(c)
+		w.writeCall(c)
 	}
-	if !s.ends() {
+	if !s.shouldEnd() {
 		return
 	}
 	status := responsesStatus(r)
-	w.event("response."+status, map[string]any{"response": responsesObject(a, r, status, responsesOutput(a, r))})
+	w.writeEvent("response."+status, map[string]any{"response": responsesObject(a, r, status, responsesOutput(a, r))})
 }
 
-// item writes the "added" or "done" event.
-func (w *responsesWriter) item(what string, item map[string]any) {
-	w.event("response.output_item."+what, map[string]any{"item": item, "output_index": w.index})
+// writeItem writes the "added" or "done" event.
+func (w *responsesWriter) writeItem(what string, item map[string]any) {
+	w.writeEvent("response.output_item."+what, map[string]any{"item": item, "output_index": w.index})
 	if what == "done" {
 		w.index++
 	}
 }
 
-func (w *responsesWriter) reasoning() {
+func (w *responsesWriter) writeReasoning() {
 	id := "rs_" + w.r.id
-	w.item("added", map[string]any{"id": id, "type": "reasoning", "summary": []any{}})
+	w.writeItem("added", map[string]any{"id": id, "type": "reasoning", "summary": []any{}})
 	part := func(name, key string, value any) {
-		w.event("response.reasoning_summary_"+name, map[string]any{"item_id": id, "output_index": w.index, "summary_index": 0, key: value})
+		w.writeEvent("response.reasoning_summary_"+name, map[string]any{"item_id": id, "output_index": w.index, "summary_index": 0, key: value})
 	}
 	if w.r.reasoning != "" {
 		part("part.added", "part", map[string]string{"type": "summary_text", "text": ""})
-		w.text(w.r.reasoning, w.piece("response.reasoning_summary_text.delta", `"summary_index":0,"item_id":"`+id+`"`))
-		if w.over {
+		w.eachPiece(w.r.reasoning, w.pieceWriter("response.reasoning_summary_text.delta", `"summary_index":0,"item_id":"`+id+`"`))
+		if w.ended {
 			return
 		}
 		part("text.done", "text", w.r.reasoning)
 		part("part.done", "part", map[string]string{"type": "summary_text", "text": w.r.reasoning})
 	}
-	w.item("done", w.r.reasoningItem(w.a))
+	w.writeItem("done", w.r.reasoningItem(w.a))
 }
 
-func (w *responsesWriter) piece(name, fields string) func(string) bool {
+func (w *responsesWriter) pieceWriter(name, fields string) func(string) bool {
 	head := "event: " + name + "\ndata: {\"type\":\"" + name + "\"," + fields + `,"output_index":` + strconv.Itoa(w.index) + `,"obfuscation":"` + w.r.id[:8] + `","delta":`
 	return func(p string) bool {
-		b := append(quote(append(w.buf, head...), p), `,"sequence_number":`...)
+		b := append(appendQuoted(append(w.buf, head...), p), `,"sequence_number":`...)
 		w.buf = append(strconv.AppendInt(b, int64(w.n), 10), "}\n\n"...)
 		w.n++
-		return !w.over
+		return !w.ended
 	}
 }
 
-func (w *responsesWriter) message() {
+func (w *responsesWriter) writeMessage() {
 	id := "msg_" + w.r.id
-	w.item("added", w.r.messageItem("in_progress"))
+	w.writeItem("added", w.r.messageItem("in_progress"))
 	part := func(name, key string, value any) {
-		w.event("response."+name, map[string]any{"item_id": id, "output_index": w.index, "content_index": 0, key: value})
+		w.writeEvent("response."+name, map[string]any{"item_id": id, "output_index": w.index, "content_index": 0, key: value})
 	}
 	part("content_part.added", "part", textPart(""))
-	w.text(w.r.text, w.piece("response.output_text.delta", `"content_index":0,"logprobs":[],"item_id":"`+id+`"`))
-	if w.over {
+	w.eachPiece(w.r.text, w.pieceWriter("response.output_text.delta", `"content_index":0,"logprobs":[],"item_id":"`+id+`"`))
+	if w.ended {
 		return
 	}
 	part("output_text.done", "text", w.r.text)
 	part("content_part.done", "part", textPart(w.r.text))
-	w.item("done", w.r.messageItem("completed"))
+	w.writeItem("done", w.r.messageItem("completed"))
 }
 
-func (w *responsesWriter) call(c llm.ToolCall) {
+func (w *responsesWriter) writeCall(c llm.ToolCall) {
 	id := "fc_" + c.ID
-	w.item("added", callItem(c, "in_progress", ""))
-	write := w.piece("response.function_call_arguments.delta", `"item_id":"`+id+`"`)
-	for p := range pieces(string(c.Input), w.x.config.Chunks, false) {
+	w.writeItem("added", callItem(c, "in_progress", ""))
+	write := w.pieceWriter("response.function_call_arguments.delta", `"item_id":"`+id+`"`)
+	for p := range splitPieces(string(c.Input), w.x.config.Chunks, false) {
 		write(p)
 	}
-	if !w.delta(len(c.Name)/4 + len(c.Input)/4 + 8) {
+	if !w.nextDelta(len(c.Name)/4 + len(c.Input)/4 + 8) {
 		return
 	}
-	w.event("response.function_call_arguments.done", map[string]any{"item_id": id, "output_index": w.index, "arguments": string(c.Input)})
-	w.item("done", callItem(c, "completed", string(c.Input)))
+	w.writeEvent("response.function_call_arguments.done", map[string]any{"item_id": id, "output_index": w.index, "arguments": string(c.Input)})
+	w.writeItem("done", callItem(c, "completed", string(c.Input)))
 }

@@ -30,7 +30,7 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := llmtest.Serve(t, llmtest.NewSim(llmtest.SimConfig{Script: lines}))
-	ask := func(text string) answer { return asks(text, true)["openai"].do(t, http.DefaultClient, base) }
+	ask := func(text string) answer { return newCalls(text, true)["openai"].send(t, http.DefaultClient, base) }
 	tests := []struct {
 		name, text string
 		status     int
@@ -47,7 +47,7 @@ func TestScript(t *testing.T) {
 	}
 	for _, test := range tests {
 		a := ask(test.text)
-		got := textOf(a.body)
+		got := answerText(a.body)
 		if a.status != http.StatusOK {
 			got = a.body
 		}
@@ -65,11 +65,11 @@ func TestScript(t *testing.T) {
 		t.Errorf("usage: %s", a.body)
 	}
 	system := call{path: "/v1/chat/completions", body: `{"model":"m","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"x"}]}`}
-	if a := system.do(t, http.DefaultClient, base); textOf(a.body) != "ok" {
+	if a := system.send(t, http.DefaultClient, base); answerText(a.body) != "ok" {
 		t.Errorf("by the system prompt: %s", a.body)
 	}
 	other := call{path: "/v1/chat/completions", body: `{"model":"other","messages":[{"role":"user","content":"x"}]}`}
-	if a := other.do(t, http.DefaultClient, base); textOf(a.body) != "I am another" {
+	if a := other.send(t, http.DefaultClient, base); answerText(a.body) != "I am another" {
 		t.Errorf("by the model: %s", a.body)
 	}
 }
@@ -119,15 +119,17 @@ func FuzzReadScript(f *testing.F) {
 
 func TestSimConfigAtRunTime(t *testing.T) {
 	base := llmtest.Serve(t, llmtest.NewSim(llmtest.SimConfig{Seed: 9, Behaviours: map[llmtest.Behaviour]float64{llmtest.ServerError: 1}}))
-	set := func(body string) answer { return call{path: "/sim/config", body: body}.do(t, http.DefaultClient, base) }
-	ask := func() answer { return asks("What?", true)["openai"].do(t, http.DefaultClient, base) }
+	set := func(body string) answer {
+		return call{path: "/sim/config", body: body}.send(t, http.DefaultClient, base)
+	}
+	ask := func() answer { return newCalls("What?", true)["openai"].send(t, http.DefaultClient, base) }
 	if a := ask(); a.status != 500 {
 		t.Errorf("status %d before", a.status)
 	}
 	if a := set(`{"behaviours":{},"script":[{"reply":"yes"}],"first_token":"1ms"}`); a.status != 200 || !strings.Contains(a.body, `"seed":9`) || !strings.Contains(a.body, `"mean":"1ms"`) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	if a := ask(); textOf(a.body) != "yes" {
+	if a := ask(); answerText(a.body) != "yes" {
 		t.Errorf("%d %s after", a.status, a.body)
 	}
 	for _, bad := range []string{`{`, `{"sede":1}`, `{"behaviours":{"sing":1}}`, `{"behaviours":{"hang":2}}`, `{"first_token":"soon"}`, `{"script":[{"match":"("}]}`} {
@@ -135,7 +137,7 @@ func TestSimConfigAtRunTime(t *testing.T) {
 			t.Errorf("%s: %d %s", bad, a.status, a.body)
 		}
 	}
-	if a := ask(); textOf(a.body) != "yes" {
+	if a := ask(); answerText(a.body) != "yes" {
 		t.Errorf("%d %s after bad settings", a.status, a.body)
 	}
 }
@@ -147,9 +149,9 @@ func TestSimCounts(t *testing.T) {
 	})
 	base := llmtest.Serve(t, sim)
 	for _, name := range []string{"openai", "anthropic", "openai"} {
-		asks("Why do foxes dig?", true)[name].do(t, http.DefaultClient, base)
+		newCalls("Why do foxes dig?", true)[name].send(t, http.DefaultClient, base)
 	}
-	call{path: "/v1/chat/completions", body: `{}`}.do(t, http.DefaultClient, base)
+	call{path: "/v1/chat/completions", body: `{}`}.send(t, http.DefaultClient, base)
 	in, out := 0, 0
 	for i := range 4 {
 		r := <-records
@@ -172,7 +174,7 @@ func TestSimCounts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("stats (-want +got):\n%s", diff)
 	}
-	a := call{method: "GET", path: "/sim/stats"}.do(t, http.DefaultClient, base)
+	a := call{method: "GET", path: "/sim/stats"}.send(t, http.DefaultClient, base)
 	var over llmtest.Stats
 	if err := json.Unmarshal([]byte(a.body), &over); err != nil {
 		t.Fatal(err)
@@ -180,7 +182,7 @@ func TestSimCounts(t *testing.T) {
 	if diff := cmp.Diff(want, over); diff != "" {
 		t.Errorf("stats over HTTP (-want +got):\n%s", diff)
 	}
-	call{path: "/sim/reset"}.do(t, http.DefaultClient, base)
+	call{path: "/sim/reset"}.send(t, http.DefaultClient, base)
 	if st := sim.Stats(); st.Requests != 0 || st.Repeated != 0 {
 		t.Errorf("stats after a reset are %+v", st)
 	}

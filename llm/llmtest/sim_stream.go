@@ -17,11 +17,11 @@ type stream struct {
 	x       *exchange
 	r       *reply
 	buf     []byte // unsent
-	strike  Behaviour
+	fault   Behaviour
 	after   int // until strike
 	deltas  int
 	slow    int // factor
-	over    bool
+	ended   bool
 	flusher *http.ResponseController
 }
 
@@ -32,7 +32,7 @@ const (
 	endlessPause = time.Millisecond
 )
 
-func (c conduct) midway() Behaviour {
+func (c behaviourSet) midwayFault() Behaviour {
 	for _, b := range c {
 		switch b {
 		case OverloadedMidway, Cut, Drop, ResetMidway, Stall, BadFrame:
@@ -42,50 +42,50 @@ func (c conduct) midway() Behaviour {
 	return ""
 }
 
-func (x *exchange) complete(a *ask) {
+func (x *exchange) completeRequest(a *parsedRequest) {
 	x.rec.Model = a.model
-	if why, ok := x.within(); !ok {
-		x.fail(why)
+	if why, ok := x.checkLimits(); !ok {
+		x.sendFailure(why)
 		return
 	}
-	if !x.has(a.model) {
-		x.fail(failure{kind: noModel})
+	if !x.hasModel(a.model) {
+		x.sendFailure(failure{kind: noModel})
 		return
 	}
-	r, why, ok := x.plan(a)
+	r, why, ok := x.planReply(a)
 	if !ok {
-		x.fail(why)
+		x.sendFailure(why)
 		return
 	}
 	if x.config.Record == nil {
 		x.rec.Body = nil
 	}
 	a.last, a.system, a.results, a.all = "", "", "", nil // free early
-	s := &stream{x: x, r: r, strike: r.conduct.midway(), slow: 1, flusher: http.NewResponseController(x.w)}
-	if r.conduct.has(Slow) {
+	s := &stream{x: x, r: r, fault: r.behaviours.midwayFault(), slow: 1, flusher: http.NewResponseController(x.w)}
+	if r.behaviours.hasBehaviour(Slow) {
 		s.slow = slowFactor
 	}
-	if n := s.count(a); n > 1 {
+	if n := s.countDeltas(a); n > 1 {
 		s.after = 1 + r.rng.IntN(n-1)
 	}
 	switch {
-	case r.conduct.has(Hang) || r.conduct.has(Endless) && !a.stream:
+	case r.behaviours.hasBehaviour(Hang) || r.behaviours.hasBehaviour(Endless) && !a.stream:
 		<-x.r.Context().Done()
 	case a.stream:
-		s.events(a)
+		s.writeEvents(a)
 	default:
-		s.whole(a)
+		s.writeWhole(a)
 	}
 }
 
-func (x *exchange) has(model string) bool {
+func (x *exchange) hasModel(model string) bool {
 	if len(x.config.Models) == 0 {
 		return model != ""
 	}
 	return slices.ContainsFunc(x.config.Models, func(m string) bool { return m == model || m+":latest" == model })
 }
 
-func (s *stream) count(a *ask) int {
+func (s *stream) countDeltas(a *parsedRequest) int {
 	n := 0
 	for _, text := range []string{s.r.reasoning, s.r.text} {
 		k := countPieces(text)
@@ -97,8 +97,8 @@ func (s *stream) count(a *ask) int {
 	return n + len(s.r.calls)
 }
 
-func (s *stream) events(a *ask) {
-	if !s.wait(s.r.first) {
+func (s *stream) writeEvents(a *parsedRequest) {
+	if !s.waitDelay(s.r.first) {
 		return
 	}
 	s.x.w.Header().Set("Content-Type", s.x.dialect.contentType)
@@ -106,51 +106,51 @@ func (s *stream) events(a *ask) {
 	s.x.w.WriteHeader(http.StatusOK)
 	s.x.rec.Started = time.Now()
 	s.x.dialect.stream(s, a, s.r)
-	if s.over {
+	if s.ended {
 		return
 	}
 	s.flush()
-	s.x.done = !s.over
-	s.x.rec.Whole = !s.over && !s.r.conduct.has(NoEnd)
+	s.x.done = !s.ended
+	s.x.rec.Whole = !s.ended && !s.r.behaviours.hasBehaviour(NoEnd)
 }
 
-// text yields the text of each event.
-func (s *stream) text(text string, yield func(piece string) bool) {
-	for p := range pieces(text, s.x.config.Chunks, s.r.conduct.has(Endless) && text == s.r.text) {
-		if !yield(p) || !s.delta(countPieces(p)) {
+// eachPiece yields the text of each event.
+func (s *stream) eachPiece(text string, yield func(piece string) bool) {
+	for p := range splitPieces(text, s.x.config.Chunks, s.r.behaviours.hasBehaviour(Endless) && text == s.r.text) {
+		if !yield(p) || !s.nextDelta(countPieces(p)) {
 			return
 		}
 	}
 }
 
-// delta waits for the next event or breaks the answer, and reports whether to continue.
-func (s *stream) delta(tokens int) bool {
-	if s.over {
+// nextDelta waits for the next event or breaks the answer, and reports whether to continue.
+func (s *stream) nextDelta(tokens int) bool {
+	if s.ended {
 		return false
 	}
 	s.deltas++
 	s.x.rec.Output += tokens
-	if s.r.conduct.has(Comments) && s.deltas%commentEvery == 0 {
+	if s.r.behaviours.hasBehaviour(Comments) && s.deltas%commentEvery == 0 {
 		s.buf = append(s.buf, s.x.dialect.comment...)
 	}
-	if s.strike != "" && s.deltas >= max(s.after, 1) {
-		return s.snap()
+	if s.fault != "" && s.deltas >= max(s.after, 1) {
+		return s.breakAnswer()
 	}
-	if s.r.conduct.has(Endless) && s.x.config.Token.Mean == 0 {
-		return s.wait(Delay{Mean: endlessPause})
+	if s.r.behaviours.hasBehaviour(Endless) && s.x.config.Token.Mean == 0 {
+		return s.waitDelay(Delay{Mean: endlessPause})
 	}
 	if len(s.buf) > flushBytes {
 		s.flush()
 	}
-	return s.wait(s.x.config.Token)
+	return s.waitDelay(s.x.config.Token)
 }
 
-func (s *stream) ends() bool { return !s.over && !s.r.conduct.has(NoEnd) }
+func (s *stream) shouldEnd() bool { return !s.ended && !s.r.behaviours.hasBehaviour(NoEnd) }
 
-// snap breaks the answer, and reports whether it continues.
-func (s *stream) snap() bool {
-	strike := s.strike
-	s.strike = ""
+// breakAnswer breaks the answer, and reports whether it continues.
+func (s *stream) breakAnswer() bool {
+	strike := s.fault
+	s.fault = ""
 	switch strike {
 	case BadFrame:
 		s.buf = append(s.buf, s.x.dialect.garbage...)
@@ -159,7 +159,7 @@ func (s *stream) snap() bool {
 		s.buf = append(s.buf, s.x.dialect.inband(failure{kind: overloaded, model: s.r.model})...)
 	}
 	s.flush()
-	s.over = true
+	s.ended = true
 	switch strike {
 	case Stall:
 		<-s.x.r.Context().Done()
@@ -180,22 +180,22 @@ func (s *stream) hangUp(reset bool) {
 	_ = conn.Close()
 }
 
-// wait flushes and waits, and reports whether the client remains.
-func (s *stream) wait(d Delay) bool {
+// waitDelay flushes and waits, and reports whether the client remains.
+func (s *stream) waitDelay(d Delay) bool {
 	for range s.slow {
-		if s.over {
+		if s.ended {
 			return false
 		}
-		if t := d.draw(s.r.rng); t > 0 {
+		if t := d.drawDelay(s.r.rng); t > 0 {
 			s.flush()
-			s.over = s.over || !sleep(s.x.r.Context(), t)
+			s.ended = s.ended || !sleepContext(s.x.r.Context(), t)
 		}
 	}
-	return !s.over
+	return !s.ended
 }
 
-// sleep waits, and reports whether ctx lasted.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleepContext waits, and reports whether ctx lasted.
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -207,7 +207,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 func (s *stream) flush() {
-	if len(s.buf) == 0 || s.over {
+	if len(s.buf) == 0 || s.ended {
 		return
 	}
 	_, err := s.x.w.Write(s.buf)
@@ -215,45 +215,45 @@ func (s *stream) flush() {
 		err = s.flusher.Flush()
 	}
 	s.buf = s.buf[:0]
-	s.over = err != nil
+	s.ended = err != nil
 }
 
-func (s *stream) whole(a *ask) {
-	if !s.wait(s.r.first) {
+func (s *stream) writeWhole(a *parsedRequest) {
+	if !s.waitDelay(s.r.first) {
 		return
 	}
 	body := s.x.dialect.whole(a, s.r)
-	n := s.r.output()
+	n := s.r.outputTokens()
 	if c := s.x.config.Chunks; c > 0 {
 		n = min(n, c)
 	}
 	if s.x.config.Token.Mean > 0 {
 		for range n {
-			if !s.wait(s.x.config.Token) {
+			if !s.waitDelay(s.x.config.Token) {
 				return
 			}
 		}
 	}
-	switch s.strike {
+	switch s.fault {
 	case "":
-		s.x.send(http.StatusOK, "application/json", body)
-		s.x.rec.Output, s.x.rec.Whole = s.r.output(), true
+		s.x.sendBody(http.StatusOK, "application/json", body)
+		s.x.rec.Output, s.x.rec.Whole = s.r.outputTokens(), true
 	case OverloadedMidway:
-		s.x.fail(failure{kind: overloaded})
+		s.x.sendFailure(failure{kind: overloaded})
 	case BadFrame:
-		s.x.send(http.StatusOK, "application/json", []byte(mimic.Mangle(3, string(body[:len(body)/2]))))
+		s.x.sendBody(http.StatusOK, "application/json", []byte(mimic.Mangle(3, string(body[:len(body)/2]))))
 	case Cut:
-		s.x.send(http.StatusOK, "application/json", body[:len(body)/2])
+		s.x.sendBody(http.StatusOK, "application/json", body[:len(body)/2])
 	default:
-		s.half(body)
+		s.writeHalf(body)
 	}
 }
 
-// half sends half of a body, then breaks.
-func (s *stream) half(body []byte) {
+// writeHalf sends half of a body, then breaks.
+func (s *stream) writeHalf(body []byte) {
 	s.x.w.Header().Set("Content-Type", "application/json")
 	s.buf = append(s.buf, body[:len(body)/2]...)
-	s.snap()
+	s.breakAnswer()
 }
 
 const pieceBytes = 8
@@ -294,9 +294,9 @@ func cutPieces(s string, n int) string {
 	return s[:len(s)-len(rest)]
 }
 
-// pieces yields up to chunks pieces of whole tokens, or tokens if chunks is 0. endless
+// splitPieces yields up to chunks pieces of whole tokens, or tokens if chunks is 0. endless
 // repeats them.
-func pieces(s string, chunks int, endless bool) iter.Seq[string] {
+func splitPieces(s string, chunks int, endless bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		each := 1
 		if n := countPieces(s); chunks > 0 {
@@ -317,7 +317,7 @@ func pieces(s string, chunks int, endless bool) iter.Seq[string] {
 	}
 }
 
-func quote(b []byte, s string) []byte {
+func appendQuoted(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	from := 0

@@ -31,7 +31,7 @@ type answer struct {
 	err    error // of reading the body
 }
 
-func (c call) do(t *testing.T, client *http.Client, base string) answer {
+func (c call) send(t *testing.T, client *http.Client, base string) answer {
 	t.Helper()
 	method := c.method
 	if method == "" {
@@ -53,21 +53,21 @@ func (c call) do(t *testing.T, client *http.Client, base string) answer {
 	return answer{resp.StatusCode, resp.Header, string(b), err}
 }
 
-func (c call) to(t *testing.T, config llmtest.SimConfig) answer {
+func (c call) sendTo(t *testing.T, config llmtest.SimConfig) answer {
 	t.Helper()
-	return c.do(t, http.DefaultClient, llmtest.Serve(t, llmtest.NewSim(config)))
+	return c.send(t, http.DefaultClient, llmtest.Serve(t, llmtest.NewSim(config)))
 }
 
 // Anthropic requires it.
-func version() map[string]string { return map[string]string{"anthropic-version": "2023-06-01"} }
+func versionHeader() map[string]string { return map[string]string{"anthropic-version": "2023-06-01"} }
 
-func asks(text string, stream bool) map[string]call {
+func newCalls(text string, stream bool) map[string]call {
 	q, s := string(mustJSON(text)), fmt.Sprint(stream)
 	verb := map[bool]string{false: ":generateContent", true: ":streamGenerateContent?alt=sse"}[stream]
 	return map[string]call{
 		"openai":    {path: "/v1/chat/completions", body: `{"model":"m","stream":` + s + `,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":` + q + `}]}`},
 		"responses": {path: "/v1/responses", body: `{"model":"m","stream":` + s + `,"input":` + q + `}`},
-		"anthropic": {path: "/v1/messages", header: version(), body: `{"model":"m","max_tokens":1000,"stream":` + s + `,"messages":[{"role":"user","content":` + q + `}]}`},
+		"anthropic": {path: "/v1/messages", header: versionHeader(), body: `{"model":"m","max_tokens":1000,"stream":` + s + `,"messages":[{"role":"user","content":` + q + `}]}`},
 		"gemini":    {path: "/v1beta/models/m" + verb, body: `{"contents":[{"role":"user","parts":[{"text":` + q + `}]}]}`},
 		"ollama":    {path: "/api/chat", body: `{"model":"m","stream":` + s + `,"messages":[{"role":"user","content":` + q + `}]}`},
 	}
@@ -81,8 +81,8 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// textOf joins text fields of any dialect.
-func textOf(body string) string {
+// answerText joins text fields of any dialect.
+func answerText(body string) string {
 	var text strings.Builder
 	for line := range strings.Lines(body) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
@@ -144,12 +144,12 @@ func TestSimAnswersTheSameInEveryDialect(t *testing.T) {
 	texts := map[string][]string{}
 	for range 2 {
 		for _, stream := range []bool{true, false} {
-			for name, c := range asks("How do layers of awareness interact?", stream) {
-				a := c.do(t, http.DefaultClient, base)
+			for name, c := range newCalls("How do layers of awareness interact?", stream) {
+				a := c.send(t, http.DefaultClient, base)
 				if a.status != http.StatusOK || a.err != nil {
 					t.Fatalf("%s: %d %v %s", name, a.status, a.err, a.body)
 				}
-				texts[textOf(a.body)] = append(texts[textOf(a.body)], name)
+				texts[answerText(a.body)] = append(texts[answerText(a.body)], name)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func TestSimAnswersDifferBySeedAndQuestion(t *testing.T) {
 	texts := map[string]bool{}
 	for seed := range uint64(3) {
 		for _, q := range []string{"Why do foxes dig?", "Why do foxes hunt?"} {
-			texts[textOf(asks(q, true)["openai"].to(t, llmtest.SimConfig{Seed: seed}).body)] = true
+			texts[answerText(newCalls(q, true)["openai"].sendTo(t, llmtest.SimConfig{Seed: seed}).body)] = true
 		}
 	}
 	if len(texts) != 6 {
@@ -181,7 +181,7 @@ var volatile = regexp.MustCompile(`("(?:created|created_at|total_duration|eval_d
 func TestSimGolden(t *testing.T) {
 	config := llmtest.SimConfig{Seed: 1, Chunks: 3, Cached: 0.25, Behaviours: map[llmtest.Behaviour]float64{llmtest.Reason: 1}}
 	tools := map[string]call{}
-	for name, c := range asks("Please look_up the fox.", true) {
+	for name, c := range newCalls("Please look_up the fox.", true) {
 		schema := `{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}`
 		list := map[string]string{
 			"openai":    `"tools":[{"type":"function","function":{"name":"look_up","parameters":` + schema + `}}]`,
@@ -193,18 +193,18 @@ func TestSimGolden(t *testing.T) {
 		c.body = strings.TrimSuffix(c.body, "}") + "," + list + "}"
 		tools[name] = c
 	}
-	for kind, calls := range map[string]map[string]call{"stream": asks("Why do foxes dig?", true), "whole": asks("Why do foxes dig?", false), "tools": tools} {
+	for kind, calls := range map[string]map[string]call{"stream": newCalls("Why do foxes dig?", true), "whole": newCalls("Why do foxes dig?", false), "tools": tools} {
 		for name, c := range calls {
 			t.Run(name+" "+kind, func(t *testing.T) {
-				a := c.to(t, config)
+				a := c.sendTo(t, config)
 				got := fmt.Sprintf("%d %s\n\n%s", a.status, a.header.Get("Content-Type"), volatile.ReplaceAllString(a.body, "${1}0"))
-				golden(t, filepath.Join("testdata", "sim", name+"-"+kind+".golden"), got)
+				checkGolden(t, filepath.Join("testdata", "sim", name+"-"+kind+".golden"), got)
 			})
 		}
 	}
 }
 
-func golden(t *testing.T, file, got string) {
+func checkGolden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -237,9 +237,9 @@ func TestSimOtherEndpoints(t *testing.T) {
 		{"openai embeddings", call{path: "/v1/embeddings", body: `{"model":"one","input":["a","b"],"dimensions":3}`}, 200, `"total_tokens":2`},
 		{"openai base64", call{path: "/v1/embeddings", body: `{"model":"one","input":"a","encoding_format":"base64","dimensions":2}`}, 200, `"embedding":"`},
 		{"openai no input", call{path: "/v1/embeddings", body: `{"model":"one"}`}, 400, `"param":"input"`},
-		{"anthropic model", call{method: "GET", path: "/v1/models/one", header: version()}, 200, `"display_name":"one"`},
+		{"anthropic model", call{method: "GET", path: "/v1/models/one", header: versionHeader()}, 200, `"display_name":"one"`},
 		{"anthropic models", call{method: "GET", path: "/anthropic/v1/models"}, 200, `"has_more":false`},
-		{"anthropic missing model", call{method: "GET", path: "/v1/models/three", header: version()}, 404, `"not_found_error"`},
+		{"anthropic missing model", call{method: "GET", path: "/v1/models/three", header: versionHeader()}, 404, `"not_found_error"`},
 		{"anthropic count", call{path: "/v1/messages/count_tokens", body: `{"model":"one","messages":[{"role":"user","content":"Hello there."}]}`}, 200, `"input_tokens":10`},
 		{"gemini model", call{method: "GET", path: "/v1beta/models/one"}, 200, `"name":"models/one"`},
 		{"gemini models", call{method: "GET", path: "/gemini/v1beta/models"}, 200, `"models/two:8b"`},
@@ -260,7 +260,7 @@ func TestSimOtherEndpoints(t *testing.T) {
 	base := llmtest.Serve(t, llmtest.NewSim(config))
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			a := test.call.do(t, http.DefaultClient, base)
+			a := test.call.send(t, http.DefaultClient, base)
 			if a.status != test.status || !strings.Contains(a.body, test.want) {
 				t.Errorf("%d %s, want %d with %s", a.status, a.body, test.status, test.want)
 			}

@@ -19,15 +19,15 @@ func TestSimLatency(t *testing.T) {
 			Chunks: 4, FirstToken: llmtest.Delay{Mean: 3 * time.Second}, Token: llmtest.Delay{Mean: 250 * time.Millisecond},
 		}
 		client := llmtest.Pipe(t, llmtest.NewSim(config))
-		for name, c := range asks(story, true) {
+		for name, c := range newCalls(story, true) {
 			start := time.Now()
-			a := c.do(t, client, "http://sim")
+			a := c.send(t, client, "http://sim")
 			if took := time.Since(start); a.err != nil || took != 4*time.Second {
 				t.Errorf("%s took %v, want 3s and 4 times 250ms", name, took)
 			}
 		}
 		start := time.Now()
-		asks(story, false)["openai"].do(t, client, "http://sim")
+		newCalls(story, false)["openai"].send(t, client, "http://sim")
 		if took := time.Since(start); took != 4*time.Second {
 			t.Errorf("a whole answer took %v, want 4s", took)
 		}
@@ -42,7 +42,7 @@ func TestSimScriptLatency(t *testing.T) {
 		}))
 		for _, streamed := range []bool{true, false} {
 			start := time.Now()
-			asks(story, streamed)["openai"].do(t, client, "http://sim")
+			newCalls(story, streamed)["openai"].send(t, client, "http://sim")
 			if took := time.Since(start); took != 7*time.Second {
 				t.Errorf("streamed %v: it took %v, want 7s", streamed, took)
 			}
@@ -62,7 +62,7 @@ func TestSimJitter(t *testing.T) {
 				var sum time.Duration
 				for i := range 400 {
 					start := time.Now()
-					asks(strings.Repeat("why? ", i+1), true)["openai"].do(t, client, "http://sim")
+					newCalls(strings.Repeat("why? ", i+1), true)["openai"].send(t, client, "http://sim")
 					all = append(all, time.Since(start))
 					sum += all[i]
 				}
@@ -85,7 +85,7 @@ func TestSimJitter(t *testing.T) {
 func TestSimLimitsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := llmtest.Pipe(t, llmtest.NewSim(llmtest.SimConfig{PerMinute: 60, Burst: 3}))
-		ask := func(name string) answer { return asks(story, true)[name].do(t, client, "http://sim") }
+		ask := func(name string) answer { return newCalls(story, true)[name].send(t, client, "http://sim") }
 		for i := range 3 {
 			if a := ask("openai"); a.status != http.StatusOK || a.header.Get("x-ratelimit-remaining-requests") != []string{"2", "1", "0"}[i] {
 				t.Errorf("request %d: status %d, headers %v", i, a.status, a.header)
@@ -116,7 +116,7 @@ func TestSimLimitsParallelRequests(t *testing.T) {
 		client := llmtest.Pipe(t, llmtest.NewSim(llmtest.SimConfig{Parallel: 2, FirstToken: llmtest.Delay{Mean: time.Second}}))
 		statuses := make(chan int, 5)
 		for range cap(statuses) {
-			go func() { statuses <- asks(story, true)["openai"].do(t, client, "http://sim").status }()
+			go func() { statuses <- newCalls(story, true)["openai"].send(t, client, "http://sim").status }()
 		}
 		count := map[int]int{}
 		for range cap(statuses) {
@@ -136,13 +136,13 @@ func TestRetryForms(t *testing.T) {
 	}{
 		{llmtest.RetrySeconds, "Retry-After", "3"}, {llmtest.RetryFraction, "Retry-After", "2.5"},
 		{llmtest.RetryMillis, "Retry-After-Ms", "2500"}, {llmtest.RetryNever, "X-Should-Retry", "false"},
-		{llmtest.RetryDate, "Retry-After", "GMT"}, {llmtest.RetryUnsaid, "Retry-After", ""},
+		{llmtest.RetryDate, "Retry-After", "GMT"}, {llmtest.RetryNone, "Retry-After", ""},
 	}
 	for _, test := range tests {
 		t.Run(string(test.form), func(t *testing.T) {
-			config := with(llmtest.RateLimit)
+			config := newBehaviourConfig(llmtest.RateLimit)
 			config.RetryForm, config.RetryAfter = test.form, llmtest.Delay{Mean: 2500 * time.Millisecond}
-			a := asks(story, true)["anthropic"].to(t, config)
+			a := newCalls(story, true)["anthropic"].sendTo(t, config)
 			if got := a.header.Get(test.header); a.status != 429 || got != test.want && !strings.HasSuffix(got, "GMT") {
 				t.Errorf("status %d, %s is %q, want %q", a.status, test.header, got, test.want)
 			}
@@ -156,12 +156,12 @@ func TestSimNoticesCancelling(t *testing.T) {
 		t.Run(string(b), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				records := make(chan llmtest.Record, 1)
-				config := with(b)
+				config := newBehaviourConfig(b)
 				config.Record = func(r llmtest.Record) { records <- r }
 				sim := llmtest.NewSim(config)
 				client := llmtest.Pipe(t, sim)
 				ctx, cancel := context.WithCancel(t.Context())
-				c := asks(story, true)["openai"]
+				c := newCalls(story, true)["openai"]
 				req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://sim"+c.path, strings.NewReader(c.body))
 				if err != nil {
 					t.Fatal(err)

@@ -15,46 +15,46 @@ import (
 
 // facts is the server's description of a model. The zero value has none.
 type facts struct {
-	capabilities []string
-	family       string
-	thinking     []any // booleans and words, or nil
-	context      int   // tokens, or 0
-	usual        int   // default num_ctx, or 0
+	capabilities   []string
+	family         string
+	thinking       []any // booleans and words, or nil
+	context        int   // tokens, or 0
+	defaultContext int   // default num_ctx, or 0
 }
 
-// thinks reports whether the server separates reasoning.
-func (f facts) thinks() bool {
+// canThink reports whether the server separates reasoning.
+func (f facts) canThink() bool {
 	return slices.Contains(f.capabilities, "thinking") || slices.ContainsFunc(f.thinking, func(v any) bool { return v != false })
 }
 
-// An entry caches a model's description. The holder of turn may request it.
-type entry struct {
+// A factsEntry caches a model's description. The holder of turn may request it.
+type factsEntry struct {
 	turn  chan struct{} // capacity 1
 	facts *facts        // set once
 }
 
-func (p *Provider) entry(id string) *entry {
+func (p *Provider) entryFor(id string) *factsEntry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.known[id]
 	if e == nil {
-		e = &entry{turn: make(chan struct{}, 1)}
+		e = &factsEntry{turn: make(chan struct{}, 1)}
 		p.known[id] = e
 	}
 	return e
 }
 
-// forget drops the description of a model that may have been removed.
-func (p *Provider) forget(id string) {
+// dropFacts drops the description of a model that may have been removed.
+func (p *Provider) dropFacts(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.known, id)
 }
 
-// facts returns a model's description; of concurrent callers one requests it. A missing
+// modelFacts returns a model's description; of concurrent callers one requests it. A missing
 // description is no error, a missing model is.
-func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
-	e := p.entry(id)
+func (p *Provider) modelFacts(ctx context.Context, id string) (facts, error) {
+	e := p.entryFor(id)
 	select {
 	case e.turn <- struct{}{}:
 		defer func() { <-e.turn }()
@@ -64,18 +64,18 @@ func (p *Provider) facts(ctx context.Context, id string) (facts, error) {
 	if e.facts != nil {
 		return *e.facts, nil
 	}
-	f, err := p.show(ctx, id)
+	f, err := p.requestFacts(ctx, id)
 	switch {
 	case err == nil:
 		e.facts = &f
-	case mute(err):
+	case isMissingAPI(err):
 		err = nil // try again next time
 	}
 	return f, err
 }
 
-// mute reports whether err is that of an imitation without the API.
-func mute(err error) bool {
+// isMissingAPI reports whether err is that of an imitation without the API.
+func isMissingAPI(err error) bool {
 	var e *llm.Error
 	return errors.As(err, &e) && (e.Class == llm.BadRequest || e.Class == llm.Malformed ||
 		e.Class == llm.NotFound && !strings.Contains(e.Message, "model"))
@@ -83,12 +83,12 @@ func mute(err error) bool {
 
 const maxShow = 16 << 20
 
-func (p *Provider) show(ctx context.Context, id string) (facts, error) {
+func (p *Provider) requestFacts(ctx context.Context, id string) (facts, error) {
 	body, err := wire.Body(map[string]string{"model": id})
 	if err != nil {
 		return facts{}, err
 	}
-	data, err := p.client.Fetch(wire.Free(ctx), id, http.MethodPost, p.base+"/api/show", p.header, body, maxShow)
+	data, err := p.client.Fetch(wire.ImmediateContext(ctx), id, http.MethodPost, p.base+"/api/show", p.header, body, maxShow)
 	if err != nil {
 		return facts{}, err
 	}
@@ -106,23 +106,23 @@ func readFacts(data []byte) (facts, error) {
 		} `json:"thinking"`
 	}
 	if err := json.Unmarshal(data, &got); err != nil {
-		return facts{}, wire.Mangled("the description", err)
+		return facts{}, wire.PieceError("the description", err)
 	}
 	f := facts{capabilities: got.Capabilities, family: got.Details.Family, thinking: got.Thinking.Values}
 	for key, value := range got.ModelInfo {
-		if n := number(value); strings.HasSuffix(key, ".context_length") && n > 0 {
+		if n := toInt(value); strings.HasSuffix(key, ".context_length") && n > 0 {
 			f.context = n
 		}
 	}
 	for line := range strings.Lines(got.Parameters) {
 		if words := strings.Fields(line); len(words) == 2 && words[0] == "num_ctx" {
-			f.usual, _ = strconv.Atoi(words[1]) // zero if invalid
+			f.defaultContext, _ = strconv.Atoi(words[1]) // zero if invalid
 		}
 	}
 	return f, nil
 }
 
-func number(raw json.RawMessage) int {
+func toInt(raw json.RawMessage) int {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil || n < 0 || n > 1<<31 {
 		return 0
@@ -130,10 +130,10 @@ func number(raw json.RawMessage) int {
 	return int(n)
 }
 
-// think returns nil for the model's default. The server silently ignores unknown words,
+// thinkValue returns nil for the model's default. The server silently ignores unknown words,
 // so think sends only reported ones.
-func (f facts) think(effort string) any {
-	if effort == "" || !f.thinks() {
+func (f facts) thinkValue(effort string) any {
+	if effort == "" || !f.canThink() {
 		return nil
 	}
 	values := f.thinking
@@ -145,7 +145,7 @@ func (f facts) think(effort string) any {
 	if effort == "none" && slices.Contains(values, any(false)) {
 		return false
 	}
-	if word := nearest(effort, values); word != "" {
+	if word := nearestLevel(effort, values); word != "" {
 		return word
 	}
 	if effort != "none" && slices.Contains(values, any(true)) {
@@ -154,8 +154,8 @@ func (f facts) think(effort string) any {
 	return nil
 }
 
-// nearest returns the lowest word that reaches effort, or the highest.
-func nearest(effort string, values []any) (best string) {
+// nearestLevel returns the lowest word that reaches effort, or the highest.
+func nearestLevel(effort string, values []any) (best string) {
 	for rank, word := range wire.Efforts() {
 		if !slices.Contains(values, any(word)) {
 			continue

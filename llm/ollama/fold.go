@@ -50,7 +50,7 @@ func (f *fold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	if !ok {
 		l = line{}
 		if err := json.Unmarshal(data, &l); err != nil {
-			return out, false, wire.Mangled("a line", err)
+			return out, false, wire.PieceError("a line", err)
 		}
 	}
 	if l.Model != "" {
@@ -69,19 +69,19 @@ func (f *fold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		return llm.Delta{}, false, err
 	}
 	for _, c := range l.Message.ToolCalls {
-		call := &llm.ToolCall{ID: cmp.Or(c.ID, wire.CallID()), Name: c.Function.Name, Input: arguments(c.Function.Arguments)}
+		call := &llm.ToolCall{ID: cmp.Or(c.ID, wire.CallID()), Name: c.Function.Name, Input: callInput(c.Function.Arguments)}
 		f.calls++
 		if err := f.parts.Add(llm.Part{Call: call}); err != nil {
 			return llm.Delta{}, false, err
 		}
 	}
 	if l.Done {
-		f.finish(&l)
+		f.recordFinish(&l)
 	}
 	return out, l.Done, nil
 }
 
-func (f *fold) finish(l *line) {
+func (f *fold) recordFinish(l *line) {
 	f.done, f.why = true, l.DoneReason
 	if l.Read == nil && l.Wrote == nil {
 		return
@@ -96,8 +96,8 @@ func (f *fold) finish(l *line) {
 	}
 }
 
-// arguments returns a call's input, which some templates give as JSON in a string.
-func arguments(raw json.RawMessage) json.RawMessage {
+// callInput returns a call's input, which some templates give as JSON in a string.
+func callInput(raw json.RawMessage) json.RawMessage {
 	var s string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
 		return wire.CallInput([]byte(s))
@@ -109,10 +109,10 @@ func (f *fold) Usage() llm.Usage {
 	if f.parts.Size() == 0 && !f.done {
 		return f.used
 	}
-	return wire.CountedOr(f.used, f.size, f.parts.Size())
+	return wire.FillMissing(f.used, f.size, f.parts.Size())
 }
 
-func (f *fold) Over() bool { return f.done }
+func (f *fold) IsFinished() bool { return f.done }
 
 func (f *fold) Answer() (*llm.Response, error) {
 	if !f.done {
@@ -131,14 +131,14 @@ func (f *fold) Answer() (*llm.Response, error) {
 		finish = llm.FinishTools
 	}
 	used := f.Usage()
-	msg := llm.Message{Role: llm.Assistant, Parts: f.parts.Done()}
+	msg := llm.Message{Role: llm.Assistant, Parts: f.parts.TakeParts()}
 	return &llm.Response{Message: msg, Finish: finish, Model: f.full, Served: f.served, Usage: used}, nil
 }
 
 // maxValues limits an answer that is no stream.
 const maxValues = 64 << 20
 
-func values(r io.Reader) iter.Seq2[[]byte, error] {
+func jsonValues(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		dec := json.NewDecoder(io.LimitReader(r, maxValues))
 		for {
@@ -148,7 +148,7 @@ func values(r io.Reader) iter.Seq2[[]byte, error] {
 				return
 			}
 			if err != nil {
-				err = wire.Mangled("a value", err)
+				err = wire.PieceError("a value", err)
 			}
 			if !yield(bytes.TrimSpace(v), err) || err != nil {
 				return
@@ -166,7 +166,7 @@ func quickLine(data []byte, model string) (l line, ok bool) {
 	ok = s.Members(func(key []byte) bool {
 		switch string(key) {
 		case "model":
-			return s.Same(&l.Model)
+			return s.TextLike(&l.Model)
 		case "created_at":
 			return s.Scalar()
 		case "message":

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func hello() *llm.Request {
+func helloRequest() *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hello")}}
 }
 
@@ -37,7 +37,7 @@ type failure struct {
 	Usage llm.Usage `json:"usage"`
 }
 
-func outcomeOf(resp *llm.Response, err error) (o outcome) {
+func newOutcome(resp *llm.Response, err error) (o outcome) {
 	var e *llm.Error
 	if errors.As(err, &e) {
 		o.Error = &failure{e.Class, e.Error(), e.Usage}
@@ -72,13 +72,13 @@ func TestStreams(t *testing.T) {
 				kind = "application/json; charset=utf-8"
 			}
 			for seed := range uint64(5) {
-				golden(t, file+".golden.json", outcomeOf(ask(t, kind, body, seed)))
+				checkGolden(t, file+".golden.json", newOutcome(readAnswer(t, kind, body, seed)))
 			}
 		})
 	}
 }
 
-func golden(t *testing.T, file string, got outcome) {
+func checkGolden(t *testing.T, file string, got outcome) {
 	t.Helper()
 	text, err := json.MarshalIndent(got, "", "\t")
 	if err != nil {
@@ -100,7 +100,7 @@ func golden(t *testing.T, file string, got outcome) {
 }
 
 // Only a stream with reasoning has a model that reasons.
-func ask(t *testing.T, kind string, body []byte, seed uint64) (*llm.Response, error) {
+func readAnswer(t *testing.T, kind string, body []byte, seed uint64) (*llm.Response, error) {
 	t.Helper()
 	show := `{"capabilities":["completion"]}`
 	if bytes.Contains(body, []byte(`"thinking"`)) {
@@ -112,17 +112,17 @@ func ask(t *testing.T, kind string, body []byte, seed uint64) (*llm.Response, er
 			return
 		}
 		w.Header().Set("Content-Type", kind)
-		if err := llmtest.InPieces(w, body, seed); err != nil {
+		if err := llmtest.WriteInPieces(w, body, seed); err != nil {
 			t.Log(err)
 		}
 	}))
 	defer server.Close()
-	return llmtest.Generate(t, New(Config{BaseURL: server.URL}).Model("llama3.2"), hello())
+	return llmtest.Generate(t, New(Config{BaseURL: server.URL}).Model("llama3.2"), helloRequest())
 }
 
-func follow(f *fold, body []byte) (resp *llm.Response, err error) {
+func foldBody(f *fold, body []byte) (resp *llm.Response, err error) {
 	answer := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
-	ask := wire.Ask{Model: f.full, Size: f.size}
+	ask := wire.RequestInfo{Model: f.full, Size: f.size}
 	ask.Stream(answer, wire.Lines(answer.Body), f, func(d llm.Delta, e error) bool {
 		resp, err = d.Done, e
 		return true
@@ -139,7 +139,7 @@ func TestCuts(t *testing.T) {
 		}
 		body = bytes.TrimSpace(body)
 		for n := range body {
-			_, err := follow(&fold{full: "ollama/x"}, body[:n])
+			_, err := foldBody(&fold{full: "ollama/x"}, body[:n])
 			if c := llm.ClassOf(err); err == nil || c != llm.Truncated {
 				t.Fatalf("%s cut at %d: %v", file, n, err)
 			}
@@ -164,7 +164,7 @@ func FuzzFold(f *testing.F) {
 		if split {
 			fold.think = &wire.Think{}
 		}
-		resp, err := follow(fold, body)
+		resp, err := foldBody(fold, body)
 		if (resp == nil) == (err == nil) {
 			t.Fatalf("answer %v and error %v", resp, err)
 		}
@@ -174,7 +174,7 @@ func FuzzFold(f *testing.F) {
 		if u := resp.Usage; u.Input < 0 || u.Output < 0 {
 			t.Fatalf("usage %+v", u)
 		}
-		again, err := translate(resp.Message, true)
+		again, err := toMessages(resp.Message, true)
 		if err != nil {
 			t.Fatalf("the answer cannot go back: %v", err)
 		}
@@ -191,10 +191,10 @@ func FuzzFacts(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if room := facts.room(hello()); room <= 0 {
+		if room := facts.contextSize(helloRequest()); room <= 0 {
 			t.Fatalf("a context of %d", room)
 		}
-		switch v := facts.think(effort).(type) {
+		switch v := facts.thinkValue(effort).(type) {
 		case nil, bool, string:
 		default:
 			t.Fatalf("think %v", v)

@@ -59,7 +59,7 @@ type Provider struct {
 	context   int
 
 	mu    sync.Mutex
-	known map[string]*entry
+	known map[string]*factsEntry
 }
 
 // New returns a provider, without I/O.
@@ -67,7 +67,7 @@ func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{base: Base(c.BaseURL), keyEnv: cmp.Or(c.KeyEnv, "OLLAMA_API_KEY"), header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, known: map[string]*entry{}}
+	p := &Provider{base: Base(c.BaseURL), keyEnv: cmp.Or(c.KeyEnv, "OLLAMA_API_KEY"), header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, known: map[string]*factsEntry{}}
 	if c.Key != "" {
 		p.header.Set("Authorization", "Bearer "+c.Key)
 	}
@@ -103,9 +103,9 @@ func Base(host string) string {
 	return strings.TrimRight(u.String(), "/")
 }
 
-// ask returns the Ask for a request of size bytes.
-func (p *Provider) ask(id string, size int) wire.Ask {
-	return wire.Ask{Model: p.client.Name + "/" + id, Size: size, Sent: p.header, Advice: func(c llm.Class) string {
+// newRequestInfo returns the Ask for a request of size bytes.
+func (p *Provider) newRequestInfo(id string, size int) wire.RequestInfo {
+	return wire.RequestInfo{Model: p.client.Name + "/" + id, Size: size, Sent: p.header, Advice: func(c llm.Class) string {
 		switch c {
 		case llm.Unreachable:
 			return "start it with: ollama serve"
@@ -133,28 +133,28 @@ type model struct {
 
 func (m *model) Name() string { return m.name }
 
-func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.Generate(wire.Hold(ctx, released), req)
+func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return m.Generate(wire.PrepareContext(ctx, released), req)
 }
 
 // Generate implements llm.Model. It requests the model's description first.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := m.ask(m.id, req.Size())
-		facts, err := m.facts(ctx, m.id)
+		ask := m.newRequestInfo(m.id, req.Size())
+		facts, err := m.modelFacts(ctx, m.id)
 		if err != nil {
-			yield(llm.Delta{}, ask.Blame(err, llm.Usage{})) // nothing was sent
+			yield(llm.Delta{}, ask.Attribute(err, llm.Usage{})) // nothing was sent
 			return
 		}
-		if err := m.generate(ctx, req, facts, ask, yield); err != nil {
-			yield(llm.Delta{}, ask.Cut(err, llm.Usage{Cost: m.cost()}))
+		if err := m.streamAnswer(ctx, req, facts, ask, yield); err != nil {
+			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{Cost: m.localCost()}))
 		}
 	}
 }
 
-// generate returns an error only if nothing was yielded.
-func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask wire.Ask, yield func(llm.Delta, error) bool) error {
-	plan, err := m.plan(req, facts)
+// streamAnswer returns an error only if nothing was yielded.
+func (m *model) streamAnswer(ctx context.Context, req *llm.Request, facts facts, ask wire.RequestInfo, yield func(llm.Delta, error) bool) error {
+	plan, err := m.newRequest(req, facts)
 	if err != nil {
 		return err
 	}
@@ -165,38 +165,38 @@ func (m *model) generate(ctx context.Context, req *llm.Request, facts facts, ask
 	resp, err := m.client.Do(ctx, m.id, http.MethodPost, m.base+"/api/chat", m.header, body)
 	if err != nil {
 		if llm.ClassOf(err) == llm.NotFound {
-			m.forget(m.id)
+			m.dropFacts(m.id)
 		}
 		return err
 	}
 	defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
 	pieces := wire.Lines(resp.Body)
 	if wire.IsType(resp, "application/json") {
-		pieces = values(resp.Body)
+		pieces = jsonValues(resp.Body)
 	}
-	f := &fold{full: m.name, size: ask.Size, used: llm.Usage{Cost: m.cost()}}
-	if req.Schema == nil && !facts.thinks() {
+	f := &fold{full: m.name, size: ask.Size, used: llm.Usage{Cost: m.localCost()}}
+	if req.Schema == nil && !facts.canThink() {
 		f.think = &wire.Think{}
 	}
 	ask.Stream(resp, pieces, f, yield)
 	return nil
 }
 
-// cost returns zero for local models, else nil.
-func (m *model) cost() *int64 {
-	if m.away() {
+// localCost returns zero for local models, else nil.
+func (m *model) localCost() *int64 {
+	if m.isRemote() {
 		return nil
 	}
 	return new(int64)
 }
 
-// away reports whether a model runs elsewhere.
-func (m *model) away() bool {
-	return strings.HasSuffix(m.id, "-cloud") || strings.HasSuffix(m.id, ":cloud") || Hosted(m.base)
+// isRemote reports whether a model runs elsewhere.
+func (m *model) isRemote() bool {
+	return strings.HasSuffix(m.id, "-cloud") || strings.HasSuffix(m.id, ":cloud") || IsHosted(m.base)
 }
 
-// Hosted reports whether base is a server of ollama.com.
-func Hosted(base string) bool {
+// IsHosted reports whether base is a server of ollama.com.
+func IsHosted(base string) bool {
 	u, err := url.Parse(Base(base))
 	return err == nil && (u.Hostname() == "ollama.com" || strings.HasSuffix(u.Hostname(), ".ollama.com"))
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // A leading number is the status.
-func serve(t *testing.T, paths map[string]string) *Provider {
+func servePaths(t *testing.T, paths map[string]string) *Provider {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := paths[r.URL.Path]
@@ -83,17 +83,17 @@ func TestFailures(t *testing.T) {
 		advice string
 	}{
 		{"nobody there", nobody, llm.Unreachable, "start it with: ollama serve"},
-		{"no such model", serve(t, map[string]string{"/api/show": `404 {"error":"model 'm' not found"}`}), llm.NotFound, "run: ollama pull m"},
-		{"no such model at the chat", serve(t, map[string]string{"/api/show": show, "/api/chat": `404 {"error":"model \"m\" not found, try pulling it first"}`}), llm.NotFound, "run: ollama pull m"},
-		{"not an Ollama", serve(t, nil), llm.NotFound, "run: ollama pull m"},
-		{"a key wanted", serve(t, map[string]string{"/api/show": "401 unauthorized"}), llm.Auth, "set OLLAMA_API_KEY"},
-		{"no tools", serve(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"registry.ollama.ai/library/m does not support tools"}`}), llm.BadRequest, ""},
-		{"too long", serve(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"the input length exceeds the context length"}`}), llm.TooLong, "give it less to read, or ask a model that reads more"},
-		{"no memory", serve(t, map[string]string{"/api/show": show, "/api/chat": `500 {"error":"model requires more system memory (5.6 GiB) than is available (3.9 GiB)"}`}), llm.BadRequest, ""},
-		{"busy", serve(t, map[string]string{"/api/show": show, "/api/chat": `503 {"error":"server busy, please try again.  maximum pending requests exceeded"}`}), llm.Transient, ""},
+		{"no such model", servePaths(t, map[string]string{"/api/show": `404 {"error":"model 'm' not found"}`}), llm.NotFound, "run: ollama pull m"},
+		{"no such model at the chat", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `404 {"error":"model \"m\" not found, try pulling it first"}`}), llm.NotFound, "run: ollama pull m"},
+		{"not an Ollama", servePaths(t, nil), llm.NotFound, "run: ollama pull m"},
+		{"a key wanted", servePaths(t, map[string]string{"/api/show": "401 unauthorized"}), llm.Auth, "set OLLAMA_API_KEY"},
+		{"no tools", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"registry.ollama.ai/library/m does not support tools"}`}), llm.BadRequest, ""},
+		{"too long", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"the input length exceeds the context length"}`}), llm.TooLong, "give it less to read, or ask a model that reads more"},
+		{"no memory", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `500 {"error":"model requires more system memory (5.6 GiB) than is available (3.9 GiB)"}`}), llm.BadRequest, ""},
+		{"busy", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `503 {"error":"server busy, please try again.  maximum pending requests exceeded"}`}), llm.Transient, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := llmtest.Generate(t, test.p.Model("m"), hello())
+			_, err := llmtest.Generate(t, test.p.Model("m"), helloRequest())
 			var e *llm.Error
 			if !errors.As(err, &e) {
 				t.Fatal(err)
@@ -138,7 +138,7 @@ func TestFactsAreAskedOnce(t *testing.T) {
 	}))
 	defer server.Close()
 	model := New(Config{BaseURL: server.URL}).Model("m")
-	req := hello()
+	req := helloRequest()
 	req.Effort = "low"
 	var all sync.WaitGroup
 	for range 50 {
@@ -167,8 +167,8 @@ func TestFactsAreAskedOnce(t *testing.T) {
 func TestWithoutFacts(t *testing.T) {
 	for name, show := range map[string]string{"no such path": "404 404 page not found", "no sense": "hello", "refused": `400 {"error":"bad"}`} {
 		t.Run(name, func(t *testing.T) {
-			p := serve(t, map[string]string{"/api/show": show, "/api/chat": said + over})
-			resp, err := llmtest.Generate(t, p.Model("m"), hello())
+			p := servePaths(t, map[string]string{"/api/show": show, "/api/chat": said + over})
+			resp, err := llmtest.Generate(t, p.Model("m"), helloRequest())
 			if err != nil || resp.Message.Text() != "word " {
 				t.Errorf("answer %v, %v", resp, err)
 			}
@@ -190,7 +190,7 @@ func TestWaitingForFactsIsCancelled(t *testing.T) {
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
-			_, err := llm.Collect(model.Generate(ctx, hello()))
+			_, err := llm.Collect(model.Generate(ctx, helloRequest()))
 			if c := llm.ClassOf(err); c != llm.Cancelled {
 				t.Errorf("class %s: %v", c, err)
 			}
@@ -202,19 +202,19 @@ func TestWaitingForFactsIsCancelled(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	p := serve(t, map[string]string{"/api/tags": `{"models":[{"name":"b:latest","size":1},{"name":"a:1b"}]}`})
+	p := servePaths(t, map[string]string{"/api/tags": `{"models":[{"name":"b:latest","size":1},{"name":"a:1b"}]}`})
 	got, err := p.Models(context.Background())
 	if diff := cmp.Diff([]string{"b:latest", "a:1b"}, got); err != nil || diff != "" {
 		t.Errorf("%v, models (-want +got):\n%s", err, diff)
 	}
-	_, err = serve(t, nil).Models(context.Background())
+	_, err = servePaths(t, nil).Models(context.Background())
 	if want := "ollama: 404 page not found (404): is it an Ollama server?"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
 func TestCheck(t *testing.T) {
-	if err := serve(t, map[string]string{"/api/show": "{}"}).Check(context.Background(), "m"); err != nil {
+	if err := servePaths(t, map[string]string{"/api/show": "{}"}).Check(context.Background(), "m"); err != nil {
 		t.Error(err)
 	}
 }
@@ -234,7 +234,7 @@ func TestEmbed(t *testing.T) {
 		{"no such model", `404 {"error":"model \"e\" not found"}`, llm.Usage{Cost: free}, llm.NotFound},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := serve(t, map[string]string{"/api/embed": test.body})
+			p := servePaths(t, map[string]string{"/api/embed": test.body})
 			vectors, used, err := p.Embed(context.Background(), "e", []string{"one", "two"})
 			if test.class != "" {
 				if c := llm.ClassOf(err); err == nil || c != test.class {
@@ -251,9 +251,9 @@ func TestEmbed(t *testing.T) {
 }
 
 func TestCloudCostIsUnknown(t *testing.T) {
-	p := serve(t, map[string]string{"/api/show": "{}", "/api/chat": said + over})
+	p := servePaths(t, map[string]string{"/api/show": "{}", "/api/chat": said + over})
 	for id, known := range map[string]bool{"m": true, "m:480b-cloud": false, "m:cloud": false} {
-		resp, err := llmtest.Generate(t, p.Model(id), hello())
+		resp, err := llmtest.Generate(t, p.Model(id), helloRequest())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,8 +269,8 @@ func TestHosted(t *testing.T) {
 		"": false, "127.0.0.1": false, "https://ollama.company.example": false, "https://myollama.com": false, "http://%zz": false,
 	} {
 		m := New(Config{BaseURL: base}).Model("m").(*model)
-		if Hosted(base) != want || (m.cost() == nil) != want {
-			t.Errorf("%q: hosted %v, cost %v", base, Hosted(base), m.cost())
+		if IsHosted(base) != want || (m.localCost() == nil) != want {
+			t.Errorf("%q: hosted %v, cost %v", base, IsHosted(base), m.localCost())
 		}
 	}
 }
@@ -295,7 +295,7 @@ func TestMany(t *testing.T) {
 	var all sync.WaitGroup
 	for range many {
 		all.Go(func() {
-			resp, err := llm.Collect(model.Generate(context.Background(), hello()))
+			resp, err := llm.Collect(model.Generate(context.Background(), helloRequest()))
 			if err != nil {
 				t.Error(err)
 			} else if got := resp.Message.Text(); got != strings.Repeat("word ", 20) {

@@ -53,8 +53,8 @@ type (
 	}
 )
 
-func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
-	plan := &chatRequest{Model: m.id, Stream: true, KeepAlive: m.keepAlive, Think: f.think(req.Effort), Tools: tools(req)}
+func (m *model) newRequest(req *llm.Request, f facts) (*chatRequest, error) {
+	plan := &chatRequest{Model: m.id, Stream: true, KeepAlive: m.keepAlive, Think: f.thinkValue(req.Effort), Tools: allowedTools(req)}
 	plan.Options = options{NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}
 	system := req.System
 	if req.Schema != nil {
@@ -63,7 +63,7 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 			system = wire.Paragraphs(system, wire.SchemaPrompt(req.Schema.JSON))
 		}
 	}
-	if len(plan.Tools) > 0 && wire.Forces(req.ToolChoice) {
+	if len(plan.Tools) > 0 && wire.RequiresCall(req.ToolChoice) {
 		system = wire.Paragraphs(system, "Answer by calling a tool.")
 	}
 	if system != "" {
@@ -71,27 +71,27 @@ func (m *model) plan(req *llm.Request, f facts) (*chatRequest, error) {
 	}
 	tail := openLoop(req.Messages)
 	for i, msg := range req.Messages {
-		more, err := translate(msg, i >= tail)
+		more, err := toMessages(msg, i >= tail)
 		if err != nil {
 			return nil, err
 		}
 		plan.Messages = append(plan.Messages, more...)
 	}
-	if !m.away() {
+	if !m.isRemote() {
 		if plan.Options.NumCtx = m.context; m.context <= 0 {
-			plan.Options.NumCtx = f.room(req)
+			plan.Options.NumCtx = f.contextSize(req)
 		}
 	}
 	return plan, nil
 }
 
-// tools omits tools that must not be called, because the API has no tool choice.
-func tools(req *llm.Request) (out []tool) {
+// allowedTools omits tools that must not be called, because the API has no tool choice.
+func allowedTools(req *llm.Request) (out []tool) {
 	if req.ToolChoice == "none" {
 		return nil
 	}
 	for _, t := range req.Tools {
-		if wire.Forces(req.ToolChoice) && req.ToolChoice != "required" && req.ToolChoice != t.Name {
+		if wire.RequiresCall(req.ToolChoice) && req.ToolChoice != "required" && req.ToolChoice != t.Name {
 			continue
 		}
 		f := function{Name: t.Name, Description: t.Doc, Parameters: t.Schema}
@@ -113,8 +113,8 @@ func openLoop(messages []llm.Message) int {
 	return 0
 }
 
-// translate returns one message for each result and one for the rest.
-func translate(msg llm.Message, thoughts bool) (out []message, err error) {
+// toMessages returns one message for each result and one for the rest.
+func toMessages(msg llm.Message, thoughts bool) (out []message, err error) {
 	rest := message{Role: string(msg.Role)}
 	var text []string
 	for _, p := range msg.Parts {
@@ -135,7 +135,7 @@ func translate(msg llm.Message, thoughts bool) (out []message, err error) {
 			}
 			out = append(out, result)
 		case p.Media != nil:
-			written, err := rest.attach(p.Media)
+			written, err := rest.attachMedia(p.Media)
 			if err != nil {
 				return nil, err
 			}
@@ -155,7 +155,7 @@ func toolResult(r *llm.ToolResult) (message, error) {
 		m.Content = "Error: " + r.Text
 	}
 	if r.Media != nil {
-		written, err := m.attach(r.Media)
+		written, err := m.attachMedia(r.Media)
 		if err != nil {
 			return m, err
 		}
@@ -164,7 +164,7 @@ func toolResult(r *llm.ToolResult) (message, error) {
 	return m, nil
 }
 
-func (m *message) attach(media *llm.Media) ([]string, error) {
+func (m *message) attachMedia(media *llm.Media) ([]string, error) {
 	switch {
 	case media.URL != "":
 		return nil, &llm.Error{Class: llm.BadRequest, Message: "Ollama takes images themselves, not their addresses"}
@@ -179,30 +179,30 @@ func (m *message) attach(media *llm.Media) ([]string, error) {
 
 const (
 	// Avoids reloads in short conversations.
-	leastContext = 8192
+	minContext = 8192
 
 	// Default and maximum room for an answer.
-	usualAnswer, mostAnswer = 4096, 16384
+	defaultAnswerTokens, maxAnswerTokens = 4096, 16384
 
 	// For models that report none.
 	unknownContext = 32768
 )
 
-// room returns the context size for a request: a power of two, or the model's maximum.
-func (f facts) room(req *llm.Request) int {
-	answer := usualAnswer
+// contextSize returns the context size for a request: a power of two, or the model's maximum.
+func (f facts) contextSize(req *llm.Request) int {
+	answer := defaultAnswerTokens
 	if req.MaxTokens > 0 {
-		answer = min(req.MaxTokens, mostAnswer)
+		answer = min(req.MaxTokens, maxAnswerTokens)
 	}
 	prompt := wire.Tokens(req.Size()) + 16*len(req.Messages) + 256 // template
-	need := max(prompt+prompt/5+answer, f.usual)
-	most := f.context
-	if most <= 0 {
-		most = max(unknownContext, f.usual)
+	need := max(prompt+prompt/5+answer, f.defaultContext)
+	maxContext := f.context
+	if maxContext <= 0 {
+		maxContext = max(unknownContext, f.defaultContext)
 	}
-	size := leastContext
-	for size < need && size < most {
+	size := minContext
+	for size < need && size < maxContext {
 		size *= 2
 	}
-	return min(size, most)
+	return min(size, maxContext)
 }

@@ -14,10 +14,10 @@ var (
 	thinker = facts{capabilities: []string{"completion", "thinking"}, context: 40960}
 )
 
-func body(t *testing.T, id string, f facts, req *llm.Request, fields ...string) string {
+func requestBody(t *testing.T, id string, f facts, req *llm.Request, fields ...string) string {
 	t.Helper()
 	m := New(Config{KeepAlive: "30m"}).Model(id).(*model)
-	p, err := m.plan(req, f)
+	p, err := m.newRequest(req, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,12 +82,12 @@ func TestRequests(t *testing.T) {
 		{"only off", facts{capabilities: []string{"completion"}, thinking: []any{false}}, llm.Request{Effort: "high"}, "think", `{}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := body(t, "m", test.facts, &test.req, strings.Fields(test.fields)...); got != test.want {
+			if got := requestBody(t, "m", test.facts, &test.req, strings.Fields(test.fields)...); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
 	}
-	if got := body(t, "big:480b-cloud", facts{}, hello(), "options"); got != `{"options":{}}` {
+	if got := requestBody(t, "big:480b-cloud", facts{}, helloRequest(), "options"); got != `{"options":{}}` {
 		t.Errorf("a model elsewhere: %s", got)
 	}
 }
@@ -107,15 +107,15 @@ func TestConversation(t *testing.T) {
 		`{"role":"assistant","content":"","thinking":"hm","tool_calls":[{"id":"c","function":{"name":"add","arguments":{"a":1}}}]},` +
 		`{"role":"tool","content":"Error: no","tool_name":"add","tool_call_id":"c"},` +
 		`{"role":"tool","content":"","images":["eQ=="],"tool_name":"see","tool_call_id":"d"}]}`
-	if got := body(t, "m", plain, req, "messages"); got != want {
+	if got := requestBody(t, "m", plain, req, "messages"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for _, m := range []llm.Media{{Type: "image/png", URL: "https://x"}, {Type: "application/pdf"}} {
-		_, err := translate(llm.Message{Parts: []llm.Part{{Media: &m}}}, false)
+		_, err := toMessages(llm.Message{Parts: []llm.Part{{Media: &m}}}, false)
 		if c := llm.ClassOf(err); c != llm.BadRequest {
 			t.Errorf("%s: class %s: %v", m.Type, c, err)
 		}
-		_, err = translate(llm.Message{Parts: []llm.Part{{Result: &llm.ToolResult{Media: &m}}}}, false)
+		_, err = toMessages(llm.Message{Parts: []llm.Part{{Result: &llm.ToolResult{Media: &m}}}}, false)
 		if c := llm.ClassOf(err); c != llm.BadRequest {
 			t.Errorf("%s in a result: class %s: %v", m.Type, c, err)
 		}
@@ -124,11 +124,11 @@ func TestConversation(t *testing.T) {
 
 func TestRoom(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		facts facts
-		bytes int
-		most  int
-		want  int
+		name    string
+		facts   facts
+		bytes   int
+		maxSize int
+		want    int
 	}{
 		{"short", plain, 100, 0, 8192},
 		{"longer", plain, 20000, 0, 16384},
@@ -137,17 +137,17 @@ func TestRoom(t *testing.T) {
 		{"all there is", thinker, 200000, 0, 40960},
 		{"a small model", facts{context: 2048}, 100, 0, 2048},
 		{"nothing known", facts{}, 1 << 20, 0, 32768},
-		{"its maker's", facts{context: 131072, usual: 65536}, 100, 0, 65536},
+		{"its maker's", facts{context: 131072, defaultContext: 65536}, 100, 0, 65536},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			req := &llm.Request{System: strings.Repeat("x", test.bytes), MaxTokens: test.most}
-			if got := test.facts.room(req); got != test.want {
+			req := &llm.Request{System: strings.Repeat("x", test.bytes), MaxTokens: test.maxSize}
+			if got := test.facts.contextSize(req); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
 	}
 	p := New(Config{Context: 12345})
-	plan, err := p.Model("m").(*model).plan(hello(), plain)
+	plan, err := p.Model("m").(*model).newRequest(helloRequest(), plain)
 	if err != nil || plan.Options.NumCtx != 12345 {
 		t.Errorf("a context that was set: %v, %v", plan, err)
 	}

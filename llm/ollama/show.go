@@ -10,8 +10,8 @@ import (
 )
 
 func (p *Provider) Check(ctx context.Context, id string) error {
-	if _, err := p.show(ctx, id); err != nil {
-		return p.ask(id, 0).Blame(err, llm.Usage{})
+	if _, err := p.requestFacts(ctx, id); err != nil {
+		return p.newRequestInfo(id, 0).Attribute(err, llm.Usage{})
 	}
 	return nil
 }
@@ -25,10 +25,10 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 			Name string `json:"name"`
 		} `json:"models"`
 	}
-	if err := p.do(ctx, "", http.MethodGet, "/api/tags", nil, &got); err != nil {
-		ask := p.ask("", 0)
+	if err := p.fetchJSON(ctx, "", http.MethodGet, "/api/tags", nil, &got); err != nil {
+		ask := p.newRequestInfo("", 0)
 		ask.Model = p.client.Name
-		return nil, ask.Blame(err, llm.Usage{})
+		return nil, ask.Attribute(err, llm.Usage{})
 	}
 	names := make([]string, 0, len(got.Models))
 	for _, m := range got.Models {
@@ -37,23 +37,23 @@ func (p *Provider) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-const batch = 256
+const maxBatch = 256
 
 // Embed implements llm.Provider. The server truncates texts beyond the context.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	m := &model{Provider: p, id: id, name: p.client.Name + "/" + id}
-	used := llm.Usage{Cost: m.cost()}
+	used := llm.Usage{Cost: m.localCost()}
 	vectors := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
-		now := texts[:min(batch, len(texts))]
+		now := texts[:min(maxBatch, len(texts))]
 		texts = texts[len(now):]
 		size := 0
 		for _, t := range now {
 			size += len(t)
 		}
-		more, count, err := p.embed(ctx, id, now)
+		more, count, err := p.embedBatch(ctx, id, now)
 		if err != nil {
-			return nil, used, p.ask(id, size).Cut(err, llm.Usage{Cost: m.cost()})
+			return nil, used, p.newRequestInfo(id, size).AttributeCut(err, llm.Usage{Cost: m.localCost()})
 		}
 		if count == 0 && size > 0 {
 			count, used.Estimated = wire.Tokens(size), true
@@ -64,7 +64,7 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]fl
 	return vectors, used, nil
 }
 
-func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]float32, int, error) {
+func (p *Provider) embedBatch(ctx context.Context, id string, texts []string) ([][]float32, int, error) {
 	ask := struct {
 		Model     string   `json:"model"`
 		Input     []string `json:"input"`
@@ -74,13 +74,13 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 		Embeddings [][]float32 `json:"embeddings"`
 		Read       wire.Count  `json:"prompt_eval_count"`
 	}
-	if err := p.do(ctx, id, http.MethodPost, "/api/embed", ask, &got); err != nil {
+	if err := p.fetchJSON(ctx, id, http.MethodPost, "/api/embed", ask, &got); err != nil {
 		return nil, 0, err
 	}
-	return got.Embeddings, int(got.Read), wire.Vectors(got.Embeddings, len(texts))
+	return got.Embeddings, int(got.Read), wire.CheckVectors(got.Embeddings, len(texts))
 }
 
-func (p *Provider) do(ctx context.Context, id, method, path string, ask, out any) error {
+func (p *Provider) fetchJSON(ctx context.Context, id, method, path string, ask, out any) error {
 	var body any
 	if ask != nil {
 		data, err := wire.Body(ask)
@@ -94,7 +94,7 @@ func (p *Provider) do(ctx context.Context, id, method, path string, ask, out any
 		return err
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return wire.Mangled("the answer", err)
+		return wire.PieceError("the answer", err)
 	}
 	return nil
 }

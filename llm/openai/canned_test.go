@@ -9,42 +9,42 @@ import (
 	"ponder/llm"
 )
 
-// A canned server gives answers in turn, repeats the last and records requests.
-type canned struct {
-	answers []answer
+// A cannedServer server gives answers in turn, repeats the last and records requests.
+type cannedServer struct {
+	answers []cannedAnswer
 	asked   []object
 	paths   []string
 	headers []http.Header
 	t       testing.TB
 }
 
-type answer struct {
+type cannedAnswer struct {
 	status int
 	ctype  string
 	body   string
 }
 
-func stream(body string) answer { return answer{200, "text/event-stream", body} }
+func streamAnswer(body string) cannedAnswer { return cannedAnswer{200, "text/event-stream", body} }
 
-func refuse(status int, message string) answer {
-	return answer{status, "application/json", `{"error":{"message":` + string(raw(message)) + `,"type":"invalid_request_error","param":null,"code":null}}`}
+func refuseAnswer(status int, message string) cannedAnswer {
+	return cannedAnswer{status, "application/json", `{"error":{"message":` + string(rawJSON(message)) + `,"type":"invalid_request_error","param":null,"code":null}}`}
 }
 
-func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *cannedServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.paths, c.headers = append(c.paths, r.Method+" "+r.URL.RequestURI()), append(c.headers, r.Header)
 	if r.Body != nil {
 		data, err := io.ReadAll(r.Body)
 		if err != nil {
 			return nil, err
 		}
-		c.asked = append(c.asked, parse(c.t, data))
+		c.asked = append(c.asked, parseObject(c.t, data))
 	}
 	a := c.answers[min(len(c.paths), len(c.answers))-1]
 	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {a.ctype}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
-func serveCanned(t testing.TB, c Config, answers ...answer) (*canned, *Provider) {
-	server := &canned{answers: answers, t: t}
+func serveCanned(t testing.TB, c Config, answers ...cannedAnswer) (*cannedServer, *Provider) {
+	server := &cannedServer{answers: answers, t: t}
 	c.HTTP = &http.Client{Transport: server}
 	if c.Key == "" {
 		c.Key = "secret-key"
@@ -52,8 +52,8 @@ func serveCanned(t testing.TB, c Config, answers ...answer) (*canned, *Provider)
 	return server, New(c)
 }
 
-func say(text string) string {
-	return `data: {"id":"c1","model":"m-1","choices":[{"index":0,"delta":{"content":` + string(raw(text)) + "}}]}\n\n"
+func sayChunk(text string) string {
+	return `data: {"id":"c1","model":"m-1","choices":[{"index":0,"delta":{"content":` + string(rawJSON(text)) + "}}]}\n\n"
 }
 
 const (
@@ -62,6 +62,6 @@ const (
 	counted = `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}` + "\n\n"
 )
 
-func ask(text string) *llm.Request {
+func askRequest(text string) *llm.Request {
 	return &llm.Request{Messages: []llm.Message{llm.Say(llm.User, text)}}
 }

@@ -12,22 +12,22 @@ import (
 // The order of fields is fixed; growing ones are last.
 type (
 	chatRequest struct {
-		Model           string         `json:"model"`
-		Stream          bool           `json:"stream"`
-		StreamOptions   *streamOptions `json:"stream_options,omitempty"`
-		Usage           *includeUsage  `json:"usage,omitempty"`
-		MaxTokens       int            `json:"max_tokens,omitempty"`
-		MaxAll          int            `json:"max_completion_tokens,omitempty"`
-		Temperature     *float64       `json:"temperature,omitempty"`
-		ReasoningEffort string         `json:"reasoning_effort,omitempty"`
-		Reasoning       *effort        `json:"reasoning,omitempty"`
-		Thinking        *typed         `json:"thinking,omitempty"`
-		Template        *template      `json:"chat_template_kwargs,omitempty"`
-		CacheKey        string         `json:"prompt_cache_key,omitempty"`
-		Format          *format        `json:"response_format,omitempty"`
-		ToolChoice      any            `json:"tool_choice,omitempty"`
-		Tools           []any          `json:"tools,omitempty"`
-		Messages        []message      `json:"messages"`
+		Model           string           `json:"model"`
+		Stream          bool             `json:"stream"`
+		StreamOptions   *streamOptions   `json:"stream_options,omitempty"`
+		Usage           *includeUsage    `json:"usage,omitempty"`
+		MaxTokens       int              `json:"max_tokens,omitempty"`
+		MaxAll          int              `json:"max_completion_tokens,omitempty"`
+		Temperature     *float64         `json:"temperature,omitempty"`
+		ReasoningEffort string           `json:"reasoning_effort,omitempty"`
+		Reasoning       *effort          `json:"reasoning,omitempty"`
+		Thinking        *typeOnly        `json:"thinking,omitempty"`
+		Template        *templateOptions `json:"chat_template_kwargs,omitempty"`
+		CacheKey        string           `json:"prompt_cache_key,omitempty"`
+		Format          *format          `json:"response_format,omitempty"`
+		ToolChoice      any              `json:"tool_choice,omitempty"`
+		Tools           []any            `json:"tools,omitempty"`
+		Messages        []message        `json:"messages"`
 	}
 	streamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
@@ -39,10 +39,10 @@ type (
 		Effort  string `json:"effort,omitempty"`
 		Summary string `json:"summary,omitempty"` // Responses only
 	}
-	typed struct {
+	typeOnly struct {
 		Type string `json:"type"`
 	}
-	template struct {
+	templateOptions struct {
 		Thinking bool `json:"enable_thinking"`
 	}
 	format struct {
@@ -77,37 +77,37 @@ type (
 )
 
 func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
-	body := &chatRequest{Model: m.id, Stream: true, Tools: m.chatTools(req.Tools), ToolChoice: m.choose(req)}
+	body := &chatRequest{Model: m.id, Stream: true, Tools: m.chatTools(req.Tools), ToolChoice: m.toolChoice(req)}
 	p := &plan{url: m.chatURL, body: body}
-	if !m.host.noOptions && p.may(featOptions, without) {
+	if !m.host.noOptions && p.useFeature(featOptions, without) {
 		body.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	if m.host.usage {
 		body.Usage = &includeUsage{Include: true}
 	}
-	if req.Temperature != nil && !m.traits.reasons && p.may(featTemperature, without) {
+	if req.Temperature != nil && !m.traits.reasons && p.useFeature(featTemperature, without) {
 		body.Temperature = req.Temperature
 	}
-	if req.Cache && m.host.cacheKey && p.may(featCacheKey, without) {
+	if req.Cache && m.host.cacheKey && p.useFeature(featCacheKey, without) {
 		body.CacheKey = cacheKey(req)
 	}
-	m.limit(body, p, req.MaxTokens, without)
+	m.setMaxTokens(body, p, req.MaxTokens, without)
 	m.chatEffort(body, p, req.Effort, without)
 	words := m.chatSchema(body, p, req.Schema, without)
 	w := &chatWriter{model: m, bare: without&featOpaque != 0, mark: req.Cache && m.host.cacheMark && m.traits.claude}
-	if err := w.conversation(req, words); err != nil {
+	if err := w.writeConversation(req, words); err != nil {
 		return nil, err
 	}
 	if w.opaque {
 		p.uses |= featOpaque
 	}
 	body.Messages = w.out
-	p.fold = &chatFold{model: m.name, size: req.Size(), answer: p.answer, think: m.splitter(req)}
+	p.fold = &chatFold{model: m.name, size: req.Size(), answer: p.answer, think: m.newSplitter(req)}
 	return p, nil
 }
 
-// may reports whether f may be used, and records its use.
-func (p *plan) may(f, without feature) bool {
+// useFeature reports whether f may be used, and records its use.
+func (p *plan) useFeature(f, without feature) bool {
 	if without&f != 0 {
 		return false
 	}
@@ -115,20 +115,20 @@ func (p *plan) may(f, without feature) bool {
 	return true
 }
 
-// splitter returns nil for a JSON answer.
-func (m *model) splitter(req *llm.Request) *wire.Think {
+// newSplitter returns nil for a JSON answer.
+func (m *model) newSplitter(req *llm.Request) *wire.Think {
 	if req.Schema != nil {
 		return nil
 	}
 	return &wire.Think{Open: m.thinking}
 }
 
-// limit uses the host's usual field, or the other one if that was refused.
-func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
+// setMaxTokens uses the host's usual field, or the other one if that was refused.
+func (m *model) setMaxTokens(body *chatRequest, p *plan, tokens int, without feature) {
 	if tokens <= 0 {
 		return
 	}
-	if m.host.maxAll == p.may(featMax, without) {
+	if m.host.maxAll == p.useFeature(featMax, without) {
 		body.MaxAll = tokens
 	} else {
 		body.MaxTokens = tokens
@@ -136,35 +136,35 @@ func (m *model) limit(body *chatRequest, p *plan, tokens int, without feature) {
 }
 
 func (m *model) chatEffort(body *chatRequest, p *plan, level string, without feature) {
-	if level == "" || m.host.effort == effortSilent || m.host.openai && !m.traits.reasons || !p.may(featEffort, without) {
+	if level == "" || m.host.effort == effortSilent || m.host.openai && !m.traits.reasons || !p.useFeature(featEffort, without) {
 		return
 	}
 	switch m.host.effort {
 	case effortOpenAI:
-		body.ReasoningEffort = nearest(level, m.traits.levels)
+		body.ReasoningEffort = nearestLevel(level, m.traits.levels)
 	case effortObject:
 		body.Reasoning = &effort{Effort: level}
 	case effortThinking:
 		if level == "none" {
-			body.Thinking = &typed{Type: "disabled"}
+			body.Thinking = &typeOnly{Type: "disabled"}
 			return
 		}
-		body.ReasoningEffort = nearest(level, []string{"low", "medium", "high"})
+		body.ReasoningEffort = nearestLevel(level, []string{"low", "medium", "high"})
 	case effortPlain:
 		if level != "none" || m.traits.levels != nil {
-			body.ReasoningEffort = nearest(level, orUsual(m.traits.levels))
+			body.ReasoningEffort = nearestLevel(level, levelsOrDefault(m.traits.levels))
 		}
 	default:
 		if level != "none" {
-			body.ReasoningEffort = nearest(level, orUsual(m.traits.levels))
-		} else if p.may(featOff, without) {
-			body.Template = &template{Thinking: false}
+			body.ReasoningEffort = nearestLevel(level, levelsOrDefault(m.traits.levels))
+		} else if p.useFeature(featOff, without) {
+			body.Template = &templateOptions{Thinking: false}
 		}
 	}
 }
 
-// orUsual returns levels, or those that nearly all servers accept.
-func orUsual(levels []string) []string {
+// levelsOrDefault returns levels, or those that nearly all servers accept.
+func levelsOrDefault(levels []string) []string {
 	if levels == nil {
 		return []string{"low", "medium", "high"}
 	}
@@ -177,9 +177,9 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 	if s == nil {
 		return ""
 	}
-	shape := m.shapes.of(s.JSON)
+	shape := m.shapes.lookupShape(s.JSON)
 	t := m.host.tierFor(shape, len(body.Tools), m.host.openai, without)
-	p.uses |= t.feature()
+	p.uses |= t.requiredFeature()
 	name := wire.SchemaName(s)
 	switch t {
 	case tierNative:
@@ -201,21 +201,21 @@ func (m *model) chatTools(tools []llm.Tool) (out []any) {
 		out = append(out, raw)
 	}
 	for _, t := range tools {
-		out = append(out, tool{Type: "function", Function: function{Name: t.Name, Doc: t.Doc, Parameters: parameters(t.Schema)}})
+		out = append(out, tool{Type: "function", Function: function{Name: t.Name, Doc: t.Doc, Parameters: toolParameters(t.Schema)}})
 	}
 	return out
 }
 
-// parameters returns a tool's schema, which servers require.
-func parameters(schema json.RawMessage) json.RawMessage {
+// toolParameters returns a tool's schema, which servers require.
+func toolParameters(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 || string(schema) == "null" {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
 	return schema
 }
 
-// choose returns the tool choice, or nil without tools.
-func (m *model) choose(req *llm.Request) any {
+// toolChoice returns the tool choice, or nil without tools.
+func (m *model) toolChoice(req *llm.Request) any {
 	switch {
 	case len(req.Tools)+len(m.builtin) == 0:
 		return nil
@@ -245,8 +245,8 @@ func cacheKey(req *llm.Request) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// encode writes long parts itself, with the bytes of [wire.Body].
-func encode(body any) ([]byte, error) {
+// encodeBody writes long parts itself, with the bytes of [wire.Body].
+func encodeBody(body any) ([]byte, error) {
 	r, ok := body.(*chatRequest)
 	if !ok || len(r.Messages) == 0 {
 		return wire.Body(body)
@@ -262,7 +262,7 @@ func encode(body any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, len(head)+r.size())
+	b := make([]byte, 0, len(head)+r.sizeHint())
 	b = append(b, head[:len(head)-len(end)]...)
 	if f != nil {
 		b = append(f.appendTo(b), ',')
@@ -287,7 +287,7 @@ func (r *chatRequest) lastFormat() *namedShape {
 	return r.Format.Schema
 }
 
-func (r *chatRequest) size() int {
+func (r *chatRequest) sizeHint() int {
 	n := 256
 	if f := r.lastFormat(); f != nil {
 		n += len(f.written) + len(f.Doc)

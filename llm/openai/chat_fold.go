@@ -25,7 +25,7 @@ type chatFold struct {
 	parts      wire.Parts
 	field      string // of the reasoning
 	details    details
-	calls      []*growingCall
+	calls      []*partialCall
 	inputs     int
 	refused    bool
 	finish     string
@@ -33,7 +33,7 @@ type chatFold struct {
 	used       llm.Usage
 }
 
-type growingCall struct {
+type partialCall struct {
 	index    int
 	id, name string
 	input    []byte
@@ -45,31 +45,31 @@ func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		return out, true, f.flush(&out)
 	}
 	if q, ok := quickChunk(data, f.id, f.served); ok {
-		err = f.quick(&q, &out)
+		err = f.addQuick(&q, &out)
 		return out, false, err
 	}
-	return f.decode(data)
+	return f.decodeChunk(data)
 }
 
-// decode reads chunks that quickChunk cannot.
-func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
+// decodeChunk reads chunks that quickChunk cannot.
+func (f *chatFold) decodeChunk(data []byte) (out llm.Delta, last bool, err error) {
 	var c chunk
-	switch err := lenient(data, &c); {
+	switch err := unmarshalLenient(data, &c); {
 	case err != nil && f.finish != "":
 		return out, true, nil // complete
 	case err != nil && strings.HasPrefix("[DONE]", string(data)):
 		return out, false, nil // truncated
 	case err != nil:
-		return out, false, wire.Mangled("a chunk", err)
+		return out, false, wire.PieceError("a chunk", err)
 	}
-	f.head(&c)
+	f.addHead(&c)
 	for i := range c.Choices {
 		p := &c.Choices[i]
 		if p.Index != 0 {
 			continue
 		}
-		f.choose(p)
-		if err := f.pick(p, &out); err != nil {
+		f.chooseMessage(p)
+		if err := f.addChoice(p, &out); err != nil {
 			return out, false, err
 		}
 		if p.Message != nil && (p.Finish != "" || c.Object == "chat.completion") {
@@ -81,33 +81,33 @@ func (f *chatFold) decode(data []byte) (out llm.Delta, last bool, err error) {
 			return out, false, err
 		}
 	}
-	return out, last, f.broken()
+	return out, last, f.brokenError()
 }
 
-// choose prefers a delta to a message, in which Perplexity repeats the text so far.
-func (f *chatFold) choose(p *picked) {
-	if p.Delta != nil && p.Message != nil && (p.Delta.says() || !p.Message.says() || f.parts.Size()+f.inputs > 0) {
+// chooseMessage prefers a delta to a message, in which Perplexity repeats the text so far.
+func (f *chatFold) chooseMessage(p *streamChoice) {
+	if p.Delta != nil && p.Message != nil && (p.Delta.hasContent() || !p.Message.hasContent() || f.parts.Size()+f.inputs > 0) {
 		p.Message = nil
 	}
 }
 
-func (s *said) says() bool {
+func (s *messageDelta) hasContent() bool {
 	return s.Content != content{} || s.ReasoningContent != "" || s.Reasoning != "" || s.Refusal != "" || len(s.Details)+len(s.Calls) > 0
 }
 
-func (f *chatFold) pick(p *picked, out *llm.Delta) error {
-	f.count(p.Usage)
-	if e := wire.InBand(errorOf(p.Error)); e != nil {
+func (f *chatFold) addChoice(p *streamChoice, out *llm.Delta) error {
+	f.countUsage(p.Usage)
+	if e := wire.InBandError(errorJSON(p.Error)); e != nil {
 		return e
 	}
 	if p.Message != nil {
-		apart(p.Message.Calls, len(f.calls))
+		renumberCalls(p.Message.Calls, len(f.calls))
 	}
-	for _, s := range []*said{p.Delta, p.Message} {
+	for _, s := range []*messageDelta{p.Delta, p.Message} {
 		if s == nil {
 			continue
 		}
-		if err := f.hear(s, out); err != nil {
+		if err := f.addDelta(s, out); err != nil {
 			return err
 		}
 	}
@@ -118,38 +118,38 @@ func (f *chatFold) pick(p *picked, out *llm.Delta) error {
 	return f.flush(out)
 }
 
-func (f *chatFold) quick(q *quick, out *llm.Delta) error {
+func (f *chatFold) addQuick(q *quickResult, out *llm.Delta) error {
 	f.id, f.served = q.id, q.model
-	f.count(&q.used)
-	if err := f.hear(&q.said, out); err != nil {
+	f.countUsage(&q.used)
+	if err := f.addDelta(&q.said, out); err != nil {
 		return err
 	}
 	if q.finish == "" {
 		return nil
 	}
 	f.finish = q.finish
-	return errors.Join(f.flush(out), f.broken())
+	return errors.Join(f.flush(out), f.brokenError())
 }
 
-func (f *chatFold) head(c *chunk) {
+func (f *chatFold) addHead(c *chunk) {
 	if c.ID != "" {
 		f.id = c.ID
 	}
 	if c.Model != "" {
 		f.served = c.Model
 	}
-	f.count(c.Usage)
+	f.countUsage(c.Usage)
 	if c.Groq != nil {
-		f.count(c.Groq.Usage)
+		f.countUsage(c.Groq.Usage)
 	}
 }
 
-// count replaces the usage; a cost persists until the next one.
-func (f *chatFold) count(u *usage) { f.used = newer(f.used, u) }
+// countUsage replaces the usage; a cost persists until the next one.
+func (f *chatFold) countUsage(u *usage) { f.used = newerUsage(f.used, u) }
 
-// newer returns u's usage, with gaps filled from before.
-func newer(before llm.Usage, u *usage) llm.Usage {
-	used := u.normal()
+// newerUsage returns u's usage, with gaps filled from before.
+func newerUsage(before llm.Usage, u *usage) llm.Usage {
+	used := u.toUsage()
 	if used.Cost == nil {
 		used.Cost = before.Cost
 	}
@@ -160,8 +160,8 @@ func newer(before llm.Usage, u *usage) llm.Usage {
 	return used
 }
 
-// broken returns an error if the server gave up.
-func (f *chatFold) broken() error {
+// brokenError returns an error if the server gave up.
+func (f *chatFold) brokenError() error {
 	switch strings.ToLower(f.finish) {
 	case "error", "network_error", "insufficient_system_resource":
 		return &llm.Error{Class: llm.Transient, Message: "the provider broke off the answer: " + f.finish}
@@ -169,18 +169,18 @@ func (f *chatFold) broken() error {
 	return nil
 }
 
-func (f *chatFold) hear(s *said, out *llm.Delta) error {
-	if err := f.details.add(s.Details); err != nil {
+func (f *chatFold) addDelta(s *messageDelta, out *llm.Delta) error {
+	if err := f.details.addDetails(s.Details); err != nil {
 		return err
 	}
-	thought := s.Content.thought
+	thought := s.Content.reasoning
 	switch {
 	case s.ReasoningContent != "":
 		f.field, thought = "reasoning_content", s.ReasoningContent
 	case s.Reasoning != "":
 		f.field, thought = "reasoning", s.Reasoning
 	case thought == "" && len(s.Details) > 0:
-		thought = words(s.Details)
+		thought = detailText(s.Details)
 	}
 	if thought != "" { // no more tags
 		if err := f.flush(out); err != nil {
@@ -196,13 +196,13 @@ func (f *chatFold) hear(s *said, out *llm.Delta) error {
 		more, answer := f.think.Push(text)
 		thought, text = thought+more, answer
 	}
-	if err := f.show(out, thought, text); err != nil {
+	if err := f.showText(out, thought, text); err != nil {
 		return err
 	}
-	return f.call(s.Calls, out)
+	return f.addCalls(s.Calls, out)
 }
 
-func (f *chatFold) show(out *llm.Delta, thought, text string) error {
+func (f *chatFold) showText(out *llm.Delta, thought, text string) error {
 	out.Reasoning += thought
 	out.Text += text
 	return f.parts.Show(thought, text)
@@ -215,12 +215,12 @@ func (f *chatFold) flush(out *llm.Delta) error {
 	}
 	thought, text := f.think.Flush()
 	f.think = nil
-	return f.show(out, thought, text)
+	return f.showText(out, thought, text)
 }
 
-func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
+func (f *chatFold) addCalls(pieces []callPiece, out *llm.Delta) error {
 	for _, p := range pieces {
-		c := f.find(&p)
+		c := f.findCall(&p)
 		if p.Function.Name != "" {
 			c.name = p.Function.Name
 		}
@@ -229,7 +229,7 @@ func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
 		}
 		text := string(p.Function.Arguments)
 		if f.answer != "" && c.name == f.answer {
-			if err := f.show(out, "", text); err != nil {
+			if err := f.showText(out, "", text); err != nil {
 				return err
 			}
 			continue
@@ -242,29 +242,29 @@ func (f *chatFold) call(pieces []callPiece, out *llm.Delta) error {
 	return nil
 }
 
-// apart renumbers a whole message's calls.
-func apart(calls []callPiece, n int) {
+// renumberCalls renumbers a whole message's calls.
+func renumberCalls(calls []callPiece, n int) {
 	for i := range calls {
 		calls[i].Index = new(n + i)
 	}
 }
 
-func errorOf(raw json.RawMessage) []byte {
+func errorJSON(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return nil
 	}
 	return []byte(`{"error":` + string(raw) + `}`)
 }
 
-// find returns a piece's call, or a new one. Pieces may lack an index or repeat the ID;
+// findCall returns a piece's call, or a new one. Pieces may lack an index or repeat the ID;
 // some servers give all calls the same index.
-func (f *chatFold) find(p *callPiece) *growingCall {
+func (f *chatFold) findCall(p *callPiece) *partialCall {
 	n := len(f.calls)
 	index := n
 	if p.Index != nil {
 		index = *p.Index
 		for i := n - 1; i >= 0; i-- {
-			if f.calls[i].index == index && !f.calls[i].other(p) {
+			if f.calls[i].index == index && !f.calls[i].isOtherCall(p) {
 				return f.calls[i]
 			}
 		}
@@ -274,16 +274,16 @@ func (f *chatFold) find(p *callPiece) *growingCall {
 				return c
 			}
 		}
-		if n > 0 && !f.calls[n-1].other(p) && (p.ID != "" || p.Function.Name == "") {
+		if n > 0 && !f.calls[n-1].isOtherCall(p) && (p.ID != "" || p.Function.Name == "") {
 			return f.calls[n-1]
 		}
 	}
-	c := &growingCall{index: index}
+	c := &partialCall{index: index}
 	f.calls = append(f.calls, c)
 	return c
 }
 
-func (c *growingCall) other(p *callPiece) bool {
+func (c *partialCall) isOtherCall(p *callPiece) bool {
 	if p.Function.Name == "" || c.name == "" {
 		return false
 	}
@@ -297,28 +297,28 @@ func (f *chatFold) Usage() llm.Usage {
 	if f.parts.Size()+f.inputs == 0 && f.used.Total() == 0 {
 		return f.used
 	}
-	return wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
+	return wire.FillMissing(f.used, f.size, f.parts.Size()+f.inputs)
 }
 
-func (f *chatFold) Over() bool { return f.finish != "" || f.done }
+func (f *chatFold) IsFinished() bool { return f.finish != "" || f.done }
 
 func (f *chatFold) Answer() (*llm.Response, error) {
-	if !f.Over() {
+	if !f.IsFinished() {
 		return nil, nil
 	}
-	used := wire.CountedOr(f.used, f.size, f.parts.Size()+f.inputs)
-	calls, err := f.called()
+	used := wire.FillMissing(f.used, f.size, f.parts.Size()+f.inputs)
+	calls, err := f.callParts()
 	if err != nil {
 		return nil, err
 	}
 	return &llm.Response{
-		Message: llm.Message{Role: llm.Assistant, Parts: append(f.keep(f.parts.Done()), calls...)}, Finish: f.reason(len(calls) > 0),
+		Message: llm.Message{Role: llm.Assistant, Parts: append(f.attachOpaque(f.parts.TakeParts()), calls...)}, Finish: f.finishReason(len(calls) > 0),
 		Model: f.model, Served: f.served, ID: f.id, Usage: used,
 	}, nil
 }
 
-// called returns the calls with unique IDs.
-func (f *chatFold) called() (parts []llm.Part, err error) {
+// callParts returns the calls with unique IDs.
+func (f *chatFold) callParts() (parts []llm.Part, err error) {
 	seen := map[string]bool{}
 	for _, c := range f.calls {
 		switch {
@@ -339,9 +339,9 @@ var errTooLarge = &llm.Error{Class: llm.Malformed, Message: "the answer is too l
 
 var errNameless = &llm.Error{Class: llm.Malformed, Message: "the answer has a call without a name"}
 
-// keep attaches data to return.
-func (f *chatFold) keep(parts []llm.Part) []llm.Part {
-	keep := chatOpaque{Details: f.details.done()}
+// attachOpaque attaches data to return.
+func (f *chatFold) attachOpaque(parts []llm.Part) []llm.Part {
+	keep := chatOpaque{Details: f.details.joinDetails()}
 	if len(f.calls) > 0 {
 		keep.Field = f.field
 	}
@@ -362,16 +362,16 @@ func (f *chatFold) keep(parts []llm.Part) []llm.Part {
 	return append([]llm.Part{{Opaque: opaque}}, parts...)
 }
 
-func (f *chatFold) reason(called bool) llm.Finish {
+func (f *chatFold) finishReason(called bool) llm.Finish {
 	if f.refused {
 		return llm.FinishFilter
 	}
-	return finishOf(f.finish, called)
+	return convertFinish(f.finish, called)
 }
 
-// finishOf converts a finish reason. Calls override a plain end, because some servers
+// convertFinish converts a finish reason. Calls override a plain end, because some servers
 // never report them.
-func finishOf(reason string, called bool) llm.Finish {
+func convertFinish(reason string, called bool) llm.Finish {
 	switch strings.ToLower(reason) {
 	case "", "stop", "tool_calls", "function_call", "tool_use", "end_turn", "eos", "stop_sequence", "completed":
 		if called {

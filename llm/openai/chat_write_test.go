@@ -20,10 +20,10 @@ func FuzzEncode(f *testing.F) {
 			req.Schema = &llm.Schema{Name: name, JSON: json.RawMessage(schema)}
 		}
 		if has&2 != 0 {
-			req.Messages = append(req.Messages, everything(p.Model(id).Name()).Messages...)
+			req.Messages = append(req.Messages, fullRequest(p.Model(id).Name()).Messages...)
 		}
 		if has&4 != 0 {
-			req.Tools = everything(id).Tools
+			req.Tools = fullRequest(id).Tools
 		}
 		req.Messages = append(req.Messages, llm.Say(llm.User, text), llm.Say(llm.Assistant, system))
 		m, _ := p.Model(id).(*model)
@@ -31,7 +31,7 @@ func FuzzEncode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got, err := encode(plan.body)
+		got, err := encodeBody(plan.body)
 		want, wantErr := wire.Body(plan.body)
 		if string(got) != string(want) || (err == nil) != (wantErr == nil) {
 			t.Errorf("%v: wrote %s\nwant %s (%v)", err, got, want, wantErr)

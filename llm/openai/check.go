@@ -23,22 +23,22 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 		return p.baseErr
 	}
 	var list struct {
-		Data []listed `json:"data"`
+		Data []listedModel `json:"data"`
 	}
-	err := p.get(ctx, id, "models", &list)
-	p.lack(list.Data)
+	err := p.fetchRoute(ctx, id, "models", &list)
+	p.recordLacking(list.Data)
 	if err == nil && p.host.account != "" {
-		err = p.get(ctx, id, p.host.account, nil)
+		err = p.fetchRoute(ctx, id, p.host.account, nil)
 	}
 	if noRoute(err) {
 		err = nil
 	}
-	if err != nil || p.host.partial || len(list.Data) == 0 || has(list.Data, id) || p.host.unlisted(id) {
+	if err != nil || p.host.partial || len(list.Data) == 0 || hasModel(list.Data, id) || p.host.mayBeUnlisted(id) {
 		return err
 	}
 	return &llm.Error{
 		Class: llm.NotFound, Model: p.client.Name + "/" + id, Message: "no such model",
-		Advice: "it has " + examples(list.Data, id),
+		Advice: "it has " + exampleModels(list.Data, id),
 	}
 }
 
@@ -47,19 +47,19 @@ func noRoute(err error) bool {
 	return err != nil && (c == llm.NotFound || c == llm.BadRequest)
 }
 
-// unlisted reports whether a list may omit id: an alias, or a broker's embedding model.
-func (h host) unlisted(id string) bool {
+// mayBeUnlisted reports whether a list may omit id: an alias, or a broker's embedding model.
+func (h host) mayBeUnlisted(id string) bool {
 	return strings.HasSuffix(id, "-latest") || h.account != "" && strings.Contains(strings.ToLower(id), "embed")
 }
 
-type listed struct {
+type listedModel struct {
 	ID        string   `json:"id"`
 	Owner     string   `json:"owned_by"`
 	Supported []string `json:"supported_parameters"` // OpenRouter ignores others
 }
 
-// abilities maps features to names in supported_parameters.
-var abilities = [...]struct {
+// featureNames maps features to names in supported_parameters.
+var featureNames = [...]struct {
 	feature feature
 	name    string
 }{
@@ -67,15 +67,15 @@ var abilities = [...]struct {
 	{featEffort, "reasoning"}, {featTemperature, "temperature"},
 }
 
-// lack records the features that listed models lack.
-func (p *Provider) lack(list []listed) {
+// recordLacking records the features that listed models lack.
+func (p *Provider) recordLacking(list []listedModel) {
 	lacks := make(map[string]feature)
 	for _, m := range list {
 		if len(m.Supported) == 0 || len(lacks) >= maxRemembered {
 			continue
 		}
 		lacks[m.ID] = 0
-		for _, a := range abilities {
+		for _, a := range featureNames {
 			if !slices.Contains(m.Supported, a.name) {
 				lacks[m.ID] |= a.feature
 			}
@@ -88,23 +88,23 @@ func (p *Provider) lack(list []listed) {
 	}
 }
 
-// has reports whether a list has a model. llama.cpp serves one model by any name.
-func has(list []listed, id string) bool {
+// hasModel reports whether a list has a model. llama.cpp serves one model by any name.
+func hasModel(list []listedModel, id string) bool {
 	base, _, _ := strings.Cut(id, ":") // variants
-	return slices.ContainsFunc(list, func(m listed) bool {
+	return slices.ContainsFunc(list, func(m listedModel) bool {
 		return m.ID == id || m.ID == base || m.ID == "models/"+id || m.Owner == "llamacpp"
 	})
 }
 
 const maxExamples = 5
 
-// examples names models, similar ones first.
-func examples(models []listed, id string) string {
+// exampleModels names models, similar ones first.
+func exampleModels(models []listedModel, id string) string {
 	names := make([]string, len(models))
 	for i, m := range models {
 		names[i] = m.ID
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return alike(b, id) - alike(a, id) })
+	slices.SortStableFunc(names, func(a, b string) int { return commonPrefix(b, id) - commonPrefix(a, id) })
 	text := strings.Join(names[:min(len(names), maxExamples)], ", ")
 	if more := len(names) - maxExamples; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
@@ -112,8 +112,8 @@ func examples(models []listed, id string) string {
 	return text
 }
 
-// alike returns the length of the common prefix, without vendors.
-func alike(a, b string) (n int) {
+// commonPrefix returns the length of the common prefix, without vendors.
+func commonPrefix(a, b string) (n int) {
 	a, b = strings.ToLower(path.Base(a)), strings.ToLower(path.Base(b))
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -121,11 +121,11 @@ func alike(a, b string) (n int) {
 	return n
 }
 
-// get leaves v unchanged if it cannot read the answer.
-func (p *Provider) get(ctx context.Context, id, route string, v any) error {
-	data, err := p.client.Fetch(ctx, id, http.MethodGet, p.url(route), p.header, nil, maxList)
+// fetchRoute leaves v unchanged if it cannot read the answer.
+func (p *Provider) fetchRoute(ctx context.Context, id, route string, v any) error {
+	data, err := p.client.Fetch(ctx, id, http.MethodGet, p.routeURL(route), p.header, nil, maxList)
 	if err != nil {
-		return wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(err, llm.Usage{})
+		return wire.RequestInfo{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Attribute(err, llm.Usage{})
 	}
 	if v != nil {
 		_ = json.Unmarshal(data, v) // another form
@@ -158,11 +158,11 @@ type (
 // Embed implements llm.Provider. It sends as many requests as needed.
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vectors [][]float32, used llm.Usage, err error) {
 	for len(texts) > 0 {
-		n := batch(texts)
-		more, u, err := p.embed(ctx, id, texts[:n])
-		used = add(used, u)
+		n := batchSize(texts)
+		more, u, err := p.embedBatch(ctx, id, texts[:n])
+		used = addUsage(used, u)
 		if err != nil {
-			return nil, used, wire.Ask{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Blame(err, used)
+			return nil, used, wire.RequestInfo{Model: p.client.Name + "/" + id, Sent: p.header, Advice: p.client.Advice}.Attribute(err, used)
 		}
 		vectors = append(vectors, more...)
 		texts = texts[n:]
@@ -170,8 +170,8 @@ func (p *Provider) Embed(ctx context.Context, id string, texts []string) (vector
 	return vectors, used, nil
 }
 
-// batch returns the texts for one request, at least one.
-func batch(texts []string) (n int) {
+// batchSize returns the texts for one request, at least one.
+func batchSize(texts []string) (n int) {
 	size := 0
 	for n < len(texts) && n < maxTexts {
 		if size += len(texts[n]); n > 0 && size > maxTextBytes {
@@ -182,7 +182,7 @@ func batch(texts []string) (n int) {
 	return n
 }
 
-func add(a, b llm.Usage) llm.Usage {
+func addUsage(a, b llm.Usage) llm.Usage {
 	a.Input += b.Input
 	a.CacheRead += b.CacheRead
 	a.Output += b.Output
@@ -196,7 +196,7 @@ func add(a, b llm.Usage) llm.Usage {
 	return a
 }
 
-func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
+func (p *Provider) embedBatch(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	if p.baseErr != nil {
 		return nil, llm.Usage{}, p.baseErr
 	}
@@ -208,7 +208,7 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 		}
 		input[i] = t
 	}
-	resp, err := p.client.Do(ctx, id, http.MethodPost, p.url("embeddings"), p.header, embedRequest{Model: id, Input: input, Format: "float"})
+	resp, err := p.client.Do(ctx, id, http.MethodPost, p.routeURL("embeddings"), p.header, embedRequest{Model: id, Input: input, Format: "float"})
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
@@ -217,19 +217,19 @@ func (p *Provider) embed(ctx context.Context, id string, texts []string) ([][]fl
 	if err != nil {
 		return nil, wire.Estimate(size, 0), err
 	}
-	if e := wire.InBand(data); e != nil {
+	if e := wire.InBandError(data); e != nil {
 		return nil, llm.Usage{}, e
 	}
 	var out embedResponse
-	if err := lenient(data, &out); err != nil {
-		return nil, wire.Estimate(size, 0), wire.Mangled("the vectors", err)
+	if err := unmarshalLenient(data, &out); err != nil {
+		return nil, wire.Estimate(size, 0), wire.PieceError("the vectors", err)
 	}
-	used := wire.CountedOr(out.Usage.normal(), size, 0)
-	vectors, err := out.vectors(len(texts))
+	used := wire.FillMissing(out.Usage.toUsage(), size, 0)
+	vectors, err := out.orderedVectors(len(texts))
 	return vectors, used, err
 }
 
-func (r *embedResponse) vectors(n int) ([][]float32, error) {
+func (r *embedResponse) orderedVectors(n int) ([][]float32, error) {
 	vectors := make([][]float32, len(r.Data))
 	for i, d := range r.Data {
 		at := d.Index
@@ -238,5 +238,5 @@ func (r *embedResponse) vectors(n int) ([][]float32, error) {
 		}
 		vectors[at] = d.Vector
 	}
-	return vectors, wire.Vectors(vectors, n)
+	return vectors, wire.CheckVectors(vectors, n)
 }

@@ -15,25 +15,25 @@ import (
 
 type (
 	chunk struct {
-		ID      string   `json:"id"`
-		Object  string   `json:"object"`
-		Model   string   `json:"model"`
-		Choices []picked `json:"choices"`
-		Usage   *usage   `json:"usage"`
+		ID      string         `json:"id"`
+		Object  string         `json:"object"`
+		Model   string         `json:"model"`
+		Choices []streamChoice `json:"choices"`
+		Usage   *usage         `json:"usage"`
 		Groq    *struct {
 			ID    string `json:"id"`
 			Usage *usage `json:"usage"`
 		} `json:"x_groq"`
 	}
-	picked struct {
+	streamChoice struct {
 		Index   int             `json:"index"`
-		Delta   *said           `json:"delta"`
-		Message *said           `json:"message"`
+		Delta   *messageDelta   `json:"delta"`
+		Message *messageDelta   `json:"message"`
 		Usage   *usage          `json:"usage"` // Moonshot
 		Finish  string          `json:"finish_reason"`
 		Error   json.RawMessage `json:"error"` // OpenRouter
 	}
-	said struct {
+	messageDelta struct {
 		Content          content           `json:"content"`
 		ReasoningContent string            `json:"reasoning_content"`
 		Reasoning        string            `json:"reasoning"`
@@ -51,8 +51,8 @@ type (
 	}
 )
 
-// lenient ignores fields of a wrong type, because servers vary.
-func lenient(data []byte, v any) error {
+// unmarshalLenient ignores fields of a wrong type, because servers vary.
+func unmarshalLenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
@@ -61,7 +61,7 @@ func lenient(data []byte, v any) error {
 	return err
 }
 
-type content struct{ text, thought string }
+type content struct{ text, reasoning string }
 
 var errContent = &llm.Error{Class: llm.Malformed, Message: "the answer's content is neither text nor a list of parts"}
 
@@ -73,12 +73,12 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	case 'n':
 		return nil
 	case '[':
-		return c.list(b)
+		return c.readParts(b)
 	}
 	return errContent
 }
 
-func (c *content) list(b []byte) error {
+func (c *content) readParts(b []byte) error {
 	type piece struct {
 		Type     string          `json:"type"`
 		Text     string          `json:"text"`
@@ -97,10 +97,10 @@ func (c *content) list(b []byte) error {
 		var text string
 		if json.Unmarshal(p.Thinking, &inner) == nil {
 			for _, t := range inner {
-				c.thought += t.Text
+				c.reasoning += t.Text
 			}
 		} else if json.Unmarshal(p.Thinking, &text) == nil {
-			c.thought += text
+			c.reasoning += text
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ type detail struct {
 	Signature string          `json:"signature"`
 }
 
-func words(details []json.RawMessage) string {
+func detailText(details []json.RawMessage) string {
 	var b strings.Builder
 	for _, raw := range details {
 		var d detail
@@ -145,18 +145,18 @@ func words(details []json.RawMessage) string {
 
 // details joins consecutive pieces of one text or summary.
 type details struct {
-	list []growing
+	list []partialDetail
 	size int
 }
 
-type growing struct {
+type partialDetail struct {
 	detail
 	raw    json.RawMessage // the first piece
 	text   []byte
 	pieces int
 }
 
-func (d *details) add(raws []json.RawMessage) error {
+func (d *details) addDetails(raws []json.RawMessage) error {
 	for _, raw := range raws {
 		if d.size += len(raw); d.size > maxAnswer {
 			return errTooLarge
@@ -165,22 +165,22 @@ func (d *details) add(raws []json.RawMessage) error {
 		if json.Unmarshal(raw, &in) != nil {
 			continue
 		}
-		if n := len(d.list); n > 0 && d.list[n-1].continues(in) {
-			d.list[n-1].grow(in)
+		if n := len(d.list); n > 0 && d.list[n-1].continuesWith(in) {
+			d.list[n-1].appendPiece(in)
 			continue
 		}
-		d.list = append(d.list, growing{detail: in, raw: raw, text: []byte(in.Text + in.Summary), pieces: 1})
+		d.list = append(d.list, partialDetail{detail: in, raw: raw, text: []byte(in.Text + in.Summary), pieces: 1})
 	}
 	return nil
 }
 
-func (g *growing) continues(in detail) bool {
+func (g *partialDetail) continuesWith(in detail) bool {
 	return in.Type == g.Type && (in.Type == "reasoning.text" || in.Type == "reasoning.summary") &&
 		string(in.Index) == string(g.Index) && (in.ID == "" || g.ID == "" || in.ID == g.ID) &&
 		(g.Signature == "" || in.Text == "")
 }
 
-func (g *growing) grow(in detail) {
+func (g *partialDetail) appendPiece(in detail) {
 	g.text = append(g.text, in.Text+in.Summary...)
 	g.pieces++
 	if in.Signature != "" {
@@ -190,15 +190,15 @@ func (g *growing) grow(in detail) {
 	g.Format = cmp.Or(g.Format, in.Format)
 }
 
-// done returns the details, verbatim if they came in one piece.
-func (d *details) done() (out []json.RawMessage) {
+// joinDetails returns the details, verbatim if they came in one piece.
+func (d *details) joinDetails() (out []json.RawMessage) {
 	for _, g := range d.list {
-		out = append(out, g.done())
+		out = append(out, g.joinPieces())
 	}
 	return out
 }
 
-func (g *growing) done() json.RawMessage {
+func (g *partialDetail) joinPieces() json.RawMessage {
 	o, err := wire.ParseObject(g.raw)
 	if err != nil || g.pieces == 1 {
 		return g.raw
@@ -268,27 +268,27 @@ const (
 	ticksPerMicro   = 1e4 // 1e10 a dollar
 )
 
-// normal converts the usage to disjoint parts.
-func (u *usage) normal() llm.Usage {
+// toUsage converts the usage to disjoint parts.
+func (u *usage) toUsage() llm.Usage {
 	if u == nil {
 		return llm.Usage{}
 	}
-	prompt := first(u.Prompt, u.Input)
-	read := min(first(u.PromptDetails.Cached, u.InputDetails.Cached, u.CacheHit, u.Cached), prompt)
-	write := min(first(u.PromptDetails.CacheWrite, u.InputDetails.CacheWrite, u.CacheWrite), prompt-read)
-	out := first(u.Completion, u.Output)
-	reasoning := first(u.CompletionDetails.Reasoning, u.OutputDetails.Reasoning)
+	prompt := firstPositive(u.Prompt, u.Input)
+	read := min(firstPositive(u.PromptDetails.Cached, u.InputDetails.Cached, u.CacheHit, u.Cached), prompt)
+	write := min(firstPositive(u.PromptDetails.CacheWrite, u.InputDetails.CacheWrite, u.CacheWrite), prompt-read)
+	out := firstPositive(u.Completion, u.Output)
+	reasoning := firstPositive(u.CompletionDetails.Reasoning, u.OutputDetails.Reasoning)
 	if u.Total == prompt+out+reasoning || reasoning > out { // counted separately
 		out += reasoning
 	}
 	return llm.Usage{
 		Input: prompt - read - write, CacheRead: read, CacheWrite: write,
-		Output: out, Reasoning: reasoning, Cost: u.cost(),
+		Output: out, Reasoning: reasoning, Cost: u.costMicros(),
 	}
 }
 
-// cost returns millionths of a dollar, or nil.
-func (u *usage) cost() *int64 {
+// costMicros returns millionths of a dollar, or nil.
+func (u *usage) costMicros() *int64 {
 	micros := math.NaN()
 	switch {
 	case u.Ticks != nil:
@@ -309,8 +309,8 @@ func (u *usage) cost() *int64 {
 // maxCount keeps sums from overflowing.
 const maxCount = 1 << 28
 
-// first returns the first positive number, or 0.
-func first(list ...int) int {
+// firstPositive returns the first positive number, or 0.
+func firstPositive(list ...int) int {
 	for _, n := range list {
 		if n > 0 {
 			return min(n, maxCount)

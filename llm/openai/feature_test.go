@@ -15,7 +15,7 @@ import (
 func TestSecondRequest(t *testing.T) {
 	warm := 0.5
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
-	signed := thinker("openai/m", "reasoning")
+	signed := thinkingRequest("openai/m", "reasoning")
 	tests := []struct {
 		name      string
 		responses bool
@@ -44,17 +44,17 @@ func TestSecondRequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			good := stream(finish)
+			good := streamAnswer(finish)
 			if tt.responses {
-				good = stream(event1("response.completed", completed))
+				good = streamAnswer(event1("response.completed", completed))
 			}
-			server, p := serveCanned(t, Config{BaseURL: "https://" + tt.host, Chat: !tt.responses, Responses: tt.responses}, refuse(400, tt.refusal), good)
+			server, p := serveCanned(t, Config{BaseURL: "https://" + tt.host, Chat: !tt.responses, Responses: tt.responses}, refuseAnswer(400, tt.refusal), good)
 			m := p.Model("m")
 			if tt.host == "api.openai.com" {
 				m = p.Model("gpt-5")
 			}
 			if tt.req.Messages == nil {
-				tt.req.Messages = ask("x").Messages
+				tt.req.Messages = askRequest("x").Messages
 			}
 			for range 2 {
 				if _, err := llmtest.Generate(t, m, &tt.req); err != nil {
@@ -69,7 +69,7 @@ func TestSecondRequest(t *testing.T) {
 				wants[2] = tt.before
 			}
 			for i, want := range wants {
-				if got := string(raw(at(server.asked[i], tt.path...))); got != want {
+				if got := string(rawJSON(valueAt(server.asked[i], tt.path...))); got != want {
 					t.Errorf("request %d has %s, want %s", i, got, want)
 				}
 			}
@@ -93,9 +93,9 @@ func TestRefusedSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, p := serveCanned(t, Config{BaseURL: "http://localhost"}, refuse(400, tt.refusal), stream(finish))
+			server, p := serveCanned(t, Config{BaseURL: "http://localhost"}, refuseAnswer(400, tt.refusal), streamAnswer(finish))
 			for _, with := range tt.tools {
-				req := ask("x")
+				req := askRequest("x")
 				req.Schema, req.Tools = schema, with
 				if _, err := llmtest.Generate(t, p.Model("m"), req); err != nil {
 					t.Fatal(err)
@@ -103,7 +103,7 @@ func TestRefusedSchema(t *testing.T) {
 			}
 			var got []string
 			for _, asked := range server.asked {
-				kind := str(asked, "response_format", "type")
+				kind := stringAt(asked, "response_format", "type")
 				if kind == "" {
 					kind = "none"
 				}
@@ -119,9 +119,9 @@ func TestRefusedSchema(t *testing.T) {
 // Without any tier the prompt is used at once.
 func TestTiers(t *testing.T) {
 	server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"},
-		refuse(400, "This model does not support response format `json_schema`"), refuse(400, "tool_choice only supports auto"),
-		refuse(400, "json mode is not supported"), stream(finish))
-	req := ask("x")
+		refuseAnswer(400, "This model does not support response format `json_schema`"), refuseAnswer(400, "tool_choice only supports auto"),
+		refuseAnswer(400, "json mode is not supported"), streamAnswer(finish))
+	req := askRequest("x")
 	req.Schema = &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
 	for range 2 {
 		if _, err := llmtest.Generate(t, p.Model("m"), req); err != nil {
@@ -130,8 +130,8 @@ func TestTiers(t *testing.T) {
 	}
 	var got []string
 	for _, asked := range server.asked {
-		kind := str(asked, "response_format", "type")
-		if at(asked, "tool_choice", "function") != nil {
+		kind := stringAt(asked, "response_format", "type")
+		if valueAt(asked, "tool_choice", "function") != nil {
 			kind = "tool"
 		}
 		got = append(got, kind)
@@ -143,7 +143,7 @@ func TestTiers(t *testing.T) {
 
 // Requests omit features that the list denies.
 func TestListed(t *testing.T) {
-	list := answer{200, "application/json", `{"data":[
+	list := cannedAnswer{200, "application/json", `{"data":[
 		{"id":"a/all","supported_parameters":["structured_outputs","response_format","tools","tool_choice","reasoning","temperature"]},
 		{"id":"a/tools","supported_parameters":["response_format","tools","tool_choice","reasoning"]},
 		{"id":"a/mode","supported_parameters":["response_format","tools","temperature"]},
@@ -159,22 +159,22 @@ func TestListed(t *testing.T) {
 		{"a/silent", "json_schema with temperature and effort"},
 		{"a/unlisted", "json_schema with temperature and effort"},
 	} {
-		server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"}, list, answer{200, "application/json", "{}"}, stream(finish))
+		server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"}, list, cannedAnswer{200, "application/json", "{}"}, streamAnswer(finish))
 		_ = p.Check(t.Context(), "a/all")
-		req := ask("x")
+		req := askRequest("x")
 		req.Schema, req.Temperature, req.Effort = schema, new(float64), "low"
 		if _, err := llmtest.Generate(t, p.Model(tt.id), req); err != nil {
 			t.Fatal(err)
 		}
 		asked := server.asked[len(server.asked)-1]
-		got := str(asked, "response_format", "type")
-		if at(asked, "tool_choice", "function") != nil {
+		got := stringAt(asked, "response_format", "type")
+		if valueAt(asked, "tool_choice", "function") != nil {
 			got = "tool"
 		}
 		got = cmp.Or(got, "words")
 		var with []string
 		for name, field := range map[string]string{"temperature": "temperature", "effort": "reasoning"} {
-			if at(asked, field) != nil {
+			if valueAt(asked, field) != nil {
 				with = append(with, name)
 			}
 		}
@@ -190,12 +190,12 @@ func TestTooLarge(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	var call callPiece
 	call.Function.Name = long
-	for name, piece := range map[string]said{
+	for name, piece := range map[string]messageDelta{
 		"details":        {Details: []json.RawMessage{[]byte(`{"type":"reasoning.encrypted","data":"` + long + `"}`)}},
 		"names of calls": {Calls: []callPiece{call}},
 	} {
 		f, taken := new(chatFold), 0
-		for ; taken < 2*maxAnswer && f.hear(&piece, new(llm.Delta)) == nil; taken += len(long) {
+		for ; taken < 2*maxAnswer && f.addDelta(&piece, new(llm.Delta)) == nil; taken += len(long) {
 		}
 		if taken > maxAnswer {
 			t.Errorf("%s: %d MB are kept", name, taken>>20)
@@ -205,21 +205,21 @@ func TestTooLarge(t *testing.T) {
 
 func TestNoSecondRequest(t *testing.T) {
 	warm := 0.5
-	with := llm.Request{Messages: ask("x").Messages, Temperature: &warm, MaxTokens: 9}
+	with := llm.Request{Messages: askRequest("x").Messages, Temperature: &warm, MaxTokens: 9}
 	tests := []struct {
 		name    string
 		req     llm.Request
-		answers []answer
+		answers []cannedAnswer
 		sent    int
 		class   llm.Class
 	}{
-		{"names nothing", with, []answer{refuse(400, "messages: roles must alternate")}, 1, llm.BadRequest},
-		{"names what was not sent", *ask("x"), []answer{refuse(400, "temperature is not supported")}, 1, llm.BadRequest},
-		{"a bound that is too large", with, []answer{refuse(400, "max_tokens is too large: 9. This model takes at most 8.")}, 1, llm.BadRequest},
-		{"refused for what is gone", with, []answer{refuse(400, "temperature is not supported"), refuse(400, "stream_options is not supported")}, 3, llm.BadRequest},
-		{"another status", with, []answer{refuse(500, "temperature is not supported")}, 1, llm.Transient},
-		{"wrong key", with, []answer{refuse(401, "temperature is not supported")}, 1, llm.Auth},
-		{"after the stream began", with, []answer{stream(say("Hi") + `data: {"error":{"message":"temperature is not supported","code":400}}` + "\n\n")}, 1, llm.BadRequest},
+		{"names nothing", with, []cannedAnswer{refuseAnswer(400, "messages: roles must alternate")}, 1, llm.BadRequest},
+		{"names what was not sent", *askRequest("x"), []cannedAnswer{refuseAnswer(400, "temperature is not supported")}, 1, llm.BadRequest},
+		{"a bound that is too large", with, []cannedAnswer{refuseAnswer(400, "max_tokens is too large: 9. This model takes at most 8.")}, 1, llm.BadRequest},
+		{"refused for what is gone", with, []cannedAnswer{refuseAnswer(400, "temperature is not supported"), refuseAnswer(400, "stream_options is not supported")}, 3, llm.BadRequest},
+		{"another status", with, []cannedAnswer{refuseAnswer(500, "temperature is not supported")}, 1, llm.Transient},
+		{"wrong key", with, []cannedAnswer{refuseAnswer(401, "temperature is not supported")}, 1, llm.Auth},
+		{"after the stream began", with, []cannedAnswer{streamAnswer(sayChunk("Hi") + `data: {"error":{"message":"temperature is not supported","code":400}}` + "\n\n")}, 1, llm.BadRequest},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -238,8 +238,8 @@ func TestForcedTool(t *testing.T) {
 		`data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\n"
 	item := event1("response.output_item.done", `,"item":{"type":"function_call","call_id":"c","name":"s","arguments":"{\"a\":\"b\"}"}`) + event1("response.completed", completed)
 	for dialect, body := range map[string]string{"chat": pieces, "responses": item} {
-		_, p := serveCanned(t, Config{BaseURL: "https://api.z.ai", Responses: dialect == "responses"}, stream(body))
-		req := ask("x")
+		_, p := serveCanned(t, Config{BaseURL: "https://api.z.ai", Responses: dialect == "responses"}, streamAnswer(body))
+		req := askRequest("x")
 		req.Schema = schema
 		resp, err := llmtest.Generate(t, p.Model("m"), req)
 		if err != nil {
@@ -254,13 +254,13 @@ func TestForcedTool(t *testing.T) {
 // The prompt has the schema if nothing else does.
 func TestSchemaPrompt(t *testing.T) {
 	list := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"array","items":{"type":"string"}}`)}
-	server, p := serveCanned(t, Config{}, stream(event1("response.completed", completed)))
-	req := ask("x")
+	server, p := serveCanned(t, Config{}, streamAnswer(event1("response.completed", completed)))
+	req := askRequest("x")
 	req.Schema = list
 	if _, err := llmtest.Generate(t, p.Model("gpt-5"), req); err != nil {
 		t.Fatal(err)
 	}
-	if got := str(server.asked[0], "input", 0, "content"); got == "" || server.asked[0]["text"] != nil {
+	if got := stringAt(server.asked[0], "input", 0, "content"); got == "" || server.asked[0]["text"] != nil {
 		t.Errorf("OpenAI takes no lists as answers, but was asked %v", server.asked[0])
 	}
 }

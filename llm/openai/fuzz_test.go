@@ -8,9 +8,9 @@ import (
 	"ponder/llm/llmtest"
 )
 
-func fuzzAnswer(t *testing.T, c Config, a answer) {
+func fuzzAnswer(t *testing.T, c Config, a cannedAnswer) {
 	_, p := serveCanned(t, c, a)
-	req := ask("x")
+	req := askRequest("x")
 	req.Tools = []llm.Tool{{Name: "f"}}
 	resp, err := llmtest.Generate(t, p.Model("m"), req)
 	if err != nil {
@@ -42,12 +42,12 @@ func fuzzAnswer(t *testing.T, c Config, a answer) {
 }
 
 func FuzzChat(f *testing.F) {
-	f.Add(say("<think>a</think>b")+finish+counted+done, false)
+	f.Add(sayChunk("<think>a</think>b")+finish+counted+done, false)
 	f.Add(callChunk(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`)+finish, false)
 	f.Add(`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"text":"a"}]}],"reasoning_details":[{"type":"reasoning.text","text":"a","index":0},{"type":"reasoning.text","text":"b","index":0,"signature":"s"}]}}]}`+"\n\n"+finish, false)
 	f.Add(`{"object":"chat.completion","choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}`, true)
 	f.Fuzz(func(t *testing.T, body string, whole bool) {
-		a := stream(body)
+		a := streamAnswer(body)
 		if whole {
 			a.ctype = "application/json"
 		}
@@ -61,7 +61,7 @@ func FuzzResponses(f *testing.F) {
 		event1("response.output_item.done", `,"item":{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`)+event1("response.incomplete", completed), false)
 	f.Add(`{"object":"response","status":"completed","output":[{"type":"message","content":[{"text":"Hi"}]}]}`, true)
 	f.Fuzz(func(t *testing.T, body string, whole bool) {
-		a := stream(body)
+		a := streamAnswer(body)
 		if whole {
 			a.ctype = "application/json"
 		}

@@ -29,7 +29,7 @@ const (
 	tierNative tier = iota // response_format json_schema
 	tierForced             // a forced tool
 	tierMode               // response_format json_object, and prompt
-	tierWords              // the prompt
+	tierPrompt             // the prompt
 )
 
 // A host describes the peculiarities of some servers. The zero value is an unknown one:
@@ -57,7 +57,7 @@ type host struct {
 	account string // checks the key if the list does not
 }
 
-func hosts() []host {
+func knownHosts() []host {
 	return []host{
 		{domains: []string{"api.openai.com"}, key: "OPENAI_API_KEY", responses: true, maxAll: true, openai: true,
 			effort: effortOpenAI, cacheKey: true},
@@ -87,10 +87,10 @@ func hosts() []host {
 	}
 }
 
-// hostOf returns a host by name, or a default.
-func hostOf(name string) host {
+// findHost returns a host by name, or a default.
+func findHost(name string) host {
 	name = strings.ToLower(name)
-	for _, h := range hosts() {
+	for _, h := range knownHosts() {
 		for _, d := range h.domains {
 			if name == d || strings.HasSuffix(name, "."+d) {
 				return h
@@ -107,7 +107,7 @@ type traits struct {
 	claude  bool
 }
 
-func (h host) traits(id string) traits {
+func (h host) modelTraits(id string) traits {
 	name := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
 	t := traits{
 		must:   h.must || strings.Contains(name, "deepseek-v") || strings.HasPrefix(name, "kimi-k2.") || strings.Contains(name, "kimi-k2-thinking"),
@@ -136,8 +136,8 @@ func openaiLevels(name string) []string {
 	return nil
 }
 
-// nearest returns the level closest to want, the later of two.
-func nearest(want string, levels []string) string {
+// nearestLevel returns the level closest to want, the later of two.
+func nearestLevel(want string, levels []string) string {
 	far := func(level string) int {
 		n := wire.EffortRank(level) - wire.EffortRank(want)
 		return max(n, -n)
@@ -169,7 +169,7 @@ const (
 	featMode
 )
 
-func (t tier) feature() feature {
+func (t tier) requiredFeature() feature {
 	switch t {
 	case tierNative:
 		return featNative
@@ -181,9 +181,9 @@ func (t tier) feature() feature {
 	return 0
 }
 
-func (h host) tier(without feature) tier {
+func (h host) bestTier(without feature) tier {
 	t := h.schema
-	for t < tierWords && without&t.feature() != 0 {
+	for t < tierPrompt && without&t.requiredFeature() != 0 {
 		t++
 	}
 	return t
@@ -192,15 +192,15 @@ func (h host) tier(without feature) tier {
 // tierFor returns the best tier. objects means that the native tier requires an object
 // schema, as forced calls do.
 func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
-	t := h.tier(without)
+	t := h.bestTier(without)
 	if t == tierNative && objects && !s.object {
-		t = tierWords
+		t = tierPrompt
 	}
 	if t == tierForced && (tools > 0 || !s.object) {
 		t = tierMode
 	}
 	if t == tierMode && without&featMode != 0 {
-		t = tierWords
+		t = tierPrompt
 	}
 	return t
 }
@@ -218,7 +218,7 @@ func refusedBy(err error) (f, always feature) {
 		return 0, 0
 	}
 	text := strings.ToLower(e.Message)
-	for _, r := range refusals() {
+	for _, r := range knownRefusals() {
 		for _, phrase := range r.phrases {
 			if strings.Contains(text, phrase) {
 				f |= r.feature
@@ -253,7 +253,7 @@ type refusal struct {
 	phrases []string
 }
 
-func refusals() []refusal {
+func knownRefusals() []refusal {
 	return []refusal{
 		{featTemperature, []string{"temperature"}},
 		{featEffort, []string{"reasoning_effort", "reasoning.effort", "reasoningeffort", "reasoning effort", "'thinking'", "\"thinking\"",

@@ -17,14 +17,14 @@ import (
 
 func readAll(f wire.Fold, body []byte) (resp *llm.Response, err error) {
 	answer := &http.Response{Body: io.NopCloser(bytes.NewReader(body))}
-	wire.Ask{Model: "acme/m", Size: 10}.Stream(answer, wire.Data(answer.Body), f, func(d llm.Delta, e error) bool {
+	wire.RequestInfo{Model: "acme/m", Size: 10}.Stream(answer, wire.Data(answer.Body), f, func(d llm.Delta, e error) bool {
 		resp, err = d.Done, e
 		return true
 	})
 	return resp, err
 }
 
-func sse(lines string) string {
+func toSSE(lines string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -54,11 +54,11 @@ func TestMany(t *testing.T) {
 			open.Add(many)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/event-stream")
-				_, _ = io.WriteString(w, sse(dialect.begin+"\n"+strings.Repeat(dialect.word+"\n", words))) // the test notices a lost client
+				_, _ = io.WriteString(w, toSSE(dialect.begin+"\n"+strings.Repeat(dialect.word+"\n", words))) // the test notices a lost client
 				w.(http.Flusher).Flush()
 				open.Done()
 				open.Wait()
-				_, _ = io.WriteString(w, sse(dialect.end))
+				_, _ = io.WriteString(w, toSSE(dialect.end))
 			}))
 			defer server.Close()
 			model := New(Config{BaseURL: server.URL, Responses: name == "responses"}).Model("m")

@@ -38,7 +38,7 @@ type (
 		Image *imageURL `json:"image_url,omitempty"`
 		Audio *audio    `json:"input_audio,omitempty"`
 		File  *file     `json:"file,omitempty"`
-		Cache *typed    `json:"cache_control,omitempty"`
+		Cache *typeOnly `json:"cache_control,omitempty"`
 	}
 	imageURL struct {
 		URL string `json:"url"`
@@ -67,33 +67,33 @@ type chatWriter struct {
 	open   []string // unanswered
 }
 
-// conversation writes all messages; words extend the system prompt.
-func (w *chatWriter) conversation(req *llm.Request, words string) error {
+// writeConversation writes all messages; words extend the system prompt.
+func (w *chatWriter) writeConversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
-		w.add(message{Role: "system", Content: system})
+		w.addMessage(message{Role: "system", Content: system})
 		if w.mark {
-			w.out[0].Content = marked(w.out[0].Content)
+			w.out[0].Content = markContent(w.out[0].Content)
 		}
 	}
 	for _, m := range req.Messages {
 		if m.Role == llm.Assistant {
-			w.assistant(m)
-		} else if err := w.user(m); err != nil {
+			w.addAssistant(m)
+		} else if err := w.addUser(m); err != nil {
 			return err
 		}
 	}
-	w.close()
+	w.closeCalls()
 	if n := len(w.out) - 1; w.mark && n >= 0 {
-		w.out[n].Content = marked(w.out[n].Content)
+		w.out[n].Content = markContent(w.out[n].Content)
 	}
 	return nil
 }
 
-func (w *chatWriter) add(m message) { w.out = append(w.out, m) }
+func (w *chatWriter) addMessage(m message) { w.out = append(w.out, m) }
 
-// marked puts a cache mark at the end.
-func marked(content any) any {
-	mark := &typed{Type: "ephemeral"}
+// markContent puts a cache mark at the end.
+func markContent(content any) any {
+	mark := &typeOnly{Type: "ephemeral"}
 	switch c := content.(type) {
 	case string:
 		if c != "" {
@@ -105,28 +105,28 @@ func marked(content any) any {
 	return content
 }
 
-// close adds results for unanswered calls, which servers refuse.
-func (w *chatWriter) close() {
+// closeCalls adds results for unanswered calls, which servers refuse.
+func (w *chatWriter) closeCalls() {
 	for _, id := range w.open {
-		w.add(message{Role: "tool", Content: noResult, CallID: id})
+		w.addMessage(message{Role: "tool", Content: noResult, CallID: id})
 	}
 	w.open = nil
 }
 
 const noResult = "(no result)"
 
-// user writes results first.
-func (w *chatWriter) user(m llm.Message) error {
+// addUser writes results first.
+func (w *chatWriter) addUser(m llm.Message) error {
 	var rest []part
 	for _, p := range m.Parts {
 		if p.Result == nil {
 			continue
 		}
 		id := w.callID(p.Result.ID)
-		if !take(&w.open, id) {
+		if !removeID(&w.open, id) {
 			rest = append(rest, textPart("Result of "+p.Result.Name+": "+p.Result.Text))
 		} else {
-			w.add(message{Role: "tool", Content: p.Result.Text, CallID: id})
+			w.addMessage(message{Role: "tool", Content: p.Result.Text, CallID: id})
 		}
 		if p.Result.Media != nil {
 			rest = append(rest, textPart("Result of "+p.Result.Name+":"))
@@ -136,7 +136,7 @@ func (w *chatWriter) user(m llm.Message) error {
 			}
 		}
 	}
-	w.close()
+	w.closeCalls()
 	for _, p := range m.Parts {
 		switch {
 		case p.Media != nil:
@@ -149,13 +149,13 @@ func (w *chatWriter) user(m llm.Message) error {
 		}
 	}
 	if len(rest) > 0 {
-		w.add(message{Role: "user", Content: plainest(rest)})
+		w.addMessage(message{Role: "user", Content: joinTexts(rest)})
 	}
 	return nil
 }
 
-// take removes s from list, if there.
-func take(list *[]string, s string) bool {
+// removeID removes s from list, if there.
+func removeID(list *[]string, s string) bool {
 	i := slices.Index(*list, s)
 	if i >= 0 {
 		*list = slices.Concat((*list)[:i], (*list)[i+1:])
@@ -165,8 +165,8 @@ func take(list *[]string, s string) bool {
 
 func textPart(s string) part { return part{Type: "text", Text: &s} }
 
-// plainest joins texts to one string, which every server accepts.
-func plainest(parts []part) any {
+// joinTexts joins texts to one string, which every server accepts.
+func joinTexts(parts []part) any {
 	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
 		if p.Text == nil {
@@ -210,33 +210,33 @@ func mediaURL(m *llm.Media) string {
 	return "data:" + m.Type + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 }
 
-func (w *chatWriter) assistant(m llm.Message) {
-	w.close()
+func (w *chatWriter) addAssistant(m llm.Message) {
+	w.closeCalls()
 	out := message{Role: "assistant"}
 	if text := m.Text(); text != "" {
 		out.Content = text
 	}
 	for _, c := range m.Calls() {
 		id := w.callID(c.ID)
-		out.Calls = append(out.Calls, call{ID: id, Type: "function", Function: callBody{Name: c.Name, Arguments: arguments(c.Input)}})
+		out.Calls = append(out.Calls, call{ID: id, Type: "function", Function: callBody{Name: c.Name, Arguments: argumentText(c.Input)}})
 		w.open = append(w.open, id)
 	}
-	w.reasoning(&out, m)
+	w.addReasoning(&out, m)
 	if out.Content != nil || out.Calls != nil {
-		w.add(out)
+		w.addMessage(out)
 	}
 }
 
-// reasoning returns details always and words with calls. Other models' reasoning goes
+// addReasoning returns details always and words with calls. Other models' reasoning goes
 // only where required.
-func (w *chatWriter) reasoning(out *message, m llm.Message) {
+func (w *chatWriter) addReasoning(out *message, m llm.Message) {
 	words, field := "", w.host.replay
 	for _, p := range m.Parts {
 		if w.traits.must || p.Opaque != nil && p.Opaque.Model == w.name {
 			words += p.Reasoning
 		}
 		var own chatOpaque
-		if data := wire.Own(p.Opaque, w.name); data != nil && !w.bare && json.Unmarshal(data, &own) == nil {
+		if data := wire.OpaqueData(p.Opaque, w.name); data != nil && !w.bare && json.Unmarshal(data, &own) == nil {
 			w.opaque = true
 			out.Details = append(out.Details, own.Details...)
 			if own.Field != "" {
@@ -261,8 +261,8 @@ func (w *chatWriter) reasoning(out *message, m llm.Message) {
 	}
 }
 
-// arguments returns a call's input as an object's text.
-func arguments(input json.RawMessage) string { return wire.Text(wire.CallObject(input)) }
+// argumentText returns a call's input as an object's text.
+func argumentText(input json.RawMessage) string { return wire.Text(wire.CallObject(input)) }
 
 func (w *chatWriter) callID(id string) string { return fitID(id, w.host.callID) }
 

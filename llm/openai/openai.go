@@ -87,11 +87,11 @@ func New(c Config) *Provider {
 	}
 	p := &Provider{thinking: c.Thinking, builtin: c.Tools, refused: map[kind]feature{}}
 	p.base, p.baseErr = parseBase(c.BaseURL)
-	p.host = hostOf(p.base.Hostname())
+	p.host = findHost(p.base.Hostname())
 	p.responses = (c.Responses || p.host.responses) && !c.Chat
-	p.chatURL, p.responsesURL = p.url("chat/completions"), p.url("responses")
-	p.header = header(c, p.host)
-	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: advice(c, p.host), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
+	p.chatURL, p.responsesURL = p.routeURL("chat/completions"), p.routeURL("responses")
+	p.header = authHeader(c, p.host)
+	p.client = &wire.Client{HTTP: c.HTTP, Name: c.Name, Advice: errorAdvice(c, p.host), HeaderTimeout: c.HeaderTimeout, IdleTimeout: c.IdleTimeout}
 	return p
 }
 
@@ -109,7 +109,7 @@ func parseBase(s string) (*url.URL, error) {
 	return base, nil
 }
 
-func header(c Config, h host) http.Header {
+func authHeader(c Config, h host) http.Header {
 	head := http.Header{}
 	for k, v := range c.Header {
 		head[http.CanonicalHeaderKey(k)] = v
@@ -124,7 +124,7 @@ func header(c Config, h host) http.Header {
 	return head
 }
 
-func advice(c Config, h host) func(llm.Class) string {
+func errorAdvice(c Config, h host) func(llm.Class) string {
 	usual := wire.Advice(cmp.Or(c.KeyEnv, h.key, strings.ToUpper(strings.ReplaceAll(c.Name, "-", "_"))+"_API_KEY"), "balance")
 	return func(class llm.Class) string {
 		if class == llm.Unreachable {
@@ -134,7 +134,7 @@ func advice(c Config, h host) func(llm.Class) string {
 	}
 }
 
-func (p *Provider) url(route ...string) string {
+func (p *Provider) routeURL(route ...string) string {
 	u := p.base.JoinPath(route...)
 	return u.String()
 }
@@ -146,8 +146,8 @@ type kind struct {
 	tools bool
 }
 
-// without returns the features that a model refuses or lacks.
-func (p *Provider) without(id string, req *llm.Request) feature {
+// refusedFeatures returns the features that a model refuses or lacks.
+func (p *Provider) refusedFeatures(id string, req *llm.Request) feature {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lacks, listed := p.lacks[id]
@@ -159,8 +159,8 @@ func (p *Provider) without(id string, req *llm.Request) feature {
 
 const maxRemembered = 10000
 
-// learn records refused features. All but the tiers apply with and without tools.
-func (p *Provider) learn(id string, req *llm.Request, f feature) {
+// recordRefused records refused features. All but the tiers apply with and without tools.
+func (p *Provider) recordRefused(id string, req *llm.Request, f feature) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f == 0 || len(p.refused) >= maxRemembered {
@@ -171,7 +171,7 @@ func (p *Provider) learn(id string, req *llm.Request, f feature) {
 }
 
 func (p *Provider) Model(id string) llm.Model {
-	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: p.host.traits(id)}
+	return &model{Provider: p, id: id, name: p.client.Name + "/" + id, traits: p.host.modelTraits(id)}
 }
 
 type model struct {
@@ -191,32 +191,32 @@ type plan struct {
 
 func (m *model) Name() string { return m.name }
 
-func (m *model) Hold(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return m.Generate(wire.Hold(ctx, released), req)
+func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return m.Generate(wire.PrepareContext(ctx, released), req)
 }
 
 // Generate implements llm.Model. It may send a second request; see the package comment.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := wire.Ask{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
-		p, resp, err := m.ask(ctx, req)
+		ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
+		p, resp, err := m.sendAdapted(ctx, req)
 		if err != nil {
-			yield(llm.Delta{}, ask.Cut(err, llm.Usage{}))
+			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{}))
 			return
 		}
 		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
 		pieces := wire.Data(resp.Body)
 		if wire.IsType(resp, "application/json") {
-			pieces = whole(resp.Body)
+			pieces = readWhole(resp.Body)
 		}
 		ask.Stream(resp, pieces, p.fold, yield)
 	}
 }
 
-// whole also reads a stream with a wrong content type.
-func whole(r io.Reader) iter.Seq2[[]byte, error] {
+// readWhole also reads a stream with a wrong content type.
+func readWhole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for data, err := range wire.Whole(r) {
+		for data, err := range wire.ReadWhole(r) {
 			if err != nil || !isStream(data) {
 				yield(data, err)
 				return
@@ -231,11 +231,11 @@ func isStream(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("event:")) || bytes.HasPrefix(data, []byte(":"))
 }
 
-// ask sends a request and repeats it without refused features.
-func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
-	for without := m.without(m.id, req); ; {
-		p, resp, err := m.send(ctx, req, without)
-		drop := m.drop(p, req, err)
+// sendAdapted sends a request and repeats it without refused features.
+func (m *model) sendAdapted(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
+	for without := m.refusedFeatures(m.id, req); ; {
+		p, resp, err := m.sendOnce(ctx, req, without)
+		drop := m.refusedUses(p, req, err)
 		if without|drop == without {
 			return p, resp, err
 		}
@@ -243,8 +243,8 @@ func (m *model) ask(ctx context.Context, req *llm.Request) (*plan, *http.Respons
 	}
 }
 
-// drop returns refused features and records permanent ones.
-func (m *model) drop(p *plan, req *llm.Request, err error) feature {
+// refusedUses returns refused features and records permanent ones.
+func (m *model) refusedUses(p *plan, req *llm.Request, err error) feature {
 	if p == nil || err == nil {
 		return 0
 	}
@@ -253,12 +253,12 @@ func (m *model) drop(p *plan, req *llm.Request, err error) feature {
 	if drop&featNative != 0 { // the words are the same
 		drop |= f & featMode
 	}
-	m.learn(m.id, req, drop&always)
+	m.recordRefused(m.id, req, drop&always)
 	return drop
 }
 
-// send returns a nil plan if planning failed.
-func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
+// sendOnce returns a nil plan if planning failed.
+func (m *model) sendOnce(ctx context.Context, req *llm.Request, without feature) (*plan, *http.Response, error) {
 	if m.baseErr != nil {
 		return nil, nil, m.baseErr
 	}
@@ -270,7 +270,7 @@ func (m *model) send(ctx context.Context, req *llm.Request, without feature) (*p
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := encode(p.body)
+	body, err := encodeBody(p.body)
 	if err != nil {
 		return nil, nil, err
 	}

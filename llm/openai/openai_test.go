@@ -36,8 +36,8 @@ func TestAddresses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, p := serveCanned(t, tt.config, answer{500, "", ""})
-			_, _ = llmtest.Generate(t, p.Model("m"), ask("x"))
+			server, p := serveCanned(t, tt.config, cannedAnswer{500, "", ""})
+			_, _ = llmtest.Generate(t, p.Model("m"), askRequest("x"))
 			name, value, _ := strings.Cut(tt.auth, ": ")
 			if got := server.paths[0]; !strings.HasSuffix(tt.want, strings.TrimPrefix(got, "POST ")) {
 				t.Errorf("asked %s, want %s", got, tt.want)
@@ -50,26 +50,26 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	wrongKey := refuse(401, "Incorrect API key provided: secret-key")
+	wrongKey := refuseAnswer(401, "Incorrect API key provided: secret-key")
 	tests := []struct {
 		name   string
 		config Config
-		answer answer
+		answer cannedAnswer
 		want   string
 	}{
 		{"key", Config{}, wrongKey, "openai/gpt-5.2: key rejected (401): set OPENAI_API_KEY"},
 		{"key of another host", Config{Name: "groq", BaseURL: "https://api.groq.com/openai/v1"}, wrongKey, "groq/gpt-5.2: key rejected (401): set GROQ_API_KEY"},
 		{"key of an unknown host", Config{Name: "my-box", BaseURL: "http://localhost"}, wrongKey, "my-box/gpt-5.2: key rejected (401): set MY_BOX_API_KEY"},
 		{"key with a name", Config{KeyEnv: "THE_KEY"}, wrongKey, "openai/gpt-5.2: key rejected (401): set THE_KEY"},
-		{"no model", Config{}, refuse(404, "The model `gpt-5.2` does not exist"), "openai/gpt-5.2: The model `gpt-5.2` does not exist (404): check the model's name and the base URL"},
-		{"no money", Config{}, refuse(402, "no"), "openai/gpt-5.2: no (402): check the account's balance"},
-		{"a secret", Config{}, refuse(400, "bad header secret-key"), "openai/gpt-5.2: bad header [redacted] (400)"},
+		{"no model", Config{}, refuseAnswer(404, "The model `gpt-5.2` does not exist"), "openai/gpt-5.2: The model `gpt-5.2` does not exist (404): check the model's name and the base URL"},
+		{"no money", Config{}, refuseAnswer(402, "no"), "openai/gpt-5.2: no (402): check the account's balance"},
+		{"a secret", Config{}, refuseAnswer(400, "bad header secret-key"), "openai/gpt-5.2: bad header [redacted] (400)"},
 		{"base URL", Config{BaseURL: "localhost:8080"}, wrongKey, "openai/gpt-5.2: the base URL is not one: give one such as https://api.openai.com/v1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, p := serveCanned(t, tt.config, tt.answer)
-			_, err := llmtest.Generate(t, p.Model("gpt-5.2"), ask("x"))
+			_, err := llmtest.Generate(t, p.Model("gpt-5.2"), askRequest("x"))
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got  %v\nwant %s", err, tt.want)
 			}
@@ -79,11 +79,11 @@ func TestFailures(t *testing.T) {
 
 // A cancelled answer has estimated usage.
 func TestCancelledUsage(t *testing.T) {
-	_, p := serveCanned(t, Config{Chat: true}, stream(say("123456")+say("x")))
+	_, p := serveCanned(t, Config{Chat: true}, streamAnswer(sayChunk("123456")+sayChunk("x")))
 	var last error
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	for d, err := range p.Model("m").Generate(ctx, ask("123")) {
+	for d, err := range p.Model("m").Generate(ctx, askRequest("123")) {
 		if last = err; d.Text == "123456" {
 			stop()
 		}
@@ -124,10 +124,10 @@ func TestUsage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var u usage
-			if err := lenient([]byte(tt.in), &u); err != nil {
+			if err := unmarshalLenient([]byte(tt.in), &u); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, u.normal()); diff != "" {
+			if diff := cmp.Diff(tt.want, u.toUsage()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -135,31 +135,31 @@ func TestUsage(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	models := answer{200, "application/json", `{"object":"list","data":[{"id":"a-1"},{"id":"m-1"},{"id":"m-2"},{"id":"b"},{"id":"c"},{"id":"d"},{"id":"e"}]}`}
+	models := cannedAnswer{200, "application/json", `{"object":"list","data":[{"id":"a-1"},{"id":"m-1"},{"id":"m-2"},{"id":"b"},{"id":"c"},{"id":"d"},{"id":"e"}]}`}
 	tests := []struct {
 		name, host, id string
-		answers        []answer
+		answers        []cannedAnswer
 		want           string // error, or ""
 		paths          []string
 	}{
-		{"there", "localhost", "m-1", []answer{models}, "", []string{"GET /v1/models"}},
-		{"not there", "localhost", "m-3", []answer{models}, "openai/m-3: no such model: it has m-1, m-2, a-1, b, c and 2 more", nil},
-		{"a variant", "router.huggingface.co", "m-1:groq", []answer{models}, "", nil},
-		{"list of some", "x.openai.azure.com", "m-3", []answer{models}, "", nil},
-		{"no list", "localhost", "m-1", []answer{refuse(404, "no")}, "", nil},
-		{"not allowed to list", "localhost", "m-1", []answer{refuse(405, "no")}, "", nil},
-		{"no such route", "localhost", "m-1", []answer{refuse(400, "unknown path")}, "", nil},
-		{"a broker that does not tell about keys", "openrouter.ai", "m-1", []answer{models, refuse(404, "no")}, "", nil},
-		{"not there, at a broker", "openrouter.ai", "m-3", []answer{models, refuse(404, "no")}, "openai/m-3: no such model: it has m-1, m-2, a-1, b, c and 2 more", nil},
-		{"vectors at a broker", "openrouter.ai", "text-embedding-3-small", []answer{models}, "", nil},
-		{"the latest", "api.x.ai", "m-latest", []answer{models}, "", nil},
-		{"empty list", "localhost", "m-1", []answer{{200, "application/json", `{"data":[]}`}}, "", nil},
-		{"list in another form", "localhost", "m-1", []answer{{200, "application/json", `[{"id":"x"}]`}}, "", nil},
-		{"llama.cpp", "localhost", "anything", []answer{{200, "application/json", `{"data":[{"id":"x.gguf","owned_by":"llamacpp"}]}`}}, "", nil},
-		{"wrong key", "api.openai.com", "m-1", []answer{refuse(401, "no")}, "openai/m-1: key rejected (401): set OPENAI_API_KEY", nil},
-		{"wrong key at openrouter", "openrouter.ai", "m-1", []answer{models, refuse(401, "no")}, "openai/m-1: key rejected (401): set OPENROUTER_API_KEY", []string{"GET /v1/models", "GET /v1/key"}},
-		{"error with status 200", "localhost", "m-1", []answer{{200, "application/json", `{"error":{"message":"down","type":"server_error"}}`}}, "openai/m-1: down", nil},
-		{"server down", "localhost", "m-1", []answer{{503, "", ""}}, "openai/m-1: service unavailable (503)", nil},
+		{"there", "localhost", "m-1", []cannedAnswer{models}, "", []string{"GET /v1/models"}},
+		{"not there", "localhost", "m-3", []cannedAnswer{models}, "openai/m-3: no such model: it has m-1, m-2, a-1, b, c and 2 more", nil},
+		{"a variant", "router.huggingface.co", "m-1:groq", []cannedAnswer{models}, "", nil},
+		{"list of some", "x.openai.azure.com", "m-3", []cannedAnswer{models}, "", nil},
+		{"no list", "localhost", "m-1", []cannedAnswer{refuseAnswer(404, "no")}, "", nil},
+		{"not allowed to list", "localhost", "m-1", []cannedAnswer{refuseAnswer(405, "no")}, "", nil},
+		{"no such route", "localhost", "m-1", []cannedAnswer{refuseAnswer(400, "unknown path")}, "", nil},
+		{"a broker that does not tell about keys", "openrouter.ai", "m-1", []cannedAnswer{models, refuseAnswer(404, "no")}, "", nil},
+		{"not there, at a broker", "openrouter.ai", "m-3", []cannedAnswer{models, refuseAnswer(404, "no")}, "openai/m-3: no such model: it has m-1, m-2, a-1, b, c and 2 more", nil},
+		{"vectors at a broker", "openrouter.ai", "text-embedding-3-small", []cannedAnswer{models}, "", nil},
+		{"the latest", "api.x.ai", "m-latest", []cannedAnswer{models}, "", nil},
+		{"empty list", "localhost", "m-1", []cannedAnswer{{200, "application/json", `{"data":[]}`}}, "", nil},
+		{"list in another form", "localhost", "m-1", []cannedAnswer{{200, "application/json", `[{"id":"x"}]`}}, "", nil},
+		{"llama.cpp", "localhost", "anything", []cannedAnswer{{200, "application/json", `{"data":[{"id":"x.gguf","owned_by":"llamacpp"}]}`}}, "", nil},
+		{"wrong key", "api.openai.com", "m-1", []cannedAnswer{refuseAnswer(401, "no")}, "openai/m-1: key rejected (401): set OPENAI_API_KEY", nil},
+		{"wrong key at openrouter", "openrouter.ai", "m-1", []cannedAnswer{models, refuseAnswer(401, "no")}, "openai/m-1: key rejected (401): set OPENROUTER_API_KEY", []string{"GET /v1/models", "GET /v1/key"}},
+		{"error with status 200", "localhost", "m-1", []cannedAnswer{{200, "application/json", `{"error":{"message":"down","type":"server_error"}}`}}, "openai/m-1: down", nil},
+		{"server down", "localhost", "m-1", []cannedAnswer{{503, "", ""}}, "openai/m-1: service unavailable (503)", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,13 +176,13 @@ func TestCheck(t *testing.T) {
 }
 
 func TestEmbed(t *testing.T) {
-	vectors := func(s string) answer {
-		return answer{200, "application/json", `{"data":[` + s + `],"usage":{"prompt_tokens":3,"total_tokens":3}}`}
+	vectors := func(s string) cannedAnswer {
+		return cannedAnswer{200, "application/json", `{"data":[` + s + `],"usage":{"prompt_tokens":3,"total_tokens":3}}`}
 	}
 	two := []string{"a", ""}
 	tests := []struct {
 		name   string
-		answer answer
+		answer cannedAnswer
 		want   [][]float32
 		class  llm.Class
 	}{
@@ -193,9 +193,9 @@ func TestEmbed(t *testing.T) {
 		{"too many", vectors(`{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}`), nil, llm.Malformed},
 		{"of different lengths", vectors(`{"index":0,"embedding":[1,2]},{"index":1,"embedding":[3]}`), nil, llm.Malformed},
 		{"empty", vectors(`{"index":0,"embedding":[]},{"index":1,"embedding":[]}`), nil, llm.Malformed},
-		{"not JSON", answer{200, "application/json", `{`}, nil, llm.Truncated},
-		{"error", answer{200, "application/json", `{"error":"boom"}`}, nil, llm.Transient},
-		{"refused", refuse(404, "no such model"), nil, llm.NotFound},
+		{"not JSON", cannedAnswer{200, "application/json", `{`}, nil, llm.Truncated},
+		{"error", cannedAnswer{200, "application/json", `{"error":"boom"}`}, nil, llm.Transient},
+		{"refused", refuseAnswer(404, "no such model"), nil, llm.NotFound},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestEmbed(t *testing.T) {
 			if tt.class == "" && used != (llm.Usage{Input: 3}) {
 				t.Errorf("usage is %+v", used)
 			}
-			if got := string(raw(server.asked[0]["input"])); got != `["a"," "]` {
+			if got := string(rawJSON(server.asked[0]["input"])); got != `["a"," "]` {
 				t.Errorf("asked for %s", got)
 			}
 		})
@@ -219,7 +219,7 @@ func TestEmbed(t *testing.T) {
 
 // Many texts take several requests, in order.
 func TestEmbedMany(t *testing.T) {
-	server, p := serveCanned(t, Config{}, answer{})
+	server, p := serveCanned(t, Config{}, cannedAnswer{})
 	server.answers = nil
 	texts := make([]string, 2*maxTexts+10)
 	for n := len(texts); n > 0; n -= maxTexts {
@@ -227,7 +227,7 @@ func TestEmbedMany(t *testing.T) {
 		for i := range min(n, maxTexts) {
 			list = append(list, fmt.Sprintf(`{"index":%d,"embedding":[%d]}`, i, len(texts)-n+i))
 		}
-		server.answers = append(server.answers, answer{200, "application/json", `{"data":[` + strings.Join(list, ",") + `],"usage":{"prompt_tokens":1,"cost":0.000002}}`})
+		server.answers = append(server.answers, cannedAnswer{200, "application/json", `{"data":[` + strings.Join(list, ",") + `],"usage":{"prompt_tokens":1,"cost":0.000002}}`})
 	}
 	got, used, err := p.Embed(t.Context(), "e", texts)
 	if err != nil || len(server.asked) != 3 || used.Input != 3 || used.Cost == nil || *used.Cost != 6 {
@@ -238,7 +238,7 @@ func TestEmbedMany(t *testing.T) {
 			t.Fatalf("vector %d is %v", i, v)
 		}
 	}
-	if n := batch([]string{strings.Repeat("x", maxTextBytes+1), "y"}); n != 1 {
+	if n := batchSize([]string{strings.Repeat("x", maxTextBytes+1), "y"}); n != 1 {
 		t.Errorf("a long text is sent with %d others", n-1)
 	}
 }

@@ -5,25 +5,25 @@ import "ponder/llm/internal/wire"
 // Most chunks are the same small object around a few words. These functions leave all
 // others to the decoder.
 
-type quick struct {
-	id, model string // or the known values
-	said      said   // words only
+type quickResult struct {
+	id, model string       // or the known values
+	said      messageDelta // words only
 	finish    string
 	used      usage
 }
 
 // quickChunk reads words, a finish reason or usage. id and model are known values, which
 // chunks repeat.
-func quickChunk(data []byte, id, model string) (q quick, ok bool) {
-	q = quick{id: id, model: model}
+func quickChunk(data []byte, id, model string) (q quickResult, ok bool) {
+	q = quickResult{id: id, model: model}
 	choices, counts := 0, 0
 	s := wire.Scan(data)
 	ok = s.Members(func(key []byte) bool {
 		switch string(key) {
 		case "id":
-			return s.Same(&q.id)
+			return s.TextLike(&q.id)
 		case "model":
-			return s.Same(&q.model)
+			return s.TextLike(&q.model)
 		case "choices":
 			choices++
 			return quickChoice(&s, &q)
@@ -41,7 +41,7 @@ func quickChunk(data []byte, id, model string) (q quick, ok bool) {
 }
 
 // quickChoice reads at most one choice.
-func quickChoice(s *wire.Scanner, q *quick) bool {
+func quickChoice(s *wire.Scanner, q *quickResult) bool {
 	if !s.Take('[') {
 		return false
 	}
@@ -64,7 +64,7 @@ func quickChoice(s *wire.Scanner, q *quick) bool {
 	return ok && deltas == 1 && s.Take(']')
 }
 
-func quickDelta(s *wire.Scanner, key []byte, said *said) bool {
+func quickDelta(s *wire.Scanner, key []byte, said *messageDelta) bool {
 	to := &said.Content.text
 	switch string(key) {
 	case "role":
@@ -134,10 +134,10 @@ func quickEvent(data []byte) (ev event, ok bool) {
 		return string(key) != "error" && s.Skip()
 	})
 	words := deltas == 1 && !more
-	return ev, ok && s.End() && types == 1 && (words || !bringsWords(ev.Type))
+	return ev, ok && s.End() && types == 1 && (words || !hasText(ev.Type))
 }
 
-func bringsWords(typ string) bool {
+func hasText(typ string) bool {
 	return typ == "response.output_text.delta" || typ == "response.reasoning_summary_text.delta"
 }
 

@@ -89,8 +89,8 @@ func TestQuickRecordings(t *testing.T) {
 			if rec.Type == "application/json" {
 				continue
 			}
-			for _, o := range payloads(t, rec) {
-				if all++; quick(raw(o)) {
+			for _, o := range readPayloads(t, rec) {
+				if all++; quick(rawJSON(o)) {
 					few++
 				}
 			}
@@ -114,27 +114,27 @@ func FuzzQuick(f *testing.F) {
 			return
 		}
 		if chunkOK {
-			if diff := cmp.Diff(decodedQuick(t, data), q, cmp.AllowUnexported(quick{}, content{})); diff != "" {
+			if diff := cmp.Diff(decodedQuick(t, data), q, cmp.AllowUnexported(quickResult{}, content{})); diff != "" {
 				t.Fatalf("%s (-decoded +quick):\n%s", data, diff)
 			}
 		}
 		if eventOK {
 			var want event
-			err := lenient(data, &want)
+			err := unmarshalLenient(data, &want)
 			same := want.Delta == ev.Delta && want.Summary == ev.Summary && want.Response == nil
-			if err != nil || bringsWords(want.Type) && !same || ev.Type != "of no matter" && want.Type != ev.Type {
+			if err != nil || hasText(want.Type) && !same || ev.Type != "of no matter" && want.Type != ev.Type {
 				t.Fatalf("%s is %+v, %v; quickly %+v", data, want, err, ev)
 			}
 		}
 	})
 }
 
-func decodedQuick(t *testing.T, data []byte) quick {
+func decodedQuick(t *testing.T, data []byte) quickResult {
 	c := chunk{ID: "known", Model: "known"}
-	if err := lenient(data, &c); err != nil || len(c.Choices) > 1 {
+	if err := unmarshalLenient(data, &c); err != nil || len(c.Choices) > 1 {
 		t.Fatalf("%s: %+v, %v", data, c, err)
 	}
-	q := quick{id: c.ID, model: c.Model}
+	q := quickResult{id: c.ID, model: c.Model}
 	if q.id == "" {
 		q.id = "known"
 	}

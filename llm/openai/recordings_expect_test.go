@@ -11,21 +11,21 @@ import (
 )
 
 // without Opaque
-type told struct {
+type responseSummary struct {
 	Text, Reasoning string
-	Calls           []toldCall
+	Calls           []summaryCall
 	Finish          llm.Finish
 	Usage           llm.Usage
 	ID, Served      string
 }
 
-type toldCall struct {
+type summaryCall struct {
 	ID, Name string
 	Input    any
 }
 
-func tell(t testing.TB, r *llm.Response) told {
-	out := told{Text: r.Message.Text(), Finish: r.Finish, Usage: r.Usage, ID: r.ID, Served: r.Served}
+func summarizeResponse(t testing.TB, r *llm.Response) responseSummary {
+	out := responseSummary{Text: r.Message.Text(), Finish: r.Finish, Usage: r.Usage, ID: r.ID, Served: r.Served}
 	for _, p := range r.Message.Parts {
 		out.Reasoning += p.Reasoning
 	}
@@ -34,60 +34,60 @@ func tell(t testing.TB, r *llm.Response) told {
 		if err := json.Unmarshal(c.Input, &in); err != nil {
 			t.Errorf("input %q: %v", c.Input, err)
 		}
-		out.Calls = append(out.Calls, toldCall{c.ID, c.Name, in})
+		out.Calls = append(out.Calls, summaryCall{c.ID, c.Name, in})
 	}
 	return out
 }
 
-func expectChat(t testing.TB, rec llmtest.Recording) (want told) {
-	type growing struct{ id, name, args string }
-	calls := map[int]*growing{}
+func expectChat(t testing.TB, rec llmtest.Recording) (want responseSummary) {
+	type partialAnswer struct{ id, name, args string }
+	calls := map[int]*partialAnswer{}
 	count := 0
-	for _, o := range payloads(t, rec) {
-		if s := str(o, "id"); s != "" {
+	for _, o := range readPayloads(t, rec) {
+		if s := stringAt(o, "id"); s != "" {
 			want.ID = s
 		}
-		if s := str(o, "model"); s != "" {
+		if s := stringAt(o, "model"); s != "" {
 			want.Served = s
 		}
 		for _, where := range [][]any{{"usage"}, {"x_groq", "usage"}} {
-			if u, ok := at(o, where...).(object); ok {
+			if u, ok := valueAt(o, where...).(object); ok {
 				want.Usage = expectUsage(u)
 			}
 		}
-		choice := at(o, "choices", 0)
-		said := at(choice, "delta")
+		choice := valueAt(o, "choices", 0)
+		said := valueAt(choice, "delta")
 		if said == nil {
-			said = at(choice, "message")
+			said = valueAt(choice, "message")
 		}
-		want.Text += str(said, "content")
+		want.Text += stringAt(said, "content")
 		switch {
-		case str(said, "reasoning_content") != "":
-			want.Reasoning += str(said, "reasoning_content")
-		case str(said, "reasoning") != "":
-			want.Reasoning += str(said, "reasoning")
+		case stringAt(said, "reasoning_content") != "":
+			want.Reasoning += stringAt(said, "reasoning_content")
+		case stringAt(said, "reasoning") != "":
+			want.Reasoning += stringAt(said, "reasoning")
 		default:
-			for _, d := range list(said, "reasoning_details") {
-				want.Reasoning += str(d, "text") + str(d, "summary")
+			for _, d := range listAt(said, "reasoning_details") {
+				want.Reasoning += stringAt(d, "text") + stringAt(d, "summary")
 			}
 		}
-		for i, c := range list(said, "tool_calls") {
-			if _, ok := at(c, "index").(float64); ok {
-				i = num(c, "index")
+		for i, c := range listAt(said, "tool_calls") {
+			if _, ok := valueAt(c, "index").(float64); ok {
+				i = intAt(c, "index")
 			}
 			if calls[i] == nil {
-				calls[i] = &growing{}
+				calls[i] = &partialAnswer{}
 				count++
 			}
-			if s := str(c, "id"); s != "" {
+			if s := stringAt(c, "id"); s != "" {
 				calls[i].id = s
 			}
-			if s := str(c, "function", "name"); s != "" {
+			if s := stringAt(c, "function", "name"); s != "" {
 				calls[i].name = s
 			}
-			calls[i].args += str(c, "function", "arguments")
+			calls[i].args += stringAt(c, "function", "arguments")
 		}
-		switch str(choice, "finish_reason") {
+		switch stringAt(choice, "finish_reason") {
 		case "stop":
 			want.Finish = llm.FinishStop
 		case "tool_calls":
@@ -107,7 +107,7 @@ func expectChat(t testing.TB, rec llmtest.Recording) (want told) {
 				t.Fatalf("%s: %q: %v", rec.File, c.args, err)
 			}
 		}
-		want.Calls = append(want.Calls, toldCall{c.id, c.name, in})
+		want.Calls = append(want.Calls, summaryCall{c.id, c.name, in})
 	}
 	if len(want.Calls) > 0 && want.Finish == llm.FinishStop {
 		want.Finish = llm.FinishTools
@@ -117,16 +117,16 @@ func expectChat(t testing.TB, rec llmtest.Recording) (want told) {
 
 // As LLM-WIRE defines it.
 func expectUsage(u object) llm.Usage {
-	prompt, completion := num(u, "prompt_tokens"), num(u, "completion_tokens")
+	prompt, completion := intAt(u, "prompt_tokens"), intAt(u, "completion_tokens")
 	in, out := "prompt_tokens_details", "completion_tokens_details"
 	if _, ok := u["input_tokens"]; ok {
-		prompt, completion = num(u, "input_tokens"), num(u, "output_tokens")
+		prompt, completion = intAt(u, "input_tokens"), intAt(u, "output_tokens")
 		in, out = "input_tokens_details", "output_tokens_details"
 	}
-	got := llm.Usage{CacheRead: num(u, in, "cached_tokens"), Output: completion, Reasoning: num(u, out, "reasoning_tokens")}
-	got.CacheWrite = max(num(u, in, "cache_write_tokens"), num(u, "cache_creation_input_tokens"))
+	got := llm.Usage{CacheRead: intAt(u, in, "cached_tokens"), Output: completion, Reasoning: intAt(u, out, "reasoning_tokens")}
+	got.CacheWrite = max(intAt(u, in, "cache_write_tokens"), intAt(u, "cache_creation_input_tokens"))
 	got.Input = prompt - got.CacheRead - got.CacheWrite
-	if got.Reasoning > 0 && num(u, "total_tokens") == prompt+completion+got.Reasoning {
+	if got.Reasoning > 0 && intAt(u, "total_tokens") == prompt+completion+got.Reasoning {
 		got.Output += got.Reasoning
 	}
 	if got.Reasoning > completion && got.Output == completion {
@@ -142,32 +142,32 @@ func expectUsage(u object) llm.Usage {
 	return got
 }
 
-func expectResponses(t testing.TB, rec llmtest.Recording) (want told) {
-	all := payloads(t, rec)
+func expectResponses(t testing.TB, rec llmtest.Recording) (want responseSummary) {
+	all := readPayloads(t, rec)
 	last := all[len(all)-1]
 	if r, ok := last["response"].(object); ok {
 		last = r
 	}
-	want.ID, want.Served, want.Finish = str(last, "id"), str(last, "model"), llm.FinishStop
+	want.ID, want.Served, want.Finish = stringAt(last, "id"), stringAt(last, "model"), llm.FinishStop
 	want.Usage = expectUsage(last["usage"].(object))
-	for _, item := range list(last, "output") {
-		switch str(item, "type") {
+	for _, item := range listAt(last, "output") {
+		switch stringAt(item, "type") {
 		case "message":
-			for _, p := range list(item, "content") {
-				want.Text += str(p, "text")
+			for _, p := range listAt(item, "content") {
+				want.Text += stringAt(p, "text")
 			}
 		case "reasoning":
 			var paragraphs []string
-			for _, p := range list(item, "summary") {
-				paragraphs = append(paragraphs, str(p, "text"))
+			for _, p := range listAt(item, "summary") {
+				paragraphs = append(paragraphs, stringAt(p, "text"))
 			}
 			want.Reasoning += strings.Join(paragraphs, "\n\n")
 		case "function_call":
 			var in any
-			if err := json.Unmarshal([]byte(str(item, "arguments")), &in); err != nil {
+			if err := json.Unmarshal([]byte(stringAt(item, "arguments")), &in); err != nil {
 				t.Fatal(err)
 			}
-			want.Calls = append(want.Calls, toldCall{str(item, "call_id"), str(item, "name"), in})
+			want.Calls = append(want.Calls, summaryCall{stringAt(item, "call_id"), stringAt(item, "name"), in})
 			want.Finish = llm.FinishTools
 		}
 	}

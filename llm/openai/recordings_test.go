@@ -17,7 +17,7 @@ import (
 
 type object = map[string]any
 
-func parse(t testing.TB, data []byte) object {
+func parseObject(t testing.TB, data []byte) object {
 	t.Helper()
 	var o object
 	if err := json.Unmarshal(data, &o); err != nil {
@@ -26,7 +26,7 @@ func parse(t testing.TB, data []byte) object {
 	return o
 }
 
-func at(v any, path ...any) any {
+func valueAt(v any, path ...any) any {
 	for _, p := range path {
 		switch p := p.(type) {
 		case string:
@@ -43,11 +43,11 @@ func at(v any, path ...any) any {
 	return v
 }
 
-func str(v any, path ...any) string { s, _ := at(v, path...).(string); return s }
-func num(v any, path ...any) int    { f, _ := at(v, path...).(float64); return int(f) }
-func list(v any, path ...any) []any { l, _ := at(v, path...).([]any); return l }
+func stringAt(v any, path ...any) string { s, _ := valueAt(v, path...).(string); return s }
+func intAt(v any, path ...any) int       { f, _ := valueAt(v, path...).(float64); return int(f) }
+func listAt(v any, path ...any) []any    { l, _ := valueAt(v, path...).([]any); return l }
 
-func raw(v any) json.RawMessage {
+func rawJSON(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -55,14 +55,14 @@ func raw(v any) json.RawMessage {
 	return data
 }
 
-func payloads(t testing.TB, rec llmtest.Recording) (out []object) {
+func readPayloads(t testing.TB, rec llmtest.Recording) (out []object) {
 	if !strings.Contains(rec.Type, "event-stream") {
-		return []object{parse(t, rec.Body)}
+		return []object{parseObject(t, rec.Body)}
 	}
 	for line := range strings.SplitSeq(string(rec.Body), "\n") {
 		data, ok := strings.CutPrefix(strings.TrimSpace(line), "data:")
 		if data = strings.TrimSpace(data); ok && data != "[DONE]" {
-			out = append(out, parse(t, []byte(data)))
+			out = append(out, parseObject(t, []byte(data)))
 		}
 	}
 	return out
@@ -77,16 +77,16 @@ func openAs(t testing.TB, rec llmtest.Recording, q object) (func(base string) ll
 		t.Fatal(err)
 	}
 	var tools []json.RawMessage // of the server
-	for _, tool := range list(q, "tools") {
-		if str(tool, "type") != "function" {
-			tools = append(tools, raw(tool))
+	for _, tool := range listAt(q, "tools") {
+		if stringAt(tool, "type") != "function" {
+			tools = append(tools, rawJSON(tool))
 		}
 	}
 	path := strings.TrimSuffix(strings.TrimSuffix(u.Path, "/chat/completions"), "/responses")
 	return func(base string) llm.Model {
 		p := New(Config{Name: provider, BaseURL: base + path, Key: "key", Tools: tools})
-		p.host, p.responses = hostOf(u.Hostname()), rec.Dialect == "oairesp"
-		return p.Model(str(q, "model"))
+		p.host, p.responses = findHost(u.Hostname()), rec.Dialect == "oairesp"
+		return p.Model(stringAt(q, "model"))
 	}, u.RequestURI()
 }
 
@@ -103,21 +103,21 @@ func TestChatRecordings(t *testing.T) {
 	}
 	for i, rec := range recs {
 		t.Run(fmt.Sprintf("%d", i), func(t *testing.T) {
-			q := parse(t, rec.Request)
+			q := parseObject(t, rec.Request)
 			open, path := openAs(t, rec, q)
 			req := askedChat(t, q)
 			resp, sent, err := llmtest.RoundTrip(t, rec, uint64(i), open, req)
 			if err != nil {
 				t.Fatalf("%s: %v", rec.File, err)
 			}
-			if diff := cmp.Diff(expectChat(t, rec), tell(t, resp)); diff != "" {
+			if diff := cmp.Diff(expectChat(t, rec), summarizeResponse(t, resp)); diff != "" {
 				t.Errorf("%s: answer (-want +got):\n%s", rec.File, diff)
 			}
-			got := parse(t, sent.Body)
-			if diff := cmp.Diff(carriedByChat(t, q), carriedByChat(t, got), cmpopts.EquateEmpty()); diff != "" {
+			got := parseObject(t, sent.Body)
+			if diff := cmp.Diff(summarizeChatRequest(t, q), summarizeChatRequest(t, got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: request (-want +got):\n%s", rec.File, diff)
 			}
-			if sent.Path != path || got["stream"] != true || at(got, "stream_options", "include_usage") != true {
+			if sent.Path != path || got["stream"] != true || valueAt(got, "stream_options", "include_usage") != true {
 				t.Errorf("%s: sent to %s with stream %v, options %v", rec.File, sent.Path, got["stream"], got["stream_options"])
 			}
 			checkMarks(t, q, got)
@@ -128,13 +128,13 @@ func TestChatRecordings(t *testing.T) {
 
 // Recorded cache marks are kept.
 func checkMarks(t *testing.T, want, got object) {
-	msgs := list(got, "messages")
+	msgs := listAt(got, "messages")
 	marked := func(m any) bool {
-		parts := list(m, "content")
-		return len(parts) > 0 && at(parts[len(parts)-1], "cache_control") != nil
+		parts := listAt(m, "content")
+		return len(parts) > 0 && valueAt(parts[len(parts)-1], "cache_control") != nil
 	}
-	for i, m := range list(want, "messages") {
-		if at(m, "cache_control") != nil && !marked(msgs[i]) && i != 1 { // the adapter marks the last message, the recording a call
+	for i, m := range listAt(want, "messages") {
+		if valueAt(m, "cache_control") != nil && !marked(msgs[i]) && i != 1 { // the adapter marks the last message, the recording a call
 			t.Errorf("message %d is not marked for the cache", i)
 		}
 	}
@@ -145,11 +145,11 @@ func checkKept(t *testing.T, rec llmtest.Recording, resp *llm.Response) {
 	if strings.Contains(rec.Type, "event-stream") {
 		return
 	}
-	want := at(parse(t, rec.Body), "choices", 0, "message", "reasoning_details")
+	want := valueAt(parseObject(t, rec.Body), "choices", 0, "message", "reasoning_details")
 	var got any
 	for _, p := range resp.Message.Parts {
 		if p.Opaque != nil {
-			got = at(parse(t, p.Opaque.Data), "reasoning_details")
+			got = valueAt(parseObject(t, p.Opaque.Data), "reasoning_details")
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -165,17 +165,17 @@ func TestResponsesRecordings(t *testing.T) {
 	}
 	for i, rec := range recs {
 		t.Run(fmt.Sprintf("%d", i), func(t *testing.T) {
-			q := parse(t, rec.Request)
+			q := parseObject(t, rec.Request)
 			open, path := openAs(t, rec, q)
 			resp, sent, err := llmtest.RoundTrip(t, rec, uint64(i), open, askedResponses(t, q))
 			if err != nil {
 				t.Fatalf("%s: %v", rec.File, err)
 			}
-			if diff := cmp.Diff(expectResponses(t, rec), tell(t, resp)); diff != "" {
+			if diff := cmp.Diff(expectResponses(t, rec), summarizeResponse(t, resp)); diff != "" {
 				t.Errorf("%s: answer (-want +got):\n%s", rec.File, diff)
 			}
-			got := parse(t, sent.Body)
-			if diff := cmp.Diff(carriedByResponses(t, q), carriedByResponses(t, got), cmpopts.EquateEmpty()); diff != "" {
+			got := parseObject(t, sent.Body)
+			if diff := cmp.Diff(summarizeResponsesRequest(t, q), summarizeResponsesRequest(t, got), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: request (-want +got):\n%s", rec.File, diff)
 			}
 			if sent.Path != path || got["stream"] != true || got["store"] != false {

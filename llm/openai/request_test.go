@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-func golden(t *testing.T, name string, got []byte) {
+func checkGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
@@ -36,7 +36,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func everything(model string) *llm.Request {
+func fullRequest(model string) *llm.Request {
 	warm := 0.5
 	return &llm.Request{
 		System: "Be brief.", MaxTokens: 100, Temperature: &warm, Effort: "minimal", Cache: true, ToolChoice: "look",
@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 		"api.deepseek.com": "deepseek-v4", "api.moonshot.ai": "kimi-k2.5", "localhost": "qwen3",
 	}
 	names := []string{"localhost"}
-	for _, h := range hosts() {
+	for _, h := range knownHosts() {
 		names = append(names, h.domains[0])
 	}
 	for _, name := range names {
@@ -78,11 +78,11 @@ func TestRequests(t *testing.T) {
 				id = "model-1"
 			}
 			for _, dialect := range []string{"chat", "responses"} {
-				if dialect == "responses" && !hostOf(name).responses && name != "openai.azure.com" {
+				if dialect == "responses" && !findHost(name).responses && name != "openai.azure.com" {
 					continue
 				}
-				server, p := serveCanned(t, Config{BaseURL: "https://" + name + "/v1", Chat: dialect == "chat", Responses: dialect == "responses"}, answer{500, "", ""})
-				_, err := llmtest.Generate(t, p.Model(id), everything("openai/"+id))
+				server, p := serveCanned(t, Config{BaseURL: "https://" + name + "/v1", Chat: dialect == "chat", Responses: dialect == "responses"}, cannedAnswer{500, "", ""})
+				_, err := llmtest.Generate(t, p.Model(id), fullRequest("openai/"+id))
 				if llm.ClassOf(err) != llm.Transient {
 					t.Fatal(err)
 				}
@@ -90,7 +90,7 @@ func TestRequests(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden(t, "requests/"+name+"."+dialect+".json", append(text, '\n'))
+				checkGolden(t, "requests/"+name+"."+dialect+".json", append(text, '\n'))
 			}
 		})
 	}
@@ -117,13 +117,13 @@ func TestEffort(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.host+" "+tt.model+" "+tt.want, func(t *testing.T) {
-			server, p := serveCanned(t, Config{BaseURL: "https://" + tt.host, Chat: true}, stream(finish))
-			req := ask("x")
+			server, p := serveCanned(t, Config{BaseURL: "https://" + tt.host, Chat: true}, streamAnswer(finish))
+			req := askRequest("x")
 			req.Effort = tt.want
 			if _, err := llmtest.Generate(t, p.Model(tt.model), req); err != nil {
 				t.Fatal(err)
 			}
-			if got := string(raw(server.asked[0]["reasoning_effort"])); got != tt.sent {
+			if got := string(rawJSON(server.asked[0]["reasoning_effort"])); got != tt.sent {
 				t.Errorf("sent %s, want %s", got, tt.sent)
 			}
 		})
@@ -134,8 +134,8 @@ func TestOffSwitches(t *testing.T) {
 	for host, want := range map[string]string{
 		"api.z.ai": `{"type":"disabled"}`, "localhost": `{"enable_thinking":false}`, "openrouter.ai": `{"effort":"none"}`,
 	} {
-		server, p := serveCanned(t, Config{BaseURL: "https://" + host, Chat: true}, stream(finish))
-		req := ask("x")
+		server, p := serveCanned(t, Config{BaseURL: "https://" + host, Chat: true}, streamAnswer(finish))
+		req := askRequest("x")
 		req.Effort = "none"
 		if _, err := llmtest.Generate(t, p.Model("m"), req); err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func TestOffSwitches(t *testing.T) {
 		got := ""
 		for _, key := range []string{"thinking", "chat_template_kwargs", "reasoning"} {
 			if sent[key] != nil {
-				got += string(raw(sent[key]))
+				got += string(rawJSON(sent[key]))
 			}
 		}
 		if got != want {
@@ -153,8 +153,8 @@ func TestOffSwitches(t *testing.T) {
 	}
 }
 
-// thinker reasons, then calls a tool.
-func thinker(model, field string) *llm.Request {
+// thinkingRequest reasons, then calls a tool.
+func thinkingRequest(model, field string) *llm.Request {
 	thought := llm.Part{Reasoning: "why"}
 	if field != "" {
 		thought.Opaque = &llm.Opaque{Model: model, Data: json.RawMessage(`{"field":"` + field + `","reasoning_details":[{"type":"x"}]}`)}
@@ -169,7 +169,7 @@ func thinker(model, field string) *llm.Request {
 }
 
 func TestReplay(t *testing.T) {
-	none := thinker("", "")
+	none := thinkingRequest("", "")
 	none.Messages[3].Parts = none.Messages[3].Parts[1:]
 	tests := []struct {
 		name, host, model string
@@ -177,22 +177,22 @@ func TestReplay(t *testing.T) {
 		field, words      string // sent
 		details           bool
 	}{
-		{"own field, whatever the host's", "localhost", "m", thinker("openai/m", "reasoning"), "reasoning", "why", true},
-		{"another model's", "localhost", "m", thinker("openai/n", "reasoning"), "", "", false},
-		{"another provider's", "openrouter.ai", "m", thinker("anthropic/m", "reasoning_content"), "", "", false},
-		{"another model's, where some must be", "api.deepseek.com", "deepseek-v4", thinker("openai/n", "reasoning"), "reasoning_content", "why", false},
-		{"a host that wants none", "api.groq.com", "m", thinker("", ""), "", "", false},
+		{"own field, whatever the host's", "localhost", "m", thinkingRequest("openai/m", "reasoning"), "reasoning", "why", true},
+		{"another model's", "localhost", "m", thinkingRequest("openai/n", "reasoning"), "", "", false},
+		{"another provider's", "openrouter.ai", "m", thinkingRequest("anthropic/m", "reasoning_content"), "", "", false},
+		{"another model's, where some must be", "api.deepseek.com", "deepseek-v4", thinkingRequest("openai/n", "reasoning"), "reasoning_content", "why", false},
+		{"a host that wants none", "api.groq.com", "m", thinkingRequest("", ""), "", "", false},
 		{"a host that insists, on nothing", "api.deepseek.com", "deepseek-v4", none, "reasoning_content", " ", false},
 		{"a model that insists, anywhere", "api.groq.com", "kimi-k2.5", none, "reasoning_content", " ", false},
 		{"nothing to give", "localhost", "m", none, "", "", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server, p := serveCanned(t, Config{BaseURL: "https://" + tt.host, Chat: true}, stream(finish))
+			server, p := serveCanned(t, Config{BaseURL: "https://" + tt.host, Chat: true}, streamAnswer(finish))
 			if _, err := llmtest.Generate(t, p.Model(tt.model), tt.req); err != nil {
 				t.Fatal(err)
 			}
-			for i, m := range list(server.asked[0], "messages") {
+			for i, m := range listAt(server.asked[0], "messages") {
 				field, words, details := tt.field, tt.words, tt.details
 				if i != 3 {
 					field, words, details = "", "", false // only with calls
@@ -202,11 +202,11 @@ func TestReplay(t *testing.T) {
 					if f == field {
 						want = words
 					}
-					if got := str(m, f); got != want {
+					if got := stringAt(m, f); got != want {
 						t.Errorf("message %d has %s %q, want %q", i, f, got, want)
 					}
 				}
-				if got := at(m, "reasoning_details") != nil; got != details {
+				if got := valueAt(m, "reasoning_details") != nil; got != details {
 					t.Errorf("message %d has details: %v, want %v", i, got, details)
 				}
 			}
@@ -225,12 +225,12 @@ func TestReplayResponses(t *testing.T) {
 		event1("response.output_item.done", `,"item":{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"Wait."}]}`) +
 		event1("response.output_item.done", `,"item":{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`) +
 		event1("response.completed", completed)
-	server, p := serveCanned(t, Config{Responses: true}, stream(body))
-	resp, err := llmtest.Generate(t, p.Model("gpt-5"), ask("x"))
+	server, p := serveCanned(t, Config{Responses: true}, streamAnswer(body))
+	resp, err := llmtest.Generate(t, p.Model("gpt-5"), askRequest("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := ask("x")
+	next := askRequest("x")
 	next.Messages = append(next.Messages, resp.Message,
 		llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "c", Text: "1"}}}})
 	want := `[{"role":"user","content":[{"type":"input_text","text":"x"}]},` + item +
@@ -272,12 +272,12 @@ func TestLooseEnds(t *testing.T) {
 		"chat":      "user tool:b tool:a user tool:c",
 		"responses": "user function_call:a function_call:b function_call_output:b function_call_output:a user function_call:c function_call_output:c",
 	} {
-		server, p := serveCanned(t, Config{Chat: dialect == "chat"}, answer{500, "", ""})
+		server, p := serveCanned(t, Config{Chat: dialect == "chat"}, cannedAnswer{500, "", ""})
 		_, _ = llmtest.Generate(t, p.Model("m"), req)
 		var got []string
-		for _, m := range append(list(server.asked[0], "messages"), list(server.asked[0], "input")...) {
-			s := str(m, "role") + str(m, "type")
-			if id := str(m, "tool_call_id") + str(m, "call_id"); id != "" {
+		for _, m := range append(listAt(server.asked[0], "messages"), listAt(server.asked[0], "input")...) {
+			s := stringAt(m, "role") + stringAt(m, "type")
+			if id := stringAt(m, "tool_call_id") + stringAt(m, "call_id"); id != "" {
 				s += ":" + id
 			}
 			if s != "assistant" {
@@ -329,7 +329,7 @@ func TestMedia(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for dialect, want := range map[string]string{"chat": tt.chat, "responses": tt.resp} {
-				server, p := serveCanned(t, Config{Chat: dialect == "chat"}, answer{500, "", ""})
+				server, p := serveCanned(t, Config{Chat: dialect == "chat"}, cannedAnswer{500, "", ""})
 				req := &llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Media: &tt.media}}}}}
 				_, err := llmtest.Generate(t, p.Model("m"), req)
 				if want == "" {
@@ -338,8 +338,8 @@ func TestMedia(t *testing.T) {
 					}
 					continue
 				}
-				msgs := append(list(server.asked[0], "messages"), list(server.asked[0], "input")...)
-				if got := string(raw(at(msgs[0], "content", 0))); got != want {
+				msgs := append(listAt(server.asked[0], "messages"), listAt(server.asked[0], "input")...)
+				if got := string(rawJSON(valueAt(msgs[0], "content", 0))); got != want {
 					t.Errorf("%s: got %s, want %s", dialect, got, want)
 				}
 			}
@@ -349,7 +349,7 @@ func TestMedia(t *testing.T) {
 
 // A growing conversation keeps its key.
 func TestCacheKey(t *testing.T) {
-	req := everything("m")
+	req := fullRequest("m")
 	key := cacheKey(req)
 	req.Messages = append(req.Messages, llm.Say(llm.User, "more"))
 	if cacheKey(req) != key {

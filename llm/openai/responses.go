@@ -85,25 +85,25 @@ func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) 
 	if !m.host.openai {
 		levels = []string{"none", "low", "medium", "high"}
 	}
-	if len(levels) > 0 && p.may(featEncrypted, without) {
+	if len(levels) > 0 && p.useFeature(featEncrypted, without) {
 		body.Include = []string{"reasoning.encrypted_content"}
 	}
-	if req.Effort != "" && len(levels) > 0 && p.may(featEffort, without) {
-		body.Reasoning = &effort{Effort: nearest(req.Effort, levels)}
-		if p.may(featSummary, without) {
+	if req.Effort != "" && len(levels) > 0 && p.useFeature(featEffort, without) {
+		body.Reasoning = &effort{Effort: nearestLevel(req.Effort, levels)}
+		if p.useFeature(featSummary, without) {
 			body.Reasoning.Summary = "auto"
 		}
 	}
-	if req.Temperature != nil && !m.traits.reasons && p.may(featTemperature, without) {
+	if req.Temperature != nil && !m.traits.reasons && p.useFeature(featTemperature, without) {
 		body.Temperature = req.Temperature
 	}
-	if req.Cache && m.host.cacheKey && p.may(featCacheKey, without) {
+	if req.Cache && m.host.cacheKey && p.useFeature(featCacheKey, without) {
 		body.CacheKey = cacheKey(req)
 	}
 	body.ToolChoice = m.responsesChoice(req)
 	words := m.responsesSchema(body, p, req.Schema, without)
 	w := &responsesWriter{model: m, bare: without&featOpaque != 0}
-	if err := w.conversation(req, words); err != nil {
+	if err := w.writeConversation(req, words); err != nil {
 		return nil, err
 	}
 	if w.opaque {
@@ -120,9 +120,9 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 	if s == nil {
 		return ""
 	}
-	shape := m.shapes.of(s.JSON)
+	shape := m.shapes.lookupShape(s.JSON)
 	t := m.host.tierFor(shape, len(body.Tools), true, without)
-	p.uses |= t.feature()
+	p.uses |= t.requiredFeature()
 	name := wire.SchemaName(s)
 	switch t {
 	case tierNative:
@@ -144,13 +144,13 @@ func (m *model) responsesTools(tools []llm.Tool) (out []any) {
 		out = append(out, raw)
 	}
 	for _, t := range tools {
-		out = append(out, responsesTool{Type: "function", Name: t.Name, Doc: t.Doc, Parameters: parameters(t.Schema)})
+		out = append(out, responsesTool{Type: "function", Name: t.Name, Doc: t.Doc, Parameters: toolParameters(t.Schema)})
 	}
 	return out
 }
 
 func (m *model) responsesChoice(req *llm.Request) any {
-	c := m.choose(req)
+	c := m.toolChoice(req)
 	if named, ok := c.(choice); ok {
 		return choice{Type: "function", Name: named.Function.Name}
 	}
@@ -165,45 +165,45 @@ type responsesWriter struct {
 	open   []string // unanswered
 }
 
-// conversation writes all items; words extend the system prompt.
-func (w *responsesWriter) conversation(req *llm.Request, words string) error {
+// writeConversation writes all items; words extend the system prompt.
+func (w *responsesWriter) writeConversation(req *llm.Request, words string) error {
 	if system := wire.Paragraphs(req.System, words); system != "" {
 		role := "system"
 		if w.traits.reasons {
 			role = "developer"
 		}
-		w.add(inputMessage{Role: role, Content: system})
+		w.addItem(inputMessage{Role: role, Content: system})
 	}
 	for _, m := range req.Messages {
 		if m.Role == llm.Assistant {
-			w.assistant(m)
-		} else if err := w.user(m); err != nil {
+			w.addAssistant(m)
+		} else if err := w.addUser(m); err != nil {
 			return err
 		}
 	}
-	w.close()
+	w.closeCalls()
 	return nil
 }
 
-func (w *responsesWriter) add(item any) { w.out = append(w.out, item) }
+func (w *responsesWriter) addItem(item any) { w.out = append(w.out, item) }
 
-// close adds results for unanswered calls, which the API refuses.
-func (w *responsesWriter) close() {
+// closeCalls adds results for unanswered calls, which the API refuses.
+func (w *responsesWriter) closeCalls() {
 	for _, id := range w.open {
-		w.add(inputResult{Type: "function_call_output", CallID: id, Output: noResult})
+		w.addItem(inputResult{Type: "function_call_output", CallID: id, Output: noResult})
 	}
 	w.open = nil
 }
 
-// user writes results first.
-func (w *responsesWriter) user(m llm.Message) error {
+// addUser writes results first.
+func (w *responsesWriter) addUser(m llm.Message) error {
 	var rest []inputPart
 	for _, p := range m.Parts {
 		if p.Result == nil {
 			continue
 		}
 		id := fitID(p.Result.ID, 0)
-		if !take(&w.open, id) {
+		if !removeID(&w.open, id) {
 			rest = append(rest, inputText("Result of "+p.Result.Name+": "+p.Result.Text))
 			continue
 		}
@@ -211,9 +211,9 @@ func (w *responsesWriter) user(m llm.Message) error {
 		if p.Result.Media != nil {
 			out.Output = []inputPart{inputText(p.Result.Text), inputMedia(p.Result.Media)}
 		}
-		w.add(out)
+		w.addItem(out)
 	}
-	w.close()
+	w.closeCalls()
 	for _, p := range m.Parts {
 		switch {
 		case p.Media != nil:
@@ -226,7 +226,7 @@ func (w *responsesWriter) user(m llm.Message) error {
 		}
 	}
 	if len(rest) > 0 {
-		w.add(inputMessage{Role: "user", Content: rest})
+		w.addItem(inputMessage{Role: "user", Content: rest})
 	}
 	return nil
 }
@@ -247,22 +247,22 @@ func inputMedia(m *llm.Media) inputPart {
 
 func isOwn(item any) bool { _, ok := item.(wire.Object); return ok }
 
-// assistant returns reasoning and server actions only with calls.
-func (w *responsesWriter) assistant(m llm.Message) {
-	w.close()
+// addAssistant returns reasoning and server actions only with calls.
+func (w *responsesWriter) addAssistant(m llm.Message) {
+	w.closeCalls()
 	calls := len(m.Calls()) > 0
 	for _, p := range m.Parts {
-		own, _ := wire.ParseObject(wire.Own(p.Opaque, w.name)) // else nil
+		own, _ := wire.ParseObject(wire.OpaqueData(p.Opaque, w.name)) // else nil
 		switch {
 		case p.Call != nil:
 			id := fitID(p.Call.ID, 0)
 			w.open = append(w.open, id)
-			w.add(inputCall{Type: "function_call", CallID: id, Name: p.Call.Name, Arguments: arguments(p.Call.Input)})
+			w.addItem(inputCall{Type: "function_call", CallID: id, Name: p.Call.Name, Arguments: argumentText(p.Call.Input)})
 		case p.Text != "":
-			w.add(inputMessage{Role: "assistant", Content: p.Text, Phase: own.Value("phase")})
+			w.addItem(inputMessage{Role: "assistant", Content: p.Text, Phase: own.Value("phase")})
 		case own.String("type") != "" && calls && !w.bare:
 			w.opaque = true
-			w.add(own)
+			w.addItem(own)
 		}
 	}
 	for n := len(w.out); n > 0 && isOwn(w.out[n-1]); n-- {

@@ -74,93 +74,93 @@ func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	ev, ok := quickEvent(data)
 	if !ok {
 		ev = event{}
-		if err := lenient(data, &ev); err != nil {
-			return out, false, wire.Mangled("an event", err)
+		if err := unmarshalLenient(data, &ev); err != nil {
+			return out, false, wire.PieceError("an event", err)
 		}
 	}
 	switch ev.Type {
 	case "response.output_text.delta":
-		err = f.show(&out, "", string(ev.Delta))
+		err = f.showText(&out, "", string(ev.Delta))
 	case "response.refusal.delta":
 		f.refused = true
-		err = f.show(&out, "", string(ev.Delta))
+		err = f.showText(&out, "", string(ev.Delta))
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		err = f.think(&ev, &out)
+		err = f.addReasoning(&ev, &out)
 	case "response.output_item.added":
 		f.streamed = false
 	case "response.output_item.done":
-		err = f.item(ev.Item, &out)
+		err = f.addItem(ev.Item, &out)
 	case "response.created", "response.queued":
-		f.head(ev.Response)
+		f.addHead(ev.Response)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		if f.parts.Size() == 0 && len(f.calls) == 0 && ev.Response != nil {
-			err = f.output(ev.Response, &out) // nothing was streamed
+			err = f.addOutput(ev.Response, &out) // nothing was streamed
 		}
 		if ev.Response != nil && ev.Response.Status == "" {
 			ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
 		}
-		return out, true, errors.Join(err, f.end(ev.Response))
+		return out, true, errors.Join(err, f.finishResponse(ev.Response))
 	case "":
-		return f.whole(data, ev.Object)
+		return f.addWhole(data, ev.Object)
 	}
 	return out, false, err
 }
 
-func (f *responsesFold) show(out *llm.Delta, thought, text string) error {
+func (f *responsesFold) showText(out *llm.Delta, thought, text string) error {
 	f.streamed = f.streamed || thought != "" || text != ""
 	out.Reasoning += thought
 	out.Text += text
 	return f.parts.Show(thought, text)
 }
 
-// think adds reasoning; summaries have numbered paragraphs.
-func (f *responsesFold) think(ev *event, out *llm.Delta) error {
+// addReasoning adds reasoning; summaries have numbered paragraphs.
+func (f *responsesFold) addReasoning(ev *event, out *llm.Delta) error {
 	text := string(ev.Delta)
 	if f.streamed && ev.Summary != f.summary {
 		text = "\n\n" + text
 	}
 	f.summary = ev.Summary
-	return f.show(out, text, "")
+	return f.showText(out, text, "")
 }
 
-func (f *responsesFold) item(raw json.RawMessage, out *llm.Delta) error {
+func (f *responsesFold) addItem(raw json.RawMessage, out *llm.Delta) error {
 	var it item
-	if err := lenient(raw, &it); err != nil {
-		return wire.Mangled("an item", err)
+	if err := unmarshalLenient(raw, &it); err != nil {
+		return wire.PieceError("an item", err)
 	}
 	streamed := f.streamed
 	f.streamed, f.summary = false, 0
 	switch it.Type {
 	case "message":
-		return f.message(&it, streamed, out)
+		return f.addMessage(&it, streamed, out)
 	case "reasoning":
-		return f.reasoning(&it, streamed, raw, out)
+		return f.addReasoningItem(&it, streamed, raw, out)
 	case "function_call":
-		return f.call(&it, out)
+		return f.addCall(&it, out)
 	}
-	return f.other(&it, raw)
+	return f.addServerAction(&it, raw)
 }
 
-// other keeps a server action; earlier reasoning goes back only with it.
-func (f *responsesFold) other(it *item, raw json.RawMessage) error {
+// addServerAction keeps a server action; earlier reasoning goes back only with it.
+func (f *responsesFold) addServerAction(it *item, raw json.RawMessage) error {
 	o, err := wire.ParseObject(raw)
 	if err != nil || it.Type == "" {
 		return nil //nolint:nilerr // no item of this API
 	}
 	data, err := o.MarshalJSON()
 	if err != nil {
-		return wire.Mangled("an item", err)
+		return wire.PieceError("an item", err)
 	}
 	return f.parts.Add(llm.Part{Opaque: &llm.Opaque{Model: f.model, Data: data}})
 }
 
-func (f *responsesFold) message(it *item, streamed bool, out *llm.Delta) error {
+func (f *responsesFold) addMessage(it *item, streamed bool, out *llm.Delta) error {
 	for _, p := range it.Content {
 		f.refused = f.refused || p.Refusal != ""
 		if streamed {
 			continue
 		}
-		if err := f.show(out, "", p.Text+p.Refusal); err != nil {
+		if err := f.showText(out, "", p.Text+p.Refusal); err != nil {
 			return err
 		}
 	}
@@ -175,7 +175,7 @@ func (f *responsesFold) message(it *item, streamed bool, out *llm.Delta) error {
 	return f.parts.Seal(&llm.Opaque{Model: f.model, Data: data})
 }
 
-func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, out *llm.Delta) error {
+func (f *responsesFold) addReasoningItem(it *item, streamed bool, raw json.RawMessage, out *llm.Delta) error {
 	texts := it.Summary
 	if len(texts) == 0 {
 		texts = it.Content
@@ -188,7 +188,7 @@ func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, 
 		if i > 0 {
 			text = "\n\n" + text
 		}
-		if err := f.show(out, text, ""); err != nil {
+		if err := f.showText(out, text, ""); err != nil {
 			return err
 		}
 	}
@@ -197,9 +197,9 @@ func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, 
 	if it.Encrypted == "" {
 		return nil // required by the API
 	}
-	data, err := giveBack(raw)
+	data, err := returnableItem(raw)
 	if err != nil {
-		return wire.Mangled("reasoning", err)
+		return wire.PieceError("reasoning", err)
 	}
 	opaque := &llm.Opaque{Model: f.model, Data: data}
 	if shown {
@@ -208,8 +208,8 @@ func (f *responsesFold) reasoning(it *item, streamed bool, raw json.RawMessage, 
 	return f.parts.Add(llm.Part{Opaque: opaque})
 }
 
-// giveBack keeps the fields that the API accepts.
-func giveBack(raw json.RawMessage) (json.RawMessage, error) {
+// returnableItem keeps the fields that the API accepts.
+func returnableItem(raw json.RawMessage) (json.RawMessage, error) {
 	in, err := wire.ParseObject(bytes.Clone(raw))
 	if err != nil {
 		return nil, err
@@ -226,9 +226,9 @@ func giveBack(raw json.RawMessage) (json.RawMessage, error) {
 	return out.MarshalJSON()
 }
 
-func (f *responsesFold) call(it *item, out *llm.Delta) error {
+func (f *responsesFold) addCall(it *item, out *llm.Delta) error {
 	if f.answer != "" && it.Name == f.answer {
-		err := f.show(out, "", string(it.Arguments))
+		err := f.showText(out, "", string(it.Arguments))
 		f.streamed = false
 		return err
 	}
@@ -247,7 +247,7 @@ func (f *responsesFold) call(it *item, out *llm.Delta) error {
 	return f.parts.Add(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: wire.CallInput([]byte(it.Arguments))}})
 }
 
-func (f *responsesFold) head(r *response) {
+func (f *responsesFold) addHead(r *response) {
 	if r == nil {
 		return
 	}
@@ -257,47 +257,47 @@ func (f *responsesFold) head(r *response) {
 	if r.Model != "" {
 		f.served = r.Model
 	}
-	f.used = newer(f.used, r.Usage)
+	f.used = newerUsage(f.used, r.Usage)
 }
 
-func (f *responsesFold) end(r *response) error {
+func (f *responsesFold) finishResponse(r *response) error {
 	if r == nil {
-		return wire.Mangled("the last event", nil)
+		return wire.PieceError("the last event", nil)
 	}
-	f.head(r)
+	f.addHead(r)
 	f.status, f.reason = r.Status, r.Incomplete.Reason
 	switch r.Status {
 	case "completed", "incomplete":
 		return nil
 	}
-	if e := wire.InBand(errorOf(r.Error)); e != nil {
+	if e := wire.InBandError(errorJSON(r.Error)); e != nil {
 		return e
 	}
 	return &llm.Error{Class: llm.Transient, Message: "the provider broke off the answer: " + r.Status}
 }
 
-// whole adds a complete response. The API defines no other objects without a type.
-func (f *responsesFold) whole(data []byte, object string) (out llm.Delta, last bool, err error) {
+// addWhole adds a complete response. The API defines no other objects without a type.
+func (f *responsesFold) addWhole(data []byte, object string) (out llm.Delta, last bool, err error) {
 	if object != "response" {
 		return out, false, nil
 	}
 	var r response
-	if err := lenient(data, &r); err != nil {
-		return out, false, wire.Mangled("the response", err)
+	if err := unmarshalLenient(data, &r); err != nil {
+		return out, false, wire.PieceError("the response", err)
 	}
 	if r.Status == "queued" || r.Status == "in_progress" {
 		return out, true, nil
 	}
-	if err := f.output(&r, &out); err != nil {
+	if err := f.addOutput(&r, &out); err != nil {
 		return out, false, err
 	}
-	return out, true, f.end(&r)
+	return out, true, f.finishResponse(&r)
 }
 
-func (f *responsesFold) output(r *response, out *llm.Delta) error {
+func (f *responsesFold) addOutput(r *response, out *llm.Delta) error {
 	for _, raw := range r.Output {
 		f.streamed = false
-		if err := f.item(raw, out); err != nil {
+		if err := f.addItem(raw, out); err != nil {
 			return err
 		}
 	}
@@ -308,17 +308,17 @@ func (f *responsesFold) Usage() llm.Usage {
 	if f.parts.Size() == 0 && f.used.Total() == 0 {
 		return f.used
 	}
-	return wire.CountedOr(f.used, f.size, f.parts.Size())
+	return wire.FillMissing(f.used, f.size, f.parts.Size())
 }
 
-func (f *responsesFold) Over() bool { return f.status != "" }
+func (f *responsesFold) IsFinished() bool { return f.status != "" }
 
 func (f *responsesFold) Answer() (*llm.Response, error) {
-	if !f.Over() {
+	if !f.IsFinished() {
 		return nil, nil
 	}
-	used := wire.CountedOr(f.used, f.size, f.parts.Size())
-	finish := finishOf(f.reason, len(f.calls) > 0)
+	used := wire.FillMissing(f.used, f.size, f.parts.Size())
+	finish := convertFinish(f.reason, len(f.calls) > 0)
 	if f.status == "incomplete" && f.reason == "" {
 		finish = llm.FinishOther
 	}
@@ -326,7 +326,7 @@ func (f *responsesFold) Answer() (*llm.Response, error) {
 		finish = llm.FinishFilter
 	}
 	return &llm.Response{
-		Message: llm.Message{Role: llm.Assistant, Parts: f.parts.Done()}, Finish: finish,
+		Message: llm.Message{Role: llm.Assistant, Parts: f.parts.TakeParts()}, Finish: finish,
 		Model: f.model, Served: f.served, ID: f.id, Usage: used,
 	}, nil
 }

@@ -24,7 +24,7 @@ type shapes struct {
 
 const maxShapes = 200
 
-func (s *shapes) of(schema json.RawMessage) shape {
+func (s *shapes) lookupShape(schema json.RawMessage) shape {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known, ok := s.known[string(schema)]; ok {
@@ -104,7 +104,7 @@ func strictField(out *wire.Object, f wire.Field, depth int) bool {
 }
 
 func closeObject(out *wire.Object, in wire.Object) bool {
-	if more := in.Value("additionalProperties"); more != nil && !forbids(more) {
+	if more := in.Value("additionalProperties"); more != nil && !forbidsExtra(more) {
 		return false
 	}
 	var required []string
@@ -119,7 +119,7 @@ func closeObject(out *wire.Object, in wire.Object) bool {
 	for i, f := range members {
 		if !slices.Contains(required, f.Key) {
 			required = append(required, f.Key)
-			members[i].Value = orNull(f.Value)
+			members[i].Value = makeNullable(f.Value)
 		}
 	}
 	if required == nil {
@@ -136,7 +136,7 @@ func closeObject(out *wire.Object, in wire.Object) bool {
 	return err == nil
 }
 
-func forbids(raw json.RawMessage) bool {
+func forbidsExtra(raw json.RawMessage) bool {
 	var b bool
 	if json.Unmarshal(raw, &b) == nil {
 		return !b
@@ -149,7 +149,7 @@ func forbids(raw json.RawMessage) bool {
 	return err == nil && len(not) == 0
 }
 
-func orNull(raw json.RawMessage) json.RawMessage {
+func makeNullable(raw json.RawMessage) json.RawMessage {
 	in, err := wire.ParseObject(raw)
 	if err != nil {
 		return raw

@@ -13,7 +13,7 @@ const exactReport = `{"items":[{"kind":"a","item":"One \"day\".","sure":0.8,"ran
 func TestExact(t *testing.T) {
 	for _, text := range []string{exactReport, `{"items":[]}`, ` { "items" : [ ] } `} {
 		var got reportForm
-		if !report.exact(text, reflect.ValueOf(&got).Elem()) {
+		if !report.readExact(text, reflect.ValueOf(&got).Elem()) {
 			t.Errorf("%s: not read", text)
 		}
 		compareDecoder(t, text, got)
@@ -24,7 +24,7 @@ func TestExact(t *testing.T) {
 		`{"items":[{"kind":"a","item":" ","sure":1}]}`, `{"items":[{"kind":"a","item":"b","sure":01}]}`,
 		`{"items":[{"kind":"a","item":"b","sure":1,"rank":1.5}]}`, `{"items":[],"settled":yes}`,
 	} {
-		if report.exact(text, reflect.ValueOf(new(reportForm)).Elem()) {
+		if report.readExact(text, reflect.ValueOf(new(reportForm)).Elem()) {
 			t.Errorf("%s: read", text)
 		}
 	}
@@ -44,7 +44,7 @@ func FuzzExact(f *testing.F) {
 	f.Add(`{"items":[{"item":"\ud800","kind":"a","sure":-1e3}],"votes":[{"id":"","count":null}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var got reportForm
-		if report.exact(text, reflect.ValueOf(&got).Elem()) {
+		if report.readExact(text, reflect.ValueOf(&got).Elem()) {
 			compareDecoder(t, text, got)
 		}
 	})

@@ -38,13 +38,13 @@ type record struct {
 }
 
 type member struct {
-	name     string
-	names    []string // as returned by [letters]
-	kind     kind
-	scale    float64
-	optional bool
-	of       *record // of a list of records
-	field    []int
+	name          string
+	names         []string // as returned by [labelKey]
+	kind          kind
+	scale         float64
+	optional      bool
+	elementRecord *record // of a list of records
+	field         []int
 }
 
 type kind int
@@ -53,7 +53,7 @@ const (
 	textKind kind = iota
 	numberKind
 	integerKind
-	truthKind
+	boolKind
 	listKind
 	recordsKind
 )
@@ -63,22 +63,22 @@ type place struct{ list, member *member }
 
 // New returns the form of a schema's answers. It panics if T has unsupported fields.
 func New[T any](schema *llm.Schema) *Form[T] {
-	f := &form{record: describe(reflect.TypeFor[T]()), labels: make(map[string]place)}
+	f := &form{record: describeRecord(reflect.TypeFor[T]()), labels: make(map[string]place)}
 	for _, m := range f.members {
 		if m.kind != recordsKind {
-			f.label(m, place{member: m})
+			f.addLabels(m, place{member: m})
 			continue
 		}
-		for _, inner := range m.of.members {
-			f.label(inner, place{m, inner})
+		for _, inner := range m.elementRecord.members {
+			f.addLabels(inner, place{m, inner})
 		}
-		f.label(m, place{list: m})
+		f.addLabels(m, place{list: m})
 	}
 	return &Form[T]{schema, f}
 }
 
-// label skips taken labels.
-func (f *form) label(m *member, p place) {
+// addLabels skips taken labels.
+func (f *form) addLabels(m *member, p place) {
 	for _, name := range m.names {
 		if _, taken := f.labels[name]; !taken {
 			f.labels[name] = p
@@ -86,16 +86,16 @@ func (f *form) label(m *member, p place) {
 	}
 }
 
-func describe(t reflect.Type) (r record) {
+func describeRecord(t reflect.Type) (r record) {
 	for _, field := range reflect.VisibleFields(t) {
 		if field.Anonymous {
 			continue
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		m := &member{name: name, names: []string{letters(name)}, optional: strings.Contains(options, "omitempty"), scale: 1, field: field.Index}
+		m := &member{name: name, names: []string{labelKey(name)}, optional: strings.Contains(options, "omitempty"), scale: 1, field: field.Index}
 		if labels := field.Tag.Get("labels"); labels != "" {
 			for label := range strings.SplitSeq(labels, ",") {
-				m.names = append(m.names, letters(label))
+				m.names = append(m.names, labelKey(label))
 			}
 		}
 		if scale, err := strconv.ParseFloat(field.Tag.Get("scale"), 64); err == nil {
@@ -112,12 +112,12 @@ func describe(t reflect.Type) (r record) {
 		case is.Kind() == reflect.Int:
 			m.kind = integerKind
 		case is.Kind() == reflect.Bool:
-			m.kind = truthKind
+			m.kind = boolKind
 		case is.Kind() == reflect.Slice && is.Elem().Kind() == reflect.String:
 			m.kind = listKind
 		case is.Kind() == reflect.Slice && is.Elem().Kind() == reflect.Struct:
-			of := describe(is.Elem())
-			m.kind, m.of = recordsKind, &of
+			of := describeRecord(is.Elem())
+			m.kind, m.elementRecord = recordsKind, &of
 		default:
 			panic("structured: " + t.String() + "." + field.Name + " has a type that is not read")
 		}
@@ -134,7 +134,7 @@ func describe(t reflect.Type) (r record) {
 
 const maxName = 60
 
-func letters(name string) string {
+func labelKey(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) {
 			return -1
@@ -147,17 +147,17 @@ func letters(name string) string {
 // no values.
 func (f *Form[T]) Read(text string) (v T, ok bool) {
 	var exact T
-	if strings.HasPrefix(text, "{") && f.exact(text, reflect.ValueOf(&exact).Elem()) {
+	if strings.HasPrefix(text, "{") && f.readExact(text, reflect.ValueOf(&exact).Elem()) {
 		return exact, true
 	}
-	text = llm.Spoken(text)
-	tree := f.inJSON(text)
-	isJSON := IsJSON(Unfenced(text))
-	if v, ok = f.typed(tree.members); ok && !isEmpty(tree.members) && (isJSON || f.isWhole(reflect.ValueOf(v))) {
+	text = llm.FinalText(text)
+	tree := f.readJSON(text)
+	isJSON := IsJSON(TrimFence(text))
+	if v, ok = f.decodeMembers(tree.members); ok && !isEmpty(tree.members) && (isJSON || f.isWhole(reflect.ValueOf(v))) {
 		return v, true
 	}
 	if !isJSON || isEmpty(tree.members) {
-		if v, ok := f.typed(f.inLines(text)); ok {
+		if v, ok := f.decodeMembers(f.readLines(text)); ok {
 			return v, true
 		}
 	}
@@ -172,7 +172,7 @@ func (f *Form[T]) Fault(text, why string) error {
 	return errors.New(why)
 }
 
-func (f *Form[T]) typed(members map[string]any) (v T, ok bool) {
+func (f *Form[T]) decodeMembers(members map[string]any) (v T, ok bool) {
 	js, err := json.Marshal(members)
 	if len(members) == 0 || err != nil {
 		return v, false
@@ -196,7 +196,7 @@ func (r *record) isWhole(v reflect.Value) bool {
 		}
 		if m.kind == recordsKind {
 			for i := range field.Len() {
-				if !m.of.isWhole(field.Index(i)) {
+				if !m.elementRecord.isWhole(field.Index(i)) {
 					return false
 				}
 			}

@@ -76,7 +76,7 @@ func TestReadRecords(t *testing.T) {
 		{"other JSON", `{"mood":"fine"}`, ""},
 		{"nothing", "", ""},
 	} {
-		check(t, tt.name, report, tt.text, tt.want)
+		checkForm(t, tt.name, report, tt.text, tt.want)
 	}
 }
 
@@ -95,11 +95,11 @@ func TestReadSections(t *testing.T) {
 		{"a truth value", "Enough: no\nPoints:\n- One", `{"essay":"","points":["One"],"sure":null,"enough":false}`},
 		{"prose", "It is so.", ""},
 	} {
-		check(t, tt.name, essay, tt.text, tt.want)
+		checkForm(t, tt.name, essay, tt.text, tt.want)
 	}
 }
 
-func check[T any](t *testing.T, name string, f *Form[T], text, want string) {
+func checkForm[T any](t *testing.T, name string, f *Form[T], text, want string) {
 	t.Helper()
 	v, ok := f.Read(text)
 	js, err := json.Marshal(v)
@@ -125,19 +125,19 @@ func TestNumber(t *testing.T) {
 		"about 0.4": 0.4, "-1": -1, "on a scale of 0 to 1, 0.8": 0.8, "0.6-0.8": 0.6, "Medium": 0.5, "very low": 0.1, "85": 85, "~0.7 (fairly sure, 2 caveats)": 0.7,
 	} {
 		m := member{scale: 1}
-		if got, ok := m.number(text); !ok || got != want {
+		if got, ok := m.parseNumber(text); !ok || got != want {
 			t.Errorf("%q: %v, %v, want %v", text, got, ok, want)
 		}
 	}
 	for text, want := range map[string]float64{"8": 8, "8/10": 8, "70%": 7, "0.9": 9, "high": 8, "4/5": 8} {
 		m := member{scale: 10}
-		if got, ok := m.number(text); !ok || got != want {
+		if got, ok := m.parseNumber(text); !ok || got != want {
 			t.Errorf("%q of ten: %v, %v, want %v", text, got, ok, want)
 		}
 	}
 	for _, text := range []string{"", "it depends", "none"} {
 		m := member{scale: 1}
-		if got, ok := m.number(text); ok {
+		if got, ok := m.parseNumber(text); ok {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

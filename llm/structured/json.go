@@ -21,8 +21,8 @@ type tree struct {
 	size    int            // bytes of values with members
 }
 
-// inJSON concatenates lists of records; of other members the first wins.
-func (f *form) inJSON(text string) (t tree) {
+// readJSON concatenates lists of records; of other members the first wins.
+func (f *form) readJSON(text string) (t tree) {
 	t.members = make(map[string]any)
 	values, err := llm.RepairAll(text)
 	if err != nil {
@@ -33,16 +33,16 @@ func (f *form) inJSON(text string) (t tree) {
 		if json.Unmarshal(js, &v) != nil {
 			continue
 		}
-		if found := f.find(v, 0); len(found) > 0 {
-			merge(t.members, found)
+		if found := f.findMembers(v, 0); len(found) > 0 {
+			mergeMembers(t.members, found)
 			t.size += len(js)
 		}
 	}
 	return t
 }
 
-// merge adds missing members and records.
-func merge(members, others map[string]any) {
+// mergeMembers adds missing members and records.
+func mergeMembers(members, others map[string]any) {
 	for name, v := range others {
 		if more, ok := v.([]any); ok {
 			had, _ := members[name].([]any)
@@ -54,47 +54,47 @@ func merge(members, others map[string]any) {
 	}
 }
 
-// find returns the members in an object, a record of the first list, or a container of
+// findMembers returns the members in an object, a record of the first list, or a container of
 // such. Inner objects win.
-func (f *form) find(v any, depth int) map[string]any {
+func (f *form) findMembers(v any, depth int) map[string]any {
 	found, first := make(map[string]any), f.members[0]
 	if depth > maxDepth {
 		return found
 	}
-	switch v := inner(v).(type) {
+	switch v := parseInner(v).(type) {
 	case map[string]any:
 		if first.kind == recordsKind {
-			if r := first.of.bare(v); r != nil {
+			if r := first.elementRecord.bareRecord(v); r != nil {
 				return map[string]any{first.name: []any{r}}
 			}
 		}
 		rest := maps.Clone(v)
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if object, ok := inner(v[name]).(map[string]any); ok {
-				if within := f.find(object, depth+1); len(within) > 0 {
-					merge(found, within)
+			if object, ok := parseInner(v[name]).(map[string]any); ok {
+				if within := f.findMembers(object, depth+1); len(within) > 0 {
+					mergeMembers(found, within)
 					delete(rest, name)
 				}
 			}
 		}
-		merge(found, f.fit(rest))
+		mergeMembers(found, f.fitMembers(rest))
 	case []any:
 		if len(v) == 0 && depth == 0 && first.kind == recordsKind {
 			found[first.name] = v
 		}
 		for _, e := range v[:min(len(v), maxElements)] {
 			if s, ok := e.(string); ok && depth == 0 && first.kind == recordsKind && strings.Contains(s, " ") {
-				merge(found, map[string]any{first.name: []any{first.of.headed(s)}})
+				mergeMembers(found, map[string]any{first.name: []any{first.elementRecord.headRecord(s)}})
 			} else {
-				merge(found, f.find(e, depth+1))
+				mergeMembers(found, f.findMembers(e, depth+1))
 			}
 		}
 	}
 	return found
 }
 
-// inner parses a text that is JSON; it returns other values unchanged.
-func inner(v any) any {
+// parseInner parses a text that is JSON; it returns other values unchanged.
+func parseInner(v any) any {
 	s, ok := v.(string)
 	if !ok || !IsJSON(s) {
 		return v
@@ -112,28 +112,28 @@ func IsJSON(text string) bool {
 	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
 }
 
-// bare returns a record with the head and another member, or only the head; else nil.
-func (r *record) bare(o map[string]any) map[string]any {
-	found := r.fit(o)
+// bareRecord returns a record with the head and another member, or only the head; else nil.
+func (r *record) bareRecord(o map[string]any) map[string]any {
+	found := r.fitMembers(o)
 	if _, ok := found[r.head.name]; ok && (len(found) > 1 || len(o) == 1) {
 		return found
 	}
 	return nil
 }
 
-func (r *record) headed(s string) map[string]any { return map[string]any{r.head.name: s} }
+func (r *record) headRecord(s string) map[string]any { return map[string]any{r.head.name: s} }
 
-func (r *record) fit(o map[string]any) map[string]any {
+func (r *record) fitMembers(o map[string]any) map[string]any {
 	given, found := make(map[string]any, len(o)), make(map[string]any, len(o))
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if key := letters(name); given[key] == nil {
+		if key := labelKey(name); given[key] == nil {
 			given[key] = o[name]
 		}
 	}
 	for _, m := range r.members {
 		for _, name := range m.names {
 			if v, ok := given[name]; ok {
-				if v = m.fit(v); v != nil {
+				if v = m.fitValue(v); v != nil {
 					found[m.name] = v
 					break
 				}
@@ -143,53 +143,53 @@ func (r *record) fit(o map[string]any) map[string]any {
 	return found
 }
 
-// fit converts v to the member's kind, or returns nil.
-func (m *member) fit(v any) any {
+// fitValue converts v to the member's kind, or returns nil.
+func (m *member) fitValue(v any) any {
 	switch m.kind {
 	case textKind:
-		if s := joined(v, "\n\n"); strings.TrimSpace(s) != "" {
+		if s := joinText(v, "\n\n"); strings.TrimSpace(s) != "" {
 			return s
 		}
 	case numberKind:
-		if x, ok := m.number(v); ok {
+		if x, ok := m.parseNumber(v); ok {
 			return x
 		}
 	case integerKind:
-		if x, ok := m.number(v); ok {
+		if x, ok := m.parseNumber(v); ok {
 			return math.Round(min(max(x, -1e6), 1e6))
 		}
-	case truthKind:
-		return truthOf(v)
+	case boolKind:
+		return parseBool(v)
 	case listKind:
-		return texts(v)
+		return toTexts(v)
 	case recordsKind:
-		return m.of.list(v)
+		return m.elementRecord.toRecords(v)
 	}
 	return nil
 }
 
-// list converts a list, a record, or pairs to records.
-func (r *record) list(v any) any {
+// toRecords converts a list, a record, or pairs to records.
+func (r *record) toRecords(v any) any {
 	all := []any{}
-	switch v := inner(v).(type) {
+	switch v := parseInner(v).(type) {
 	case string:
-		return append(all, r.headed(v))
+		return append(all, r.headRecord(v))
 	case []any:
 		for _, e := range v[:min(len(v), maxElements)] {
 			switch e := e.(type) {
 			case string:
-				all = append(all, r.headed(e))
+				all = append(all, r.headRecord(e))
 			case map[string]any:
-				if found := r.fit(e); found[r.head.name] != nil {
+				if found := r.fitMembers(e); found[r.head.name] != nil {
 					all = append(all, found)
 				}
 			}
 		}
 	case map[string]any:
-		if found := r.bare(v); found != nil {
+		if found := r.bareRecord(v); found != nil {
 			return append(all, found)
 		}
-		return append(all, r.pairs(v)...)
+		return append(all, r.pairRecords(v)...)
 	case nil:
 	default:
 		return nil
@@ -197,20 +197,20 @@ func (r *record) list(v any) any {
 	return all
 }
 
-// pairs makes records of name and value.
-func (r *record) pairs(o map[string]any) (all []any) {
+// pairRecords makes records of name and value.
+func (r *record) pairRecords(o map[string]any) (all []any) {
 	if len(r.members) != 2 {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
-		if v := r.members[1].fit(o[name]); v != nil {
+		if v := r.members[1].fitValue(o[name]); v != nil {
 			all = append(all, map[string]any{r.members[0].name: name, r.members[1].name: v})
 		}
 	}
 	return all[:min(len(all), maxElements)]
 }
 
-func texts(v any) any {
+func toTexts(v any) any {
 	all := []string{}
 	switch v := v.(type) {
 	case string:
@@ -224,8 +224,8 @@ func texts(v any) any {
 					}
 				}
 			}
-			if s := joined(e, ": "); s != "" {
-				all = append(all, Unlisted(s))
+			if s := joinText(e, ": "); s != "" {
+				all = append(all, TrimBullet(s))
 			}
 		}
 	case nil:
@@ -235,7 +235,7 @@ func texts(v any) any {
 	return all
 }
 
-func joined(v any, between string) string {
+func joinText(v any, between string) string {
 	var all []string
 	switch v := v.(type) {
 	case string:
@@ -245,7 +245,7 @@ func joined(v any, between string) string {
 	case []any:
 		for _, e := range v[:min(len(v), maxElements)] {
 			if _, deeper := e.([]any); !deeper {
-				all = append(all, joined(e, between))
+				all = append(all, joinText(e, between))
 			}
 		}
 	case map[string]any:
@@ -259,14 +259,14 @@ func joined(v any, between string) string {
 	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return strings.TrimSpace(s) == "" }), between)
 }
 
-func truthOf(v any) any {
+func parseBool(v any) any {
 	switch v := v.(type) {
 	case bool:
 		return v
 	case float64:
 		return v != 0
 	case string:
-		word := letters(strings.Fields(v + " -")[0])
+		word := labelKey(strings.Fields(v + " -")[0])
 		if slices.Contains([]string{"true", "yes", "enough"}, word) {
 			return true
 		}

@@ -9,21 +9,21 @@ import (
 	"unicode/utf8"
 )
 
-func (f *form) inLines(text string) map[string]any {
-	text = Unfenced(text)
+func (f *form) readLines(text string) map[string]any {
+	text = TrimFence(text)
 	if !strings.Contains(text, "\n") {
-		text = inline.ReplaceAllStringFunc(text, func(label string) string { return "\n" + strings.TrimSpace(label) })
+		text = inlineLabel.ReplaceAllStringFunc(text, func(label string) string { return "\n" + strings.TrimSpace(label) })
 	}
 	lines := strings.Split(text, "\n")
 	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind == recordsKind }) {
 		return f.recordLines(lines)
 	}
-	return f.sections(lines)
+	return f.readSections(lines)
 }
 
 // Label returns the member that a line's label names, and the text after it.
 func (f *form) Label(line string) (name, rest string, ok bool) {
-	p, rest, ok := f.labelled(line)
+	p, rest, ok := f.splitLabel(line)
 	if ok && p.list == nil {
 		return p.member.name, rest, true
 	}
@@ -32,9 +32,9 @@ func (f *form) Label(line string) (name, rest string, ok bool) {
 
 var separator = regexp.MustCompile(`[:：]| [-–—] `)
 
-// labelled splits a line with a label, such as "2. **Thought 2:** text", or a heading.
-func (f *form) labelled(line string) (p place, rest string, ok bool) {
-	line = Unlisted(line)
+// splitLabel splits a line with a label, such as "2. **Thought 2:** text", or a heading.
+func (f *form) splitLabel(line string) (p place, rest string, ok bool) {
+	line = TrimBullet(line)
 	at := separator.FindStringIndex(line)
 	if at == nil {
 		if at = []int{len(line), len(line)}; !strings.ContainsAny(line, "#*") {
@@ -46,7 +46,7 @@ func (f *form) labelled(line string) (p place, rest string, ok bool) {
 		return p, "", false
 	}
 	name, _, _ := strings.Cut(head, "(")
-	if p, ok = f.labels[letters(name)]; !ok {
+	if p, ok = f.labels[labelKey(name)]; !ok {
 		return p, "", false
 	}
 	rest = strings.TrimSpace(line[at[1]:])
@@ -76,28 +76,28 @@ func (f *form) recordLines(lines []string) map[string]any {
 	r := recorder{found: make(map[string]any)}
 	for _, line := range lines {
 		bare := strings.TrimSpace(line)
-		switch p, rest, ok := f.labelled(line); {
+		switch p, rest, ok := f.splitLabel(line); {
 		case ok:
-			for i, part := range f.split(rest) {
+			for i, part := range f.splitInline(rest) {
 				if i > 0 {
 					p = part.place
 				}
-				r.set(p, part.text)
+				r.setLabel(p, part.text)
 			}
 		case isRule(bare):
-			r.close(false)
+			r.closeText(false)
 			r.cur = nil
 		case strings.HasPrefix(bare, "```"):
 		case strings.Trim(bare, "> ") == "":
 			r.lines = append(r.lines, "")
 		default:
-			r.more(bare)
+			r.addLine(bare)
 		}
 	}
-	r.close(false)
+	r.closeText(false)
 	for _, m := range f.members {
 		if v, ok := r.found[m.name]; ok {
-			if v = m.fit(v); v != nil {
+			if v = m.fitValue(v); v != nil {
 				r.found[m.name] = v
 			} else {
 				delete(r.found, m.name)
@@ -112,14 +112,14 @@ type part struct {
 	text string
 }
 
-// inline matches a label within a line, in capitals or after a bar.
-var inline = regexp.MustCompile(`(?:[\s(,;]\s*[*_]*([A-Z][A-Z ]{2,20})|\|\s*[*_]*([A-Za-z][A-Za-z ]{2,20}))[*_]*:`)
+// inlineLabel matches a label within a line, in capitals or after a bar.
+var inlineLabel = regexp.MustCompile(`(?:[\s(,;]\s*[*_]*([A-Z][A-Z ]{2,20})|\|\s*[*_]*([A-Za-z][A-Za-z ]{2,20}))[*_]*:`)
 
-// split splits at labels within rest.
-func (f *form) split(rest string) (parts []part) {
+// splitInline splits at labels within rest.
+func (f *form) splitInline(rest string) (parts []part) {
 	from, at := 0, place{}
-	for _, m := range inline.FindAllStringSubmatchIndex(rest, -1) {
-		if p, ok := f.labels[letters(rest[m[0]:m[1]])]; ok && p.member != nil {
+	for _, m := range inlineLabel.FindAllStringSubmatchIndex(rest, -1) {
+		if p, ok := f.labels[labelKey(rest[m[0]:m[1]])]; ok && p.member != nil {
 			parts = append(parts, part{at, strings.TrimRight(rest[from:m[0]], " |*_(,;")})
 			from, at = m[1], p
 		}
@@ -127,12 +127,12 @@ func (f *form) split(rest string) (parts []part) {
 	return append(parts, part{at, strings.TrimSpace(rest[from:])})
 }
 
-func (r *recorder) set(p place, text string) {
-	before := r.close(p.list != nil && p.list == r.list && p.member != nil && p.member != p.list.of.head)
+func (r *recorder) setLabel(p place, text string) {
+	before := r.closeText(p.list != nil && p.list == r.list && p.member != nil && p.member != p.list.elementRecord.head)
 	if r.open = p; p.list != nil && p.member == nil {
 		if r.open, r.cur = (place{list: p.list}), nil; text != "" {
-			r.record(p.list)
-			r.cur[p.list.of.head.name] = text
+			r.startRecord(p.list)
+			r.cur[p.list.elementRecord.head.name] = text
 		} else if r.found[p.list.name] == nil {
 			r.found[p.list.name] = []any{}
 		}
@@ -140,9 +140,9 @@ func (r *recorder) set(p place, text string) {
 	}
 	if p.list != nil {
 		if _, had := r.cur[p.member.name]; r.cur == nil || had || r.list != p.list {
-			r.record(p.list)
+			r.startRecord(p.list)
 			if before != "" {
-				r.cur[p.list.of.head.name] = before
+				r.cur[p.list.elementRecord.head.name] = before
 			}
 		}
 		r.cur[p.member.name] = ""
@@ -150,24 +150,24 @@ func (r *recorder) set(p place, text string) {
 	r.lines = append(r.lines, text)
 }
 
-func (r *recorder) record(m *member) {
+func (r *recorder) startRecord(m *member) {
 	r.list, r.cur = m, make(map[string]any)
 	had, _ := r.found[m.name].([]any)
 	r.found[m.name] = append(had, r.cur)
 }
 
-// more adds an unlabelled line.
-func (r *recorder) more(line string) {
+// addLine adds an unlabelled line.
+func (r *recorder) addLine(line string) {
 	if m := r.open.member; m != nil && m.kind != textKind && m.kind != listKind && strings.Join(r.lines, "") != "" {
-		r.close(false)
+		r.closeText(false)
 	}
-	switch item := Unlisted(line); {
+	switch item := TrimBullet(line); {
 	case r.open.member != nil:
 		r.lines = append(r.lines, line)
 	case r.open.list != nil && item != line:
-		r.record(r.open.list)
-		r.cur[r.list.of.head.name] = item
-	case r.open.list == nil && level(line) == 0:
+		r.startRecord(r.open.list)
+		r.cur[r.list.elementRecord.head.name] = item
+	case r.open.list == nil && headingLevel(line) == 0:
 		if n := len(r.lines); n > 0 && r.lines[n-1] == "" || item != line {
 			r.lines = nil
 		}
@@ -175,12 +175,12 @@ func (r *recorder) more(line string) {
 	}
 }
 
-// close ends the current text, and returns it if it has no label. A record's text ends at
+// closeText ends the current text, and returns it if it has no label. A record's text ends at
 // a blank line, unless whole and the head.
-func (r *recorder) close(whole bool) (before string) {
+func (r *recorder) closeText(whole bool) (before string) {
 	s := strings.TrimSpace(strings.Join(r.lines, "\n"))
 	if p := r.open; p.list != nil && p.member != nil {
-		if !whole || p.member != p.list.of.head {
+		if !whole || p.member != p.list.elementRecord.head {
 			s, _, _ = strings.Cut(s, "\n\n")
 		}
 		r.cur[p.member.name] = s
@@ -196,10 +196,10 @@ func (r *recorder) close(whole bool) (before string) {
 // maxLead limits an introduction, in bytes.
 const maxLead = 400
 
-// sections reads lines whose labels start sections. The first text is the main one, even
+// readSections reads lines whose labels start sections. The first text is the main one, even
 // without label if another follows. The last section of a label wins; earlier ones and
 // other headings are main text.
-func (f *form) sections(lines []string) map[string]any {
+func (f *form) readSections(lines []string) map[string]any {
 	var main *member
 	if f.members[0].kind == textKind {
 		main = f.members[0]
@@ -210,7 +210,7 @@ func (f *form) sections(lines []string) map[string]any {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			code = !code && begin >= 0
 		}
-		if p, _, ok := f.labelled(line); ok && !code {
+		if p, _, ok := f.splitLabel(line); ok && !code {
 			if p.member != main {
 				last[p.member] = i
 			} else if begin < 0 {
@@ -223,7 +223,7 @@ func (f *form) sections(lines []string) map[string]any {
 	}
 	if begin > 0 {
 		lead := strings.Join(lines[:begin], "\n")
-		if len(lead) <= maxLead && !strings.Contains(strings.TrimSpace(lead), "\n\n") && level(lead) == 0 {
+		if len(lead) <= maxLead && !strings.Contains(strings.TrimSpace(lead), "\n\n") && headingLevel(lead) == 0 {
 			lines = lines[begin:]
 			for m := range last {
 				last[m] -= begin
@@ -234,15 +234,15 @@ func (f *form) sections(lines []string) map[string]any {
 	end := slices.Max(append(slices.Collect(maps.Values(last)), -1))
 	parts, at, depth := make(map[*member][]string), main, 0
 	for i, line := range lines {
-		p, rest, ok := f.labelled(line)
-		n := level(line)
+		p, rest, ok := f.splitLabel(line)
+		n := headingLevel(line)
 		switch {
 		case ok && p.member == main && i == begin:
 			at, line = main, rest
 		case ok && p.member != main && last[p.member] == i:
 			at, line, depth = p.member, rest, n
 		case at != main && n > 0 && (depth == 0 || n <= depth),
-			at != main && at != nil && i < end && isParagraph(lines, i) && at.kind == listKind && trimmed(parts[at]) != "":
+			at != main && at != nil && i < end && isParagraph(lines, i) && at.kind == listKind && trimLines(parts[at]) != "":
 			at = main
 		case at != main && isRule(strings.TrimSpace(line)):
 			at = nil
@@ -252,13 +252,13 @@ func (f *form) sections(lines []string) map[string]any {
 	found := make(map[string]any)
 	for _, m := range f.members {
 		lines, ok := parts[m]
-		text := trimmed(lines)
+		text := trimLines(lines)
 		switch {
 		case !ok || text == "" && m.kind != listKind:
 		case m.kind == listKind:
 			found[m.name] = Items(text)
 		default:
-			if v := m.fit(text); v != nil {
+			if v := m.fitValue(text); v != nil {
 				found[m.name] = v
 			}
 		}
@@ -268,11 +268,11 @@ func (f *form) sections(lines []string) map[string]any {
 
 func isParagraph(lines []string, i int) bool {
 	bare := strings.TrimSpace(lines[i])
-	return bare != "" && strings.TrimSpace(lines[i-1]) == "" && Unlisted(bare) == bare && !isRule(bare)
+	return bare != "" && strings.TrimSpace(lines[i-1]) == "" && TrimBullet(bare) == bare && !isRule(bare)
 }
 
-// trimmed joins lines without outer blank lines and rules.
-func trimmed(lines []string) string {
+// trimLines joins lines without outer blank lines and rules.
+func trimLines(lines []string) string {
 	isLoose := func(l string) bool { return strings.TrimSpace(l) == "" || isRule(strings.TrimSpace(l)) }
 	for len(lines) > 0 && isLoose(lines[0]) {
 		lines = lines[1:]
@@ -288,7 +288,7 @@ func isRule(line string) bool {
 	return utf8.RuneCountInString(line) >= 3 && strings.Trim(line, "-—–=*_ ") == ""
 }
 
-func level(line string) int {
+func headingLevel(line string) int {
 	rest := strings.TrimLeft(line, "#")
 	if n := len(line) - len(rest); n <= 6 && strings.HasPrefix(rest, " ") {
 		return n
@@ -298,8 +298,8 @@ func level(line string) int {
 
 var bullet = regexp.MustCompile(`^[\s>]*(?:[-*+•–·]\s+|[・●○]\s*|\(?\d{1,3}[.)]\s*|\[[ xX]\]\s+)+`)
 
-// Unlisted returns a line without its bullet or number.
-func Unlisted(line string) string {
+// TrimBullet returns a line without its bullet or number.
+func TrimBullet(line string) string {
 	return strings.TrimSpace(line[len(bullet.FindString(line)):])
 }
 
@@ -313,11 +313,11 @@ func Items(text string) []string {
 	depth, goes := -1, false
 	bullets := slices.ContainsFunc(strings.Split(text, "\n"), bullet.MatchString)
 	for line := range strings.SplitSeq(text, "\n") {
-		item, n := Unlisted(line), len(items)
+		item, n := TrimBullet(line), len(items)
 		indent := len(line) - len(strings.TrimLeftFunc(line, unicode.IsSpace))
 		listed := item != strings.TrimSpace(line)
 		switch {
-		case item == "" || strings.HasPrefix(item, "```") || level(strings.TrimSpace(line)) > 0:
+		case item == "" || strings.HasPrefix(item, "```") || headingLevel(strings.TrimSpace(line)) > 0:
 			goes = false
 			continue
 		case !bullets:
@@ -330,7 +330,7 @@ func Items(text string) []string {
 			depth, items = indent, append(items, item)
 		case n > 0 && len(items[n-1]) > maxItem:
 		case listed && n > 0:
-			items[n-1] += sep(items[n-1]) + item
+			items[n-1] += itemSeparator(items[n-1]) + item
 		case goes && n > 0:
 			items[n-1] += " " + item
 		case depth < 0:
@@ -341,7 +341,7 @@ func Items(text string) []string {
 	return items
 }
 
-func sep(item string) string {
+func itemSeparator(item string) string {
 	if strings.HasSuffix(item, ":") || strings.HasSuffix(item, "：") {
 		return " "
 	}

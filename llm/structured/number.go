@@ -8,11 +8,11 @@ import (
 	"ponder/internal/textkit"
 )
 
-// figure matches 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
-var figure = regexp.MustCompile(`(?i)(^-)?(\d+(?:[.,]\d+)?|[.,]\d+)(?:\s*(%|percent\b)|\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?))?`)
+// figurePattern matches 0.8, 0,8, .8, 80%, 8/10, 8 out of 10.
+var figurePattern = regexp.MustCompile(`(?i)(^-)?(\d+(?:[.,]\d+)?|[.,]\d+)(?:\s*(%|percent\b)|\s*(?:/|out of|of)\s*(\d+(?:\.\d+)?))?`)
 
-// levels lists longer words before their prefixes.
-var levels = []struct {
+// wordLevels lists longer words before their prefixes.
+var wordLevels = []struct {
 	word  string
 	share float64
 }{
@@ -23,13 +23,13 @@ var levels = []struct {
 // maxFigure is in bytes.
 const maxFigure = 80
 
-// number returns v's number, if any. It scales shares such as 80% or 8/10.
-func (m *member) number(v any) (x float64, ok bool) {
+// parseNumber returns v's number, if any. It scales shares such as 80% or 8/10.
+func (m *member) parseNumber(v any) (x float64, ok bool) {
 	switch v := v.(type) {
 	case float64:
 		x, ok = v, true
 	case string:
-		x, ok = figureIn(strings.TrimLeft(textkit.Prefix(v, maxFigure), " *_`\"'(["), m.scale)
+		x, ok = parseFigure(strings.TrimLeft(textkit.Prefix(v, maxFigure), " *_`\"'(["), m.scale)
 	}
 	if m.scale > 1 && 0 < x && x < 1 {
 		x *= m.scale
@@ -37,9 +37,9 @@ func (m *member) number(v any) (x float64, ok bool) {
 	return x, ok
 }
 
-// figureIn returns the first number with a unit, else between 0 and 1, else any.
-func figureIn(text string, scale float64) (x float64, ok bool) {
-	for _, f := range figure.FindAllStringSubmatch(text, -1) {
+// parseFigure returns the first number with a unit, else between 0 and 1, else any.
+func parseFigure(text string, scale float64) (x float64, ok bool) {
+	for _, f := range figurePattern.FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(f[1]+strings.Replace(f[2], ",", ".", 1), 64)
 		if err != nil {
 			continue
@@ -54,7 +54,7 @@ func figureIn(text string, scale float64) (x float64, ok bool) {
 			x, ok = n, true
 		}
 	}
-	for _, l := range levels {
+	for _, l := range wordLevels {
 		if !ok && strings.HasPrefix(strings.ToLower(text), l.word) {
 			return l.share * scale, true
 		}

@@ -10,8 +10,8 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Unfenced returns text without an enclosing code fence.
-func Unfenced(text string) string {
+// TrimFence returns text without an enclosing code fence.
+func TrimFence(text string) string {
 	text = textkit.CleanTrim(text)
 	if !strings.HasPrefix(text, "```") {
 		return text
@@ -30,14 +30,14 @@ type block struct {
 // Paragraphs returns paragraphs and list items without introductions and refusals; of
 // JSON it returns the sentences.
 func Paragraphs(text string) (kept []string) {
-	if text = Unfenced(text); IsJSON(text) {
-		return sentences(inner(text))
+	if text = TrimFence(text); IsJSON(text) {
+		return collectSentences(parseInner(text))
 	}
-	all := blocks(text)
+	all := splitBlocks(text)
 	for i, b := range all {
 		s := strings.TrimSpace(strings.Join(b.lines, "\n"))
 		if b.item {
-			s = Unlisted(s)
+			s = TrimBullet(s)
 		}
 		leads := i == 0 && (isLead(s) || intro.MatchString(s))
 		if strings.ContainsFunc(s, unicode.IsLetter) && !leads && !IsRefusal(s) && !(i == len(all)-1 && len(s) <= maxRefusal && outro.MatchString(s)) {
@@ -50,7 +50,7 @@ func Paragraphs(text string) (kept []string) {
 // minWords is the least length of a sentence in JSON.
 const minWords = 4
 
-func sentences(v any) (list []string) {
+func collectSentences(v any) (list []string) {
 	switch v := v.(type) {
 	case string:
 		if s := textkit.CleanTrim(v); len(strings.Fields(s)) >= minWords && !IsJSON(s) {
@@ -58,11 +58,11 @@ func sentences(v any) (list []string) {
 		}
 	case []any:
 		for _, e := range v {
-			list = append(list, sentences(e)...)
+			list = append(list, collectSentences(e)...)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			list = append(list, sentences(v[name])...)
+			list = append(list, collectSentences(v[name])...)
 		}
 	}
 	return list
@@ -70,8 +70,8 @@ func sentences(v any) (list []string) {
 
 func isLead(s string) bool { return strings.HasSuffix(s, ":") && !strings.Contains(s, "\n") }
 
-// blocks joins a list directly below a paragraph with it, and a block after a colon.
-func blocks(text string) (all []*block) {
+// splitBlocks joins a list directly below a paragraph with it, and a block after a colon.
+func splitBlocks(text string) (all []*block) {
 	gap, code := false, false
 	for line := range strings.SplitSeq(text, "\n") {
 		bare := strings.TrimSpace(line)
@@ -87,7 +87,7 @@ func blocks(text string) (all []*block) {
 			b := all[n-1]
 			leads := strings.HasSuffix(strings.TrimSpace(b.lines[len(b.lines)-1]), ":") && (n > 1 || len(b.lines) > 1 || fence)
 			below := b.item && indent > b.indent
-			fresh = gap && !below && !((item || fence) && leads) || item && b.item && !below || item && n == 1 && !b.item && len(b.lines) == 1 && intro.MatchString(bareOf(b))
+			fresh = gap && !below && !((item || fence) && leads) || item && b.item && !below || item && n == 1 && !b.item && len(b.lines) == 1 && intro.MatchString(firstLine(b))
 		}
 		if fresh {
 			all = append(all, &block{item: item, indent: indent})
@@ -101,19 +101,19 @@ func blocks(text string) (all []*block) {
 	return all
 }
 
-func bareOf(b *block) string { return strings.TrimSpace(b.lines[0]) }
+func firstLine(b *block) string { return strings.TrimSpace(b.lines[0]) }
 
 // maxRefusal is in bytes.
 const maxRefusal = 200
 
-// more matches words that accompany a negation.
-const more = `(?:new|further|more|additional|other|remaining|open|unanswered|worthwhile|significant|major|else|to add|to ask|left|relevant|key)`
+// moreWords matches words that accompany a negation.
+const moreWords = `(?:new|further|more|additional|other|remaining|open|unanswered|worthwhile|significant|major|else|to add|to ask|left|relevant|key)`
 
 // Phrases without content, from the start.
 var (
 	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am) (?:very )?sorry,? (?:but )?|sorry,? (?:but )?|unfortunately,? |as an ai[^.]{0,60}, )*(?:i (?:can['’]?t|cannot|can not|am unable to|won['’]?t)|i['’]m (?:unable|not able) to) (?:help|assist|comply|fulfill|do that)\b`)
 
-	nothing = regexp.MustCompile(`(?i)^(?:(?:(?:there (?:is|are)|i have|i see) )?(?:(?:none|nothing|null|na|n/a|not applicable)|no(?: ` + more + `)* (?:thoughts?|questions?|insights?|ideas?|findings?|observations?))(?: ` + more + `)*(?: (?:to report|remain|remaining|arise|left|open|needed|are needed|come to mind|worth asking|so far|yet|at this time|at this point|at this stage|at the moment|for now))*` +
+	emptyAnswer = regexp.MustCompile(`(?i)^(?:(?:(?:there (?:is|are)|i have|i see) )?(?:(?:none|nothing|null|na|n/a|not applicable)|no(?: ` + moreWords + `)* (?:thoughts?|questions?|insights?|ideas?|findings?|observations?))(?: ` + moreWords + `)*(?: (?:to report|remain|remaining|arise|left|open|needed|are needed|come to mind|worth asking|so far|yet|at this time|at this point|at this stage|at the moment|for now))*` +
 		`|your thought|the thought|question text|explanation|summary|summary of understanding|key insight|unanswered question|the whole answer|open question)$`)
 
 	intro = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|absolutely|okay|ok|great|alright)(?: thing)?[,.!:] ?)?(?:` +
@@ -131,5 +131,5 @@ func IsRefusal(text string) bool { return len(text) <= maxRefusal && refusal.Mat
 // placeholders.
 func HasContent(text string) bool {
 	bare := strings.Trim(text, " .…!-–—*_[]()。")
-	return bare != "" && (len(bare) > maxRefusal || !nothing.MatchString(bare))
+	return bare != "" && (len(bare) > maxRefusal || !emptyAnswer.MatchString(bare))
 }

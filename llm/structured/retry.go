@@ -19,8 +19,8 @@ type Retry struct {
 	Why string `json:"why,omitempty"`
 }
 
-// RetryOf returns the Retry of an unreadable answer.
-func RetryOf(text string, err error) Retry {
+// NewRetry returns the Retry of an unreadable answer.
+func NewRetry(text string, err error) Retry {
 	return Retry{textkit.TruncateBytes(textkit.CleanTrim(text), maxBad), Reason(err)}
 }
 

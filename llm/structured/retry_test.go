@@ -13,7 +13,7 @@ func TestRetry(t *testing.T) {
 	if got := (Retry{}).Request(req); len(got.Messages) != 1 {
 		t.Errorf("without a bad answer: %d messages", len(got.Messages))
 	}
-	r := RetryOf(" bad "+strings.Repeat("x", 2*maxBad), errors.Join(&llm.Error{Class: llm.Malformed, Message: "no\nlist"}))
+	r := NewRetry(" bad "+strings.Repeat("x", 2*maxBad), errors.Join(&llm.Error{Class: llm.Malformed, Message: "no\nlist"}))
 	if len(r.Bad) > maxBad || !strings.HasPrefix(r.Bad, "bad") || r.Why != "no list" {
 		t.Errorf("%d bytes, %q", len(r.Bad), r.Why)
 	}

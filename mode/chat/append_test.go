@@ -9,21 +9,21 @@ import (
 func TestAppendTurnBranches(t *testing.T) {
 	var base state
 	for i := range 3 {
-		base.appendTurn(Turn{Said: Said{Text: fmt.Sprint(i)}})
+		base.appendTurn(Turn{Message: Message{Text: fmt.Sprint(i)}})
 	}
 	texts := func(s *state) (list string) {
 		for _, turn := range s.Turns {
-			list += turn.Said.Text
+			list += turn.Message.Text
 		}
 		return list
 	}
 	for range 100 {
 		left, right := base, base
-		left.appendTurn(Turn{Said: Said{Text: "l"}})
-		right.appendTurn(Turn{Said: Said{Text: "r"}})
+		left.appendTurn(Turn{Message: Message{Text: "l"}})
+		right.appendTurn(Turn{Message: Message{Text: "r"}})
 		again := left
-		left.appendTurn(Turn{Said: Said{Text: "x"}})
-		again.appendTurn(Turn{Said: Said{Text: "y"}})
+		left.appendTurn(Turn{Message: Message{Text: "x"}})
+		again.appendTurn(Turn{Message: Message{Text: "y"}})
 		old := texts(&base)
 		for _, c := range []struct{ got, want string }{
 			{texts(&left), old + "lx"}, {texts(&again), old + "ly"}, {texts(&right), old + "r"},
@@ -32,7 +32,7 @@ func TestAppendTurnBranches(t *testing.T) {
 				t.Fatalf("turns %q, want %q", c.got, c.want)
 			}
 		}
-		base.appendTurn(Turn{Said: Said{Text: "b"}})
+		base.appendTurn(Turn{Message: Message{Text: "b"}})
 	}
 }
 

@@ -6,9 +6,9 @@
 // repeat until the model calls no tool; its text is written at once (say-N-K). A turn without text
 // gets one more round without tools, and then a fixed sentence.
 //
-// Read state.go, turn.go and next.go first. native.go implements think and deep_think, notes.go
-// handles reflections, context.go builds requests, condense.go shortens history, mind.go adds
-// background notes, and quoting.go answers without a model.
+// Read state.go, turn.go and next.go first. reasoning.go implements think and deep_think, notes.go
+// handles reflections, context.go builds requests, condense.go shortens history, background.go adds
+// background notes, and extractive.go answers without a model.
 //
 // A user requests a reflection by an internal observation of the sensor [DeepAsked] with the topic
 // as content. [ponder.Cancel] for the run stops a turn; its content is the part of the answer that
@@ -74,11 +74,11 @@ type Options struct {
 	WithoutModel bool
 
 	// Allow, if set, may refuse a tool call by returning a reason for the model. It must be pure.
-	Allow func(Use) (reason string)
+	Allow func(ToolUse) (reason string)
 }
 
-// Use is a model's tool call.
-type Use struct {
+// ToolUse is a model's tool call.
+type ToolUse struct {
 	Call  llm.ToolCall
 	Turns []Turn // the conversation, oldest first, ending with the current turn; of condensed turns only the newest slash command
 	Used  []llm.ToolResult
@@ -93,7 +93,7 @@ func (o Options) orDefault() Options {
 		}
 	}
 	if o.System == "" {
-		o.System = system
+		o.System = defaultSystem
 	}
 	if o.Role == "" {
 		o.Role = ponder.Fast
@@ -118,13 +118,13 @@ func New(opts Options) ponder.Mode {
 		Start: func(r ponder.Run) ponder.State {
 			s := &state{run: r, opts: &opts}
 			if r.Input != "" {
-				s.Waiting = []Turn{{Said: Said{Text: r.Input}}}
+				s.Waiting = []Turn{{Message: Message{Text: r.Input}}}
 			}
 			return s
 		},
 		Carry: func(r ponder.Run, last ponder.State) ponder.State {
 			s := *last.(*state)
-			s.run, s.Hurry, s.Work, s.Answer, s.Failed = r, false, nil, nil, ""
+			s.run, s.AnswerNow, s.Work, s.Answer, s.Failed = r, false, nil, nil, ""
 			return &s
 		},
 		Load: func(r ponder.Run, js []byte) (ponder.State, error) {

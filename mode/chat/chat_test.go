@@ -19,14 +19,14 @@ import (
 	"ponder/mode/chat"
 )
 
-type speaker struct {
+type fakeModel struct {
 	answer func(*llm.Request) (llm.Message, error)
 	takes  func(*llm.Request) time.Duration
 }
 
-func (speaker) Name() string { return "fake/speaker" }
+func (fakeModel) Name() string { return "fake/speaker" }
 
-func (m speaker) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m fakeModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		takes := time.Second
 		if m.takes != nil {
@@ -48,16 +48,16 @@ func (m speaker) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.D
 	}
 }
 
-func says(text string) llm.Message { return llm.Say(llm.Assistant, text) }
+func sayMessage(text string) llm.Message { return llm.Say(llm.Assistant, text) }
 
-func calls(pairs ...string) (m llm.Message) {
+func callMessage(pairs ...string) (m llm.Message) {
 	for i := 0; i < len(pairs); i += 2 {
 		m.Parts = append(m.Parts, llm.Part{Call: &llm.ToolCall{ID: fmt.Sprintf("c%d", i/2), Name: pairs[i], Input: json.RawMessage(pairs[i+1])}})
 	}
 	return m
 }
 
-func heard(req *llm.Request) string {
+func lastUserText(req *llm.Request) string {
 	for _, m := range slices.Backward(req.Messages) {
 		if m.Role == llm.User && len(m.Parts) > 0 && m.Parts[0].Result == nil {
 			return m.Parts[len(m.Parts)-1].Text
@@ -66,7 +66,7 @@ func heard(req *llm.Request) string {
 	return ""
 }
 
-func results(req *llm.Request) (list []string) {
+func toolResults(req *llm.Request) (list []string) {
 	for _, p := range req.Messages[len(req.Messages)-1].Parts {
 		if p.Result != nil {
 			list = append(list, p.Result.Text)
@@ -75,25 +75,27 @@ func results(req *llm.Request) (list []string) {
 	return list
 }
 
-func echo(req *llm.Request) (llm.Message, error) { return says("you said " + heard(req)), nil }
+func echoMessage(req *llm.Request) (llm.Message, error) {
+	return sayMessage("you said " + lastUserText(req)), nil
+}
 
-// talk sends each message and waits until the thread is idle.
-func talk(t *testing.T, opts chat.Options, model speaker, tools []ponder.Tool, messages ...string) *enginetest.Engine {
+// runChat sends each message and waits until the thread is idle.
+func runChat(t *testing.T, opts chat.Options, model fakeModel, tools []ponder.Tool, messages ...string) *enginetest.Engine {
 	t.Helper()
 	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
 	for i, text := range messages {
 		mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: text})
-		rest()
+		waitIdle()
 	}
 	return mind
 }
 
-func rest() {
+func waitIdle() {
 	time.Sleep(time.Hour)
 	synctest.Wait()
 }
 
-func answers(evs []ponder.Event) (list []string) {
+func listAnswers(evs []ponder.Event) (list []string) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.AssistantMessage); ok {
 			list = append(list, b.Content)
@@ -102,7 +104,7 @@ func answers(evs []ponder.Event) (list []string) {
 	return list
 }
 
-func equal(t *testing.T, what string, got, want any) {
+func checkEqual(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if g, w := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); g != w {
 		t.Errorf("%s:\n%s\nwant\n%s", what, g, w)
@@ -112,15 +114,15 @@ func equal(t *testing.T, what string, got, want any) {
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last *llm.Request
-		model := speaker{answer: func(req *llm.Request) (llm.Message, error) { last = req; return echo(req) }}
-		mind := talk(t, chat.Options{System: "Talk."}, model, nil, "one", "two", "three")
-		equal(t, "answers", answers(mind.Events()), []string{"you said one", "you said two", "you said three"})
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) { last = req; return echoMessage(req) }}
+		mind := runChat(t, chat.Options{System: "Talk."}, model, nil, "one", "two", "three")
+		checkEqual(t, "answers", listAnswers(mind.Events()), []string{"you said one", "you said two", "you said three"})
 		var shown []string
 		for _, m := range last.Messages {
 			shown = append(shown, string(m.Role)+" "+m.Text())
 		}
-		equal(t, "what the model was shown", shown, []string{"user one", "assistant you said one", "user two", "assistant you said two", "user three"})
-		equal(t, "system", last.System, "Talk.")
+		checkEqual(t, "what the model was shown", shown, []string{"user one", "assistant you said one", "user two", "assistant you said two", "user three"})
+		checkEqual(t, "system", last.System, "Talk.")
 	})
 }
 
@@ -141,67 +143,67 @@ func TestToolRounds(t *testing.T) {
 		want  []string
 	}{
 		{"a tool", func(req *llm.Request) (llm.Message, error) {
-			if results(req) == nil {
-				return calls("look", `{"at":"the sea"}`), nil
+			if toolResults(req) == nil {
+				return callMessage("look", `{"at":"the sea"}`), nil
 			}
-			return says(results(req)[0]), nil
+			return sayMessage(toolResults(req)[0]), nil
 		}, nil, []string{"a view of the sea"}},
 		{"words beside a tool", func(req *llm.Request) (llm.Message, error) {
-			if results(req) == nil {
-				m := calls("look", `{"at":"the sea"}`)
+			if toolResults(req) == nil {
+				m := callMessage("look", `{"at":"the sea"}`)
 				m.Parts = append([]llm.Part{{Text: "let me look"}}, m.Parts...)
 				return m, nil
 			}
-			return says("done"), nil
+			return sayMessage("done"), nil
 		}, nil, []string{"let me look", "done"}},
 		{"what goes wrong is told to the model", func(req *llm.Request) (llm.Message, error) {
-			if results(req) == nil {
-				return calls("look", `{}`, "look", `"not json"`, "nothing", `{}`, "fall", `{}`, "look", `[1]`), nil
+			if toolResults(req) == nil {
+				return callMessage("look", `{}`, "look", `"not json"`, "nothing", `{}`, "fall", `{}`, "look", `[1]`), nil
 			}
-			return says(strings.Join(results(req), "|")), nil
+			return sayMessage(strings.Join(toolResults(req), "|")), nil
 		}, nil, []string{"at is missing|Not done: the arguments are not a JSON object. Call it again with one that fits its schema.|" +
 			`There is no tool named "nothing". The tools are: look, fall, hang, think, deep_think.` +
 			"|tool fall panicked|Not done: the arguments are not a JSON object. Call it again with one that fits its schema."}},
 		{"tools for ever", func(req *llm.Request) (llm.Message, error) {
 			if req.ToolChoice == "none" {
-				return says("at last"), nil
+				return sayMessage("at last"), nil
 			}
-			return calls("look", `{"at":"it again"}`), nil
+			return callMessage("look", `{"at":"it again"}`), nil
 		}, nil, []string{"at last"}},
 		{"tools for ever, though there are none", func(*llm.Request) (llm.Message, error) {
-			return calls("look", `{"at":"it again"}`), nil
+			return callMessage("look", `{"at":"it again"}`), nil
 		}, nil, []string{}},
 		{"no word at first", func(req *llm.Request) (llm.Message, error) {
-			if strings.HasPrefix(heard(req), "Answer the user now") {
-				return says("well"), nil
+			if strings.HasPrefix(lastUserText(req), "Answer the user now") {
+				return sayMessage("well"), nil
 			}
 			return llm.Message{}, nil
 		}, nil, []string{"well"}},
 		{"the same id twice", func(req *llm.Request) (llm.Message, error) {
-			if results(req) == nil {
-				m := calls("look", `{"at":"a"}`, "look", `{"at":"b"}`)
+			if toolResults(req) == nil {
+				m := callMessage("look", `{"at":"a"}`, "look", `{"at":"b"}`)
 				m.Parts[1].Call.ID = m.Parts[0].Call.ID
 				return m, nil
 			}
-			return says(strings.Join(results(req), "|")), nil
+			return sayMessage(strings.Join(toolResults(req), "|")), nil
 		}, nil, []string{"a view of a"}},
 		{"thinking", func(req *llm.Request) (llm.Message, error) {
-			if results(req) == nil {
-				return calls("think", `{"thought":"hm"}`, "think", `{"thought":" "}`, "think", `{}`), nil
+			if toolResults(req) == nil {
+				return callMessage("think", `{"thought":"hm"}`, "think", `{"thought":" "}`, "think", `{}`), nil
 			}
-			return says(strings.Join(results(req), "|")), nil
+			return sayMessage(strings.Join(toolResults(req), "|")), nil
 		}, nil, []string{"Noted.||Not noted: the arguments need a thought, as text."}},
 		{"deep thinking", func(req *llm.Request) (llm.Message, error) {
-			if results(req) == nil {
-				return calls("deep_think", `{"reason":"why not","prompt":"the sea"}`, "deep_think", `{"reason":"again"}`, "deep_think", `{"prompt":"x"}`), nil
+			if toolResults(req) == nil {
+				return callMessage("deep_think", `{"reason":"why not","prompt":"the sea"}`, "deep_think", `{"reason":"again"}`, "deep_think", `{"prompt":"x"}`), nil
 			}
-			return says(strings.Join(results(req), "|")), nil
+			return sayMessage(strings.Join(toolResults(req), "|")), nil
 		}, nil, []string{`{"status":"started"}|{"status":"rerun_queued"}|Not started: the arguments need a reason, as text.`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mind := talk(t, opts, speaker{answer: tt.model}, []ponder.Tool{look, panics, hangs}, "go")
-				equal(t, "answers", answers(mind.Events()), tt.want)
+				mind := runChat(t, opts, fakeModel{answer: tt.model}, []ponder.Tool{look, panics, hangs}, "go")
+				checkEqual(t, "answers", listAnswers(mind.Events()), tt.want)
 				for _, ev := range mind.Events() {
 					switch ev.Body.(type) {
 					case ponder.ToolCall, ponder.ToolResult, ponder.Thought, ponder.Progress:
@@ -219,17 +221,17 @@ func TestToolRounds(t *testing.T) {
 func TestHurry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := ponder.NewTool("hang", "Hangs.", nil, func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
-		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
-			if results(req) == nil {
-				return calls("hang", `{}`), nil
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+			if toolResults(req) == nil {
+				return callMessage("hang", `{}`), nil
 			}
-			return says(results(req)[0] + " " + req.ToolChoice), nil
+			return sayMessage(toolResults(req)[0] + " " + req.ToolChoice), nil
 		}}
-		mind := talk(t, chat.Options{Tools: []llm.Tool{hangs.Tool}}, model, []ponder.Tool{hangs}, "go")
-		equal(t, "answers before", answers(mind.Events()), []string{})
+		mind := runChat(t, chat.Options{Tools: []llm.Tool{hangs.Tool}}, model, []ponder.Tool{hangs}, "go")
+		checkEqual(t, "answers before", listAnswers(mind.Events()), []string{})
 		mind.Put("", "", ponder.Steer{Do: ponder.AnswerNow})
-		rest()
-		equal(t, "answers", answers(mind.Events()), []string{"stopped: the user wants an answer now none"})
+		waitIdle()
+		checkEqual(t, "answers", listAnswers(mind.Events()), []string{"stopped: the user wants an answer now none"})
 	})
 }
 
@@ -237,52 +239,52 @@ func TestHurry(t *testing.T) {
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shown []string
-		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
 			for _, m := range req.Messages {
 				shown = append(shown, m.Text())
 			}
-			return echo(req)
+			return echoMessage(req)
 		}, takes: func(req *llm.Request) time.Duration {
-			if heard(req) == "one" {
+			if lastUserText(req) == "one" {
 				return time.Minute
 			}
 			return time.Second
 		}}
-		mind := talk(t, chat.Options{}, model, nil)
+		mind := runChat(t, chat.Options{}, model, nil)
 		mind.Put("", "", ponder.UserMessage{Content: "one"})
 		time.Sleep(2 * time.Second)
 		mind.Put("", "", ponder.Steer{Do: ponder.Cancel, Content: "It is"})
-		rest()
+		waitIdle()
 		mind.Put("", "", ponder.UserMessage{Content: "two"})
-		rest()
-		equal(t, "answers", answers(mind.Events()), []string{"you said two"})
-		equal(t, "shown", shown, []string{"one", "It is [stopped here by the user]", "two"})
+		waitIdle()
+		checkEqual(t, "answers", listAnswers(mind.Events()), []string{"you said two"})
+		checkEqual(t, "shown", shown, []string{"one", "It is [stopped here by the user]", "two"})
 	})
 }
 
 // TestMeanwhile sends three messages at once; each is answered in order.
 func TestMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: enginetest.Models(speaker{answer: echo}, ponder.Price{})})
+		mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(chat.Options{})}, Models: enginetest.Models(fakeModel{answer: echoMessage}, ponder.Price{})})
 		for i := range 3 {
 			mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: fmt.Sprint(i)})
 			time.Sleep(300 * time.Millisecond)
 		}
-		rest()
-		equal(t, "answers", answers(mind.Events()), []string{"you said 0", "you said 1", "you said 2"})
+		waitIdle()
+		checkEqual(t, "answers", listAnswers(mind.Events()), []string{"you said 0", "you said 1", "you said 2"})
 	})
 }
 
 func TestFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
-			if heard(req) == "two" {
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+			if lastUserText(req) == "two" {
 				return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/speaker", Message: "the key is not good"}
 			}
-			return says(fmt.Sprint(len(req.Messages))), nil
+			return sayMessage(fmt.Sprint(len(req.Messages))), nil
 		}}
-		mind := talk(t, chat.Options{}, model, nil, "one", "two", "three")
-		equal(t, "answers", answers(mind.Events()), []string{"1", "5"})
+		mind := runChat(t, chat.Options{}, model, nil, "one", "two", "three")
+		checkEqual(t, "answers", listAnswers(mind.Events()), []string{"1", "5"})
 		var ends []string
 		for _, ev := range mind.Events() {
 			if b, ok := ev.Body.(ponder.RunFinished); ok {
@@ -306,8 +308,8 @@ func TestNoWords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mind := talk(t, chat.Options{}, speaker{answer: func(*llm.Request) (llm.Message, error) { return tt.says, nil }}, nil, "go")
-				equal(t, "answers", answers(mind.Events()), []string{})
+				mind := runChat(t, chat.Options{}, fakeModel{answer: func(*llm.Request) (llm.Message, error) { return tt.says, nil }}, nil, "go")
+				checkEqual(t, "answers", listAnswers(mind.Events()), []string{})
 				for _, ev := range mind.Events() {
 					if b, ok := ev.Body.(ponder.RunFinished); ok && (b.Status != ponder.Failed || b.Reason != tt.want) {
 						t.Errorf("finished %+v", b)
@@ -324,23 +326,23 @@ func TestCondense(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				most, condensed := 0, 0
-				model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+				model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
 					most = max(most, req.Size())
 					if strings.HasPrefix(req.System, "Below is the older part") {
 						condensed++
 						if !works {
 							return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/speaker", Message: "no"}
 						}
-						return says(fmt.Sprintf("summary %d", condensed)), nil
+						return sayMessage(fmt.Sprintf("summary %d", condensed)), nil
 					}
-					return says(strings.Repeat("word ", 100) + req.System[max(0, len(req.System)-60):]), nil
+					return sayMessage(strings.Repeat("word ", 100) + req.System[max(0, len(req.System)-60):]), nil
 				}}
 				var messages []string
 				for i := range 30 {
 					messages = append(messages, fmt.Sprintf("message %d %s", i, strings.Repeat("x", 200)))
 				}
-				mind := talk(t, chat.Options{System: "Talk.", Window: 2000}, model, nil, messages...)
-				got := answers(mind.Events())
+				mind := runChat(t, chat.Options{System: "Talk.", Window: 2000}, model, nil, messages...)
+				got := listAnswers(mind.Events())
 				if len(got) != 30 {
 					t.Fatalf("%d answers", len(got))
 				}
@@ -361,9 +363,9 @@ func TestCondense(t *testing.T) {
 
 func TestHuge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := speaker{answer: func(req *llm.Request) (llm.Message, error) { return says(fmt.Sprint(req.Size() < 7200)), nil }}
-		mind := talk(t, chat.Options{System: "Talk.", Window: 2000}, model, nil, strings.Repeat("ä", 500_000), "and?")
-		equal(t, "answers", answers(mind.Events()), []string{"true", "true"})
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) { return sayMessage(fmt.Sprint(req.Size() < 7200)), nil }}
+		mind := runChat(t, chat.Options{System: "Talk.", Window: 2000}, model, nil, strings.Repeat("ä", 500_000), "and?")
+		checkEqual(t, "answers", listAnswers(mind.Events()), []string{"true", "true"})
 	})
 }
 
@@ -399,11 +401,11 @@ func TestWithoutModel(t *testing.T) {
 				mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Tools: tools})
 				for i := range 3 {
 					mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: "What is the sea?"})
-					rest()
+					waitIdle()
 				}
-				equal(t, "answers", answers(mind.Events()), []string{tt.want, tt.want, tt.want})
+				checkEqual(t, "answers", listAnswers(mind.Events()), []string{tt.want, tt.want, tt.want})
 				if tt.tools {
-					equal(t, "searched", asked, slices.Repeat([]string{`{"limit":5,"query":"What is the sea?"}`}, 3))
+					checkEqual(t, "searched", asked, slices.Repeat([]string{`{"limit":5,"query":"What is the sea?"}`}, 3))
 				}
 				for _, ev := range mind.Events() {
 					if b, ok := ev.Body.(ponder.RunFinished); ok && b.Status != ponder.Completed {
@@ -423,17 +425,17 @@ func TestErrorsQuoteNothing(t *testing.T) {
 		{"The bill is high.", "the field tools is unknown", "fake/speaker: the field tools is unknown"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
+			model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
 				if len(req.Messages) == 1 {
 					js, _ := json.Marshal(map[string]string{"thought": tt.thought})
-					return calls("think", string(js)), nil
+					return callMessage("think", string(js)), nil
 				}
 				return llm.Message{}, &llm.Error{Class: llm.BadRequest, Model: "fake/speaker", Message: tt.message}
 			}}
-			mind := talk(t, chat.Options{Think: true}, model, nil, "one")
+			mind := runChat(t, chat.Options{Think: true}, model, nil, "one")
 			for _, ev := range mind.Events() {
 				if b, ok := ev.Body.(ponder.RunFinished); ok {
-					equal(t, "reason", b.Reason, tt.want)
+					checkEqual(t, "reason", b.Reason, tt.want)
 				}
 				if js, _ := json.Marshal(ev); !ev.Internal && strings.Contains(string(js), tt.thought) {
 					t.Errorf("a user may see %s", js)

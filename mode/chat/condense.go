@@ -12,32 +12,34 @@ import (
 )
 
 const (
-	maxSummary = 6000 // bytes
-	summaryMax = 1200 // tokens of an answer
+	maxSummaryBytes  = 6000 // bytes
+	maxSummaryTokens = 1200 // tokens of an answer
 )
 
-// condensing is the state of condensation, which never delays a turn.
-type condensing struct {
-	Turns part `json:"turns,omitzero"`
-	Notes part `json:"notes,omitzero"`
+// condensation is the state of condensation, which never delays a turn.
+type condensation struct {
+	Turns condensedPart `json:"turns,omitzero"`
+	Notes condensedPart `json:"notes,omitzero"`
 }
 
-// part is one condensation: everything up to an event.
-type part struct {
+// condensedPart is one condensation: everything up to an event.
+type condensedPart struct {
 	To   ponder.Seq `json:"to,omitempty"`
 	Done bool       `json:"done,omitempty"`
 	Text string     `json:"text,omitempty"` // the result; empty if it failed
 }
 
-func (p part) key(what string) string { return what + "-" + strconv.FormatInt(int64(p.To), 10) }
+func (p condensedPart) actionKey(what string) string {
+	return what + "-" + strconv.FormatInt(int64(p.To), 10)
+}
 
-func (s *state) overflow() {
+func (s *state) planCondensation() {
 	size, notes := s.Size, 0
-	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.opts.bytes(fullShare) {
+	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.opts.windowBytes(fullShare) {
 		half := 0
 		for i, t := range s.Turns[:len(s.Turns)-1] {
-			if half += t.size(); half >= size/2 || i == len(s.Turns)-2 {
-				s.Condensed.Turns = part{To: t.Said.Seq}
+			if half += t.byteSize(); half >= size/2 || i == len(s.Turns)-2 {
+				s.Condensed.Turns = condensedPart{To: t.Message.Seq}
 				break
 			}
 		}
@@ -46,11 +48,11 @@ func (s *state) overflow() {
 		notes += len(n.Text)
 	}
 	if s.Condensed.Notes.To == 0 && len(s.Notes) > 1 && notes > s.opts.MaxNotes {
-		s.Condensed.Notes = part{To: s.Notes[len(s.Notes)-1].Seq}
+		s.Condensed.Notes = condensedPart{To: s.Notes[len(s.Notes)-1].Seq}
 	}
 }
 
-func (s *state) condense() (do []ponder.Action) {
+func (s *state) condenseActions() (do []ponder.Action) {
 	switch p := s.Condensed.Turns; {
 	case p.To == 0:
 	case p.Done:
@@ -58,34 +60,34 @@ func (s *state) condense() (do []ponder.Action) {
 		if b.Content == "" {
 			b.Content = strings.TrimSpace(s.Summary + "\n(What was said after that is left out here.)")
 		}
-		do = append(do, ponder.Write{Key: p.key("summed"), Internal: true, Bodies: []ponder.Body{b}})
+		do = append(do, ponder.Write{Key: p.actionKey("summed"), Internal: true, Bodies: []ponder.Body{b}})
 	default:
-		do = append(do, s.short(p.key("condense"), condensePrompt, s.oldTurns(p.To)))
+		do = append(do, s.condenseCall(p.actionKey("condense"), condensePrompt, s.turnsText(p.To)))
 	}
 	switch p := s.Condensed.Notes; {
 	case p.To == 0:
 	case p.Done:
-		do = append(do, ponder.Write{Key: p.key("noted"), Bodies: []ponder.Body{s.oneNote(p)}})
+		do = append(do, ponder.Write{Key: p.actionKey("noted"), Bodies: []ponder.Body{s.mergeNotes(p)}})
 	default:
-		do = append(do, s.short(p.key("notes"), notesPrompt, s.oldNotes(p.To)))
+		do = append(do, s.condenseCall(p.actionKey("notes"), notesPrompt, s.notesText(p.To)))
 	}
 	return do
 }
 
-func (s *state) short(key, task, text string) ponder.Action {
+func (s *state) condenseCall(key, task, text string) ponder.Action {
 	return ponder.Call{Key: key, Role: s.opts.CondenserRole, Request: llm.Request{
-		System: strings.TrimSpace(task), Messages: []llm.Message{llm.Say(llm.User, clipped(text, s.opts.bytes(mostShare)/2))},
-		MaxTokens: summaryMax, Background: true,
+		System: strings.TrimSpace(task), Messages: []llm.Message{llm.Say(llm.User, truncateMiddle(text, s.opts.windowBytes(requestShare)/2))},
+		MaxTokens: maxSummaryTokens, Background: true,
 	}}
 }
 
-// condensedBy applies the answer of a condensation and reports whether key is one.
-func (s *state) condensedBy(key string, b ponder.CallFinished) bool {
-	for what, p := range map[string]*part{"condense": &s.Condensed.Turns, "notes": &s.Condensed.Notes} {
-		if p.To > 0 && key == p.key(what) {
+// applyCondensation applies the answer of a condensation and reports whether key is one.
+func (s *state) applyCondensation(key string, b ponder.CallFinished) bool {
+	for what, p := range map[string]*condensedPart{"condense": &s.Condensed.Turns, "notes": &s.Condensed.Notes} {
+		if p.To > 0 && key == p.actionKey(what) {
 			p.Done = true
 			if b.Error == "" && b.Finish != llm.FinishLength {
-				p.Text = clipped(strings.TrimSpace(b.Message.Text()), maxSummary)
+				p.Text = truncateMiddle(strings.TrimSpace(b.Message.Text()), maxSummaryBytes)
 			}
 			return true
 		}
@@ -93,37 +95,37 @@ func (s *state) condensedBy(key string, b ponder.CallFinished) bool {
 	return strings.HasPrefix(key, "condense-") || strings.HasPrefix(key, "notes-")
 }
 
-func (s *state) summed(b ponder.Summary) {
-	s.Summary, s.Summed, s.Condensed.Turns = b.Content, b.To, part{}
+func (s *state) applySummary(b ponder.Summary) {
+	s.Summary, s.Summed, s.Condensed.Turns = b.Content, b.To, condensedPart{}
 	i := 0
-	for i < len(s.Turns) && s.Turns[i].Said.Seq <= b.To {
+	for i < len(s.Turns) && s.Turns[i].Message.Seq <= b.To {
 		i++
 	}
-	s.drop(i)
+	s.dropTurns(i)
 	s.Left = 0
 }
 
 // Limits of turns kept until condensed. An imported thread may have any number.
 const (
-	keptTurns = 1000
-	keptShare = 2 // of the window
+	maxKeptTurns = 1000
+	maxKeptShare = 2 // of the window
 )
 
-// push adds an ended turn. Beyond the limits it drops the older half without a summary.
-func (s *state) push(t Turn) {
+// pushTurn adds an ended turn. Beyond the limits it drops the older half without a summary.
+func (s *state) pushTurn(t Turn) {
 	s.appendTurn(t)
-	s.Size += t.size()
-	if len(s.Turns) <= keptTurns && s.Size <= s.opts.bytes(keptShare) {
+	s.Size += t.byteSize()
+	if len(s.Turns) <= maxKeptTurns && s.Size <= s.opts.windowBytes(maxKeptShare) {
 		return
 	}
 	i, size := len(s.Turns), 0
-	for i > 0 && len(s.Turns)-i < keptTurns/2 {
-		if size += s.Turns[i-1].size(); size > s.opts.bytes(keptShare)/2 && i < len(s.Turns) {
+	for i > 0 && len(s.Turns)-i < maxKeptTurns/2 {
+		if size += s.Turns[i-1].byteSize(); size > s.opts.windowBytes(maxKeptShare)/2 && i < len(s.Turns) {
 			break
 		}
 		i--
 	}
-	s.drop(i)
+	s.dropTurns(i)
 	s.Left += i
 }
 
@@ -139,30 +141,30 @@ func (s *state) appendTurn(t Turn) {
 	s.Turns = append(s.Turns, t)
 }
 
-func (s *state) drop(n int) {
+func (s *state) dropTurns(n int) {
 	for _, t := range s.Turns[:n] {
-		s.Size -= t.size()
-		if text := strings.TrimSpace(t.Said.Text); strings.HasPrefix(text, "/") {
+		s.Size -= t.byteSize()
+		if text := strings.TrimSpace(t.Message.Text); strings.HasPrefix(text, "/") {
 			s.Command = text
 		}
 	}
 	s.Turns, s.tip = slices.Clone(s.Turns[n:]), nil
 }
 
-func (s *state) oldTurns(to ponder.Seq) string {
+func (s *state) turnsText(to ponder.Seq) string {
 	var b strings.Builder
 	if s.Summary != "" {
 		fmt.Fprintf(&b, "Before that, in short: %s\n\n", s.Summary)
 	}
 	for _, t := range s.Turns {
-		if t.Said.Seq <= to {
-			fmt.Fprintf(&b, "User: %s\n\nAssistant: %s\n\n", t.Said.Text, strings.Join(t.Answer, "\n\n"))
+		if t.Message.Seq <= to {
+			fmt.Fprintf(&b, "User: %s\n\nAssistant: %s\n\n", t.Message.Text, strings.Join(t.Answer, "\n\n"))
 		}
 	}
 	return b.String()
 }
 
-func (s *state) oldNotes(to ponder.Seq) string {
+func (s *state) notesText(to ponder.Seq) string {
 	var b strings.Builder
 	for _, n := range s.Notes {
 		if n.Seq <= to {
@@ -172,9 +174,9 @@ func (s *state) oldNotes(to ponder.Seq) string {
 	return b.String()
 }
 
-// oneNote returns the reflection that replaces several. Without a model's text it is the end of
+// mergeNotes returns the reflection that replaces several. Without a model's text it is the end of
 // theirs.
-func (s *state) oneNote(p part) ponder.Body {
+func (s *state) mergeNotes(p condensedPart) ponder.Body {
 	b := ponder.InnerMonologue{Content: p.Text, Tool: "condense", Reason: "reflections were condensed"}
 	for _, n := range s.Notes {
 		if n.Seq <= p.To {
@@ -182,7 +184,7 @@ func (s *state) oneNote(p part) ponder.Body {
 		}
 	}
 	if b.Content == "" {
-		text := s.oldNotes(p.To)
+		text := s.notesText(p.To)
 		b.Content = strings.ToValidUTF8(text[max(0, len(text)-s.opts.MaxNotes/2):], "")
 	}
 	return b

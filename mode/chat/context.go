@@ -15,35 +15,37 @@ const bytesPerToken = 3.6
 // Shares of the window.
 const (
 	fullShare    = 0.75 // from which old turns are condensed
-	mostShare    = 0.9  // maximum of a request
+	requestShare = 0.9  // maximum of a request
 	messageShare = 0.4  // maximum of one message; the middle of longer ones is cut
 )
 
-func (o *Options) bytes(share float64) int { return int(float64(o.Window) * bytesPerToken * share) }
+func (o *Options) windowBytes(share float64) int {
+	return int(float64(o.Window) * bytesPerToken * share)
+}
 
-// request returns the next request of the current turn. System prompt, tools and history keep their
+// buildRequest returns the next request of the current turn. System prompt, tools and history keep their
 // wording across turns, so that providers can cache the prefix. Parts of this turn come last.
-func (s *state) request() llm.Request {
+func (s *state) buildRequest() llm.Request {
 	t := s.Waiting[0]
-	req := llm.Request{Tools: s.tools(), MaxTokens: s.opts.Reply, Cache: true}
-	now := s.current(t)
+	req := llm.Request{Tools: s.offeredTools(), MaxTokens: s.opts.Reply, Cache: true}
+	now := s.currentMessages(t)
 	if s.Work != nil {
 		now = append(now, s.Work.Msgs...)
 		if s.Work.Last && len(req.Tools) > 0 {
 			req.ToolChoice = "none" // tools must stay, because the messages contain calls
 		}
 	}
-	room := s.opts.bytes(mostShare) - s.opts.Reply - len(s.system(0)) - (&llm.Request{Messages: now, Tools: req.Tools}).Size()
-	turns, left := s.fit(room)
-	req.System = s.system(left)
+	room := s.opts.windowBytes(requestShare) - s.opts.Reply - len(s.systemPrompt(0)) - (&llm.Request{Messages: now, Tools: req.Tools}).Size()
+	turns, left := s.fitTurns(room)
+	req.System = s.systemPrompt(left)
 	for _, old := range turns {
-		req.Messages = append(req.Messages, s.shown(old)...)
+		req.Messages = append(req.Messages, s.turnMessages(old)...)
 	}
 	req.Messages = append(req.Messages, now...)
 	return req
 }
 
-func (s *state) system(left int) string {
+func (s *state) systemPrompt(left int) string {
 	parts := []string{strings.TrimSpace(s.opts.System)}
 	if s.opts.Think {
 		parts = append(parts, strings.TrimSpace(s.opts.ThinkRules))
@@ -57,10 +59,10 @@ func (s *state) system(left int) string {
 	if left > 0 {
 		parts = append(parts, fmt.Sprintf("(%d earlier messages are left out here.)", left))
 	}
-	return strings.Join(nonempty(parts), "\n\n")
+	return strings.Join(dropEmpty(parts), "\n\n")
 }
 
-func nonempty(parts []string) (list []string) {
+func dropEmpty(parts []string) (list []string) {
 	for _, p := range parts {
 		if p != "" {
 			list = append(list, p)
@@ -69,10 +71,10 @@ func nonempty(parts []string) (list []string) {
 	return list
 }
 
-func (s *state) fit(room int) (turns []Turn, left int) {
+func (s *state) fitTurns(room int) (turns []Turn, left int) {
 	i := len(s.Turns)
 	for i > 0 {
-		size := min(s.Turns[i-1].size(), 2*s.opts.bytes(messageShare))
+		size := min(s.Turns[i-1].byteSize(), 2*s.opts.windowBytes(messageShare))
 		if room -= size; room < 0 {
 			break
 		}
@@ -81,25 +83,25 @@ func (s *state) fit(room int) (turns []Turn, left int) {
 	return s.Turns[i:], i + s.Left
 }
 
-func (s *state) current(t Turn) []llm.Message {
+func (s *state) currentMessages(t Turn) []llm.Message {
 	m := llm.Message{Role: llm.User}
-	if mind := s.mind(t); mind != "" {
+	if mind := s.backgroundText(t); mind != "" {
 		m.Parts = append(m.Parts, llm.Part{Text: mind})
 	}
-	if inner, _ := s.inner(t); inner != "" {
-		m.Parts = append(m.Parts, llm.Part{Text: clipped(inner, s.opts.bytes(messageShare)) + "\n\n"})
+	if inner, _ := s.reflectionText(t); inner != "" {
+		m.Parts = append(m.Parts, llm.Part{Text: truncateMiddle(inner, s.opts.windowBytes(messageShare)) + "\n\n"})
 	}
-	m.Parts = append(m.Parts, s.parts(t.Said)...)
+	m.Parts = append(m.Parts, s.messageParts(t.Message)...)
 	return []llm.Message{m}
 }
 
-func (s *state) parts(said Said) (parts []llm.Part) {
+func (s *state) messageParts(said Message) (parts []llm.Part) {
 	text := said.Text
 	if strings.TrimSpace(text) == "" && len(said.Media) == 0 {
 		text = "(an empty message)"
 	}
 	if text != "" {
-		parts = append(parts, llm.Part{Text: clipped(text, s.opts.bytes(messageShare))})
+		parts = append(parts, llm.Part{Text: truncateMiddle(text, s.opts.windowBytes(messageShare))})
 	}
 	for _, m := range said.Media {
 		parts = append(parts, llm.Part{Media: &m})
@@ -107,49 +109,49 @@ func (s *state) parts(said Said) (parts []llm.Part) {
 	return parts
 }
 
-// shown returns an ended turn as messages, with thoughts as tool calls.
-func (s *state) shown(t Turn) (msgs []llm.Message) {
-	msgs = append(msgs, llm.Message{Role: llm.User, Parts: s.parts(t.Said)})
+// turnMessages returns an ended turn as messages, with thoughts as tool calls.
+func (s *state) turnMessages(t Turn) (msgs []llm.Message) {
+	msgs = append(msgs, llm.Message{Role: llm.User, Parts: s.messageParts(t.Message)})
 	if s.opts.Think {
-		for i, text := range t.Mused {
+		for i, text := range t.Thoughts {
 			js, err := json.Marshal(map[string]string{"thought": text})
 			if err != nil {
 				continue
 			}
-			id := fmt.Sprintf("think-%d-%d", t.Said.Seq, i)
+			id := fmt.Sprintf("think-%d-%d", t.Message.Seq, i)
 			msgs = append(msgs,
 				llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: id, Name: thinkTool, Input: js}}}},
-				llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: id, Name: thinkTool, Text: noted}}}})
+				llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: id, Name: thinkTool, Text: thoughtNoted}}}})
 		}
 	}
 	answer := strings.Join(t.Answer, "\n\n")
 	if answer == "" {
 		answer = noAnswer
 	}
-	return append(msgs, llm.Say(llm.Assistant, clipped(answer, s.opts.bytes(messageShare))))
+	return append(msgs, llm.Say(llm.Assistant, truncateMiddle(answer, s.opts.windowBytes(messageShare))))
 }
 
-// LeftOut returns how many middle bytes of a message or attached file the model does not see for
+// OmittedBytes returns how many middle bytes of a message or attached file the model does not see for
 // lack of space.
-func (o Options) LeftOut(text string) int {
+func (o Options) OmittedBytes(text string) int {
 	if o.WithoutModel {
 		return 0
 	}
 	o = o.orDefault()
-	head, tail := middle(text, o.bytes(messageShare))
+	head, tail := middleRange(text, o.windowBytes(messageShare))
 	return tail - head
 }
 
-func clipped(text string, most int) string {
-	head, tail := middle(text, most)
+func truncateMiddle(text string, most int) string {
+	head, tail := middleRange(text, most)
 	if head == tail {
 		return text
 	}
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text[:head], tail-head, text[tail:])
 }
 
-// middle returns the byte range to cut so that text has at most most bytes, or 0, 0.
-func middle(text string, most int) (head, tail int) {
+// middleRange returns the byte range to cut so that text has at most most bytes, or 0, 0.
+func middleRange(text string, most int) (head, tail int) {
 	if len(text) <= most || most <= 0 {
 		return 0, 0
 	}

@@ -19,8 +19,8 @@ import (
 	"ponder/mode/chat"
 )
 
-// musing is a mode that reflects on request, and once more if asked meanwhile.
-type musing struct {
+// fakeReflection is a mode that reflects on request, and once more if asked meanwhile.
+type fakeReflection struct {
 	Run   ponder.RunID
 	Asked int
 	Round int
@@ -31,15 +31,15 @@ type musing struct {
 	Bad   bool
 }
 
-func musingMode() ponder.Mode {
+func fakeReflectionMode() ponder.Mode {
 	asks := func(ev ponder.Event) bool {
 		b, ok := ev.Body.(ponder.Progress)
 		return ok && b.Stage == chat.DeepAsked
 	}
-	return ponder.Mode{Name: "musing", Version: 1, Wakes: asks, History: true, Start: func(r ponder.Run) ponder.State { return musing{Run: r.ID} }}
+	return ponder.Mode{Name: "musing", Version: 1, Wakes: asks, History: true, Start: func(r ponder.Run) ponder.State { return fakeReflection{Run: r.ID} }}
 }
 
-func (s musing) Apply(ev ponder.Event) ponder.State {
+func (s fakeReflection) Apply(ev ponder.Event) ponder.State {
 	s.Read = ev.Seq
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
@@ -65,7 +65,7 @@ func (s musing) Apply(ev ponder.Event) ponder.State {
 	return s
 }
 
-func (s musing) Next(ponder.Moment) []ponder.Action {
+func (s fakeReflection) Next(ponder.Moment) []ponder.Action {
 	key := fmt.Sprintf("-%d", s.Round)
 	switch {
 	case s.Bad:
@@ -85,22 +85,22 @@ var (
 	noteWords = regexp.MustCompile(`note<[^>]*>`)
 )
 
-// witness is a model that records which turn saw which notes.
-type witness struct {
+// recordingModel is a model that records which turn saw which notes.
+type recordingModel struct {
 	mu    sync.Mutex
 	shown map[string]map[string]string // by note and message: how it was marked
 	rng   *rand.Rand
 }
 
-func (w *witness) answer(req *llm.Request) (llm.Message, error) {
+func (w *recordingModel) answerRequest(req *llm.Request) (llm.Message, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	said := heard(req)
+	said := lastUserText(req)
 	if strings.HasPrefix(said, "muse ") {
 		if w.rng.IntN(5) == 0 {
 			return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/speaker", Message: "no"}
 		}
-		return says("hm"), nil
+		return sayMessage("hm"), nil
 	}
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
@@ -113,13 +113,13 @@ func (w *witness) answer(req *llm.Request) (llm.Message, error) {
 			}
 		}
 	}
-	if results(req) == nil && w.rng.IntN(3) == 0 {
-		return calls("deep_think", `{"reason":"I wonder"}`), nil
+	if toolResults(req) == nil && w.rng.IntN(3) == 0 {
+		return callMessage("deep_think", `{"reason":"I wonder"}`), nil
 	}
-	if results(req) == nil && w.rng.IntN(4) == 0 {
-		return calls("think", `{"thought":"hm"}`), nil
+	if toolResults(req) == nil && w.rng.IntN(4) == 0 {
+		return callMessage("think", `{"thought":"hm"}`), nil
 	}
-	return says("you said " + said), nil
+	return sayMessage("you said " + said), nil
 }
 
 // TestInterleaved runs conversations with messages, reflections, failures and process deaths in any
@@ -127,26 +127,26 @@ func (w *witness) answer(req *llm.Request) (llm.Message, error) {
 func TestInterleaved(t *testing.T) {
 	plays, used := 60/racetest.Stride(4), 0
 	for seed := range plays {
-		synctest.Test(t, func(t *testing.T) { used += interleaved(t, uint64(seed)) })
+		synctest.Test(t, func(t *testing.T) { used += runInterleaved(t, uint64(seed)) })
 	}
 	if used < 3*plays {
 		t.Errorf("only %d reflections were used in %d conversations: nothing was tested", used, plays)
 	}
 }
 
-func interleaved(t *testing.T, seed uint64) (used int) {
+func runInterleaved(t *testing.T, seed uint64) (used int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	w := &witness{shown: map[string]map[string]string{}, rng: rand.New(rand.NewPCG(seed, 2))}
-	model := speaker{answer: w.answer, takes: func(req *llm.Request) time.Duration {
+	w := &recordingModel{shown: map[string]map[string]string{}, rng: rand.New(rand.NewPCG(seed, 2))}
+	model := fakeModel{answer: w.answerRequest, takes: func(req *llm.Request) time.Duration {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if strings.HasPrefix(heard(req), "muse ") {
+		if strings.HasPrefix(lastUserText(req), "muse ") {
 			return time.Duration(w.rng.IntN(90)) * time.Second
 		}
 		return time.Duration(w.rng.IntN(5000)) * time.Millisecond
 	}}
 	opts := chat.Options{Think: true, Deep: true, DeepAfter: 3, DeepPerHour: 1000, MaxNotes: 1 << 20}
-	config := engine.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
+	config := engine.Config{Modes: []ponder.Mode{chat.New(opts), fakeReflectionMode()}, Models: enginetest.Models(model, ponder.Price{})}
 	mind := enginetest.Start(t, config)
 	const messages = 25
 	for i := range messages {
@@ -160,9 +160,9 @@ func interleaved(t *testing.T, seed uint64) (used int) {
 			}
 		}
 	}
-	rest()
+	waitIdle()
 	mind.Put("", "last", ponder.UserMessage{Content: "<message last>"})
-	rest()
+	waitIdle()
 	evs := mind.Events()
 	mind.Stop()
 	checkAnswers(t, seed, evs)
@@ -170,7 +170,7 @@ func interleaved(t *testing.T, seed uint64) (used int) {
 }
 
 func checkAnswers(t *testing.T, seed uint64, evs []ponder.Event) {
-	got := answers(evs)
+	got := listAnswers(evs)
 	for _, ev := range evs {
 		if b, ok := ev.Body.(ponder.UserMessage); ok {
 			n := 0
@@ -241,25 +241,25 @@ func checkNotes(t *testing.T, seed uint64, evs []ponder.Event, shown map[string]
 // same events.
 func TestCut(t *testing.T) {
 	opts := chat.Options{Think: true, Deep: true, DeepAfter: 2, Window: 500}
-	model := speaker{answer: func(req *llm.Request) (llm.Message, error) {
-		switch said := heard(req); {
+	model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+		switch said := lastUserText(req); {
 		case strings.HasPrefix(said, "muse"):
-			return says("hm"), nil
-		case results(req) == nil && strings.Contains(said, "2"):
-			return calls("think", `{"thought":"hm"}`, "deep_think", `{"reason":"so"}`, "none", `{}`), nil
+			return sayMessage("hm"), nil
+		case toolResults(req) == nil && strings.Contains(said, "2"):
+			return callMessage("think", `{"thought":"hm"}`, "deep_think", `{"reason":"so"}`, "none", `{}`), nil
 		case strings.HasPrefix(req.System, "Below"):
-			return says("in short"), nil
+			return sayMessage("in short"), nil
 		}
-		return says("you said " + heard(req) + strings.Repeat(" and so on", 20)), nil
+		return sayMessage("you said " + lastUserText(req) + strings.Repeat(" and so on", 20)), nil
 	}}
-	config := engine.Config{Modes: []ponder.Mode{chat.New(opts), musingMode()}, Models: enginetest.Models(model, ponder.Price{})}
+	config := engine.Config{Modes: []ponder.Mode{chat.New(opts), fakeReflectionMode()}, Models: enginetest.Models(model, ponder.Price{})}
 	var whole, events []ponder.Event
 	var want []string
 	synctest.Test(t, func(t *testing.T) {
 		mind := enginetest.Start(t, config)
 		for i := range 4 {
 			mind.Put("", fmt.Sprint("m", i), ponder.UserMessage{Content: fmt.Sprint("message ", i)})
-			rest()
+			waitIdle()
 		}
 		events = mind.Events()
 		whole, want = mind.Copy(events), enginetest.Lines(events)
@@ -280,7 +280,7 @@ func TestCut(t *testing.T) {
 				}
 				c.Store = store
 				mind = enginetest.Start(t, c)
-				rest()
+				waitIdle()
 				got := enginetest.Lines(mind.Events())
 				if !slices.Equal(got, want) {
 					t.Errorf("cut after %d of %d (%s): %d events, want %d", cut, len(whole), whole[cut-1].Body.Type(), len(got), len(want))

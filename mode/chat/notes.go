@@ -12,8 +12,8 @@ import (
 // Age limits of reflections, in messages since their read position: older than fresh are marked,
 // older than stale are dropped.
 const (
-	fresh = 2
-	stale = 10
+	freshAge = 2
+	staleAge = 10
 )
 
 type note struct {
@@ -23,19 +23,19 @@ type note struct {
 	Older  bool       `json:"older,omitempty"`
 }
 
-type asking struct {
+type reflectionState struct {
 	Asked ponder.Seq  `json:"asked,omitempty"`
 	Done  ponder.Seq  `json:"done,omitempty"` // read position of the newest result, or place of a failure
 	Turns int         `json:"turns,omitempty"`
 	Times []time.Time `json:"times,omitempty"`
 }
 
-func (a *asking) asked(ev ponder.Event) {
+func (a *reflectionState) applyRequest(ev ponder.Event) {
 	a.Asked, a.Turns = ev.Seq, 0
-	a.Times = append(slices.Clip(a.within(ev.Time)), ev.Time)
+	a.Times = append(slices.Clip(a.lastHour(ev.Time)), ev.Time)
 }
 
-func (a *asking) within(now time.Time) []time.Time {
+func (a *reflectionState) lastHour(now time.Time) []time.Time {
 	i := 0
 	for i < len(a.Times) && now.Sub(a.Times[i]) >= time.Hour {
 		i++
@@ -43,9 +43,9 @@ func (a *asking) within(now time.Time) []time.Time {
 	return a.Times[i:]
 }
 
-func (a *asking) inFlight() bool { return a.Asked > a.Done }
+func (a *reflectionState) isInFlight() bool { return a.Asked > a.Done }
 
-func (s *state) noted(ev ponder.Event, b ponder.InnerMonologue) {
+func (s *state) applyReflection(ev ponder.Event, b ponder.InnerMonologue) {
 	if b.Tool == deepTool {
 		s.Deep.Done = max(s.Deep.Done, b.ReadTo)
 		if b.ReadTo == 0 { // imported
@@ -57,20 +57,20 @@ func (s *state) noted(ev ponder.Event, b ponder.InnerMonologue) {
 		s.Notes = append(s.Notes, note{Seq: ev.Seq, ReadTo: b.ReadTo, Text: b.Content, Older: b.Older})
 	}
 	if len(b.Condenses) > 0 {
-		s.Condensed.Notes = part{}
+		s.Condensed.Notes = condensedPart{}
 	}
 }
 
-func without(notes []note, before ponder.Seq) []note {
+func dropNotes(notes []note, before ponder.Seq) []note {
 	return slices.DeleteFunc(slices.Clone(notes), func(n note) bool { return n.Seq < before })
 }
 
-// age counts the messages between a note's read position and turn t.
-func (s *state) age(n note, t Turn) int {
+// noteAge counts the messages between a note's read position and turn t.
+func (s *state) noteAge(n note, t Turn) int {
 	age := 0
 	for _, list := range [][]Turn{s.Turns, s.Waiting} {
 		for _, o := range list {
-			if o.Said.Seq > n.ReadTo && o.Said.Seq < t.Said.Seq {
+			if o.Message.Seq > n.ReadTo && o.Message.Seq < t.Message.Seq {
 				age++
 			}
 		}
@@ -81,15 +81,15 @@ func (s *state) age(n note, t Turn) int {
 	return age
 }
 
-// inner returns the reflections for a turn as one text, and how many are too old.
-func (s *state) inner(t Turn) (text string, dropped int) {
+// reflectionText returns the reflections for a turn as one text, and how many are too old.
+func (s *state) reflectionText(t Turn) (text string, dropped int) {
 	var b strings.Builder
 	for _, n := range s.Notes {
-		if n.Seq >= s.begins(t) {
+		if n.Seq >= s.turnBegin(t) {
 			continue
 		}
-		age := s.age(n, t)
-		if age > stale {
+		age := s.noteAge(n, t)
+		if age > staleAge {
 			dropped++
 			continue
 		}
@@ -98,7 +98,7 @@ func (s *state) inner(t Turn) (text string, dropped int) {
 		}
 		b.WriteString(innerMark + "\n")
 		switch {
-		case age > fresh:
+		case age > freshAge:
 			fmt.Fprintf(&b, "(from before the last %d messages)\n", age)
 		case n.Older:
 			b.WriteString("(from before the last messages)\n")

@@ -6,27 +6,27 @@ const deepMode = "deep"
 
 // PendingMessages folds a conversation into its unanswered messages.
 type PendingMessages struct {
-	Open []Said
+	Open []Message
 
-	answering map[ponder.RunID]bool // started runs: do they answer?
+	answeringRuns map[ponder.RunID]bool // started runs: do they answer?
 }
 
 // Apply folds the next event.
 func (p *PendingMessages) Apply(ev ponder.Event) {
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		p.Open = append(p.Open, saidIn(ev, b))
+		p.Open = append(p.Open, messageFrom(ev, b))
 	case ponder.AssistantMessage:
 		if ev.Run == "" { // imported
 			p.Open = nil
 		}
 	case ponder.RunStarted:
-		if p.answering == nil {
-			p.answering = make(map[ponder.RunID]bool)
+		if p.answeringRuns == nil {
+			p.answeringRuns = make(map[ponder.RunID]bool)
 		}
-		p.answering[ev.Run] = b.Mode == Name
+		p.answeringRuns[ev.Run] = b.Mode == Name
 	case ponder.RunFinished:
-		if p.answering[ev.Run] {
+		if p.answeringRuns[ev.Run] {
 			p.Open = nil
 		}
 	case ponder.Progress:
@@ -36,9 +36,9 @@ func (p *PendingMessages) Apply(ev ponder.Event) {
 	}
 }
 
-// Answers reports whether a run answers messages, and whether its start was applied.
-func (p *PendingMessages) Answers(run ponder.RunID) (answers, known bool) {
-	answers, known = p.answering[run]
+// IsAnswering reports whether a run answers messages, and whether its start was applied.
+func (p *PendingMessages) IsAnswering(run ponder.RunID) (answers, known bool) {
+	answers, known = p.answeringRuns[run]
 	return answers, known
 }
 
@@ -61,7 +61,7 @@ func (r *ReflectionView) Apply(ev ponder.Event) {
 		case DeepAsked:
 			r.Asked = ev.Seq
 		case DeepFailed:
-			r.done(ev)
+			r.markDone(ev)
 		}
 	case ponder.Observation:
 		if b.Sensor == DeepAsked {
@@ -69,7 +69,7 @@ func (r *ReflectionView) Apply(ev ponder.Event) {
 		}
 	case ponder.InnerMonologue:
 		if b.Tool == deepTool {
-			r.done(ev)
+			r.markDone(ev)
 		}
 	case ponder.RunStarted:
 		if b.Mode == deepMode {
@@ -86,9 +86,9 @@ func (r *ReflectionView) Apply(ev ponder.Event) {
 	}
 }
 
-// done applies an event whose key contains the seq of a request: muse-N or failed-N.
-func (r *ReflectionView) done(ev ponder.Event) {
-	if n, ok := turnOf(ev.Cause); ok {
+// markDone applies an event whose key contains the seq of a request: muse-N or failed-N.
+func (r *ReflectionView) markDone(ev ponder.Event) {
+	if n, ok := parseTurnSeq(ev.Cause); ok {
 		r.Done = max(r.Done, n)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestReflectionView(t *testing.T) {
-	wish := func(seq ponder.Seq) ponder.Event {
+	userMessage := func(seq ponder.Seq) ponder.Event {
 		return ponder.Event{Seq: seq, Run: "run_1", Body: ponder.Progress{Stage: DeepAsked}}
 	}
 	run := ponder.Event{Seq: 2, Run: "run_2", Body: ponder.RunStarted{Mode: deepMode}}
@@ -20,14 +20,14 @@ func TestReflectionView(t *testing.T) {
 		busy bool
 	}{
 		{"nothing", nil, false},
-		{"asked", []ponder.Event{wish(1), run}, true},
+		{"asked", []ponder.Event{userMessage(1), run}, true},
 		{"asked by the user", []ponder.Event{{Seq: 1, Body: ponder.Observation{Sensor: DeepAsked}}}, true},
-		{"came", []ponder.Event{wish(1), run, came(3, "muse-1/1.1")}, false},
-		{"asked again meanwhile", []ponder.Event{wish(1), run, wish(3), came(4, "muse-1/1.1")}, true},
-		{"and that came", []ponder.Event{wish(1), run, wish(3), came(4, "muse-1/1.1"), came(5, "muse-3/1.1")}, false},
-		{"failed", []ponder.Event{wish(1), run, {Seq: 3, Cause: "failed-1/1.1", Body: ponder.Progress{Stage: DeepFailed}}}, false},
-		{"the run failed", []ponder.Event{wish(1), run, {Seq: 3, Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, false},
-		{"condensed", []ponder.Event{wish(1), run, {Seq: 3, Run: "run_1", Cause: "noted-1/1.1", Body: ponder.InnerMonologue{}}}, true},
+		{"came", []ponder.Event{userMessage(1), run, came(3, "muse-1/1.1")}, false},
+		{"asked again meanwhile", []ponder.Event{userMessage(1), run, userMessage(3), came(4, "muse-1/1.1")}, true},
+		{"and that came", []ponder.Event{userMessage(1), run, userMessage(3), came(4, "muse-1/1.1"), came(5, "muse-3/1.1")}, false},
+		{"failed", []ponder.Event{userMessage(1), run, {Seq: 3, Cause: "failed-1/1.1", Body: ponder.Progress{Stage: DeepFailed}}}, false},
+		{"the run failed", []ponder.Event{userMessage(1), run, {Seq: 3, Run: "run_2", Body: ponder.RunFinished{Status: ponder.Failed}}}, false},
+		{"condensed", []ponder.Event{userMessage(1), run, {Seq: 3, Run: "run_1", Cause: "noted-1/1.1", Body: ponder.InnerMonologue{}}}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var v ReflectionView
@@ -75,7 +75,7 @@ func TestPendingMessages(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-		if answers, known := p.Answers("run_2"); answers || known != (name == "another run ended") {
+		if answers, known := p.IsAnswering("run_2"); answers || known != (name == "another run ended") {
 			t.Errorf("%s: run_2 answers: %v, %v", name, answers, known)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 var (
 	//go:embed system.md
-	system string
+	defaultSystem string
 	//go:embed inner.md
 	innerRules string
 	//go:embed condense.md
@@ -17,17 +17,17 @@ var (
 )
 
 const (
-	innerMark  = "[inner thoughts — not spoken aloud]"
-	lastWords  = "Answer the user now, in words, from what you know. You cannot use tools any more."
-	cutShort   = " [stopped here by the user]"
-	noAnswer   = "(no answer: it was interrupted)"
-	interrupts = "stopped: the user wants an answer now"
+	innerMark       = "[inner thoughts — not spoken aloud]"
+	answerNowPrompt = "Answer the user now, in words, from what you know. You cannot use tools any more."
+	stoppedMark     = " [stopped here by the user]"
+	noAnswer        = "(no answer: it was interrupted)"
+	interruptedText = "stopped: the user wants an answer now"
 )
 
 // System returns the system prompt of conversations with additional instructions.
-func System(beside string) string {
-	if beside = strings.TrimSpace(beside); beside == "" {
-		return system
+func System(extra string) string {
+	if extra = strings.TrimSpace(extra); extra == "" {
+		return defaultSystem
 	}
-	return strings.TrimSpace(system) + "\n\n" + beside
+	return strings.TrimSpace(defaultSystem) + "\n\n" + extra
 }

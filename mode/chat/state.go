@@ -27,45 +27,45 @@ type state struct {
 	Summed  ponder.Seq `json:"summed,omitempty"`
 	Command string     `json:"command,omitempty"` // its newest slash command; see Use
 
-	Notes []note            `json:"notes,omitempty"` // unused reflections
-	Mind  []background.Note `json:"mind,omitempty"`
-	Deep  asking            `json:"deep,omitzero"`
-	Clock time.Time         `json:"clock,omitzero"`
-	Mused []time.Time       `json:"mused,omitempty"` // times of recent thoughts
+	Notes        []note            `json:"notes,omitempty"` // unused reflections
+	Mind         []background.Note `json:"mind,omitempty"`
+	Deep         reflectionState   `json:"deep,omitzero"`
+	Clock        time.Time         `json:"clock,omitzero"`
+	ThoughtTimes []time.Time       `json:"mused,omitempty"` // times of recent thoughts
 
-	Work   *work    `json:"work,omitempty"` // the turn of Waiting[0]
-	Answer []string `json:"answer,omitempty"`
-	Failed string   `json:"failed,omitempty"`
-	Hurry  bool     `json:"hurry,omitempty"`
+	Work      *work    `json:"work,omitempty"` // the turn of Waiting[0]
+	Answer    []string `json:"answer,omitempty"`
+	Failed    string   `json:"failed,omitempty"`
+	AnswerNow bool     `json:"hurry,omitempty"`
 
-	Condensed condensing `json:"condensed,omitzero"`
+	Condensed condensation `json:"condensed,omitzero"`
 }
 
 // Turn is a message with its answer.
 type Turn struct {
-	Said   Said     `json:"said"`
-	Mused  []string `json:"mused,omitempty"`
-	Answer []string `json:"answer,omitempty"`
+	Message  Message  `json:"said"`
+	Thoughts []string `json:"mused,omitempty"`
+	Answer   []string `json:"answer,omitempty"`
 }
 
-// Said is a user's message.
-type Said struct {
+// Message is a user's message.
+type Message struct {
 	Seq   ponder.Seq  `json:"seq,omitempty"`
 	ID    string      `json:"id,omitempty"`
 	Text  string      `json:"text,omitempty"`
 	Media []llm.Media `json:"media,omitempty"`
 }
 
-func saidIn(ev ponder.Event, b ponder.UserMessage) Said {
-	return Said{Seq: ev.Seq, ID: ev.ID, Text: b.Content, Media: b.Media}
+func messageFrom(ev ponder.Event, b ponder.UserMessage) Message {
+	return Message{Seq: ev.Seq, ID: ev.ID, Text: b.Content, Media: b.Media}
 }
 
-func (t Turn) size() int {
-	n := len(t.Said.Text) + 16
-	for _, m := range t.Said.Media {
+func (t Turn) byteSize() int {
+	n := len(t.Message.Text) + 16
+	for _, m := range t.Message.Media {
 		n += len(m.Name) + 4000
 	}
-	for _, texts := range [][]string{t.Mused, t.Answer} {
+	for _, texts := range [][]string{t.Thoughts, t.Answer} {
 		for _, text := range texts {
 			n += len(text) + 16
 		}
@@ -75,68 +75,68 @@ func (t Turn) size() int {
 
 func (s *state) Apply(ev ponder.Event) ponder.State {
 	c := *s
-	c.apply(ev)
+	c.applyEvent(ev)
 	return &c
 }
 
-func (s *state) apply(ev ponder.Event) {
+func (s *state) applyEvent(ev ponder.Event) {
 	if ev.Time.After(s.Clock) {
 		s.Clock = ev.Time
 	}
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		s.Waiting = append(slices.Clip(s.Waiting), Turn{Said: saidIn(ev, b)})
+		s.Waiting = append(slices.Clip(s.Waiting), Turn{Message: messageFrom(ev, b)})
 	case ponder.AttachmentAdded:
-		s.attached(ev, b)
+		s.applyAttachment(ev, b)
 	case ponder.AssistantMessage:
-		s.said(ev, b)
+		s.applyAnswer(ev, b)
 	case ponder.Thought:
 		if b.Kind == Thinking && !ev.Erased {
-			s.mused(ev, b.Content)
+			s.applyThought(ev, b.Content)
 		}
 	case ponder.InnerMonologue:
-		s.noted(ev, b)
+		s.applyReflection(ev, b)
 	case ponder.Summary:
-		s.summed(b)
+		s.applySummary(b)
 	case ponder.Progress:
-		s.progress(ev, b)
+		s.applyProgress(ev, b)
 	case ponder.Observation:
-		s.observed(ev, b)
+		s.applyObservation(ev, b)
 	case ponder.Steer:
 		switch b.Do {
 		case ponder.AnswerNow:
-			s.hurry()
+			s.answerNow()
 		case ponder.Cancel:
-			s.stopped(ev, b.Content)
+			s.stopTurn(ev, b.Content)
 		}
 	case ponder.BudgetSpent:
-		s.hurry()
+		s.answerNow()
 	case ponder.CallFinished:
-		s.called(ev, b)
+		s.applyCall(ev, b)
 	case ponder.ToolResult:
-		s.used(ev, b)
+		s.applyToolResult(ev, b)
 	}
 }
 
-func (s *state) progress(ev ponder.Event, b ponder.Progress) {
+func (s *state) applyProgress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case DeepAsked:
-		s.Deep.asked(ev)
+		s.Deep.applyRequest(ev)
 	case DeepFailed:
 		s.Deep.Done = ev.Seq
 	case TurnEnded:
-		if n, ok := turnOf(ev.Cause); ok && s.going(n) {
+		if n, ok := parseTurnSeq(ev.Cause); ok && s.isCurrent(n) {
 			s.Failed = ""
 			if b.Refused {
 				s.Failed = b.Content
 			}
-			s.end(ev.Seq, !b.Refused)
+			s.endTurn(ev.Seq, !b.Refused)
 		}
 	}
 }
 
-// turnOf returns the N of a cause such as say-N-K/1.1.
-func turnOf(cause string) (ponder.Seq, bool) {
+// parseTurnSeq returns the N of a cause such as say-N-K/1.1.
+func parseTurnSeq(cause string) (ponder.Seq, bool) {
 	key, _, _ := strings.Cut(cause, "/")
 	_, rest, ok := strings.Cut(key, "-")
 	num, _, _ := strings.Cut(rest, "-")
@@ -144,84 +144,86 @@ func turnOf(cause string) (ponder.Seq, bool) {
 	return ponder.Seq(n), ok && err == nil
 }
 
-func (s *state) going(n ponder.Seq) bool { return len(s.Waiting) > 0 && s.Waiting[0].Said.Seq == n }
+func (s *state) isCurrent(n ponder.Seq) bool {
+	return len(s.Waiting) > 0 && s.Waiting[0].Message.Seq == n
+}
 
-// change returns the current turn in a cloned list.
-func (s *state) change() *Turn {
+// cloneCurrent returns the current turn in a cloned list.
+func (s *state) cloneCurrent() *Turn {
 	s.Waiting = slices.Clone(s.Waiting)
 	return &s.Waiting[0]
 }
 
-// said applies an answer. An imported answer answers all waiting messages.
-func (s *state) said(ev ponder.Event, b ponder.AssistantMessage) {
-	n, ok := turnOf(ev.Cause)
+// applyAnswer applies an answer. An imported answer answers all waiting messages.
+func (s *state) applyAnswer(ev ponder.Event, b ponder.AssistantMessage) {
+	n, ok := parseTurnSeq(ev.Cause)
 	switch {
-	case ok && s.going(n):
-		t := s.change()
+	case ok && s.isCurrent(n):
+		t := s.cloneCurrent()
 		t.Answer = append(slices.Clip(t.Answer), b.Content)
 		if ev.Run == s.run.ID {
 			s.Answer = append(slices.Clip(s.Answer), b.Content)
 		}
 	case ev.Run == "":
 		for len(s.Waiting) > 1 {
-			s.end(ev.Seq, false)
+			s.endTurn(ev.Seq, false)
 		}
 		if len(s.Waiting) == 1 {
-			t := s.change()
+			t := s.cloneCurrent()
 			t.Answer = append(slices.Clip(t.Answer), b.Content)
-			s.end(ev.Seq, false)
+			s.endTurn(ev.Seq, false)
 			return
 		}
-		s.push(Turn{Said: Said{Seq: ev.Seq}, Answer: []string{b.Content}})
+		s.pushTurn(Turn{Message: Message{Seq: ev.Seq}, Answer: []string{b.Content}})
 	}
 }
 
-func (s *state) mused(ev ponder.Event, text string) {
-	if n, ok := turnOf(ev.Cause); ok && s.going(n) {
-		t := s.change()
-		t.Mused = append(slices.Clip(t.Mused), text)
+func (s *state) applyThought(ev ponder.Event, text string) {
+	if n, ok := parseTurnSeq(ev.Cause); ok && s.isCurrent(n) {
+		t := s.cloneCurrent()
+		t.Thoughts = append(slices.Clip(t.Thoughts), text)
 	}
-	s.Mused = append(slices.Clip(s.Mused), ev.Time)
-	s.Mused = s.Mused[max(0, len(s.Mused)-s.opts.ThinkPerMin):]
+	s.ThoughtTimes = append(slices.Clip(s.ThoughtTimes), ev.Time)
+	s.ThoughtTimes = s.ThoughtTimes[max(0, len(s.ThoughtTimes)-s.opts.ThinkPerMin):]
 }
 
-func (s *state) attached(ev ponder.Event, b ponder.AttachmentAdded) {
+func (s *state) applyAttachment(ev ponder.Event, b ponder.AttachmentAdded) {
 	if ev.Run != "" || b.Content == "" {
 		return // written by a run, or unreadable for the model
 	}
 	text := "[attached: " + b.Name + "]\n" + b.Content
-	s.push(Turn{Said: Said{Seq: ev.Seq, ID: ev.ID, Text: text}, Answer: []string{"Noted."}})
+	s.pushTurn(Turn{Message: Message{Seq: ev.Seq, ID: ev.ID, Text: text}, Answer: []string{"Noted."}})
 }
 
-// end ends the current turn. used says that it was answered, which consumes its reflections.
-func (s *state) end(at ponder.Seq, used bool) {
+// endTurn ends the current turn. used says that it was answered, which consumes its reflections.
+func (s *state) endTurn(at ponder.Seq, used bool) {
 	if len(s.Waiting) == 0 {
 		return
 	}
 	t := s.Waiting[0]
-	s.minded(t, used)
+	s.dropShownNotes(t, used)
 	if used {
-		s.Notes = without(s.Notes, s.begins(t))
-		s.Condensed.Notes = part{} // they are used uncondensed
+		s.Notes = dropNotes(s.Notes, s.turnBegin(t))
+		s.Condensed.Notes = condensedPart{} // they are used uncondensed
 		s.Deep.Turns++
 	}
 	if s.opts.Forget {
-		t.Mused = nil
+		t.Thoughts = nil
 	}
-	s.push(t)
-	s.Waiting, s.Work, s.Ended, s.Hurry = slices.Clip(s.Waiting[1:]), nil, at, false
-	s.overflow()
+	s.pushTurn(t)
+	s.Waiting, s.Work, s.Ended, s.AnswerNow = slices.Clip(s.Waiting[1:]), nil, at, false
+	s.planCondensation()
 }
 
-// stopped ends the current turn on the user's command. said is the part of the pending text that
+// stopTurn ends the current turn on the user's command. said is the part of the pending text that
 // the user saw.
-func (s *state) stopped(ev ponder.Event, said string) {
+func (s *state) stopTurn(ev ponder.Event, said string) {
 	if len(s.Waiting) > 0 && strings.TrimSpace(said) != "" {
-		t := s.change()
-		t.Answer = append(slices.Clip(t.Answer), strings.TrimSpace(said)+cutShort)
+		t := s.cloneCurrent()
+		t.Answer = append(slices.Clip(t.Answer), strings.TrimSpace(said)+stoppedMark)
 	}
-	s.end(ev.Seq, false)
+	s.endTurn(ev.Seq, false)
 }
 
-// begins returns the seq before which notes belong to turn t.
-func (s *state) begins(t Turn) ponder.Seq { return max(t.Said.Seq, s.Ended) }
+// turnBegin returns the seq before which notes belong to turn t.
+func (s *state) turnBegin(t Turn) ponder.Seq { return max(t.Message.Seq, s.Ended) }

@@ -10,35 +10,35 @@ import (
 	"ponder/llm"
 )
 
-// shingle is the number of consecutive words of a hidden text that count as a quotation.
-const shingle = 3
+// shingleWords is the number of consecutive words of a hidden text that count as a quotation.
+const shingleWords = 3
 
-// unquoted returns the reason of a failed call for users. Providers may quote requests: if the
+// publicError returns the reason of a failed call for users. Providers may quote requests: if the
 // error repeats hidden text, only its class is returned.
-func (s *state) unquoted(b ponder.CallFinished) string {
-	said := " " + strings.Join(wordsOf(b.Error), " ") + " "
-	for _, text := range s.unseen() {
-		list := wordsOf(text)
-		if len(list) < shingle && len(strings.Join(list, "")) < 5 {
+func (s *state) publicError(b ponder.CallFinished) string {
+	said := " " + strings.Join(splitWords(b.Error), " ") + " "
+	for _, text := range s.hiddenTexts() {
+		list := splitWords(text)
+		if len(list) < shingleWords && len(strings.Join(list, "")) < 5 {
 			continue
 		}
-		for i := range max(1, len(list)-shingle+1) {
-			if strings.Contains(said, " "+strings.Join(list[i:min(i+shingle, len(list))], " ")+" ") {
-				return fmt.Sprintf("%s did not answer: %s; what it says quotes thoughts, and stands in the log", b.Model, kindOf(b.Class))
+		for i := range max(1, len(list)-shingleWords+1) {
+			if strings.Contains(said, " "+strings.Join(list[i:min(i+shingleWords, len(list))], " ")+" ") {
+				return fmt.Sprintf("%s did not answer: %s; what it says quotes thoughts, and stands in the log", b.Model, className(b.Class))
 			}
 		}
 	}
 	return b.Error
 }
 
-func kindOf(c llm.Class) string { return strings.ReplaceAll(string(c), "_", " ") }
+func className(c llm.Class) string { return strings.ReplaceAll(string(c), "_", " ") }
 
-func (s *state) unseen() (list []string) {
+func (s *state) hiddenTexts() (list []string) {
 	for _, n := range s.Notes {
 		list = append(list, n.Text)
 	}
-	for _, t := range append(s.known(), s.Waiting...) {
-		list = append(list, t.Mused...)
+	for _, t := range append(s.visibleTurns(), s.Waiting...) {
+		list = append(list, t.Thoughts...)
 	}
 	if s.Work == nil {
 		return list
@@ -46,7 +46,7 @@ func (s *state) unseen() (list []string) {
 	for _, m := range s.Work.Msgs {
 		for _, p := range m.Parts {
 			if p.Call != nil {
-				list = append(list, leaves(p.Call.Input)...)
+				list = append(list, jsonStrings(p.Call.Input)...)
 			}
 			if p.Result != nil {
 				list = append(list, p.Result.Text)
@@ -56,8 +56,8 @@ func (s *state) unseen() (list []string) {
 	return list
 }
 
-// leaves returns the strings in a JSON value, or js itself if invalid.
-func leaves(js json.RawMessage) (list []string) {
+// jsonStrings returns the strings in a JSON value, or js itself if invalid.
+func jsonStrings(js json.RawMessage) (list []string) {
 	var v any
 	if json.Unmarshal(js, &v) != nil {
 		return []string{string(js)}
@@ -81,6 +81,6 @@ func leaves(js json.RawMessage) (list []string) {
 	return list
 }
 
-func wordsOf(text string) []string {
+func splitWords(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -37,10 +37,10 @@ type TurnView struct {
 	LastInput  string
 	Head       ponder.Seq
 
-	mode  string
-	calls string // prefix of the keys of writing calls, before the round number
-	says  string // prefix of the keys of stored text; empty: calls store the text
-	turn  string
+	mode       string
+	callPrefix string // prefix of the keys of writing calls, before the round number
+	sayPrefix  string // prefix of the keys of stored text; empty: calls store the text
+	turn       string
 }
 
 // NewTurnView returns the view of the turn of the message at seq. It ignores earlier events.
@@ -48,22 +48,22 @@ func NewTurnView(message string, seq ponder.Seq) TurnView {
 	turn := "-" + strconv.FormatInt(int64(seq), 10) + "-"
 	return TurnView{
 		Message: message, Seq: seq, Status: ponder.Thinking, Head: max(0, seq-1),
-		mode: Name, calls: callKey + turn, says: sayKey + turn, turn: turn,
+		mode: Name, callPrefix: callKey + turn, sayPrefix: sayKey + turn, turn: turn,
 	}
 }
 
 // NewExchangeView returns the view of a thread's only run. Its answer is the text of calls whose
 // keys begin with calls.
 func NewExchangeView(mode, calls string) TurnView {
-	return TurnView{Status: ponder.Thinking, mode: mode, calls: calls}
+	return TurnView{Status: ponder.Thinking, mode: mode, callPrefix: calls}
 }
 
-// Over reports whether the turn has ended.
-func (v *TurnView) Over() bool { return v.Status.Ended() }
+// IsOver reports whether the turn has ended.
+func (v *TurnView) IsOver() bool { return v.Status.Ended() }
 
 // Round returns the round number in a call's key.
 func (v *TurnView) Round(key string) (n int, ok bool) {
-	rest, ok := strings.CutPrefix(key, v.calls)
+	rest, ok := strings.CutPrefix(key, v.callPrefix)
 	n, err := strconv.Atoi(rest)
 	return n, ok && err == nil && n > 0
 }
@@ -87,17 +87,17 @@ func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 	case ponder.UserMessage:
 		v.Superseded = v.Superseded || ev.ID != v.Message
 	case ponder.RunStarted:
-		v.answeredBy(ev.Run, b.Mode == v.mode)
+		v.setRun(ev.Run, b.Mode == v.mode)
 	case ponder.CallStarted:
-		v.answeredBy(ev.Run, v.answers(ev))
+		v.setRun(ev.Run, v.isAnswerCall(ev))
 	case ponder.CallFinished:
-		v.answeredBy(ev.Run, v.answers(ev))
+		v.setRun(ev.Run, v.isAnswerCall(ev))
 		if _, ok := v.Round(ev.ActionKey()); ok {
 			v.CallTotals.Apply(b)
 		}
 	case ponder.AssistantMessage:
-		if _, _, ok := v.Stores(ev); ok {
-			v.answeredBy(ev.Run, true)
+		if _, _, ok := v.StoredText(ev); ok {
+			v.setRun(ev.Run, true)
 			v.Model = cmp.Or(b.Model, v.Model)
 		}
 	case ponder.BudgetSpent:
@@ -105,33 +105,33 @@ func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 			v.Budget = b.What
 		}
 	case ponder.Progress:
-		if b.Stage == TurnEnded && b.Ref == v.Message && !v.Over() {
+		if b.Stage == TurnEnded && b.Ref == v.Message && !v.IsOver() {
 			v.Run, v.Status = ev.Run, ponder.Completed
 			if b.Refused {
 				v.Status, v.Reason = ponder.Failed, b.Content
 			}
 		}
 	case ponder.RunFinished:
-		v.finished(ev.Run, b)
+		v.applyRunFinished(ev.Run, b)
 	}
-	if key, text, ok := v.Stores(ev); ok {
+	if key, text, ok := v.StoredText(ev); ok {
 		n, _ := v.Round(key)
 		return v.Text.Store(n, text)
 	}
 	return e
 }
 
-// Stores returns the text that ev stores for a round, and the key of its call.
-func (v *TurnView) Stores(ev ponder.Event) (key, text string, ok bool) {
+// StoredText returns the text that ev stores for a round, and the key of its call.
+func (v *TurnView) StoredText(ev ponder.Event) (key, text string, ok bool) {
 	switch b := ev.Body.(type) {
 	case ponder.AssistantMessage:
-		rest, ok := strings.CutPrefix(ev.ActionKey(), v.says)
-		if !ok || v.says == "" {
+		rest, ok := strings.CutPrefix(ev.ActionKey(), v.sayPrefix)
+		if !ok || v.sayPrefix == "" {
 			return "", "", false
 		}
-		key, text = v.calls+rest, b.Content
+		key, text = v.callPrefix+rest, b.Content
 	case ponder.CallFinished:
-		if v.says != "" || b.Error != "" {
+		if v.sayPrefix != "" || b.Error != "" {
 			return "", "", false
 		}
 		key, text = ev.ActionKey(), b.Message.Text()
@@ -143,22 +143,22 @@ func (v *TurnView) Stores(ev ponder.Event) (key, text string, ok bool) {
 	return key, text, ok
 }
 
-func (v *TurnView) answers(ev ponder.Event) bool {
+func (v *TurnView) isAnswerCall(ev ponder.Event) bool {
 	_, ok := v.Round(ev.ActionKey())
-	return ok || v.says != "" && WritesAnswer(ev.Cause)
+	return ok || v.sayPrefix != "" && WritesAnswer(ev.Cause)
 }
 
-func (v *TurnView) answeredBy(run ponder.RunID, is bool) {
-	if is && !v.Over() {
+func (v *TurnView) setRun(run ponder.RunID, is bool) {
+	if is && !v.IsOver() {
 		v.Run = run
 	}
 }
 
-func (v *TurnView) finished(run ponder.RunID, b ponder.RunFinished) {
+func (v *TurnView) applyRunFinished(run ponder.RunID, b ponder.RunFinished) {
 	if run != v.Run || run == "" || v.Finished != nil {
 		return
 	}
-	if v.Finished = &b; !v.Over() {
+	if v.Finished = &b; !v.IsOver() {
 		v.Status, v.Reason = b.Status, b.Reason
 	}
 }
@@ -167,24 +167,24 @@ func (v *TurnView) finished(run ponder.RunID, b ponder.RunFinished) {
 // then over unless another run is left.
 func (v *TurnView) IsUnclaimed(ev ponder.Event) bool {
 	_, ended := ev.Body.(ponder.RunFinished)
-	return ended && v.Run == "" && !v.Over() && ev.Run.Parent() == ""
+	return ended && v.Run == "" && !v.IsOver() && ev.Run.Parent() == ""
 }
 
 // Fail ends the turn for a reason outside the log.
 func (v *TurnView) Fail(reason string) {
-	if !v.Over() {
+	if !v.IsOver() {
 		v.Status, v.Reason = ponder.Failed, reason
 	}
 }
 
-// Hear applies a delta and returns the edit of the text. The delta must follow the event that began
+// ApplyDelta applies a delta and returns the edit of the text. The delta must follow the event that began
 // its attempt.
-func (v *TurnView) Hear(d ponder.Delta) (e llm.Edit) {
+func (v *TurnView) ApplyDelta(d ponder.Delta) (e llm.Edit) {
 	n, ok := v.Round(d.Key)
 	if !ok || d.Run.Parent() != "" {
 		return e
 	}
-	return v.Text.Hear(n, d.Attempt, d.Offset, d.Text)
+	return v.Text.AddDelta(n, d.Attempt, d.Offset, d.Text)
 }
 
 // CallTotals folds calls.
@@ -202,8 +202,8 @@ func (t *CallTotals) Apply(b ponder.CallFinished) {
 	}
 }
 
-// Trouble returns the error class if the newest call failed permanently, or "".
-func (t *CallTotals) Trouble() llm.Class {
+// FailureClass returns the error class if the newest call failed permanently, or "".
+func (t *CallTotals) FailureClass() llm.Class {
 	if o := t.Last; o.Error != "" && o.RetryAt.IsZero() && !o.Dropped && !o.Refused {
 		return cmp.Or(o.Class, llm.Transient)
 	}

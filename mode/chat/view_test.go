@@ -11,7 +11,7 @@ import (
 	"ponder/llm"
 )
 
-func at(seq ponder.Seq, evs []ponder.Event) (list []ponder.Event) {
+func stampEvents(seq ponder.Seq, evs []ponder.Event) (list []ponder.Event) {
 	for _, ev := range evs {
 		seq++
 		if ev.Run == "" {
@@ -63,14 +63,14 @@ func TestTurnView(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v, unclaimed := NewTurnView("evt_7", 7), false
 			message := ponder.Event{ID: "evt_7", Body: ponder.UserMessage{Content: "Why?"}}.Stamp("thr_1", 7, ponder.Event{}.Time)
-			for _, ev := range append([]ponder.Event{message}, at(7, tt.evs)...) {
+			for _, ev := range append([]ponder.Event{message}, stampEvents(7, tt.evs)...) {
 				for range 2 {
 					v.Apply(ev)
 				}
 				unclaimed = unclaimed || v.IsUnclaimed(ev)
 			}
-			if v.Text.Stored() != tt.said || v.Run != tt.run || v.Status != tt.status || v.Reason != tt.reason || v.Trouble() != tt.trouble {
-				t.Errorf("%q of %q, %s (%s), %q", v.Text.Stored(), v.Run, v.Status, v.Reason, v.Trouble())
+			if v.Text.Stored() != tt.said || v.Run != tt.run || v.Status != tt.status || v.Reason != tt.reason || v.FailureClass() != tt.trouble {
+				t.Errorf("%q of %q, %s (%s), %q", v.Text.Stored(), v.Run, v.Status, v.Reason, v.FailureClass())
 			}
 			if v.Usage.Total() != tt.tokens || unclaimed != tt.unclaimed || v.Superseded != tt.superseded {
 				t.Errorf("%d tokens, unclaimed %v, superseded %v", v.Usage.Total(), unclaimed, v.Superseded)
@@ -84,11 +84,11 @@ func TestExchangeView(t *testing.T) {
 		return ponder.CallFinished{Model: "p/m", Message: llm.Say(llm.Assistant, text), Finish: llm.FinishStop}
 	}
 	v := NewExchangeView("relay", "ask-")
-	for i, ev := range at(0, []ponder.Event{
+	for i, ev := range stampEvents(0, []ponder.Event{
 		{Body: ponder.RunStarted{Mode: "relay"}}, {Cause: "ask-1#1", Body: answer(" One. ")}, {Cause: "ask-2#1", Body: answer(" ")},
 		{Cause: "turn-1-3#1", Body: answer("No.")}, {Cause: "ask-3#1", Body: answer("Three.")}, {Body: ponder.RunFinished{Status: ponder.Completed}},
 	}) {
-		if v.Over() {
+		if v.IsOver() {
 			t.Errorf("it is over before event %d", i)
 		}
 		v.Apply(ev)
@@ -171,8 +171,8 @@ func TestTurnViewProperty(t *testing.T) {
 				alone.Apply(ev)
 			}
 		}
-		heard := NewTurnView(message, 7)
-		heard.Text.Eager = rnd.IntN(2) == 0
+		streamed := NewTurnView(message, 7)
+		streamed.Text.Eager = rnd.IntN(2) == 0
 		page := ""
 		edit := func(e llm.Edit) { page = page[:len(page)-e.Back] + e.Text }
 		var late []ponder.Delta
@@ -180,28 +180,28 @@ func TestTurnViewProperty(t *testing.T) {
 		for i := 0; i < len(s); i++ {
 			switch one := s[i].(type) {
 			case ponder.Event:
-				edit(heard.Apply(one))
+				edit(streamed.Apply(one))
 			case ponder.Delta:
 				late = append(late, one)
 				if i >= lost && rnd.IntN(6) > 0 { // otherwise lost or late
-					edit(heard.Hear(one))
+					edit(streamed.ApplyDelta(one))
 				}
 			}
 			if len(late) > 0 && rnd.IntN(5) == 0 {
-				edit(heard.Hear(late[rnd.IntN(len(late))]))
+				edit(streamed.ApplyDelta(late[rnd.IntN(len(late))]))
 			}
 			if rnd.IntN(25) == 0 { // a reconnect loses deltas and repeats events
 				lost = i + rnd.IntN(8)
 				i = max(-1, i-rnd.IntN(4))
 			}
 		}
-		edit(heard.Text.Drop())
-		if want := alone.Text.Stored(); page != want || heard.Text.Stored() != want || alone.Text.Text() != want {
-			t.Fatalf("seed %d: the edits lead to %q, and %q is stored; want %q", seed, page, heard.Text.Stored(), want)
+		edit(streamed.Text.Drop())
+		if want := alone.Text.Stored(); page != want || streamed.Text.Stored() != want || alone.Text.Text() != want {
+			t.Fatalf("seed %d: the edits lead to %q, and %q is stored; want %q", seed, page, streamed.Text.Stored(), want)
 		}
-		heard.Text, alone.Text = llm.TextAssembler{}, llm.TextAssembler{}
-		if !reflect.DeepEqual(heard, alone) {
-			t.Fatalf("seed %d:\n%+v\n%+v", seed, heard, alone)
+		streamed.Text, alone.Text = llm.TextAssembler{}, llm.TextAssembler{}
+		if !reflect.DeepEqual(streamed, alone) {
+			t.Fatalf("seed %d:\n%+v\n%+v", seed, streamed, alone)
 		}
 	}
 }

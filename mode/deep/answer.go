@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-var label = regexp.MustCompile(`(?im)^[\s>#*_-]*(hmm+|thoughts?)[\s*_]*:[\s*_]*`)
+var labelPattern = regexp.MustCompile(`(?im)^[\s>#*_-]*(hmm+|thoughts?)[\s*_]*:[\s*_]*`)
 
-// form returns a reflection as "hmm: ...", an empty line and "thoughts: ...". Text with other or no
+// formatReflection returns a reflection as "hmm: ...", an empty line and "thoughts: ...". Text with other or no
 // labels becomes thoughts, with its first sentence as hmm.
-func form(text string) string {
+func formatReflection(text string) string {
 	text = strings.TrimSpace(text)
 	var hmm, thoughts []string
-	marks := label.FindAllStringSubmatchIndex(text, -1)
+	marks := labelPattern.FindAllStringSubmatchIndex(text, -1)
 	if len(marks) == 0 {
 		first, rest := firstSentence(text)
 		if rest == "" {

@@ -15,44 +15,44 @@ import (
 const Mermaid = "text/vnd.mermaid"
 
 const (
-	maxDrawing  = 20_000 // bytes
-	maxDrawings = 3      // per reflection
+	maxDiagramBytes = 20_000 // bytes
+	maxDiagrams     = 3      // per reflection
 )
 
-var fence = regexp.MustCompile("(?s)```[ \t]*mermaid[ \t\r\n]+(.*?)\n?[ \t]*```")
+var fencePattern = regexp.MustCompile("(?s)```[ \t]*mermaid[ \t\r\n]+(.*?)\n?[ \t]*```")
 
-type drawing string
+type diagram string
 
-const shown = "(A diagram of this was put beside the conversation.)"
+const diagramNote = "(A diagram of this was put beside the conversation.)"
 
-// drawn separates the sound diagrams from a text. The rest may be empty.
-func drawn(text string) (rest string, list []drawing) {
-	rest = strings.TrimSpace(fence.ReplaceAllStringFunc(text, func(block string) string {
-		d := drawing(strings.TrimSpace(fence.FindStringSubmatch(block)[1]))
+// extractDiagrams separates the sound diagrams from a text. The rest may be empty.
+func extractDiagrams(text string) (rest string, list []diagram) {
+	rest = strings.TrimSpace(fencePattern.ReplaceAllStringFunc(text, func(block string) string {
+		d := diagram(strings.TrimSpace(fencePattern.FindStringSubmatch(block)[1]))
 		switch {
 		case slices.Contains(list, d):
-		case d.sound() && len(list) < maxDrawings:
+		case d.isSafe() && len(list) < maxDiagrams:
 			list = append(list, d)
 		default:
 			return ""
 		}
-		return shown
+		return diagramNote
 	}))
-	if len(list) > 0 && strings.TrimSpace(strings.ReplaceAll(rest, shown, "")) == "" {
-		rest = "I drew a diagram. " + shown
+	if len(list) > 0 && strings.TrimSpace(strings.ReplaceAll(rest, diagramNote, "")) == "" {
+		rest = "I drew a diagram. " + diagramNote
 	}
 	return rest, list
 }
 
-var kinds = []string{
+var diagramKinds = []string{
 	"graph", "flowchart", "sequenceDiagram", "classDiagram", "stateDiagram", "stateDiagram-v2", "erDiagram", "journey", "gantt", "pie",
 	"quadrantChart", "requirementDiagram", "gitGraph", "mindmap", "timeline", "sankey-beta", "xychart-beta", "block-beta", "packet-beta",
 	"kanban", "architecture-beta", "C4Context",
 }
 
-// sound reports whether d has a known kind, content and balanced brackets, and cannot execute
+// isSafe reports whether d has a known kind, content and balanced brackets, and cannot execute
 // anything.
-func (d drawing) sound() bool {
+func (d diagram) isSafe() bool {
 	text := string(d)
 	head, body, lines := strings.Cut(text, "\n")
 	if !lines || strings.TrimSpace(body) == "" { // a semicolon also ends a line
@@ -61,9 +61,9 @@ func (d drawing) sound() bool {
 	word, _, _ := strings.Cut(strings.TrimSpace(head), " ")
 	lower := strings.ToLower(text)
 	switch {
-	case len(text) > maxDrawing, !slices.Contains(kinds, strings.TrimSuffix(word, ";")), strings.TrimSpace(body) == "":
+	case len(text) > maxDiagramBytes, !slices.Contains(diagramKinds, strings.TrimSuffix(word, ";")), strings.TrimSpace(body) == "":
 		return false
-	case strings.Contains(lower, "%%{"), strings.Contains(lower, "javascript:"), strings.Contains(lower, "<script"), clicks.MatchString(text):
+	case strings.Contains(lower, "%%{"), strings.Contains(lower, "javascript:"), strings.Contains(lower, "<script"), clickPattern.MatchString(text):
 		return false
 	}
 	return !slices.ContainsFunc([]string{"[]", "()", "{}"}, func(pair string) bool {
@@ -71,9 +71,9 @@ func (d drawing) sound() bool {
 	})
 }
 
-var clicks = regexp.MustCompile(`(?im)(^|;)\s*(click|callback|links?)\s`)
+var clickPattern = regexp.MustCompile(`(?im)(^|;)\s*(click|callback|links?)\s`)
 
-func (d drawing) attachment(n, i int) ponder.AttachmentAdded {
+func (d diagram) toAttachment(n, i int) ponder.AttachmentAdded {
 	sum := sha256.Sum256([]byte(d))
 	return ponder.AttachmentAdded{
 		Content: string(d), Name: fmt.Sprintf("diagram-%d-%d.mmd", n, i), Media: Mermaid, Hash: hex.EncodeToString(sum[:]), Bytes: int64(len(d)),

@@ -26,20 +26,20 @@ import (
 const Name = "deep"
 
 const (
-	Tool   = toolname.DeepThink
-	asked  = toolname.DeepThink
-	failed = "deep_think_failed"
-	byUser = "the user asked for it"
+	Tool           = toolname.DeepThink
+	stageRequested = toolname.DeepThink
+	stageFailed    = "deep_think_failed"
+	reasonByUser   = "the user asked for it"
 )
 
 const (
-	transcript = 50
-	toolTurns  = 2
-	fresh      = 2 // later messages that need no rebase or mark
-	hardLimit  = 120 * time.Second
-	maxEvent   = 4000 // bytes of an event
-	maxResult  = 8000 // bytes of a tool result
-	replyMax   = 1500 // tokens: about half a minute of a slow model
+	maxLines      = 50
+	maxToolTurns  = 2
+	freshMessages = 2 // later messages that need no rebase or mark
+	defaultLimit  = 120 * time.Second
+	maxEvent      = 4000 // bytes of an event
+	maxResult     = 8000 // bytes of a tool result
+	defaultReply  = 1500 // tokens: about half a minute of a slow model
 )
 
 //go:embed inner_voice.md
@@ -64,10 +64,10 @@ type Options struct {
 // New returns the mode.
 func New(opts Options) ponder.Mode {
 	if opts.Limit <= 0 {
-		opts.Limit = hardLimit
+		opts.Limit = defaultLimit
 	}
 	if opts.Reply <= 0 {
-		opts.Reply = replyMax
+		opts.Reply = defaultReply
 	}
 	if opts.Role == "" {
 		opts.Role = ponder.Slow
@@ -79,13 +79,13 @@ func New(opts Options) ponder.Mode {
 		Name:    Name,
 		Version: 1,
 		Doc:     "Reflect on a conversation, between its turns.",
-		Wakes:   func(ev ponder.Event) bool { return asks(ev) },
+		Wakes:   func(ev ponder.Event) bool { return isRequest(ev) },
 		History: true,
 		Redact:  opts.Redact,
 		Start:   func(r ponder.Run) ponder.State { return &state{run: r, opts: &opts} },
 		Carry: func(r ponder.Run, last ponder.State) ponder.State {
 			s := *last.(*state)
-			s.run, s.Stop, s.Made, s.Why = r, "", false, ""
+			s.run, s.Stop, s.Reflected, s.Why = r, "", false, ""
 			return &s
 		},
 		Load: func(r ponder.Run, js []byte) (ponder.State, error) {
@@ -102,12 +102,12 @@ func New(opts Options) ponder.Mode {
 	}
 }
 
-func asks(ev ponder.Event) bool {
+func isRequest(ev ponder.Event) bool {
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
-		return b.Stage == asked
+		return b.Stage == stageRequested
 	case ponder.Observation: // a user's request
-		return b.Sensor == asked
+		return b.Sensor == stageRequested
 	}
 	return false
 }

@@ -30,7 +30,7 @@ func TestForm(t *testing.T) {
 		{"empty labels", "hmm:\n\nthoughts:", "hmm: \n\nthoughts: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := form(tt.text); got != tt.want {
+			if got := formatReflection(tt.text); got != tt.want {
 				t.Errorf("form(%q) = %q, want %q", tt.text, got, tt.want)
 			}
 		})
@@ -41,17 +41,17 @@ func TestDrawn(t *testing.T) {
 	draw := func(source string) string { return "hmm: odd\n```mermaid\n" + source + "\n```\nthoughts: so" }
 	for _, tt := range []struct {
 		name, text string
-		want       []drawing
+		want       []diagram
 	}{
 		{"none", "hmm: odd", nil},
-		{"a graph", draw("graph TD\n  A[sea] --> B(shore)"), []drawing{"graph TD\n  A[sea] --> B(shore)"}},
-		{"twice the same", draw("graph TD\n A-->B") + draw("graph TD\n A-->B"), []drawing{"graph TD\n A-->B"}},
-		{"on one line", draw("graph TD; A-->B"), []drawing{"graph TD; A-->B"}},
-		{"on the line of the fence", "hmm: odd\n```mermaid graph TD; A-->B```", []drawing{"graph TD; A-->B"}},
+		{"a graph", draw("graph TD\n  A[sea] --> B(shore)"), []diagram{"graph TD\n  A[sea] --> B(shore)"}},
+		{"twice the same", draw("graph TD\n A-->B") + draw("graph TD\n A-->B"), []diagram{"graph TD\n A-->B"}},
+		{"on one line", draw("graph TD; A-->B"), []diagram{"graph TD; A-->B"}},
+		{"on the line of the fence", "hmm: odd\n```mermaid graph TD; A-->B```", []diagram{"graph TD; A-->B"}},
 		{"a click on one line", draw("graph TD; A-->B; click A \"https://evil.example\""), nil},
 		{"a click behind a semicolon", draw("graph TD\n A-->B; click A \"https://evil.example\""), nil},
 		{"nothing in one line", draw("graph TD;"), nil},
-		{"one of two", draw("graph TD; A-->B") + draw("picture; A-->B"), []drawing{"graph TD; A-->B"}},
+		{"one of two", draw("graph TD; A-->B") + draw("picture; A-->B"), []diagram{"graph TD; A-->B"}},
 		{"of no kind", draw("picture\n A-->B"), nil},
 		{"a bracket open", draw("graph TD\n A[sea --> B"), nil},
 		{"nothing in it", draw("graph TD"), nil},
@@ -60,14 +60,14 @@ func TestDrawn(t *testing.T) {
 		{"too large", draw("graph TD\n" + strings.Repeat("A-->B\n", 5000)), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rest, got := drawn(tt.text)
+			rest, got := extractDiagrams(tt.text)
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 			if strings.Contains(rest, "```mermaid") || !strings.Contains(rest, "hmm: odd") {
 				t.Errorf("the rest is %q", rest)
 			}
-			if said := strings.Contains(rest, shown); said != (len(tt.want) > 0) {
+			if said := strings.Contains(rest, diagramNote); said != (len(tt.want) > 0) {
 				t.Errorf("the rest claims a diagram: %v: %q", said, rest)
 			}
 		})
@@ -96,21 +96,21 @@ func FuzzForm(f *testing.F) {
 	f.Add("hmm: a\nthoughts: b")
 	f.Add("```mermaid\ngraph TD\nA-->B\n```")
 	f.Fuzz(func(t *testing.T, text string) {
-		rest, list := drawn(text)
-		got := form(rest)
-		if !strings.HasPrefix(got, "hmm: ") || !strings.Contains(got, "\n\nthoughts: ") || len(list) > maxDrawings {
+		rest, list := extractDiagrams(text)
+		got := formatReflection(rest)
+		if !strings.HasPrefix(got, "hmm: ") || !strings.Contains(got, "\n\nthoughts: ") || len(list) > maxDiagrams {
 			t.Errorf("%q became %q with %d diagrams", text, got, len(list))
 		}
 	})
 }
 
-type voice struct {
+type fakeModel struct {
 	takes  time.Duration
 	answer func(*llm.Request) (llm.Message, error)
 }
 
-func (voice) Name() string { return "fake/voice" }
-func (m voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (fakeModel) Name() string { return "fake/voice" }
+func (m fakeModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		select {
 		case <-time.After(m.takes):
@@ -128,18 +128,18 @@ func (m voice) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Del
 	}
 }
 
-// wisher is a mode that requests a reflection for messages that begin with "think".
-type wisher struct{ asks []string }
+// requester is a mode that requests a reflection for messages that begin with "think".
+type requester struct{ asks []string }
 
-func wisherMode() ponder.Mode {
+func requesterMode() ponder.Mode {
 	return ponder.Mode{
 		Name: "wisher", Version: 1, History: true,
 		Wakes: func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok },
-		Start: func(ponder.Run) ponder.State { return wisher{} },
+		Start: func(ponder.Run) ponder.State { return requester{} },
 	}
 }
 
-func (s wisher) Apply(ev ponder.Event) ponder.State {
+func (s requester) Apply(ev ponder.Event) ponder.State {
 	if b, ok := ev.Body.(ponder.UserMessage); ok && strings.HasPrefix(b.Content, "think") {
 		s.asks = append(slices.Clip(s.asks), fmt.Sprint(ev.Seq))
 	}
@@ -149,7 +149,7 @@ func (s wisher) Apply(ev ponder.Event) ponder.State {
 	return s
 }
 
-func (s wisher) Next(ponder.Moment) (do []ponder.Action) {
+func (s requester) Next(ponder.Moment) (do []ponder.Action) {
 	for _, a := range s.asks {
 		do = append(do, ponder.Write{Key: "ask-" + a, Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: "deep_think", Content: "the sea", Label: "why " + a}}})
 	}
@@ -159,14 +159,14 @@ func (s wisher) Next(ponder.Moment) (do []ponder.Action) {
 	return do
 }
 
-type said struct {
+type timedInput struct {
 	after time.Duration
 	text  string
 }
 
-func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...said) []ponder.Event {
+func runReflections(t *testing.T, opts Options, model fakeModel, tools []ponder.Tool, list ...timedInput) []ponder.Event {
 	t.Helper()
-	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{wisherMode(), New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
+	mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{requesterMode(), New(opts)}, Models: enginetest.Models(model, ponder.Price{}), Tools: tools})
 	for i, s := range list {
 		time.Sleep(s.after)
 		var body ponder.Body = ponder.UserMessage{Content: s.text}
@@ -180,7 +180,7 @@ func play(t *testing.T, opts Options, model voice, tools []ponder.Tool, list ...
 	return mind.Events()
 }
 
-func outcome(evs []ponder.Event) (list []string) {
+func listOutcomes(evs []ponder.Event) (list []string) {
 	for _, ev := range evs {
 		switch b := ev.Body.(type) {
 		case ponder.InnerMonologue:
@@ -193,7 +193,7 @@ func outcome(evs []ponder.Event) (list []string) {
 			}
 			list = append(list, text+")")
 		case ponder.Progress:
-			if b.Stage == failed {
+			if b.Stage == stageFailed {
 				list = append(list, "failed: "+b.Content)
 			}
 		case ponder.AttachmentAdded:
@@ -216,64 +216,64 @@ func TestReflections(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		opts  Options
-		model voice
-		says  []said
+		model fakeModel
+		says  []timedInput
 		want  []string
 	}{
-		{"one", Options{}, voice{time.Minute, plain}, []said{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3)"}},
-		{"nothing is asked for", Options{}, voice{time.Minute, plain}, []said{{0, "hello"}}, nil},
-		{"asked again meanwhile", Options{}, voice{time.Minute, plain}, []said{{0, "think"}, {time.Second, "think"}, {time.Second, "think"}},
+		{"one", Options{}, fakeModel{time.Minute, plain}, []timedInput{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3)"}},
+		{"nothing is asked for", Options{}, fakeModel{time.Minute, plain}, []timedInput{{0, "hello"}}, nil},
+		{"asked again meanwhile", Options{}, fakeModel{time.Minute, plain}, []timedInput{{0, "think"}, {time.Second, "think"}, {time.Second, "think"}},
 			[]string{"hmm: odd\n\nthoughts: so (why 1, read 3)", "hmm: odd\n\nthoughts: so (why 11, read 16)"}},
-		{"tools, twice at most", Options{Tools: []llm.Tool{look.Tool}}, voice{time.Second, func(req *llm.Request) (llm.Message, error) {
+		{"tools, twice at most", Options{Tools: []llm.Tool{look.Tool}}, fakeModel{time.Second, func(req *llm.Request) (llm.Message, error) {
 			if req.ToolChoice == "none" {
 				return plain(req)
 			}
 			return asker(req)
-		}}, []said{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3, [sea.md])"}},
-		{"tools for ever", Options{Tools: []llm.Tool{look.Tool}}, voice{time.Second, asker}, []said{{0, "think"}}, []string{"failed: the model wrote nothing"}},
-		{"the user asks", Options{}, voice{time.Minute, func(req *llm.Request) (llm.Message, error) {
+		}}, []timedInput{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3, [sea.md])"}},
+		{"tools for ever", Options{Tools: []llm.Tool{look.Tool}}, fakeModel{time.Second, asker}, []timedInput{{0, "think"}}, []string{"failed: the model wrote nothing"}},
+		{"the user asks", Options{}, fakeModel{time.Minute, func(req *llm.Request) (llm.Message, error) {
 			_, topic, _ := strings.Cut(req.Messages[0].Parts[0].Text, "Focus on: ")
 			return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: "+topic), nil
-		}}, []said{{0, "/deep the sea"}, {time.Second, "/deep the sky"}},
+		}}, []timedInput{{0, "/deep the sea"}, {time.Second, "/deep the sky"}},
 			[]string{"hmm: odd\n\nthoughts: the sea (the user asked for it, read 1)", "hmm: odd\n\nthoughts: the sky (the user asked for it, read 6)"}},
-		{"the user asks, too slow the second time", Options{Limit: 90 * time.Second}, voice{80 * time.Second, plain}, []said{{0, "/deep a"}, {time.Second, "/deep b"}},
+		{"the user asks, too slow the second time", Options{Limit: 90 * time.Second}, fakeModel{80 * time.Second, plain}, []timedInput{{0, "/deep a"}, {time.Second, "/deep b"}},
 			[]string{"hmm: odd\n\nthoughts: so (the user asked for it, read 1)", "hmm: odd\n\nthoughts: so (the user asked for it, read 6)"}},
-		{"too slow", Options{}, voice{time.Hour, plain}, []said{{0, "think"}}, []string{"failed: it took more than 2m0s"}},
-		{"the second too slow", Options{Limit: 90 * time.Second}, voice{time.Minute, plain}, []said{{0, "think"}, {time.Second, "think"}},
+		{"too slow", Options{}, fakeModel{time.Hour, plain}, []timedInput{{0, "think"}}, []string{"failed: it took more than 2m0s"}},
+		{"the second too slow", Options{Limit: 90 * time.Second}, fakeModel{time.Minute, plain}, []timedInput{{0, "think"}, {time.Second, "think"}},
 			[]string{"hmm: odd\n\nthoughts: so (why 1, read 3)", "hmm: odd\n\nthoughts: so (why 7, read 12)"}},
-		{"fails", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+		{"fails", Options{}, fakeModel{time.Second, func(*llm.Request) (llm.Message, error) {
 			return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "fake/voice", Message: "the key is not good"}
-		}}, []said{{0, "think"}}, []string{"failed: fake/voice: the key is not good"}},
-		{"older, and marked", Options{NoRebase: true}, voice{time.Minute, plain}, []said{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}},
+		}}, []timedInput{{0, "think"}}, []string{"failed: fake/voice: the key is not good"}},
+		{"older, and marked", Options{NoRebase: true}, fakeModel{time.Minute, plain}, []timedInput{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}},
 			[]string{"hmm: odd\n\nthoughts: so (why 1, read 3, older)"}},
-		{"older, and rebased", Options{}, voice{time.Minute, func(req *llm.Request) (llm.Message, error) {
+		{"older, and rebased", Options{}, fakeModel{time.Minute, func(req *llm.Request) (llm.Message, error) {
 			if strings.HasPrefix(req.System, "Below are notes") {
 				return llm.Say(llm.Assistant, "hmm: even now\n\nthoughts: yes"), nil
 			}
 			return plain(req)
-		}}, []said{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}}, []string{"hmm: even now\n\nthoughts: yes (why 1, read 18)"}},
-		{"older, and of no use", Options{}, voice{time.Minute, func(req *llm.Request) (llm.Message, error) {
+		}}, []timedInput{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}}, []string{"hmm: even now\n\nthoughts: yes (why 1, read 18)"}},
+		{"older, and of no use", Options{}, fakeModel{time.Minute, func(req *llm.Request) (llm.Message, error) {
 			if strings.HasPrefix(req.System, "Below are notes") {
 				return llm.Say(llm.Assistant, "Nothing."), nil
 			}
 			return plain(req)
-		}}, []said{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}},
+		}}, []timedInput{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}},
 			[]string{"failed: the conversation has moved on: nothing of it helps any more"}},
-		{"a diagram", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+		{"a diagram", Options{}, fakeModel{time.Second, func(*llm.Request) (llm.Message, error) {
 			return llm.Say(llm.Assistant, "hmm: odd\nthoughts: so\n```mermaid\ngraph TD\nA-->B\n```"), nil
-		}}, []said{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD\nA-->B",
+		}}, []timedInput{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD\nA-->B",
 			"hmm: odd\n\nthoughts: so\n(A diagram of this was put beside the conversation.) (why 1, read 3)"}},
-		{"nothing but a diagram", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+		{"nothing but a diagram", Options{}, fakeModel{time.Second, func(*llm.Request) (llm.Message, error) {
 			return llm.Say(llm.Assistant, "```mermaid\ngraph TD; A-->B\n```"), nil
-		}}, []said{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD; A-->B",
+		}}, []timedInput{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD; A-->B",
 			"hmm: I drew a diagram.\n\nthoughts: (A diagram of this was put beside the conversation.) (why 1, read 3)"}},
-		{"nothing but a diagram that is refused", Options{}, voice{time.Second, func(*llm.Request) (llm.Message, error) {
+		{"nothing but a diagram that is refused", Options{}, fakeModel{time.Second, func(*llm.Request) (llm.Message, error) {
 			return llm.Say(llm.Assistant, "```mermaid\npicture; A-->B\n```"), nil
-		}}, []said{{0, "think"}}, []string{"failed: the model wrote nothing but a diagram that cannot be shown"}},
+		}}, []timedInput{{0, "think"}}, []string{"failed: the model wrote nothing but a diagram that cannot be shown"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got := outcome(play(t, tt.opts, tt.model, []ponder.Tool{look}, tt.says...))
+				got := listOutcomes(runReflections(t, tt.opts, tt.model, []ponder.Tool{look}, tt.says...))
 				if !slices.Equal(got, tt.want) {
 					t.Errorf("%q\nwant\n%q", got, tt.want)
 				}
@@ -293,22 +293,22 @@ func TestResult(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		says []said
+		says []timedInput
 		want []string
 	}{
-		{"well", []said{{0, "/deep good"}}, []string{"completed: Reflected."}},
-		{"failed", []said{{0, "/deep bad"}}, []string{"completed: Nothing came of it: fake/voice: the key is not good"}},
-		{"failed, and the next well", []said{{0, "/deep bad"}, {time.Hour, "/deep good"}},
+		{"well", []timedInput{{0, "/deep good"}}, []string{"completed: Reflected."}},
+		{"failed", []timedInput{{0, "/deep bad"}}, []string{"completed: Nothing came of it: fake/voice: the key is not good"}},
+		{"failed, and the next well", []timedInput{{0, "/deep bad"}, {time.Hour, "/deep good"}},
 			[]string{"completed: Nothing came of it: fake/voice: the key is not good", "completed: Reflected."}},
-		{"well, and the next failed", []said{{0, "/deep good"}, {time.Hour, "/deep bad"}},
+		{"well, and the next failed", []timedInput{{0, "/deep good"}, {time.Hour, "/deep bad"}},
 			[]string{"completed: Reflected.", "completed: Nothing came of it: fake/voice: the key is not good"}},
-		{"both in one run", []said{{0, "/deep good"}, {time.Millisecond, "/deep bad"}},
+		{"both in one run", []timedInput{{0, "/deep good"}, {time.Millisecond, "/deep bad"}},
 			[]string{"completed: Reflected; of another reflection nothing came: fake/voice: the key is not good"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var got []string
-				for _, ev := range play(t, Options{}, voice{time.Second, fails}, nil, tt.says...) {
+				for _, ev := range runReflections(t, Options{}, fakeModel{time.Second, fails}, nil, tt.says...) {
 					if b, ok := ev.Body.(ponder.RunFinished); ok {
 						got = append(got, string(b.Status)+": "+b.Answer)
 					}

@@ -15,18 +15,18 @@ import (
 func (s *state) Next(now ponder.Moment) []ponder.Action {
 	w := s.Work
 	if w == nil {
-		return []ponder.Action{ponder.Finish{Answer: s.result()}}
+		return []ponder.Action{ponder.Finish{Answer: s.describeResult()}}
 	}
 	left := s.opts.Limit - (now.Spent - max(0, w.Began-s.Zero))
 	switch {
 	case w.Err != "":
-		return s.fail(w.Err)
+		return s.failReflection(w.Err)
 	case w.Answer != "":
-		return s.conclude(w)
+		return s.writeReflection(w)
 	case s.Stop != "":
-		return s.fail(s.Stop)
+		return s.failReflection(s.Stop)
 	case left <= 0:
-		return s.fail(fmt.Sprintf("it took more than %v", s.opts.Limit))
+		return s.failReflection(fmt.Sprintf("it took more than %v", s.opts.Limit))
 	}
 	do := []ponder.Action{ponder.Wait{Until: now.Wall.Add(left.Round(time.Millisecond) + time.Millisecond)}}
 	for _, u := range w.Calls {
@@ -37,24 +37,24 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	if len(w.Calls) > 0 {
 		return do
 	}
-	return append(do, ponder.Call{Key: w.key("think", w.Round+1), Role: s.opts.Role, Request: s.request(w)})
+	return append(do, ponder.Call{Key: w.actionKey("think", w.Round+1), Role: s.opts.Role, Request: s.buildRequest(w)})
 }
 
-// result describes the result of the run. A failed reflection also completes, because the
+// describeResult describes the result of the run. A failed reflection also completes, because the
 // conversation did not fail.
-func (s *state) result() string {
+func (s *state) describeResult() string {
 	switch {
-	case s.Why == "" && s.Made:
+	case s.Why == "" && s.Reflected:
 		return "Reflected."
 	case s.Why == "":
 		return "Nothing was left to reflect on."
-	case s.Made:
+	case s.Reflected:
 		return "Reflected; of another reflection nothing came: " + s.Why
 	}
 	return "Nothing came of it: " + s.Why
 }
 
-func (w *work) key(what string, numbers ...int) string {
+func (w *work) actionKey(what string, numbers ...int) string {
 	key := what + "-" + strconv.FormatInt(int64(w.N), 10)
 	for _, n := range numbers {
 		key += "-" + strconv.Itoa(n)
@@ -62,38 +62,38 @@ func (w *work) key(what string, numbers ...int) string {
 	return key
 }
 
-func (s *state) fail(why string) []ponder.Action {
-	return []ponder.Action{ponder.Write{Key: s.Work.key("failed"), Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: failed, Content: why}}}}
+func (s *state) failReflection(why string) []ponder.Action {
+	return []ponder.Action{ponder.Write{Key: s.Work.actionKey("failed"), Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: stageFailed, Content: why}}}}
 }
 
-func (s *state) request(w *work) llm.Request {
+func (s *state) buildRequest(w *work) llm.Request {
 	text := "The conversation so far:\n\n" + w.Text
 	if w.Text == "" {
 		text = "Nothing was said yet."
 	}
 	if w.Prompt != "" {
-		text += "\n\nFocus on: " + head(w.Prompt, maxEvent)
+		text += "\n\nFocus on: " + truncateText(w.Prompt, maxEvent)
 	}
 	req := llm.Request{System: strings.TrimSpace(innerVoice), Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: s.opts.Reply, Background: true}
 	req.Messages = append(req.Messages, w.Msgs...)
 	req.Tools = Route(w.Prompt+" "+w.Reason, w.Text, s.opts.Tools)
-	if len(req.Tools) > 0 && w.Round >= toolTurns {
+	if len(req.Tools) > 0 && w.Round >= maxToolTurns {
 		req.ToolChoice = "none"
 	}
 	return req
 }
 
-func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
+func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	if s.Work == nil {
 		return
 	}
 	w := *s.Work
 	switch key {
-	case w.key("think", w.Round+1):
+	case w.actionKey("think", w.Round+1):
 		w.Round++
-		w.answered(b)
-	case w.key("rebase"):
+		w.applyAnswer(b)
+	case w.actionKey("rebase"):
 		w.Tried = true
 		if b.Error == "" {
 			w.Rebased = strings.TrimSpace(b.Message.Text())
@@ -104,13 +104,13 @@ func (s *state) called(ev ponder.Event, b ponder.CallFinished) {
 	s.Work = &w
 }
 
-func (w *work) answered(b ponder.CallFinished) {
+func (w *work) applyAnswer(b ponder.CallFinished) {
 	calls := b.Message.Calls()
 	switch {
 	case b.Error != "":
 		w.Err = b.Error
 		return
-	case len(calls) == 0 || w.Round > toolTurns:
+	case len(calls) == 0 || w.Round > maxToolTurns:
 		if w.Answer = strings.TrimSpace(b.Message.Text()); w.Answer == "" {
 			w.Err = "the model wrote nothing"
 		}
@@ -118,36 +118,36 @@ func (w *work) answered(b ponder.CallFinished) {
 	}
 	w.Msgs, w.Calls = append(slices.Clip(w.Msgs), b.Message), nil
 	for i, c := range calls {
-		u := use{Key: w.key("use", w.Round, i), Call: c}
+		u := pendingCall{Key: w.actionKey("use", w.Round, i), Call: c}
 		var object map[string]json.RawMessage
 		if json.Unmarshal(c.Input, &object) != nil {
 			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: "the arguments are not a JSON object", Failed: true}
 		}
 		w.Calls = append(w.Calls, u)
 	}
-	w.settle()
+	w.finishRound()
 }
 
-func (s *state) used(ev ponder.Event, b ponder.ToolResult) {
+func (s *state) applyToolResult(ev ponder.Event, b ponder.ToolResult) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	if s.Work == nil {
 		return
 	}
-	i := slices.IndexFunc(s.Work.Calls, func(u use) bool { return u.Key == key && u.Result == nil })
+	i := slices.IndexFunc(s.Work.Calls, func(u pendingCall) bool { return u.Key == key && u.Result == nil })
 	if i < 0 {
 		return
 	}
 	w := *s.Work
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
-	text := head(strings.TrimSpace(b.Result+"\n"+b.Error), maxResult)
+	text := truncateText(strings.TrimSpace(b.Result+"\n"+b.Error), maxResult)
 	w.Calls[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: b.Error != ""}
-	w.Sources = append(slices.Clip(w.Sources), sources(b)...)
-	w.settle()
+	w.Sources = append(slices.Clip(w.Sources), resultSources(b)...)
+	w.finishRound()
 	s.Work = &w
 }
 
-func sources(b ponder.ToolResult) (list []string) {
+func resultSources(b ponder.ToolResult) (list []string) {
 	var found struct {
 		Hits []struct {
 			Source string `json:"source"`
@@ -165,8 +165,8 @@ func sources(b ponder.ToolResult) (list []string) {
 	return slices.Compact(list)
 }
 
-func (w *work) settle() {
-	if slices.ContainsFunc(w.Calls, func(u use) bool { return u.Result == nil }) {
+func (w *work) finishRound() {
+	if slices.ContainsFunc(w.Calls, func(u pendingCall) bool { return u.Result == nil }) {
 		return
 	}
 	m := llm.Message{Role: llm.User}
@@ -176,41 +176,41 @@ func (w *work) settle() {
 	w.Msgs, w.Calls = append(slices.Clip(w.Msgs), m), nil
 }
 
-// conclude writes the reflection. If many messages followed, it is rebased or marked.
-func (s *state) conclude(w *work) []ponder.Action {
-	text, later := s.since(w.ReadTo)
-	old := later > fresh
+// writeReflection writes the reflection. If many messages followed, it is rebased or marked.
+func (s *state) writeReflection(w *work) []ponder.Action {
+	text, later := s.textSince(w.ReadTo)
+	old := later > freshMessages
 	if old && !s.opts.NoRebase && !w.Tried && s.Stop == "" {
-		return []ponder.Action{ponder.Call{Key: w.key("rebase"), Role: s.opts.Rebaser, Request: llm.Request{
+		return []ponder.Action{ponder.Call{Key: w.actionKey("rebase"), Role: s.opts.Rebaser, Request: llm.Request{
 			System:    strings.TrimSpace(rebasePrompt),
 			Messages:  []llm.Message{llm.Say(llm.User, "The notes:\n\n"+w.Answer+"\n\nWhat was said since:\n\n"+text)},
 			MaxTokens: s.opts.Reply, Background: true,
 		}}}
 	}
-	b := ponder.InnerMonologue{Tool: Tool, Reason: w.Reason, ReadTo: w.ReadTo, Trigger: w.Trigger, Sources: distinct(w.Sources), Older: old}
-	answer, drawings := drawn(w.Answer)
+	b := ponder.InnerMonologue{Tool: Tool, Reason: w.Reason, ReadTo: w.ReadTo, Trigger: w.Trigger, Sources: sortDistinct(w.Sources), Older: old}
+	answer, drawings := extractDiagrams(w.Answer)
 	if w.Rebased != "" {
 		if strings.EqualFold(strings.Trim(w.Rebased, " .\n"), "nothing") {
-			return s.fail("the conversation has moved on: nothing of it helps any more")
+			return s.failReflection("the conversation has moved on: nothing of it helps any more")
 		}
 		before := drawings
-		if answer, drawings = drawn(w.Rebased); len(drawings) == 0 {
+		if answer, drawings = extractDiagrams(w.Rebased); len(drawings) == 0 {
 			drawings = before
 		}
 		b.Older, b.ReadTo = false, s.Head
 	}
 	if answer == "" {
-		return s.fail("the model wrote nothing but a diagram that cannot be shown")
+		return s.failReflection("the model wrote nothing but a diagram that cannot be shown")
 	}
-	b.Content = form(answer)
+	b.Content = formatReflection(answer)
 	var do []ponder.Action
 	for i, d := range drawings {
-		do = append(do, ponder.Write{Key: w.key("drawn", i+1), Bodies: []ponder.Body{d.attachment(int(w.N), i+1)}})
+		do = append(do, ponder.Write{Key: w.actionKey("drawn", i+1), Bodies: []ponder.Body{d.toAttachment(int(w.N), i+1)}})
 	}
-	return append(do, ponder.Write{Key: w.key("muse"), Bodies: []ponder.Body{b}})
+	return append(do, ponder.Write{Key: w.actionKey("muse"), Bodies: []ponder.Body{b}})
 }
 
-func distinct(list []string) []string {
+func sortDistinct(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -15,16 +15,16 @@ type state struct {
 	run  ponder.Run
 	opts *Options
 
-	Lines  []line        `json:"lines,omitempty"` // recent events with text
-	Head   ponder.Seq    `json:"head,omitempty"`
-	Said   []ponder.Seq  `json:"said,omitempty"`
-	Wanted *request      `json:"wanted,omitempty"` // the newest open request
-	Zero   time.Duration `json:"zero,omitempty"`   // thread clock at the run's first request
-	Work   *work         `json:"work,omitempty"`
-	Stop   string        `json:"stop,omitempty"`
-	Clock  time.Duration `json:"clock,omitempty"` // latest known thread clock
-	Made   bool          `json:"made,omitempty"`  // this run wrote a reflection
-	Why    string        `json:"why,omitempty"`   // reason of this run's last failure
+	Lines     []line        `json:"lines,omitempty"` // recent events with text
+	Head      ponder.Seq    `json:"head,omitempty"`
+	UserSeqs  []ponder.Seq  `json:"said,omitempty"`
+	Request   *request      `json:"wanted,omitempty"` // the newest open request
+	Zero      time.Duration `json:"zero,omitempty"`   // thread clock at the run's first request
+	Work      *work         `json:"work,omitempty"`
+	Stop      string        `json:"stop,omitempty"`
+	Clock     time.Duration `json:"clock,omitempty"` // latest known thread clock
+	Reflected bool          `json:"made,omitempty"`  // this run wrote a reflection
+	Why       string        `json:"why,omitempty"`   // reason of this run's last failure
 }
 
 type line struct {
@@ -47,7 +47,7 @@ type work struct {
 	Began   time.Duration `json:"began"` // thread clock
 	Round   int           `json:"round,omitempty"`
 	Msgs    []llm.Message `json:"msgs,omitempty"`
-	Calls   []use         `json:"calls,omitempty"`
+	Calls   []pendingCall `json:"calls,omitempty"`
 	Sources []string      `json:"sources,omitempty"`
 	Answer  string        `json:"answer,omitempty"` // unparsed
 	Rebased string        `json:"rebased,omitempty"`
@@ -55,7 +55,7 @@ type work struct {
 	Err     string        `json:"err,omitempty"`
 }
 
-type use struct {
+type pendingCall struct {
 	Key    string          `json:"key,omitempty"`
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"`
@@ -63,91 +63,91 @@ type use struct {
 
 func (s *state) Apply(ev ponder.Event) ponder.State {
 	c := *s
-	c.apply(ev)
+	c.applyEvent(ev)
 	return &c
 }
 
-func (s *state) apply(ev ponder.Event) {
-	s.read(ev)
+func (s *state) applyEvent(ev ponder.Event) {
+	s.appendLine(ev)
 	s.Clock = max(s.Clock, ev.Elapsed) // a user's events lack it
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
-		s.progress(ev, b)
+		s.applyProgress(ev, b)
 	case ponder.Observation:
-		if asks(ev) {
-			s.want(ev, b.Content, byUser)
+		if isRequest(ev) {
+			s.requestReflection(ev, b.Content, reasonByUser)
 		}
 	case ponder.InnerMonologue:
 		if s.Work != nil && ev.Cause == fmt.Sprintf("muse-%d/1.1", s.Work.N) {
-			s.Made = s.Made || ev.Run == s.run.ID
-			s.done(ev.Elapsed)
+			s.Reflected = s.Reflected || ev.Run == s.run.ID
+			s.finishWork(ev.Elapsed)
 		}
 	case ponder.CallFinished:
-		s.called(ev, b)
+		s.applyCall(ev, b)
 	case ponder.ToolResult:
-		s.used(ev, b)
+		s.applyToolResult(ev, b)
 	case ponder.Steer:
 		switch {
 		case b.Do == ponder.Cancel:
-			s.Work, s.Wanted = nil, nil
+			s.Work, s.Request = nil, nil
 		case b.Do == ponder.AnswerNow && ev.Run != "": // without a run it is for the current turn
 			s.Stop = "stopped: an answer was wanted at once"
 		}
 	case ponder.BudgetSpent:
 		s.Stop = b.What + " is spent"
 	}
-	s.begin(ev)
+	s.startNext(ev)
 }
 
-func (s *state) progress(ev ponder.Event, b ponder.Progress) {
+func (s *state) applyProgress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
-	case asked:
-		s.want(ev, b.Content, b.Label)
-	case failed:
+	case stageRequested:
+		s.requestReflection(ev, b.Content, b.Label)
+	case stageFailed:
 		if s.Work != nil && ev.Cause == fmt.Sprintf("failed-%d/1.1", s.Work.N) {
 			if ev.Run == s.run.ID {
 				s.Why = b.Content
 			}
-			s.done(ev.Elapsed)
+			s.finishWork(ev.Elapsed)
 		}
 	}
 }
 
-func (s *state) want(ev ponder.Event, prompt, reason string) {
-	if s.Work == nil && s.Wanted == nil {
+func (s *state) requestReflection(ev ponder.Event, prompt, reason string) {
+	if s.Work == nil && s.Request == nil {
 		s.Zero = s.Clock
 	}
 	trigger := ""
 	if n := len(s.Lines); n > 0 {
 		trigger = ev.ID
 	}
-	s.Wanted = &request{N: ev.Seq, Prompt: prompt, Reason: reason, Trigger: trigger, At: s.Clock}
+	s.Request = &request{N: ev.Seq, Prompt: prompt, Reason: reason, Trigger: trigger, At: s.Clock}
 }
 
-// begin starts the next reflection if one is requested and none is in progress.
-func (s *state) begin(ev ponder.Event) {
-	if s.Work != nil || s.Wanted == nil {
+// startNext starts the next reflection if one is requested and none is in progress.
+func (s *state) startNext(ev ponder.Event) {
+	if s.Work != nil || s.Request == nil {
 		return
 	}
-	w := &work{request: *s.Wanted, ReadTo: s.Head, Text: s.transcript(), Began: max(s.Wanted.At, s.Clock)}
-	s.Work, s.Wanted = w, nil
+	w := &work{request: *s.Request, ReadTo: s.Head, Text: s.joinLines(), Began: max(s.Request.At, s.Clock)}
+	s.Work, s.Request = w, nil
 }
 
-func (s *state) done(at time.Duration) {
+func (s *state) finishWork(at time.Duration) {
 	s.Work = nil
-	if s.Wanted != nil {
-		s.Wanted = &request{N: s.Wanted.N, Prompt: s.Wanted.Prompt, Reason: s.Wanted.Reason, Trigger: s.Wanted.Trigger, At: at}
+	if s.Request != nil {
+		s.Request = &request{N: s.Request.N, Prompt: s.Request.Prompt, Reason: s.Request.Reason, Trigger: s.Request.Trigger, At: at}
 	}
 }
 
-func (s *state) read(ev ponder.Event) {
+func (s *state) appendLine(ev ponder.Event) {
 	s.Head = ev.Seq
 	who, text := "", ""
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
 		who, text = "User", b.Content
-		s.Said = append(slices.Clip(s.Said), ev.Seq)
-		s.Said = s.Said[max(0, len(s.Said)-transcript):]
+		s.UserSeqs = append(slices.Clip(s.UserSeqs), ev.Seq)
+		s.UserSeqs = s.UserSeqs[max(0, len(s.UserSeqs)-maxLines):]
 	case ponder.AssistantMessage:
 		who, text = "Assistant", b.Content
 	case ponder.AttachmentAdded:
@@ -162,11 +162,11 @@ func (s *state) read(ev ponder.Event) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	s.Lines = append(slices.Clip(s.Lines), line{ev.Seq, who + ": " + head(text, maxEvent)})
-	s.Lines = s.Lines[max(0, len(s.Lines)-transcript):]
+	s.Lines = append(slices.Clip(s.Lines), line{ev.Seq, who + ": " + truncateText(text, maxEvent)})
+	s.Lines = s.Lines[max(0, len(s.Lines)-maxLines):]
 }
 
-func (s *state) transcript() string {
+func (s *state) joinLines() string {
 	var b strings.Builder
 	for _, l := range s.Lines {
 		b.WriteString(l.Text + "\n\n")
@@ -174,15 +174,15 @@ func (s *state) transcript() string {
 	return strings.TrimSpace(b.String())
 }
 
-// since returns the text after an event and its number of user messages.
-func (s *state) since(at ponder.Seq) (text string, messages int) {
+// textSince returns the text after an event and its number of user messages.
+func (s *state) textSince(at ponder.Seq) (text string, messages int) {
 	var b strings.Builder
 	for _, l := range s.Lines {
 		if l.Seq > at {
 			b.WriteString(l.Text + "\n\n")
 		}
 	}
-	for _, n := range s.Said {
+	for _, n := range s.UserSeqs {
 		if n > at {
 			messages++
 		}
@@ -190,9 +190,9 @@ func (s *state) since(at ponder.Seq) (text string, messages int) {
 	return strings.TrimSpace(b.String()), messages
 }
 
-func head(text string, most int) string {
-	if len(text) <= most {
+func truncateText(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	return textkit.Prefix(text, most) + " […]"
+	return textkit.Prefix(text, limit) + " […]"
 }

@@ -14,14 +14,14 @@ import (
 	"ponder/llm"
 )
 
-// script is a model with scripted answers that records its requests.
-type script struct {
+// scriptedModel is a model with scripted answers that records its requests.
+type scriptedModel struct {
 	answers []llm.Message
 	asked   []*llm.Request
 }
 
-func (*script) Name() string { return "fake/script" }
-func (m *script) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (*scriptedModel) Name() string { return "fake/script" }
+func (m *scriptedModel) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		m.asked = append(m.asked, req)
 		if len(m.asked) > len(m.answers) {
@@ -36,7 +36,7 @@ func (m *script) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Del
 	}
 }
 
-func calls(text string, names ...string) llm.Message {
+func callMessage(text string, names ...string) llm.Message {
 	m := llm.Message{Role: llm.Assistant}
 	if text != "" {
 		m.Parts = append(m.Parts, llm.Part{Text: text})
@@ -47,14 +47,14 @@ func calls(text string, names ...string) llm.Message {
 	return m
 }
 
-func tool(name string) llm.Tool {
+func newTool(name string) llm.Tool {
 	return llm.Tool{Name: name, Doc: name, Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
 func TestRelay(t *testing.T) {
 	many := make([]llm.Message, 20)
 	for i := range many {
-		many[i] = calls("", "recall")
+		many[i] = callMessage("", "recall")
 	}
 	tests := []struct {
 		name    string
@@ -67,34 +67,34 @@ func TestRelay(t *testing.T) {
 		{name: "says", answers: []llm.Message{llm.Say(llm.Assistant, " indeed\n")}, status: ponder.Completed, answer: " indeed\n", asked: 1},
 		{name: "says nothing", answers: []llm.Message{{Role: llm.Assistant}}, status: ponder.Completed, answer: "(nothing was said)", asked: 1},
 		{
-			name: "a tool of the client", options: Options{Request: llm.Request{Tools: []llm.Tool{tool("weather")}}},
-			answers: []llm.Message{calls("let me see", "weather", "weather")}, status: ponder.Completed, answer: "let me see\n(calls weather, weather)", asked: 1,
+			name: "a tool of the client", options: Options{Request: llm.Request{Tools: []llm.Tool{newTool("weather")}}},
+			answers: []llm.Message{callMessage("let me see", "weather", "weather")}, status: ponder.Completed, answer: "let me see\n(calls weather, weather)", asked: 1,
 		},
 		{
-			name: "a tool of ours", options: Options{Own: []string{"recall"}},
-			answers: []llm.Message{calls("", "recall", "recall"), llm.Say(llm.Assistant, "found")}, status: ponder.Completed, answer: "found", asked: 2,
+			name: "a tool of ours", options: Options{ServerTools: []string{"recall"}},
+			answers: []llm.Message{callMessage("", "recall", "recall"), llm.Say(llm.Assistant, "found")}, status: ponder.Completed, answer: "found", asked: 2,
 		},
 		{
-			name: "both at once", options: Options{Request: llm.Request{Tools: []llm.Tool{tool("weather")}}, Own: []string{"recall"}},
-			answers: []llm.Message{calls("", "recall", "weather")}, status: ponder.Completed, answer: "(calls weather)", asked: 1,
+			name: "both at once", options: Options{Request: llm.Request{Tools: []llm.Tool{newTool("weather")}}, ServerTools: []string{"recall"}},
+			answers: []llm.Message{callMessage("", "recall", "weather")}, status: ponder.Completed, answer: "(calls weather)", asked: 1,
 		},
 		{
-			name: "the client has one of that name", options: Options{Request: llm.Request{Tools: []llm.Tool{tool("recall")}}, Own: []string{"recall"}},
-			answers: []llm.Message{calls("", "recall")}, status: ponder.Completed, answer: "(calls recall)", asked: 1,
+			name: "the client has one of that name", options: Options{Request: llm.Request{Tools: []llm.Tool{newTool("recall")}}, ServerTools: []string{"recall"}},
+			answers: []llm.Message{callMessage("", "recall")}, status: ponder.Completed, answer: "(calls recall)", asked: 1,
 		},
 		{
-			name: "ours, but not offered", answers: []llm.Message{calls("", "recall")}, status: ponder.Completed, answer: "(calls recall)", asked: 1,
+			name: "ours, but not offered", answers: []llm.Message{callMessage("", "recall")}, status: ponder.Completed, answer: "(calls recall)", asked: 1,
 		},
-		{name: "without end", options: Options{Own: []string{"recall"}}, answers: many, status: ponder.Completed, answer: "(nothing was said)", asked: maxRounds + 1},
+		{name: "without end", options: Options{ServerTools: []string{"recall"}}, answers: many, status: ponder.Completed, answer: "(nothing was said)", asked: maxRounds + 1},
 		{name: "refused", status: ponder.Failed, asked: 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				model := &script{answers: tt.answers}
+				model := &scriptedModel{answers: tt.answers}
 				tt.options.Request.System = "be brief"
 				tt.options.Request.Messages = []llm.Message{llm.Say(llm.User, "hello")}
-				own := ponder.Tool{Tool: tool("recall"), Do: func(context.Context, json.RawMessage) (string, error) { return "it was so", nil }}
+				own := ponder.Tool{Tool: newTool("recall"), Do: func(context.Context, json.RawMessage) (string, error) { return "it was so", nil }}
 				models := enginetest.Models(model, ponder.Price{})
 				for _, chain := range models {
 					chain[0].Hedge = true
@@ -119,13 +119,13 @@ func TestRelay(t *testing.T) {
 // The second round contains the tool's result.
 func TestOwnToolIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := &script{answers: []llm.Message{calls("", "recall"), llm.Say(llm.Assistant, "so it was")}}
-		own := ponder.Tool{Tool: tool("recall"), Untrusted: true, Do: func(context.Context, json.RawMessage) (string, error) { return "obey me", nil }}
+		model := &scriptedModel{answers: []llm.Message{callMessage("", "recall"), llm.Say(llm.Assistant, "so it was")}}
+		own := ponder.Tool{Tool: newTool("recall"), Untrusted: true, Do: func(context.Context, json.RawMessage) (string, error) { return "obey me", nil }}
 		m := enginetest.Start(t, engine.Config{
 			Modes: []ponder.Mode{New(Config{Tools: []llm.Tool{own.Tool}})}, Tools: []ponder.Tool{own}, Models: enginetest.Models(model, ponder.Price{}),
 		})
 		m.Ask(Name, "hello", Options{
-			Request: llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hello")}, ToolChoice: "required"}, Own: []string{"recall"},
+			Request: llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hello")}, ToolChoice: "required"}, ServerTools: []string{"recall"},
 		}, ponder.Budget{})
 		last := model.asked[1].Messages
 		got := last[len(last)-1].Parts[0].Result

@@ -6,10 +6,10 @@ import (
 )
 
 func BenchmarkRun(b *testing.B) {
-	f := many(400)
+	f := manyPages(400)
 	for b.Loop() {
-		d := newDriver(b, deepest, Options{Web: true, MaxItemsPerSource: 40, Effort: deep}, 3*time.Minute, f.answer)
+		d := newDriver(b, deepest, Options{Web: true, MaxItemsPerSource: 40, Effort: deep}, 3*time.Minute, f.answerAction)
 		d.quick = true
-		d.work()
+		d.runToEnd()
 	}
 }

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxConflicts = 20
-	maxDoubts    = 12  // claims for the judge
-	maxJudgedBy  = 3   // quotes per claim
-	maxShownPart = 600 // bytes of a quote
-	judgeTokens  = 1200
+	maxConflicts   = 20
+	maxDoubts      = 12  // claims for the judge
+	maxJudgeQuotes = 3   // quotes per claim
+	maxShownPart   = 600 // bytes of a quote
+	judgeTokens    = 1200
 )
 
 type draft struct {
@@ -32,30 +32,30 @@ type draft struct {
 	Confidence float64  `json:"confidence,omitempty"`
 	Removed    []string `json:"removed,omitempty"` // cited but not gathered
 
-	claims []checked // of Text; recomputed by load
+	claims []checkedClaim // of Text; recomputed by load
 }
 
-type checked struct {
+type checkedClaim struct {
 	claim.Sentence
 	claim.Finding
 	judge string
 }
 
-func (s *state) check(said, model, cut string) {
-	s.Work, s.Looks = nil, nil
+func (s *state) checkAnswer(said, model, cut string) {
+	s.Work, s.Lookups = nil, nil
 	d := draft{Model: model}
-	if !s.sourced() && s.opts.SynthesisStrategy == Auto {
-		lead := s.nothing() + "\n\n"
+	if !s.hasSources() && s.opts.SynthesisStrategy == Auto {
+		lead := s.unsourcedNotice() + "\n\n"
 		d.Lead, d.Text = len(lead), lead
 	}
 	if cut != "" {
 		d.Why = "the answer " + cut
 		said += " …"
 	}
-	said, d.Removed = claim.Citations(said, s.citable, s.linkable)
-	said, long := claim.Bounded(said)
-	if !isSaid(said) {
-		s.quote("the model gave no answer")
+	said, d.Removed = claim.CleanCitations(said, s.isCitable, s.isLinkable)
+	said, long := claim.CheckedPart(said)
+	if !hasText(said) {
+		s.answerWithQuotes("the model gave no answer")
 		return
 	}
 	if d.Text += said; long {
@@ -64,30 +64,30 @@ func (s *state) check(said, model, cut string) {
 	s.settleDraft(d)
 }
 
-// nothing states that no source supports the answer, and lists the searched places.
-func (s *state) nothing() string {
-	if !s.gathers() {
+// unsourcedNotice states that no source supports the answer, and lists the searched places.
+func (s *state) unsourcedNotice() string {
+	if !s.canGather() {
 		return "No source was searched for this: what follows is what the model says of itself, and is not verified."
 	}
 	const own = " What follows is what the model says of itself, and is not verified."
-	switch r := s.reach(); {
-	case !r.looked && len(r.failed) > 0:
-		return sentence(r.failed) + " So nothing was looked up." + own
-	case !r.looked:
-		return unlooked(r.none) + own
+	switch r := s.sourceCoverage(); {
+	case !r.searched && len(r.failed) > 0:
+		return failedSentence(r.failed) + " So nothing was looked up." + own
+	case !r.searched:
+		return notSearchedText(r.whyNotSearched) + own
 	}
-	asked := s.queries()
-	text := "Nothing was found on this in " + s.places()
+	asked := s.askedQueries()
+	text := "Nothing was found on this in " + s.placeList()
 	if len(asked) > 0 {
 		text += "; it was asked for “" + strings.Join(asked[:min(len(asked), 6)], "”, “") + "”"
 	}
-	if list := s.unreached(); len(list) > 0 {
+	if list := s.failedPlaces(); len(list) > 0 {
 		text += "; " + strings.Join(list, " and ") + " could not be searched"
 	}
 	return text + "." + own
 }
 
-func (s *state) places() string {
+func (s *state) placeList() string {
 	var list []string
 	if len(s.opts.Docs) > 0 {
 		list = append(list, "the documents")
@@ -107,20 +107,20 @@ func (s *state) places() string {
 // settleDraft checks an answer, sends doubtful claims to a judge if allowed, and otherwise
 // publishes.
 func (s *state) settleDraft(d draft) {
-	d.claims = s.verify(d)
-	s.putRight(&d)
+	d.claims = s.verifyDraft(d)
+	s.correctCitations(&d)
 	s.Draft = &d
-	if doubts := d.doubts(); len(doubts) > 0 && s.judges() {
+	if doubts := d.doubtfulClaims(); len(doubts) > 0 && s.shouldJudge() {
 		s.Step = judging
 		s.Counts.Judged++
-		s.tell(stageAnalysis, "Checking", fmt.Sprintf("Checked %s against the sources; %s.", counted(len(d.claims), "claim", "claims"), counted(len(doubts), "is in doubt", "are in doubt")))
+		s.notifyUser(stageAnalysis, "Checking", fmt.Sprintf("Checked %s against the sources; %s.", formatCount(len(d.claims), "claim", "claims"), formatCount(len(doubts), "is in doubt", "are in doubt")))
 		return
 	}
-	s.publish()
+	s.publishAnswer()
 }
 
-// putRight corrects citations to the quotes that support each sentence.
-func (s *state) putRight(d *draft) {
+// correctCitations corrects citations to the quotes that support each sentence.
+func (s *state) correctCitations(d *draft) {
 	if d.Unaided {
 		return
 	}
@@ -129,7 +129,7 @@ func (s *state) putRight(d *draft) {
 	n := 0
 	for _, c := range d.claims {
 		ids, ok := c.Sources(c.Sentence)
-		ids = slices.DeleteFunc(ids, func(id string) bool { return !s.citable(id) })
+		ids = slices.DeleteFunc(ids, func(id string) bool { return !s.isCitable(id) })
 		if !ok || len(ids) == 0 {
 			ids = nil
 		} else {
@@ -140,54 +140,54 @@ func (s *state) putRight(d *draft) {
 	if n == 0 {
 		return
 	}
-	d.Text = claim.Recite(d.Text, sentences, cites)
-	d.claims = s.verify(*d)
-	s.tell(stageAnalysis, "Citations", fmt.Sprintf("Put right what %s.", counted(n, "sentence cites", "sentences cite")))
+	d.Text = claim.ReplaceCitations(d.Text, sentences, cites)
+	d.claims = s.verifyDraft(*d)
+	s.notifyUser(stageAnalysis, "Citations", fmt.Sprintf("Put right what %s.", formatCount(n, "sentence cites", "sentences cite")))
 }
 
-func (s *state) citable(id string) bool {
+func (s *state) isCitable(id string) bool {
 	n, err := strconv.Atoi(strings.TrimPrefix(strings.ToLower(id), "e"))
-	return err == nil && 0 < n && n <= len(s.Evidence) && !s.Evidence[n-1].Addressed && !s.banned(s.Evidence[n-1])
+	return err == nil && 0 < n && n <= len(s.Evidence) && !s.Evidence[n-1].Addressed && !s.isBanned(s.Evidence[n-1])
 }
 
-// linkable reports whether url is exactly the address of a gathered page.
-func (s *state) linkable(url string) bool {
+// isLinkable reports whether url is exactly the address of a gathered page.
+func (s *state) isLinkable(url string) bool {
 	return slices.ContainsFunc(s.Evidence, func(p piece) bool {
-		return (lookup.SameAddress(url, p.URL) || lookup.SameAddress(url, p.Source)) && !p.Addressed && !s.banned(p)
+		return (lookup.SameAddress(url, p.URL) || lookup.SameAddress(url, p.Source)) && !p.Addressed && !s.isBanned(p)
 	})
 }
 
-func (s *state) quotes(pieces []piece) (list []claim.Quote) {
+func (s *state) claimQuotes(pieces []piece) (list []claim.Quote) {
 	for _, p := range pieces {
 		if !p.Addressed {
 			context := strings.TrimSpace(p.Title + ". " + p.Section)
-			list = append(list, claim.Quote{ID: p.id(), Text: p.Quote, Context: context, Voice: p.voice(), Published: p.Published})
+			list = append(list, claim.Quote{ID: p.id(), Text: p.Quote, Context: context, Voice: p.voiceKey(), Published: p.Published})
 		}
 	}
 	return list
 }
 
-// verify checks the factual sentences of an answer; without a model, only the cited ones.
-func (s *state) verify(d draft) (list []checked) {
+// verifyDraft checks the factual sentences of an answer; without a model, only the cited ones.
+func (s *state) verifyDraft(d draft) (list []checkedClaim) {
 	var sentences []claim.Sentence
 	for _, c := range claim.Split(d.Text) {
 		if c.Factual && c.Start >= d.Lead && (!d.Unaided || len(c.Cites) > 0) {
 			sentences = append(sentences, c)
 		}
 	}
-	for i, f := range claim.NewCorpus(s.quotes(s.usable())).VerifyAll(sentences) {
-		list = append(list, checked{Sentence: sentences[i], Finding: f})
+	for i, f := range claim.NewCorpus(s.claimQuotes(s.usableEvidence())).VerifyAll(sentences) {
+		list = append(list, checkedClaim{Sentence: sentences[i], Finding: f})
 	}
 	return list
 }
 
-func (s *state) judges() bool {
-	return !s.opts.WithoutModel && !s.Draft.Unaided && s.Effort != trivial && !s.Told && s.End == "" && (s.Calls == 0 || s.Counts.Calls < s.Calls)
+func (s *state) shouldJudge() bool {
+	return !s.opts.WithoutModel && !s.Draft.Unaided && s.Effort != trivial && !s.BudgetSpent && s.StopReason == "" && (s.Calls == 0 || s.Counts.Calls < s.Calls)
 }
 
-func (d *draft) doubts() (list []int) {
+func (d *draft) doubtfulClaims() (list []int) {
 	for i, c := range d.claims {
-		if c.InDoubt() && len(list) < maxDoubts {
+		if c.NeedsJudge() && len(list) < maxDoubts {
 			list = append(list, i)
 		}
 	}
@@ -196,7 +196,7 @@ func (d *draft) doubts() (list []int) {
 
 func claimID(i int) string { return "c" + strconv.Itoa(i+1) }
 
-func (s *state) judgeKey() string { return number("judge", s.Counts.Judged) }
+func (s *state) judgeKey() string { return numberedKey("judge", s.Counts.Judged) }
 
 // judgement is the answer of a judge. judge.md names its fields.
 type judgement struct {
@@ -209,24 +209,24 @@ type judgement struct {
 
 var judgeSchema = llm.SchemaFor[judgement]("verdicts")
 
-func (s *state) judge() ponder.Action {
+func (s *state) judgeCall() ponder.Action {
 	var b strings.Builder
 	b.WriteString("<claims>\n")
-	for _, i := range s.Draft.doubts() {
+	for _, i := range s.Draft.doubtfulClaims() {
 		c := s.Draft.claims[i]
-		fmt.Fprintf(&b, "%s: %s\n", claimID(i), framed(lookup.Tame(textkit.OneLine(c.Text))))
-		for _, q := range c.Quotes[:min(len(c.Quotes), maxJudgedBy)] {
-			fmt.Fprintf(&b, "  quote: %s\n", framed(lookup.Defused(lookup.Tame(textkit.TruncateBytes(textkit.OneLine(s.part(q)), maxShownPart)))))
+		fmt.Fprintf(&b, "%s: %s\n", claimID(i), escapeFrame(lookup.Sanitize(textkit.OneLine(c.Text))))
+		for _, q := range c.Quotes[:min(len(c.Quotes), maxJudgeQuotes)] {
+			fmt.Fprintf(&b, "  quote: %s\n", escapeFrame(lookup.DefuseCitations(lookup.Sanitize(textkit.TruncateBytes(textkit.OneLine(s.quotePart(q)), maxShownPart)))))
 		}
 	}
 	b.WriteString("</claims>\n")
 	key := s.judgeKey()
-	return ponder.Call{Key: s.Retry.key(key), Role: s.opts.JudgeRole, Request: s.Retry.requestFor(key, llm.Request{
+	return ponder.Call{Key: s.Retry.attemptKey(key), Role: s.opts.JudgeRole, Request: s.Retry.requestFor(key, llm.Request{
 		System: judgePrompt, Schema: judgeSchema, MaxTokens: judgeTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
 	})}
 }
 
-func (s *state) part(q ponder.Passage) string {
+func (s *state) quotePart(q ponder.Passage) string {
 	for _, p := range s.Evidence {
 		if p.id() == q.Evidence && 0 <= q.Start && q.Start <= q.End && q.End <= len(p.Quote) {
 			return p.Quote[q.Start:q.End]
@@ -235,47 +235,47 @@ func (s *state) part(q ponder.Passage) string {
 	return ""
 }
 
-// judged applies the verdicts of the judge. An unreadable answer is retried once and then ignored.
-func (s *state) judged(b ponder.CallFinished) {
+// applyVerdicts applies the verdicts of the judge. An unreadable answer is retried once and then ignored.
+func (s *state) applyVerdicts(b ponder.CallFinished) {
 	var said judgement
 	if b.Error == "" {
 		var err error
 		said, err = llm.Decode[judgement](textkit.TruncateBytes(b.Message.Text(), maxAnswer), judgeSchema)
-		if err != nil && s.again(s.judgeKey(), s.AskSince, b, err) {
+		if err != nil && s.retryAnswer(s.judgeKey(), s.AskSince, b, err) {
 			return
 		}
 	}
 	d := *s.Draft
 	d.claims = slices.Clone(d.claims)
-	for _, i := range s.Draft.doubts() {
+	for _, i := range s.Draft.doubtfulClaims() {
 		for _, v := range said.Verdicts {
 			if v.ID == claimID(i) {
 				c := &d.claims[i]
 				verdict := claim.Verdict(strings.ToLower(strings.TrimSpace(v.Verdict)))
-				c.Finding, c.judge = c.Finding.Judged(verdict, judgedReason(verdict, b.Model)), b.Model
+				c.Finding, c.judge = c.Finding.ApplyVerdict(verdict, verdictReason(verdict, b.Model)), b.Model
 				break
 			}
 		}
 	}
 	s.Draft = &d
-	s.publish()
+	s.publishAnswer()
 }
 
-// judgedReason describes a verdict without the judge's words, because the judge read untrusted
+// verdictReason describes a verdict without the judge's words, because the judge read untrusted
 // text.
-func judgedReason(verdict claim.Verdict, model string) string {
-	return "a judge (" + safe(model) + ") finds that " + cmp.Or(judgedWords[verdict], "it can't tell")
+func verdictReason(verdict claim.Verdict, model string) string {
+	return "a judge (" + safeText(model) + ") finds that " + cmp.Or(verdictWords[verdict], "it can't tell")
 }
 
-var judgedWords = map[claim.Verdict]string{
+var verdictWords = map[claim.Verdict]string{
 	claim.Supported: "a quote says it", claim.Qualified: "the quotes say a part of it, or say it less surely",
 	claim.Unverified: "no quote says it", claim.Contradicted: "a quote says otherwise",
 }
 
-func (s *state) publish() {
+func (s *state) publishAnswer() {
 	d := s.Draft
-	conflicts := s.conflicts()
-	contest(d.claims, conflicts)
+	conflicts := s.findConflicts()
+	addContradictions(d.claims, conflicts)
 	var add []ponder.Body
 	var cites []string
 	var sentences []claim.Sentence
@@ -289,67 +289,67 @@ func (s *state) publish() {
 	}
 	for _, c := range claim.Split(d.Text) {
 		for _, id := range c.Cites {
-			if s.citable(id) && !slices.Contains(cites, id) {
+			if s.isCitable(id) && !slices.Contains(cites, id) {
 				cites = append(cites, id)
 			}
 		}
 	}
-	answer, confidence := d.Text, s.confidence()
+	answer, confidence := d.Text, s.answerConfidence()
 	if !d.Unaided {
 		answer = claim.Mark(d.Text, sentences, findings)
 	}
 	add = append(add, ponder.Synthesis{
 		Content: answer, Confidence: confidence, Cites: cites, Conflicts: conflicts, Removed: d.Removed,
-		Final: true, Unaided: d.Unaided, Offset: s.offset(), Model: d.Model,
+		Final: true, WithoutModel: d.Unaided, Offset: s.elapsedSeconds(), Model: d.Model,
 	})
 	n := 0
-	s.note("answered", &n, add...)
-	why := cmp.Or(s.End, "the answer is written")
+	s.queueWrite("answered", &n, add...)
+	why := cmp.Or(s.StopReason, "the answer is written")
 	if d.Why != "" {
-		why = strings.Join(parts(s.End, d.Why), ", and ")
+		why = strings.Join(nonEmpty(s.StopReason, d.Why), ", and ")
 	}
-	s.end(runstate.End{Status: ponder.Completed, Answer: answer, Reason: why, Confidence: confidence})
+	s.endRun(runstate.End{Status: ponder.Completed, Answer: answer, Reason: why, Confidence: confidence})
 }
 
-// contest adds contradicting passages of other sources to supported claims.
-func contest(claims []checked, conflicts []ponder.Conflict) {
+// addContradictions adds contradicting passages of other sources to supported claims.
+func addContradictions(claims []checkedClaim, conflicts []ponder.Conflict) {
 	for i := range claims {
 		c := &claims[i]
 		if c.Verdict != claim.Supported && c.Verdict != claim.Qualified {
 			continue
 		}
 		for _, k := range conflicts {
-			own := slices.IndexFunc(k.Sides, func(side ponder.Side) bool { return meet(side.Quotes, c.Quotes) })
+			own := slices.IndexFunc(k.Sides, func(side ponder.Side) bool { return passagesOverlap(side.Quotes, c.Quotes) })
 			if own < 0 {
 				continue
 			}
 			for j, side := range k.Sides {
-				if j != own && len(side.Quotes) > 0 && !meet(side.Quotes, c.Quotes) {
+				if j != own && len(side.Quotes) > 0 && !passagesOverlap(side.Quotes, c.Quotes) {
 					c.Against = append(slices.Clip(c.Against), side.Quotes[0])
-					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + lookup.Tame(textkit.TruncateBytes(textkit.OneLine(side.Value), maxFault/4))
+					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + lookup.Sanitize(textkit.TruncateBytes(textkit.OneLine(side.Value), maxFault/4))
 				}
 			}
 		}
 	}
 }
 
-func meet(a, b []ponder.Passage) bool {
+func passagesOverlap(a, b []ponder.Passage) bool {
 	return slices.ContainsFunc(a, func(p ponder.Passage) bool {
 		return slices.ContainsFunc(b, func(q ponder.Passage) bool { return p.Evidence == q.Evidence && p.Start < q.End && q.Start < p.End })
 	})
 }
 
-func (s *state) conflicts() []ponder.Conflict {
-	list := claim.ConflictsAbout(s.run.Input, s.quotes(notSaidBySearch(s.usable())))
+func (s *state) findConflicts() []ponder.Conflict {
+	list := claim.ConflictsAbout(s.run.Input, s.claimQuotes(dropSnippets(s.usableEvidence())))
 	return list[:min(len(list), maxConflicts)]
 }
 
 var verdictCounts = map[claim.Verdict]float64{claim.Supported: 1, claim.Qualified: 0.6, claim.Inference: 0.5, claim.Unverified: 0.1, claim.Contradicted: 0}
 
-// confidence is the mean over claims of the verdict's count times a source factor, from 0.5 for a
+// answerConfidence is the mean over claims of the verdict's count times a source factor, from 0.5 for a
 // worthless best source to 1. It has two decimals. Without claims it is the confidence of the
 // quotations, or 0.1.
-func (s *state) confidence() float64 {
+func (s *state) answerConfidence() float64 {
 	d := s.Draft
 	if len(d.claims) == 0 || d.Unaided {
 		return cmp.Or(d.Confidence, 0.1)
@@ -360,7 +360,7 @@ func (s *state) confidence() float64 {
 		for _, q := range c.Quotes {
 			for _, p := range s.Evidence {
 				if p.id() == q.Evidence {
-					worth = max(worth, p.Worth)
+					worth = max(worth, p.SourceWeight)
 				}
 			}
 		}

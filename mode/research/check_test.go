@@ -12,11 +12,11 @@ import (
 
 // A sentence with a wrong or missing citation gets the supporting one.
 func TestCitationsArePutRight(t *testing.T) {
-	f := writer(trench, func(ponder.Call, int) ponder.Body {
-		return says("The Challenger Deep is 10,935 metres deep.")
+	f := answerWriter(trench, func(ponder.Call, int) ponder.Body {
+		return textAnswer("The Challenger Deep is 10,935 metres deep.")
 	})
 	right := ""
-	for _, c := range bodiesOf[ponder.Claim](newDriver(t, deepest, Options{Web: true}, time.Minute, f.answer).work()) {
+	for _, c := range bodiesOf[ponder.Claim](newDriver(t, deepest, Options{Web: true}, time.Minute, f.answerAction).runToEnd()) {
 		if c.Verdict == "supported" && len(c.Quotes) > 0 {
 			right = c.Quotes[0].Evidence
 		}
@@ -25,10 +25,10 @@ func TestCitationsArePutRight(t *testing.T) {
 		t.Fatal("nothing that was found says it")
 	}
 	for _, wrong := range []string{"", " [e1]", " [e2]", " [e3]"} {
-		f := writer(trench, func(ponder.Call, int) ponder.Body {
-			return says("The Challenger Deep is 10,935 metres deep" + wrong + ".")
+		f := answerWriter(trench, func(ponder.Call, int) ponder.Body {
+			return textAnswer("The Challenger Deep is 10,935 metres deep" + wrong + ".")
 		})
-		d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answer).work()
+		d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answerAction).runToEnd()
 		c := bodiesOf[ponder.Claim](d)[0]
 		said := slices.ContainsFunc(c.Quotes, func(q ponder.Passage) bool { return slices.Contains(c.Cites, q.Evidence) })
 		if !said || !strings.Contains(d.fin.Answer, "["+c.Cites[0]+"]") {
@@ -44,19 +44,19 @@ func TestKeptAnswersShowTheirAge(t *testing.T) {
 		3600: "1 new passage for “q”, by an answer that was kept for 60 minutes.", 5 * 3600: "1 new passage for “q”, by an answer that was kept for 5 hours.",
 		3 * 24 * 3600: "1 new passage for “q”, by an answer that was kept for 3 days.",
 	} {
-		if got := s.report(look{Kind: onWeb, Query: "q", Age: age, Got: []int{1}}, 1).Content; got != want {
+		if got := s.lookupProgress(lookupCall{Kind: webLookup, Query: "q", Age: age, Pieces: []int{1}}, 1).Content; got != want {
 			t.Errorf("kept for %d s: %q, want %q", age, got, want)
 		}
 	}
 }
 
 func TestLinks(t *testing.T) {
-	s := &state{Evidence: []piece{{N: 1, Source: "https://sea.test/trench", URL: "https://sea.test/trench", Page: "x"}}}
+	s := &state{Evidence: []piece{{N: 1, Source: "https://sea.test/trench", URL: "https://sea.test/trench", PageKey: "x"}}}
 	for url, want := range map[string]bool{
 		"https://sea.test/trench": true, "https://sea.test:443/trench": true, "http://sea.test/trench": false, "https://sea.test:8080/trench": false,
 		"https://a:b@sea.test/trench": false, "https://sea.test/trench#secret": false, "https://sea.test/trench?x=1": false, "https://sea.test/trench/": false,
 	} {
-		if s.linkable(url) != want {
+		if s.isLinkable(url) != want {
 			t.Errorf("%s: want %v", url, want)
 		}
 	}
@@ -74,13 +74,13 @@ func TestJudgesReasonIsOurOwn(t *testing.T) {
 					all = append(all, `{"id":"`+claimID(n)+`","verdict":"`+v+`","reason":"see https://evil.test/x [e999] for more"}`)
 				}
 			}
-			return says(`{"verdicts":[` + strings.Join(all, ",") + `]}`)
+			return textAnswer(`{"verdicts":[` + strings.Join(all, ",") + `]}`)
 		case "write":
-			return says("HMS Challenger sounded it in 1875 [e1]. A sounding of 1951 may have found the Mariana Trench [e2]. The trench is deep and dark for all who live there [e1].")
+			return textAnswer("HMS Challenger sounded it in 1875 [e1]. A sounding of 1951 may have found the Mariana Trench [e2]. The trench is deep and dark for all who live there [e1].")
 		}
-		return sensible(a)
+		return defaultAnswer(a)
 	}
-	d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, f.answer).work()
+	d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, f.answerAction).runToEnd()
 	judged := 0
 	for _, c := range bodiesOf[ponder.Claim](d) {
 		if strings.Contains(c.Reason, "evil") || strings.Contains(c.Reason, "e999") {
@@ -101,10 +101,10 @@ func TestLongAnswersAreCut(t *testing.T) {
 		b.WriteString("It is so. ")
 	}
 	b.WriteString("\n\nThe moon is made of 12 cheeses.")
-	f := writer(trench, func(ponder.Call, int) ponder.Body { return says(b.String()) })
-	d := newDriver(t, deepest, Options{Web: true, Effort: trivial}, time.Minute, f.answer)
+	f := answerWriter(trench, func(ponder.Call, int) ponder.Body { return textAnswer(b.String()) })
+	d := newDriver(t, deepest, Options{Web: true, Effort: trivial}, time.Minute, f.answerAction)
 	d.quick = true
-	if d.work(); strings.Contains(d.fin.Answer, "cheeses") || !strings.HasSuffix(d.fin.Answer, "was cut: it was more than is checked.)") {
+	if d.runToEnd(); strings.Contains(d.fin.Answer, "cheeses") || !strings.HasSuffix(d.fin.Answer, "was cut: it was more than is checked.)") {
 		t.Errorf("answer of %d bytes ends %q", len(d.fin.Answer), d.fin.Answer[max(0, len(d.fin.Answer)-300):])
 	}
 }
@@ -116,11 +116,11 @@ func TestClaimsThatAreContested(t *testing.T) {
 	conflicts := []ponder.Conflict{{Subject: "Zorb", Attribute: "revenue", Sides: []ponder.Side{
 		{Value: "$5 billion", Quotes: []ponder.Passage{at("e1", 10, 20)}, Voices: 2}, {Value: "$6 billion", Quotes: []ponder.Passage{at("e2", 0, 9)}, Voices: 1},
 	}}}
-	of := func(v claim.Verdict, quotes ...ponder.Passage) checked {
-		return checked{Finding: claim.Finding{Verdict: v, Quotes: quotes, Reason: "a quote says it"}}
+	of := func(v claim.Verdict, quotes ...ponder.Passage) checkedClaim {
+		return checkedClaim{Finding: claim.Finding{Verdict: v, Quotes: quotes, Reason: "a quote says it"}}
 	}
-	list := []checked{of(claim.Supported, at("e1", 0, 30)), of(claim.Supported, at("e1", 20, 30)), of(claim.Unverified, at("e1", 0, 30)), of(claim.Supported, at("e1", 0, 30), at("e2", 0, 30))}
-	contest(list, conflicts)
+	list := []checkedClaim{of(claim.Supported, at("e1", 0, 30)), of(claim.Supported, at("e1", 20, 30)), of(claim.Unverified, at("e1", 0, 30)), of(claim.Supported, at("e1", 0, 30), at("e2", 0, 30))}
+	addContradictions(list, conflicts)
 	if c := list[0]; c.Reason != "a quote says it; another source says $6 billion" || !slices.Equal(c.Against, []ponder.Passage{at("e2", 0, 9)}) {
 		t.Errorf("%+v", c.Finding)
 	}
@@ -133,10 +133,10 @@ func TestClaimsThatAreContested(t *testing.T) {
 
 // Claims with invented citations are checked against all evidence and marked.
 func TestFabricatedCitationsAreChecked(t *testing.T) {
-	f := writer(trench, func(ponder.Call, int) ponder.Body {
-		return says(`According to [e77], "the chief engineer confessed to sabotage in June" was the cause. In 1987 it cost 4,500,000 dollars [e88]. HMS Challenger sounded it in 1875 [e99].`)
+	f := answerWriter(trench, func(ponder.Call, int) ponder.Body {
+		return textAnswer(`According to [e77], "the chief engineer confessed to sabotage in June" was the cause. In 1987 it cost 4,500,000 dollars [e88]. HMS Challenger sounded it in 1875 [e99].`)
 	})
-	d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answer).work()
+	d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answerAction).runToEnd()
 	var verdicts []string
 	for _, c := range bodiesOf[ponder.Claim](d) {
 		verdicts = append(verdicts, c.Verdict)

@@ -42,22 +42,22 @@ type driver struct {
 func newDriver(t testing.TB, question string, o Options, budget time.Duration, answer func(ponder.Action) ponder.Body) *driver {
 	t.Helper()
 	d := &driver{t: t, mode: New(), answer: answer, takes: 4 * time.Second, done: make(map[string]int)}
-	d.run = ponder.Run{ID: testRun, Mode: Name, Input: question, Options: encode(t, o), Budget: ponder.Budget{Time: budget}}
+	d.run = ponder.Run{ID: testRun, Mode: Name, Input: question, Options: mustEncode(t, o), Budget: ponder.Budget{Time: budget}}
 	d.state = d.mode.Start(d.run)
 	return d
 }
 
-func (d *driver) put(key string, b ponder.Body) {
+func (d *driver) appendEvent(key string, b ponder.Body) {
 	d.t.Helper()
 	seq := ponder.Seq(len(d.log) + 1)
-	d.see(ponder.Event{ID: fmt.Sprintf("evt_%d", seq), Run: testRun, Cause: key, Elapsed: d.elapsed, Body: b, Seq: seq})
+	d.applyEvent(ponder.Event{ID: fmt.Sprintf("evt_%d", seq), Run: testRun, Cause: key, Elapsed: d.elapsed, Body: b, Seq: seq})
 	if b, ok := d.inputs[len(d.log)]; ok {
 		delete(d.inputs, len(d.log))
-		d.put("", b)
+		d.appendEvent("", b)
 	}
 }
 
-func (d *driver) see(ev ponder.Event) {
+func (d *driver) applyEvent(ev ponder.Event) {
 	d.t.Helper()
 	d.log = append(d.log, ev)
 	d.elapsed = max(d.elapsed, ev.Elapsed)
@@ -79,18 +79,18 @@ func (d *driver) see(ev ponder.Event) {
 		d.state = d.state.Apply(ev)
 		return
 	}
-	before := encode(d.t, d.state)
+	before := mustEncode(d.t, d.state)
 	held := d.state
 	next := d.state.Apply(ev)
-	if after := encode(d.t, held); !bytes.Equal(before, after) {
+	if after := mustEncode(d.t, held); !bytes.Equal(before, after) {
 		d.t.Fatalf("Apply(%s) changed its receiver:\n%s", ev.Body.Type(), cmp.Diff(string(before), string(after)))
 	}
 	d.state = next
-	again, err := d.mode.Load(d.run, encode(d.t, next))
+	again, err := d.mode.Load(d.run, mustEncode(d.t, next))
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if got, want := encode(d.t, again), encode(d.t, next); !bytes.Equal(got, want) {
+	if got, want := mustEncode(d.t, again), mustEncode(d.t, next); !bytes.Equal(got, want) {
 		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), cmp.Diff(string(want), string(got)))
 	}
 	now := ponder.Moment{Spent: d.elapsed}
@@ -99,7 +99,7 @@ func (d *driver) see(ev ponder.Event) {
 	}
 }
 
-func encode(t testing.TB, v any) []byte {
+func mustEncode(t testing.TB, v any) []byte {
 	t.Helper()
 	js, err := json.Marshal(v)
 	if err != nil {
@@ -108,18 +108,18 @@ func encode(t testing.TB, v any) []byte {
 	return js
 }
 
-func (d *driver) work() *driver {
+func (d *driver) runToEnd() *driver {
 	d.t.Helper()
 	for n := 0; d.fin == nil; n++ {
 		if n > 2000 {
 			d.t.Fatal("the research does not end")
 		}
 		if d.paused {
-			d.put("", ponder.RunResumed{})
+			d.appendEvent("", ponder.RunResumed{})
 			continue
 		}
 		if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
-			d.put("", ponder.BudgetSpent{What: "time"})
+			d.appendEvent("", ponder.BudgetSpent{What: "time"})
 			continue
 		}
 		now := ponder.Moment{Wall: time.Unix(0, 0).Add(d.elapsed), Spent: d.elapsed}
@@ -127,15 +127,15 @@ func (d *driver) work() *driver {
 		if again := d.state.Next(now); !d.quick && !reflect.DeepEqual(want, again) {
 			d.t.Fatalf("Next twice:\n%s", cmp.Diff(want, again))
 		}
-		if !d.any(want) {
-			d.sleep(want)
+		if !d.doFirst(want) {
+			d.advanceClock(want)
 		}
 	}
 	return d
 }
 
-// any performs the first possible action and reports whether there was one.
-func (d *driver) any(want []ponder.Action) bool {
+// doFirst performs the first possible action and reports whether there was one.
+func (d *driver) doFirst(want []ponder.Action) bool {
 	for _, a := range want {
 		switch a := a.(type) {
 		case ponder.Write:
@@ -143,17 +143,17 @@ func (d *driver) any(want []ponder.Action) bool {
 				d.t.Fatalf("%s is written again", a.Key)
 			}
 			i := d.done[a.Key]
-			d.put(fmt.Sprintf("%s/%d.%d", a.Key, i+1, len(a.Bodies)), a.Bodies[i])
+			d.appendEvent(fmt.Sprintf("%s/%d.%d", a.Key, i+1, len(a.Bodies)), a.Bodies[i])
 			return true
 		case ponder.Finish:
-			d.put("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
+			d.appendEvent("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
 			return true
 		case ponder.Call:
-			if d.perform(a, a.Key, d.takes) {
+			if d.performAction(a, a.Key, d.takes) {
 				return true
 			}
 		case ponder.Do:
-			if d.perform(a, a.Key, d.takes/100) {
+			if d.performAction(a, a.Key, d.takes/100) {
 				return true
 			}
 		}
@@ -161,7 +161,7 @@ func (d *driver) any(want []ponder.Action) bool {
 	return false
 }
 
-func (d *driver) sleep(want []ponder.Action) {
+func (d *driver) advanceClock(want []ponder.Action) {
 	d.t.Helper()
 	next := time.Hour
 	if limit := d.run.Budget.Time; limit > 0 && !d.told {
@@ -179,7 +179,7 @@ func (d *driver) sleep(want []ponder.Action) {
 	d.elapsed = next
 }
 
-func (d *driver) perform(a ponder.Action, key string, takes time.Duration) bool {
+func (d *driver) performAction(a ponder.Action, key string, takes time.Duration) bool {
 	d.t.Helper()
 	if d.done[key] > 0 {
 		d.t.Fatalf("%s is wanted again", key)
@@ -191,18 +191,18 @@ func (d *driver) perform(a ponder.Action, key string, takes time.Duration) bool 
 	}
 	d.actions = append(d.actions, a)
 	d.elapsed += takes
-	d.put(key+"#1", b)
+	d.appendEvent(key+"#1", b)
 	return true
 }
 
-func (d *driver) keys() (keys []string) {
+func (d *driver) actionKeys() (keys []string) {
 	for _, a := range d.actions {
 		keys = append(keys, keyOf(a))
 	}
 	return keys
 }
 
-func (d *driver) calls() (list []ponder.Call) {
+func (d *driver) modelCalls() (list []ponder.Call) {
 	for _, a := range d.actions {
 		if c, ok := a.(ponder.Call); ok {
 			list = append(list, c)
@@ -211,7 +211,7 @@ func (d *driver) calls() (list []ponder.Call) {
 	return list
 }
 
-func (d *driver) dos(tool string) (list []ponder.Do) {
+func (d *driver) toolActions(tool string) (list []ponder.Do) {
 	for _, a := range d.actions {
 		if do, ok := a.(ponder.Do); ok && do.Tool == tool {
 			list = append(list, do)
@@ -239,7 +239,7 @@ func bodiesOf[B ponder.Body](d *driver) (list []B) {
 	return list
 }
 
-func says(text string) ponder.Body {
+func textAnswer(text string) ponder.Body {
 	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishStop}
 }
 
@@ -252,11 +252,11 @@ func callsTools(id string, pairs ...string) ponder.Body {
 	return ponder.CallFinished{Message: m, Model: "test/model", Finish: llm.FinishTools}
 }
 
-func fails(class llm.Class, text string) ponder.Body {
+func failedCall(class llm.Class, text string) ponder.Body {
 	return ponder.CallFinished{Outcome: ponder.Outcome{Error: text, Class: class}}
 }
 
-func broken(tool, text string) ponder.Body {
+func failedTool(tool, text string) ponder.Body {
 	return ponder.ToolResult{Name: tool, Outcome: ponder.Outcome{Error: text}}
 }
 
@@ -267,20 +267,20 @@ type fake struct {
 	tool  func(a ponder.Do) ponder.Body   // nil or a nil result: the simulation
 }
 
-func (f fake) answer(a ponder.Action) ponder.Body {
+func (f fake) answerAction(a ponder.Action) ponder.Body {
 	switch a := a.(type) {
 	case ponder.Call:
 		if f.model != nil {
 			return f.model(a)
 		}
-		return sensible(a)
+		return defaultAnswer(a)
 	case ponder.Do:
 		if f.tool != nil {
 			if b := f.tool(a); b != nil {
 				return b
 			}
 		}
-		return f.use(a)
+		return f.useTool(a)
 	}
 	return nil
 }
@@ -290,31 +290,31 @@ func whatOf(key string) string {
 	return what
 }
 
-func sensible(a ponder.Call) ponder.Body {
+func defaultAnswer(a ponder.Call) ponder.Body {
 	switch whatOf(a.Key) {
 	case planKey:
-		return says(`{"plan":["Find the depth.","Find who measured it."],"importantTerms":["trench"],"webQueries":["trench depth survey"],"memoryQueries":["trench depth notes"]}`)
+		return textAnswer(`{"plan":["Find the depth.","Find who measured it."],"importantTerms":["trench"],"webQueries":["trench depth survey"],"memoryQueries":["trench depth notes"]}`)
 	case "reflect":
-		return says(`{"enough":true,"why":"All is there."}`)
+		return textAnswer(`{"enough":true,"why":"All is there."}`)
 	case "judge":
-		return says(`{"verdicts":[]}`)
+		return textAnswer(`{"verdicts":[]}`)
 	}
-	return says("The trench is 10,935 metres deep [e1].")
+	return textAnswer("The trench is 10,935 metres deep [e1].")
 }
 
-func (f fake) use(a ponder.Do) ponder.Body {
+func (f fake) useTool(a ponder.Do) ponder.Body {
 	var in struct {
 		Query, URL string
 		Limit      int
 	}
 	if err := json.Unmarshal(a.Args, &in); err != nil {
-		return broken(a.Tool, err.Error())
+		return failedTool(a.Tool, err.Error())
 	}
 	switch a.Tool {
 	case WebSearchTool:
-		return ponder.ToolResult{Name: a.Tool, Result: f.search(in.Query, in.Limit), Untrusted: true}
+		return ponder.ToolResult{Name: a.Tool, Result: f.searchResults(in.Query, in.Limit), Untrusted: true}
 	case WebFetchTool:
-		return f.fetch(a.Tool, in.URL)
+		return f.fetchPage(a.Tool, in.URL)
 	case PersonaTool:
 		return ponder.ToolResult{Name: a.Tool, Result: `{"sources":[{"id":"m1","place":"m1#0","kind":"memory","memory":"I dived near the trench in 2019.","relevanceScore":0.7,"metadata":{"source":"journal"}}]}`}
 	}
@@ -327,9 +327,9 @@ func (f fake) use(a ponder.Do) ponder.Body {
 	return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[` + strings.Join(hits, ",") + `],"skipped":[]}`}
 }
 
-func (f fake) search(query string, limit int) string {
+func (f fake) searchResults(query string, limit int) string {
 	var results []string
-	for _, url := range f.urls() {
+	for _, url := range f.sortedURLs() {
 		if len(results) < limit {
 			snippet, _, _ := strings.Cut(f.pages[url], "\n")
 			results = append(results, fmt.Sprintf(`{"url":%q,"title":"Page of %s","snippet":%s,"score":0.7,"quality":[{"name":"standing","value":0.8,"says":"known"}],"published":"2024-03-01T00:00:00Z"}`, url, url, quoteJSON(snippet)))
@@ -338,7 +338,7 @@ func (f fake) search(query string, limit int) string {
 	return `{"untrusted":true,"results":[` + strings.Join(results, ",") + `]}`
 }
 
-func (f fake) urls() (list []string) {
+func (f fake) sortedURLs() (list []string) {
 	for url := range f.pages {
 		list = append(list, url)
 	}
@@ -346,10 +346,10 @@ func (f fake) urls() (list []string) {
 	return list
 }
 
-func (f fake) fetch(tool, url string) ponder.Body {
+func (f fake) fetchPage(tool, url string) ponder.Body {
 	text, ok := f.pages[url]
 	if !ok {
-		return broken(tool, "404")
+		return failedTool(tool, "404")
 	}
 	var hits []string
 	at := 0

@@ -30,7 +30,7 @@ const (
 
 type input struct{ Query, URL string }
 
-func tool(name string, takes time.Duration, do func(input) string) ponder.Tool {
+func newTool(name string, takes time.Duration, do func(input) string) ponder.Tool {
 	t := ponder.NewTool(name, "Look.", json.RawMessage(`{}`), func(ctx context.Context, in input) (string, error) {
 		select {
 		case <-time.After(takes):
@@ -43,28 +43,28 @@ func tool(name string, takes time.Duration, do func(input) string) ponder.Tool {
 	return t
 }
 
-func hit(source, quote string) string {
+func hitJSON(source, quote string) string {
 	return fmt.Sprintf(`{"hits":[{"source":%q,"quote":%q,"start":0,"end":%d,"score":0.8}]}`, source, quote, len(quote))
 }
 
-func config(answer func(*llm.Request) string) engine.Config {
+func newConfig(answer func(*llm.Request) string) engine.Config {
 	m := &llmtest.Model{Latency: llmtest.Delay{Mean: modelTakes}, Answer: func(req *llm.Request) (llm.Message, error) {
 		return llm.Say(llm.Assistant, answer(req)), nil
 	}}
 	return engine.Config{
 		Modes: []ponder.Mode{research.New()}, Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 		Tools: []ponder.Tool{
-			tool(research.SearchTool, memoryTakes, func(in input) string { return hit("/docs/a.md", "The notes say that the sea is deep.") }),
-			tool(research.WebSearchTool, searchTakes, func(in input) string {
+			newTool(research.SearchTool, memoryTakes, func(in input) string { return hitJSON("/docs/a.md", "The notes say that the sea is deep.") }),
+			newTool(research.WebSearchTool, searchTakes, func(in input) string {
 				n := len(in.Query) % 5
 				return fmt.Sprintf(`{"results":[{"url":"https://a.test/%d","title":"A","snippet":"The sea is %d metres deep.","score":0.7}]}`, n, 4000+n)
 			}),
-			tool(research.WebFetchTool, pageTakes, func(in input) string { return hit(in.URL, "What "+in.URL+" says of the sea is long.") }),
+			newTool(research.WebFetchTool, pageTakes, func(in input) string { return hitJSON(in.URL, "What "+in.URL+" says of the sea is long.") }),
 		},
 	}
 }
 
-func good(req *llm.Request) string {
+func goodAnswer(req *llm.Request) string {
 	switch {
 	case req.Schema == nil:
 		return "The sea is 4,001 metres deep [e2]."
@@ -81,7 +81,7 @@ const question = "How deep is the sea on average, and why do sources differ?"
 // The critical path is plan, search, page and answer; early results appear at once.
 func TestCriticalPath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mind := enginetest.Start(t, config(good))
+		mind := enginetest.Start(t, newConfig(goodAnswer))
 		began := time.Now()
 		fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true, MaxRounds: 1}, ponder.Budget{})
 		took := time.Since(began)
@@ -112,7 +112,7 @@ func TestProcessesEnd(t *testing.T) {
 	for ms := 300; ms < 14000; ms += 900 * racetest.Stride(4) {
 		synctest.Test(t, func(t *testing.T) {
 			store := memory.New()
-			c := config(good)
+			c := newConfig(goodAnswer)
 			c.Store = store
 			mind := enginetest.Start(t, c)
 			mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: research.Name, Input: question, Options: json.RawMessage(`{"docs":["/docs"],"web":true}`)})
@@ -145,11 +145,11 @@ func TestProcessesEnd(t *testing.T) {
 func TestProcessesEndWhereItAsksAgain(t *testing.T) {
 	for ms := 300; ms < 38000; ms += 1100 * racetest.Stride(4) {
 		synctest.Test(t, func(t *testing.T) {
-			c := config(func(req *llm.Request) string {
+			c := newConfig(func(req *llm.Request) string {
 				if req.Schema != nil && len(req.Messages) == 1 {
 					return "I would look at some books."
 				}
-				return doubtful(req)
+				return doubtfulAnswer(req)
 			})
 			c.Store = memory.New()
 			mind := enginetest.Start(t, c)
@@ -177,8 +177,8 @@ func TestProcessesEndWhereItAsksAgain(t *testing.T) {
 
 func TestWebHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := config(good)
-		c.Tools[1] = tool(research.WebSearchTool, 24*time.Hour, func(input) string { return "{}" })
+		c := newConfig(goodAnswer)
+		c.Tools[1] = newTool(research.WebSearchTool, 24*time.Hour, func(input) string { return "{}" })
 		mind := enginetest.Start(t, c)
 		began := time.Now()
 		fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true}, ponder.Budget{Time: 3 * time.Minute})
@@ -198,7 +198,7 @@ func TestBudgets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				mind := enginetest.Start(t, config(good))
+				mind := enginetest.Start(t, newConfig(goodAnswer))
 				fin := mind.Ask(research.Name, question, research.Options{Docs: []string{"/docs"}, Web: true}, b)
 				if fin.Status != ponder.Completed || fin.Answer == "" || b.Calls > 0 && fin.Spent.Calls > b.Calls {
 					t.Errorf("finished %+v", fin)

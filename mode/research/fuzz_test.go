@@ -17,18 +17,18 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, answer, reflected string) {
-		w := writer(trench, func(ponder.Call, int) ponder.Body { return says(answer) })
+		w := answerWriter(trench, func(ponder.Call, int) ponder.Body { return textAnswer(answer) })
 		model := w.model
 		w.model = func(a ponder.Call) ponder.Body {
 			if whatOf(a.Key) != "write" {
-				return says(reflected)
+				return textAnswer(reflected)
 			}
 			return model(a)
 		}
-		d := newDriver(t, deepest, Options{Web: true}, time.Minute, w.answer)
+		d := newDriver(t, deepest, Options{Web: true}, time.Minute, w.answerAction)
 		d.quick = true
-		d.work()
-		if d.fin.Status != ponder.Completed || !isSaid(d.fin.Answer) || !utf8.ValidString(d.fin.Answer) {
+		d.runToEnd()
+		if d.fin.Status != ponder.Completed || !hasText(d.fin.Answer) || !utf8.ValidString(d.fin.Answer) {
 			t.Errorf("finished %+v", d.fin)
 		}
 		if strings.Contains(d.fin.Answer, "://evil.test") {
@@ -50,11 +50,11 @@ func FuzzTools(f *testing.F) {
 			}
 			return ponder.ToolResult{Name: a.Tool, Result: first}
 		}}
-		d := newDriver(t, deepest, Options{Web: true, Memory: true, Persona: Persona{Name: "Ada"}}, time.Minute, w.answer)
+		d := newDriver(t, deepest, Options{Web: true, Memory: true, Persona: Persona{Name: "Ada"}}, time.Minute, w.answerAction)
 		d.quick = true
-		d.work()
+		d.runToEnd()
 		checkCites(t, d)
-		for _, c := range d.calls() {
+		for _, c := range d.modelCalls() {
 			if text := c.Request.Messages[0].Text(); strings.Count(text, "</evidence>") > 1 || strings.Count(text, "<evidence>") > 1 {
 				t.Errorf("%s is asked with\n%s", c.Key, text)
 			}

@@ -13,28 +13,28 @@ import (
 
 // Limits of queries and evidence. Lengths are in bytes.
 const (
-	maxEvidence   = 400
-	maxQuery      = 400
-	maxQuote      = 2000
-	maxContext    = 600
-	maxFault      = 500
-	maxAskedList  = 200
-	longestWord   = 40 // bytes of a word in a query; longer ones may be keys and are not sent
-	leastHeld     = 40 // minimum bytes of a quote to supersede another
-	pinnedWeight  = 2
-	factKind      = "fact"
-	maxSearchHits = 20 // of knowledge_search and web_search
+	maxEvidence       = 400
+	maxQuery          = 400
+	maxQuote          = 2000
+	maxContext        = 600
+	maxFault          = 500
+	maxAskedList      = 200
+	longestWord       = 40 // bytes of a word in a query; longer ones may be keys and are not sent
+	minContainedQuote = 40 // minimum bytes of a quote to supersede another
+	pinnedWeight      = 2
+	factKind          = "fact"
+	maxSearchHits     = 20 // of knowledge_search and web_search
 )
 
-// take gathers new hits. It returns their events and the numbers of all hits.
-func (s *state) take(list []lookup.Hit, l look) (add []ponder.Body, got []int) {
+// gatherHits gathers new hits. It returns their events and the numbers of all hits.
+func (s *state) gatherHits(list []lookup.Hit, l lookupCall) (add []ponder.Body, got []int) {
 	for _, h := range list {
-		if lookup.HitAmong(h, s.Banned) || h.Score < s.opts.MinConfidenceThreshold || !h.Sound() {
+		if lookup.HitDenotedBy(h, s.Banned) || h.Score < s.opts.MinConfidenceThreshold || !h.Sound() {
 			continue
 		}
-		n := s.has(h, l.Kind == inPage)
+		n := s.findPiece(h, l.Kind == pageLookup)
 		if n == 0 && len(s.Evidence) < maxEvidence {
-			add = append(add, s.gather(h, l))
+			add = append(add, s.addEvidence(h, l))
 			n = s.Counts.Evidence
 		}
 		if n > 0 && !slices.Contains(got, n) {
@@ -44,80 +44,80 @@ func (s *state) take(list []lookup.Hit, l look) (add []ponder.Body, got []int) {
 	return add, got
 }
 
-// has returns the number of the piece that contains hit h, or 0. read says that the page of h was
+// findPiece returns the number of the piece that contains hit h, or 0. read says that the page of h was
 // read.
-func (s *state) has(h lookup.Hit, read bool) int {
+func (s *state) findPiece(h lookup.Hit, read bool) int {
 	key, same, page, quote := h.Key(), lookup.QuoteKey(h), lookup.PageKey(h), textkit.OneLine(h.Quote)
 	for _, p := range s.Evidence {
 		if p.Kind == factKind || read && p.Tool == WebSearchTool {
 			continue // a snippet has no offset in its page
 		}
-		if p.Key == key && p.Same == same || p.Page == page && (p.Same == same || len(quote) >= leastHeld && strings.Contains(textkit.OneLine(p.Quote), quote)) {
+		if p.Key == key && p.QuoteKey == same || p.PageKey == page && (p.QuoteKey == same || len(quote) >= minContainedQuote && strings.Contains(textkit.OneLine(p.Quote), quote)) {
 			return p.N
 		}
 	}
 	return 0
 }
 
-func (s *state) gather(h lookup.Hit, l look) ponder.Body {
-	h = lookup.Bounded(h)
+func (s *state) addEvidence(h lookup.Hit, l lookupCall) ponder.Body {
+	h = lookup.TruncateQuote(h)
 	p := piece{
-		N: s.Counts.Evidence + 1, Source: h.Source, Title: label(h.Title), Section: label(h.Section), Quote: h.Quote, Context: textkit.TruncateBytes(textkit.OneLine(h.Context), maxContext),
-		Score: min(1, max(0, h.Score)), Terms: lookup.Terms(h.Terms), Query: l.Query, Tool: l.tool(), Round: l.Round,
-		URL: lookup.Address(h.URL), Kind: label(h.Kind), Author: label(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
-		Untrusted: h.Untrusted, Key: h.Key(), Same: lookup.QuoteKey(h), Page: lookup.PageKey(h), words: lookup.Words(h.Quote),
+		N: s.Counts.Evidence + 1, Source: h.Source, Title: cleanLabel(h.Title), Section: cleanLabel(h.Section), Quote: h.Quote, Context: textkit.TruncateBytes(textkit.OneLine(h.Context), maxContext),
+		Score: min(1, max(0, h.Score)), Terms: lookup.NormalizeTerms(h.Terms), Query: l.Query, Tool: l.toolName(), Round: l.Round,
+		URL: lookup.Address(h.URL), Kind: cleanLabel(h.Kind), Author: cleanLabel(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
+		Untrusted: h.Untrusted, Key: h.Key(), QuoteKey: lookup.QuoteKey(h), PageKey: lookup.PageKey(h), words: lookup.DistinctWords(h.Quote),
 	}
-	h = lookup.Judged(h, s.saidElsewhere(p))
-	p.Worth, p.Rated, p.Addressed = lookup.WorthOf(h), len(h.Quality) > 0, h.Untrusted && lookup.Addressed(h)
+	h = lookup.AdjustSignals(h, s.isOnOtherPage(p))
+	p.SourceWeight, p.Rated, p.Addressed = lookup.SourceWeight(h), len(h.Quality) > 0, h.Untrusted && lookup.AddressesPrograms(h)
 	if !h.Untrusted {
-		_, p.Orders = evidence.Addressed(strings.Join([]string{h.Title, h.Section, h.Quote}, "\n"))
+		_, p.Orders = evidence.AddressesProgram(strings.Join([]string{h.Title, h.Section, h.Quote}, "\n"))
 	}
-	if lookup.HitAmong(h, s.Pinned) {
+	if lookup.HitDenotedBy(h, s.Pinned) {
 		p.Score = min(1, p.Score*pinnedWeight)
 	}
-	p.Cluster, p.Copy = s.cluster(p, h)
-	p.Known = s.known(p)
-	s.supersede(p)
+	p.Cluster, p.Copy = s.findCluster(p, h)
+	p.Known = s.isKnown(p)
+	s.markSuperseded(p)
 	s.Counts.Evidence++
 	s.Evidence = append(s.Evidence[:len(s.Evidence):len(s.Evidence)], p)
-	s.count(p)
+	s.countSource(p)
 	return ponder.Evidence{
-		Content: p.Quote, ID: p.id(), Source: p.Source, Title: lookup.Tame(p.Title), Start: h.Start, End: h.End, Hash: h.Hash, Score: p.Score, Tool: p.Tool,
-		URL: p.URL, Section: lookup.Tame(p.Section), Page: max(0, h.Page), Author: p.Author, Published: p.Published, Fetched: p.Fetched, Original: label(h.Original),
-		Found:   ponder.Found{Tool: p.Tool, Query: p.Query, Provider: label(h.Provider)},
-		Cluster: p.Cluster, Voices: p.Voices, Quality: lookup.Signals(h.Quality), Untrusted: p.Untrusted,
+		Content: p.Quote, ID: p.id(), Source: p.Source, Title: lookup.Sanitize(p.Title), Start: h.Start, End: h.End, Hash: h.Hash, Score: p.Score, Tool: p.Tool,
+		URL: p.URL, Section: lookup.Sanitize(p.Section), Page: max(0, h.Page), Author: p.Author, Published: p.Published, Fetched: p.Fetched, Original: cleanLabel(h.Original),
+		Found:   ponder.Found{Tool: p.Tool, Query: p.Query, Provider: cleanLabel(h.Provider)},
+		Cluster: p.Cluster, Voices: p.Voices, Quality: lookup.ClampSignals(h.Quality), Untrusted: p.Untrusted,
 	}
 }
 
-func label(s string) string { return textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel) }
+func cleanLabel(s string) string { return textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel) }
 
-// saidElsewhere reports whether another page has the quote of p.
-func (s *state) saidElsewhere(p piece) bool {
-	return slices.ContainsFunc(s.Evidence, func(o piece) bool { return o.Same == p.Same && o.Page != p.Page })
+// isOnOtherPage reports whether another page has the quote of p.
+func (s *state) isOnOtherPage(p piece) bool {
+	return slices.ContainsFunc(s.Evidence, func(o piece) bool { return o.QuoteKey == p.QuoteKey && o.PageKey != p.PageKey })
 }
 
-// cluster returns the cluster of p: that of earlier copies of its text, else the tool's. It also
+// findCluster returns the cluster of p: that of earlier copies of its text, else the tool's. It also
 // returns the id of the piece that p copies, if any.
-func (s *state) cluster(p piece, h lookup.Hit) (cluster, again string) {
-	cluster = label(h.Cluster)
+func (s *state) findCluster(p piece, h lookup.Hit) (cluster, again string) {
+	cluster = cleanLabel(h.Cluster)
 	for _, o := range s.Evidence {
 		switch {
 		case o.Kind == factKind:
-		case o.Page == p.Page:
+		case o.PageKey == p.PageKey:
 			cluster = cmp.Or(o.Cluster, cluster)
-		case s.original(o).Page != p.Page && lookup.Copies(p.words, o.words):
-			return o.voice(), s.original(o).id()
+		case s.originalPiece(o).PageKey != p.PageKey && lookup.AreCopies(p.words, o.words):
+			return o.voiceKey(), s.originalPiece(o).id()
 		}
 	}
 	return cluster, ""
 }
 
-// supersede marks pieces of the same page as copies if p contains them, such as a snippet of a page
+// markSuperseded marks pieces of the same page as copies if p contains them, such as a snippet of a page
 // read later.
-func (s *state) supersede(p piece) {
+func (s *state) markSuperseded(p piece) {
 	quote := textkit.OneLine(p.Quote)
 	for i, o := range s.Evidence {
-		if o.Page == p.Page && o.Copy == "" && len(o.Quote) >= leastHeld && strings.Contains(quote, textkit.OneLine(o.Quote)) {
+		if o.PageKey == p.PageKey && o.Copy == "" && len(o.Quote) >= minContainedQuote && strings.Contains(quote, textkit.OneLine(o.Quote)) {
 			s.Evidence = slices.Clone(s.Evidence)
 			s.Evidence[i].Copy = p.id()
 			for j, c := range s.Evidence {
@@ -129,8 +129,8 @@ func (s *state) supersede(p piece) {
 	}
 }
 
-// original follows copies to the first piece.
-func (s *state) original(p piece) piece {
+// originalPiece follows copies to the first piece.
+func (s *state) originalPiece(p piece) piece {
 	for range len(s.Evidence) {
 		i := slices.IndexFunc(s.Evidence, func(o piece) bool { return p.Copy != "" && o.id() == p.Copy })
 		if i < 0 {
@@ -141,8 +141,8 @@ func (s *state) original(p piece) piece {
 	return p
 }
 
-func (s *state) known(p piece) bool {
-	return s.opts.Since != nil && slices.ContainsFunc(s.opts.Since.Evidence, func(k Known) bool {
+func (s *state) isKnown(p piece) bool {
+	return s.opts.Since != nil && slices.ContainsFunc(s.opts.Since.Evidence, func(k KnownEvidence) bool {
 		return (k.Source == p.Source || k.URL != "" && k.URL == p.URL) && textkit.OneLine(k.Quote) == textkit.OneLine(p.Quote)
 	})
 }

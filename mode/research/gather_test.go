@@ -17,7 +17,7 @@ import (
 // Queries of the question start during planning, at most three each of memory and web; planned ones
 // join.
 func TestPlanInParallel(t *testing.T) {
-	d := newDriver(t, deepest, all, 3*time.Minute, trench.answer)
+	d := newDriver(t, deepest, all, 3*time.Minute, trench.answerAction)
 	n := make(map[string]int)
 	for _, a := range d.state.Next(ponder.Moment{}) {
 		switch a := a.(type) {
@@ -30,14 +30,14 @@ func TestPlanInParallel(t *testing.T) {
 	if n[planKey] != 1 || n[SearchTool] < 1 || n[SearchTool] > 3 || n[WebSearchTool] < 1 || n[WebSearchTool] > 3 {
 		t.Errorf("at the start it wants %v", n)
 	}
-	d.work()
+	d.runToEnd()
 	plans := bodiesOf[ponder.Plan](d)
-	if len(plans) != 2 || !plans[0].Unaided || plans[1].Unaided || plans[1].Web[0] != "trench depth survey" || plans[1].Memory[0] != "trench depth notes" {
+	if len(plans) != 2 || !plans[0].WithoutModel || plans[1].WithoutModel || plans[1].Web[0] != "trench depth survey" || plans[1].Memory[0] != "trench depth notes" {
 		t.Fatalf("plans %+v", plans)
 	}
 	var queries []string
-	for _, do := range d.dos(WebSearchTool) {
-		queries = append(queries, queryOf(do.Args))
+	for _, do := range d.toolActions(WebSearchTool) {
+		queries = append(queries, queryText(do.Args))
 	}
 	if !slices.Contains(queries, "trench depth survey") || !slices.Contains(queries, plans[0].Web[0]) {
 		t.Errorf("asked %q", queries)
@@ -51,7 +51,7 @@ func TestParallelQueries(t *testing.T) {
 	o := all
 	o.MaxParallelQueries = 1
 	most := 0
-	d := newDriver(t, deepest, o, 3*time.Minute, trench.answer)
+	d := newDriver(t, deepest, o, 3*time.Minute, trench.answerAction)
 	d.answer = func(a ponder.Action) ponder.Body {
 		n := make(map[string]int)
 		for _, a := range d.state.Next(ponder.Moment{}) {
@@ -60,16 +60,16 @@ func TestParallelQueries(t *testing.T) {
 				most = max(most, n[do.Tool])
 			}
 		}
-		return trench.answer(a)
+		return trench.answerAction(a)
 	}
-	if d.work(); most != 1 {
+	if d.runToEnd(); most != 1 {
 		t.Errorf("%d at a time", most)
 	}
 }
 
 func TestPlanFails(t *testing.T) {
 	for name, answer := range map[string]ponder.Body{
-		"fails": fails(llm.Auth, "key rejected"), "unreadable": says("I can't."), "empty": says(""), "hangs": nil,
+		"fails": failedCall(llm.Auth, "key rejected"), "unreadable": textAnswer("I can't."), "empty": textAnswer(""), "hangs": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := trench
@@ -77,9 +77,9 @@ func TestPlanFails(t *testing.T) {
 				if whatOf(a.Key) == planKey {
 					return answer
 				}
-				return sensible(a)
+				return defaultAnswer(a)
 			}
-			d := newDriver(t, deepest, all, 3*time.Minute, f.answer).work()
+			d := newDriver(t, deepest, all, 3*time.Minute, f.answerAction).runToEnd()
 			if !strings.Contains(d.fin.Answer, "10,935 metres") || len(bodiesOf[ponder.Evidence](d)) < 4 {
 				t.Errorf("finished %+v", d.fin)
 			}
@@ -92,7 +92,7 @@ func TestPlanFails(t *testing.T) {
 
 // Passages are events in the same decision as their result.
 func TestStreamed(t *testing.T) {
-	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer).work()
+	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answerAction).runToEnd()
 	for i, ev := range d.log {
 		b, ok := ev.Body.(ponder.ToolResult)
 		if !ok || b.Name != WebSearchTool {
@@ -106,7 +106,7 @@ func TestStreamed(t *testing.T) {
 	t.Error("no search")
 }
 
-func many(n int) fake {
+func manyPages(n int) fake {
 	f := fake{pages: make(map[string]string)}
 	for i := range n {
 		f.pages[fmt.Sprintf("https://p%02d.test/", i)] = fmt.Sprintf("Survey %d of the Challenger Deep by ship %d took %d days and found a depth of %d metres.", i, i*7, i+3, 10000+i)
@@ -115,10 +115,10 @@ func many(n int) fake {
 }
 
 func TestPages(t *testing.T) {
-	d := newDriver(t, deepest, Options{Web: true, MaxRounds: 1}, 3*time.Minute, many(30).answer).work()
+	d := newDriver(t, deepest, Options{Web: true, MaxRounds: 1}, 3*time.Minute, manyPages(30).answerAction).runToEnd()
 	seen := make(map[string]int)
 	per := make(map[string]int)
-	for _, do := range d.dos(WebFetchTool) {
+	for _, do := range d.toolActions(WebFetchTool) {
 		var in struct{ URL, Query string }
 		if err := json.Unmarshal(do.Args, &in); err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestPages(t *testing.T) {
 	if n := len(bodiesOf[ponder.Evidence](d)); n < maxItemsPerSource {
 		t.Errorf("%d passages: the snippets of pages that are not read count too", n)
 	}
-	for _, do := range d.dos(WebSearchTool) {
+	for _, do := range d.toolActions(WebSearchTool) {
 		var in struct{ Limit, Seconds int }
 		if err := json.Unmarshal(do.Args, &in); err != nil || in.Limit != maxItemsPerSource || in.Seconds != 20 {
 			t.Errorf("searched with %s", do.Args)
@@ -148,13 +148,13 @@ func TestHanging(t *testing.T) {
 	for name, tool := range map[string]string{"memory": SearchTool, "web": WebSearchTool, "pages": WebFetchTool} {
 		t.Run(name, func(t *testing.T) {
 			f := trench
-			f.model = sensible
+			f.model = defaultAnswer
 			d := newDriver(t, deepest, all, 3*time.Minute, func(a ponder.Action) ponder.Body {
 				if do, ok := a.(ponder.Do); ok && do.Tool == tool {
 					return nil
 				}
-				return f.answer(a)
-			}).work()
+				return f.answerAction(a)
+			}).runToEnd()
 			if d.fin.Status != ponder.Completed || d.elapsed > time.Minute || len(bodiesOf[ponder.Evidence](d)) == 0 {
 				t.Errorf("after %v: %+v", d.elapsed, d.fin)
 			}
@@ -172,16 +172,16 @@ func TestSlowest(t *testing.T) {
 		if do, ok := a.(ponder.Do); ok && do.Tool == WebFetchTool && strings.Contains(string(do.Args), "sea.test") {
 			return nil
 		}
-		return trench.answer(a)
+		return trench.answerAction(a)
 	}
-	if d.work(); d.elapsed > 12*time.Second {
+	if d.runToEnd(); d.elapsed > 12*time.Second {
 		t.Errorf("it took %v", d.elapsed)
 	}
 }
 
 func TestFailingTools(t *testing.T) {
-	f := fake{tool: func(a ponder.Do) ponder.Body { return broken(a.Tool, "out of order") }}
-	d := newDriver(t, deepest, all, 3*time.Minute, f.answer).work()
+	f := fake{tool: func(a ponder.Do) ponder.Body { return failedTool(a.Tool, "out of order") }}
+	d := newDriver(t, deepest, all, 3*time.Minute, f.answerAction).runToEnd()
 	if d.fin.Status != ponder.Completed || !strings.Contains(d.fin.Answer, "could not be searched") {
 		t.Errorf("finished %+v", d.fin)
 	}
@@ -203,8 +203,8 @@ func TestNotRead(t *testing.T) {
 		}
 		return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[],"skipped":[{"path":"/docs/x.pdf","reason":"not a PDF that can be opened"},{"path":"/docs/y.md","reason":"not a text"}],"skipped_more":3}`}
 	}}
-	d := newDriver(t, deepest, all, 3*time.Minute, f.answer).work()
-	if n := len(d.dos(SearchTool)); n < 2 {
+	d := newDriver(t, deepest, all, 3*time.Minute, f.answerAction).runToEnd()
+	if n := len(d.toolActions(SearchTool)); n < 2 {
 		t.Fatalf("looked up %d times", n)
 	}
 	want := []ponder.SystemNote{{Content: "Not read: /docs/x.pdf: not a PDF that can be opened; /docs/y.md: not a text; and 3 more"}}
@@ -214,7 +214,7 @@ func TestNotRead(t *testing.T) {
 }
 
 func TestThreshold(t *testing.T) {
-	d := newDriver(t, deepest, Options{Web: true, Docs: []string{"/docs"}, MinConfidenceThreshold: 0.75}, 3*time.Minute, trench.answer).work()
+	d := newDriver(t, deepest, Options{Web: true, Docs: []string{"/docs"}, MinConfidenceThreshold: 0.75}, 3*time.Minute, trench.answerAction).runToEnd()
 	for _, e := range bodiesOf[ponder.Evidence](d) {
 		if e.Score < 0.75 {
 			t.Errorf("gathered %+v", e)
@@ -226,12 +226,12 @@ func TestThreshold(t *testing.T) {
 }
 
 func TestRounds(t *testing.T) {
-	f := many(40)
+	f := manyPages(40)
 	f.model = func(a ponder.Call) ponder.Body {
 		if n, ok := strings.CutPrefix(a.Key, "reflect-"); ok {
-			return says(`{"enough":false,"why":"More is needed.","webQueries":["depth of trench ` + n + `"]}`)
+			return textAnswer(`{"enough":false,"why":"More is needed.","webQueries":["depth of trench ` + n + `"]}`)
 		}
-		return sensible(a)
+		return defaultAnswer(a)
 	}
 	served := 0
 	f.tool = func(a ponder.Do) ponder.Body {
@@ -245,9 +245,9 @@ func TestRounds(t *testing.T) {
 				g.pages[url] = text
 			}
 		}
-		return g.use(a)
+		return g.useTool(a)
 	}
-	d := newDriver(t, deepest, Options{Web: true, MaxRounds: 3, Effort: deep}, 30*time.Minute, f.answer).work()
+	d := newDriver(t, deepest, Options{Web: true, MaxRounds: 3, Effort: deep}, 30*time.Minute, f.answerAction).runToEnd()
 	rounds := 0
 	for _, p := range bodiesOf[ponder.Plan](d) {
 		rounds = max(rounds, p.Round)
@@ -263,14 +263,14 @@ func TestRounds(t *testing.T) {
 }
 
 func TestPersonaMemory(t *testing.T) {
-	d := newDriver(t, deepest, Options{Memory: true, Persona: Persona{Name: "Ada", Voice: "Dry and short."}}, 3*time.Minute, trench.answer).work()
-	if none := newDriver(t, deepest, Options{Docs: []string{"/docs"}, Persona: Persona{Name: "Ada"}}, time.Minute, trench.answer).work(); len(none.dos(PersonaTool)) > 0 {
+	d := newDriver(t, deepest, Options{Memory: true, Persona: Persona{Name: "Ada", Voice: "Dry and short."}}, 3*time.Minute, trench.answerAction).runToEnd()
+	if none := newDriver(t, deepest, Options{Docs: []string{"/docs"}, Persona: Persona{Name: "Ada"}}, time.Minute, trench.answerAction).runToEnd(); len(none.toolActions(PersonaTool)) > 0 {
 		t.Error("the memory is searched though it is not given")
 	}
-	if len(d.dos(PersonaTool)) == 0 || !slices.ContainsFunc(bodiesOf[ponder.Evidence](d), func(e ponder.Evidence) bool { return e.Tool == PersonaTool && e.Source == "journal" }) {
+	if len(d.toolActions(PersonaTool)) == 0 || !slices.ContainsFunc(bodiesOf[ponder.Evidence](d), func(e ponder.Evidence) bool { return e.Tool == PersonaTool && e.Source == "journal" }) {
 		t.Errorf("evidence %+v", bodiesOf[ponder.Evidence](d))
 	}
-	for _, c := range d.calls() {
+	for _, c := range d.modelCalls() {
 		if strings.HasPrefix(c.Key, "write") && (!strings.Contains(c.Request.System, "You answer as Ada") || !strings.Contains(c.Request.System, "Dry and short.")) {
 			t.Errorf("system prompt %q", c.Request.System)
 		}
@@ -283,8 +283,8 @@ func TestCaching(t *testing.T) {
 		o    Options
 		want bool
 	}{{Options{Web: true}, false}, {Options{Web: true, EnableCaching: &no}, true}} {
-		d := newDriver(t, deepest, test.o, time.Minute, trench.answer).work()
-		if got := strings.Contains(string(d.dos(WebSearchTool)[0].Args), `"fresh":true`); got != test.want {
+		d := newDriver(t, deepest, test.o, time.Minute, trench.answerAction).runToEnd()
+		if got := strings.Contains(string(d.toolActions(WebSearchTool)[0].Args), `"fresh":true`); got != test.want {
 			t.Errorf("%+v: fresh is %v", test.o, got)
 		}
 	}
@@ -294,7 +294,7 @@ func TestCaching(t *testing.T) {
 func TestOnce(t *testing.T) {
 	text := "The Challenger Deep is 10,935 metres deep, as a survey of 2021 found with sonar and pressure."
 	f := fake{pages: map[string]string{"https://a.test/": text + "\nMore of it.", "https://b.test/": text}}
-	d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answer).work()
+	d := newDriver(t, deepest, Options{Web: true}, time.Minute, f.answerAction).runToEnd()
 	seen := make(map[string]bool)
 	for _, e := range bodiesOf[ponder.Evidence](d) {
 		if key := e.Source + e.Content + e.Tool; seen[key] {
@@ -303,7 +303,7 @@ func TestOnce(t *testing.T) {
 			seen[key] = true
 		}
 	}
-	list := d.calls()
+	list := d.modelCalls()
 	pack := list[len(list)-1].Request.Messages[0].Text()
 	if strings.Count(pack, text) != 1 || !strings.Contains(pack, "a copy of") {
 		t.Errorf("pack:\n%s", pack)

@@ -99,14 +99,14 @@ var questions = []struct {
 func TestQuestions(t *testing.T) {
 	for _, tt := range questions {
 		t.Run(tt.question, func(t *testing.T) {
-			if got := effortOf(tt.question); tt.effort != "" && got != tt.effort {
+			if got := classifyEffort(tt.question); tt.effort != "" && got != tt.effort {
 				t.Errorf("effort %s, want %s", got, tt.effort)
 			}
-			web, _ := queriesOf(tt.question)
+			web, _ := heuristicQueries(tt.question)
 			if diff := cmp.Diff(tt.web, web); tt.web != nil && diff != "" {
 				t.Errorf("queries (-want +got):\n%s", diff)
 			}
-			if got := strings.Join(termsOf(tt.question), ", "); tt.terms != "" && got != tt.terms {
+			if got := strings.Join(keyTerms(tt.question), ", "); tt.terms != "" && got != tt.terms {
 				t.Errorf("terms %q, want %q", got, tt.terms)
 			}
 			checkBounds(t, tt.question)
@@ -116,13 +116,13 @@ func TestQuestions(t *testing.T) {
 
 func checkBounds(t *testing.T, question string) {
 	t.Helper()
-	web, memory := queriesOf(question)
-	terms := termsOf(question)
+	web, memory := heuristicQueries(question)
+	terms := keyTerms(question)
 	for name, list := range map[string][]string{"web": web, "memory": memory} {
 		if len(list) > maxQueries {
 			t.Errorf("%s has %d queries", name, len(list))
 		}
-		if len(list) == 0 && cleaned(question) != "" {
+		if len(list) == 0 && cleanQuery(question) != "" {
 			t.Errorf("%s has no query for %q", name, question)
 		}
 	}
@@ -134,10 +134,10 @@ func checkBounds(t *testing.T, question string) {
 			t.Errorf("%q is out of bounds", s)
 		}
 	}
-	switch effortOf(question) {
+	switch classifyEffort(question) {
 	case trivial, normal, deep:
 	default:
-		t.Errorf("effort %q", effortOf(question))
+		t.Errorf("effort %q", classifyEffort(question))
 	}
 }
 
@@ -151,7 +151,7 @@ func TestTimeIsKept(t *testing.T) {
 		{"news of the 1990s", "1990s"},
 		{"What happened 3 days ago in Rome and why is it important?", "3 days ago"},
 	} {
-		web, memory := queriesOf(tt.question)
+		web, memory := heuristicQueries(tt.question)
 		for _, q := range append(web, memory...) {
 			if !strings.Contains(q, tt.when) {
 				t.Errorf("%q: %q lacks %q", tt.question, q, tt.when)
@@ -163,8 +163,8 @@ func TestTimeIsKept(t *testing.T) {
 func TestPrivateWordsAreNotAsked(t *testing.T) {
 	key := "sk-" + "ant-api03-" + strings.Repeat("aB3dE6gH", 8)
 	for _, private := range []string{"bob@example.com", key, "https://bob:hunter2@example.com/x", strings.Repeat("x9", 60)} {
-		web, memory := queriesOf("Is " + private + " known to the council of Rome?")
-		for _, s := range append(append(web, memory...), termsOf("Is "+private+" known to the council of Rome?")...) {
+		web, memory := heuristicQueries("Is " + private + " known to the council of Rome?")
+		for _, s := range append(append(web, memory...), keyTerms("Is "+private+" known to the council of Rome?")...) {
 			if strings.Contains(s, private) || strings.Contains(s, "hunter2") || strings.Contains(s, "redacted") {
 				t.Errorf("%q is asked", s)
 			}
@@ -189,9 +189,9 @@ func BenchmarkQuestion(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, tt := range questions {
-			queriesOf(tt.question)
-			termsOf(tt.question)
-			effortOf(tt.question)
+			heuristicQueries(tt.question)
+			keyTerms(tt.question)
+			classifyEffort(tt.question)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 var lexiconText string
 
 // lexicon maps names to folded phrases; for unspaced scripts, to substrings. It is read-only.
-var lexicon = readLexicon(questionwords.Asking + lexiconText)
+var lexicon = readLexicon(questionwords.QuestionWords + lexiconText)
 
 // readLexicon parses lines such as "filler: please, tell me". A name may have several lines.
 func readLexicon(text string) map[string][]string {
@@ -25,7 +25,7 @@ func readLexicon(text string) map[string][]string {
 			continue
 		}
 		for phrase := range strings.SplitSeq(list, ",") {
-			if phrase = folded(phrase); phrase != "" {
+			if phrase = foldPhrase(phrase); phrase != "" {
 				all[name] = append(all[name], phrase)
 			}
 		}
@@ -33,7 +33,7 @@ func readLexicon(text string) map[string][]string {
 	return all
 }
 
-func folded(text string) string {
+func foldPhrase(text string) string {
 	fields := strings.FieldsFunc(text, func(r rune) bool { return isBlank(r) })
 	for i := range fields {
 		fields[i] = lexical.Fold(fields[i])
@@ -41,34 +41,34 @@ func folded(text string) string {
 	return strings.Join(fields, " ")
 }
 
-// has reports whether a question contains a phrase of a name, as whole words or, in unspaced
+// hasPhrase reports whether a question contains a phrase of a name, as whole words or, in unspaced
 // scripts, as a substring.
-func (a *asking) has(name string) bool {
+func (a *parsedQuestion) hasPhrase(name string) bool {
 	for _, phrase := range lexicon[name] {
-		if a.contains(phrase) {
+		if a.containsPhrase(phrase) {
 			return true
 		}
 	}
 	return false
 }
 
-func (a *asking) begins(name string) bool {
+func (a *parsedQuestion) beginsWithPhrase(name string) bool {
 	for _, phrase := range lexicon[name] {
-		if strings.HasPrefix(a.padded, " "+phrase+" ") || unspaced(phrase) && strings.HasPrefix(a.folded, phrase) {
+		if strings.HasPrefix(a.padded, " "+phrase+" ") || isUnspaced(phrase) && strings.HasPrefix(a.folded, phrase) {
 			return true
 		}
 	}
 	return false
 }
 
-func (a *asking) contains(phrase string) bool {
-	return strings.Contains(a.padded, " "+phrase+" ") || unspaced(phrase) && strings.Contains(a.folded, phrase)
+func (a *parsedQuestion) containsPhrase(phrase string) bool {
+	return strings.Contains(a.padded, " "+phrase+" ") || isUnspaced(phrase) && strings.Contains(a.folded, phrase)
 }
 
-func unspaced(text string) bool { return strings.ContainsFunc(text, lexical.Unspaced) }
+func isUnspaced(text string) bool { return strings.ContainsFunc(text, lexical.Unspaced) }
 
-// among reports whether a folded word is a phrase of a name.
-func among(name, word string) bool { return sets[name][word] }
+// inLexicon reports whether a folded word is a phrase of a name.
+func inLexicon(name, word string) bool { return sets[name][word] }
 
 var sets = func() map[string]map[string]bool {
 	all := make(map[string]map[string]bool)

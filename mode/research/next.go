@@ -12,8 +12,8 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-// lookingShare is the share of the time limit after which no round begins.
-const lookingShare = 0.6
+// gatherShare is the share of the time limit after which no round begins.
+const gatherShare = 0.6
 
 // Next implements [ponder.State]. Timeouts only produce a Write; the state changes once it is in
 // the log.
@@ -23,154 +23,154 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 		do = append(do, n.Action())
 	}
 	if s.Step == done {
-		return append(do, s.Out.Action())
+		return append(do, s.Outcome.Action())
 	}
 	if s.Planning {
-		key := s.Retry.key(planKey)
-		do = s.await(do, now, s.PlanSince, s.askLimit(), key, "The plan takes too long: it goes on without.")
+		key := s.Retry.attemptKey(planKey)
+		do = s.appendTimeout(do, now, s.PlanSince, s.askLimit(), key, "The plan takes too long: it goes on without.")
 		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(planKey, s.planCall())})
 	}
-	for _, l := range s.wanted() {
-		do = s.await(do, now, l.Since, s.limit(l), l.key(), l.tool()+" does not answer, and is given up: "+l.Query)
-		do = append(do, s.use(l))
+	for _, l := range s.activeLookups() {
+		do = s.appendTimeout(do, now, l.Since, s.lookupTimeout(l), l.actionKey(), l.toolName()+" does not answer, and is given up: "+l.Query)
+		do = append(do, s.lookupAction(l))
 	}
-	return s.ask(do, now)
+	return s.appendCall(do, now)
 }
 
-func (s *state) ask(do []ponder.Action, now ponder.Moment) []ponder.Action {
-	key := s.calling()
+func (s *state) appendCall(do []ponder.Action, now ponder.Moment) []ponder.Action {
+	key := s.awaitedCall()
 	if key == "" {
 		return do
 	}
-	if s.Ask == key { // otherwise the call predates the state's record
+	if s.AwaitedKey == key { // otherwise the call predates the state's record
 		limit := s.callLimit()
-		do = s.await(do, now, s.AskSince, limit, key, "The model takes too long: it goes on without.")
-		if left(now, s.AskSince, limit) <= 0 {
+		do = s.appendTimeout(do, now, s.AskSince, limit, key, "The model takes too long: it goes on without.")
+		if timeLeft(now, s.AskSince, limit) <= 0 {
 			return do
 		}
 	}
 	switch s.Step {
 	case reflecting:
-		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usable(), s.queries())
+		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usableEvidence(), s.askedQueries())
 		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(s.reflectKey(), req)})
 	case judging:
-		return append(do, s.judge())
+		return append(do, s.judgeCall())
 	}
-	return append(do, s.write())
+	return append(do, s.writeCall())
 }
 
-// wind advances the state when nothing is awaited.
-func (s *state) wind() {
-	if s.Step == gathering && !s.Planning && len(s.wanted()) == 0 {
-		s.rounded()
+// advance advances the state when nothing is awaited.
+func (s *state) advance() {
+	if s.Step == gathering && !s.Planning && len(s.activeLookups()) == 0 {
+		s.endRound()
 	}
-	s.began()
-	if key := s.calling(); key != s.Ask {
-		if key != s.Retry.key(s.Ask) { // a retry is part of the same wait
+	s.markStarted()
+	if key := s.awaitedCall(); key != s.AwaitedKey {
+		if key != s.Retry.attemptKey(s.AwaitedKey) { // a retry is part of the same wait
 			s.AskSince = s.Time.Milliseconds()
 		}
-		s.Ask = key
+		s.AwaitedKey = key
 	}
-	if !s.retries() {
+	if !s.isRetrying() {
 		s.Retry = retry{}
 	}
 }
 
-func number(what string, n int) string { return what + "-" + strconv.Itoa(n) }
+func numberedKey(what string, n int) string { return what + "-" + strconv.Itoa(n) }
 
-// rounded ends a round of looks: it asks for a reflection or writes the answer.
-func (s *state) rounded() {
-	y := yieldOf(s.usable(), s.Round, float64(s.Time.Milliseconds()-s.RoundAt)/1000, s.spent()-s.RoundSpent)
-	s.Worth.Effort = s.Effort
-	s.Worth = s.Worth.with(y)
-	why := s.stop()
+// endRound ends a round of looks: it asks for a reflection or writes the answer.
+func (s *state) endRound() {
+	y := measureRound(s.usableEvidence(), s.Round, float64(s.Time.Milliseconds()-s.RoundAt)/1000, s.callsSpent()-s.RoundSpent)
+	s.RoundHistory.Effort = s.Effort
+	s.RoundHistory = s.RoundHistory.addRound(y)
+	why := s.roundStopReason()
 	if why == "" {
 		s.Step = reflecting
 		s.Counts.Reflected++
 		return
 	}
-	s.tell(stageAnalysis, "Enough", "No more is looked up: "+why+".")
-	s.compose()
+	s.notifyUser(stageAnalysis, "Enough", "No more is looked up: "+why+".")
+	s.startAnswer()
 }
 
-func (s *state) spent() int { return s.Counts.Calls + s.Counts.Iteration }
+func (s *state) callsSpent() int { return s.Counts.Calls + s.Counts.Iteration }
 
 func (s *state) nextRound() {
 	s.Round++
-	s.Opened, s.Looks = 0, nil
-	s.RoundAt, s.RoundSpent = s.Time.Milliseconds(), s.spent()
+	s.Opened, s.Lookups = 0, nil
+	s.RoundAt, s.RoundSpent = s.Time.Milliseconds(), s.callsSpent()
 }
 
-// stop returns why there is no further round, or "".
-func (s *state) stop() string {
+// roundStopReason returns why there is no further round, or "".
+func (s *state) roundStopReason() string {
 	switch {
-	case s.End != "":
-		return s.End
+	case s.StopReason != "":
+		return s.StopReason
 	case s.opts.WithoutModel:
 		return "there is no model to ask what is missing"
-	case !s.gathers():
+	case !s.canGather():
 		return "there is nothing to look into"
 	case s.Effort == trivial:
 		return "the question is a simple one"
 	case s.Round >= s.opts.MaxRounds:
-		return counted(s.Round, "round is the most", "rounds are the most")
+		return formatCount(s.Round, "round is the most", "rounds are the most")
 	case s.Calls > 0 && s.Counts.Calls >= s.Calls-2:
 		return "no more calls are left but for the answer"
-	case s.late():
+	case s.isLate():
 		return "most of the time is used"
 	}
-	return enough(s.Worth)
+	return stopReason(s.RoundHistory)
 }
 
-func (s *state) late() bool {
-	limit := s.time().Milliseconds()
-	return limit > 0 && float64(s.Time.Milliseconds()) >= lookingShare*float64(limit)
+func (s *state) isLate() bool {
+	limit := s.timeLimit().Milliseconds()
+	return limit > 0 && float64(s.Time.Milliseconds()) >= gatherShare*float64(limit)
 }
 
-func (s *state) reflectKey() string { return number("reflect", s.Counts.Reflected) }
+func (s *state) reflectKey() string { return numberedKey("reflect", s.Counts.Reflected) }
 
-// reflected applies a reflection: it enqueues new queries or has the answer written.
-func (s *state) reflected(b ponder.CallFinished) {
+// applyReflection applies a reflection: it enqueues new queries or has the answer written.
+func (s *state) applyReflection(b ponder.CallFinished) {
 	var r reflection
 	err := errors.New(textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
 	if b.Error == "" {
 		r, err = readReflection(b.Message.Text())
-		if err != nil && s.again(s.reflectKey(), s.AskSince, b, err) {
+		if err != nil && s.retryAnswer(s.reflectKey(), s.AskSince, b, err) {
 			return
 		}
-		r = r.without(s.queries())
-		r.Web, r.Memory = s.bearing(r.Web), s.bearing(r.Memory)
+		r = r.dropRepeated(s.askedQueries())
+		r.Web, r.Memory = s.filterQueries(r.Web), s.filterQueries(r.Memory)
 	}
 	if err != nil {
-		s.unreflected(err.Error())
+		s.skipReflection(err.Error())
 		return
 	}
-	why := lookup.Tame(textkit.TruncateBytes(textkit.OneLine(r.Why), maxFault))
-	if !r.Enough && s.opens(r) {
+	why := lookup.Sanitize(textkit.TruncateBytes(textkit.OneLine(r.Why), maxFault))
+	if !r.Enough && s.hasNewQueries(r) {
 		s.nextRound()
 		s.Step = gathering
-		s.tell(stageReflection, "What is missing", cmp.Or(why, "Something is missing."))
-		s.adopt(plan{Web: r.Web, Memory: r.Memory}, ponder.Plan{Content: why, Model: b.Model})
+		s.notifyUser(stageReflection, "What is missing", cmp.Or(why, "Something is missing."))
+		s.adoptPlan(plan{Web: r.Web, Memory: r.Memory}, ponder.Plan{Content: why, Model: b.Model})
 		return
 	}
 	if !r.Enough {
 		why = "there is nothing new to ask"
 	}
-	s.tell(stageReflection, "Enough", "No more is looked up: "+cmp.Or(strings.TrimRight(why, ".… "), "what was found is enough")+".")
-	s.compose()
+	s.notifyUser(stageReflection, "Enough", "No more is looked up: "+cmp.Or(strings.TrimRight(why, ".… "), "what was found is enough")+".")
+	s.startAnswer()
 }
 
-func (s *state) unreflected(why string) {
-	s.tell(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(why, ".")+".")
-	s.compose()
+func (s *state) skipReflection(why string) {
+	s.notifyUser(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(why, ".")+".")
+	s.startAnswer()
 }
 
-func (s *state) opens(r reflection) bool {
+func (s *state) hasNewQueries(r reflection) bool {
 	is := func(kind string) func(string) bool {
 		return func(q string) bool {
-			q = lookup.Outgoing(textkit.OneLine(q))
-			return q != "" && !s.asked(askedKey(kind, q))
+			q = lookup.SanitizeQuery(textkit.OneLine(q))
+			return q != "" && !s.wasAsked(askedKey(kind, q))
 		}
 	}
-	return s.opts.Web && slices.ContainsFunc(r.Web, is(onWeb)) || s.searches() && slices.ContainsFunc(r.Memory, is(inMemory))
+	return s.opts.Web && slices.ContainsFunc(r.Web, is(webLookup)) || s.canSearch() && slices.ContainsFunc(r.Memory, is(memoryLookup))
 }

@@ -21,9 +21,9 @@ import (
 var planPrompt string
 
 const (
-	maxAsked   = 16 << 10 // bytes of the question
-	maxWish    = 8 << 10  // bytes of the owner's prompt
-	planTokens = 1500
+	maxAsked       = 16 << 10 // bytes of the question
+	maxOwnerPrompt = 8 << 10  // bytes of the owner's prompt
+	planTokens     = 1500
 )
 
 type plan struct {
@@ -54,10 +54,10 @@ var (
 
 func planRequest(question string, o Options) llm.Request {
 	var b strings.Builder
-	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(question), maxAsked)) + "\n</question>\n")
-	b.WriteString("\nWhat is searched: " + o.searched() + ".\n\nPlan the research.\n")
+	b.WriteString("The question:\n<question>\n" + escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(question), maxAsked)) + "\n</question>\n")
+	b.WriteString("\nWhat is searched: " + o.searchedPlaces() + ".\n\nPlan the research.\n")
 	return llm.Request{
-		System: planPrompt + wish(o), Schema: planSchema, MaxTokens: planTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
+		System: planPrompt + ownerPrompt(o), Schema: planSchema, MaxTokens: planTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
 	}
 }
 
@@ -65,20 +65,20 @@ func planRequest(question string, o Options) llm.Request {
 func (s *state) planCall() llm.Request {
 	req := planRequest(s.run.Input, s.opts)
 	if len(s.Mind) > 0 {
-		mind := background.Background(s.Mind, lookup.Tame) + "It is private: it may say what the question is about, but no name, number or word of it goes into a query for the web.\n\n"
+		mind := background.FormatBackground(s.Mind, lookup.Sanitize) + "It is private: it may say what the question is about, but no name, number or word of it goes into a query for the web.\n\n"
 		req.Messages = []llm.Message{llm.Say(llm.User, mind+req.Messages[0].Text())}
 	}
 	return req
 }
 
-func wish(o Options) string {
+func ownerPrompt(o Options) string {
 	if o.Prompt == "" {
 		return ""
 	}
-	return "\nWhat the owner wants of all answers, which the plan is to serve:\n" + textkit.TruncateBytes(textkit.CleanTrim(o.Prompt), maxWish) + "\n"
+	return "\nWhat the owner wants of all answers, which the plan is to serve:\n" + textkit.TruncateBytes(textkit.CleanTrim(o.Prompt), maxOwnerPrompt) + "\n"
 }
 
-func (o Options) searched() string {
+func (o Options) searchedPlaces() string {
 	var list []string
 	if o.Web {
 		list = append(list, "the web (webQueries)")
@@ -95,16 +95,16 @@ func (o Options) searched() string {
 	return strings.Join(list, ", ")
 }
 
-// framed returns s so that it cannot close or open a frame.
-func framed(s string) string { return frames.Replace(s) }
+// escapeFrame returns s so that it cannot close or open a frame.
+func escapeFrame(s string) string { return frameEscaper.Replace(s) }
 
-var frames = strings.NewReplacer("<", "‹", ">", "›")
+var frameEscaper = strings.NewReplacer("<", "‹", ">", "›")
 
 // readPlan parses a plan with at least one query. An error is one line for the model.
 func readPlan(answer string) (plan, error) {
 	f, _ := planReader.Read(answer)
-	p := plan{Steps: texts(f.Steps, maxSteps), Terms: texts(f.Terms, maxTerms), Web: queries(f.Web), Memory: queries(f.Memory)}
-	if all := queries(f.Queries); len(all) > 0 {
+	p := plan{Steps: cleanTexts(f.Steps, maxSteps), Terms: cleanTexts(f.Terms, maxTerms), Web: cleanQueries(f.Web), Memory: cleanQueries(f.Memory)}
+	if all := cleanQueries(f.Queries); len(all) > 0 {
 		if len(p.Web) == 0 {
 			p.Web = all
 		}
@@ -118,26 +118,26 @@ func readPlan(answer string) (plan, error) {
 	return p, nil
 }
 
-func texts(list []string, n int) (kept []string) {
+func cleanTexts(list []string, n int) (kept []string) {
 	for _, s := range list {
-		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && s != "" && !repeated(kept, s) {
+		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && s != "" && !isRepeated(kept, s) {
 			kept = append(kept, s)
 		}
 	}
 	return kept
 }
 
-// queries returns the distinct allowed queries of list.
-func queries(list []string) (kept []string) {
+// cleanQueries returns the distinct allowed queries of list.
+func cleanQueries(list []string) (kept []string) {
 	for _, s := range list {
-		if s = cleaned(strings.Trim(s, "\"“”*`")); len(kept) < maxQueries && s != "" && !repeated(kept, s) {
+		if s = cleanQuery(strings.Trim(s, "\"“”*`")); len(kept) < maxQueries && s != "" && !isRepeated(kept, s) {
 			kept = append(kept, s)
 		}
 	}
 	return kept
 }
 
-func repeated(list []string, s string) bool {
+func isRepeated(list []string, s string) bool {
 	for _, o := range list {
 		if lexical.Fold(o) == lexical.Fold(s) {
 			return true
@@ -150,18 +150,18 @@ func repeated(list []string, s string) bool {
 // so it has no error.
 var redactor, _ = redact.New(redact.Options{Patterns: []string{redact.Emails}})
 
-var removed = regexp.MustCompile(`\S*\[redacted: [^\]]*\]\S*`)
+var redactedWord = regexp.MustCompile(`\S*\[redacted: [^\]]*\]\S*`)
 
 // maxWord is the maximum length of a query word in bytes; longer ones may be secrets.
 const maxWord = 60
 
-// cleaned returns a query on one line without secrets, e-mail addresses and overlong words, or "".
-func cleaned(query string) string {
+// cleanQuery returns a query on one line without secrets, e-mail addresses and overlong words, or "".
+func cleanQuery(query string) string {
 	query = textkit.OneLine(textkit.Prefix(query, maxReading))
-	query = removed.ReplaceAllString(redactor.Text(query), " ")
+	query = redactedWord.ReplaceAllString(redactor.Text(query), " ")
 	var b strings.Builder
 	for w := range strings.FieldsSeq(query) {
-		if len(w) > maxWord && !unspaced(w) || b.Len() > 0 && b.Len()+1+len(w) > maxItem {
+		if len(w) > maxWord && !isUnspaced(w) || b.Len() > 0 && b.Len()+1+len(w) > maxItem {
 			continue
 		}
 		if b.Len() > 0 {

@@ -28,7 +28,7 @@ const (
 	maxTool  = 100 // bytes
 )
 
-func (s Summary) clean() Summary {
+func (s Summary) cleanSummary() Summary {
 	tools := make(map[string]int)
 	names := slices.Sorted(maps.Keys(s.Tools))
 	for _, name := range names[:min(len(names), maxTools)] {
@@ -56,7 +56,7 @@ func seedTool(tool string) string {
 func seedMeta(object map[string]json.RawMessage) json.RawMessage {
 	var tool string
 	if json.Unmarshal(object["tool"], &tool) == nil && tool != "" {
-		object["tool"] = jsonOf(seedTool(tool))
+		object["tool"] = mustJSON(seedTool(tool))
 	}
 	var sum map[string]json.RawMessage
 	var counts map[string]int
@@ -65,13 +65,13 @@ func seedMeta(object map[string]json.RawMessage) json.RawMessage {
 		for tool, n := range counts {
 			named[seedTool(tool)] += n
 		}
-		sum["toolBreakdown"] = jsonOf(named)
-		object["referenceSummary"] = jsonOf(sum)
+		sum["toolBreakdown"] = mustJSON(named)
+		object["referenceSummary"] = mustJSON(sum)
 	}
-	return jsonOf(object)
+	return mustJSON(object)
 }
 
-func jsonOf(v any) json.RawMessage {
+func mustJSON(v any) json.RawMessage {
 	js, err := json.Marshal(v)
 	if err != nil { // cannot happen
 		panic(err)
@@ -147,11 +147,11 @@ func (r *References) Apply(ev ponder.Event) []Chunk {
 		*r = References{run: ev.Run}
 		return nil
 	}
-	if r.run == "" || !ev.Run.Within(r.run) {
+	if r.run == "" || !ev.Run.IsWithin(r.run) {
 		return nil
 	}
 	if b, ok := ev.Body.(ponder.CallFinished); ok {
-		r.answered(b)
+		r.addModel(b)
 	}
 	if ev.Run != r.run || ev.Internal {
 		return nil
@@ -163,7 +163,7 @@ func (r *References) Apply(ev ponder.Event) []Chunk {
 			r.sum.New = 0
 		}
 	case ponder.Evidence:
-		return r.found(ev, b)
+		return r.addSource(ev, b)
 	case ponder.Progress:
 		p := Payload(b)
 		return []Chunk{{Type: ProgressChunk, Progress: &p, Conversation: ev.Thread, Models: slices.Clone(r.models)}}
@@ -171,7 +171,7 @@ func (r *References) Apply(ev ponder.Event) []Chunk {
 	return nil
 }
 
-func (r *References) answered(b ponder.CallFinished) {
+func (r *References) addModel(b ponder.CallFinished) {
 	if name := textkit.OneLine(b.Model); b.Error == "" && name != "" && !slices.Contains(r.models, name) && len(r.models) < maxTools {
 		r.models = append(r.models, name)
 	}
@@ -189,10 +189,10 @@ func (r *References) Summary() Summary {
 	return sum
 }
 
-// found folds a passage and returns its source if it changed.
-func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
-	ref := referenceOf(b)
-	place := cmp.Or(evidence.Place(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
+// addSource folds a passage and returns its source if it changed.
+func (r *References) addSource(ev ponder.Event, b ponder.Evidence) []Chunk {
+	ref := newReference(b)
+	place := cmp.Or(evidence.PlaceKey(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
 	i, again := r.places[place]
 	if again {
 		old := r.sources[i]
@@ -201,7 +201,7 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 			return nil
 		}
 		ref.ID, ref.New = old.ID, false // passages of one source share its id
-		ref.FoundBy, ref.Best = union(old.FoundBy, ref.FoundBy), max(old.Best, ref.Best)
+		ref.FoundBy, ref.Best = unionTexts(old.FoundBy, ref.FoundBy), max(old.Best, ref.Best)
 		r.sources[i] = ref
 	} else {
 		if r.places == nil {
@@ -216,11 +216,11 @@ func (r *References) found(ev ponder.Event, b ponder.Evidence) []Chunk {
 	return []Chunk{{Type: SourcesChunk, Sources: []Reference{ref}, Summary: &sum, Conversation: ev.Thread, Models: slices.Clone(r.models)}}
 }
 
-func referenceOf(b ponder.Evidence) Reference {
+func newReference(b ponder.Evidence) Reference {
 	tool := seedTool(textkit.TruncateBytes(textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
-	score := lookup.Bound(b.Score, 1)
+	score := lookup.ClampTo(b.Score, 1)
 	ref := Reference{
-		ID: textkit.OneLine(b.ID), Relevance: score, Tool: tool, FoundBy: union(nil, []string{tool}), Best: score, New: true,
+		ID: textkit.OneLine(b.ID), Relevance: score, Tool: tool, FoundBy: unionTexts(nil, []string{tool}), Best: score, New: true,
 		Metadata: ReferenceMetadata{
 			Link: textkit.OneLine(b.URL), Source: textkit.OneLine(b.Source), Title: textkit.OneLine(b.Title), Date: b.Published, Author: textkit.OneLine(b.Author),
 		},
@@ -237,7 +237,7 @@ func referenceOf(b ponder.Evidence) Reference {
 func Payload(b ponder.Progress) ProgressPayload {
 	p := ProgressPayload{
 		Stage: "note", Label: textkit.OneLine(b.Label), Message: textkit.CleanTrim(b.Content), Step: max(0, b.Step), Total: max(0, b.Total),
-		Iteration: max(0, b.Iteration), Confidence: inWords(b.Confidence),
+		Iteration: max(0, b.Iteration), Confidence: confidenceWord(b.Confidence),
 	}
 	if slices.Contains(seedStages, b.Stage) {
 		p.Stage = b.Stage
@@ -251,8 +251,8 @@ func Payload(b ponder.Progress) ProgressPayload {
 
 var seedStages = []string{"planning", "research", "analysis", "synthesis", "reflection", "note"}
 
-// inWords returns a confidence as a word, or "" if there is none.
-func inWords(confidence float64) string {
+// confidenceWord returns a confidence as a word, or "" if there is none.
+func confidenceWord(confidence float64) string {
 	switch {
 	case !(confidence > 0):
 		return ""

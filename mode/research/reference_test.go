@@ -20,20 +20,20 @@ func chunksOf(evs []ponder.Event) (list []Chunk, r References) {
 
 func TestReferences(t *testing.T) {
 	date := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
-	page := passage("e1", "https://a.example/1", WebSearchTool, "so", 0.5)
+	page := newPassage("e1", "https://a.example/1", WebSearchTool, "so", 0.5)
 	page.URL, page.Title, page.Author, page.Published = page.Source, "A", "Ada", date
 	list, r := chunksOf(courseOf(
 		ponder.RunStarted{Mode: Name, Input: "Why?"},
 		ponder.CallFinished{Model: "m1"},
-		tool(WebSearchTool, "so"), ponder.ToolResult{Name: WebSearchTool},
+		newToolCall(WebSearchTool, "so"), ponder.ToolResult{Name: WebSearchTool},
 		page,
-		passage("e2", "http://www.a.example/1/#top", WebSearchTool, "so", 0.4), // same source, not better
-		passage("e3", "https://a.example/1", WebFetchTool, "so", 0.7),          // better
-		tool(SearchTool, "so"), ponder.ToolResult{Name: SearchTool},
-		passage("e4", "https://a.example/1", SearchTool, "so", 0.2), // found by another tool
-		passage("e5", "twitter", SearchTool, "so", 0.85),
-		passage("e6", "/docs/a.md", SearchTool, "so", 7),
-		passage("e7", "memory:m1", PersonaTool, "so", 0.1),
+		newPassage("e2", "http://www.a.example/1/#top", WebSearchTool, "so", 0.4), // same source, not better
+		newPassage("e3", "https://a.example/1", WebFetchTool, "so", 0.7),          // better
+		newToolCall(SearchTool, "so"), ponder.ToolResult{Name: SearchTool},
+		newPassage("e4", "https://a.example/1", SearchTool, "so", 0.2), // found by another tool
+		newPassage("e5", "twitter", SearchTool, "so", 0.85),
+		newPassage("e6", "/docs/a.md", SearchTool, "so", 7),
+		newPassage("e7", "memory:m1", PersonaTool, "so", 0.1),
 	))
 	type sent struct {
 		ID, Tool, FoundBy string
@@ -73,7 +73,7 @@ func TestReferences(t *testing.T) {
 func TestChunkNames(t *testing.T) {
 	list, _ := chunksOf(courseOf(
 		ponder.RunStarted{Mode: Name, Input: "Why?"},
-		passage("e1", "twitter", PersonaTool, "so", 0.85),
+		newPassage("e1", "twitter", PersonaTool, "so", 0.85),
 		ponder.Progress{Stage: stagePlanning, Label: "Research plan generated", Content: "Created 4-step research plan", Iteration: 1, Step: 2, Total: 4, Confidence: 0.8, Meta: json.RawMessage(`{"a":1}`)},
 	))
 	var got []string
@@ -118,7 +118,7 @@ func TestPayload(t *testing.T) {
 
 // Events of other runs and internal events are not streamed.
 func TestReferencesOfOthers(t *testing.T) {
-	evs := courseOf(ponder.RunStarted{Mode: Name}, passage("e1", "/a.md", SearchTool, "so", 1), passage("e2", "/b.md", SearchTool, "so", 1), passage("e3", "/c.md", SearchTool, "so", 1))
+	evs := courseOf(ponder.RunStarted{Mode: Name}, newPassage("e1", "/a.md", SearchTool, "so", 1), newPassage("e2", "/b.md", SearchTool, "so", 1), newPassage("e3", "/c.md", SearchTool, "so", 1))
 	evs[1].Run, evs[2].Run, evs[3].Internal = "run_other", viewed+"/below", true
 	if list, _ := chunksOf(evs); len(list) > 0 {
 		t.Errorf("streamed: %+v", list)

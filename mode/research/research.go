@@ -7,11 +7,11 @@
 // each round of looks a model names gaps, unless another round is not worth its cost. Then a model
 // writes the answer, with tools for further looks, and each sentence is checked against evidence.
 //
-// Read state.go and next.go first. begin.go plans, looks.go and pages.go search, gather.go keeps
-// evidence and report.go reports progress. pack.go, synthesis.go and tools.go write the answer, and
-// check.go checks it. steer.go applies commands. asking.go and heuristic.go plan without a model,
-// plan.go and reflect.go with one. retry.go repeats unreadable answers, gain.go stops rounds, and
-// unaided.go answers in quotations. view.go and reference.go fold research for display.
+// Read state.go and next.go first. start.go plans, lookups.go and pages.go search, gather.go keeps
+// evidence and report.go reports progress. sourcepack.go, synthesis.go and tools.go write the answer, and
+// check.go checks it. steer.go applies commands. questionparse.go and heuristic.go plan without a model,
+// plan.go and reflect.go with one. retry.go repeats unreadable answers, stopping.go stops rounds, and
+// extractive.go answers in quotations. view.go and reference.go fold research for display.
 //
 // A run writes under numbered keys: plan (plans and questions), found (evidence), told (progress)
 // and steered (acknowledgements). The last, answered, has the claims and the final synthesis. The
@@ -39,7 +39,7 @@ const (
 	maxRounds          = 5
 	maxItemsPerSource  = 10
 	maxParallelQueries = 3
-	duration           = 3 * time.Minute // unless the budget sets a time
+	defaultDuration    = 3 * time.Minute // unless the budget sets a time
 )
 
 const (
@@ -121,11 +121,11 @@ type Report struct {
 	Question string          `json:"question,omitempty"`
 	Answer   string          `json:"answer"`
 	At       time.Time       `json:"at,omitzero"`
-	Evidence []Known         `json:"evidence,omitempty"`
+	Evidence []KnownEvidence `json:"evidence,omitempty"`
 }
 
-// Known is a piece of evidence of an older report.
-type Known struct {
+// KnownEvidence is a piece of evidence of an older report.
+type KnownEvidence struct {
 	ID     string `json:"id"`
 	Source string `json:"source"`
 	URL    string `json:"url,omitempty"`
@@ -140,26 +140,26 @@ func New() ponder.Mode {
 		Name:    Name,
 		Version: 1,
 		Doc:     "Find an answer in sources in a minute or so: plan, search memory and web, read, and write an answer in which every sentence can be traced to a quote.",
-		Budget:  ponder.Budget{Time: duration},
-		Start:   func(r ponder.Run) ponder.State { return start(r) },
-		Load:    load,
+		Budget:  ponder.Budget{Time: defaultDuration},
+		Start:   func(r ponder.Run) ponder.State { return newState(r) },
+		Load:    loadState,
 	}
 }
 
-// options returns a run's options with defaults applied.
-func options(r ponder.Run) (Options, error) {
+// parseOptions returns a run's options with defaults applied.
+func parseOptions(r ponder.Run) (Options, error) {
 	o := Options{}
 	if len(r.Options) > 0 {
 		if err := json.Unmarshal(r.Options, &o); err != nil {
 			return o, fmt.Errorf("options of the research: %w", err)
 		}
 	}
-	o.MaxRounds = within(o.MaxRounds, maxRounds, 20)
-	o.MaxItemsPerSource = within(o.MaxItemsPerSource, maxItemsPerSource, 40)
-	o.MaxParallelQueries = within(o.MaxParallelQueries, maxParallelQueries, 10)
-	o.PlanRole = orRole(o.PlanRole, ponder.Fast)
-	o.SynthesisRole = orRole(o.SynthesisRole, ponder.Slow)
-	o.JudgeRole = orRole(o.JudgeRole, ponder.Cheap)
+	o.MaxRounds = clampOption(o.MaxRounds, maxRounds, 20)
+	o.MaxItemsPerSource = clampOption(o.MaxItemsPerSource, maxItemsPerSource, 40)
+	o.MaxParallelQueries = clampOption(o.MaxParallelQueries, maxParallelQueries, 10)
+	o.PlanRole = defaultRole(o.PlanRole, ponder.Fast)
+	o.SynthesisRole = defaultRole(o.SynthesisRole, ponder.Slow)
+	o.JudgeRole = defaultRole(o.JudgeRole, ponder.Cheap)
 	switch o.SynthesisStrategy {
 	case "":
 		o.SynthesisStrategy = Auto
@@ -175,53 +175,53 @@ func options(r ponder.Run) (Options, error) {
 	return o, nil
 }
 
-func within(n, other, most int) int {
+func clampOption(n, other, most int) int {
 	if n <= 0 {
 		return other
 	}
 	return min(n, most)
 }
 
-func orRole(role, other ponder.Role) ponder.Role {
+func defaultRole(role, other ponder.Role) ponder.Role {
 	if role == "" {
 		return other
 	}
 	return role
 }
 
-func start(r ponder.Run) *state {
+func newState(r ponder.Run) *state {
 	s := &state{run: r, Calls: r.Budget.Calls}
 	var err error
-	s.opts, err = options(r)
+	s.opts, err = parseOptions(r)
 	switch {
 	case err != nil:
-		s.fail(err.Error())
+		s.failRun(err.Error())
 	case strings.TrimSpace(r.Input) == "":
-		s.fail("there is no question")
-	case s.opts.WithoutModel && !s.gathers():
-		s.fail(nothingToGoBy)
+		s.failRun("there is no question")
+	case s.opts.WithoutModel && !s.canGather():
+		s.failRun(noModelNoSources)
 	default:
-		s.begin()
+		s.startGathering()
 	}
 	return s
 }
 
-// nothingToGoBy is the failure of a run without model and sources.
-const nothingToGoBy = "there is no model to ask and there is nothing to look into: configure a model, give documents, or allow the memory or the web"
+// noModelNoSources is the failure of a run without model and sources.
+const noModelNoSources = "there is no model to ask and there is nothing to look into: configure a model, give documents, or allow the memory or the web"
 
-// load decodes a state from a checkpoint.
-func load(r ponder.Run, js []byte) (ponder.State, error) {
+// loadState decodes a state from a checkpoint.
+func loadState(r ponder.Run, js []byte) (ponder.State, error) {
 	s := &state{}
 	if err := json.Unmarshal(js, s); err != nil {
 		return nil, fmt.Errorf("load research %s: %w", r.ID, err)
 	}
 	s.run = r
-	s.opts, _ = options(r) // invalid options already failed the run
+	s.opts, _ = parseOptions(r) // invalid options already failed the run
 	for i, p := range s.Evidence {
-		s.Evidence[i].words = lookup.Words(p.Quote)
+		s.Evidence[i].words = lookup.DistinctWords(p.Quote)
 	}
 	if s.Draft != nil {
-		s.Draft.claims = s.verify(*s.Draft)
+		s.Draft.claims = s.verifyDraft(*s.Draft)
 	}
 	return s, nil
 }

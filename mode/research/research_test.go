@@ -37,7 +37,7 @@ func TestEndToEnd(t *testing.T) {
 		"no sources":     {Options{}, fake{}, []string{"No source was searched"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDriver(t, deepest, test.o, 3*time.Minute, test.f.answer).work()
+			d := newDriver(t, deepest, test.o, 3*time.Minute, test.f.answerAction).runToEnd()
 			if d.fin.Status != ponder.Completed {
 				t.Fatalf("finished %+v", d.fin)
 			}
@@ -47,7 +47,7 @@ func TestEndToEnd(t *testing.T) {
 				}
 			}
 			checkCites(t, d)
-			t.Log(d.keys(), "\n", d.fin.Answer)
+			t.Log(d.actionKeys(), "\n", d.fin.Answer)
 		})
 	}
 }

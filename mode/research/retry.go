@@ -16,8 +16,8 @@ type retry struct {
 	structured.Retry
 }
 
-// key returns the key of the current attempt of a call.
-func (r retry) key(of string) string {
+// attemptKey returns the key of the current attempt of a call.
+func (r retry) attemptKey(of string) string {
 	if r.Key != "" && r.Key == of {
 		return of + "~2"
 	}
@@ -32,9 +32,9 @@ func (r retry) requestFor(of string, req llm.Request) llm.Request {
 	return r.Request(req)
 }
 
-// again requests an unreadable answer once more. It needs calls left for the answer and its check,
+// retryAnswer requests an unreadable answer once more. It needs calls left for the answer and its check,
 // and time in the wait for another attempt.
-func (s *state) again(key string, since int64, b ponder.CallFinished, err error) bool {
+func (s *state) retryAnswer(key string, since int64, b ponder.CallFinished, err error) bool {
 	left := 2
 	if s.Step == judging {
 		left = 0
@@ -42,11 +42,11 @@ func (s *state) again(key string, since int64, b ponder.CallFinished, err error)
 	if s.Retry.Key == key || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.Milliseconds()-since) > s.askLimit().Milliseconds() {
 		return false
 	}
-	s.Retry = retry{key, structured.RetryOf(b.Message.Text(), err)}
+	s.Retry = retry{key, structured.NewRetry(b.Message.Text(), err)}
 	return true
 }
 
-func (s *state) retries() bool {
+func (s *state) isRetrying() bool {
 	switch s.Retry.Key {
 	case "":
 		return false
@@ -60,19 +60,19 @@ func (s *state) retries() bool {
 	return false
 }
 
-// unretried applies a logged Write. One that differs from the decision comes from a log before
+// applyWithoutRetry applies a logged Write. One that differs from the decision comes from a log before
 // retries existed, and continues as that version did.
-func (s *state) unretried(key string) {
+func (s *state) applyWithoutRetry(key string) {
 	is := func(n pendingwrites.Note) bool { return n.Key == key }
-	if !s.retries() || strings.HasPrefix(key, latePrefix) || slices.ContainsFunc(s.Notes, is) {
+	if !s.isRetrying() || strings.HasPrefix(key, latePrefix) || slices.ContainsFunc(s.Notes, is) {
 		return
 	}
 	switch s.Step {
 	case reflecting:
-		s.unreflected(s.Retry.Why)
+		s.skipReflection(s.Retry.Why)
 	case judging:
-		s.publish()
+		s.publishAnswer()
 	default:
-		s.unplanned(unreadable)
+		s.skipPlan(unreadablePlan)
 	}
 }

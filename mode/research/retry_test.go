@@ -20,26 +20,26 @@ const prose = "I would look at some books."
 
 const doubted = "HMS Challenger sounded it in 1875 [e1]. A sounding of 1951 may have found the Mariana Trench [e2]. The trench is deep and dark for all who live there [e1]."
 
-// rambling answers calls of a kind (all if empty) with prose first, then with then, or sensibly if
+// proseFirst answers calls of a kind (all if empty) with prose first, then with then, or sensibly if
 // nil.
-func rambling(what string, then ponder.Body) fake {
+func proseFirst(what string, then ponder.Body) fake {
 	f := trench
 	f.model = func(a ponder.Call) ponder.Body {
 		kind := whatOf(a.Key)
 		if kind == "write" {
-			return says(doubted)
+			return textAnswer(doubted)
 		}
 		switch again := strings.HasSuffix(a.Key, "~2"); {
 		case what != "" && kind != what:
 		case !again:
-			return says(prose)
+			return textAnswer(prose)
 		case then != nil:
 			return then
 		}
 		if kind == "judge" {
-			return says(`{"verdicts":[{"id":"c3","verdict":"supported"}]}`)
+			return textAnswer(`{"verdicts":[{"id":"c3","verdict":"supported"}]}`)
 		}
-		return sensible(a)
+		return defaultAnswer(a)
 	}
 	return f
 }
@@ -48,23 +48,23 @@ func rambling(what string, then ponder.Body) fake {
 func TestAskedAgain(t *testing.T) {
 	missing := map[string]string{planKey: "Without a plan", "reflect": "No reflection", "judge": ""}
 	for what, why := range map[string]string{planKey: "there are no queries in the answer", "reflect": "there is neither enough nor a query", "judge": "JSON"} {
-		for name, then := range map[string]ponder.Body{"read": nil, "unreadable": says(prose), "fails": fails(llm.Auth, "key rejected"), "hangs": ponder.CallFinished{}} {
+		for name, then := range map[string]ponder.Body{"read": nil, "unreadable": textAnswer(prose), "fails": failedCall(llm.Auth, "key rejected"), "hangs": ponder.CallFinished{}} {
 			t.Run(what+" "+name, func(t *testing.T) {
-				f := rambling(what, then)
+				f := proseFirst(what, then)
 				answer := func(a ponder.Action) ponder.Body {
-					b := f.answer(a)
+					b := f.answerAction(a)
 					if fin, ok := b.(ponder.CallFinished); ok && len(fin.Message.Parts) == 0 && fin.Error == "" {
 						return nil
 					}
 					return b
 				}
-				d := newDriver(t, deepest, Options{Web: true, Effort: normal}, 3*time.Minute, answer).work()
+				d := newDriver(t, deepest, Options{Web: true, Effort: normal}, 3*time.Minute, answer).runToEnd()
 				if d.fin.Status != ponder.Completed {
 					t.Fatalf("finished %+v", d.fin)
 				}
-				asked := slices.DeleteFunc(d.calls(), func(c ponder.Call) bool { return whatOf(c.Key) != what })
+				asked := slices.DeleteFunc(d.modelCalls(), func(c ponder.Call) bool { return whatOf(c.Key) != what })
 				if want := map[bool]int{true: 1, false: 2}[name == "hangs"]; len(asked) != want {
-					t.Fatalf("asked %v", d.keys())
+					t.Fatalf("asked %v", d.actionKeys())
 				}
 				if len(asked) == 2 {
 					before, again := asked[0], asked[1]
@@ -94,19 +94,19 @@ func TestNotAskedAgain(t *testing.T) {
 		1: "planned", 2: "planned write-1", 3: "planned write-1 judge-1", 4: "planned planned~2 write-1 judge-1", 5: "planned planned~2 reflect-1 write-1 judge-1",
 		6: "planned planned~2 reflect-1 reflect-1~2 write-1 judge-1", 7: "planned planned~2 reflect-1 reflect-1~2 write-1 judge-1 judge-1~2",
 	} {
-		f := rambling("", says(prose))
+		f := proseFirst("", textAnswer(prose))
 		var d *driver
 		d = newDriver(t, deepest, Options{Web: true, Effort: normal}, 3*time.Minute, func(a ponder.Action) ponder.Body {
-			if _, ok := a.(ponder.Call); ok && len(d.calls()) == calls {
-				return fails(llm.Payment, "the budget is spent: calls")
+			if _, ok := a.(ponder.Call); ok && len(d.modelCalls()) == calls {
+				return failedCall(llm.Payment, "the budget is spent: calls")
 			}
-			return f.answer(a)
+			return f.answerAction(a)
 		})
 		d.run.Budget.Calls = calls
 		d.state = d.mode.Start(d.run)
-		d.work()
+		d.runToEnd()
 		var keys []string
-		for _, c := range d.calls()[:min(len(d.calls()), calls)] {
+		for _, c := range d.modelCalls()[:min(len(d.modelCalls()), calls)] {
 			keys = append(keys, c.Key)
 		}
 		if got := strings.Join(keys, " "); got != want || d.fin.Status != ponder.Completed {
@@ -114,44 +114,44 @@ func TestNotAskedAgain(t *testing.T) {
 		}
 	}
 	for takes, want := range map[time.Duration]bool{7 * time.Second: true, 8 * time.Second: false} { // the limit is 15 s
-		d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, rambling("", says(prose)).answer)
+		d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, proseFirst("", textAnswer(prose)).answerAction)
 		d.takes = takes
-		if got := slices.Contains(d.work().keys(), "planned~2"); got != want {
+		if got := slices.Contains(d.runToEnd().actionKeys(), "planned~2"); got != want {
 			t.Errorf("a plan of %v is asked for again: %v", takes, got)
 		}
 	}
 }
 
 func TestAnswerNowWhereItAsksAgain(t *testing.T) {
-	f := rambling(planKey, nil)
+	f := proseFirst(planKey, nil)
 	var d *driver
 	d = newDriver(t, deepest, Options{Web: true, Effort: normal}, 3*time.Minute, func(a ponder.Action) ponder.Body {
 		if keyOf(a) == "planned~2" {
-			d.put("", ponder.Steer{Do: ponder.AnswerNow})
+			d.appendEvent("", ponder.Steer{Do: ponder.AnswerNow})
 			return nil
 		}
-		return f.answer(a)
+		return f.answerAction(a)
 	})
-	d.work()
+	d.runToEnd()
 	told := slices.DeleteFunc(bodiesOf[ponder.Progress](d), func(b ponder.Progress) bool { return b.Stage != ponder.StageSteered })
-	if len(told) != 1 || !slices.Contains(told[0].Cancelled, "planned~2") || slices.Contains(d.keys(), "planned~2") || d.fin.Status != ponder.Completed {
-		t.Errorf("told %+v, asked %v, finished %+v", told, d.keys(), d.fin)
+	if len(told) != 1 || !slices.Contains(told[0].Cancelled, "planned~2") || slices.Contains(d.actionKeys(), "planned~2") || d.fin.Status != ponder.Completed {
+		t.Errorf("told %+v, asked %v, finished %+v", told, d.actionKeys(), d.fin)
 	}
 }
 
 func TestCutWhereItAsksAgain(t *testing.T) {
-	for _, then := range []ponder.Body{nil, says(prose), fails(llm.Transient, "overloaded")} {
-		f := rambling("", then)
+	for _, then := range []ponder.Body{nil, textAnswer(prose), failedCall(llm.Transient, "overloaded")} {
+		f := proseFirst("", then)
 		o := Options{Web: true, Effort: normal}
-		whole := newDriver(t, deepest, o, 3*time.Minute, f.answer).work()
+		whole := newDriver(t, deepest, o, 3*time.Minute, f.answerAction).runToEnd()
 		want := enginetest.Lines(whole.log)
 		for n := range whole.log {
-			d := newDriver(t, deepest, o, 3*time.Minute, f.answer)
+			d := newDriver(t, deepest, o, 3*time.Minute, f.answerAction)
 			d.quick = true
 			for _, ev := range whole.log[:n] {
-				d.see(ev)
+				d.applyEvent(ev)
 			}
-			if got := enginetest.Lines(d.work().log); !slices.Equal(want, got) {
+			if got := enginetest.Lines(d.runToEnd().log); !slices.Equal(want, got) {
 				t.Fatalf("cut after %d of %d (-whole +continued):\n%s", n, len(whole.log), cmp.Diff(want, got))
 			}
 		}
@@ -172,23 +172,23 @@ func TestLogsBeforeItAskedAgain(t *testing.T) {
 		}
 		log = append(log, ev)
 	}
-	f := rambling("", says(prose))
+	f := proseFirst("", textAnswer(prose))
 	o := Options{Web: true, Effort: normal}
 	unread := map[string]string{"planned#1": "planned~2", "reflect-1#1": "reflect-1~2", "judge-1#1": "judge-1~2"}
 	for n := 1; n <= len(log); n++ {
-		d := newDriver(t, deepest, o, time.Minute, f.answer)
+		d := newDriver(t, deepest, o, time.Minute, f.answerAction)
 		d.quick = n < len(log)
 		for _, ev := range log[:n] {
-			d.see(ev)
+			d.applyEvent(ev)
 		}
-		d.work()
+		d.runToEnd()
 		want := ""
 		for _, ev := range log[n-1:] { // the rest may be retried
 			if want = unread[ev.Cause]; want != "" {
 				break
 			}
 		}
-		keys := slices.DeleteFunc(d.keys(), func(key string) bool { return !strings.HasSuffix(key, "~2") })
+		keys := slices.DeleteFunc(d.actionKeys(), func(key string) bool { return !strings.HasSuffix(key, "~2") })
 		if len(keys) > 0 && keys[0] != want || (len(keys) > 0) != (want != "") || d.fin.Status != ponder.Completed {
 			t.Errorf("cut after %d: asked again %v, want %s at first; finished %+v", n, keys, want, d.fin)
 		}

@@ -26,9 +26,9 @@ type View struct {
 	Questions []Question        `json:"questions"`
 
 	// Steering lists user commands, oldest first.
-	Steering []Steering `json:"steering,omitempty"`
-	Pinned   []string   `json:"pinned_sources,omitempty"`
-	Banned   []string   `json:"banned_sources,omitempty"`
+	Steering []SteerCommand `json:"steering,omitempty"`
+	Pinned   []string       `json:"pinned_sources,omitempty"`
+	Banned   []string       `json:"banned_sources,omitempty"`
 
 	// References is the latest count of sources.
 	References Summary `json:"reference_summary"`
@@ -36,7 +36,7 @@ type View struct {
 	// Notes are remarks of the program, such as files not read.
 	Notes []string `json:"notes,omitempty"`
 
-	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.BrokeOff].
+	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.DescribeIncomplete].
 	BrokeOff string `json:"-"`
 
 	fold viewFold
@@ -44,32 +44,32 @@ type View struct {
 
 // Research is the summary of a research.
 type Research struct {
-	ID         ponder.ThreadID `json:"id"`
-	Run        ponder.RunID    `json:"run_id"`
-	Question   string          `json:"question"`
-	Status     ponder.Status   `json:"status"`
-	Started    time.Time       `json:"started_at,omitzero"`
-	Paused     time.Time       `json:"paused_at,omitzero"`
-	Completed  time.Time       `json:"completed_at,omitzero"`
-	Answer     string          `json:"answer"`     // with unsupported claims marked; empty until written
-	Confidence float64         `json:"confidence"` // of the answer, 0 to 1
-	Insights   []string        `json:"key_insights,omitempty"`
-	Remaining  []string        `json:"remaining_questions,omitempty"` // unanswered questions
-	StopReason string          `json:"stop_reason"`
-	Error      string          `json:"error_message"`
-	Effort     string          `json:"effort,omitempty"`
-	Stage      string          `json:"stage,omitempty"`
-	Rounds     int             `json:"rounds"`
-	Model      string          `json:"model_id"` // the last model that answered
-	Unaided    bool            `json:"without_model,omitempty"`
-	CutShort   string          `json:"cut_short,omitempty"` // the exhausted budget, if it ended early
-	Persona    Persona         `json:"persona,omitzero"`
-	Setup      Setup           `json:"options"`
-	Budget     usage.Limits    `json:"budget"`
-	Usage      Usage           `json:"usage"`
-	Elapsed    float64         `json:"elapsed_seconds"` // of work, without pauses
-	Percentage float64         `json:"percentage"`      // of the budget closest to its limit
-	Fork       *Fork           `json:"fork,omitempty"`
+	ID           ponder.ThreadID `json:"id"`
+	Run          ponder.RunID    `json:"run_id"`
+	Question     string          `json:"question"`
+	Status       ponder.Status   `json:"status"`
+	Started      time.Time       `json:"started_at,omitzero"`
+	Paused       time.Time       `json:"paused_at,omitzero"`
+	Completed    time.Time       `json:"completed_at,omitzero"`
+	Answer       string          `json:"answer"`     // with unsupported claims marked; empty until written
+	Confidence   float64         `json:"confidence"` // of the answer, 0 to 1
+	Insights     []string        `json:"key_insights,omitempty"`
+	Remaining    []string        `json:"remaining_questions,omitempty"` // unanswered questions
+	StopReason   string          `json:"stop_reason"`
+	Error        string          `json:"error_message"`
+	Effort       string          `json:"effort,omitempty"`
+	Stage        string          `json:"stage,omitempty"`
+	Rounds       int             `json:"rounds"`
+	Model        string          `json:"model_id"` // the last model that answered
+	WithoutModel bool            `json:"without_model,omitempty"`
+	CutShort     string          `json:"cut_short,omitempty"` // the exhausted budget, if it ended early
+	Persona      Persona         `json:"persona,omitzero"`
+	Setup        Setup           `json:"options"`
+	Budget       usage.Limits    `json:"budget"`
+	Usage        Usage           `json:"usage"`
+	Elapsed      float64         `json:"elapsed_seconds"` // of work, without pauses
+	Percentage   float64         `json:"percentage"`      // of the budget closest to its limit
+	Fork         *Fork           `json:"fork,omitempty"`
 }
 
 type (
@@ -80,17 +80,17 @@ type (
 
 // Setup is the options of a research.
 type Setup struct {
-	MaxRounds int             `json:"maxRounds"`
-	MaxItems  int             `json:"maxItemsPerSource"`
-	Parallel  int             `json:"maxParallelQueries"`
-	ForceWeb  bool            `json:"forceWebSearch,omitempty"`
-	Strategy  string          `json:"synthesisStrategy"`
-	Docs      []string        `json:"docs,omitempty"`
-	Memory    bool            `json:"memory,omitempty"`
-	Web       bool            `json:"web,omitempty"`
-	Others    bool            `json:"others_tools,omitempty"`
-	Unaided   bool            `json:"without_model,omitempty"` // as requested
-	Since     ponder.ThreadID `json:"since,omitempty"`         // thread of the updated report
+	MaxRounds    int             `json:"maxRounds"`
+	MaxItems     int             `json:"maxItemsPerSource"`
+	Parallel     int             `json:"maxParallelQueries"`
+	ForceWeb     bool            `json:"forceWebSearch,omitempty"`
+	Strategy     string          `json:"synthesisStrategy"`
+	Docs         []string        `json:"docs,omitempty"`
+	Memory       bool            `json:"memory,omitempty"`
+	Web          bool            `json:"web,omitempty"`
+	Others       bool            `json:"others_tools,omitempty"`
+	WithoutModel bool            `json:"without_model,omitempty"` // as requested
+	Since        ponder.ThreadID `json:"since,omitempty"`         // thread of the updated report
 }
 
 // Fork is the origin of a copied thread.
@@ -101,17 +101,17 @@ type Fork struct {
 
 // Plan is the plan of a round.
 type Plan struct {
-	Text    string   `json:"text,omitempty"`
-	Round   int      `json:"round,omitempty"`
-	Effort  string   `json:"effort,omitempty"`
-	Steps   []string `json:"steps"`
-	Terms   []string `json:"terms"`
-	Web     []string `json:"web_queries"`
-	Memory  []string `json:"memory_queries"`
-	Queries []string `json:"queries,omitempty"`
-	Unaided bool     `json:"without_model,omitempty"`
-	Model   string   `json:"model_id,omitempty"`
-	At      float64  `json:"at_seconds"` // of work
+	Text         string   `json:"text,omitempty"`
+	Round        int      `json:"round,omitempty"`
+	Effort       string   `json:"effort,omitempty"`
+	Steps        []string `json:"steps"`
+	Terms        []string `json:"terms"`
+	Web          []string `json:"web_queries"`
+	Memory       []string `json:"memory_queries"`
+	Queries      []string `json:"queries,omitempty"`
+	WithoutModel bool     `json:"without_model,omitempty"`
+	Model        string   `json:"model_id,omitempty"`
+	At           float64  `json:"at_seconds"` // of work
 }
 
 // Query is a use of a search or page-reading tool.
@@ -170,22 +170,22 @@ type Moment struct {
 
 // Question is a part of the question that is researched separately.
 type Question struct {
-	ID       string  `json:"id"`
-	Parent   string  `json:"parent_id,omitempty"`
-	Text     string  `json:"question_text"`
-	Priority int     `json:"priority"`
-	Why      string  `json:"why,omitempty"`
-	By       string  `json:"by,omitempty"` // "user" if the user asked it
-	Explored bool    `json:"explored"`
-	Dropped  bool    `json:"dropped,omitempty"` // by a command
-	Insights string  `json:"insights_gained,omitempty"`
-	Reason   string  `json:"reason,omitempty"`
-	Unaided  bool    `json:"without_model,omitempty"`
-	At       float64 `json:"at_seconds"`
+	ID           string  `json:"id"`
+	Parent       string  `json:"parent_id,omitempty"`
+	Text         string  `json:"question_text"`
+	Priority     int     `json:"priority"`
+	Why          string  `json:"why,omitempty"`
+	By           string  `json:"by,omitempty"` // "user" if the user asked it
+	Explored     bool    `json:"explored"`
+	Dropped      bool    `json:"dropped,omitempty"` // by a command
+	Insights     string  `json:"insights_gained,omitempty"`
+	Reason       string  `json:"reason,omitempty"`
+	WithoutModel bool    `json:"without_model,omitempty"`
+	At           float64 `json:"at_seconds"`
 }
 
-// Steering is a user command and its result.
-type Steering struct {
+// SteerCommand is a user command and its result.
+type SteerCommand struct {
 	ID      string         `json:"id"` // of the event
 	Order   ponder.SteerOp `json:"order,omitempty"`
 	Content string         `json:"content,omitempty"`

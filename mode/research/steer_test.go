@@ -12,21 +12,21 @@ import (
 
 // whileWriting sends a command during the first call for the answer, and returns the finished
 // driver.
-func whileWriting(t *testing.T, o Options, wish ponder.Steer) *driver {
+func whileWriting(t *testing.T, o Options, command ponder.Steer) *driver {
 	t.Helper()
 	var d *driver
-	f := writer(trench, func(a ponder.Call, n int) ponder.Body {
+	f := answerWriter(trench, func(a ponder.Call, n int) ponder.Body {
 		if n == 1 {
-			d.put("", wish)
+			d.appendEvent("", command)
 			return nil // cancelled or retried
 		}
-		return says("HMS Challenger sounded the Challenger Deep in 1875 [e3]. It is 10,935 metres deep [e4].")
+		return textAnswer("HMS Challenger sounded the Challenger Deep in 1875 [e3]. It is 10,935 metres deep [e4].")
 	})
-	d = newDriver(t, deepest, o, 3*time.Minute, f.answer)
-	return d.work()
+	d = newDriver(t, deepest, o, 3*time.Minute, f.answerAction)
+	return d.runToEnd()
 }
 
-func acknowledged(t *testing.T, d *driver) ponder.Progress {
+func singleAck(t *testing.T, d *driver) ponder.Progress {
 	t.Helper()
 	var list []ponder.Progress
 	for _, b := range bodiesOf[ponder.Progress](d) {
@@ -45,9 +45,9 @@ func acknowledged(t *testing.T, d *driver) ponder.Progress {
 	return list[0]
 }
 
-func written(d *driver) string {
+func writtenPrompt(d *driver) string {
 	text := ""
-	for _, c := range d.calls() {
+	for _, c := range d.modelCalls() {
 		if strings.HasPrefix(c.Key, "write-") {
 			text = c.Request.System + c.Request.Messages[0].Text()
 		}
@@ -58,7 +58,7 @@ func written(d *driver) string {
 func TestSteer(t *testing.T) {
 	web := Options{Web: true}
 	for name, test := range map[string]struct {
-		wish      ponder.Steer
+		command   ponder.Steer
 		cancelled []string
 		want      string // in the prompt for the answer
 		not       string
@@ -73,11 +73,11 @@ func TestSteer(t *testing.T) {
 		"persona": {ponder.Steer{Do: ponder.SetPersona, Content: "As a diver.", Args: json.RawMessage(`{"name":"Jo"}`)}, []string{"write-1"}, "You answer as Jo", "xyzzy"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := whileWriting(t, web, test.wish)
-			if b := acknowledged(t, d); b.Refused || !slices.Equal(b.Cancelled, test.cancelled) || b.Label != string(test.wish.Do) {
+			d := whileWriting(t, web, test.command)
+			if b := singleAck(t, d); b.Refused || !slices.Equal(b.Cancelled, test.cancelled) || b.Label != string(test.command.Do) {
 				t.Errorf("acknowledged %+v", b)
 			}
-			if text := written(d); !strings.Contains(text, test.want) || strings.Contains(text, test.not) {
+			if text := writtenPrompt(d); !strings.Contains(text, test.want) || strings.Contains(text, test.not) {
 				t.Errorf("asked with, want %q and not %q:\n%s", test.want, test.not, text)
 			}
 			if d.fin.Status != ponder.Completed {
@@ -90,8 +90,8 @@ func TestSteer(t *testing.T) {
 
 func TestAddedQuestion(t *testing.T) {
 	d := whileWriting(t, Options{Web: true}, ponder.Steer{Do: ponder.AddQuestion, Content: "What lives in the hadal zone?"})
-	asked := d.dos(WebSearchTool)
-	if !slices.ContainsFunc(asked, func(a ponder.Do) bool { return strings.Contains(strings.ToLower(queryOf(a.Args)), "hadal") }) {
+	asked := d.toolActions(WebSearchTool)
+	if !slices.ContainsFunc(asked, func(a ponder.Do) bool { return strings.Contains(strings.ToLower(queryText(a.Args)), "hadal") }) {
 		t.Errorf("searched with %s", asked[len(asked)-1].Args)
 	}
 	q := bodiesOf[ponder.SubQuestion](d)
@@ -120,20 +120,20 @@ func TestBanned(t *testing.T) {
 
 func TestCorrected(t *testing.T) {
 	var d *driver
-	f := writer(trench, func(a ponder.Call, n int) ponder.Body {
-		return says("The Challenger Deep is 10,920 metres deep [e1].")
+	f := answerWriter(trench, func(a ponder.Call, n int) ponder.Body {
+		return textAnswer("The Challenger Deep is 10,920 metres deep [e1].")
 	})
-	d = newDriver(t, deepest, Options{}, 3*time.Minute, f.answer)
+	d = newDriver(t, deepest, Options{}, 3*time.Minute, f.answerAction)
 	d.inputs = map[int]ponder.Body{1: ponder.Steer{Do: ponder.Correct, Content: "The Challenger Deep is 10,920 metres deep."}}
-	d.work()
+	d.runToEnd()
 	c := bodiesOf[ponder.Claim](d)
 	if len(c) != 1 || c[0].Verdict != "supported" || strings.Contains(d.fin.Answer, "[unverified]") {
 		t.Errorf("%q: claims %+v", d.fin.Answer, c)
 	}
 }
 
-func TestRefusedWishes(t *testing.T) {
-	for name, wish := range map[string]ponder.Steer{
+func TestRefusedCommands(t *testing.T) {
+	for name, command := range map[string]ponder.Steer{
 		"no question":   {Do: ponder.AddQuestion, Content: " "},
 		"no such":       {Do: ponder.DropQuestion, Args: json.RawMessage(`{"question":"q99"}`)},
 		"priority":      {Do: ponder.RankQuestion, Args: json.RawMessage(`{"question":"q1","priority":11}`)},
@@ -146,30 +146,30 @@ func TestRefusedWishes(t *testing.T) {
 		"bad arguments": {Do: ponder.BanSource, Args: json.RawMessage(`[7]`)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer)
-			d.inputs = map[int]ponder.Body{8: wish}
-			if d.work(); !acknowledged(t, d).Refused || len(acknowledged(t, d).Cancelled) > 0 {
-				t.Errorf("acknowledged %+v", acknowledged(t, d))
+			d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answerAction)
+			d.inputs = map[int]ponder.Body{8: command}
+			if d.runToEnd(); !singleAck(t, d).Refused || len(singleAck(t, d).Cancelled) > 0 {
+				t.Errorf("acknowledged %+v", singleAck(t, d))
 			}
 		})
 	}
 }
 
-func TestWishesLast(t *testing.T) {
-	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answer)
+func TestCommandsLast(t *testing.T) {
+	d := newDriver(t, deepest, Options{Web: true}, 3*time.Minute, trench.answerAction)
 	d.inputs = map[int]ponder.Body{5: ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}}
-	d.work()
+	d.runToEnd()
 	for _, e := range bodiesOf[ponder.Evidence](d) {
 		if strings.Contains(e.Source, "other.test") && !slices.ContainsFunc(d.log[:6], func(ev ponder.Event) bool { b, ok := ev.Body.(ponder.Evidence); return ok && b.ID == e.ID }) {
 			t.Errorf("%s was gathered after its source was banned", e.Source)
 		}
 	}
-	for _, do := range d.dos(WebSearchTool)[1:] {
+	for _, do := range d.toolActions(WebSearchTool)[1:] {
 		if !strings.Contains(string(do.Args), `"without":["other.test"]`) {
 			t.Errorf("searched with %s", do.Args)
 		}
 	}
-	if strings.Contains(written(d), "other.test") {
+	if strings.Contains(writtenPrompt(d), "other.test") {
 		t.Error("a banned source is shown")
 	}
 }

@@ -32,72 +32,72 @@ const (
 	maxVoice       = 4 << 10
 	maxFound       = 12 << 10
 	maxOlder       = 12 << 10
-	leastRounds    = 6 // of tools in deep effort
-	otherRounds    = 5 // in other efforts
+	minToolRounds  = 6 // of tools in deep effort
+	toolRounds     = 5 // in other efforts
 	trivialCalls   = 3 // of a trivial question
 	answerTokens   = 6000
 	shortTokens    = 1500
 	maxListedSteps = 12
 )
 
-// work is an answer in progress.
-type work struct {
-	Call   int           `json:"call"`
-	Rounds int           `json:"rounds,omitempty"`
-	Msgs   []llm.Message `json:"msgs"`
-	Uses   []wanted      `json:"uses,omitempty"`
-	Last   bool          `json:"last,omitempty"`  // no further tools
-	Pass   bool          `json:"pass,omitempty"`  // retried as text only, because no text came
-	Other  bool          `json:"other,omitempty"` // uses the planning model, because the writing model failed
+// answerInProgress is an answer in progress.
+type answerInProgress struct {
+	Call      int           `json:"call"`
+	Rounds    int           `json:"rounds,omitempty"`
+	Msgs      []llm.Message `json:"msgs"`
+	Uses      []toolUse     `json:"uses,omitempty"`
+	NoTools   bool          `json:"last,omitempty"`  // no further tools
+	TextOnly  bool          `json:"pass,omitempty"`  // retried as text only, because no text came
+	PlanModel bool          `json:"other,omitempty"` // uses the planning model, because the writing model failed
 }
 
-func (w *work) key() string { return number(writing, w.Call) }
+func (w *answerInProgress) callKey() string { return numberedKey(writing, w.Call) }
 
 // WritesAnswer reports whether the action key belongs to a call that writes the answer.
 func WritesAnswer(key string) bool { return strings.HasPrefix(key, writing) }
 
-func (w *work) waits() bool { return len(w.Uses) > 0 }
+func (w *answerInProgress) isWaiting() bool { return len(w.Uses) > 0 }
 
-func (s *state) usable() []piece {
+func (s *state) usableEvidence() []piece {
 	list := make([]piece, 0, len(s.Evidence))
 	for _, p := range s.Evidence {
-		if !s.banned(p) {
+		if !s.isBanned(p) {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-func (s *state) banned(p piece) bool {
-	return slices.ContainsFunc(s.Banned, func(name string) bool { return p.from(name) })
+func (s *state) isBanned(p piece) bool {
+	return slices.ContainsFunc(s.Banned, func(name string) bool { return p.isFrom(name) })
 }
 
-func (s *state) sourced() bool {
-	return slices.ContainsFunc(s.usable(), func(p piece) bool { return p.quotable() })
+func (s *state) hasSources() bool {
+	return slices.ContainsFunc(s.usableEvidence(), func(p piece) bool { return p.isQuotable() })
 }
 
-// compose starts the answer from the current evidence.
-func (s *state) compose() {
-	s.Looks, s.Planning, s.Opened = nil, false, 0
+// startAnswer starts the answer from the current evidence.
+func (s *state) startAnswer() {
+	s.Lookups, s.Planning, s.Opened = nil, false, 0
 	if s.opts.WithoutModel || s.opts.SynthesisStrategy == Never {
-		s.quote("")
+		s.answerWithQuotes("")
 		return
 	}
 	s.Step = writing
 	s.Counts.Written++
-	s.Work = &work{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, s.brief())}}
-	s.Work.Last = s.lastCall()
-	s.tell(stageSynthesis, "Writing", fmt.Sprintf("Writing the answer from %s of %s.", counted(len(s.usable()), "passage", "passages"), counted(len(s.Sources), "source", "sources")))
+	s.Work = &answerInProgress{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, s.answerPrompt())}}
+	s.Work.NoTools = s.lastCall()
+	s.notifyUser(stageSynthesis, "Writing", fmt.Sprintf("Writing the answer from %s of %s.", formatCount(len(s.usableEvidence()), "passage", "passages"), formatCount(len(s.Sources), "source", "sources")))
 }
 
 // lastCall reports whether the next call must not use tools.
 func (s *state) lastCall() bool {
-	rounds := otherRounds
+	rounds := toolRounds
 	if s.Effort == deep {
-		rounds = max(2*s.opts.MaxRounds, leastRounds)
+		rounds = max(2*s.opts.MaxRounds, minToolRounds)
 	}
 	switch {
-	case s.Told, s.End != "", len(s.tools()) == 0:
+	case s.BudgetSpent, s.StopReason != "", len(s.modelTools()) == 0:
 		return true
 	case s.Effort == trivial && s.Counts.Calls >= trivialCalls-1, s.Calls > 0 && s.Counts.Calls >= s.Calls-1:
 		return true
@@ -105,51 +105,51 @@ func (s *state) lastCall() bool {
 	return s.Work != nil && s.Work.Rounds >= rounds
 }
 
-func (s *state) write() ponder.Action {
+func (s *state) writeCall() ponder.Action {
 	w := s.Work
-	req := llm.Request{System: s.system(), Messages: w.Msgs, Tools: s.tools(), MaxTokens: answerTokens, Cache: true}
+	req := llm.Request{System: s.systemPrompt(), Messages: w.Msgs, Tools: s.modelTools(), MaxTokens: answerTokens, Cache: true}
 	if s.Effort == trivial {
 		req.MaxTokens = shortTokens
 	}
-	if w.Last && len(req.Tools) > 0 {
+	if w.NoTools && len(req.Tools) > 0 {
 		req.ToolChoice = "none"
 	}
 	role := s.opts.SynthesisRole
-	if w.Other {
+	if w.PlanModel {
 		role = s.opts.PlanRole
 	}
-	return ponder.Call{Key: w.key(), Role: role, Request: req, Shown: true}
+	return ponder.Call{Key: w.callKey(), Role: role, Request: req, Shown: true}
 }
 
-// system returns the system prompt with the persona and the owner's prompt.
-func (s *state) system() string {
+// systemPrompt returns the system prompt with the persona and the owner's prompt.
+func (s *state) systemPrompt() string {
 	system := synthesisPrompt
-	if p := s.persona(); p != (Persona{}) {
-		system += "\nYou answer as " + cmp.Or(label(p.Name), "the persona described here") + ", in their voice and with their expertise, without saying that you play a role."
+	if p := s.activePersona(); p != (Persona{}) {
+		system += "\nYou answer as " + cmp.Or(cleanLabel(p.Name), "the persona described here") + ", in their voice and with their expertise, without saying that you play a role."
 		if p.Voice != "" {
 			system += " Their voice:\n" + textkit.TruncateBytes(textkit.CleanTrim(p.Voice), maxVoice)
 		}
 		system += "\n"
 	}
 	if s.opts.Prompt != "" {
-		system += "\nWhat the owner wants of all answers:\n" + textkit.TruncateBytes(textkit.CleanTrim(s.opts.Prompt), maxWish) + "\n"
+		system += "\nWhat the owner wants of all answers:\n" + textkit.TruncateBytes(textkit.CleanTrim(s.opts.Prompt), maxOwnerPrompt) + "\n"
 	}
 	return system
 }
 
-func (s *state) brief() string {
+func (s *state) answerPrompt() string {
 	var b strings.Builder
-	b.WriteString("The question:\n<question>\n" + framed(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)) + "\n</question>\n")
-	s.briefQuestions(&b)
-	s.briefFacts(&b)
-	s.briefOlder(&b)
-	b.WriteString("\n" + s.pack())
-	s.briefConflicts(&b)
-	if list := s.unreached(); len(list) > 0 {
+	b.WriteString("The question:\n<question>\n" + escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)) + "\n</question>\n")
+	s.writeQuestions(&b)
+	s.writeFacts(&b)
+	s.writeOlderReport(&b)
+	b.WriteString("\n" + s.evidencePack())
+	s.writeConflicts(&b)
+	if list := s.failedPlaces(); len(list) > 0 {
 		b.WriteString("\nCould not be searched: " + strings.Join(list, ", ") + ". If the answer lacks something for that, say so.\n")
 	}
 	switch {
-	case s.sourced():
+	case s.hasSources():
 	case s.opts.SynthesisStrategy == Auto:
 		b.WriteString("\nNothing was found, and the user is told so. If you know what answers the question, say it as what is not from a source; else say in a sentence that you do not know.\n")
 	default:
@@ -159,14 +159,14 @@ func (s *state) brief() string {
 	return b.String()
 }
 
-func (s *state) briefQuestions(b *strings.Builder) {
+func (s *state) writeQuestions(b *strings.Builder) {
 	list := slices.Clone(s.Questions)
 	slices.SortStableFunc(list, func(x, y question) int { return cmp.Compare(y.Priority, x.Priority) })
 	for i, q := range list[:min(len(list), maxListedSteps)] {
 		if i == 0 {
 			b.WriteString("\nWhat the answer should cover, the most important first:\n")
 		}
-		b.WriteString("- " + framed(q.Text))
+		b.WriteString("- " + escapeFrame(q.Text))
 		if q.User {
 			b.WriteString(" (the user asks this)")
 		}
@@ -174,26 +174,26 @@ func (s *state) briefQuestions(b *strings.Builder) {
 	}
 }
 
-func (s *state) briefFacts(b *strings.Builder) {
+func (s *state) writeFacts(b *strings.Builder) {
 	for i, f := range s.Facts {
 		if i == 0 {
 			b.WriteString("\nThe user has said, and it holds against all sources; cite it by its id:\n")
 		}
-		b.WriteString("- [" + f.Evidence + "] " + framed(f.Text) + "\n")
+		b.WriteString("- [" + f.Evidence + "] " + escapeFrame(f.Text) + "\n")
 	}
 }
 
-func (s *state) briefConflicts(b *strings.Builder) {
-	for i, c := range s.conflicts() {
+func (s *state) writeConflicts(b *strings.Builder) {
+	for i, c := range s.findConflicts() {
 		if i == 0 {
 			b.WriteString("\nSources seem to disagree here; look whether they do, and say so where it matters:\n")
 		}
-		b.WriteString("- " + safe(strings.Join(parts(c.Subject, c.Attribute, c.Time, c.Unit), ", ")) + ":")
+		b.WriteString("- " + safeText(strings.Join(nonEmpty(c.Subject, c.Attribute, c.Time, c.Unit), ", ")) + ":")
 		for j, side := range c.Sides {
 			if j > 0 {
 				b.WriteString(";")
 			}
-			b.WriteString(" " + safe(side.Value))
+			b.WriteString(" " + safeText(side.Value))
 			for _, q := range side.Quotes[:min(len(side.Quotes), 4)] {
 				b.WriteString(" [" + q.Evidence + "]")
 			}
@@ -202,81 +202,81 @@ func (s *state) briefConflicts(b *strings.Builder) {
 	}
 }
 
-// safe returns a short untrusted text for a prompt.
-func safe(s string) string {
-	return framed(lookup.Defused(lookup.Tame(textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel))))
+// safeText returns a short untrusted text for a prompt.
+func safeText(s string) string {
+	return escapeFrame(lookup.DefuseCitations(lookup.Sanitize(textkit.TruncateBytes(textkit.OneLine(s), lookup.MaxLabel))))
 }
 
-func parts(list ...string) []string {
+func nonEmpty(list ...string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
-func (s *state) briefOlder(b *strings.Builder) {
+func (s *state) writeOlderReport(b *strings.Builder) {
 	o := s.opts.Since
 	if o == nil {
 		return
 	}
 	b.WriteString("\nAn older report on this")
 	if !o.At.IsZero() {
-		b.WriteString(", of " + lookup.Day(o.At))
+		b.WriteString(", of " + lookup.FormatDay(o.At))
 	}
 	b.WriteString(", said what stands below. Bring it up to date: give the answer as it holds now, and then say in a section of its own what has changed since, and what has not been confirmed again. Its citations do not hold any more: cite anew.\n<older_report>\n")
-	b.WriteString(framed(lookup.Defused(textkit.TruncateBytes(textkit.CleanTrim(o.Answer), maxOlder))) + "\n</older_report>\n")
+	b.WriteString(escapeFrame(lookup.DefuseCitations(textkit.TruncateBytes(textkit.CleanTrim(o.Answer), maxOlder))) + "\n</older_report>\n")
 }
 
-func (s *state) wrote(b ponder.CallFinished) {
+func (s *state) applyAnswer(b ponder.CallFinished) {
 	if b.Error != "" {
-		s.unwritten(b.Outcome)
+		s.handleWriteError(b.Outcome)
 		return
 	}
 	w := *s.Work
 	s.Work = &w
-	calls := distinct(b.Message.Calls())
-	if len(calls) > 0 && !w.Last && !s.lastCall() {
+	calls := distinctCalls(b.Message.Calls())
+	if len(calls) > 0 && !w.NoTools && !s.lastCall() {
 		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], b.Message)
-		s.want(calls)
+		s.startTools(calls)
 		return
 	}
-	said := textkit.TruncateBytes(textkit.CleanTrim(llm.Spoken(b.Message.Text())), maxAnswer)
+	said := textkit.TruncateBytes(textkit.CleanTrim(llm.FinalText(b.Message.Text())), maxAnswer)
 	switch {
-	case isSaid(said) && !structured.IsRefusal(said):
-		s.check(said, b.Model, b.Finish.BrokeOff())
-	case !w.Pass && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
-		w.Pass, w.Last, w.Uses = true, true, nil
+	case hasText(said) && !structured.IsRefusal(said):
+		s.checkAnswer(said, b.Model, b.Finish.DescribeIncomplete())
+	case !w.TextOnly && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
+		w.TextOnly, w.NoTools, w.Uses = true, true, nil
 		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], llm.Say(llm.User, "Write the answer to the question now, as text, from the evidence above. Call no tool.\n"))
 		s.Counts.Written++
 		w.Call = s.Counts.Written
-		s.tell(stageSynthesis, "Once more", "The model gave no answer: it is asked for that alone.")
+		s.notifyUser(stageSynthesis, "Once more", "The model gave no answer: it is asked for that alone.")
 	default:
-		s.quote("the model failed: " + llm.Unanswered(b.Model, b.Message, b.Finish, "").Error())
+		s.answerWithQuotes("the model failed: " + llm.ExplainEmpty(b.Model, b.Message, b.Finish, "").Error())
 	}
 }
 
-// unwritten handles a failed call for the answer: it uses the planning model or quotations.
-func (s *state) unwritten(o ponder.Outcome) {
-	s.Fault = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
-	if runstate.IsPermanent(o.Class) && !o.Refused && !s.Work.Other && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
+// handleWriteError handles a failed call for the answer: it uses the planning model or quotations.
+func (s *state) handleWriteError(o ponder.Outcome) {
+	s.LastError = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
+	if runstate.IsPermanent(o.Class) && !o.Refused && !s.Work.PlanModel && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
 		w := *s.Work
 		s.Counts.Written++
-		w.Other, w.Call = true, s.Counts.Written
+		w.PlanModel, w.Call = true, s.Counts.Written
 		s.Work = &w
-		s.tell(stageNote, "Another model", "The model for the answer failed: "+s.Fault+". Another is asked.")
+		s.notifyUser(stageNote, "Another model", "The model for the answer failed: "+s.LastError+". Another is asked.")
 		return
 	}
-	if o.Class == llm.TooLong && !s.Small && s.Effort != trivial {
-		s.Small = true
-		s.tell(stageNote, "Less at once", "The evidence was more than the model can read: it is shown the best of it.")
-		s.compose()
+	if o.Class == llm.TooLong && !s.SmallContext && s.Effort != trivial {
+		s.SmallContext = true
+		s.notifyUser(stageNote, "Less at once", "The evidence was more than the model can read: it is shown the best of it.")
+		s.startAnswer()
 		return
 	}
-	s.quote("the model failed: " + strings.TrimSuffix(s.Fault, "."))
+	s.answerWithQuotes("the model failed: " + strings.TrimSuffix(s.LastError, "."))
 }
 
-func isSaid(s string) bool {
+func hasText(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
+func distinctCalls(calls []llm.ToolCall) (list []llm.ToolCall) {
 	for _, c := range calls {
 		if !slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == c.ID }) {
 			list = append(list, c)
@@ -285,17 +285,17 @@ func distinct(calls []llm.ToolCall) (list []llm.ToolCall) {
 	return list
 }
 
-// quote answers in quotations. why is the failure of the model, if any.
-func (s *state) quote(why string) {
-	s.Work, s.Looks = nil, nil
-	text, confidence := quotedAnswer(s.run.Input, s.usable(), why, s.reach())
+// answerWithQuotes answers in quotations. why is the failure of the model, if any.
+func (s *state) answerWithQuotes(why string) {
+	s.Work, s.Lookups = nil, nil
+	text, confidence := quotedAnswer(s.run.Input, s.usableEvidence(), why, s.sourceCoverage())
 	s.settleDraft(draft{Text: text, Unaided: true, Why: why, Confidence: confidence})
 }
 
-func (s *state) reach() reach {
-	r := reach{looked: len(s.Reached) > 0, failed: s.unreached(), none: s.End}
-	if !s.gathers() {
-		r.none = "there is nothing to look into"
+func (s *state) sourceCoverage() searchCoverage {
+	r := searchCoverage{searched: len(s.Reached) > 0, failed: s.failedPlaces(), whyNotSearched: s.StopReason}
+	if !s.canGather() {
+		r.whyNotSearched = "there is nothing to look into"
 	}
 	asked := []string{s.run.Input}
 	for _, q := range s.Questions {
@@ -304,8 +304,8 @@ func (s *state) reach() reach {
 		}
 	}
 	for _, q := range asked {
-		web, memory := queriesOf(q)
-		r.own = slices.Concat(r.own, web, memory, []string{q})
+		web, memory := heuristicQueries(q)
+		r.ownQueries = slices.Concat(r.ownQueries, web, memory, []string{q})
 	}
 	return r
 }

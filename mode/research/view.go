@@ -14,14 +14,14 @@ import (
 )
 
 type viewFold struct {
-	budget ponder.Budget
-	spent  ponder.Cost
-	begun  bool
-	began  time.Duration // elapsed time of the thread at the run's first write
-	now    time.Duration // elapsed time of the thread at the newest event
-	cited  map[string]bool
-	places map[string]int
-	same   map[string][]int
+	budget    ponder.Budget
+	spent     ponder.Cost
+	started   bool
+	startedAt time.Duration // elapsed time of the thread at the run's first write
+	now       time.Duration // elapsed time of the thread at the newest event
+	cited     map[string]bool
+	places    map[string]int
+	bySource  map[string][]int
 }
 
 // NewView returns the view of an empty thread. On a thread with several runs it shows the newest.
@@ -30,7 +30,7 @@ func NewView() View {
 		Research: Research{Status: ponder.Created, Usage: Usage{Models: []ModelUsage{}}},
 		Plans:    []Plan{}, Queries: []Query{}, Evidence: []Evidence{}, Claims: []Claim{}, Conflicts: []ponder.Conflict{},
 		Removed: []string{}, Timeline: []Moment{}, Questions: []Question{}, References: Summary{Tools: map[string]int{}},
-		fold: viewFold{cited: map[string]bool{}, places: map[string]int{}, same: map[string][]int{}},
+		fold: viewFold{cited: map[string]bool{}, places: map[string]int{}, bySource: map[string][]int{}},
 	}
 }
 
@@ -38,43 +38,43 @@ func NewView() View {
 // v, take a [View.Clone].
 func (v View) Apply(ev ponder.Event) View {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
-		return v.start(ev, b)
+		return v.startRun(ev, b)
 	}
-	if !v.concerns(ev) {
+	if !v.isRelevant(ev) {
 		return v
 	}
-	v.fold.see(ev, v.Research.Run)
-	v.Research.Elapsed = v.fold.worked().Seconds()
+	v.fold.updateClocks(ev, v.Research.Run)
+	v.Research.Elapsed = v.fold.workTime().Seconds()
 	switch b := ev.Body.(type) {
 	case ponder.Plan:
-		v.planned(b)
+		v.addPlan(b)
 	case ponder.Evidence:
-		v.found(ev, b)
+		v.addEvidence(ev, b)
 	case ponder.ToolCall:
-		v.asked(ev, b)
+		v.addQuery(ev, b)
 	case ponder.ToolResult:
-		v.answered(ev, b)
+		v.finishQuery(ev, b)
 	case ponder.Progress:
-		v.progress(ev, b)
+		v.addProgress(ev, b)
 	case ponder.SubQuestion:
-		v.raised(b)
+		v.addQuestion(b)
 	case ponder.QuestionUpdated:
-		v.updated(b)
+		v.updateQuestion(b)
 	case ponder.Claim:
-		v.claimed(b)
+		v.addClaim(b)
 	case ponder.Synthesis:
-		v.concluded(b)
+		v.applySynthesis(b)
 	case ponder.CallFinished:
-		v.charged(b)
-		v.broke(ev, b)
+		v.addUsage(b)
+		v.markBrokeOff(ev, b)
 	case ponder.Steer:
 		v.addCommand(ev, b)
 	case ponder.SystemNote:
-		v.note(b)
+		v.addNote(b)
 	default:
-		v.lifecycle(ev)
+		v.applyLifecycle(ev)
 	}
-	v.Research.Percentage = v.percentage(v.fold.worked())
+	v.Research.Percentage = v.budgetPercentage(v.fold.workTime())
 	return v
 }
 
@@ -84,46 +84,46 @@ func (v View) Clone() View {
 	v.Timeline, v.Questions, v.Steering = slices.Clone(v.Timeline), slices.Clone(v.Questions), slices.Clone(v.Steering)
 	v.Pinned, v.Banned, v.Notes = slices.Clone(v.Pinned), slices.Clone(v.Banned), slices.Clone(v.Notes)
 	v.Research.Usage.Models = slices.Clone(v.Research.Usage.Models)
-	v.fold.cited, v.fold.places, v.fold.same = maps.Clone(v.fold.cited), maps.Clone(v.fold.places), maps.Clone(v.fold.same)
-	for k, list := range v.fold.same {
-		v.fold.same[k] = slices.Clone(list)
+	v.fold.cited, v.fold.places, v.fold.bySource = maps.Clone(v.fold.cited), maps.Clone(v.fold.places), maps.Clone(v.fold.bySource)
+	for k, list := range v.fold.bySource {
+		v.fold.bySource[k] = slices.Clone(list)
 	}
 	return v
 }
 
-// At returns the view after a further duration of work, for live display between events.
-func (v View) At(since time.Duration) View {
+// WithElapsed returns the view after a further duration of work, for live display between events.
+func (v View) WithElapsed(since time.Duration) View {
 	if v.Research.Status == ponder.Thinking && since > 0 {
-		worked := v.fold.worked() + since
-		v.Research.Elapsed, v.Research.Percentage = worked.Seconds(), v.percentage(worked)
+		worked := v.fold.workTime() + since
+		v.Research.Elapsed, v.Research.Percentage = worked.Seconds(), v.budgetPercentage(worked)
 	}
 	return v
 }
 
-func (v View) percentage(worked time.Duration) float64 {
+func (v View) budgetPercentage(worked time.Duration) float64 {
 	if v.Research.Status == ponder.Completed {
 		return 100
 	}
 	return usage.Percentage(v.fold.budget, worked, v.fold.spent)
 }
 
-// see updates the clocks. Only the holder knows the thread's clock, and its own events have a
+// updateClocks updates the clocks. Only the holder knows the thread's clock, and its own events have a
 // cause.
-func (f *viewFold) see(ev ponder.Event, run ponder.RunID) {
+func (f *viewFold) updateClocks(ev ponder.Event, run ponder.RunID) {
 	f.now = max(f.now, ev.Elapsed)
-	if !f.begun && ev.Run.Within(run) && ev.Cause != "" && !ev.IsInput() {
-		f.begun, f.began = true, f.now
+	if !f.started && ev.Run.IsWithin(run) && ev.Cause != "" && !ev.IsInput() {
+		f.started, f.startedAt = true, f.now
 	}
 }
 
-func (f *viewFold) worked() time.Duration {
-	if !f.begun {
+func (f *viewFold) workTime() time.Duration {
+	if !f.started {
 		return 0
 	}
-	return max(0, f.now-f.began)
+	return max(0, f.now-f.startedAt)
 }
 
-func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
+func (v View) startRun(ev ponder.Event, b ponder.RunStarted) View {
 	wanted := v.Research.Run == "" || v.Research.Status.Ended()
 	if b.Mode != Name || ev.Run == "" || !wanted {
 		return v
@@ -131,16 +131,16 @@ func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	v = NewView()
 	v.fold.budget = b.Budget
 	if b.Budget == (ponder.Budget{}) {
-		v.fold.budget = ponder.Budget{Time: duration}
+		v.fold.budget = ponder.Budget{Time: defaultDuration}
 	}
-	o, _ := options(ponder.Run{Options: b.Options}) // invalid options fail the run
+	o, _ := parseOptions(ponder.Run{Options: b.Options}) // invalid options fail the run
 	r := &v.Research
 	r.ID, r.Run, r.Question, r.Status, r.Started = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking, ev.Time
 	r.Effort, r.Budget = o.Effort, usage.LimitsOf(v.fold.budget)
 	r.Persona = Persona{Name: textkit.OneLine(o.Persona.Name), Voice: textkit.CleanTrim(o.Persona.Voice)}
 	r.Setup = Setup{
 		MaxRounds: o.MaxRounds, MaxItems: o.MaxItemsPerSource, Parallel: o.MaxParallelQueries, ForceWeb: o.ForceWebSearch, Strategy: o.SynthesisStrategy,
-		Docs: lines(o.Docs), Memory: o.Memory, Web: o.Web, Others: len(o.Tools) > 0, Unaided: o.WithoutModel,
+		Docs: oneLines(o.Docs), Memory: o.Memory, Web: o.Web, Others: len(o.Tools) > 0, WithoutModel: o.WithoutModel,
 	}
 	if o.Since != nil {
 		r.Setup.Since = o.Since.Thread
@@ -148,35 +148,35 @@ func (v View) start(ev ponder.Event, b ponder.RunStarted) View {
 	return v
 }
 
-// concerns reports whether ev belongs to the run. Of child runs and internal events only the cost
+// isRelevant reports whether ev belongs to the run. Of child runs and internal events only the cost
 // counts.
-func (v View) concerns(ev ponder.Event) bool {
+func (v View) isRelevant(ev ponder.Event) bool {
 	run := v.Research.Run
 	if run == "" {
 		return false
 	}
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
-		return ev.Run.Within(run)
+		return ev.Run.IsWithin(run)
 	case ponder.RunPaused, ponder.RunResumed, ponder.Steer:
-		return !ev.Internal && run.Within(ev.Run)
+		return !ev.Internal && run.IsWithin(ev.Run)
 	case ponder.SystemNote:
 		return !ev.Internal && (ev.Run == run || ev.Run == "" && b.From != "")
 	}
 	return !ev.Internal && ev.Run == run
 }
 
-func (v *View) planned(b ponder.Plan) {
+func (v *View) addPlan(b ponder.Plan) {
 	p := Plan{
-		Text: textkit.CleanTrim(b.Content), Round: b.Round, Effort: textkit.OneLine(b.Effort), Steps: lines(b.Steps), Terms: lines(b.Terms), Web: lines(b.Web),
-		Memory: lines(b.Memory), Queries: lines(b.Queries), Unaided: b.Unaided, Model: textkit.OneLine(b.Model), At: v.Research.Elapsed,
+		Text: textkit.CleanTrim(b.Content), Round: b.Round, Effort: textkit.OneLine(b.Effort), Steps: oneLines(b.Steps), Terms: oneLines(b.Terms), Web: oneLines(b.Web),
+		Memory: oneLines(b.Memory), Queries: oneLines(b.Queries), WithoutModel: b.WithoutModel, Model: textkit.OneLine(b.Model), At: v.Research.Elapsed,
 	}
 	v.Plans = append(v.Plans, p)
 	v.Research.Effort = cmp.Or(p.Effort, v.Research.Effort)
 	v.Research.Rounds = max(v.Research.Rounds, b.Round)
 }
 
-func (v *View) found(ev ponder.Event, b ponder.Evidence) {
+func (v *View) addEvidence(ev ponder.Event, b ponder.Evidence) {
 	tool := textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool))
 	i, again := v.fold.places["e "+b.ID]
 	if again {
@@ -186,31 +186,31 @@ func (v *View) found(ev ponder.Event, b ponder.Evidence) {
 		v.fold.places["e "+b.ID] = i
 		b.Source, b.Title, b.Author, b.Section = textkit.OneLine(b.Source), textkit.OneLine(b.Title), textkit.OneLine(b.Author), textkit.OneLine(b.Section)
 		v.Evidence = append(v.Evidence, Evidence{Evidence: b, Quote: b.Content, FoundBy: []string{}, Cited: v.fold.cited[b.ID], Event: ev.ID, At: v.Research.Elapsed, Created: ev.Time})
-		place := cmp.Or(evidence.Place(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
-		v.fold.same[place] = append(v.fold.same[place], i)
-		v.credit(tool, textkit.OneLine(b.Found.Query))
+		place := cmp.Or(evidence.PlaceKey(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
+		v.fold.bySource[place] = append(v.fold.bySource[place], i)
+		v.creditQuery(tool, textkit.OneLine(b.Found.Query))
 	}
-	v.agree(i, tool)
-	v.mark()
+	v.mergeTools(i, tool)
+	v.markSources()
 }
 
-// agree updates the tools and the best score of all passages of a source.
-func (v *View) agree(i int, tool string) {
+// mergeTools updates the tools and the best score of all passages of a source.
+func (v *View) mergeTools(i int, tool string) {
 	e := &v.Evidence[i]
-	list := v.fold.same[cmp.Or(evidence.Place(evidence.Piece{URL: e.URL, Source: e.Source}), "id:"+e.ID)]
+	list := v.fold.bySource[cmp.Or(evidence.PlaceKey(evidence.Piece{URL: e.URL, Source: e.Source}), "id:"+e.ID)]
 	var tools []string
 	best := 0.0
 	for _, k := range list {
-		tools, best = union(tools, v.Evidence[k].FoundBy), max(best, v.Evidence[k].Score)
+		tools, best = unionTexts(tools, v.Evidence[k].FoundBy), max(best, v.Evidence[k].Score)
 	}
-	tools = union(tools, []string{tool})
+	tools = unionTexts(tools, []string{tool})
 	for _, k := range list {
 		v.Evidence[k].FoundBy, v.Evidence[k].Best = tools, best
 	}
 }
 
-// union returns a new list of the distinct non-empty texts of a and b.
-func union(a, b []string) []string {
+// unionTexts returns a new list of the distinct non-empty texts of a and b.
+func unionTexts(a, b []string) []string {
 	all := append([]string{}, a...)
 	for _, s := range b {
 		if s != "" && !slices.Contains(all, s) {
@@ -220,24 +220,24 @@ func union(a, b []string) []string {
 	return slices.Clip(all)
 }
 
-func (v *View) claimed(b ponder.Claim) {
+func (v *View) addClaim(b ponder.Claim) {
 	v.Claims = append(v.Claims, Claim{Claim: b, Text: b.Content, Reason: textkit.OneLine(b.Reason)})
-	v.cite(b.Cites)
+	v.markCited(b.Cites)
 }
 
-// concluded applies the synthesis. A final one is the run's answer.
-func (v *View) concluded(b ponder.Synthesis) {
+// applySynthesis applies the synthesis. A final one is the run's answer.
+func (v *View) applySynthesis(b ponder.Synthesis) {
 	r := &v.Research
-	r.Model, r.Unaided = cmp.Or(textkit.OneLine(b.Model), r.Model), r.Unaided || b.Unaided
-	r.Insights, r.Remaining = lines(b.Insights), lines(b.Remaining)
-	v.cite(b.Cites)
+	r.Model, r.WithoutModel = cmp.Or(textkit.OneLine(b.Model), r.Model), r.WithoutModel || b.WithoutModel
+	r.Insights, r.Remaining = oneLines(b.Insights), oneLines(b.Remaining)
+	v.markCited(b.Cites)
 	if b.Final {
 		r.Answer, r.Confidence = textkit.CleanTrim(b.Content), b.Confidence
-		v.Conflicts, v.Removed = append([]ponder.Conflict{}, b.Conflicts...), lines(b.Removed)
+		v.Conflicts, v.Removed = append([]ponder.Conflict{}, b.Conflicts...), oneLines(b.Removed)
 	}
 }
 
-func (v *View) cite(ids []string) {
+func (v *View) markCited(ids []string) {
 	for _, id := range ids {
 		v.fold.cited[id] = true
 		if i, ok := v.fold.places["e "+id]; ok {
@@ -246,13 +246,13 @@ func (v *View) cite(ids []string) {
 	}
 }
 
-func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
+func (v *View) markBrokeOff(ev ponder.Event, b ponder.CallFinished) {
 	if ev.Run == v.Research.Run && strings.HasPrefix(ev.Cause, writing+"-") && b.Error == "" && !b.Dropped {
-		v.BrokeOff = b.Finish.BrokeOff()
+		v.BrokeOff = b.Finish.DescribeIncomplete()
 	}
 }
 
-func (v *View) charged(b ponder.CallFinished) {
+func (v *View) addUsage(b ponder.CallFinished) {
 	if b.Refused {
 		return
 	}
@@ -263,8 +263,8 @@ func (v *View) charged(b ponder.CallFinished) {
 	}
 }
 
-func (v *View) raised(b ponder.SubQuestion) {
-	q := Question{ID: b.ID, Parent: b.Parent, Text: textkit.OneLine(b.Content), Priority: b.Priority, Why: textkit.OneLine(b.Why), By: textkit.OneLine(b.By), Unaided: b.Unaided, At: v.Research.Elapsed}
+func (v *View) addQuestion(b ponder.SubQuestion) {
+	q := Question{ID: b.ID, Parent: b.Parent, Text: textkit.OneLine(b.Content), Priority: b.Priority, Why: textkit.OneLine(b.Why), By: textkit.OneLine(b.By), WithoutModel: b.WithoutModel, At: v.Research.Elapsed}
 	if _, ok := v.fold.places["q "+b.ID]; ok {
 		return
 	}
@@ -272,7 +272,7 @@ func (v *View) raised(b ponder.SubQuestion) {
 	v.Questions = append(v.Questions, q)
 }
 
-func (v *View) updated(b ponder.QuestionUpdated) {
+func (v *View) updateQuestion(b ponder.QuestionUpdated) {
 	i, ok := v.fold.places["q "+b.ID]
 	if !ok {
 		return
@@ -282,15 +282,15 @@ func (v *View) updated(b ponder.QuestionUpdated) {
 	q.Explored, q.Dropped = q.Explored || b.Explored, b.Dropped
 }
 
-func (v *View) note(b ponder.SystemNote) {
+func (v *View) addNote(b ponder.SystemNote) {
 	if b.From != "" {
 		v.Research.Fork = &Fork{From: b.From, At: b.At}
 	}
 	v.Notes = append(v.Notes, textkit.OneLine(b.Content))
 }
 
-// lines returns the non-empty texts as single lines, never nil.
-func lines(list []string) []string {
+// oneLines returns the non-empty texts as single lines, never nil.
+func oneLines(list []string) []string {
 	kept := []string{}
 	for _, s := range list {
 		if s = textkit.OneLine(s); strings.TrimSpace(s) != "" {

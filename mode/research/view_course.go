@@ -17,22 +17,22 @@ import (
 // maxShown is the maximum length of a displayed query or command, in bytes.
 const maxShown = 1000
 
-// asked adds a query; its retries count as one.
-func (v *View) asked(ev ponder.Event, b ponder.ToolCall) {
-	key := "t " + action(ev)
+// addQuery adds a query; its retries count as one.
+func (v *View) addQuery(ev ponder.Event, b ponder.ToolCall) {
+	key := "t " + eventActionKey(ev)
 	if _, ok := v.fold.places[key]; ok {
 		return
 	}
 	v.fold.places[key] = len(v.Queries)
-	v.Queries = append(v.Queries, Query{Tool: textkit.OneLine(b.Name), Text: queryOf(b.Args), Round: v.Research.Rounds, At: v.Research.Elapsed})
+	v.Queries = append(v.Queries, Query{Tool: textkit.OneLine(b.Name), Text: queryText(b.Args), Round: v.Research.Rounds, At: v.Research.Elapsed})
 }
 
-func action(ev ponder.Event) string {
+func eventActionKey(ev ponder.Event) string {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	return key
 }
 
-func queryOf(args json.RawMessage) string {
+func queryText(args json.RawMessage) string {
 	var in struct {
 		Query any `json:"query"`
 		URL   any `json:"url"`
@@ -49,18 +49,18 @@ func queryOf(args json.RawMessage) string {
 	return ""
 }
 
-func (v *View) answered(ev ponder.Event, b ponder.ToolResult) {
-	i, ok := v.fold.places["t "+action(ev)]
+func (v *View) finishQuery(ev ponder.Event, b ponder.ToolResult) {
+	i, ok := v.fold.places["t "+eventActionKey(ev)]
 	if !ok || !b.RetryAt.IsZero() {
 		return
 	}
 	q := &v.Queries[i]
-	q.Age = lookup.Age(b.Result)
+	q.Age = lookup.CacheAge(b.Result)
 	q.Done, q.Took, q.Error = true, max(0, v.Research.Elapsed-q.At), textkit.TruncateBytes(textkit.OneLine(b.Error), maxShown)
 }
 
-// credit counts a passage for the newest matching query.
-func (v *View) credit(tool, query string) {
+// creditQuery counts a passage for the newest matching query.
+func (v *View) creditQuery(tool, query string) {
 	for i := len(v.Queries) - 1; i >= 0; i-- {
 		if q := &v.Queries[i]; q.Text != "" && q.Text == query && (tool == "" || q.Tool == tool) {
 			q.Found++
@@ -71,57 +71,57 @@ func (v *View) credit(tool, query string) {
 
 func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	d := steering.Describe(b, maxShown)
-	w := Steering{
+	w := SteerCommand{
 		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxShown), Target: d.Target, At: v.Research.Elapsed, Created: ev.Time,
-		source: v.sourceOf(d.Source), name: d.Name, limits: d.Limits,
+		source: v.evidenceSource(d.Source), name: d.Name, limits: d.Limits,
 	}
 	if ev.ID != "" {
 		v.fold.places["w "+ev.ID] = len(v.Steering)
 	}
 	v.Steering = append(v.Steering, w)
-	v.moment(ev, Moment{Stage: "wish", Label: string(b.Do), Message: cmp.Or(w.Content, w.Target, string(b.Do))})
+	v.addMoment(ev, Moment{Stage: "wish", Label: string(b.Do), Message: cmp.Or(w.Content, w.Target, string(b.Do))})
 }
 
-func (v *View) sourceOf(name string) string {
+func (v *View) evidenceSource(name string) string {
 	if i, ok := v.fold.places["e "+strings.ToLower(name)]; ok {
 		return v.Evidence[i].Source
 	}
 	return name
 }
 
-func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
+func (v *View) applyAck(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places["w "+b.Ref]
 	if !ok || v.Steering[i].Seq > 0 {
 		return
 	}
 	w := &v.Steering[i]
-	w.Seq, w.Effect, w.Refused, w.Cancelled, w.Effective = ev.Seq, textkit.OneLine(b.Content), b.Refused, lines(b.Cancelled), v.Research.Elapsed
+	w.Seq, w.Effect, w.Refused, w.Cancelled, w.Effective = ev.Seq, textkit.OneLine(b.Content), b.Refused, oneLines(b.Cancelled), v.Research.Elapsed
 	if w.Refused {
 		return
 	}
 	is := func(s string) bool { return s == w.source }
 	switch w.Order {
 	case ponder.SetBudget:
-		v.fold.budget = usage.Limit(v.fold.budget, w.limits)
+		v.fold.budget = usage.MergeLimits(v.fold.budget, w.limits)
 		v.Research.Budget = usage.LimitsOf(v.fold.budget)
 	case ponder.SetPersona:
 		v.Research.Persona = Persona{Name: w.name, Voice: w.Content}
 	case ponder.PinSource:
-		v.Pinned, v.Banned = union(v.Pinned, []string{w.source}), slices.DeleteFunc(v.Banned, is)
+		v.Pinned, v.Banned = unionTexts(v.Pinned, []string{w.source}), slices.DeleteFunc(v.Banned, is)
 	case ponder.BanSource:
-		v.Banned, v.Pinned = union(v.Banned, []string{w.source}), slices.DeleteFunc(v.Pinned, is)
+		v.Banned, v.Pinned = unionTexts(v.Banned, []string{w.source}), slices.DeleteFunc(v.Pinned, is)
 	}
-	v.mark()
+	v.markSources()
 }
 
-func (v *View) mark() {
+func (v *View) markSources() {
 	if len(v.Pinned)+len(v.Banned) == 0 {
 		return
 	}
 	for i := range v.Evidence {
 		e := &v.Evidence[i]
-		e.Pinned = lookup.Among(e.Source, v.Pinned) || e.URL != "" && lookup.Among(e.URL, v.Pinned)
-		e.Banned = lookup.Among(e.Source, v.Banned) || e.URL != "" && lookup.Among(e.URL, v.Banned)
+		e.Pinned = lookup.AnyDenotes(e.Source, v.Pinned) || e.URL != "" && lookup.AnyDenotes(e.URL, v.Pinned)
+		e.Banned = lookup.AnyDenotes(e.Source, v.Banned) || e.URL != "" && lookup.AnyDenotes(e.URL, v.Banned)
 	}
 }
 
@@ -134,52 +134,52 @@ type progressMeta struct {
 	References *Summary `json:"referenceSummary,omitempty"`
 }
 
-func (v *View) progress(ev ponder.Event, b ponder.Progress) {
+func (v *View) addProgress(ev ponder.Event, b ponder.Progress) {
 	if b.Stage == ponder.StageSteered {
-		v.acknowledge(ev, b)
+		v.applyAck(ev, b)
 	}
 	var meta progressMeta
 	_ = json.Unmarshal(b.Meta, &meta) // invalid Meta counts as empty
 	if meta.References != nil {
-		v.References = meta.References.clean()
+		v.References = meta.References.cleanSummary()
 	}
 	stage := textkit.OneLine(b.Stage)
 	if stage != ponder.StageSteered {
 		v.Research.Stage = cmp.Or(stage, v.Research.Stage)
 	}
-	v.moment(ev, Moment{
+	v.addMoment(ev, Moment{
 		Stage: stage, Label: textkit.OneLine(b.Label), Message: textkit.CleanTrim(b.Content), Step: b.Step, Total: b.Total, Iteration: b.Iteration, Confidence: b.Confidence,
 		Tool: textkit.OneLine(meta.Tool), Query: textkit.OneLine(meta.Query), New: max(0, meta.New), Error: textkit.OneLine(meta.Error), Meta: b.Meta,
 	})
 }
 
-func (v *View) moment(ev ponder.Event, m Moment) {
+func (v *View) addMoment(ev ponder.Event, m Moment) {
 	m.At, m.Time = v.Research.Elapsed, ev.Time
 	v.Timeline = append(v.Timeline, m)
 }
 
-func (v *View) lifecycle(ev ponder.Event) {
+func (v *View) applyLifecycle(ev ponder.Event) {
 	r := &v.Research
 	switch b := ev.Body.(type) {
 	case ponder.RunPaused:
 		if r.Status == ponder.Thinking {
 			r.Status, r.Paused = ponder.Paused, ev.Time
-			v.moment(ev, Moment{Stage: "paused", Message: textkit.OneLine(b.Reason)})
+			v.addMoment(ev, Moment{Stage: "paused", Message: textkit.OneLine(b.Reason)})
 		}
 	case ponder.RunResumed:
 		if r.Status == ponder.Paused {
 			r.Status, r.Paused = ponder.Thinking, time.Time{}
-			v.moment(ev, Moment{Stage: "resumed", Message: textkit.OneLine(b.Reason)})
+			v.addMoment(ev, Moment{Stage: "resumed", Message: textkit.OneLine(b.Reason)})
 		}
 	case ponder.BudgetSpent:
 		r.CutShort = textkit.OneLine(b.What)
-		v.moment(ev, Moment{Stage: "budget", Message: r.CutShort})
+		v.addMoment(ev, Moment{Stage: "budget", Message: r.CutShort})
 	case ponder.RunFinished:
-		v.finished(ev, b)
+		v.finishRun(ev, b)
 	}
 }
 
-func (v *View) finished(ev ponder.Event, b ponder.RunFinished) {
+func (v *View) finishRun(ev ponder.Event, b ponder.RunFinished) {
 	r := &v.Research
 	r.Status, r.StopReason, r.Completed, r.Paused = b.Status, textkit.OneLine(b.Reason), ev.Time, time.Time{}
 	stage := "finished"
@@ -191,6 +191,6 @@ func (v *View) finished(ev ponder.Event, b ponder.RunFinished) {
 	default:
 		stage = string(b.Status)
 	}
-	r.Usage.Sum(b.Spent)
-	v.moment(ev, Moment{Stage: stage, Message: r.StopReason, Confidence: r.Confidence})
+	r.Usage.SetTotals(b.Spent)
+	v.addMoment(ev, Moment{Stage: stage, Message: r.StopReason, Confidence: r.Confidence})
 }

@@ -28,14 +28,14 @@ func engineConfig(f fake) engine.Config {
 		case req.Schema != nil:
 			key = "judge-1"
 		}
-		b := f.answer(ponder.Call{Key: key, Request: *req}).(ponder.CallFinished)
+		b := f.answerAction(ponder.Call{Key: key, Request: *req}).(ponder.CallFinished)
 		return b.Message, nil
 	}}
 	c := engine.Config{Modes: []ponder.Mode{New()}, Models: enginetest.Models(model, ponder.Price{})}
 	for _, name := range []string{WebSearchTool, WebFetchTool, SearchTool, PersonaTool} {
 		do := func(_ context.Context, in json.RawMessage) (string, error) {
 			time.Sleep(time.Second)
-			b := f.use(ponder.Do{Tool: name, Args: in}).(ponder.ToolResult)
+			b := f.useTool(ponder.Do{Tool: name, Args: in}).(ponder.ToolResult)
 			return b.Result, nil
 		}
 		c.Tools = append(c.Tools, ponder.NewTool(name, "Look.", json.RawMessage(`{}`), do))

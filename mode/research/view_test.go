@@ -29,9 +29,9 @@ func courseOf(bodies ...ponder.Body) []ponder.Event {
 			ev.Cause, ev.Elapsed = "", 0
 		case ponder.ToolCall:
 			calls++
-			ev.Cause = number("look", calls) + "#1"
+			ev.Cause = numberedKey("look", calls) + "#1"
 		case ponder.ToolResult:
-			ev.Cause = number("look", calls) + "#1"
+			ev.Cause = numberedKey("look", calls) + "#1"
 		}
 		ev.ID = "evt_" + string(rune('a'+i))
 		evs[i] = ev.Stamp("thr_view", ponder.Seq(i+1), morning.Add(time.Duration(i)*time.Second))
@@ -47,27 +47,27 @@ func viewOf(evs []ponder.Event) View {
 	return v
 }
 
-func tool(name, query string) ponder.ToolCall {
+func newToolCall(name, query string) ponder.ToolCall {
 	js, _ := json.Marshal(map[string]string{"query": query})
 	return ponder.ToolCall{Name: name, Args: js}
 }
 
-func passage(id, source, by, query string, score float64) ponder.Evidence {
+func newPassage(id, source, by, query string, score float64) ponder.Evidence {
 	return ponder.Evidence{
 		Content: "Text of " + id + ".", ID: id, Source: source, End: len(id) + 9, Score: score, Tool: by,
 		Found: ponder.Found{Tool: by, Query: query},
 	}
 }
 
-func whole() []ponder.Event {
+func completeRun() []ponder.Event {
 	return courseOf(
 		ponder.RunStarted{Mode: Name, Input: "Why is it so?", Budget: ponder.Budget{Time: 100 * time.Second, Cost: ponder.Cost{Calls: 10}}, Options: json.RawMessage(`{"web":true,"docs":["/docs"],"persona":{"name":"Ada"}}`)},
-		ponder.Plan{Content: "First", Web: []string{"so"}, Memory: []string{"it"}, Round: 1, Effort: "normal", Unaided: true},
-		tool(WebSearchTool, "so"),
+		ponder.Plan{Content: "First", Web: []string{"so"}, Memory: []string{"it"}, Round: 1, Effort: "normal", WithoutModel: true},
+		newToolCall(WebSearchTool, "so"),
 		ponder.ToolResult{Name: WebSearchTool, Result: "{}"},
-		passage("e1", "https://a.example/1", WebSearchTool, "so", 0.5),
-		passage("e2", "https://a.example/1#x", WebFetchTool, "so", 0.8),
-		tool(SearchTool, "it"),
+		newPassage("e1", "https://a.example/1", WebSearchTool, "so", 0.5),
+		newPassage("e2", "https://a.example/1#x", WebFetchTool, "so", 0.8),
+		newToolCall(SearchTool, "it"),
 		ponder.ToolResult{Name: SearchTool, Outcome: ponder.Outcome{Error: "no such\x1b[31m folder"}},
 		ponder.Progress{Content: "1 new passage.", Stage: stageResearch, Label: "Found", Iteration: 2, Meta: json.RawMessage(`{"tool":"web_search","query":"so","new":2,"referenceSummary":{"totalUnique":1,"totalSent":2,"toolExecutionNumber":2,"newInThisRound":1,"toolBreakdown":{"web_search":1}}}`)},
 		ponder.SubQuestion{Content: "Is it?", ID: "q1", Priority: 5, By: "user"},
@@ -90,7 +90,7 @@ func whole() []ponder.Event {
 }
 
 func TestView(t *testing.T) {
-	v := viewOf(whole())
+	v := viewOf(completeRun())
 	want := Research{
 		ID: "thr_view", Run: viewed, Question: "Why is it so?", Status: ponder.Completed, Started: morning, Completed: morning.Add(23 * time.Second),
 		Answer: "It is so [e2].", Confidence: 0.7, Insights: []string{}, Remaining: []string{"When?"}, StopReason: "done", Effort: "normal", Stage: stageResearch, Rounds: 2, Model: "m2",
@@ -123,11 +123,11 @@ func TestView(t *testing.T) {
 	if q := v.Questions[0]; !q.Explored || q.Insights != "It is." || q.By != "user" {
 		t.Errorf("question %+v", q)
 	}
-	steering := []Steering{
+	steering := []SteerCommand{
 		{ID: "evt_m", Order: ponder.BanSource, Target: "e1", At: 10, Seq: 14, Effect: "banned", Cancelled: []string{}, Effective: 12},
 		{ID: "evt_o", Order: ponder.SetBudget, Target: "50s of thinking", At: 12, Seq: 16, Effect: "50s", Cancelled: []string{}, Effective: 14},
 	}
-	if diff := cmp.Diff(steering, v.Steering, cmpopts.IgnoreUnexported(Steering{}), cmpopts.IgnoreFields(Steering{}, "Created")); diff != "" {
+	if diff := cmp.Diff(steering, v.Steering, cmpopts.IgnoreUnexported(SteerCommand{}), cmpopts.IgnoreFields(SteerCommand{}, "Created")); diff != "" {
 		t.Errorf("steering (-want +got):\n%s", diff)
 	}
 	var stages []string
@@ -151,7 +151,7 @@ func TestViewAnywhere(t *testing.T) {
 	var views []View
 	var texts []string
 	bare := courseOf(ponder.RunStarted{Mode: Name}, ponder.Evidence{ID: "e1"}, ponder.Plan{}, ponder.Synthesis{Final: true})
-	for _, ev := range append(bare, whole()...) {
+	for _, ev := range append(bare, completeRun()...) {
 		if _, ok := ev.Body.(ponder.RunStarted); ok {
 			v = NewView()
 		}
@@ -182,7 +182,7 @@ func TestViewEnds(t *testing.T) {
 		check  func(Research) bool
 	}{
 		{"not yet", []ponder.Body{start}, func(r Research) bool {
-			return r.Status == ponder.Thinking && r.Budget.Seconds == duration.Seconds() && r.Completed.IsZero()
+			return r.Status == ponder.Thinking && r.Budget.Seconds == defaultDuration.Seconds() && r.Completed.IsZero()
 		}},
 		{"paused", []ponder.Body{start, ponder.RunPaused{}}, func(r Research) bool { return r.Status == ponder.Paused && !r.Paused.IsZero() }},
 		{"failed", []ponder.Body{start, ponder.RunFinished{Status: ponder.Failed, Reason: "no model"}}, func(r Research) bool {
@@ -191,8 +191,8 @@ func TestViewEnds(t *testing.T) {
 		{"cancelled", []ponder.Body{start, ponder.RunPaused{}, ponder.RunFinished{Status: ponder.Cancelled, Spent: ponder.Cost{Calls: 3}}}, func(r Research) bool {
 			return r.Status == ponder.Cancelled && r.Paused.IsZero() && r.Usage.Calls == 3
 		}},
-		{"without a model", []ponder.Body{start, ponder.Synthesis{Content: "“So.” [e1]", Final: true, Unaided: true}, ponder.RunFinished{Status: ponder.Completed, Answer: "“So.” [e1]"}}, func(r Research) bool {
-			return r.Unaided && r.Answer == "“So.” [e1]" && r.Percentage == 100
+		{"without a model", []ponder.Body{start, ponder.Synthesis{Content: "“So.” [e1]", Final: true, WithoutModel: true}, ponder.RunFinished{Status: ponder.Completed, Answer: "“So.” [e1]"}}, func(r Research) bool {
+			return r.WithoutModel && r.Answer == "“So.” [e1]" && r.Percentage == 100
 		}},
 		{"forked", []ponder.Body{start, ponder.SystemNote{Content: "forked", Reason: "fork", From: "thr_old", At: 7}}, func(r Research) bool {
 			return r.Fork != nil && *r.Fork == Fork{"thr_old", 7}
@@ -210,7 +210,7 @@ func TestViewEnds(t *testing.T) {
 
 // The newest or the requested run is shown, with the cost of its children.
 func TestViewOfSeveralRuns(t *testing.T) {
-	evs := whole()
+	evs := completeRun()
 	for i, b := range []ponder.Body{
 		ponder.RunStarted{Mode: Name, Input: "And?"}, ponder.CallFinished{Model: "judge", Spent: ponder.Cost{Calls: 1}}, ponder.Plan{Round: 4},
 	} {
@@ -225,12 +225,12 @@ func TestViewOfSeveralRuns(t *testing.T) {
 
 // Time advances between events, except while paused.
 func TestViewAt(t *testing.T) {
-	evs := whole()[:3]
-	if r := viewOf(evs).At(24 * time.Second).Research; r.Elapsed != 25 || r.Percentage != 25 {
+	evs := completeRun()[:3]
+	if r := viewOf(evs).WithElapsed(24 * time.Second).Research; r.Elapsed != 25 || r.Percentage != 25 {
 		t.Errorf("%v s, %v %%", r.Elapsed, r.Percentage)
 	}
 	v := viewOf(evs).Apply(ponder.Event{Run: viewed, Body: ponder.RunPaused{}})
-	if r := v.At(24 * time.Second).Research; r.Elapsed != 1 {
+	if r := v.WithElapsed(24 * time.Second).Research; r.Elapsed != 1 {
 		t.Errorf("%v s while it is paused", r.Elapsed)
 	}
 }
@@ -240,7 +240,7 @@ func TestViewIsClean(t *testing.T) {
 	const marker, escape = "MARKER", "\x1b[31m"
 	evs := courseOf(
 		ponder.RunStarted{Mode: Name, Input: escape}, ponder.Plan{Content: escape, Steps: []string{escape}, Web: []string{escape}}, ponder.Progress{Content: escape, Label: escape, Stage: escape},
-		tool(escape, escape), ponder.ToolResult{Outcome: ponder.Outcome{Error: escape}}, ponder.SubQuestion{Content: escape, ID: "q1"}, ponder.Steer{Content: escape},
+		newToolCall(escape, escape), ponder.ToolResult{Outcome: ponder.Outcome{Error: escape}}, ponder.SubQuestion{Content: escape, ID: "q1"}, ponder.Steer{Content: escape},
 		ponder.SystemNote{Content: escape}, ponder.CallFinished{Message: llm.Say(llm.Assistant, marker), Model: escape}, ponder.CallStarted{Model: marker},
 		ponder.Synthesis{Content: escape, Final: true}, ponder.RunFinished{Status: ponder.Completed, Answer: escape, Reason: escape},
 	)
@@ -255,7 +255,7 @@ func TestViewIsClean(t *testing.T) {
 }
 
 func FuzzView(f *testing.F) {
-	for _, ev := range whole() {
+	for _, ev := range completeRun() {
 		js, _ := json.Marshal(ev)
 		f.Add(js)
 	}
@@ -266,7 +266,7 @@ func FuzzView(f *testing.F) {
 		}
 		var r References
 		v := NewView()
-		for _, ev := range append(append(whole()[:12], ev), whole()[12:]...) {
+		for _, ev := range append(append(completeRun()[:12], ev), completeRun()[12:]...) {
 			v = v.Apply(ev)
 			r.Apply(ev)
 		}

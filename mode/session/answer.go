@@ -32,15 +32,15 @@ const (
 // notGiven marks a missing confidence during parsing.
 const notGiven = -1
 
-// givenOr returns a confidence, or the default with assumed set.
-func givenOr(x float64) (confidence float64, assumed bool) {
+// confidenceOrDefault returns a confidence, or the default with assumed set.
+func confidenceOrDefault(x float64) (confidence float64, assumed bool) {
 	if x == notGiven {
 		return defaultConfidence, true
 	}
 	return x, false
 }
 
-type heard struct {
+type modelThought struct {
 	Text       string   `json:"text"`
 	Kind       string   `json:"kind"`
 	Confidence float64  `json:"confidence"`
@@ -49,8 +49,8 @@ type heard struct {
 	Cites      []string `json:"cites,omitempty"`
 }
 
-// asked is a question as parsed.
-type asked struct {
+// modelQuestion is a question as parsed.
+type modelQuestion struct {
 	Text     string `json:"text"`
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
@@ -120,62 +120,62 @@ var (
 	finalAnswer     = structured.New[summaryForm](answerSchema)
 )
 
-type answer struct {
-	thoughts []heard
-	asked    []asked
-	settled  bool
+type parsedThoughts struct {
+	thoughts  []modelThought
+	questions []modelQuestion
+	settled   bool
 }
 
 // readAnswer parses thoughts. With prose, paragraphs count as thoughts. Without an error there is
 // at least one thought.
-func readAnswer(text string, prose bool) (a answer, err error) {
+func readAnswer(text string, prose bool) (a parsedThoughts, err error) {
 	f, _ := thoughtsAnswer.Read(text)
 	a.settled = f.Settled
 	for _, t := range f.Thoughts {
-		h := heard{Text: t.Thought, Kind: t.Type, Confidence: shareOf(t.Confidence), Cites: citesIn(t.Cites)}
+		h := modelThought{Text: t.Thought, Kind: t.Type, Confidence: optionalShare(t.Confidence), Cites: citedIDs(t.Cites)}
 		if t.Importance != nil {
-			h.Importance = scaled(*t.Importance)
+			h.Importance = scaleToShare(*t.Importance)
 		}
 		a.thoughts = append(a.thoughts, h)
 	}
-	if a.thoughts = heardOnly(a.thoughts); len(a.thoughts) == 0 && prose {
+	if a.thoughts = validThoughts(a.thoughts); len(a.thoughts) == 0 && prose {
 		for _, p := range structured.Paragraphs(text) {
-			a.thoughts = append(a.thoughts, heard{Text: textAlone(p), Confidence: notGiven})
+			a.thoughts = append(a.thoughts, modelThought{Text: stripEmptyLabel(p), Confidence: notGiven})
 		}
-		a.thoughts = heardOnly(a.thoughts)
+		a.thoughts = validThoughts(a.thoughts)
 	}
 	if len(a.thoughts) == 0 {
-		return answer{}, thoughtsAnswer.Fault(text, "there are no thoughts in the answer")
+		return parsedThoughts{}, thoughtsAnswer.Fault(text, "there are no thoughts in the answer")
 	}
-	a.asked = bounded(questionsOf(f.Questions))
+	a.questions = validQuestions(convertQuestions(f.Questions))
 	return a, nil
 }
 
-func heardOnly(list []heard) []heard {
+func validThoughts(list []modelThought) []modelThought {
 	kept := list[:0]
 	for _, h := range list {
-		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(h.Text), maxThought), kindOf(h.Kind)
-		h.Confidence, h.Assumed = givenOr(h.Confidence)
+		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(h.Text), maxThought), thoughtKind(h.Kind)
+		h.Confidence, h.Assumed = confidenceOrDefault(h.Confidence)
 		h.Importance = max(0, h.Importance)
-		is := func(o heard) bool { return strings.EqualFold(o.Text, h.Text) }
-		if len(kept) < maxThoughts && said(h.Text) && !structured.IsRefusal(h.Text) && !slices.ContainsFunc(kept, is) {
+		is := func(o modelThought) bool { return strings.EqualFold(o.Text, h.Text) }
+		if len(kept) < maxThoughts && hasText(h.Text) && !structured.IsRefusal(h.Text) && !slices.ContainsFunc(kept, is) {
 			kept = append(kept, h)
 		}
 	}
 	return kept
 }
 
-// textAlone returns text, or "" for an empty label such as "THOUGHT: none".
-func textAlone(text string) string {
-	if _, rest, ok := strings.Cut(text, ":"); ok && !said(rest) {
+// stripEmptyLabel returns text, or "" for an empty label such as "THOUGHT: none".
+func stripEmptyLabel(text string) string {
+	if _, rest, ok := strings.Cut(text, ":"); ok && !hasText(rest) {
 		return ""
 	}
 	return text
 }
 
-func said(text string) bool { return structured.HasContent(text) }
+func hasText(text string) bool { return structured.HasContent(text) }
 
-func citesIn(list []string) (ids []string) {
+func citedIDs(list []string) (ids []string) {
 	for _, text := range list {
 		for _, id := range evidenceID.FindAllString(text, maxItems) {
 			ids = append(ids, strings.ToLower(id))
@@ -186,15 +186,15 @@ func citesIn(list []string) (ids []string) {
 
 var evidenceID = regexp.MustCompile(`\b[eE]\d{1,6}\b`)
 
-// questionsOf converts parsed questions. A priority may follow the question in brackets.
-func questionsOf(list []questionForm) (all []asked) {
+// convertQuestions converts parsed questions. A priority may follow the question in brackets.
+func convertQuestions(list []questionForm) (all []modelQuestion) {
 	for _, q := range list {
-		a := asked{Text: q.Question, Why: q.Why, Parent: q.Parent, Priority: priorityOf(q.Priority)}
+		a := modelQuestion{Text: q.Question, Why: q.Why, Parent: q.Parent, Priority: clampPriority(q.Priority)}
 		if text, rest, ok := cutQuestion(q.Question); ok && q.Priority == nil {
 			a.Text = text
-			if m := bracketed.FindStringSubmatch(rest); m != nil {
+			if m := bracketedPriority.FindStringSubmatch(rest); m != nil {
 				n, _ := strconv.Atoi(m[1])
-				a.Priority, rest = priorityOf(&n), rest[len(m[0]):]
+				a.Priority, rest = clampPriority(&n), rest[len(m[0]):]
 			}
 			a.Why = cmp.Or(a.Why, strings.TrimLeft(rest, " *_-–—:."))
 		}
@@ -203,8 +203,8 @@ func questionsOf(list []questionForm) (all []asked) {
 	return all
 }
 
-// bracketed matches a priority after a question.
-var bracketed = regexp.MustCompile(`^\s*[(\[](?i:priority)?[\s:]*(\d{1,2})(?:/10)?[)\]]`)
+// bracketedPriority matches a priority after a question.
+var bracketedPriority = regexp.MustCompile(`^\s*[(\[](?i:priority)?[\s:]*(\d{1,2})(?:/10)?[)\]]`)
 
 // cutQuestion splits text after its first question.
 func cutQuestion(text string) (question, rest string, ok bool) {
@@ -216,12 +216,12 @@ func cutQuestion(text string) (question, rest string, ok bool) {
 	return strings.Trim(text[:i+n], "*_ "), strings.TrimLeft(text[i+n:], "*_ "), true
 }
 
-type ranking struct {
+type questionRank struct {
 	id       string
 	priority int
 }
 
-func ranksOf(list []rankForm) (all []ranking) {
+func convertRanks(list []rankForm) (all []questionRank) {
 	for _, r := range list {
 		m := rankLine.FindStringSubmatch(r.ID)
 		if m == nil || r.Priority == nil && m[2] == "" {
@@ -230,7 +230,7 @@ func ranksOf(list []rankForm) (all []ranking) {
 		if n, err := strconv.Atoi(m[2]); err == nil && r.Priority == nil {
 			r.Priority = &n
 		}
-		all = append(all, ranking{"q" + m[1], priorityOf(r.Priority)})
+		all = append(all, questionRank{"q" + m[1], clampPriority(r.Priority)})
 	}
 	return all[:min(len(all), maxOpen)]
 }
@@ -239,38 +239,38 @@ var rankLine = regexp.MustCompile(`(?i)^\W*q?(\d{1,6})(?:[^\w\n]+(?:priority\W+)
 
 // readQuestions parses new questions and priorities. An answer may say that there are none. With
 // prose, each line with a question counts.
-func readQuestions(text string, prose bool) ([]asked, []ranking, error) {
+func readQuestions(text string, prose bool) ([]modelQuestion, []questionRank, error) {
 	f, ok := questionsAnswer.Read(text)
-	kept, ranks := bounded(questionsOf(f.Questions)), ranksOf(f.Ranked)
-	if bare := structured.Unfenced(text); len(kept) == 0 && !structured.IsJSON(bare) {
+	kept, ranks := validQuestions(convertQuestions(f.Questions)), convertRanks(f.Ranked)
+	if bare := structured.TrimFence(text); len(kept) == 0 && !structured.IsJSON(bare) {
 		var list []questionForm
 		for line := range strings.SplitSeq(bare, "\n") {
-			item := structured.Unlisted(line)
+			item := structured.TrimBullet(line)
 			if _, _, asks := cutQuestion(item); asks && (prose || item != strings.TrimSpace(line)) {
 				list = append(list, questionForm{Question: item})
 			}
 		}
-		kept = bounded(questionsOf(list))
+		kept = validQuestions(convertQuestions(list))
 	}
-	if len(kept) == 0 && len(ranks) == 0 && !ok && !asksNothing(text) {
+	if len(kept) == 0 && len(ranks) == 0 && !ok && !hasNoQuestions(text) {
 		return nil, nil, questionsAnswer.Fault(text, "there are no questions in the answer")
 	}
 	return kept, ranks, nil
 }
 
-func asksNothing(text string) bool {
-	text = structured.Unfenced(text)
-	return text != "" && (!said(text) || len(text) <= maxItem/5 && asksNone.MatchString(text))
+func hasNoQuestions(text string) bool {
+	text = structured.TrimFence(text)
+	return text != "" && (!hasText(text) || len(text) <= maxItem/5 && asksNone.MatchString(text))
 }
 
 var asksNone = regexp.MustCompile(`(?i)^(?:there (?:is|are) )?(?:no|none|nothing)\b[^?\n]{0,160}(?:question|ask|explore|new|arise|added?)`)
 
-// bounded filters list in place to valid questions within limits, or nil.
-func bounded(list []asked) []asked {
+// validQuestions filters list in place to valid questions within limits, or nil.
+func validQuestions(list []modelQuestion) []modelQuestion {
 	kept := list[:0]
 	for _, q := range list {
 		q.Text, q.Why = textkit.TruncateBytes(textkit.OneLine(q.Text), maxQuestion), textkit.TruncateBytes(textkit.OneLine(q.Why), maxQuestion)
-		if len(kept) < maxQuestions && said(q.Text) && strings.ContainsFunc(q.Text, unicode.IsLetter) {
+		if len(kept) < maxQuestions && hasText(q.Text) && strings.ContainsFunc(q.Text, unicode.IsLetter) {
 			kept = append(kept, q)
 		}
 	}
@@ -287,59 +287,59 @@ func readSummary(text string, last, prose bool) (summary, error) {
 		form, why = finalAnswer, "there is no final answer in it"
 	}
 	f, _ := form.Read(text)
-	sum := summary{Text: f.Synthesis, Insights: items(f.Insights), Remaining: items(f.Remaining)}
-	sum.Confidence, sum.Assumed = givenOr(shareOf(f.Confidence))
-	if prose && !said(sum.Text) {
-		if sum.Text = structured.Unfenced(text); structured.IsJSON(sum.Text) {
+	sum := summary{Text: f.Synthesis, Insights: cleanItems(f.Insights), Remaining: cleanItems(f.Remaining)}
+	sum.Confidence, sum.Assumed = confidenceOrDefault(optionalShare(f.Confidence))
+	if prose && !hasText(sum.Text) {
+		if sum.Text = structured.TrimFence(text); structured.IsJSON(sum.Text) {
 			sum.Text = strings.Join(structured.Paragraphs(text), "\n\n")
 		}
-		sum.Text = textAlone(sum.Text)
+		sum.Text = stripEmptyLabel(sum.Text)
 	}
 	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(sum.Text), maxAnswer)
 	switch {
 	case structured.IsRefusal(sum.Text):
 		return summary{}, errors.New("it refuses to answer")
-	case !said(sum.Text):
+	case !hasText(sum.Text):
 		return summary{}, form.Fault(text, why)
 	}
 	return sum, nil
 }
 
-func shareOf(x *float64) float64 {
+func optionalShare(x *float64) float64 {
 	if x == nil {
 		return notGiven
 	}
-	return scaled(*x)
+	return scaleToShare(*x)
 }
 
-// scaled converts a number to a share: as is below 2, else out of ten or a hundred.
-func scaled(x float64) float64 {
+// scaleToShare converts a number to a share: as is below 2, else out of ten or a hundred.
+func scaleToShare(x float64) float64 {
 	switch {
 	case x < 2:
-		return lookup.Unit(x)
+		return lookup.ClampUnit(x)
 	case x <= 10:
-		return lookup.Unit(x / 10)
+		return lookup.ClampUnit(x / 10)
 	}
-	return lookup.Unit(x / 100)
+	return lookup.ClampUnit(x / 100)
 }
 
-func priorityOf(n *int) int {
+func clampPriority(n *int) int {
 	if n == nil {
 		return defaultPriority
 	}
 	return min(max(*n, 1), 10)
 }
 
-func items(list []string) (kept []string) {
+func cleanItems(list []string) (kept []string) {
 	for _, text := range list {
-		if text = textkit.TruncateBytes(textkit.OneLine(text), maxItem); said(text) && len(kept) < maxItems {
+		if text = textkit.TruncateBytes(textkit.OneLine(text), maxItem); hasText(text) && len(kept) < maxItems {
 			kept = append(kept, text)
 		}
 	}
 	return kept
 }
 
-func kindOf(word string) string {
+func thoughtKind(word string) string {
 	for _, k := range kinds {
 		if k.name == word {
 			return k.name // a literal would retain the whole answer

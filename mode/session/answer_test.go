@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 type file struct{ name, text string }
 
-func archive(t testing.TB, path string) (comment string, files []file) {
+func readArchive(t testing.TB, path string) (comment string, files []file) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -39,10 +39,10 @@ func archive(t testing.TB, path string) (comment string, files []file) {
 	return comment, files
 }
 
-// corpus compares the results of read on each answer of an archive with its golden text. Unreadable
+// checkCorpus compares the results of read on each answer of an archive with its golden text. Unreadable
 // answers are read again as prose.
-func corpus(t *testing.T, path string, read func(text string, prose bool) (any, error)) {
-	comment, files := archive(t, path)
+func checkCorpus(t *testing.T, path string, read func(text string, prose bool) (any, error)) {
+	comment, files := readArchive(t, path)
 	want := make(map[string]string)
 	for _, f := range files {
 		want[f.name] = f.text
@@ -58,7 +58,7 @@ func corpus(t *testing.T, path string, read func(text string, prose bool) (any, 
 		if strings.HasSuffix(name, "crlf") {
 			text = strings.ReplaceAll(text, "\n", "\r\n")
 		}
-		got := golden(t, text, read)
+		got := formatGolden(t, text, read)
 		fmt.Fprintf(&fresh, "-- %s --\n%s-- %s.want --\n%s", f.name, f.text, name, got)
 		if *update {
 			continue
@@ -76,8 +76,8 @@ func corpus(t *testing.T, path string, read func(text string, prose bool) (any, 
 	}
 }
 
-func golden(t *testing.T, text string, read func(string, bool) (any, error)) string {
-	text = llm.Spoken(text)
+func formatGolden(t *testing.T, text string, read func(string, bool) (any, error)) string {
+	text = llm.FinalText(text)
 	v, err := read(text, false)
 	begin := ""
 	if err != nil {
@@ -88,15 +88,15 @@ func golden(t *testing.T, text string, read func(string, bool) (any, error)) str
 		begin += "as prose:\n"
 	}
 	switch v := v.(type) {
-	case []heard:
-		return begin + lines(t, v)
-	case []asked:
-		return begin + lines(t, v)
+	case []modelThought:
+		return begin + encodeLines(t, v)
+	case []modelQuestion:
+		return begin + encodeLines(t, v)
 	}
-	return begin + lines(t, []any{v})
+	return begin + encodeLines(t, []any{v})
 }
 
-func lines[E any](t *testing.T, list []E) string {
+func encodeLines[E any](t *testing.T, list []E) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -109,26 +109,26 @@ func lines[E any](t *testing.T, list []E) string {
 }
 
 func TestReadThoughts(t *testing.T) {
-	corpus(t, "testdata/thoughts.txtar", func(text string, prose bool) (any, error) { a, err := readAnswer(text, prose); return a.thoughts, err })
+	checkCorpus(t, "testdata/thoughts.txtar", func(text string, prose bool) (any, error) { a, err := readAnswer(text, prose); return a.thoughts, err })
 }
 
 func TestReadQuestions(t *testing.T) {
-	corpus(t, "testdata/questions.txtar", func(text string, prose bool) (any, error) {
+	checkCorpus(t, "testdata/questions.txtar", func(text string, prose bool) (any, error) {
 		list, _, err := readQuestions(text, prose)
 		return list, err
 	})
 }
 
 func TestReadSummary(t *testing.T) {
-	corpus(t, "testdata/synthesis.txtar", func(text string, prose bool) (any, error) { return readSummary(text, false, prose) })
+	checkCorpus(t, "testdata/synthesis.txtar", func(text string, prose bool) (any, error) { return readSummary(text, false, prose) })
 }
 
 func TestReadProse(t *testing.T) {
-	corpus(t, "testdata/prose.txtar", func(text string, _ bool) (any, error) { a, err := readAnswer(text, true); return a.thoughts, err })
+	checkCorpus(t, "testdata/prose.txtar", func(text string, _ bool) (any, error) { a, err := readAnswer(text, true); return a.thoughts, err })
 }
 
 func TestReadAnswersInProse(t *testing.T) {
-	corpus(t, "testdata/answers.txtar", func(text string, _ bool) (any, error) { return readSummary(text, true, true) })
+	checkCorpus(t, "testdata/answers.txtar", func(text string, _ bool) (any, error) { return readSummary(text, true, true) })
 }
 
 func TestSaid(t *testing.T) {
@@ -137,7 +137,7 @@ func TestSaid(t *testing.T) {
 		"There are no open questions left.": false, "[your thought]": false, "Nothing to add.": false,
 		"No.": true, "Nein": true, "нет": true, "没有": true, "No thought is free.": true, "None of them holds.": true, "Nothing moves faster than light.": true, "No question remains without an answer.": true, "7": true, "[e1]": true,
 	} {
-		if got := said(text); got != want {
+		if got := hasText(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -156,7 +156,7 @@ func TestReadRaised(t *testing.T) {
 	} {
 		a, err := readAnswer(text, false)
 		var got []string
-		for _, q := range a.asked {
+		for _, q := range a.questions {
 			got = append(got, fmt.Sprint(q.Text, " ", q.Priority))
 		}
 		if got := strings.Join(got, ", "); got != want || err != nil {
@@ -192,12 +192,12 @@ func TestReadSettled(t *testing.T) {
 }
 
 // Inline reasoning is never part of an answer.
-func TestReasoningIsNotHeard(t *testing.T) {
+func TestReasoningIsNotRead(t *testing.T) {
 	for name, around := range map[string][2]string{
 		"tags":    {"<think>\nTHOUGHT: Reasoned.\nSYNTHESIS: Reasoned.\nQUESTION: Reasoned?\nCONFIDENCE: 0.1\n</think>\n\n", ""},
 		"an end":  {"THOUGHT: Reasoned.\nSYNTHESIS: Reasoned.\nQUESTION: Reasoned?\nCONFIDENCE: 0.1\n</think>\n\n", "<|im_end|>"},
 		"harmony": {"<|channel|>analysis<|message|>THOUGHT: Reasoned.\nSYNTHESIS: Reasoned.<|end|><|start|>assistant<|channel|>final<|message|>", "<|return|>"},
-		"long":    {"<think>" + strings.Repeat("SYNTHESIS: Reasoned.\n", 2*maxHeard/20) + "</think>", ""},
+		"long":    {"<think>" + strings.Repeat("SYNTHESIS: Reasoned.\n", 2*maxParsed/20) + "</think>", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "Why is the sea salt?", Options{}, 2*time.Second, func(a ponder.Action) ponder.Body {
@@ -208,11 +208,11 @@ func TestReasoningIsNotHeard(t *testing.T) {
 				case questions:
 					text = "QUESTION: Which rivers?\nPRIORITY: 8"
 				}
-				return says(around[0] + text + around[1])
-			}).work()
+				return textAnswer(around[0] + text + around[1])
+			}).runToEnd()
 			for _, ev := range d.log {
-				if _, ok := ev.Body.(ponder.CallFinished); !ok && strings.Contains(string(encode(t, ev)), "Reasoned") {
-					t.Errorf("heard: %.300s", encode(t, ev))
+				if _, ok := ev.Body.(ponder.CallFinished); !ok && strings.Contains(string(mustEncode(t, ev)), "Reasoned") {
+					t.Errorf("heard: %.300s", mustEncode(t, ev))
 				}
 			}
 			if d.fin.Answer != "It is salt." || d.fin.Confidence != 0.8 {

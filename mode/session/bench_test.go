@@ -12,7 +12,7 @@ import (
 	"ponder/mode/internal/pendingwrites"
 )
 
-func wordy(a ponder.Action) ponder.Body {
+func randomAnswer(a ponder.Action) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(len(what))))
 	syllables := strings.Fields("mi la ser to vul ran ke pol dri sa men tor ba lin gu fer no tas ri con")
@@ -30,30 +30,30 @@ func wordy(a ponder.Action) ponder.Body {
 		for range 4 {
 			list = append(list, fmt.Sprintf(`{"thought":%q,"type":"insight","confidence":0.6,"importance":0.5}`, text(40)))
 		}
-		return says(`{"thoughts":[` + strings.Join(list, ",") + `]}`)
+		return textAnswer(`{"thoughts":[` + strings.Join(list, ",") + `]}`)
 	case questions:
-		return says(fmt.Sprintf(`{"questions":[{"question":%q,"priority":6,"why":%q},{"question":%q,"priority":5,"why":%q}]}`, text(15), text(10), text(15), text(10)))
+		return textAnswer(fmt.Sprintf(`{"questions":[{"question":%q,"priority":6,"why":%q},{"question":%q,"priority":5,"why":%q}]}`, text(15), text(10), text(15), text(10)))
 	}
-	return sensible(a)
+	return defaultAnswer(a)
 }
 
 // BenchmarkCalls measures the mode's own cost per call of a long session.
 func BenchmarkCalls(b *testing.B) {
 	calls := 0
 	for b.Loop() {
-		d := newDriver(b, "What is consciousness?", Options{ToTheEnd: true}, 2*time.Hour, wordy)
+		d := newDriver(b, "What is consciousness?", Options{ToTheEnd: true}, 2*time.Hour, randomAnswer)
 		d.quick = true
-		calls += len(d.work().actions)
+		calls += len(d.runToEnd().actions)
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(calls), "µs/call")
 }
 
-type played struct {
+type sessionRecord struct {
 	run ponder.Run
 	log []ponder.Event
 }
 
-func plays(b *testing.B, n int) (list []played) {
+func playSessions(b *testing.B, n int) (list []sessionRecord) {
 	answer := llmtest.Plausible(1)
 	for i := range n {
 		d := newDriver(b, fmt.Sprintf("#%d# What makes a good question?", i), Options{ToTheEnd: true, SynthesisInterval: 3600}, time.Hour, func(a ponder.Action) ponder.Body {
@@ -65,15 +65,15 @@ func plays(b *testing.B, n int) (list []played) {
 			return ponder.CallFinished{Message: m, Model: "sim/model"}
 		})
 		d.quick, d.takes = true, 90*time.Second
-		d.work()
-		list = append(list, played{d.run, d.log})
+		d.runToEnd()
+		list = append(list, sessionRecord{d.run, d.log})
 	}
 	return list
 }
 
 // BenchmarkFold measures the cost per call of a hundred interleaved sessions.
 func BenchmarkFold(b *testing.B) {
-	list := plays(b, 100)
+	list := playSessions(b, 100)
 	events, calls := 0, 0
 	for _, p := range list {
 		for _, ev := range p.log {
@@ -95,7 +95,7 @@ func BenchmarkFold(b *testing.B) {
 					continue
 				}
 				ev := p.log[at]
-				if states[i] = states[i].Apply(ev); pendingwrites.Ends(ev.Cause) || ev.Body.Type() == (ponder.CallFinished{}).Type() {
+				if states[i] = states[i].Apply(ev); pendingwrites.IsLastEvent(ev.Cause) || ev.Body.Type() == (ponder.CallFinished{}).Type() {
 					states[i].Next(ponder.Moment{Spent: ev.Elapsed, Wall: ev.Time})
 				}
 			}

@@ -9,9 +9,9 @@ import (
 // Calibration tells how often claims of a given confidence were right. The zero value knows
 // nothing: claims are uncalibrated.
 type Calibration struct {
-	// Of returns the share of right answers among similar claims, from 0 to 1, or false without
+	// Probability returns the share of right answers among similar claims, from 0 to 1, or false without
 	// enough data. It may be nil.
-	Of func(claimed float64, basis ponder.Basis) (p float64, ok bool)
+	Probability func(claimed float64, basis ponder.Basis) (p float64, ok bool)
 
 	// Cases is the number of resolved sessions behind it.
 	Cases int
@@ -51,11 +51,11 @@ func (c Certainty) String() string {
 // Calibrate returns the view with its claims, current and future, calibrated by c.
 func (v View) Calibrate(c Calibration) View {
 	v.fold.calibration = c
-	v.claim(v.Session.Claimed)
+	v.setCertainty(v.Session.Claimed)
 	return v
 }
 
-func (v *View) claim(claimed *float64) {
+func (v *View) setCertainty(claimed *float64) {
 	if claimed == nil {
 		v.Session.Certainty = Certainty{Calibration: uncalibrated}
 		return
@@ -66,10 +66,10 @@ func (v *View) claim(claimed *float64) {
 // Certainty calibrates a claim with a basis.
 func (c Calibration) Certainty(claimed float64, basis ponder.Basis) Certainty {
 	s := Certainty{Claimed: &claimed, Calibration: uncalibrated}
-	if c.Of == nil {
+	if c.Probability == nil {
 		return s
 	}
-	if p, ok := c.Of(claimed, basis); ok {
+	if p, ok := c.Probability(claimed, basis); ok {
 		s.Calibrated, s.Calibration = &p, fmt.Sprintf("%d resolved sessions", c.Cases)
 	}
 	return s

@@ -8,10 +8,10 @@ import (
 )
 
 func TestCertainty(t *testing.T) {
-	half := session.Calibration{Cases: 25, Of: func(claimed float64, b ponder.Basis) (float64, bool) {
+	half := session.Calibration{Cases: 25, Probability: func(claimed float64, b ponder.Basis) (float64, bool) {
 		return claimed/2 + b.Support/10, true
 	}}
-	few := session.Calibration{Of: func(float64, ponder.Basis) (float64, bool) { return 0, false }}
+	few := session.Calibration{Probability: func(float64, ponder.Basis) (float64, bool) { return 0, false }}
 	start := ponder.Event{Thread: "thr_1", Run: "run_1", Body: ponder.RunStarted{Mode: session.Name, Input: "Why?"}}
 	sum := ponder.Event{Thread: "thr_1", Run: "run_1", Body: ponder.Synthesis{Confidence: 0.9, Basis: ponder.Basis{Support: 1}}}
 	silent := ponder.Event{Thread: "thr_1", Run: "run_1", Body: ponder.Synthesis{Confidence: 0.5, Assumed: true}}
@@ -36,7 +36,7 @@ func TestCertainty(t *testing.T) {
 			for _, ev := range tt.events {
 				v = v.Apply(ev)
 			}
-			if tt.after.Of != nil {
+			if tt.after.Probability != nil {
 				v = v.Calibrate(tt.after)
 			}
 			got := v.Session.Certainty

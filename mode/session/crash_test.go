@@ -19,7 +19,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-func library(a ponder.Do, size int) ponder.Body {
+func libraryHits(a ponder.Do, size int) ponder.Body {
 	var in struct {
 		Query   string
 		Limit   int
@@ -51,7 +51,7 @@ type world struct {
 	size int
 }
 
-func (w world) answer(a ponder.Action) ponder.Body {
+func (w world) answerAction(a ponder.Action) ponder.Body {
 	h := fnv.New64()
 	h.Write([]byte(keyOf(a)))
 	rng := rand.New(rand.NewPCG(w.seed, h.Sum64()))
@@ -63,18 +63,18 @@ func (w world) answer(a ponder.Action) ponder.Body {
 		case evil:
 			return ponder.ToolResult{Name: do.Tool, Result: `{"hits":[7,{"id":"x"},{"quote":"no source"},{"source":"/a","quote":"wrong length","start":1,"end":2}]}`}
 		}
-		return library(do, w.size)
+		return libraryHits(do, w.size)
 	}
 	if !evil {
 		if rng.IntN(4) == 0 {
 			return inWords(a, rng)
 		}
-		return sensible(a)
+		return defaultAnswer(a)
 	}
 	bad := []ponder.Body{
-		says(""), says("I will not."), says("{\"thoughts\":"), says("THOUGHT:\nTYPE:\n---"), says("\x00\xff\u202e"), says(strings.Repeat("[", 500)),
-		says("THOUGHT: Cites what is not there [e99999] and [e1, e77777].\nTYPE: insight\nCONFIDENCE: 900%"),
-		fails(llm.Transient, "overloaded\nfor long"), fails(llm.Auth, "key rejected (401)"), fails(llm.TooLong, "too long"),
+		textAnswer(""), textAnswer("I will not."), textAnswer("{\"thoughts\":"), textAnswer("THOUGHT:\nTYPE:\n---"), textAnswer("\x00\xff\u202e"), textAnswer(strings.Repeat("[", 500)),
+		textAnswer("THOUGHT: Cites what is not there [e99999] and [e1, e77777].\nTYPE: insight\nCONFIDENCE: 900%"),
+		failedCall(llm.Transient, "overloaded\nfor long"), failedCall(llm.Auth, "key rejected (401)"), failedCall(llm.TooLong, "too long"),
 		ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: calls", Class: llm.Payment, Refused: true}},
 		ponder.CallFinished{Outcome: ponder.Outcome{Error: "no model is configured for the role slow", Class: llm.NotFound, Refused: true}},
 	}
@@ -85,11 +85,11 @@ func inWords(a ponder.Action, rng *rand.Rand) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	switch what {
 	case questions:
-		return says(fmt.Sprintf("QUESTION: What of %d and %d?\nPRIORITY: %d\nWHY: It is open.\n---\nQUESTION: And %d?", n, rng.IntN(100), 1+rng.IntN(10), rng.IntN(9)))
+		return textAnswer(fmt.Sprintf("QUESTION: What of %d and %d?\nPRIORITY: %d\nWHY: It is open.\n---\nQUESTION: And %d?", n, rng.IntN(100), 1+rng.IntN(10), rng.IntN(9)))
 	case synthesis, final:
-		return says(fmt.Sprintf("SYNTHESIS: So it is, says [e%d].\nINSIGHTS:\n- One\nCONFIDENCE: 0.%d\nREMAINING:\n- What?", 1+rng.IntN(9), rng.IntN(10)))
+		return textAnswer(fmt.Sprintf("SYNTHESIS: So it is, says [e%d].\nINSIGHTS:\n- One\nCONFIDENCE: 0.%d\nREMAINING:\n- What?", 1+rng.IntN(9), rng.IntN(10)))
 	}
-	return says(fmt.Sprintf("THOUGHT: Number %d [e%d].\nTYPE: insight\nCONFIDENCE: 0.7\n---\nTHOUGHT: And %d [e1].\nTYPE: critique", n, 1+rng.IntN(6), rng.IntN(100)))
+	return textAnswer(fmt.Sprintf("THOUGHT: Number %d [e%d].\nTYPE: insight\nCONFIDENCE: 0.7\n---\nTHOUGHT: And %d [e1].\nTYPE: critique", n, 1+rng.IntN(6), rng.IntN(100)))
 }
 
 func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
@@ -110,12 +110,12 @@ func anyOptions(seed uint64) (Options, world, map[int]ponder.Body) {
 		}[rng.IntN(4)]
 	}
 	for range rng.IntN(5) {
-		inputs[1+rng.IntN(60)] = anyWish(rng)
+		inputs[1+rng.IntN(60)] = randomCommand(rng)
 	}
 	return o, w, inputs
 }
 
-func anyWish(rng *rand.Rand) ponder.Body {
+func randomCommand(rng *rand.Rand) ponder.Body {
 	args := fmt.Sprintf(`{"question":"q%d","priority":%d,"source":"/docs/%d.md"}`, 1+rng.IntN(4), rng.IntN(12), rng.IntN(4))
 	return []ponder.Body{
 		ponder.Steer{Content: "look at the sea"}, ponder.Steer{Do: ponder.AddQuestion, Content: "Is it the sea?", Args: json.RawMessage(args)},
@@ -133,9 +133,9 @@ func TestAlwaysEnds(t *testing.T) {
 	statuses := make(map[ponder.Status]int)
 	for seed := range uint64(80) {
 		o, w, inputs := anyOptions(seed)
-		d := newDriver(t, "What is the fact?", o, 3*time.Minute, w.answer)
+		d := newDriver(t, "What is the fact?", o, 3*time.Minute, w.answerAction)
 		d.inputs = inputs
-		d.work()
+		d.runToEnd()
 		statuses[d.fin.Status]++
 		if d.fin.Reason == "" || d.fin.Status == ponder.Completed && strings.TrimSpace(d.fin.Answer) == "" {
 			t.Errorf("seed %d: finished %+v", seed, d.fin)
@@ -156,8 +156,8 @@ func checkCites(t *testing.T, d *driver) {
 	t.Helper()
 	have := make(map[string]bool)
 	check := func(text string, ids []string) {
-		bare := lookup.Cites(text, func(m string) (string, bool) {
-			for _, n := range number.FindAllString(m, -1) {
+		bare := lookup.ReplaceCitations(text, func(m string) (string, bool) {
+			for _, n := range digitRuns.FindAllString(m, -1) {
 				if !have["e"+n] {
 					return "", true // stays in code
 				}
@@ -195,12 +195,12 @@ func TestCutAnywhere(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds a log from each of its events")
 	for seed := range uint64(30) {
 		o, w, inputs := anyOptions(seed)
-		whole := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answer)
+		whole := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answerAction)
 		whole.inputs = maps.Clone(inputs)
-		whole.work()
+		whole.runToEnd()
 		want := jsonLines(t, whole.log)
 		for n := range whole.log {
-			d := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answer)
+			d := newDriver(t, "What is the fact?", o, 2*time.Minute, w.answerAction)
 			d.inputs, d.quick = make(map[int]ponder.Body), true
 			for at, b := range inputs {
 				if at >= n {
@@ -208,13 +208,13 @@ func TestCutAnywhere(t *testing.T) {
 				}
 			}
 			for _, ev := range whole.log[:n] {
-				d.see(ev)
+				d.applyEvent(ev)
 			}
 			if b, ok := d.inputs[n]; ok && n > 0 {
 				delete(d.inputs, n)
-				d.put("", b)
+				d.appendEvent("", b)
 			}
-			d.work()
+			d.runToEnd()
 			if got := jsonLines(t, d.log); !slices.Equal(want, got) {
 				t.Fatalf("seed %d, cut after %d of %d (-whole +continued):\n%s", seed, n, len(whole.log), cmp.Diff(want, got))
 			}
@@ -227,7 +227,7 @@ func TestCutAnywhere(t *testing.T) {
 
 func jsonLines(t *testing.T, evs []ponder.Event) (lines []string) {
 	for _, ev := range evs {
-		lines = append(lines, string(encode(t, ev)))
+		lines = append(lines, string(mustEncode(t, ev)))
 	}
 	return lines
 }
@@ -235,13 +235,13 @@ func jsonLines(t *testing.T, evs []ponder.Event) (lines []string) {
 func TestStateIsBounded(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which folds long sessions")
 	w := world{seed: 1, size: 2000}
-	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, ToTheEnd: true}, 3*time.Hour, w.answer)
+	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, ToTheEnd: true}, 3*time.Hour, w.answerAction)
 	d.takes, d.quick = 20*time.Second, true
-	d.work()
+	d.runToEnd()
 	if n := len(bodiesOf[ponder.Thought](d)); n < 500 {
 		t.Fatalf("%d thoughts, want a long session", n)
 	}
-	if size := len(encode(t, d.state)); size > 100<<10 {
+	if size := len(mustEncode(t, d.state)); size > 100<<10 {
 		t.Errorf("state of %d bytes after %d events", size, len(d.log))
 	}
 	for _, a := range d.actions[len(d.actions)-20:] {
@@ -258,14 +258,14 @@ func TestOtherDecisions(t *testing.T) {
 		"one focus, more syntheses": {SynthesisInterval: 20}, "four foci, more syntheses": {SynthesisInterval: 20, Parallel: 4}, "one focus": {SynthesisInterval: 1e6, ToTheEnd: true},
 	} {
 		for _, turn := range [][2]Options{{o, other}, {other, o}} {
-			whole := newDriver(t, "What is the sea?", turn[0], 2*time.Minute, curious).work()
+			whole := newDriver(t, "What is the sea?", turn[0], 2*time.Minute, curiousAnswer).runToEnd()
 			for n := range whole.log {
-				d := newDriver(t, "What is the sea?", turn[1], 2*time.Minute, curious)
+				d := newDriver(t, "What is the sea?", turn[1], 2*time.Minute, curiousAnswer)
 				d.quick = true
 				for _, ev := range whole.log[:n] {
-					d.see(ev)
+					d.applyEvent(ev)
 				}
-				if d.work(); d.fin.Status != ponder.Completed {
+				if d.runToEnd(); d.fin.Status != ponder.Completed {
 					t.Errorf("%s, cut after %d: finished %+v", name, n, d.fin)
 				}
 			}
@@ -281,16 +281,16 @@ func TestLogOfDroppedFormats(t *testing.T) {
 		what, _, _ = strings.Cut(what, "~")
 		switch what {
 		case questions:
-			return says(fmt.Sprintf("QUESTION: What of side %d?\nPRIORITY: %d", n, 3+n%7))
+			return textAnswer(fmt.Sprintf("QUESTION: What of side %d?\nPRIORITY: %d", n, 3+n%7))
 		case synthesis, final:
-			return says(fmt.Sprintf("SYNTHESIS: Understanding %d.\nINSIGHTS:\n- Insight %d\nCONFIDENCE: 0.8", n, n))
+			return textAnswer(fmt.Sprintf("SYNTHESIS: Understanding %d.\nINSIGHTS:\n- Insight %d\nCONFIDENCE: 0.8", n, n))
 		}
-		return says(fmt.Sprintf("THOUGHT: Side %d is wet.\nTYPE: insight\nCONFIDENCE: 0.6\n---\nTHOUGHT: Depth %d is dark.\nTYPE: critique\nCONFIDENCE: 0.7", n, n))
+		return textAnswer(fmt.Sprintf("THOUGHT: Side %d is wet.\nTYPE: insight\nCONFIDENCE: 0.6\n---\nTHOUGHT: Depth %d is dark.\nTYPE: critique\nCONFIDENCE: 0.7", n, n))
 	}
 	german := strings.NewReplacer("THOUGHT:", "GEDANKE:", "TYPE:", "TYP:", "CONFIDENCE:", "KONFIDENZ:", "QUESTION:", "FRAGE:", "PRIORITY:", "DRINGLICHKEIT:", "SYNTHESIS:", "SYNTHESE:", "INSIGHTS:", "EINSICHTEN:")
 	for _, parallel := range []int{1, 3} {
 		o := Options{SynthesisInterval: 60, Parallel: parallel, ToTheEnd: true}
-		old := newDriver(t, "What is the sea?", o, 2*time.Minute, labelled).work()
+		old := newDriver(t, "What is the sea?", o, 2*time.Minute, labelled).runToEnd()
 		for i, ev := range old.log {
 			if b, ok := ev.Body.(ponder.CallFinished); ok {
 				b.Message = llm.Say(llm.Assistant, german.Replace(b.Message.Text()))
@@ -301,9 +301,9 @@ func TestLogOfDroppedFormats(t *testing.T) {
 			d := newDriver(t, "What is the sea?", o, 2*time.Minute, labelled)
 			d.quick = true
 			for _, ev := range old.log[:n] {
-				d.see(ev)
+				d.applyEvent(ev)
 			}
-			if d.work(); d.fin.Status != ponder.Completed {
+			if d.runToEnd(); d.fin.Status != ponder.Completed {
 				t.Errorf("%d foci, cut after %d: finished %+v", parallel, n, d.fin)
 			}
 			numbers := make(map[int]bool)

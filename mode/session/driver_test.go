@@ -52,19 +52,19 @@ func newDriver(t testing.TB, question string, o Options, budget time.Duration, a
 	return d
 }
 
-func (d *driver) wall() time.Time { return epoch.Add(d.elapsed) }
+func (d *driver) wallTime() time.Time { return epoch.Add(d.elapsed) }
 
-func (d *driver) put(key string, b ponder.Body) {
+func (d *driver) appendEvent(key string, b ponder.Body) {
 	d.t.Helper()
-	ev := ponder.Event{Run: testRun, Cause: key, Elapsed: d.elapsed, Time: d.wall(), Body: b, Seq: ponder.Seq(len(d.log) + 1)}
-	d.see(ev)
+	ev := ponder.Event{Run: testRun, Cause: key, Elapsed: d.elapsed, Time: d.wallTime(), Body: b, Seq: ponder.Seq(len(d.log) + 1)}
+	d.applyEvent(ev)
 	if b, ok := d.inputs[len(d.log)]; ok {
 		delete(d.inputs, len(d.log))
-		d.put("", b)
+		d.appendEvent("", b)
 	}
 }
 
-func (d *driver) see(ev ponder.Event) {
+func (d *driver) applyEvent(ev ponder.Event) {
 	d.t.Helper()
 	d.log = append(d.log, ev)
 	d.elapsed = max(d.elapsed, ev.Elapsed)
@@ -75,7 +75,7 @@ func (d *driver) see(ev ponder.Event) {
 	case ponder.BudgetSpent:
 		d.told = true
 	case ponder.RunPaused:
-		d.paused = d.paused || ofItself(ev)
+		d.paused = d.paused || isSelfPaused(ev)
 	case ponder.RunResumed:
 		d.paused = false
 	case ponder.RunFinished:
@@ -86,23 +86,23 @@ func (d *driver) see(ev ponder.Event) {
 		d.state = d.state.Apply(ev)
 		return
 	}
-	before := encode(d.t, d.state)
+	before := mustEncode(d.t, d.state)
 	held := d.state
 	next := d.state.Apply(ev)
-	if after := encode(d.t, held); !bytes.Equal(before, after) {
+	if after := mustEncode(d.t, held); !bytes.Equal(before, after) {
 		d.t.Fatalf("Apply(%s) changed its receiver:\n%s", ev.Body.Type(), cmp.Diff(string(before), string(after)))
 	}
 	d.state = next
-	again, err := d.mode.Load(d.run, encode(d.t, next))
+	again, err := d.mode.Load(d.run, mustEncode(d.t, next))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	if !reflect.DeepEqual(next, again) {
-		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), cmp.Diff(string(encode(d.t, next)), string(encode(d.t, again))))
+		d.t.Fatalf("state after %s does not come back as it was:\n%s", ev.Body.Type(), cmp.Diff(string(mustEncode(d.t, next)), string(mustEncode(d.t, again))))
 	}
 }
 
-func encode(t testing.TB, v any) []byte {
+func mustEncode(t testing.TB, v any) []byte {
 	t.Helper()
 	js, err := json.Marshal(v)
 	if err != nil {
@@ -111,31 +111,31 @@ func encode(t testing.TB, v any) []byte {
 	return js
 }
 
-func (d *driver) work() *driver {
+func (d *driver) runToEnd() *driver {
 	d.t.Helper()
 	for n := 0; d.fin == nil; n++ {
 		if n > 5000 {
 			d.t.Fatal("the session does not end")
 		}
-		d.step()
+		d.doNext()
 	}
 	return d
 }
 
-func (d *driver) step() {
+func (d *driver) doNext() {
 	d.t.Helper()
 	if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
-		d.put("", ponder.BudgetSpent{What: "time"})
+		d.appendEvent("", ponder.BudgetSpent{What: "time"})
 		return
 	}
-	now := ponder.Moment{Spent: d.elapsed, Wall: d.wall()}
+	now := ponder.Moment{Spent: d.elapsed, Wall: d.wallTime()}
 	want := d.state.Next(now)
 	if again := d.state.Next(now); !d.quick && !reflect.DeepEqual(want, again) {
 		d.t.Fatalf("Next twice:\n%s", cmp.Diff(want, again))
 	}
 	if d.paused {
-		if want = slices.DeleteFunc(want, func(a ponder.Action) bool { return !d.unwritten(a) }); len(want) == 0 {
-			d.put("", ponder.RunResumed{})
+		if want = slices.DeleteFunc(want, func(a ponder.Action) bool { return !d.isUnwritten(a) }); len(want) == 0 {
+			d.appendEvent("", ponder.RunResumed{})
 		}
 	} else if len(want) == 0 {
 		d.t.Fatal("the session sleeps")
@@ -145,40 +145,40 @@ func (d *driver) step() {
 	}
 	for _, a := range want {
 		inputs := len(d.inputs)
-		if !d.act(a) || len(d.inputs) < inputs { // decide again on new input
+		if !d.doAction(a) || len(d.inputs) < inputs { // decide again on new input
 			break
 		}
 	}
 }
 
-func (d *driver) unwritten(a ponder.Action) bool {
+func (d *driver) isUnwritten(a ponder.Action) bool {
 	w, ok := a.(ponder.Write)
 	return ok && d.done[w.Key] < len(w.Bodies)
 }
 
-// act performs an action and reports whether the state's next actions cannot have changed.
-func (d *driver) act(a ponder.Action) bool {
+// doAction performs an action and reports whether the state's next actions cannot have changed.
+func (d *driver) doAction(a ponder.Action) bool {
 	d.t.Helper()
 	switch a := a.(type) {
 	case ponder.Write:
 		for i := d.done[a.Key]; i < len(a.Bodies); i++ {
-			d.put(fmt.Sprintf("%s/%d.%d", a.Key, i+1, len(a.Bodies)), a.Bodies[i])
+			d.appendEvent(fmt.Sprintf("%s/%d.%d", a.Key, i+1, len(a.Bodies)), a.Bodies[i])
 		}
 		return true
 	case ponder.Finish:
-		d.put("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
+		d.appendEvent("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
 		return false
 	case ponder.Wait:
-		d.elapsed += a.Until.Sub(d.wall())
+		d.elapsed += a.Until.Sub(d.wallTime())
 	case ponder.Call:
-		d.perform(a, a.Key, d.takes)
+		d.performAction(a, a.Key, d.takes)
 	case ponder.Do:
-		d.perform(a, a.Key, d.takes/100)
+		d.performAction(a, a.Key, d.takes/100)
 	}
 	return false
 }
 
-func (d *driver) perform(a ponder.Action, key string, takes time.Duration) {
+func (d *driver) performAction(a ponder.Action, key string, takes time.Duration) {
 	d.t.Helper()
 	if d.done[key] > 0 {
 		d.t.Fatalf("%s is wanted again", key)
@@ -188,10 +188,10 @@ func (d *driver) perform(a ponder.Action, key string, takes time.Duration) {
 	}
 	d.actions = append(d.actions, a)
 	d.elapsed += takes
-	d.put(key+"#1", d.answer(a))
+	d.appendEvent(key+"#1", d.answer(a))
 }
 
-func (d *driver) keys() (keys []string) {
+func (d *driver) actionKeys() (keys []string) {
 	for _, a := range d.actions {
 		keys = append(keys, keyOf(a))
 	}
@@ -217,11 +217,11 @@ func bodiesOf[B ponder.Body](d *driver) (list []B) {
 	return list
 }
 
-func says(text string) ponder.Body {
+func textAnswer(text string) ponder.Body {
 	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishStop}
 }
 
-func fails(class llm.Class, text string) ponder.Body {
+func failedCall(class llm.Class, text string) ponder.Body {
 	return ponder.CallFinished{Outcome: ponder.Outcome{Error: text, Class: class}}
 }
 
@@ -231,18 +231,18 @@ func stepOf(key string) (what string, n int) {
 	return what, n
 }
 
-func sensible(a ponder.Action) ponder.Body {
+func defaultAnswer(a ponder.Action) ponder.Body {
 	what, n := stepOf(keyOf(a))
 	what, _, _ = strings.Cut(what, "~")
 	switch what {
-	case look:
+	case lookupStep:
 		return ponder.ToolResult{Name: SearchTool, Result: `{"hits":[]}`}
 	case questions:
-		return says(fmt.Sprintf(`{"questions":[{"question":"What of side %d?","priority":%d,"why":"It is open."}]}`, n, 3+n%7))
+		return textAnswer(fmt.Sprintf(`{"questions":[{"question":"What of side %d?","priority":%d,"why":"It is open."}]}`, n, 3+n%7))
 	case synthesis:
-		return says(fmt.Sprintf(`{"synthesis":"Understanding %d.","insights":["Insight %d"],"confidence":0.%d,"remaining":["Rest %d"]}`, n, n, min(9, 3+n), n))
+		return textAnswer(fmt.Sprintf(`{"synthesis":"Understanding %d.","insights":["Insight %d"],"confidence":0.%d,"remaining":["Rest %d"]}`, n, n, min(9, 3+n), n))
 	case final:
-		return says(`{"answer":"The answer, because of reasons.","insights":["All in all"],"confidence":0.8,"remaining":["Why at all?"]}`)
+		return textAnswer(`{"answer":"The answer, because of reasons.","insights":["All in all"],"confidence":0.8,"remaining":["Why at all?"]}`)
 	}
-	return says(fmt.Sprintf(`{"thoughts":[{"thought":"Thought %da.","type":"exploration","confidence":0.5},{"thought":"Thought %db.","type":"critique","confidence":0.6},{"thought":"Thought %dc.","type":"insight","confidence":0.7}]}`, n, n, n))
+	return textAnswer(fmt.Sprintf(`{"thoughts":[{"thought":"Thought %da.","type":"exploration","confidence":0.5},{"thought":"Thought %db.","type":"critique","confidence":0.6},{"thought":"Thought %dc.","type":"insight","confidence":0.7}]}`, n, n, n))
 }

@@ -20,20 +20,20 @@ import (
 const EarlierTool = toolname.EarlierSessions
 
 const (
-	maxEarlier     = 3
-	maxEarlierText = 1200 // bytes of an answer
-	earlierScheme  = "thread:"
-	wrongBelow     = 0.25 // a lower outcome counts as wrong
-	rightFrom      = 0.75
-	mostEarlier    = 0.9 // maximum score, because an answer is no source
+	maxEarlier      = 3
+	maxEarlierText  = 1200 // bytes of an answer
+	earlierScheme   = "thread:"
+	wrongBelow      = 0.25 // a lower outcome counts as wrong
+	rightFrom       = 0.75
+	maxEarlierScore = 0.9 // maximum score, because an answer is no source
 )
 
-func (s *state) recollect() ponder.Action {
-	return lookup.Use(s.Step.key(), EarlierTool, map[string]any{"question": textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus), "limit": maxEarlier})
+func (s *state) earlierAction() ponder.Action {
+	return lookup.NewToolUse(s.Step.actionKey(), EarlierTool, map[string]any{"question": textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus), "limit": maxEarlier})
 }
 
-// remember applies the look-up. No or unreadable results are no failure.
-func (s *state) remember(b ponder.ToolResult) {
+// applyEarlier applies the look-up. No or unreadable results are no failure.
+func (s *state) applyEarlier(b ponder.ToolResult) {
 	var raw struct {
 		Hits []struct {
 			Thread     string
@@ -50,17 +50,17 @@ func (s *state) remember(b ponder.ToolResult) {
 	}
 	var add []ponder.Body
 	for _, h := range raw.Hits[:min(len(raw.Hits), maxEarlier)] {
-		text := textkit.TruncateBytes(lookup.Defused(textkit.CleanTrim(h.Answer)), maxEarlierText)
-		if h.Thread == "" || !said(text) || h.Resolved != nil && *h.Resolved < wrongBelow {
+		text := textkit.TruncateBytes(lookup.DefuseCitations(textkit.CleanTrim(h.Answer)), maxEarlierText)
+		if h.Thread == "" || !hasText(text) || h.Resolved != nil && *h.Resolved < wrongBelow {
 			continue // a wrong answer would mislead
 		}
 		s.Counts.Evidence++
-		title := textkit.TruncateBytes(textkit.OneLine(h.Question), maxLabel) + earlierSure(h.Confidence, h.Resolved)
+		title := textkit.TruncateBytes(textkit.OneLine(h.Question), maxLabel) + earlierNote(h.Confidence, h.Resolved)
 		e := evidence{N: s.Counts.Evidence, Source: earlierScheme + textkit.TruncateBytes(textkit.OneLine(h.Thread), maxLabel), Title: title, Quote: textkit.OneLine(text), Score: earlierScore(h.Score, h.Confidence), Earlier: true, Untrusted: h.Untrusted}
 		var quality []ponder.Signal
 		if e.Untrusted {
-			e.Title, e.Quote = lookup.Tame(e.Title), lookup.Tame(e.Quote)
-			if g, ok := weighing.Addressed(e.Title + "\n" + text); ok {
+			e.Title, e.Quote = lookup.Sanitize(e.Title), lookup.Sanitize(e.Quote)
+			if g, ok := weighing.AddressesProgram(e.Title + "\n" + text); ok {
 				e.Addressed, quality = true, []ponder.Signal{g}
 			}
 		}
@@ -71,16 +71,16 @@ func (s *state) remember(b ponder.ToolResult) {
 			Untrusted: e.Untrusted, Quality: quality,
 		})
 	}
-	s.write("found", &s.Counts.Found, add...)
-	s.round()
+	s.queueWrite("found", &s.Counts.Found, add...)
+	s.startWave()
 }
 
-func earlierSure(confidence float64, outcome *float64) string {
+func earlierNote(confidence float64, outcome *float64) string {
 	sure := ""
 	if confidence > 0 {
-		sure = fmt.Sprintf(", confidence %.2f", lookup.Unit(confidence))
+		sure = fmt.Sprintf(", confidence %.2f", lookup.ClampUnit(confidence))
 	}
-	if sure += turnedOut(outcome); sure == "" {
+	if sure += outcomeNote(outcome); sure == "" {
 		return ""
 	}
 	return " (" + strings.TrimPrefix(sure, ", ") + ")"
@@ -92,10 +92,10 @@ func earlierScore(score, confidence float64) float64 {
 	if confidence == 0 {
 		confidence = defaultConfidence
 	}
-	return min(lookup.Unit(score), lookup.Unit(confidence), mostEarlier)
+	return min(lookup.ClampUnit(score), lookup.ClampUnit(confidence), maxEarlierScore)
 }
 
-func turnedOut(outcome *float64) string {
+func outcomeNote(outcome *float64) string {
 	switch {
 	case outcome == nil:
 		return ""

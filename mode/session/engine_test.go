@@ -33,7 +33,7 @@ var search = ponder.NewTool(session.SearchTool, "Search.", json.RawMessage(`{}`)
 	return `{"hits":[` + strings.Join(hits, ",") + `]}`, nil
 })
 
-func config(m *llmtest.Model) engine.Config {
+func newConfig(m *llmtest.Model) engine.Config {
 	return engine.Config{
 		Modes: []ponder.Mode{session.New()}, Tools: []ponder.Tool{search},
 		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
@@ -63,7 +63,7 @@ func TestEngine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.model.Latency = llmtest.Delay{Mean: 5 * time.Second, Jitter: 0.6}
-				mind := enginetest.Start(t, config(tt.model))
+				mind := enginetest.Start(t, newConfig(tt.model))
 				tt.o.ToTheEnd = tt.name != "prose"
 				fin := mind.Ask(session.Name, "What is the sea?", tt.o, tt.budget)
 				if fin.Status != ponder.Completed || fin.Answer == "" || fin.Reason != tt.reason {
@@ -97,7 +97,7 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 			}
 			return plausible(req)
 		}
-		mind := enginetest.Start(t, config(m))
+		mind := enginetest.Start(t, newConfig(m))
 		mind.Put(enginetest.Run, "", ponder.RunStarted{Mode: session.Name, Input: "What is the sea?", Options: json.RawMessage(`{"to_the_end":true}`), Budget: ponder.Budget{Time: time.Minute}})
 		for n := range 3 {
 			time.Sleep(time.Hour)
@@ -119,7 +119,7 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 				t.Fatalf("%s at %g s", enginetest.Line(ev), v.Session.Progress.Elapsed)
 			}
 		}
-		if last := v.Syntheses[len(v.Syntheses)-1]; last.Unaided || !last.Final {
+		if last := v.Syntheses[len(v.Syntheses)-1]; last.WithoutModel || !last.Final {
 			t.Errorf("the answer is %+v", last)
 		}
 	})
@@ -143,12 +143,12 @@ func TestStops(t *testing.T) {
 	budget := ponder.Budget{Cost: ponder.Cost{Calls: 12}}
 	o := session.Options{Docs: []string{"/d"}, SynthesisInterval: 1e6}
 	synctest.Test(t, func(t *testing.T) {
-		whole := enginetest.Start(t, config(model()))
+		whole := enginetest.Start(t, newConfig(model()))
 		want := whole.Ask(session.Name, "What is the sea?", o, budget)
 		wantThoughts := thoughts(whole.Events())
 		whole.Stop()
 
-		c := config(model())
+		c := newConfig(model())
 		mind := enginetest.Start(t, c)
 		js, err := json.Marshal(o)
 		if err != nil {
@@ -179,7 +179,7 @@ func TestCutAfterEveryEvent(t *testing.T) {
 	o := session.Options{Docs: []string{"/d"}, SynthesisInterval: 15}
 	synctest.Test(t, func(t *testing.T) {
 		m := model()
-		mind := enginetest.Start(t, config(m))
+		mind := enginetest.Start(t, newConfig(m))
 		mind.Ask(session.Name, "What is the sea?", o, budget)
 		mind.Stop()
 		whole, calls := mind.Events(), m.Counts().Calls
@@ -189,7 +189,7 @@ func TestCutAfterEveryEvent(t *testing.T) {
 			if err := store.Create(t.Context(), ponder.Thread{ID: enginetest.Thread}, mind.Copy(whole[:n])...); err != nil {
 				t.Fatal(err)
 			}
-			c := config(m)
+			c := newConfig(m)
 			c.Store = store
 			cut := enginetest.Start(t, c)
 			cut.Await(enginetest.Run)

@@ -61,93 +61,93 @@ type evidence struct {
 
 func (e evidence) id() string { return "e" + strconv.Itoa(e.N) }
 
-func (s *state) query(f focus) string {
-	if topic := f.topic(); topic != "" {
+func (s *state) searchQuery(f focus) string {
+	if topic := f.topicName(); topic != "" {
 		return topic + " " + textkit.TruncateBytes(textkit.OneLine(s.run.Input), maxFocus)
 	}
 	return f.Text
 }
 
-func (s *state) search(c *cell) ponder.Action {
+func (s *state) searchAction(c *slot) ponder.Action {
 	limit := maxHits
 	if s.Unaided {
 		limit = questionEvery // each becomes a thought
 	}
-	args := lookup.SearchArgs(s.query(c.Focus), s.opts.Docs, s.opts.Memory, limit, s.Pinned, s.Banned)
+	args := lookup.SearchArgs(s.searchQuery(c.Focus), s.opts.Docs, s.opts.Memory, limit, s.Pinned, s.Banned)
 	args["exclude"] = slices.Concat([]string{}, s.Seen)
-	return lookup.Use(c.key(look), SearchTool, args)
+	return lookup.NewToolUse(c.actionKey(lookupStep), SearchTool, args)
 }
 
-// looked applies the hits for the focus. It returns the number of passages, including off-topic
+// applyHits applies the hits for the focus. It returns the number of passages, including off-topic
 // ones, which show that there are more.
-func (s *state) looked(c *cell) int {
+func (s *state) applyHits(c *slot) int {
 	f := c.Found
 	if c.Failed.Error != "" {
-		s.Fault = textkit.TruncateBytes(textkit.OneLine(c.Failed.Error), maxFault)
+		s.LastError = textkit.TruncateBytes(textkit.OneLine(c.Failed.Error), maxFault)
 	}
 	on := f.Hits
-	if topic := lookup.Words(c.Focus.topic()); len(topic) > 0 {
-		on = slices.DeleteFunc(slices.Clone(on), func(h hit) bool { return beside(h, topic) })
+	if topic := lookup.DistinctWords(c.Focus.topicName()); len(topic) > 0 {
+		on = slices.DeleteFunc(slices.Clone(on), func(h hit) bool { return isOffTopic(h, topic) })
 	}
-	add := s.pick(on, ponder.Found{Tool: SearchTool, Query: s.query(c.Focus)})
+	add := s.pickHits(on, ponder.Found{Tool: SearchTool, Query: s.searchQuery(c.Focus)})
 	if c.Failed.Error != "" {
-		c.Less = s.less(" could not be searched: " + s.Fault)
-	} else if slices.ContainsFunc(on, s.weak) {
-		c.Less = s.less(" have " + nothingMore + " that fits half as well as the best")
+		c.FewerReason = s.explainFewer(" could not be searched: " + s.LastError)
+	} else if slices.ContainsFunc(on, s.isWeak) {
+		c.FewerReason = s.explainFewer(" have " + nothingMore + " that fits half as well as the best")
 	}
 	news := len(add) + len(f.Hits) - len(on)
 	switch {
 	case s.Counts.Rounds > s.opts.Parallel:
 	case c.Failed.Error != "":
-		add = append(add, ponder.SystemNote{Content: s.place() + " could not be searched: " + s.Fault})
+		add = append(add, ponder.SystemNote{Content: s.placeName() + " could not be searched: " + s.LastError})
 	case len(f.Skipped) > 0 && c.N == 1:
-		add = append(add, ponder.SystemNote{Content: f.NotRead()})
+		add = append(add, ponder.SystemNote{Content: f.DescribeSkipped()})
 	}
-	s.write("found", &s.Counts.Found, add...)
+	s.queueWrite("found", &s.Counts.Found, add...)
 	return news
 }
 
-// pick gathers new hits and returns their events.
-func (s *state) pick(list []hit, by ponder.Found) (add []ponder.Body) {
+// pickHits gathers new hits and returns their events.
+func (s *state) pickHits(list []hit, by ponder.Found) (add []ponder.Body) {
 	for _, h := range list {
-		s.Best = max(s.Best, h.Score)
+		s.BestScore = max(s.BestScore, h.Score)
 	}
 	for _, h := range list {
 		key := h.Key()
-		if !slices.Contains(s.Seen, key) && !s.weak(h) && !lookup.HitAmong(h, s.Banned) {
-			if s.Seen = runstate.Push(s.Seen, key, maxSeen); s.repeats(h) {
+		if !slices.Contains(s.Seen, key) && !s.isWeak(h) && !lookup.HitDenotedBy(h, s.Banned) {
+			if s.Seen = runstate.AppendLast(s.Seen, key, maxSeen); s.isRepeat(h) {
 				continue
 			}
-			add = append(add, s.gather(h, by))
+			add = append(add, s.addEvidence(h, by))
 		}
 	}
 	return add
 }
 
-// weak reports whether a hit is too weak to quote without a model, compared with the best.
-func (s *state) weak(h hit) bool { return s.Unaided && h.Score < s.Best/2 }
+// isWeak reports whether a hit is too weak to quote without a model, compared with the best.
+func (s *state) isWeak(h hit) bool { return s.Unaided && h.Score < s.BestScore/2 }
 
-func (s *state) nothing(c *cell) string {
+func (s *state) explainEmpty(c *slot) string {
 	switch {
-	case c.Less != "":
-		return c.Less
+	case c.FewerReason != "":
+		return c.FewerReason
 	case c.Web != nil && c.Web.Fault != "":
 		return "the web could not be searched: " + c.Web.Fault
 	case s.opts.Web && c.Web == nil:
-		return s.less(" have " + nothingMore)
+		return s.explainFewer(" have " + nothingMore)
 	}
-	return "the " + s.sources() + " have " + nothingMore
+	return "the " + s.sourceNoun() + " have " + nothingMore
 }
 
-// less explains why the source other than the web found no more.
-func (s *state) less(why string) string {
+// explainFewer explains why the source other than the web found no more.
+func (s *state) explainFewer(why string) string {
 	if rest, ok := strings.CutPrefix(why, " have"); ok && len(s.opts.Docs) == 0 {
 		why = " has" + rest
 	}
-	return strings.ToLower(s.place()) + why
+	return strings.ToLower(s.placeName()) + why
 }
 
-func (s *state) place() string {
+func (s *state) placeName() string {
 	switch {
 	case !s.opts.Memory:
 		return "The documents"
@@ -157,17 +157,17 @@ func (s *state) place() string {
 	return "The documents and the memory"
 }
 
-// gather adds a passage and returns its event. Without a kind of source it records no origin, like
+// addEvidence adds a passage and returns its event. Without a kind of source it records no origin, like
 // results of older tools.
-func (s *state) gather(h hit, by ponder.Found) ponder.Body {
+func (s *state) addEvidence(h hit, by ponder.Found) ponder.Body {
 	s.Counts.Evidence++
-	h = lookup.Bounded(h)
+	h = lookup.TruncateQuote(h)
 	e := evidence{
 		N: s.Counts.Evidence, Source: h.Source, Title: textkit.TruncateBytes(textkit.OneLine(h.Title), maxLabel), Section: textkit.TruncateBytes(textkit.OneLine(h.Section), maxLabel),
-		Quote: lookup.Defused(textkit.OneLine(h.Quote)), Context: textkit.TruncateBytes(lookup.Defused(textkit.OneLine(h.Context)), maxContext), Score: max(0, h.Score),
-		Terms: lookup.Terms(h.Terms), Question: s.Focus.Question,
+		Quote: lookup.DefuseCitations(textkit.OneLine(h.Quote)), Context: textkit.TruncateBytes(lookup.DefuseCitations(textkit.OneLine(h.Context)), maxContext), Score: max(0, h.Score),
+		Terms: lookup.NormalizeTerms(h.Terms), Question: s.Focus.Question,
 	}
-	if lookup.HitAmong(h, s.Pinned) {
+	if lookup.HitDenotedBy(h, s.Pinned) {
 		e.Score *= pinnedWeight
 	}
 	b := ponder.Evidence{
@@ -175,19 +175,19 @@ func (s *state) gather(h hit, by ponder.Found) ponder.Body {
 		Hash: h.Hash, Score: e.Score, Tool: by.Tool,
 	}
 	if h.Kind != "" {
-		h = s.mark(h)
-		e.Addressed = h.Untrusted && lookup.Addressed(h)
-		s.trace(&e, &b, h, by)
-		e.Score *= lookup.WorthOf(h)
+		h = s.judgeHit(h)
+		e.Addressed = h.Untrusted && lookup.AddressesPrograms(h)
+		s.addOrigin(&e, &b, h, by)
+		e.Score *= lookup.SourceWeight(h)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), e)
 	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) && !e.Addressed { // later foci are too remote from the topics
-		s.note(h.Topics)
+		s.addTopics(h.Topics)
 	}
 	return b
 }
 
-func (s *state) passages(f focus) (list []evidence) {
+func (s *state) focusPassages(f focus) (list []evidence) {
 	for _, e := range s.Evidence {
 		if !e.Cited && !e.Earlier && e.Question == f.Question {
 			list = append(list, e)
@@ -196,7 +196,7 @@ func (s *state) passages(f focus) (list []evidence) {
 	return list
 }
 
-func (s *state) recalled() (list []evidence) {
+func (s *state) earlierAnswers() (list []evidence) {
 	for _, e := range s.Evidence {
 		if e.Earlier {
 			list = append(list, e)
@@ -205,24 +205,26 @@ func (s *state) recalled() (list []evidence) {
 	return list
 }
 
-var number = regexp.MustCompile(`\d+`)
+var digitRuns = regexp.MustCompile(`\d+`)
 
-// nowhere is an id that never exists, for answers not checked yet.
-const nowhere = "e000000"
+// unknownID is an id that never exists, for answers not checked yet.
+const unknownID = "e000000"
 
-// cited removes from text citations of unknown or banned evidence and foreign numbering, and
+// checkCitations removes from text citations of unknown or banned evidence and foreign numbering, and
 // returns the ids cited in text and more. Without any evidence it keeps text that may be code.
-func (s *state) cited(text string, more []string) (string, []string) { return s.citing(text, more, "") }
+func (s *state) checkCitations(text string, more []string) (string, []string) {
+	return s.replaceCitations(text, more, "")
+}
 
-// citing is cited, but replaces each citation without valid ids by other.
-func (s *state) citing(text string, more []string, other string) (string, []string) {
+// replaceCitations is cited, but replaces each citation without valid ids by other.
+func (s *state) replaceCitations(text string, more []string, other string) (string, []string) {
 	if s.Counts.Evidence == 0 {
-		return strings.TrimSpace(lookup.Unnumbered(lookup.Uncited(text, other), s.named)), nil
+		return strings.TrimSpace(lookup.StripNumbering(lookup.ReplaceAllCitations(text, other), s.isNamedID)), nil
 	}
 	var ids []string
 	add := func(id string) (cited, known bool) {
-		n, known := s.piece(strings.TrimLeft(id, "[( "))
-		if !known || slices.Contains(s.Barred, n) {
+		n, known := s.parseEvidenceID(strings.TrimLeft(id, "[( "))
+		if !known || slices.Contains(s.BannedEvidence, n) {
 			return false, known
 		}
 		if id = "e" + strconv.Itoa(n); !slices.Contains(ids, id) && len(ids) < maxHits*4 {
@@ -230,9 +232,9 @@ func (s *state) citing(text string, more []string, other string) (string, []stri
 		}
 		return true, true
 	}
-	text = lookup.Cites(text, func(m string) (kept string, unknown bool) {
+	text = lookup.ReplaceCitations(text, func(m string) (kept string, unknown bool) {
 		unknown = true
-		for _, n := range number.FindAllString(m, -1) {
+		for _, n := range digitRuns.FindAllString(m, -1) {
 			cited, known := add("e" + n)
 			if unknown = unknown && !known; cited {
 				kept += "[e" + strings.TrimLeft(n, "0") + "]"
@@ -246,21 +248,21 @@ func (s *state) citing(text string, more []string, other string) (string, []stri
 		}
 		return kept, unknown
 	})
-	text = lookup.Unnumbered(text, s.named)
+	text = lookup.StripNumbering(text, s.isNamedID)
 	for _, id := range more {
 		add(strings.Trim(strings.TrimSpace(id), "[]()"))
 	}
 	return strings.TrimSpace(text), ids
 }
 
-// piece parses an evidence id and reports whether it exists.
-func (s *state) piece(id string) (n int, ok bool) {
+// parseEvidenceID parses an evidence id and reports whether it exists.
+func (s *state) parseEvidenceID(id string) (n int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimLeft(id, "eE"))
 	return n, err == nil && 0 < n && n <= s.Counts.Evidence
 }
 
-// named reports whether id names a question or correction, or occurs in the user's input.
-func (s *state) named(id string) bool {
+// isNamedID reports whether id names a question or correction, or occurs in the user's input.
+func (s *state) isNamedID(id string) bool {
 	if strings.Contains(s.run.Input, "["+id+"]") {
 		return true
 	}
@@ -275,19 +277,19 @@ func (s *state) named(id string) bool {
 	return err == nil && 0 < n && n <= most
 }
 
-func (s *state) keep(ids []string) {
+func (s *state) markCited(ids []string) {
 	for i, e := range s.Evidence {
 		if !e.Cited && slices.Contains(ids, e.id()) {
 			s.Evidence = slices.Clone(s.Evidence)
-			echo := s.echoes(e)
-			s.Evidence[i] = e.shortened()
+			echo := s.isEcho(e)
+			s.Evidence[i] = e.moveTail()
 			s.Evidence[i].Cited, s.Evidence[i].Echo = true, echo
 		}
 	}
 }
 
-// forget drops uncited passages, and the worst cited ones beyond the limit.
-func (s *state) forget() {
+// dropUncited drops uncited passages, and the worst cited ones beyond the limit.
+func (s *state) dropUncited() {
 	var kept []evidence
 	for _, e := range s.Evidence {
 		if e.Cited || e.Earlier {
@@ -306,25 +308,25 @@ func (s *state) forget() {
 	s.Evidence = kept
 }
 
-func (e evidence) from(name string) bool {
-	return lookup.IsOf(e.Source, name) || e.URL != "" && lookup.IsOf(e.URL, name)
+func (e evidence) isFrom(name string) bool {
+	return lookup.Denotes(e.Source, name) || e.URL != "" && lookup.Denotes(e.URL, name)
 }
 
-// trace adds the origin of a hit to the evidence and its event.
-func (s *state) trace(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
+// addOrigin adds the origin of a hit to the evidence and its event.
+func (s *state) addOrigin(e *evidence, b *ponder.Evidence, h hit, by ponder.Found) {
 	e.Kind, e.URL, e.Untrusted = textkit.TruncateBytes(textkit.OneLine(h.Kind), maxLabel), lookup.Address(h.URL), h.Untrusted
-	e.Dated, e.Fetched = lookup.Day(h.Published), lookup.Day(h.Fetched)
-	e.Cluster, e.Copy = s.cluster(h)
+	e.Dated, e.Fetched = lookup.FormatDay(h.Published), lookup.FormatDay(h.Fetched)
+	e.Cluster, e.Copy = s.findCluster(h)
 	if e.Untrusted {
-		e.Title, e.Section, e.Quote, e.Context = lookup.Tame(e.Title), lookup.Tame(e.Section), lookup.Tame(e.Quote), lookup.Tame(e.Context)
+		e.Title, e.Section, e.Quote, e.Context = lookup.Sanitize(e.Title), lookup.Sanitize(e.Section), lookup.Sanitize(e.Quote), lookup.Sanitize(e.Context)
 	}
 	by.Query, by.Provider = textkit.TruncateBytes(textkit.OneLine(by.Query), maxFocus), textkit.TruncateBytes(textkit.OneLine(h.Provider), maxLabel)
 	b.Title, b.URL, b.Section, b.Page, b.Author = e.Title, e.URL, e.Section, max(0, h.Page), textkit.TruncateBytes(textkit.OneLine(h.Author), maxLabel)
 	b.Published, b.Fetched, b.Original, b.Found = h.Published, h.Fetched, textkit.TruncateBytes(textkit.OneLine(h.Original), maxLabel), by
-	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), lookup.Signals(h.Quality), e.Untrusted
+	b.Cluster, b.Voices, b.Quality, b.Untrusted = e.Cluster, max(0, h.Voices), lookup.ClampSignals(h.Quality), e.Untrusted
 }
 
 type (
 	hit   = lookup.Hit
-	found = lookup.Found
+	found = lookup.SearchResult
 )

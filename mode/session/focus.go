@@ -33,51 +33,51 @@ type question struct {
 	Priority int    `json:"priority"`
 	Why      string `json:"why,omitempty"`
 	Insights string `json:"insights,omitempty"` // learned by exploring it
-	Aside    bool   `json:"aside,omitempty"`    // the model fails on it; prompts omit it
-	Wished   bool   `json:"wished,omitempty"`   // asked by the user, who alone ranks it
+	Omitted  bool   `json:"aside,omitempty"`    // the model fails on it; prompts omit it
+	FromUser bool   `json:"wished,omitempty"`   // asked by the user, who alone ranks it
 
-	feel similarity.Text
+	normText similarity.Text
 }
 
-// raise adds questions and returns their events. A repeated question, also if reworded, may only
+// addQuestions adds questions and returns their events. A repeated question, also if reworded, may only
 // gain priority.
-func (s *state) raise(asked []asked, unaided bool) (add []ponder.Body) {
+func (s *state) addQuestions(asked []modelQuestion, unaided bool) (add []ponder.Body) {
 	raised := 0
 	for _, a := range asked {
 		a.Text = textkit.TruncateBytes(textkit.OneLine(a.Text), maxQuestion)
 		if raised == maxQuestions || a.Text == "" {
 			continue
 		}
-		feel := feel(a.Text)
-		if i, known := s.known(feel); known {
-			if i >= 0 && !s.Open[i].Wished {
-				add = append(add, s.urge(i, a.Priority, "asked again")...)
+		feel := normalizeText(a.Text)
+		if i, known := s.findKnown(feel); known {
+			if i >= 0 && !s.Open[i].FromUser {
+				add = append(add, s.raisePriority(i, a.Priority, "asked again")...)
 			}
 			continue
 		}
 		if raised++; raised == 1 {
 			s.Open = slices.Clip(s.Open)
 		}
-		add = append(add, s.pose(&question{Text: a.Text, Priority: a.Priority, Why: textkit.TruncateBytes(textkit.OneLine(a.Why), maxQuestion), feel: *feel},
-			ponder.SubQuestion{Parent: s.parent(a.Parent), Unaided: unaided}))
+		add = append(add, s.appendQuestion(&question{Text: a.Text, Priority: a.Priority, Why: textkit.TruncateBytes(textkit.OneLine(a.Why), maxQuestion), normText: *feel},
+			ponder.SubQuestion{Parent: s.parentID(a.Parent), WithoutModel: unaided}))
 	}
 	return add
 }
 
-// pose adds a question to a list owned by the state. It returns the event, based on b.
-func (s *state) pose(q *question, b ponder.SubQuestion) ponder.Body {
+// appendQuestion adds a question to a list owned by the state. It returns the event, based on b.
+func (s *state) appendQuestion(q *question, b ponder.SubQuestion) ponder.Body {
 	s.Counts.Questions++
 	q.ID = "q" + strconv.Itoa(s.Counts.Questions)
 	s.Open = append(s.Open, q)
 	if len(s.Open) > maxOpen {
-		s.Open = without(s.Open, leastUrgent(s.Open))
+		s.Open = removeAt(s.Open, lowestPriority(s.Open))
 	}
-	b.Content, b.ID, b.Priority, b.Why, b.Offset = q.Text, q.ID, q.Priority, q.Why, s.offset()
+	b.Content, b.ID, b.Priority, b.Why, b.Offset = q.Text, q.ID, q.Priority, q.Why, s.elapsedSeconds()
 	return b
 }
 
-// parent returns the question that raised another: id if it exists, else the newest focus.
-func (s *state) parent(id string) string {
+// parentID returns the question that raised another: id if it exists, else the newest focus.
+func (s *state) parentID(id string) string {
 	id = strings.ToLower(strings.Trim(id, " []()."))
 	is := func(q *question) bool { return q.ID == id }
 	if id != "" && (slices.ContainsFunc(s.Explored, is) || slices.ContainsFunc(s.Open, is)) {
@@ -86,14 +86,14 @@ func (s *state) parent(id string) string {
 	return s.Focus.Question
 }
 
-func (s *state) urge(i, priority int, why string) []ponder.Body {
+func (s *state) raisePriority(i, priority int, why string) []ponder.Body {
 	if s.Open[i].Priority >= priority {
 		return nil
 	}
-	return s.rank(i, priority, why)
+	return s.setPriority(i, priority, why)
 }
 
-func (s *state) rank(i, priority int, why string) []ponder.Body {
+func (s *state) setPriority(i, priority int, why string) []ponder.Body {
 	q := *s.Open[i]
 	q.Priority = priority
 	s.Open = slices.Clone(s.Open)
@@ -101,69 +101,69 @@ func (s *state) rank(i, priority int, why string) []ponder.Body {
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: priority, Reason: why}}
 }
 
-func (s *state) wished(i int) {
+func (s *state) markFromUser(i int) {
 	q := *s.Open[i]
-	q.Wished = true
+	q.FromUser = true
 	s.Open = slices.Clone(s.Open)
 	s.Open[i] = &q
 }
 
-// rerank applies a model's new priorities, except to the user's questions.
-func (s *state) rerank(ranks []ranking) (add []ponder.Body) {
+// applyRanks applies a model's new priorities, except to the user's questions.
+func (s *state) applyRanks(ranks []questionRank) (add []ponder.Body) {
 	for _, r := range ranks {
 		i := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == r.id })
-		if i >= 0 && !s.Open[i].Wished && s.Open[i].Priority != r.priority && len(add) < maxOpen {
-			add = append(add, s.rank(i, r.priority, "ranked anew")...)
+		if i >= 0 && !s.Open[i].FromUser && s.Open[i].Priority != r.priority && len(add) < maxOpen {
+			add = append(add, s.setPriority(i, r.priority, "ranked anew")...)
 		}
 	}
 	return add
 }
 
-// leastUrgent returns the index of the newest question of lowest priority, preferring models'
+// lowestPriority returns the index of the newest question of lowest priority, preferring models'
 // questions.
-func leastUrgent(qs []*question) (at int) {
+func lowestPriority(qs []*question) (at int) {
 	for i, q := range qs {
-		if least := qs[at]; least.Wished && !q.Wished || least.Wished == q.Wished && q.Priority <= least.Priority {
+		if lowest := qs[at]; lowest.FromUser && !q.FromUser || lowest.FromUser == q.FromUser && q.Priority <= lowest.Priority {
 			at = i
 		}
 	}
 	return at
 }
 
-func without[E any](list []E, i int) []E {
+func removeAt[E any](list []E, i int) []E {
 	if len(list) == 1 {
 		return nil
 	}
 	return slices.Delete(slices.Clone(list), i, i+1)
 }
 
-// explored moves the question of the focus to Explored and returns the event. It returns nothing
+// markExplored moves the question of the focus to Explored and returns the event. It returns nothing
 // for the user's question.
-func (s *state) explored(insight string) []ponder.Body {
+func (s *state) markExplored(insight string) []ponder.Body {
 	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
 	if s.Focus.Question == "" || at < 0 {
 		return nil
 	}
 	q := *s.Open[at]
-	insight, _ = s.cited(insight, nil) // without unknown citations
+	insight, _ = s.checkCitations(insight, nil) // without unknown citations
 	q.Why, q.Insights = "", textkit.TruncateBytes(textkit.OneLine(insight), maxInsight)
-	s.Open = without(s.Open, at)
-	s.Explored = runstate.Push(s.Explored, &q, maxExplored)
+	s.Open = removeAt(s.Open, at)
+	s.Explored = runstate.AppendLast(s.Explored, &q, maxExplored)
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Explored: true, Insights: q.Insights}}
 }
 
-// dropped moves open question i to Explored and returns the event.
-func (s *state) dropped(i int, why string) ponder.Body {
+// markDropped moves open question i to Explored and returns the event.
+func (s *state) markDropped(i int, why string) ponder.Body {
 	q := *s.Open[i]
 	q.Why, q.Insights = "", ""
-	s.Open = without(s.Open, i)
-	s.Explored = runstate.Push(s.Explored, &q, maxExplored)
+	s.Open = removeAt(s.Open, i)
+	s.Explored = runstate.AppendLast(s.Explored, &q, maxExplored)
 	return ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: why}
 }
 
-// known reports whether a question was asked before, and its index in Open or -1.
-func (s *state) known(q *similarity.Text) (int, bool) {
-	is := func(o *question) bool { return q.Compare(o.feel) == similarity.Same }
+// findKnown reports whether a question was asked before, and its index in Open or -1.
+func (s *state) findKnown(q *similarity.Text) (int, bool) {
+	is := func(o *question) bool { return q.Compare(o.normText) == similarity.Same }
 	if i := slices.IndexFunc(s.Open, is); i >= 0 {
 		return i, true
 	}

@@ -12,16 +12,16 @@ import (
 	"ponder/internal/racetest"
 )
 
-func seeds(f *testing.F) {
+func addSeeds(f *testing.F) {
 	for _, path := range []string{"testdata/thoughts.txtar", "testdata/questions.txtar", "testdata/synthesis.txtar", "testdata/prose.txtar", "testdata/answers.txtar"} {
-		_, files := archive(f, path)
+		_, files := readArchive(f, path)
 		for _, file := range files {
 			f.Add(file.text, len(file.text)%2 == 0)
 		}
 	}
 }
 
-func sane(t *testing.T, text string, most int) {
+func checkSane(t *testing.T, text string, most int) {
 	t.Helper()
 	if len(text) > most || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") || text != strings.TrimSpace(text) {
 		t.Errorf("not sane: %q", text)
@@ -37,14 +37,14 @@ func TestShareWritten(t *testing.T) {
 	}
 	for _, x := range list {
 		var b prompt
-		if b.share(x); string(b) != strconv.FormatFloat(x, 'f', 2, 64) {
+		if b.addShare(x); string(b) != strconv.FormatFloat(x, 'f', 2, 64) {
 			t.Errorf("%g is %s", x, b)
 		}
 	}
 }
 
 func FuzzReadThoughts(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
 		a, err := readAnswer(text, prose)
 		list := a.thoughts
@@ -52,12 +52,12 @@ func FuzzReadThoughts(f *testing.F) {
 			t.Fatalf("%d thoughts, %v", len(list), err)
 		}
 		for _, h := range list {
-			sane(t, h.Text, maxThought)
-			if !(0 <= h.Confidence && h.Confidence <= 1) || h.Text == "" || kindOf(h.Kind) != h.Kind {
+			checkSane(t, h.Text, maxThought)
+			if !(0 <= h.Confidence && h.Confidence <= 1) || h.Text == "" || thoughtKind(h.Kind) != h.Kind {
 				t.Errorf("thought %+v", h)
 			}
-			s := state{given: &given{}, Counts: counts{Evidence: 3}}
-			_, ids := s.cited(h.Text, h.Cites)
+			s := state{runInput: &runInput{}, Counts: counts{Evidence: 3}}
+			_, ids := s.checkCitations(h.Text, h.Cites)
 			for _, id := range ids {
 				if id != "e1" && id != "e2" && id != "e3" {
 					t.Errorf("cites %q", id)
@@ -68,15 +68,15 @@ func FuzzReadThoughts(f *testing.F) {
 }
 
 func FuzzReadQuestions(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
 		list, _, err := readQuestions(text, prose)
 		if err != nil && len(list) > 0 || len(list) > maxQuestions {
 			t.Fatalf("%d questions, %v", len(list), err)
 		}
 		for _, q := range list {
-			sane(t, q.Text, maxQuestion)
-			sane(t, q.Why, maxQuestion)
+			checkSane(t, q.Text, maxQuestion)
+			checkSane(t, q.Why, maxQuestion)
 			if q.Priority < 1 || q.Priority > 10 || q.Text == "" {
 				t.Errorf("question %+v", q)
 			}
@@ -85,15 +85,15 @@ func FuzzReadQuestions(f *testing.F) {
 }
 
 func FuzzReadSummary(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
 		sum, err := readSummary(text, false, prose)
 		if (err == nil) != (sum.Text != "") {
 			t.Fatalf("%+v, %v", sum, err)
 		}
-		sane(t, sum.Text, maxAnswer)
+		checkSane(t, sum.Text, maxAnswer)
 		for _, item := range append(sum.Insights, sum.Remaining...) {
-			sane(t, item, maxItem)
+			checkSane(t, item, maxItem)
 		}
 		if !(0 <= sum.Confidence && sum.Confidence <= 1) || len(sum.Insights) > maxItems || len(sum.Remaining) > maxItems {
 			t.Errorf("summary %+v", sum)
@@ -108,7 +108,7 @@ func FuzzReadFound(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		d := newDriver(t, "What?", Options{Docs: []string{"/d"}, WithoutModel: true}, 0, func(ponder.Action) ponder.Body {
 			return ponder.ToolResult{Result: text}
-		}).work()
+		}).runToEnd()
 		checkCites(t, d)
 	})
 }
@@ -132,7 +132,7 @@ func TestReadingIsLinear(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc
 		}
-		short, long := work(maxHeard/64), work(maxHeard/16)
+		short, long := work(maxParsed/64), work(maxParsed/16)
 		if long > 8*short+1<<20 {
 			t.Errorf("%q: %d bytes, and %d for four times as much", unit, short, long)
 		}

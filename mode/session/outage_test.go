@@ -12,13 +12,13 @@ import (
 	"ponder/llm"
 )
 
-// down makes the model fail for an interval of thinking time.
-func down(d *driver, from, to time.Duration) {
+// failBetween makes the model fail for an interval of thinking time.
+func failBetween(d *driver, from, to time.Duration) {
 	d.answer = func(a ponder.Action) ponder.Body {
 		if d.elapsed >= from && d.elapsed < to {
-			return fails(llm.Unreachable, "cannot connect")
+			return failedCall(llm.Unreachable, "cannot connect")
 		}
-		return curious(a)
+		return curiousAnswer(a)
 	}
 }
 
@@ -55,19 +55,19 @@ func TestOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.options.ToTheEnd = true
 			d := newDriver(t, "What is the sea?", tt.options, tt.budget, nil)
-			if down(d, tt.from, tt.to); tt.options.Docs != nil {
+			if failBetween(d, tt.from, tt.to); tt.options.Docs != nil {
 				model := d.answer
 				d.answer = func(a ponder.Action) ponder.Body {
 					if do, ok := a.(ponder.Do); ok {
-						return library(do, 60)
+						return libraryHits(do, 60)
 					}
 					return model(a)
 				}
 			}
-			d.work()
+			d.runToEnd()
 			var rests []string
 			for _, b := range bodiesOf[ponder.Progress](d) {
-				if long, ok := strings.CutPrefix(b.Content, "cannot connect; asking again in "); ok && b.Stage == resting {
+				if long, ok := strings.CutPrefix(b.Content, "cannot connect; asking again in "); ok && b.Stage == stageWaiting {
 					rests = append(rests, long)
 				}
 			}
@@ -99,10 +99,10 @@ func TestWantsTime(t *testing.T) {
 			d := newDriver(t, "What is the sea?", Options{ToTheEnd: true}, tt.takes, nil)
 			d.answer = func(a ponder.Action) ponder.Body {
 				if d.elapsed < time.Minute {
-					return curious(a)
+					return curiousAnswer(a)
 				}
-				f := fails(llm.Unreachable, "cannot connect").(ponder.CallFinished)
-				f.NotBefore = d.wall().Add(tt.wants)
+				f := failedCall(llm.Unreachable, "cannot connect").(ponder.CallFinished)
+				f.NotBefore = d.wallTime().Add(tt.wants)
 				return f
 			}
 			if tt.more != "" {
@@ -110,14 +110,14 @@ func TestWantsTime(t *testing.T) {
 			}
 			rest := func() string {
 				for _, b := range bodiesOf[ponder.Progress](d) {
-					if b.Stage == resting {
+					if b.Stage == stageWaiting {
 						return b.Content
 					}
 				}
 				return ""
 			}
 			for rest() == "" && d.fin == nil {
-				d.step()
+				d.doNext()
 			}
 			if want := "cannot connect; asking again in " + tt.rest; rest() != want {
 				t.Errorf("%q, want %q", rest(), want)
@@ -132,7 +132,7 @@ func TestUnanswered(t *testing.T) {
 		"":                                       "test/model: gave an empty answer: try again, or ask another model",
 		"I'm sorry, but I can't help with that.": "test/model: answered “I'm sorry, but I can't help with that.”, of which no use can be made (there is no JSON value in the answer): word it otherwise, or ask another model",
 	} {
-		if d := newDriver(t, "What is the sea?", Options{}, time.Minute, always(says(text))).work(); d.fin.Status != ponder.Failed || d.fin.Reason != want {
+		if d := newDriver(t, "What is the sea?", Options{}, time.Minute, alwaysAnswer(textAnswer(text))).runToEnd(); d.fin.Status != ponder.Failed || d.fin.Reason != want {
 			t.Errorf("%q: finished %+v, want %s", text, d.fin, want)
 		}
 	}
@@ -140,13 +140,13 @@ func TestUnanswered(t *testing.T) {
 
 func TestAnswerNowInAnOutage(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{ToTheEnd: true}, time.Hour, nil)
-	down(d, time.Minute, time.Hour)
-	for d.state.(*state).Outage.Rests < 5 {
-		d.step()
+	failBetween(d, time.Minute, time.Hour)
+	for d.state.(*state).Outage.Waits < 5 {
+		d.doNext()
 	}
 	before := d.elapsed
-	d.put("", ponder.Steer{Do: ponder.AnswerNow})
-	d.work()
+	d.appendEvent("", ponder.Steer{Do: ponder.AnswerNow})
+	d.runToEnd()
 	if d.elapsed > before+d.takes || !strings.HasPrefix(d.fin.Answer, thoughtAnswer) {
 		t.Errorf("after %s: %+v", d.elapsed-before, d.fin)
 	}
@@ -160,15 +160,15 @@ func TestPausesToBeMended(t *testing.T) {
 			bad := 0
 			d.answer = func(a ponder.Action) ponder.Body {
 				if do, ok := a.(ponder.Do); ok {
-					return library(do, 60)
+					return libraryHits(do, 60)
 				}
 				if what, _ := stepOf(keyOf(a)); d.elapsed > time.Minute && bad < 3 && (docs == nil || bad > 0 || what == questions) {
 					bad++
-					return fails(class, "it will not.")
+					return failedCall(class, "it will not.")
 				}
-				return curious(a)
+				return curiousAnswer(a)
 			}
-			d.work()
+			d.runToEnd()
 			var said []string
 			for _, b := range bodiesOf[ponder.RunPaused](d) {
 				said = append(said, b.Reason)
@@ -188,7 +188,7 @@ func TestPausesToBeMended(t *testing.T) {
 				}
 			}
 			for _, b := range bodiesOf[ponder.Progress](d) {
-				if pauses > 0 && b.Stage == resting {
+				if pauses > 0 && b.Stage == stageWaiting {
 					t.Errorf("%s: said %q, and paused", class, b.Content)
 				}
 			}
@@ -200,20 +200,20 @@ func TestPausesToBeMended(t *testing.T) {
 	// Unattended sessions do not pause.
 	d := newDriver(t, "What is the sea?", Options{Unattended: true}, time.Hour, func(a ponder.Action) ponder.Body {
 		if what, n := stepOf(keyOf(a)); what == thoughts && n > 2 {
-			return fails(llm.Auth, "no")
+			return failedCall(llm.Auth, "no")
 		}
-		return curious(a)
-	}).work()
+		return curiousAnswer(a)
+	}).runToEnd()
 	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 || d.fin.Status != ponder.Completed || d.fin.Reason != "the model failed: no" {
 		t.Errorf("paused %d times, and finished %+v", n, d.fin)
 	}
 	// A pause repairs neither a budget, nor a model that never worked, nor an end.
 	refused := ponder.CallFinished{Outcome: ponder.Outcome{Error: "the budget is spent: money", Class: llm.Payment, Refused: true}}
-	d = newDriver(t, "What is the sea?", Options{}, time.Hour, replies(map[string]ponder.Body{"thoughts-2": refused, "thoughts-3": refused, "thoughts-4": refused})).work()
+	d = newDriver(t, "What is the sea?", Options{}, time.Hour, answersByKey(map[string]ponder.Body{"thoughts-2": refused, "thoughts-3": refused, "thoughts-4": refused})).runToEnd()
 	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 {
 		t.Errorf("paused %d times for a budget", n)
 	}
-	d = newDriver(t, "What is the sea?", Options{}, time.Hour, always(fails(llm.Auth, "no"))).work()
+	d = newDriver(t, "What is the sea?", Options{}, time.Hour, alwaysAnswer(failedCall(llm.Auth, "no"))).runToEnd()
 	if n := len(bodiesOf[ponder.RunPaused](d)); n > 0 || d.fin.Status != ponder.Failed {
 		t.Errorf("paused %d times before it began, and finished %+v", n, d.fin)
 	}
@@ -224,14 +224,14 @@ func TestQuotesInstead(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{Docs: []string{"/docs"}}, time.Hour, nil)
 	d.answer = func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
-			return library(do, 60)
+			return libraryHits(do, 60)
 		}
-		return fails(llm.Auth, "key rejected (401): set P_KEY.")
+		return failedCall(llm.Auth, "key rejected (401): set P_KEY.")
 	}
-	d.work()
+	d.runToEnd()
 	var notes []string
 	for _, b := range bodiesOf[ponder.Progress](d) {
-		if b.Stage == resting {
+		if b.Stage == stageWaiting {
 			notes = append(notes, b.Content)
 		}
 	}
@@ -248,15 +248,15 @@ func TestQuotesInstead(t *testing.T) {
 func TestPausesForTheAnswer(t *testing.T) {
 	const answered, without = "The answer, because of reasons.", thoughtAnswer
 	for name, tt := range map[string]struct {
-		options Options
-		class   llm.Class
-		bad     int
-		calls   int
-		wish    bool
-		first   ponder.Body // result of the first such call, if it succeeds
-		keys    string
-		answer  string
-		reason  string
+		options   Options
+		class     llm.Class
+		bad       int
+		calls     int
+		answerNow bool
+		first     ponder.Body // result of the first such call, if it succeeds
+		keys      string
+		answer    string
+		reason    string
 	}{
 		"an answer":             {class: llm.Auth, bad: 2, keys: "final final~other final-1", answer: answered, reason: "time is spent"},
 		"of the other model":    {class: llm.Auth, bad: 3, keys: "final final~other final-1 final-1~other", answer: answered, reason: "time is spent"},
@@ -266,8 +266,8 @@ func TestPausesForTheAnswer(t *testing.T) {
 		"trouble that may pass": {options: Options{FinalRole: ponder.Slow}, class: llm.Transient, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
 		"nobody there":          {options: Options{FinalRole: ponder.Slow, Unattended: true}, class: llm.Auth, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
 		"no calls left":         {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, calls: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
-		"wanted at once":        {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, wish: true, keys: "final", answer: without, reason: "an answer was wanted now, and the model did not answer any more: it will not"},
-		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: says("It is so, all in all, as far as can be said."), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time is spent"},
+		"wanted at once":        {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, answerNow: true, keys: "final", answer: without, reason: "an answer was wanted now, and the model did not answer any more: it will not"},
+		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: textAnswer("It is so, all in all, as far as can be said."), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time is spent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.options.SynthesisInterval, tt.options.ToTheEnd = 1e6, true
@@ -276,12 +276,12 @@ func TestPausesForTheAnswer(t *testing.T) {
 				if d.run.Budget.Calls = tt.calls; tt.calls > 0 {
 					d.state = d.mode.Start(d.run)
 				}
-				if tt.wish && len(seen) < 4 {
+				if tt.answerNow && len(seen) < 4 {
 					d.inputs = map[int]ponder.Body{4: ponder.Steer{Do: ponder.AnswerNow}}
 				}
 				d.answer = func(a ponder.Action) ponder.Body {
 					if do, ok := a.(ponder.Do); ok {
-						return library(do, 60)
+						return libraryHits(do, 60)
 					}
 					bad := 0
 					for _, b := range bodiesOf[ponder.CallFinished](d) {
@@ -291,28 +291,28 @@ func TestPausesForTheAnswer(t *testing.T) {
 					}
 					switch {
 					case !strings.HasPrefix(keyOf(a), final) || bad >= tt.bad:
-						return curious(a)
+						return curiousAnswer(a)
 					case tt.first != nil && keyOf(a) == final:
 						return tt.first
 					}
-					return fails(tt.class, "it will not.")
+					return failedCall(tt.class, "it will not.")
 				}
 				for _, ev := range seen {
-					d.see(ev)
+					d.applyEvent(ev)
 				}
-				if tt.wish && len(seen) == 4 {
-					d.put("", ponder.Steer{Do: ponder.AnswerNow})
+				if tt.answerNow && len(seen) == 4 {
+					d.appendEvent("", ponder.Steer{Do: ponder.AnswerNow})
 				}
 				return d
 			}
-			d := begin().work()
+			d := begin().runToEnd()
 			for n := range d.log {
-				if diff := cmp.Diff(jsonLines(t, d.log), jsonLines(t, begin(d.log[:n]...).work().log)); diff != "" {
+				if diff := cmp.Diff(jsonLines(t, d.log), jsonLines(t, begin(d.log[:n]...).runToEnd().log)); diff != "" {
 					t.Fatalf("cut after %d of %d (-whole +continued):\n%s", n, len(d.log), diff)
 				}
 			}
 			var keys []string
-			for _, key := range d.keys() {
+			for _, key := range d.actionKeys() {
 				if strings.HasPrefix(key, final) {
 					keys = append(keys, key)
 				} else if keys != nil {
@@ -333,7 +333,7 @@ func TestPausesForTheAnswer(t *testing.T) {
 				t.Errorf("paused %v, want %d times", said, pauses)
 			}
 			for _, b := range bodiesOf[ponder.Progress](d) {
-				if pauses > 0 && b.Stage == resting {
+				if pauses > 0 && b.Stage == stageWaiting {
 					t.Errorf("said %q, and paused", b.Content)
 				}
 			}
@@ -345,22 +345,22 @@ func TestPausesForTheAnswer(t *testing.T) {
 func TestAnswerNowWhileItWaits(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{}, time.Minute, func(a ponder.Action) ponder.Body {
 		if strings.HasPrefix(keyOf(a), final) {
-			return fails(llm.Auth, "it will not.")
+			return failedCall(llm.Auth, "it will not.")
 		}
-		return curious(a)
+		return curiousAnswer(a)
 	})
 	for !d.paused {
-		d.step()
+		d.doNext()
 	}
 	for _, refused := range []bool{false, true} {
-		d.put("", ponder.Steer{Do: ponder.AnswerNow})
-		d.step()
+		d.appendEvent("", ponder.Steer{Do: ponder.AnswerNow})
+		d.doNext()
 		said := bodiesOf[ponder.Progress](d)
 		if b := said[len(said)-1]; b.Stage != ponder.StageSteered || b.Refused != refused {
 			t.Errorf("said %+v", b)
 		}
 	}
-	d.work()
+	d.runToEnd()
 	if n := len(bodiesOf[ponder.RunPaused](d)); n != 1 || !strings.HasPrefix(d.fin.Answer, thoughtAnswer) {
 		t.Errorf("paused %d times, and finished %+v", n, d.fin)
 	}

@@ -23,7 +23,7 @@ type page struct {
 	Hits   []hit `json:"hits,omitempty"`
 }
 
-func (p page) key() string { return reads + "-" + strconv.Itoa(p.N) }
+func (p page) actionKey() string { return readStep + "-" + strconv.Itoa(p.N) }
 
 // choosePages selects the best unread results of each focus, except copies and worthless sources.
 // It reports whether there are any.
@@ -40,7 +40,7 @@ func (s *state) choosePages() bool {
 			if all == maxWavePages || len(look.Pages) == maxPages {
 				break
 			}
-			if lookup.HitAmong(r, s.Banned) || look.copied(r) || lookup.WorthOf(r) < leastWorth || !s.open(r.URL) {
+			if lookup.HitDenotedBy(r, s.Banned) || look.hasCopy(r) || lookup.SourceWeight(r) < minSourceWeight || !s.markRead(r.URL) {
 				continue
 			}
 			all++
@@ -52,51 +52,51 @@ func (s *state) choosePages() bool {
 	return all > 0
 }
 
-func (w *webLook) copied(r hit) bool {
+func (w *webResult) hasCopy(r hit) bool {
 	return r.Cluster != "" && slices.ContainsFunc(w.Pages, func(p page) bool { return w.Results[p.Result].Cluster == r.Cluster })
 }
 
-// open records a page and reports whether it was new.
-func (s *state) open(url string) bool {
-	key := lookup.Sum(url)[:16]
+// markRead records a page and reports whether it was new.
+func (s *state) markRead(url string) bool {
+	key := lookup.HashText(url)[:16]
 	if slices.Contains(s.Web.Read, key) {
 		return false
 	}
-	s.Web.Read = runstate.Push(s.Web.Read, key, maxRead)
+	s.Web.Read = runstate.AppendLast(s.Web.Read, key, maxRead)
 	return true
 }
 
-// readPage returns the read of a page. Only pages from search results can be read.
-func (s *state) readPage(c *cell, key string) ponder.Action {
-	i := slices.IndexFunc(c.Web.Pages, func(p page) bool { return p.key() == key })
+// readPageAction returns the read of a page. Only pages from search results can be read.
+func (s *state) readPageAction(c *slot, key string) ponder.Action {
+	i := slices.IndexFunc(c.Web.Pages, func(p page) bool { return p.actionKey() == key })
 	url := c.Web.Results[c.Web.Pages[i].Result].URL
-	return lookup.Use(key, WebFetchTool, s.hasty(map[string]any{"url": url, "query": s.query(c.Focus), "passages": pageHits}))
+	return lookup.NewToolUse(key, WebFetchTool, s.addTimeLimit(map[string]any{"url": url, "query": s.searchQuery(c.Focus), "passages": pageHits}))
 }
 
-func (s *state) readCell(key string, b ponder.ToolResult) {
-	c := s.cell(key)
+func (s *state) applyPage(key string, b ponder.ToolResult) {
+	c := s.findSlot(key)
 	if c == nil {
 		return
 	}
 	look := *c.Web
 	look.Pages = slices.Clone(look.Pages)
-	i := slices.IndexFunc(look.Pages, func(p page) bool { return p.key() == key })
+	i := slices.IndexFunc(look.Pages, func(p page) bool { return p.actionKey() == key })
 	p := &look.Pages[i]
 	if p.Done = true; b.Error == "" {
 		p.Hits = lookup.ReadPassages(b.Result, look.Results[p.Result], pageHits)
 	}
 	c.Web = &look
-	c.Done = len(s.waits(c)) == 0
+	c.Done = len(s.awaitedKeys(c)) == 0
 	s.settleWave()
 }
 
-// surfed gathers the web passages for the focus: those of read pages, and a few snippets of others.
+// gatherWeb gathers the web passages for the focus: those of read pages, and a few snippets of others.
 // It returns their number.
-func (s *state) surfed(c *cell) int {
+func (s *state) gatherWeb(c *slot) int {
 	var add []ponder.Body
 	had := make(map[int]bool)
 	for _, p := range c.Web.Pages {
-		add = append(add, s.pick(p.Hits, ponder.Found{Tool: WebFetchTool, Query: s.query(c.Focus)})...)
+		add = append(add, s.pickHits(p.Hits, ponder.Found{Tool: WebFetchTool, Query: s.searchQuery(c.Focus)})...)
 		had[p.Result] = len(p.Hits) > 0
 	}
 	var others []hit
@@ -105,7 +105,7 @@ func (s *state) surfed(c *cell) int {
 			others = append(others, r)
 		}
 	}
-	add = append(add, s.pick(others, ponder.Found{Tool: WebSearchTool, Query: s.webQuery(c.Focus)})...)
-	s.write("found", &s.Counts.Found, add...)
+	add = append(add, s.pickHits(others, ponder.Found{Tool: WebSearchTool, Query: s.webQuery(c.Focus)})...)
+	s.queueWrite("found", &s.Counts.Found, add...)
 	return len(add)
 }

@@ -48,14 +48,14 @@ type thought struct {
 	Assumed    bool    `json:"assumed,omitempty"`
 }
 
-// ask returns the call of the step, or of cell c in a wave.
-func (s *state) ask(key string, c *cell) ponder.Action {
+// modelCall returns the call of the step, or of cell c in a wave.
+func (s *state) modelCall(key string, c *slot) ponder.Action {
 	role, tokens, req := s.opts.ThoughtRole, thoughtsTokens, llm.Request{System: thoughtsPrompt, Schema: thoughtsSchema, Background: true}
 	again := s.Step.Retry
 	buf := prompts.Get().(*prompt)
 	defer prompts.Put(buf)
 	b := (*buf)[:0]
-	b.add("The question:\n<question>\n", quoted(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)), "\n</question>\n")
+	b.add("The question:\n<question>\n", escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)), "\n</question>\n")
 	s.listFacts(&b)
 	switch s.Step.Do {
 	case questions:
@@ -67,7 +67,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 		b.add("\nSynthesize the current understanding.\n")
 	case final:
 		role, tokens, req.System, req.Schema, req.Background = s.opts.FinalRole, finalTokens, finalPrompt, answerSchema, false
-		if s.Step.Other {
+		if s.Step.ThoughtModel {
 			role = s.opts.ThoughtRole
 		}
 		s.summaryBody(&b)
@@ -81,7 +81,7 @@ func (s *state) ask(key string, c *cell) ponder.Action {
 	}
 	*buf = b
 	req.Messages = []llm.Message{llm.Say(llm.User, string(b))}
-	req.Effort, req.MaxTokens = s.opts.Effort, tokens*reasoning(s.opts.Effort)
+	req.Effort, req.MaxTokens = s.opts.Effort, tokens*tokenFactor(s.opts.Effort)
 	return ponder.Call{Key: key, Role: role, Request: again.Request(req), Shown: IsShown(key)}
 }
 
@@ -95,7 +95,7 @@ func (b *prompt) add(texts ...string) {
 	}
 }
 
-func (b *prompt) share(x float64) {
+func (b *prompt) addShare(x float64) {
 	if n := int(100*x + 0.5); 0 < x && x < 1 && float64(n)/100 == x { // most have two decimals
 		*b = append(*b, '0', '.', '0'+byte(n/10), '0'+byte(n%10))
 		return
@@ -103,16 +103,16 @@ func (b *prompt) share(x float64) {
 	*b = strconv.AppendFloat(*b, x, 'f', 2, 64)
 }
 
-func (b *prompt) sure(before string, x float64, assumed bool, after string) {
+func (b *prompt) addConfidence(before string, x float64, assumed bool, after string) {
 	if !assumed {
 		b.add(before)
-		b.share(x)
+		b.addShare(x)
 		b.add(after)
 	}
 }
 
-// reasoning returns the token factor of a reasoning effort.
-func reasoning(effort string) int {
+// tokenFactor returns the token factor of a reasoning effort.
+func tokenFactor(effort string) int {
 	switch effort {
 	case "high":
 		return 4
@@ -122,31 +122,31 @@ func reasoning(effort string) int {
 	return 1
 }
 
-// mindful is the number of thoughts until which prompts show background notes.
-const mindful = 5
+// maxMindThoughts is the number of thoughts until which prompts show background notes.
+const maxMindThoughts = 5
 
-func (s *state) thoughtsBody(b *prompt, c *cell) {
-	if s.Counts.Thoughts < mindful && len(s.Mind) > 0 {
-		b.add("\n", background.Background(s.Mind, lookup.Tame))
+func (s *state) thoughtsBody(b *prompt, c *slot) {
+	if s.Counts.Thoughts < maxMindThoughts && len(s.Mind) > 0 {
+		b.add("\n", background.FormatBackground(s.Mind, lookup.Sanitize))
 	}
-	s.listSum(b, "\nThe understanding so far", 2*maxKept)
+	s.listSynthesis(b, "\nThe understanding so far", 2*maxKept)
 	// The window moves in steps of half its size, so that prompts share a prefix.
 	const half = recentThoughts / 2
 	first := max(0, (s.Counts.Thoughts-half)/half*half)
 	skip := max(0, first-(s.Counts.Thoughts-len(s.Thoughts)))
 	listThoughts(b, "\nThoughts so far, which are not to be repeated:\n", s.Thoughts[min(skip, len(s.Thoughts)):])
-	listPassages(b, s.passages(c.Focus), s.recalled())
+	listPassages(b, s.focusPassages(c.Focus), s.earlierAnswers())
 	for i, q := range s.Open[max(0, len(s.Open)-recentThoughts/2):] {
 		if i == 0 {
 			b.add("\nQuestions that are open:\n")
 		}
-		b.add("- [", q.ID, "] ", quoted(q.Text), "\n")
+		b.add("- [", q.ID, "] ", escapeFrame(q.Text), "\n")
 	}
 	if len(s.Wave) > 1 {
 		b.add("\nOthers think at this moment about these, so leave them to them:\n")
 		for _, o := range s.Wave {
 			if o.N != c.N {
-				b.add("- ", quoted(o.Focus.Text), "\n")
+				b.add("- ", escapeFrame(o.Focus.Text), "\n")
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (s *state) thoughtsBody(b *prompt, c *cell) {
 		}
 		b.add(".\n")
 	} else {
-		b.add("\nCurrent focus: ", quoted(c.Focus.Text), "\n")
+		b.add("\nCurrent focus: ", escapeFrame(c.Focus.Text), "\n")
 	}
 	b.add("\nGenerate 3-5 distinct new thoughts about this focus, and give the questions that they raise, if any.\n")
 }
@@ -168,7 +168,7 @@ func (s *state) questionsBody(b *prompt) {
 		if i == 0 {
 			b.add("\nQuestions that are open, each with its id and priority:\n")
 		}
-		b.add("- [", q.ID, ", priority ", strconv.Itoa(q.Priority), "] ", quoted(q.Text), "\n")
+		b.add("- [", q.ID, ", priority ", strconv.Itoa(q.Priority), "] ", escapeFrame(q.Text), "\n")
 	}
 	listThoughts(b, "\nRecent thoughts:\n", s.Thoughts[max(0, len(s.Thoughts)-recentThoughts/2):])
 	b.add("\nWhat new questions arise that would help answer the question? Give up to 3.")
@@ -179,9 +179,9 @@ func (s *state) questionsBody(b *prompt) {
 }
 
 func (s *state) summaryBody(b *prompt) {
-	s.listSum(b, "\nThe synthesis before this one", 4*maxKept)
+	s.listSynthesis(b, "\nThe synthesis before this one", 4*maxKept)
 	if s.Step.Do == final {
-		s.listSaid(b)
+		s.listHistory(b)
 	}
 	listThoughts(b, "\nThoughts so far (the last "+strconv.Itoa(max(recentThoughts, len(s.Thoughts)))+"):\n", s.Thoughts)
 	listQuestions(b, "\nQuestions explored, with what was learned:\n", s.Explored)
@@ -189,24 +189,24 @@ func (s *state) summaryBody(b *prompt) {
 	listPassages(b, bestEvidence(s.Evidence, 2*recentThoughts), nil)
 }
 
-func (s *state) listSaid(b *prompt) {
+func (s *state) listHistory(b *prompt) {
 	n := 0
-	for _, m := range s.Said {
+	for _, m := range s.History {
 		if m.N >= s.Counts.Thoughts-len(s.Thoughts) {
 			break
 		}
 		if n++; n == 1 {
 			b.add("\nThoughts from before, shortened, those that matter most:\n")
 		}
-		b.add("- ", quoted(m.Text), "\n")
+		b.add("- ", escapeFrame(m.Text), "\n")
 	}
 }
 
-func (s *state) listSum(b *prompt, title string, most int) {
-	if s.Sum.Text != "" {
+func (s *state) listSynthesis(b *prompt, title string, most int) {
+	if s.Synthesis.Text != "" {
 		b.add(title)
-		b.sure(" (confidence ", s.Sum.Confidence, s.Sum.Assumed, ")")
-		b.add(":\n", quoted(textkit.TruncateBytes(textkit.OneLine(s.Sum.Text), most)), "\n")
+		b.addConfidence(" (confidence ", s.Synthesis.Confidence, s.Synthesis.Assumed, ")")
+		b.add(":\n", escapeFrame(textkit.TruncateBytes(textkit.OneLine(s.Synthesis.Text), most)), "\n")
 	}
 }
 
@@ -215,7 +215,7 @@ func (s *state) listFacts(b *prompt) {
 		if i == 0 {
 			b.add("\nFacts that the user has corrected. They hold, whatever was thought before:\n")
 		}
-		b.add("- [", f.ID, "] ", quoted(f.Text), "\n")
+		b.add("- [", f.ID, "] ", escapeFrame(f.Text), "\n")
 	}
 }
 
@@ -225,19 +225,19 @@ func listThoughts(b *prompt, title string, list []thought) {
 			b.add(title)
 		}
 		b.add("- [", t.Kind)
-		b.sure(" ", t.Confidence, t.Assumed, "")
-		b.add("] ", quoted(t.Text), "\n")
+		b.addConfidence(" ", t.Confidence, t.Assumed, "")
+		b.add("] ", escapeFrame(t.Text), "\n")
 	}
 }
 
 func listQuestions(b *prompt, title string, list []*question) {
 	for _, q := range list {
-		if q.Aside {
+		if q.Omitted {
 			continue
 		}
-		b.add(title, "- ", quoted(q.Text))
+		b.add(title, "- ", escapeFrame(q.Text))
 		if title = ""; q.Insights != "" {
-			b.add(" Learned: ", quoted(q.Insights))
+			b.add(" Learned: ", escapeFrame(q.Insights))
 		}
 		b.add("\n")
 	}
@@ -253,18 +253,18 @@ const (
 // listPassages lists the evidence, trusted and untrusted separately.
 func listPassages(b *prompt, lists ...[]evidence) {
 	all := slices.Concat(lists...)
-	listThose(b, false, ownPassages, "</passages>\n", all)
-	listThose(b, true, webPassages, "</web>\n", all)
+	listFramed(b, false, ownPassages, "</passages>\n", all)
+	listFramed(b, true, webPassages, "</web>\n", all)
 }
 
-func listThose(b *prompt, untrusted bool, begin, end string, all []evidence) {
+func listFramed(b *prompt, untrusted bool, begin, end string, all []evidence) {
 	n := 0
 	for i := range all {
 		if e := &all[i]; e.Untrusted == untrusted {
 			if n++; n == 1 {
 				b.add(begin)
 			}
-			e.list(b, e.Copy != "" && slices.ContainsFunc(all, func(o evidence) bool { return o.id() == e.Copy }))
+			e.writePassage(b, e.Copy != "" && slices.ContainsFunc(all, func(o evidence) bool { return o.id() == e.Copy }))
 		}
 	}
 	if n > 0 {
@@ -272,19 +272,19 @@ func listThose(b *prompt, untrusted bool, begin, end string, all []evidence) {
 	}
 }
 
-// list writes a passage, abbreviated if its original is listed too.
-func (e *evidence) list(b *prompt, again bool) {
+// writePassage writes a passage, abbreviated if its original is listed too.
+func (e *evidence) writePassage(b *prompt, again bool) {
 	if again {
-		b.add("[", e.id(), "] (", quoted(textkit.OneLine(e.where())), ") The same text as [", e.Copy, "], and no second voice for it.\n")
+		b.add("[", e.id(), "] (", escapeFrame(textkit.OneLine(e.sourceLabel())), ") The same text as [", e.Copy, "], and no second voice for it.\n")
 		return
 	}
-	b.add("[", e.id(), "] (", quoted(textkit.OneLine(e.where())), ") ", quoted(e.Quote), "\n")
+	b.add("[", e.id(), "] (", escapeFrame(textkit.OneLine(e.sourceLabel())), ") ", escapeFrame(e.Quote), "\n")
 	if e.Context != "" && !strings.Contains(e.Quote, e.Context) {
-		b.add("    around it: ", quoted(e.Context), "\n")
+		b.add("    around it: ", escapeFrame(e.Context), "\n")
 	}
 }
 
-func (e *evidence) where() string {
+func (e *evidence) sourceLabel() string {
 	where := e.Title
 	if where == "" {
 		where = e.Source
@@ -313,13 +313,13 @@ func bestEvidence(list []evidence, n int) []evidence {
 		return list
 	}
 	best := slices.Clone(list)
-	slices.SortStableFunc(best, byScore)
+	slices.SortStableFunc(best, compareScore)
 	best = best[:n]
 	slices.SortStableFunc(best, func(a, b evidence) int { return a.N - b.N })
 	return best
 }
 
-func byScore(a, b evidence) int {
+func compareScore(a, b evidence) int {
 	switch {
 	case a.Score > b.Score:
 		return -1
@@ -329,8 +329,8 @@ func byScore(a, b evidence) int {
 	return a.N - b.N
 }
 
-// quoted returns text that cannot close its frame.
-func quoted(text string) string {
+// escapeFrame returns text that cannot close its frame.
+func escapeFrame(text string) string {
 	if strings.IndexByte(text, '<') < 0 || !strings.Contains(text, "</") {
 		return text
 	}

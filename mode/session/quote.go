@@ -12,38 +12,38 @@ import (
 // Range of the confidence without a model. It is low, because a quote proves neither truth nor
 // relevance.
 const (
-	leastQuoted = 0.1
-	mostQuoted  = 0.6
+	minQuoteConfidence = 0.1
+	maxQuoteConfidence = 0.6
 )
 
-// quotedConfidence returns 0.1 + score/2, at most 0.6. The score is the share of the question that
+// quoteConfidence returns 0.1 + score/2, at most 0.6. The score is the share of the question that
 // the sentence covers, 0 to 1.
-func quotedConfidence(score float64) float64 {
-	return lookup.Rounded(min(mostQuoted, leastQuoted+max(0, score)/2))
+func quoteConfidence(score float64) float64 {
+	return lookup.RoundCents(min(maxQuoteConfidence, minQuoteConfidence+max(0, score)/2))
 }
 
-// thoughtOf makes a thought of a passage and its citation.
-func thoughtOf(e evidence, others []evidence) heard {
-	return heard{
-		Text: "“" + e.Quote + "” [" + e.id() + "]", Kind: kindOfQuote(e, others),
-		Confidence: quotedConfidence(e.Score), Cites: []string{e.id()},
+// quoteThought makes a thought of a passage and its citation.
+func quoteThought(e evidence, others []evidence) modelThought {
+	return modelThought{
+		Text: "“" + e.Quote + "” [" + e.id() + "]", Kind: quoteKind(e, others),
+		Confidence: quoteConfidence(e.Score), Cites: []string{e.id()},
 	}
 }
 
-// quotation reports whether a thought came from thoughtOf.
-func quotation(text string) bool { return strings.HasPrefix(text, "“") }
+// isQuotation reports whether a thought came from thoughtOf.
+func isQuotation(text string) bool { return strings.HasPrefix(text, "“") }
 
-// kindOfQuote classifies a quotation by rules: question, critique (with an objection), connection
+// quoteKind classifies a quotation by rules: question, critique (with an objection), connection
 // (sharing two terms with another source) or exploration.
-func kindOfQuote(e evidence, others []evidence) string {
+func quoteKind(e evidence, others []evidence) string {
 	switch {
 	case strings.ContainsAny(lastRune(e.Quote), "?？؟"):
 		return "question"
-	case objecting(e.Quote):
+	case hasObjection(e.Quote):
 		return "critique"
 	}
 	for _, o := range others {
-		if o.voice() != e.voice() && lookup.Shared(e.Terms, o.Terms) >= 2 {
+		if o.voiceKey() != e.voiceKey() && lookup.CountShared(e.Terms, o.Terms) >= 2 {
 			return "connection"
 		}
 	}
@@ -62,7 +62,7 @@ func lastRune(text string) string {
 
 var objections = []string{"but", "however", "although", "though", "not", "cannot", "yet", "contrary", "despite", "nevertheless", "unlike", "whereas", "no"}
 
-func objecting(text string) bool {
+func hasObjection(text string) bool {
 	for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '’' }) {
 		if slices.Contains(objections, w) || strings.HasSuffix(w, "n't") || strings.HasSuffix(w, "n’t") {
 			return true
@@ -76,7 +76,7 @@ type topic struct {
 	Hits int    `json:"hits"`
 }
 
-func (s *state) note(names []string) {
+func (s *state) addTopics(names []string) {
 	s.Topics = slices.Clone(s.Topics)
 	for _, name := range names[:min(len(names), maxTerms)] {
 		name = textkit.OneLine(name)
@@ -95,19 +95,19 @@ func (s *state) note(names []string) {
 }
 
 // topicQuestions asks about the most frequent topics that the user's question lacks.
-func (s *state) topicQuestions() (list []asked) {
+func (s *state) topicQuestions() (list []modelQuestion) {
 	all := slices.Clone(s.Topics)
 	slices.SortStableFunc(all, func(a, b topic) int { return b.Hits - a.Hits })
-	input := lookup.Words(s.run.Input)
+	input := lookup.DistinctWords(s.run.Input)
 	for _, t := range all {
-		q := asked{
-			Text: s.topicQuestion() + t.Name + "?", Priority: min(3+t.Hits, 10),
+		q := modelQuestion{
+			Text: s.topicPrefix() + t.Name + "?", Priority: min(3+t.Hits, 10),
 			Why: "It comes up beside what was found.",
 		}
-		if len(list) == maxQuestions || subset(lookup.Words(t.Name), input) {
+		if len(list) == maxQuestions || isSubset(lookup.DistinctWords(t.Name), input) {
 			continue
 		}
-		if _, known := s.known(feel(q.Text)); known {
+		if _, known := s.findKnown(normalizeText(q.Text)); known {
 			continue
 		}
 		list = append(list, q)
@@ -118,13 +118,13 @@ func (s *state) topicQuestions() (list []asked) {
 // Prefixes of topic questions: documents only, or any source. The search uses the topic and the
 // user's question.
 const (
-	topicQuestion = "What do the documents say about "
-	topicAnywhere = "What is known about "
+	docsTopicPrefix = "What do the documents say about "
+	anyTopicPrefix  = "What is known about "
 )
 
-// topic returns the topic of a topic question, or "".
-func (f focus) topic() string {
-	for _, start := range []string{topicQuestion, topicAnywhere} {
+// topicName returns the topic of a topic question, or "".
+func (f focus) topicName() string {
+	for _, start := range []string{docsTopicPrefix, anyTopicPrefix} {
 		if topic, ok := strings.CutPrefix(f.Text, start); ok {
 			return strings.TrimSuffix(topic, "?")
 		}
@@ -132,17 +132,17 @@ func (f focus) topic() string {
 	return ""
 }
 
-// beside reports whether a hit matched only the user's words, not the sorted topic words. A hit
+// isOffTopic reports whether a hit matched only the user's words, not the sorted topic words. A hit
 // without matched words is not beside.
-func beside(h hit, topic []string) bool {
-	return len(h.Terms) > 0 && lookup.Shared(lookup.Words(strings.Join(h.Terms, " ")), topic) == 0 && lookup.Shared(lookup.Words(h.Quote), topic) == 0
+func isOffTopic(h hit, topic []string) bool {
+	return len(h.Terms) > 0 && lookup.CountShared(lookup.DistinctWords(strings.Join(h.Terms, " ")), topic) == 0 && lookup.CountShared(lookup.DistinctWords(h.Quote), topic) == 0
 }
 
-func (s *state) topicQuestion() string {
+func (s *state) topicPrefix() string {
 	if s.opts.Memory || s.opts.Web {
-		return topicAnywhere
+		return anyTopicPrefix
 	}
-	return topicQuestion
+	return docsTopicPrefix
 }
 
-func subset(a, b []string) bool { return lookup.Shared(a, b) == len(a) }
+func isSubset(a, b []string) bool { return lookup.CountShared(a, b) == len(a) }

@@ -13,8 +13,8 @@ import (
 
 // A hit for a topic question must mention the topic.
 func TestOnTopic(t *testing.T) {
-	s := start(ponder.Run{ID: testRun, Input: "What does water cost?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
-	s.Focus = focus{Question: "q1", Text: topicQuestion + "Pipe-laying?"}
+	s := newState(ponder.Run{ID: testRun, Input: "What does water cost?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
+	s.Focus = focus{Question: "q1", Text: docsTopicPrefix + "Pipe-laying?"}
 	list := []hit{
 		{ID: "a", Quote: "See the water page for more on water.", Terms: []string{"water"}},
 		{ID: "b", Quote: "Water flows in pipes.", Terms: []string{"Pipe", "water"}},
@@ -24,17 +24,17 @@ func TestOnTopic(t *testing.T) {
 	for i := range list {
 		list[i].Source, list[i].End, list[i].Score = "/docs/a.md", len(list[i].Quote), 0.5
 	}
-	if n := s.looked(&cell{N: 2, Focus: s.Focus, Found: found{Hits: list}}); n != 4 {
+	if n := s.applyHits(&slot{N: 2, Focus: s.Focus, Found: found{Hits: list}}); n != 4 {
 		t.Errorf("%d passages", n)
 	}
 	var got []string
-	for _, e := range s.passages(s.Focus) {
+	for _, e := range s.focusPassages(s.Focus) {
 		got = append(got, e.Quote)
 	}
 	if diff := cmp.Diff([]string{list[1].Quote, list[2].Quote, list[3].Quote}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := s.query(s.Focus); got != "Pipe-laying What does water cost?" {
+	if got := s.searchQuery(s.Focus); got != "Pipe-laying What does water cost?" {
 		t.Errorf("query = %q", got)
 	}
 }
@@ -44,20 +44,20 @@ func TestWholeSentences(t *testing.T) {
 	answer := fmt.Sprintf(`{"hits":[{"id":"h1","source":"/docs/a.md","quote":%q,"start":0,"end":%d,"score":0.5}]}`, sentence, len(sentence))
 	d := newDriver(t, "น้ำ?", Options{Docs: []string{"/docs"}, WithoutModel: true}, time.Minute, func(ponder.Action) ponder.Body {
 		return ponder.ToolResult{Result: answer}
-	}).work()
+	}).runToEnd()
 	if !strings.Contains(d.fin.Answer, "“"+sentence+"” [e1]") {
 		t.Errorf("finished %+v", d.fin)
 	}
 }
 
 func TestTopics(t *testing.T) {
-	s := start(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
+	s := newState(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
 	for _, names := range [][]string{{"Ibn al-Imad", "dry farming", ""}, {"Dry farming", "DRY FARMING"}, {strings.Repeat("x", 61), "ploughed"}} {
-		s.note(names)
+		s.addTopics(names)
 	}
-	want := []asked{
-		{Text: topicQuestion + "dry farming?", Priority: 6, Why: "It comes up beside what was found."},
-		{Text: topicQuestion + "Ibn al-Imad?", Priority: 4, Why: "It comes up beside what was found."},
+	want := []modelQuestion{
+		{Text: docsTopicPrefix + "dry farming?", Priority: 6, Why: "It comes up beside what was found."},
+		{Text: docsTopicPrefix + "Ibn al-Imad?", Priority: 4, Why: "It comes up beside what was found."},
 	}
 	if diff := cmp.Diff(want, s.topicQuestions()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -82,7 +82,7 @@ func TestKindOfQuote(t *testing.T) {
 		{"The sea is salt.", evidence{Source: "/b", Cluster: "/a", Terms: terms}, "exploration"},
 	} {
 		e := evidence{Source: "/a", Quote: tt.quote, Terms: terms}
-		if got := kindOfQuote(e, []evidence{e, tt.other}); got != tt.want {
+		if got := quoteKind(e, []evidence{e, tt.other}); got != tt.want {
 			t.Errorf("%q beside %+v is a %s, want %s", tt.quote, tt.other, got, tt.want)
 		}
 	}
@@ -90,17 +90,17 @@ func TestKindOfQuote(t *testing.T) {
 
 // Pinned passages score higher; the worst cited ones are dropped.
 func TestScores(t *testing.T) {
-	s := start(ponder.Run{ID: testRun, Input: "What is the sea?", Options: []byte(`{"docs":["/docs"]}`)})
+	s := newState(ponder.Run{ID: testRun, Input: "What is the sea?", Options: []byte(`{"docs":["/docs"]}`)})
 	s.Pinned = []string{"/docs/a.md"}
 	for i := range maxEvidence + 2 {
 		quote := fmt.Sprintf("Fact %d holds.", i)
-		s.gather(hit{Source: "/docs/" + "ab"[i%2:i%2+1] + ".md", Quote: quote, End: len(quote), Score: 1 + float64(i)/1000}, ponder.Found{})
+		s.addEvidence(hit{Source: "/docs/" + "ab"[i%2:i%2+1] + ".md", Quote: quote, End: len(quote), Score: 1 + float64(i)/1000}, ponder.Found{})
 		s.Evidence[i].Cited = true
 	}
 	if got := s.Evidence[100].Score; got != pinnedWeight*1.1 || pinnedWeight < 1.5 {
 		t.Errorf("pinned: %v", got)
 	}
-	if s.forget(); len(s.Evidence) != maxEvidence || s.Evidence[0].id() != "e1" || s.Evidence[1].id() != "e3" || s.Evidence[2].id() != "e5" || s.Evidence[3].id() != "e6" {
+	if s.dropUncited(); len(s.Evidence) != maxEvidence || s.Evidence[0].id() != "e1" || s.Evidence[1].id() != "e3" || s.Evidence[2].id() != "e5" || s.Evidence[3].id() != "e6" {
 		t.Errorf("%d are kept, the first are %s, %s, %s, %s", len(s.Evidence), s.Evidence[0].id(), s.Evidence[1].id(), s.Evidence[2].id(), s.Evidence[3].id())
 	}
 }
@@ -139,7 +139,7 @@ func TestNothingMore(t *testing.T) {
 					}
 				}
 				return ponder.ToolResult{Result: `{"hits":[` + strings.Join(hits, ",") + `]}`}
-			}).work()
+			}).runToEnd()
 			if n := len(bodiesOf[ponder.Thought](d)); n != test.quoted || d.fin.Reason != test.reason {
 				t.Errorf("%d are quoted, and it ends for %q; want %d, %q", n, d.fin.Reason, test.quoted, test.reason)
 			}
@@ -149,25 +149,25 @@ func TestNothingMore(t *testing.T) {
 
 // Without a model, a session ends despite further quotes, with bounded quotations.
 func TestQuotesAreBounded(t *testing.T) {
-	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, WithoutModel: true, ToTheEnd: true}, time.Hour, world{size: 500}.answer).work()
-	if n := len(d.actions); n != unaidedRounds || d.fin.Reason != enoughQuoted {
+	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, WithoutModel: true, ToTheEnd: true}, time.Hour, world{size: 500}.answerAction).runToEnd()
+	if n := len(d.actions); n != extractiveRounds || d.fin.Reason != enoughQuoted {
 		t.Errorf("%d looks, finished %+v", n, d.fin)
 	}
 	s := d.state.(*state)
 	for i := range 10 {
-		s.raise([]asked{{Text: fmt.Sprintf("What does book %d say of subject%d?", i, i), Priority: 5}}, true)
+		s.addQuestions([]modelQuestion{{Text: fmt.Sprintf("What does book %d say of subject%d?", i, i), Priority: 5}}, true)
 	}
 	for i, q := range s.Open {
 		for n := range quotesEach + 1 {
 			s.Evidence = append(s.Evidence, evidence{N: 1000 + 10*i + n, Question: q.ID, Quote: "So it is.", Score: 0.5, Cited: true})
 		}
 	}
-	sum, _ := s.quotations(quotedSum)
+	sum, _ := s.quoteSynthesis(quotedSum)
 	if n := strings.Count(sum.Text, "\n- “"); n != quotesInAll {
 		t.Errorf("%d quotations, want %d, of %d questions:\n%s", n, quotesInAll, len(s.Open), sum.Text)
 	}
 	for range 2 {
-		s.think([]heard{{Text: "“Fact 0 is known.” [e1]", Confidence: 0.5}}, "", true)
+		s.addThoughts([]modelThought{{Text: "“Fact 0 is known.” [e1]", Confidence: 0.5}}, "", true)
 	}
 	if n := len(s.Thoughts); n < 2 || s.Thoughts[n-1].Text != s.Thoughts[n-2].Text {
 		t.Errorf("%+v", s.Thoughts)
@@ -176,14 +176,14 @@ func TestQuotesAreBounded(t *testing.T) {
 
 // Chapters: the question first, then the user's questions, then by best quotation.
 func TestChapters(t *testing.T) {
-	s := start(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
+	s := newState(ponder.Run{ID: testRun, Input: "Who ploughed?", Options: []byte(`{"docs":["/docs"],"without_model":true}`)})
 	s.Explored = []*question{{ID: "q1", Text: "Of oxen?"}, {ID: "q2", Text: "Of soil?"}, {ID: "q4", Text: "Of rain?"}}
-	s.Open = []*question{{ID: "q3", Text: "Of seed?", Wished: true}}
+	s.Open = []*question{{ID: "q3", Text: "Of seed?", FromUser: true}}
 	for i, e := range []evidence{{Question: "q1", Score: 0.4}, {Question: "q2", Score: 0.5}, {Question: "q2", Score: 0.6}, {Question: "q3", Score: 0.1}, {Score: 0.2}} {
 		e.N, e.Quote, e.Cited = i+1, "So it is.", true
 		s.Evidence = append(s.Evidence, e)
 	}
-	sum, _ := s.quotations(quotedSum)
+	sum, _ := s.quoteSynthesis(quotedSum)
 	var got []string
 	for line := range strings.Lines(sum.Text) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "**") || strings.HasPrefix(line, "- ") {

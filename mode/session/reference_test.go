@@ -22,14 +22,14 @@ import (
 
 // reference is the expected state machine of a session under user commands, based on the seed.
 type reference struct {
-	status  ponder.Status
-	hurried bool
-	open    map[string]int  // user questions with priorities
-	wishes  map[string]bool // ids of pending commands: must they be refused?
+	status   ponder.Status
+	hurried  bool
+	open     map[string]int  // user questions with priorities
+	commands map[string]bool // ids of pending commands: must they be refused?
 }
 
-// do applies an order and reports whether the session may receive it.
-func (r *reference) do(order string) bool {
+// applyOrder applies an order and reports whether the session may receive it.
+func (r *reference) applyOrder(order string) bool {
 	if r.status.Ended() {
 		return false
 	}
@@ -59,14 +59,14 @@ type play struct {
 	forks int
 }
 
-func (p *play) start() {
-	c := config(&llmtest.Model{Latency: llmtest.Delay{Mean: 7 * time.Second, Jitter: 0.6}})
+func (p *play) startEngine() {
+	c := newConfig(&llmtest.Model{Latency: llmtest.Delay{Mean: 7 * time.Second, Jitter: 0.6}})
 	c.Store = p.store
 	p.mind = enginetest.Start(p.t, c)
 }
 
-// step performs a random order, waits and checks.
-func (p *play) step() {
+// doRandomOrder performs a random order, waits and checks.
+func (p *play) doRandomOrder() {
 	p.t.Helper()
 	orders := []string{"pause", "pause", "resume", "resume", "resume", "question", "question", "rank", "drop", "budget", "kill", "kill", "fork", "wait", "answer", "cancel"}
 	order := orders[p.rng.IntN(len(orders))]
@@ -78,22 +78,22 @@ func (p *play) step() {
 	case "kill":
 		p.mind.Stop()
 		time.Sleep(time.Duration(p.rng.IntN(20)) * time.Second)
-		p.start()
+		p.startEngine()
 	case "fork":
-		p.fork()
+		p.forkSession()
 	case "wait":
 	default:
-		p.wish(order)
+		p.sendOrder(order)
 	}
 	time.Sleep(time.Duration(p.rng.IntN(30_000)) * time.Millisecond)
 	if p.ref.status.Ended() {
 		time.Sleep(5 * time.Minute)
 	}
 	synctest.Wait()
-	p.check()
+	p.checkThread()
 }
 
-func (p *play) wish(order string) {
+func (p *play) sendOrder(order string) {
 	p.t.Helper()
 	n := len(p.done)
 	var b ponder.Body
@@ -120,21 +120,21 @@ func (p *play) wish(order string) {
 	case "budget":
 		b = ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(fmt.Sprintf(`{"calls":%d}`, 10_000+n))}
 	}
-	heard := p.ref.do(order)
+	accepted := p.ref.applyOrder(order)
 	evs, err := ponder.SendCommands(p.t.Context(), p.store, enginetest.Thread, ponder.Event{Run: enginetest.Run, Body: b})
-	if heard != (err == nil) || err != nil && !errors.Is(err, ponder.ErrEnded) {
-		p.t.Fatalf("%v: %s is heard: %v, want %v", p.done, order, err, heard)
+	if accepted != (err == nil) || err != nil && !errors.Is(err, ponder.ErrEnded) {
+		p.t.Fatalf("%v: %s is heard: %v, want %v", p.done, order, err, accepted)
 	}
 	if _, ok := b.(ponder.Steer); ok && err == nil && order != "cancel" {
-		p.ref.wishes[evs[0].ID] = refused
+		p.ref.commands[evs[0].ID] = refused
 		if order == "question" && !refused {
 			p.ref.open[text] = 1 + n%10
 		}
 	}
 }
 
-// fork copies the session and checks that the fork is equal and independent.
-func (p *play) fork() {
+// forkSession copies the session and checks that the fork is equal and independent.
+func (p *play) forkSession() {
 	p.t.Helper()
 	ctx := p.t.Context()
 	before := enginetest.Events(p.t, p.store)
@@ -142,7 +142,7 @@ func (p *play) fork() {
 	p.forks++
 	id := ponder.ThreadID(fmt.Sprintf("thr_fork%d", p.forks))
 	if err := engine.Fork(ctx, p.store, enginetest.Thread, at, ponder.Thread{ID: id}, ponder.Event{Run: enginetest.Run, Body: ponder.Steer{Do: ponder.Cancel}}); err != nil {
-		if before[at-1].Body.Type() == "run_finished" || p.over(before[:at]) {
+		if before[at-1].Body.Type() == "run_finished" || p.isFinished(before[:at]) {
 			return
 		}
 		p.t.Fatalf("%v: fork at %d: %v", p.done, at, err)
@@ -155,23 +155,23 @@ func (p *play) fork() {
 		p.t.Fatalf("%v: the fork is %s, %v", p.done, info.Status, err)
 	}
 	after := enginetest.Events(p.t, p.store)
-	if diff := cmp.Diff(ids(before), ids(after[:len(before)])); diff != "" {
+	if diff := cmp.Diff(eventIDs(before), eventIDs(after[:len(before)])); diff != "" {
 		p.t.Fatalf("%v: forking changed the session:\n%s", p.done, diff)
 	}
 }
 
-func (p *play) over(evs []ponder.Event) bool {
+func (p *play) isFinished(evs []ponder.Event) bool {
 	return slices.ContainsFunc(evs, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.RunFinished); return ok })
 }
 
-func ids(evs []ponder.Event) (list []string) {
+func eventIDs(evs []ponder.Event) (list []string) {
 	for _, ev := range evs {
 		list = append(list, ev.ID)
 	}
 	return list
 }
 
-func (p *play) check() {
+func (p *play) checkThread() {
 	p.t.Helper()
 	info, err := p.store.Thread(p.t.Context(), enginetest.Thread)
 	if err != nil {
@@ -199,7 +199,7 @@ func (p *play) check() {
 				break
 			}
 			acks[b.Ref]++
-			if refused, ok := p.ref.wishes[b.Ref]; !ok || refused != b.Refused {
+			if refused, ok := p.ref.commands[b.Ref]; !ok || refused != b.Refused {
 				p.t.Fatalf("%v: event %d: %+v, want refused: %v, known: %v", p.done, ev.Seq, b, refused, ok)
 			}
 		}
@@ -207,7 +207,7 @@ func (p *play) check() {
 	if info.Status != p.ref.status || v.Session.Status != p.ref.status {
 		p.t.Fatalf("%v: the session is %s, to the view %s, want %s", p.done, info.Status, v.Session.Status, p.ref.status)
 	}
-	for id := range p.ref.wishes {
+	for id := range p.ref.commands {
 		if acks[id] != 1 && p.ref.status != ponder.Cancelled {
 			p.t.Fatalf("%v: wish %s is acknowledged %d times", p.done, id, acks[id])
 		}
@@ -229,8 +229,8 @@ func TestReference(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
 			p := &play{t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: memory.New()}
-			p.ref = reference{status: ponder.Thinking, open: make(map[string]int), wishes: make(map[string]bool)}
-			p.start()
+			p.ref = reference{status: ponder.Thinking, open: make(map[string]int), commands: make(map[string]bool)}
+			p.startEngine()
 			js, err := json.Marshal(session.Options{ToTheEnd: true, Parallel: 1 + p.rng.IntN(3)})
 			if err != nil {
 				t.Fatal(err)
@@ -239,7 +239,7 @@ func TestReference(t *testing.T) {
 				Mode: session.Name, Input: "What is the sea?", Options: js, Budget: ponder.Budget{Time: 1000 * time.Hour},
 			})
 			for range 25 {
-				p.step()
+				p.doRandomOrder()
 			}
 			ended[p.ref.status]++
 		})

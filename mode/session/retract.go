@@ -6,19 +6,19 @@ import (
 	"ponder/internal/textkit/similarity"
 )
 
-// retract removes citations and quotations of banned evidence from the state.
-func (s *state) retract() {
+// retractBanned removes citations and quotations of banned evidence from the state.
+func (s *state) retractBanned() {
 	var thoughts []thought
 	for _, t := range s.Thoughts {
-		if t.Text = s.retracted(t.Text); t.Text != "" {
+		if t.Text = s.retractText(t.Text); t.Text != "" {
 			thoughts = append(thoughts, t)
 		}
 	}
-	var memos []*memo
-	for _, m := range s.Said {
-		if text := s.retracted(m.Text); text != m.Text {
+	var memos []*pastThought
+	for _, m := range s.History {
+		if text := s.retractText(m.Text); text != m.Text {
 			other := *m
-			other.Text, other.feel = text, similarity.Of(text)
+			other.Text, other.normText = text, similarity.Parse(text)
 			m = &other
 		}
 		if m.Text != "" {
@@ -27,7 +27,7 @@ func (s *state) retract() {
 	}
 	var explored []*question
 	for _, q := range s.Explored {
-		if text := s.retracted(q.Insights); text != q.Insights {
+		if text := s.retractText(q.Insights); text != q.Insights {
 			other := *q
 			other.Insights = text
 			q = &other
@@ -35,25 +35,25 @@ func (s *state) retract() {
 		explored = append(explored, q)
 	}
 	var insights []string
-	for _, text := range s.Sum.Insights {
-		if text = s.retracted(text); text != "" {
+	for _, text := range s.Synthesis.Insights {
+		if text = s.retractText(text); text != "" {
 			insights = append(insights, text)
 		}
 	}
-	s.Thoughts, s.Said, s.Explored, s.Sum.Insights = thoughts, memos, explored, insights
-	s.Sum.Text = s.retracted(s.Sum.Text)
+	s.Thoughts, s.History, s.Explored, s.Synthesis.Insights = thoughts, memos, explored, insights
+	s.Synthesis.Text = s.retractText(s.Synthesis.Text)
 }
 
-func (s *state) retracted(text string) string {
-	if bare, _ := s.cited(text, nil); bare == text {
+func (s *state) retractText(text string) string {
+	if bare, _ := s.checkCitations(text, nil); bare == text {
 		return text
 	}
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
-		if bare, _ := s.cited(line, nil); bare == strings.TrimSpace(line) || !quotation(strings.TrimPrefix(line, "- ")) {
+		if bare, _ := s.checkCitations(line, nil); bare == strings.TrimSpace(line) || !isQuotation(strings.TrimPrefix(line, "- ")) {
 			kept = append(kept, line)
 		}
 	}
-	text, _ = s.cited(strings.Join(kept, "\n"), nil)
+	text, _ = s.checkCitations(strings.Join(kept, "\n"), nil)
 	return text
 }

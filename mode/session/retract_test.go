@@ -15,20 +15,20 @@ import (
 func TestBannedIsNotCited(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 5, ToTheEnd: true}, time.Minute, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
-			return library(do, 40)
+			return libraryHits(do, 40)
 		}
 		switch what, n := stepOf(keyOf(a)); what {
 		case thoughts:
-			return says(fmt.Sprintf(`{"thoughts":[{"thought":"Number %d is so [e1, e2].","type":"insight","confidence":0.7,"cites":["e1"]}]}`, n))
+			return textAnswer(fmt.Sprintf(`{"thoughts":[{"thought":"Number %d is so [e1, e2].","type":"insight","confidence":0.7,"cites":["e1"]}]}`, n))
 		case synthesis:
-			return says(`{"synthesis":"So it is [e1], and so [e2].","insights":["It is so [e1]."],"confidence":0.5,"remaining":[]}`)
+			return textAnswer(`{"synthesis":"So it is [e1], and so [e2].","insights":["It is so [e1]."],"confidence":0.5,"remaining":[]}`)
 		case final:
-			return says(`{"answer":"It is so [e1, e2].","insights":["So [e1]."],"confidence":0.8,"remaining":[]}`)
+			return textAnswer(`{"answer":"It is so [e1, e2].","insights":["So [e1]."],"confidence":0.8,"remaining":[]}`)
 		}
-		return sensible(a)
+		return defaultAnswer(a)
 	})
-	d.inputs = map[int]ponder.Body{12: wish(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}
-	d.work()
+	d.inputs = map[int]ponder.Body{12: newSteer(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}
+	d.runToEnd()
 	at := -1
 	for i, ev := range d.log {
 		if b, ok := ev.Body.(ponder.Progress); ok && b.Stage == "steered" {
@@ -51,14 +51,14 @@ func TestBannedIsNotCited(t *testing.T) {
 	if thoughts == 0 || syntheses < 2 || d.fin.Answer != "It is so [e2]." {
 		t.Errorf("%d thoughts, %d syntheses after the ban, finished %+v", thoughts, syntheses, d.fin)
 	}
-	if text := d.call("final").Request.Messages[0].Text(); strings.Contains(text, "[e1]") || !strings.Contains(text, "Number 1 is so [e2].") {
+	if text := d.callByKey("final").Request.Messages[0].Text(); strings.Contains(text, "[e1]") || !strings.Contains(text, "Number 1 is so [e2].") {
 		t.Errorf("the answer is asked for with\n%s", text)
 	}
 }
 
 // Quotations of a banned source are removed; thoughts that cite it stay.
 func TestUnsaid(t *testing.T) {
-	s := state{given: &given{}, Counts: counts{Evidence: 9}, Barred: []int{1, 4}}
+	s := state{runInput: &runInput{}, Counts: counts{Evidence: 9}, BannedEvidence: []int{1, 4}}
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing of it", "So [e2].", "So [e2]."},
 		{"a thought", "So [e1], and so [e2].", "So, and so [e2]."},
@@ -70,7 +70,7 @@ func TestUnsaid(t *testing.T) {
 		{"a sum of quotations", "Put together.\n\n**What?**\n\n- “It is so.” [e4]\n- “It is not.” [e5]", "Put together.\n\n**What?**\n\n- “It is not.” [e5]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := s.retracted(tt.text); got != tt.want {
+			if got := s.retractText(tt.text); got != tt.want {
 				t.Errorf("retracted = %q, want %q", got, tt.want)
 			}
 		})
@@ -80,12 +80,12 @@ func TestUnsaid(t *testing.T) {
 func TestBannedIsNotQuoted(t *testing.T) {
 	d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}}, time.Hour, func(a ponder.Action) ponder.Body {
 		if do, ok := a.(ponder.Do); ok {
-			return library(do, 12)
+			return libraryHits(do, 12)
 		}
-		return fails(llm.Auth, "no key")
+		return failedCall(llm.Auth, "no key")
 	})
-	d.inputs = map[int]ponder.Body{20: wish(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}
-	d.work()
+	d.inputs = map[int]ponder.Body{20: newSteer(ponder.BanSource, "", ponder.SteerArgs{Source: "e1"})}
+	d.runToEnd()
 	for _, quote := range []string{"Fact 0 ", "Fact 4 ", "Fact 8 "} {
 		if strings.Contains(d.fin.Answer, quote) {
 			t.Errorf("%q is quoted:\n%s", quote, d.fin.Answer)

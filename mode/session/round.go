@@ -12,103 +12,103 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// cell is one focus of a wave with its results. A wave is applied when all cells are done, in their
+// slot is one focus of a wave with its results. A wave is applied when all cells are done, in their
 // order, so that the order of results does not matter.
-type cell struct {
+type slot struct {
 	N     int   `json:"n"`
 	Focus focus `json:"focus"`
 	Done  bool  `json:"done,omitempty"` // with the step
 	structured.Retry
 
-	Found   found          `json:"found,omitzero"` // of a look
-	Got     bool           `json:"got,omitempty"`  // found is complete; the web is pending
-	Web     *webLook       `json:"web,omitempty"`  // nil if the web is not searched
-	News    int            `json:"news,omitempty"` // passages found
-	Less    string         `json:"less,omitempty"` // why documents or memory found fewer than possible
-	Heard   []heard        `json:"heard,omitempty"`
-	Asked   []asked        `json:"asked,omitempty"`   // questions among the thoughts
-	Settled bool           `json:"settled,omitempty"` // the model has no more questions
-	Model   string         `json:"model,omitempty"`
-	Failed  ponder.Outcome `json:"failed,omitzero"`
+	Found       found           `json:"found,omitzero"` // of a look
+	LookupDone  bool            `json:"got,omitempty"`  // found is complete; the web is pending
+	Web         *webResult      `json:"web,omitempty"`  // nil if the web is not searched
+	NewPassages int             `json:"news,omitempty"` // passages found
+	FewerReason string          `json:"less,omitempty"` // why documents or memory found fewer than possible
+	Thoughts    []modelThought  `json:"heard,omitempty"`
+	Questions   []modelQuestion `json:"asked,omitempty"`   // questions among the thoughts
+	Settled     bool            `json:"settled,omitempty"` // the model has no more questions
+	Model       string          `json:"model,omitempty"`
+	Failed      ponder.Outcome  `json:"failed,omitzero"`
 }
 
-func (c *cell) key(do string) string { return do + "-" + strconv.Itoa(c.N) + markOf(c.Retry) }
+func (c *slot) actionKey(do string) string { return do + "-" + strconv.Itoa(c.N) + retryMark(c.Retry) }
 
-func (s *state) round() {
+func (s *state) startWave() {
 	s.Wave = nil
-	for _, f := range s.choose(s.width()) {
-		s.begin(f)
+	for _, f := range s.chooseFoci(s.waveWidth()) {
+		s.addSlot(f)
 	}
 	s.Step = step{Do: thoughts}
-	if s.lookUp() {
-		s.Step.Do = look
+	if s.startLookups() {
+		s.Step.Do = lookupStep
 	}
 }
 
-func (s *state) searches() bool { return len(s.opts.Docs) > 0 || s.opts.Memory }
+func (s *state) canSearch() bool { return len(s.opts.Docs) > 0 || s.opts.Memory }
 
-func (s *state) gathers() bool { return s.searches() || s.opts.Web }
+func (s *state) canGather() bool { return s.canSearch() || s.opts.Web }
 
-func (s *state) lookUp() bool {
-	online := s.askWeb()
+func (s *state) startLookups() bool {
+	online := s.shouldSearchWeb()
 	for i := range s.Wave {
 		c := &s.Wave[i]
 		if online && i < maxSearches {
-			c.Web = &webLook{}
+			c.Web = &webResult{}
 		}
-		c.Done = !s.searches() && c.Web == nil && online
+		c.Done = !s.canSearch() && c.Web == nil && online
 	}
-	return s.searches() || online
+	return s.canSearch() || online
 }
 
-func (s *state) begin(f focus) {
+func (s *state) addSlot(f focus) {
 	s.Counts.Rounds++
-	s.Wave = append(slices.Clip(s.Wave), cell{N: s.Counts.Rounds, Focus: f})
+	s.Wave = append(slices.Clip(s.Wave), slot{N: s.Counts.Rounds, Focus: f})
 	n := s.Counts.Rounds - 1
-	s.write("focus", &n, ponder.Progress{Content: f.Text, Stage: "focus", Iteration: s.Counts.Rounds, Ref: f.Question})
+	s.queueWrite("focus", &n, ponder.Progress{Content: f.Text, Stage: "focus", Iteration: s.Counts.Rounds, Ref: f.Question})
 }
 
-func (s *state) waits(c *cell) (keys []string) {
+func (s *state) awaitedKeys(c *slot) (keys []string) {
 	switch {
 	case c.Done:
-	case s.Step.Do == look:
-		if s.searches() && !c.Got {
-			keys = append(keys, c.key(look))
+	case s.Step.Do == lookupStep:
+		if s.canSearch() && !c.LookupDone {
+			keys = append(keys, c.actionKey(lookupStep))
 		}
 		if c.Web != nil && !c.Web.Done {
 			keys = append(keys, c.webKey())
 		}
-	case s.Step.Do == reads:
+	case s.Step.Do == readStep:
 		for _, p := range c.Web.Pages {
 			if !p.Done {
-				keys = append(keys, p.key())
+				keys = append(keys, p.actionKey())
 			}
 		}
 	default:
-		keys = append(keys, c.key(thoughts))
+		keys = append(keys, c.actionKey(thoughts))
 	}
 	return keys
 }
 
-func (s *state) consider(do []ponder.Action, c *cell) []ponder.Action {
-	for _, key := range s.waits(c) {
+func (s *state) appendActions(do []ponder.Action, c *slot) []ponder.Action {
+	for _, key := range s.awaitedKeys(c) {
 		switch {
 		case s.Step.Do == thoughts:
-			do = append(do, s.ask(key, c))
-		case s.Step.Do == reads:
-			do = append(do, s.readPage(c, key))
+			do = append(do, s.modelCall(key, c))
+		case s.Step.Do == readStep:
+			do = append(do, s.readPageAction(c, key))
 		case key == c.webKey():
-			do = append(do, s.searchWeb(c))
+			do = append(do, s.webSearchAction(c))
 		default:
-			do = append(do, s.search(c))
+			do = append(do, s.searchAction(c))
 		}
 	}
 	return do
 }
 
-// cell returns the cell that awaits key, in a cloned wave, or nil.
-func (s *state) cell(key string) *cell {
-	i := slices.IndexFunc(s.Wave, func(c cell) bool { return slices.Contains(s.waits(&c), key) })
+// findSlot returns the cell that awaits key, in a cloned wave, or nil.
+func (s *state) findSlot(key string) *slot {
+	i := slices.IndexFunc(s.Wave, func(c slot) bool { return slices.Contains(s.awaitedKeys(&c), key) })
 	if i < 0 {
 		return nil
 	}
@@ -116,174 +116,174 @@ func (s *state) cell(key string) *cell {
 	return &s.Wave[i]
 }
 
-func (s *state) lookedCell(key string, b ponder.ToolResult) {
-	c := s.cell(key)
+func (s *state) applyLookup(key string, b ponder.ToolResult) {
+	c := s.findSlot(key)
 	if c == nil {
 		return
 	}
 	if key == c.webKey() {
-		c.Web = c.Web.answered(b)
+		c.Web = c.Web.applyResult(b)
 	} else {
-		c.Got, c.Found = true, lookup.ReadFound(b.Result, maxHits)
+		c.LookupDone, c.Found = true, lookup.ReadSearchResult(b.Result, maxHits)
 		if b.Error != "" {
 			c.Found, c.Failed = found{}, b.Outcome
 		}
 	}
-	if len(s.waits(c)) == 0 {
-		c.Done, c.Got = true, false
+	if len(s.awaitedKeys(c)) == 0 {
+		c.Done, c.LookupDone = true, false
 	}
 	s.settleWave()
 }
 
-func (s *state) answeredCell(key string, b *ponder.CallFinished) {
-	c := s.cell(key)
+func (s *state) applyThoughts(key string, b *ponder.CallFinished) {
+	c := s.findSlot(key)
 	if c == nil || s.Step.Do != thoughts {
 		return
 	}
 	c.Model = b.Model
 	if b.Error != "" {
-		if c.Failed = b.Outcome; c.Bad != "" && c.hear(c.Bad, true) == nil {
+		if c.Failed = b.Outcome; c.Bad != "" && c.readThoughts(c.Bad, true) == nil {
 			c.Failed = ponder.Outcome{}
 		}
 		c.Done = true
 		s.settleWave()
 		return
 	}
-	text := heardOf(b)
-	err := c.hear(text, false)
+	text := answerText(b)
+	err := c.readThoughts(text, false)
 	switch {
 	case err == nil:
 	case c.Why == "":
-		c.Retry = structured.RetryOf(text, err)
+		c.Retry = structured.NewRetry(text, err)
 		return
-	case c.hear(text, true) == nil, c.hear(c.Bad, true) == nil:
+	case c.readThoughts(text, true) == nil, c.readThoughts(c.Bad, true) == nil:
 	default:
-		c.Failed = unanswered(b, err)
+		c.Failed = unansweredOutcome(b, err)
 	}
 	c.Done = true
 	s.settleWave()
 }
 
-func (c *cell) hear(text string, prose bool) error {
+func (c *slot) readThoughts(text string, prose bool) error {
 	a, err := readAnswer(text, prose)
 	if err == nil {
-		c.Heard, c.Asked, c.Settled = a.thoughts, a.asked, a.settled
+		c.Thoughts, c.Questions, c.Settled = a.thoughts, a.questions, a.settled
 	}
 	return err
 }
 
 func (s *state) settleWave() {
-	if slices.ContainsFunc(s.Wave, func(c cell) bool { return !c.Done }) {
+	if slices.ContainsFunc(s.Wave, func(c slot) bool { return !c.Done }) {
 		return
 	}
 	switch s.Step.Do {
-	case look:
-		s.settleLooks()
+	case lookupStep:
+		s.settleLookups()
 		return
-	case reads:
-		s.gathered()
+	case readStep:
+		s.startThoughts()
 		return
 	}
 	wave := s.Wave
 	s.Wave = nil
-	if s.judge(wave); s.Fails >= maxFails && !s.rest() && !s.gathers() {
+	if s.recordOutcome(wave); s.Failures >= maxFails && !s.scheduleRetry() && !s.canGather() {
 		s.giveUp()
 		return
 	}
-	s.unaid(s.Fails >= maxFails)
-	s.takeIn(wave)
-	s.forget()
+	s.setExtractive(s.Failures >= maxFails)
+	s.applyWave(wave)
+	s.dropUncited()
 	s.advance()
 }
 
-// judge records the outcome of a wave's calls. If all failed, they count as one failure, because
+// recordOutcome records the outcome of a wave's calls. If all failed, they count as one failure, because
 // one outage may cause them all. A permanent class takes precedence.
-func (s *state) judge(wave []cell) {
+func (s *state) recordOutcome(wave []slot) {
 	var worst ponder.Outcome
 	for i := range wave {
 		switch o := wave[i].Failed; {
 		case o.Error == "":
-			s.answered()
+			s.resetFailures()
 			return
 		case !runstate.IsPermanent(worst.Class):
 			worst = o
 		}
 	}
-	s.fails(worst)
+	s.countFailure(worst)
 }
 
-func (s *state) takeIn(wave []cell) {
+func (s *state) applyWave(wave []slot) {
 	was := s.Counts.Thoughts
 	for i := range wave {
 		c := &wave[i]
 		if s.Focus = c.Focus; c.Failed.Error != "" {
-			s.quote(c.Less)
-			s.setAside(c.Failed)
+			s.quotePassages(c.FewerReason)
+			s.dropFailedQuestion(c.Failed)
 		} else {
-			s.think(c.Heard, c.Model, false)
-			s.wonder(c.Asked)
+			s.addThoughts(c.Thoughts, c.Model, false)
+			s.raiseQuestions(c.Questions)
 		}
 	}
-	s.weigh(wave, s.Counts.Thoughts-was)
+	s.evaluateWave(wave, s.Counts.Thoughts-was)
 }
 
-// setAside drops the question of the focus if the failure may be due to it.
-func (s *state) setAside(o ponder.Outcome) {
+// dropFailedQuestion drops the question of the focus if the failure may be due to it.
+func (s *state) dropFailedQuestion(o ponder.Outcome) {
 	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
-	if at >= 0 && !s.Unaided && particular(o.Class) {
-		b := s.dropped(at, "the model failed on it: "+textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault))
-		s.Explored[len(s.Explored)-1].Aside = true
-		s.write("aside", &s.Counts.Aside, b)
+	if at >= 0 && !s.Unaided && isRequestError(o.Class) {
+		b := s.markDropped(at, "the model failed on it: "+textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault))
+		s.Explored[len(s.Explored)-1].Omitted = true
+		s.queueWrite("aside", &s.Counts.Omitted, b)
 	}
 }
 
-// wonder takes questions that came with thoughts, which saves a call for questions.
-func (s *state) wonder(list []asked) {
-	if len(list) > 0 && s.Since >= questionEvery {
-		s.Since, s.Worth.Asked = 0, true
-		s.write("asked", &s.Counts.Raised, s.raise(list, false)...)
+// raiseQuestions takes questions that came with thoughts, which saves a call for questions.
+func (s *state) raiseQuestions(list []modelQuestion) {
+	if len(list) > 0 && s.SinceQuestions >= questionEvery {
+		s.SinceQuestions, s.CallValue.Asked = 0, true
+		s.queueWrite("asked", &s.Counts.Raised, s.addQuestions(list, false)...)
 	}
 }
 
-// settleLooks applies the looks and starts page reads if worthwhile.
-func (s *state) settleLooks() {
+// settleLookups applies the looks and starts page reads if worthwhile.
+func (s *state) settleLookups() {
 	s.Wave = slices.Clone(s.Wave)
 	for i := range s.Wave {
 		c := &s.Wave[i]
-		if s.Focus = c.Focus; s.searches() {
-			c.News = s.looked(c)
+		if s.Focus = c.Focus; s.canSearch() {
+			c.NewPassages = s.applyHits(c)
 		}
 		c.Found, c.Failed = found{}, ponder.Outcome{}
 	}
-	if s.online(); s.choosePages() {
-		s.Step = step{Do: reads}
+	if s.recordWebOutcome(); s.choosePages() {
+		s.Step = step{Do: readStep}
 		return
 	}
-	s.gathered()
+	s.startThoughts()
 }
 
-// gathered applies the web results and starts the thoughts.
-func (s *state) gathered() {
+// startThoughts applies the web results and starts the thoughts.
+func (s *state) startThoughts() {
 	wave := slices.Clone(s.Wave)
 	for i := range wave {
 		c := &wave[i]
 		s.Focus = c.Focus
 		if c.Web != nil {
-			c.News += s.surfed(c)
-		} else if !s.searches() {
+			c.NewPassages += s.gatherWeb(c)
+		} else if !s.canSearch() {
 			c.Done = false
 			continue
 		}
 		over := ""
-		if s.Dry++; c.News > 0 {
-			s.Dry = 0
+		if s.EmptyRounds++; c.NewPassages > 0 {
+			s.EmptyRounds = 0
 		} else {
-			over = s.nothing(c)
+			over = s.explainEmpty(c)
 		}
 		if c.Focus.Question == "" {
-			s.Over = over
+			s.EmptyReason = over
 		}
-		c.Done, c.Web, c.News, c.Less = false, nil, 0, over
+		c.Done, c.Web, c.NewPassages, c.FewerReason = false, nil, 0, over
 	}
 	if !s.Unaided {
 		s.Wave, s.Step = wave, step{Do: thoughts}
@@ -292,21 +292,21 @@ func (s *state) gathered() {
 	s.Wave = nil
 	for i := range wave {
 		s.Focus = wave[i].Focus
-		s.quote(wave[i].Less)
+		s.quotePassages(wave[i].FewerReason)
 	}
-	s.forget()
+	s.dropUncited()
 	s.advance()
 }
 
-func (s *state) again(want func(*cell) bool) {
-	if !s.Step.inWave() {
+func (s *state) restartSlots(want func(*slot) bool) {
+	if !s.Step.isInWave() {
 		return
 	}
 	old := s.Wave
 	s.Wave = nil
 	for _, c := range old {
 		if want(&c) {
-			s.begin(c.Focus)
+			s.addSlot(c.Focus)
 		} else {
 			s.Wave = append(s.Wave, c)
 		}
@@ -316,43 +316,43 @@ func (s *state) again(want func(*cell) bool) {
 func (s *state) inFlight() (keys []string) {
 	switch {
 	case s.Step.Do == done:
-	case !s.Step.inWave():
-		return []string{s.Step.key()}
+	case !s.Step.isInWave():
+		return []string{s.Step.actionKey()}
 	}
 	for i := range s.Wave {
-		keys = append(keys, s.waits(&s.Wave[i])...)
+		keys = append(keys, s.awaitedKeys(&s.Wave[i])...)
 	}
 	return keys
 }
 
-// width returns the number of foci in the next wave. It reserves a call for the answer, and is one
+// waveWidth returns the number of foci in the next wave. It reserves a call for the answer, and is one
 // once nothing new comes.
-func (s *state) width() int {
+func (s *state) waveWidth() int {
 	n := s.opts.Parallel
-	if s.Worth.Stale > 0 {
+	if s.CallValue.Stale > 0 {
 		n = 1
 	}
 	if s.Calls > 0 {
 		n = min(n, s.Calls-s.Counts.Calls-1)
 	}
-	if s.Unaided && !s.searches() {
+	if s.Unaided && !s.canSearch() {
 		n = min(n, maxSearches)
 	}
 	return max(1, n)
 }
 
-// choose returns the n most urgent open questions, ties by user's first, then oldest. Without any,
+// chooseFoci returns the n most urgent open questions, ties by user's first, then oldest. Without any,
 // or if quoting found nothing for them, it returns the user's question.
-func (s *state) choose(n int) (list []focus) {
+func (s *state) chooseFoci(n int) (list []focus) {
 	open := s.Open
-	if s.Unaided && s.Dry >= dryRounds {
+	if s.Unaided && s.EmptyRounds >= dryRounds {
 		open = nil
 	}
 	if len(open) > 1 {
 		open = slices.Clone(open)
 		slices.SortStableFunc(open, func(a, b *question) int {
-			if a.Priority == b.Priority && a.Wished != b.Wished {
-				if a.Wished {
+			if a.Priority == b.Priority && a.FromUser != b.FromUser {
+				if a.FromUser {
 					return -1
 				}
 				return 1

@@ -6,10 +6,10 @@
 // priorities; at intervals it writes a synthesis. It asks for the answer when the budget is spent,
 // nothing new comes, or the user wants it.
 //
-// Read state.go, round.go and steps.go first. focus.go keeps questions, said.go thoughts and
+// Read state.go, round.go and steps.go first. focus.go keeps questions, dedup.go thoughts and
 // evidence.go passages. web.go and pages.go search the web; earlier.go recalls sessions.
-// worth.go stops, steer.go and retract.go apply commands, founded.go checks the answer. prompt.go
-// asks and answer.go parses; quote.go and unaided.go work without a model. view.go, shape.go,
+// stopping.go stops, steer.go and retract.go apply commands, grounding.go checks the answer. prompt.go
+// asks and answer.go parses; quote.go and extractive.go work without a model. view.go, shape.go,
 // tree.go, steering.go and certainty.go fold a session for display.
 //
 // A run writes under numbered keys: focus, found (evidence), note (thoughts), asked (questions),
@@ -39,12 +39,12 @@ const (
 	maxQuestions      = 3
 	questionEvery     = 5  // thoughts
 	recentThoughts    = 20 // minimum input of a synthesis; so many new ones trigger one
-	mostParallel      = 16
+	maxFoci           = 16
 	synthesisInterval = 5 * time.Minute // unless the options set another
-	duration          = 5 * time.Minute
+	defaultDuration   = 5 * time.Minute
 	maxFails          = 3  // consecutive permanent failures
 	dryRounds         = 2  // consecutive rounds without new evidence
-	unaidedRounds     = 24 // without a model; later quotes matter little
+	extractiveRounds  = 24 // without a model; later quotes matter little
 )
 
 // Options are the options of a run. The zero value works.
@@ -102,14 +102,14 @@ func New() ponder.Mode {
 		Version: 2,
 		Layout:  1,
 		Doc:     "Think about one hard question for minutes to hours: explore it, raise questions, sum up, and answer with reasons and a confidence.",
-		Budget:  ponder.Budget{Time: duration},
-		Start:   func(r ponder.Run) ponder.State { return start(r) },
-		Load:    load,
+		Budget:  ponder.Budget{Time: defaultDuration},
+		Start:   func(r ponder.Run) ponder.State { return newState(r) },
+		Load:    loadState,
 	}
 }
 
-// options returns a run's options with defaults applied.
-func options(r ponder.Run) (Options, error) {
+// parseOptions returns a run's options with defaults applied.
+func parseOptions(r ponder.Run) (Options, error) {
 	o := Options{}
 	if len(r.Options) > 0 {
 		if err := json.Unmarshal(r.Options, &o); err != nil {
@@ -120,7 +120,7 @@ func options(r ponder.Run) (Options, error) {
 		o.SynthesisInterval = synthesisInterval.Seconds()
 	}
 	o.SynthesisInterval = math.Min(o.SynthesisInterval, math.MaxInt32)
-	o.Parallel = min(max(1, o.Parallel), mostParallel)
+	o.Parallel = min(max(1, o.Parallel), maxFoci)
 	o.WebEvery = max(1, o.WebEvery)
 	for role, other := range map[*ponder.Role]ponder.Role{&o.ThoughtRole: ponder.Slow, &o.SynthesisRole: ponder.Slow, &o.FinalRole: ponder.Frontier} {
 		if *role == "" {
@@ -130,36 +130,36 @@ func options(r ponder.Run) (Options, error) {
 	return o, nil
 }
 
-func start(r ponder.Run) *state {
-	opts, err := options(r)
-	s := &state{given: &given{r, opts, similarity.Of(r.Input)}, Calls: r.Budget.Calls}
+func newState(r ponder.Run) *state {
+	opts, err := parseOptions(r)
+	s := &state{runInput: &runInput{r, opts, similarity.Parse(r.Input)}, Calls: r.Budget.Calls}
 	s.Unaided = s.opts.WithoutModel
 	switch {
 	case err != nil:
-		s.fail(err.Error())
+		s.failRun(err.Error())
 	case strings.TrimSpace(r.Input) == "":
-		s.fail("there is no question")
-	case s.Unaided && !s.gathers():
-		s.fail(nothingToGoBy)
+		s.failRun("there is no question")
+	case s.Unaided && !s.canGather():
+		s.failRun(noModelNoSources)
 	case s.opts.Earlier:
 		s.Step = step{Do: earlier, N: 1}
 	default:
-		s.round()
+		s.startWave()
 	}
 	return s
 }
 
-// nothingToGoBy is the failure of a session without model and sources.
-const nothingToGoBy = "there is no model to think with and there are no documents to quote: configure a model, or give documents"
+// noModelNoSources is the failure of a session without model and sources.
+const noModelNoSources = "there is no model to think with and there are no documents to quote: configure a model, or give documents"
 
-// load decodes a state from a checkpoint.
-func load(r ponder.Run, js []byte) (ponder.State, error) {
+// loadState decodes a state from a checkpoint.
+func loadState(r ponder.Run, js []byte) (ponder.State, error) {
 	s := &state{}
 	if err := json.Unmarshal(js, s); err != nil {
 		return nil, fmt.Errorf("load session %s: %w", r.ID, err)
 	}
-	opts, _ := options(r) // invalid options already failed the run
-	s.given = &given{r, opts, similarity.Of(r.Input)}
-	s.feel()
+	opts, _ := parseOptions(r) // invalid options already failed the run
+	s.runInput = &runInput{r, opts, similarity.Parse(r.Input)}
+	s.restoreNormTexts()
 	return s, nil
 }

@@ -19,10 +19,10 @@ type View struct {
 	Sources   []Source    `json:"sources"`
 
 	// Steering lists user commands, oldest first.
-	Steering    []Steering   `json:"steering,omitempty"`
-	Corrections []Correction `json:"corrections,omitempty"`
-	Pinned      []string     `json:"pinned_sources,omitempty"`
-	Banned      []string     `json:"banned_sources,omitempty"`
+	Steering    []SteerCommand `json:"steering,omitempty"`
+	Corrections []Correction   `json:"corrections,omitempty"`
+	Pinned      []string       `json:"pinned_sources,omitempty"`
+	Banned      []string       `json:"banned_sources,omitempty"`
 
 	// Notes are remarks of the program, such as files not read.
 	Notes []string `json:"notes,omitempty"`
@@ -30,7 +30,7 @@ type View struct {
 	// CutShort says that a budget other than time ended the session.
 	CutShort bool `json:"-"`
 
-	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.BrokeOff].
+	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.DescribeIncomplete].
 	BrokeOff string `json:"-"`
 
 	fold viewFold
@@ -101,39 +101,39 @@ type Metadata struct {
 
 // Thought is a thought of a session.
 type Thought struct {
-	ID         string          `json:"id"`
-	Session    ponder.ThreadID `json:"session_id"`
-	Number     int             `json:"sequence_number"`
-	Text       string          `json:"thought_text"`
-	Kind       string          `json:"thought_type"`
-	Confidence float64         `json:"confidence"`
-	Importance float64         `json:"importance"`
-	Question   string          `json:"related_to_question_id,omitempty"`
-	Focus      string          `json:"focus,omitempty"`
-	Cites      []string        `json:"cites,omitempty"`
-	Against    []string        `json:"contradicts,omitempty"`
-	Repeats    int             `json:"said_again,omitempty"` // merged repeats
-	Unaided    bool            `json:"without_model,omitempty"`
-	Assumed    bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
-	Offset     float64         `json:"time_offset_seconds"`
-	Created    time.Time       `json:"created_at"`
+	ID           string          `json:"id"`
+	Session      ponder.ThreadID `json:"session_id"`
+	Number       int             `json:"sequence_number"`
+	Text         string          `json:"thought_text"`
+	Kind         string          `json:"thought_type"`
+	Confidence   float64         `json:"confidence"`
+	Importance   float64         `json:"importance"`
+	Question     string          `json:"related_to_question_id,omitempty"`
+	Focus        string          `json:"focus,omitempty"`
+	Cites        []string        `json:"cites,omitempty"`
+	Against      []string        `json:"contradicts,omitempty"`
+	Repeats      int             `json:"said_again,omitempty"` // merged repeats
+	WithoutModel bool            `json:"without_model,omitempty"`
+	Assumed      bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
+	Offset       float64         `json:"time_offset_seconds"`
+	Created      time.Time       `json:"created_at"`
 }
 
 // Question is a question of a session.
 type Question struct {
-	ID       string          `json:"id"`
-	Session  ponder.ThreadID `json:"session_id"`
-	Parent   string          `json:"parent_id,omitempty"` // empty: the user's question
-	Text     string          `json:"question_text"`
-	Priority int             `json:"priority"`
-	Why      string          `json:"why"`
-	Explored bool            `json:"explored"`
-	Insights string          `json:"insights_gained"`
-	State    QuestionState   `json:"state"`
-	By       string          `json:"by,omitempty"`          // "user" if the user asked it
-	Repeats  int             `json:"asked_again,omitempty"` // merged repeats
-	Unaided  bool            `json:"without_model,omitempty"`
-	Created  time.Time       `json:"created_at"`
+	ID           string          `json:"id"`
+	Session      ponder.ThreadID `json:"session_id"`
+	Parent       string          `json:"parent_id,omitempty"` // empty: the user's question
+	Text         string          `json:"question_text"`
+	Priority     int             `json:"priority"`
+	Why          string          `json:"why"`
+	Explored     bool            `json:"explored"`
+	Insights     string          `json:"insights_gained"`
+	State        QuestionState   `json:"state"`
+	By           string          `json:"by,omitempty"`          // "user" if the user asked it
+	Repeats      int             `json:"asked_again,omitempty"` // merged repeats
+	WithoutModel bool            `json:"without_model,omitempty"`
+	Created      time.Time       `json:"created_at"`
 }
 
 // QuestionState is the state of a question.
@@ -148,21 +148,21 @@ const (
 
 // Synthesis is the understanding at a time.
 type Synthesis struct {
-	ID         string          `json:"id"`
-	Session    ponder.ThreadID `json:"session_id"`
-	Number     int             `json:"sequence_number"`
-	Text       string          `json:"synthesis_text"`
-	Insights   []string        `json:"key_insights"`
-	Confidence float64         `json:"confidence_level"`
-	Remaining  []string        `json:"remaining_questions"`
-	Cites      []string        `json:"cites,omitempty"`
-	Trend      string          `json:"trend,omitempty"`
-	Basis      ponder.Basis    `json:"basis,omitzero"`
-	Final      bool            `json:"final,omitempty"`
-	Unaided    bool            `json:"without_model,omitempty"`
-	Assumed    bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
-	Offset     float64         `json:"time_offset_seconds"`
-	Created    time.Time       `json:"created_at"`
+	ID           string          `json:"id"`
+	Session      ponder.ThreadID `json:"session_id"`
+	Number       int             `json:"sequence_number"`
+	Text         string          `json:"synthesis_text"`
+	Insights     []string        `json:"key_insights"`
+	Confidence   float64         `json:"confidence_level"`
+	Remaining    []string        `json:"remaining_questions"`
+	Cites        []string        `json:"cites,omitempty"`
+	Trend        string          `json:"trend,omitempty"`
+	Basis        ponder.Basis    `json:"basis,omitzero"`
+	Final        bool            `json:"final,omitempty"`
+	WithoutModel bool            `json:"without_model,omitempty"`
+	Assumed      bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
+	Offset       float64         `json:"time_offset_seconds"`
+	Created      time.Time       `json:"created_at"`
 }
 
 // Source is a gathered quotation.
@@ -218,8 +218,8 @@ func (v *View) Cites(id string) bool {
 	return false
 }
 
-// Steering is a user command and its result.
-type Steering struct {
+// SteerCommand is a user command and its result.
+type SteerCommand struct {
 	ID      string         `json:"id"` // of the event
 	Order   ponder.SteerOp `json:"order"`
 	Content string         `json:"content,omitempty"`

@@ -15,8 +15,8 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// given is the constant input of a session.
-type given struct {
+// runInput is the constant input of a session.
+type runInput struct {
 	run   ponder.Run
 	opts  Options
 	input similarity.Text
@@ -25,52 +25,52 @@ type given struct {
 // state is the state of a session. Exported fields are stored in checkpoints, so all of them are
 // bounded.
 type state struct {
-	*given `json:"-"`
+	*runInput `json:"-"`
 
-	Time   clock  `json:"time,omitzero"`
-	Step   step   `json:"step"`
-	Wave   []cell `json:"wave,omitempty"`  // of the steps look, read and thoughts
-	Notes  []note `json:"notes,omitempty"` // decided but not yet in the log
-	End    string `json:"end,omitempty"`   // why it concludes
-	Cut    string `json:"broke,omitempty"` // how the answer broke off, if so
-	Paused bool   `json:"paused,omitempty"`
-	Told   bool   `json:"told,omitempty"`  // the budget is spent
-	Now    bool   `json:"hurry,omitempty"` // the user wants the answer at once
-	Calls  int    `json:"calls,omitempty"` // maximum number of calls, if limited
-	Out    *out   `json:"out,omitempty"`   // how the run ends, once it does
+	Time        clock   `json:"time,omitzero"`
+	Step        step    `json:"step"`
+	Wave        []slot  `json:"wave,omitempty"`  // of the steps look, read and thoughts
+	Notes       []note  `json:"notes,omitempty"` // decided but not yet in the log
+	StopReason  string  `json:"end,omitempty"`   // why it concludes
+	Cut         string  `json:"broke,omitempty"` // how the answer broke off, if so
+	Paused      bool    `json:"paused,omitempty"`
+	BudgetSpent bool    `json:"told,omitempty"`  // the budget is spent
+	AnswerNow   bool    `json:"hurry,omitempty"` // the user wants the answer at once
+	Calls       int     `json:"calls,omitempty"` // maximum number of calls, if limited
+	Outcome     *runEnd `json:"out,omitempty"`   // how the run ends, once it does
 
-	Limit time.Duration `json:"limit,omitempty"` // time limit, if the user changed it
+	TimeLimit time.Duration `json:"limit,omitempty"` // time limit, if the user changed it
 
-	Unaided bool   `json:"unaided,omitempty"` // continues without a model
-	Fails   int    `json:"fails,omitempty"`   // consecutive failures of the thinking model
-	Fault   string `json:"fault,omitempty"`   // error of the last call or look
-	Outage  outage `json:"outage,omitzero"`
-	Dry     int    `json:"dry,omitempty"`  // consecutive rounds without new evidence
-	Over    string `json:"over,omitempty"` // why the last look for the user's question found nothing
-	Counts  counts `json:"counts,omitzero"`
-	Worth   worth  `json:"worth,omitzero"`
+	Unaided     bool      `json:"unaided,omitempty"` // continues without a model
+	Failures    int       `json:"fails,omitempty"`   // consecutive failures of the thinking model
+	LastError   string    `json:"fault,omitempty"`   // error of the last call or look
+	Outage      outage    `json:"outage,omitzero"`
+	EmptyRounds int       `json:"dry,omitempty"`  // consecutive rounds without new evidence
+	EmptyReason string    `json:"over,omitempty"` // why the last look for the user's question found nothing
+	Counts      counts    `json:"counts,omitzero"`
+	CallValue   callValue `json:"worth,omitzero"`
 
-	Focus    focus       `json:"focus,omitzero"`     // of the cell being applied
-	Thoughts []thought   `json:"thoughts,omitempty"` // recent ones, and all since the last synthesis
-	Said     []*memo     `json:"said,omitempty"`     // memos of more thoughts
-	Since    int         `json:"since,omitempty"`    // thoughts since the last questions; negative after an early call
-	Open     []*question `json:"open,omitempty"`
-	Explored []*question `json:"explored,omitempty"` // recent ones, including dropped
-	Sum      summary     `json:"sum,omitzero"`
-	SummedAt int64       `json:"summed_at_ms,omitempty"`
+	Focus          focus          `json:"focus,omitzero"`     // of the cell being applied
+	Thoughts       []thought      `json:"thoughts,omitempty"` // recent ones, and all since the last synthesis
+	History        []*pastThought `json:"said,omitempty"`     // memos of more thoughts
+	SinceQuestions int            `json:"since,omitempty"`    // thoughts since the last questions; negative after an early call
+	Open           []*question    `json:"open,omitempty"`
+	Explored       []*question    `json:"explored,omitempty"` // recent ones, including dropped
+	Synthesis      summary        `json:"sum,omitzero"`
+	SummedAt       int64          `json:"summed_at_ms,omitempty"`
 
-	Evidence []evidence `json:"evidence,omitempty"` // of this round, and cited ones
-	Seen     []string   `json:"seen,omitempty"`     // recent ids of hits
-	Quotes   []string   `json:"quotes,omitempty"`   // known quotes by page; see repeats
-	Web      web        `json:"web,omitzero"`
-	Topics   []topic    `json:"topics,omitempty"` // of hits for the user's question
-	Best     float64    `json:"best,omitempty"`   // best score; without a model, hits below half are ignored
+	Evidence  []evidence `json:"evidence,omitempty"` // of this round, and cited ones
+	Seen      []string   `json:"seen,omitempty"`     // recent ids of hits
+	Quotes    []string   `json:"quotes,omitempty"`   // known quotes by page; see repeats
+	Web       webState   `json:"web,omitzero"`
+	Topics    []topic    `json:"topics,omitempty"` // of hits for the user's question
+	BestScore float64    `json:"best,omitempty"`   // best score; without a model, hits below half are ignored
 
 	Mind []background.Note `json:"mind,omitempty"` // background notes at the start
 
 	Facts []fact `json:"facts,omitempty"`
 	steering.SourceFilter
-	Barred []int `json:"barred,omitempty"` // evidence of banned sources
+	BannedEvidence []int `json:"barred,omitempty"` // evidence of banned sources
 }
 
 // counts number keys and events.
@@ -89,20 +89,20 @@ type counts struct {
 	Unaided   int `json:"unaided,omitempty"`
 	Steered   int `json:"steered,omitempty"`
 	Facts     int `json:"facts,omitempty"`
-	Aside     int `json:"aside,omitempty"`
-	Rests     int `json:"rests,omitempty"`
+	Omitted   int `json:"aside,omitempty"`
+	Waits     int `json:"rests,omitempty"`
 }
 
 const (
-	earlier   = "earlier"
-	look      = "look"
-	onWeb     = "web"  // concurrent with a look
-	reads     = "read" // of found pages
-	thoughts  = "thoughts"
-	questions = "questions"
-	synthesis = "synthesis"
-	final     = "final"
-	done      = "done"
+	earlier    = "earlier"
+	lookupStep = "look"
+	webStep    = "web"  // concurrent with a look
+	readStep   = "read" // of found pages
+	thoughts   = "thoughts"
+	questions  = "questions"
+	synthesis  = "synthesis"
+	final      = "final"
+	done       = "done"
 )
 
 // step is the awaited action, or the actions of the wave.
@@ -111,38 +111,38 @@ type step struct {
 	N  int    `json:"n,omitempty"` // for the final answer: number of pauses
 	structured.Retry
 
-	Other bool `json:"other,omitempty"` // the thinking model writes the answer, because the final model failed
+	ThoughtModel bool `json:"other,omitempty"` // the thinking model writes the answer, because the final model failed
 }
 
 const (
-	askedAnew = "~2"     // a retry of an unreadable answer
-	another   = "~other" // of the other model
+	retrySuffix = "~2"     // a retry of an unreadable answer
+	otherSuffix = "~other" // of the other model
 )
 
-func markOf(r structured.Retry) string {
+func retryMark(r structured.Retry) string {
 	if r.Why != "" {
-		return askedAnew
+		return retrySuffix
 	}
 	return ""
 }
 
-func (p step) key() string {
+func (p step) actionKey() string {
 	key := p.Do
 	if p.Do != final || p.N > 0 {
 		key += "-" + strconv.Itoa(p.N)
 	}
-	if p.Other {
-		key += another
+	if p.ThoughtModel {
+		key += otherSuffix
 	}
-	return key + markOf(p.Retry)
+	return key + retryMark(p.Retry)
 }
 
-func (p step) inWave() bool { return p.Do == look || p.Do == reads || p.Do == thoughts }
+func (p step) isInWave() bool { return p.Do == lookupStep || p.Do == readStep || p.Do == thoughts }
 
 // A note is a Write that the session has decided on.
 type note = pendingwrites.Note
 
-type out = runstate.End
+type runEnd = runstate.End
 
 type clock struct {
 	runstate.Clock
@@ -150,81 +150,81 @@ type clock struct {
 	Wall time.Time `json:"wall,omitzero"` // of the newest event that changed the state
 }
 
-// see returns the clock after ev. Only the holder knows the thread's clock.
-func (c clock) see(ev ponder.Event, run ponder.RunID) clock {
-	return clock{c.After(ev, run, firstKey), ev.Time}
+// observeEvent returns the clock after ev. Only the holder knows the thread's clock.
+func (c clock) observeEvent(ev ponder.Event, run ponder.RunID) clock {
+	return clock{c.Advance(ev, run, firstKey), ev.Time}
 }
 
 const firstKey = "focus-1"
 
-func (s *state) offset() float64 { return s.Time.Seconds() }
+func (s *state) elapsedSeconds() float64 { return s.Time.Seconds() }
 
 // Apply implements [ponder.State]. It changes a copy and clones shared data first.
 func (s *state) Apply(ev ponder.Event) ponder.State {
-	if !s.minds(ev) {
+	if !s.isRelevant(ev) {
 		return s
 	}
 	next := *s
-	next.Time = s.Time.see(ev, s.run.ID)
-	next.see(ev)
+	next.Time = s.Time.observeEvent(ev, s.run.ID)
+	next.applyEvent(ev)
 	return &next
 }
 
-func (s *state) minds(ev ponder.Event) bool {
+func (s *state) isRelevant(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallFinished, ponder.ToolResult, ponder.BudgetSpent:
 		return ev.Run == s.run.ID
 	case ponder.Steer, ponder.RunPaused, ponder.RunResumed:
 		return true
 	case ponder.Observation:
-		_, ok := background.Of(ev)
+		_, ok := background.NoteFrom(ev)
 		return ok && s.Counts.Thoughts == 0
 	}
-	return ev.Run == s.run.ID && (len(s.Notes) > 0 && pendingwrites.Ends(ev.Cause) || s.isAskedAgain() && s.isForeign(ev.Cause))
+	return ev.Run == s.run.ID && (len(s.Notes) > 0 && pendingwrites.IsLastEvent(ev.Cause) || s.isRetrying() && s.isForeign(ev.Cause))
 }
 
-func (s *state) see(ev ponder.Event) {
+func (s *state) applyEvent(ev ponder.Event) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
 		s.applySteer(ev.ID, b)
 	case ponder.Observation:
-		n, _ := background.Of(ev)
-		s.Mind = background.With(s.Mind, n)
+		n, _ := background.NoteFrom(ev)
+		s.Mind = background.AppendNote(s.Mind, n)
 	case ponder.RunPaused:
 		s.Paused = true
-		if ofItself(ev) {
-			s.Outage.Pauses, s.Notes = false, pendingwrites.Without(s.Notes, ev.Cause)
+		if isSelfPaused(ev) {
+			s.Outage.Pausing, s.Notes = false, pendingwrites.RemoveCompleted(s.Notes, ev.Cause)
 		}
 	case ponder.RunResumed:
 		s.Paused = false
 	case ponder.BudgetSpent:
-		s.Told = true
-		s.conclude(runstate.BudgetSpent(b.What))
+		s.BudgetSpent = true
+		s.concludeRun(runstate.BudgetSpent(b.What))
 	case ponder.CallFinished:
 		s.Counts.Calls++
-		s.passOver(key)
-		if s.Step.inWave() {
-			s.answeredCell(key, &b)
-		} else if key == s.Step.key() {
-			s.called(&b)
+		s.skipForeignKey(key)
+		if s.Step.isInWave() {
+			s.applyThoughts(key, &b)
+		} else if key == s.Step.actionKey() {
+			s.applyCall(&b)
 		}
 	case ponder.ToolResult:
-		s.passOver(key)
+		s.skipForeignKey(key)
 		switch {
-		case s.Step.Do == look:
-			s.lookedCell(key, b)
-		case s.Step.Do == reads:
-			s.readCell(key, b)
-		case s.Step.Do == earlier && key == s.Step.key():
-			s.remember(b)
+		case s.Step.Do == lookupStep:
+			s.applyLookup(key, b)
+		case s.Step.Do == readStep:
+			s.applyPage(key, b)
+		case s.Step.Do == earlier && key == s.Step.actionKey():
+			s.applyEarlier(b)
 		}
 	default:
 		if s.isForeign(ev.Cause) {
 			s.acceptUnread()
 		}
-		if pendingwrites.Ends(ev.Cause) {
-			s.Notes = pendingwrites.Without(s.Notes, ev.Cause)
+		if pendingwrites.IsLastEvent(ev.Cause) {
+			s.Notes = pendingwrites.RemoveCompleted(s.Notes, ev.Cause)
 		}
 	}
 }
@@ -235,14 +235,14 @@ func (s *state) isForeign(cause string) bool {
 	return ok && !slices.ContainsFunc(s.Notes, func(n note) bool { return n.Key == key })
 }
 
-func (s *state) isAskedAgain() bool {
-	return s.Step.Why != "" || slices.ContainsFunc(s.Wave, func(c cell) bool { return c.Why != "" && !c.Done })
+func (s *state) isRetrying() bool {
+	return s.Step.Why != "" || slices.ContainsFunc(s.Wave, func(c slot) bool { return c.Why != "" && !c.Done })
 }
 
 // acceptUnread accepts a pending answer as prose. The log shows that another version could read it.
 func (s *state) acceptUnread() {
 	if s.Step.Why != "" {
-		_ = s.take(s.Step.Bad, "", true)
+		_ = s.applyAnswer(s.Step.Bad, "", true)
 		return
 	}
 	if s.Step.Do != thoughts {
@@ -250,33 +250,33 @@ func (s *state) acceptUnread() {
 	}
 	s.Wave = slices.Clone(s.Wave)
 	for i := range s.Wave {
-		if c := &s.Wave[i]; c.Why != "" && !c.Done && c.hear(c.Bad, true) == nil {
+		if c := &s.Wave[i]; c.Why != "" && !c.Done && c.readThoughts(c.Bad, true) == nil {
 			c.Done = true
 		}
 	}
 	s.settleWave()
 }
 
-// passOver advances the counters past the key of a foreign result, so that keys stay unique. If it
+// skipForeignKey advances the counters past the key of a foreign result, so that keys stay unique. If it
 // was the answer, the session concludes.
-func (s *state) passOver(key string) {
-	do, number, _ := strings.Cut(strings.TrimSuffix(key, askedAnew), "-")
+func (s *state) skipForeignKey(key string) {
+	do, number, _ := strings.Cut(strings.TrimSuffix(key, retrySuffix), "-")
 	n, _ := strconv.Atoi(number)
 	switch do {
-	case look, onWeb, thoughts:
+	case lookupStep, webStep, thoughts:
 		s.Counts.Rounds = max(s.Counts.Rounds, n)
-	case reads:
+	case readStep:
 		s.Web.Pages = max(s.Web.Pages, n)
 	case questions:
 		s.Counts.Asked = max(s.Counts.Asked, n)
 	case synthesis:
 		s.Counts.Summed = max(s.Counts.Summed, n)
-	case final, final + another:
-		s.conclude(concluded)
+	case final, final + otherSuffix:
+		s.concludeRun(concludedBefore)
 	}
 }
 
-const concluded = "it was concluded before"
+const concludedBefore = "it was concluded before"
 
 // Next implements [ponder.State]. Only a wait during an outage depends on the time. All else
 // follows from the log.
@@ -287,23 +287,23 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	}
 	switch {
 	case s.Step.Do == done:
-		do = append(do, s.Out.Action())
-	case s.Outage.Pauses:
-	case s.rests(now.Wall):
+		do = append(do, s.Outcome.Action())
+	case s.Outage.Pausing:
+	case s.isWaiting(now.Wall):
 		do = append(do, ponder.Wait{Until: s.Outage.Until})
 	case s.Step.Do == earlier:
-		do = append(do, s.recollect())
-	case s.Step.inWave():
+		do = append(do, s.earlierAction())
+	case s.Step.isInWave():
 		for i := range s.Wave {
-			do = s.consider(do, &s.Wave[i])
+			do = s.appendActions(do, &s.Wave[i])
 		}
 	default:
-		do = append(do, s.ask(s.Step.key(), nil))
+		do = append(do, s.modelCall(s.Step.actionKey(), nil))
 	}
 	return do
 }
 
-// write adds a Write of bodies under prefix and the incremented n.
-func (s *state) write(prefix string, n *int, add ...ponder.Body) {
-	s.Notes = runstate.Write(s.Notes, prefix, n, add)
+// queueWrite adds a Write of bodies under prefix and the incremented n.
+func (s *state) queueWrite(prefix string, n *int, add ...ponder.Body) {
+	s.Notes = runstate.AppendWrite(s.Notes, prefix, n, add)
 }

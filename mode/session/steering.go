@@ -15,20 +15,20 @@ func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 		v.fold.places[ev.ID] = len(v.Steering)
 	}
 	d := steering.Describe(b, maxFocus)
-	v.Steering = append(v.Steering, Steering{
+	v.Steering = append(v.Steering, SteerCommand{
 		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxFocus), Target: d.Target, Offset: v.Session.Progress.Elapsed, Created: ev.Time,
-		source: v.sourceOf(d.Source), limits: d.Limits,
+		source: v.sourcePath(d.Source), limits: d.Limits,
 	})
 }
 
-func (v *View) sourceOf(name string) string {
+func (v *View) sourcePath(name string) string {
 	if i, ok := v.fold.places[strings.ToLower(name)]; ok && i < len(v.Sources) && strings.EqualFold(v.Sources[i].ID, name) {
 		return v.Sources[i].Source
 	}
 	return name
 }
 
-func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
+func (v *View) applyAck(ev ponder.Event, b ponder.Progress) {
 	i, ok := v.fold.places[b.Ref]
 	if !ok || i >= len(v.Steering) || v.Steering[i].ID != b.Ref || v.Steering[i].Seq > 0 {
 		return
@@ -41,28 +41,28 @@ func (v *View) acknowledge(ev ponder.Event, b ponder.Progress) {
 	}
 	switch w.Order {
 	case ponder.SetBudget:
-		v.limit(w.limits)
+		v.setLimits(w.limits)
 	case ponder.Correct:
 		v.Corrections = append(v.Corrections, Correction{ID: fmt.Sprintf("c%d", len(v.Corrections)+1), Text: w.Content, Offset: w.At})
 	case ponder.PinSource:
-		v.Pinned, v.Banned = with(v.Pinned, w.source), lacking(v.Banned, w.source)
+		v.Pinned, v.Banned = addDistinct(v.Pinned, w.source), removeText(v.Banned, w.source)
 	case ponder.BanSource:
-		v.Banned, v.Pinned = with(v.Banned, w.source), lacking(v.Pinned, w.source)
+		v.Banned, v.Pinned = addDistinct(v.Banned, w.source), removeText(v.Pinned, w.source)
 	}
 }
 
-func with(list []string, text string) []string {
+func addDistinct(list []string, text string) []string {
 	if text == "" || slices.Contains(list, text) {
 		return list
 	}
 	return append(list, text)
 }
 
-func lacking(list []string, text string) []string {
+func removeText(list []string, text string) []string {
 	return slices.DeleteFunc(list, func(s string) bool { return s == text })
 }
 
-func (v *View) contradict(thought int, ids []string) {
+func (v *View) addContradictions(thought int, ids []string) {
 	for _, id := range ids {
 		var n int
 		if _, err := fmt.Sscanf(id, "c%d", &n); err == nil && 0 < n && n <= len(v.Corrections) {

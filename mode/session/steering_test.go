@@ -10,8 +10,8 @@ import (
 )
 
 func TestSteering(t *testing.T) {
-	v := viewOf(rich())
-	want := []Steering{
+	v := viewOf(fullSession())
+	want := []SteerCommand{
 		{ID: "evt_10", Order: "add_question", Content: "Who?", Target: "priority 9", Offset: 8, Seq: 12, Effect: "question q4 added: Who?", At: 10},
 		{ID: "evt_15", Order: "correct", Content: "It was autumn.", Offset: 13, Seq: 16, Effect: "c1: It was autumn.", At: 14},
 		{ID: "evt_20", Order: "drop_question", Target: "q3", Offset: 18, Seq: 22, Effect: "question q3 dropped", Cancelled: []string{"thoughts-4"}, At: 20},
@@ -21,7 +21,7 @@ func TestSteering(t *testing.T) {
 		{ID: "evt_31", Order: "answer_now", Offset: 29, Seq: 32, Effect: "answering", At: 30},
 		{ID: "evt_34", Order: "rank_question", Target: "q99, priority 2", Offset: 32, Seq: 35, Effect: "there is no question q99", Refused: true, At: 33},
 	}
-	if diff := cmp.Diff(want, v.Steering, cmpopts.IgnoreFields(Steering{}, "Created"), cmpopts.IgnoreUnexported(Steering{})); diff != "" {
+	if diff := cmp.Diff(want, v.Steering, cmpopts.IgnoreFields(SteerCommand{}, "Created"), cmpopts.IgnoreUnexported(SteerCommand{})); diff != "" {
 		t.Errorf("steering (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]Correction{{ID: "c1", Text: "It was autumn.", Offset: 14, Against: []int{2}}}, v.Corrections); diff != "" {
@@ -36,7 +36,7 @@ func TestSteering(t *testing.T) {
 }
 
 func TestViewOfARichSession(t *testing.T) {
-	v := viewOf(rich())
+	v := viewOf(fullSession())
 	s := v.Session
 	got := Progress{Thoughts: 3, Questions: 4, Syntheses: 2, Explored: 1, Dropped: 1, Merged: 3, Percentage: 100, Elapsed: 36}
 	if diff := cmp.Diff(got, s.Progress); diff != "" {

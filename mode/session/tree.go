@@ -34,7 +34,7 @@ func (v View) Tree() iter.Seq[Node] {
 	for _, list := range below {
 		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(v.Questions[b].Priority, v.Questions[a].Priority) })
 	}
-	return func(yield func(Node) bool) { v.walk(below, yield) }
+	return func(yield func(Node) bool) { v.walkTree(below, yield) }
 }
 
 type branch struct {
@@ -43,9 +43,9 @@ type branch struct {
 	guide string // of their children
 }
 
-// walk yields the questions depth first. It uses an explicit stack, because a tree may be as deep
+// walkTree yields the questions depth first. It uses an explicit stack, because a tree may be as deep
 // as it has questions.
-func (v View) walk(below map[string][]int, yield func(Node) bool) {
+func (v View) walkTree(below map[string][]int, yield func(Node) bool) {
 	stack := []branch{{list: below[""]}}
 	for len(stack) > 0 {
 		top := &stack[len(stack)-1]
@@ -70,20 +70,20 @@ func (v View) walk(below map[string][]int, yield func(Node) bool) {
 	}
 }
 
-func (v *View) raise(ev ponder.Event, b ponder.SubQuestion) {
-	if _, ok := v.question(b.ID); ok || b.ID == "" {
+func (v *View) addQuestion(ev ponder.Event, b ponder.SubQuestion) {
+	if _, ok := v.findQuestion(b.ID); ok || b.ID == "" {
 		return // ids are unique, so each is visited once
 	}
 	text := textkit.OneLine(b.Content)
-	v.fold.places[b.ID], v.fold.asked[text] = len(v.Questions), len(v.Questions)
+	v.fold.places[b.ID], v.fold.questionByText[text] = len(v.Questions), len(v.Questions)
 	v.Questions = append(v.Questions, Question{
 		ID: b.ID, Session: ev.Thread, Parent: b.Parent, Text: text, Priority: b.Priority, Why: textkit.OneLine(b.Why), State: Open,
-		By: textkit.OneLine(b.By), Unaided: b.Unaided, Created: ev.Time,
+		By: textkit.OneLine(b.By), WithoutModel: b.WithoutModel, Created: ev.Time,
 	})
 	v.Session.Progress.Questions = len(v.Questions)
 }
 
-func (v *View) question(id string) (*Question, bool) {
+func (v *View) findQuestion(id string) (*Question, bool) {
 	i, ok := v.fold.places[id]
 	if !ok || i >= len(v.Questions) || v.Questions[i].ID != id {
 		return nil, false
@@ -94,8 +94,8 @@ func (v *View) question(id string) (*Question, bool) {
 // askedAgain is the reason of an update for a repeated question.
 const askedAgain = "asked again"
 
-func (v *View) update(b ponder.QuestionUpdated) {
-	q, ok := v.question(b.ID)
+func (v *View) updateQuestion(b ponder.QuestionUpdated) {
+	q, ok := v.findQuestion(b.ID)
 	if !ok {
 		return
 	}
@@ -113,15 +113,15 @@ func (v *View) update(b ponder.QuestionUpdated) {
 		v.Session.Progress.Dropped++
 	}
 	if b.Explored || b.Dropped {
-		v.thoughtAbout(q.ID, q.Text)
+		v.removeFocus(q.ID, q.Text)
 	}
 }
 
-// focus adds a current focus and drops the oldest beyond the session's parallelism.
-func (v *View) focus(b ponder.Progress) {
+// addFocus adds a current focus and drops the oldest beyond the session's parallelism.
+func (v *View) addFocus(b ponder.Progress) {
 	f, p := Focus{Round: b.Iteration, Text: textkit.OneLine(b.Content)}, &v.Session.Progress
-	q, ok := v.question(b.Ref)
-	if at, known := v.fold.asked[f.Text]; !ok && known {
+	q, ok := v.findQuestion(b.Ref)
+	if at, known := v.fold.questionByText[f.Text]; !ok && known {
 		q, ok = &v.Questions[at], true
 	}
 	if ok {
@@ -133,35 +133,35 @@ func (v *View) focus(b ponder.Progress) {
 	p.Focus = f.Text
 	p.Foci = append(p.Foci, f)
 	for len(p.Foci) > max(1, v.Session.Metadata.Parallel) {
-		v.thoughtAbout(p.Foci[0].Question, p.Foci[0].Text)
+		v.removeFocus(p.Foci[0].Question, p.Foci[0].Text)
 	}
 }
 
-func (v *View) thoughtAbout(id, text string) {
+func (v *View) removeFocus(id, text string) {
 	p := &v.Session.Progress
 	i := slices.IndexFunc(p.Foci, func(f Focus) bool { return f.Question == id && (id != "" || f.Text == text) })
 	if i < 0 {
 		return
 	}
 	p.Foci = slices.Delete(p.Foci, i, i+1)
-	if q, ok := v.question(id); ok && q.State == Exploring {
+	if q, ok := v.findQuestion(id); ok && q.State == Exploring {
 		q.State = Open
 	}
 }
 
-func (v *View) unfocus() {
+func (v *View) clearFoci() {
 	p := &v.Session.Progress
 	p.Focus = ""
 	for len(p.Foci) > 0 {
-		v.thoughtAbout(p.Foci[0].Question, p.Foci[0].Text)
+		v.removeFocus(p.Foci[0].Question, p.Foci[0].Text)
 	}
 	p.Foci = nil
 }
 
 const maxParallel = 16
 
-// foci returns the foci per wave in the options; 0 for one.
-func foci(options json.RawMessage) int {
+// parallelOption returns the foci per wave in the options; 0 for one.
+func parallelOption(options json.RawMessage) int {
 	var o struct {
 		Parallel int `json:"parallel"`
 	}

@@ -18,7 +18,7 @@ func eventsOf(bodies ...ponder.Body) (evs []ponder.Event) {
 			ev.Cause = firstKey + "/1.1"
 		}
 		switch b.(type) {
-		case ponder.Steer, ponder.RunPaused, ponder.Resolved:
+		case ponder.Steer, ponder.RunPaused, ponder.Resolution:
 			ev.Cause = "input-" + ev.ID
 		}
 		evs = append(evs, ev.Stamp("thr_test", ponder.Seq(i+1), epoch.Add(ev.Elapsed)))
@@ -26,8 +26,8 @@ func eventsOf(bodies ...ponder.Body) (evs []ponder.Event) {
 	return evs
 }
 
-// rich is a session with every kind of event.
-func rich() []ponder.Event {
+// fullSession is a session with every kind of event.
+func fullSession() []ponder.Event {
 	out := 1.0
 	return eventsOf(
 		ponder.RunStarted{Mode: Name, Input: "Why?", Budget: ponder.Budget{Time: time.Minute}, Options: []byte(`{"parallel":2}`)},
@@ -67,13 +67,13 @@ func rich() []ponder.Event {
 		ponder.Progress{Stage: "steered", Ref: "evt_34", Label: "rank_question", Content: "there is no question q99", Refused: true},
 		ponder.Synthesis{Content: "So.", Number: 1, Confidence: 0.75, Trend: "plateau", Final: true},
 		ponder.RunFinished{Status: ponder.Completed, Answer: "So.", Reason: "an answer was wanted now"},
-		ponder.Resolved{Ref: string(testRun), Outcome: &out, Content: "It was so."},
+		ponder.Resolution{Ref: string(testRun), Outcome: &out, Content: "It was so."},
 	)
 }
 
 func TestTree(t *testing.T) {
 	var b strings.Builder
-	for n := range viewOf(rich()).Tree() {
+	for n := range viewOf(fullSession()).Tree() {
 		fmt.Fprintf(&b, "%s%s %s %d %s%s\n", n.Guide, n.ID, n.State, n.Priority, n.Text, strings.Repeat(" again", n.Repeats))
 	}
 	want := `├─ q4 open 9 Who?
@@ -138,7 +138,7 @@ func TestDeepTree(t *testing.T) {
 func TestFoci(t *testing.T) {
 	v := NewView()
 	for i, want := range []string{"", "Why?", "Why?", "", "", "", "", "When?/q2", "When?/q2 How?/q1", "When?/q2 How?/q1", "When?/q2 How?/q1", "When?/q2 How?/q1", "How?/q1", "How?/q1", "How?/q1", "How?/q1", ""} {
-		v = v.Apply(rich()[i])
+		v = v.Apply(fullSession()[i])
 		var got []string
 		for _, f := range v.Session.Progress.Foci {
 			text := f.Text
@@ -150,7 +150,7 @@ func TestFoci(t *testing.T) {
 		if got := strings.Join(got, " "); got != want {
 			t.Errorf("after event %d: %q, want %q", i+1, got, want)
 		}
-		if q, ok := v.question("q1"); ok && (q.State == Exploring) != strings.Contains(want, "q1") {
+		if q, ok := v.findQuestion("q1"); ok && (q.State == Exploring) != strings.Contains(want, "q1") {
 			t.Errorf("after event %d: q1 is %s", i+1, q.State)
 		}
 	}

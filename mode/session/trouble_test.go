@@ -17,12 +17,12 @@ func TestSetAside(t *testing.T) {
 		t.Run(string(class), func(t *testing.T) {
 			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true}, 2*time.Minute, func(a ponder.Action) ponder.Body {
 				if strings.Contains(a.(ponder.Call).Request.Messages[0].Text(), "Current focus: What of side 1?") {
-					return fails(class, "test/model: not this")
+					return failedCall(class, "test/model: not this")
 				}
-				return sensible(a)
-			}).work()
+				return defaultAnswer(a)
+			}).runToEnd()
 			checkKeys(t, d, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 questions-2 thoughts-6 ...")
-			if d.fin.Reason != "time is spent" || d.state.(*state).Fails > 0 {
+			if d.fin.Reason != "time is spent" || d.state.(*state).Failures > 0 {
 				t.Errorf("finished %+v", d.fin)
 			}
 			want := ponder.QuestionUpdated{ID: "q1", Dropped: true, Reason: "the model failed on it: test/model: not this"}
@@ -30,7 +30,7 @@ func TestSetAside(t *testing.T) {
 				t.Errorf("question (-want +got):\n%s", diff)
 			}
 			for _, key := range []string{"thoughts-4", "questions-2", "final"} {
-				if text := d.call(key).Request.Messages[0].Text(); strings.Contains(text, "side 1") {
+				if text := d.callByKey(key).Request.Messages[0].Text(); strings.Contains(text, "side 1") {
 					t.Errorf("%s speaks of it:\n%s", key, text)
 				}
 			}
@@ -39,8 +39,8 @@ func TestSetAside(t *testing.T) {
 }
 
 func TestNotSetAside(t *testing.T) {
-	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6}, time.Minute, replies(map[string]ponder.Body{"thoughts-3": fails(llm.Transient, "overloaded")})).work()
-	if text := d.call("thoughts-4").Request.Messages[0].Text(); !strings.Contains(text, "Current focus: What of side 1?") {
+	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6}, time.Minute, answersByKey(map[string]ponder.Body{"thoughts-3": failedCall(llm.Transient, "overloaded")})).runToEnd()
+	if text := d.callByKey("thoughts-4").Request.Messages[0].Text(); !strings.Contains(text, "Current focus: What of side 1?") {
 		t.Errorf("it is not asked again:\n%s", text)
 	}
 }
@@ -59,10 +59,10 @@ func TestOneBadMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true, Parallel: 3}, 4*time.Minute, func(a ponder.Action) ponder.Body {
 				if what, n := stepOf(keyOf(a)); what == thoughts && n >= 3 && n <= tt.bad {
-					return fails(tt.class, "no")
+					return failedCall(tt.class, "no")
 				}
-				return curious(a)
-			}).work()
+				return curiousAnswer(a)
+			}).runToEnd()
 			checkKeys(t, d, tt.keys)
 			if d.fin.Status != ponder.Completed || d.fin.Reason != tt.reason {
 				t.Errorf("finished %+v", d.fin)
@@ -76,23 +76,23 @@ func TestSynthesesFail(t *testing.T) {
 	for name, o := range map[string]Options{
 		"alone": {SynthesisInterval: 1e6, ToTheEnd: true}, "often": {SynthesisInterval: 150, ToTheEnd: true}, "with documents": {SynthesisInterval: 1e6, ToTheEnd: true, Docs: []string{"/docs"}},
 	} {
-		for what, b := range map[string]ponder.Body{"overloaded": fails(llm.Transient, "overloaded"), "no such model": fails(llm.NotFound, "no such model"), "unreadable": says("{")} {
+		for what, b := range map[string]ponder.Body{"overloaded": failedCall(llm.Transient, "overloaded"), "no such model": failedCall(llm.NotFound, "no such model"), "unreadable": textAnswer("{")} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				d := newDriver(t, "What is the fact?", o, 10*time.Minute, func(a ponder.Action) ponder.Body {
 					if do, ok := a.(ponder.Do); ok {
-						return library(do, 60)
+						return libraryHits(do, 60)
 					}
 					if what, _ := stepOf(keyOf(a)); what == synthesis {
 						return b
 					}
-					return sensible(a)
-				}).work()
+					return defaultAnswer(a)
+				}).runToEnd()
 				if n := d.state.(*state).Counts.Rounds; n < 30 {
 					t.Errorf("%d rounds", n)
 				}
 				syntheses := 0
-				for _, key := range d.keys() {
-					if what, _ := stepOf(key); what == synthesis && !strings.HasSuffix(key, askedAnew) {
+				for _, key := range d.actionKeys() {
+					if what, _ := stepOf(key); what == synthesis && !strings.HasSuffix(key, retrySuffix) {
 						syntheses++
 					}
 				}
@@ -111,10 +111,10 @@ func TestSynthesesFail(t *testing.T) {
 func TestOnlySynthesesWork(t *testing.T) {
 	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 5, ToTheEnd: true}, time.Hour, func(a ponder.Action) ponder.Body {
 		if what, n := stepOf(keyOf(a)); what == thoughts && n > 2 {
-			return fails(llm.BadRequest, "overloaded")
+			return failedCall(llm.BadRequest, "overloaded")
 		}
-		return sensible(a)
-	}).work()
+		return defaultAnswer(a)
+	}).runToEnd()
 	if d.fin.Reason != "the model failed: overloaded" {
 		t.Errorf("finished %+v after %s", d.fin, d.elapsed)
 	}
@@ -131,11 +131,11 @@ func TestHalfAWave(t *testing.T) {
 					d.inputs = map[int]ponder.Body{len(d.log) + 1: b}
 				}
 				if keyOf(a) == "thoughts-3" {
-					return fails(llm.Filtered, "no")
+					return failedCall(llm.Filtered, "no")
 				}
-				return curious(a)
+				return curiousAnswer(a)
 			}
-			d.work()
+			d.runToEnd()
 			checkKeys(t, d, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 final")
 			var texts []string
 			for _, b := range bodiesOf[ponder.Thought](d)[6:] {
@@ -144,7 +144,7 @@ func TestHalfAWave(t *testing.T) {
 			if diff := cmp.Diff([]string{"q2 Thought 4a.", "q2 Thought 4b.", "q2 Thought 4c."}, texts); diff != "" {
 				t.Errorf("thoughts (-want +got):\n%s", diff)
 			}
-			if text := d.call("final").Request.Messages[0].Text(); !strings.Contains(text, "Thought 4c.") {
+			if text := d.callByKey("final").Request.Messages[0].Text(); !strings.Contains(text, "Thought 4c.") {
 				t.Errorf("the answer is not told:\n%s", text)
 			}
 		})
@@ -178,16 +178,16 @@ The surest thoughts:
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: tt.interval}, tt.takes, func(a ponder.Action) ponder.Body {
 				if do, ok := a.(ponder.Do); ok {
-					return library(do, 40)
+					return libraryHits(do, 40)
 				}
 				switch keyOf(a) {
 				case "thoughts-1":
-					return says(`{"thoughts":[{"thought":"The facts depend on each other [e1].","type":"insight","confidence":0.8}]}`)
+					return textAnswer(`{"thoughts":[{"thought":"The facts depend on each other [e1].","type":"insight","confidence":0.8}]}`)
 				case "thoughts-2":
-					return says(`{"thoughts":[{"thought":"The facts number two differ.","confidence":0.4}]}`)
+					return textAnswer(`{"thoughts":[{"thought":"The facts number two differ.","confidence":0.4}]}`)
 				}
-				return fails(llm.Transient, "down")
-			}).work()
+				return failedCall(llm.Transient, "down")
+			}).runToEnd()
 			if diff := cmp.Diff(tt.want, d.fin.Answer); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}

@@ -14,11 +14,11 @@ import (
 )
 
 type viewFold struct {
-	budget ponder.Budget
-	clock  clock
-	spent  ponder.Cost
-	places map[string]int // indexes of sources, questions and steering by id
-	asked  map[string]int
+	budget         ponder.Budget
+	clock          clock
+	spent          ponder.Cost
+	places         map[string]int // indexes of sources, questions and steering by id
+	questionByText map[string]int
 
 	calibration Calibration
 	basis       ponder.Basis // of the newest synthesis
@@ -32,7 +32,7 @@ func NewView() View {
 			Certainty: Certainty{Calibration: uncalibrated},
 		},
 		Thoughts: []Thought{}, Questions: []Question{}, Syntheses: []Synthesis{}, Sources: []Source{},
-		fold: viewFold{places: make(map[string]int), asked: make(map[string]int)},
+		fold: viewFold{places: make(map[string]int), questionByText: make(map[string]int)},
 	}
 }
 
@@ -41,41 +41,41 @@ func NewView() View {
 func (v View) Apply(ev ponder.Event) View {
 	if b, ok := ev.Body.(ponder.RunStarted); ok {
 		if b.Mode == Name && (v.Session.Run == "" || v.Session.Status.Ended()) {
-			return begin(ev, b).Calibrate(v.fold.calibration)
+			return newRunView(ev, b).Calibrate(v.fold.calibration)
 		}
 		return v
 	}
-	if !v.concerns(ev) {
+	if !v.isRelevant(ev) {
 		return v
 	}
-	v.fold.clock = v.fold.clock.see(ev, v.Session.Run)
-	v.Session.Progress.Elapsed = seconds(v.fold.clock.Milliseconds())
+	v.fold.clock = v.fold.clock.observeEvent(ev, v.Session.Run)
+	v.Session.Progress.Elapsed = toSeconds(v.fold.clock.Milliseconds())
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
-		v.progress(ev, b)
+		v.applyProgress(ev, b)
 	case ponder.Thought:
-		v.think(ev, b)
+		v.addThought(ev, b)
 	case ponder.SubQuestion:
-		v.raise(ev, b)
+		v.addQuestion(ev, b)
 	case ponder.QuestionUpdated:
-		v.update(b)
+		v.updateQuestion(b)
 	case ponder.Synthesis:
-		v.sumUp(ev, b)
+		v.addSynthesis(ev, b)
 	case ponder.Evidence:
-		v.found(b)
+		v.addSource(b)
 	case ponder.SystemNote:
 		v.Notes = append(v.Notes, textkit.OneLine(b.Content))
 	case ponder.Steer:
 		v.addCommand(ev, b)
-	case ponder.Resolved:
+	case ponder.Resolution:
 		v.Session.Resolution = &Resolution{Outcome: b.Outcome, Note: textkit.OneLine(b.Content), Created: ev.Time}
 	case ponder.CallFinished:
-		v.charge(b)
-		v.broke(ev, b)
+		v.addUsage(b)
+		v.markBrokeOff(ev, b)
 	default:
-		v.lifecycle(ev)
+		v.applyLifecycle(ev)
 	}
-	v.Session.Progress.Percentage = v.percentage(v.fold.clock.Milliseconds())
+	v.Session.Progress.Percentage = v.budgetPercentage(v.fold.clock.Milliseconds())
 	return v
 }
 
@@ -89,63 +89,63 @@ func (v View) Clone() View {
 	}
 	s := &v.Session
 	s.Confidence, s.Progress.Foci, s.Usage.Models = slices.Clone(s.Confidence), slices.Clone(s.Progress.Foci), slices.Clone(s.Usage.Models)
-	v.fold.places, v.fold.asked = maps.Clone(v.fold.places), maps.Clone(v.fold.asked)
+	v.fold.places, v.fold.questionByText = maps.Clone(v.fold.places), maps.Clone(v.fold.questionByText)
 	return v
 }
 
-func (v *View) progress(ev ponder.Event, b ponder.Progress) {
+func (v *View) applyProgress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case "focus":
-		v.focus(b)
+		v.addFocus(b)
 	case "merged":
-		v.merged(b)
+		v.countMerged(b)
 	case "steered":
-		v.acknowledge(ev, b)
+		v.applyAck(ev, b)
 	}
 }
 
-func (v View) concerns(ev ponder.Event) bool {
+func (v View) isRelevant(ev ponder.Event) bool {
 	run := v.Session.Run
 	if _, cost := ev.Body.(ponder.CallFinished); ev.Internal && !cost {
 		return false
 	}
 	switch ev.Body.(type) {
 	case ponder.CallFinished:
-		return run != "" && ev.Run.Within(run)
-	case ponder.RunPaused, ponder.RunResumed, ponder.Steer, ponder.Resolved:
-		return run != "" && run.Within(ev.Run)
+		return run != "" && ev.Run.IsWithin(run)
+	case ponder.RunPaused, ponder.RunResumed, ponder.Steer, ponder.Resolution:
+		return run != "" && run.IsWithin(ev.Run)
 	}
 	return run != "" && ev.Run == run
 }
 
-func begin(ev ponder.Event, b ponder.RunStarted) View {
+func newRunView(ev ponder.Event, b ponder.RunStarted) View {
 	v := NewView()
 	at := ev.Time
 	v.fold.budget = b.Budget
 	if b.Budget == (ponder.Budget{}) {
-		v.fold.budget = ponder.Budget{Time: duration}
+		v.fold.budget = ponder.Budget{Time: defaultDuration}
 	}
-	o, _ := options(ponder.Run{Options: b.Options}) // invalid options fail the run
+	o, _ := parseOptions(ponder.Run{Options: b.Options}) // invalid options fail the run
 	s := &v.Session
 	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking
 	s.Created, s.Started = &at, &at
-	v.limit(ponder.Budget{})
-	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, Memory: o.Memory, Web: o.Web, WithoutModel: o.WithoutModel, Parallel: foci(b.Options)}
+	v.setLimits(ponder.Budget{})
+	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, Memory: o.Memory, Web: o.Web, WithoutModel: o.WithoutModel, Parallel: parallelOption(b.Options)}
 	return v
 }
 
-func (v *View) limit(b ponder.Budget) {
-	v.fold.budget = usage.Limit(v.fold.budget, b)
+func (v *View) setLimits(b ponder.Budget) {
+	v.fold.budget = usage.MergeLimits(v.fold.budget, b)
 	v.Session.Minutes, v.Session.Budget = v.fold.budget.Time.Minutes(), usage.LimitsOf(v.fold.budget)
 }
 
-func (v *View) lifecycle(ev ponder.Event) {
+func (v *View) applyLifecycle(ev ponder.Event) {
 	s, at := &v.Session, ev.Time
 	switch b := ev.Body.(type) {
 	case ponder.RunPaused:
 		if s.Status == ponder.Thinking {
 			s.Status, s.Paused = ponder.Paused, &at
-			if ofItself(ev) {
+			if isSelfPaused(ev) {
 				s.StopReason = textkit.OneLine(b.Reason)
 			}
 		}
@@ -155,34 +155,34 @@ func (v *View) lifecycle(ev ponder.Event) {
 		}
 	case ponder.BudgetSpent:
 		v.CutShort = b.What != "time"
-		v.unfocus()
+		v.clearFoci()
 	case ponder.RunFinished:
 		s.Status, s.StopReason, s.Completed, s.Paused = b.Status, textkit.OneLine(b.Reason), &at, nil
-		v.unfocus()
+		v.clearFoci()
 		switch b.Status {
 		case ponder.Completed:
 			s.Final = textkit.CleanTrim(b.Answer)
 		case ponder.Failed:
 			s.Error = s.StopReason
 		}
-		s.Usage.Sum(b.Spent)
+		s.Usage.SetTotals(b.Spent)
 	}
 }
 
-func (v *View) think(ev ponder.Event, b ponder.Thought) {
+func (v *View) addThought(ev ponder.Event, b ponder.Thought) {
 	v.Thoughts = append(v.Thoughts, Thought{
 		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: textkit.CleanTrim(b.Content), Kind: b.Kind, Confidence: b.Confidence,
-		Importance: b.Importance, Question: b.Question, Focus: textkit.OneLine(b.Focus), Cites: b.Cites, Against: b.Against, Unaided: b.Unaided, Assumed: b.Assumed,
+		Importance: b.Importance, Question: b.Question, Focus: textkit.OneLine(b.Focus), Cites: b.Cites, Against: b.Against, WithoutModel: b.WithoutModel, Assumed: b.Assumed,
 		Offset: b.Offset, Created: ev.Time,
 	})
-	v.made(b.Model, b.Unaided)
-	v.cite(b.Cites)
-	v.contradict(b.Number, b.Against)
-	v.thoughtAbout(b.Question, textkit.OneLine(b.Focus))
+	v.setModel(b.Model, b.WithoutModel)
+	v.markCited(b.Cites)
+	v.addContradictions(b.Number, b.Against)
+	v.removeFocus(b.Question, textkit.OneLine(b.Focus))
 	v.Session.Progress.Thoughts = len(v.Thoughts)
 }
 
-func (v *View) merged(b ponder.Progress) {
+func (v *View) countMerged(b ponder.Progress) {
 	for _, n := range b.Thoughts {
 		i, ok := n, n >= 0 && n < len(v.Thoughts) && v.Thoughts[n].Number == n
 		if !ok {
@@ -194,49 +194,49 @@ func (v *View) merged(b ponder.Progress) {
 		v.Session.Progress.Merged++
 	}
 	if b.Ref != "" {
-		v.thoughtAbout(b.Ref, "")
+		v.removeFocus(b.Ref, "")
 	}
 }
 
-func (v *View) made(model string, unaided bool) {
+func (v *View) setModel(model string, unaided bool) {
 	if model != "" {
 		v.Session.Model = model
 	}
 	v.Session.Metadata.WithoutModel = v.Session.Metadata.WithoutModel || unaided
 }
 
-func (v *View) sumUp(ev ponder.Event, b ponder.Synthesis) {
+func (v *View) addSynthesis(ev ponder.Event, b ponder.Synthesis) {
 	v.Syntheses = append(v.Syntheses, Synthesis{
 		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: textkit.CleanTrim(b.Content), Insights: slices.Concat([]string{}, b.Insights),
 		Confidence: b.Confidence, Remaining: slices.Concat([]string{}, b.Remaining), Cites: b.Cites, Final: b.Final,
-		Trend: textkit.OneLine(b.Trend), Basis: b.Basis, Unaided: b.Unaided, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
+		Trend: textkit.OneLine(b.Trend), Basis: b.Basis, WithoutModel: b.WithoutModel, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
 	})
-	v.made(b.Model, b.Unaided)
-	v.cite(b.Cites)
+	v.setModel(b.Model, b.WithoutModel)
+	v.markCited(b.Cites)
 	v.Session.Progress.Syntheses = len(v.Syntheses)
 	v.Session.Trend = textkit.OneLine(b.Trend)
 	v.fold.basis = b.Basis
 	if b.Assumed {
-		v.claim(nil)
+		v.setCertainty(nil)
 		return
 	}
 	v.Session.Confidence = append(v.Session.Confidence, b.Confidence)
-	v.claim(&b.Confidence)
+	v.setCertainty(&b.Confidence)
 }
 
-func (v *View) found(b ponder.Evidence) {
+func (v *View) addSource(b ponder.Evidence) {
 	v.fold.places[b.ID] = len(v.Sources)
 	v.Sources = append(v.Sources, Source{
 		ID: b.ID, Source: textkit.OneLine(b.Source), Title: textkit.OneLine(b.Title), Quote: textkit.CleanTrim(b.Content), Start: b.Start, End: b.End,
-		Hash: b.Hash, Score: b.Score, Origin: originOf(b),
+		Hash: b.Hash, Score: b.Score, Origin: newOrigin(b),
 	})
 }
 
-func originOf(b ponder.Evidence) Origin {
+func newOrigin(b ponder.Evidence) Origin {
 	o := Origin{
 		URL: lookup.Address(b.URL), Section: textkit.OneLine(b.Section), Page: b.Page, Author: textkit.OneLine(b.Author), Original: b.Original,
 		Cluster: textkit.OneLine(b.Cluster), Voices: b.Voices, Quality: b.Quality, Untrusted: b.Untrusted,
-		Published: known(b.Published), Fetched: known(b.Fetched),
+		Published: optionalTime(b.Published), Fetched: optionalTime(b.Fetched),
 	}
 	if b.Found != (ponder.Found{}) {
 		by := b.Found
@@ -245,7 +245,7 @@ func originOf(b ponder.Evidence) Origin {
 	return o
 }
 
-func known(t time.Time) *time.Time {
+func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -253,7 +253,7 @@ func known(t time.Time) *time.Time {
 	return &at
 }
 
-func (v *View) cite(ids []string) {
+func (v *View) markCited(ids []string) {
 	for _, id := range ids {
 		if i, ok := v.fold.places[id]; ok && i < len(v.Sources) && v.Sources[i].ID == id {
 			v.Sources[i].Cited = true
@@ -264,13 +264,13 @@ func (v *View) cite(ids []string) {
 // WritesAnswer reports whether the action key belongs to a call that writes the answer.
 func WritesAnswer(key string) bool { return strings.HasPrefix(key, final) }
 
-func (v *View) broke(ev ponder.Event, b ponder.CallFinished) {
+func (v *View) markBrokeOff(ev ponder.Event, b ponder.CallFinished) {
 	if ev.Run == v.Session.Run && WritesAnswer(ev.Cause) && b.Error == "" && !b.Dropped {
-		v.BrokeOff = b.Finish.BrokeOff()
+		v.BrokeOff = b.Finish.DescribeIncomplete()
 	}
 }
 
-func (v *View) charge(b ponder.CallFinished) {
+func (v *View) addUsage(b ponder.CallFinished) {
 	if b.Refused {
 		return
 	}
@@ -281,22 +281,22 @@ func (v *View) charge(b ponder.CallFinished) {
 	}
 }
 
-// At returns the view after a further duration of thinking, for live display between events.
-func (v View) At(since time.Duration) View {
+// WithElapsed returns the view after a further duration of thinking, for live display between events.
+func (v View) WithElapsed(since time.Duration) View {
 	if v.Session.Status == ponder.Thinking && since > 0 {
 		ms := v.fold.clock.Milliseconds() + since.Milliseconds()
-		v.Session.Progress.Elapsed, v.Session.Progress.Percentage = seconds(ms), v.percentage(ms)
+		v.Session.Progress.Elapsed, v.Session.Progress.Percentage = toSeconds(ms), v.budgetPercentage(ms)
 	}
 	return v
 }
 
-// percentage returns the used share of the nearest budget, from 0 to 100. A completed session
+// budgetPercentage returns the used share of the nearest budget, from 0 to 100. A completed session
 // returns 100.
-func (v View) percentage(ms int64) float64 {
+func (v View) budgetPercentage(ms int64) float64 {
 	if v.Session.Status == ponder.Completed {
 		return 100
 	}
 	return usage.Percentage(v.fold.budget, time.Duration(ms)*time.Millisecond, v.fold.spent)
 }
 
-func seconds(ms int64) float64 { return float64(ms) / 1000 }
+func toSeconds(ms int64) float64 { return float64(ms) / 1000 }

@@ -9,7 +9,7 @@ import (
 	"ponder"
 )
 
-func long(n int) []ponder.Event {
+func longSession(n int) []ponder.Event {
 	bodies := []ponder.Body{ponder.RunStarted{Mode: Name, Input: "Why?", Budget: ponder.Budget{Time: 2 * time.Hour}}}
 	for i := range n {
 		q := fmt.Sprint("q", i/2+1)
@@ -38,7 +38,7 @@ func long(n int) []ponder.Event {
 func BenchmarkView(b *testing.B) {
 	for _, n := range []int{500, 5000} {
 		b.Run(fmt.Sprint(n, "-thoughts"), func(b *testing.B) {
-			evs := long(n)
+			evs := longSession(n)
 			b.ReportAllocs()
 			for b.Loop() {
 				viewOf(evs)
@@ -51,7 +51,7 @@ func BenchmarkView(b *testing.B) {
 // Allocation per event does not grow with the session; BenchmarkView measures its time.
 func TestViewCostPerEvent(t *testing.T) {
 	perEvent := func(n int) float64 {
-		evs := long(n)
+		evs := longSession(n)
 		return testing.AllocsPerRun(3, func() { viewOf(evs) }) / float64(len(evs))
 	}
 	if short, long := perEvent(500), perEvent(5000); long > 1.2*short {

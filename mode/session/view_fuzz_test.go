@@ -11,7 +11,7 @@ import (
 // Any events give a view whose tree has each question once.
 func FuzzView(f *testing.F) {
 	var b strings.Builder
-	for _, ev := range rich() {
+	for _, ev := range fullSession() {
 		js, err := json.Marshal(ev)
 		if err != nil {
 			f.Fatal(err)

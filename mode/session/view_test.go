@@ -17,7 +17,7 @@ import (
 
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func thread(d *driver, budget ponder.Budget) []ponder.Event {
+func threadEvents(d *driver, budget ponder.Budget) []ponder.Event {
 	js := d.run.Options
 	evs := []ponder.Event{{Run: testRun, Body: ponder.RunStarted{Input: d.run.Input, Mode: Name, Version: 1, Budget: budget, Options: js}}}
 	evs = append(evs, d.log...)
@@ -68,19 +68,19 @@ func TestExports(t *testing.T) {
 		{"modelled", Options{SynthesisInterval: 30, Docs: []string{"/docs"}}, func(a ponder.Action) ponder.Body {
 			switch key := keyOf(a); key {
 			case "thoughts-1":
-				return says("THOUGHT: It rests on <b>two</b> facts [e1, e2], or more [e77].\nTYPE: insight\nCONFIDENCE: 0.7")
+				return textAnswer("THOUGHT: It rests on <b>two</b> facts [e1, e2], or more [e77].\nTYPE: insight\nCONFIDENCE: 0.7")
 			case "thoughts-2":
-				return fails(llm.Transient, "test/model: overloaded")
+				return failedCall(llm.Transient, "test/model: overloaded")
 			case "final":
-				return says("SYNTHESIS: It is so [e1].\n# Why\nBecause of `x<y>`, not <script>.\nINSIGHTS:\n- One | two\nCONFIDENCE: 0.8\nREMAINING:\n- Why?")
+				return textAnswer("SYNTHESIS: It is so [e1].\n# Why\nBecause of `x<y>`, not <script>.\nINSIGHTS:\n- One | two\nCONFIDENCE: 0.8\nREMAINING:\n- Why?")
 			}
-			return world{size: 9}.answer(a)
+			return world{size: 9}.answerAction(a)
 		}},
-		{"unaided", Options{Docs: []string{"/docs"}, WithoutModel: true}, world{size: 9}.answer},
+		{"unaided", Options{Docs: []string{"/docs"}, WithoutModel: true}, world{size: 9}.answerAction},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newDriver(t, "What is the fact?", tt.o, 50*time.Second, tt.answer).work()
-			v := viewOf(thread(d, ponder.Budget{Time: 50 * time.Second, Cost: ponder.Cost{Money: 1e6}}))
+			d := newDriver(t, "What is the fact?", tt.o, 50*time.Second, tt.answer).runToEnd()
+			v := viewOf(threadEvents(d, ponder.Budget{Time: 50 * time.Second, Cost: ponder.Cost{Money: 1e6}}))
 			js, err := json.MarshalIndent(v, "", "  ")
 			if err != nil {
 				t.Fatal(err)
@@ -173,15 +173,15 @@ func TestViewLifecycle(t *testing.T) {
 	if v.Session.Question != "And?" || len(v.Thoughts) != 0 || v.Session.Minutes != 5 {
 		t.Errorf("the other session is %+v", v.Session)
 	}
-	if p := v.At(150 * time.Second).Session.Progress; p.Percentage != 50 || p.Elapsed != 150 {
+	if p := v.WithElapsed(150 * time.Second).Session.Progress; p.Percentage != 50 || p.Elapsed != 150 {
 		t.Errorf("half-way: %+v", p)
 	}
 }
 
 func TestViewClone(t *testing.T) {
 	for name, evs := range map[string][]ponder.Event{
-		"driven": thread(newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 20}, 2*time.Minute, world{seed: 3, size: 30}.answer).work(), ponder.Budget{}),
-		"rich":   rich(),
+		"driven": threadEvents(newDriver(t, "What is the fact?", Options{Docs: []string{"/docs"}, SynthesisInterval: 20}, 2*time.Minute, world{seed: 3, size: 30}.answerAction).runToEnd(), ponder.Budget{}),
+		"rich":   fullSession(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := NewView()
@@ -189,10 +189,10 @@ func TestViewClone(t *testing.T) {
 			var texts []string
 			for _, ev := range evs {
 				v = v.Apply(ev)
-				views, texts = append(views, v.Clone()), append(texts, string(encode(t, v)))
+				views, texts = append(views, v.Clone()), append(texts, string(mustEncode(t, v)))
 			}
 			for i := range views {
-				if got := string(encode(t, views[i])); got != texts[i] {
+				if got := string(mustEncode(t, views[i])); got != texts[i] {
 					t.Fatalf("clone %d has changed:\n%s", i, cmp.Diff(texts[i], got))
 				}
 			}
@@ -240,7 +240,7 @@ func TestInternalIsNotShown(t *testing.T) {
 	} {
 		v = v.Apply(ponder.Event{Run: testRun, Body: b, Internal: i > 0})
 	}
-	if shown := string(encode(t, v)); strings.Contains(shown, marker) {
+	if shown := string(mustEncode(t, v)); strings.Contains(shown, marker) {
 		t.Errorf("shown: %s", shown)
 	}
 }

@@ -21,63 +21,63 @@ const (
 )
 
 const (
-	maxSearches   = 4 // per wave, for its most urgent foci
-	maxResults    = 6
-	maxSnippets   = 2   // per search, of pages not read
-	maxSnippet    = 600 // bytes
-	leastPatience = 3 * time.Second
-	mostPatience  = 20 * time.Second
-	mostSkipped   = 16 // waves skipped after repeated failures
+	maxSearches     = 4 // per wave, for its most urgent foci
+	maxResults      = 6
+	maxSnippets     = 2   // per search, of pages not read
+	maxSnippet      = 600 // bytes
+	minWebTimeout   = 3 * time.Second
+	maxWebTimeout   = 20 * time.Second
+	maxSkippedWaves = 16 // waves skipped after repeated failures
 )
 
-type web struct {
-	Waves int      `json:"waves,omitempty"` // that could search
-	Fails int      `json:"fails,omitempty"` // consecutive failed waves
-	Next  int      `json:"next,omitempty"`  // the next wave that searches
-	Told  bool     `json:"told,omitempty"`  // the user knows of the failure
-	Pages int      `json:"pages,omitempty"` // requested pages; numbers keys
-	Read  []string `json:"read,omitempty"`
+type webState struct {
+	Waves    int      `json:"waves,omitempty"` // that could search
+	Failures int      `json:"fails,omitempty"` // consecutive failed waves
+	Next     int      `json:"next,omitempty"`  // the next wave that searches
+	Reported bool     `json:"told,omitempty"`  // the user knows of the failure
+	Pages    int      `json:"pages,omitempty"` // requested pages; numbers keys
+	Read     []string `json:"read,omitempty"`
 }
 
-// webLook is the web result of a cell. It is immutable once stored.
-type webLook struct {
+// webResult is the web result of a cell. It is immutable once stored.
+type webResult struct {
 	Done    bool   `json:"done,omitempty"`
 	Fault   string `json:"fault,omitempty"`
 	Results []hit  `json:"results,omitempty"` // snippets, best first
 	Pages   []page `json:"pages,omitempty"`
 }
 
-func (c *cell) webKey() string { return onWeb + "-" + strconv.Itoa(c.N) }
+func (c *slot) webKey() string { return webStep + "-" + strconv.Itoa(c.N) }
 
-// askWeb counts a wave and reports whether it searches the web. Failures cause growing pauses,
+// shouldSearchWeb counts a wave and reports whether it searches the web. Failures cause growing pauses,
 // unless the web is the only source.
-func (s *state) askWeb() bool {
+func (s *state) shouldSearchWeb() bool {
 	if !s.opts.Web {
 		return false
 	}
 	s.Web.Waves++
-	if s.Unaided && !s.searches() {
+	if s.Unaided && !s.canSearch() {
 		return true
 	}
 	return s.Web.Waves >= s.Web.Next && (s.Web.Waves-1)%s.opts.WebEvery == 0
 }
 
-func (s *state) searchWeb(c *cell) ponder.Action {
-	args := s.hasty(map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults})
-	return lookup.Use(c.webKey(), WebSearchTool, lookup.Filter(args, lookup.HostsOf(s.Pinned), lookup.HostsOf(s.Banned)))
+func (s *state) webSearchAction(c *slot) ponder.Action {
+	args := s.addTimeLimit(map[string]any{"query": s.webQuery(c.Focus), "limit": maxResults})
+	return lookup.NewToolUse(c.webKey(), WebSearchTool, lookup.AddSourceFilter(args, lookup.HostsOf(s.Pinned), lookup.HostsOf(s.Banned)))
 }
 
-// hasty adds the time limit of a web look in seconds: at most a tenth of a short session.
-func (s *state) hasty(args map[string]any) map[string]any {
+// addTimeLimit adds the time limit of a web look in seconds: at most a tenth of a short session.
+func (s *state) addTimeLimit(args map[string]any) map[string]any {
 	if limit := s.run.Budget.Time; limit > 0 {
-		args["seconds"] = int(min(max(limit/10, leastPatience), mostPatience).Seconds())
+		args["seconds"] = int(min(max(limit/10, minWebTimeout), maxWebTimeout).Seconds())
 	}
 	return args
 }
 
-func (s *state) webQuery(f focus) string { return lookup.Outgoing(s.query(f)) }
+func (s *state) webQuery(f focus) string { return lookup.SanitizeQuery(s.searchQuery(f)) }
 
-func (w *webLook) answered(b ponder.ToolResult) *webLook {
+func (w *webResult) applyResult(b ponder.ToolResult) *webResult {
 	next := *w
 	next.Done = true
 	if b.Error != "" {
@@ -88,13 +88,13 @@ func (w *webLook) answered(b ponder.ToolResult) *webLook {
 	return &next
 }
 
-// online records the outcome of a wave's searches and reports failure once.
-func (s *state) online() {
+// recordWebOutcome records the outcome of a wave's searches and reports failure once.
+func (s *state) recordWebOutcome() {
 	asked, fault := 0, ""
 	for i := range s.Wave {
 		if w := s.Wave[i].Web; w != nil {
 			if asked++; w.Fault == "" {
-				s.Web.Fails, s.Web.Next = 0, 0
+				s.Web.Failures, s.Web.Next = 0, 0
 				return
 			}
 			fault = w.Fault
@@ -103,13 +103,13 @@ func (s *state) online() {
 	if asked == 0 {
 		return
 	}
-	s.Web.Next = s.Web.Waves + min(1<<min(s.Web.Fails, 8), mostSkipped)
-	s.Web.Fails++
-	if !s.searches() {
-		s.Fault = fault
+	s.Web.Next = s.Web.Waves + min(1<<min(s.Web.Failures, 8), maxSkippedWaves)
+	s.Web.Failures++
+	if !s.canSearch() {
+		s.LastError = fault
 	}
-	if !s.Web.Told {
-		s.Web.Told = true
-		s.write("found", &s.Counts.Found, ponder.SystemNote{Content: "The web could not be searched: " + fault})
+	if !s.Web.Reported {
+		s.Web.Reported = true
+		s.queueWrite("found", &s.Counts.Found, ponder.SystemNote{Content: "The web could not be searched: " + fault})
 	}
 }

@@ -18,18 +18,18 @@ func FuzzWeb(f *testing.F) {
 	f.Fuzz(func(t *testing.T, results, page string) {
 		var d *driver
 		d = newDriver(t, "What?", Options{Web: true, Parallel: 2, WithoutModel: len(results)%2 == 0}, 20*time.Second, func(a ponder.Action) ponder.Body {
-			encode(t, d.state)
+			mustEncode(t, d.state)
 			do, ok := a.(ponder.Do)
 			switch {
 			case !ok:
-				return sensible(a)
+				return defaultAnswer(a)
 			case do.Tool == WebFetchTool:
 				return ponder.ToolResult{Result: page}
 			}
 			return ponder.ToolResult{Result: results}
 		})
 		d.quick = true
-		d.work()
+		d.runToEnd()
 		checkCites(t, d)
 		for _, b := range bodiesOf[ponder.Evidence](d) {
 			if lookup.Address(b.Source) == "" || !b.Untrusted || b.End-b.Start != len(b.Content) {

@@ -10,107 +10,107 @@ import (
 	"ponder/internal/textkit"
 )
 
-// Merged is the result of a merge.
-type Merged struct {
-	State    State
-	Changes  []Change
-	Findings []ponder.Finding
-	Raised   []ponder.Escalation // without an Outcome
+// MergeResult is the result of a merge.
+type MergeResult struct {
+	State       State
+	Changes     []Change
+	Findings    []ponder.Finding
+	Escalations []ponder.Escalation // without an Outcome
 }
 
 // Aggregate merges the reports of roles into a state. It is pure, leaves s unchanged, and does not
 // depend on the order of reports and findings. See docs/design/subconscious.md.
-func Aggregate(s State, in Input, now time.Time, rules Rules) Merged {
-	m := newMerge(s, in, plain(now), rules)
-	m.fade()
-	m.rearm()
+func Aggregate(s State, in Input, now time.Time, rules Rules) MergeResult {
+	m := newMerge(s, in, storableTime(now), rules)
+	m.applyDecay()
+	m.rearmTopics()
 	for _, c := range m.claims {
-		m.settle(c)
+		m.mergeClaim(c)
 	}
-	m.promote()
-	m.sweep()
-	m.prune()
-	m.roles()
-	m.deadlines()
-	m.escalate()
-	m.fit()
-	m.state.Aside.Back = RolledBack{}
-	m.state.Aside.Tick = max(m.state.Aside.Tick, within(in.Tick, 0, maxNumber))
-	m.state = m.state.bounded()
-	return m.merged()
+	m.promoteHunches()
+	m.removeFaded()
+	m.pruneLists()
+	m.recordRoles()
+	m.updateDeadlines()
+	m.escalateFindings()
+	m.shrinkMind()
+	m.state.Internal.Rollback = Rollback{}
+	m.state.Internal.Tick = max(m.state.Internal.Tick, clamp(in.Tick, 0, maxNumber))
+	m.state = m.state.clampLimits()
+	return m.mergeResult()
 }
 
 type merge struct {
-	state   State
-	in      Input
-	now     time.Time
-	rules   Rules
-	by      map[string]Role
-	reports []Report
-	claims  []*claim
-	before  map[string]Entry
-	then    [][]string      // signatures of each settled topic before the tick
-	credit  map[string]bool // keys "entry role" of this tick's reinforcements
-	texts   *reader
-	changes []Change
-	raised  []ponder.Escalation
+	state             State
+	in                Input
+	now               time.Time
+	rules             Rules
+	rolesByName       map[string]Role
+	reports           []Report
+	claims            []*claim
+	entriesBefore     map[string]Entry
+	settledSignatures [][]string      // signatures of each settled topic before the tick
+	credited          map[string]bool // keys "entry role" of this tick's reinforcements
+	texts             *phraseReader
+	changes           []Change
+	escalations       []ponder.Escalation
 }
 
 type claim struct {
 	Finding
-	role      Role
-	unaided   bool
-	order     string // tiebreak among claims of equal importance
-	text      *phrase
-	rests     []Seen
-	new       bool
-	related   []Seen // relevant subset of rests
-	recalled  bool   // rests on look-ups alone
-	due       time.Time
-	untrusted bool
-	exposed   []string
-	weight    int // importance less habituation
-	became    string
-	entry     string
+	role        Role
+	unaided     bool
+	tiebreak    string // tiebreak among claims of equal importance
+	text        *phrase
+	support     []SeenObservation
+	isNew       bool
+	relevant    []SeenObservation // relevant subset of rests
+	onlyLookUps bool              // rests on look-ups alone
+	due         time.Time
+	untrusted   bool
+	exposed     []string
+	weight      int // importance less habituation
+	outcome     string
+	entry       string
 }
 
 const (
-	added      = "added"
-	reinforced = "reinforced"
-	known      = "known"      // an entry says it; no new support
-	echo       = "echo"       // repeats an entry without support
-	suppressed = "suppressed" // the topic is resolved or forgotten
-	tooLight   = "unimportant"
+	outcomeAdded       = "added"
+	outcomeReinforced  = "reinforced"
+	outcomeKnown       = "known"      // an entry says it; no new support
+	outcomeEcho        = "echo"       // repeats an entry without support
+	outcomeSuppressed  = "suppressed" // the topic is resolved or forgotten
+	outcomeUnimportant = "unimportant"
 )
 
 func newMerge(s State, in Input, now time.Time, rules Rules) *merge {
-	m := &merge{state: s.bounded(), in: in, now: now, rules: rules, texts: newReader(rules.Same),
-		by: make(map[string]Role), before: make(map[string]Entry), credit: make(map[string]bool)}
+	m := &merge{state: s.clampLimits(), in: in, now: now, rules: rules, texts: newReader(rules.Same),
+		rolesByName: make(map[string]Role), entriesBefore: make(map[string]Entry), credited: make(map[string]bool)}
 	list := rules.Roles
 	if len(list) == 0 {
 		list = DefaultRoles()
 	}
 	for _, r := range list {
-		m.by[r.Name] = r
+		m.rolesByName[r.Name] = r
 	}
 	for _, c := range categories {
-		for _, e := range *m.state.list(c) {
-			m.before[e.ID] = e
+		for _, e := range *m.state.categoryEntries(c) {
+			m.entriesBefore[e.ID] = e
 		}
 	}
-	for _, t := range m.state.Aside.Settled {
-		m.then = append(m.then, slices.Clone(t.Signature))
+	for _, t := range m.state.Internal.Settled {
+		m.settledSignatures = append(m.settledSignatures, slices.Clone(t.Signature))
 	}
-	m.order()
+	m.sortReports()
 	return m
 }
 
-func (m *merge) order() {
-	type keyed struct {
+func (m *merge) sortReports() {
+	type keyIndex struct {
 		key string
 		Report
 	}
-	var list []keyed
+	var list []keyIndex
 	for _, r := range m.in.Reports {
 		if !isName(r.Role) {
 			continue
@@ -118,26 +118,26 @@ func (m *merge) order() {
 		r.Findings = slices.Clone(r.Findings)
 		var keys []string
 		for i := range r.Findings {
-			keys = append(keys, keyOf(r.Findings[i]))
+			keys = append(keys, jsonKey(r.Findings[i]))
 		}
 		slices.Sort(keys)
 		rest := r
 		rest.Findings = nil
-		list = append(list, keyed{keyOf(rest) + keyOf(keys), r})
+		list = append(list, keyIndex{jsonKey(rest) + jsonKey(keys), r})
 	}
-	slices.SortStableFunc(list, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.key, b.key)) })
+	slices.SortStableFunc(list, func(a, b keyIndex) int { return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.key, b.key)) })
 	for _, r := range list[:min(len(list), maxReports)] {
 		m.reports = append(m.reports, r.Report)
-		m.claim(r.Report)
+		m.addClaims(r.Report)
 	}
-	slices.SortStableFunc(m.claims, lesser)
+	slices.SortStableFunc(m.claims, compareClaims)
 }
 
-func lesser(a, b *claim) int {
-	return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.role.Name, b.role.Name), cmp.Compare(a.order, b.order))
+func compareClaims(a, b *claim) int {
+	return cmp.Or(cmp.Compare(b.Importance, a.Importance), cmp.Compare(a.role.Name, b.role.Name), cmp.Compare(a.tiebreak, b.tiebreak))
 }
 
-func keyOf(v any) string {
+func jsonKey(v any) string {
 	js, err := json.Marshal(v)
 	if err != nil {
 		return "" // a time that JSON cannot encode
@@ -145,47 +145,47 @@ func keyOf(v any) string {
 	return string(js)
 }
 
-func (m *merge) claim(r Report) {
-	role, ok := m.by[r.Role]
+func (m *merge) addClaims(r Report) {
+	role, ok := m.rolesByName[r.Role]
 	if !ok {
 		role = Role{Name: r.Role, Category: ActiveThreads}
 	}
 	var list []*claim
-	recalled := m.recalled(r.Role)
+	recalled := m.readsOnlyLookUps(r.Role)
 	for _, f := range r.Findings {
-		c := &claim{Finding: f, role: role, unaided: r.Unaided, recalled: recalled, untrusted: r.Untrusted, exposed: r.Exposed}
-		c.Due = plain(c.Due)
-		c.Summary, c.Importance, c.Type = Summary(f.Summary), within(f.Importance, 1, 10), textkit.Line(f.Type, maxName)
+		c := &claim{Finding: f, role: role, unaided: r.WithoutModel, onlyLookUps: recalled, untrusted: r.Untrusted, exposed: r.Exposed}
+		c.Due = storableTime(c.Due)
+		c.Summary, c.Importance, c.Type = Summary(f.Summary), clamp(f.Importance, 1, 10), textkit.Line(f.Type, maxName)
 		if c.Summary == "" {
 			continue
 		}
-		c.order = keyOf(c.Finding)
+		c.tiebreak = jsonKey(c.Finding)
 		list = append(list, c)
 	}
-	slices.SortStableFunc(list, lesser)
+	slices.SortStableFunc(list, compareClaims)
 	for _, c := range list[:min(len(list), maxFindings)] {
-		c.text = m.texts.read(c.Summary)
-		m.ground(c)
+		c.text = m.texts.phraseOf(c.Summary)
+		m.findSupport(c)
 		m.claims = append(m.claims, c)
 	}
 }
 
-func (m *merge) merged() Merged {
-	out := Merged{State: m.state, Changes: m.changes, Raised: m.raised}
+func (m *merge) mergeResult() MergeResult {
+	out := MergeResult{State: m.state, Changes: m.changes, Escalations: m.escalations}
 	for _, c := range m.claims {
 		f := ponder.Finding{Content: c.Summary, By: c.role.Name, Kind: c.Type, Importance: c.Importance, Due: c.due,
-			Untrusted: c.untrusted, Became: c.became, Entry: c.entry, Reinforces: c.Reinforces}
-		for _, o := range c.rests {
-			f.Rests = append(f.Rests, o.ID)
+			Untrusted: c.untrusted, MergeResult: c.outcome, Entry: c.entry, Reinforces: c.Reinforces}
+		for _, o := range c.support {
+			f.Observations = append(f.Observations, o.ID)
 		}
 		out.Findings = append(out.Findings, f)
 	}
 	return out
 }
 
-func (m *merge) note(e Entry, c Category, did, by, why string) {
-	about := m.state.Aside.About[e.ID]
-	m.changes = append(m.changes, Change{Entry: e.ID, Category: c, Did: did, By: by, Why: textkit.TruncateBytes(why, maxLine),
+func (m *merge) recordChange(e Entry, c Category, did, by, why string) {
+	about := m.state.Internal.Metadata[e.ID]
+	m.changes = append(m.changes, Change{Entry: e.ID, Category: c, Effect: did, By: by, Why: textkit.TruncateBytes(why, maxLine),
 		Strength: e.Strength, Summary: e.Summary, Rests: slices.Clone(about.Rests)})
 }
 
@@ -193,6 +193,6 @@ func (m *merge) note(e Entry, c Category, did, by, why string) {
 func NewState() State {
 	return State{Mind: Mind{
 		ActiveThreads: []Entry{}, Patterns: []Entry{}, Hunches: []Entry{}, Insights: []Entry{},
-		EscalationHistory: []Escalated{}, ThreadState: map[string]RoleState{},
+		EscalationHistory: []EscalationRecord{}, ThreadState: map[string]RoleState{},
 	}}
 }

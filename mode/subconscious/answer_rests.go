@@ -7,91 +7,91 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// observations returns the ids of the support of a finding: the relevant observations it cites,
+// supportingIDs returns the ids of the support of a finding: the relevant observations it cites,
 // else the best match, else all it cites. It adds the untrusted observation that shares further
 // words, because such text may make a role hide its source.
-func (c *checker) observations(summary string, lists ...[]string) (ids []string) {
+func (c *answerChecker) supportingIDs(summary string, lists ...[]string) (ids []string) {
 	labels := make(map[string]bool)
 	for _, ref := range slices.Concat(lists...) {
-		labels[strings.ToLower(bare(ref))] = true
+		labels[strings.ToLower(trimReference(ref))] = true
 	}
-	m := newMatch(summary, c.gists())
+	m := newWordMatch(summary, c.observationKeywords())
 	var cited, rests []int
 	for i, l := range c.shown {
 		if labels[l.label] || labels[strings.ToLower(l.ID)] {
 			cited = append(cited, i)
-			if l.pertains(summary) {
+			if l.isRelevantTo(summary) {
 				rests = append(rests, i)
 			}
 		}
 	}
 	if len(rests) == 0 {
-		if best, ok := c.best(m); ok {
+		if best, ok := c.bestMatch(m); ok {
 			rests = []int{best}
 		} else {
 			rests = cited
 		}
 	}
-	if led, ok := c.led(m, rests); ok {
+	if led, ok := c.untrustedSource(m, rests); ok {
 		rests = append(rests, led)
 	}
 	slices.Sort(rests)
 	for _, i := range rests {
 		ids = append(ids, c.shown[i].ID)
 	}
-	return last(ids, maxRests)
+	return lastN(ids, maxRests)
 }
 
-// best returns the index of the best-matching observation, preferring newer ones. A trusted one
+// bestMatch returns the index of the best-matching observation, preferring newer ones. A trusted one
 // needs two shared words and half of the finding's, against chance matches.
-func (c *checker) best(m match) (at int, ok bool) {
-	most := 0.0
+func (c *answerChecker) bestMatch(m wordMatch) (at int, ok bool) {
+	bestScore := 0.0
 	for i, l := range c.shown {
-		score, n := m.fits(i), common(m.gist, m.have[i])
+		score, n := m.scoreObservation(i), countCommon(m.keywords, m.have[i])
 		enough := score >= 1 || n >= 2
 		if !l.Untrusted {
-			enough = n >= 2 && 2*n >= len(m.gist)
+			enough = n >= 2 && 2*n >= len(m.keywords)
 		}
-		if enough && score >= most {
-			most, at, ok = score, i, true
+		if enough && score >= bestScore {
+			bestScore, at, ok = score, i, true
 		}
 	}
 	return at, ok
 }
 
-// led returns the index of the untrusted observation with the most words of the finding that rests
+// untrustedSource returns the index of the untrusted observation with the most words of the finding that rests
 // lack. It needs at least two.
-func (c *checker) led(m match, rests []int) (at int, ok bool) {
+func (c *answerChecker) untrustedSource(m wordMatch, rests []int) (at int, ok bool) {
 	var borne []string
 	for _, i := range rests {
 		borne = append(borne, m.have[i]...)
 	}
-	most := 1
+	bestCount := 1
 	for i, l := range c.shown {
 		n := 0
-		for _, w := range m.gist {
+		for _, w := range m.keywords {
 			if slices.Contains(m.have[i], w) && !slices.Contains(borne, w) {
 				n++
 			}
 		}
-		if l.Untrusted && n > most {
-			most, at, ok = n, i, true
+		if l.Untrusted && n > bestCount {
+			bestCount, at, ok = n, i, true
 		}
 	}
 	return at, ok
 }
 
-func (c *checker) gists() [][]string {
-	if c.have == nil {
-		c.have = make([][]string, len(c.shown))
+func (c *answerChecker) observationKeywords() [][]string {
+	if c.keywordCache == nil {
+		c.keywordCache = make([][]string, len(c.shown))
 		for i, l := range c.shown {
-			c.have[i] = l.rare()
+			c.keywordCache[i] = l.rareStems()
 		}
 	}
-	return c.have
+	return c.keywordCache
 }
 
-func common(stems, have []string) (n int) {
+func countCommon(stems, have []string) (n int) {
 	for _, s := range stems {
 		if slices.Contains(have, s) {
 			n++

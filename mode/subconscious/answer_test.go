@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func told(r Report) string {
+func formatReport(r Report) string {
 	var b strings.Builder
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "%s %d %s", f.Type, f.Importance, f.Summary)
@@ -87,7 +87,7 @@ func TestParseReport(t *testing.T) {
 		"due":          {`{"findings":[{"type":"observation","summary":"Anna wants the draft","importance":5,"rests_on":["o2"],"due":"2031-01-01"},{"summary":"The disk /home dies","rests_on":["o1"],"due":"2026-03-06 10:00"},{"summary":"Disk /home: later","rests_on":["o1"],"due":"soon"}]}`, "observation 5 Anna wants the draft <evt_B> @2026-03-05T18:00:00Z\nobservation 3 The disk /home dies <evt_A> @2026-03-06T10:00:00Z\nobservation 3 Disk /home: later <evt_A>\n"},
 	} {
 		r, err := ParseReport(DefaultRoles()[0], tt.answer, someSeen(), someState(0))
-		if diff := cmp.Diff(tt.want, told(r)); err != nil || diff != "" || r.Role != watcher || r.Unaided {
+		if diff := cmp.Diff(tt.want, formatReport(r)); err != nil || diff != "" || r.Role != watcher || r.WithoutModel {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
@@ -131,7 +131,7 @@ func TestParseReportBounds(t *testing.T) {
 	}
 	answer := `{"findings":[` + strings.Join(list, ",") + `],"hints":{"oracle":"` + long + `"},"escalate":"` + long + `","journal":"` + long + `"}`
 	r, err := ParseReport(DefaultRoles()[0], answer, someSeen(), someState(0))
-	if err != nil || len(r.Findings) != mostFindings {
+	if err != nil || len(r.Findings) != maxModelFindings {
 		t.Fatalf("%d findings, %v", len(r.Findings), err)
 	}
 	checkReport(t, r)
@@ -139,7 +139,7 @@ func TestParseReportBounds(t *testing.T) {
 
 func checkReport(t *testing.T, r Report) {
 	t.Helper()
-	if len(r.Findings) > mostFindings && (!r.Unaided || len(r.Findings) > maxFindings || r.Findings[len(r.Findings)-1].Importance < escalated) || len(r.Hints) > mostHints || len(r.Escalate) > maxLine || len(r.Journal) > maxHint || r.Findings == nil {
+	if len(r.Findings) > maxModelFindings && (!r.WithoutModel || len(r.Findings) > maxFindings || r.Findings[len(r.Findings)-1].Importance < escalationLevel) || len(r.Hints) > maxReportHints || len(r.Escalate) > maxLine || len(r.Journal) > maxHint || r.Findings == nil {
 		t.Errorf("report is too large: %+v", r)
 	}
 	texts := []string{r.Escalate, r.Journal}

@@ -19,8 +19,8 @@ type checkedState struct {
 	run  ponder.Run
 }
 
-// checked wraps modes in checkedState and records what ticks carry.
-func checked(t *testing.T, modes []ponder.Mode, carried map[ponder.RunID]knowledge) (list []ponder.Mode) {
+// checkModes wraps modes in checkedState and records what ticks carry.
+func checkModes(t *testing.T, modes []ponder.Mode, carried map[ponder.RunID]knowledge) (list []ponder.Mode) {
 	for _, mode := range modes {
 		wrap := func(r ponder.Run, s ponder.State) ponder.State {
 			return checkedState{State: s, t: t, mode: mode, run: r}
@@ -48,12 +48,12 @@ func checked(t *testing.T, modes []ponder.Mode, carried map[ponder.RunID]knowled
 func (s checkedState) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
 
 func (s checkedState) Apply(ev ponder.Event) ponder.State {
-	before := s.json(s.State)
+	before := s.encodeState(s.State)
 	next := s.State.Apply(ev)
-	if after := s.json(s.State); !bytes.Equal(before, after) {
+	if after := s.encodeState(s.State); !bytes.Equal(before, after) {
 		s.t.Errorf("%s: Apply(%s) changed its receiver:\n%s", s.mode.Name, ev.Body.Type(), cmp.Diff(string(before), string(after)))
 	}
-	if one, two := s.json(next), s.json(s.State.Apply(ev)); !bytes.Equal(one, two) {
+	if one, two := s.encodeState(next), s.encodeState(s.State.Apply(ev)); !bytes.Equal(one, two) {
 		s.t.Errorf("%s: Apply(%s) twice:\n%s", s.mode.Name, ev.Body.Type(), cmp.Diff(string(one), string(two)))
 	}
 	s.State = next
@@ -61,12 +61,12 @@ func (s checkedState) Apply(ev ponder.Event) ponder.State {
 }
 
 func (s checkedState) Next(now ponder.Moment) []ponder.Action {
-	before := s.json(s.State)
+	before := s.encodeState(s.State)
 	want := s.State.Next(now)
 	if again := s.State.Next(now); !reflect.DeepEqual(want, again) {
 		s.t.Errorf("%s: Next twice:\n%s", s.mode.Name, cmp.Diff(want, again))
 	}
-	if after := s.json(s.State); !bytes.Equal(before, after) {
+	if after := s.encodeState(s.State); !bytes.Equal(before, after) {
 		s.t.Errorf("%s: Next changed its receiver:\n%s", s.mode.Name, cmp.Diff(string(before), string(after)))
 	}
 	loaded, err := s.mode.Load(s.run, before)
@@ -74,7 +74,7 @@ func (s checkedState) Next(now ponder.Moment) []ponder.Action {
 		s.t.Errorf("%s: load: %v", s.mode.Name, err)
 		return want
 	}
-	if got := s.json(loaded); !bytes.Equal(got, before) {
+	if got := s.encodeState(loaded); !bytes.Equal(got, before) {
 		s.t.Errorf("%s: the state does not come back as it was:\n%s", s.mode.Name, cmp.Diff(string(before), string(got)))
 	}
 	if got := loaded.Next(now); !reflect.DeepEqual(want, got) {
@@ -83,7 +83,7 @@ func (s checkedState) Next(now ponder.Moment) []ponder.Action {
 	return want
 }
 
-func (s checkedState) json(v ponder.State) []byte {
+func (s checkedState) encodeState(v ponder.State) []byte {
 	js, err := json.Marshal(v)
 	if err != nil {
 		s.t.Errorf("%s: %v", s.mode.Name, err)

@@ -18,9 +18,9 @@ import (
 
 const ticksOfDay = 288
 
-// day simulates a day: it applies the script before each tick, runs due ticks and decides
+// runDay simulates a day: it applies the script before each tick, runs due ticks and decides
 // escalations, as the runner does.
-func (b *bench) day(script map[int][]ponder.Observation) (ticks int) {
+func (b *testBench) runDay(script map[int][]ponder.Observation) (ticks int) {
 	b.t.Helper()
 	v, read := NewView(b.o.Roles...), ponder.Seq(0)
 	look := func() {
@@ -36,15 +36,15 @@ func (b *bench) day(script map[int][]ponder.Observation) (ticks int) {
 			b.Put("", fmt.Sprintf("seen-%d-%d", n, i), o)
 		}
 		if look(); len(script[n]) > 0 || n%24 == 0 {
-			if again := b.view(); !cmp.Equal(again.Mind, v.Mind) || !cmp.Equal(again.Waiting, v.Waiting) {
+			if again := b.foldView(); !cmp.Equal(again.Mind, v.Mind) || !cmp.Equal(again.Waiting, v.Waiting) {
 				b.t.Errorf("before tick %d another reading of the thread gives another view:\n%s", n, cmp.Diff(again.Mind, v.Mind))
 			}
 		}
 		if due, _ := v.Due(b.o, time.Now()); due {
 			ticks++
-			b.tick(TickInput{}, ponder.Budget{})
+			b.runTick(TickInput{}, ponder.Budget{})
 			if look(); len(v.Undecided) > 0 {
-				b.decide()
+				b.runDecisions()
 			}
 		}
 		time.Sleep(5 * time.Minute)
@@ -55,8 +55,8 @@ func (b *bench) day(script map[int][]ponder.Observation) (ticks int) {
 
 var frames = regexp.MustCompile(`<observation id=(o\d+)[^>]*>([^<]*)</observation>`)
 
-func zealous(name string) *mouth {
-	return &mouth{name: name, takes: 4 * time.Second, answer: func(req *llm.Request) (llm.Message, error) {
+func newEagerModel(name string) *fakeModel {
+	return &fakeModel{name: name, takes: 4 * time.Second, answer: func(req *llm.Request) (llm.Message, error) {
 		list := []any{}
 		for _, m := range frames.FindAllStringSubmatch(req.Messages[0].Text(), -1) {
 			list = append(list, map[string]any{"type": "observation", "summary": m[2], "importance": 8, "rests_on": []string{m[1]}})
@@ -69,8 +69,8 @@ func zealous(name string) *mouth {
 	}}
 }
 
-// twelve returns distinct changes two hours apart, with repeats between them.
-func twelve() map[int][]ponder.Observation {
+// eventfulDay returns distinct changes two hours apart, with repeats between them.
+func eventfulDay() map[int][]ponder.Observation {
 	things := []string{
 		"The disk / is 96 % full.", "The backup of Sunday failed with an error.", "Anna asks whether the contract is signed.",
 		"The train to Basel at noon is cancelled.", "The repository kitchen has a merge conflict.", "The certificate of the web server expires tomorrow.",
@@ -92,12 +92,12 @@ func twelve() map[int][]ponder.Observation {
 
 func TestStaticDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := map[ponder.Role]*mouth{}
+		models := map[ponder.Role]*fakeModel{}
 		for _, r := range DefaultRoles() {
-			models[ModelOf(r.Name)] = zealous("test/" + r.Name)
+			models[ModelOf(r.Name)] = newEagerModel("test/" + r.Name)
 		}
 		b := newBench(t, Options{}, nil, models)
-		if n := b.day(nil); n != 0 || len(b.Events()) != 0 || allCalls(models) != 0 {
+		if n := b.runDay(nil); n != 0 || len(b.Events()) != 0 || allCalls(models) != 0 {
 			t.Errorf("%d ticks, %d events, %d calls", n, len(b.Events()), allCalls(models))
 		}
 	})
@@ -106,14 +106,14 @@ func TestStaticDay(t *testing.T) {
 // After a change, roles' hints to each other end.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := map[ponder.Role]*mouth{ponder.Frontier: saying("test/frontier", "Hm.")}
+		models := map[ponder.Role]*fakeModel{ponder.Frontier: newFakeModel("test/frontier", "Hm.")}
 		for _, r := range DefaultRoles() {
-			models[ModelOf(r.Name)] = zealous("test/" + r.Name)
+			models[ModelOf(r.Name)] = newEagerModel("test/" + r.Name)
 		}
 		b := newBench(t, Options{}, nil, models)
-		ticks := b.day(map[int][]ponder.Observation{0: {diskFull}})
+		ticks := b.runDay(map[int][]ponder.Observation{0: {diskFull}})
 		calls := allCalls(models)
-		if events, more := len(b.Events()), b.day(nil); ticks > 5 || more != 0 || allCalls(models) != calls || len(b.Events()) != events {
+		if events, more := len(b.Events()), b.runDay(nil); ticks > 5 || more != 0 || allCalls(models) != calls || len(b.Events()) != events {
 			t.Errorf("%d ticks, then %d and %d calls more", ticks, more, allCalls(models)-calls)
 		}
 		t.Logf("%d ticks, %d calls", ticks, calls)
@@ -124,19 +124,19 @@ func TestTwelveChanges(t *testing.T) {
 	for name, aided := range map[string]bool{"models": true, "rules": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				models := map[ponder.Role]*mouth{}
+				models := map[ponder.Role]*fakeModel{}
 				if aided {
-					models[ponder.Frontier] = &mouth{name: "test/frontier", takes: 9 * time.Second, answer: func(req *llm.Request) (llm.Message, error) {
-						return calling(messageTool, map[string]string{"text": "Told: " + frames.FindStringSubmatch(req.Messages[0].Text())[2]}), nil
+					models[ponder.Frontier] = &fakeModel{name: "test/frontier", takes: 9 * time.Second, answer: func(req *llm.Request) (llm.Message, error) {
+						return callTool(messageTool, map[string]string{"text": "Told: " + frames.FindStringSubmatch(req.Messages[0].Text())[2]}), nil
 					}}
 					for _, r := range DefaultRoles() {
-						models[ModelOf(r.Name)] = zealous("test/" + r.Name)
+						models[ModelOf(r.Name)] = newEagerModel("test/" + r.Name)
 					}
 				}
 				b := newBench(t, Options{NoDecider: !aided}, nil, models)
-				script := twelve()
-				ticks := b.day(script)
-				v := b.view()
+				script := eventfulDay()
+				ticks := b.runDay(script)
+				v := b.foldView()
 				told := map[string]int{}
 				for _, ev := range v.Decided {
 					if e := ev.Body.(ponder.Escalation); e.Outcome == Messaged {
@@ -159,15 +159,15 @@ func TestTwelveChanges(t *testing.T) {
 	}
 }
 
-func checkCarried(t *testing.T, b *bench) {
+func checkCarried(t *testing.T, b *testBench) {
 	t.Helper()
-	b.tick(TickInput{All: true, Unaided: true}, ponder.Budget{})
+	b.runTick(TickInput{All: true, WithoutModel: true}, ponder.Budget{})
 	run, k := ponder.RunID(fmt.Sprintf("run_tick.%d", b.n)), newKnowledge()
 	for _, ev := range b.Events() {
 		if ev.Run == run {
 			break
 		}
-		k = k.after(ev, DefaultRoles())
+		k = k.applyEvent(ev, DefaultRoles())
 	}
 	got, ok := b.carried[run]
 	if diff := cmp.Diff(k, got); diff != "" || !ok {

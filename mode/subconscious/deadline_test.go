@@ -12,21 +12,21 @@ import (
 	"ponder/llm"
 )
 
-func (b *bench) days(n int, script map[int]ponder.Observation) (told []string, ticks int) {
+func (b *testBench) runDays(n int, script map[int]ponder.Observation) (told []string, ticks int) {
 	for hour := range n * 24 {
 		if o, ok := script[hour]; ok {
 			b.Put("", fmt.Sprint("seen-", hour), o)
 		}
 		before := len(b.Events())
 		for range 3 {
-			if due, _ := b.view().Due(b.o, time.Now()); due {
+			if due, _ := b.foldView().Due(b.o, time.Now()); due {
 				ticks++
-				b.tick(TickInput{}, ponder.Budget{})
+				b.runTick(TickInput{}, ponder.Budget{})
 			}
 		}
 		for _, ev := range b.Events()[before:] {
 			if f, ok := ev.Body.(ponder.Finding); ok {
-				told = append(told, fmt.Sprintf("%d %s %d %s", hour, f.Kind, f.Importance, f.Became))
+				told = append(told, fmt.Sprintf("%d %s %d %s", hour, f.Kind, f.Importance, f.MergeResult))
 			}
 		}
 		time.Sleep(time.Hour)
@@ -34,10 +34,10 @@ func (b *bench) days(n int, script map[int]ponder.Observation) (told []string, t
 	return told, ticks
 }
 
-func silent(t *testing.T) *bench {
-	models := map[ponder.Role]*mouth{}
+func newSilentBench(t *testing.T) *testBench {
+	models := map[ponder.Role]*fakeModel{}
 	for _, r := range DefaultRoles() {
-		models[ModelOf(r.Name)] = &mouth{name: "test/" + r.Name, takes: time.Second, answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, none), nil }}
+		models[ModelOf(r.Name)] = &fakeModel{name: "test/" + r.Name, takes: time.Second, answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, none), nil }}
 	}
 	return newBench(t, Options{}, nil, models)
 }
@@ -45,17 +45,17 @@ func silent(t *testing.T) *bench {
 // A due date resurfaces 72, 24 and 2 hours before it, by rules.
 func TestDeadlineComesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := silent(t)
+		b := newSilentBench(t)
 		due := time.Now().Add(7*24*time.Hour - time.Minute)
 		thesis := ponder.Observation{Sensor: "files", Subject: "thesis.md", State: "new 1", Content: "New file thesis.md: Deadline of the thesis", Due: due, Untrusted: true}
-		told, ticks := b.days(10, map[int]ponder.Observation{0: thesis})
+		told, ticks := b.runDays(10, map[int]ponder.Observation{0: thesis})
 		if want := "96 upcoming 4 added, 144 upcoming 6 added, 166 upcoming 8 added"; strings.Join(told, ", ") != want || ticks != 4 {
 			t.Errorf("%d ticks, told %q, want %q", ticks, told, want)
 		}
 		if calls := allCalls(b.models); calls > 3 {
 			t.Errorf("%d calls", calls)
 		}
-		if n := len(b.view().Aside.Deadlines); n != 0 {
+		if n := len(b.foldView().Internal.Deadlines); n != 0 {
 			t.Errorf("%d deadlines are left", n)
 		}
 	})
@@ -82,12 +82,12 @@ func TestPromiseComesUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := silent(t)
+				b := newSilentBench(t)
 				if o := tt.script[0]; tt.due > 0 {
 					o.Due = time.Now().Add(tt.due)
 					tt.script[0] = o
 				}
-				if told, _ := b.days(5, tt.script); strings.Join(told, ", ") != tt.want {
+				if told, _ := b.runDays(5, tt.script); strings.Join(told, ", ") != tt.want {
 					t.Errorf("told %q, want %q", told, tt.want)
 				}
 			})
@@ -96,28 +96,28 @@ func TestPromiseComesUp(t *testing.T) {
 }
 
 func TestDeadlinesEnd(t *testing.T) {
-	o := numbered(obs("own|message:t/1|said||I will call the plumber"))[0]
-	s := Aggregate(NewState(), input(1, []Seen{o}), midday, Rules{}).State
-	if len(s.Aside.Deadlines) != 1 {
-		t.Fatalf("%+v", s.Aside.Deadlines)
+	o := numberSeen(parseObservation("own|message:t/1|said||I will call the plumber"))[0]
+	s := Aggregate(NewState(), newInput(1, []SeenObservation{o}), midday, Rules{}).State
+	if len(s.Internal.Deadlines) != 1 {
+		t.Fatalf("%+v", s.Internal.Deadlines)
 	}
-	settled := s.Apply(ponder.Event{Time: midday.Add(time.Hour), Body: ponder.Resolved{Content: "I will call the plumber"}})
-	if s = Aggregate(settled, input(2, nil), midday.Add(2*time.Hour), Rules{}).State; len(s.Aside.Deadlines) != 0 {
-		t.Errorf("%+v", s.Aside.Deadlines)
+	settled := s.Apply(ponder.Event{Time: midday.Add(time.Hour), Body: ponder.Resolution{Content: "I will call the plumber"}})
+	if s = Aggregate(settled, newInput(2, nil), midday.Add(2*time.Hour), Rules{}).State; len(s.Internal.Deadlines) != 0 {
+		t.Errorf("%+v", s.Internal.Deadlines)
 	}
-	var list []Seen
+	var list []SeenObservation
 	for i := range 3 * maxDeadlines {
-		o := obs(fmt.Sprintf("mail|%d|new||Pay bill %d", i, i)).due(time.Duration(100+i) * time.Hour)
-		list = append(list, o.stranger())
+		o := parseObservation(fmt.Sprintf("mail|%d|new||Pay bill %d", i, i)).withDue(time.Duration(100+i) * time.Hour)
+		list = append(list, o.asUntrusted())
 	}
-	own := obs("own|message:t/9|said||Pay the rent").due(400 * time.Hour)
-	s = Aggregate(NewState(), input(1, numbered(append(list, own)...)), midday, Rules{}).State
-	if n := len(s.Aside.Deadlines); n != maxDeadlines || !slices.ContainsFunc(s.Aside.Deadlines, func(d Deadline) bool { return d.Sensor == "own" }) {
+	own := parseObservation("own|message:t/9|said||Pay the rent").withDue(400 * time.Hour)
+	s = Aggregate(NewState(), newInput(1, numberSeen(append(list, own)...)), midday, Rules{}).State
+	if n := len(s.Internal.Deadlines); n != maxDeadlines || !slices.ContainsFunc(s.Internal.Deadlines, func(d Deadline) bool { return d.Sensor == "own" }) {
 		t.Errorf("%d deadlines", n)
 	}
-	moved := numbered(obs("files|a|new||Pay by Monday").due(100*time.Hour), obs("files|a|changed||Pay by Friday").due(200*time.Hour), obs("files|b|new||Due").due(90*time.Hour), obs("files|b|gone||It is gone"))
-	s = Aggregate(NewState(), input(1, moved), midday, Rules{}).State
-	if list := s.Aside.Deadlines; len(list) != 1 || list[0].Text != "Pay by Friday" {
+	moved := numberSeen(parseObservation("files|a|new||Pay by Monday").withDue(100*time.Hour), parseObservation("files|a|changed||Pay by Friday").withDue(200*time.Hour), parseObservation("files|b|new||Due").withDue(90*time.Hour), parseObservation("files|b|gone||It is gone"))
+	s = Aggregate(NewState(), newInput(1, moved), midday, Rules{}).State
+	if list := s.Internal.Deadlines; len(list) != 1 || list[0].Text != "Pay by Friday" {
 		t.Errorf("%+v", list)
 	}
 }

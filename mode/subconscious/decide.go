@@ -16,8 +16,8 @@ import (
 const (
 	decideLimit  = 5 * time.Minute
 	decideRounds = 4
-	maxUses      = 4
-	maxNonsense  = 2
+	maxToolCalls = 4
+	maxUnusable  = 2
 	maxMessage   = 1500
 	maxResult    = 4000 // bytes of a tool result
 	decidedKey   = "decided"
@@ -36,30 +36,30 @@ func decideMode(o Options) ponder.Mode {
 		func(r ponder.Run, k knowledge) *decision { return newDecision(o, r, k) })
 }
 
-func (d *decision) known() knowledge { return d.Known }
+func (d *decision) foldedKnowledge() knowledge { return d.Known }
 
 type decision struct {
 	run ponder.Run
 	o   Options
 	id  string
 
-	Known   knowledge     `json:"known"`
-	Msgs    []llm.Message `json:"msgs,omitempty"` // messages after the first question
-	Round   int           `json:"round,omitempty"`
-	Bad     int           `json:"bad,omitempty"`   // unusable answers
-	Uses    []use         `json:"uses,omitempty"`  // calls of this round
-	Deeds   []deed        `json:"deeds,omitempty"` // results of tools
-	Verdict *verdict      `json:"verdict,omitempty"`
-	Said    string        `json:"said,omitempty"` // the stored outcome
+	Known         knowledge     `json:"known"`
+	Msgs          []llm.Message `json:"msgs,omitempty"` // messages after the first question
+	Round         int           `json:"round,omitempty"`
+	Unusable      int           `json:"bad,omitempty"`   // unusable answers
+	Calls         []toolUse     `json:"uses,omitempty"`  // calls of this round
+	ToolOutcomes  []toolOutcome `json:"deeds,omitempty"` // results of tools
+	Verdict       *verdict      `json:"verdict,omitempty"`
+	StoredOutcome string        `json:"said,omitempty"` // the stored outcome
 }
 
-type use struct {
+type toolUse struct {
 	Key    string          `json:"key,omitempty"`
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"`
 }
 
-type deed struct {
+type toolOutcome struct {
 	Tool   string `json:"tool"`
 	Text   string `json:"text"`
 	Failed bool   `json:"failed,omitempty"`
@@ -85,42 +85,42 @@ func newDecision(o Options, r ponder.Run, k knowledge) *decision {
 
 func (d *decision) Apply(ev ponder.Event) ponder.State {
 	c := *d
-	c.Known = c.Known.after(ev, c.o.Roles)
+	c.Known = c.Known.applyEvent(ev, c.o.Roles)
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
-		if c.Verdict == nil && len(c.Uses) == 0 && key == c.key() {
-			c.answered(b)
+		if c.Verdict == nil && len(c.Calls) == 0 && key == c.callKey() {
+			c.applyAnswer(b)
 		}
 	case ponder.ToolResult:
-		c.used(key, b)
+		c.applyToolResult(key, b)
 	case ponder.Escalation:
 		if ev.Run == c.run.ID && b.Outcome != "" {
-			c.Said = b.Outcome
+			c.StoredOutcome = b.Outcome
 		}
 	case ponder.BudgetSpent:
-		c.unaided()
+		c.decideWithoutModel()
 	case ponder.Steer:
 		if b.Do == ponder.AnswerNow {
-			c.unaided()
+			c.decideWithoutModel()
 		}
 	}
 	return &c
 }
 
-func (d *decision) key() string { return fmt.Sprintf("decide-%d", d.Round+1) }
+func (d *decision) callKey() string { return fmt.Sprintf("decide-%d", d.Round+1) }
 
-func (d *decision) unaided() {
-	d.Uses = nil
+func (d *decision) decideWithoutModel() {
+	d.Calls = nil
 	if d.Verdict == nil {
 		d.Verdict = &verdict{Outcome: Messaged, Unaided: true}
 	}
 }
 
 func (d *decision) Next(ponder.Moment) []ponder.Action {
-	e, _, ok := d.Known.raised(d.id)
+	e, _, ok := d.Known.findRaised(d.id)
 	var do []ponder.Action
-	for _, u := range d.Uses {
+	for _, u := range d.Calls {
 		if u.Result == nil {
 			do = append(do, ponder.Do{Key: u.Key, Tool: u.Call.Name, Args: u.Call.Input})
 		}
@@ -130,59 +130,59 @@ func (d *decision) Next(ponder.Moment) []ponder.Action {
 		v = &verdict{Outcome: Messaged, Unaided: true}
 	}
 	switch {
-	case d.Said != "":
-		return []ponder.Action{ponder.Finish{Answer: "Decided: " + d.Said + "."}}
+	case d.StoredOutcome != "":
+		return []ponder.Action{ponder.Finish{Answer: "Decided: " + d.StoredOutcome + "."}}
 	case !ok:
 		return []ponder.Action{ponder.Finish{Answer: "There is nothing to decide any more."}}
 	case len(do) > 0:
 		return do
 	case v != nil:
-		return []ponder.Action{ponder.Write{Key: decidedKey, Bodies: []ponder.Body{d.decided(e, *v)}}}
+		return []ponder.Action{ponder.Write{Key: decidedKey, Bodies: []ponder.Body{d.buildEscalation(e, *v)}}}
 	}
-	return []ponder.Action{ponder.Call{Key: d.key(), Role: ponder.Frontier, Request: d.request(e)}}
+	return []ponder.Action{ponder.Call{Key: d.callKey(), Role: ponder.Frontier, Request: d.buildRequest(e)}}
 }
 
-func (d *decision) answered(b ponder.CallFinished) {
+func (d *decision) applyAnswer(b ponder.CallFinished) {
 	d.Round++
-	e, _, ok := d.Known.raised(d.id)
+	e, _, ok := d.Known.findRaised(d.id)
 	if b.Error != "" || !ok {
-		d.unaided()
+		d.decideWithoutModel()
 		return
 	}
-	msg, uses := b.Message, []use(nil)
-	for i, c := range heard(&msg) {
-		u := use{Call: c}
-		v, err := ending(c)
+	msg, uses := b.Message, []toolUse(nil)
+	for i, c := range takeToolCalls(&msg) {
+		u := toolUse{Call: c}
+		v, err := parseVerdict(c)
 		switch {
-		case !d.offers(e, c.Name):
-			u.refuse("there is no such tool")
+		case !d.isOffered(e, c.Name):
+			u.refuseCall("there is no such tool")
 		case err != nil:
-			u.refuse(err.Error())
+			u.refuseCall(err.Error())
 		case v != nil && d.Verdict == nil:
 			v.Model = b.Model
 			d.Verdict = v
-			u.refuse("noted")
+			u.refuseCall("noted")
 		case v != nil:
-			u.refuse("it is decided already")
+			u.refuseCall("it is decided already")
 		case d.Round > decideRounds:
-			u.refuse("no more tools may be used: decide")
+			u.refuseCall("no more tools may be used: decide")
 		case d.o.Gate != nil && d.o.Gate(c) != "":
-			u.refuse(d.o.Gate(c))
+			u.refuseCall(d.o.Gate(c))
 		default:
 			u.Key = fmt.Sprintf("use-%d-%d", d.Round, i+1)
 		}
 		uses = append(uses, u)
 	}
-	d.weigh(msg, uses, b.Model)
+	d.applyRound(msg, uses, b.Model)
 }
 
-// heard returns the calls of an answer and removes excess and duplicate calls from it.
-func heard(m *llm.Message) (list []llm.ToolCall) {
+// takeToolCalls returns the calls of an answer and removes excess and duplicate calls from it.
+func takeToolCalls(m *llm.Message) (list []llm.ToolCall) {
 	var parts []llm.Part
 	for _, p := range m.Parts {
 		switch {
 		case p.Call == nil:
-		case len(list) == maxUses || slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == p.Call.ID }):
+		case len(list) == maxToolCalls || slices.ContainsFunc(list, func(o llm.ToolCall) bool { return o.ID == p.Call.ID }):
 			continue
 		default:
 			list = append(list, *p.Call)
@@ -194,8 +194,8 @@ func heard(m *llm.Message) (list []llm.ToolCall) {
 	return list
 }
 
-// ending returns the verdict of a terminal call, or nil for other tools.
-func ending(c llm.ToolCall) (*verdict, error) {
+// parseVerdict returns the verdict of a terminal call, or nil for other tools.
+func parseVerdict(c llm.ToolCall) (*verdict, error) {
 	var in struct{ Text, Reason string }
 	if c.Name != messageTool && c.Name != dismissTool {
 		return nil, nil
@@ -213,22 +213,22 @@ func ending(c llm.ToolCall) (*verdict, error) {
 	return v, nil
 }
 
-func (u *use) refuse(why string) {
+func (u *toolUse) refuseCall(why string) {
 	u.Result = &llm.ToolResult{ID: u.Call.ID, Name: u.Call.Name, Text: why, Failed: true}
 }
 
-func (d *decision) weigh(msg llm.Message, uses []use, model string) {
-	works := slices.ContainsFunc(uses, func(u use) bool { return u.Result == nil })
+func (d *decision) applyRound(msg llm.Message, uses []toolUse, model string) {
+	works := slices.ContainsFunc(uses, func(u toolUse) bool { return u.Result == nil })
 	switch {
 	case works:
 	case d.Verdict != nil:
 		return
-	case len(uses) == 0 && len(d.Deeds) > 0:
+	case len(uses) == 0 && len(d.ToolOutcomes) > 0:
 		d.Verdict = &verdict{Outcome: Dismissed, Text: textkit.TruncateBytes(textkit.CleanTrim(msg.Text()), maxMessage), Model: model}
 		return
 	default:
-		if d.Bad++; d.Bad >= maxNonsense {
-			d.unaided()
+		if d.Unusable++; d.Unusable >= maxUnusable {
+			d.decideWithoutModel()
 			return
 		}
 	}
@@ -236,33 +236,33 @@ func (d *decision) weigh(msg llm.Message, uses []use, model string) {
 		msg = llm.Say(llm.Assistant, "(no answer)")
 	}
 	msg.Role = llm.Assistant
-	d.Msgs, d.Uses = append(slices.Clip(d.Msgs), msg), uses
-	d.settle()
+	d.Msgs, d.Calls = append(slices.Clip(d.Msgs), msg), uses
+	d.finishRound()
 }
 
-func (d *decision) used(key string, b ponder.ToolResult) {
-	i := slices.IndexFunc(d.Uses, func(u use) bool { return u.Key == key && u.Result == nil })
+func (d *decision) applyToolResult(key string, b ponder.ToolResult) {
+	i := slices.IndexFunc(d.Calls, func(u toolUse) bool { return u.Key == key && u.Result == nil })
 	if i < 0 {
 		return
 	}
-	d.Uses = slices.Clone(d.Uses)
-	c := d.Uses[i].Call
+	d.Calls = slices.Clone(d.Calls)
+	c := d.Calls[i].Call
 	said := textkit.TruncateBytes(textkit.CleanTrim(b.Result+"\n"+b.Error), maxResult)
-	d.Uses[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: said, Failed: b.Error != ""}
-	d.Deeds = append(slices.Clip(d.Deeds), deedOf(c, b))
-	d.settle()
+	d.Calls[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: said, Failed: b.Error != ""}
+	d.ToolOutcomes = append(slices.Clip(d.ToolOutcomes), newToolOutcome(c, b))
+	d.finishRound()
 }
 
-func (d *decision) settle() {
-	if slices.ContainsFunc(d.Uses, func(u use) bool { return u.Result == nil }) {
+func (d *decision) finishRound() {
+	if slices.ContainsFunc(d.Calls, func(u toolUse) bool { return u.Result == nil }) {
 		return
 	}
 	m := llm.Message{Role: llm.User}
-	for _, u := range d.Uses {
+	for _, u := range d.Calls {
 		m.Parts = append(m.Parts, llm.Part{Result: u.Result})
 	}
-	if len(d.Uses) == 0 {
+	if len(d.Calls) == 0 {
 		m = llm.Say(llm.User, "That decides nothing. Call "+messageTool+" or "+dismissTool+".")
 	}
-	d.Msgs, d.Uses = append(slices.Clip(d.Msgs), m), nil
+	d.Msgs, d.Calls = append(slices.Clip(d.Msgs), m), nil
 }

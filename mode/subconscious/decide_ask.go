@@ -44,23 +44,23 @@ var (
 	}
 )
 
-// exposure is how long a mind counts as influenced after a role read untrusted text. Roles' notes
+// exposureWindow is how long a mind counts as influenced after a role read untrusted text. Roles' notes
 // and hints do not record their sources.
-const exposure = 7 * 24 * time.Hour
+const exposureWindow = 7 * 24 * time.Hour
 
-// trusted reports whether no untrusted text can have led to an escalation. Only then may a decision
+// isTrusted reports whether no untrusted text can have led to an escalation. Only then may a decision
 // use tools.
-func (d *decision) trusted(e ponder.Escalation) bool {
-	_, raised, _ := d.Known.raised(e.ID)
-	if e.Untrusted || !d.Known.Exposed.IsZero() && raised.Sub(d.Known.Exposed) < exposure {
+func (d *decision) isTrusted(e ponder.Escalation) bool {
+	_, raised, _ := d.Known.findRaised(e.ID)
+	if e.Untrusted || !d.Known.Exposed.IsZero() && raised.Sub(d.Known.Exposed) < exposureWindow {
 		return false
 	}
-	return !slices.ContainsFunc(e.Entries, func(id string) bool { return d.Known.State.Aside.About[id].Untrusted })
+	return !slices.ContainsFunc(e.Entries, func(id string) bool { return d.Known.State.Internal.Metadata[id].Untrusted })
 }
 
-func (d *decision) offered(e ponder.Escalation) []llm.Tool {
+func (d *decision) offeredTools(e ponder.Escalation) []llm.Tool {
 	tools := []llm.Tool{messageDef, dismissDef}
-	if !d.trusted(e) {
+	if !d.isTrusted(e) {
 		return tools
 	}
 	tools = append(tools, rememberDef)
@@ -72,24 +72,24 @@ func (d *decision) offered(e ponder.Escalation) []llm.Tool {
 	return tools
 }
 
-func (d *decision) offers(e ponder.Escalation, name string) bool {
-	return slices.ContainsFunc(d.offered(e), func(t llm.Tool) bool { return t.Name == name })
+func (d *decision) isOffered(e ponder.Escalation, name string) bool {
+	return slices.ContainsFunc(d.offeredTools(e), func(t llm.Tool) bool { return t.Name == name })
 }
 
-func (d *decision) request(e ponder.Escalation) llm.Request {
-	tools := d.offered(e)
+func (d *decision) buildRequest(e ponder.Escalation) llm.Request {
+	tools := d.offeredTools(e)
 	req := llm.Request{
-		System: decideRules(tools), Messages: []llm.Message{llm.Say(llm.User, d.context(e))},
+		System: decideSystem(tools), Messages: []llm.Message{llm.Say(llm.User, d.buildContext(e))},
 		Tools: tools, ToolChoice: "required", Background: true,
 	}
-	if len(d.Deeds) > 0 {
+	if len(d.ToolOutcomes) > 0 {
 		req.ToolChoice = "auto"
 	}
 	req.Messages = append(req.Messages, d.Msgs...)
 	return req
 }
 
-func decideRules(tools []llm.Tool) string {
+func decideSystem(tools []llm.Tool) string {
 	more, actions := "", ""
 	if len(tools) > 2 {
 		more = strings.TrimSpace(decideTools)
@@ -105,49 +105,49 @@ func decideRules(tools []llm.Tool) string {
 	return strings.TrimSpace(strings.Replace(decidePrompt, "[tools]\n\n", strings.TrimLeft(more+"\n\n", "\n"), 1))
 }
 
-// context returns the first message to the model. It shows only untainted parts of the mind besides
+// buildContext returns the first message to the model. It shows only untainted parts of the mind besides
 // e.
-func (d *decision) context(e ponder.Escalation) string {
+func (d *decision) buildContext(e ponder.Escalation) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Brought up, importance %d of 10:\n%s\nWhy: %s\n", e.Importance, quotedLines(e.Content), quoted(e.Reason, maxLine))
+	fmt.Fprintf(&b, "Brought up, importance %d of 10:\n%s\nWhy: %s\n", e.Importance, sanitizeLines(e.Content), sanitizeLine(e.Reason, maxLine))
 	if e.Untrusted {
 		b.WriteString("Strangers wrote of what it rests on.\n")
 	}
-	if seen := d.Known.observations(e.Rests); len(seen) > 0 {
+	if seen := d.Known.findObservations(e.Observations); len(seen) > 0 {
 		b.WriteString("\nIt rests on:\n")
 		for i, s := range seen {
-			b.WriteString(frame(fmt.Sprintf("o%d", i+1), s) + "\n")
+			b.WriteString(formatObservation(fmt.Sprintf("o%d", i+1), s) + "\n")
 		}
 	}
 	b.WriteString("\nOn the mind:\n")
 	for _, c := range categories {
-		for _, en := range *d.Known.State.list(c) {
+		for _, en := range *d.Known.State.categoryEntries(c) {
 			own := slices.Contains(e.Entries, en.ID)
-			if about := d.Known.State.Aside.About[en.ID]; own || !about.Untrusted {
-				fmt.Fprintf(&b, "- %s (%s, strength %d): %s\n", quoted(en.ID, maxName), c, en.Strength, quoted(en.Summary, maxSummary))
+			if about := d.Known.State.Internal.Metadata[en.ID]; own || !about.Untrusted {
+				fmt.Fprintf(&b, "- %s (%s, strength %d): %s\n", sanitizeLine(en.ID, maxName), c, en.Strength, sanitizeLine(en.Summary, maxSummary))
 			}
 		}
 	}
-	d.history(&b, e)
-	fmt.Fprintf(&b, "\nIt is %s.", stamp(d.run.Started))
+	d.writeHistory(&b, e)
+	fmt.Fprintf(&b, "\nIt is %s.", formatStamp(d.run.Started))
 	return b.String()
 }
 
-func (d *decision) history(b *strings.Builder, e ponder.Escalation) {
+func (d *decision) writeHistory(b *strings.Builder, e ponder.Escalation) {
 	title := "\nBrought up before:\n"
 	for _, h := range d.Known.State.EscalationHistory {
 		if h.ID == e.ID || d.Known.Tainted[h.ID] {
 			continue
 		}
-		fmt.Fprintf(b, "%s- %s: %s (%s)\n", title, stamp(h.Created), quoted(h.Summary, maxSummary), quoted(h.Outcome, maxLine))
+		fmt.Fprintf(b, "%s- %s: %s (%s)\n", title, formatStamp(h.Created), sanitizeLine(h.Summary, maxSummary), sanitizeLine(h.Outcome, maxLine))
 		title = ""
 	}
 }
 
-func quotedLines(s string) string {
+func sanitizeLines(s string) string {
 	var list []string
 	for line := range strings.Lines(textkit.TruncateBytes(textkit.CleanTrim(s), 2*maxMessage)) {
-		if line = quoted(line, 2*maxLine); line != "" {
+		if line = sanitizeLine(line, 2*maxLine); line != "" {
 			list = append(list, line)
 		}
 	}

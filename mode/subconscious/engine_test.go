@@ -18,21 +18,21 @@ import (
 	"ponder/llm"
 )
 
-type mouth struct {
+type fakeModel struct {
 	name   string
 	takes  time.Duration
 	answer func(*llm.Request) (llm.Message, error)
 
-	mu    sync.Mutex
-	asked []*llm.Request
+	mu       sync.Mutex
+	requests []*llm.Request
 }
 
-func (m *mouth) Name() string { return m.name }
+func (m *fakeModel) Name() string { return m.name }
 
-func (m *mouth) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m *fakeModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		m.mu.Lock()
-		m.asked = append(m.asked, req)
+		m.requests = append(m.requests, req)
 		m.mu.Unlock()
 		select {
 		case <-time.After(m.takes):
@@ -54,19 +54,19 @@ func (m *mouth) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-func (m *mouth) calls() int {
+func (m *fakeModel) callCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.asked)
+	return len(m.requests)
 }
 
-func saying(name, text string) *mouth {
-	return &mouth{name: name, takes: 3 * time.Second, answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, text), nil }}
+func newFakeModel(name, text string) *fakeModel {
+	return &fakeModel{name: name, takes: 3 * time.Second, answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, text), nil }}
 }
 
 const none = `{"findings":[],"escalate":false}`
 
-func finds(kind, summary string, importance int, escalate string) string {
+func findingJSON(kind, summary string, importance int, escalate string) string {
 	js, err := json.Marshal(map[string]any{
 		"findings": []any{map[string]any{"type": kind, "summary": summary, "importance": importance, "rests_on": []string{"o1"}}},
 		"escalate": escalate != "", "reason": escalate,
@@ -77,7 +77,7 @@ func finds(kind, summary string, importance int, escalate string) string {
 	return string(js)
 }
 
-func calling(tool string, input any) llm.Message {
+func callTool(tool string, input any) llm.Message {
 	js, err := json.Marshal(input)
 	if err != nil {
 		panic(err)
@@ -85,40 +85,40 @@ func calling(tool string, input any) llm.Message {
 	return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: tool, Input: js}}}}
 }
 
-type bench struct {
+type testBench struct {
 	*enginetest.Engine
 	t      *testing.T
 	o      Options
-	models map[ponder.Role]*mouth
+	models map[ponder.Role]*fakeModel
 	n      int
 
 	carried map[ponder.RunID]knowledge
 }
 
 // newBench starts a bench. Roles missing from models have no model.
-func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Role]*mouth, tools ...ponder.Tool) *bench {
+func newBench(t *testing.T, o Options, store ponder.Store, models map[ponder.Role]*fakeModel, tools ...ponder.Tool) *testBench {
 	t.Helper()
 	carried := make(map[ponder.RunID]knowledge)
-	c := engine.Config{Store: store, Modes: checked(t, New(o), carried), Models: make(map[ponder.Role][]ponder.Model), Tools: tools}
+	c := engine.Config{Store: store, Modes: checkModes(t, New(o), carried), Models: make(map[ponder.Role][]ponder.Model), Tools: tools}
 	for role, m := range models {
 		c.Models[role] = []ponder.Model{{Model: m, Price: ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 2}}}
 	}
-	return &bench{Engine: enginetest.Start(t, c), t: t, o: o, models: models, carried: carried}
+	return &testBench{Engine: enginetest.Start(t, c), t: t, o: o, models: models, carried: carried}
 }
 
-func voices(watcher, librarian, oracle, dreamer string) map[ponder.Role]*mouth {
-	return map[ponder.Role]*mouth{
-		ModelOf("watcher"): saying("test/watcher", watcher), ModelOf("librarian"): saying("test/librarian", librarian),
-		ModelOf("oracle"): saying("test/oracle", oracle), ModelOf("dreamer"): saying("test/dreamer", dreamer),
+func newRoleModels(watcher, librarian, oracle, dreamer string) map[ponder.Role]*fakeModel {
+	return map[ponder.Role]*fakeModel{
+		ModelOf("watcher"): newFakeModel("test/watcher", watcher), ModelOf("librarian"): newFakeModel("test/librarian", librarian),
+		ModelOf("oracle"): newFakeModel("test/oracle", oracle), ModelOf("dreamer"): newFakeModel("test/dreamer", dreamer),
 	}
 }
 
-func (b *bench) see(o ponder.Observation) {
+func (b *testBench) putObservation(o ponder.Observation) {
 	b.t.Helper()
 	b.Put("", fmt.Sprintf("seen-%s-%s-%s", o.Sensor, o.Subject, o.State), o)
 }
 
-func (b *bench) view() View {
+func (b *testBench) foldView() View {
 	b.t.Helper()
 	v := NewView(b.o.Roles...)
 	for _, ev := range b.Events() {
@@ -127,7 +127,7 @@ func (b *bench) view() View {
 	return v
 }
 
-func (b *bench) tick(in TickInput, budget ponder.Budget) ponder.RunFinished {
+func (b *testBench) runTick(in TickInput, budget ponder.Budget) ponder.RunFinished {
 	b.t.Helper()
 	b.n++
 	run := ponder.RunID(fmt.Sprintf("run_tick.%d", b.n))
@@ -139,9 +139,9 @@ func (b *bench) tick(in TickInput, budget ponder.Budget) ponder.RunFinished {
 	return b.Await(run)
 }
 
-func (b *bench) decide() {
+func (b *testBench) runDecisions() {
 	b.t.Helper()
-	for _, ev := range b.view().Undecided {
+	for _, ev := range b.foldView().Undecided {
 		id := ev.Body.(ponder.Escalation).ID
 		run := ponder.RunID("run_" + id)
 		b.Put(run, "", ponder.RunStarted{Mode: DecideMode, Input: id})
@@ -151,9 +151,9 @@ func (b *bench) decide() {
 	}
 }
 
-func (b *bench) ran(role string) Ran {
+func (b *testBench) lastOutcome(role string) RoleOutcome {
 	b.t.Helper()
-	ticks := b.view().Ticks
+	ticks := b.foldView().Ticks
 	if len(ticks) == 0 {
 		b.t.Fatal("no tick")
 	}
@@ -163,10 +163,10 @@ func (b *bench) ran(role string) Ran {
 		}
 	}
 	b.t.Fatalf("no role %s in %+v", role, ticks[len(ticks)-1])
-	return Ran{}
+	return RoleOutcome{}
 }
 
-func bodies[B ponder.Body](evs []ponder.Event) (list []B) {
+func bodiesOf[B ponder.Body](evs []ponder.Event) (list []B) {
 	for _, ev := range evs {
 		if b, ok := ev.Body.(B); ok {
 			list = append(list, b)
@@ -180,29 +180,29 @@ var diskFull = ponder.Observation{Sensor: "system", Subject: "disk /", State: "h
 // Roles look concurrently with their own models; one transaction merges their findings.
 func TestFourRoles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := voices(finds("anomaly", "The disk / is 96 % full.", 8, "it may fill up today"), none, none, none)
+		models := newRoleModels(findingJSON("anomaly", "The disk / is 96 % full.", 8, "it may fill up today"), none, none, none)
 		b := newBench(t, Options{}, nil, models)
-		if due, why := b.view().Due(b.o, time.Now()); due {
+		if due, why := b.foldView().Due(b.o, time.Now()); due {
 			t.Errorf("due before anything was seen: %s", why)
 		}
-		b.see(diskFull)
-		if due, why := b.view().Due(b.o, time.Now()); !due || !strings.Contains(why, "watcher") {
+		b.putObservation(diskFull)
+		if due, why := b.foldView().Due(b.o, time.Now()); !due || !strings.Contains(why, "watcher") {
 			t.Errorf("due: %v, %s", due, why)
 		}
 		began := time.Now()
-		fin := b.tick(TickInput{}, ponder.Budget{})
+		fin := b.runTick(TickInput{}, ponder.Budget{})
 		if took := time.Since(began); fin.Status != ponder.Completed || took > 4*time.Second {
 			t.Errorf("finished %+v after %v", fin, took)
 		}
 		for role, want := range map[string]int{"watcher": 1, "librarian": 0, "oracle": 0, "dreamer": 1} {
-			if got := models[ModelOf(role)].calls(); got != want {
+			if got := models[ModelOf(role)].callCount(); got != want {
 				t.Errorf("%s was asked %d times, want %d", role, got, want)
 			}
-			if r := b.ran(role); (r.Skipped == "") != (want > 0) || r.Calls != want || want > 0 && (r.Tokens == 0 || r.Money == 0) {
+			if r := b.lastOutcome(role); (r.Skipped == "") != (want > 0) || r.Calls != want || want > 0 && (r.Tokens == 0 || r.Money == 0) {
 				t.Errorf("%+v", r)
 			}
 		}
-		v := b.view()
+		v := b.foldView()
 		if len(v.ActiveThreads) != 1 || len(v.Undecided) != 1 || len(v.Ticks) != 1 || v.Ticks[0].Spent != v.Spent || v.Open {
 			t.Errorf("view %+v", v.Mind)
 		}
@@ -216,38 +216,38 @@ func TestFourRoles(t *testing.T) {
 // An unfinished role is left out and shown the same again.
 func TestLateRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := voices(finds("anomaly", "The disk / is 96 % full.", 8, ""), none, none, none)
+		models := newRoleModels(findingJSON("anomaly", "The disk / is 96 % full.", 8, ""), none, none, none)
 		models[ModelOf("dreamer")].takes = time.Hour
 		b := newBench(t, Options{}, nil, models)
-		b.see(diskFull)
+		b.putObservation(diskFull)
 		for n := range maxFails {
 			began := time.Now()
-			fin := b.tick(TickInput{}, ponder.Budget{})
+			fin := b.runTick(TickInput{}, ponder.Budget{})
 			if took := time.Since(began); fin.Status != ponder.Completed || took > tickLimit {
 				t.Errorf("finished %+v after %v", fin, took)
 			}
-			if r := b.ran("dreamer"); r.Failed == "" || r.Unaided {
+			if r := b.lastOutcome("dreamer"); r.Failed == "" || r.WithoutModel {
 				t.Errorf("%+v", r)
 			}
-			if n == 0 && len(b.view().ActiveThreads) != 1 {
-				t.Errorf("the others were not merged: %+v", b.view().Mind)
+			if n == 0 && len(b.foldView().ActiveThreads) != 1 {
+				t.Errorf("the others were not merged: %+v", b.foldView().Mind)
 			}
-			if due, why := b.view().Due(b.o, time.Now()); !due || !strings.Contains(why, "dreamer") || strings.Contains(why, "watcher") {
+			if due, why := b.foldView().Due(b.o, time.Now()); !due || !strings.Contains(why, "dreamer") || strings.Contains(why, "watcher") {
 				t.Errorf("due: %v, %s", due, why)
 			}
 		}
-		b.tick(TickInput{}, ponder.Budget{})
-		if r := b.ran("dreamer"); !r.Unaided || models[ModelOf("dreamer")].calls() != maxFails {
+		b.runTick(TickInput{}, ponder.Budget{})
+		if r := b.lastOutcome("dreamer"); !r.WithoutModel || models[ModelOf("dreamer")].callCount() != maxFails {
 			t.Errorf("after %d ticks: %+v", maxFails, r)
 		}
-		if due, why := b.view().Due(b.o, time.Now()); due {
+		if due, why := b.foldView().Due(b.o, time.Now()); due {
 			t.Errorf("due for ever: %s", why)
 		}
 	})
 }
 
 func TestNoModel(t *testing.T) {
-	for name, models := range map[string]map[ponder.Role]*mouth{
+	for name, models := range map[string]map[ponder.Role]*fakeModel{
 		"none": {},
 		"refuses": {ModelOf("watcher"): {name: "test/broken", answer: func(*llm.Request) (llm.Message, error) {
 			return llm.Message{}, &llm.Error{Class: llm.Auth, Message: "key rejected"}
@@ -256,21 +256,21 @@ func TestNoModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, Options{}, nil, models)
-				b.see(diskFull)
-				b.tick(TickInput{}, ponder.Budget{})
-				if r := b.ran("watcher"); !r.Unaided || r.Failed == "" || r.Findings != 1 {
+				b.putObservation(diskFull)
+				b.runTick(TickInput{}, ponder.Budget{})
+				if r := b.lastOutcome("watcher"); !r.WithoutModel || r.Failed == "" || r.Findings != 1 {
 					t.Errorf("%+v", r)
 				}
-				v := b.view()
+				v := b.foldView()
 				if due, why := v.Due(b.o, time.Now()); due || len(v.Undecided) != 1 {
 					t.Errorf("due %v: %s; %d undecided", due, why, len(v.Undecided))
 				}
-				b.decide()
-				v = b.view()
+				b.runDecisions()
+				v = b.foldView()
 				if len(v.Undecided) != 0 || len(v.Decided) != 1 {
 					t.Fatalf("%d undecided, %d decided", len(v.Undecided), len(v.Decided))
 				}
-				if e := v.Decided[0].Body.(ponder.Escalation); e.Outcome != Messaged || !e.Unaided || !strings.Contains(e.Content, "96 %") {
+				if e := v.Decided[0].Body.(ponder.Escalation); e.Outcome != Messaged || !e.WithoutModel || !strings.Contains(e.Content, "96 %") {
 					t.Errorf("%+v", e)
 				}
 			})
@@ -280,21 +280,21 @@ func TestNoModel(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := voices("", none, none, none)
+		models := newRoleModels("", none, none, none)
 		models[ModelOf("watcher")].answer = func(req *llm.Request) (llm.Message, error) {
 			if len(req.Messages) > 1 {
-				return llm.Say(llm.Assistant, finds("anomaly", "The disk / is 96 % full.", 8, "")), nil
+				return llm.Say(llm.Assistant, findingJSON("anomaly", "The disk / is 96 % full.", 8, "")), nil
 			}
 			return llm.Say(llm.Assistant, "I will not."), nil
 		}
 		models[ModelOf("dreamer")].answer = func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "No."), nil }
 		b := newBench(t, Options{}, nil, models)
-		b.see(diskFull)
-		b.tick(TickInput{}, ponder.Budget{})
-		if r := b.ran("watcher"); r.Failed != "" || r.Calls != 2 || r.Findings != 1 {
+		b.putObservation(diskFull)
+		b.runTick(TickInput{}, ponder.Budget{})
+		if r := b.lastOutcome("watcher"); r.Failed != "" || r.Calls != 2 || r.Findings != 1 {
 			t.Errorf("%+v", r)
 		}
-		if r := b.ran("dreamer"); r.Failed == "" || r.Unaided || r.Calls != maxAsked {
+		if r := b.lastOutcome("dreamer"); r.Failed == "" || r.WithoutModel || r.Calls != maxAttempts {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -309,15 +309,15 @@ func TestBudget(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				models := voices(none, none, none, none)
+				models := newRoleModels(none, none, none, none)
 				b := newBench(t, Options{}, nil, models)
-				b.see(diskFull)
-				b.see(ponder.Observation{Sensor: "calendar", Subject: "dentist", State: "upcoming", Content: "Dentist at noon.", Due: time.Now().Add(time.Hour)})
-				fin := b.tick(TickInput{}, budget)
+				b.putObservation(diskFull)
+				b.putObservation(ponder.Observation{Sensor: "calendar", Subject: "dentist", State: "upcoming", Content: "Dentist at noon.", Due: time.Now().Add(time.Hour)})
+				fin := b.runTick(TickInput{}, budget)
 				if fin.Status != ponder.Completed || budget.Calls > 0 && fin.Spent.Calls > budget.Calls {
 					t.Errorf("finished %+v", fin)
 				}
-				v := b.view()
+				v := b.foldView()
 				failed := 0
 				for _, r := range v.Ticks[0].Roles {
 					if r.Failed != "" {
@@ -334,21 +334,21 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-func TestUnaided(t *testing.T) {
-	for name, in := range map[string]TickInput{"a tick": {Unaided: true}, "roles": {}} {
+func TestExtractive(t *testing.T) {
+	for name, in := range map[string]TickInput{"a tick": {WithoutModel: true}, "roles": {}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				models := voices(none, none, none, none)
+				models := newRoleModels(none, none, none, none)
 				o := Options{NoDecider: true, Roles: DefaultRoles()}
 				for i := range o.Roles {
-					o.Roles[i].Unaided = !in.Unaided
+					o.Roles[i].Unaided = !in.WithoutModel
 				}
 				b := newBench(t, o, nil, models)
-				b.see(diskFull)
-				b.tick(in, ponder.Budget{})
-				b.decide()
-				if calls := bodies[ponder.CallStarted](b.Events()); len(calls) > 0 || len(b.view().Decided) != 1 {
-					t.Errorf("%d calls, %d decided", len(calls), len(b.view().Decided))
+				b.putObservation(diskFull)
+				b.runTick(in, ponder.Budget{})
+				b.runDecisions()
+				if calls := bodiesOf[ponder.CallStarted](b.Events()); len(calls) > 0 || len(b.foldView().Decided) != 1 {
+					t.Errorf("%d calls, %d decided", len(calls), len(b.foldView().Decided))
 				}
 			})
 		})
@@ -357,15 +357,15 @@ func TestUnaided(t *testing.T) {
 
 func TestAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		models := voices(none, none, none, none)
+		models := newRoleModels(none, none, none, none)
 		b := newBench(t, Options{}, nil, models)
-		if fin := b.tick(TickInput{}, ponder.Budget{}); fin.Answer != "Nothing is new." || len(b.Events()) != 2 {
+		if fin := b.runTick(TickInput{}, ponder.Budget{}); fin.Answer != "Nothing is new." || len(b.Events()) != 2 {
 			t.Errorf("%+v, %d events", fin, len(b.Events()))
 		}
-		b.tick(TickInput{All: true}, ponder.Budget{})
+		b.runTick(TickInput{All: true}, ponder.Budget{})
 		for role, m := range models {
-			if m.calls() != 1 {
-				t.Errorf("%s was asked %d times", role, m.calls())
+			if m.callCount() != 1 {
+				t.Errorf("%s was asked %d times", role, m.callCount())
 			}
 		}
 		var states []string

@@ -8,30 +8,30 @@ type Exposure struct {
 	Sources []string `json:"sources,omitempty"`  // where a user can find them
 }
 
-func (e Exposure) any() bool { return len(e.Rests)+len(e.Sources) > 0 }
+func (e Exposure) hasAny() bool { return len(e.Rests)+len(e.Sources) > 0 }
 
-func (e Exposure) bounded() Exposure {
-	if !e.any() {
+func (e Exposure) clampLimits() Exposure {
+	if !e.hasAny() {
 		return Exposure{}
 	}
-	return Exposure{Rests: lines(e.Rests, maxRests, maxName), Sources: lines(e.Sources, maxSources, maxLine)}
+	return Exposure{Rests: clampLines(e.Rests, maxRests, maxName), Sources: clampLines(e.Sources, maxSources, maxLine)}
 }
 
-func (m *Merged) expose(r Report, seen map[string]Seen) {
-	if !r.Untrusted || r.Unaided {
+func (m *MergeResult) recordExposure(r Report, seen map[string]SeenObservation) {
+	if !r.Untrusted || r.WithoutModel {
 		return
 	}
-	e := m.State.Aside.Exposure
+	e := m.State.Internal.Exposure
 	for _, id := range r.Exposed {
-		e.Rests = newestOf(e.Rests, id)
+		e.Rests = moveToEnd(e.Rests, id)
 	}
 	for _, source := range sourcesOf(r.Exposed, seen) {
-		e.Sources = newestOf(e.Sources, source)
+		e.Sources = moveToEnd(e.Sources, source)
 	}
-	m.State.Aside.Exposure = e.bounded()
+	m.State.Internal.Exposure = e.clampLimits()
 }
 
-func newestOf(list []string, s string) []string {
+func moveToEnd(list []string, s string) []string {
 	out := make([]string, 0, len(list)+1)
 	for _, o := range list {
 		if o != s {

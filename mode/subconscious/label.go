@@ -19,16 +19,16 @@ const (
 
 const longestLabel = "o00"
 
-type labelled struct {
+type labelledObservation struct {
 	label string
 	frame string
-	Seen
+	SeenObservation
 }
 
-// label selects the observations that fit a prompt and labels them, oldest first. It drops low
+// labelObservations selects the observations that fit a prompt and labels them, oldest first. It drops low
 // levels first, then older ones. It depends on seen alone, so that an answer is read with the same
 // labels.
-func label(seen []Seen) (shown []labelled, left []Seen) {
+func labelObservations(seen []SeenObservation) (shown []labelledObservation, left []SeenObservation) {
 	order := make([]int, len(seen))
 	for i := range order {
 		order[i] = i
@@ -38,7 +38,7 @@ func label(seen []Seen) (shown []labelled, left []Seen) {
 	})
 	size := 0
 	for _, i := range order {
-		l := labelled{frame: frame(longestLabel, seen[i]), Seen: seen[i]}
+		l := labelledObservation{frame: formatObservation(longestLabel, seen[i]), SeenObservation: seen[i]}
 		if len(shown) == maxShown || size+len(l.frame)+1 > maxShownSize {
 			left = append(left, seen[i])
 			continue
@@ -46,61 +46,61 @@ func label(seen []Seen) (shown []labelled, left []Seen) {
 		size += len(l.frame) + 1
 		shown = append(shown, l)
 	}
-	slices.SortStableFunc(shown, func(a, b labelled) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(shown, func(a, b labelledObservation) int { return cmp.Compare(a.Seq, b.Seq) })
 	for i := range shown {
 		shown[i].label = fmt.Sprintf("o%d", i+1)
-		shown[i].frame = frame(shown[i].label, shown[i].Seen)
+		shown[i].frame = formatObservation(shown[i].label, shown[i].SeenObservation)
 	}
 	return shown, left
 }
 
-// frame returns an observation between marks that its content cannot close.
-func frame(label string, o Seen) string {
+// formatObservation returns an observation between marks that its content cannot close.
+func formatObservation(label string, o SeenObservation) string {
 	var b strings.Builder
 	b.WriteString("<observation id=" + label)
-	attribute(&b, "sensor", o.Sensor, maxName)
-	attribute(&b, "subject", o.Subject, maxLabel)
-	attribute(&b, "state", o.State, maxName)
+	writeAttribute(&b, "sensor", o.Sensor, maxName)
+	writeAttribute(&b, "subject", o.Subject, maxLabel)
+	writeAttribute(&b, "state", o.State, maxName)
 	if o.Level > 0 {
 		fmt.Fprintf(&b, " level=%d", min(o.Level, 10))
 	}
 	if !o.At.IsZero() {
-		attribute(&b, "seen", stamp(o.At), maxName)
+		writeAttribute(&b, "seen", formatStamp(o.At), maxName)
 	}
 	if !o.Due.IsZero() {
-		attribute(&b, "due", stamp(o.Due), maxName)
+		writeAttribute(&b, "due", formatStamp(o.Due), maxName)
 	}
-	attribute(&b, "source", o.Source, maxLabel)
+	writeAttribute(&b, "source", o.Source, maxLabel)
 	if o.Untrusted {
 		b.WriteString(` written-by="strangers"`)
 	}
-	b.WriteString(">" + quoted(o.Content, maxContent) + "</observation>")
+	b.WriteString(">" + sanitizeLine(o.Content, maxContent) + "</observation>")
 	return b.String()
 }
 
-func attribute(b *strings.Builder, name, value string, size int) {
-	if value = strings.ReplaceAll(quoted(value, size), `"`, "'"); value != "" {
+func writeAttribute(b *strings.Builder, name, value string, size int) {
+	if value = strings.ReplaceAll(sanitizeLine(value, size), `"`, "'"); value != "" {
 		fmt.Fprintf(b, ` %s="%s"`, name, value)
 	}
 }
 
-// brackets replaces angle brackets in quoted text, so that it cannot contain marks.
-var brackets = strings.NewReplacer("<", "‹", ">", "›", "＜", "‹", "＞", "›", "﹤", "‹", "﹥", "›")
+// bracketEscaper replaces angle brackets in quoted text, so that it cannot contain marks.
+var bracketEscaper = strings.NewReplacer("<", "‹", ">", "›", "＜", "‹", "＞", "›", "﹤", "‹", "﹥", "›")
 
-// quoted returns s as one line of at most size bytes that cannot close its frame.
-func quoted(s string, size int) string {
-	return textkit.TruncateBytes(brackets.Replace(textkit.VisibleLine(s, 4*size)), size)
+// sanitizeLine returns s as one line of at most size bytes that cannot close its frame.
+func sanitizeLine(s string, size int) string {
+	return textkit.TruncateBytes(bracketEscaper.Replace(textkit.VisibleLine(s, 4*size)), size)
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04Z") }
+func formatStamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04Z") }
 
-func leftOut(left []Seen) string {
+func countOmitted(left []SeenObservation) string {
 	counts := make(map[string]int)
 	for _, o := range left {
-		counts[quoted(sensorKind(o.Sensor), maxName)]++
+		counts[sanitizeLine(sensorKind(o.Sensor), maxName)]++
 	}
 	kinds := make([]string, 0, len(counts))
-	for _, k := range names(counts) {
+	for _, k := range sortedNames(counts) {
 		kinds = append(kinds, fmt.Sprintf("%d of %s", counts[k], k))
 	}
 	return strings.Join(kinds, ", ")

@@ -19,13 +19,13 @@ const (
 	noAnswer = "no model answers"
 )
 
-// maxAsked is the number of attempts per answer.
-const maxAsked = 2
+// maxAttempts is the number of attempts per answer.
+const maxAttempts = 2
 
 func lookMode(o Options) ponder.Mode {
 	start := func(r ponder.Run) *lookState {
 		s := &lookState{}
-		s.fault = s.read(o, r)
+		s.startErr = s.readInput(o, r)
 		return s
 	}
 	return ponder.Mode{
@@ -44,17 +44,17 @@ func lookMode(o Options) ponder.Mode {
 }
 
 type lookState struct {
-	role  Role
-	in    lookInput
-	fault error // why the run fails at once
+	role     Role
+	in       lookInput
+	startErr error // why the run fails at once
 
-	Bad    []llm.Message `json:"bad,omitempty"`
-	Why    string        `json:"why,omitempty"`
-	Report *look         `json:"report,omitempty"`
-	Failed string        `json:"failed,omitempty"`
+	Unusable []llm.Message `json:"bad,omitempty"`
+	Why      string        `json:"why,omitempty"`
+	Report   *lookResult   `json:"report,omitempty"`
+	Failed   string        `json:"failed,omitempty"`
 }
 
-func (s *lookState) read(o Options, r ponder.Run) error {
+func (s *lookState) readInput(o Options, r ponder.Run) error {
 	if err := json.Unmarshal(r.Options, &s.in); err != nil {
 		return fmt.Errorf("what it is to look at cannot be read: %w", err)
 	}
@@ -70,8 +70,8 @@ func (s *lookState) Apply(ev ponder.Event) ponder.State {
 	c := *s
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
-		if key, _, _ := strings.Cut(ev.Cause, "#"); key == c.key() && c.fault == nil {
-			c.answered(b)
+		if key, _, _ := strings.Cut(ev.Cause, "#"); key == c.callKey() && c.startErr == nil {
+			c.applyAnswer(b)
 		}
 	case ponder.BudgetSpent:
 		if c.Report == nil && c.Failed == "" {
@@ -81,9 +81,9 @@ func (s *lookState) Apply(ev ponder.Event) ponder.State {
 	return &c
 }
 
-func (s *lookState) key() string { return fmt.Sprintf("%s%d", lookKey, len(s.Bad)+1) }
+func (s *lookState) callKey() string { return fmt.Sprintf("%s%d", lookKey, len(s.Unusable)+1) }
 
-func (s *lookState) answered(b ponder.CallFinished) {
+func (s *lookState) applyAnswer(b ponder.CallFinished) {
 	switch {
 	case b.Refused && b.Class == llm.Payment:
 		s.Failed = b.Error
@@ -92,26 +92,26 @@ func (s *lookState) answered(b ponder.CallFinished) {
 		s.Failed = noAnswer + ": " + b.Error
 		return
 	}
-	report, err := ParseReport(s.role, llm.Spoken(b.Message.Text()), s.in.Seen, s.in.State)
+	report, err := ParseReport(s.role, llm.FinalText(b.Message.Text()), s.in.Seen, s.in.State)
 	if err == nil && b.Finish == llm.FinishLength {
 		err = errors.New("it breaks off: say less")
 	}
 	if err != nil {
 		said := llm.Say(llm.Assistant, textkit.TruncateBytes(textkit.CleanTrim(b.Message.Text()), maxMessage))
-		s.Bad, s.Why = append(slices.Clip(s.Bad), said), textkit.Line(err.Error(), maxLine)
-		if len(s.Bad) >= maxAsked {
+		s.Unusable, s.Why = append(slices.Clip(s.Unusable), said), textkit.Line(err.Error(), maxLine)
+		if len(s.Unusable) >= maxAttempts {
 			s.Failed = "no answer could be used: " + s.Why
 		}
 		return
 	}
-	report.Exposed, report.Untrusted = exposed(s.in.State, s.in.Seen)
-	s.Report = &look{Report: report, Given: s.in.Given}
+	report.Exposed, report.Untrusted = exposedIDs(s.in.State, s.in.Seen)
+	s.Report = &lookResult{Report: report, Given: s.in.Given}
 }
 
 func (s *lookState) Next(ponder.Moment) []ponder.Action {
 	switch {
-	case s.fault != nil:
-		return []ponder.Action{ponder.Finish{Status: ponder.Failed, Reason: s.fault.Error()}}
+	case s.startErr != nil:
+		return []ponder.Action{ponder.Finish{Status: ponder.Failed, Reason: s.startErr.Error()}}
 	case s.Failed != "":
 		return []ponder.Action{ponder.Finish{Status: ponder.Failed, Reason: s.Failed}}
 	case s.Report != nil:
@@ -122,9 +122,9 @@ func (s *lookState) Next(ponder.Moment) []ponder.Action {
 		return []ponder.Action{ponder.Finish{Answer: string(js)}}
 	}
 	req := Prompt(s.role, s.in.State, s.in.Seen, s.in.At)
-	if n := len(s.Bad); n > 0 {
-		req = *llm.Reask(&req, s.Bad[n-1], errors.New(s.Why))
+	if n := len(s.Unusable); n > 0 {
+		req = *llm.Reask(&req, s.Unusable[n-1], errors.New(s.Why))
 	}
 	req.Background = true
-	return []ponder.Action{ponder.Call{Key: s.key(), Role: ModelOf(s.role.Name), Request: req}}
+	return []ponder.Action{ponder.Call{Key: s.callKey(), Role: ModelOf(s.role.Name), Request: req}}
 }

@@ -12,17 +12,17 @@ import (
 	"unicode/utf8"
 )
 
-// Want is a look-up that a role requests. Roles have no tools, so the look-up runs between ticks.
+// LookUpRequest is a look-up that a role requests. Roles have no tools, so the look-up runs between ticks.
 // Its results are observations of the role's [LookUpSensor] with the subject Text.
-type Want struct {
+type LookUpRequest struct {
 	Role string    `json:"role"`
 	Text string    `json:"text"`
 	Tick int       `json:"tick"`
 	At   time.Time `json:"at"`
 }
 
-// Asked records a request, by role and words.
-type Asked struct {
+// LookUpRecord records a request, by role and words.
+type LookUpRecord struct {
 	Key string    `json:"key"`
 	At  time.Time `json:"at"`
 }
@@ -39,42 +39,42 @@ const (
 	LookedNothing = "nothing"
 )
 
-// Looks says where a role's requests are looked up.
-type Looks string
+// LookUpSource says where a role's requests are looked up.
+type LookUpSource string
 
 const (
-	LooksNone   Looks = ""
-	LooksMemory Looks = "memory"
-	LooksWeb    Looks = "web"
+	LookUpNone   LookUpSource = ""
+	LookUpMemory LookUpSource = "memory"
+	LookUpWeb    LookUpSource = "web"
 )
 
 const (
-	leastWanted = 3   // letters
-	mostWanted  = 120 // letters
-	maxWanted   = 8
-	mostAsked   = 200
-	wantedAgain = time.Hour      // minimum time between requests of a role
-	askedAgain  = 24 * time.Hour // minimum time between equal requests
+	minLookUpLetters  = 3   // letters
+	maxLookUpLetters  = 120 // letters
+	maxLookUpRequests = 8
+	maxLookUpRecords  = 200
+	lookUpInterval    = time.Hour      // minimum time between requests of a role
+	repeatInterval    = 24 * time.Hour // minimum time between equal requests
 )
 
 // isLookUp reports whether a sensor returns look-up results. They are not news: they reinforce
 // nothing and revive no settled topic.
 func isLookUp(sensor string) bool { return sensorKind(sensor) == LookUpKind }
 
-// wantedText returns s without search syntax, or "" if it is no valid request.
-func wantedText(s string) string {
+// cleanLookUp returns s without search syntax, or "" if it is no valid request.
+func cleanLookUp(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.L, unicode.M, unicode.N) || strings.ContainsRune(" .,'’&+-", r) {
 			return r
 		}
 		return ' '
-	}, textkit.VisibleLine(s, 8*mostWanted))
+	}, textkit.VisibleLine(s, 8*maxLookUpLetters))
 	list := strings.Fields(s)
 	for i, w := range list {
 		list[i] = strings.Trim(w, ".,'’&+-")
 	}
 	list = slices.DeleteFunc(list, func(w string) bool { return w == "" })
-	for utf8.RuneCountInString(strings.Join(list, " ")) > mostWanted {
+	for utf8.RuneCountInString(strings.Join(list, " ")) > maxLookUpLetters {
 		list = list[:len(list)-1]
 	}
 	s = strings.Join(list, " ")
@@ -84,13 +84,13 @@ func wantedText(s string) string {
 			letters++
 		}
 	}
-	if letters < leastWanted || !tells(s) {
+	if letters < minLookUpLetters || !hasContent(s) {
 		return ""
 	}
 	return s
 }
 
-func askedKey(role, words string) string {
+func lookUpKey(role, words string) string {
 	stems := stemsOf(words)
 	slices.Sort(stems)
 	h := fnv.New64a()
@@ -98,30 +98,30 @@ func askedKey(role, words string) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// want stores a role's look-up request: one an hour, an equal one once a day. It refuses requests
+// addLookUp stores a role's look-up request: one an hour, an equal one once a day. It refuses requests
 // possibly caused by untrusted text, earlier look-ups alone, or chained hints.
-func (m *merge) want(r Report, led bool) {
-	a := &m.state.Aside
-	drop(&a.Wanted, func(w Want) bool { return m.now.Sub(w.At) >= wantedAgain })
-	drop(&a.Asked, func(o Asked) bool { return m.now.Sub(o.At) >= askedAgain })
-	words := wantedText(r.LookUp)
-	if words == "" || led || r.Untrusted || r.Unaided || m.by[r.Role].Looks == LooksNone || len(a.Wanted) >= maxWanted {
+func (m *merge) addLookUp(r Report, led bool) {
+	a := &m.state.Internal
+	dropWhere(&a.LookUpRequests, func(w LookUpRequest) bool { return m.now.Sub(w.At) >= lookUpInterval })
+	dropWhere(&a.LookUpRecords, func(o LookUpRecord) bool { return m.now.Sub(o.At) >= repeatInterval })
+	words := cleanLookUp(r.LookUp)
+	if words == "" || led || r.Untrusted || r.WithoutModel || m.rolesByName[r.Role].Looks == LookUpNone || len(a.LookUpRequests) >= maxLookUpRequests {
 		return
 	}
-	key := askedKey(r.Role, words)
-	if slices.ContainsFunc(a.Wanted, func(w Want) bool { return w.Role == r.Role }) || slices.ContainsFunc(a.Asked, func(o Asked) bool { return o.Key == key }) {
+	key := lookUpKey(r.Role, words)
+	if slices.ContainsFunc(a.LookUpRequests, func(w LookUpRequest) bool { return w.Role == r.Role }) || slices.ContainsFunc(a.LookUpRecords, func(o LookUpRecord) bool { return o.Key == key }) {
 		return
 	}
-	a.Wanted = append(a.Wanted, Want{Role: r.Role, Text: words, Tick: within(m.in.Tick, 0, maxNumber), At: m.now})
-	a.Asked = last(append(a.Asked, Asked{Key: key, At: m.now}), mostAsked)
+	a.LookUpRequests = append(a.LookUpRequests, LookUpRequest{Role: r.Role, Text: words, Tick: clamp(m.in.Tick, 0, maxNumber), At: m.now})
+	a.LookUpRecords = lastN(append(a.LookUpRecords, LookUpRecord{Key: key, At: m.now}), maxLookUpRecords)
 }
 
-// recalled reports whether all that is new to a role in this tick is look-up results.
-func (m *merge) recalled(role string) bool {
-	read, given, any := m.state.Aside.Read[role], m.in.Given[role], false
+// readsOnlyLookUps reports whether all that is new to a role in this tick is look-up results.
+func (m *merge) readsOnlyLookUps(role string) bool {
+	read, given, any := m.state.Internal.Read[role], m.in.Given[role], false
 	for _, o := range m.in.Seen {
 		switch {
-		case o.Seq <= read || o.Seq > given || !m.by[role].Sees(o.Observation):
+		case o.Seq <= read || o.Seq > given || !m.rolesByName[role].Sees(o.Observation):
 		case isLookUp(o.Sensor):
 			any = true
 		default:
@@ -131,17 +131,17 @@ func (m *merge) recalled(role string) bool {
 	return any
 }
 
-func (a Aside) boundWanted(out *Aside) {
-	for _, w := range last(a.Wanted, maxWanted) {
-		if w.Text = wantedText(w.Text); w.Text != "" && isName(w.Role) {
-			w.Tick, w.At = within(w.Tick, 0, maxNumber), plain(w.At)
-			out.Wanted = append(out.Wanted, w)
+func (a Internal) clampLookUps(out *Internal) {
+	for _, w := range lastN(a.LookUpRequests, maxLookUpRequests) {
+		if w.Text = cleanLookUp(w.Text); w.Text != "" && isName(w.Role) {
+			w.Tick, w.At = clamp(w.Tick, 0, maxNumber), storableTime(w.At)
+			out.LookUpRequests = append(out.LookUpRequests, w)
 		}
 	}
-	for _, o := range last(a.Asked, mostAsked) {
+	for _, o := range lastN(a.LookUpRecords, maxLookUpRecords) {
 		if isName(o.Key) {
-			o.At = plain(o.At)
-			out.Asked = append(out.Asked, o)
+			o.At = storableTime(o.At)
+			out.LookUpRecords = append(out.LookUpRecords, o)
 		}
 	}
 }

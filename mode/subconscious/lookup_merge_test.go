@@ -10,57 +10,57 @@ import (
 	"ponder"
 )
 
-func looking() Rules {
-	roles := four()
+func lookUpRules() Rules {
+	roles := testRoles()
 	for i := range roles {
-		roles[i].Looks = LooksMemory
+		roles[i].Looks = LookUpMemory
 	}
 	return Rules{Roles: roles}
 }
 
-func recall(n int, role, words, content string) Seen {
-	return see(n, LookUpSensor(role), words, LookedFound, content)
+func newLookUpSeen(n int, role, words, content string) SeenObservation {
+	return newObserved(n, LookUpSensor(role), words, LookedFound, content)
 }
 
-func wanting(role, words string) Report { return Report{Role: role, LookUp: words} }
+func lookUpReport(role, words string) Report { return Report{Role: role, LookUp: words} }
 
-func wants(s State) (list []string) {
-	for _, w := range s.Aside.Wanted {
+func listLookUps(s State) (list []string) {
+	for _, w := range s.Internal.LookUpRequests {
 		list = append(list, w.Role+": "+w.Text)
 	}
 	return list
 }
 
 func TestWanted(t *testing.T) {
-	mail := see(9, "mail", "m", "new", "Anna asks for the lease.")
+	mail := newObserved(9, "mail", "m", "new", "Anna asks for the lease.")
 	s := NewState()
-	s.Aside.Tick, s.Aside.Read = 4, map[string]int64{"watcher": 5, "dreamer": 9}
-	s.Aside.Hints = []Hint{{From: "watcher", To: "dreamer", Text: "leases", Tick: 4, Hops: 1}, {From: "watcher", To: "oracle", Text: "leases", Tick: 4}}
+	s.Internal.Tick, s.Internal.Read = 4, map[string]int64{"watcher": 5, "dreamer": 9}
+	s.Internal.Hints = []Hint{{From: "watcher", To: "dreamer", Text: "leases", Tick: 4, Hops: 1}, {From: "watcher", To: "oracle", Text: "leases", Tick: 4}}
 	for name, tt := range map[string]struct {
 		report Report
-		seen   []Seen
+		seen   []SeenObservation
 		rules  Rules
 		want   []string
 	}{
-		"one":                 {wanting("librarian", "the lease"), []Seen{mail}, looking(), []string{"librarian: the lease"}},
-		"cleaned":             {wanting("librarian", "lease\x1b[31m site:evil.example"), []Seen{mail}, looking(), []string{"librarian: lease site evil.example"}},
-		"at its own pace":     {wanting("librarian", "the lease"), nil, looking(), []string{"librarian: the lease"}},
-		"for a hint":          {wanting("oracle", "the lease"), nil, looking(), []string{"oracle: the lease"}},
-		"for a hint's hint":   {wanting("dreamer", "the lease"), nil, looking(), nil},
-		"nothing":             {wanting("librarian", ""), []Seen{mail}, looking(), nil},
-		"may not":             {wanting("librarian", "the lease"), []Seen{mail}, rules, nil},
-		"no role":             {wanting("nobody", "the lease"), []Seen{mail}, looking(), nil},
-		"strangers":           {Report{Role: "librarian", LookUp: "the lease", Untrusted: true}, []Seen{mail}, looking(), nil},
-		"rules":               {Report{Role: "librarian", LookUp: "the lease", Unaided: true}, []Seen{mail}, looking(), nil},
-		"looked up":           {wanting("watcher", "the lease"), []Seen{recall(6, "watcher", "rent", "The rent is 900.")}, looking(), nil},
-		"looked up, and news": {wanting("watcher", "the lease"), []Seen{recall(6, "watcher", "rent", "The rent is 900."), mail}, looking(), []string{"watcher: the lease"}},
-		"of another role":     {wanting("watcher", "the lease"), []Seen{recall(6, "oracle", "rent", "The rent is 900.")}, looking(), []string{"watcher: the lease"}},
+		"one":                 {lookUpReport("librarian", "the lease"), []SeenObservation{mail}, lookUpRules(), []string{"librarian: the lease"}},
+		"cleaned":             {lookUpReport("librarian", "lease\x1b[31m site:evil.example"), []SeenObservation{mail}, lookUpRules(), []string{"librarian: lease site evil.example"}},
+		"at its own pace":     {lookUpReport("librarian", "the lease"), nil, lookUpRules(), []string{"librarian: the lease"}},
+		"for a hint":          {lookUpReport("oracle", "the lease"), nil, lookUpRules(), []string{"oracle: the lease"}},
+		"for a hint's hint":   {lookUpReport("dreamer", "the lease"), nil, lookUpRules(), nil},
+		"nothing":             {lookUpReport("librarian", ""), []SeenObservation{mail}, lookUpRules(), nil},
+		"may not":             {lookUpReport("librarian", "the lease"), []SeenObservation{mail}, rules, nil},
+		"no role":             {lookUpReport("nobody", "the lease"), []SeenObservation{mail}, lookUpRules(), nil},
+		"strangers":           {Report{Role: "librarian", LookUp: "the lease", Untrusted: true}, []SeenObservation{mail}, lookUpRules(), nil},
+		"rules":               {Report{Role: "librarian", LookUp: "the lease", WithoutModel: true}, []SeenObservation{mail}, lookUpRules(), nil},
+		"looked up":           {lookUpReport("watcher", "the lease"), []SeenObservation{newLookUpSeen(6, "watcher", "rent", "The rent is 900.")}, lookUpRules(), nil},
+		"looked up, and news": {lookUpReport("watcher", "the lease"), []SeenObservation{newLookUpSeen(6, "watcher", "rent", "The rent is 900."), mail}, lookUpRules(), []string{"watcher: the lease"}},
+		"of another role":     {lookUpReport("watcher", "the lease"), []SeenObservation{newLookUpSeen(6, "oracle", "rent", "The rent is 900.")}, lookUpRules(), []string{"watcher: the lease"}},
 	} {
-		got := Aggregate(s, input(5, tt.seen, tt.report), noon, tt.rules)
-		if diff := cmp.Diff(tt.want, wants(got.State)); diff != "" {
+		got := Aggregate(s, newInput(5, tt.seen, tt.report), noon, tt.rules)
+		if diff := cmp.Diff(tt.want, listLookUps(got.State)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if w := got.State.Aside.Wanted; len(w) > 0 && (w[0].Tick != 5 || !w[0].At.Equal(noon)) {
+		if w := got.State.Internal.LookUpRequests; len(w) > 0 && (w[0].Tick != 5 || !w[0].At.Equal(noon)) {
 			t.Errorf("%s: %+v", name, w)
 		}
 	}
@@ -68,7 +68,7 @@ func TestWanted(t *testing.T) {
 
 // TestWantedAgain checks the rate limits of requests, also across a rollback.
 func TestWantedAgain(t *testing.T) {
-	s, old := NewState(), stored(t, NewState())
+	s, old := NewState(), encodeJSON(t, NewState())
 	n := 0
 	for _, tt := range []struct {
 		after       time.Duration
@@ -84,17 +84,17 @@ func TestWantedAgain(t *testing.T) {
 		{25 * time.Hour, "librarian", "lease Anna", 1},
 	} {
 		n++
-		o, now := see(n, "mail", fmt.Sprint(n), "new", "Something else."), noon.Add(tt.after)
-		s = Aggregate(s, input(n, []Seen{o}, wanting(tt.role, tt.words)), now, looking()).State
-		if len(s.Aside.Wanted) != tt.want {
-			t.Errorf("after %s %s wants %q: %v", tt.after, tt.role, tt.words, wants(s))
+		o, now := newObserved(n, "mail", fmt.Sprint(n), "new", "Something else."), noon.Add(tt.after)
+		s = Aggregate(s, newInput(n, []SeenObservation{o}, lookUpReport(tt.role, tt.words)), now, lookUpRules()).State
+		if len(s.Internal.LookUpRequests) != tt.want {
+			t.Errorf("after %s %s wants %q: %v", tt.after, tt.role, tt.words, listLookUps(s))
 		}
-		back := s.Apply(ponder.Event{Seq: 99, Time: now, Body: ponder.Resolved{As: asRolledBack, Ref: "1", State: []byte(old)}})
-		if diff := cmp.Diff(s.Aside.Wanted, back.Aside.Wanted) + cmp.Diff(s.Aside.Asked, back.Aside.Asked); diff != "" {
+		back := s.Apply(ponder.Event{Seq: 99, Time: now, Body: ponder.Resolution{As: asRolledBack, Ref: "1", State: []byte(old)}})
+		if diff := cmp.Diff(s.Internal.LookUpRequests, back.Internal.LookUpRequests) + cmp.Diff(s.Internal.LookUpRecords, back.Internal.LookUpRecords); diff != "" {
 			t.Errorf("after %s: rolled back:\n%s", tt.after, diff)
 		}
-		if again, ok := ReadState([]byte(stored(t, s))); !ok || stored(t, again) != stored(t, s) {
-			t.Errorf("after %s it is stored as %s", tt.after, stored(t, again))
+		if again, ok := ReadState([]byte(encodeJSON(t, s))); !ok || encodeJSON(t, again) != encodeJSON(t, s) {
+			t.Errorf("after %s it is stored as %s", tt.after, encodeJSON(t, again))
 		}
 	}
 }
@@ -103,21 +103,21 @@ func TestWantedAgain(t *testing.T) {
 func TestWantedBounds(t *testing.T) {
 	r, s, kept := Rules{}, NewState(), 0
 	for i := range 12 {
-		r.Roles = append(r.Roles, Role{Name: fmt.Sprintf("role-%d", i), Category: Hunches, Reads: []string{"*"}, Looks: LooksWeb})
+		r.Roles = append(r.Roles, Role{Name: fmt.Sprintf("role-%d", i), Category: Hunches, Reads: []string{"*"}, Looks: LookUpWeb})
 	}
 	for n := range 2 * ticksOfDay {
-		o := see(n+1, "mail", fmt.Sprint(n), "new", "Something else.")
+		o := newObserved(n+1, "mail", fmt.Sprint(n), "new", "Something else.")
 		var list []Report
 		for _, role := range r.Roles {
-			list = append(list, wanting(role.Name, fmt.Sprintf("what number %d is", n)))
+			list = append(list, lookUpReport(role.Name, fmt.Sprintf("what number %d is", n)))
 		}
-		before := stored(t, s.Aside.Wanted)
-		s = Aggregate(s, input(n+1, []Seen{o}, list...), noon.Add(time.Duration(n)*5*time.Minute), r).State
-		if stored(t, s.Aside.Wanted) != before {
+		before := encodeJSON(t, s.Internal.LookUpRequests)
+		s = Aggregate(s, newInput(n+1, []SeenObservation{o}, list...), noon.Add(time.Duration(n)*5*time.Minute), r).State
+		if encodeJSON(t, s.Internal.LookUpRequests) != before {
 			kept++
 		}
-		if len(s.Aside.Wanted) > maxWanted || len(s.Aside.Asked) > mostAsked {
-			t.Fatalf("%d wants, %d of the day", len(s.Aside.Wanted), len(s.Aside.Asked))
+		if len(s.Internal.LookUpRequests) > maxLookUpRequests || len(s.Internal.LookUpRecords) > maxLookUpRecords {
+			t.Fatalf("%d wants, %d of the day", len(s.Internal.LookUpRequests), len(s.Internal.LookUpRecords))
 		}
 	}
 	if kept != 48 {
@@ -127,78 +127,78 @@ func TestWantedBounds(t *testing.T) {
 
 // TestRecalled checks that look-ups strengthen no entry but may yield findings.
 func TestRecalled(t *testing.T) {
-	mail := see(1, "mail", "msg-1", "new", "From Anna: the lease ends in May, I think.")
+	mail := newObserved(1, "mail", "msg-1", "new", "From Anna: the lease ends in May, I think.")
 	const text = "Anna's lease ends in May."
-	first := Aggregate(NewState(), input(1, []Seen{mail}, found("librarian", Finding{Type: "forgotten", Summary: text, Importance: 6, Rests: []string{mail.ID}})), noon, looking()).State
+	first := Aggregate(NewState(), newInput(1, []SeenObservation{mail}, reportOf("librarian", Finding{Type: "forgotten", Summary: text, Importance: 6, Rests: []string{mail.ID}})), noon, lookUpRules()).State
 	for name, tt := range map[string]struct {
 		content string
 		finding Finding
 		became  string
 	}{
-		"the same text":      {text, Finding{Summary: text, Importance: 9, Rests: []string{"evt_2"}}, echo},
-		"in other words":     {"Note: the lease of Anna ends in May.", Finding{Summary: "The lease of Anna ends in May.", Importance: 9, Rests: []string{"evt_2"}}, echo},
-		"more than the text": {"Note: the lease of Anna ends in May, and the rent is 900.", Finding{Summary: "The rent is 900.", Importance: 5, Rests: []string{"evt_2"}, Reinforces: []string{"e1"}}, known},
-		"something else":     {"The rent is 900.", Finding{Summary: "The rent of the flat is 900.", Importance: 5, Rests: []string{"evt_2"}, Reinforces: []string{"e1"}}, known},
-		"without a label":    {"The rent is 900.", Finding{Summary: "The rent of the flat is 900.", Importance: 5, Reinforces: []string{"e1"}}, known},
-		"something new":      {"The rent is 900.", Finding{Summary: "The rent of the flat is 900.", Importance: 5, Rests: []string{"evt_2"}}, added},
+		"the same text":      {text, Finding{Summary: text, Importance: 9, Rests: []string{"evt_2"}}, outcomeEcho},
+		"in other words":     {"Note: the lease of Anna ends in May.", Finding{Summary: "The lease of Anna ends in May.", Importance: 9, Rests: []string{"evt_2"}}, outcomeEcho},
+		"more than the text": {"Note: the lease of Anna ends in May, and the rent is 900.", Finding{Summary: "The rent is 900.", Importance: 5, Rests: []string{"evt_2"}, Reinforces: []string{"e1"}}, outcomeKnown},
+		"something else":     {"The rent is 900.", Finding{Summary: "The rent of the flat is 900.", Importance: 5, Rests: []string{"evt_2"}, Reinforces: []string{"e1"}}, outcomeKnown},
+		"without a label":    {"The rent is 900.", Finding{Summary: "The rent of the flat is 900.", Importance: 5, Reinforces: []string{"e1"}}, outcomeKnown},
+		"something new":      {"The rent is 900.", Finding{Summary: "The rent of the flat is 900.", Importance: 5, Rests: []string{"evt_2"}}, outcomeAdded},
 	} {
 		for _, role := range []string{"librarian", "oracle"} {
-			got := Aggregate(first, input(2, []Seen{recall(2, role, "lease", tt.content)}, found(role, tt.finding)), noon, looking())
-			if e, _ := got.State.find("e1"); e.Strength != NewStrength || got.Findings[0].Became != tt.became {
+			got := Aggregate(first, newInput(2, []SeenObservation{newLookUpSeen(2, role, "lease", tt.content)}, reportOf(role, tt.finding)), noon, lookUpRules())
+			if e, _ := got.State.findEntry("e1"); e.Strength != NewStrength || got.Findings[0].MergeResult != tt.became {
 				t.Errorf("%s, %s: strength %d, %+v", name, role, e.Strength, got.Findings[0])
 			}
 		}
 	}
-	news := see(3, "mail", "msg-2", "new", "From Anna: the landlord has answered, and agrees.")
-	both := found("librarian", Finding{Summary: text, Importance: 6, Rests: []string{"evt_2", "evt_3"}})
-	if got := Aggregate(first, input(2, []Seen{recall(2, "librarian", "lease", "The rent is 900."), news}, both), noon, looking()); got.State.ActiveThreads[0].Strength != NewStrength+Reinforcement {
+	news := newObserved(3, "mail", "msg-2", "new", "From Anna: the landlord has answered, and agrees.")
+	both := reportOf("librarian", Finding{Summary: text, Importance: 6, Rests: []string{"evt_2", "evt_3"}})
+	if got := Aggregate(first, newInput(2, []SeenObservation{newLookUpSeen(2, "librarian", "lease", "The rent is 900."), news}, both), noon, lookUpRules()); got.State.ActiveThreads[0].Strength != NewStrength+Reinforcement {
 		t.Errorf("what is new beside it: %v", summaries(got.State.ActiveThreads))
 	}
 }
 
 func TestRecalledSettled(t *testing.T) {
 	s := NewState()
-	s.Aside.Settled = []Settled{{Text: "Anna's lease ends in May.", At: noon}}
-	o := recall(1, "librarian", "lease", "Anna's lease ends in May.")
-	got := Aggregate(s, input(1, []Seen{o}, found("librarian", Finding{Summary: "Anna's lease ends in May.", Importance: 9, Rests: []string{o.ID}})), noon.Add(time.Hour), looking())
-	if got.Findings[0].Became != suppressed {
+	s.Internal.Settled = []SettledTopic{{Text: "Anna's lease ends in May.", At: noon}}
+	o := newLookUpSeen(1, "librarian", "lease", "Anna's lease ends in May.")
+	got := Aggregate(s, newInput(1, []SeenObservation{o}, reportOf("librarian", Finding{Summary: "Anna's lease ends in May.", Importance: 9, Rests: []string{o.ID}})), noon.Add(time.Hour), lookUpRules())
+	if got.Findings[0].MergeResult != outcomeSuppressed {
 		t.Errorf("%+v", got.Findings)
 	}
 }
 
 // Hints after a look-up alone count as hints after a hint.
 func TestRecalledHints(t *testing.T) {
-	o := recall(1, "librarian", "lease", "The rent is 900.")
+	o := newLookUpSeen(1, "librarian", "lease", "The rent is 900.")
 	r := Report{Role: "librarian", Hints: map[string]string{"dreamer": "rents"}}
-	s := Aggregate(NewState(), input(1, []Seen{o}, r), noon, looking()).State
-	if len(s.Aside.Hints) != 1 || s.Aside.Hints[0].Hops != 1 {
-		t.Fatalf("%+v", s.Aside.Hints)
+	s := Aggregate(NewState(), newInput(1, []SeenObservation{o}, r), noon, lookUpRules()).State
+	if len(s.Internal.Hints) != 1 || s.Internal.Hints[0].Hops != 1 {
+		t.Fatalf("%+v", s.Internal.Hints)
 	}
 	next := Report{Role: "dreamer", Hints: map[string]string{"librarian": "leases"}, LookUp: "the lease"}
-	in := input(2, nil, next)
-	in.Given["dreamer"] = s.Aside.Read["dreamer"]
-	if s = Aggregate(s, in, noon, looking()).State; len(s.Aside.Hints) != 0 || len(s.Aside.Wanted) != 0 {
-		t.Errorf("%+v, %v", s.Aside.Hints, wants(s))
+	in := newInput(2, nil, next)
+	in.Given["dreamer"] = s.Internal.Read["dreamer"]
+	if s = Aggregate(s, in, noon, lookUpRules()).State; len(s.Internal.Hints) != 0 || len(s.Internal.LookUpRequests) != 0 {
+		t.Errorf("%+v, %v", s.Internal.Hints, listLookUps(s))
 	}
 }
 
 // TestEscalatedByRules escalates only the urgent findings of rules.
 func TestEscalatedByRules(t *testing.T) {
-	disk, feed, late := see(1, "system", "disk", "critical", "The disk is full."), see(2, "feed:news", "f", "new", "A feed has moved."), see(3, "system", "load", "high", "The load is high.")
-	r := found("watcher", Finding{Type: "anomaly", Summary: "The disk is full.", Importance: 8, Rests: []string{disk.ID}},
+	disk, feed, late := newObserved(1, "system", "disk", "critical", "The disk is full."), newObserved(2, "feed:news", "f", "new", "A feed has moved."), newObserved(3, "system", "load", "high", "The load is high.")
+	r := reportOf("watcher", Finding{Type: "anomaly", Summary: "The disk is full.", Importance: 8, Rests: []string{disk.ID}},
 		Finding{Type: "observation", Summary: "A feed has moved.", Importance: 6, Rests: []string{feed.ID}}, Finding{Type: "observation", Summary: "The load is high.", Importance: 7, Rests: []string{late.ID}})
 	r.Escalate = "system: The disk is full (8 of 10)"
 	for unaided, want := range map[bool]int{true: 1, false: 3} {
-		r.Unaided = unaided
-		got := Aggregate(NewState(), input(1, []Seen{disk, feed, late}, r), noon, rules)
-		if len(got.Raised) != 1 || len(got.Raised[0].Entries) != want || got.Raised[0].Unaided != unaided {
-			t.Errorf("without a model %t: %+v", unaided, got.Raised)
+		r.WithoutModel = unaided
+		got := Aggregate(NewState(), newInput(1, []SeenObservation{disk, feed, late}, r), noon, rules)
+		if len(got.Escalations) != 1 || len(got.Escalations[0].Entries) != want || got.Escalations[0].WithoutModel != unaided {
+			t.Errorf("without a model %t: %+v", unaided, got.Escalations)
 		}
 	}
 	s := NewState()
-	s.Aside.Settled = []Settled{{Text: "The disk is full.", Signature: []string{signature(disk)}, At: noon}}
-	r.Unaided = true
-	if got := Aggregate(s, input(1, []Seen{disk, feed, late}, r), noon, rules); len(got.Raised) != 0 {
-		t.Errorf("what is escalated in the place of what is settled: %+v", got.Raised)
+	s.Internal.Settled = []SettledTopic{{Text: "The disk is full.", Signature: []string{signatureOf(disk)}, At: noon}}
+	r.WithoutModel = true
+	if got := Aggregate(s, newInput(1, []SeenObservation{disk, feed, late}, r), noon, rules); len(got.Escalations) != 0 {
+		t.Errorf("what is escalated in the place of what is settled: %+v", got.Escalations)
 	}
 }

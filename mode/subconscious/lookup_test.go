@@ -38,10 +38,10 @@ func TestPromptLookUp(t *testing.T) {
 	for _, r := range DefaultRoles() {
 		req := Prompt(r, NewState(), nil, midday)
 		asks, schema := strings.Contains(req.System, "look_up"), strings.Contains(string(req.Schema.JSON), "look_up")
-		if want := r.Looks != LooksNone; asks != want || schema != want || strings.Contains(req.System, "{{") {
+		if want := r.Looks != LookUpNone; asks != want || schema != want || strings.Contains(req.System, "{{") {
 			t.Errorf("%s: asked %t, in its schema %t; it looks %q", r.Name, asks, schema, r.Looks)
 		}
-		r.Looks = LooksNone
+		r.Looks = LookUpNone
 		if req = Prompt(r, NewState(), nil, midday); strings.Contains(req.System, "look") && strings.Contains(req.System, "LOOK UP") {
 			t.Errorf("%s: %s", r.Name, req.System)
 		}
@@ -53,9 +53,9 @@ func FuzzWanted(f *testing.F) {
 	f.Add("\x1b]0;x\a site:a.b -c +d \"e\" ＜f＞")
 	f.Add(strings.Repeat("ÄÖ ", 200))
 	f.Fuzz(func(t *testing.T, s string) {
-		got := wantedText(s)
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > mostWanted || strings.ContainsAny(got, "\x00\x1b\n:\"*()<>/\\|#?=") || got != wantedText(got) {
-			t.Errorf("%q is looked up as %q, and that as %q", s, got, wantedText(got))
+		got := cleanLookUp(s)
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > maxLookUpLetters || strings.ContainsAny(got, "\x00\x1b\n:\"*()<>/\\|#?=") || got != cleanLookUp(got) {
+			t.Errorf("%q is looked up as %q, and that as %q", s, got, cleanLookUp(got))
 		}
 	})
 }

@@ -11,43 +11,43 @@ import (
 	"time"
 )
 
-func (m *merge) fade() {
-	n := m.state.decay(m.now)
+func (m *merge) applyDecay() {
+	n := m.state.applyDecay(m.now)
 	for _, c := range categories {
-		for _, e := range *m.state.list(c) {
+		for _, e := range *m.state.categoryEntries(c) {
 			if n > 0 {
-				m.note(e, c, "decayed", "", fmt.Sprintf("%d minutes passed", n*int(DecayEvery/time.Minute)))
+				m.recordChange(e, c, "decayed", "", fmt.Sprintf("%d minutes passed", n*int(DecayEvery/time.Minute)))
 			}
 		}
 	}
 }
 
-func (m *merge) settle(c *claim) {
-	before := m.habit(c)
-	if why := m.silenced(c); why != "" {
-		c.became = suppressed
+func (m *merge) mergeClaim(c *claim) {
+	before := m.applyHabituation(c)
+	if why := m.suppressReason(c); why != "" {
+		c.outcome = outcomeSuppressed
 		return
 	}
-	said := m.saying(c)
-	if _, was := m.before[said]; !m.fresh(c, said) && (was || before) {
-		c.became, c.entry = echo, said
+	said := m.findSameEntry(c)
+	if _, was := m.entriesBefore[said]; !m.hasNewSupport(c, said) && (was || before) {
+		c.outcome, c.entry = outcomeEcho, said
 		return
 	}
-	named := m.named(c)
-	list := include(nil, maxFindings, named...)
+	named := m.citedEntries(c)
+	list := appendMissing(nil, maxFindings, named...)
 	if said != "" {
-		list = include(list, maxFindings, said)
+		list = appendMissing(list, maxFindings, said)
 		c.entry = said
 	}
 	switch {
-	case len(list) == 0 && c.weight < LeastAdded, !c.new && c.weight < LeastAdded && said == "":
-		c.became = tooLight
+	case len(list) == 0 && c.weight < MinEntryImportance, !c.isNew && c.weight < MinEntryImportance && said == "":
+		c.outcome = outcomeUnimportant
 	case len(list) == 0:
-		m.add(c)
+		m.addEntry(c)
 	default:
-		c.became = known
+		c.outcome = outcomeKnown
 		for _, id := range list {
-			m.reinforce(c, id, id == said)
+			m.reinforceEntry(c, id, id == said)
 		}
 		if c.entry == "" {
 			c.entry = list[0]
@@ -55,28 +55,28 @@ func (m *merge) settle(c *claim) {
 	}
 }
 
-func (m *merge) named(c *claim) (list []string) {
+func (m *merge) citedEntries(c *claim) (list []string) {
 	for _, id := range c.Reinforces {
-		if e, _ := m.state.find(id); e != nil && !slices.Contains(list, id) {
+		if e, _ := m.state.findEntry(id); e != nil && !slices.Contains(list, id) {
 			list = append(list, id)
 		}
 	}
-	slices.SortStableFunc(list, byID)
+	slices.SortStableFunc(list, compareIDs)
 	c.Reinforces = list
 	return list
 }
 
-// saying returns the id of the entry that states the same as c, or "".
-func (m *merge) saying(c *claim) string {
+// findSameEntry returns the id of the entry that states the same as c, or "".
+func (m *merge) findSameEntry(c *claim) string {
 	for _, list := range categories {
-		for _, e := range *m.state.list(list) {
-			if e.Strength <= 0 && c.comesUp() {
+		for _, e := range *m.state.categoryEntries(list) {
+			if e.Strength <= 0 && c.isReminder() {
 				continue
 			}
-			about := m.state.Aside.About[e.ID]
-			if m.texts.same(c.text, m.texts.read(e.Summary)) ||
-				slices.ContainsFunc(about.Said, func(s string) bool { return m.texts.same(c.text, m.texts.read(s)) }) ||
-				m.sameFacts(c, about.Signature) && m.texts.near(c.text, m.texts.read(e.Summary)) {
+			about := m.state.Internal.Metadata[e.ID]
+			if m.texts.isSame(c.text, m.texts.phraseOf(e.Summary)) ||
+				slices.ContainsFunc(about.Wordings, func(s string) bool { return m.texts.isSame(c.text, m.texts.phraseOf(s)) }) ||
+				m.hasSameFacts(c, about.Signature) && m.texts.isNear(c.text, m.texts.phraseOf(e.Summary)) {
 				return e.ID
 			}
 		}
@@ -84,13 +84,13 @@ func (m *merge) saying(c *claim) string {
 	return ""
 }
 
-// sameFacts reports whether c rests on observations whose signatures are all listed.
-func (m *merge) sameFacts(c *claim, signatures []string) bool {
-	return len(c.rests) > 0 && !slices.ContainsFunc(c.rests, func(o Seen) bool { return !slices.Contains(signatures, signature(o)) })
+// hasSameFacts reports whether c rests on observations whose signatures are all listed.
+func (m *merge) hasSameFacts(c *claim, signatures []string) bool {
+	return len(c.support) > 0 && !slices.ContainsFunc(c.support, func(o SeenObservation) bool { return !slices.Contains(signatures, signatureOf(o)) })
 }
 
-// signature identifies the state of the world that o reports, or is "" if o has none.
-func signature(o Seen) string {
+// signatureOf identifies the state of the world that o reports, or is "" if o has none.
+func signatureOf(o SeenObservation) string {
 	if o.Subject == "" && o.State == "" {
 		return ""
 	}
@@ -102,45 +102,45 @@ func signature(o Seen) string {
 	return textkit.Line(o.Sensor, maxName) + "|" + textkit.Line(o.Subject, maxSign/2) + "|" + hex.EncodeToString(sum[:8])
 }
 
-func (m *merge) add(c *claim) {
-	category := m.category(c)
-	e := Entry{ID: m.id(), Summary: c.Summary, Strength: NewStrength, Created: m.now, LastSeen: m.now}
-	list := m.state.list(category)
+func (m *merge) addEntry(c *claim) {
+	category := m.chooseCategory(c)
+	e := Entry{ID: m.nextEntryID(), Summary: c.Summary, Strength: NewStrength, Created: m.now, LastSeen: m.now}
+	list := m.state.categoryEntries(category)
 	*list = append(*list, e)
-	m.keep(c, e.ID)
-	m.credit[e.ID+" "+c.role.Name] = true
-	c.became, c.entry = added, e.ID
-	m.note(e, category, "added", c.role.Name, fmt.Sprintf("a new %s of importance %d", cmp.Or(c.Type, "finding"), c.weight))
+	m.recordSupport(c, e.ID)
+	m.credited[e.ID+" "+c.role.Name] = true
+	c.outcome, c.entry = outcomeAdded, e.ID
+	m.recordChange(e, category, "added", c.role.Name, fmt.Sprintf("a new %s of importance %d", cmp.Or(c.Type, "finding"), c.weight))
 }
 
-func (m *merge) id() string {
+func (m *merge) nextEntryID() string {
 	for {
-		m.state.Aside.Next = m.state.Aside.Next%maxNumber + 1
-		id := fmt.Sprintf("e%d", m.state.Aside.Next)
-		if e, _ := m.state.find(id); e == nil {
+		m.state.Internal.Next = m.state.Internal.Next%maxNumber + 1
+		id := fmt.Sprintf("e%d", m.state.Internal.Next)
+		if e, _ := m.state.findEntry(id); e == nil {
 			return id
 		}
 	}
 }
 
-func (m *merge) category(c *claim) Category {
+func (m *merge) chooseCategory(c *claim) Category {
 	list := cmp.Or(c.role.Types[c.Type], c.role.Category)
 	switch {
 	case !slices.Contains(categories, list):
 		return ActiveThreads
-	case list == Hunches && c.weight >= LeastInsight:
+	case list == Hunches && c.weight >= MinInsightImportance:
 		return Insights
 	}
 	return list
 }
 
-func (m *merge) keep(c *claim, id string) {
-	about := m.state.Aside.About[id]
-	about.By = include(about.By, maxRoles, c.role.Name)
-	for _, o := range c.rests {
-		about.Rests = include(about.Rests, maxRests, textkit.Line(o.ID, maxName))
-		if s := signature(o); s != "" {
-			about.Signature = include(about.Signature, maxRests, s)
+func (m *merge) recordSupport(c *claim, id string) {
+	about := m.state.Internal.Metadata[id]
+	about.By = appendMissing(about.By, maxRoles, c.role.Name)
+	for _, o := range c.support {
+		about.Rests = appendMissing(about.Rests, maxRests, textkit.Line(o.ID, maxName))
+		if s := signatureOf(o); s != "" {
+			about.Signature = appendMissing(about.Signature, maxRests, s)
 		}
 	}
 	if !c.due.IsZero() {
@@ -148,39 +148,39 @@ func (m *merge) keep(c *claim, id string) {
 	}
 	about.Importance = max(about.Importance, c.Importance)
 	about.Untrusted = about.Untrusted || c.untrusted
-	m.state.Aside.About[id] = about
+	m.state.Internal.Metadata[id] = about
 }
 
-// reinforce strengthens an entry by a finding that names or repeats it. Each role counts once a
+// reinforceEntry strengthens an entry by a finding that names or repeats it. Each role counts once a
 // tick, and only with new support or as a new witness. Look-ups strengthen nothing.
-func (m *merge) reinforce(c *claim, id string, says bool) {
-	e, category := m.state.find(id)
-	about := m.state.Aside.About[id]
+func (m *merge) reinforceEntry(c *claim, id string, says bool) {
+	e, category := m.state.findEntry(id)
+	about := m.state.Internal.Metadata[id]
 	if says && e.Summary != c.Summary {
-		about.Said = include(about.Said, maxSaid, c.Summary)
-		m.state.Aside.About[id] = about
+		about.Wordings = appendMissing(about.Wordings, maxWordings, c.Summary)
+		m.state.Internal.Metadata[id] = about
 	}
 	key := id + " " + c.role.Name
-	stale := c.new && slices.Contains(about.By, c.role.Name) && !slices.ContainsFunc(c.rests, func(o Seen) bool { return !slices.Contains(about.Rests, o.ID) })
-	if m.credit[key] || stale || c.recalled {
+	stale := c.isNew && slices.Contains(about.By, c.role.Name) && !slices.ContainsFunc(c.support, func(o SeenObservation) bool { return !slices.Contains(about.Rests, o.ID) })
+	if m.credited[key] || stale || c.onlyLookUps {
 		return
 	}
-	m.credit[key] = true
+	m.credited[key] = true
 	e.Strength, e.LastSeen = min(e.Strength+Reinforcement, MaxStrength), m.now
-	m.keep(c, id)
-	c.became = reinforced
+	m.recordSupport(c, id)
+	c.outcome = outcomeReinforced
 	why := "names it"
 	if says {
 		why = "says the same"
 	}
-	m.note(*e, category, "reinforced", c.role.Name, why+": "+c.Summary)
+	m.recordChange(*e, category, "reinforced", c.role.Name, why+": "+c.Summary)
 }
 
-// promote turns hunches into insights if they are strong or a second role confirmed them.
-func (m *merge) promote() {
+// promoteHunches turns hunches into insights if they are strong or a second role confirmed them.
+func (m *merge) promoteHunches() {
 	var rest []Entry
 	for _, e := range m.state.Hunches {
-		by := m.state.Aside.About[e.ID].By
+		by := m.state.Internal.Metadata[e.ID].By
 		if e.Strength < Confirmed && (len(by) < 2 || e.Strength <= 0) {
 			rest = append(rest, e)
 			continue
@@ -190,37 +190,37 @@ func (m *merge) promote() {
 		if len(by) > 1 {
 			why = "confirmed by " + strings.Join(by[1:], ", ")
 		}
-		m.note(e, Insights, "moved", "", why)
+		m.recordChange(e, Insights, "moved", "", why)
 	}
 	m.state.Hunches = rest
 }
 
-func (m *merge) sweep() {
+func (m *merge) removeFaded() {
 	for _, c := range categories {
-		drop(m.state.list(c), func(e Entry) bool {
+		dropWhere(m.state.categoryEntries(c), func(e Entry) bool {
 			if e.Strength > 0 {
 				return false
 			}
-			m.note(e, c, "removed", "", "nobody saw it again")
-			delete(m.state.Aside.About, e.ID)
+			m.recordChange(e, c, "removed", "", "nobody saw it again")
+			delete(m.state.Internal.Metadata, e.ID)
 			return true
 		})
 	}
 }
 
-func (m *merge) prune() {
+func (m *merge) pruneLists() {
 	for _, c := range categories {
-		for len(*m.state.list(c)) > c.size() {
-			m.cut(c, "the list is full")
+		for len(*m.state.categoryEntries(c)) > c.maxEntries() {
+			m.pruneWeakest(c, "the list is full")
 		}
 	}
 }
 
-func (m *merge) cut(c Category, why string) {
-	list := m.state.list(c)
-	at := m.weakest(*list)
+func (m *merge) pruneWeakest(c Category, why string) {
+	list := m.state.categoryEntries(c)
+	at := m.weakestIndex(*list)
 	e := (*list)[at]
-	m.note(e, c, "pruned", "", why)
-	delete(m.state.Aside.About, e.ID)
+	m.recordChange(e, c, "pruned", "", why)
+	delete(m.state.Internal.Metadata, e.ID)
 	*list = slices.Delete(*list, at, at+1)
 }

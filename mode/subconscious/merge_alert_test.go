@@ -10,7 +10,7 @@ import (
 	"ponder"
 )
 
-func alarm(o Seen, summary string, importance int) Report {
+func alarmReport(o SeenObservation, summary string, importance int) Report {
 	return Report{Role: "watcher", Escalate: "It matters.", Findings: []Finding{{Type: "anomaly", Summary: summary, Importance: importance, Rests: []string{o.ID}}}}
 }
 
@@ -19,10 +19,10 @@ func TestOneAlertForAState(t *testing.T) {
 	var raised []ponder.Escalation
 	look := func(n int, after time.Duration, state, summary string) {
 		now = now.Add(after)
-		o := see(n, "system", "disk", state, "Disk is "+state+".")
+		o := newObserved(n, "system", "disk", state, "Disk is "+state+".")
 		o.At = now
-		got := Aggregate(s, input(n, []Seen{o}, alarm(o, summary, 8)), now, rules)
-		s, raised = got.State, append(raised, got.Raised...)
+		got := Aggregate(s, newInput(n, []SeenObservation{o}, alarmReport(o, summary, 8)), now, rules)
+		s, raised = got.State, append(raised, got.Escalations...)
 	}
 	look(1, 0, "high", "The disk is nearly full.")
 	look(2, time.Hour, "high", "Disk space is running out.")
@@ -39,11 +39,11 @@ func TestOneAlertForAState(t *testing.T) {
 }
 
 func TestEscalationIDs(t *testing.T) {
-	o := see(1, "system", "disk", "full", "The disk is full.")
+	o := newObserved(1, "system", "disk", "full", "The disk is full.")
 	id := func(run string) string {
-		in := input(1, []Seen{o}, alarm(o, "The disk is full.", 8))
+		in := newInput(1, []SeenObservation{o}, alarmReport(o, "The disk is full.", 8))
 		in.Run = run
-		return Aggregate(NewState(), in, noon, rules).Raised[0].ID
+		return Aggregate(NewState(), in, noon, rules).Escalations[0].ID
 	}
 	a, b := id("run_a"), id("run_b")
 	if a == b || a != id("run_a") || !regexp.MustCompile(`^esc_[a-z2-7]{10}-1-1$`).MatchString(a) {
@@ -53,29 +53,29 @@ func TestEscalationIDs(t *testing.T) {
 
 func TestCooldownGathers(t *testing.T) {
 	s, now := NewState(), noon
-	var got Merged
+	var got MergeResult
 	for i := range 4 {
-		o := see(i, "mail", fmt.Sprint("msg-", i), "new", fmt.Sprintf("Letter number %d says \x1b[31mhurry.", i))
+		o := newObserved(i, "mail", fmt.Sprint("msg-", i), "new", fmt.Sprintf("Letter number %d says \x1b[31mhurry.", i))
 		o.Untrusted, o.Source = i == 2, fmt.Sprintf("INBOX/%d", i)
-		got = Aggregate(s, input(i+1, []Seen{o}, alarm(o, fmt.Sprintf("Letter %d is urgent.", i), 6+i)), now, rules)
+		got = Aggregate(s, newInput(i+1, []SeenObservation{o}, alarmReport(o, fmt.Sprintf("Letter %d is urgent.", i), 6+i)), now, rules)
 		s, now = got.State, now.Add(4*time.Minute)
-		if want := i == 0; (len(got.Raised) == 1) != want {
-			t.Fatalf("tick %d raised %+v", i+1, got.Raised)
+		if want := i == 0; (len(got.Escalations) == 1) != want {
+			t.Fatalf("tick %d raised %+v", i+1, got.Escalations)
 		}
 	}
 	at, any := rules.RaisesAt(s)
 	if !any || !at.Equal(noon.Add(15*time.Minute)) {
 		t.Errorf("%v, %v", at, any)
 	}
-	if early := Aggregate(s, input(5, nil), noon.Add(14*time.Minute), rules); len(early.Raised) != 0 {
-		t.Errorf("%+v", early.Raised)
+	if early := Aggregate(s, newInput(5, nil), noon.Add(14*time.Minute), rules); len(early.Escalations) != 0 {
+		t.Errorf("%+v", early.Escalations)
 	}
-	got = Aggregate(s, input(5, nil), noon.Add(15*time.Minute), rules)
-	if len(got.Raised) != 1 {
-		t.Fatalf("%+v", got.Raised)
+	got = Aggregate(s, newInput(5, nil), noon.Add(15*time.Minute), rules)
+	if len(got.Escalations) != 1 {
+		t.Fatalf("%+v", got.Escalations)
 	}
-	e := got.Raised[0]
-	if e.Importance != 9 || !e.Untrusted || len(e.Signatures) != 3 || len(e.Sources) != 3 || len(got.State.Aside.Pending) != 0 {
+	e := got.Escalations[0]
+	if e.Importance != 9 || !e.Untrusted || len(e.Signatures) != 3 || len(e.Sources) != 3 || len(got.State.Internal.Pending) != 0 {
 		t.Errorf("%+v", e)
 	}
 	for _, want := range []string{"Letter 1 is urgent.", "Letter 3 is urgent.", "INBOX/2", "written by strangers", `"Letter number 2 says hurry."`} {
@@ -89,26 +89,26 @@ func TestCooldownGathers(t *testing.T) {
 }
 
 func TestDismissedRaisesTheBar(t *testing.T) {
-	free := Rules{Roles: four(), Cooldown: -1}
+	free := Rules{Roles: testRoles(), Cooldown: -1}
 	s := NewState()
 	for i, tt := range []struct {
 		importance int
 		raised     bool
 	}{{7, true}, {7, false}, {8, true}, {8, false}, {9, true}, {10, true}} {
-		o := see(i, "feed:news", "offers", fmt.Sprint("state ", i), fmt.Sprintf("Offer %d is out.", i))
-		got := Aggregate(s, input(i+1, []Seen{o}, alarm(o, "There is a new offer.", tt.importance)), noon, free)
-		if s = got.State; (len(got.Raised) == 1) != tt.raised {
-			t.Fatalf("%d, importance %d: %+v, %+v", i, tt.importance, got.Raised, s.Aside.Alerts)
+		o := newObserved(i, "feed:news", "offers", fmt.Sprint("state ", i), fmt.Sprintf("Offer %d is out.", i))
+		got := Aggregate(s, newInput(i+1, []SeenObservation{o}, alarmReport(o, "There is a new offer.", tt.importance)), noon, free)
+		if s = got.State; (len(got.Escalations) == 1) != tt.raised {
+			t.Fatalf("%d, importance %d: %+v, %+v", i, tt.importance, got.Escalations, s.Internal.Alerts)
 		}
-		for _, e := range got.Raised {
+		for _, e := range got.Escalations {
 			s = s.Apply(ponder.Event{Seq: 5, Body: e})
-			if len(s.Aside.Undone) != 1 {
-				t.Errorf("%+v", s.Aside.Undone)
+			if len(s.Internal.Undecided) != 1 {
+				t.Errorf("%+v", s.Internal.Undecided)
 			}
 			s = s.Apply(ponder.Event{Seq: 6, Body: ponder.Escalation{ID: e.ID, Outcome: "dismiss", Content: "no"}})
 		}
 	}
-	if h := s.EscalationHistory; len(h) != 4 || h[0].Outcome != "dismiss" || len(s.Aside.Undone) != 0 {
+	if h := s.EscalationHistory; len(h) != 4 || h[0].Outcome != "dismiss" || len(s.Internal.Undecided) != 0 {
 		t.Errorf("%+v", h)
 	}
 }

@@ -12,15 +12,15 @@ func BenchmarkAggregate(b *testing.B) {
 	w := newWorld(1)
 	s := NewState()
 	for range 200 {
-		_, got := w.tick(s)
+		_, got := w.randomTick(s)
 		s = got.State
 	}
-	in := w.input(s)
+	in := w.randomInput(s)
 	in.Reports = nil
-	for _, r := range four() {
+	for _, r := range testRoles() {
 		report := Report{Role: r.Name, Escalate: "it matters"}
 		for range 5 {
-			report.Findings = append(report.Findings, Finding{Type: pick(w, kinds), Summary: w.text(), Importance: 1 + w.IntN(10)})
+			report.Findings = append(report.Findings, Finding{Type: pickOne(w, kinds), Summary: w.randomText(), Importance: 1 + w.IntN(10)})
 		}
 		in.Reports = append(in.Reports, report)
 	}
@@ -36,7 +36,7 @@ func BenchmarkAggregateNothing(b *testing.B) {
 	w := newWorld(1)
 	s := NewState()
 	for range 200 {
-		_, got := w.tick(s)
+		_, got := w.randomTick(s)
 		s = got.State
 	}
 	b.ReportAllocs()

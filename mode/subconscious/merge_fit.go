@@ -10,21 +10,21 @@ import (
 // bytesPerToken is the assumed size of a token.
 const bytesPerToken = 4
 
-// fit shrinks the mind to [MaxTokens]: it shortens history first, then prunes the weakest entries.
-func (m *merge) fit() {
-	if m.state.most() <= MaxTokens*bytesPerToken {
+// shrinkMind shrinks the mind to [MaxTokens]: it shortens history first, then prunes the weakest entries.
+func (m *merge) shrinkMind() {
+	if m.state.encodedSizeBound() <= MaxTokens*bytesPerToken {
 		return
 	}
-	for _, shorten := range []func() bool{m.briefRoles, m.briefHistory, m.fewerFindings, m.fewerEscalated, m.fewerRoles, m.fewerEntries, m.fewerUndecided} {
-		for m.state.tokens() > MaxTokens && shorten() {
+	for _, shorten := range []func() bool{m.shortenRoles, m.shortenHistory, m.dropOldFindings, m.dropDecided, m.dropLastRole, m.dropWeakestEntry, m.dropOldestEscalation} {
+		for m.state.countTokens() > MaxTokens && shorten() {
 		}
 	}
 }
 
-func (m Mind) tokens() int { return (len(keyOf(m)) + bytesPerToken - 1) / bytesPerToken }
+func (m Mind) countTokens() int { return (len(jsonKey(m)) + bytesPerToken - 1) / bytesPerToken }
 
-// most returns an upper bound of the encoded size in bytes, without encoding.
-func (m Mind) most() int {
+// encodedSizeBound returns an upper bound of the encoded size in bytes, without encoding.
+func (m Mind) encodedSizeBound() int {
 	const names = 120
 	n := names
 	add := func(list ...string) {
@@ -38,7 +38,7 @@ func (m Mind) most() int {
 		}
 	}
 	for _, c := range categories {
-		for _, e := range *m.list(c) {
+		for _, e := range *m.categoryEntries(c) {
 			n += 2 * len(time.RFC3339Nano)
 			add(e.ID, e.Summary)
 			n += names
@@ -56,8 +56,8 @@ func (m Mind) most() int {
 	return n
 }
 
-// briefRoles and briefHistory return false if nothing changed.
-func (m *merge) briefRoles() bool {
+// shortenRoles and briefHistory return false if nothing changed.
+func (m *merge) shortenRoles() bool {
 	const brief = 80
 	done := true
 	for name, r := range m.state.ThreadState {
@@ -71,7 +71,7 @@ func (m *merge) briefRoles() bool {
 	return !done
 }
 
-func (m *merge) briefHistory() bool {
+func (m *merge) shortenHistory() bool {
 	const brief = 60
 	done := true
 	for i := range m.state.EscalationHistory {
@@ -84,8 +84,8 @@ func (m *merge) briefHistory() bool {
 	return !done
 }
 
-// fewerFindings drops the oldest finding of each role but keeps one.
-func (m *merge) fewerFindings() bool {
+// dropOldFindings drops the oldest finding of each role but keeps one.
+func (m *merge) dropOldFindings() bool {
 	done := true
 	for name, r := range m.state.ThreadState {
 		if len(r.LastFindings) > 1 {
@@ -97,8 +97,8 @@ func (m *merge) fewerFindings() bool {
 	return !done
 }
 
-func (m *merge) fewerEscalated() bool {
-	at := slices.IndexFunc(m.state.EscalationHistory, func(h Escalated) bool { return h.Outcome != "" })
+func (m *merge) dropDecided() bool {
+	at := slices.IndexFunc(m.state.EscalationHistory, func(h EscalationRecord) bool { return h.Outcome != "" })
 	if at < 0 {
 		return false
 	}
@@ -106,25 +106,25 @@ func (m *merge) fewerEscalated() bool {
 	return true
 }
 
-func (m *merge) fewerEntries() bool {
+func (m *merge) dropWeakestEntry() bool {
 	var from Category
-	var least Entry
+	var weakest Entry
 	for _, c := range categories {
-		if list := *m.state.list(c); len(list) > 0 {
-			if e := list[m.weakest(list)]; from == "" || m.state.weaker(e, least) < 0 {
-				from, least = c, e
+		if list := *m.state.categoryEntries(c); len(list) > 0 {
+			if e := list[m.weakestIndex(list)]; from == "" || m.state.compareStrength(e, weakest) < 0 {
+				from, weakest = c, e
 			}
 		}
 	}
 	if from == "" {
 		return false
 	}
-	m.cut(from, "the whole is too large")
+	m.pruneWeakest(from, "the whole is too large")
 	return true
 }
 
-// fewerRoles drops the last role by name. A few roles always leave room for entries.
-func (m *merge) fewerRoles() bool {
+// dropLastRole drops the last role by name. A few roles always leave room for entries.
+func (m *merge) dropLastRole() bool {
 	list := slices.Sorted(maps.Keys(m.state.ThreadState))
 	if len(list) == 0 {
 		return false
@@ -133,7 +133,7 @@ func (m *merge) fewerRoles() bool {
 	return true
 }
 
-func (m *merge) fewerUndecided() bool {
+func (m *merge) dropOldestEscalation() bool {
 	if len(m.state.EscalationHistory) == 0 {
 		return false
 	}

@@ -11,14 +11,14 @@ import (
 // categories are the lists of entries, in merge order.
 var categories = []Category{ActiveThreads, Patterns, Hunches, Insights}
 
-func (c Category) size() int {
+func (c Category) maxEntries() int {
 	if c == Insights {
 		return 3
 	}
 	return 5
 }
 
-func (m *Mind) list(c Category) *[]Entry {
+func (m *Mind) categoryEntries(c Category) *[]Entry {
 	switch c {
 	case Patterns:
 		return &m.Patterns
@@ -30,9 +30,9 @@ func (m *Mind) list(c Category) *[]Entry {
 	return &m.ActiveThreads
 }
 
-func (m *Mind) find(id string) (*Entry, Category) {
+func (m *Mind) findEntry(id string) (*Entry, Category) {
 	for _, c := range categories {
-		list := *m.list(c)
+		list := *m.categoryEntries(c)
 		for i := range list {
 			if list[i].ID == id {
 				return &list[i], c
@@ -42,37 +42,37 @@ func (m *Mind) find(id string) (*Entry, Category) {
 	return nil, ""
 }
 
-// drop deletes unwanted elements in place; the list must not be shared.
-func drop[T any](list *[]T, unwanted func(T) bool) { *list = slices.DeleteFunc(*list, unwanted) }
+// dropWhere deletes unwanted elements in place; the list must not be shared.
+func dropWhere[T any](list *[]T, unwanted func(T) bool) { *list = slices.DeleteFunc(*list, unwanted) }
 
-// weaker orders entries for pruning by strength, importance, last sight and id, lowest first.
-func (s State) weaker(a, b Entry) int {
-	about := s.Aside.About
-	return cmp.Or(cmp.Compare(a.Strength, b.Strength), cmp.Compare(about[a.ID].Importance, about[b.ID].Importance), a.LastSeen.Compare(b.LastSeen), byID(a.ID, b.ID))
+// compareStrength orders entries for pruning by strength, importance, last sight and id, lowest first.
+func (s State) compareStrength(a, b Entry) int {
+	about := s.Internal.Metadata
+	return cmp.Or(cmp.Compare(a.Strength, b.Strength), cmp.Compare(about[a.ID].Importance, about[b.ID].Importance), a.LastSeen.Compare(b.LastSeen), compareIDs(a.ID, b.ID))
 }
 
-// byID orders ids such as e9 and e10 by number.
-func byID(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+// compareIDs orders ids such as e9 and e10 by number.
+func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-func (m *merge) weakest(list []Entry) (at int) {
+func (m *merge) weakestIndex(list []Entry) (at int) {
 	for i := range list {
-		if m.state.weaker(list[i], list[at]) < 0 {
+		if m.state.compareStrength(list[i], list[at]) < 0 {
 			at = i
 		}
 	}
 	return at
 }
 
-func last[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
+func lastN[T any](list []T, n int) []T { return list[max(0, len(list)-n):] }
 
-// include appends missing strings and keeps the last n.
-func include(list []string, n int, more ...string) []string {
+// appendMissing appends missing strings and keeps the last n.
+func appendMissing(list []string, n int, more ...string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
-	return slices.Clone(last(list, n))
+	return slices.Clone(lastN(list, n))
 }
 
 // Summary returns s as a summary: one line of at most [MaxWords] words without control characters.

@@ -30,37 +30,37 @@ var (
 	kinds    = strings.Fields("observation pattern forgotten upcoming idea question")
 )
 
-func pick[T any](w *world, list []T) T { return list[w.IntN(len(list))] }
+func pickOne[T any](w *world, list []T) T { return list[w.IntN(len(list))] }
 
-func (w *world) text() string {
-	return fmt.Sprintf("The %s %s %s.", pick(w, subjects), pick(w, verbs), pick(w, details))
+func (w *world) randomText() string {
+	return fmt.Sprintf("The %s %s %s.", pickOne(w, subjects), pickOne(w, verbs), pickOne(w, details))
 }
 
-func (w *world) input(s State) Input {
-	in := Input{Tick: s.Aside.Tick + 1, Seen: make(map[string]Seen), Given: make(map[string]int64)}
+func (w *world) randomInput(s State) Input {
+	in := Input{Tick: s.Internal.Tick + 1, Seen: make(map[string]SeenObservation), Given: make(map[string]int64)}
 	var ids []string
 	for range w.IntN(8) {
 		w.n++
-		o := see(w.n, pick(w, []string{"mail", "system", "own:chat", "feed:news", LookUpSensor("oracle")}), pick(w, subjects), pick(w, verbs), w.text())
+		o := newObserved(w.n, pickOne(w, []string{"mail", "system", "own:chat", "feed:news", LookUpSensor("oracle")}), pickOne(w, subjects), pickOne(w, verbs), w.randomText())
 		o.At, o.Untrusted = w.now, w.IntN(4) == 0
 		in.Seen[o.ID] = o
 		ids = append(ids, o.ID)
 	}
-	for _, role := range four() {
+	for _, role := range testRoles() {
 		if w.IntN(4) == 0 {
 			continue
 		}
-		r := Report{Role: role.Name, Journal: w.text(), Hints: map[string]string{pick(w, four()).Name: w.text()}}
+		r := Report{Role: role.Name, Journal: w.randomText(), Hints: map[string]string{pickOne(w, testRoles()).Name: w.randomText()}}
 		if w.IntN(3) == 0 {
-			r.Escalate, r.LookUp = w.text(), w.text()
+			r.Escalate, r.LookUp = w.randomText(), w.randomText()
 		}
 		for range w.IntN(6) {
-			f := Finding{Type: pick(w, kinds), Summary: w.text(), Importance: w.IntN(14) - 2}
+			f := Finding{Type: pickOne(w, kinds), Summary: w.randomText(), Importance: w.IntN(14) - 2}
 			for range w.IntN(3) {
-				f.Reinforces = append(f.Reinforces, fmt.Sprintf("e%d", 1+w.IntN(s.Aside.Next+1)))
+				f.Reinforces = append(f.Reinforces, fmt.Sprintf("e%d", 1+w.IntN(s.Internal.Next+1)))
 			}
 			for range min(len(ids), w.IntN(3)) {
-				f.Rests = append(f.Rests, pick(w, ids))
+				f.Rests = append(f.Rests, pickOne(w, ids))
 			}
 			r.Findings = append(r.Findings, f)
 		}
@@ -70,29 +70,29 @@ func (w *world) input(s State) Input {
 	return in
 }
 
-func (w *world) tick(s State) (Input, Merged) {
+func (w *world) randomTick(s State) (Input, MergeResult) {
 	w.now = w.now.Add(time.Duration(w.IntN(int(12 * time.Minute))))
-	in := w.input(s)
+	in := w.randomInput(s)
 	return in, Aggregate(s, in, w.now, rules)
 }
 
-func (w *world) event(s State, m Merged) State {
+func (w *world) applyOutcomes(s State, m MergeResult) State {
 	ev := ponder.Event{Seq: ponder.Seq(w.n), Time: w.now}
-	for _, e := range m.Raised {
+	for _, e := range m.Escalations {
 		ev.Body = e
 		s = s.Apply(ev)
-		e.Outcome = pick(w, []string{"message", "dismiss", "remember"})
+		e.Outcome = pickOne(w, []string{"message", "dismiss", "remember"})
 		ev.Body = e
 		s = s.Apply(ev)
 	}
 	if w.IntN(5) == 0 {
-		ev.Body = ponder.Resolved{Ref: fmt.Sprintf("e%d", w.IntN(s.Aside.Next+1)), Content: w.text(), As: pick(w, []string{"", "forgotten"})}
+		ev.Body = ponder.Resolution{Ref: fmt.Sprintf("e%d", w.IntN(s.Internal.Next+1)), Content: w.randomText(), As: pickOne(w, []string{"", "forgotten"})}
 		s = s.Apply(ev)
 	}
 	return s
 }
 
-func stored(t testing.TB, v any) string {
+func encodeJSON(t testing.TB, v any) string {
 	t.Helper()
 	js, err := json.Marshal(v)
 	if err != nil {
@@ -101,11 +101,11 @@ func stored(t testing.TB, v any) string {
 	return string(js)
 }
 
-// bad returns a violated invariant of s, or "".
-func bad(s State) string {
+// describeInvalid returns a violated invariant of s, or "".
+func describeInvalid(s State) string {
 	for _, c := range categories {
-		list := *s.list(c)
-		if len(list) > c.size() {
+		list := *s.categoryEntries(c)
+		if len(list) > c.maxEntries() {
 			return fmt.Sprintf("%d entries in %s", len(list), c)
 		}
 		for _, e := range list {
@@ -114,18 +114,18 @@ func bad(s State) string {
 			}
 		}
 	}
-	if len(s.Aside.Wanted) > maxWanted || len(s.Aside.Asked) > mostAsked || slices.ContainsFunc(s.Aside.Wanted, func(w Want) bool { return w.Role != "oracle" || w.Text != wantedText(w.Text) }) {
-		return fmt.Sprintf("%+v", s.Aside.Wanted)
+	if len(s.Internal.LookUpRequests) > maxLookUpRequests || len(s.Internal.LookUpRecords) > maxLookUpRecords || slices.ContainsFunc(s.Internal.LookUpRequests, func(w LookUpRequest) bool { return w.Role != "oracle" || w.Text != cleanLookUp(w.Text) }) {
+		return fmt.Sprintf("%+v", s.Internal.LookUpRequests)
 	}
 	for name, r := range s.ThreadState {
 		if r.NoveltyPressure < 0 || r.NoveltyPressure > MaxPressure || len(r.LastFindings) > maxFound {
 			return fmt.Sprintf("%s: %+v", name, r)
 		}
 	}
-	a := s.Aside
+	a := s.Internal
 	switch {
-	case len(s.EscalationHistory) > maxHistory, s.tokens() > MaxTokens:
-		return fmt.Sprintf("%d escalated, %d tokens", len(s.EscalationHistory), s.tokens())
+	case len(s.EscalationHistory) > maxHistory, s.countTokens() > MaxTokens:
+		return fmt.Sprintf("%d escalated, %d tokens", len(s.EscalationHistory), s.countTokens())
 	case len(a.Topics) > maxTopics, len(a.Alerts) > maxAlerts, len(a.Pending) > maxPending, len(a.Settled) > maxSettled, len(a.Hints) > maxHints:
 		return "an aside that is too long"
 	}
@@ -138,13 +138,13 @@ func TestMergeProperties(t *testing.T) {
 		w := newWorld(seed)
 		s := NewState()
 		for n := range 25 {
-			before := stored(t, s)
-			in, got := w.tick(s)
-			input := stored(t, in)
-			if why := bad(got.State); why != "" {
+			before := encodeJSON(t, s)
+			in, got := w.randomTick(s)
+			input := encodeJSON(t, in)
+			if why := describeInvalid(got.State); why != "" {
 				t.Fatalf("seed %d, tick %d: %s", seed, n, why)
 			}
-			want := stored(t, got)
+			want := encodeJSON(t, got)
 			for range 3 {
 				other := in
 				other.Reports = append([]Report(nil), in.Reports...)
@@ -154,19 +154,19 @@ func TestMergeProperties(t *testing.T) {
 					list := other.Reports[i].Findings
 					w.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 				}
-				if diff := cmp.Diff(want, stored(t, Aggregate(s, other, w.now, rules))); diff != "" {
+				if diff := cmp.Diff(want, encodeJSON(t, Aggregate(s, other, w.now, rules))); diff != "" {
 					t.Fatalf("seed %d, tick %d: another order: %s", seed, n, diff)
 				}
 			}
-			if stored(t, s) != before || stored(t, in) != input {
+			if encodeJSON(t, s) != before || encodeJSON(t, in) != input {
 				t.Fatalf("seed %d, tick %d: what is merged was changed", seed, n)
 			}
-			next := s.Apply(ponder.Event{Body: ponder.Subconscious{State: json.RawMessage(stored(t, got.State))}})
-			if stored(t, next) != stored(t, got.State) {
-				t.Fatalf("seed %d, tick %d: stored, it is another: %s", seed, n, cmp.Diff(stored(t, got.State), stored(t, next)))
+			next := s.Apply(ponder.Event{Body: ponder.Subconscious{State: json.RawMessage(encodeJSON(t, got.State))}})
+			if encodeJSON(t, next) != encodeJSON(t, got.State) {
+				t.Fatalf("seed %d, tick %d: stored, it is another: %s", seed, n, cmp.Diff(encodeJSON(t, got.State), encodeJSON(t, next)))
 			}
-			s = w.event(next, got)
-			if why := bad(s); why != "" {
+			s = w.applyOutcomes(next, got)
+			if why := describeInvalid(s); why != "" {
 				t.Fatalf("seed %d, tick %d, after events: %s", seed, n, why)
 			}
 		}
@@ -180,27 +180,27 @@ func TestFadeProperties(t *testing.T) {
 		w := newWorld(seed)
 		s := NewState()
 		for range 5 {
-			_, got := w.tick(s)
+			_, got := w.randomTick(s)
 			s = got.State
 		}
 		last := s
 		now := w.now
 		for range 30 {
 			now = now.Add(time.Duration(w.IntN(int(4 * time.Minute))))
-			next, once := last.At(now), s.At(now)
-			if stored(t, next) != stored(t, once) {
-				t.Fatalf("seed %d: in steps %s, at once %s", seed, stored(t, next), stored(t, once))
+			next, once := last.DecayTo(now), s.DecayTo(now)
+			if encodeJSON(t, next) != encodeJSON(t, once) {
+				t.Fatalf("seed %d: in steps %s, at once %s", seed, encodeJSON(t, next), encodeJSON(t, once))
 			}
 			for _, c := range categories {
-				for _, e := range *next.list(c) {
-					if was, _ := last.find(e.ID); was == nil || was.Strength < e.Strength {
+				for _, e := range *next.categoryEntries(c) {
+					if was, _ := last.findEntry(e.ID); was == nil || was.Strength < e.Strength {
 						t.Fatalf("seed %d: %+v became %+v", seed, was, e)
 					}
 				}
 			}
 			last = next
 		}
-		if len(last.At(now.Add(time.Hour)).Patterns) > 0 {
+		if len(last.DecayTo(now.Add(time.Hour)).Patterns) > 0 {
 			t.Errorf("seed %d: something never fades", seed)
 		}
 	}
@@ -213,20 +213,20 @@ func TestEchoProperty(t *testing.T) {
 		w := newWorld(seed)
 		s := NewState()
 		for range 6 {
-			_, got := w.tick(s)
+			_, got := w.randomTick(s)
 			s = got.State
 		}
 		for _, c := range categories {
-			for _, e := range *s.list(c) {
-				o := see(900, pick(w, []string{"own:chat", "own:memory", "mail"}), "somewhere else", "new", e.Summary)
+			for _, e := range *s.categoryEntries(c) {
+				o := newObserved(900, pickOne(w, []string{"own:chat", "own:memory", "mail"}), "somewhere else", "new", e.Summary)
 				for _, f := range []Finding{
 					{Summary: e.Summary, Importance: 10},
 					{Summary: e.Summary, Importance: 10, Reinforces: []string{e.ID}},
 					{Summary: e.Summary, Importance: 10, Rests: []string{o.ID}},
 					{Summary: e.Summary, Importance: 10, Rests: []string{o.ID}, Reinforces: []string{e.ID}},
 				} {
-					got := Aggregate(s, input(s.Aside.Tick+1, []Seen{o}, found(pick(w, four()).Name, f)), s.Aside.Decayed, rules)
-					if is, _ := got.State.find(e.ID); is != nil && is.Strength > e.Strength {
+					got := Aggregate(s, newInput(s.Internal.Tick+1, []SeenObservation{o}, reportOf(pickOne(w, testRoles()).Name, f)), s.Internal.Decayed, rules)
+					if is, _ := got.State.findEntry(e.ID); is != nil && is.Strength > e.Strength {
 						t.Fatalf("seed %d: %+v became %+v by %+v", seed, e, is, f)
 					}
 				}

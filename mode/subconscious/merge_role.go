@@ -7,57 +7,57 @@ import (
 	"strings"
 )
 
-// roles records the read positions, findings and hints of the reports.
-func (m *merge) roles() {
-	a := &m.state.Aside
+// recordRoles records the read positions, findings and hints of the reports.
+func (m *merge) recordRoles() {
+	a := &m.state.Internal
 	hops := make(map[string]int) // of the hints that each role gives
 	for _, r := range m.reports {
 		if _, done := hops[r.Role]; !done {
-			hops[r.Role] = m.given(r.Role)
+			hops[r.Role] = m.takeHint(r.Role)
 		}
 	}
 	for _, r := range m.reports {
-		m.remember(r)
-		m.want(r, hops[r.Role] > 1 || m.recalled(r.Role))
+		m.recordFindings(r)
+		m.addLookUp(r, hops[r.Role] > 1 || m.readsOnlyLookUps(r.Role))
 		for _, to := range slices.Sorted(maps.Keys(r.Hints)) {
-			m.hint(Hint{From: r.Role, To: to, Text: textkit.Line(r.Hints[to], maxHint), Tick: within(m.in.Tick, 0, maxNumber), Hops: hops[r.Role]})
+			m.queueHint(Hint{From: r.Role, To: to, Text: textkit.Line(r.Hints[to], maxHint), Tick: clamp(m.in.Tick, 0, maxNumber), Hops: hops[r.Role]})
 		}
 		if n := textkit.Line(r.Journal, maxLine); n != "" {
-			a.Journal[r.Role] = slices.Clone(last(append(a.Journal[r.Role], n), maxJournal))
+			a.Journal[r.Role] = slices.Clone(lastN(append(a.Journal[r.Role], n), maxJournal))
 		}
 	}
 	for name := range hops {
 		a.Read[name] = max(a.Read[name], m.in.Given[name])
 	}
-	m.focus()
+	m.setFocusHints()
 }
 
-// given removes the hint that a role received and returns the hop count of the role's new hints. It
+// takeHint removes the hint that a role received and returns the hop count of the role's new hints. It
 // grows if the role ran only for a hint or look-up.
-func (m *merge) given(role string) int {
-	list, hops := m.state.Aside.Hints, 0
+func (m *merge) takeHint(role string) int {
+	list, hops := m.state.Internal.Hints, 0
 	at := slices.IndexFunc(list, func(h Hint) bool { return h.To == role })
-	recalled := m.recalled(role)
+	recalled := m.readsOnlyLookUps(role)
 	if recalled {
 		hops = 1
 	}
 	if at < 0 {
 		return hops
 	}
-	if recalled || m.in.Given[role] <= m.state.Aside.Read[role] {
+	if recalled || m.in.Given[role] <= m.state.Internal.Read[role] {
 		hops = list[at].Hops + 1
 	}
-	m.state.Aside.Hints = slices.Delete(list, at, at+1)
+	m.state.Internal.Hints = slices.Delete(list, at, at+1)
 	return hops
 }
 
-func (m *merge) remember(r Report) {
+func (m *merge) recordFindings(r Report) {
 	var found []string
 	news := false
 	for _, c := range m.claims {
 		if c.role.Name == r.Role {
 			found = append(found, c.Summary)
-			news = news || c.became != echo && c.became != suppressed
+			news = news || c.outcome != outcomeEcho && c.outcome != outcomeSuppressed
 		}
 	}
 	s := m.state.ThreadState[r.Role]
@@ -70,32 +70,32 @@ func (m *merge) remember(r Report) {
 }
 
 func (m *merge) lastFindings(role string, before, found []string) []string {
-	counts := last(append(slices.Clone(m.state.Aside.Found[role]), len(found)), lastTicks)
-	m.state.Aside.Found[role] = counts
+	counts := lastN(append(slices.Clone(m.state.Internal.Found[role]), len(found)), lastTicks)
+	m.state.Internal.Found[role] = counts
 	n := 0
 	for _, c := range counts {
 		n += c
 	}
-	return lines(last(append(slices.Clone(before), found...), n), maxFound, maxLine)
+	return clampLines(lastN(append(slices.Clone(before), found...), n), maxFound, maxLine)
 }
 
-// hint queues a hint for a known role. It drops hints after two hops.
-func (m *merge) hint(h Hint) {
-	if _, ok := m.by[h.To]; !ok || h.To == h.From || h.Text == "" || h.Hops > 1 {
+// queueHint queues a hint for a known role. It drops hints after two hops.
+func (m *merge) queueHint(h Hint) {
+	if _, ok := m.rolesByName[h.To]; !ok || h.To == h.From || h.Text == "" || h.Hops > 1 {
 		return
 	}
-	list := &m.state.Aside.Hints
-	drop(list, func(o Hint) bool { return o.From == h.From && o.To == h.To && o.Tick < h.Tick }) // the newer one replaces it
-	*list = last(append(*list, h), maxHints)
+	list := &m.state.Internal.Hints
+	dropWhere(list, func(o Hint) bool { return o.From == h.From && o.To == h.To && o.Tick < h.Tick }) // the newer one replaces it
+	*list = lastN(append(*list, h), maxHints)
 }
 
-// focus sets each role's FocusHint to its first queued hint and adds roles that have not run. Hints
+// setFocusHints sets each role's FocusHint to its first queued hint and adds roles that have not run. Hints
 // queue so that all givers take turns.
-func (m *merge) focus() {
-	for name := range m.by {
+func (m *merge) setFocusHints() {
+	for name := range m.rolesByName {
 		first := ""
-		if at := slices.IndexFunc(m.state.Aside.Hints, func(h Hint) bool { return h.To == name }); at >= 0 {
-			first = m.state.Aside.Hints[at].Text
+		if at := slices.IndexFunc(m.state.Internal.Hints, func(h Hint) bool { return h.To == name }); at >= 0 {
+			first = m.state.Internal.Hints[at].Text
 		}
 		s := m.state.ThreadState[name]
 		if s.FocusHint = first; s.LastFindings == nil {
@@ -105,9 +105,9 @@ func (m *merge) focus() {
 	}
 }
 
-func bySeq(a, b Seen) int {
+func compareSeq(a, b SeenObservation) int {
 	if a.Seq != b.Seq {
-		return int(within(a.Seq-b.Seq, -1, 1))
+		return int(clamp(a.Seq-b.Seq, -1, 1))
 	}
 	return strings.Compare(a.ID, b.ID)
 }

@@ -24,24 +24,24 @@ func (v View) Pace(every time.Duration, now time.Time) time.Duration {
 }
 
 const (
-	manyTold    = 10 // messages a day after which the pause grows
-	maxTellings = 16
-	longPause   = 4 * time.Hour // maximum pause, unless the cooldown is longer
-	leastGrow   = time.Minute   // minimum cooldown to double
-	toldDay     = 24 * time.Hour
+	manyMessages    = 10 // messages a day after which the pause grows
+	maxMessageTimes = 16
+	maxPause        = 4 * time.Hour // maximum pause, unless the cooldown is longer
+	minGrowingPause = time.Minute   // minimum cooldown to double
+	messageDay      = 24 * time.Hour
 )
 
-// pause returns the minimum time between escalations. It is the cooldown, doubled for the tenth
+// escalationPause returns the minimum time between escalations. It is the cooldown, doubled for the tenth
 // message within a day and for each further one, up to four hours.
-func (r Rules) pause(s State) time.Duration {
-	pause, n := r.cooldown(), 0
-	for _, at := range s.Aside.Told {
-		if at.After(s.Aside.Raised.Add(-toldDay)) {
+func (r Rules) escalationPause(s State) time.Duration {
+	pause, n := r.cooldownOrDefault(), 0
+	for _, at := range s.Internal.MessageTimes {
+		if at.After(s.Internal.LastRaised.Add(-messageDay)) {
 			n++
 		}
 	}
-	if n < manyTold {
+	if n < manyMessages {
 		return pause
 	}
-	return max(pause, min(max(pause, leastGrow)<<(n-manyTold+1), longPause))
+	return max(pause, min(max(pause, minGrowingPause)<<(n-manyMessages+1), maxPause))
 }

@@ -14,18 +14,18 @@ func TestHostileDay(t *testing.T) {
 	start := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	var told int
 	for now := start; now.Before(start.Add(24 * time.Hour)); now = now.Add(5 * time.Minute) {
-		s.Aside.Pending = []Pending{{Summary: "an alert", Importance: 10}}
+		s.Internal.Pending = []PendingEscalation{{Summary: "an alert", Importance: 10}}
 		if at, _ := r.RaisesAt(s); now.Before(at) {
 			continue
 		}
-		s.Aside.Raised, told = now, told+1
+		s.Internal.LastRaised, told = now, told+1
 		s = s.Apply(ponder.Event{Time: now, Body: ponder.Escalation{ID: fmt.Sprintf("esc_%d", told), Content: "an alert", Outcome: Messaged}})
 	}
-	if told < manyTold || told > 20 {
+	if told < manyMessages || told > 20 {
 		t.Errorf("%d messages in a day", told)
 	}
-	s.Aside.Raised = s.Aside.Raised.Add(48 * time.Hour)
-	if got := r.pause(s); got != r.Cooldown {
+	s.Internal.LastRaised = s.Internal.LastRaised.Add(48 * time.Hour)
+	if got := r.escalationPause(s); got != r.Cooldown {
 		t.Errorf("days later the pause is %s", got)
 	}
 }
@@ -40,11 +40,11 @@ func TestPause(t *testing.T) {
 		{12, 15 * time.Minute, 2 * time.Hour}, {16, 15 * time.Minute, 4 * time.Hour}, {16, 6 * time.Hour, 6 * time.Hour}, {10, time.Second, 2 * time.Minute},
 	} {
 		s := NewState()
-		s.Aside.Raised = at
+		s.Internal.LastRaised = at
 		for range test.told {
-			s.Aside.Told = append(s.Aside.Told, at.Add(-time.Hour))
+			s.Internal.MessageTimes = append(s.Internal.MessageTimes, at.Add(-time.Hour))
 		}
-		if got := (Rules{Cooldown: test.cooldown}).pause(s); got != test.want {
+		if got := (Rules{Cooldown: test.cooldown}).escalationPause(s); got != test.want {
 			t.Errorf("%d told, cooldown %s: %s, want %s", test.told, test.cooldown, got, test.want)
 		}
 	}
@@ -54,14 +54,14 @@ func TestForgottenStays(t *testing.T) {
 	s, at := NewState(), time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	say := func(text, as string) {
 		at = at.Add(time.Minute)
-		s = s.Apply(ponder.Event{Time: at, Body: ponder.Resolved{Content: text, As: as}})
+		s = s.Apply(ponder.Event{Time: at, Body: ponder.Resolution{Content: text, As: as}})
 	}
 	say("the newsletter of the shop", asForgotten)
 	for i := range 3 * maxSettled {
 		say(fmt.Sprintf("resolved topic %d", i), "")
 		say(fmt.Sprintf("forgotten topic %d", i), asForgotten)
 	}
-	list := s.bounded().Aside.Settled
+	list := s.clampLimits().Internal.Settled
 	if len(list) != 4*maxSettled+1 || list[0].Text != "the newsletter of the shop" {
 		t.Errorf("%d are kept, the first is %q", len(list), list[0].Text)
 	}

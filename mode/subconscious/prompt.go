@@ -23,8 +23,8 @@ var (
 	//go:embed prompts/pressure.md
 	pressureText string
 
-	tickSections = sections(tickText)
-	wishes       = sections(pressureText)
+	tickSections     = splitSections(tickText)
+	pressureSections = splitSections(pressureText)
 )
 
 // MaxPrompt is the approximate maximum of tokens in a prompt, including its schema.
@@ -34,67 +34,67 @@ const answerTokens = 700
 
 // Limits of prompt parts, in bytes. They leave room for [maxShownSize].
 const (
-	maxMind      = 2120
-	maxMindLine  = 150
-	maxSettling  = 400
-	maxHad       = 400
-	maxTold      = 400
-	maxNotes     = 400
-	maxLast      = 500
-	maxPartLine  = 160
-	maxOthers    = 200
-	topicsShown  = 10
-	settledShown = 12
-	toldShown    = 5
+	maxMind          = 2120
+	maxMindLine      = 150
+	maxSettledBytes  = 400
+	maxTopicBytes    = 400
+	maxHistoryBytes  = 400
+	maxNoteBytes     = 400
+	maxLastBytes     = 500
+	maxPartLine      = 160
+	maxOthers        = 200
+	topicsShown      = 10
+	settledShown     = 12
+	escalationsShown = 5
 )
 
 // Prompt returns the request to a role about observations new to it, oldest first, of about
 // [MaxPrompt] tokens at most. It counts the older observations of low level that it omits.
-func Prompt(role Role, s State, seen []Seen, now time.Time) llm.Request {
-	s = s.At(now)
+func Prompt(role Role, s State, seen []SeenObservation, now time.Time) llm.Request {
+	s = s.DecayTo(now)
 	return llm.Request{
-		System:   system(role),
-		Messages: []llm.Message{llm.Say(llm.User, prompted(role, s, seen, now))},
-		Schema:   schemaOf(role), MaxTokens: answerTokens, Background: true,
+		System:   systemPrompt(role),
+		Messages: []llm.Message{llm.Say(llm.User, tickPrompt(role, s, seen, now))},
+		Schema:   schemaForRole(role), MaxTokens: answerTokens, Background: true,
 	}
 }
 
-func system(role Role) string {
+func systemPrompt(role Role) string {
 	prompt := strings.TrimSpace(textkit.TruncateBytes(role.Prompt, maxRolePrompt))
 	lookUp, line := lookUpTexts[role.Looks], ""
 	if lookUp != "" {
 		line = lookUpLine
 	}
-	return strings.NewReplacer("{{name}}", role.Name, "{{prompt}}", prompt, "{{types}}", oneOf(role.types()), "{{look_up}}\n", lookUp, "{{LOOK UP}}\n", line).Replace(frameText)
+	return strings.NewReplacer("{{name}}", role.Name, "{{prompt}}", prompt, "{{types}}", joinWithOr(role.sortedTypes()), "{{look_up}}\n", lookUp, "{{LOOK UP}}\n", line).Replace(frameText)
 }
 
 var (
 	//go:embed prompts/lookup.md
 	lookUpText string
 
-	lookUpTexts = lookUpsOf(lookUpText)
+	lookUpTexts = readLookUpTexts(lookUpText)
 )
 
 const lookUpLine = "LOOK UP: [words]\n"
 
-func lookUpsOf(md string) map[Looks]string {
-	texts := make(map[Looks]string)
-	for _, p := range sections(md) {
-		texts[Looks(p.head)] = p.text + "\n"
+func readLookUpTexts(md string) map[LookUpSource]string {
+	texts := make(map[LookUpSource]string)
+	for _, p := range splitSections(md) {
+		texts[LookUpSource(p.head)] = p.text + "\n"
 	}
 	return texts
 }
 
-func oneOf(list []string) string {
+func joinWithOr(list []string) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-func prompted(role Role, s State, seen []Seen, now time.Time) string {
+func tickPrompt(role Role, s State, seen []SeenObservation, now time.Time) string {
 	rs := s.ThreadState[role.Name]
-	shown, left := label(seen)
+	shown, left := labelObservations(seen)
 	var frames []string
 	for _, l := range shown {
 		frames = append(frames, l.frame)
@@ -104,11 +104,11 @@ func prompted(role Role, s State, seen []Seen, now time.Time) string {
 		topics = "leave"
 	}
 	there := map[string]string{
-		"settled": listed(s.settled()), topics: listed(s.topics(role.Name)), "escalated": listed(s.escalated(now)),
-		"journal": listed(bullets(s.Aside.Journal[role.Name], maxNotes)), "findings": listed(bullets(rs.LastFindings, maxLast)),
-		"mind": s.onMind(now), "others": strings.Join(others(role.Name, s), ", "), "hint": quoted(rs.FocusHint, maxPartLine),
-		"now": clock(now), "pressure": fmt.Sprint(within(rs.NoveltyPressure, 0, MaxPressure)), "wish": wish(rs.NoveltyPressure),
-		"seen": strings.Join(frames, "\n"), "left": leftOut(left), "ask": " ",
+		"settled": formatBullets(s.settledLines()), topics: formatBullets(s.topicLines(role.Name)), "escalated": formatBullets(s.escalationLines(now)),
+		"journal": formatBullets(fitLines(s.Internal.Journal[role.Name], maxNoteBytes)), "findings": formatBullets(fitLines(rs.LastFindings, maxLastBytes)),
+		"mind": s.formatMind(now), "others": strings.Join(otherRoles(role.Name, s), ", "), "hint": sanitizeLine(rs.FocusHint, maxPartLine),
+		"now": formatClock(now), "pressure": fmt.Sprint(clamp(rs.NoveltyPressure, 0, MaxPressure)), "wish": pressureRequest(rs.NoveltyPressure),
+		"seen": strings.Join(frames, "\n"), "left": countOmitted(left), "ask": " ",
 	}
 	if len(shown) == 0 {
 		there["quiet"] = " "
@@ -122,30 +122,30 @@ func prompted(role Role, s State, seen []Seen, now time.Time) string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-func listed(lines []string) string {
+func formatBullets(lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
 	return "- " + strings.Join(lines, "\n- ")
 }
 
-// clock formats now with its weekday, and in local time if that is not UTC.
-func clock(now time.Time) string {
-	c := stamp(now) + ", " + now.UTC().Weekday().String()
+// formatClock formats now with its weekday, and in local time if that is not UTC.
+func formatClock(now time.Time) string {
+	c := formatStamp(now) + ", " + now.UTC().Weekday().String()
 	if _, offset := now.Zone(); offset != 0 {
 		c += " (for the person: " + now.Format("Monday 15:04") + ")"
 	}
 	return c
 }
 
-func (s State) onMind(now time.Time) string {
+func (s State) formatMind(now time.Time) string {
 	var list []string
 	size := 0
 	for _, c := range categories {
-		entries := slices.Clone(*s.list(c))
-		slices.SortStableFunc(entries, func(a, b Entry) int { return s.weaker(b, a) })
+		entries := slices.Clone(*s.categoryEntries(c))
+		slices.SortStableFunc(entries, func(a, b Entry) int { return s.compareStrength(b, a) })
 		for i, e := range entries {
-			line := s.mindLine(e, now)
+			line := s.formatEntry(e, now)
 			if size += len(line); size > maxMind {
 				return strings.Join(append(list, "(some weaker entries are left out)"), "\n")
 			}
@@ -161,19 +161,19 @@ func (s State) onMind(now time.Time) string {
 	return strings.Join(list, "\n")
 }
 
-func (s State) mindLine(e Entry, now time.Time) string {
-	about := s.Aside.About[e.ID]
-	line := fmt.Sprintf("- [%s] strength %d, seen %s", quoted(e.ID, maxName), e.Strength, ago(now.Sub(e.LastSeen)))
+func (s State) formatEntry(e Entry, now time.Time) string {
+	about := s.Internal.Metadata[e.ID]
+	line := fmt.Sprintf("- [%s] strength %d, seen %s", sanitizeLine(e.ID, maxName), e.Strength, formatAgo(now.Sub(e.LastSeen)))
 	if !about.Due.IsZero() {
-		line += ", due " + stamp(about.Due)
+		line += ", due " + formatStamp(about.Due)
 	}
 	if about.Untrusted {
 		line += ", from strangers"
 	}
-	return line + ": " + quoted(e.Summary, maxMindLine)
+	return line + ": " + sanitizeLine(e.Summary, maxMindLine)
 }
 
-func ago(d time.Duration) string {
+func formatAgo(d time.Duration) string {
 	switch {
 	case d < 90*time.Second:
 		return "now"
@@ -185,44 +185,44 @@ func ago(d time.Duration) string {
 	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }
 
-func (s State) settled() []string {
+func (s State) settledLines() []string {
 	var list []string
-	for _, t := range last(s.Aside.Settled, settledShown) {
+	for _, t := range lastN(s.Internal.Settled, settledShown) {
 		list = append(list, t.Text)
 	}
-	return bullets(list, maxSettling)
+	return fitLines(list, maxSettledBytes)
 }
 
-func (s State) topics(role string) []string {
+func (s State) topicLines(role string) []string {
 	var list []Topic
-	for _, t := range s.Aside.Topics {
+	for _, t := range s.Internal.Topics {
 		if t.Role == role {
 			list = append(list, t)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Topic) int { return a.Last.Compare(b.Last) })
 	var lines []string
-	for _, t := range last(list, topicsShown) {
+	for _, t := range lastN(list, topicsShown) {
 		lines = append(lines, t.Text)
 	}
-	return bullets(lines, maxHad)
+	return fitLines(lines, maxTopicBytes)
 }
 
-func (s State) escalated(now time.Time) []string {
+func (s State) escalationLines(now time.Time) []string {
 	var list []string
-	for _, e := range last(s.EscalationHistory, toldShown) {
+	for _, e := range lastN(s.EscalationHistory, escalationsShown) {
 		outcome := e.Outcome
 		if outcome == "" {
 			outcome = "undecided"
 		}
-		list = append(list, textkit.TruncateBytes(textkit.OneLine(outcome), 20)+" "+ago(now.Sub(e.Created))+": "+e.Summary)
+		list = append(list, textkit.TruncateBytes(textkit.OneLine(outcome), 20)+" "+formatAgo(now.Sub(e.Created))+": "+e.Summary)
 	}
-	return bullets(list, maxTold)
+	return fitLines(list, maxHistoryBytes)
 }
 
-func bullets(list []string, size int) (kept []string) {
+func fitLines(list []string, size int) (kept []string) {
 	for _, line := range slices.Backward(list) {
-		if line = quoted(line, maxPartLine); line == "" || slices.Contains(kept, line) {
+		if line = sanitizeLine(line, maxPartLine); line == "" || slices.Contains(kept, line) {
 			continue
 		}
 		if size -= len(line) + 3; size < 0 {
@@ -234,10 +234,10 @@ func bullets(list []string, size int) (kept []string) {
 	return kept
 }
 
-// others returns the names of all other roles: those that have run and the defaults.
-func others(role string, s State) []string {
+// otherRoles returns the names of all other roles: those that have run and the defaults.
+func otherRoles(role string, s State) []string {
 	all := make(map[string]bool)
-	for _, name := range names(s.ThreadState) {
+	for _, name := range sortedNames(s.ThreadState) {
 		all[name] = true
 	}
 	for _, r := range DefaultRoles() {
@@ -253,20 +253,20 @@ func others(role string, s State) []string {
 	return list
 }
 
-type part struct{ head, text string }
+type promptSection struct{ head, text string }
 
-func sections(md string) (list []part) {
+func splitSections(md string) (list []promptSection) {
 	for section := range strings.SplitSeq("\n"+md, "\n## ") {
 		if head, text, ok := strings.Cut(section, "\n"); ok && head != "" {
-			list = append(list, part{strings.TrimSpace(head), strings.TrimSpace(text)})
+			list = append(list, promptSection{strings.TrimSpace(head), strings.TrimSpace(text)})
 		}
 	}
 	return list
 }
 
-// wish returns the section of [pressureText] with the highest threshold at or below pressure.
-func wish(pressure int) (text string) {
-	for _, p := range wishes {
+// pressureRequest returns the section of [pressureText] with the highest threshold at or below pressure.
+func pressureRequest(pressure int) (text string) {
+	for _, p := range pressureSections {
 		if from, err := strconv.Atoi(p.head); err == nil && pressure >= from {
 			text = p.text
 		}

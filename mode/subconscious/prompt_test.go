@@ -27,24 +27,24 @@ func someState(pressure int) State {
 		{ID: "e3", Summary: "Commits come late at night", Strength: 7, Created: midday.Add(-80 * time.Hour), LastSeen: midday},
 	}
 	s.Hunches = []Entry{{ID: "e4", Summary: "The disk fills because of the nightly index", Strength: 3, Created: midday, LastSeen: midday.Add(-3 * time.Hour)}}
-	s.EscalationHistory = []Escalated{
+	s.EscalationHistory = []EscalationRecord{
 		{ID: "x1", Summary: "The disk /home is full", Reason: "9 of 10", Outcome: "message", Created: midday.Add(-26 * time.Hour)},
 		{ID: "x2", Summary: "A feed is down", Created: midday.Add(-time.Hour)},
 	}
-	s.Aside.Journal, s.Aside.About = make(map[string][]string), make(map[string]About)
+	s.Internal.Journal, s.Internal.Metadata = make(map[string][]string), make(map[string]EntryMetadata)
 	for _, r := range DefaultRoles() {
 		s.ThreadState[r.Name] = RoleState{LastFindings: []string{"nothing", "The backup failed; disk at 91%"}, NoveltyPressure: pressure, FocusHint: "what " + r.Name + " missed in March"}
-		s.Aside.Journal[r.Name] = []string{"Compare the backups with the calendar."}
-		s.Aside.Topics = append(s.Aside.Topics, Topic{Role: r.Name, Text: "A calendar of " + r.Name, Times: 2, Last: midday})
+		s.Internal.Journal[r.Name] = []string{"Compare the backups with the calendar."}
+		s.Internal.Topics = append(s.Internal.Topics, Topic{Role: r.Name, Text: "A calendar of " + r.Name, Times: 2, Last: midday})
 	}
-	s.Aside.Decayed = midday
-	s.Aside.About["e1"] = About{By: []string{watcher}, Due: midday.Add(30 * time.Hour), Untrusted: true}
-	s.Aside.Settled = []Settled{{Text: "the invoice of the dentist", At: midday.Add(-time.Hour)}}
+	s.Internal.Decayed = midday
+	s.Internal.Metadata["e1"] = EntryMetadata{By: []string{watcher}, Due: midday.Add(30 * time.Hour), Untrusted: true}
+	s.Internal.Settled = []SettledTopic{{Text: "the invoice of the dentist", At: midday.Add(-time.Hour)}}
 	return s
 }
 
-func someSeen() []Seen {
-	return []Seen{
+func someSeen() []SeenObservation {
+	return []SeenObservation{
 		{ID: "evt_A", Seq: 11, At: midday.Add(-4 * time.Minute), Observation: ponder.Observation{
 			Content: "The disk /home is 93% full.", Sensor: "system", Subject: "disk /home", State: "high", Level: 6}},
 		{ID: "evt_B", Seq: 12, At: midday.Add(-2 * time.Minute), Observation: ponder.Observation{
@@ -91,11 +91,11 @@ func TestPromptPrefix(t *testing.T) {
 		}
 	}
 	for from, to := range map[int]int{0: 3, 3: 6, 6: 9} {
-		if wish(from) == wish(to) || wish(from) != wish(to-1) || wish(from) == "" {
-			t.Errorf("what is asked for at %d and %d: %q, %q", from, to, wish(from), wish(to))
+		if pressureRequest(from) == pressureRequest(to) || pressureRequest(from) != pressureRequest(to-1) || pressureRequest(from) == "" {
+			t.Errorf("what is asked for at %d and %d: %q, %q", from, to, pressureRequest(from), pressureRequest(to))
 		}
 	}
-	if wish(11) != wish(9) {
+	if pressureRequest(11) != pressureRequest(9) {
 		t.Error("what is asked for at the end")
 	}
 }
@@ -106,12 +106,12 @@ func fullState() State {
 	for i := range 30 {
 		e := Entry{ID: fmt.Sprintf("x%d", i), Summary: fmt.Sprint(i, long), Strength: 9, LastSeen: midday}
 		s.ActiveThreads, s.Patterns, s.Hunches, s.Insights = append(s.ActiveThreads, e), append(s.Patterns, e), append(s.Hunches, e), append(s.Insights, e)
-		s.EscalationHistory = append(s.EscalationHistory, Escalated{ID: "e", Summary: fmt.Sprint(i, long), Outcome: long})
-		s.Aside.Settled = append(s.Aside.Settled, Settled{Text: fmt.Sprint(i, long)})
+		s.EscalationHistory = append(s.EscalationHistory, EscalationRecord{ID: "e", Summary: fmt.Sprint(i, long), Outcome: long})
+		s.Internal.Settled = append(s.Internal.Settled, SettledTopic{Text: fmt.Sprint(i, long)})
 		s.ThreadState[fmt.Sprintf("role-%d", i)] = RoleState{}
 		for _, r := range append(DefaultRoles(), Role{Name: "own"}) {
-			s.Aside.Topics = append(s.Aside.Topics, Topic{Role: r.Name, Text: fmt.Sprint(i, long), Times: 1, Last: midday})
-			s.Aside.Journal[r.Name] = append(s.Aside.Journal[r.Name], fmt.Sprint(i, long))
+			s.Internal.Topics = append(s.Internal.Topics, Topic{Role: r.Name, Text: fmt.Sprint(i, long), Times: 1, Last: midday})
+			s.Internal.Journal[r.Name] = append(s.Internal.Journal[r.Name], fmt.Sprint(i, long))
 			rs := s.ThreadState[r.Name]
 			rs.LastFindings, rs.FocusHint = append(rs.LastFindings, fmt.Sprint(i, long)), long
 			s.ThreadState[r.Name] = rs
@@ -121,15 +121,15 @@ func fullState() State {
 }
 
 func TestPromptBounds(t *testing.T) {
-	var seen []Seen
+	var seen []SeenObservation
 	for i := range 500 {
-		seen = append(seen, Seen{ID: fmt.Sprintf("evt_%d", i), Seq: int64(i), At: midday, Observation: ponder.Observation{
+		seen = append(seen, SeenObservation{ID: fmt.Sprintf("evt_%d", i), Seq: int64(i), At: midday, Observation: ponder.Observation{
 			Content: strings.Repeat("много слов ", 100), Sensor: "feed:" + strings.Repeat("n", 200), Subject: strings.Repeat("s", 900), Level: i % 10, Source: strings.Repeat("u", 900)}})
 	}
-	own := Role{Name: "own", Prompt: strings.Repeat("Look well. ", 900), Reads: []string{"*"}, Category: Hunches, Looks: LooksMemory}
+	own := Role{Name: "own", Prompt: strings.Repeat("Look well. ", 900), Reads: []string{"*"}, Category: Hunches, Looks: LookUpMemory}
 	for _, role := range append(DefaultRoles(), own) {
 		req := Prompt(role, fullState(), seen, midday)
-		shown, left := label(seen)
+		shown, left := labelObservations(seen)
 		if n := Size(req); n > MaxPrompt || n < 2000 {
 			t.Errorf("%s: the prompt has %d tokens (system %d, message %d bytes)", role.Name, n, len(req.System), req.Messages[0].Size())
 		}
@@ -146,12 +146,12 @@ func TestPromptBounds(t *testing.T) {
 }
 
 func TestLabel(t *testing.T) {
-	var seen []Seen
+	var seen []SeenObservation
 	for i := range 60 {
-		seen = append(seen, Seen{ID: fmt.Sprint("evt_", i), Seq: int64(i), Observation: ponder.Observation{Content: "short", Sensor: "git", Level: 3}})
+		seen = append(seen, SeenObservation{ID: fmt.Sprint("evt_", i), Seq: int64(i), Observation: ponder.Observation{Content: "short", Sensor: "git", Level: 3}})
 	}
 	seen[5].Level = 8
-	shown, left := label(seen)
+	shown, left := labelObservations(seen)
 	if len(shown) != maxShown || len(left) != 60-maxShown || shown[0].ID != "evt_5" || shown[1].ID != fmt.Sprint("evt_", 60-maxShown+1) || shown[maxShown-1].ID != "evt_59" {
 		t.Errorf("%d shown, %d left, the first is %s, then %s", len(shown), len(left), shown[0].ID, shown[1].ID)
 	}
@@ -175,8 +175,8 @@ var hostile = []string{
 func TestHostileObservations(t *testing.T) {
 	for _, text := range hostile {
 		s := someState(0)
-		s.ActiveThreads[0].Summary, s.Aside.Journal[watcher] = text, []string{text}
-		s.Aside.Settled[0].Text, s.Aside.Topics[0].Text, s.EscalationHistory[0].Summary, s.EscalationHistory[0].Outcome = text, text, text, text
+		s.ActiveThreads[0].Summary, s.Internal.Journal[watcher] = text, []string{text}
+		s.Internal.Settled[0].Text, s.Internal.Topics[0].Text, s.EscalationHistory[0].Summary, s.EscalationHistory[0].Outcome = text, text, text, text
 		s.ThreadState[watcher] = RoleState{LastFindings: []string{text}, FocusHint: text}
 		seen := someSeen()
 		seen[1].Observation = ponder.Observation{Content: text, Sensor: "mail:" + text, Subject: text, State: text, Source: text, Untrusted: true}
@@ -209,7 +209,7 @@ func FuzzPrompt(f *testing.F) {
 		f.Add(text, text)
 	}
 	f.Fuzz(func(t *testing.T, content, subject string) {
-		seen := []Seen{{ID: "evt_1", Observation: ponder.Observation{Content: content, Subject: subject, Sensor: "mail", State: subject, Untrusted: true}}}
+		seen := []SeenObservation{{ID: "evt_1", Observation: ponder.Observation{Content: content, Subject: subject, Sensor: "mail", State: subject, Untrusted: true}}}
 		req := Prompt(DefaultRoles()[3], NewState(), seen, midday)
 		got := req.Messages[0].Text()
 		if strings.Count(got, "<") != 2 || strings.Count(got, ">") != 2 || strings.ContainsAny(got, "\x1b\x00\r") || Size(req) > MaxPrompt {

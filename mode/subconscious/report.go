@@ -8,16 +8,16 @@ import (
 
 // Report is the result of a role's look.
 type Report struct {
-	Role     string            `json:"role"`
-	Findings []Finding         `json:"findings"`
-	Hints    map[string]string `json:"hints,omitempty"`    // by receiving role
-	Escalate string            `json:"escalate,omitempty"` // why its findings need attention now, or ""
-	Journal  string            `json:"journal,omitempty"`  // a note to itself
-	LookUp   string            `json:"look_up,omitempty"`
-	Unaided  bool              `json:"without_model,omitempty"`
+	Role         string            `json:"role"`
+	Findings     []Finding         `json:"findings"`
+	Hints        map[string]string `json:"hints,omitempty"`    // by receiving role
+	Escalate     string            `json:"escalate,omitempty"` // why its findings need attention now, or ""
+	Journal      string            `json:"journal,omitempty"`  // a note to itself
+	LookUp       string            `json:"look_up,omitempty"`
+	WithoutModel bool              `json:"without_model,omitempty"`
 
-	// Unsaid lists observations omitted from the report for length. The role is shown them again.
-	Unsaid []string `json:"unsaid,omitempty"`
+	// Omitted lists observations omitted from the report for length. The role is shown them again.
+	Omitted []string `json:"unsaid,omitempty"`
 
 	// Untrusted says that the role was shown untrusted text, which may have shaped any finding.
 	// Exposed lists the ids of that text.
@@ -31,12 +31,12 @@ type Finding struct {
 	Summary    string    `json:"summary"`    // fewer than 20 words
 	Importance int       `json:"importance"` // 1 to 10
 	Reinforces []string  `json:"reinforces,omitempty"`
-	Rests      []string  `json:"rests_on,omitempty"` // ids of the supporting observations ([Seen.ID])
+	Rests      []string  `json:"rests_on,omitempty"` // ids of the supporting observations ([SeenObservation.ID])
 	Due        time.Time `json:"due,omitzero"`
 }
 
-// Seen is an observation with its event, as shown to roles.
-type Seen struct {
+// SeenObservation is an observation with its event, as shown to roles.
+type SeenObservation struct {
 	ID  string    `json:"id"`
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
@@ -46,11 +46,11 @@ type Seen struct {
 // Input is the input of one merge.
 type Input struct {
 	Tick    int
-	Run     string           // unique across threads; ids of escalations derive from it
-	Reports []Report         // of the roles that finished in time, in any order
-	Seen    map[string]Seen  // by id: possible support of findings
-	Read    map[string]Seen  // by id: older untrusted observations that roles were exposed to
-	Given   map[string]int64 // by role that ran: the seq of the newest observation shown
+	Run     string                     // unique across threads; ids of escalations derive from it
+	Reports []Report                   // of the roles that finished in time, in any order
+	Seen    map[string]SeenObservation // by id: possible support of findings
+	Read    map[string]SeenObservation // by id: older untrusted observations that roles were exposed to
+	Given   map[string]int64           // by role that ran: the seq of the newest observation shown
 }
 
 // Rules configure the merge. The zero value has the program's defaults.
@@ -61,7 +61,7 @@ type Rules struct {
 	Same     func(a, b string) bool // additional semantic comparison; nil compares words only
 }
 
-// Raised is an escalation raised by a merge.
-type Raised struct {
+// RaisedEscalation is an escalation raised by a merge.
+type RaisedEscalation struct {
 	ponder.Escalation
 }

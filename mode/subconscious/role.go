@@ -18,7 +18,7 @@ type Role struct {
 	Category Category
 	Types    map[string]Category // by type of finding
 	Every    time.Duration       // interval of runs without news; zero: none
-	Looks    Looks               // where its requests are looked up
+	Looks    LookUpSource        // where its requests are looked up
 	Unaided  bool                // rules instead of a model
 }
 
@@ -80,19 +80,19 @@ func DefaultRoles() []Role {
 		{
 			Name: librarian, Doc: "Memory and conversations: what returns, what was forgotten, what belongs together, what has gone quiet.",
 			Prompt: librarianPrompt, Category: Patterns,
-			Reads: []string{"own"}, Looks: LooksMemory,
+			Reads: []string{"own"}, Looks: LookUpMemory,
 			Types: map[string]Category{"pattern": Patterns, "promise": ActiveThreads, "forgotten": ActiveThreads, "connection": Patterns, "stale": ActiveThreads},
 		},
 		{
 			Name: oracle, Doc: "What is coming: the calendar, deadlines, and what patterns lead to.",
 			Prompt: oraclePrompt, Category: ActiveThreads,
-			Reads: []string{"calendar", readsDue}, Looks: LooksMemory,
+			Reads: []string{"calendar", readsDue}, Looks: LookUpMemory,
 			Types: map[string]Category{"upcoming": ActiveThreads, "preparation": ActiveThreads, "risk": ActiveThreads},
 		},
 		{
 			Name: dreamer, Doc: "Everything: unexpected connections, ideas, questions, challenges.",
 			Prompt: dreamerPrompt, Category: Hunches,
-			Reads: []string{readsAll}, Looks: LooksWeb,
+			Reads: []string{readsAll}, Looks: LookUpWeb,
 			Types: map[string]Category{"idea": Hunches, "connection": Hunches, "question": Hunches, "challenge": Hunches},
 		},
 	}
@@ -104,7 +104,7 @@ var typeOrder = []string{
 	"idea", "question", "challenge", "promise", "forgotten", "stale", "connection",
 }
 
-func (r Role) types() []string {
+func (r Role) sortedTypes() []string {
 	list := make([]string, 0, len(r.Types))
 	for t := range r.Types {
 		list = append(list, t)

@@ -18,8 +18,8 @@ const (
 	maxRoleDoc    = 200
 	maxRoleReads  = 20
 	maxRoleTypes  = 12
-	leastEvery    = time.Minute
-	mostEvery     = 30 * 24 * time.Hour
+	minEvery      = time.Minute
+	maxEvery      = 30 * 24 * time.Hour
 )
 
 // ReadRole reads a role from a Markdown file with front matter:
@@ -56,7 +56,7 @@ func ReadRole(name string, file []byte) (Role, error) {
 		return Role{}, err
 	}
 	r.Prompt = textkit.CleanTrim(strings.Join(lines[end:], "\n"))
-	if err := r.check(end); err != nil {
+	if err := r.checkFields(end); err != nil {
 		return Role{}, err
 	}
 	return r, nil
@@ -66,45 +66,45 @@ func isRoleName(s string) bool {
 	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(s, "-") == s
 }
 
-// wrong returns an error about a line, counted from 1.
-func (r *Role) wrong(line int, format string, args ...any) error {
+// lineErrorf returns an error about a line, counted from 1.
+func (r *Role) lineErrorf(line int, format string, args ...any) error {
 	return fmt.Errorf("role %s: line %d: %s", r.Name, line, fmt.Sprintf(format, args...))
 }
 
 type field struct {
-	line  int
-	key   string
-	value string
-	below []field // elements without keys, or a table with keys
+	line     int
+	key      string
+	value    string
+	children []field // elements without keys, or a table with keys
 }
 
 func (r *Role) readHead(lines []string) (end int, err error) {
 	if strings.TrimSpace(lines[0]) != "---" {
-		return 0, r.wrong(1, `the file must begin with "---" and front matter`)
+		return 0, r.lineErrorf(1, `the file must begin with "---" and front matter`)
 	}
 	for end = 1; end < len(lines) && strings.TrimSpace(lines[end]) != "---"; end++ {
 	}
 	if end == len(lines) {
-		return 0, r.wrong(end, `the front matter does not end: a line "---" is missing`)
+		return 0, r.lineErrorf(end, `the front matter does not end: a line "---" is missing`)
 	}
-	fields, err := r.fields(lines[1:end])
+	fields, err := r.parseFields(lines[1:end])
 	if err != nil {
 		return 0, err
 	}
 	seen := make(map[string]bool)
 	for _, f := range fields {
 		if seen[f.key] {
-			return 0, r.wrong(f.line, "%s is there twice", f.key)
+			return 0, r.lineErrorf(f.line, "%s is there twice", f.key)
 		}
 		seen[f.key] = true
-		if err := r.set(f); err != nil {
+		if err := r.setField(f); err != nil {
 			return 0, err
 		}
 	}
 	return end + 1, nil
 }
 
-func (r *Role) fields(lines []string) (list []field, err error) {
+func (r *Role) parseFields(lines []string) (list []field, err error) {
 	for i, line := range lines {
 		bare := strings.TrimSpace(line)
 		if bare == "" || strings.HasPrefix(bare, "#") {
@@ -113,28 +113,28 @@ func (r *Role) fields(lines []string) (list []field, err error) {
 		f := field{line: i + 2}
 		item, isItem := strings.CutPrefix(bare, "- ")
 		if isItem {
-			f.value = unquoted(item)
+			f.value = trimQuotes(item)
 		} else {
 			key, value, ok := strings.Cut(bare, ":")
 			if !ok {
-				return nil, r.wrong(f.line, `want "key: value", not %q`, textkit.TruncateBytes(textkit.OneLine(bare), 40))
+				return nil, r.lineErrorf(f.line, `want "key: value", not %q`, textkit.TruncateBytes(textkit.OneLine(bare), 40))
 			}
-			f.key, f.value = strings.TrimSpace(key), unquoted(value)
+			f.key, f.value = strings.TrimSpace(key), trimQuotes(value)
 		}
 		if !isItem && line == strings.TrimLeft(line, " \t") {
 			list = append(list, f)
 			continue
 		}
 		if len(list) == 0 || list[len(list)-1].value != "" {
-			return nil, r.wrong(f.line, "there is no key above it that it could belong to")
+			return nil, r.lineErrorf(f.line, "there is no key above it that it could belong to")
 		}
 		above := &list[len(list)-1]
-		above.below = append(above.below, f)
+		above.children = append(above.children, f)
 	}
 	return list, nil
 }
 
-func unquoted(s string) string {
+func trimQuotes(s string) string {
 	s = strings.TrimSpace(s)
 	for _, mark := range []string{`"`, `'`} {
 		if len(s) >= 2 && strings.HasPrefix(s, mark) && strings.HasSuffix(s, mark) {
@@ -144,89 +144,89 @@ func unquoted(s string) string {
 	return s
 }
 
-func (r *Role) set(f field) error {
+func (r *Role) setField(f field) error {
 	switch f.key {
 	case "doc":
 		r.Doc = textkit.OneLine(f.value)
 		if len(r.Doc) > maxRoleDoc {
-			return r.wrong(f.line, "doc has more than %d bytes", maxRoleDoc)
+			return r.lineErrorf(f.line, "doc has more than %d bytes", maxRoleDoc)
 		}
 	case "reads":
 		return r.setReads(f)
 	case "category":
 		if r.Category = Category(f.value); !slices.Contains(categories, r.Category) {
-			return r.wrong(f.line, "category %q: want %s", textkit.TruncateBytes(textkit.OneLine(f.value), 40), categoryNames())
+			return r.lineErrorf(f.line, "category %q: want %s", textkit.TruncateBytes(textkit.OneLine(f.value), 40), categoryNames())
 		}
 	case "types":
 		return r.setTypes(f)
 	case "every":
 		d, err := time.ParseDuration(f.value)
-		if err != nil || d < leastEvery || d > mostEvery {
-			return r.wrong(f.line, "every %q: want a duration from 1m to 720h, as in 6h", textkit.TruncateBytes(textkit.OneLine(f.value), 40))
+		if err != nil || d < minEvery || d > maxEvery {
+			return r.lineErrorf(f.line, "every %q: want a duration from 1m to 720h, as in 6h", textkit.TruncateBytes(textkit.OneLine(f.value), 40))
 		}
 		r.Every = d
 	case "looks":
 		return r.setLooks(f)
 	default:
-		return r.wrong(f.line, "%q is not known: want doc, reads, category, types, every or looks", textkit.TruncateBytes(textkit.OneLine(f.key), 40))
+		return r.lineErrorf(f.line, "%q is not known: want doc, reads, category, types, every or looks", textkit.TruncateBytes(textkit.OneLine(f.key), 40))
 	}
 	return nil
 }
 
 func (r *Role) setLooks(f field) error {
-	switch r.Looks = Looks(f.value); r.Looks {
-	case LooksMemory, LooksWeb:
+	switch r.Looks = LookUpSource(f.value); r.Looks {
+	case LookUpMemory, LookUpWeb:
 	case "none":
-		r.Looks = LooksNone
+		r.Looks = LookUpNone
 	default:
-		return r.wrong(f.line, "looks %q: want memory, web or none", textkit.TruncateBytes(textkit.OneLine(f.value), 40))
+		return r.lineErrorf(f.line, "looks %q: want memory, web or none", textkit.TruncateBytes(textkit.OneLine(f.value), 40))
 	}
 	return nil
 }
 
 func (r *Role) setReads(f field) error {
-	for _, item := range f.items() {
+	for _, item := range f.listItems() {
 		kind, _, _ := strings.Cut(item.value, ":")
 		if item.key != "" || kind != readsAll && !isRoleName(kind) || len(item.value) > maxName || textkit.OneLine(item.value) != item.value {
-			return r.wrong(item.line, `reads has %q: want kinds of sensors, as in [mail, files], "due" or "*"`, textkit.TruncateBytes(textkit.OneLine(item.value), 40))
+			return r.lineErrorf(item.line, `reads has %q: want kinds of sensors, as in [mail, files], "due" or "*"`, textkit.TruncateBytes(textkit.OneLine(item.value), 40))
 		}
 		if !slices.Contains(r.Reads, item.value) {
 			r.Reads = append(r.Reads, item.value)
 		}
 	}
 	if len(r.Reads) > maxRoleReads {
-		return r.wrong(f.line, "reads has more than %d kinds of sensors", maxRoleReads)
+		return r.lineErrorf(f.line, "reads has more than %d kinds of sensors", maxRoleReads)
 	}
 	return nil
 }
 
 func (r *Role) setTypes(f field) error {
 	r.Types = make(map[string]Category)
-	for _, item := range f.items() {
+	for _, item := range f.listItems() {
 		if item.key == "" {
 			name, category, ok := strings.Cut(item.value, ":")
-			if item.key, item.value = strings.TrimSpace(name), unquoted(category); !ok {
+			if item.key, item.value = strings.TrimSpace(name), trimQuotes(category); !ok {
 				item.value = "" // use the role's default
 			}
 		}
 		c := Category(item.value)
 		switch {
 		case !isRoleName(item.key):
-			return r.wrong(item.line, "types has %q: want small letters, digits and dashes", textkit.TruncateBytes(textkit.OneLine(item.key), 40))
+			return r.lineErrorf(item.line, "types has %q: want small letters, digits and dashes", textkit.TruncateBytes(textkit.OneLine(item.key), 40))
 		case c != "" && !slices.Contains(categories, c):
-			return r.wrong(item.line, "category %q of type %s: want %s", textkit.TruncateBytes(textkit.OneLine(item.value), 40), item.key, categoryNames())
+			return r.lineErrorf(item.line, "category %q of type %s: want %s", textkit.TruncateBytes(textkit.OneLine(item.value), 40), item.key, categoryNames())
 		}
 		r.Types[item.key] = c
 	}
 	if len(r.Types) > maxRoleTypes {
-		return r.wrong(f.line, "there are more than %d types", maxRoleTypes)
+		return r.lineErrorf(f.line, "there are more than %d types", maxRoleTypes)
 	}
 	return nil
 }
 
-func (f field) items() []field {
+func (f field) listItems() []field {
 	if f.value == "" {
-		return f.below
+		return f.children
 	}
 	value := f.value
 	for _, pair := range []string{"[]", "{}"} {
@@ -236,7 +236,7 @@ func (f field) items() []field {
 	}
 	var list []field
 	for part := range strings.SplitSeq(value, ",") {
-		if part = unquoted(part); part != "" {
+		if part = trimQuotes(part); part != "" {
 			list = append(list, field{line: f.line, value: part})
 		}
 	}
@@ -251,14 +251,14 @@ func categoryNames() string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-func (r *Role) check(at int) error {
+func (r *Role) checkFields(at int) error {
 	switch {
 	case len(r.Reads) == 0:
-		return r.wrong(at, `reads is missing: name the kinds of sensors that it reads, as in "reads: [mail, files]"`)
+		return r.lineErrorf(at, `reads is missing: name the kinds of sensors that it reads, as in "reads: [mail, files]"`)
 	case r.Prompt == "":
-		return r.wrong(at, "the prompt is missing: write below the front matter what the role looks for")
+		return r.lineErrorf(at, "the prompt is missing: write below the front matter what the role looks for")
 	case len(r.Prompt) > maxRolePrompt:
-		return r.wrong(at+1, "the prompt has %d bytes; at most %d fit beside the observations", len(r.Prompt), maxRolePrompt)
+		return r.lineErrorf(at+1, "the prompt has %d bytes; at most %d fit beside the observations", len(r.Prompt), maxRolePrompt)
 	}
 	if r.Doc == "" {
 		first, _, _ := strings.Cut(r.Prompt, "\n")

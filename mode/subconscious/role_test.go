@@ -13,7 +13,7 @@ import (
 func TestDefaultRoles(t *testing.T) {
 	var got []string
 	for _, r := range DefaultRoles() {
-		got = append(got, r.Name+" "+strings.Join(r.types(), " "))
+		got = append(got, r.Name+" "+strings.Join(r.sortedTypes(), " "))
 		if r.Prompt == "" || r.Doc == "" || len(r.Prompt) > maxRolePrompt || r.Every != 0 || !isRoleName(r.Name) {
 			t.Errorf("role is %+v", r)
 		}
@@ -61,7 +61,7 @@ func TestSees(t *testing.T) {
 func TestReadRole(t *testing.T) {
 	want := Role{
 		Name: "money", Doc: "Money that comes and goes", Prompt: "You look for bills.\n\n---\nMore.", Reads: []string{"mail", "files:home", "due"}, Category: ActiveThreads,
-		Types: map[string]Category{"bill": ActiveThreads, "habit": Patterns}, Every: 6 * time.Hour, Looks: LooksMemory,
+		Types: map[string]Category{"bill": ActiveThreads, "habit": Patterns}, Every: 6 * time.Hour, Looks: LookUpMemory,
 	}
 	for name, head := range map[string]string{
 		"inline": "doc: \"Money that comes and goes\"\nreads: [mail, 'files:home', due]\ncategory: active_threads\ntypes: {bill: active_threads, habit: patterns}\nevery: 6h\nlooks: memory",
@@ -76,8 +76,8 @@ func TestReadRole(t *testing.T) {
 			}
 		}
 	}
-	least, err := ReadRole("x", []byte("---\nreads: '*'\n---\nLook.\nAt all."))
-	if diff := cmp.Diff(Role{Name: "x", Doc: "Look.", Prompt: "Look.\nAt all.", Reads: []string{"*"}, Category: Hunches}, least); err != nil || diff != "" {
+	minimal, err := ReadRole("x", []byte("---\nreads: '*'\n---\nLook.\nAt all."))
+	if diff := cmp.Diff(Role{Name: "x", Doc: "Look.", Prompt: "Look.\nAt all.", Reads: []string{"*"}, Category: Hunches}, minimal); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }
@@ -123,7 +123,7 @@ func FuzzReadRole(f *testing.F) {
 			}
 			return
 		}
-		if !isRoleName(r.Name) || r.Prompt == "" || len(r.Prompt) > maxRolePrompt || len(r.Reads) == 0 || len(r.types()) == 0 {
+		if !isRoleName(r.Name) || r.Prompt == "" || len(r.Prompt) > maxRolePrompt || len(r.Reads) == 0 || len(r.sortedTypes()) == 0 {
 			t.Errorf("role is %+v", r)
 		}
 	})

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	placesTogether = 2 // kinds of sensors
-	daysTogether   = 3
-	rareLetters    = 4 // letters of a rare word
+	minSensorKinds = 2 // kinds of sensors
+	minDays        = 3
+	minRareLetters = 4 // letters of a rare word
 	headWords      = 4 // words quoted from a place
-	mostShared     = 3
-	mostReturns    = 2
-	mostTermsOf    = 60
+	maxSharedTerms = 3
+	maxRecurring   = 2
+	maxTerms       = 60
 )
 
 //go:embed common.txt
@@ -40,141 +40,141 @@ var commonStems = func() map[string]bool {
 	return set
 }()
 
-type returning struct {
-	term  string // as first written
-	stem  string
-	in    []int // indexes in finder.seen
-	kinds map[string]bool
-	days  map[string]bool
-	entry string // an entry with the word from another sensor
-	reads string // that entry's summary
-	kind  string
+type recurringWord struct {
+	term         string // as first written
+	stem         string
+	indexes      []int // indexes in finder.seen
+	kinds        map[string]bool
+	days         map[string]bool
+	entry        string // an entry with the word from another sensor
+	entrySummary string // that entry's summary
+	findingType  string
 }
 
-// repeated finds rare words that occur in several kinds of sensors or on several days, including
+// findRecurringWords finds rare words that occur in several kinds of sensors or on several days, including
 // earlier entries and topics.
-func (f *finder) repeated() {
-	if f.first("connection", "pattern") == "" {
+func (f *finder) findRecurringWords() {
+	if f.firstGivenType("connection", "pattern") == "" {
 		return
 	}
-	var list []*returning
-	for _, r := range f.terms() {
-		f.remember(r)
-		if len(r.in)*3 > max(12, len(f.seen)) { // too frequent to be specific
+	var list []*recurringWord
+	for _, r := range f.collectTerms() {
+		f.addEarlierUses(r)
+		if len(r.indexes)*3 > max(12, len(f.seen)) { // too frequent to be specific
 			continue
 		}
-		if r.kind = f.kindOf(r); r.kind != "" {
+		if r.findingType = f.recurringType(r); r.findingType != "" {
 			list = append(list, r)
 		}
 	}
-	slices.SortFunc(list, func(a, b *returning) int {
-		return cmp.Or(cmp.Compare(len(b.kinds), len(a.kinds)), cmp.Compare(len(b.days), len(a.days)), cmp.Compare(len(a.in), len(b.in)), cmp.Compare(len(b.stem), len(a.stem)), cmp.Compare(a.stem, b.stem))
+	slices.SortFunc(list, func(a, b *recurringWord) int {
+		return cmp.Or(cmp.Compare(len(b.kinds), len(a.kinds)), cmp.Compare(len(b.days), len(a.days)), cmp.Compare(len(a.indexes), len(b.indexes)), cmp.Compare(len(b.stem), len(a.stem)), cmp.Compare(a.stem, b.stem))
 	})
-	var used []*returning
+	var used []*recurringWord
 	for _, r := range list {
-		if len(used) < mostReturns && !slices.ContainsFunc(used, r.within) {
+		if len(used) < maxRecurring && !slices.ContainsFunc(used, r.isCoveredBy) {
 			used = append(used, r)
-			f.connect(r)
+			f.addConnection(r)
 		}
 	}
 }
 
-func (f *finder) kindOf(r *returning) string {
+func (f *finder) recurringType(r *recurringWord) string {
 	switch {
-	case len(r.kinds) >= placesTogether && f.gives("connection"):
+	case len(r.kinds) >= minSensorKinds && f.givesType("connection"):
 		return "connection"
-	case len(r.days) >= daysTogether:
-		return f.first("pattern", "connection")
+	case len(r.days) >= minDays:
+		return f.firstGivenType("pattern", "connection")
 	}
 	return ""
 }
 
-// within reports whether all of r's observations also contain o.
-func (r *returning) within(o *returning) bool {
-	return r.entry == o.entry && !slices.ContainsFunc(r.in, func(i int) bool { return !slices.Contains(o.in, i) })
+// isCoveredBy reports whether all of r's observations also contain o.
+func (r *recurringWord) isCoveredBy(o *recurringWord) bool {
+	return r.entry == o.entry && !slices.ContainsFunc(r.indexes, func(i int) bool { return !slices.Contains(o.indexes, i) })
 }
 
-func (f *finder) terms() []*returning {
-	all := make(map[string]*returning)
+func (f *finder) collectTerms() []*recurringWord {
+	all := make(map[string]*recurringWord)
 	for i, o := range f.seen {
-		for _, t := range rare(o.Content) {
+		for _, t := range rareTerms(o.Content) {
 			r := all[t.stem]
 			if r == nil {
-				r = &returning{term: t.term, stem: t.stem, kinds: make(map[string]bool), days: make(map[string]bool)}
+				r = &recurringWord{term: t.term, stem: t.stem, kinds: make(map[string]bool), days: make(map[string]bool)}
 				all[t.stem] = r
 			}
-			r.in = append(r.in, i)
+			r.indexes = append(r.indexes, i)
 			r.kinds[sensorKind(o.Sensor)] = true
-			r.days[day(o.At)] = true
+			r.days[utcDay(o.At)] = true
 		}
 	}
-	list := make([]*returning, 0, len(all))
+	list := make([]*recurringWord, 0, len(all))
 	for _, stem := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, all[stem])
 	}
 	return list
 }
 
-func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
+func utcDay(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-func (f *finder) remember(r *returning) {
-	for _, t := range f.state.Aside.Topics {
-		if slices.ContainsFunc(rare(t.Text), r.is) {
-			r.days[day(t.Last)] = true
+func (f *finder) addEarlierUses(r *recurringWord) {
+	for _, t := range f.state.Internal.Topics {
+		if slices.ContainsFunc(rareTerms(t.Text), r.hasStem) {
+			r.days[utcDay(t.Last)] = true
 		}
 	}
 	for _, c := range categories {
-		for _, e := range *f.state.list(c) {
-			if r.entry != "" || !slices.ContainsFunc(rare(e.Summary), r.is) {
+		for _, e := range *f.state.categoryEntries(c) {
+			if r.entry != "" || !slices.ContainsFunc(rareTerms(e.Summary), r.hasStem) {
 				continue
 			}
-			for _, sign := range f.state.Aside.About[e.ID].Signature {
+			for _, sign := range f.state.Internal.Metadata[e.ID].Signature {
 				sensor, _, _ := strings.Cut(sign, "|")
 				if kind := sensorKind(sensor); kind != "" && !r.kinds[kind] {
 					r.kinds[kind] = true
-					r.entry, r.reads = e.ID, e.Summary
+					r.entry, r.entrySummary = e.ID, e.Summary
 				}
 			}
 		}
 	}
 }
 
-func (r *returning) is(t term) bool { return t.stem == r.stem }
+func (r *recurringWord) hasStem(t term) bool { return t.stem == r.stem }
 
-// connect adds the finding for a word: the shared words and two places that share them.
-func (f *finder) connect(r *returning) {
-	about, level := []Seen{}, 0
-	for _, i := range r.in {
+// addConnection adds the finding for a word: the shared words and two places that share them.
+func (f *finder) addConnection(r *recurringWord) {
+	about, level := []SeenObservation{}, 0
+	for _, i := range r.indexes {
 		about = append(about, f.seen[i])
 		level = max(level, f.seen[i].Level)
 	}
 	one := about[len(about)-1]
-	here, there, text := place(one, len(r.kinds) < placesTogether), "", ""
+	here, there, text := describePlace(one, len(r.kinds) < minSensorKinds), "", ""
 	for _, o := range about {
-		if sensorKind(o.Sensor) != sensorKind(one.Sensor) || len(r.kinds) < placesTogether && day(o.At) != day(one.At) {
-			there, text = place(o, len(r.kinds) < placesTogether), o.Content
+		if sensorKind(o.Sensor) != sensorKind(one.Sensor) || len(r.kinds) < minSensorKinds && utcDay(o.At) != utcDay(one.At) {
+			there, text = describePlace(o, len(r.kinds) < minSensorKinds), o.Content
 			break
 		}
 	}
 	if there == "" && r.entry != "" {
-		there, text = "on its mind ("+headOf(r.reads)+")", r.reads
+		there, text = "on its mind ("+leadingWords(r.entrySummary)+")", r.entrySummary
 	}
-	summary := r.sharedBy(one.Content, text) + " came up " + here
+	summary := r.formatShared(one.Content, text) + " came up " + here
 	if there != "" {
-		summary = r.sharedBy(one.Content, text) + " came up " + there + " and " + here
+		summary = r.formatShared(one.Content, text) + " came up " + there + " and " + here
 	}
-	importance := max(level, 1+len(r.kinds)+len(r.days)/daysTogether)
+	importance := max(level, 1+len(r.kinds)+len(r.days)/minDays)
 	n := len(f.found)
-	f.add(r.kind, summary+".", "", within(importance, LeastAdded, LeastInsight-1), about...) // shared words alone are no insight
+	f.addFinding(r.findingType, summary+".", "", clamp(importance, MinEntryImportance, MinInsightImportance-1), about...) // shared words alone are no insight
 	if r.entry != "" && len(f.found) > n {
 		f.found[n].Reinforces = []string{r.entry}
 	}
 }
 
-func (r *returning) sharedBy(a, b string) string {
-	list, other := []string{r.term}, rare(b)
-	for _, t := range rare(a) {
-		if len(list) < mostShared && t.stem != r.stem && slices.ContainsFunc(other, func(o term) bool { return o.stem == t.stem }) {
+func (r *recurringWord) formatShared(a, b string) string {
+	list, other := []string{r.term}, rareTerms(b)
+	for _, t := range rareTerms(a) {
+		if len(list) < maxSharedTerms && t.stem != r.stem && slices.ContainsFunc(other, func(o term) bool { return o.stem == t.stem }) {
 			list = append(list, t.term)
 		}
 	}
@@ -184,21 +184,21 @@ func (r *returning) sharedBy(a, b string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
-func place(o Seen, dated bool) string {
+func describePlace(o SeenObservation, dated bool) string {
 	where := "in " + textkit.VisibleLine(sensorKind(o.Sensor), maxName)
-	if isOwn(o.Sensor) {
+	if isOwnSensor(o.Sensor) {
 		where = "in conversations"
 	}
 	if dated {
-		where += " on " + day(o.At)
+		where += " on " + utcDay(o.At)
 	}
-	if head := headOf(o.Content); head != "" {
+	if head := leadingWords(o.Content); head != "" {
 		where += " (" + head + ")"
 	}
 	return where
 }
 
-func headOf(s string) string {
+func leadingWords(s string) string {
 	s = textkit.VisibleLine(s, 2*maxLine)
 	if i := strings.IndexAny(s, "()\"“”"); i > 0 {
 		s = s[:i]
@@ -218,12 +218,12 @@ func headOf(s string) string {
 
 type term struct{ term, stem string }
 
-// rare returns the rare words of s: no stop words, everyday words, numbers or dates.
-func rare(s string) (list []term) {
+// rareTerms returns the rare words of s: no stop words, everyday words, numbers or dates.
+func rareTerms(s string) (list []term) {
 	s = textkit.VisibleLine(s, 2*maxLine)
 	for _, w := range wordsOf(s) {
 		stem := stemOf(w.folded)
-		if len(list) == mostTermsOf || !mayBeRare(w.folded) || isStop(w.folded) || commonStems[w.folded] || commonStems[stem] ||
+		if len(list) == maxTerms || !mayBeRare(w.folded) || isStop(w.folded) || commonStems[w.folded] || commonStems[stem] ||
 			slices.ContainsFunc(list, func(t term) bool { return t.stem == stem }) {
 			continue
 		}
@@ -242,5 +242,5 @@ func mayBeRare(w string) bool {
 			}
 		}
 	}
-	return letters >= rareLetters
+	return letters >= minRareLetters
 }

@@ -9,7 +9,7 @@ import (
 // folded from the events of its thread.
 type State struct {
 	Mind
-	Aside Aside `json:"aside"`
+	Internal Internal `json:"aside"`
 }
 
 // Mind is the part of the state that users see.
@@ -18,7 +18,7 @@ type Mind struct {
 	Patterns          []Entry              `json:"patterns"`           // at most 5
 	Hunches           []Entry              `json:"hunches"`            // at most 5
 	Insights          []Entry              `json:"insights"`           // at most 3
-	EscalationHistory []Escalated          `json:"escalation_history"` // at most 10, newest last
+	EscalationHistory []EscalationRecord   `json:"escalation_history"` // at most 10, newest last
 	ThreadState       map[string]RoleState `json:"thread_state"`       // by role
 }
 
@@ -31,8 +31,8 @@ type Entry struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
-// Escalated is a raised escalation with its outcome.
-type Escalated struct {
+// EscalationRecord is a raised escalation with its outcome.
+type EscalationRecord struct {
 	ID      string    `json:"id"`
 	Summary string    `json:"summary"`
 	Reason  string    `json:"reason"`
@@ -58,55 +58,55 @@ const (
 )
 
 const (
-	DecayEvery    = 5 * time.Minute // to lose one strength
-	Reinforcement = 2
-	NewStrength   = 3
-	MaxStrength   = 10
-	LeastAdded    = 3 // minimum importance of an entry
-	LeastInsight  = 6 // minimum importance of a hunch that becomes an insight at once
-	Confirmed     = 7 // strength at which a hunch becomes an insight
-	MaxWords      = 19
-	MaxTokens     = 2000 // of a Mind, at four bytes each
-	MaxPressure   = 10
+	DecayEvery           = 5 * time.Minute // to lose one strength
+	Reinforcement        = 2
+	NewStrength          = 3
+	MaxStrength          = 10
+	MinEntryImportance   = 3 // minimum importance of an entry
+	MinInsightImportance = 6 // minimum importance of a hunch that becomes an insight at once
+	Confirmed            = 7 // strength at which a hunch becomes an insight
+	MaxWords             = 19
+	MaxTokens            = 2000 // of a Mind, at four bytes each
+	MaxPressure          = 10
 )
 
-type Aside struct {
-	Tick    int                  `json:"tick"`
-	Decayed time.Time            `json:"decayed_at,omitzero"` // strengths include decay up to here
-	Read    map[string]int64     `json:"read_to,omitempty"`   // by role: seq of the newest observation shown
-	About   map[string]About     `json:"about,omitempty"`     // by id of the entry
-	Journal map[string][]string  `json:"journal,omitempty"`   // by role: its notes, newest last, at most 5
-	Found   map[string][]int     `json:"found,omitempty"`     // by role: number of findings in each of the last three ticks
-	Hints   []Hint               `json:"hints,omitempty"`     // not yet given
-	Settled []Settled            `json:"settled,omitempty"`   // at most 50 resolved and 500 forgotten
-	Topics  []Topic              `json:"topics,omitempty"`    // earlier findings, for habituation, at most 100
-	Alerts  []Alert              `json:"alerts,omitempty"`    // escalated states, at most 200
-	Pending []Pending            `json:"pending,omitempty"`   // waiting for the cooldown, at most 50
-	Raised  time.Time            `json:"raised,omitzero"`
-	Undone  []UndecidedReference `json:"undecided,omitempty"` // raised and undecided
-	Next    int                  `json:"next_entry,omitempty"`
+type Internal struct {
+	Tick       int                      `json:"tick"`
+	Decayed    time.Time                `json:"decayed_at,omitzero"` // strengths include decay up to here
+	Read       map[string]int64         `json:"read_to,omitempty"`   // by role: seq of the newest observation shown
+	Metadata   map[string]EntryMetadata `json:"about,omitempty"`     // by id of the entry
+	Journal    map[string][]string      `json:"journal,omitempty"`   // by role: its notes, newest last, at most 5
+	Found      map[string][]int         `json:"found,omitempty"`     // by role: number of findings in each of the last three ticks
+	Hints      []Hint                   `json:"hints,omitempty"`     // not yet given
+	Settled    []SettledTopic           `json:"settled,omitempty"`   // at most 50 resolved and 500 forgotten
+	Topics     []Topic                  `json:"topics,omitempty"`    // earlier findings, for habituation, at most 100
+	Alerts     []Alert                  `json:"alerts,omitempty"`    // escalated states, at most 200
+	Pending    []PendingEscalation      `json:"pending,omitempty"`   // waiting for the cooldown, at most 50
+	LastRaised time.Time                `json:"raised,omitzero"`
+	Undecided  []UndecidedReference     `json:"undecided,omitempty"` // raised and undecided
+	Next       int                      `json:"next_entry,omitempty"`
 
-	Told []time.Time `json:"told,omitempty"` // times of messages to the user, newest last, at most 16
+	MessageTimes []time.Time `json:"told,omitempty"` // times of messages to the user, newest last, at most 16
 
 	Exposure Exposure `json:"exposure,omitzero"` // untrusted text that roles were shown
 
 	Deadlines []Deadline `json:"deadlines,omitempty"` // at most 50
 
-	Wanted []Want  `json:"wanted,omitempty"` // in the last hour, newest last, at most 8
-	Asked  []Asked `json:"asked,omitempty"`  // in the last day, at most 200
+	LookUpRequests []LookUpRequest `json:"wanted,omitempty"` // in the last hour, newest last, at most 8
+	LookUpRecords  []LookUpRecord  `json:"asked,omitempty"`  // in the last day, at most 200
 
-	Back RolledBack `json:"rolled_back,omitzero"` // set by a rollback until the next tick
+	Rollback Rollback `json:"rolled_back,omitzero"` // set by a rollback until the next tick
 }
 
-// About is the hidden metadata of an entry.
-type About struct {
+// EntryMetadata is the hidden metadata of an entry.
+type EntryMetadata struct {
 	By         []string  `json:"by"` // roles that saw it, in order
 	Due        time.Time `json:"due,omitzero"`
 	Rests      []string  `json:"rests_on,omitempty"`
 	Signature  []string  `json:"signatures,omitempty"`
 	Untrusted  bool      `json:"untrusted,omitempty"`
 	Importance int       `json:"importance,omitempty"` // maximum of its findings, 1 to 10; 0 if unknown
-	Said       []string  `json:"said,omitempty"`       // merged wordings, at most 3
+	Wordings   []string  `json:"said,omitempty"`       // merged wordings, at most 3
 }
 
 // Hint is one role's suggestion to another.
@@ -118,8 +118,8 @@ type Hint struct {
 	Hops int    `json:"hops,omitempty"` // chained hints that led to it without news
 }
 
-// Settled is a topic that the user resolved or forgot.
-type Settled struct {
+// SettledTopic is a topic that the user resolved or forgot.
+type SettledTopic struct {
 	Text      string    `json:"text"`
 	Signature []string  `json:"signatures,omitempty"` // states known then; others revive it
 	Forgotten bool      `json:"forgotten,omitempty"`  // never revived
@@ -144,20 +144,20 @@ type Alert struct {
 	Escalation string    `json:"escalation,omitempty"`
 }
 
-// Pending is an escalation that waits for the cooldown.
-type Pending struct {
-	Role       string    `json:"role"`
-	Reason     string    `json:"reason"`
-	Summary    string    `json:"summary"`
-	Importance int       `json:"importance"`
-	Entry      string    `json:"entry,omitempty"`
-	Rests      []string  `json:"rests_on,omitempty"`
-	Signature  []string  `json:"signatures,omitempty"`
-	Sources    []string  `json:"sources,omitempty"`
-	Quotes     []string  `json:"quotes,omitempty"` // of observations with sources, at most 3
-	Untrusted  bool      `json:"untrusted,omitempty"`
-	Unaided    bool      `json:"without_model,omitempty"`
-	At         time.Time `json:"at"`
+// PendingEscalation is an escalation that waits for the cooldown.
+type PendingEscalation struct {
+	Role         string    `json:"role"`
+	Reason       string    `json:"reason"`
+	Summary      string    `json:"summary"`
+	Importance   int       `json:"importance"`
+	Entry        string    `json:"entry,omitempty"`
+	Rests        []string  `json:"rests_on,omitempty"`
+	Signature    []string  `json:"signatures,omitempty"`
+	Sources      []string  `json:"sources,omitempty"`
+	Quotes       []string  `json:"quotes,omitempty"` // of observations with sources, at most 3
+	Untrusted    bool      `json:"untrusted,omitempty"`
+	WithoutModel bool      `json:"without_model,omitempty"`
+	At           time.Time `json:"at"`
 }
 
 // UndecidedReference is an escalation without a decision.
@@ -170,7 +170,7 @@ type UndecidedReference struct {
 type Change struct {
 	Entry    string   `json:"entry"`
 	Category Category `json:"category,omitempty"`
-	Did      string   `json:"did"` // added, reinforced, decayed, removed, pruned, moved, merged, resolved, forgotten
+	Effect   string   `json:"did"` // added, reinforced, decayed, removed, pruned, moved, merged, resolved, forgotten
 	By       string   `json:"by,omitempty"`
 	Why      string   `json:"why,omitempty"`
 	Strength int      `json:"strength"`
@@ -180,26 +180,26 @@ type Change struct {
 
 // Tick is the record of a tick in [ponder.Subconscious].
 type Tick struct {
-	Number  int       `json:"tick"`
-	At      time.Time `json:"at"`
-	Roles   []Ran     `json:"roles"`
-	Changes []Change  `json:"changes,omitempty"`
+	Number  int           `json:"tick"`
+	At      time.Time     `json:"at"`
+	Roles   []RoleOutcome `json:"roles"`
+	Changes []Change      `json:"changes,omitempty"`
 }
 
-// Ran is the outcome of a role in a tick.
-type Ran struct {
-	Role     string  `json:"role"`
-	Skipped  string  `json:"skipped,omitempty"`
-	Failed   string  `json:"failed,omitempty"`
-	Unaided  bool    `json:"without_model,omitempty"`
-	New      int     `json:"new,omitempty"`     // observations shown
-	Left     []int64 `json:"left,omitempty"`    // seqs postponed to later ticks
-	Lost     int     `json:"lost,omitempty"`    // observations never shown: too many or older than two days
-	Exposed  bool    `json:"exposed,omitempty"` // a model was shown untrusted text
-	Findings int     `json:"findings,omitempty"`
-	Calls    int     `json:"calls,omitempty"`
-	Tokens   int     `json:"tokens,omitempty"`
-	Money    int64   `json:"micro_usd,omitempty"`
+// RoleOutcome is the outcome of a role in a tick.
+type RoleOutcome struct {
+	Role         string  `json:"role"`
+	Skipped      string  `json:"skipped,omitempty"`
+	Failed       string  `json:"failed,omitempty"`
+	WithoutModel bool    `json:"without_model,omitempty"`
+	New          int     `json:"new,omitempty"`     // observations shown
+	Left         []int64 `json:"left,omitempty"`    // seqs postponed to later ticks
+	Lost         int     `json:"lost,omitempty"`    // observations never shown: too many or older than two days
+	Exposed      bool    `json:"exposed,omitempty"` // a model was shown untrusted text
+	Findings     int     `json:"findings,omitempty"`
+	Calls        int     `json:"calls,omitempty"`
+	Tokens       int     `json:"tokens,omitempty"`
+	Money        int64   `json:"micro_usd,omitempty"`
 }
 
 // MarshalMind encodes the visible mind with empty lists instead of nulls.

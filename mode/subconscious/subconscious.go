@@ -5,7 +5,7 @@
 // findings, state and escalations in one transaction. A look ([RoleMode]) is its child. A decision
 // ([DecideMode]) is a root run in which a strong model handles one escalation through tools.
 //
-// known.go folds the events that every run needs. tick.go, tick_plan.go and tick_merge.go implement
+// facts.go folds the events that every run needs. tick.go, tick_plan.go and tick_merge.go implement
 // ticks; look.go and decide.go implement the other modes. view.go folds the whole thread for
 // display, deadline.go decides when a tick is due, and pace.go sets the interval.
 package subconscious
@@ -42,45 +42,45 @@ type Options struct {
 
 // TickInput is the options of a tick run.
 type TickInput struct {
-	All     bool `json:"all,omitempty"`           // every role looks, even without news
-	Unaided bool `json:"without_model,omitempty"` // rules look instead of models
+	All          bool `json:"all,omitempty"`           // every role looks, even without news
+	WithoutModel bool `json:"without_model,omitempty"` // rules look instead of models
 
 	// Upto is the seq of the last event before the tick; later events wait for the next tick. If
 	// zero, the time of observations decides.
 	Upto int64 `json:"upto,omitempty"`
 }
 
-func (o Options) roles() []Role {
+func (o Options) rolesOrDefault() []Role {
 	if len(o.Roles) > 0 {
 		return o.Roles
 	}
 	return DefaultRoles()
 }
 
-func (o Options) rules() Rules {
+func (o Options) rulesOrDefault() Rules {
 	if len(o.Rules.Roles) == 0 {
-		o.Rules.Roles = o.roles()
+		o.Rules.Roles = o.rolesOrDefault()
 	}
 	return o.Rules
 }
 
 // New returns the tick, role and decision modes.
 func New(o Options) []ponder.Mode {
-	o.Roles = o.roles()
+	o.Roles = o.rolesOrDefault()
 	return []ponder.Mode{tickMode(o), lookMode(o), decideMode(o)}
 }
 
 // threadMode returns a mode of root runs that carry knowledge along their thread.
 func threadMode[S interface {
 	ponder.State
-	known() knowledge
+	foldedKnowledge() knowledge
 }](o Options, name, doc string, limit time.Duration, start func(ponder.Run, knowledge) S) ponder.Mode {
 	return ponder.Mode{
-		Name: name, Version: 1, Layout: o.layout(1), History: true, Doc: doc,
+		Name: name, Version: 1, Layout: o.layoutHash(1), History: true, Doc: doc,
 		Budget: ponder.Budget{Time: limit},
 		Redact: o.Redact,
 		Start:  func(r ponder.Run) ponder.State { return start(r, newKnowledge()) },
-		Carry:  func(r ponder.Run, last ponder.State) ponder.State { return start(r, last.(S).known()) },
+		Carry:  func(r ponder.Run, last ponder.State) ponder.State { return start(r, last.(S).foldedKnowledge()) },
 		Load: func(r ponder.Run, js []byte) (ponder.State, error) {
 			s := start(r, knowledge{})
 			if err := json.Unmarshal(js, s); err != nil {
@@ -91,9 +91,9 @@ func threadMode[S interface {
 	}
 }
 
-// layout hashes the roles, because stored knowledge depends on which role sees what. Other roles
+// layoutHash hashes the roles, because stored knowledge depends on which role sees what. Other roles
 // make the engine fold the thread from the start.
-func (o Options) layout(form int) int {
+func (o Options) layoutHash(form int) int {
 	h := fnv.New32a()
 	for _, r := range o.Roles {
 		js, _ := json.Marshal([]any{r.Name, r.Reads})

@@ -23,17 +23,17 @@ func tickMode(o Options) ponder.Mode {
 		func(r ponder.Run, k knowledge) *tickRun { return newTick(o, r, k) })
 }
 
-func (t *tickRun) known() knowledge { return t.Known }
+func (t *tickRun) foldedKnowledge() knowledge { return t.Known }
 
 type tickRun struct {
 	run ponder.Run
 	o   Options
 	in  TickInput
 
-	Known knowledge       `json:"known"`
-	Base  *knowledge      `json:"base,omitempty"`  // the merge's input, once writing began
-	Looks map[string]look `json:"looks,omitempty"` // by role: finished looks
-	Stop  string          `json:"stop,omitempty"`  // why the tick ends early
+	Known knowledge             `json:"known"`
+	Base  *knowledge            `json:"base,omitempty"`  // the merge's input, once writing began
+	Looks map[string]lookResult `json:"looks,omitempty"` // by role: finished looks
+	Stop  string                `json:"stop,omitempty"`  // why the tick ends early
 
 	Done   bool `json:"done,omitempty"` // the merge is written
 	Found  int  `json:"found,omitempty"`
@@ -41,12 +41,12 @@ type tickRun struct {
 	Record Tick `json:"record,omitzero"`
 }
 
-type look struct {
-	Report Report      `json:"report"`
-	Given  int64       `json:"given,omitempty"`  // seq of the newest observation shown
-	Failed string      `json:"failed,omitempty"` // why there is no report
-	NoOne  bool        `json:"no_one,omitempty"` // no model is available
-	Spent  ponder.Cost `json:"spent,omitzero"`
+type lookResult struct {
+	Report  Report      `json:"report"`
+	Given   int64       `json:"given,omitempty"`  // seq of the newest observation shown
+	Failed  string      `json:"failed,omitempty"` // why there is no report
+	NoModel bool        `json:"no_one,omitempty"` // no model is available
+	Spent   ponder.Cost `json:"spent,omitzero"`
 }
 
 func newTick(o Options, r ponder.Run, k knowledge) *tickRun {
@@ -57,11 +57,11 @@ func newTick(o Options, r ponder.Run, k knowledge) *tickRun {
 
 func (t *tickRun) Apply(ev ponder.Event) ponder.State {
 	c := *t
-	c.merged(ev)
-	c.Known = c.Known.after(ev, c.o.Roles)
+	c.applyOwnWrite(ev)
+	c.Known = c.Known.applyEvent(ev, c.o.Roles)
 	switch b := ev.Body.(type) {
 	case ponder.RunFinished:
-		c.looked(ev.Run, b)
+		c.applyLook(ev.Run, b)
 	case ponder.BudgetSpent:
 		c.Stop = "the budget is spent: " + b.What
 	case ponder.Steer:
@@ -72,9 +72,9 @@ func (t *tickRun) Apply(ev ponder.Event) ponder.State {
 	return &c
 }
 
-// merged folds the tick's own writes. It keeps the state from before them, so that a partly written
+// applyOwnWrite folds the tick's own writes. It keeps the state from before them, so that a partly written
 // merge is completed identically.
-func (t *tickRun) merged(ev ponder.Event) {
+func (t *tickRun) applyOwnWrite(ev ponder.Event) {
 	part, ok := strings.CutPrefix(ev.Cause, mergeKey+"/")
 	if !ok || ev.Run != t.run.ID {
 		return
@@ -89,80 +89,80 @@ func (t *tickRun) merged(ev ponder.Event) {
 	case ponder.Escalation:
 		t.Raised++
 	case ponder.Subconscious:
-		t.Record, _ = recordOf(b)
+		t.Record, _ = decodeTick(b)
 		t.Record.Changes = nil
 	}
 	i, n, _ := strings.Cut(part, ".")
 	t.Done = t.Done || i == n
 }
 
-func (t *tickRun) looked(run ponder.RunID, b ponder.RunFinished) {
+func (t *tickRun) applyLook(run ponder.RunID, b ponder.RunFinished) {
 	role, ok := strings.CutPrefix(string(run), string(t.run.ID)+"/"+roleKey)
 	if !ok || t.Base != nil {
 		return
 	}
-	l := look{Spent: b.Spent}
+	l := lookResult{Spent: b.Spent}
 	switch err := json.Unmarshal([]byte(b.Answer), &l); {
 	case b.Status != ponder.Completed:
-		l.NoOne = strings.HasPrefix(b.Reason, noAnswer)
+		l.NoModel = strings.HasPrefix(b.Reason, noAnswer)
 		l.Failed = textkit.Line(b.Reason, maxLine)
 	case err != nil:
 		l.Failed = "its report cannot be read"
 	}
 	l.Spent = b.Spent
 	if t.Looks = maps.Clone(t.Looks); t.Looks == nil {
-		t.Looks = make(map[string]look)
+		t.Looks = make(map[string]lookResult)
 	}
 	t.Looks[role] = l
 }
 
 func (t *tickRun) Next(now ponder.Moment) []ponder.Action {
 	if t.Done {
-		return []ponder.Action{ponder.Finish{Answer: t.answer(), Reason: t.Stop}}
+		return []ponder.Action{ponder.Finish{Answer: t.buildAnswer(), Reason: t.Stop}}
 	}
-	base := t.base()
-	steps := plan(t.o, base, t.run.Started, t.in)
-	left := t.patience() - now.Spent
+	base := t.mergeBase()
+	steps := planTick(t.o, base, t.run.Started, t.in)
+	left := t.lookTimeout() - now.Spent
 	late := left <= 0 || t.Stop != "" || t.Base != nil
-	if asks := t.asks(steps); len(asks) > 0 && !late {
+	if asks := t.spawnLooks(steps); len(asks) > 0 && !late {
 		return append(asks, ponder.Wait{Until: now.Wall.Add(left.Round(time.Millisecond) + time.Millisecond)})
 	}
-	if !busy(steps) && !gathered(t.o, base, t.run.Started) && len(base.nearing(t.run.Started)) == 0 {
+	if !hasWork(steps) && !canRaise(t.o, base, t.run.Started) && len(base.dueDeadlines(t.run.Started)) == 0 {
 		return []ponder.Action{ponder.Finish{Answer: "Nothing is new.", Reason: t.Stop}}
 	}
-	return []ponder.Action{ponder.Write{Key: mergeKey, Bodies: t.merge(base, steps)}}
+	return []ponder.Action{ponder.Write{Key: mergeKey, Bodies: t.buildMerge(base, steps)}}
 }
 
-func (t *tickRun) base() knowledge {
+func (t *tickRun) mergeBase() knowledge {
 	if t.Base != nil {
 		return *t.Base
 	}
 	return t.Known
 }
 
-func (t *tickRun) patience() time.Duration {
+func (t *tickRun) lookTimeout() time.Duration {
 	if limit := t.run.Budget.Time; limit > 0 && limit < tickLimit {
 		return limit / 6 * 5
 	}
 	return lateAfter
 }
 
-func (t *tickRun) asks(steps []step) (list []ponder.Action) {
+func (t *tickRun) spawnLooks(steps []roleStep) (list []ponder.Action) {
 	for _, s := range steps {
 		if _, ended := t.Looks[s.role.Name]; ended || s.skip != "" || s.unaided {
 			continue
 		}
-		list = append(list, ponder.Spawn{Key: roleKey + s.role.Name, Mode: RoleMode, Options: s.options(t.base().State, t.run.Started)})
+		list = append(list, ponder.Spawn{Key: roleKey + s.role.Name, Mode: RoleMode, Options: s.lookOptions(t.mergeBase().State, t.run.Started)})
 	}
 	return list
 }
 
-func (t *tickRun) answer() string {
+func (t *tickRun) buildAnswer() string {
 	var looked, out []string
 	for _, r := range t.Record.Roles {
 		switch {
 		case r.Skipped != "":
-		case r.Failed != "" && !r.Unaided:
+		case r.Failed != "" && !r.WithoutModel:
 			out = append(out, r.Role)
 		default:
 			looked = append(looked, r.Role)
@@ -175,14 +175,14 @@ func (t *tickRun) answer() string {
 	if len(out) > 0 {
 		text += "; without " + strings.Join(out, ", ")
 	}
-	text += "; " + count(t.Found, "finding")
+	text += "; " + formatCount(t.Found, "finding")
 	if t.Raised > 0 {
-		text += "; " + count(t.Raised, "escalation")
+		text += "; " + formatCount(t.Raised, "escalation")
 	}
 	return text + "."
 }
 
-func count(n int, what string) string {
+func formatCount(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

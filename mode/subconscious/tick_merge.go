@@ -7,14 +7,14 @@ import (
 	"ponder"
 )
 
-// merge returns the bodies a tick writes: findings, new state, escalations, in order. Its time is
+// buildMerge returns the bodies a tick writes: findings, new state, escalations, in order. Its time is
 // the start of the tick.
-func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
+func (t *tickRun) buildMerge(base knowledge, steps []roleStep) []ponder.Body {
 	at := t.run.Started
-	in := Input{Tick: base.State.Aside.Tick + 1, Run: string(t.run.ID), Seen: make(map[string]Seen), Given: make(map[string]int64)}
+	in := Input{Tick: base.State.Internal.Tick + 1, Run: string(t.run.ID), Seen: make(map[string]SeenObservation), Given: make(map[string]int64)}
 	record := Tick{Number: in.Tick, At: at}
 	for _, s := range steps {
-		ran, l := t.ran(s, base)
+		ran, l := t.roleOutcome(s, base)
 		record.Roles = append(record.Roles, ran)
 		if l == nil {
 			continue
@@ -25,12 +25,12 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 			in.Seen[seen.ID] = seen
 		}
 	}
-	remind(&in, &record, t.o.roles(), base.nearing(at), at)
-	in.Read = readBefore(base, in.Reports)
-	m := Aggregate(base.State, in, at, t.o.rules())
+	addReminders(&in, &record, t.o.rolesOrDefault(), base.dueDeadlines(at), at)
+	in.Read = earlierUntrusted(base, in.Reports)
+	m := Aggregate(base.State, in, at, t.o.rulesOrDefault())
 	for _, r := range in.Reports {
-		m.expose(r, in.Seen)
-		m.taint(r, in)
+		m.recordExposure(r, in.Seen)
+		m.taintFindings(r, in)
 	}
 	record.Changes = m.Changes
 	var bodies []ponder.Body
@@ -46,17 +46,17 @@ func (t *tickRun) merge(base knowledge, steps []step) []ponder.Body {
 		panic(err)
 	}
 	bodies = append(bodies, ponder.Subconscious{State: state, Tick: in.Tick, Changes: changes})
-	for _, e := range m.Raised {
+	for _, e := range m.Escalations {
 		bodies = append(bodies, e)
 	}
 	return bodies
 }
 
-// readBefore returns untrusted observations from earlier ticks that the reports may derive from.
-func readBefore(base knowledge, reports []Report) map[string]Seen {
-	read := make(map[string]Seen)
+// earlierUntrusted returns untrusted observations from earlier ticks that the reports may derive from.
+func earlierUntrusted(base knowledge, reports []Report) map[string]SeenObservation {
+	read := make(map[string]SeenObservation)
 	for _, r := range reports {
-		for _, o := range base.observations(r.Exposed) {
+		for _, o := range base.findObservations(r.Exposed) {
 			if o.Untrusted {
 				read[o.ID] = o
 			}
@@ -65,21 +65,21 @@ func readBefore(base knowledge, reports []Report) map[string]Seen {
 	return read
 }
 
-func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
-	ran = Ran{Role: s.role.Name, Skipped: s.skip}
+func (t *tickRun) roleOutcome(s roleStep, base knowledge) (ran RoleOutcome, l *lookResult) {
+	ran = RoleOutcome{Role: s.role.Name, Skipped: s.skip}
 	if s.skip != "" {
 		return ran, nil
 	}
 	ran.New = len(s.seen)
 	defer func() {
 		if l != nil {
-			left, over := leftOf(slices.Concat(s.left, of(s.seen, l.Report.Unsaid)))
-			ran.Left, ran.Lost = left, s.lost+over
+			left, over := postponedSeqs(slices.Concat(s.left, filterSeen(s.seen, l.Report.Omitted)))
+			ran.Left, ran.Lost = left, s.lostCount+over
 		}
 	}()
 	if s.unaided {
 		ran.Failed = s.failed
-		return t.unaided(ran, s, base)
+		return t.lookByRules(ran, s, base)
 	}
 	ended, ok := t.Looks[s.role.Name]
 	if !ok {
@@ -91,8 +91,8 @@ func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
 	}
 	ran.Calls, ran.Tokens, ran.Money = ended.Spent.Calls, ended.Spent.Tokens, int64(ended.Spent.Money)
 	switch ran.Failed = ended.Failed; {
-	case ended.NoOne:
-		return t.unaided(ran, s, base)
+	case ended.NoModel:
+		return t.lookByRules(ran, s, base)
 	case ended.Failed != "":
 		return ran, nil
 	}
@@ -101,14 +101,14 @@ func (t *tickRun) ran(s step, base knowledge) (ran Ran, l *look) {
 	return ran, &ended
 }
 
-func (t *tickRun) unaided(ran Ran, s step, base knowledge) (Ran, *look) {
-	report := Find(s.role, base.State, s.seen, t.run.Started)
-	report.Role, report.Unaided = s.role.Name, true
-	ran.Unaided, ran.Findings = true, len(report.Findings)
-	return ran, &look{Report: report, Given: s.given}
+func (t *tickRun) lookByRules(ran RoleOutcome, s roleStep, base knowledge) (RoleOutcome, *lookResult) {
+	report := FindByRules(s.role, base.State, s.seen, t.run.Started)
+	report.Role, report.WithoutModel = s.role.Name, true
+	ran.WithoutModel, ran.Findings = true, len(report.Findings)
+	return ran, &lookResult{Report: report, Given: s.given}
 }
 
-func of(seen []Seen, ids []string) (list []Seen) {
+func filterSeen(seen []SeenObservation, ids []string) (list []SeenObservation) {
 	for _, o := range seen {
 		if slices.Contains(ids, o.ID) {
 			list = append(list, o)
@@ -117,9 +117,9 @@ func of(seen []Seen, ids []string) (list []Seen) {
 	return list
 }
 
-// exposed returns the ids of untrusted text that a role was shown, and whether any was. It
+// exposedIDs returns the ids of untrusted text that a role was shown, and whether any was. It
 // considers observations, then the support of entries, then what the role's notes may derive from.
-func exposed(s State, seen []Seen) (ids []string, any bool) {
+func exposedIDs(s State, seen []SeenObservation) (ids []string, any bool) {
 	for _, o := range seen {
 		if o.Untrusted {
 			ids, any = append(ids, o.ID), true
@@ -127,16 +127,16 @@ func exposed(s State, seen []Seen) (ids []string, any bool) {
 	}
 	if !any {
 		for _, c := range categories {
-			for _, e := range *s.list(c) {
-				if about := s.Aside.About[e.ID]; about.Untrusted {
+			for _, e := range *s.categoryEntries(c) {
+				if about := s.Internal.Metadata[e.ID]; about.Untrusted {
 					ids, any = append(ids, about.Rests...), true
 				}
 			}
 		}
 	}
-	if !any && s.Aside.Exposure.any() {
-		return s.Aside.Exposure.Rests, true
+	if !any && s.Internal.Exposure.hasAny() {
+		return s.Internal.Exposure.Rests, true
 	}
 	slices.Sort(ids)
-	return last(slices.Compact(ids), maxRests), any
+	return lastN(slices.Compact(ids), maxRests), any
 }

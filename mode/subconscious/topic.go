@@ -9,19 +9,19 @@ import (
 // habituation is the time in which a topic regains one importance.
 const habituation = time.Hour
 
-// habit sets the weight of a finding: its importance minus the role's recent repeats. It reports
+// applyHabituation sets the weight of a finding: its importance minus the role's recent repeats. It reports
 // whether there were any.
-func (m *merge) habit(c *claim) bool {
+func (m *merge) applyHabituation(c *claim) bool {
 	c.weight = c.Importance
-	list := m.state.Aside.Topics
+	list := m.state.Internal.Topics
 	at := slices.IndexFunc(list, func(t Topic) bool {
-		return t.Role == c.role.Name && (t.Text == c.Summary || t.weighs(m.now) > 0 && m.texts.same(c.text, m.texts.read(t.Text)))
+		return t.Role == c.role.Name && (t.Text == c.Summary || t.recentRepeats(m.now) > 0 && m.texts.isSame(c.text, m.texts.phraseOf(t.Text)))
 	})
 	t := Topic{Role: c.role.Name, Text: c.Summary, Last: m.now}
 	if at >= 0 {
 		t = list[at]
-		m.state.Aside.Topics = slices.Delete(list, at, at+1)
-		back := t.Times - t.weighs(m.now)
+		m.state.Internal.Topics = slices.Delete(list, at, at+1)
+		back := t.Times - t.recentRepeats(m.now)
 		if t.Times -= back; t.Times == 0 {
 			t.Last = m.now
 		} else {
@@ -31,68 +31,68 @@ func (m *merge) habit(c *claim) bool {
 	}
 	had := t.Times > 0
 	t.Times = min(t.Times+1, maxTimes)
-	m.state.Aside.Topics = last(append(m.state.Aside.Topics, t), maxTopics)
+	m.state.Internal.Topics = lastN(append(m.state.Internal.Topics, t), maxTopics)
 	return had
 }
 
-func (t Topic) weighs(now time.Time) int {
-	back := int(within(now.Sub(t.Last)/habituation, 0, maxTimes))
+func (t Topic) recentRepeats(now time.Time) int {
+	back := int(clamp(now.Sub(t.Last)/habituation, 0, maxTimes))
 	return max(0, t.Times-back)
 }
 
-// silenced returns why a finding is suppressed, or "": its topic is settled and it has no newer
+// suppressReason returns why a finding is suppressed, or "": its topic is settled and it has no newer
 // support.
-func (m *merge) silenced(c *claim) string {
-	for i, t := range m.state.Aside.Settled {
-		topic := m.texts.read(t.Text)
-		if !m.texts.same(topic, c.text) && !m.texts.names(topic, c.text) && !(m.sameFacts(c, t.Signature) && m.texts.near(topic, c.text)) {
+func (m *merge) suppressReason(c *claim) string {
+	for i, t := range m.state.Internal.Settled {
+		topic := m.texts.phraseOf(t.Text)
+		if !m.texts.isSame(topic, c.text) && !m.texts.coversTopic(topic, c.text) && !(m.hasSameFacts(c, t.Signature) && m.texts.isNear(topic, c.text)) {
 			continue
 		}
 		switch {
 		case t.Forgotten:
 			return "it was forgotten"
-		case !slices.ContainsFunc(c.about(m.then[i]), t.isNew):
+		case !slices.ContainsFunc(c.topicSupport(m.settledSignatures[i]), t.isNew):
 			return "it is resolved"
 		}
 	}
 	return ""
 }
 
-// about returns the support that is relevant to c or shares a subject with signatures.
-func (c *claim) about(signatures []string) (list []Seen) {
-	for _, o := range c.rests {
-		subject := subjectOf(signature(o))
+// topicSupport returns the support that is relevant to c or shares a subject with signatures.
+func (c *claim) topicSupport(signatures []string) (list []SeenObservation) {
+	for _, o := range c.support {
+		subject := subjectOf(signatureOf(o))
 		known := subject != "" && slices.ContainsFunc(signatures, func(s string) bool { return subjectOf(s) == subject })
-		if known || slices.ContainsFunc(c.related, func(x Seen) bool { return x.ID == o.ID }) {
+		if known || slices.ContainsFunc(c.relevant, func(x SeenObservation) bool { return x.ID == o.ID }) {
 			list = append(list, o)
 		}
 	}
 	return list
 }
 
-func (m *merge) fresh(c *claim, said string) bool {
-	about := c.about(m.state.Aside.About[said].Signature)
-	return slices.ContainsFunc(about, func(o Seen) bool { return !isLookUp(o.Sensor) })
+func (m *merge) hasNewSupport(c *claim, said string) bool {
+	about := c.topicSupport(m.state.Internal.Metadata[said].Signature)
+	return slices.ContainsFunc(about, func(o SeenObservation) bool { return !isLookUp(o.Sensor) })
 }
 
 // isNew reports whether o is a fact newer than the resolution. Look-ups are not.
-func (t Settled) isNew(o Seen) bool {
-	s := signature(o)
+func (t SettledTopic) isNew(o SeenObservation) bool {
+	s := signatureOf(o)
 	return !isLookUp(o.Sensor) && o.At.After(t.At) && (s == "" || !slices.Contains(t.Signature, s))
 }
 
-// rearm forgets a settled topic's known states once its subject has changed, so that their return
+// rearmTopics forgets a settled topic's known states once its subject has changed, so that their return
 // is news.
-func (m *merge) rearm() {
-	for i := range m.state.Aside.Settled {
-		t := &m.state.Aside.Settled[i]
+func (m *merge) rearmTopics() {
+	for i := range m.state.Internal.Settled {
+		t := &m.state.Internal.Settled[i]
 		if t.Forgotten || len(t.Signature) == 0 {
 			continue
 		}
 		for _, o := range m.in.Seen {
-			s := signature(o)
+			s := signatureOf(o)
 			if subject := subjectOf(s); subject != "" && t.isNew(o) {
-				drop(&t.Signature, func(known string) bool { return subjectOf(known) == subject })
+				dropWhere(&t.Signature, func(known string) bool { return subjectOf(known) == subject })
 			}
 		}
 	}
@@ -103,48 +103,48 @@ func subjectOf(signature string) string {
 	return signature[:max(0, i)]
 }
 
-// ground finds the support of a finding. Observations that only repeat an entry do not count.
-func (m *merge) ground(c *claim) {
+// findSupport finds the support of a finding. Observations that only repeat an entry do not count.
+func (m *merge) findSupport(c *claim) {
 	for _, id := range c.Rests {
 		o, ok := m.in.Seen[id]
-		if ok && !slices.ContainsFunc(c.rests, func(x Seen) bool { return x.ID == o.ID }) {
-			c.rests = append(c.rests, o)
+		if ok && !slices.ContainsFunc(c.support, func(x SeenObservation) bool { return x.ID == o.ID }) {
+			c.support = append(c.support, o)
 		}
 	}
-	slices.SortStableFunc(c.rests, bySeq)
-	c.rests = last(c.rests, maxRests)
+	slices.SortStableFunc(c.support, compareSeq)
+	c.support = lastN(c.support, maxRests)
 	c.due = c.Due
-	for _, o := range c.rests {
+	for _, o := range c.support {
 		c.untrusted = c.untrusted || o.Untrusted
 		if c.Due.IsZero() && !o.Due.IsZero() && (c.due.IsZero() || o.Due.Before(c.due)) {
-			c.due = plain(o.Due)
+			c.due = storableTime(o.Due)
 		}
 	}
-	c.untrusted = c.untrusted || m.tainted(c)
-	lookedUp := func(o Seen) bool { return isLookUp(o.Sensor) }
-	world := slices.ContainsFunc(c.rests, func(o Seen) bool { return !lookedUp(o) })
-	c.recalled = !world && (c.recalled || len(c.rests) > 0)
-	drop(&c.rests, m.repeats)
-	c.new = slices.ContainsFunc(c.rests, func(o Seen) bool { return !lookedUp(o) })
-	for _, o := range c.rests {
-		if o.pertains(c.Summary) {
-			c.related = append(c.related, o)
+	c.untrusted = c.untrusted || m.reinforcesTainted(c)
+	lookedUp := func(o SeenObservation) bool { return isLookUp(o.Sensor) }
+	world := slices.ContainsFunc(c.support, func(o SeenObservation) bool { return !lookedUp(o) })
+	c.onlyLookUps = !world && (c.onlyLookUps || len(c.support) > 0)
+	dropWhere(&c.support, m.isRepetition)
+	c.isNew = slices.ContainsFunc(c.support, func(o SeenObservation) bool { return !lookedUp(o) })
+	for _, o := range c.support {
+		if o.isRelevantTo(c.Summary) {
+			c.relevant = append(c.relevant, o)
 		}
 	}
 }
 
-// repeats reports whether o only repeats an entry that does not rest on it, for example a recalled
+// isRepetition reports whether o only repeats an entry that does not rest on it, for example a recalled
 // or quoted one.
-func (m *merge) repeats(o Seen) bool {
-	subject := subjectOf(signature(o))
-	own := isOwn(o.Sensor) || isLookUp(o.Sensor)
-	for id, e := range m.before {
-		about := m.state.Aside.About[id]
+func (m *merge) isRepetition(o SeenObservation) bool {
+	subject := subjectOf(signatureOf(o))
+	own := isOwnSensor(o.Sensor) || isLookUp(o.Sensor)
+	for id, e := range m.entriesBefore {
+		about := m.state.Internal.Metadata[id]
 		if slices.Contains(about.Rests, o.ID) || !own && subject != "" && slices.ContainsFunc(about.Signature, func(s string) bool { return subjectOf(s) == subject }) {
 			continue
 		}
-		for _, s := range append(about.Said, e.Summary) {
-			if m.texts.same(m.texts.read(o.Content), m.texts.read(s)) || own && m.texts.names(m.texts.read(s), m.texts.read(o.Content)) {
+		for _, s := range append(about.Wordings, e.Summary) {
+			if m.texts.isSame(m.texts.phraseOf(o.Content), m.texts.phraseOf(s)) || own && m.texts.coversTopic(m.texts.phraseOf(s), m.texts.phraseOf(o.Content)) {
 				return true
 			}
 		}
@@ -152,17 +152,17 @@ func (m *merge) repeats(o Seen) bool {
 	return false
 }
 
-// isOwn reports whether a sensor observes Ponder's own output.
-func isOwn(sensor string) bool {
+// isOwnSensor reports whether a sensor observes Ponder's own output.
+func isOwnSensor(sensor string) bool {
 	return slices.Contains([]string{"own", deliverySensor, Name}, sensorKind(sensor))
 }
 
-func (m *merge) tainted(c *claim) bool {
-	return slices.ContainsFunc(c.Reinforces, func(id string) bool { return m.state.Aside.About[id].Untrusted })
+func (m *merge) reinforcesTainted(c *claim) bool {
+	return slices.ContainsFunc(c.Reinforces, func(id string) bool { return m.state.Internal.Metadata[id].Untrusted })
 }
 
 // IsTopic reports whether text has content words or values; "the" alone has none.
 func IsTopic(text string) bool {
-	p := newReader(nil).read(text)
+	p := newReader(nil).phraseOf(text)
 	return len(p.words) > 0 || len(p.values) > 0
 }

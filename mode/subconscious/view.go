@@ -13,7 +13,7 @@ import (
 // View is the displayable state of a subconscious, folded from all events of its thread.
 type View struct {
 	State
-	Ticks     []Ticked
+	Ticks     []MergedTick
 	Waiting   map[string]int // by role: unseen observations
 	Open      bool
 	Last      time.Time
@@ -24,15 +24,15 @@ type View struct {
 	Cursors   map[string][]byte               // by sensor
 	Spent     ponder.Cost                     // of all calls
 
-	roles  []Role
-	knows  knowledge
-	open   map[ponder.RunID]bool
-	decide map[string]bool
-	days   map[string]ponder.Cost
+	roles      []Role
+	facts      knowledge
+	open       map[ponder.RunID]bool
+	decidedIDs map[string]bool
+	days       map[string]ponder.Cost
 }
 
-// Ticked is a merged tick.
-type Ticked struct {
+// MergedTick is a merged tick.
+type MergedTick struct {
 	Tick
 	Seq   ponder.Seq
 	Run   ponder.RunID
@@ -52,26 +52,26 @@ func NewView(roles ...Role) View {
 	}
 	k := newKnowledge()
 	return View{
-		State: k.State, knows: k, roles: roles, Waiting: make(map[string]int), Delivered: make(map[string]map[string]time.Time),
-		Cursors: make(map[string][]byte), open: make(map[ponder.RunID]bool), decide: make(map[string]bool), days: make(map[string]ponder.Cost),
+		State: k.State, facts: k, roles: roles, Waiting: make(map[string]int), Delivered: make(map[string]map[string]time.Time),
+		Cursors: make(map[string][]byte), open: make(map[ponder.RunID]bool), decidedIDs: make(map[string]bool), days: make(map[string]ponder.Cost),
 	}
 }
 
 // Apply returns the view after an event. It invalidates the old view.
 func (v View) Apply(ev ponder.Event) View {
-	v.knows = v.knows.next(ev, nil)
-	v.State = v.knows.State
+	v.facts = v.facts.applyInPlace(ev, nil)
+	v.State = v.facts.State
 	switch b := ev.Body.(type) {
 	case ponder.Observation:
-		v.observed(ev, b)
+		v.applyObservation(ev, b)
 	case ponder.Subconscious:
-		v.ticked(ev, b)
+		v.applyTick(ev, b)
 	case ponder.Escalation:
-		v.escalated(ev, b)
-	case ponder.Resolved:
+		v.applyEscalation(ev, b)
+	case ponder.Resolution:
 		if b.As == asRolledBack {
 			back, _ := strconv.Atoi(b.Ref)
-			v.Ticks = append(v.Ticks, Ticked{Tick: Tick{At: ev.Time}, Seq: ev.Seq, Back: back})
+			v.Ticks = append(v.Ticks, MergedTick{Tick: Tick{At: ev.Time}, Seq: ev.Seq, Back: back})
 		}
 	case ponder.RunStarted:
 		if b.Mode == Name && ev.Run.Parent() == "" {
@@ -80,13 +80,13 @@ func (v View) Apply(ev ponder.Event) View {
 	case ponder.RunFinished:
 		delete(v.open, ev.Run)
 	case ponder.CallFinished:
-		v.paid(ev, b)
+		v.addCost(ev, b)
 	}
 	v.Open = len(v.open) > 0
 	return v
 }
 
-func (v *View) observed(ev ponder.Event, b ponder.Observation) {
+func (v *View) applyObservation(ev ponder.Event, b ponder.Observation) {
 	switch {
 	case sensorKind(b.Sensor) == Delivery:
 		if v.Delivered[b.Subject] == nil {
@@ -94,7 +94,7 @@ func (v *View) observed(ev ponder.Event, b ponder.Observation) {
 		}
 		v.Delivered[b.Subject][b.State] = ev.Time
 		return
-	case own(b.Sensor):
+	case isInternalSensor(b.Sensor):
 		if len(b.Cursor) > 0 {
 			v.Cursors[b.Subject] = b.Cursor // the sensor saw nothing new
 		}
@@ -112,35 +112,35 @@ func (v *View) observed(ev ponder.Event, b ponder.Observation) {
 	}
 }
 
-func (v *View) ticked(ev ponder.Event, b ponder.Subconscious) {
-	t, err := recordOf(b)
+func (v *View) applyTick(ev ponder.Event, b ponder.Subconscious) {
+	t, err := decodeTick(b)
 	if err != nil || t.Number == 0 {
 		t = Tick{Number: b.Tick, At: ev.Time}
 	}
-	ticked := Ticked{Tick: t, Seq: ev.Seq, Run: ev.Run}
+	ticked := MergedTick{Tick: t, Seq: ev.Seq, Run: ev.Run}
 	for _, r := range t.Roles {
 		ticked.Spent = ticked.Spent.Add(ponder.Cost{Calls: r.Calls, Tokens: r.Tokens, Money: ponder.Money(r.Money)})
 	}
 	v.Ticks = append(v.Ticks, ticked)
 	v.Last = ev.Time
-	v.wait()
+	v.countWaiting()
 }
 
-func (v *View) wait() {
+func (v *View) countWaiting() {
 	for _, r := range v.roles {
-		unread, _ := v.knows.unread(r, v.Last, all)
+		unread, _ := v.facts.unreadObservations(r, v.Last, noSeqLimit)
 		if v.Waiting[r.Name] = len(unread); v.Waiting[r.Name] == 0 {
 			delete(v.Waiting, r.Name)
 		}
 	}
 }
 
-func (v *View) escalated(ev ponder.Event, b ponder.Escalation) {
+func (v *View) applyEscalation(ev ponder.Event, b ponder.Escalation) {
 	switch {
-	case b.Outcome == "" && !v.decide[b.ID]:
+	case b.Outcome == "" && !v.decidedIDs[b.ID]:
 		v.Undecided = append(v.Undecided, ev)
-	case b.Outcome != "" && !v.decide[b.ID]:
-		v.decide[b.ID] = true
+	case b.Outcome != "" && !v.decidedIDs[b.ID]:
+		v.decidedIDs[b.ID] = true
 		v.Decided = append(v.Decided, ev)
 		v.Undecided = slices.DeleteFunc(v.Undecided, func(o ponder.Event) bool {
 			raised, _ := o.Body.(ponder.Escalation)
@@ -149,43 +149,43 @@ func (v *View) escalated(ev ponder.Event, b ponder.Escalation) {
 	}
 }
 
-func (v *View) paid(ev ponder.Event, b ponder.CallFinished) {
+func (v *View) addCost(ev ponder.Event, b ponder.CallFinished) {
 	v.Spent = v.Spent.Add(b.Spent)
-	day := dayOf(ev.Time)
+	day := localDay(ev.Time)
 	v.days[day] = v.days[day].Add(b.Spent)
 }
 
-// Spend returns the cost of the calls that ended on the local day of the given time.
-func (v View) Spend(day time.Time) ponder.Cost { return v.days[dayOf(day)] }
+// DayCost returns the cost of the calls that ended on the local day of the given time.
+func (v View) DayCost(day time.Time) ponder.Cost { return v.days[localDay(day)] }
 
-func dayOf(t time.Time) string { return t.Local().Format(time.DateOnly) }
+func localDay(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
-type keptView struct {
-	Knows   knowledge      `json:"knows"`
+type storedView struct {
+	Facts   knowledge      `json:"knows"`
 	Waiting map[string]int `json:"waiting,omitempty"`
 	Open    []ponder.RunID `json:"open,omitempty"`
 	Last    time.Time      `json:"last,omitzero"`
 	News    time.Time      `json:"news,omitzero"`
 }
 
-// Keep encodes as JSON the parts of a view that State, Due and Pace need, for a checkpoint. It
+// EncodeCheckpoint encodes as JSON the parts of a view that State, Due and Pace need, for a checkpoint. It
 // omits history.
-func (v View) Keep() ([]byte, error) {
-	k := keptView{Knows: v.knows, Waiting: v.Waiting, Last: v.Last, News: v.News}
+func (v View) EncodeCheckpoint() ([]byte, error) {
+	k := storedView{Facts: v.facts, Waiting: v.Waiting, Last: v.Last, News: v.News}
 	for run := range v.open {
 		k.Open = append(k.Open, run)
 	}
 	return json.Marshal(k)
 }
 
-// KeptView decodes [View.Keep] for the given roles; see [NewView].
-func KeptView(js []byte, roles ...Role) (View, error) {
-	var k keptView
+// DecodeView decodes [View.EncodeCheckpoint] for the given roles; see [NewView].
+func DecodeView(js []byte, roles ...Role) (View, error) {
+	var k storedView
 	if err := json.Unmarshal(js, &k); err != nil {
 		return View{}, err
 	}
 	v := NewView(roles...)
-	v.knows, v.State, v.Last, v.News = k.Knows, k.Knows.State, k.Last, k.News
+	v.facts, v.State, v.Last, v.News = k.Facts, k.Facts.State, k.Last, k.News
 	maps.Copy(v.Waiting, k.Waiting)
 	for _, run := range k.Open {
 		v.open[run] = true
@@ -194,8 +194,8 @@ func KeptView(js []byte, roles ...Role) (View, error) {
 	return v, nil
 }
 
-// Shown returns a copy of s with an entry for each role, including roles that have not run.
-func (s State) Shown(roles ...Role) State {
+// FillRoles returns a copy of s with an entry for each role, including roles that have not run.
+func (s State) FillRoles(roles ...Role) State {
 	all := maps.Clone(s.ThreadState)
 	if all == nil {
 		all = make(map[string]RoleState)
@@ -209,13 +209,13 @@ func (s State) Shown(roles ...Role) State {
 	return s
 }
 
-// HeldBack returns until when decisions may not act or remember, and when a role's model last read
+// SuspendedUntil returns until when decisions may not act or remember, and when a role's model last read
 // untrusted text. Both are zero if that never happened; until may be past.
-func (v View) HeldBack() (until, since time.Time) {
-	if v.knows.Exposed.IsZero() {
+func (v View) SuspendedUntil() (until, since time.Time) {
+	if v.facts.Exposed.IsZero() {
 		return time.Time{}, time.Time{}
 	}
-	return v.knows.Exposed.Add(exposure), v.knows.Exposed
+	return v.facts.Exposed.Add(exposureWindow), v.facts.Exposed
 }
 
 // DecisionTools returns the names of the built-in tools of decisions.

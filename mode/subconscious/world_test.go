@@ -29,7 +29,7 @@ func anyAnswer(seed uint64, name string, req *llm.Request) (llm.Message, error) 
 	case 1:
 		return llm.Say(llm.Assistant, []string{"", "No.", "\x00\xff\u202e", strings.Repeat("[", 500), `{"findings":`, "NOTHING"}[rng.IntN(6)]), nil
 	case 2:
-		return calling("remember", map[string]string{"text": "x"}), nil
+		return callTool("remember", map[string]string{"text": "x"}), nil
 	case 3:
 		return llm.Say(llm.Assistant, none), nil
 	}
@@ -52,22 +52,22 @@ func anyDecision(rng *rand.Rand) (llm.Message, error) {
 	case 1, 2:
 		return llm.Say(llm.Assistant, "Well."), nil
 	case 3:
-		return calling(messageTool, []int{7}), nil
+		return callTool(messageTool, []int{7}), nil
 	case 4:
-		return calling(dismissTool, map[string]string{"reason": "so"}), nil
+		return callTool(dismissTool, map[string]string{"reason": "so"}), nil
 	case 5:
-		return calling("rm", map[string]string{"path": "/"}), nil
+		return callTool("rm", map[string]string{"path": "/"}), nil
 	case 6:
-		return both(calling(rememberTool, map[string]string{"text": "a"}), messages("Told.")), nil
+		return joinCalls(callTool(rememberTool, map[string]string{"text": "a"}), callMessage("Told.")), nil
 	}
-	return calling(rememberTool, map[string]string{"text": "b"}), nil
+	return callTool(rememberTool, map[string]string{"text": "b"}), nil
 }
 
 // anyWorld returns random observations and models for a seed.
-func anyWorld(seed uint64) (course, *rand.Rand) {
+func anyWorld(seed uint64) (crashScenario, *rand.Rand) {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	c := course{name: fmt.Sprint("seed ", seed), tools: []ponder.Tool{rememberer(nil)}, models: func() map[ponder.Role]*mouth {
-		models := make(map[ponder.Role]*mouth)
+	c := crashScenario{name: fmt.Sprint("seed ", seed), tools: []ponder.Tool{newRememberTool(nil)}, models: func() map[ponder.Role]*fakeModel {
+		models := make(map[ponder.Role]*fakeModel)
 		roles := []ponder.Role{ponder.Frontier}
 		for _, r := range DefaultRoles() {
 			roles = append(roles, ModelOf(r.Name))
@@ -77,7 +77,7 @@ func anyWorld(seed uint64) (course, *rand.Rand) {
 			if (seed+uint64(i))%9 == 0 {
 				takes = time.Hour
 			}
-			models[role] = &mouth{name: "test/" + string(role), takes: takes, answer: func(req *llm.Request) (llm.Message, error) { return anyAnswer(seed, string(role), req) }}
+			models[role] = &fakeModel{name: "test/" + string(role), takes: takes, answer: func(req *llm.Request) (llm.Message, error) { return anyAnswer(seed, string(role), req) }}
 		}
 		return models
 	}}
@@ -99,17 +99,17 @@ func TestAnyWorld(t *testing.T) {
 			c, rng := anyWorld(seed)
 			b := newBench(t, c.o, nil, c.models(), c.tools...)
 			for range 3 {
-				c.run(b)
+				c.runScenario(b)
 				time.Sleep(time.Duration(rng.IntN(40)) * time.Minute)
-				ticks := len(b.view().Ticks)
-				due, why := b.view().Due(b.o, time.Now())
-				if b.tick(TickInput{}, ponder.Budget{}); due != (len(b.view().Ticks) > ticks) {
-					t.Errorf("%s: due %v, %s; but there are %d ticks, and were %d", c.name, due, why, len(b.view().Ticks), ticks)
+				ticks := len(b.foldView().Ticks)
+				due, why := b.foldView().Due(b.o, time.Now())
+				if b.runTick(TickInput{}, ponder.Budget{}); due != (len(b.foldView().Ticks) > ticks) {
+					t.Errorf("%s: due %v, %s; but there are %d ticks, and were %d", c.name, due, why, len(b.foldView().Ticks), ticks)
 				}
-				b.decide()
+				b.runDecisions()
 			}
-			v := b.view()
-			if len(v.Undecided) != 0 || len(bodies[ponder.Escalation](b.Events())) != 2*len(v.Decided) {
+			v := b.foldView()
+			if len(v.Undecided) != 0 || len(bodiesOf[ponder.Escalation](b.Events())) != 2*len(v.Decided) {
 				t.Errorf("%s: %d undecided, %d decided", c.name, len(v.Undecided), len(v.Decided))
 			}
 			for i, tick := range v.Ticks {
@@ -126,7 +126,7 @@ func TestAnyWorld(t *testing.T) {
 					t.Errorf("%s: %+v", c.name, e)
 				}
 			}
-			if len(bodies[ponder.ToolCall](b.Events())) > 0 && !v.knows.Exposed.IsZero() && v.knows.Exposed.Before(firstTool(b)) {
+			if len(bodiesOf[ponder.ToolCall](b.Events())) > 0 && !v.facts.Exposed.IsZero() && v.facts.Exposed.Before(firstTool(b)) {
 				t.Errorf("%s: a tool was used though strangers had written", c.name)
 			}
 		})
@@ -136,7 +136,7 @@ func TestAnyWorld(t *testing.T) {
 	}
 }
 
-func firstTool(b *bench) time.Time {
+func firstTool(b *testBench) time.Time {
 	for _, ev := range b.Events() {
 		if _, ok := ev.Body.(ponder.ToolCall); ok {
 			return ev.Time
@@ -149,7 +149,7 @@ func TestCutAnyWorld(t *testing.T) {
 	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) {
 			c, _ := anyWorld(seed)
-			cutAnywhere(t, c)
+			checkCrashes(t, c)
 		})
 	}
 }

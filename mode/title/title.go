@@ -35,7 +35,7 @@ func New() ponder.Mode {
 		Name:    Name,
 		Version: 1,
 		Doc:     "Name a conversation.",
-		Wakes:   wakes,
+		Wakes:   isFirstAnswer,
 		History: true,
 		Start:   func(ponder.Run) ponder.State { return state{} },
 		Carry:   func(_ ponder.Run, last ponder.State) ponder.State { return last },
@@ -47,14 +47,14 @@ func New() ponder.Mode {
 	}
 }
 
-func wakes(ev ponder.Event) bool {
+func isFirstAnswer(ev ponder.Event) bool {
 	_, ok := ev.Body.(ponder.AssistantMessage)
-	return ok && ev.Seq < firstEvents
+	return ok && ev.Seq < maxFirstEvents
 }
 
-// firstEvents is the maximum number of events before a first answer. Later answers must not start
+// maxFirstEvents is the maximum number of events before a first answer. Later answers must not start
 // runs, which would add an event per turn.
-const firstEvents = 60
+const maxFirstEvents = 60
 
 type state struct {
 	Said, Answer string `json:",omitempty"`
@@ -75,7 +75,7 @@ func (s state) Apply(ev ponder.Event) ponder.State {
 	case ponder.TitleGenerated:
 		s.Titled = true
 	case ponder.CallFinished:
-		if s.Title = clean(b.Message.Text()); b.Error != "" || s.Title == "" {
+		if s.Title = cleanTitle(b.Message.Text()); b.Error != "" || s.Title == "" {
 			s.Title = firstWords(s.Said)
 		}
 	}
@@ -95,14 +95,14 @@ func (s state) Next(ponder.Moment) []ponder.Action {
 	}}}
 }
 
-// sequences matches whole terminal control sequences, including their text.
-var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]?` +
+// controlSequences matches whole terminal control sequences, including their text.
+var controlSequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]?` +
 	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` +
 	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
 
-// clean returns the first line of a model's text without decoration.
-func clean(text string) string {
-	for line := range strings.Lines(sequences.ReplaceAllString(text, "")) {
+// cleanTitle returns the first line of a model's text without decoration.
+func cleanTitle(text string) string {
+	for line := range strings.Lines(controlSequences.ReplaceAllString(text, "")) {
 		line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 		line = strings.TrimSpace(strings.Trim(line, "\"'`*#_“”„«».: "))
 		for _, label := range []string{"title:", "titel:"} {
@@ -118,7 +118,7 @@ func clean(text string) string {
 }
 
 func firstWords(text string) string {
-	words := strings.Fields(sequences.ReplaceAllString(text, ""))
+	words := strings.Fields(controlSequences.ReplaceAllString(text, ""))
 	title := textkit.TruncateWords(strings.Join(words[:min(len(words), maxWords)], " "), maxTitle)
 	if title == "" {
 		return "A conversation"

@@ -26,7 +26,7 @@ func TestClean(t *testing.T) {
 		{"\x1b[31mRED\x1b[0m \x1b]0;title\x07sea", "RED sea"},
 		{strings.Repeat("word ", 30), "word word word word word word word word word word word…"},
 	} {
-		if got := clean(tt.text); got != tt.want {
+		if got := cleanTitle(tt.text); got != tt.want {
 			t.Errorf("clean(%q) = %q, want %q", tt.text, got, tt.want)
 		}
 	}

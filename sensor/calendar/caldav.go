@@ -69,27 +69,27 @@ func (l *authClient) Do(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (s *caldavServer) where() string    { return s.base.Scheme + "://" + s.base.Host + "/" }
-func (s *caldavServer) isComplete() bool { return false }
+func (s *caldavServer) displayLocation() string { return s.base.Scheme + "://" + s.base.Host + "/" }
+func (s *caldavServer) isComplete() bool        { return false }
 
-func (s *caldavServer) read(ctx context.Context, from, to time.Time) ([]*object, error) {
+func (s *caldavServer) readObjects(ctx context.Context, from, to time.Time) ([]*object, error) {
 	if s.calendars == nil {
-		found, err := s.discover(ctx)
+		found, err := s.discoverCalendars(ctx)
 		if err != nil {
 			return nil, s.wrapError(err)
 		}
 		s.calendars = found
 	}
-	return s.query(ctx, filter("VEVENT", timeRange(from.Add(-36*time.Hour), to.Add(36*time.Hour))), filter("VTODO", ""))
+	return s.queryCalendars(ctx, calendarQuery("VEVENT", timeRange(from.Add(-36*time.Hour), to.Add(36*time.Hour))), calendarQuery("VTODO", ""))
 }
 
-func (s *caldavServer) lookup(ctx context.Context, uid string) ([]*object, error) {
+func (s *caldavServer) lookupUID(ctx context.Context, uid string) ([]*object, error) {
 	var escaped strings.Builder
 	if err := xml.EscapeText(&escaped, []byte(uid)); err != nil {
 		return nil, err
 	}
 	match := `<C:prop-filter name="UID"><C:text-match collation="i;octet">` + escaped.String() + `</C:text-match></C:prop-filter>`
-	return s.query(ctx, filter("VEVENT", match))
+	return s.queryCalendars(ctx, calendarQuery("VEVENT", match))
 }
 
 func (s *caldavServer) wrapError(err error) error {
@@ -100,23 +100,23 @@ func (s *caldavServer) wrapError(err error) error {
 	return err
 }
 
-// discover returns the path of the given calendar, or the paths of all calendars of the user.
-func (s *caldavServer) discover(ctx context.Context) ([]string, error) {
+// discoverCalendars returns the path of the given calendar, or the paths of all calendars of the user.
+func (s *caldavServer) discoverCalendars(ctx context.Context) ([]string, error) {
 	c, err := caldav.NewClient(s.client, s.base.String())
 	if err != nil {
 		return nil, err
 	}
 	principal, err := c.FindCurrentUserPrincipal(ctx)
 	if err != nil {
-		return s.onlyBase(ctx, err)
+		return s.tryBase(ctx, err)
 	}
 	home, err := c.FindCalendarHomeSet(ctx, principal)
 	if err != nil {
-		return s.onlyBase(ctx, err)
+		return s.tryBase(ctx, err)
 	}
 	found, err := c.FindCalendars(ctx, home)
 	if err != nil {
-		return s.onlyBase(ctx, err)
+		return s.tryBase(ctx, err)
 	}
 	var paths []string
 	for _, f := range found {
@@ -133,13 +133,13 @@ func (s *caldavServer) discover(ctx context.Context) ([]string, error) {
 	return paths[:min(len(paths), maxCalendars)], nil
 }
 
-// onlyBase returns the given address if it responds as a calendar. Otherwise it returns err, the
+// tryBase returns the given address if it responds as a calendar. Otherwise it returns err, the
 // error of discovery.
-func (s *caldavServer) onlyBase(ctx context.Context, err error) ([]string, error) {
+func (s *caldavServer) tryBase(ctx context.Context, err error) ([]string, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if _, failed := s.report(ctx, s.base.Path, filter("VEVENT", timeRange(time.Unix(0, 0), time.Unix(3600, 0)))); failed != nil {
+	if _, failed := s.requestReport(ctx, s.base.Path, calendarQuery("VEVENT", timeRange(time.Unix(0, 0), time.Unix(3600, 0)))); failed != nil {
 		var code statusError
 		if errors.As(failed, &code) {
 			return nil, statusMessage(int(code))
@@ -149,8 +149,8 @@ func (s *caldavServer) onlyBase(ctx context.Context, err error) ([]string, error
 	return []string{s.base.Path}, nil
 }
 
-// filter returns a calendar-query for objects of a kind.
-func filter(kind, which string) string {
+// calendarQuery returns a calendar-query for objects of a kind.
+func calendarQuery(kind, which string) string {
 	return `<?xml version="1.0" encoding="utf-8"?><C:calendar-query xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">` +
 		`<D:prop><C:calendar-data/></D:prop><C:filter><C:comp-filter name="VCALENDAR"><C:comp-filter name="` + kind + `">` + which +
 		`</C:comp-filter></C:comp-filter></C:filter></C:calendar-query>`
@@ -161,12 +161,12 @@ func timeRange(from, to time.Time) string {
 	return `<C:time-range start="` + from.UTC().Format(form) + `" end="` + to.UTC().Format(form) + `"/>`
 }
 
-// query sends each question to every calendar. A calendar must accept the first question; it may
+// queryCalendars sends each question to every calendar. A calendar must accept the first question; it may
 // reject others as unsupported.
-func (s *caldavServer) query(ctx context.Context, questions ...string) (all []*object, err error) {
+func (s *caldavServer) queryCalendars(ctx context.Context, questions ...string) (all []*object, err error) {
 	for _, path := range s.calendars {
 		for n, q := range questions {
-			objects, err := s.report(ctx, path, q)
+			objects, err := s.requestReport(ctx, path, q)
 			var code statusError
 			if n > 0 && errors.As(err, &code) && code != http.StatusUnauthorized && code < 500 {
 				continue
@@ -201,7 +201,7 @@ type multistatus struct {
 	} `xml:"DAV: response"`
 }
 
-func (s *caldavServer) report(ctx context.Context, path, question string) ([]*object, error) {
+func (s *caldavServer) requestReport(ctx context.Context, path, question string) ([]*object, error) {
 	u := *s.base
 	u.Path, u.RawPath, u.RawQuery = path, "", ""
 	req, err := http.NewRequestWithContext(ctx, "REPORT", u.String(), strings.NewReader(question))
@@ -229,9 +229,9 @@ func (s *caldavServer) report(ctx context.Context, path, question string) ([]*ob
 	var all []*object
 	for _, r := range found.Responses {
 		for _, f := range r.Found {
-			objects, err := parse([]byte(f.Prop.Data))
+			objects, err := parseCalendar([]byte(f.Prop.Data))
 			if err != nil && f.Prop.Data != "" {
-				objects = []*object{broken(f.Prop.Data)}
+				objects = []*object{brokenEvent(f.Prop.Data)}
 			}
 			all = append(all, objects...)
 		}
@@ -241,9 +241,9 @@ func (s *caldavServer) report(ctx context.Context, path, question string) ([]*ob
 
 var uidLine = regexp.MustCompile(`(?m)^UID:([^\r\n]{1,500})`)
 
-// broken returns an event with only its UID, so that the sensor does not report an unreadable
+// brokenEvent returns an event with only its UID, so that the sensor does not report an unreadable
 // event as deleted.
-func broken(data string) *object {
+func brokenEvent(data string) *object {
 	o := &object{kind: "VEVENT"}
 	if m := uidLine.FindStringSubmatch(data); m != nil {
 		o.props = []prop{{name: "UID", value: m[1]}}

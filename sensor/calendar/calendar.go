@@ -64,12 +64,12 @@ const (
 )
 
 type source interface {
-	// read returns at least the objects between two times.
-	read(ctx context.Context, from, to time.Time) ([]*object, error)
-	// lookup returns the objects of a UID. It returns nil if read is complete.
-	lookup(ctx context.Context, uid string) ([]*object, error)
-	// where returns the location to show to the user.
-	where() string
+	// readObjects returns at least the objects between two times.
+	readObjects(ctx context.Context, from, to time.Time) ([]*object, error)
+	// lookupUID returns the objects of a UID. It returns nil if read is complete.
+	lookupUID(ctx context.Context, uid string) ([]*object, error)
+	// displayLocation returns the location to show to the user.
+	displayLocation() string
 	// isComplete reports whether read returns all objects.
 	isComplete() bool
 }
@@ -80,9 +80,9 @@ func New(o Options) (sensor.Sensor, error) {
 		o.Zone = time.Local
 	}
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: sensor.Patience}
+		o.Client = &http.Client{Timeout: sensor.LookTimeout}
 	}
-	c := &calendar{zone: o.Zone, ahead: min(cmp.Or(o.Ahead, defaultAhead), maxAhead), of: sensor.Hash(o.File + "\n" + o.URL + "\n" + o.CalDAV + "\n" + o.User)}
+	c := &calendar{zone: o.Zone, ahead: min(cmp.Or(o.Ahead, defaultAhead), maxAhead), hash: sensor.Hash(o.File + "\n" + o.URL + "\n" + o.CalDAV + "\n" + o.User)}
 	given := 0
 	for _, s := range []string{o.File, o.URL, o.CalDAV} {
 		if s != "" {
@@ -108,7 +108,7 @@ func New(o Options) (sensor.Sensor, error) {
 }
 
 type calendar struct {
-	of     string
+	hash   string
 	zone   *time.Location
 	ahead  time.Duration
 	source source
@@ -117,12 +117,12 @@ type calendar struct {
 
 // A cursor records the reported occurrences.
 type cursor struct {
-	Of   string     `json:"of"` // hash that identifies the calendar
-	Told []reported `json:"told"`
+	Calendar string         `json:"of"` // hash that identifies the calendar
+	Reported []reportRecord `json:"told"`
 }
 
-// A reported records the last report of an occurrence or of a conflict.
-type reported struct {
+// A reportRecord records the last report of an occurrence or of a conflict.
+type reportRecord struct {
 	UID   string `json:"u"`
 	Of    int64  `json:"o,omitempty"` // start in the series, Unix seconds
 	Start int64  `json:"s"`           // Unix seconds
@@ -136,21 +136,21 @@ type reported struct {
 func (c *calendar) look(ctx context.Context, now time.Time, given json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
+	ctx, cancel := context.WithTimeout(ctx, sensor.LookTimeout)
 	defer cancel()
 	var cur cursor
-	fresh := json.Unmarshal(given, &cur) != nil || cur.Of != c.of
+	fresh := json.Unmarshal(given, &cur) != nil || cur.Calendar != c.hash
 	if fresh {
 		cur = cursor{}
 	}
-	cur.Of = c.of
+	cur.Calendar = c.hash
 	now = now.In(c.zone)
-	objects, err := c.source.read(ctx, now, now.Add(c.ahead))
+	objects, err := c.source.readObjects(ctx, now, now.Add(c.ahead))
 	if err != nil {
 		return nil, given, err
 	}
-	d := &differ{now: now, until: now.Add(c.ahead), zone: c.zone, where: sensor.Line(c.source.where(), sensor.MaxText)}
-	d.load(cur.Told)
+	d := &changeDetector{now: now, until: now.Add(c.ahead), zone: c.zone, location: sensor.Line(c.source.displayLocation(), sensor.MaxText)}
+	d.loadRecords(cur.Reported)
 	if !c.source.isComplete() {
 		more, unknown, err := c.findMissing(ctx, objects, d)
 		if err != nil {
@@ -159,26 +159,26 @@ func (c *calendar) look(ctx context.Context, now time.Time, given json.RawMessag
 		objects = append(objects, more...)
 		d.unknown = unknown
 	}
-	d.book = newSchedule(objects, c.zone, now)
-	d.compare()
-	if len(d.out) == 0 && !fresh {
+	d.schedule = newSchedule(objects, c.zone, now)
+	d.compareAll()
+	if len(d.observations) == 0 && !fresh {
 		return nil, given, nil
 	}
-	cur.Told = d.toKeep()
+	cur.Reported = d.recordsToKeep()
 	next, err := textkit.JSON(cur)
-	return d.out, json.RawMessage(next), err
+	return d.observations, json.RawMessage(next), err
 }
 
 // findMissing looks up reported events that read did not return, because their time may have
 // changed. It returns as unknown the UIDs beyond the limit and those with a shortened UID.
-func (c *calendar) findMissing(ctx context.Context, objects []*object, d *differ) (more []*object, unknown map[string]bool, err error) {
+func (c *calendar) findMissing(ctx context.Context, objects []*object, d *changeDetector) (more []*object, unknown map[string]bool, err error) {
 	there := map[string]bool{}
 	for _, o := range objects {
-		there[uid(o, sensor.Line(o.text("SUMMARY"), maxTitle))] = true
+		there[objectUID(o, sensor.Line(o.unescapedText("SUMMARY"), maxTitle))] = true
 	}
 	unknown = map[string]bool{}
 	asked := 0
-	for _, t := range d.told {
+	for _, t := range d.records {
 		if there[t.UID] || t.isConflict() || t.Gone || t.Start <= d.now.Unix() {
 			continue
 		}
@@ -187,7 +187,7 @@ func (c *calendar) findMissing(ctx context.Context, objects []*object, d *differ
 			continue
 		}
 		asked++
-		found, err := c.source.lookup(ctx, t.UID)
+		found, err := c.source.lookupUID(ctx, t.UID)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -202,12 +202,12 @@ type cache struct {
 	objects []*object
 }
 
-func (c *cache) parse(file []byte) ([]*object, error) {
+func (c *cache) parseCached(file []byte) ([]*object, error) {
 	sum := sha256.Sum256(file)
 	if c.objects != nil && sum == c.sum {
 		return c.objects, nil
 	}
-	objects, err := parse(file)
+	objects, err := parseCalendar(file)
 	if err == nil {
 		c.sum, c.objects = sum, objects
 	}

@@ -14,16 +14,18 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-func ics(parts ...string) string {
+func icsFile(parts ...string) string {
 	return strings.ReplaceAll("BEGIN:VCALENDAR\nVERSION:2.0\n"+strings.Join(parts, "")+"END:VCALENDAR\n", "\n", "\r\n")
 }
 
-// ev returns an event; "|" separates its lines.
-func ev(uid, lines string) string {
+// eventText returns an event; "|" separates its lines.
+func eventText(uid, lines string) string {
 	return "BEGIN:VEVENT\nUID:" + uid + "\n" + strings.ReplaceAll(lines, "|", "\n") + "\nEND:VEVENT\n"
 }
 
-func todo(uid, lines string) string { return strings.ReplaceAll(ev(uid, lines), "VEVENT", "VTODO") }
+func todoText(uid, lines string) string {
+	return strings.ReplaceAll(eventText(uid, lines), "VEVENT", "VTODO")
+}
 
 // berlin is the user's zone.
 var berlin = mustZone("Europe/Berlin")
@@ -36,23 +38,23 @@ func mustZone(name string) *time.Location {
 	return l
 }
 
-type disk struct {
+type calendarFile struct {
 	t    *testing.T
 	path string
 }
 
-func newDisk(t *testing.T) *disk {
-	return &disk{t: t, path: filepath.Join(t.TempDir(), "home.ics")}
+func newCalendarFile(t *testing.T) *calendarFile {
+	return &calendarFile{t: t, path: filepath.Join(t.TempDir(), "home.ics")}
 }
 
-func (d *disk) write(parts ...string) {
+func (d *calendarFile) write(parts ...string) {
 	d.t.Helper()
-	if err := os.WriteFile(d.path, []byte(ics(parts...)), 0o600); err != nil {
+	if err := os.WriteFile(d.path, []byte(icsFile(parts...)), 0o600); err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *disk) open() sensor.Sensor {
+func (d *calendarFile) openSensor() sensor.Sensor {
 	s, err := New(Options{File: d.path, Zone: berlin})
 	if err != nil {
 		d.t.Fatal(err)
@@ -63,28 +65,28 @@ func (d *disk) open() sensor.Sensor {
 // TestStates starts on Monday, 2 March 2026, at 10:00 in Berlin.
 func TestStates(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which expands thousands of events")
-	d := newDisk(t)
-	a := ev("a", "SUMMARY:Review|DTSTART;TZID=Europe/Berlin:20260304T150000|DURATION:PT1H")
-	moved := ev("a", "SUMMARY:Review|SEQUENCE:1|DTSTART;TZID=Europe/Berlin:20260304T160000|DURATION:PT1H")
-	later := ev("a", "SUMMARY:Review|SEQUENCE:2|DTSTART;TZID=Europe/Berlin:20260401T160000|DURATION:PT1H")
-	week := ev("b", "SUMMARY:Standup|DTSTART:20260101T080000Z|RRULE:FREQ=DAILY;UNTIL=20260304T235959Z|EXDATE:20260303T080000Z")
+	d := newCalendarFile(t)
+	a := eventText("a", "SUMMARY:Review|DTSTART;TZID=Europe/Berlin:20260304T150000|DURATION:PT1H")
+	moved := eventText("a", "SUMMARY:Review|SEQUENCE:1|DTSTART;TZID=Europe/Berlin:20260304T160000|DURATION:PT1H")
+	later := eventText("a", "SUMMARY:Review|SEQUENCE:2|DTSTART;TZID=Europe/Berlin:20260401T160000|DURATION:PT1H")
+	week := eventText("b", "SUMMARY:Standup|DTSTART:20260101T080000Z|RRULE:FREQ=DAILY;UNTIL=20260304T235959Z|EXDATE:20260303T080000Z")
 	d.write(a)
-	sensortest.Run(t, d.open,
-		sensortest.Step{Name: "first look", Tells: []string{"upcoming a 2026-03-04T14:00:00Z"}},
-		sensortest.Step{Name: "time passes", Pass: 5 * time.Hour, Tells: []string{}},
-		sensortest.Step{Name: "a day before", Pass: 24*time.Hour + 30*time.Minute, Tells: []string{"tomorrow a 2026-03-04T14:00:00Z"}},
-		sensortest.Step{Name: "moved", Do: func() { d.write(moved) }, Tells: []string{"moved a 2026-03-04T15:00:00Z"}},
-		sensortest.Step{Name: "another", Do: func() { d.write(moved, week) }, Tells: []string{"tomorrow b 2026-03-04T08:00:00Z"}},
-		sensortest.Step{Name: "two hours before", Pass: 23 * time.Hour, Tells: []string{"soon a 2026-03-04T15:00:00Z"}},
-		sensortest.Step{Name: "moved out of the window", Do: func() { d.write(later) }, Tells: []string{"moved a 2026-04-01T14:00:00Z"}},
-		sensortest.Step{Name: "much later", Pass: 27*24*time.Hour + time.Hour, Tells: []string{"tomorrow a 2026-04-01T14:00:00Z"}},
-		sensortest.Step{Name: "cancelled", Do: func() { d.write(strings.Replace(later, "SUMMARY", "STATUS:CANCELLED\nSUMMARY", 1)) }, Tells: []string{"cancelled a 2026-04-01T14:00:00Z"}},
-		sensortest.Step{Name: "after all", Do: func() { d.write(later) }, Tells: []string{"tomorrow a 2026-04-01T14:00:00Z"}},
-		sensortest.Step{Name: "deleted", Do: func() { d.write(ev("x", "DTSTART:20200101T000000Z")) }, Tells: []string{"cancelled a 2026-04-01T14:00:00Z"}},
+	sensortest.Run(t, d.openSensor,
+		sensortest.Step{Name: "first look", Reports: []string{"upcoming a 2026-03-04T14:00:00Z"}},
+		sensortest.Step{Name: "time passes", Pass: 5 * time.Hour, Reports: []string{}},
+		sensortest.Step{Name: "a day before", Pass: 24*time.Hour + 30*time.Minute, Reports: []string{"tomorrow a 2026-03-04T14:00:00Z"}},
+		sensortest.Step{Name: "moved", Do: func() { d.write(moved) }, Reports: []string{"moved a 2026-03-04T15:00:00Z"}},
+		sensortest.Step{Name: "another", Do: func() { d.write(moved, week) }, Reports: []string{"tomorrow b 2026-03-04T08:00:00Z"}},
+		sensortest.Step{Name: "two hours before", Pass: 23 * time.Hour, Reports: []string{"soon a 2026-03-04T15:00:00Z"}},
+		sensortest.Step{Name: "moved out of the window", Do: func() { d.write(later) }, Reports: []string{"moved a 2026-04-01T14:00:00Z"}},
+		sensortest.Step{Name: "much later", Pass: 27*24*time.Hour + time.Hour, Reports: []string{"tomorrow a 2026-04-01T14:00:00Z"}},
+		sensortest.Step{Name: "cancelled", Do: func() { d.write(strings.Replace(later, "SUMMARY", "STATUS:CANCELLED\nSUMMARY", 1)) }, Reports: []string{"cancelled a 2026-04-01T14:00:00Z"}},
+		sensortest.Step{Name: "after all", Do: func() { d.write(later) }, Reports: []string{"tomorrow a 2026-04-01T14:00:00Z"}},
+		sensortest.Step{Name: "deleted", Do: func() { d.write(eventText("x", "DTSTART:20200101T000000Z")) }, Reports: []string{"cancelled a 2026-04-01T14:00:00Z"}},
 		sensortest.Step{Name: "many", Do: func() {
 			var all []string
 			for i := range 120 {
-				all = append(all, ev(fmt.Sprint("many", i), fmt.Sprintf("SUMMARY:M|DTSTART:20260401T%02d%02d00Z|DTEND:20260401T235000Z", 8+i/60, i%60)))
+				all = append(all, eventText(fmt.Sprint("many", i), fmt.Sprintf("SUMMARY:M|DTSTART:20260401T%02d%02d00Z|DTEND:20260401T235000Z", 8+i/60, i%60)))
 			}
 			d.write(all...)
 		}},
@@ -92,55 +94,55 @@ func TestStates(t *testing.T) {
 }
 
 func TestSeries(t *testing.T) {
-	d := newDisk(t)
-	series := func(lines string) string { return ev("s", "SUMMARY:Standup|"+lines) }
+	d := newCalendarFile(t)
+	series := func(lines string) string { return eventText("s", "SUMMARY:Standup|"+lines) }
 	base := "DTSTART;TZID=Europe/Berlin:20260101T093000|DURATION:PT15M|RRULE:FREQ=DAILY"
 	d.write(series(base))
-	sensortest.Run(t, d.open,
-		sensortest.Step{Name: "first look", Tells: []string{"tomorrow s 2026-03-03T08:30:00Z", "upcoming s 2026-03-04T08:30:00Z", "upcoming s 2026-03-05T08:30:00Z"}},
-		sensortest.Step{Name: "one left out", Do: func() { d.write(series(base + "|EXDATE;TZID=Europe/Berlin:20260304T093000")) }, Tells: []string{"cancelled s 2026-03-04T08:30:00Z"}},
+	sensortest.Run(t, d.openSensor,
+		sensortest.Step{Name: "first look", Reports: []string{"tomorrow s 2026-03-03T08:30:00Z", "upcoming s 2026-03-04T08:30:00Z", "upcoming s 2026-03-05T08:30:00Z"}},
+		sensortest.Step{Name: "one left out", Do: func() { d.write(series(base + "|EXDATE;TZID=Europe/Berlin:20260304T093000")) }, Reports: []string{"cancelled s 2026-03-04T08:30:00Z"}},
 		sensortest.Step{Name: "one moved", Do: func() {
 			d.write(series(base+"|EXDATE;TZID=Europe/Berlin:20260304T093000"),
-				ev("s", "SUMMARY:Standup|RECURRENCE-ID;TZID=Europe/Berlin:20260305T093000|DTSTART;TZID=Europe/Berlin:20260320T110000"))
-		}, Tells: []string{"moved s 2026-03-20T10:00:00Z"}},
+				eventText("s", "SUMMARY:Standup|RECURRENCE-ID;TZID=Europe/Berlin:20260305T093000|DTSTART;TZID=Europe/Berlin:20260320T110000"))
+		}, Reports: []string{"moved s 2026-03-20T10:00:00Z"}},
 		sensortest.Step{Name: "all half an hour later", Do: func() {
 			d.write(series(strings.ReplaceAll(base, "093000", "100000")),
-				ev("s", "SUMMARY:Standup|RECURRENCE-ID;TZID=Europe/Berlin:20260305T093000|DTSTART;TZID=Europe/Berlin:20260320T110000"))
-		}, Tells: []string{"moved s 2026-03-03T09:00:00Z", "soon s 2026-03-02T09:00:00Z", "upcoming s 2026-03-04T09:00:00Z", "upcoming s 2026-03-05T09:00:00Z"}},
-		sensortest.Step{Name: "broken for a while", Do: func() { d.write(series("DTSTART:soon")) }, Tells: []string{}},
+				eventText("s", "SUMMARY:Standup|RECURRENCE-ID;TZID=Europe/Berlin:20260305T093000|DTSTART;TZID=Europe/Berlin:20260320T110000"))
+		}, Reports: []string{"moved s 2026-03-03T09:00:00Z", "soon s 2026-03-02T09:00:00Z", "upcoming s 2026-03-04T09:00:00Z", "upcoming s 2026-03-05T09:00:00Z"}},
+		sensortest.Step{Name: "broken for a while", Do: func() { d.write(series("DTSTART:soon")) }, Reports: []string{}},
 	)
 }
 
 func TestDaysAndTasks(t *testing.T) {
-	d := newDisk(t)
+	d := newCalendarFile(t)
 	d.write(
-		ev("today", "SUMMARY:Fair|DTSTART;VALUE=DATE:20260302"),
-		ev("day", "SUMMARY:Holiday|DTSTART;VALUE=DATE:20260304"),
-		ev("past", "SUMMARY:Past|DTSTART;VALUE=DATE:20260301|DTEND;VALUE=DATE:20260309"),
-		todo("task", "SUMMARY:Tax|DUE;TZID=Europe/Berlin:20260303T120000"),
-		todo("done", "SUMMARY:Done|DUE;TZID=Europe/Berlin:20260303T120000|STATUS:COMPLETED"),
-		todo("open", "SUMMARY:Some day"),
+		eventText("today", "SUMMARY:Fair|DTSTART;VALUE=DATE:20260302"),
+		eventText("day", "SUMMARY:Holiday|DTSTART;VALUE=DATE:20260304"),
+		eventText("past", "SUMMARY:Past|DTSTART;VALUE=DATE:20260301|DTEND;VALUE=DATE:20260309"),
+		todoText("task", "SUMMARY:Tax|DUE;TZID=Europe/Berlin:20260303T120000"),
+		todoText("done", "SUMMARY:Done|DUE;TZID=Europe/Berlin:20260303T120000|STATUS:COMPLETED"),
+		todoText("open", "SUMMARY:Some day"),
 	)
-	sensortest.Run(t, d.open,
-		sensortest.Step{Name: "first look", Tells: []string{"today today 2026-03-02", "upcoming day 2026-03-04", "upcoming task 2026-03-03T11:00:00Z"}},
-		sensortest.Step{Name: "the day before", Pass: 14 * time.Hour, Tells: []string{"tomorrow day 2026-03-04", "tomorrow task 2026-03-03T11:00:00Z"}},
+	sensortest.Run(t, d.openSensor,
+		sensortest.Step{Name: "first look", Reports: []string{"today today 2026-03-02", "upcoming day 2026-03-04", "upcoming task 2026-03-03T11:00:00Z"}},
+		sensortest.Step{Name: "the day before", Pass: 14 * time.Hour, Reports: []string{"tomorrow day 2026-03-04", "tomorrow task 2026-03-03T11:00:00Z"}},
 		sensortest.Step{Name: "the task is done", Do: func() {
-			d.write(ev("day", "SUMMARY:Holiday|DTSTART;VALUE=DATE:20260304"), todo("task", "SUMMARY:Tax|DUE;TZID=Europe/Berlin:20260303T120000|COMPLETED:20260302T000000Z"))
-		}, Pass: 11 * time.Hour, Tells: []string{}},
-		sensortest.Step{Name: "the day", Pass: 13 * time.Hour, Tells: []string{"today day 2026-03-04"}},
+			d.write(eventText("day", "SUMMARY:Holiday|DTSTART;VALUE=DATE:20260304"), todoText("task", "SUMMARY:Tax|DUE;TZID=Europe/Berlin:20260303T120000|COMPLETED:20260302T000000Z"))
+		}, Pass: 11 * time.Hour, Reports: []string{}},
+		sensortest.Step{Name: "the day", Pass: 13 * time.Hour, Reports: []string{"today day 2026-03-04"}},
 	)
 }
 
 func TestConflicts(t *testing.T) {
-	d := newDisk(t)
+	d := newCalendarFile(t)
 	d.write(
-		ev("a", "SUMMARY:A|DTSTART:20260304T100000Z|DTEND:20260304T110000Z"),
-		ev("b", "SUMMARY:B|DTSTART:20260304T103000Z|DTEND:20260304T120000Z"),
-		ev("c", "SUMMARY:C|DTSTART:20260304T120000Z|DTEND:20260304T130000Z"),
-		ev("free", "SUMMARY:Free|TRANSP:TRANSPARENT|DTSTART:20260304T100000Z|DTEND:20260304T130000Z"),
-		ev("day", "SUMMARY:Day|DTSTART;VALUE=DATE:20260304"),
+		eventText("a", "SUMMARY:A|DTSTART:20260304T100000Z|DTEND:20260304T110000Z"),
+		eventText("b", "SUMMARY:B|DTSTART:20260304T103000Z|DTEND:20260304T120000Z"),
+		eventText("c", "SUMMARY:C|DTSTART:20260304T120000Z|DTEND:20260304T130000Z"),
+		eventText("free", "SUMMARY:Free|TRANSP:TRANSPARENT|DTSTART:20260304T100000Z|DTEND:20260304T130000Z"),
+		eventText("day", "SUMMARY:Day|DTSTART;VALUE=DATE:20260304"),
 	)
-	told, cursor, err := d.open().Look(t.Context(), sensortest.Start, nil)
+	told, cursor, err := d.openSensor().Look(t.Context(), sensortest.Start, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,15 +151,15 @@ func TestConflicts(t *testing.T) {
 	if len(told) != 6 || last.State != "conflict" || last.Content != want || last.Subject != "conflict of a and b 2026-03-04T10:30:00Z" {
 		t.Errorf("told %d, the last %+v", len(told), last)
 	}
-	if told, _, _ = d.open().Look(t.Context(), sensortest.Start.Add(time.Hour), cursor); len(told) != 0 {
+	if told, _, _ = d.openSensor().Look(t.Context(), sensortest.Start.Add(time.Hour), cursor); len(told) != 0 {
 		t.Errorf("told again: %+v", told)
 	}
 }
 
 func TestObservation(t *testing.T) {
-	d := newDisk(t)
-	d.write(ev("a", `SUMMARY:Board\, with "all"|DTSTART:20260302T103000Z|DTEND:20260302T113000Z|LOCATION:Room 1|ORGANIZER;CN="Bob; Miller":mailto:bob@example.com`))
-	told, _, err := d.open().Look(t.Context(), sensortest.Start, nil)
+	d := newCalendarFile(t)
+	d.write(eventText("a", `SUMMARY:Board\, with "all"|DTSTART:20260302T103000Z|DTEND:20260302T113000Z|LOCATION:Room 1|ORGANIZER;CN="Bob; Miller":mailto:bob@example.com`))
+	told, _, err := d.openSensor().Look(t.Context(), sensortest.Start, nil)
 	if err != nil || len(told) != 1 {
 		t.Fatal(told, err)
 	}
@@ -165,29 +167,29 @@ func TestObservation(t *testing.T) {
 	if want := `The event "Board, with 'all'" is on Mon 2 Mar 2026 11:30 CET until 12:30, at Room 1, invited by Bob; Miller.`; o.Content != want {
 		t.Errorf("got %s\nwant %s", o.Content, want)
 	}
-	if o.State != "soon" || o.Level != 7 || !o.Untrusted || !o.Due.Equal(date("2026-03-02 10:30")) || o.Source != d.path {
+	if o.State != "soon" || o.Level != 7 || !o.Untrusted || !o.Due.Equal(parseDate("2026-03-02 10:30")) || o.Source != d.path {
 		t.Errorf("got %+v", o)
 	}
 }
 
 func TestEmptiedCalendar(t *testing.T) {
-	d := newDisk(t)
+	d := newCalendarFile(t)
 	var all []string
 	for i := range 5 {
-		all = append(all, ev(fmt.Sprint("e", i), fmt.Sprintf("SUMMARY:E|DTSTART:20260304T1%d0000Z", i)))
+		all = append(all, eventText(fmt.Sprint("e", i), fmt.Sprintf("SUMMARY:E|DTSTART:20260304T1%d0000Z", i)))
 	}
 	d.write(all...)
-	sensortest.Run(t, d.open,
+	sensortest.Run(t, d.openSensor,
 		sensortest.Step{Name: "five"},
-		sensortest.Step{Name: "none", Do: func() { d.write() }, Tells: []string{"emptied calendar " + d.path}},
-		sensortest.Step{Name: "back", Do: func() { d.write(all[0]) }, Tells: []string{"upcoming e0 2026-03-04T10:00:00Z"}},
+		sensortest.Step{Name: "none", Do: func() { d.write() }, Reports: []string{"emptied calendar " + d.path}},
+		sensortest.Step{Name: "back", Do: func() { d.write(all[0]) }, Reports: []string{"upcoming e0 2026-03-04T10:00:00Z"}},
 	)
 }
 
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 3 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".ics")), []byte(ics(ev(fmt.Sprint(i), "SUMMARY:E|DTSTART:20260304T100000Z"))), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".ics")), []byte(icsFile(eventText(fmt.Sprint(i), "SUMMARY:E|DTSTART:20260304T100000Z"))), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,7 +204,7 @@ func TestFolder(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"page.ics": "<html>", "cut.ics": ics(ev("a", "DTSTART:20260304T100000Z"))[:60], "large.ics": strings.Repeat("x", maxFile+1), "empty.ics": ""} {
+	for name, content := range map[string]string{"page.ics": "<html>", "cut.ics": icsFile(eventText("a", "DTSTART:20260304T100000Z"))[:60], "large.ics": strings.Repeat("x", maxFile+1), "empty.ics": ""} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

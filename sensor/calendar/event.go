@@ -25,13 +25,13 @@ type moment struct {
 	day  bool
 }
 
-func (m moment) time() time.Time { return instant(m.wall, m.zone) }
+func (m moment) toTime() time.Time { return wallToTime(m.wall, m.zone) }
 
 // An event is an event or task: a whole series, or one changed occurrence.
 type event struct {
 	uid          string
 	task         bool
-	of           *moment // the occurrence that it replaces; nil for the series
+	replaces     *moment // the occurrence that it replaces; nil for the series
 	start        moment
 	length       time.Duration
 	rules        []rule
@@ -58,7 +58,7 @@ type schedule struct {
 
 func newSchedule(objects []*object, user *time.Location, now time.Time) *schedule {
 	b := &schedule{series: map[string]*event{}, changed: map[string]map[int64]*event{}, broken: map[string]bool{}, steps: maxAllSteps}
-	z := &zones{user: user, now: now, defined: map[string]*object{}, found: map[string]*time.Location{}, steps: &b.steps}
+	z := &zoneResolver{user: user, now: now, defined: map[string]*object{}, found: map[string]*time.Location{}, steps: &b.steps}
 	for _, o := range objects {
 		if o.kind == "VTIMEZONE" && len(z.defined) < maxZones {
 			z.defined[firstValue(o, "TZID")] = o
@@ -67,25 +67,25 @@ func newSchedule(objects []*object, user *time.Location, now time.Time) *schedul
 	for _, o := range objects {
 		if o.kind == "VEVENT" || o.kind == "VTODO" {
 			b.size++
-			b.add(o, z)
+			b.addObject(o, z)
 		}
 	}
 	return b
 }
 
-func (b *schedule) add(o *object, z *zones) {
+func (b *schedule) addObject(o *object, z *zoneResolver) {
 	e, ok := readEvent(o, z)
 	if !ok {
 		b.broken[e.uid] = true
 		return
 	}
-	if e.of == nil {
+	if e.replaces == nil {
 		if old := b.series[e.uid]; old == nil || !isNewer(old, e) {
 			b.series[e.uid] = e
 		}
 		return
 	}
-	at := e.of.time().Unix()
+	at := e.replaces.toTime().Unix()
 	if b.changed[e.uid] == nil {
 		b.changed[e.uid] = map[int64]*event{}
 	}
@@ -100,17 +100,17 @@ func isNewer(a, b *event) bool {
 }
 
 // readEvent interprets an event or task. If it fails, the event has only its UID.
-func readEvent(o *object, z *zones) (*event, bool) {
+func readEvent(o *object, z *zoneResolver) (*event, bool) {
 	e := &event{
-		task: o.kind == "VTODO", title: sensor.Line(o.text("SUMMARY"), maxTitle), place: sensor.Line(o.text("LOCATION"), maxPlace),
+		task: o.kind == "VTODO", title: sensor.Line(o.unescapedText("SUMMARY"), maxTitle), place: sensor.Line(o.unescapedText("LOCATION"), maxPlace),
 		transparent: strings.EqualFold(firstValue(o, "TRANSP"), "TRANSPARENT"), stamp: firstValue(o, "DTSTAMP"),
 	}
-	e.uid = uid(o, e.title)
+	e.uid = objectUID(o, e.title)
 	e.sequence, _ = strconv.Atoi(firstValue(o, "SEQUENCE")) // none: 0
-	host, _ := o.prop("ORGANIZER")
-	e.host = sensor.Line(cmp.Or(host.param("CN"), strings.TrimPrefix(strings.ToLower(host.value), "mailto:")), maxPlace)
+	host, _ := o.firstProp("ORGANIZER")
+	e.host = sensor.Line(cmp.Or(host.paramValue("CN"), strings.TrimPrefix(strings.ToLower(host.value), "mailto:")), maxPlace)
 	status := strings.ToUpper(firstValue(o, "STATUS"))
-	_, completed := o.prop("COMPLETED")
+	_, completed := o.firstProp("COMPLETED")
 	e.cancelled = status == "CANCELLED"
 	e.done = e.task && (completed || status == "COMPLETED" || e.cancelled)
 	if !e.readTimes(o, z) {
@@ -126,16 +126,16 @@ func readEvent(o *object, z *zones) (*event, bool) {
 			e.rules = append(e.rules, r)
 		case "RDATE":
 			if len(e.added) < maxMoments {
-				e.added = append(e.added, moments(p, z)...)
+				e.added = append(e.added, parseMoments(p, z)...)
 			}
 		case "EXDATE":
-			e.exclude(moments(p, z))
+			e.excludeMoments(parseMoments(p, z))
 		}
 	}
 	return e, true
 }
 
-func (e *event) exclude(list []moment) {
+func (e *event) excludeMoments(list []moment) {
 	if e.excluded == nil {
 		e.excluded, e.excludedDays = map[int64]bool{}, map[int64]bool{}
 	}
@@ -143,12 +143,12 @@ func (e *event) exclude(list []moment) {
 		if m.day {
 			e.excludedDays[m.wall.Unix()] = true
 		}
-		e.excluded[m.time().Unix()] = true
+		e.excluded[m.toTime().Unix()] = true
 	}
 }
 
-// uid returns an identifier of the object that is safe to show and store.
-func uid(o *object, title string) string {
+// objectUID returns an identifier of the object that is safe to show and store.
+func objectUID(o *object, title string) string {
 	id := firstValue(o, "UID")
 	if id == "" {
 		id = title + " " + firstValue(o, "DTSTART") + firstValue(o, "DUE")
@@ -156,11 +156,11 @@ func uid(o *object, title string) string {
 	if line := sensor.Line(id, maxUID); line == id && !strings.ContainsAny(id, `<>&"\`) {
 		return line
 	}
-	return plain(sensor.Line(id, maxUID-20)) + " #" + sensor.Hash(id)
+	return stripEscaped(sensor.Line(id, maxUID-20)) + " #" + sensor.Hash(id)
 }
 
-// plain removes letters that JSON escapes.
-func plain(s string) string {
+// stripEscaped removes letters that JSON escapes.
+func stripEscaped(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '"':
@@ -173,15 +173,15 @@ func plain(s string) string {
 }
 
 // readTimes reads the start and length. The start of a task is its deadline.
-func (e *event) readTimes(o *object, z *zones) bool {
+func (e *event) readTimes(o *object, z *zoneResolver) bool {
 	first, last := "DTSTART", "DTEND"
 	if e.task {
 		first = "DUE"
-		if _, ok := o.prop(first); !ok { // a task without a deadline needs no reminder
+		if _, ok := o.firstProp(first); !ok { // a task without a deadline needs no reminder
 			return false
 		}
 	}
-	p, ok := o.prop(first)
+	p, ok := o.firstProp(first)
 	if !ok {
 		return false
 	}
@@ -189,12 +189,12 @@ func (e *event) readTimes(o *object, z *zones) bool {
 	if e.start, err = parseMoment(p, z); err != nil {
 		return false
 	}
-	if p, ok = o.prop("RECURRENCE-ID"); ok {
+	if p, ok = o.firstProp("RECURRENCE-ID"); ok {
 		of, err := parseMoment(p, z)
 		if err != nil {
 			return false
 		}
-		e.of = &of
+		e.replaces = &of
 	}
 	if e.start.day {
 		e.length = 24 * time.Hour
@@ -202,17 +202,17 @@ func (e *event) readTimes(o *object, z *zones) bool {
 	if e.task {
 		return true
 	}
-	if p, ok = o.prop(last); ok {
-		if end, err := parseMoment(p, z); err == nil && end.time().After(e.start.time()) {
-			e.length = end.time().Sub(e.start.time())
+	if p, ok = o.firstProp(last); ok {
+		if end, err := parseMoment(p, z); err == nil && end.toTime().After(e.start.toTime()) {
+			e.length = end.toTime().Sub(e.start.toTime())
 		}
-	} else if d, ok := duration(firstValue(o, "DURATION")); ok {
+	} else if d, ok := parseDuration(firstValue(o, "DURATION")); ok {
 		e.length = d
 	}
 	return true
 }
 
-func parseMoment(p prop, z *zones) (moment, error) {
+func parseMoment(p prop, z *zoneResolver) (moment, error) {
 	value := strings.TrimSpace(p.value)
 	wall, day, err := parseWall(value)
 	m := moment{wall: wall, day: day, zone: z.user}
@@ -221,15 +221,15 @@ func parseMoment(p prop, z *zones) (moment, error) {
 	case strings.HasSuffix(value, "Z"):
 		m.zone = time.UTC
 	default:
-		m.zone = z.zone(p.param("TZID"))
+		m.zone = z.lookupZone(p.paramValue("TZID"))
 	}
 	return m, err
 }
 
 const maxMoments = 1000 // of a property
 
-// moments reads a list of times or periods and skips unreadable ones.
-func moments(p prop, z *zones) (out []moment) {
+// parseMoments reads a list of times or periods and skips unreadable ones.
+func parseMoments(p prop, z *zoneResolver) (out []moment) {
 	for v := range strings.SplitSeq(p.value, ",") {
 		v, _, _ = strings.Cut(v, "/")
 		if m, err := parseMoment(prop{params: p.params, value: v}, z); err == nil && len(out) < maxMoments {
@@ -239,11 +239,11 @@ func moments(p prop, z *zones) (out []moment) {
 	return out
 }
 
-var durations = regexp.MustCompile(`^\+?P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
+var durationPattern = regexp.MustCompile(`^\+?P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
 
-// duration parses a positive duration such as "PT1H30M".
-func duration(s string) (d time.Duration, ok bool) {
-	m := durations.FindStringSubmatch(s)
+// parseDuration parses a positive duration such as "PT1H30M".
+func parseDuration(s string) (d time.Duration, ok bool) {
+	m := durationPattern.FindStringSubmatch(s)
 	if m == nil {
 		return 0, false
 	}
@@ -261,14 +261,14 @@ type instance struct {
 	end   time.Time
 }
 
-func (e *event) at(of int64, start time.Time) instance {
+func (e *event) newInstance(of int64, start time.Time) instance {
 	return instance{event: e, of: of, start: start, end: start.Add(e.length)}
 }
 
 func (e *event) isRecurring() bool { return len(e.rules)+len(e.added) > 0 }
 
-// between returns the occurrences that start from one time to another, in order.
-func (b *schedule) between(from, to time.Time) (out []instance) {
+// listInstances returns the occurrences that start from one time to another, in order.
+func (b *schedule) listInstances(from, to time.Time) (out []instance) {
 	in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 	ids := make([]string, 0, len(b.series))
 	for id := range b.series {
@@ -278,21 +278,21 @@ func (b *schedule) between(from, to time.Time) (out []instance) {
 	for _, id := range ids {
 		e := b.series[id]
 		if !e.isRecurring() {
-			if start := e.start.time(); in(start) {
-				out = append(out, e.at(0, start))
+			if start := e.start.toTime(); in(start) {
+				out = append(out, e.newInstance(0, start))
 			}
 			continue
 		}
-		for _, start := range b.series[id].occurrences(from, to, b) {
+		for _, start := range b.series[id].expandOccurrences(from, to, b) {
 			if of := start.Unix(); b.changed[id][of] == nil && in(start) {
-				out = append(out, e.at(of, start))
+				out = append(out, e.newInstance(of, start))
 			}
 		}
 	}
 	for _, apart := range b.changed {
 		for of, e := range apart {
-			if start := e.start.time(); in(start) {
-				out = append(out, e.at(of, start))
+			if start := e.start.toTime(); in(start) {
+				out = append(out, e.newInstance(of, start))
 			}
 		}
 	}
@@ -302,8 +302,8 @@ func (b *schedule) between(from, to time.Time) (out []instance) {
 	return out
 }
 
-// occurrences returns the starts of a series in the window and a margin.
-func (e *event) occurrences(from, to time.Time, b *schedule) (out []time.Time) {
+// expandOccurrences returns the starts of a series in the window and a margin.
+func (e *event) expandOccurrences(from, to time.Time, b *schedule) (out []time.Time) {
 	zone := e.start.zone
 	low, high := wallOf(from.In(zone)).AddDate(0, 0, -1), wallOf(to.In(zone)).AddDate(0, 0, 1)
 	var all []moment
@@ -311,7 +311,7 @@ func (e *event) occurrences(from, to time.Time, b *schedule) (out []time.Time) {
 		all = append(all, e.start)
 	}
 	for _, r := range e.rules {
-		walls, ok := expand(r, e.start.wall, low, high, &b.steps)
+		walls, ok := expandRule(r, e.start.wall, low, high, &b.steps)
 		if !ok {
 			b.broken[e.uid] = true // incomplete
 		}
@@ -320,7 +320,7 @@ func (e *event) occurrences(from, to time.Time, b *schedule) (out []time.Time) {
 		}
 	}
 	for _, m := range append(all, e.added...) {
-		t := m.time()
+		t := m.toTime()
 		if !m.wall.Before(low) && !m.wall.After(high) && !e.excluded[t.Unix()] && !e.excludedDays[m.wall.Truncate(24*time.Hour).Unix()] {
 			out = append(out, t)
 		}
@@ -329,24 +329,24 @@ func (e *event) occurrences(from, to time.Time, b *schedule) (out []time.Time) {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-// find returns a reported occurrence at its current time.
-func (b *schedule) find(uid string, of int64) (instance, bool) {
+// findInstance returns a reported occurrence at its current time.
+func (b *schedule) findInstance(uid string, of int64) (instance, bool) {
 	if e := b.changed[uid][of]; e != nil && of != 0 {
-		return e.at(of, e.start.time()), true
+		return e.newInstance(of, e.start.toTime()), true
 	}
 	e := b.series[uid]
 	switch {
 	case e == nil:
 		return instance{}, false
 	case of == 0 && !e.isRecurring():
-		return e.at(0, e.start.time()), true
+		return e.newInstance(0, e.start.toTime()), true
 	case of == 0 || !e.isRecurring():
 		return instance{}, false
 	}
 	t := time.Unix(of, 0)
-	for _, start := range e.occurrences(t, t, b) {
+	for _, start := range e.expandOccurrences(t, t, b) {
 		if start.Equal(t) {
-			return e.at(of, start), true
+			return e.newInstance(of, start), true
 		}
 	}
 	return instance{}, false

@@ -13,8 +13,8 @@ import (
 	"ponder/internal/racetest"
 )
 
-// date parses a wall time.
-func date(s string) time.Time {
+// parseDate parses a wall time.
+func parseDate(s string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04", s)
 	if err != nil {
 		panic(err)
@@ -52,8 +52,8 @@ func TestExpand(t *testing.T) {
 			continue
 		}
 		steps := maxAllSteps
-		from := date(tt.from)
-		found, ok := expand(r, date(tt.start), from, from.AddDate(0, 0, 40), &steps)
+		from := parseDate(tt.from)
+		found, ok := expandRule(r, parseDate(tt.start), from, from.AddDate(0, 0, 40), &steps)
 		var got []string
 		for _, f := range found {
 			got = append(got, f.Format("01-02 15:04"))
@@ -81,8 +81,8 @@ func TestHostileRules(t *testing.T) {
 		"FREQ=SECONDLY", "FREQ=SECONDLY;COUNT=1000000000", "FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=MINUTELY;BYSECOND=59;BYMONTH=2;BYMONTHDAY=30",
 		"FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30;COUNT=5", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30;COUNT=5", "FREQ=YEARLY;INTERVAL=100000;BYMONTH=2;BYMONTHDAY=30",
 		"FREQ=SECONDLY;INTERVAL=100000;COUNT=1000000000", "FREQ=WEEKLY;COUNT=1000000000", "FREQ=SECONDLY;BYHOUR=3;BYMINUTE=7;BYSECOND=8;COUNT=100000",
-		"FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR=" + list(24) + ";BYMINUTE=" + list(60) + ";BYSECOND=" + list(60) + ";BYSETPOS=-1",
-		"FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR=" + list(24) + ";BYMINUTE=" + list(60) + ";BYSETPOS=-1;COUNT=100",
+		"FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR=" + numberList(24) + ";BYMINUTE=" + numberList(60) + ";BYSECOND=" + numberList(60) + ";BYSETPOS=-1",
+		"FREQ=YEARLY;BYDAY=MO,TU,WE,TH,FR,SA,SU;BYHOUR=" + numberList(24) + ";BYMINUTE=" + numberList(60) + ";BYSETPOS=-1;COUNT=100",
 	} {
 		r, err := parseRule(s, time.UTC)
 		if err != nil {
@@ -91,7 +91,7 @@ func TestHostileRules(t *testing.T) {
 		}
 		for _, start := range []string{"0001-01-01 00:00", "2026-03-01 00:00"} {
 			steps := maxAllSteps
-			found, _ := expand(r, date(start), date("2026-03-02 00:00"), date("2026-03-05 00:00"), &steps)
+			found, _ := expandRule(r, parseDate(start), parseDate("2026-03-02 00:00"), parseDate("2026-03-05 00:00"), &steps)
 			if used := maxAllSteps - steps; len(found) > maxInstances || used > maxSteps+2*maxTimes*366 {
 				t.Errorf("%s from %s: %d found in %d steps", s, start, len(found), used)
 			}
@@ -99,7 +99,7 @@ func TestHostileRules(t *testing.T) {
 	}
 }
 
-func list(n int) string {
+func numberList(n int) string {
 	var out []string
 	for i := range n {
 		out = append(out, fmt.Sprint(i))
@@ -131,11 +131,11 @@ func TestExpandAsOthers(t *testing.T) {
 		} else {
 			s += pick("", "", ";BYHOUR=9,17", ";BYHOUR=8;BYMINUTE=0,45")
 		}
-		start := date("2020-01-01 09:00").AddDate(rnd.IntN(7), rnd.IntN(12), rnd.IntN(31)).Add(time.Duration(rnd.IntN(48)) * 30 * time.Minute)
+		start := parseDate("2020-01-01 09:00").AddDate(rnd.IntN(7), rnd.IntN(12), rnd.IntN(31)).Add(time.Duration(rnd.IntN(48)) * 30 * time.Minute)
 		if f == "HOURLY" || f == "MINUTELY" {
-			start = date("2026-02-20 09:00").AddDate(0, 0, rnd.IntN(20))
+			start = parseDate("2026-02-20 09:00").AddDate(0, 0, rnd.IntN(20))
 		}
-		from := date("2026-03-01 00:00").Add(time.Duration(rnd.IntN(40*24)) * time.Hour)
+		from := parseDate("2026-03-01 00:00").Add(time.Duration(rnd.IntN(40*24)) * time.Hour)
 		to := from.Add(72 * time.Hour)
 
 		theirs, err := rrule.StrToRRule("DTSTART:" + start.Format("20060102T150405Z") + "\nRRULE:" + s)
@@ -148,7 +148,7 @@ func TestExpandAsOthers(t *testing.T) {
 			t.Fatalf("%s: %v", s, err)
 		}
 		steps := maxAllSteps
-		got, ok := expand(r, start, from, to, &steps)
+		got, ok := expandRule(r, start, from, to, &steps)
 		if !ok || len(got) == maxInstances {
 			continue
 		}

@@ -40,16 +40,16 @@ var (
 	errTooLarge   = errors.New("the calendar is too large: at most 5 MiB and 20000 entries are read")
 )
 
-// parse reads the objects of a file. It skips unknown input, but requires a complete file: a
+// parseCalendar reads the objects of a file. It skips unknown input, but requires a complete file: a
 // truncated calendar would report deletions.
-func parse(file []byte) ([]*object, error) {
+func parseCalendar(file []byte) ([]*object, error) {
 	if len(file) > maxFile {
 		return nil, errTooLarge
 	}
 	p := parser{}
 	for file = bytes.TrimPrefix(file, []byte("\ufeff")); len(file) > 0; {
 		var line string
-		line, file = unfold(file)
+		line, file = unfoldLine(file)
 		p.addLine(line)
 		if p.count > maxObjects {
 			return nil, errTooLarge
@@ -64,8 +64,8 @@ func parse(file []byte) ([]*object, error) {
 	return p.found, nil
 }
 
-// unfold returns the first line with its continuations, and the rest.
-func unfold(b []byte) (line string, rest []byte) {
+// unfoldLine returns the first line with its continuations, and the rest.
+func unfoldLine(b []byte) (line string, rest []byte) {
 	var long []byte
 	for first := true; ; first = false {
 		end := bytes.IndexByte(b, '\n')
@@ -102,9 +102,9 @@ func (p *parser) addLine(line string) {
 	switch {
 	case !ok:
 	case name == "BEGIN":
-		p.begin(strings.ToUpper(strings.TrimSpace(value)))
+		p.beginObject(strings.ToUpper(strings.TrimSpace(value)))
 	case name == "END":
-		p.end(strings.ToUpper(strings.TrimSpace(value)))
+		p.endObject(strings.ToUpper(strings.TrimSpace(value)))
 	case p.skipped == 0 && len(p.stack) > 0 && usedProps[name]:
 		if o := p.stack[len(p.stack)-1]; len(o.props) < maxProps {
 			o.props = append(o.props, prop{name: name, params: params, value: value})
@@ -112,7 +112,7 @@ func (p *parser) addLine(line string) {
 	}
 }
 
-func (p *parser) begin(kind string) {
+func (p *parser) beginObject(kind string) {
 	if len(p.stack) == 0 && kind != "VCALENDAR" {
 		return
 	}
@@ -125,7 +125,7 @@ func (p *parser) begin(kind string) {
 	p.stack = append(p.stack, &object{kind: kind})
 }
 
-func (p *parser) end(kind string) {
+func (p *parser) endObject(kind string) {
 	if p.skipped > 0 {
 		p.skipped--
 		return
@@ -169,8 +169,8 @@ func contentLine(line string) (name, params, value string, ok bool) {
 	return strings.ToUpper(name), params, line[colon+1:], true
 }
 
-// param returns the named parameter, or "".
-func (p prop) param(name string) string {
+// paramValue returns the named parameter, or "".
+func (p prop) paramValue(name string) string {
 	for rest := p.params; rest != ""; {
 		end, quoted := len(rest), false
 		for i := range len(rest) {
@@ -191,8 +191,8 @@ func (p prop) param(name string) string {
 	return ""
 }
 
-// prop returns the first property with the name.
-func (o *object) prop(name string) (prop, bool) {
+// firstProp returns the first property with the name.
+func (o *object) firstProp(name string) (prop, bool) {
 	for _, p := range o.props {
 		if p.name == name {
 			return p, true
@@ -201,9 +201,9 @@ func (o *object) prop(name string) (prop, bool) {
 	return prop{}, false
 }
 
-// text returns the unescaped text of a property, or "".
-func (o *object) text(name string) string {
-	p, _ := o.prop(name) // none: empty
+// unescapedText returns the unescaped text of a property, or "".
+func (o *object) unescapedText(name string) string {
+	p, _ := o.firstProp(name) // none: empty
 	return unescape.Replace(p.value)
 }
 

@@ -33,7 +33,7 @@ func parseRule(value string, zone *time.Location) (r rule, err error) {
 		given[key] = true
 		switch {
 		case key == "UNTIL":
-			if end, err = until(v, zone); err != nil {
+			if end, err = parseUntil(v, zone); err != nil {
 				return rule{}, err
 			}
 		case ruleKeys[key]:
@@ -61,8 +61,8 @@ func parseRule(value string, zone *time.Location) (r rule, err error) {
 	return rule{*o}, nil
 }
 
-// until parses the end of a rule: UTC, wall time or day.
-func until(value string, zone *time.Location) (time.Time, error) {
+// parseUntil parses the end of a rule: UTC, wall time or day.
+func parseUntil(value string, zone *time.Location) (time.Time, error) {
 	t, day, err := parseWall(value)
 	switch {
 	case err != nil:
@@ -91,8 +91,8 @@ func wallOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// complete fills missing parts of the rule from the start.
-func (r *rule) complete(start time.Time) {
+// fillDefaults fills missing parts of the rule from the start.
+func (r *rule) fillDefaults(start time.Time) {
 	if r.Freq > rrule.MONTHLY { // no nth weekday below MONTHLY
 		r.Byweekday = slices.Clone(r.Byweekday)
 		for i, d := range r.Byweekday {
@@ -146,10 +146,10 @@ type expander struct {
 	times    []time.Duration // in each day
 }
 
-// expand returns the times of a rule between from and to, inclusive. It returns false if some may
+// expandRule returns the times of a rule between from and to, inclusive. It returns false if some may
 // be missing.
-func expand(r rule, start, from, to time.Time, steps *int) ([]time.Time, bool) {
-	r.complete(start)
+func expandRule(r rule, start, from, to time.Time, steps *int) ([]time.Time, bool) {
+	r.fillDefaults(start)
 	e := expander{rule: r, start: start, from: from, to: to, steps: steps, left: min(maxSteps, *steps)}
 	if !r.Until.IsZero() && r.Until.Before(to) {
 		e.to = r.Until
@@ -162,7 +162,7 @@ func expand(r rule, start, from, to time.Time, steps *int) ([]time.Time, bool) {
 		return nil, false
 	}
 	for k := e.firstPeriod(); !e.done; k++ {
-		begin, days := e.period(k)
+		begin, days := e.periodStart(k)
 		if begin.After(e.to) || begin.Year() > 9999 {
 			break
 		}
@@ -195,8 +195,8 @@ func (e *expander) buildTimes() bool {
 	return true
 }
 
-// unit returns the length of periods of constant length.
-func (e *expander) unit() time.Duration {
+// periodLength returns the length of periods of constant length.
+func (e *expander) periodLength() time.Duration {
 	switch e.Freq {
 	case rrule.WEEKLY:
 		return 7 * 24 * time.Hour
@@ -222,13 +222,13 @@ func (e *expander) firstPeriod() int {
 	case rrule.MONTHLY:
 		past = 12*(e.from.Year()-e.start.Year()) + int(e.from.Month()-e.start.Month())
 	default:
-		past = int((e.from.Unix() - e.start.Unix()) / int64(e.unit()/time.Second))
+		past = int((e.from.Unix() - e.start.Unix()) / int64(e.periodLength()/time.Second))
 	}
 	return max(past/e.Interval-1, 0)
 }
 
-// period returns the start of period k and its number of days.
-func (e *expander) period(k int) (begin time.Time, days int) {
+// periodStart returns the start of period k and its number of days.
+func (e *expander) periodStart(k int) (begin time.Time, days int) {
 	day := time.Date(e.start.Year(), e.start.Month(), e.start.Day(), 0, 0, 0, 0, time.UTC)
 	n := k * e.Interval
 	switch e.Freq {
@@ -243,7 +243,7 @@ func (e *expander) period(k int) (begin time.Time, days int) {
 	case rrule.DAILY:
 		return day.AddDate(0, 0, n), 1
 	}
-	unit := e.unit()
+	unit := e.periodLength()
 	begin = e.start.Truncate(unit)
 	seconds := int64(n) * int64(unit/time.Second)
 	return time.Unix(begin.Unix()+seconds, 0).UTC(), 0
@@ -264,27 +264,27 @@ func (e *expander) addDays(begin time.Time, days int) {
 			found = append(found, day.Add(t))
 		}
 	}
-	e.emit(e.positions(found))
+	e.addTimes(e.selectPositions(found))
 }
 
 // addInstant adds the times of an hour, minute or second and returns the number of periods to
 // skip.
 func (e *expander) addInstant(begin time.Time) (skip int) {
 	e.left--
-	step := time.Duration(e.Interval) * e.unit()
+	step := time.Duration(e.Interval) * e.periodLength()
 	if !e.matchesDay(begin) {
 		next := time.Date(begin.Year(), begin.Month(), begin.Day()+1, 0, 0, 0, 0, time.UTC)
 		return max(int((next.Sub(begin)-1)/step), 0)
 	}
-	if !allows(e.Byhour, begin.Hour()) {
+	if !isAllowed(e.Byhour, begin.Hour()) {
 		return max(int((begin.Truncate(time.Hour).Add(time.Hour).Sub(begin)-1)/step), 0)
 	}
-	if e.Freq >= rrule.MINUTELY && !allows(e.Byminute, begin.Minute()) {
+	if e.Freq >= rrule.MINUTELY && !isAllowed(e.Byminute, begin.Minute()) {
 		return max(int((begin.Truncate(time.Minute).Add(time.Minute).Sub(begin)-1)/step), 0)
 	}
 	if e.Freq == rrule.SECONDLY {
-		if allows(e.Bysecond, begin.Second()) {
-			e.emit([]time.Time{begin})
+		if isAllowed(e.Bysecond, begin.Second()) {
+			e.addTimes([]time.Time{begin})
 		}
 		return 0
 	}
@@ -299,12 +299,12 @@ func (e *expander) addInstant(begin time.Time) (skip int) {
 		}
 	}
 	e.left -= len(found)
-	e.emit(e.positions(found))
+	e.addTimes(e.selectPositions(found))
 	return 0
 }
 
-// positions applies BYSETPOS to the times of a period.
-func (e *expander) positions(found []time.Time) []time.Time {
+// selectPositions applies BYSETPOS to the times of a period.
+func (e *expander) selectPositions(found []time.Time) []time.Time {
 	if len(e.Bysetpos) == 0 {
 		return found
 	}
@@ -321,7 +321,7 @@ func (e *expander) positions(found []time.Time) []time.Time {
 	return slices.CompactFunc(out, time.Time.Equal)
 }
 
-func (e *expander) emit(times []time.Time) {
+func (e *expander) addTimes(times []time.Time) {
 	for _, t := range times {
 		if t.Before(e.start) {
 			continue
@@ -337,24 +337,24 @@ func (e *expander) emit(times []time.Time) {
 }
 
 func (e *expander) matchesDay(day time.Time) bool {
-	if !allows(e.Bymonth, int(day.Month())) || !e.onWeekday(day) || !allows(e.Bymonthday, day.Day(), day.Day()-1-daysInMonth(day)) ||
-		!allows(e.Byyearday, day.YearDay(), day.YearDay()-1-daysInYear(day.Year())) {
+	if !isAllowed(e.Bymonth, int(day.Month())) || !e.matchesWeekday(day) || !isAllowed(e.Bymonthday, day.Day(), day.Day()-1-daysInMonth(day)) ||
+		!isAllowed(e.Byyearday, day.YearDay(), day.YearDay()-1-daysInYear(day.Year())) {
 		return false
 	}
 	if len(e.Byweekno) == 0 {
 		return true
 	}
 	n, all := weekOf(day, e.weekStart())
-	return allows(e.Byweekno, n, n-1-all)
+	return isAllowed(e.Byweekno, n, n-1-all)
 }
 
-// allows reports whether list is empty or contains one of values.
-func allows(list []int, values ...int) bool {
+// isAllowed reports whether list is empty or contains one of values.
+func isAllowed(list []int, values ...int) bool {
 	return len(list) == 0 || slices.ContainsFunc(values, func(v int) bool { return slices.Contains(list, v) })
 }
 
-// onWeekday reports whether a day matches BYDAY, including its position in the month or year.
-func (e *expander) onWeekday(day time.Time) bool {
+// matchesWeekday reports whether a day matches BYDAY, including its position in the month or year.
+func (e *expander) matchesWeekday(day time.Time) bool {
 	if len(e.Byweekday) == 0 {
 		return true
 	}
@@ -363,13 +363,13 @@ func (e *expander) onWeekday(day time.Time) bool {
 		at, all = day.YearDay(), daysInYear(day.Year())
 	}
 	return slices.ContainsFunc(e.Byweekday, func(d rrule.Weekday) bool {
-		return weekday(d) == day.Weekday() && (d.N() == 0 || d.N() == (at-1)/7+1 || d.N() == -((all-at)/7+1))
+		return toWeekday(d) == day.Weekday() && (d.N() == 0 || d.N() == (at-1)/7+1 || d.N() == -((all-at)/7+1))
 	})
 }
 
-func weekday(d rrule.Weekday) time.Weekday { return time.Weekday((d.Day() + 1) % 7) }
+func toWeekday(d rrule.Weekday) time.Weekday { return time.Weekday((d.Day() + 1) % 7) }
 
-func (e *expander) weekStart() time.Weekday { return weekday(e.Wkst) }
+func (e *expander) weekStart() time.Weekday { return toWeekday(e.Wkst) }
 
 // daysInMonth returns the number of days in the month of day.
 func daysInMonth(day time.Time) int {

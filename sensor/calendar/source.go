@@ -25,12 +25,12 @@ type localFile struct {
 
 const maxFiles = 5000 // per folder
 
-func (f *localFile) where() string    { return f.path }
-func (f *localFile) isComplete() bool { return true }
+func (f *localFile) displayLocation() string { return f.path }
+func (f *localFile) isComplete() bool        { return true }
 
-func (f *localFile) lookup(context.Context, string) ([]*object, error) { return nil, nil }
+func (f *localFile) lookupUID(context.Context, string) ([]*object, error) { return nil, nil }
 
-func (f *localFile) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
+func (f *localFile) readObjects(ctx context.Context, _, _ time.Time) ([]*object, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return nil, fmt.Errorf("read the calendar: %w", err)
@@ -42,7 +42,7 @@ func (f *localFile) read(ctx context.Context, _, _ time.Time) ([]*object, error)
 	if err != nil {
 		return nil, fmt.Errorf("read the calendar: %w", err)
 	}
-	objects, err := f.cache.parse(b)
+	objects, err := f.cache.parseCached(b)
 	if err != nil {
 		return nil, fmt.Errorf("read the calendar %s: %w", f.path, err)
 	}
@@ -66,7 +66,7 @@ func (f *localFile) readFolder(ctx context.Context) (all []*object, err error) {
 			return nil, fmt.Errorf("read the calendar %s: %w", path, errors.Join(err, ctx.Err()))
 		}
 		left -= len(b)
-		objects, err := parse(b)
+		objects, err := parseCalendar(b)
 		if err != nil {
 			return nil, fmt.Errorf("read the calendar %s: %w", path, err)
 		}
@@ -125,20 +125,20 @@ func parseAddress(s string) (*url.URL, error) {
 	return u, nil
 }
 
-func (p *remoteFile) where() string    { return p.url.Scheme + "://" + p.url.Host + "/" }
-func (p *remoteFile) isComplete() bool { return true }
+func (p *remoteFile) displayLocation() string { return p.url.Scheme + "://" + p.url.Host + "/" }
+func (p *remoteFile) isComplete() bool        { return true }
 
-func (p *remoteFile) lookup(context.Context, string) ([]*object, error) { return nil, nil }
+func (p *remoteFile) lookupUID(context.Context, string) ([]*object, error) { return nil, nil }
 
-func (p *remoteFile) read(ctx context.Context, _, _ time.Time) ([]*object, error) {
-	objects, err := p.fetch(ctx)
+func (p *remoteFile) readObjects(ctx context.Context, _, _ time.Time) ([]*object, error) {
+	objects, err := p.fetchFile(ctx)
 	if err != nil {
 		return nil, withoutURL("read the calendar at "+p.url.Host, err)
 	}
 	return objects, nil
 }
 
-func (p *remoteFile) fetch(ctx context.Context) ([]*object, error) {
+func (p *remoteFile) fetchFile(ctx context.Context) ([]*object, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url.String(), nil)
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (p *remoteFile) fetch(ctx context.Context) ([]*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := p.cache.parse(b)
+	objects, err := p.cache.parseCached(b)
 	if err == nil {
 		p.tag, p.modified = resp.Header.Get("ETag"), resp.Header.Get("Last-Modified")
 	}

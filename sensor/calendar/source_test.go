@@ -19,7 +19,7 @@ import (
 )
 
 func TestPage(t *testing.T) {
-	body, asked, unchanged := ics(ev("a", "SUMMARY:S|DTSTART:20260304T100000Z")), 0, 0
+	body, asked, unchanged := icsFile(eventText("a", "SUMMARY:S|DTSTART:20260304T100000Z")), 0, 0
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		tag := fmt.Sprintf(`"%d"`, len(body))
@@ -40,8 +40,8 @@ func TestPage(t *testing.T) {
 		return s
 	}
 	sensortest.Run(t, open,
-		sensortest.Step{Name: "first", Tells: []string{"upcoming a 2026-03-04T10:00:00Z"}},
-		sensortest.Step{Name: "moved", Do: func() { body = ics(ev("a", "SUMMARY:S|DTSTART:20260304T110000Z")) + "\r\n" }, Tells: []string{"moved a 2026-03-04T11:00:00Z"}},
+		sensortest.Step{Name: "first", Reports: []string{"upcoming a 2026-03-04T10:00:00Z"}},
+		sensortest.Step{Name: "moved", Do: func() { body = icsFile(eventText("a", "SUMMARY:S|DTSTART:20260304T110000Z")) + "\r\n" }, Reports: []string{"moved a 2026-03-04T11:00:00Z"}},
 	)
 	s := open()
 	asked, unchanged = 0, 0
@@ -120,13 +120,13 @@ func davServer(t *testing.T) (*backend, *httptest.Server) {
 func TestCalDAV(t *testing.T) {
 	b, web := davServer(t)
 	put := func(name string, parts ...string) {
-		b.files[name] = strings.Replace(ics(parts...), "VERSION:2.0\r\n", "VERSION:2.0\r\nPRODID:-//x//x\r\n", 1)
+		b.files[name] = strings.Replace(icsFile(parts...), "VERSION:2.0\r\n", "VERSION:2.0\r\nPRODID:-//x//x\r\n", 1)
 	}
 	event := func(start string) string {
-		return ev("a", "SUMMARY:S|DTSTAMP:20260101T000000Z|DTSTART:"+start+"|DURATION:PT1H")
+		return eventText("a", "SUMMARY:S|DTSTAMP:20260101T000000Z|DTSTART:"+start+"|DURATION:PT1H")
 	}
 	put("a.ics", event("20260304T100000Z"))
-	put("far.ics", ev("far", "SUMMARY:Far|DTSTAMP:20260101T000000Z|DTSTART:20260704T100000Z|DURATION:PT1H"))
+	put("far.ics", eventText("far", "SUMMARY:Far|DTSTAMP:20260101T000000Z|DTSTART:20260704T100000Z|DURATION:PT1H"))
 	for _, path := range []string{"/", "/ann/calendars/home/"} {
 		open := func() sensor.Sensor {
 			s, err := New(Options{CalDAV: web.URL + path, User: "ann", Password: davPassword, Zone: berlin})
@@ -136,13 +136,13 @@ func TestCalDAV(t *testing.T) {
 			return s
 		}
 		sensortest.Run(t, open,
-			sensortest.Step{Name: "first", Tells: []string{"upcoming a 2026-03-04T10:00:00Z"}},
-			sensortest.Step{Name: "moved", Do: func() { put("a.ics", event("20260304T120000Z")) }, Tells: []string{"moved a 2026-03-04T12:00:00Z"}},
-			sensortest.Step{Name: "moved far away", Do: func() { put("a.ics", event("20260504T120000Z")) }, Tells: []string{"moved a 2026-05-04T12:00:00Z"}},
+			sensortest.Step{Name: "first", Reports: []string{"upcoming a 2026-03-04T10:00:00Z"}},
+			sensortest.Step{Name: "moved", Do: func() { put("a.ics", event("20260304T120000Z")) }, Reports: []string{"moved a 2026-03-04T12:00:00Z"}},
+			sensortest.Step{Name: "moved far away", Do: func() { put("a.ics", event("20260504T120000Z")) }, Reports: []string{"moved a 2026-05-04T12:00:00Z"}},
 			sensortest.Step{Name: "a series", Do: func() {
-				put("s.ics", ev("s", "SUMMARY:W|DTSTAMP:20260101T000000Z|DTSTART:20260101T093000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY;BYDAY=WE"))
-			}, Tells: []string{"upcoming s 2026-03-04T09:30:00Z"}},
-			sensortest.Step{Name: "a task", Pass: time.Hour, Do: func() { put("t.ics", todo("t", "SUMMARY:T|DTSTAMP:20260101T000000Z|DUE:20260304T150000Z")) }, Tells: []string{"upcoming t 2026-03-04T15:00:00Z"}},
+				put("s.ics", eventText("s", "SUMMARY:W|DTSTAMP:20260101T000000Z|DTSTART:20260101T093000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY;BYDAY=WE"))
+			}, Reports: []string{"upcoming s 2026-03-04T09:30:00Z"}},
+			sensortest.Step{Name: "a task", Pass: time.Hour, Do: func() { put("t.ics", todoText("t", "SUMMARY:T|DTSTAMP:20260101T000000Z|DUE:20260304T150000Z")) }, Reports: []string{"upcoming t 2026-03-04T15:00:00Z"}},
 			sensortest.Step{Name: "deleted", Do: func() { delete(b.files, "s.ics"); delete(b.files, "a.ics") }},
 		)
 		delete(b.files, "t.ics")
@@ -201,7 +201,7 @@ func TestServerFaults(t *testing.T) {
 
 // TestBroken checks that an unreadable event is not reported as deleted.
 func TestBroken(t *testing.T) {
-	o := broken("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260304T1")
+	o := brokenEvent("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260304T1")
 	if b := newSchedule([]*object{o}, berlin, sensortest.Start); !b.broken["a"] || len(b.series) != 0 {
 		t.Errorf("got %+v", b)
 	}

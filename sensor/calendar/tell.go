@@ -41,24 +41,24 @@ func stageOf(start, now time.Time, day bool) stage {
 	return stageUpcoming
 }
 
-func (s stage) name(day bool) string {
+func (s stage) stateName(day bool) string {
 	if s == stageSoon && day {
 		return "today"
 	}
 	return [...]string{stageFar: "far", stageUpcoming: "upcoming", stageTomorrow: "tomorrow", stageSoon: "soon"}[s]
 }
 
-// A differ compares a calendar with the last reports.
-type differ struct {
-	now, until time.Time
-	zone       *time.Location
-	where      string
-	book       *schedule
-	told       []*reported
-	byKey      map[key]*reported
-	unknown    map[string]bool // UIDs whose state is unknown
-	conflicts  int             // number of conflicts in told
-	out        []ponder.Observation
+// A changeDetector compares a calendar with the last reports.
+type changeDetector struct {
+	now, until   time.Time
+	zone         *time.Location
+	location     string
+	schedule     *schedule
+	records      []*reportRecord
+	byKey        map[key]*reportRecord
+	unknown      map[string]bool // UIDs whose state is unknown
+	conflicts    int             // number of conflicts in told
+	observations []ponder.Observation
 }
 
 type key struct {
@@ -75,16 +75,16 @@ const (
 
 const conflictUID = "conflict "
 
-func (t *reported) isConflict() bool { return strings.HasPrefix(t.UID, conflictUID) }
+func (t *reportRecord) isConflict() bool { return strings.HasPrefix(t.UID, conflictUID) }
 
-func (d *differ) load(list []reported) {
-	d.byKey = map[key]*reported{}
+func (d *changeDetector) loadRecords(list []reportRecord) {
+	d.byKey = map[key]*reportRecord{}
 	for i := range list {
 		t := list[i]
 		t.UID, t.Title = sensor.Line(t.UID, maxUID+20), sensor.Line(t.Title, maxTitle)
 		t.Stage = min(max(t.Stage, stageFar), stageSoon)
-		if d.byKey[key{t.UID, t.Of}] == nil && len(d.told) < maxKept {
-			d.told = append(d.told, &t)
+		if d.byKey[key{t.UID, t.Of}] == nil && len(d.records) < maxKept {
+			d.records = append(d.records, &t)
 			d.byKey[key{t.UID, t.Of}] = &t
 			if t.isConflict() {
 				d.conflicts++
@@ -93,13 +93,13 @@ func (d *differ) load(list []reported) {
 	}
 }
 
-func (d *differ) compare() {
+func (d *changeDetector) compareAll() {
 	if d.reportEmptied() {
 		return
 	}
 	y, m, day := d.now.Date()
 	begin := time.Date(y, m, day, 0, 0, 0, 0, d.zone) // start of today, for whole days
-	all := slices.DeleteFunc(d.book.between(begin, d.until), func(i instance) bool {
+	all := slices.DeleteFunc(d.schedule.listInstances(begin, d.until), func(i instance) bool {
 		return i.start.Before(d.now) && !i.event.start.day
 	})
 	if len(all) > maxSeen {
@@ -119,7 +119,7 @@ func (d *differ) compare() {
 	added = d.compareMissing(seen, added)
 	for _, i := range added {
 		if !i.cancelled && !i.done {
-			d.reportStage(d.newReported(i), i)
+			d.reportStage(d.newRecord(i), i)
 		}
 	}
 	d.reportConflicts(all)
@@ -127,26 +127,26 @@ func (d *differ) compare() {
 
 // reportEmptied reports a calendar that lost all its entries once, because this is probably a
 // fault.
-func (d *differ) reportEmptied() bool {
+func (d *changeDetector) reportEmptied() bool {
 	future := 0
-	for _, t := range d.told {
+	for _, t := range d.records {
 		if t.Start > d.now.Unix() && !t.Gone {
 			future++
 		}
 	}
-	if d.book.size > 0 || future < 3 || len(d.unknown) > 0 {
+	if d.schedule.size > 0 || future < 3 || len(d.unknown) > 0 {
 		return false
 	}
-	d.told = nil
-	d.emit(ponder.Observation{
+	d.records = nil
+	d.addObservation(ponder.Observation{
 		Content: fmt.Sprintf("The calendar is empty now; %d things were in it for the days to come.", future),
-		Subject: sensor.Subject("calendar " + d.where), State: "emptied", Level: levelPressing,
+		Subject: sensor.Subject("calendar " + d.location), State: "emptied", Level: levelPressing,
 	})
 	return true
 }
 
 // compareOne compares an occurrence with its last report.
-func (d *differ) compareOne(t *reported, i instance) {
+func (d *changeDetector) compareOne(t *reportRecord, i instance) {
 	was := time.Unix(t.Start, 0)
 	switch {
 	case i.done:
@@ -158,7 +158,7 @@ func (d *differ) compareOne(t *reported, i instance) {
 		if d.isFull() {
 			return
 		}
-		*t = *d.fill(t, i)
+		*t = *d.fillRecord(t, i)
 		d.reportStage(t, i)
 	case !i.start.Equal(was):
 		d.reportMoved(t, i, was)
@@ -167,26 +167,26 @@ func (d *differ) compareOne(t *reported, i instance) {
 	}
 }
 
-func (d *differ) isFull() bool { return len(d.out) >= sensor.MaxLook }
+func (d *changeDetector) isFull() bool { return len(d.observations) >= sensor.MaxLook }
 
 // compareMissing handles reported events that are not at their time. It returns the added
 // occurrences that are not new times of those events.
-func (d *differ) compareMissing(seen map[key]bool, added []instance) []instance {
-	for _, t := range d.told {
-		if t.isConflict() || t.Gone || seen[key{t.UID, t.Of}] || d.unknown[t.UID] || d.book.broken[t.UID] {
+func (d *changeDetector) compareMissing(seen map[key]bool, added []instance) []instance {
+	for _, t := range d.records {
+		if t.isConflict() || t.Gone || seen[key{t.UID, t.Of}] || d.unknown[t.UID] || d.schedule.broken[t.UID] {
 			continue
 		}
 		was := time.Unix(t.Start, 0)
-		if i, ok := d.book.find(t.UID, t.Of); ok {
+		if i, ok := d.schedule.findInstance(t.UID, t.Of); ok {
 			if t.Start > d.now.Unix() || i.start.After(d.now) {
 				d.compareOne(t, i)
 			}
 			continue
 		}
-		if t.Start <= d.now.Unix() || d.isFull() || d.book.broken[t.UID] { // find may have marked it broken
+		if t.Start <= d.now.Unix() || d.isFull() || d.schedule.broken[t.UID] { // find may have marked it broken
 			continue
 		}
-		if n := nearest(added, t.UID, was); n >= 0 { // the whole series moved
+		if n := nearestInstance(added, t.UID, was); n >= 0 { // the whole series moved
 			i := added[n]
 			added = slices.Delete(added, n, n+1)
 			d.compareOne(t, i)
@@ -204,8 +204,8 @@ func (d *differ) compareMissing(seen map[key]bool, added []instance) []instance 
 	return added
 }
 
-// nearest returns the index of the occurrence of uid nearest to t within three days, or -1.
-func nearest(list []instance, uid string, t time.Time) int {
+// nearestInstance returns the index of the occurrence of uid nearest to t within three days, or -1.
+func nearestInstance(list []instance, uid string, t time.Time) int {
 	best, at := 3*24*time.Hour, -1
 	for n, i := range list {
 		if far := i.start.Sub(t).Abs(); i.uid == uid && !i.cancelled && far <= best {
@@ -215,30 +215,30 @@ func nearest(list []instance, uid string, t time.Time) int {
 	return at
 }
 
-// newReported returns a new record. reportStage stores it.
-func (d *differ) newReported(i instance) *reported { return d.fill(&reported{}, i) }
+// newRecord returns a new record. reportStage stores it.
+func (d *changeDetector) newRecord(i instance) *reportRecord { return d.fillRecord(&reportRecord{}, i) }
 
-func (d *differ) fill(t *reported, i instance) *reported {
-	*t = reported{UID: i.uid, Of: i.of, Start: i.start.Unix(), Day: i.event.start.day, Task: i.task, Title: plain(sensor.Line(i.title, maxKeptTitle))}
+func (d *changeDetector) fillRecord(t *reportRecord, i instance) *reportRecord {
+	*t = reportRecord{UID: i.uid, Of: i.of, Start: i.start.Unix(), Day: i.event.start.day, Task: i.task, Title: stripEscaped(sensor.Line(i.title, maxKeptTitle))}
 	return t
 }
 
-func (d *differ) reportStage(t *reported, i instance) {
+func (d *changeDetector) reportStage(t *reportRecord, i instance) {
 	if d.isFull() {
 		return
 	}
 	if k := (key{t.UID, t.Of}); d.byKey[k] == nil {
 		d.byKey[k] = t
-		d.told = append(d.told, t)
+		d.records = append(d.records, t)
 	}
 	t.Stage = stageOf(i.start, d.now, t.Day)
 	verb := "is on"
 	if i.task {
 		verb = "is due on"
 	}
-	says := d.name(t) + " " + verb + " " + d.date(i.start, t.Day)
+	says := d.formatName(t) + " " + verb + " " + d.formatDate(i.start, t.Day)
 	if !t.Day && !i.task && i.length > 0 {
-		says += " until " + d.end(i)
+		says += " until " + d.formatEnd(i)
 	}
 	if i.place != "" {
 		says += ", at " + i.place
@@ -246,43 +246,43 @@ func (d *differ) reportStage(t *reported, i instance) {
 	if i.host != "" {
 		says += ", invited by " + i.host
 	}
-	d.emit(ponder.Observation{Content: says + ".", Subject: d.subject(t), State: t.Stage.name(t.Day), Level: d.level(t), Due: i.start})
+	d.addObservation(ponder.Observation{Content: says + ".", Subject: d.formatSubject(t), State: t.Stage.stateName(t.Day), Level: d.stageLevel(t), Due: i.start})
 }
 
-func (d *differ) level(t *reported) int {
+func (d *changeDetector) stageLevel(t *reportRecord) int {
 	if t.Stage == stageSoon && t.Day {
 		return levelTomorrow
 	}
 	return levels[t.Stage]
 }
 
-func (d *differ) reportMoved(t *reported, i instance, was time.Time) {
+func (d *changeDetector) reportMoved(t *reportRecord, i instance, was time.Time) {
 	if d.isFull() {
 		return
 	}
-	from := d.date(was, t.Day)
-	d.fill(t, i)
+	from := d.formatDate(was, t.Day)
+	d.fillRecord(t, i)
 	if t.Stage = stageFar; !i.start.After(d.until) {
 		t.Stage = stageOf(i.start, d.now, t.Day)
 	}
-	d.emit(ponder.Observation{
-		Content: d.name(t) + " was moved from " + from + " to " + d.date(i.start, t.Day) + ".",
-		Subject: d.subject(t), State: "moved", Level: max(d.changeLevel(was), d.changeLevel(i.start)), Due: i.start,
+	d.addObservation(ponder.Observation{
+		Content: d.formatName(t) + " was moved from " + from + " to " + d.formatDate(i.start, t.Day) + ".",
+		Subject: d.formatSubject(t), State: "moved", Level: max(d.changeLevel(was), d.changeLevel(i.start)), Due: i.start,
 	})
 }
 
-func (d *differ) reportCancelled(t *reported, was time.Time) {
+func (d *changeDetector) reportCancelled(t *reportRecord, was time.Time) {
 	if t.Start <= d.now.Unix() && !t.Day || d.isFull() {
 		return
 	}
 	t.Gone = true
-	d.emit(ponder.Observation{
-		Content: d.name(t) + " on " + d.date(was, t.Day) + " was cancelled or deleted.",
-		Subject: d.subject(t), State: "cancelled", Level: d.changeLevel(was), Due: was,
+	d.addObservation(ponder.Observation{
+		Content: d.formatName(t) + " on " + d.formatDate(was, t.Day) + " was cancelled or deleted.",
+		Subject: d.formatSubject(t), State: "cancelled", Level: d.changeLevel(was), Due: was,
 	})
 }
 
-func (d *differ) changeLevel(t time.Time) int {
+func (d *changeDetector) changeLevel(t time.Time) int {
 	if t.Sub(d.now) <= 24*time.Hour {
 		return levelPressing
 	}
@@ -290,7 +290,7 @@ func (d *differ) changeLevel(t time.Time) int {
 }
 
 // reportConflicts reports events at the same time.
-func (d *differ) reportConflicts(all []instance) {
+func (d *changeDetector) reportConflicts(all []instance) {
 	all = slices.DeleteFunc(all, func(i instance) bool {
 		return i.cancelled || i.task || i.transparent || i.event.start.day || i.length <= 0
 	})
@@ -310,58 +310,58 @@ func (d *differ) reportConflicts(all []instance) {
 	}
 }
 
-func (d *differ) reportConflict(a, b instance) {
+func (d *changeDetector) reportConflict(a, b instance) {
 	name := fmt.Sprint(a.uid, " ", a.start.Unix(), " ", b.uid, " ", b.start.Unix())
 	k := key{conflictUID + sensor.Hash(name), 0}
 	if d.byKey[k] != nil {
 		return
 	}
 	d.conflicts++
-	t := &reported{UID: k.uid, Start: b.start.Unix()}
+	t := &reportRecord{UID: k.uid, Start: b.start.Unix()}
 	d.byKey[k] = t
-	d.told = append(d.told, t)
-	d.emit(ponder.Observation{
+	d.records = append(d.records, t)
+	d.addObservation(ponder.Observation{
 		Content: fmt.Sprintf("Two events are at the same time: %s on %s until %s, and %s at %s until %s.",
-			quote(a.title), d.date(a.start, false), d.end(a), quote(b.title), b.start.In(d.zone).Format("15:04"), d.end(b)),
-		Subject: sensor.Subject("conflict of " + a.uid + " and " + b.uid + " " + stamp(b.start, false)), State: "conflict", Level: levelConflict, Due: b.start,
+			quoteText(a.title), d.formatDate(a.start, false), d.formatEnd(a), quoteText(b.title), b.start.In(d.zone).Format("15:04"), d.formatEnd(b)),
+		Subject: sensor.Subject("conflict of " + a.uid + " and " + b.uid + " " + formatStart(b.start, false)), State: "conflict", Level: levelConflict, Due: b.start,
 	})
 }
 
-func (d *differ) emit(o ponder.Observation) {
-	o.Content, o.Source, o.Untrusted = sensor.Line(o.Content, sensor.MaxText), d.where, true
-	d.out = append(d.out, o)
+func (d *changeDetector) addObservation(o ponder.Observation) {
+	o.Content, o.Source, o.Untrusted = sensor.Line(o.Content, sensor.MaxText), d.location, true
+	d.observations = append(d.observations, o)
 }
 
-func (d *differ) subject(t *reported) string {
-	return sensor.Subject(t.UID + " " + stamp(time.Unix(t.Start, 0).In(d.zone), t.Day))
+func (d *changeDetector) formatSubject(t *reportRecord) string {
+	return sensor.Subject(t.UID + " " + formatStart(time.Unix(t.Start, 0).In(d.zone), t.Day))
 }
 
-// stamp formats the start: a day in its zone, a time in UTC.
-func stamp(t time.Time, day bool) string {
+// formatStart formats the start: a day in its zone, a time in UTC.
+func formatStart(t time.Time, day bool) string {
 	if day {
 		return t.Format("2006-01-02")
 	}
 	return t.UTC().Format("2006-01-02T15:04:05Z")
 }
 
-func (d *differ) name(t *reported) string {
+func (d *changeDetector) formatName(t *reportRecord) string {
 	if t.Task {
-		return "The task " + quote(t.Title)
+		return "The task " + quoteText(t.Title)
 	}
-	return "The event " + quote(t.Title)
+	return "The event " + quoteText(t.Title)
 }
 
-func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
+func quoteText(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
-// date formats a time in the user's zone.
-func (d *differ) date(t time.Time, day bool) string {
+// formatDate formats a time in the user's zone.
+func (d *changeDetector) formatDate(t time.Time, day bool) string {
 	if day {
 		return t.In(d.zone).Format("Mon 2 Jan 2006")
 	}
 	return t.In(d.zone).Format("Mon 2 Jan 2006 15:04 MST")
 }
 
-func (d *differ) end(i instance) string {
+func (d *changeDetector) formatEnd(i instance) string {
 	end := i.end.In(d.zone)
 	if i.end.Sub(i.start) < 20*time.Hour {
 		return end.Format("15:04")
@@ -369,14 +369,14 @@ func (d *differ) end(i instance) string {
 	return end.Format("Mon 2 Jan 15:04")
 }
 
-// toKeep returns the records of future and recent occurrences.
-func (d *differ) toKeep() []reported {
-	out := make([]reported, 0, len(d.told))
-	for _, t := range d.told {
+// recordsToKeep returns the records of future and recent occurrences.
+func (d *changeDetector) recordsToKeep() []reportRecord {
+	out := make([]reportRecord, 0, len(d.records))
+	for _, t := range d.records {
 		if t.Start > d.now.Add(-36*time.Hour).Unix() {
 			out = append(out, *t)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b reported) int { return int(a.Start/60 - b.Start/60) })
+	slices.SortStableFunc(out, func(a, b reportRecord) int { return int(a.Start/60 - b.Start/60) })
 	return out[max(0, len(out)-maxKept):]
 }

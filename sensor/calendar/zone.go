@@ -12,8 +12,8 @@ import (
 	"github.com/teambition/rrule-go"
 )
 
-// A zones resolves names of time zones.
-type zones struct {
+// A zoneResolver resolves names of time zones.
+type zoneResolver struct {
 	user    *time.Location
 	now     time.Time
 	defined map[string]*object // definitions in the calendar, by name
@@ -25,27 +25,27 @@ const maxZones = 200 // of a calendar
 
 var zoneName = regexp.MustCompile(`^[A-Za-z]{2,20}(?:[A-Za-z0-9_+-]{0,30})(?:/[A-Za-z0-9_+-]{1,30}){0,2}$`)
 
-// zone returns the zone with an IANA name, a Windows name or a definition in the calendar.
+// lookupZone returns the zone with an IANA name, a Windows name or a definition in the calendar.
 // Otherwise it returns the user's zone.
-func (z *zones) zone(name string) *time.Location {
+func (z *zoneResolver) lookupZone(name string) *time.Location {
 	if name == "" {
 		return z.user
 	}
 	if l := z.found[name]; l != nil {
 		return l
 	}
-	l := z.resolve(name)
+	l := z.resolveName(name)
 	if len(z.found) < maxZones {
 		z.found[name] = l
 	}
 	return l
 }
 
-func (z *zones) resolve(name string) *time.Location {
+func (z *zoneResolver) resolveName(name string) *time.Location {
 	own := z.defined[name]
 	names := []string{name, windowsZones[strings.ToLower(name)]}
 	if own != nil {
-		names = append(names, own.text("X-LIC-LOCATION"))
+		names = append(names, own.unescapedText("X-LIC-LOCATION"))
 	} else if parts := strings.Split(name, "/"); len(parts) > 2 { // "/mozilla.org/20050126_1/Europe/Berlin"
 		names = append(names, strings.Join(parts[len(parts)-2:], "/"))
 	}
@@ -57,7 +57,7 @@ func (z *zones) resolve(name string) *time.Location {
 		}
 	}
 	if own != nil {
-		if l := z.build(own); l != nil {
+		if l := z.buildZone(own); l != nil {
 			return l
 		}
 	}
@@ -72,20 +72,20 @@ type onset struct {
 // horizon limits the computed onsets around now.
 const horizon = 2 * 366 * 24 * time.Hour
 
-func (z *zones) build(def *object) *time.Location {
+func (z *zoneResolver) buildZone(def *object) *time.Location {
 	var onsets []onset
 	last := onset{unix: -1 << 62}
 	for _, o := range def.children {
 		start, _, err := parseWall(firstValue(o, "DTSTART"))
-		from, ok1 := offset(firstValue(o, "TZOFFSETFROM"))
-		to, ok2 := offset(firstValue(o, "TZOFFSETTO"))
+		from, ok1 := parseOffset(firstValue(o, "TZOFFSETFROM"))
+		to, ok2 := parseOffset(firstValue(o, "TZOFFSETTO"))
 		if err != nil || !ok1 || !ok2 || len(onsets) > 100 {
 			continue
 		}
 		if u := start.Unix(); u > last.unix && u < z.now.Unix() {
 			last = onset{u, from, to}
 		}
-		for _, wall := range z.changes(o, start) {
+		for _, wall := range z.onsetTimes(o, start) {
 			onsets = append(onsets, onset{wall.Unix() - int64(from), from, to})
 		}
 	}
@@ -97,24 +97,24 @@ func (z *zones) build(def *object) *time.Location {
 	if len(onsets) > 0 {
 		first = onsets[0].from
 	}
-	l, err := time.LoadLocationFromTZData("calendar", tzif(first, onsets))
+	l, err := time.LoadLocationFromTZData("calendar", encodeTZif(first, onsets))
 	if err != nil {
 		return nil
 	}
 	return l
 }
 
-// changes returns the wall times within the horizon at which an observance starts.
-func (z *zones) changes(o *object, start time.Time) (walls []time.Time) {
+// onsetTimes returns the wall times within the horizon at which an observance starts.
+func (z *zoneResolver) onsetTimes(o *object, start time.Time) (walls []time.Time) {
 	from, to := z.now.Add(-horizon), z.now.Add(horizon)
-	if _, recurs := o.prop("RRULE"); !recurs && !start.Before(from) && start.Before(to) {
+	if _, recurs := o.firstProp("RRULE"); !recurs && !start.Before(from) && start.Before(to) {
 		walls = append(walls, start)
 	}
 	for _, p := range o.props {
 		switch p.name {
 		case "RRULE":
 			if r, err := parseRule(p.value, time.UTC); err == nil && r.Freq <= rrule.DAILY {
-				more, _ := expand(r, start, from, to, z.steps) // partial results suffice
+				more, _ := expandRule(r, start, from, to, z.steps) // partial results suffice
 				walls = append(walls, more[:min(len(more), 20)]...)
 			}
 		case "RDATE":
@@ -127,12 +127,12 @@ func (z *zones) changes(o *object, start time.Time) (walls []time.Time) {
 }
 
 func firstValue(o *object, name string) string {
-	p, _ := o.prop(name) // none: empty
+	p, _ := o.firstProp(name) // none: empty
 	return strings.TrimSpace(p.value)
 }
 
-// offset parses "+0100" or "-043000" into seconds.
-func offset(s string) (int, bool) {
+// parseOffset parses "+0100" or "-043000" into seconds.
+func parseOffset(s string) (int, bool) {
 	if len(s) != 5 && len(s) != 7 || s[0] != '+' && s[0] != '-' {
 		return 0, false
 	}
@@ -147,8 +147,8 @@ func offset(s string) (int, bool) {
 	return seconds, err == nil && seconds > -20*3600 && seconds < 20*3600
 }
 
-// tzif encodes a zone in the format of RFC 8536, version 2.
-func tzif(first int, onsets []onset) []byte {
+// encodeTZif encodes a zone in the format of RFC 8536, version 2.
+func encodeTZif(first int, onsets []onset) []byte {
 	header := func(b []byte, times, types int) []byte {
 		b = append(b, "TZif2"...)
 		b = append(b, make([]byte, 15)...)
@@ -176,9 +176,9 @@ func tzif(first int, onsets []onset) []byte {
 	return append(b, "X\x00\n\n"...)
 }
 
-// instant converts a wall time. A skipped time uses the offset before the change; of two times the
+// wallToTime converts a wall time. A skipped time uses the offset before the change; of two times the
 // first counts (RFC 5545).
-func instant(wall time.Time, zone *time.Location) time.Time {
+func wallToTime(wall time.Time, zone *time.Location) time.Time {
 	for _, day := range []int{-1, 1} {
 		_, off := wall.AddDate(0, 0, day).In(zone).Zone()
 		if t := wall.Add(-time.Duration(off) * time.Second).In(zone); wallOf(t).Equal(wall) {

@@ -35,7 +35,7 @@ type Options struct {
 
 // Limits.
 const (
-	limit        = 15 * time.Second
+	maxRunTime   = 15 * time.Second
 	maxBytes     = 16 << 10 // of output
 	maxLines     = 500
 	recoveryTime = 15 * time.Minute // time after a failure before "ok"
@@ -59,8 +59,8 @@ type command struct {
 
 // New returns the sensor "command".
 func New(o Options) sensor.Sensor {
-	if o.Limit <= 0 || o.Limit > limit {
-		o.Limit = limit
+	if o.Limit <= 0 || o.Limit > maxRunTime {
+		o.Limit = maxRunTime
 	}
 	return sensor.Sensor{Name: "command", Look: (&command{Options: o}).look}
 }
@@ -74,7 +74,7 @@ func (c *command) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	if c.last == nil || now.Before(c.lastRun) || now.Sub(c.lastRun) >= c.Every {
 		out, err := c.run(ctx)
 		if err != nil {
-			return nil, nil, fmt.Errorf("run %s: %w", c.name(), err)
+			return nil, nil, fmt.Errorf("run %s: %w", c.programName(), err)
 		}
 		c.last, c.lastRun = out, now
 	}
@@ -82,7 +82,7 @@ func (c *command) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	if json.Unmarshal(raw, &before) != nil || before.Lines == nil {
 		before, raw = cursor{}, nil
 	}
-	next, seen := c.compare(before, raw != nil, now)
+	next, seen := c.compareOutput(before, raw != nil, now)
 	if raw != nil && len(seen) == 0 {
 		return nil, raw, nil
 	}
@@ -90,15 +90,15 @@ func (c *command) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	return seen, encoded, err
 }
 
-// name returns the program name without arguments, which may be secret.
-func (c *command) name() string { return sensor.Line(filepath.Base(c.Command[0]), 80) }
+// programName returns the program name without arguments, which may be secret.
+func (c *command) programName() string { return sensor.Line(filepath.Base(c.Command[0]), 80) }
 
-// compare reports the difference to the last report.
-func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []ponder.Observation) {
+// compareOutput reports the difference to the last report.
+func (c *command) compareOutput(before cursor, known bool, now time.Time) (cursor, []ponder.Observation) {
 	next, quiet := before, now.Sub(time.Unix(before.At, 0))
-	lines := c.last.lines()
-	hashes := hashesOf(lines)
-	o := ponder.Observation{Subject: sensor.Subject("command " + c.name()), Untrusted: !c.Trusted}
+	lines := c.last.printableLines()
+	hashes := hashLines(lines)
+	o := ponder.Observation{Subject: sensor.Subject("command " + c.programName()), Untrusted: !c.Trusted}
 	switch {
 	case c.last.status != "":
 		if c.last.status == before.Status {
@@ -106,17 +106,17 @@ func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []p
 		}
 		next.Turns++
 		next.Status = c.last.status
-		o.Content, o.State, o.Level = fmt.Sprintf("The command %s failed (%s). %s", c.name(), c.last.status, c.last.complaint()), fmt.Sprintf("failed %d", next.Turns), 6
+		o.Content, o.State, o.Level = fmt.Sprintf("The command %s failed (%s). %s", c.programName(), c.last.status, c.last.errorLine()), fmt.Sprintf("failed %d", next.Turns), 6
 	case before.Status != "":
 		if quiet < recoveryTime {
 			return before, nil
 		}
 		next.Status, next.Lines = "", hashes
 		next.Turns++
-		o.Content, o.State, o.Level = fmt.Sprintf("The command %s works again.", c.name()), fmt.Sprintf("ok %d", next.Turns), 2
+		o.Content, o.State, o.Level = fmt.Sprintf("The command %s works again.", c.programName()), fmt.Sprintf("ok %d", next.Turns), 2
 	case !known:
 		return cursor{Lines: hashes}, nil
-	case slices.Equal(hashes, before.Lines) || quiet < pause(before.Times):
+	case slices.Equal(hashes, before.Lines) || quiet < quietPause(before.Times):
 		return before, nil
 	default:
 		next.Lines = hashes
@@ -124,7 +124,7 @@ func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []p
 		if quiet > 12*time.Hour {
 			next.Times = 1
 		}
-		o.Content, o.State = fmt.Sprintf("What %s prints changed: %s", c.name(), describeChange(lines, before.Lines)), "changed "+sensor.Hash(strings.Join(hashes, " "))
+		o.Content, o.State = fmt.Sprintf("What %s prints changed: %s", c.programName(), describeChange(lines, before.Lines)), "changed "+sensor.Hash(strings.Join(hashes, " "))
 	}
 	if next.Lines == nil {
 		next.Lines = []string{}
@@ -134,8 +134,8 @@ func (c *command) compare(before cursor, known bool, now time.Time) (cursor, []p
 	return next, []ponder.Observation{o}
 }
 
-// pause returns the quiet time after a number of changes.
-func pause(times int) time.Duration {
+// quietPause returns the quiet time after a number of changes.
+func quietPause(times int) time.Duration {
 	const often, first, last = 3, 10 * time.Minute, 6 * time.Hour
 	if times < often {
 		return 0
@@ -143,7 +143,7 @@ func pause(times int) time.Duration {
 	return min(first<<min(times-often, 10), last)
 }
 
-func hashesOf(lines []string) []string {
+func hashLines(lines []string) []string {
 	hashes := []string{}
 	for _, line := range lines {
 		hashes = append(hashes, sensor.Hash(line))

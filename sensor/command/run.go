@@ -13,14 +13,14 @@ import (
 )
 
 type output struct {
-	out, complaints limitio.Writer
-	status          string // failure; empty after success
+	stdout, stderr limitio.Writer
+	status         string // failure; empty after success
 }
 
-// lines returns the printable lines without surrounding white space.
-func (o *output) lines() []string {
+// printableLines returns the printable lines without surrounding white space.
+func (o *output) printableLines() []string {
 	var lines []string
-	for line := range strings.Lines(o.out.String()) {
+	for line := range strings.Lines(o.stdout.String()) {
 		if line = sensor.Line(line, 1000); line != "" && len(lines) < maxLines {
 			lines = append(lines, line)
 		}
@@ -28,19 +28,19 @@ func (o *output) lines() []string {
 	return lines
 }
 
-// complaint returns the last line of the error output, or else of the output.
-func (o *output) complaint() string {
-	text := strings.TrimSpace(o.complaints.String())
+// errorLine returns the last line of the error output, or else of the output.
+func (o *output) errorLine() string {
+	text := strings.TrimSpace(o.stderr.String())
 	if text == "" {
-		text = strings.TrimSpace(o.out.String())
+		text = strings.TrimSpace(o.stdout.String())
 	}
 	return sensor.Line(text[strings.LastIndexByte(text, '\n')+1:], 300)
 }
 
 // run runs the command. It returns an error only if the command did not start.
 func (c *command) run(ctx context.Context) (*output, error) {
-	out := output{out: limitio.Writer{Limit: maxBytes}, complaints: limitio.Writer{Limit: maxBytes}}
-	err := process.Run(ctx, c.Limit, process.Spec{Command: c.Command, Dir: c.Dir, Env: c.Env, Stdout: &out.out, Stderr: &out.complaints})
+	out := output{stdout: limitio.Writer{Limit: maxBytes}, stderr: limitio.Writer{Limit: maxBytes}}
+	err := process.Run(ctx, c.Limit, process.Spec{Command: c.Command, Dir: c.Dir, Env: c.Env, Stdout: &out.stdout, Stderr: &out.stderr})
 	exit := (*exec.ExitError)(nil)
 	switch {
 	case errors.Is(err, process.ErrTimeout):

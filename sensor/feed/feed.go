@@ -86,13 +86,13 @@ func (f *feed) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c, known := readCursor(raw)
-	if err := f.refresh(ctx, now, c); err != nil {
-		return nil, nil, fmt.Errorf("read the feed of %s: %w", host(f.URL), err)
+	if err := f.refreshVersion(ctx, now, c); err != nil {
+		return nil, nil, fmt.Errorf("read the feed of %s: %w", hostName(f.URL), err)
 	}
 	if f.current == nil { // unchanged since the cursor
 		return nil, raw, nil
 	}
-	fresh := c.unseen(f.current.items)
+	fresh := c.unseenItems(f.current.items)
 	if !known {
 		fresh = fresh[:min(len(fresh), firstItems)]
 	}
@@ -101,8 +101,8 @@ func (f *feed) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]
 	}
 	fresh = fresh[max(0, len(fresh)-sensor.MaxLook):] // the oldest
 	slices.Reverse(fresh)
-	next, err := json.Marshal(c.after(f.current, fresh, known))
-	return f.observe(fresh), next, err
+	next, err := json.Marshal(c.advanceCursor(f.current, fresh, known))
+	return f.buildObservations(fresh), next, err
 }
 
 func readCursor(raw json.RawMessage) (cursor, bool) {
@@ -113,12 +113,12 @@ func readCursor(raw json.RawMessage) (cursor, bool) {
 	return c, true
 }
 
-// refresh requests the feed if the interval has passed.
-func (f *feed) refresh(ctx context.Context, now time.Time, c cursor) error {
+// refreshVersion requests the feed if the interval has passed.
+func (f *feed) refreshVersion(ctx context.Context, now time.Time, c cursor) error {
 	if !f.lastRequest.IsZero() && f.Every > 0 && now.Sub(f.lastRequest) < f.Every && !now.Before(f.lastRequest) && (f.current != nil || f.err != nil || c.Seen != nil) {
 		return f.err
 	}
-	has, err := f.fetch(ctx, c)
+	has, err := f.fetchVersion(ctx, c)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -129,8 +129,8 @@ func (f *feed) refresh(ctx context.Context, now time.Time, c cursor) error {
 	return err
 }
 
-// fetch returns the feed, or nil if it has the version of the cursor.
-func (f *feed) fetch(ctx context.Context, c cursor) (*version, error) {
+// fetchVersion returns the feed, or nil if it has the version of the cursor.
+func (f *feed) fetchVersion(ctx context.Context, c cursor) (*version, error) {
 	if f.Fetch == nil {
 		return nil, errors.New("there is nothing to fetch it with")
 	}
@@ -150,18 +150,18 @@ func (f *feed) fetch(ctx context.Context, c cursor) (*version, error) {
 	case len(resp.Body) > MaxBytes:
 		return nil, errTooLong
 	}
-	v, err := parse(ctx, resp.Body, f.URL)
+	v, err := parseVersion(ctx, resp.Body, f.URL)
 	if err != nil {
 		return nil, err
 	}
-	v.etag, v.modified = validator(resp.ETag), validator(resp.Modified)
+	v.etag, v.modified = storableValidator(resp.ETag), storableValidator(resp.Modified)
 	return v, nil
 }
 
 var errTooLong = fmt.Errorf("it has more than %d MiB", MaxBytes>>20)
 
-// validator returns an ETag or date, or "" if it is too long to store.
-func validator(s string) string {
+// storableValidator returns an ETag or date, or "" if it is too long to store.
+func storableValidator(s string) string {
 	if len(s) > 300 || sensor.Line(s, 300) != s {
 		return ""
 	}
@@ -176,7 +176,7 @@ func hideURL(err error) error {
 	return err
 }
 
-func host(address string) string {
+func hostName(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return "an address without a host"
@@ -188,7 +188,7 @@ func (c cursor) isCurrent(v *version) bool {
 	return c.ETag+c.Modified != "" && c.ETag == v.etag && c.Modified == v.modified
 }
 
-func (c cursor) unseen(items []item) []item {
+func (c cursor) unseenItems(items []item) []item {
 	seen := make(map[string]bool, len(c.Seen))
 	for _, hash := range c.Seen {
 		seen[hash] = true
@@ -203,9 +203,9 @@ func (c cursor) unseen(items []item) []item {
 	return fresh
 }
 
-// after returns the cursor after some unseen items were reported. After the first look, all items
+// advanceCursor returns the cursor after some unseen items were reported. After the first look, all items
 // count as seen.
-func (c cursor) after(v *version, told []item, known bool) cursor {
+func (c cursor) advanceCursor(v *version, told []item, known bool) cursor {
 	if !known {
 		told = slices.Clone(v.items)
 		slices.Reverse(told)
@@ -227,17 +227,17 @@ func (c cursor) after(v *version, told []item, known bool) cursor {
 	}
 	gone = gone[max(0, len(gone)-max(0, maxItems-len(still))):]
 	next := cursor{Seen: append(append([]string{}, gone...), still...)}
-	if len(next.unseen(v.items)) == 0 {
+	if len(next.unseenItems(v.items)) == 0 {
 		next.ETag, next.Modified = v.etag, v.modified
 	}
 	return next
 }
 
-func (f *feed) observe(items []item) []ponder.Observation {
+func (f *feed) buildObservations(items []item) []ponder.Observation {
 	var seen []ponder.Observation
 	for _, it := range items {
 		seen = append(seen, ponder.Observation{
-			Content: sensor.Line(it.text(f.current.title), sensor.MaxText),
+			Content: sensor.Line(it.formatText(f.current.title), sensor.MaxText),
 			Subject: sensor.Subject(it.id), State: "new", Source: sensor.Line(it.link, 500), Untrusted: !f.Trusted,
 		})
 	}

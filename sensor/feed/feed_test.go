@@ -46,12 +46,12 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-func (s *site) sensor() sensor.Sensor {
-	return New(Options{URL: s.URL + "/feed?token=geheim", Fetch: over(s.Client()), Every: -1})
+func (s *site) newSensor() sensor.Sensor {
+	return New(Options{URL: s.URL + "/feed?token=geheim", Fetch: fetchWith(s.Client()), Every: -1})
 }
 
-// rss returns a feed with items from newest down to oldest.
-func rss(newest, oldest int) string {
+// rssFeed returns a feed with items from newest down to oldest.
+func rssFeed(newest, oldest int) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>`)
 	for i := newest; i >= oldest; i-- {
@@ -60,7 +60,7 @@ func rss(newest, oldest int) string {
 	return b.String() + `</channel></rss>`
 }
 
-func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage) {
+func checkLook(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage) {
 	t.Helper()
 	seen, next, err := s.Look(t.Context(), now, cursor)
 	if err != nil {
@@ -74,9 +74,9 @@ func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) 
 
 func TestItemsAreReportedOnce(t *testing.T) {
 	site := newSite(t)
-	site.body = rss(10, 1)
-	s := site.sensor()
-	seen, cursor := look(t, s, start, nil)
+	site.body = rssFeed(10, 1)
+	s := site.newSensor()
+	seen, cursor := checkLook(t, s, start, nil)
 	if len(seen) != 3 || seen[0].Subject != "id-8" || seen[2].Subject != "id-10" {
 		t.Fatalf("first look: %+v", seen)
 	}
@@ -85,7 +85,7 @@ func TestItemsAreReportedOnce(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for range 3 {
-		again, next := look(t, s, start, cursor)
+		again, next := checkLook(t, s, start, cursor)
 		if len(again) != 0 || string(next) != string(cursor) {
 			t.Fatalf("nothing is new, and there is %+v", again)
 		}
@@ -93,9 +93,9 @@ func TestItemsAreReportedOnce(t *testing.T) {
 	if site.sent != 1 {
 		t.Errorf("the feed was sent %d times", site.sent)
 	}
-	site.body = rss(12, 3)
+	site.body = rssFeed(12, 3)
 	for range 2 { // repeat a look whose result was lost
-		seen, next := look(t, s, start, cursor)
+		seen, next := checkLook(t, s, start, cursor)
 		if len(seen) != 2 || seen[0].Subject != "id-11" || seen[1].Subject != "id-12" {
 			t.Fatalf("second look: %+v", seen)
 		}
@@ -103,12 +103,12 @@ func TestItemsAreReportedOnce(t *testing.T) {
 			t.Error("the cursor is the same")
 		}
 	}
-	seen, cursor = look(t, site.sensor(), start, cursor) // another process
+	seen, cursor = checkLook(t, site.newSensor(), start, cursor) // another process
 	if len(seen) != 2 {
 		t.Fatalf("another process: %+v", seen)
 	}
-	site.body = rss(12, 1)
-	if seen, _ = look(t, s, start, cursor); len(seen) != 0 {
+	site.body = rssFeed(12, 1)
+	if seen, _ = checkLook(t, s, start, cursor); len(seen) != 0 {
 		t.Errorf("items that were there before: %+v", seen)
 	}
 }
@@ -116,14 +116,14 @@ func TestItemsAreReportedOnce(t *testing.T) {
 func TestManyItems(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which parses thousands of items")
 	site := newSite(t)
-	site.body = rss(1, 1)
-	s := site.sensor()
-	_, cursor := look(t, s, start, nil)
-	site.body = rss(121, 1)
+	site.body = rssFeed(1, 1)
+	s := site.newSensor()
+	_, cursor := checkLook(t, s, start, nil)
+	site.body = rssFeed(121, 1)
 	next := 2
 	for _, want := range []int{50, 50, 20, 0} {
 		var seen []ponder.Observation
-		seen, cursor = look(t, s, start, cursor)
+		seen, cursor = checkLook(t, s, start, cursor)
 		if len(seen) != want {
 			t.Fatalf("%d observations, want %d", len(seen), want)
 		}
@@ -134,22 +134,22 @@ func TestManyItems(t *testing.T) {
 			next++
 		}
 	}
-	site.body = rss(3000, 1)
+	site.body = rssFeed(3000, 1)
 	for range 20 {
-		_, cursor = look(t, s, start, cursor)
+		_, cursor = checkLook(t, s, start, cursor)
 	}
-	if seen, _ := look(t, s, start, cursor); len(seen) != 0 || len(cursor) > 20<<10 {
+	if seen, _ := checkLook(t, s, start, cursor); len(seen) != 0 || len(cursor) > 20<<10 {
 		t.Errorf("%d observations, a cursor of %d bytes", len(seen), len(cursor))
 	}
 }
 
 func TestEvery(t *testing.T) {
 	site := newSite(t)
-	site.body = rss(3, 1)
-	s := New(Options{URL: site.URL, Fetch: over(site.Client())})
-	_, cursor := look(t, s, start, nil)
+	site.body = rssFeed(3, 1)
+	s := New(Options{URL: site.URL, Fetch: fetchWith(site.Client())})
+	_, cursor := checkLook(t, s, start, nil)
 	for i := range 12 {
-		_, cursor = look(t, s, start.Add(time.Duration(i+1)*5*time.Minute), cursor)
+		_, cursor = checkLook(t, s, start.Add(time.Duration(i+1)*5*time.Minute), cursor)
 	}
 	if site.asked != 5 {
 		t.Errorf("the host was asked %d times in an hour, want 5", site.asked)
@@ -165,7 +165,7 @@ func TestFormats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			site := newSite(t)
 			site.body = body
-			seen, _ := look(t, site.sensor(), start, nil)
+			seen, _ := checkLook(t, site.newSensor(), start, nil)
 			if len(seen) != 1 || !strings.HasPrefix(seen[0].Content, "News: A ") || !strings.HasSuffix(seen[0].Content, "Hello.") || seen[0].Source != "https://example.org/1" {
 				t.Errorf("%+v", seen)
 			}
@@ -187,12 +187,12 @@ func TestErrors(t *testing.T) {
 		{"long", strings.Repeat(" ", MaxBytes+1), 200, "more than 2 MiB"},
 		{"deep", `<rss version="2.0"><channel>` + strings.Repeat("<a:b>", 100_000), 200, "deep"},
 		{"nothing for an item", `{"version":"https://jsonfeed.org/version/1","items":[null]}`, 200, "broken"},
-		{"cut off", rss(3, 1)[:200], 200, "broken"},
+		{"cut off", rssFeed(3, 1)[:200], 200, "broken"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site := newSite(t)
 			site.body, site.status = c.body, c.status
-			_, _, err := site.sensor().Look(t.Context(), start, nil)
+			_, _, err := site.newSensor().Look(t.Context(), start, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -202,7 +202,7 @@ func TestErrors(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	site := newSite(t)
-	s := site.sensor()
+	s := site.newSensor()
 	site.Close()
 	if _, _, err := s.Look(t.Context(), start, nil); err == nil || strings.Contains(err.Error(), "geheim") {
 		t.Errorf("error %v", err)
@@ -224,7 +224,7 @@ func TestHostileItems(t *testing.T) {
 	site.body = `{"version":"https://jsonfeed.org/version/1","title":"\u001b[2JNews","items":[
 		{"id":"` + strings.Repeat("x", 5000) + `","title":"a\u202eb","content_html":"<script>steal()</script><p>Hi</p><!-- hidden --><style>p{}</style>` + strings.Repeat("y", 5000) + `","url":"javascript:alert(1)"},
 		{"id":"2","title":"","content_text":""}, {"id":"3","title":"t","url":"https://user:geheim@example.org/"}] }`
-	seen, _ := look(t, site.sensor(), start, nil)
+	seen, _ := checkLook(t, site.newSensor(), start, nil)
 	if len(seen) != 2 {
 		t.Fatalf("%+v", seen)
 	}
@@ -238,22 +238,22 @@ func TestHostileItems(t *testing.T) {
 
 func TestConforms(t *testing.T) {
 	site := newSite(t)
-	site.body = rss(2, 1)
-	sensortest.Run(t, site.sensor,
-		sensortest.Step{Name: "first", Tells: []string{"new id-1", "new id-2"}},
-		sensortest.Step{Name: "quiet", Pass: time.Hour, Tells: []string{}},
-		sensortest.Step{Name: "one more", Do: func() { site.body = rss(3, 2) }, Tells: []string{"new id-3"}},
-		sensortest.Step{Name: "many", Do: func() { site.body = rss(200, 2) }},
-		sensortest.Step{Name: "as before", Do: func() { site.body = rss(3, 1) }, Tells: []string{}},
+	site.body = rssFeed(2, 1)
+	sensortest.Run(t, site.newSensor,
+		sensortest.Step{Name: "first", Reports: []string{"new id-1", "new id-2"}},
+		sensortest.Step{Name: "quiet", Pass: time.Hour, Reports: []string{}},
+		sensortest.Step{Name: "one more", Do: func() { site.body = rssFeed(3, 2) }, Reports: []string{"new id-3"}},
+		sensortest.Step{Name: "many", Do: func() { site.body = rssFeed(200, 2) }},
+		sensortest.Step{Name: "as before", Do: func() { site.body = rssFeed(3, 1) }, Reports: []string{}},
 	)
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(rss(2, 1)))
+	f.Add([]byte(rssFeed(2, 1)))
 	f.Add([]byte(`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","title":"a"}]}`))
 	f.Add([]byte(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>a</title></entry></feed>`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		v, err := parse(t.Context(), body, "https://example.org/feed")
+		v, err := parseVersion(t.Context(), body, "https://example.org/feed")
 		if err != nil {
 			return
 		}

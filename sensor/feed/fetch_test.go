@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-func over(client *http.Client) Fetch {
+func fetchWith(client *http.Client) Fetch {
 	return func(ctx context.Context, r Request) (*Response, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 		if err != nil {

@@ -30,8 +30,8 @@ type item struct {
 	at           time.Time // zero if unknown
 }
 
-// parse parses a feed. It sorts the items newest first if all have dates.
-func parse(ctx context.Context, body []byte, base string) (*version, error) {
+// parseVersion parses a feed. It sorts the items newest first if all have dates.
+func parseVersion(ctx context.Context, body []byte, base string) (*version, error) {
 	if err := checkDepth(ctx, body); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func parse(ctx context.Context, body []byte, base string) (*version, error) {
 	}
 	v := &version{title: plainText(parsed.Title, 100)}
 	for _, p := range parsed.Items {
-		if it, ok := itemOf(p, base); ok && len(v.items) < maxItems {
+		if it, ok := newItem(p, base); ok && len(v.items) < maxItems {
 			v.items = append(v.items, it)
 		}
 	}
@@ -89,11 +89,11 @@ func checkDepth(ctx context.Context, body []byte) error {
 	}
 }
 
-func itemOf(p *gofeed.Item, base string) (item, bool) {
+func newItem(p *gofeed.Item, base string) (item, bool) {
 	if p == nil {
 		return item{}, false
 	}
-	it := item{title: plainText(p.Title, 200), begin: plainText(cmp.Or(p.Description, p.Content), sensor.MaxText), link: absolute(p.Link, base)}
+	it := item{title: plainText(p.Title, 200), begin: plainText(cmp.Or(p.Description, p.Content), sensor.MaxText), link: resolveLink(p.Link, base)}
 	if at := cmp.Or(p.PublishedParsed, p.UpdatedParsed); at != nil {
 		it.at = *at
 	}
@@ -105,7 +105,7 @@ func itemOf(p *gofeed.Item, base string) (item, bool) {
 	return it, true
 }
 
-func (it item) text(feed string) string {
+func (it item) formatText(feed string) string {
 	text := it.title
 	if it.begin != "" && it.begin != it.title {
 		if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?:") {
@@ -119,8 +119,8 @@ func (it item) text(feed string) string {
 	return feed + ": " + text
 }
 
-// absolute resolves a link and returns "" unless it is http or https.
-func absolute(link, base string) string {
+// resolveLink resolves a link and returns "" unless it is http or https.
+func resolveLink(link, base string) string {
 	u, err := url.Parse(strings.TrimSpace(link))
 	if err != nil || link == "" {
 		return ""
@@ -136,16 +136,16 @@ func absolute(link, base string) string {
 }
 
 var (
-	hidden = regexp.MustCompile(`(?is)<!--.*?(?:-->|$)|<script\b.*?(?:</script\s*>|$)|<style\b.*?(?:</style\s*>|$)`)
-	tags   = regexp.MustCompile(`(?s)</?[a-zA-Z!?][^>]*(?:>|$)`)
-	inline = regexp.MustCompile(`(?i)</?(?:a|abbr|b|code|em|i|q|s|small|span|strong|sub|sup|u|wbr)\b[^>]*>`)
+	hiddenPattern = regexp.MustCompile(`(?is)<!--.*?(?:-->|$)|<script\b.*?(?:</script\s*>|$)|<style\b.*?(?:</style\s*>|$)`)
+	tagPattern    = regexp.MustCompile(`(?s)</?[a-zA-Z!?][^>]*(?:>|$)`)
+	inlinePattern = regexp.MustCompile(`(?i)</?(?:a|abbr|b|code|em|i|q|s|small|span|strong|sub|sup|u|wbr)\b[^>]*>`)
 )
 
 // plainText returns the text of HTML as a line of at most max bytes.
 func plainText(markup string, max int) string {
 	markup = markup[:min(len(markup), 64<<10)]
-	markup = hidden.ReplaceAllLiteralString(markup, " ")
-	markup = inline.ReplaceAllLiteralString(markup, "")
-	markup = tags.ReplaceAllLiteralString(markup, " ")
+	markup = hiddenPattern.ReplaceAllLiteralString(markup, " ")
+	markup = inlinePattern.ReplaceAllLiteralString(markup, "")
+	markup = tagPattern.ReplaceAllLiteralString(markup, " ")
 	return sensor.Line(html.UnescapeString(markup), max)
 }

@@ -22,24 +22,24 @@ const (
 	maxLookBytes = 64 << 20  // bytes per look
 )
 
-// A reader reads files below folders. It follows no link out of them.
-type reader struct {
+// A rootReader reads files below folders. It follows no link out of them.
+type rootReader struct {
 	open map[string]*os.Root
 	left int64
 }
 
-func (r *reader) close() {
+func (r *rootReader) closeRoots() {
 	for _, root := range r.open {
 		_ = root.Close()
 	}
 }
 
-// read returns the content of a file, or nil if it is too large or unreadable.
-func (r *reader) read(root string, f file) []byte {
+// readContent returns the content of a file, or nil if it is too large or unreadable.
+func (r *rootReader) readContent(root string, f file) []byte {
 	if f.size > maxRead || r.left < f.size {
 		return nil
 	}
-	dir, err := r.folder(root)
+	dir, err := r.openRoot(root)
 	if err != nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (r *reader) read(root string, f file) []byte {
 	return append([]byte{}, text...) // an empty file is not nil
 }
 
-func (r *reader) folder(root string) (*os.Root, error) {
+func (r *rootReader) openRoot(root string) (*os.Root, error) {
 	if dir, ok := r.open[root]; ok {
 		return dir, nil
 	}
@@ -79,35 +79,35 @@ func (r *reader) folder(root string) (*os.Root, error) {
 	return dir, nil
 }
 
-// stamp identifies the size and time of a file.
-func (f file) stamp() (out [5]byte) {
+// statHash identifies the size and time of a file.
+func (f file) statHash() (out [5]byte) {
 	b := binary.BigEndian.AppendUint64(nil, uint64(f.size))
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64(b, uint64(f.mtime)))
 	copy(out[:], sum[:])
 	return out
 }
 
-// recordOf returns the record of a file. The content is nil if unknown.
-func recordOf(f file, content []byte) record {
-	r := record{path: f.path, stamp: f.stamp(), size: f.size, mtime: f.mtime}
+// newRecord returns the record of a file. The content is nil if unknown.
+func newRecord(f file, content []byte) record {
+	r := record{path: f.path, stamp: f.statHash(), size: f.size, mtime: f.mtime}
 	if content != nil {
 		r.size = int64(len(content))
-		r.hash = hashOf(content)
+		r.hash = contentHash(content)
 		if isText(content) && !isSecret(f.path) {
-			r.sketch = sketch(content)
+			r.sketch = hashLines(content)
 		}
 	}
 	return r
 }
 
-func hashOf(content []byte) (out [6]byte) {
+func contentHash(content []byte) (out [6]byte) {
 	sum := sha256.Sum256(content)
 	copy(out[:], sum[:])
 	return out
 }
 
-// sketch returns the hashes of the lines, or nil for too many lines.
-func sketch(content []byte) []uint16 {
+// hashLines returns the hashes of the lines, or nil for too many lines.
+func hashLines(content []byte) []uint16 {
 	var out []uint16
 	for line := range bytes.Lines(content) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -148,8 +148,8 @@ func isSecret(path string) bool {
 
 const lineSeparator = " / "
 
-// summary returns new lines of a file, or its start if before is nil.
-func summary(f file, content []byte, before *record) string {
+// summarizeChange returns new lines of a file, or its start if before is nil.
+func summarizeChange(f file, content []byte, before *record) string {
 	if content == nil || isSecret(f.path) || !isText(content) {
 		return "(" + formatSize(f.size) + ")"
 	}
@@ -170,7 +170,7 @@ func newLines(content []byte, before *record) []string {
 	known := map[uint16]bool{}
 	switch {
 	case before == nil:
-	case before.hash != [6]byte{} && before.size <= int64(len(content)) && hashOf(content[:before.size]) == before.hash:
+	case before.hash != [6]byte{} && before.size <= int64(len(content)) && contentHash(content[:before.size]) == before.hash:
 		rest = content[before.size:] // appended
 	default:
 		for _, h := range before.sketch {

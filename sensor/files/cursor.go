@@ -24,15 +24,15 @@ const (
 )
 
 type cursor struct {
-	Roots   []string        `json:"roots"`
-	Missing []string        `json:"missing,omitempty"` // of the roots
-	Over    bool            `json:"over,omitempty"`    // not all files are watched
-	Floor   int64           `json:"floor,omitempty"`   // oldest time of a watched file
-	Busy    map[string]busy `json:"busy,omitempty"`    // frequently changing files, at most 50
-	Files   []byte          `json:"files"`             // see pack
+	Roots   []string            `json:"roots"`
+	Missing []string            `json:"missing,omitempty"` // of the roots
+	Over    bool                `json:"over,omitempty"`    // not all files are watched
+	Floor   int64               `json:"floor,omitempty"`   // oldest time of a watched file
+	Busy    map[string]busyFile `json:"busy,omitempty"`    // frequently changing files, at most 50
+	Files   []byte              `json:"files"`             // see pack
 }
 
-type busy struct {
+type busyFile struct {
 	Times int   `json:"n"`
 	At    int64 `json:"at"` // Unix seconds
 }
@@ -47,22 +47,22 @@ type record struct {
 	sketch []uint16 // hashes of lines, or nil
 }
 
-type decoded struct {
+type parsedCursor struct {
 	cursor
 	raw   json.RawMessage
 	files map[string]record
 }
 
-// decode parses a cursor. It returns nil if it is invalid.
-func decode(raw json.RawMessage) *decoded {
+// parseCursor parses a cursor. It returns nil if it is invalid.
+func parseCursor(raw json.RawMessage) *parsedCursor {
 	if len(raw) == 0 || len(raw) > sensor.MaxCursor {
 		return nil
 	}
-	d := &decoded{raw: bytes.Clone(raw)}
+	d := &parsedCursor{raw: bytes.Clone(raw)}
 	if json.Unmarshal(raw, &d.cursor) != nil || len(d.Roots) == 0 {
 		return nil
 	}
-	files, err := unpack(d.Files)
+	files, err := unpackRecords(d.Files)
 	if err != nil {
 		return nil
 	}
@@ -73,8 +73,8 @@ func decode(raw json.RawMessage) *decoded {
 	return d
 }
 
-// encode encodes a cursor. If not all files fit, it keeps the newest.
-func (d *decoded) encode() (json.RawMessage, error) {
+// encodeCursor encodes a cursor. If not all files fit, it keeps the newest.
+func (d *parsedCursor) encodeCursor() (json.RawMessage, error) {
 	var all []record
 	for _, r := range d.files {
 		all = append(all, r)
@@ -89,7 +89,7 @@ func (d *decoded) encode() (json.RawMessage, error) {
 			}
 		}
 		sorted := slices.SortedStableFunc(slices.Values(all), byPath)
-		d.Files = pack(sorted)
+		d.Files = packRecords(sorted)
 		switch {
 		case len(d.Files) <= packedBytes:
 			return json.Marshal(d.cursor)
@@ -102,8 +102,8 @@ func (d *decoded) encode() (json.RawMessage, error) {
 	}
 }
 
-// pack encodes records sorted by path, with common prefixes of paths, and compresses them.
-func pack(sorted []record) []byte {
+// packRecords encodes records sorted by path, with common prefixes of paths, and compresses them.
+func packRecords(sorted []record) []byte {
 	var plain []byte
 	last := ""
 	for _, r := range sorted {
@@ -132,7 +132,7 @@ func pack(sorted []record) []byte {
 
 var errDamaged = errors.New("the cursor is damaged")
 
-func unpack(packed []byte) ([]record, error) {
+func unpackRecords(packed []byte) ([]record, error) {
 	plain, err := limitio.ReadAll(flate.NewReader(bytes.NewReader(packed)), maxUnpacked)
 	if err != nil {
 		return nil, errDamaged

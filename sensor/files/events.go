@@ -10,8 +10,8 @@ import (
 // maxDirs limits the watched folders. With more, each look reads all folders.
 const maxDirs = 2000
 
-// An events receives events of the file system. A nil events is never quiet.
-type events struct {
+// A fsEvents receives events of the file system. A nil events is never quiet.
+type fsEvents struct {
 	watcher *fsnotify.Watcher
 	ignored func(root, path string) bool
 
@@ -22,18 +22,18 @@ type events struct {
 	broken bool // events are incomplete
 }
 
-// newEvents returns nil if the system has no events.
-func newEvents(ignored func(root, path string) bool) *events {
+// newFSEvents returns nil if the system has no events.
+func newFSEvents(ignored func(root, path string) bool) *fsEvents {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil
 	}
-	e := &events{watcher: w, ignored: ignored, dirty: true}
-	go e.listen()
+	e := &fsEvents{watcher: w, ignored: ignored, dirty: true}
+	go e.receiveEvents()
 	return e
 }
 
-func (e *events) listen() {
+func (e *fsEvents) receiveEvents() {
 	for {
 		select {
 		case event, ok := <-e.watcher.Events:
@@ -52,13 +52,13 @@ func (e *events) listen() {
 	}
 }
 
-func (e *events) markDirty() {
+func (e *fsEvents) markDirty() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dirty = true
 }
 
-func (e *events) watch(dir string) {
+func (e *fsEvents) watchFolder(dir string) {
 	if e == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (e *events) watch(dir string) {
 }
 
 // isQuiet reports whether no event occurred since reset.
-func (e *events) isQuiet() bool {
+func (e *fsEvents) isQuiet() bool {
 	if e == nil {
 		return false
 	}
@@ -80,7 +80,7 @@ func (e *events) isQuiet() bool {
 	return !e.dirty && !e.broken
 }
 
-func (e *events) reset() {
+func (e *fsEvents) reset() {
 	if e == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (e *events) reset() {
 	e.dirty, e.broken = false, false
 }
 
-func (e *events) close() error {
+func (e *fsEvents) close() error {
 	if e == nil {
 		return nil
 	}

@@ -58,11 +58,11 @@ const (
 type watcher struct {
 	Options
 	mu         sync.Mutex
-	events     *events
+	events     *fsEvents
 	looks      int
 	last       *snapshot
-	lastCursor *decoded  // the last parsed cursor
-	unchanged  *snapshot // snapshot without changes to memo
+	lastCursor *parsedCursor // the last parsed cursor
+	unchanged  *snapshot     // snapshot without changes to memo
 }
 
 // New returns the sensor "files".
@@ -87,11 +87,11 @@ func (w *watcher) close() error {
 func (w *watcher) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	snap, err := w.scan(ctx, now)
+	snap, err := w.currentSnapshot(ctx, now)
 	if err != nil {
 		return nil, nil, err
 	}
-	before := w.decode(raw)
+	before := w.parseCursor(raw)
 	if before != nil && w.unchanged == snap {
 		return nil, raw, nil
 	}
@@ -99,7 +99,7 @@ func (w *watcher) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 		return nil, nil, fmt.Errorf("watch files: there is no %s: create it, or set other paths", sensor.Line(snap.roots[0], 200))
 	}
 	d := newDiff(w.Options, snap, before, now)
-	defer d.close()
+	defer d.closeRoots()
 	if err := d.run(ctx); err != nil {
 		return nil, nil, fmt.Errorf("watch files: %w", err)
 	}
@@ -109,26 +109,26 @@ func (w *watcher) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	if before != nil && !d.hasChanges() {
 		return nil, raw, nil
 	}
-	next, err := d.next.encode()
+	next, err := d.next.encodeCursor()
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch files: %w", err)
 	}
-	return d.observe(), next, nil
+	return d.buildObservations(), next, nil
 }
 
-// decode parses a cursor and caches the result.
-func (w *watcher) decode(raw json.RawMessage) *decoded {
+// parseCursor parses a cursor and caches the result.
+func (w *watcher) parseCursor(raw json.RawMessage) *parsedCursor {
 	if w.lastCursor == nil || string(w.lastCursor.raw) != string(raw) {
-		w.lastCursor, w.unchanged = decode(raw), nil
+		w.lastCursor, w.unchanged = parseCursor(raw), nil
 	}
 	return w.lastCursor
 }
 
-// scan returns the current files, or the last snapshot if no event occurred.
-func (w *watcher) scan(ctx context.Context, now time.Time) (*snapshot, error) {
+// currentSnapshot returns the current files, or the last snapshot if no event occurred.
+func (w *watcher) currentSnapshot(ctx context.Context, now time.Time) (*snapshot, error) {
 	w.looks++
 	if w.looks == 2 && w.Rescan > 0 { // a single look needs no events
-		w.events = newEvents(w.Options.isIgnored)
+		w.events = newFSEvents(w.Options.isIgnored)
 		w.last = nil
 	}
 	if w.last != nil && w.events.isQuiet() && !now.Before(w.last.at) && now.Sub(w.last.at) < w.Rescan {
@@ -140,7 +140,7 @@ func (w *watcher) scan(ctx context.Context, now time.Time) (*snapshot, error) {
 		return nil, err
 	}
 	w.last = nil
-	snap, err := scan(ctx, roots, w.Options, w.events)
+	snap, err := scanRoots(ctx, roots, w.Options, w.events)
 	if err != nil {
 		return nil, fmt.Errorf("watch files: %w", err)
 	}

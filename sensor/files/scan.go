@@ -22,7 +22,7 @@ type snapshot struct {
 	missing    []string // roots that do not exist
 	unreadable []string // folders
 	files      []file   // the newest MaxFiles, by path
-	rest       map[string]bool
+	omitted    map[string]bool
 	total      int
 	floor      int64 // oldest time, if files were omitted
 	partial    bool  // not everything was read
@@ -34,8 +34,8 @@ type file struct {
 	mtime int64 // Unix nanoseconds
 }
 
-// scan reads the folders and registers them with ev.
-func scan(ctx context.Context, roots []string, o Options, ev *events) (*snapshot, error) {
+// scanRoots reads the folders and registers them with ev.
+func scanRoots(ctx context.Context, roots []string, o Options, ev *fsEvents) (*snapshot, error) {
 	s := &snapshot{roots: roots}
 	for _, root := range roots {
 		if _, err := os.Stat(root); err != nil {
@@ -46,7 +46,7 @@ func scan(ctx context.Context, roots []string, o Options, ev *events) (*snapshot
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return s.visit(root, p, d, err, o, ev)
+			return s.visitEntry(root, p, d, err, o, ev)
 		})
 		if err != nil && !errors.Is(err, fs.SkipAll) {
 			return nil, err
@@ -57,7 +57,7 @@ func scan(ctx context.Context, roots []string, o Options, ev *events) (*snapshot
 	return s, nil
 }
 
-func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev *events) error {
+func (s *snapshot) visitEntry(root, p string, d fs.DirEntry, err error, o Options, ev *fsEvents) error {
 	switch {
 	case err != nil:
 		s.unreadable = append(s.unreadable, p)
@@ -71,7 +71,7 @@ func (s *snapshot) visit(root, p string, d fs.DirEntry, err error, o Options, ev
 		s.partial = true
 		return fs.SkipAll
 	case d.IsDir():
-		ev.watch(p) // before reading, so that no change is lost
+		ev.watchFolder(p) // before reading, so that no change is lost
 		return nil
 	case !d.Type().IsRegular():
 		return nil
@@ -87,9 +87,9 @@ func (s *snapshot) keepNewest(max int) {
 		slices.SortStableFunc(s.files, func(a, b file) int {
 			return cmp.Or(cmp.Compare(b.mtime, a.mtime), strings.Compare(a.path, b.path))
 		})
-		s.rest = map[string]bool{}
+		s.omitted = map[string]bool{}
 		for _, f := range s.files[max:] {
-			s.rest[f.path] = true
+			s.omitted[f.path] = true
 		}
 		s.files = s.files[:max:max]
 		s.floor = s.files[max-1].mtime

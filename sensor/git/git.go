@@ -64,7 +64,7 @@ func New(o Options) sensor.Sensor {
 func (r *repository) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	seen, next, err := r.read(ctx, now, raw)
+	seen, next, err := r.readChanges(ctx, now, raw)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -74,9 +74,9 @@ func (r *repository) look(ctx context.Context, now time.Time, raw json.RawMessag
 	return seen, next, nil
 }
 
-func (r *repository) read(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
+func (r *repository) readChanges(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 	before, known := readCursor(raw)
-	refs, err := r.refs(ctx)
+	refs, err := r.listRefs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,13 +87,13 @@ func (r *repository) read(ctx context.Context, now time.Time, raw json.RawMessag
 	}
 	var seen []ponder.Observation
 	if known && !maps.Equal(before.Refs, next.Refs) {
-		if seen, err = r.commits(ctx, before, refs); err != nil {
+		if seen, err = r.newCommits(ctx, before, refs); err != nil {
 			return nil, nil, err
 		}
 		seen = append(seen, r.newRefs(before, refs)...)
 	}
-	if !r.checkedFor(raw, now) {
-		if o, at := r.stale(ctx, now); at > 0 && at != before.Stale {
+	if !r.wasChecked(raw, now) {
+		if o, at := r.staleWork(ctx, now); at > 0 && at != before.Stale {
 			next.Stale = at
 			seen = append(seen, o)
 		}
@@ -106,12 +106,12 @@ func (r *repository) read(ctx context.Context, now time.Time, raw json.RawMessag
 	return seen, encoded, err
 }
 
-// checkedFor reports whether uncommitted work was checked within the hour for this cursor.
-func (r *repository) checkedFor(raw json.RawMessage, now time.Time) bool {
+// wasChecked reports whether uncommitted work was checked within the hour for this cursor.
+func (r *repository) wasChecked(raw json.RawMessage, now time.Time) bool {
 	return len(raw) > 0 && r.checkedCursor == string(raw) && !now.Before(r.lastCheck) && now.Sub(r.lastCheck) < staleEvery
 }
 
-var isHash = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{40}(?:[0-9a-f]{24})?$`)
 
 func readCursor(raw json.RawMessage) (cursor, bool) {
 	var c cursor
@@ -119,7 +119,7 @@ func readCursor(raw json.RawMessage) (cursor, bool) {
 		return cursor{}, false
 	}
 	for _, hash := range c.Refs {
-		if !isHash.MatchString(hash) { // it becomes an argument
+		if !hashPattern.MatchString(hash) { // it becomes an argument
 			return cursor{}, false
 		}
 	}
@@ -132,8 +132,8 @@ type ref struct {
 	at         int64 // Unix seconds
 }
 
-func (r *repository) refs(ctx context.Context) ([]ref, error) {
-	text, err := r.git(ctx, "for-each-ref", "--sort=-creatordate", fmt.Sprintf("--count=%d", maxRefs),
+func (r *repository) listRefs(ctx context.Context) ([]ref, error) {
+	text, err := r.runGit(ctx, "for-each-ref", "--sort=-creatordate", fmt.Sprintf("--count=%d", maxRefs),
 		"--format=%(objectname)%09%(creatordate:unix)%09%(symref)%09%(refname)", "refs/heads", "refs/remotes", "refs/tags")
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (r *repository) refs(ctx context.Context) ([]ref, error) {
 	room := maxNames
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
-		if len(fields) != 4 || fields[2] != "" || !isHash.MatchString(fields[0]) || len(fields[3]) > room {
+		if len(fields) != 4 || fields[2] != "" || !hashPattern.MatchString(fields[0]) || len(fields[3]) > room {
 			continue
 		}
 		one := ref{hash: fields[0], name: fields[3]}
@@ -153,7 +153,7 @@ func (r *repository) refs(ctx context.Context) ([]ref, error) {
 	return refs, nil
 }
 
-func (f ref) kind() (kind, name string) {
+func (f ref) kindAndName() (kind, name string) {
 	for _, k := range []struct{ prefix, kind string }{{"refs/heads/", "branch"}, {"refs/remotes/", "remote branch"}, {"refs/tags/", "tag"}} {
 		if name, ok := strings.CutPrefix(f.name, k.prefix); ok {
 			return k.kind, sensor.Line(name, 150)
@@ -162,7 +162,7 @@ func (f ref) kind() (kind, name string) {
 	return "ref", sensor.Line(f.name, 150)
 }
 
-func (r *repository) title() string {
+func (r *repository) shortName() string {
 	abs, err := filepath.Abs(r.Path)
 	if err != nil {
 		abs = r.Path
@@ -170,7 +170,7 @@ func (r *repository) title() string {
 	return sensor.Line(filepath.Base(abs), 80)
 }
 
-func (r *repository) observation(subject, state, content string) ponder.Observation {
+func (r *repository) newObservation(subject, state, content string) ponder.Observation {
 	return ponder.Observation{Content: sensor.Line(content, sensor.MaxText), Subject: sensor.Subject(subject), State: state,
 		Source: sensor.Line(r.Path, 500), Untrusted: !r.Trusted}
 }
@@ -187,16 +187,16 @@ func (r *repository) newRefs(before cursor, refs []ref) []ponder.Observation {
 	if len(fresh) > maxNewRefs {
 		var names, all []string
 		for _, f := range fresh {
-			_, name := f.kind()
+			_, name := f.kindAndName()
 			names, all = append(names, name), append(all, f.name+f.hash)
 		}
-		return []ponder.Observation{r.observation("refs of "+r.title(), "new "+sensor.Hash(strings.Join(all, " ")),
-			fmt.Sprintf("%d new branches and tags in %s, such as %s.", len(fresh), r.title(), strings.Join(names[len(names)-5:], ", ")))}
+		return []ponder.Observation{r.newObservation("refs of "+r.shortName(), "new "+sensor.Hash(strings.Join(all, " ")),
+			fmt.Sprintf("%d new branches and tags in %s, such as %s.", len(fresh), r.shortName(), strings.Join(names[len(names)-5:], ", ")))}
 	}
 	var seen []ponder.Observation
 	for _, f := range fresh {
-		kind, name := f.kind()
-		seen = append(seen, r.observation(f.name+" of "+r.title(), "new "+f.hash[:12], fmt.Sprintf("New %s in %s: %s.", kind, r.title(), name)))
+		kind, name := f.kindAndName()
+		seen = append(seen, r.newObservation(f.name+" of "+r.shortName(), "new "+f.hash[:12], fmt.Sprintf("New %s in %s: %s.", kind, r.shortName(), name)))
 	}
 	return seen
 }
@@ -205,13 +205,13 @@ type commit struct {
 	hash, author, subject, branch string
 }
 
-// commits reports commits that no ref reached before.
-func (r *repository) commits(ctx context.Context, before cursor, refs []ref) ([]ponder.Observation, error) {
+// newCommits reports commits that no ref reached before.
+func (r *repository) newCommits(ctx context.Context, before cursor, refs []ref) ([]ponder.Observation, error) {
 	args := []string{"log", "--ignore-missing", "--no-show-signature", "--no-color", "--no-notes", "--no-mailmap", "--no-decorate", "-z", "--source",
 		"--max-count=1001", "--format=%H%x09%S%x09%an%x09%s"}
 	branches := map[string]string{}
 	for _, f := range refs {
-		kind, name := f.kind()
+		kind, name := f.kindAndName()
 		if kind == "tag" || before.Refs[f.name] == f.hash {
 			continue
 		}
@@ -225,13 +225,13 @@ func (r *repository) commits(ctx context.Context, before cursor, refs []ref) ([]
 	args = append(args, slices.Sorted(maps.Keys(branches))...)
 	args = append(args, "--not")
 	args = append(args, slices.Compact(slices.Sorted(maps.Values(before.Refs)))...)
-	text, err := r.git(ctx, append(args, "--")...)
+	text, err := r.runGit(ctx, append(args, "--")...)
 	if err != nil {
 		return nil, err
 	}
 	var all []commit
 	for line := range strings.SplitSeq(text, "\x00") {
-		if f := strings.SplitN(line, "\t", 4); len(f) == 4 && isHash.MatchString(f[0]) {
+		if f := strings.SplitN(line, "\t", 4); len(f) == 4 && hashPattern.MatchString(f[0]) {
 			all = append(all, commit{hash: f[0], branch: branches[f[1]], author: sensor.Line(f[2], 80), subject: sensor.Line(f[3], 300)})
 		}
 	}
@@ -248,13 +248,13 @@ func (r *repository) reportCommits(all []commit) []ponder.Observation {
 			}
 		}
 		last := all[len(all)-1]
-		return []ponder.Observation{r.observation("commits of "+r.title(), "new "+last.hash[:12],
-			fmt.Sprintf("%d new commits in %s by %s, the last on %s: %s", len(all), r.title(), strings.Join(authors, ", "), last.branch, last.subject))}
+		return []ponder.Observation{r.newObservation("commits of "+r.shortName(), "new "+last.hash[:12],
+			fmt.Sprintf("%d new commits in %s by %s, the last on %s: %s", len(all), r.shortName(), strings.Join(authors, ", "), last.branch, last.subject))}
 	}
 	var seen []ponder.Observation
 	for _, c := range all {
-		seen = append(seen, r.observation("commit "+c.hash[:12]+" of "+r.title(), "new",
-			fmt.Sprintf("%s committed to %s of %s: %s", c.author, c.branch, r.title(), c.subject)))
+		seen = append(seen, r.newObservation("commit "+c.hash[:12]+" of "+r.shortName(), "new",
+			fmt.Sprintf("%s committed to %s of %s: %s", c.author, c.branch, r.shortName(), c.subject)))
 	}
 	return seen
 }

@@ -17,9 +17,9 @@ import (
 
 // Limits of a git command.
 const (
-	limit    = 8 * time.Second
-	maxBytes = 1 << 20
-	maxDirty = 500 // uncommitted files to inspect
+	commandTimeout = 8 * time.Second
+	maxBytes       = 1 << 20
+	maxDirty       = 500 // uncommitted files to inspect
 )
 
 // safeOptions keep git from running programs of the repository.
@@ -30,7 +30,7 @@ var safeOptions = []string{
 	"-c", "core.quotePath=false", "-c", "submodule.recurse=false", "-c", "status.submoduleSummary=false",
 }
 
-func (r *repository) git(ctx context.Context, args ...string) (string, error) {
+func (r *repository) runGit(ctx context.Context, args ...string) (string, error) {
 	program, err := exec.LookPath(r.Git)
 	if err != nil {
 		return "", errNoGit
@@ -38,10 +38,10 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	if info, err := os.Stat(r.Path); r.Path == "" || err != nil || !info.IsDir() {
 		return "", errors.New("there is no such folder: check path")
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, append(append([]string{"-C", r.Path}, safeOptions...), args...)...)
-	cmd.Env = environment()
+	cmd.Env = gitEnv()
 	cmd.WaitDelay = time.Second
 	out, says := limitio.Writer{Limit: maxBytes}, limitio.Writer{Limit: maxBytes}
 	cmd.Stdout, cmd.Stderr = &out, &says
@@ -50,7 +50,7 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	case err == nil:
 		return out.String(), nil
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("git %s took longer than %v", args[0], limit)
+		return "", fmt.Errorf("git %s took longer than %v", args[0], commandTimeout)
 	case strings.Contains(says.String(), "not a git repository"):
 		return "", errors.New("it is no git repository: check path")
 	case strings.Contains(says.String(), "dubious ownership"):
@@ -60,7 +60,7 @@ func (r *repository) git(ctx context.Context, args ...string) (string, error) {
 	return "", fmt.Errorf("git %s: %s (%w)", args[0], sensor.Line(first, 200), err)
 }
 
-func environment() []string {
+func gitEnv() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_ALLOW_PROTOCOL=", "GIT_NO_LAZY_FETCH=1", "GIT_PAGER=cat", "GIT_EDITOR=false", "GIT_ASKPASS=false", "GIT_SSH_COMMAND=false",
@@ -68,10 +68,10 @@ func environment() []string {
 	}
 }
 
-// stale reports uncommitted work without changes for a day, and its last change. It ignores
+// staleWork reports uncommitted work without changes for a day, and its last change. It ignores
 // errors.
-func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observation, int64) {
-	top, err := r.git(ctx, "rev-parse", "--show-toplevel")
+func (r *repository) staleWork(ctx context.Context, now time.Time) (ponder.Observation, int64) {
+	top, err := r.runGit(ctx, "rev-parse", "--show-toplevel")
 	top = strings.TrimSuffix(top, "\n")
 	if err != nil || top == "" {
 		return ponder.Observation{}, 0 // no work tree
@@ -80,7 +80,7 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 	if !ok {
 		return ponder.Observation{}, 0
 	}
-	text, err := r.git(ctx, append(args, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")...)
+	text, err := r.runGit(ctx, append(args, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")...)
 	if err != nil {
 		return ponder.Observation{}, 0
 	}
@@ -91,7 +91,7 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 			continue
 		}
 		files = append(files, line[3:])
-		if at := modified(filepath.Join(top, filepath.FromSlash(line[3:]))); at.After(newest) {
+		if at := lastModified(filepath.Join(top, filepath.FromSlash(line[3:]))); at.After(newest) {
 			newest = at
 		}
 	}
@@ -101,17 +101,17 @@ func (r *repository) stale(ctx context.Context, now time.Time) (ponder.Observati
 	for i := range files {
 		files[i] = sensor.Line(files[i], 80)
 	}
-	text = fmt.Sprintf("Uncommitted work in %s since %s: ", r.title(), newest.UTC().Format(time.DateOnly))
+	text = fmt.Sprintf("Uncommitted work in %s since %s: ", r.shortName(), newest.UTC().Format(time.DateOnly))
 	if shown := strings.Join(files[:min(len(files), 4)], ", "); len(files) > 4 {
 		text += fmt.Sprintf("%d files, such as %s.", len(files), shown)
 	} else {
 		text += shown + "."
 	}
-	return r.observation("uncommitted work in "+r.title(), fmt.Sprintf("stale %d", newest.Unix()), text), newest.Unix()
+	return r.newObservation("uncommitted work in "+r.shortName(), fmt.Sprintf("stale %d", newest.Unix()), text), newest.Unix()
 }
 
-// modified returns the last change of a file, or of its folder if it is deleted.
-func modified(path string) time.Time {
+// lastModified returns the last change of a file, or of its folder if it is deleted.
+func lastModified(path string) time.Time {
 	info, err := os.Lstat(path)
 	if err != nil {
 		info, err = os.Lstat(filepath.Dir(path))
@@ -124,7 +124,7 @@ func modified(path string) time.Time {
 
 // disableFilters returns options that disable configured filters, which git status would run.
 func (r *repository) disableFilters(ctx context.Context) ([]string, bool) {
-	text, err := r.git(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	text, err := r.runGit(ctx, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 {
 		return nil, true // no filters
 	}

@@ -25,8 +25,8 @@ type body struct {
 	parts       int
 }
 
-// text returns the plain text, or else the text of the HTML part.
-func (b *body) text() string {
+// readableText returns the plain text, or else the text of the HTML part.
+func (b *body) readableText() string {
 	if plain := b.plain.String(); strings.TrimSpace(plain) != "" {
 		return plain
 	}
@@ -47,15 +47,15 @@ func (b *body) readPart(e *message.Entity, nest int) {
 	name := cmp.Or(about["filename"], params["name"])
 	switch {
 	case kind == "text/calendar":
-		b.due = invitation(content(e, params["charset"]))
+		b.due = invitationStart(partText(e, params["charset"]))
 	case strings.EqualFold(disposition, "attachment"), name != "" && !strings.HasPrefix(kind, "text/"):
 		if name = sensor.Line(decodeWords(name), maxFile); name != "" && len(b.attached) < maxFiles {
 			b.attached = append(b.attached, name)
 		}
 	case kind == "text/html":
-		b.html.WriteString(content(e, params["charset"]))
+		b.html.WriteString(partText(e, params["charset"]))
 	case kind == "text/plain", !strings.Contains(kind, "/"):
-		b.plain.WriteString(content(e, params["charset"]) + "\n")
+		b.plain.WriteString(partText(e, params["charset"]) + "\n")
 	}
 }
 
@@ -70,14 +70,14 @@ func (b *body) readParts(e *message.Entity, nest int) {
 	}
 }
 
-// content returns the text of a part, even if it is truncated.
-func content(e *message.Entity, label string) string {
+// partText returns the text of a part, even if it is truncated.
+func partText(e *message.Entity, label string) string {
 	b, _ := io.ReadAll(io.LimitReader(e.Body, maxBody)) // damaged parts give what is readable
-	return decode(b, label)
+	return decodeText(b, label)
 }
 
-// invitation returns the start in an invitation, if it is in UTC.
-func invitation(ics string) time.Time {
+// invitationStart returns the start in an invitation, if it is in UTC.
+func invitationStart(ics string) time.Time {
 	for line := range strings.Lines(ics) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 		if ok && strings.EqualFold(name, "DTSTART") {

@@ -70,8 +70,8 @@ func newServer(o Options) (*server, error) {
 
 const imapInbox = "INBOX"
 
-func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, sensor.Patience)
+func (s *server) readNew(ctx context.Context, now time.Time, c *cursor) ([]rawMessage, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, sensor.LookTimeout)
 	defer cancel()
 	client, err := s.connect(ctx)
 	if err != nil {
@@ -86,11 +86,11 @@ func (s *server) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	if c.Boxes == nil {
 		c.Boxes = map[string]position{}
 	}
-	var found []raw
+	var found []rawMessage
 	moved := false
 	for _, folder := range s.options.Folders {
 		f := folderReader{client: client, name: folder, now: now, room: sensor.MaxLook - len(found)}
-		at, err := f.read(c.Boxes[folder])
+		at, err := f.readFolder(c.Boxes[folder])
 		if err != nil {
 			return nil, false, s.wrapError(ctx, fmt.Errorf("folder %s: %w", folder, err))
 		}
@@ -114,14 +114,14 @@ func (s *server) connect(ctx context.Context) (*imapclient.Client, error) {
 	conn = &limitedConn{conn, limitio.Reader{R: conn, Left: maxAnswer, Err: io.ErrUnexpectedEOF}}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	client, err := s.greet(ctx, conn)
+	client, err := s.startSession(ctx, conn)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return client, nil
 }
 
-func (s *server) greet(ctx context.Context, conn net.Conn) (*imapclient.Client, error) {
+func (s *server) startSession(ctx context.Context, conn net.Conn) (*imapclient.Client, error) {
 	config := &tls.Config{}
 	if s.options.TLS != nil {
 		config = s.options.TLS.Clone()
@@ -173,11 +173,11 @@ type folderReader struct {
 	name   string
 	now    time.Time
 	room   int // remaining messages
-	found  []raw
+	found  []rawMessage
 }
 
-// read reads new messages and returns the next position.
-func (f *folderReader) read(at position) (position, error) {
+// readFolder reads new messages and returns the next position.
+func (f *folderReader) readFolder(at position) (position, error) {
 	data, err := f.client.Select(f.name, &imap.SelectOptions{ReadOnly: true}).Wait()
 	if err != nil {
 		return at, err
@@ -189,7 +189,7 @@ func (f *folderReader) read(at position) (position, error) {
 	if f.room <= 0 || end != 0 && at.Next >= end {
 		return at, nil
 	}
-	uids, err := f.candidates(at)
+	uids, err := f.newUIDs(at)
 	if err != nil {
 		return at, err
 	}
@@ -201,7 +201,7 @@ func (f *folderReader) read(at position) (position, error) {
 		uids = uids[:maxCandidates]
 		next = uint32(uids[len(uids)-1]) + 1
 	}
-	wanted, err := f.arrivedSince(uids, since(f.now, at.Floor))
+	wanted, err := f.arrivedSince(uids, earliestTime(f.now, at.Floor))
 	if err != nil {
 		return at, err
 	}
@@ -212,14 +212,14 @@ func (f *folderReader) read(at position) (position, error) {
 	if at.Next = max(at.Next, next); len(wanted) == 0 {
 		return at, nil
 	}
-	return at, f.fetch(wanted, at.Validity)
+	return at, f.fetchMessages(wanted, at.Validity)
 }
 
-// candidates returns the UIDs of new messages in order, at most one more than maxCandidates.
-func (f *folderReader) candidates(at position) ([]imap.UID, error) {
+// newUIDs returns the UIDs of new messages in order, at most one more than maxCandidates.
+func (f *folderReader) newUIDs(at position) ([]imap.UID, error) {
 	found, err := f.client.UIDSearch(&imap.SearchCriteria{
 		UID:   []imap.UIDSet{{{Start: imap.UID(at.Next), Stop: 0}}},
-		Since: since(f.now, at.Floor).Add(-24 * time.Hour), // servers compare days in their own zone
+		Since: earliestTime(f.now, at.Floor).Add(-24 * time.Hour), // servers compare days in their own zone
 	}, nil).Wait()
 	if err != nil {
 		return nil, err
@@ -251,8 +251,8 @@ func (f *folderReader) arrivedSince(uids []imap.UID, since time.Time) ([]*imapcl
 	return all, nil
 }
 
-// fetch reads the start of the messages.
-func (f *folderReader) fetch(wanted []*imapclient.FetchMessageBuffer, validity uint32) error {
+// fetchMessages reads the start of the messages.
+func (f *folderReader) fetchMessages(wanted []*imapclient.FetchMessageBuffer, validity uint32) error {
 	var uids imap.UIDSet
 	about := map[imap.UID]*imapclient.FetchMessageBuffer{}
 	for _, m := range wanted {
@@ -273,10 +273,10 @@ func (f *folderReader) fetch(wanted []*imapclient.FetchMessageBuffer, validity u
 		if meta == nil {
 			continue
 		}
-		r := raw{
+		r := rawMessage{
 			key: fmt.Sprintf("imap:%s/%d.%d", f.name, validity, m.UID), folder: f.name,
 			date: meta.InternalDate, flagged: slices.Contains(meta.Flags, imap.FlagFlagged),
-			head: section(m, imap.PartSpecifierHeader, maxHead), body: section(m, imap.PartSpecifierText, maxBody),
+			head: bodySection(m, imap.PartSpecifierHeader, maxHead), body: bodySection(m, imap.PartSpecifierText, maxBody),
 		}
 		r.source = r.key
 		f.found = append(f.found, r)
@@ -284,8 +284,8 @@ func (f *folderReader) fetch(wanted []*imapclient.FetchMessageBuffer, validity u
 	return nil
 }
 
-// section returns a part of a message, truncated to maxBytes.
-func section(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, maxBytes int) []byte {
+// bodySection returns a part of a message, truncated to maxBytes.
+func bodySection(m *imapclient.FetchMessageBuffer, part imap.PartSpecifier, maxBytes int) []byte {
 	for _, s := range m.BodySection {
 		if s.Section != nil && s.Section.Specifier == part && len(s.Section.Part) == 0 {
 			return bytes.Clone(s.Bytes[:min(len(s.Bytes), maxBytes)])

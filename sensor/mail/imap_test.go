@@ -48,7 +48,7 @@ func (w *mailServer) Write(p []byte) (int, error) {
 	return w.log.Write(p)
 }
 
-func (w *mailServer) transcript() string {
+func (w *mailServer) logText() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.log.String()
@@ -64,7 +64,7 @@ const (
 
 func newMailServer(t *testing.T, how encryption) *mailServer {
 	t.Helper()
-	cert, pool := certificate(t)
+	cert, pool := newCertificate(t)
 	w := &mailServer{config: &tls.Config{RootCAs: pool}}
 	w.reset()
 	config := &tls.Config{Certificates: []tls.Certificate{cert}}
@@ -112,7 +112,7 @@ func (w *mailServer) reset() {
 	w.user = user
 }
 
-func (w *mailServer) deliver(t *testing.T, box, message string, at time.Time, flags ...imap.Flag) {
+func (w *mailServer) deliverMessage(t *testing.T, box, message string, at time.Time, flags ...imap.Flag) {
 	t.Helper()
 	message = strings.ReplaceAll(message, "\n", "\r\n")
 	if _, err := w.user.Append(box, bytes.NewReader([]byte(message)), &imap.AppendOptions{Time: at, Flags: flags}); err != nil {
@@ -120,20 +120,20 @@ func (w *mailServer) deliver(t *testing.T, box, message string, at time.Time, fl
 	}
 }
 
-func (w *mailServer) options() Options {
+func (w *mailServer) testOptions() Options {
 	return Options{Server: w.address, User: "ann", Password: testPassword, TLS: w.config, Folders: []string{"INBOX", "Lists"}, Addresses: []string{"ann@example.org"}}
 }
 
-func (w *mailServer) open(t *testing.T) sensor.Sensor {
+func (w *mailServer) openSensor(t *testing.T) sensor.Sensor {
 	t.Helper()
-	s, err := New(w.options())
+	s, err := New(w.testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
+func newCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -156,54 +156,54 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-func note(id, subject, text string) string {
+func noteMail(id, subject, text string) string {
 	return fmt.Sprintf("From: Bob Miller <bob@example.com>\nTo: ann@example.org\nSubject: %s\nMessage-ID: <%s>\nDate: Mon, 2 Mar 2026 08:00:00 +0000\n\n%s\n", subject, id, text)
 }
 
 func TestIMAP(t *testing.T) {
 	w := newMailServer(t, implicit)
 	now := sensortest.Start
-	w.deliver(t, "INBOX", note("old@x", "Old", "Long ago."), now.Add(-25*time.Hour))
-	w.deliver(t, "INBOX", note("a@x", "Today", "Shall we meet?"), now.Add(-2*time.Hour))
-	sensortest.Run(t, func() sensor.Sensor { return w.open(t) },
-		sensortest.Step{Name: "first look", Tells: []string{"new a@x"}},
-		sensortest.Step{Name: "time passes", Pass: time.Hour, Tells: []string{}},
+	w.deliverMessage(t, "INBOX", noteMail("old@x", "Old", "Long ago."), now.Add(-25*time.Hour))
+	w.deliverMessage(t, "INBOX", noteMail("a@x", "Today", "Shall we meet?"), now.Add(-2*time.Hour))
+	sensortest.Run(t, func() sensor.Sensor { return w.openSensor(t) },
+		sensortest.Step{Name: "first look", Reports: []string{"new a@x"}},
+		sensortest.Step{Name: "time passes", Pass: time.Hour, Reports: []string{}},
 		sensortest.Step{Name: "two more", Do: func() {
-			w.deliver(t, "INBOX", note("b@x", "Plan", "Here."), now.Add(time.Hour))
-			w.deliver(t, "Lists", note("c@x", "List", "There."), now.Add(time.Hour))
-		}, Tells: []string{"new b@x", "new c@x"}},
-		sensortest.Step{Name: "in another folder too", Do: func() { w.deliver(t, "Lists", note("b@x", "Plan", "Here."), now.Add(time.Hour)) }, Tells: []string{}},
+			w.deliverMessage(t, "INBOX", noteMail("b@x", "Plan", "Here."), now.Add(time.Hour))
+			w.deliverMessage(t, "Lists", noteMail("c@x", "List", "There."), now.Add(time.Hour))
+		}, Reports: []string{"new b@x", "new c@x"}},
+		sensortest.Step{Name: "in another folder too", Do: func() { w.deliverMessage(t, "Lists", noteMail("b@x", "Plan", "Here."), now.Add(time.Hour)) }, Reports: []string{}},
 		sensortest.Step{Name: "the same id, another message", Do: func() {
-			w.deliver(t, "INBOX", note("b@x", "Pay now", "This is another."), now.Add(time.Hour))
-		}, Tells: []string{"new b@x #" + hash("b@x", "bob@example.com", "Pay now", "Mon, 2 Mar 2026 08:00:00 +0000", "This is another.\n\n")}},
+			w.deliverMessage(t, "INBOX", noteMail("b@x", "Pay now", "This is another."), now.Add(time.Hour))
+		}, Reports: []string{"new b@x #" + shortHash("b@x", "bob@example.com", "Pay now", "Mon, 2 Mar 2026 08:00:00 +0000", "This is another.\n\n")}},
 		sensortest.Step{Name: "no id", Do: func() {
-			w.deliver(t, "Lists", "From: x@example.com\nSubject: None\n\nHi\n", now.Add(time.Hour))
-		}, Tells: []string{"new imap:Lists/" + validity(t, w, "Lists") + ".3"}},
+			w.deliverMessage(t, "Lists", "From: x@example.com\nSubject: None\n\nHi\n", now.Add(time.Hour))
+		}, Reports: []string{"new imap:Lists/" + folderValidity(t, w, "Lists") + ".3"}},
 		sensortest.Step{Name: "many", Do: func() {
 			for i := range 120 {
-				w.deliver(t, "INBOX", note(fmt.Sprint("many", i, "@x"), "Many", "One of them."), now.Add(time.Hour))
+				w.deliverMessage(t, "INBOX", noteMail(fmt.Sprint("many", i, "@x"), "Many", "One of them."), now.Add(time.Hour))
 			}
 		}},
 		sensortest.Step{Name: "numbered anew", Do: func() {
 			w.reset()
-			w.deliver(t, "INBOX", note("a@x", "Today", "Shall we meet?"), now.Add(-2*time.Hour))
-			w.deliver(t, "INBOX", note("new@x", "Since", "After all."), now.Add(time.Hour))
-		}, Tells: []string{"new new@x"}},
+			w.deliverMessage(t, "INBOX", noteMail("a@x", "Today", "Shall we meet?"), now.Add(-2*time.Hour))
+			w.deliverMessage(t, "INBOX", noteMail("new@x", "Since", "After all."), now.Add(time.Hour))
+		}, Reports: []string{"new new@x"}},
 		sensortest.Step{Name: "long off", Pass: 30 * 24 * time.Hour, Do: func() {
-			w.deliver(t, "INBOX", note("missed@x", "Missed", "Weeks ago."), now.Add(10*24*time.Hour))
-			w.deliver(t, "INBOX", note("late@x", "Late", "Of this week."), now.Add(29*24*time.Hour))
-		}, Tells: []string{"new late@x"}},
+			w.deliverMessage(t, "INBOX", noteMail("missed@x", "Missed", "Weeks ago."), now.Add(10*24*time.Hour))
+			w.deliverMessage(t, "INBOX", noteMail("late@x", "Late", "Of this week."), now.Add(29*24*time.Hour))
+		}, Reports: []string{"new late@x"}},
 	)
-	said := w.transcript()
+	said := w.logText()
 	for _, bad := range []string{" SELECT ", "STORE", "EXPUNGE", "APPEND", "COPY", "MOVE", `\Seen`, "BODY[HEADER]<0.65536>", "BODY[TEXT]<"} {
-		if lines := commands(said); strings.Contains(lines, bad) {
+		if lines := clientCommands(said); strings.Contains(lines, bad) {
 			t.Errorf("the server was told %s", bad)
 		}
 	}
 }
 
-// commands returns the tagged lines of clients.
-func commands(said string) string {
+// clientCommands returns the tagged lines of clients.
+func clientCommands(said string) string {
 	var out []string
 	for line := range strings.Lines(said) {
 		if strings.HasPrefix(line, "T") && !strings.Contains(line, " OK ") {
@@ -213,7 +213,7 @@ func commands(said string) string {
 	return strings.Join(out, "")
 }
 
-func validity(t *testing.T, w *mailServer, box string) string {
+func folderValidity(t *testing.T, w *mailServer, box string) string {
 	t.Helper()
 	s, err := w.user.Status(box, &imap.StatusOptions{UIDValidity: true})
 	if err != nil {
@@ -225,14 +225,14 @@ func validity(t *testing.T, w *mailServer, box string) string {
 func TestIMAPObservation(t *testing.T) {
 	for _, how := range []encryption{implicit, startTLS, none} {
 		w := newMailServer(t, how)
-		o := w.options()
+		o := w.testOptions()
 		o.StartTLS, o.Plain = how == startTLS, how == none
 		s, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.deliver(t, "INBOX", note("a@x", "Lunch", "Shall we meet at noon?"), sensortest.Start)
-		w.deliver(t, "INBOX", note("f@x", "Kept", "A text."), sensortest.Start, imap.FlagFlagged)
+		w.deliverMessage(t, "INBOX", noteMail("a@x", "Lunch", "Shall we meet at noon?"), sensortest.Start)
+		w.deliverMessage(t, "INBOX", noteMail("f@x", "Kept", "A text."), sensortest.Start, imap.FlagFlagged)
 		told, _, err := s.Look(t.Context(), sensortest.Start, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +249,7 @@ func TestIMAPObservation(t *testing.T) {
 
 func TestIMAPPassword(t *testing.T) {
 	w := newMailServer(t, implicit)
-	o := w.options()
+	o := w.testOptions()
 	o.Password = "wr0ng-secret"
 	s, err := New(o)
 	if err != nil {
@@ -269,7 +269,7 @@ func TestIMAPPassword(t *testing.T) {
 // get no response.
 type answers map[string]string
 
-func (a answers) with(command, answer string) answers {
+func (a answers) withAnswer(command, answer string) answers {
 	out := maps.Clone(a)
 	if out[command] = answer; answer == "" {
 		delete(out, command)
@@ -285,11 +285,11 @@ var usual = answers{
 // TestIMAPHangs checks that a look ends if the server hangs at any point.
 func TestIMAPHangs(t *testing.T) {
 	for name, says := range map[string]answers{
-		"greeting": {}, "login": usual.with("LOGIN", ""), "examine": usual.with("EXAMINE", ""), "search": usual,
+		"greeting": {}, "login": usual.withAnswer("LOGIN", ""), "examine": usual.withAnswer("EXAMINE", ""), "search": usual,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			address := scripted(t, says, cancel)
+			address := runScript(t, says, cancel)
 			s, err := New(Options{Server: address, User: "ann", Password: testPassword, Plain: true})
 			if err != nil {
 				t.Fatal(err)
@@ -302,8 +302,8 @@ func TestIMAPHangs(t *testing.T) {
 	}
 }
 
-// scripted serves one client and calls silent if it has no response.
-func scripted(t *testing.T, says answers, silent func()) string {
+// runScript serves one client and calls silent if it has no response.
+func runScript(t *testing.T, says answers, silent func()) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -336,16 +336,16 @@ func scripted(t *testing.T, says answers, silent func()) string {
 // TestIMAPHostile checks that hostile responses give short errors without the password.
 func TestIMAPHostile(t *testing.T) {
 	for name, says := range map[string]answers{
-		"no protocol": usual.with("", "HTTP/1.1 400 Bad Request\r\n\r\n"),
-		"bye":         usual.with("", "* BYE "+testPassword+" go away\r\n"),
-		"echo":        usual.with("LOGIN", "* BAD "+testPassword+"\x1b[2J\r\n)))\r\n"),
-		"refuses":     usual.with("EXAMINE", "TAG NO "+testPassword+"\x1b[2J"+strings.Repeat("x", 100_000)+"\r\n"),
-		"wide search": usual.with("SEARCH", "* ESEARCH (TAG \"TAG\") UID ALL 1:4294967295\r\nTAG OK x\r\n").with("FETCH", "TAG BAD no\r\n"),
-		"long line":   usual.with("EXAMINE", "* OK "+strings.Repeat("x", 1<<20)+"\r\n???\r\n"),
-		"huge":        usual.with("SEARCH", "* SEARCH 1\r\nTAG OK x\r\n").with("FETCH", "* 1 FETCH (UID 1 BODY[HEADER]<0> {99999999999}\r\n"+strings.Repeat("y", 40<<20)),
+		"no protocol": usual.withAnswer("", "HTTP/1.1 400 Bad Request\r\n\r\n"),
+		"bye":         usual.withAnswer("", "* BYE "+testPassword+" go away\r\n"),
+		"echo":        usual.withAnswer("LOGIN", "* BAD "+testPassword+"\x1b[2J\r\n)))\r\n"),
+		"refuses":     usual.withAnswer("EXAMINE", "TAG NO "+testPassword+"\x1b[2J"+strings.Repeat("x", 100_000)+"\r\n"),
+		"wide search": usual.withAnswer("SEARCH", "* ESEARCH (TAG \"TAG\") UID ALL 1:4294967295\r\nTAG OK x\r\n").withAnswer("FETCH", "TAG BAD no\r\n"),
+		"long line":   usual.withAnswer("EXAMINE", "* OK "+strings.Repeat("x", 1<<20)+"\r\n???\r\n"),
+		"huge":        usual.withAnswer("SEARCH", "* SEARCH 1\r\nTAG OK x\r\n").withAnswer("FETCH", "* 1 FETCH (UID 1 BODY[HEADER]<0> {99999999999}\r\n"+strings.Repeat("y", 40<<20)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := New(Options{Server: scripted(t, says, func() { t.Error("there is no answer") }), User: "ann", Password: testPassword, Plain: true})
+			s, err := New(Options{Server: runScript(t, says, func() { t.Error("there is no answer") }), User: "ann", Password: testPassword, Plain: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,7 +17,7 @@ import (
 	"ponder/sensor"
 )
 
-type letter struct {
+type parsedMail struct {
 	id       string // Message-ID without brackets
 	name     string // of the sender
 	from     string // address of the sender
@@ -42,7 +42,7 @@ const (
 	maxSentence = 280
 )
 
-func (l *letter) summary() string {
+func (l *parsedMail) formatSummary() string {
 	from := l.name
 	switch {
 	case l.from == "":
@@ -52,7 +52,7 @@ func (l *letter) summary() string {
 	default:
 		from += " <" + l.from + ">"
 	}
-	says := "Mail from " + from + ", " + quote(cmp.Or(l.subject, "without a subject"))
+	says := "Mail from " + from + ", " + quoteText(cmp.Or(l.subject, "without a subject"))
 	if len(l.attached) > 0 {
 		says += ", with " + strings.Join(l.attached, ", ")
 	}
@@ -62,20 +62,20 @@ func (l *letter) summary() string {
 	return sensor.Line(says, sensor.MaxText)
 }
 
-// deadline returns the start of an invitation, or the deadline in the text; zero for bulk mail.
-func (l *letter) deadline(sent time.Time) time.Time {
+// findDeadline returns the start of an invitation, or the deadline in the text; zero for bulk mail.
+func (l *parsedMail) findDeadline(sent time.Time) time.Time {
 	if !l.due.IsZero() || l.bulk || sent.IsZero() {
 		return l.due
 	}
-	at, _ := sensor.Due(l.subject+"\n"+l.text, sent.Local())
+	at, _ := sensor.FindDeadline(l.subject+"\n"+l.text, sent.Local())
 	return at
 }
 
-func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
+func quoteText(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
-// parseLetter parses a message as far as possible.
-func parseLetter(r raw) *letter {
-	l := &letter{}
+// parseMail parses a message as far as possible.
+func parseMail(r rawMessage) *parsedMail {
+	l := &parsedMail{}
 	file := append(append(validHeader(r.head), "\r\n"...), r.body...)
 	e, _ := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: 2 * maxHead}) // nil if unreadable
 	if e == nil {
@@ -84,7 +84,7 @@ func parseLetter(r raw) *letter {
 	l.readHead(&e.Header)
 	b := &body{}
 	b.readPart(e, 0)
-	l.text, l.attached, l.due = ownText(b.text()), b.attached, b.due
+	l.text, l.attached, l.due = ownText(b.readableText()), b.attached, b.due
 	return l
 }
 
@@ -95,7 +95,7 @@ func validHeader(head []byte) []byte {
 	for line := range bytes.Lines(head) {
 		line = bytes.TrimRight(line, "\r\n")
 		if folded := len(line) > 0 && (line[0] == ' ' || line[0] == '\t'); !folded {
-			good = field.Match(line)
+			good = headerPattern.Match(line)
 		}
 		if good {
 			out = append(append(out, line...), "\r\n"...)
@@ -104,15 +104,15 @@ func validHeader(head []byte) []byte {
 	return out
 }
 
-var field = regexp.MustCompile(`^[!-9;-~]{1,100}:`)
+var headerPattern = regexp.MustCompile(`^[!-9;-~]{1,100}:`)
 
-func (l *letter) readHead(h *message.Header) {
-	text := func(name string, most int) string { return sensor.Line(decodeWords(h.Get(name)), most) }
+func (l *parsedMail) readHead(h *message.Header) {
+	text := func(name string, limit int) string { return sensor.Line(decodeWords(h.Get(name)), limit) }
 	l.id = strings.Trim(text("Message-Id", sensor.MaxSubject), "<> ")
 	l.subject, l.date = text("Subject", maxTitle), text("Date", maxName)
-	l.name, l.from = sender(h.Get("From"))
+	l.name, l.from = parseSender(h.Get("From"))
 	to := h.Get("To")
-	for _, a := range addresses.FindAllString(to[:min(len(to), maxBody)], maxTo) {
+	for _, a := range addressPattern.FindAllString(to[:min(len(to), maxBody)], maxTo) {
 		l.to = append(l.to, strings.ToLower(a))
 	}
 	auto := strings.ToLower(text("Auto-Submitted", maxName))
@@ -125,16 +125,16 @@ func (l *letter) readHead(h *message.Header) {
 		strings.EqualFold(text("Priority", 10), "urgent")
 }
 
-var addresses = regexp.MustCompile(`[^\s<>,;:"'()]{1,64}@[^\s<>,;:"'()]{1,100}`)
+var addressPattern = regexp.MustCompile(`[^\s<>,;:"'()]{1,64}@[^\s<>,;:"'()]{1,100}`)
 
-// sender returns the claimed name and address of the sender.
-func sender(from string) (name, address string) {
+// parseSender returns the claimed name and address of the sender.
+func parseSender(from string) (name, address string) {
 	p := mail.AddressParser{WordDecoder: charset.WordDecoder()}
 	if list, err := p.ParseList(from); err == nil && len(list) > 0 {
 		return sensor.Line(list[0].Name, maxName), sensor.Line(list[0].Address, maxAddress)
 	}
 	from = decodeWords(from)
-	address = addresses.FindString(from[:min(len(from), maxBody)])
+	address = addressPattern.FindString(from[:min(len(from), maxBody)])
 	name, _, _ = strings.Cut(from, "<")
 	if name = strings.Trim(name, "\" \t"); strings.Contains(name, "@") {
 		name = ""
@@ -142,10 +142,10 @@ func sender(from string) (name, address string) {
 	return sensor.Line(name, maxName), sensor.Line(address, maxAddress)
 }
 
-func decodeWords(s string) string { return decode([]byte(charset.DecodeWords(s)), "") }
+func decodeWords(s string) string { return decodeText([]byte(charset.DecodeWords(s)), "") }
 
-// decode converts a text from its charset, or from the likeliest if the label is wrong or missing.
-func decode(b []byte, label string) string {
+// decodeText converts a text from its charset, or from the likeliest if the label is wrong or missing.
+func decodeText(b []byte, label string) string {
 	if text, ok := charset.DecodeLabel(b, label); ok {
 		return string(text)
 	}
@@ -155,8 +155,8 @@ func decode(b []byte, label string) string {
 	return strings.ToValidUTF8(string(b), "\uFFFD")
 }
 
-// hash returns eleven letters that identify texts.
-func hash(texts ...string) string {
+// shortHash returns eleven letters that identify texts.
+func shortHash(texts ...string) string {
 	h := sha256.New()
 	for _, t := range texts {
 		_, _ = io.WriteString(h, t+"\x00") // never fails

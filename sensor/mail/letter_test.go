@@ -10,15 +10,15 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-func observed(t *testing.T, message string) (says string, level int) {
+func observeMail(t *testing.T, message string) (says string, level int) {
 	t.Helper()
-	head, body := split([]byte(strings.ReplaceAll(message, "\n", "\r\n")))
-	m := &mailbox{judge: newJudge([]string{"ann@example.org"}, []string{"Boss@example.org", "@bank.example"})}
-	o, ok := m.observe(&cursor{}, raw{key: "k", source: "s", date: sensortest.Start, head: head, body: body})
+	head, body := splitHeader([]byte(strings.ReplaceAll(message, "\n", "\r\n")))
+	m := &mailbox{rater: newImportanceRater([]string{"ann@example.org"}, []string{"Boss@example.org", "@bank.example"})}
+	o, ok := m.observeMessage(&cursor{}, rawMessage{key: "k", source: "s", date: sensortest.Start, head: head, body: body})
 	if !ok {
 		t.Fatal("not told")
 	}
-	if fault := sensortest.Fault(o); fault != "" {
+	if fault := sensortest.Violation(o); fault != "" {
 		t.Errorf("%s: %+v", fault, o)
 	}
 	return o.Content, o.Level
@@ -57,7 +57,7 @@ func TestLetter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, _ := observed(t, to+tt.message); got != tt.want {
+			if got, _ := observeMail(t, to+tt.message); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
 		})
@@ -93,7 +93,7 @@ func TestLevel(t *testing.T) {
 		{"one's own", "From: ann@example.org\nTo: ann@example.org", "Is it?", 0},
 	}
 	for _, tt := range tests {
-		if _, got := observed(t, tt.head+"\nSubject: s\n\n"+tt.text+"\n"); got != tt.want {
+		if _, got := observeMail(t, tt.head+"\nSubject: s\n\n"+tt.text+"\n"); got != tt.want {
 			t.Errorf("%s: level %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -109,17 +109,17 @@ func TestDeadline(t *testing.T) {
 		"Subject: s\nList-Id: <x>\n\nThe offer ends: due by 24 November.\n": "0001-01-01",
 		"Subject: s\n\nWe met on 24 November.\n":                            "0001-01-01",
 	} {
-		head, body := split([]byte("From: a@b.c\n" + message))
-		l := parseLetter(raw{head: head, body: body})
-		if got := l.deadline(sent).Format(time.DateOnly); got != want {
+		head, body := splitHeader([]byte("From: a@b.c\n" + message))
+		l := parseMail(rawMessage{head: head, body: body})
+		if got := l.findDeadline(sent).Format(time.DateOnly); got != want {
 			t.Errorf("%q is due %s, want %s", message, got, want)
 		}
 	}
 }
 
 func TestInvitation(t *testing.T) {
-	head, body := split([]byte("From: a@b.c\nSubject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nCome.\n--x\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\nDTSTART:20260304T100000Z\nEND:VCALENDAR\n--x--\n"))
-	if l := parseLetter(raw{head: head, body: body}); !l.due.Equal(time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)) {
+	head, body := splitHeader([]byte("From: a@b.c\nSubject: s\nContent-Type: multipart/mixed; boundary=x\n\n--x\n\nCome.\n--x\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\nDTSTART:20260304T100000Z\nEND:VCALENDAR\n--x--\n"))
+	if l := parseMail(rawMessage{head: head, body: body}); !l.due.Equal(time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)) {
 		t.Errorf("due %v", l.due)
 	}
 }
@@ -141,7 +141,7 @@ func TestLetterHostile(t *testing.T) {
 		"on wrote":   "From: a@b.c\n\n" + strings.Repeat("On wrote ", 1700),
 		"id":         "From: a@b.c\nMessage-ID: <" + strings.Repeat("x", 60000) + "\x1b[2J>\n\nx",
 	} {
-		t.Run(name, func(t *testing.T) { observed(t, m) })
+		t.Run(name, func(t *testing.T) { observeMail(t, m) })
 	}
 }
 
@@ -149,10 +149,10 @@ func FuzzLetter(f *testing.F) {
 	f.Add([]byte("From: a@b.c\nSubject: s\n\nText."))
 	f.Add([]byte("Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=gbk\n\n<p style='display:none'>\xff--x--"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		head, body := split(b)
+		head, body := splitHeader(b)
 		m := &mailbox{}
-		o, ok := m.observe(&cursor{}, raw{key: "k", source: "s", head: head, body: body})
-		if fault := sensortest.Fault(o); !ok || fault != "" || len(o.Content) > sensor.MaxText {
+		o, ok := m.observeMessage(&cursor{}, rawMessage{key: "k", source: "s", head: head, body: body})
+		if fault := sensortest.Violation(o); !ok || fault != "" || len(o.Content) > sensor.MaxText {
 			t.Errorf("%s: %+v", fault, o)
 		}
 	})

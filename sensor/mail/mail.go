@@ -59,13 +59,13 @@ const (
 	hashLetters = 11       // of a reported message
 )
 
-// A box reads at most [sensor.MaxLook] new messages and advances the cursor. It reports whether
+// A mailSource reads at most [sensor.MaxLook] new messages and advances the cursor. It reports whether
 // the cursor changed.
-type box interface {
-	read(ctx context.Context, now time.Time, c *cursor) ([]raw, bool, error)
+type mailSource interface {
+	readNew(ctx context.Context, now time.Time, c *cursor) ([]rawMessage, bool, error)
 }
 
-type raw struct {
+type rawMessage struct {
 	key     string // location, used without a Message-ID
 	source  string // location for the user, used without a Message-ID
 	folder  string // on the server
@@ -76,11 +76,11 @@ type raw struct {
 }
 
 type cursor struct {
-	Of    string              `json:"of"`              // hash that identifies the mailbox
-	Boxes map[string]position `json:"boxes,omitempty"` // by folder
-	Told  []string            `json:"told,omitempty"`  // two hashes per message, newest last
-	Floor int64               `json:"floor,omitempty"` // for a Maildir: Unix seconds; older messages are not reported
-	Known []string            `json:"known,omitempty"` // for a Maildir: hashes of read names
+	Mailbox  string              `json:"of"`              // hash that identifies the mailbox
+	Boxes    map[string]position `json:"boxes,omitempty"` // by folder
+	Reported []string            `json:"told,omitempty"`  // two hashes per message, newest last
+	Floor    int64               `json:"floor,omitempty"` // for a Maildir: Unix seconds; older messages are not reported
+	Known    []string            `json:"known,omitempty"` // for a Maildir: hashes of read names
 }
 
 // New returns the sensor. It returns an error if the options are invalid.
@@ -89,18 +89,18 @@ func New(o Options) (sensor.Sensor, error) {
 	if len(o.Addresses) == 0 && strings.Contains(o.User, "@") {
 		o.Addresses = []string{o.User}
 	}
-	m := &mailbox{judge: newJudge(o.Addresses, o.Important)}
+	m := &mailbox{rater: newImportanceRater(o.Addresses, o.Important)}
 	switch {
 	case o.Maildir != "" && o.Server != "":
 		return sensor.Sensor{}, errors.New("mail: name a folder or a server, not both")
 	case o.Maildir != "":
-		m.of, m.box = hash("maildir", o.Maildir), maildir{dir: o.Maildir}
+		m.hash, m.box = shortHash("maildir", o.Maildir), maildir{dir: o.Maildir}
 	case o.Server != "":
 		s, err := newServer(o)
 		if err != nil {
 			return sensor.Sensor{}, err
 		}
-		m.of, m.box = hash("imap", s.address, o.User), s
+		m.hash, m.box = shortHash("imap", s.address, o.User), s
 	default:
 		return sensor.Sensor{}, errors.New("mail: name a server, or a folder with cur and new")
 	}
@@ -108,25 +108,25 @@ func New(o Options) (sensor.Sensor, error) {
 }
 
 type mailbox struct {
-	of    string // identifies the mailbox
-	box   box
-	judge judge
+	hash  string // identifies the mailbox
+	box   mailSource
+	rater importanceRater
 }
 
 func (m *mailbox) look(ctx context.Context, now time.Time, given json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 	var c cursor
-	fresh := json.Unmarshal(given, &c) != nil || c.Of != m.of
+	fresh := json.Unmarshal(given, &c) != nil || c.Mailbox != m.hash
 	if fresh {
-		c = cursor{Of: m.of}
+		c = cursor{Mailbox: m.hash}
 	}
-	found, moved, err := m.box.read(ctx, now, &c)
+	found, moved, err := m.box.readNew(ctx, now, &c)
 	if err != nil {
 		return nil, given, err
 	}
-	slices.SortStableFunc(found, func(a, b raw) int { return a.date.Compare(b.date) })
+	slices.SortStableFunc(found, func(a, b rawMessage) int { return a.date.Compare(b.date) })
 	var told []ponder.Observation
 	for _, r := range found {
-		if o, ok := m.observe(&c, r); ok {
+		if o, ok := m.observeMessage(&c, r); ok {
 			if !o.Due.After(now) {
 				o.Due = time.Time{}
 			}
@@ -136,43 +136,43 @@ func (m *mailbox) look(ctx context.Context, now time.Time, given json.RawMessage
 	if !moved && !fresh {
 		return nil, given, nil
 	}
-	c.Told = c.Told[max(0, len(c.Told)-maxReported):]
+	c.Reported = c.Reported[max(0, len(c.Reported)-maxReported):]
 	next, err := json.Marshal(c)
 	return told, next, err
 }
 
-// observe returns the observation of a message unless it was reported.
-func (m *mailbox) observe(c *cursor, r raw) (ponder.Observation, bool) {
-	l := parseLetter(r)
+// observeMessage returns the observation of a message unless it was reported.
+func (m *mailbox) observeMessage(c *cursor, r rawMessage) (ponder.Observation, bool) {
+	l := parseMail(r)
 	name, source := r.key, r.source
 	if l.id != "" {
 		if name = l.id; r.folder != "" {
 			source = "imap:" + r.folder + "/<" + l.id + ">"
 		}
 	}
-	subject, self := hash(name), hash(l.id, l.from, l.subject, l.date, l.text)
+	subject, self := shortHash(name), shortHash(l.id, l.from, l.subject, l.date, l.text)
 	if c.hasHash(self, hashLetters) {
 		return ponder.Observation{}, false
 	}
 	if c.hasHash(subject, 0) { // another message with the same Message-ID
 		name += " #" + self
 	}
-	c.Told = append(c.Told, subject+self)
+	c.Reported = append(c.Reported, subject+self)
 	return ponder.Observation{
-		Content: l.summary(), Subject: sensor.Subject(name), State: "new", Level: m.judge.level(l, r.flagged),
-		Due: l.deadline(r.date), Source: sensor.Line(source, sensor.MaxText), Untrusted: true,
+		Content: l.formatSummary(), Subject: sensor.Subject(name), State: "new", Level: m.rater.messageLevel(l, r.flagged),
+		Due: l.findDeadline(r.date), Source: sensor.Line(source, sensor.MaxText), Untrusted: true,
 	}, true
 }
 
 // hasHash reports whether the cursor has a hash at an offset of its entries.
 func (c *cursor) hasHash(hash string, at int) bool {
-	return slices.ContainsFunc(c.Told, func(t string) bool {
+	return slices.ContainsFunc(c.Reported, func(t string) bool {
 		return len(t) == 2*hashLetters && t[at:at+hashLetters] == hash
 	})
 }
 
-// since returns the earliest time to report: floor (Unix seconds) or the last week.
-func since(now time.Time, floor int64) time.Time {
+// earliestTime returns the earliest time to report: floor (Unix seconds) or the last week.
+func earliestTime(now time.Time, floor int64) time.Time {
 	if t := time.Unix(floor, 0); t.After(now.Add(-catchUp)) {
 		return t
 	}

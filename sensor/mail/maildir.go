@@ -33,7 +33,7 @@ type file struct {
 	time time.Time
 }
 
-func (m maildir) read(ctx context.Context, now time.Time, c *cursor) ([]raw, bool, error) {
+func (m maildir) readNew(ctx context.Context, now time.Time, c *cursor) ([]rawMessage, bool, error) {
 	root, err := os.OpenRoot(m.dir)
 	if err != nil {
 		return nil, false, fmt.Errorf("open the folder of mail: %w", err)
@@ -42,7 +42,7 @@ func (m maildir) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	if c.Floor == 0 {
 		c.Floor = now.Add(-firstLook).Unix()
 	}
-	files, err := list(ctx, root, since(now, c.Floor))
+	files, err := listMessages(ctx, root, earliestTime(now, c.Floor))
 	if err != nil {
 		return nil, false, fmt.Errorf("read mail of %s: %w", m.dir, err)
 	}
@@ -50,7 +50,7 @@ func (m maildir) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 	for _, k := range c.Known {
 		known[k] = true
 	}
-	var found []raw
+	var found []rawMessage
 	for _, f := range files {
 		if known[f.hash] || len(found) == sensor.MaxLook {
 			continue
@@ -58,25 +58,25 @@ func (m maildir) read(ctx context.Context, now time.Time, c *cursor) ([]raw, boo
 		if err := ctx.Err(); err != nil {
 			return nil, false, fmt.Errorf("read mail of %s: %w", m.dir, err)
 		}
-		r, err := open(root, f)
+		r, err := readMessage(root, f)
 		if errors.Is(err, fs.ErrNotExist) { // moved from new to cur; the next look finds it
 			continue
 		}
 		if err != nil { // unreadable: report once
-			r = raw{key: "maildir:" + f.name, date: f.time, head: []byte("Subject: (mail that cannot be read)\r\n")}
+			r = rawMessage{key: "maildir:" + f.name, date: f.time, head: []byte("Subject: (mail that cannot be read)\r\n")}
 		}
 		r.source = filepath.Join(m.dir, f.path)
 		known[f.hash] = true
 		found = append(found, r)
 	}
 	if len(found) > 0 {
-		c.remember(files, known)
+		c.storeKnown(files, known)
 	}
 	return found, len(found) > 0, nil
 }
 
-// remember stores the most recent read names.
-func (c *cursor) remember(files []file, known map[string]bool) {
+// storeKnown stores the most recent read names.
+func (c *cursor) storeKnown(files []file, known map[string]bool) {
 	c.Known = nil
 	for i, f := range slices.Backward(files) {
 		if len(c.Known) == maxKnown {
@@ -90,8 +90,8 @@ func (c *cursor) remember(files []file, known map[string]bool) {
 	slices.Sort(c.Known)
 }
 
-// list returns the messages since a time, oldest first.
-func list(ctx context.Context, root *os.Root, since time.Time) ([]file, error) {
+// listMessages returns the messages since a time, oldest first.
+func listMessages(ctx context.Context, root *os.Root, since time.Time) ([]file, error) {
 	var files []file
 	folders := 0
 	for _, folder := range []string{"new", "cur"} {
@@ -127,7 +127,7 @@ func listFolder(ctx context.Context, d *os.File, folder string, since time.Time,
 				continue // gone, or too old
 			}
 			name, _, _ := strings.Cut(e.Name(), ":")
-			files = append(files, file{path: folder + "/" + e.Name(), name: name, hash: hash(name), time: info.ModTime()})
+			files = append(files, file{path: folder + "/" + e.Name(), name: name, hash: shortHash(name), time: info.ModTime()})
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -141,9 +141,9 @@ func listFolder(ctx context.Context, d *os.File, folder string, since time.Time,
 	return files, nil
 }
 
-// open reads the start of a message.
-func open(root *os.Root, f file) (raw, error) {
-	r := raw{key: "maildir:" + f.name, date: f.time}
+// readMessage reads the start of a message.
+func readMessage(root *os.Root, f file) (rawMessage, error) {
+	r := rawMessage{key: "maildir:" + f.name, date: f.time}
 	_, flags, _ := strings.Cut(f.path, ":2,")
 	r.flagged = strings.Contains(flags, "F")
 	in, err := root.Open(f.path)
@@ -152,12 +152,12 @@ func open(root *os.Root, f file) (raw, error) {
 	}
 	defer in.Close()
 	b, err := io.ReadAll(io.LimitReader(in, maxHead+maxBody))
-	r.head, r.body = split(b)
+	r.head, r.body = splitHeader(b)
 	return r, err
 }
 
-// split splits a message at the end of its header.
-func split(b []byte) (head, body []byte) {
+// splitHeader splits a message at the end of its header.
+func splitHeader(b []byte) (head, body []byte) {
 	for at := 0; at < len(b); {
 		end := at
 		for end < len(b) && b[end] != '\n' {

@@ -12,7 +12,7 @@ import (
 	"ponder/sensor/sensortest"
 )
 
-func put(t *testing.T, dir, path, message string, at time.Time) {
+func putMessage(t *testing.T, dir, path, message string, at time.Time) {
 	t.Helper()
 	path = filepath.Join(dir, path)
 	if err := os.WriteFile(path, []byte(message), 0o400); err != nil {
@@ -48,19 +48,19 @@ func TestMaildir(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(t, dir, "cur/1.old:2,S", note("old@x", "Old", "x"), now.Add(-30*time.Hour))
-	put(t, dir, "cur/2.a:2,FS", note("a@x", "A", "x"), now.Add(-3*time.Hour))
-	put(t, dir, "new/3.b", note("b@x", "B", "x"), now.Add(-2*time.Hour))
-	put(t, dir, "tmp/4.c", note("c@x", "C", "x"), now.Add(-2*time.Hour))
+	putMessage(t, dir, "cur/1.old:2,S", noteMail("old@x", "Old", "x"), now.Add(-30*time.Hour))
+	putMessage(t, dir, "cur/2.a:2,FS", noteMail("a@x", "A", "x"), now.Add(-3*time.Hour))
+	putMessage(t, dir, "new/3.b", noteMail("b@x", "B", "x"), now.Add(-2*time.Hour))
+	putMessage(t, dir, "tmp/4.c", noteMail("c@x", "C", "x"), now.Add(-2*time.Hour))
 	sensortest.Run(t, open,
-		sensortest.Step{Name: "first look", Tells: []string{"new a@x", "new b@x"}},
-		sensortest.Step{Name: "read elsewhere", Do: func() { move("new/3.b", "cur/3.b:2,S") }, Tells: []string{}},
-		sensortest.Step{Name: "delivered", Do: func() { move("tmp/4.c", "new/4.c") }, Tells: []string{"new c@x"}},
-		sensortest.Step{Name: "copied", Do: func() { put(t, dir, "new/5.a", note("a@x", "A", "x"), now) }, Tells: []string{}},
-		sensortest.Step{Name: "without an id", Do: func() { put(t, dir, "new/6.d", "Subject: D\n\nx\n", now) }, Tells: []string{"new maildir:6.d"}},
+		sensortest.Step{Name: "first look", Reports: []string{"new a@x", "new b@x"}},
+		sensortest.Step{Name: "read elsewhere", Do: func() { move("new/3.b", "cur/3.b:2,S") }, Reports: []string{}},
+		sensortest.Step{Name: "delivered", Do: func() { move("tmp/4.c", "new/4.c") }, Reports: []string{"new c@x"}},
+		sensortest.Step{Name: "copied", Do: func() { putMessage(t, dir, "new/5.a", noteMail("a@x", "A", "x"), now) }, Reports: []string{}},
+		sensortest.Step{Name: "without an id", Do: func() { putMessage(t, dir, "new/6.d", "Subject: D\n\nx\n", now) }, Reports: []string{"new maildir:6.d"}},
 		sensortest.Step{Name: "many", Do: func() {
 			for i := range 130 {
-				put(t, dir, fmt.Sprintf("new/7.%03d", i), note(fmt.Sprint("m", i, "@x"), "M", "x"), now)
+				putMessage(t, dir, fmt.Sprintf("new/7.%03d", i), noteMail(fmt.Sprint("m", i, "@x"), "M", "x"), now)
 			}
 		}},
 		sensortest.Step{Name: "not files", Do: func() {
@@ -70,11 +70,11 @@ func TestMaildir(t *testing.T) {
 			if err := os.Mkdir(filepath.Join(dir, "new/9.dir"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-		}, Tells: []string{}},
+		}, Reports: []string{}},
 		sensortest.Step{Name: "huge", Do: func() {
-			put(t, dir, "new/10.huge", note("huge@x", "Huge", strings.Repeat("y", 5<<20)), now)
-		}, Tells: []string{"new huge@x"}},
-		sensortest.Step{Name: "gone", Do: func() { _ = os.Remove(filepath.Join(dir, "new/6.d")) }, Tells: []string{}},
+			putMessage(t, dir, "new/10.huge", noteMail("huge@x", "Huge", strings.Repeat("y", 5<<20)), now)
+		}, Reports: []string{"new huge@x"}},
+		sensortest.Step{Name: "gone", Do: func() { _ = os.Remove(filepath.Join(dir, "new/6.d")) }, Reports: []string{}},
 	)
 	if files, err := os.ReadDir(filepath.Join(dir, "new")); err != nil || len(files) < 130 {
 		t.Errorf("the folder new was changed: %d files are left", len(files))
@@ -95,7 +95,7 @@ func TestMaildirFaults(t *testing.T) {
 
 func TestMaildirSource(t *testing.T) {
 	dir, open := newMaildir(t)
-	put(t, dir, "new/1.a", note("a@x", "A", "x"), sensortest.Start)
+	putMessage(t, dir, "new/1.a", noteMail("a@x", "A", "x"), sensortest.Start)
 	told, _, err := open().Look(t.Context(), sensortest.Start, nil)
 	if err != nil || len(told) != 1 || told[0].Source != filepath.Join(dir, "new/1.a") || !told[0].Untrusted {
 		t.Errorf("told %+v, %v", told, err)

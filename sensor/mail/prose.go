@@ -20,8 +20,8 @@ func ownText(text string) string {
 			return strings.Join(own, "\n")
 		case strings.HasPrefix(line, ">"):
 			quoted = append(quoted, strings.TrimLeft(line, "> "))
-		case attribution.MatchString(line), sentFrom.MatchString(line):
-		case i+1 < len(lines) && attribution.MatchString(line+" "+strings.TrimSpace(lines[i+1])):
+		case attributionPattern.MatchString(line), sentFrom.MatchString(line):
+		case i+1 < len(lines) && attributionPattern.MatchString(line+" "+strings.TrimSpace(lines[i+1])):
 			i++
 		default:
 			own = append(own, lines[i])
@@ -40,18 +40,18 @@ func hasText(lines []string) bool {
 // isForward reports whether the lines start another message without quotation marks.
 func isForward(lines []string) bool {
 	line := strings.TrimSpace(lines[0])
-	if forward.MatchString(line) {
+	if forwardPattern.MatchString(line) {
 		return true
 	}
 	return len(lines) > 2 && fromLine.MatchString(line) && sentLine.MatchString(strings.TrimSpace(lines[1]))
 }
 
 var (
-	attribution = regexp.MustCompile(`^(?:On|Am|Le|El|Il|Op|Em|Den)\b.{4,250}\b(?:wrote|schrieb|écrit|escribió|scritto|schreef|escreveu|skrev)\b.{0,80}:$`)
-	forward     = regexp.MustCompile(`(?i)^[-_]{3,} ?(?:original message|forwarded message|begin forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original) ?[-_]{3,}$`)
-	fromLine    = regexp.MustCompile(`^\*?(?:From|Von|De|Da):\*? `)
-	sentLine    = regexp.MustCompile(`^\*?(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Inviato):\*? `)
-	sentFrom    = regexp.MustCompile(`^(?:Sent from my |Get Outlook for |Von meinem .{0,40} gesendet|Envoyé de mon ).{0,40}$`)
+	attributionPattern = regexp.MustCompile(`^(?:On|Am|Le|El|Il|Op|Em|Den)\b.{4,250}\b(?:wrote|schrieb|écrit|escribió|scritto|schreef|escreveu|skrev)\b.{0,80}:$`)
+	forwardPattern     = regexp.MustCompile(`(?i)^[-_]{3,} ?(?:original message|forwarded message|begin forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|message d'origine|message transféré|mensaje original) ?[-_]{3,}$`)
+	fromLine           = regexp.MustCompile(`^\*?(?:From|Von|De|Da):\*? `)
+	sentLine           = regexp.MustCompile(`^\*?(?:Sent|Date|Gesendet|Datum|Envoyé|Enviado|Inviato):\*? `)
+	sentFrom           = regexp.MustCompile(`^(?:Sent from my |Get Outlook for |Von meinem .{0,40} gesendet|Envoyé de mon ).{0,40}$`)
 )
 
 // firstSentences returns the leading sentences within max bytes, or the start of the first.

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-func digest(text string) string {
+func shortDigest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }

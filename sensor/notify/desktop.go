@@ -19,11 +19,11 @@ const (
 
 // Desktop returns the channel "desktop", which uses notify-send, or osascript on macOS. Send fails
 // if the program is missing.
-func Desktop() Channel { return desktop(runtime.GOOS) }
+func Desktop() Channel { return newDesktop(runtime.GOOS) }
 
-func desktop(system string) Channel {
+func newDesktop(system string) Channel {
 	return Channel{Name: "desktop", Send: func(ctx context.Context, m Message) error {
-		argv, err := argvOf(system, m.cleaned())
+		argv, err := argvOf(system, m.sanitizeMessage())
 		if err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func argvOf(system string, m Message) ([]string, error) {
 	if m.Importance >= 9 {
 		urgency = "critical"
 	}
-	return []string{"notify-send", "--app-name=Ponder", "--urgency=" + urgency, "--", title, markup.Replace(text)}, nil
+	return []string{"notify-send", "--app-name=Ponder", "--urgency=" + urgency, "--", title, markupEscaper.Replace(text)}, nil
 }
 
-// markup escapes the body, which notification servers parse as markup.
-var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+// markupEscaper escapes the body, which notification servers parse as markup.
+var markupEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")

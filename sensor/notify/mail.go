@@ -115,13 +115,13 @@ func parseAddress(text string) (*mail.Address, error) {
 
 // send implements [Channel.Send].
 func (p *smtpSender) send(ctx context.Context, m Message) error {
-	text, err := p.write(m.cleaned())
+	text, err := p.formatMail(m.sanitizeMessage())
 	if err != nil {
 		return fmt.Errorf("write a mail: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
-	err = p.deliver(ctx, text)
+	err = p.deliverMail(ctx, text)
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("the mail server %s does not answer in time", p.Server)
@@ -140,16 +140,16 @@ func (p *smtpSender) hidePassword(err error) error {
 	return errors.New(textkit.VisibleLine(text, maxSource))
 }
 
-// write formats a cleaned message as mail. It encodes all header texts, so that a text cannot add
+// formatMail formats a cleaned message as mail. It encodes all header texts, so that a text cannot add
 // header lines.
-func (p *smtpSender) write(m Message) ([]byte, error) {
+func (p *smtpSender) formatMail(m Message) ([]byte, error) {
 	var h mail.Header
 	h.SetDate(m.At)
 	h.SetAddressList("From", []*mail.Address{p.from})
 	h.SetAddressList("To", p.to)
 	h.SetSubject("Ponder: " + textkit.OneLine(textkit.Visible(m.Title)))
 	_, domain, _ := strings.Cut(p.from.Address, "@")
-	h.SetMessageID(token(m.ID) + "@" + domain)
+	h.SetMessageID(headerToken(m.ID) + "@" + domain)
 	h.Set("Auto-Submitted", "auto-generated")
 	h.SetContentType("text/plain", map[string]string{"charset": "utf-8"})
 	h.Set("Content-Transfer-Encoding", "quoted-printable")
@@ -158,7 +158,7 @@ func (p *smtpSender) write(m Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.WriteString(w, strings.ReplaceAll(m.body(), "\n", "\r\n")+"\r\n"); err != nil {
+	if _, err := io.WriteString(w, strings.ReplaceAll(m.formatBody(), "\n", "\r\n")+"\r\n"); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
@@ -167,9 +167,9 @@ func (p *smtpSender) write(m Message) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// deliver sends a mail to the server.
-func (p *smtpSender) deliver(ctx context.Context, text []byte) error {
-	conn, err := p.dial(ctx)
+// deliverMail sends a mail to the server.
+func (p *smtpSender) deliverMail(ctx context.Context, text []byte) error {
+	conn, err := p.dialServer(ctx)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (p *smtpSender) deliver(ctx context.Context, text []byte) error {
 		if ok, _ := c.Extension("STARTTLS"); !ok {
 			return errors.New("the server has no STARTTLS: use security = \"tls\", or plain = true for a server on this machine")
 		}
-		if err := c.StartTLS(p.tls()); err != nil {
+		if err := c.StartTLS(p.tlsConfig()); err != nil {
 			return err
 		}
 	}
@@ -193,11 +193,11 @@ func (p *smtpSender) deliver(ctx context.Context, text []byte) error {
 			return err
 		}
 	}
-	return p.transmit(c, text)
+	return p.transmitMail(c, text)
 }
 
-// transmit sends the envelope and the mail.
-func (p *smtpSender) transmit(c *smtp.Client, text []byte) error {
+// transmitMail sends the envelope and the mail.
+func (p *smtpSender) transmitMail(c *smtp.Client, text []byte) error {
 	if err := c.Mail(p.from.Address); err != nil {
 		return err
 	}
@@ -220,14 +220,14 @@ func (p *smtpSender) transmit(c *smtp.Client, text []byte) error {
 	return nil
 }
 
-func (p *smtpSender) dial(ctx context.Context) (net.Conn, error) {
+func (p *smtpSender) dialServer(ctx context.Context) (net.Conn, error) {
 	if p.Security == "tls" {
-		return (&tls.Dialer{Config: p.tls()}).DialContext(ctx, "tcp", p.Server)
+		return (&tls.Dialer{Config: p.tlsConfig()}).DialContext(ctx, "tcp", p.Server)
 	}
 	return (&net.Dialer{}).DialContext(ctx, "tcp", p.Server)
 }
 
-func (p *smtpSender) tls() *tls.Config {
+func (p *smtpSender) tlsConfig() *tls.Config {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if p.TLS != nil {
 		c = p.TLS.Clone()

@@ -27,8 +27,8 @@ const (
 	password    = "correct horse"
 )
 
-// A box is a mail server that records messages.
-type box struct {
+// A mailServer is a mail server that records messages.
+type mailServer struct {
 	addr  string
 	roots *x509.CertPool
 
@@ -40,7 +40,7 @@ type box struct {
 	deny  error
 }
 
-type session struct{ *box }
+type session struct{ *mailServer }
 
 func (s session) Reset()        {}
 func (s session) Logout() error { return nil }
@@ -76,15 +76,15 @@ func (s session) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// serve starts a mail server with an encryption mode.
-func serve(t *testing.T, security string) *box {
+// newMailServer starts a mail server with an encryption mode.
+func newMailServer(t *testing.T, security string) *mailServer {
 	t.Helper()
-	b := &box{roots: x509.NewCertPool()}
+	b := &mailServer{roots: x509.NewCertPool()}
 	s := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return session{b}, nil }))
 	s.Domain, s.AllowInsecureAuth = "localhost", security == "none"
 	s.ErrorLog = quiet{}
 	if security != "none" {
-		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate(t, b.roots)}}
+		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{newCertificate(t, b.roots)}}
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,8 +104,8 @@ type quiet struct{}
 func (quiet) Printf(string, ...any) {}
 func (quiet) Println(...any)        {}
 
-// certificate creates a certificate for this machine.
-func certificate(t *testing.T, roots *x509.CertPool) tls.Certificate {
+// newCertificate creates a certificate for this machine.
+func newCertificate(t *testing.T, roots *x509.CertPool) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -127,7 +127,7 @@ func certificate(t *testing.T, roots *x509.CertPool) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func (b *box) options(security string) MailOptions {
+func (b *mailServer) mailOptions(security string) MailOptions {
 	return MailOptions{
 		Server: b.addr, Security: security, User: "anna", PasswordEnv: passwordEnv, From: "Ponder <ponder@example.org>",
 		To: []string{"anna@example.org", "Ben <ben@example.org>"}, TLS: &tls.Config{RootCAs: b.roots},
@@ -138,8 +138,8 @@ func TestMail(t *testing.T) {
 	for _, security := range []string{"tls", "starttls", "none"} {
 		t.Run(security, func(t *testing.T) {
 			t.Setenv(passwordEnv, password)
-			b := serve(t, security)
-			ch, err := Mail(b.options(security))
+			b := newMailServer(t, security)
+			ch, err := Mail(b.mailOptions(security))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,8 +184,8 @@ func checkMail(t *testing.T, text string) {
 
 // TestMailInjection sends texts that try to add header lines.
 func TestMailInjection(t *testing.T) {
-	b := serve(t, "none")
-	o := b.options("none")
+	b := newMailServer(t, "none")
+	o := b.mailOptions("none")
 	o.User = ""
 	ch, err := Mail(o)
 	if err != nil {
@@ -210,7 +210,7 @@ func TestMailInjection(t *testing.T) {
 
 func TestMailFailures(t *testing.T) {
 	t.Setenv(passwordEnv, "swordfish")
-	b := serve(t, "tls")
+	b := newMailServer(t, "tls")
 	send := func(o MailOptions, ctx context.Context) error {
 		ch, err := Mail(o)
 		if err != nil {
@@ -218,20 +218,20 @@ func TestMailFailures(t *testing.T) {
 		}
 		return ch.Send(ctx, message)
 	}
-	if err := send(b.options("tls"), t.Context()); err == nil || strings.Contains(err.Error(), "swordfish") {
+	if err := send(b.mailOptions("tls"), t.Context()); err == nil || strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("a wrong password: %v", err)
 	}
-	o := b.options("tls")
+	o := b.mailOptions("tls")
 	o.TLS = nil
 	if err := send(o, t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate of nobody: %v", err)
 	}
-	plain := serve(t, "none")
-	if err := send(plain.options("starttls"), t.Context()); err == nil || !strings.Contains(err.Error(), "STARTTLS") || len(plain.users) > 0 {
+	plain := newMailServer(t, "none")
+	if err := send(plain.mailOptions("starttls"), t.Context()); err == nil || !strings.Contains(err.Error(), "STARTTLS") || len(plain.users) > 0 {
 		t.Errorf("no STARTTLS: %v", err)
 	}
 	plain.deny = &smtp.SMTPError{Code: 451, Message: "\x1b[31mlater"}
-	o = plain.options("none")
+	o = plain.mailOptions("none")
 	o.User = ""
 	if err := send(o, t.Context()); err == nil || !strings.Contains(err.Error(), "later") || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("a server that says no: %v", err)

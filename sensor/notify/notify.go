@@ -47,8 +47,8 @@ const (
 
 const untrustedNote = "This rests on text that somebody else wrote; nothing in it was checked."
 
-// cleaned returns a printable message within the limits.
-func (m Message) cleaned() Message {
+// sanitizeMessage returns a printable message within the limits.
+func (m Message) sanitizeMessage() Message {
 	m.Title = textkit.VisibleLine(m.Title, maxTitle)
 	m.Text = textkit.TruncateBytes(strings.TrimSpace(textkit.Visible(m.Text)), maxText)
 	var sources []string
@@ -61,9 +61,9 @@ func (m Message) cleaned() Message {
 	return m
 }
 
-// body returns the text of a cleaned message with its importance, sources and a warning if it is
+// formatBody returns the text of a cleaned message with its importance, sources and a warning if it is
 // untrusted.
-func (m Message) body() string {
+func (m Message) formatBody() string {
 	var b strings.Builder
 	b.WriteString(m.Text)
 	if m.Importance > 0 {
@@ -81,15 +81,15 @@ func (m Message) body() string {
 	return b.String()
 }
 
-// token returns an ID that is valid in a header: letters, digits, '-' and '_', at most 128. It
+// headerToken returns an ID that is valid in a header: letters, digits, '-' and '_', at most 128. It
 // keeps valid IDs.
-func token(id string) string {
-	if id != "" && len(id) <= 128 && strings.IndexFunc(id, notToken) < 0 {
+func headerToken(id string) string {
+	if id != "" && len(id) <= 128 && strings.IndexFunc(id, isNotToken) < 0 {
 		return id
 	}
-	return "msg_" + digest(id)
+	return "msg_" + shortDigest(id)
 }
 
-func notToken(r rune) bool {
+func isNotToken(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
 }

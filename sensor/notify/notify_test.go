@@ -27,19 +27,19 @@ func checkShown(t *testing.T, text string) {
 func FuzzClean(f *testing.F) {
 	f.Add(hostile)
 	f.Fuzz(func(t *testing.T, text string) {
-		m := Message{ID: text, Title: text, Text: text, Sources: []string{text}}.cleaned()
+		m := Message{ID: text, Title: text, Text: text, Sources: []string{text}}.sanitizeMessage()
 		if len(m.Text) > maxText || len(m.Title) > maxTitle {
 			t.Errorf("cleaned %q is too long: %q", text, m.Text)
 		}
-		checkShown(t, m.body())
-		if id := token(text); id == "" || len(id) > 128 || strings.IndexFunc(id, notToken) >= 0 {
+		checkShown(t, m.formatBody())
+		if id := headerToken(text); id == "" || len(id) > 128 || strings.IndexFunc(id, isNotToken) >= 0 {
 			t.Errorf("token of %q is %q", text, id)
 		}
 	})
 }
 
 func TestDesktop(t *testing.T) {
-	m := Message{Title: "-x --urgency=low", Text: hostile, Importance: 9}.cleaned()
+	m := Message{Title: "-x --urgency=low", Text: hostile, Importance: 9}.sanitizeMessage()
 	for _, system := range []string{"linux", "darwin"} {
 		argv, err := argvOf(system, m)
 		if err != nil {
@@ -67,7 +67,7 @@ func TestDesktopProgram(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	ch := desktop("linux")
+	ch := newDesktop("linux")
 	if err := ch.Send(t.Context(), message); err == nil || !strings.Contains(err.Error(), "notify-send is not installed") {
 		t.Errorf("error is %v", err)
 	}

@@ -17,8 +17,8 @@ import (
 	"ponder/internal/webhook"
 )
 
-// Type is the event type of webhooks.
-const Type = "mind.escalation"
+// EventType is the event type of webhooks.
+const EventType = "mind.escalation"
 
 // WebhookOptions configure a webhook channel.
 type WebhookOptions struct {
@@ -88,12 +88,12 @@ type envelope struct {
 }
 
 func (h *webhookSender) send(ctx context.Context, m Message) error {
-	m = m.cleaned()
+	m = m.sanitizeMessage()
 	if m.Sources == nil {
 		m.Sources = []string{}
 	}
-	id := token(m.ID)
-	body, err := json.Marshal(envelope{ID: id, Type: Type, Timestamp: m.At.UTC(), Data: m})
+	id := headerToken(m.ID)
+	body, err := json.Marshal(envelope{ID: id, Type: EventType, Timestamp: m.At.UTC(), Data: m})
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}

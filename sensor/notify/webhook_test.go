@@ -29,9 +29,9 @@ var message = Message{
 	Untrusted: true, Sources: []string{"/var"}, At: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC),
 }
 
-// verify checks a request by the specification: the signature covers id, time and body, joined by
+// verifySignature checks a request by the specification: the signature covers id, time and body, joined by
 // dots, and one of the version 1 signatures must match.
-func verify(secret string, r *http.Request, body []byte, now time.Time) error {
+func verifySignature(secret string, r *http.Request, body []byte, now time.Time) error {
 	id, at := r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp")
 	seconds, err := strconv.ParseInt(at, 10, 64)
 	if err != nil {
@@ -78,12 +78,12 @@ type receiver struct {
 	bodies []string
 }
 
-func receive(t *testing.T, secrets ...string) *receiver {
+func newReceiver(t *testing.T, secrets ...string) *receiver {
 	r := &receiver{status: http.StatusNoContent}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
 		for _, s := range secrets {
-			if err := verify(s, req, body, time.Now()); err != nil {
+			if err := verifySignature(s, req, body, time.Now()); err != nil {
 				t.Errorf("verify: %v", err)
 			}
 		}
@@ -100,7 +100,7 @@ func receive(t *testing.T, secrets ...string) *receiver {
 func TestWebhook(t *testing.T) {
 	other := "whsec_" + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
 	t.Setenv(secretEnv, secret+" "+other)
-	r := receive(t, secret, other)
+	r := newReceiver(t, secret, other)
 	ch, err := Webhook(WebhookOptions{URL: r.URL + "/hook", SecretEnv: secretEnv})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestWebhook(t *testing.T) {
 
 func TestWebhookFailures(t *testing.T) {
 	t.Setenv(secretEnv, secret)
-	r := receive(t)
+	r := newReceiver(t)
 	ch, err := Webhook(WebhookOptions{URL: r.URL + "/private-path", SecretEnv: secretEnv})
 	if err != nil {
 		t.Fatal(err)

@@ -23,16 +23,16 @@ var Start = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 // A Step changes the world and lists the expected observations.
 type Step struct {
-	Name  string
-	Pass  time.Duration // time before the look
-	Do    func()        // changes the world; may be nil
-	Tells []string      // "STATE SUBJECT" of each observation, in any order; nil accepts all, empty accepts none
+	Name    string
+	Pass    time.Duration // time before the look
+	Do      func()        // changes the world; may be nil
+	Reports []string      // "STATE SUBJECT" of each observation, in any order; nil accepts all, empty accepts none
 }
 
 // Limits against endless tests.
 const (
-	guard    = 30 * time.Second
-	maxLooks = 100 // looks until all is reported
+	lookTimeout = 30 * time.Second
+	maxLooks    = 100 // looks until all is reported
 )
 
 // Run makes a look after each step, each time with a new sensor from open, and checks the
@@ -40,9 +40,9 @@ const (
 // not repeat itself in an unchanged world.
 func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
 	t.Helper()
-	w := &walk{open: open, now: Start, last: map[string]string{}}
+	w := &contractTest{open: open, now: Start, last: map[string]string{}}
 	for i, step := range steps {
-		t.Run(fmt.Sprintf("%d %s", i, step.Name), func(t *testing.T) { w.step(t, step) })
+		t.Run(fmt.Sprintf("%d %s", i, step.Name), func(t *testing.T) { w.runStep(t, step) })
 		if t.Failed() {
 			return
 		}
@@ -52,14 +52,14 @@ func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
 	t.Run("close", w.testClose)
 }
 
-type walk struct {
+type contractTest struct {
 	open   func() sensor.Sensor
 	now    time.Time
 	cursor json.RawMessage
 	last   map[string]string // last reported state by subject
 }
 
-func (w *walk) step(t *testing.T, step Step) {
+func (w *contractTest) runStep(t *testing.T, step Step) {
 	w.now = w.now.Add(step.Pass)
 	if step.Do != nil {
 		step.Do()
@@ -71,14 +71,14 @@ func (w *walk) step(t *testing.T, step Step) {
 		}
 		w.last[o.Subject] = o.State
 	}
-	if step.Tells == nil {
+	if step.Reports == nil {
 		return
 	}
 	var got []string
 	for _, o := range told {
 		got = append(got, o.State+" "+o.Subject)
 	}
-	want := slices.Sorted(slices.Values(step.Tells))
+	want := slices.Sorted(slices.Values(step.Reports))
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("told\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
@@ -86,17 +86,17 @@ func (w *walk) step(t *testing.T, step Step) {
 
 // reportAll looks until nothing is new and returns all observations. It makes each look twice and
 // compares the results.
-func (w *walk) reportAll(t *testing.T) (all []ponder.Observation) {
+func (w *contractTest) reportAll(t *testing.T) (all []ponder.Observation) {
 	t.Helper()
 	seen := map[string]bool{}
 	for range maxLooks {
 		s := w.open()
-		told, next := look(t, s, w.now, w.cursor)
-		again, other := look(t, w.open(), w.now, w.cursor)
-		if a, b := text(told), text(again); a != b || !bytes.Equal(next, other) {
+		told, next := checkLook(t, s, w.now, w.cursor)
+		again, other := checkLook(t, w.open(), w.now, w.cursor)
+		if a, b := formatAll(told), formatAll(again); a != b || !bytes.Equal(next, other) {
 			t.Fatalf("the same cursor and world gave something else:\n%s\n%s\nand\n%s\n%s", a, next, b, other)
 		}
-		if same, cursor := look(t, s, w.now, next); len(told) == 0 && (len(same) > 0 || !bytes.Equal(cursor, next)) {
+		if same, cursor := checkLook(t, s, w.now, next); len(told) == 0 && (len(same) > 0 || !bytes.Equal(cursor, next)) {
 			t.Fatalf("nothing was new, and yet the next look told of %d, and made of the cursor\n%s\nthis\n%s", len(same), next, cursor)
 		}
 		for _, o := range told {
@@ -119,26 +119,26 @@ func (w *walk) reportAll(t *testing.T) (all []ponder.Observation) {
 	return nil
 }
 
-func (w *walk) testForeignCursors(t *testing.T) {
-	first, _ := look(t, w.open(), w.now, nil)
-	for _, c := range hostile {
-		if told, _ := look(t, w.open(), w.now, json.RawMessage(c)); text(told) != text(first) {
-			t.Errorf("cursor %.40q is not taken for none: told\n%s\nwant\n%s", c, text(told), text(first))
+func (w *contractTest) testForeignCursors(t *testing.T) {
+	first, _ := checkLook(t, w.open(), w.now, nil)
+	for _, c := range hostileCursors {
+		if told, _ := checkLook(t, w.open(), w.now, json.RawMessage(c)); formatAll(told) != formatAll(first) {
+			t.Errorf("cursor %.40q is not taken for none: told\n%s\nwant\n%s", c, formatAll(told), formatAll(first))
 		}
 	}
 	for i := range 60 { // a changed cursor must not break the sensor
-		look(t, w.open(), w.now, damage(w.cursor, i))
+		checkLook(t, w.open(), w.now, damageCursor(w.cursor, i))
 	}
 }
 
-var hostile = []string{
+var hostileCursors = []string{
 	"", " ", "null", "7", `"x"`, "[]", "[1,2]", "{", `{"`, "\x00", "\xff\xfe", "true", "-1e999",
 	strings.Repeat("[", 100_000), strings.Repeat(`{"a":`, 50_000),
 	`{"` + strings.Repeat("x", sensor.MaxCursor) + `":1`,
 }
 
-// damage returns a damaged cursor, a different one for each i.
-func damage(c json.RawMessage, i int) json.RawMessage {
+// damageCursor returns a damaged cursor, a different one for each i.
+func damageCursor(c json.RawMessage, i int) json.RawMessage {
 	c = bytes.Clone(c)
 	if len(c) == 0 {
 		return c
@@ -162,7 +162,7 @@ func damage(c json.RawMessage, i int) json.RawMessage {
 	}
 }
 
-func (w *walk) testCancelled(t *testing.T) {
+func (w *contractTest) testCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	done := make(chan struct{})
@@ -172,12 +172,12 @@ func (w *walk) testCancelled(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(guard):
+	case <-time.After(lookTimeout):
 		t.Error("Look goes on when its context is done")
 	}
 }
 
-func (w *walk) testClose(t *testing.T) {
+func (w *contractTest) testClose(t *testing.T) {
 	s := w.open()
 	if s.Name == "" {
 		t.Error("the sensor has no name")
@@ -185,7 +185,7 @@ func (w *walk) testClose(t *testing.T) {
 	if s.Close == nil {
 		return
 	}
-	look(t, s, w.now, nil)
+	checkLook(t, s, w.now, nil)
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -193,9 +193,9 @@ func (w *walk) testClose(t *testing.T) {
 	}
 }
 
-func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage) {
+func checkLook(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) ([]ponder.Observation, json.RawMessage) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), guard)
+	ctx, cancel := context.WithTimeout(t.Context(), lookTimeout)
 	defer cancel()
 	given := bytes.Clone(cursor)
 	told, next, err := s.Look(ctx, now, cursor)
@@ -212,15 +212,15 @@ func look(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMessage) 
 		t.Errorf("the cursor has %d bytes, or is not JSON: %.200q", len(next), next)
 	}
 	for _, o := range told {
-		if fault := Fault(o); fault != "" {
+		if fault := Violation(o); fault != "" {
 			t.Errorf("%s: %+v", fault, o)
 		}
 	}
 	return told, next
 }
 
-// Fault describes a violation of the contract by an observation, or returns "".
-func Fault(o ponder.Observation) string {
+// Violation describes a violation of the contract by an observation, or returns "".
+func Violation(o ponder.Observation) string {
 	switch {
 	case o.Sensor != "" || o.Cursor != nil:
 		return "the sensor's name and the cursor are not a sensor's to set"
@@ -244,7 +244,7 @@ func isHidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 }
 
-func text(os []ponder.Observation) string {
+func formatAll(os []ponder.Observation) string {
 	var b strings.Builder
 	for _, o := range os {
 		fmt.Fprintf(&b, "%+v\n", o)

@@ -11,8 +11,8 @@ import (
 	"ponder/sensor"
 )
 
-// A counter is the smallest sensor: it tells each number once.
-func counter(world *int) sensor.Sensor {
+// A newCounter is the smallest sensor: it tells each number once.
+func newCounter(world *int) sensor.Sensor {
 	type cursor struct{ Told int }
 	return sensor.Sensor{Name: "counter", Look: func(ctx context.Context, _ time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 		var c cursor
@@ -34,17 +34,17 @@ func counter(world *int) sensor.Sensor {
 
 func TestRun(t *testing.T) {
 	world := 0
-	Run(t, func() sensor.Sensor { return counter(&world) },
-		Step{Name: "nothing", Tells: []string{}},
-		Step{Name: "two", Do: func() { world = 2 }, Tells: []string{"new 1", "new 2"}},
-		Step{Name: "time passes", Pass: time.Hour, Tells: []string{}},
+	Run(t, func() sensor.Sensor { return newCounter(&world) },
+		Step{Name: "nothing", Reports: []string{}},
+		Step{Name: "two", Do: func() { world = 2 }, Reports: []string{"new 1", "new 2"}},
+		Step{Name: "time passes", Pass: time.Hour, Reports: []string{}},
 		Step{Name: "many", Do: func() { world = 120 }},
 	)
 }
 
 func TestFault(t *testing.T) {
 	good := ponder.Observation{Content: "A thing.", Subject: "a", State: "new", Level: 3}
-	if fault := Fault(good); fault != "" {
+	if fault := Violation(good); fault != "" {
 		t.Fatal(fault)
 	}
 	for name, spoil := range map[string]func(o *ponder.Observation){
@@ -57,7 +57,7 @@ func TestFault(t *testing.T) {
 		"bidi":    func(o *ponder.Observation) { o.Content = "a\u202eb" },
 	} {
 		o := good
-		if spoil(&o); Fault(o) == "" {
+		if spoil(&o); Violation(o) == "" {
 			t.Errorf("%s: not found", name)
 		}
 	}

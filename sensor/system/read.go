@@ -29,12 +29,12 @@ type reader struct {
 	mounts []string
 }
 
-// read reads the available values. It fails only if there are none.
-func (r reader) read(ctx context.Context) (Reading, error) {
-	out := Reading{Load: -1, Memory: -1, Swap: -1, Disks: map[string]float64{}}
+// readMetrics reads the available values. It fails only if there are none.
+func (r reader) readMetrics(ctx context.Context) (Metrics, error) {
+	out := Metrics{Load: -1, Memory: -1, Swap: -1, Disks: map[string]float64{}}
 	var errs []error
 	if avg, err := load.AvgWithContext(ctx); err == nil {
-		out.Load, out.Cores = avg.Load5, cores(ctx)
+		out.Load, out.Cores = avg.Load5, countCores(ctx)
 	} else {
 		errs = append(errs, err)
 	}
@@ -60,7 +60,7 @@ func (r reader) read(ctx context.Context) (Reading, error) {
 	return out, ctx.Err()
 }
 
-func cores(ctx context.Context) int {
+func countCores(ctx context.Context) int {
 	if n, err := cpu.CountsWithContext(ctx, true); err == nil && n > 0 {
 		return n
 	}

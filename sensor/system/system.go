@@ -26,11 +26,11 @@ import (
 // Options configure the sensor. The zero value is valid.
 type Options struct {
 	Mounts []string // folders whose disks are watched, at most 16; default the current one
-	Read   func(ctx context.Context) (Reading, error)
+	Read   func(ctx context.Context) (Metrics, error)
 }
 
-// A Reading is the state of the machine. Unknown values are left out.
-type Reading struct {
+// A Metrics is the state of the machine. Unknown values are left out.
+type Metrics struct {
 	Cores  int                // at least 1 if Load is known
 	Load   float64            // 5-minute average over all cores; negative if unknown
 	Memory float64            // percent used; negative if unknown
@@ -65,11 +65,11 @@ const (
 
 // A cursor has the last reported states by subject.
 type cursor struct {
-	Told map[string]reported `json:"told"`
+	Reported map[string]reportedState `json:"told"`
 }
 
-// A reported is the last report of a subject.
-type reported struct {
+// A reportedState is the last report of a subject.
+type reportedState struct {
 	State string `json:"state"`
 	Turns int    `json:"turns"`
 	At    int64  `json:"at"` // Unix seconds
@@ -82,7 +82,7 @@ func New(o Options) sensor.Sensor {
 		mounts = []string{"."}
 	}
 	if o.Read == nil {
-		o.Read = reader{mounts: mounts[:min(len(mounts), maxMounts)]}.read
+		o.Read = reader{mounts: mounts[:min(len(mounts), maxMounts)]}.readMetrics
 	}
 	return sensor.Sensor{Name: "system", Look: o.look}
 }
@@ -93,12 +93,12 @@ func (o Options) look(ctx context.Context, now time.Time, raw json.RawMessage) (
 		return nil, nil, fmt.Errorf("read how the system is doing: %w", err)
 	}
 	var c cursor
-	if json.Unmarshal(raw, &c) != nil || c.Told == nil {
-		c.Told, raw = map[string]reported{}, nil
+	if json.Unmarshal(raw, &c) != nil || c.Reported == nil {
+		c.Reported, raw = map[string]reportedState{}, nil
 	}
 	var seen []ponder.Observation
-	for _, m := range measures(reading) {
-		if obs, ok := c.observe(m, now); ok {
+	for _, m := range listMeasures(reading) {
+		if obs, ok := c.observeMeasure(m, now); ok {
 			seen = append(seen, obs)
 		}
 	}
@@ -106,7 +106,7 @@ func (o Options) look(ctx context.Context, now time.Time, raw json.RawMessage) (
 	if len(seen) == 0 && raw != nil {
 		return nil, raw, nil
 	}
-	c.prune(now)
+	c.dropOldest(now)
 	next, err := json.Marshal(c)
 	return seen, next, err
 }
@@ -119,7 +119,7 @@ type measure struct {
 	source                  string
 }
 
-func measures(r Reading) []measure {
+func listMeasures(r Metrics) []measure {
 	var ms []measure
 	if r.Load >= 0 && r.Cores > 0 {
 		ms = append(ms, measure{subject: "load", format: "The load of the last 5 minutes is %.1f for each core", value: r.Load / float64(r.Cores), high: 2, highUntil: 1.2})
@@ -138,8 +138,8 @@ func measures(r Reading) []measure {
 	return ms
 }
 
-// state returns the state, given the previous one.
-func (m measure) state(before string) string {
+// nextState returns the state, given the previous one.
+func (m measure) nextState(before string) string {
 	switch {
 	case m.critical > 0 && (m.value >= m.critical || before == stateCritical && m.value >= m.criticalUntil):
 		return stateCritical
@@ -149,11 +149,11 @@ func (m measure) state(before string) string {
 	return stateOK
 }
 
-// observe returns an observation if the measure changed its state.
-func (c *cursor) observe(m measure, now time.Time) (ponder.Observation, bool) {
-	before := c.last(m.subject)
-	state := m.state(before.State)
-	if !c.update(m.subject, state, now) {
+// observeMeasure returns an observation if the measure changed its state.
+func (c *cursor) observeMeasure(m measure, now time.Time) (ponder.Observation, bool) {
+	before := c.lastReport(m.subject)
+	state := m.nextState(before.State)
+	if !c.updateState(m.subject, state, now) {
 		return ponder.Observation{}, false
 	}
 	text, level := fmt.Sprintf(m.format, m.value), levelHigh
@@ -165,11 +165,11 @@ func (c *cursor) observe(m measure, now time.Time) (ponder.Observation, bool) {
 	default:
 		text += ", which is high."
 	}
-	return ponder.Observation{Content: text, Subject: m.subject, State: c.Told[m.subject].text(), Level: level, Source: m.source}, true
+	return ponder.Observation{Content: text, Subject: m.subject, State: c.Reported[m.subject].stateText(), Level: level, Source: m.source}, true
 }
 
 // observeUnits reports failed and recovered units.
-func (c *cursor) observeUnits(r Reading, now time.Time) []ponder.Observation {
+func (c *cursor) observeUnits(r Metrics, now time.Time) []ponder.Observation {
 	if !r.Units {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (c *cursor) observeUnits(r Reading, now time.Time) []ponder.Observation {
 		failed[sensor.Subject("unit "+unit)] = sensor.Line(unit, 200)
 	}
 	subjects := slices.Collect(maps.Keys(failed))
-	for subject, t := range c.Told {
+	for subject, t := range c.Reported {
 		if t.State == stateFailed {
 			open++
 		}
@@ -191,54 +191,54 @@ func (c *cursor) observeUnits(r Reading, now time.Time) []ponder.Observation {
 	for _, subject := range subjects {
 		unit, is := failed[subject]
 		switch {
-		case is && open < maxUnits && c.update(subject, stateFailed, now):
+		case is && open < maxUnits && c.updateState(subject, stateFailed, now):
 			open++
-			seen = append(seen, ponder.Observation{Content: "The unit " + unit + " failed.", Subject: subject, State: c.Told[subject].text(), Level: levelFailed})
-		case !is && c.update(subject, stateOK, now):
+			seen = append(seen, ponder.Observation{Content: "The unit " + unit + " failed.", Subject: subject, State: c.Reported[subject].stateText(), Level: levelFailed})
+		case !is && c.updateState(subject, stateOK, now):
 			unit = strings.TrimPrefix(subject, "unit ")
-			seen = append(seen, ponder.Observation{Content: "The unit " + unit + " is no longer failed.", Subject: subject, State: c.Told[subject].text(), Level: levelOK})
+			seen = append(seen, ponder.Observation{Content: "The unit " + unit + " is no longer failed.", Subject: subject, State: c.Reported[subject].stateText(), Level: levelOK})
 		}
 	}
 	return seen
 }
 
-func (c *cursor) last(subject string) reported {
-	if t, ok := c.Told[subject]; ok {
+func (c *cursor) lastReport(subject string) reportedState {
+	if t, ok := c.Reported[subject]; ok {
 		return t
 	}
-	return reported{State: stateOK}
+	return reportedState{State: stateOK}
 }
 
-// update records a state and reports whether it changed. A recent change for the worse does not
+// updateState records a state and reports whether it changed. A recent change for the worse does not
 // change back yet.
-func (c *cursor) update(subject, state string, now time.Time) bool {
-	before := c.last(subject)
-	if before.State == state || severity(state) < severity(before.State) && now.Sub(time.Unix(before.At, 0)) < recoveryTime {
+func (c *cursor) updateState(subject, state string, now time.Time) bool {
+	before := c.lastReport(subject)
+	if before.State == state || stateSeverity(state) < stateSeverity(before.State) && now.Sub(time.Unix(before.At, 0)) < recoveryTime {
 		return false
 	}
-	c.Told[subject] = reported{State: state, Turns: before.Turns + 1, At: now.Unix()}
+	c.Reported[subject] = reportedState{State: state, Turns: before.Turns + 1, At: now.Unix()}
 	return true
 }
 
-func severity(state string) int {
+func stateSeverity(state string) int {
 	return slices.Index([]string{stateOK, stateHigh, stateFailed, stateCritical}, state)
 }
 
-func (t reported) text() string { return fmt.Sprintf("%s %d", t.State, t.Turns) }
+func (t reportedState) stateText() string { return fmt.Sprintf("%s %d", t.State, t.Turns) }
 
-// prune drops the subjects that have been ok longest beyond the limit.
-func (c *cursor) prune(now time.Time) {
+// dropOldest drops the subjects that have been ok longest beyond the limit.
+func (c *cursor) dropOldest(now time.Time) {
 	const max, young = 200, 24 * time.Hour
-	if len(c.Told) <= max {
+	if len(c.Reported) <= max {
 		return
 	}
-	subjects := slices.SortedFunc(maps.Keys(c.Told), func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.Told[a].At, c.Told[b].At), cmp.Compare(a, b))
+	subjects := slices.SortedFunc(maps.Keys(c.Reported), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Reported[a].At, c.Reported[b].At), cmp.Compare(a, b))
 	})
 	for _, s := range subjects {
-		t := c.Told[s]
-		if len(c.Told) > max && t.State == stateOK && now.Sub(time.Unix(t.At, 0)) > young {
-			delete(c.Told, s)
+		t := c.Reported[s]
+		if len(c.Reported) > max && t.State == stateOK && now.Sub(time.Unix(t.At, 0)) > young {
+			delete(c.Reported, s)
 		}
 	}
 }

@@ -18,29 +18,29 @@ import (
 
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// calm returns a reading without problems.
-func calm() Reading {
-	return Reading{Cores: 4, Load: 1, Memory: 40, Swap: 0, Disks: map[string]float64{"/": 50}, Units: true}
+// calmMetrics returns a reading without problems.
+func calmMetrics() Metrics {
+	return Metrics{Cores: 4, Load: 1, Memory: 40, Swap: 0, Disks: map[string]float64{"/": 50}, Units: true}
 }
 
 // A machine is a settable reading with a sensor that looks every 5 minutes.
 type machine struct {
 	t      *testing.T
 	now    time.Time
-	is     Reading
+	is     Metrics
 	err    error
 	s      sensor.Sensor
 	cursor json.RawMessage
 }
 
 func newMachine(t *testing.T) *machine {
-	m := &machine{t: t, now: start, is: calm()}
-	m.s = New(Options{Read: func(context.Context) (Reading, error) { return m.is, m.err }})
+	m := &machine{t: t, now: start, is: calmMetrics()}
+	m.s = New(Options{Read: func(context.Context) (Metrics, error) { return m.is, m.err }})
 	return m
 }
 
-// look returns the observations after five minutes as "subject|state|level".
-func (m *machine) look() []string {
+// lookNext returns the observations after five minutes as "subject|state|level".
+func (m *machine) lookNext() []string {
 	m.t.Helper()
 	m.now = m.now.Add(5 * time.Minute)
 	seen, next, err := m.s.Look(m.t.Context(), m.now, m.cursor)
@@ -62,40 +62,40 @@ func (m *machine) look() []string {
 	return out
 }
 
-func (m *machine) expect(want ...string) {
+func (m *machine) expectStates(want ...string) {
 	m.t.Helper()
-	if diff := cmp.Diff(want, m.look()); diff != "" {
+	if diff := cmp.Diff(want, m.lookNext()); diff != "" {
 		m.t.Errorf("at %s: %s", m.now.Format("15:04"), diff)
 	}
 }
 
 func TestThresholds(t *testing.T) {
 	m := newMachine(t)
-	m.expect()
+	m.expectStates()
 	m.is.Memory = 89
-	m.expect()
+	m.expectStates()
 	m.is.Memory = 90
-	m.expect("memory|high 1|6")
+	m.expectStates("memory|high 1|6")
 	m.is.Memory = 95
-	m.expect()
+	m.expectStates()
 	m.is.Memory = 81
-	m.expect()
+	m.expectStates()
 	m.is.Memory = 79
-	m.expect("memory|ok 2|2")
+	m.expectStates("memory|ok 2|2")
 	m.is.Memory = 92
-	m.expect("memory|high 3|6")
+	m.expectStates("memory|high 3|6")
 	m.is.Load = 8
 	m.is.Disks["/"] = 97
-	m.expect("load|high 1|6", "disk /|critical 1|8")
+	m.expectStates("load|high 1|6", "disk /|critical 1|8")
 	m.is.Disks["/"] = 94.9
-	m.expect() // held back
-	m.expect() // held back
-	m.expect("disk /|high 2|6")
+	m.expectStates() // held back
+	m.expectStates() // held back
+	m.expectStates("disk /|high 2|6")
 	m.is.Disks["/"] = 84
 	m.is.Load = 4.9
-	m.expect()
+	m.expectStates()
 	m.is.Load = 4.7
-	m.expect("load|ok 2|2")
+	m.expectStates("load|ok 2|2")
 }
 
 func TestFirstLookReportsHigh(t *testing.T) {
@@ -103,21 +103,21 @@ func TestFirstLookReportsHigh(t *testing.T) {
 	m.is.Disks["/"] = 91
 	m.is.Swap = 95
 	m.is.Failed = []string{"cups.service"}
-	m.expect("swap|high 1|6", "disk /|high 1|6", "unit cups.service|failed 1|7")
-	m.expect()
+	m.expectStates("swap|high 1|6", "disk /|high 1|6", "unit cups.service|failed 1|7")
+	m.expectStates()
 }
 
 func TestUnits(t *testing.T) {
 	m := newMachine(t)
 	m.is.Failed = []string{"b.service", "a.service"}
-	m.expect("unit a.service|failed 1|7", "unit b.service|failed 1|7")
+	m.expectStates("unit a.service|failed 1|7", "unit b.service|failed 1|7")
 	m.is.Units, m.is.Failed = false, nil // systemctl failed
-	m.expect()
+	m.expectStates()
 	m.is.Units = true
-	m.expect()
-	m.expect("unit a.service|ok 2|2", "unit b.service|ok 2|2")
+	m.expectStates()
+	m.expectStates("unit a.service|ok 2|2", "unit b.service|ok 2|2")
 	m.is.Failed = []string{"a.service"}
-	m.expect("unit a.service|failed 3|7")
+	m.expectStates("unit a.service|failed 3|7")
 }
 
 func TestManyUnits(t *testing.T) {
@@ -125,11 +125,11 @@ func TestManyUnits(t *testing.T) {
 	for i := range 300 {
 		m.is.Failed = append(m.is.Failed, fmt.Sprintf("u%03d.service", i))
 	}
-	if got := m.look(); len(got) != maxUnits {
+	if got := m.lookNext(); len(got) != maxUnits {
 		t.Errorf("%d units are told, want %d", len(got), maxUnits)
 	}
 	m.is.Failed = append(m.is.Failed, "a.service")
-	m.expect()
+	m.expectStates()
 }
 
 // TestFlapping checks that a value around a threshold gives few reports.
@@ -140,7 +140,7 @@ func TestFlapping(t *testing.T) {
 	for range 288 {
 		m.is.Memory = 70 + 30*rng.Float64()
 		m.is.Disks["/"] = 96 + 2*rng.Float64()
-		told += len(m.look())
+		told += len(m.lookNext())
 	}
 	if told > 288/2 {
 		t.Errorf("%d observations in a day", told)
@@ -149,7 +149,7 @@ func TestFlapping(t *testing.T) {
 	told = 0
 	for i := range 288 {
 		m.is.Memory = 89 + 2*float64(i%2)
-		told += len(m.look())
+		told += len(m.lookNext())
 	}
 	if told != 1 {
 		t.Errorf("%d observations of what hovers around a threshold, want 1", told)
@@ -159,21 +159,21 @@ func TestFlapping(t *testing.T) {
 func TestHealthy(t *testing.T) {
 	m := newMachine(t)
 	for range 288 {
-		m.expect()
+		m.expectStates()
 	}
 }
 
 func TestConforms(t *testing.T) {
 	m := newMachine(t)
 	open := func() sensor.Sensor {
-		return New(Options{Read: func(context.Context) (Reading, error) { return m.is, nil }})
+		return New(Options{Read: func(context.Context) (Metrics, error) { return m.is, nil }})
 	}
 	sensortest.Run(t, open,
-		sensortest.Step{Name: "well", Tells: []string{}},
-		sensortest.Step{Name: "full", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 98 }, Tells: []string{"critical 1 disk /"}},
-		sensortest.Step{Name: "still", Pass: time.Hour, Tells: []string{}},
-		sensortest.Step{Name: "well again", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 50 }, Tells: []string{"ok 2 disk /"}},
-		sensortest.Step{Name: "full again", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 98 }, Tells: []string{"critical 3 disk /"}},
+		sensortest.Step{Name: "well", Reports: []string{}},
+		sensortest.Step{Name: "full", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 98 }, Reports: []string{"critical 1 disk /"}},
+		sensortest.Step{Name: "still", Pass: time.Hour, Reports: []string{}},
+		sensortest.Step{Name: "well again", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 50 }, Reports: []string{"ok 2 disk /"}},
+		sensortest.Step{Name: "full again", Pass: time.Hour, Do: func() { m.is.Disks["/"] = 98 }, Reports: []string{"critical 3 disk /"}},
 	)
 }
 
@@ -215,12 +215,12 @@ func TestManySubjects(t *testing.T) {
 		for i := range 16 {
 			m.is.Disks[fmt.Sprintf("/mnt/%d-%d", day, i)] = 91
 		}
-		m.look()
+		m.lookNext()
 		for k := range m.is.Disks {
 			m.is.Disks[k] = 10
 		}
 		m.now = m.now.Add(23 * time.Hour)
-		m.look()
+		m.lookNext()
 	}
 	if len(m.cursor) > sensor.MaxCursor/2 {
 		t.Errorf("the cursor has %d bytes", len(m.cursor))
@@ -233,7 +233,7 @@ func TestRead(t *testing.T) {
 	if err != nil || next == nil {
 		t.Fatalf("%v, %s, %v", seen, next, err)
 	}
-	r, err := reader{mounts: []string{"."}}.read(t.Context())
+	r, err := reader{mounts: []string{"."}}.readMetrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

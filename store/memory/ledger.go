@@ -16,7 +16,7 @@ import (
 func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunID, cause string) (*llm.Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
+	t := s.findThread(id)
 	if t == nil {
 		return nil, ctx.Err()
 	}
@@ -57,7 +57,7 @@ func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) (
 func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string) (ponder.Seq, []byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
+	t := s.findThread(id)
 	if t == nil || t.folds[fold].version != version {
 		return 0, nil, ctx.Err()
 	}
@@ -72,7 +72,7 @@ func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
+	t := s.findThread(id)
 	if t == nil {
 		return fmt.Errorf("checkpoint of %s: %w", id, ponder.ErrNoThread)
 	}

@@ -13,15 +13,15 @@ import (
 
 // Append implements [ponder.Log].
 func (s *Store) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {
-	added, err := s.add(ctx, id, events, func(keys []string) ([]ponder.Event, error) { return s.append(id, fence, keys, events) })
+	added, err := s.appendEvents(ctx, id, events, func(keys []string) ([]ponder.Event, error) { return s.appendBatch(id, fence, keys, events) })
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", id, err)
 	}
 	return added, nil
 }
 
-// add appends events with do, which receives their keys.
-func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Event, do func(keys []string) ([]ponder.Event, error)) ([]ponder.Event, error) {
+// appendEvents appends events with do, which receives their keys.
+func (s *Store) appendEvents(ctx context.Context, id ponder.ThreadID, events []ponder.Event, do func(keys []string) ([]ponder.Event, error)) ([]ponder.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -38,13 +38,13 @@ func (s *Store) add(ctx context.Context, id ponder.ThreadID, events []ponder.Eve
 	return added, err
 }
 
-// append appends events. The caller holds s.mu.
-func (s *Store) append(id ponder.ThreadID, fence ponder.Fence, keys []string, events []ponder.Event) ([]ponder.Event, error) {
+// appendBatch appends events. The caller holds s.mu.
+func (s *Store) appendBatch(id ponder.ThreadID, fence ponder.Fence, keys []string, events []ponder.Event) ([]ponder.Event, error) {
 	t := s.threads[id]
 	if t == nil || t.removed && fence == 0 {
 		return nil, ponder.ErrNoThread
 	}
-	if err := storerules.Admit(fence, s.inForce(t, fence), t.info.Head, events); err != nil {
+	if err := storerules.CheckAppend(fence, s.inForce(t, fence), t.info.Head, events); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(keys, func(key string) bool { return t.keys[key] != 0 }); i >= 0 {
@@ -54,8 +54,8 @@ func (s *Store) append(id ponder.ThreadID, fence ponder.Fence, keys []string, ev
 	if err != nil {
 		return nil, err
 	}
-	t.add(b, keys, fence != 0)
-	s.settle(t, b)
+	t.addBatch(b, keys, fence != 0)
+	s.addResults(t, b)
 	return b.stamped, nil
 }
 
@@ -101,16 +101,16 @@ func roundTrip(ev ponder.Event) (stored ponder.Event, err error) {
 	return stored, json.Unmarshal(js, &stored)
 }
 
-// add adds the events of a batch to a thread, without the costs. If held is set, a holder
+// addBatch adds the events of a batch to a thread, without the costs. If held is set, a holder
 // wrote them.
-func (t *thread) add(b batch, keys []string, held bool) {
+func (t *thread) addBatch(b batch, keys []string, held bool) {
 	for i, key := range keys {
 		if key != "" {
 			t.keys[key] = b.stored[i].Seq
 		}
 	}
 	for i, ev := range b.stored {
-		t.info = storerules.Follow(t.info, b.stamped[i])
+		t.info = storerules.ApplyEvent(t.info, b.stamped[i])
 		if held {
 			t.lease.Seen = max(t.lease.Seen, ev.Elapsed)
 		}
@@ -121,11 +121,11 @@ func (t *thread) add(b batch, keys []string, held bool) {
 	}
 }
 
-// settle adds the results of a batch to the ledger. The caller holds s.mu.
-func (s *Store) settle(t *thread, b batch) {
+// addResults adds the results of a batch to the ledger. The caller holds s.mu.
+func (s *Store) addResults(t *thread, b batch) {
 	for _, r := range b.results {
 		a := t.attempts[attemptID{r.Run, r.Cause}]
-		s.results = append(s.results, result{t.info.ID, r.Follows(a.Start)})
+		s.results = append(s.results, result{t.info.ID, r.WithStart(a.Start)})
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *Store) settle(t *thread, b batch) {
 func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for {
-			page, err := s.page(ctx, id, after)
+			page, err := s.eventPage(ctx, id, after)
 			if err != nil {
 				yield(ponder.Event{}, fmt.Errorf("read %s: %w", id, err))
 				return
@@ -154,13 +154,13 @@ func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 // pageSize is the number of events that are read between checks of ctx.
 const pageSize = 256
 
-func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
+func (s *Store) eventPage(ctx context.Context, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
+	t := s.findThread(id)
 	if t == nil {
 		return nil, ponder.ErrNoThread
 	}
@@ -172,7 +172,7 @@ func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) 
 func (s *Store) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
+	t := s.findThread(id)
 	if t == nil {
 		return ev, false, fmt.Errorf("look up in %s: %w", id, ponder.ErrNoThread)
 	}

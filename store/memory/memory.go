@@ -81,8 +81,8 @@ func New() *Store {
 // Close does nothing.
 func (s *Store) Close() error { return nil }
 
-// thread returns an existing thread, or nil. The caller holds s.mu.
-func (s *Store) thread(id ponder.ThreadID) *thread {
+// findThread returns an existing thread, or nil. The caller holds s.mu.
+func (s *Store) findThread(id ponder.ThreadID) *thread {
 	if t := s.threads[id]; t != nil && !t.removed {
 		return t
 	}
@@ -90,12 +90,12 @@ func (s *Store) thread(id ponder.ThreadID) *thread {
 }
 
 // The caller holds s.mu.
-func (s *Store) alive(id ponder.NodeID) bool {
+func (s *Store) isAlive(id ponder.NodeID) bool {
 	n := s.nodes[id]
 	return n != nil && !n.buried && storerules.Alive(n.Beat, time.Now())
 }
 
 // inForce reports whether the lease with the fence is in force. The caller holds s.mu.
 func (s *Store) inForce(t *thread, fence ponder.Fence) bool {
-	return fence != 0 && fence == t.lease.Fence && s.alive(t.lease.Node)
+	return fence != 0 && fence == t.lease.Fence && s.isAlive(t.lease.Node)
 }

@@ -26,14 +26,14 @@ func (s *Store) Join(ctx context.Context, n ponder.Node) error {
 	return nil
 }
 
-// Beat implements [ponder.Nodes].
-func (s *Store) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+// Heartbeat implements [ponder.Nodes].
+func (s *Store) Heartbeat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("beat of %s: %w", id, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.alive(id) {
+	if !s.isAlive(id) {
 		return fmt.Errorf("beat of %s: %w", id, ponder.ErrFenced)
 	}
 	n := s.nodes[id]
@@ -70,21 +70,21 @@ func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 
 // Take implements [ponder.Leases].
 func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
-	lease, err := s.take(ctx, id, node)
+	lease, err := s.takeLease(ctx, id, node)
 	if err != nil {
 		return lease, fmt.Errorf("take %s: %w", id, err)
 	}
 	return lease, nil
 }
 
-func (s *Store) take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+func (s *Store) takeLease(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return ponder.Lease{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
-	next, err := s.next(t, node)
+	t := s.findThread(id)
+	next, err := s.nextLease(t, node)
 	if err != nil {
 		return ponder.Lease{}, err
 	}
@@ -92,14 +92,14 @@ func (s *Store) take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 	return ponder.Lease{Fence: t.lease.Fence, Head: t.info.Head, Elapsed: t.lease.Base}, nil
 }
 
-// next returns the lease that a node would get on a thread.
-func (s *Store) next(t *thread, node ponder.NodeID) (storerules.Lease, error) {
+// nextLease returns the lease that a node would get on a thread.
+func (s *Store) nextLease(t *thread, node ponder.NodeID) (storerules.Lease, error) {
 	switch {
 	case t == nil:
 		return storerules.Lease{}, ponder.ErrNoThread
-	case !s.alive(node):
+	case !s.isAlive(node):
 		return storerules.Lease{}, ponder.ErrFenced
-	case s.alive(t.lease.Node):
+	case s.isAlive(t.lease.Node):
 		return storerules.Lease{}, ponder.ErrHeld
 	}
 	var clock time.Duration
@@ -115,9 +115,9 @@ func (s *Store) next(t *thread, node ponder.NodeID) (storerules.Lease, error) {
 
 // Retake implements [ponder.Leases].
 func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
-	added, err := s.add(ctx, id, events, func(keys []string) ([]ponder.Event, error) {
-		t := s.thread(id)
-		next, err := s.next(t, node)
+	added, err := s.appendEvents(ctx, id, events, func(keys []string) ([]ponder.Event, error) {
+		t := s.findThread(id)
+		next, err := s.nextLease(t, node)
 		switch {
 		case err != nil:
 			return nil, err
@@ -126,7 +126,7 @@ func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.Node
 		}
 		last := t.lease
 		t.lease = next
-		added, err := s.append(id, next.Fence, keys, events)
+		added, err := s.appendBatch(id, next.Fence, keys, events)
 		if err != nil {
 			t.lease = last
 		}
@@ -140,13 +140,13 @@ func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.Node
 
 // Release implements [ponder.Leases].
 func (s *Store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
-	if err := s.release(ctx, id, fence, head, elapsed); err != nil {
+	if err := s.releaseLease(ctx, id, fence, head, elapsed); err != nil {
 		return fmt.Errorf("release %s: %w", id, err)
 	}
 	return nil
 }
 
-func (s *Store) release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+func (s *Store) releaseLease(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
 	defer s.mu.Unlock()
 	var found []ponder.Info
 	for _, t := range s.threads {
-		if !t.removed && t.info.Status == ponder.Thinking && !s.alive(t.lease.Node) {
+		if !t.removed && t.info.Status == ponder.Thinking && !s.isAlive(t.lease.Node) {
 			found = append(found, t.info)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Create implements [ponder.Threads].
 func (s *Store) Create(ctx context.Context, header ponder.Thread, events ...ponder.Event) error {
-	if err := s.create(ctx, header, events); err != nil {
+	if err := s.createThread(ctx, header, events); err != nil {
 		return fmt.Errorf("create %s: %w", header.ID, err)
 	}
 	if len(events) > 0 {
@@ -20,7 +20,7 @@ func (s *Store) Create(ctx context.Context, header ponder.Thread, events ...pond
 	return nil
 }
 
-func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponder.Event) error {
+func (s *Store) createThread(ctx context.Context, header ponder.Thread, events []ponder.Event) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.thread(header.ID) != nil {
+	if s.findThread(header.ID) != nil {
 		return fmt.Errorf("there is such a thread: %w", ponder.ErrTaken)
 	}
 	t := &thread{
@@ -50,7 +50,7 @@ func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponde
 	if old := s.threads[header.ID]; old != nil {
 		t.lease.Fence = old.lease.Fence
 	}
-	t.add(b, keys, true)
+	t.addBatch(b, keys, true)
 	for _, a := range b.attempts { // their source thread counts their cost
 		t.attempts[attemptID{a.Run, a.Cause}] = a
 	}
@@ -68,14 +68,14 @@ func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, er
 	case t.removed:
 		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, ponder.ErrRemoved)
 	default:
-		return s.info(t), ctx.Err()
+		return s.currentInfo(t), ctx.Err()
 	}
 }
 
-// info returns the current info of a thread. The caller holds s.mu.
-func (s *Store) info(t *thread) ponder.Info {
+// currentInfo returns the current info of a thread. The caller holds s.mu.
+func (s *Store) currentInfo(t *thread) ponder.Info {
 	info := t.info
-	info.Held = s.alive(t.lease.Node)
+	info.Held = s.isAlive(t.lease.Node)
 	return info
 }
 
@@ -88,7 +88,7 @@ func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, 
 		if t.removed {
 			continue
 		}
-		info := s.info(t)
+		info := s.currentInfo(t)
 		if !storerules.Matches(filter, info) {
 			continue
 		}
@@ -110,20 +110,20 @@ func (s *Store) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, 
 
 // Remove implements [ponder.Threads].
 func (s *Store) Remove(ctx context.Context, id ponder.ThreadID) error {
-	if err := s.remove(ctx, id); err != nil {
+	if err := s.removeThread(ctx, id); err != nil {
 		return fmt.Errorf("remove %s: %w", id, err)
 	}
 	s.hub.Hint(id, 0)
 	return nil
 }
 
-func (s *Store) remove(ctx context.Context, id ponder.ThreadID) error {
+func (s *Store) removeThread(ctx context.Context, id ponder.ThreadID) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.thread(id)
+	t := s.findThread(id)
 	if t == nil {
 		return ponder.ErrNoThread
 	}

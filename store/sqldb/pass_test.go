@@ -36,7 +36,7 @@ func TestPass(t *testing.T) {
 		return n
 	}
 	for i, patient := range []bool{false, true} {
-		if err := db.Pass(ctx, patient, `INSERT INTO part_a VALUES (?)`, 1); err != nil || rows() != i+1 {
+		if err := db.ExecUnsynced(ctx, patient, `INSERT INTO part_a VALUES (?)`, 1); err != nil || rows() != i+1 {
 			t.Errorf("alone, patient %t: %d rows, %v", patient, rows(), err)
 		}
 	}
@@ -46,12 +46,12 @@ func TestPass(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := db.Pass(ctx, i%2 == 0, `INSERT INTO part_a VALUES (?)`, 2); err != nil {
+			if err := db.ExecUnsynced(ctx, i%2 == 0, `INSERT INTO part_a VALUES (?)`, 2); err != nil {
 				t.Error(err)
 			}
 		})
 		wg.Go(func() {
-			if err := db.Pass(ctx, i%3 == 0, `INSERT INTO part_a VALUES (?)`, nil); err == nil || !strings.Contains(err.Error(), "NOT NULL") {
+			if err := db.ExecUnsynced(ctx, i%3 == 0, `INSERT INTO part_a VALUES (?)`, nil); err == nil || !strings.Contains(err.Error(), "NOT NULL") {
 				t.Errorf("what is wrong: %v", err)
 			}
 		})
@@ -69,7 +69,7 @@ func TestPass(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Pass(ctx, true, `INSERT INTO part_a VALUES (3)`); err == nil {
+	if err := db.ExecUnsynced(ctx, true, `INSERT INTO part_a VALUES (3)`); err == nil {
 		t.Error("a store that is closed writes")
 	}
 }

@@ -79,7 +79,7 @@ func (db DB) Tx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
-	return db.translate(db.tx(ctx, do))
+	return db.explainError(db.runTx(ctx, do))
 }
 
 // Exec runs one statement, with its placeholders bound, in a transaction.
@@ -90,26 +90,26 @@ func (db DB) Exec(ctx context.Context, query string, args ...any) error {
 	})
 }
 
-// Pass executes one statement without waiting for the disk. A power failure may undo it,
+// ExecUnsynced executes one statement without waiting for the disk. A power failure may undo it,
 // with all later writes. A patient statement waits some milliseconds for other writes.
-func (db DB) Pass(ctx context.Context, patient bool, query string, args ...any) error {
+func (db DB) ExecUnsynced(ctx context.Context, patient bool, query string, args ...any) error {
 	if db.Write == nil {
 		return ErrReadOnly
 	}
 	if db.Join != nil {
-		return db.translate(db.Join(ctx, patient, db.Bind(query), args...))
+		return db.explainError(db.Join(ctx, patient, db.Bind(query), args...))
 	}
 	return db.Exec(ctx, query, args...)
 }
 
-func (db DB) translate(err error) error {
+func (db DB) explainError(err error) error {
 	if err != nil && db.Explain != nil {
 		return db.Explain(err)
 	}
 	return err
 }
 
-func (db DB) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
+func (db DB) runTx(ctx context.Context, do func(tx *sql.Tx) error) error {
 	tx, err := db.Write.BeginTx(ctx, nil)
 	for err != nil && db.Busy != nil && db.Busy(err) && ctx.Err() == nil {
 		tx, err = db.Write.BeginTx(ctx, nil)
@@ -139,7 +139,7 @@ func (db DB) Migrate(ctx context.Context, part string, scripts fs.FS) error {
 	if err != nil {
 		return err
 	}
-	version, err := db.version(ctx, part)
+	version, err := db.partVersion(ctx, part)
 	switch {
 	case err != nil:
 		return fmt.Errorf("open tables of %s: %w", part, err)
@@ -148,15 +148,15 @@ func (db DB) Migrate(ctx context.Context, part string, scripts fs.FS) error {
 	case version > len(names):
 		return fmt.Errorf("open tables of %s: %w: they are of version %d, and this program knows %d", part, ErrNewer, version, len(names))
 	}
-	err = db.Tx(ctx, func(tx *sql.Tx) error { return db.migrate(ctx, tx, part, scripts, names) })
+	err = db.Tx(ctx, func(tx *sql.Tx) error { return db.migratePart(ctx, tx, part, scripts, names) })
 	if err != nil {
 		return fmt.Errorf("make tables of %s: %w", part, err)
 	}
 	return nil
 }
 
-// version returns the version of the tables of a part, or 0.
-func (db DB) version(ctx context.Context, part string) (version int, err error) {
+// partVersion returns the version of the tables of a part, or 0.
+func (db DB) partVersion(ctx context.Context, part string) (version int, err error) {
 	has := `SELECT count(*) FROM sqlite_schema WHERE name = 'sqldb_part'`
 	if db.Numbered {
 		has = `SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = 'sqldb_part'`
@@ -172,7 +172,7 @@ func (db DB) version(ctx context.Context, part string) (version int, err error) 
 	return version, err
 }
 
-func (db DB) migrate(ctx context.Context, tx *sql.Tx, part string, scripts fs.FS, names []string) error {
+func (db DB) migratePart(ctx context.Context, tx *sql.Tx, part string, scripts fs.FS, names []string) error {
 	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS sqldb_part (name TEXT PRIMARY KEY, version INTEGER NOT NULL)`); err != nil {
 		return err
 	}

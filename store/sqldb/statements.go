@@ -22,7 +22,7 @@ const maxStatements = 200
 
 // Query calls QueryContext of db, which must be the same in each call.
 func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.stmt(ctx, db, query) //nolint:sqlclosecheck // ends with the database
+	stmt, err := s.preparedStmt(ctx, db, query) //nolint:sqlclosecheck // ends with the database
 	if err != nil {
 		return nil, err
 	}
@@ -32,10 +32,10 @@ func (s *Statements) Query(ctx context.Context, db *sql.DB, query string, args .
 	return stmt.QueryContext(ctx, args...)
 }
 
-// Short is Query for short queries. The driver starts a goroutine for each query to watch
+// QueryShort is Query for short queries. The driver starts a goroutine for each query to watch
 // for the end of ctx, which costs more than such a query. With Short, ctx ends the wait for
 // a connection, but does not interrupt the query. Without arguments, Short is Query.
-func (s *Statements) Short(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
+func (s *Statements) QueryShort(ctx context.Context, db *sql.DB, query string, args ...any) (*sql.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s starter) Value() (driver.Value, error) {
 
 // First reads the first row of a short query. It returns [sql.ErrNoRows] if there is none.
 func (s *Statements) First(ctx context.Context, db *sql.DB, dest []any, query string, args ...any) error {
-	rows, err := s.Short(ctx, db, query, args...)
+	rows, err := s.QueryShort(ctx, db, query, args...)
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,9 @@ func (s *Statements) First(ctx context.Context, db *sql.DB, dest []any, query st
 	return rows.Close()
 }
 
-// stmt returns the prepared query, or nil if there are too many. It holds no lock while it
+// preparedStmt returns the prepared query, or nil if there are too many. It holds no lock while it
 // waits for a connection.
-func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
+func (s *Statements) preparedStmt(ctx context.Context, db *sql.DB, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
 	stmt, full := s.all[query], len(s.all) >= maxStatements
 	s.mu.Unlock()
@@ -105,16 +105,16 @@ func (s *Statements) stmt(ctx context.Context, db *sql.DB, query string) (*sql.S
 	if err != nil {
 		return nil, err
 	}
-	stored := s.put(query, stmt)
+	stored := s.storeStmt(query, stmt)
 	if stored != stmt {
 		stmt.Close() //nolint:sqlclosecheck // not shared
 	}
 	return stored, nil
 }
 
-// put stores a prepared query. It returns the stored statement, which another goroutine
+// storeStmt stores a prepared query. It returns the stored statement, which another goroutine
 // may have prepared, or nil if there are too many.
-func (s *Statements) put(query string, stmt *sql.Stmt) *sql.Stmt {
+func (s *Statements) storeStmt(query string, stmt *sql.Stmt) *sql.Stmt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.all[query]; old != nil || len(s.all) >= maxStatements {

@@ -13,8 +13,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// one returns the number that a query selects.
-func (s *Statements) one(ctx context.Context, db *sql.DB, query string, arg int) (n int, err error) {
+// queryNumber returns the number that a query selects.
+func (s *Statements) queryNumber(ctx context.Context, db *sql.DB, query string, arg int) (n int, err error) {
 	rows, err := s.Query(ctx, db, query, arg)
 	if err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func TestStatements(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range 2 * maxStatements {
-				if got, err := s.one(t.Context(), db, fmt.Sprintf(`SELECT %d + ?`, i), g); err != nil || got != i+g {
+				if got, err := s.queryNumber(t.Context(), db, fmt.Sprintf(`SELECT %d + ?`, i), g); err != nil || got != i+g {
 					t.Errorf("%d, %v, want %d", got, err, i+g)
 					return
 				}
@@ -50,13 +50,13 @@ func TestStatements(t *testing.T) {
 	if len(s.all) > maxStatements {
 		t.Errorf("%d statements are kept", len(s.all))
 	}
-	if _, err := s.one(t.Context(), db, `no SQL`, 0); err == nil {
+	if _, err := s.queryNumber(t.Context(), db, `no SQL`, 0); err == nil {
 		t.Error("it takes what is no query")
 	}
 }
 
-// single opens a database with one connection and three numbers.
-func single(t *testing.T) *sql.DB {
+// openSingle opens a database with one connection and three numbers.
+func openSingle(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "x.db"))
 	if err != nil {
@@ -70,8 +70,8 @@ func single(t *testing.T) *sql.DB {
 	return db
 }
 
-// occupy takes a connection until the test ends or calls release.
-func occupy(t *testing.T, db *sql.DB) (release func()) {
+// occupyConn takes a connection until the test ends or calls release.
+func occupyConn(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
 	if err != nil {
@@ -82,8 +82,8 @@ func occupy(t *testing.T, db *sql.DB) (release func()) {
 	return release
 }
 
-// returns checks that do returns when its ctx ends.
-func returns(t *testing.T, do func(ctx context.Context) error) {
+// checkReturns checks that do returns when its ctx ends.
+func checkReturns(t *testing.T, do func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -105,14 +105,14 @@ func TestShortWaitsForAConnection(t *testing.T) {
 		"prepared": `SELECT n FROM number WHERE n >= ?`, "new": `SELECT n FROM number WHERE n > ?`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := single(t)
+			db := openSingle(t)
 			var s Statements
 			n := 0
 			if err := s.First(t.Context(), db, []any{&n}, `SELECT n FROM number WHERE n >= ?`, 2); err != nil || n != 2 {
 				t.Fatal(n, err)
 			}
-			release := occupy(t, db)
-			returns(t, func(ctx context.Context) error { return s.First(ctx, db, []any{&n}, query, 3) })
+			release := occupyConn(t, db)
+			checkReturns(t, func(ctx context.Context) error { return s.First(ctx, db, []any{&n}, query, 3) })
 			release()
 			if err := s.First(t.Context(), db, []any{&n}, query, 2); err != nil || n < 2 {
 				t.Errorf("after that: %d, %v", n, err)
@@ -124,20 +124,20 @@ func TestShortWaitsForAConnection(t *testing.T) {
 // TestShortBlocksNoOther has a new query wait for a connection. Other callers of it wait
 // only until their contexts end.
 func TestShortBlocksNoOther(t *testing.T) {
-	db := single(t)
+	db := openSingle(t)
 	var s Statements
-	release := occupy(t, db)
+	release := occupyConn(t, db)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if n, err := s.one(context.Background(), db, `SELECT n + ? FROM number`, 1); err != nil || n != 2 {
+		if n, err := s.queryNumber(context.Background(), db, `SELECT n + ? FROM number`, 1); err != nil || n != 2 {
 			t.Error(n, err)
 		}
 	})
 	for db.Stats().WaitCount == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	returns(t, func(ctx context.Context) error {
-		_, err := s.one(ctx, db, `SELECT n FROM number WHERE n > ?`, 1)
+	checkReturns(t, func(ctx context.Context) error {
+		_, err := s.queryNumber(ctx, db, `SELECT n FROM number WHERE n > ?`, 1)
 		return err
 	})
 	release()
@@ -146,11 +146,11 @@ func TestShortBlocksNoOther(t *testing.T) {
 
 // TestShortIsNotInterrupted ends the ctx of a short query while its rows are read.
 func TestShortIsNotInterrupted(t *testing.T) {
-	db := single(t)
+	db := openSingle(t)
 	var s Statements
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	rows, err := s.Short(ctx, db, `SELECT n FROM number WHERE n >= ? ORDER BY n`, 1)
+	rows, err := s.QueryShort(ctx, db, `SELECT n FROM number WHERE n >= ? ORDER BY n`, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

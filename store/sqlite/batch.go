@@ -48,8 +48,8 @@ type batches struct{ pool sync.Pool }
 // keepBytes limits the memory of a batch that is recycled.
 const keepBytes = 256 << 10
 
-// encode returns a batch of events. The caller gives it back when it needs only the events.
-func (p *batches) encode(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
+// encodeBatch returns a batch of events. The caller gives it back when it needs only the events.
+func (p *batches) encodeBatch(id ponder.ThreadID, events []ponder.Event) (*batch, error) {
 	keys, err := storerules.Keys(events)
 	if err != nil {
 		return nil, err
@@ -62,15 +62,15 @@ func (p *batches) encode(id ponder.ThreadID, events []ponder.Event) (*batch, err
 	now := storerules.Now()
 	for i, ev := range events {
 		b.events[i] = ev.Stamp(id, 0, now)
-		if err := b.add(b.events[i], keys[i]); err != nil {
+		if err := b.addEvent(b.events[i], keys[i]); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
 }
 
-// give recycles a batch.
-func (p *batches) give(b *batch) {
+// recycleBatch recycles a batch.
+func (p *batches) recycleBatch(b *batch) {
 	if cap(b.lines.Bytes())+cap(b.asked.Bytes()) > keepBytes {
 		return
 	}
@@ -86,8 +86,8 @@ func (p *batches) give(b *batch) {
 // size returns the approximate bytes that the batch writes.
 func (b *batch) size() int { return b.lines.Len() + b.asked.Len() }
 
-// add adds an event to the last chunk, or to a new one if it does not fit.
-func (b *batch) add(ev ponder.Event, k string) error {
+// addEvent adds an event to the last chunk, or to a new one if it does not fit.
+func (b *batch) addEvent(ev ponder.Event, k string) error {
 	from := b.lines.Len()
 	ev.Thread = ""
 	if err := b.lines.Append(ev); err != nil {
@@ -95,7 +95,7 @@ func (b *batch) add(ev ponder.Event, k string) error {
 	}
 	b.lines.AppendByte('\n')
 	last := len(b.chunks) - 1
-	if last < 0 || b.chunks[last].n == chunkLines || b.lines.Len()-b.end(last-1).lines > chunkBytes && from > b.end(last-1).lines {
+	if last < 0 || b.chunks[last].n == chunkLines || b.lines.Len()-b.chunkEnd(last-1).lines > chunkBytes && from > b.chunkEnd(last-1).lines {
 		b.chunks = append(b.chunks, chunk{})
 		last++
 	}
@@ -105,12 +105,12 @@ func (b *batch) add(ev ponder.Event, k string) error {
 		return err
 	}
 	*c = chunk{c.n + 1, b.lines.Len(), b.asked.Len()}
-	b.note(ev, k, at)
+	b.noteEvent(ev, k, at)
 	return nil
 }
 
-// end returns the end of a chunk.
-func (b *batch) end(i int) chunk {
+// chunkEnd returns the end of a chunk.
+func (b *batch) chunkEnd(i int) chunk {
 	if i < 0 {
 		return chunk{}
 	}
@@ -134,11 +134,11 @@ func (b *batch) addRequest(ev ponder.Event, line int) error {
 	return nil
 }
 
-// note adds the keys, starts and results of an event.
-func (b *batch) note(ev ponder.Event, k string, at place) {
+// noteEvent adds the keys, starts and results of an event.
+func (b *batch) noteEvent(ev ponder.Event, k string, at place) {
 	if k != "" {
-		numbers := [...]int64{byCause: byCause.number(ev.Run, ev.Cause), byTurn: byTurn.number(ev.Run, ev.Cause)}
-		b.keys = append(b.keys, key{at, numbers, hash(k)})
+		numbers := [...]int64{byCause: byCause.keyNumber(ev.Run, ev.Cause), byTurn: byTurn.keyNumber(ev.Run, ev.Cause)}
+		b.keys = append(b.keys, key{at, numbers, hashKey(k)})
 	}
 	if s, ok := storerules.Started(ev); ok {
 		b.starts = append(b.starts, s)

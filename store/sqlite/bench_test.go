@@ -16,9 +16,9 @@ import (
 	"ponder/llm"
 )
 
-// step returns the events that a holder appends after each call: a result, four thoughts,
+// stepEvents returns the events that a holder appends after each call: a result, four thoughts,
 // and the next call.
-func step(run ponder.RunID, n int) []ponder.Event {
+func stepEvents(run ponder.RunID, n int) []ponder.Event {
 	text := strings.Repeat("a thought of some length, ", 10)
 	ev := func(cause string, body ponder.Body) ponder.Event {
 		return ponder.Event{Run: run, Cause: cause, Body: body}
@@ -33,7 +33,7 @@ func step(run ponder.RunID, n int) []ponder.Event {
 		}))
 	}
 	return append(events, ev(fmt.Sprintf("think-%d#1", n+1), ponder.CallStarted{
-		Role: ponder.Slow, Mode: "session", Model: "sim/slow", Held: ponder.Cost{Calls: 1, Tokens: 2000},
+		Role: ponder.Slow, Mode: "session", Model: "sim/slow", Reserved: ponder.Cost{Calls: 1, Tokens: 2000},
 		Request: &llm.Request{
 			System: strings.Repeat("think well. ", 80), Messages: []llm.Message{llm.Say(llm.User, strings.Repeat(text, 9))},
 			Schema: &llm.Schema{Name: "thoughts", JSON: schema}, MaxTokens: 800,
@@ -44,14 +44,14 @@ func step(run ponder.RunID, n int) []ponder.Event {
 // schema has the length of a schema for an answer.
 var schema = []byte(`{"type":"object","properties":{"` + strings.Repeat("thought", 90) + `":{"type":"string"}}}`)
 
-func cpu() time.Duration {
+func cpuTime() time.Duration {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// holders creates n threads with leases and returns their fences.
-func holders(b *testing.B, s ponder.Store, n int) []ponder.Fence {
+// createHolders creates n threads with leases and returns their fences.
+func createHolders(b *testing.B, s ponder.Store, n int) []ponder.Fence {
 	b.Helper()
 	if err := s.Join(b.Context(), ponder.Node{ID: "nod_bench"}); err != nil {
 		b.Fatal(err)
@@ -60,10 +60,10 @@ func holders(b *testing.B, s ponder.Store, n int) []ponder.Fence {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			if err := s.Create(b.Context(), ponder.Thread{ID: name(i)}); err != nil {
+			if err := s.Create(b.Context(), ponder.Thread{ID: threadName(i)}); err != nil {
 				b.Error(err)
 			}
-			lease, err := s.Take(b.Context(), name(i), "nod_bench")
+			lease, err := s.Take(b.Context(), threadName(i), "nod_bench")
 			if err != nil {
 				b.Error(err)
 			}
@@ -74,7 +74,7 @@ func holders(b *testing.B, s ponder.Store, n int) []ponder.Fence {
 	return fences
 }
 
-func name(i int) ponder.ThreadID { return ponder.ThreadID(fmt.Sprintf("thr_%026d", i)) }
+func threadName(i int) ponder.ThreadID { return ponder.ThreadID(fmt.Sprintf("thr_%026d", i)) }
 
 // BenchmarkAppend appends steps of six events, with one intent and one result, to 1,000
 // threads: at full speed, and at 1,000 per second.
@@ -83,7 +83,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, rate := range []int{0, 1000} {
 		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) {
 			s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
-			fences := holders(b, s, threads)
+			fences := createHolders(b, s, threads)
 			stop := keepAlive(b, s)
 			defer stop()
 			turns := make(chan int, threads)
@@ -95,9 +95,9 @@ func BenchmarkAppend(b *testing.B) {
 					n := 0
 					for range turns {
 						n++
-						events := step(run, n)
+						events := stepEvents(run, n)
 						start := time.Now()
-						if _, err := s.Append(b.Context(), name(i), fences[i], events...); err != nil {
+						if _, err := s.Append(b.Context(), threadName(i), fences[i], events...); err != nil {
 							b.Error(err)
 						}
 						took[i] = append(took[i], time.Since(start))
@@ -105,10 +105,10 @@ func BenchmarkAppend(b *testing.B) {
 				})
 			}
 			b.ResetTimer()
-			before := cpu()
-			pace(turns, b.N, rate)
+			before := cpuTime()
+			sendTurns(turns, b.N, rate)
 			wg.Wait()
-			b.ReportMetric(float64(cpu()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64(cpuTime()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
 			all := slices.Sorted(slices.Values(slices.Concat(took...)))
 			for _, p := range []int{50, 99} {
@@ -123,23 +123,23 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkAppendAlone(b *testing.B) {
 	const threads = 1000
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
-	fences := holders(b, s, threads)
+	fences := createHolders(b, s, threads)
 	stop := keepAlive(b, s)
 	defer stop()
 	b.ReportAllocs()
 	b.ResetTimer()
-	before := cpu()
+	before := cpuTime()
 	for i := range b.N {
 		run := ponder.RunID(fmt.Sprintf("run_%026d", i%threads))
-		if _, err := s.Append(b.Context(), name(i%threads), fences[i%threads], step(run, i/threads+1)...); err != nil {
+		if _, err := s.Append(b.Context(), threadName(i%threads), fences[i%threads], stepEvents(run, i/threads+1)...); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(cpu()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
+	b.ReportMetric(float64(cpuTime()-before)/float64(time.Microsecond)/float64(b.N), "cpu-µs/op")
 }
 
-// pace sends n numbers, at a rate per second if rate is not zero.
-func pace(turns chan<- int, n, rate int) {
+// sendTurns sends n numbers, at a rate per second if rate is not zero.
+func sendTurns(turns chan<- int, n, rate int) {
 	defer close(turns)
 	start := time.Now()
 	for i := range n {
@@ -155,14 +155,14 @@ func keepAlive(b *testing.B, s ponder.Store) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		tick := time.NewTicker(ponder.BeatEvery)
+		tick := time.NewTicker(ponder.HeartbeatInterval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
-				s.Beat(b.Context(), "nod_bench", 0)
+				s.Heartbeat(b.Context(), "nod_bench", 0)
 			}
 		}
 	})
@@ -172,10 +172,10 @@ func keepAlive(b *testing.B, s ponder.Store) (stop func()) {
 // BenchmarkEvents reads a thread of 6,000 events, and its newest six.
 func BenchmarkEvents(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
-	fence := holders(b, s, 1)[0]
+	fence := createHolders(b, s, 1)[0]
 	const steps = 1000
 	for n := range steps {
-		if _, err := s.Append(b.Context(), name(0), fence, step("run_01AAAAAAAAAAAAAAAAAAAAAAAA", n+1)...); err != nil {
+		if _, err := s.Append(b.Context(), threadName(0), fence, stepEvents("run_01AAAAAAAAAAAAAAAAAAAAAAAA", n+1)...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -185,7 +185,7 @@ func BenchmarkEvents(b *testing.B) {
 	}{{"all", 0}, {"newest", 6 * (steps - 1)}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				for _, err := range s.Events(b.Context(), name(0), c.after) {
+				for _, err := range s.Events(b.Context(), threadName(0), c.after) {
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -198,10 +198,10 @@ func BenchmarkEvents(b *testing.B) {
 // BenchmarkThread reads the info of a thread, with a cancellable context.
 func BenchmarkThread(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
-	holders(b, s, 1)
+	createHolders(b, s, 1)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.Thread(b.Context(), name(0)); err != nil {
+		if _, err := s.Thread(b.Context(), threadName(0)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -211,7 +211,7 @@ func BenchmarkThread(b *testing.B) {
 func BenchmarkTake(b *testing.B) {
 	s := openStore(b, filepath.Join(b.TempDir(), "ponder.db"))
 	const threads = 1000
-	holders(b, s, threads)
+	createHolders(b, s, threads)
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
 		node := ponder.NodeID(fmt.Sprint("nod_", i))
@@ -229,7 +229,7 @@ func BenchmarkTake(b *testing.B) {
 		var wg sync.WaitGroup
 		for n := range threads {
 			wg.Go(func() {
-				if _, err := s.Take(b.Context(), name(n), node); err != nil {
+				if _, err := s.Take(b.Context(), threadName(n), node); err != nil {
 					b.Error(err)
 				}
 			})

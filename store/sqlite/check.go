@@ -21,7 +21,7 @@ func (s *Store) Damaged() error {
 func (s *Store) Check(ctx context.Context) error {
 	var result string
 	if err := s.read.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&result); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if result != "ok" {
 		return fmt.Errorf("%w: %.200s", ponder.ErrDamaged, result)
@@ -29,7 +29,7 @@ func (s *Store) Check(ctx context.Context) error {
 	for after := int64(0); ; {
 		last, err := s.checkRows(ctx, after)
 		if err != nil || last == after {
-			return explain(err)
+			return explainError(err)
 		}
 		after = last
 	}
@@ -50,7 +50,7 @@ func (s *Store) checkRows(ctx context.Context, after int64) (last int64, err err
 		if err := rows.Scan(&last, &id, &r.first, &r.last, &r.lines); err != nil {
 			return after, err
 		}
-		if _, err := r.decode(nil, id, 0); err != nil && r.last > 0 {
+		if _, err := r.decodeEvents(nil, id, 0); err != nil && r.last > 0 {
 			return after, fmt.Errorf("%s: %w", id, err)
 		}
 	}

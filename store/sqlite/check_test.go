@@ -17,11 +17,11 @@ import (
 func TestDamaged(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, whole)
-	say(t, s, "thr_1", "one", "two")
+	appendMessages(t, s, "thr_1", "one", "two")
 	if err := s.Check(t.Context()); err != nil {
 		t.Errorf("a database that is whole: %v", err)
 	}
-	pages := roots(t, s)
+	pages := rootPages(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestDamaged(t *testing.T) {
 			if err := s.Check(t.Context()); !errors.Is(err, ponder.ErrDamaged) {
 				t.Errorf("check: got %v, want ErrDamaged", err)
 			}
-			_, err = s.Append(t.Context(), "thr_1", 0, text("three"))
+			_, err = s.Append(t.Context(), "thr_1", 0, userMessage("three"))
 			if err != nil && !errors.Is(err, ponder.ErrDamaged) || (err != nil) != (s.Damaged() != nil) {
 				t.Errorf("append: got %v, want ErrDamaged; and it is remembered: %v", err, s.Damaged())
 			}
@@ -66,16 +66,16 @@ func TestDamaged(t *testing.T) {
 func TestDamagedEvent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_0")
-	say(t, s, "thr_1", "one", "two")
-	say(t, s, "thr_2", "of a thread that is removed")
+	appendMessages(t, s, "thr_0")
+	appendMessages(t, s, "thr_1", "one", "two")
+	appendMessages(t, s, "thr_2", "of a thread that is removed")
 	if err := s.Remove(t.Context(), "thr_2"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Check(t.Context()); err != nil {
 		t.Errorf("before: %v", err)
 	}
-	execute(t, file, `UPDATE ponder_batch SET lines = CAST(replace(CAST(lines AS TEXT), '"two', '"' || char(12) || 'wo') AS BLOB)`)
+	execSQL(t, file, `UPDATE ponder_batch SET lines = CAST(replace(CAST(lines AS TEXT), '"two', '"' || char(12) || 'wo') AS BLOB)`)
 	if err := s.Check(t.Context()); !errors.Is(err, ponder.ErrDamaged) || !strings.Contains(err.Error(), "thr_1") {
 		t.Errorf("check: got %v, want ErrDamaged of thr_1", err)
 	}
@@ -88,8 +88,8 @@ func TestDamagedEvent(t *testing.T) {
 	}
 }
 
-// roots returns the root page of each table and index of Ponder.
-func roots(t *testing.T, s *sqlite.Store) map[string]int {
+// rootPages returns the root page of each table and index of Ponder.
+func rootPages(t *testing.T, s *sqlite.Store) map[string]int {
 	t.Helper()
 	rows, err := s.DB().QueryContext(t.Context(), `SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0 AND tbl_name LIKE 'ponder%'`)
 	if err != nil {

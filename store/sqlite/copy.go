@@ -12,10 +12,10 @@ func (s *Store) Copy(ctx context.Context, file string) error {
 	if s.immutable {
 		how += "&immutable=1"
 	}
-	db := connect(s.file, how)
+	db := openPool(s.file, how)
 	defer db.Close()
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, file); err != nil {
-		return fmt.Errorf("copy %s to %s: %w", s.file, file, explain(err))
+		return fmt.Errorf("copy %s to %s: %w", s.file, file, explainError(err))
 	}
 	return nil
 }

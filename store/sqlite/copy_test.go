@@ -11,7 +11,7 @@ func TestCopy(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1", "hello")
+	appendMessages(t, s, "thr_1", "hello")
 	reader, err := sqlite.OpenReadOnly(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestCopy(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := texts(t, openStore(t, copied), "thr_1"); len(got) != 1 || got[0] != "hello" {
+		if got := threadTexts(t, openStore(t, copied), "thr_1"); len(got) != 1 || got[0] != "hello" {
 			t.Errorf("%s: it has %q", name, got)
 		}
 		if err := s.Copy(t.Context(), copied); err == nil {

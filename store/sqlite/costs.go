@@ -34,13 +34,13 @@ func (tx *tx) findStart(t *thread, r storerules.Result) storerules.Start {
 			return s
 		}
 	}
-	h := hash(startKey(r.Run, r.Cause))
-	at, ok := tx.number(findKey, t.num, t.keys.number(r.Run, r.Cause), h[:])
+	h := hashKey(startKey(r.Run, r.Cause))
+	at, ok := tx.queryNumber(findKey, t.num, t.keys.keyNumber(r.Run, r.Cause), h[:])
 	if !ok {
 		return storerules.Start{}
 	}
 	row := make([]driver.Value, 1)
-	if !tx.row(row, `SELECT lines FROM ponder_batch WHERE pos = ?`, at>>lineBits) {
+	if !tx.queryRow(row, `SELECT lines FROM ponder_batch WHERE pos = ?`, at>>lineBits) {
 		return storerules.Start{}
 	}
 	lines, _ := row[0].([]byte)
@@ -70,14 +70,14 @@ func startOf(lines []byte, line int) (storerules.Start, error) {
 
 // addResult adds a row of usage.
 func (tx *tx) addResult(t *thread, r storerules.Result) {
-	r = r.Follows(tx.findStart(t, r))
+	r = r.WithStart(tx.findStart(t, r))
 	row := r.Row("")
 	tx.exec(`INSERT INTO ponder_usage (num, time, run, cause, tool, role, mode, model, failed,
 			input, cache_read, cache_write, output, reasoning, cost, estimated, money, price)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.num, micros(r.Time), string(r.Run), r.Cause, r.Tool, string(r.Role), r.Mode, r.Model, int64(row.Failed),
+		t.num, toMicros(r.Time), string(r.Run), r.Cause, r.Tool, string(r.Role), r.Mode, r.Model, int64(row.Failed),
 		int64(r.Usage.Input), int64(r.Usage.CacheRead), int64(r.Usage.CacheWrite), int64(r.Usage.Output), int64(r.Usage.Reasoning),
-		nullable(r.Usage.Cost), flag(r.Usage.Estimated), int64(row.Money), string(r.Price))
+		nullableInt(r.Usage.Cost), boolInt(r.Usage.Estimated), int64(row.Money), string(r.Price))
 }
 
 // startKey returns the key of the event that started a call.
@@ -85,14 +85,14 @@ func startKey(run ponder.RunID, cause string) string {
 	return ponder.Event{Run: run, Cause: cause, Body: ponder.CallStarted{}}.Key()
 }
 
-func nullable(n *int64) driver.Value {
+func nullableInt(n *int64) driver.Value {
 	if n == nil {
 		return nil
 	}
 	return *n
 }
 
-func flag(b bool) int64 {
+func boolInt(b bool) int64 {
 	if b {
 		return 1
 	}

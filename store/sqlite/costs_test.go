@@ -71,12 +71,12 @@ func TestFindStart(t *testing.T) {
 		}
 		return n
 	}
-	equal(t, "modes", by(ponder.ByMode), map[string]int{"m0": calls / 2, "m1": calls / 2, "": 1})
-	equal(t, "roles", by(ponder.ByRole), map[string]int{"slow": calls, "": 1})
-	equal(t, "models", by(ponder.ByModel), map[string]int{"p/m": calls, "": 1})
+	checkEqual(t, "modes", by(ponder.ByMode), map[string]int{"m0": calls / 2, "m1": calls / 2, "": 1})
+	checkEqual(t, "roles", by(ponder.ByRole), map[string]int{"slow": calls, "": 1})
+	checkEqual(t, "models", by(ponder.ByModel), map[string]int{"p/m": calls, "": 1})
 	for i := range calls {
 		req, err := s.Request(t.Context(), "thr_1", "run_1", cause(i))
-		equal(t, cause(i), req, &llm.Request{System: fmt.Sprint(i)}, err)
+		checkEqual(t, cause(i), req, &llm.Request{System: fmt.Sprint(i)}, err)
 	}
 }
 
@@ -94,27 +94,27 @@ func TestChunks(t *testing.T) {
 				events[i].Body = ponder.CallStarted{Model: string(make([]byte, size/6)), Request: &llm.Request{System: fmt.Sprint(i)}}
 				events[i].Run, events[i].Cause = "run_1", fmt.Sprint(i)
 			}
-			b, err := p.encode("thr_1", events)
+			b, err := p.encodeBatch("thr_1", events)
 			if err != nil {
 				t.Fatal(err)
 			}
 			seen := 0
 			for i, c := range b.chunks {
-				from := b.end(i - 1)
+				from := b.chunkEnd(i - 1)
 				if bytes := c.lines - from.lines; c.n > chunkLines || c.n > 1 && bytes > chunkBytes {
 					t.Errorf("chunk %d has %d lines and %d bytes", i, c.n, bytes)
 				}
 				r := row{first: ponder.Seq(seen + 1), last: ponder.Seq(seen + c.n), lines: b.lines.Bytes()[from.lines:c.lines]}
-				decoded, err := r.decode(nil, "thr_1", 0)
-				equal(t, "events of a chunk", len(decoded), c.n, err)
+				decoded, err := r.decodeEvents(nil, "thr_1", 0)
+				checkEqual(t, "events of a chunk", len(decoded), c.n, err)
 				for line := range c.n {
 					req, err := requestOf(b.asked.Bytes()[from.asked:c.asked], line)
-					equal(t, "request", req, &llm.Request{System: fmt.Sprint(seen + line)}, err)
-					equal(t, "is in its place", b.keys[seen+line].place == place{i, line}, true)
+					checkEqual(t, "request", req, &llm.Request{System: fmt.Sprint(seen + line)}, err)
+					checkEqual(t, "is in its place", b.keys[seen+line].place == place{i, line}, true)
 				}
 				seen += c.n
 			}
-			equal(t, "events", seen, n)
+			checkEqual(t, "events", seen, n)
 		})
 	}
 }

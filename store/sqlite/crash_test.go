@@ -23,8 +23,8 @@ func readFile(t testing.TB, file string) []byte {
 	return content
 }
 
-// contains reports whether the files of a database contain a text.
-func contains(t testing.TB, file, text string) bool {
+// containsText reports whether the files of a database contain a text.
+func containsText(t testing.TB, file, text string) bool {
 	t.Helper()
 	return bytes.Contains(readFile(t, file), []byte(text)) || bytes.Contains(readFile(t, file+"-wal"), []byte(text))
 }
@@ -35,13 +35,13 @@ func contains(t testing.TB, file, text string) bool {
 func TestTornWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1")
-	defer pin(t, file)()
+	appendMessages(t, s, "thr_1")
+	defer pinSnapshot(t, file)()
 	var ends []int // size of the WAL after each append
 	const appends, torn = 12, 3
 	for i := range appends {
 		line := strings.Repeat(fmt.Sprint(i, " "), 500)
-		if _, err := s.Append(t.Context(), "thr_1", 0, text(line), text(line), text(line)); err != nil {
+		if _, err := s.Append(t.Context(), "thr_1", 0, userMessage(line), userMessage(line), userMessage(line)); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, len(readFile(t, file+"-wal")))
@@ -62,8 +62,8 @@ func TestTornWrite(t *testing.T) {
 	}
 }
 
-// pin keeps new commits in the WAL by holding an older snapshot.
-func pin(t *testing.T, file string) (release func()) {
+// pinSnapshot keeps new commits in the WAL by holding an older snapshot.
+func pinSnapshot(t *testing.T, file string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)
 	if err != nil {
@@ -91,15 +91,15 @@ func reopenTorn(t *testing.T, db, wal []byte, want int) {
 		}
 	}
 	s := openStore(t, file)
-	if got := texts(t, s, "thr_1"); len(got) != want {
+	if got := threadTexts(t, s, "thr_1"); len(got) != want {
 		t.Errorf("%d events are there, want %d", len(got), want)
 	}
 	info, err := s.Thread(t.Context(), "thr_1")
 	if err != nil || info.Head != ponder.Seq(want) {
 		t.Errorf("head is %d, want %d; %v", info.Head, want, err)
 	}
-	say(t, s, "thr_1", "more")
-	if got := texts(t, s, "thr_1"); len(got) != want+1 {
+	appendMessages(t, s, "thr_1", "more")
+	if got := threadTexts(t, s, "thr_1"); len(got) != want+1 {
 		t.Errorf("%d events are there, want %d", len(got), want+1)
 	}
 }

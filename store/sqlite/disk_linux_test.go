@@ -12,8 +12,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// mount mounts a file system in memory. It reports false if this process may not mount.
-func mount(t *testing.T, options string) (dir string, ok bool) {
+// mountTmpfs mounts a file system in memory. It reports false if this process may not mount.
+func mountTmpfs(t *testing.T, options string) (dir string, ok bool) {
 	t.Helper()
 	dir = t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options)
@@ -36,26 +36,26 @@ func readOnly(t *testing.T, dir string) {
 }
 
 func TestFullDisk(t *testing.T) {
-	dir, ok := mount(t, "size=2m")
+	dir, ok := mountTmpfs(t, "size=2m")
 	if !ok {
 		return // TestFull covers this case, as far as SQLite can simulate it
 	}
 	file := filepath.Join(dir, "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	n := fill(t, s, strings.Repeat("x", 5000))
-	if got := len(texts(t, s, "thr_1")); got != n {
+	n := fillDisk(t, s, strings.Repeat("x", 5000))
+	if got := len(threadTexts(t, s, "thr_1")); got != n {
 		t.Errorf("%d events are there, and %d were acknowledged", got, n)
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	say(t, s, "thr_1", "there is room again")
-	if got := len(texts(t, s, "thr_1")); got != n+1 {
+	appendMessages(t, s, "thr_1", "there is room again")
+	if got := len(threadTexts(t, s, "thr_1")); got != n+1 {
 		t.Errorf("%d events are there, want %d", got, n+1)
 	}
 }
@@ -72,12 +72,12 @@ func TestReadOnlyDisk(t *testing.T) {
 		{"died, and rebooted without its lock file", []string{"", "-wal"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, ok := mount(t, "size=20m")
+			dir, ok := mountTmpfs(t, "size=20m")
 			if !ok {
 				return // only root can make a file read-only for itself and others
 			}
 			file := filepath.Join(dir, "ponder.db")
-			leave(t, file, c.leave)
+			leaveDatabase(t, file, c.leave)
 			readOnly(t, dir)
 			if _, err := sqlite.Open(t.Context(), file); !errors.Is(err, ponder.ErrReadOnly) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("open: got error %v, want ErrReadOnly", err)
@@ -93,27 +93,27 @@ func TestReadOnlyDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if got := strings.Join(texts(t, s, "thr_1"), " "); got != c.want {
+			if got := strings.Join(threadTexts(t, s, "thr_1"), " "); got != c.want {
 				t.Errorf("said %q, want %q", got, c.want)
 			}
-			refuses(t, s)
+			checkRefused(t, s)
 			copied := filepath.Join(t.TempDir(), "copy.db")
 			if err := s.Copy(t.Context(), copied); err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(texts(t, openStore(t, copied), "thr_1"), " "); got != c.want {
+			if got := strings.Join(threadTexts(t, openStore(t, copied), "thr_1"), " "); got != c.want {
 				t.Errorf("the copy said %q, want %q", got, c.want)
 			}
 		})
 	}
 }
 
-// leave creates a database with the files that a process leaves.
-func leave(t *testing.T, file string, suffixes []string) {
+// leaveDatabase creates a database with the files that a process leaves.
+func leaveDatabase(t *testing.T, file string, suffixes []string) {
 	t.Helper()
 	from := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, from)
-	say(t, s, "thr_1", "hello")
+	appendMessages(t, s, "thr_1", "hello")
 	if len(suffixes) == 1 {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -129,18 +129,18 @@ func leave(t *testing.T, file string, suffixes []string) {
 // TestDiskTurnsReadOnly makes the disk of an open store read-only.
 func TestDiskTurnsReadOnly(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1", "hello")
+	appendMessages(t, s, "thr_1", "hello")
 	if _, err := s.DB().ExecContext(t.Context(), "PRAGMA query_only = 1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), "thr_1", 0, text("x")); !errors.Is(err, ponder.ErrReadOnly) {
+	if _, err := s.Append(t.Context(), "thr_1", 0, userMessage("x")); !errors.Is(err, ponder.ErrReadOnly) {
 		t.Errorf("append: got error %v, want ErrReadOnly", err)
 	}
 	if _, err := s.DB().ExecContext(t.Context(), "PRAGMA query_only = 0"); err != nil {
 		t.Fatal(err)
 	}
-	say(t, s, "thr_1", "again")
-	if got := strings.Join(texts(t, s, "thr_1"), " "); got != "hello again" {
+	appendMessages(t, s, "thr_1", "again")
+	if got := strings.Join(threadTexts(t, s, "thr_1"), " "); got != "hello again" {
 		t.Errorf("said %q", got)
 	}
 }
@@ -159,7 +159,7 @@ func TestUnwritable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "ponder.db")
-			leave(t, file, []string{""})
+			leaveDatabase(t, file, []string{""})
 			for name, mode := range map[string]os.FileMode{file: c.file, filepath.Dir(file): c.folder} {
 				if err := os.Chmod(name, mode); err != nil {
 					t.Fatal(err)
@@ -180,7 +180,7 @@ func TestUnwritable(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if got := strings.Join(texts(t, s, "thr_1"), " "); got != "hello" {
+			if got := strings.Join(threadTexts(t, s, "thr_1"), " "); got != "hello" {
 				t.Errorf("said %q", got)
 			}
 		})

@@ -26,9 +26,9 @@ type outcome struct {
 // the same page must wait.
 const syncDelay = 2 * time.Millisecond
 
-// syncer makes the writer's transactions durable and replies to their callers, while the
+// syncLoop makes the writer's transactions durable and replies to their callers, while the
 // writer continues. Transactions that arrive during a sync share the next one.
-func (s *Store) syncer() {
+func (s *Store) syncLoop() {
 	defer close(s.stopped)
 	var began time.Time
 	for all := range s.written {
@@ -39,7 +39,7 @@ func (s *Store) syncer() {
 			failed = s.makeDurable(all.pos)
 		}
 		if failed == nil { // after a failure, the poll of other writers finds the events
-			s.poll.committed(all.from, all.pos)
+			s.poll.noteCommitted(all.from, all.pos)
 		}
 		for _, o := range all.outcomes {
 			o.done <- cmp.Or(failed, o.err) // a refusal may rest on events that are not safe
@@ -54,7 +54,7 @@ func (s *Store) gatherGroup(all group, until time.Time) group {
 		if left := time.Until(until); left > 0 && !all.isUrgent() {
 			due = time.After(left)
 		}
-		next, ok := s.next(due)
+		next, ok := s.nextGroup(due)
 		if !ok {
 			return all
 		}
@@ -62,9 +62,9 @@ func (s *Store) gatherGroup(all group, until time.Time) group {
 	}
 }
 
-// next returns the next transaction, unless the timer fires first. A nil timer does not
+// nextGroup returns the next transaction, unless the timer fires first. A nil timer does not
 // wait.
-func (s *Store) next(due <-chan time.Time) (g group, ok bool) {
+func (s *Store) nextGroup(due <-chan time.Time) (g group, ok bool) {
 	if due == nil {
 		select {
 		case g, ok = <-s.written:
@@ -118,11 +118,11 @@ func (s *Store) markDurable(pos int64) { s.durable.Store(max(pos, s.durable.Load
 // rescueWAL moves all commits into the database and restarts the WAL, because a recovery stops
 // at the first page that is not on the disk. The caller holds s.safety.
 func (s *Store) rescueWAL() error {
-	db := connect(s.file, rescueOptions)
+	db := openPool(s.file, rescueOptions)
 	defer db.Close()
 	var busy, frames, moved int64
 	if err := db.QueryRowContext(context.Background(), emptyWAL).Scan(&busy, &frames, &moved); err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if busy != 0 { // a reader still uses pages of the WAL
 		return errUnsynced
@@ -190,8 +190,8 @@ func (w *walFile) sync() error {
 	return syncData(w.file)
 }
 
-// forget closes the file, because its name may refer to another file now.
-func (w *walFile) forget() {
+// closeFile closes the file, because its name may refer to another file now.
+func (w *walFile) closeFile() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.file != nil {

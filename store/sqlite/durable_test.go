@@ -55,8 +55,8 @@ func appendAsync(ctx context.Context, s *Store, id ponder.ThreadID, text string)
 	return done
 }
 
-// messages returns the messages of a thread.
-func messages(t *testing.T, s *Store, id ponder.ThreadID) string {
+// threadMessages returns the messages of a thread.
+func threadMessages(t *testing.T, s *Store, id ponder.ThreadID) string {
 	t.Helper()
 	var list []string
 	for ev, err := range s.Events(t.Context(), id, 0) {
@@ -69,8 +69,8 @@ func messages(t *testing.T, s *Store, id ponder.ThreadID) string {
 	return strings.Join(list, " ")
 }
 
-// rows returns the number of rows in the log.
-func rows(t *testing.T, s *Store) (n int) {
+// countRows returns the number of rows in the log.
+func countRows(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_batch`).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestDurable(t *testing.T) {
 	first := appendAsync(ponder.OnRecord(t.Context(), func() { close(recorded) }), s, "thr_1", "one")
 	<-disk.asked
 	<-recorded
-	if n := rows(t, s); n != 1 {
+	if n := countRows(t, s); n != 1 {
 		t.Errorf("%d appends are in the log while the disk is waited for", n)
 	}
 	if err := s.submitVolatile(t.Context(), func(*tx) error { return nil }); err != nil { // needs no disk
@@ -97,10 +97,10 @@ func TestDurable(t *testing.T) {
 	for range 5 {
 		more = append(more, appendAsync(t.Context(), s, "thr_1", "more"))
 	}
-	for rows(t, s) < 1+len(more) { // the writer continues
+	for countRows(t, s) < 1+len(more) { // the writer continues
 	}
 	shown := make(chan string, 1)
-	go func() { shown <- messages(t, s, "thr_1") }()
+	go func() { shown <- threadMessages(t, s, "thr_1") }()
 	select {
 	case err := <-first:
 		t.Errorf("told before the disk had it: %v", err)
@@ -184,7 +184,7 @@ func TestDiskFails(t *testing.T) {
 	if err := <-appendAsync(t.Context(), s, "thr_1", "four"); err != nil {
 		t.Errorf("nobody is in the way any more: %v", err)
 	}
-	if got := messages(t, s, "thr_1"); got != "one two four" {
+	if got := threadMessages(t, s, "thr_1"); got != "one two four" {
 		t.Errorf("in the log is %q", got)
 	}
 }
@@ -238,7 +238,7 @@ func TestOthersAreDurable(t *testing.T) {
 	if n := asked.Load(); n != 1 || err != nil {
 		t.Errorf("a transaction asked the disk %d times, %v", n, err)
 	}
-	err = db.Pass(t.Context(), false, `INSERT INTO other VALUES (?)`, 1)
+	err = db.ExecUnsynced(t.Context(), false, `INSERT INTO other VALUES (?)`, 1)
 	if n := asked.Load(); n != 1 || err != nil {
 		t.Errorf("what is passing asked the disk %d times, %v", n-1, err)
 	}
@@ -261,7 +261,7 @@ func TestReadWaitsForDisk(t *testing.T) {
 		return other.wal.sync()
 	}
 	for range 2 {
-		if got := messages(t, other, "thr_1"); got != "one" || asked != 1 {
+		if got := threadMessages(t, other, "thr_1"); got != "one" || asked != 1 {
 			t.Errorf("shown is %q, and the disk was asked %d times", got, asked)
 		}
 	}
@@ -280,7 +280,7 @@ func TestSyncDelay(t *testing.T) {
 		write := func(calls bool) <-chan error {
 			done := make(chan error, 1)
 			go func() {
-				done <- s.send(ponder.OnRecord(t.Context(), func() {}), &request{calls: calls, do: func(*tx) error { return nil }})
+				done <- s.sendRequest(ponder.OnRecord(t.Context(), func() {}), &request{calls: calls, do: func(*tx) error { return nil }})
 			}()
 			synctest.Wait()
 			return done
@@ -328,14 +328,14 @@ func TestCallsAlone(t *testing.T) {
 	} {
 		var p batches
 		for range 2 { // the second round reuses the memory of the first
-			b, err := p.encode("thr_1", c.events)
+			b, err := p.encodeBatch("thr_1", c.events)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := b.startsCall && !b.urgent; got != c.alone {
 				t.Errorf("%s: %v, want %v", what, got, c.alone)
 			}
-			p.give(b)
+			p.recycleBatch(b)
 		}
 	}
 }

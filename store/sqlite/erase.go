@@ -14,32 +14,32 @@ import (
 
 // Erase implements [ponder.Log].
 func (s *Store) Erase(ctx context.Context, id ponder.ThreadID, seqs ...ponder.Seq) error {
-	err := s.submit(ctx, 0, func(tx *tx) error { return tx.erase(id, seqs) })
+	err := s.submit(ctx, 0, func(tx *tx) error { return tx.eraseEvents(id, seqs) })
 	if err != nil {
 		return fmt.Errorf("erase from %s: %w", id, err)
 	}
 	if len(seqs) > 0 {
-		s.scrub(ctx)
+		s.scrubWAL(ctx)
 	}
 	return nil
 }
 
-func (tx *tx) erase(id ponder.ThreadID, seqs []ponder.Seq) error {
-	t := tx.thread(id)
+func (tx *tx) eraseEvents(id ponder.ThreadID, seqs []ponder.Seq) error {
+	t := tx.loadThread(id)
 	if t == nil || t.removed {
 		return ponder.ErrNoThread
 	}
-	seqs, err := storerules.Places(seqs, t.head)
+	seqs, err := storerules.NormalizeSeqs(seqs, t.head)
 	if err != nil || len(seqs) == 0 {
 		return err
 	}
 	e := eraser{tx: tx, thread: t, title: t.title, rows: make(map[int64]*erasedRow)}
 	for len(seqs) > 0 && tx.err == nil {
-		if seqs, err = e.next(seqs); err != nil {
+		if seqs, err = e.eraseRow(seqs); err != nil {
 			return err
 		}
 	}
-	e.write()
+	e.writeRows()
 	return nil
 }
 
@@ -55,14 +55,14 @@ type eraser struct {
 // An erasedRow is the new content of a row of ponder_batch.
 type erasedRow struct{ lines, asked []byte }
 
-// next erases the events in the row of the first seq, and returns the seqs of other rows.
-func (e *eraser) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
+// eraseRow erases the events in the row of the first seq, and returns the seqs of other rows.
+func (e *eraser) eraseRow(seqs []ponder.Seq) ([]ponder.Seq, error) {
 	row := make([]driver.Value, 2)
-	if !e.tx.row(row, `SELECT pos, first FROM ponder_batch WHERE num = ? AND last >= ? ORDER BY last LIMIT 1`, e.num, int64(seqs[0])) {
+	if !e.tx.queryRow(row, `SELECT pos, first FROM ponder_batch WHERE num = ? AND last >= ? ORDER BY last LIMIT 1`, e.num, int64(seqs[0])) {
 		return nil, nil // tx.err has the reason
 	}
 	pos, first := row[0].(int64), row[1].(int64)
-	r := e.row(pos)
+	r := e.loadRow(pos)
 	if r == nil {
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func (e *eraser) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
 	for line := range bytes.Lines(r.lines) {
 		if len(seqs) == 0 || seqs[0] != seq {
 			lines.AppendBytes(line)
-		} else if err := e.event(&lines, line); err != nil {
+		} else if err := e.encodeErased(&lines, line); err != nil {
 			return nil, fmt.Errorf("%w: event %d: %w", ponder.ErrDamaged, seq, err)
 		} else {
 			seqs = seqs[1:]
@@ -86,15 +86,15 @@ func (e *eraser) next(seqs []ponder.Seq) ([]ponder.Seq, error) {
 	return seqs, nil
 }
 
-// event encodes an event without its content.
-func (e *eraser) event(to *ponder.EventEncoder, line []byte) error {
+// encodeErased encodes an event without its content.
+func (e *eraser) encodeErased(to *ponder.EventEncoder, line []byte) error {
 	var ev ponder.Event
 	if err := json.Unmarshal(line, &ev); err != nil {
 		return err
 	}
-	e.title = storerules.Untitled(e.title, ev)
-	if storerules.Asked(ev) {
-		e.request(ev)
+	e.title = storerules.TitleAfterErase(e.title, ev)
+	if storerules.HasRequest(ev) {
+		e.eraseRequest(ev)
 	}
 	if err := to.Append(ev.WithoutContent()); err != nil {
 		return err
@@ -103,14 +103,14 @@ func (e *eraser) event(to *ponder.EventEncoder, line []byte) error {
 	return nil
 }
 
-// request erases the request of a call, which may be in an earlier row.
-func (e *eraser) request(ev ponder.Event) {
-	h := hash(startKey(ev.Run, ev.Cause))
-	at, ok := e.number(findKey, e.num, e.keys.number(ev.Run, ev.Cause), h[:])
+// eraseRequest erases the request of a call, which may be in an earlier row.
+func (e *eraser) eraseRequest(ev ponder.Event) {
+	h := hashKey(startKey(ev.Run, ev.Cause))
+	at, ok := e.queryNumber(findKey, e.num, e.keys.keyNumber(ev.Run, ev.Cause), h[:])
 	if !ok {
 		return
 	}
-	r := e.row(at >> lineBits)
+	r := e.loadRow(at >> lineBits)
 	if r == nil {
 		return
 	}
@@ -125,13 +125,13 @@ func (e *eraser) request(ev ponder.Event) {
 	r.asked = kept
 }
 
-// row returns the row with the changes so far.
-func (e *eraser) row(pos int64) *erasedRow {
+// loadRow returns the row with the changes so far.
+func (e *eraser) loadRow(pos int64) *erasedRow {
 	if r := e.rows[pos]; r != nil {
 		return r
 	}
 	row := make([]driver.Value, 2)
-	if !e.tx.row(row, `SELECT lines, asked FROM ponder_batch WHERE pos = ?`, pos) {
+	if !e.tx.queryRow(row, `SELECT lines, asked FROM ponder_batch WHERE pos = ?`, pos) {
 		return nil
 	}
 	r := &erasedRow{}
@@ -141,8 +141,8 @@ func (e *eraser) row(pos int64) *erasedRow {
 	return r
 }
 
-// write writes the changes.
-func (e *eraser) write() {
+// writeRows writes the changes.
+func (e *eraser) writeRows() {
 	for _, pos := range e.order {
 		r := e.rows[pos]
 		var asked driver.Value
@@ -162,7 +162,7 @@ func (e *eraser) write() {
 	if e.title != e.thread.title {
 		e.thread.title, e.changed = e.title, true
 	}
-	e.save(e.thread)
+	e.saveThread(e.thread)
 }
 
 // taint names a row of ponder_fold that is no checkpoint. Its seq is the fence of a lease

@@ -17,7 +17,7 @@ func TestEraseIsSecure(t *testing.T) {
 	s := openStore(t, file)
 	const secret = "the-secret-of-the-thread"
 	long := strings.Repeat(secret, 1000)
-	say(t, s, "thr_1", secret, long, "stays")
+	appendMessages(t, s, "thr_1", secret, long, "stays")
 	if err := s.Join(t.Context(), ponder.Node{ID: "nod_1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestEraseIsSecure(t *testing.T) {
 	if err := s.SaveCheckpoint(t.Context(), "thr_1", "f", "1", 1, []byte(long)); err != nil {
 		t.Fatal(err)
 	}
-	if !contains(t, file, secret) {
+	if !containsText(t, file, secret) {
 		t.Fatal("the test finds nothing")
 	}
 	if err := s.Erase(t.Context(), "thr_1", 1, 2, 4, 5, 6); err != nil {
@@ -43,10 +43,10 @@ func TestEraseIsSecure(t *testing.T) {
 	if err := s.SaveCheckpoint(t.Context(), "thr_1", "f", "1", 1, []byte(long)); err != nil {
 		t.Fatal(err)
 	}
-	if contains(t, file, secret) {
+	if containsText(t, file, secret) {
 		t.Error("it is still there")
 	}
-	if !contains(t, file, "stays") {
+	if !containsText(t, file, "stays") {
 		t.Error("more was erased than was to be")
 	}
 }
@@ -56,15 +56,15 @@ func TestEraseIsSecure(t *testing.T) {
 func TestTornErase(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	const rows = 8
 	for i := range rows {
 		line := strings.Repeat(fmt.Sprint(i, " "), 3000)
-		if _, err := s.Append(t.Context(), "thr_1", 0, text(line), text("kept"+line)); err != nil {
+		if _, err := s.Append(t.Context(), "thr_1", 0, userMessage(line), userMessage("kept"+line)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	defer pin(t, file)()
+	defer pinSnapshot(t, file)()
 	before := len(readFile(t, file+"-wal"))
 	var gone []ponder.Seq
 	for seq := ponder.Seq(1); seq <= 2*rows; seq += 2 {

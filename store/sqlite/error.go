@@ -12,8 +12,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// explain returns err as an error of [ponder.Store], in one line.
-func explain(err error) error {
+// explainError returns err as an error of [ponder.Store], in one line.
+func explainError(err error) error {
 	code, ok := codeOf(err)
 	if !ok {
 		return openError(err)
@@ -39,7 +39,7 @@ func explainOpen(err error) error {
 	if code, ok := codeOf(err); ok && code&0xff == sqlite3.SQLITE_CANTOPEN {
 		return fmt.Errorf("%w: its folder cannot be written: %w", ponder.ErrReadOnly, err)
 	}
-	return explain(err)
+	return explainError(err)
 }
 
 // ioError separates a full disk from a broken one, and failed writes from failed reads,

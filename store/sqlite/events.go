@@ -16,9 +16,9 @@ func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 	return func(yield func(ponder.Event, error) bool) {
 		for {
 			grew := s.grew.Load()
-			page, more, err := s.page(ctx, id, after)
+			page, more, err := s.eventPage(ctx, id, after)
 			if err != nil {
-				yield(ponder.Event{}, fmt.Errorf("read %s: %w", id, explain(err)))
+				yield(ponder.Event{}, fmt.Errorf("read %s: %w", id, explainError(err)))
 				return
 			}
 			for _, ev := range page {
@@ -47,8 +47,8 @@ type row struct {
 	lines       []byte
 }
 
-// page returns some events of a thread after one, and reports whether there may be more.
-func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []ponder.Event, more bool, err error) {
+// eventPage returns some events of a thread after one, and reports whether there may be more.
+func (s *Store) eventPage(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []ponder.Event, more bool, err error) {
 	rows, more, err := s.pageRows(ctx, id, max(0, after))
 	if err == nil && len(rows) > 0 {
 		err = s.waitDurable(ctx, rows[len(rows)-1].pos)
@@ -57,7 +57,7 @@ func (s *Store) page(ctx context.Context, id ponder.ThreadID, after ponder.Seq) 
 		return nil, false, err
 	}
 	for _, r := range rows {
-		if page, err = r.decode(page, id, after); err != nil {
+		if page, err = r.decodeEvents(page, id, after); err != nil {
 			return nil, false, err
 		}
 	}
@@ -69,7 +69,7 @@ const readPage = `SELECT coalesce(b.pos, 0), coalesce(b.first, 0), coalesce(b.la
 	WHERE t.id = ? AND NOT t.removed ORDER BY b.last LIMIT ?`
 
 func (s *Store) pageRows(ctx context.Context, id ponder.ThreadID, after ponder.Seq) (page []row, more bool, err error) {
-	rows, err := s.statements.Short(ctx, s.read, readPage, int64(after), string(id), pageRows)
+	rows, err := s.statements.QueryShort(ctx, s.read, readPage, int64(after), string(id), pageRows)
 	if err != nil {
 		return nil, false, err
 	}
@@ -99,21 +99,21 @@ const readKey = `SELECT b.pos, b.first, b.last, b.lines, k.at & ? FROM ponder_th
 
 // Lookup implements [ponder.Log].
 func (s *Store) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, found bool, err error) {
-	ev, err = s.lookup(ctx, id, like)
+	ev, err = s.lookupEvent(ctx, id, like)
 	if err != nil {
-		return ponder.Event{}, false, fmt.Errorf("look up in %s: %w", id, explain(err))
+		return ponder.Event{}, false, fmt.Errorf("look up in %s: %w", id, explainError(err))
 	}
 	return ev, ev.Seq > 0, nil
 }
 
-func (s *Store) lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, err error) {
+func (s *Store) lookupEvent(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, err error) {
 	var r row
 	var line int
-	h := hash(like.Key())
+	h := hashKey(like.Key())
 	err = s.statements.First(ctx, s.read, []any{&r.pos, &r.first, &r.last, &r.lines, &line}, readKey, chunkLines-1, lineBits, string(id),
-		int64(byCause), byCause.number(like.Run, like.Cause), byTurn.number(like.Run, like.Cause), h[:])
+		int64(byCause), byCause.keyNumber(like.Run, like.Cause), byTurn.keyNumber(like.Run, like.Cause), h[:])
 	if errors.Is(err, sql.ErrNoRows) {
-		_, err = s.info(ctx, id)
+		_, err = s.threadInfo(ctx, id)
 		return ev, err
 	}
 	if err == nil {
@@ -122,15 +122,15 @@ func (s *Store) lookup(ctx context.Context, id ponder.ThreadID, like ponder.Even
 	if err != nil {
 		return ev, err
 	}
-	events, err := r.decode(nil, id, r.first+ponder.Seq(line)-1)
+	events, err := r.decodeEvents(nil, id, r.first+ponder.Seq(line)-1)
 	if err != nil {
 		return ev, err
 	}
 	return events[0], nil
 }
 
-// decode appends the events of the row with a seq greater than after.
-func (r row) decode(events []ponder.Event, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
+// decodeEvents appends the events of the row with a seq greater than after.
+func (r row) decodeEvents(events []ponder.Event, id ponder.ThreadID, after ponder.Seq) ([]ponder.Event, error) {
 	seq := r.first
 	for line := range bytes.Lines(r.lines) {
 		if seq > after {

@@ -11,11 +11,11 @@ import (
 	"ponder/store/sqlite"
 )
 
-// fill appends until the disk is full, and returns the number of acknowledged appends.
-func fill(t *testing.T, s *sqlite.Store, line string) int {
+// fillDisk appends until the disk is full, and returns the number of acknowledged appends.
+func fillDisk(t *testing.T, s *sqlite.Store, line string) int {
 	t.Helper()
 	for n := range 100_000 {
-		_, err := s.Append(t.Context(), "thr_1", 0, text(line))
+		_, err := s.Append(t.Context(), "thr_1", 0, userMessage(line))
 		if err == nil {
 			continue
 		}
@@ -31,7 +31,7 @@ func fill(t *testing.T, s *sqlite.Store, line string) int {
 func TestFull(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	limit := func(pages int) {
 		t.Helper()
 		if _, err := s.DB().ExecContext(t.Context(), fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
@@ -39,16 +39,16 @@ func TestFull(t *testing.T) {
 		}
 	}
 	limit(60)
-	n := fill(t, s, strings.Repeat("x", 5000))
-	if got := len(texts(t, s, "thr_1")); got != n {
+	n := fillDisk(t, s, strings.Repeat("x", 5000))
+	if got := len(threadTexts(t, s, "thr_1")); got != n {
 		t.Errorf("%d events are there, and %d were acknowledged", got, n)
 	}
-	if err := s.Create(t.Context(), ponder.Thread{ID: "thr_2"}, text(strings.Repeat("x", 100_000))); !errors.Is(err, ponder.ErrFull) {
+	if err := s.Create(t.Context(), ponder.Thread{ID: "thr_2"}, userMessage(strings.Repeat("x", 100_000))); !errors.Is(err, ponder.ErrFull) {
 		t.Errorf("create: got error %v, want ErrFull", err)
 	}
 	limit(1 << 30)
-	say(t, s, "thr_1", "there is room again")
-	if got := len(texts(t, s, "thr_1")); got != n+1 {
+	appendMessages(t, s, "thr_1", "there is room again")
+	if got := len(threadTexts(t, s, "thr_1")); got != n+1 {
 		t.Errorf("%d events are there, want %d", got, n+1)
 	}
 }
@@ -56,15 +56,15 @@ func TestFull(t *testing.T) {
 // TestFullForOne has one request in a transaction that exceeds the space.
 func TestFullForOne(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	if _, err := s.DB().ExecContext(t.Context(), "PRAGMA max_page_count = 200"); err != nil {
 		t.Fatal(err)
 	}
-	release := occupy(t, s.DB())
+	release := occupyConn(t, s.DB())
 	results := make(chan error, 21)
 	add := func(line string) {
 		go func() {
-			_, err := s.Append(t.Context(), "thr_1", 0, text(line))
+			_, err := s.Append(t.Context(), "thr_1", 0, userMessage(line))
 			results <- err
 		}()
 	}
@@ -82,7 +82,7 @@ func TestFullForOne(t *testing.T) {
 			}
 		}
 	}
-	if got := len(texts(t, s, "thr_1")); failed != 1 || got != 20 {
+	if got := len(threadTexts(t, s, "thr_1")); failed != 1 || got != 20 {
 		t.Errorf("%d appends failed, and %d events are there", failed, got)
 	}
 }

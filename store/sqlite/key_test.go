@@ -36,10 +36,10 @@ func TestNumber(t *testing.T) {
 		{"", "turn-55-1", 1, 55},
 	}
 	for _, tt := range tests {
-		if got := byCause.number(tt.run, tt.cause); got != tt.byCause {
+		if got := byCause.keyNumber(tt.run, tt.cause); got != tt.byCause {
 			t.Errorf("by cause, %s %q is %d, want %d", tt.run, tt.cause, got, tt.byCause)
 		}
-		if got := byTurn.number(tt.run, tt.cause); got != tt.byTurn {
+		if got := byTurn.keyNumber(tt.run, tt.cause); got != tt.byTurn {
 			t.Errorf("by turn, %s %q is %d, want %d", tt.run, tt.cause, got, tt.byTurn)
 		}
 	}

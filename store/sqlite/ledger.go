@@ -15,12 +15,12 @@ import (
 
 // Request implements [ponder.Ledger].
 func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunID, cause string) (*llm.Request, error) {
-	h := hash(startKey(run, cause))
+	h := hashKey(startKey(run, cause))
 	var line int
 	var asked []byte
 	err := s.statements.First(ctx, s.read, []any{&line, &asked}, `SELECT k.at & ?, b.asked FROM ponder_thread t JOIN ponder_key k USING (num) JOIN ponder_batch b ON b.pos = k.at >> ?
 		WHERE t.id = ? AND k.turn = CASE t.numbered WHEN ? THEN ? ELSE ? END AND k.hash = ?`, chunkLines-1, lineBits, string(id),
-		int64(byCause), byCause.number(run, cause), byTurn.number(run, cause), h[:])
+		int64(byCause), byCause.keyNumber(run, cause), byTurn.keyNumber(run, cause), h[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 		req, err = requestOf(asked, line)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("request of %s %s: %w", run, cause, explain(err))
+		return nil, fmt.Errorf("request of %s %s: %w", run, cause, explainError(err))
 	}
 	return req, nil
 }
@@ -57,7 +57,7 @@ func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 		return 0, nil, nil
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("checkpoint of %s: %w", id, explain(err))
+		return 0, nil, fmt.Errorf("checkpoint of %s: %w", id, explainError(err))
 	}
 	return seq, state, nil
 }
@@ -65,7 +65,7 @@ func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 // SaveCheckpoint implements [ponder.Checkpoints].
 func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string, seq ponder.Seq, state []byte) error {
 	err := s.submit(ctx, len(state), func(tx *tx) error {
-		t := tx.thread(id)
+		t := tx.loadThread(id)
 		if t == nil || t.removed {
 			return ponder.ErrNoThread
 		}

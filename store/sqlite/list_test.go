@@ -32,7 +32,7 @@ func manyThreads(tb testing.TB, n int) *Store {
 	for i := range 2 * n {
 		_, err := tx.ExecContext(tb.Context(), `INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, open, fence, node, base, clock, removed)
 			VALUES (?, ?, 'a title', ?, '', ?, ?, 0, 0, '', 0, 0, 0)`,
-			fmt.Sprintf("thr_%06d", i), kinds[i/2%2], []string{"local", "anna"}[i%2], micros(day)+int64(i/6), statuses[i/4%4])
+			fmt.Sprintf("thr_%06d", i), kinds[i/2%2], []string{"local", "anna"}[i%2], toMicros(day)+int64(i/6), statuses[i/4%4])
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -43,8 +43,8 @@ func manyThreads(tb testing.TB, n int) *Store {
 	return s
 }
 
-// lists returns the filters of the surfaces.
-func lists() map[string]ponder.Filter {
+// surfaceFilters returns the filters of the surfaces.
+func surfaceFilters() map[string]ponder.Filter {
 	idle := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	return map[string]ponder.Filter{
 		"all":                {Owner: "local"},
@@ -57,8 +57,8 @@ func lists() map[string]ponder.Filter {
 	}
 }
 
-// plan returns the query plan, one step per line.
-func (s *Store) plan(t *testing.T, query string, args ...any) (steps []string) {
+// queryPlan returns the query plan, one step per line.
+func (s *Store) queryPlan(t *testing.T, query string, args ...any) (steps []string) {
 	t.Helper()
 	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
 	if err != nil {
@@ -88,10 +88,10 @@ func TestListPlans(t *testing.T) {
 	}
 	t.Cleanup(func() { old.Close() })
 	for from, s := range map[string]*Store{"new": manyThreads(t, 0), "old": old} {
-		for name, f := range lists() {
+		for name, f := range surfaceFilters() {
 			f.Limit, f.Before = 20, ponder.Position{Created: time.Now(), ID: "thr_1"}
 			query, args := listQuery(f)
-			steps := s.plan(t, query, args...)
+			steps := s.queryPlan(t, query, args...)
 			found := 0
 			for i, step := range steps {
 				sorts := strings.Contains(step, "TEMP B-TREE") && steps[i-1] != "SCAN p" && steps[i-1] != "SCAN q" // these subqueries are no longer than a page
@@ -126,12 +126,12 @@ func TestStatusPlans(t *testing.T) {
 	} {
 		f.Before = ponder.Position{Created: time.Now(), ID: "thr_1"}
 		query, args := listQuery(f)
-		steps := s.plan(t, query, args...)
+		steps := s.queryPlan(t, query, args...)
 		if !slices.ContainsFunc(steps, func(step string) bool { return strings.Contains(step, want) }) {
 			t.Errorf("%+v: got %q, want one with %q", f, steps, want)
 		}
 	}
-	if steps := s.plan(t, selectAbandoned, oldestBeat()); !strings.Contains(steps[0], "ponder_thread_busy") {
+	if steps := s.queryPlan(t, selectAbandoned, oldestBeat()); !strings.Contains(steps[0], "ponder_thread_busy") {
 		t.Errorf("abandoned: %q", steps)
 	}
 }
@@ -140,7 +140,7 @@ func TestStatusPlans(t *testing.T) {
 func TestListPages(t *testing.T) {
 	const limit = 100
 	s := manyThreads(t, 20_000)
-	for name, f := range lists() {
+	for name, f := range surfaceFilters() {
 		all, err := s.List(t.Context(), f)
 		if err != nil || len(all) < 2500 {
 			t.Fatalf("%s: %d threads (%v)", name, len(all), err)
@@ -168,7 +168,7 @@ func TestListPages(t *testing.T) {
 func BenchmarkListPage(b *testing.B) {
 	const limit = 20
 	s := manyThreads(b, 20_000)
-	for name, f := range lists() {
+	for name, f := range surfaceFilters() {
 		f.Limit = 100 * limit
 		all, err := s.List(b.Context(), f)
 		if err != nil || len(all) != f.Limit {

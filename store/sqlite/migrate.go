@@ -18,8 +18,8 @@ var migrations embed.FS
 // The first file creates version 1.
 const newest = 6
 
-// scripts returns the migrations, in order.
-func scripts() ([]string, error) {
+// readMigrations returns the migrations, in order.
+func readMigrations() ([]string, error) {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func scripts() ([]string, error) {
 // processes wait for each other.
 func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
 	version := 0
-	err := persist(ctx, func() (err error) {
+	err := retryBusy(ctx, func() (err error) {
 		version, err = schemaVersion(ctx, db)
 		return err
 	})
@@ -47,13 +47,13 @@ func migrate(ctx context.Context, db *sql.DB, scripts []string) error {
 		return err
 	}
 	if version < len(scripts) {
-		return persist(ctx, func() error { return migrateAll(ctx, db, scripts) })
+		return retryBusy(ctx, func() error { return migrateAll(ctx, db, scripts) })
 	}
 	return checkVersion(version, len(scripts))
 }
 
-// persist repeats do while another process holds the lock.
-func persist(ctx context.Context, do func() error) error {
+// retryBusy repeats do while another process holds the lock.
+func retryBusy(ctx context.Context, do func() error) error {
 	for {
 		err := do()
 		if !isBusy(err) {
@@ -130,8 +130,8 @@ func checkWritable(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// micros returns the stored form of a time.
-func micros(t time.Time) int64 { return t.UnixMicro() }
+// toMicros returns the stored form of a time.
+func toMicros(t time.Time) int64 { return t.UnixMicro() }
 
 // fromMicros is the inverse of micros.
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }

@@ -25,24 +25,24 @@ func oldDatabase(t *testing.T) (file string) {
 		t.Fatal(err)
 	}
 	file = filepath.Join(t.TempDir(), "ponder.db")
-	db := connection(t, file)
+	db := openConnection(t, file)
 	if _, err := db.ExecContext(t.Context(), string(script)); err != nil {
 		t.Fatal(err)
 	}
 	return file
 }
 
-func connection(t *testing.T, file string) *sql.DB {
+func openConnection(t *testing.T, file string) *sql.DB {
 	t.Helper()
-	db := connect(file, writeOptions)
+	db := openPool(file, writeOptions)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
 
-func current(t *testing.T) []string {
+func currentScripts(t *testing.T) []string {
 	t.Helper()
-	all, err := scripts()
+	all, err := readMigrations()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,30 +66,30 @@ func TestOldDatabase(t *testing.T) {
 		}
 		types = append(types, ev.Body.Type())
 	}
-	equal(t, "types", types, []string{"run_started", "call_started", "call_finished", "thought", "thought"})
+	checkEqual(t, "types", types, []string{"run_started", "call_started", "call_finished", "thought", "thought"})
 
 	day := time.Date(2026, 5, 17, 12, 30, 45, 123456000, time.UTC)
 	info, err := s.Thread(t.Context(), "thr_1")
 	header := ponder.Thread{ID: "thr_1", Kind: ponder.KindSession, Title: "why?", Owner: "local", Created: day, Model: "p/m"}
-	equal(t, "thread", info, ponder.Info{Thread: header, Head: 5, Updated: day.Add(4 * time.Second), Status: ponder.Thinking, Open: 1}, err)
+	checkEqual(t, "thread", info, ponder.Info{Thread: header, Head: 5, Updated: day.Add(4 * time.Second), Status: ponder.Thinking, Open: 1}, err)
 
 	req, err := s.Request(t.Context(), "thr_1", "run_1", "think-1#1")
-	equal(t, "request", req, &llm.Request{System: "think", Messages: []llm.Message{llm.Say(llm.User, "why?")}}, err)
+	checkEqual(t, "request", req, &llm.Request{System: "think", Messages: []llm.Message{llm.Say(llm.User, "why?")}}, err)
 
 	usage, err := s.Usage(t.Context(), ponder.ByMode, time.Time{})
-	equal(t, "usage", usage, []ponder.UsageRow{{Key: "session", Calls: 1, Usage: llm.Usage{Input: 10, Output: 5}, Money: 7}}, err)
+	checkEqual(t, "usage", usage, []ponder.UsageRow{{Key: "session", Calls: 1, Usage: llm.Usage{Input: 10, Output: 5}, Money: 7}}, err)
 
 	seq, state, err := s.LoadCheckpoint(t.Context(), "thr_1", "line", "1")
-	equal(t, "checkpoint", string(state), "state", err)
-	equal(t, "seq of the checkpoint", seq, 3)
+	checkEqual(t, "checkpoint", string(state), "state", err)
+	checkEqual(t, "seq of the checkpoint", seq, 3)
 
 	list, err := s.List(t.Context(), ponder.Filter{})
-	equal(t, "threads", len(list), 2, err)
+	checkEqual(t, "threads", len(list), 2, err)
 	if err := s.Join(t.Context(), ponder.Node{ID: "nod_2"}); err != nil {
 		t.Fatal(err)
 	}
 	lease, err := s.Take(t.Context(), "thr_1", "nod_2")
-	equal(t, "lease", lease, ponder.Lease{Fence: 2, Head: 5, Elapsed: 1500 * time.Millisecond}, err)
+	checkEqual(t, "lease", lease, ponder.Lease{Fence: 2, Head: 5, Elapsed: 1500 * time.Millisecond}, err)
 	again := ponder.Event{Run: "run_1", Cause: "thoughts-1/2.2", Body: ponder.Thought{}}
 	if _, err := s.Append(t.Context(), "thr_1", lease.Fence, again); !errors.Is(err, ponder.ErrTaken) {
 		t.Errorf("append what is there: got error %v, want ErrTaken", err)
@@ -111,12 +111,12 @@ func TestPauseInOldDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		info, err := s.Thread(t.Context(), "thr_1")
-		equal(t, "status", info.Status, c.want, err)
-		equal(t, "open runs", info.Roots, []ponder.Root{{ID: "run_1", Paused: c.want == ponder.Paused}})
+		checkEqual(t, "status", info.Status, c.want, err)
+		checkEqual(t, "open runs", info.Roots, []ponder.Root{{ID: "run_1", Paused: c.want == ponder.Paused}})
 	}
 }
 
-func equal[T any](t *testing.T, what string, got, want T, errs ...error) {
+func checkEqual[T any](t *testing.T, what string, got, want T, errs ...error) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -128,13 +128,13 @@ func equal[T any](t *testing.T, what string, got, want T, errs ...error) {
 
 // TestMigrate migrates an old and a new database concurrently to a future version.
 func TestMigrate(t *testing.T) {
-	future := append(current(t), `ALTER TABLE ponder_thread ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'`,
+	future := append(currentScripts(t), `ALTER TABLE ponder_thread ADD COLUMN colour TEXT NOT NULL DEFAULT 'red'`,
 		`CREATE TABLE ponder_future (n INTEGER); INSERT INTO ponder_future VALUES (1); INSERT INTO ponder_future VALUES (2)`)
 	for name, file := range map[string]string{"old": oldDatabase(t), "new": filepath.Join(t.TempDir(), "ponder.db")} {
 		t.Run(name, func(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 6 {
-				db := connection(t, file)
+				db := openConnection(t, file)
 				wg.Go(func() {
 					if err := migrate(t.Context(), db, future); err != nil {
 						t.Error(err)
@@ -142,14 +142,14 @@ func TestMigrate(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			db := connection(t, file)
+			db := openConnection(t, file)
 			version, err := schemaVersion(t.Context(), db)
-			equal(t, "version", version, len(future), err)
+			checkEqual(t, "version", version, len(future), err)
 			var rows, colours int
 			err = db.QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM ponder_future), (SELECT count(colour) FROM ponder_thread)`).Scan(&rows, &colours)
-			equal(t, "rows that the migration made", rows, 2, err)
+			checkEqual(t, "rows that the migration made", rows, 2, err)
 			if name == "old" {
-				equal(t, "threads with a colour", colours, 3)
+				checkEqual(t, "threads with a colour", colours, 3)
 			}
 			if _, err := Open(t.Context(), file); !errors.Is(err, ponder.ErrNewer) || !strings.Contains(err.Error(), "this program knows") {
 				t.Errorf("open what is newer: got error %v, want ErrNewer", err)
@@ -161,16 +161,16 @@ func TestMigrate(t *testing.T) {
 // TestMigrateFails has a migration fail in the middle, which must change nothing.
 func TestMigrateFails(t *testing.T) {
 	file := oldDatabase(t)
-	db := connection(t, file)
-	bad := slices.Concat(current(t), []string{`CREATE TABLE ponder_future (n INTEGER)`, `INSERT INTO ponder_nowhere VALUES (1)`})
+	db := openConnection(t, file)
+	bad := slices.Concat(currentScripts(t), []string{`CREATE TABLE ponder_future (n INTEGER)`, `INSERT INTO ponder_nowhere VALUES (1)`})
 	if err := migrate(t.Context(), db, bad); err == nil || !strings.Contains(err.Error(), "migrate to version") {
 		t.Errorf("got error %v", err)
 	}
 	version, err := schemaVersion(t.Context(), db)
-	equal(t, "version", version, 1, err)
+	checkEqual(t, "version", version, 1, err)
 	tables := 0
 	err = db.QueryRowContext(t.Context(), `SELECT count(*) FROM sqlite_schema WHERE name = 'ponder_future'`).Scan(&tables)
-	equal(t, "tables left", tables, 0, err)
+	checkEqual(t, "tables left", tables, 0, err)
 }
 
 // TestPragmas checks the settings that durability needs.
@@ -183,7 +183,7 @@ func TestPragmas(t *testing.T) {
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "1", "busy_timeout": "10000"} {
 		got := ""
 		err := s.write.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got)
-		equal(t, pragma, got, want, err)
+		checkEqual(t, pragma, got, want, err)
 	}
 }
 

@@ -11,39 +11,39 @@ import (
 
 // Join implements [ponder.Nodes].
 func (s *Store) Join(ctx context.Context, n ponder.Node) error {
-	if err := s.submit(ctx, len(n.ID)+len(n.Host)+len(n.Boot)+len(n.Start), func(tx *tx) error { return tx.join(n) }); err != nil {
+	if err := s.submit(ctx, len(n.ID)+len(n.Host)+len(n.Boot)+len(n.Start), func(tx *tx) error { return tx.joinNode(n) }); err != nil {
 		return fmt.Errorf("join %s: %w", n.ID, err)
 	}
 	return nil
 }
 
-func (tx *tx) join(n ponder.Node) error {
+func (tx *tx) joinNode(n ponder.Node) error {
 	now := storerules.Now()
 	if tx.exec(`INSERT OR IGNORE INTO ponder_node (id, host, boot, pid, start, beat, clock, buried) VALUES (?, ?, ?, ?, ?, ?, 0, 0)`,
-		string(n.ID), n.Host, n.Boot, int64(n.PID), n.Start, micros(now)) == 0 {
+		string(n.ID), n.Host, n.Boot, int64(n.PID), n.Start, toMicros(now)) == 0 {
 		return ponder.ErrTaken
 	}
 	tx.exec(`DELETE FROM ponder_node WHERE beat < ? AND NOT EXISTS (SELECT 1 FROM ponder_thread t WHERE t.node = ponder_node.id AND t.node <> '')`,
-		micros(now.Add(-storerules.ForgetAfter)))
+		toMicros(now.Add(-storerules.ForgetAfter)))
 	tx.nodes = make(map[ponder.NodeID]*node)
 	return nil
 }
 
-// Beat implements [ponder.Nodes].
-func (s *Store) Beat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
-	if err := s.submitVolatile(ctx, func(tx *tx) error { return tx.beat(id, clock) }); err != nil {
+// Heartbeat implements [ponder.Nodes].
+func (s *Store) Heartbeat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
+	if err := s.submitVolatile(ctx, func(tx *tx) error { return tx.beatNode(id, clock) }); err != nil {
 		return fmt.Errorf("beat of %s: %w", id, err)
 	}
 	return nil
 }
 
-func (tx *tx) beat(id ponder.NodeID, clock time.Duration) error {
-	if !tx.alive(id) {
+func (tx *tx) beatNode(id ponder.NodeID, clock time.Duration) error {
+	if !tx.isAlive(id) {
 		return ponder.ErrFenced
 	}
-	n := tx.node(id)
+	n := tx.loadNode(id)
 	n.beat, n.clock = storerules.Now(), max(n.clock, clock)
-	tx.exec(`UPDATE ponder_node SET beat = ?, clock = ? WHERE id = ?`, micros(n.beat), int64(n.clock), string(id))
+	tx.exec(`UPDATE ponder_node SET beat = ?, clock = ? WHERE id = ?`, toMicros(n.beat), int64(n.clock), string(id))
 	return nil
 }
 
@@ -51,14 +51,14 @@ func (tx *tx) beat(id ponder.NodeID, clock time.Duration) error {
 func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
 	nodes, err := s.allNodes(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list nodes: %w", explain(err))
+		return nil, fmt.Errorf("list nodes: %w", explainError(err))
 	}
 	return nodes, nil
 }
 
 func (s *Store) allNodes(ctx context.Context) (nodes []ponder.Node, err error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT id, host, boot, pid, start, beat FROM ponder_node
-		WHERE NOT buried AND beat >= ? ORDER BY id`, micros(time.Now().Add(-storerules.ForgetAfter)))
+		WHERE NOT buried AND beat >= ? ORDER BY id`, toMicros(time.Now().Add(-storerules.ForgetAfter)))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 // Take implements [ponder.Leases].
 func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (lease ponder.Lease, err error) {
 	err = s.submitVolatile(ctx, func(tx *tx) (err error) {
-		lease, err = tx.take(id, node)
+		lease, err = tx.takeLease(id, node)
 		return err
 	})
 	if err != nil {
@@ -100,31 +100,31 @@ func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 	return lease, nil
 }
 
-func (tx *tx) take(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
-	t := tx.thread(id)
-	next, err := tx.next(t, node)
+func (tx *tx) takeLease(id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
+	t := tx.loadThread(id)
+	next, err := tx.nextLease(t, node)
 	if err != nil {
 		return ponder.Lease{}, err
 	}
-	tx.grant(t, next)
+	tx.grantLease(t, next)
 	return leaseOf(t), nil
 }
 
-// next returns the lease that a node would get on a thread.
-func (tx *tx) next(t *thread, node ponder.NodeID) (storerules.Lease, error) {
+// nextLease returns the lease that a node would get on a thread.
+func (tx *tx) nextLease(t *thread, node ponder.NodeID) (storerules.Lease, error) {
 	switch {
 	case t == nil || t.removed:
 		return storerules.Lease{}, ponder.ErrNoThread
-	case !tx.alive(node):
+	case !tx.isAlive(node):
 		return storerules.Lease{}, ponder.ErrFenced
-	case tx.alive(t.lease.Node):
+	case tx.isAlive(t.lease.Node):
 		return storerules.Lease{}, ponder.ErrHeld
 	}
 	last := t.lease
 	if t.isTainted() {
 		last.Fence++ // see [ponder.Lease]
 	}
-	return last.Take(node, tx.node(node).clock, tx.node(last.Node).clock), nil
+	return last.Take(node, tx.loadNode(node).clock, tx.loadNode(last.Node).clock), nil
 }
 
 func leaseOf(t *thread) ponder.Lease {
@@ -133,16 +133,16 @@ func leaseOf(t *thread) ponder.Lease {
 
 // Retake implements [ponder.Leases].
 func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
-	added, err := s.add(ctx, id, events, func(tx *tx, b *batch) (ponder.Seq, error) { return tx.retake(id, node, want, b) })
+	added, err := s.appendEvents(ctx, id, events, func(tx *tx, b *batch) (ponder.Seq, error) { return tx.retakeLease(id, node, want, b) })
 	if err != nil {
 		return nil, fmt.Errorf("take %s and append: %w", id, err)
 	}
 	return added, nil
 }
 
-func (tx *tx) retake(id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, b *batch) (ponder.Seq, error) {
-	t := tx.thread(id)
-	next, err := tx.next(t, node)
+func (tx *tx) retakeLease(id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, b *batch) (ponder.Seq, error) {
+	t := tx.loadThread(id)
+	next, err := tx.nextLease(t, node)
 	switch {
 	case err != nil:
 		return 0, err
@@ -151,25 +151,25 @@ func (tx *tx) retake(id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, 
 	}
 	last := t.lease
 	t.lease, t.changed = next, true // append writes it
-	head, err := tx.append(id, next.Fence, b)
+	head, err := tx.appendBatch(id, next.Fence, b)
 	if err != nil {
 		t.lease, t.changed = last, false
 		return 0, err
 	}
-	tx.save(t)
+	tx.saveThread(t)
 	return head, nil
 }
 
 // Release implements [ponder.Leases].
 func (s *Store) Release(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
-	if err := s.submitVolatile(ctx, func(tx *tx) error { return tx.release(id, fence, head, elapsed) }); err != nil {
+	if err := s.submitVolatile(ctx, func(tx *tx) error { return tx.releaseLease(id, fence, head, elapsed) }); err != nil {
 		return fmt.Errorf("release %s: %w", id, err)
 	}
 	return nil
 }
 
-func (tx *tx) release(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
-	t := tx.thread(id)
+func (tx *tx) releaseLease(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, elapsed time.Duration) error {
+	t := tx.loadThread(id)
 	switch {
 	case t == nil:
 		return ponder.ErrNoThread
@@ -178,21 +178,21 @@ func (tx *tx) release(id ponder.ThreadID, fence ponder.Fence, head ponder.Seq, e
 	case t.head != head:
 		return ponder.ErrStale
 	}
-	tx.grant(t, t.lease.Release(elapsed))
+	tx.grantLease(t, t.lease.Release(elapsed))
 	return nil
 }
 
-// grant stores a new lease of a thread.
-func (tx *tx) grant(t *thread, l storerules.Lease) {
+// grantLease stores a new lease of a thread.
+func (tx *tx) grantLease(t *thread, l storerules.Lease) {
 	t.lease, t.changed = l, true
-	tx.save(t)
+	tx.saveThread(t)
 }
 
 // Abandoned implements [ponder.Leases].
 func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
-	ids, err := s.abandoned(ctx)
+	ids, err := s.abandonedThreads(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list abandoned threads: %w", explain(err))
+		return nil, fmt.Errorf("list abandoned threads: %w", explainError(err))
 	}
 	return ids, nil
 }
@@ -201,7 +201,7 @@ const selectAbandoned = `SELECT t.id FROM ponder_thread t WHERE t.status = 'thin
 	AND NOT EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
 	ORDER BY t.created, t.id`
 
-func (s *Store) abandoned(ctx context.Context) (ids []ponder.ThreadID, err error) {
+func (s *Store) abandonedThreads(ctx context.Context) (ids []ponder.ThreadID, err error) {
 	rows, err := s.read.QueryContext(ctx, selectAbandoned, oldestBeat())
 	if err != nil {
 		return nil, err

@@ -28,9 +28,9 @@ const (
 	copyOptions      = "mode=ro&_pragma=busy_timeout(10000)&_error_rc=1"
 )
 
-// connect returns a connection pool for a file. It does no I/O.
-func connect(file, how string) *sql.DB {
-	u := url.URL{Scheme: "file", Opaque: escape(file), RawQuery: how}
+// openPool returns a connection pool for a file. It does no I/O.
+func openPool(file, how string) *sql.DB {
+	u := url.URL{Scheme: "file", Opaque: escapePath(file), RawQuery: how}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
 		panic(err) // only without the driver
@@ -38,8 +38,8 @@ func connect(file, how string) *sql.DB {
 	return db
 }
 
-// escape returns a path for a file: URL.
-func escape(file string) string {
+// escapePath returns a path for a file: URL.
+func escapePath(file string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(filepath.Clean(file)))
 }
 
@@ -83,7 +83,7 @@ var (
 // checkOwn returns errForeign if the file is a database of another program. It changes
 // nothing, and ignores other errors, which opening reports.
 func checkOwn(ctx context.Context, file string) error {
-	db := connect(file, readOnlyOptions)
+	db := openPool(file, readOnlyOptions)
 	defer db.Close()
 	if _, err := schemaVersion(ctx, db); errors.Is(err, errForeign) {
 		return err
@@ -111,7 +111,7 @@ func openReadOnly(ctx context.Context, file string) (db *sql.DB, still bool, err
 }
 
 func connectChecked(ctx context.Context, file, how string) (*sql.DB, error) {
-	db := connect(file, how)
+	db := openPool(file, how)
 	db.SetMaxOpenConns(readers)
 	db.SetMaxIdleConns(readers)
 	version, err := schemaVersion(ctx, db)

@@ -14,11 +14,11 @@ import (
 	"ponder/store/sqlite"
 )
 
-// text returns a user message.
-func text(s string) ponder.Event { return ponder.Event{Body: ponder.UserMessage{Content: s}} }
+// userMessage returns a user message.
+func userMessage(s string) ponder.Event { return ponder.Event{Body: ponder.UserMessage{Content: s}} }
 
-// texts returns the messages of a thread.
-func texts(t testing.TB, s ponder.Store, id ponder.ThreadID) []string {
+// threadTexts returns the messages of a thread.
+func threadTexts(t testing.TB, s ponder.Store, id ponder.ThreadID) []string {
 	t.Helper()
 	var texts []string
 	for ev, err := range s.Events(t.Context(), id, 0) {
@@ -33,14 +33,14 @@ func texts(t testing.TB, s ponder.Store, id ponder.ThreadID) []string {
 	return texts
 }
 
-// say appends messages to a thread, and creates it if necessary.
-func say(t testing.TB, s ponder.Store, id ponder.ThreadID, messages ...string) {
+// appendMessages appends messages to a thread, and creates it if necessary.
+func appendMessages(t testing.TB, s ponder.Store, id ponder.ThreadID, messages ...string) {
 	t.Helper()
 	if err := s.Create(t.Context(), ponder.Thread{ID: id}); err != nil && !errors.Is(err, ponder.ErrTaken) {
 		t.Fatal(err)
 	}
 	for _, s1 := range messages {
-		if _, err := s.Append(t.Context(), id, 0, text(s1)); err != nil {
+		if _, err := s.Append(t.Context(), id, 0, userMessage(s1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "for it")
 	file := filepath.Join(dir, "100% sure? #1 日本.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1", "hello")
+	appendMessages(t, s, "thr_1", "hello")
 	if runtime.GOOS == "windows" {
 		return
 	}
@@ -72,8 +72,8 @@ func TestReopen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		say(t, s, "thr_1", string(rune('a'+i)))
-		if got := strings.Join(texts(t, s, "thr_1"), ""); got != want {
+		appendMessages(t, s, "thr_1", string(rune('a'+i)))
+		if got := strings.Join(threadTexts(t, s, "thr_1"), ""); got != want {
 			t.Errorf("said %q, want %q", got, want)
 		}
 		if err := s.Close(); err != nil {
@@ -94,7 +94,7 @@ func TestOpenErrors(t *testing.T) {
 	text := write("notes.txt", strings.Repeat("not a database, but notes. ", 100))
 	whole := filepath.Join(dir, "whole.db")
 	s := openStore(t, whole)
-	say(t, s, "thr_1", "hello")
+	appendMessages(t, s, "thr_1", "hello")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestOpenErrors(t *testing.T) {
 		scrambled[i] = byte(i)
 	}
 	newer := write("newer.db", string(bytes))
-	execute(t, newer, `UPDATE ponder_meta SET version = version + 1`)
+	execSQL(t, newer, `UPDATE ponder_meta SET version = version + 1`)
 
 	for _, c := range []struct {
 		name, file string
@@ -156,7 +156,7 @@ func TestOpenErrors(t *testing.T) {
 func TestOpenReadOnly(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1", "before")
+	appendMessages(t, s, "thr_1", "before")
 	look := func() ponder.Store {
 		r, err := sqlite.OpenReadOnly(t.Context(), file)
 		if err != nil {
@@ -166,23 +166,23 @@ func TestOpenReadOnly(t *testing.T) {
 		return r
 	}
 	r := look()
-	say(t, s, "thr_1", "after")
-	if got := strings.Join(texts(t, r, "thr_1"), " "); got != "before after" {
+	appendMessages(t, s, "thr_1", "after")
+	if got := strings.Join(threadTexts(t, r, "thr_1"), " "); got != "before after" {
 		t.Errorf("while it is written: %q", got)
 	}
-	refuses(t, r)
+	checkRefused(t, r)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(texts(t, look(), "thr_1"), " "); got != "before after" {
+	if got := strings.Join(threadTexts(t, look(), "thr_1"), " "); got != "before after" {
 		t.Errorf("when it is closed: %q", got)
 	}
 }
 
-// refuses checks that a store refuses writes.
-func refuses(t *testing.T, r ponder.Store) {
+// checkRefused checks that a store refuses writes.
+func checkRefused(t *testing.T, r ponder.Store) {
 	t.Helper()
-	_, err := r.Append(t.Context(), "thr_1", 0, text("x"))
+	_, err := r.Append(t.Context(), "thr_1", 0, userMessage("x"))
 	_, err2 := r.Take(t.Context(), "thr_1", "nod_1")
 	for _, err := range []error{err, err2,
 		r.Create(t.Context(), ponder.Thread{ID: "thr_2"}),
@@ -202,7 +202,7 @@ func TestClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, s, "thr_1", "hello")
+	appendMessages(t, s, "thr_1", "hello")
 	heads, stop := s.Watch("thr_1")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestClosed(t *testing.T) {
 	stop()
 	_, again := s.Watch("thr_1")
 	again()
-	if _, err := s.Append(t.Context(), "thr_1", 0, text("x")); err == nil {
+	if _, err := s.Append(t.Context(), "thr_1", 0, userMessage("x")); err == nil {
 		t.Error("appended to a closed store")
 	}
 	if _, err := s.Thread(t.Context(), "thr_1"); err == nil {
@@ -234,7 +234,7 @@ func TestForeign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "places.db")
-			execute(t, file, query)
+			execSQL(t, file, query)
 			before, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -261,7 +261,7 @@ func TestShared(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, file, `CREATE TABLE others (id)`)
-	execute(t, file, `PRAGMA application_id = 7`)
+	execSQL(t, file, `CREATE TABLE others (id)`)
+	execSQL(t, file, `PRAGMA application_id = 7`)
 	openStore(t, file)
 }

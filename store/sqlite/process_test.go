@@ -47,8 +47,8 @@ func runChild(file string, do func(context.Context, *sqlite.Store) error) error 
 	return do(ctx, s)
 }
 
-// child starts a process that performs a task on a database.
-func child(t *testing.T, what, file string) (cmd *exec.Cmd, stdout io.Reader) {
+// startChild starts a process that performs a task on a database.
+func startChild(t *testing.T, what, file string) (cmd *exec.Cmd, stdout io.Reader) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -80,7 +80,7 @@ func writeForever(ctx context.Context, s *sqlite.Store) error {
 	for i := range procThreads {
 		wg.Go(func() {
 			for {
-				added, err := s.Append(ctx, procThread(i), 0, text("a"), text("b"))
+				added, err := s.Append(ctx, procThread(i), 0, userMessage("a"), userMessage("b"))
 				if err != nil {
 					return
 				}
@@ -99,9 +99,9 @@ func TestKill(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "ponder.db")
 			s := openStore(t, file)
 			for i := range procThreads {
-				say(t, s, procThread(i))
+				appendMessages(t, s, procThread(i))
 			}
-			cmd, stdout := child(t, "write", file)
+			cmd, stdout := startChild(t, "write", file)
 			var acked [procThreads]int
 			lines := bufio.NewScanner(stdout)
 			for n := 0; lines.Scan(); n++ {
@@ -116,11 +116,11 @@ func TestKill(t *testing.T) {
 			}
 			cmd.Wait()
 			for i, want := range acked {
-				got := len(texts(t, s, procThread(i)))
+				got := len(threadTexts(t, s, procThread(i)))
 				if got < want || got%2 != 0 {
 					t.Errorf("thread %d has %d events, and %d were acknowledged", i, got, want)
 				}
-				say(t, s, procThread(i), "after it")
+				appendMessages(t, s, procThread(i), "after it")
 			}
 		})
 	}
@@ -135,7 +135,7 @@ func writeAndFollow(ctx context.Context, s *sqlite.Store) error {
 		go func() {
 			var err error
 			for n := 0; n < procAppends && err == nil; n++ {
-				_, err = s.Append(ctx, procThread(i), 0, text("a"), text("b"))
+				_, err = s.Append(ctx, procThread(i), 0, userMessage("a"), userMessage("b"))
 			}
 			errs <- err
 		}()
@@ -178,9 +178,9 @@ func TestTwoProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
 	for i := range procThreads {
-		say(t, s, procThread(i))
+		appendMessages(t, s, procThread(i))
 	}
-	cmd, _ := child(t, "follow", file)
+	cmd, _ := startChild(t, "follow", file)
 	if err := writeAndFollow(t.Context(), s); err != nil {
 		t.Error(err)
 	}
@@ -194,7 +194,7 @@ func TestOpenAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "ponder.db")
 	var cmds []*exec.Cmd
 	for range 5 {
-		cmd, _ := child(t, "open", file)
+		cmd, _ := startChild(t, "open", file)
 		cmds = append(cmds, cmd)
 	}
 	for _, cmd := range cmds {
@@ -202,5 +202,5 @@ func TestOpenAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	say(t, openStore(t, file), "thr_1", "hello")
+	appendMessages(t, openStore(t, file), "thr_1", "hello")
 }

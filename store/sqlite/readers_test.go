@@ -17,7 +17,7 @@ func occupyReaders(t *testing.T, s *sqlite.Store) (release func()) {
 	read := s.SQL().Read
 	var all []func()
 	for range read.Stats().MaxOpenConnections {
-		all = append(all, occupy(t, read))
+		all = append(all, occupyConn(t, read))
 	}
 	release = func() {
 		for _, one := range all {
@@ -31,7 +31,7 @@ func occupyReaders(t *testing.T, s *sqlite.Store) (release func()) {
 // TestReadEndsWithContext reads while all reading connections are in use.
 func TestReadEndsWithContext(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1", "hello")
+	appendMessages(t, s, "thr_1", "hello")
 	reads := map[string]func(context.Context) error{
 		"Thread":         func(ctx context.Context) error { _, err := s.Thread(ctx, "thr_1"); return err },
 		"List":           func(ctx context.Context) error { _, err := s.List(ctx, ponder.Filter{}); return err },
@@ -69,23 +69,23 @@ func TestReadEndsWithContext(t *testing.T) {
 // TestWatchBlocksNoAppend starts to watch while all reading connections are in use.
 func TestWatchBlocksNoAppend(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	release := occupyReaders(t, s)
-	type watching struct {
+	type headWatch struct {
 		heads <-chan ponder.Seq
 		stop  func()
 	}
-	watched := make(chan watching)
+	watched := make(chan headWatch)
 	go func() {
 		heads, stop := s.Watch("thr_1")
-		watched <- watching{heads, stop}
+		watched <- headWatch{heads, stop}
 	}()
 	for s.SQL().Read.Stats().WaitCount == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Append(context.WithoutCancel(t.Context()), "thr_1", 0, text("x"))
+		_, err := s.Append(context.WithoutCancel(t.Context()), "thr_1", 0, userMessage("x"))
 		done <- err
 	}()
 	select {

@@ -36,7 +36,7 @@ func decodeRoots(js string) (roots []ponder.Root) {
 // rootsBefore returns the root runs of a thread before events. If the newest row lacks them
 // and the events need them, it reads the log back to the start of the oldest one.
 func (tx *tx) rootsBefore(t *thread, events []ponder.Event) []ponder.Root {
-	if len(t.roots) != t.open && storerules.AsksForRoots(t.open, events) {
+	if len(t.roots) != t.open && storerules.NeedsRoots(t.open, events) {
 		t.roots = tx.readRoots(t)
 	}
 	return t.roots
@@ -51,7 +51,7 @@ func (tx *tx) readRoots(t *thread) []ponder.Root {
 			break
 		}
 		seq = r.first
-		for _, ev := range slices.Backward(tx.ofRuns(r)) {
+		for _, ev := range slices.Backward(tx.runEvents(r)) {
 			switch ev.Body.(type) {
 			case ponder.RunFinished:
 				ended[ev.Run] = true
@@ -75,7 +75,7 @@ func (tx *tx) readRoots(t *thread) []ponder.Root {
 // rowBefore returns the row of a thread before an event.
 func (tx *tx) rowBefore(t *thread, seq ponder.Seq) (r row, ok bool) {
 	cells := make([]driver.Value, 3)
-	if !tx.row(cells, `SELECT first, last, lines FROM ponder_batch WHERE num = ? AND last < ? ORDER BY last DESC LIMIT 1`, t.num, int64(seq)) {
+	if !tx.queryRow(cells, `SELECT first, last, lines FROM ponder_batch WHERE num = ? AND last < ? ORDER BY last DESC LIMIT 1`, t.num, int64(seq)) {
 		return r, false
 	}
 	r.first, r.last = ponder.Seq(cells[0].(int64)), ponder.Seq(cells[1].(int64))
@@ -83,12 +83,12 @@ func (tx *tx) rowBefore(t *thread, seq ponder.Seq) (r row, ok bool) {
 	return r, true
 }
 
-// ofRuns returns the events of a row if one of them changes the state of runs.
-func (tx *tx) ofRuns(r row) (events []ponder.Event) {
+// runEvents returns the events of a row if one of them changes the state of runs.
+func (tx *tx) runEvents(r row) (events []ponder.Event) {
 	if !bytes.Contains(r.lines, []byte(`"type":"run_`)) && !bytes.Contains(r.lines, []byte(`"type":"steer"`)) {
 		return nil
 	}
-	events, err := r.decode(nil, "", 0)
+	events, err := r.decodeEvents(nil, "", 0)
 	if err != nil && tx.err == nil {
 		tx.err = err
 	}

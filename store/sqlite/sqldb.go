@@ -11,7 +11,7 @@ import (
 // SQL returns the database for packages with their own tables in the same file. It is
 // read-only if the store is.
 func (s *Store) SQL() sqldb.DB {
-	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.syncOthers, Explain: explainOwn, Busy: isBusy, Join: s.join}
+	return sqldb.DB{Read: s.read, Write: s.write, Committed: s.syncOthers, Explain: explainOwn, Busy: isBusy, Join: s.execInLog}
 }
 
 // syncOthers makes the commits of other users of the connection durable.
@@ -23,8 +23,8 @@ func (s *Store) syncOthers() error {
 	return s.makeDurable(0)
 }
 
-// join executes a statement in a transaction of the log. It does not wait for the disk.
-func (s *Store) join(ctx context.Context, patient bool, query string, args ...any) error {
+// execInLog executes a statement in a transaction of the log. It does not wait for the disk.
+func (s *Store) execInLog(ctx context.Context, patient bool, query string, args ...any) error {
 	values := make([]driver.Value, len(args))
 	for i, arg := range args {
 		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
@@ -33,7 +33,7 @@ func (s *Store) join(ctx context.Context, patient bool, query string, args ...an
 		}
 		values[i] = v
 	}
-	return s.send(ctx, &request{volatile: true, patient: patient, do: func(tx *tx) error {
+	return s.sendRequest(ctx, &request{volatile: true, patient: patient, do: func(tx *tx) error {
 		tx.exec(query, values...)
 		return nil
 	}})
@@ -44,5 +44,5 @@ func explainOwn(err error) error {
 	if _, ok := codeOf(err); !ok {
 		return err
 	}
-	return explain(err)
+	return explainError(err)
 }

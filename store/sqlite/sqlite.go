@@ -88,14 +88,14 @@ var _ ponder.Store = (*Store)(nil)
 // newer one and ErrReadOnly for one that it cannot write. It returns an error for a
 // database of another program, and does not change it. Callers must close the store.
 func Open(ctx context.Context, file string) (*Store, error) {
-	s, err := open(ctx, file)
+	s, err := openWritable(ctx, file)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", file, explainOpen(err))
 	}
 	return s, nil
 }
 
-func open(ctx context.Context, file string) (*Store, error) {
+func openWritable(ctx context.Context, file string) (*Store, error) {
 	if err := makeFile(file); err != nil {
 		return nil, err
 	}
@@ -103,9 +103,9 @@ func open(ctx context.Context, file string) (*Store, error) {
 		return nil, err
 	}
 	s := newStore(file)
-	s.write = connect(file, writeOptions)
+	s.write = openPool(file, writeOptions)
 	s.write.SetMaxOpenConns(1)
-	err := prepare(ctx, s.write)
+	err := prepareDatabase(ctx, s.write)
 	if err == nil {
 		s.wal.name, err = walOf(ctx, s.write)
 	}
@@ -116,18 +116,18 @@ func open(ctx context.Context, file string) (*Store, error) {
 		s.write.Close()
 		return nil, err
 	}
-	s.read = connect(file, readOptions)
+	s.read = openPool(file, readOptions)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
-	s.work.Go(s.writer)
-	s.work.Go(s.syncer)
-	s.work.Go(func() { s.backfill(connect(file, "mode=rw&"+writeOptions)) })
+	s.work.Go(s.writeLoop)
+	s.work.Go(s.syncLoop)
+	s.work.Go(func() { s.backfillLoop(openPool(file, "mode=rw&"+writeOptions)) })
 	return s, nil
 }
 
-// prepare migrates a database and checks that it is writable.
-func prepare(ctx context.Context, db *sql.DB) error {
-	all, err := scripts()
+// prepareDatabase migrates a database and checks that it is writable.
+func prepareDatabase(ctx context.Context, db *sql.DB) error {
+	all, err := readMigrations()
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Store) Close() error {
 	s.once.Do(func() { close(s.closing) })
 	s.work.Wait()
 	s.poll.close()
-	s.wal.forget()
+	s.wal.closeFile()
 	err := s.read.Close()
 	if s.write != nil {
 		err = errors.Join(err, s.write.Close())

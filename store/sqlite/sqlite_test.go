@@ -34,14 +34,14 @@ func openStore(t testing.TB, file string) *sqlite.Store {
 // Age implements [storetest.Ager].
 func (s *store) Age(t *testing.T, d time.Duration) {
 	t.Helper()
-	execute(t, s.file, `UPDATE ponder_node SET beat = beat - ?`, d.Microseconds())
+	execSQL(t, s.file, `UPDATE ponder_node SET beat = beat - ?`, d.Microseconds())
 }
 
 // Twin implements [storetest.Twin].
 func (s *store) Twin(t *testing.T) ponder.Store { return openStore(t, s.file) }
 
-// execute executes a statement as another process.
-func execute(t testing.TB, file, query string, args ...any) {
+// execSQL executes a statement as another process.
+func execSQL(t testing.TB, file, query string, args ...any) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Create implements [ponder.Threads].
 func (s *Store) Create(ctx context.Context, header ponder.Thread, events ...ponder.Event) error {
-	err := s.create(ctx, header, events)
+	err := s.createThread(ctx, header, events)
 	if err != nil {
 		return fmt.Errorf("create %s: %w", header.ID, err)
 	}
@@ -24,21 +24,21 @@ func (s *Store) Create(ctx context.Context, header ponder.Thread, events ...pond
 	return nil
 }
 
-func (s *Store) create(ctx context.Context, header ponder.Thread, events []ponder.Event) error {
+func (s *Store) createThread(ctx context.Context, header ponder.Thread, events []ponder.Event) error {
 	header, err := storerules.Header(header)
 	if err != nil {
 		return err
 	}
-	b, err := s.batches.encode(header.ID, events)
+	b, err := s.batches.encodeBatch(header.ID, events)
 	if err != nil {
 		return err
 	}
 	bytes := b.size() + len(header.ID) + len(header.Kind) + len(header.Title) + len(header.Owner) + len(header.Model)
-	return s.submit(ctx, bytes, func(tx *tx) error { return tx.create(header, b) })
+	return s.submit(ctx, bytes, func(tx *tx) error { return tx.insertThread(header, b) })
 }
 
-func (tx *tx) create(header ponder.Thread, b *batch) error {
-	t := tx.thread(header.ID)
+func (tx *tx) insertThread(header ponder.Thread, b *batch) error {
+	t := tx.loadThread(header.ID)
 	if t != nil && !t.removed {
 		return fmt.Errorf("there is such a thread: %w", ponder.ErrTaken)
 	}
@@ -49,16 +49,16 @@ func (tx *tx) create(header ponder.Thread, b *batch) error {
 	if t == nil {
 		tx.exec(`INSERT INTO ponder_thread (id, kind, title, owner, model, created, status, open, fence, node, base, clock, removed, numbered)
 			VALUES (?, '', '', '', '', 0, '', 0, 0, '', 0, 0, 1, 1)`, id)
-		t = tx.thread(header.ID)
+		t = tx.loadThread(header.ID)
 	}
 	tx.exec(`UPDATE ponder_thread SET kind = ?, title = ?, owner = ?, model = ?, created = ?, status = ?, open = 0, removed = 0, former = '' WHERE id = ?`,
-		string(header.Kind), header.Title, header.Owner, header.Model, micros(header.Created), string(ponder.Created), id)
+		string(header.Kind), header.Title, header.Owner, header.Model, toMicros(header.Created), string(ponder.Created), id)
 	if tx.err != nil {
 		return nil //nolint:nilerr // tx.err fails the transaction as a whole
 	}
 	t.removed, t.kind, t.title, t.status, t.open, t.roots = false, header.Kind, header.Title, ponder.Created, 0, nil
 	if len(b.events) > 0 {
-		return tx.add(t, b, true)
+		return tx.addBatch(t, b, true)
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ const selectInfo = `SELECT t.id, t.kind, t.title, t.owner, t.model, t.created, t
 const selectThread = selectInfo + ` AND t.id = ?`
 
 // oldestBeat returns the newest beat of a node that is dead.
-func oldestBeat() int64 { return micros(time.Now().Add(-ponder.DeadAfter)) }
+func oldestBeat() int64 { return toMicros(time.Now().Add(-ponder.DeadAfter)) }
 
 func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 	var created, updated int64
@@ -84,21 +84,21 @@ func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 
 // Thread implements [ponder.Threads].
 func (s *Store) Thread(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
-	info, err := s.info(ctx, id)
+	info, err := s.threadInfo(ctx, id)
 	if err != nil {
 		return ponder.Info{}, fmt.Errorf("thread %s: %w", id, err)
 	}
 	return info, nil
 }
 
-func (s *Store) info(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
-	rows, err := s.statements.Short(ctx, s.read, selectThread, oldestBeat(), string(id))
+func (s *Store) threadInfo(ctx context.Context, id ponder.ThreadID) (ponder.Info, error) {
+	rows, err := s.statements.QueryShort(ctx, s.read, selectThread, oldestBeat(), string(id))
 	if err != nil {
-		return ponder.Info{}, explain(err)
+		return ponder.Info{}, explainError(err)
 	}
 	infos, err := readInfos(rows)
 	if err == nil && len(infos) == 0 {
-		err = s.missing(ctx, id)
+		err = s.missingError(ctx, id)
 	}
 	if err != nil {
 		return ponder.Info{}, err
@@ -109,7 +109,7 @@ func (s *Store) info(ctx context.Context, id ponder.ThreadID) (ponder.Info, erro
 // List implements [ponder.Threads].
 func (s *Store) List(ctx context.Context, f ponder.Filter) ([]ponder.Info, error) {
 	query, args := listQuery(f)
-	infos, err := s.infos(ctx, query, args...)
+	infos, err := s.queryInfos(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list threads: %w", err)
 	}
@@ -126,7 +126,7 @@ func listQuery(f ponder.Filter) (string, []any) {
 	if f.Idle.IsZero() || f.Status != ponder.Thinking && f.Status != ponder.Paused {
 		return onlyQuery(f, "")
 	}
-	idle, since := f, micros(f.Idle.Add(time.Microsecond-1)) // rounded up
+	idle, since := f, toMicros(f.Idle.Add(time.Microsecond-1)) // rounded up
 	idle.Status = ponder.Thinking
 	if f.Status == ponder.Thinking {
 		return onlyQuery(idle, " AND (held OR updated >= ?)", since)
@@ -162,7 +162,7 @@ func onlyQuery(f ponder.Filter, also string, more ...any) (string, []any) {
 	where(f.Without != "", "t.kind <> ?", string(f.Without))
 	where(f.Owner != "", of+"owner = ?", f.Owner)
 	where(f.Prefix != "", "t.id >= ? AND substr(t.id, 1, length(?)) = ?", f.Prefix, f.Prefix, f.Prefix)
-	where(!f.Before.IsZero(), "(t.created, t.id) < (?, ?)", micros(f.Before.Created), string(f.Before.ID))
+	where(!f.Before.IsZero(), "(t.created, t.id) < (?, ?)", toMicros(f.Before.Created), string(f.Before.ID))
 	text := query.String()
 	if also != "" {
 		text = "SELECT * FROM (" + text + ") AS i WHERE true" + also
@@ -179,10 +179,10 @@ func withLimit(query string, args []any, limit int) (string, []any) {
 	return query, args
 }
 
-func (s *Store) infos(ctx context.Context, query string, args ...any) ([]ponder.Info, error) {
+func (s *Store) queryInfos(ctx context.Context, query string, args ...any) ([]ponder.Info, error) {
 	rows, err := s.statements.Query(ctx, s.read, query, args...)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explainError(err)
 	}
 	return readInfos(rows)
 }
@@ -193,25 +193,25 @@ func readInfos(rows *sql.Rows) (infos []ponder.Info, err error) {
 	for rows.Next() {
 		info, err := scanInfo(rows.Scan)
 		if err != nil {
-			return nil, explain(err)
+			return nil, explainError(err)
 		}
 		infos = append(infos, info)
 	}
-	return infos, explain(rows.Err())
+	return infos, explainError(rows.Err())
 }
 
 // Remove implements [ponder.Threads].
 func (s *Store) Remove(ctx context.Context, id ponder.ThreadID) error {
-	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.remove(id) }); err != nil {
+	if err := s.submit(ctx, 0, func(tx *tx) error { return tx.removeThread(id) }); err != nil {
 		return fmt.Errorf("remove %s: %w", id, err)
 	}
 	s.hub.Hint(id, 0)
-	s.scrub(ctx)
+	s.scrubWAL(ctx)
 	return nil
 }
 
-func (tx *tx) remove(id ponder.ThreadID) error {
-	t := tx.thread(id)
+func (tx *tx) removeThread(id ponder.ThreadID) error {
+	t := tx.loadThread(id)
 	if t == nil || t.removed {
 		return ponder.ErrNoThread
 	}
@@ -230,9 +230,9 @@ func (tx *tx) remove(id ponder.ThreadID) error {
 	return nil
 }
 
-// scrub removes erased content from the WAL, unless a reader holds it for longer than a
+// scrubWAL removes erased content from the WAL, unless a reader holds it for longer than a
 // second.
-func (s *Store) scrub(ctx context.Context) {
+func (s *Store) scrubWAL(ctx context.Context) {
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return

@@ -47,7 +47,7 @@ type thread struct {
 	lease   storerules.Lease
 	tainted ponder.Fence       // the lease whose holder has read content that was erased since
 	calls   []storerules.Start // known open calls
-	keys    numbering
+	keys    keyOrder
 	changed bool // its row must be updated
 }
 
@@ -58,13 +58,13 @@ type node struct {
 	buried bool
 }
 
-// maxKnown limits the cached threads, and the cached nodes.
-const maxKnown = 20_000
+// maxCachedThreads limits the cached threads, and the cached nodes.
+const maxCachedThreads = 20_000
 
 const (
 	begin       = `BEGIN IMMEDIATE`
 	commit      = `COMMIT`
-	unsynced    = `PRAGMA synchronous = NORMAL` // the syncer waits for the disk
+	syncNormal  = `PRAGMA synchronous = NORMAL` // the syncer waits for the disk
 	rollback    = `ROLLBACK`
 	dataVersion = `PRAGMA data_version`
 	newestPos   = `SELECT coalesce(max(pos), 0) FROM ponder_batch`
@@ -76,41 +76,41 @@ func (tx *tx) reset(conn driver.Conn) {
 	tx.dropCaches()
 }
 
-// forget closes the statements.
-func (tx *tx) forget() {
+// closeStatements closes the statements.
+func (tx *tx) closeStatements() {
 	for _, stmt := range tx.stmts {
 		stmt.Close()
 	}
 	tx.stmts = nil
 }
 
-// refresh drops the caches if another connection has committed. Usually count shows at once
+// refreshCaches drops the caches if another connection has committed. Usually count shows at once
 // that no data has changed. Otherwise data_version tells whether another connection changed
 // it.
-func (tx *tx) refresh() {
-	if left := tx.count(); left == 0 || left != tx.changeCount {
-		version, _ := tx.number(dataVersion)
+func (tx *tx) refreshCaches() {
+	if left := tx.readChangeCount(); left == 0 || left != tx.changeCount {
+		version, _ := tx.queryNumber(dataVersion)
 		if version != tx.version {
 			tx.dropCaches()
 			tx.version = version
-			tx.pos, _ = tx.number(newestPos)
+			tx.pos, _ = tx.queryNumber(newestPos)
 		}
 	}
-	if len(tx.threads) > maxKnown {
+	if len(tx.threads) > maxCachedThreads {
 		tx.threads = make(map[ponder.ThreadID]*thread)
 	}
-	if len(tx.nodes) > maxKnown {
+	if len(tx.nodes) > maxCachedThreads {
 		tx.nodes = make(map[ponder.NodeID]*node)
 	}
 	tx.startPos = tx.pos
 }
 
 // noteCount notes the count after a commit.
-func (tx *tx) noteCount() { tx.changeCount = tx.count() }
+func (tx *tx) noteCount() { tx.changeCount = tx.readChangeCount() }
 
-// count returns SQLite's counter of data changes on this connection, or zero if it is
+// readChangeCount returns SQLite's counter of data changes on this connection, or zero if it is
 // unknown.
-func (tx *tx) count() uint32 {
+func (tx *tx) readChangeCount() uint32 {
 	control, ok := tx.conn.(sqlite.FileControl)
 	if !ok {
 		return 0
@@ -128,7 +128,7 @@ func (tx *tx) dropCaches() {
 	tx.nodes = make(map[ponder.NodeID]*node)
 }
 
-func (tx *tx) stmt(query string) driver.Stmt {
+func (tx *tx) prepareStmt(query string) driver.Stmt {
 	if tx.err != nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (tx *tx) namedArgs(args []driver.Value) []driver.NamedValue {
 
 // exec executes a statement and returns the number of changed rows.
 func (tx *tx) exec(query string, args ...driver.Value) int {
-	stmt := tx.stmt(query)
+	stmt := tx.prepareStmt(query)
 	if stmt == nil {
 		return 0
 	}
@@ -169,9 +169,9 @@ func (tx *tx) exec(query string, args ...driver.Value) int {
 	return int(n)
 }
 
-// row reads the first row of a query, and reports whether there is one.
-func (tx *tx) row(row []driver.Value, query string, args ...driver.Value) bool {
-	stmt := tx.stmt(query)
+// queryRow reads the first row of a query, and reports whether there is one.
+func (tx *tx) queryRow(row []driver.Value, query string, args ...driver.Value) bool {
+	stmt := tx.prepareStmt(query)
 	if stmt == nil {
 		return false
 	}
@@ -191,10 +191,10 @@ func (tx *tx) row(row []driver.Value, query string, args ...driver.Value) bool {
 	return err == nil
 }
 
-// number reads the first column of the first row as a number.
-func (tx *tx) number(query string, args ...driver.Value) (int64, bool) {
+// queryNumber reads the first column of the first row as a number.
+func (tx *tx) queryNumber(query string, args ...driver.Value) (int64, bool) {
 	row := make([]driver.Value, 1)
-	if !tx.row(row, query, args...) {
+	if !tx.queryRow(row, query, args...) {
 		return 0, false
 	}
 	n, ok := row[0].(int64)
@@ -208,13 +208,13 @@ const readThread = `SELECT t.num, t.removed, coalesce(b.last, 0), t.status, t.ti
 // lastBatch selects the newest row of a thread t.
 const lastBatch = `(SELECT pos FROM ponder_batch WHERE num = t.num ORDER BY last DESC LIMIT 1)`
 
-// thread returns a thread, also a removed one, or nil if it never existed.
-func (tx *tx) thread(id ponder.ThreadID) *thread {
+// loadThread returns a thread, also a removed one, or nil if it never existed.
+func (tx *tx) loadThread(id ponder.ThreadID) *thread {
 	if t := tx.threads[id]; t != nil {
 		return t
 	}
 	row := make([]driver.Value, 15)
-	if !tx.row(row, readThread, string(id)) {
+	if !tx.queryRow(row, readThread, string(id)) {
 		return nil
 	}
 	t := &thread{
@@ -226,7 +226,7 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 		kind:    ponder.Kind(row[10].(string)),
 		open:    int(row[11].(int64)),
 		tainted: ponder.Fence(row[12].(int64)),
-		keys:    numbering(row[13].(int64)),
+		keys:    keyOrder(row[13].(int64)),
 		roots:   decodeRoots(row[14].(string)),
 		lease: storerules.Lease{
 			Fence: ponder.Fence(row[5].(int64)),
@@ -242,13 +242,13 @@ func (tx *tx) thread(id ponder.ThreadID) *thread {
 
 const readNode = `SELECT beat, clock, buried FROM ponder_node WHERE id = ?`
 
-func (tx *tx) node(id ponder.NodeID) *node {
+func (tx *tx) loadNode(id ponder.NodeID) *node {
 	if n := tx.nodes[id]; n != nil {
 		return n
 	}
 	n := &node{buried: true}
 	row := make([]driver.Value, 3)
-	if tx.row(row, readNode, string(id)) {
+	if tx.queryRow(row, readNode, string(id)) {
 		n.beat, n.clock = fromMicros(row[0].(int64)), time.Duration(row[1].(int64))
 		n.buried = row[2].(int64) != 0
 	}
@@ -256,15 +256,15 @@ func (tx *tx) node(id ponder.NodeID) *node {
 	return n
 }
 
-func (tx *tx) alive(id ponder.NodeID) bool {
+func (tx *tx) isAlive(id ponder.NodeID) bool {
 	if id == "" {
 		return false
 	}
-	n := tx.node(id)
+	n := tx.loadNode(id)
 	return !n.buried && storerules.Alive(n.beat, time.Now())
 }
 
 // inForce reports whether the lease with the fence is in force.
 func (tx *tx) inForce(t *thread, fence ponder.Fence) bool {
-	return fence != 0 && fence == t.lease.Fence && tx.alive(t.lease.Node)
+	return fence != 0 && fence == t.lease.Fence && tx.isAlive(t.lease.Node)
 }

@@ -12,14 +12,14 @@ import (
 	"ponder/store/internal/storerules"
 )
 
-// A grouping is a grouping of usage: columns of ponder_usage and ponder_sum.
-type grouping struct {
+// A groupColumns is a grouping of usage: columns of ponder_usage and ponder_sum.
+type groupColumns struct {
 	key, thread string // columns of ponder_usage u and ponder_thread t; thread is empty if not needed
 	summed      bool   // ponder_sum can answer it, with the column sum
 	sum         string
 }
 
-var groups = map[ponder.GroupBy]grouping{
+var groups = map[ponder.GroupBy]groupColumns{
 	ponder.ByThread: {key: "t.id", thread: "''"},
 	ponder.ByRun:    {key: "u.run", thread: "t.id"},
 	ponder.ByRole:   {key: "u.role", summed: true, sum: "u.role"},
@@ -34,18 +34,18 @@ const quarter = 15 * time.Minute
 
 // Usage implements [ponder.Ledger].
 func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
-	rows, err := s.usage(ctx, by, nil, sinceMicros(since))
+	rows, err := s.queryUsage(ctx, by, nil, sinceMicros(since))
 	if err != nil {
-		return nil, fmt.Errorf("usage by %s: %w", by, explain(err))
+		return nil, fmt.Errorf("usage by %s: %w", by, explainError(err))
 	}
 	return rows, nil
 }
 
 // UsageOf is [Store.Usage] for the threads of an owner, including removed ones.
 func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
-	rows, err := s.usage(ctx, by, &owner, sinceMicros(since))
+	rows, err := s.queryUsage(ctx, by, &owner, sinceMicros(since))
 	if err != nil {
-		return nil, fmt.Errorf("usage of %s by %s: %w", owner, by, explain(err))
+		return nil, fmt.Errorf("usage of %s by %s: %w", owner, by, explainError(err))
 	}
 	return rows, nil
 }
@@ -56,13 +56,13 @@ func (s *Store) HasOthers(ctx context.Context, owner string) (there bool, err er
 		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner > '' AND owner < ?)
 		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner = '' AND owner <> ? AND created > 0 AND NOT removed)`, owner, owner, owner)
 	if err != nil {
-		return false, fmt.Errorf("look for owners beside %s: %w", owner, explain(err))
+		return false, fmt.Errorf("look for owners beside %s: %w", owner, explainError(err))
 	}
 	return there, nil
 }
 
-// usage returns sums for an owner, or for all owners if owner is nil.
-func (s *Store) usage(ctx context.Context, by ponder.GroupBy, owner *string, since int64) ([]ponder.UsageRow, error) {
+// queryUsage returns sums for an owner, or for all owners if owner is nil.
+func (s *Store) queryUsage(ctx context.Context, by ponder.GroupBy, owner *string, since int64) ([]ponder.UsageRow, error) {
 	query, args, err := usageQuery(by, owner, since)
 	if err != nil {
 		return nil, err
@@ -164,8 +164,8 @@ func (s *Store) sumUp() {
 
 // sumUp sums some rows, and reports whether there are more.
 func (tx *tx) sumUp() (more bool) {
-	from, _ := tx.number(`SELECT upto FROM ponder_summed`)
-	newest, _ := tx.number(`SELECT coalesce(max(rowid), 0) FROM ponder_usage`)
+	from, _ := tx.queryNumber(`SELECT upto FROM ponder_summed`)
+	newest, _ := tx.queryNumber(`SELECT coalesce(max(rowid), 0) FROM ponder_usage`)
 	upto := min(newest, from+sumChunk)
 	if upto == from {
 		return false
@@ -189,7 +189,7 @@ func sinceMicros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
-	return micros(t.Add(time.Microsecond - 1))
+	return toMicros(t.Add(time.Microsecond - 1))
 }
 
 func dayOf(quarters string) (string, error) {

@@ -54,15 +54,15 @@ func TestUsageOfAnOwner(t *testing.T) {
 		}
 		return strings.Join(list, ", ")
 	}
-	equal(t, "by role", uses("anna", ponder.ByRole, time.Time{}), "slow 2 20")
-	equal(t, "by thread", uses("anna", ponder.ByThread, time.Time{}), "thr_0 1 10, thr_1 1 10")
-	equal(t, "of another", uses("ben", ponder.ByModel, time.Time{}), "p/m 1 10")
-	equal(t, "of nobody", uses("", ponder.ByModel, time.Time{}), "")
-	equal(t, "later", uses("anna", ponder.ByRole, time.Now().Add(time.Hour)), "")
+	checkEqual(t, "by role", uses("anna", ponder.ByRole, time.Time{}), "slow 2 20")
+	checkEqual(t, "by thread", uses("anna", ponder.ByThread, time.Time{}), "thr_0 1 10, thr_1 1 10")
+	checkEqual(t, "of another", uses("ben", ponder.ByModel, time.Time{}), "p/m 1 10")
+	checkEqual(t, "of nobody", uses("", ponder.ByModel, time.Time{}), "")
+	checkEqual(t, "later", uses("anna", ponder.ByRole, time.Now().Add(time.Hour)), "")
 	if err := s.Create(ctx, ponder.Thread{ID: "thr_1", Owner: "ben"}); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "of one whose id is another's now", uses("anna", ponder.ByRole, time.Time{}), "slow 1 10")
+	checkEqual(t, "of one whose id is another's now", uses("anna", ponder.ByRole, time.Time{}), "slow 1 10")
 
 	for _, c := range []struct {
 		owner  string
@@ -85,7 +85,7 @@ func TestUsageOfAnOwner(t *testing.T) {
 		t.Errorf("beside ben is no thread of nobody: %v", err)
 	}
 
-	steps := strings.Join(s.plan(t, `SELECT sum(money) FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ?`, 1), "; ")
+	steps := strings.Join(s.queryPlan(t, `SELECT sum(money) FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ?`, 1), "; ")
 	if !strings.Contains(steps, "USING INDEX ponder_usage_time") {
 		t.Errorf("all that was ever used is read: %s", steps)
 	}
@@ -113,7 +113,7 @@ func manyUsed(tb testing.TB, n int) *Store {
 			cost = random.IntN(100)
 		}
 		some := func(of ...string) string { return of[random.IntN(len(of))] }
-		_, err := stmt.ExecContext(tb.Context(), 1+random.IntN(20), micros(usedSince)+random.Int64N(3*24*3600*1e6), some("run_1", "run_2"), some("", "", "", "look"),
+		_, err := stmt.ExecContext(tb.Context(), 1+random.IntN(20), toMicros(usedSince)+random.Int64N(3*24*3600*1e6), some("run_1", "run_2"), some("", "", "", "look"),
 			some("fast", "slow"), some("chat", "session"), some("p/a", "p/b", "p/c"), random.IntN(2),
 			random.IntN(1000), random.IntN(10), random.IntN(10), random.IntN(100), random.IntN(10), cost, random.IntN(2), random.IntN(500), some("table", "unknown"))
 		if err != nil {
@@ -136,16 +136,16 @@ func TestSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	anna, nobody := "anna", "nobody"
-	type asked struct {
+	type usageQuery struct {
 		by    ponder.GroupBy
 		owner *string
 		since time.Time
 	}
-	var all []asked
+	var all []usageQuery
 	for by := range groups {
 		for _, owner := range []*string{nil, &anna, &nobody} {
 			for _, since := range []time.Time{{}, usedSince, usedSince.Add(30 * time.Hour), usedSince.Add(31*time.Hour + 7*time.Minute + 1), usedSince.Add(100 * time.Hour)} {
-				all = append(all, asked{by, owner, since})
+				all = append(all, usageQuery{by, owner, since})
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func TestSums(t *testing.T) {
 	read := func() (got [][]ponder.UsageRow) {
 		t.Helper()
 		for _, a := range all {
-			rows, err := s.usage(t.Context(), a.by, a.owner, sinceMicros(a.since))
+			rows, err := s.queryUsage(t.Context(), a.by, a.owner, sinceMicros(a.since))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,14 +181,14 @@ func TestSums(t *testing.T) {
 		}
 		if steps == 1 || !more {
 			for i, got := range read() {
-				equal(t, fmt.Sprintf("%s since %v after %d", all[i].by, all[i].since, steps), got, want[i])
+				checkEqual(t, fmt.Sprintf("%s since %v after %d", all[i].by, all[i].since, steps), got, want[i])
 			}
 		}
 	}
-	equal(t, "transactions", steps, n/sumChunk)
+	checkEqual(t, "transactions", steps, n/sumChunk)
 	var left int
 	err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_usage WHERE rowid > (SELECT upto FROM ponder_summed)`).Scan(&left)
-	equal(t, "rows that are left", left, 0, err)
+	checkEqual(t, "rows that are left", left, 0, err)
 }
 
 // TestQueryStartsSumming has a query start the summing.
@@ -200,7 +200,7 @@ func TestQueryStartsSumming(t *testing.T) {
 	}
 	for left := 1; left > 0; {
 		got, err := s.Usage(t.Context(), ponder.ByModel, time.Time{})
-		equal(t, "while they are summed up", got, want, err)
+		checkEqual(t, "while they are summed up", got, want, err)
 		err = s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM ponder_usage WHERE rowid > (SELECT upto FROM ponder_summed)`).Scan(&left)
 		if err != nil {
 			t.Fatal(err)

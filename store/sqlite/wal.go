@@ -24,9 +24,9 @@ const (
 	maxFrames = 16_000
 )
 
-// backfill moves commits from the WAL into the database concurrently with the writer.
+// backfillLoop moves commits from the WAL into the database concurrently with the writer.
 // SQLite's automatic checkpoint would block the writer.
-func (s *Store) backfill(db *sql.DB) {
+func (s *Store) backfillLoop(db *sql.DB) {
 	defer db.Close()
 	for {
 		select {
@@ -39,16 +39,16 @@ func (s *Store) backfill(db *sql.DB) {
 		case <-s.closing:
 			return
 		}
-		if frames := move(db); frames > maxFrames {
-			if frames = move(db); frames > maxFrames { // the rest was committed meanwhile
+		if frames := checkpointWAL(db); frames > maxFrames {
+			if frames = checkpointWAL(db); frames > maxFrames { // the rest was committed meanwhile
 				s.walFull.Store(true)
 			}
 		}
 	}
 }
 
-// move moves as much as it can, and returns the length of the WAL in pages.
-func move(db *sql.DB) (frames int64) {
+// checkpointWAL moves as much as it can, and returns the length of the WAL in pages.
+func checkpointWAL(db *sql.DB) (frames int64) {
 	var busy, moved int64
 	if err := db.QueryRowContext(context.Background(), moveWAL).Scan(&busy, &frames, &moved); err != nil {
 		return 0 // the next backfill tries again

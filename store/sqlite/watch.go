@@ -28,16 +28,16 @@ type poll struct {
 // Watch implements [ponder.Log]. The removal of a thread sends a zero.
 func (s *Store) Watch(id ponder.ThreadID) (heads <-chan ponder.Seq, stop func()) {
 	heads, unwatch := s.hub.Watch(id)
-	s.poll.begin()
+	s.poll.addWatcher()
 	return heads, sync.OnceFunc(func() {
 		unwatch()
-		s.poll.end()
+		s.poll.removeWatcher()
 	})
 }
 
-// begin starts the goroutine for the first watcher.
-func (p *poll) begin() {
-	pos, found := p.newest() // without p.mu, which the syncer needs
+// addWatcher starts the goroutine for the first watcher.
+func (p *poll) addWatcher() {
+	pos, found := p.startPos() // without p.mu, which the syncer needs
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.users++
@@ -47,14 +47,14 @@ func (p *poll) begin() {
 	if found {
 		p.hinted, p.hintedAt = max(p.hinted, pos), time.Now()
 	}
-	p.start()
+	p.startPolling()
 }
 
-// newest returns the newest pos if the poll needs it to start. Later commits are hinted,
+// startPos returns the newest pos if the poll needs it to start. Later commits are hinted,
 // possibly twice.
-func (p *poll) newest() (pos int64, found bool) {
+func (p *poll) startPos() (pos int64, found bool) {
 	p.mu.Lock()
-	known := p.users > 0 || p.closed || time.Since(p.hintedAt) < freshFor
+	known := p.users > 0 || p.closed || time.Since(p.hintedAt) < hintLifetime
 	p.mu.Unlock()
 	if known {
 		return 0, false
@@ -63,19 +63,19 @@ func (p *poll) newest() (pos int64, found bool) {
 	return pos, err == nil
 }
 
-// freshFor is how long a stopped poll may restart from its old position, because few
+// hintLifetime is how long a stopped poll may restart from its old position, because few
 // appends have followed.
-const freshFor = 10 * time.Second
+const hintLifetime = 10 * time.Second
 
-// start starts the goroutine. The caller holds p.mu.
-func (p *poll) start() {
+// startPolling starts the goroutine. The caller holds p.mu.
+func (p *poll) startPolling() {
 	stop := make(chan struct{})
 	p.stop = stop
-	p.done.Go(func() { p.run(stop) })
+	p.done.Go(func() { p.pollLoop(stop) })
 }
 
-// end stops the goroutine after the last watcher.
-func (p *poll) end() {
+// removeWatcher stops the goroutine after the last watcher.
+func (p *poll) removeWatcher() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.users--; p.users == 0 && p.stop != nil {
@@ -96,9 +96,9 @@ func (p *poll) close() {
 	p.done.Wait()
 }
 
-// committed notes that this process appended the rows after from up to pos, and sends the
+// noteCommitted notes that this process appended the rows after from up to pos, and sends the
 // hints itself.
-func (p *poll) committed(from, pos int64) {
+func (p *poll) noteCommitted(from, pos int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hinted == from {
@@ -106,9 +106,9 @@ func (p *poll) committed(from, pos int64) {
 	}
 }
 
-// run polls until stop is closed, first after an interval.
-func (p *poll) run(stop <-chan struct{}) {
-	ctx := context.Background() // the queries are short: see [sqldb.Statements.Short]
+// pollLoop polls until stop is closed, first after an interval.
+func (p *poll) pollLoop(stop <-chan struct{}) {
+	ctx := context.Background() // the queries are short: see [sqldb.Statements.QueryShort]
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var conn *sql.Conn
@@ -126,7 +126,7 @@ func (p *poll) run(stop <-chan struct{}) {
 			conn, _ = p.store.read.Conn(ctx)
 		}
 		if conn != nil {
-			version, err := p.check(ctx, conn, seen)
+			version, err := p.hintGrowth(ctx, conn, seen)
 			seen = version
 			if err != nil {
 				conn.Close()
@@ -141,8 +141,8 @@ func (p *poll) run(stop <-chan struct{}) {
 const grownSince = `SELECT t.id, max(b.last), max(b.pos)
 	FROM ponder_batch b NOT INDEXED CROSS JOIN ponder_thread t USING (num) WHERE b.pos > ? GROUP BY b.num`
 
-// check sends hints of the appends of others if the data version differs from seen.
-func (p *poll) check(ctx context.Context, conn *sql.Conn, seen int64) (version int64, err error) {
+// hintGrowth sends hints of the appends of others if the data version differs from seen.
+func (p *poll) hintGrowth(ctx context.Context, conn *sql.Conn, seen int64) (version int64, err error) {
 	if err := conn.QueryRowContext(ctx, dataVersion).Scan(&version); err != nil || version == seen {
 		return version, err
 	}

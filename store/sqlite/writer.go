@@ -45,22 +45,22 @@ const (
 // maxSize limits the bytes of a request.
 const maxSize = 256 << 20
 
-func (r *request) begin() bool    { return r.state.CompareAndSwap(waiting, begun) }
+func (r *request) tryBegin() bool { return r.state.CompareAndSwap(waiting, begun) }
 func (r *request) isUrgent() bool { return !r.calls || r.recorded == nil }
-func (r *request) drop() bool     { return r.state.CompareAndSwap(waiting, dropped) }
+func (r *request) tryDrop() bool  { return r.state.CompareAndSwap(waiting, dropped) }
 
 // submit performs a write and returns when it is durable. If ctx ends before the writer
 // begins, the write does not happen.
 func (s *Store) submit(ctx context.Context, bytes int, do func(*tx) error) error {
-	return s.send(ctx, &request{do: do, bytes: bytes})
+	return s.sendRequest(ctx, &request{do: do, bytes: bytes})
 }
 
 // submitVolatile is submit for volatile writes. It returns when the write is visible.
 func (s *Store) submitVolatile(ctx context.Context, do func(*tx) error) error {
-	return s.send(ctx, &request{do: do, volatile: true})
+	return s.sendRequest(ctx, &request{do: do, volatile: true})
 }
 
-func (s *Store) send(ctx context.Context, r *request) error {
+func (s *Store) sendRequest(ctx context.Context, r *request) error {
 	if s.write == nil {
 		return ponder.ErrReadOnly
 	}
@@ -82,43 +82,43 @@ func (s *Store) send(ctx context.Context, r *request) error {
 	case err := <-r.done:
 		return err
 	case <-ctx.Done():
-		if r.drop() {
+		if r.tryDrop() {
 			return ctx.Err()
 		}
 	case <-s.stopped:
-		if r.drop() {
+		if r.tryDrop() {
 			return errClosed
 		}
 	}
 	return <-r.done
 }
 
-// writer performs requests until the store is closed, and then the waiting ones.
-func (s *Store) writer() {
+// writeLoop performs requests until the store is closed, and then the waiting ones.
+func (s *Store) writeLoop() {
 	defer close(s.written)
 	w := &writer{store: s}
-	defer w.forget()
+	defer w.closeStatements()
 	for {
 		select {
 		case r := <-s.queue:
-			w.accept(r)
+			w.acceptRequest(r)
 			continue
 		default:
 		}
 		select {
 		case r := <-s.queue:
-			w.accept(r)
+			w.acceptRequest(r)
 		case <-w.due:
-			w.serve()
+			w.servePending()
 		case <-s.closing:
-			w.serve()
+			w.servePending()
 			return
 		}
 	}
 }
 
-// patience is the longest wait of a patient request for other writes.
-const patience = 5 * time.Millisecond
+// patientDelay is the longest wait of a patient request for other writes.
+const patientDelay = 5 * time.Millisecond
 
 func (s *Store) isClosing() bool {
 	select {
@@ -145,18 +145,18 @@ const (
 	maxBytes = 8 << 20
 )
 
-// accept performs r, at once unless it is patient.
-func (w *writer) accept(r *request) {
+// acceptRequest performs r, at once unless it is patient.
+func (w *writer) acceptRequest(r *request) {
 	w.pending = append(w.pending, r)
 	if !r.patient {
-		w.serve()
+		w.servePending()
 	} else if w.due == nil {
-		w.due = time.After(patience)
+		w.due = time.After(patientDelay)
 	}
 }
 
-// serve performs the pending requests, with all that arrive meanwhile.
-func (w *writer) serve() {
+// servePending performs the pending requests, with all that arrive meanwhile.
+func (w *writer) servePending() {
 	w.due = nil
 	for len(w.pending)+len(w.retries) > 0 {
 		w.useConn()
@@ -172,18 +172,18 @@ func (w *writer) useConn() {
 		return
 	}
 	defer conn.Close()
-	if err := conn.Raw(func(c any) error { return w.use(c.(driver.Conn)) }); err != nil {
+	if err := conn.Raw(func(c any) error { return w.runTransaction(c.(driver.Conn)) }); err != nil {
 		w.failAll(err)
 	}
 }
 
-// use performs a transaction on a connection. If it returns an error, no pending request
+// runTransaction performs a transaction on a connection. If it returns an error, no pending request
 // was begun.
-func (w *writer) use(conn driver.Conn) error {
+func (w *writer) runTransaction(conn driver.Conn) error {
 	if w.conn != conn {
 		w.reset(conn)
-		w.exec(unsynced)
-		w.store.wal.forget()
+		w.exec(syncNormal)
+		w.store.wal.closeFile()
 	}
 	w.err = nil
 	if w.store.walFull.CompareAndSwap(true, false) {
@@ -195,29 +195,29 @@ func (w *writer) use(conn driver.Conn) error {
 	}
 	w.exec(begin)
 	if isBusy(w.err) && !w.store.isClosing() {
-		w.pending, w.retries = prune(w.pending), prune(w.retries)
+		w.pending, w.retries = pruneDropped(w.pending), pruneDropped(w.retries)
 		return nil // the caller repeats it
 	}
 	if w.err != nil {
 		return w.err
 	}
-	w.refresh()
-	w.gather()
-	w.run()
+	w.refreshCaches()
+	w.gatherBatch()
+	w.runBatch()
 	return nil
 }
 
-// prune returns the requests whose callers still wait.
-func prune(requests []*request) []*request {
+// pruneDropped returns the requests whose callers still wait.
+func pruneDropped(requests []*request) []*request {
 	return slices.DeleteFunc(requests, func(r *request) bool { return r.state.Load() == dropped })
 }
 
-// gather begins the pending requests, and further waiting ones up to the limits.
-func (w *writer) gather() {
+// gatherBatch begins the pending requests, and further waiting ones up to the limits.
+func (w *writer) gatherBatch() {
 	w.batch = nil
 	bytes := 0
 	take := func(r *request) {
-		if r.begin() {
+		if r.tryBegin() {
 			w.batch = append(w.batch, r)
 			bytes += r.bytes
 		}
@@ -241,9 +241,9 @@ func (w *writer) gather() {
 	}
 }
 
-// run performs the batch and commits. The syncer replies to the callers. If the transaction
+// runBatch performs the batch and commits. The syncer replies to the callers. If the transaction
 // fails, run repeats each request alone, so that a request that is too large fails alone.
-func (w *writer) run() {
+func (w *writer) runBatch() {
 	outcomes := make([]error, len(w.batch))
 	for i, r := range w.batch {
 		if w.err == nil {
@@ -252,7 +252,7 @@ func (w *writer) run() {
 	}
 	w.exec(commit)
 	if w.err != nil {
-		w.abort()
+		w.abortTransaction()
 		return
 	}
 	w.noteCount()
@@ -278,9 +278,9 @@ func (w *writer) run() {
 	}
 }
 
-// abort ends a failed transaction.
-func (w *writer) abort() {
-	err := explain(w.err)
+// abortTransaction ends a failed transaction.
+func (w *writer) abortTransaction() {
+	err := explainError(w.err)
 	if errors.Is(err, ponder.ErrDamaged) {
 		w.store.damaged.Store(true)
 	}
@@ -300,8 +300,8 @@ func (w *writer) abort() {
 // failAll fails the pending requests.
 func (w *writer) failAll(err error) {
 	for _, r := range slices.Concat(w.pending, w.retries) {
-		if r.begin() {
-			r.done <- explain(err)
+		if r.tryBegin() {
+			r.done <- explainError(err)
 		}
 	}
 	w.pending, w.retries = w.pending[:0], nil

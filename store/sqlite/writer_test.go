@@ -15,8 +15,8 @@ import (
 	"ponder/llm"
 )
 
-// occupy takes the writing connection, so that all writes wait.
-func occupy(t *testing.T, db *sql.DB) (release func()) {
+// occupyConn takes the writing connection, so that all writes wait.
+func occupyConn(t *testing.T, db *sql.DB) (release func()) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
 	if err != nil {
@@ -27,13 +27,13 @@ func occupy(t *testing.T, db *sql.DB) (release func()) {
 
 func TestCancelWhileQueued(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1")
-	release := occupy(t, s.DB())
+	appendMessages(t, s, "thr_1")
+	release := occupyConn(t, s.DB())
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if _, err := s.Append(ctx, "thr_1", 0, text("cancelled")); !errors.Is(err, context.Canceled) {
+			if _, err := s.Append(ctx, "thr_1", 0, userMessage("cancelled")); !errors.Is(err, context.Canceled) {
 				t.Errorf("append: got error %v, want Canceled", err)
 			}
 		})
@@ -41,8 +41,8 @@ func TestCancelWhileQueued(t *testing.T) {
 	cancel()
 	wg.Wait() // although nothing can be written
 	release()
-	say(t, s, "thr_1", "alone")
-	if got := strings.Join(texts(t, s, "thr_1"), " "); got != "alone" {
+	appendMessages(t, s, "thr_1", "alone")
+	if got := strings.Join(threadTexts(t, s, "thr_1"), " "); got != "alone" {
 		t.Errorf("thread: %q", got)
 	}
 }
@@ -50,13 +50,13 @@ func TestCancelWhileQueued(t *testing.T) {
 // TestOneTransaction has good and bad requests in one transaction.
 func TestOneTransaction(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1", "first")
+	appendMessages(t, s, "thr_1", "first")
 	keyed := func(key string) ponder.Event {
 		return ponder.Event{Cause: key, Body: ponder.UserMessage{Content: "ok"}}
 	}
-	stale := text("stale")
+	stale := userMessage("stale")
 	stale.After = 1000
-	release := occupy(t, s.DB())
+	release := occupyConn(t, s.DB())
 	var wg sync.WaitGroup
 	expect := func(want error, do func() error) {
 		wg.Go(func() {
@@ -72,22 +72,22 @@ func TestOneTransaction(t *testing.T) {
 		}
 	}
 	for i := range 20 {
-		expect(nil, add("thr_1", 0, text("ok"), keyed(fmt.Sprint("key-", i))))
-		expect(ponder.ErrStale, add("thr_1", 0, text("bad"), stale))
-		expect(ponder.ErrFenced, add("thr_1", 7, text("bad")))
-		expect(ponder.ErrNoThread, add("thr_2", 0, text("bad")))
-		expect(ponder.ErrNotInput, add("thr_1", 0, text("bad"), ponder.Event{Body: ponder.Finding{}}))
+		expect(nil, add("thr_1", 0, userMessage("ok"), keyed(fmt.Sprint("key-", i))))
+		expect(ponder.ErrStale, add("thr_1", 0, userMessage("bad"), stale))
+		expect(ponder.ErrFenced, add("thr_1", 7, userMessage("bad")))
+		expect(ponder.ErrNoThread, add("thr_2", 0, userMessage("bad")))
+		expect(ponder.ErrNotInput, add("thr_1", 0, userMessage("bad"), ponder.Event{Body: ponder.Finding{}}))
 		expect(nil, func() error {
 			return s.Create(t.Context(), ponder.Thread{ID: ponder.ThreadID(fmt.Sprint("thr_new", i))})
 		})
-		expect(ponder.ErrTaken, func() error { return s.Create(t.Context(), ponder.Thread{ID: "thr_1"}, text("bad")) })
-		expect(ponder.ErrFenced, func() error { return s.Beat(t.Context(), "nod_none", 0) })
+		expect(ponder.ErrTaken, func() error { return s.Create(t.Context(), ponder.Thread{ID: "thr_1"}, userMessage("bad")) })
+		expect(ponder.ErrFenced, func() error { return s.Heartbeat(t.Context(), "nod_none", 0) })
 	}
 	release()
 	wg.Wait()
-	expect(ponder.ErrTaken, add("thr_1", 0, text("bad"), keyed("key-3")))
+	expect(ponder.ErrTaken, add("thr_1", 0, userMessage("bad"), keyed("key-3")))
 	wg.Wait()
-	if got := strings.Join(texts(t, s, "thr_1"), " "); got != "first"+strings.Repeat(" ok", 40) {
+	if got := strings.Join(threadTexts(t, s, "thr_1"), " "); got != "first"+strings.Repeat(" ok", 40) {
 		t.Errorf("thread: %q", got)
 	}
 }
@@ -96,7 +96,7 @@ func TestOneTransaction(t *testing.T) {
 func TestBusy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	db, err := sql.Open("sqlite", file+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
@@ -108,12 +108,12 @@ func TestBusy(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := s.Append(ctx, "thr_1", 0, text("too late")); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Append(ctx, "thr_1", 0, userMessage("too late")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append: got error %v, want DeadlineExceeded", err)
 	}
 	done := make(chan error)
 	go func() {
-		_, err := s.Append(t.Context(), "thr_1", 0, text("patient"))
+		_, err := s.Append(t.Context(), "thr_1", 0, userMessage("patient"))
 		done <- err
 	}()
 	if err := tx.Rollback(); err != nil {
@@ -122,7 +122,7 @@ func TestBusy(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(texts(t, s, "thr_1"), " "); got != "patient" {
+	if got := strings.Join(threadTexts(t, s, "thr_1"), " "); got != "patient" {
 		t.Errorf("thread: %q", got)
 	}
 }
@@ -130,7 +130,7 @@ func TestBusy(t *testing.T) {
 // TestSharedConnection has another package keep tables in the file.
 func TestSharedConnection(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	if _, err := s.DB().ExecContext(t.Context(), `CREATE TABLE other (n INTEGER)`); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestSharedConnection(t *testing.T) {
 		})
 		wg.Go(func() {
 			for range writes / 4 {
-				if _, err := s.Append(t.Context(), "thr_1", 0, text("x")); err != nil {
+				if _, err := s.Append(t.Context(), "thr_1", 0, userMessage("x")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -157,7 +157,7 @@ func TestSharedConnection(t *testing.T) {
 	if err := s.DB().QueryRowContext(t.Context(), `SELECT count(*) FROM other`).Scan(&n); err != nil || n != writes {
 		t.Errorf("other table has %d rows, %v", n, err)
 	}
-	if got := len(texts(t, s, "thr_1")); got != writes {
+	if got := len(threadTexts(t, s, "thr_1")); got != writes {
 		t.Errorf("thread has %d events, want %d", got, writes)
 	}
 }
@@ -165,12 +165,12 @@ func TestSharedConnection(t *testing.T) {
 // TestTooBig appends more than any database can hold.
 func TestTooBig(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
-	say(t, s, "thr_1")
+	appendMessages(t, s, "thr_1")
 	big := strings.Repeat("x", 300<<20)
-	if _, err := s.Append(t.Context(), "thr_1", 0, text(big)); err == nil || len(err.Error()) > 200 {
+	if _, err := s.Append(t.Context(), "thr_1", 0, userMessage(big)); err == nil || len(err.Error()) > 200 {
 		t.Errorf("300 MB: error %.200v", err)
 	}
-	say(t, s, "thr_1", "small")
+	appendMessages(t, s, "thr_1", "small")
 }
 
 // TestRemoveErases searches the files for removed content.
@@ -178,8 +178,8 @@ func TestRemoveErases(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)
 	const secret = "the-secret-of-the-thread"
-	say(t, s, "thr_1", secret, strings.Repeat(secret, 1000))
-	say(t, s, "thr_2", "stays")
+	appendMessages(t, s, "thr_1", secret, strings.Repeat(secret, 1000))
+	appendMessages(t, s, "thr_2", "stays")
 	if err := s.Join(t.Context(), ponder.Node{ID: "nod_1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -196,13 +196,13 @@ func TestRemoveErases(t *testing.T) {
 	if err := s.SaveCheckpoint(t.Context(), "thr_1", "f", "1", 1, []byte(strings.Repeat(secret, 1000))); err != nil {
 		t.Fatal(err)
 	}
-	if !contains(t, file, secret) {
+	if !containsText(t, file, secret) {
 		t.Error("it was not there")
 	}
 	if err := s.Remove(t.Context(), "thr_1"); err != nil {
 		t.Fatal(err)
 	}
-	if contains(t, file, secret) {
+	if containsText(t, file, secret) {
 		t.Error("it is still there")
 	}
 }
@@ -211,7 +211,7 @@ func TestRemoveErases(t *testing.T) {
 func TestManyWatchers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	a, b := openStore(t, file), openStore(t, file)
-	say(t, a, "thr_9000")
+	appendMessages(t, a, "thr_9000")
 	for i := range 10_000 {
 		heads, stop := b.Watch(ponder.ThreadID(fmt.Sprint("thr_", i)))
 		defer stop()
@@ -228,5 +228,5 @@ func TestManyWatchers(t *testing.T) {
 			}()
 		}
 	}
-	say(t, a, "thr_9000", "x")
+	appendMessages(t, a, "thr_9000", "x")
 }

@@ -20,8 +20,8 @@ const (
 // day is a time in the precision of stores.
 var day = time.Date(2026, 5, 17, 12, 30, 45, 123456000, time.UTC)
 
-// create creates a thread.
-func create(t *testing.T, s ponder.Store, id ponder.ThreadID, events ...ponder.Event) {
+// createThread creates a thread.
+func createThread(t *testing.T, s ponder.Store, id ponder.ThreadID, events ...ponder.Event) {
 	t.Helper()
 	header := ponder.Thread{ID: id, Kind: ponder.KindConversation, Owner: "local", Created: day}
 	if err := s.Create(t.Context(), header, events...); err != nil {
@@ -29,21 +29,23 @@ func create(t *testing.T, s ponder.Store, id ponder.ThreadID, events ...ponder.E
 	}
 }
 
-// say returns an input.
-func say(text string) ponder.Event { return ponder.Event{Body: ponder.UserMessage{Content: text}} }
+// userMessage returns an input.
+func userMessage(text string) ponder.Event {
+	return ponder.Event{Body: ponder.UserMessage{Content: text}}
+}
 
 // sayOnce returns an input with a key.
 func sayOnce(key, text string) ponder.Event {
 	return ponder.Event{Cause: key, Body: ponder.UserMessage{Content: text}}
 }
 
-// of returns an event of a run.
-func of(run ponder.RunID, cause string, body ponder.Body) ponder.Event {
+// runEvent returns an event of a run.
+func runEvent(run ponder.RunID, cause string, body ponder.Body) ponder.Event {
 	return ponder.Event{Run: run, Cause: cause, Body: body}
 }
 
-// add appends events and returns them.
-func add(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) []ponder.Event {
+// appendEvents appends events and returns them.
+func appendEvents(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) []ponder.Event {
 	t.Helper()
 	added, err := s.Append(t.Context(), id, fence, events...)
 	if err != nil {
@@ -52,19 +54,19 @@ func add(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence, e
 	return added
 }
 
-// refuse checks that an append fails and does not change the log.
-func refuse(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence, want error, events ...ponder.Event) {
+// checkRefused checks that an append fails and does not change the log.
+func checkRefused(t *testing.T, s ponder.Store, id ponder.ThreadID, fence ponder.Fence, want error, events ...ponder.Event) {
 	t.Helper()
-	before := read(t, s, id, 0)
+	before := readEvents(t, s, id, 0)
 	if added, err := s.Append(t.Context(), id, fence, events...); !errors.Is(err, want) || added != nil {
 		t.Errorf("append: got %d events and error %v, want %v", len(added), err, want)
 	}
-	if diff := cmp.Diff(before, read(t, s, id, 0)); diff != "" {
+	if diff := cmp.Diff(before, readEvents(t, s, id, 0)); diff != "" {
 		t.Errorf("a refused append changed the log (-before +after):\n%s", diff)
 	}
 }
 
-func read(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) []ponder.Event {
+func readEvents(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) []ponder.Event {
 	t.Helper()
 	var events []ponder.Event
 	for ev, err := range s.Events(t.Context(), id, after) {
@@ -80,7 +82,7 @@ func read(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) []
 func texts(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) []string {
 	t.Helper()
 	var texts []string
-	for _, ev := range read(t, s, id, after) {
+	for _, ev := range readEvents(t, s, id, after) {
 		msg, ok := ev.Body.(ponder.UserMessage)
 		if !ok {
 			t.Fatalf("event %d of %s is a %s", ev.Seq, id, ev.Body.Type())
@@ -90,15 +92,15 @@ func texts(t *testing.T, s ponder.Store, id ponder.ThreadID, after ponder.Seq) [
 	return texts
 }
 
-func same[T any](t *testing.T, what string, got, want T) {
+func checkEqual[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
 
-// fails checks that err wraps want.
-func fails(t *testing.T, what string, err, want error) {
+// checkError checks that err wraps want.
+func checkError(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Errorf("%s: got error %v, want %v", what, err, want)
@@ -116,7 +118,7 @@ func must[T any](v T, err error) func(t *testing.T) T {
 	}
 }
 
-func join(t *testing.T, s ponder.Store, id ponder.NodeID) ponder.NodeID {
+func joinNode(t *testing.T, s ponder.Store, id ponder.NodeID) ponder.NodeID {
 	t.Helper()
 	if err := s.Join(t.Context(), ponder.Node{ID: id, Host: "host", Boot: "boot", PID: 42, Start: "noon"}); err != nil {
 		t.Fatal(err)
@@ -124,15 +126,15 @@ func join(t *testing.T, s ponder.Store, id ponder.NodeID) ponder.NodeID {
 	return id
 }
 
-func take(t *testing.T, s ponder.Store, id ponder.ThreadID, node ponder.NodeID) ponder.Lease {
+func takeLease(t *testing.T, s ponder.Store, id ponder.ThreadID, node ponder.NodeID) ponder.Lease {
 	t.Helper()
 	return must(s.Take(t.Context(), id, node))(t)
 }
 
-// hold leases a thread to a new node.
-func hold(t *testing.T, s ponder.Store, id ponder.ThreadID) ponder.Fence {
+// leaseThread leases a thread to a new node.
+func leaseThread(t *testing.T, s ponder.Store, id ponder.ThreadID) ponder.Fence {
 	t.Helper()
-	return take(t, s, id, join(t, s, ponder.NodeID("nod_of_"+id))).Fence
+	return takeLease(t, s, id, joinNode(t, s, ponder.NodeID("nod_of_"+id))).Fence
 }
 
 // seqs returns the seqs from first to last.

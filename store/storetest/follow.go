@@ -17,13 +17,13 @@ var followChecks = []check{
 	{"FollowManyThreads", checkFollowMany},
 }
 
-// patience limits the wait of a check.
-const patience = 30 * time.Second
+// waitTimeout limits the wait of a check.
+const waitTimeout = 30 * time.Second
 
-// hint waits for a hint of head.
-func hint(t *testing.T, heads <-chan ponder.Seq, head ponder.Seq) {
+// waitHint waits for a hint of head.
+func waitHint(t *testing.T, heads <-chan ponder.Seq, head ponder.Seq) {
 	t.Helper()
-	late := time.After(patience)
+	late := time.After(waitTimeout)
 	for {
 		select {
 		case got := <-heads:
@@ -36,8 +36,8 @@ func hint(t *testing.T, heads <-chan ponder.Seq, head ponder.Seq) {
 	}
 }
 
-// quiet checks that no hint waits.
-func quiet(t *testing.T, heads <-chan ponder.Seq) {
+// checkNoHint checks that no hint waits.
+func checkNoHint(t *testing.T, heads <-chan ponder.Seq) {
 	t.Helper()
 	select {
 	case head := <-heads:
@@ -47,8 +47,8 @@ func quiet(t *testing.T, heads <-chan ponder.Seq) {
 }
 
 func checkWatch(t *testing.T, s ponder.Store) {
-	create(t, s, thr, say("1"))
-	create(t, s, "thr_b")
+	createThread(t, s, thr, userMessage("1"))
+	createThread(t, s, "thr_b")
 	one, stop := s.Watch(thr)
 	defer stop()
 	two, stop := s.Watch(thr)
@@ -57,27 +57,27 @@ func checkWatch(t *testing.T, s ponder.Store) {
 	defer stop()
 	later, stop := s.Watch("thr_later")
 	defer stop()
-	add(t, s, thr, 0, say("2"), say("3"))
-	hint(t, one, 3)
-	add(t, s, thr, 0, say("4"))
-	hint(t, one, 4)
-	hint(t, two, 4)
-	quiet(t, other)
-	create(t, s, "thr_later", say("1"))
-	hint(t, later, 1)
+	appendEvents(t, s, thr, 0, userMessage("2"), userMessage("3"))
+	waitHint(t, one, 3)
+	appendEvents(t, s, thr, 0, userMessage("4"))
+	waitHint(t, one, 4)
+	waitHint(t, two, 4)
+	checkNoHint(t, other)
+	createThread(t, s, "thr_later", userMessage("1"))
+	waitHint(t, later, 1)
 	if err := s.Remove(t.Context(), thr); err != nil {
 		t.Fatal(err)
 	}
-	hint(t, one, 0)
-	hint(t, two, 0)
+	waitHint(t, one, 0)
+	waitHint(t, two, 0)
 }
 
 func checkWatchStop(t *testing.T, s ponder.Store) {
-	create(t, s, thr)
+	createThread(t, s, thr)
 	heads, stop := s.Watch(thr)
 	stop()
 	stop()
-	add(t, s, thr, 0, say("1"))
+	appendEvents(t, s, thr, 0, userMessage("1"))
 	select {
 	case head, ok := <-heads:
 		t.Errorf("after stop: got %d, %v", head, ok)
@@ -85,8 +85,8 @@ func checkWatchStop(t *testing.T, s ponder.Store) {
 	}
 	heads, stop = s.Watch(thr)
 	defer stop()
-	add(t, s, thr, 0, say("2"))
-	hint(t, heads, 2)
+	appendEvents(t, s, thr, 0, userMessage("2"))
+	waitHint(t, heads, 2)
 }
 
 // follow reads a thread as it grows until it has n events, and checks that it gets each
@@ -125,7 +125,7 @@ type crew struct {
 func (c *crew) write(s ponder.Store, id ponder.ThreadID, appends int) {
 	c.wg.Go(func() {
 		for i := range appends {
-			events := []ponder.Event{say("a"), say("b"), say("c")}
+			events := []ponder.Event{userMessage("a"), userMessage("b"), userMessage("c")}
 			if _, err := s.Append(c.t.Context(), id, 0, events[:i%3+1]...); err != nil {
 				c.t.Error(err)
 			}
@@ -135,7 +135,7 @@ func (c *crew) write(s ponder.Store, id ponder.ThreadID, appends int) {
 
 func (c *crew) follow(s ponder.Store, id ponder.ThreadID, n int) {
 	c.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+		ctx, cancel := context.WithTimeout(c.t.Context(), waitTimeout)
 		defer cancel()
 		if err := follow(ctx, s, id, n); err != nil {
 			c.t.Error(err)
@@ -144,7 +144,7 @@ func (c *crew) follow(s ponder.Store, id ponder.ThreadID, n int) {
 }
 
 func checkFollowOne(t *testing.T, s ponder.Store) {
-	create(t, s, thr)
+	createThread(t, s, thr)
 	c := crew{t: t}
 	const writers, appends, followers = 16, 60, 8
 	for range writers {
@@ -161,7 +161,7 @@ func checkFollowMany(t *testing.T, s ponder.Store) {
 	const threads, writers, appends = 40, 3, 15
 	for i := range threads {
 		id := ponder.ThreadID(fmt.Sprint("thr_", i))
-		create(t, s, id)
+		createThread(t, s, id)
 		c.follow(s, id, writers*appends*2)
 		for range writers {
 			c.write(s, id, appends)
@@ -178,19 +178,19 @@ func checkOutOfOrder(t *testing.T, open opener) {
 	if !ok {
 		return // the checks FollowManyThreads and Twin cover such a store
 	}
-	create(t, s, "thr_slow")
-	create(t, s, "thr_fast")
+	createThread(t, s, "thr_slow")
+	createThread(t, s, "thr_fast")
 	c := crew{t: t}
 	c.follow(s, "thr_slow", 2)
 	c.follow(s, "thr_fast", 1)
 	begun, release := d.DelayCommit(t)
-	c.wg.Go(func() { s.Append(t.Context(), "thr_slow", 0, say("held back")) })
+	c.wg.Go(func() { s.Append(t.Context(), "thr_slow", 0, userMessage("held back")) })
 	<-begun
 	heads, stop := s.Watch("thr_fast")
 	defer stop()
-	add(t, s, "thr_fast", 0, say("overtakes"))
-	hint(t, heads, 1)
-	c.wg.Go(func() { s.Append(t.Context(), "thr_slow", 0, say("behind it")) })
+	appendEvents(t, s, "thr_fast", 0, userMessage("overtakes"))
+	waitHint(t, heads, 1)
+	c.wg.Go(func() { s.Append(t.Context(), "thr_slow", 0, userMessage("behind it")) })
 	release()
 	c.wg.Wait()
 }
@@ -220,12 +220,12 @@ func checkTwins(t *testing.T, open opener) {
 }
 
 func checkTwinHint(t *testing.T, a, b ponder.Store) {
-	create(t, a, thr)
+	createThread(t, a, thr)
 	heads, stop := b.Watch(thr)
 	defer stop()
 	for seq := ponder.Seq(1); seq <= 5; seq++ {
-		add(t, a, thr, 0, say("x"))
-		hint(t, heads, seq)
+		appendEvents(t, a, thr, 0, userMessage("x"))
+		waitHint(t, heads, seq)
 	}
 }
 
@@ -234,7 +234,7 @@ func checkTwinFollow(t *testing.T, a, b ponder.Store) {
 	const threads, appends = 8, 40
 	for i := range threads {
 		id := ponder.ThreadID(fmt.Sprint("thr_", i))
-		create(t, a, id)
+		createThread(t, a, id)
 		for _, s := range []ponder.Store{a, b} {
 			c.follow(s, id, 2*appends*2-2)
 			c.write(s, id, appends)
@@ -244,58 +244,58 @@ func checkTwinFollow(t *testing.T, a, b ponder.Store) {
 }
 
 func checkTwinKeys(t *testing.T, a, b ponder.Store) {
-	create(t, a, thr)
+	createThread(t, a, thr)
 	const keys = 30
 	wins := [2]int{}
 	var wg sync.WaitGroup
 	for i, s := range []ponder.Store{a, b} {
 		wg.Go(func() {
 			for k := range keys {
-				if _, err := s.Append(t.Context(), thr, 0, sayOnce(fmt.Sprint(k), "won"), say("beside")); err == nil {
+				if _, err := s.Append(t.Context(), thr, 0, sayOnce(fmt.Sprint(k), "won"), userMessage("beside")); err == nil {
 					wins[i]++
 				}
 			}
 		})
 	}
 	wg.Wait()
-	same(t, "keys taken", wins[0]+wins[1], keys)
-	same(t, "events", seqsOf(read(t, b, thr, 0)), seqs(1, 2*keys))
+	checkEqual(t, "keys taken", wins[0]+wins[1], keys)
+	checkEqual(t, "events", seqsOf(readEvents(t, b, thr, 0)), seqs(1, 2*keys))
 }
 
 func checkTwinLeases(t *testing.T, a, b ponder.Store) {
-	create(t, a, thr)
-	first := take(t, a, thr, join(t, a, "nod_a"))
-	join(t, b, "nod_b")
+	createThread(t, a, thr)
+	first := takeLease(t, a, thr, joinNode(t, a, "nod_a"))
+	joinNode(t, b, "nod_b")
 	_, err := b.Take(t.Context(), thr, "nod_b")
-	fails(t, "take what another has", err, ponder.ErrHeld)
-	add(t, a, thr, first.Fence, of(root, "k", ponder.Thought{Content: "1"}))
-	add(t, b, thr, 0, say("2"))
-	fails(t, "release what has grown", a.Release(t.Context(), thr, first.Fence, 1, 0), ponder.ErrStale)
+	checkError(t, "take what another has", err, ponder.ErrHeld)
+	appendEvents(t, a, thr, first.Fence, runEvent(root, "k", ponder.Thought{Content: "1"}))
+	appendEvents(t, b, thr, 0, userMessage("2"))
+	checkError(t, "release what has grown", a.Release(t.Context(), thr, first.Fence, 1, 0), ponder.ErrStale)
 	if err := b.MarkDead(t.Context(), "nod_a"); err != nil {
 		t.Fatal(err)
 	}
-	refuse(t, a, thr, first.Fence, ponder.ErrFenced, of(root, "l", ponder.Thought{Content: "zombie"}))
-	second := take(t, b, thr, "nod_b")
-	same(t, "lease", second, ponder.Lease{Fence: first.Fence + 1, Head: 2})
-	refuse(t, a, thr, first.Fence, ponder.ErrFenced, of(root, "l", ponder.Thought{Content: "zombie"}))
-	add(t, b, thr, second.Fence, of(root, "l", ponder.Thought{Content: "3"}))
-	same(t, "seqs", seqsOf(read(t, a, thr, 0)), seqs(1, 3))
+	checkRefused(t, a, thr, first.Fence, ponder.ErrFenced, runEvent(root, "l", ponder.Thought{Content: "zombie"}))
+	second := takeLease(t, b, thr, "nod_b")
+	checkEqual(t, "lease", second, ponder.Lease{Fence: first.Fence + 1, Head: 2})
+	checkRefused(t, a, thr, first.Fence, ponder.ErrFenced, runEvent(root, "l", ponder.Thought{Content: "zombie"}))
+	appendEvents(t, b, thr, second.Fence, runEvent(root, "l", ponder.Thought{Content: "3"}))
+	checkEqual(t, "seqs", seqsOf(readEvents(t, a, thr, 0)), seqs(1, 3))
 }
 
 func checkTwinRemove(t *testing.T, a, b ponder.Store) {
-	create(t, a, thr)
-	fence := hold(t, a, thr)
+	createThread(t, a, thr)
+	fence := leaseThread(t, a, thr)
 	heads, stop := a.Watch(thr)
 	defer stop()
 	if err := b.Remove(t.Context(), thr); err != nil {
 		t.Fatal(err)
 	}
-	hint(t, heads, 0)
-	_, err := a.Append(t.Context(), thr, fence, say("x"))
-	fails(t, "append of the holder", err, ponder.ErrFenced)
-	create(t, a, "thr_b")
+	waitHint(t, heads, 0)
+	_, err := a.Append(t.Context(), thr, fence, userMessage("x"))
+	checkError(t, "append of the holder", err, ponder.ErrFenced)
+	createThread(t, a, "thr_b")
 	heads, stop = b.Watch("thr_b")
 	defer stop()
-	add(t, a, "thr_b", 0, say("numbers are not used again"))
-	hint(t, heads, 1)
+	appendEvents(t, a, "thr_b", 0, userMessage("numbers are not used again"))
+	waitHint(t, heads, 1)
 }

@@ -15,8 +15,8 @@ var ledgerChecks = []check{
 	{"UsageOfCopies", checkUsageOfCopies},
 }
 
-func started(role ponder.Role, mode, model string) ponder.CallStarted {
-	return ponder.CallStarted{Role: role, Mode: mode, Model: model, Held: ponder.Cost{Calls: 1, Tokens: 10, Money: 5}, Request: request()}
+func callStarted(role ponder.Role, mode, model string) ponder.CallStarted {
+	return ponder.CallStarted{Role: role, Mode: mode, Model: model, Reserved: ponder.Cost{Calls: 1, Tokens: 10, Money: 5}, Request: request()}
 }
 
 // request returns a request with special characters.
@@ -30,7 +30,7 @@ func request() *llm.Request {
 	}
 }
 
-func finished(model string, money ponder.Money) ponder.CallFinished {
+func callFinished(model string, money ponder.Money) ponder.CallFinished {
 	return ponder.CallFinished{
 		Model: model, Finish: llm.FinishStop, Message: llm.Say(llm.Assistant, "ho"),
 		Usage: llm.Usage{Input: 100, CacheRead: 10, CacheWrite: 1, Output: 20, Reasoning: 5},
@@ -39,13 +39,13 @@ func finished(model string, money ponder.Money) ponder.CallFinished {
 }
 
 func checkRequest(t *testing.T, s ponder.Store) {
-	create(t, s, thr)
-	fence := hold(t, s, thr)
-	add(t, s, thr, fence, of(root, "k#1", started("fast", "chat", "p/m")), of(root, "t#1", ponder.ToolCall{Name: "web", Args: []byte(`{"q":1}`)}),
-		of(root, "n#1", ponder.CallStarted{Role: "fast", Model: "p/m"}))
+	createThread(t, s, thr)
+	fence := leaseThread(t, s, thr)
+	appendEvents(t, s, thr, fence, runEvent(root, "k#1", callStarted("fast", "chat", "p/m")), runEvent(root, "t#1", ponder.ToolCall{Name: "web", Args: []byte(`{"q":1}`)}),
+		runEvent(root, "n#1", ponder.CallStarted{Role: "fast", Model: "p/m"}))
 	look := func(what string, id ponder.ThreadID, run ponder.RunID, cause string, want *llm.Request) {
 		t.Helper()
-		same(t, what, must(s.Request(t.Context(), id, run, cause))(t), want)
+		checkEqual(t, what, must(s.Request(t.Context(), id, run, cause))(t), want)
 	}
 	look("stored", thr, root, "k#1", request())
 	look("another attempt", thr, root, "k#2", nil)
@@ -53,40 +53,40 @@ func checkRequest(t *testing.T, s ponder.Store) {
 	look("another thread", "thr_b", root, "k#1", nil)
 	look("a tool's", thr, root, "t#1", nil)
 	look("one that was not given", thr, root, "n#1", nil)
-	if ev := read(t, s, thr, 0)[0]; ev.Body.(ponder.CallStarted).Request != nil || !ev.Internal {
+	if ev := readEvents(t, s, thr, 0)[0]; ev.Body.(ponder.CallStarted).Request != nil || !ev.Internal {
 		t.Errorf("the event has the request, or is not internal: %+v", ev)
 	}
-	add(t, s, thr, fence, of(root, "k#1", finished("p/m", 1)))
+	appendEvents(t, s, thr, fence, runEvent(root, "k#1", callFinished("p/m", 1)))
 	look("after it ended", thr, root, "k#1", request())
 }
 
 func checkUsage(t *testing.T, s ponder.Store) {
-	same(t, "usage of nothing", len(must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t)), 0)
-	create(t, s, thr)
-	create(t, s, "thr_b")
-	fence, other := hold(t, s, thr), hold(t, s, "thr_b")
+	checkEqual(t, "usage of nothing", len(must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t)), 0)
+	createThread(t, s, thr)
+	createThread(t, s, "thr_b")
+	fence, other := leaseThread(t, s, thr), leaseThread(t, s, "thr_b")
 
 	noon := time.Date(2026, 5, 17, 12, 0, 0, 0, time.Local)
 	at := func(ev ponder.Event, hours int) ponder.Event {
 		ev.Time = noon.Add(time.Duration(hours) * time.Hour)
 		return ev
 	}
-	unknown := finished("q/n", 0)
+	unknown := callFinished("q/n", 0)
 	unknown.Price = ponder.PriceUnknown
-	failed := finished("", 3)
+	failed := callFinished("", 3)
 	failed.Error, failed.Class, failed.Usage = "broke off", llm.Transient, llm.Usage{Input: 50, Estimated: true, Cost: new(int64(3))}
-	dropped := finished("q/n", 1)
+	dropped := callFinished("q/n", 1)
 	dropped.Error, dropped.Dropped = "not wanted any more", true
-	refused := finished("", 0)
+	refused := callFinished("", 0)
 	refused.Error, refused.Refused = "budget is spent", true
 
-	add(t, s, thr, fence, of(root, "a#1", started("fast", "chat", "p/m")), of(root, "b#1", started("slow", "chat", "q/n")),
-		of(child, "a#1", started("slow", "deep", "p/m")), of(root, "d#1", started("cheap", "chat", "q/n")), of(root, "t#1", ponder.ToolCall{Name: "web"}), of(root, "r#1", started("fast", "chat", "p/m")))
-	add(t, s, thr, fence, at(of(root, "a#1", finished("p/m", 40)), 0), at(of(root, "b#1", unknown), 1), at(of(root, "d#1", dropped), 2),
-		of(root, "r#1", refused))
-	add(t, s, thr, fence, at(of(child, "a#1", failed), 13), of(root, "t#1", ponder.ToolResult{Name: "web", Result: "x", Outcome: ponder.Outcome{Error: "no"}}))
-	add(t, s, "thr_b", other, of(root, "a#1", started("fast", "chat", "p/m")), at(of(root, "a#1", finished("p/m", 2)), 13))
-	add(t, s, thr, fence, of(root, "still#1", started("fast", "chat", "p/m")))
+	appendEvents(t, s, thr, fence, runEvent(root, "a#1", callStarted("fast", "chat", "p/m")), runEvent(root, "b#1", callStarted("slow", "chat", "q/n")),
+		runEvent(child, "a#1", callStarted("slow", "deep", "p/m")), runEvent(root, "d#1", callStarted("cheap", "chat", "q/n")), runEvent(root, "t#1", ponder.ToolCall{Name: "web"}), runEvent(root, "r#1", callStarted("fast", "chat", "p/m")))
+	appendEvents(t, s, thr, fence, at(runEvent(root, "a#1", callFinished("p/m", 40)), 0), at(runEvent(root, "b#1", unknown), 1), at(runEvent(root, "d#1", dropped), 2),
+		runEvent(root, "r#1", refused))
+	appendEvents(t, s, thr, fence, at(runEvent(child, "a#1", failed), 13), runEvent(root, "t#1", ponder.ToolResult{Name: "web", Result: "x", Outcome: ponder.Outcome{Error: "no"}}))
+	appendEvents(t, s, "thr_b", other, runEvent(root, "a#1", callStarted("fast", "chat", "p/m")), at(runEvent(root, "a#1", callFinished("p/m", 2)), 13))
+	appendEvents(t, s, thr, fence, runEvent(root, "still#1", callStarted("fast", "chat", "p/m")))
 
 	full := llm.Usage{Input: 100, CacheRead: 10, CacheWrite: 1, Output: 20, Reasoning: 5}
 	broken := llm.Usage{Input: 50, Estimated: true, Cost: new(int64(3))}
@@ -126,7 +126,7 @@ func checkUsage(t *testing.T, s ponder.Store) {
 			{Key: "2026-05-18", Calls: 2, Failed: 1, Usage: sum(full, broken), Money: 5},
 		},
 	} {
-		same(t, "by "+string(by), must(s.Usage(t.Context(), by, time.Time{}))(t), want)
+		checkEqual(t, "by "+string(by), must(s.Usage(t.Context(), by, time.Time{}))(t), want)
 	}
 	if _, err := s.Usage(t.Context(), "colour", time.Time{}); err == nil {
 		t.Error("usage by colour gave no error")
@@ -134,13 +134,13 @@ func checkUsage(t *testing.T, s ponder.Store) {
 }
 
 func checkUsageSince(t *testing.T, s ponder.Store) {
-	create(t, s, thr)
-	fence := hold(t, s, thr)
+	createThread(t, s, thr)
+	fence := leaseThread(t, s, thr)
 	for i, money := range []ponder.Money{1, 10, 100} {
 		cause := string(rune('a'+i)) + "#1"
-		end := of(root, cause, finished("p/m", money))
+		end := runEvent(root, cause, callFinished("p/m", money))
 		end.Time = day.Add(time.Duration(i) * time.Hour)
-		add(t, s, thr, fence, of(root, cause, started("fast", "chat", "p/m")), end)
+		appendEvents(t, s, thr, fence, runEvent(root, cause, callStarted("fast", "chat", "p/m")), end)
 	}
 	for _, c := range []struct {
 		name  string
@@ -157,20 +157,20 @@ func checkUsageSince(t *testing.T, s ponder.Store) {
 		for _, row := range must(s.Usage(t.Context(), ponder.ByModel, c.since))(t) {
 			got += row.Money
 		}
-		same(t, c.name, got, c.want)
+		checkEqual(t, c.name, got, c.want)
 	}
 }
 
 // checkUsageOfCopies creates a thread with the events of another. The usage counts only
 // calls that end later.
 func checkUsageOfCopies(t *testing.T, s ponder.Store) {
-	create(t, s, thr, of(root, "", ponder.RunStarted{Mode: "chat"}),
-		of(root, "a#1", started("fast", "chat", "p/m")), of(root, "a#1", finished("p/m", 40)),
-		of(root, "b#1", started("slow", "deep", "p/m")))
-	same(t, "rows of a copy", len(must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t)), 0)
-	same(t, "request of a copy", must(s.Request(t.Context(), thr, root, "b#1"))(t), request())
-	add(t, s, thr, hold(t, s, thr), of(root, "b#1", finished("p/m", 2)))
+	createThread(t, s, thr, runEvent(root, "", ponder.RunStarted{Mode: "chat"}),
+		runEvent(root, "a#1", callStarted("fast", "chat", "p/m")), runEvent(root, "a#1", callFinished("p/m", 40)),
+		runEvent(root, "b#1", callStarted("slow", "deep", "p/m")))
+	checkEqual(t, "rows of a copy", len(must(s.Usage(t.Context(), ponder.ByModel, time.Time{}))(t)), 0)
+	checkEqual(t, "request of a copy", must(s.Request(t.Context(), thr, root, "b#1"))(t), request())
+	appendEvents(t, s, thr, leaseThread(t, s, thr), runEvent(root, "b#1", callFinished("p/m", 2)))
 	full := llm.Usage{Input: 100, CacheRead: 10, CacheWrite: 1, Output: 20, Reasoning: 5}
-	same(t, "what came after", must(s.Usage(t.Context(), ponder.ByRole, time.Time{}))(t),
+	checkEqual(t, "what came after", must(s.Usage(t.Context(), ponder.ByRole, time.Time{}))(t),
 		[]ponder.UsageRow{{Key: "slow", Calls: 1, Usage: full, Money: 2}})
 }

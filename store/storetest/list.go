@@ -9,8 +9,8 @@ import (
 	"ponder"
 )
 
-// listed returns the ids of the threads that a filter selects, in order.
-func listed(t *testing.T, s ponder.Store, f ponder.Filter) (ids []ponder.ThreadID) {
+// listIDs returns the ids of the threads that a filter selects, in order.
+func listIDs(t *testing.T, s ponder.Store, f ponder.Filter) (ids []ponder.ThreadID) {
 	t.Helper()
 	for _, info := range must(s.List(t.Context(), f))(t) {
 		ids = append(ids, info.ID)
@@ -30,15 +30,15 @@ func checkPages(t *testing.T, s ponder.Store) {
 		}
 		var events []ponder.Event
 		if i%2 == 0 {
-			events = []ponder.Event{of(root, "", ponder.RunStarted{Mode: "m"})}
+			events = []ponder.Event{runEvent(root, "", ponder.RunStarted{Mode: "m"})}
 		}
-		fails(t, "create", s.Create(t.Context(), header, events...), nil)
+		checkError(t, "create", s.Create(t.Context(), header, events...), nil)
 	}
 	for _, f := range []ponder.Filter{
 		{}, {Owner: "ann"}, {Owner: "ann", Kind: ponder.KindSession}, {Owner: "ann", Status: ponder.Thinking}, {Status: ponder.Created},
 		{Owner: "ann", Kind: ponder.KindSession, Status: ponder.Thinking}, {Prefix: "thr_1"}, {Owner: "carl"}, {Owner: "ann", Without: ponder.KindResearch},
 	} {
-		all := listed(t, s, f)
+		all := listIDs(t, s, f)
 		for limit := 1; limit <= 7; limit += 2 {
 			part := f
 			part.Limit = limit
@@ -50,28 +50,28 @@ func checkPages(t *testing.T, s ponder.Store) {
 				part.Before = page[len(page)-1].Position()
 				page = must(s.List(t.Context(), part))(t)
 			}
-			same(t, fmt.Sprintf("%+v in parts of %d", f, limit), got, all)
+			checkEqual(t, fmt.Sprintf("%+v in parts of %d", f, limit), got, all)
 		}
 	}
 	between := ponder.Position{Created: day.Add(2 * time.Microsecond), ID: "thr_09x"} // no thread has it
-	same(t, "behind a position", listed(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_08", "thr_07"})
-	fails(t, "remove", s.Remove(t.Context(), "thr_08"), nil)
-	create(t, s, "thr_new")
-	fails(t, "create", s.Create(t.Context(), ponder.Thread{ID: "thr_newest", Created: day.Add(time.Hour)}), nil)
-	same(t, "after threads have come and gone", listed(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_07", "thr_06"})
+	checkEqual(t, "behind a position", listIDs(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_08", "thr_07"})
+	checkError(t, "remove", s.Remove(t.Context(), "thr_08"), nil)
+	createThread(t, s, "thr_new")
+	checkError(t, "create", s.Create(t.Context(), ponder.Thread{ID: "thr_newest", Created: day.Add(time.Hour)}), nil)
+	checkEqual(t, "after threads have come and gone", listIDs(t, s, ponder.Filter{Before: between, Limit: 3}), []ponder.ThreadID{"thr_09", "thr_07", "thr_06"})
 }
 
 // checkIdle has threads with and without a holder, paused threads and threads without runs.
 func checkIdle(t *testing.T, s ponder.Store) {
-	started := of(root, "", ponder.RunStarted{Mode: "m"})
-	paused := of(root, "", ponder.RunPaused{})
+	started := runEvent(root, "", ponder.RunStarted{Mode: "m"})
+	paused := runEvent(root, "", ponder.RunPaused{})
 	at := func(id ponder.ThreadID, n int, events ...ponder.Event) {
 		t.Helper()
 		for i := range events {
 			events[i].Time = day.Add(time.Duration(n) * time.Minute)
 		}
 		header := ponder.Thread{ID: id, Kind: ponder.KindSession, Owner: "ann", Created: day.Add(time.Duration(n) * time.Second)}
-		fails(t, "create", s.Create(t.Context(), header, events...), nil)
+		checkError(t, "create", s.Create(t.Context(), header, events...), nil)
 	}
 	at("thr_left", 1, started)
 	at("thr_paused", 2, started, paused)
@@ -79,7 +79,7 @@ func checkIdle(t *testing.T, s ponder.Store) {
 	at("thr_left_too", 4, started)
 	at("thr_fresh", 5, started)
 	at("thr_none", 6)
-	hold(t, s, "thr_held")
+	leaseThread(t, s, "thr_held")
 	idle := day.Add(5 * time.Minute)
 	for _, c := range []struct {
 		status ponder.Status
@@ -95,7 +95,7 @@ func checkIdle(t *testing.T, s ponder.Store) {
 	} {
 		for _, f := range []ponder.Filter{{}, {Owner: "ann"}, {Kind: ponder.KindSession, Owner: "ann"}} {
 			f.Status, f.Idle = c.status, c.idle
-			same(t, fmt.Sprintf("%+v", f), listed(t, s, f), c.want)
+			checkEqual(t, fmt.Sprintf("%+v", f), listIDs(t, s, f), c.want)
 			f.Limit = 1
 			var got []ponder.ThreadID
 			for range c.want {
@@ -105,10 +105,10 @@ func checkIdle(t *testing.T, s ponder.Store) {
 				}
 				got, f.Before = append(got, page[0].ID), page[0].Position()
 			}
-			same(t, fmt.Sprintf("%+v, one by one", f), got, c.want)
+			checkEqual(t, fmt.Sprintf("%+v, one by one", f), got, c.want)
 		}
 	}
-	if ids := listed(t, s, ponder.Filter{Status: ponder.Paused, Idle: idle, Prefix: "thr_left"}); !slices.Equal(ids, []ponder.ThreadID{"thr_left_too", "thr_left"}) {
+	if ids := listIDs(t, s, ponder.Filter{Status: ponder.Paused, Idle: idle, Prefix: "thr_left"}); !slices.Equal(ids, []ponder.ThreadID{"thr_left_too", "thr_left"}) {
 		t.Errorf("with a prefix: %v", ids)
 	}
 }

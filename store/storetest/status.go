@@ -14,14 +14,14 @@ const (
 	third  = ponder.RunID("run_01CCCCCCCCCCCCCCCCCCCCCCCC")
 )
 
-func start(run ponder.RunID) ponder.Event  { return of(run, "", ponder.RunStarted{Mode: "m"}) }
-func pause(run ponder.RunID) ponder.Event  { return of(run, "", ponder.RunPaused{}) }
-func resume(run ponder.RunID) ponder.Event { return of(run, "", ponder.RunResumed{}) }
+func start(run ponder.RunID) ponder.Event  { return runEvent(run, "", ponder.RunStarted{Mode: "m"}) }
+func pause(run ponder.RunID) ponder.Event  { return runEvent(run, "", ponder.RunPaused{}) }
+func resume(run ponder.RunID) ponder.Event { return runEvent(run, "", ponder.RunResumed{}) }
 
-func cancel(run ponder.RunID) ponder.Event { return of(run, "", ponder.Steer{Do: ponder.Cancel}) }
+func cancel(run ponder.RunID) ponder.Event { return runEvent(run, "", ponder.Steer{Do: ponder.Cancel}) }
 
 func finish(run ponder.RunID, status ponder.Status) ponder.Event {
-	return of(run, "", ponder.RunFinished{Status: status, Answer: "a"})
+	return runEvent(run, "", ponder.RunFinished{Status: status, Answer: "a"})
 }
 
 // A statusStep is an event and the status of the thread after it.
@@ -43,7 +43,7 @@ var statusScripts = map[string][]statusStep{
 		{start(root), ponder.Thinking}, {pause(""), ponder.Paused}, {cancel(""), ponder.Thinking},
 	},
 	"told to answer while it is paused": {
-		{start(root), ponder.Thinking}, {pause(root), ponder.Paused}, {of(root, "", ponder.Steer{Do: ponder.AnswerNow}), ponder.Paused},
+		{start(root), ponder.Thinking}, {pause(root), ponder.Paused}, {runEvent(root, "", ponder.Steer{Do: ponder.AnswerNow}), ponder.Paused},
 	},
 	"the older of two is paused": {
 		{start(root), ponder.Thinking}, {start(second), ponder.Thinking}, {pause(root), ponder.Thinking},
@@ -84,18 +84,18 @@ var statusScripts = map[string][]statusStep{
 func checkStatus(t *testing.T, s ponder.Store) {
 	for name, list := range statusScripts {
 		id := ponder.ThreadID("thr " + name)
-		create(t, s, id)
-		fence := hold(t, s, id)
+		createThread(t, s, id)
+		fence := leaseThread(t, s, id)
 		var all []ponder.Event
 		for i, c := range list {
-			add(t, s, id, fence, c.ev)
+			appendEvents(t, s, id, fence, c.ev)
 			if got := must(s.Thread(t.Context(), id))(t).Status; got != c.want {
 				t.Errorf("%s: %s after %s, event %d, want %s", name, got, c.ev.Body.Type(), i+1, c.want)
 			}
 			all = append(all, c.ev)
 		}
-		create(t, s, id+", at once", all...)
-		same(t, name+", at once", must(s.Thread(t.Context(), id+", at once"))(t).Status, list[len(list)-1].want)
+		createThread(t, s, id+", at once", all...)
+		checkEqual(t, name+", at once", must(s.Thread(t.Context(), id+", at once"))(t).Status, list[len(list)-1].want)
 	}
 }
 
@@ -104,10 +104,10 @@ func checkTwinStatus(t *testing.T, a, b ponder.Store) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		id := ponder.ThreadID(fmt.Sprint("thr_", seed))
-		create(t, a, id, say("what a conversation begins with"))
-		fence := hold(t, a, id)
+		createThread(t, a, id, userMessage("what a conversation begins with"))
+		fence := leaseThread(t, a, id)
 		info := ponder.Info{Thread: ponder.Thread{Kind: ponder.KindConversation}}
-		info = info.Apply(say(""))
+		info = info.Apply(userMessage(""))
 		begun, head := 0, ponder.Seq(1)
 		for range 40 {
 			var events []ponder.Event
@@ -119,7 +119,7 @@ func checkTwinStatus(t *testing.T, a, b ponder.Store) {
 			if rnd.IntN(2) == 0 {
 				writer, reader = b, a
 			}
-			add(t, writer, id, fence, events...)
+			appendEvents(t, writer, id, fence, events...)
 			head += ponder.Seq(len(events))
 			got := must(reader.Thread(t.Context(), id))(t)
 			if got.Status != info.Status || got.Open != info.Open || got.Head != head || !slices.Equal(got.Roots, info.Roots) {
@@ -149,5 +149,5 @@ func randomRootEvent(rnd *rand.Rand, roots []ponder.Root, begun *int) ponder.Eve
 	case 5:
 		return pause("")
 	}
-	return of(run, "", ponder.UserMessage{Content: "x"})
+	return runEvent(run, "", ponder.UserMessage{Content: "x"})
 }

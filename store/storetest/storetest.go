@@ -52,9 +52,9 @@ func Run(t *testing.T, open func(t *testing.T) ponder.Store) {
 			t.Run(c.name, func(t *testing.T) { c.do(t, open(t)) })
 		}
 	}
-	inTime := bubble
+	inTime := runInBubble
 	if _, ok := open(t).(Ager); ok {
-		inTime = aging
+		inTime = runAging
 	}
 	for _, group := range [][]timedCheck{nodeChecks, leaseChecks} {
 		for _, c := range group {
@@ -65,11 +65,11 @@ func Run(t *testing.T, open func(t *testing.T) ponder.Store) {
 	t.Run("Twin", func(t *testing.T) { checkTwins(t, open) })
 }
 
-func bubble(t *testing.T, open opener, c timedCheck) {
+func runInBubble(t *testing.T, open opener, c timedCheck) {
 	synctest.Test(t, func(t *testing.T) { c.do(t, open(t), time.Sleep) })
 }
 
-func aging(t *testing.T, open opener, c timedCheck) {
+func runAging(t *testing.T, open opener, c timedCheck) {
 	s := open(t)
 	c.do(t, s, func(d time.Duration) { s.(Ager).Age(t, d) })
 }

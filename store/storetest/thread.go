@@ -25,33 +25,33 @@ var threadChecks = []check{
 
 func checkCreate(t *testing.T, s ponder.Store) {
 	header := ponder.Thread{ID: thr, Kind: ponder.KindSession, Title: "why", Owner: "ann", Created: day, Model: "p/m"}
-	started := of(root, "", ponder.RunStarted{Input: "why?", Mode: "session"})
-	call := of(root, "k#1", ponder.CallFinished{Model: "p/m"})
-	fails(t, "create", s.Create(t.Context(), header, say("1"), started, call), nil)
+	started := runEvent(root, "", ponder.RunStarted{Input: "why?", Mode: "session"})
+	call := runEvent(root, "k#1", ponder.CallFinished{Model: "p/m"})
+	checkError(t, "create", s.Create(t.Context(), header, userMessage("1"), started, call), nil)
 	want := ponder.Info{Thread: header, Head: 3, Status: ponder.Thinking, Open: 1, Roots: []ponder.Root{{ID: root}}}
 	got := must(s.Thread(t.Context(), thr))(t)
 	if got.Updated.Before(day) {
 		t.Errorf("updated %s, before it was created", got.Updated)
 	}
 	got.Updated = time.Time{}
-	same(t, "info", got, want)
-	same(t, "seqs", seqsOf(read(t, s, thr, 0)), seqs(1, 3))
+	checkEqual(t, "info", got, want)
+	checkEqual(t, "seqs", seqsOf(readEvents(t, s, thr, 0)), seqs(1, 3))
 
 	other := header
 	other.Title = "how"
-	fails(t, "create again", s.Create(t.Context(), other, say("x")), ponder.ErrTaken)
-	same(t, "title", must(s.Thread(t.Context(), thr))(t).Title, "why")
-	same(t, "seqs", seqsOf(read(t, s, thr, 0)), seqs(1, 3))
-	refuse(t, s, thr, hold(t, s, thr), ponder.ErrTaken, call)
+	checkError(t, "create again", s.Create(t.Context(), other, userMessage("x")), ponder.ErrTaken)
+	checkEqual(t, "title", must(s.Thread(t.Context(), thr))(t).Title, "why")
+	checkEqual(t, "seqs", seqsOf(readEvents(t, s, thr, 0)), seqs(1, 3))
+	checkRefused(t, s, thr, leaseThread(t, s, thr), ponder.ErrTaken, call)
 
 	other.ID = "thr_b"
-	fails(t, "create with one key twice", s.Create(t.Context(), other, say("x"), started, started), ponder.ErrTaken)
+	checkError(t, "create with one key twice", s.Create(t.Context(), other, userMessage("x"), started, started), ponder.ErrTaken)
 	_, err := s.Thread(t.Context(), "thr_b")
-	fails(t, "a thread that was not made", err, ponder.ErrNoThread)
+	checkError(t, "a thread that was not made", err, ponder.ErrNoThread)
 	if err := s.Create(t.Context(), ponder.Thread{}); err == nil {
 		t.Error("a thread was made without an id")
 	}
-	fails(t, "create without a time", s.Create(t.Context(), ponder.Thread{ID: "thr_c"}), nil)
+	checkError(t, "create without a time", s.Create(t.Context(), ponder.Thread{ID: "thr_c"}), nil)
 	if made := must(s.Thread(t.Context(), "thr_c"))(t).Created; time.Since(made) > time.Hour {
 		t.Errorf("a thread without a time was made at %s", made)
 	}
@@ -59,42 +59,42 @@ func checkCreate(t *testing.T, s ponder.Store) {
 
 func checkInfo(t *testing.T, s ponder.Store) {
 	_, err := s.Thread(t.Context(), thr)
-	fails(t, "thread that is not there", err, ponder.ErrNoThread)
-	create(t, s, thr)
-	fence := hold(t, s, thr)
+	checkError(t, "thread that is not there", err, ponder.ErrNoThread)
+	createThread(t, s, thr)
+	fence := leaseThread(t, s, thr)
 	for i, c := range []struct {
 		ev   ponder.Event
 		want ponder.Status
 	}{
-		{say("hi"), ponder.Thinking}, // it waits for an answer
-		{of(root, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
-		{of(root, "", ponder.RunPaused{}), ponder.Paused},
-		{of(root, "", ponder.RunResumed{}), ponder.Thinking},
-		{of(child, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
-		{of(child, "", ponder.RunPaused{}), ponder.Thinking},
-		{of(child, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Thinking},
-		{of(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}), ponder.Completed},
-		{say("and?"), ponder.Thinking},
-		{of(second, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
-		{of(third, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
-		{of(second, "", ponder.RunFinished{Status: ponder.Cancelled}), ponder.Thinking}, // the third is open
-		{say("so?"), ponder.Thinking},
-		{of(third, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Failed},
+		{userMessage("hi"), ponder.Thinking}, // it waits for an answer
+		{runEvent(root, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{runEvent(root, "", ponder.RunPaused{}), ponder.Paused},
+		{runEvent(root, "", ponder.RunResumed{}), ponder.Thinking},
+		{runEvent(child, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{runEvent(child, "", ponder.RunPaused{}), ponder.Thinking},
+		{runEvent(child, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Thinking},
+		{runEvent(root, "", ponder.RunFinished{Status: ponder.Completed, Answer: "a"}), ponder.Completed},
+		{userMessage("and?"), ponder.Thinking},
+		{runEvent(second, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{runEvent(third, "", ponder.RunStarted{Mode: "m"}), ponder.Thinking},
+		{runEvent(second, "", ponder.RunFinished{Status: ponder.Cancelled}), ponder.Thinking}, // the third is open
+		{userMessage("so?"), ponder.Thinking},
+		{runEvent(third, "", ponder.RunFinished{Status: ponder.Failed}), ponder.Failed},
 	} {
 		c.ev.Time = day.Add(time.Duration(i) * time.Second)
-		add(t, s, thr, fence, c.ev)
+		appendEvents(t, s, thr, fence, c.ev)
 		info := must(s.Thread(t.Context(), thr))(t)
 		if info.Status != c.want || info.Head != ponder.Seq(i+1) || !info.Updated.Equal(c.ev.Time) {
 			t.Errorf("after %s: %s, head %d, updated %s", c.ev.Body.Type(), info.Status, info.Head, info.Updated)
 		}
 	}
-	add(t, s, thr, fence, of("", "title", ponder.TitleGenerated{Content: "a talk"}))
-	same(t, "title", must(s.Thread(t.Context(), thr))(t).Title, "a talk")
+	appendEvents(t, s, thr, fence, runEvent("", "title", ponder.TitleGenerated{Content: "a talk"}))
+	checkEqual(t, "title", must(s.Thread(t.Context(), thr))(t).Title, "a talk")
 }
 
 func checkList(t *testing.T, s ponder.Store) {
 	none := must(s.List(t.Context(), ponder.Filter{}))(t)
-	same(t, "threads of an empty store", len(none), 0)
+	checkEqual(t, "threads of an empty store", len(none), 0)
 	for i, header := range []ponder.Thread{
 		{ID: "thr_01A", Kind: ponder.KindConversation, Owner: "ann", Created: day.Add(3 * time.Hour)},
 		{ID: "thr_01AB", Kind: ponder.KindSession, Owner: "ann", Created: day.Add(time.Hour)},
@@ -104,7 +104,7 @@ func checkList(t *testing.T, s ponder.Store) {
 	} {
 		var events []ponder.Event
 		if i%2 == 1 {
-			events = []ponder.Event{of(root, "", ponder.RunStarted{Mode: "m"})}
+			events = []ponder.Event{runEvent(root, "", ponder.RunStarted{Mode: "m"})}
 		}
 		if err := s.Create(t.Context(), header, events...); err != nil {
 			t.Fatal(err)
@@ -131,54 +131,54 @@ func checkList(t *testing.T, s ponder.Store) {
 		var got []ponder.ThreadID
 		for _, info := range must(s.List(t.Context(), c.filter))(t) {
 			got = append(got, info.ID)
-			same(t, "info of "+string(info.ID), info, must(s.Thread(t.Context(), info.ID))(t))
+			checkEqual(t, "info of "+string(info.ID), info, must(s.Thread(t.Context(), info.ID))(t))
 		}
-		same(t, c.name, got, c.want)
+		checkEqual(t, c.name, got, c.want)
 	}
 }
 
 func checkRemove(t *testing.T, s ponder.Store) {
-	fails(t, "remove what is not there", s.Remove(t.Context(), thr), ponder.ErrNoThread)
-	create(t, s, thr)
-	create(t, s, "thr_b", say("stays"))
-	fence := hold(t, s, thr)
-	add(t, s, thr, fence, sayOnce("k", "secret"), of(root, "c#1", started("slow", "m", "p/m")), of(root, "c#1", finished("p/m", 5)))
-	fails(t, "save", s.SaveCheckpoint(t.Context(), thr, "fold", "1", 1, []byte("secret")), nil)
+	checkError(t, "remove what is not there", s.Remove(t.Context(), thr), ponder.ErrNoThread)
+	createThread(t, s, thr)
+	createThread(t, s, "thr_b", userMessage("stays"))
+	fence := leaseThread(t, s, thr)
+	appendEvents(t, s, thr, fence, sayOnce("k", "secret"), runEvent(root, "c#1", callStarted("slow", "m", "p/m")), runEvent(root, "c#1", callFinished("p/m", 5)))
+	checkError(t, "save", s.SaveCheckpoint(t.Context(), thr, "fold", "1", 1, []byte("secret")), nil)
 	before := must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t)
 
-	fails(t, "remove", s.Remove(t.Context(), thr), nil)
+	checkError(t, "remove", s.Remove(t.Context(), thr), nil)
 	_, err := s.Thread(t.Context(), thr)
-	fails(t, "thread", err, ponder.ErrNoThread)
-	fails(t, "thread that there was", err, ponder.ErrRemoved)
+	checkError(t, "thread", err, ponder.ErrNoThread)
+	checkError(t, "thread that there was", err, ponder.ErrRemoved)
 	if _, err := s.Thread(t.Context(), "thr_never"); errors.Is(err, ponder.ErrRemoved) {
 		t.Error("a thread that there never was counts as removed")
 	}
 	for _, err := range s.Events(t.Context(), thr, 0) {
-		fails(t, "events", err, ponder.ErrNoThread)
+		checkError(t, "events", err, ponder.ErrNoThread)
 	}
-	_, err = s.Append(t.Context(), thr, fence, say("x"))
-	fails(t, "append of the holder", err, ponder.ErrFenced)
-	_, err = s.Append(t.Context(), thr, 0, say("x"))
-	fails(t, "append", err, ponder.ErrNoThread)
-	fails(t, "release", s.Release(t.Context(), thr, fence, 3, 0), ponder.ErrFenced)
-	_, err = s.Take(t.Context(), thr, join(t, s, "nod_other"))
-	fails(t, "take", err, ponder.ErrNoThread)
-	fails(t, "save a checkpoint", s.SaveCheckpoint(t.Context(), thr, "fold", "1", 1, []byte("secret")), ponder.ErrNoThread)
-	fails(t, "remove again", s.Remove(t.Context(), thr), ponder.ErrNoThread)
-	same(t, "threads listed", len(must(s.List(t.Context(), ponder.Filter{}))(t)), 1)
-	same(t, "usage", must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t), before)
+	_, err = s.Append(t.Context(), thr, fence, userMessage("x"))
+	checkError(t, "append of the holder", err, ponder.ErrFenced)
+	_, err = s.Append(t.Context(), thr, 0, userMessage("x"))
+	checkError(t, "append", err, ponder.ErrNoThread)
+	checkError(t, "release", s.Release(t.Context(), thr, fence, 3, 0), ponder.ErrFenced)
+	_, err = s.Take(t.Context(), thr, joinNode(t, s, "nod_other"))
+	checkError(t, "take", err, ponder.ErrNoThread)
+	checkError(t, "save a checkpoint", s.SaveCheckpoint(t.Context(), thr, "fold", "1", 1, []byte("secret")), ponder.ErrNoThread)
+	checkError(t, "remove again", s.Remove(t.Context(), thr), ponder.ErrNoThread)
+	checkEqual(t, "threads listed", len(must(s.List(t.Context(), ponder.Filter{}))(t)), 1)
+	checkEqual(t, "usage", must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t), before)
 	checkGone(t, s)
-	same(t, "other thread", texts(t, s, "thr_b", 0), []string{"stays"})
+	checkEqual(t, "other thread", texts(t, s, "thr_b", 0), []string{"stays"})
 
-	create(t, s, thr, sayOnce("k", "a new one with the old id"))
+	createThread(t, s, thr, sayOnce("k", "a new one with the old id"))
 	checkGone(t, s)
-	same(t, "new thread", texts(t, s, thr, 0), []string{"a new one with the old id"})
-	_, err = s.Append(t.Context(), thr, fence, say("x"))
-	fails(t, "append of the old holder", err, ponder.ErrFenced)
-	if lease := take(t, s, thr, "nod_other"); lease.Fence <= fence || lease.Elapsed != 0 {
+	checkEqual(t, "new thread", texts(t, s, thr, 0), []string{"a new one with the old id"})
+	_, err = s.Append(t.Context(), thr, fence, userMessage("x"))
+	checkError(t, "append of the old holder", err, ponder.ErrFenced)
+	if lease := takeLease(t, s, thr, "nod_other"); lease.Fence <= fence || lease.Elapsed != 0 {
 		t.Errorf("lease of the new thread: %+v; of the old: %d", lease, fence)
 	}
-	same(t, "usage", must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t), before)
+	checkEqual(t, "usage", must(s.Usage(t.Context(), ponder.ByThread, time.Time{}))(t), before)
 }
 
 func checkGone(t *testing.T, s ponder.Store) {
@@ -194,7 +194,7 @@ func checkGone(t *testing.T, s ponder.Store) {
 }
 
 func checkCheckpoint(t *testing.T, s ponder.Store) {
-	create(t, s, thr, say("1"), say("2"))
+	createThread(t, s, thr, userMessage("1"), userMessage("2"))
 	load := func(what string, id ponder.ThreadID, fold, version string, wantSeq ponder.Seq, want []byte) {
 		t.Helper()
 		seq, state, err := s.LoadCheckpoint(t.Context(), id, fold, version)
@@ -222,7 +222,7 @@ func checkCheckpoint(t *testing.T, s ponder.Store) {
 	load("a new version does", thr, "line", "2", 1, []byte("new version"))
 	load("the old version", thr, "line", "1", 0, nil)
 	load("another fold", thr, "other", "7", 2, []byte("other"))
-	fails(t, "save for no thread", s.SaveCheckpoint(t.Context(), "thr_none", "line", "1", 1, nil), ponder.ErrNoThread)
+	checkError(t, "save for no thread", s.SaveCheckpoint(t.Context(), "thr_none", "line", "1", 1, nil), ponder.ErrNoThread)
 	for i := range 20 {
 		save(fmt.Sprint("fold", i), "1", 1, fmt.Sprint(i))
 	}

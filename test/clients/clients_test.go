@@ -62,7 +62,7 @@ func TestClients(t *testing.T) {
 	t.Run("go", func(t *testing.T) {
 		t.Parallel()
 		bin := filepath.Join(t.TempDir(), "go.test")
-		needs(t, command("go", "test", "-c", "-vet=off", "-o", bin, ".").in("go"), "the client for Go")
+		needs(t, command("go", "test", "-c", "-vet=off", "-o", bin, ".").inFolder("go"), "the client for Go")
 		checks.Add(server.checks(t, "go", bin, "-test.v"))
 	})
 }
@@ -108,7 +108,7 @@ type cmd struct {
 
 func command(args ...string) cmd { return cmd{args: args} }
 
-func (c cmd) in(dir string) cmd {
+func (c cmd) inFolder(dir string) cmd {
 	c.dir = dir
 	return c
 }

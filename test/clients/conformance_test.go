@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 	if run == nil {
 		t.Skip("what runs it is not installed")
 	}
-	rig := dialecttest.New(t, dialecttest.Options{Routes: func(d *compat.Desk) map[string]http.Handler {
+	rig := dialecttest.New(t, dialecttest.Options{Routes: func(d *compat.Dispatcher) map[string]http.Handler {
 		return mcp.New(mcp.Config{Desk: d, Version: "test", Extra: suite()}).Routes()
 	}})
 	s := &testServer{url: rig.Server().URL, token: dialecttest.Mine, env: []string{"PONDER_SUITE=all"}}

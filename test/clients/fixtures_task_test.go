@@ -37,7 +37,7 @@ func (j *jobs) begin(first sdk.InputRequestMap, do func(ctx context.Context, got
 	one := &job{id: rand.Text(), begun: time.Now(), end: end, got: make(sdk.InputResponseMap), all: make(chan struct{})}
 	one.state = mcp.TaskState{Status: mcp.TaskWorking, Updated: one.begun}
 	if len(first) > 0 {
-		one.state.Status, one.state.Asks = mcp.TaskAsks, first
+		one.state.Status, one.state.Asks = mcp.TaskInputRequired, first
 	} else {
 		close(one.all)
 	}
@@ -67,7 +67,7 @@ func (j *jobs) begin(first sdk.InputRequestMap, do func(ctx context.Context, got
 func (j *job) set(st mcp.TaskState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if is := j.state.Status; is == mcp.TaskWorking || is == mcp.TaskAsks {
+	if is := j.state.Status; is == mcp.TaskWorking || is == mcp.TaskInputRequired {
 		st.Updated = time.Now()
 		j.state = st
 	}
@@ -89,8 +89,8 @@ func (j *job) ID() string { return j.id }
 // Begun implements [mcp.Task].
 func (j *job) Begun() time.Time { return j.begun }
 
-// Stands implements [mcp.Task].
-func (j *job) Stands(context.Context, *sdk.ClientCapabilities) (mcp.TaskState, error) {
+// CurrentState implements [mcp.Task].
+func (j *job) CurrentState(context.Context, *sdk.ClientCapabilities) (mcp.TaskState, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	st := j.state
@@ -108,7 +108,7 @@ func (j *job) Answer(_ context.Context, answers sdk.InputResponseMap) error {
 			delete(j.state.Asks, key)
 		}
 	}
-	if j.state.Status == mcp.TaskAsks && len(j.state.Asks) == 0 {
+	if j.state.Status == mcp.TaskInputRequired && len(j.state.Asks) == 0 {
 		j.state = mcp.TaskState{Status: mcp.TaskWorking, Updated: time.Now()}
 		close(j.all)
 	}

@@ -15,9 +15,9 @@ const maxYes = 120
 
 // The words that start a plain yes, and the words that it must not contain.
 const (
-	yeses = "yes|y|yep|yeah|yup|sure|ok|okay|confirm|confirmed|approved|approve|agreed|correct|go ahead|do it|please do|sounds good|looks good|" +
+	yesWords = "yes|y|yep|yeah|yup|sure|ok|okay|confirm|confirmed|approved|approve|agreed|correct|go ahead|do it|please do|sounds good|looks good|" +
 		"ja|jawohl|genau|einverstanden|mach das|mach es|oui|d'accord|sí|sì|vale|claro|sim|va bene|はい|是|是的|好|好的|可以|да|давай"
-	buts = "but|not|no|don't|dont|do not|never|except|without|instead|only|wait|stop|first|unless|if|change|rather|later|hold|cancel|" +
+	butWords = "but|not|no|don't|dont|do not|never|except|without|instead|only|wait|stop|first|unless|if|change|rather|later|hold|cancel|" +
 		"aber|nicht|nein|kein|keine|ohne|sondern|nur|erst|warte|statt|wenn|mais|pas|non|sauf|pero|sin|ma|mas|não|senza"
 )
 
@@ -29,16 +29,16 @@ func isYes(text string) bool {
 		return false
 	}
 	if strings.HasPrefix(text, "👍") || strings.HasPrefix(text, "✅") {
-		return len(split(text)) == 0
+		return len(splitWords(text)) == 0
 	}
-	words := split(text)
+	words := splitWords(text)
 	joined := " " + strings.Join(words, " ") + " "
-	for but := range strings.SplitSeq(buts, "|") {
+	for but := range strings.SplitSeq(butWords, "|") {
 		if strings.Contains(joined, " "+but+" ") {
 			return false
 		}
 	}
-	for word := range strings.SplitSeq(yeses, "|") {
+	for word := range strings.SplitSeq(yesWords, "|") {
 		if strings.HasPrefix(joined, " "+word+" ") {
 			return true
 		}
@@ -57,15 +57,15 @@ const (
 
 var errNotArgs = errors.New("the arguments are no object, or too many")
 
-// args returns the scalar values of a JSON object, in order.
-func args(js json.RawMessage) (list []arg, err error) {
+// parseArgs returns the scalar values of a JSON object, in order.
+func parseArgs(js json.RawMessage) (list []arg, err error) {
 	if len(js) > maxBytes || !json.Valid(js) || len(bytes.TrimSpace(js)) == 0 || bytes.TrimSpace(js)[0] != '{' {
 		return nil, errNotArgs
 	}
 	d := json.NewDecoder(bytes.NewReader(js))
 	d.UseNumber()
 	r := reader{d: d}
-	if err := r.value(""); err != nil && !errors.Is(err, io.EOF) {
+	if err := r.readValue(""); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return r.list, nil
@@ -76,8 +76,8 @@ type reader struct {
 	list []arg
 }
 
-// value reads a value with the given key.
-func (r *reader) value(key string) error {
+// readValue reads a value with the given key.
+func (r *reader) readValue(key string) error {
 	tok, err := r.d.Token()
 	if err != nil {
 		return err
@@ -86,14 +86,14 @@ func (r *reader) value(key string) error {
 	case json.Delim:
 		return r.readRest(v, key)
 	case string:
-		return r.add(key, v)
+		return r.addArg(key, v)
 	case json.Number:
-		return r.add(key, v.String())
+		return r.addArg(key, v.String())
 	case bool:
 		if v {
-			return r.add(key, "true")
+			return r.addArg(key, "true")
 		}
-		return r.add(key, "false")
+		return r.addArg(key, "false")
 	}
 	return nil // null is ignored
 }
@@ -108,7 +108,7 @@ func (r *reader) readRest(open json.Delim, key string) error {
 			}
 			key, _ = name.(string)
 		}
-		if err := r.value(key); err != nil {
+		if err := r.readValue(key); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (r *reader) readRest(open json.Delim, key string) error {
 	return err
 }
 
-func (r *reader) add(key, value string) error {
+func (r *reader) addArg(key, value string) error {
 	if len(r.list) == maxArgs {
 		return errNotArgs
 	}
@@ -129,9 +129,9 @@ func (r *reader) add(key, value string) error {
 // collapseSpace returns a text with single spaces for all white space.
 func collapseSpace(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// line returns a call in the form for users.
-func line(tool string, js json.RawMessage) string {
-	list, err := args(js)
+// callText returns a call in the form for users.
+func callText(tool string, js json.RawMessage) string {
+	list, err := parseArgs(js)
 	if err != nil {
 		return tool + " with arguments that are a JSON object"
 	}
@@ -148,21 +148,21 @@ func line(tool string, js json.RawMessage) string {
 // namesCall reports whether an answer names the tool and all arguments of a call. Each value
 // must appear literally, except for white space. Several values must appear in order, each
 // after its key.
-func namesCall(t Tool, w Wish, answer string) bool {
-	list, err := args(w.Args)
-	if err != nil || !mentions(t, answer) {
+func namesCall(t Tool, w Request, answer string) bool {
+	list, err := parseArgs(w.Args)
+	if err != nil || !mentionsTool(t, answer) {
 		return false
 	}
 	answer = collapseSpace(answer)
 	if len(list) == 1 {
-		_, ok := find(answer, list[0].value, 0)
+		_, ok := findValue(answer, list[0].value, 0)
 		return ok
 	}
 	at, before := 0, ""
 	for _, a := range list {
 		ok := false
 		if a.key == before { // an element of a list
-			at, ok = find(answer, a.value, at)
+			at, ok = findValue(answer, a.value, at)
 		} else {
 			at, ok = findPair(answer, a, at)
 		}
@@ -174,12 +174,12 @@ func namesCall(t Tool, w Wish, answer string) bool {
 	return true
 }
 
-// mentions reports whether an answer names a tool by one of its words.
-func mentions(t Tool, answer string) bool {
+// mentionsTool reports whether an answer names a tool by one of its words.
+func mentionsTool(t Tool, answer string) bool {
 	if namesTool(answer, t.Name) {
 		return true
 	}
-	words := split(answer)
+	words := splitWords(answer)
 	return slices.ContainsFunc(t.Words, func(word string) bool { return slices.Contains(words, word) })
 }
 
@@ -190,16 +190,16 @@ func namesTool(text, tool string) bool {
 	if tool == "" {
 		return false
 	}
-	_, ok := find(text, tool, 0)
+	_, ok := findValue(text, tool, 0)
 	if !ok {
-		_, ok = find(collapseSpace(text), strings.ReplaceAll(tool, "_", " "), 0)
+		_, ok = findValue(collapseSpace(text), strings.ReplaceAll(tool, "_", " "), 0)
 	}
 	return ok
 }
 
-// find returns the end of the first occurrence of a value after at that is not part of a
+// findValue returns the end of the first occurrence of a value after at that is not part of a
 // longer word, number, path or address.
-func find(text, value string, at int) (end int, ok bool) {
+func findValue(text, value string, at int) (end int, ok bool) {
 	for {
 		i := strings.Index(text[at:], value)
 		if i < 0 {

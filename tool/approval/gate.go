@@ -23,8 +23,8 @@ import (
 	"ponder/internal/toolname"
 )
 
-// A Wish is a tool call that a model requests.
-type Wish struct {
+// A Request is a tool call that a model requests.
+type Request struct {
 	Tool  string
 	Args  json.RawMessage
 	Turns []Turn // of the conversation, oldest first; the last is the current one
@@ -50,11 +50,11 @@ type Gate struct {
 	Plan  bool // plan mode is on
 }
 
-// Ours returns the declarations of Ponder's own tools.
-func Ours() []Tool {
+// OwnTools returns the declarations of Ponder's own tools.
+func OwnTools() []Tool {
 	list := []Tool{{
 		Name: toolname.Remember, Changes: true, Words: []string{"remember", "keep", "note", "save", "merken", "merke", "notieren"},
-		Needs: []Condition{Either(Asked("remember", "note", "keep", "save", "memorize", "memorise", "merke", "merk", "notiere"), Confirmed())},
+		Needs: []Condition{AnyOf(AskedFor("remember", "note", "keep", "save", "memorize", "memorise", "merke", "merk", "notiere"), Confirmed())},
 	}}
 	for _, name := range []string{
 		toolname.Think, toolname.DeepThink, toolname.KnowledgeSearch, toolname.KnowledgeRead, toolname.PersonaMemory, toolname.EarlierSessions, toolname.ThreadRead, toolname.WebSearch, toolname.WebFetch,
@@ -65,8 +65,8 @@ func Ours() []Tool {
 }
 
 // Check returns "" if the tool may be used, or the reason why not, for the model.
-func (g Gate) Check(w Wish) (reason string) {
-	t := g.tool(w.Tool)
+func (g Gate) Check(w Request) (reason string) {
+	t := g.findTool(w.Tool)
 	if !t.Changes {
 		return ""
 	}
@@ -88,8 +88,8 @@ func (g Gate) Check(w Wish) (reason string) {
 	return fmt.Sprintf("Not done: %.64s changes the world, and not all holds that must:\n%s", t.Name, strings.Join(append(missing, held...), "\n"))
 }
 
-// tool returns the declaration of a tool.
-func (g Gate) tool(name string) Tool {
+// findTool returns the declaration of a tool.
+func (g Gate) findTool(name string) Tool {
 	i := slices.IndexFunc(g.Tools, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
 		return Tool{Name: name, Changes: true, Needs: []Condition{Confirmed()}}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// of returns turns of alternating messages and answers. The last turn may have no answer.
-func of(texts ...string) (turns []Turn) {
+// newTurns returns turns of alternating messages and answers. The last turn may have no answer.
+func newTurns(texts ...string) (turns []Turn) {
 	for i, text := range texts {
 		if i%2 == 0 {
 			turns = append(turns, Turn{User: text})
@@ -20,16 +20,16 @@ func of(texts ...string) (turns []Turn) {
 	return turns
 }
 
-func newCall(tool, args string, turns ...Turn) Wish {
-	return Wish{Tool: tool, Args: json.RawMessage(args), Turns: turns}
+func newCall(tool, args string, turns ...Turn) Request {
+	return Request{Tool: tool, Args: json.RawMessage(args), Turns: turns}
 }
 
-// answered returns a condition that holds if an answer has the text, in any turn or in the last one.
-func answered(text string, last bool) Condition {
+// answerCondition returns a condition that holds if an answer has the text, in any turn or in the last one.
+func answerCondition(text string, last bool) Condition {
 	return Condition{
 		Name: text + " was said",
-		Do:   constant("say " + text),
-		Met: func(_ Tool, w Wish) bool {
+		Do:   constantText("say " + text),
+		Met: func(_ Tool, w Request) bool {
 			turns := w.Turns
 			if last {
 				turns = turns[max(0, len(turns)-1):]
@@ -39,11 +39,11 @@ func answered(text string, last bool) Condition {
 	}
 }
 
-// policies returns a gate with a tool of each kind.
-func policies() Gate {
-	return Gate{Tools: append(Ours(),
+// testGate returns a gate with a tool of each kind.
+func testGate() Gate {
+	return Gate{Tools: append(OwnTools(),
 		Tool{Name: "look"},
-		Tool{Name: "send_mail", Changes: true, Needs: []Condition{Confirmed(), answered("looked", false), answered("weighed", true)}},
+		Tool{Name: "send_mail", Changes: true, Needs: []Condition{Confirmed(), answerCondition("looked", false), answerCondition("weighed", true)}},
 		Tool{Name: "pay", Changes: true, Needs: []Condition{Confirmed()}},
 		Tool{Name: "touch", Changes: true},
 	)}
@@ -74,7 +74,7 @@ func TestConfirmed(t *testing.T) {
 	}{
 		{"all of it", "send_mail", mail, shown, "yes", true},
 		{"the name with an underscore", "send_mail", mail, strings.Replace(shown, "send mail", "use send_mail", 1), "ok", true},
-		{"as the gate says it", "send_mail", mail, "Shall I do this? " + line("send_mail", json.RawMessage(mail)), "yes", true},
+		{"as the gate says it", "send_mail", mail, "Shall I do this? " + callText("send_mail", json.RawMessage(mail)), "yes", true},
 		{"no yes", "send_mail", mail, shown, "hm", false},
 		{"a question", "send_mail", mail, shown, "yes?", false},
 		{"another tool", "pay", mail, shown, "yes", false},
@@ -103,13 +103,13 @@ func TestConfirmed(t *testing.T) {
 	c := Confirmed()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newCall(tt.tool, tt.args, of("do something", tt.shown, tt.said)...)
+			w := newCall(tt.tool, tt.args, newTurns("do something", tt.shown, tt.said)...)
 			if got := c.Met(Tool{Name: tt.tool}, w); got != tt.want {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 		})
 	}
-	late := newCall("pay", `{"amount":10}`, of("x", "Shall I pay 10?", "how are you", "well", "yes")...)
+	late := newCall("pay", `{"amount":10}`, newTurns("x", "Shall I pay 10?", "how are you", "well", "yes")...)
 	if c.Met(Tool{Name: "pay"}, late) {
 		t.Error("a yes to another answer counts")
 	}
@@ -120,9 +120,9 @@ func TestConfirmed(t *testing.T) {
 }
 
 func TestChecklist(t *testing.T) {
-	g := policies()
+	g := testGate()
 	ask, args := "Shall I send mail to ann?", `{"to":"ann"}`
-	full := of("write to ann", ask, "yes")
+	full := newTurns("write to ann", ask, "yes")
 	full[0].Answer = append(full[0].Answer, "looked")
 	full[1].Answer = []string{"weighed"}
 	without := func(change func([]Turn)) []Turn {
@@ -158,9 +158,9 @@ func TestChecklist(t *testing.T) {
 }
 
 func TestBuiltInTools(t *testing.T) {
-	g := Gate{Tools: Ours()}
+	g := Gate{Tools: OwnTools()}
 	for _, name := range []string{"think", "deep_think", "knowledge_search", "web_fetch", "thread_read"} {
-		if reason := g.Check(newCall(name, `{}`)); reason != "" || g.tool(name).Changes {
+		if reason := g.Check(newCall(name, `{}`)); reason != "" || g.findTool(name).Changes {
 			t.Errorf("%s: %s", name, reason)
 		}
 	}
@@ -170,15 +170,15 @@ func TestBuiltInTools(t *testing.T) {
 		turns []Turn
 		want  bool
 	}{
-		{"asked", of("Remember that I like tea"), true},
-		{"asked kindly", of("Yes, please remember: I like tea."), true},
-		{"in German", of("Bitte merke dir, dass ich Tee mag"), true},
-		{"a question", of("Do you remember what I like?"), false},
-		{"another question", of("Remember my tea?"), false},
-		{"told", of("I like tea"), false},
-		{"offered and taken", of("I like tea", `Shall I remember "Ann likes tea."?`, "yes"), true},
-		{"offered and not taken", of("I like tea", `Shall I remember "Ann likes tea."?`, "no"), false},
-		{"something else was offered", of("I like tea", `Shall I remember "Ann likes tea and gin."?`, "yes"), false},
+		{"asked", newTurns("Remember that I like tea"), true},
+		{"asked kindly", newTurns("Yes, please remember: I like tea."), true},
+		{"in German", newTurns("Bitte merke dir, dass ich Tee mag"), true},
+		{"a question", newTurns("Do you remember what I like?"), false},
+		{"another question", newTurns("Remember my tea?"), false},
+		{"told", newTurns("I like tea"), false},
+		{"offered and taken", newTurns("I like tea", `Shall I remember "Ann likes tea."?`, "yes"), true},
+		{"offered and not taken", newTurns("I like tea", `Shall I remember "Ann likes tea."?`, "no"), false},
+		{"something else was offered", newTurns("I like tea", `Shall I remember "Ann likes tea and gin."?`, "yes"), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if reason := g.Check(newCall("remember", tea, tt.turns...)); (reason == "") != tt.want {
@@ -197,31 +197,31 @@ func TestPlanMode(t *testing.T) {
 		turns []Turn
 		want  bool
 	}{
-		{"off", false, "touch", of("go"), true},
-		{"no plan", true, "touch", of("go"), false},
-		{"looking is free", true, "look", of("go"), true},
-		{"by a message", false, "touch", of("/plan tidy up"), false},
-		{"a word that is not the mark", false, "touch", of("/planet x"), true},
-		{"switched off again", false, "touch", of("/plan tidy up", "well", "/plan off"), true},
-		{"which the flag forbids", true, "touch", of("/plan off"), false},
-		{"approved", true, "touch", of("go", plan, "yes"), true},
-		{"approved after /plan", false, "touch", of("/plan go", plan, "go ahead"), true},
-		{"not approved", true, "touch", of("go", plan, "hm"), false},
-		{"approved for later turns", true, "touch", of("go", plan, "yes", "done with 1", "go on with the rest"), true},
-		{"called off", true, "touch", of("go", plan, "yes", "done with 1", "Stop, that is wrong"), false},
-		{"another plan", true, "touch", of("go", plan, "yes", plan, "hm"), false},
-		{"another plan, approved", true, "touch", of("go", plan, "hm", plan, "ok"), true},
-		{"a tool that it does not name", true, "pay", of("go", plan, "yes"), false},
-		{"the approval of something else", true, "touch", of("go", plan, "what is 1?", "looking", "yes"), false},
-		{"a plan without steps", true, "touch", of("go", "## Plan\n\nI will touch it.", "yes"), false},
-		{"steps without a plan", true, "touch", of("go", "1. touch it", "yes"), false},
-		{"in bold", true, "touch", of("go", "**The plan**\n- touch it", "yes"), true},
-		{"the checklist of the tool stays", true, "send_mail", of("go", "Plan:\n- send_mail", "yes"), false},
-		{"a tool that nobody knows", true, "launch", of("go", "Plan:\n- launch", "yes"), true},
+		{"off", false, "touch", newTurns("go"), true},
+		{"no plan", true, "touch", newTurns("go"), false},
+		{"looking is free", true, "look", newTurns("go"), true},
+		{"by a message", false, "touch", newTurns("/plan tidy up"), false},
+		{"a word that is not the mark", false, "touch", newTurns("/planet x"), true},
+		{"switched off again", false, "touch", newTurns("/plan tidy up", "well", "/plan off"), true},
+		{"which the flag forbids", true, "touch", newTurns("/plan off"), false},
+		{"approved", true, "touch", newTurns("go", plan, "yes"), true},
+		{"approved after /plan", false, "touch", newTurns("/plan go", plan, "go ahead"), true},
+		{"not approved", true, "touch", newTurns("go", plan, "hm"), false},
+		{"approved for later turns", true, "touch", newTurns("go", plan, "yes", "done with 1", "go on with the rest"), true},
+		{"called off", true, "touch", newTurns("go", plan, "yes", "done with 1", "Stop, that is wrong"), false},
+		{"another plan", true, "touch", newTurns("go", plan, "yes", plan, "hm"), false},
+		{"another plan, approved", true, "touch", newTurns("go", plan, "hm", plan, "ok"), true},
+		{"a tool that it does not name", true, "pay", newTurns("go", plan, "yes"), false},
+		{"the approval of something else", true, "touch", newTurns("go", plan, "what is 1?", "looking", "yes"), false},
+		{"a plan without steps", true, "touch", newTurns("go", "## Plan\n\nI will touch it.", "yes"), false},
+		{"steps without a plan", true, "touch", newTurns("go", "1. touch it", "yes"), false},
+		{"in bold", true, "touch", newTurns("go", "**The plan**\n- touch it", "yes"), true},
+		{"the checklist of the tool stays", true, "send_mail", newTurns("go", "Plan:\n- send_mail", "yes"), false},
+		{"a tool that nobody knows", true, "launch", newTurns("go", "Plan:\n- launch", "yes"), true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			g := policies()
+			g := testGate()
 			g.Plan = tt.on
 			reason := g.Check(newCall(tt.tool, `{}`, tt.turns...))
 			if (reason == "") != tt.want {
@@ -239,10 +239,10 @@ func TestPlanMode(t *testing.T) {
 
 func TestUnknownTool(t *testing.T) {
 	var g Gate
-	if reason := g.Check(newCall("launch", `{"at":"noon"}`, of("go")...)); !strings.Contains(reason, "launch with at: noon") {
+	if reason := g.Check(newCall("launch", `{"at":"noon"}`, newTurns("go")...)); !strings.Contains(reason, "launch with at: noon") {
 		t.Errorf("reason %q", reason)
 	}
-	if reason := g.Check(newCall("launch", `{"at":"noon"}`, of("go", "Shall I launch at noon?", "yes")...)); reason != "" {
+	if reason := g.Check(newCall("launch", `{"at":"noon"}`, newTurns("go", "Shall I launch at noon?", "yes")...)); reason != "" {
 		t.Errorf("reason %q", reason)
 	}
 }
@@ -272,8 +272,8 @@ func TestProperties(t *testing.T) {
 			turns = append(turns, turn)
 		}
 		w := newCall(tools[r.IntN(len(tools))], inputs[r.IntN(len(inputs))], turns...)
-		g := policies()
-		tool := g.tool(w.Tool)
+		g := testGate()
+		tool := g.findTool(w.Tool)
 		reason := g.Check(w)
 		holds := !g.inPlanMode(turns) || Planned().Met(tool, w)
 		for _, c := range tool.Needs {
@@ -311,19 +311,19 @@ func FuzzCheck(f *testing.F) {
 	f.Add(`{"a":1`, "\xff", "👍")
 	f.Add(`{"":""," ":" "}`, "Plan:\n1. x", "/plan")
 	f.Fuzz(func(t *testing.T, args, answer, said string) {
-		g := policies()
+		g := testGate()
 		for _, tool := range []string{"pay", "send_mail", "remember", "launch", ""} {
-			g.Check(newCall(tool, args, of("x", answer, said)...))
+			g.Check(newCall(tool, args, newTurns("x", answer, said)...))
 		}
 		list, err := argsOf(args)
 		if err != nil || len(list) > 1 || len(list) == 1 && strings.ContainsAny(list[0].value, joiners+",:;") {
 			return
 		}
-		shown := "Shall I use it? " + line("pay", json.RawMessage(args)) + " ?"
-		if reason := g.Check(newCall("pay", args, of("x", shown, "yes")...)); reason != "" {
+		shown := "Shall I use it? " + callText("pay", json.RawMessage(args)) + " ?"
+		if reason := g.Check(newCall("pay", args, newTurns("x", shown, "yes")...)); reason != "" {
 			t.Errorf("%q was shown for %q: %q", shown, args, reason)
 		}
 	})
 }
 
-func argsOf(js string) ([]arg, error) { return args(json.RawMessage(js)) }
+func argsOf(js string) ([]arg, error) { return parseArgs(json.RawMessage(js)) }

@@ -36,13 +36,13 @@ func cutPlanMark(text string) (rest string, ok bool) {
 	return strings.TrimSpace(rest), true
 }
 
-// withdraws reports whether a message withdraws the approval of a plan: it asks for another
+// isWithdrawal reports whether a message withdraws the approval of a plan: it asks for another
 // plan, or stops the work.
-func withdraws(text string) bool {
+func isWithdrawal(text string) bool {
 	if _, ok := cutPlanMark(text); ok {
 		return true
 	}
-	words := split(text)
+	words := splitWords(text)
 	return len(words) > 0 && slices.Contains([]string{
 		"no", "stop", "cancel", "halt", "wait", "don't", "abort", "undo", "nein", "stopp", "warte", "non", "arrête", "não",
 	}, words[0])
@@ -56,7 +56,7 @@ func approvedPlan(turns []Turn) (plan string, approved bool) {
 		switch {
 		case shown:
 			approved = isYes(t.User)
-		case approved && withdraws(t.User):
+		case approved && isWithdrawal(t.User):
 			approved = false
 		}
 		if p, ok := planIn(t.Answer); ok {
@@ -82,7 +82,7 @@ func planIn(answers []string) (plan string, ok bool) {
 // isHeading reports whether a line is the isHeading of a plan: "## Plan", "**Plan**", "Plan:".
 func isHeading(line string) bool {
 	line = strings.TrimSpace(line)
-	words := split(line)
+	words := splitWords(line)
 	if len(words) == 0 || len(words) > 6 || !slices.Contains(words, "plan") {
 		return false
 	}

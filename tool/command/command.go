@@ -41,12 +41,12 @@ type Options struct {
 
 // Limits.
 const (
-	MostTime   = 30 * time.Second
-	MostOutput = 4 << 10 // bytes of output
-	MostArgs   = 4
-	MostText   = 500  // bytes of an argument
-	MostStdin  = 4000 // bytes of standard input
-	MostReason = 300  // bytes of the reason
+	MaxTime   = 30 * time.Second
+	MaxOutput = 4 << 10 // bytes of output
+	MaxArgs   = 4
+	MaxText   = 500  // bytes of an argument
+	MaxStdin  = 4000 // bytes of standard input
+	MaxReason = 300  // bytes of the reason
 )
 
 // Reason is the key of a required input: why the model uses the tool.
@@ -59,8 +59,8 @@ func New(o Options) (ponder.Tool, error) {
 		return ponder.Tool{}, errors.New("command is missing: the program and its arguments")
 	case strings.TrimSpace(o.Doc) == "":
 		return ponder.Tool{}, errors.New("doc is missing: what it does, and when to use it")
-	case len(o.Args) > MostArgs:
-		return ponder.Tool{}, fmt.Errorf("args has %d names, and may have %d", len(o.Args), MostArgs)
+	case len(o.Args) > MaxArgs:
+		return ponder.Tool{}, fmt.Errorf("args has %d names, and may have %d", len(o.Args), MaxArgs)
 	case o.Stdin && len(o.Args) == 0:
 		return ponder.Tool{}, errors.New("stdin needs a name in args")
 	}
@@ -69,13 +69,13 @@ func New(o Options) (ponder.Tool, error) {
 			return ponder.Tool{}, fmt.Errorf("args: %.40q is no name of its own: small letters, digits and _, at most 40, and not %s", name, Reason)
 		}
 	}
-	if o.Limit <= 0 || o.Limit > MostTime {
-		o.Limit = MostTime
+	if o.Limit <= 0 || o.Limit > MaxTime {
+		o.Limit = MaxTime
 	}
 	return ponder.Tool{
-		Tool: llm.Tool{Name: o.Name, Doc: strings.TrimSpace(o.Doc), Schema: o.schema()},
+		Tool: llm.Tool{Name: o.Name, Doc: strings.TrimSpace(o.Doc), Schema: o.inputSchema()},
 		Once: true, // a crash leaves the effect of the command unknown
-		Do:   o.do,
+		Do:   o.doCommand,
 	}, nil
 }
 
@@ -84,18 +84,18 @@ func isName(name string) bool {
 	return name != "" && len(name) <= 40 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// schema returns the schema of the input.
-func (o Options) schema() json.RawMessage {
+// inputSchema returns the schema of the input.
+func (o Options) inputSchema() json.RawMessage {
 	type property struct {
 		Type string `json:"type"`
 		Most int    `json:"maxLength"`
 		Doc  string `json:"description"`
 	}
-	properties := map[string]property{Reason: {"string", MostReason, "Why it is right to do this now, in a sentence."}}
+	properties := map[string]property{Reason: {"string", MaxReason, "Why it is right to do this now, in a sentence."}}
 	for i, name := range o.Args {
-		limit := MostText
+		limit := MaxText
 		if o.isStdin(i) {
-			limit = MostStdin
+			limit = MaxStdin
 		}
 		properties[name] = property{"string", limit, "Plain text."}
 	}
@@ -108,8 +108,8 @@ func (o Options) schema() json.RawMessage {
 // isStdin reports whether text i becomes standard input.
 func (o Options) isStdin(i int) bool { return o.Stdin && i == len(o.Args)-1 }
 
-// texts returns the arguments and the standard input for an input.
-func (o Options) texts(input json.RawMessage) (args []string, stdin string, err error) {
+// parseTexts returns the arguments and the standard input for an input.
+func (o Options) parseTexts(input json.RawMessage) (args []string, stdin string, err error) {
 	var in map[string]any
 	if json.Unmarshal(input, &in) != nil {
 		return nil, "", errors.New("the input must be an object as the schema says")
@@ -120,17 +120,17 @@ func (o Options) texts(input json.RawMessage) (args []string, stdin string, err 
 			return nil, "", fmt.Errorf("%s is missing: a text", name)
 		}
 		if o.isStdin(i) {
-			if stdin = clean(text, true); len(stdin) > MostStdin {
-				return nil, "", fmt.Errorf("%s is too long: at most %d bytes", name, MostStdin)
+			if stdin = cleanText(text, true); len(stdin) > MaxStdin {
+				return nil, "", fmt.Errorf("%s is too long: at most %d bytes", name, MaxStdin)
 			}
 			continue
 		}
-		text = clean(text, false)
+		text = cleanText(text, false)
 		switch {
 		case text == "":
 			return nil, "", fmt.Errorf("%s is empty", name)
-		case len(text) > MostText:
-			return nil, "", fmt.Errorf("%s is too long: at most %d bytes", name, MostText)
+		case len(text) > MaxText:
+			return nil, "", fmt.Errorf("%s is too long: at most %d bytes", name, MaxText)
 		case strings.HasPrefix(text, "-"):
 			return nil, "", fmt.Errorf("%s must not begin with a dash", name)
 		}
@@ -139,9 +139,9 @@ func (o Options) texts(input json.RawMessage) (args []string, stdin string, err 
 	return args, stdin, nil
 }
 
-// clean returns the visible part of a text. It replaces tabs and, unless lines is set, line
+// cleanText returns the visible part of a text. It replaces tabs and, unless lines is set, line
 // breaks by spaces.
-func clean(text string, lines bool) string {
+func cleanText(text string, lines bool) string {
 	text = strings.ReplaceAll(textkit.Visible(text), "\t", " ")
 	if !lines {
 		text = strings.ReplaceAll(text, "\n", " ")
@@ -149,8 +149,8 @@ func clean(text string, lines bool) string {
 	return strings.TrimSpace(text)
 }
 
-func (o Options) do(ctx context.Context, input json.RawMessage) (string, error) {
-	args, stdin, err := o.texts(input)
+func (o Options) doCommand(ctx context.Context, input json.RawMessage) (string, error) {
+	args, stdin, err := o.parseTexts(input)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", o.Name, err)
 	}
@@ -159,16 +159,16 @@ func (o Options) do(ctx context.Context, input json.RawMessage) (string, error) 
 			return "", err
 		}
 	}
-	return o.run(ctx, args, stdin)
+	return o.runCommand(ctx, args, stdin)
 }
 
-// run runs the command and returns its output.
-func (o Options) run(ctx context.Context, args []string, stdin string) (string, error) {
-	out := limitio.Writer{Limit: MostOutput}
+// runCommand runs the command and returns its output.
+func (o Options) runCommand(ctx context.Context, args []string, stdin string) (string, error) {
+	out := limitio.Writer{Limit: MaxOutput}
 	err := process.Run(ctx, o.Limit, process.Spec{
 		Command: append(slices.Clone(o.Command), args...), Dir: o.Dir, Env: o.Env, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &out,
 	})
-	output := clean(out.String(), true)
+	output := cleanText(out.String(), true)
 	exit := (*exec.ExitError)(nil)
 	switch {
 	case ctx.Err() != nil:

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// use runs a script with texts.
-func use(t *testing.T, o Options, script string, texts map[string]string) (string, error) {
+// runScript runs a script with texts.
+func runScript(t *testing.T, o Options, script string, texts map[string]string) (string, error) {
 	t.Helper()
 	o.Name, o.Doc = "act", "Acts"
 	if o.Command == nil {
@@ -35,7 +35,7 @@ func use(t *testing.T, o Options, script string, texts map[string]string) (strin
 
 func TestUse(t *testing.T) {
 	t.Setenv("PONDER_KEY", "geheim")
-	long := strings.Repeat("x", MostText+1)
+	long := strings.Repeat("x", MaxText+1)
 	show := `printf '%s|' "$#" "$@"; cat`
 	tests := []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestUse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := use(t, tt.o, tt.script, tt.texts)
+			got, err := runScript(t, tt.o, tt.script, tt.texts)
 			switch {
 			case tt.fails == "" && (err != nil || got != tt.want):
 				t.Errorf("got %q, %v, want %q", got, err, tt.want)
@@ -75,8 +75,8 @@ func TestUse(t *testing.T) {
 }
 
 func TestMuchOutput(t *testing.T) {
-	got, err := use(t, Options{}, "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done", nil)
-	if err != nil || len(got) > MostOutput || !strings.HasPrefix(got, "line 0\nline 1\n") {
+	got, err := runScript(t, Options{}, "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done", nil)
+	if err != nil || len(got) > MaxOutput || !strings.HasPrefix(got, "line 0\nline 1\n") {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
@@ -84,7 +84,7 @@ func TestMuchOutput(t *testing.T) {
 // Child processes end with their command.
 func TestChildProcesses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
-	if _, err := use(t, Options{Args: []string{"file"}}, `sleep 1000 >/dev/null 2>&1 & echo $! > "$1"`, map[string]string{"file": file}); err != nil {
+	if _, err := runScript(t, Options{Args: []string{"file"}}, `sleep 1000 >/dev/null 2>&1 & echo $! > "$1"`, map[string]string{"file": file}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -92,15 +92,15 @@ func TestChildProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	for until := time.Now().Add(time.Minute); !dead(pid); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(time.Minute); !hasEnded(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("process %d is still there", pid)
 		}
 	}
 }
 
-// dead reports whether a process has ended, possibly as a zombie.
-func dead(pid int) bool {
+// hasEnded reports whether a process has ended, possibly as a zombie.
+func hasEnded(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true
 	}
@@ -133,8 +133,8 @@ func FuzzTexts(f *testing.F) {
 	}
 	o := Options{Name: "act", Args: []string{"text"}}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		args, stdin, err := o.texts(input)
-		if err == nil && (len(args) != 1 || stdin != "" || args[0] == "" || args[0][0] == '-' || len(args[0]) > MostText || strings.ContainsAny(args[0], "\x00\n\x1b")) {
+		args, stdin, err := o.parseTexts(input)
+		if err == nil && (len(args) != 1 || stdin != "" || args[0] == "" || args[0][0] == '-' || len(args[0]) > MaxText || strings.ContainsAny(args[0], "\x00\n\x1b")) {
 			t.Errorf("%q, %q", args, stdin)
 		}
 	})

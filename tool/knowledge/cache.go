@@ -36,7 +36,7 @@ type entry struct {
 	lock    chan struct{} // holds a value while locked
 	key     string        // the key of the loaded listing; "" before the first
 	docs    *document.Collection
-	skipped []document.Skipped
+	skipped []document.SkippedFile
 	fresh   time.Time // the next scan is due after this time
 }
 
@@ -44,26 +44,26 @@ func newCache(opts Options) *cache {
 	return &cache{read: opts.Read, maxBytes: opts.MaxBytes, entries: map[string]*entry{}}
 }
 
-// load returns the current documents of paths. Concurrent callers with the same paths share
+// loadDocuments returns the current documents of paths. Concurrent callers with the same paths share
 // the work.
-func (c *cache) load(ctx context.Context, paths []string) (*document.Collection, []document.Skipped, error) {
-	e := c.entry(strings.Join(paths, "\x00"))
+func (c *cache) loadDocuments(ctx context.Context, paths []string) (*document.Collection, []document.SkippedFile, error) {
+	e := c.entryFor(strings.Join(paths, "\x00"))
 	select {
 	case e.lock <- struct{}{}:
 		defer func() { <-e.lock }()
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	err := e.refresh(ctx, paths, c.read)
-	c.evict(e)
+	err := e.refreshDocuments(ctx, paths, c.read)
+	c.evictOldest(e)
 	if err != nil {
 		return nil, nil, err
 	}
 	return e.docs, e.skipped, nil
 }
 
-// refresh reloads the documents if they have changed. The caller holds the lock.
-func (e *entry) refresh(ctx context.Context, paths []string, opts document.Options) error {
+// refreshDocuments reloads the documents if they have changed. The caller holds the lock.
+func (e *entry) refreshDocuments(ctx context.Context, paths []string, opts document.Options) error {
 	began := time.Now()
 	if e.docs != nil && began.Before(e.fresh) {
 		return nil
@@ -85,8 +85,8 @@ func (e *entry) refresh(ctx context.Context, paths []string, opts document.Optio
 	return nil
 }
 
-// entry returns the entry of a key, and creates it if necessary.
-func (c *cache) entry(key string) *entry {
+// entryFor returns the entry of a key, and creates it if necessary.
+func (c *cache) entryFor(key string) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[key]
@@ -99,9 +99,9 @@ func (c *cache) entry(key string) *entry {
 	return e
 }
 
-// evict records the size of an entry. It drops the least recently used entries while the
+// evictOldest records the size of an entry. It drops the least recently used entries while the
 // cache is too large.
-func (c *cache) evict(e *entry) {
+func (c *cache) evictOldest(e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.docs != nil {
@@ -122,10 +122,10 @@ func (c *cache) evict(e *entry) {
 	}
 }
 
-// document returns a cached document whose hash starts with the given one, or nil. Among
+// findDocument returns a cached document whose hash starts with the given one, or nil. Among
 // copies it prefers the first path.
-func (c *cache) document(hash string) (found *document.Document) {
-	for _, docs := range c.cached() {
+func (c *cache) findDocument(hash string) (found *document.Document) {
+	for _, docs := range c.cachedDocuments() {
 		for _, d := range docs.Documents() {
 			if strings.HasPrefix(d.Hash, hash) && (found == nil || d.Source < found.Source) {
 				found = d
@@ -135,8 +135,8 @@ func (c *cache) document(hash string) (found *document.Document) {
 	return found
 }
 
-// cached returns the cached documents that are not being loaded.
-func (c *cache) cached() (list []*document.Collection) {
+// cachedDocuments returns the cached documents that are not being loaded.
+func (c *cache) cachedDocuments() (list []*document.Collection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.entries {

@@ -17,28 +17,28 @@ const fileKind = "file"
 
 // searchFiles adds the hits in files.
 func (s *searcher) searchFiles(ctx context.Context, in input, r *lookup.Found) error {
-	paths, err := s.allowed(in.Paths)
+	paths, err := s.allowedPaths(in.Paths)
 	if err != nil {
 		return err
 	}
-	docs, skipped, err := s.cache.load(ctx, paths)
+	docs, skipped, err := s.cache.loadDocuments(ctx, paths)
 	if err != nil {
 		return err
 	}
 	for _, s := range skipped[:min(len(skipped), maxSkipped)] {
-		r.Skipped = append(r.Skipped, lookup.Skipped{Path: document.Legible(s.Path), Reason: s.Reason})
+		r.Skipped = append(r.Skipped, lookup.SkippedFile{Path: document.QuotePath(s.Path), Reason: s.Reason})
 	}
 	r.More = max(0, len(skipped)-maxSkipped)
 	r.Documents, r.Sentences = len(docs.Documents()), docs.Sentences()
-	for _, h := range find(docs, in, in.Limit) {
+	for _, h := range findHits(docs, in, in.Limit) {
 		r.Hits = append(r.Hits, newHit(docs, h, in.Query))
 	}
 	return nil
 }
 
-// find searches documents. It excludes and prefers sources as the input says.
-func find(docs *document.Collection, in input, limit int) []document.Hit {
-	opts, n := document.SearchOptions{Exclude: in.Exclude, Least: minScore, Diversity: diversity}, limit
+// findHits searches documents. It excludes and prefers sources as the input says.
+func findHits(docs *document.Collection, in input, limit int) []document.Hit {
+	opts, n := document.SearchOptions{Exclude: in.Exclude, MinRelativeScore: minScore, Diversity: diversity}, limit
 	if len(in.Prefer)+len(in.Without) > 0 {
 		n = candidateFactor * limit
 	}
@@ -77,9 +77,9 @@ func isNamed(source string, names []string) bool {
 func newHit(docs *document.Collection, h document.Hit, query string) lookup.Hit {
 	return lookup.Hit{
 		ID: h.ID(), Kind: fileKind, Source: h.Document.Source, Title: textkit.TruncateBytes(h.Document.Title, maxLabel), Section: textkit.TruncateBytes(h.Section(), maxLabel),
-		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: round3(h.Score),
+		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: roundScore(h.Score),
 		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: contextOf(h),
-		Author: textkit.TruncateBytes(h.Document.Author, maxLabel), Published: stamp(h.Document.Published), Untrusted: isMail(h.Document.Source),
+		Author: textkit.TruncateBytes(h.Document.Author, maxLabel), Published: storedTime(h.Document.Published), Untrusted: isMail(h.Document.Source),
 	}
 }
 
@@ -94,7 +94,7 @@ func isMail(path string) bool {
 }
 
 // contextOf returns the sentences before and after a hit.
-func contextOf(h document.Hit) string { return joinContext(h.Around()) }
+func contextOf(h document.Hit) string { return joinContext(h.Neighbours()) }
 
 // joinContext joins the text before and after a hit.
 func joinContext(before, after string) string {
@@ -105,4 +105,4 @@ func joinContext(before, after string) string {
 	return before + " … " + after
 }
 
-func round3(x float64) float64 { return float64(int(x*1000)) / 1000 }
+func roundScore(x float64) float64 { return float64(int(x*1000)) / 1000 }

@@ -116,7 +116,7 @@ func Tools(opts Options) []ponder.Tool {
 		opts.Now = time.Now
 	}
 	s := &searcher{opts: opts, cache: newCache(opts)}
-	return []ponder.Tool{ponder.NewTool(Name, doc, schema, s.search), ponder.NewTool(ReadName, readDoc, readSchema, s.read)}
+	return []ponder.Tool{ponder.NewTool(Name, doc, schema, s.searchAll), ponder.NewTool(ReadName, readDoc, readSchema, s.readPassage)}
 }
 
 type searcher struct {

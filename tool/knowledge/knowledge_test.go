@@ -28,8 +28,8 @@ The harbour has forty boats.
 The hull of the ferry was repaired in 2019. It cost nine thousand euros. The ferry sails twice a day.
 `
 
-// folder writes files into a new folder and returns it.
-func folder(t *testing.T, files map[string]string) string {
+// writeFolder writes files into a new folder and returns it.
+func writeFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -41,8 +41,8 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// use calls a tool and returns its result.
-func use(t *testing.T, do func(context.Context, json.RawMessage) (string, error), in input) lookup.Found {
+// useTool calls a tool and returns its result.
+func useTool(t *testing.T, do func(context.Context, json.RawMessage) (string, error), in input) lookup.Found {
 	t.Helper()
 	js, err := json.Marshal(in)
 	if err != nil {
@@ -61,8 +61,8 @@ func use(t *testing.T, do func(context.Context, json.RawMessage) (string, error)
 
 // Results quote file names that JSON would change.
 func TestQuotedNames(t *testing.T) {
-	dir := folder(t, map[string]string{"a\nb.md": boats, "c\n.md": "x\x00"})
-	r := use(t, New(Options{}).Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1})
+	dir := writeFolder(t, map[string]string{"a\nb.md": boats, "c\n.md": "x\x00"})
+	r := useTool(t, New(Options{}).Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1})
 	if len(r.Hits) != 1 || r.Hits[0].Source != filepath.Join(dir, `a\nb.md`) {
 		t.Errorf("hits: %+v", r.Hits)
 	}
@@ -75,12 +75,12 @@ func TestQuotedNames(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats, "b.md": "x\x00", "c.png": ""})
+	dir := writeFolder(t, map[string]string{"boats.md": boats, "b.md": "x\x00", "c.png": ""})
 	tool := New(Options{})
 	if tool.Name != "knowledge_search" || !strings.Contains(tool.Doc, "`quote`") || !json.Valid(tool.Schema) {
 		t.Errorf("tool %+v", tool.Tool)
 	}
-	r := use(t, tool.Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1})
+	r := useTool(t, tool.Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1})
 	if len(r.Hits) != 1 {
 		t.Fatalf("hits: %+v", r.Hits)
 	}
@@ -99,7 +99,7 @@ func TestSearch(t *testing.T) {
 	if len(h.Topics) == 0 || len(h.Topics) > 4 {
 		t.Errorf("topics: %q", h.Topics)
 	}
-	skipped := lookup.List[lookup.Skipped]{{Path: dir, Reason: "not a format that can be read: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
+	skipped := lookup.List[lookup.SkippedFile]{{Path: dir, Reason: "not a format that can be read: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
 	if diff := cmp.Diff(skipped, r.Skipped); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}
@@ -109,12 +109,12 @@ func TestSearch(t *testing.T) {
 }
 
 func TestExclude(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats})
+	dir := writeFolder(t, map[string]string{"boats.md": boats})
 	tool := New(Options{})
 	var ids []string
 	quotes := map[string]bool{}
 	for range 10 {
-		r := use(t, tool.Do, input{Query: "ferry", Paths: []string{dir}, Limit: 1, Exclude: ids})
+		r := useTool(t, tool.Do, input{Query: "ferry", Paths: []string{dir}, Limit: 1, Exclude: ids})
 		if len(r.Hits) == 0 {
 			break
 		}
@@ -130,7 +130,7 @@ func TestExclude(t *testing.T) {
 }
 
 func TestNothingFound(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats})
+	dir := writeFolder(t, map[string]string{"boats.md": boats})
 	tool := New(Options{})
 	text, err := tool.Do(t.Context(), fmt.Appendf(nil, `{"query": "zebra", "paths": [%q]}`, dir))
 	if want := `{"hits":[],"skipped":[],"documents":1,"sentences":6}`; err != nil || text != want {
@@ -139,7 +139,7 @@ func TestNothingFound(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	dir := folder(t, map[string]string{"in/a.md": "aa", "out/b.md": "bb"})
+	dir := writeFolder(t, map[string]string{"in/a.md": "aa", "out/b.md": "bb"})
 	if err := os.Symlink(filepath.Join(dir, "out"), filepath.Join(dir, "in", "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -168,20 +168,20 @@ func TestRefuses(t *testing.T) {
 			}
 		})
 	}
-	if r := use(t, bound.Do, input{Query: "aa bb"}); len(r.Hits) != 1 || r.Hits[0].Quote != "aa" {
+	if r := useTool(t, bound.Do, input{Query: "aa bb"}); len(r.Hits) != 1 || r.Hits[0].Quote != "aa" {
 		t.Errorf("hits of the roots: %+v", r.Hits)
 	}
 }
 
 func TestCancelled(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats})
+	dir := writeFolder(t, map[string]string{"boats.md": boats})
 	tool := New(Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tool.Do(ctx, fmt.Appendf(nil, `{"query": "ferry", "paths": [%q]}`, dir)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
-	if r := use(t, tool.Do, input{Query: "ferry", Paths: []string{dir}}); len(r.Hits) == 0 {
+	if r := useTool(t, tool.Do, input{Query: "ferry", Paths: []string{dir}}); len(r.Hits) == 0 {
 		t.Error("a search that was cancelled spoilt the next one")
 	}
 }
@@ -193,7 +193,7 @@ func TestBounds(t *testing.T) {
 		files[fmt.Sprintf("bad%02d.md", i)] = "\x00"
 		files[fmt.Sprintf("good%02d.md", i)] = fmt.Sprintf("Rope number %d hangs in room %d of the house.", i, i)
 	}
-	r := use(t, New(Options{}).Do, input{Query: "rope", Paths: []string{folder(t, files)}, Limit: 1000})
+	r := useTool(t, New(Options{}).Do, input{Query: "rope", Paths: []string{writeFolder(t, files)}, Limit: 1000})
 	if len(r.Hits) != maxLimit || len(r.Skipped) != maxSkipped || r.More != 40 {
 		t.Errorf("%d hits, %d skipped and %d more", len(r.Hits), len(r.Skipped), r.More)
 	}
@@ -205,14 +205,14 @@ func TestBounds(t *testing.T) {
 }
 
 func TestFilesChange(t *testing.T) {
-	dir := folder(t, map[string]string{"a.md": "The ferry is red."})
+	dir := writeFolder(t, map[string]string{"a.md": "The ferry is red."})
 	c := newCache(Options{MaxBytes: 1 << 20})
 	load := func() *document.Collection {
 		t.Helper()
 		for _, e := range c.entries {
 			e.fresh = e.fresh.Add(-maxFresh)
 		}
-		docs, _, err := c.load(t.Context(), []string{dir})
+		docs, _, err := c.loadDocuments(t.Context(), []string{dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,8 +242,8 @@ func TestCacheForgets(t *testing.T) {
 	c := newCache(Options{MaxBytes: 2500})
 	var dirs []string
 	for i := range 4 {
-		dirs = append(dirs, folder(t, map[string]string{"a.md": fmt.Sprint(i, text)}))
-		if _, _, err := c.load(t.Context(), dirs[i:]); err != nil {
+		dirs = append(dirs, writeFolder(t, map[string]string{"a.md": fmt.Sprint(i, text)}))
+		if _, _, err := c.loadDocuments(t.Context(), dirs[i:]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +251,7 @@ func TestCacheForgets(t *testing.T) {
 		t.Errorf("%d entries are left", len(c.entries))
 	}
 	for i := range 100 {
-		if _, _, err := c.load(t.Context(), []string{filepath.Join(dirs[0], fmt.Sprint(i))}); err == nil {
+		if _, _, err := c.loadDocuments(t.Context(), []string{filepath.Join(dirs[0], fmt.Sprint(i))}); err == nil {
 			t.Error("no error for a path that is missing")
 		}
 	}
@@ -261,7 +261,7 @@ func TestCacheForgets(t *testing.T) {
 }
 
 func TestConcurrently(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats, "b.md": "The ferry is not old."})
+	dir := writeFolder(t, map[string]string{"boats.md": boats, "b.md": "The ferry is not old."})
 	tool := New(Options{})
 	js := fmt.Appendf(nil, `{"query": "ferry hull", "paths": [%q]}`, dir)
 	want, err := New(Options{}).Do(t.Context(), js)
@@ -283,10 +283,10 @@ func TestConcurrently(t *testing.T) {
 
 // Preferred sources come first, and excluded ones are missing.
 func TestSources(t *testing.T) {
-	dir := folder(t, map[string]string{"a/ferry.md": "The ferry is old and white.", "a/b.md": "The ferry is old and blue.", "c.md": "The ferry is old, and has an engine."})
+	dir := writeFolder(t, map[string]string{"a/ferry.md": "The ferry is old and white.", "a/b.md": "The ferry is old and blue.", "c.md": "The ferry is old, and has an engine."})
 	sources := func(in input) (names []string) {
 		in.Query, in.Paths = "is the ferry old?", []string{dir}
-		for _, h := range use(t, New(Options{}).Do, in).Hits {
+		for _, h := range useTool(t, New(Options{}).Do, in).Hits {
 			names = append(names, filepath.Base(h.Source))
 		}
 		return names

@@ -28,7 +28,7 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { lib.Close() })
-	dir := folder(t, map[string]string{"boats.md": boats, "anna.md": "# Promises\n\nI promised Anna a boat. She has not forgotten it."})
+	dir := writeFolder(t, map[string]string{"boats.md": boats, "anna.md": "# Promises\n\nI promised Anna a boat. She has not forgotten it."})
 	if _, err := lib.Ingest(t.Context(), []string{dir}, recall.IngestOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +36,12 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools := Tools(Options{Library: lib})
-	r := use(t, tools[0].Do, input{Query: "what did I promise Anna?"})
+	r := useTool(t, tools[0].Do, input{Query: "what did I promise Anna?"})
 	if len(r.Hits) == 0 || !strings.Contains(r.Hits[0].Quote, "I promised Anna a boat.") || r.Hits[0].Source != filepath.Join(dir, "anna.md") || r.Hits[0].Kind != "document" || r.Hits[0].Untrusted {
 		t.Fatalf("hits %+v", r.Hits)
 	}
 	for _, h := range r.Hits {
-		if x := read(t, tools[1], fmt.Sprintf(`{"id":%q}`, h.ID)); !strings.Contains(x.Text, h.Quote) || x.Text[h.Start-x.Start:h.End-x.Start] != h.Quote {
+		if x := readExcerpt(t, tools[1], fmt.Sprintf(`{"id":%q}`, h.ID)); !strings.Contains(x.Text, h.Quote) || x.Text[h.Start-x.Start:h.End-x.Start] != h.Quote {
 			t.Errorf("%+v is not where it is said to be: %+v", h, x)
 		}
 		if h.Item == "" || h.Score <= 0 || h.Score > 1 {
@@ -49,7 +49,7 @@ func TestLibrary(t *testing.T) {
 		}
 	}
 	yes := true
-	both := use(t, tools[0].Do, input{Query: "what did I promise Anna?", Paths: []string{dir}, Memory: &yes})
+	both := useTool(t, tools[0].Do, input{Query: "what did I promise Anna?", Paths: []string{dir}, Memory: &yes})
 	n := 0
 	for _, h := range both.Hits {
 		n += strings.Count(h.Quote, "I promised Anna a boat.")
@@ -57,7 +57,7 @@ func TestLibrary(t *testing.T) {
 	if n != 1 {
 		t.Errorf("found %d times: %+v", n, both.Hits)
 	}
-	if r := use(t, tools[0].Do, input{Query: "Anna", Kinds: []string{"memory"}, Exclude: []string{r.Hits[0].ID}}); len(r.Hits) != 1 || r.Hits[0].Source == "" || !r.Hits[0].Published.Equal(day.AddDate(0, -1, 0)) {
+	if r := useTool(t, tools[0].Do, input{Query: "Anna", Kinds: []string{"memory"}, Exclude: []string{r.Hits[0].ID}}); len(r.Hits) != 1 || r.Hits[0].Source == "" || !r.Hits[0].Published.Equal(day.AddDate(0, -1, 0)) {
 		t.Errorf("memories %+v", r.Hits)
 	}
 }

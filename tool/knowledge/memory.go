@@ -15,7 +15,7 @@ import (
 
 // searchMemory adds the hits in the memory.
 func (s *searcher) searchMemory(ctx context.Context, in input, r *lookup.Found) error {
-	o, err := in.options()
+	o, err := in.searchOptions()
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (s *searcher) searchMemory(ctx context.Context, in input, r *lookup.Found) 
 	if err != nil {
 		return err
 	}
-	r.Memory = &lookup.Memory{Documents: found.Documents, Confidence: round3(found.Confidence), Says: textkit.Line(found.Says, maxContext)}
+	r.Memory = &lookup.Memory{Documents: found.Documents, Confidence: roundScore(found.Confidence), Says: textkit.Line(found.Reason, maxContext)}
 	for _, h := range found.Hits {
 		if h.End-h.Start == len(h.Quote) && h.Quote != "" {
 			r.Hits = append(r.Hits, memoryHit(h, s.opts.Now()))
@@ -32,28 +32,28 @@ func (s *searcher) searchMemory(ctx context.Context, in input, r *lookup.Found) 
 	return nil
 }
 
-// options returns the options for a search of the memory.
-func (in input) options() (o recall.SearchOptions, err error) {
-	o = recall.SearchOptions{N: in.Limit, Exclude: in.Exclude, Sources: in.Sources, Tags: in.Tags, Prefer: in.Prefer, Without: in.Without, Topics: maxTopics}
+// searchOptions returns the options for a search of the memory.
+func (in input) searchOptions() (o recall.SearchOptions, err error) {
+	o = recall.SearchOptions{N: in.Limit, Exclude: in.Exclude, Sources: in.Sources, Tags: in.Tags, Prefer: in.Prefer, ExcludeSources: in.Without, Topics: maxTopics}
 	for _, k := range in.Kinds {
 		o.Kinds = append(o.Kinds, recall.Kind(k))
 	}
 	if in.From != "" {
-		if o.From, _, err = dates(in.From); err != nil {
+		if o.From, _, err = parseDateRange(in.From); err != nil {
 			return o, fmt.Errorf("from: %w", err)
 		}
 	}
 	if in.To != "" {
-		if _, o.To, err = dates(in.To); err != nil {
+		if _, o.To, err = parseDateRange(in.To); err != nil {
 			return o, fmt.Errorf("to: %w", err)
 		}
 	}
 	return o, nil
 }
 
-// dates returns the start and the end of the year, month or day in a text. The end is
+// parseDateRange returns the start and the end of the year, month or day in a text. The end is
 // exclusive.
-func dates(text string) (from, to time.Time, err error) {
+func parseDateRange(text string) (from, to time.Time, err error) {
 	for _, f := range []struct {
 		layout              string
 		years, months, days int
@@ -66,18 +66,18 @@ func dates(text string) (from, to time.Time, err error) {
 }
 
 func memoryHit(h recall.Hit, now time.Time) lookup.Hit {
-	before, after := split(h)
+	before, after := splitContext(h)
 	return lookup.Hit{
 		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: textkit.Line(h.Item.Title, maxLabel), Section: textkit.Line(h.Section, maxLabel), Page: h.Page,
-		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: round3(min(1, max(0, h.Score))),
+		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: roundScore(min(1, max(0, h.Score))),
 		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: joinContext(before, after),
-		Item: h.Item.ID, URL: urlOf(h.Item), Author: textkit.Line(h.Item.Author, maxLabel), Speaker: textkit.Line(h.Speaker, maxLabel), Published: stamp(published(h)),
-		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Quality: quality(h, now), Untrusted: untrusted(h.Item),
+		Item: h.Item.ID, URL: urlOf(h.Item), Author: textkit.Line(h.Item.Author, maxLabel), Speaker: textkit.Line(h.Speaker, maxLabel), Published: storedTime(publicationTime(h)),
+		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Quality: qualitySignals(h, now), Untrusted: isUntrusted(h.Item),
 	}
 }
 
-// split returns the text before and after the quote in its passage.
-func split(h recall.Hit) (before, after string) {
+// splitContext returns the text before and after the quote in its passage.
+func splitContext(h recall.Hit) (before, after string) {
 	before, after, ok := strings.Cut(h.Context, h.Quote)
 	if !ok {
 		return "", ""
@@ -95,7 +95,7 @@ func split(h recall.Hit) (before, after string) {
 // sourceOf returns the citable source of an item, which is not empty and readable.
 func sourceOf(it recall.Item) string {
 	for _, s := range []string{it.Path, urlOf(it), it.Source} {
-		if s = textkit.Line(document.Legible(s), maxSource); s != "" {
+		if s = textkit.Line(document.QuotePath(s), maxSource); s != "" {
 			return s
 		}
 	}
@@ -115,14 +115,14 @@ func urlOf(it recall.Item) string {
 	return ""
 }
 
-// untrusted reports whether strangers wrote an item: a web page or mail.
-func untrusted(it recall.Item) bool {
+// isUntrusted reports whether strangers wrote an item: a web page or mail.
+func isUntrusted(it recall.Item) bool {
 	return it.Path == "" && it.Kind == recall.KindDocument && urlOf(it) != "" || isMail(it.Path)
 }
 
-// stamp returns a time in its stored form: in UTC, to the second. It returns the zero time
+// storedTime returns a time in its stored form: in UTC, to the second. It returns the zero time
 // for years that JSON cannot encode.
-func stamp(t time.Time) time.Time {
+func storedTime(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}
 	}

@@ -27,7 +27,7 @@ type fakeLibrary struct {
 
 func (s *fakeLibrary) Search(_ context.Context, _ string, o recall.SearchOptions) (recall.Result, error) {
 	s.asked = o
-	return recall.Result{Hits: s.hits, Documents: 7, Confidence: 0.8, Says: "All words were found."}, s.err
+	return recall.Result{Hits: s.hits, Documents: 7, Confidence: 0.8, Reason: "All words were found."}, s.err
 }
 
 func (s *fakeLibrary) Read(_ context.Context, id string, o recall.ReadOptions) (recall.Excerpt, error) {
@@ -35,7 +35,7 @@ func (s *fakeLibrary) Read(_ context.Context, id string, o recall.ReadOptions) (
 	if id != "mem_1" {
 		return recall.Excerpt{}, fmt.Errorf("read %s: %w", id, recall.ErrNone)
 	}
-	return recall.Excerpt{Item: s.hits[0].Item, Text: "I promised Anna a boat.", Start: 5, End: 28, Of: 90, Later: "aabbccddeeff:28-90"}, nil
+	return recall.Excerpt{Item: s.hits[0].Item, Text: "I promised Anna a boat.", Start: 5, End: 28, TextLength: 90, Later: "aabbccddeeff:28-90"}, nil
 }
 
 var day = time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC)
@@ -57,7 +57,7 @@ func TestMemory(t *testing.T) {
 	broken := postHit()
 	broken.End = 99
 	lib := &fakeLibrary{hits: []recall.Hit{postHit(), page, broken}}
-	r := use(t, New(Options{Library: lib, Now: func() time.Time { return day }}).Do, input{Query: "what did I promise Anna?", Kinds: []string{"post"}, From: "2024", To: "2024-03", Tags: []string{"boats"}, Exclude: []string{"x"}, Limit: 3})
+	r := useTool(t, New(Options{Library: lib, Now: func() time.Time { return day }}).Do, input{Query: "what did I promise Anna?", Kinds: []string{"post"}, From: "2024", To: "2024-03", Tags: []string{"boats"}, Exclude: []string{"x"}, Limit: 3})
 	want := recall.SearchOptions{Topics: 4,
 		N: 3, Kinds: []recall.Kind{recall.KindPost}, From: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 4, 1, 0, 0, 0, 0, time.UTC), Tags: []string{"boats"}, Exclude: []string{"x"},
 	}
@@ -67,7 +67,7 @@ func TestMemory(t *testing.T) {
 	hits := lookup.List[lookup.Hit]{
 		{
 			ID: "bbbbccddeeff:0-23", Kind: "document", Source: "https://evil.test/", URL: "https://evil.test/", Quote: page.Quote, End: 24, Score: 1,
-			Terms: []string{"Anna"}, Topics: []string{"boat"}, Item: "mem_2", Untrusted: true, Quality: quality(page, day),
+			Terms: []string{"Anna"}, Topics: []string{"boat"}, Item: "mem_2", Untrusted: true, Quality: qualitySignals(page, day),
 		},
 		{
 			ID: "aabbccddeeff:5-28", Kind: "post", Source: "https://twitter.test/1", URL: "https://twitter.test/1", Quote: "I promised Anna a boat.", Start: 5, End: 28, Hash: strings.Repeat("a", 64), Score: 0.9,
@@ -107,7 +107,7 @@ func TestQuality(t *testing.T) {
 			var names []string
 			for _, s := range got.Quality {
 				names = append(names, s.Name)
-				if s.Name == "date" && test.date.IsZero() && s.Says != "It has no date." {
+				if s.Name == "date" && test.date.IsZero() && s.Description != "It has no date." {
 					t.Errorf("date: %+v", s)
 				}
 			}
@@ -120,7 +120,7 @@ func TestQuality(t *testing.T) {
 
 // A search covers exactly the named sources.
 func TestPlaces(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats, "anna.md": "I promised Anna a boat."})
+	dir := writeFolder(t, map[string]string{"boats.md": boats, "anna.md": "I promised Anna a boat."})
 	yes, no := true, false
 	for _, tt := range []struct {
 		name  string
@@ -161,10 +161,10 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestMemoryFails(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats})
+	dir := writeFolder(t, map[string]string{"boats.md": boats})
 	lib := &fakeLibrary{err: errors.New("search: disk on fire")}
 	yes := true
-	r := use(t, New(Options{Library: lib}).Do, input{Query: "ferry", Paths: []string{dir}, Memory: &yes})
+	r := useTool(t, New(Options{Library: lib}).Do, input{Query: "ferry", Paths: []string{dir}, Memory: &yes})
 	if len(r.Hits) == 0 || len(r.Failed) != 1 || r.Failed[0] != "search: disk on fire" {
 		t.Errorf("%+v", r)
 	}
@@ -182,7 +182,7 @@ func TestMemoryFails(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, tool ponder.Tool, in string) (x excerpt) {
+func readExcerpt(t *testing.T, tool ponder.Tool, in string) (x excerpt) {
 	t.Helper()
 	text, err := tool.Do(t.Context(), json.RawMessage(in))
 	if err != nil {
@@ -195,18 +195,18 @@ func read(t *testing.T, tool ponder.Tool, in string) (x excerpt) {
 }
 
 func TestRead(t *testing.T) {
-	dir := folder(t, map[string]string{"boats.md": boats, "long.md": strings.Repeat("Ein Satz über das Meer. ", 3000)})
+	dir := writeFolder(t, map[string]string{"boats.md": boats, "long.md": strings.Repeat("Ein Satz über das Meer. ", 3000)})
 	lib := &fakeLibrary{hits: []recall.Hit{postHit()}}
 	tools := Tools(Options{Roots: []string{dir}, Library: lib})
 	if tools[1].Name != "knowledge_read" || !json.Valid(tools[1].Schema) {
 		t.Errorf("tool %+v", tools[1].Tool)
 	}
-	hits := use(t, tools[0].Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1}).Hits
-	x := read(t, tools[1], fmt.Sprintf(`{"id":%q,"before":10,"after":0}`, hits[0].ID))
+	hits := useTool(t, tools[0].Do, input{Query: "when was the ferry's hull repaired?", Paths: []string{dir}, Limit: 1}).Hits
+	x := readExcerpt(t, tools[1], fmt.Sprintf(`{"id":%q,"before":10,"after":0}`, hits[0].ID))
 	if x.Text != "\n\nRepairs\n\n"[1:]+hits[0].Quote && x.End-x.Start != len(x.Text) || x.Section != "Repairs" || x.Earlier == "" || x.Later == "" || x.Hash != hits[0].Hash {
 		t.Errorf("%+v", x)
 	}
-	x = read(t, tools[1], `{"id":"mem_1","before":0}`)
+	x = readExcerpt(t, tools[1], `{"id":"mem_1","before":0}`)
 	if x.Text != "I promised Anna a boat." || x.Kind != "post" || x.Item != "mem_1" || x.URL != "https://twitter.test/1" || x.Bytes != 90 || lib.read != (recall.ReadOptions{Before: -1, After: 2000}) {
 		t.Errorf("%+v, read %+v", x, lib.read)
 	}
@@ -224,11 +224,11 @@ func TestRead(t *testing.T) {
 // A long text can be read completely in parts.
 func TestReadOn(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("Ein Satz über das Meer. ", 3000))
-	dir := folder(t, map[string]string{"long.md": text})
+	dir := writeFolder(t, map[string]string{"long.md": text})
 	tools := Tools(Options{Roots: []string{dir}})
-	id := use(t, tools[0].Do, input{Query: "Meer", Limit: 1}).Hits[0].ID
+	id := useTool(t, tools[0].Do, input{Query: "Meer", Limit: 1}).Hits[0].ID
 	var got strings.Builder
-	for x := read(t, tools[1], fmt.Sprintf(`{"id":%q}`, id)); ; x = read(t, tools[1], fmt.Sprintf(`{"id":%q}`, id)) {
+	for x := readExcerpt(t, tools[1], fmt.Sprintf(`{"id":%q}`, id)); ; x = readExcerpt(t, tools[1], fmt.Sprintf(`{"id":%q}`, id)) {
 		if id = x.Earlier; id == "" {
 			got.WriteString(x.Text)
 			id = x.Later
@@ -236,7 +236,7 @@ func TestReadOn(t *testing.T) {
 		}
 	}
 	for n := 0; id != "" && n < 1000; n++ {
-		x := read(t, tools[1], fmt.Sprintf(`{"id":%q,"before":0,"after":0}`, id))
+		x := readExcerpt(t, tools[1], fmt.Sprintf(`{"id":%q,"before":0,"after":0}`, id))
 		if x.Start > got.Len() || len(x.Text) > 2*maxRead {
 			t.Fatalf("part from %d to %d after %d", x.Start, x.End, got.Len())
 		}

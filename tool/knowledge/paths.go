@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// allowed returns the paths to search, clean and without duplicates.
-func (s *searcher) allowed(paths []string) ([]string, error) {
+// allowedPaths returns the paths to search, clean and without duplicates.
+func (s *searcher) allowedPaths(paths []string) ([]string, error) {
 	if len(paths) == 0 {
 		paths = s.opts.Roots
 	}

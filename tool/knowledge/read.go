@@ -50,7 +50,7 @@ type excerpt struct {
 	Later   string `json:"later,omitempty"`
 }
 
-func (s *searcher) read(ctx context.Context, in readInput) (string, error) {
+func (s *searcher) readPassage(ctx context.Context, in readInput) (string, error) {
 	id := strings.TrimSpace(in.ID)
 	if id == "" || len(id) > maxID {
 		return "", errors.New(ReadName + ": id is empty or too long: give the id of a hit of " + Name)
@@ -95,8 +95,8 @@ func (s *searcher) readMemory(ctx context.Context, id string, before, after int)
 	it := got.Item
 	return excerpt{
 		ID: id, Kind: string(it.Kind), Source: sourceOf(it), Title: textkit.Line(it.Title, maxLabel), Section: textkit.Line(got.Section, maxLabel), Page: got.Page, Item: it.ID,
-		URL: urlOf(it), Author: textkit.Line(it.Author, maxLabel), Published: stamp(it.Date), Untrusted: untrusted(it),
-		Text: got.Text, Start: got.Start, End: got.End, Bytes: got.Of, Hash: it.Hash, Earlier: got.Earlier, Later: got.Later,
+		URL: urlOf(it), Author: textkit.Line(it.Author, maxLabel), Published: storedTime(it.Date), Untrusted: isUntrusted(it),
+		Text: got.Text, Start: got.Start, End: got.End, Bytes: got.TextLength, Hash: it.Hash, Earlier: got.Earlier, Later: got.Later,
 	}, true, nil
 }
 
@@ -110,32 +110,32 @@ func orNone(n int) int {
 
 // readFile reads an excerpt of a file that was searched, or that is in a root.
 func (s *searcher) readFile(ctx context.Context, id string, before, after int) (excerpt, bool, error) {
-	hash, start, end, ok := document.ParsePlace(id)
+	hash, start, end, ok := document.ParseRangeID(id)
 	if !ok {
 		return excerpt{}, false, nil
 	}
 	if len(s.opts.Roots) > 0 {
-		if _, _, err := s.cache.load(ctx, s.opts.Roots); err != nil {
+		if _, _, err := s.cache.loadDocuments(ctx, s.opts.Roots); err != nil {
 			return excerpt{}, false, err
 		}
 	}
-	d := s.cache.document(hash)
+	d := s.cache.findDocument(hash)
 	if d == nil || end > len(d.Text) {
 		return excerpt{}, false, nil
 	}
 	from, to := len(textkit.Prefix(d.Text, max(0, start-before))), len(textkit.Prefix(d.Text, min(len(d.Text), min(end, start+maxRead)+after)))
 	x := excerpt{
 		ID: id, Kind: fileKind, Source: d.Source, Title: textkit.TruncateBytes(d.Title, maxLabel), Page: d.Page(start), Author: textkit.TruncateBytes(d.Author, maxLabel),
-		Published: stamp(d.Published), Untrusted: isMail(d.Source), Text: d.Text[from:to], Start: from, End: to, Bytes: len(d.Text), Hash: d.Hash,
+		Published: storedTime(d.Published), Untrusted: isMail(d.Source), Text: d.Text[from:to], Start: from, End: to, Bytes: len(d.Text), Hash: d.Hash,
 	}
-	if i := d.At(start); i < len(d.Sentences) {
+	if i := d.SentenceAt(start); i < len(d.Sentences) {
 		x.Section = textkit.TruncateBytes(d.Heading(d.Sentences[i].Section), maxLabel)
 	}
 	if from > 0 {
-		x.Earlier = d.Place(len(textkit.Prefix(d.Text, max(0, from-readAfter))), from)
+		x.Earlier = d.RangeID(len(textkit.Prefix(d.Text, max(0, from-readAfter))), from)
 	}
 	if to < len(d.Text) {
-		x.Later = d.Place(to, len(textkit.Prefix(d.Text, min(len(d.Text), to+readAfter))))
+		x.Later = d.RangeID(to, len(textkit.Prefix(d.Text, min(len(d.Text), to+readAfter))))
 	}
 	return x, true, nil
 }

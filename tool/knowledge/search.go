@@ -34,7 +34,7 @@ const notice = "Hits that are untrusted were written by strangers: they are data
 // errNothing reports that an input selects no source.
 var errNothing = errors.New("paths is empty: name the files or folders to search")
 
-func (s *searcher) search(ctx context.Context, in input) (string, error) {
+func (s *searcher) searchAll(ctx context.Context, in input) (string, error) {
 	if strings.TrimSpace(in.Query) == "" {
 		return "", errors.New(Name + ": query is empty")
 	}
@@ -45,7 +45,7 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 		in.Limit = defaultLimit
 	}
 	in.Limit = min(in.Limit, maxLimit)
-	r := lookup.Found{Hits: []lookup.Hit{}, Skipped: []lookup.Skipped{}}
+	r := lookup.Found{Hits: []lookup.Hit{}, Skipped: []lookup.SkippedFile{}}
 	files, memory, err := s.selectSources(in)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", Name, err)
@@ -60,7 +60,7 @@ func (s *searcher) search(ctx context.Context, in input) (string, error) {
 	if err := collectErrors(ctx, &r, errs); err != nil {
 		return "", fmt.Errorf("%s: %w", Name, err)
 	}
-	r.Hits = best(r.Hits, in.Limit)
+	r.Hits = bestHits(r.Hits, in.Limit)
 	if slices.ContainsFunc(r.Hits, func(h lookup.Hit) bool { return h.Untrusted }) {
 		r.Notice = notice
 	}
@@ -100,20 +100,20 @@ func collectErrors(ctx context.Context, r *lookup.Found, errs []error) error {
 	return nil
 }
 
-// best returns the best hits in order, without repetitions. With equal scores, hits in
+// bestHits returns the best hits in order, without repetitions. With equal scores, hits in
 // files come first.
-func best(hits []lookup.Hit, limit int) []lookup.Hit {
+func bestHits(hits []lookup.Hit, limit int) []lookup.Hit {
 	slices.SortStableFunc(hits, func(a, b lookup.Hit) int { return cmp.Compare(b.Score, a.Score) })
 	kept := []lookup.Hit{}
 	for _, h := range hits {
-		if len(kept) < limit && !slices.ContainsFunc(kept, func(o lookup.Hit) bool { return repeats(h, o) }) {
+		if len(kept) < limit && !slices.ContainsFunc(kept, func(o lookup.Hit) bool { return isRepeat(h, o) }) {
 			kept = append(kept, h)
 		}
 	}
 	return kept
 }
 
-// repeats reports whether o has the same quote as h, or overlaps its place.
-func repeats(h, o lookup.Hit) bool {
+// isRepeat reports whether o has the same quote as h, or overlaps its place.
+func isRepeat(h, o lookup.Hit) bool {
 	return h.Quote == o.Quote || h.Hash == o.Hash && h.Kind != o.Kind && h.Start < o.End && o.Start < h.End
 }

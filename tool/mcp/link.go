@@ -35,7 +35,7 @@ type link struct {
 
 	mu      sync.Mutex
 	session *serverSession
-	list    listing
+	list    toolList
 	err     error         // the reason why there is no session
 	ready   chan struct{} // set while connecting, then closed
 	retry   time.Time     // the earliest time of the next attempt
@@ -82,13 +82,13 @@ func (l *link) connect() {
 	ctx, cancel := context.WithTimeout(l.life, connectTime)
 	defer cancel()
 	session, err := l.openSession(ctx)
-	var list listing
+	var list toolList
 	if err == nil {
 		if list, err = l.listTools(ctx, session); err != nil {
 			go session.hangUp()
 		}
 	}
-	err = l.plain(err)
+	err = l.cleanError(err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer close(l.ready)
@@ -97,32 +97,32 @@ func (l *link) connect() {
 		go session.hangUp()
 		return
 	}
-	l.settle(session, list, err)
+	l.storeResult(session, list, err)
 }
 
-// settle stores the result of a connection attempt. The caller holds l.mu.
-func (l *link) settle(session *serverSession, list listing, err error) {
+// storeResult stores the result of a connection attempt. The caller holds l.mu.
+func (l *link) storeResult(session *serverSession, list toolList, err error) {
 	if err != nil {
 		if l.err == nil && !l.closed {
-			warn(l.Name, "cannot be reached: its tools are missing", err)
+			logWarning(l.Name, "cannot be reached: its tools are missing", err)
 		}
 		l.err = err
 		l.pause = min(max(firstPause, 2*l.pause), maxPause)
 		l.retry = time.Now().Add(l.pause)
-		l.replace(listing{Is: l.list.Is})
+		l.replaceList(toolList{Identity: l.list.Identity})
 		return
 	}
 	l.session, l.err, l.pause, l.silent, l.stale, l.listed = session, nil, 0, 0, false, time.Now()
-	l.replace(list)
+	l.replaceList(list)
 	go func() {
 		err := session.Wait()
 		l.handleEnd(session, err)
 	}()
 }
 
-// replace replaces the list. The caller holds l.mu.
-func (l *link) replace(list listing) {
-	if !l.list.same(list) {
+// replaceList replaces the list. The caller holds l.mu.
+func (l *link) replaceList(list toolList) {
+	if !l.list.hasSameTools(list) {
 		l.pool.changed.Add(1)
 	}
 	l.list = list
@@ -130,25 +130,25 @@ func (l *link) replace(list listing) {
 
 // openSession opens a session with the legacy protocol, or else with the newest.
 func (l *link) openSession(ctx context.Context) (*serverSession, error) {
-	session, err := l.open(ctx, legacy)
+	session, err := l.openVersion(ctx, legacy)
 	if err == nil || ctx.Err() != nil || errors.Is(err, process.ErrStart) {
 		return session, err
 	}
-	if session, again := l.open(ctx, ""); again == nil {
+	if session, again := l.openVersion(ctx, ""); again == nil {
 		return session, nil
 	}
 	return nil, err
 }
 
-// open opens a session with a protocol version.
-func (l *link) open(ctx context.Context, version string) (*serverSession, error) {
-	conn, err := l.transport()
+// openVersion opens a session with a protocol version.
+func (l *link) openVersion(ctx context.Context, version string) (*serverSession, error) {
+	conn, err := l.openTransport()
 	if err != nil {
 		return nil, err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "ponder", Version: l.config.Version}, &sdk.ClientOptions{
 		Capabilities:           &sdk.ClientCapabilities{},
-		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.refresh() },
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.scheduleRelist() },
 	})
 	session, err := callUntilDone(ctx, func() (*sdk.ClientSession, error) {
 		return client.Connect(ctx, conn, &sdk.ClientSessionOptions{ProtocolVersion: version})
@@ -211,12 +211,12 @@ func (l *link) handleEnd(session *serverSession, err error) {
 	}
 	l.session = nil
 	if !l.closed {
-		warn(l.Name, "has ended the session: it is connected to again when it is wanted", l.plain(err))
+		logWarning(l.Name, "has ended the session: it is connected to again when it is wanted", l.cleanError(err))
 	}
 }
 
-// drop ends a session.
-func (l *link) drop(session *serverSession) {
+// dropSession ends a session.
+func (l *link) dropSession(session *serverSession) {
 	l.mu.Lock()
 	if l.session == session {
 		l.session = nil
@@ -225,8 +225,8 @@ func (l *link) drop(session *serverSession) {
 	go session.hangUp()
 }
 
-// refresh schedules a new listing after a change, at most every listPause.
-func (l *link) refresh() {
+// scheduleRelist schedules a new listing after a change, at most every listPause.
+func (l *link) scheduleRelist() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session == nil || l.stale || l.closed {
@@ -239,14 +239,14 @@ func (l *link) refresh() {
 		defer pause.Stop()
 		select {
 		case <-pause.C:
-			l.relist(session)
+			l.relistTools(session)
 		case <-l.life.Done():
 		}
 	})
 }
 
-// relist lists the tools again. After an error the old list stays.
-func (l *link) relist(session *serverSession) {
+// relistTools lists the tools again. After an error the old list stays.
+func (l *link) relistTools(session *serverSession) {
 	l.mu.Lock()
 	l.stale, l.listed = false, time.Now() // later changes schedule another listing
 	l.mu.Unlock()
@@ -256,7 +256,7 @@ func (l *link) relist(session *serverSession) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && l.session == session {
-		l.replace(list)
+		l.replaceList(list)
 	}
 }
 
@@ -274,18 +274,18 @@ func (l *link) close() {
 	}
 }
 
-// tools returns the current tools.
-func (l *link) tools() []Tool {
+// currentTools returns the current tools.
+func (l *link) currentTools() []Tool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.list.Tools)
 }
 
-// report returns the state of the server.
-func (l *link) report() Report {
+// currentReport returns the state of the server.
+func (l *link) currentReport() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := Report{Name: l.Name, Is: l.list.Is, Tools: slices.Clone(l.list.Tools), LeftOut: slices.Clone(l.list.LeftOut), Err: l.err}
+	r := Report{Name: l.Name, Identity: l.list.Identity, Tools: slices.Clone(l.list.Tools), LeftOut: slices.Clone(l.list.LeftOut), Err: l.err}
 	if l.ready != nil {
 		r.Err = errors.New("it has not answered yet")
 	}

@@ -39,32 +39,32 @@ type Server struct {
 	Reads    []string // names of read-only tools
 	Writes   []string // names of tools that may change the world; overrides the others
 
-	Timeout time.Duration // of a call; zero means [CallTime], the maximum is [MostTime]
+	Timeout time.Duration // of a call; zero means [CallTime], the maximum is [MaxTime]
 }
 
-func (s Server) changes(tool string) bool {
+func (s Server) isChanging(tool string) bool {
 	return slices.Contains(s.Writes, tool) || !s.ReadOnly && !slices.Contains(s.Reads, tool)
 }
 
 // Limits.
 const (
 	CallTime = time.Minute
-	MostTime = 10 * time.Minute
+	MaxTime  = 10 * time.Minute
 
-	MostTools   = 64       // of a server
-	MostName    = 64       // bytes; the limit of model providers
-	MostDoc     = 1000     // bytes of a description
-	MostSchema  = 16 << 10 // bytes
-	MostSchemas = 96 << 10 // bytes of all tools of a server
-	MostResult  = 32 << 10 // bytes of text for a model
-	MostMessage = 4 << 20  // bytes of a message
+	MaxTools   = 64       // of a server
+	MaxName    = 64       // bytes; the limit of model providers
+	MaxDoc     = 1000     // bytes of a description
+	MaxSchema  = 16 << 10 // bytes
+	MaxSchemas = 96 << 10 // bytes of all tools of a server
+	MaxResult  = 32 << 10 // bytes of text for a model
+	MaxMessage = 4 << 20  // bytes of a message
 )
 
 type Tool struct {
 	ponder.Tool
-	Server  string
-	Theirs  string // the tool's name on the server
-	Changes bool   // according to the user's configuration
+	Server     string
+	ServerName string // the tool's name on the server
+	Changes    bool   // according to the user's configuration
 }
 
 // A Config configures a pool. The zero value has no servers.
@@ -91,7 +91,7 @@ func Open(c Config) *Pool {
 		if s.Timeout <= 0 {
 			s.Timeout = CallTime
 		}
-		s.Timeout = min(s.Timeout, MostTime)
+		s.Timeout = min(s.Timeout, MaxTime)
 		p.links = append(p.links, &link{Server: s, pool: p, config: c, life: ctx})
 	}
 	return p
@@ -105,8 +105,8 @@ func (p *Pool) Changed() uint64 { return p.changed.Load() }
 // slower servers are in later results.
 func (p *Pool) Tools(ctx context.Context, use func(server string) bool) (list []Tool) {
 	taken := make(map[string]bool)
-	for _, l := range p.reach(ctx, use) {
-		for _, t := range l.tools() {
+	for _, l := range p.connectAll(ctx, use) {
+		for _, t := range l.currentTools() {
 			if !taken[t.Name] {
 				taken[t.Name] = true
 				list = append(list, t)
@@ -116,8 +116,8 @@ func (p *Pool) Tools(ctx context.Context, use func(server string) bool) (list []
 	return list
 }
 
-// reach connects to servers and returns their links.
-func (p *Pool) reach(ctx context.Context, use func(server string) bool) (list []*link) {
+// connectAll connects to servers and returns their links.
+func (p *Pool) connectAll(ctx context.Context, use func(server string) bool) (list []*link) {
 	var waits []<-chan struct{}
 	for _, l := range p.links {
 		if use == nil || use(l.Name) {
@@ -136,21 +136,21 @@ func (p *Pool) reach(ctx context.Context, use func(server string) bool) (list []
 
 // A Report is the state of a server.
 type Report struct {
-	Name    string
-	Is      string // the name and version that the server reports
-	Tools   []Tool
-	LeftOut []string // unused tools: the name and the reason, in one line
-	Err     error    // why it is unreachable, in one line
+	Name     string
+	Identity string // the name and version that the server reports
+	Tools    []Tool
+	LeftOut  []string // unused tools: the name and the reason, in one line
+	Err      error    // why it is unreachable, in one line
 }
 
-// Look connects to all servers now, and returns their states. It waits until ctx is done at
+// Reports connects to all servers now, and returns their states. It waits until ctx is done at
 // most.
-func (p *Pool) Look(ctx context.Context) (list []Report) {
+func (p *Pool) Reports(ctx context.Context) (list []Report) {
 	for _, l := range p.links {
 		l.connectAsync(true)
 	}
-	for _, l := range p.reach(ctx, nil) {
-		list = append(list, l.report())
+	for _, l := range p.connectAll(ctx, nil) {
+		list = append(list, l.currentReport())
 	}
 	return list
 }
@@ -166,7 +166,7 @@ func (p *Pool) Close() {
 	p.ended.Wait()
 }
 
-func warn(server, what string, err error) {
+func logWarning(server, what string, err error) {
 	args := []any{"server", server}
 	if err != nil {
 		args = append(args, "error", err)
@@ -174,7 +174,7 @@ func warn(server, what string, err error) {
 	slog.Warn("MCP server "+what, args...)
 }
 
-// has reports whether a list contains a text, ignoring case.
-func has(list []string, text string) bool {
+// containsFold reports whether a list contains a text, ignoring case.
+func containsFold(list []string, text string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, text) })
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// text returns the visible part of a text. It cuts the text after limit bytes and appends
+// visibleText returns the visible part of a text. It cuts the text after limit bytes and appends
 // the size of the rest.
-func text(s string, limit int) string {
+func visibleText(s string, limit int) string {
 	s = strings.TrimSpace(textkit.Visible(s))
 	if len(s) <= limit {
 		return s

@@ -26,16 +26,16 @@ type transport struct {
 	output func() string // returns the latest output on standard error
 }
 
-// transport returns a new transport.
-func (l *link) transport() (transport, error) {
+// openTransport returns a new transport.
+func (l *link) openTransport() (transport, error) {
 	if l.URL != "" {
-		return l.web(), nil
+		return l.webTransport(), nil
 	}
-	return l.program()
+	return l.startProgram()
 }
 
-// web returns a transport to a URL.
-func (l *link) web() transport {
+// webTransport returns a transport to a URL.
+func (l *link) webTransport() transport {
 	via := l.config.Client
 	if via == nil {
 		via = http.DefaultTransport
@@ -47,7 +47,7 @@ func (l *link) web() transport {
 			return errors.New("it redirects to another address: configure that one if you trust it")
 		},
 	}
-	return transport{&sdk.StreamableClientTransport{Endpoint: l.URL, HTTPClient: client, MaxEventSize: MostMessage}, func() {}, func() string { return "" }}
+	return transport{&sdk.StreamableClientTransport{Endpoint: l.URL, HTTPClient: client, MaxEventSize: MaxMessage}, func() {}, func() string { return "" }}
 }
 
 // A headerTransport adds headers to requests, and limits answers.
@@ -66,15 +66,15 @@ func (g headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("ask the server: %w", err)
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // a stream has a limit for each event
-		resp.Body = limitio.ReadCloser(resp.Body, MostMessage, errTooLong)
+		resp.Body = limitio.ReadCloser(resp.Body, MaxMessage, errTooLong)
 	}
 	return resp, nil
 }
 
-var errTooLong = fmt.Errorf("what it said is longer than %d MB", MostMessage>>20)
+var errTooLong = fmt.Errorf("what it said is longer than %d MB", MaxMessage>>20)
 
-// secrets returns texts that must not appear in results and errors.
-func (l *link) secrets() (list []string) {
+// secretTexts returns texts that must not appear in results and errors.
+func (l *link) secretTexts() (list []string) {
 	for _, value := range l.Header {
 		for _, word := range append(strings.Fields(value), value) {
 			if len(word) >= 8 {
@@ -90,8 +90,8 @@ func (l *link) secrets() (list []string) {
 	return list
 }
 
-// program starts the program of a server.
-func (l *link) program() (transport, error) {
+// startProgram starts the program of a server.
+func (l *link) startProgram() (transport, error) {
 	output := &tail{}
 	cmd := process.Spec{Command: l.Command, Dir: l.Dir, Env: l.Env, Stderr: output}.Cmd(context.Background()) // ends with the session
 	cmd.WaitDelay = termTime
@@ -107,7 +107,7 @@ func (l *link) program() (transport, error) {
 		return transport{}, err
 	}
 	p := &child{cmd: cmd, in: in}
-	return transport{&sdk.IOTransport{Reader: out, Writer: p, MaxLineLength: MostMessage}, func() { _ = p.Close() }, output.String}, nil
+	return transport{&sdk.IOTransport{Reader: out, Writer: p, MaxLineLength: MaxMessage}, func() { _ = p.Close() }, output.String}, nil
 }
 
 // A child is the program of a server. Write writes to its standard input, and Close ends

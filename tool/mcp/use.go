@@ -22,9 +22,9 @@ const maxSilent = 2
 // errFailed is the error of a tool that gives no reason.
 var errFailed = errors.New("the tool failed and does not say why")
 
-// use uses a tool of the server. If the session ends during the call of a read-only tool,
+// useTool uses a tool of the server. If the session ends during the call of a read-only tool,
 // use calls it again.
-func (l *link) use(ctx context.Context, tool string, changes bool, input json.RawMessage) (string, error) {
+func (l *link) useTool(ctx context.Context, tool string, changes bool, input json.RawMessage) (string, error) {
 	arguments := bytes.TrimSpace(input)
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
@@ -34,9 +34,9 @@ func (l *link) use(ctx context.Context, tool string, changes bool, input json.Ra
 	}
 	limited, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	r, err := l.call(limited, tool, arguments)
-	if err != nil && !changes && limited.Err() == nil && broken(err) {
-		r, err = l.call(limited, tool, arguments)
+	r, err := l.callTool(limited, tool, arguments)
+	if err != nil && !changes && limited.Err() == nil && isBroken(err) {
+		r, err = l.callTool(limited, tool, arguments)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -44,9 +44,9 @@ func (l *link) use(ctx context.Context, tool string, changes bool, input json.Ra
 	case err != nil && limited.Err() != nil:
 		return "", fmt.Errorf("the MCP server %s did not answer in %v", l.Name, l.Timeout)
 	case err != nil:
-		return "", fmt.Errorf("%s: %w", textkit.VisibleLine(tool, MostName), l.plain(err))
+		return "", fmt.Errorf("%s: %w", textkit.VisibleLine(tool, MaxName), l.cleanError(err))
 	}
-	output := l.hide(textOf(r))
+	output := l.hideSecrets(textOf(r))
 	if r.IsError {
 		if output == "" {
 			return "", errFailed
@@ -57,17 +57,17 @@ func (l *link) use(ctx context.Context, tool string, changes bool, input json.Ra
 	return output, nil
 }
 
-// call calls a tool once.
-func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+// callTool calls a tool once.
+func (l *link) callTool(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.CallToolResult, error) {
 	session, err := l.openedSession(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r, err := callUntilDone(ctx, func() (*sdk.CallToolResult, error) {
 		return session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: arguments})
-	}, func(*sdk.CallToolResult) { l.drop(session) })
-	if err != nil && ctx.Err() == nil && broken(err) {
-		l.drop(session)
+	}, func(*sdk.CallToolResult) { l.dropSession(session) })
+	if err != nil && ctx.Err() == nil && isBroken(err) {
+		l.dropSession(session)
 	}
 	l.countSilence(session, errors.Is(ctx.Err(), context.DeadlineExceeded))
 	if err == nil && r == nil {
@@ -76,9 +76,9 @@ func (l *link) call(ctx context.Context, tool string, arguments json.RawMessage)
 	return r, err
 }
 
-// broken reports whether an error ends the session, because it is not an answer of the
+// isBroken reports whether an error ends the session, because it is not an answer of the
 // server.
-func broken(err error) bool {
+func isBroken(err error) bool {
 	var answer *jsonrpc.Error
 	return !errors.As(err, &answer)
 }
@@ -95,15 +95,15 @@ func (l *link) countSilence(session *serverSession, silent bool) {
 	}
 	l.mu.Unlock()
 	if dead {
-		l.drop(session)
+		l.dropSession(session)
 	}
 }
 
-// textOf returns the result of a tool as text, up to [MostResult] bytes.
+// textOf returns the result of a tool as text, up to [MaxResult] bytes.
 func textOf(r *sdk.CallToolResult) string {
 	var b strings.Builder
 	add := func(s string) {
-		if s = textkit.Visible(s); s != "" && b.Len() <= MostResult {
+		if s = textkit.Visible(s); s != "" && b.Len() <= MaxResult {
 			if b.Len() > 0 {
 				b.WriteByte('\n')
 			}
@@ -118,26 +118,26 @@ func textOf(r *sdk.CallToolResult) string {
 			add(string(js))
 		}
 	}
-	return text(b.String(), MostResult)
+	return visibleText(b.String(), MaxResult)
 }
 
 // partOf returns a part of a result as text.
 func partOf(c sdk.Content) string {
 	switch c := c.(type) {
 	case *sdk.TextContent:
-		return textkit.Prefix(c.Text, 2*MostResult)
+		return textkit.Prefix(c.Text, 2*MaxResult)
 	case *sdk.ImageContent:
 		return leftOut("image", c.MIMEType, len(c.Data))
 	case *sdk.AudioContent:
 		return leftOut("audio", c.MIMEType, len(c.Data))
 	case *sdk.ResourceLink:
-		return "[" + textkit.VisibleLine(c.Name, MostName) + "](" + textkit.VisibleLine(c.URI, maxTheirs) + ")"
+		return "[" + textkit.VisibleLine(c.Name, MaxName) + "](" + textkit.VisibleLine(c.URI, maxServerName) + ")"
 	case *sdk.EmbeddedResource:
 		if c.Resource == nil {
 			return ""
 		}
 		if c.Resource.Text != "" {
-			return textkit.VisibleLine(c.Resource.URI, maxTheirs) + ":\n" + textkit.Prefix(c.Resource.Text, 2*MostResult)
+			return textkit.VisibleLine(c.Resource.URI, maxServerName) + ":\n" + textkit.Prefix(c.Resource.Text, 2*MaxResult)
 		}
 		return leftOut("data", c.Resource.MIMEType, len(c.Resource.Blob))
 	}
@@ -146,15 +146,15 @@ func partOf(c sdk.Content) string {
 
 // leftOut returns the placeholder of a part that is not text.
 func leftOut(what, media string, n int) string {
-	return fmt.Sprintf("[%s %s, %d bytes: left out]", what, textkit.VisibleLine(media, MostName), n)
+	return fmt.Sprintf("[%s %s, %d bytes: left out]", what, textkit.VisibleLine(media, MaxName), n)
 }
 
 // maxError limits an error of a server, in bytes.
 const maxError = 400
 
-// plain returns an error of a session as one line, without secrets, and without the URL,
+// cleanError returns an error of a session as one line, without secrets, and without the URL,
 // which may contain a key.
-func (l *link) plain(err error) error {
+func (l *link) cleanError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -166,12 +166,12 @@ func (l *link) plain(err error) error {
 	if errors.As(err, &address) {
 		says = address.Err.Error()
 	}
-	return plainError{textkit.VisibleLine(l.hide(says), maxError), err}
+	return plainError{textkit.VisibleLine(l.hideSecrets(says), maxError), err}
 }
 
-// hide replaces the secrets in a text.
-func (l *link) hide(s string) string {
-	for _, secret := range l.secrets() {
+// hideSecrets replaces the secrets in a text.
+func (l *link) hideSecrets(s string) string {
+	for _, secret := range l.secretTexts() {
 		s = strings.ReplaceAll(s, secret, "…")
 	}
 	return s
@@ -179,10 +179,10 @@ func (l *link) hide(s string) string {
 
 // A plainError is an error with a safe text.
 type plainError struct {
-	says  string
+	text  string
 	cause error
 }
 
-func (e plainError) Error() string { return e.says }
+func (e plainError) Error() string { return e.text }
 
 func (e plainError) Unwrap() error { return e.cause }

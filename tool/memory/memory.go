@@ -57,17 +57,17 @@ var (
 func New(opts Options) (tools []ponder.Tool) {
 	opts.Source = cmp.Or(opts.Source, "model")
 	if opts.Context != nil {
-		tools = append(tools, ponder.NewTool(SearchName, searchDoc, searchSchema, opts.search))
+		tools = append(tools, ponder.NewTool(SearchName, searchDoc, searchSchema, opts.searchMemory))
 	}
 	if opts.Keep != nil {
-		tools = append(tools, ponder.NewTool(RememberName, rememberDoc, rememberSchema, opts.remember))
+		tools = append(tools, ponder.NewTool(RememberName, rememberDoc, rememberSchema, opts.rememberItem))
 	}
 	return tools
 }
 
-// stamp returns a time in its stored form: in UTC, to the second. It returns the zero time
+// storedTime returns a time in its stored form: in UTC, to the second. It returns the zero time
 // for years that JSON cannot encode.
-func stamp(t time.Time) time.Time {
+func storedTime(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}
 	}

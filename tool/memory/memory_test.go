@@ -19,8 +19,8 @@ import (
 
 var day = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// try calls a tool.
-func try(t *testing.T, opts Options, name, in string) (string, error) {
+// tryTool calls a tool.
+func tryTool(t *testing.T, opts Options, name, in string) (string, error) {
 	t.Helper()
 	for _, tool := range New(opts) {
 		if tool.Name == name {
@@ -31,9 +31,9 @@ func try(t *testing.T, opts Options, name, in string) (string, error) {
 	return "", nil
 }
 
-func use[R any](t *testing.T, opts Options, name, in string) (r R) {
+func useTool[R any](t *testing.T, opts Options, name, in string) (r R) {
 	t.Helper()
-	text, err := try(t, opts, name, in)
+	text, err := tryTool(t, opts, name, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +64,11 @@ func TestSearch(t *testing.T) {
 			{ID: "p1", Item: item, Quote: "I promised\nAnna a boat.", Score: 0.91234}, {ID: "p2", Item: item, Quote: "again", Score: 0.5}, {ID: "p3", Item: recall.Item{ID: "mem_2"}, Date: day, Score: 7},
 		}, nil
 	}}
-	r := use[lookup.Remembered](t, opts, SearchName, `{"query":" Anna ","maxResults":41}`)
+	r := useTool[lookup.PersonaMemory](t, opts, SearchName, `{"query":" Anna ","maxResults":41}`)
 	if asked != "captain|Anna|40" || len(r.Context) > maxContext || !r.Truncated {
 		t.Errorf("asked %s, context of %d bytes", asked, len(r.Context))
 	}
-	want := lookup.List[lookup.Recalled]{
+	want := lookup.List[lookup.RecalledItem]{
 		{ID: "mem_1", Place: "p1", Kind: "post", Memory: "I promised Anna a boat.", Relevance: 0.912, Metadata: lookup.Metadata{Source: "twitter", ExternalID: "7", Link: "https://twitter.test/7", Author: "Me", Date: day, Tags: []string{"boats"}}},
 		{ID: "mem_2", Place: "p3", Relevance: 1, Metadata: lookup.Metadata{Date: day}},
 	}
@@ -76,7 +76,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
 	opts.Context = func(context.Context, string, string, int) (string, []recall.Hit, error) { return "", nil, nil }
-	text, err := try(t, opts, SearchName, `{"query":"Anna"}`)
+	text, err := tryTool(t, opts, SearchName, `{"query":"Anna"}`)
 	if want := `{"context":"","sources":[],"says":"Nothing is remembered of this: ask with other words, or say that it is not known."}`; err != nil || text != want {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -105,7 +105,7 @@ func TestErrors(t *testing.T) {
 		{RememberName, `{"text":"no"}`, "remember: not remembered: the user said no: go on without"},
 		{RememberName, `{"text":"x"}`, "remember: disk on fire"},
 	} {
-		if _, err := try(t, opts, tt.tool, tt.in); err == nil || err.Error() != tt.want {
+		if _, err := tryTool(t, opts, tt.tool, tt.in); err == nil || err.Error() != tt.want {
 			t.Errorf("%s %.60s: %v, want %s", tt.tool, tt.in, err, tt.want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestRemember(t *testing.T) {
 		items[0].ID = "mem_1"
 		return items, nil
 	}}
-	r := use[rememberResult](t, opts, RememberName, `{"text":" Anna gets a boat. ","title":"A\nboat","kind":"journal","tags":["boats"," "],"date":"2024-03-01"}`)
+	r := useTool[rememberResult](t, opts, RememberName, `{"text":" Anna gets a boat. ","title":"A\nboat","kind":"journal","tags":["boats"," "],"date":"2024-03-01"}`)
 	want := recall.Item{Kind: recall.KindJournal, Title: "A boat", Text: "Anna gets a boat.", Tags: []string{"boats"}, Date: day, Persona: "captain", Source: "model"}
 	want.ID = got.ID
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(recall.Item{})); diff != "" {
@@ -143,10 +143,10 @@ func TestLibrary(t *testing.T) {
 	t.Cleanup(func() { lib.Close() })
 	opts := For(lib, "")
 	for range 2 {
-		use[rememberResult](t, opts, RememberName, `{"text":"I promised Anna a boat for her birthday.","tags":["boats"],"date":"2024-03-01"}`)
+		useTool[rememberResult](t, opts, RememberName, `{"text":"I promised Anna a boat for her birthday.","tags":["boats"],"date":"2024-03-01"}`)
 	}
-	use[rememberResult](t, opts, RememberName, `{"text":"The ferry is white.","date":"2024-02-01"}`)
-	r := use[lookup.Remembered](t, opts, SearchName, `{"query":"what did I promise Anna?","maxResults":1}`)
+	useTool[rememberResult](t, opts, RememberName, `{"text":"The ferry is white.","date":"2024-02-01"}`)
+	r := useTool[lookup.PersonaMemory](t, opts, SearchName, `{"query":"what did I promise Anna?","maxResults":1}`)
 	if len(r.Sources) != 1 || r.Sources[0].Memory != "I promised Anna a boat for her birthday." || !r.Sources[0].Metadata.Date.Equal(day) || strings.Count(r.Context, "a boat for her birthday") != 1 {
 		t.Errorf("%+v", r)
 	}

@@ -50,8 +50,8 @@ type rememberResult struct {
 	Tags []string  `json:"tags,omitempty"`
 }
 
-func (o Options) remember(ctx context.Context, in rememberInput) (string, error) {
-	it, err := in.item()
+func (o Options) rememberItem(ctx context.Context, in rememberInput) (string, error) {
+	it, err := in.toItem()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", RememberName, err)
 	}
@@ -69,11 +69,11 @@ func (o Options) remember(ctx context.Context, in rememberInput) (string, error)
 		return "", errors.New(RememberName + ": it is not known whether it was kept: look for it with " + SearchName)
 	}
 	it = items[0]
-	return textkit.JSON(rememberResult{ID: it.ID, Kind: string(it.Kind), Date: stamp(it.Date), Tags: it.Tags})
+	return textkit.JSON(rememberResult{ID: it.ID, Kind: string(it.Kind), Date: storedTime(it.Date), Tags: it.Tags})
 }
 
-// item returns the item to store.
-func (in rememberInput) item() (it recall.Item, err error) {
+// toItem returns the item to store.
+func (in rememberInput) toItem() (it recall.Item, err error) {
 	it = recall.Item{Kind: recall.KindMemory, Title: textkit.VisibleLine(in.Title, maxTitle), Text: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD"))}
 	switch {
 	case it.Text == "":
@@ -96,13 +96,13 @@ func (in rememberInput) item() (it recall.Item, err error) {
 		}
 	}
 	if in.Date != "" {
-		it.Date, err = date(in.Date)
+		it.Date, err = parseDate(in.Date)
 	}
 	return it, err
 }
 
-// date parses a day or a time.
-func date(text string) (time.Time, error) {
+// parseDate parses a day or a time.
+func parseDate(text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), nil

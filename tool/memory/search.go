@@ -39,7 +39,7 @@ type searchInput struct {
 	MaxResults int    `json:"maxResults"`
 }
 
-func (o Options) search(ctx context.Context, in searchInput) (string, error) {
+func (o Options) searchMemory(ctx context.Context, in searchInput) (string, error) {
 	in.Query = strings.TrimSpace(in.Query)
 	switch n := utf8.RuneCountInString(in.Query); {
 	case n < minQuery:
@@ -54,16 +54,16 @@ func (o Options) search(ctx context.Context, in searchInput) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", SearchName, err)
 	}
-	r := lookup.Remembered{Context: textkit.TruncateBytes(text, maxContext), Truncated: len(text) > maxContext, Sources: sources(hits, in.MaxResults)}
+	r := lookup.PersonaMemory{Context: textkit.TruncateBytes(text, maxContext), Truncated: len(text) > maxContext, Sources: recalledItems(hits, in.MaxResults)}
 	if len(r.Sources) == 0 {
 		r.Says = "Nothing is remembered of this: ask with other words, or say that it is not known."
 	}
 	return textkit.JSON(r)
 }
 
-// sources returns the found items, each once, with its best hit.
-func sources(hits []recall.Hit, limit int) []lookup.Recalled {
-	list := []lookup.Recalled{}
+// recalledItems returns the found items, each once, with its best hit.
+func recalledItems(hits []recall.Hit, limit int) []lookup.RecalledItem {
+	list := []lookup.RecalledItem{}
 	seen := make(map[string]bool)
 	for _, h := range hits {
 		it := h.Item
@@ -75,11 +75,11 @@ func sources(hits []recall.Hit, limit int) []lookup.Recalled {
 		if date.IsZero() {
 			date = h.Date
 		}
-		list = append(list, lookup.Recalled{
+		list = append(list, lookup.RecalledItem{
 			ID: it.ID, Place: h.ID, Kind: string(it.Kind), Memory: textkit.VisibleLine(h.Quote, maxLabel), Relevance: float64(int(min(1, max(0, h.Score))*1000)) / 1000,
 			Metadata: lookup.Metadata{
 				Source: textkit.VisibleLine(it.Source, maxLabel), ExternalID: textkit.VisibleLine(it.ExternalID, maxLabel), Link: textkit.VisibleLine(it.Link, maxLabel), Author: textkit.VisibleLine(it.Author, maxLabel),
-				Date: stamp(date), Tags: it.Tags[:min(len(it.Tags), maxTags)],
+				Date: storedTime(date), Tags: it.Tags[:min(len(it.Tags), maxTags)],
 			},
 		})
 	}

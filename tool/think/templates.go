@@ -54,11 +54,11 @@ func Open(folder string) (*Templates, error) {
 	if folder == "" {
 		return t, nil
 	}
-	return t, t.add(folder)
+	return t, t.addFolder(folder)
 }
 
-// add adds the templates of a folder.
-func (t *Templates) add(folder string) error {
+// addFolder adds the templates of a folder.
+func (t *Templates) addFolder(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -72,7 +72,7 @@ func (t *Templates) add(folder string) error {
 	}
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), ".md")
-		text, err := read(filepath.Join(folder, e.Name()))
+		text, err := readTemplate(filepath.Join(folder, e.Name()))
 		if err == nil && !isName(name) {
 			err = errors.New("its name may have small letters, digits and hyphens")
 		}
@@ -92,7 +92,7 @@ func isName(name string) bool {
 	})
 }
 
-func read(file string) (string, error) {
+func readTemplate(file string) (string, error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return "", err

@@ -83,7 +83,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-func folder(t *testing.T, files map[string]string) string {
+func writeFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -95,7 +95,7 @@ func folder(t *testing.T, files map[string]string) string {
 }
 
 func TestTemplates(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := writeFolder(t, map[string]string{
 		"cooking.md": "## Cooking\n\nTaste.\n", "hr-data.md": "## Ours\n", "notes.txt": "no template", "Bad Name.md": "x", "empty.md": " \n",
 		"large.md": strings.Repeat("x", MaxTemplate+1), "binary.md": "\xff\xfe",
 	})
@@ -155,7 +155,7 @@ func TestLimits(t *testing.T) {
 	for _, name := range names {
 		files[name+".md"] = strings.Repeat("x", MaxTemplate)
 	}
-	all, err := Open(folder(t, files))
+	all, err := Open(writeFolder(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,12 +20,12 @@ type match struct {
 	score float64
 }
 
-// related returns up to n sessions that are related to a question, the best first.
+// relatedSessions returns up to n sessions that are related to a question, the best first.
 //
 // It ranks the question among the sessions, as a session with the same question and no
 // answer. The score of a session is relative to the score of the question itself. Scores
 // therefore do not depend on the length of the question or on the frequency of its words.
-func related(question string, sessions []summary, n int) []match {
+func relatedSessions(question string, sessions []summary, n int) []match {
 	docs := make([]*document.Document, 0, len(sessions)+1)
 	for i, s := range sessions {
 		docs = append(docs, sessionDocument(prefix+strconv.Itoa(i), s.Question, s.Answer))

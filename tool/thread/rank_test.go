@@ -50,7 +50,7 @@ func TestRelated(t *testing.T) {
 		{"no words", "??", -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := related(c.question, past, 3)
+			got := relatedSessions(c.question, past, 3)
 			best, score := -1, 0.0
 			if len(got) > 0 {
 				score = got[0].score
@@ -64,7 +64,7 @@ func TestRelated(t *testing.T) {
 				t.Errorf("got %d with %.2f, want %d", best, score, c.want)
 			}
 			for _, only := range past {
-				for _, m := range related(c.question, []summary{only}, 3) {
+				for _, m := range relatedSessions(c.question, []summary{only}, 3) {
 					if c.want < 0 || m.Question != past[c.want].Question {
 						t.Errorf("alone, %q gets %.2f", only.Question, m.score)
 					}
@@ -87,7 +87,7 @@ func BenchmarkRelated(b *testing.B) {
 		many = append(many, s)
 	}
 	for b.Loop() {
-		if len(related("Can coral reefs recover after they bleach?", many, 3)) != 3 {
+		if len(relatedSessions("Can coral reefs recover after they bleach?", many, 3)) != 3 {
 			b.Fatal("not found")
 		}
 	}

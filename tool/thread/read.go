@@ -52,7 +52,7 @@ type Conversation interface {
 // inner: the modes whose text no user sees. It is safe for concurrent use.
 func NewRead(store Conversation, inner ...string) ponder.Tool {
 	r := &reader{store: store, inner: inner}
-	return ponder.NewTool(ReadName, readDoc, readSchema, r.read)
+	return ponder.NewTool(ReadName, readDoc, readSchema, r.readEvents)
 }
 
 type reader struct {
@@ -90,7 +90,7 @@ type passage struct {
 	Erased    bool       `json:"erased,omitempty"`
 }
 
-func (r *reader) read(ctx context.Context, in readInput) (string, error) {
+func (r *reader) readEvents(ctx context.Context, in readInput) (string, error) {
 	use := ponder.ToolContextFrom(ctx)
 	switch {
 	case use.Thread == "":
@@ -111,7 +111,7 @@ func (r *reader) read(ctx context.Context, in readInput) (string, error) {
 		return "", fmt.Errorf(ReadName+": %w", err)
 	}
 	w := window{Reader: r.store, thread: use.Thread, internal: slices.Contains(r.inner, use.Mode), head: info.Head}
-	out, err := w.excerpt(ctx, in)
+	out, err := w.readExcerpt(ctx, in)
 	if err != nil {
 		return "", fmt.Errorf(ReadName+": %w", err)
 	}
@@ -126,28 +126,28 @@ type window struct {
 	head     ponder.Seq
 }
 
-func (w window) excerpt(ctx context.Context, in readInput) (excerpt, error) {
+func (w window) readExcerpt(ctx context.Context, in readInput) (excerpt, error) {
 	out := excerpt{Events: []passage{}, Head: w.head}
 	var events []ponder.Event
 	var err error
 	switch {
 	case in.Around != 0:
-		if events, _, err = w.last(ctx, 1, min(in.Around, w.head), in.Limit/2+1); err != nil {
+		if events, _, err = w.lastEvents(ctx, 1, min(in.Around, w.head), in.Limit/2+1); err != nil {
 			break
 		}
 		var after []ponder.Event
-		after, _, err = w.first(ctx, in.Around+1, w.head, in.Limit-len(events))
+		after, _, err = w.firstEvents(ctx, in.Around+1, w.head, in.Limit-len(events))
 		events = append(events, after...)
 	case in.From != 0:
 		to := w.head
 		if in.To != 0 {
 			to = min(in.To, w.head)
 		}
-		events, out.More, err = w.first(ctx, in.From, to, in.Limit)
+		events, out.More, err = w.firstEvents(ctx, in.From, to, in.Limit)
 	case in.To != 0:
-		events, _, err = w.last(ctx, 1, min(in.To, w.head), in.Limit)
+		events, _, err = w.lastEvents(ctx, 1, min(in.To, w.head), in.Limit)
 	default:
-		events, _, err = w.last(ctx, 1, w.head, in.Limit)
+		events, _, err = w.lastEvents(ctx, 1, w.head, in.Limit)
 	}
 	limit := max(minBytes, readBytes/max(1, len(events)))
 	for _, ev := range events {
@@ -156,8 +156,8 @@ func (w window) excerpt(ctx context.Context, in readInput) (excerpt, error) {
 	return out, err
 }
 
-// first returns the first n events in a range, and whether there may be more.
-func (w window) first(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
+// firstEvents returns the first n events in a range, and whether there may be more.
+func (w window) firstEvents(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
 	scanned := 0
 	for ev, err := range w.Events(ctx, w.thread, max(0, from-1)) {
 		if err != nil {
@@ -169,18 +169,18 @@ func (w window) first(ctx context.Context, from, to ponder.Seq, n int) (list []p
 		if scanned++; len(list) == n || scanned > maxScanned {
 			return list, true, nil
 		}
-		if w.wants(ev) {
+		if w.isReadable(ev) {
 			list = append(list, ev)
 		}
 	}
 	return list, false, nil
 }
 
-// last returns the last n events in a range, and whether there may be more.
-func (w window) last(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
+// lastEvents returns the last n events in a range, and whether there may be more.
+func (w window) lastEvents(ctx context.Context, from, to ponder.Seq, n int) (list []ponder.Event, more bool, err error) {
 	for span := ponder.Seq(4 * n); ; span *= 4 {
 		begin := max(from, to-span+1)
-		if list, _, err = w.first(ctx, begin, to, maxScanned); err != nil {
+		if list, _, err = w.firstEvents(ctx, begin, to, maxScanned); err != nil {
 			return nil, false, err
 		}
 		if len(list) >= n || begin <= from || 4*span > maxScanned {
@@ -189,9 +189,9 @@ func (w window) last(ctx context.Context, from, to ponder.Seq, n int) (list []po
 	}
 }
 
-// wants reports whether a model may read an event: messages, tools and thoughts, but no
+// isReadable reports whether a model may read an event: messages, tools and thoughts, but no
 // events of runs.
-func (w window) wants(ev ponder.Event) bool {
+func (w window) isReadable(ev ponder.Event) bool {
 	if ev.Internal && !w.internal {
 		return false
 	}

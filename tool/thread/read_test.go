@@ -34,8 +34,8 @@ func newConversation(t testing.TB, turns int) *countingStore {
 	return s
 }
 
-// reads calls thread_read as a mode does.
-func reads(t testing.TB, s *countingStore, mode, in string) excerpt {
+// readThread calls thread_read as a mode does.
+func readThread(t testing.TB, s *countingStore, mode, in string) excerpt {
 	t.Helper()
 	ctx := ponder.WithToolContext(t.Context(), ponder.ToolContext{Thread: talk, Mode: mode})
 	text, err := NewRead(s, "deep").Do(ctx, json.RawMessage(in))
@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 		{"after the end", `{"from":9000000000000000000}`, 0, 0, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out := reads(t, s, "chat", c.in)
+			out := readThread(t, s, "chat", c.in)
 			if len(out.Events) != c.n || out.More != c.more || out.Head != 400 {
 				t.Fatalf("%d events, more %v, head %d", len(out.Events), out.More, out.Head)
 			}
@@ -90,7 +90,7 @@ func TestRead(t *testing.T) {
 func TestReadInternal(t *testing.T) {
 	s := newConversation(t, 3)
 	count := func(mode string) (n int) {
-		for _, p := range reads(t, s, mode, `{}`).Events {
+		for _, p := range readThread(t, s, mode, `{}`).Events {
 			if strings.Contains(p.Content, "secret") {
 				n++
 			}
@@ -120,16 +120,16 @@ func TestReadIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for in, limit := range map[string]int{`{"limit":50}`: 30_000, `{"limit":1}`: 20_000, `{"from":1,"to":3}`: 30_000} {
-		out := reads(t, s, "chat", in)
+		out := readThread(t, s, "chat", in)
 		js, err := json.Marshal(out)
 		if err != nil || len(js) > limit || !utf8.Valid(js) || strings.ContainsRune(string(js), '\x1b') {
 			t.Errorf("%s: %d bytes, %v", in, len(js), err)
 		}
 	}
-	if n := len(reads(t, s, "chat", `{"limit":1}`).Events[0].Content); n < 10_000 {
+	if n := len(readThread(t, s, "chat", `{"limit":1}`).Events[0].Content); n < 10_000 {
 		t.Errorf("one event alone is cut to %d bytes", n)
 	}
-	few := reads(t, s, "chat", `{"from":1,"to":3}`).Events
+	few := readThread(t, s, "chat", `{"from":1,"to":3}`).Events
 	want := passage{Seq: 3, Time: day, Type: "user_message", Role: "user", Erased: true}
 	if d := cmp.Diff(want, few[2]); d != "" || !few[0].Untrusted {
 		t.Errorf("erased: %s; untrusted: %v", d, few[0].Untrusted)
@@ -141,7 +141,7 @@ func TestReadOfLongThread(t *testing.T) {
 	s := newConversation(t, 25_000)
 	for _, in := range []string{`{}`, `{"around":50000}`, `{"from":90000}`, `{"to":70000,"limit":50}`} {
 		s.events = 0
-		reads(t, s, "chat", in)
+		readThread(t, s, "chat", in)
 		if s.events > 1000 {
 			t.Errorf("%s: %d events were read", in, s.events)
 		}

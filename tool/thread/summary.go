@@ -43,29 +43,29 @@ type summary struct {
 	gathers bool       // the session may have evidence, according to its options
 }
 
-// apply returns the summary after ev. A new session on the thread replaces the one before
+// applyEvent returns the summary after ev. A new session on the thread replaces the one before
 // it.
-func (s summary) apply(ev ponder.Event) summary {
+func (s summary) applyEvent(ev ponder.Event) summary {
 	s.seq = ev.Seq
 	switch b := ev.Body.(type) {
 	case ponder.RunStarted:
 		if ev.Run.Parent() == "" {
 			s = summary{
 				Run: ev.Run, Question: textkit.Line(b.Input, maxQuestion), thread: s.thread, seq: s.seq,
-				Untrusted: s.Untrusted, gathers: s.gathers || gathers(b.Options), // a session may repeat the content of an earlier one on the thread
+				Untrusted: s.Untrusted, gathers: s.gathers || gathersEvidence(b.Options), // a session may repeat the content of an earlier one on the thread
 			}
 		}
 	case ponder.Evidence:
 		s.Untrusted = s.Untrusted || b.Untrusted
 	case ponder.Synthesis:
 		if ev.Run == s.Run {
-			s.Nothing = b.Unaided && b.Confidence == 0 && !b.Assumed // quotations have some confidence
+			s.Nothing = b.WithoutModel && b.Confidence == 0 && !b.Assumed // quotations have some confidence
 		}
 	case ponder.RunFinished:
 		if ev.Run == s.Run && b.Status == ponder.Completed {
 			s.Answer, s.Confidence, s.Ended = textkit.TruncateBytes(textkit.CleanTrim(textkit.Prefix(b.Answer, 2*maxAnswer)), maxAnswer), clampUnit(b.Confidence), ev.Time
 		}
-	case ponder.Resolved:
+	case ponder.Resolution:
 		if b.Outcome != nil && (b.Ref == string(s.Run) || b.Ref == "") {
 			outcome := clampUnit(*b.Outcome)
 			s.Resolved = &outcome
@@ -74,9 +74,9 @@ func (s summary) apply(ev ponder.Event) summary {
 	return s
 }
 
-// gathers reports whether a session with these options gathers evidence. It returns true
+// gathersEvidence reports whether a session with these options gathers evidence. It returns true
 // for invalid options.
-func gathers(options json.RawMessage) bool {
+func gathersEvidence(options json.RawMessage) bool {
 	if len(options) == 0 {
 		return false
 	}
@@ -141,7 +141,7 @@ func (s summary) applyFrom(ctx context.Context, log Reader, seq ponder.Seq, enou
 		if err != nil {
 			return s, err
 		}
-		if s = s.apply(ev); enough != nil && enough(s) {
+		if s = s.applyEvent(ev); enough != nil && enough(s) {
 			break
 		}
 	}

@@ -62,7 +62,7 @@ var schema = json.RawMessage(`{
 // owner has none. It is safe for concurrent use.
 func New(store Store, owner string) ponder.Tool {
 	f := &finder{store: store, owner: owner}
-	return ponder.NewTool(Name, doc, schema, f.find)
+	return ponder.NewTool(Name, doc, schema, f.findSessions)
 }
 
 type finder struct {
@@ -101,13 +101,13 @@ type hit struct {
 	Untrusted  bool            `json:"untrusted,omitempty"`
 }
 
-func (f *finder) find(ctx context.Context, in input) (string, error) {
+func (f *finder) findSessions(ctx context.Context, in input) (string, error) {
 	question := textkit.Line(in.Question, maxAsked)
 	if question == "" {
 		return "", errors.New(Name + ": question is empty")
 	}
 	r := result{Hits: []hit{}}
-	sessions, more, err := f.sessions(ctx, ponder.ThreadID(in.Exclude))
+	sessions, more, err := f.newestSummaries(ctx, ponder.ThreadID(in.Exclude))
 	if err != nil {
 		return "", fmt.Errorf(Name+": %w", err)
 	}
@@ -116,7 +116,7 @@ func (f *finder) find(ctx context.Context, in input) (string, error) {
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	for _, m := range related(question, sessions, min(limit, maxLimit)) {
+	for _, m := range relatedSessions(question, sessions, min(limit, maxLimit)) {
 		s := m.summary
 		r.Hits = append(r.Hits, hit{
 			Thread: s.thread, Question: s.Question, Answer: s.Answer, Confidence: s.Confidence, Status: ponder.Completed,
@@ -130,10 +130,10 @@ func (f *finder) find(ctx context.Context, in input) (string, error) {
 	return textkit.JSON(r)
 }
 
-// sessions returns the summaries of the newest sessions with an answer, newest first, and
+// newestSummaries returns the summaries of the newest sessions with an answer, newest first, and
 // the number of sessions that it skipped this time. It ignores sessions that are removed
 // meanwhile.
-func (f *finder) sessions(ctx context.Context, exclude ponder.ThreadID) (list []summary, more int, err error) {
+func (f *finder) newestSummaries(ctx context.Context, exclude ponder.ThreadID) (list []summary, more int, err error) {
 	if f.owner == "" {
 		return nil, 0, nil
 	}

@@ -43,9 +43,9 @@ func newStore(t testing.TB) *countingStore {
 	return &countingStore{Store: s}
 }
 
-// session creates a thread with a session that has answered after so many thoughts, and
+// addSession creates a thread with a session that has answered after so many thoughts, and
 // further events.
-func (c *countingStore) session(t testing.TB, id ponder.ThreadID, owner, question, answer string, thoughts int, more ...ponder.Event) {
+func (c *countingStore) addSession(t testing.TB, id ponder.ThreadID, owner, question, answer string, thoughts int, more ...ponder.Event) {
 	t.Helper()
 	evs := []ponder.Event{{Run: "run_1", Body: ponder.RunStarted{Mode: "session", Input: question}}}
 	for n := range thoughts {
@@ -60,8 +60,8 @@ func (c *countingStore) session(t testing.TB, id ponder.ThreadID, owner, questio
 	}
 }
 
-// use calls the tool for the owner ann.
-func use(t testing.TB, store Store, in input) result {
+// useTool calls the tool for the owner ann.
+func useTool(t testing.TB, store Store, in input) result {
 	t.Helper()
 	js, err := json.Marshal(in)
 	if err != nil {
@@ -80,23 +80,23 @@ func use(t testing.TB, store Store, in input) result {
 
 const reefs = "Why do coral reefs bleach?"
 
-func resolved(outcome float64) ponder.Event {
-	return ponder.Event{Body: ponder.Resolved{Ref: "run_1", Outcome: &outcome}}
+func newResolved(outcome float64) ponder.Event {
+	return ponder.Event{Body: ponder.Resolution{Ref: "run_1", Outcome: &outcome}}
 }
 
 func TestFind(t *testing.T) {
 	s := newStore(t)
-	s.session(t, "thr_a", "ann", "Why do coral reefs bleach, and can they recover?", "Heat expels their algae.", 5, resolved(1))
-	s.session(t, "thr_b", "ann", "How fast do trains go?", "Fast.", 5)
-	s.session(t, "thr_c", "bob", reefs, "Bob's secret.", 5)
-	s.session(t, "thr_d", "ann", reefs, "", 5) // still thinking
-	s.session(t, "thr_e", "ann", reefs, "The one that asks.", 5)
+	s.addSession(t, "thr_a", "ann", "Why do coral reefs bleach, and can they recover?", "Heat expels their algae.", 5, newResolved(1))
+	s.addSession(t, "thr_b", "ann", "How fast do trains go?", "Fast.", 5)
+	s.addSession(t, "thr_c", "bob", reefs, "Bob's secret.", 5)
+	s.addSession(t, "thr_d", "ann", reefs, "", 5) // still thinking
+	s.addSession(t, "thr_e", "ann", reefs, "The one that asks.", 5)
 	if err := s.Create(t.Context(), ponder.Thread{ID: "thr_f", Kind: ponder.KindResearch, Owner: "ann"},
 		ponder.Event{Run: "run_1", Body: ponder.RunStarted{Input: reefs}},
 		ponder.Event{Run: "run_1", Body: ponder.RunFinished{Answer: "No session.", Status: ponder.Completed}}); err != nil {
 		t.Fatal(err)
 	}
-	got := use(t, s, input{Question: reefs, Exclude: "thr_e"})
+	got := useTool(t, s, input{Question: reefs, Exclude: "thr_e"})
 	one := 1.0
 	want := result{Sessions: 2, Hits: []hit{{
 		Thread: "thr_a", Question: "Why do coral reefs bleach, and can they recover?", Answer: "Heat expels their algae.", Confidence: 0.7,
@@ -111,7 +111,7 @@ func TestFind(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if r := use(t, s, input{Question: "How do tides make electricity?"}); len(r.Hits) != 0 || r.Hits == nil {
+	if r := useTool(t, s, input{Question: "How do tides make electricity?"}); len(r.Hits) != 0 || r.Hits == nil {
 		t.Errorf("hits of nothing: %+v", r.Hits)
 	}
 }
@@ -123,9 +123,9 @@ func TestFindNothing(t *testing.T) {
 		sum  ponder.Synthesis
 		hits int
 	}{
-		"nothing found":       {ponder.Synthesis{Final: true, Unaided: true}, 0},
-		"quotations":          {ponder.Synthesis{Final: true, Unaided: true, Confidence: 0.1}, 1},
-		"thoughts":            {ponder.Synthesis{Final: true, Unaided: true, Assumed: true}, 1},
+		"nothing found":       {ponder.Synthesis{Final: true, WithoutModel: true}, 0},
+		"quotations":          {ponder.Synthesis{Final: true, WithoutModel: true, Confidence: 0.1}, 1},
+		"thoughts":            {ponder.Synthesis{Final: true, WithoutModel: true, Assumed: true}, 1},
 		"a model that doubts": {ponder.Synthesis{Final: true}, 1},
 	} {
 		for _, long := range []int{1, 3 * tail} {
@@ -139,7 +139,7 @@ func TestFindNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // with a new summary, and with the stored one
-				if r := use(t, s, input{Question: reefs}); len(r.Hits) != tt.hits {
+				if r := useTool(t, s, input{Question: reefs}); len(r.Hits) != tt.hits {
 					t.Errorf("%s, of %d events: %d hits, want %d", name, len(evs), len(r.Hits), tt.hits)
 				}
 			}
@@ -149,7 +149,7 @@ func TestFindNothing(t *testing.T) {
 
 func TestNoOwnerNoQuestion(t *testing.T) {
 	s := newStore(t)
-	s.session(t, "thr_a", "", reefs, "Heat.", 1)
+	s.addSession(t, "thr_a", "", reefs, "Heat.", 1)
 	text, err := New(s, "").Do(t.Context(), json.RawMessage(`{"question":"`+reefs+`"}`))
 	if err != nil || text != `{"hits":[],"sessions":0}` {
 		t.Errorf("without an owner: %s, %v", text, err)
@@ -170,18 +170,18 @@ func TestNoOwnerNoQuestion(t *testing.T) {
 // reads only new events later.
 func TestReadOnce(t *testing.T) {
 	s := newStore(t)
-	s.session(t, "thr_a", "ann", reefs, "Heat.", 5000)
-	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || s.events > 2*tail {
+	s.addSession(t, "thr_a", "ann", reefs, "Heat.", 5000)
+	if r := useTool(t, s, input{Question: reefs}); len(r.Hits) != 1 || s.events > 2*tail {
 		t.Fatalf("%d hits, %d events read", len(r.Hits), s.events)
 	}
 	s.events = 0
-	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Resolved != nil || s.events != 0 {
+	if r := useTool(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Resolved != nil || s.events != 0 {
 		t.Errorf("again: %+v, %d events read", r.Hits, s.events)
 	}
-	if _, err := s.Append(t.Context(), "thr_a", 0, resolved(0)); err != nil {
+	if _, err := s.Append(t.Context(), "thr_a", 0, newResolved(0)); err != nil {
 		t.Fatal(err)
 	}
-	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Resolved == nil || *r.Hits[0].Resolved != 0 || s.events != 1 {
+	if r := useTool(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Resolved == nil || *r.Hits[0].Resolved != 0 || s.events != 1 {
 		t.Errorf("resolved since: %+v, %d events read", r.Hits, s.events)
 	}
 }
@@ -193,8 +193,8 @@ func TestAnswerFarBack(t *testing.T) {
 	for range 2 * tail {
 		notes = append(notes, ponder.Event{Body: ponder.UserMessage{Content: "Thanks."}})
 	}
-	s.session(t, "thr_a", "ann", reefs, "Heat.", 3*tail, notes...)
-	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Answer != "Heat." {
+	s.addSession(t, "thr_a", "ann", reefs, "Heat.", 3*tail, notes...)
+	if r := useTool(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Answer != "Heat." {
 		t.Errorf("hits: %+v", r.Hits)
 	}
 }
@@ -237,7 +237,7 @@ func TestUntrusted(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, when := range []string{"first", "from what was kept"} {
-				r := use(t, s, input{Question: reefs})
+				r := useTool(t, s, input{Question: reefs})
 				if len(r.Hits) != 1 || r.Hits[0].Untrusted != test.want || r.Untrusted != test.want || (r.Notice != "") != test.want {
 					t.Errorf("%s: %+v, want untrusted %v", when, r, test.want)
 				}
@@ -245,10 +245,10 @@ func TestUntrusted(t *testing.T) {
 		})
 	}
 	s := newStore(t)
-	s.session(t, "thr_a", "ann", "How fast do trains go?", "Fast.", 1, ponder.Event{Run: "run_1", Body: strange},
+	s.addSession(t, "thr_a", "ann", "How fast do trains go?", "Fast.", 1, ponder.Event{Run: "run_1", Body: strange},
 		ponder.Event{Run: "run_2", Body: ponder.RunStarted{Input: reefs}},
 		ponder.Event{Run: "run_2", Body: ponder.RunFinished{Answer: "Heat.", Status: ponder.Completed}})
-	if r := use(t, s, input{Question: reefs}); len(r.Hits) != 1 || !r.Hits[0].Untrusted {
+	if r := useTool(t, s, input{Question: reefs}); len(r.Hits) != 1 || !r.Hits[0].Untrusted {
 		t.Errorf("after another session on the thread: %+v", r.Hits)
 	}
 }
@@ -256,12 +256,12 @@ func TestUntrusted(t *testing.T) {
 // TestNewestSession ignores an earlier session on the same thread.
 func TestNewestSession(t *testing.T) {
 	s := newStore(t)
-	s.session(t, "thr_a", "ann", "How fast do trains go?", "Fast.", 1, resolved(1),
+	s.addSession(t, "thr_a", "ann", "How fast do trains go?", "Fast.", 1, newResolved(1),
 		ponder.Event{Run: "run_2", Body: ponder.RunStarted{Input: reefs}},
 		ponder.Event{Run: "run_2/part", Body: ponder.RunStarted{Input: "a part"}},
 		ponder.Event{Run: "run_2/part", Body: ponder.RunFinished{Answer: "of it", Status: ponder.Completed}},
 		ponder.Event{Run: "run_2", Body: ponder.RunFinished{Answer: "Heat.", Status: ponder.Completed, Confidence: 7}})
-	r := use(t, s, input{Question: reefs})
+	r := useTool(t, s, input{Question: reefs})
 	if len(r.Hits) != 1 || r.Hits[0].Question != reefs || r.Hits[0].Answer != "Heat." || r.Hits[0].Confidence != 1 || r.Hits[0].Resolved != nil {
 		t.Errorf("hits: %+v", r.Hits)
 	}
@@ -271,11 +271,11 @@ func TestNewestSession(t *testing.T) {
 func TestHostile(t *testing.T) {
 	s := newStore(t)
 	long := strings.Repeat("Coral reefs bleach. ü\x1b[2J\u202e\x00 ", 40_000)
-	s.session(t, "thr_a", "ann", reefs+long, long+"\xff", 1)
+	s.addSession(t, "thr_a", "ann", reefs+long, long+"\xff", 1)
 	if err := s.SaveCheckpoint(t.Context(), "thr_a", fold, version, 1, []byte(`{"question":7,`)); err != nil {
 		t.Fatal(err)
 	}
-	r := use(t, s, input{Question: long, Limit: 1 << 40})
+	r := useTool(t, s, input{Question: long, Limit: 1 << 40})
 	if len(r.Hits) != 1 {
 		t.Fatalf("hits: %+v", r.Hits)
 	}
@@ -291,10 +291,10 @@ func TestHostile(t *testing.T) {
 func TestManySessions(t *testing.T) {
 	s := newStore(t)
 	for i := range 3 * maxUnread {
-		s.session(t, ponder.ThreadID(fmt.Sprintf("thr_%04d", i)), "ann", fmt.Sprintf("What is thing %d?", i), "It is so.", 1)
+		s.addSession(t, ponder.ThreadID(fmt.Sprintf("thr_%04d", i)), "ann", fmt.Sprintf("What is thing %d?", i), "It is so.", 1)
 	}
 	for use1 := 1; use1 <= 4; use1++ {
-		r := use(t, s, input{Question: "thing"})
+		r := useTool(t, s, input{Question: "thing"})
 		if want := min(use1, 3) * maxUnread; r.Sessions != want || r.More != 3*maxUnread-want {
 			t.Errorf("use %d looked at %d and left %d", use1, r.Sessions, r.More)
 		}

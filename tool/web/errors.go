@@ -23,10 +23,10 @@ var remedies = []struct {
 	{fetching.ErrRobots, "the site does not want it read: look for the same elsewhere"},
 	{fetching.ErrTooBig, "look for a shorter page on the same"},
 	{fetching.ErrType, "look for a page, a text or a PDF on the same"},
-	{fetching.ErrTime, "try another page, or this one later"},
+	{fetching.ErrTimeout, "try another page, or this one later"},
 	{fetching.ErrBusy, "try another page, or this one later"},
 	{fetching.ErrBody, "try another page"},
-	{fetching.ErrCircle, "try another page"},
+	{fetching.ErrTooManyRedirects, "try another page"},
 	{context.DeadlineExceeded, "it took too long: try another page, or this one later"},
 }
 
@@ -52,9 +52,9 @@ func withRemedy(tool string, err error) error {
 }
 
 type toolError struct {
-	says string
+	text string
 	err  error
 }
 
-func (e toolError) Error() string { return e.says }
+func (e toolError) Error() string { return e.text }
 func (e toolError) Unwrap() error { return e.err }

@@ -55,7 +55,7 @@ type fetchInput struct {
 	Seconds  int    `json:"seconds"`
 }
 
-func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
+func (f *fetcher) fetchPage(ctx context.Context, in fetchInput) (string, error) {
 	if in.URL = strings.TrimSpace(in.URL); in.URL == "" || len(in.URL) > maxURL {
 		return "", errors.New(FetchName + ": url is empty or longer than 2000 bytes: name a page, such as https://example.org/page")
 	}
@@ -65,31 +65,31 @@ func (f *fetcher) fetch(ctx context.Context, in fetchInput) (string, error) {
 	if err != nil {
 		return "", withRemedy(FetchName, err)
 	}
-	r := f.describe(p, in.URL)
+	r := f.describePage(p, in.URL)
 	text := textkit.Visible(p.Markdown)
 	if r.Bytes = len(text); strings.TrimSpace(in.Query) != "" {
-		r.Hits = passages(r.URL, r.Title, text, in.Query, in.Passages)
+		r.Hits = findPassages(r.URL, r.Title, text, in.Query, in.Passages)
 		if len(r.Hits) == 0 {
 			r.Says = "The page has none of these words: ask with others, or without query for its text."
 		}
-	} else if err := excerpt(&r, text, in.Offset, in.Limit); err != nil {
+	} else if err := addExcerpt(&r, text, in.Offset, in.Limit); err != nil {
 		return "", err
 	}
 	return textkit.JSON(r)
 }
 
-// describe returns a page without its text.
-func (f *fetcher) describe(p *fetching.Page, asked string) lookup.Page {
+// describePage returns a page without its text.
+func (f *fetcher) describePage(p *fetching.Page, asked string) lookup.Page {
 	r := lookup.Page{
 		Notice: notice, URL: textkit.VisibleLine(p.Final, maxURL), Title: textkit.VisibleLine(p.Title, maxLabel), Site: textkit.VisibleLine(p.Site, maxLabel), Language: textkit.VisibleLine(p.Language, maxWord),
-		Type: textkit.VisibleLine(p.Type, maxLabel), Fetched: stamp(p.Fetched), Original: p.Hash, Cut: p.Truncated,
+		Type: textkit.VisibleLine(p.Type, maxLabel), Fetched: storedTime(p.Fetched), Original: p.Hash, Cut: p.Truncated,
 	}
 	r.URL = cmp.Or(r.URL, asked)
 	if r.URL != asked {
 		r.Asked = asked
 	}
 	text := p.Markdown
-	j := f.judge([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:len(textkit.Prefix(text, maxJudged))], Published: p.Published, Fetched: p.Fetched, Local: p.Local}})[0]
+	j := f.judgePieces([]Piece{{URL: r.URL, Title: r.Title, Author: p.Author, Text: text[:len(textkit.Prefix(text, maxJudged))], Published: p.Published, Fetched: p.Fetched, Local: p.Local}})[0]
 	r.Known = newKnown(p.Author, p.Published, j)
 	return r
 }
@@ -97,8 +97,8 @@ func (f *fetcher) describe(p *fetching.Page, asked string) lookup.Page {
 // maxJudged limits the text for judging a page, in bytes.
 const maxJudged = 64 << 10
 
-// excerpt adds a part of the text.
-func excerpt(r *lookup.Page, text string, offset, limit int) error {
+// addExcerpt adds a part of the text.
+func addExcerpt(r *lookup.Page, text string, offset, limit int) error {
 	if offset < 0 || offset > 0 && offset >= len(text) {
 		return errors.New(FetchName + ": offset is beyond the end of the text: use next of the result before, or 0")
 	}

@@ -14,9 +14,9 @@ import (
 // bestSentences is the number of sentences in a snippet from a page's text.
 const bestSentences = 2
 
-// Searching returns an [Options.Search] that calls a searcher, such as Search of a
+// NewSearch returns an [Options.Search] that calls a searcher, such as Search of a
 // *search.Searcher.
-func Searching(do func(context.Context, search.Query) (search.Found, error)) func(context.Context, Query) (Found, error) {
+func NewSearch(do func(context.Context, search.Query) (search.Response, error)) func(context.Context, Query) (Found, error) {
 	return func(ctx context.Context, q Query) (Found, error) {
 		query := search.Query{Text: q.Text, N: q.N, From: q.From, To: q.To, Domains: q.Domains, Without: q.Without}
 		if q.Fresh {
@@ -51,7 +51,7 @@ func snippetOf(r search.Result, query string) string {
 		return strings.Join(r.Highlights, " … ")
 	}
 	if len(r.Snippet) < maxSnippet/4 && r.Text != "" {
-		if best := passages(r.URL, r.Title, textkit.Visible(r.Text), query, bestSentences); len(best) > 0 {
+		if best := findPassages(r.URL, r.Title, textkit.Visible(r.Text), query, bestSentences); len(best) > 0 {
 			return joinSentences(best)
 		}
 	}

@@ -50,9 +50,9 @@ func TestRealPackages(t *testing.T) {
 	}, arch, search.Options{})
 	f := fetching.New(fetching.Options{Archive: arch, Allow: []string{"127.0.0.1"}, Delay: -1})
 	defer f.Close()
-	opts := Options{Search: Searching(s.Search), Fetch: f.Fetch, Judge: Judging(time.Now)}
+	opts := Options{Search: NewSearch(s.Search), Fetch: f.Fetch, Judge: NewJudge(time.Now)}
 
-	r := use[lookup.WebFound](t, opts, SearchName, searchInput{Query: "how deep is the sea"})
+	r := useTool[lookup.WebFound](t, opts, SearchName, searchInput{Query: "how deep is the sea"})
 	if len(r.Results) != 2 || len(r.Failed) != 1 || r.Failed[0].Provider != "broken" || !strings.Contains(r.Failed[0].Error, "out of order") || r.Results[0].Provider != "made" || len(r.Results[0].Quality) == 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -64,7 +64,7 @@ func TestRealPackages(t *testing.T) {
 			t.Errorf("snippet %q", x.Snippet)
 		}
 	}
-	p := use[lookup.Page](t, opts, FetchName, fetchInput{URL: url, Query: "depth of the Challenger Deep"})
+	p := useTool[lookup.Page](t, opts, FetchName, fetchInput{URL: url, Query: "depth of the Challenger Deep"})
 	if len(p.Hits) == 0 || !strings.HasPrefix(p.Hits[0].Quote, "The Challenger Deep has a depth of 10,935 metres") || p.Author != "Anna Diver" || p.Fetched.IsZero() || len(p.Quality) == 0 {
 		t.Errorf("%+v", p)
 	}
@@ -76,10 +76,10 @@ func TestRealPackages(t *testing.T) {
 	if o, err := arch.Get(t.Context(), p.Original); err != nil || string(o.Bytes) != article {
 		t.Errorf("the original: %v", err)
 	}
-	if _, err := try(t, opts, FetchName, fetchInput{URL: server.URL + "/none"}); err == nil || !strings.Contains(err.Error(), "there is no such page") {
+	if _, err := tryTool(t, opts, FetchName, fetchInput{URL: server.URL + "/none"}); err == nil || !strings.Contains(err.Error(), "there is no such page") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := try(t, Options{Fetch: fetching.New(fetching.Options{}).Fetch}, FetchName, fetchInput{URL: server.URL + "/deep"}); !errors.Is(err, fetching.ErrRefused) {
+	if _, err := tryTool(t, Options{Fetch: fetching.New(fetching.Options{}).Fetch}, FetchName, fetchInput{URL: server.URL + "/deep"}); !errors.Is(err, fetching.ErrRefused) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -100,12 +100,12 @@ func TestFresh(t *testing.T) {
 		asked++
 		return []search.Result{{URL: "https://sea.test/", Title: "Sea", Text: "The sea is deep."}}, nil
 	}}}, arch, search.Options{MaxAge: time.Hour})
-	opts := Options{Search: Searching(s.Search)}
+	opts := Options{Search: NewSearch(s.Search)}
 	for i, test := range []struct {
 		fresh bool
 		want  int
 	}{{false, 1}, {false, 1}, {true, 2}, {false, 2}} {
-		if r := use[lookup.WebFound](t, opts, SearchName, searchInput{Query: "how deep is the sea", Fresh: test.fresh}); len(r.Results) != 1 || asked != test.want {
+		if r := useTool[lookup.WebFound](t, opts, SearchName, searchInput{Query: "how deep is the sea", Fresh: test.fresh}); len(r.Results) != 1 || asked != test.want {
 			t.Errorf("search %d: the provider was asked %d times, want %d; %+v", i, asked, test.want, r)
 		}
 	}

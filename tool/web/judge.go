@@ -6,11 +6,11 @@ import (
 	"ponder/knowledge/evidence"
 )
 
-// Judging returns an [Options.Judge] that uses package evidence: the kind of each source,
+// NewJudge returns an [Options.Judge] that uses package evidence: the kind of each source,
 // copies of one text, and corroboration among several pages. The name of a cluster is the
 // address of its first page. A page without copies has no cluster.
-func Judging(now func() time.Time) func([]Piece) []Judged {
-	return func(list []Piece) []Judged {
+func NewJudge(now func() time.Time) func([]Piece) []Judgement {
+	return func(list []Piece) []Judgement {
 		pieces := make([]evidence.Piece, len(list))
 		for i, p := range list {
 			pieces[i] = evidence.Piece{
@@ -24,7 +24,7 @@ func Judging(now func() time.Time) func([]Piece) []Judged {
 		for _, c := range clusters {
 			size[c]++
 		}
-		out := make([]Judged, len(list))
+		out := make([]Judgement, len(list))
 		for i, p := range pieces {
 			out[i].Quality = evidence.Judge(p, now())
 			if size[clusters[i]] > 1 {

@@ -27,7 +27,7 @@ func TestSearchIsArchived(t *testing.T) {
 			return "11ee", nil
 		},
 	}
-	text, err := try(t, opts, SearchName, map[string]any{"query": "sea"})
+	text, err := tryTool(t, opts, SearchName, map[string]any{"query": "sea"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,17 +49,17 @@ func TestSearchIsArchived(t *testing.T) {
 
 // A cached answer has its age.
 func TestCachedAnswersHaveAge(t *testing.T) {
-	kept := func(at ...time.Time) (f search.Found) {
+	kept := func(at ...time.Time) (f search.Response) {
 		for _, t := range at {
 			f.Providers = append(f.Providers, search.Outcome{Name: "x", Cached: !t.IsZero(), At: t})
 		}
 		return f
 	}
 	for _, c := range []struct {
-		found  search.Found
+		found  search.Response
 		minAge time.Duration
 	}{{kept(time.Time{}), 0}, {kept(time.Time{}, time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)), time.Hour}} {
-		got, err := Searching(func(context.Context, search.Query) (search.Found, error) { return c.found, nil })(t.Context(), Query{Text: "sea"})
+		got, err := NewSearch(func(context.Context, search.Query) (search.Response, error) { return c.found, nil })(t.Context(), Query{Text: "sea"})
 		if err != nil || got.Age < c.minAge || c.minAge == 0 && got.Age != 0 {
 			t.Errorf("%v, %v, want at least %v", got.Age, err, c.minAge)
 		}

@@ -25,18 +25,18 @@ func newDocument(url, title, markdown string) *document.Document {
 	return document.NewDocument(url, title, document.Markdown(textkit.Visible(markdown)))
 }
 
-// passages returns the sentences of a page that are relevant to a query, the best first.
+// findPassages returns the sentences of a page that are relevant to a query, the best first.
 // Their places are in the text of Document, which the hash names.
-func passages(url, title, markdown, query string, n int) []lookup.Hit {
+func findPassages(url, title, markdown, query string, n int) []lookup.Hit {
 	if n <= 0 {
 		n = defaultPassages
 	}
 	docs := document.NewCollection([]*document.Document{newDocument(url, title, markdown)})
 	var hits []lookup.Hit
-	for _, h := range docs.Search(query, min(n, maxPassages), document.SearchOptions{Least: minScore, Diversity: diversity}) {
+	for _, h := range docs.Search(query, min(n, maxPassages), document.SearchOptions{MinRelativeScore: minScore, Diversity: diversity}) {
 		hits = append(hits, lookup.Hit{
 			ID: h.ID(), Source: url, Title: title, Section: textkit.VisibleLine(h.Section(), maxLabel), Quote: h.Quote, Start: h.Start, End: h.End,
-			Hash: h.Document.Hash, Score: round3(h.Score), Terms: append([]string{}, h.Terms...),
+			Hash: h.Document.Hash, Score: roundScore(h.Score), Terms: append([]string{}, h.Terms...),
 			Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: contextOf(h),
 		})
 	}
@@ -45,7 +45,7 @@ func passages(url, title, markdown, query string, n int) []lookup.Hit {
 
 // contextOf returns the sentences before and after a hit.
 func contextOf(h document.Hit) string {
-	before, after := h.Around()
+	before, after := h.Neighbours()
 	before, after = textkit.TruncateBytes(before, maxContext/2), textkit.TruncateBytes(after, maxContext/2)
 	if before == "" || after == "" {
 		return before + after
@@ -53,11 +53,11 @@ func contextOf(h document.Hit) string {
 	return before + " … " + after
 }
 
-func round3(x float64) float64 { return float64(int(x*1000)) / 1000 }
+func roundScore(x float64) float64 { return float64(int(x*1000)) / 1000 }
 
-// scores returns the relevance of each result to a query, from 0 to 1. It is the best score
+// scoreResults returns the relevance of each result to a query, from 0 to 1. It is the best score
 // of the title and the sentences of the snippet.
-func scores(query string, results []Result) []float64 {
+func scoreResults(query string, results []Result) []float64 {
 	docs := make([]*document.Document, len(results))
 	at := make(map[*document.Document]int)
 	for i, r := range results {
@@ -71,7 +71,7 @@ func scores(query string, results []Result) []float64 {
 	c := document.NewCollection(docs)
 	for _, h := range c.Search(query, 4*len(results), document.SearchOptions{}) {
 		if i := at[h.Document]; h.Score > list[i] {
-			list[i] = round3(h.Score)
+			list[i] = roundScore(h.Score)
 		}
 	}
 	return list

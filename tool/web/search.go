@@ -65,8 +65,8 @@ type searchInput struct {
 	Fresh   bool     `json:"fresh"`
 }
 
-func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
-	q, err := in.parse()
+func (s *searcher) searchWeb(ctx context.Context, in searchInput) (string, error) {
+	q, err := in.parseQuery()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", SearchName, err)
 	}
@@ -77,13 +77,13 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 		return "", toolError{fmt.Sprintf("%s: %s", SearchName, textkit.VisibleLine(strings.TrimPrefix(err.Error(), SearchName+": "), maxError)), err}
 	}
 	list := preferHosts(filterResults(f.Results, q), in.Prefer)
-	r := lookup.WebFound{Untrusted: true, Notice: notice, Results: []lookup.WebResult{}, Failed: failures(f.Failed), Age: int(f.Age.Seconds())}
+	r := lookup.WebFound{Untrusted: true, Notice: notice, Results: []lookup.WebResult{}, Failed: limitFailures(f.Failed), Age: int(f.Age.Seconds())}
 	if end := in.Offset + in.Limit; len(list) > end {
 		r.Next = end
 	}
 	list = list[min(in.Offset, len(list)):]
 	list = list[:min(in.Limit, len(list))]
-	if r.Results = s.describe(q.Text, list); len(r.Results) == 0 {
+	if r.Results = s.describeResults(q.Text, list); len(r.Results) == 0 {
 		r.Says = "Nothing was found: ask with other or fewer words."
 	}
 	for i := range r.Results {
@@ -97,8 +97,8 @@ func (s *searcher) search(ctx context.Context, in searchInput) (string, error) {
 	return textkit.JSON(r)
 }
 
-// parse returns the query, and sets defaults.
-func (in *searchInput) parse() (Query, error) {
+// parseQuery returns the query, and sets defaults.
+func (in *searchInput) parseQuery() (Query, error) {
 	in.Query = strings.Join(strings.Fields(textkit.Visible(in.Query)), " ")
 	switch {
 	case in.Query == "":
@@ -118,12 +118,12 @@ func (in *searchInput) parse() (Query, error) {
 	if err != nil {
 		return Query{}, err
 	}
-	in.Prefer = hosts(in.Prefer)
-	return Query{Text: in.Query, N: in.Offset + in.Limit + 1, From: t.from, To: t.to, Domains: hosts(in.Domains), Without: hosts(in.Without), Fresh: in.Fresh}, nil
+	in.Prefer = hostNames(in.Prefer)
+	return Query{Text: in.Query, N: in.Offset + in.Limit + 1, From: t.from, To: t.to, Domains: hostNames(in.Domains), Without: hostNames(in.Without), Fresh: in.Fresh}, nil
 }
 
-// hosts returns host names in a form for comparison.
-func hosts(names []string) (list []string) {
+// hostNames returns host names in a form for comparison.
+func hostNames(names []string) (list []string) {
 	for _, name := range names {
 		name = strings.ToLower(strings.TrimSpace(name))
 		if u, err := url.Parse(name); err == nil && u.Host != "" {
@@ -166,18 +166,18 @@ func preferHosts(list []Result, hosts []string) []Result {
 	if len(hosts) == 0 {
 		return list
 	}
-	type ranked struct {
+	type rankedPage struct {
 		Result
 		rank int
 	}
-	all := make([]ranked, len(list))
+	all := make([]rankedPage, len(list))
 	for i, r := range list {
-		all[i] = ranked{r, 2*i + 1}
+		all[i] = rankedPage{r, 2*i + 1}
 		if u, err := url.Parse(r.URL); err == nil && isOnHost(u, hosts) {
 			all[i].rank = i
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(all, func(a, b rankedPage) int { return cmp.Compare(a.rank, b.rank) })
 	for i := range all {
 		list[i] = all[i].Result
 	}
@@ -187,15 +187,15 @@ func preferHosts(list []Result, hosts []string) []Result {
 // localProvider is the provider of pages in a local folder.
 const localProvider = "folder"
 
-// describe returns results in the form for models.
-func (s *searcher) describe(query string, list []Result) []lookup.WebResult {
+// describeResults returns results in the form for models.
+func (s *searcher) describeResults(query string, list []Result) []lookup.WebResult {
 	pieces := make([]Piece, len(list))
-	score := scores(query, list)
+	score := scoreResults(query, list)
 	for i, r := range list {
 		pieces[i] = Piece{URL: r.URL, Title: r.Title, Author: r.Author, Text: r.Snippet, Provider: strings.Join(r.Providers, ", "), Published: r.Published, Score: score[i], Local: slices.Equal(r.Providers, []string{localProvider})}
 	}
 	out := []lookup.WebResult{}
-	for i, j := range s.judge(pieces) {
+	for i, j := range s.judgePieces(pieces) {
 		r := list[i]
 		out = append(out, lookup.WebResult{
 			URL: r.URL, Title: r.Title, Snippet: r.Snippet, Score: score[i], Known: newKnown(r.Author, r.Published, j), Provider: textkit.VisibleLine(pieces[i].Provider, maxLabel),
@@ -204,8 +204,8 @@ func (s *searcher) describe(query string, list []Result) []lookup.WebResult {
 	return out
 }
 
-// failures returns the failures, limited in number and size.
-func failures(list []Failure) (out []Failure) {
+// limitFailures returns the failures, limited in number and size.
+func limitFailures(list []Failure) (out []Failure) {
 	for _, f := range list[:min(len(list), maxFailed)] {
 		out = append(out, Failure{Provider: textkit.VisibleLine(f.Provider, maxLabel), Error: textkit.VisibleLine(f.Error, maxError)})
 	}

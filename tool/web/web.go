@@ -32,7 +32,7 @@ type Options struct {
 
 	// Judge returns the kind of each source and copies of one text: an entry for each page,
 	// or nil. If Judge is nil, results have neither.
-	Judge func([]Piece) []Judged
+	Judge func([]Piece) []Judgement
 
 	// Timeout limits each use of a tool; zero means 45 s. An input may set a shorter limit.
 	Timeout time.Duration
@@ -72,8 +72,8 @@ type Piece struct {
 	Local                              bool // it was read from a local folder
 }
 
-// A Judged is the judgement of a piece. See [ponder.Evidence].
-type Judged struct {
+// A Judgement is the judgement of a piece. See [ponder.Evidence].
+type Judgement struct {
 	Cluster string
 	Voices  int
 	Quality []ponder.Signal
@@ -91,10 +91,10 @@ func New(opts Options) (tools []ponder.Tool) {
 		opts.Timeout = timeout
 	}
 	if opts.Search != nil {
-		tools = append(tools, ponder.NewTool(SearchName, searchDoc, searchSchema, (&searcher{opts}).search))
+		tools = append(tools, ponder.NewTool(SearchName, searchDoc, searchSchema, (&searcher{opts}).searchWeb))
 	}
 	if opts.Fetch != nil {
-		tools = append(tools, ponder.NewTool(FetchName, fetchDoc, fetchSchema, (&fetcher{opts}).fetch))
+		tools = append(tools, ponder.NewTool(FetchName, fetchDoc, fetchSchema, (&fetcher{opts}).fetchPage))
 	}
 	for i := range tools {
 		tools[i].Untrusted = true
@@ -111,23 +111,23 @@ func (o Options) withTimeout(ctx context.Context, seconds int) (context.Context,
 	return context.WithTimeout(ctx, limit)
 }
 
-// judge returns a judgement for each piece.
-func (o Options) judge(pieces []Piece) []Judged {
+// judgePieces returns a judgement for each piece.
+func (o Options) judgePieces(pieces []Piece) []Judgement {
 	if o.Judge != nil {
 		if list := o.Judge(pieces); len(list) == len(pieces) {
 			return list
 		}
 	}
-	return make([]Judged, len(pieces))
+	return make([]Judgement, len(pieces))
 }
 
-func newKnown(author string, published time.Time, j Judged) lookup.Known {
-	return lookup.Known{Kind: "page", Untrusted: true, Author: textkit.VisibleLine(author, maxLabel), Published: stamp(published), Cluster: j.Cluster, Voices: j.Voices, Quality: j.Quality}
+func newKnown(author string, published time.Time, j Judgement) lookup.Known {
+	return lookup.Known{Kind: "page", Untrusted: true, Author: textkit.VisibleLine(author, maxLabel), Published: storedTime(published), Cluster: j.Cluster, Voices: j.Voices, Quality: j.Quality}
 }
 
-// stamp returns a time in its stored form: in UTC, to the second. It returns the zero time
+// storedTime returns a time in its stored form: in UTC, to the second. It returns the zero time
 // for years that JSON cannot encode.
-func stamp(t time.Time) time.Time {
+func storedTime(t time.Time) time.Time {
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}
 	}

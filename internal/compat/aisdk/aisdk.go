@@ -15,21 +15,21 @@ import (
 	"ponder/internal/stream"
 )
 
-type api struct{ desk *compat.Desk }
+type api struct{ desk *compat.Dispatcher }
 
 // New returns the handlers by pattern.
-func New(desk *compat.Desk) map[string]http.Handler {
+func New(desk *compat.Dispatcher) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
-		"POST /ai/chat":            a.handle(auth.Think, a.chat),
-		"GET /ai/chat/{id}/stream": a.handle(auth.Read, a.resume),
-		"POST /ai/chat/{id}/stop":  a.handle(auth.Think, a.stop),
-		"POST /ai/chat/{id}/steer": a.handle(auth.Think, a.steer),
+		"POST /ai/chat":            a.newHandler(auth.Think, a.handleChat),
+		"GET /ai/chat/{id}/stream": a.newHandler(auth.Read, a.handleResume),
+		"POST /ai/chat/{id}/stop":  a.newHandler(auth.Think, a.handleStop),
+		"POST /ai/chat/{id}/steer": a.newHandler(auth.Think, a.handleSteer),
 	}
 }
 
-func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
-	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.Fault) { Refuse(w, f.Status, f.Detail) })
+func (a *api) newHandler(s auth.Scope, h compat.Handler) http.Handler {
+	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.APIError) { Refuse(w, f.Status, f.Detail) })
 }
 
 // Refuse writes an error. The AI SDK displays its text.
@@ -37,48 +37,48 @@ func Refuse(w http.ResponseWriter, status int, detail string) {
 	_ = compat.Reply(w, status, map[string]string{"error": detail})
 }
 
-func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) handleChat(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in body
 	js, err := compat.Read(r, &in)
 	if err != nil {
 		return err
 	}
-	ask, err := a.ask(owner, &in)
+	ask, err := a.newRequest(owner, &in)
 	if err != nil {
 		return err
 	}
-	work, answered, err := a.desk.Once(r, js, ask)
+	work, answered, err := a.desk.BeginOnce(r, js, ask)
 	if err != nil {
 		return err
 	}
 	if in.ID != "" {
-		if err := a.activate(context.WithoutCancel(r.Context()), owner, in.ID, work.Thread); err != nil {
+		if err := a.noteActive(context.WithoutCancel(r.Context()), owner, in.ID, work.Thread); err != nil {
 			work.Forget()
 			return err
 		}
 	}
-	a.stream(w, r, work, answered)
+	a.streamAnswer(w, r, work, answered)
 	return nil
 }
 
-func (a *api) activate(ctx context.Context, owner, chat string, id ponder.ThreadID) error {
-	if before, err := a.desk.Service.FindChat(ctx, owner, active(chat)); err != nil || before == id {
+func (a *api) noteActive(ctx context.Context, owner, chat string, id ponder.ThreadID) error {
+	if before, err := a.desk.Service.FindChat(ctx, owner, activeDigest(chat)); err != nil || before == id {
 		return err
 	}
-	return a.desk.Service.NoteChat(ctx, owner, active(chat), id, false)
+	return a.desk.Service.NoteChat(ctx, owner, activeDigest(chat), id, false)
 }
 
-// active is a digest for [app.ChatFinder].
-func active(chat string) string { return "active " + chat }
+// activeDigest is a digest for [app.ChatFinder].
+func activeDigest(chat string) string { return "active " + chat }
 
-// work returns the newest work of a chat, and whether it runs; a zero Work if none.
-func (a *api) work(r *http.Request, owner string) (w compat.Work, goes bool, err error) {
-	thread, err := a.desk.Service.FindChat(r.Context(), owner, active(r.PathValue("id")))
+// findJob returns the newest work of a chat, and whether it runs; a zero Work if none.
+func (a *api) findJob(r *http.Request, owner string) (w compat.Job, goes bool, err error) {
+	thread, err := a.desk.Service.FindChat(r.Context(), owner, activeDigest(r.PathValue("id")))
 	if err != nil || thread == "" {
 		return w, false, err
 	}
 	if w, err = a.desk.Newest(r.Context(), owner, thread); err != nil {
-		if a.desk.FaultOf(err).Status == http.StatusNotFound {
+		if a.desk.APIErrorOf(err).Status == http.StatusNotFound {
 			err = nil // it was removed
 		}
 		return w, false, err
@@ -87,8 +87,8 @@ func (a *api) work(r *http.Request, owner string) (w compat.Work, goes bool, err
 	return w, !end.Status.Ended(), err
 }
 
-func (a *api) resume(w http.ResponseWriter, r *http.Request, owner string) error {
-	work, goes, err := a.work(r, owner)
+func (a *api) handleResume(w http.ResponseWriter, r *http.Request, owner string) error {
+	work, goes, err := a.findJob(r, owner)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (a *api) resume(w http.ResponseWriter, r *http.Request, owner string) error
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	a.stream(w, r, work, func() {})
+	a.streamAnswer(w, r, work, func() {})
 	return nil
 }
 
-func (a *api) stop(w http.ResponseWriter, r *http.Request, owner string) error {
-	work, goes, err := a.work(r, owner)
+func (a *api) handleStop(w http.ResponseWriter, r *http.Request, owner string) error {
+	work, goes, err := a.findJob(r, owner)
 	if err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (a *api) stop(w http.ResponseWriter, r *http.Request, owner string) error {
 	return compat.Reply(w, http.StatusOK, map[string]bool{"stopped": goes})
 }
 
-// steer adds a question, or requests the answer now.
-func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error {
+// handleSteer adds a question, or requests the answer now.
+func (a *api) handleSteer(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct {
 		Text   string `json:"text"`
 		Answer bool   `json:"answerNow"`
@@ -122,12 +122,12 @@ func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error 
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	work, goes, err := a.work(r, owner)
+	work, goes, err := a.findJob(r, owner)
 	if err != nil {
 		return err
 	}
 	if !goes {
-		return &compat.Fault{Status: http.StatusConflict, Detail: "nothing goes on in this chat"}
+		return &compat.APIError{Status: http.StatusConflict, Detail: "nothing goes on in this chat"}
 	}
 	command := steering.Request{Order: ponder.AnswerNow}
 	if !in.Answer {
@@ -139,12 +139,12 @@ func (a *api) steer(w http.ResponseWriter, r *http.Request, owner string) error 
 	return compat.Reply(w, http.StatusOK, map[string]bool{"accepted": true})
 }
 
-func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, answered func()) {
+func (a *api) streamAnswer(w http.ResponseWriter, r *http.Request, work compat.Job, answered func()) {
 	w.Header().Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	t := &telling{Writer: stream.NewWriter(w)}
-	t.put(part{"type": "start", "messageId": "msg_" + work.ID()})
-	t.put(part{"type": "start-step"})
-	if a.desk.Tell(r.Context(), work, work.Fresh, t) {
+	t := &answerEncoder{Writer: stream.NewWriter(w)}
+	t.writePart(part{"type": "start", "messageId": "msg_" + work.ID()})
+	t.writePart(part{"type": "start-step"})
+	if a.desk.EncodeJob(r.Context(), work, work.Fresh, t) {
 		answered()
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-func routes(desk *compat.Desk) map[string]http.Handler { return New(desk) }
+func newRoutes(desk *compat.Dispatcher) map[string]http.Handler { return New(desk) }
 
 // types have the required fields by type, since version 5.
 var types = map[string][]string{
@@ -29,7 +29,7 @@ var types = map[string][]string{
 	"source-document": {"sourceId", "mediaType", "title"}, "error": {"errorText"},
 }
 
-type page struct {
+type uiReply struct {
 	types           []string
 	text, reasoning string
 	data            map[string]int // by type
@@ -37,13 +37,13 @@ type page struct {
 	failed          string
 }
 
-// read validates a stream like the AI SDK.
-func read(t *testing.T, s dialecttest.Stream) page {
+// readStream validates a stream like the AI SDK.
+func readStream(t *testing.T, s dialecttest.Stream) uiReply {
 	t.Helper()
 	if s.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "v1" || !strings.HasPrefix(s.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("headers %v: %d %s", s.Header, s.Code, s.Body)
 	}
-	p, open := page{data: make(map[string]int)}, ""
+	p, open := uiReply{data: make(map[string]int)}, ""
 	tools := make(map[string]bool)
 	events := s.Events()
 	for i, e := range events {
@@ -110,14 +110,14 @@ func read(t *testing.T, s dialecttest.Stream) page {
 	return p
 }
 
-func slow() *dialecttest.Model {
+func slowModel() *dialecttest.Model {
 	return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
 		msg, err := llmtest.Plausible(0)(req)
 		return dialecttest.Answer{Text: msg.Text(), Calls: msg.Calls(), Err: err, Wait: 3 * time.Second}
 	}}
 }
 
-func ask(chat, model, text string) string {
+func chatBody(chat, model, text string) string {
 	js, _ := json.Marshal(map[string]any{
 		"id": chat, "model": model, "trigger": "submit-message",
 		"messages": []any{map[string]any{"id": "m1", "role": "user", "parts": []any{map[string]any{"type": "text", "text": text}}}},
@@ -133,8 +133,8 @@ func TestWays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{Tools: dialecttest.Lookups(time.Second), Routes: routes})
-				p := read(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", ask("c1", name, "How deep is the sea, and why?")), 0))
+				r := dialecttest.New(t, dialecttest.Options{Tools: dialecttest.Lookups(time.Second), Routes: newRoutes})
+				p := readStream(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", chatBody("c1", name, "How deep is the sea, and why?")), 0))
 				for _, kind := range want {
 					if !slices.Contains(p.types, kind) {
 						t.Errorf("no %s in %v", kind, slices.Compact(p.types))
@@ -153,14 +153,14 @@ func TestResume(t *testing.T) {
 	for _, name := range []string{"ponder/chat", "ponder/session", "ponder/research"} {
 		t.Run(name, func(t *testing.T) {
 			for cut := 1; cut < 60; cut += 7 {
-				synctest.Test(t, func(t *testing.T) { resume(t, name, cut) })
+				synctest.Test(t, func(t *testing.T) { checkResume(t, name, cut) })
 			}
 		})
 	}
 }
 
-func resume(t *testing.T, name string, cut int) {
-	model := slow()
+func checkResume(t *testing.T, name string, cut int) {
+	model := slowModel()
 	if name == "ponder/chat" {
 		model = &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
 			return dialecttest.Answer{Reasoning: "Let me see. It is deep.", Text: strings.Repeat("The sea is deep. ", 20), Pause: 50 * time.Millisecond}
@@ -170,8 +170,8 @@ func resume(t *testing.T, name string, cut int) {
 	if name == "ponder/chat" {
 		step = 20 * time.Millisecond
 	}
-	r := dialecttest.New(t, dialecttest.Options{Model: model, Tools: dialecttest.Lookups(time.Second), Routes: routes})
-	body := ask("c1", name, "How deep is the sea, and why?")
+	r := dialecttest.New(t, dialecttest.Options{Model: model, Tools: dialecttest.Lookups(time.Second), Routes: newRoutes})
+	body := chatBody("c1", name, "How deep is the sea, and why?")
 	whole := make(chan dialecttest.Stream, 1)
 	ctx := context.WithoutCancel(t.Context())
 	go func() { whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", body), 0) }()
@@ -180,11 +180,11 @@ func resume(t *testing.T, name string, cut int) {
 		time.Sleep(step)
 	}
 	again := r.Stream(dialecttest.Request(ctx, "GET", "/ai/chat/c1/stream", ""), 0)
-	first := read(t, <-whole)
+	first := readStream(t, <-whole)
 	if again.Code == http.StatusNoContent {
 		return // it had ended
 	}
-	second := read(t, again)
+	second := readStream(t, again)
 	if second.text != first.text || second.reasoning != first.reasoning || fmt.Sprint(second.types) != fmt.Sprint(first.types) {
 		t.Errorf("cut at %d: again\n%+v, and at first\n%+v", cut, second, first)
 	}
@@ -199,17 +199,17 @@ func TestStop(t *testing.T) {
 		model := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
 			return dialecttest.Answer{Text: strings.Repeat("on and on ", 100), Pause: time.Second}
 		}}
-		r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: routes})
+		r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: newRoutes})
 		whole := make(chan dialecttest.Stream, 1)
 		ctx := context.WithoutCancel(t.Context())
 		go func() {
-			whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", ask("a b/c", "ponder/chat", "Go on.")), 0)
+			whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", chatBody("a b/c", "ponder/chat", "Go on.")), 0)
 		}()
 		time.Sleep(5 * time.Second)
 		if got := r.Post("/ai/chat/a%20b%2Fc/stop", ""); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "true") {
 			t.Fatalf("%d %s", got.Code, got.Body)
 		}
-		p := read(t, <-whole)
+		p := readStream(t, <-whole)
 		if last := p.types[len(p.types)-1]; last != "abort" && last != "error" {
 			t.Errorf("ended with %s", last)
 		}
@@ -221,11 +221,11 @@ func TestStop(t *testing.T) {
 
 func TestSteer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: slow(), Routes: routes})
+		r := dialecttest.New(t, dialecttest.Options{Model: slowModel(), Routes: newRoutes})
 		whole := make(chan dialecttest.Stream, 1)
 		ctx := context.WithoutCancel(t.Context())
 		go func() {
-			whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", ask("c1", "ponder/session", "How deep is the sea?")), 0)
+			whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", chatBody("c1", "ponder/session", "How deep is the sea?")), 0)
 		}()
 		time.Sleep(5 * time.Second)
 		for _, tt := range []struct {
@@ -236,7 +236,7 @@ func TestSteer(t *testing.T) {
 				t.Errorf("%s: %d %s", tt.body, got.Code, got.Body)
 			}
 		}
-		read(t, <-whole)
+		readStream(t, <-whole)
 		if got := r.Post("/ai/chat/c1/steer", `{"answerNow":true}`); got.Code != http.StatusConflict {
 			t.Errorf("afterwards %d %s", got.Code, got.Body)
 		}
@@ -252,15 +252,15 @@ func TestGoesOnAndFails(t *testing.T) {
 			}
 			return dialecttest.Plain("indeed")
 		}}
-		r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: routes})
+		r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: newRoutes})
 		for range 2 {
-			r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", ask("c1", "", "Is it?")), 0)
+			r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", chatBody("c1", "", "Is it?")), 0)
 		}
 		if n := len(r.Threads(dialecttest.Owner)); n != 1 {
 			t.Errorf("%d threads", n)
 		}
-		s := r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", ask("c2", "", "Is it so?")), 0)
-		if p := read(t, s); p.failed == "" {
+		s := r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", chatBody("c2", "", "Is it so?")), 0)
+		if p := readStream(t, s); p.failed == "" {
 			t.Errorf("%+v: %s", p, s.Body)
 		}
 	})
@@ -278,9 +278,9 @@ func TestBegunAnew(t *testing.T) {
 				}
 				return dialecttest.Answer{Text: again, Pause: 100 * time.Millisecond}
 			}}
-			r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: routes})
-			body := ask("c1", "ponder/chat", "How deep?")
-			p := read(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0))
+			r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: newRoutes})
+			body := chatBody("c1", "ponder/chat", "How deep?")
+			p := readStream(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0))
 			texts := len(slices.DeleteFunc(slices.Clone(p.types), func(kind string) bool { return kind != "text-start" }))
 			if !fails {
 				if p.text != again || p.failed != "" || p.finish != "stop" || texts != 1 {
@@ -291,7 +291,7 @@ func TestBegunAnew(t *testing.T) {
 			if p.text == "" || !strings.HasPrefix(first, p.text) || !strings.Contains(p.failed, "begun anew") || p.finish != "" || texts != 1 {
 				t.Errorf("%q: %+v", again, p)
 			}
-			if p := read(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0)); p.text != again || p.failed != "" {
+			if p := readStream(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0)); p.text != again || p.failed != "" {
 				t.Errorf("%q: asked again, %+v", again, p)
 			}
 		})
@@ -299,14 +299,14 @@ func TestBegunAnew(t *testing.T) {
 }
 
 func FuzzRequests(f *testing.F) {
-	f.Add(ask("c1", "ponder/chat", "hello"))
+	f.Add(chatBody("c1", "ponder/chat", "hello"))
 	f.Add(`{"id":"","messages":[{"role":"user","parts":[{"type":"file","url":"data:image/png;base64,AAAA"}]}]}`)
 	f.Add(`{"messages":[{"role":"tool"}],"model":"x"}`)
 	f.Add(`{"messages":[],"reasoningEffort":"much"}`)
 	f.Add(`[`)
 	f.Fuzz(func(t *testing.T, body string) {
 		synctest.Test(t, func(t *testing.T) {
-			r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("so"), Routes: routes})
+			r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("so"), Routes: newRoutes})
 			s := r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0)
 			if s.Code >= http.StatusInternalServerError {
 				t.Errorf("%d: %s", s.Code, s.Body)

@@ -37,7 +37,7 @@ type uiPart struct {
 	Filename  string `json:"filename"`
 }
 
-func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
+func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error) {
 	name := in.Model
 	if name == "" {
 		name = "ponder/chat"
@@ -48,11 +48,11 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 	m, ok := a.desk.Model(name)
 	switch {
 	case !ok:
-		return ask, compat.Wrong("model", "model: there is no %q", textkit.Prefix(name, 100))
+		return ask, compat.InvalidField("model", "model: there is no %q", textkit.Prefix(name, 100))
 	case !compat.IsEffort(in.Effort):
-		return ask, compat.Wrong("reasoningEffort", "reasoningEffort: expected none, minimal, low, medium, high, xhigh or max")
+		return ask, compat.InvalidField("reasoningEffort", "reasoningEffort: expected none, minimal, low, medium, high, xhigh or max")
 	}
-	ask = compat.Ask{
+	ask = compat.Request{
 		Owner: owner, Model: m, System: in.System, Persona: in.App, Effort: in.Effort, Chat: in.ID, NoWeb: in.Web != nil && !*in.Web,
 	}
 	for i, m := range in.Messages {
@@ -66,14 +66,14 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 			ask.System = strings.TrimSpace(ask.System + "\n\n" + textOf(m))
 			continue
 		default:
-			return ask, compat.Wrong("messages", "messages[%d].role: expected user, assistant or system", i)
+			return ask, compat.InvalidField("messages", "messages[%d].role: expected user, assistant or system", i)
 		}
 		msg.Parts = []llm.Part{{Text: textOf(m)}}
 		for j, p := range m.Parts {
 			if p.Type == "file" && msg.Role == llm.User {
 				file, err := fileOf(p)
 				if err != nil {
-					return ask, compat.Wrong("messages", "messages[%d].parts[%d].url: %s", i, j, err)
+					return ask, compat.InvalidField("messages", "messages[%d].parts[%d].url: %s", i, j, err)
 				}
 				msg.Parts = append(msg.Parts, llm.Part{Media: file})
 			}

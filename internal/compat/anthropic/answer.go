@@ -43,33 +43,33 @@ func usageOf(u llm.Usage) usage { return usage{u.Input, u.CacheWrite, u.CacheRea
 // signature is constant, because returned thinking blocks are ignored.
 const signature = "cG9uZGVy"
 
-func (a *api) messages(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) handleMessages(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in body
 	js, err := compat.Read(r, &in)
 	if err != nil {
 		return err
 	}
 	if in.MaxTokens == nil {
-		return compat.Wrong("max_tokens", "max_tokens: Field required")
+		return compat.InvalidField("max_tokens", "max_tokens: Field required")
 	}
-	ask, err := a.ask(owner, &in)
+	ask, err := a.newRequest(owner, &in)
 	if err != nil {
 		return err
 	}
-	work, answered, err := a.desk.Once(r, js, ask)
+	work, answered, err := a.desk.BeginOnce(r, js, ask)
 	if err != nil {
 		return err
 	}
 	out := answer{ID: "msg_" + work.ID(), Type: "message", Role: "assistant", Model: in.Model, Content: []piece{}}
 	if in.Stream {
-		a.stream(w, r, work, out, answered)
+		a.streamAnswer(w, r, work, out, answered)
 		return nil
 	}
-	end, err := a.desk.Whole(r.Context(), work, answered)
+	end, err := a.desk.WaitAnswer(r.Context(), work, answered)
 	if err != nil {
 		return err
 	}
-	out.Content, out.Usage, out.Stop = pieces(end), usageOf(end.Usage), stopOf(end.End)
+	out.Content, out.Usage, out.Stop = contentPieces(end), usageOf(end.Usage), stopOf(end.End)
 	defer answered()
 	return compat.Reply(w, http.StatusOK, out)
 }
@@ -87,7 +87,7 @@ func stopOf(end compat.End) *string {
 	return &stop
 }
 
-func pieces(end compat.Whole) []piece {
+func contentPieces(end compat.FullAnswer) []piece {
 	list := []piece{}
 	if end.Thinking != "" {
 		list = append(list, piece{Type: "thinking", Thinking: &end.Thinking, Signature: new(signature)})
@@ -109,42 +109,42 @@ func inputOf(c llm.ToolCall) json.RawMessage {
 	return c.Input
 }
 
-type telling struct {
+type answerEncoder struct {
 	*stream.Writer
 	index int    // of the open or next block
 	open  string // type of the open block; empty: none
 
-	more compat.Mould // of deltas
-	js   []byte
+	deltaTemplate compat.JSONTemplate // of deltas
+	js            []byte
 }
 
-func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, out answer, answered func()) {
-	t := &telling{Writer: stream.NewPlainWriter(w)}
-	t.event("message_start", map[string]any{"message": out})
+func (a *api) streamAnswer(w http.ResponseWriter, r *http.Request, work compat.Job, out answer, answered func()) {
+	t := &answerEncoder{Writer: stream.NewPlainWriter(w)}
+	t.writeEvent("message_start", map[string]any{"message": out})
 	t.Quiet()
-	if a.desk.Tell(r.Context(), work, false, t) {
+	if a.desk.EncodeJob(r.Context(), work, false, t) {
 		answered()
 	}
 }
 
-func (t *telling) Quiet() { t.event("ping", map[string]any{}) }
+func (t *answerEncoder) Quiet() { t.writeEvent("ping", map[string]any{}) }
 
-func (t *telling) Fail(f *compat.Fault) {
-	t.close()
-	t.event("error", map[string]any{"error": failure{kindOf(f.Status), f.Detail}})
+func (t *answerEncoder) Fail(f *compat.APIError) {
+	t.closeBlock()
+	t.writeEvent("error", map[string]any{"error": failure{kindOf(f.Status), f.Detail}})
 }
 
-func (t *telling) End(end compat.End) {
-	if f := end.Fault(); f != nil {
+func (t *answerEncoder) End(end compat.End) {
+	if f := end.APIError(); f != nil {
 		t.Fail(f)
 		return
 	}
-	t.close()
-	t.event("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stopOf(end), "stop_sequence": nil}, "usage": usageOf(end.Usage)})
-	t.event("message_stop", map[string]any{})
+	t.closeBlock()
+	t.writeEvent("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stopOf(end), "stop_sequence": nil}, "usage": usageOf(end.Usage)})
+	t.writeEvent("message_stop", map[string]any{})
 }
 
-func (t *telling) event(name string, data map[string]any) {
+func (t *answerEncoder) writeEvent(name string, data map[string]any) {
 	data["type"] = name
 	js, err := json.Marshal(data)
 	if err != nil {
@@ -153,55 +153,55 @@ func (t *telling) event(name string, data map[string]any) {
 	t.Event(0, name, js)
 }
 
-func (t *telling) Part(p compat.Part) {
+func (t *answerEncoder) Part(p compat.Part) {
 	switch p.Kind {
 	case compat.Text:
-		t.begin("text", map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": compat.Gap})
-		t.add(p.Text)
+		t.openBlock("text", map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": compat.Placeholder})
+		t.writeDelta(p.Text)
 	case compat.Call:
-		t.close()
-		t.begin("tool_use", map[string]any{"type": "tool_use", "id": p.Call.ID, "name": p.Call.Name, "input": map[string]any{}},
-			map[string]any{"type": "input_json_delta", "partial_json": compat.Gap})
-		t.add(string(inputOf(*p.Call)))
-		t.close()
+		t.closeBlock()
+		t.openBlock("tool_use", map[string]any{"type": "tool_use", "id": p.Call.ID, "name": p.Call.Name, "input": map[string]any{}},
+			map[string]any{"type": "input_json_delta", "partial_json": compat.Placeholder})
+		t.writeDelta(string(inputOf(*p.Call)))
+		t.closeBlock()
 	default:
 		if text := p.Thinking(); text != "" {
-			t.begin("thinking", map[string]any{"type": "thinking", "thinking": "", "signature": ""}, map[string]any{"type": "thinking_delta", "thinking": compat.Gap})
-			t.add(text)
+			t.openBlock("thinking", map[string]any{"type": "thinking", "thinking": "", "signature": ""}, map[string]any{"type": "thinking_delta", "thinking": compat.Placeholder})
+			t.writeDelta(text)
 		}
 	}
 }
 
-// begin opens a block unless one of its kind is open. more is a delta.
-func (t *telling) begin(kind string, block, more map[string]any) {
+// openBlock opens a block unless one of its kind is open. more is a delta.
+func (t *answerEncoder) openBlock(kind string, block, more map[string]any) {
 	if t.open == kind {
 		return
 	}
-	t.close()
+	t.closeBlock()
 	t.open = kind
-	t.event("content_block_start", map[string]any{"index": t.index, "content_block": block})
-	t.more = compat.NewMould(t.delta(more))
+	t.writeEvent("content_block_start", map[string]any{"index": t.index, "content_block": block})
+	t.deltaTemplate = compat.NewJSONTemplate(t.newDelta(more))
 }
 
 const deltaEvent = "content_block_delta"
 
-func (t *telling) delta(delta map[string]any) map[string]any {
+func (t *answerEncoder) newDelta(delta map[string]any) map[string]any {
 	return map[string]any{"type": deltaEvent, "index": t.index, "delta": delta}
 }
 
-func (t *telling) add(text string) {
-	t.js = t.more.Append(t.js[:0], text)
+func (t *answerEncoder) writeDelta(text string) {
+	t.js = t.deltaTemplate.Append(t.js[:0], text)
 	t.Event(0, deltaEvent, t.js)
 }
 
-func (t *telling) close() {
+func (t *answerEncoder) closeBlock() {
 	if t.open == "" {
 		return
 	}
 	if t.open == "thinking" {
-		t.event(deltaEvent, t.delta(map[string]any{"type": "signature_delta", "signature": signature}))
+		t.writeEvent(deltaEvent, t.newDelta(map[string]any{"type": "signature_delta", "signature": signature}))
 	}
-	t.event("content_block_stop", map[string]any{"index": t.index})
+	t.writeEvent("content_block_stop", map[string]any{"index": t.index})
 	t.index, t.open = t.index+1, ""
 }
 

@@ -12,24 +12,24 @@ import (
 	"ponder/llm"
 )
 
-type api struct{ desk *compat.Desk }
+type api struct{ desk *compat.Dispatcher }
 
 // New returns the handlers by pattern.
-func New(desk *compat.Desk) map[string]http.Handler {
+func New(desk *compat.Dispatcher) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
-		"POST /v1/messages":              a.handle(auth.Think, a.messages),
-		"POST /v1/messages/count_tokens": a.handle(auth.Read, a.count),
+		"POST /v1/messages":              a.newHandler(auth.Think, a.handleMessages),
+		"POST /v1/messages/count_tokens": a.newHandler(auth.Read, a.countTokens),
 	}
 }
 
-// handle adds a Request-Id.
-func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
+// newHandler adds a Request-Id.
+func (a *api) newHandler(s auth.Scope, h compat.Handler) http.Handler {
 	named := func(w http.ResponseWriter, r *http.Request, owner string) error {
 		w.Header().Set("Request-Id", ponder.NewID("req"))
 		return h(w, r, owner)
 	}
-	return a.desk.Handle(s, named, func(w http.ResponseWriter, f *compat.Fault) { Refuse(w, f.Status, f.Detail) })
+	return a.desk.Handle(s, named, func(w http.ResponseWriter, f *compat.APIError) { Refuse(w, f.Status, f.Detail) })
 }
 
 // Refuse writes an error in Anthropic's form.
@@ -72,13 +72,13 @@ func kindOf(status int) string {
 	return "invalid_request_error"
 }
 
-// count returns an estimate of the tokens.
-func (a *api) count(w http.ResponseWriter, r *http.Request, owner string) error {
+// countTokens returns an estimate of the tokens.
+func (a *api) countTokens(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in body
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	ask, err := a.ask(owner, &in)
+	ask, err := a.newRequest(owner, &in)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"ponder/llm"
 )
 
-var language = dialecttest.Language{Routes: anthropic.New, Refuse: refuse, Ask: ask, Read: read, Sign: "event: ping\n"}
+var language = dialecttest.Language{Routes: anthropic.New, Refuse: writeRefusal, Ask: messagesBody, Read: readReply, Sign: "event: ping\n"}
 
 func TestLanguage(t *testing.T) { dialecttest.Check(t, language) }
 
-func refuse(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
+func writeRefusal(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
 	anthropic.Refuse(w, why.Status, why.Detail)
 	return true
 }
@@ -25,9 +25,9 @@ type object = map[string]any
 
 const weather = `{"name":"weather","description":"How warm it is.","input_schema":{"type":"object","properties":{"city":{"type":"string"}}}}`
 
-func ask(s dialecttest.Saying) (path, body string) {
+func messagesBody(s dialecttest.Prompt) (path, body string) {
 	var messages []object
-	for i, text := range s.Said {
+	for i, text := range s.Messages {
 		messages = append(messages, object{"role": []string{"user", "assistant"}[i%2], "content": []object{{"type": "text", "text": text}}})
 	}
 	in := object{"model": s.Model, "max_tokens": 1000, "messages": messages, "stream": s.Stream, "unknown": 1}
@@ -69,9 +69,9 @@ type message struct {
 	}
 }
 
-func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	if s.Header.Get("Content-Type") == "application/json" {
-		return whole(s)
+		return readWhole(s)
 	}
 	r := reader{out: &out, open: -1}
 	for _, e := range s.Events() {
@@ -82,7 +82,7 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 		if e.Name != m.Type || e.ID != "" {
 			return out, fmt.Errorf("the event %q has the type %q", e.Name, m.Type)
 		}
-		if err := r.event(m); err != nil {
+		if err := r.readEvent(m); err != nil {
 			return out, fmt.Errorf("%s: %w", e.Data, err)
 		}
 	}
@@ -92,7 +92,7 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	return out, nil
 }
 
-func whole(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readWhole(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	var m message
 	if err := json.Unmarshal([]byte(s.Body), &m); err != nil {
 		return out, err
@@ -129,7 +129,7 @@ type reader struct {
 	over  bool
 }
 
-func (r *reader) event(m message) error {
+func (r *reader) readEvent(m message) error {
 	if r.over || !r.begun && m.Type != "message_start" && m.Type != "error" {
 		return fmt.Errorf("it must not come here")
 	}
@@ -150,7 +150,7 @@ func (r *reader) event(m message) error {
 			r.out.Calls = append(r.out.Calls, llm.ToolCall{ID: m.Block.ID, Name: m.Block.Name})
 		}
 	case "content_block_delta":
-		return r.delta(m)
+		return r.readDelta(m)
 	case "content_block_stop":
 		if m.Index == nil || *m.Index != r.open {
 			return fmt.Errorf("it is not open")
@@ -173,7 +173,7 @@ func (r *reader) event(m message) error {
 	return nil
 }
 
-func (r *reader) delta(m message) error {
+func (r *reader) readDelta(m message) error {
 	if m.Index == nil || *m.Index != r.open || m.Delta == nil {
 		return fmt.Errorf("it is not open")
 	}

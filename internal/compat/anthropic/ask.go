@@ -73,53 +73,53 @@ type source struct {
 	URL   string `json:"url"`
 }
 
-func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
+func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error) {
 	if in.Model == "" {
-		return ask, compat.Wrong("model", "model: Field required")
+		return ask, compat.InvalidField("model", "model: Field required")
 	}
 	m, ok := a.desk.Model(in.Model)
 	if !ok {
-		return ask, &compat.Fault{Status: 404, Field: "model", Detail: "model: " + textkit.Prefix(in.Model, 100)}
+		return ask, &compat.APIError{Status: 404, Field: "model", Detail: "model: " + textkit.Prefix(in.Model, 100)}
 	}
 	if t := in.Temperature; t != nil && (*t < 0 || *t > 1) {
-		return ask, compat.Wrong("temperature", "temperature: Input should be from 0 to 1")
+		return ask, compat.InvalidField("temperature", "temperature: Input should be from 0 to 1")
 	}
-	ask = compat.Ask{Owner: owner, Model: m, Temperature: in.Temperature}
+	ask = compat.Request{Owner: owner, Model: m, Temperature: in.Temperature}
 	if in.MaxTokens != nil {
 		if *in.MaxTokens < 1 {
-			return ask, compat.Wrong("max_tokens", "max_tokens: Input should be greater than or equal to 1")
+			return ask, compat.InvalidField("max_tokens", "max_tokens: Input should be greater than or equal to 1")
 		}
 		ask.MaxTokens = *in.MaxTokens
 	}
 	if ask.System, err = textOf("system", in.System); err != nil {
 		return ask, err
 	}
-	if err := in.effort(&ask); err != nil {
+	if err := in.readEffort(&ask); err != nil {
 		return ask, err
 	}
-	if err := in.tools(&ask); err != nil {
+	if err := in.readTools(&ask); err != nil {
 		return ask, err
 	}
 	r := reader{ask: &ask, names: make(map[string]string)}
 	for i, m := range in.Messages {
-		if err := r.message(i, m); err != nil {
+		if err := r.addMessage(i, m); err != nil {
 			return ask, err
 		}
 	}
 	return ask, nil
 }
 
-// effort parses the effort, or derives it from the thinking budget.
-func (in *body) effort(ask *compat.Ask) error {
+// readEffort parses the effort, or derives it from the thinking budget.
+func (in *body) readEffort(ask *compat.Request) error {
 	if in.Output != nil {
 		if !compat.IsEffort(in.Output.Effort) {
-			return compat.Wrong("output_config.effort", "output_config.effort: expected low, medium, high, xhigh or max")
+			return compat.InvalidField("output_config.effort", "output_config.effort: expected low, medium, high, xhigh or max")
 		}
 		ask.Effort = in.Output.Effort
 		if f := in.Output.Format; f != nil {
 			js, ok := compat.SchemaOf(f.Schema)
 			if !ok || js == nil {
-				return compat.Wrong("output_config.format", "output_config.format.schema: Input should be an object")
+				return compat.InvalidField("output_config.format", "output_config.format.schema: Input should be an object")
 			}
 			ask.Schema = &llm.Schema{Name: "answer", JSON: js}
 		}
@@ -140,23 +140,23 @@ func (in *body) effort(ask *compat.Ask) error {
 			}
 		}
 	default:
-		return compat.Wrong("thinking.type", "thinking.type: expected enabled, adaptive or disabled")
+		return compat.InvalidField("thinking.type", "thinking.type: expected enabled, adaptive or disabled")
 	}
 	return nil
 }
 
-// tools parses the client tools. Server tools are ignored: Ponder has its own.
-func (in *body) tools(ask *compat.Ask) error {
+// readTools parses the client tools. Server tools are ignored: Ponder has its own.
+func (in *body) readTools(ask *compat.Request) error {
 	for i, t := range in.Tools {
 		if t.Type != "" && t.Type != "custom" {
 			continue
 		}
 		if t.Name == "" {
-			return compat.Wrong("tools", "tools.%d.name: Field required", i)
+			return compat.InvalidField("tools", "tools.%d.name: Field required", i)
 		}
 		schema, ok := compat.SchemaOf(t.Schema)
 		if !ok {
-			return compat.Wrong("tools", "tools.%d.input_schema: Input should be an object", i)
+			return compat.InvalidField("tools", "tools.%d.input_schema: Input should be an object", i)
 		}
 		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Name, Doc: t.Doc, Schema: schema})
 	}
@@ -171,7 +171,7 @@ func (in *body) tools(ask *compat.Ask) error {
 	case "tool":
 		ask.ToolChoice = c.Name
 	default:
-		return compat.Wrong("tool_choice.type", "tool_choice.type: expected auto, any, tool or none")
+		return compat.InvalidField("tool_choice.type", "tool_choice.type: expected auto, any, tool or none")
 	}
 	return ask.CheckChoice("tool_choice")
 }
@@ -180,7 +180,7 @@ func textOf(where string, js json.RawMessage) (string, error) {
 	if len(js) == 0 || string(js) == "null" {
 		return "", nil
 	}
-	list, err := blocks(where, js)
+	list, err := parseBlocks(where, js)
 	if err != nil {
 		return "", err
 	}
@@ -193,25 +193,25 @@ func textOf(where string, js json.RawMessage) (string, error) {
 	return strings.Join(texts, "\n\n"), nil
 }
 
-func blocks(where string, js json.RawMessage) (list []block, err error) {
+func parseBlocks(where string, js json.RawMessage) (list []block, err error) {
 	var text string
 	if json.Unmarshal(js, &text) == nil {
 		return []block{{Type: "text", Text: text}}, nil
 	}
 	if err := json.Unmarshal(js, &list); err != nil {
-		return nil, compat.Wrong(where, "%s: expected a text or a list of blocks", where)
+		return nil, compat.InvalidField(where, "%s: expected a text or a list of blocks", where)
 	}
 	return list, nil
 }
 
 type reader struct {
-	ask   *compat.Ask
+	ask   *compat.Request
 	names map[string]string // names of tools by call id
 }
 
-func (r *reader) message(i int, m message) error {
+func (r *reader) addMessage(i int, m message) error {
 	where := "messages." + itoa(i)
-	list, err := blocks(where+".content", m.Content)
+	list, err := parseBlocks(where+".content", m.Content)
 	if err != nil {
 		return err
 	}
@@ -226,10 +226,10 @@ func (r *reader) message(i int, m message) error {
 		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + text)
 		return err
 	default:
-		return compat.Wrong(where, "%s.role: expected user or assistant", where)
+		return compat.InvalidField(where, "%s.role: expected user or assistant", where)
 	}
 	for j, b := range list {
-		p, err := r.part(where+".content."+itoa(j), b)
+		p, err := r.toPart(where+".content."+itoa(j), b)
 		if err != nil {
 			return err
 		}
@@ -241,14 +241,14 @@ func (r *reader) message(i int, m message) error {
 		if msg.Role == llm.Assistant {
 			return nil // only thinking blocks
 		}
-		return compat.Wrong(where, "%s: content must be non-empty", where)
+		return compat.InvalidField(where, "%s: content must be non-empty", where)
 	}
 	r.ask.Messages = append(r.ask.Messages, msg)
 	return nil
 }
 
-// part drops thinking, because another model may answer.
-func (r *reader) part(where string, b block) (*llm.Part, error) {
+// toPart drops thinking, because another model may answer.
+func (r *reader) toPart(where string, b block) (*llm.Part, error) {
 	switch b.Type {
 	case "text":
 		return &llm.Part{Text: b.Text}, nil
@@ -256,32 +256,32 @@ func (r *reader) part(where string, b block) (*llm.Part, error) {
 		return mediaOf(where, b)
 	case "tool_use":
 		if b.ID == "" || b.Name == "" {
-			return nil, compat.Wrong(where, "%s: tool_use needs id and name", where)
+			return nil, compat.InvalidField(where, "%s: tool_use needs id and name", where)
 		}
 		r.names[b.ID] = b.Name
 		input, ok := compat.SchemaOf(b.Input)
 		switch {
 		case !ok:
-			return nil, compat.Wrong(where, "%s.input: Input should be an object", where)
+			return nil, compat.InvalidField(where, "%s.input: Input should be an object", where)
 		case input == nil:
 			input = json.RawMessage(`{}`)
 		}
 		return &llm.Part{Call: &llm.ToolCall{ID: b.ID, Name: b.Name, Input: input}}, nil
 	case "tool_result":
 		if r.names[b.UseID] == "" {
-			return nil, compat.Wrong(where, "%s: tool_use_id %q has no tool_use before it", where, textkit.Prefix(b.UseID, 60))
+			return nil, compat.InvalidField(where, "%s: tool_use_id %q has no tool_use before it", where, textkit.Prefix(b.UseID, 60))
 		}
-		return r.result(where, b)
+		return r.toResult(where, b)
 	}
 	return nil, nil
 }
 
-func (r *reader) result(where string, b block) (*llm.Part, error) {
+func (r *reader) toResult(where string, b block) (*llm.Part, error) {
 	out := &llm.ToolResult{ID: b.UseID, Name: r.names[b.UseID], Failed: b.IsError}
 	if len(b.Content) == 0 || string(b.Content) == "null" {
 		return &llm.Part{Result: out}, nil
 	}
-	list, err := blocks(where+".content", b.Content)
+	list, err := parseBlocks(where+".content", b.Content)
 	if err != nil {
 		return nil, err
 	}
@@ -314,5 +314,5 @@ func mediaOf(where string, b block) (*llm.Part, error) {
 			return &llm.Part{Media: &llm.Media{Type: s.Media, Data: data, Name: b.Title}}, nil
 		}
 	}
-	return nil, compat.Wrong(where, "%s.source: expected base64 with media_type and data, or a url: %s", where, compat.Elsewhere)
+	return nil, compat.InvalidField(where, "%s.source: expected base64 with media_type and data, or a url: %s", where, compat.Elsewhere)
 }

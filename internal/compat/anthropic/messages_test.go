@@ -11,22 +11,22 @@ import (
 	"ponder/llm"
 )
 
-// post returns the model request for a body.
-func post(t *testing.T, body string) (asked *llm.Request) {
+// postBody returns the model request for a body.
+func postBody(t *testing.T, body string) (asked *llm.Request) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("fine"), Routes: anthropic.New, Refuse: refuse})
+		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("fine"), Routes: anthropic.New, Refuse: writeRefusal})
 		got := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0)
-		if reply, err := read(got); err != nil || got.Code != http.StatusOK || reply.Text != "fine" {
+		if reply, err := readReply(got); err != nil || got.Code != http.StatusOK || reply.Text != "fine" {
 			t.Fatalf("%d %s, %v", got.Code, got.Body, err)
 		}
-		asked = r.Model.Asked()[0]
+		asked = r.Model.Requests()[0]
 	})
 	return asked
 }
 
 func TestResults(t *testing.T) {
-	req := post(t, `{"model":"ponder","max_tokens":7,"tools":[`+weather+`,{"type":"web_search_20250305","name":"web_search"}],"tool_choice":{"type":"any"},"temperature":0,
+	req := postBody(t, `{"model":"ponder","max_tokens":7,"tools":[`+weather+`,{"type":"web_search_20250305","name":"web_search"}],"tool_choice":{"type":"any"},"temperature":0,
 		"system":[{"type":"text","text":"One."},{"type":"text","text":"Two."}],"messages":[{"role":"user","content":"How warm?"},
 		{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"x"},{"type":"text","text":"I look."},
 			{"type":"tool_use","id":"c1","name":"weather","input":{"city":"Rome"}},{"type":"tool_use","id":"c2","name":"weather"}]},
@@ -52,18 +52,18 @@ func TestFormAndEffort(t *testing.T) {
 		`"output_config":{"effort":"max"}`: "high",
 	} {
 		const hello = `"tools":[` + weather + `],"messages":[{"role":"user","content":"hello"}]}`
-		if req := post(t, `{"model":"ponder","max_tokens":7,`+more+`,`+hello); req.Effort != want {
+		if req := postBody(t, `{"model":"ponder","max_tokens":7,`+more+`,`+hello); req.Effort != want {
 			t.Errorf("%s: effort %q", more, req.Effort)
 		}
 	}
-	req := post(t, `{"model":"ponder","max_tokens":7,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"messages":[{"role":"user","content":"hello"}]}`)
+	req := postBody(t, `{"model":"ponder","max_tokens":7,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"messages":[{"role":"user","content":"hello"}]}`)
 	if req.Schema == nil || string(req.Schema.JSON) != `{"type":"object"}` {
 		t.Errorf("schema %+v", req.Schema)
 	}
 }
 
 func TestImages(t *testing.T) {
-	req := post(t, `{"model":"ponder","max_tokens":7,"messages":[{"role":"user","content":[{"type":"text","text":"What is it?"},
+	req := postBody(t, `{"model":"ponder","max_tokens":7,"messages":[{"role":"user","content":[{"type":"text","text":"What is it?"},
 		{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}},{"type":"document","title":"a.pdf","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0="}},
 		{"type":"document","source":{"type":"text","media_type":"text/plain","data":"Some words."}}]}]}`)
 	var list []string
@@ -86,7 +86,7 @@ func TestCount(t *testing.T) {
 	r := dialecttest.New(t, dialecttest.Options{Routes: anthropic.New})
 	small := r.Post(at+"/count_tokens", `{"model":"ponder","messages":[{"role":"user","content":"hello"}]}`)
 	large := r.Post(at+"/count_tokens", `{"model":"ponder","system":"`+strings.Repeat("word ", 100)+`","messages":[{"role":"user","content":"hello"}]}`)
-	if small.Code != http.StatusOK || len(large.Body.String()) <= len(small.Body.String()) || len(r.Model.Asked()) > 0 {
+	if small.Code != http.StatusOK || len(large.Body.String()) <= len(small.Body.String()) || len(r.Model.Requests()) > 0 {
 		t.Errorf("%s, and %s", small.Body, large.Body)
 	}
 }

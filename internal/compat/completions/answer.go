@@ -63,7 +63,7 @@ type ToolFound struct {
 	Score   float64 `json:"score,omitempty"`
 }
 
-func found(s *compat.Search) ToolOutcome {
+func newToolOutcome(s *compat.Search) ToolOutcome {
 	o := ToolOutcome{Tool: s.Tool, Result: ToolResult{
 		Query: cmp.Or(s.Query, s.URL), Results: []ToolFound{}, Number: s.Number, Summary: fmt.Sprintf("Found %d items", s.Number), Error: s.Error,
 	}}
@@ -84,16 +84,16 @@ func found(s *compat.Search) ToolOutcome {
 
 const threadHeader = "X-Thread-Id"
 
-// firstWords delays a stream, so that early failures get a status.
-const firstWords = 2 * time.Second
+// firstPartWait delays a stream, so that early failures get a status.
+const firstPartWait = 2 * time.Second
 
 // pieceSize is the minimum of a text chunk, in bytes, while more text is available.
 const pieceSize = 240
 
-type telling struct {
-	*compat.Desk
-	work   compat.Work
-	feed   *compat.Feed
+type answerEncoder struct {
+	*compat.Dispatcher
+	work   compat.Job
+	feed   *compat.Stream
 	name   string // of the conversation
 	fresh  bool   // a new conversation
 	models []string
@@ -102,66 +102,66 @@ type telling struct {
 	out    *stream.Writer
 }
 
-// first returns a Fault if the quota ends before any output; then no stream starts.
-func (t *telling) first(ctx context.Context) *compat.Fault {
-	for _, p := range t.feed.First(ctx, firstWords) {
+// firstError returns a Fault if the quota ends before any output; then no stream starts.
+func (t *answerEncoder) firstError(ctx context.Context) *compat.APIError {
+	for _, p := range t.feed.First(ctx, firstPartWait) {
 		switch {
-		case t.tells(p):
+		case t.isShown(p):
 			return nil
-		case p.End != nil && p.End.Trouble == llm.Payment:
-			return p.End.Fault()
+		case p.End != nil && p.End.ErrorClass == llm.Payment:
+			return p.End.APIError()
 		}
 	}
 	return nil
 }
 
-func (t *telling) stream(ctx context.Context, w http.ResponseWriter) {
+func (t *answerEncoder) streamAnswer(ctx context.Context, w http.ResponseWriter) {
 	w.Header().Set(threadHeader, string(t.work.Thread))
 	t.out = stream.NewWriter(w)
 	if t.out.Flush() != nil {
 		t.feed.Close()
 		return
 	}
-	t.feed.Tell(ctx, t)
+	t.feed.EncodeTo(ctx, t)
 }
 
-// tells reports whether a part makes a chunk. Lookups of conversations make none.
-func (t *telling) tells(p compat.Part) bool {
+// isShown reports whether a part makes a chunk. Lookups of conversations make none.
+func (t *answerEncoder) isShown(p compat.Part) bool {
 	switch p.Kind {
 	case compat.Text, compat.Progress, compat.Memories:
 		return true
 	case compat.Found:
-		return t.work.Way == compat.Research
+		return t.work.Kind == compat.Research
 	}
 	return false
 }
 
-func (t *telling) Part(p compat.Part) {
+func (t *answerEncoder) Part(p compat.Part) {
 	if len(p.Models) > 0 {
 		t.models = p.Models
 	}
 	switch {
 	case p.Kind == compat.Title:
 		t.title = p.Text
-	case !t.tells(p):
+	case !t.isShown(p):
 	case p.Kind == compat.Text && t.text.Type != "" && !p.Again && len(t.text.Content) < pieceSize:
 		t.text.Content += p.Text
 		t.text.Text = t.text.Content
 	case p.Kind == compat.Text:
-		t.whole()
+		t.flushText()
 		t.text = Chunk{Type: chunkText, Content: p.Text, Text: p.Text, Replace: p.Again}
 	case p.Kind == compat.Found:
-		t.put(Chunk{Type: chunkTools, Tools: []ToolOutcome{found(p.Search)}})
+		t.writeChunk(Chunk{Type: chunkTools, Tools: []ToolOutcome{newToolOutcome(p.Search)}})
 	case p.Kind == compat.Memories:
-		t.put(Chunk{Type: research.SourcesChunk, Sources: p.Sources, Summary: p.Summary})
+		t.writeChunk(Chunk{Type: research.SourcesChunk, Sources: p.Sources, Summary: p.Summary})
 	default:
-		t.put(Chunk{Type: research.ProgressChunk, Progress: p.Progress})
+		t.writeChunk(Chunk{Type: research.ProgressChunk, Progress: p.Progress})
 	}
 }
 
-func (t *telling) Quiet() { t.out.Comment("keep-alive") }
+func (t *answerEncoder) Quiet() { t.out.Comment("keep-alive") }
 
-func (t *telling) Fail(f *compat.Fault) {
+func (t *answerEncoder) Fail(f *compat.APIError) {
 	why := "something failed in the server: send the request again"
 	switch f.Status {
 	case http.StatusNotFound:
@@ -169,40 +169,40 @@ func (t *telling) Fail(f *compat.Fault) {
 	case http.StatusServiceUnavailable:
 		why = "the server stops; the work goes on: send the request again, with the same Idempotency-Key, messageId or newUniqueId"
 	}
-	t.put(Chunk{Type: chunkError, Error: why})
-	t.done()
+	t.writeChunk(Chunk{Type: chunkError, Error: why})
+	t.writeDone()
 }
 
-func (t *telling) End(e compat.End) {
-	t.whole()
+func (t *answerEncoder) End(e compat.End) {
+	t.flushText()
 	if e.Status != ponder.Completed {
-		t.put(Chunk{Type: chunkError, Error: e.Reason})
+		t.writeChunk(Chunk{Type: chunkError, Error: e.Reason})
 	}
 	if t.fresh {
 		if info, err := t.Store.Thread(context.WithoutCancel(t.Gone), t.work.Thread); err == nil {
 			t.title = cmp.Or(t.title, compat.Plain(info.Title))
 		}
-		t.put(Chunk{Type: chunkTitle, Title: t.title})
+		t.writeChunk(Chunk{Type: chunkTitle, Title: t.title})
 	}
-	t.done()
+	t.writeDone()
 }
 
-func (t *telling) done() { t.out.Event(0, "", []byte("[DONE]")) }
+func (t *answerEncoder) writeDone() { t.out.Event(0, "", []byte("[DONE]")) }
 
-func (t *telling) Flush() error {
-	t.whole()
+func (t *answerEncoder) Flush() error {
+	t.flushText()
 	return t.out.Flush()
 }
 
-func (t *telling) whole() {
+func (t *answerEncoder) flushText() {
 	if c := t.text; c.Type != "" {
 		t.text = Chunk{}
-		t.put(c)
+		t.writeChunk(c)
 	}
 }
 
-func (t *telling) put(c Chunk) {
-	t.whole()
+func (t *answerEncoder) writeChunk(c Chunk) {
+	t.flushText()
 	c.Conversation, c.Models = t.name, t.models
 	js, err := json.Marshal(c)
 	if err != nil {

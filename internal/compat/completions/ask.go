@@ -44,38 +44,38 @@ type completion struct {
 	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
 	Body completionBody
 
-	said []llm.Message
+	messages []llm.Message
 }
 
 const (
-	mostMessage  = 4 << 20 // bytes
-	mostImage    = 5 << 20 // bytes
-	mostQuestion = 20_000  // bytes of a research question
+	maxMessage  = 4 << 20 // bytes
+	maxImage    = 5 << 20 // bytes
+	maxQuestion = 20_000  // bytes of a research question
 )
 
 // Resolve parses the messages.
 func (in *completion) Resolve(huma.Context) (errs []error) {
-	in.said = nil
+	in.messages = nil
 	for i, m := range in.Body.Messages {
-		s, bad := m.read(i == len(in.Body.Messages)-1)
+		s, bad := m.toMessage(i == len(in.Body.Messages)-1)
 		for _, field := range slices.Sorted(maps.Keys(bad)) {
 			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d].%s", i, field), Message: bad[field]})
 		}
-		in.said = append(in.said, s)
+		in.messages = append(in.messages, s)
 	}
-	if len(in.said) > 0 && len(errs) == 0 {
-		if field, why := in.unanswerable(); why != "" {
-			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d]%s", len(in.said)-1, field), Message: why})
+	if len(in.messages) > 0 && len(errs) == 0 {
+		if field, why := in.answerProblem(); why != "" {
+			errs = append(errs, &huma.ErrorDetail{Location: fmt.Sprintf("body.messages[%d]%s", len(in.messages)-1, field), Message: why})
 		}
 	}
-	if in.name() != "" && strings.TrimSpace(in.name()) == "" {
+	if in.conversationName() != "" && strings.TrimSpace(in.conversationName()) == "" {
 		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected more than spaces"})
 	}
 	return errs
 }
 
-func (in *completion) unanswerable() (field, why string) {
-	last := in.last()
+func (in *completion) answerProblem() (field, why string) {
+	last := in.lastMessage()
 	text, media := last.Text(), len(last.Parts) > 1
 	empty := strings.TrimSpace(text) == ""
 	switch {
@@ -83,30 +83,30 @@ func (in *completion) unanswerable() (field, why string) {
 		return ".role", "the last message is the one to answer: expected the role user"
 	case empty && !media:
 		return "", "expected a text"
-	case len(text) > mostMessage:
-		return "", fmt.Sprintf("it has more than %d bytes", mostMessage)
-	case in.deep() && media:
+	case len(text) > maxMessage:
+		return "", fmt.Sprintf("it has more than %d bytes", maxMessage)
+	case in.isDeep() && media:
 		return "", "research reads no images: leave it out, or isDeepThinkMode"
-	case in.deep() && (empty || len(text) > mostQuestion):
-		return "", fmt.Sprintf("what is researched must be a question of at most %d bytes", mostQuestion)
+	case in.isDeep() && (empty || len(text) > maxQuestion):
+		return "", fmt.Sprintf("what is researched must be a question of at most %d bytes", maxQuestion)
 	}
 	return "", ""
 }
 
-func (in *completion) deep() bool        { return in.Body.Deep != nil && *in.Body.Deep }
-func (in *completion) noWeb() bool       { return in.Body.Web != nil && !*in.Body.Web }
-func (in *completion) last() llm.Message { return in.said[len(in.said)-1] }
+func (in *completion) isDeep() bool             { return in.Body.Deep != nil && *in.Body.Deep }
+func (in *completion) noWeb() bool              { return in.Body.Web != nil && !*in.Body.Web }
+func (in *completion) lastMessage() llm.Message { return in.messages[len(in.messages)-1] }
 
-func (in *completion) name() string {
+func (in *completion) conversationName() string {
 	if id := in.Body.Conversation; id != nil && *id != "" {
 		return *id
 	}
 	return textOf(in.Body.New)
 }
 
-func (in *completion) goesOn() bool { return textOf(in.Body.Conversation) != "" }
+func (in *completion) isContinued() bool { return textOf(in.Body.Conversation) != "" }
 
-func (in *completion) model() string {
+func (in *completion) namedModel() string {
 	for _, m := range in.Body.Models {
 		if m = strings.TrimSpace(m); m != "" {
 			return m
@@ -137,24 +137,24 @@ type part struct {
 	Name      string `json:"name"`
 }
 
-// read returns errors by field. It ignores files of earlier messages.
-func (m completionMessage) read(last bool) (msg llm.Message, bad map[string]string) {
+// toMessage returns errors by field. It ignores files of earlier messages.
+func (m completionMessage) toMessage(last bool) (msg llm.Message, bad map[string]string) {
 	bad = make(map[string]string)
-	var s said
+	var s messageParts
 	var text string
 	if json.Unmarshal(m.Content, &text) == nil {
 		s.text = text
-	} else if err := s.take(m.Content, last); err != "" {
+	} else if err := s.addParts(m.Content, last); err != "" {
 		bad["content"] = err
 	}
 	before := s.text
-	if err := s.take(m.Parts, last); err != "" {
+	if err := s.addParts(m.Parts, last); err != "" {
 		bad["parts"] = err
 	} else if s.text != before && before != "" { // some clients send the text in both fields
 		s.text = strings.TrimPrefix(s.text, before)
 	}
 	if last && len(m.Files) > 0 {
-		if err := s.takeFiles(m.Files); err != "" {
+		if err := s.addFiles(m.Files); err != "" {
 			bad["experimental_attachments"] = err
 		}
 	}
@@ -173,13 +173,13 @@ func roleOf(name string) llm.Role {
 	return "other"
 }
 
-type said struct {
+type messageParts struct {
 	text  string
 	media []llm.Part
 }
 
-// take returns an error text.
-func (s *said) take(js json.RawMessage, last bool) (wrong string) {
+// addParts returns an error text.
+func (s *messageParts) addParts(js json.RawMessage, last bool) (wrong string) {
 	if len(js) == 0 || string(js) == "null" {
 		return ""
 	}
@@ -197,7 +197,7 @@ func (s *said) take(js json.RawMessage, last bool) (wrong string) {
 			if !last {
 				continue
 			}
-			if wrong := s.takeFile(p); wrong != "" {
+			if wrong := s.addFile(p); wrong != "" {
 				return wrong
 			}
 		}
@@ -205,7 +205,7 @@ func (s *said) take(js json.RawMessage, last bool) (wrong string) {
 	return ""
 }
 
-func (s *said) takeFiles(js json.RawMessage) (wrong string) {
+func (s *messageParts) addFiles(js json.RawMessage) (wrong string) {
 	var files []part
 	if string(js) == "null" {
 		return ""
@@ -214,38 +214,38 @@ func (s *said) takeFiles(js json.RawMessage) (wrong string) {
 		return "expected a list of files"
 	}
 	for _, f := range files {
-		if wrong := s.takeFile(f); wrong != "" {
+		if wrong := s.addFile(f); wrong != "" {
 			return wrong
 		}
 	}
 	return ""
 }
 
-func (a *api) begin(ctx context.Context, owner string, in *completion) (*telling, error) {
+func (a *api) startWork(ctx context.Context, owner string, in *completion) (*answerEncoder, error) {
 	p, err := a.placeOf(ctx, owner, in)
 	if err != nil {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx) // a disconnect must not interrupt the start
-	var work compat.Work
+	var work compat.Job
 	begin := func() (string, error) {
-		ask, err := a.ask(ctx, owner, in, p)
+		ask, err := a.newRequest(ctx, owner, in, p)
 		if err == nil {
 			work, err = a.Desk.Begin(ctx, ask)
 		}
 		return wordsOf(work.Thread), err
 	}
 	once := cmp.Or(p.own, in.Key) // a named message detects other words by its thread
-	err = a.Once(ctx, owner, route, once, wordsOf([]any{in.deep(), p.id, compat.Bare(in.last().Text())}), begin)
+	err = a.Once(ctx, owner, route, once, wordsOf([]any{in.isDeep(), p.id, compat.Alphanumeric(in.lastMessage().Text())}), begin)
 	if err == nil && work.Thread == "" { // repeated
 		_, err = begin()
 	}
 	if err != nil {
 		work.Forget()
-		return nil, in.mended(err)
+		return nil, in.renameKeyError(err)
 	}
-	t := &telling{Desk: a.Desk, work: work, feed: a.Desk.Feed(work, !p.found), name: p.name, fresh: !p.found, models: []string{}}
-	if model := cmp.Or(in.model(), work.Model); model != "" {
+	t := &answerEncoder{Dispatcher: a.Desk, work: work, feed: a.Desk.OpenStream(work, !p.found), name: p.name, fresh: !p.found, models: []string{}}
+	if model := cmp.Or(in.namedModel(), work.Model); model != "" {
 		t.models = []string{model}
 	}
 	return t, nil
@@ -259,24 +259,24 @@ func wordsOf(of any) string {
 	return causeOf(string(js))
 }
 
-func (a *api) ask(ctx context.Context, owner string, in *completion, p place) (ask compat.Ask, err error) {
-	ask = compat.Ask{
-		Owner: owner, Messages: in.said, Model: compat.Model{Way: compat.Chat, Model: in.model()}, NoWeb: in.noWeb(), Persona: textOf(in.Body.App),
+func (a *api) newRequest(ctx context.Context, owner string, in *completion, p place) (ask compat.Request, err error) {
+	ask = compat.Request{
+		Owner: owner, Messages: in.messages, Model: compat.Model{Kind: compat.Chat, Model: in.namedModel()}, NoWeb: in.noWeb(), Persona: textOf(in.Body.App),
 		At: p.id, Key: p.own,
 	}
 	var but ponder.ThreadID
-	if in.deep() {
-		ask.Model.Way = compat.Research
-		ask.Cause = wordsOf([]any{strings.TrimSpace(in.last().Text()), ask.NoWeb, ask.Model.Model, ask.Persona})
+	if in.isDeep() {
+		ask.Model.Kind = compat.Research
+		ask.Cause = wordsOf([]any{strings.TrimSpace(in.lastMessage().Text()), ask.NoWeb, ask.Model.Model, ask.Persona})
 		ask.At, err = a.researchThread(ctx, in, p, ask.Cause)
 	} else {
 		if p.kind != "" && p.kind != ponder.KindConversation {
-			ask.At = besides(p.id, "talk", "")
+			ask.At = relatedThread(p.id, "talk", "")
 		}
 		ask.Cause, but = causeOf(owner, route, string(ask.At), p.key), ask.At
 	}
 	if err == nil {
-		ask.Known, err = a.known(ctx, owner, p.id, but)
+		ask.Known, err = a.knownMessages(ctx, owner, p.id, but)
 	}
 	return ask, err
 }
@@ -294,22 +294,22 @@ func (a *api) researchThread(ctx context.Context, in *completion, p place, cause
 			if _, ok := ev.Body.(ponder.RunStarted); !ok {
 				continue
 			}
-			if ev.Cause == cause || !in.keyed() { // Begin reports other words
+			if ev.Cause == cause || !in.hasKey() { // Begin reports other words
 				return p.id, nil
 			}
 			break
 		}
 	}
-	return besides(p.id, "research", p.key), nil
+	return relatedThread(p.id, "research", p.key), nil
 }
 
-// keyed reports whether the request identifies its message.
-func (in *completion) keyed() bool { return in.Key != "" || textOf(in.Body.MessageID) != "" }
+// hasKey reports whether the request identifies its message.
+func (in *completion) hasKey() bool { return in.Key != "" || textOf(in.Body.MessageID) != "" }
 
-// mended renames the key error of a request without a key.
-func (in *completion) mended(err error) error {
+// renameKeyError renames the key error of a request without a key.
+func (in *completion) renameKeyError(err error) error {
 	var known *app.Error
-	if !errors.As(err, &known) || known.Field != keyField || in.keyed() {
+	if !errors.As(err, &known) || known.Field != keyField || in.hasKey() {
 		return err
 	}
 	return huma.NewError(http.StatusUnprocessableEntity, "validation failed", &huma.ErrorDetail{

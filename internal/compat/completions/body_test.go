@@ -22,7 +22,7 @@ import (
 
 // All problems of a request are reported before the stream.
 func TestCompletionProblems(t *testing.T) {
-	r := newRig(t, thinker(sea))
+	r := newRig(t, newModel(seaAnswer))
 	png := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte("\x89PNG"))
 	for _, tt := range []struct {
 		name, body string
@@ -45,7 +45,7 @@ func TestCompletionProblems(t *testing.T) {
 		{"no model", `{"isDeepThinkMode":true,"models":["none/none"],"messages":[{"role":"user","content":"Why is that?"}]}`, 422, []string{"body.models"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := r.complete(t.Context(), "mine", "", tt.body)
+			a := r.sendCompletion(t.Context(), "mine", "", tt.body)
 			var doc struct {
 				Status int
 				Detail string
@@ -60,7 +60,7 @@ func TestCompletionProblems(t *testing.T) {
 			}
 		})
 	}
-	if code, _ := r.ask("look", "POST", "/api/completions", `{"messages":[{"role":"user","content":"a"}]}`); code != http.StatusForbidden {
+	if code, _ := r.sendRequest("look", "POST", "/api/completions", `{"messages":[{"role":"user","content":"a"}]}`); code != http.StatusForbidden {
 		t.Errorf("a token that may only look: %d", code)
 	}
 }
@@ -68,8 +68,8 @@ func TestCompletionProblems(t *testing.T) {
 // Images reach the model. null equals absence.
 func TestCompletionForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, thinker(sea))
-		a := r.complete(t.Context(), "mine", "", `{"models":null,"app":null,"newUniqueId":null,"conversationUniqueId":null,"isDeepThinkMode":null,"isWebSearchEnabled":null,"messageId":"m",
+		r := newRig(t, newModel(seaAnswer))
+		a := r.sendCompletion(t.Context(), "mine", "", `{"models":null,"app":null,"newUniqueId":null,"conversationUniqueId":null,"isDeepThinkMode":null,"isWebSearchEnabled":null,"messageId":"m",
 			"messages":[{"role":"system","content":"Be short."},{"role":"user","content":"What is this?","parts":[{"type":"text","text":"What is this?"},{"type":"file","mediaType":"image/png","filename":"a.png","url":"data:image/png;base64,AAAA"}]}]}`)
 		if a.code != http.StatusOK || len(r.said) != 1 {
 			t.Fatalf("%d %s", a.code, a.body)
@@ -77,7 +77,7 @@ func TestCompletionForms(t *testing.T) {
 		if m := r.said[0]; m.Content != "What is this?" || m.NoWeb || len(m.Media) != 1 || m.Media[0].Type != "image/png" || m.Media[0].Name != "a.png" {
 			t.Errorf("said %+v", m)
 		}
-		if n := r.count(a.thread, func(ev ponder.Event) bool {
+		if n := r.countEvents(a.thread, func(ev ponder.Event) bool {
 			f, ok := ev.Body.(ponder.AttachmentAdded)
 			return ok && f.Content == "system: Be short."
 		}); n != 1 {
@@ -97,8 +97,8 @@ func FuzzCompletion(f *testing.F) {
 		f.Add("", body)
 	}
 	store := memory.New()
-	d := &desk{store, httpapi.New(f.Context(), httpapi.Config{
-		Store: store, Hub: stream.New(store), Service: refusing{}, Requests: &notebook{}, Guard: auth.New(auth.Config{Owner: "local"}), Logger: slog.New(slog.DiscardHandler),
+	d := &testAPI{store, httpapi.New(f.Context(), httpapi.Config{
+		Store: store, Hub: stream.New(store), Service: unreadyService{}, Requests: &notebook{}, Guard: auth.New(auth.Config{Owner: "local"}), Logger: slog.New(slog.DiscardHandler),
 	})}
 	f.Fuzz(func(t *testing.T, key, body string) {
 		r := newRequest("mine", http.MethodPost, completions.Path, body)
@@ -116,13 +116,13 @@ func FuzzCompletion(f *testing.F) {
 	})
 }
 
-// refusing is an unconfigured service.
-type refusing struct{ app.Dialects }
+// unreadyService is an unconfigured service.
+type unreadyService struct{ app.Dialects }
 
-func (refusing) Begin(context.Context, string, ponder.ThreadID, app.Start) error {
+func (unreadyService) Begin(context.Context, string, ponder.ThreadID, app.Start) error {
 	return app.NotReadyf("begin: not configured")
 }
 
-func (refusing) Open(context.Context, string, ponder.ThreadID, app.Conversation) error {
+func (unreadyService) Open(context.Context, string, ponder.ThreadID, app.Conversation) error {
 	return app.NotReadyf("open: not configured")
 }

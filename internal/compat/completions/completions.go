@@ -25,7 +25,7 @@ import (
 )
 
 type Config struct {
-	Desk *compat.Desk
+	Desk *compat.Dispatcher
 
 	// Once runs do once for a key. A key with other words is a huma error. Without a key, do always runs.
 	Once func(ctx context.Context, owner, route, key, words string, do func() (string, error)) error
@@ -49,24 +49,24 @@ func Register(to huma.API, op huma.Operation, c Config) {
 			Schema: huma.SchemaFromType(to.OpenAPI().Components.Schemas, reflect.TypeFor[Chunk]()),
 		}},
 	}}
-	huma.Register(to, op, (&api{c}).complete)
+	huma.Register(to, op, (&api{c}).handleCompletion)
 }
 
 type api struct{ Config }
 
-// complete gives errors before the first output an HTTP status.
-func (a *api) complete(ctx context.Context, in *completion) (*huma.StreamResponse, error) {
-	t, err := a.begin(ctx, auth.CallerOf(ctx).Owner, in)
+// handleCompletion gives errors before the first output an HTTP status.
+func (a *api) handleCompletion(ctx context.Context, in *completion) (*huma.StreamResponse, error) {
+	t, err := a.startWork(ctx, auth.CallerOf(ctx).Owner, in)
 	if err != nil {
-		return nil, a.told(err)
+		return nil, a.httpError(err)
 	}
-	if fault := t.first(ctx); fault != nil {
+	if fault := t.firstError(ctx); fault != nil {
 		t.feed.Close()
-		return nil, huma.ErrorWithHeaders(a.told(fault), http.Header{threadHeader: {string(t.work.Thread)}})
+		return nil, huma.ErrorWithHeaders(a.httpError(fault), http.Header{threadHeader: {string(t.work.Thread)}})
 	}
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
-		t.stream(hctx.Context(), w)
+		t.streamAnswer(hctx.Context(), w)
 	}}, nil
 }
 
@@ -75,12 +75,12 @@ var fields = map[string]string{"model": "models", "persona": "app", "question": 
 
 const keyField = "Idempotency-Key"
 
-func (a *api) told(err error) error {
+func (a *api) httpError(err error) error {
 	var known huma.StatusError
 	if errors.As(err, &known) {
 		return err
 	}
-	f := a.Desk.FaultOf(err)
+	f := a.Desk.APIErrorOf(err)
 	if f.Field == "" {
 		return huma.NewError(f.Status, f.Detail)
 	}
@@ -96,11 +96,11 @@ func (a *api) told(err error) error {
 
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// mostName is in bytes.
-const mostName = 100
+// maxName is in bytes.
+const maxName = 100
 
-// takeFile returns an error text.
-func (s *said) takeFile(p part) (wrong string) {
+// addFile returns an error text.
+func (s *messageParts) addFile(p part) (wrong string) {
 	var url string
 	for _, v := range []any{p.URL, p.Image, p.ImageURL, p.Data} {
 		switch v := v.(type) {
@@ -120,13 +120,13 @@ func (s *said) takeFile(p part) (wrong string) {
 	if kind = cmp.Or(kind, p.MediaType, p.Mime, p.Kind); !slices.Contains(imageTypes, kind) {
 		return "only images are read: " + strings.Join(imageTypes, ", ")
 	}
-	if base64.StdEncoding.DecodedLen(len(data)) > mostImage {
+	if base64.StdEncoding.DecodedLen(len(data)) > maxImage {
 		return "the image is larger than 5 MiB"
 	}
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil || len(raw) == 0 {
 		return "the image is not in base64"
 	}
-	s.media = append(s.media, llm.Part{Media: &llm.Media{Type: kind, Data: raw, Name: textkit.TruncateBytes(compat.Plain(cmp.Or(p.Filename, p.Name)), mostName)}})
+	s.media = append(s.media, llm.Part{Media: &llm.Media{Type: kind, Data: raw, Name: textkit.TruncateBytes(compat.Plain(cmp.Or(p.Filename, p.Name)), maxName)}})
 	return ""
 }

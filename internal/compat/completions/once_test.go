@@ -18,8 +18,8 @@ func TestCompletionKeys(t *testing.T) {
 		"deep, named": body(true, `"newUniqueId":"c",`, seaQuestion), "plain, named": body(false, `"newUniqueId":"c",`, "What is a cat?"),
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, thinker(sea))
-			a := r.complete(t.Context(), "mine", "r7", first)
+			r := newRig(t, newModel(seaAnswer))
+			a := r.sendCompletion(t.Context(), "mine", "r7", first)
 			if a.code != http.StatusOK {
 				t.Fatalf("%s: %d %s", name, a.code, a.body)
 			}
@@ -27,11 +27,11 @@ func TestCompletionKeys(t *testing.T) {
 				body(false, "", "How do dogs bark?"), body(true, "", "How do dogs bark at night?"), body(true, "", "What is a cat?"),
 				body(false, "", seaQuestion), body(true, `"newUniqueId":"c",`, "How do dogs bark at night?"), body(false, `"newUniqueId":"c",`, "And then?"),
 			} {
-				if b := r.complete(t.Context(), "mine", "r7", other); b.code != http.StatusUnprocessableEntity || !strings.Contains(b.body, "Idempotency-Key") {
+				if b := r.sendCompletion(t.Context(), "mine", "r7", other); b.code != http.StatusUnprocessableEntity || !strings.Contains(b.body, "Idempotency-Key") {
 					t.Errorf("%s, then %s: %d %s", name, other, b.code, b.body)
 				}
 			}
-			if again := r.complete(t.Context(), "mine", "r7", first); again.thread != a.thread || again.text() != a.text() {
+			if again := r.sendCompletion(t.Context(), "mine", "r7", first); again.thread != a.thread || again.answerText() != a.answerText() {
 				t.Errorf("%s again: %s", name, again.body)
 			}
 		})

@@ -18,14 +18,14 @@ import (
 
 // A conversation with research has a first thread, and threads beside it whose ids extend its id.
 const (
-	ownLetters    = len("thr_") + 26
-	besideLetters = 10   // extra letters of an id beside
-	mostBeside    = 50   // newest threads that known reads
-	readEnd       = 50   // newest events with the answer of research
-	readSaid      = 4000 // newest events of a conversation that are read
+	ownLetters     = len("thr_") + 26
+	relatedLetters = 10   // extra letters of an id beside
+	maxRelated     = 50   // newest threads that known reads
+	readEnd        = 50   // newest events with the answer of research
+	readSaid       = 4000 // newest events of a conversation that are read
 )
 
-func named(owner, name string) ponder.ThreadID { return threadOf(owner, "newUniqueId", name) }
+func namedThread(owner, name string) ponder.ThreadID { return threadOf(owner, "newUniqueId", name) }
 
 func threadOf(parts ...string) ponder.ThreadID {
 	return ponder.ThreadID("thr_" + app.Letters(app.Sum(parts...)))
@@ -33,7 +33,7 @@ func threadOf(parts ...string) ponder.ThreadID {
 
 // Find returns a thread by id or client name, of any of the kinds if given, or [ponder.ErrNoThread].
 func Find(ctx context.Context, store ponder.Store, owner, name string, kinds ...ponder.Kind) (ponder.Info, error) {
-	for _, id := range []ponder.ThreadID{ponder.ThreadID(name), named(owner, name)} {
+	for _, id := range []ponder.ThreadID{ponder.ThreadID(name), namedThread(owner, name)} {
 		info, err := store.Thread(ctx, id)
 		switch {
 		case err == nil && info.Owner == owner && (len(kinds) == 0 || slices.Contains(kinds, info.Kind)):
@@ -45,8 +45,8 @@ func Find(ctx context.Context, store ponder.Store, owner, name string, kinds ...
 	return ponder.Info{}, ponder.ErrNoThread
 }
 
-// Beside returns the threads beside id, the oldest first.
-func Beside(ctx context.Context, store ponder.Store, owner string, id ponder.ThreadID) ([]ponder.Info, error) {
+// RelatedThreads returns the threads beside id, the oldest first.
+func RelatedThreads(ctx context.Context, store ponder.Store, owner string, id ponder.ThreadID) ([]ponder.Info, error) {
 	if len(id) != ownLetters || owner == "" {
 		return nil, nil
 	}
@@ -54,14 +54,14 @@ func Beside(ctx context.Context, store ponder.Store, owner string, id ponder.Thr
 	if err != nil {
 		return nil, fmt.Errorf("list what is beside %s: %w", id, err)
 	}
-	list = slices.DeleteFunc(list, func(i ponder.Info) bool { return len(i.ID) != ownLetters+besideLetters })
+	list = slices.DeleteFunc(list, func(i ponder.Info) bool { return len(i.ID) != ownLetters+relatedLetters })
 	slices.Reverse(list)
 	return list, nil
 }
 
-func besides(conversation ponder.ThreadID, use, key string) ponder.ThreadID {
+func relatedThread(conversation ponder.ThreadID, use, key string) ponder.ThreadID {
 	letters := app.Letters(app.Sum(string(conversation), use, key))
-	return conversation + ponder.ThreadID(letters[len(letters)-besideLetters:])
+	return conversation + ponder.ThreadID(letters[len(letters)-relatedLetters:])
 }
 
 func causeOf(parts ...string) string {
@@ -80,18 +80,18 @@ type place struct {
 
 // placeOf finds or names the conversation.
 func (a *api) placeOf(ctx context.Context, owner string, in *completion) (p place, err error) {
-	p.name, p.found, p.key = in.name(), in.goesOn(), cmp.Or(in.Key, textOf(in.Body.MessageID))
+	p.name, p.found, p.key = in.conversationName(), in.isContinued(), cmp.Or(in.Key, textOf(in.Body.MessageID))
 	if p.found {
 		info, err := Find(ctx, a.Desk.Store, owner, p.name, ponder.KindConversation, ponder.KindResearch, ponder.KindSession)
 		if errors.Is(err, ponder.ErrNoThread) {
-			return p, &compat.Fault{Status: http.StatusNotFound, Detail: "there is no thread " + textkit.TruncateBytes(compat.Plain(p.name), 40)}
+			return p, &compat.APIError{Status: http.StatusNotFound, Detail: "there is no thread " + textkit.TruncateBytes(compat.Plain(p.name), 40)}
 		}
 		p.id, p.kind, p.key = info.ID, info.Kind, cmp.Or(p.key, ponder.NewID("key"))
 		return p, err
 	}
 	switch {
 	case p.name != "":
-		p.id = named(owner, p.name)
+		p.id = namedThread(owner, p.name)
 	case p.key != "":
 		p.id, p.own = threadOf(owner, route, p.key), p.key
 	default:
@@ -106,22 +106,22 @@ func (a *api) placeOf(ctx context.Context, owner string, in *completion) (p plac
 	return p, nil
 }
 
-// known returns the messages of all threads but one, the oldest first.
-func (a *api) known(ctx context.Context, owner string, id, but ponder.ThreadID) (list []llm.Message, err error) {
-	threads, err := Beside(ctx, a.Desk.Store, owner, id)
+// knownMessages returns the messages of all threads but one, the oldest first.
+func (a *api) knownMessages(ctx context.Context, owner string, id, but ponder.ThreadID) (list []llm.Message, err error) {
+	threads, err := RelatedThreads(ctx, a.Desk.Store, owner, id)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := a.Desk.Store.Thread(ctx, id); err == nil && info.Owner == owner {
 		threads = slices.Insert(threads, 0, info)
 	}
-	for _, info := range threads[max(0, len(threads)-mostBeside):] {
+	for _, info := range threads[max(0, len(threads)-maxRelated):] {
 		if info.ID == but {
 			continue
 		}
-		read := a.foundOn
+		read := a.researchMessages
 		if info.Kind == ponder.KindConversation {
-			read = a.saidOn
+			read = a.threadMessages
 		}
 		some, err := read(ctx, info)
 		if err != nil {
@@ -132,7 +132,7 @@ func (a *api) known(ctx context.Context, owner string, id, but ponder.ThreadID) 
 	return list, nil
 }
 
-func (a *api) foundOn(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
+func (a *api) researchMessages(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
 	if !info.Status.Ended() {
 		return nil, nil
 	}
@@ -156,7 +156,7 @@ func (a *api) foundOn(ctx context.Context, info ponder.Info) (list []llm.Message
 	return list, nil
 }
 
-func (a *api) saidOn(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
+func (a *api) threadMessages(ctx context.Context, info ponder.Info) (list []llm.Message, err error) {
 	for ev, err := range a.Desk.Store.Events(ctx, info.ID, max(0, info.Head-readSaid)) {
 		if err != nil {
 			return nil, err

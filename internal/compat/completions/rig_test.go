@@ -32,12 +32,12 @@ import (
 	"ponder/store/memory"
 )
 
-type desk struct {
+type testAPI struct {
 	store ponder.Store
 	http.Handler
 }
 
-func (d *desk) ask(token, method, path, body string) (int, string) {
+func (d *testAPI) sendRequest(token, method, path, body string) (int, string) {
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, newRequest(token, method, path, body))
 	return w.Code, w.Body.String()
@@ -51,7 +51,7 @@ func newRequest(token, method, path, body string) *http.Request {
 }
 
 type rig struct {
-	*desk
+	*testAPI
 	t     *testing.T
 	hub   *stream.Hub
 	mind  *engine.Engine
@@ -72,7 +72,7 @@ func newRig(t *testing.T, m llm.Model) *rig {
 	r := &rig{t: t, hub: stream.New(store)}
 	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{chat.New(chat.Options{}), title.New(), research.New()}, OnDelta: r.hub.Delta,
-		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Tools: searches(),
+		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}), Tools: lookupTools(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func newRig(t *testing.T, m llm.Model) *rig {
 	r.mind, r.place = mind, placement.Memory(placement.Config{Store: store, Work: mind.Work})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
-	r.desk = &desk{store, httpapi.New(ctx, httpapi.Config{Store: store, Hub: r.hub, Service: r, Requests: &notebook{}, Logger: slog.New(slog.DiscardHandler), Guard: auth.New(auth.Config{Tokens: []auth.Token{
+	r.testAPI = &testAPI{store, httpapi.New(ctx, httpapi.Config{Store: store, Hub: r.hub, Service: r, Requests: &notebook{}, Logger: slog.New(slog.DiscardHandler), Guard: auth.New(auth.Config{Tokens: []auth.Token{
 		{Name: "local", Owner: "local", Scopes: auth.Scopes(), Hash: auth.HashOf("mine")},
 		{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf("hers")},
 		{Name: "eye", Owner: "local", Scopes: []auth.Scope{auth.Read}, Hash: auth.HashOf("look")},
@@ -118,7 +118,7 @@ func (n *notebook) Leave(_ context.Context, id string) error {
 	return nil
 }
 
-func searches() []ponder.Tool {
+func lookupTools() []ponder.Tool {
 	tool := func(name string, takes time.Duration, result func(query string) string) ponder.Tool {
 		t := ponder.NewTool(name, "Look.", json.RawMessage(`{}`), func(ctx context.Context, in struct{ Query, URL string }) (string, error) {
 			own := time.Duration(crc32.ChecksumIEEE([]byte(name+in.Query+in.URL))%997) * time.Millisecond // distinct, so that no two end together
@@ -184,7 +184,7 @@ func (r *rig) Say(ctx context.Context, in ponder.Info, key string, m app.Message
 	return list[0], r.place.Start(ctx, in.ID)
 }
 
-type talked struct {
+type reply struct {
 	code   int
 	body   string
 	chunks []completions.Chunk
@@ -192,7 +192,7 @@ type talked struct {
 	thread ponder.ThreadID
 }
 
-func (a talked) text() (text string) {
+func (a reply) answerText() (text string) {
 	for _, c := range a.chunks {
 		if c.Type != "text" {
 			continue
@@ -205,8 +205,8 @@ func (a talked) text() (text string) {
 	return text
 }
 
-// types omits adjacent repeats.
-func (a talked) types() (list []string) {
+// chunkTypes omits adjacent repeats.
+func (a reply) chunkTypes() (list []string) {
 	for _, c := range a.chunks {
 		name := c.Type
 		if c.Progress != nil {
@@ -217,8 +217,8 @@ func (a talked) types() (list []string) {
 	return slices.Compact(list)
 }
 
-// complete sends a request and reads until ctx is done.
-func (r *rig) complete(ctx context.Context, token, key, body string) (a talked) {
+// sendCompletion sends a request and reads until ctx is done.
+func (r *rig) sendCompletion(ctx context.Context, token, key, body string) (a reply) {
 	req := newRequest(token, http.MethodPost, completions.Path, body).WithContext(ctx)
 	if key != "" {
 		req.Header.Set("Idempotency-Key", key)
@@ -246,7 +246,7 @@ func (r *rig) complete(ctx context.Context, token, key, body string) (a talked) 
 	return a
 }
 
-func (r *rig) count(id ponder.ThreadID, is func(ponder.Event) bool) (n int) {
+func (r *rig) countEvents(id ponder.ThreadID, is func(ponder.Event) bool) (n int) {
 	for ev, err := range r.store.Events(context.Background(), id, 0) {
 		if err != nil {
 			r.t.Fatal(err)
@@ -258,7 +258,7 @@ func (r *rig) count(id ponder.ThreadID, is func(ponder.Event) bool) (n int) {
 	return n
 }
 
-func (r *rig) stored(id ponder.ThreadID) string {
+func (r *rig) storedMessages(id ponder.ThreadID) string {
 	var said []string
 	for ev, err := range r.store.Events(context.Background(), id, 0) {
 		if err != nil {
@@ -278,12 +278,12 @@ func (r *rig) stored(id ponder.ThreadID) string {
 	return strings.Join(said, "\n\n")
 }
 
-func thinker(answer func(*llm.Request) string) *llmtest.Model {
+func newModel(answer func(*llm.Request) string) *llmtest.Model {
 	return &llmtest.Model{ID: "test/model", Latency: llmtest.Delay{Mean: 2 * time.Second}, Between: llmtest.Delay{Mean: 100 * time.Millisecond}, Deltas: 20,
 		Answer: func(req *llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, answer(req)), nil }}
 }
 
-func sea(req *llm.Request) string {
+func seaAnswer(req *llm.Request) string {
 	switch {
 	case req.Schema == nil:
 		return "The sea is 4,001 metres deep [e2].\n\nIt has been measured for a long time, and by many people, who do not agree on where it ends. Of its deepest place more is known than of its mean."

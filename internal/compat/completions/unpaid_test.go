@@ -14,15 +14,15 @@ import (
 	"ponder/llm"
 )
 
-// A poor model fails with an exhausted quota after its text.
-type poor struct {
+// An unpaidModel model fails with an exhausted quota after its text.
+type unpaidModel struct {
 	after time.Duration
 	says  string
 }
 
-func (poor) Name() string { return "test/poor" }
+func (unpaidModel) Name() string { return "test/poor" }
 
-func (m poor) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
+func (m unpaidModel) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		if m.says == "" || yield(llm.Delta{Text: m.says}, nil) {
 			select {
@@ -37,11 +37,11 @@ func (m poor) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta,
 // If the quota ends before any output, the status reports it, and the conversation exists.
 func TestTalkUnpaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, poor{})
+		r := newRig(t, unpaidModel{})
 		const body = `{"newUniqueId":"c","messages":[{"role":"user","content":"Why?"}]}`
 		begun := time.Now()
 		for range 2 { // a repeat too
-			a := r.complete(t.Context(), "mine", "", body)
+			a := r.sendCompletion(t.Context(), "mine", "", body)
 			var doc struct {
 				Status int
 				Detail string
@@ -49,14 +49,14 @@ func TestTalkUnpaid(t *testing.T) {
 			if err := json.Unmarshal([]byte(a.body), &doc); err != nil || a.code != http.StatusPaymentRequired || doc.Status != a.code || !strings.Contains(doc.Detail, "of the day of this token") {
 				t.Fatalf("%d %s (%v)", a.code, a.body, err)
 			}
-			if n := r.count(a.thread, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok }); n != 1 {
+			if n := r.countEvents(a.thread, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok }); n != 1 {
 				t.Errorf("said %d times on %q", n, a.thread)
 			}
 		}
 		if took := time.Since(begun); took > time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if code, body := r.ask("mine", "GET", "/api/threads/c", ""); code != http.StatusOK {
+		if code, body := r.sendRequest("mine", "GET", "/api/threads/c", ""); code != http.StatusOK {
 			t.Errorf("the conversation: %d %s", code, body)
 		}
 	})
@@ -64,12 +64,12 @@ func TestTalkUnpaid(t *testing.T) {
 
 // If the quota ends later, the stream ends with an error chunk.
 func TestTalkUnpaidLate(t *testing.T) {
-	for name, m := range map[string]poor{"late": {after: time.Minute}, "said": {after: time.Second, says: "Because it is. "}} {
+	for name, m := range map[string]unpaidModel{"late": {after: time.Minute}, "said": {after: time.Second, says: "Because it is. "}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, m)
-				a := r.complete(t.Context(), "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`)
-				if types := strings.Join(a.types(), " "); a.code != http.StatusOK || !a.done || !strings.HasSuffix(types, "error conversation-title") || a.text() != "" {
+				a := r.sendCompletion(t.Context(), "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`)
+				if types := strings.Join(a.chunkTypes(), " "); a.code != http.StatusOK || !a.done || !strings.HasSuffix(types, "error conversation-title") || a.answerText() != "" {
 					t.Errorf("%d %s", a.code, a.body)
 				}
 			})
@@ -80,12 +80,12 @@ func TestTalkUnpaidLate(t *testing.T) {
 // A slow answer starts its stream early, with heartbeats.
 func TestStreamBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := thinker(sea)
+		m := newModel(seaAnswer)
 		m.Latency.Mean = time.Hour
 		r := newRig(t, m)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if a := r.complete(ctx, "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`); a.code != http.StatusOK || a.thread == "" || !strings.HasPrefix(a.body, ":") {
+		if a := r.sendCompletion(ctx, "mine", "", `{"messages":[{"role":"user","content":"Why?"}]}`); a.code != http.StatusOK || a.thread == "" || !strings.HasPrefix(a.body, ":") {
 			t.Errorf("%d %q on %q", a.code, a.body, a.thread)
 		}
 	})

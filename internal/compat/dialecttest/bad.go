@@ -20,7 +20,7 @@ type Bad struct {
 // CheckBad checks that the requests are refused in the protocol's format and create nothing.
 func CheckBad(t *testing.T, l Language, list []Bad) {
 	synctest.Test(t, func(t *testing.T) {
-		r := l.rig(t, func(*llm.Request, int) Answer { return Plain("fine") })
+		r := l.newRig(t, func(*llm.Request, int) Answer { return Plain("fine") })
 		for _, b := range append(list, Bad{Path: list[0].Path, Body: `{"model":"` + strings.Repeat("x", maxBody) + `"}`, Code: http.StatusRequestEntityTooLarge, Why: "more than"}) {
 			b.Code = cmp.Or(b.Code, http.StatusBadRequest)
 			got := r.Stream(Request(context.Background(), http.MethodPost, b.Path, b.Body), 0)
@@ -42,7 +42,7 @@ func Fuzz(f *testing.F, l Language, path string, seeds ...string) {
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		synctest.Test(t, func(t *testing.T) {
-			r := l.rig(t, func(*llm.Request, int) Answer { return Plain("fine") })
+			r := l.newRig(t, func(*llm.Request, int) Answer { return Plain("fine") })
 			got := r.Stream(Request(context.Background(), http.MethodPost, path, body), 0)
 			if got.Code >= http.StatusInternalServerError {
 				t.Errorf("%d %s", got.Code, got.Body)

@@ -20,8 +20,8 @@ type Model struct {
 	// half a second, because instant answers make sessions think very often.
 	Answer func(req *llm.Request, n int) Answer
 
-	mu    sync.Mutex
-	asked []*llm.Request
+	mu       sync.Mutex
+	requests []*llm.Request
 }
 
 type Answer struct {
@@ -42,34 +42,34 @@ type Answer struct {
 
 func Plain(text string) Answer { return Answer{Text: text} }
 
-func Says(text string) *Model {
+func FixedModel(text string) *Model {
 	return &Model{Answer: func(*llm.Request, int) Answer { return Plain(text) }}
 }
 
-func (m *Model) Asked() []*llm.Request {
+func (m *Model) Requests() []*llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.asked)
+	return slices.Clone(m.requests)
 }
 
 func (m *Model) Name() string { return cmp.Or(m.ID, "test/model") }
 
 func (m *Model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		a, err := m.answer(req)
+		a, err := m.nextAnswer(req)
 		if err != nil {
 			yield(llm.Delta{}, err)
 			return
 		}
-		a.play(ctx, m.Name(), req, yield)
+		a.streamPieces(ctx, m.Name(), req, yield)
 	}
 }
 
-func (m *Model) answer(req *llm.Request) (a Answer, err error) {
+func (m *Model) nextAnswer(req *llm.Request) (a Answer, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := len(m.asked)
-	m.asked = append(m.asked, req)
+	n := len(m.requests)
+	m.requests = append(m.requests, req)
 	if m.Answer != nil {
 		a = m.Answer(req, n)
 	} else {
@@ -83,7 +83,7 @@ func (m *Model) answer(req *llm.Request) (a Answer, err error) {
 	return a, err
 }
 
-func (a Answer) pieces() (list []llm.Delta) {
+func (a Answer) splitPieces() (list []llm.Delta) {
 	cut := a.Cut
 	if cut == nil {
 		cut = func(text string) (list []string) {
@@ -102,13 +102,13 @@ func (a Answer) pieces() (list []llm.Delta) {
 	return list
 }
 
-func (a Answer) play(ctx context.Context, name string, req *llm.Request, yield func(llm.Delta, error) bool) {
+func (a Answer) streamPieces(ctx context.Context, name string, req *llm.Request, yield func(llm.Delta, error) bool) {
 	wait := a.Wait
-	for i, d := range a.pieces() {
+	for i, d := range a.splitPieces() {
 		if a.Err != nil && a.After > 0 && i == a.After {
 			break
 		}
-		if !rest(ctx, wait) {
+		if !sleepContext(ctx, wait) {
 			yield(llm.Delta{}, ctx.Err())
 			return
 		}
@@ -116,18 +116,18 @@ func (a Answer) play(ctx context.Context, name string, req *llm.Request, yield f
 			return
 		}
 	}
-	if !rest(ctx, wait) {
+	if !sleepContext(ctx, wait) {
 		a.Err = ctx.Err()
 	}
 	if a.Err != nil {
 		yield(llm.Delta{}, a.Err)
 		return
 	}
-	yield(llm.Delta{Done: a.response(name, req)}, nil)
+	yield(llm.Delta{Done: a.newResponse(name, req)}, nil)
 }
 
-// rest returns false if ctx ends first.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleepContext returns false if ctx ends first.
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
@@ -139,7 +139,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (a Answer) response(name string, req *llm.Request) *llm.Response {
+func (a Answer) newResponse(name string, req *llm.Request) *llm.Response {
 	msg := llm.Message{Role: llm.Assistant}
 	if a.Reasoning != "" {
 		msg.Parts = append(msg.Parts, llm.Part{Reasoning: a.Reasoning})

@@ -102,10 +102,10 @@ type reader struct {
 	most   int
 	leave  context.CancelFunc
 
-	mu   sync.Mutex
-	code int
-	body bytes.Buffer
-	gone bool
+	mu           sync.Mutex
+	code         int
+	body         bytes.Buffer
+	disconnected bool
 }
 
 func (r *reader) Header() http.Header { return r.header }
@@ -120,13 +120,13 @@ func (r *reader) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.WriteHeader(http.StatusOK)
-	if r.gone {
+	if r.disconnected {
 		return 0, context.Canceled
 	}
 	for i := range b {
 		r.body.WriteByte(b[i])
-		if b[i] == '\n' && r.most > 0 && r.has() >= r.most {
-			r.gone = true
+		if b[i] == '\n' && r.most > 0 && r.countItems() >= r.most {
+			r.disconnected = true
 			r.leave()
 			return i + 1, context.Canceled
 		}
@@ -134,7 +134,7 @@ func (r *reader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (r *reader) has() int {
+func (r *reader) countItems() int {
 	if strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") {
 		return len(Events(r.body.String()))
 	}

@@ -45,24 +45,24 @@ const Owner = "local"
 
 // The zero Options have a plausible model and no tools.
 type Options struct {
-	Model   *Model
-	Others  []llm.Model   // further models
-	Tools   []ponder.Tool // such as [Lookups]
-	Aliases map[string]string
-	Retry   llm.Policy
-	Hosts   llm.Provider // the models named host/NAME
-	Bare    bool         // only Hosts think
-	Store   ponder.Store // of an earlier rig; nil: a new one
+	Model     *Model
+	Others    []llm.Model   // further models
+	Tools     []ponder.Tool // such as [Lookups]
+	Aliases   map[string]string
+	Retry     llm.Policy
+	Hosts     llm.Provider // the models named host/NAME
+	HostsOnly bool         // only Hosts think
+	Store     ponder.Store // of an earlier rig; nil: a new one
 
 	// Routes returns handlers by pattern.
-	Routes func(*compat.Desk) map[string]http.Handler
+	Routes func(*compat.Dispatcher) map[string]http.Handler
 	// Refuse is as in httpapi.Config.
 	Refuse func(w http.ResponseWriter, r *http.Request, why *auth.Refusal) bool
 }
 
 type Rig struct {
 	*Service
-	Desk    *compat.Desk
+	Desk    *compat.Dispatcher
 	Handler http.Handler // with authentication
 	Stop    func()       // signals that the server stops
 	Close   func()       // ends all work; the end of a test calls it
@@ -101,14 +101,14 @@ func New(t *testing.T, o Options) *Rig {
 	s.place = placement.Memory(placement.Config{Store: store, Work: work, Ended: mind.ReturnUnclaimed, Logger: slog.New(slog.DiscardHandler)})
 	gone, stop := context.WithCancel(context.Background())
 	r := &Rig{Service: s, Stop: stop, t: t}
-	r.Desk = &compat.Desk{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Since: time.Now(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	r.Desk = &compat.Dispatcher{Store: store, Hub: hub, Service: s, Aliases: o.Aliases, Gone: gone, Since: time.Now(), Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	mux := http.NewServeMux()
 	if o.Routes != nil {
 		for pattern, h := range o.Routes(r.Desk) {
 			mux.Handle(pattern, h)
 		}
 	}
-	r.Handler = guarded(mux, o)
+	r.Handler = withAuth(mux, o)
 	r.Close = sync.OnceFunc(func() {
 		stop()
 		if err := s.place.Close(context.Background()); err != nil {
@@ -160,8 +160,8 @@ func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (min
 	return mind, relays, of
 }
 
-// guarded authenticates like internal/httpapi.
-func guarded(next http.Handler, o Options) http.Handler {
+// withAuth authenticates like internal/httpapi.
+func withAuth(next http.Handler, o Options) http.Handler {
 	guard := auth.New(auth.Config{Tokens: []auth.Token{
 		{Name: "local", Owner: Owner, Scopes: auth.Scopes(), Hash: auth.HashOf(Mine)},
 		{Name: "anna", Owner: "anna", Scopes: auth.Scopes(), Hash: auth.HashOf(Hers)},
@@ -171,7 +171,7 @@ func guarded(next http.Handler, o Options) http.Handler {
 		caller, refused := guard.Check(r)
 		if refused == nil {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-			next.ServeHTTP(w, r.WithContext(auth.With(r.Context(), caller)))
+			next.ServeHTTP(w, r.WithContext(auth.WithCaller(r.Context(), caller)))
 			return
 		}
 		if refused.Retry > 0 {
@@ -196,14 +196,14 @@ func (r *Rig) Server() *httptest.Server {
 	return s
 }
 
-func (r *Rig) Hear(w compat.Work, titled bool) (list []compat.Part) {
+func (r *Rig) CollectParts(w compat.Job, titled bool) (list []compat.Part) {
 	r.t.Helper()
-	f := r.Desk.Feed(w, titled)
+	f := r.Desk.OpenStream(w, titled)
 	defer f.Close()
-	return r.Rest(f)
+	return r.RemainingParts(f)
 }
 
-func (r *Rig) Rest(f *compat.Feed) (list []compat.Part) {
+func (r *Rig) RemainingParts(f *compat.Stream) (list []compat.Part) {
 	r.t.Helper()
 	for {
 		more, err := f.Next(context.Background())
@@ -220,7 +220,7 @@ func (r *Rig) Rest(f *compat.Feed) (list []compat.Part) {
 }
 
 // Start starts a; its owner defaults to [Owner].
-func (r *Rig) Start(a compat.Ask) compat.Work {
+func (r *Rig) Start(a compat.Request) compat.Job {
 	r.t.Helper()
 	a.Owner = cmp.Or(a.Owner, Owner)
 	w, err := r.Desk.Begin(context.Background(), a)

@@ -22,14 +22,14 @@ func TestRig(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := Options{Tools: Lookups(time.Second)}
 				if want != "" {
-					o.Model = Says(want)
+					o.Model = FixedModel(want)
 				}
 				r := New(t, o)
 				model, ok := r.Desk.Model(name)
 				if !ok {
 					t.Fatal("no such model")
 				}
-				list := r.Hear(r.Start(compat.Ask{Model: model, Messages: []llm.Message{llm.Say(llm.User, "How deep is the sea, and why?")}}), true)
+				list := r.CollectParts(r.Start(compat.Request{Model: model, Messages: []llm.Message{llm.Say(llm.User, "How deep is the sea, and why?")}}), true)
 				end := list[len(list)-1].End
 				if end.Status != ponder.Completed || end.Text == "" || want != "" && end.Text != want {
 					t.Errorf("ended %+v", end)
@@ -48,19 +48,19 @@ func TestExchange(t *testing.T) {
 			return Plain("deep")
 		}}, Tools: Lookups(time.Second)})
 		model, _ := r.Desk.Model("ponder/chat")
-		list := r.Hear(r.Start(compat.Ask{Apart: true, Model: model, Messages: []llm.Message{llm.Say(llm.User, "How deep?")}}), false)
+		list := r.CollectParts(r.Start(compat.Request{Standalone: true, Model: model, Messages: []llm.Message{llm.Say(llm.User, "How deep?")}}), false)
 		var kinds []string
 		for _, p := range list {
 			kinds = append(kinds, string(p.Kind))
 		}
-		if got := strings.Join(kinds, " "); !strings.HasSuffix(got, "searching found text text_end end") || len(r.Model.Asked()) != 2 {
+		if got := strings.Join(kinds, " "); !strings.HasSuffix(got, "searching found text text_end end") || len(r.Model.Requests()) != 2 {
 			t.Errorf("told %s", got)
 		}
 	})
 }
 
 func TestServer(t *testing.T) {
-	r := New(t, Options{Routes: func(*compat.Desk) map[string]http.Handler {
+	r := New(t, Options{Routes: func(*compat.Dispatcher) map[string]http.Handler {
 		return map[string]http.Handler{"GET /hello": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) })}
 	}})
 	s := r.Server()

@@ -30,31 +30,31 @@ type Service struct {
 	// Fail returns the error of a method. It may be nil.
 	Fail func(method string) error
 
-	hosts bool // Options.Hosts is set
-	bare  bool // no other models
-	place *placement.Placement
-	mind  *engine.Engine
-	tools []string
-	names []string // of models
+	hosts     bool // Options.Hosts is set
+	hostsOnly bool // no other models
+	place     *placement.Placement
+	mind      *engine.Engine
+	tools     []string
+	names     []string // of models
 
 	mu       sync.Mutex
-	asked    Asked
+	calls    Calls
 	chats    map[string]ponder.ThreadID // by owner and digest
 	memories map[string][]app.Memory
 }
 
-type Asked struct {
-	Begun   []app.Start
-	Opened  []app.Conversation
-	Said    []app.Message
-	Relayed []app.Exchange
-	Forked  []app.Fork
-	Texts   []string // embedded texts
-	Went    []ponder.ThreadID
+type Calls struct {
+	Begun     []app.Start
+	Opened    []app.Conversation
+	Said      []app.Message
+	Relayed   []app.Exchange
+	Forked    []app.Fork
+	Texts     []string // embedded texts
+	Continued []ponder.ThreadID
 }
 
 func newService(store ponder.Store, o Options) *Service {
-	s := &Service{Store: store, Model: o.Model, hosts: o.Hosts != nil, bare: o.Bare, chats: make(map[string]ponder.ThreadID), memories: make(map[string][]app.Memory)}
+	s := &Service{Store: store, Model: o.Model, hosts: o.Hosts != nil, hostsOnly: o.HostsOnly, chats: make(map[string]ponder.ThreadID), memories: make(map[string][]app.Memory)}
 	for _, t := range o.Tools {
 		s.tools = append(s.tools, t.Name)
 	}
@@ -65,17 +65,17 @@ func newService(store ponder.Store, o Options) *Service {
 	return s
 }
 
-func (s *Service) Asked() Asked {
+func (s *Service) Calls() Calls {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := s.asked
+	a := s.calls
 	a.Begun, a.Opened, a.Said, a.Relayed = slices.Clone(a.Begun), slices.Clone(a.Opened), slices.Clone(a.Said), slices.Clone(a.Relayed)
-	a.Forked, a.Texts, a.Went = slices.Clone(a.Forked), slices.Clone(a.Texts), slices.Clone(a.Went)
+	a.Forked, a.Texts, a.Continued = slices.Clone(a.Forked), slices.Clone(a.Texts), slices.Clone(a.Continued)
 	return a
 }
 
-// note records a call that does not Fail.
-func (s *Service) note(method string, keep func(*Asked)) error {
+// recordCall records a call that does not Fail.
+func (s *Service) recordCall(method string, keep func(*Calls)) error {
 	if s.Fail != nil {
 		if err := s.Fail(method); err != nil {
 			return err
@@ -83,15 +83,15 @@ func (s *Service) note(method string, keep func(*Asked)) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keep(&s.asked)
+	keep(&s.calls)
 	return nil
 }
 
-func (s *Service) known(name string) error {
+func (s *Service) checkModel(name string) error {
 	switch {
 	case s.hosts && strings.HasPrefix(name, hostPrefix):
 		return nil
-	case s.bare:
+	case s.hostsOnly:
 		return app.NotReadyf("no model: not configured")
 	case name == "" || slices.Contains(s.names, name):
 		return nil
@@ -99,36 +99,36 @@ func (s *Service) known(name string) error {
 	return app.Invalidf("model_id", "there is no model %s", name)
 }
 
-func (s *Service) looks(tool string, not bool) bool { return !not && slices.Contains(s.tools, tool) }
+func (s *Service) hasTool(tool string, not bool) bool { return !not && slices.Contains(s.tools, tool) }
 
 func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, st app.Start) error {
-	err := s.note("Begin", func(a *Asked) { a.Begun = append(a.Begun, st) })
+	err := s.recordCall("Begin", func(a *Calls) { a.Begun = append(a.Begun, st) })
 	if err == nil {
-		err = s.known(st.Model)
+		err = s.checkModel(st.Model)
 	}
 	if err != nil {
 		return err
 	}
 	var opts any = session.Options{
-		SynthesisInterval: cmp.Or(st.Every, time.Minute).Seconds(), Parallel: st.Parallel, Memory: s.looks(research.SearchTool, st.NoMemory),
-		Web: s.looks(research.WebSearchTool, st.NoWeb),
+		SynthesisInterval: cmp.Or(st.Every, time.Minute).Seconds(), Parallel: st.Parallel, Memory: s.hasTool(research.SearchTool, st.NoMemory),
+		Web: s.hasTool(research.WebSearchTool, st.NoWeb),
 	}
 	start := ponder.RunStarted{Mode: session.Name, Input: st.Question, Budget: st.Budget}
 	start.Budget.Time = cmp.Or(start.Budget.Time, time.Minute)
 	if st.Kind == ponder.KindResearch {
 		start.Mode, opts = research.Name, research.Options{
-			MaxRounds: max(1, st.Rounds), Memory: s.looks(research.SearchTool, st.NoMemory), Web: s.looks(research.WebSearchTool, st.NoWeb),
+			MaxRounds: max(1, st.Rounds), Memory: s.hasTool(research.SearchTool, st.NoMemory), Web: s.hasTool(research.WebSearchTool, st.NoWeb),
 			Persona: research.Persona{Name: st.Persona}, Prompt: st.Context,
 		}
 	}
 	thread := ponder.Thread{ID: id, Kind: st.Kind, Owner: owner, Title: st.Title, Model: cmp.Or(st.Model, s.Model.Name())}
-	return s.start(ctx, thread, st.Cause, start, opts, nil)
+	return s.startThread(ctx, thread, st.Cause, start, opts, nil)
 }
 
 func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x app.Exchange) error {
-	err := s.note("Relay", func(a *Asked) { a.Relayed = append(a.Relayed, x) })
+	err := s.recordCall("Relay", func(a *Calls) { a.Relayed = append(a.Relayed, x) })
 	if err == nil {
-		err = s.known(x.Model)
+		err = s.checkModel(x.Model)
 	}
 	if err != nil {
 		return err
@@ -137,14 +137,14 @@ func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	for _, name := range s.tools {
 		isMemory := name == research.SearchTool
 		if x.Own && (isMemory && !x.NoMemory || !isMemory && !x.NoWeb) {
-			opts.Own = append(opts.Own, name)
+			opts.ServerTools = append(opts.ServerTools, name)
 		}
 	}
 	thread := ponder.Thread{ID: id, Kind: ponder.KindExchange, Owner: owner, Title: x.Title, Model: cmp.Or(x.Model, s.Model.Name())}
-	return s.start(ctx, thread, x.Cause, ponder.RunStarted{Mode: passthrough.Name, Input: cmp.Or(x.Title, "(a request)"), Budget: x.Budget}, opts, x.Made)
+	return s.startThread(ctx, thread, x.Cause, ponder.RunStarted{Mode: passthrough.Name, Input: cmp.Or(x.Title, "(a request)"), Budget: x.Budget}, opts, x.Made)
 }
 
-func (s *Service) start(ctx context.Context, thread ponder.Thread, cause string, b ponder.RunStarted, opts any, made func()) (err error) {
+func (s *Service) startThread(ctx context.Context, thread ponder.Thread, cause string, b ponder.RunStarted, opts any, made func()) (err error) {
 	if b.Options, err = json.Marshal(opts); err != nil {
 		return err
 	}
@@ -159,9 +159,9 @@ func (s *Service) start(ctx context.Context, thread ponder.Thread, cause string,
 }
 
 func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) error {
-	err := s.note("Go", func(a *Asked) { a.Went = append(a.Went, id) })
+	err := s.recordCall("Go", func(a *Calls) { a.Continued = append(a.Continued, id) })
 	if err == nil && model != "" {
-		err = s.known(model)
+		err = s.checkModel(model)
 	}
 	if err != nil {
 		return err
@@ -170,9 +170,9 @@ func (s *Service) Go(ctx context.Context, id ponder.ThreadID, model string) erro
 }
 
 func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.ThreadID, f app.Fork) error {
-	err := s.note("Fork", func(a *Asked) { a.Forked = append(a.Forked, f) })
+	err := s.recordCall("Fork", func(a *Calls) { a.Forked = append(a.Forked, f) })
 	if err == nil {
-		err = s.known(f.Model)
+		err = s.checkModel(f.Model)
 	}
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.Thread
 	if err != nil {
 		return err
 	}
-	inputs := f.Wishes
+	inputs := f.Commands
 	if f.Paused {
 		inputs = append([]ponder.Event{{Body: ponder.RunPaused{Reason: "forked"}}}, inputs...)
 	}
@@ -193,7 +193,7 @@ func (s *Service) Fork(ctx context.Context, owner string, from, id ponder.Thread
 }
 
 func (s *Service) Remove(ctx context.Context, id ponder.ThreadID) error {
-	if err := s.note("Remove", func(*Asked) {}); err != nil {
+	if err := s.recordCall("Remove", func(*Calls) {}); err != nil {
 		return err
 	}
 	return s.Store.Remove(ctx, id)
@@ -216,9 +216,9 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 }
 
 func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c app.Conversation) error {
-	err := s.note("Open", func(a *Asked) { a.Opened = append(a.Opened, c) })
+	err := s.recordCall("Open", func(a *Calls) { a.Opened = append(a.Opened, c) })
 	if err == nil {
-		err = s.known(c.Model)
+		err = s.checkModel(c.Model)
 	}
 	if err != nil {
 		return err
@@ -229,9 +229,9 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 }
 
 func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m app.Message) (ponder.Event, error) {
-	err := s.note("Say", func(a *Asked) { a.Said = append(a.Said, m) })
+	err := s.recordCall("Say", func(a *Calls) { a.Said = append(a.Said, m) })
 	if err == nil {
-		err = s.known(m.Model)
+		err = s.checkModel(m.Model)
 	}
 	if err != nil {
 		return ponder.Event{}, err
@@ -254,7 +254,7 @@ func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m app.Mes
 }
 
 func (s *Service) Remember(_ context.Context, owner string, list ...app.Memory) ([]app.Memory, error) {
-	if err := s.note("Remember", func(*Asked) {}); err != nil {
+	if err := s.recordCall("Remember", func(*Calls) {}); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -280,7 +280,7 @@ func (s *Service) Remembered(_ context.Context, owner string, ids ...string) (li
 
 // Search matches words.
 func (s *Service) Search(_ context.Context, owner string, q app.Query) (list []app.Hit, err error) {
-	if err := s.note("Search", func(*Asked) {}); err != nil {
+	if err := s.recordCall("Search", func(*Calls) {}); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -301,7 +301,7 @@ func (s *Service) Search(_ context.Context, owner string, q app.Query) (list []a
 }
 
 func (s *Service) Memories(_ context.Context, owner string, q app.Query, after string) (list []app.Memory, err error) {
-	if err := s.note("Memories", func(*Asked) {}); err != nil {
+	if err := s.recordCall("Memories", func(*Calls) {}); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -317,7 +317,7 @@ func (s *Service) Memories(_ context.Context, owner string, q app.Query, after s
 }
 
 func (s *Service) Forget(_ context.Context, owner, id string) error {
-	if err := s.note("Forget", func(*Asked) {}); err != nil {
+	if err := s.recordCall("Forget", func(*Calls) {}); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -333,32 +333,32 @@ func (s *Service) Forget(_ context.Context, owner, id string) error {
 func (*Service) Thread(owner string) ponder.ThreadID { return ponder.ThreadID("thr_mind_" + owner) }
 
 func (s *Service) Mind(context.Context, string) (json.RawMessage, error) {
-	return json.RawMessage(`{"version":1,"thoughts":[]}`), s.note("Mind", func(*Asked) {})
+	return json.RawMessage(`{"version":1,"thoughts":[]}`), s.recordCall("Mind", func(*Calls) {})
 }
 
 func (s *Service) Tick(context.Context, string) (json.RawMessage, error) {
-	return json.RawMessage(`{"tick":1}`), s.note("Tick", func(*Asked) {})
+	return json.RawMessage(`{"tick":1}`), s.recordCall("Tick", func(*Calls) {})
 }
 
 const Dimensions = 8
 
 // Embed returns equal unit vectors for equal texts.
 func (s *Service) Embed(_ context.Context, _, model string, texts []string) (list [][]float32, use llm.Usage, name string, err error) {
-	err = s.note("Embed", func(a *Asked) { a.Texts = append(a.Texts, texts...) })
+	err = s.recordCall("Embed", func(a *Calls) { a.Texts = append(a.Texts, texts...) })
 	if err == nil && model != "" && model != "test/embed" {
-		err = s.known(model)
+		err = s.checkModel(model)
 	}
 	if err != nil {
 		return nil, use, "", err
 	}
 	for _, text := range texts {
-		list = append(list, vector(text))
+		list = append(list, hashVector(text))
 		use.Input += len(text)/4 + 1
 	}
 	return list, use, cmp.Or(model, "test/embed"), nil
 }
 
-func vector(text string) []float32 {
+func hashVector(text string) []float32 {
 	v, sum := make([]float32, Dimensions), 0.0
 	for i := range v {
 		h := fnv.New32a()
@@ -374,14 +374,14 @@ func vector(text string) []float32 {
 }
 
 func (s *Service) Models(context.Context, string) ([]string, error) {
-	if s.bare {
+	if s.hostsOnly {
 		return nil, nil
 	}
-	return append(slices.Clone(s.names), "test/embed"), s.note("Models", func(*Asked) {})
+	return append(slices.Clone(s.names), "test/embed"), s.recordCall("Models", func(*Calls) {})
 }
 
 func (s *Service) FindChat(_ context.Context, owner, digest string) (ponder.ThreadID, error) {
-	if err := s.note("FindChat", func(*Asked) {}); err != nil {
+	if err := s.recordCall("FindChat", func(*Calls) {}); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
@@ -390,7 +390,7 @@ func (s *Service) FindChat(_ context.Context, owner, digest string) (ponder.Thre
 }
 
 func (s *Service) NoteChat(_ context.Context, owner, digest string, id ponder.ThreadID, _ bool) error {
-	if err := s.note("NoteChat", func(*Asked) {}); err != nil {
+	if err := s.recordCall("NoteChat", func(*Calls) {}); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -14,9 +14,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-type notClosed struct{ io.Writer }
+type nopCloser struct{ io.Writer }
 
-func (notClosed) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 type noReader struct{}
 
@@ -54,16 +54,16 @@ func TestSettle(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					c.asked(m)
+					c.noteRequest(m)
 				}
 				go func() {
 					for _, line := range tt.answers {
 						time.Sleep(time.Second)
-						_, _ = answering{notClosed{tt.out}, c}.Write([]byte(line))
+						_, _ = answerTracker{nopCloser{tt.out}, c}.Write([]byte(line))
 					}
 				}()
 				began := time.Now()
-				if c.settle(); time.Since(began) != tt.want {
+				if c.awaitAnswers(); time.Since(began) != tt.want {
 					t.Errorf("it took %s, want %s", time.Since(began), tt.want)
 				}
 			})
@@ -73,7 +73,7 @@ func TestSettle(t *testing.T) {
 
 // A client that closes its end still gets its answers.
 func TestTalkToTheEnd(t *testing.T) {
-	r := newRig(t, usual())
+	r := newRig(t, defaultOptions())
 	for range 20 {
 		var out bytes.Buffer
 		in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
@@ -81,7 +81,7 @@ func TestTalkToTheEnd(t *testing.T) {
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"ponder_session","arguments":{"action":"list"}}}
 nonsense`
-		if err := r.server.Talk(context.Background(), me(), nothingToClose{strings.NewReader(in)}, notClosed{&out}); err != nil {
+		if err := r.server.ServeStream(context.Background(), testCaller(), nothingToClose{strings.NewReader(in)}, nopCloser{&out}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{`"id":1,"result"`, `"id":2,"result"`, `"id":3,"result"`, `"code":-32700`} {

@@ -23,7 +23,7 @@ import (
 // A directTool needs no session. ok is false, without any effect, if the arguments are invalid.
 type directTool func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, ok bool, err error)
 
-func directly[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
+func newDirectTool[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
 	takes, err := schemaFor[In]().Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil { // our types have schemas
 		panic(err)
@@ -60,8 +60,8 @@ type directCall struct {
 	req  *sdk.CallToolRequest
 }
 
-// direct answers a request. It returns false, with the body restored, if the SDK must answer.
-func (c *client) direct(w http.ResponseWriter, r *http.Request) bool {
+// serveDirect answers a request. It returns false, with the body restored, if the SDK must answer.
+func (c *client) serveDirect(w http.ResponseWriter, r *http.Request) bool {
 	tool := c.tools[r.Header.Get("Mcp-Name")]
 	if tool == nil || !isDirect(r) {
 		return false
@@ -80,7 +80,7 @@ func (c *client) direct(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	call.tool = tool
-	return c.answer(w, r, call)
+	return c.answerCall(w, r, call)
 }
 
 // isDirect reports whether the header is that of a direct call.
@@ -100,9 +100,9 @@ func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 	var version, method string
 	params := &sdk.CallToolParamsRaw{}
 	fields, meta := object{}, object{}
-	whole, ok := exactly(body, "jsonrpc", "id", "method", "params")
+	whole, ok := parseExact(body, "jsonrpc", "id", "method", "params")
 	if ok {
-		fields, ok = exactly(whole["params"], "name", "arguments", "_meta")
+		fields, ok = parseExact(whole["params"], "name", "arguments", "_meta")
 	}
 	for _, one := range []struct {
 		js   json.RawMessage
@@ -124,13 +124,13 @@ func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 		return call, true
 	}
 	caps := call.req.ClientCapabilities()
-	return call, caps != nil && caps.Sampling == nil && !declares(caps, tasks)
+	return call, caps != nil && caps.Sampling == nil && !declaresExtension(caps, tasks)
 }
 
 type object = map[string]json.RawMessage
 
-// exactly parses an object with exactly these fields.
-func exactly(js []byte, names ...string) (o object, ok bool) {
+// parseExact parses an object with exactly these fields.
+func parseExact(js []byte, names ...string) (o object, ok bool) {
 	ok = json.Unmarshal(js, &o) == nil && len(o) == len(names)
 	for _, name := range names {
 		ok = ok && len(o[name]) > 0
@@ -144,11 +144,11 @@ func isID(js json.RawMessage) bool {
 	return js[0] == '"' || len(js) <= digits && !slices.ContainsFunc(js, func(b byte) bool { return b != '-' && (b < '0' || b > '9') })
 }
 
-// answer runs a call and streams its result. It returns false if the tool did nothing.
-func (c *client) answer(w http.ResponseWriter, r *http.Request, call directCall) bool {
+// answerCall runs a call and streams its result. It returns false if the tool did nothing.
+func (c *client) answerCall(w http.ResponseWriter, r *http.Request, call directCall) bool {
 	s := &directStream{w: w}
 	taken := true
-	res, err := c.guarding(func(ctx context.Context, _ string, _ sdk.Request) (sdk.Result, error) {
+	res, err := c.recoverPanics(func(ctx context.Context, _ string, _ sdk.Request) (sdk.Result, error) {
 		res, ok, err := call.tool(context.WithValue(ctx, streamKey{}, s), call.req)
 		taken = ok
 		return res, err
@@ -168,7 +168,7 @@ func (c *client) answer(w http.ResponseWriter, r *http.Request, call directCall)
 			Meta: map[string]any{sdk.MetaKeyServerInfo: c.info}, Content: out.Content, Structured: out.StructuredContent, IsError: out.IsError, Type: "complete",
 		}
 	}
-	s.send(reply, true)
+	s.sendMessage(reply, true)
 	return true
 }
 
@@ -201,16 +201,16 @@ type directStream struct {
 
 type streamKey struct{}
 
-func progress(ctx context.Context, req *sdk.CallToolRequest, p *sdk.ProgressNotificationParams) error {
+func sendProgress(ctx context.Context, req *sdk.CallToolRequest, p *sdk.ProgressNotificationParams) error {
 	if s, ok := ctx.Value(streamKey{}).(*directStream); ok {
-		s.send(directNotice{"2.0", "notifications/progress", p}, false)
+		s.sendMessage(directNotice{"2.0", "notifications/progress", p}, false)
 		return nil
 	}
 	return req.Session.NotifyProgress(ctx, p)
 }
 
-// send flushes all messages but the last. A write error needs no handling: the disconnect ends the call.
-func (s *directStream) send(message any, last bool) {
+// sendMessage flushes all messages but the last. A write error needs no handling: the disconnect ends the call.
+func (s *directStream) sendMessage(message any, last bool) {
 	js, err := json.Marshal(message)
 	if err != nil { // JSON values encode
 		return

@@ -16,8 +16,8 @@ import (
 
 var sessions = regexp.MustCompile(`[0-9A-HJKMNP-TV-Z]{26}(-\d+)?`)
 
-// post sends a call and returns the answer without variable parts.
-func (r *rig) post(t *testing.T, path, body string, header map[string]string) string {
+// postCall sends a call and returns the answer without variable parts.
+func (r *rig) postCall(t *testing.T, path, body string, header map[string]string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
 	if err != nil {
@@ -116,9 +116,9 @@ func TestDirect(t *testing.T) {
 				"Mcp-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "ponder_chat",
 			}
 			maps.Copy(header, tt.header)
-			ours := r.post(t, url, tt.body, header)
+			ours := r.postCall(t, url, tt.body, header)
 			r.server.library = true
-			theirs := r.post(t, url, tt.body, header)
+			theirs := r.postCall(t, url, tt.body, header)
 			if ours != theirs {
 				t.Errorf("ours:\n%s\nthe library's:\n%s", ours, theirs)
 			}
@@ -130,8 +130,8 @@ func TestDirect(t *testing.T) {
 			for name, value := range header {
 				req.Header.Set(name, value)
 			}
-			c := r.server.hall(me()).client
-			if is := c.tools[req.Header.Get("Mcp-Name")] != nil && c.direct(httptest.NewRecorder(), req); is != tt.direct {
+			c := r.server.callerServer(testCaller()).client
+			if is := c.tools[req.Header.Get("Mcp-Name")] != nil && c.serveDirect(httptest.NewRecorder(), req); is != tt.direct {
 				t.Errorf("answered without the library: %t", is)
 			}
 			if left, err := io.ReadAll(req.Body); !tt.direct && (err != nil || string(left) != tt.body) {

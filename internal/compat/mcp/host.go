@@ -19,25 +19,25 @@ import (
 const Host = "host"
 
 const (
-	pulse    = time.Minute     // between heartbeats to the engine
-	patience = 5 * time.Minute // until a session without a client pauses
+	heartbeatInterval = time.Minute     // between heartbeats to the engine
+	clientTimeout     = 5 * time.Minute // until a session without a client pauses
 )
 
 // Hosts is a provider whose models are those of clients: a call waits until a client answers its prompt. It
 // implements [llm.Provider] and is safe for concurrent use. The zero value is ready.
 type Hosts struct {
-	mu      sync.Mutex
-	open    map[string]*hosted
-	resting func(name string) // pauses the session of a model
+	mu           sync.Mutex
+	open         map[string]*hostQueue
+	pauseSession func(name string) // pauses the session of a model
 }
 
-type hosted struct {
-	asks []*asking
-	news chan struct{} // closed on a change
-	seen time.Time     // last contact of a client
+type hostQueue struct {
+	samples     []*pendingSample
+	changes     chan struct{} // closed on a change
+	lastContact time.Time     // last contact of a client
 }
 
-type asking struct {
+type pendingSample struct {
 	id     string // a hash of the request
 	req    *llm.Request
 	answer chan string
@@ -52,114 +52,114 @@ func (h *Hosts) Embed(_ context.Context, id string, _ []string) ([][]float32, ll
 	return nil, llm.Usage{}, &llm.Error{Class: llm.BadRequest, Model: Host + "/" + id, Message: "the model of a client makes no vectors"}
 }
 
-// rest sets the function that pauses sessions without a client.
-func (h *Hosts) rest(f func(name string)) {
+// setPauser sets the function that pauses sessions without a client.
+func (h *Hosts) setPauser(f func(name string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.resting = f
+	h.pauseSession = f
 }
 
-// of requires h.mu.
-func (h *Hosts) of(name string) *hosted {
+// queueOf requires h.mu.
+func (h *Hosts) queueOf(name string) *hostQueue {
 	if h.open == nil {
-		h.open = make(map[string]*hosted)
+		h.open = make(map[string]*hostQueue)
 	}
 	one := h.open[name]
 	if one == nil {
-		one = &hosted{news: make(chan struct{})}
+		one = &hostQueue{changes: make(chan struct{})}
 		h.open[name] = one
 	}
 	return one
 }
 
-// changed wakes the waiters. It requires h.mu.
-func (o *hosted) changed() {
-	close(o.news)
-	o.news = make(chan struct{})
+// notifyWaiters wakes the waiters. It requires h.mu.
+func (o *hostQueue) notifyWaiters() {
+	close(o.changes)
+	o.changes = make(chan struct{})
 }
 
-func (h *Hosts) ask(name string, req *llm.Request) *asking {
+func (h *Hosts) addSample(name string, req *llm.Request) *pendingSample {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := h.of(name)
-	if one.seen.IsZero() {
-		one.seen = time.Now()
+	one := h.queueOf(name)
+	if one.lastContact.IsZero() {
+		one.lastContact = time.Now()
 	}
-	a := &asking{id: stepOf(req), req: req, answer: make(chan string, 1)}
-	one.asks = append(one.asks, a)
-	one.changed()
+	a := &pendingSample{id: stepOf(req), req: req, answer: make(chan string, 1)}
+	one.samples = append(one.samples, a)
+	one.notifyWaiters()
 	return a
 }
 
-func (h *Hosts) drop(name string, a *asking) {
+func (h *Hosts) dropSample(name string, a *pendingSample) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	one := h.open[name]
 	if one == nil {
 		return
 	}
-	for i, x := range one.asks {
+	for i, x := range one.samples {
 		if x == a {
-			one.asks = append(one.asks[:i:i], one.asks[i+1:]...)
+			one.samples = append(one.samples[:i:i], one.samples[i+1:]...)
 			break
 		}
 	}
-	one.changed()
+	one.notifyWaiters()
 }
 
-// pending records a contact of the client. It returns the oldest call or nil, the number of calls, and a
+// nextSample records a contact of the client. It returns the oldest call or nil, the number of calls, and a
 // channel that closes on a change.
-func (h *Hosts) pending(name string) (a *asking, number int, news <-chan struct{}) {
+func (h *Hosts) nextSample(name string) (a *pendingSample, number int, news <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := h.of(name)
-	one.seen = time.Now()
-	if len(one.asks) > 0 {
-		a = one.asks[0]
+	one := h.queueOf(name)
+	one.lastContact = time.Now()
+	if len(one.samples) > 0 {
+		a = one.samples[0]
 	}
-	return a, len(one.asks), one.news
+	return a, len(one.samples), one.changes
 }
 
-// waiting records a contact of the client and returns all calls.
-func (h *Hosts) waiting(name string) []*asking {
+// allSamples records a contact of the client and returns all calls.
+func (h *Hosts) allSamples(name string) []*pendingSample {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := h.of(name)
-	one.seen = time.Now()
-	return slices.Clone(one.asks)
+	one := h.queueOf(name)
+	one.lastContact = time.Now()
+	return slices.Clone(one.samples)
 }
 
-// answer reports whether the step has a call.
-func (h *Hosts) answer(name, step, text string) bool {
+// answerSample reports whether the step has a call.
+func (h *Hosts) answerSample(name, step, text string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	one := h.of(name)
-	one.seen = time.Now()
-	for i, a := range one.asks {
+	one := h.queueOf(name)
+	one.lastContact = time.Now()
+	for i, a := range one.samples {
 		if a.id == step {
 			a.answer <- text // the buffer has room for the only answer
-			one.asks = append(one.asks[:i:i], one.asks[i+1:]...)
+			one.samples = append(one.samples[:i:i], one.samples[i+1:]...)
 			return true
 		}
 	}
 	return false
 }
 
-func (h *Hosts) forget(name string) {
+func (h *Hosts) forgetQueue(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if one := h.open[name]; one != nil && len(one.asks) == 0 {
+	if one := h.open[name]; one != nil && len(one.samples) == 0 {
 		delete(h.open, name)
 	}
 }
 
-// alone pauses the session of a client without contact for patience.
-func (h *Hosts) alone(name string) {
+// pauseAbandoned pauses the session of a client without contact for patience.
+func (h *Hosts) pauseAbandoned(name string) {
 	h.mu.Lock()
-	one, rest := h.of(name), h.resting
-	left := time.Since(one.seen) >= patience
+	one, rest := h.queueOf(name), h.pauseSession
+	left := time.Since(one.lastContact) >= clientTimeout
 	if left {
-		one.seen = time.Now() // do not pause again at the next heartbeat
+		one.lastContact = time.Now() // do not pause again at the next heartbeat
 	}
 	h.mu.Unlock()
 	if left && rest != nil {
@@ -186,10 +186,10 @@ func (m hostModel) Name() string { return Host + "/" + m.name }
 
 func (m hostModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		a := m.hosts.ask(m.name, req)
-		defer m.hosts.forget(m.name)
-		defer m.hosts.drop(m.name, a)
-		alive := time.NewTicker(pulse)
+		a := m.hosts.addSample(m.name, req)
+		defer m.hosts.forgetQueue(m.name)
+		defer m.hosts.dropSample(m.name, a)
+		alive := time.NewTicker(heartbeatInterval)
 		defer alive.Stop()
 		for {
 			select {
@@ -200,7 +200,7 @@ func (m hostModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 				yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: m.Name(), Message: "the client has not answered", Err: ctx.Err()})
 				return
 			case <-alive.C:
-				m.hosts.alone(m.name)
+				m.hosts.pauseAbandoned(m.name)
 				if !yield(llm.Delta{}, nil) {
 					return
 				}

@@ -16,32 +16,32 @@ import (
 // reader.
 type lines struct {
 	io.Closer
-	in    *bufio.Reader
-	reply io.Writer
-	calls *calls
-	most  int    // bytes of a line
-	rest  []byte // unread part of a line
+	in      *bufio.Reader
+	reply   io.Writer
+	calls   *calls
+	maxLine int    // bytes of a line
+	rest    []byte // unread part of a line
 }
 
 func newLines(in io.ReadCloser, reply io.Writer, most int) *lines {
-	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, calls: newCalls(), most: most}
+	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, calls: newCalls(), maxLine: most}
 }
 
 // Read implements [io.Reader]. It delays io.EOF until requests are answered.
 func (l *lines) Read(b []byte) (int, error) {
 	for len(l.rest) == 0 {
-		line, long, err := l.line()
+		line, long, err := l.readLine()
 		if err != nil {
-			l.calls.settle()
+			l.calls.awaitAnswers()
 			return 0, err
 		}
-		m, why := message(line, long)
+		m, why := parseMessage(line, long)
 		if why != nil {
-			if err := l.refuse(line, why); err != nil {
+			if err := l.rejectLine(line, why); err != nil {
 				return 0, err
 			}
 		} else if len(line) > 0 {
-			l.calls.asked(m)
+			l.calls.noteRequest(m)
 			l.rest = append(line, '\n')
 		}
 	}
@@ -50,11 +50,11 @@ func (l *lines) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// line returns the next line, trimmed, or that it was too long. The last line may lack a newline.
-func (l *lines) line() (line []byte, long bool, err error) {
+// readLine returns the next line, trimmed, or that it was too long. The last line may lack a newline.
+func (l *lines) readLine() (line []byte, long bool, err error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > l.most; long {
+		if long = long || len(line)+len(part) > l.maxLine; long {
 			line = nil
 		} else {
 			line = append(line, part...)
@@ -69,8 +69,8 @@ func (l *lines) line() (line []byte, long bool, err error) {
 	}
 }
 
-// message parses a line. An empty line gives neither message nor error.
-func message(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
+// parseMessage parses a line. An empty line gives neither message nor error.
+func parseMessage(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
 	switch {
 	case long:
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the message is too long"}
@@ -88,7 +88,7 @@ func message(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
 	return m, nil
 }
 
-func (l *lines) refuse(line []byte, why *jsonrpc.Error) error {
+func (l *lines) rejectLine(line []byte, why *jsonrpc.Error) error {
 	var asked struct {
 		ID any `json:"id"`
 	}
@@ -105,13 +105,13 @@ func (l *lines) refuse(line []byte, why *jsonrpc.Error) error {
 	return err
 }
 
-// A shared writer serializes messages.
-type shared struct {
+// A syncWriter writer serializes messages.
+type syncWriter struct {
 	io.WriteCloser
 	mu sync.Mutex
 }
 
-func (s *shared) Write(b []byte) (int, error) {
+func (s *syncWriter) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.WriteCloser.Write(b)
@@ -122,7 +122,7 @@ const lastAnswers = 3 * time.Second
 
 // calls tracks unanswered requests, so that a closed input still gets its answers.
 type calls struct {
-	patience time.Duration
+	timeout time.Duration
 
 	mu       sync.Mutex
 	open     map[jsonrpc.ID]bool
@@ -130,10 +130,10 @@ type calls struct {
 }
 
 func newCalls() *calls {
-	return &calls{patience: lastAnswers, open: make(map[jsonrpc.ID]bool), answered: make(chan struct{})}
+	return &calls{timeout: lastAnswers, open: make(map[jsonrpc.ID]bool), answered: make(chan struct{})}
 }
 
-func (c *calls) asked(m jsonrpc.Message) {
+func (c *calls) noteRequest(m jsonrpc.Message) {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok || !r.IsCall() || r.Method == "subscriptions/listen" { // a subscription ends only with the stream
 		return
@@ -143,9 +143,9 @@ func (c *calls) asked(m jsonrpc.Message) {
 	c.open[r.ID] = true
 }
 
-// settle waits for the answers, at most c.patience.
-func (c *calls) settle() {
-	late := time.NewTimer(c.patience)
+// awaitAnswers waits for the answers, at most c.patience.
+func (c *calls) awaitAnswers() {
+	late := time.NewTimer(c.timeout)
 	defer late.Stop()
 	for {
 		c.mu.Lock()
@@ -162,13 +162,13 @@ func (c *calls) settle() {
 	}
 }
 
-// answering removes answered requests. It is for one writer.
-type answering struct {
+// answerTracker removes answered requests. It is for one writer.
+type answerTracker struct {
 	io.WriteCloser
 	calls *calls
 }
 
-func (a answering) Write(b []byte) (int, error) {
+func (a answerTracker) Write(b []byte) (int, error) {
 	n, err := a.WriteCloser.Write(b)
 	m, wrong := jsonrpc.DecodeMessage(b)
 	r, ok := m.(*jsonrpc.Response)

@@ -12,12 +12,12 @@ type nothingToClose struct{ io.Reader }
 
 func (nothingToClose) Close() error { return nil }
 
-// read returns the forwarded messages and the error answers.
-func read(t *testing.T, in io.Reader) (on, answers string) {
+// readLines returns the forwarded messages and the error answers.
+func readLines(t *testing.T, in io.Reader) (on, answers string) {
 	t.Helper()
 	var reply strings.Builder
 	l := newLines(nothingToClose{in}, &reply, 200)
-	l.calls.patience = 0 // no answers come
+	l.calls.timeout = 0 // no answers come
 	b, err := io.ReadAll(l)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestLines(t *testing.T) {
 			if !last {
 				text += "\n" + good + "\n"
 			}
-			on, answer := read(t, iotest.OneByteReader(strings.NewReader(text)))
+			on, answer := readLines(t, iotest.OneByteReader(strings.NewReader(text)))
 			if !strings.Contains(answer, tt.answer) || (answer == "") != (tt.answer == "") || len(answer) > 300 {
 				t.Errorf("%.50q is answered %q", tt.line, answer)
 			}
@@ -60,7 +60,7 @@ func TestLines(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("{}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n[1"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		on, answers := read(t, strings.NewReader(string(text)))
+		on, answers := readLines(t, strings.NewReader(string(text)))
 		for _, line := range strings.SplitAfter(on+answers, "\n") {
 			if line != "" && !json.Valid([]byte(line)) {
 				t.Errorf("%q is no message", line)

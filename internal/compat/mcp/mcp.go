@@ -35,14 +35,14 @@ const Path = "/mcp"
 const modern = "2026-07-28"
 
 const (
-	maxBody  = 8 << 20   // bytes of a message
-	idleTime = time.Hour // lifetime of an idle session
-	lately   = 5 * time.Second
-	mostSeen = 1000 // of sessions with a recorded request
+	maxBody     = 8 << 20   // bytes of a message
+	idleTime    = time.Hour // lifetime of an idle session
+	contactTime = 5 * time.Second
+	maxSeen     = 1000 // of sessions with a recorded request
 )
 
 type Config struct {
-	Desk    *compat.Desk
+	Desk    *compat.Dispatcher
 	Hosts   *Hosts // the models of clients; nil: not offered
 	Version string
 	Extra   Extra
@@ -62,27 +62,27 @@ type Server struct {
 	library bool   // the SDK answers all requests, for tests
 
 	mu   sync.Mutex
-	list map[string]*hall // by caller
+	list map[string]*sessionServer // by caller
 }
 
 // New returns a server. c.Hosts then pauses sessions without clients.
 func New(c Config) *Server {
-	s := &Server{Config: c, key: make([]byte, 32), list: make(map[string]*hall)}
+	s := &Server{Config: c, key: make([]byte, 32), list: make(map[string]*sessionServer)}
 	if _, err := rand.Read(s.key); err != nil {
 		panic(err)
 	}
 	if c.Hosts != nil {
-		c.Hosts.rest(s.letRest)
+		c.Hosts.setPauser(s.pauseAwaiting)
 	}
 	return s
 }
 
 func (s *Server) Routes() map[string]http.Handler {
-	return map[string]http.Handler{Path: http.HandlerFunc(s.serve)}
+	return map[string]http.Handler{Path: http.HandlerFunc(s.serveRequest)}
 }
 
-// A hall serves one caller, because tools depend on the caller and sessions are private.
-type hall struct {
+// A sessionServer serves one caller, because tools depend on the caller and sessions are private.
+type sessionServer struct {
 	client   *client
 	server   *sdk.Server
 	sessions http.Handler // of the era of sessions
@@ -92,7 +92,7 @@ type hall struct {
 	seen map[string]time.Time // last request of each open session
 }
 
-func (s *Server) hall(c auth.Caller) *hall {
+func (s *Server) callerServer(c auth.Caller) *sessionServer {
 	js, err := json.Marshal(c)
 	if err != nil { // strings encode
 		panic(err)
@@ -101,8 +101,8 @@ func (s *Server) hall(c auth.Caller) *hall {
 	defer s.mu.Unlock()
 	h := s.list[string(js)]
 	if h == nil {
-		h = &hall{seen: make(map[string]time.Time)}
-		h.client = &client{Server: s, caller: c, hall: h}
+		h = &sessionServer{seen: make(map[string]time.Time)}
+		h.client = &client{Server: s, caller: c, session: h}
 		h.server = s.serverFor(h.client)
 		get := func(*http.Request) *sdk.Server { return h.server }
 		h.sessions = sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
@@ -117,27 +117,27 @@ func (s *Server) hall(c auth.Caller) *hall {
 	return h
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveRequest(w http.ResponseWriter, r *http.Request) {
 	c := auth.CallerOf(r.Context())
-	if !c.May(auth.Read) {
+	if !c.HasScope(auth.Read) {
 		Refuse(w, http.StatusForbidden, "this token is not for that: it needs the scope read")
 		return
 	}
-	h := s.hall(c)
+	h := s.callerServer(c)
 	if r.Header.Get("Mcp-Protocol-Version") >= modern {
 		if !sameTask(w, r) {
 			return
 		}
-		if s.library || !h.client.direct(w, r) {
+		if s.library || !h.client.serveDirect(w, r) {
 			h.requests.ServeHTTP(w, r)
 		}
 		return
 	}
-	h.note(r)
+	h.noteContact(r)
 	h.sessions.ServeHTTP(w, r)
 }
 
-func (h *hall) note(r *http.Request) {
+func (h *sessionServer) noteContact(r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	if id == "" {
 		return
@@ -148,30 +148,30 @@ func (h *hall) note(r *http.Request) {
 		delete(h.seen, id)
 		return
 	}
-	if len(h.seen) >= mostSeen {
+	if len(h.seen) >= maxSeen {
 		for one, at := range h.seen {
 			if time.Since(at) > idleTime {
 				delete(h.seen, one)
 			}
 		}
 	}
-	if len(h.seen) < mostSeen || !h.seen[id].IsZero() {
+	if len(h.seen) < maxSeen || !h.seen[id].IsZero() {
 		h.seen[id] = time.Now()
 	}
 }
 
-func (h *hall) heard(id string) bool {
+func (h *sessionServer) isConnected(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return time.Since(h.seen[id]) < lately
+	return time.Since(h.seen[id]) < contactTime
 }
 
 // Refuse writes a JSON-RPC error.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	refuse(w, status, nil, jsonrpc.CodeInvalidRequest, detail)
+	writeRPCError(w, status, nil, jsonrpc.CodeInvalidRequest, detail)
 }
 
-func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, detail string) {
+func writeRPCError(w http.ResponseWriter, status int, id json.RawMessage, code int, detail string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]any{
@@ -179,14 +179,14 @@ func refuse(w http.ResponseWriter, status int, id json.RawMessage, code int, det
 	})
 }
 
-// Talk serves a caller over lines, until ctx is done or the client closes its end. Then it waits at most
+// ServeStream serves a caller over lines, until ctx is done or the client closes its end. Then it waits at most
 // lastAnswers for pending answers. Work continues without the client.
-func (s *Server) Talk(ctx context.Context, caller auth.Caller, in io.ReadCloser, out io.WriteCloser) error {
-	r := &ending{ReadCloser: in, ended: make(chan struct{})}
+func (s *Server) ServeStream(ctx context.Context, caller auth.Caller, in io.ReadCloser, out io.WriteCloser) error {
+	r := &eofReader{ReadCloser: in, ended: make(chan struct{})}
 	server := s.serverFor(&client{Server: s, caller: caller, left: r.ended})
-	to := &shared{WriteCloser: out}
+	to := &syncWriter{WriteCloser: out}
 	from := newLines(r, to, maxBody)
-	err := server.Run(ctx, &sdk.IOTransport{Reader: from, Writer: answering{to, from.calls}, MaxLineLength: maxBody + 1})
+	err := server.Run(ctx, &sdk.IOTransport{Reader: from, Writer: answerTracker{to, from.calls}, MaxLineLength: maxBody + 1})
 	gone := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sdk.ErrConnectionClosed)
 	if gone || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil //nolint:nilerr // that is how it ends
@@ -194,14 +194,14 @@ func (s *Server) Talk(ctx context.Context, caller auth.Caller, in io.ReadCloser,
 	return err
 }
 
-// An ending reader closes ended at its first error.
-type ending struct {
+// An eofReader reader closes ended at its first error.
+type eofReader struct {
 	io.ReadCloser
 	once  sync.Once
 	ended chan struct{}
 }
 
-func (e *ending) Read(b []byte) (n int, err error) {
+func (e *eofReader) Read(b []byte) (n int, err error) {
 	if n, err = e.ReadCloser.Read(b); err != nil {
 		e.once.Do(func() { close(e.ended) })
 	}
@@ -210,25 +210,27 @@ func (e *ending) Read(b []byte) (n int, err error) {
 
 type client struct {
 	*Server
-	caller auth.Caller
-	hall   *hall           // nil without HTTP
-	left   <-chan struct{} // closed with the stream; nil with HTTP
+	caller  auth.Caller
+	session *sessionServer  // nil without HTTP
+	left    <-chan struct{} // closed with the stream; nil with HTTP
 
 	info  *sdk.Implementation
 	tools map[string]directTool
 }
 
-func (c *client) in(ctx context.Context) context.Context { return auth.With(ctx, c.caller) }
+func (c *client) withCaller(ctx context.Context) context.Context {
+	return auth.WithCaller(ctx, c.caller)
+}
 
-func (c *client) may(s auth.Scope) error {
-	if !c.caller.May(s) {
-		return &compat.Fault{Status: http.StatusForbidden, Detail: "this token is not for that: it needs the scope " + string(s)}
+func (c *client) checkScope(s auth.Scope) error {
+	if !c.caller.HasScope(s) {
+		return &compat.APIError{Status: http.StatusForbidden, Detail: "this token is not for that: it needs the scope " + string(s)}
 	}
 	return nil
 }
 
-// cancelled reports whether the client cancelled an ended call, rather than disconnected.
-func (c *client) cancelled(req *sdk.CallToolRequest) bool {
+// wasCancelled reports whether the client cancelled an ended call, rather than disconnected.
+func (c *client) wasCancelled(req *sdk.CallToolRequest) bool {
 	if c.Desk.Gone != nil && c.Desk.Gone.Err() != nil {
 		return false
 	}
@@ -240,13 +242,13 @@ func (c *client) cancelled(req *sdk.CallToolRequest) bool {
 			return true
 		}
 	}
-	if req.ProtocolVersion() >= modern || c.hall == nil {
+	if req.ProtocolVersion() >= modern || c.session == nil {
 		return true
 	}
-	return c.hall.heard(req.Session.ID())
+	return c.session.isConnected(req.Session.ID())
 }
 
-func (c *client) told(err error) error {
+func (c *client) clientError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -254,19 +256,19 @@ func (c *client) told(err error) error {
 	if errors.As(err, &wire) {
 		return wire
 	}
-	f := c.Desk.FaultOf(err)
+	f := c.Desk.APIErrorOf(err)
 	if text := cmp.Or(f.Detail, "something failed in the server"); f.Field == "" || strings.HasPrefix(text, f.Field) {
 		return errors.New(text)
 	}
 	return fmt.Errorf("%s: %s", f.Field, f.Detail)
 }
 
-func sampling(req *sdk.CallToolRequest) bool {
+func canSample(req *sdk.CallToolRequest) bool {
 	caps := req.ClientCapabilities()
 	return caps != nil && caps.Sampling != nil
 }
 
-func declares(caps *sdk.ClientCapabilities, name string) bool {
+func declaresExtension(caps *sdk.ClientCapabilities, name string) bool {
 	if caps == nil {
 		return false
 	}
@@ -278,5 +280,5 @@ func oneOf(field, word string, list ...string) error {
 	if slices.Contains(list, word) {
 		return nil
 	}
-	return compat.Wrong(field, "%s: expected one of %q", field, list)
+	return compat.InvalidField(field, "%s: expected one of %q", field, list)
 }

@@ -31,7 +31,7 @@ func newRig(t *testing.T, o dialecttest.Options) *rig {
 	t.Helper()
 	r := &rig{hosts: &Hosts{}}
 	o.Hosts = r.hosts
-	o.Routes = func(d *compat.Desk) map[string]http.Handler {
+	o.Routes = func(d *compat.Dispatcher) map[string]http.Handler {
 		r.server = New(Config{Desk: d, Hosts: r.hosts, Version: "test"})
 		return r.server.Routes()
 	}
@@ -39,7 +39,7 @@ func newRig(t *testing.T, o dialecttest.Options) *rig {
 	return r
 }
 
-func me(scopes ...auth.Scope) auth.Caller {
+func testCaller(scopes ...auth.Scope) auth.Caller {
 	if len(scopes) == 0 {
 		scopes = auth.Scopes()
 	}
@@ -53,17 +53,17 @@ type version struct {
 
 func (v version) SupportedProtocolVersions() []string { return v.list }
 
-func (r *rig) talk(t *testing.T, era string, who auth.Caller, o *sdk.ClientOptions) *sdk.ClientSession {
+func (r *rig) openStream(t *testing.T, era string, who auth.Caller, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- r.server.Talk(context.Background(), who, in, out) }()
+	go func() { ended <- r.server.ServeStream(context.Background(), who, in, out) }()
 	var transport sdk.Transport = &sdk.IOTransport{Reader: fromServer, Writer: toServer}
 	if era != "" {
 		transport = version{transport, []string{era}}
 	}
-	s := connect(t, transport, o)
+	s := connectClient(t, transport, o)
 	t.Cleanup(func() {
 		s.Close()
 		if err := <-ended; err != nil {
@@ -73,13 +73,13 @@ func (r *rig) talk(t *testing.T, era string, who auth.Caller, o *sdk.ClientOptio
 	return s
 }
 
-func (r *rig) dial(t *testing.T, url, era, token string, o *sdk.ClientOptions) *sdk.ClientSession {
+func (r *rig) dialServer(t *testing.T, url, era, token string, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	var transport sdk.Transport = &sdk.StreamableClientTransport{Endpoint: url + Path, HTTPClient: &http.Client{Transport: bearer(token)}}
 	if era != "" {
 		transport = version{transport, []string{era}}
 	}
-	s := connect(t, transport, o)
+	s := connectClient(t, transport, o)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -92,7 +92,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func connect(t *testing.T, transport sdk.Transport, o *sdk.ClientOptions) *sdk.ClientSession {
+func connectClient(t *testing.T, transport sdk.Transport, o *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(context.Background(), transport, nil)
 	if err != nil {
@@ -101,7 +101,7 @@ func connect(t *testing.T, transport sdk.Transport, o *sdk.ClientOptions) *sdk.C
 	return s
 }
 
-func use(t *testing.T, s *sdk.ClientSession, name string, args any) (text string, out map[string]any, failed bool) {
+func callTool(t *testing.T, s *sdk.ClientSession, name string, args any) (text string, out map[string]any, failed bool) {
 	t.Helper()
 	res, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: name, Arguments: args})
 	if err != nil {
@@ -115,8 +115,8 @@ type args = map[string]any
 
 var eras = []string{modern, "2025-11-25"}
 
-// inEras tests clients of both eras on both transports.
-func inEras(t *testing.T, o func() dialecttest.Options, co func() *sdk.ClientOptions, test func(t *testing.T, r *rig, s *sdk.ClientSession)) {
+// forEachEra tests clients of both eras on both transports.
+func forEachEra(t *testing.T, o func() dialecttest.Options, co func() *sdk.ClientOptions, test func(t *testing.T, r *rig, s *sdk.ClientSession)) {
 	t.Helper()
 	if co == nil {
 		co = func() *sdk.ClientOptions { return nil }
@@ -124,19 +124,19 @@ func inEras(t *testing.T, o func() dialecttest.Options, co func() *sdk.ClientOpt
 	for _, era := range eras {
 		t.Run("lines/"+era, func(t *testing.T) {
 			r := newRig(t, o())
-			test(t, r, r.talk(t, era, me(), co()))
+			test(t, r, r.openStream(t, era, testCaller(), co()))
 		})
 		t.Run("http/"+era, func(t *testing.T) {
 			r := newRig(t, o())
-			test(t, r, r.dial(t, r.Server().URL, era, dialecttest.Mine, co()))
+			test(t, r, r.dialServer(t, r.Server().URL, era, dialecttest.Mine, co()))
 		})
 	}
 }
 
-func usual() dialecttest.Options { return dialecttest.Options{} }
+func defaultOptions() dialecttest.Options { return dialecttest.Options{} }
 
 func TestTools(t *testing.T) {
-	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+	forEachEra(t, defaultOptions, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
 		list, err := s.ListTools(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 		for _, m := range modes {
-			text, out, failed := use(t, s, m.name, args{"question": "Why is the sea blue?", "max_calls": 3})
+			text, out, failed := callTool(t, s, m.name, args{"question": "Why is the sea blue?", "max_calls": 3})
 			if failed || out["status"] != "completed" || out["answer"] == "" || !strings.Contains(text, fmt.Sprint(out["session"])) {
 				t.Errorf("%s: %s %v", m.name, text, out)
 			}
@@ -160,15 +160,15 @@ func TestTools(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
-		if _, out, failed := use(t, s, "ponder_remember", args{"text": "The sea is deep."}); failed || out["id"] == "" {
+	forEachEra(t, defaultOptions, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		if _, out, failed := callTool(t, s, "ponder_remember", args{"text": "The sea is deep."}); failed || out["id"] == "" {
 			t.Errorf("remember: %v", out)
 		}
-		text, out, failed := use(t, s, "ponder_recall", args{"query": "sea"})
+		text, out, failed := callTool(t, s, "ponder_recall", args{"query": "sea"})
 		if hits, _ := out["hits"].([]any); failed || len(hits) != 1 || !strings.Contains(text, "The sea is deep.") {
 			t.Errorf("recall: %v", out)
 		}
-		if _, out, failed := use(t, s, "ponder_mind", args{"tick": true}); failed || out["mind"] == nil {
+		if _, out, failed := callTool(t, s, "ponder_mind", args{"tick": true}); failed || out["mind"] == nil {
 			t.Errorf("mind: %v", out)
 		}
 	})
@@ -176,15 +176,15 @@ func TestMemory(t *testing.T) {
 
 // A session without a holder appears as paused.
 func TestInterrupted(t *testing.T) {
-	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+	forEachEra(t, defaultOptions, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
 		begun := ponder.Event{Run: "run_old", Time: time.Now().Add(-time.Hour), Body: ponder.RunStarted{Mode: "session", Version: 1, Input: "Old?"}}
 		if err := r.Store.Create(t.Context(), ponder.Thread{ID: "thr_old", Kind: ponder.KindSession, Owner: dialecttest.Owner, Title: "Old?"}, begun); err != nil {
 			t.Fatal(err)
 		}
-		if text, _, _ := use(t, s, "ponder_session", args{"action": "list"}); !strings.Contains(text, "old  session  paused") {
+		if text, _, _ := callTool(t, s, "ponder_session", args{"action": "list"}); !strings.Contains(text, "old  session  paused") {
 			t.Errorf("list: %s", text)
 		}
-		if _, out, _ := use(t, s, "ponder_session", args{"action": "status", "session": "old"}); out["status"] != "paused" {
+		if _, out, _ := callTool(t, s, "ponder_session", args{"action": "status", "session": "old"}); out["status"] != "paused" {
 			t.Errorf("status: %v", out)
 		}
 	})
@@ -199,7 +199,7 @@ func checkInvalidSteers(t *testing.T, s *sdk.ClientSession, id string) {
 			want = "action: "
 		}
 		for _, text := range []string{"", " \t\n ", "\x1b[31m\u202e\u2066", "?!", "— – …", strings.Repeat("a", steering.MaxText+1)} {
-			says, _, failed := use(t, s, "ponder_steer", args{"session": id, "action": action, "text": text})
+			says, _, failed := callTool(t, s, "ponder_steer", args{"session": id, "action": action, "text": text})
 			if !failed || !strings.HasPrefix(says, want) || strings.Contains(says, "--") {
 				t.Errorf("%s of %.20q: %s, want %s", action, text, says, want)
 			}
@@ -208,43 +208,43 @@ func checkInvalidSteers(t *testing.T, s *sdk.ClientSession, id string) {
 }
 
 func TestSession(t *testing.T) {
-	inEras(t, usual, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
-		_, out, failed := use(t, s, "ponder_session", args{"action": "start", "question": "Why is the sea blue?"})
+	forEachEra(t, defaultOptions, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+		_, out, failed := callTool(t, s, "ponder_session", args{"action": "start", "question": "Why is the sea blue?"})
 		id, _ := out["session"].(string)
 		if failed || id == "" {
 			t.Fatalf("start: %v", out)
 		}
 		for _, one := range []args{{"action": "pause"}, {"action": "resume"}} {
 			one["session"] = id
-			if text, _, failed := use(t, s, "ponder_session", one); failed {
+			if text, _, failed := callTool(t, s, "ponder_session", one); failed {
 				t.Errorf("%v: %s", one, text)
 			}
 		}
 		checkInvalidSteers(t, s, id)
 		for _, one := range []args{{"text": "And the sky?"}, {"action": "tell", "text": "It is about light."}, {"action": "answer_now"}} {
 			one["session"] = id
-			if text, _, failed := use(t, s, "ponder_steer", one); failed {
+			if text, _, failed := callTool(t, s, "ponder_steer", one); failed {
 				t.Errorf("%v: %s", one, text)
 			}
 		}
 		for out["status"] == "thinking" || out["status"] == "paused" {
-			_, out, _ = use(t, s, "ponder_session", args{"action": "status", "session": id})
+			_, out, _ = callTool(t, s, "ponder_session", args{"action": "status", "session": id})
 		}
 		if out["status"] != "completed" || out["answer"] == "" || out["question"] != "Why is the sea blue?" {
 			t.Errorf("status: %v", out)
 		}
-		if text, out, failed := use(t, s, "ponder_session", args{"action": "export", "session": id}); failed || !strings.Contains(text, "Why is the sea blue?") || out["report"] == "" {
+		if text, out, failed := callTool(t, s, "ponder_session", args{"action": "export", "session": id}); failed || !strings.Contains(text, "Why is the sea blue?") || out["report"] == "" {
 			t.Errorf("export: %s", text)
 		}
-		if text, _, failed := use(t, s, "ponder_session", args{"action": "list"}); failed || !strings.Contains(text, id) {
+		if text, _, failed := callTool(t, s, "ponder_session", args{"action": "list"}); failed || !strings.Contains(text, id) {
 			t.Errorf("list: %s", text)
 		}
 		for _, action := range []string{"pause", "resume"} {
-			if text, _, failed := use(t, s, "ponder_session", args{"action": action, "session": id}); !failed || !strings.Contains(text, "ended") {
+			if text, _, failed := callTool(t, s, "ponder_session", args{"action": action, "session": id}); !failed || !strings.Contains(text, "ended") {
 				t.Errorf("%s of what has ended: %s", action, text)
 			}
 		}
-		if text, _, failed := use(t, s, "ponder_steer", args{"session": id, "text": "And the sky?"}); !failed {
+		if text, _, failed := callTool(t, s, "ponder_steer", args{"session": id, "text": "And the sky?"}); !failed {
 			t.Errorf("steer what has ended: %s", text)
 		}
 		for _, tail := range []string{"", "/thoughts", "/report"} {
@@ -269,7 +269,7 @@ func TestSession(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
-	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+	forEachEra(t, defaultOptions, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
 		res, err := s.GetPrompt(context.Background(), &sdk.GetPromptParams{Name: "deep_think", Arguments: map[string]string{"question": "Why %s?"}})
 		if err != nil {
 			t.Fatal(err)
@@ -283,8 +283,8 @@ func TestPrompts(t *testing.T) {
 	})
 }
 
-// think answers like a host's model.
-func think(t *testing.T, prompt string) string {
+// answerPrompt answers like a host's model.
+func answerPrompt(t *testing.T, prompt string) string {
 	t.Helper()
 	_, schema, ok := strings.Cut(prompt, "and nothing else:\n")
 	req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, prompt)}}
@@ -298,44 +298,44 @@ func think(t *testing.T, prompt string) string {
 	return m.Text()
 }
 
-func bare() dialecttest.Options { return dialecttest.Options{Bare: true} }
+func hostOptions() dialecttest.Options { return dialecttest.Options{HostsOnly: true} }
 
 func TestStep(t *testing.T) {
-	inEras(t, bare, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
-		text, out, failed := use(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
+	forEachEra(t, hostOptions, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+		text, out, failed := callTool(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
 		n := 0
 		for ; !failed && out["status"] == "needs_answer"; n++ {
 			if n > 20 {
 				t.Fatal("there is no end")
 			}
-			text, out, failed = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
+			text, out, failed = callTool(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": answerPrompt(t, out["prompt"].(string))})
 		}
 		if failed || n < 2 || n > 5 || out["status"] != "completed" || out["answer"] == "" {
 			t.Errorf("after %d steps: %s %v", n, text, out)
 		}
-		if _, again, _ := use(t, s, "ponder_step", args{"session": out["session"]}); again["answer"] != out["answer"] {
+		if _, again, _ := callTool(t, s, "ponder_step", args{"session": out["session"]}); again["answer"] != out["answer"] {
 			t.Errorf("asked again: %v, not %v", again, out)
 		}
 	})
 }
 
 func TestStepAfterRestart(t *testing.T) {
-	r := newRig(t, bare())
-	s := r.talk(t, "", me(), nil)
-	_, out, _ := use(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
-	_, out, _ = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
+	r := newRig(t, hostOptions())
+	s := r.openStream(t, "", testCaller(), nil)
+	_, out, _ := callTool(t, s, "ponder_step", args{"question": "Why is the sea blue?", "steps": 5})
+	_, out, _ = callTool(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": answerPrompt(t, out["prompt"].(string))})
 	before := out
 	r.Close()
-	r = newRig(t, dialecttest.Options{Bare: true, Store: r.Desk.Store})
-	s = r.talk(t, "", me(), nil)
-	if _, out, _ = use(t, s, "ponder_step", args{"session": before["session"]}); out["step"] != before["step"] || out["prompt"] != before["prompt"] {
+	r = newRig(t, dialecttest.Options{HostsOnly: true, Store: r.Desk.Store})
+	s = r.openStream(t, "", testCaller(), nil)
+	if _, out, _ = callTool(t, s, "ponder_step", args{"session": before["session"]}); out["step"] != before["step"] || out["prompt"] != before["prompt"] {
 		t.Errorf("after a restart another thing is asked: %v, not %v", out, before)
 	}
 	r.Close()
-	r = newRig(t, dialecttest.Options{Bare: true, Store: r.Desk.Store})
-	s = r.talk(t, "", me(), nil)
+	r = newRig(t, dialecttest.Options{HostsOnly: true, Store: r.Desk.Store})
+	s = r.openStream(t, "", testCaller(), nil)
 	for n := 0; out["status"] == "needs_answer" && n < 10; n++ { // the first answer arrives before its prompt is repeated
-		_, out, _ = use(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": think(t, out["prompt"].(string))})
+		_, out, _ = callTool(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": answerPrompt(t, out["prompt"].(string))})
 	}
 	if out["status"] != "completed" || out["answer"] == "" {
 		t.Errorf("it ended as %v", out)
@@ -352,11 +352,11 @@ func TestSampling(t *testing.T) {
 			for _, m := range req.Params.Messages {
 				prompt += "\n" + textOf(m.Content)
 			}
-			return &sdk.CreateMessageResult{Role: "assistant", Model: "theirs", Content: &sdk.TextContent{Text: think(t, prompt)}}, nil
+			return &sdk.CreateMessageResult{Role: "assistant", Model: "theirs", Content: &sdk.TextContent{Text: answerPrompt(t, prompt)}}, nil
 		}}
 	}
-	inEras(t, bare, co, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
-		_, out, failed := use(t, s, "ponder_think", args{"question": "Why is the sea blue?", "max_calls": 5})
+	forEachEra(t, hostOptions, co, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		_, out, failed := callTool(t, s, "ponder_think", args{"question": "Why is the sea blue?", "max_calls": 5})
 		if failed || out["status"] != "completed" || out["answer"] == "" || n < 2 {
 			t.Errorf("after %d messages: %v", n, out)
 		}
@@ -364,8 +364,8 @@ func TestSampling(t *testing.T) {
 }
 
 func TestNoModelNoSampling(t *testing.T) {
-	inEras(t, bare, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
-		text, out, failed := use(t, s, "ponder_think", args{"question": "Why is the sea blue?"})
+	forEachEra(t, hostOptions, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+		text, out, failed := callTool(t, s, "ponder_think", args{"question": "Why is the sea blue?"})
 		if failed || out["status"] != "needs_answer" || !strings.Contains(text, "ponder_step") {
 			t.Errorf("%s", text)
 		}

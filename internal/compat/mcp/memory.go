@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	hits     = 8
-	mostHits = 50
-	maxKept  = 256 << 10 // bytes
+	defaultHits = 8
+	maxHits     = 50
+	maxKept     = 256 << 10 // bytes
 )
 
-type recalling struct {
+type recallInput struct {
 	Query string `json:"query" jsonschema:"what to look for, in words"`
 	Limit int    `json:"limit,omitempty" jsonschema:"how many passages at most, 8 if it is not said"`
 }
 
-type recalled struct {
+type recallOutput struct {
 	Hits []hit `json:"hits" jsonschema:"what was found, the best first"`
 }
 
@@ -41,51 +41,51 @@ type hit struct {
 	Created string  `json:"created_at,omitempty"`
 }
 
-type keeping struct {
+type rememberInput struct {
 	Text  string `json:"text" jsonschema:"what to remember"`
 	Title string `json:"title,omitempty"`
 }
 
-type kept struct {
+type rememberOutput struct {
 	ID string `json:"id"`
 }
 
-type minding struct {
+type mindInput struct {
 	Tick bool `json:"tick,omitempty" jsonschema:"have it think a little first"`
 }
 
-type minded struct {
+type mindOutput struct {
 	Mind map[string]any `json:"mind" jsonschema:"what is on its mind: thoughts, questions, wishes"`
 }
 
 func (c *client) addMemory(server *sdk.Server) {
 	closed := false
-	offer(c, server, &sdk.Tool{
+	offerTool(c, server, &sdk.Tool{
 		Name: "ponder_recall", Title: "Recall", Description: "Find what was remembered, read or concluded before, by meaning and by words.",
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &closed},
-	}, c.recall, nil)
-	offer(c, server, &sdk.Tool{
+	}, c.searchMemory, nil)
+	offerTool(c, server, &sdk.Tool{
 		Name: "ponder_remember", Title: "Remember", Description: "Keep something, so that it is found later by ponder_recall and by all thinking.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed, IdempotentHint: true},
-	}, c.remember, nil)
-	offer(c, server, &sdk.Tool{
+	}, c.storeMemory, nil)
+	offerTool(c, server, &sdk.Tool{
 		Name: "ponder_mind", Title: "Mind", Description: "See what is on Ponder's mind between questions: what it noticed, wonders about and waits for.",
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed},
-	}, c.mind, nil)
+	}, c.readSubconscious, nil)
 }
 
-func (c *client) recall(ctx context.Context, in recalling) (recalled, error) {
-	out := recalled{Hits: []hit{}}
-	if err := c.may(auth.Read); err != nil {
+func (c *client) searchMemory(ctx context.Context, in recallInput) (recallOutput, error) {
+	out := recallOutput{Hits: []hit{}}
+	if err := c.checkScope(auth.Read); err != nil {
 		return out, err
 	}
 	if app.CheckQuery(in.Query) != nil {
-		return out, compat.Wrong("query", "query: say what to look for")
+		return out, compat.InvalidField("query", "query: say what to look for")
 	}
-	if in.Limit < 0 || in.Limit > mostHits {
-		return out, compat.Wrong("limit", "limit: it is not from 1 to %d", mostHits)
+	if in.Limit < 0 || in.Limit > maxHits {
+		return out, compat.InvalidField("limit", "limit: it is not from 1 to %d", maxHits)
 	}
-	in.Limit = cmp.Or(in.Limit, hits)
+	in.Limit = cmp.Or(in.Limit, defaultHits)
 	found, err := c.Desk.Service.Search(ctx, c.caller.Owner, app.Query{Text: in.Query, Limit: in.Limit})
 	for _, h := range found {
 		one := hit{ID: h.ID, Title: h.Title, Quote: h.Quote, Source: h.Source, Score: h.Score}
@@ -97,38 +97,38 @@ func (c *client) recall(ctx context.Context, in recalling) (recalled, error) {
 	return out, err
 }
 
-func (c *client) remember(ctx context.Context, in keeping) (kept, error) {
-	if err := c.may(auth.Think); err != nil {
-		return kept{}, err
+func (c *client) storeMemory(ctx context.Context, in rememberInput) (rememberOutput, error) {
+	if err := c.checkScope(auth.Think); err != nil {
+		return rememberOutput{}, err
 	}
 	if strings.TrimSpace(in.Text) == "" || len(in.Text) > maxKept {
-		return kept{}, compat.Wrong("text", "text: say what to remember, in at most %d bytes", maxKept)
+		return rememberOutput{}, compat.InvalidField("text", "text: say what to remember, in at most %d bytes", maxKept)
 	}
 	list, err := c.Desk.Service.Remember(ctx, c.caller.Owner, app.Memory{Text: in.Text, Title: in.Title})
 	if err != nil || len(list) == 0 {
-		return kept{}, err
+		return rememberOutput{}, err
 	}
-	return kept{list[0].ID}, nil
+	return rememberOutput{list[0].ID}, nil
 }
 
-func (c *client) mind(ctx context.Context, in minding) (minded, error) {
+func (c *client) readSubconscious(ctx context.Context, in mindInput) (mindOutput, error) {
 	need := auth.Read
 	if in.Tick {
 		need = auth.Think
 	}
-	if err := c.may(need); err != nil {
-		return minded{}, err
+	if err := c.checkScope(need); err != nil {
+		return mindOutput{}, err
 	}
 	if in.Tick {
 		if _, err := c.Desk.Service.Tick(ctx, c.caller.Owner); err != nil {
-			return minded{}, err
+			return mindOutput{}, err
 		}
 	}
 	js, err := c.Desk.Service.Mind(ctx, c.caller.Owner)
 	if err != nil {
-		return minded{}, err
+		return mindOutput{}, err
 	}
-	out := minded{}
+	out := mindOutput{}
 	if err := json.Unmarshal(js, &out.Mind); err != nil {
 		return out, fmt.Errorf("read what is on the mind: %w", err)
 	}
@@ -161,17 +161,17 @@ func (c *client) addResources(server *sdk.Server) {
 	}
 }
 
-// listing adds the caller's sessions to lists of resources.
-func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
+// listResources adds the caller's sessions to lists of resources.
+func (c *client) listResources(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		res, err := next(ctx, method, req)
 		list, ok := res.(*sdk.ListResourcesResult)
-		if err != nil || !ok || list.NextCursor != "" || !c.caller.May(auth.Read) {
+		if err != nil || !ok || list.NextCursor != "" || !c.caller.HasScope(auth.Read) {
 			return res, err
 		}
-		infos, err := c.newest(ctx)
+		infos, err := c.newestSessions(ctx)
 		if err != nil {
-			return nil, c.told(err)
+			return nil, c.clientError(err)
 		}
 		for _, info := range infos {
 			uri := sessionsURI + idOf(info.ID)
@@ -184,23 +184,23 @@ func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 func (c *client) readMind(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	if err := c.may(auth.Read); err != nil {
-		return nil, c.told(err)
+	if err := c.checkScope(auth.Read); err != nil {
+		return nil, c.clientError(err)
 	}
 	js, err := c.Desk.Service.Mind(ctx, c.caller.Owner)
 	if err != nil {
-		return nil, c.told(err)
+		return nil, c.clientError(err)
 	}
-	return contents(req.Params.URI, "application/json", string(js)), nil
+	return textResource(req.Params.URI, "application/json", string(js)), nil
 }
 
-func contents(uri, kind, text string) *sdk.ReadResourceResult {
+func textResource(uri, kind, text string) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: kind, Text: text}}}
 }
 
 func (c *client) readSession(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	if err := c.may(auth.Read); err != nil {
-		return nil, c.told(err)
+	if err := c.checkScope(auth.Read); err != nil {
+		return nil, c.clientError(err)
 	}
 	uri := req.Params.URI
 	id, tail, cut := strings.Cut(strings.TrimPrefix(uri, sessionsURI), "/")
@@ -211,19 +211,19 @@ func (c *client) readSession(ctx context.Context, req *sdk.ReadResourceRequest) 
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	text, err := c.view(ctx, id, tail)
-	var fault *compat.Fault
+	text, err := c.renderView(ctx, id, tail)
+	var fault *compat.APIError
 	if err != nil {
-		if fault = c.Desk.FaultOf(err); fault.Status == http.StatusNotFound {
+		if fault = c.Desk.APIErrorOf(err); fault.Status == http.StatusNotFound {
 			return nil, sdk.ResourceNotFoundError(uri)
 		}
 		return nil, errors.New(fault.Detail)
 	}
-	return contents(uri, v.kind, textkit.TruncateBytes(text, maxReport)), nil
+	return textResource(uri, v.kind, textkit.TruncateBytes(text, maxReport)), nil
 }
 
-func (c *client) view(ctx context.Context, id, tail string) (string, error) {
-	work, err := c.work(ctx, id)
+func (c *client) renderView(ctx context.Context, id, tail string) (string, error) {
+	work, err := c.findWork(ctx, id)
 	if err != nil {
 		return "", err
 	}

@@ -17,41 +17,41 @@ import (
 )
 
 const (
-	mostRounds = 9    // of one call without sessions; clients stop at the tenth
-	sampleMost = 4096 // default tokens of an answer
+	maxRounds       = 9    // of one call without sessions; clients stop at the tenth
+	maxSampleTokens = 4096 // default tokens of an answer
 )
 
 // byHost thinks with the client's model, by sampling or step by step.
-func (c *client) byHost(ctx context.Context, req *sdk.CallToolRequest, a compat.Ask) (*sdk.CallToolResult, outcome, error) {
-	h, err := c.begin(ctx, a, 0)
+func (c *client) byHost(ctx context.Context, req *sdk.CallToolRequest, a compat.Request) (*sdk.CallToolResult, outcome, error) {
+	h, err := c.beginHosted(ctx, a, 0)
 	if err != nil {
 		return nil, outcome{}, err
 	}
 	switch {
-	case !sampling(req):
+	case !canSample(req):
 		// The prompt goes to the user: without sampling, a task could only wait.
-		out, err := h.next(ctx, teller(ctx, req), "")
-		return shown(out), out, err
+		out, err := h.nextPrompt(ctx, progressFunc(ctx, req), "")
+		return renderOutcome(out), out, err
 	case AsTask(ctx, &deskTask{c, h.work}):
 		return nil, outcome{Session: h.work.ID(), Status: string(ponder.Thinking)}, nil
 	case req.ProtocolVersion() >= modern:
-		return h.round(ctx, req, 1)
+		return h.requestSample(ctx, req, 1)
 	}
-	return h.converse(ctx, req)
+	return h.sampleUntilEnd(ctx, req)
 }
 
-// converse samples until the work ends, in the era of sessions.
-func (h *hosting) converse(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
-	tell, before := teller(ctx, req), ""
+// sampleUntilEnd samples until the work ends, in the era of sessions.
+func (h *hostedRun) sampleUntilEnd(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
+	tell, before := progressFunc(ctx, req), ""
 	for {
-		out, err := h.next(ctx, tell, before)
+		out, err := h.nextPrompt(ctx, tell, before)
 		if err != nil {
-			return nil, out, h.leave(ctx, req, err)
+			return nil, out, h.cancelIfLeft(ctx, req, err)
 		}
 		if out.Step == "" || out.Step == before { // ended, or the answer was unusable
-			return shown(out), out, nil
+			return renderOutcome(out), out, nil
 		}
-		a, _, _ := h.Hosts.pending(h.name)
+		a, _, _ := h.Hosts.nextSample(h.name)
 		if a == nil || a.id != out.Step {
 			continue
 		}
@@ -59,21 +59,21 @@ func (h *hosting) converse(ctx context.Context, req *sdk.CallToolRequest) (*sdk.
 		res, err := req.Session.CreateMessage(ctx, messageFor(a.req))
 		if err != nil {
 			if ctx.Err() != nil {
-				return nil, out, h.leave(ctx, req, ctx.Err())
+				return nil, out, h.cancelIfLeft(ctx, req, ctx.Err())
 			}
 			out.Reason = "the client did not have its model answer: think about the prompt yourself, and call ponder_step"
-			return shown(out), out, nil
+			return renderOutcome(out), out, nil
 		}
-		h.Hosts.answer(h.name, out.Step, textkit.TruncateBytes(textOf(res.Content), maxAnswer))
+		h.Hosts.answerSample(h.name, out.Step, textkit.TruncateBytes(textOf(res.Content), maxAnswer))
 		before = out.Step
 	}
 }
 
-// leave cancels the work of a cancelled call.
-func (h *hosting) leave(ctx context.Context, req *sdk.CallToolRequest, err error) error {
-	if ctx.Err() != nil && h.cancelled(req) {
-		if err := h.Desk.Cancel(h.in(context.WithoutCancel(ctx)), h.work); err != nil {
-			h.log().Warn("what a client took back goes on", "thread", h.work.Thread, "error", err)
+// cancelIfLeft cancels the work of a cancelled call.
+func (h *hostedRun) cancelIfLeft(ctx context.Context, req *sdk.CallToolRequest, err error) error {
+	if ctx.Err() != nil && h.wasCancelled(req) {
+		if err := h.Desk.Cancel(h.withCaller(context.WithoutCancel(ctx)), h.work); err != nil {
+			h.logger().Warn("what a client took back goes on", "thread", h.work.Thread, "error", err)
 		}
 	}
 	return err
@@ -82,7 +82,7 @@ func (h *hosting) leave(ctx context.Context, req *sdk.CallToolRequest, err error
 func messageFor(req *llm.Request) *sdk.CreateMessageParams {
 	p := &sdk.CreateMessageParams{SystemPrompt: req.System, MaxTokens: int64(req.MaxTokens)}
 	if p.MaxTokens <= 0 {
-		p.MaxTokens = sampleMost
+		p.MaxTokens = maxSampleTokens
 	}
 	for i, m := range req.Messages {
 		text := m.Text()
@@ -121,33 +121,33 @@ type state struct {
 	Round   int    `json:"r"`
 }
 
-// round requests sampling; the client repeats the call with the answer.
-func (h *hosting) round(ctx context.Context, req *sdk.CallToolRequest, n int) (*sdk.CallToolResult, outcome, error) {
-	out, err := h.next(ctx, teller(ctx, req), "")
+// requestSample requests sampling; the client repeats the call with the answer.
+func (h *hostedRun) requestSample(ctx context.Context, req *sdk.CallToolRequest, n int) (*sdk.CallToolResult, outcome, error) {
+	out, err := h.nextPrompt(ctx, progressFunc(ctx, req), "")
 	if err != nil {
-		return nil, out, h.leave(ctx, req, err)
+		return nil, out, h.cancelIfLeft(ctx, req, err)
 	}
-	a, _, _ := h.Hosts.pending(h.name)
+	a, _, _ := h.Hosts.nextSample(h.name)
 	if out.Step == "" || a == nil || a.id != out.Step {
-		return shown(out), out, nil
+		return renderOutcome(out), out, nil
 	}
-	if n > mostRounds {
+	if n > maxRounds {
 		out.Reason = "there is more to think about than one call may take: go on with ponder_step, with this session"
-		return shown(out), out, nil
+		return renderOutcome(out), out, nil
 	}
 	return &sdk.CallToolResult{
 		InputRequests: sdk.InputRequestMap{out.Step: messageFor(a.req)},
-		RequestState:  h.sign(state{h.work.ID(), out.Step, n}),
+		RequestState:  h.signState(state{h.work.ID(), out.Step, n}),
 	}, out, nil
 }
 
-// sampled continues with an answer.
-func (c *client) sampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
-	st, ok := c.signed(req.Params.RequestState)
+// continueSampled continues with an answer.
+func (c *client) continueSampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
+	st, ok := c.verifyState(req.Params.RequestState)
 	if !ok {
 		return nil, outcome{}, badParams("requestState is not one of this server")
 	}
-	h, err := c.hosting(ctx, st.Session)
+	h, err := c.findHosted(ctx, st.Session)
 	if err != nil {
 		return nil, outcome{}, err
 	}
@@ -155,35 +155,35 @@ func (c *client) sampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.Ca
 	if !ok {
 		return nil, outcome{}, badParams("inputResponses has no message for %s", st.Step)
 	}
-	if err := h.awake(ctx); err != nil {
+	if err := h.wakeWork(ctx); err != nil {
 		return nil, outcome{}, err
 	}
-	if !h.Hosts.answer(h.name, st.Step, textkit.TruncateBytes(text, maxAnswer)) {
-		if out, over, err := h.over(ctx); err != nil || over {
-			return shown(out), out, err
+	if !h.Hosts.answerSample(h.name, st.Step, textkit.TruncateBytes(text, maxAnswer)) {
+		if out, over, err := h.currentOutcome(ctx); err != nil || over {
+			return renderOutcome(out), out, err
 		}
 	}
-	return h.round(ctx, req, st.Round+1)
+	return h.requestSample(ctx, req, st.Round+1)
 }
 
-func (s *Server) sign(st state) string {
+func (s *Server) signState(st state) string {
 	js, err := json.Marshal(st)
 	if err != nil { // strings encode
 		panic(err)
 	}
-	return base64.RawURLEncoding.EncodeToString(append(s.mac(js), js...))
+	return base64.RawURLEncoding.EncodeToString(append(s.computeMAC(js), js...))
 }
 
-// signed verifies and decodes a state.
-func (s *Server) signed(text string) (st state, ok bool) {
+// verifyState verifies and decodes a state.
+func (s *Server) verifyState(text string) (st state, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(b) < sha256.Size || !hmac.Equal(b[:sha256.Size], s.mac(b[sha256.Size:])) {
+	if err != nil || len(b) < sha256.Size || !hmac.Equal(b[:sha256.Size], s.computeMAC(b[sha256.Size:])) {
 		return st, false
 	}
 	return st, json.Unmarshal(b[sha256.Size:], &st) == nil
 }
 
-func (s *Server) mac(js []byte) []byte {
+func (s *Server) computeMAC(js []byte) []byte {
 	m := hmac.New(sha256.New, s.key)
 	m.Write(js)
 	return m.Sum(nil)

@@ -33,7 +33,7 @@ func (s *Server) serverFor(c *client) *sdk.Server {
 	if s.Extra.Options != nil {
 		s.Extra.Options(o)
 	}
-	c.info, c.tools = &sdk.Implementation{Name: "ponder", Title: "Ponder", Version: s.version()}, make(map[string]directTool)
+	c.info, c.tools = &sdk.Implementation{Name: "ponder", Title: "Ponder", Version: s.versionText()}, make(map[string]directTool)
 	server := sdk.NewServer(c.info, o)
 	c.addModes(server)
 	c.addStep(server)
@@ -45,31 +45,31 @@ func (s *Server) serverFor(c *client) *sdk.Server {
 	if s.Extra.Add != nil {
 		s.Extra.Add(server)
 	}
-	server.AddReceivingMiddleware(c.guarding, c.tasking, c.listing)
+	server.AddReceivingMiddleware(c.recoverPanics, c.handleTasks, c.listResources)
 	return server
 }
 
-func (s *Server) version() string {
+func (s *Server) versionText() string {
 	if s.Version == "" {
 		return "dev"
 	}
 	return s.Version
 }
 
-// guarding sets the caller of a request and recovers panics.
-func (c *client) guarding(next sdk.MethodHandler) sdk.MethodHandler {
+// recoverPanics sets the caller of a request and recovers panics.
+func (c *client) recoverPanics(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				c.log().Error("a request went wrong", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				c.logger().Error("a request went wrong", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "something failed in the server: its log says what"}
 			}
 		}()
-		return next(c.in(ctx), method, req)
+		return next(c.withCaller(ctx), method, req)
 	}
 }
 
-func (s *Server) log() *slog.Logger {
+func (s *Server) logger() *slog.Logger {
 	if s.Desk.Logger != nil {
 		return s.Desk.Logger
 	}
@@ -84,18 +84,18 @@ func badParams(format string, args ...any) error {
 // each HTTP call.
 func addTool[In, Out any](server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandlerFor[In, Out]) {
 	returns := schemaFor[Out]()
-	plain(returns)
+	dropNullTypes(returns)
 	tool.InputSchema, tool.OutputSchema = schemaJSON(schemaFor[In]()), schemaJSON(returns)
 	sdk.AddTool(server, tool, do)
 }
 
-// offer adds a tool that needs only its input. show renders the result as text; nil leaves that to the SDK.
-func offer[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do func(context.Context, In) (Out, error), show func(Out) *sdk.CallToolResult) {
+// offerTool adds a tool that needs only its input. show renders the result as text; nil leaves that to the SDK.
+func offerTool[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do func(context.Context, In) (Out, error), show func(Out) *sdk.CallToolResult) {
 	addTool(server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
 		if out, err = do(ctx, in); show != nil {
 			res = show(out)
 		}
-		return res, out, c.told(err)
+		return res, out, c.clientError(err)
 	})
 }
 
@@ -115,27 +115,27 @@ func schemaJSON(s *jsonschema.Schema) json.RawMessage {
 	return js
 }
 
-// plain removes null from types: lists are never null here, and some clients reject several types.
-func plain(s *jsonschema.Schema) {
+// dropNullTypes removes null from types: lists are never null here, and some clients reject several types.
+func dropNullTypes(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	if types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" }); len(types) == 1 {
 		s.Type, s.Types = types[0], nil
 	}
-	plain(s.Items)
+	dropNullTypes(s.Items)
 	for _, p := range s.Properties {
-		plain(p)
+		dropNullTypes(p)
 	}
 }
 
-// A lesson is a prompt that explains the tools.
-type lesson struct {
+// A hostPrompt is a prompt that explains the tools.
+type hostPrompt struct {
 	name, title, doc, arg, argDoc string
 	text                          string // %s is the argument
 }
 
-var lessons = []lesson{
+var hostPrompts = []hostPrompt{
 	{
 		toolname.DeepThink, "Think deeply, with your own model", "Think about a question step by step with ponder_step; no key is needed.", "question", "what to think about",
 		`Think deeply about this question, with the tool ponder_step:
@@ -164,7 +164,7 @@ Call ponder_recall first to see what is known. Then call ponder_research with th
 const maxArgument = 64 << 10
 
 func (*client) addPrompts(server *sdk.Server) {
-	for _, l := range lessons {
+	for _, l := range hostPrompts {
 		server.AddPrompt(&sdk.Prompt{
 			Name: l.name, Title: l.title, Description: l.doc,
 			Arguments: []*sdk.PromptArgument{{Name: l.arg, Description: l.argDoc, Required: true}},

@@ -16,7 +16,7 @@ import (
 	"ponder/internal/textkit"
 )
 
-type acting struct {
+type sessionInput struct {
 	Action   string `json:"action" jsonschema:"start, status, pause, resume, cancel, export or list"`
 	Session  string `json:"session,omitempty" jsonschema:"the session that it is about; not for start and list"`
 	Question string `json:"question,omitempty" jsonschema:"of start: what to think about"`
@@ -26,17 +26,17 @@ type acting struct {
 	Format   string `json:"format,omitempty" jsonschema:"of export: markdown (the default) or json"`
 }
 
-type standing struct {
+type sessionStatus struct {
 	outcome
-	Question  string    `json:"question,omitempty"`
-	Interim   string    `json:"interim,omitempty" jsonschema:"what it has come to so far"`
-	Thoughts  int       `json:"thoughts,omitempty" jsonschema:"how many there are so far"`
-	Questions []string  `json:"questions,omitempty" jsonschema:"the sub-questions so far"`
-	Report    string    `json:"report,omitempty" jsonschema:"of export"`
-	Sessions  []listing `json:"sessions,omitempty" jsonschema:"of list, the newest first"`
+	Question  string         `json:"question,omitempty"`
+	Interim   string         `json:"interim,omitempty" jsonschema:"what it has come to so far"`
+	Thoughts  int            `json:"thoughts,omitempty" jsonschema:"how many there are so far"`
+	Questions []string       `json:"questions,omitempty" jsonschema:"the sub-questions so far"`
+	Report    string         `json:"report,omitempty" jsonschema:"of export"`
+	Sessions  []sessionEntry `json:"sessions,omitempty" jsonschema:"of list, the newest first"`
 }
 
-type listing struct {
+type sessionEntry struct {
 	Session string `json:"session"`
 	Kind    string `json:"kind"`
 	Title   string `json:"title"`
@@ -44,24 +44,24 @@ type listing struct {
 }
 
 const (
-	mostListed    = 30
-	mostQuestions = 50
-	maxReport     = 1 << 20 // bytes
+	maxListed    = 30
+	maxQuestions = 50
+	maxReport    = 1 << 20 // bytes
 )
 
 func (c *client) addSession(server *sdk.Server) {
 	closed := false
 	hints := &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed}
-	offer(c, server, &sdk.Tool{
+	offerTool(c, server, &sdk.Tool{
 		Name: "ponder_session", Title: "Sessions",
 		Description: `Start a session or research in the background and return at once (action "start"), see how it stands ("status"), "pause", "resume" or "cancel" it, "export" its report, or "list" what there is.`,
 		Annotations: hints,
-	}, c.act, stood)
-	offer(c, server, &sdk.Tool{
+	}, c.runAction, renderStatus)
+	offerTool(c, server, &sdk.Tool{
 		Name: "ponder_steer", Title: "Steer",
 		Description: `Change what a session thinks about while it goes on: add a question to it ("add_question", the default), tell it something ("tell"), or have it answer with what it has ("answer_now").`,
 		Annotations: hints,
-	}, c.steer, stood)
+	}, c.steerSession, renderStatus)
 }
 
 type steerInput struct {
@@ -70,34 +70,34 @@ type steerInput struct {
 	Text    string `json:"text,omitempty" jsonschema:"the question to add, or what to tell it"`
 }
 
-// work also accepts a thread id.
-func (c *client) work(ctx context.Context, id string) (compat.Work, error) {
+// findWork also accepts a thread id.
+func (c *client) findWork(ctx context.Context, id string) (compat.Job, error) {
 	if id == "" {
-		return compat.Work{}, compat.Wrong("session", "session: name the session, as ponder_session lists them")
+		return compat.Job{}, compat.InvalidField("session", "session: name the session, as ponder_session lists them")
 	}
-	return c.Desk.Work(ctx, c.caller.Owner, strings.TrimPrefix(id, "thr_"))
+	return c.Desk.FindJob(ctx, c.caller.Owner, strings.TrimPrefix(id, "thr_"))
 }
 
-func (c *client) act(ctx context.Context, in acting) (standing, error) {
+func (c *client) runAction(ctx context.Context, in sessionInput) (sessionStatus, error) {
 	if err := oneOf("action", in.Action, "start", "status", "pause", "resume", "cancel", "export", "list"); err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
 	need := auth.Think
 	if in.Action == "status" || in.Action == "export" || in.Action == "list" {
 		need = auth.Read
 	}
-	if err := c.may(need); err != nil {
-		return standing{}, err
+	if err := c.checkScope(need); err != nil {
+		return sessionStatus{}, err
 	}
 	switch in.Action {
 	case "start":
-		return c.start(ctx, in)
+		return c.startSession(ctx, in)
 	case "list":
-		return c.sessions(ctx)
+		return c.listSessions(ctx)
 	}
-	work, err := c.work(ctx, in.Session)
+	work, err := c.findWork(ctx, in.Session)
 	if err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
 	switch in.Action {
 	case "pause":
@@ -107,45 +107,45 @@ func (c *client) act(ctx context.Context, in acting) (standing, error) {
 	case "cancel":
 		err = c.Desk.Cancel(ctx, work)
 	case "export":
-		return c.export(ctx, work, in.Format)
+		return c.exportSession(ctx, work, in.Format)
 	}
 	if err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
-	return c.stands(ctx, work)
+	return c.sessionStatus(ctx, work)
 }
 
-func (c *client) start(ctx context.Context, in acting) (standing, error) {
+func (c *client) startSession(ctx context.Context, in sessionInput) (sessionStatus, error) {
 	m := mode{name: "ponder_session", way: compat.Session}
 	if in.Research {
 		m.way = compat.Research
 	}
-	a, err := c.ask(m, asked{Question: in.Question, Context: in.Context, Effort: in.Effort})
+	a, err := c.newRequest(m, thinkInput{Question: in.Question, Context: in.Context, Effort: in.Effort})
 	if err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
-	if c.hostless(ctx) {
-		h, err := c.begin(ctx, a, 0)
+	if c.hasNoModel(ctx) {
+		h, err := c.beginHosted(ctx, a, 0)
 		if err != nil {
-			return standing{}, err
+			return sessionStatus{}, err
 		}
-		out, err := h.next(ctx, func(string) {}, "")
-		return standing{outcome: out}, err
+		out, err := h.nextPrompt(ctx, func(string) {}, "")
+		return sessionStatus{outcome: out}, err
 	}
 	work, err := c.Desk.Begin(ctx, a)
 	if err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
 	work.Forget()
-	return c.stands(ctx, work)
+	return c.sessionStatus(ctx, work)
 }
 
-func (c *client) stands(ctx context.Context, work compat.Work) (standing, error) {
+func (c *client) sessionStatus(ctx context.Context, work compat.Job) (sessionStatus, error) {
 	parts, end, err := c.Desk.Result(ctx, work)
 	if err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
-	out := standing{}
+	out := sessionStatus{}
 	var cited []compat.Citation
 	for _, p := range parts {
 		cited = append(cited, p.Citations...)
@@ -153,7 +153,7 @@ func (c *client) stands(ctx context.Context, work compat.Work) (standing, error)
 		case compat.Thought:
 			out.Thoughts++
 		case compat.Question:
-			if len(out.Questions) < mostQuestions {
+			if len(out.Questions) < maxQuestions {
 				out.Questions = append(out.Questions, p.Text)
 			}
 		case compat.Interim:
@@ -173,12 +173,12 @@ func (c *client) stands(ctx context.Context, work compat.Work) (standing, error)
 	return out, nil
 }
 
-func (c *client) export(ctx context.Context, work compat.Work, format string) (standing, error) {
+func (c *client) exportSession(ctx context.Context, work compat.Job, format string) (sessionStatus, error) {
 	format = cmp.Or(format, "markdown")
 	if err := oneOf("format", format, "markdown", "json"); err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
-	out, err := c.stands(ctx, work)
+	out, err := c.sessionStatus(ctx, work)
 	if err != nil {
 		return out, err
 	}
@@ -190,22 +190,22 @@ func (c *client) export(ctx context.Context, work compat.Work, format string) (s
 	return out, nil
 }
 
-func (c *client) sessions(ctx context.Context) (standing, error) {
-	out := standing{outcome: outcome{Status: "listed"}}
-	list, err := c.newest(ctx)
+func (c *client) listSessions(ctx context.Context) (sessionStatus, error) {
+	out := sessionStatus{outcome: outcome{Status: "listed"}}
+	list, err := c.newestSessions(ctx)
 	now := time.Now()
 	for _, info := range list {
-		out.Sessions = append(out.Sessions, listing{idOf(info.ID), string(info.Kind), info.Title, string(info.CurrentStatus(now))})
+		out.Sessions = append(out.Sessions, sessionEntry{idOf(info.ID), string(info.Kind), info.Title, string(info.CurrentStatus(now))})
 	}
 	return out, err
 }
 
-// newest returns at most mostListed sessions and research.
-func (c *client) newest(ctx context.Context) (list []ponder.Info, err error) {
-	const looked = 4 * mostListed
+// newestSessions returns at most mostListed sessions and research.
+func (c *client) newestSessions(ctx context.Context) (list []ponder.Info, err error) {
+	const looked = 4 * maxListed
 	all, err := c.Desk.Store.List(ctx, ponder.Filter{Owner: c.caller.Owner, Without: ponder.KindExchange, Limit: looked})
 	for _, info := range all {
-		if (info.Kind == ponder.KindSession || info.Kind == ponder.KindResearch) && len(list) < mostListed {
+		if (info.Kind == ponder.KindSession || info.Kind == ponder.KindResearch) && len(list) < maxListed {
 			list = append(list, info)
 		}
 	}
@@ -214,13 +214,13 @@ func (c *client) newest(ctx context.Context) (list []ponder.Info, err error) {
 
 func idOf(id ponder.ThreadID) string { return strings.TrimPrefix(string(id), "thr_") }
 
-func (c *client) steer(ctx context.Context, in steerInput) (standing, error) {
-	if err := c.may(auth.Think); err != nil {
-		return standing{}, err
+func (c *client) steerSession(ctx context.Context, in steerInput) (sessionStatus, error) {
+	if err := c.checkScope(auth.Think); err != nil {
+		return sessionStatus{}, err
 	}
-	work, err := c.work(ctx, in.Session)
+	work, err := c.findWork(ctx, in.Session)
 	if err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
 	command := steering.Request{Order: ponder.SteerOp(in.Action), Content: in.Text}
 	switch command.Order {
@@ -228,16 +228,16 @@ func (c *client) steer(ctx context.Context, in steerInput) (standing, error) {
 		command = compat.AddQuestion(in.Text)
 	case steering.Tell, ponder.AnswerNow:
 	default:
-		return standing{}, compat.Wrong("action", "action: expected add_question, tell or answer_now")
+		return sessionStatus{}, compat.InvalidField("action", "action: expected add_question, tell or answer_now")
 	}
 	if err := c.Desk.Steer(ctx, work, "", "text", command); err != nil {
-		return standing{}, err
+		return sessionStatus{}, err
 	}
-	return c.stands(ctx, work)
+	return c.sessionStatus(ctx, work)
 }
 
-func stood(out standing) *sdk.CallToolResult {
-	res := shown(out.outcome)
+func renderStatus(out sessionStatus) *sdk.CallToolResult {
+	res := renderOutcome(out.outcome)
 	var b strings.Builder
 	switch {
 	case out.Report != "":

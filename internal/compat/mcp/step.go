@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	maxAnswer  = 256 << 10 // bytes
-	steps      = 12        // default
-	mostSteps  = 200
-	hostTime   = 24 * time.Hour   // of a session: its steps limit it earlier
-	stepWait   = 45 * time.Second // for the next step; most clients time out after a minute
-	stepAgain  = 20 * time.Second // between heartbeats
-	maxContext = 64 << 10         // bytes of each message in a prompt
+	maxAnswer     = 256 << 10 // bytes
+	defaultSteps  = 12        // default
+	maxSteps      = 200
+	hostTime      = 24 * time.Hour   // of a session: its steps limit it earlier
+	stepWait      = 45 * time.Second // for the next step; most clients time out after a minute
+	stepHeartbeat = 20 * time.Second // between heartbeats
+	maxContext    = 64 << 10         // bytes of each message in a prompt
 )
 
-type stepping struct {
+type stepInput struct {
 	Question string `json:"question,omitempty" jsonschema:"to begin: what to think about"`
 	Context  string `json:"context,omitempty" jsonschema:"to begin: what must be known of the question"`
 	Mode     string `json:"mode,omitempty" jsonschema:"to begin: think (the default) or research"`
@@ -46,15 +46,15 @@ func (c *client) addStep(server *sdk.Server) {
 		Description: `Think about a question with your own model, and no key: Ponder says what to think about next, you think and answer, and Ponder keeps the questions, the log and the synthesis. ` +
 			`Begin with question. Then think about the prompt that is returned, and call again with session, step and answer, until status is "completed": then answer is the result. Call with session alone to have the prompt again.`,
 		Annotations: &sdk.ToolAnnotations{DestructiveHint: &closed, OpenWorldHint: &closed},
-	}, func(ctx context.Context, req *sdk.CallToolRequest, in stepping) (*sdk.CallToolResult, outcome, error) {
-		out, err := c.step(ctx, req, in)
-		return shown(out), out, c.told(err)
+	}, func(ctx context.Context, req *sdk.CallToolRequest, in stepInput) (*sdk.CallToolResult, outcome, error) {
+		out, err := c.takeStep(ctx, req, in)
+		return renderOutcome(out), out, c.clientError(err)
 	})
 }
 
-// step starts a session or accepts an answer, and returns the next prompt.
-func (c *client) step(ctx context.Context, req *sdk.CallToolRequest, in stepping) (outcome, error) {
-	if err := c.may(auth.Think); err != nil {
+// takeStep starts a session or accepts an answer, and returns the next prompt.
+func (c *client) takeStep(ctx context.Context, req *sdk.CallToolRequest, in stepInput) (outcome, error) {
+	if err := c.checkScope(auth.Think); err != nil {
 		return outcome{}, err
 	}
 	if in.Session == "" {
@@ -62,149 +62,149 @@ func (c *client) step(ctx context.Context, req *sdk.CallToolRequest, in stepping
 		if err != nil {
 			return outcome{}, err
 		}
-		h, err := c.begin(ctx, a, in.Steps)
+		h, err := c.beginHosted(ctx, a, in.Steps)
 		if err != nil {
 			return outcome{}, err
 		}
-		return h.next(ctx, teller(ctx, req), "")
+		return h.nextPrompt(ctx, progressFunc(ctx, req), "")
 	}
-	h, err := c.hosting(ctx, in.Session)
+	h, err := c.findHosted(ctx, in.Session)
 	if err != nil {
 		return outcome{}, err
 	}
 	if in.Answer == "" {
-		return h.next(ctx, teller(ctx, req), "")
+		return h.nextPrompt(ctx, progressFunc(ctx, req), "")
 	}
 	if len(in.Answer) > maxAnswer {
-		return outcome{}, compat.Wrong("answer", "answer: at most %d bytes", maxAnswer)
+		return outcome{}, compat.InvalidField("answer", "answer: at most %d bytes", maxAnswer)
 	}
-	return h.answered(ctx, teller(ctx, req), in.Step, in.Answer)
+	return h.acceptAnswer(ctx, progressFunc(ctx, req), in.Step, in.Answer)
 }
 
-func (c *client) stepAsk(in stepping) (compat.Ask, error) {
+func (c *client) stepAsk(in stepInput) (compat.Request, error) {
 	m := mode{name: "ponder_step", way: compat.Session}
 	switch in.Mode {
 	case "", "think":
 	case "research":
 		m.way = compat.Research
 	default:
-		return compat.Ask{}, compat.Wrong("mode", "mode: expected think or research")
+		return compat.Request{}, compat.InvalidField("mode", "mode: expected think or research")
 	}
-	if in.Steps < 0 || in.Steps > mostSteps {
-		return compat.Ask{}, compat.Wrong("steps", "steps: expected 1 to %d", mostSteps)
+	if in.Steps < 0 || in.Steps > maxSteps {
+		return compat.Request{}, compat.InvalidField("steps", "steps: expected 1 to %d", maxSteps)
 	}
 	if strings.TrimSpace(in.Question) == "" {
-		return compat.Ask{}, compat.Wrong("question", "question: say what to think about, or name the session to go on with")
+		return compat.Request{}, compat.InvalidField("question", "question: say what to think about, or name the session to go on with")
 	}
-	return c.ask(m, asked{Question: in.Question, Context: in.Context})
+	return c.newRequest(m, thinkInput{Question: in.Question, Context: in.Context})
 }
 
-// hosting is work that a client's model thinks about.
-type hosting struct {
+// hostedRun is work that a client's model thinks about.
+type hostedRun struct {
 	*client
-	work compat.Work
+	work compat.Job
 	name string
 }
 
-func (c *client) begin(ctx context.Context, a compat.Ask, most int) (*hosting, error) {
+func (c *client) beginHosted(ctx context.Context, a compat.Request, most int) (*hostedRun, error) {
 	name := hostName()
 	a.Model.Model, a.Budget.Time = Host+"/"+name, hostTime
-	a.Budget.Calls = cmp.Or(a.Budget.Calls, steps)
+	a.Budget.Calls = cmp.Or(a.Budget.Calls, defaultSteps)
 	if most > 0 {
 		a.Budget.Calls = most
 	}
-	if a.Model.Way == compat.Chat {
-		return nil, compat.Wrong("", "no model is configured to talk to: `ponder doctor` says how to have one. ponder_step thinks with yours")
+	if a.Model.Kind == compat.Chat {
+		return nil, compat.InvalidField("", "no model is configured to talk to: `ponder doctor` says how to have one. ponder_step thinks with yours")
 	}
 	work, err := c.Desk.Begin(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	work.Forget()
-	return &hosting{c, work, name}, nil
+	return &hostedRun{c, work, name}, nil
 }
 
-// hosting returns the work of an id if a client's model thinks about it.
-func (c *client) hosting(ctx context.Context, id string) (*hosting, error) {
-	work, err := c.work(ctx, id)
+// findHosted returns the work of an id if a client's model thinks about it.
+func (c *client) findHosted(ctx context.Context, id string) (*hostedRun, error) {
+	work, err := c.findWork(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	name, ok := hostOf(work.Model)
 	if !ok {
-		return nil, compat.Wrong("session", "this session is thought by %s: ponder_session shows how it stands", work.Model)
+		return nil, compat.InvalidField("session", "this session is thought by %s: ponder_session shows how it stands", work.Model)
 	}
-	return &hosting{c, work, name}, nil
+	return &hostedRun{c, work, name}, nil
 }
 
-// answered delivers an answer and returns the next prompt.
-func (h *hosting) answered(ctx context.Context, tell func(string), step, answer string) (outcome, error) {
-	if out, over, err := h.over(ctx); err != nil || over {
+// acceptAnswer delivers an answer and returns the next prompt.
+func (h *hostedRun) acceptAnswer(ctx context.Context, tell func(string), step, answer string) (outcome, error) {
+	if out, over, err := h.currentOutcome(ctx); err != nil || over {
 		return out, err
 	}
 	until := time.Now().Add(stepWait)
-	if err := h.awake(ctx); err != nil {
+	if err := h.wakeWork(ctx); err != nil {
 		return outcome{}, err
 	}
 	for {
-		a, _, news := h.Hosts.pending(h.name)
+		a, _, news := h.Hosts.nextSample(h.name)
 		if a != nil && step == "" {
 			step = a.id
 		}
-		if h.Hosts.answer(h.name, step, answer) {
-			return h.next(ctx, tell, step)
+		if h.Hosts.answerSample(h.name, step, answer) {
+			return h.nextPrompt(ctx, tell, step)
 		}
 		if a != nil { // another step is pending
-			out := h.prompt(a)
+			out := h.promptOutcome(a)
 			out.Reason = "there is no step " + textkit.TruncateBytes(step, 20) + " that waits for an answer: this one does"
 			return out, nil
 		}
-		if out, over, err := h.pause(ctx, news, until); err != nil || over {
+		if out, over, err := h.waitForChange(ctx, news, until); err != nil || over {
 			return out, err
 		}
 	}
 }
 
-// next returns the next prompt, or the end. before is the answered step, or empty.
-func (h *hosting) next(ctx context.Context, tell func(string), before string) (outcome, error) {
+// nextPrompt returns the next prompt, or the end. before is the answered step, or empty.
+func (h *hostedRun) nextPrompt(ctx context.Context, tell func(string), before string) (outcome, error) {
 	until := time.Now().Add(stepWait)
 	for first := before == ""; ; first = false {
-		a, _, news := h.Hosts.pending(h.name)
+		a, _, news := h.Hosts.nextSample(h.name)
 		if a == nil && first { // the work may be paused or have no holder
-			if err := h.awake(ctx); err != nil {
+			if err := h.wakeWork(ctx); err != nil {
 				return outcome{}, err
 			}
 		}
 		if a != nil {
-			out := h.prompt(a)
+			out := h.promptOutcome(a)
 			if a.id == before {
 				out.Reason = "the answer could not be used: it must have just the form that the prompt asks for"
 			}
 			return out, nil
 		}
-		if out, over, err := h.pause(ctx, news, until); err != nil || over {
+		if out, over, err := h.waitForChange(ctx, news, until); err != nil || over {
 			return out, err
 		}
-		if err := h.awake(ctx); err != nil {
+		if err := h.wakeWork(ctx); err != nil {
 			return outcome{}, err
 		}
 		tell("getting ready for the next step")
 	}
 }
 
-// pause waits for news, at most stepAgain. over reports an ended work, or the end of until.
-func (h *hosting) pause(ctx context.Context, news <-chan struct{}, until time.Time) (out outcome, over bool, err error) {
-	ended, stop := h.ending(ctx)
+// waitForChange waits for news, at most stepAgain. over reports an ended work, or the end of until.
+func (h *hostedRun) waitForChange(ctx context.Context, news <-chan struct{}, until time.Time) (out outcome, over bool, err error) {
+	ended, stop := h.watchEnd(ctx)
 	defer stop()
 	select {
 	case <-news:
 		return out, false, nil
 	case <-ended:
-	case <-time.After(min(stepAgain, time.Until(until))):
+	case <-time.After(min(stepHeartbeat, time.Until(until))):
 	case <-ctx.Done():
 		return out, true, ctx.Err()
 	}
-	if out, over, err = h.over(ctx); over || err != nil {
+	if out, over, err = h.currentOutcome(ctx); over || err != nil {
 		return out, true, err
 	}
 	if time.Now().Before(until) {
@@ -214,8 +214,8 @@ func (h *hosting) pause(ctx context.Context, news <-chan struct{}, until time.Ti
 	return out, true, nil
 }
 
-// ending returns a channel that closes at the end of the work.
-func (h *hosting) ending(ctx context.Context) (ended <-chan struct{}, stop func()) {
+// watchEnd returns a channel that closes at the end of the work.
+func (h *hostedRun) watchEnd(ctx context.Context) (ended <-chan struct{}, stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	c := make(chan struct{})
 	go func() {
@@ -227,7 +227,7 @@ func (h *hosting) ending(ctx context.Context) (ended <-chan struct{}, stop func(
 	return c, stop
 }
 
-func (h *hosting) over(ctx context.Context) (outcome, bool, error) {
+func (h *hostedRun) currentOutcome(ctx context.Context) (outcome, bool, error) {
 	parts, end, err := h.Desk.Result(ctx, h.work)
 	if err != nil {
 		return outcome{}, false, err
@@ -239,8 +239,8 @@ func (h *hosting) over(ctx context.Context) (outcome, bool, error) {
 	return outcomeOf(h.work, cited, end), end.Status.Ended(), nil
 }
 
-// awake resumes paused work, and starts work without a holder.
-func (h *hosting) awake(ctx context.Context) error {
+// wakeWork resumes paused work, and starts work without a holder.
+func (h *hostedRun) wakeWork(ctx context.Context) error {
 	_, end, err := h.Desk.Result(ctx, h.work)
 	switch {
 	case err != nil || end.Status.Ended():
@@ -251,36 +251,36 @@ func (h *hosting) awake(ctx context.Context) error {
 	return h.Desk.Service.Go(ctx, h.work.Thread, "")
 }
 
-// letRest pauses the work until its client returns.
-func (s *Server) letRest(name string) {
+// pauseAwaiting pauses the work until its client returns.
+func (s *Server) pauseAwaiting(name string) {
 	ctx := context.Background()
-	list, err := s.Desk.Store.List(ctx, ponder.Filter{Limit: mostResting})
+	list, err := s.Desk.Store.List(ctx, ponder.Filter{Limit: maxAwaiting})
 	for _, info := range list {
 		if info.Model != Host+"/"+name || info.Status != ponder.Thinking {
 			continue
 		}
-		var work compat.Work
-		if work, err = s.Desk.Work(ctx, info.Owner, strings.TrimPrefix(string(info.ID), "thr_")); err == nil {
-			err = s.Desk.Pause(ctx, work, awaits)
+		var work compat.Job
+		if work, err = s.Desk.FindJob(ctx, info.Owner, strings.TrimPrefix(string(info.ID), "thr_")); err == nil {
+			err = s.Desk.Pause(ctx, work, awaitReason)
 		}
 		break
 	}
 	if err != nil {
-		s.log().Warn("a session waits on for its client", "error", err)
+		s.logger().Warn("a session waits on for its client", "error", err)
 	}
 }
 
-// awaits is the reason of that pause.
-const awaits = "waits for its client"
+// awaitReason is the reason of that pause.
+const awaitReason = "waits for its client"
 
-// mostResting limits the search of letRest.
-const mostResting = 1000
+// maxAwaiting limits the search of letRest.
+const maxAwaiting = 1000
 
-func (h *hosting) prompt(a *asking) outcome {
+func (h *hostedRun) promptOutcome(a *pendingSample) outcome {
 	return outcome{Session: h.work.ID(), Status: "needs_answer", Step: a.id, Prompt: h.promptText(a)}
 }
 
-func (h *hosting) promptText(a *asking) string {
+func (h *hostedRun) promptText(a *pendingSample) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Think about what follows. Then call ponder_step with session=%q, step=%q and your answer.\n\n", h.work.ID(), a.id)
 	b.WriteString(requestText(a.req))

@@ -37,8 +37,8 @@ var ErrNeedsTasks = &jsonrpc.Error{
 type Task interface {
 	ID() string
 	Begun() time.Time
-	// Stands returns the state for a client.
-	Stands(ctx context.Context, caps *sdk.ClientCapabilities) (TaskState, error)
+	// CurrentState returns the state for a client.
+	CurrentState(ctx context.Context, caps *sdk.ClientCapabilities) (TaskState, error)
 	// Answer applies answers by the keys of Asks, and ignores others.
 	Answer(ctx context.Context, answers sdk.InputResponseMap) error
 	// Cancel ends the task, unless it has ended.
@@ -49,11 +49,11 @@ type TaskStatus string
 
 // The statuses. The last three are final.
 const (
-	TaskWorking   TaskStatus = "working"
-	TaskAsks      TaskStatus = "input_required"
-	TaskCompleted TaskStatus = "completed" // also if the tool failed
-	TaskFailed    TaskStatus = "failed"    // without a result
-	TaskCancelled TaskStatus = "cancelled"
+	TaskWorking       TaskStatus = "working"
+	TaskInputRequired TaskStatus = "input_required"
+	TaskCompleted     TaskStatus = "completed" // also if the tool failed
+	TaskFailed        TaskStatus = "failed"    // without a result
+	TaskCancelled     TaskStatus = "cancelled"
 )
 
 type TaskState struct {
@@ -85,7 +85,7 @@ type taskParams struct {
 	Responses map[string]json.RawMessage `json:"inputResponses,omitempty"`
 }
 
-func (p *taskParams) answers() sdk.InputResponseMap {
+func (p *taskParams) parseAnswers() sdk.InputResponseMap {
 	list := make(sdk.InputResponseMap)
 	for key, raw := range p.Responses {
 		js, err := json.Marshal(map[string]json.RawMessage{key: raw})
@@ -133,17 +133,17 @@ type ack struct {
 	ResultType string `json:"resultType"`
 }
 
-// tasking supplies tasks to clients with the extension, and rejects task requests of others.
-func (c *client) tasking(next sdk.MethodHandler) sdk.MethodHandler {
+// handleTasks supplies tasks to clients with the extension, and rejects task requests of others.
+func (c *client) handleTasks(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if about, ok := req.(*sdk.ServerRequest[*taskParams]); ok {
-			if !declares(about.ClientCapabilities(), tasks) {
+			if !declaresExtension(about.ClientCapabilities(), tasks) {
 				return nil, ErrNeedsTasks
 			}
 			return next(context.WithValue(ctx, capsKey{}, about.ClientCapabilities()), method, req)
 		}
 		call, ok := req.(*sdk.CallToolRequest)
-		if !ok || call.ProtocolVersion() < modern || !declares(call.ClientCapabilities(), tasks) {
+		if !ok || call.ProtocolVersion() < modern || !declaresExtension(call.ClientCapabilities(), tasks) {
 			return next(ctx, method, req)
 		}
 		slot := &taskSlot{}
@@ -177,7 +177,7 @@ func sameTask(w http.ResponseWriter, r *http.Request) bool {
 	if err != nil || json.Unmarshal(body, &asks) != nil || r.Header.Get("Mcp-Name") == asks.Params.TaskID {
 		return true // the SDK rejects it
 	}
-	refuse(w, http.StatusBadRequest, asks.ID, sdk.CodeHeaderMismatch, "the header Mcp-Name is not the taskId of the body")
+	writeRPCError(w, http.StatusBadRequest, asks.ID, sdk.CodeHeaderMismatch, "the header Mcp-Name is not the taskId of the body")
 	return false
 }
 
@@ -187,7 +187,7 @@ func (c *client) addTasks(server *sdk.Server) {
 			if p == nil {
 				p = &taskParams{}
 			}
-			t, err := c.task(ctx, p.TaskID, need)
+			t, err := c.findTask(ctx, p.TaskID, need)
 			if err != nil {
 				return nil, err
 			}
@@ -199,16 +199,16 @@ func (c *client) addTasks(server *sdk.Server) {
 	}
 	add(methodGet, auth.Read, c.getTask)
 	add(methodUpdate, auth.Think, func(ctx context.Context, t Task, p *taskParams) (sdk.Result, error) {
-		return &ack{ResultType: "complete"}, c.told(t.Answer(ctx, p.answers()))
+		return &ack{ResultType: "complete"}, c.clientError(t.Answer(ctx, p.parseAnswers()))
 	})
 	add(methodCancel, auth.Think, func(ctx context.Context, t Task, _ *taskParams) (sdk.Result, error) {
-		return &ack{ResultType: "complete"}, c.told(t.Cancel(ctx))
+		return &ack{ResultType: "complete"}, c.clientError(t.Cancel(ctx))
 	})
 }
 
-func (c *client) task(ctx context.Context, id string, need auth.Scope) (Task, error) {
-	if err := c.may(need); err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: c.told(err).Error()}
+func (c *client) findTask(ctx context.Context, id string, need auth.Scope) (Task, error) {
+	if err := c.checkScope(need); err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: c.clientError(err).Error()}
 	}
 	if c.Extra.Task != nil {
 		if t := c.Extra.Task(id); t != nil {
@@ -220,9 +220,9 @@ func (c *client) task(ctx context.Context, id string, need auth.Scope) (Task, er
 
 func (c *client) getTask(ctx context.Context, t Task, _ *taskParams) (sdk.Result, error) {
 	caps, _ := ctx.Value(capsKey{}).(*sdk.ClientCapabilities)
-	st, err := t.Stands(ctx, caps)
+	st, err := t.CurrentState(ctx, caps)
 	if err != nil {
-		return nil, c.told(err)
+		return nil, c.clientError(err)
 	}
 	r := &taskReply{
 		ResultType: "complete", TaskID: t.ID(), Status: st.Status, Message: st.Message, Created: t.Begun().UTC(), Updated: st.Updated.UTC(),
@@ -231,7 +231,7 @@ func (c *client) getTask(ctx context.Context, t Task, _ *taskParams) (sdk.Result
 	if st.Result != nil {
 		r.Result = &taskResult{st.Result}
 	}
-	if st.Status == TaskWorking || st.Status == TaskAsks {
+	if st.Status == TaskWorking || st.Status == TaskInputRequired {
 		r.Poll = pollEvery
 	}
 	return r, nil
@@ -240,73 +240,73 @@ func (c *client) getTask(ctx context.Context, t Task, _ *taskParams) (sdk.Result
 // A deskTask survives restarts of clients and servers.
 type deskTask struct {
 	*client
-	work compat.Work
+	work compat.Job
 }
 
 func (c *client) deskTask(ctx context.Context, id string) (Task, error) {
-	work, err := c.work(ctx, id)
+	work, err := c.findWork(ctx, id)
 	switch {
-	case err != nil && c.Desk.FaultOf(err).Status < http.StatusInternalServerError, err == nil && work.Way == compat.Exchange:
+	case err != nil && c.Desk.APIErrorOf(err).Status < http.StatusInternalServerError, err == nil && work.Kind == compat.Exchange:
 		return nil, badParams("there is no task %q", textkit.TruncateBytes(id, 60))
 	case err != nil:
-		return nil, c.told(err)
+		return nil, c.clientError(err)
 	}
 	return &deskTask{c, work}, nil
 }
 
 func (t *deskTask) ID() string { return t.work.ID() }
 
-func (t *deskTask) Begun() time.Time { return t.work.Begun }
+func (t *deskTask) Begun() time.Time { return t.work.Started }
 
 func (t *deskTask) Cancel(ctx context.Context) error { return t.Desk.Cancel(ctx, t.work) }
 
-func (t *deskTask) Stands(ctx context.Context, caps *sdk.ClientCapabilities) (TaskState, error) {
-	out, err := t.stands(ctx, t.work)
+func (t *deskTask) CurrentState(ctx context.Context, caps *sdk.ClientCapabilities) (TaskState, error) {
+	out, err := t.sessionStatus(ctx, t.work)
 	if err != nil {
 		return TaskState{}, err
 	}
-	st := TaskState{Status: TaskWorking, Message: out.Status, Updated: t.work.Begun}
+	st := TaskState{Status: TaskWorking, Message: out.Status, Updated: t.work.Started}
 	if info, err := t.Desk.Store.Thread(ctx, t.work.Thread); err == nil {
 		st.Updated = info.Updated
 	}
 	switch ponder.Status(out.Status) {
 	case ponder.Completed, ponder.Failed:
-		st.Status, st.Result = TaskCompleted, shown(out.outcome)
+		st.Status, st.Result = TaskCompleted, renderOutcome(out.outcome)
 		st.Result.StructuredContent = out.outcome
 	case ponder.Cancelled:
 		st.Status = TaskCancelled
 	default:
 		if name, ok := hostOf(t.work.Model); ok && t.Hosts != nil && caps != nil && caps.Sampling != nil {
-			return t.asks(ctx, name, ponder.Status(out.Status), st)
+			return t.addSamplePrompts(ctx, name, ponder.Status(out.Status), st)
 		}
 	}
 	return st, nil
 }
 
-// asks adds the prompts for the client's model.
-func (t *deskTask) asks(ctx context.Context, name string, is ponder.Status, st TaskState) (TaskState, error) {
-	waiting := t.Hosts.waiting(name)
+// addSamplePrompts adds the prompts for the client's model.
+func (t *deskTask) addSamplePrompts(ctx context.Context, name string, is ponder.Status, st TaskState) (TaskState, error) {
+	waiting := t.Hosts.allSamples(name)
 	if len(waiting) == 0 {
-		if is == ponder.Paused && !t.rests(ctx) {
+		if is == ponder.Paused && !t.awaitsClient(ctx) {
 			return st, nil // the user paused it
 		}
-		h := &hosting{t.client, t.work, name}
-		return st, h.awake(ctx)
+		h := &hostedRun{t.client, t.work, name}
+		return st, h.wakeWork(ctx)
 	}
-	st.Status, st.Asks = TaskAsks, make(sdk.InputRequestMap)
+	st.Status, st.Asks = TaskInputRequired, make(sdk.InputRequestMap)
 	for _, a := range waiting {
 		st.Asks[a.id] = messageFor(a.req)
 	}
 	return st, nil
 }
 
-func (t *deskTask) rests(ctx context.Context) (yes bool) {
+func (t *deskTask) awaitsClient(ctx context.Context) (yes bool) {
 	for ev, err := range t.Desk.Store.Events(ctx, t.work.Thread, t.work.After) {
 		if err != nil {
 			return false
 		}
 		if p, ok := ev.Body.(ponder.RunPaused); ok {
-			yes = p.Reason == awaits
+			yes = p.Reason == awaitReason
 		}
 	}
 	return yes
@@ -319,7 +319,7 @@ func (t *deskTask) Answer(_ context.Context, answers sdk.InputResponseMap) error
 	}
 	for step, a := range answers {
 		if text, ok := saidBy(a); ok {
-			t.Hosts.answer(name, step, textkit.TruncateBytes(text, maxAnswer))
+			t.Hosts.answerSample(name, step, textkit.TruncateBytes(text, maxAnswer))
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"ponder/llm"
 )
 
-func post(t *testing.T, r *rig, token, method, name, params string) (code int, answer map[string]any) {
+func postRequest(t *testing.T, r *rig, token, method, name, params string) (code int, answer map[string]any) {
 	t.Helper()
 	if params == "" {
 		params = "{}"
@@ -58,9 +58,9 @@ func postAs(t *testing.T, r *rig, token string, able map[string]any, method, nam
 	return w.Code, answer
 }
 
-func task(t *testing.T, r *rig, token string, calls string) string {
+func startTask(t *testing.T, r *rig, token string, calls string) string {
 	t.Helper()
-	_, answer := post(t, r, token, "tools/call", "ponder_deep_think", `{"name":"ponder_deep_think","arguments":{"question":"Why is the sea blue?","max_calls":`+calls+`}}`)
+	_, answer := postRequest(t, r, token, "tools/call", "ponder_deep_think", `{"name":"ponder_deep_think","arguments":{"question":"Why is the sea blue?","max_calls":`+calls+`}}`)
 	res, _ := answer["result"].(map[string]any)
 	id, _ := res["taskId"].(string)
 	ttl, known := res["ttlMs"]
@@ -71,22 +71,22 @@ func task(t *testing.T, r *rig, token string, calls string) string {
 }
 
 func TestTask(t *testing.T) {
-	r := newRig(t, usual())
-	id := task(t, r, dialecttest.Mine, "3")
+	r := newRig(t, defaultOptions())
+	id := startTask(t, r, dialecttest.Mine, "3")
 	howEnded(t, r)
-	_, answer := post(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
+	_, answer := postRequest(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
 	res, _ := answer["result"].(map[string]any)
 	result, _ := res["result"].(map[string]any)
 	out, _ := result["structuredContent"].(map[string]any)
 	if res["status"] != "completed" || res["resultType"] != "complete" || result["resultType"] != "complete" || out["answer"] == "" || out["session"] != id {
 		t.Errorf("the task is %v", res)
 	}
-	if _, answer := post(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
+	if _, answer := postRequest(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
 		t.Errorf("cancel what has ended: %v", answer)
 	}
 	for _, one := range []struct{ token, id, name string }{{dialecttest.Hers, id, id}, {dialecttest.Mine, "nothing", "nothing"}, {dialecttest.Mine, id, "other"}} {
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-			if _, answer := post(t, r, one.token, method, one.name, `{"taskId":"`+one.id+`"}`); answer["error"] == nil {
+			if _, answer := postRequest(t, r, one.token, method, one.name, `{"taskId":"`+one.id+`"}`); answer["error"] == nil {
 				t.Errorf("%s %v: %v", method, one, answer)
 			}
 		}
@@ -94,13 +94,13 @@ func TestTask(t *testing.T) {
 }
 
 func TestTaskCancelled(t *testing.T) {
-	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slow}})
-	id := task(t, r, dialecttest.Mine, "100")
-	if _, answer := post(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
+	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+	id := startTask(t, r, dialecttest.Mine, "100")
+	if _, answer := postRequest(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
 		t.Fatal(answer)
 	}
 	howEnded(t, r)
-	_, answer := post(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
+	_, answer := postRequest(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
 	if res, _ := answer["result"].(map[string]any); res["status"] != "cancelled" {
 		t.Error(answer)
 	}
@@ -138,8 +138,8 @@ func TestProgressAndCancel(t *testing.T) {
 			}
 		}}
 	}
-	o := func() dialecttest.Options { return dialecttest.Options{Model: &dialecttest.Model{Answer: slow}} }
-	inEras(t, o, co, func(t *testing.T, r *rig, s *sdk.ClientSession) {
+	o := func() dialecttest.Options { return dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}} }
+	forEachEra(t, o, co, func(t *testing.T, r *rig, s *sdk.ClientSession) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		p := &sdk.CallToolParams{Name: "ponder_think", Arguments: args{"question": "Why is the sea blue?"}}
@@ -171,7 +171,7 @@ func TestProgressAndCancel(t *testing.T) {
 	})
 }
 
-func slow(*llm.Request, int) dialecttest.Answer {
+func slowAnswer(*llm.Request, int) dialecttest.Answer {
 	return dialecttest.Answer{Wait: 20 * time.Millisecond}
 }
 
@@ -179,9 +179,9 @@ func TestLeftAlone(t *testing.T) {
 	asked := make(chan struct{}, 100)
 	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, n int) dialecttest.Answer {
 		asked <- struct{}{}
-		return slow(req, n)
+		return slowAnswer(req, n)
 	}}})
-	s := r.talk(t, "", me(), nil)
+	s := r.openStream(t, "", testCaller(), nil)
 	go s.CallTool(context.Background(), &sdk.CallToolParams{Name: "ponder_think", Arguments: args{"question": "Why is the sea blue?", "max_calls": 4}})
 	<-asked
 	s.Close()
@@ -191,10 +191,10 @@ func TestLeftAlone(t *testing.T) {
 }
 
 func TestOwnersApart(t *testing.T) {
-	r := newRig(t, bare())
-	mine := r.talk(t, "", me(), nil)
-	hers := r.talk(t, "", auth.Caller{Owner: "anna", Scopes: auth.Scopes()}, nil)
-	_, out, _ := use(t, mine, "ponder_step", args{"question": "Why is the sea blue?"})
+	r := newRig(t, hostOptions())
+	mine := r.openStream(t, "", testCaller(), nil)
+	hers := r.openStream(t, "", auth.Caller{Owner: "anna", Scopes: auth.Scopes()}, nil)
+	_, out, _ := callTool(t, mine, "ponder_step", args{"question": "Why is the sea blue?"})
 	for _, one := range []struct {
 		tool string
 		args args
@@ -203,23 +203,23 @@ func TestOwnersApart(t *testing.T) {
 		{"ponder_session", args{"action": "status", "session": out["session"]}}, {"ponder_session", args{"action": "cancel", "session": out["session"]}},
 		{"ponder_session", args{"action": "export", "session": out["session"]}}, {"ponder_steer", args{"session": out["session"], "action": "answer_now"}},
 	} {
-		if text, _, failed := use(t, hers, one.tool, one.args); !failed || strings.Contains(text, "sea") {
+		if text, _, failed := callTool(t, hers, one.tool, one.args); !failed || strings.Contains(text, "sea") {
 			t.Errorf("%v of another owner: %s", one, text)
 		}
 	}
-	if text, _, _ := use(t, hers, "ponder_session", args{"action": "list"}); strings.Contains(text, "sea") {
+	if text, _, _ := callTool(t, hers, "ponder_session", args{"action": "list"}); strings.Contains(text, "sea") {
 		t.Errorf("the list of another owner: %s", text)
 	}
-	look := r.talk(t, "", me(auth.Read), nil)
+	look := r.openStream(t, "", testCaller(auth.Read), nil)
 	for _, tool := range []string{"ponder_think", "ponder_step", "ponder_chat"} {
-		if text, _, failed := use(t, look, tool, args{"question": "Why?"}); !failed || !strings.Contains(text, "scope") {
+		if text, _, failed := callTool(t, look, tool, args{"question": "Why?"}); !failed || !strings.Contains(text, "scope") {
 			t.Errorf("%s by who may only read: %s", tool, text)
 		}
 	}
 }
 
 func TestHostile(t *testing.T) {
-	inEras(t, usual, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
+	forEachEra(t, defaultOptions, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
 		long := strings.Repeat("x", 1<<20)
 		for _, one := range []struct {
 			tool string
@@ -263,7 +263,7 @@ func FuzzHTTP(f *testing.F) {
 		if strings.ContainsAny(era, "\r\n\x00") || strings.Contains(body, "subscriptions/listen") {
 			return
 		}
-		r := newRig(t, bare())
+		r := newRig(t, hostOptions())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		req := dialecttest.Request(ctx, http.MethodPost, Path, body)

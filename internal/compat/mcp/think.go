@@ -21,7 +21,7 @@ import (
 
 type mode struct {
 	name, title, doc string
-	way              compat.Way
+	way              compat.JobKind
 	effort           string // default
 	long             bool   // may become a task
 }
@@ -45,7 +45,7 @@ var modes = []mode{
 	},
 }
 
-type asked struct {
+type thinkInput struct {
 	Question     string  `json:"question" jsonschema:"what to think about, as a full question in plain words"`
 	Context      string  `json:"context,omitempty" jsonschema:"what must be known of the question: facts, constraints, what was said before"`
 	Effort       string  `json:"effort,omitempty" jsonschema:"how hard to think: none, minimal, low, medium, high, xhigh or max"`
@@ -81,11 +81,11 @@ type source struct {
 func (c *client) addModes(server *sdk.Server) {
 	for _, m := range modes {
 		open := true
-		do := func(ctx context.Context, req *sdk.CallToolRequest, in asked) (*sdk.CallToolResult, outcome, error) {
-			res, out, err := c.think(ctx, req, m, in)
-			return res, out, c.told(err)
+		do := func(ctx context.Context, req *sdk.CallToolRequest, in thinkInput) (*sdk.CallToolResult, outcome, error) {
+			res, out, err := c.runThink(ctx, req, m, in)
+			return res, out, c.clientError(err)
 		}
-		c.tools[m.name] = directly(do)
+		c.tools[m.name] = newDirectTool(do)
 		addTool(server, &sdk.Tool{
 			Name: m.name, Title: m.title, Description: m.doc,
 			Annotations: &sdk.ToolAnnotations{Title: m.title, DestructiveHint: new(bool), OpenWorldHint: &open},
@@ -93,18 +93,18 @@ func (c *client) addModes(server *sdk.Server) {
 	}
 }
 
-func (c *client) think(ctx context.Context, req *sdk.CallToolRequest, m mode, in asked) (*sdk.CallToolResult, outcome, error) {
-	if err := c.may(auth.Think); err != nil {
+func (c *client) runThink(ctx context.Context, req *sdk.CallToolRequest, m mode, in thinkInput) (*sdk.CallToolResult, outcome, error) {
+	if err := c.checkScope(auth.Think); err != nil {
 		return nil, outcome{}, err
 	}
 	if req.Params.RequestState != "" {
-		return c.sampled(ctx, req)
+		return c.continueSampled(ctx, req)
 	}
-	a, err := c.ask(m, in)
+	a, err := c.newRequest(m, in)
 	if err != nil {
 		return nil, outcome{}, err
 	}
-	if a.Model.Model == "" && c.hostless(ctx) {
+	if a.Model.Model == "" && c.hasNoModel(ctx) {
 		return c.byHost(ctx, req, a)
 	}
 	work, err := c.Desk.Begin(ctx, a)
@@ -118,11 +118,11 @@ func (c *client) think(ctx context.Context, req *sdk.CallToolRequest, m mode, in
 		work.Forget()
 		return nil, outcome{Session: work.ID(), Status: string(ponder.Thinking)}, nil
 	}
-	return c.wait(ctx, req, work)
+	return c.waitWork(ctx, req, work)
 }
 
-// hostless reports whether no model is configured.
-func (c *client) hostless(ctx context.Context) bool {
+// hasNoModel reports whether no model is configured.
+func (c *client) hasNoModel(ctx context.Context) bool {
 	if c.Hosts == nil {
 		return false
 	}
@@ -130,17 +130,17 @@ func (c *client) hostless(ctx context.Context) bool {
 	return err == nil && len(names) == 0
 }
 
-func (c *client) ask(m mode, in asked) (compat.Ask, error) {
-	a := compat.Ask{
-		Owner: c.caller.Owner, Model: compat.Model{Name: m.name, Way: m.way}, Effort: in.Effort, NoWeb: in.NoWeb, NoMemory: in.NoMemory,
+func (c *client) newRequest(m mode, in thinkInput) (compat.Request, error) {
+	a := compat.Request{
+		Owner: c.caller.Owner, Model: compat.Model{Name: m.name, Kind: m.way}, Effort: in.Effort, NoWeb: in.NoWeb, NoMemory: in.NoMemory,
 		Chat: in.Conversation,
 	}
 	a.Effort = cmp.Or(a.Effort, m.effort)
 	if !compat.IsEffort(in.Effort) {
-		return a, compat.Wrong("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
+		return a, compat.InvalidField("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
 	}
 	if strings.TrimSpace(textkit.Clean(in.Question)) == "" {
-		return a, compat.Wrong("question", "question: it is empty: say what to think about")
+		return a, compat.InvalidField("question", "question: it is empty: say what to think about")
 	}
 	a.Budget.Time = time.Duration(in.Minutes * float64(time.Minute))
 	a.Budget.Money = ponder.Money(in.MaxCost * 1e6)
@@ -148,12 +148,12 @@ func (c *client) ask(m mode, in asked) (compat.Ask, error) {
 	var wrong steering.Errors
 	if errors.As(steering.CheckLimits(a.Budget), &wrong) {
 		field := strings.TrimPrefix(wrong[0].Field, "duration_")
-		return a, compat.Wrong(field, "%s: %v", field, wrong)
+		return a, compat.InvalidField(field, "%s: %v", field, wrong)
 	}
 	if in.Model != "" {
 		named, ok := c.Desk.Model(in.Model)
 		if !ok || named.Model == "" || strings.HasPrefix(named.Model, Host+"/") {
-			return a, compat.Wrong("model", "model: expected provider/model")
+			return a, compat.InvalidField("model", "model: expected provider/model")
 		}
 		a.Model.Model = named.Model
 	}
@@ -164,9 +164,9 @@ func (c *client) ask(m mode, in asked) (compat.Ask, error) {
 	return a, nil
 }
 
-// wait reports progress until work ends.
-func (c *client) wait(ctx context.Context, req *sdk.CallToolRequest, work compat.Work) (*sdk.CallToolResult, outcome, error) {
-	tell := teller(ctx, req)
+// waitWork reports progress until work ends.
+func (c *client) waitWork(ctx context.Context, req *sdk.CallToolRequest, work compat.Job) (*sdk.CallToolResult, outcome, error) {
+	tell := progressFunc(ctx, req)
 	var cited []compat.Citation
 	end, err := c.Desk.Wait(ctx, work, func(p compat.Part) error {
 		cited = append(cited, p.Citations...)
@@ -179,19 +179,19 @@ func (c *client) wait(ctx context.Context, req *sdk.CallToolRequest, work compat
 		return nil
 	})
 	if err != nil {
-		if ctx.Err() != nil && c.cancelled(req) {
-			if err := c.Desk.Cancel(c.in(context.WithoutCancel(ctx)), work); err != nil {
-				c.log().Warn("what a client took back goes on", "thread", work.Thread, "error", err)
+		if ctx.Err() != nil && c.wasCancelled(req) {
+			if err := c.Desk.Cancel(c.withCaller(context.WithoutCancel(ctx)), work); err != nil {
+				c.logger().Warn("what a client took back goes on", "thread", work.Thread, "error", err)
 			}
 		}
 		return nil, outcome{}, err
 	}
 	out := outcomeOf(work, cited, end)
-	return shown(out), out, nil
+	return renderOutcome(out), out, nil
 }
 
-// teller sends progress if the client asked for it.
-func teller(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
+// progressFunc sends progress if the client asked for it.
+func progressFunc(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
 	token := req.Params.GetProgressToken()
 	n := 0.0
 	return func(text string) {
@@ -201,14 +201,14 @@ func teller(ctx context.Context, req *sdk.CallToolRequest) func(text string) {
 		}
 		n++
 		// a disconnect ends the call
-		_ = progress(ctx, req, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: textkit.TruncateBytes(text, maxNews)})
+		_ = sendProgress(ctx, req, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: textkit.TruncateBytes(text, maxNews)})
 	}
 }
 
 // maxNews is in bytes.
 const maxNews = 300
 
-func outcomeOf(work compat.Work, cited []compat.Citation, end compat.End) outcome {
+func outcomeOf(work compat.Job, cited []compat.Citation, end compat.End) outcome {
 	out := outcome{
 		Session: work.ID(), Status: string(end.Status), Answer: end.Text, Reason: end.Reason, Model: end.Model, Tokens: end.Usage.Total(),
 	}
@@ -223,7 +223,7 @@ func outcomeOf(work compat.Work, cited []compat.Citation, end compat.End) outcom
 	return out
 }
 
-func shown(out outcome) *sdk.CallToolResult {
+func renderOutcome(out outcome) *sdk.CallToolResult {
 	res := &sdk.CallToolResult{IsError: out.Status == string(ponder.Failed)}
 	var b strings.Builder
 	switch {

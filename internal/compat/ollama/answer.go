@@ -32,57 +32,57 @@ type counts struct {
 	EvalNS int64 `json:"eval_duration"`
 }
 
-func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) handleChat(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in chatBody
 	body, err := compat.Read(r, &in)
 	if err != nil {
 		return err
 	}
 	if len(in.Messages) == 0 && in.Model != "" { // a request to load the model, which needs nothing
-		if _, err := a.model(in.Model); err != nil {
+		if _, err := a.findModel(in.Model); err != nil {
 			return err
 		}
-		t := &telling{w: w, model: in.Model}
-		t.line(chunk{Message: &message{Role: "assistant"}, Done: true, Reason: in.load(), counts: &counts{}})
+		t := &answerEncoder{w: w, model: in.Model}
+		t.writeLine(chunk{Message: &message{Role: "assistant"}, Done: true, Reason: in.loadReason(), counts: &counts{}})
 		return nil
 	}
-	return a.tell(w, r, owner, &in, body, false)
+	return a.answerPrompt(w, r, owner, &in, body, false)
 }
 
-func (a *api) generate(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) handleGenerate(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in chatBody
 	body, err := compat.Read(r, &in)
 	if err != nil {
 		return err
 	}
 	if in.Prompt == "" && in.Model != "" {
-		if _, err := a.model(in.Model); err != nil {
+		if _, err := a.findModel(in.Model); err != nil {
 			return err
 		}
-		t := &telling{w: w, model: in.Model}
-		t.line(chunk{Response: new(string), Done: true, Reason: in.load(), counts: &counts{}})
+		t := &answerEncoder{w: w, model: in.Model}
+		t.writeLine(chunk{Response: new(string), Done: true, Reason: in.loadReason(), counts: &counts{}})
 		return nil
 	}
 	in.Messages, in.Tools = []message{{Role: "user", Content: in.Prompt, Images: in.Images}}, nil
-	return a.tell(w, r, owner, &in, body, true)
+	return a.answerPrompt(w, r, owner, &in, body, true)
 }
 
-func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *chatBody, body []byte, prompt bool) error {
-	ask, err := a.ask(owner, in)
+func (a *api) answerPrompt(w http.ResponseWriter, r *http.Request, owner string, in *chatBody, body []byte, prompt bool) error {
+	ask, err := a.newRequest(owner, in)
 	if err != nil {
 		return err
 	}
 	ask.Chat = r.Header.Get("X-OpenWebUI-Chat-Id")
-	ask.Apart = prompt
-	work, answered, err := a.desk.Once(r, body, ask)
+	ask.Standalone = prompt
+	work, answered, err := a.desk.BeginOnce(r, body, ask)
 	if err != nil {
 		return err
 	}
-	t := &telling{w: w, model: in.Model, prompt: prompt, begun: time.Now(), quiet: string(in.Think) == "false"}
+	t := &answerEncoder{w: w, model: in.Model, prompt: prompt, begun: time.Now(), quiet: string(in.Think) == "false"}
 	if in.Stream == nil || *in.Stream {
-		return a.stream(r, work, t, answered)
+		return a.streamAnswer(r, work, t, answered)
 	}
-	whole, err := a.desk.Whole(r.Context(), work, answered)
+	whole, err := a.desk.WaitAnswer(r.Context(), work, answered)
 	if err != nil {
 		return err
 	}
@@ -93,14 +93,14 @@ func (a *api) tell(w http.ResponseWriter, r *http.Request, owner string, in *cha
 	for _, one := range whole.Calls {
 		calls = append(calls, callOf(one))
 	}
-	c := t.last(whole.End)
-	c.put(prompt, whole.Text, whole.Thinking, calls)
-	t.line(c)
+	c := t.lastChunk(whole.End)
+	c.setText(prompt, whole.Text, whole.Thinking, calls)
+	t.writeLine(c)
 	answered()
 	return t.err
 }
 
-type telling struct {
+type answerEncoder struct {
 	w      http.ResponseWriter
 	ctl    *http.ResponseController
 	model  string
@@ -109,11 +109,11 @@ type telling struct {
 	begun  time.Time
 	err    error
 
-	words, thoughts compat.Mould // of lines
+	words, thoughts compat.JSONTemplate // of lines
 	js              []byte
 }
 
-func (a *api) stream(r *http.Request, work compat.Work, t *telling, answered func()) error {
+func (a *api) streamAnswer(r *http.Request, work compat.Job, t *answerEncoder, answered func()) error {
 	ctl := http.NewResponseController(t.w)
 	_ = ctl.SetWriteDeadline(time.Time{}) // fails only for writers without deadlines
 	t.w.Header().Set("Content-Type", "application/x-ndjson")
@@ -121,48 +121,48 @@ func (a *api) stream(r *http.Request, work compat.Work, t *telling, answered fun
 	t.w.Header().Set("X-Accel-Buffering", "no")
 	t.w.WriteHeader(http.StatusOK)
 	t.ctl = ctl
-	t.words, t.thoughts = t.mould(compat.Gap, ""), t.mould("", compat.Gap)
-	if a.desk.Tell(r.Context(), work, false, t) {
+	t.words, t.thoughts = t.newTemplate(compat.Placeholder, ""), t.newTemplate("", compat.Placeholder)
+	if a.desk.EncodeJob(r.Context(), work, false, t) {
 		answered()
 	}
 	return nil
 }
 
-func (t *telling) Quiet() { t.put("", "", nil) }
+func (t *answerEncoder) Quiet() { t.writePiece("", "", nil) }
 
-func (t *telling) Fail(f *compat.Fault) { t.line(map[string]string{"error": f.Detail}) }
+func (t *answerEncoder) Fail(f *compat.APIError) { t.writeLine(map[string]string{"error": f.Detail}) }
 
-func (t *telling) End(end compat.End) {
+func (t *answerEncoder) End(end compat.End) {
 	if end.Status != ponder.Completed {
-		t.line(map[string]string{"error": end.Reason})
+		t.writeLine(map[string]string{"error": end.Reason})
 		return
 	}
-	c := t.last(end)
-	c.put(t.prompt, "", "", nil)
-	t.line(c)
+	c := t.lastChunk(end)
+	c.setText(t.prompt, "", "", nil)
+	t.writeLine(c)
 }
 
-func (t *telling) Flush() error {
+func (t *answerEncoder) Flush() error {
 	if t.err == nil {
 		t.err = t.ctl.Flush()
 	}
 	return t.err
 }
 
-func (t *telling) Part(p compat.Part) {
+func (t *answerEncoder) Part(p compat.Part) {
 	switch p.Kind {
 	case compat.Text:
-		t.add(t.words, p.Text)
+		t.writeTemplate(t.words, p.Text)
 	case compat.Call:
-		t.put("", "", []call{callOf(*p.Call)})
+		t.writePiece("", "", []call{callOf(*p.Call)})
 	default:
-		if text := t.thinking(p); text != "" {
-			t.add(t.thoughts, text)
+		if text := t.thinkingText(p); text != "" {
+			t.writeTemplate(t.thoughts, text)
 		}
 	}
 }
 
-func (t *telling) thinking(p compat.Part) string {
+func (t *answerEncoder) thinkingText(p compat.Part) string {
 	if t.quiet {
 		return ""
 	}
@@ -176,28 +176,28 @@ func callOf(c llm.ToolCall) call {
 	return out
 }
 
-func (t *telling) put(text, thinking string, calls []call) {
+func (t *answerEncoder) writePiece(text, thinking string, calls []call) {
 	c := chunk{}
-	c.put(t.prompt, text, thinking, calls)
-	t.line(c)
+	c.setText(t.prompt, text, thinking, calls)
+	t.writeLine(c)
 }
 
-func (t *telling) mould(text, thinking string) compat.Mould {
-	c := chunk{Model: t.model, Created: compat.Gap}
-	c.put(t.prompt, text, thinking, nil)
-	return compat.NewMould(c)
+func (t *answerEncoder) newTemplate(text, thinking string) compat.JSONTemplate {
+	c := chunk{Model: t.model, Created: compat.Placeholder}
+	c.setText(t.prompt, text, thinking, nil)
+	return compat.NewJSONTemplate(c)
 }
 
-func (t *telling) add(m compat.Mould, text string) {
-	t.js = append(m.Append(t.js[:0], now(), text), '\n')
+func (t *answerEncoder) writeTemplate(m compat.JSONTemplate, text string) {
+	t.js = append(m.Append(t.js[:0], timestamp(), text), '\n')
 	if t.err == nil {
 		_, t.err = t.w.Write(t.js)
 	}
 }
 
-func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+func timestamp() string { return time.Now().UTC().Format(time.RFC3339Nano) }
 
-func (c *chunk) put(prompt bool, text, thinking string, calls []call) {
+func (c *chunk) setText(prompt bool, text, thinking string, calls []call) {
 	if prompt {
 		c.Response, c.Thinking = &text, thinking
 		return
@@ -205,7 +205,7 @@ func (c *chunk) put(prompt bool, text, thinking string, calls []call) {
 	c.Message = &message{Role: "assistant", Content: text, Thinking: thinking, Calls: calls}
 }
 
-func (t *telling) last(end compat.End) chunk {
+func (t *answerEncoder) lastChunk(end compat.End) chunk {
 	took := time.Since(t.begun).Nanoseconds()
 	c := chunk{Done: true, Reason: "stop", counts: &counts{
 		Total: took, Read: end.Usage.Input + end.Usage.CacheRead + end.Usage.CacheWrite, Wrote: end.Usage.Output, EvalNS: took,
@@ -216,9 +216,9 @@ func (t *telling) last(end compat.End) chunk {
 	return c
 }
 
-func (t *telling) line(v any) {
+func (t *answerEncoder) writeLine(v any) {
 	if c, ok := v.(chunk); ok {
-		c.Model, c.Created = t.model, now()
+		c.Model, c.Created = t.model, timestamp()
 		v = c
 		if t.w.Header().Get("Content-Type") == "" {
 			t.w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -229,7 +229,7 @@ func (t *telling) line(v any) {
 	}
 }
 
-func (a *api) embed(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) handleEmbed(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct {
 		Model string          `json:"model"`
 		Input json.RawMessage `json:"input"`
@@ -246,7 +246,7 @@ func (a *api) embed(w http.ResponseWriter, r *http.Request, owner string) error 
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, map[string]any{
+	return replyJSON(w, http.StatusOK, map[string]any{
 		"model": in.Model, "embeddings": vectors, "total_duration": time.Since(begun).Nanoseconds(), "load_duration": 0, "prompt_eval_count": usage.Total(),
 	})
 }
@@ -261,5 +261,5 @@ func (a *api) embedOne(w http.ResponseWriter, r *http.Request, owner string) err
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, map[string]any{"embedding": vectors[0]})
+	return replyJSON(w, http.StatusOK, map[string]any{"embedding": vectors[0]})
 }

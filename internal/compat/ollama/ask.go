@@ -60,12 +60,12 @@ type tool struct {
 	} `json:"function"`
 }
 
-func (a *api) ask(owner string, in *chatBody) (ask compat.Ask, err error) {
-	m, err := a.model(in.Model)
+func (a *api) newRequest(owner string, in *chatBody) (ask compat.Request, err error) {
+	m, err := a.findModel(in.Model)
 	if err != nil {
 		return ask, err
 	}
-	ask = compat.Ask{
+	ask = compat.Request{
 		Owner: owner, Model: m, System: in.System, MaxTokens: int(min(max(0, in.Options.Predict), maxPredict)), Temperature: in.Options.Temperature,
 	}
 	if ask.Effort, err = effortOf(in.Think); err != nil {
@@ -76,17 +76,17 @@ func (a *api) ask(owner string, in *chatBody) (ask compat.Ask, err error) {
 	}
 	for i, t := range in.Tools {
 		if t.Function.Name == "" {
-			return ask, compat.Wrong("tools", "tools[%d].function.name is required", i)
+			return ask, compat.InvalidField("tools", "tools[%d].function.name is required", i)
 		}
 		schema, ok := compat.SchemaOf(t.Function.Args)
 		if !ok {
-			return ask, compat.Wrong("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
+			return ask, compat.InvalidField("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
 		}
 		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: schema})
 	}
 	r := reader{ask: &ask, names: make(map[string]string)}
 	for i, m := range in.Messages {
-		if err := r.message(i, m); err != nil {
+		if err := r.addMessage(i, m); err != nil {
 			return ask, err
 		}
 	}
@@ -95,8 +95,8 @@ func (a *api) ask(owner string, in *chatBody) (ask compat.Ask, err error) {
 
 const maxPredict = 1 << 30
 
-// load returns the done_reason of a request to load or unload a model.
-func (in *chatBody) load() string {
+// loadReason returns the done_reason of a request to load or unload a model.
+func (in *chatBody) loadReason() string {
 	switch strings.Trim(string(in.Keep), `"`) {
 	case "0", "0s", "0m":
 		return "unload"
@@ -112,7 +112,7 @@ func effortOf(js json.RawMessage) (string, error) {
 		return "none", nil
 	default:
 		if !compat.IsEffort(text) {
-			return "", compat.Wrong("think", "think: expected true, false, \"low\", \"medium\" or \"high\"")
+			return "", compat.InvalidField("think", "think: expected true, false, \"low\", \"medium\" or \"high\"")
 		}
 		return text, nil
 	}
@@ -128,16 +128,16 @@ func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 	case strings.HasPrefix(text, "{"):
 		return &llm.Schema{Name: "answer", JSON: js}, nil
 	}
-	return nil, compat.Wrong("format", "format: expected \"json\" or a JSON schema")
+	return nil, compat.InvalidField("format", "format: expected \"json\" or a JSON schema")
 }
 
 type reader struct {
-	ask   *compat.Ask
+	ask   *compat.Request
 	names map[string]string // names of tools by call id
 	last  []string          // ids of calls without results
 }
 
-func (r *reader) message(i int, m message) error {
+func (r *reader) addMessage(i int, m message) error {
 	switch m.Role {
 	case "system", "developer":
 		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + m.Content)
@@ -146,22 +146,22 @@ func (r *reader) message(i int, m message) error {
 		for j, text := range m.Images {
 			image, err := imageOf(text)
 			if err != nil {
-				return compat.Wrong("messages", "messages[%d].images[%d]: %s", i, j, err)
+				return compat.InvalidField("messages", "messages[%d].images[%d]: %s", i, j, err)
 			}
 			msg.Parts = append(msg.Parts, llm.Part{Media: image})
 		}
-		r.add(msg)
+		r.appendMessage(msg)
 	case "assistant":
-		r.assistant(i, m)
+		r.addAssistant(i, m)
 	case "tool":
-		return r.result(i, m)
+		return r.addToolResult(i, m)
 	default:
-		return compat.Wrong("messages", "messages[%d].role: expected system, user, assistant or tool", i)
+		return compat.InvalidField("messages", "messages[%d].role: expected system, user, assistant or tool", i)
 	}
 	return nil
 }
 
-func (r *reader) assistant(i int, m message) {
+func (r *reader) addAssistant(i int, m message) {
 	msg := llm.Message{Role: llm.Assistant}
 	if m.Content != "" || len(m.Calls) == 0 {
 		msg.Parts = append(msg.Parts, llm.Part{Text: m.Content})
@@ -174,11 +174,11 @@ func (r *reader) assistant(i int, m message) {
 		r.names[c.ID], r.last = c.Function.Name, append(r.last, c.ID)
 		msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: argsOf(c.Function.Args)}})
 	}
-	r.add(msg)
+	r.appendMessage(msg)
 }
 
-// result appends a tool result. Without an id it belongs to the first open call, of that name if given.
-func (r *reader) result(i int, m message) error {
+// addToolResult appends a tool result. Without an id it belongs to the first open call, of that name if given.
+func (r *reader) addToolResult(i int, m message) error {
 	id := m.CallID
 	if id == "" {
 		for i, open := range r.last {
@@ -190,7 +190,7 @@ func (r *reader) result(i int, m message) error {
 	}
 	name := cmp.Or(r.names[id], m.ToolName)
 	if id == "" || name == "" {
-		return compat.Wrong("messages", "messages[%d]: it is the result of no tool call before it", i)
+		return compat.InvalidField("messages", "messages[%d]: it is the result of no tool call before it", i)
 	}
 	part := llm.Part{Result: &llm.ToolResult{ID: id, Name: name, Text: m.Content}}
 	list := r.ask.Messages
@@ -198,7 +198,7 @@ func (r *reader) result(i int, m message) error {
 		list[n-1].Parts = append(list[n-1].Parts, part)
 		return nil
 	}
-	r.add(llm.Message{Role: llm.User, Parts: []llm.Part{part}})
+	r.appendMessage(llm.Message{Role: llm.User, Parts: []llm.Part{part}})
 	return nil
 }
 
@@ -214,7 +214,7 @@ func argsOf(js json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{}`)
 }
 
-func (r *reader) add(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
+func (r *reader) appendMessage(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
 
 func imageOf(text string) (*llm.Media, error) {
 	if _, rest, ok := strings.Cut(text, ";base64,"); ok && strings.HasPrefix(text, "data:") {

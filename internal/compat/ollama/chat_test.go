@@ -12,16 +12,16 @@ import (
 	"ponder/llm"
 )
 
-// post returns the model request for a body.
-func post(t *testing.T, body string) (asked *llm.Request) {
+// postBody returns the model request for a body.
+func postBody(t *testing.T, body string) (asked *llm.Request) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("fine"), Routes: ollama.New, Refuse: refuse})
+		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("fine"), Routes: ollama.New, Refuse: writeRefusal})
 		got := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0)
-		if reply, err := read(got); err != nil || got.Code != http.StatusOK || reply.Text != "fine" {
+		if reply, err := readReply(got); err != nil || got.Code != http.StatusOK || reply.Text != "fine" {
 			t.Fatalf("%d %s, %v", got.Code, got.Body, err)
 		}
-		asked = r.Model.Asked()[0]
+		asked = r.Model.Requests()[0]
 	})
 	return asked
 }
@@ -33,7 +33,7 @@ func TestResults(t *testing.T) {
 		`{"role":"tool","content":"a"},{"role":"tool","content":"b"}`:                                                                         "weather:a rain:b",
 		`{"role":"tool","tool_call_id":"call_1_1","content":"a"},{"role":"tool","tool_call_id":"call_1_0","tool_name":"other","content":"b"}`: "rain:a weather:b",
 	} {
-		req := post(t, `{"model":"ponder","options":{"temperature":0,"num_predict":7.0},"think":"high","tools":[`+weather+`],"messages":[{"role":"user","content":"How warm?"},
+		req := postBody(t, `{"model":"ponder","options":{"temperature":0,"num_predict":7.0},"think":"high","tools":[`+weather+`],"messages":[{"role":"user","content":"How warm?"},
 			{"role":"assistant","content":"","thinking":"Hm.","tool_calls":[{"function":{"name":"weather","arguments":{"city":"Rome"}}},{"function":{"name":"rain","arguments":"{\"city\":1}"}}]},`+results+`]}`)
 		if *req.Temperature != 0 || req.MaxTokens != 7 || req.Effort != "high" || len(req.Messages) != 3 {
 			t.Fatalf("asked %+v", req)
@@ -53,7 +53,7 @@ func TestResults(t *testing.T) {
 
 func TestForms(t *testing.T) {
 	for form, want := range map[string]string{`""`: "", `null`: "", `"json"`: `{"type":"object"}`, `{"type":"object","properties":{}}`: `{"type":"object","properties":{}}`} {
-		req := post(t, `{"model":"ponder","format":`+form+`,"messages":[{"role":"user","content":"x","images":["iVBORw0KGgo=","data:image/png;base64,iVBORw0KGgo="]}]}`)
+		req := postBody(t, `{"model":"ponder","format":`+form+`,"messages":[{"role":"user","content":"x","images":["iVBORw0KGgo=","data:image/png;base64,iVBORw0KGgo="]}]}`)
 		if (req.Schema == nil) != (want == "") || req.Schema != nil && string(req.Schema.JSON) != want {
 			t.Errorf("%s: %+v", form, req.Schema)
 		}
@@ -80,7 +80,7 @@ func TestQuiet(t *testing.T) {
 		for think, want := range map[string]string{"true": "Hm.", "false": ""} {
 			for _, stream := range []string{"true", "false"} {
 				body := `{"model":"ponder","stream":` + stream + `,"think":` + think + `,"messages":[{"role":"user","content":"How deep?"}]}`
-				got, err := read(r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0))
+				got, err := readReply(r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0))
 				if err != nil || got.Text != "deep" || strings.TrimSpace(got.Thinking) != want {
 					t.Errorf("%s: %+v, %v", body, got, err)
 				}
@@ -90,7 +90,7 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	r := dialecttest.New(t, dialecttest.Options{Routes: ollama.New, Refuse: refuse})
+	r := dialecttest.New(t, dialecttest.Options{Routes: ollama.New, Refuse: writeRefusal})
 	var list struct {
 		Models []struct{ Name, Model, Digest string }
 	}

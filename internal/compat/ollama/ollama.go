@@ -20,49 +20,49 @@ import (
 // Version is the emulated version of Ollama.
 const Version = "0.17.4"
 
-type api struct{ desk *compat.Desk }
+type api struct{ desk *compat.Dispatcher }
 
 // New returns the handlers by pattern.
-func New(desk *compat.Desk) map[string]http.Handler {
+func New(desk *compat.Dispatcher) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
-		"GET /{$}":             http.HandlerFunc(a.root),
-		"GET /api/version":     http.HandlerFunc(a.version),
-		"GET /api/tags":        a.handle(auth.Read, a.tags),
-		"GET /api/ps":          a.handle(auth.Read, a.running),
-		"POST /api/show":       a.handle(auth.Read, a.show),
-		"POST /api/chat":       a.handle(auth.Think, a.chat),
-		"POST /api/generate":   a.handle(auth.Think, a.generate),
-		"POST /api/embed":      a.handle(auth.Think, a.embed),
-		"POST /api/embeddings": a.handle(auth.Think, a.embedOne),
-		"POST /api/pull":       a.handle(auth.Read, a.fixed),
-		"POST /api/create":     a.handle(auth.Read, a.fixed),
-		"POST /api/copy":       a.handle(auth.Read, a.fixed),
-		"DELETE /api/delete":   a.handle(auth.Read, a.fixed),
+		"GET /{$}":             http.HandlerFunc(a.serveRoot),
+		"GET /api/version":     http.HandlerFunc(a.serveVersion),
+		"GET /api/tags":        a.newHandler(auth.Read, a.listModels),
+		"GET /api/ps":          a.newHandler(auth.Read, a.listRunning),
+		"POST /api/show":       a.newHandler(auth.Read, a.showModel),
+		"POST /api/chat":       a.newHandler(auth.Think, a.handleChat),
+		"POST /api/generate":   a.newHandler(auth.Think, a.handleGenerate),
+		"POST /api/embed":      a.newHandler(auth.Think, a.handleEmbed),
+		"POST /api/embeddings": a.newHandler(auth.Think, a.embedOne),
+		"POST /api/pull":       a.newHandler(auth.Read, a.rejectChange),
+		"POST /api/create":     a.newHandler(auth.Read, a.rejectChange),
+		"POST /api/copy":       a.newHandler(auth.Read, a.rejectChange),
+		"DELETE /api/delete":   a.newHandler(auth.Read, a.rejectChange),
 	}
 }
 
-func (a *api) handle(s auth.Scope, h compat.Handler) http.Handler {
-	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.Fault) { Refuse(w, f.Status, f.Detail) })
+func (a *api) newHandler(s auth.Scope, h compat.Handler) http.Handler {
+	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.APIError) { Refuse(w, f.Status, f.Detail) })
 }
 
 // Refuse writes an error in Ollama's form.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	_ = reply(w, status, map[string]string{"error": detail})
+	_ = replyJSON(w, status, map[string]string{"error": detail})
 }
 
-func reply(w http.ResponseWriter, status int, body any) error {
+func replyJSON(w http.ResponseWriter, status int, body any) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	return compat.Reply(w, status, body)
 }
 
-func (*api) root(w http.ResponseWriter, _ *http.Request) {
+func (*api) serveRoot(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Write([]byte("Ollama is running"))
 }
 
-func (*api) version(w http.ResponseWriter, _ *http.Request) {
-	_ = reply(w, http.StatusOK, map[string]string{"version": Version})
+func (*api) serveVersion(w http.ResponseWriter, _ *http.Request) {
+	_ = replyJSON(w, http.StatusOK, map[string]string{"version": Version})
 }
 
 type model struct {
@@ -98,7 +98,7 @@ func detailsOf() details {
 	return details{Format: "ponder", Family: "ponder", Families: []string{"ponder"}}
 }
 
-func (a *api) tags(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) listModels(w http.ResponseWriter, r *http.Request, owner string) error {
 	names, err := a.desk.Names(r.Context(), owner)
 	if err != nil {
 		return err
@@ -107,44 +107,44 @@ func (a *api) tags(w http.ResponseWriter, r *http.Request, owner string) error {
 	for _, name := range names {
 		list = append(list, modelOf(name))
 	}
-	return reply(w, http.StatusOK, map[string]any{"models": list})
+	return replyJSON(w, http.StatusOK, map[string]any{"models": list})
 }
 
-// running lists the loaded models, which are always none.
-func (*api) running(w http.ResponseWriter, _ *http.Request, _ string) error {
-	return reply(w, http.StatusOK, map[string]any{"models": []model{}})
+// listRunning lists the loaded models, which are always none.
+func (*api) listRunning(w http.ResponseWriter, _ *http.Request, _ string) error {
+	return replyJSON(w, http.StatusOK, map[string]any{"models": []model{}})
 }
 
-// fixed rejects changes of the models.
-func (*api) fixed(http.ResponseWriter, *http.Request, string) error {
-	return &compat.Fault{Status: http.StatusBadRequest, Detail: "models are not changed here: see the settings of Ponder, and `ponder model list`"}
+// rejectChange rejects changes of the models.
+func (*api) rejectChange(http.ResponseWriter, *http.Request, string) error {
+	return &compat.APIError{Status: http.StatusBadRequest, Detail: "models are not changed here: see the settings of Ponder, and `ponder model list`"}
 }
 
-// show describes a model.
-func (a *api) show(w http.ResponseWriter, r *http.Request, _ string) error {
+// showModel describes a model.
+func (a *api) showModel(w http.ResponseWriter, r *http.Request, _ string) error {
 	var in struct{ Model, Name string }
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
 	name := cmp.Or(in.Model, in.Name)
-	if _, err := a.model(name); err != nil {
+	if _, err := a.findModel(name); err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, map[string]any{
+	return replyJSON(w, http.StatusOK, map[string]any{
 		"details": detailsOf(), "modified_at": since, "capabilities": []string{"completion", "tools", "thinking", "vision"},
 		"model_info": map[string]any{"general.architecture": "ponder", "general.basename": strings.TrimSuffix(name, latest), "ponder.context_length": 131072},
 		"template":   "{{ .Prompt }}", "parameters": "", "license": "",
 	})
 }
 
-// model parses a model name; unknown names are a Fault with status 404.
-func (a *api) model(name string) (compat.Model, error) {
+// findModel parses a model name; unknown names are a Fault with status 404.
+func (a *api) findModel(name string) (compat.Model, error) {
 	if name == "" {
-		return compat.Model{}, compat.Wrong("model", "model is required")
+		return compat.Model{}, compat.InvalidField("model", "model is required")
 	}
 	m, ok := a.desk.Model(strings.TrimSuffix(name, latest))
 	if !ok {
-		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "model '" + textkit.Prefix(name, 100) + "' not found"}
+		return m, &compat.APIError{Status: http.StatusNotFound, Field: "model", Detail: "model '" + textkit.Prefix(name, 100) + "' not found"}
 	}
 	m.Name = name
 	return m, nil

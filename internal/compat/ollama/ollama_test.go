@@ -15,12 +15,12 @@ import (
 )
 
 var language = dialecttest.Language{
-	Routes: ollama.New, Refuse: refuse, Ask: ask, Read: read, Sign: `"content":""},"done":false`, Chat: "X-OpenWebUI-Chat-Id",
+	Routes: ollama.New, Refuse: writeRefusal, Ask: chatBody, Read: readReply, Sign: `"content":""},"done":false`, Chat: "X-OpenWebUI-Chat-Id",
 }
 
 func TestLanguage(t *testing.T) { dialecttest.Check(t, language) }
 
-func refuse(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
+func writeRefusal(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
 	ollama.Refuse(w, why.Status, why.Detail)
 	return true
 }
@@ -29,12 +29,12 @@ type object = map[string]any
 
 const weather = `{"type":"function","function":{"name":"weather","description":"How warm it is.","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}`
 
-func ask(s dialecttest.Saying) (path, body string) {
+func chatBody(s dialecttest.Prompt) (path, body string) {
 	var messages []object
 	if s.System != "" {
 		messages = append(messages, object{"role": "system", "content": s.System})
 	}
-	for i, text := range s.Said {
+	for i, text := range s.Messages {
 		messages = append(messages, object{"role": []string{"user", "assistant"}[i%2], "content": text})
 	}
 	in := object{"model": s.Model + ":latest", "messages": messages, "keep_alive": "5m", "unknown": 1}
@@ -73,7 +73,7 @@ type line struct {
 	Error  string
 }
 
-func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	lines, over := s.Lines(), false
 	if len(lines) == 0 {
 		return out, fmt.Errorf("nothing")
@@ -93,7 +93,7 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 		if s.Code >= http.StatusBadRequest {
 			return out, fmt.Errorf("an error of another shape")
 		}
-		if over, err = add(&out, l); err != nil {
+		if over, err = addLine(&out, l); err != nil {
 			return out, fmt.Errorf("%s: %w", text, err)
 		}
 	}
@@ -103,8 +103,8 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	return out, nil
 }
 
-// add parses a line, and reports whether it is the last.
-func add(out *dialecttest.Reply, l line) (over bool, err error) {
+// addLine parses a line, and reports whether it is the last.
+func addLine(out *dialecttest.Reply, l line) (over bool, err error) {
 	if l.Model == "" || l.Created.IsZero() || l.Done == nil || (l.Message == nil) == (l.Response == nil) {
 		return false, fmt.Errorf("something is missing")
 	}
@@ -131,22 +131,22 @@ func add(out *dialecttest.Reply, l line) (over bool, err error) {
 // A prompt gets an answer without a conversation.
 func TestGenerate(t *testing.T) {
 	l := language
-	l.Ask = func(s dialecttest.Saying) (path, body string) {
-		js, err := json.Marshal(object{"model": s.Model, "prompt": s.Said[len(s.Said)-1], "system": s.System, "stream": s.Stream})
+	l.Ask = func(s dialecttest.Prompt) (path, body string) {
+		js, err := json.Marshal(object{"model": s.Model, "prompt": s.Messages[len(s.Messages)-1], "system": s.System, "stream": s.Stream})
 		if err != nil {
 			panic(err)
 		}
 		return "/api/generate", string(js)
 	}
-	r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.Says("deep"), Routes: ollama.New})
+	r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("deep"), Routes: ollama.New})
 	for _, stream := range []bool{true, false} {
-		path, body := l.Ask(dialecttest.Saying{Model: "ponder/chat", Said: []string{"How deep?"}, System: "Be brief.", Stream: stream})
-		got, err := read(r.Stream(dialecttest.Request(t.Context(), http.MethodPost, path, body), 0))
+		path, body := l.Ask(dialecttest.Prompt{Model: "ponder/chat", Messages: []string{"How deep?"}, System: "Be brief.", Stream: stream})
+		got, err := readReply(r.Stream(dialecttest.Request(t.Context(), http.MethodPost, path, body), 0))
 		if err != nil || got.Text != "deep" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
-	for _, req := range r.Model.Asked() {
+	for _, req := range r.Model.Requests() {
 		if req.System != "Be brief." || len(req.Messages) != 1 {
 			t.Errorf("asked %+v", req)
 		}

@@ -22,22 +22,22 @@ type completion struct {
 }
 
 type choice struct {
-	Index   int     `json:"index"`
-	Message *whole  `json:"message,omitempty"`
-	Delta   *said   `json:"delta,omitempty"`
-	Finish  *string `json:"finish_reason"`
-	Logs    any     `json:"logprobs"`
+	Index   int           `json:"index"`
+	Message *wholeMessage `json:"message,omitempty"`
+	Delta   *messageDelta `json:"delta,omitempty"`
+	Finish  *string       `json:"finish_reason"`
+	Logs    any           `json:"logprobs"`
 }
 
-// A whole has the fields that clients require.
-type whole struct {
-	said
+// A wholeMessage has the fields that clients require.
+type wholeMessage struct {
+	messageDelta
 	Content *string `json:"content"`
 	Refusal *string `json:"refusal"`
 }
 
-// A said is a message or a delta. reasoning_content is a convention of clients only.
-type said struct {
+// A messageDelta is a message or a delta. reasoning_content is a convention of clients only.
+type messageDelta struct {
 	Role        string       `json:"role,omitempty"`
 	Content     *string      `json:"content,omitempty"`
 	Reasoning   string       `json:"reasoning_content,omitempty"`
@@ -75,42 +75,42 @@ func usageOf(u llm.Usage) *usage {
 	return out
 }
 
-func (a *api) chat(w http.ResponseWriter, r *http.Request, owner string) error {
-	return a.complete(w, r, owner, false)
+func (a *api) handleChat(w http.ResponseWriter, r *http.Request, owner string) error {
+	return a.handleCompletion(w, r, owner, false)
 }
 
 // openWebUI adds Open WebUI events to the stream.
 func (a *api) openWebUI(w http.ResponseWriter, r *http.Request, owner string) error {
-	return a.complete(w, r, owner, true)
+	return a.handleCompletion(w, r, owner, true)
 }
 
-func (a *api) complete(w http.ResponseWriter, r *http.Request, owner string, events bool) error {
+func (a *api) handleCompletion(w http.ResponseWriter, r *http.Request, owner string, events bool) error {
 	var in body
 	js, err := compat.Read(r, &in)
 	if err != nil {
 		return err
 	}
-	ask, err := a.ask(owner, &in)
+	ask, err := a.newRequest(owner, &in)
 	if err != nil {
 		return err
 	}
 	ask.Chat = r.Header.Get("X-OpenWebUI-Chat-Id")
-	work, answered, err := a.desk.Once(r, js, ask)
+	work, answered, err := a.desk.BeginOnce(r, js, ask)
 	if err != nil {
 		return err
 	}
-	c := completion{ID: "chatcmpl-" + work.ID(), Object: "chat.completion", Created: work.Begun.Unix(), Model: in.Model}
+	c := completion{ID: "chatcmpl-" + work.ID(), Object: "chat.completion", Created: work.Started.Unix(), Model: in.Model}
 	if in.Stream {
-		t := &telling{c: c, events: events, usage: in.Options.Usage}
+		t := &answerEncoder{c: c, events: events, usage: in.Options.Usage}
 		t.c.Object = "chat.completion.chunk"
-		a.stream(w, r, work, t, answered)
+		a.streamAnswer(w, r, work, t, answered)
 		return nil
 	}
-	end, err := a.desk.Whole(r.Context(), work, answered)
+	end, err := a.desk.WaitAnswer(r.Context(), work, answered)
 	if err != nil {
 		return err
 	}
-	out := &whole{said: said{Role: "assistant", Reasoning: end.Thinking, Annotations: annotationsOf(end.Citations)}}
+	out := &wholeMessage{messageDelta: messageDelta{Role: "assistant", Reasoning: end.Thinking, Annotations: annotationsOf(end.Citations)}}
 	for _, one := range end.Calls {
 		out.Calls = append(out.Calls, callOf(one))
 	}
@@ -153,107 +153,109 @@ func finishOf(end compat.End) *string {
 	return &finish
 }
 
-type telling struct {
+type answerEncoder struct {
 	*stream.Writer
 	c      completion
 	events bool // of Open WebUI
 	usage  bool
 	calls  int
 
-	words, thoughts compat.Mould // of chunks
+	words, thoughts compat.JSONTemplate // of chunks
 	js              []byte
 }
 
-func (a *api) stream(w http.ResponseWriter, r *http.Request, work compat.Work, t *telling, answered func()) {
+func (a *api) streamAnswer(w http.ResponseWriter, r *http.Request, work compat.Job, t *answerEncoder, answered func()) {
 	t.Writer = stream.NewPlainWriter(w)
-	empty, gap := "", compat.Gap
-	t.words, t.thoughts = compat.NewMould(t.chunk(said{Content: &gap}, nil)), compat.NewMould(t.chunk(said{Reasoning: gap}, nil))
-	t.delta(said{Role: "assistant", Content: &empty}, nil)
-	if a.desk.Tell(r.Context(), work, false, t) {
+	empty, gap := "", compat.Placeholder
+	t.words, t.thoughts = compat.NewJSONTemplate(t.newChunk(messageDelta{Content: &gap}, nil)), compat.NewJSONTemplate(t.newChunk(messageDelta{Reasoning: gap}, nil))
+	t.writeDelta(messageDelta{Role: "assistant", Content: &empty}, nil)
+	if a.desk.EncodeJob(r.Context(), work, false, t) {
 		answered()
 	}
 }
 
-func (t *telling) Quiet() { t.Comment("keep-alive") }
+func (t *answerEncoder) Quiet() { t.Comment("keep-alive") }
 
-func (t *telling) Fail(f *compat.Fault) {
-	t.object(map[string]Failure{"error": FailureOf(f)})
-	t.done()
+func (t *answerEncoder) Fail(f *compat.APIError) {
+	t.writeObject(map[string]Failure{"error": FailureOf(f)})
+	t.writeDone()
 }
 
-func (t *telling) End(end compat.End) {
+func (t *answerEncoder) End(end compat.End) {
 	switch end.Status {
 	case ponder.Failed:
-		t.object(map[string]Failure{"error": FailureOf(end.Fault())})
+		t.writeObject(map[string]Failure{"error": FailureOf(end.APIError())})
 	case ponder.Completed:
-		t.delta(said{}, finishOf(end))
+		t.writeDelta(messageDelta{}, finishOf(end))
 		if t.usage {
 			last := t.c
 			last.Choices, last.Usage = []choice{}, usageOf(end.Usage)
-			t.object(last)
+			t.writeObject(last)
 		}
 	}
-	t.done()
+	t.writeDone()
 }
 
-func (t *telling) done() { t.Event(0, "", []byte("[DONE]")) }
+func (t *answerEncoder) writeDone() { t.Event(0, "", []byte("[DONE]")) }
 
-func (t *telling) Part(p compat.Part) {
+func (t *answerEncoder) Part(p compat.Part) {
 	if t.events {
-		t.event(p)
+		t.writeStatus(p)
 	}
 	switch p.Kind {
 	case compat.Text:
-		t.add(t.words, p.Text)
+		t.writeTemplate(t.words, p.Text)
 	case compat.Call:
 		one := callOf(*p.Call)
 		one.Index = new(t.calls)
 		t.calls++
-		t.delta(said{Calls: []call{one}}, nil)
+		t.writeDelta(messageDelta{Calls: []call{one}}, nil)
 	case compat.TextEnd:
 		if list := annotationsOf(p.Citations); list != nil {
-			t.delta(said{Annotations: list}, nil)
+			t.writeDelta(messageDelta{Annotations: list}, nil)
 		}
 	default:
 		if text := p.Thinking(); text != "" {
-			t.add(t.thoughts, text)
+			t.writeTemplate(t.thoughts, text)
 		}
 	}
 }
 
-// event writes status and source events.
-func (t *telling) event(p compat.Part) {
+// writeStatus writes status and source events.
+func (t *answerEncoder) writeStatus(p compat.Part) {
 	switch p.Kind {
 	case compat.Progress:
-		t.object(map[string]any{"event": map[string]any{"type": "status", "data": map[string]any{"description": p.Progress.Message, "done": false, "hidden": false}}})
+		t.writeObject(map[string]any{"event": map[string]any{"type": "status", "data": map[string]any{"description": p.Progress.Message, "done": false, "hidden": false}}})
 	case compat.Searching:
-		t.object(map[string]any{"event": map[string]any{"type": "status", "data": map[string]any{"description": strings.TrimSpace(p.Thinking()), "done": false, "hidden": false}}})
+		t.writeObject(map[string]any{"event": map[string]any{"type": "status", "data": map[string]any{"description": strings.TrimSpace(p.Thinking()), "done": false, "hidden": false}}})
 	case compat.TextEnd:
 		for _, c := range p.Citations {
 			name := cmp.Or(c.Title, c.URL+c.File)
-			t.object(map[string]any{"event": map[string]any{"type": "source", "data": map[string]any{
+			t.writeObject(map[string]any{"event": map[string]any{"type": "source", "data": map[string]any{
 				"source":   map[string]string{"name": name, "url": c.URL},
 				"document": []string{c.Quote}, "metadata": []map[string]string{{"source": c.URL + c.File}},
 			}}})
 		}
-		t.object(map[string]any{"event": map[string]any{"type": "status", "data": map[string]any{"description": "", "done": true, "hidden": true}}})
+		t.writeObject(map[string]any{"event": map[string]any{"type": "status", "data": map[string]any{"description": "", "done": true, "hidden": true}}})
 	}
 }
 
-func (t *telling) delta(s said, finish *string) { t.object(t.chunk(s, finish)) }
+func (t *answerEncoder) writeDelta(s messageDelta, finish *string) {
+	t.writeObject(t.newChunk(s, finish))
+}
 
-func (t *telling) chunk(s said, finish *string) completion {
+func (t *answerEncoder) newChunk(s messageDelta, finish *string) completion {
 	c := t.c
 	c.Choices = []choice{{Delta: &s, Finish: finish}}
 	return c
 }
 
-func (t *telling) add(m compat.Mould, text string) {
+func (t *answerEncoder) writeTemplate(m compat.JSONTemplate, text string) {
 	t.js = m.Append(t.js[:0], text)
 	t.Event(0, "", t.js)
 }
 
-func (t *telling) object(v any) {
+func (t *answerEncoder) writeObject(v any) {
 	js, err := json.Marshal(v)
 	if err != nil {
 		return

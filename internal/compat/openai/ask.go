@@ -64,31 +64,31 @@ type format struct {
 	} `json:"json_schema"`
 }
 
-func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
+func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error) {
 	m, err := ModelOf(a.desk, in.Model)
 	if err != nil {
 		return ask, err
 	}
 	switch {
 	case in.N != nil && *in.N != 1:
-		return ask, compat.Wrong("n", "n: only one answer is given: leave it out, or set it to 1")
+		return ask, compat.InvalidField("n", "n: only one answer is given: leave it out, or set it to 1")
 	case in.MaxTokens < 0 || in.MaxCompletion < 0:
-		return ask, compat.Wrong("max_completion_tokens", "max_completion_tokens: expected at least 1")
+		return ask, compat.InvalidField("max_completion_tokens", "max_completion_tokens: expected at least 1")
 	case in.Temperature != nil && (*in.Temperature < 0 || *in.Temperature > maxTemperature):
-		return ask, compat.Wrong("temperature", "temperature: expected 0 to %d", maxTemperature)
+		return ask, compat.InvalidField("temperature", "temperature: expected 0 to %d", maxTemperature)
 	case !compat.IsEffort(in.Effort):
-		return ask, compat.Wrong("reasoning_effort", "reasoning_effort: expected none, minimal, low, medium, high, xhigh or max")
+		return ask, compat.InvalidField("reasoning_effort", "reasoning_effort: expected none, minimal, low, medium, high, xhigh or max")
 	}
-	ask = compat.Ask{Owner: owner, Model: m, MaxTokens: max(in.MaxTokens, in.MaxCompletion), Temperature: in.Temperature, Effort: in.Effort}
-	if err := in.tools(&ask); err != nil {
+	ask = compat.Request{Owner: owner, Model: m, MaxTokens: max(in.MaxTokens, in.MaxCompletion), Temperature: in.Temperature, Effort: in.Effort}
+	if err := in.readTools(&ask); err != nil {
 		return ask, err
 	}
-	if ask.Schema, err = in.Format.schema(); err != nil {
+	if ask.Schema, err = in.Format.toSchema(); err != nil {
 		return ask, err
 	}
 	r := reader{ask: &ask, names: make(map[string]string)}
 	for i, m := range in.Messages {
-		if err := r.message(fmt.Sprintf("messages[%d]", i), m); err != nil {
+		if err := r.addMessage(fmt.Sprintf("messages[%d]", i), m); err != nil {
 			return ask, err
 		}
 	}
@@ -97,17 +97,17 @@ func (a *api) ask(owner string, in *body) (ask compat.Ask, err error) {
 
 const maxTemperature = 2
 
-func (in *body) tools(ask *compat.Ask) (err error) {
+func (in *body) readTools(ask *compat.Request) (err error) {
 	for i, t := range in.Tools {
 		if t.Type != "function" && t.Type != "" {
-			return compat.Wrong("tools", "tools[%d].type: expected function", i)
+			return compat.InvalidField("tools", "tools[%d].type: expected function", i)
 		}
 		if t.Function == nil || t.Function.Name == "" {
-			return compat.Wrong("tools", "tools[%d].function.name is required", i)
+			return compat.InvalidField("tools", "tools[%d].function.name is required", i)
 		}
 		schema, ok := compat.SchemaOf(t.Function.Schema)
 		if !ok {
-			return compat.Wrong("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
+			return compat.InvalidField("tools", "tools[%d].function.parameters: expected a JSON schema, which is an object", i)
 		}
 		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Function.Name, Doc: t.Function.Doc, Schema: schema})
 	}
@@ -128,7 +128,7 @@ func ChoiceOf(js json.RawMessage) (string, error) {
 		case "auto", "none", "required":
 			return word, nil
 		}
-		return "", compat.Wrong("tool_choice", "tool_choice: expected auto, none, required or an object")
+		return "", compat.InvalidField("tool_choice", "tool_choice: expected auto, none, required or an object")
 	}
 	var in struct {
 		Name     string `json:"name"`
@@ -137,7 +137,7 @@ func ChoiceOf(js json.RawMessage) (string, error) {
 		} `json:"function"`
 	}
 	if json.Unmarshal(js, &in) != nil {
-		return "", compat.Wrong("tool_choice", "tool_choice: expected auto, none, required or an object")
+		return "", compat.InvalidField("tool_choice", "tool_choice: expected auto, none, required or an object")
 	}
 	if in.Function.Name != "" {
 		return in.Function.Name, nil
@@ -145,7 +145,7 @@ func ChoiceOf(js json.RawMessage) (string, error) {
 	return in.Name, nil
 }
 
-func (f *format) schema() (*llm.Schema, error) {
+func (f *format) toSchema() (*llm.Schema, error) {
 	switch {
 	case f == nil || f.Type == "text" || f.Type == "":
 		return nil, nil
@@ -156,15 +156,15 @@ func (f *format) schema() (*llm.Schema, error) {
 			return &llm.Schema{Name: cmp.Or(f.Schema.Name, "answer"), JSON: js}, nil
 		}
 	}
-	return nil, compat.Wrong("response_format", "response_format: expected text, json_object, or json_schema with a schema")
+	return nil, compat.InvalidField("response_format", "response_format: expected text, json_object, or json_schema with a schema")
 }
 
 type reader struct {
-	ask   *compat.Ask
+	ask   *compat.Request
 	names map[string]string // names of tools by call id
 }
 
-func (r *reader) message(where string, m message) error {
+func (r *reader) addMessage(where string, m message) error {
 	parts, err := PartsOf(where+".content", m.Content)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (r *reader) message(where string, m message) error {
 	case "system", "developer":
 		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + text)
 	case "user":
-		r.add(llm.Message{Role: llm.User, Parts: parts})
+		r.appendMessage(llm.Message{Role: llm.User, Parts: parts})
 	case "assistant":
 		msg := llm.Message{Role: llm.Assistant}
 		if text != "" || len(m.Calls) == 0 {
@@ -184,31 +184,31 @@ func (r *reader) message(where string, m message) error {
 			r.names[c.ID] = c.Function.Name
 			msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: InputOf(c.Function.Args)}})
 		}
-		r.add(msg)
+		r.appendMessage(msg)
 	case "tool", "function":
 		if r.names[m.CallID] == "" && m.Name == "" {
-			return compat.Wrong("messages", "%s: tool_call_id is that of no call before it", where)
+			return compat.InvalidField("messages", "%s: tool_call_id is that of no call before it", where)
 		}
 		name := r.names[m.CallID]
 		name = cmp.Or(name, m.Name)
-		r.result(llm.ToolResult{ID: m.CallID, Name: name, Text: text})
+		r.addToolResult(llm.ToolResult{ID: m.CallID, Name: name, Text: text})
 	default:
-		return compat.Wrong("messages", "%s.role: expected system, developer, user, assistant or tool", where)
+		return compat.InvalidField("messages", "%s.role: expected system, developer, user, assistant or tool", where)
 	}
 	return nil
 }
 
-// result appends a tool result. Results of a round share a message.
-func (r *reader) result(res llm.ToolResult) {
+// addToolResult appends a tool result. Results of a round share a message.
+func (r *reader) addToolResult(res llm.ToolResult) {
 	list := r.ask.Messages
 	if n := len(list); n > 0 && list[n-1].Role == llm.User && list[n-1].Parts[0].Result != nil {
 		list[n-1].Parts = append(list[n-1].Parts, llm.Part{Result: &res})
 		return
 	}
-	r.add(llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &res}}})
+	r.appendMessage(llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &res}}})
 }
 
-func (r *reader) add(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
+func (r *reader) appendMessage(m llm.Message) { r.ask.Messages = append(r.ask.Messages, m) }
 
 // InputOf returns the arguments as JSON: an object, or else a string.
 func InputOf(args string) json.RawMessage {
@@ -248,11 +248,11 @@ func PartsOf(where string, js json.RawMessage) ([]llm.Part, error) {
 	}
 	var list []contentPart
 	if json.Unmarshal(js, &list) != nil {
-		return nil, compat.Wrong("messages", "%s: expected a text or a list of parts", where)
+		return nil, compat.InvalidField("messages", "%s: expected a text or a list of parts", where)
 	}
 	parts := []llm.Part{}
 	for i, c := range list {
-		p, err := c.part(fmt.Sprintf("%s[%d]", where, i))
+		p, err := c.toPart(fmt.Sprintf("%s[%d]", where, i))
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +264,7 @@ func PartsOf(where string, js json.RawMessage) ([]llm.Part, error) {
 	return parts, nil
 }
 
-func (c contentPart) part(where string) (llm.Part, error) {
+func (c contentPart) toPart(where string) (llm.Part, error) {
 	switch c.Type {
 	case "text", "input_text", "output_text":
 		return llm.Part{Text: c.Text}, nil
@@ -288,13 +288,13 @@ func (c contentPart) part(where string) (llm.Part, error) {
 		}
 		return mediaAt(where, c.FileData, "application/octet-stream", c.Filename)
 	}
-	return llm.Part{}, compat.Wrong("messages", "%s.type: expected text, image_url or file with its content", where)
+	return llm.Part{}, compat.InvalidField("messages", "%s.type: expected text, image_url or file with its content", where)
 }
 
 func mediaAt(where, url, kind, name string) (llm.Part, error) {
 	m, ok := compat.MediaAt(url)
 	if !ok {
-		return llm.Part{}, compat.Wrong("messages", "%s: expected data:TYPE;base64, or %s", where, compat.Elsewhere)
+		return llm.Part{}, compat.InvalidField("messages", "%s: expected data:TYPE;base64, or %s", where, compat.Elsewhere)
 	}
 	m.Type, m.Name = cmp.Or(m.Type, kind), name
 	return llm.Part{Media: &m}, nil

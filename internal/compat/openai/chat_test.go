@@ -17,29 +17,29 @@ import (
 	"ponder/llm"
 )
 
-func rig(t *testing.T, m *dialecttest.Model) *dialecttest.Rig {
-	return dialecttest.New(t, dialecttest.Options{Model: m, Tools: dialecttest.Lookups(time.Second), Routes: openai.New, Refuse: refuse})
+func newRig(t *testing.T, m *dialecttest.Model) *dialecttest.Rig {
+	return dialecttest.New(t, dialecttest.Options{Model: m, Tools: dialecttest.Lookups(time.Second), Routes: openai.New, Refuse: writeRefusal})
 }
 
-// post returns the response to a body, and the model request.
-func post(t *testing.T, body string) (dialecttest.Reply, *llm.Request) {
+// postBody returns the response to a body, and the model request.
+func postBody(t *testing.T, body string) (dialecttest.Reply, *llm.Request) {
 	t.Helper()
 	var out dialecttest.Reply
 	var asked *llm.Request
 	synctest.Test(t, func(t *testing.T) {
-		r := rig(t, dialecttest.Says("fine"))
+		r := newRig(t, dialecttest.FixedModel("fine"))
 		got := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0)
-		reply, err := read(got)
+		reply, err := readReply(got)
 		if err != nil || got.Code != http.StatusOK {
 			t.Fatalf("%d %s, %v", got.Code, got.Body, err)
 		}
-		out, asked = reply, r.Model.Asked()[0]
+		out, asked = reply, r.Model.Requests()[0]
 	})
 	return out, asked
 }
 
 func TestResults(t *testing.T) {
-	_, req := post(t, `{"model":"ponder","tools":[`+weather+`],"tool_choice":{"type":"function","function":{"name":"weather"}},"temperature":0,"max_completion_tokens":7,"reasoning_effort":"max","messages":[
+	_, req := postBody(t, `{"model":"ponder","tools":[`+weather+`],"tool_choice":{"type":"function","function":{"name":"weather"}},"temperature":0,"max_completion_tokens":7,"reasoning_effort":"max","messages":[
 		{"role":"system","content":"One."},{"role":"developer","content":[{"type":"text","text":"Two."}]},{"role":"user","content":"How warm?"},
 		{"role":"assistant","content":null,"tool_calls":[
 			{"id":"c1","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}},
@@ -72,7 +72,7 @@ func TestForms(t *testing.T) {
 		`{"type":"text"}`: "", `{"type":"json_object"}`: `{"type":"object"}`,
 		`{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{}}}}`: `{"type":"object","properties":{}}`,
 	} {
-		_, req := post(t, `{"model":"ponder","response_format":`+form+`,"messages":[{"role":"user","content":"x"}]}`)
+		_, req := postBody(t, `{"model":"ponder","response_format":`+form+`,"messages":[{"role":"user","content":"x"}]}`)
 		if (req.Schema == nil) != (want == "") || req.Schema != nil && string(req.Schema.JSON) != want {
 			t.Errorf("%s: %+v", form, req.Schema)
 		}
@@ -82,7 +82,7 @@ func TestForms(t *testing.T) {
 func TestImages(t *testing.T) {
 	pixel := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
 	for _, tools := range []string{"", `"tools":[` + weather + `],`} {
-		_, req := post(t, `{"model":"ponder",`+tools+`"messages":[{"role":"user","content":[{"type":"text","text":"What is it?"},
+		_, req := postBody(t, `{"model":"ponder",`+tools+`"messages":[{"role":"user","content":[{"type":"text","text":"What is it?"},
 			{"type":"image_url","image_url":{"url":"data:image/png;base64,`+pixel+`"}},{"type":"image_url","image_url":{"url":"https://a.test/b.png"}},
 			{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}}]}]}`)
 		var list []string
@@ -100,7 +100,7 @@ func TestImages(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	r := rig(t, dialecttest.Says("fine"))
+	r := newRig(t, dialecttest.FixedModel("fine"))
 	var list struct {
 		Object string
 		Data   []struct {
@@ -125,7 +125,7 @@ func TestModels(t *testing.T) {
 }
 
 func TestEmbeddings(t *testing.T) {
-	r := rig(t, nil)
+	r := newRig(t, nil)
 	var plain struct {
 		Data []struct{ Embedding []float32 }
 	}
@@ -162,7 +162,7 @@ func TestEmbeddings(t *testing.T) {
 // The last chunk has the usage on request.
 func TestUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := rig(t, dialecttest.Says("fine"))
+		r := newRig(t, dialecttest.FixedModel("fine"))
 		for want, option := range map[int]string{0: `{}`, 1: `{"include_usage":true}`} {
 			body := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, `{"model":"ponder","stream":true,"stream_options":`+option+`,"messages":[{"role":"user","content":"x"}]}`), 0).Body
 			if n := strings.Count(body, `"choices":[],"usage":{"prompt_tokens":`); n != want {
@@ -175,7 +175,7 @@ func TestUsage(t *testing.T) {
 // Only the Open WebUI path has its events. Both paths have citations.
 func TestOpenWebUI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := rig(t, nil)
+		r := newRig(t, nil)
 		for path, want := range map[string]bool{"/openwebui" + at: true, at: false} {
 			req := dialecttest.Request(t.Context(), http.MethodPost, path, `{"model":"ponder/research","stream":true,"messages":[{"role":"user","content":"How deep is the sea?"}]}`)
 			body := r.Stream(req, 0).Body

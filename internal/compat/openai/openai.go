@@ -19,24 +19,24 @@ import (
 	"ponder/internal/textkit"
 )
 
-type api struct{ desk *compat.Desk }
+type api struct{ desk *compat.Dispatcher }
 
 // New returns the handlers by pattern.
-func New(desk *compat.Desk) map[string]http.Handler {
+func New(desk *compat.Dispatcher) map[string]http.Handler {
 	a := &api{desk}
 	return map[string]http.Handler{
-		"GET /v1/models":                      Handle(desk, auth.Read, a.models),
+		"GET /v1/models":                      Handle(desk, auth.Read, a.listModels),
 		"GET /v1/models/{model...}":           Handle(desk, auth.Read, a.oneModel),
-		"POST /v1/chat/completions":           Handle(desk, auth.Think, a.chat),
-		"POST /v1/embeddings":                 Handle(desk, auth.Think, a.embeddings),
+		"POST /v1/chat/completions":           Handle(desk, auth.Think, a.handleChat),
+		"POST /v1/embeddings":                 Handle(desk, auth.Think, a.handleEmbeddings),
 		"POST /openwebui/v1/chat/completions": Handle(desk, auth.Think, a.openWebUI),
-		"GET /openwebui/v1/models":            Handle(desk, auth.Read, a.models),
-		"POST /openwebui/v1/embeddings":       Handle(desk, auth.Think, a.embeddings),
+		"GET /openwebui/v1/models":            Handle(desk, auth.Read, a.listModels),
+		"POST /openwebui/v1/embeddings":       Handle(desk, auth.Think, a.handleEmbeddings),
 	}
 }
 
-// Handle is [compat.Desk.Handle] with errors in OpenAI's form.
-func Handle(desk *compat.Desk, s auth.Scope, h compat.Handler) http.Handler {
+// Handle is [compat.Dispatcher.Handle] with errors in OpenAI's form.
+func Handle(desk *compat.Dispatcher, s auth.Scope, h compat.Handler) http.Handler {
 	return desk.Handle(s, h, Refuse)
 }
 
@@ -47,7 +47,7 @@ type Failure struct {
 	Code    *string `json:"code"`
 }
 
-func FailureOf(f *compat.Fault) Failure {
+func FailureOf(f *compat.APIError) Failure {
 	out := Failure{Message: f.Detail, Type: "invalid_request_error"}
 	if f.Field != "" {
 		out.Param = &f.Field
@@ -73,7 +73,7 @@ func FailureOf(f *compat.Fault) Failure {
 	return out
 }
 
-func Refuse(w http.ResponseWriter, f *compat.Fault) {
+func Refuse(w http.ResponseWriter, f *compat.APIError) {
 	again := f.Status > http.StatusBadGateway || f.Status == http.StatusInternalServerError ||
 		f.Status == http.StatusTooManyRequests || f.Status == http.StatusConflict
 	if !again { // the model would fail again
@@ -100,7 +100,7 @@ func modelOf(id string) model {
 	return model{ID: id, Object: "model", Created: since.Unix(), Owner: "ponder", Type: "model", Name: id, Since: since}
 }
 
-func (a *api) models(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) listModels(w http.ResponseWriter, r *http.Request, owner string) error {
 	names, err := a.desk.Names(r.Context(), owner)
 	if err != nil {
 		return err
@@ -125,18 +125,18 @@ func (a *api) oneModel(w http.ResponseWriter, r *http.Request, _ string) error {
 }
 
 // ModelOf returns a Fault with status 404 for an unknown name.
-func ModelOf(desk *compat.Desk, name string) (compat.Model, error) {
+func ModelOf(desk *compat.Dispatcher, name string) (compat.Model, error) {
 	if name == "" {
-		return compat.Model{}, compat.Wrong("model", "you must provide a model parameter")
+		return compat.Model{}, compat.InvalidField("model", "you must provide a model parameter")
 	}
 	m, ok := desk.Model(name)
 	if !ok {
-		return m, &compat.Fault{Status: http.StatusNotFound, Field: "model", Detail: "The model `" + textkit.Prefix(name, 100) + "` does not exist: GET /v1/models lists those that do"}
+		return m, &compat.APIError{Status: http.StatusNotFound, Field: "model", Detail: "The model `" + textkit.Prefix(name, 100) + "` does not exist: GET /v1/models lists those that do"}
 	}
 	return m, nil
 }
 
-func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) handleEmbeddings(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct {
 		Model    string          `json:"model"`
 		Input    json.RawMessage `json:"input"`
@@ -150,7 +150,7 @@ func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) e
 		return err
 	}
 	if !slices.Contains([]string{"", "float", "base64"}, in.Encoding) {
-		return compat.Wrong("encoding_format", "encoding_format: expected float or base64")
+		return compat.InvalidField("encoding_format", "encoding_format: expected float or base64")
 	}
 	vectors, usage, err := a.desk.Embed(r.Context(), owner, in.Model, texts)
 	if err != nil {
@@ -160,7 +160,7 @@ func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) e
 	for i, v := range vectors {
 		item := map[string]any{"object": "embedding", "index": i, "embedding": v}
 		if in.Encoding == "base64" {
-			item["embedding"] = packed(v)
+			item["embedding"] = encodeVector(v)
 		}
 		data = append(data, item)
 	}
@@ -170,8 +170,8 @@ func (a *api) embeddings(w http.ResponseWriter, r *http.Request, owner string) e
 	})
 }
 
-// packed returns little-endian base64.
-func packed(v []float32) string {
+// encodeVector returns little-endian base64.
+func encodeVector(v []float32) string {
 	b := make([]byte, 0, 4*len(v))
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))

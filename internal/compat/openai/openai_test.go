@@ -15,13 +15,13 @@ import (
 )
 
 var language = dialecttest.Language{
-	Routes: openai.New, Refuse: refuse, Ask: ask, Read: read, Sign: ": keep-alive\n", Chat: "X-OpenWebUI-Chat-Id",
+	Routes: openai.New, Refuse: writeRefusal, Ask: chatBody, Read: readReply, Sign: ": keep-alive\n", Chat: "X-OpenWebUI-Chat-Id",
 }
 
 func TestLanguage(t *testing.T) { dialecttest.Check(t, language) }
 
-func refuse(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
-	openai.Refuse(w, &compat.Fault{Status: why.Status, Detail: why.Detail})
+func writeRefusal(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
+	openai.Refuse(w, &compat.APIError{Status: why.Status, Detail: why.Detail})
 	return true
 }
 
@@ -29,22 +29,22 @@ type object = map[string]any
 
 const weather = `{"type":"function","function":{"name":"weather","description":"How warm it is.","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}`
 
-func ask(s dialecttest.Saying) (path, body string) {
+func chatBody(s dialecttest.Prompt) (path, body string) {
 	var messages []object
 	if s.System != "" {
 		messages = append(messages, object{"role": "developer", "content": s.System})
 	}
-	for i, text := range s.Said {
+	for i, text := range s.Messages {
 		messages = append(messages, object{"role": []string{"user", "assistant"}[i%2], "content": text})
 	}
 	in := object{"model": s.Model, "messages": messages, "stream": s.Stream, "unknown": 1}
 	if s.Tool {
 		in["tools"] = []json.RawMessage{json.RawMessage(weather)}
 	}
-	return "/v1/chat/completions", marshal(in)
+	return "/v1/chat/completions", toJSON(in)
 }
 
-func marshal(v any) string {
+func toJSON(v any) string {
 	js, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -86,9 +86,9 @@ type chunk struct {
 	}
 }
 
-func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	if s.Header.Get("Content-Type") == "application/json" {
-		err = add(&out, s.Body, s.Code)
+		err = addChunk(&out, s.Body, s.Code)
 		return out, err
 	}
 	if strings.Contains(s.Body, "retry:") {
@@ -102,15 +102,15 @@ func read(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 		if e.Name != "" || e.ID != "" {
 			return out, fmt.Errorf("an event with a name or an id: %+v", e)
 		}
-		if err := add(&out, e.Data, 0); err != nil {
+		if err := addChunk(&out, e.Data, 0); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
 }
 
-// add parses a chunk. code is the status of a plain response.
-func add(out *dialecttest.Reply, js string, code int) error {
+// addChunk parses a chunk. code is the status of a plain response.
+func addChunk(out *dialecttest.Reply, js string, code int) error {
 	var c chunk
 	if err := json.Unmarshal([]byte(js), &c); err != nil {
 		return err

@@ -36,7 +36,7 @@ type request struct {
 	Safety       *string           `json:"safety_identifier"`
 	CacheKey     *string           `json:"prompt_cache_key"`
 
-	begins bool // see [compat.Desk.Last]
+	startsWork bool // see [compat.Dispatcher.LastTurn]
 }
 
 type effort struct {
@@ -47,7 +47,7 @@ type effort struct {
 // A tool is repeated unchanged in responses.
 type tool map[string]any
 
-func (t tool) text(field string) string {
+func (t tool) stringField(field string) string {
 	s, _ := t[field].(string)
 	return s
 }
@@ -55,7 +55,7 @@ func (t tool) text(field string) string {
 // MarshalJSON implements [json.Marshaler]. Functions have all fields.
 func (t tool) MarshalJSON() ([]byte, error) {
 	all := map[string]any(t)
-	if t.text("type") == "function" {
+	if t.stringField("type") == "function" {
 		all = map[string]any{"description": nil, "parameters": nil, "strict": nil}
 		for k, v := range t {
 			all[k] = v
@@ -65,12 +65,12 @@ func (t tool) MarshalJSON() ([]byte, error) {
 }
 
 const (
-	mostPairs = 16
-	mostKey   = 64
-	mostValue = 512
+	maxPairs = 16
+	maxKey   = 64
+	maxValue = 512
 )
 
-func (a *api) ask(ctx context.Context, owner string, in *request) (ask compat.Ask, err error) {
+func (a *api) parseRequest(ctx context.Context, owner string, in *request) (ask compat.Request, err error) {
 	m, err := openai.ModelOf(a.desk, in.Model)
 	if err == nil {
 		err = in.check()
@@ -78,7 +78,7 @@ func (a *api) ask(ctx context.Context, owner string, in *request) (ask compat.As
 	if err != nil {
 		return ask, err
 	}
-	ask = compat.Ask{Owner: owner, Model: m, Temperature: in.Temperature, Keep: in.stored(), Stay: in.Background, Apart: !in.stored()}
+	ask = compat.Request{Owner: owner, Model: m, Temperature: in.Temperature, Keep: in.isStored(), KeepRunning: in.Background, Standalone: !in.isStored()}
 	if in.MaxOutput != nil {
 		ask.MaxTokens = *in.MaxOutput
 	}
@@ -88,13 +88,13 @@ func (a *api) ask(ctx context.Context, owner string, in *request) (ask compat.As
 	if ask.System, err = instructionsOf(in.Instructions); err != nil {
 		return ask, err
 	}
-	if err := in.tools(&ask); err != nil {
+	if err := in.readTools(&ask); err != nil {
 		return ask, err
 	}
 	if ask.Schema, err = schemaOf(in.Text); err != nil {
 		return ask, err
 	}
-	if err := a.behind(ctx, &ask, in); err != nil {
+	if err := a.setPredecessor(ctx, &ask, in); err != nil {
 		return ask, err
 	}
 	items, err := itemsOf(in.Input)
@@ -103,41 +103,41 @@ func (a *api) ask(ctx context.Context, owner string, in *request) (ask compat.As
 	}
 	r := reader{ask: &ask, names: make(map[string]string)}
 	for i, it := range items {
-		if err := r.item(fmt.Sprintf("input[%d]", i), it); err != nil {
+		if err := r.addItem(fmt.Sprintf("input[%d]", i), it); err != nil {
 			return ask, err
 		}
 	}
 	return ask, nil
 }
 
-// stored reports whether to keep the response. Otherwise it stands alone and leaves no data.
-func (in *request) stored() bool { return in.Store == nil || *in.Store }
+// isStored reports whether to keep the response. Otherwise it stands alone and leaves no data.
+func (in *request) isStored() bool { return in.Store == nil || *in.Store }
 
 func (in *request) check() error {
 	switch {
-	case in.Background && !in.stored():
-		return compat.Wrong("store", "store: background responses must be stored: leave it out, or set it to true")
+	case in.Background && !in.isStored():
+		return compat.InvalidField("store", "store: background responses must be stored: leave it out, or set it to true")
 	case in.MaxOutput != nil && *in.MaxOutput < 1:
-		return compat.Wrong("max_output_tokens", "max_output_tokens: expected at least 1")
+		return compat.InvalidField("max_output_tokens", "max_output_tokens: expected at least 1")
 	case in.MaxTools != nil && *in.MaxTools < 1:
-		return compat.Wrong("max_tool_calls", "max_tool_calls: expected at least 1")
+		return compat.InvalidField("max_tool_calls", "max_tool_calls: expected at least 1")
 	case in.Reasoning != nil && !compat.IsEffort(in.Reasoning.Effort):
-		return compat.Wrong("reasoning.effort", "reasoning.effort: expected none, minimal, low, medium, high, xhigh or max")
+		return compat.InvalidField("reasoning.effort", "reasoning.effort: expected none, minimal, low, medium, high, xhigh or max")
 	case in.Previous != "" && conversationOf(in.Conversation) != "":
-		return compat.Wrong("previous_response_id", "previous_response_id: not beside conversation")
-	case !in.stored() && conversationOf(in.Conversation) != "":
-		return compat.Wrong("store", "store: what a conversation goes on with must be stored: leave it out, or set it to true")
+		return compat.InvalidField("previous_response_id", "previous_response_id: not beside conversation")
+	case !in.isStored() && conversationOf(in.Conversation) != "":
+		return compat.InvalidField("store", "store: what a conversation goes on with must be stored: leave it out, or set it to true")
 	}
 	return checkPairs(in.Metadata)
 }
 
 func checkPairs(pairs map[string]string) error {
-	if len(pairs) > mostPairs {
-		return compat.Wrong("metadata", "metadata: at most %d pairs", mostPairs)
+	if len(pairs) > maxPairs {
+		return compat.InvalidField("metadata", "metadata: at most %d pairs", maxPairs)
 	}
 	for k, v := range pairs {
-		if utf8.RuneCountInString(k) > mostKey || utf8.RuneCountInString(v) > mostValue {
-			return compat.Wrong("metadata", "metadata: keys of at most %d letters, and values of at most %d", mostKey, mostValue)
+		if utf8.RuneCountInString(k) > maxKey || utf8.RuneCountInString(v) > maxValue {
+			return compat.InvalidField("metadata", "metadata: keys of at most %d letters, and values of at most %d", maxKey, maxValue)
 		}
 	}
 	return nil
@@ -150,13 +150,13 @@ func instructionsOf(js json.RawMessage) (string, error) {
 	}
 	items, err := itemsOf(js)
 	if err != nil {
-		return "", compat.Wrong("instructions", "instructions: expected a text")
+		return "", compat.InvalidField("instructions", "instructions: expected a text")
 	}
-	var ask compat.Ask
+	var ask compat.Request
 	r := reader{ask: &ask, names: make(map[string]string)}
 	var all []string
 	for i, it := range items {
-		if err := r.item(fmt.Sprintf("instructions[%d]", i), it); err != nil {
+		if err := r.addItem(fmt.Sprintf("instructions[%d]", i), it); err != nil {
 			return "", err
 		}
 	}
@@ -166,21 +166,21 @@ func instructionsOf(js json.RawMessage) (string, error) {
 	return strings.TrimSpace(ask.System + "\n\n" + strings.Join(all, "\n\n")), nil
 }
 
-// tools reads the functions and the tool choice. Tools of OpenAI have no effect; without them, the web stays
+// readTools reads the functions and the tool choice. Tools of OpenAI have no effect; without them, the web stays
 // enabled.
-func (in *request) tools(ask *compat.Ask) (err error) {
+func (in *request) readTools(ask *compat.Request) (err error) {
 	for i, t := range in.Tools {
-		if t.text("type") != "function" {
+		if t.stringField("type") != "function" {
 			continue
 		}
-		if t.text("name") == "" {
-			return compat.Wrong("tools", "tools[%d].name is required", i)
+		if t.stringField("name") == "" {
+			return compat.InvalidField("tools", "tools[%d].name is required", i)
 		}
 		schema, err := json.Marshal(t["parameters"])
 		if err != nil || string(schema) == "null" {
 			schema = nil
 		}
-		ask.Tools = append(ask.Tools, llm.Tool{Name: t.text("name"), Doc: t.text("description"), Schema: schema})
+		ask.Tools = append(ask.Tools, llm.Tool{Name: t.stringField("name"), Doc: t.stringField("description"), Schema: schema})
 	}
 	ask.ToolChoice, err = openai.ChoiceOf(in.ToolChoice)
 	if len(ask.Tools) == 0 {
@@ -198,7 +198,7 @@ func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 		} `json:"format"`
 	}
 	if len(js) > 0 && json.Unmarshal(js, &in) != nil {
-		return nil, compat.Wrong("text", "text.format: expected an object with a type")
+		return nil, compat.InvalidField("text", "text.format: expected an object with a type")
 	}
 	switch f := in.Format; {
 	case f.Type == "" || f.Type == "text":
@@ -208,53 +208,53 @@ func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 	case f.Type == "json_schema" && len(f.Schema) > 0:
 		return &llm.Schema{Name: f.Name, JSON: f.Schema}, nil
 	}
-	return nil, compat.Wrong("text.format", "text.format.type: expected text, json_object, or json_schema with a schema")
+	return nil, compat.InvalidField("text.format", "text.format.type: expected text, json_object, or json_schema with a schema")
 }
 
-// behind sets the work or messages to continue.
-func (a *api) behind(ctx context.Context, ask *compat.Ask, in *request) error {
+// setPredecessor sets the work or messages to continue.
+func (a *api) setPredecessor(ctx context.Context, ask *compat.Request, in *request) error {
 	if id := conversationOf(in.Conversation); id != "" {
-		return a.within(ctx, ask, id)
+		return a.setConversation(ctx, ask, id)
 	}
 	if in.Previous == "" {
 		return nil
 	}
-	talks := ask.Model.Way == compat.Chat && !ask.Apart && len(ask.Tools) == 0 && ask.Schema == nil
-	if work, ok := a.desk.Last(ask.Owner, strings.TrimPrefix(in.Previous, prefix)); ok && in.begins && talks {
+	talks := ask.Model.Kind == compat.Chat && !ask.Standalone && len(ask.Tools) == 0 && ask.Schema == nil
+	if work, ok := a.desk.LastTurn(ask.Owner, strings.TrimPrefix(in.Previous, prefix)); ok && in.startsWork && talks {
 		ask.After = work
 		return nil
 	}
-	j, err := a.job(ctx, ask.Owner, in.Previous)
+	j, err := a.findJob(ctx, ask.Owner, in.Previous)
 	if err != nil {
-		if a.desk.FaultOf(err).Status == 404 {
-			return &compat.Fault{Status: 400, Field: "previous_response_id", Detail: "Previous response with id '" + textkit.Prefix(in.Previous, maxQuoted) + "' not found."}
+		if a.desk.APIErrorOf(err).Status == 404 {
+			return &compat.APIError{Status: 400, Field: "previous_response_id", Detail: "Previous response with id '" + textkit.Prefix(in.Previous, maxQuoted) + "' not found."}
 		}
 		return err
 	}
-	if j.work.Way != compat.Exchange && talks {
+	if j.work.Kind != compat.Exchange && talks {
 		ask.After = j.work // continue it, or begin a conversation after it
 		return nil
 	}
-	list, err := a.chain(ctx, j, 0)
+	list, err := a.chainEntries(ctx, j, 0)
 	if err != nil {
 		return err
 	}
-	return say(ask, list)
+	return prependItems(ask, list)
 }
 
-const mostBefore = 200
+const maxPredecessors = 200
 
-// chain returns the items of a response and its predecessors.
-func (a *api) chain(ctx context.Context, j job, depth int) (list []entry, err error) {
-	if j.work.Way == compat.Chat {
-		return a.entries(ctx, j.owner, ponder.Info{Thread: ponder.Thread{ID: j.work.Thread}}, j.work.After+1)
+// chainEntries returns the items of a response and its predecessors.
+func (a *api) chainEntries(ctx context.Context, j job, depth int) (list []entry, err error) {
+	if j.work.Kind == compat.Chat {
+		return a.listEntries(ctx, j.owner, ponder.Info{Thread: ponder.Thread{ID: j.work.Thread}}, j.work.After+1)
 	}
-	if j.note.Previous != "" && depth < mostBefore {
-		first, err := a.job(ctx, j.owner, j.note.Previous)
+	if j.record.Previous != "" && depth < maxPredecessors {
+		first, err := a.findJob(ctx, j.owner, j.record.Previous)
 		if err == nil {
-			list, err = a.chain(ctx, first, depth+1)
+			list, err = a.chainEntries(ctx, first, depth+1)
 		}
-		if err != nil && !a.missing(err) { // a predecessor was removed
+		if err != nil && !a.isMissing(err) { // a predecessor was removed
 			return nil, err
 		}
 	}
@@ -295,47 +295,47 @@ func itemsOf(js json.RawMessage) (list []item, err error) {
 	case json.Unmarshal(js, &text) == nil:
 		return []item{{Type: "message", Role: "user", Content: js}}, nil
 	case json.Unmarshal(js, &list) != nil:
-		return nil, compat.Wrong("input", "input: expected a text or a list of items")
+		return nil, compat.InvalidField("input", "input: expected a text or a list of items")
 	}
 	return list, nil
 }
 
 type reader struct {
-	ask   *compat.Ask
+	ask   *compat.Request
 	names map[string]string // names of tools by call id
 }
 
-// item appends an item, but no items that Ponder made, such as reasoning.
-func (r *reader) item(where string, it item) error {
+// addItem appends an item, but no items that Ponder made, such as reasoning.
+func (r *reader) addItem(where string, it item) error {
 	switch it.Type {
 	case "message", "":
-		return r.message(where, it)
+		return r.addMessage(where, it)
 	case "function_call":
 		r.names[it.CallID] = it.Name
-		r.assistant(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: openai.InputOf(it.Args)}})
+		r.addAssistant(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: openai.InputOf(it.Args)}})
 	case "function_call_output":
-		name := r.name(it.CallID)
+		name := r.toolName(it.CallID)
 		if name == "" {
-			return compat.Wrong("input", "%s: No tool call found for function call output with call_id %s.", where, textkit.Prefix(it.CallID, maxQuoted))
+			return compat.InvalidField("input", "%s: No tool call found for function call output with call_id %s.", where, textkit.Prefix(it.CallID, maxQuoted))
 		}
 		parts, err := openai.PartsOf(where+".output", it.Output)
 		if err != nil {
 			return err
 		}
-		r.user(llm.Part{Result: &llm.ToolResult{ID: it.CallID, Name: name, Text: llm.Message{Parts: parts}.Text()}})
+		r.addToolResult(llm.Part{Result: &llm.ToolResult{ID: it.CallID, Name: name, Text: llm.Message{Parts: parts}.Text()}})
 	case "compaction":
-		return r.compacted(where, it.Encrypted)
+		return r.addCompaction(where, it.Encrypted)
 	case "item_reference", "reasoning", "web_search_call", "file_search_call":
 	default:
 		if !strings.Contains(it.Type, ":") && !strings.HasSuffix(it.Type, "_call") && !strings.HasSuffix(it.Type, "_output") {
-			return compat.Wrong("input", "%s.type: %q is not known", where, textkit.Prefix(it.Type, maxQuoted))
+			return compat.InvalidField("input", "%s.type: %q is not known", where, textkit.Prefix(it.Type, maxQuoted))
 		}
 	}
 	return nil
 }
 
-// name returns the tool of a call.
-func (r *reader) name(id string) string {
+// toolName returns the tool of a call.
+func (r *reader) toolName(id string) string {
 	if name := r.names[id]; name != "" {
 		return name
 	}
@@ -349,7 +349,7 @@ func (r *reader) name(id string) string {
 	return ""
 }
 
-func (r *reader) message(where string, it item) error {
+func (r *reader) addMessage(where string, it item) error {
 	parts, err := openai.PartsOf(where+".content", it.Content)
 	if err != nil {
 		return err
@@ -362,13 +362,13 @@ func (r *reader) message(where string, it item) error {
 	case "system", "developer":
 		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + llm.Message{Parts: parts}.Text())
 	default:
-		return compat.Wrong("input", "%s.role: expected user, assistant, system or developer", where)
+		return compat.InvalidField("input", "%s.role: expected user, assistant, system or developer", where)
 	}
 	return nil
 }
 
-// assistant extends the last message if it is the assistant's.
-func (r *reader) assistant(p llm.Part) {
+// addAssistant extends the last message if it is the assistant's.
+func (r *reader) addAssistant(p llm.Part) {
 	if n := len(r.ask.Messages); n > 0 && r.ask.Messages[n-1].Role == llm.Assistant {
 		m := &r.ask.Messages[n-1]
 		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], p)
@@ -377,8 +377,8 @@ func (r *reader) assistant(p llm.Part) {
 	r.ask.Messages = append(r.ask.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{p}})
 }
 
-// user appends a tool result. Results of a round share a message.
-func (r *reader) user(p llm.Part) {
+// addToolResult appends a tool result. Results of a round share a message.
+func (r *reader) addToolResult(p llm.Part) {
 	if n := len(r.ask.Messages); n > 0 && r.ask.Messages[n-1].Role == llm.User && r.ask.Messages[n-1].Parts[0].Result != nil {
 		m := &r.ask.Messages[n-1]
 		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], p)

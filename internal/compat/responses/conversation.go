@@ -55,14 +55,14 @@ func (a *api) readConversations() map[string]compat.Handler {
 	}
 }
 
-func (a *api) thread(ctx context.Context, owner, id string) (ponder.Info, error) {
-	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Conversation with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
+func (a *api) findConversation(ctx context.Context, owner, id string) (ponder.Info, error) {
+	missing := &compat.APIError{Status: http.StatusNotFound, Detail: "Conversation with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 	name, ok := strings.CutPrefix(id, conversationPrefix)
 	if !ok {
 		return ponder.Info{}, missing
 	}
 	info, err := a.desk.Store.Thread(ctx, ponder.ThreadID("thr_"+name))
-	if a.missing(err) || err == nil && (info.Owner != owner || info.Kind != ponder.KindConversation) {
+	if a.isMissing(err) || err == nil && (info.Owner != owner || info.Kind != ponder.KindConversation) {
 		return ponder.Info{}, missing
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *api) thread(ctx context.Context, owner, id string) (ponder.Info, error)
 
 func (a *api) inThread(do func(http.ResponseWriter, *http.Request, ponder.Info) error) compat.Handler {
 	return func(w http.ResponseWriter, r *http.Request, owner string) error {
-		info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+		info, err := a.findConversation(r.Context(), owner, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
@@ -81,32 +81,32 @@ func (a *api) inThread(do func(http.ResponseWriter, *http.Request, ponder.Info) 
 	}
 }
 
-// remark stores a value on a conversation.
-func (a *api) remark(ctx context.Context, id ponder.ThreadID, cause, reason string, of any) error {
+// storeValue stores a value on a conversation.
+func (a *api) storeValue(ctx context.Context, id ponder.ThreadID, cause, reason string, of any) error {
 	js, err := json.Marshal(of)
 	if err != nil {
 		return fmt.Errorf("keep what is of a conversation: %w", err)
 	}
-	return a.append(ctx, id, cause, ponder.Observation{Content: string(js), Sensor: reason})
+	return a.appendOnce(ctx, id, cause, ponder.Observation{Content: string(js), Sensor: reason})
 }
 
-type posted struct {
+type conversationInput struct {
 	Items    []map[string]any  `json:"items"`
 	Metadata map[string]string `json:"metadata"`
 }
 
-// mostAdded is per request.
-const mostAdded = 20
+// maxAdded is per request.
+const maxAdded = 20
 
-func (p *posted) read(r *http.Request) error {
+func (p *conversationInput) readInput(r *http.Request) error {
 	if _, err := compat.Read(r, p); err != nil {
 		return err
 	}
 	if err := checkPairs(p.Metadata); err != nil {
 		return err
 	}
-	if len(p.Items) > mostAdded {
-		return compat.Wrong("items", "items: at most %d at once", mostAdded)
+	if len(p.Items) > maxAdded {
+		return compat.InvalidField("items", "items: at most %d at once", maxAdded)
 	}
 	js, err := json.Marshal(p.Items)
 	if err != nil {
@@ -129,9 +129,9 @@ func itemID(it map[string]any) string {
 }
 
 func (a *api) newConversation(w http.ResponseWriter, r *http.Request, owner string) error {
-	var in posted
+	var in conversationInput
 	if r.ContentLength != 0 {
-		if err := in.read(r); err != nil {
+		if err := in.readInput(r); err != nil {
 			return err
 		}
 	}
@@ -140,9 +140,9 @@ func (a *api) newConversation(w http.ResponseWriter, r *http.Request, owner stri
 	if err := a.desk.Service.Open(ctx, owner, id, app.Conversation{}); err != nil {
 		return err
 	}
-	err := a.remark(ctx, id, conversationCause, conversationNoted, in.Metadata)
+	err := a.storeValue(ctx, id, conversationCause, conversationNoted, in.Metadata)
 	if err == nil && len(in.Items) > 0 {
-		err = a.remark(ctx, id, ponder.NewID("items"), itemsNoted, in.Items)
+		err = a.storeValue(ctx, id, ponder.NewID("items"), itemsNoted, in.Items)
 	}
 	if err != nil {
 		return err
@@ -178,26 +178,26 @@ func (a *api) getConversation(w http.ResponseWriter, r *http.Request, info ponde
 }
 
 func (a *api) changeConversation(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
-	var in posted
-	if err := in.read(r); err != nil {
+	var in conversationInput
+	if err := in.readInput(r); err != nil {
 		return err
 	}
-	if err := a.remark(r.Context(), info.ID, ponder.NewID("conv"), conversationNoted, in.Metadata); err != nil {
+	if err := a.storeValue(r.Context(), info.ID, ponder.NewID("conv"), conversationNoted, in.Metadata); err != nil {
 		return err
 	}
 	return a.replyConversation(w, r, info.ID)
 }
 
 func (a *api) removeConversation(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
-	list, err := a.entries(r.Context(), info.Owner, info, 0)
+	list, err := a.listEntries(r.Context(), info.Owner, info, 0)
 	if err != nil {
 		return err
 	}
 	for _, e := range list { // with its responses on other threads
-		if e.elsewhere == "" {
+		if e.otherThread == "" {
 			continue
 		}
-		if err := a.desk.Service.Remove(r.Context(), e.elsewhere); err != nil && !a.missing(err) {
+		if err := a.desk.Service.Remove(r.Context(), e.otherThread); err != nil && !a.isMissing(err) {
 			return err
 		}
 	}
@@ -218,13 +218,13 @@ const (
 	compactTime    = 5 * time.Minute
 )
 
-// compacted appends a summary.
-func (r *reader) compacted(where, sealed string) error {
+// addCompaction appends a summary.
+func (r *reader) addCompaction(where, sealed string) error {
 	text, ok := strings.CutPrefix(sealed, compactionMark)
 	js, err := base64.RawURLEncoding.DecodeString(text)
 	var summary string
 	if !ok || err != nil || len(js) > maxCompacted || json.Unmarshal(js, &summary) != nil {
-		return compat.Wrong("input", "%s.encrypted_content: expected what /v1/responses/compact has returned", where)
+		return compat.InvalidField("input", "%s.encrypted_content: expected what /v1/responses/compact has returned", where)
 	}
 	r.ask.Messages = append(r.ask.Messages, llm.Say(llm.User, "What was said so far, in short:\n\n"+summary))
 	return nil
@@ -237,25 +237,25 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) erro
 	}
 	no := false
 	in.Store, in.Tools, in.Text, in.Background = &no, nil, nil, false
-	ask, err := a.ask(r.Context(), owner, &in)
+	ask, err := a.parseRequest(r.Context(), owner, &in)
 	if err != nil {
 		return err
 	}
 	if len(ask.Messages) == 0 {
-		return compat.Wrong("input", "input: there is nothing to compact")
+		return compat.InvalidField("input", "input: there is nothing to compact")
 	}
 	said := ask.Messages
 	ask.Messages = append(said[:len(said):len(said)], llm.Say(llm.User, compactionPrompt))
-	ask.Model.Way, ask.NoWeb, ask.NoMemory = compat.Chat, true, true
+	ask.Model.Kind, ask.NoWeb, ask.NoMemory = compat.Chat, true, true
 	ctx, cancel := context.WithTimeout(r.Context(), compactTime)
 	defer cancel()
 	work, err := a.desk.Begin(ctx, ask)
 	if err != nil {
-		return ours(err)
+		return renameField(err)
 	}
 	defer func() {
 		if err := a.desk.Service.Remove(context.WithoutCancel(ctx), work.Thread); err != nil {
-			a.desk.FaultOf(err) // logs the error
+			a.desk.APIErrorOf(err) // logs the error
 		}
 	}()
 	end, err := a.desk.Wait(ctx, work, func(compat.Part) error { return nil }, nil, nil)
@@ -263,7 +263,7 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) erro
 		return err
 	}
 	if end.Status != ponder.Completed || strings.TrimSpace(end.Text) == "" {
-		return &compat.Fault{Status: http.StatusServiceUnavailable, Detail: "the model has not summed it up: try again"}
+		return &compat.APIError{Status: http.StatusServiceUnavailable, Detail: "the model has not summed it up: try again"}
 	}
 	return replyCompacted(w, said, end)
 }
@@ -290,14 +290,14 @@ func replyCompacted(w http.ResponseWriter, said []llm.Message, end compat.End) e
 	})
 }
 
-// tokens returns an estimate.
-func (a *api) tokens(w http.ResponseWriter, r *http.Request, owner string) error {
+// countTokens returns an estimate.
+func (a *api) countTokens(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in request
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
 	in.Model = cmp.Or(in.Model, "ponder/chat")
-	ask, err := a.ask(r.Context(), owner, &in)
+	ask, err := a.parseRequest(r.Context(), owner, &in)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"ponder/internal/compat/dialecttest"
 )
 
-func listed(t *testing.T, r *dialecttest.Rig, path string) (all string, ids []string) {
+func listItems(t *testing.T, r *dialecttest.Rig, path string) (all string, ids []string) {
 	t.Helper()
 	var p struct {
 		Data []map[string]any `json:"data"`
@@ -46,24 +46,24 @@ func newConversation(t *testing.T, r *dialecttest.Rig, body string) (id, path st
 
 func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
+		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
 		id, path := newConversation(t, r, `{"metadata":{"a":"b"},"items":[{"role":"user","content":"My name is Anna Canary."}]}`)
-		w := r.Do(post(`"model":"ponder/chat","input":"How deep is the sea?","conversation":"` + id + `"`))
-		if res := one(t, w.Code, w.Body); res["conversation"].(map[string]any)["id"] != id {
+		w := r.Do(newPost(`"model":"ponder/chat","input":"How deep is the sea?","conversation":"` + id + `"`))
+		if res := decodeResponse(t, w.Code, w.Body); res["conversation"].(map[string]any)["id"] != id {
 			t.Errorf("%v", res["conversation"])
 		}
 		said := ""
-		for _, req := range r.Model.Asked() {
+		for _, req := range r.Model.Requests() {
 			said += fmt.Sprintf("%+v", req)
 		}
 		if !strings.Contains(said, "Anna Canary") {
 			t.Errorf("the model was not told what was added: %s", said)
 		}
-		w = r.Do(post(ways[1].body + `,"conversation":{"id":"` + id + `"}`))
-		one(t, w.Code, w.Body)
-		w = r.Do(post(ways[3].body + `,"conversation":"` + id + `"`))
-		one(t, w.Code, w.Body)
-		all, ids := listed(t, r, path)
+		w = r.Do(newPost(ways[1].body + `,"conversation":{"id":"` + id + `"}`))
+		decodeResponse(t, w.Code, w.Body)
+		w = r.Do(newPost(ways[3].body + `,"conversation":"` + id + `"`))
+		decodeResponse(t, w.Code, w.Body)
+		all, ids := listItems(t, r, path)
 		for _, want := range []string{"user: My name is Anna Canary.\nuser: How deep is the sea?\nassistant: It is deep.\nuser: Is it warm?\nassistant: It is deep.\nuser: How deep is the sea?\n"} {
 			if !strings.HasPrefix(all, want) {
 				t.Errorf("listed %s", all)
@@ -78,9 +78,9 @@ func TestConversation(t *testing.T) {
 				t.Errorf("item %d: %d %s", i, w.Code, w.Body)
 			}
 			w = r.Get(path + "/items/" + item)
-			refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+			checkRefusal(t, w.Code, w.Body.String(), http.StatusNotFound, "")
 		}
-		if all, _ := listed(t, r, path); strings.Contains(all, "Anna") || strings.Contains(all, "How deep is the sea?\nassistant: It is deep.\nuser: Is") {
+		if all, _ := listItems(t, r, path); strings.Contains(all, "Anna") || strings.Contains(all, "How deep is the sea?\nassistant: It is deep.\nuser: Is") {
 			t.Errorf("listed %s", all)
 		}
 		if w = r.Post(path, `{"metadata":{"c":"d"}}`); !strings.Contains(w.Body.String(), `"metadata":{"c":"d"}`) {
@@ -89,7 +89,7 @@ func TestConversation(t *testing.T) {
 		other := dialecttest.Request(context.Background(), http.MethodGet, path, "")
 		other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
 		w = r.Do(other)
-		refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusNotFound, "")
 		if w = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, "")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"conversation.deleted"`) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
@@ -102,12 +102,12 @@ func TestConversation(t *testing.T) {
 // Conversations of the native API have items.
 func TestNativeConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
-		w := r.Do(post(ways[0].body))
-		one(t, w.Code, w.Body)
+		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
+		w := r.Do(newPost(ways[0].body))
+		decodeResponse(t, w.Code, w.Body)
 		time.Sleep(time.Minute)
 		id := strings.Replace(string(r.Threads(dialecttest.Owner)[0].ID), "thr_", conversationPrefix, 1)
-		if all, _ := listed(t, r, "/v1/conversations/"+id); all != "user: How deep is the sea?\nassistant: It is deep." {
+		if all, _ := listItems(t, r, "/v1/conversations/"+id); all != "user: How deep is the sea?\nassistant: It is deep." {
 			t.Errorf("listed %s", all)
 		}
 	})
@@ -115,9 +115,9 @@ func TestNativeConversation(t *testing.T) {
 
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("Anna asked of the Canary sea.")}, nil)
+		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("Anna asked of the Canary sea.")}, nil)
 		w := r.Post("/v1/responses/compact", `{"input":"x"}`)
-		refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "model")
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "model")
 		w = r.Post("/v1/responses/compact", `{"model":"ponder/session","input":[{"role":"user","content":"How deep?"},{"role":"assistant","content":"Deep."}]}`)
 		var c struct {
 			Object string
@@ -134,14 +134,14 @@ func TestCompact(t *testing.T) {
 		if n := len(r.Threads(dialecttest.Owner)); n != 0 {
 			t.Errorf("%d threads are left", n)
 		}
-		w = r.Do(post(`"model":"ponder/chat","store":false,"input":[{"type":"compaction","encrypted_content":"` + c.Output[1].Sealed + `"},{"role":"user","content":"And now?"}]`))
-		one(t, w.Code, w.Body)
-		asked := r.Model.Asked()
+		w = r.Do(newPost(`"model":"ponder/chat","store":false,"input":[{"type":"compaction","encrypted_content":"` + c.Output[1].Sealed + `"},{"role":"user","content":"And now?"}]`))
+		decodeResponse(t, w.Code, w.Body)
+		asked := r.Model.Requests()
 		if said := fmt.Sprintf("%+v", asked[len(asked)-1]); !strings.Contains(said, "Canary sea") {
 			t.Errorf("the model was not told the summary: %s", said)
 		}
-		w = r.Do(post(`"model":"ponder/chat","input":[{"type":"compaction","encrypted_content":"x"}]`))
-		refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "input")
+		w = r.Do(newPost(`"model":"ponder/chat","input":[{"type":"compaction","encrypted_content":"x"}]`))
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "input")
 		short, long := r.Post("/v1/responses/input_tokens", `{"input":"hi"}`), r.Post("/v1/responses/input_tokens", `{"input":"`+strings.Repeat("hi ", 500)+`"}`)
 		if !strings.Contains(short.Body.String(), `"object":"response.input_tokens"`) || len(long.Body.String()) <= len(short.Body.String()) {
 			t.Errorf("%s %s", short.Body, long.Body)

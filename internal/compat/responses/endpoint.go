@@ -39,7 +39,7 @@ type endpoint struct {
 var hookTypes = []string{"response.completed", "response.failed", "response.cancelled", "response.incomplete"}
 
 const (
-	mostEndpoints = 20 // of an owner
+	maxEndpoints  = 20 // of an owner
 	maxHookURL    = 2048
 	maxHookName   = 200
 	hookTime      = 15 * time.Second
@@ -47,7 +47,7 @@ const (
 	oldSecretTime = 24 * time.Hour
 )
 
-func (e *endpoint) wants(kind string) bool { return slices.Contains(e.Types, kind) }
+func (e *endpoint) wantsEvent(kind string) bool { return slices.Contains(e.Types, kind) }
 
 func newSecret() string {
 	key := make([]byte, secretBytes)
@@ -55,8 +55,8 @@ func newSecret() string {
 	return webhook.SecretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// view renders an endpoint, with its secret or a hint.
-func (e *endpoint) view(secret bool) map[string]any {
+// renderView renders an endpoint, with its secret or a hint.
+func (e *endpoint) renderView(secret bool) map[string]any {
 	v := map[string]any{
 		"id": e.ID, "object": "webhook_endpoint", "name": e.Name, "url": e.URL, "event_types": e.Types,
 		"created_at": e.Created.Unix(), "updated_at": e.Updated.Unix(), "signing_secret_hint": webhook.SecretPrefix + "..." + e.Secret[len(e.Secret)-4:],
@@ -67,8 +67,8 @@ func (e *endpoint) view(secret bool) map[string]any {
 	return v
 }
 
-func (h *Hooks) endpoints(ctx context.Context, owner string) (list []*endpoint, err error) {
-	records, err := h.Book.Records(ctx, endpointKind, owner)
+func (h *Hooks) listEndpoints(ctx context.Context, owner string) (list []*endpoint, err error) {
+	records, err := h.Records.Records(ctx, endpointKind, owner)
 	if err != nil {
 		return nil, fmt.Errorf("read webhooks: %w", err)
 	}
@@ -82,8 +82,8 @@ func (h *Hooks) endpoints(ctx context.Context, owner string) (list []*endpoint, 
 	return list, nil
 }
 
-func (h *Hooks) endpoint(ctx context.Context, owner, id string) (*endpoint, error) {
-	list, err := h.endpoints(ctx, owner)
+func (h *Hooks) findEndpoint(ctx context.Context, owner, id string) (*endpoint, error) {
+	list, err := h.listEndpoints(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +92,13 @@ func (h *Hooks) endpoint(ctx context.Context, owner, id string) (*endpoint, erro
 			return e, nil
 		}
 	}
-	return nil, &compat.Fault{Status: http.StatusNotFound, Detail: "Webhook endpoint with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
+	return nil, &compat.APIError{Status: http.StatusNotFound, Detail: "Webhook endpoint with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 }
 
 func (h *Hooks) putEndpoint(ctx context.Context, owner string, e *endpoint) error {
 	js, err := json.Marshal(e)
 	if err == nil {
-		err = h.Book.Put(ctx, endpointKind, owner, e.ID, js)
+		err = h.Records.Put(ctx, endpointKind, owner, e.ID, js)
 	}
 	if err != nil {
 		return fmt.Errorf("keep a webhook: %w", err)
@@ -109,22 +109,22 @@ func (h *Hooks) putEndpoint(ctx context.Context, owner string, e *endpoint) erro
 // hookPaths has the path of clients, and that of OpenAI's first documentation.
 var hookPaths = []string{"/v1/webhook_endpoints", "/v1/webhooks"}
 
-func (h *Hooks) changes() map[string]compat.Handler {
+func (h *Hooks) changeRoutes() map[string]compat.Handler {
 	all := make(map[string]compat.Handler)
 	for _, path := range hookPaths {
-		all["POST "+path] = h.create
-		all["POST "+path+"/{id}"] = h.one(h.update)
-		all["DELETE "+path+"/{id}"] = h.one(h.remove)
-		all["POST "+path+"/{id}/rotate_secret"] = h.one(h.rotate)
-		all["POST "+path+"/{id}/test"] = h.one(h.test)
+		all["POST "+path] = h.createEndpoint
+		all["POST "+path+"/{id}"] = h.withEndpoint(h.updateEndpoint)
+		all["DELETE "+path+"/{id}"] = h.withEndpoint(h.removeEndpoint)
+		all["POST "+path+"/{id}/rotate_secret"] = h.withEndpoint(h.rotateSecret)
+		all["POST "+path+"/{id}/test"] = h.withEndpoint(h.testEndpoint)
 	}
 	return all
 }
 
-// one adapts a handler to the endpoint and body of a request.
-func (h *Hooks) one(do func(w http.ResponseWriter, r *http.Request, d endpointRequest) error) compat.Handler {
+// withEndpoint adapts a handler to the endpoint and body of a request.
+func (h *Hooks) withEndpoint(do func(w http.ResponseWriter, r *http.Request, d endpointRequest) error) compat.Handler {
 	return func(w http.ResponseWriter, r *http.Request, owner string) error {
-		e, err := h.endpoint(r.Context(), owner, r.PathValue("id"))
+		e, err := h.findEndpoint(r.Context(), owner, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
@@ -144,11 +144,11 @@ type endpointRequest struct {
 	body  hookBody
 }
 
-func (h *Hooks) reads() map[string]compat.Handler {
-	all := map[string]compat.Handler{"GET /v1/webhook_event_types": h.types}
+func (h *Hooks) readRoutes() map[string]compat.Handler {
+	all := map[string]compat.Handler{"GET /v1/webhook_event_types": h.replyTypes}
 	for _, path := range hookPaths {
-		all["GET "+path] = h.list
-		all["GET "+path+"/{id}"] = h.one(h.get)
+		all["GET "+path] = h.replyEndpoints
+		all["GET "+path+"/{id}"] = h.withEndpoint(h.getEndpoint)
 	}
 	return all
 }
@@ -162,11 +162,11 @@ type hookBody struct {
 	Type  string   `json:"event_type"` // of a test event
 }
 
-// into validates b and applies it to e.
-func (b *hookBody) into(e *endpoint) error {
+// applyTo validates b and applies it to e.
+func (b *hookBody) applyTo(e *endpoint) error {
 	if b.Name != nil {
 		if *b.Name == "" || len(*b.Name) > maxHookName {
-			return compat.Wrong("name", "name: expected 1 to %d bytes", maxHookName)
+			return compat.InvalidField("name", "name: expected 1 to %d bytes", maxHookName)
 		}
 		e.Name = *b.Name
 	}
@@ -178,11 +178,11 @@ func (b *hookBody) into(e *endpoint) error {
 	}
 	if b.Types != nil {
 		if len(b.Types) == 0 || len(b.Types) > len(hookTypes) {
-			return compat.Wrong("event_types", "event_types: expected some of %s", strings.Join(hookTypes, ", "))
+			return compat.InvalidField("event_types", "event_types: expected some of %s", strings.Join(hookTypes, ", "))
 		}
 		for i, t := range b.Types {
 			if !slices.Contains(hookTypes, t) {
-				return compat.Wrong("event_types", "event_types[%d]: expected one of %s", i, strings.Join(hookTypes, ", "))
+				return compat.InvalidField("event_types", "event_types[%d]: expected one of %s", i, strings.Join(hookTypes, ", "))
 			}
 		}
 		e.Types = b.Types
@@ -194,79 +194,79 @@ func (b *hookBody) into(e *endpoint) error {
 // checkHookURL accepts https, and http of this machine.
 func checkHookURL(text string) error {
 	if u, err := url.Parse(text); err != nil || len(text) > maxHookURL || u.User != nil || !webhook.IsURL(text) {
-		return compat.Wrong("url", "url: expected an address that begins with https:// (http:// only for this machine)")
+		return compat.InvalidField("url", "url: expected an address that begins with https:// (http:// only for this machine)")
 	}
 	return nil
 }
 
-func (h *Hooks) create(w http.ResponseWriter, r *http.Request, owner string) error {
+func (h *Hooks) createEndpoint(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in hookBody
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
 	switch {
 	case in.Name == nil:
-		return compat.Wrong("name", "name is required")
+		return compat.InvalidField("name", "name is required")
 	case in.URL == nil:
-		return compat.Wrong("url", "url is required")
+		return compat.InvalidField("url", "url is required")
 	case in.Types == nil:
-		return compat.Wrong("event_types", "event_types is required")
+		return compat.InvalidField("event_types", "event_types is required")
 	}
-	list, err := h.endpoints(r.Context(), owner)
+	list, err := h.listEndpoints(r.Context(), owner)
 	if err != nil {
 		return err
 	}
-	if len(list) >= mostEndpoints {
-		return compat.Wrong("", "there are %d webhook endpoints already, which is the most: remove one", mostEndpoints)
+	if len(list) >= maxEndpoints {
+		return compat.InvalidField("", "there are %d webhook endpoints already, which is the most: remove one", maxEndpoints)
 	}
 	e := &endpoint{ID: ponder.NewID("whe"), Secret: newSecret(), Created: time.Now().UTC()}
-	if err := in.into(e); err != nil {
+	if err := in.applyTo(e); err != nil {
 		return err
 	}
 	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
 		return err
 	}
-	return compat.Reply(w, http.StatusOK, e.view(true))
+	return compat.Reply(w, http.StatusOK, e.renderView(true))
 }
 
-func (h *Hooks) list(w http.ResponseWriter, r *http.Request, owner string) error {
-	all, err := h.endpoints(r.Context(), owner)
+func (h *Hooks) replyEndpoints(w http.ResponseWriter, r *http.Request, owner string) error {
+	all, err := h.listEndpoints(r.Context(), owner)
 	if err != nil {
 		return err
 	}
 	list := make([]map[string]any, 0, len(all))
 	for _, e := range all {
-		list = append(list, e.view(false))
+		list = append(list, e.renderView(false))
 	}
-	return page(w, r, list)
+	return replyPage(w, r, list)
 }
 
-func (*Hooks) types(w http.ResponseWriter, _ *http.Request, _ string) error {
+func (*Hooks) replyTypes(w http.ResponseWriter, _ *http.Request, _ string) error {
 	return compat.Reply(w, http.StatusOK, map[string]any{"object": "list", "data": hookTypes})
 }
 
-func (*Hooks) get(w http.ResponseWriter, _ *http.Request, e endpointRequest) error {
-	return compat.Reply(w, http.StatusOK, e.view(false))
+func (*Hooks) getEndpoint(w http.ResponseWriter, _ *http.Request, e endpointRequest) error {
+	return compat.Reply(w, http.StatusOK, e.renderView(false))
 }
 
-func (h *Hooks) update(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
-	if err := e.body.into(e.endpoint); err != nil {
+func (h *Hooks) updateEndpoint(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
+	if err := e.body.applyTo(e.endpoint); err != nil {
 		return err
 	}
 	if err := h.putEndpoint(r.Context(), e.owner, e.endpoint); err != nil {
 		return err
 	}
-	return compat.Reply(w, http.StatusOK, e.view(false))
+	return compat.Reply(w, http.StatusOK, e.renderView(false))
 }
 
-func (h *Hooks) remove(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
-	if err := h.Book.Drop(r.Context(), endpointKind, e.owner, e.ID); err != nil {
+func (h *Hooks) removeEndpoint(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
+	if err := h.Records.Drop(r.Context(), endpointKind, e.owner, e.ID); err != nil {
 		return fmt.Errorf("remove a webhook: %w", err)
 	}
 	return compat.Reply(w, http.StatusOK, map[string]any{"id": e.ID, "object": "webhook_endpoint.deleted", "deleted": true})
 }
 
-func (h *Hooks) rotate(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
+func (h *Hooks) rotateSecret(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
 	e.Old, e.OldUntil, e.Updated = "", time.Time{}, time.Now().UTC()
 	if e.body.Keep {
 		e.Old, e.OldUntil = e.Secret, time.Now().UTC().Add(oldSecretTime)
@@ -275,17 +275,17 @@ func (h *Hooks) rotate(w http.ResponseWriter, r *http.Request, e endpointRequest
 	if err := h.putEndpoint(r.Context(), e.owner, e.endpoint); err != nil {
 		return err
 	}
-	return compat.Reply(w, http.StatusOK, e.view(true))
+	return compat.Reply(w, http.StatusOK, e.renderView(true))
 }
 
-func (h *Hooks) test(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
+func (h *Hooks) testEndpoint(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
 	if !slices.Contains(hookTypes, e.body.Type) {
-		return compat.Wrong("event_type", "event_type: expected one of %s", strings.Join(hookTypes, ", "))
+		return compat.InvalidField("event_type", "event_type: expected one of %s", strings.Join(hookTypes, ", "))
 	}
 	d := newDelivery(ponder.NewID("evt"), e.owner, e.ID, e.body.Type, prefix+"test", time.Now())
-	status, err := h.send(r.Context(), e.endpoint, d.ID, []byte(d.Body))
+	status, err := h.sendEvent(r.Context(), e.endpoint, d.ID, []byte(d.Body))
 	if err != nil {
-		return compat.Wrong("url", "the endpoint cannot be reached: %s", whyUnreached(err))
+		return compat.InvalidField("url", "the endpoint cannot be reached: %s", whyUnreached(err))
 	}
 	return compat.Reply(w, http.StatusOK, map[string]any{
 		"object": "webhook_endpoint.test", "webhook_endpoint_id": e.ID, "event_type": e.body.Type, "status_code": status, "success": true,
@@ -304,20 +304,20 @@ func whyUnreached(err error) string {
 	return "no connection"
 }
 
-func (h *Hooks) send(ctx context.Context, e *endpoint, id string, body []byte) (int, error) {
+func (h *Hooks) sendEvent(ctx context.Context, e *endpoint, id string, body []byte) (int, error) {
 	if err := checkHookURL(e.URL); err != nil {
 		return 0, err
 	}
 	now := time.Now()
-	status, err := webhook.Post(ctx, cmp.Or(h.Client, hookClient), e.URL, e.keys(now), id, now, body)
+	status, err := webhook.Post(ctx, cmp.Or(h.Client, hookClient), e.URL, e.signingKeys(now), id, now, body)
 	if err != nil {
 		return 0, fmt.Errorf("post to a webhook: %w", err)
 	}
 	return status, nil
 }
 
-// keys returns two keys while an old secret is valid.
-func (e *endpoint) keys(now time.Time) (list [][]byte) {
+// signingKeys returns two keys while an old secret is valid.
+func (e *endpoint) signingKeys(now time.Time) (list [][]byte) {
 	secrets := []string{e.Secret}
 	if e.Old != "" && now.Before(e.OldUntil) {
 		secrets = append(secrets, e.Old)

@@ -47,41 +47,41 @@ type problem struct {
 
 // A fold turns parts into numbered events and items. Equal parts give equal events.
 type fold struct {
-	r      *response
-	wants  wants
-	put    func(event)
-	number int
+	r       *response
+	include includeOptions
+	put     func(event)
+	number  int
 
 	settled  int // bytes of the answer in complete messages
 	skip     int // of repeated text
-	thinking *open
-	speaking *open
-	searches map[string]*open // by part item
+	thinking *openItem
+	speaking *openItem
+	searches map[string]*openItem // by part item
 }
 
-type wants struct {
+type includeOptions struct {
 	sources   bool // of web searches
 	results   bool // of memory searches
 	questions bool // as items of a Ponder type
 }
 
-type open struct {
-	index int
-	id    string
-	text  strings.Builder
-	parts int    // of reasoning: complete parts
-	inner bool   // of reasoning: a part is open
-	of    string // the part item of the text
-	phase string
-	cut   int // removed leading characters
+type openItem struct {
+	index    int
+	id       string
+	text     strings.Builder
+	parts    int    // of reasoning: complete parts
+	partOpen bool   // of reasoning: a part is open
+	partItem string // the part item of the text
+	phase    string
+	cut      int // removed leading characters
 }
 
-func newFold(r *response, w wants, put func(event)) *fold {
+func newFold(r *response, w includeOptions, put func(event)) *fold {
 	r.Output = []any{}
-	return &fold{r: r, wants: w, put: put, searches: make(map[string]*open)}
+	return &fold{r: r, include: w, put: put, searches: make(map[string]*openItem)}
 }
 
-func (f *fold) begin() {
+func (f *fold) emitStart() {
 	for _, step := range []struct{ name, status string }{{"created", queued}, {"queued", queued}, {"in_progress", inProgress}} {
 		f.r.Status = step.status
 		f.emit(event{Type: "response." + step.name, Response: f.snapshot()})
@@ -100,83 +100,83 @@ func (f *fold) snapshot() *response {
 	return &r
 }
 
-// add opens an item; done replaces it.
-func (f *fold) add(kind string, item func(id string) any) *open {
-	o := &open{index: len(f.r.Output), id: fmt.Sprintf("%s_%s_%d", kind, strings.ReplaceAll(strings.TrimPrefix(f.r.ID, prefix), ".", "_"), len(f.r.Output))}
+// addItem opens an item; done replaces it.
+func (f *fold) addItem(kind string, item func(id string) any) *openItem {
+	o := &openItem{index: len(f.r.Output), id: fmt.Sprintf("%s_%s_%d", kind, strings.ReplaceAll(strings.TrimPrefix(f.r.ID, prefix), ".", "_"), len(f.r.Output))}
 	it := item(o.id)
 	f.r.Output = append(f.r.Output, it)
 	f.emit(event{Type: "response.output_item.added", Index: &o.index, Item: it})
 	return o
 }
 
-func (f *fold) done(o *open, item any) {
+func (f *fold) closeItem(o *openItem, item any) {
 	f.r.Output[o.index] = item
 	f.emit(event{Type: "response.output_item.done", Index: &o.index, Item: item})
 }
 
-func (f *fold) part(p compat.Part) {
+func (f *fold) applyPart(p compat.Part) {
 	switch p.Kind {
 	case compat.Reasoning:
-		f.muse(p.Item, p.Text)
+		f.addReasoning(p.Item, p.Text)
 	case compat.Thought, compat.Progress:
 		if text := strings.TrimSpace(p.Thinking()); text != "" {
-			f.endMusing()
-			f.muse(p.Item, text)
-			f.endMusing()
+			f.endReasoningPart()
+			f.addReasoning(p.Item, text)
+			f.endReasoningPart()
 		}
 	case compat.Question:
-		if f.wants.questions {
-			f.whole("pq", func(id string) any { return questionItem{id, "ponder:question", completed, p.Text, p.Priority} })
+		if f.include.questions {
+			f.addWhole("pq", func(id string) any { return questionItem{id, "ponder:question", completed, p.Text, p.Priority} })
 		}
 	case compat.Interim:
-		f.message(p.Item, "commentary", p.Text)
+		f.addText(p.Item, "commentary", p.Text)
 		f.endMessage(completed, nil)
 	case compat.Text:
 		if p.Again {
-			f.takeBack()
+			f.retractText()
 		}
 		skipped := min(f.skip, len(p.Text))
 		f.skip -= skipped
-		f.message(p.Item, "final_answer", p.Text[skipped:])
+		f.addText(p.Item, "final_answer", p.Text[skipped:])
 	case compat.TextEnd:
-		f.answered(p)
+		f.completeAnswer(p)
 	case compat.Searching:
-		f.search(p)
+		f.startSearch(p)
 	case compat.Found:
-		f.found(p)
+		f.finishSearch(p)
 	case compat.Call:
-		f.call(p)
+		f.addCall(p)
 	}
 }
 
-// whole adds a complete item.
-func (f *fold) whole(kind string, item func(id string) any) {
+// addWhole adds a complete item.
+func (f *fold) addWhole(kind string, item func(id string) any) {
 	f.endThinking()
-	o := f.add(kind, item)
-	f.done(o, item(o.id))
+	o := f.addItem(kind, item)
+	f.closeItem(o, item(o.id))
 }
 
-// muse appends reasoning; each thought is one summary part.
-func (f *fold) muse(of, more string) {
+// addReasoning appends reasoning; each thought is one summary part.
+func (f *fold) addReasoning(of, more string) {
 	if f.thinking == nil {
-		f.thinking = f.add("rs", func(id string) any { return reasoningItem{id, "reasoning", []summary{}, inProgress} })
+		f.thinking = f.addItem("rs", func(id string) any { return reasoningItem{id, "reasoning", []summary{}, inProgress} })
 	}
 	o := f.thinking
-	if o.inner && o.of != of {
-		f.endMusing()
+	if o.partOpen && o.partItem != of {
+		f.endReasoningPart()
 	}
 	at := o.parts
-	if !o.inner {
-		o.inner, o.of = true, of
+	if !o.partOpen {
+		o.partOpen, o.partItem = true, of
 		f.emit(event{Type: "response.reasoning_summary_part.added", ItemID: o.id, Index: &o.index, Summary: &at, Part: summary{"summary_text", ""}})
 	}
 	o.text.WriteString(more)
 	f.emit(event{Type: "response.reasoning_summary_text.delta", ItemID: o.id, Index: &o.index, Summary: &at, Delta: &more})
 }
 
-func (f *fold) endMusing() {
+func (f *fold) endReasoningPart() {
 	o := f.thinking
-	if o == nil || !o.inner {
+	if o == nil || !o.partOpen {
 		return
 	}
 	at, text := o.parts, o.text.String()
@@ -186,24 +186,24 @@ func (f *fold) endMusing() {
 	it := f.r.Output[o.index].(reasoningItem)
 	it.Summary = append(it.Summary[:len(it.Summary):len(it.Summary)], whole)
 	f.r.Output[o.index] = it
-	o.parts, o.inner = o.parts+1, false
+	o.parts, o.partOpen = o.parts+1, false
 	o.text.Reset()
 }
 
 func (f *fold) endThinking() {
-	f.endMusing()
+	f.endReasoningPart()
 	if f.thinking == nil {
 		return
 	}
 	it := f.r.Output[f.thinking.index].(reasoningItem)
 	it.Status = completed
-	f.done(f.thinking, it)
+	f.closeItem(f.thinking, it)
 	f.thinking = nil
 }
 
-// message appends text. A message has no leading white space and is never blank.
-func (f *fold) message(of, phase, more string) {
-	if f.speaking != nil && f.speaking.of != of {
+// addText appends text. A message has no leading white space and is never blank.
+func (f *fold) addText(of, phase, more string) {
+	if f.speaking != nil && f.speaking.partItem != of {
 		f.endMessage(completed, nil)
 	}
 	cut := 0
@@ -217,17 +217,17 @@ func (f *fold) message(of, phase, more string) {
 	zero := 0
 	if f.speaking == nil {
 		f.endThinking()
-		f.speaking = f.add("msg", func(id string) any { return messageItem{id, "message", "assistant", inProgress, phase, []text{}} })
-		f.speaking.of, f.speaking.phase, f.speaking.cut = of, phase, cut
+		f.speaking = f.addItem("msg", func(id string) any { return messageItem{id, "message", "assistant", inProgress, phase, []text{}} })
+		f.speaking.partItem, f.speaking.phase, f.speaking.cut = of, phase, cut
 		f.emit(event{Type: "response.content_part.added", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Part: textOf("", nil)})
 	}
 	f.speaking.text.WriteString(more)
 	f.emit(event{Type: "response.output_text.delta", ItemID: f.speaking.id, Index: &f.speaking.index, Content: &zero, Delta: &more, Logs: noLogs()})
 }
 
-// takeBack empties the open message and marks it incomplete. The answer repeats; complete messages are
+// retractText empties the open message and marks it incomplete. The answer repeats; complete messages are
 // skipped.
-func (f *fold) takeBack() {
+func (f *fold) retractText() {
 	if o := f.speaking; o != nil {
 		f.endMessage(incompleted, nil)
 		it := f.r.Output[o.index].(messageItem)
@@ -237,18 +237,18 @@ func (f *fold) takeBack() {
 	f.skip = f.settled
 }
 
-func (f *fold) answered(p compat.Part) {
+func (f *fold) completeAnswer(p compat.Part) {
 	if f.settled > 0 {
-		f.settled += len(between)
+		f.settled += len(textSeparator)
 	}
 	f.settled += len(p.Text)
 	if f.speaking != nil {
-		f.endMessage(completed, annotations(p.Citations, f.speaking.cut))
+		f.endMessage(completed, newAnnotations(p.Citations, f.speaking.cut))
 	}
 }
 
-// between separates rounds of an answer.
-const between = "\n\n"
+// textSeparator separates rounds of an answer.
+const textSeparator = "\n\n"
 
 func noLogs() *[]struct{} { return &[]struct{}{} }
 
@@ -271,12 +271,12 @@ func (f *fold) endMessage(status string, notes []annotation) {
 	whole := textOf(said, notes)
 	f.emit(event{Type: "response.output_text.done", ItemID: o.id, Index: &o.index, Content: &zero, Text: &said, Logs: noLogs()})
 	f.emit(event{Type: "response.content_part.done", ItemID: o.id, Index: &o.index, Content: &zero, Part: whole})
-	f.done(o, messageItem{o.id, "message", "assistant", status, o.phase, []text{whole}})
+	f.closeItem(o, messageItem{o.id, "message", "assistant", status, o.phase, []text{whole}})
 	f.speaking = nil
 }
 
-// annotations counts offsets in Unicode code points, as Python clients do, without cut leading characters.
-func annotations(list []compat.Citation, cut int) (notes []annotation) {
+// newAnnotations counts offsets in Unicode code points, as Python clients do, without cut leading characters.
+func newAnnotations(list []compat.Citation, cut int) (notes []annotation) {
 	for _, c := range list {
 		start, end := max(0, c.Start-cut), max(0, c.End-cut)
 		n := annotation{Type: "url_citation", Start: &start, End: &end, URL: c.URL, Title: cmp.Or(c.Title, c.URL)}
@@ -290,16 +290,16 @@ func annotations(list []compat.Citation, cut int) (notes []annotation) {
 
 func isWeb(tool string) bool { return strings.HasPrefix(tool, "web_") }
 
-func (f *fold) search(p compat.Part) {
+func (f *fold) startSearch(p compat.Part) {
 	f.endThinking()
 	s := p.Search
 	kind := "file_search_call"
-	var o *open
+	var o *openItem
 	if isWeb(s.Tool) {
 		kind = "web_search_call"
-		o = f.add("ws", func(id string) any { return webItem{id, kind, inProgress, actionOf(s)} })
+		o = f.addItem("ws", func(id string) any { return webItem{id, kind, inProgress, actionOf(s)} })
 	} else {
-		o = f.add("fs", func(id string) any { return fileItem{id, kind, inProgress, queriesOf(s), nil} })
+		o = f.addItem("fs", func(id string) any { return fileItem{id, kind, inProgress, queriesOf(s), nil} })
 	}
 	f.searches[p.Item] = o
 	for _, step := range []string{inProgress, "searching"} {
@@ -321,7 +321,7 @@ func queriesOf(s *compat.Search) []string {
 	return []string{s.Query}
 }
 
-func (f *fold) found(p compat.Part) {
+func (f *fold) finishSearch(p compat.Part) {
 	o := f.searches[p.Item]
 	if o == nil {
 		return
@@ -330,14 +330,14 @@ func (f *fold) found(p compat.Part) {
 	f.endSearch(o, p.Search)
 }
 
-func (f *fold) endSearch(o *open, s *compat.Search) {
+func (f *fold) endSearch(o *openItem, s *compat.Search) {
 	status := completed
 	if s.Error != "" {
 		status = failed
 	}
 	switch it := f.r.Output[o.index].(type) {
 	case webItem:
-		if it.Status = status; f.wants.sources {
+		if it.Status = status; f.include.sources {
 			for _, r := range s.Results {
 				if r.URL != "" {
 					it.Action.Sources = append(it.Action.Sources, source{"url", r.URL})
@@ -345,40 +345,40 @@ func (f *fold) endSearch(o *open, s *compat.Search) {
 			}
 		}
 		f.emit(event{Type: "response.web_search_call.completed", ItemID: o.id, Index: &o.index})
-		f.done(o, it)
+		f.closeItem(o, it)
 	case fileItem:
-		if it.Status = status; f.wants.results {
+		if it.Status = status; f.include.results {
 			it.Results = []found{}
 			for _, r := range s.Results {
 				it.Results = append(it.Results, found{r.Source, r.Title, r.Score, r.Content, map[string]string{}})
 			}
 		}
 		f.emit(event{Type: "response.file_search_call.completed", ItemID: o.id, Index: &o.index})
-		f.done(o, it)
+		f.closeItem(o, it)
 	}
 }
 
-func (f *fold) call(p compat.Part) {
+func (f *fold) addCall(p compat.Part) {
 	f.endThinking()
 	args := string(p.Call.Input)
 	item := callItem{Type: "function_call", Status: inProgress, CallID: p.Call.ID, Name: p.Call.Name}
-	o := f.add("fc", func(id string) any { item.ID = id; return item })
+	o := f.addItem("fc", func(id string) any { item.ID = id; return item })
 	f.emit(event{Type: "response.function_call_arguments.delta", ItemID: o.id, Index: &o.index, Delta: &args})
 	f.emit(event{Type: "response.function_call_arguments.done", ItemID: o.id, Index: &o.index, Args: &args, Name: item.Name})
 	item.Status, item.Args = completed, args
-	f.done(o, item)
+	f.closeItem(o, item)
 }
 
-// end closes open items and emits the last events. A cancelled response has none.
-func (f *fold) end(end compat.End, at int64) {
+// emitEnd closes open items and emits the last events. A cancelled response has none.
+func (f *fold) emitEnd(end compat.End, at int64) {
 	f.endThinking()
 	f.endMessage(incompleted, nil)
 	left := slices.Collect(maps.Values(f.searches))
-	slices.SortFunc(left, func(a, b *open) int { return a.index - b.index })
+	slices.SortFunc(left, func(a, b *openItem) int { return a.index - b.index })
 	for _, o := range left {
 		f.endSearch(o, &compat.Search{Error: "it was not ended"})
 	}
-	f.r.stand(end, at)
+	f.r.setStatus(end, at)
 	switch f.r.Status {
 	case failed:
 		e := problem{"server_error", f.r.Error.Code, f.r.Error.Message, nil}

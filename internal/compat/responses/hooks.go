@@ -15,8 +15,8 @@ import (
 	"ponder/internal/compat"
 )
 
-// A Book stores small records durably and is safe for concurrent use.
-type Book interface {
+// A RecordStore stores small records durably and is safe for concurrent use.
+type RecordStore interface {
 	// Put replaces a record with the same kind, owner and id.
 	Put(ctx context.Context, kind, owner, id string, record []byte) error
 	Drop(ctx context.Context, kind, owner, id string) error
@@ -35,8 +35,8 @@ const (
 // Hooks announces ended background responses as Standard Webhooks specifies: signed, retried, with a constant
 // webhook-id. Set the fields before [New], then call Run.
 type Hooks struct {
-	Book   Book
-	Client *http.Client // nil: hookClient
+	Records RecordStore
+	Client  *http.Client // nil: hookClient
 
 	api  *api
 	mu   sync.Mutex
@@ -55,10 +55,10 @@ type delivery struct {
 	Tries    int       `json:"tries,omitempty"`
 	Due      time.Time `json:"due"`
 
-	sent bool // in progress
+	inProgress bool // in progress
 }
 
-func (d *delivery) key() string { return d.ID + "." + d.Endpoint }
+func (d *delivery) deliveryKey() string { return d.ID + "." + d.Endpoint }
 
 // pauses are those of Standard Webhooks.
 var pauses = []time.Duration{
@@ -66,8 +66,8 @@ var pauses = []time.Duration{
 }
 
 const (
-	mostDue     = 10_000 // in memory
-	mostSending = 8      // at once
+	maxDue     = 10_000 // in memory
+	maxSending = 8      // at once
 )
 
 type hookEvent struct {
@@ -83,13 +83,13 @@ type hookEvent struct {
 // Run delivers events, also those of an earlier server, until ctx is done. It returns an error if it cannot
 // read the stored records.
 func (h *Hooks) Run(ctx context.Context) error {
-	if err := h.load(ctx); err != nil {
+	if err := h.loadPending(ctx); err != nil {
 		return err
 	}
 	defer h.work.Wait()
-	slots := make(chan struct{}, mostSending)
+	slots := make(chan struct{}, maxSending)
 	for {
-		next, wait := h.next(time.Now())
+		next, wait := h.nextDelivery(time.Now())
 		if next == nil {
 			select {
 			case <-h.wake:
@@ -105,18 +105,18 @@ func (h *Hooks) Run(ctx context.Context) error {
 			return nil
 		}
 		h.work.Go(func() {
-			h.try(ctx, next)
+			h.tryDelivery(ctx, next)
 			<-slots
 		})
 	}
 }
 
-func (h *Hooks) load(ctx context.Context) error {
-	watched, err := h.Book.Records(ctx, watchKind, "")
+func (h *Hooks) loadPending(ctx context.Context) error {
+	watched, err := h.Records.Records(ctx, watchKind, "")
 	if err != nil {
 		return fmt.Errorf("read what webhooks wait for: %w", err)
 	}
-	waiting, err := h.Book.Records(ctx, deliveryKind, "")
+	waiting, err := h.Records.Records(ctx, deliveryKind, "")
 	if err != nil {
 		return fmt.Errorf("read what webhooks are to be told: %w", err)
 	}
@@ -125,27 +125,27 @@ func (h *Hooks) load(ctx context.Context) error {
 	for _, r := range waiting {
 		d := &delivery{}
 		if json.Unmarshal(r.JSON, d) == nil {
-			h.due[d.key()] = d
+			h.due[d.deliveryKey()] = d
 		}
 	}
 	h.mu.Unlock()
 	for _, r := range watched {
-		h.watch(r.Owner, r.ID)
+		h.watchResponse(r.Owner, r.ID)
 	}
 	return nil
 }
 
-// expect watches a response across restarts.
-func (h *Hooks) expect(ctx context.Context, j job) error {
-	if err := h.Book.Put(ctx, watchKind, j.owner, j.id(), []byte("{}")); err != nil {
+// expectEnd watches a response across restarts.
+func (h *Hooks) expectEnd(ctx context.Context, j job) error {
+	if err := h.Records.Put(ctx, watchKind, j.owner, j.id(), []byte("{}")); err != nil {
 		return fmt.Errorf("keep what webhooks wait for: %w", err)
 	}
-	h.watch(j.owner, j.id())
+	h.watchResponse(j.owner, j.id())
 	return nil
 }
 
-// watch starts at most one watcher of a response.
-func (h *Hooks) watch(owner, id string) {
+// watchResponse starts at most one watcher of a response.
+func (h *Hooks) watchResponse(owner, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil || h.ctx.Err() != nil || h.busy[id] {
@@ -154,39 +154,39 @@ func (h *Hooks) watch(owner, id string) {
 	h.busy[id] = true
 	ctx := h.ctx
 	h.work.Go(func() {
-		err := h.told(ctx, owner, id)
+		err := h.announceEnd(ctx, owner, id)
 		h.mu.Lock()
 		delete(h.busy, id)
 		h.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
-			h.api.desk.FaultOf(err) // logs it; the next server retries
+			h.api.desk.APIErrorOf(err) // logs it; the next server retries
 		}
 	})
 }
 
-// told announces a response after its end.
-func (h *Hooks) told(ctx context.Context, owner, id string) error {
-	j, err := h.api.job(ctx, owner, id)
+// announceEnd announces a response after its end.
+func (h *Hooks) announceEnd(ctx context.Context, owner, id string) error {
+	j, err := h.api.findJob(ctx, owner, id)
 	if err == nil {
 		var end compat.End
-		if end, err = h.api.tell(ctx, j, func(compat.Part) error { return nil }, nil, nil); err == nil {
-			err = h.announce(ctx, j, end)
+		if end, err = h.api.streamParts(ctx, j, func(compat.Part) error { return nil }, nil, nil); err == nil {
+			err = h.queueEvents(ctx, j, end)
 		}
 	}
-	if err != nil && !h.api.missing(err) && !errors.Is(err, ponder.ErrNoThread) {
+	if err != nil && !h.api.isMissing(err) && !errors.Is(err, ponder.ErrNoThread) {
 		return err
 	}
-	if err := h.Book.Drop(ctx, watchKind, owner, id); err != nil {
+	if err := h.Records.Drop(ctx, watchKind, owner, id); err != nil {
 		return fmt.Errorf("drop what webhooks wait for: %w", err)
 	}
 	return nil
 }
 
-// announce queues events. Their ids depend only on the response, so that a repeat replaces them.
-func (h *Hooks) announce(ctx context.Context, j job, end compat.End) error {
-	res := j.response()
-	res.stand(end, end.At.Unix())
-	list, err := h.endpoints(ctx, j.owner)
+// queueEvents queues events. Their ids depend only on the response, so that a repeat replaces them.
+func (h *Hooks) queueEvents(ctx context.Context, j job, end compat.End) error {
+	res := j.newResponse()
+	res.setStatus(end, end.At.Unix())
+	list, err := h.listEndpoints(ctx, j.owner)
 	if err != nil {
 		return err
 	}
@@ -196,10 +196,10 @@ func (h *Hooks) announce(ctx context.Context, j job, end compat.End) error {
 	}
 	name := "evt_" + strings.ReplaceAll(strings.TrimPrefix(j.id(), prefix), ".", "_") + "_" + res.Status
 	for _, e := range list {
-		if !e.wants("response." + res.Status) {
+		if !e.wantsEvent("response." + res.Status) {
 			continue
 		}
-		if err := h.add(ctx, newDelivery(name, j.owner, e.ID, "response."+res.Status, j.id(), created)); err != nil {
+		if err := h.addDelivery(ctx, newDelivery(name, j.owner, e.ID, "response."+res.Status, j.id(), created)); err != nil {
 			return err
 		}
 	}
@@ -216,23 +216,23 @@ func newDelivery(name, owner, endpoint, kind, id string, at time.Time) *delivery
 	return &delivery{ID: name, Endpoint: endpoint, Owner: owner, Body: string(body), Due: time.Now()}
 }
 
-func (h *Hooks) add(ctx context.Context, d *delivery) error {
-	if err := h.put(ctx, d); err != nil {
+func (h *Hooks) addDelivery(ctx context.Context, d *delivery) error {
+	if err := h.storeDelivery(ctx, d); err != nil {
 		return err
 	}
 	h.mu.Lock()
-	if len(h.due) < mostDue { // the next server sends the others
-		h.due[d.key()] = d
+	if len(h.due) < maxDue { // the next server sends the others
+		h.due[d.deliveryKey()] = d
 	}
 	h.mu.Unlock()
-	h.rouse()
+	h.wakeSender()
 	return nil
 }
 
-func (h *Hooks) put(ctx context.Context, d *delivery) error {
+func (h *Hooks) storeDelivery(ctx context.Context, d *delivery) error {
 	js, err := json.Marshal(d)
 	if err == nil {
-		err = h.Book.Put(ctx, deliveryKind, d.Owner, d.key(), js)
+		err = h.Records.Put(ctx, deliveryKind, d.Owner, d.deliveryKey(), js)
 	}
 	if err != nil {
 		return fmt.Errorf("keep what a webhook is to be told: %w", err)
@@ -240,61 +240,61 @@ func (h *Hooks) put(ctx context.Context, d *delivery) error {
 	return nil
 }
 
-func (h *Hooks) rouse() {
+func (h *Hooks) wakeSender() {
 	select {
 	case h.wake <- struct{}{}:
 	default: // a wakeup is pending
 	}
 }
 
-const idle = time.Hour
+const idleWait = time.Hour
 
-// next returns a due delivery, or the time until one.
-func (h *Hooks) next(now time.Time) (*delivery, time.Duration) {
+// nextDelivery returns a due delivery, or the time until one.
+func (h *Hooks) nextDelivery(now time.Time) (*delivery, time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	wait := idle
+	wait := idleWait
 	for _, d := range h.due {
 		left := d.Due.Sub(now)
-		if !d.sent && left <= 0 {
-			d.sent = true
+		if !d.inProgress && left <= 0 {
+			d.inProgress = true
 			return d, 0
 		}
-		if !d.sent {
+		if !d.inProgress {
 			wait = min(wait, left)
 		}
 	}
 	return nil, wait
 }
 
-// try sends a delivery, and schedules a retry or drops it.
-func (h *Hooks) try(ctx context.Context, d *delivery) {
-	e, err := h.endpoint(ctx, d.Owner, d.Endpoint)
+// tryDelivery sends a delivery, and schedules a retry or drops it.
+func (h *Hooks) tryDelivery(ctx context.Context, d *delivery) {
+	e, err := h.findEndpoint(ctx, d.Owner, d.Endpoint)
 	status := http.StatusGone // for a missing endpoint
 	if err == nil {
-		status, err = h.send(ctx, e, d.ID, []byte(d.Body))
+		status, err = h.sendEvent(ctx, e, d.ID, []byte(d.Body))
 	}
 	if ctx.Err() != nil {
 		return
 	}
-	again := err != nil && !h.api.missing(err) || err == nil && status/100 != 2 && status != http.StatusGone
+	again := err != nil && !h.api.isMissing(err) || err == nil && status/100 != 2 && status != http.StatusGone
 	h.mu.Lock()
-	d.sent = false
+	d.inProgress = false
 	if again = again && d.Tries < len(pauses); again {
 		d.Due = time.Now().Add(pauses[d.Tries])
 		d.Tries++
 	} else {
-		delete(h.due, d.key())
+		delete(h.due, d.deliveryKey())
 	}
 	kept := *d
 	h.mu.Unlock()
 	if again {
-		err = h.put(ctx, &kept)
+		err = h.storeDelivery(ctx, &kept)
 	} else {
-		err = h.Book.Drop(ctx, deliveryKind, kept.Owner, kept.key())
+		err = h.Records.Drop(ctx, deliveryKind, kept.Owner, kept.deliveryKey())
 	}
 	if err != nil {
-		h.api.desk.FaultOf(err) // logs it; the event may repeat
+		h.api.desk.APIErrorOf(err) // logs it; the event may repeat
 	}
-	h.rouse()
+	h.wakeSender()
 }

@@ -17,28 +17,28 @@ import (
 	"ponder/internal/webhook"
 )
 
-type book struct {
+type memoryRecords struct {
 	mu   sync.Mutex
 	list map[[3]string][]byte
 }
 
-func newBook() *book { return &book{list: make(map[[3]string][]byte)} }
+func newMemoryRecords() *memoryRecords { return &memoryRecords{list: make(map[[3]string][]byte)} }
 
-func (b *book) Put(_ context.Context, kind, owner, id string, js []byte) error {
+func (b *memoryRecords) Put(_ context.Context, kind, owner, id string, js []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.list[[3]string{kind, owner, id}] = js
 	return nil
 }
 
-func (b *book) Drop(_ context.Context, kind, owner, id string) error {
+func (b *memoryRecords) Drop(_ context.Context, kind, owner, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.list, [3]string{kind, owner, id})
 	return nil
 }
 
-func (b *book) Records(_ context.Context, kind, owner string) (list []Record, err error) {
+func (b *memoryRecords) Records(_ context.Context, kind, owner string) (list []Record, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for k, js := range b.list {
@@ -81,22 +81,22 @@ func hookOf(t *testing.T, r *dialecttest.Rig) map[string]any {
 // Failed deliveries repeat unchanged with growing delays, across restarts.
 func TestHookRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook()
+		b := newMemoryRecords()
 		to := &receiver{status: func(n int) int { return []int{http.StatusFound, 500, 500, http.StatusNoContent}[n] }}
-		hooks := &Hooks{Book: b, Client: &http.Client{Transport: to}}
-		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("deep")}, hooks)
+		hooks := &Hooks{Records: b, Client: &http.Client{Transport: to}}
+		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")}, hooks)
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- hooks.Run(ctx) }()
 		synctest.Wait()
 		e := hookOf(t, r)
-		id := begin(t, r, ways[0].body)
+		id := startBackground(t, r, ways[0].body)
 		time.Sleep(time.Minute)
 		stop()
 		if err := <-ended; err != nil || len(to.got) != 2 {
 			t.Fatalf("%v, %d were sent", err, len(to.got))
 		}
-		next := &Hooks{Book: b, Client: &http.Client{Transport: to}, api: hooks.api}
+		next := &Hooks{Records: b, Client: &http.Client{Transport: to}, api: hooks.api}
 		ctx, stop = context.WithCancel(context.Background())
 		go func() { ended <- next.Run(ctx) }()
 		time.Sleep(24 * time.Hour)
@@ -112,7 +112,7 @@ func TestHookRetries(t *testing.T) {
 		for i, req := range to.got {
 			h := req.Header
 			if h.Get("Webhook-Id") != ev.ID || to.bodies[i] != to.bodies[0] || h.Get("Webhook-Timestamp") != fmt.Sprint(to.at[i].Unix()) ||
-				h.Get("Webhook-Signature") != webhook.Sign(secret.keys(time.Now()), ev.ID, h.Get("Webhook-Timestamp"), []byte(to.bodies[i])) {
+				h.Get("Webhook-Signature") != webhook.Sign(secret.signingKeys(time.Now()), ev.ID, h.Get("Webhook-Timestamp"), []byte(to.bodies[i])) {
 				t.Errorf("try %d: %v", i, h)
 			}
 		}
@@ -125,13 +125,13 @@ func TestHookRetries(t *testing.T) {
 // After a restart, the server announces responses of its predecessor.
 func TestHookRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBook()
+		b := newMemoryRecords()
 		to := &receiver{status: func(int) int { return http.StatusOK }}
-		hooks := &Hooks{Book: b, Client: &http.Client{Transport: to}}
-		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("deep")}, hooks)
+		hooks := &Hooks{Records: b, Client: &http.Client{Transport: to}}
+		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")}, hooks)
 		hookOf(t, r)
-		begin(t, r, ways[0].body)
-		begin(t, r, ways[1].body)
+		startBackground(t, r, ways[0].body)
+		startBackground(t, r, ways[1].body)
 		time.Sleep(time.Minute)
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
@@ -147,10 +147,10 @@ func TestHookRestart(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &receiver{status: func(int) int { return http.StatusTeapot }}
-		r := newRig(t, dialecttest.Options{}, &Hooks{Book: newBook(), Client: &http.Client{Transport: to}})
+		r := newRig(t, dialecttest.Options{}, &Hooks{Records: newMemoryRecords(), Client: &http.Client{Transport: to}})
 		for _, url := range []string{"http://a.test/", "ftp://a.test", "https://", "", "https://u:p@a.test", "http://10.0.0.1/", "http://127.0.0.1.a.test/", "file:///etc"} {
 			w := r.Post("/v1/webhook_endpoints", strings.Replace(hookBodyText, "https://a.test/hook", url, 1))
-			refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "url")
+			checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "url")
 		}
 		e := hookOf(t, r)
 		path := "/v1/webhook_endpoints/" + e["id"].(string)
@@ -172,12 +172,12 @@ func TestEndpoints(t *testing.T) {
 		other := dialecttest.Request(context.Background(), http.MethodDelete, path, "")
 		other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
 		w = r.Do(other)
-		refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusNotFound, "")
 		if w = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, "")); w.Code != http.StatusOK {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		w = r.Get(path)
-		refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusNotFound, "")
 	})
 }
 

@@ -15,10 +15,10 @@ import (
 )
 
 type entry struct {
-	item      map[string]any
-	turn      ponder.Seq      // of its or the answered message; zero: added
-	answer    bool            // an output item
-	elsewhere ponder.ThreadID // thread of its response, if another
+	item        map[string]any
+	turn        ponder.Seq      // of its or the answered message; zero: added
+	answer      bool            // an output item
+	otherThread ponder.ThreadID // thread of its response, if another
 }
 
 func (e entry) id() string {
@@ -26,9 +26,9 @@ func (e entry) id() string {
 	return id
 }
 
-// entries returns the items in order, to the turn of until; zero: all.
-func (a *api) entries(ctx context.Context, owner string, info ponder.Info, until ponder.Seq) (list []entry, err error) {
-	notes, gone, err := a.remarks(ctx, info.ID)
+// listEntries returns the items in order, to the turn of until; zero: all.
+func (a *api) listEntries(ctx context.Context, owner string, info ponder.Info, until ponder.Seq) (list []entry, err error) {
+	notes, gone, err := a.readRecords(ctx, info.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +42,9 @@ func (a *api) entries(ctx context.Context, owner string, info ponder.Info, until
 		var more []entry
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
-			more, err = a.turn(ctx, owner, info, ev, notes)
+			more, err = a.turnEntries(ctx, owner, info, ev, notes)
 		case ponder.Observation:
-			more, err = a.remarked(ctx, owner, b)
+			more, err = a.noteEntries(ctx, owner, b)
 		}
 		if err != nil {
 			return nil, err
@@ -54,9 +54,9 @@ func (a *api) entries(ctx context.Context, owner string, info ponder.Info, until
 	return slices.DeleteFunc(list, func(e entry) bool { return gone[e.id()] }), nil
 }
 
-// remarks returns notes by cause, and removed items.
-func (a *api) remarks(ctx context.Context, id ponder.ThreadID) (notes map[string]note, gone map[string]bool, err error) {
-	notes, gone = make(map[string]note), make(map[string]bool)
+// readRecords returns notes by cause, and removed items.
+func (a *api) readRecords(ctx context.Context, id ponder.ThreadID) (notes map[string]requestRecord, gone map[string]bool, err error) {
+	notes, gone = make(map[string]requestRecord), make(map[string]bool)
 	for ev, err := range a.desk.Store.Events(ctx, id, 0) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("read %s: %w", id, err)
@@ -66,8 +66,8 @@ func (a *api) remarks(ctx context.Context, id ponder.ThreadID) (notes map[string
 			continue
 		}
 		switch b.Sensor {
-		case noted:
-			var n note
+		case recordSensor:
+			var n requestRecord
 			if json.Unmarshal([]byte(b.Content), &n) == nil {
 				notes[ev.Cause] = n
 			}
@@ -81,17 +81,17 @@ func (a *api) remarks(ctx context.Context, id ponder.ThreadID) (notes map[string
 	return notes, gone, nil
 }
 
-// turn returns a message and its output.
-func (a *api) turn(ctx context.Context, owner string, info ponder.Info, ev ponder.Event, notes map[string]note) ([]entry, error) {
-	j := job{owner: owner, work: compat.Work{Thread: info.ID, Way: compat.Chat, After: ev.Seq - 1, Message: ev.ID, Begun: ev.Time}}
+// turnEntries returns a message and its output.
+func (a *api) turnEntries(ctx context.Context, owner string, info ponder.Info, ev ponder.Event, notes map[string]requestRecord) ([]entry, error) {
+	j := job{owner: owner, work: compat.Job{Thread: info.ID, Kind: compat.Chat, After: ev.Seq - 1, Message: ev.ID, Started: ev.Time}}
 	b, _ := ev.Body.(ponder.UserMessage)
 	input, err := json.Marshal(b.Content)
 	if err != nil {
 		return nil, fmt.Errorf("read a message: %w", err)
 	}
-	j.note = note{Input: input, Store: true}
-	if n, ok := notes[j.cause("note")]; ok && !ev.Erased {
-		j.note = n
+	j.record = requestRecord{Input: input, Store: true}
+	if n, ok := notes[j.noteCause("note")]; ok && !ev.Erased {
+		j.record = n
 	}
 	list, err := a.itemsOf(ctx, j)
 	for i := range list {
@@ -103,8 +103,8 @@ func (a *api) turn(ctx context.Context, owner string, info ponder.Info, ev ponde
 	return list, err
 }
 
-// remarked returns the items of an observation.
-func (a *api) remarked(ctx context.Context, owner string, b ponder.Observation) (list []entry, err error) {
+// noteEntries returns the items of an observation.
+func (a *api) noteEntries(ctx context.Context, owner string, b ponder.Observation) (list []entry, err error) {
 	switch b.Sensor {
 	case itemsNoted:
 		var items []map[string]any
@@ -119,16 +119,16 @@ func (a *api) remarked(ctx context.Context, owner string, b ponder.Observation) 
 		if json.Unmarshal([]byte(b.Content), &id) != nil {
 			return nil, nil //nolint:nilerr // likewise
 		}
-		j, err := a.job(ctx, owner, id)
+		j, err := a.findJob(ctx, owner, id)
 		if err != nil {
-			if a.missing(err) {
+			if a.isMissing(err) {
 				return nil, nil
 			}
 			return nil, err
 		}
 		list, err = a.itemsOf(ctx, j)
 		for i := range list {
-			list[i].elsewhere = j.work.Thread
+			list[i].otherThread = j.work.Thread
 		}
 		return list, err
 	}
@@ -140,7 +140,7 @@ func (a *api) itemsOf(ctx context.Context, j job) (list []entry, err error) {
 	for _, it := range inputItems(j) {
 		list = append(list, entry{item: it})
 	}
-	res, err := a.now(ctx, j)
+	res, err := a.currentResponse(ctx, j)
 	if err != nil {
 		return nil, err
 	}
@@ -167,18 +167,18 @@ func messagesOf(js json.RawMessage, before []llm.Message) ([]llm.Message, error)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{ask: &compat.Ask{Messages: before}, names: make(map[string]string)}
+	r := reader{ask: &compat.Request{Messages: before}, names: make(map[string]string)}
 	for i, it := range items {
-		if err := r.item(fmt.Sprintf("items[%d]", i), it); err != nil {
+		if err := r.addItem(fmt.Sprintf("items[%d]", i), it); err != nil {
 			return nil, err
 		}
 	}
 	return r.ask.Messages, nil
 }
 
-// say prepends items to an Ask. It skips invalid ones, such as results of removed calls.
-func say(ask *compat.Ask, list []entry) error {
-	r := reader{ask: &compat.Ask{}, names: make(map[string]string)}
+// prependItems prepends items to an Ask. It skips invalid ones, such as results of removed calls.
+func prependItems(ask *compat.Request, list []entry) error {
+	r := reader{ask: &compat.Request{}, names: make(map[string]string)}
 	for _, e := range list {
 		js, err := json.Marshal(e.item)
 		if err != nil {
@@ -186,7 +186,7 @@ func say(ask *compat.Ask, list []entry) error {
 		}
 		var it item
 		if json.Unmarshal(js, &it) == nil {
-			_ = r.item("item", it)
+			_ = r.addItem("item", it)
 		}
 	}
 	ask.Messages = append(r.ask.Messages, ask.Messages...)
@@ -194,21 +194,21 @@ func say(ask *compat.Ask, list []entry) error {
 	return nil
 }
 
-func (a *api) within(ctx context.Context, ask *compat.Ask, id string) error {
-	info, err := a.thread(ctx, ask.Owner, id)
+func (a *api) setConversation(ctx context.Context, ask *compat.Request, id string) error {
+	info, err := a.findConversation(ctx, ask.Owner, id)
 	if err != nil {
 		return err
 	}
-	list, err := a.entries(ctx, ask.Owner, info, 0)
+	list, err := a.listEntries(ctx, ask.Owner, info, 0)
 	if err != nil {
 		return err
 	}
 	ask.Thread = info.ID
-	return say(ask, list)
+	return prependItems(ask, list)
 }
 
-func page(w http.ResponseWriter, r *http.Request, list []map[string]any) error {
-	list, limit, err := paged(r.URL.Query(), list)
+func replyPage(w http.ResponseWriter, r *http.Request, list []map[string]any) error {
+	list, limit, err := selectPage(r.URL.Query(), list)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func page(w http.ResponseWriter, r *http.Request, list []map[string]any) error {
 }
 
 func (a *api) listItems(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
-	entries, err := a.entries(r.Context(), info.Owner, info, 0)
+	entries, err := a.listEntries(r.Context(), info.Owner, info, 0)
 	if err != nil {
 		return err
 	}
@@ -224,41 +224,41 @@ func (a *api) listItems(w http.ResponseWriter, r *http.Request, info ponder.Info
 	for _, e := range entries {
 		list = append(list, e.item)
 	}
-	return page(w, r, list)
+	return replyPage(w, r, list)
 }
 
 func (a *api) addItems(w http.ResponseWriter, r *http.Request, info ponder.Info) error {
-	var in posted
-	if err := in.read(r); err != nil {
+	var in conversationInput
+	if err := in.readInput(r); err != nil {
 		return err
 	}
 	if len(in.Items) == 0 {
-		return compat.Wrong("items", "items: expected at least one")
+		return compat.InvalidField("items", "items: expected at least one")
 	}
-	if err := a.remark(r.Context(), info.ID, ponder.NewID("items"), itemsNoted, in.Items); err != nil {
+	if err := a.storeValue(r.Context(), info.ID, ponder.NewID("items"), itemsNoted, in.Items); err != nil {
 		return err
 	}
 	return compat.Reply(w, http.StatusOK, pageOf(in.Items, len(in.Items)))
 }
 
-func (a *api) entry(r *http.Request, owner string) (ponder.Info, entry, error) {
-	info, err := a.thread(r.Context(), owner, r.PathValue("id"))
+func (a *api) findEntry(r *http.Request, owner string) (ponder.Info, entry, error) {
+	info, err := a.findConversation(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
 		return info, entry{}, err
 	}
-	list, err := a.entries(r.Context(), owner, info, 0)
+	list, err := a.listEntries(r.Context(), owner, info, 0)
 	if err != nil {
 		return info, entry{}, err
 	}
 	i := slices.IndexFunc(list, func(e entry) bool { return e.id() == r.PathValue("item") })
 	if i < 0 {
-		return info, entry{}, &compat.Fault{Status: http.StatusNotFound, Detail: "Item with id '" + textkit.Prefix(r.PathValue("item"), maxQuoted) + "' not found."}
+		return info, entry{}, &compat.APIError{Status: http.StatusNotFound, Detail: "Item with id '" + textkit.Prefix(r.PathValue("item"), maxQuoted) + "' not found."}
 	}
 	return info, list[i], nil
 }
 
 func (a *api) getItem(w http.ResponseWriter, r *http.Request, owner string) error {
-	_, e, err := a.entry(r, owner)
+	_, e, err := a.findEntry(r, owner)
 	if err != nil {
 		return err
 	}
@@ -267,22 +267,22 @@ func (a *api) getItem(w http.ResponseWriter, r *http.Request, owner string) erro
 
 // removeItem hides an item and erases its text.
 func (a *api) removeItem(w http.ResponseWriter, r *http.Request, owner string) error {
-	info, e, err := a.entry(r, owner)
+	info, e, err := a.findEntry(r, owner)
 	if err != nil {
 		return err
 	}
-	if err := a.remark(r.Context(), info.ID, "gone-"+e.id(), itemGone, e.id()); err != nil {
+	if err := a.storeValue(r.Context(), info.ID, "gone-"+e.id(), itemGone, e.id()); err != nil {
 		return err
 	}
 	if e.turn > 0 && e.item["type"] == "message" {
-		if err := a.erase(r.Context(), info.ID, e); err != nil {
+		if err := a.eraseEntry(r.Context(), info.ID, e); err != nil {
 			return err
 		}
 	}
 	return a.replyConversation(w, r, info.ID)
 }
 
-func (a *api) erase(ctx context.Context, id ponder.ThreadID, e entry) error {
+func (a *api) eraseEntry(ctx context.Context, id ponder.ThreadID, e entry) error {
 	seqs := []ponder.Seq{}
 	if !e.answer {
 		seqs = append(seqs, e.turn)
@@ -300,7 +300,7 @@ func (a *api) erase(ctx context.Context, id ponder.ThreadID, e entry) error {
 				seqs = append(seqs, ev.Seq)
 			}
 		case ponder.Observation:
-			if !e.answer && b.Sensor == noted && ev.Cause == "note-"+prefix+strings.TrimPrefix(string(id), "thr_")+fmt.Sprintf("-%d", e.turn) {
+			if !e.answer && b.Sensor == recordSensor && ev.Cause == "note-"+prefix+strings.TrimPrefix(string(id), "thr_")+fmt.Sprintf("-%d", e.turn) {
 				seqs = append(seqs, ev.Seq)
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"ponder/llm"
 )
 
-// refused checks an error in OpenAI's form.
-func refused(t *testing.T, code int, body string, want int, param string) {
+// checkRefusal checks an error in OpenAI's form.
+func checkRefusal(t *testing.T, code int, body string, want int, param string) {
 	t.Helper()
 	var e struct {
 		Error struct {
@@ -52,20 +52,20 @@ func TestRefused(t *testing.T) {
 			{`"model":"ponder/chat","input":"x","reasoning":{"effort":"much"}`, "reasoning.effort"},
 			{`"model":"ponder/chat","input":[{"type":"function_call_output","call_id":"c","output":"x"}]`, "input"},
 		} {
-			w := r.Do(post(c.body))
-			refused(t, w.Code, w.Body.String(), http.StatusBadRequest, c.param)
+			w := r.Do(newPost(c.body))
+			checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, c.param)
 		}
 		if n := len(r.Threads(dialecttest.Owner)); n != 0 {
 			t.Errorf("%d threads were made", n)
 		}
-		w := r.Do(post(`"model":"ponder/chat","input":"x","metadata":{"` + strings.Repeat("k", 64) + `":"` + strings.Repeat("ü", 512) + `"}`))
-		one(t, w.Code, w.Body)
+		w := r.Do(newPost(`"model":"ponder/chat","input":"x","metadata":{"` + strings.Repeat("k", 64) + `":"` + strings.Repeat("ü", 512) + `"}`))
+		decodeResponse(t, w.Code, w.Body)
 		for _, path := range []string{"resp_nothing", "resp_" + strings.Repeat("9", 300), "x", "resp_.1"} {
 			w := r.Get("/v1/responses/" + path)
-			refused(t, w.Code, w.Body.String(), http.StatusNotFound, "")
+			checkRefusal(t, w.Code, w.Body.String(), http.StatusNotFound, "")
 		}
 		w = r.Get("/v1/responses")
-		refused(t, w.Code, w.Body.String(), http.StatusMethodNotAllowed, "")
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusMethodNotAllowed, "")
 	})
 }
 
@@ -78,8 +78,8 @@ func TestFailed(t *testing.T) {
 					return dialecttest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "no"}}
 				}}
 				r := newRig(t, dialecttest.Options{Model: broken}, nil)
-				s := r.Stream(post(w.body+`,"stream":true`), 0)
-				list, end := check(t, s)
+				s := r.Stream(newPost(w.body+`,"stream":true`), 0)
+				list, end := checkStream(t, s)
 				if end["status"] != failed || list[len(list)-2].Name != "error" || end["error"].(map[string]any)["code"] != "server_error" {
 					t.Errorf("ends with %v, %v", end["status"], end["error"])
 				}
@@ -97,7 +97,7 @@ func TestIncomplete(t *testing.T) {
 			r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
 				return dialecttest.Answer{Text: "It is dee", Finish: finish}
 			}}}, nil)
-			_, end := check(t, r.Stream(post(ways[1].body+`,"stream":true`), 0))
+			_, end := checkStream(t, r.Stream(newPost(ways[1].body+`,"stream":true`), 0))
 			if end["status"] != incompleted || end["incomplete_details"].(map[string]any)["reason"] != want {
 				t.Errorf("ends with %v, %v", end["status"], end["incomplete_details"])
 			}
@@ -105,14 +105,14 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// begin starts a background response.
-func begin(t *testing.T, r *dialecttest.Rig, body string) string {
+// startBackground starts a background response.
+func startBackground(t *testing.T, r *dialecttest.Rig, body string) string {
 	t.Helper()
-	w := r.Do(post(body + `,"background":true`))
-	return one(t, w.Code, w.Body)["id"].(string)
+	w := r.Do(newPost(body + `,"background":true`))
+	return decodeResponse(t, w.Code, w.Body)["id"].(string)
 }
 
-func patient() *dialecttest.Model {
+func stalledModel() *dialecttest.Model {
 	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: time.Hour, Text: "late"} }}
 }
 
@@ -121,19 +121,19 @@ func TestCancel(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, dialecttest.Options{Model: patient()}, nil)
-				id := begin(t, r, w.body)
+				r := newRig(t, dialecttest.Options{Model: stalledModel()}, nil)
+				id := startBackground(t, r, w.body)
 				path := "/v1/responses/" + id
 				var told dialecttest.Stream
 				done := make(chan struct{})
 				go func() {
-					told = r.Stream(get(path+"?stream=true"), 0)
+					told = r.Stream(newGet(path+"?stream=true"), 0)
 					close(done)
 				}()
 				time.Sleep(time.Second)
 				for range 2 {
 					w := r.Post(path+"/cancel", "")
-					if res := one(t, w.Code, w.Body); res["status"] != cancelled || res["id"] != id {
+					if res := decodeResponse(t, w.Code, w.Body); res["status"] != cancelled || res["id"] != id {
 						t.Errorf("%v", res)
 					}
 				}
@@ -143,7 +143,7 @@ func TestCancel(t *testing.T) {
 					t.Errorf("ends with %s", last)
 				}
 				w := r.Get(path)
-				if res := one(t, w.Code, w.Body); res["status"] != cancelled {
+				if res := decodeResponse(t, w.Code, w.Body); res["status"] != cancelled {
 					t.Errorf("polled %v", res["status"])
 				}
 			})
@@ -153,10 +153,10 @@ func TestCancel(t *testing.T) {
 
 func TestCancelSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := ways[0].rig(t)
-		w := r.Do(post(ways[0].body))
-		w = r.Post("/v1/responses/"+one(t, w.Code, w.Body)["id"].(string)+"/cancel", "")
-		refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
+		r := ways[0].newRig(t)
+		w := r.Do(newPost(ways[0].body))
+		w = r.Post("/v1/responses/"+decodeResponse(t, w.Code, w.Body)["id"].(string)+"/cancel", "")
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
 	})
 }
 
@@ -165,24 +165,24 @@ func TestRemove(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := w.rig(t)
-				got := r.Do(post(w.body))
-				path := "/v1/responses/" + one(t, got.Code, got.Body)["id"].(string)
+				r := w.newRig(t)
+				got := r.Do(newPost(w.body))
+				path := "/v1/responses/" + decodeResponse(t, got.Code, got.Body)["id"].(string)
 				other := dialecttest.Request(context.Background(), http.MethodDelete, path, "")
 				other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
 				got = r.Do(other)
-				refused(t, got.Code, got.Body.String(), http.StatusNotFound, "")
+				checkRefusal(t, got.Code, got.Body.String(), http.StatusNotFound, "")
 				got = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, ""))
 				if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"deleted":true`) {
 					t.Errorf("%d %s", got.Code, got.Body)
 				}
 				for _, p := range []string{path, path + "?stream=true", path + "/input_items"} {
 					got = r.Get(p)
-					refused(t, got.Code, got.Body.String(), http.StatusNotFound, "")
+					checkRefusal(t, got.Code, got.Body.String(), http.StatusNotFound, "")
 				}
-				got = r.Do(post(w.body + `,"store":false`))
-				one(t, got.Code, got.Body)
-				check(t, r.Stream(post(w.body+`,"store":false,"stream":true`), 0))
+				got = r.Do(newPost(w.body + `,"store":false`))
+				decodeResponse(t, got.Code, got.Body)
+				checkStream(t, r.Stream(newPost(w.body+`,"store":false,"stream":true`), 0))
 				if list := r.Threads(dialecttest.Owner); len(list) != 0 {
 					t.Errorf("%d threads are left: %v", len(list), list)
 				}
@@ -196,13 +196,13 @@ func TestSentAgain(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := w.rig(t)
+				r := w.newRig(t)
 				body := w.body + `,"background":true,"stream":true`
-				r.Stream(post(body), 2) // disconnect early
-				check(t, r.Stream(post(body), 0))
-				again := post(body)
+				r.Stream(newPost(body), 2) // disconnect early
+				checkStream(t, r.Stream(newPost(body), 0))
+				again := newPost(body)
 				again.Header.Set("X-Stainless-Retry-Count", "1")
-				check(t, r.Stream(again, 0))
+				checkStream(t, r.Stream(again, 0))
 				if n := len(r.Threads(dialecttest.Owner)); n != 1 {
 					t.Errorf("%d threads", n)
 				}
@@ -231,21 +231,21 @@ func TestPrevious(t *testing.T) {
 		for _, next := range ways {
 			t.Run(first.name+" "+next.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					r := first.rig(t)
-					w := r.Do(post(first.body))
-					res := one(t, w.Code, w.Body)
+					r := first.newRig(t)
+					w := r.Do(newPost(first.body))
+					res := decodeResponse(t, w.Code, w.Body)
 					body := next.body
 					if first.name == "exchange" && next.name == "exchange" {
 						body = `"model":"ponder/chat","input":[{"type":"function_call_output","call_id":"call_1","output":"18 degrees"}]`
 					}
-					before := len(r.Model.Asked())
-					w = r.Do(post(body + `,"previous_response_id":"` + res["id"].(string) + `"`))
-					if got := one(t, w.Code, w.Body); got["previous_response_id"] != res["id"] {
+					before := len(r.Model.Requests())
+					w = r.Do(newPost(body + `,"previous_response_id":"` + res["id"].(string) + `"`))
+					if got := decodeResponse(t, w.Code, w.Body); got["previous_response_id"] != res["id"] {
 						t.Errorf("%v", got["previous_response_id"])
 					}
-					said := fmt.Sprintf("%+v", r.Model.Asked()[before])
+					said := fmt.Sprintf("%+v", r.Model.Requests()[before])
 					if next.name == "session" {
-						said = r.Service.Asked().Begun[len(r.Service.Asked().Begun)-1].Context
+						said = r.Service.Calls().Begun[len(r.Service.Calls().Begun)-1].Context
 					}
 					if text := textIn(res, "final_answer"); !strings.Contains(said, strings.Fields(text)[0]) {
 						t.Errorf("the model was not told %q: %s", text, said)
@@ -288,23 +288,23 @@ func TestPreviousSince(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
-				w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
-				id := one(t, w.Code, w.Body)["id"].(string)
+				r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
+				w := r.Do(newPost(`"model":"ponder/chat","input":"Hello, sea"`))
+				id := decodeResponse(t, w.Code, w.Body)["id"].(string)
 				threadOf := func(id string) ponder.ThreadID {
 					name, _, _ := strings.Cut(strings.TrimPrefix(id, "resp_"), "-")
 					return ponder.ThreadID("thr_" + name)
 				}
 				synctest.Wait()
 				tt.do(t, r, id, threadOf(id))
-				w = r.Do(post(`"model":"ponder/chat","input":` + tt.input + `,"previous_response_id":"` + id + `"`))
+				w = r.Do(newPost(`"model":"ponder/chat","input":` + tt.input + `,"previous_response_id":"` + id + `"`))
 				if w.Code != tt.code {
 					t.Fatalf("%d: %s", w.Code, w.Body)
 				}
 				if tt.code != http.StatusOK {
 					return
 				}
-				next := one(t, w.Code, w.Body)["id"].(string)
+				next := decodeResponse(t, w.Code, w.Body)["id"].(string)
 				if same := threadOf(next) == threadOf(id); same != tt.same {
 					t.Errorf("%s, then %s", id, next)
 				}
@@ -314,7 +314,7 @@ func TestPreviousSince(t *testing.T) {
 }
 
 // A message during a response belongs to the continued conversation; a fork before it would never answer it.
-func TestPreviousBeside(t *testing.T) {
+func TestPreviousOfOtherWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
 			return dialecttest.Answer{Text: "It is deep.", Wait: 2 * time.Second}
@@ -326,12 +326,12 @@ func TestPreviousBeside(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
-		id := one(t, w.Code, w.Body)["id"].(string)
+		w := r.Do(newPost(`"model":"ponder/chat","input":"Hello, sea"`))
+		id := decodeResponse(t, w.Code, w.Body)["id"].(string)
 		time.Sleep(time.Minute)
-		w = r.Do(post(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`))
+		w = r.Do(newPost(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`))
 		first, _, _ := strings.Cut(id, "-")
-		if next := one(t, w.Code, w.Body)["id"].(string); !strings.HasPrefix(next, first) {
+		if next := decodeResponse(t, w.Code, w.Body)["id"].(string); !strings.HasPrefix(next, first) {
 			t.Errorf("%s, then %s", id, next)
 		}
 	})
@@ -340,14 +340,14 @@ func TestPreviousBeside(t *testing.T) {
 // A keyed retry is answered once, even if its predecessor is no longer the last response.
 func TestPreviousAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.Says("It is deep.")}, nil)
-		w := r.Do(post(`"model":"ponder/chat","input":"Hello, sea"`))
-		id := one(t, w.Code, w.Body)["id"].(string)
+		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
+		w := r.Do(newPost(`"model":"ponder/chat","input":"Hello, sea"`))
+		id := decodeResponse(t, w.Code, w.Body)["id"].(string)
 		again := func() string {
-			req := post(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`)
+			req := newPost(`"model":"ponder/chat","input":"And?","previous_response_id":"` + id + `"`)
 			req.Header.Set("Idempotency-Key", "k")
 			w := r.Do(req)
-			return one(t, w.Code, w.Body)["id"].(string)
+			return decodeResponse(t, w.Code, w.Body)["id"].(string)
 		}
 		if one, two, three := again(), again(), again(); one != two || two != three {
 			t.Errorf("behind %s, %s, %s and %s", id, one, two, three)
@@ -368,9 +368,9 @@ func TestPreviousAgain(t *testing.T) {
 
 func TestInputItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := ways[0].rig(t)
-		w := r.Do(post(`"model":"ponder/chat","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]`))
-		path := "/v1/responses/" + one(t, w.Code, w.Body)["id"].(string) + "/input_items"
+		r := ways[0].newRig(t)
+		w := r.Do(newPost(`"model":"ponder/chat","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]`))
+		path := "/v1/responses/" + decodeResponse(t, w.Code, w.Body)["id"].(string) + "/input_items"
 		var seen []string
 		for after, rounds := "", 0; rounds < 5; rounds++ {
 			var p struct {
@@ -397,7 +397,7 @@ func TestInputItems(t *testing.T) {
 		}
 		for _, q := range []string{"?limit=0", "?limit=x", "?order=up", "?after=nothing"} {
 			w := r.Get(path + q)
-			refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
+			checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
 		}
 	})
 }
@@ -411,7 +411,7 @@ func TestTakenBack(t *testing.T) {
 			}
 			return dialecttest.Answer{Text: "It is cold. 🌊", Pause: time.Second}
 		}}}, nil)
-		_, end := check(t, r.Stream(post(ways[0].body+`,"stream":true`), 0))
+		_, end := checkStream(t, r.Stream(newPost(ways[0].body+`,"stream":true`), 0))
 		if got := textIn(end, ""); end["status"] != completed || got != "It is cold. 🌊" {
 			t.Errorf("%v %q", end["status"], got)
 		}
@@ -427,18 +427,18 @@ func FuzzBody(f *testing.F) {
 	f.Add(`{"model":"ponder/chat","input":[{"role":"user","content":null}],"include":[1],"conversation":{"id":7},"metadata":null}`, "limit=&order=%ff")
 	f.Fuzz(func(t *testing.T, body, query string) {
 		synctest.Test(t, func(t *testing.T) {
-			r := ways[0].rig(t)
+			r := ways[0].newRig(t)
 			for _, path := range []string{"/v1/responses", "/v1/responses/input_tokens", "/v1/responses/compact", "/v1/conversations"} {
 				w := r.Post(path, body)
 				if w.Code >= http.StatusInternalServerError {
 					t.Errorf("%s: %d %s", path, w.Code, w.Body)
 				} else if w.Code != http.StatusOK {
-					refused(t, w.Code, w.Body.String(), w.Code, "")
+					checkRefusal(t, w.Code, w.Body.String(), w.Code, "")
 				}
 			}
-			req := get("/v1/responses/resp_x")
+			req := newGet("/v1/responses/resp_x")
 			req.URL.RawQuery = query
-			refused(t, r.Do(req).Code, r.Do(req).Body.String(), http.StatusNotFound, "")
+			checkRefusal(t, r.Do(req).Code, r.Do(req).Body.String(), http.StatusNotFound, "")
 		})
 	})
 }

@@ -169,8 +169,8 @@ type (
 	}
 )
 
-// steered is the finish of a replaced response.
-const steered llm.Finish = "steered"
+// finishSteered is the finish of a replaced response.
+const finishSteered llm.Finish = "steered"
 
 const (
 	queued      = "queued"
@@ -181,14 +181,14 @@ const (
 	incompleted = "incomplete"
 )
 
-func (r *response) stand(end compat.End, at int64) {
+func (r *response) setStatus(end compat.End, at int64) {
 	switch end.Status {
 	case ponder.Created:
 		r.Status = queued
 		return
 	case ponder.Paused:
 		r.Status = inProgress
-		r.note("ponder_status", "paused")
+		r.addMetadata("ponder_status", "paused")
 		return
 	case ponder.Failed:
 		r.Status, r.Error = failed, &failure{"server_error", end.Reason}
@@ -199,8 +199,8 @@ func (r *response) stand(end compat.End, at int64) {
 		switch end.Finish {
 		case llm.FinishLength:
 			r.Status, r.Incomplete = incompleted, &incomplete{"max_output_tokens"}
-		case steered:
-			r.Status, r.Incomplete = incompleted, &incomplete{string(steered)}
+		case finishSteered:
+			r.Status, r.Incomplete = incompleted, &incomplete{string(finishSteered)}
 		case llm.FinishFilter:
 			r.Status, r.Incomplete = incompleted, &incomplete{"content_filter"}
 		}
@@ -214,8 +214,8 @@ func (r *response) stand(end compat.End, at int64) {
 	}
 }
 
-// note adds metadata; keys of the client win.
-func (r *response) note(key, value string) {
+// addMetadata adds metadata; keys of the client win.
+func (r *response) addMetadata(key, value string) {
 	all := map[string]string{key: value}
 	for k, v := range r.Metadata {
 		all[k] = v
@@ -223,12 +223,12 @@ func (r *response) note(key, value string) {
 	r.Metadata = all
 }
 
-func (j job) response() *response {
-	n := j.note
+func (j job) newResponse() *response {
+	n := j.record
 	r := &response{
-		ID: j.id(), Object: "response", Created: j.work.Begun.Unix(), Status: queued, Model: n.Model, Output: []any{},
-		Instructions: orNull(n.Instructions), Tools: n.Tools, ToolChoice: or(n.ToolChoice, `"auto"`), Truncation: "disabled",
-		Parallel: true, Text: or(n.Text, `{"format":{"type":"text"}}`), TopP: 1, Temperature: 1, Store: n.Store, Background: n.Background,
+		ID: j.id(), Object: "response", Created: j.work.Started.Unix(), Status: queued, Model: n.Model, Output: []any{},
+		Instructions: orNull(n.Instructions), Tools: n.Tools, ToolChoice: jsonOr(n.ToolChoice, `"auto"`), Truncation: "disabled",
+		Parallel: true, Text: jsonOr(n.Text, `{"format":{"type":"text"}}`), TopP: 1, Temperature: 1, Store: n.Store, Background: n.Background,
 		Tier: "default", Metadata: n.Metadata, MaxOutput: n.MaxOutput, MaxTools: n.MaxTools, Safety: n.Safety, CacheKey: n.CacheKey,
 	}
 	if n.Previous != "" {
@@ -261,29 +261,29 @@ func (j job) response() *response {
 	return r
 }
 
-func or(js json.RawMessage, otherwise string) json.RawMessage {
+func jsonOr(js json.RawMessage, otherwise string) json.RawMessage {
 	if len(js) == 0 || string(js) == "null" {
 		return json.RawMessage(otherwise)
 	}
 	return js
 }
 
-func orNull(js json.RawMessage) json.RawMessage { return or(js, "null") }
+func orNull(js json.RawMessage) json.RawMessage { return jsonOr(js, "null") }
 
-// stream sends the events after a number. Clients resume a stream that lacks [DONE].
-func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, answered func()) {
+// streamEvents sends the events after a number. Clients resume a stream that lacks [DONE].
+func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, j job, after int, answered func()) {
 	ctx, cancel := a.untilGone(r.Context())
 	defer cancel()
-	out, pen := stream.NewPlainWriter(w), pen{}
-	f := newFold(j.response(), j.note.wants(), func(e event) {
+	out, pen := stream.NewPlainWriter(w), eventEncoder{}
+	f := newFold(j.newResponse(), j.record.includeOptions(), func(e event) {
 		if e.Number <= after {
 			return
 		}
-		if js := pen.write(e); js != nil {
+		if js := pen.encodeEvent(e); js != nil {
 			out.Event(ponder.Seq(e.Number), e.Type, js)
 		}
 	})
-	err := a.fold(ctx, j, f, out.Flush, func() error {
+	err := a.emitEvents(ctx, j, f, out.Flush, func() error {
 		out.Comment("keep-alive")
 		return out.Flush()
 	})
@@ -292,29 +292,29 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, j job, after int, a
 		return // disconnected
 	}
 	if err != nil {
-		if js, err := json.Marshal(errorOf(a.desk.FaultOf(err), max(f.number, after+1))); err == nil {
+		if js, err := json.Marshal(errorOf(a.desk.APIErrorOf(err), max(f.number, after+1))); err == nil {
 			out.Event(0, "error", js)
 		}
 	}
 	out.Event(0, "", []byte("[DONE]"))
 	if out.Flush() == nil && err == nil {
 		answered()
-		if err := a.drop(r.Context(), j); err != nil {
-			a.desk.FaultOf(err) // logs it
+		if err := a.dropUnstored(r.Context(), j); err != nil {
+			a.desk.APIErrorOf(err) // logs it
 		}
 	}
 }
 
-// A pen encodes events. Deltas of one text share a template. The zero value is ready.
-type pen struct {
-	like event // the previous delta
-	head string
-	rest compat.Mould // after the number
-	js   []byte
+// An eventEncoder encodes events. Deltas of one text share a template. The zero value is ready.
+type eventEncoder struct {
+	previous event // the previous delta
+	head     string
+	rest     compat.JSONTemplate // after the number
+	js       []byte
 }
 
-// write returns an encoded event, valid until the next write; nil on failure.
-func (p *pen) write(e event) []byte {
+// encodeEvent returns an encoded event, valid until the next write; nil on failure.
+func (p *eventEncoder) encodeEvent(e event) []byte {
 	if e.Delta == nil {
 		js, err := json.Marshal(e)
 		if err != nil {
@@ -322,11 +322,11 @@ func (p *pen) write(e event) []byte {
 		}
 		return js
 	}
-	if !p.like.addsAs(e) {
-		gap, blank := compat.Gap, e
+	if !p.previous.addsAs(e) {
+		gap, blank := compat.Placeholder, e
 		blank.Number, blank.Delta = 0, &gap
-		p.like, p.head = e, `{"type":"`+e.Type+`","sequence_number":`
-		p.rest = compat.NewMould(blank).Without(p.head + "0")
+		p.previous, p.head = e, `{"type":"`+e.Type+`","sequence_number":`
+		p.rest = compat.NewJSONTemplate(blank).TrimPrefix(p.head + "0")
 	}
 	p.js = strconv.AppendInt(append(p.js[:0], p.head...), int64(e.Number), 10)
 	p.js = p.rest.Append(p.js, *e.Delta)
@@ -339,7 +339,7 @@ func (e event) addsAs(other event) bool {
 	return e.Delta != nil && e.Type == other.Type && e.ItemID == other.ItemID && same(e.Index, other.Index) && same(e.Content, other.Content) && same(e.Summary, other.Summary)
 }
 
-func errorOf(fault *compat.Fault, number int) event {
+func errorOf(fault *compat.APIError, number int) event {
 	return event{
 		Type: "error", Number: number, Code: "server_error", Message: fault.Detail,
 		Error: &problem{"server_error", "server_error", fault.Detail, nil},
@@ -356,20 +356,20 @@ func (a *api) untilGone(parent context.Context) (context.Context, context.Cancel
 	}
 }
 
-// fold emits all events of a response. It calls flush after each batch, and quiet when a heartbeat is due.
-func (a *api) fold(ctx context.Context, j job, f *fold, flush, quiet func() error) error {
-	f.begin()
+// emitEvents emits all events of a response. It calls flush after each batch, and quiet when a heartbeat is due.
+func (a *api) emitEvents(ctx context.Context, j job, f *fold, flush, quiet func() error) error {
+	f.emitStart()
 	if err := flush(); err != nil {
 		j.work.Forget()
 		return err
 	}
-	end, err := a.tell(ctx, j, func(p compat.Part) error {
-		f.part(p)
+	end, err := a.streamParts(ctx, j, func(p compat.Part) error {
+		f.applyPart(p)
 		return nil
 	}, flush, quiet)
 	if err != nil {
 		return err
 	}
-	f.end(end, end.At.Unix())
+	f.emitEnd(end, end.At.Unix())
 	return flush()
 }

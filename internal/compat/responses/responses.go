@@ -1,7 +1,7 @@
 // Package responses serves OpenAI's Responses API and Open Responses: background responses, resumable
 // streams, conversations, webhooks and WebSockets.
 //
-// responses.go has the routes, ask.go parses requests, note.go stores their data. response.go has the JSON
+// responses.go has the routes, ask.go parses requests, requestrecord.go stores their data. response.go has the JSON
 // types and the stream, fold.go makes items and events. conversation.go and items.go serve conversations,
 // endpoint.go and hooks.go webhooks, socket.go and steering.go WebSockets. A stream depends only on the log.
 package responses
@@ -22,12 +22,12 @@ import (
 )
 
 type api struct {
-	desk  *compat.Desk
+	desk  *compat.Dispatcher
 	hooks *Hooks // nil: no webhooks
 }
 
 // New returns the handlers by pattern. A nil hooks disables webhooks.
-func New(desk *compat.Desk, hooks *Hooks) map[string]http.Handler {
+func New(desk *compat.Dispatcher, hooks *Hooks) map[string]http.Handler {
 	a := &api{desk, hooks}
 	if hooks != nil {
 		hooks.api = a
@@ -39,22 +39,22 @@ func New(desk *compat.Desk, hooks *Hooks) map[string]http.Handler {
 		}
 	}
 	handle(auth.Think, map[string]compat.Handler{
-		"POST /v1/responses":             a.create,
-		"GET /v1/responses":              a.socket,
-		"POST /v1/responses/{id}/cancel": a.cancel,
-		"DELETE /v1/responses/{id}":      a.remove,
+		"POST /v1/responses":             a.createResponse,
+		"GET /v1/responses":              a.serveSocket,
+		"POST /v1/responses/{id}/cancel": a.cancelResponse,
+		"DELETE /v1/responses/{id}":      a.removeResponse,
 		"POST /v1/responses/compact":     a.compact,
 	})
 	handle(auth.Read, map[string]compat.Handler{
-		"GET /v1/responses/{id}":             a.get,
-		"GET /v1/responses/{id}/input_items": a.inputs,
-		"POST /v1/responses/input_tokens":    a.tokens,
+		"GET /v1/responses/{id}":             a.getResponse,
+		"GET /v1/responses/{id}/input_items": a.listInputs,
+		"POST /v1/responses/input_tokens":    a.countTokens,
 	})
 	handle(auth.Think, a.changeConversations())
 	handle(auth.Read, a.readConversations())
 	if hooks != nil {
-		handle(auth.Think, hooks.changes())
-		handle(auth.Read, hooks.reads())
+		handle(auth.Think, hooks.changeRoutes())
+		handle(auth.Read, hooks.readRoutes())
 	}
 	return all
 }
@@ -63,9 +63,9 @@ func New(desk *compat.Desk, hooks *Hooks) map[string]http.Handler {
 const prefix = "resp_"
 
 type job struct {
-	work    compat.Work
+	work    compat.Job
 	owner   string
-	note    note
+	record  requestRecord
 	segment int // earlier segments of a steered run
 }
 
@@ -77,23 +77,23 @@ func (j job) id() string {
 	return id
 }
 
-func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) createResponse(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in request
 	js, err := compat.Read(r, &in)
 	if err != nil {
 		return err
 	}
-	j, answered, err := a.begin(r, owner, &in, js, nil)
+	j, answered, err := a.startJob(r, owner, &in, js, nil)
 	if err != nil {
 		return err
 	}
 	switch {
 	case in.Stream:
-		a.stream(w, r, j, -1, answered)
+		a.streamEvents(w, r, j, -1, answered)
 		return nil
 	case in.Background:
 		j.work.Forget()
-		res, err := a.now(r.Context(), j)
+		res, err := a.currentResponse(r.Context(), j)
 		if err != nil {
 			return err
 		}
@@ -101,98 +101,98 @@ func (a *api) create(w http.ResponseWriter, r *http.Request, owner string) error
 		answered()
 		return nil
 	}
-	res := j.response()
-	if err := a.fold(r.Context(), j, newFold(res, j.note.wants(), func(event) {}), nothing, nil); err != nil {
+	res := j.newResponse()
+	if err := a.emitEvents(r.Context(), j, newFold(res, j.record.includeOptions(), func(event) {}), noFlush, nil); err != nil {
 		a.dropLater(j)
 		return err
 	}
 	compat.Reply(w, http.StatusOK, res)
 	answered()
-	return a.drop(r.Context(), j)
+	return a.dropUnstored(r.Context(), j)
 }
 
-func nothing() error { return nil }
+func noFlush() error { return nil }
 
-// begin starts the work after the items in before, and stores its note. It retries if a cached conversation
+// startJob starts the work after the items in before, and stores its note. It retries if a cached conversation
 // is stale.
-func (a *api) begin(r *http.Request, owner string, in *request, js []byte, before []entry) (j job, answered func(), err error) {
-	in.begins = true
-	ask, err := a.ask(r.Context(), owner, in)
+func (a *api) startJob(r *http.Request, owner string, in *request, js []byte, before []entry) (j job, answered func(), err error) {
+	in.startsWork = true
+	ask, err := a.parseRequest(r.Context(), owner, in)
 	if err != nil {
 		return j, nil, err
 	}
-	if err := say(&ask, before); err != nil {
+	if err := prependItems(&ask, before); err != nil {
 		return j, nil, err
 	}
-	j.note = in.note()
-	kept, err := j.note.observation()
+	j.record = in.toRecord()
+	kept, err := j.record.toObservation()
 	if err != nil {
 		return j, nil, err
 	}
 	ask.Note = &kept
-	work, answered, err := a.desk.Once(r, js, ask)
+	work, answered, err := a.desk.BeginOnce(r, js, ask)
 	if errors.Is(err, compat.ErrStale) {
-		return a.begin(r, owner, in, js, before)
+		return a.startJob(r, owner, in, js, before)
 	}
 	if err != nil {
-		return j, nil, ours(err)
+		return j, nil, renameField(err)
 	}
 	j.work, j.owner = work, owner
 	ctx := context.WithoutCancel(r.Context())
-	if err := a.keep(ctx, j); err != nil {
+	if err := a.storeRecord(ctx, j); err != nil {
 		work.Forget()
 		return j, nil, err
 	}
-	if a.hooks != nil && j.note.Background {
-		if err := a.hooks.expect(ctx, j); err != nil {
-			a.desk.FaultOf(err) // logs it; the response is valid
+	if a.hooks != nil && j.record.Background {
+		if err := a.hooks.expectEnd(ctx, j); err != nil {
+			a.desk.APIErrorOf(err) // logs it; the response is valid
 		}
 	}
 	return j, answered, nil
 }
 
-// ours renames the field of a Fault.
-func ours(err error) error {
-	var known *compat.Fault
+// renameField renames the field of a Fault.
+func renameField(err error) error {
+	var known *compat.APIError
 	if errors.As(err, &known) && known.Field == "messages" {
-		return &compat.Fault{Status: known.Status, Field: "input", Detail: known.Detail}
+		return &compat.APIError{Status: known.Status, Field: "input", Detail: known.Detail}
 	}
 	return err
 }
 
-func (a *api) now(ctx context.Context, j job) (*response, error) {
-	res := j.response()
-	f := newFold(res, j.note.wants(), func(event) {})
-	f.begin()
-	parts, end, err := a.result(ctx, j)
+func (a *api) currentResponse(ctx context.Context, j job) (*response, error) {
+	res := j.newResponse()
+	f := newFold(res, j.record.includeOptions(), func(event) {})
+	f.emitStart()
+	parts, end, err := a.currentParts(ctx, j)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range parts {
-		f.part(p)
+		f.applyPart(p)
 	}
 	if end.Status.Ended() {
-		f.end(end, end.At.Unix())
+		f.emitEnd(end, end.At.Unix())
 	} else {
-		res.stand(end, 0)
+		res.setStatus(end, 0)
 	}
 	return res, nil
 }
 
-// drop removes an unstored response.
-func (a *api) drop(ctx context.Context, j job) error {
-	if j.note.Store {
+// dropUnstored removes an unstored response.
+func (a *api) dropUnstored(ctx context.Context, j job) error {
+	if j.record.Store {
 		return nil
 	}
 	err := a.desk.Service.Remove(context.WithoutCancel(ctx), j.work.Thread)
-	if a.missing(err) {
+	if a.isMissing(err) {
 		return nil
 	}
 	return err
 }
 
-func (a *api) missing(err error) bool {
-	return err != nil && a.desk.FaultOf(err).Status == http.StatusNotFound
+func (a *api) isMissing(err error) bool {
+	return err != nil && a.desk.APIErrorOf(err).Status == http.StatusNotFound
 }
 
 // waitDropped delays dropLater.
@@ -200,12 +200,12 @@ const waitDropped = 10 * time.Minute
 
 // dropLater removes an unstored response whose client left, after a delay for retries.
 func (a *api) dropLater(j job) {
-	if j.note.Store {
+	if j.record.Store {
 		return
 	}
 	go func() {
 		ctx := a.desk.Gone
-		if err := a.fold(ctx, j, newFold(j.response(), wants{}, func(event) {}), nothing, nil); err != nil {
+		if err := a.emitEvents(ctx, j, newFold(j.newResponse(), includeOptions{}, func(event) {}), noFlush, nil); err != nil {
 			return
 		}
 		select {
@@ -213,14 +213,14 @@ func (a *api) dropLater(j job) {
 		case <-ctx.Done():
 			return
 		}
-		if err := a.drop(ctx, j); err != nil {
-			a.desk.FaultOf(err) // logs it
+		if err := a.dropUnstored(ctx, j); err != nil {
+			a.desk.APIErrorOf(err) // logs it
 		}
 	}()
 }
 
-func (a *api) job(ctx context.Context, owner, id string) (j job, err error) {
-	missing := &compat.Fault{Status: http.StatusNotFound, Detail: "Response with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
+func (a *api) findJob(ctx context.Context, owner, id string) (j job, err error) {
+	missing := &compat.APIError{Status: http.StatusNotFound, Detail: "Response with id '" + textkit.Prefix(id, maxQuoted) + "' not found."}
 	name, ok := strings.CutPrefix(id, prefix)
 	if !ok {
 		return j, missing
@@ -232,22 +232,22 @@ func (a *api) job(ctx context.Context, owner, id string) (j job, err error) {
 		}
 	}
 	j.owner = owner
-	if j.work, err = a.desk.Work(ctx, owner, name); err != nil {
-		if a.missing(err) {
+	if j.work, err = a.desk.FindJob(ctx, owner, name); err != nil {
+		if a.isMissing(err) {
 			err = missing
 		}
 		return j, err
 	}
-	found, err := a.read(ctx, &j)
-	if err == nil && (!found || !j.note.Store) {
+	found, err := a.loadRecord(ctx, &j)
+	if err == nil && (!found || !j.record.Store) {
 		err = missing
 	}
 	return j, err
 }
 
-// get also streams. The Go client requests that in the body.
-func (a *api) get(w http.ResponseWriter, r *http.Request, owner string) error {
-	j, err := a.job(r.Context(), owner, r.PathValue("id"))
+// getResponse also streams. The Go client requests that in the body.
+func (a *api) getResponse(w http.ResponseWriter, r *http.Request, owner string) error {
+	j, err := a.findJob(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -255,15 +255,15 @@ func (a *api) get(w http.ResponseWriter, r *http.Request, owner string) error {
 	after := -1
 	if text := q.Get("starting_after"); text != "" {
 		if after, err = strconv.Atoi(text); err != nil || after < 0 {
-			return compat.Wrong("starting_after", "starting_after: expected the sequence_number of an event")
+			return compat.InvalidField("starting_after", "starting_after: expected the sequence_number of an event")
 		}
 	}
-	j.note.Include = append(j.note.Include, append(q["include[]"], q["include"]...)...)
+	j.record.Include = append(j.record.Include, append(q["include[]"], q["include"]...)...)
 	if q.Get("stream") == "true" || q.Has("starting_after") || asksStream(r) {
-		a.stream(w, r, j, after, func() {})
+		a.streamEvents(w, r, j, after, func() {})
 		return nil
 	}
-	res, err := a.now(r.Context(), j)
+	res, err := a.currentResponse(r.Context(), j)
 	if err != nil {
 		return err
 	}
@@ -277,16 +277,16 @@ func asksStream(r *http.Request) bool {
 	return r.ContentLength != 0 && json.NewDecoder(r.Body).Decode(&in) == nil && in.Stream
 }
 
-// cancel waits for the end.
-func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error {
-	j, err := a.job(r.Context(), owner, r.PathValue("id"))
+// cancelResponse waits for the end.
+func (a *api) cancelResponse(w http.ResponseWriter, r *http.Request, owner string) error {
+	j, err := a.findJob(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if !j.note.Background {
-		return compat.Wrong("", "Cannot cancel a synchronous response.")
+	if !j.record.Background {
+		return compat.InvalidField("", "Cannot cancel a synchronous response.")
 	}
-	_, end, err := a.result(r.Context(), j)
+	_, end, err := a.currentParts(r.Context(), j)
 	if err != nil {
 		return err
 	}
@@ -294,31 +294,31 @@ func (a *api) cancel(w http.ResponseWriter, r *http.Request, owner string) error
 		if err := a.desk.Cancel(r.Context(), j.work); err != nil {
 			return err
 		}
-		if _, err := a.tell(r.Context(), j, func(compat.Part) error { return nil }, nil, nil); err != nil {
+		if _, err := a.streamParts(r.Context(), j, func(compat.Part) error { return nil }, nil, nil); err != nil {
 			return err
 		}
 	}
-	res, err := a.now(r.Context(), j)
+	res, err := a.currentResponse(r.Context(), j)
 	if err != nil {
 		return err
 	}
 	return compat.Reply(w, http.StatusOK, res)
 }
 
-// remove deletes the thread or, in a shared conversation, only the response.
-func (a *api) remove(w http.ResponseWriter, r *http.Request, owner string) error {
-	j, err := a.job(r.Context(), owner, r.PathValue("id"))
+// removeResponse deletes the thread or, in a shared conversation, only the response.
+func (a *api) removeResponse(w http.ResponseWriter, r *http.Request, owner string) error {
+	j, err := a.findJob(r.Context(), owner, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	shared := j.work.Way == compat.Chat
+	shared := j.work.Kind == compat.Chat
 	if shared {
-		if shared, err = a.shared(r.Context(), j); err != nil {
+		if shared, err = a.isShared(r.Context(), j); err != nil {
 			return err
 		}
 	}
 	if shared {
-		err = a.forget(r.Context(), j)
+		err = a.hideResponse(r.Context(), j)
 	} else {
 		err = a.desk.Service.Remove(r.Context(), j.work.Thread)
 	}

@@ -17,9 +17,9 @@ import (
 
 func newRig(t *testing.T, o dialecttest.Options, hooks *Hooks) *dialecttest.Rig {
 	t.Helper()
-	o.Routes = func(d *compat.Desk) map[string]http.Handler { return New(d, hooks) }
+	o.Routes = func(d *compat.Dispatcher) map[string]http.Handler { return New(d, hooks) }
 	o.Refuse = func(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
-		openai.Refuse(w, &compat.Fault{Status: why.Status, Detail: why.Detail})
+		openai.Refuse(w, &compat.APIError{Status: why.Status, Detail: why.Detail})
 		return true
 	}
 	return dialecttest.New(t, o)
@@ -29,8 +29,8 @@ var keys = strings.Fields(`id object created_at completed_at status incomplete_d
 	output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs
 	temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key`)
 
-// wrong returns the first violation.
-func wrong(r map[string]any) error {
+// checkFields returns the first violation.
+func checkFields(r map[string]any) error {
 	for _, k := range keys {
 		if _, ok := r[k]; !ok {
 			return fmt.Errorf("a response without %s", k)
@@ -62,8 +62,8 @@ func wrong(r map[string]any) error {
 	return nil
 }
 
-// A checker validates a stream like strict clients.
-type checker struct {
+// A streamChecker validates a stream like strict clients.
+type streamChecker struct {
 	number   int // of the next event
 	response map[string]any
 	items    []map[string]any
@@ -83,7 +83,7 @@ var known = strings.Fields(`response.created response.queued response.in_progres
 	response.file_search_call.in_progress response.file_search_call.searching response.file_search_call.completed
 	response.function_call_arguments.delta response.function_call_arguments.done error`)
 
-func (c *checker) event(name string, js []byte) error {
+func (c *streamChecker) checkEvent(name string, js []byte) error {
 	var e map[string]any
 	if err := json.Unmarshal(js, &e); err != nil {
 		return err
@@ -96,13 +96,13 @@ func (c *checker) event(name string, js []byte) error {
 		return fmt.Errorf("number %v, want %d", e["sequence_number"], c.number)
 	case c.number == 0 && kind != "response.created":
 		return fmt.Errorf("begins with %s", kind)
-	case c.ended():
+	case c.hasEnded():
 		return fmt.Errorf("%s behind the end", kind)
 	}
 	c.number++
 	c.last = kind
 	if res, ok := e["response"].(map[string]any); ok {
-		return c.lifecycle(kind, res)
+		return c.checkLifecycle(kind, res)
 	}
 	if kind == "error" {
 		c.failure = true
@@ -116,17 +116,17 @@ func (c *checker) event(name string, js []byte) error {
 	if !ok || i < 0 || i > float64(len(c.items)) {
 		return fmt.Errorf("%s has the index %v", kind, e["output_index"])
 	}
-	if err := c.item(kind, int(i), e); err != nil {
+	if err := c.checkItem(kind, int(i), e); err != nil {
 		return fmt.Errorf("%s: %w: %s", kind, err, js)
 	}
 	return nil
 }
 
-func (c *checker) ended() bool {
+func (c *streamChecker) hasEnded() bool {
 	return c.last == "response.completed" || c.last == "response.failed" || c.last == "response.incomplete"
 }
 
-func (c *checker) lifecycle(kind string, res map[string]any) error {
+func (c *streamChecker) checkLifecycle(kind string, res map[string]any) error {
 	if c.response != nil && res["id"] != c.response["id"] {
 		return fmt.Errorf("the id changes to %v", res["id"])
 	}
@@ -134,7 +134,7 @@ func (c *checker) lifecycle(kind string, res map[string]any) error {
 	if want := strings.TrimPrefix(kind, "response."); want != "created" && res["status"] != want {
 		return fmt.Errorf("%s with the status %v", kind, res["status"])
 	}
-	if c.ended() {
+	if c.hasEnded() {
 		output := res["output"].([]any)
 		if len(output) != len(c.items) {
 			return fmt.Errorf("%d items at the end, of %d", len(output), len(c.items))
@@ -145,10 +145,10 @@ func (c *checker) lifecycle(kind string, res map[string]any) error {
 			}
 		}
 	}
-	return wrong(res)
+	return checkFields(res)
 }
 
-func (c *checker) item(kind string, i int, e map[string]any) error {
+func (c *streamChecker) checkItem(kind string, i int, e map[string]any) error {
 	it, _ := e["item"].(map[string]any)
 	if kind == "response.output_item.added" {
 		if i != len(c.items) || it["id"] == "" || slices.ContainsFunc(c.items, func(o map[string]any) bool { return o["id"] == it["id"] }) {
@@ -171,10 +171,10 @@ func (c *checker) item(kind string, i int, e map[string]any) error {
 	if e["item_id"] != c.items[i]["id"] {
 		return fmt.Errorf("another item")
 	}
-	return c.piece(kind, i, e)
+	return c.checkPiece(kind, i, e)
 }
 
-func (c *checker) piece(kind string, i int, e map[string]any) error {
+func (c *streamChecker) checkPiece(kind string, i int, e map[string]any) error {
 	for _, k := range []string{"summary_index", "content_index"} {
 		if at, ok := e[k]; ok && at != float64(c.parts[i]) {
 			return fmt.Errorf("%s %v, want %d", k, at, c.parts[i])
@@ -206,8 +206,8 @@ func (c *checker) piece(kind string, i int, e map[string]any) error {
 	return nil
 }
 
-// check returns the events and the final response.
-func check(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, last map[string]any) {
+// checkStream returns the events and the final response.
+func checkStream(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, last map[string]any) {
 	t.Helper()
 	if s.Code != http.StatusOK || !strings.HasPrefix(s.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("no stream: %d %s", s.Code, s.Body)
@@ -217,9 +217,9 @@ func check(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, last m
 		t.Fatalf("no whole stream: %s", s.Body)
 	}
 	list = list[:len(list)-1]
-	var c checker
+	var c streamChecker
 	for i, e := range list {
-		if err := c.event(e.Name, []byte(e.Data)); err != nil {
+		if err := c.checkEvent(e.Name, []byte(e.Data)); err != nil {
 			t.Fatalf("event %d: %v", i, err)
 		}
 		if want := fmt.Sprint(i); i > 0 && e.ID != want {
@@ -232,13 +232,13 @@ func check(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, last m
 	return list, c.response
 }
 
-func one(t *testing.T, code int, body *bytes.Buffer) map[string]any {
+func decodeResponse(t *testing.T, code int, body *bytes.Buffer) map[string]any {
 	t.Helper()
 	var r map[string]any
 	if err := json.Unmarshal(body.Bytes(), &r); err != nil || code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	if err := wrong(r); err != nil {
+	if err := checkFields(r); err != nil {
 		t.Fatalf("%v: %s", err, body)
 	}
 	return r

@@ -22,9 +22,9 @@ const (
 	socketTime  = time.Hour
 	socketWrite = 10 * time.Second // of each write
 	maxMessage  = 8 << 20
-	mostQueued  = 16
-	mostKept    = 32 // unstored responses
-	mostSteers  = 8  // of a response
+	maxQueued   = 16
+	maxKept     = 32 // unstored responses
+	maxSteers   = 8  // of a response
 )
 
 // A socket is a WebSocket connection. Requests run in order; steers apply at once.
@@ -34,22 +34,22 @@ type socket struct {
 	r     *http.Request
 	owner string
 
-	kept  map[string][]entry // items up to each unstored response
-	order []string           // of kept, the oldest first
-	past  map[string]bool
-	held  map[string][]submission // steers that await tool results, by response
-	fly   *flight                 // running; nil: none
-	queue []json.RawMessage
-	done  chan *flight
+	kept       map[string][]entry // items up to each unstored response
+	order      []string           // of kept, the oldest first
+	past       map[string]bool
+	heldSteers map[string][]submission // steers that await tool results, by response
+	live       *liveResponse           // running; nil: none
+	queue      []json.RawMessage
+	done       chan *liveResponse
 }
 
-type flight struct {
+type liveResponse struct {
 	job      job
 	in       request
 	answered func()
 	before   []entry      // of an unstored predecessor
 	steers   []submission // accepted, not applied
-	told     atomic.Bool  // the client has the end
+	endSent  atomic.Bool  // the client has the end
 	err      error
 	end      *response
 }
@@ -61,10 +61,10 @@ type submission struct {
 	text  string
 }
 
-func (a *api) socket(w http.ResponseWriter, r *http.Request, owner string) error {
+func (a *api) serveSocket(w http.ResponseWriter, r *http.Request, owner string) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Allow", http.MethodPost)
-		return &compat.Fault{Status: http.StatusMethodNotAllowed, Detail: "responses are not listed: POST one, or open a WebSocket here"}
+		return &compat.APIError{Status: http.StatusMethodNotAllowed, Detail: "responses are not listed: POST one, or open a WebSocket here"}
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -73,17 +73,17 @@ func (a *api) socket(w http.ResponseWriter, r *http.Request, owner string) error
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxMessage)
 	s := &socket{
-		api: a, conn: conn, owner: owner, kept: make(map[string][]entry), past: make(map[string]bool), held: make(map[string][]submission),
-		done: make(chan *flight, 1),
+		api: a, conn: conn, owner: owner, kept: make(map[string][]entry), past: make(map[string]bool), heldSteers: make(map[string][]submission),
+		done: make(chan *liveResponse, 1),
 	}
 	ctx, cancel := a.untilGone(r.Context())
 	defer cancel()
 	s.r = r.WithContext(ctx)
-	s.serve(ctx)
+	s.readMessages(ctx)
 	return nil
 }
 
-func (s *socket) serve(ctx context.Context) {
+func (s *socket) readMessages(ctx context.Context) {
 	said := make(chan json.RawMessage)
 	go func() {
 		defer close(said)
@@ -106,11 +106,11 @@ func (s *socket) serve(ctx context.Context) {
 			if !ok {
 				return
 			}
-			s.hear(ctx, js)
+			s.handleMessage(ctx, js)
 		case f := <-s.done:
-			s.landed(ctx, f)
+			s.finishResponse(ctx, f)
 		case <-limit:
-			s.fail(ctx, &compat.Fault{Status: http.StatusBadRequest, Detail: "a connection lasts for an hour: open another one"}, "websocket_connection_limit_reached")
+			s.writeFailure(ctx, &compat.APIError{Status: http.StatusBadRequest, Detail: "a connection lasts for an hour: open another one"}, "websocket_connection_limit_reached")
 			_ = s.conn.Close(websocket.StatusNormalClosure, "")
 			return
 		case <-ctx.Done():
@@ -120,7 +120,7 @@ func (s *socket) serve(ctx context.Context) {
 	}
 }
 
-func (s *socket) write(ctx context.Context, e any) error {
+func (s *socket) writeEvent(ctx context.Context, e any) error {
 	js, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("write an event: %w", err)
@@ -130,58 +130,58 @@ func (s *socket) write(ctx context.Context, e any) error {
 	return s.conn.Write(ctx, websocket.MessageText, js)
 }
 
-func (s *socket) fail(ctx context.Context, fault *compat.Fault, code string) {
+func (s *socket) writeFailure(ctx context.Context, fault *compat.APIError, code string) {
 	failure := openai.FailureOf(fault)
 	if code != "" {
 		failure.Code = &code
 	}
-	_ = s.write(ctx, map[string]any{"type": "error", "status": fault.Status, "error": failure}) // the reader notices
+	_ = s.writeEvent(ctx, map[string]any{"type": "error", "status": fault.Status, "error": failure}) // the reader notices
 }
 
-func (s *socket) hear(ctx context.Context, js json.RawMessage) {
+func (s *socket) handleMessage(ctx context.Context, js json.RawMessage) {
 	var c struct {
 		Type string `json:"type"`
 	}
 	err := json.Unmarshal(js, &c)
 	switch {
 	case err != nil:
-		s.fail(ctx, compat.Wrong("", "the message is not JSON"), "invalid_json")
+		s.writeFailure(ctx, compat.InvalidField("", "the message is not JSON"), "invalid_json")
 	case c.Type == "response.steer":
-		s.steer(ctx, js)
+		s.handleSteer(ctx, js)
 	case c.Type != "response.create":
-		s.fail(ctx, compat.Wrong("type", "type: expected response.create or response.steer"), "")
-	case s.fly == nil:
-		s.create(ctx, js)
-	case len(s.queue) >= mostQueued:
-		s.fail(ctx, &compat.Fault{Status: http.StatusTooManyRequests, Detail: "too many requests wait on this connection"}, "")
+		s.writeFailure(ctx, compat.InvalidField("type", "type: expected response.create or response.steer"), "")
+	case s.live == nil:
+		s.runCreate(ctx, js)
+	case len(s.queue) >= maxQueued:
+		s.writeFailure(ctx, &compat.APIError{Status: http.StatusTooManyRequests, Detail: "too many requests wait on this connection"}, "")
 	default:
 		s.queue = append(s.queue, js)
 	}
 }
 
-func (s *socket) create(ctx context.Context, js json.RawMessage) {
+func (s *socket) runCreate(ctx context.Context, js json.RawMessage) {
 	var in request
 	if err := json.Unmarshal(js, &in); err != nil {
-		s.fail(ctx, compat.Wrong("", "the request cannot be read: %s", textkit.Prefix(err.Error(), maxQuoted)), "")
+		s.writeFailure(ctx, compat.InvalidField("", "the request cannot be read: %s", textkit.Prefix(err.Error(), maxQuoted)), "")
 		return
 	}
-	if err := s.begin(ctx, in, js); err != nil {
-		fault := s.desk.FaultOf(err)
+	if err := s.beginResponse(ctx, in, js); err != nil {
+		fault := s.desk.APIErrorOf(err)
 		code := ""
 		if fault.Field == "previous_response_id" {
 			code = "previous_response_not_found"
-			s.evict(in.Previous)
+			s.evictKept(in.Previous)
 		}
-		s.fail(ctx, fault, code)
+		s.writeFailure(ctx, fault, code)
 	}
 }
 
-func (s *socket) begin(ctx context.Context, in request, js []byte) error {
-	f := &flight{in: in, before: s.kept[in.Previous]}
-	if held := s.held[in.Previous]; len(held) > 0 {
-		delete(s.held, in.Previous)
+func (s *socket) beginResponse(ctx context.Context, in request, js []byte) error {
+	f := &liveResponse{in: in, before: s.kept[in.Previous]}
+	if held := s.heldSteers[in.Previous]; len(held) > 0 {
+		delete(s.heldSteers, in.Previous)
 		var err error
-		if in.Input, err = joined(held, in.Input); err != nil {
+		if in.Input, err = joinInputs(held, in.Input); err != nil {
 			return err
 		}
 		f.in.Input = in.Input
@@ -190,17 +190,17 @@ func (s *socket) begin(ctx context.Context, in request, js []byte) error {
 		in.Previous = ""
 	}
 	var err error
-	f.job, f.answered, err = s.api.begin(s.r, s.owner, &in, js, f.before)
+	f.job, f.answered, err = s.api.startJob(s.r, s.owner, &in, js, f.before)
 	if err != nil {
-		s.evict(f.in.Previous)
+		s.evictKept(f.in.Previous)
 		return err
 	}
-	f.job.note.Previous = f.in.Previous
-	s.start(ctx, f)
+	f.job.record.Previous = f.in.Previous
+	s.startResponse(ctx, f)
 	return nil
 }
 
-func joined(held []submission, input json.RawMessage) (json.RawMessage, error) {
+func joinInputs(held []submission, input json.RawMessage) (json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, h := range held {
 		js, err := json.Marshal(map[string]any{"type": "message", "role": "user", "content": h.text})
@@ -224,20 +224,20 @@ func joined(held []submission, input json.RawMessage) (json.RawMessage, error) {
 	return js, nil
 }
 
-// start streams a response in the background.
-func (s *socket) start(ctx context.Context, f *flight) {
-	s.fly = f
+// startResponse streams a response in the background.
+func (s *socket) startResponse(ctx context.Context, f *liveResponse) {
+	s.live = f
 	go func() {
-		res := f.job.response()
-		fold := newFold(res, f.job.note.wants(), func(e event) {
+		res := f.job.newResponse()
+		fold := newFold(res, f.job.record.includeOptions(), func(e event) {
 			if slices.Contains(hookTypes, e.Type) {
-				f.told.Store(true)
+				f.endSent.Store(true)
 			}
 			if f.err == nil {
-				f.err = s.write(ctx, e)
+				f.err = s.writeEvent(ctx, e)
 			}
 		})
-		err := s.fold(ctx, f.job, fold, func() error { return f.err }, func() error {
+		err := s.emitEvents(ctx, f.job, fold, func() error { return f.err }, func() error {
 			ping, cancel := context.WithTimeout(ctx, stream.Heartbeat)
 			defer cancel()
 			return s.conn.Ping(ping)
@@ -249,51 +249,51 @@ func (s *socket) start(ctx context.Context, f *flight) {
 	}()
 }
 
-// landed starts a successor for steers, or the next request.
-func (s *socket) landed(ctx context.Context, f *flight) {
-	s.fly = nil
+// finishResponse starts a successor for steers, or the next request.
+func (s *socket) finishResponse(ctx context.Context, f *liveResponse) {
+	s.live = nil
 	id := f.job.id()
 	s.past[id] = true
 	if f.err != nil {
 		if ctx.Err() == nil {
-			s.fail(ctx, s.desk.FaultOf(f.err), "")
+			s.writeFailure(ctx, s.desk.APIErrorOf(f.err), "")
 		}
 		s.dropLater(f.job)
-		s.evict(f.in.Previous)
+		s.evictKept(f.in.Previous)
 	} else {
 		f.answered()
 		s.keepLocal(ctx, f)
 	}
 	if f.err == nil {
-		s.succeed(ctx, f)
+		s.startSuccessor(ctx, f)
 	}
-	for s.fly == nil && len(s.queue) > 0 {
+	for s.live == nil && len(s.queue) > 0 {
 		js := s.queue[0]
 		s.queue = s.queue[1:]
-		s.create(ctx, js)
+		s.runCreate(ctx, js)
 	}
 }
 
 // keepLocal caches the items of an unstored response and drops its thread.
-func (s *socket) keepLocal(ctx context.Context, f *flight) {
-	if f.job.note.Store {
+func (s *socket) keepLocal(ctx context.Context, f *liveResponse) {
+	if f.job.record.Store {
 		return
 	}
 	list, err := s.itemsOf(ctx, f.job)
 	if err == nil {
-		err = s.drop(ctx, f.job)
+		err = s.dropUnstored(ctx, f.job)
 	}
 	if err != nil {
-		s.desk.FaultOf(err) // logs it
+		s.desk.APIErrorOf(err) // logs it
 		return
 	}
 	s.kept[f.job.id()] = append(f.before[:len(f.before):len(f.before)], list...)
-	if s.order = append(s.order, f.job.id()); len(s.order) > mostKept {
-		s.evict(s.order[0])
+	if s.order = append(s.order, f.job.id()); len(s.order) > maxKept {
+		s.evictKept(s.order[0])
 	}
 }
 
-func (s *socket) evict(id string) {
+func (s *socket) evictKept(id string) {
 	delete(s.kept, id)
 	for i, o := range s.order {
 		if o == id {

@@ -15,13 +15,13 @@ import (
 	"ponder/llm"
 )
 
-type caller struct {
+type socketClient struct {
 	t    *testing.T
 	conn *websocket.Conn
 }
 
-// dial uses real time, because real connections do.
-func dial(t *testing.T, r *dialecttest.Rig) *caller {
+// dialSocket uses real time, because real connections do.
+func dialSocket(t *testing.T, r *dialecttest.Rig) *socketClient {
 	t.Helper()
 	ctx := t.Context()
 	s := r.Server()
@@ -36,17 +36,17 @@ func dial(t *testing.T, r *dialecttest.Rig) *caller {
 	}
 	conn.SetReadLimit(maxMessage)
 	t.Cleanup(func() { conn.CloseNow() })
-	return &caller{t, conn}
+	return &socketClient{t, conn}
 }
 
-func (c *caller) say(format string, args ...any) {
+func (c *socketClient) sendText(format string, args ...any) {
 	c.t.Helper()
 	if err := c.conn.Write(c.t.Context(), websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func (c *caller) next() (map[string]any, []byte) {
+func (c *socketClient) nextMessage() (map[string]any, []byte) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
@@ -61,18 +61,18 @@ func (c *caller) next() (map[string]any, []byte) {
 	return e, js
 }
 
-// whole validates a response. Other events go to each.
-func (c *caller) whole(each func(e map[string]any)) map[string]any {
+// readResponse validates a response. Other events go to each.
+func (c *socketClient) readResponse(each func(e map[string]any)) map[string]any {
 	c.t.Helper()
-	var check checker
-	for !check.ended() {
-		e, js := c.next()
+	var check streamChecker
+	for !check.hasEnded() {
+		e, js := c.nextMessage()
 		kind, _ := e["type"].(string)
 		if strings.HasPrefix(kind, "response.steer") || e["status"] != nil {
 			each(e)
 			continue
 		}
-		if err := check.event(kind, js); err != nil {
+		if err := check.checkEvent(kind, js); err != nil {
 			c.t.Fatalf("%v: %s", err, js)
 		}
 		each(e)
@@ -86,15 +86,15 @@ func TestSocket(t *testing.T) {
 	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
 		return dialecttest.Plain(fmt.Sprintf("%d messages.", len(req.Messages)))
 	}}}, nil)
-	c := dial(t, r)
-	c.say(`{"type":"response.create","model":"ponder/chat","store":false,"input":"one"}`)
-	c.say(`{"type":"response.create","model":"ponder/chat","store":false,"input":"another"}`)
-	first := c.whole(ignore)
-	if other := c.whole(ignore); other["id"] == first["id"] || textIn(first, "") != "1 messages." {
+	c := dialSocket(t, r)
+	c.sendText(`{"type":"response.create","model":"ponder/chat","store":false,"input":"one"}`)
+	c.sendText(`{"type":"response.create","model":"ponder/chat","store":false,"input":"another"}`)
+	first := c.readResponse(ignore)
+	if other := c.readResponse(ignore); other["id"] == first["id"] || textIn(first, "") != "1 messages." {
 		t.Errorf("%v %v", first["id"], textIn(first, ""))
 	}
-	c.say(`{"type":"response.create","model":"ponder/chat","store":false,"input":"two","previous_response_id":"%s"}`, first["id"])
-	if next := c.whole(ignore); next["previous_response_id"] != first["id"] || textIn(next, "") != "3 messages." {
+	c.sendText(`{"type":"response.create","model":"ponder/chat","store":false,"input":"two","previous_response_id":"%s"}`, first["id"])
+	if next := c.readResponse(ignore); next["previous_response_id"] != first["id"] || textIn(next, "") != "3 messages." {
 		t.Errorf("%v %q", next["previous_response_id"], textIn(next, ""))
 	}
 	for began := time.Now(); len(r.Threads(dialecttest.Owner)) > 0; time.Sleep(time.Millisecond) { // removed after the last event
@@ -107,8 +107,8 @@ func TestSocket(t *testing.T) {
 		`{"type":"response.create","model":"ponder/chat","input":7}`:                                   "",
 		`{"type":"other"}`: "", `[`: "invalid_json",
 	} {
-		c.say("%s", body)
-		e, _ := c.next()
+		c.sendText("%s", body)
+		e, _ := c.nextMessage()
 		failure, _ := e["error"].(map[string]any)
 		if e["type"] != "error" || e["status"] != float64(http.StatusBadRequest) || want != "" && failure["code"] != want {
 			t.Errorf("%s: %v", body, e)
@@ -117,13 +117,13 @@ func TestSocket(t *testing.T) {
 }
 
 func TestSteerRefused(t *testing.T) {
-	r := newRig(t, dialecttest.Options{Model: dialecttest.Says("deep")}, nil)
-	c := dial(t, r)
-	c.say(`{"type":"response.create","model":"ponder/chat","input":"one"}`)
-	id := c.whole(ignore)["id"]
+	r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")}, nil)
+	c := dialSocket(t, r)
+	c.sendText(`{"type":"response.create","model":"ponder/chat","input":"one"}`)
+	id := c.readResponse(ignore)["id"]
 	for input, want := range map[string]string{`"x"`: "response_", `[{"role":"system","content":"x"}]`: "invalid_input", `""`: "invalid_input"} {
-		c.say(`{"type":"response.steer","previous_response_id":"%s","input":%s}`, id, input)
-		e, _ := c.next()
+		c.sendText(`{"type":"response.steer","previous_response_id":"%s","input":%s}`, id, input)
+		e, _ := c.nextMessage()
 		if code := e["error"].(map[string]any)["code"].(string); e["type"] != "response.steer.failed" || !strings.HasPrefix(code, want) || e["steer"].(map[string]any)["input"] == nil {
 			t.Errorf("%v", e)
 		}
@@ -139,20 +139,20 @@ func TestSteerChat(t *testing.T) {
 			}
 			return dialecttest.Answer{Text: strings.Repeat("The sea is deep, and cold. ", 500), Pause: 20 * time.Millisecond}
 		}}}, nil)
-		c := dial(t, r)
-		c.say(`{"type":"response.create",%s}`, body)
+		c := dialSocket(t, r)
+		c.sendText(`{"type":"response.create",%s}`, body)
 		steeredTo, accepted := "", false
-		first := c.whole(func(e map[string]any) {
+		first := c.readResponse(func(e map[string]any) {
 			if e["type"] == "response.output_text.delta" && steeredTo == "" {
 				steeredTo = "sent"
-				c.say(`{"type":"response.steer","previous_response_id":"%s","input":"Shorter, please."}`, idOf(t, e))
+				c.sendText(`{"type":"response.steer","previous_response_id":"%s","input":"Shorter, please."}`, idOf(t, e))
 			}
 			accepted = accepted || e["type"] == "response.steer.accepted"
 		})
 		if first["status"] != incompleted || first["incomplete_details"].(map[string]any)["reason"] != "steered" || !accepted {
 			t.Fatalf("%v %v", first["status"], first["incomplete_details"])
 		}
-		next := c.whole(ignore)
+		next := c.readResponse(ignore)
 		if next["previous_response_id"] != first["id"] || next["status"] != completed || textIn(next, "") != "Deep." {
 			t.Errorf("%v %v %q", next["previous_response_id"], next["status"], textIn(next, ""))
 		}
@@ -172,30 +172,30 @@ func idOf(t *testing.T, e map[string]any) string {
 func TestSteerSession(t *testing.T) {
 	slowly := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Millisecond} }}
 	r := newRig(t, dialecttest.Options{Model: slowly}, nil)
-	c := dial(t, r)
-	c.say(`{"type":"response.create",%s}`, ways[2].body)
+	c := dialSocket(t, r)
+	c.sendText(`{"type":"response.create",%s}`, ways[2].body)
 	sent := false
-	first := c.whole(func(e map[string]any) {
+	first := c.readResponse(func(e map[string]any) {
 		if e["type"] == "response.reasoning_summary_text.done" && !sent {
 			sent = true
-			c.say(`{"type":"response.steer","previous_response_id":"%s","input":"And how cold is it?"}`, idOf(t, e))
+			c.sendText(`{"type":"response.steer","previous_response_id":"%s","input":"And how cold is it?"}`, idOf(t, e))
 		}
 	})
 	if first["status"] != incompleted || first["incomplete_details"].(map[string]any)["reason"] != "steered" {
 		t.Fatalf("%v %v", first["status"], first["incomplete_details"])
 	}
-	begun, _ := c.next()
+	begun, _ := c.nextMessage()
 	res := begun["response"].(map[string]any)
 	if begun["type"] != "response.created" || res["previous_response_id"] != first["id"] {
 		t.Fatalf("%v", begun)
 	}
 	w := r.Post("/v1/responses/"+res["id"].(string)+"/cancel", "")
-	refused(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
+	checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "")
 	w = r.Get("/v1/responses/" + first["id"].(string))
-	if polled := one(t, w.Code, w.Body); fmt.Sprint(polled) != fmt.Sprint(first) {
+	if polled := decodeResponse(t, w.Code, w.Body); fmt.Sprint(polled) != fmt.Sprint(first) {
 		t.Errorf("polled %v,\nwant %v", polled, first)
 	}
-	check(t, r.Stream(get("/v1/responses/"+first["id"].(string)+"?stream=true"), 0))
+	checkStream(t, r.Stream(newGet("/v1/responses/"+first["id"].(string)+"?stream=true"), 0))
 	w = r.Get("/v1/responses/" + res["id"].(string) + "/input_items")
 	if !strings.Contains(w.Body.String(), "And how cold is it?") {
 		t.Errorf("%s", w.Body)

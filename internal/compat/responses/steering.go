@@ -16,7 +16,7 @@ import (
 // A steer arrives during a response. A session or research applies it and continues as a successor. Other
 // work is cancelled and restarted with it.
 
-func (s *socket) steer(ctx context.Context, js json.RawMessage) {
+func (s *socket) handleSteer(ctx context.Context, js json.RawMessage) {
 	var in submission
 	if json.Unmarshal(js, &in) != nil {
 		s.steerFailed(ctx, in, "invalid_input", "the event cannot be read")
@@ -24,30 +24,30 @@ func (s *socket) steer(ctx context.Context, js json.RawMessage) {
 	}
 	var err error
 	if in.text, err = userText(in.Input); err != nil {
-		s.steerFailed(ctx, in, "invalid_input", s.desk.FaultOf(err).Detail)
+		s.steerFailed(ctx, in, "invalid_input", s.desk.APIErrorOf(err).Detail)
 		return
 	}
-	f := s.fly
+	f := s.live
 	switch {
-	case f == nil || f.job.id() != in.To || f.told.Load():
+	case f == nil || f.job.id() != in.To || f.endSent.Load():
 		if s.past[in.To] || f != nil && f.job.id() == in.To {
 			s.steerFailed(ctx, in, "response_already_completed", "the response has ended")
 		} else {
 			s.steerFailed(ctx, in, "response_not_found", "no such response is answered on this connection")
 		}
-	case f.job.note.Conversation != "":
+	case f.job.record.Conversation != "":
 		s.steerFailed(ctx, in, "steering_not_supported", "a response that is bound to a conversation cannot be steered")
-	case len(f.steers) >= mostSteers:
+	case len(f.steers) >= maxSteers:
 		s.steerFailed(ctx, in, "too_many_pending_steers", "too much waits to be taken up already")
 	default:
 		in.ID = ponder.NewID("steer")
-		_ = s.write(ctx, map[string]any{
+		_ = s.writeEvent(ctx, map[string]any{
 			"type": "response.steer.accepted", "sequence_number": 0, "steer": map[string]string{"id": in.ID, "previous_response_id": in.To},
 		})
 		f.steers = append(f.steers, in)
-		if err := s.turnTo(ctx, f, in); err != nil {
+		if err := s.applySteer(ctx, f, in); err != nil {
 			f.steers = f.steers[:len(f.steers)-1]
-			fault, code := s.desk.FaultOf(err), "response_not_active"
+			fault, code := s.desk.APIErrorOf(err), "response_not_active"
 			if fault.Status == http.StatusBadRequest {
 				code = "invalid_input"
 			}
@@ -61,7 +61,7 @@ func (s *socket) steerFailed(ctx context.Context, in submission, code, why strin
 	if in.Input == nil {
 		in.Input = json.RawMessage(`""`)
 	}
-	_ = s.write(ctx, map[string]any{
+	_ = s.writeEvent(ctx, map[string]any{
 		"type": "response.steer.failed", "sequence_number": 0, "steer": in,
 		"error": map[string]string{"type": "invalid_request_error", "code": code, "message": why},
 	})
@@ -75,7 +75,7 @@ func userText(js json.RawMessage) (string, error) {
 	}
 	for i, it := range items {
 		if it.Role != "user" || it.Type != "message" && it.Type != "" {
-			return "", compat.Wrong("input", "input[%d]: expected a message of the user", i)
+			return "", compat.InvalidField("input", "input[%d]: expected a message of the user", i)
 		}
 	}
 	list, err := messagesOf(js, nil)
@@ -88,18 +88,18 @@ func userText(js json.RawMessage) (string, error) {
 	}
 	text := strings.TrimSpace(strings.Join(all, "\n\n"))
 	if text == "" {
-		return "", compat.Wrong("input", "input: expected a text")
+		return "", compat.InvalidField("input", "input: expected a text")
 	}
 	return text, nil
 }
 
-// thinks reports whether the run can apply steers.
-func thinks(j job) bool { return j.work.Way == compat.Session || j.work.Way == compat.Research }
+// canSteer reports whether the run can apply steers.
+func canSteer(j job) bool { return j.work.Kind == compat.Session || j.work.Kind == compat.Research }
 
-// turnTo sends the steer, or cancels the work.
-func (s *socket) turnTo(ctx context.Context, f *flight, in submission) error {
-	if !thinks(f.job) {
-		if err := s.appendNote(ctx, f.job, f.job.cause("steered"), note{}); err != nil {
+// applySteer sends the steer, or cancels the work.
+func (s *socket) applySteer(ctx context.Context, f *liveResponse, in submission) error {
+	if !canSteer(f.job) {
+		if err := s.appendRecord(ctx, f.job, f.job.noteCause("steered"), requestRecord{}); err != nil {
 			return err
 		}
 		return s.desk.Cancel(ctx, f.job.work)
@@ -108,11 +108,11 @@ func (s *socket) turnTo(ctx context.Context, f *flight, in submission) error {
 	if strings.Contains(in.text, "?") {
 		command = compat.AddQuestion(in.text)
 	}
-	return s.desk.Steer(ctx, f.job.work, wishPrefix+in.ID, "input", command)
+	return s.desk.Steer(ctx, f.job.work, steerPrefix+in.ID, "input", command)
 }
 
-// succeed starts the successor.
-func (s *socket) succeed(ctx context.Context, f *flight) {
+// startSuccessor starts the successor.
+func (s *socket) startSuccessor(ctx context.Context, f *liveResponse) {
 	waits := f.steers
 	if len(waits) == 0 {
 		return
@@ -120,10 +120,10 @@ func (s *socket) succeed(ctx context.Context, f *flight) {
 	var err error
 	switch {
 	case f.end.Status == cancelled || f.end.Status == failed:
-		err = &compat.Fault{Status: http.StatusConflict, Detail: "the response has ended otherwise"}
-	case thinks(f.job) && f.end.Incomplete != nil && f.end.Incomplete.Reason == string(steered):
-		err = s.goOn(ctx, f)
-	case thinks(f.job):
+		err = &compat.APIError{Status: http.StatusConflict, Detail: "the response has ended otherwise"}
+	case canSteer(f.job) && f.end.Incomplete != nil && f.end.Incomplete.Reason == string(finishSteered):
+		err = s.continueRun(ctx, f)
+	case canSteer(f.job):
 		for _, in := range waits {
 			s.steerFailed(ctx, in, "response_already_completed", "it came too late: the answer was being written")
 		}
@@ -131,44 +131,44 @@ func (s *socket) succeed(ctx context.Context, f *flight) {
 	default:
 		in := f.in
 		in.Previous = f.job.id()
-		if in.Input, err = joined(waits, nil); err == nil {
+		if in.Input, err = joinInputs(waits, nil); err == nil {
 			js, _ := json.Marshal(waits) // distinguishes it from other requests
-			err = s.begin(ctx, in, js)
+			err = s.beginResponse(ctx, in, js)
 		}
 	}
 	if err != nil {
 		for _, in := range waits {
-			s.steerFailed(ctx, in, "successor_creation_failed", s.desk.FaultOf(err).Detail)
+			s.steerFailed(ctx, in, "successor_creation_failed", s.desk.APIErrorOf(err).Detail)
 		}
 	}
 }
 
-// goOn streams the next segment. Each further steer splits the run again.
-func (s *socket) goOn(ctx context.Context, f *flight) error {
+// continueRun streams the next segment. Each further steer splits the run again.
+func (s *socket) continueRun(ctx context.Context, f *liveResponse) error {
 	next := f.job
 	next.segment++
-	next.note.Previous, next.note.Created = f.job.id(), time.Now().Unix()
+	next.record.Previous, next.record.Created = f.job.id(), time.Now().Unix()
 	input, err := json.Marshal(f.steers[0].text)
 	if err != nil {
 		return fmt.Errorf("go on: %w", err)
 	}
-	next.note.Input = input
-	if err := s.keep(context.WithoutCancel(ctx), next); err != nil {
+	next.record.Input = input
+	if err := s.storeRecord(context.WithoutCancel(ctx), next); err != nil {
 		return err
 	}
-	if s.hooks != nil && next.note.Background {
-		if err := s.hooks.expect(context.WithoutCancel(ctx), next); err != nil {
-			s.desk.FaultOf(err) // logs it
+	if s.hooks != nil && next.record.Background {
+		if err := s.hooks.expectEnd(context.WithoutCancel(ctx), next); err != nil {
+			s.desk.APIErrorOf(err) // logs it
 		}
 	}
 	in := f.in
 	in.Previous, in.Input = f.job.id(), input
-	s.start(ctx, &flight{job: next, in: in, answered: func() {}, steers: f.steers[1:]})
+	s.startResponse(ctx, &liveResponse{job: next, in: in, answered: func() {}, steers: f.steers[1:]})
 	return nil
 }
 
 // waitsForTools reports whether a response ends with client calls. Its steers then wait for the results.
-func (s *socket) waitsForTools(ctx context.Context, f *flight) bool {
+func (s *socket) waitsForTools(ctx context.Context, f *liveResponse) bool {
 	required := []any{}
 	for _, it := range f.end.Output {
 		if c, ok := it.(callItem); ok {
@@ -179,9 +179,9 @@ func (s *socket) waitsForTools(ctx context.Context, f *flight) bool {
 		return false
 	}
 	id := f.job.id()
-	s.held[id] = f.steers
+	s.heldSteers[id] = f.steers
 	for _, in := range f.steers {
-		_ = s.write(ctx, map[string]any{
+		_ = s.writeEvent(ctx, map[string]any{
 			"type": "response.steer.pending", "sequence_number": 0, "reason": "waiting_for_required_input", "required_input": required,
 			"steer": map[string]string{"id": in.ID, "previous_response_id": id},
 		})

@@ -19,14 +19,14 @@ import (
 	"ponder/llm"
 )
 
-type way struct {
+type workCase struct {
 	name  string
 	body  string // without stream
 	model func() *dialecttest.Model
 	text  string // expected answer; empty: any
 }
 
-func looking(text string) func() *dialecttest.Model {
+func searchingModel(text string) func() *dialecttest.Model {
 	return func() *dialecttest.Model {
 		looked := false
 		return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
@@ -41,13 +41,13 @@ func looking(text string) func() *dialecttest.Model {
 	}
 }
 
-// slow limits the number of thoughts.
-func slow() *dialecttest.Model {
+// slowModel limits the number of thoughts.
+func slowModel() *dialecttest.Model {
 	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Second} }}
 }
 
-var ways = []way{
-	{"chat", `"model":"ponder/chat","input":"How deep is the sea?"`, looking("About 4,000 metres. 🌊 In places it is 11 km deep."), "About 4,000 metres. 🌊 In places it is 11 km deep."},
+var ways = []workCase{
+	{"chat", `"model":"ponder/chat","input":"How deep is the sea?"`, searchingModel("About 4,000 metres. 🌊 In places it is 11 km deep."), "About 4,000 metres. 🌊 In places it is 11 km deep."},
 	{"exchange", `"model":"ponder/chat","input":[{"role":"user","content":"Is it warm?"}],"tools":[{"type":"function","name":"weather","parameters":{"type":"object"}}]`,
 		func() *dialecttest.Model {
 			return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
@@ -55,20 +55,20 @@ var ways = []way{
 			}}
 		}, "Let me see."},
 	{"session", `"model":"ponder/session","reasoning":{"effort":"minimal"},"include":["ponder.events","web_search_call.action.sources","file_search_call.results"],"input":"How deep is the sea?"`,
-		slow, ""},
+		slowModel, ""},
 	{"research", `"model":"ponder-research","reasoning":{"effort":"minimal"},"include":["web_search_call.action.sources","file_search_call.results"],"input":"How deep is the sea?"`,
-		slow, ""},
+		slowModel, ""},
 }
 
-func (w way) rig(t *testing.T) *dialecttest.Rig {
+func (w workCase) newRig(t *testing.T) *dialecttest.Rig {
 	return newRig(t, dialecttest.Options{Model: w.model(), Tools: dialecttest.Lookups(time.Second)}, nil)
 }
 
-func post(body string) *http.Request {
+func newPost(body string) *http.Request {
 	return dialecttest.Request(context.Background(), http.MethodPost, "/v1/responses", "{"+body+"}")
 }
 
-func get(path string) *http.Request {
+func newGet(path string) *http.Request {
 	return dialecttest.Request(context.Background(), http.MethodGet, path, "")
 }
 
@@ -77,13 +77,13 @@ func TestWays(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := w.rig(t)
-				_, end := check(t, r.Stream(post(w.body+`,"stream":true,"metadata":{"a":"b"}`), 0))
+				r := w.newRig(t)
+				_, end := checkStream(t, r.Stream(newPost(w.body+`,"stream":true,"metadata":{"a":"b"}`), 0))
 				if end["status"] != completed || w.text != "" && textIn(end, "final_answer") != w.text || textIn(end, "final_answer") == "" {
 					t.Errorf("ends with %v: %q", end["status"], textIn(end, ""))
 				}
 				got := r.Get("/v1/responses/" + end["id"].(string))
-				if polled := one(t, got.Code, got.Body); fmt.Sprint(polled) != fmt.Sprint(end) {
+				if polled := decodeResponse(t, got.Code, got.Body); fmt.Sprint(polled) != fmt.Sprint(end) {
 					t.Errorf("polled %v,\nwant %v", polled, end)
 				}
 				if end["metadata"].(map[string]any)["a"] != "b" {
@@ -94,7 +94,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-func kinds(r map[string]any) map[string]int {
+func countKinds(r map[string]any) map[string]int {
 	n := make(map[string]int)
 	for _, it := range r["output"].([]any) {
 		n[it.(map[string]any)["type"].(string)]++
@@ -110,14 +110,14 @@ func TestItems(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := w.rig(t)
+				r := w.newRig(t)
 				body := w.body
 				if w.name == "chat" { // conversations hide their searches
 					body += `,"store":false`
 				}
-				w := r.Do(post(body))
-				res := one(t, w.Code, w.Body)
-				got := kinds(res)
+				w := r.Do(newPost(body))
+				res := decodeResponse(t, w.Code, w.Body)
+				got := countKinds(res)
 				for _, kind := range want[t.Name()[strings.LastIndex(t.Name(), "/")+1:]] {
 					if got[kind] == 0 {
 						t.Errorf("no %s among %v", kind, got)
@@ -171,7 +171,7 @@ func checkItem(t *testing.T, it map[string]any) {
 	}
 }
 
-func transcript(list []dialecttest.Event, after int) string {
+func joinEvents(list []dialecttest.Event, after int) string {
 	js, err := json.Marshal(list[min(len(list), after+1):])
 	if err != nil {
 		return err.Error()
@@ -184,21 +184,21 @@ func TestResume(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := w.rig(t)
-				list, end := check(t, r.Stream(post(w.body+`,"stream":true,"background":true`), 0))
+				r := w.newRig(t)
+				list, end := checkStream(t, r.Stream(newPost(w.body+`,"stream":true,"background":true`), 0))
 				id := end["id"].(string)
 				for after := 0; after < len(list)+3; after += racetest.Stride(9) {
-					got := r.Stream(get(fmt.Sprintf("/v1/responses/%s?starting_after=%d", id, after)), 0).Events()
-					if n := len(got) - 1; n < 0 || got[n].Data != "[DONE]" || transcript(got[:n], -1) != transcript(list, after) {
+					got := r.Stream(newGet(fmt.Sprintf("/v1/responses/%s?starting_after=%d", id, after)), 0).Events()
+					if n := len(got) - 1; n < 0 || got[n].Data != "[DONE]" || joinEvents(got[:n], -1) != joinEvents(list, after) {
 						t.Fatalf("behind %d: other events", after)
 					}
 				}
-				r.Handler = restarted(r)
-				if got, _ := check(t, r.Stream(get("/v1/responses/"+id+"?stream=true"), 0)); transcript(got, -1) != transcript(list, -1) {
+				r.Handler = restartServer(r)
+				if got, _ := checkStream(t, r.Stream(newGet("/v1/responses/"+id+"?stream=true"), 0)); joinEvents(got, -1) != joinEvents(list, -1) {
 					t.Errorf("other events from the beginning")
 				}
 				req := dialecttest.Request(context.Background(), http.MethodGet, "/v1/responses/"+id+"?starting_after=2", `{"stream":true}`)
-				if got := r.Stream(req, 0).Events(); transcript(got[:len(got)-1], -1) != transcript(list, 2) {
+				if got := r.Stream(req, 0).Events(); joinEvents(got[:len(got)-1], -1) != joinEvents(list, 2) {
 					t.Errorf("other events for a client of Go")
 				}
 			})
@@ -206,13 +206,13 @@ func TestResume(t *testing.T) {
 	}
 }
 
-func restarted(r *dialecttest.Rig) http.Handler {
+func restartServer(r *dialecttest.Rig) http.Handler {
 	mux := http.NewServeMux()
-	for pattern, h := range New(&compat.Desk{Store: r.Store, Hub: stream.New(r.Store), Service: r.Service, Gone: context.Background()}, nil) {
+	for pattern, h := range New(&compat.Dispatcher{Store: r.Store, Hub: stream.New(r.Store), Service: r.Service, Gone: context.Background()}, nil) {
 		mux.Handle(pattern, h)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		mux.ServeHTTP(w, req.WithContext(auth.With(req.Context(), auth.Caller{Owner: dialecttest.Owner, Scopes: auth.Scopes()})))
+		mux.ServeHTTP(w, req.WithContext(auth.WithCaller(req.Context(), auth.Caller{Owner: dialecttest.Owner, Scopes: auth.Scopes()})))
 	})
 }
 
@@ -222,8 +222,8 @@ func TestResumeLive(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			events := 0
 			synctest.Test(t, func(t *testing.T) {
-				r := w.rig(t)
-				list, _ := check(t, r.Stream(post(w.body+`,"stream":true,"background":true`), 0))
+				r := w.newRig(t)
+				list, _ := checkStream(t, r.Stream(newPost(w.body+`,"stream":true,"background":true`), 0))
 				events = len(list)
 			})
 			for at := 1; at <= events; at += racetest.Stride(9) {
@@ -233,9 +233,9 @@ func TestResumeLive(t *testing.T) {
 	}
 }
 
-func resumeAt(t *testing.T, w way, at int) {
-	r := w.rig(t)
-	first := r.Stream(post(w.body+`,"stream":true,"background":true`), at).Events()
+func resumeAt(t *testing.T, w workCase, at int) {
+	r := w.newRig(t)
+	first := r.Stream(newPost(w.body+`,"stream":true,"background":true`), at).Events()
 	if len(first) != at {
 		t.Fatalf("%d events, want %d", len(first), at)
 	}
@@ -244,9 +244,9 @@ func resumeAt(t *testing.T, w way, at int) {
 		t.Fatal(err)
 	}
 	path := "/v1/responses/" + begun.Response.ID
-	rest := r.Stream(get(fmt.Sprintf("%s?stream=true&starting_after=%d", path, at-1)), 0).Events()
-	whole, _ := check(t, r.Stream(get(path+"?stream=true"), 0))
-	if got := slices.Concat(first, rest[:len(rest)-1]); transcript(got, -1) != transcript(whole, -1) {
+	rest := r.Stream(newGet(fmt.Sprintf("%s?stream=true&starting_after=%d", path, at-1)), 0).Events()
+	whole, _ := checkStream(t, r.Stream(newGet(path+"?stream=true"), 0))
+	if got := slices.Concat(first, rest[:len(rest)-1]); joinEvents(got, -1) != joinEvents(whole, -1) {
 		t.Errorf("cut off behind %d: other events", at)
 		for i := range min(len(got), len(whole)) {
 			if got[i] != whole[i] {

@@ -18,8 +18,8 @@ const (
 	minRoom = 24 // cells in which text can be folded
 	inset   = "    "
 
-	MinBeside = 80 // cells; narrower texts stand one below the other
-	gap       = " │ "
+	MinSideBySide = 80 // cells; narrower texts stand one below the other
+	gap           = " │ "
 )
 
 // Wrap breaks lines that have more than width cells, between words. The rest of a line
@@ -58,7 +58,7 @@ func Columns(rows [][]string, width int) string {
 			wide[i] = max(wide[i], lipgloss.Width(cell))
 		}
 	}
-	side, room := arrange(wide, width)
+	side, room := fitColumns(wide, width)
 	var b strings.Builder
 	for _, row := range rows {
 		line, at := "", 0
@@ -82,9 +82,9 @@ func Columns(rows [][]string, width int) string {
 	return b.String()
 }
 
-// arrange returns how many columns stand side by side, and how wide the last may be; 0 is
+// fitColumns returns how many columns stand side by side, and how wide the last may be; 0 is
 // as wide as it is.
-func arrange(wide []int, width int) (side, room int) {
+func fitColumns(wide []int, width int) (side, room int) {
 	used := 0 // with what is between columns
 	for i, w := range wide {
 		switch last := i == len(wide)-1; {
@@ -99,14 +99,14 @@ func arrange(wide []int, width int) (side, room int) {
 	return len(wide), 0
 }
 
-// Beside sets two texts side by side, or one below the other where there is not
+// SideBySide sets two texts side by side, or one below the other where there is not
 // the width for it.
-func Beside(a, b string, width int) string {
-	if width < MinBeside {
-		return "A\n" + indented(a, width) + "B\n" + indented(b, width)
+func SideBySide(a, b string, width int) string {
+	if width < MinSideBySide {
+		return "A\n" + indentText(a, width) + "B\n" + indentText(b, width)
 	}
 	half := (width - lipgloss.Width(gap)) / 2
-	left, right := column(a, half), column(b, half)
+	left, right := breakLines(a, half), breakLines(b, half)
 	var out strings.Builder
 	for i := range max(len(left), len(right)) {
 		l, r := "", ""
@@ -121,13 +121,13 @@ func Beside(a, b string, width int) string {
 	return out.String()
 }
 
-// indented returns a text below a heading.
-func indented(text string, width int) string {
-	return "  " + strings.Join(column(text, width-2), "\n  ") + "\n"
+// indentText returns a text below a heading.
+func indentText(text string, width int) string {
+	return "  " + strings.Join(breakLines(text, width-2), "\n  ") + "\n"
 }
 
-// column breaks a text into lines of at most so many cells.
-func column(text string, width int) []string {
+// breakLines breaks a text into lines of at most so many cells.
+func breakLines(text string, width int) []string {
 	text = strings.ReplaceAll(textkit.Clean(text), "\t", "    ")
 	return slices.Collect(strings.SplitSeq(Wrap(text, width), "\n"))
 }

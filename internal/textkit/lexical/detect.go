@@ -21,18 +21,18 @@ const (
 // short. The language may have no stems. Detection takes some microseconds, or a millisecond if
 // stop words are inconclusive.
 func Detect(text string) (Language, float64) {
-	text = sample(text)
-	if lang := byScript(text); lang != "" {
+	text = sampleText(text)
+	if lang := detectByScript(text); lang != "" {
 		return lang, 1
 	}
-	if lang, sure := byStops(text); lang != "" {
+	if lang, sure := detectByStops(text); lang != "" {
 		return lang, sure
 	}
-	return byOrder(text)
+	return detectByOrder(text)
 }
 
-// sample returns the start of a text.
-func sample(text string) string {
+// sampleText returns the start of a text.
+func sampleText(text string) string {
 	if len(text) <= maxSample {
 		return text
 	}
@@ -43,8 +43,8 @@ func sample(text string) string {
 	return text[:n]
 }
 
-// byScript returns the language that alone uses the script of most letters.
-func byScript(text string) Language {
+// detectByScript returns the language that alone uses the script of most letters.
+func detectByScript(text string) Language {
 	letters := 0
 	var counts [len(scripts)]int
 	for _, r := range text {
@@ -85,9 +85,9 @@ var scripts = [...]struct {
 
 var kana = rangetable.Merge(unicode.Hiragana, unicode.Katakana)
 
-// byStops returns the language with enough stop words and a clear lead. A stop word of several
+// detectByStops returns the language with enough stop words and a clear lead. A stop word of several
 // languages counts less.
-func byStops(text string) (Language, float64) {
+func detectByStops(text string) (Language, float64) {
 	var weights [32]float64
 	var counts [32]int
 	n := 0
@@ -112,19 +112,19 @@ func byStops(text string) (Language, float64) {
 			second = max(second, weights[i])
 		}
 	}
-	if counts[best] < 2 || counts[best]*5 < n || weights[best] < 1.4*second || foreign(text, listed[best]) {
+	if counts[best] < 2 || counts[best]*5 < n || weights[best] < 1.4*second || hasForeignLetters(text, listed[best]) {
 		return "", 0
 	}
 	return listed[best], 1 - second/weights[best]
 }
 
-// foreign reports whether a text has letters of a neighbouring language.
-func foreign(text string, lang Language) bool {
+// hasForeignLetters reports whether a text has letters of a neighbouring language.
+func hasForeignLetters(text string, lang Language) bool {
 	return lang == "ru" && strings.ContainsAny(text, "іїєґўјљњђћџѓќѕ")
 }
 
-// byOrder returns the language by letter sequences.
-func byOrder(text string) (Language, float64) {
+// detectByOrder returns the language by letter sequences.
+func detectByOrder(text string) (Language, float64) {
 	letters := 0
 	for _, r := range text {
 		if unicode.IsLetter(r) {
@@ -136,7 +136,7 @@ func byOrder(text string) (Language, float64) {
 	}
 	info := whatlanggo.DetectWithOptions(text, whatlanggo.Options{Whitelist: common})
 	lang := Language(info.Lang.Iso6391())
-	if !info.IsReliable() || foreign(text, lang) {
+	if !info.IsReliable() || hasForeignLetters(text, lang) {
 		return "", 0
 	}
 	switch info.Lang {

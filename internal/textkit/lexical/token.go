@@ -27,7 +27,7 @@ func Tokens(s string, yield func(Token)) {
 		switch {
 		case Unspaced(r):
 			i = yieldPairs(s, i, yield)
-		case inWord(r):
+		case isWordRune(r):
 			end := wordEnd(s, i)
 			if end-i <= maxToken && !isGenitive(s, i, end) {
 				yield(Token{i, end})
@@ -58,7 +58,7 @@ func wordEnd(s string, i int) int {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if !inWord(r) || Unspaced(r) {
+		if !isWordRune(r) || Unspaced(r) {
 			return i
 		}
 		i += n
@@ -107,7 +107,7 @@ func yieldPairs(s string, i int, yield func(Token)) int {
 	return i
 }
 
-func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) }
+func isWordRune(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) }
 
 // Unspaced reports whether r belongs to a script without spaces between words.
 func Unspaced(r rune) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func tokens(s string) (out []string) {
+func tokenTexts(s string) (out []string) {
 	lexical.Tokens(s, func(t lexical.Token) { out = append(out, s[t.Start:t.End]) })
 	return out
 }
@@ -27,7 +27,7 @@ func TestTokens(t *testing.T) {
 		{"broken letters", "a\xffb\xe4", "a b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := strings.Join(tokens(c.text), " "); got != c.want {
+			if got := strings.Join(tokenTexts(c.text), " "); got != c.want {
 				t.Errorf("tokens %q, want %q", got, c.want)
 			}
 		})

@@ -33,16 +33,16 @@ func (b *Best[T]) Full() bool { return len(b.items) == b.n }
 func (b *Best[T]) Add(item T) {
 	if !b.Full() {
 		b.items = append(b.items, item)
-		b.up()
+		b.siftUp()
 		return
 	}
 	if b.next = item; b.n > 0 && b.better(&b.next, &b.items[0]) {
 		b.items[0] = item
-		b.down()
+		b.siftDown()
 	}
 }
 
-func (b *Best[T]) up() {
+func (b *Best[T]) siftUp() {
 	for i := len(b.items) - 1; i > 0; {
 		parent := (i - 1) / 2
 		if !b.better(&b.items[parent], &b.items[i]) {
@@ -53,7 +53,7 @@ func (b *Best[T]) up() {
 	}
 }
 
-func (b *Best[T]) down() {
+func (b *Best[T]) siftDown() {
 	for i := 0; ; {
 		worst := i
 		for c := 2*i + 1; c <= 2*i+2 && c < len(b.items); c++ {

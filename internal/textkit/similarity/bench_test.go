@@ -12,7 +12,7 @@ import (
 func makeTexts(b *testing.B, n int) (list []Text) {
 	of := buildTexts(b)
 	for i := range n {
-		list = append(list, Of(fmt.Sprintf("%s %s In year %d.", of[i%len(of)], of[(i*7+3)%len(of)], i)))
+		list = append(list, Parse(fmt.Sprintf("%s %s In year %d.", of[i%len(of)], of[(i*7+3)%len(of)], i)))
 	}
 	return list
 }
@@ -21,7 +21,7 @@ func BenchmarkOf(b *testing.B) {
 	list := buildTexts(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		Of(list[i%len(list)])
+		Parse(list[i%len(list)])
 	}
 }
 
@@ -37,7 +37,7 @@ var thoughts = []string{
 func BenchmarkOfThought(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		Of(thoughts[i%len(thoughts)])
+		Parse(thoughts[i%len(thoughts)])
 	}
 }
 
@@ -50,12 +50,12 @@ func BenchmarkOfNew(b *testing.B) {
 		for j := range 40 {
 			text = fmt.Appendf(text, "%c%c%cing%cation ", 'a'+i%26, 'a'+i/26%26, 'a'+j%26, 'a'+i/676%26)
 		}
-		Of(string(text))
+		Parse(string(text))
 	}
 }
 
 func BenchmarkCompare(b *testing.B) {
-	x, y := Of("Because the cache is never emptied, users see old prices after a release."), Of("After a release users see old prices, because the cache is never emptied.")
+	x, y := Parse("Because the cache is never emptied, users see old prices after a release."), Parse("After a release users see old prices, because the cache is never emptied.")
 	b.ReportAllocs()
 	for b.Loop() {
 		x.Compare(y)
@@ -65,7 +65,7 @@ func BenchmarkCompare(b *testing.B) {
 // BenchmarkNearest looks for a text without a match among 5,000.
 func BenchmarkNearest(b *testing.B) {
 	list := makeTexts(b, 5_000)
-	t := Of("Since nobody prunes the index, shoppers keep seeing old prices once a release is out.")
+	t := Parse("Since nobody prunes the index, shoppers keep seeing old prices once a release is out.")
 	size := 0
 	for _, t := range list {
 		size += int(unsafe.Sizeof(t)) + cap(t.terms)*int(unsafe.Sizeof(term{}))
@@ -81,9 +81,9 @@ func BenchmarkNearest(b *testing.B) {
 func BenchmarkNearestAlike(b *testing.B) {
 	var list []Text
 	for i := range 5_000 {
-		list = append(list, Of(fmt.Sprintf("Old prices are seen after release %d because cache %d is never emptied by shop %d.", i, i%7, i%11)))
+		list = append(list, Parse(fmt.Sprintf("Old prices are seen after release %d because cache %d is never emptied by shop %d.", i, i%7, i%11)))
 	}
-	t := Of("Because the cache is never emptied, users see old prices after a release.")
+	t := Parse("Because the cache is never emptied, users see old prices after a release.")
 	b.ReportAllocs()
 	for b.Loop() {
 		Nearest(list, t)
@@ -99,8 +99,8 @@ func BenchmarkUnrelated(b *testing.B) {
 	}
 }
 
-// vocabulary returns 160 texts from the same 48 words.
-func vocabulary() []Text {
+// randomTexts returns 160 texts from the same 48 words.
+func randomTexts() []Text {
 	words := strings.Fields(`cache prices users release shop index server market bridge council road repair pupil school sleep grade
 		parser quote error file test study town revenue customer contract rival company delay plan spring year
 		the by from because not and is causes reduces improves more than with in every some 5% never`)
@@ -111,14 +111,14 @@ func vocabulary() []Text {
 		for j := range list {
 			list[j] = words[random.IntN(len(words))]
 		}
-		texts[i] = Of(strings.Join(list, " ") + ".")
+		texts[i] = Parse(strings.Join(list, " ") + ".")
 	}
 	return texts
 }
 
 // BenchmarkNearestVocabulary looks for a text among 80 with the same words.
 func BenchmarkNearestVocabulary(b *testing.B) {
-	texts := vocabulary()
+	texts := randomTexts()
 	list, others := texts[:80], texts[80:]
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -133,7 +133,7 @@ func BenchmarkShuffled(b *testing.B) {
 	list := make([]Text, 80)
 	for i := range list {
 		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
-		list[i] = Of(strings.Join(words, " "))
+		list[i] = Parse(strings.Join(words, " "))
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -143,12 +143,12 @@ func BenchmarkShuffled(b *testing.B) {
 
 // BenchmarkWithin calls Within on 80 texts with the same words.
 func BenchmarkWithin(b *testing.B) {
-	list := vocabulary()[:80]
+	list := randomTexts()[:80]
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		for j := range list {
 			if j != i%80 {
-				list[i%80].Within(list[j], 0.8)
+				list[i%80].IsContainedIn(list[j], 0.8)
 			}
 		}
 	}

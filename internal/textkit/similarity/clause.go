@@ -34,12 +34,12 @@ func (r *reader) applyNegation() {
 
 // addNegation negates the next term. "Nobody" counts as "not everybody".
 func (r *reader) addNegation(i int) {
-	r.nots = increment(r.nots)
+	r.nots = incrementCapped(r.nots)
 	r.negate = !r.negate
 	t := r.tokens[i].text
 	if t == "nobody" || t == "niemand" || t == "nadie" || t == "no" && i+1 < len(r.tokens) && r.tokens[i+1].text == "one" {
 		if e, ok := r.lang.exact[allWords[r.lang.name]]; ok {
-			r.add(i, term{id: e.id, weight: weightMedium, is: quantity})
+			r.addTerm(i, term{id: e.id, weight: weightMedium, is: quantity})
 		}
 	}
 }
@@ -51,7 +51,7 @@ var allWords = map[string]string{"en": "all", "de": "alle", "es": "todos"}
 // ends with the clause.
 func (r *reader) startCondition(i int) {
 	t := &r.tokens[i]
-	r.side.inCause, r.side.clause, r.side.leads = true, t.clause, r.beginsSentence(i)
+	r.side.inCause, r.side.clause, r.side.leads = true, t.clause, r.isSentenceStart(i)
 }
 
 // markCause marks the terms before "therefore" as a cause.
@@ -99,10 +99,10 @@ const agent = 1
 const maxRoleTerms = 3
 
 // determiners start another part of a sentence.
-var determiners = words("the a an this these those its their our his her my your die das ein eine le la les un une el los las unos")
+var determiners = wordSet("the a an this these those its their our his her my your die das ein eine le la les un une el los las unos")
 
 // genitives join a term to the preceding one.
-var genitives = words("of de du des del d")
+var genitives = wordSet("of de du des del d")
 
 // Roles of terms.
 const (

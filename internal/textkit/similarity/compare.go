@@ -39,7 +39,7 @@ type pair struct {
 }
 
 func (p *pair) verdict() Verdict {
-	if !p.match() {
+	if !p.matchTerms() {
 		return Different
 	}
 	p.countTerms()

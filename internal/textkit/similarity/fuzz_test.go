@@ -11,12 +11,12 @@ func FuzzCompare(f *testing.F) {
 	f.Add("1.2.3 -5 1,000,000.5e9 ½ ² ٣", "\xff\xfe a'b'c' 's n't --> C++ c# <>=")
 	f.Add("A. B? C! D\nE…", "、。！？ー")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		x, y := Of(a), Of(b)
+		x, y := Parse(a), Parse(b)
 		v := x.Compare(y)
 		if w := y.Compare(x); w != v {
 			t.Errorf("%s and %s", v, w)
 		}
-		if x.sum != 0 && x.Compare(Of(a)) != Same {
+		if x.sum != 0 && x.Compare(Parse(a)) != Same {
 			t.Error("not the same as itself")
 		}
 		if x.sum == 0 && v != Different {

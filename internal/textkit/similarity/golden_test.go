@@ -26,12 +26,12 @@ func (v *verdictCounts) add(x, y Text) {
 	v.Write([]byte{byte(verdict)})
 }
 
-func (v *verdictCounts) line(name string) string {
+func (v *verdictCounts) formatLine(name string) string {
 	return fmt.Sprintf("%s: %d different, %d same, %d opposite, sha256 %x\n", name, v.n[Different], v.n[Same], v.n[Opposite], v.Sum(nil)[:8])
 }
 
-// variants returns mechanical rewrites of a text.
-func variants(s string) []string {
+// rewriteText returns mechanical rewrites of a text.
+func rewriteText(s string) []string {
 	return []string{
 		strings.ToUpper(s), strings.ReplaceAll(s, "'", "’"), strings.TrimRight(s, ".?!。") + "?", s + " " + s, "It seems that " + s,
 		strings.ReplaceAll(s, " ", "\n"), strings.NewReplacer("a", "á", "o", "ö").Replace(s), "If " + s + ", then not.", "42.5% of " + s,
@@ -44,11 +44,11 @@ func TestVerdicts(t *testing.T) {
 	crossed, changed := verdictCounts{Hash: sha256.New()}, verdictCounts{Hash: sha256.New()}
 	var of []Text
 	for _, p := range loadPairs(t) {
-		a, b := Of(p.A), Of(p.B)
+		a, b := Parse(p.A), Parse(p.B)
 		of = append(of, a, b)
 		last := b
-		for _, s := range append(append(changedTexts(p.A), variants(p.A)...), variants(p.B)...) {
-			x := Of(s)
+		for _, s := range append(append(changedTexts(p.A), rewriteText(p.A)...), rewriteText(p.B)...) {
+			x := Parse(s)
 			changed.add(x, a)
 			changed.add(b, x)
 			changed.add(x, last)
@@ -60,7 +60,7 @@ func TestVerdicts(t *testing.T) {
 			crossed.add(of[i], of[j])
 		}
 	}
-	got := crossed.line("every text with every other") + changed.line("texts changed mechanically")
+	got := crossed.formatLine("every text with every other") + changed.formatLine("texts changed mechanically")
 	const name = "testdata/verdicts.golden"
 	if *update {
 		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {

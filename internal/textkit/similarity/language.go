@@ -41,8 +41,8 @@ var (
 	unSpanish = []string{"in", "im", "ir", "des"}
 )
 
-// detect returns the language of most words; the first of equals.
-func (s *scanner) detect(text string) int {
+// detectLanguage returns the language of most words; the first of equals.
+func (s *scanner) detectLanguage(text string) int {
 	count := [unknown + 1]int{1} // English, in doubt
 	latin := true
 	for i := range s.tokens[:min(len(s.tokens), 60)] {
@@ -161,8 +161,8 @@ func stemOther(w string) string {
 // endings of derivation, the longest first. The stemmer has already cut inflection.
 var endings = []string{"ational", "ation", "ment", "ance", "ence", "ness", "ure", "ur", "ion", "al", "iti", "ic", "er", "or", "it", "at", "iv", "is", "i", "y", "e"}
 
-// root cuts one derivation ending, so that "construct" and "construction" are equal.
-func root(stem string) string {
+// cutDerivation cuts one derivation ending, so that "construct" and "construction" are equal.
+func cutDerivation(stem string) string {
 	for _, e := range endings {
 		if len(stem)-len(e) >= 4 && strings.HasSuffix(stem, e) {
 			return stem[:len(stem)-len(e)]

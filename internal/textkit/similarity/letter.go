@@ -26,7 +26,7 @@ const (
 
 var classes = func() (list [utf8.RuneSelf]class) {
 	for r := range rune(len(list)) {
-		list[r] = classify(r)
+		list[r] = classifyRune(r)
 		if r == '_' {
 			list[r] |= wordMark
 		}
@@ -39,10 +39,10 @@ func classOf(r rune) class {
 	if uint32(r) < utf8.RuneSelf {
 		return classes[r]
 	}
-	return classify(r)
+	return classifyRune(r)
 }
 
-func classify(r rune) (is class) {
+func classifyRune(r rune) (is class) {
 	switch {
 	case unicode.IsLetter(r):
 		if is = letter; unicode.IsUpper(r) {
@@ -58,8 +58,8 @@ func classify(r rune) (is class) {
 	return is
 }
 
-// lower returns the lower case of a rune of class is.
-func lower(r rune, is class) rune {
+// lowerRune returns the lower case of a rune of class is.
+func lowerRune(r rune, is class) rune {
 	if r < utf8.RuneSelf {
 		if is&capital != 0 {
 			r += 'a' - 'A'
@@ -71,10 +71,10 @@ func lower(r rune, is class) rune {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' || r > 0x7f && unicode.IsDigit(r) }
 
-func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' }
+func isWordRune(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' }
 
-// fold returns a word in lower case without accents.
-func fold(w string) string {
+// foldWord returns a word in lower case without accents.
+func foldWord(w string) string {
 	return foldReplacer.Replace(strings.Map(dropMark, norm.NFKD.String(strings.ToLower(w))))
 }
 
@@ -83,7 +83,7 @@ func fold(w string) string {
 var foldTable = sync.OnceValue(func() *[maxFolded]string {
 	var list [maxFolded]string
 	for r := range rune(maxFolded) {
-		list[r] = fold(string(r))
+		list[r] = foldWord(string(r))
 	}
 	return &list
 })
@@ -149,13 +149,13 @@ func (s *scanner) endNumber(from, points int) {
 	value, ok := s.parseDigits(points)
 	if !ok {
 		w := string(s.text[from:min(s.pos, from+maxWord)])
-		s.add(s.words.lookup([]byte(w)), word).isName = true
+		s.addToken(s.words.lookup([]byte(w)), word).isName = true
 		return
 	}
 	if negative {
 		value = -value
 	}
-	s.add(anyNumber, number).value = value
+	s.addToken(anyNumber, number).value = value
 	s.skipOrdinal()
 }
 
@@ -171,7 +171,7 @@ var anyNumber = &lexeme{text: "0"}
 
 // skipOrdinal skips the letters of 1st, 2nd and 20th.
 func (s *scanner) skipOrdinal() {
-	if s.pos+2 > len(s.text) || s.pos+2 < len(s.text) && inWord(s.text[s.pos+2]) {
+	if s.pos+2 > len(s.text) || s.pos+2 < len(s.text) && isWordRune(s.text[s.pos+2]) {
 		return
 	}
 	switch [2]rune{unicode.ToLower(s.text[s.pos]), unicode.ToLower(s.text[s.pos+1])} {
@@ -286,7 +286,7 @@ func pluralUnit(t *token, u *unit) (ok bool) {
 func (r *reader) addValue(i int, value float64, dimension string) {
 	var room [40]byte
 	text := append(strconv.AppendFloat(append(room[:0], '#'), value, 'g', 9, 64), ' ')
-	r.add(i, term{id: hash(append(text, dimension...)), weight: weightListed, is: amount})
+	r.addTerm(i, term{id: hash(append(text, dimension...)), weight: weightListed, is: amount})
 }
 
 // addNumberWord adds a number in words and returns the number of tokens used, 0 for none.

@@ -79,12 +79,12 @@ var tables = sync.OnceValue(func() *lexicon {
 	}
 	for i, l := range append(x.list[:unknown+1:unknown+1], x.cjk) {
 		l.index, l.english = i, x.list[0]
-		l.read()
+		l.loadLexicon()
 	}
 	return x
 })
 
-func (l *language) read() {
+func (l *language) loadLexicon() {
 	l.forms, l.stops, l.common = map[string]string{}, map[string]bool{}, map[string]bool{}
 	l.exact, l.stemmed = map[string]entry{}, map[string][]string{}
 	text, err := files.ReadFile("lexicon/" + l.name + ".txt")
@@ -141,7 +141,7 @@ func (l *language) addLine(line string) {
 				e.is |= converse
 			}
 			if kinds[kind] == kindAsk {
-				at := l.phrases.ensure(key)
+				at := l.phrases.ensureNode(key)
 				at.ask, at.asked = e, true
 				continue
 			}
@@ -153,7 +153,7 @@ func (l *language) addLine(line string) {
 // addEntry adds an entry unless there is one.
 func (l *language) addEntry(w string, key []string, e entry) {
 	if len(key) != 1 {
-		if at := l.phrases.ensure(key); !at.known {
+		if at := l.phrases.ensureNode(key); !at.known {
 			at.entry, at.known = e, true
 		}
 		return

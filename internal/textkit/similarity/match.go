@@ -18,9 +18,9 @@ func orderByID(terms []term) {
 	}
 }
 
-// match finds the partner of each term: the same word first, then the same meaning, then the
+// matchTerms finds the partner of each term: the same word first, then the same meaning, then the
 // opposite. Equal terms match in order. It returns false as soon as only Different is possible.
-func (p *pair) match() bool {
+func (p *pair) matchTerms() bool {
 	a, b := p.a.terms, p.b.terms
 	for i := range a {
 		p.to[i] = -1
@@ -112,7 +112,7 @@ func (p *pair) matchGroup(i, m, j, n int) {
 	if m-i == 1 && n-j == 1 {
 		at := p.a.terms[i].nth
 		p.single |= 1 << at
-		p.join(at, p.b.terms[j].nth)
+		p.setMatch(at, p.b.terms[j].nth)
 		return
 	}
 	left := min(m-i, n-j)
@@ -138,7 +138,7 @@ func (p *pair) matchFirst(i uint8, j, n, degree int) bool {
 	x := &p.a.terms[i]
 	for ; j < n; j++ {
 		if at := p.b.terms[j].nth; p.from[at] < 0 && isAlike(x, &p.b.terms[at], degree) {
-			p.join(i, at)
+			p.setMatch(i, at)
 			return true
 		}
 	}
@@ -161,7 +161,7 @@ func isAlike(x, y *term, degree int) bool {
 
 const alikeDegrees = 4
 
-func (p *pair) join(i, j uint8) { p.to[i], p.from[j] = int8(j), int8(i) }
+func (p *pair) setMatch(i, j uint8) { p.to[i], p.from[j] = int8(j), int8(i) }
 
 // matchPrefixed matches terms that differ only by a negative prefix.
 func (p *pair) matchPrefixed() {
@@ -170,7 +170,7 @@ func (p *pair) matchPrefixed() {
 		for j := 0; j < len(p.b.terms) && p.to[i] < 0; j++ {
 			y := &p.b.terms[j]
 			if p.from[j] < 0 && (x.is&prefixed != 0 && x.rest == y.id || y.is&prefixed != 0 && x.id == y.rest) {
-				p.join(uint8(i), uint8(j))
+				p.setMatch(uint8(i), uint8(j))
 			}
 		}
 	}
@@ -246,9 +246,9 @@ func lastVerb(list []term, k int, partner *[maxTerms]int8) int {
 // mayBeVerb reports whether t has no role and more than a light weight.
 func (t *term) mayBeVerb() bool { return t.role == 0 && t.weight > weightLight }
 
-// sourceSwapped reports whether a term with a strong role in one text only, such as after "from",
+// isSourceSwapped reports whether a term with a strong role in one text only, such as after "from",
 // moved past some terms of its sentence but not all.
-func (o *alignment) sourceSwapped() bool {
+func (o *alignment) isSourceSwapped() bool {
 	for set := o.changed; set != 0; set &= set - 1 {
 		k := bits.TrailingZeros64(set)
 		x, y := o.a.terms[k].role, o.b.terms[o.to[k]].role
@@ -257,7 +257,7 @@ func (o *alignment) sourceSwapped() bool {
 		}
 		all := o.free & o.inA.sentenceSet(k)
 		moved := all & (bitsBelow(k) ^ o.before[o.to[k]])
-		if moved != 0 && moved != all || o.roleMoved(k) {
+		if moved != 0 && moved != all || o.isRoleMoved(k) {
 			return true
 		}
 	}
@@ -273,9 +273,9 @@ func isPassiveAgent(list []term, k int) bool {
 	return role == agent || role == means && k > 1 && list[k-2].is&copula != 0
 }
 
-// roleMoved reports whether another term, no agent, has a role in exactly the text in which k has
+// isRoleMoved reports whether another term, no agent, has a role in exactly the text in which k has
 // none.
-func (o *alignment) roleMoved(k int) bool {
+func (o *alignment) isRoleMoved(k int) bool {
 	for set := o.changed &^ o.shifted; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		if r, s := o.a.terms[i].role, o.b.terms[o.to[i]].role; (r == 0) != (s == 0) && (r == 0) == (o.b.terms[o.to[k]].role == 0) {

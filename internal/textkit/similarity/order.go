@@ -26,11 +26,11 @@ func (p *pair) compareOrder() (swapped, doubt bool) {
 		return true, true
 	}
 	s, d := o.comparePassive()
-	swapped, doubt = swapped || s, doubt || d || o.sourceSwapped()
+	swapped, doubt = swapped || s, doubt || d || o.isSourceSwapped()
 	if p.a.finalVerb && !swapped && !doubt {
-		doubt = o.orderInverted()
+		doubt = o.isOrderInverted()
 	}
-	return swapped || o.rolesTraded(), doubt
+	return swapped || o.areRolesTraded(), doubt
 }
 
 func (p *pair) compareCauses() (swapped, doubt bool) {
@@ -41,8 +41,8 @@ func (p *pair) compareCauses() (swapped, doubt bool) {
 			continue
 		}
 		inA, inB := x.is&cause != 0, p.b.terms[p.to[i]].is&cause != 0
-		tally(inA, &hasA, &freeA)
-		tally(inB, &hasB, &freeB)
+		countSide(inA, &hasA, &freeA)
+		countSide(inB, &hasB, &freeB)
 		switch {
 		case inA && inB:
 			both++
@@ -56,17 +56,17 @@ func (p *pair) compareCauses() (swapped, doubt bool) {
 	case freeA == 0 || freeB == 0 || hasA+hasB == 0:
 		return false, false
 	case hasA == 0:
-		return false, p.leadNotCause(p.a.terms, &p.to, p.b.terms)
+		return false, p.isLeadNotCause(p.a.terms, &p.to, p.b.terms)
 	case hasB == 0:
-		return false, p.leadNotCause(p.b.terms, &p.from, p.a.terms)
+		return false, p.isLeadNotCause(p.b.terms, &p.from, p.a.terms)
 	}
 	swapped = onlyA > 0 && onlyB > 0 && both == 0
 	return swapped, !swapped && (both == 0 || onlyA > 0 && onlyB > 0)
 }
 
-// leadNotCause reports whether the first term of a text with "makes" is no cause in the other: "A
+// isLeadNotCause reports whether the first term of a text with "makes" is no cause in the other: "A
 // makes B grow", "A grows because of B".
-func (p *pair) leadNotCause(list []term, to *[maxTerms]int8, other []term) bool {
+func (p *pair) isLeadNotCause(list []term, to *[maxTerms]int8, other []term) bool {
 	lead := -1
 	for i := range list {
 		switch {
@@ -82,7 +82,7 @@ func (p *pair) leadNotCause(list []term, to *[maxTerms]int8, other []term) bool 
 // makesID is the rest of the English word "make".
 var makesID = hash("~make")
 
-func tally(in bool, yes, no *int) {
+func countSide(in bool, yes, no *int) {
 	if in {
 		*yes++
 	} else {
@@ -176,10 +176,10 @@ func commonRole(x, y *term) roleSet {
 	return 1 << (4 + x.role%58)
 }
 
-// rolesTraded reports whether two terms exchanged their roles: "from A to B", "from B to A". If
+// areRolesTraded reports whether two terms exchanged their roles: "from A to B", "from B to A". If
 // one role is none, the order of the terms must differ too, except for moments: "A after B" is not
 // "B after A" in any order.
-func (o *alignment) rolesTraded() bool {
+func (o *alignment) areRolesTraded() bool {
 	for set := o.changed; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		r, s := o.a.terms[i].role, o.b.terms[o.to[i]].role
@@ -193,9 +193,9 @@ func (o *alignment) rolesTraded() bool {
 	return false
 }
 
-// orderInverted reports whether two terms of the same role changed their order, for languages with
+// isOrderInverted reports whether two terms of the same role changed their order, for languages with
 // a final verb.
-func (o *alignment) orderInverted() bool {
+func (o *alignment) isOrderInverted() bool {
 	all := o.heavy
 	if o.nouns != 0 { // the language capitalises nouns
 		all &= o.nouns

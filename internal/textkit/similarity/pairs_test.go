@@ -44,7 +44,7 @@ func TestPairs(t *testing.T) {
 					continue
 				}
 				want := map[string]Verdict{"same": Same, "opposite": Opposite, "different": Different}[p.Label]
-				got := Of(p.A).Compare(Of(p.B))
+				got := Parse(p.A).Compare(Parse(p.B))
 				n[want][got]++
 				if got != want && split == "build" {
 					t.Logf("%s, not %s (%s):\n\t%s\n\t%s", got, want, p.Kind, p.A, p.B)

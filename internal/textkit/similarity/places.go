@@ -36,12 +36,12 @@ func (o *alignment) fill() {
 			o.nouns |= 1 << i
 		}
 		if p.to[i] >= 0 {
-			o.classify(i, &p.a.terms[i], &p.b.terms[p.to[i]])
+			o.classifyTerm(i, &p.a.terms[i], &p.b.terms[p.to[i]])
 		}
 	}
 }
 
-func (o *alignment) classify(i int, x, y *term) {
+func (o *alignment) classifyTerm(i int, x, y *term) {
 	bit := uint64(1) << i
 	o.parts[i] = commonRole(x, y)
 	switch {

@@ -19,7 +19,7 @@ func TestSymmetric(t *testing.T) {
 	list := buildTexts(t)
 	of := make([]Text, len(list))
 	for i, s := range list {
-		of[i] = Of(s)
+		of[i] = Parse(s)
 	}
 	for i := range of {
 		for j := range i {
@@ -33,19 +33,19 @@ func TestSymmetric(t *testing.T) {
 func TestReflexive(t *testing.T) {
 	long := strings.Repeat("All work and no play. ", 10_000)
 	for _, s := range append(buildTexts(t), "x", "7", "the", "of the and", "not", "?a", "не", "猫", "ราคา", long) {
-		if v := Of(s).Compare(Of(s)); v != Same {
+		if v := Parse(s).Compare(Parse(s)); v != Same {
 			t.Errorf("%.60q is %s as itself", s, v)
 		}
-		if v := Of(s).Compare(Of("  " + strings.ToUpper(s) + " ")); v != Same && !strings.ContainsAny(s, "ßı") {
+		if v := Parse(s).Compare(Parse("  " + strings.ToUpper(s) + " ")); v != Same && !strings.ContainsAny(s, "ßı") {
 			t.Errorf("%.60q is %s in capitals", s, v)
 		}
 	}
 	for _, s := range []string{"", " ", "!?", "...", "\xff"} {
-		if v := Of(s).Compare(Of(s)); v != Different {
+		if v := Parse(s).Compare(Parse(s)); v != Different {
 			t.Errorf("%q has no content and is %s", s, v)
 		}
 	}
-	if v := Of(long).Compare(Of(long + "No.")); v != Different {
+	if v := Parse(long).Compare(Parse(long + "No.")); v != Different {
 		t.Errorf("a long text and a longer one are %s", v)
 	}
 }
@@ -99,10 +99,10 @@ var antonyms = [][2]string{{"increases", "reduces"}, {"more", "less"}, {"many", 
 func TestChangedTexts(t *testing.T) {
 	n := 0
 	for _, s := range buildTexts(t) {
-		of := Of(s)
+		of := Parse(s)
 		for _, o := range changedTexts(s) {
 			n++
-			if v := of.Compare(Of(o)); v == Same {
+			if v := of.Compare(Parse(o)); v == Same {
 				t.Errorf("same:\n\t%s\n\t%s", s, o)
 			}
 		}
@@ -134,7 +134,7 @@ func TestCrossed(t *testing.T) {
 			}
 			of := make([]Text, len(list))
 			for i, s := range list {
-				of[i] = Of(s)
+				of[i] = Parse(s)
 			}
 			all, merged := 0, 0
 			for i := range list {
@@ -159,8 +159,8 @@ func TestCrossed(t *testing.T) {
 	}
 }
 
-// within is a simple reference implementation of Within.
-func within(t, o Text, share float64) bool {
+// containsReference is a simple reference implementation of Within.
+func containsReference(t, o Text, share float64) bool {
 	if t.weight == 0 || t.truncated || o.truncated {
 		return false
 	}
@@ -179,12 +179,12 @@ func within(t, o Text, share float64) bool {
 func TestWithinReference(t *testing.T) {
 	var of []Text
 	for _, s := range buildTexts(t) {
-		of = append(of, Of(s), Of(s+" "+s[len(s)/2:]))
+		of = append(of, Parse(s), Parse(s+" "+s[len(s)/2:]))
 	}
 	for i, x := range of {
 		for j, y := range of {
 			for _, share := range []float64{0.1, 0.5, 0.8, 1} {
-				if got, want := x.Within(y, share), within(x, y, share); got != want {
+				if got, want := x.IsContainedIn(y, share), containsReference(x, y, share); got != want {
 					t.Errorf("text %d within text %d to %.1f: %v, want %v", i, j, share, got, want)
 				}
 			}
@@ -196,7 +196,7 @@ func TestWithinReference(t *testing.T) {
 func TestExceedsLimit(t *testing.T) {
 	var of []Text
 	for _, s := range buildTexts(t) {
-		of = append(of, Of(s), Of(s[:len(s)/2]+s[len(s)/3:]))
+		of = append(of, Parse(s), Parse(s[:len(s)/2]+s[len(s)/3:]))
 	}
 	n := 0
 	for i := range of {

@@ -42,13 +42,13 @@ func readText(text string, t Text) Text {
 	t, r.Text = r.Text, Text{}
 	t.terms = make([]term, len(t.terms)) // exact size
 	copy(t.terms, r.buffer[:])
-	r.scanner.release()
+	r.scanner.releaseBuffers()
 	return t
 }
 
 func (r *reader) readTerms(text string) {
 	r.scan(text, true)
-	at := r.detect(text)
+	at := r.detectLanguage(text)
 	r.lang = r.words.list[at]
 	if r.ambiguousPoint && (at == 1 || at == 2 || at == 3) {
 		r.scan(text, false)
@@ -58,9 +58,9 @@ func (r *reader) readTerms(text string) {
 	for i := range r.tokens {
 		switch t := &r.tokens[i]; t.kind {
 		case word:
-			t.sense = r.lang.senseOf(t.lexeme)
+			t.sense = r.lang.lookupSense(t.lexeme)
 		case glyph:
-			t.sense = r.words.cjk.senseOf(t.lexeme)
+			t.sense = r.words.cjk.lookupSense(t.lexeme)
 		}
 	}
 	for i := 0; i < len(r.tokens); {
@@ -91,7 +91,7 @@ func (r *reader) readToken(i int) int {
 	if n := r.addNumberWord(i); n > 0 {
 		return n
 	}
-	e, ok := r.find(i)
+	e, ok := r.findEntry(i)
 	if !ok && !t.stop {
 		e, ok = t.derived, t.hasDerived
 	}
@@ -158,7 +158,7 @@ func (r *reader) applyEntry(i int, e entry) int {
 	case kindAsk:
 		t.weight, t.is = weightListed, questionWord
 	}
-	r.add(i, t)
+	r.addTerm(i, t)
 	if e.kind == kindTime {
 		r.roleTerms = 0 // the role applies to the next terms, not to the word
 	}
@@ -175,10 +175,10 @@ func (r *reader) addUnlisted(i int) {
 	if t.isName && r.lang.name != "de" {
 		m.weight = weightName
 	}
-	r.add(i, m)
+	r.addTerm(i, m)
 }
 
-func (r *reader) add(i int, t term) {
+func (r *reader) addTerm(i int, t term) {
 	if len(r.terms) == maxTerms {
 		r.truncated = true
 		return
@@ -212,7 +212,7 @@ func (r *reader) addSign(i int) int {
 		return r.applyEntry(i, e)
 	}
 	if sign == "+" {
-		r.add(i, term{id: hash("+"), weight: weightLight})
+		r.addTerm(i, term{id: hash("+"), weight: weightLight})
 	}
 	return 1
 }
@@ -237,7 +237,7 @@ func signWord(sign string) string {
 func (r *reader) addLetter(i int) int {
 	t := &r.tokens[i]
 	r.finalVerb = true
-	if e, ok := r.find(i); ok {
+	if e, ok := r.findEntry(i); ok {
 		return r.applyEntry(i, e)
 	}
 	switch {
@@ -257,6 +257,6 @@ func (r *reader) addLetter(i int) int {
 	case t.text >= "ぁ" && t.text <= "ゖ" || t.stop:
 		return 1
 	}
-	r.add(i, term{id: hash(t.text), weight: weightListed, is: noun})
+	r.addTerm(i, term{id: hash(t.text), weight: weightListed, is: noun})
 	return 1
 }

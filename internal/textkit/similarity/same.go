@@ -90,8 +90,8 @@ func (t *term) idBits() uint64 {
 	return bits
 }
 
-// Of analyses a text. A text of more than 8 KiB keeps only its hash.
-func Of(text string) Text {
+// Parse analyses a text. A text of more than 8 KiB keeps only its hash.
+func Parse(text string) Text {
 	t := Text{sum: contentHash(text)}
 	if t.sum == 0 {
 		return t
@@ -117,11 +117,11 @@ func (t Text) Compare(o Text) Verdict {
 	if t.sum != o.sum && !mayMatch(t.idBits, o.idBits) {
 		return Different
 	}
-	return compare(&t, &o)
+	return compareTexts(&t, &o)
 }
 
-// compare is Compare without the first cheap test.
-func compare(t, o *Text) Verdict {
+// compareTexts is Compare without the first cheap test.
+func compareTexts(t, o *Text) Verdict {
 	switch {
 	case t.sum == 0 || o.sum == 0:
 		return Different
@@ -138,9 +138,9 @@ func compare(t, o *Text) Verdict {
 	return p.verdict()
 }
 
-// Within reports whether o contains at least the share (0 to 1) of the weight of t's words, in any
+// IsContainedIn reports whether o contains at least the share (0 to 1) of the weight of t's words, in any
 // order and form, and all its names and numbers. It ignores the meaning. It does not allocate.
-func (t Text) Within(o Text, share float64) bool {
+func (t Text) IsContainedIn(o Text, share float64) bool {
 	if t.weight == 0 || t.truncated || o.truncated {
 		return false
 	}
@@ -219,7 +219,7 @@ func contentHash(text string) uint64 {
 		if space {
 			h, space = (h^' ')*1099511628211, false
 		}
-		h = (h ^ uint64(lower(r, is))) * 1099511628211
+		h = (h ^ uint64(lowerRune(r, is))) * 1099511628211
 		last = r
 	}
 	if !content {

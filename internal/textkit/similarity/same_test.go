@@ -42,7 +42,7 @@ func TestCompare(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := Of(test.a).Compare(Of(test.b)); got != test.want {
+			if got := Parse(test.a).Compare(Parse(test.b)); got != test.want {
 				t.Errorf("%q and %q are %s, not %s", test.a, test.b, got, test.want)
 			}
 		})
@@ -50,7 +50,7 @@ func TestCompare(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	list := []Text{Of("Dogs chase cats."), Of("Cats sleep."), Of("Dogs don't chase cats."), Of("Cats are chased by dogs."), Of("Cats eat fish.")}
+	list := []Text{Parse("Dogs chase cats."), Parse("Cats sleep."), Parse("Dogs don't chase cats."), Parse("Cats are chased by dogs."), Parse("Cats eat fish.")}
 	for _, test := range []struct {
 		text string
 		at   int
@@ -60,7 +60,7 @@ func TestNearest(t *testing.T) {
 		{"Cats never sleep.", 1, Opposite},
 		{"Birds sing.", -1, Different},
 	} {
-		if at, v := Nearest(list, Of(test.text)); at != test.at || v != test.want {
+		if at, v := Nearest(list, Parse(test.text)); at != test.at || v != test.want {
 			t.Errorf("%s: %d, %s; want %d, %s", test.text, at, v, test.at, test.want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestHuge(t *testing.T) {
 	for _, s := range []string{"a ", "not ", "word, ", "猫", "'", "-", "1.", "9", "in order ", "é", "١"} {
 		for _, n := range []int{maxBytes, 1 << 22} {
 			start := time.Now()
-			x := Of(strings.Repeat(s, n/len(s)))
+			x := Parse(strings.Repeat(s, n/len(s)))
 			x.Compare(x)
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("%d bytes of %q took %s", n, s, took)
@@ -81,7 +81,7 @@ func TestHuge(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	x, y := Of("Dogs chase cats through the old town at night."), Of("At night, cats are chased through the old town by dogs.")
+	x, y := Parse("Dogs chase cats through the old town at night."), Parse("At night, cats are chased through the old town by dogs.")
 	if n := testing.AllocsPerRun(100, func() { x.Compare(y) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
@@ -101,7 +101,7 @@ func TestWithin(t *testing.T) {
 		{"The Lenta mill burned down, and its owners left the valley.", 0.5, false},
 		{"", 0, false},
 	} {
-		if got := Of(tt.text).Within(Of(fact), tt.share); got != tt.want {
+		if got := Parse(tt.text).IsContainedIn(Parse(fact), tt.share); got != tt.want {
 			t.Errorf("%q within the fact to %.2f: %v, want %v", tt.text, tt.share, got, tt.want)
 		}
 	}

@@ -2,7 +2,7 @@
 // questions) say the same thing, opposite things, or different things. It needs no model and no
 // network, and its verdicts are reproducible.
 //
-// [Of] analyses a text once and returns a small [Text]. [Text.Compare] returns the [Verdict] for
+// [Parse] analyses a text once and returns a small [Text]. [Text.Compare] returns the [Verdict] for
 // two texts. [Nearest] finds the best match in a list. All functions are pure and safe for
 // concurrent use.
 //
@@ -58,13 +58,13 @@ import (
 	"strings"
 )
 
-// find returns the longest entry that starts at token i within its clause.
-func (r *reader) find(i int) (best entry, ok bool) {
+// findEntry returns the longest entry that starts at token i within its clause.
+func (r *reader) findEntry(i int) (best entry, ok bool) {
 	t := &r.tokens[i]
-	asks := t.inQuestion && r.beginsSentence(i)
+	asks := t.inQuestion && r.isSentenceStart(i)
 	e, found := t.entry, t.known
 	for n, at := 0, t.phrases; ; {
-		if asks && at != nil && at.asked && (n > 0 || !r.asksDegree(i)) {
+		if asks && at != nil && at.asked && (n > 0 || !r.isDegreeQuestion(i)) {
 			e, found = at.ask, true
 		}
 		if n++; found && (e.kind != kindCondition || !asks) {
@@ -85,9 +85,9 @@ func (r *reader) find(i int) (best entry, ok bool) {
 	}
 }
 
-// asksDegree reports whether token i asks for a degree ("how reliable", not "how do"). Such a
+// isDegreeQuestion reports whether token i asks for a degree ("how reliable", not "how do"). Such a
 // question equals the question whether the property holds.
-func (r *reader) asksDegree(i int) bool {
+func (r *reader) isDegreeQuestion(i int) bool {
 	if r.lang.name != "en" || r.tokens[i].text != "how" || i+1 == len(r.tokens) {
 		return false
 	}
@@ -96,14 +96,14 @@ func (r *reader) asksDegree(i int) bool {
 }
 
 // helperVerbs may follow "how".
-var helperVerbs = words("is are was were be do does did can could will would should shall may might must has have had not the to a an")
+var helperVerbs = wordSet("is are was were be do does did can could will would should shall may might must has have had not the to a an")
 
-// beginsSentence reports whether token i is the first or second of its sentence.
-func (r *reader) beginsSentence(i int) bool {
+// isSentenceStart reports whether token i is the first or second of its sentence.
+func (r *reader) isSentenceStart(i int) bool {
 	return r.tokens[i].first || r.tokens[i-1].first
 }
 
-func words(list string) map[string]bool {
+func wordSet(list string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.Fields(list) {
 		set[w] = true
@@ -122,8 +122,8 @@ type node struct {
 	asked  bool
 }
 
-// ensure returns the node of a phrase and creates missing nodes.
-func (n *node) ensure(stems []string) *node {
+// ensureNode returns the node of a phrase and creates missing nodes.
+func (n *node) ensureNode(stems []string) *node {
 	for _, s := range stems {
 		if n.next[s] == nil {
 			if n.next == nil {
@@ -185,6 +185,6 @@ func (r *reader) findAskedRole() uint8 {
 }
 
 var (
-	relativeWords = words("which what who whom whose")
-	doForms       = words("do does did")
+	relativeWords = wordSet("which what who whom whose")
+	doForms       = wordSet("do does did")
 )

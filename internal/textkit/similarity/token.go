@@ -81,8 +81,8 @@ func (s *scanner) setText(text string) {
 	}
 }
 
-// release drops buffers that only a long text needs.
-func (s *scanner) release() {
+// releaseBuffers drops buffers that only a long text needs.
+func (s *scanner) releaseBuffers() {
 	if cap(s.text) > maxBytes {
 		s.text, s.normalized = nil, nil
 	}
@@ -95,11 +95,11 @@ func (s *scanner) scanNext() {
 		s.pos++
 	case isUnspaced(r):
 		s.wordBuf = utf8.AppendRune(s.wordBuf[:0], unicode.ToLower(r))
-		s.add(s.words.lookup(s.wordBuf), glyph)
+		s.addToken(s.words.lookup(s.wordBuf), glyph)
 		s.pos++
 	case is&digits != 0:
 		s.scanNumber()
-	case is&(letter|wordMark) != 0 || r >= utf8.RuneSelf && inWord(r):
+	case is&(letter|wordMark) != 0 || r >= utf8.RuneSelf && isWordRune(r):
 		s.scanWord()
 	default:
 		s.scanMark(r)
@@ -107,7 +107,7 @@ func (s *scanner) scanNext() {
 	}
 }
 
-func (s *scanner) add(l *lexeme, kind tokenKind) *token {
+func (s *scanner) addToken(l *lexeme, kind tokenKind) *token {
 	s.tokens = append(s.tokens, token{})
 	t := &s.tokens[len(s.tokens)-1]
 	t.lexeme, t.kind, t.sentence, t.clause, t.first = l, kind, s.sentence, s.clause, s.atStart
@@ -125,7 +125,7 @@ func (s *scanner) scanWord() {
 		s.pos++
 	}
 	if !known {
-		s.wordBuf = append(s.wordBuf[:0], fold(string(s.text[from:min(s.pos, from+maxWord)]))...)
+		s.wordBuf = append(s.wordBuf[:0], foldWord(string(s.text[from:min(s.pos, from+maxWord)]))...)
 	}
 	head, tail := s.wordBuf, []byte(nil)
 	if divided {
@@ -135,7 +135,7 @@ func (s *scanner) scanWord() {
 	name := upper && !s.atStart || all&digits != 0
 	for _, part := range [2][]byte{head, tail} {
 		if len(part) > 0 {
-			t := s.add(s.words.lookup(part), word)
+			t := s.addToken(s.words.lookup(part), word)
 			t.isName, t.upper = name, upper
 		}
 	}
@@ -170,7 +170,7 @@ func (s *scanner) scanRest(from int) (all class, known, divided bool) {
 		is := classOf(r)
 		switch {
 		case r < utf8.RuneSelf && is&(letter|digits|wordMark) != 0:
-		case r >= utf8.RuneSelf && inWord(r) && !isUnspaced(r), s.isApostrophe():
+		case r >= utf8.RuneSelf && isWordRune(r) && !isUnspaced(r), s.isApostrophe():
 			divided = true // some letters are apostrophes
 		default:
 			return all, known, divided
@@ -187,7 +187,7 @@ func (s *scanner) scanRest(from int) (all class, known, divided bool) {
 func (s *scanner) foldRune(r rune, is class) bool {
 	switch {
 	case r < utf8.RuneSelf:
-		s.wordBuf = append(s.wordBuf, byte(lower(r, is)))
+		s.wordBuf = append(s.wordBuf, byte(lowerRune(r, is)))
 	case r == '’':
 		s.wordBuf = append(s.wordBuf, '\'')
 	case r < maxFolded && !unicode.Is(unicode.M, r):
@@ -236,13 +236,13 @@ func (s *scanner) scanMark(r rune) {
 			s.markQuestion(s.sentence)
 		}
 		if !s.atStart {
-			s.sentence, s.clause, s.atStart = increment(s.sentence), increment(s.clause), true
+			s.sentence, s.clause, s.atStart = incrementCapped(s.sentence), incrementCapped(s.clause), true
 		}
 	case ',', ';', ':', '(', ')', '、', '，', '；', '：', '—', '–', '[', ']':
-		s.clause = increment(s.clause)
+		s.clause = incrementCapped(s.clause)
 	case '%', '<', '>', '=', '≤', '≥', '≠', '+', '$', '€', '£', '¥', '→', '←', '&':
 		s.wordBuf = utf8.AppendRune(s.wordBuf[:0], r)
-		s.add(s.words.lookup(s.wordBuf), mark)
+		s.addToken(s.words.lookup(s.wordBuf), mark)
 	case '-':
 		s.scanArrow()
 	}
@@ -252,7 +252,7 @@ func (s *scanner) scanMark(r rune) {
 func (s *scanner) scanArrow() {
 	if s.pos+1 < len(s.text) && s.text[s.pos+1] == '>' {
 		s.pos++
-		s.add(s.words.lookup([]byte("→")), mark)
+		s.addToken(s.words.lookup([]byte("→")), mark)
 	}
 }
 
@@ -266,8 +266,8 @@ func (s *scanner) markQuestion(sentence uint8) {
 	}
 }
 
-// increment returns n+1, at most 200.
-func increment(n uint8) uint8 { return min(n+1, 200) }
+// incrementCapped returns n+1, at most 200.
+func incrementCapped(n uint8) uint8 { return min(n+1, 200) }
 
 // isUnspaced reports whether r belongs to a script without spaces between words.
 func isUnspaced(r rune) bool {

@@ -103,8 +103,8 @@ func (x *lexicon) newLexeme(text string) *lexeme {
 	return w
 }
 
-// senseOf returns the reading of a word in this language.
-func (l *language) senseOf(w *lexeme) *sense {
+// lookupSense returns the reading of a word in this language.
+func (l *language) lookupSense(w *lexeme) *sense {
 	s := w.senses[l.index].Load()
 	if s == nil {
 		s = l.newSense(w.text)
@@ -128,11 +128,11 @@ func (l *language) newSense(text string) *sense {
 
 // unlistedTerm returns the term of a word that no table has and that is no name.
 func (l *language) unlistedTerm(text, stem string) term {
-	t := term{weight: weightUnlisted, id: hash(l.root(stem))}
+	t := term{weight: weightUnlisted, id: hash(l.derivationRoot(stem))}
 	if len(text) > 5 && strings.HasSuffix(text, "ly") && l.name == "en" {
-		t.id, t.weight = hash(l.root(l.stem(text[:len(text)-2]))), weightLight
+		t.id, t.weight = hash(l.derivationRoot(l.stem(text[:len(text)-2]))), weightLight
 	}
-	if t.rest = l.withoutPrefix(text); t.rest != 0 {
+	if t.rest = l.unprefixedID(text); t.rest != 0 {
 		t.is |= prefixed
 	}
 	return t
@@ -162,8 +162,8 @@ func (l *language) derivedEntry(w string) (e entry, ok bool) {
 	return e, false
 }
 
-// withoutPrefix returns the id of a word without its negative prefix, 0 if it has none.
-func (l *language) withoutPrefix(text string) uint32 {
+// unprefixedID returns the id of a word without its negative prefix, 0 if it has none.
+func (l *language) unprefixedID(text string) uint32 {
 	for _, p := range l.negativePrefixes {
 		rest, ok := strings.CutPrefix(text, p)
 		if !ok || len(rest) < 4 {
@@ -173,14 +173,14 @@ func (l *language) withoutPrefix(text string) uint32 {
 		if e, ok := l.findWord(rest, stem); ok && e.kind == kindConcept {
 			return e.id
 		}
-		return hash(l.root(stem))
+		return hash(l.derivationRoot(stem))
 	}
 	return 0
 }
 
-func (l *language) root(stem string) string {
+func (l *language) derivationRoot(stem string) string {
 	if l.name == "en" {
-		return root(stem)
+		return cutDerivation(stem)
 	}
 	return stem
 }

@@ -15,7 +15,7 @@ func TestCacheKeepsResults(t *testing.T) {
 	list := buildTexts(t)[:200]
 	want := make([]Text, len(list))
 	for i, s := range list {
-		want[i] = Of(s)
+		want[i] = Parse(s)
 	}
 	read := cmp.AllowUnexported(Text{}, term{})
 	var all sync.WaitGroup
@@ -26,8 +26,8 @@ func TestCacheKeepsResults(t *testing.T) {
 				for j := range 100 {
 					fmt.Fprintf(&b, "w%dx%dy%d ", n, i, j)
 				}
-				Of(b.String())
-				if got := Of(s); !cmp.Equal(want[i], got, read) {
+				Parse(b.String())
+				if got := Parse(s); !cmp.Equal(want[i], got, read) {
 					t.Errorf("%q is read another way: %s", s, cmp.Diff(want[i], got, read))
 				}
 			}
@@ -56,7 +56,7 @@ func TestFoldLetterwise(t *testing.T) {
 			got += token.text + " "
 		}
 		form := []rune(norm.NFKC.String(w))
-		head, tail := splitApostrophe([]byte(fold(string(form[:min(maxWord, len(form))]))))
+		head, tail := splitApostrophe([]byte(foldWord(string(form[:min(maxWord, len(form))]))))
 		if want := strings.TrimSpace(string(head) + " " + string(tail)); strings.TrimSpace(got) != want {
 			t.Errorf("%q is %q, not %q", w, got, want)
 		}

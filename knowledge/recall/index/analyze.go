@@ -38,10 +38,10 @@ type analyzer struct {
 	entries []entry
 	lens    []uint16
 
-	readings *readings
-	numbers  map[string]int32
-	last     []int32 // newest entry of each term
-	known    map[lexical.Language]map[string]word
+	forms   *formCache
+	numbers map[string]int32
+	last    []int32 // newest entry of each term
+	known   map[lexical.Language]map[string]word
 }
 
 // An entry is a term in a passage.
@@ -56,11 +56,11 @@ type word struct {
 	stop       bool
 }
 
-func newAnalyzer(r *readings) *analyzer {
-	return &analyzer{readings: r, numbers: map[string]int32{}, known: map[lexical.Language]map[string]word{}}
+func newAnalyzer(r *formCache) *analyzer {
+	return &analyzer{forms: r, numbers: map[string]int32{}, known: map[lexical.Language]map[string]word{}}
 }
 
-func (a *analyzer) add(d *Doc, lang lexical.Language) {
+func (a *analyzer) addDoc(d *Doc, lang lexical.Language) {
 	known := a.known[lang]
 	if known == nil {
 		known = map[string]word{}
@@ -68,14 +68,14 @@ func (a *analyzer) add(d *Doc, lang lexical.Language) {
 	}
 	for i := range d.Passages {
 		p := &d.Passages[i]
-		f := fields{a, lang, known, int32(len(a.lens)), 0}
-		f.add(p.Text, bodyWeight)
-		f.add(d.Title, titleWeight)
-		f.add(p.Heading, headingWeight)
-		f.add(p.Speaker, nameWeight)
+		f := passageFields{a, lang, known, int32(len(a.lens)), 0}
+		f.addText(p.Text, bodyWeight)
+		f.addText(d.Title, titleWeight)
+		f.addText(p.Heading, headingWeight)
+		f.addText(p.Speaker, nameWeight)
 		for _, name := range d.Names {
 			if name != p.Speaker {
-				f.add(name, nameWeight)
+				f.addText(name, nameWeight)
 			}
 		}
 		n := uint16(min(f.n, maxLength))
@@ -86,7 +86,7 @@ func (a *analyzer) add(d *Doc, lang lexical.Language) {
 	}
 }
 
-type fields struct {
+type passageFields struct {
 	*analyzer
 	lang    lexical.Language
 	known   map[string]word
@@ -94,13 +94,13 @@ type fields struct {
 	n       int
 }
 
-func (f *fields) add(text string, weight uint16) {
+func (f *passageFields) addText(text string, weight uint16) {
 	wide := false
 	lexical.Tokens(text, func(t lexical.Token) {
-		w := f.word(text[t.Start:t.End])
-		f.count(w.stem, weight)
+		w := f.analyzeWord(text[t.Start:t.End])
+		f.countTerm(w.stem, weight)
 		if w.form >= 0 {
-			f.count(w.form, weight)
+			f.countTerm(w.form, weight)
 		}
 		if !w.stop {
 			f.n += int(weight)
@@ -108,11 +108,11 @@ func (f *fields) add(text string, weight uint16) {
 		wide = wide || text[t.Start] >= 0xe2
 	})
 	if wide {
-		lexical.Singles(text, func(t lexical.Token) { f.count(f.number(lexical.Fold(text[t.Start:t.End])), weight) })
+		lexical.Singles(text, func(t lexical.Token) { f.countTerm(f.termNumber(lexical.Fold(text[t.Start:t.End])), weight) })
 	}
 }
 
-func (f *fields) count(term int32, weight uint16) {
+func (f *passageFields) countTerm(term int32, weight uint16) {
 	if i := f.last[term]; i >= 0 && f.entries[i].passage == f.passage {
 		f.entries[i].tf = min(f.entries[i].tf+weight, math.MaxUint8)
 		return
@@ -121,30 +121,30 @@ func (f *fields) count(term int32, weight uint16) {
 	f.entries = append(f.entries, entry{term, f.passage, weight})
 }
 
-func (f *fields) word(text string) word {
+func (f *passageFields) analyzeWord(text string) word {
 	if w, ok := f.known[text]; ok {
 		return w
 	}
-	r := f.readings.read(text, f.lang)
-	w := word{stem: f.number(r.stem), form: -1, stop: r.stop}
+	r := f.forms.findForms(text, f.lang)
+	w := word{stem: f.termNumber(r.stem), form: -1, stop: r.stop}
 	if r.form == "" {
 		f.written[w.stem] = true
 	} else {
-		w.form = f.number(r.form)
+		w.form = f.termNumber(r.form)
 		f.written[w.form] = true
 	}
 	f.known[text] = w
 	return w
 }
 
-func stemOf(word string, lang lexical.Language) string {
+func stemWord(word string, lang lexical.Language) string {
 	if lang == undetermined {
 		lang = ""
 	}
 	return lexical.Stem(word, lang)
 }
 
-func (a *analyzer) number(term string) int32 {
+func (a *analyzer) termNumber(term string) int32 {
 	n, ok := a.numbers[term]
 	if !ok {
 		n = int32(len(a.terms))
@@ -179,7 +179,7 @@ func languageNumber(code string) uint8 {
 func stemLanguage(d *Doc) lexical.Language {
 	lang := d.Language
 	if lang == "" {
-		lang, _ = lexical.Detect(sample(d))
+		lang, _ = lexical.Detect(sampleText(d))
 	}
 	switch {
 	case lang == "":
@@ -193,7 +193,7 @@ func stemLanguage(d *Doc) lexical.Language {
 // maxSample limits the bytes for language detection.
 const maxSample = 1 << 10
 
-func sample(d *Doc) string {
+func sampleText(d *Doc) string {
 	var b []byte
 	for i := 0; i < len(d.Passages) && len(b) < maxSample; i++ {
 		b = append(append(b, d.Passages[i].Text...), '\n')
@@ -221,7 +221,7 @@ func (b Batch) Passages() int { return b.passages }
 // words. Do not change docs until the batch is added. AddBatch returns the errors.
 func (x *Index) Prepare(docs []Doc) Batch {
 	b := Batch{docs: docs, langs: make([]lexical.Language, len(docs))}
-	a := newAnalyzer(x.readings)
+	a := newAnalyzer(x.forms)
 	metas := make([]docMeta, len(docs))
 	for i := range docs {
 		runtime.Gosched() // let searches run
@@ -232,7 +232,7 @@ func (x *Index) Prepare(docs []Doc) Batch {
 		}
 		b.langs[i] = stemLanguage(d)
 		at := len(a.lens)
-		a.add(d, b.langs[i])
+		a.addDoc(d, b.langs[i])
 		metas[i] = newMeta(d, b.langs[i], int64(at))
 		before := (*docMeta)(nil)
 		if i > 0 {
@@ -241,12 +241,12 @@ func (x *Index) Prepare(docs []Doc) Batch {
 		b.meta = appendMeta(b.meta, &metas[i], before, a.lens[at:])
 	}
 	b.passages = len(a.lens)
-	b.err = b.invert(a)
+	b.err = b.invertEntries(a)
 	return b
 }
 
 func newMeta(d *Doc, lang lexical.Language, first int64) docMeta {
-	m := docMeta{id: d.ID, first: first, date: micros(d.Date), lang: languageNumber(string(lang)), source: d.Source,
+	m := docMeta{id: d.ID, first: first, date: toMicros(d.Date), lang: languageNumber(string(lang)), source: d.Source,
 		owner: unique.Make(d.Owner), kind: unique.Make(d.Kind)}
 	for _, t := range d.Tags {
 		m.tags = append(m.tags, unique.Make(t))
@@ -254,8 +254,8 @@ func newMeta(d *Doc, lang lexical.Language, first int64) docMeta {
 	return m
 }
 
-func (b *Batch) invert(a *analyzer) error {
-	order, list := a.sorted()
+func (b *Batch) invertEntries(a *analyzer) error {
+	order, list := a.sortTerms()
 	w := termWriter{emit: func(page []byte) error {
 		b.pages = append(b.pages, page)
 		return nil
@@ -266,7 +266,7 @@ func (b *Batch) invert(a *analyzer) error {
 			b.postings = ranking.AppendPosting(b.postings, e.passage-before, e.tf)
 			before = e.passage
 		}
-		if err := w.add(a.terms[t.term], t.to-t.from, a.written[t.term], len(b.postings)-from); err != nil {
+		if err := w.addTerm(a.terms[t.term], t.to-t.from, a.written[t.term], len(b.postings)-from); err != nil {
 			return err
 		}
 	}
@@ -279,7 +279,7 @@ type span struct {
 	begin    uint64 // first bytes of the term
 }
 
-func (a *analyzer) sorted() ([]span, []entry) {
+func (a *analyzer) sortTerms() ([]span, []entry) {
 	spans := make([]span, len(a.terms))
 	for _, e := range a.entries {
 		spans[e.term].to++
@@ -287,7 +287,7 @@ func (a *analyzer) sorted() ([]span, []entry) {
 	at := 0
 	for i := range spans {
 		n := spans[i].to
-		spans[i] = span{int32(i), at, at, begin(a.terms[i])}
+		spans[i] = span{int32(i), at, at, termPrefix(a.terms[i])}
 		at += n
 	}
 	list := make([]entry, len(a.entries))
@@ -305,8 +305,8 @@ func (a *analyzer) sorted() ([]span, []entry) {
 	return spans, list
 }
 
-// begin returns the first eight bytes of a term; if they differ, they order terms.
-func begin(term string) uint64 {
+// termPrefix returns the first eight bytes of a term; if they differ, they order terms.
+func termPrefix(term string) uint64 {
 	var b [8]byte
 	copy(b[:], term)
 	return binary.BigEndian.Uint64(b[:])
@@ -333,7 +333,7 @@ func (x *Index) AddBatch(ctx context.Context, tx *sql.Tx, b Batch) error {
 }
 
 func (x *Index) addBatch(ctx context.Context, tx *sql.Tx, b Batch) error {
-	s, err := x.advance(ctx, tx, state{segment: 1, passage: int64(b.passages)})
+	s, err := x.advanceState(ctx, tx, counters{segment: 1, passage: int64(b.passages)})
 	if err != nil {
 		return err
 	}
@@ -344,7 +344,7 @@ func (x *Index) addBatch(ctx context.Context, tx *sql.Tx, b Batch) error {
 	out := newBlobWriter(x, s.segment)
 	out.write(metaKind, b.meta)
 	for _, p := range b.pages {
-		out.row(termKind, p)
+		out.addRow(termKind, p)
 	}
 	out.write(postingKind, b.postings)
 	if err := out.flush(ctx, tx, true); err != nil {
@@ -362,10 +362,10 @@ func (x *Index) insertDocs(ctx context.Context, tx *sql.Tx, b Batch, first int64
 	defer docs.close()
 	defer passages.close()
 	for i, d := range b.docs {
-		err := docs.add(ctx, x, tx, d.ID, first, len(d.Passages), string(b.langs[i]), d.Title, strings.Join(d.Names, "\n"))
+		err := docs.addRow(ctx, x, tx, d.ID, first, len(d.Passages), string(b.langs[i]), d.Title, strings.Join(d.Names, "\n"))
 		for _, p := range d.Passages {
 			if err == nil {
-				err = passages.add(ctx, x, tx, first, d.ID, p.Start, p.End, p.Page, p.Heading, p.Speaker, p.Text)
+				err = passages.addRow(ctx, x, tx, first, d.ID, p.Start, p.End, p.Page, p.Heading, p.Speaker, p.Text)
 			}
 			first++
 		}
@@ -376,11 +376,11 @@ func (x *Index) insertDocs(ctx context.Context, tx *sql.Tx, b Batch, first int64
 	return errors.Join(docs.flush(ctx, x, tx), passages.flush(ctx, x, tx))
 }
 
-type state struct{ version, segment, passage, purge int64 }
+type counters struct{ version, segment, passage, purge int64 }
 
-// advance increments the version and other counters, and locks them until the
+// advanceState increments the version and other counters, and locks them until the
 // transaction ends.
-func (x *Index) advance(ctx context.Context, tx *sql.Tx, by state) (s state, err error) {
+func (x *Index) advanceState(ctx context.Context, tx *sql.Tx, by counters) (s counters, err error) {
 	const query = `UPDATE index_state SET version = version + 1, segment = segment + ?, passage = passage + ?, purge = purge + ?
 		WHERE one = 1 RETURNING version, segment, passage, purge`
 	row := tx.QueryRowContext(ctx, x.db.Bind(query), by.segment, by.passage, by.purge)

@@ -49,32 +49,32 @@ func newProse(words int) *prose {
 	return p
 }
 
-func (p *prose) word() string {
+func (p *prose) nextWord() string {
 	i, _ := slices.BinarySearch(p.sums, p.Float64()*p.sums[len(p.sums)-1])
 	return p.vocabulary[min(i, len(p.vocabulary)-1)]
 }
 
-func (p *prose) text(n int) string {
+func (p *prose) nextText(n int) string {
 	var b strings.Builder
 	for range n {
-		b.WriteString(p.word())
+		b.WriteString(p.nextWord())
 		b.WriteByte(' ')
 	}
 	return b.String()
 }
 
-// passage returns one of 20,000 texts of 80 words on average, plus a few words.
-func (p *prose) passage() string {
+// nextPassage returns one of 20,000 texts of 80 words on average, plus a few words.
+func (p *prose) nextPassage() string {
 	if len(p.known) < 20_000 {
-		p.known = append(p.known, p.text(36+p.IntN(81)))
+		p.known = append(p.known, p.nextText(36+p.IntN(81)))
 		return p.known[len(p.known)-1]
 	}
-	return p.known[p.IntN(len(p.known))] + p.text(4)
+	return p.known[p.IntN(len(p.known))] + p.nextText(4)
 }
 
-func (p *prose) query() (q Query) {
+func (p *prose) nextQuery() (q Query) {
 	for n := 2 + p.IntN(4); n > 0; {
-		w := p.word()
+		w := p.nextWord()
 		q.Terms = append(q.Terms, Term{Word: w})
 		if !lexical.Stop(w, "en") {
 			n--
@@ -85,37 +85,37 @@ func (p *prose) query() (q Query) {
 
 const benchPassages = 200_000
 
-func (p *prose) docs(first int64, n int) (docs []Doc) {
+func (p *prose) nextDocs(first int64, n int) (docs []Doc) {
 	for i := range n / 10 {
-		d := Doc{ID: first + int64(i), Language: "en", Title: p.text(4), Kind: "document", Source: fmt.Sprintf("/notes/%d.md", first+int64(i)),
+		d := Doc{ID: first + int64(i), Language: "en", Title: p.nextText(4), Kind: "document", Source: fmt.Sprintf("/notes/%d.md", first+int64(i)),
 			Date: time.Unix(1_700_000_000+int64(i), 0)}
 		for range 10 {
-			d.Passages = append(d.Passages, Passage{Text: p.passage()})
+			d.Passages = append(d.Passages, Passage{Text: p.nextPassage()})
 		}
 		docs = append(docs, d)
 	}
 	return docs
 }
 
-// fill indexes batches of 500 passages while merging, as programs do.
-func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Duration) {
+// fillIndex indexes batches of 500 passages while merging, as programs do.
+func fillIndex(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Duration) {
 	for len(p.known) < 20_000 {
-		p.passage()
+		p.nextPassage()
 	}
 	start := time.Now()
 	done := make(chan struct{})
 	var wait sync.WaitGroup
-	wait.Go(func() { tendUntil(b, x, done) })
+	wait.Go(func() { mergeUntil(b, x, done) })
 	batches := make(chan Batch, 2)
 	wait.Go(func() {
 		for i := 0; i < passages; i += 500 {
-			batches <- x.Prepare(p.docs(int64(i+1), 500))
+			batches <- x.Prepare(p.nextDocs(int64(i+1), 500))
 		}
 		close(batches)
 	})
 	for batch := range batches {
 		at := time.Now()
-		if err := x.db.Tx(b.Context(), adding(b.Context(), x, batch)); err != nil {
+		if err := x.db.Tx(b.Context(), addInTx(b.Context(), x, batch)); err != nil {
 			b.Fatal(err)
 		}
 		slowest = max(slowest, time.Since(at))
@@ -125,7 +125,7 @@ func fill(b testing.TB, x *Index, p *prose, passages int) (took, slowest time.Du
 	return time.Since(start), slowest
 }
 
-func tendUntil(b testing.TB, x *Index, done chan struct{}) {
+func mergeUntil(b testing.TB, x *Index, done chan struct{}) {
 	for {
 		more, err := x.Merge(context.Background())
 		if err != nil {
@@ -143,7 +143,7 @@ func tendUntil(b testing.TB, x *Index, done chan struct{}) {
 	}
 }
 
-func times(b *testing.B, name string, n int, search func()) {
+func reportTimes(b *testing.B, name string, n int, search func()) {
 	list := make([]time.Duration, n)
 	for i := range list {
 		start := time.Now()
@@ -159,10 +159,10 @@ func times(b *testing.B, name string, n int, search func()) {
 func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		file := filepath.Join(b.TempDir(), "bench.db")
-		x, _ := open(b, file)
+		x, _ := openIndex(b, file)
 		p := newProse(200_000)
-		stop := backfill(b, file)
-		took, slowest := fill(b, x, p, benchPassages)
+		stop := startBackfill(b, file)
+		took, slowest := fillIndex(b, x, p, benchPassages)
 		b.ReportMetric(benchPassages/took.Seconds(), "passages/s")
 		b.ReportMetric(float64(slowest.Milliseconds()), "slowest-batch-ms")
 		ask := func(q func() Query) func() {
@@ -172,11 +172,11 @@ func BenchmarkIndex(b *testing.B) {
 				}
 			}
 		}
-		times(b, "search", 2000, ask(p.query))
-		times(b, "feedback", 300, ask(func() Query { q := p.query(); q.Feedback = true; return q }))
-		times(b, "talk", 300, ask(func() Query { q := p.query(); q.Neighbours, q.Whole = 0.4, 0.5; return q }))
-		times(b, "typo", 300, ask(func() Query {
-			q := p.query()
+		reportTimes(b, "search", 2000, ask(p.nextQuery))
+		reportTimes(b, "feedback", 300, ask(func() Query { q := p.nextQuery(); q.Feedback = true; return q }))
+		reportTimes(b, "talk", 300, ask(func() Query { q := p.nextQuery(); q.Neighbours, q.Whole = 0.4, 0.5; return q }))
+		reportTimes(b, "typo", 300, ask(func() Query {
+			q := p.nextQuery()
 			w := q.Terms[0].Word
 			q.Terms[0].Word, q.Typos = w+"q", true
 			return q
@@ -186,13 +186,13 @@ func BenchmarkIndex(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(time.Since(start).Milliseconds()), "open-ms")
-		beside(b, x, p, ask(p.query))
+		benchmarkConcurrent(b, x, p, ask(p.nextQuery))
 		stop()
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		b.ReportMetric(float64(m.HeapAlloc>>20), "heap-MiB")
-		b.ReportMetric(resident(), "peak-MiB")
+		b.ReportMetric(residentMiB(), "peak-MiB")
 		s, err := x.Stats(b.Context())
 		if err != nil {
 			b.Fatal(err)
@@ -206,11 +206,11 @@ func BenchmarkIndex(b *testing.B) {
 	}
 }
 
-func beside(b *testing.B, x *Index, p *prose, search func()) {
+func benchmarkConcurrent(b *testing.B, x *Index, p *prose, search func()) {
 	more := newProse(200_000)
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
-	wait.Go(func() { tendUntil(b, x, stop) })
+	wait.Go(func() { mergeUntil(b, x, stop) })
 	wait.Go(func() {
 		for i := int64(benchPassages); ; i += 50 {
 			select {
@@ -218,20 +218,20 @@ func beside(b *testing.B, x *Index, p *prose, search func()) {
 				return
 			default:
 			}
-			batch := x.Prepare(more.docs(i+1, 500))
-			if err := x.db.Tx(context.Background(), adding(context.Background(), x, batch)); err != nil {
+			batch := x.Prepare(more.nextDocs(i+1, 500))
+			if err := x.db.Tx(context.Background(), addInTx(context.Background(), x, batch)); err != nil {
 				b.Error(err)
 				return
 			}
 		}
 	})
-	times(b, "beside", 1000, search)
+	reportTimes(b, "beside", 1000, search)
 	close(stop)
 	wait.Wait()
 }
 
-// backfill runs checkpoints of the write-ahead log, as the store does.
-func backfill(b *testing.B, file string) (stop func()) {
+// startBackfill runs checkpoints of the write-ahead log, as the store does.
+func startBackfill(b *testing.B, file string) (stop func()) {
 	db, err := sql.Open("sqlite", file+"?_pragma=busy_timeout(10000)&_pragma=secure_delete(on)")
 	if err != nil {
 		b.Fatal(err)
@@ -257,8 +257,8 @@ func backfill(b *testing.B, file string) (stop func()) {
 	}
 }
 
-// resident returns the peak memory in MiB, or 0 if unknown.
-func resident() (mib float64) {
+// residentMiB returns the peak memory in MiB, or 0 if unknown.
+func residentMiB() (mib float64) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0

@@ -27,7 +27,7 @@ func TestCacheForgetsWhatWasErased(t *testing.T) {
 	for _, k := range []chunkKey{row(1, 0), row(2, 7), row(2, 9), row(4, 0)} {
 		c.put(k, []byte("words"))
 	}
-	c.only(&view{segments: []*segment{{segmentRow: segmentRow{id: 1}}, {segmentRow: segmentRow{id: 2, purged: 9}}}})
+	c.dropStale(&view{segments: []*segment{{segmentRow: segmentRow{id: 1}}, {segmentRow: segmentRow{id: 2, purged: 9}}}})
 	for k, want := range map[chunkKey]bool{row(1, 0): true, row(2, 7): false, row(2, 9): true, row(4, 0): false} {
 		if got := c.get(k) != nil; got != want {
 			t.Errorf("%+v is kept: %t, want %t", k, got, want)

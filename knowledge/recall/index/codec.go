@@ -23,53 +23,53 @@ const (
 
 func blobID(segment int64, kind, n int) int64 { return segment<<30 | int64(kind)<<28 | int64(n) }
 
-func segmentOf(blob int64) int64 { return blob >> 30 }
+func blobSegment(blob int64) int64 { return blob >> 30 }
 
 // A cursor decodes numbers and strings. Damaged data reads as zeros and sets bad.
 type cursor struct {
-	data []byte
-	at   int
-	bad  bool
+	data    []byte
+	at      int
+	damaged bool
 }
 
-func (c *cursor) done() bool { return c.at >= len(c.data) || c.bad }
+func (c *cursor) atEnd() bool { return c.at >= len(c.data) || c.damaged }
 
-func (c *cursor) uint() uint64 {
+func (c *cursor) readUint() uint64 {
 	if c.at < len(c.data) && c.data[c.at] < 0x80 {
 		c.at++
 		return uint64(c.data[c.at-1])
 	}
-	return c.long()
+	return c.readLongUint()
 }
 
-func (c *cursor) long() uint64 {
+func (c *cursor) readLongUint() uint64 {
 	v, n := binary.Uvarint(c.data[c.at:])
 	if n <= 0 {
-		c.bad, c.at = true, len(c.data)
+		c.damaged, c.at = true, len(c.data)
 		return 0
 	}
 	c.at += n
 	return v
 }
 
-func (c *cursor) int(most int) int {
-	v := c.uint()
-	if v > uint64(most) {
-		c.bad, c.at = true, len(c.data)
+func (c *cursor) readInt(limit int) int {
+	v := c.readUint()
+	if v > uint64(limit) {
+		c.damaged, c.at = true, len(c.data)
 		return 0
 	}
 	return int(v)
 }
 
-func (c *cursor) signed() int64 {
-	v := c.uint()
+func (c *cursor) readSigned() int64 {
+	v := c.readUint()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-func (c *cursor) bytes() []byte {
-	n := c.int(len(c.data))
+func (c *cursor) readBytes() []byte {
+	n := c.readInt(len(c.data))
 	if n > len(c.data)-c.at {
-		c.bad, c.at, n = true, len(c.data), 0
+		c.damaged, c.at, n = true, len(c.data), 0
 	}
 	out := c.data[c.at : c.at+n]
 	c.at += n
@@ -87,9 +87,9 @@ func appendString(b []byte, s string) []byte {
 // A bitset has a bit for each document of a segment; missing bytes are zero.
 type bitset []byte
 
-func (s bitset) has(i int) bool { return i>>3 < len(s) && s[i>>3]&(1<<(i&7)) != 0 }
+func (s bitset) isSet(i int) bool { return i>>3 < len(s) && s[i>>3]&(1<<(i&7)) != 0 }
 
-func (s bitset) with(list ...int) bitset {
+func (s bitset) setBits(list ...int) bitset {
 	out := append(bitset(nil), s...)
 	for _, i := range list {
 		for len(out) <= i>>3 {
@@ -127,7 +127,7 @@ func (c *cache) get(k chunkKey) []byte {
 	}
 	data := c.old[k]
 	if data != nil {
-		c.keep(k, data)
+		c.storeRow(k, data)
 	}
 	return data
 }
@@ -136,10 +136,10 @@ func (c *cache) get(k chunkKey) []byte {
 func (c *cache) put(k chunkKey, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keep(k, data)
+	c.storeRow(k, data)
 }
 
-func (c *cache) keep(k chunkKey, data []byte) {
+func (c *cache) storeRow(k chunkKey, data []byte) {
 	if c.size+len(data) > maxCached/2 {
 		c.old, c.young, c.size = c.young, nil, 0
 	}
@@ -152,13 +152,13 @@ func (c *cache) keep(k chunkKey, data []byte) {
 	c.young[k] = data
 }
 
-// only drops rows that the view lacks: erased words must not stay in memory.
-func (c *cache) only(v *view) {
+// dropStale drops rows that the view lacks: erased words must not stay in memory.
+func (c *cache) dropStale(v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, rows := range []map[chunkKey][]byte{c.young, c.old} {
 		maps.DeleteFunc(rows, func(k chunkKey, _ []byte) bool {
-			s := v.segment(segmentOf(k.id))
+			s := v.findSegment(blobSegment(k.id))
 			return s == nil || s.purged != k.purged
 		})
 	}
@@ -177,13 +177,13 @@ type inserter struct {
 
 const insertMany = 16
 
-func (i *inserter) add(ctx context.Context, x *Index, tx *sql.Tx, args ...any) (err error) {
+func (i *inserter) addRow(ctx context.Context, x *Index, tx *sql.Tx, args ...any) (err error) {
 	i.args = append(i.args, args...)
 	if len(i.args) < insertMany*i.columns {
 		return nil
 	}
 	if i.many == nil {
-		if i.many, err = tx.PrepareContext(ctx, x.db.Bind(i.values(insertMany))); err != nil {
+		if i.many, err = tx.PrepareContext(ctx, x.db.Bind(i.insertQuery(insertMany))); err != nil {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func (i *inserter) add(ctx context.Context, x *Index, tx *sql.Tx, args ...any) (
 	return err
 }
 
-func (i *inserter) values(n int) string {
+func (i *inserter) insertQuery(n int) string {
 	row := "(?" + strings.Repeat(", ?", i.columns-1) + ")"
 	return i.query + row + strings.Repeat(", "+row, n-1)
 }
@@ -201,7 +201,7 @@ func (i *inserter) flush(ctx context.Context, x *Index, tx *sql.Tx) error {
 	if len(i.args) == 0 {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, x.db.Bind(i.values(len(i.args)/i.columns)), i.args...)
+	_, err := tx.ExecContext(ctx, x.db.Bind(i.insertQuery(len(i.args)/i.columns)), i.args...)
 	i.args = i.args[:0]
 	return err
 }
@@ -228,7 +228,7 @@ type blobRow struct {
 
 func newBlobWriter(x *Index, segment int64) *blobWriter { return &blobWriter{x: x, segment: segment} }
 
-func (w *blobWriter) row(kind int, data []byte) {
+func (w *blobWriter) addRow(kind int, data []byte) {
 	w.rows = append(w.rows, blobRow{blobID(w.segment, kind, w.next[kind]), data})
 	w.next[kind]++
 	w.size += len(data)
@@ -243,7 +243,7 @@ func (w *blobWriter) write(kind int, data []byte) {
 	for len(w.open[kind])+len(data) >= size {
 		n := size - len(w.open[kind])
 		row := make([]byte, 0, size)
-		w.row(kind, append(append(row, w.open[kind]...), data[:n]...))
+		w.addRow(kind, append(append(row, w.open[kind]...), data[:n]...))
 		w.open[kind], data = w.open[kind][:0], data[n:]
 	}
 	w.open[kind] = append(w.open[kind], data...)
@@ -253,14 +253,14 @@ func (w *blobWriter) write(kind int, data []byte) {
 func (w *blobWriter) flush(ctx context.Context, tx *sql.Tx, end bool) error {
 	for kind, data := range w.open {
 		if end && len(data) > 0 {
-			w.row(kind, data)
+			w.addRow(kind, data)
 			w.open[kind] = nil
 		}
 	}
 	in := inserter{query: `INSERT INTO index_blob (id, data) VALUES `, columns: 2}
 	defer in.close()
 	for _, r := range w.rows {
-		if err := in.add(ctx, w.x, tx, r.id, r.data); err != nil {
+		if err := in.addRow(ctx, w.x, tx, r.id, r.data); err != nil {
 			return err
 		}
 	}

@@ -13,27 +13,27 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-type place struct {
+type termPlace struct {
 	segment int
 	langs   uint32
 	entry   termEntry
 }
 
 func (x *Index) fetchGroups(ctx context.Context, tx *sql.Tx, v *view, groups []*group) error {
-	places := make([][]place, len(groups))
-	_ = together(len(groups), func(i int) error {
-		places[i] = v.places(groups[i])
+	places := make([][]termPlace, len(groups))
+	_ = runParallel(len(groups), func(i int) error {
+		places[i] = v.findPlaces(groups[i])
 		return nil
 	})
-	blobs, err := x.chunks(ctx, tx, v, places)
+	blobs, err := x.fetchChunks(ctx, tx, v, places)
 	if err != nil {
 		return err
 	}
-	return together(len(groups), func(i int) error { return groups[i].read(v, places[i], blobs) })
+	return runParallel(len(groups), func(i int) error { return groups[i].readLists(v, places[i], blobs) })
 }
 
-// together runs n calls in parallel and joins their errors.
-func together(n int, do func(i int) error) error {
+// runParallel runs n calls in parallel and joins their errors.
+func runParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := 1; i < n; i++ {
@@ -46,19 +46,19 @@ func together(n int, do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-func (v *view) places(g *group) (list []place) {
+func (v *view) findPlaces(g *group) (list []termPlace) {
 	for _, t := range g.terms {
 		for i, s := range v.segments {
-			if e, ok := s.terms.find(t.term); ok && e.df > 0 {
-				list = append(list, place{i, t.langs, e})
+			if e, ok := s.terms.findTerm(t.term); ok && e.df > 0 {
+				list = append(list, termPlace{i, t.langs, e})
 			}
 		}
 	}
 	return list
 }
 
-// chunks returns the rows that hold the postings, by ID.
-func (x *Index) chunks(ctx context.Context, tx *sql.Tx, v *view, groups [][]place) (map[int64][]byte, error) {
+// fetchChunks returns the rows that hold the postings, by ID.
+func (x *Index) fetchChunks(ctx context.Context, tx *sql.Tx, v *view, groups [][]termPlace) (map[int64][]byte, error) {
 	blobs := map[int64][]byte{}
 	var missing []chunkKey
 	for _, list := range groups {
@@ -78,21 +78,21 @@ func (x *Index) chunks(ctx context.Context, tx *sql.Tx, v *view, groups [][]plac
 	return blobs, x.fetchBlobs(ctx, tx, missing, blobs)
 }
 
-func (g *group) read(v *view, places []place, blobs map[int64][]byte) error {
+func (g *group) readLists(v *view, places []termPlace, blobs map[int64][]byte) error {
 	g.lists = make([][]ranking.Posting, len(v.segments))
 	for _, p := range places {
 		s := v.segments[p.segment]
-		list, err := s.list(p.entry, blobs)
+		list, err := s.postingBytes(p.entry, blobs)
 		if err != nil {
 			return err
 		}
-		g.lists[p.segment] = s.append(g.lists[p.segment], list, p)
+		g.lists[p.segment] = s.appendPostings(g.lists[p.segment], list, p)
 	}
-	g.count(v)
+	g.countPassages(v)
 	return nil
 }
 
-func (s *segment) list(e termEntry, blobs map[int64][]byte) ([]byte, error) {
+func (s *segment) postingBytes(e termEntry, blobs map[int64][]byte) ([]byte, error) {
 	at, size := e.at, e.size
 	from := int(at % chunkSize)
 	data := blobs[blobID(s.id, postingKind, int(at/chunkSize))]
@@ -112,26 +112,26 @@ func (s *segment) list(e termEntry, blobs map[int64][]byte) ([]byte, error) {
 	return out, nil
 }
 
-// append appends postings of the languages at p, without removed documents.
-func (s *segment) append(out []ranking.Posting, list []byte, p place) []ranking.Posting {
+// appendPostings appends postings of the languages at p, without removed documents.
+func (s *segment) appendPostings(out []ranking.Posting, list []byte, p termPlace) []ranking.Posting {
 	from := len(out)
 	out = ranking.AppendPostings(slices.Grow(out, p.entry.df), list, p.entry.df, len(s.lens))
-	if p.langs != 0 || s.dirty() {
+	if p.langs != 0 || s.hasRemoved() {
 		kept := out[:from]
 		for _, k := range out[from:] {
-			if d := s.docOf[k.At]; (p.langs == 0 || p.langs>>s.docs[d].lang&1 != 0) && !s.dead.has(int(d)) {
+			if d := s.docOf[k.At]; (p.langs == 0 || p.langs>>s.docs[d].lang&1 != 0) && !s.dead.isSet(int(d)) {
 				kept = append(kept, k)
 			}
 		}
 		out = kept
 	}
 	if from > 0 {
-		out = merged(out)
+		out = combinePostings(out)
 	}
 	return out
 }
 
-func merged(list []ranking.Posting) []ranking.Posting {
+func combinePostings(list []ranking.Posting) []ranking.Posting {
 	slices.SortFunc(list, func(a, b ranking.Posting) int { return int(a.At) - int(b.At) })
 	out := list[:0]
 	for _, p := range list {
@@ -144,7 +144,7 @@ func merged(list []ranking.Posting) []ranking.Posting {
 	return out
 }
 
-func (g *group) count(v *view) {
+func (g *group) countPassages(v *view) {
 	g.df = 0
 	for _, l := range g.lists {
 		g.df += len(l)
@@ -197,22 +197,22 @@ func (x *Index) fetchPart(ctx context.Context, tx *sql.Tx, ids []int64, out map[
 	return rows.Err()
 }
 
-func (m *merger) postings(ctx context.Context) error {
-	readers := make([]*reader, len(m.in))
+func (m *merger) mergePostings(ctx context.Context) error {
+	readers := make([]*postingReader, len(m.in))
 	for i, s := range m.in {
-		readers[i] = &reader{x: m.x, s: s}
+		readers[i] = &postingReader{x: m.x, s: s}
 	}
 	var list []ranking.Posting
 	var buf []byte
 	n := 0
-	for terms := range union(m.in) {
+	for terms := range mergeTerms(m.in) {
 		if n++; n%64 == 0 {
 			runtime.Gosched() // let searches run
 		}
 		list = list[:0]
 		written := false
 		for _, t := range terms {
-			data, err := readers[t.segment].read(ctx, t.entry)
+			data, err := readers[t.segment].readPostings(ctx, t.entry)
 			if err != nil {
 				return err
 			}
@@ -237,7 +237,7 @@ func (m *merger) postings(ctx context.Context) error {
 			before = p.At
 		}
 		m.w.write(postingKind, buf)
-		if err := m.terms.add(terms[0].term, len(list), written, len(buf)); err != nil {
+		if err := m.terms.addTerm(terms[0].term, len(list), written, len(buf)); err != nil {
 			return err
 		}
 	}
@@ -250,8 +250,8 @@ type segmentTerm struct {
 	entry   termEntry
 }
 
-// A reader reads the postings of a segment in order.
-type reader struct {
+// A postingReader reads the postings of a segment in order.
+type postingReader struct {
 	x    *Index
 	s    *segment
 	from int // first chunk in data
@@ -260,8 +260,8 @@ type reader struct {
 
 const readAhead = 16
 
-// read returns postings that are valid until the next call.
-func (r *reader) read(ctx context.Context, e termEntry) ([]byte, error) {
+// readPostings returns postings that are valid until the next call.
+func (r *postingReader) readPostings(ctx context.Context, e termEntry) ([]byte, error) {
 	for {
 		at := int(e.at - int64(r.from)*chunkSize)
 		if at >= 0 && at+e.size <= len(r.data) {
@@ -278,13 +278,13 @@ func (r *reader) read(ctx context.Context, e termEntry) ([]byte, error) {
 			next = int(e.at / chunkSize)
 			r.from = next
 		}
-		if n, err := r.fill(ctx, next); err != nil || n == 0 {
+		if n, err := r.fillChunks(ctx, next); err != nil || n == 0 {
 			return nil, cmp.Or(err, errDamaged)
 		}
 	}
 }
 
-func (r *reader) fill(ctx context.Context, next int) (n int, err error) {
+func (r *postingReader) fillChunks(ctx context.Context, next int) (n int, err error) {
 	const query = `SELECT data FROM index_blob WHERE id >= ? AND id < ? ORDER BY id`
 	rows, err := r.x.db.Read.QueryContext(ctx, r.x.db.Bind(query), blobID(r.s.id, postingKind, next), blobID(r.s.id, postingKind, next+readAhead))
 	if err != nil {
@@ -301,16 +301,16 @@ func (r *reader) fill(ctx context.Context, next int) (n int, err error) {
 	return n, rows.Err()
 }
 
-// union yields the terms of segments in order, each with all its segments.
-func union(in []*segment) func(yield func([]segmentTerm) bool) {
+// mergeTerms yields the terms of segments in order, each with all its segments.
+func mergeTerms(in []*segment) func(yield func([]segmentTerm) bool) {
 	return func(yield func([]segmentTerm) bool) {
-		var heads []*head
+		var heads []*termHead
 		for i, s := range in {
 			if h := newHead(i, s.terms); h.next() {
 				heads = append(heads, h)
 			}
 		}
-		order := func(a, b *head) int { return cmp.Or(cmp.Compare(a.term, b.term), a.segment-b.segment) }
+		order := func(a, b *termHead) int { return cmp.Or(cmp.Compare(a.term, b.term), a.segment-b.segment) }
 		slices.SortFunc(heads, order)
 		var out []segmentTerm
 		for len(heads) > 0 {
@@ -324,7 +324,7 @@ func union(in []*segment) func(yield func([]segmentTerm) bool) {
 			if !yield(out) {
 				return
 			}
-			moved := append([]*head(nil), heads[:n]...)
+			moved := append([]*termHead(nil), heads[:n]...)
 			heads = heads[n:]
 			for _, h := range moved {
 				if h.next() {
@@ -336,7 +336,7 @@ func union(in []*segment) func(yield func([]segmentTerm) bool) {
 	}
 }
 
-type head struct {
+type termHead struct {
 	segment int
 	d       *dictionary
 	page    int
@@ -347,30 +347,30 @@ type head struct {
 	entry   termEntry
 }
 
-func newHead(segment int, d *dictionary) *head {
-	h := &head{segment: segment, d: d}
-	h.open()
+func newHead(segment int, d *dictionary) *termHead {
+	h := &termHead{segment: segment, d: d}
+	h.openPage()
 	return h
 }
 
-func (h *head) open() {
+func (h *termHead) openPage() {
 	if h.page < len(h.d.pages) {
 		h.c, h.at = cursor{data: h.d.pages[h.page].data}, h.d.pages[h.page].at
 	}
 }
 
-func (h *head) next() bool {
-	for h.c.done() {
+func (h *termHead) next() bool {
+	for h.c.atEnd() {
 		if h.page++; h.page >= len(h.d.pages) {
 			return false
 		}
-		h.open()
+		h.openPage()
 	}
-	shared := h.c.int(len(h.key))
-	h.key = append(h.key[:shared], h.c.bytes()...)
-	df, size := h.c.int(maxPostings), h.c.int(maxPostings)
+	shared := h.c.readInt(len(h.key))
+	h.key = append(h.key[:shared], h.c.readBytes()...)
+	df, size := h.c.readInt(maxPostings), h.c.readInt(maxPostings)
 	h.term = string(h.key)
 	h.entry = termEntry{df >> 1, df&1 != 0, h.at, size}
 	h.at += int64(size)
-	return !h.c.bad
+	return !h.c.damaged
 }

@@ -94,7 +94,7 @@ type Index struct {
 	statements sqldb.Statements
 	cache      cache
 
-	readings *readings
+	forms *formCache
 
 	merging sync.Mutex
 
@@ -113,11 +113,11 @@ func Open(ctx context.Context, db sqldb.DB) (*Index, error) {
 	if err := db.Migrate(ctx, "index", scripts); err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, clock: time.Now, view: &view{version: -1}, ready: map[int64]*segment{}, readings: newReadings()}
-	if err := x.prepare(ctx); err != nil {
+	x := &Index{db: db, clock: time.Now, view: &view{version: -1}, ready: map[int64]*segment{}, forms: newFormCache()}
+	if err := x.prepareStatements(ctx); err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
-	err = x.reading(ctx, func(*sql.Tx, *view) error { return nil })
+	err = x.readView(ctx, func(*sql.Tx, *view) error { return nil })
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
@@ -126,7 +126,7 @@ func Open(ctx context.Context, db sqldb.DB) (*Index, error) {
 
 const maxFetch = 256
 
-func (x *Index) prepare(ctx context.Context) (err error) {
+func (x *Index) prepareStatements(ctx context.Context) (err error) {
 	if x.version, err = x.db.Read.PrepareContext(ctx, `SELECT version FROM index_state WHERE one = 1`); err != nil {
 		return err
 	}
@@ -151,8 +151,8 @@ type view struct {
 	langs    [maxLanguages]int // passages by language
 }
 
-// reading calls do with the newest view, in a transaction of its version.
-func (x *Index) reading(ctx context.Context, do func(tx *sql.Tx, v *view) error) error {
+// readView calls do with the newest view, in a transaction of its version.
+func (x *Index) readView(ctx context.Context, do func(tx *sql.Tx, v *view) error) error {
 	opts := &sql.TxOptions{ReadOnly: true}
 	if x.db.Numbered {
 		opts.Isolation = sql.LevelRepeatableRead
@@ -162,14 +162,14 @@ func (x *Index) reading(ctx context.Context, do func(tx *sql.Tx, v *view) error)
 		return err
 	}
 	defer tx.Rollback()
-	v, err := x.see(ctx, tx)
+	v, err := x.currentView(ctx, tx)
 	if err != nil {
 		return err
 	}
 	return do(tx, v)
 }
 
-func (x *Index) see(ctx context.Context, tx *sql.Tx) (*view, error) {
+func (x *Index) currentView(ctx context.Context, tx *sql.Tx) (*view, error) {
 	version := int64(0)
 	if err := tx.StmtContext(ctx, x.version).QueryRowContext(ctx).Scan(&version); err != nil { //nolint:sqlclosecheck // ends with the transaction
 		return nil, err
@@ -179,10 +179,10 @@ func (x *Index) see(ctx context.Context, tx *sql.Tx) (*view, error) {
 	if x.view.version == version {
 		return x.view, nil
 	}
-	v, err := x.refresh(ctx, tx, version, x.ready)
+	v, err := x.refreshView(ctx, tx, version, x.ready)
 	if err == nil && version > x.view.version {
 		x.view = v
-		x.cache.only(v)
+		x.cache.dropStale(v)
 		for _, s := range v.segments {
 			delete(x.ready, s.id)
 		}
@@ -190,30 +190,30 @@ func (x *Index) see(ctx context.Context, tx *sql.Tx) (*view, error) {
 	return v, err
 }
 
-// refresh makes the transaction's view and reuses loaded segments. The caller holds mu.
-func (x *Index) refresh(ctx context.Context, q queryer, version int64, ready map[int64]*segment) (*view, error) {
-	list, err := x.segments(ctx, q)
+// refreshView makes the transaction's view and reuses loaded segments. The caller holds mu.
+func (x *Index) refreshView(ctx context.Context, q queryer, version int64, ready map[int64]*segment) (*view, error) {
+	list, err := x.readSegments(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	v := &view{version: version}
 	for _, row := range list {
-		old := x.view.segment(row.id)
+		old := x.view.findSegment(row.id)
 		if old == nil {
 			old = ready[row.id]
 		}
 		s := old
 		if old == nil || old.changed != row.changed || old.purged != row.purged || old.purges != row.purges {
-			if s, err = x.load(ctx, q, row, old); err != nil {
+			if s, err = x.loadSegment(ctx, q, row, old); err != nil {
 				return nil, err
 			}
 		}
-		v.add(s)
+		v.addSegment(s)
 	}
 	return v, nil
 }
 
-func (x *Index) segments(ctx context.Context, q queryer) (list []segmentRow, err error) {
+func (x *Index) readSegments(ctx context.Context, q queryer) (list []segmentRow, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT id, changed, purged, purges, first FROM index_segment WHERE state = 1 ORDER BY id`)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (x *Index) segments(ctx context.Context, q queryer) (list []segmentRow, err
 	return list, rows.Err()
 }
 
-func (v *view) add(s *segment) {
+func (v *view) addSegment(s *segment) {
 	v.segments = append(v.segments, s)
 	v.passages += s.live
 	v.docs += s.liveDocs
@@ -239,7 +239,7 @@ func (v *view) add(s *segment) {
 	}
 }
 
-func (v *view) segment(id int64) *segment {
+func (v *view) findSegment(id int64) *segment {
 	i, ok := slices.BinarySearchFunc(v.segments, id, func(s *segment, id int64) int { return cmp.Compare(s.id, id) })
 	if !ok {
 		return nil
@@ -247,21 +247,21 @@ func (v *view) segment(id int64) *segment {
 	return v.segments[i]
 }
 
-// inside returns the view in a writing transaction with its changes. It is not kept,
+// viewOfTx returns the view in a writing transaction with its changes. It is not kept,
 // since they may be rolled back.
-func (x *Index) inside(ctx context.Context, tx *sql.Tx) (*view, error) {
+func (x *Index) viewOfTx(ctx context.Context, tx *sql.Tx) (*view, error) {
 	version := int64(0)
 	if err := tx.QueryRowContext(ctx, `SELECT version FROM index_state WHERE one = 1`).Scan(&version); err != nil {
 		return nil, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.refresh(ctx, tx, version, nil)
+	return x.refreshView(ctx, tx, version, nil)
 }
 
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	var out Stats
-	err := x.reading(ctx, func(_ *sql.Tx, v *view) error {
+	err := x.readView(ctx, func(_ *sql.Tx, v *view) error {
 		out = Stats{Docs: v.docs, Passages: v.passages, Segments: len(v.segments)}
 		var order []int
 		for i, n := range v.langs {

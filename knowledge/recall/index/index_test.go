@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func open(t testing.TB, file string) (*Index, sqldb.DB) {
+func openIndex(t testing.TB, file string) (*Index, sqldb.DB) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), file)
 	if err != nil {
@@ -35,10 +35,10 @@ func open(t testing.TB, file string) (*Index, sqldb.DB) {
 }
 
 func newIndex(t testing.TB) (*Index, sqldb.DB) {
-	return open(t, filepath.Join(t.TempDir(), "test.db"))
+	return openIndex(t, filepath.Join(t.TempDir(), "test.db"))
 }
 
-func add(t testing.TB, x *Index, docs ...Doc) {
+func addDocs(t testing.TB, x *Index, docs ...Doc) {
 	t.Helper()
 	b := x.Prepare(docs)
 	if err := x.db.Tx(t.Context(), func(tx *sql.Tx) error { return x.AddBatch(t.Context(), tx, b) }); err != nil {
@@ -46,14 +46,14 @@ func add(t testing.TB, x *Index, docs ...Doc) {
 	}
 }
 
-func remove(t testing.TB, x *Index, ids ...int64) {
+func removeDocs(t testing.TB, x *Index, ids ...int64) {
 	t.Helper()
 	if err := x.db.Tx(t.Context(), func(tx *sql.Tx) error { return x.Remove(t.Context(), tx, ids...) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func tend(t testing.TB, x *Index) {
+func mergeAll(t testing.TB, x *Index) {
 	t.Helper()
 	for {
 		more, err := x.Merge(t.Context())
@@ -66,7 +66,7 @@ func tend(t testing.TB, x *Index) {
 	}
 }
 
-func lookFor(t testing.TB, x *Index, q Query, n int) []Hit {
+func searchHits(t testing.TB, x *Index, q Query, n int) []Hit {
 	t.Helper()
 	hits, err := x.Search(t.Context(), q, n)
 	if err != nil {
@@ -75,15 +75,15 @@ func lookFor(t testing.TB, x *Index, q Query, n int) []Hit {
 	return hits
 }
 
-func terms(text string) (out []Term) {
+func queryTerms(text string) (out []Term) {
 	for _, w := range strings.Fields(text) {
 		out = append(out, Term{Word: w})
 	}
 	return out
 }
 
-// doc returns a document with a passage for each text.
-func doc(id int64, texts ...string) Doc {
+// newDoc returns a document with a passage for each text.
+func newDoc(id int64, texts ...string) Doc {
 	d := Doc{ID: id, Language: "en"}
 	at := 0
 	for _, t := range texts {
@@ -96,13 +96,13 @@ func doc(id int64, texts ...string) Doc {
 // A reference is a plain list of documents.
 type reference struct{ docs map[int64]Doc }
 
-type scored struct {
+type scoredDoc struct {
 	doc   int64
 	place int
 	score float64
 }
 
-func fieldsOf(d Doc, p Passage) (tf map[string]float64, n float64) {
+func fieldCounts(d Doc, p Passage) (tf map[string]float64, n float64) {
 	tf = map[string]float64{}
 	lang := stemLanguage(&d)
 	for _, text := range append([]string{p.Text, d.Title, p.Heading, p.Speaker}, d.Names...) {
@@ -118,7 +118,7 @@ func fieldsOf(d Doc, p Passage) (tf map[string]float64, n float64) {
 }
 
 // search scores everything by BM25.
-func (r *reference) search(q Query, n int) (out []scored) {
+func (r *reference) search(q Query, n int) (out []scoredDoc) {
 	type passage struct {
 		doc   Doc
 		place int
@@ -131,7 +131,7 @@ func (r *reference) search(q Query, n int) (out []scored) {
 	for _, d := range r.docs {
 		langs[stemLanguage(&d)] = true
 		for i, p := range d.Passages {
-			tf, n := fieldsOf(d, p)
+			tf, n := fieldCounts(d, p)
 			all = append(all, passage{d, i, tf, n})
 			length += n
 		}
@@ -158,9 +158,9 @@ func (r *reference) search(q Query, n int) (out []scored) {
 			case t.Not:
 				met[i] = -1000
 			default:
-				b, k1 := leanWritten, 1.2
+				b, k1 := lengthNormWritten, 1.2
 				if p.doc.Passages[p.place].Speaker != "" {
-					b = leanSpoken
+					b = lengthNormSpoken
 				}
 				sums[i] += idf * tfs[i] * (k1 + 1) / (tfs[i] + k1*(1-b+b*p.n/(length/float64(len(all)))))
 				if t.Must && !t.Not {
@@ -169,14 +169,14 @@ func (r *reference) search(q Query, n int) (out []scored) {
 			}
 		}
 	}
-	sv := newSieve(q.Filter)
+	sv := newDocFilter(q.Filter)
 	for i, p := range all {
 		m := newMeta(&p.doc, "en", 0)
-		if sums[i] > 0 && met[i] == must && sv.keeps(&m) {
-			out = append(out, scored{p.doc.ID, p.place, sums[i]})
+		if sums[i] > 0 && met[i] == must && sv.matchesDoc(&m) {
+			out = append(out, scoredDoc{p.doc.ID, p.place, sums[i]})
 		}
 	}
-	slices.SortFunc(out, func(a, b scored) int {
+	slices.SortFunc(out, func(a, b scoredDoc) int {
 		switch {
 		case a.score > b.score:
 			return -1
@@ -188,17 +188,17 @@ func (r *reference) search(q Query, n int) (out []scored) {
 	return out[:min(n, len(out))]
 }
 
-func (r *reference) compare(t *testing.T, x *Index, q Query) {
+func (r *reference) compareSearch(t *testing.T, x *Index, q Query) {
 	t.Helper()
 	const n = 20
 	want := r.search(q, 1_000)
-	got := lookFor(t, x, q, n)
+	got := searchHits(t, x, q, n)
 	if len(got) != min(n, len(want)) {
 		t.Fatalf("%+v: %d hits, want %d", q, len(got), min(n, len(want)))
 	}
-	scores := map[scored]float64{}
+	scores := map[scoredDoc]float64{}
 	for _, s := range want {
-		scores[scored{s.doc, s.place, 0}] = s.score
+		scores[scoredDoc{s.doc, s.place, 0}] = s.score
 	}
 	for i, h := range got {
 		p, d, err := x.Passage(t.Context(), h.Passage)
@@ -209,7 +209,7 @@ func (r *reference) compare(t *testing.T, x *Index, q Query) {
 		if place < 0 {
 			t.Fatalf("document %d has no passage %+v", d, p)
 		}
-		if s := scores[scored{d, place, 0}]; !near(h.Score, s) || !near(h.Score, want[i].score) {
+		if s := scores[scoredDoc{d, place, 0}]; !isNearlyEqual(h.Score, s) || !isNearlyEqual(h.Score, want[i].score) {
 			t.Fatalf("%+v: hit %d has the score %f, it should %f, and the place %f", q, i, h.Score, s, want[i].score)
 		}
 		if h.Relevance < 0 || h.Relevance > 1 {
@@ -218,14 +218,14 @@ func (r *reference) compare(t *testing.T, x *Index, q Query) {
 	}
 }
 
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-4*max(1, a) }
+func isNearlyEqual(a, b float64) bool { return math.Abs(a-b) < 1e-4*max(1, a) }
 
-type maker struct {
+type docMaker struct {
 	*rand.Rand
 	next int64
 }
 
-func (m *maker) word() string {
+func (m *docMaker) randomWord() string {
 	stems := []string{"run", "walk", "house", "letter", "promise", "river", "kitchen", "report", "table", "winter", "vertrag", "haus"}
 	ends := []string{"", "", "s", "ing", "ed"}
 	if m.IntN(4) == 0 {
@@ -237,25 +237,25 @@ func (m *maker) word() string {
 	return stems[int(float64(len(stems))*m.Float64()*m.Float64())] + ends[m.IntN(len(ends))]
 }
 
-func (m *maker) text(n int) string {
+func (m *docMaker) randomText(n int) string {
 	var b strings.Builder
 	for range n {
-		b.WriteString(m.word() + " ")
+		b.WriteString(m.randomWord() + " ")
 	}
 	return b.String()
 }
 
-func (m *maker) doc() Doc {
+func (m *docMaker) randomDoc() Doc {
 	m.next++
 	var texts []string
 	for range 1 + m.IntN(4) {
-		texts = append(texts, m.text(m.IntN(30)))
+		texts = append(texts, m.randomText(m.IntN(30)))
 	}
-	d := doc(m.next, texts...)
+	d := newDoc(m.next, texts...)
 	d.Language = []lexical.Language{"en", "en", "de", "pl"}[m.IntN(4)]
-	d.Title = m.text(m.IntN(4))
+	d.Title = m.randomText(m.IntN(4))
 	if m.IntN(3) == 0 {
-		d.Passages[0].Speaker = m.word()
+		d.Passages[0].Speaker = m.randomWord()
 	}
 	d.Owner = []string{"", "a", "b"}[m.IntN(3)]
 	d.Kind = []string{"memory", "post"}[m.IntN(2)]
@@ -265,14 +265,14 @@ func (m *maker) doc() Doc {
 		d.Date = time.UnixMicro(int64(1+m.IntN(1000)) * 1e6).UTC()
 	}
 	if m.IntN(3) == 0 {
-		d.Names = []string{m.word()}
+		d.Names = []string{m.randomWord()}
 	}
 	return d
 }
 
-func (m *maker) query() (q Query) {
+func (m *docMaker) randomQuery() (q Query) {
 	for range 1 + m.IntN(4) {
-		w := m.word()
+		w := m.randomWord()
 		if lexical.Stop(w, "en") || lexical.Stop(w, "de") || slices.ContainsFunc(q.Terms, func(t Term) bool { return strings.HasPrefix(t.Word, w[:2]) }) {
 			continue
 		}
@@ -292,28 +292,28 @@ func TestReference(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "test.db")
-			x, db := open(t, file)
-			other, _ := open(t, file)
-			m := &maker{rand.New(rand.NewPCG(seed, 1)), 0}
+			x, db := openIndex(t, file)
+			other, _ := openIndex(t, file)
+			m := &docMaker{rand.New(rand.NewPCG(seed, 1)), 0}
 			ref := &reference{map[int64]Doc{}}
 			for range 100 {
-				m.step(t, x, db, ref)
+				m.runRandomStep(t, x, db, ref)
 				switch m.IntN(8) {
 				case 0:
-					if x, db = open(t, file); m.IntN(2) == 0 {
+					if x, db = openIndex(t, file); m.IntN(2) == 0 {
 						x, other = other, x
 					}
 				case 1, 2, 3:
-					ref.compare(t, x, m.query())
-					ref.compare(t, other, m.query())
+					ref.compareSearch(t, x, m.randomQuery())
+					ref.compareSearch(t, other, m.randomQuery())
 				}
 			}
 			for range 20 {
-				ref.compare(t, x, m.query())
+				ref.compareSearch(t, x, m.randomQuery())
 			}
-			tend(t, x)
+			mergeAll(t, x)
 			for range 20 {
-				ref.compare(t, x, m.query())
+				ref.compareSearch(t, x, m.randomQuery())
 			}
 			if s, err := x.Stats(t.Context()); err != nil || s.Docs != len(ref.docs) || s.Segments > 40 {
 				t.Errorf("stats %+v of %d documents, %v", s, len(ref.docs), err)
@@ -322,13 +322,13 @@ func TestReference(t *testing.T) {
 	}
 }
 
-func (m *maker) step(t *testing.T, x *Index, db sqldb.DB, ref *reference) {
+func (m *docMaker) runRandomStep(t *testing.T, x *Index, db sqldb.DB, ref *reference) {
 	ctx := t.Context()
 	switch m.IntN(6) {
 	case 0, 1, 2: // possibly rolled back
 		var docs []Doc
 		for range 1 + m.IntN(6) {
-			docs = append(docs, m.doc())
+			docs = append(docs, m.randomDoc())
 		}
 		b := x.Prepare(docs)
 		undo := m.IntN(4) == 0
@@ -377,6 +377,6 @@ func (m *maker) step(t *testing.T, x *Index, db sqldb.DB, ref *reference) {
 	}
 }
 
-func adding(ctx context.Context, x *Index, b Batch) func(tx *sql.Tx) error {
+func addInTx(ctx context.Context, x *Index, b Batch) func(tx *sql.Tx) error {
 	return func(tx *sql.Tx) error { return x.AddBatch(ctx, tx, b) }
 }

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	mergeFrom = 8         // segments of similar size that cause a merge
-	mergeMost = 32        // segments per merge
-	mergeSize = 1 << 20   // passages: the maximum for a merge
-	stepBytes = 512 << 10 // written per transaction
-	stepRows  = 128       // deleted per transaction
+	minMergeSegments = 8         // segments of similar size that cause a merge
+	maxMergeSegments = 32        // segments per merge
+	maxMergePassages = 1 << 20   // passages: the maximum for a merge
+	stepBytes        = 512 << 10 // written per transaction
+	stepRows         = 128       // deleted per transaction
 )
 
 // Merge does one maintenance step, concurrently with searches and additions, and
@@ -27,7 +27,7 @@ func (x *Index) Merge(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	defer x.merging.Unlock()
-	for _, step := range []func(context.Context) (bool, error){x.sweep, x.purge, x.merge} {
+	for _, step := range []func(context.Context) (bool, error){x.sweepUnfinished, x.purgeNext, x.mergeSegments} {
 		more, err = step(ctx)
 		if err != nil {
 			return false, fmt.Errorf("tend the index: %w", err)
@@ -39,15 +39,15 @@ func (x *Index) Merge(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
-func (x *Index) now() int64 { return x.clock().UnixMicro() }
+func (x *Index) nowMicros() int64 { return x.clock().UnixMicro() }
 
-// alive is the silence after which an unfinished segment counts as left by a crash.
-const alive = time.Minute
+// crashTimeout is the silence after which an unfinished segment counts as left by a crash.
+const crashTimeout = time.Minute
 
-func (x *Index) sweep(ctx context.Context) (more bool, err error) {
+func (x *Index) sweepUnfinished(ctx context.Context) (more bool, err error) {
 	const query = `SELECT id FROM index_segment WHERE state = 2 OR state = 0 AND beat < ? ORDER BY id LIMIT 1`
 	var id int64
-	err = x.db.Read.QueryRowContext(ctx, x.db.Bind(query), x.now()-alive.Microseconds()).Scan(&id)
+	err = x.db.Read.QueryRowContext(ctx, x.db.Bind(query), x.nowMicros()-crashTimeout.Microseconds()).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -96,11 +96,11 @@ type merger struct {
 	terms termWriter
 }
 
-func (x *Index) merge(ctx context.Context) (more bool, err error) {
+func (x *Index) mergeSegments(ctx context.Context) (more bool, err error) {
 	m := merger{x: x}
-	err = x.reading(ctx, func(tx *sql.Tx, v *view) error {
+	err = x.readView(ctx, func(tx *sql.Tx, v *view) error {
 		m.view = v
-		m.in = v.candidates()
+		m.in = v.mergeCandidates()
 		return tx.QueryRowContext(ctx, `SELECT purge FROM index_state WHERE one = 1`).Scan(&m.purge)
 	})
 	if err != nil || len(m.in) == 0 {
@@ -117,9 +117,9 @@ func (x *Index) merge(ctx context.Context) (more bool, err error) {
 
 var errTaken = errors.New("another merges")
 
-// candidates returns an empty segment, one with a quarter removed, or segments of
+// mergeCandidates returns an empty segment, one with a quarter removed, or segments of
 // similar size, the smallest first.
-func (v *view) candidates() []*segment {
+func (v *view) mergeCandidates() []*segment {
 	tiers := map[int][]*segment{}
 	last := 0
 	for _, s := range v.segments {
@@ -132,15 +132,15 @@ func (v *view) candidates() []*segment {
 	}
 	for t := 0; t <= last; t++ {
 		list := tiers[t]
-		if len(list) < mergeFrom {
+		if len(list) < minMergeSegments {
 			continue
 		}
-		list = list[:min(len(list), mergeMost)]
+		list = list[:min(len(list), maxMergeSegments)]
 		size := 0
 		for _, s := range list {
 			size += s.live
 		}
-		if size <= mergeSize {
+		if size <= maxMergePassages {
 			return list
 		}
 	}
@@ -148,10 +148,10 @@ func (v *view) candidates() []*segment {
 }
 
 func (m *merger) run(ctx context.Context) error {
-	if err := m.take(ctx); err != nil {
+	if err := m.reserveInputs(ctx); err != nil {
 		return err
 	}
-	err := m.make(ctx)
+	err := m.writeSegment(ctx)
 	if err != nil && !m.abandon(context.WithoutCancel(ctx)) {
 		err = errTaken // the segments may be lost
 	}
@@ -162,7 +162,7 @@ func (m *merger) run(ctx context.Context) error {
 // whether the merger still held them. If it fails, they become free after alive.
 func (m *merger) abandon(ctx context.Context) (held bool) {
 	err := m.x.db.Tx(ctx, func(tx *sql.Tx) error {
-		if err := m.hold(ctx, tx, 2); err != nil {
+		if err := m.renewBeat(ctx, tx, 2); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, m.x.db.Bind(`UPDATE index_segment SET target = 0 WHERE target = ?`), m.id)
@@ -171,17 +171,17 @@ func (m *merger) abandon(ctx context.Context) (held bool) {
 	return !errors.Is(err, errTaken)
 }
 
-func (m *merger) make(ctx context.Context) error {
+func (m *merger) writeSegment(ctx context.Context) error {
 	m.w = newBlobWriter(m.x, m.id)
 	m.terms.emit = func(page []byte) error {
 		m.addPage(page)
-		m.w.row(termKind, page)
-		return m.step(ctx)
+		m.w.addRow(termKind, page)
+		return m.flushIfLarge(ctx)
 	}
-	if err := m.docs(ctx); err != nil {
+	if err := m.mergeDocs(ctx); err != nil {
 		return err
 	}
-	if err := m.postings(ctx); err != nil {
+	if err := m.mergePostings(ctx); err != nil {
 		return err
 	}
 	return m.publish(ctx)
@@ -193,27 +193,27 @@ func (m *merger) addPage(page []byte) {
 	}
 }
 
-// take reserves segments against merges and purges of other processes.
-func (m *merger) take(ctx context.Context) error {
+// reserveInputs reserves segments against merges and purges of other processes.
+func (m *merger) reserveInputs(ctx context.Context) error {
 	return m.x.db.Tx(ctx, func(tx *sql.Tx) error {
-		st, err := m.x.advance(ctx, tx, state{segment: 1})
+		st, err := m.x.advanceState(ctx, tx, counters{segment: 1})
 		if err != nil {
 			return err
 		}
 		m.id = st.segment
 		for _, s := range m.in {
 			const query = `UPDATE index_segment SET target = ? WHERE id = ? AND state = 1 AND target = 0 AND purged = ?`
-			if err := one(tx.ExecContext(ctx, m.x.db.Bind(query), m.id, s.id, s.purged)); err != nil {
+			if err := expectOneRow(tx.ExecContext(ctx, m.x.db.Bind(query), m.id, s.id, s.purged)); err != nil {
 				return err
 			}
 		}
-		_, err = tx.ExecContext(ctx, m.x.db.Bind(insertSegment), m.id, 0, 0, 0, m.x.now(), 0, []byte{})
+		_, err = tx.ExecContext(ctx, m.x.db.Bind(insertSegment), m.id, 0, 0, 0, m.x.nowMicros(), 0, []byte{})
 		return err
 	})
 }
 
-// one returns errTaken unless exactly one row changed.
-func one(r sql.Result, err error) error {
+// expectOneRow returns errTaken unless exactly one row changed.
+func expectOneRow(r sql.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -224,7 +224,7 @@ func one(r sql.Result, err error) error {
 	return err
 }
 
-func (m *merger) docs(ctx context.Context) error {
+func (m *merger) mergeDocs(ctx context.Context) error {
 	m.out = &segment{segmentRow: segmentRow{id: m.id}, terms: new(dictionary)}
 	var meta []byte
 	for _, s := range m.in {
@@ -233,11 +233,11 @@ func (m *merger) docs(ctx context.Context) error {
 			d := s.docs[i]
 			for j := range d.n {
 				remap[d.at+j] = -1
-				if !s.dead.has(i) {
+				if !s.dead.isSet(i) {
 					remap[d.at+j] = int32(len(m.out.lens)) + j
 				}
 			}
-			if s.dead.has(i) {
+			if s.dead.isSet(i) {
 				continue
 			}
 			lens := s.lens[d.at : d.at+d.n]
@@ -251,79 +251,79 @@ func (m *merger) docs(ctx context.Context) error {
 			m.out.docs, m.out.lens = append(m.out.docs, d), append(m.out.lens, lens...)
 		}
 		m.remap = append(m.remap, remap)
-		if err := m.step(ctx); err != nil {
+		if err := m.flushIfLarge(ctx); err != nil {
 			return err
 		}
 	}
-	m.out.index()
+	m.out.indexDocs()
 	return nil
 }
 
-// step writes pending rows in a transaction if they are enough.
-func (m *merger) step(ctx context.Context) error {
+// flushIfLarge writes pending rows in a transaction if they are enough.
+func (m *merger) flushIfLarge(ctx context.Context) error {
 	if m.w.size < stepBytes {
 		return nil
 	}
 	return m.x.db.Tx(ctx, func(tx *sql.Tx) error {
-		if err := m.hold(ctx, tx, 0); err != nil {
+		if err := m.renewBeat(ctx, tx, 0); err != nil {
 			return err
 		}
 		return m.w.flush(ctx, tx, false)
 	})
 }
 
-// hold renews the beat and sets the state.
-func (m *merger) hold(ctx context.Context, tx *sql.Tx, state int) error {
+// renewBeat renews the beat and sets the state.
+func (m *merger) renewBeat(ctx context.Context, tx *sql.Tx, state int) error {
 	const query = `UPDATE index_segment SET beat = ?, state = ? WHERE id = ? AND state = 0`
-	return one(tx.ExecContext(ctx, m.x.db.Bind(query), m.x.now(), state, m.id))
+	return expectOneRow(tx.ExecContext(ctx, m.x.db.Bind(query), m.x.nowMicros(), state, m.id))
 }
 
 func (m *merger) publish(ctx context.Context) error {
 	err := m.x.db.Tx(ctx, func(tx *sql.Tx) error {
-		if err := m.hold(ctx, tx, 1); err != nil {
+		if err := m.renewBeat(ctx, tx, 1); err != nil {
 			return err
 		}
 		if err := m.w.flush(ctx, tx, true); err != nil {
 			return err
 		}
-		return m.replace(ctx, tx)
+		return m.replaceInputs(ctx, tx)
 	})
 	if err != nil {
 		return err
 	}
-	m.out.count()
+	m.out.countLive()
 	m.x.mu.Lock()
 	m.x.ready[m.id] = m.out
 	m.x.mu.Unlock()
-	return m.x.reading(ctx, func(*sql.Tx, *view) error { return nil })
+	return m.x.readView(ctx, func(*sql.Tx, *view) error { return nil })
 }
 
-func (m *merger) replace(ctx context.Context, tx *sql.Tx) error {
-	st, err := m.x.advance(ctx, tx, state{})
+func (m *merger) replaceInputs(ctx context.Context, tx *sql.Tx) error {
+	st, err := m.x.advanceState(ctx, tx, counters{})
 	if err != nil {
 		return err
 	}
 	at := 0 // documents so far
 	var dead []int
 	for _, s := range m.in {
-		now, err := m.deadNow(ctx, tx, s)
+		now, err := m.currentDead(ctx, tx, s)
 		if err != nil {
 			return err
 		}
 		for i := range s.docs {
-			if s.dead.has(i) {
+			if s.dead.isSet(i) {
 				continue
 			}
-			if now.has(i) {
+			if now.isSet(i) {
 				dead = append(dead, at)
 			}
 			at++
 		}
-		if err := m.retire(ctx, tx, s); err != nil {
+		if err := m.retireSegment(ctx, tx, s); err != nil {
 			return err
 		}
 	}
-	m.out.dead, m.out.changed, m.out.purged = bitset(nil).with(dead...), st.version, st.version
+	m.out.dead, m.out.changed, m.out.purged = bitset(nil).setBits(dead...), st.version, st.version
 	if err := tx.QueryRowContext(ctx, m.x.db.Bind(`SELECT count(*) FROM index_purge WHERE segment = ?`), m.id).Scan(&m.out.purges); err != nil {
 		return err
 	}
@@ -336,8 +336,8 @@ func (m *merger) replace(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// deadNow returns the segment's removed documents, if the merger still holds it.
-func (m *merger) deadNow(ctx context.Context, tx *sql.Tx, s *segment) (dead bitset, err error) {
+// currentDead returns the segment's removed documents, if the merger still holds it.
+func (m *merger) currentDead(ctx context.Context, tx *sql.Tx, s *segment) (dead bitset, err error) {
 	const query = `SELECT dead FROM index_segment WHERE id = ? AND state = 1 AND target = ?`
 	err = tx.QueryRowContext(ctx, m.x.db.Bind(query), s.id, m.id).Scan((*[]byte)(&dead))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -346,9 +346,9 @@ func (m *merger) deadNow(ctx context.Context, tx *sql.Tx, s *segment) (dead bits
 	return dead, err
 }
 
-// retire marks a merged segment for deletion. Purges later than the merge move to the
+// retireSegment marks a merged segment for deletion. Purges later than the merge move to the
 // new segment.
-func (m *merger) retire(ctx context.Context, tx *sql.Tx, s *segment) error {
+func (m *merger) retireSegment(ctx context.Context, tx *sql.Tx, s *segment) error {
 	if _, err := tx.ExecContext(ctx, m.x.db.Bind(`DELETE FROM index_purge WHERE segment = ? AND id <= ?`), s.id, m.purge); err != nil {
 		return err
 	}

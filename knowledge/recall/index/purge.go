@@ -12,8 +12,8 @@ import (
 	"ponder/internal/textkit/ranking"
 )
 
-// purge erases some terms of removed documents from a segment.
-func (x *Index) purge(ctx context.Context) (more bool, err error) {
+// purgeNext erases some terms of removed documents from a segment.
+func (x *Index) purgeNext(ctx context.Context) (more bool, err error) {
 	const query = `SELECT p.id FROM index_purge p JOIN index_segment s ON s.id = p.segment WHERE s.state = 1 AND s.target = 0 ORDER BY p.id LIMIT 1`
 	var id int64
 	err = x.db.Read.QueryRowContext(ctx, query).Scan(&id)
@@ -37,24 +37,24 @@ func (x *Index) purgeRow(ctx context.Context, tx *sql.Tx, id int64) error {
 	if err != nil {
 		return err
 	}
-	v, err := x.inside(ctx, tx)
+	v, err := x.viewOfTx(ctx, tx)
 	if err != nil {
 		return err
 	}
-	s := v.segment(segment)
+	s := v.findSegment(segment)
 	if s == nil {
 		return errDamaged
 	}
 	p := purger{x: x, s: s, chunks: map[int64][]byte{}, pages: map[int]*pageEdit{}}
 	for term := range strings.SplitSeq(string(terms), "\n") {
-		if err := p.term(ctx, tx, term); err != nil {
+		if err := p.purgeTerm(ctx, tx, term); err != nil {
 			return err
 		}
 	}
-	if err := p.write(ctx, tx); err != nil {
+	if err := p.writeBlobs(ctx, tx); err != nil {
 		return err
 	}
-	st, err := x.advance(ctx, tx, state{})
+	st, err := x.advanceState(ctx, tx, counters{})
 	if err != nil {
 		return err
 	}
@@ -75,10 +75,10 @@ type purger struct {
 // A pageEdit has new numbers of passages; terms with 0 are dropped.
 type pageEdit struct{ dfs map[string]int }
 
-// term erases removed passages from a term's postings. The rest moves up, and zeros
+// purgeTerm erases removed passages from a term's postings. The rest moves up, and zeros
 // fill the end.
-func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
-	e, ok := p.s.terms.find(term)
+func (p *purger) purgeTerm(ctx context.Context, tx *sql.Tx, term string) error {
+	e, ok := p.s.terms.findTerm(term)
 	if !ok {
 		return nil
 	}
@@ -93,14 +93,14 @@ func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
 		}
 		p.chunks[id] = data
 	}
-	list, err := p.s.list(e, p.chunks)
+	list, err := p.s.postingBytes(e, p.chunks)
 	if err != nil {
 		return err
 	}
 	var out []byte
 	before, df := int32(0), 0
 	for _, k := range ranking.AppendPostings(nil, list, e.df, len(p.s.lens)) {
-		if !p.s.dead.has(int(p.s.docOf[k.At])) {
+		if !p.s.dead.isSet(int(p.s.docOf[k.At])) {
 			out = ranking.AppendPosting(out, k.At-before, k.Freq)
 			before = k.At
 			df++
@@ -112,7 +112,7 @@ func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
 	if len(out) > e.size {
 		return errDamaged
 	}
-	p.put(e, append(out, make([]byte, e.size-len(out))...))
+	p.storePostings(e, append(out, make([]byte, e.size-len(out))...))
 	i := sort.Search(len(p.s.terms.pages), func(i int) bool { return p.s.terms.pages[i].first > term }) - 1
 	if p.pages[i] == nil {
 		p.pages[i] = &pageEdit{map[string]int{}}
@@ -121,14 +121,14 @@ func (p *purger) term(ctx context.Context, tx *sql.Tx, term string) error {
 	return nil
 }
 
-func (p *purger) put(e termEntry, list []byte) {
+func (p *purger) storePostings(e termEntry, list []byte) {
 	for at := e.at; len(list) > 0; {
 		n := copy(p.chunks[blobID(p.s.id, postingKind, int(at/chunkSize))][at%chunkSize:], list)
 		list, at = list[n:], at+int64(n)
 	}
 }
 
-func (p *purger) write(ctx context.Context, tx *sql.Tx) error {
+func (p *purger) writeBlobs(ctx context.Context, tx *sql.Tx) error {
 	update := p.x.db.Bind(`UPDATE index_blob SET data = ? WHERE id = ?`)
 	for id, data := range p.chunks {
 		if _, err := tx.ExecContext(ctx, update, data, id); err != nil {
@@ -156,9 +156,9 @@ func (e *pageEdit) apply(p *termPage) []byte {
 	var list []kept
 	at := p.at
 	var key []byte
-	for c := (cursor{data: p.data}); !c.done(); {
-		key = append(key[:c.int(len(key))], c.bytes()...)
-		df, size := c.int(maxPostings), c.int(maxPostings)
+	for c := (cursor{data: p.data}); !c.atEnd(); {
+		key = append(key[:c.readInt(len(key))], c.readBytes()...)
+		df, size := c.readInt(maxPostings), c.readInt(maxPostings)
 		k := kept{string(key), df >> 1, df&1 != 0, size}
 		if n, ok := e.dfs[k.term]; ok {
 			k.df = n

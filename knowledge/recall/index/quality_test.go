@@ -13,8 +13,8 @@ import (
 	"ponder/internal/racetest"
 )
 
-// data returns a folder of benchmark data, or skips the test.
-func data(t testing.TB, name string) string {
+// readTestdata returns a folder of benchmark data, or skips the test.
+func readTestdata(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", name)
 	if _, err := os.Stat(dir); err != nil {
@@ -23,7 +23,7 @@ func data(t testing.TB, name string) string {
 	return dir
 }
 
-func lines(t testing.TB, name string, f func([]byte)) {
+func eachLine(t testing.TB, name string, f func([]byte)) {
 	t.Helper()
 	file, err := os.Open(name)
 	if err != nil {
@@ -42,8 +42,8 @@ func lines(t testing.TB, name string, f func([]byte)) {
 
 type record struct{ ID, Title, Text string }
 
-func records(t testing.TB, name string) (out []record) {
-	lines(t, name, func(b []byte) {
+func readRecords(t testing.TB, name string) (out []record) {
+	eachLine(t, name, func(b []byte) {
 		var r struct {
 			ID          string `json:"_id"`
 			Title, Text string
@@ -56,9 +56,9 @@ func records(t testing.TB, name string) (out []record) {
 	return out
 }
 
-func judgements(t testing.TB, name string) map[string]map[string]float64 {
+func readJudgements(t testing.TB, name string) map[string]map[string]float64 {
 	out := map[string]map[string]float64{}
-	lines(t, name, func(b []byte) {
+	eachLine(t, name, func(b []byte) {
 		var q, d string
 		var score float64
 		if _, err := fmt.Sscan(string(b), &q, &d, &score); err != nil {
@@ -115,19 +115,19 @@ type collection struct {
 }
 
 func newCollection(t testing.TB, name string) collection {
-	dir := data(t, filepath.Join("ir", name))
+	dir := readTestdata(t, filepath.Join("ir", name))
 	x, _ := newIndex(t)
-	c := collection{x: x, ids: map[int64]string{}, rel: judgements(t, filepath.Join(dir, "qrels.tsv"))}
+	c := collection{x: x, ids: map[int64]string{}, rel: readJudgements(t, filepath.Join(dir, "qrels.tsv"))}
 	var docs []Doc
-	for i, r := range records(t, filepath.Join(dir, "corpus.jsonl")) {
+	for i, r := range readRecords(t, filepath.Join(dir, "corpus.jsonl")) {
 		d := Doc{ID: int64(i + 1), Title: r.Title, Language: "en", Passages: []Passage{{End: len(r.Text), Text: r.Text}}}
 		c.ids[d.ID] = r.ID
 		docs = append(docs, d)
 	}
 	for part := range slices.Chunk(docs, 500) {
-		add(t, x, part...)
+		addDocs(t, x, part...)
 	}
-	for _, q := range records(t, filepath.Join(dir, "queries.jsonl")) {
+	for _, q := range readRecords(t, filepath.Join(dir, "queries.jsonl")) {
 		if len(c.rel[q.ID]) > 0 {
 			c.queries = append(c.queries, q)
 		}
@@ -135,11 +135,11 @@ func newCollection(t testing.TB, name string) collection {
 	return c
 }
 
-func (c collection) measure(t testing.TB, q Query) (gain, average float64) {
+func (c collection) measureQuery(t testing.TB, q Query) (gain, average float64) {
 	for _, r := range c.queries {
 		q.Terms = []Term{{Word: r.Text}}
 		var ranking []string
-		for _, h := range lookFor(t, c.x, q, 1000) {
+		for _, h := range searchHits(t, c.x, q, 1000) {
 			ranking = append(ranking, c.ids[h.Doc])
 		}
 		gain += ndcg(ranking, c.rel[r.ID]) / float64(len(c.queries))
@@ -150,14 +150,14 @@ func (c collection) measure(t testing.TB, q Query) (gain, average float64) {
 
 func TestRankQuality(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
-	for name, least := range map[string]struct{ gain, feedback float64 }{"cranfield": {0.384, 0.329}, "cisi": {0.368, 0.242}} {
+	for name, minimum := range map[string]struct{ gain, feedback float64 }{"cranfield": {0.384, 0.329}, "cisi": {0.368, 0.242}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCollection(t, name)
-			gain, average := c.measure(t, Query{})
-			feedbackGain, feedback := c.measure(t, Query{Feedback: true})
+			gain, average := c.measureQuery(t, Query{})
+			feedbackGain, feedback := c.measureQuery(t, Query{Feedback: true})
 			t.Logf("%d questions: nDCG@10 %.4f, MAP %.4f; with feedback %.4f, %.4f", len(c.queries), gain, average, feedbackGain, feedback)
-			if gain < least.gain || feedback < least.feedback {
-				t.Errorf("want nDCG@10 >= %.3f, and MAP with feedback >= %.3f", least.gain, least.feedback)
+			if gain < minimum.gain || feedback < minimum.feedback {
+				t.Errorf("want nDCG@10 >= %.3f, and MAP with feedback >= %.3f", minimum.gain, minimum.feedback)
 			}
 		})
 	}
@@ -180,8 +180,8 @@ type archive struct {
 	turns map[int64]string
 }
 
-func conversations(t testing.TB, name string) (out []archive) {
-	b, err := os.ReadFile(filepath.Join(data(t, "memory"), name))
+func readConversations(t testing.TB, name string) (out []archive) {
+	b, err := os.ReadFile(filepath.Join(readTestdata(t, "memory"), name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,9 +209,9 @@ func conversations(t testing.TB, name string) (out []archive) {
 			docs[i].Passages = append(docs[i].Passages, Passage{Text: text, Speaker: turn.Speaker})
 			ids[i] = append(ids[i], turn.ID)
 		}
-		add(t, a.x, docs...)
+		addDocs(t, a.x, docs...)
 		for i := range docs {
-			first, _, err := a.x.First(t.Context(), docs[i].ID)
+			first, _, err := a.x.PassageRange(t.Context(), docs[i].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,8 +224,8 @@ func conversations(t testing.TB, name string) (out []archive) {
 	return out
 }
 
-// evidence returns the recall@10 of answering turns, by category.
-func evidence(t testing.TB, all []archive, q Query) (mean float64, categories map[string]float64) {
+// evidenceRecall returns the recall@10 of answering turns, by category.
+func evidenceRecall(t testing.TB, all []archive, q Query) (mean float64, categories map[string]float64) {
 	counts := map[string]float64{}
 	categories = map[string]float64{}
 	for _, a := range all {
@@ -235,7 +235,7 @@ func evidence(t testing.TB, all []archive, q Query) (mean float64, categories ma
 			}
 			q.Terms = []Term{{Word: question.Q}}
 			hit := 0.0
-			for _, h := range lookFor(t, a.x, q, 10) {
+			for _, h := range searchHits(t, a.x, q, 10) {
 				if slices.Contains(question.Ev, a.turns[h.Passage]) {
 					hit++
 				}
@@ -255,14 +255,14 @@ func evidence(t testing.TB, all []archive, q Query) (mean float64, categories ma
 
 func TestEvidenceRecall(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which ranks a collection")
-	for name, least := range map[string]struct{ plain, talk float64 }{"locomo-dev.json": {0.62, 0.769}, "qmsum-val.json": {0.14, 0.2}} {
+	for name, minimum := range map[string]struct{ plain, talk float64 }{"locomo-dev.json": {0.62, 0.769}, "qmsum-val.json": {0.14, 0.2}} {
 		t.Run(name, func(t *testing.T) {
-			all := conversations(t, name)
-			plain, _ := evidence(t, all, Query{})
-			talk, categories := evidence(t, all, Query{Neighbours: ConversationNeighbours, Whole: ConversationWhole})
+			all := readConversations(t, name)
+			plain, _ := evidenceRecall(t, all, Query{})
+			talk, categories := evidenceRecall(t, all, Query{Neighbours: ConversationNeighbours, Whole: ConversationWhole})
 			t.Logf("evidence recall@10: %.3f, by passages alone %.3f; by category %v", talk, plain, categories)
-			if plain < least.plain || talk < least.talk {
-				t.Errorf("want at least %.3f and %.3f", least.talk, least.plain)
+			if plain < minimum.plain || talk < minimum.talk {
+				t.Errorf("want at least %.3f and %.3f", minimum.talk, minimum.plain)
 			}
 		})
 	}

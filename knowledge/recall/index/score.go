@@ -15,11 +15,11 @@ import (
 
 // b of BM25: length matters less in speech.
 const (
-	leanWritten = 0.75
-	leanSpoken  = 0.4
+	lengthNormWritten = 0.75
+	lengthNormSpoken  = 0.4
 )
 
-type board struct {
+type scoreboard struct {
 	v      *view
 	from   []int
 	scores []float32
@@ -27,8 +27,8 @@ type board struct {
 	must   int
 }
 
-func (x *Index) newBoard(v *view) *board {
-	bd := &board{v: v}
+func (x *Index) newScoreboard(v *view) *scoreboard {
+	bd := &scoreboard{v: v}
 	n := 0
 	for _, s := range v.segments {
 		bd.from = append(bd.from, n)
@@ -43,16 +43,16 @@ func (x *Index) newBoard(v *view) *board {
 	return bd
 }
 
-func (x *Index) release(bd *board) { x.scores.Put(&bd.scores) }
+func (x *Index) releaseScores(bd *scoreboard) { x.scores.Put(&bd.scores) }
 
-func (bd *board) score(groups []*group, factor float64) {
+func (bd *scoreboard) addScores(groups []*group, factor float64) {
 	average := float64(bd.v.length) / float64(max(1, bd.v.passages))
 	for _, g := range groups {
 		if g.not || g.df == 0 {
 			continue
 		}
 		w := factor * g.weight * g.idf
-		written, said := ranking.NewScorer(w, average, leanWritten), ranking.NewScorer(w, average, leanSpoken)
+		written, said := ranking.NewScorer(w, average, lengthNormWritten), ranking.NewScorer(w, average, lengthNormSpoken)
 		for i, list := range g.lists {
 			scores := bd.scores[bd.from[i]:]
 			lens := bd.v.segments[i].lens
@@ -67,8 +67,8 @@ func (bd *board) score(groups []*group, factor float64) {
 	}
 }
 
-// require counts required words; excluded words set the maximum.
-func (bd *board) require(groups []*group) {
+// countRequired counts required words; excluded words set the maximum.
+func (bd *scoreboard) countRequired(groups []*group) {
 	if !slices.ContainsFunc(groups, func(g *group) bool { return g.must || g.not }) {
 		return
 	}
@@ -76,17 +76,17 @@ func (bd *board) require(groups []*group) {
 	for _, g := range groups {
 		if g.must && !g.not {
 			bd.must++
-			bd.each(g, func(at int) { bd.met[at]++ })
+			bd.eachPassage(g, func(at int) { bd.met[at]++ })
 		}
 	}
 	for _, g := range groups {
 		if g.not {
-			bd.each(g, func(at int) { bd.met[at] = math.MaxUint8 })
+			bd.eachPassage(g, func(at int) { bd.met[at] = math.MaxUint8 })
 		}
 	}
 }
 
-func (bd *board) each(g *group, yield func(at int)) {
+func (bd *scoreboard) eachPassage(g *group, yield func(at int)) {
 	for i, list := range g.lists {
 		for _, p := range list {
 			yield(bd.from[i] + int(p.At))
@@ -97,18 +97,18 @@ func (bd *board) each(g *group, yield func(at int)) {
 // nextShare is the weight of the second neighbours relative to the first.
 const nextShare = 0.6
 
-// spread adds the scores of up to two neighbours on each side and of the document's
+// spreadScores adds the scores of up to two neighbours on each side and of the document's
 // best passage.
-func (bd *board) spread(neighbours, whole float64) {
+func (bd *scoreboard) spreadScores(neighbours, whole float64) {
 	if neighbours == 0 && whole == 0 {
 		return
 	}
 	for i, s := range bd.v.segments {
 		scores := bd.scores[bd.from[i]:][:len(s.lens)]
-		inParts(len(scores), len(s.docs), func(_, from, to int) {
+		parallelParts(len(scores), len(s.docs), func(_, from, to int) {
 			for j := from; j < to; j++ {
 				if d := &s.docs[j]; d.n > 0 {
-					spread(scores[d.at:d.at+d.n], float32(neighbours), float32(whole))
+					spreadDoc(scores[d.at:d.at+d.n], float32(neighbours), float32(whole))
 				}
 			}
 		})
@@ -117,9 +117,9 @@ func (bd *board) spread(neighbours, whole float64) {
 
 const fewPassages = 20_000
 
-// inParts divides n items, with that many passages, into ranges and processes these in
+// parallelParts divides n items, with that many passages, into ranges and processes these in
 // parallel.
-func inParts(passages, n int, do func(part, from, to int)) {
+func parallelParts(passages, n int, do func(part, from, to int)) {
 	parts := max(1, min(runtime.GOMAXPROCS(0), passages/fewPassages))
 	var wg sync.WaitGroup
 	for part := 1; part < parts; part++ {
@@ -129,7 +129,7 @@ func inParts(passages, n int, do func(part, from, to int)) {
 	wg.Wait()
 }
 
-func spread(scores []float32, neighbours, whole float32) {
+func spreadDoc(scores []float32, neighbours, whole float32) {
 	best := float32(0)
 	for _, s := range scores { // slices.Max checks for NaN and takes four times as long
 		if s > best {
@@ -153,48 +153,48 @@ func spread(scores []float32, neighbours, whole float32) {
 	}
 }
 
-type found struct {
+type foundPassage struct {
 	segment, at int
 	score       float32
 	num         int64
 }
 
-func (a *found) compare(b *found) int {
+func (a *foundPassage) compare(b *foundPassage) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.num, b.num))
 }
 
-// best returns the n best passages with all required words.
-func (bd *board) best(n int, sv *sieve) []found {
-	var top []found
+// topPassages returns the n best passages with all required words.
+func (bd *scoreboard) topPassages(n int, sv *docFilter) []foundPassage {
+	var top []foundPassage
 	for i, s := range bd.v.segments {
-		least := float32(0)
+		minScore := float32(0)
 		if len(top) == n {
-			least = top[n-1].score
+			minScore = top[n-1].score
 		}
-		lists := make([][]found, runtime.GOMAXPROCS(0))
-		inParts(len(s.lens), len(s.lens), func(part, from, to int) { lists[part] = bd.bestOf(i, from, to, least, n, sv) })
+		lists := make([][]foundPassage, runtime.GOMAXPROCS(0))
+		parallelParts(len(s.lens), len(s.lens), func(part, from, to int) { lists[part] = bd.topInRange(i, from, to, minScore, n, sv) })
 		top = slices.Concat(append(lists, top)...)
-		slices.SortFunc(top, func(a, b found) int { return a.compare(&b) })
+		slices.SortFunc(top, func(a, b foundPassage) int { return a.compare(&b) })
 		top = top[:min(n, len(top))]
 	}
 	return top
 }
 
-func (bd *board) bestOf(segment, from, to int, least float32, n int, sv *sieve) []found {
+func (bd *scoreboard) topInRange(segment, from, to int, minScore float32, n int, sv *docFilter) []foundPassage {
 	s, start := bd.v.segments[segment], bd.from[segment]
-	top := ranking.NewBest(n, func(a, b *found) bool { return a.compare(b) < 0 })
+	top := ranking.NewBest(n, func(a, b *foundPassage) bool { return a.compare(b) < 0 })
 	for at := from; at < to; at++ {
 		score := bd.scores[start+at]
-		if score <= 0 || score < least || bd.met != nil && int(bd.met[start+at]) != bd.must {
+		if score <= 0 || score < minScore || bd.met != nil && int(bd.met[start+at]) != bd.must {
 			continue
 		}
 		d := &s.docs[s.docOf[at]]
-		if !sv.keeps(d) {
+		if !sv.matchesDoc(d) {
 			continue
 		}
-		top.Add(found{segment, at, score, d.first + int64(at) - int64(d.at)})
+		top.Add(foundPassage{segment, at, score, d.first + int64(at) - int64(d.at)})
 		if top.Full() {
-			least = top.Items()[0].score
+			minScore = top.Items()[0].score
 		}
 	}
 	return top.Items()
@@ -218,7 +218,7 @@ type groupTerm struct {
 	langs uint32
 }
 
-func (g *group) key() string {
+func (g *group) termsKey() string {
 	var b strings.Builder
 	for _, t := range g.terms {
 		b.WriteString(t.term)
@@ -228,12 +228,12 @@ func (g *group) key() string {
 	return b.String()
 }
 
-func (v *view) stems(word string) (out []groupTerm) {
+func (v *view) stemTerms(word string) (out []groupTerm) {
 	for i, n := range v.langs {
 		if n == 0 {
 			continue
 		}
-		stem := stemOf(word, languages[i])
+		stem := stemWord(word, languages[i])
 		at := slices.IndexFunc(out, func(t groupTerm) bool { return t.term == stem })
 		if at < 0 {
 			at = len(out)
@@ -250,11 +250,11 @@ func (v *view) stems(word string) (out []groupTerm) {
 // maxPrefix limits a prefix to its most frequent terms.
 const maxPrefix = 128
 
-func (v *view) withPrefix(prefix string) (out []groupTerm) {
+func (v *view) prefixTerms(prefix string) (out []groupTerm) {
 	dfs := map[string]int{}
 	for _, s := range v.segments {
 		for _, from := range []string{prefix, formMark + prefix} {
-			s.terms.from(from, func(term []byte, _ int, e termEntry) bool {
+			s.terms.eachTermFrom(from, func(term []byte, _ int, e termEntry) bool {
 				if !strings.HasPrefix(string(term), from) {
 					return false
 				}
@@ -274,15 +274,15 @@ func (v *view) withPrefix(prefix string) (out []groupTerm) {
 
 const maxQueryTerms = 64
 
-func (v *view) plan(q Query) []*group {
+func (v *view) planGroups(q Query) []*group {
 	var list []*group
-	stop := v.stops(q)
+	stop := v.stopWordTest(q)
 	add := func(t Term, text string) {
 		t.Word = text
 		if !t.Must && !t.Not && !t.Prefix && stop(text) {
 			return
 		}
-		list = append(list, v.group(t))
+		list = append(list, v.newGroup(t))
 	}
 	for _, t := range q.Terms {
 		lexical.Tokens(t.Word, func(k lexical.Token) { add(t, t.Word[k.Start:k.End]) })
@@ -296,28 +296,28 @@ func (v *view) plan(q Query) []*group {
 			add(t, t.Word)
 		})
 	}
-	return unite(list)
+	return uniteGroups(list)
 }
 
 // minWeight is the weight of required stop words.
 const minWeight = 1e-3
 
-func (v *view) group(t Term) *group {
+func (v *view) newGroup(t Term) *group {
 	g := &group{words: []string{t.Word}, weight: t.Weight, must: t.Must, not: t.Not, prefix: t.Prefix}
 	g.weight = cmp.Or(g.weight, 1)
 	if t.Prefix {
-		g.terms = v.withPrefix(lexical.Fold(t.Word))
+		g.terms = v.prefixTerms(lexical.Fold(t.Word))
 	} else {
-		g.terms = v.stems(t.Word)
+		g.terms = v.stemTerms(t.Word)
 	}
 	return g
 }
 
-// unite joins groups with equal terms.
-func unite(list []*group) (out []*group) {
+// uniteGroups joins groups with equal terms.
+func uniteGroups(list []*group) (out []*group) {
 	seen := map[string]*group{}
 	for _, g := range list {
-		key := g.key()
+		key := g.termsKey()
 		if g.not {
 			key = "-" + key
 		}
@@ -338,9 +338,9 @@ func unite(list []*group) (out []*group) {
 	return out
 }
 
-// stops returns the test for stop words of the query's main language. If the query has
+// stopWordTest returns the test for stop words of the query's main language. If the query has
 // only stop words, none counts as one.
-func (v *view) stops(q Query) func(word string) bool {
+func (v *view) stopWordTest(q Query) func(word string) bool {
 	var counts [maxLanguages]int
 	total := 0
 	count := func(text string, more int) {

@@ -22,8 +22,8 @@ func (x *Index) Search(ctx context.Context, q Query, n int) (hits []Hit, err err
 	if n <= 0 {
 		return nil, nil
 	}
-	err = x.reading(ctx, func(tx *sql.Tx, v *view) error {
-		s := search{x: x, tx: tx, v: v, q: q, sieve: newSieve(q.Filter)}
+	err = x.readView(ctx, func(tx *sql.Tx, v *view) error {
+		s := search{x: x, tx: tx, v: v, q: q, filter: newDocFilter(q.Filter)}
 		hits, err = s.run(ctx, n)
 		return err
 	})
@@ -38,13 +38,13 @@ type search struct {
 	tx        *sql.Tx
 	v         *view
 	q         Query
-	sieve     *sieve
+	filter    *docFilter
 	groups    []*group
 	corrected map[string]string
 }
 
 func (s *search) run(ctx context.Context, n int) ([]Hit, error) {
-	s.groups = s.v.plan(s.q)
+	s.groups = s.v.planGroups(s.q)
 	if len(s.groups) == 0 || s.v.passages == 0 {
 		return nil, nil
 	}
@@ -52,41 +52,41 @@ func (s *search) run(ctx context.Context, n int) ([]Hit, error) {
 		return nil, err
 	}
 	if s.q.Typos {
-		if err := s.correct(ctx); err != nil {
+		if err := s.correctTypos(ctx); err != nil {
 			return nil, err
 		}
 	}
-	bd := s.x.newBoard(s.v)
-	defer s.x.release(bd)
-	bd.score(s.groups, 1)
-	bd.require(s.groups)
-	ideal := idealOf(s.groups)
+	bd := s.x.newScoreboard(s.v)
+	defer s.x.releaseScores(bd)
+	bd.addScores(s.groups, 1)
+	bd.countRequired(s.groups)
+	ideal := idealScore(s.groups)
 	if s.q.Feedback {
-		more, err := s.feedback(ctx, bd)
+		more, err := s.feedbackGroups(ctx, bd)
 		if err != nil {
 			return nil, err
 		}
-		factor := weightOf(s.groups) * (1 - feedbackKeep) / feedbackKeep
-		bd.score(more, factor)
-		ideal += factor * idealOf(more) / 2
+		factor := totalWeight(s.groups) * (1 - feedbackKeep) / feedbackKeep
+		bd.addScores(more, factor)
+		ideal += factor * idealScore(more) / 2
 	}
-	bd.spread(s.q.Neighbours, s.q.Whole)
-	top, err := s.choose(ctx, bd, n)
+	bd.spreadScores(s.q.Neighbours, s.q.Whole)
+	top, err := s.chooseTop(ctx, bd, n)
 	if err != nil {
 		return nil, err
 	}
-	return s.hits(top, ideal*(1+s.q.Whole)), nil
+	return s.newHits(top, ideal*(1+s.q.Whole)), nil
 }
 
-func (s *search) choose(ctx context.Context, bd *board, n int) ([]found, error) {
+func (s *search) chooseTop(ctx context.Context, bd *scoreboard, n int) ([]foundPassage, error) {
 	if len(s.q.Phrases) == 0 {
-		return bd.best(n, s.sieve), nil
+		return bd.topPassages(n, s.filter), nil
 	}
-	return s.withPhrases(ctx, bd.best(maxPhraseChecks, s.sieve), n)
+	return s.filterPhrases(ctx, bd.topPassages(maxPhraseChecks, s.filter), n)
 }
 
-// idealOf returns the score of a passage of average length with every word once.
-func idealOf(groups []*group) (sum float64) {
+// idealScore returns the score of a passage of average length with every word once.
+func idealScore(groups []*group) (sum float64) {
 	for _, g := range groups {
 		if !g.not {
 			sum += g.weight * g.idf
@@ -95,7 +95,7 @@ func idealOf(groups []*group) (sum float64) {
 	return sum
 }
 
-func weightOf(groups []*group) (sum float64) {
+func totalWeight(groups []*group) (sum float64) {
 	for _, g := range groups {
 		if !g.not {
 			sum += g.weight
@@ -104,14 +104,14 @@ func weightOf(groups []*group) (sum float64) {
 	return sum
 }
 
-func (s *search) hits(top []found, ideal float64) []Hit {
+func (s *search) newHits(top []foundPassage, ideal float64) []Hit {
 	out := make([]Hit, len(top))
 	for i, f := range top {
 		seg := s.v.segments[f.segment]
 		out[i] = Hit{Doc: seg.docs[seg.docOf[f.at]].id, Passage: f.num, Score: float64(f.score),
-			Relevance: relevance(float64(f.score), ideal), Corrected: s.corrected}
+			Relevance: scoreRelevance(float64(f.score), ideal), Corrected: s.corrected}
 		for _, g := range s.groups {
-			if !g.not && g.has(f) {
+			if !g.not && g.hasPassage(f) {
 				out[i].Words = append(out[i].Words, g.words...)
 			}
 		}
@@ -119,12 +119,12 @@ func (s *search) hits(top []found, ideal float64) []Hit {
 	return out
 }
 
-func (g *group) has(f found) bool {
+func (g *group) hasPassage(f foundPassage) bool {
 	_, ok := slices.BinarySearchFunc(g.lists[f.segment], int32(f.at), func(p ranking.Posting, at int32) int { return int(p.At) - int(at) })
 	return ok
 }
 
-func relevance(score, ideal float64) float64 {
+func scoreRelevance(score, ideal float64) float64 {
 	if ideal <= 0 {
 		return 0
 	}
@@ -138,11 +138,11 @@ const (
 	feedbackCommon   = 0.1 // terms in a greater share of passages are ignored
 )
 
-func (s *search) feedback(ctx context.Context, bd *board) ([]*group, error) {
+func (s *search) feedbackGroups(ctx context.Context, bd *scoreboard) ([]*group, error) {
 	weights := map[string]float64{}
-	for _, f := range bd.best(feedbackPassages, s.sieve) {
+	for _, f := range bd.topPassages(feedbackPassages, s.filter) {
 		seg := s.v.segments[f.segment]
-		doc, lang, err := s.x.doc(ctx, s.tx, seg.docs[seg.docOf[f.at]].id, f.num)
+		doc, lang, err := s.x.readDoc(ctx, s.tx, seg.docs[seg.docOf[f.at]].id, f.num)
 		if errors.Is(err, ErrNone) {
 			return nil, errDamaged
 		}
@@ -151,12 +151,12 @@ func (s *search) feedback(ctx context.Context, bd *board) ([]*group, error) {
 		}
 		s.addTerms(weights, doc, lang, float64(f.score))
 	}
-	return s.expand(ctx, weights)
+	return s.expandTerms(ctx, weights)
 }
 
 func (s *search) addTerms(weights map[string]float64, doc *Doc, lang lexical.Language, score float64) {
-	a := newAnalyzer(s.x.readings)
-	a.add(doc, lang)
+	a := newAnalyzer(s.x.forms)
+	a.addDoc(doc, lang)
 	for _, e := range a.entries {
 		term := a.terms[e.term]
 		if n := utf8.RuneCountInString(term); isForm(term) || n < 2 || n > 20 || lexical.Stop(term, lang) {
@@ -166,23 +166,23 @@ func (s *search) addTerms(weights map[string]float64, doc *Doc, lang lexical.Lan
 	}
 }
 
-// expand returns the best terms as groups with a total weight of 1.
-func (s *search) expand(ctx context.Context, weights map[string]float64) ([]*group, error) {
-	type weighted struct {
+// expandTerms returns the best terms as groups with a total weight of 1.
+func (s *search) expandTerms(ctx context.Context, weights map[string]float64) ([]*group, error) {
+	type weightedTerm struct {
 		term   string
 		weight float64
 	}
-	var list []weighted
+	var list []weightedTerm
 	for term, w := range weights {
-		list = append(list, weighted{term, w})
+		list = append(list, weightedTerm{term, w})
 	}
-	slices.SortFunc(list, func(a, b weighted) int {
+	slices.SortFunc(list, func(a, b weightedTerm) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.term, b.term))
 	})
-	most := max(10, feedbackCommon*float64(s.v.passages))
+	maxPassages := max(10, feedbackCommon*float64(s.v.passages))
 	n := 0
 	for _, w := range list {
-		if float64(s.v.df(w.term)) <= most {
+		if float64(s.v.countTermPassages(w.term)) <= maxPassages {
 			list[n] = w
 			if n++; n == feedbackTerms {
 				break
@@ -201,17 +201,17 @@ func (s *search) expand(ctx context.Context, weights map[string]float64) ([]*gro
 	return out, s.x.fetchGroups(ctx, s.tx, s.v, out)
 }
 
-// df counts removed passages too.
-func (v *view) df(term string) (n int) {
+// countTermPassages counts removed passages too.
+func (v *view) countTermPassages(term string) (n int) {
 	for _, s := range v.segments {
-		if e, ok := s.terms.find(term); ok {
+		if e, ok := s.terms.findTerm(term); ok {
 			n += e.df
 		}
 	}
 	return n
 }
 
-type sieve struct {
+type docFilter struct {
 	all      bool
 	owner    *atom
 	kinds    []atom
@@ -223,8 +223,8 @@ type sieve struct {
 	docs     map[int64]bool
 }
 
-func newSieve(f Filter) *sieve {
-	s := &sieve{from: math.MinInt64, to: math.MaxInt64, kinds: atoms(f.Kinds), tags: atoms(f.Tags)}
+func newDocFilter(f Filter) *docFilter {
+	s := &docFilter{from: math.MinInt64, to: math.MaxInt64, kinds: internAll(f.Kinds), tags: internAll(f.Tags)}
 	if f.Owner != "" {
 		owner := unique.Make(f.Owner)
 		s.owner = &owner
@@ -252,14 +252,14 @@ func newSieve(f Filter) *sieve {
 	return s
 }
 
-func atoms(list []string) (out []atom) {
+func internAll(list []string) (out []atom) {
 	for _, s := range list {
 		out = append(out, unique.Make(s))
 	}
 	return out
 }
 
-func (s *sieve) keeps(d *docMeta) bool {
+func (s *docFilter) matchesDoc(d *docMeta) bool {
 	switch {
 	case s.all:
 		return true
@@ -274,10 +274,10 @@ func (s *sieve) keeps(d *docMeta) bool {
 			return false
 		}
 	}
-	return s.source(d.source)
+	return s.matchesSource(d.source)
 }
 
-func (s *sieve) source(source string) bool {
+func (s *docFilter) matchesSource(source string) bool {
 	if len(s.sources) == 0 && len(s.prefixes) == 0 {
 		return true
 	}
@@ -285,21 +285,21 @@ func (s *sieve) source(source string) bool {
 		slices.ContainsFunc(s.prefixes, func(p string) bool { return strings.HasPrefix(source, p) })
 }
 
-// Keep returns a snapshot of the passages that pass f, safe for concurrent use. It
+// FilterPassages returns a snapshot of the passages that pass f, safe for concurrent use. It
 // takes about 1 ms for 200,000 passages. On errors it keeps none.
-func (x *Index) Keep(f Filter) func(passage int64) bool {
+func (x *Index) FilterPassages(f Filter) func(passage int64) bool {
 	var bits bitset
-	err := x.reading(context.Background(), func(_ *sql.Tx, v *view) error {
-		bits = v.keep(newSieve(f))
+	err := x.readView(context.Background(), func(_ *sql.Tx, v *view) error {
+		bits = v.matchingPassages(newDocFilter(f))
 		return nil
 	})
 	if err != nil {
 		return func(int64) bool { return false }
 	}
-	return func(num int64) bool { return num >= 0 && bits.has(int(num)) }
+	return func(num int64) bool { return num >= 0 && bits.isSet(int(num)) }
 }
 
-func (v *view) keep(s *sieve) bitset {
+func (v *view) matchingPassages(s *docFilter) bitset {
 	last := int64(0)
 	for _, g := range v.segments {
 		for i := range g.docs {
@@ -310,7 +310,7 @@ func (v *view) keep(s *sieve) bitset {
 	for _, g := range v.segments {
 		for i := range g.docs {
 			d := &g.docs[i]
-			if g.dead.has(i) || !s.keeps(d) {
+			if g.dead.isSet(i) || !s.matchesDoc(d) {
 				continue
 			}
 			for num := d.first; num < d.first+int64(d.n); num++ {

@@ -23,7 +23,7 @@ type segment struct {
 	docOf []int32
 	lens  []uint16
 	terms *dictionary
-	byID  *lookup
+	byID  *docLookup
 
 	live, liveDocs int
 	length         int64
@@ -38,17 +38,17 @@ type segmentRow struct {
 	dead            bitset
 }
 
-// dirty reports whether postings may have removed passages.
-func (s *segment) dirty() bool { return s.purges > 0 }
+// hasRemoved reports whether postings may have removed passages.
+func (s *segment) hasRemoved() bool { return s.purges > 0 }
 
-// A lookup finds documents by ID.
-type lookup struct {
+// A docLookup finds documents by ID.
+type docLookup struct {
 	once  sync.Once
 	order []int32
 }
 
-// find returns the index of a document, or -1 if unknown or removed.
-func (s *segment) find(id int64) int {
+// findDoc returns the index of a document, or -1 if unknown or removed.
+func (s *segment) findDoc(id int64) int {
 	s.byID.once.Do(func() {
 		s.byID.order = make([]int32, len(s.docs))
 		for i := range s.byID.order {
@@ -59,18 +59,18 @@ func (s *segment) find(id int64) int {
 	order := s.byID.order
 	i, ok := slices.BinarySearchFunc(order, id, func(a int32, id int64) int { return cmp.Compare(s.docs[a].id, id) })
 	for ; ok && i < len(order) && s.docs[order[i]].id == id; i++ {
-		if n := int(order[i]); !s.dead.has(n) {
+		if n := int(order[i]); !s.dead.isSet(n) {
 			return n
 		}
 	}
 	return -1
 }
 
-func (s *segment) count() {
+func (s *segment) countLive() {
 	s.live, s.liveDocs, s.length = 0, 0, 0
 	clear(s.langs[:])
 	for i := range s.docs {
-		if s.dead.has(i) {
+		if s.dead.isSet(i) {
 			continue
 		}
 		d := &s.docs[i]
@@ -88,8 +88,8 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// load reads a segment and reuses the parts of old, which may be nil.
-func (x *Index) load(ctx context.Context, q queryer, row segmentRow, old *segment) (*segment, error) {
+// loadSegment reads a segment and reuses the parts of old, which may be nil.
+func (x *Index) loadSegment(ctx context.Context, q queryer, row segmentRow, old *segment) (*segment, error) {
 	s := &segment{segmentRow: row}
 	if err := q.QueryRowContext(ctx, x.db.Bind(`SELECT dead FROM index_segment WHERE id = ?`), row.id).Scan((*[]byte)(&s.dead)); err != nil {
 		return nil, fmt.Errorf("segment %d: %w", row.id, err)
@@ -104,13 +104,13 @@ func (x *Index) load(ctx context.Context, q queryer, row segmentRow, old *segmen
 	} else if err := x.loadTerms(ctx, q, s); err != nil {
 		return nil, fmt.Errorf("terms of segment %d: %w", row.id, err)
 	}
-	s.count()
+	s.countLive()
 	return s, nil
 }
 
 func (x *Index) loadDocs(ctx context.Context, q queryer, s *segment) error {
 	var all strings.Builder
-	err := x.blobs(ctx, q, s.id, metaKind, func(_ int, data []byte) error {
+	err := x.readBlobs(ctx, q, s.id, metaKind, func(_ int, data []byte) error {
 		all.Write(data)
 		return nil
 	})
@@ -121,12 +121,12 @@ func (x *Index) loadDocs(ctx context.Context, q queryer, s *segment) error {
 	if s.docs, s.lens, ok = readMeta(all.String(), s.first); !ok {
 		return errDamaged
 	}
-	s.index()
+	s.indexDocs()
 	return nil
 }
 
-func (s *segment) index() {
-	s.byID = new(lookup)
+func (s *segment) indexDocs() {
+	s.byID = new(docLookup)
 	s.docOf = make([]int32, len(s.lens))
 	for i, d := range s.docs {
 		for j := d.at; j < d.at+d.n; j++ {
@@ -137,7 +137,7 @@ func (s *segment) index() {
 
 func (x *Index) loadTerms(ctx context.Context, q queryer, s *segment) error {
 	s.terms = new(dictionary)
-	return x.blobs(ctx, q, s.id, termKind, func(n int, data []byte) error {
+	return x.readBlobs(ctx, q, s.id, termKind, func(n int, data []byte) error {
 		if p, ok := newTermPage(n, data); ok {
 			s.terms.pages = append(s.terms.pages, p)
 		}
@@ -145,8 +145,8 @@ func (x *Index) loadTerms(ctx context.Context, q queryer, s *segment) error {
 	})
 }
 
-// blobs calls yield with the rows of a kind in order. Yield may keep data.
-func (x *Index) blobs(ctx context.Context, q queryer, segment int64, kind int, yield func(n int, data []byte) error) error {
+// readBlobs calls yield with the rows of a kind in order. Yield may keep data.
+func (x *Index) readBlobs(ctx context.Context, q queryer, segment int64, kind int, yield func(n int, data []byte) error) error {
 	base := blobID(segment, kind, 0)
 	rows, err := q.QueryContext(ctx, x.db.Bind(`SELECT id, data FROM index_blob WHERE id >= ? AND id < ? ORDER BY id`), base, blobID(segment, kind+1, 0))
 	if err != nil {
@@ -234,16 +234,16 @@ func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool)
 	before := docMeta{owner: unique.Make(""), kind: unique.Make("")}
 	c := cursor{data: []byte(data)}
 	text := func() string { // without a copy
-		n := len(c.bytes())
+		n := len(c.readBytes())
 		return data[c.at-n : c.at]
 	}
-	for !c.done() {
+	for !c.atEnd() {
 		d := before
 		flags := c.data[c.at]
 		c.at++
-		d.id += c.signed()
-		d.first += c.signed()
-		d.date += c.signed()
+		d.id += c.readSigned()
+		d.first += c.readSigned()
+		d.date += c.readSigned()
 		d.source = text()
 		if flags&sameOwner == 0 {
 			d.owner = unique.Make(text())
@@ -256,13 +256,13 @@ func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool)
 		}
 		if flags&sameTags == 0 {
 			d.tags = nil
-			for n := c.int(len(data)); n > 0 && !c.bad; n-- {
+			for n := c.readInt(len(data)); n > 0 && !c.damaged; n-- {
 				d.tags = append(d.tags, unique.Make(text()))
 			}
 		}
-		d.at, d.n = int32(len(lens)), int32(c.int(len(data)))
-		for n := d.n; n > 0 && !c.bad; n-- {
-			n := c.int(maxLength<<1 | 1)
+		d.at, d.n = int32(len(lens)), int32(c.readInt(len(data)))
+		for n := d.n; n > 0 && !c.damaged; n-- {
+			n := c.readInt(maxLength<<1 | 1)
 			lens = append(lens, uint16(n>>1|n&1*spoken))
 		}
 		docs = append(docs, d)
@@ -271,10 +271,10 @@ func readMeta(data string, first int64) (docs []docMeta, lens []uint16, ok bool)
 	for i := range docs {
 		docs[i].first += first
 	}
-	return docs, lens, !c.bad
+	return docs, lens, !c.damaged
 }
 
-func micros(t time.Time) int64 {
+func toMicros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -290,7 +290,7 @@ func (x *Index) Remove(ctx context.Context, tx *sql.Tx, ids ...int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := x.remove(ctx, tx, ids); err != nil {
+	if err := x.removeDocs(ctx, tx, ids); err != nil {
 		return fmt.Errorf("remove %d documents from the index: %w", len(ids), err)
 	}
 	return nil
@@ -301,46 +301,46 @@ type removal struct {
 	terms *analyzer
 }
 
-func (x *Index) remove(ctx context.Context, tx *sql.Tx, ids []int64) error {
-	v, err := x.inside(ctx, tx)
+func (x *Index) removeDocs(ctx context.Context, tx *sql.Tx, ids []int64) error {
+	v, err := x.viewOfTx(ctx, tx)
 	if err != nil {
 		return err
 	}
 	found := map[*segment]*removal{}
 	var order []*segment
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		doc, lang, err := x.doc(ctx, tx, id, 0)
+		doc, lang, err := x.readDoc(ctx, tx, id, 0)
 		if errors.Is(err, ErrNone) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		s, n := v.find(id)
+		s, n := v.findDoc(id)
 		if s == nil {
 			return fmt.Errorf("document %d: %w", id, errDamaged)
 		}
 		if found[s] == nil {
-			found[s] = &removal{terms: newAnalyzer(x.readings)}
+			found[s] = &removal{terms: newAnalyzer(x.forms)}
 			order = append(order, s)
 		}
 		found[s].docs = append(found[s].docs, n)
-		found[s].terms.add(doc, lang)
+		found[s].terms.addDoc(doc, lang)
 		if err := x.deleteDoc(ctx, tx, id, s.docs[n]); err != nil {
 			return err
 		}
 	}
 	for _, s := range order {
-		if err := x.bury(ctx, tx, s, found[s]); err != nil {
+		if err := x.markDead(ctx, tx, s, found[s]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (v *view) find(id int64) (*segment, int) {
+func (v *view) findDoc(id int64) (*segment, int) {
 	for _, s := range v.segments {
-		if n := s.find(id); n >= 0 {
+		if n := s.findDoc(id); n >= 0 {
 			return s, n
 		}
 	}
@@ -355,15 +355,15 @@ func (x *Index) deleteDoc(ctx context.Context, tx *sql.Tx, id int64, d docMeta) 
 	return err
 }
 
-func (x *Index) bury(ctx context.Context, tx *sql.Tx, s *segment, r *removal) error {
+func (x *Index) markDead(ctx context.Context, tx *sql.Tx, s *segment, r *removal) error {
 	slices.Sort(r.terms.terms)
 	lists := slices.Collect(slices.Chunk(r.terms.terms, purgeTerms))
-	st, err := x.advance(ctx, tx, state{purge: int64(len(lists))})
+	st, err := x.advanceState(ctx, tx, counters{purge: int64(len(lists))})
 	if err != nil {
 		return err
 	}
 	const update = `UPDATE index_segment SET dead = ?, changed = ?, purges = purges + ? WHERE id = ?`
-	if _, err := tx.ExecContext(ctx, x.db.Bind(update), []byte(s.dead.with(r.docs...)), st.version, len(lists), s.id); err != nil {
+	if _, err := tx.ExecContext(ctx, x.db.Bind(update), []byte(s.dead.setBits(r.docs...)), st.version, len(lists), s.id); err != nil {
 		return err
 	}
 	for i, list := range lists {

@@ -19,9 +19,9 @@ import (
 
 func TestText(t *testing.T) {
 	x, _ := newIndex(t)
-	d := doc(7, "One. ", "Two.\n", "Three.")
+	d := newDoc(7, "One. ", "Two.\n", "Three.")
 	d.Passages[1].Page, d.Passages[1].Heading, d.Passages[1].Speaker = 2, "H", "S"
-	add(t, x, doc(1, "before"), d, Doc{ID: 8})
+	addDocs(t, x, newDoc(1, "before"), d, Doc{ID: 8})
 	text, err := x.Text(t.Context(), 7)
 	if err != nil || text != "One. Two.\nThree." {
 		t.Errorf("text %q, %v", text, err)
@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 	if diff := cmp.Diff(d.Passages, list); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	first, n, err := x.First(t.Context(), 7)
+	first, n, err := x.PassageRange(t.Context(), 7)
 	if err != nil || first != 2 || n != 3 {
 		t.Errorf("first %d of %d, %v", first, n, err)
 	}
@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 	if diff := cmp.Diff(d.Passages[1], p); diff != "" || id != 7 || err != nil {
 		t.Error(diff, id, err)
 	}
-	after, err := x.After(t.Context(), 1, 2)
+	after, err := x.EntriesAfter(t.Context(), 1, 2)
 	if want := []Entry{{2, 7, d.Passages[0]}, {3, 7, d.Passages[1]}}; err != nil || !cmp.Equal(want, after) {
 		t.Error(cmp.Diff(want, after), err)
 	}
@@ -48,7 +48,7 @@ func TestText(t *testing.T) {
 	for _, err := range []error{
 		func() error { _, err := x.Text(t.Context(), 9); return err }(),
 		func() error { _, _, err := x.Passage(t.Context(), 99); return err }(),
-		func() error { _, _, err := x.First(t.Context(), 9); return err }(),
+		func() error { _, _, err := x.PassageRange(t.Context(), 9); return err }(),
 	} {
 		if !errors.Is(err, ErrNone) {
 			t.Errorf("%v, want ErrNone", err)
@@ -58,8 +58,8 @@ func TestText(t *testing.T) {
 
 func TestAddTwice(t *testing.T) {
 	x, db := newIndex(t)
-	add(t, x, doc(1, "first"))
-	err := db.Tx(t.Context(), func(tx *sql.Tx) error { return x.Add(t.Context(), tx, []Doc{doc(1, "second")}) })
+	addDocs(t, x, newDoc(1, "first"))
+	err := db.Tx(t.Context(), func(tx *sql.Tx) error { return x.Add(t.Context(), tx, []Doc{newDoc(1, "second")}) })
 	if err == nil {
 		t.Error("a document was added twice")
 	}
@@ -67,23 +67,23 @@ func TestAddTwice(t *testing.T) {
 		if err := x.Remove(t.Context(), tx, 1); err != nil {
 			return err
 		}
-		return x.Add(t.Context(), tx, []Doc{doc(1, "third")})
+		return x.Add(t.Context(), tx, []Doc{newDoc(1, "third")})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]int{"first": 0, "second": 0, "third": 1} {
-		if got := len(lookFor(t, x, Query{Terms: terms(word)}, 10)); got != want {
+		if got := len(searchHits(t, x, Query{Terms: queryTerms(word)}, 10)); got != want {
 			t.Errorf("%d hits for %s, want %d", got, word, want)
 		}
 	}
-	if err := db.Tx(t.Context(), func(tx *sql.Tx) error { return x.Add(t.Context(), tx, []Doc{doc(0, "x")}) }); err == nil {
+	if err := db.Tx(t.Context(), func(tx *sql.Tx) error { return x.Add(t.Context(), tx, []Doc{newDoc(0, "x")}) }); err == nil {
 		t.Error("a document without an id was added")
 	}
 }
 
-// everything returns all bytes of the tables.
-func everything(t *testing.T, db *sql.DB) []byte {
+// dumpDatabase returns all bytes of the tables.
+func dumpDatabase(t *testing.T, db *sql.DB) []byte {
 	var out bytes.Buffer
 	for _, query := range []string{`SELECT data FROM index_blob`, `SELECT terms FROM index_purge`, `SELECT dead FROM index_segment`,
 		`SELECT title || names FROM index_doc`, `SELECT heading || speaker || body FROM index_passage`} {
@@ -118,53 +118,53 @@ func TestRemoved(t *testing.T) {
 			for i := range batches {
 				var docs []Doc
 				for j := range 50 {
-					docs = append(docs, doc(int64(i*1000+j+1), fmt.Sprintf("letter %d of the aardvark number%d", i, j)))
+					docs = append(docs, newDoc(int64(i*1000+j+1), fmt.Sprintf("letter %d of the aardvark number%d", i, j)))
 				}
-				d := doc(int64(i*1000+900), "the xylophones of quixotes 秘密 aardvarks")
+				d := newDoc(int64(i*1000+900), "the xylophones of quixotes 秘密 aardvarks")
 				d.Title, d.Names, d.Passages[0].Speaker = "jabberwocky", []string{"Wolperting"}, "Zaphodx"
-				add(t, x, append(docs, d)...)
+				addDocs(t, x, append(docs, d)...)
 			}
 			var ids []int64
 			for i := range batches {
 				ids = append(ids, int64(i*1000+900))
 			}
-			remove(t, x, ids...)
+			removeDocs(t, x, ids...)
 			for _, s := range []string{"xylophones", "jabberwocky"} {
-				if got := lookFor(t, x, Query{Terms: terms(s)}, 9); len(got) > 0 {
+				if got := searchHits(t, x, Query{Terms: queryTerms(s)}, 9); len(got) > 0 {
 					t.Errorf("%q is found: %+v", s, got)
 				}
 			}
-			tend(t, x)
-			left := everything(t, db.Read)
+			mergeAll(t, x)
+			left := dumpDatabase(t, db.Read)
 			for _, s := range []string{"xylophon", "ylophon", "quixot", "jabberwock", "olperting", "aphodx", "秘密", "密"} {
 				if bytes.Contains(left, []byte(s)) {
 					t.Errorf("%q is left", s)
 				}
 			}
-			if got := lookFor(t, x, Query{Terms: terms("aardvark")}, 1000); len(got) != 50*batches {
+			if got := searchHits(t, x, Query{Terms: queryTerms("aardvark")}, 1000); len(got) != 50*batches {
 				t.Errorf("%d hits of what is left, want %d", len(got), 50*batches)
 			}
 			again, err := Open(t.Context(), db)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := lookFor(t, again, Query{Terms: terms("aardvark")}, 1000); len(got) != 50*batches {
+			if got := searchHits(t, again, Query{Terms: queryTerms("aardvark")}, 1000); len(got) != 50*batches {
 				t.Errorf("%d hits after opening, want %d", len(got), 50*batches)
 			}
 		})
 	}
 }
 
-// merging starts a merge and stops before the end.
-func merging(t *testing.T, x *Index) *merger {
+// newMerger starts a merge and stops before the end.
+func newMerger(t *testing.T, x *Index) *merger {
 	t.Helper()
 	m := &merger{x: x}
-	err := x.reading(t.Context(), func(tx *sql.Tx, v *view) error {
+	err := x.readView(t.Context(), func(tx *sql.Tx, v *view) error {
 		m.view, m.in = v, v.segments
 		return tx.QueryRowContext(t.Context(), `SELECT purge FROM index_state`).Scan(&m.purge)
 	})
 	if err == nil {
-		err = m.take(t.Context())
+		err = m.reserveInputs(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -176,9 +176,9 @@ func merging(t *testing.T, x *Index) *merger {
 func TestCrashedMerge(t *testing.T) {
 	x, db := newIndex(t)
 	for i := range int64(10) {
-		add(t, x, doc(i+1, fmt.Sprintf("letter number%d", i)))
+		addDocs(t, x, newDoc(i+1, fmt.Sprintf("letter number%d", i)))
 	}
-	m := merging(t, x)
+	m := newMerger(t, x)
 	if err := db.Tx(t.Context(), func(tx *sql.Tx) error {
 		w := newBlobWriter(x, m.id)
 		w.write(postingKind, make([]byte, 200*chunkSize))
@@ -190,16 +190,16 @@ func TestCrashedMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tend(t, other)
+	mergeAll(t, other)
 	if s, err := other.Stats(t.Context()); s.Segments != 10 || err != nil {
 		t.Errorf("another merged what was taken: %+v, %v", s, err)
 	}
-	remove(t, other, 3)
-	if got := len(lookFor(t, x, Query{Terms: terms("letter")}, 100)); got != 9 {
+	removeDocs(t, other, 3)
+	if got := len(searchHits(t, x, Query{Terms: queryTerms("letter")}, 100)); got != 9 {
 		t.Errorf("%d hits", got)
 	}
-	other.clock = func() time.Time { return time.Now().Add(2 * alive) }
-	tend(t, other)
+	other.clock = func() time.Time { return time.Now().Add(2 * crashTimeout) }
+	mergeAll(t, other)
 	if s, err := other.Stats(t.Context()); s.Segments > 2 || s.Docs != 9 || err != nil {
 		t.Errorf("not merged: %+v, %v", s, err)
 	}
@@ -207,41 +207,41 @@ func TestCrashedMerge(t *testing.T) {
 	if err := db.Read.QueryRowContext(t.Context(), `SELECT count(*) FROM index_blob WHERE id >= ? AND id < ?`, blobID(m.id, 0, 0), blobID(m.id+1, 0, 0)).Scan(&n); n != 0 || err != nil {
 		t.Errorf("%d rows are left, %v", n, err)
 	}
-	if err := m.make(t.Context()); err == nil || m.abandon(t.Context()) {
+	if err := m.writeSegment(t.Context()); err == nil || m.abandon(t.Context()) {
 		t.Errorf("the merge that was given up went on: %v", err)
 	}
-	if got := len(lookFor(t, x, Query{Terms: terms("letter")}, 100)); got != 9 {
+	if got := len(searchHits(t, x, Query{Terms: queryTerms("letter")}, 100)); got != 9 {
 		t.Errorf("%d hits", got)
 	}
 }
 
-// TestMergeBeside checks that removals during a merge reach its result.
-func TestMergeBeside(t *testing.T) {
+// TestMergeConcurrently checks that removals during a merge reach its result.
+func TestMergeConcurrently(t *testing.T) {
 	x, db := newIndex(t)
 	for i := range int64(8) {
-		add(t, x, doc(i*2+1, fmt.Sprintf("letter secret%d", i)), doc(i*2+2, "letter"))
+		addDocs(t, x, newDoc(i*2+1, fmt.Sprintf("letter secret%d", i)), newDoc(i*2+2, "letter"))
 	}
-	remove(t, x, 1)
-	m := merging(t, x)
-	remove(t, x, 3)
-	add(t, x, doc(100, "letter"))
-	if err := m.make(t.Context()); err != nil {
+	removeDocs(t, x, 1)
+	m := newMerger(t, x)
+	removeDocs(t, x, 3)
+	addDocs(t, x, newDoc(100, "letter"))
+	if err := m.writeSegment(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	remove(t, x, 5)
+	removeDocs(t, x, 5)
 	check := func() {
 		t.Helper()
-		if got := len(lookFor(t, x, Query{Terms: terms("letter")}, 100)); got != 14 {
+		if got := len(searchHits(t, x, Query{Terms: queryTerms("letter")}, 100)); got != 14 {
 			t.Errorf("%d hits, want 14", got)
 		}
-		if hits := lookFor(t, x, Query{Terms: terms("secret0 secret1 secret2")}, 100); len(hits) > 0 {
+		if hits := searchHits(t, x, Query{Terms: queryTerms("secret0 secret1 secret2")}, 100); len(hits) > 0 {
 			t.Errorf("found %+v", hits)
 		}
 	}
 	check()
-	tend(t, x)
+	mergeAll(t, x)
 	check()
-	if left := everything(t, db.Read); bytes.Contains(left, []byte("ecret1")) || bytes.Contains(left, []byte("ecret2")) {
+	if left := dumpDatabase(t, db.Read); bytes.Contains(left, []byte("ecret1")) || bytes.Contains(left, []byte("ecret2")) {
 		t.Error("something is left of what was removed")
 	}
 }
@@ -249,25 +249,25 @@ func TestMergeBeside(t *testing.T) {
 func TestCancelledMerge(t *testing.T) {
 	x, _ := newIndex(t)
 	for i := range int64(10) {
-		add(t, x, doc(i+1, "letter"))
+		addDocs(t, x, newDoc(i+1, "letter"))
 	}
-	m := merging(t, x)
+	m := newMerger(t, x)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := m.make(ctx); !errors.Is(err, context.Canceled) {
+	if err := m.writeSegment(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v, want that it was cancelled", err)
 	}
 	if !m.abandon(t.Context()) {
 		t.Error("it was taken")
 	}
-	tend(t, x)
+	mergeAll(t, x)
 	if s, err := x.Stats(t.Context()); s.Segments > 2 || s.Docs != 10 || err != nil {
 		t.Errorf("not merged: %+v, %v", s, err)
 	}
 }
 
 func TestStats(t *testing.T) {
-	x := library(t)
+	x := newLibrary(t)
 	got, err := x.Stats(t.Context())
 	want := Stats{Docs: 9, Passages: 10, Segments: 2, Languages: []lexical.Language{"en", "de", "und"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -281,23 +281,23 @@ func TestLarge(t *testing.T) {
 	for i := range 10 {
 		var docs []Doc
 		for j := range 2_000 {
-			d := doc(int64(i*10_000+j+1), fmt.Sprintf("everywhere number%dx%d", i, j))
+			d := newDoc(int64(i*10_000+j+1), fmt.Sprintf("everywhere number%dx%d", i, j))
 			d.Source = strings.Repeat("s", 30)
 			docs = append(docs, d)
 		}
-		add(t, x, docs...)
+		addDocs(t, x, docs...)
 	}
-	for _, step := range []func(){func() {}, func() { tend(t, x) }, func() { remove(t, x, 1, 2, 10_001) }, func() { tend(t, x) }} {
+	for _, step := range []func(){func() {}, func() { mergeAll(t, x) }, func() { removeDocs(t, x, 1, 2, 10_001) }, func() { mergeAll(t, x) }} {
 		step()
 		s, err := x.Stats(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(lookFor(t, x, Query{Terms: terms("everywhere")}, 50_000)); got != s.Passages {
+		if got := len(searchHits(t, x, Query{Terms: queryTerms("everywhere")}, 50_000)); got != s.Passages {
 			t.Errorf("%d hits of %d", got, s.Passages)
 		}
 		for _, w := range []string{"number9x1999", "number0x7", "number5x1000"} {
-			if got := len(lookFor(t, x, Query{Terms: terms(w)}, 10)); got != 1 {
+			if got := len(searchHits(t, x, Query{Terms: queryTerms(w)}, 10)); got != 1 {
 				t.Errorf("%d hits for %s in %d segments", got, w, s.Segments)
 			}
 		}
@@ -306,24 +306,24 @@ func TestLarge(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "test.db")
-	x, db := open(t, file)
-	add(t, x, doc(1, "letter"))
+	x, db := openIndex(t, file)
+	addDocs(t, x, newDoc(1, "letter"))
 	db.Write = nil
 	other, err := Open(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := len(lookFor(t, other, Query{Terms: terms("letter")}, 10)); got != 1 {
+	if got := len(searchHits(t, other, Query{Terms: queryTerms("letter")}, 10)); got != 1 {
 		t.Errorf("%d hits", got)
 	}
 }
 
 func FuzzDamaged(f *testing.F) {
-	a := newAnalyzer(newReadings())
-	d := doc(1, "some words of a text", "and more words")
-	a.add(&d, "en")
+	a := newAnalyzer(newFormCache())
+	d := newDoc(1, "some words of a text", "and more words")
+	a.addDoc(&d, "en")
 	b := Batch{}
-	if err := b.invert(a); err != nil {
+	if err := b.invertEntries(a); err != nil {
 		f.Fatal(err)
 	}
 	m := newMeta(&d, "en", 1)
@@ -338,11 +338,11 @@ func FuzzDamaged(f *testing.F) {
 			return
 		}
 		dict := &dictionary{pages: []termPage{p}}
-		dict.find(term)
-		dict.from(term, func(_ []byte, shared int, _ termEntry) bool { return shared >= 0 })
-		newMatcher([]rune(term+"ab"), 2).scan(dict, "", term, map[string]guess{})
+		dict.findTerm(term)
+		dict.eachTermFrom(term, func(_ []byte, shared int, _ termEntry) bool { return shared >= 0 })
+		newTypoMatcher([]rune(term+"ab"), 2).scanTerms(dict, "", term, map[string]guess{})
 		(&pageEdit{map[string]int{term: 0}}).apply(&p)
-		for range union([]*segment{{terms: dict}}) {
+		for range mergeTerms([]*segment{{terms: dict}}) {
 		}
 	})
 }

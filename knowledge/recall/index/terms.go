@@ -40,17 +40,17 @@ type termPage struct {
 // newTermPage reads the head of a page; ok is false if it is empty.
 func newTermPage(row int, data []byte) (p termPage, ok bool) {
 	c := cursor{data: data}
-	p = termPage{row: row, at: int64(c.uint())}
+	p = termPage{row: row, at: int64(c.readUint())}
 	p.data = data[c.at:]
-	if c.done() {
+	if c.atEnd() {
 		return p, false
 	}
-	c.uint()
-	p.first = string(c.bytes())
-	return p, !c.bad
+	c.readUint()
+	p.first = string(c.readBytes())
+	return p, !c.damaged
 }
 
-func (d *dictionary) find(term string) (e termEntry, ok bool) {
+func (d *dictionary) findTerm(term string) (e termEntry, ok bool) {
 	i := sort.Search(len(d.pages), func(i int) bool { return d.pages[i].first > term }) - 1
 	if i < 0 {
 		return e, false
@@ -58,17 +58,17 @@ func (d *dictionary) find(term string) (e termEntry, ok bool) {
 	p := &d.pages[i]
 	c := cursor{data: p.data}
 	at, same := p.at, 0
-	for !c.done() {
-		shared := c.int(maxTerm)
-		rest := c.bytes()
-		df, size := c.int(maxPostings), c.int(maxPostings)
+	for !c.atEnd() {
+		shared := c.readInt(maxTerm)
+		rest := c.readBytes()
+		df, size := c.readInt(maxPostings), c.readInt(maxPostings)
 		switch {
 		case shared < same:
 			return e, false
 		case shared == same:
-			n := common(rest, term[same:])
+			n := commonPrefix(rest, term[same:])
 			if n == len(rest) && same+n == len(term) {
-				return termEntry{df >> 1, df&1 != 0, at, size}, !c.bad
+				return termEntry{df >> 1, df&1 != 0, at, size}, !c.damaged
 			}
 			if n < len(rest) && (same+n == len(term) || rest[n] > term[same+n]) {
 				return e, false
@@ -80,8 +80,8 @@ func (d *dictionary) find(term string) (e termEntry, ok bool) {
 	return e, false
 }
 
-// common returns the length of the common prefix.
-func common(a []byte, b string) int {
+// commonPrefix returns the length of the common prefix.
+func commonPrefix(a []byte, b string) int {
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {
@@ -91,25 +91,25 @@ func common(a []byte, b string) int {
 	return n
 }
 
-// from yields terms in order from term on, until yield returns false. The slice is
+// eachTermFrom yields terms in order from term on, until yield returns false. The slice is
 // valid during the call. Shared is the length of the prefix in common with the previous
 // term, or 0 for the first.
-func (d *dictionary) from(term string, yield func(term []byte, shared int, e termEntry) bool) {
+func (d *dictionary) eachTermFrom(term string, yield func(term []byte, shared int, e termEntry) bool) {
 	i := max(0, sort.Search(len(d.pages), func(i int) bool { return d.pages[i].first > term })-1)
 	var key []byte
 	started := false
 	for ; i < len(d.pages); i++ {
 		c := cursor{data: d.pages[i].data}
 		at := d.pages[i].at
-		for !c.done() {
-			shared := c.int(len(key))
-			key = append(key[:shared], c.bytes()...)
-			df, size := c.int(maxPostings), c.int(maxPostings)
+		for !c.atEnd() {
+			shared := c.readInt(len(key))
+			key = append(key[:shared], c.readBytes()...)
+			df, size := c.readInt(maxPostings), c.readInt(maxPostings)
 			if string(key) >= term {
 				if !started {
 					started, shared = true, 0
 				}
-				if c.bad || !yield(key, shared, termEntry{df >> 1, df&1 != 0, at, size}) {
+				if c.damaged || !yield(key, shared, termEntry{df >> 1, df&1 != 0, at, size}) {
 					return
 				}
 			}
@@ -126,7 +126,7 @@ type termWriter struct {
 	opened bool
 }
 
-func (w *termWriter) add(term string, df int, written bool, size int) error {
+func (w *termWriter) addTerm(term string, df int, written bool, size int) error {
 	if !w.opened {
 		w.page, w.last, w.opened = binary.AppendUvarint(nil, uint64(w.at)), "", true
 	}
@@ -173,17 +173,17 @@ const (
 	phraseStep = 64
 )
 
-// withPhrases returns the first n passages that have each phrase in one field.
-func (s *search) withPhrases(ctx context.Context, list []found, n int) (out []found, err error) {
+// filterPhrases returns the first n passages that have each phrase in one field.
+func (s *search) filterPhrases(ctx context.Context, list []foundPassage, n int) (out []foundPassage, err error) {
 	var phrases [][]string
 	for _, p := range s.q.Phrases {
-		if f := folded(p); len(f) > 0 {
+		if f := foldWords(p); len(f) > 0 {
 			phrases = append(phrases, f)
 		}
 	}
 	titles := map[int64][]string{}
 	for part := range slices.Chunk(list, phraseStep) {
-		texts, err := s.passages(ctx, part)
+		texts, err := s.fetchPassages(ctx, part)
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +193,7 @@ func (s *search) withPhrases(ctx context.Context, list []found, n int) (out []fo
 				return nil, errDamaged
 			}
 			if titles[e.Doc] == nil {
-				if titles[e.Doc], err = s.title(ctx, e.Doc); err != nil {
+				if titles[e.Doc], err = s.fetchTitles(ctx, e.Doc); err != nil {
 					return nil, err
 				}
 			}
@@ -208,7 +208,7 @@ func (s *search) withPhrases(ctx context.Context, list []found, n int) (out []fo
 	return out, nil
 }
 
-func folded(text string) (out []string) {
+func foldWords(text string) (out []string) {
 	lexical.Tokens(text, func(t lexical.Token) { out = append(out, lexical.Fold(text[t.Start:t.End])) })
 	return out
 }
@@ -217,14 +217,14 @@ func folded(text string) (out []string) {
 func hasAll(texts []string, phrases [][]string) bool {
 	in := make([][]string, len(texts))
 	for i, t := range texts {
-		in[i] = folded(t)
+		in[i] = foldWords(t)
 	}
 	return !slices.ContainsFunc(phrases, func(p []string) bool {
-		return !slices.ContainsFunc(in, func(t []string) bool { return contains(t, p) })
+		return !slices.ContainsFunc(in, func(t []string) bool { return containsPhrase(t, p) })
 	})
 }
 
-func contains(text, phrase []string) bool {
+func containsPhrase(text, phrase []string) bool {
 	for i := 0; i+len(phrase) <= len(text); i++ {
 		if slices.Equal(text[i:i+len(phrase)], phrase) {
 			return true
@@ -233,7 +233,7 @@ func contains(text, phrase []string) bool {
 	return false
 }
 
-func (s *search) passages(ctx context.Context, list []found) (map[int64]Entry, error) {
+func (s *search) fetchPassages(ctx context.Context, list []foundPassage) (map[int64]Entry, error) {
 	const query = `SELECT num, doc, heading, speaker, body FROM index_passage WHERE num IN (?`
 	args := make([]any, 0, len(list))
 	for _, f := range list {
@@ -255,30 +255,30 @@ func (s *search) passages(ctx context.Context, list []found) (map[int64]Entry, e
 	return out, rows.Err()
 }
 
-func (s *search) title(ctx context.Context, doc int64) ([]string, error) {
+func (s *search) fetchTitles(ctx context.Context, doc int64) ([]string, error) {
 	var title, names string
 	err := s.tx.QueryRowContext(ctx, s.x.db.Bind(`SELECT title, names FROM index_doc WHERE id = ?`), doc).Scan(&title, &names)
 	return append([]string{title}, strings.Split(names, "\n")...), err
 }
 
-type reading struct {
+type wordForms struct {
 	stem string
 	form string // with formMark; "" if equal to the stem
 	stop bool
 }
 
-// readings caches the readings of words. It is safe for concurrent use.
-type readings struct {
+// formCache caches the readings of words. It is safe for concurrent use.
+type formCache struct {
 	mu    sync.RWMutex
-	langs map[lexical.Language]map[string]reading
+	langs map[lexical.Language]map[string]wordForms
 }
 
-// maxReadings limits a language's cached words; a full cache is emptied.
-const maxReadings = 100_000
+// maxCachedForms limits a language's cached words; a full cache is emptied.
+const maxCachedForms = 100_000
 
-func newReadings() *readings { return &readings{langs: map[lexical.Language]map[string]reading{}} }
+func newFormCache() *formCache { return &formCache{langs: map[lexical.Language]map[string]wordForms{}} }
 
-func (r *readings) read(word string, lang lexical.Language) reading {
+func (r *formCache) findForms(word string, lang lexical.Language) wordForms {
 	r.mu.RLock()
 	out, ok := r.langs[lang][word]
 	r.mu.RUnlock()
@@ -286,21 +286,21 @@ func (r *readings) read(word string, lang lexical.Language) reading {
 		return out
 	}
 	word = strings.Clone(word) // frees the text around it
-	out = newReading(word, lang)
+	out = newWordForms(word, lang)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.langs[lang]
-	if known == nil || len(known) >= maxReadings {
-		known = map[string]reading{}
+	if known == nil || len(known) >= maxCachedForms {
+		known = map[string]wordForms{}
 		r.langs[lang] = known
 	}
 	known[word] = out
 	return out
 }
 
-func newReading(word string, lang lexical.Language) reading {
+func newWordForms(word string, lang lexical.Language) wordForms {
 	folded := lexical.Fold(word)
-	out := reading{stem: stemOf(word, lang), stop: lexical.Stop(folded, lang)}
+	out := wordForms{stem: stemWord(word, lang), stop: lexical.Stop(folded, lang)}
 	if out.stem != folded {
 		out.form = formMark + folded
 	}

@@ -25,14 +25,14 @@ func (x *Index) Text(ctx context.Context, doc int64) (string, error) {
 	return b.String(), nil
 }
 
-// Passages returns the passages of a document in order, numbered from [Index.First].
+// Passages returns the passages of a document in order, numbered from [Index.PassageRange].
 func (x *Index) Passages(ctx context.Context, doc int64) ([]Passage, error) {
-	first, n, err := x.span(ctx, x.db.Read, doc)
+	first, n, err := x.passageRange(ctx, x.db.Read, doc)
 	if err != nil {
 		return nil, fmt.Errorf("read document %d: %w", doc, err)
 	}
 	out := make([]Passage, 0, n)
-	for e, err := range x.entries(ctx, x.db.Read, first, first+int64(n), n) {
+	for e, err := range x.queryEntries(ctx, x.db.Read, first, first+int64(n), n) {
 		if err != nil {
 			return nil, fmt.Errorf("read document %d: %w", doc, err)
 		}
@@ -44,16 +44,16 @@ func (x *Index) Passages(ctx context.Context, doc int64) ([]Passage, error) {
 	return out, nil
 }
 
-// First returns the number of a document's first passage, and the number of passages,
+// PassageRange returns the number of a document's first passage, and the number of passages,
 // which are numbered in sequence. Passages keep their numbers, which are never reused.
-func (x *Index) First(ctx context.Context, doc int64) (num int64, n int, err error) {
-	if num, n, err = x.span(ctx, x.db.Read, doc); err != nil {
+func (x *Index) PassageRange(ctx context.Context, doc int64) (num int64, n int, err error) {
+	if num, n, err = x.passageRange(ctx, x.db.Read, doc); err != nil {
 		return 0, 0, fmt.Errorf("find document %d: %w", doc, err)
 	}
 	return num, n, nil
 }
 
-func (x *Index) span(ctx context.Context, q queryer, doc int64) (first int64, n int, err error) {
+func (x *Index) passageRange(ctx context.Context, q queryer, doc int64) (first int64, n int, err error) {
 	err = q.QueryRowContext(ctx, x.db.Bind(`SELECT first, passages FROM index_doc WHERE id = ?`), doc).Scan(&first, &n)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNone
@@ -63,7 +63,7 @@ func (x *Index) span(ctx context.Context, q queryer, doc int64) (first int64, n 
 
 // Passage returns a passage and its document, or ErrNone.
 func (x *Index) Passage(ctx context.Context, num int64) (Passage, int64, error) {
-	for e, err := range x.entries(ctx, x.db.Read, num, num+1, 1) {
+	for e, err := range x.queryEntries(ctx, x.db.Read, num, num+1, 1) {
 		if err != nil {
 			return Passage{}, 0, fmt.Errorf("read passage %d: %w", num, err)
 		}
@@ -77,10 +77,10 @@ type Entry struct {
 	Passage
 }
 
-// After returns the first n passages with greater numbers than num, in order.
-func (x *Index) After(ctx context.Context, num int64, n int) ([]Entry, error) {
+// EntriesAfter returns the first n passages with greater numbers than num, in order.
+func (x *Index) EntriesAfter(ctx context.Context, num int64, n int) ([]Entry, error) {
 	var out []Entry
-	for e, err := range x.entries(ctx, x.db.Read, num+1, maxNumber, n) {
+	for e, err := range x.queryEntries(ctx, x.db.Read, num+1, maxNumber, n) {
 		if err != nil {
 			return nil, fmt.Errorf("read passages after %d: %w", num, err)
 		}
@@ -91,12 +91,12 @@ func (x *Index) After(ctx context.Context, num int64, n int) ([]Entry, error) {
 
 const maxNumber = 1<<63 - 1
 
-const mostAtOnce = 200
+const maxAtOnce = 200
 
 // Entries returns passages by number, without unknown ones.
 func (x *Index) Entries(ctx context.Context, nums ...int64) (map[int64]Entry, error) {
 	out := make(map[int64]Entry, len(nums))
-	for part := range slices.Chunk(nums, mostAtOnce) {
+	for part := range slices.Chunk(nums, maxAtOnce) {
 		args := make([]any, len(part))
 		for i, n := range part {
 			args[i] = n
@@ -106,7 +106,7 @@ func (x *Index) Entries(ctx context.Context, nums ...int64) (map[int64]Entry, er
 		if err != nil {
 			return nil, fmt.Errorf("read passages: %w", err)
 		}
-		for e, err := range entriesOf(rows) {
+		for e, err := range scanEntries(rows) {
 			if err != nil {
 				return nil, fmt.Errorf("read passages: %w", err)
 			}
@@ -116,7 +116,7 @@ func (x *Index) Entries(ctx context.Context, nums ...int64) (map[int64]Entry, er
 	return out, nil
 }
 
-func (x *Index) entries(ctx context.Context, q queryer, from, to int64, n int) iter.Seq2[Entry, error] {
+func (x *Index) queryEntries(ctx context.Context, q queryer, from, to int64, n int) iter.Seq2[Entry, error] {
 	const query = `SELECT ` + entryColumns + ` FROM index_passage WHERE num >= ? AND num < ? ORDER BY num LIMIT ?`
 	return func(yield func(Entry, error) bool) {
 		rows, err := q.QueryContext(ctx, x.db.Bind(query), from, to, n)
@@ -124,14 +124,14 @@ func (x *Index) entries(ctx context.Context, q queryer, from, to int64, n int) i
 			yield(Entry{}, err)
 			return
 		}
-		entriesOf(rows)(yield)
+		scanEntries(rows)(yield)
 	}
 }
 
 const entryColumns = `num, doc, start_at, end_at, page, heading, speaker, body`
 
-// entriesOf reads rows of entryColumns and closes them.
-func entriesOf(rows *sql.Rows) iter.Seq2[Entry, error] {
+// scanEntries reads rows of entryColumns and closes them.
+func scanEntries(rows *sql.Rows) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		defer rows.Close()
 		for rows.Next() {
@@ -150,9 +150,9 @@ func entriesOf(rows *sql.Rows) iter.Seq2[Entry, error] {
 	}
 }
 
-// doc reads the analyzer's input for a document and its language, or if num > 0 for one
+// readDoc reads the analyzer's input for a document and its language, or if num > 0 for one
 // passage.
-func (x *Index) doc(ctx context.Context, q queryer, id, num int64) (*Doc, lexical.Language, error) {
+func (x *Index) readDoc(ctx context.Context, q queryer, id, num int64) (*Doc, lexical.Language, error) {
 	d := Doc{ID: id}
 	var lang, names string
 	var first int64
@@ -171,7 +171,7 @@ func (x *Index) doc(ctx context.Context, q queryer, id, num int64) (*Doc, lexica
 	if num > 0 {
 		first, n = num, 1
 	}
-	for e, err := range x.entries(ctx, q, first, first+int64(n), n) {
+	for e, err := range x.queryEntries(ctx, q, first, first+int64(n), n) {
 		if err != nil {
 			return nil, "", err
 		}

@@ -20,19 +20,19 @@ const (
 	maxGuess  = 8
 )
 
-// correct replaces words that no allowed passage has.
-func (s *search) correct(ctx context.Context) error {
+// correctTypos replaces words that no allowed passage has.
+func (s *search) correctTypos(ctx context.Context) error {
 	for _, g := range s.groups {
-		if g.not || g.prefix || s.some(g) {
+		if g.not || g.prefix || s.hasAllowed(g) {
 			continue
 		}
-		guesses := s.v.near(lexical.Fold(g.words[0]))
+		guesses := s.v.nearWords(lexical.Fold(g.words[0]))
 		for _, guess := range guesses {
-			try := s.v.group(Term{Word: guess})
+			try := s.v.newGroup(Term{Word: guess})
 			if err := s.x.fetchGroups(ctx, s.tx, s.v, []*group{try}); err != nil {
 				return err
 			}
-			if !s.some(try) {
+			if !s.hasAllowed(try) {
 				continue
 			}
 			if s.corrected == nil {
@@ -46,10 +46,10 @@ func (s *search) correct(ctx context.Context) error {
 	return nil
 }
 
-func (s *search) some(g *group) bool {
+func (s *search) hasAllowed(g *group) bool {
 	for i, list := range g.lists {
 		seg := s.v.segments[i]
-		if slices.ContainsFunc(list, func(p ranking.Posting) bool { return s.sieve.keeps(&seg.docs[seg.docOf[p.At]]) }) {
+		if slices.ContainsFunc(list, func(p ranking.Posting) bool { return s.filter.matchesDoc(&seg.docs[seg.docOf[p.At]]) }) {
 			return true
 		}
 	}
@@ -62,23 +62,23 @@ type guess struct {
 	df       int
 }
 
-// near returns known words within the allowed mistakes, the likeliest first. The first
+// nearWords returns known words within the allowed mistakes, the likeliest first. The first
 // letter must match, or be swapped with the second.
-func (v *view) near(word string) []string {
+func (v *view) nearWords(word string) []string {
 	letters := []rune(word)
 	if len(letters) < shortWord || strings.ContainsFunc(word, unicode.IsDigit) || lexical.Unspaced(letters[0]) {
 		return nil
 	}
-	most := 1
+	maxDistance := 1
 	if len(letters) >= longWord {
-		most = 2
+		maxDistance = 2
 	}
 	best := map[string]guess{}
-	m := newMatcher(letters, most)
+	m := newTypoMatcher(letters, maxDistance)
 	for _, first := range slices.Compact([]rune{letters[0], letters[1]}) {
 		for _, mark := range []string{"", formMark} {
 			for _, s := range v.segments {
-				m.scan(s.terms, mark, mark+string(first), best)
+				m.scanTerms(s.terms, mark, mark+string(first), best)
 			}
 		}
 	}
@@ -96,32 +96,32 @@ func (v *view) near(word string) []string {
 	return out
 }
 
-// A matcher computes distances to word for sorted terms, and reuses the rows of common
+// A typoMatcher computes distances to word for sorted terms, and reuses the rows of common
 // prefixes.
-type matcher struct {
-	word    []rune
-	most    int
-	letters []rune
-	ends    []int   // their ends in bytes
-	rows    [][]int // distance of the first i letters to the first j of word
+type typoMatcher struct {
+	word        []rune
+	maxDistance int
+	letters     []rune
+	ends        []int   // their ends in bytes
+	rows        [][]int // distance of the first i letters to the first j of word
 }
 
-func newMatcher(word []rune, most int) *matcher {
-	m := &matcher{word: word, most: most, rows: [][]int{make([]int, len(word)+1)}}
+func newTypoMatcher(word []rune, maxDistance int) *typoMatcher {
+	m := &typoMatcher{word: word, maxDistance: maxDistance, rows: [][]int{make([]int, len(word)+1)}}
 	for j := range m.rows[0] {
 		m.rows[0][j] = j
 	}
 	return m
 }
 
-func (m *matcher) scan(d *dictionary, mark, begin string, best map[string]guess) {
+func (m *typoMatcher) scanTerms(d *dictionary, mark, begin string, best map[string]guess) {
 	m.letters, m.ends = m.letters[:0], m.ends[:0]
-	d.from(begin, func(term []byte, shared int, e termEntry) bool {
+	d.eachTermFrom(begin, func(term []byte, shared int, e termEntry) bool {
 		if !strings.HasPrefix(string(term), begin) {
 			return false
 		}
-		distance := m.distance(term[len(mark):], shared-len(mark))
-		if distance > m.most || !e.written || e.df == 0 {
+		distance := m.editDistance(term[len(mark):], shared-len(mark))
+		if distance > m.maxDistance || !e.written || e.df == 0 {
 			return true
 		}
 		word := string(term[len(mark):])
@@ -131,16 +131,16 @@ func (m *matcher) scan(d *dictionary, mark, begin string, best map[string]guess)
 	})
 }
 
-// distance returns the Damerau-Levenshtein distance of a term (optimal string
+// editDistance returns the Damerau-Levenshtein distance of a term (optimal string
 // alignment), or more than most. The term shares that many bytes with the previous one.
-func (m *matcher) distance(term []byte, shared int) int {
+func (m *typoMatcher) editDistance(term []byte, shared int) int {
 	n := len(m.ends)
 	for n > 0 && m.ends[n-1] > shared {
 		n--
 	}
 	m.letters, m.ends = m.letters[:n], m.ends[:n]
-	if n > 0 && m.hopeless(n) {
-		return m.most + 1
+	if n > 0 && m.isHopeless(n) {
+		return m.maxDistance + 1
 	}
 	at := 0
 	if n > 0 {
@@ -150,15 +150,15 @@ func (m *matcher) distance(term []byte, shared int) int {
 		r, size := utf8.DecodeRune(term[at:])
 		at += size
 		m.letters, m.ends = append(m.letters, r), append(m.ends, at)
-		m.row(len(m.letters))
-		if m.hopeless(len(m.letters)) {
-			return m.most + 1
+		m.fillRow(len(m.letters))
+		if m.isHopeless(len(m.letters)) {
+			return m.maxDistance + 1
 		}
 	}
 	return m.rows[len(m.letters)][len(m.word)]
 }
 
-func (m *matcher) row(i int) {
+func (m *typoMatcher) fillRow(i int) {
 	for len(m.rows) <= i {
 		m.rows = append(m.rows, make([]int, len(m.word)+1))
 	}
@@ -176,7 +176,7 @@ func (m *matcher) row(i int) {
 	}
 }
 
-// hopeless reports whether no term with the first i letters can be near.
-func (m *matcher) hopeless(i int) bool {
-	return slices.Min(m.rows[i]) > m.most && (i < 2 || slices.Min(m.rows[i-1]) > m.most-1)
+// isHopeless reports whether no term with the first i letters can be near.
+func (m *typoMatcher) isHopeless(i int) bool {
+	return slices.Min(m.rows[i]) > m.maxDistance && (i < 2 || slices.Min(m.rows[i-1]) > m.maxDistance-1)
 }

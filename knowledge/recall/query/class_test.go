@@ -8,7 +8,7 @@ import (
 
 // Every second query was held out while the rules were written; late.tsv came last, in
 // freer words.
-func labelled(t *testing.T, file string) (build, held []Query, want [2][]Class) {
+func readLabelledQueries(t *testing.T, file string) (build, held []Query, want [2][]Class) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
@@ -29,7 +29,7 @@ func labelled(t *testing.T, file string) (build, held []Query, want [2][]Class) 
 	return build, held, want
 }
 
-func accuracy(list []Query, want []Class) (right, sure float64) {
+func classAccuracy(list []Query, want []Class) (right, sure float64) {
 	for i, q := range list {
 		if q.Class == want[i] {
 			right++
@@ -41,13 +41,13 @@ func accuracy(list []Query, want []Class) (right, sure float64) {
 }
 
 func TestClasses(t *testing.T) {
-	for file, least := range map[string]float64{"classes.tsv": 0.95, "late.tsv": 0.85} {
-		build, held, want := labelled(t, file)
+	for file, minAccuracy := range map[string]float64{"classes.tsv": 0.95, "late.tsv": 0.85} {
+		build, held, want := readLabelledQueries(t, file)
 		for i, list := range [][]Query{build, held} {
-			right, sure := accuracy(list, want[i])
+			right, sure := classAccuracy(list, want[i])
 			t.Logf("%s, half %d: %d queries, accuracy %.3f, mean confidence %.3f", file, i, len(list), right, sure)
-			if right < least {
-				t.Errorf("%s, half %d: accuracy is %.3f, want %.2f", file, i, right, least)
+			if right < minAccuracy {
+				t.Errorf("%s, half %d: accuracy is %.3f, want %.2f", file, i, right, minAccuracy)
 			}
 		}
 	}
@@ -55,7 +55,7 @@ func TestClasses(t *testing.T) {
 
 // Wrong classes have less confidence than correct ones.
 func TestConfidence(t *testing.T) {
-	build, held, want := labelled(t, "late.tsv")
+	build, held, want := readLabelledQueries(t, "late.tsv")
 	var sum, n [2]float64
 	for i, q := range append(build, held...) {
 		k := 0

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func ordinal(suffix string) bool {
+func isOrdinalSuffix(suffix string) bool {
 	switch suffix {
 	case "st", "nd", "rd", "th", "er", "ere", "e", "eme":
 		return true
@@ -14,8 +14,8 @@ func ordinal(suffix string) bool {
 	return false
 }
 
-// leading splits off the leading number.
-func leading(word string) (value int, rest string) {
+// splitNumber splits off the leading number.
+func splitNumber(word string) (value int, rest string) {
 	n := 0
 	for n < len(word) && n < 5 && word[n] >= '0' && word[n] <= '9' {
 		n++
@@ -23,114 +23,114 @@ func leading(word string) (value int, rest string) {
 	if n == 0 {
 		return -1, word
 	}
-	return digits(word[:n]), word[n:]
+	return parseDigits(word[:n]), word[n:]
 }
 
-// dayAt reads "5", "5th", "5." before a month.
-func (p *parser) dayAt(i int) (d, n int) {
-	t := p.at(i)
-	d, suffix := leading(t.text)
-	if t.kind == mark || d < 1 || d > 31 || suffix != "" && !ordinal(suffix) {
+// readDayNumber reads "5", "5th", "5." before a month.
+func (p *parser) readDayNumber(i int) (d, n int) {
+	t := p.tokenAt(i)
+	d, suffix := splitNumber(t.text)
+	if t.kind == mark || d < 1 || d > 31 || suffix != "" && !isOrdinalSuffix(suffix) {
 		return 0, 0
 	}
-	if suffix == "" && p.is(i+1, ".") && p.tight(i+1) {
+	if suffix == "" && p.isMark(i+1, ".") && p.isTight(i+1) {
 		return d, 2
 	}
 	return d, 1
 }
 
-// dayMonth reads "5 March 2024", "the 5th of March", "5. März", "3-7 March".
-func (p *parser) dayMonth(i int, _ bool) (s span, n int) {
-	d, at := p.dayAt(i)
+// readDayMonth reads "5 March 2024", "the 5th of March", "5. März", "3-7 March".
+func (p *parser) readDayMonth(i int, _ bool) (s span, n int) {
+	d, at := p.readDayNumber(i)
 	if at == 0 {
 		return s, 0
 	}
 	at += i
 	to := d
-	if end, m := p.through(at); m > 0 {
+	if end, m := p.readRangeEnd(at); m > 0 {
 		to, at = end, at+m
 	}
-	at = p.skip(senseOf, at)
-	m, k := p.find(senseMonth, at)
+	at = p.skipSense(senseOf, at)
+	m, k := p.findSense(senseMonth, at)
 	if k == 0 {
 		return s, 0
 	}
-	return p.dated(i, at+k, m, d, to)
+	return p.daysOfMonth(i, at+k, m, d, to)
 }
 
-// monthDay reads "March 5, 2024", "March 3-7", "March 2024", "March".
-func (p *parser) monthDay(i int, led bool) (s span, n int) {
-	m, at := p.find(senseMonth, i)
+// readMonthDay reads "March 5, 2024", "March 3-7", "March 2024", "March".
+func (p *parser) readMonthDay(i int, led bool) (s span, n int) {
+	m, at := p.findSense(senseMonth, i)
 	if at == 0 {
 		return s, 0
 	}
 	end := i + at
-	if p.is(end, ".") && p.tight(end) && at == 1 && len(p.list[i].text) <= 4 {
+	if p.isMark(end, ".") && p.isTight(end) && at == 1 && len(p.list[i].text) <= 4 {
 		end++ // "Mar. 5"
 	}
-	if d, k := p.dayAt(end); k > 0 && !p.clock(end) {
+	if d, k := p.readDayNumber(end); k > 0 && !p.isClock(end) {
 		to := d
-		if p.at(end+k-1).text == "." {
+		if p.tokenAt(end+k-1).text == "." {
 			k-- // end of the sentence
 		}
-		if last, l := p.through(end + k); l > 0 {
+		if last, l := p.readRangeEnd(end + k); l > 0 {
 			to, k = last, k+l
 		}
-		return p.dated(i, end+k, m, d, to)
+		return p.daysOfMonth(i, end+k, m, d, to)
 	}
-	y, behind := p.yearBehind(end)
+	y, behind := p.readFollowingYear(end)
 	if y > 0 {
-		return monthOf(y, time.Month(m), p.now.Location()), behind - i
+		return monthSpan(y, time.Month(m), p.now.Location()), behind - i
 	}
-	if !p.sure(i, at, led) {
+	if !p.isCertainTime(i, at, led) {
 		return s, 0
 	}
-	s, _ = last(p.now, func(y int) (span, bool) { return monthOf(y, time.Month(m), p.now.Location()), true })
+	s, _ = latestYearly(p.now, func(y int) (span, bool) { return monthSpan(y, time.Month(m), p.now.Location()), true })
 	return s, end - i
 }
 
-// clock matches "10:30".
-func (p *parser) clock(i int) bool { return p.is(i+1, ":") && p.tight(i+1) }
+// isClock matches "10:30".
+func (p *parser) isClock(i int) bool { return p.isMark(i+1, ":") && p.isTight(i+1) }
 
-// through reads "-7", "to the 7th".
-func (p *parser) through(i int) (d, n int) {
+// readRangeEnd reads "-7", "to the 7th".
+func (p *parser) readRangeEnd(i int) (d, n int) {
 	at := i
-	if p.is(at, "-") {
+	if p.isMark(at, "-") {
 		at++
 	} else {
-		at = p.skip(senseTo, at)
+		at = p.skipSense(senseTo, at)
 	}
 	if at == i {
 		return 0, 0
 	}
-	at = p.skip(senseArticle, at)
-	d, n = p.dayAt(at)
+	at = p.skipSense(senseArticle, at)
+	d, n = p.readDayNumber(at)
 	if n == 0 {
 		return 0, 0
 	}
 	return d, at + n - i
 }
 
-// dated returns days of a month, in the year that follows or the latest.
-func (p *parser) dated(i, at, m, from, to int) (s span, n int) {
+// daysOfMonth returns days of a month, in the year that follows or the latest.
+func (p *parser) daysOfMonth(i, at, m, from, to int) (s span, n int) {
 	loc := p.now.Location()
 	of := func(y int) (span, bool) {
-		a, ok := valid(y, m, from, loc)
-		b, is := valid(y, m, to, loc)
+		a, ok := validDay(y, m, from, loc)
+		b, is := validDay(y, m, to, loc)
 		return span{from: a.from, to: b.to}, ok && is && to >= from
 	}
-	return p.latest(i, at, at, of)
+	return p.readLatest(i, at, at, of)
 }
 
-// quarter reads "Q2 2023", "2023 Q2", "H1".
-func (p *parser) quarter(i int, _ bool) (s span, n int) {
+// readQuarter reads "Q2 2023", "2023 Q2", "H1".
+func (p *parser) readQuarter(i int, _ bool) (s span, n int) {
 	y, at := 0, i
-	if t := p.at(i); t.kind == number && len(t.text) == 4 && plausible(t.value) {
-		if y, at = t.value, i+1; p.is(at, "-/") {
+	if t := p.tokenAt(i); t.kind == number && len(t.text) == 4 && isPlausibleYear(t.value) {
+		if y, at = t.value, i+1; p.isMark(at, "-/") {
 			at++
 		}
 	}
-	t := p.at(at)
+	t := p.tokenAt(at)
 	if len(t.text) != 2 || t.kind != word || t.text[1] < '1' || t.text[1] > '4' {
 		return s, 0
 	}
@@ -141,90 +141,90 @@ func (p *parser) quarter(i int, _ bool) (s span, n int) {
 		return s, 0
 	}
 	if y > 0 {
-		return p.quarterOf(y, k, half), at + 1 - i
+		return p.quarterOrHalf(y, k, half), at + 1 - i
 	}
 	if half {
-		return p.halfIn(i, at+1, k)
+		return p.readHalfYear(i, at+1, k)
 	}
-	return p.quarterIn(i, at+1, k)
+	return p.readQuarterYear(i, at+1, k)
 }
 
-func (p *parser) quarterOf(y, k int, half bool) span {
+func (p *parser) quarterOrHalf(y, k int, half bool) span {
 	if half {
-		return yearOf(y, 1, p.now.Location()).part(k + 3)
+		return yearSpan(y, 1, p.now.Location()).partAt(k + 3)
 	}
-	return quarterOf(y, k, p.now.Location())
+	return quarterSpan(y, k, p.now.Location())
 }
 
-// quarterIn returns a quarter that started at token i; a year may follow at at.
-func (p *parser) quarterIn(i, at, k int) (s span, n int) {
+// readQuarterYear returns a quarter that started at token i; a year may follow at at.
+func (p *parser) readQuarterYear(i, at, k int) (s span, n int) {
 	if k > 4 {
 		return s, 0
 	}
-	return p.yearly(i, at, func(y int) (span, bool) { return p.quarterOf(y, k, false), true })
+	return p.readYearly(i, at, func(y int) (span, bool) { return p.quarterOrHalf(y, k, false), true })
 }
 
-func (p *parser) halfIn(i, at, k int) (s span, n int) {
-	return p.yearly(i, at, func(y int) (span, bool) { return p.quarterOf(y, k, true), true })
+func (p *parser) readHalfYear(i, at, k int) (s span, n int) {
+	return p.readYearly(i, at, func(y int) (span, bool) { return p.quarterOrHalf(y, k, true), true })
 }
 
-// yearly returns a period of the year that follows, or the latest.
-func (p *parser) yearly(i, at int, of func(y int) (span, bool)) (s span, n int) {
+// readYearly returns a period of the year that follows, or the latest.
+func (p *parser) readYearly(i, at int, of func(y int) (span, bool)) (s span, n int) {
 	sep := at
-	if p.is(sep, "-/") && p.tight(sep) && len(p.at(sep+1).text) == 4 {
+	if p.isMark(sep, "-/") && p.isTight(sep) && len(p.tokenAt(sep+1).text) == 4 {
 		sep++
 	}
-	return p.latest(i, at, sep, of)
+	return p.readLatest(i, at, sep, of)
 }
 
-// latest is yearly with the year at sep and the end at at.
-func (p *parser) latest(i, at, sep int, of func(y int) (span, bool)) (s span, n int) {
-	if y, end := p.yearBehind(sep); y > 0 {
+// readLatest is yearly with the year at sep and the end at at.
+func (p *parser) readLatest(i, at, sep int, of func(y int) (span, bool)) (s span, n int) {
+	if y, end := p.readFollowingYear(sep); y > 0 {
 		if s, ok := of(y); ok {
 			return s, end - i
 		}
 		return s, 0
 	}
-	s, ok := last(p.now, of)
+	s, ok := latestYearly(p.now, of)
 	if !ok {
 		return s, 0
 	}
 	return s, at - i
 }
 
-// season reads "summer 2019", "winter 2023/24", "the summer".
-func (p *parser) season(i int, led bool) (s span, n int) {
-	k, at := p.find(senseSeason, i)
-	if at == 0 || !p.sure(i, at, led) {
+// readSeason reads "summer 2019", "winter 2023/24", "the summer".
+func (p *parser) readSeason(i int, led bool) (s span, n int) {
+	k, at := p.findSense(senseSeason, i)
+	if at == 0 || !p.isCertainTime(i, at, led) {
 		return s, 0
 	}
-	y, _ := p.yearBehind(i + at)
+	y, _ := p.readFollowingYear(i + at)
 	if y == 0 && !led && p.lang == "en" {
 		return s, 0
 	}
-	s, n = p.yearly(i, i+at, func(y int) (span, bool) { return seasonOf(y, k, p.now.Location()), true })
-	if n > 0 && y > 0 && p.is(i+n, "/") && p.at(i+n+1).kind == number && p.tight(i+n+1) {
+	s, n = p.readYearly(i, i+at, func(y int) (span, bool) { return seasonSpan(y, k, p.now.Location()), true })
+	if n > 0 && y > 0 && p.isMark(i+n, "/") && p.tokenAt(i+n+1).kind == number && p.isTight(i+n+1) {
 		n += 2
 	}
 	return s, n
 }
 
-// holiday reads "Christmas", "Easter 2021".
-func (p *parser) holiday(i int, led bool) (s span, n int) {
-	k, at := p.find(senseHoliday, i)
-	if at == 0 || !p.sure(i, at, led) {
+// readHoliday reads "Christmas", "Easter 2021".
+func (p *parser) readHoliday(i int, led bool) (s span, n int) {
+	k, at := p.findSense(senseHoliday, i)
+	if at == 0 || !p.isCertainTime(i, at, led) {
 		return s, 0
 	}
-	return p.yearly(i, i+at, func(y int) (span, bool) { return holidayOf(y, k, p.now.Location()), true })
+	return p.readYearly(i, i+at, func(y int) (span, bool) { return holidaySpan(y, k, p.now.Location()), true })
 }
 
-// week reads "week 12 of 2024", "KW 12", "CW12".
-func (p *parser) week(i int, _ bool) (s span, n int) {
-	_, at := p.find(senseWeek, i)
-	k := p.at(i + at).value
+// readWeek reads "week 12 of 2024", "KW 12", "CW12".
+func (p *parser) readWeek(i int, _ bool) (s span, n int) {
+	_, at := p.findSense(senseWeek, i)
+	k := p.tokenAt(i + at).value
 	if at == 0 {
-		digit, cut := strings.CutPrefix(p.at(i).text, "kw")
-		if k, at = digits(digit), 1; !cut || digit == "" || len(digit) > 2 {
+		digit, cut := strings.CutPrefix(p.tokenAt(i).text, "kw")
+		if k, at = parseDigits(digit), 1; !cut || digit == "" || len(digit) > 2 {
 			return s, 0
 		}
 	} else {
@@ -233,78 +233,78 @@ func (p *parser) week(i int, _ bool) (s span, n int) {
 	if k < 1 || k > 53 {
 		return s, 0
 	}
-	return p.yearly(i, i+at, func(y int) (span, bool) { return isoWeek(y, k, p.now.Location()) })
+	return p.readYearly(i, i+at, func(y int) (span, bool) { return isoWeek(y, k, p.now.Location()) })
 }
 
-// weekday reads "Monday", "Monday, 4 March 2024".
-func (p *parser) weekday(i int, led bool) (s span, n int) {
-	w, at := p.find(senseWeekday, i)
+// readWeekday reads "Monday", "Monday, 4 March 2024".
+func (p *parser) readWeekday(i int, led bool) (s span, n int) {
+	w, at := p.findSense(senseWeekday, i)
 	if at == 0 {
 		return s, 0
 	}
 	next := i + at
-	if p.is(next, ".") && p.tight(next) && len(p.list[i].text) <= 4 {
+	if p.isMark(next, ".") && p.isTight(next) && len(p.list[i].text) <= 4 {
 		next++
 	}
-	if p.is(next, ",") {
+	if p.isMark(next, ",") {
 		next++
 	}
-	next = p.skip(senseArticle, next)
-	for _, read := range []production{(*parser).date, (*parser).dayMonth, (*parser).monthDay} {
+	next = p.skipSense(senseArticle, next)
+	for _, read := range []production{(*parser).readDate, (*parser).readDayMonth, (*parser).readMonthDay} {
 		if s, n := read(p, next, false); n > 0 {
 			return s, next + n - i
 		}
 	}
-	if !p.sure(i, at, led) {
+	if !p.isCertainTime(i, at, led) {
 		return s, 0
 	}
-	return p.daypart(p.weekdayNear(w, 0), i, i+at)
+	return p.readDaypart(p.lastWeekday(w, 0), i, i+at)
 }
 
-// weekdayNear returns the last such day up to shift days from today.
-func (p *parser) weekdayNear(w, shift int) span {
+// lastWeekday returns the last such day up to shift days from today.
+func (p *parser) lastWeekday(w, shift int) span {
 	back := (int(p.now.Weekday()) + shift - w + 700) % 7
-	s := days(midnight(p.now, shift-back), 1)
-	s.loose = week
+	s := daySpan(dayStart(p.now, shift-back), 1)
+	s.recurrence = week
 	return s
 }
 
-// dayAlone reads "the 5th".
-func (p *parser) dayAlone(i int, led bool) (s span, n int) {
-	d, suffix := leading(p.at(i).text)
-	if !led && p.at(i-2).text != "on" || d < 1 || d > 31 || !ordinal(suffix) || p.at(i-1).text != "the" && p.lang == "en" {
+// readDayAlone reads "the 5th".
+func (p *parser) readDayAlone(i int, led bool) (s span, n int) {
+	d, suffix := splitNumber(p.tokenAt(i).text)
+	if !led && p.tokenAt(i-2).text != "on" || d < 1 || d > 31 || !isOrdinalSuffix(suffix) || p.tokenAt(i-1).text != "the" && p.lang == "en" {
 		return s, 0
 	}
-	if next := p.at(i + 1); next.kind == word && !p.lex.knows(next.text) {
+	if next := p.tokenAt(i + 1); next.kind == word && !p.lex.hasWord(next.text) {
 		return s, 0 // "on the 5th floor"
 	}
 	t := p.now
 	for range 12 {
-		if s, ok := valid(t.Year(), int(t.Month()), d, t.Location()); ok && !s.from.After(p.now) {
-			s.loose = month
+		if s, ok := validDay(t.Year(), int(t.Month()), d, t.Location()); ok && !s.from.After(p.now) {
+			s.recurrence = month
 			return s, 1
 		}
-		t = midnight(monthOf(t.Year(), t.Month(), t.Location()).from, -1)
+		t = dayStart(monthSpan(t.Year(), t.Month(), t.Location()).from, -1)
 	}
 	return s, 0
 }
 
 const maxEvent = 12
 
-// anchors finds an event: "before the launch".
-func (p *parser) anchors() {
+// findAnchor finds an event: "before the launch".
+func (p *parser) findAnchor() {
 	for i := range p.list {
-		relation, n := p.anchorWord(i)
-		if n == 0 || p.idiom(i) {
+		relation, n := p.readAnchorWord(i)
+		if n == 0 || p.isIdiom(i) {
 			continue
 		}
-		from, to := p.bounds(i+n, p.event(i+n))
+		from, to := p.eventBounds(i+n, p.eventLength(i+n))
 		if from >= to {
 			continue
 		}
-		p.q.Anchor = &Anchor{Relation: relation, Event: p.source(from, to-from), Text: p.source(i, to-i)}
-		p.take(i, to-i, timed)
-		p.take(from, to-from, event)
+		p.q.Anchor = &Anchor{Relation: relation, Event: p.sourceText(from, to-from), Text: p.sourceText(i, to-i)}
+		p.markUses(i, to-i, timed)
+		p.markUses(from, to-from, event)
 		return
 	}
 }
@@ -324,7 +324,7 @@ var anchorWords = map[string]map[string]string{
 	},
 }
 
-func (p *parser) anchorWord(i int) (relation string, n int) {
+func (p *parser) readAnchorWord(i int) (relation string, n int) {
 	if p.list[i].uses != 0 {
 		return "", 0
 	}
@@ -337,9 +337,9 @@ func (p *parser) anchorWord(i int) (relation string, n int) {
 	return "", 0
 }
 
-// idiom matches words of the previous verb: "look after".
-func (p *parser) idiom(i int) bool {
-	switch before := strings.TrimSuffix(strings.TrimSuffix(p.at(i-1).text, "ing"), "s"); before {
+// isIdiom matches words of the previous verb: "look after".
+func (p *parser) isIdiom(i int) bool {
+	switch before := strings.TrimSuffix(strings.TrimSuffix(p.tokenAt(i-1).text, "ing"), "s"); before {
 	case "look", "looked", "name", "named", "nam", "call", "called", "take", "tak", "took", "ask", "asked", "run", "running", "runn", "go", "went", "day", "morning", "soon",
 		"long", "shortly", "ever", "even", "never", "inquire", "sought", "lust", "modelled", "suche", "suchen", "suchst", "such", "frag", "frage", "angst", "schutz", "riecht", "je", "date", "thread":
 		return true
@@ -347,15 +347,15 @@ func (p *parser) idiom(i int) bool {
 	return false
 }
 
-// event counts the event's tokens, up to a sign or another clause.
-func (p *parser) event(i int) int {
+// eventLength counts the event's tokens, up to a sign or another clause.
+func (p *parser) eventLength(i int) int {
 	n := 0
 	for i+n < len(p.list) && n < maxEvent {
-		t := p.at(i + n)
-		if t.uses&(operator|timed) != 0 || t.kind == mark && !p.joins(i+n) {
+		t := p.tokenAt(i + n)
+		if t.uses&(operator|timed) != 0 || t.kind == mark && !p.isJoiner(i+n) {
 			break
 		}
-		if n > 0 && t.kind == word && (endsEvent(t.text) || p.lang == "de" && !t.upper && p.at(i+n-1).upper) {
+		if n > 0 && t.kind == word && (endsEvent(t.text) || p.lang == "de" && !t.upper && p.tokenAt(i+n-1).upper) {
 			break
 		}
 		n++
@@ -377,13 +377,13 @@ var articles = strings.Fields(`the my our your his her their its this that a an 
 
 var subjects = strings.Fields("i we he she they you it ich wir er sie es je j nous il elle on yo")
 
-// bounds drops the article; only clauses, names and ends of queries need none.
-func (p *parser) bounds(i, n int) (from, to int) {
+// eventBounds drops the article; only clauses, names and ends of queries need none.
+func (p *parser) eventBounds(i, n int) (from, to int) {
 	from, to = i, i+n
 	led := false
-	for from < to && contains(articles, p.list[from].text) {
+	for from < to && containsWord(articles, p.list[from].text) {
 		from, led = from+1, true
-		if p.is(from, "'") {
+		if p.isMark(from, "'") {
 			from++
 		}
 	}
@@ -392,12 +392,12 @@ func (p *parser) bounds(i, n int) (from, to int) {
 	}
 	first := p.list[from]
 	ends := to == len(p.list) || p.list[to].kind == mark
-	if !led && !contains(subjects, first.text) && !first.upper && !(ends && n <= 3) {
+	if !led && !containsWord(subjects, first.text) && !first.upper && !(ends && n <= 3) {
 		return 0, 0
 	}
 	return from, to
 }
 
-func contains(list []string, s string) bool {
+func containsWord(list []string, s string) bool {
 	return slices.Contains(list, s)
 }

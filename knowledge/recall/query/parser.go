@@ -23,13 +23,13 @@ type parser struct {
 }
 
 func newParser(text string, now time.Time) *parser {
-	p := &parser{text: text, now: now, list: tokens(text)}
-	p.phrases()
-	p.in(guess(p.list))
+	p := &parser{text: text, now: now, list: tokenize(text)}
+	p.findPhrases()
+	p.setLanguage(guessLanguage(p.list))
 	return p
 }
 
-func (p *parser) in(lang string) {
+func (p *parser) setLanguage(lang string) {
 	p.lang, p.lex = lang, lexicons[lang]
 	p.any = make([]bool, len(p.list))
 	for i := range p.list {
@@ -37,13 +37,13 @@ func (p *parser) in(lang string) {
 	}
 }
 
-// phrases finds phrases, which signs except hyphens and apostrophes end.
-func (p *parser) phrases() {
+// findPhrases finds phrases, which signs except hyphens and apostrophes end.
+func (p *parser) findPhrases() {
 	p.keys, p.ends = make([][maxPhrase]string, len(p.list)), make([][maxPhrase]int, len(p.list))
 	for i := range p.list {
 		key, at := "", i
 		for k := range maxPhrase {
-			for k > 0 && at < len(p.list) && p.joins(at) {
+			for k > 0 && at < len(p.list) && p.isJoiner(at) {
 				at++
 			}
 			if at >= len(p.list) || p.list[at].kind == mark || len(key) > 60 {
@@ -59,15 +59,15 @@ func (p *parser) phrases() {
 	}
 }
 
-// joins matches hyphens and apostrophes within a word.
-func (p *parser) joins(i int) bool {
+// isJoiner matches hyphens and apostrophes within a word.
+func (p *parser) isJoiner(i int) bool {
 	t := &p.list[i]
 	return t.kind == mark && !t.space && (t.text == "-" || t.text == "'") && i+1 < len(p.list) && !p.list[i+1].space
 }
 
-// find returns the value and length of the longest phrase with the sense; length 0 is
+// findSense returns the value and length of the longest phrase with the sense; length 0 is
 // none.
-func (p *parser) find(sense string, i int) (value, n int) {
+func (p *parser) findSense(sense string, i int) (value, n int) {
 	if i >= len(p.list) || !p.any[i] || p.list[i].uses&(operator|timed) != 0 {
 		return 0, 0
 	}
@@ -82,34 +82,34 @@ func (p *parser) find(sense string, i int) (value, n int) {
 	return 0, 0
 }
 
-func (p *parser) is(i int, signs string) bool {
+func (p *parser) isMark(i int, signs string) bool {
 	return i >= 0 && i < len(p.list) && p.list[i].kind == mark && strings.Contains(signs, p.list[i].text)
 }
 
-func (p *parser) at(i int) token {
+func (p *parser) tokenAt(i int) token {
 	if i < 0 || i >= len(p.list) || p.list[i].uses&operator != 0 {
 		return token{kind: mark, value: -1, space: true}
 	}
 	return p.list[i]
 }
 
-// tight reports whether no space precedes token i.
-func (p *parser) tight(i int) bool { return i > 0 && i < len(p.list) && !p.list[i].space }
+// isTight reports whether no space precedes token i.
+func (p *parser) isTight(i int) bool { return i > 0 && i < len(p.list) && !p.list[i].space }
 
-// skip returns the token after words of the sense.
-func (p *parser) skip(sense string, i int) int {
-	_, n := p.find(sense, i)
+// skipSense returns the token after words of the sense.
+func (p *parser) skipSense(sense string, i int) int {
+	_, n := p.findSense(sense, i)
 	return i + n
 }
 
-func (p *parser) take(i, n int, u uses) {
+func (p *parser) markUses(i, n int, u uses) {
 	for k := i; k < i+n && k < len(p.list); k++ {
 		p.list[k].uses |= u
 	}
 }
 
-// source returns tokens as written.
-func (p *parser) source(i, n int) string {
+// sourceText returns tokens as written.
+func (p *parser) sourceText(i, n int) string {
 	if n <= 0 {
 		return ""
 	}
@@ -148,8 +148,8 @@ type token struct {
 	uses       uses
 }
 
-// tokens returns at most maxTokens tokens.
-func tokens(text string) []token {
+// tokenize returns at most maxTokens tokens.
+func tokenize(text string) []token {
 	var list []token
 	first, space := true, true
 	for at := 0; at < len(text) && len(list) < maxTokens; {
@@ -159,11 +159,11 @@ func tokens(text string) []token {
 			continue
 		}
 		t := token{start: at, end: at + n, kind: mark, value: -1, first: first, space: space}
-		if wordy(r) {
-			t = scan(text, t)
+		if isWordRune(r) {
+			t = scanWord(text, t)
 			first = false
 		} else {
-			t.text = sign(text[at : at+n])
+			t.text = normalizeMark(text[at : at+n])
 			first = first || r == '.' || r == '?' || r == '!' || r == '\u2026'
 		}
 		list = append(list, t)
@@ -172,13 +172,13 @@ func tokens(text string) []token {
 	return list
 }
 
-func scan(text string, t token) token {
+func scanWord(text string, t token) token {
 	t.kind = number
 	small, capital := 0, 0
 	at := t.start
 	for at < len(text) {
 		r, n := utf8.DecodeRuneInString(text[at:])
-		if !wordy(r) && !unicode.Is(unicode.Mn, r) {
+		if !isWordRune(r) && !unicode.Is(unicode.Mn, r) {
 			break
 		}
 		if r < '0' || r > '9' {
@@ -195,15 +195,15 @@ func scan(text string, t token) token {
 	t.end, t.text = at, lexical.Fold(text[t.start:at])
 	t.caps = capital > 1 && small == 0
 	if t.kind == number && len(t.text) <= 8 {
-		t.value = digits(t.text)
+		t.value = parseDigits(t.text)
 	}
 	return t
 }
 
-func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// digits returns the value of ASCII digits, or -1.
-func digits(s string) int {
+// parseDigits returns the value of ASCII digits, or -1.
+func parseDigits(s string) int {
 	n := 0
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -214,7 +214,7 @@ func digits(s string) int {
 	return n
 }
 
-func sign(s string) string {
+func normalizeMark(s string) string {
 	switch s {
 	case "’", "‘", "`", "´":
 		return "'"

@@ -9,21 +9,21 @@ type production func(p *parser, i int, led bool) (s span, n int)
 // productions are in order of precedence.
 func productions() []production {
 	return []production{
-		(*parser).edge, (*parser).date, (*parser).ago, (*parser).toDate, (*parser).day, (*parser).nth, (*parser).shifted, (*parser).behind,
-		(*parser).quarter, (*parser).dayMonth, (*parser).monthDay, (*parser).week,
-		(*parser).season, (*parser).holiday, (*parser).decade, (*parser).weekday, (*parser).dayAlone, (*parser).year,
+		(*parser).readEdge, (*parser).readDate, (*parser).readAgo, (*parser).readToDate, (*parser).readDay, (*parser).readNth, (*parser).readShifted, (*parser).readShiftAfter,
+		(*parser).readQuarter, (*parser).readDayMonth, (*parser).readMonthDay, (*parser).readWeek,
+		(*parser).readSeason, (*parser).readHoliday, (*parser).readDecade, (*parser).readWeekday, (*parser).readDayAlone, (*parser).readYear,
 	}
 }
 
 const maxNested = 4
 
-func (p *parser) period(i int, led bool) (s span, n int) { return p.nested(i, led, 0) }
+func (p *parser) readPeriod(i int, led bool) (s span, n int) { return p.readNested(i, led, 0) }
 
-func (p *parser) nested(i int, led bool, depth int) (s span, n int) {
+func (p *parser) readNested(i int, led bool, depth int) (s span, n int) {
 	if depth > maxNested || i >= len(p.list) || p.list[i].uses&(operator|timed) != 0 {
 		return s, 0
 	}
-	if _, never := p.find(senseNever, i); never > 0 {
+	if _, never := p.findSense(senseNever, i); never > 0 {
 		return s, 0
 	}
 	for _, read := range productions() {
@@ -31,41 +31,41 @@ func (p *parser) nested(i int, led bool, depth int) (s span, n int) {
 			return s, n
 		}
 	}
-	if _, article := p.find(senseArticle, i); article > 0 {
+	if _, article := p.findSense(senseArticle, i); article > 0 {
 		at := i + article
-		if p.is(at, "'") && p.tight(at) {
+		if p.isMark(at, "'") && p.isTight(at) {
 			at++
 		}
-		if s, n = p.nested(at, led, depth+1); n > 0 {
+		if s, n = p.readNested(at, led, depth+1); n > 0 {
 			return s, at - i + n
 		}
 	}
 	return s, 0
 }
 
-func (p *parser) sure(i, n int, led bool) bool {
-	if _, doubtful := p.find(senseDoubt, i); doubtful == 0 {
+func (p *parser) isCertainTime(i, n int, led bool) bool {
+	if _, doubtful := p.findSense(senseDoubt, i); doubtful == 0 {
 		return true
 	}
-	t := p.at(i)
-	if y, _ := p.yearBehind(i + n); y > 0 {
+	t := p.tokenAt(i)
+	if y, _ := p.readFollowingYear(i + n); y > 0 {
 		return true
 	}
-	return led || t.upper && !t.first && p.lang != "de" || p.at(i+n).kind == number
+	return led || t.upper && !t.first && p.lang != "de" || p.tokenAt(i+n).kind == number
 }
 
-// edge reads "early March", "the end of last year", "mid-May".
-func (p *parser) edge(i int, _ bool) (s span, n int) {
-	edge, at := p.find(senseEdge, i)
+// readEdge reads "early March", "the end of last year", "mid-May".
+func (p *parser) readEdge(i int, _ bool) (s span, n int) {
+	edge, at := p.findSense(senseEdge, i)
 	if at == 0 {
 		return s, 0
 	}
 	at += i
-	if p.is(at, "-") {
+	if p.isMark(at, "-") {
 		at++
 	}
-	at = p.skip(senseArticle, p.skip(senseOf, at))
-	if s, n = p.inner(at); n == 0 {
+	at = p.skipSense(senseArticle, p.skipSense(senseOf, at))
+	if s, n = p.readInner(at); n == 0 {
 		return s, 0
 	}
 	switch edge {
@@ -74,17 +74,17 @@ func (p *parser) edge(i int, _ bool) (s span, n int) {
 	case 7:
 		return span{from: p.now, to: s.to}, at - i + n
 	}
-	loose := s.loose
-	s = s.part(edge)
-	s.loose = loose
+	loose := s.recurrence
+	s = s.partAt(edge)
+	s.recurrence = loose
 	return s, at - i + n
 }
 
-// inner reads a period that contains no other.
-func (p *parser) inner(i int) (s span, n int) {
+// readInner reads a period that contains no other.
+func (p *parser) readInner(i int) (s span, n int) {
 	for _, read := range []production{
-		(*parser).date, (*parser).shifted, (*parser).behind, (*parser).quarter, (*parser).dayMonth, (*parser).monthDay, (*parser).week,
-		(*parser).season, (*parser).holiday, (*parser).decade, (*parser).year, (*parser).thisUnit,
+		(*parser).readDate, (*parser).readShifted, (*parser).readShiftAfter, (*parser).readQuarter, (*parser).readDayMonth, (*parser).readMonthDay, (*parser).readWeek,
+		(*parser).readSeason, (*parser).readHoliday, (*parser).readDecade, (*parser).readYear, (*parser).readThisUnit,
 	} {
 		if s, n = read(p, i, true); n > 0 {
 			return s, n
@@ -93,93 +93,93 @@ func (p *parser) inner(i int) (s span, n int) {
 	return s, 0
 }
 
-// thisUnit reads "the year" in "the beginning of the year".
-func (p *parser) thisUnit(i int, _ bool) (s span, n int) {
-	unit, n := p.find(senseUnit, i)
+// readThisUnit reads "the year" in "the beginning of the year".
+func (p *parser) readThisUnit(i int, _ bool) (s span, n int) {
+	unit, n := p.findSense(senseUnit, i)
 	if n == 0 || unit < week || unit == fortnight {
 		return s, 0
 	}
-	s, ok := current(p.now, unit)
+	s, ok := currentPeriod(p.now, unit)
 	if !ok {
 		return s, 0
 	}
 	return s, n
 }
 
-// nth reads "first week of March", "last day of 2023", "third quarter of 2024".
-func (p *parser) nth(i int, _ bool) (s span, n int) {
-	k, at := p.find(senseOrdinal, i)
+// readNth reads "first week of March", "last day of 2023", "third quarter of 2024".
+func (p *parser) readNth(i int, _ bool) (s span, n int) {
+	k, at := p.findSense(senseOrdinal, i)
 	if at == 0 {
-		if num, suffix := leading(p.at(i).text); suffix != "" && ordinal(suffix) && num > 0 {
+		if num, suffix := splitNumber(p.tokenAt(i).text); suffix != "" && isOrdinalSuffix(suffix) && num > 0 {
 			k, at = num, 1
-		} else if p.at(i).value > 0 && p.is(i+1, ".") && p.tight(i+1) {
-			k, at = p.at(i).value, 2
+		} else if p.tokenAt(i).value > 0 && p.isMark(i+1, ".") && p.isTight(i+1) {
+			k, at = p.tokenAt(i).value, 2
 		} else {
 			return s, 0
 		}
 	}
-	unit, m := p.find(senseUnit, i+at)
+	unit, m := p.findSense(senseUnit, i+at)
 	if m == 0 {
 		return s, 0
 	}
 	at += i + m
 	if unit == quarter && k > 0 {
-		return p.quarterIn(i, at, k)
+		return p.readQuarterYear(i, at, k)
 	}
-	of := p.skip(senseArticle, p.skip(senseOf, at))
+	of := p.skipSense(senseArticle, p.skipSense(senseOf, at))
 	if of == at {
 		return s, 0
 	}
-	whole, m := p.inner(of)
+	whole, m := p.readInner(of)
 	if m == 0 {
 		return s, 0
 	}
-	if s, ok := whole.unit(k, unit); ok {
+	if s, ok := whole.nthUnit(k, unit); ok {
 		return s, of + m - i
 	}
 	return s, 0
 }
 
-// unit returns the kth day, week or month; k = -1 is the last.
-func (s span) unit(k, unit int) (part span, ok bool) {
+// nthUnit returns the kth day, week or month; k = -1 is the last.
+func (s span) nthUnit(k, unit int) (part span, ok bool) {
 	size := map[int]int{day: 1, week: 7}[unit]
 	switch {
 	case unit == month && k != 0:
-		part.from = months(s.from, k-1)
+		part.from = addMonths(s.from, k-1)
 		if k < 0 {
-			part.from = months(s.to, -1)
+			part.from = addMonths(s.to, -1)
 		}
-		part.to = months(part.from, 1)
+		part.to = addMonths(part.from, 1)
 	case size == 0 || k == 0:
 		return s, false
 	case k < 0:
-		part = span{from: midnight(s.to, -size), to: s.to}
+		part = span{from: dayStart(s.to, -size), to: s.to}
 	default:
-		part = days(midnight(s.from, (k-1)*size), size)
+		part = daySpan(dayStart(s.from, (k-1)*size), size)
 	}
-	part.loose = s.loose
+	part.recurrence = s.recurrence
 	return part, k <= 366 && !part.from.Before(s.from) && part.from.Before(s.to)
 }
 
-// yearBehind reads the year in "March 2024", "Easter of 2020", "June '98". end is the
+// readFollowingYear reads the year in "March 2024", "Easter of 2020", "June '98". end is the
 // next token.
-func (p *parser) yearBehind(i int) (y, end int) {
+func (p *parser) readFollowingYear(i int) (y, end int) {
 	at := i
-	if p.is(at, ",") {
+	if p.isMark(at, ",") {
 		at++
 	}
-	at = p.skip(senseOf, at)
-	if p.is(at, "'") && p.at(at+1).kind == number && p.tight(at+1) && len(p.at(at+1).text) == 2 {
-		return short(p.at(at+1).value, p.now), at + 2
+	at = p.skipSense(senseOf, at)
+	if p.isMark(at, "'") && p.tokenAt(at+1).kind == number && p.isTight(at+1) && len(p.tokenAt(at+1).text) == 2 {
+		return expandYear(p.tokenAt(at+1).value, p.now), at + 2
 	}
-	if t := p.at(at); t.kind == number && len(t.text) == 4 && plausible(t.value) && !p.counts(at) {
+	if t := p.tokenAt(at); t.kind == number && len(t.text) == 4 && isPlausibleYear(t.value) && !p.isAmount(at) {
 		return t.value, at + 1
 	}
 	return 0, i
 }
 
-// short completes two digits to a year of the last 80 or next 20.
-func short(two int, now time.Time) int {
+// expandYear completes two digits to a year of the last 80 or next 20.
+func expandYear(two int, now time.Time) int {
 	y := now.Year()/100*100 + two
 	if y > now.Year()+20 {
 		y -= 100
@@ -187,4 +187,4 @@ func short(two int, now time.Time) int {
 	return y
 }
 
-func plausible(y int) bool { return y >= 1000 && y < 3000 }
+func isPlausibleYear(y int) bool { return y >= 1000 && y < 3000 }

@@ -94,7 +94,7 @@ type Range struct {
 
 func (r Range) IsZero() bool { return r.From.IsZero() && r.To.IsZero() }
 
-func (r Range) Holds(t time.Time) bool {
+func (r Range) Contains(t time.Time) bool {
 	return (r.From.IsZero() || !t.Before(r.From)) && (r.To.IsZero() || t.Before(r.To))
 }
 
@@ -119,12 +119,12 @@ const (
 // unknown parts stay in Text.
 func Parse(text string, now time.Time) Query {
 	p := newParser(strings.ToValidUTF8(textkit.Prefix(text, maxBytes), "\uFFFD"), now)
-	p.operators()
-	p.times()
-	p.anchors()
-	p.people()
-	p.rest()
-	p.classify()
+	p.readOperators()
+	p.readTimes()
+	p.findAnchor()
+	p.findPeople()
+	p.setText()
+	p.classifyQuery()
 	return p.q
 }
 
@@ -228,23 +228,23 @@ func (l lexicon) add(sense, word string, value int) {
 	}
 }
 
-func (l lexicon) knows(word string) bool {
+func (l lexicon) hasWord(word string) bool {
 	_, ok := l[""][word]
 	return ok
 }
 
-// guess returns the language that knows the most words.
-func guess(list []token) string {
-	best, most := languages[0], 0
+// guessLanguage returns the language that knows the most words.
+func guessLanguage(list []token) string {
+	best, maxKnown := languages[0], 0
 	for _, lang := range languages {
 		n := 0
 		for i := range min(len(list), 64) {
-			if list[i].kind == word && lexicons[lang].knows(list[i].text) {
+			if list[i].kind == word && lexicons[lang].hasWord(list[i].text) {
 				n++
 			}
 		}
-		if n > most {
-			best, most = lang, n
+		if n > maxKnown {
+			best, maxKnown = lang, n
 		}
 	}
 	return best

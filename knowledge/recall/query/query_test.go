@@ -41,7 +41,7 @@ func TestOperators(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := Parse(c.text, now)
-			if got := says(q.Time); got != c.time || q.Time.Strict != (c.time != "..") {
+			if got := describeRange(q.Time); got != c.time || q.Time.Strict != (c.time != "..") {
 				t.Errorf("the time is %s (strict: %v), want %s", got, q.Time.Strict, c.time)
 			}
 			q.Time, q.Class, q.Confidence, q.Why = Range{}, "", 0, ""
@@ -178,7 +178,7 @@ func TestBoundaries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := says(Parse(c.text, at).Time); got != c.want {
+			if got := describeRange(Parse(c.text, at).Time); got != c.want {
 				t.Errorf("%q is %s, want %s", c.text, got, c.want)
 			}
 		})

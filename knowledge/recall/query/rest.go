@@ -7,17 +7,17 @@ import (
 	"ponder/internal/textkit/lexical"
 )
 
-// rest sets Text and Words.
-func (p *parser) rest() {
+// setText sets Text and Words.
+func (p *parser) setText() {
 	var b strings.Builder
 	end := -1
 	for i := range p.list {
 		t := &p.list[i]
-		p.word(t, i)
-		if t.uses&(operator|timed) != 0 || t.kind == mark && p.lonely(i) {
+		p.addWord(t, i)
+		if t.uses&(operator|timed) != 0 || t.kind == mark && p.isDangling(i) {
 			continue
 		}
-		if end >= 0 && (t.space || end < t.start) && !p.is(i, ",.;:!?)") {
+		if end >= 0 && (t.space || end < t.start) && !p.isMark(i, ",.;:!?)") {
 			b.WriteByte(' ')
 		}
 		b.WriteString(p.text[t.start:t.end])
@@ -26,9 +26,9 @@ func (p *parser) rest() {
 	p.q.Text = strings.TrimLeft(strings.TrimSpace(b.String()), ",.;:!? ")
 }
 
-// lonely reports whether a sign lost a neighbour, as a comma after an operator.
-func (p *parser) lonely(i int) bool {
-	if !p.is(i, ",;:-'()") {
+// isDangling reports whether a sign lost a neighbour, as a comma after an operator.
+func (p *parser) isDangling(i int) bool {
+	if !p.isMark(i, ",;:-'()") {
 		return false
 	}
 	gone := func(k int) bool {
@@ -37,13 +37,13 @@ func (p *parser) lonely(i int) bool {
 	return gone(i-1) || gone(i+1)
 }
 
-func (p *parser) word(t *token, i int) {
+func (p *parser) addWord(t *token, i int) {
 	if t.kind == mark || t.uses&operator != 0 && t.uses&not == 0 {
 		return
 	}
 	if marked := t.uses &^ timed; marked == 0 || marked == event {
-		letter := len(t.text) == 1 && p.is(i+1, "'") && p.tight(i+1) || t.text == "s" && p.is(i-1, "'")
-		if letter || contains(empty[p.lang], t.text) && !p.finding(i) || t.uses == timed && !p.dates(t.text) || p.whatever(t.text) {
+		letter := len(t.text) == 1 && p.isMark(i+1, "'") && p.isTight(i+1) || t.text == "s" && p.isMark(i-1, "'")
+		if letter || containsWord(stopWords[p.lang], t.text) && !p.isFindQuestion(i) || t.uses == timed && !p.isDateWord(t.text) || p.isFiller(t.text) {
 			return
 		}
 	}
@@ -52,38 +52,38 @@ func (p *parser) word(t *token, i int) {
 	})
 }
 
-// finding matches "what did we find".
-func (p *parser) finding(i int) bool {
-	return p.lang == "en" && contains(asked, p.at(i).text) && contains(subjects, p.at(i-1).text) && p.at(i-2).text == "did"
+// isFindQuestion matches "what did we find".
+func (p *parser) isFindQuestion(i int) bool {
+	return p.lang == "en" && containsWord(requestVerbs, p.tokenAt(i).text) && containsWord(subjects, p.tokenAt(i-1).text) && p.tokenAt(i-2).text == "did"
 }
 
-var asked = strings.Fields("tell show find give")
+var requestVerbs = strings.Fields("tell show find give")
 
-// whatever matches words for any event at the query's time.
-func (p *parser) whatever(w string) bool {
-	return (!p.q.Time.IsZero() || p.q.Anchor != nil) && contains(happening[p.lang], w)
+// isFiller matches words for any event at the query's time.
+func (p *parser) isFiller(w string) bool {
+	return (!p.q.Time.IsZero() || p.q.Anchor != nil) && containsWord(fillerWords[p.lang], w)
 }
 
-var happening = map[string][]string{
+var fillerWords = map[string][]string{
 	"en": strings.Fields("happen happens happened happening occur occurred occurring going went gone doing anything everything something stuff things up"),
 	"de": strings.Fields("passiert passierte geschah geschehen los gemacht getan alles etwas war gab"),
 	"fr": strings.Fields("passe passait arrive fait faisait tout"),
 	"es": strings.Fields("paso pasaba pasado ocurrio hice hizo hicimos todo"),
 }
 
-// dates reports whether texts of that time have the word: "March" and "2024", but not
+// isDateWord reports whether texts of that time have the word: "March" and "2024", but not
 // "last week".
-func (p *parser) dates(w string) bool {
+func (p *parser) isDateWord(w string) bool {
 	for _, sense := range []string{senseMonth, senseSeason, senseHoliday, senseDecade} {
 		if _, ok := p.lex[sense][w]; ok {
 			return true
 		}
 	}
-	n, _ := leading(w)
+	n, _ := splitNumber(w)
 	return n > 31 || len(w) == 2 && (w[0] == 'q' || w[0] == 'h')
 }
 
-var empty = map[string][]string{
+var stopWords = map[string][]string{
 	"en": strings.Fields(`a an the of and or to in on at by for with from about as is are was were be been being am do does did done have has had having
 		i me my mine we us our you your he him his she her it its they them their what which who whom whose where when why how that this these those there here
 		will would shall should can could may might must not no so if than then too very just any some all tell show find give please know me ever`),
@@ -107,61 +107,61 @@ var kinds = map[string]string{
 	"posts": "post", "journals": "journal", "note": "journal", "notes": "journal", "threads": "thread", "session": "thread", "sessions": "thread",
 }
 
-func (p *parser) operators() {
+func (p *parser) readOperators() {
 	for i := 0; i < len(p.list); {
-		n := p.filter(i)
+		n := p.readFilter(i)
 		if n == 0 {
-			n = p.quote(i)
+			n = p.readQuote(i)
 		}
 		i += max(n, 1)
 	}
 	for i := range p.list {
-		p.affix(i)
+		p.readAffix(i)
 	}
 }
 
-// filter reads "tag:x" and returns its number of tokens.
-func (p *parser) filter(i int) int {
-	field := filters[p.at(i).text]
-	if field == "" || !p.is(i+1, ":") || !p.tight(i+1) || !p.tight(i+2) || i > 0 && !p.list[i].space {
+// readFilter reads "tag:x" and returns its number of tokens.
+func (p *parser) readFilter(i int) int {
+	field := filters[p.tokenAt(i).text]
+	if field == "" || !p.isMark(i+1, ":") || !p.isTight(i+1) || !p.isTight(i+2) || i > 0 && !p.list[i].space {
 		return 0
 	}
-	value, n := p.value(i + 2)
-	if value == "" || !p.apply(field, value) {
+	value, n := p.readValue(i + 2)
+	if value == "" || !p.applyFilter(field, value) {
 		return 0
 	}
-	p.take(i, 2+n, operator)
+	p.markUses(i, 2+n, operator)
 	return 2 + n
 }
 
-// value reads up to the next space, or in quotes.
-func (p *parser) value(i int) (text string, n int) {
-	if p.is(i, `"`) {
-		if end := p.closing(i); end > 0 {
-			return strings.TrimSpace(p.source(i+1, end-i-1)), end + 1 - i
+// readValue reads up to the next space, or in quotes.
+func (p *parser) readValue(i int) (text string, n int) {
+	if p.isMark(i, `"`) {
+		if end := p.closingQuote(i); end > 0 {
+			return strings.TrimSpace(p.sourceText(i+1, end-i-1)), end + 1 - i
 		}
 	}
 	n = 1
 	for i+n < len(p.list) && !p.list[i+n].space && n < 64 {
 		n++
 	}
-	for n > 1 && p.is(i+n-1, ",.;!?)") {
+	for n > 1 && p.isMark(i+n-1, ",.;!?)") {
 		n--
 	}
-	return p.source(i, n), n
+	return p.sourceText(i, n), n
 }
 
-// closing returns the closing quotation mark, or 0.
-func (p *parser) closing(i int) int {
+// closingQuote returns the closing quotation mark, or 0.
+func (p *parser) closingQuote(i int) int {
 	for k := i + 1; k < len(p.list) && k < i+64; k++ {
-		if p.is(k, `"`) {
+		if p.isMark(k, `"`) {
 			return k
 		}
 	}
 	return 0
 }
 
-func (p *parser) apply(field, value string) bool {
+func (p *parser) applyFilter(field, value string) bool {
 	switch field {
 	case "kind":
 		k := lexical.Fold(value)
@@ -176,7 +176,7 @@ func (p *parser) apply(field, value string) bool {
 	case "person":
 		addOnce(&p.q.People, value)
 	default:
-		return p.limit(field, value)
+		return p.limitTime(field, value)
 	}
 	return true
 }
@@ -190,14 +190,14 @@ func addOnce(list *[]string, s string) {
 // maxDate limits an operator's date in bytes.
 const maxDate = 60
 
-// limit narrows the range. A period counts from its start: after:2024 includes 2024.
-func (p *parser) limit(field, value string) bool {
+// limitTime narrows the range. A period counts from its start: after:2024 includes 2024.
+func (p *parser) limitTime(field, value string) bool {
 	if len(value) > maxDate {
 		return false
 	}
 	inner := newParser(value, p.now)
-	inner.in(p.lang)
-	s, n := inner.period(0, true)
+	inner.setLanguage(p.lang)
+	s, n := inner.readPeriod(0, true)
 	if n == 0 || n < len(inner.list) {
 		return false
 	}
@@ -209,7 +209,7 @@ func (p *parser) limit(field, value string) bool {
 		r = Range{From: s.from}
 	}
 	q := &p.q.Time
-	q.From, q.To, q.Strict = later(q.From, r.From), sooner(q.To, r.To), true
+	q.From, q.To, q.Strict = maxTime(q.From, r.From), minTime(q.To, r.To), true
 	if q.Text != "" {
 		q.Text += ", "
 	}
@@ -217,44 +217,44 @@ func (p *parser) limit(field, value string) bool {
 	return true
 }
 
-func (p *parser) quote(i int) int {
-	if !p.is(i, `"`) || p.list[i].uses != 0 {
+func (p *parser) readQuote(i int) int {
+	if !p.isMark(i, `"`) || p.list[i].uses != 0 {
 		return 0
 	}
-	end := p.closing(i)
+	end := p.closingQuote(i)
 	if end < i+2 {
 		return 0
 	}
-	phrase := strings.Join(strings.Fields(p.source(i+1, end-i-1)), " ")
-	p.take(i, 1, operator)
-	p.take(end, 1, operator)
-	if p.is(i-1, "-") && p.tight(i) && (i < 2 || p.list[i-1].space) {
-		p.take(i-1, end+2-i, operator)
+	phrase := strings.Join(strings.Fields(p.sourceText(i+1, end-i-1)), " ")
+	p.markUses(i, 1, operator)
+	p.markUses(end, 1, operator)
+	if p.isMark(i-1, "-") && p.isTight(i) && (i < 2 || p.list[i-1].space) {
+		p.markUses(i-1, end+2-i, operator)
 		p.q.Words = append(p.q.Words, Word{Text: phrase, Not: true})
 		return end + 1 - i
 	}
-	if p.is(i-1, "+") && p.tight(i) {
-		p.take(i-1, 1, operator)
+	if p.isMark(i-1, "+") && p.isTight(i) {
+		p.markUses(i-1, 1, operator)
 	}
-	p.take(i+1, end-i-1, quoted)
+	p.markUses(i+1, end-i-1, quoted)
 	addOnce(&p.q.Phrases, phrase)
 	return end + 1 - i
 }
 
-// affix reads "-not", "+must" and "prefix*".
-func (p *parser) affix(i int) {
+// readAffix reads "-not", "+must" and "prefix*".
+func (p *parser) readAffix(i int) {
 	t := &p.list[i]
 	if t.kind == mark || t.uses != 0 {
 		return
 	}
-	if p.is(i+1, "*") && p.tight(i+1) && len(t.text) > 1 && (i+2 >= len(p.list) || p.list[i+2].space) {
+	if p.isMark(i+1, "*") && p.isTight(i+1) && len(t.text) > 1 && (i+2 >= len(p.list) || p.list[i+2].space) {
 		t.uses |= prefix
-		p.take(i+1, 1, operator)
+		p.markUses(i+1, 1, operator)
 	}
-	if !p.is(i-1, "+-") || !p.tight(i) || !p.list[i-1].space || t.kind == number {
+	if !p.isMark(i-1, "+-") || !p.isTight(i) || !p.list[i-1].space || t.kind == number {
 		return
 	}
-	p.take(i-1, 1, operator)
+	p.markUses(i-1, 1, operator)
 	if p.list[i-1].text == "+" {
 		t.uses |= must
 		return

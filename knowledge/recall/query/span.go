@@ -19,23 +19,23 @@ const (
 )
 
 type expression struct {
-	at, n    int
-	from, to time.Time
-	loose    int
-	until    bool // the second of two periods is the end of the first
-	whole    int  // week or year if it is exactly one
+	at, n      int
+	from, to   time.Time
+	recurrence int
+	until      bool // the second of two periods is the end of the first
+	whole      int  // week or year if it is exactly one
 }
 
-func (p *parser) times() {
+func (p *parser) readTimes() {
 	var list []expression
 	for i := 0; i < len(p.list); {
-		if _, n := p.find(senseNever, i); n > 0 {
+		if _, n := p.findSense(senseNever, i); n > 0 {
 			i += n
 			continue
 		}
-		e := p.expression(i)
+		e := p.readExpression(i)
 		if e.n == 0 {
-			p.recent(i)
+			p.detectRecent(i)
 			i++
 			continue
 		}
@@ -43,40 +43,40 @@ func (p *parser) times() {
 		list = append(list, e)
 		i += e.n
 	}
-	list = p.within(list)
+	list = p.resolveNested(list)
 	for _, e := range list {
-		p.take(e.at, e.n, timed)
-		p.merge(e)
+		p.markUses(e.at, e.n, timed)
+		p.mergeTime(e)
 	}
 }
 
-func (p *parser) recent(i int) {
-	if _, n := p.find(senseRecent, i); n > 0 {
+func (p *parser) detectRecent(i int) {
+	if _, n := p.findSense(senseRecent, i); n > 0 {
 		p.q.Recent = true
 		return
 	}
-	shift, n := p.find(senseShift, i)
+	shift, n := p.findSense(senseShift, i)
 	if n == 0 || shift >= 0 || p.lang != "en" {
 		return
 	}
-	switch next := p.at(i + n); next.text {
+	switch next := p.tokenAt(i + n); next.text {
 	case "name", "names", "resort", "minute", "word", "words", "straw", "one", "of", "page", "line", "chapter", "step", "version", "owner", "job", "time", "ones":
 		p.q.Recent = p.q.Recent || next.text == "one" || next.text == "time"
 	default:
-		p.q.Recent = p.q.Recent || next.kind == word && p.at(i-1).text != "at"
+		p.q.Recent = p.q.Recent || next.kind == word && p.tokenAt(i-1).text != "at"
 	}
 }
 
-// within reads "March last year" and "last year in March" again: the neighbour
+// resolveNested reads "March last year" and "last year in March" again: the neighbour
 // determines the period.
-func (p *parser) within(list []expression) (out []expression) {
+func (p *parser) resolveNested(list []expression) (out []expression) {
 	for _, e := range list {
 		if k := len(out) - 1; k >= 0 && out[k].at+out[k].n+2 > e.at {
 			inner, outer := out[k], e
 			if inner.whole != 0 {
 				inner, outer = e, out[k]
 			}
-			if again, ok := p.inside(inner, outer); ok {
+			if again, ok := p.resolveInside(inner, outer); ok {
 				again.n = e.at + e.n - out[k].at
 				again.at = out[k].at
 				out[k] = again
@@ -88,16 +88,16 @@ func (p *parser) within(list []expression) (out []expression) {
 	return out
 }
 
-func (p *parser) inside(inner, outer expression) (again expression, ok bool) {
-	if inner.loose == 0 || inner.loose != outer.whole || outer.to.IsZero() {
+func (p *parser) resolveInside(inner, outer expression) (again expression, ok bool) {
+	if inner.recurrence == 0 || inner.recurrence != outer.whole || outer.to.IsZero() {
 		return again, false
 	}
-	again = p.asOf(outer.to.Add(-time.Nanosecond), func() expression { return p.expression(inner.at) })
+	again = p.readAsOf(outer.to.Add(-time.Nanosecond), func() expression { return p.readExpression(inner.at) })
 	return again, again.n == inner.n
 }
 
-// asOf reads as if now were t.
-func (p *parser) asOf(t time.Time, read func() expression) expression {
+// readAsOf reads as if now were t.
+func (p *parser) readAsOf(t time.Time, read func() expression) expression {
 	now := p.now
 	p.now = t
 	e := read()
@@ -105,9 +105,9 @@ func (p *parser) asOf(t time.Time, read func() expression) expression {
 	return e
 }
 
-// merge intersects open ranges and joins closed ones.
-func (p *parser) merge(e expression) {
-	text := strings.TrimSpace(p.source(e.at, e.n))
+// mergeTime intersects open ranges and joins closed ones.
+func (p *parser) mergeTime(e expression) {
+	text := strings.TrimSpace(p.sourceText(e.at, e.n))
 	r := &p.q.Time
 	switch open := r.From.IsZero() || r.To.IsZero() || e.from.IsZero() || e.to.IsZero(); {
 	case r.Text == "":
@@ -115,7 +115,7 @@ func (p *parser) merge(e expression) {
 		return
 	case r.Strict:
 	case open:
-		both := Range{From: later(r.From, e.from), To: sooner(r.To, e.to)}
+		both := Range{From: maxTime(r.From, e.from), To: minTime(r.To, e.to)}
 		if both.From.IsZero() || both.To.IsZero() || both.From.Before(both.To) {
 			r.From, r.To = both.From, both.To
 		}
@@ -130,100 +130,100 @@ func (p *parser) merge(e expression) {
 	r.Text += ", " + text
 }
 
-// later treats zero as the earliest time.
-func later(a, b time.Time) time.Time {
+// maxTime treats zero as the earliest time.
+func maxTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// sooner treats zero as the latest time.
-func sooner(a, b time.Time) time.Time {
+// minTime treats zero as the latest time.
+func minTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// expression sets n to 0 if there is none.
-func (p *parser) expression(i int) expression {
-	rel, n := p.find(senseRelation, i)
+// readExpression sets n to 0 if there is none.
+func (p *parser) readExpression(i int) expression {
+	rel, n := p.findSense(senseRelation, i)
 	if n > 0 {
-		if e := p.related(rel, i, n); e.n > 0 {
+		if e := p.readRelated(rel, i, n); e.n > 0 {
 			return e
 		}
 	}
-	return p.plain(i, 0, relNone, false)
+	return p.readPlain(i, 0, relNone, false)
 }
 
-func (p *parser) related(rel, i, n int) expression {
-	_, weak := p.find(senseWeak, i)
+func (p *parser) readRelated(rel, i, n int) expression {
+	_, weak := p.findSense(senseWeak, i)
 	at := i + n
-	if p.is(at, "'") && p.tight(at) { // "d'avril"
+	if p.isMark(at, "'") && p.isTight(at) { // "d'avril"
 		at++
 	}
 	switch rel {
 	case relSince:
-		if a, k := p.amount(at); k > 0 && a.unit != 0 {
-			if _, ago := p.find(senseAgo, at+k); ago == 0 {
-				return expression{n: at + k - i, from: a.rolling(p.now, -1).from}
+		if a, k := p.readAmount(at); k > 0 && a.unit != 0 {
+			if _, ago := p.findSense(senseAgo, at+k); ago == 0 {
+				return expression{n: at + k - i, from: a.rollingSpan(p.now, -1).from}
 			}
 		}
-		if e := p.pair(at, false); e.n > 0 && e.until {
+		if e := p.readPair(at, false); e.n > 0 && e.until {
 			e.n += at - i
 			return e
 		}
 	case relBetween, relFrom:
-		if e := p.pair(at, rel == relBetween); e.n > 0 {
+		if e := p.readPair(at, rel == relBetween); e.n > 0 {
 			e.n += at - i
 			return e
 		}
 	}
-	e := p.plain(at, at-i, rel, weak == 0 || rel == relFrom && p.lang == "en" && p.at(at).kind == number)
+	e := p.readPlain(at, at-i, rel, weak == 0 || rel == relFrom && p.lang == "en" && p.tokenAt(at).kind == number)
 	return e
 }
 
-// plain reads one or two periods after a relation of skip tokens.
-func (p *parser) plain(i, skip, rel int, led bool) expression {
+// readPlain reads one or two periods after a relation of skip tokens.
+func (p *parser) readPlain(i, skip, rel int, led bool) expression {
 	if rel != relSince && rel != relAfter && rel != relBefore {
-		if e := p.pair(i, false); e.n > 0 {
+		if e := p.readPair(i, false); e.n > 0 {
 			e.n += skip
 			return e
 		}
 	}
-	s, n := p.period(i, led)
+	s, n := p.readPeriod(i, led)
 	if n == 0 {
 		return expression{}
 	}
-	n = p.possessive(i, n)
-	if _, k := p.find(senseOnward, i+n); k > 0 && (rel == relFrom || rel == relIn) {
+	n = p.skipPossessive(i, n)
+	if _, k := p.findSense(senseOnward, i+n); k > 0 && (rel == relFrom || rel == relIn) {
 		rel, n = relSince, n+k
 	}
-	if rel == relUntil && s.loose == week {
-		s = p.ahead(s)
+	if rel == relUntil && s.recurrence == week {
+		s = p.moveToFuture(s)
 	}
-	e := relate(rel, s)
-	e.n, e.loose = skip+n, s.loose
+	e := relateSpan(rel, s)
+	e.n, e.recurrence = skip+n, s.recurrence
 	return e
 }
 
-// possessive adds the "'s" of "last week's meeting".
-func (p *parser) possessive(i, n int) int {
-	if p.lang == "en" && p.is(i+n, "'") && p.tight(i+n) && p.at(i+n+1).text == "s" && p.tight(i+n+1) {
+// skipPossessive adds the "'s" of "last week's meeting".
+func (p *parser) skipPossessive(i, n int) int {
+	if p.lang == "en" && p.isMark(i+n, "'") && p.isTight(i+n) && p.tokenAt(i+n+1).text == "s" && p.isTight(i+n+1) {
 		return n + 2
 	}
 	return n
 }
 
-func (p *parser) ahead(s span) span {
+func (p *parser) moveToFuture(s span) span {
 	if s.to.After(p.now) {
 		return s
 	}
-	return span{from: midnight(s.from, 7), to: midnight(s.to, 7), loose: s.loose}
+	return span{from: dayStart(s.from, 7), to: dayStart(s.to, 7), recurrence: s.recurrence}
 }
 
-func relate(rel int, s span) expression {
+func relateSpan(rel int, s span) expression {
 	switch rel {
 	case relSince:
 		return expression{from: s.from}
@@ -239,71 +239,71 @@ func relate(rel int, s span) expression {
 	}
 	e := expression{from: s.from, to: s.to}
 	for _, unit := range []int{week, year} {
-		if c, ok := current(s.from, unit); ok && c.from.Equal(s.from) && c.to.Equal(s.to) {
+		if c, ok := currentPeriod(s.from, unit); ok && c.from.Equal(s.from) && c.to.Equal(s.to) {
 			e.whole = unit
 		}
 	}
 	return e
 }
 
-// pair reads "May and July", "March to May 2024", "2019-2021".
-func (p *parser) pair(i int, between bool) expression {
-	a, n := p.period(i, true)
+// readPair reads "May and July", "March to May 2024", "2019-2021".
+func (p *parser) readPair(i int, between bool) expression {
+	a, n := p.readPeriod(i, true)
 	var day int
 	if n == 0 && between {
-		day, n = p.bareDay(i)
+		day, n = p.readBareDay(i)
 	}
 	if n == 0 {
 		return expression{}
 	}
-	at, isTo := p.joint(i + n)
+	at, isTo := p.readConjunction(i + n)
 	if at == 0 {
 		return expression{}
 	}
-	b, m := p.period(at, true)
+	b, m := p.readPeriod(at, true)
 	if m == 0 {
 		return expression{}
 	}
 	if day > 0 {
 		y, month, _ := b.from.Date()
 		var ok bool
-		if a, ok = valid(y, int(month), day, p.now.Location()); !ok {
+		if a, ok = validDay(y, int(month), day, p.now.Location()); !ok {
 			return expression{}
 		}
 	}
-	a, b = p.settle(a, b, i, at)
+	a, b = p.settlePair(a, b, i, at)
 	if b.to.Before(a.from) || !isTo && !between && b.from.Before(a.from) {
 		a, b = b, a
 	}
 	if !a.from.Before(b.to) {
 		return expression{}
 	}
-	return expression{n: at + m - i, from: a.from, to: b.to, loose: both(a.loose, b.loose), until: isTo}
+	return expression{n: at + m - i, from: a.from, to: b.to, recurrence: equalOrZero(a.recurrence, b.recurrence), until: isTo}
 }
 
-func both(a, b int) int {
+func equalOrZero(a, b int) int {
 	if a == b {
 		return a
 	}
 	return 0
 }
 
-// bareDay reads "the 3rd" in "between the 3rd and the 7th of March".
-func (p *parser) bareDay(i int) (d, n int) {
-	at := p.skip(senseArticle, i)
-	d, n = p.dayAt(at)
+// readBareDay reads "the 3rd" in "between the 3rd and the 7th of March".
+func (p *parser) readBareDay(i int) (d, n int) {
+	at := p.skipSense(senseArticle, i)
+	d, n = p.readDayNumber(at)
 	if n == 0 {
 		return 0, 0
 	}
 	return d, at + n - i
 }
 
-// joint returns the token after a conjunction, or 0, and whether that means "to".
-func (p *parser) joint(i int) (at int, to bool) {
-	if p.is(i, "-") {
+// readConjunction returns the token after a conjunction, or 0, and whether that means "to".
+func (p *parser) readConjunction(i int) (at int, to bool) {
+	if p.isMark(i, "-") {
 		return i + 1, true
 	}
-	_, n := p.find(senseTo, i)
+	_, n := p.findSense(senseTo, i)
 	if n == 0 {
 		return 0, false
 	}
@@ -312,20 +312,20 @@ func (p *parser) joint(i int) (at int, to bool) {
 	return at, t != "and" && t != "und" && t != "et" && t != "y"
 }
 
-// settle reads a period without a year relative to the other: the first before the
+// settlePair reads a period without a year relative to the other: the first before the
 // second, or the second after the first.
-func (p *parser) settle(a, b span, i, at int) (span, span) {
+func (p *parser) settlePair(a, b span, i, at int) (span, span) {
 	now := p.now
 	defer func() { p.now = now }()
 	switch {
-	case a.loose != 0:
+	case a.recurrence != 0:
 		p.now = b.from
-		if again, n := p.period(i, true); n > 0 {
+		if again, n := p.readPeriod(i, true); n > 0 {
 			a = again
 		}
-	case b.loose != 0 && a.to.Sub(a.from) < 32*24*time.Hour:
-		p.now = move(a.from, 1, b.loose).Add(-time.Nanosecond)
-		if again, n := p.period(at, true); n > 0 {
+	case b.recurrence != 0 && a.to.Sub(a.from) < 32*24*time.Hour:
+		p.now = addUnits(a.from, 1, b.recurrence).Add(-time.Nanosecond)
+		if again, n := p.readPeriod(at, true); n > 0 {
 			b = again
 		}
 	}

@@ -9,7 +9,7 @@ import (
 var now = time.Date(2026, 11, 18, 14, 30, 0, 0, time.UTC)
 
 // Days have no time of day.
-func says(r Range) string {
+func describeRange(r Range) string {
 	one := func(t time.Time) string {
 		switch {
 		case t.IsZero():
@@ -235,7 +235,7 @@ func TestTimes(t *testing.T) {
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			q := Parse(c.text, now)
-			if got := says(q.Time); got != c.want || q.Time.Text != c.said {
+			if got := describeRange(q.Time); got != c.want || q.Time.Text != c.said {
 				t.Errorf("is %s (%q), want %s (%q)", got, q.Time.Text, c.want, c.said)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func sqrt(x float64) float32 { return float32(math.Sqrt(x)) }
+func sqrt32(x float64) float32 { return float32(math.Sqrt(x)) }
 
 // Kinds of vectors: random, and in clusters like those of texts.
 var kinds = []struct {
@@ -18,15 +18,15 @@ var kinds = []struct {
 	make func(length int) func(*rand.Rand) []float32
 }{
 	{"unstructured", func(length int) func(*rand.Rand) []float32 {
-		return func(rng *rand.Rand) []float32 { return random(rng, length) }
+		return func(rng *rand.Rand) []float32 { return randomVector(rng, length) }
 	}},
 	{"clusters", func(length int) func(*rand.Rand) []float32 {
 		centres := [][]float32{}
 		for range 200 {
-			centres = append(centres, random(rand.New(rand.NewPCG(7, uint64(len(centres)))), length))
+			centres = append(centres, randomVector(rand.New(rand.NewPCG(7, uint64(len(centres)))), length))
 		}
 		return func(rng *rand.Rand) []float32 {
-			v, c := random(rng, length), centres[rng.IntN(len(centres))]
+			v, c := randomVector(rng, length), centres[rng.IntN(len(centres))]
 			for i := range v {
 				v[i] = c[i] + v[i]*0.5
 			}
@@ -40,14 +40,14 @@ func TestRecall(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			const length, queries, n = 384, 50, 10
-			v := open(t, database(t))
+			v := openVectors(t, newDatabase(t))
 			of := kind.make(length)
-			all := load(t, v, "m", 5000, length, of)
+			all := loadRandom(t, v, "m", 5000, length, of)
 			rng, hit := rand.New(rand.NewPCG(8, 9)), 0
 			for range queries {
 				q := of(rng)
-				got := found(t, v, "m", q, n, nil)
-				for _, p := range exact(all, q, n) {
+				got := foundPassages(t, v, "m", q, n, nil)
+				for _, p := range exactNearest(all, q, n) {
 					if slices.Contains(got, p) {
 						hit++
 					}
@@ -70,25 +70,25 @@ func BenchmarkSearch(b *testing.B) {
 }
 
 func benchmarkSearch(b *testing.B, size int, of func(*rand.Rand) []float32) {
-	v := open(b, database(b))
-	all := load(b, v, "m", size, 384, of)
+	v := openVectors(b, newDatabase(b))
+	all := loadRandom(b, v, "m", size, 384, of)
 	rng := rand.New(rand.NewPCG(8, 9))
 	queries := [][]float32{}
 	right := [][]int64{}
 	for range 40 {
 		queries = append(queries, of(rng))
-		right = append(right, exact(all, queries[len(queries)-1], 10))
+		right = append(right, exactNearest(all, queries[len(queries)-1], 10))
 	}
-	v = open(b, v.db)
+	v = openVectors(b, v.db)
 	all = nil
-	before := heap()
+	before := heapBytes()
 	start := time.Now()
-	found(b, v, "m", queries[0], 10, nil)
+	foundPassages(b, v, "m", queries[0], 10, nil)
 	first := time.Since(start)
-	memory := heap() - before
+	memory := heapBytes() - before
 	hit := 0
 	for i, q := range queries {
-		for _, p := range found(b, v, "m", q, 10, nil) {
+		for _, p := range foundPassages(b, v, "m", q, 10, nil) {
 			if slices.Contains(right[i], p) {
 				hit++
 			}
@@ -97,7 +97,7 @@ func benchmarkSearch(b *testing.B, size int, of func(*rand.Rand) []float32) {
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
 		start := time.Now()
-		found(b, v, "m", queries[i%len(queries)], 10, nil)
+		foundPassages(b, v, "m", queries[i%len(queries)], 10, nil)
 		took = append(took, time.Since(start))
 	}
 	slices.Sort(took)
@@ -110,20 +110,20 @@ func benchmarkSearch(b *testing.B, size int, of func(*rand.Rand) []float32) {
 }
 
 func BenchmarkPut(b *testing.B) {
-	v, rng := open(b, database(b)), rand.New(rand.NewPCG(1, 2))
+	v, rng := openVectors(b, newDatabase(b)), rand.New(rand.NewPCG(1, 2))
 	vectors := [][]float32{}
 	for range fillBatch {
-		vectors = append(vectors, random(rng, 384))
+		vectors = append(vectors, randomVector(rng, 384))
 	}
 	first := int64(1)
 	for b.Loop() {
-		put(b, v, "m", first, vectors...)
+		putVectors(b, v, "m", first, vectors...)
 		first += fillBatch
 	}
 	b.ReportMetric(fillBatch*float64(b.N)/b.Elapsed().Seconds(), "vectors/s")
 }
 
-func heap() uint64 {
+func heapBytes() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -132,11 +132,11 @@ func heap() uint64 {
 
 func BenchmarkDots(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	codes, q, out := make([]byte, 64*384), sharpen(random(rng, 384)), make([]int32, 64)
+	codes, q, out := make([]byte, 64*384), scaleQuery(randomVector(rng, 384)), make([]int32, 64)
 	for _, way := range []struct {
 		name string
 		dots func([]byte, []int16, []int32)
-	}{{"dots", dots}, {"plain", dotsPlain}} {
+	}{{"dots", dotRows}, {"plain", dotsPlain}} {
 		b.Run(way.name, func(b *testing.B) {
 			b.SetBytes(int64(len(codes)))
 			for b.Loop() {

@@ -2,7 +2,7 @@ package vector
 
 import "math"
 
-// dotsPlain is the portable version of [dots].
+// dotsPlain is the portable version of [dotRows].
 func dotsPlain(codes []byte, query []int16, out []int32) {
 	n := len(query)
 	for i := range out {
@@ -23,9 +23,9 @@ func dotsPlain(codes []byte, query []int16, out []int32) {
 	}
 }
 
-// sharpen scales a query so that no product exceeds an int32, and pads it.
-func sharpen(query []float32) []int16 {
-	out := make([]int16, stride(len(query)))
+// scaleQuery scales a query so that no product exceeds an int32, and pads it.
+func scaleQuery(query []float32) []int16 {
+	out := make([]int16, paddedLength(len(query)))
 	largest := 0.0
 	for _, x := range query {
 		largest = max(largest, math.Abs(float64(x)))

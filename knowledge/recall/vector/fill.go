@@ -11,8 +11,8 @@ import (
 )
 
 type Source interface {
-	// After returns the texts of the next n passages, in order; none is the end.
-	After(ctx context.Context, passage int64, n int) ([]Text, error)
+	// TextsAfter returns the texts of the next n passages, in order; none is the end.
+	TextsAfter(ctx context.Context, passage int64, n int) ([]Text, error)
 }
 
 // A Text has a positive passage number.
@@ -34,8 +34,8 @@ const fillBatch = 64
 // Concurrent Fills repeat work; with different models, they undo each other's.
 // Progress, if not nil, gets the number of vectors after each batch.
 func (v *Vectors) Fill(ctx context.Context, e Embedder, src Source, progress func(done int)) error {
-	f := &filler{Vectors: v, e: e, src: src, refused: map[int64]bool{}}
-	if err := f.fill(ctx, progress); err != nil {
+	f := &filler{Vectors: v, e: e, src: src, unembeddable: map[int64]bool{}}
+	if err := f.fillAll(ctx, progress); err != nil {
 		return fmt.Errorf("embed passages with %s: %w", e.Model, err)
 	}
 	return nil
@@ -43,21 +43,21 @@ func (v *Vectors) Fill(ctx context.Context, e Embedder, src Source, progress fun
 
 type filler struct {
 	*Vectors
-	e       Embedder
-	src     Source
-	refused map[int64]bool // texts that cannot be embedded
-	renewed bool
-	why     error
+	e            Embedder
+	src          Source
+	unembeddable map[int64]bool // texts that cannot be embedded
+	restarted    bool
+	textErr      error
 }
 
-func (f *filler) fill(ctx context.Context, progress func(done int)) error {
+func (f *filler) fillAll(ctx context.Context, progress func(done int)) error {
 	if f.e.Model == "" || f.e.Embed == nil {
 		return errors.New("no model is set")
 	}
 	if f.e.Batch <= 0 {
 		f.e.Batch = fillBatch
 	}
-	if err := f.sweep(ctx); err != nil {
+	if err := f.sweepDropped(ctx); err != nil {
 		return err
 	}
 	for through := false; !through; {
@@ -65,10 +65,10 @@ func (f *filler) fill(ctx context.Context, progress func(done int)) error {
 			return err
 		}
 		var err error
-		if through, err = f.step(ctx); err != nil {
+		if through, err = f.fillNext(ctx); err != nil {
 			return err
 		}
-		m, err := f.model(ctx, f.e.Model)
+		m, err := f.readModel(ctx, f.e.Model)
 		if err != nil {
 			return err
 		}
@@ -76,27 +76,27 @@ func (f *filler) fill(ctx context.Context, progress func(done int)) error {
 			progress(int(m.vectors))
 		}
 	}
-	if err := f.finish(ctx); err != nil {
+	if err := f.finishModel(ctx); err != nil {
 		return err
 	}
-	if n := len(f.refused); n > 0 {
-		return fmt.Errorf("%d texts: %w", n, f.why)
+	if n := len(f.unembeddable); n > 0 {
+		return fmt.Errorf("%d texts: %w", n, f.textErr)
 	}
 	return nil
 }
 
-// step advances only if nothing was missing, so it sees concurrent changes. It reports
+// fillNext advances only if nothing was missing, so it sees concurrent changes. It reports
 // the end.
-func (f *filler) step(ctx context.Context) (through bool, err error) {
-	m, err := f.model(ctx, f.e.Model)
+func (f *filler) fillNext(ctx context.Context) (through bool, err error) {
+	m, err := f.readModel(ctx, f.e.Model)
 	if err != nil {
 		return false, err
 	}
-	have, known, err := f.having(ctx, m) // first, so these passages have or had texts
+	have, known, err := f.storedPassages(ctx, m) // first, so these passages have or had texts
 	if err != nil {
 		return false, err
 	}
-	texts, err := f.src.After(ctx, m.filled, f.e.Batch)
+	texts, err := f.src.TextsAfter(ctx, m.filled, f.e.Batch)
 	if err != nil {
 		return false, err
 	}
@@ -106,23 +106,23 @@ func (f *filler) step(ctx context.Context) (through bool, err error) {
 		upTo = min(known, texts[n-1].Passage)
 		texts = slices.DeleteFunc(texts, func(t Text) bool { return t.Passage > upTo })
 	}
-	missing := f.missing(texts, have)
-	switch gone := goneOf(texts, have, upTo); {
+	missing := f.missingTexts(texts, have)
+	switch gone := staleVectors(texts, have, upTo); {
 	case len(gone) > 0:
 		return false, f.db.Tx(ctx, func(tx *sql.Tx) error { return f.Remove(ctx, tx, gone...) })
 	case len(missing) > 0:
-		return false, f.embed(ctx, missing)
+		return false, f.embedTexts(ctx, missing)
 	case through:
 		return true, nil
 	}
-	return false, f.pass(ctx, m, upTo)
+	return false, f.advanceMark(ctx, m, upTo)
 }
 
-// pass advances the mark, unless it moved meanwhile.
-func (f *filler) pass(ctx context.Context, m modelRow, upTo int64) error {
+// advanceMark advances the mark, unless it moved meanwhile.
+func (f *filler) advanceMark(ctx context.Context, m modelRow, upTo int64) error {
 	return f.db.Tx(ctx, func(tx *sql.Tx) error {
 		if m.num == 0 {
-			if _, err := f.change(ctx, tx, f.e.Model, 0); err != nil {
+			if _, err := f.lockModel(ctx, tx, f.e.Model, 0); err != nil {
 				return err
 			}
 		}
@@ -132,12 +132,12 @@ func (f *filler) pass(ctx context.Context, m modelRow, upTo int64) error {
 	})
 }
 
-func (f *filler) finish(ctx context.Context) error {
-	m, err := f.model(ctx, f.e.Model)
+func (f *filler) finishModel(ctx context.Context) error {
+	m, err := f.readModel(ctx, f.e.Model)
 	if err != nil {
 		return err
 	}
-	if m.vectors == 0 && len(f.refused) > 0 {
+	if m.vectors == 0 && len(f.unembeddable) > 0 {
 		return nil
 	}
 	if m.num != 0 && !m.whole {
@@ -146,7 +146,7 @@ func (f *filler) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names, err := f.names(ctx, f.db.Read)
+	names, err := f.modelNames(ctx, f.db.Read)
 	for i := 0; i < len(names) && err == nil; i++ {
 		if names[i] != f.e.Model {
 			err = f.Drop(ctx, names[i])
@@ -155,7 +155,7 @@ func (f *filler) finish(ctx context.Context) error {
 	return err
 }
 
-func (f *filler) embed(ctx context.Context, texts []Text) error {
+func (f *filler) embedTexts(ctx context.Context, texts []Text) error {
 	plain := make([]string, len(texts))
 	for i, t := range texts {
 		plain[i] = t.Text
@@ -163,7 +163,7 @@ func (f *filler) embed(ctx context.Context, texts []Text) error {
 	vectors, err := f.e.Embed(ctx, plain)
 	switch {
 	case errors.Is(err, ErrText) && len(texts) == 1:
-		f.refused[texts[0].Passage], f.why = true, err
+		f.unembeddable[texts[0].Passage], f.textErr = true, err
 		return f.checkModel(ctx)
 	case errors.Is(err, ErrText):
 		return f.embedEach(ctx, texts)
@@ -172,40 +172,40 @@ func (f *filler) embed(ctx context.Context, texts []Text) error {
 	case len(vectors) != len(texts):
 		return fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
 	}
-	return f.keep(ctx, texts, vectors)
+	return f.storeVectors(ctx, texts, vectors)
 }
 
 func (f *filler) embedEach(ctx context.Context, texts []Text) error {
 	for i := range texts {
-		if err := f.embed(ctx, texts[i:i+1]); err != nil {
+		if err := f.embedTexts(ctx, texts[i:i+1]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-const mostRefused = 16
+const maxRefused = 16
 
 // checkModel returns the refusal if the model seems to cause it.
 func (f *filler) checkModel(ctx context.Context) error {
-	if len(f.refused) < mostRefused {
+	if len(f.unembeddable) < maxRefused {
 		return nil
 	}
-	m, err := f.model(ctx, f.e.Model)
+	m, err := f.readModel(ctx, f.e.Model)
 	if err == nil && m.vectors == 0 {
-		err = f.why
+		err = f.textErr
 	}
 	return err
 }
 
-func (f *filler) keep(ctx context.Context, texts []Text, vectors [][]float32) error {
+func (f *filler) storeVectors(ctx context.Context, texts []Text, vectors [][]float32) error {
 	passages := make([]int64, len(texts))
 	for i, t := range texts {
 		passages[i] = t.Passage
 	}
 	err := f.db.Tx(ctx, func(tx *sql.Tx) error { return f.Put(ctx, tx, f.e.Model, passages, vectors) })
-	if errors.Is(err, ErrLength) && !f.renewed {
-		f.renewed = true
+	if errors.Is(err, ErrLength) && !f.restarted {
+		f.restarted = true
 		return f.Drop(ctx, f.e.Model) // the next step starts over
 	}
 	return err
@@ -213,9 +213,9 @@ func (f *filler) keep(ctx context.Context, texts []Text, vectors [][]float32) er
 
 const fillBlocks = 64
 
-// having returns passages with vectors after the mark, completely up to known.
-func (f *filler) having(ctx context.Context, m modelRow) (have map[int64]bool, known int64, err error) {
-	from, _ := blockOf(m.filled)
+// storedPassages returns passages with vectors after the mark, completely up to known.
+func (f *filler) storedPassages(ctx context.Context, m modelRow) (have map[int64]bool, known int64, err error) {
+	from, _ := splitPassage(m.filled)
 	query := `SELECT block, present FROM vector_block WHERE model = ? AND block >= ? AND present <> 0 ORDER BY block LIMIT ?`
 	rows, err := f.db.Read.QueryContext(ctx, f.db.Bind(query), m.num, from, fillBlocks)
 	if err != nil {
@@ -240,22 +240,22 @@ func (f *filler) having(ctx context.Context, m modelRow) (have map[int64]bool, k
 	return have, num<<blockBits | (blockSize - 1), rows.Err()
 }
 
-func (f *filler) missing(texts []Text, have map[int64]bool) (out []Text) {
+func (f *filler) missingTexts(texts []Text, have map[int64]bool) (out []Text) {
 	for _, t := range texts {
-		if !have[t.Passage] && !f.refused[t.Passage] {
+		if !have[t.Passage] && !f.unembeddable[t.Passage] {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// goneOf returns passages with a vector but no text.
-func goneOf(texts []Text, have map[int64]bool, upTo int64) (gone []int64) {
+// staleVectors returns passages with a vector but no text.
+func staleVectors(texts []Text, have map[int64]bool, upTo int64) (gone []int64) {
 	there := map[int64]bool{}
 	for _, t := range texts {
 		there[t.Passage] = true
 	}
-	for _, p := range sorted(have) {
+	for _, p := range sortedKeys(have) {
 		if p <= upTo && !there[p] {
 			gone = append(gone, p)
 		}

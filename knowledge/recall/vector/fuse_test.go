@@ -9,18 +9,18 @@ import (
 func TestFuse(t *testing.T) {
 	tests := []struct {
 		name           string
-		lexical, dense []Scored
+		lexical, dense []ScoredPassage
 		weight         float64
-		want           []Scored
+		want           []ScoredPassage
 	}{
-		{"nothing", nil, nil, 0.5, []Scored{}},
-		{"one leg alone", []Scored{{1, 9}, {2, 5}, {3, 1}}, nil, 0.5, []Scored{{1, 1}, {2, 0.5}, {3, 0}}},
-		{"other leg alone", nil, []Scored{{1, 0.5}, {2, 0.75}}, 0.25, []Scored{{2, 1}, {1, 0}}},
-		{"both", []Scored{{1, 10}, {2, 5}, {3, 0}}, []Scored{{2, 0.5}, {4, 0.25}, {5, 0}}, 0.5, []Scored{{2, 0.75}, {1, 0.5}, {4, 0.25}, {3, 0}, {5, 0}}},
-		{"all the same", []Scored{{2, 3}, {1, 3}}, []Scored{{3, 1}}, 0.25, []Scored{{1, 0.75}, {2, 0.75}, {3, 0.25}}},
-		{"twice", []Scored{{1, 1}, {2, 2}, {1, 3}}, nil, 0, []Scored{{1, 1}, {2, 0}}},
-		{"weight too large", []Scored{{1, 2}, {2, 1}}, []Scored{{2, 2}, {1, 1}}, 7, []Scored{{2, 1}, {1, 0}}},
-		{"below zero", []Scored{{1, -1}, {2, -3}}, nil, 0.5, []Scored{{1, 1}, {2, 0}}},
+		{"nothing", nil, nil, 0.5, []ScoredPassage{}},
+		{"one leg alone", []ScoredPassage{{1, 9}, {2, 5}, {3, 1}}, nil, 0.5, []ScoredPassage{{1, 1}, {2, 0.5}, {3, 0}}},
+		{"other leg alone", nil, []ScoredPassage{{1, 0.5}, {2, 0.75}}, 0.25, []ScoredPassage{{2, 1}, {1, 0}}},
+		{"both", []ScoredPassage{{1, 10}, {2, 5}, {3, 0}}, []ScoredPassage{{2, 0.5}, {4, 0.25}, {5, 0}}, 0.5, []ScoredPassage{{2, 0.75}, {1, 0.5}, {4, 0.25}, {3, 0}, {5, 0}}},
+		{"all the same", []ScoredPassage{{2, 3}, {1, 3}}, []ScoredPassage{{3, 1}}, 0.25, []ScoredPassage{{1, 0.75}, {2, 0.75}, {3, 0.25}}},
+		{"twice", []ScoredPassage{{1, 1}, {2, 2}, {1, 3}}, nil, 0, []ScoredPassage{{1, 1}, {2, 0}}},
+		{"weight too large", []ScoredPassage{{1, 2}, {2, 1}}, []ScoredPassage{{2, 2}, {1, 1}}, 7, []ScoredPassage{{2, 1}, {1, 0}}},
+		{"below zero", []ScoredPassage{{1, -1}, {2, -3}}, nil, 0.5, []ScoredPassage{{1, 1}, {2, 0}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -32,15 +32,15 @@ func TestFuse(t *testing.T) {
 }
 
 func TestWeight(t *testing.T) {
-	ranking := func(from, n int) (out []Scored) {
+	ranking := func(from, n int) (out []ScoredPassage) {
 		for i := range n {
-			out = append(out, Scored{Passage: int64(from + i), Score: float64(-i)})
+			out = append(out, ScoredPassage{Passage: int64(from + i), Score: float64(-i)})
 		}
 		return out
 	}
 	tests := []struct {
 		name           string
-		lexical, dense []Scored
+		lexical, dense []ScoredPassage
 		want           float64
 	}{
 		{"nothing", nil, ranking(0, 5), 0.6},

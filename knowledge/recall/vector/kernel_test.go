@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func random(rng *rand.Rand, length int) []float32 {
+func randomVector(rng *rand.Rand, length int) []float32 {
 	v := make([]float32, length)
 	for i := range v {
 		v[i] = float32(rng.NormFloat64())
@@ -20,14 +20,14 @@ func TestDotsAreThoseOfPlainCode(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, length := range []int{1, 31, 32, 33, 384, 1536, 3072, maxLength} {
 		for _, rows := range []int{1, 2, 64} {
-			n := stride(length)
+			n := paddedLength(length)
 			codes := make([]byte, rows*n)
 			for i := range codes {
 				codes[i] = byte(int8(rng.IntN(255) - 127))
 			}
-			q := sharpen(random(rng, length))
+			q := scaleQuery(randomVector(rng, length))
 			got, want := make([]int32, rows), make([]int32, rows)
-			dots(codes, q, got)
+			dotRows(codes, q, got)
 			dotsPlain(codes, q, want)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%d rows of %d: %s", rows, length, diff)
@@ -43,8 +43,8 @@ func TestDotsDoNotOverflow(t *testing.T) {
 		for i := range q {
 			q[i], codes[i] = 0.1, 127
 		}
-		sharp, out := sharpen(q), []int32{0}
-		dots(codes, sharp, out)
+		sharp, out := scaleQuery(q), []int32{0}
+		dotRows(codes, sharp, out)
 		if want := int64(length) * 127 * int64(sharp[0]); int64(out[0]) != want || sharp[0] < 1000 {
 			t.Errorf("length %d: %d, want %d; the query is %d", length, out[0], want, sharp[0])
 		}
@@ -53,8 +53,8 @@ func TestDotsDoNotOverflow(t *testing.T) {
 
 func TestDotsOfNothing(t *testing.T) {
 	out := []int32{7}
-	dots(nil, nil, out)
-	dots([]byte{1}, make([]int16, 32), nil)
+	dotRows(nil, nil, out)
+	dotRows([]byte{1}, make([]int16, 32), nil)
 	if out[0] != 0 {
 		t.Errorf("got %d", out[0])
 	}
@@ -63,8 +63,8 @@ func TestDotsOfNothing(t *testing.T) {
 func TestQuantiseKeepsTwelveBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, length := range []int{1, 2, 31, 33, 384} {
-		v, q := random(rng, length), random(rng, length)
-		r, err := quantise(v)
+		v, q := randomVector(rng, length), randomVector(rng, length)
+		r, err := quantizeVector(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestQuantiseKeepsTwelveBits(t *testing.T) {
 			vv += float64(v[i]) * float64(v[i])
 		}
 		want /= math.Sqrt(vv)
-		if got := r.dot(unit); math.Abs(got-want) > 0.001 {
+		if got := r.dotProduct(unit); math.Abs(got-want) > 0.001 {
 			t.Errorf("length %d: cosine is %v, want %v", length, got, want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestQuantiseExtremes(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := quantise(test.v)
+			r, err := quantizeVector(test.v)
 			if (err != nil) != test.bad {
 				t.Fatalf("error is %v", err)
 			}
@@ -108,7 +108,7 @@ func TestQuantiseExtremes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := r.dot(u); math.Abs(got-test.self) > 0.001 {
+			if got := r.dotProduct(u); math.Abs(got-test.self) > 0.001 {
 				t.Errorf("product is %v, want %v", got, test.self)
 			}
 		})
@@ -116,12 +116,12 @@ func TestQuantiseExtremes(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	r, _ := quantise([]float32{1, 2, 3})
-	b := (&block{}).with(map[int]row{0: r, 63: r}, 32)
+	r, _ := quantizeVector([]float32{1, 2, 3})
+	b := (&block{}).withRows(map[int]row{0: r, 63: r}, 32)
 	f.Add(b.present, b.encode())
 	f.Add(uint64(3), []byte("short"))
 	f.Fuzz(func(t *testing.T, present uint64, data []byte) {
-		b, err := decode(5, present, data, 32)
+		b, err := decodeBlock(5, present, data, 32)
 		if err != nil {
 			return
 		}
@@ -129,8 +129,8 @@ func FuzzDecode(f *testing.F) {
 			t.Error(diff)
 		}
 		s := &snapshot{modelRow: modelRow{length: 3}, blocks: []*block{b}}
-		for _, hit := range s.nearest(t.Context(), []float32{1, 0, 0}, 70, nil) {
-			if n, bit := blockOf(hit.Passage); n != 5 || present>>bit&1 == 0 {
+		for _, hit := range s.nearestHits(t.Context(), []float32{1, 0, 0}, 70, nil) {
+			if n, bit := splitPassage(hit.Passage); n != 5 || present>>bit&1 == 0 {
 				t.Errorf("found passage %d", hit.Passage)
 			}
 		}

@@ -40,10 +40,10 @@ func (v *Vectors) Models(ctx context.Context) ([]Model, error) {
 	return out, nil
 }
 
-// Serving returns the model to search while the wanted one is incomplete: that one if
+// ServingModel returns the model to search while the wanted one is incomplete: that one if
 // whole, another whole one, or the one with the most vectors. Without any it returns
 // "".
-func (v *Vectors) Serving(ctx context.Context, want string) (string, error) {
+func (v *Vectors) ServingModel(ctx context.Context, want string) (string, error) {
 	models, err := v.Models(ctx)
 	if err != nil || len(models) == 0 {
 		return "", err
@@ -64,7 +64,7 @@ func (v *Vectors) Serving(ctx context.Context, want string) (string, error) {
 }
 
 func (v *Vectors) Count(ctx context.Context, model string) (n int, err error) {
-	m, err := v.model(ctx, model)
+	m, err := v.readModel(ctx, model)
 	if err != nil {
 		return 0, fmt.Errorf("count vectors of %s: %w", model, err)
 	}
@@ -83,11 +83,11 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func (v *Vectors) model(ctx context.Context, name string) (modelRow, error) {
-	return v.modelIn(ctx, v.db.Read, name)
+func (v *Vectors) readModel(ctx context.Context, name string) (modelRow, error) {
+	return v.readModelFrom(ctx, v.db.Read, name)
 }
 
-func (v *Vectors) modelIn(ctx context.Context, q querier, name string) (m modelRow, err error) {
+func (v *Vectors) readModelFrom(ctx context.Context, q querier, name string) (m modelRow, err error) {
 	query := `SELECT num, length, version, vectors, filled, whole FROM vector_model WHERE name = ? AND state = 0`
 	err = q.QueryRowContext(ctx, v.db.Bind(query), name).Scan(&m.num, &m.length, &m.version, &m.vectors, &m.filled, &m.whole)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -96,13 +96,13 @@ func (v *Vectors) modelIn(ctx context.Context, q querier, name string) (m modelR
 	return m, err
 }
 
-// change locks or creates the row of a model for the transaction, with a new version.
-func (v *Vectors) change(ctx context.Context, tx *sql.Tx, name string, length int) (modelRow, error) {
+// lockModel locks or creates the row of a model for the transaction, with a new version.
+func (v *Vectors) lockModel(ctx context.Context, tx *sql.Tx, name string, length int) (modelRow, error) {
 	update := `UPDATE vector_model SET version = version + 1 WHERE name = ? AND state = 0`
 	if _, err := tx.ExecContext(ctx, v.db.Bind(update), name); err != nil {
 		return modelRow{}, err
 	}
-	m, err := v.modelIn(ctx, tx, name)
+	m, err := v.readModelFrom(ctx, tx, name)
 	if err != nil || m.num != 0 {
 		return m, err
 	}
@@ -122,7 +122,7 @@ const dropBlocks = 64
 func (v *Vectors) Drop(ctx context.Context, model string) error {
 	err := v.db.Exec(ctx, `UPDATE vector_model SET name = '', state = 1 WHERE name = ? AND state = 0`, model)
 	if err == nil {
-		err = v.sweep(ctx)
+		err = v.sweepDropped(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("drop vectors of %s: %w", model, err)
@@ -130,7 +130,7 @@ func (v *Vectors) Drop(ctx context.Context, model string) error {
 	return nil
 }
 
-func (v *Vectors) sweep(ctx context.Context) error {
+func (v *Vectors) sweepDropped(ctx context.Context) error {
 	for {
 		var num int64
 		err := v.db.Read.QueryRowContext(ctx, `SELECT num FROM vector_model WHERE state = 1 ORDER BY num LIMIT 1`).Scan(&num)
@@ -138,7 +138,7 @@ func (v *Vectors) sweep(ctx context.Context) error {
 			return nil
 		}
 		if err == nil {
-			err = v.db.Tx(ctx, func(tx *sql.Tx) error { return v.sweepSome(ctx, tx, num) })
+			err = v.db.Tx(ctx, func(tx *sql.Tx) error { return v.sweepBlocks(ctx, tx, num) })
 		}
 		if err != nil {
 			return err
@@ -146,7 +146,7 @@ func (v *Vectors) sweep(ctx context.Context) error {
 	}
 }
 
-func (v *Vectors) sweepSome(ctx context.Context, tx *sql.Tx, num int64) error {
+func (v *Vectors) sweepBlocks(ctx context.Context, tx *sql.Tx, num int64) error {
 	some := `DELETE FROM vector_block WHERE model = ? AND block IN (SELECT block FROM vector_block WHERE model = ? ORDER BY block LIMIT ?)`
 	res, err := tx.ExecContext(ctx, v.db.Bind(some), num, num, dropBlocks)
 	if err != nil {

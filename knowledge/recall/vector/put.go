@@ -22,7 +22,7 @@ func (v *Vectors) Put(ctx context.Context, tx *sql.Tx, model string, passages []
 	}
 	blocks, err := newRows(passages, vectors)
 	if err == nil {
-		err = v.put(ctx, tx, model, len(vectors[0]), blocks)
+		err = v.putRows(ctx, tx, model, len(vectors[0]), blocks)
 	}
 	if err != nil {
 		return fmt.Errorf("put vectors of %s: %w", model, err)
@@ -41,11 +41,11 @@ func newRows(passages []int64, vectors [][]float32) (map[int64]map[int]row, erro
 		if len(vectors[i]) != length {
 			return nil, fmt.Errorf("%w: that of passage %d has %d coordinates, others have %d", ErrLength, p, len(vectors[i]), length)
 		}
-		r, err := quantise(vectors[i])
+		r, err := quantizeVector(vectors[i])
 		if err != nil {
 			return nil, fmt.Errorf("vector of passage %d: %w", p, err)
 		}
-		num, bit := blockOf(p)
+		num, bit := splitPassage(p)
 		if blocks[num] == nil {
 			blocks[num] = map[int]row{}
 		}
@@ -54,11 +54,11 @@ func newRows(passages []int64, vectors [][]float32) (map[int64]map[int]row, erro
 	return blocks, nil
 }
 
-func (v *Vectors) put(ctx context.Context, tx *sql.Tx, model string, length int, blocks map[int64]map[int]row) error {
+func (v *Vectors) putRows(ctx context.Context, tx *sql.Tx, model string, length int, blocks map[int64]map[int]row) error {
 	if model == "" {
 		return errors.New("the model has no name")
 	}
-	m, err := v.change(ctx, tx, model, length)
+	m, err := v.lockModel(ctx, tx, model, length)
 	if err != nil {
 		return err
 	}
@@ -71,18 +71,18 @@ func (v *Vectors) put(ctx context.Context, tx *sql.Tx, model string, length int,
 	if m.length != length {
 		return fmt.Errorf("%w: %d coordinates, and those that are there have %d", ErrLength, length, m.length)
 	}
-	_, err = v.rewrite(ctx, tx, m, blocks)
+	_, err = v.rewriteBlocks(ctx, tx, m, blocks)
 	return err
 }
 
-// rewrite removes rows without codes, and returns the change in number.
-func (v *Vectors) rewrite(ctx context.Context, tx *sql.Tx, m modelRow, blocks map[int64]map[int]row) (more int, err error) {
-	for _, num := range sorted(blocks) {
+// rewriteBlocks removes rows without codes, and returns the change in number.
+func (v *Vectors) rewriteBlocks(ctx context.Context, tx *sql.Tx, m modelRow, blocks map[int64]map[int]row) (more int, err error) {
+	for _, num := range sortedKeys(blocks) {
 		old, err := v.readBlock(ctx, tx, m, num)
 		if err != nil {
 			return 0, err
 		}
-		b := old.with(blocks[num], stride(m.length))
+		b := old.withRows(blocks[num], paddedLength(m.length))
 		if old.present == 0 && b.present == 0 {
 			continue
 		}
@@ -97,7 +97,7 @@ func (v *Vectors) rewrite(ctx context.Context, tx *sql.Tx, m modelRow, blocks ma
 	return more, err
 }
 
-func sorted[V any](m map[int64]V) []int64 {
+func sortedKeys[V any](m map[int64]V) []int64 {
 	keys := make([]int64, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
@@ -116,7 +116,7 @@ func (v *Vectors) readBlock(ctx context.Context, tx *sql.Tx, m modelRow, num int
 	if err != nil {
 		return nil, err
 	}
-	return decode(num, uint64(present), data, stride(m.length))
+	return decodeBlock(num, uint64(present), data, paddedLength(m.length))
 }
 
 // Remove removes the passages' vectors of all models in the caller's transaction.
@@ -127,15 +127,15 @@ func (v *Vectors) Remove(ctx context.Context, tx *sql.Tx, passages ...int64) err
 	}
 	blocks := map[int64]map[int]row{}
 	for _, p := range passages {
-		num, bit := blockOf(p)
+		num, bit := splitPassage(p)
 		if blocks[num] == nil {
 			blocks[num] = map[int]row{}
 		}
 		blocks[num][bit] = row{}
 	}
-	names, err := v.names(ctx, tx)
+	names, err := v.modelNames(ctx, tx)
 	for i := 0; i < len(names) && err == nil; i++ {
-		err = v.remove(ctx, tx, names[i], blocks)
+		err = v.removeRows(ctx, tx, names[i], blocks)
 	}
 	if err != nil {
 		return fmt.Errorf("remove vectors: %w", err)
@@ -143,15 +143,15 @@ func (v *Vectors) Remove(ctx context.Context, tx *sql.Tx, passages ...int64) err
 	return nil
 }
 
-func (v *Vectors) remove(ctx context.Context, tx *sql.Tx, model string, blocks map[int64]map[int]row) error {
-	m, err := v.change(ctx, tx, model, 0)
+func (v *Vectors) removeRows(ctx context.Context, tx *sql.Tx, model string, blocks map[int64]map[int]row) error {
+	m, err := v.lockModel(ctx, tx, model, 0)
 	if err != nil {
 		return err
 	}
-	if _, err := v.rewrite(ctx, tx, m, blocks); err != nil {
+	if _, err := v.rewriteBlocks(ctx, tx, m, blocks); err != nil {
 		return err
 	}
-	last, err := v.last(ctx, tx, m.num)
+	last, err := v.lastPassage(ctx, tx, m.num)
 	if err != nil || last >= m.filled {
 		return err
 	}
@@ -160,8 +160,8 @@ func (v *Vectors) remove(ctx context.Context, tx *sql.Tx, model string, blocks m
 	return err
 }
 
-// last returns the last passage with a vector, or 0.
-func (v *Vectors) last(ctx context.Context, tx *sql.Tx, num int64) (int64, error) {
+// lastPassage returns the last passage with a vector, or 0.
+func (v *Vectors) lastPassage(ctx context.Context, tx *sql.Tx, num int64) (int64, error) {
 	var at, present int64
 	query := `SELECT block, present FROM vector_block WHERE model = ? AND present <> 0 ORDER BY block DESC LIMIT 1`
 	err := tx.QueryRowContext(ctx, v.db.Bind(query), num).Scan(&at, &present)
@@ -171,7 +171,7 @@ func (v *Vectors) last(ctx context.Context, tx *sql.Tx, num int64) (int64, error
 	return at<<blockBits | int64(bits.Len64(uint64(present))-1), err
 }
 
-func (v *Vectors) names(ctx context.Context, q querier) (names []string, err error) {
+func (v *Vectors) modelNames(ctx context.Context, q querier) (names []string, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT name FROM vector_model WHERE state = 0 ORDER BY num`)
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ import (
 	"ponder/store/sqlite"
 )
 
-// data returns a folder of benchmark data, or skips the test.
-func data(t testing.TB, name string) string {
+// readTestdata returns a folder of benchmark data, or skips the test.
+func readTestdata(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", name)
 	if _, err := os.Stat(dir); err != nil {
@@ -29,7 +29,7 @@ func data(t testing.TB, name string) string {
 	return dir
 }
 
-func lines(t testing.TB, name string, f func([]byte)) {
+func eachLine(t testing.TB, name string, f func([]byte)) {
 	t.Helper()
 	file, err := os.Open(name)
 	if err != nil {
@@ -48,17 +48,17 @@ type record struct {
 	Title, Text string
 }
 
-// A judged is a collection with questions and relevances.
-type judged struct {
+// A judgedCollection is a collection with questions and relevances.
+type judgedCollection struct {
 	docs, questions []record
 	relevant        map[string]map[string]float64
 }
 
-func collection(t testing.TB, name string) (c judged) {
+func readCollection(t testing.TB, name string) (c judgedCollection) {
 	t.Helper()
-	dir := data(t, filepath.Join("ir", name))
+	dir := readTestdata(t, filepath.Join("ir", name))
 	for file, to := range map[string]*[]record{"corpus.jsonl": &c.docs, "queries.jsonl": &c.questions} {
-		lines(t, filepath.Join(dir, file), func(b []byte) {
+		eachLine(t, filepath.Join(dir, file), func(b []byte) {
 			var r record
 			if err := json.Unmarshal(b, &r); err != nil {
 				t.Fatal(err)
@@ -67,7 +67,7 @@ func collection(t testing.TB, name string) (c judged) {
 		})
 	}
 	c.relevant = map[string]map[string]float64{}
-	lines(t, filepath.Join(dir, "qrels.tsv"), func(b []byte) {
+	eachLine(t, filepath.Join(dir, "qrels.tsv"), func(b []byte) {
 		var q, d string
 		var score float64
 		if _, err := fmt.Sscan(string(b), &q, &d, &score); err != nil {
@@ -100,10 +100,10 @@ func ndcg(ranking []string, relevant map[string]float64) float64 {
 	return gain(got) / gain(ideal)
 }
 
-type passages struct{ *index.Index }
+type passageSource struct{ *index.Index }
 
-func (p passages) After(ctx context.Context, passage int64, n int) (out []vector.Text, err error) {
-	entries, err := p.Index.After(ctx, passage, n)
+func (p passageSource) TextsAfter(ctx context.Context, passage int64, n int) (out []vector.Text, err error) {
+	entries, err := p.Index.EntriesAfter(ctx, passage, n)
 	for _, e := range entries {
 		out = append(out, vector.Text{Passage: e.Num, Text: e.Text})
 	}
@@ -111,7 +111,7 @@ func (p passages) After(ctx context.Context, passage int64, n int) (out []vector
 }
 
 type rig struct {
-	judged
+	judgedCollection
 	index   *index.Index
 	vectors *vector.Vectors
 	embed   *llmtest.LSA
@@ -120,7 +120,7 @@ type rig struct {
 
 func newRig(t testing.TB, name string, dimensions int) *rig {
 	t.Helper()
-	r := &rig{judged: collection(t, name), id: map[int64]string{}}
+	r := &rig{judgedCollection: readCollection(t, name), id: map[int64]string{}}
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -149,14 +149,14 @@ func newRig(t testing.TB, name string, dimensions int) *rig {
 	if r.embed, err = llmtest.NewLSA(texts, dimensions); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.vectors.Fill(t.Context(), r.embedder(), passages{r.index}, nil); err != nil {
+	if err := r.vectors.Fill(t.Context(), r.newEmbedder(), passageSource{r.index}, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.name(t)
+	r.mapPassages(t)
 	return r
 }
 
-func (r *rig) embedder() vector.Embedder {
+func (r *rig) newEmbedder() vector.Embedder {
 	return vector.Embedder{Model: llmtest.LSAModel, Embed: func(_ context.Context, texts []string) (out [][]float32, err error) {
 		for _, t := range texts {
 			out = append(out, r.embed.Embed(t))
@@ -165,8 +165,8 @@ func (r *rig) embedder() vector.Embedder {
 	}}
 }
 
-func (r *rig) name(t testing.TB) {
-	entries, err := r.index.After(t.Context(), 0, len(r.docs)+1)
+func (r *rig) mapPassages(t testing.TB) {
+	entries, err := r.index.EntriesAfter(t.Context(), 0, len(r.docs)+1)
 	if err != nil || len(entries) != len(r.docs) {
 		t.Fatalf("%d passages of %d documents, %v", len(entries), len(r.docs), err)
 	}
@@ -175,7 +175,7 @@ func (r *rig) name(t testing.TB) {
 	}
 }
 
-func (r *rig) search(t testing.TB, question string) (lexical, dense []vector.Scored) {
+func (r *rig) searchBoth(t testing.TB, question string) (lexical, dense []vector.ScoredPassage) {
 	t.Helper()
 	const depth = 200
 	hits, err := r.index.Search(t.Context(), index.Query{Terms: []index.Term{{Word: question}}}, depth)
@@ -183,15 +183,15 @@ func (r *rig) search(t testing.TB, question string) (lexical, dense []vector.Sco
 		t.Fatal(err)
 	}
 	for _, h := range hits {
-		lexical = append(lexical, vector.Scored{Passage: h.Passage, Score: h.Score})
+		lexical = append(lexical, vector.ScoredPassage{Passage: h.Passage, Score: h.Score})
 	}
-	if dense, err = r.vectors.Search(t.Context(), llmtest.LSAModel, r.embed.Embed(question), depth, r.index.Keep(index.Filter{})); err != nil {
+	if dense, err = r.vectors.Search(t.Context(), llmtest.LSAModel, r.embed.Embed(question), depth, r.index.FilterPassages(index.Filter{})); err != nil {
 		t.Fatal(err)
 	}
 	return lexical, dense
 }
 
-func (r *rig) quality(ranking []vector.Scored, question string) float64 {
+func (r *rig) rankingGain(ranking []vector.ScoredPassage, question string) float64 {
 	var ids []string
 	for _, s := range ranking[:min(10, len(ranking))] {
 		ids = append(ids, r.id[s.Passage])
@@ -215,12 +215,12 @@ func TestHybridQuality(t *testing.T) {
 						continue
 					}
 					n++
-					lexical, dense := r.search(t, q.Text)
-					words += r.quality(lexical, q.ID)
-					vectors += r.quality(dense, q.ID)
-					both += r.quality(vector.Fuse(lexical, dense, vector.Weight(lexical, dense)), q.ID)
+					lexical, dense := r.searchBoth(t, q.Text)
+					words += r.rankingGain(lexical, q.ID)
+					vectors += r.rankingGain(dense, q.ID)
+					both += r.rankingGain(vector.Fuse(lexical, dense, vector.Weight(lexical, dense)), q.ID)
 					for i, w := range fixed {
-						others[i] += r.quality(vector.Fuse(lexical, dense, w), q.ID)
+						others[i] += r.rankingGain(vector.Fuse(lexical, dense, w), q.ID)
 					}
 				}
 				for i := range others {

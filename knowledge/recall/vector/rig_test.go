@@ -12,7 +12,7 @@ import (
 	"ponder/store/sqlite"
 )
 
-func database(t testing.TB) sqldb.DB {
+func newDatabase(t testing.TB) sqldb.DB {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ponder.db"))
 	if err != nil {
@@ -26,7 +26,7 @@ func database(t testing.TB) sqldb.DB {
 	return s.SQL()
 }
 
-func open(t testing.TB, db sqldb.DB) *Vectors {
+func openVectors(t testing.TB, db sqldb.DB) *Vectors {
 	t.Helper()
 	v, err := Open(t.Context(), db)
 	if err != nil {
@@ -35,30 +35,30 @@ func open(t testing.TB, db sqldb.DB) *Vectors {
 	return v
 }
 
-func put(t testing.TB, v *Vectors, model string, first int64, vectors ...[]float32) {
+func putVectors(t testing.TB, v *Vectors, model string, first int64, vectors ...[]float32) {
 	t.Helper()
 	passages := make([]int64, len(vectors))
 	for i := range passages {
 		passages[i] = first + int64(i)
 	}
-	if err := write(t, v, func(tx *sql.Tx) error { return v.Put(t.Context(), tx, model, passages, vectors) }); err != nil {
+	if err := runTx(t, v, func(tx *sql.Tx) error { return v.Put(t.Context(), tx, model, passages, vectors) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func write(t testing.TB, v *Vectors, do func(tx *sql.Tx) error) error {
+func runTx(t testing.TB, v *Vectors, do func(tx *sql.Tx) error) error {
 	t.Helper()
 	return v.db.Tx(t.Context(), do)
 }
 
-func remove(t testing.TB, v *Vectors, passages ...int64) {
+func removePassages(t testing.TB, v *Vectors, passages ...int64) {
 	t.Helper()
-	if err := write(t, v, func(tx *sql.Tx) error { return v.Remove(t.Context(), tx, passages...) }); err != nil {
+	if err := runTx(t, v, func(tx *sql.Tx) error { return v.Remove(t.Context(), tx, passages...) }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func found(t testing.TB, v *Vectors, model string, query []float32, n int, keep func(int64) bool) []int64 {
+func foundPassages(t testing.TB, v *Vectors, model string, query []float32, n int, keep func(int64) bool) []int64 {
 	t.Helper()
 	hits, err := v.Search(t.Context(), model, query, n, keep)
 	if err != nil {
@@ -71,8 +71,8 @@ func found(t testing.TB, v *Vectors, model string, query []float32, n int, keep 
 	return out
 }
 
-// load puts random vectors of passages 1 to n and returns them.
-func load(t testing.TB, v *Vectors, model string, n, length int, make func(*rand.Rand) []float32) [][]float32 {
+// loadRandom puts random vectors of passages 1 to n and returns them.
+func loadRandom(t testing.TB, v *Vectors, model string, n, length int, make func(*rand.Rand) []float32) [][]float32 {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
 	all := [][]float32{}
@@ -80,21 +80,21 @@ func load(t testing.TB, v *Vectors, model string, n, length int, make func(*rand
 		all = append(all, make(rng))
 	}
 	for from := 0; from < n; from += 1000 {
-		put(t, v, model, int64(from)+1, all[from:min(from+1000, n)]...)
+		putVectors(t, v, model, int64(from)+1, all[from:min(from+1000, n)]...)
 	}
 	return all
 }
 
-// exact returns the n nearest of passages numbered from 1.
-func exact(all [][]float32, query []float32, n int) []int64 {
-	b := ranking.NewBest(n, (*candidate).better)
+// exactNearest returns the n nearest of passages numbered from 1.
+func exactNearest(all [][]float32, query []float32, n int) []int64 {
+	b := ranking.NewBest(n, (*candidate).isBetter)
 	for i, v := range all {
 		product, norm := float32(0), 0.0
 		for j, x := range v {
 			product += x * query[j]
 			norm += float64(x) * float64(x)
 		}
-		b.Add(candidate{score: product / sqrt(norm), block: i})
+		b.Add(candidate{score: product / sqrt32(norm), block: i})
 	}
 	var out []int64
 	for _, c := range b.Items() {
@@ -103,12 +103,12 @@ func exact(all [][]float32, query []float32, n int) []int64 {
 	return out
 }
 
-type texts struct {
+type textSource struct {
 	list   []Text
 	before func(passage int64) // called before each read
 }
 
-func (s *texts) After(_ context.Context, passage int64, n int) (out []Text, err error) {
+func (s *textSource) TextsAfter(_ context.Context, passage int64, n int) (out []Text, err error) {
 	if s.before != nil {
 		s.before(passage)
 	}

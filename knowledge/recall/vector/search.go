@@ -13,11 +13,11 @@ import (
 )
 
 // A Hit is a passage with the cosine of its vector and the query's, -1 to 1.
-type Hit = Scored
+type Hit = ScoredPassage
 
 const (
-	share  = 32
-	margin = 32 // additional candidates for exact comparison
+	blocksPerScan = 32
+	margin        = 32 // additional candidates for exact comparison
 )
 
 // Search returns up to n passages that keep allows, the nearest first, then the smaller
@@ -27,7 +27,7 @@ func (v *Vectors) Search(ctx context.Context, model string, query []float32, n i
 	if n <= 0 {
 		return nil, nil
 	}
-	s, err := v.snapshot(ctx, model)
+	s, err := v.currentSnapshot(ctx, model)
 	if err != nil {
 		return nil, fmt.Errorf("search vectors of %s: %w", model, err)
 	}
@@ -41,7 +41,7 @@ func (v *Vectors) Search(ctx context.Context, model string, query []float32, n i
 	if err != nil {
 		return nil, fmt.Errorf("search vectors of %s: query: %w", model, err)
 	}
-	hits := s.nearest(ctx, q, n, keep)
+	hits := s.nearestHits(ctx, q, n, keep)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("search vectors of %s: %w", model, err)
 	}
@@ -49,7 +49,7 @@ func (v *Vectors) Search(ctx context.Context, model string, query []float32, n i
 }
 
 func unitVector(v []float32) ([]float32, error) {
-	norm, _, err := measure(v)
+	norm, _, err := measureVector(v)
 	if err != nil || norm == 0 {
 		return v, err
 	}
@@ -65,7 +65,7 @@ type candidate struct {
 	block, row int
 }
 
-func (c *candidate) better(than *candidate) bool {
+func (c *candidate) isBetter(than *candidate) bool {
 	switch {
 	case c.score != than.score:
 		return c.score > than.score
@@ -75,15 +75,15 @@ func (c *candidate) better(than *candidate) bool {
 	return c.row < than.row
 }
 
-func (s *snapshot) nearest(ctx context.Context, query []float32, n int, keep func(int64) bool) []Hit {
+func (s *snapshot) nearestHits(ctx context.Context, query []float32, n int, keep func(int64) bool) []Hit {
 	room := 2*n + margin
-	workers := min(runtime.GOMAXPROCS(0), (len(s.blocks)+share-1)/share)
+	workers := min(runtime.GOMAXPROCS(0), (len(s.blocks)+blocksPerScan-1)/blocksPerScan)
 	found := make([]*ranking.Best[candidate], max(workers, 1))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for i := range found {
-		found[i] = ranking.NewBest(room, (*candidate).better)
-		wg.Go(func() { s.scan(ctx, &next, sharpen(query), found[i], keep) })
+		found[i] = ranking.NewBest(room, (*candidate).isBetter)
+		wg.Go(func() { s.scanBlocks(ctx, &next, scaleQuery(query), found[i], keep) })
 	}
 	wg.Wait()
 	all := found[0]
@@ -95,25 +95,25 @@ func (s *snapshot) nearest(ctx context.Context, query []float32, n int, keep fun
 	hits := make([]Hit, len(all.Items()))
 	for i, c := range all.Items() {
 		b := s.blocks[c.block]
-		hits[i] = Hit{b.passage(c.row), b.row(c.row, stride(s.length)).dot(query)}
+		hits[i] = Hit{b.passageAt(c.row), b.rowAt(c.row, paddedLength(s.length)).dotProduct(query)}
 	}
-	slices.SortFunc(hits, better)
+	slices.SortFunc(hits, compareScores)
 	return hits[:min(n, len(hits))]
 }
 
-// scan examines the next blocks until none is left.
-func (s *snapshot) scan(ctx context.Context, next *atomic.Int64, query []int16, found *ranking.Best[candidate], keep func(int64) bool) {
+// scanBlocks examines the next blocks until none is left.
+func (s *snapshot) scanBlocks(ctx context.Context, next *atomic.Int64, query []int16, found *ranking.Best[candidate], keep func(int64) bool) {
 	var out [blockSize]int32
 	for ctx.Err() == nil {
-		from := int(next.Add(share)) - share
+		from := int(next.Add(blocksPerScan)) - blocksPerScan
 		if from >= len(s.blocks) {
 			return
 		}
-		for i, b := range s.blocks[from:min(from+share, len(s.blocks))] {
-			dots(b.codes, query, out[:len(b.scales)])
+		for i, b := range s.blocks[from:min(from+blocksPerScan, len(s.blocks))] {
+			dotRows(b.codes, query, out[:len(b.scales)])
 			for row, scale := range b.scales {
 				c := candidate{score: float32(out[row]) * scale, block: from + i, row: row}
-				if (!found.Full() || c.better(&found.Items()[0])) && (keep == nil || keep(b.passage(row))) {
+				if (!found.Full() || c.isBetter(&found.Items()[0])) && (keep == nil || keep(b.passageAt(row))) {
 					found.Add(c)
 				}
 			}
@@ -121,26 +121,26 @@ func (s *snapshot) scan(ctx context.Context, next *atomic.Int64, query []int16, 
 	}
 }
 
-// A Scored has a score; higher is better.
-type Scored struct {
+// A ScoredPassage has a score; higher is better.
+type ScoredPassage struct {
 	Passage int64
 	Score   float64
 }
 
 // Bounds of [Weight], and the passages that it compares.
 const (
-	leastWeight = 0.3
-	mostWeight  = 0.6
-	agreeing    = 20
+	minWeight      = 0.3
+	maxWeight      = 0.6
+	agreementDepth = 20
 )
 
 // Weight returns the weight of the dense ranking for [Fuse]: the common share of the
 // first twenty, from 0.3 to 0.6. A model that suits the field agrees with the words, so
 // a bad one does little harm. The minimum keeps results in other words.
-func Weight(lexical, dense []Scored) float64 {
-	n := min(agreeing, len(lexical), len(dense))
+func Weight(lexical, dense []ScoredPassage) float64 {
+	n := min(agreementDepth, len(lexical), len(dense))
 	if n == 0 {
-		return mostWeight
+		return maxWeight
 	}
 	first := make(map[int64]bool, n)
 	for _, s := range lexical[:n] {
@@ -152,14 +152,14 @@ func Weight(lexical, dense []Scored) float64 {
 			both++
 		}
 	}
-	return min(max(float64(both)/float64(n), leastWeight), mostWeight)
+	return min(max(float64(both)/float64(n), minWeight), maxWeight)
 }
 
 // Fuse joins two rankings, the best first, then the smaller number. It stretches the
 // scores of each to 0..1; a missing passage gets 0, so rankings should be some hundred
 // deep. The dense one weighs weight, from 0 to 1, the lexical one the rest. If one is
 // empty, the other counts alone. Of duplicates the best counts.
-func Fuse(lexical, dense []Scored, weight float64) []Scored {
+func Fuse(lexical, dense []ScoredPassage, weight float64) []ScoredPassage {
 	weight = min(max(weight, 0), 1)
 	switch {
 	case len(dense) == 0:
@@ -168,26 +168,26 @@ func Fuse(lexical, dense []Scored, weight float64) []Scored {
 		weight = 1
 	}
 	sum := make(map[int64]float64, len(lexical)+len(dense))
-	for id, s := range stretch(lexical) {
+	for id, s := range normalizeScores(lexical) {
 		sum[id] += (1 - weight) * s
 	}
-	for id, s := range stretch(dense) {
+	for id, s := range normalizeScores(dense) {
 		sum[id] += weight * s
 	}
-	out := make([]Scored, 0, len(sum))
+	out := make([]ScoredPassage, 0, len(sum))
 	for id, s := range sum {
-		out = append(out, Scored{id, s})
+		out = append(out, ScoredPassage{id, s})
 	}
-	slices.SortFunc(out, better)
+	slices.SortFunc(out, compareScores)
 	return out
 }
 
-func better(a, b Scored) int {
+func compareScores(a, b ScoredPassage) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Passage, b.Passage))
 }
 
-// stretch turns equal scores into 1.
-func stretch(ranking []Scored) map[int64]float64 {
+// normalizeScores turns equal scores into 1.
+func normalizeScores(ranking []ScoredPassage) map[int64]float64 {
 	best := make(map[int64]float64, len(ranking))
 	for _, s := range ranking {
 		if old, ok := best[s.Passage]; !ok || s.Score > old {

@@ -3,7 +3,7 @@
 //
 // [Vectors.Put] and [Vectors.Remove] work in the caller's transaction. [Vectors.Fill]
 // embeds missing passages in the background and switches models while [Vectors.Search]
-// uses the old one; [Vectors.Serving] returns it. [Fuse] joins results with a ranking
+// uses the old one; [Vectors.ServingModel] returns it. [Fuse] joins results with a ranking
 // by words, weighted by [Weight].
 //
 // A search compares all vectors on all cores: eight bits of each coordinate, with AVX2
@@ -96,18 +96,18 @@ type cache struct {
 	reading chan struct{} // semaphore for reading blocks
 }
 
-// snapshot returns the current vectors of a model, or nil.
-func (v *Vectors) snapshot(ctx context.Context, model string) (*snapshot, error) {
-	m, err := v.model(ctx, model)
+// currentSnapshot returns the current vectors of a model, or nil.
+func (v *Vectors) currentSnapshot(ctx context.Context, model string) (*snapshot, error) {
+	m, err := v.readModel(ctx, model)
 	if err != nil {
 		return nil, err
 	}
 	if m.num == 0 {
-		v.forget(model)
+		v.dropCache(model)
 		return nil, nil
 	}
-	c := v.cacheOf(model)
-	if s := c.newest.Load(); s.current(m) {
+	c := v.modelCache(model)
+	if s := c.newest.Load(); s.isCurrent(m) {
 		return s, nil
 	}
 	select {
@@ -117,23 +117,23 @@ func (v *Vectors) snapshot(ctx context.Context, model string) (*snapshot, error)
 		return nil, ctx.Err()
 	}
 	s := c.newest.Load()
-	if s.current(m) {
+	if s.isCurrent(m) {
 		return s, nil
 	}
 	if s == nil || s.num != m.num {
 		s = new(snapshot)
 	}
-	if s, err = v.read(ctx, s, m); err == nil {
+	if s, err = v.readSnapshot(ctx, s, m); err == nil {
 		c.newest.Store(s)
 	}
 	return s, err
 }
 
-func (s *snapshot) current(m modelRow) bool {
+func (s *snapshot) isCurrent(m modelRow) bool {
 	return s != nil && s.num == m.num && s.version >= m.version
 }
 
-func (v *Vectors) cacheOf(model string) *cache {
+func (v *Vectors) modelCache(model string) *cache {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c := v.caches[model]
@@ -144,15 +144,15 @@ func (v *Vectors) cacheOf(model string) *cache {
 	return c
 }
 
-func (v *Vectors) forget(model string) {
+func (v *Vectors) dropCache(model string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.caches, model)
 }
 
-// read returns a snapshot of old and all later changes. Since m is read before the
+// readSnapshot returns a snapshot of old and all later changes. Since m is read before the
 // blocks, they have at least its version.
-func (v *Vectors) read(ctx context.Context, old *snapshot, m modelRow) (*snapshot, error) {
+func (v *Vectors) readSnapshot(ctx context.Context, old *snapshot, m modelRow) (*snapshot, error) {
 	query := `SELECT block, present, data FROM vector_block WHERE model = ? AND version > ?`
 	if old.version == 0 {
 		query = `SELECT block, present, data FROM vector_block WHERE model = ? AND present <> ? ORDER BY block`
@@ -169,16 +169,16 @@ func (v *Vectors) read(ctx context.Context, old *snapshot, m modelRow) (*snapsho
 		if err := rows.Scan(&num, &present, &data); err != nil {
 			return nil, err
 		}
-		b, err := decode(num, uint64(present), data, stride(m.length))
+		b, err := decodeBlock(num, uint64(present), data, paddedLength(m.length))
 		if err != nil {
 			return nil, err
 		}
-		s.set(b)
+		s.setBlock(b)
 	}
 	return s, rows.Err()
 }
 
-func (s *snapshot) set(b *block) {
+func (s *snapshot) setBlock(b *block) {
 	i, found := slices.BinarySearchFunc(s.blocks, b.num, func(b *block, num int64) int { return cmp.Compare(b.num, num) })
 	switch {
 	case found && b.present == 0:
@@ -191,12 +191,12 @@ func (s *snapshot) set(b *block) {
 }
 
 const (
-	blockBits = 6
-	blockSize = 1 << blockBits
-	unit      = 32
-	steps     = 16   // values of a rest
-	most      = 2032 // maximum of 16*code + rest - 8
-	maxLength = 1 << 14
+	blockBits  = 6
+	blockSize  = 1 << blockBits
+	lengthUnit = 32
+	restSteps  = 16   // values of a rest
+	maxCode    = 2032 // maximum of 16*code + rest - 8
+	maxLength  = 1 << 14
 )
 
 // A block has up to 64 vectors. It is immutable.
@@ -204,22 +204,22 @@ type block struct {
 	num     int64
 	present uint64
 	codes   []byte
-	rests   []byte
+	lowBits []byte
 	scales  []float32
 }
 
 type row struct {
-	codes, rests []byte
-	scale        float32
+	codes, lowBits []byte
+	scale          float32
 }
 
-func stride(length int) int { return (length + unit - 1) / unit * unit }
+func paddedLength(length int) int { return (length + lengthUnit - 1) / lengthUnit * lengthUnit }
 
-func blockOf(passage int64) (num int64, bit int) {
+func splitPassage(passage int64) (num int64, bit int) {
 	return passage >> blockBits, int(passage & (blockSize - 1))
 }
 
-func (b *block) passage(row int) int64 {
+func (b *block) passageAt(row int) int64 {
 	rest := b.present
 	for range row {
 		rest &= rest - 1
@@ -227,20 +227,20 @@ func (b *block) passage(row int) int64 {
 	return b.num<<blockBits | int64(bits.TrailingZeros64(rest))
 }
 
-// row returns slices that must not be changed.
-func (b *block) row(i, stride int) row {
-	return row{b.codes[i*stride:][:stride], b.rests[i*stride/2:][:stride/2], b.scales[i]}
+// rowAt returns slices that must not be changed.
+func (b *block) rowAt(i, stride int) row {
+	return row{b.codes[i*stride:][:stride], b.lowBits[i*stride/2:][:stride/2], b.scales[i]}
 }
 
-// with returns a copy with rows set by bit; rows without codes are removed.
-func (b *block) with(rows map[int]row, stride int) *block {
+// withRows returns a copy with rows set by bit; rows without codes are removed.
+func (b *block) withRows(rows map[int]row, stride int) *block {
 	out := &block{num: b.num}
 	old := 0
 	for bit := range blockSize {
 		r, set := rows[bit]
 		if b.present>>bit&1 == 1 {
 			if !set {
-				r = b.row(old, stride)
+				r = b.rowAt(old, stride)
 			}
 			old++
 		}
@@ -249,64 +249,64 @@ func (b *block) with(rows map[int]row, stride int) *block {
 		}
 		out.present |= 1 << bit
 		out.codes = append(out.codes, r.codes...)
-		out.rests = append(out.rests, r.rests...)
+		out.lowBits = append(out.lowBits, r.lowBits...)
 		out.scales = append(out.scales, r.scale)
 	}
 	return out
 }
 
 func (b *block) encode() []byte {
-	out := make([]byte, 0, len(b.codes)+len(b.rests)+4*len(b.scales))
-	out = append(append(out, b.codes...), b.rests...)
+	out := make([]byte, 0, len(b.codes)+len(b.lowBits)+4*len(b.scales))
+	out = append(append(out, b.codes...), b.lowBits...)
 	for _, s := range b.scales {
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(s))
 	}
 	return out
 }
 
-// decode copies the stored form.
-func decode(num int64, present uint64, data []byte, stride int) (*block, error) {
+// decodeBlock copies the stored form.
+func decodeBlock(num int64, present uint64, data []byte, stride int) (*block, error) {
 	n := bits.OnesCount64(present)
 	if len(data) != n*(stride+stride/2+4) {
 		return nil, fmt.Errorf("block %d: %d bytes are not %d vectors of %d", num, len(data), n, stride)
 	}
 	b := &block{num: num, present: present, scales: make([]float32, n)}
 	b.codes = append(make([]byte, 0, n*stride), data[:n*stride]...)
-	b.rests = append(make([]byte, 0, n*stride/2), data[n*stride:][:n*stride/2]...)
+	b.lowBits = append(make([]byte, 0, n*stride/2), data[n*stride:][:n*stride/2]...)
 	for i := range b.scales {
 		b.scales[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[n*(stride+stride/2)+4*i:]))
 	}
 	return b, nil
 }
 
-// quantise returns v normalized, in stored form.
-func quantise(v []float32) (row, error) {
-	norm, largest, err := measure(v)
+// quantizeVector returns v normalized, in stored form.
+func quantizeVector(v []float32) (row, error) {
+	norm, largest, err := measureVector(v)
 	if err != nil {
 		return row{}, err
 	}
-	n := stride(len(v))
-	r := row{codes: make([]byte, n), rests: make([]byte, n/2)}
-	for i := range r.rests {
-		r.rests[i] = steps/2 | steps/2<<4
+	n := paddedLength(len(v))
+	r := row{codes: make([]byte, n), lowBits: make([]byte, n/2)}
+	for i := range r.lowBits {
+		r.lowBits[i] = restSteps/2 | restSteps/2<<4
 	}
 	if norm == 0 {
 		return r, nil
 	}
-	r.scale = float32(largest / norm / most)
+	r.scale = float32(largest / norm / maxCode)
 	for i, x := range v {
-		whole := int(math.RoundToEven(float64(x) / largest * most))
-		code := (whole + steps/2) >> 4
-		rest := whole - code*steps + steps/2
+		whole := int(math.RoundToEven(float64(x) / largest * maxCode))
+		code := (whole + restSteps/2) >> 4
+		rest := whole - code*restSteps + restSteps/2
 		r.codes[i] = byte(int8(code))
 		shift := i & 1 * 4
-		r.rests[i/2] = r.rests[i/2]&^(0xf<<shift) | byte(rest)<<shift
+		r.lowBits[i/2] = r.lowBits[i/2]&^(0xf<<shift) | byte(rest)<<shift
 	}
 	return r, nil
 }
 
-// measure returns the norm and the largest absolute coordinate.
-func measure(v []float32) (norm, largest float64, err error) {
+// measureVector returns the norm and the largest absolute coordinate.
+func measureVector(v []float32) (norm, largest float64, err error) {
 	for i, x := range v {
 		f := float64(x)
 		if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -318,16 +318,16 @@ func measure(v []float32) (norm, largest float64, err error) {
 	return math.Sqrt(norm), largest, nil
 }
 
-// dot allows a shorter v.
-func (r row) dot(v []float32) float64 {
+// dotProduct allows a shorter v.
+func (r row) dotProduct(v []float32) float64 {
 	var even, odd float32
 	for i := 0; i+1 < len(v); i += 2 {
-		b := r.rests[i/2]
-		even += v[i] * float32(int(int8(r.codes[i]))*steps+int(b&0xf)-steps/2)
-		odd += v[i+1] * float32(int(int8(r.codes[i+1]))*steps+int(b>>4)-steps/2)
+		b := r.lowBits[i/2]
+		even += v[i] * float32(int(int8(r.codes[i]))*restSteps+int(b&0xf)-restSteps/2)
+		odd += v[i+1] * float32(int(int8(r.codes[i+1]))*restSteps+int(b>>4)-restSteps/2)
 	}
 	if i := len(v) - 1; i&1 == 0 {
-		even += v[i] * float32(int(int8(r.codes[i]))*steps+int(r.rests[i/2]&0xf)-steps/2)
+		even += v[i] * float32(int(int8(r.codes[i]))*restSteps+int(r.lowBits[i/2]&0xf)-restSteps/2)
 	}
 	return float64(even+odd) * float64(r.scale)
 }

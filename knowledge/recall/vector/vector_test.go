@@ -11,8 +11,8 @@ import (
 )
 
 func TestSearch(t *testing.T) {
-	v := open(t, database(t))
-	put(t, v, "m", 60, []float32{1, 0, 0}, []float32{1, 1, 0}, []float32{0, 1, 0}, []float32{-1, 0, 0}, []float32{0, 0, 0}, []float32{2, 0, 0})
+	v := openVectors(t, newDatabase(t))
+	putVectors(t, v, "m", 60, []float32{1, 0, 0}, []float32{1, 1, 0}, []float32{0, 1, 0}, []float32{-1, 0, 0}, []float32{0, 0, 0}, []float32{2, 0, 0})
 	q := []float32{3, 0.5, 0}
 	tests := []struct {
 		name string
@@ -28,7 +28,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, found(t, v, "m", q, test.n, test.keep)); diff != "" {
+			if diff := cmp.Diff(test.want, foundPassages(t, v, "m", q, test.n, test.keep)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -39,11 +39,11 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchRefuses(t *testing.T) {
-	v := open(t, database(t))
-	if got := found(t, v, "none", []float32{1}, 5, nil); len(got) > 0 {
+	v := openVectors(t, newDatabase(t))
+	if got := foundPassages(t, v, "none", []float32{1}, 5, nil); len(got) > 0 {
 		t.Errorf("found %v of a model without vectors", got)
 	}
-	put(t, v, "m", 1, []float32{1, 2})
+	putVectors(t, v, "m", 1, []float32{1, 2})
 	if _, err := v.Search(t.Context(), "m", []float32{1}, 5, nil); !errors.Is(err, ErrLength) {
 		t.Errorf("error is %v, want ErrLength", err)
 	}
@@ -59,8 +59,8 @@ func TestSearchRefuses(t *testing.T) {
 }
 
 func TestPutRefuses(t *testing.T) {
-	v := open(t, database(t))
-	put(t, v, "m", 1, []float32{1, 2})
+	v := openVectors(t, newDatabase(t))
+	putVectors(t, v, "m", 1, []float32{1, 2})
 	zero := float32(0)
 	tests := []struct {
 		name     string
@@ -79,26 +79,26 @@ func TestPutRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := write(t, v, func(tx *sql.Tx) error { return v.Put(t.Context(), tx, test.model, test.passages, test.vectors) })
+			err := runTx(t, v, func(tx *sql.Tx) error { return v.Put(t.Context(), tx, test.model, test.passages, test.vectors) })
 			if err == nil || test.want != nil && !errors.Is(err, test.want) {
 				t.Errorf("error is %v, want %v", err, test.want)
 			}
 		})
 	}
-	if diff := cmp.Diff([]int64{1}, found(t, v, "m", []float32{1, 2}, 9, nil)); diff != "" {
+	if diff := cmp.Diff([]int64{1}, foundPassages(t, v, "m", []float32{1, 2}, 9, nil)); diff != "" {
 		t.Errorf("after all that: %s", diff)
 	}
 }
 
 // Two handles stand for two processes.
 func TestChangesOfOthersAreSeen(t *testing.T) {
-	db := database(t)
-	a, b := open(t, db), open(t, db)
+	db := newDatabase(t)
+	a, b := openVectors(t, db), openVectors(t, db)
 	q := []float32{1, 0}
 	all := func(want ...int64) {
 		t.Helper()
 		for _, v := range []*Vectors{a, b} {
-			if diff := cmp.Diff(want, found(t, v, "m", q, 9, nil)); diff != "" {
+			if diff := cmp.Diff(want, foundPassages(t, v, "m", q, 9, nil)); diff != "" {
 				t.Error(diff)
 			}
 			if n, err := v.Count(t.Context(), "m"); err != nil || n != len(want) {
@@ -106,40 +106,40 @@ func TestChangesOfOthersAreSeen(t *testing.T) {
 			}
 		}
 	}
-	put(t, a, "m", 1, []float32{1, 0}, []float32{0, 1})
+	putVectors(t, a, "m", 1, []float32{1, 0}, []float32{0, 1})
 	all(1, 2)
-	put(t, b, "m", 200, []float32{1, 0.1})
+	putVectors(t, b, "m", 200, []float32{1, 0.1})
 	all(1, 200, 2)
-	put(t, a, "m", 1, []float32{-1, 0}) // replaces the vector
+	putVectors(t, a, "m", 1, []float32{-1, 0}) // replaces the vector
 	all(200, 2, 1)
-	remove(t, b, 2, 200, 7, 9000)
+	removePassages(t, b, 2, 200, 7, 9000)
 	all(1)
-	remove(t, a, 1)
+	removePassages(t, a, 1)
 	for _, v := range []*Vectors{a, b} {
-		if got := found(t, v, "m", q, 9, nil); len(got) > 0 {
+		if got := foundPassages(t, v, "m", q, 9, nil); len(got) > 0 {
 			t.Errorf("found %v after all were removed", got)
 		}
 	}
-	put(t, a, "m", 2, []float32{1, 2, 3}) // any length, since there are no vectors
+	putVectors(t, a, "m", 2, []float32{1, 2, 3}) // any length, since there are no vectors
 	q = []float32{1, 0, 0}
 	all(2)
 	if err := a.Drop(t.Context(), "m"); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range []*Vectors{a, b} {
-		if got := found(t, v, "m", q, 9, nil); len(got) > 0 {
+		if got := foundPassages(t, v, "m", q, 9, nil); len(got) > 0 {
 			t.Errorf("found %v of a model that was dropped", got)
 		}
 	}
-	put(t, b, "m", 3, []float32{1})
+	putVectors(t, b, "m", 3, []float32{1})
 	q = []float32{1}
 	all(3)
 }
 
 func TestWhatIsNotCommittedIsNotFound(t *testing.T) {
-	v := open(t, database(t))
+	v := openVectors(t, newDatabase(t))
 	stop := errors.New("stop")
-	err := write(t, v, func(tx *sql.Tx) error {
+	err := runTx(t, v, func(tx *sql.Tx) error {
 		if err := v.Put(t.Context(), tx, "m", []int64{1}, [][]float32{{1}}); err != nil {
 			return err
 		}
@@ -148,19 +148,19 @@ func TestWhatIsNotCommittedIsNotFound(t *testing.T) {
 	if !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	if got := found(t, v, "m", []float32{1}, 9, nil); len(got) > 0 {
+	if got := foundPassages(t, v, "m", []float32{1}, 9, nil); len(got) > 0 {
 		t.Errorf("found %v", got)
 	}
 }
 
 func TestRemovedVectorsLeaveNothing(t *testing.T) {
-	v := open(t, database(t))
-	load(t, v, "m", 300, 40, func(rng *rand.Rand) []float32 { return random(rng, 40) })
+	v := openVectors(t, newDatabase(t))
+	loadRandom(t, v, "m", 300, 40, func(rng *rand.Rand) []float32 { return randomVector(rng, 40) })
 	var all []int64
 	for p := range int64(301) {
 		all = append(all, p)
 	}
-	remove(t, v, all...)
+	removePassages(t, v, all...)
 	var bytes int
 	if err := v.db.Read.QueryRowContext(t.Context(), `SELECT coalesce(sum(length(data)), 0) FROM vector_block`).Scan(&bytes); err != nil || bytes > 0 {
 		t.Errorf("%d bytes are left, %v", bytes, err)
@@ -169,18 +169,18 @@ func TestRemovedVectorsLeaveNothing(t *testing.T) {
 
 // Searches succeed during writes.
 func TestSearchWhileWriting(t *testing.T) {
-	v := open(t, database(t))
-	put(t, v, "m", 1, []float32{1, 0})
+	v := openVectors(t, newDatabase(t))
+	putVectors(t, v, "m", 1, []float32{1, 0})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for i := range int64(50) {
-			put(t, v, "m", 2+i, []float32{0, 1}, []float32{0, 1})
-			remove(t, v, 2+i)
+			putVectors(t, v, "m", 2+i, []float32{0, 1}, []float32{0, 1})
+			removePassages(t, v, 2+i)
 		}
 	}()
 	for range 50 {
-		if got := found(t, v, "m", []float32{1, 0}, 1, nil); len(got) != 1 || got[0] != 1 {
+		if got := foundPassages(t, v, "m", []float32{1, 0}, 1, nil); len(got) != 1 || got[0] != 1 {
 			t.Fatalf("found %v", got)
 		}
 	}

@@ -20,14 +20,14 @@ const (
 	maxAttrs = 40      // per element
 )
 
-type bounded struct {
-	page  string
-	about about
-	large bool // too large for a tree; page is unchanged
+type boundedPage struct {
+	page     string
+	metadata pageMetadata
+	large    bool // too large for a tree; page is unchanged
 }
 
-// bound drops too deep tags and scripts in one pass.
-func bound(page string) bounded {
+// boundPage drops too deep tags and scripts in one pass.
+func boundPage(page string) boundedPage {
 	b := bounder{z: html.NewTokenizer(strings.NewReader(page))}
 	b.z.SetMaxBuf(2 * MaxPage)
 	for {
@@ -35,56 +35,56 @@ func bound(page string) bounded {
 		if kind == html.ErrorToken {
 			break
 		}
-		b.token(kind)
+		b.addToken(kind)
 	}
-	if b.large() {
-		return bounded{page: page, about: b.about, large: true}
+	if b.isLarge() {
+		return boundedPage{page: page, metadata: b.metadata, large: true}
 	}
-	return bounded{page: b.out.String(), about: b.about}
+	return boundedPage{page: b.out.String(), metadata: b.metadata}
 }
 
 type bounder struct {
-	z     *html.Tokenizer
-	out   strings.Builder
-	open  []atom.Atom
-	style int // number of open styles
-	code  bool
-	nodes int
-	size  int // bytes of text
-	about about
+	z        *html.Tokenizer
+	out      strings.Builder
+	open     []atom.Atom
+	style    int // number of open styles
+	code     bool
+	nodes    int
+	size     int // bytes of text
+	metadata pageMetadata
 }
 
-func (b *bounder) large() bool { return b.nodes > maxNodes || b.size > maxText }
+func (b *bounder) isLarge() bool { return b.nodes > maxNodes || b.size > maxText }
 
-func (b *bounder) token(kind html.TokenType) {
+func (b *bounder) addToken(kind html.TokenType) {
 	raw := string(b.z.Raw())
 	switch kind {
 	case html.StartTagToken, html.SelfClosingTagToken:
 		t := b.z.Token()
-		b.about.tag(t)
-		b.code = code(t)
-		if b.start(t.DataAtom) {
-			b.write(t, raw)
+		b.metadata.readTag(t)
+		b.code = isCode(t)
+		if b.startElement(t.DataAtom) {
+			b.writeTag(t, raw)
 		}
 	case html.EndTagToken:
 		name, _ := b.z.TagName()
-		b.about.end()
-		b.end(atom.Lookup(name))
+		b.metadata.endElement()
+		b.endElement(atom.Lookup(name))
 		b.code = false
-		b.put(raw)
+		b.writeRaw(raw)
 	case html.TextToken:
 		if b.code || len(b.open) > 0 && b.open[len(b.open)-1] == atom.Script && len(raw) > maxData {
 			return
 		}
 		b.nodes += 1 + b.style
 		b.size += len(raw)
-		b.about.text(raw)
-		b.put(raw)
+		b.metadata.readText(raw)
+		b.writeRaw(raw)
 	}
 }
 
-// code reports scripts and style sheets, but not JSON metadata.
-func code(t html.Token) bool {
+// isCode reports scripts and style sheets, but not JSON metadata.
+func isCode(t html.Token) bool {
 	if t.DataAtom != atom.Script {
 		return t.DataAtom == atom.Style
 	}
@@ -93,67 +93,67 @@ func code(t html.Token) bool {
 	})
 }
 
-func (b *bounder) put(s string) {
-	if !b.large() {
+func (b *bounder) writeRaw(s string) {
+	if !b.isLarge() {
 		b.out.WriteString(s)
 	}
 }
 
-func (b *bounder) write(t html.Token, raw string) {
+func (b *bounder) writeTag(t html.Token, raw string) {
 	if len(t.Attr) <= maxAttrs {
-		b.put(raw)
+		b.writeRaw(raw)
 		return
 	}
 	t.Attr = t.Attr[:maxAttrs]
-	b.put(t.String())
+	b.writeRaw(t.String())
 }
 
-// start reports whether to keep the element.
-func (b *bounder) start(tag atom.Atom) bool {
-	b.imply(tag)
+// startElement reports whether to keep the element.
+func (b *bounder) startElement(tag atom.Atom) bool {
+	b.closeImplied(tag)
 	b.nodes += 1 + b.style
 	switch {
-	case void[tag]:
+	case voidTags[tag]:
 		return true
-	case len(b.open) >= maxDepth, styles[tag] && b.style >= maxStyle:
+	case len(b.open) >= maxDepth, styleTags[tag] && b.style >= maxStyle:
 		return false
 	}
 	b.open = append(b.open, tag)
-	if styles[tag] {
+	if styleTags[tag] {
 		b.style++
 	}
 	return true
 }
 
-// imply closes elements that the new one ends, such as a paragraph.
-func (b *bounder) imply(tag atom.Atom) {
-	if !implied[tag] {
+// closeImplied closes elements that the new one ends, such as a paragraph.
+func (b *bounder) closeImplied(tag atom.Atom) {
+	if !impliedEndTags[tag] {
 		return
 	}
 	for i := len(b.open) - 1; i >= 0 && i >= len(b.open)-8; i-- {
 		if b.open[i] == tag {
-			b.close(i)
+			b.closeFrom(i)
 			return
 		}
-		if scope[b.open[i]] {
+		if scopeTags[b.open[i]] {
 			return
 		}
 	}
 }
 
-// end also closes open elements inside. Unmatched tags do nothing.
-func (b *bounder) end(tag atom.Atom) {
+// endElement also closes open elements inside. Unmatched tags do nothing.
+func (b *bounder) endElement(tag atom.Atom) {
 	for i := len(b.open) - 1; i >= 0; i-- {
 		if b.open[i] == tag {
-			b.close(i)
+			b.closeFrom(i)
 			return
 		}
 	}
 }
 
-func (b *bounder) close(from int) {
+func (b *bounder) closeFrom(from int) {
 	for _, tag := range b.open[from:] {
-		if styles[tag] {
+		if styleTags[tag] {
 			b.style--
 		}
 	}
@@ -161,21 +161,21 @@ func (b *bounder) close(from int) {
 }
 
 var (
-	void = set(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+	voidTags = atomSet(atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
 		atom.Param, atom.Source, atom.Track, atom.Wbr)
 
-	// styles are reopened by parsers in each block.
-	styles = set(atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike,
+	// styleTags are reopened by parsers in each block.
+	styleTags = atomSet(atom.A, atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small, atom.Strike,
 		atom.Strong, atom.Tt, atom.U)
 
-	// implied elements end the previous one of their kind,
-	implied = set(atom.P, atom.Li, atom.Td, atom.Th, atom.Tr, atom.Dt, atom.Dd, atom.Option, atom.Optgroup, atom.Thead, atom.Tbody, atom.Tfoot)
+	// impliedEndTags elements end the previous one of their kind,
+	impliedEndTags = atomSet(atom.P, atom.Li, atom.Td, atom.Th, atom.Tr, atom.Dt, atom.Dd, atom.Option, atom.Optgroup, atom.Thead, atom.Tbody, atom.Tfoot)
 
 	// but not across a scope.
-	scope = set(atom.Table, atom.Ul, atom.Ol, atom.Dl, atom.Div, atom.Section, atom.Article, atom.Blockquote, atom.Select)
+	scopeTags = atomSet(atom.Table, atom.Ul, atom.Ol, atom.Dl, atom.Div, atom.Section, atom.Article, atom.Blockquote, atom.Select)
 )
 
-func set(list ...atom.Atom) map[atom.Atom]bool {
+func atomSet(list ...atom.Atom) map[atom.Atom]bool {
 	m := map[atom.Atom]bool{}
 	for _, a := range list {
 		m[a] = true

@@ -19,7 +19,7 @@ func publicationDay(doc *html.Node, page *url.URL) time.Time {
 		return t
 	}
 	var d days
-	d.walk(doc)
+	d.walkNode(doc)
 	for _, t := range d {
 		if !t.IsZero() {
 			return t
@@ -31,29 +31,29 @@ func publicationDay(doc *html.Node, page *url.URL) time.Time {
 // days are the first days found, by certainty.
 type days [3]time.Time
 
-func (d *days) walk(n *html.Node) {
+func (d *days) walkNode(n *html.Node) {
 	if n.Type == html.ElementNode {
-		if unseen[n.DataAtom] || furniture[n.DataAtom] {
+		if hiddenTags[n.DataAtom] || boilerplateTags[n.DataAtom] {
 			return
 		}
-		machine := attr(n, "datetime") + attr(n, "content")
-		kind := attr(n, "itemprop") + " " + attr(n, "class") + " " + attr(n, "id")
+		machine := attrValue(n, "datetime") + attrValue(n, "content")
+		kind := attrValue(n, "itemprop") + " " + attrValue(n, "class") + " " + attrValue(n, "id")
 		if strings.Contains(kind, "datePublished") {
-			d.add(0, machine)
+			d.addDate(0, machine)
 		}
 		if n.DataAtom == atom.Time {
-			d.add(1, machine)
+			d.addDate(1, machine)
 		}
 		if n.DataAtom == atom.Time || dateKind.MatchString(kind) {
-			d.add(2, shortText(n))
+			d.addDate(2, shortText(n))
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		d.walk(c)
+		d.walkNode(c)
 	}
 }
 
-func (d *days) add(i int, text string) {
+func (d *days) addDate(i int, text string) {
 	if d[i].IsZero() {
 		d[i] = findDay(text)
 	}
@@ -95,7 +95,7 @@ func findDay(text string) time.Time {
 		}
 		year, _ := strconv.Atoi(m[f.year])
 		day, _ := strconv.Atoi(m[f.day])
-		t := time.Date(year, monthOf(m[f.month]), day, 0, 0, 0, 0, time.UTC)
+		t := time.Date(year, parseMonth(m[f.month]), day, 0, 0, 0, 0, time.UTC)
 		if t.Day() == day && t.Year() == year {
 			return t
 		}
@@ -103,21 +103,21 @@ func findDay(text string) time.Time {
 	return time.Time{}
 }
 
-// monthOf returns a month by number or name, or 99.
-func monthOf(s string) time.Month {
+// parseMonth returns a month by number or name, or 99.
+func parseMonth(s string) time.Month {
 	if n, err := strconv.Atoi(s); err == nil {
 		return time.Month(n)
 	}
 	s = strings.ToLower(s)
 	for _, letters := range []int{3, 4} {
-		if i := nthRune(s, letters); months[s[:i]] != 0 {
+		if i := runeOffset(s, letters); months[s[:i]] != 0 {
 			return months[s[:i]]
 		}
 	}
 	return 99
 }
 
-func nthRune(s string, n int) (at int) {
+func runeOffset(s string, n int) (at int) {
 	for range n {
 		_, size := utf8.DecodeRuneInString(s[at:])
 		at += size

@@ -32,12 +32,12 @@ import (
 )
 
 const (
-	MaxPage = 10 << 20         // bytes of a page; the rest is ignored
-	timeout = 10 * time.Second // for the libraries
-	maxName = 500              // bytes of a title, an author, a site
-	maxSays = 2000
-	maxLink = 2048
-	maxOut  = 16 << 20
+	MaxPage        = 10 << 20         // bytes of a page; the rest is ignored
+	timeout        = 10 * time.Second // for the libraries
+	maxName        = 500              // bytes of a title, an author, a site
+	maxDescription = 2000
+	maxLink        = 2048
+	maxOut         = 16 << 20
 )
 
 // ErrNoText reports a page without text. Metadata are returned anyway.
@@ -71,33 +71,33 @@ func Article(page []byte, address string) (Content, error) {
 	if err != nil {
 		return Content{}, fmt.Errorf("address of page: %w", errors.Unwrap(err))
 	}
-	text, cut := decode(page)
-	b := bound(text)
-	about := b.about.in(base)
+	text, cut := decodePage(page)
+	b := boundPage(text)
+	about := b.metadata.resolveURLs(base)
 	c, ok := Content{}, false
 	if !b.large {
-		c, ok = read(b.page, about, timeout)
+		c, ok = readWithTimeout(b.page, about, timeout)
 	}
-	if !ok || len(c.Text) < minTelling {
-		c = c.or(plain(b.page, about))
+	if !ok || len(c.Text) < minDetectText {
+		c = c.withFallback(readPlain(b.page, about))
 	}
 	c.Truncated = cut || c.Truncated
 	c.Canonical = about.canonical
-	c = c.tidy()
+	c = c.cleanMetadata()
 	if c.Text == "" {
 		return c, ErrNoText
 	}
 	return c, nil
 }
 
-// or replaces the text by that of p and fills missing metadata. A few words are often
+// withFallback replaces the text by that of p and fills missing metadata. A few words are often
 // the wrong ones.
-func (c Content) or(p Content) Content {
+func (c Content) withFallback(p Content) Content {
 	c.Text, c.Markdown, c.Links, c.Plain = p.Text, p.Markdown, nil, true
-	first(&c.Title, p.Title)
-	first(&c.Author, p.Author)
-	first(&c.Site, p.Site)
-	first(&c.Description, p.Description)
+	setIfEmpty(&c.Title, p.Title)
+	setIfEmpty(&c.Author, p.Author)
+	setIfEmpty(&c.Site, p.Site)
+	setIfEmpty(&c.Description, p.Description)
 	if c.Published.IsZero() {
 		c.Published = p.Published
 	}
@@ -105,12 +105,12 @@ func (c Content) or(p Content) Content {
 	return c
 }
 
-// decode reports whether the page was too long. Valid UTF-8 overrides the declaration.
-func decode(page []byte) (string, bool) {
+// decodePage reports whether the page was too long. Valid UTF-8 overrides the declaration.
+func decodePage(page []byte) (string, bool) {
 	cut := len(page) > MaxPage
 	page = page[:min(len(page), MaxPage)]
 	if cut {
-		page = whole(page)
+		page = trimPartialRune(page)
 	}
 	if !utf8.Valid(page) {
 		e, _, _ := charset.DetermineEncoding(page, "")
@@ -122,7 +122,7 @@ func decode(page []byte) (string, bool) {
 	return strings.ToValidUTF8(string(page), "\uFFFD"), cut
 }
 
-func whole(b []byte) []byte {
+func trimPartialRune(b []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i < len(b); i++ {
 		if utf8.RuneStart(b[len(b)-i]) {
 			if !utf8.FullRune(b[len(b)-i:]) {
@@ -134,9 +134,9 @@ func whole(b []byte) []byte {
 	return b
 }
 
-func (c Content) tidy() Content {
+func (c Content) cleanMetadata() Content {
 	c.Title, c.Author, c.Site = textkit.PrefixLine(c.Title, maxName), textkit.PrefixLine(c.Author, maxName), textkit.PrefixLine(c.Site, maxName)
-	c.Description = textkit.PrefixLine(c.Description, maxSays)
+	c.Description = textkit.PrefixLine(c.Description, maxDescription)
 	if y := c.Published.Year(); y < 1970 || y > 9999 {
 		c.Published = time.Time{}
 	}
@@ -146,14 +146,14 @@ func (c Content) tidy() Content {
 	return c
 }
 
-// read reports success. Libraries cannot be stopped; after a timeout they finish in the
+// readWithTimeout reports success. Libraries cannot be stopped; after a timeout they finish in the
 // background, since bound limits the page.
-func read(page string, a about, most time.Duration) (Content, bool) {
+func readWithTimeout(page string, a pageMetadata, most time.Duration) (Content, bool) {
 	done := make(chan Content, 1)
 	go func() {
 		defer close(done)
 		defer func() { _ = recover() }() // third-party code on untrusted pages
-		if c, err := libraries(page, a); err == nil {
+		if c, err := readWithLibraries(page, a); err == nil {
 			done <- c
 		}
 	}()
@@ -167,41 +167,41 @@ func read(page string, a about, most time.Duration) (Content, bool) {
 	}
 }
 
-// libraries may panic.
-func libraries(page string, a about) (Content, error) {
+// readWithLibraries may panic.
+func readWithLibraries(page string, a pageMetadata) (Content, error) {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		return Content{}, fmt.Errorf("parse page: %w", err)
 	}
 	day := publicationDay(doc, a.page)
-	clean(doc, a.page)
+	cleanTree(doc, a.page)
 	p := readability.NewParser()
 	p.KeepClasses = true // for isPicture
 	article, err := p.ParseDocument(doc, a.page)
 	if err != nil {
 		return Content{}, fmt.Errorf("read page: %w", err)
 	}
-	main, judge := newReading(article.Node), reading{}
+	main, judge := newMainText(article.Node), mainText{}
 	if got, err := distiller.Apply(doc, &distiller.Options{OriginalURL: a.page, SkipPagination: true}); err == nil && got != nil {
-		judge = newReading(got.Node)
+		judge = newMainText(got.Node)
 	}
-	c := render(choose(main, judge), a)
-	c.about(a, article, day)
+	c := renderTree(chooseTree(main, judge), a)
+	c.setMetadata(a, article, day)
 	return c, nil
 }
 
-// A reading is a library's main text.
-type reading struct {
+// A mainText is a library's main text.
+type mainText struct {
 	tree   *html.Node
 	blocks []block
 	size   int
 }
 
-func newReading(tree *html.Node) reading {
-	r := reading{tree: tree}
+func newMainText(tree *html.Node) mainText {
+	r := mainText{tree: tree}
 	if tree != nil {
 		removePictures(tree)
-		r.blocks = blocks(tree)
+		r.blocks = findBlocks(tree)
 	}
 	for _, b := range r.blocks {
 		r.size += len(b.text)
@@ -209,18 +209,18 @@ func newReading(tree *html.Node) reading {
 	return r
 }
 
-// about prefers the head's metadata. The title is the library's, since heads often
+// setMetadata prefers the head's metadata. The title is the library's, since heads often
 // append the site's name. day is the one in the body.
-func (c *Content) about(a about, article readability.Article, day time.Time) {
+func (c *Content) setMetadata(a pageMetadata, article readability.Article, day time.Time) {
 	c.Title, c.Author, c.Site, c.Description = article.Title(), article.Byline(), article.SiteName(), a.description
-	first(&c.Title, a.title)
-	first(&c.Title, a.heading)
+	setIfEmpty(&c.Title, a.title)
+	setIfEmpty(&c.Title, a.heading)
 	if rest, ok := strings.CutPrefix(c.Title, a.heading); ok && a.heading != "" && separator.MatchString(rest) {
 		c.Title = a.heading
 	}
-	first(&c.Author, a.author)
-	first(&c.Site, a.site)
-	first(&c.Site, strings.TrimPrefix(a.page.Host, "www."))
+	setIfEmpty(&c.Author, a.author)
+	setIfEmpty(&c.Site, a.site)
+	setIfEmpty(&c.Site, strings.TrimPrefix(a.page.Host, "www."))
 	c.Published = a.published
 	if t, err := article.PublishedTime(); err == nil && c.Published.IsZero() {
 		c.Published = t.UTC()
@@ -228,7 +228,7 @@ func (c *Content) about(a about, article readability.Article, day time.Time) {
 	if c.Published.IsZero() {
 		c.Published = day
 	}
-	if c.Language = a.language; len(c.Text) >= minTelling || a.language == "" {
+	if c.Language = a.language; len(c.Text) >= minDetectText || a.language == "" {
 		if lang, _ := lexical.Detect(c.Text); lang != "" {
 			c.Language = string(lang)
 		}
@@ -237,67 +237,67 @@ func (c *Content) about(a about, article readability.Article, day time.Time) {
 
 var separator = regexp.MustCompile(`^\s+[-–—|/·•:»«]\s`)
 
-// minTelling is the least text for detecting a language, in bytes.
-const minTelling = 200
+// minDetectText is the least text for detecting a language, in bytes.
+const minDetectText = 200
 
 // Thresholds for comparing readings. Half and double of each give similar results.
 const (
-	shingle   = 4   // words
-	supported = 0.5 // share of a block's shingles in the other reading
-	kept      = 0.5 // share of a reading that must remain
-	asLong    = 0.8 // ratio of lengths of equal texts
+	shingle        = 4   // words
+	minSupported   = 0.5 // share of a block's shingles in the other reading
+	minKept        = 0.5 // share of a reading that must remain
+	minLengthRatio = 0.8 // ratio of lengths of equal texts
 )
 
-// choose drops blocks at the ends of main that judge lacks, since readings err there.
-func choose(main, judge reading) *html.Node {
+// chooseTree drops blocks at the ends of main that judge lacks, since readings err there.
+func chooseTree(main, judge mainText) *html.Node {
 	switch {
 	case main.size == 0:
 		return judge.tree
-	case len(main.blocks) == 1 && len(judge.blocks) > 1 && alike(main.size, judge.size):
+	case len(main.blocks) == 1 && len(judge.blocks) > 1 && haveSimilarSize(main.size, judge.size):
 		return judge.tree // the same text, but divided
 	}
-	trim(main, shingles(judge.blocks))
+	trimEnds(main, countShingles(judge.blocks))
 	return main.tree
 }
 
-func alike(a, b int) bool {
-	return float64(min(a, b)) > asLong*float64(max(a, b))
+func haveSimilarSize(a, b int) bool {
+	return float64(min(a, b)) > minLengthRatio*float64(max(a, b))
 }
 
-// trim drops blocks at both ends that judge lacks, unless too little remains.
-func trim(r reading, judge map[string]int) {
+// trimEnds drops blocks at both ends that judge lacks, unless too little remains.
+func trimEnds(r mainText, judge map[string]int) {
 	i, j, size := 0, len(r.blocks), r.size
-	for ; i < j && !backed(r.blocks[i], judge); i++ {
+	for ; i < j && !isBacked(r.blocks[i], judge); i++ {
 		size -= len(r.blocks[i].text)
 	}
-	for ; j > i && !backed(r.blocks[j-1], judge); j-- {
+	for ; j > i && !isBacked(r.blocks[j-1], judge); j-- {
 		size -= len(r.blocks[j-1].text)
 	}
-	if float64(size) <= kept*float64(r.size) {
+	if float64(size) <= minKept*float64(r.size) {
 		return
 	}
 	for k, b := range r.blocks {
 		if k < i || k >= j {
-			b.remove()
+			b.removeNodes()
 		}
 	}
 }
 
-func backed(b block, judge map[string]int) bool {
-	n, of := 0, shingles([]block{b})
+func isBacked(b block, judge map[string]int) bool {
+	n, of := 0, countShingles([]block{b})
 	for s := range of {
 		if judge[s] > 0 {
 			n++
 		}
 	}
-	return float64(n) > supported*float64(len(of))
+	return float64(n) > minSupported*float64(len(of))
 }
 
-// shingles counts runs of words; a shorter text is one run.
-func shingles(list []block) map[string]int {
+// countShingles counts runs of words; a shorter text is one run.
+func countShingles(list []block) map[string]int {
 	var all []string
 	for _, b := range list {
-		all = append(all, words(b.text)...)
+		all = append(all, splitWords(b.text)...)
 	}
 	m := make(map[string]int, len(all))
 	for i := 0; i < max(1, len(all)-shingle+1) && len(all) > 0; i++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// story has all parts of a page.
-func story() string {
+// storyPage has all parts of a page.
+func storyPage() string {
 	p := func(s string) string { return "<p>" + strings.Repeat(s+" ", 12) + "</p>" }
 	return `<!doctype html><html lang="de"><head><title>The old mill burns | Daily Post</title>
 <meta property="og:title" content="The old mill burns"><meta property="og:site_name" content="Daily Post">
@@ -30,7 +30,7 @@ func story() string {
 }
 
 func TestArticle(t *testing.T) {
-	c, err := Article([]byte(story()), "https://post.example/news/2024/mill.html")
+	c, err := Article([]byte(storyPage()), "https://post.example/news/2024/mill.html")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +132,14 @@ func TestSmallPages(t *testing.T) {
 }
 
 func TestConcurrent(t *testing.T) {
-	want, err := Article([]byte(story()), "https://a.example/")
+	want, err := Article([]byte(storyPage()), "https://a.example/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if got, err := Article([]byte(story()), "https://a.example/"); err != nil || got.Markdown != want.Markdown {
+			if got, err := Article([]byte(storyPage()), "https://a.example/"); err != nil || got.Markdown != want.Markdown {
 				t.Errorf("%v, %d bytes rather than %d", err, len(got.Markdown), len(want.Markdown))
 			}
 		})

@@ -10,8 +10,8 @@ import (
 	"ponder/internal/racetest"
 )
 
-// hostile pages aim at unlimited time, memory or stack.
-func hostile() map[string]string {
+// hostilePages pages aim at unlimited time, memory or stack.
+func hostilePages() map[string]string {
 	n := func(s string, times int) string { return strings.Repeat(s, times/4) }
 	return map[string]string{
 		"deep divs":             n("<div>", 1_000_000) + "the text" + n("</div>", 1_000_000),
@@ -28,7 +28,7 @@ func hostile() map[string]string {
 		"huge spans":            "<table>" + n("<tr><td colspan=1000000 rowspan=1000000>x", 1000) + "</table>",
 		"a wide cell":           "<table><tr><td>" + n("x", 1_000_000) + n("<tr><td>y", 50_000) + "</table>",
 		"attributes":            "<div " + n("a=b ", 500_000) + ">x</div>" + n("<body c=d e=f>", 100_000),
-		"many names":            attrs(50_000),
+		"many names":            attrList(50_000),
 		"an open comment":       "<p>text</p><!--" + n("-", 5_000_000),
 		"an open tag":           "<p>text</p><a href=" + n("x", 5_000_000),
 		"an open script":        "<p>text</p><script>" + n("<!--<script>", 500_000),
@@ -46,7 +46,7 @@ func hostile() map[string]string {
 	}
 }
 
-func attrs(n int) string {
+func attrList(n int) string {
 	var b strings.Builder
 	b.WriteString("<p ")
 	for i := range n {
@@ -63,7 +63,7 @@ const forever = time.Minute
 
 // Each usually takes less than a second.
 func TestHostile(t *testing.T) {
-	for name, page := range hostile() {
+	for name, page := range hostilePages() {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			c, _ := Article([]byte(page), "https://a.example/")
@@ -82,9 +82,9 @@ func TestHostile(t *testing.T) {
 // Even the largest tree of each takes the libraries only seconds.
 func TestHostileTree(t *testing.T) {
 	racetest.Skip(t, "one goroutine a page, and minutes for all of them")
-	for name, page := range hostile() {
+	for name, page := range hostilePages() {
 		t.Run(name, func(t *testing.T) {
-			n := sort.Search(len(page), func(n int) bool { return bound(page[:n]).large })
+			n := sort.Search(len(page), func(n int) bool { return boundPage(page[:n]).large })
 			start := time.Now()
 			c, _ := Article([]byte(page[:max(0, n-1)]), "https://a.example/")
 			took := time.Since(start)
@@ -106,15 +106,15 @@ func TestTooLong(t *testing.T) {
 
 // Pages are read even if the libraries fail.
 func TestPlain(t *testing.T) {
-	b := bound(story())
-	c := plain(b.page, b.about)
+	b := boundPage(storyPage())
+	c := readPlain(b.page, b.metadata)
 	if !strings.Contains(c.Markdown, "## What is left") || strings.Contains(c.Text, "Imprint") || strings.Contains(c.Text, "Sport") {
 		t.Error(c.Markdown)
 	}
 	if c.Title != "The old mill burns | Daily Post" || c.Author != "Anna Weber" || c.Published.IsZero() || !c.Plain {
 		t.Errorf("%+v", c)
 	}
-	if _, ok := read(b.page, b.about, 0); ok {
+	if _, ok := readWithTimeout(b.page, b.metadata, 0); ok {
 		t.Error("a reading that had no time is taken")
 	}
 }
@@ -139,8 +139,8 @@ func TestEncodings(t *testing.T) {
 }
 
 func FuzzArticle(f *testing.F) {
-	f.Add([]byte(story()))
-	for _, page := range hostile() {
+	f.Add([]byte(storyPage()))
+	for _, page := range hostilePages() {
 		f.Add([]byte(page[:min(len(page), 2000)]))
 	}
 	f.Fuzz(func(t *testing.T, page []byte) {

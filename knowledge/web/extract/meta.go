@@ -12,17 +12,17 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-type about struct {
+type pageMetadata struct {
 	title, heading, author, site, description string
 
 	language, canonical, base string
 	published                 time.Time
 
-	within atom.Atom // open element: title or h1
-	page   *url.URL  // base of links
+	openTag atom.Atom // open element: title or h1
+	page    *url.URL  // base of links
 }
 
-func (a *about) tag(t nethtml.Token) {
+func (a *pageMetadata) readTag(t nethtml.Token) {
 	get := func(key string) string {
 		for _, at := range t.Attr {
 			if at.Key == key {
@@ -33,33 +33,33 @@ func (a *about) tag(t nethtml.Token) {
 	}
 	switch t.DataAtom {
 	case atom.Html:
-		first(&a.language, language(get("lang")))
+		setIfEmpty(&a.language, languageCode(get("lang")))
 	case atom.Base:
-		first(&a.base, get("href"))
+		setIfEmpty(&a.base, get("href"))
 	case atom.Link:
 		if strings.EqualFold(get("rel"), "canonical") {
-			first(&a.canonical, get("href"))
+			setIfEmpty(&a.canonical, get("href"))
 		}
 	case atom.Meta:
-		a.meta(strings.ToLower(get("property")+get("name")+get("itemprop")), get("content"))
+		a.readMeta(strings.ToLower(get("property")+get("name")+get("itemprop")), get("content"))
 	case atom.Title, atom.H1:
-		a.within = t.DataAtom
+		a.openTag = t.DataAtom
 	}
 }
 
-// meta reads tags of Open Graph, Twitter, Dublin Core and HTML.
-func (a *about) meta(name, content string) {
+// readMeta reads tags of Open Graph, Twitter, Dublin Core and HTML.
+func (a *pageMetadata) readMeta(name, content string) {
 	switch name {
 	case "og:title", "twitter:title", "dc.title":
-		first(&a.title, content)
+		setIfEmpty(&a.title, content)
 	case "author", "article:author", "dc.creator", "parsely-author":
 		if !strings.Contains(content, "://") { // an author's page
-			first(&a.author, content)
+			setIfEmpty(&a.author, content)
 		}
 	case "og:site_name", "application-name":
-		first(&a.site, content)
+		setIfEmpty(&a.site, content)
 	case "description", "og:description", "twitter:description", "dc.description":
-		first(&a.description, content)
+		setIfEmpty(&a.description, content)
 	case "article:published_time", "datepublished", "date", "dc.date", "dc.date.issued", "parsely-pub-date":
 		if t := textkit.ParseDate(content); a.published.IsZero() {
 			a.published = t
@@ -67,25 +67,25 @@ func (a *about) meta(name, content string) {
 	}
 }
 
-func (a *about) text(raw string) {
-	switch a.within {
+func (a *pageMetadata) readText(raw string) {
+	switch a.openTag {
 	case atom.Title, atom.H1:
 		to := &a.title
-		if a.within == atom.H1 {
+		if a.openTag == atom.H1 {
 			to = &a.heading
 		}
-		first(to, html.UnescapeString(textkit.Prefix(raw, 4*maxName)))
+		setIfEmpty(to, html.UnescapeString(textkit.Prefix(raw, 4*maxName)))
 	}
 }
 
-func (a *about) end() { a.within = 0 }
+func (a *pageMetadata) endElement() { a.openTag = 0 }
 
-func (a about) in(page *url.URL) about {
+func (a pageMetadata) resolveURLs(page *url.URL) pageMetadata {
 	a.page = page
-	if u := resolve(page, a.base); u != nil {
+	if u := resolveURL(page, a.base); u != nil {
 		a.page = u
 	}
-	if u := resolve(a.page, a.canonical); u != nil {
+	if u := resolveURL(a.page, a.canonical); u != nil {
 		a.canonical = u.String()
 	} else {
 		a.canonical = ""
@@ -93,14 +93,14 @@ func (a about) in(page *url.URL) about {
 	return a
 }
 
-func first(to *string, s string) {
-	if *to == "" && !blank(s) && s != "undefined" && s != "null" {
+func setIfEmpty(to *string, s string) {
+	if *to == "" && !isBlank(s) && s != "undefined" && s != "null" {
 		*to = s
 	}
 }
 
-// resolve returns an absolute http or https address, or nil.
-func resolve(base *url.URL, link string) *url.URL {
+// resolveURL returns an absolute http or https address, or nil.
+func resolveURL(base *url.URL, link string) *url.URL {
 	link = strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return -1
@@ -121,8 +121,8 @@ func resolve(base *url.URL, link string) *url.URL {
 	return u
 }
 
-// language returns the ISO 639-1 code of a tag such as "en-GB", or "".
-func language(tag string) string {
+// languageCode returns the ISO 639-1 code of a tag such as "en-GB", or "".
+func languageCode(tag string) string {
 	code, _, _ := strings.Cut(strings.ReplaceAll(tag, "_", "-"), "-")
 	code = strings.ToLower(strings.TrimSpace(code))
 	if len(code) != 2 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") != "" {

@@ -12,8 +12,8 @@ import (
 	"ponder/internal/racetest"
 )
 
-// data returns a folder of benchmark data, or skips the test.
-func data(t testing.TB, name string) string {
+// dataDir returns a folder of benchmark data, or skips the test.
+func dataDir(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "..", "shared", "data", name)
 	if _, err := os.Stat(dir); err != nil {
@@ -27,8 +27,8 @@ type truth struct {
 	URL         string `json:"url"`
 }
 
-func pages(t testing.TB, f func(id string, want truth, page []byte)) {
-	dir := data(t, "extraction")
+func eachPage(t testing.TB, f func(id string, want truth, page []byte)) {
+	dir := dataDir(t, "extraction")
 	b, err := os.ReadFile(filepath.Join(dir, "ground-truth.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -38,11 +38,11 @@ func pages(t testing.TB, f func(id string, want truth, page []byte)) {
 		t.Fatal(err)
 	}
 	for id, want := range all {
-		f(id, want, unzip(t, filepath.Join(dir, "html", id+".html.gz")))
+		f(id, want, readGzip(t, filepath.Join(dir, "html", id+".html.gz")))
 	}
 }
 
-func unzip(t testing.TB, name string) []byte {
+func readGzip(t testing.TB, name string) []byte {
 	file, err := os.Open(name)
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func unzip(t testing.TB, name string) []byte {
 // per page, then the mean.
 type tally struct{ precision, recall, found, wanted float64 }
 
-func (s *tally) add(want, got string) {
-	a, b := shingles([]block{{text: want}}), shingles([]block{{text: got}})
+func (s *tally) addPage(want, got string) {
+	a, b := countShingles([]block{{text: want}}), countShingles([]block{{text: got}})
 	hit, all, have := 0.0, 0.0, 0.0
 	for k, n := range a {
 		hit += float64(min(n, b[k]))
@@ -83,7 +83,7 @@ func (s *tally) add(want, got string) {
 	}
 }
 
-func (s *tally) f1() (f1, precision, recall float64) {
+func (s *tally) meanF1() (f1, precision, recall float64) {
 	p, r := s.precision/s.found, s.recall/s.wanted
 	return 2 * p * r / (p + r), p, r
 }
@@ -95,7 +95,7 @@ func TestQuality(t *testing.T) {
 	var s tally
 	var took time.Duration
 	n, dated, authored := 0, 0, 0
-	pages(t, func(id string, want truth, page []byte) {
+	eachPage(t, func(id string, want truth, page []byte) {
 		start := time.Now()
 		c, err := Article(page, want.URL)
 		took += time.Since(start)
@@ -109,9 +109,9 @@ func TestQuality(t *testing.T) {
 		if c.Author != "" {
 			authored++
 		}
-		s.add(want.ArticleBody, c.Text)
+		s.addPage(want.ArticleBody, c.Text)
 	})
-	f1, p, r := s.f1()
+	f1, p, r := s.meanF1()
 	t.Logf("F1 %.4f, precision %.4f, recall %.4f; %v a page; of %d pages %d with a date, %d with an author", f1, p, r, took/time.Duration(n), n, dated, authored)
 	if f1 < least {
 		t.Errorf("F1 is %.4f, want at least %.3f", f1, least)
@@ -122,7 +122,7 @@ func BenchmarkArticle(b *testing.B) {
 	var list []truth
 	var raw [][]byte
 	size := 0
-	pages(b, func(_ string, want truth, page []byte) {
+	eachPage(b, func(_ string, want truth, page []byte) {
 		list, raw, size = append(list, want), append(raw, page), size+len(page)
 	})
 	b.SetBytes(int64(size / len(raw)))

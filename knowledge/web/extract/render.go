@@ -21,18 +21,18 @@ const maxLinks = 1000
 // maxCells limits rows times longest row; larger tables become text.
 const maxCells = 20_000
 
-func render(tree *html.Node, a about) (c Content) {
+func renderTree(tree *html.Node, a pageMetadata) (c Content) {
 	if tree == nil {
 		return c
 	}
-	flatten(tree)
+	flattenTree(tree)
 	var text []string
-	for _, b := range blocks(tree) {
+	for _, b := range findBlocks(tree) {
 		text = append(text, b.text)
 	}
 	c.Text = strings.TrimSpace(textkit.Visible(textkit.Prefix(strings.Join(text, "\n"), maxOut)))
 	c.Markdown = c.Text
-	c.Links = links(tree, a.page)
+	c.Links = findLinks(tree, a.page)
 	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(),
 		strikethrough.NewStrikethroughPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))))
 	if md, err := conv.ConvertNode(tree); err == nil {
@@ -42,23 +42,23 @@ func render(tree *html.Node, a about) (c Content) {
 	return c
 }
 
-// clean makes links absolute, and removes those outside the web and attributes that
+// cleanTree makes links absolute, and removes those outside the web and attributes that
 // enlarge tables. It separates adjacent blocks, whose texts libraries may join.
-func clean(n *html.Node, page *url.URL) {
+func cleanTree(n *html.Node, page *url.URL) {
 	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
 		return a.Key == "colspan" || a.Key == "rowspan" || a.Key == "start" && n.DataAtom == atom.Ol
 	})
 	for i, a := range n.Attr {
 		if a.Key == "href" && n.DataAtom == atom.A {
 			n.Attr[i].Val = ""
-			if u := resolve(page, a.Val); u != nil && !strings.HasPrefix(strings.TrimSpace(a.Val), "#") {
+			if u := resolveURL(page, a.Val); u != nil && !strings.HasPrefix(strings.TrimSpace(a.Val), "#") {
 				n.Attr[i].Val = u.String()
 			}
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		clean(c, page)
-		if c.Type == html.ElementNode && !inText[c.DataAtom] && c.NextSibling != nil && c.NextSibling.Type == html.ElementNode {
+		cleanTree(c, page)
+		if c.Type == html.ElementNode && !inlineTags[c.DataAtom] && c.NextSibling != nil && c.NextSibling.Type == html.ElementNode {
 			n.InsertBefore(&html.Node{Type: html.TextNode, Data: "\n"}, c.NextSibling)
 		}
 	}
@@ -86,7 +86,7 @@ func isPicture(n *html.Node) bool {
 	case 0, atom.Html, atom.Body, atom.Main, atom.Article:
 		return false
 	}
-	class := strings.ToLower(attr(n, "class"))
+	class := strings.ToLower(attrValue(n, "class"))
 	if n.DataAtom != atom.Figure && !strings.Contains(class, "caption") && !strings.Contains(class, "credit") {
 		return false
 	}
@@ -103,27 +103,27 @@ func isPicture(n *html.Node) bool {
 	return size <= maxCaption
 }
 
-// flatten turns empty links and too large tables into text.
-func flatten(n *html.Node) {
+// flattenTree turns empty links and too large tables into text.
+func flattenTree(n *html.Node) {
 	switch n.DataAtom {
 	case atom.A:
-		if attr(n, "href") == "" {
+		if attrValue(n, "href") == "" {
 			n.DataAtom, n.Data, n.Attr = atom.Span, "span", nil
 		}
 	case atom.Table:
-		if rows, cells := grid(n); rows*cells > maxCells {
+		if rows, cells := tableSize(n); rows*cells > maxCells {
 			plainTable(n)
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		flatten(c)
+		flattenTree(c)
 	}
 }
 
-// grid returns the number of rows and the longest row.
-func grid(n *html.Node) (rows, cells int) {
+// tableSize returns the number of rows and the longest row.
+func tableSize(n *html.Node) (rows, cells int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		r, k := grid(c)
+		r, k := tableSize(c)
 		rows, cells = rows+r, max(cells, k)
 		if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
 			rows = max(rows, 1)
@@ -152,7 +152,7 @@ func plainTable(n *html.Node) {
 	}
 }
 
-func attr(n *html.Node, key string) string {
+func attrValue(n *html.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key {
 			return a.Val
@@ -161,13 +161,13 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-func links(tree *html.Node, page *url.URL) (list []Link) {
+func findLinks(tree *html.Node, page *url.URL) (list []Link) {
 	known := map[string]bool{}
 	for n := range tree.Descendants() {
 		if n.DataAtom != atom.A || len(list) >= maxLinks {
 			continue
 		}
-		u := resolve(page, attr(n, "href"))
+		u := resolveURL(page, attrValue(n, "href"))
 		if u == nil || known[u.String()] {
 			continue
 		}
@@ -183,29 +183,29 @@ func links(tree *html.Node, page *url.URL) (list []Link) {
 	return list
 }
 
-func blank(s string) bool {
+func isBlank(s string) bool {
 	return strings.TrimSpace(s) == ""
 }
 
-// plain reads a page with headings and items, but without scripts, menus and margins.
+// readPlain reads a page with headings and items, but without scripts, menus and margins.
 // It builds no tree.
-func plain(page string, a about) Content {
+func readPlain(page string, a pageMetadata) Content {
 	c := Content{Title: a.title, Author: a.author, Site: a.site, Description: a.description, Language: a.language, Published: a.published, Plain: true}
-	first(&c.Title, a.heading)
-	for _, drop := range []map[atom.Atom]bool{furniture, nil} {
+	setIfEmpty(&c.Title, a.heading)
+	for _, drop := range []map[atom.Atom]bool{boilerplateTags, nil} {
 		p := plainReader{z: html.NewTokenizer(strings.NewReader(page)), drop: drop}
 		p.z.SetMaxBuf(2 * MaxPage)
-		p.read()
+		p.readTokens()
 		c.Text, c.Markdown = strings.TrimSpace(textkit.Visible(textkit.Prefix(p.text.String(), maxOut))), strings.TrimSpace(textkit.Visible(textkit.Prefix(p.markdown.String(), maxOut)))
-		if len(c.Text) >= minTelling {
+		if len(c.Text) >= minDetectText {
 			break
 		}
 	}
 	return c
 }
 
-// furniture surrounds the text of a page.
-var furniture = set(atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Menu)
+// boilerplateTags surrounds the text of a page.
+var boilerplateTags = atomSet(atom.Nav, atom.Footer, atom.Aside, atom.Form, atom.Menu)
 
 type plainReader struct {
 	z    *html.Tokenizer
@@ -219,7 +219,7 @@ type plainReader struct {
 	depth  int
 }
 
-func (p *plainReader) read() {
+func (p *plainReader) readTokens() {
 	for {
 		switch p.z.Next() {
 		case html.ErrorToken:
@@ -231,30 +231,30 @@ func (p *plainReader) read() {
 			}
 		case html.StartTagToken:
 			name, _ := p.z.TagName()
-			p.start(atom.Lookup(name))
+			p.startElement(atom.Lookup(name))
 		case html.SelfClosingTagToken:
 			name, _ := p.z.TagName()
-			if tag := atom.Lookup(name); !inText[tag] && p.skip == 0 {
+			if tag := atom.Lookup(name); !inlineTags[tag] && p.skip == 0 {
 				p.flush()
 			}
 		case html.EndTagToken:
 			name, _ := p.z.TagName()
-			p.end(atom.Lookup(name))
+			p.endElement(atom.Lookup(name))
 		}
 	}
 }
 
-func (p *plainReader) start(tag atom.Atom) {
+func (p *plainReader) startElement(tag atom.Atom) {
 	switch {
 	case p.skip != 0:
 		if tag == p.skip {
 			p.depth++
 		}
 		return
-	case unseen[tag] && tag != atom.Head || p.drop[tag]:
+	case hiddenTags[tag] && tag != atom.Head || p.drop[tag]:
 		p.skip, p.depth = tag, 1
 	}
-	if inText[tag] {
+	if inlineTags[tag] {
 		return
 	}
 	p.flush()
@@ -266,7 +266,7 @@ func (p *plainReader) start(tag atom.Atom) {
 	}
 }
 
-func (p *plainReader) end(tag atom.Atom) {
+func (p *plainReader) endElement(tag atom.Atom) {
 	if p.skip != 0 {
 		if tag == p.skip {
 			if p.depth--; p.depth == 0 {
@@ -275,7 +275,7 @@ func (p *plainReader) end(tag atom.Atom) {
 		}
 		return
 	}
-	if !inText[tag] {
+	if !inlineTags[tag] {
 		p.flush()
 	}
 }

@@ -24,16 +24,16 @@ func FuzzAnswer(f *testing.F) {
 			_ = json.Unmarshal(b, to)
 		}
 		q := Query{now: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)}
-		for _, list := range [][]Result{exa.results(), brave.results(), tavily.results(), searx.results()} {
-			for _, r := range sound(list, q) {
+		for _, list := range [][]Result{exa.toResults(), brave.toResults(), tavily.toResults(), searx.toResults()} {
+			for _, r := range validateResults(list, q) {
 				all := r.Title + r.Snippet + r.Text + r.Author + r.Summary + strings.Join(r.Highlights, "")
 				if !utf8.ValidString(all) || strings.ContainsAny(all, "\x00\x1b\u202e") || len(r.Text) > maxText || len(r.Snippet) > maxSnippet {
 					t.Errorf("%+v", r)
 				}
 			}
 		}
-		_ = says(b)
-		_ = untagged(string(b))
+		_ = errorMessage(b)
+		_ = stripTags(string(b))
 	})
 }
 
@@ -48,7 +48,7 @@ func FuzzPage(f *testing.F) {
 				t.Errorf("%+v", h)
 			}
 		}
-		if s := snippet(page, query); len(s) > 500 {
+		if s := bestSnippet(page, query); len(s) > 500 {
 			t.Errorf("%d bytes", len(s))
 		}
 	})
@@ -82,7 +82,7 @@ func TestOperators(t *testing.T) {
 		"too long":      {Query{Text: long, Domains: []string{"x.example"}}, strings.TrimSpace(strings.Repeat("word ", 50))},
 		"one long word": {Query{Text: strings.Repeat("ü", 300)}, strings.Repeat("ü", 200)},
 	} {
-		if got := operators(test.q, 400, 50); got != test.want {
+		if got := withSiteOperators(test.q, 400, 50); got != test.want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

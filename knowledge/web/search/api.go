@@ -44,9 +44,9 @@ var (
 
 // A StatusError is an engine's refusal.
 type StatusError struct {
-	Status int
-	Says   string        // the engine's message in a line, without the key
-	Retry  time.Duration // requested pause, or zero
+	Status  int
+	Message string        // the engine's message in a line, without the key
+	Retry   time.Duration // requested pause, or zero
 }
 
 func (e *StatusError) Error() string {
@@ -54,8 +54,8 @@ func (e *StatusError) Error() string {
 	if word := http.StatusText(e.Status); word != "" {
 		s += " " + strings.ToLower(word)
 	}
-	if e.Says != "" {
-		s += ": " + e.Says
+	if e.Message != "" {
+		s += ": " + e.Message
 	}
 	if e.Retry > 0 {
 		s += fmt.Sprintf(" (again in %v)", e.Retry.Round(time.Second))
@@ -90,57 +90,57 @@ func newAPI(s Service, public string, header http.Header) api {
 	return a
 }
 
-func (a api) get(ctx context.Context, path string, params url.Values, to any) error {
-	return a.do(ctx, http.MethodGet, path+"?"+params.Encode(), nil, to)
+func (a api) getJSON(ctx context.Context, path string, params url.Values, to any) error {
+	return a.doRequest(ctx, http.MethodGet, path+"?"+params.Encode(), nil, to)
 }
 
-func (a api) post(ctx context.Context, path string, body, to any) error {
+func (a api) postJSON(ctx context.Context, path string, body, to any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return a.do(ctx, http.MethodPost, path, b, to)
+	return a.doRequest(ctx, http.MethodPost, path, b, to)
 }
 
-func (a api) do(ctx context.Context, method, path string, body []byte, to any) error {
-	req, err := a.request(ctx, method, path, body)
+func (a api) doRequest(ctx context.Context, method, path string, body []byte, to any) error {
+	req, err := a.newRequest(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	resp, err := a.client.Do(req)
 	if err != nil {
-		return a.hidden(err)
+		return a.hideURL(err)
 	}
 	defer resp.Body.Close()
 	b, err := limitio.ReadAll(resp.Body, maxAnswer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return a.refusal(resp, b)
+		return a.refusalError(resp, b)
 	case errors.Is(err, limitio.ErrTooLarge):
 		return ErrTooBig
 	case err != nil:
-		return a.hidden(err)
+		return a.hideURL(err)
 	}
 	var odd *json.UnmarshalTypeError
 	switch err := json.Unmarshal(b, to); {
 	case errors.As(err, &odd):
-		return errOdd
+		return errWrongType
 	case err != nil:
 		return ErrAnswer // details would quote the answer
 	}
 	return nil
 }
 
-// errOdd reports a value of a wrong type; the others are read.
-var errOdd = errors.New("a part of the answer is odd")
+// errWrongType reports a value of a wrong type; the others are read.
+var errWrongType = errors.New("a part of the answer is odd")
 
-// readable returns the results of a valid answer. A missing list is invalid, an empty
+// checkResults returns the results of a valid answer. A missing list is invalid, an empty
 // one valid.
-func readable(list []Result, there bool, err error) ([]Result, error) {
+func checkResults(list []Result, there bool, err error) ([]Result, error) {
 	switch {
-	case errors.Is(err, errOdd) && len(list) > 0:
+	case errors.Is(err, errWrongType) && len(list) > 0:
 		return list, nil
-	case err == nil && !there, errors.Is(err, errOdd):
+	case err == nil && !there, errors.Is(err, errWrongType):
 		return nil, ErrAnswer
 	case err != nil:
 		return nil, err
@@ -148,7 +148,7 @@ func readable(list []Result, there bool, err error) ([]Result, error) {
 	return list, nil
 }
 
-func (a api) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+func (a api) newRequest(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -171,8 +171,8 @@ func (a api) request(ctx context.Context, method, path string, body []byte) (*ht
 	return req, nil
 }
 
-// hidden removes the address, which has the query.
-func (a api) hidden(err error) error {
+// hideURL removes the address, which has the query.
+func (a api) hideURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
@@ -180,11 +180,11 @@ func (a api) hidden(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return fmt.Errorf("no answer: %s", a.scrub(err.Error()))
+	return fmt.Errorf("no answer: %s", a.scrubSecrets(err.Error()))
 }
 
-// scrub returns a message in a line, without secrets.
-func (a api) scrub(s string) string {
+// scrubSecrets returns a message in a line, without secrets.
+func (a api) scrubSecrets(s string) string {
 	s = textkit.Prefix(s, 4<<10)
 	secrets := []string{a.Key}
 	if a.base != nil && a.base.User != nil {
@@ -200,16 +200,16 @@ func (a api) scrub(s string) string {
 	return textkit.PrefixLine(s, 200)
 }
 
-func (a api) refusal(resp *http.Response, body []byte) error {
-	e := &StatusError{Status: resp.StatusCode, Says: a.scrub(says(body)), Retry: retryAfter(resp.Header)}
+func (a api) refusalError(resp *http.Response, body []byte) error {
+	e := &StatusError{Status: resp.StatusCode, Message: a.scrubSecrets(errorMessage(body)), Retry: retryAfter(resp.Header)}
 	if resp.StatusCode/100 == 3 {
-		e.Says = "it sends on to another address, which is not followed"
+		e.Message = "it sends on to another address, which is not followed"
 	}
 	return e
 }
 
-// says returns the message in an engine's error, or "".
-func says(body []byte) string {
+// errorMessage returns the message in an engine's error, or "".
+func errorMessage(body []byte) string {
 	var b struct {
 		Error   json.RawMessage
 		Detail  json.RawMessage

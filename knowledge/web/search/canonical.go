@@ -25,11 +25,11 @@ const maxURL = 2048
 // The result usually leads to the same page. Canonical is idempotent.
 func Canonical(raw string) (string, bool) {
 	for range 5 { // an address may contain another
-		u, ok := parse(raw)
+		u, ok := parseAddress(raw)
 		if !ok {
 			return "", false
 		}
-		next := unwrap(u)
+		next := unwrapAMP(u)
 		next = cmp.Or(next, u.String())
 		if next == raw {
 			return raw, true
@@ -39,7 +39,7 @@ func Canonical(raw string) (string, bool) {
 	return "", false
 }
 
-func parse(raw string) (*url.URL, bool) {
+func parseAddress(raw string) (*url.URL, bool) {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || len(raw) > maxURL {
 		return nil, false
@@ -48,11 +48,11 @@ func parse(raw string) (*url.URL, bool) {
 	if err != nil || u.User != nil || u.Opaque != "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, false
 	}
-	host, ok := ascii(u.Hostname())
+	host, ok := asciiHost(u.Hostname())
 	if !ok {
 		return nil, false
 	}
-	host = wide(host)
+	host = desktopHost(host)
 	out := &url.URL{Scheme: u.Scheme, Host: host}
 	if strings.Contains(host, ":") {
 		out.Host = "[" + host + "]"
@@ -60,12 +60,12 @@ func parse(raw string) (*url.URL, bool) {
 	if p := u.Port(); p != "" && p != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		out.Host += ":" + p
 	}
-	out.Path, out.RawPath = pathOf(u)
-	out.RawQuery = query(u.RawQuery)
+	out.Path, out.RawPath = cleanPath(u)
+	out.RawQuery = cleanQuery(u.RawQuery)
 	return out, len(out.String()) <= maxURL
 }
 
-func ascii(host string) (string, bool) {
+func asciiHost(host string) (string, bool) {
 	host = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(host), "."))
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.String(), a.Zone() == ""
@@ -83,11 +83,11 @@ func ascii(host string) (string, bool) {
 	return out, true
 }
 
-// wide removes labels for mobile hosts.
-func wide(host string) string {
+// desktopHost removes labels for mobile hosts.
+func desktopHost(host string) string {
 	parts := strings.Split(host, ".")
 	registry := len(parts) == 3 && len(parts[1]) <= 3 && len(parts[2]) == 2 // m.co.uk
-	if len(parts) > 2 && slices.Contains(narrow, parts[0]) && !registry {
+	if len(parts) > 2 && slices.Contains(mobileLabels, parts[0]) && !registry {
 		return strings.Join(parts[1:], ".")
 	}
 	if len(parts) == 4 && parts[1] == "m" { // en.m.wikipedia.org
@@ -96,16 +96,16 @@ func wide(host string) string {
 	return host
 }
 
-var narrow = []string{"m", "mobile", "amp"}
+var mobileLabels = []string{"m", "mobile", "amp"}
 
-// pathOf returns a path without "..", with few escapes.
-func pathOf(u *url.URL) (string, string) {
+// cleanPath returns a path without "..", with few escapes.
+func cleanPath(u *url.URL) (string, string) {
 	p := (&url.URL{Path: "/"}).ResolveReference(&url.URL{Path: u.Path, RawPath: u.RawPath})
 	escaped := p.EscapedPath()
 	if i := strings.Index(strings.ToLower(escaped), ";jsessionid="); i >= 0 {
 		escaped = escaped[:i]
 	}
-	escaped = recode(escaped)
+	escaped = recodeEscapes(escaped)
 	if !strings.HasPrefix(escaped, "/") {
 		escaped = "/" + escaped
 	}
@@ -116,15 +116,15 @@ func pathOf(u *url.URL) (string, string) {
 	return plain, escaped
 }
 
-// recode unescapes unreserved bytes and capitalizes other escapes.
-func recode(s string) string {
+// recodeEscapes unescapes unreserved bytes and capitalizes other escapes.
+func recodeEscapes(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '%' || i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
 			b.WriteByte(s[i])
 			continue
 		}
-		if c := unhex(s[i+1])<<4 | unhex(s[i+2]); unreserved(c) {
+		if c := hexValue(s[i+1])<<4 | hexValue(s[i+2]); isUnreserved(c) {
 			b.WriteByte(c)
 		} else {
 			b.WriteString(strings.ToUpper(s[i : i+3]))
@@ -136,7 +136,7 @@ func recode(s string) string {
 
 func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
 
-func unhex(c byte) byte {
+func hexValue(c byte) byte {
 	switch {
 	case c <= '9':
 		return c - '0'
@@ -146,23 +146,23 @@ func unhex(c byte) byte {
 	return c - 'a' + 10
 }
 
-func unreserved(c byte) bool {
+func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// query returns the parameters in order, without tracking.
-func query(raw string) string {
+// cleanQuery returns the parameters in order, without tracking.
+func cleanQuery(raw string) string {
 	var keep []string
 	for _, part := range strings.Split(raw, "&") {
 		name, _, _ := strings.Cut(part, "=")
-		if part != "" && !tracks(name) {
-			keep = append(keep, clean(recode(part)))
+		if part != "" && !isTracking(name) {
+			keep = append(keep, escapeInvalid(recodeEscapes(part)))
 		}
 	}
 	return strings.Join(keep, "&")
 }
 
-func clean(s string) string {
+func escapeInvalid(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}#", c) >= 0 {
@@ -176,8 +176,8 @@ func clean(s string) string {
 
 func hexDigit(c byte) byte { return "0123456789ABCDEF"[c] }
 
-// tracks reports whether a parameter is for tracking or AMP.
-func tracks(name string) bool {
+// isTracking reports whether a parameter is for tracking or AMP.
+func isTracking(name string) bool {
 	name = strings.ToLower(name)
 	for _, p := range []string{"utm_", "oly_", "hsa_", "pk_", "mtm_", "matomo_", "ga_", "at_custom", "guce_", "__hs"} {
 		if strings.HasPrefix(name, p) {
@@ -192,8 +192,8 @@ var trackers = strings.Fields(`gclid gclsrc dclid gbraid wbraid fbclid msclkid y
 	ref_src ref_url spm scm xtor wt.mc_id trk_contact trk_msg at_medium at_campaign guccounter __twitter_impression
 	fb_action_ids fb_action_types fb_source action_object_map amp outputtype usqp amp_js_v`)
 
-// unwrap returns the address behind an AMP cache, or "".
-func unwrap(u *url.URL) string {
+// unwrapAMP returns the address behind an AMP cache, or "".
+func unwrapAMP(u *url.URL) string {
 	p := u.EscapedPath()
 	switch host := u.Hostname(); {
 	case strings.HasPrefix(host, "www.google.") && strings.HasPrefix(p, "/amp/"):
@@ -214,8 +214,8 @@ func unwrap(u *url.URL) string {
 	return scheme + p
 }
 
-// sameness returns a key that addresses of one page share.
-func sameness(canonical string) string {
+// pageKey returns a key that addresses of one page share.
+func pageKey(canonical string) string {
 	u, err := url.Parse(canonical)
 	if err != nil {
 		return canonical
@@ -233,25 +233,25 @@ func sameness(canonical string) string {
 	return strings.TrimPrefix(u.Host, "www.") + strings.TrimRight(p, "/") + "?" + strings.Join(params, "&")
 }
 
-// plainer prefers https.
-func plainer(a, b string) bool {
+// prefersHTTPS prefers https.
+func prefersHTTPS(a, b string) bool {
 	return strings.HasPrefix(a, "https:") && !strings.HasPrefix(b, "https:")
 }
 
-// references matches the escape character in HTML.
-var references = regexp.MustCompile(`(?i)&#(?:0{0,9}27|x0{0,9}1b);?`)
+// escapeReferences matches the escape character in HTML.
+var escapeReferences = regexp.MustCompile(`(?i)&#(?:0{0,9}27|x0{0,9}1b);?`)
 
 // StripMarkupEscapes is [textkit.StripEscapes] for HTML, where references may encode
 // the escape character.
 func StripMarkupEscapes(html string) string {
 	if strings.Contains(html, "&#") {
-		html = references.ReplaceAllLiteralString(html, "\x1b")
+		html = escapeReferences.ReplaceAllLiteralString(html, "\x1b")
 	}
 	return textkit.StripEscapes(html)
 }
 
-// simple returns a simple reader for the file's type.
-func simple(name string) func(page []byte, address string) (Page, error) {
+// simpleReader returns a simple reader for the file's type.
+func simpleReader(name string) func(page []byte, address string) (Page, error) {
 	ext := strings.ToLower(path.Ext(name))
 	return func(page []byte, _ string) (Page, error) {
 		raw := strings.ToValidUTF8(string(page), "\uFFFD")
@@ -285,12 +285,12 @@ func readHTML(raw string) Page {
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
 			t := z.Token()
-			p.head(t)
+			p.readHead(t)
 			title = t.DataAtom == atom.Title
 			switch {
 			case skip != 0 && t.DataAtom == skip && kind == html.StartTagToken:
 				depth++
-			case skip == 0 && left[t.DataAtom] && kind == html.StartTagToken:
+			case skip == 0 && skippedTags[t.DataAtom] && kind == html.StartTagToken:
 				skip, depth = t.DataAtom, 1
 			case blockTags[t.DataAtom]:
 				text.WriteString("\n")
@@ -309,7 +309,7 @@ func readHTML(raw string) Page {
 	}
 }
 
-func (p *Page) head(t html.Token) {
+func (p *Page) readHead(t html.Token) {
 	get := func(key string) string {
 		for _, a := range t.Attr {
 			if a.Key == key {
@@ -320,8 +320,8 @@ func (p *Page) head(t html.Token) {
 	}
 	switch t.DataAtom {
 	case atom.Link:
-		if strings.EqualFold(get("rel"), "canonical") && p.own == "" {
-			p.own = get("href")
+		if strings.EqualFold(get("rel"), "canonical") && p.canonical == "" {
+			p.canonical = get("href")
 		}
 	case atom.Meta:
 		switch strings.ToLower(get("name") + get("property")) {
@@ -336,7 +336,7 @@ func (p *Page) head(t html.Token) {
 }
 
 var (
-	left = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Svg: true,
+	skippedTags = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Svg: true,
 		atom.Nav: true, atom.Footer: true, atom.Aside: true, atom.Form: true, atom.Iframe: true}
 	blockTags = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.Br: true, atom.Li: true, atom.H1: true, atom.H2: true, atom.H3: true,
 		atom.H4: true, atom.H5: true, atom.H6: true, atom.Tr: true, atom.Td: true, atom.Th: true, atom.Section: true, atom.Article: true,

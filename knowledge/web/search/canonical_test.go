@@ -69,8 +69,8 @@ func TestSameness(t *testing.T) {
 	} {
 		a, _ := Canonical(pair[0])
 		b, _ := Canonical(pair[1])
-		if sameness(a) != sameness(b) {
-			t.Errorf("%s and %s are not the same: %q, %q", pair[0], pair[1], sameness(a), sameness(b))
+		if pageKey(a) != pageKey(b) {
+			t.Errorf("%s and %s are not the same: %q, %q", pair[0], pair[1], pageKey(a), pageKey(b))
 		}
 	}
 	for _, pair := range [][2]string{
@@ -79,7 +79,7 @@ func TestSameness(t *testing.T) {
 		{"https://a.example.com/", "https://b.example.com/"},
 		{"https://example.com/a", "https://example.com:8443/a"},
 	} {
-		if sameness(pair[0]) == sameness(pair[1]) {
+		if pageKey(pair[0]) == pageKey(pair[1]) {
 			t.Errorf("%s and %s are the same", pair[0], pair[1])
 		}
 	}
@@ -100,6 +100,6 @@ func FuzzCanonical(f *testing.F) {
 		if !strings.HasPrefix(got, "http://") && !strings.HasPrefix(got, "https://") || strings.ContainsAny(got, " \n\r\t\x00#") {
 			t.Errorf("%q is %q", raw, got)
 		}
-		sameness(got)
+		pageKey(got)
 	})
 }

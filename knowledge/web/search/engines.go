@@ -18,8 +18,8 @@ func Exa(s Service) Provider {
 	a := newAPI(s, "https://api.exa.ai", http.Header{"X-Api-Key": {s.Key}})
 	return Provider{Name: "exa", Max: 3, Every: 200 * time.Millisecond, Timeout: 30 * time.Second, Search: func(ctx context.Context, q Query) ([]Result, error) {
 		var answer exaAnswer
-		err := a.post(ctx, "/search", exaRequest(q), &answer)
-		return readable(answer.results(), answer.Results != nil, err)
+		err := a.postJSON(ctx, "/search", exaRequest(q), &answer)
+		return checkResults(answer.toResults(), answer.Results != nil, err)
 	}}
 }
 
@@ -49,14 +49,14 @@ type exaQuery struct {
 
 func exaRequest(q Query) exaQuery {
 	r := exaQuery{Query: q.Text, Type: "neural", UseAutoprompt: true, NumResults: min(q.N, 100), IncludeDomains: q.Domains, ExcludeDomains: q.Without}
-	r.Start, r.End = moment(q.From), moment(q.To)
+	r.Start, r.End = formatTime(q.From), formatTime(q.To)
 	r.Contents.Text.MaxCharacters = 8000
 	r.Contents.Highlights.NumSentences, r.Contents.Highlights.HighlightsPerURL, r.Contents.Highlights.Query = 3, 3, q.Text
 	r.Contents.Summary.Query = q.Text
 	return r
 }
 
-func moment(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -72,7 +72,7 @@ type exaAnswer struct {
 	}
 }
 
-func (a exaAnswer) results() (list []Result) {
+func (a exaAnswer) toResults() (list []Result) {
 	for _, r := range a.Results {
 		list = append(list, Result{URL: r.URL, Title: r.Title, Author: r.Author, Text: r.Text, Summary: r.Summary,
 			Highlights: r.Highlights, Published: textkit.ParseDate(r.PublishedDate), Score: r.Score})
@@ -85,13 +85,13 @@ func Brave(s Service) Provider {
 	a := newAPI(s, "https://api.search.brave.com", http.Header{"X-Subscription-Token": {s.Key}})
 	return Provider{Name: "brave", Max: 1, Every: 1100 * time.Millisecond, Search: func(ctx context.Context, q Query) ([]Result, error) {
 		var answer braveAnswer
-		err := a.get(ctx, "/res/v1/web/search", braveParams(q), &answer)
-		return readable(answer.results(), answer.Type == "search", err)
+		err := a.getJSON(ctx, "/res/v1/web/search", braveParams(q), &answer)
+		return checkResults(answer.toResults(), answer.Type == "search", err)
 	}}
 }
 
 func braveParams(q Query) url.Values {
-	v := url.Values{"q": {operators(q, 400, 50)}, "count": {strconv.Itoa(min(q.N, 20))}, "text_decorations": {"false"}, "result_filter": {"web,news"}}
+	v := url.Values{"q": {withSiteOperators(q, 400, 50)}, "count": {strconv.Itoa(min(q.N, 20))}, "text_decorations": {"false"}, "result_filter": {"web,news"}}
 	if !q.From.IsZero() || !q.To.IsZero() {
 		from, to := q.From, q.To
 		if from.IsZero() {
@@ -130,8 +130,8 @@ func braveLanguage(code string) string {
 	return ""
 }
 
-// operators adds hosts as operators, for engines without such parameters, if they fit.
-func operators(q Query, most, words int) string {
+// withSiteOperators adds hosts as operators, for engines without such parameters, if they fit.
+func withSiteOperators(q Query, most, words int) string {
 	var with, without []string
 	for _, d := range q.Domains {
 		with = append(with, "site:"+d)
@@ -168,17 +168,17 @@ type braveResult struct {
 	ExtraSnippets           []string `json:"extra_snippets"`
 }
 
-func (a braveAnswer) results() (list []Result) {
+func (a braveAnswer) toResults() (list []Result) {
 	for _, r := range append(a.Web.Results, a.News.Results...) {
 		var extra []string
-		for _, s := range r.ExtraSnippets[:min(len(r.ExtraSnippets), maxHigh)] {
-			extra = append(extra, untagged(s))
+		for _, s := range r.ExtraSnippets[:min(len(r.ExtraSnippets), maxHighlights)] {
+			extra = append(extra, stripTags(s))
 		}
 		published := textkit.ParseDate(r.PageAge)
 		if published.IsZero() {
 			published = textkit.ParseDate(r.Age)
 		}
-		list = append(list, Result{URL: r.URL, Title: untagged(r.Title), Snippet: untagged(r.Description), Highlights: extra, Published: published})
+		list = append(list, Result{URL: r.URL, Title: stripTags(r.Title), Snippet: stripTags(r.Description), Highlights: extra, Published: published})
 	}
 	return list
 }
@@ -188,8 +188,8 @@ func Tavily(s Service) Provider {
 	a := newAPI(s, "https://api.tavily.com", http.Header{"Authorization": {"Bearer " + s.Key}})
 	return Provider{Name: "tavily", Max: 3, Every: 200 * time.Millisecond, Timeout: 30 * time.Second, Search: func(ctx context.Context, q Query) ([]Result, error) {
 		var answer tavilyAnswer
-		err := a.post(ctx, "/search", tavilyRequest(q), &answer)
-		return readable(answer.results(), answer.Results != nil, err)
+		err := a.postJSON(ctx, "/search", tavilyRequest(q), &answer)
+		return checkResults(answer.toResults(), answer.Results != nil, err)
 	}}
 }
 
@@ -224,7 +224,7 @@ type tavilyAnswer struct {
 	}
 }
 
-func (a tavilyAnswer) results() (list []Result) {
+func (a tavilyAnswer) toResults() (list []Result) {
 	for _, r := range a.Results {
 		list = append(list, Result{URL: r.URL, Title: r.Title, Snippet: r.Content, Text: r.RawContent, Published: textkit.ParseDate(r.PublishedDate), Score: r.Score})
 	}
@@ -236,13 +236,13 @@ func SearXNG(s Service) Provider {
 	a := newAPI(s, "", http.Header{})
 	return Provider{Name: "searxng", Max: 2, Every: 500 * time.Millisecond, Search: func(ctx context.Context, q Query) ([]Result, error) {
 		var answer searxAnswer
-		err := a.get(ctx, "/search", searxParams(q), &answer)
-		return readable(answer.results(), answer.Results != nil, err)
+		err := a.getJSON(ctx, "/search", searxParams(q), &answer)
+		return checkResults(answer.toResults(), answer.Results != nil, err)
 	}}
 }
 
 func searxParams(q Query) url.Values {
-	v := url.Values{"q": {operators(q, 1000, 100)}, "format": {"json"}, "pageno": {"1"}}
+	v := url.Values{"q": {withSiteOperators(q, 1000, 100)}, "format": {"json"}, "pageno": {"1"}}
 	if q.Language != "" {
 		v.Set("language", q.Language)
 	}
@@ -268,9 +268,9 @@ type searxAnswer struct {
 	}
 }
 
-func (a searxAnswer) results() (list []Result) {
+func (a searxAnswer) toResults() (list []Result) {
 	for _, r := range a.Results {
-		list = append(list, Result{URL: r.URL, Title: untagged(r.Title), Snippet: untagged(r.Content), Author: r.Author,
+		list = append(list, Result{URL: r.URL, Title: stripTags(r.Title), Snippet: stripTags(r.Content), Author: r.Author,
 			Published: textkit.ParseDate(cmp.Or(r.PublishedDate, r.Pubdate)), Score: r.Score})
 	}
 	return list

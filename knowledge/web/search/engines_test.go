@@ -20,7 +20,7 @@ import (
 
 const key = "sk-SECRET-0123456789"
 
-func engines(at string) map[string]search.Provider {
+func newEngines(at string) map[string]search.Provider {
 	s := func(name string) search.Service { return search.Service{Key: key, URL: at + "/" + name} }
 	return map[string]search.Provider{
 		searchtest.Exa: search.Exa(s("exa")), searchtest.Brave: search.Brave(s("brave")),
@@ -31,13 +31,13 @@ func engines(at string) map[string]search.Provider {
 var mill = searchtest.Page{URL: "https://post.example/mill?utm_source=feed", Title: "The old mill burns", Author: "Anna Weber",
 	Text: "It is an old mill.\nThe mill on the river burned down & nobody was hurt.", Published: time.Date(2024, 3, 5, 0, 0, 0, 0, time.UTC)}
 
-func pages() []searchtest.Page {
+func testPages() []searchtest.Page {
 	return []searchtest.Page{mill,
 		{URL: "https://paper.example/mill", Title: "Mill", Text: "A mill burned in another town.", Published: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)},
 		{URL: "https://zoo.example/", Title: "Zoo", Text: "Of bears."}}
 }
 
-func serve(t *testing.T, h http.Handler) string {
+func startServer(t *testing.T, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -70,8 +70,8 @@ func TestPublishedForms(t *testing.T) {
 			search.Result{URL: "https://docs.searxng.org/", Title: "SearXNG & friends", Snippet: "A metasearch engine", Published: time.Date(2024, 5, 17, 0, 0, 0, 0, time.UTC)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, test.answer) }))
-			f, err := search.New([]search.Provider{engines(at)[name]}, nil, search.Options{}).Search(t.Context(), search.Query{Text: "x"})
+			at := startServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, test.answer) }))
+			f, err := search.New([]search.Provider{newEngines(at)[name]}, nil, search.Options{}).Search(t.Context(), search.Query{Text: "x"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,13 +96,13 @@ func TestRequests(t *testing.T) {
 		searchtest.SearXNG: `GET /search format=json language=de pageno=1 q=old mill site:post.example OR site:zoo.example -site:spam.example`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := searchtest.New(pages(), searchtest.Options{Keys: map[string]string{name: key}})
-			f, err := search.New([]search.Provider{engines(serve(t, server))[name]}, nil, search.Options{}).Search(t.Context(), q)
+			server := searchtest.New(testPages(), searchtest.Options{Keys: map[string]string{name: key}})
+			f, err := search.New([]search.Provider{newEngines(startServer(t, server))[name]}, nil, search.Options{}).Search(t.Context(), q)
 			if err != nil || len(f.Results) != 1 || f.Results[0].URL != "https://post.example/mill" || f.Results[0].Published != mill.Published {
 				t.Errorf("%v %+v", err, f)
 			}
 			r := server.Requests()[0]
-			if d := cmp.Diff(want, r.Method+" "+r.Path+" "+sorted(t, r.Body)); d != "" {
+			if d := cmp.Diff(want, r.Method+" "+r.Path+" "+sortedForm(t, r.Body)); d != "" {
 				t.Error(d)
 			}
 			if strings.Contains(r.Body+r.Path, key) {
@@ -112,7 +112,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func sorted(t *testing.T, s string) string {
+func sortedForm(t *testing.T, s string) string {
 	if strings.HasPrefix(s, "{") {
 		var v any
 		if err := json.Unmarshal([]byte(s), &v); err != nil {
@@ -133,11 +133,11 @@ func sorted(t *testing.T, s string) string {
 }
 
 func TestAllAtOnce(t *testing.T) {
-	server := searchtest.New(pages(), searchtest.Options{})
+	server := searchtest.New(testPages(), searchtest.Options{})
 	var all []search.Provider
-	at := serve(t, server)
+	at := startServer(t, server)
 	for _, name := range []string{searchtest.Exa, searchtest.Brave, searchtest.Tavily, searchtest.SearXNG} {
-		all = append(all, engines(at)[name])
+		all = append(all, newEngines(at)[name])
 	}
 	f, err := search.New(all, nil, search.Options{}).Search(t.Context(), search.Query{Text: "mill river burned"})
 	if err != nil || len(f.Results) != 2 {
@@ -170,7 +170,7 @@ func TestFaults(t *testing.T) {
 			t.Run(string(test.fault)+" of "+name, func(t *testing.T) {
 				t.Parallel()
 				f := []searchtest.Fault{test.fault, test.fault, test.fault}
-				p := engines(serve(t, searchtest.New(pages(), searchtest.Options{Faults: map[string][]searchtest.Fault{name: f}})))[name]
+				p := newEngines(startServer(t, searchtest.New(testPages(), searchtest.Options{Faults: map[string][]searchtest.Fault{name: f}})))[name]
 				ctx, cancel := context.WithTimeout(t.Context(), map[bool]time.Duration{true: 50 * time.Millisecond, false: time.Minute}[test.fault == searchtest.Hang])
 				defer cancel()
 				list, err := p.Search(ctx, search.Query{Text: "mill", N: 5})
@@ -201,13 +201,13 @@ func TestRetryAfter(t *testing.T) {
 		"nonsense": {http.Header{"Retry-After": {"-5"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			at := startServer(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				for k, v := range test.header {
 					w.Header()[k] = v
 				}
 				w.WriteHeader(429)
 			}))
-			_, err := engines(at)[searchtest.Brave].Search(t.Context(), search.Query{Text: "x"})
+			_, err := newEngines(at)[searchtest.Brave].Search(t.Context(), search.Query{Text: "x"})
 			var status *search.StatusError
 			if !errors.As(err, &status) || status.Status != 429 || status.Retry != test.want {
 				t.Errorf("%v", err)
@@ -217,9 +217,9 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestHostile(t *testing.T) {
-	for name := range engines("") {
+	for name := range newEngines("") {
 		t.Run(name, func(t *testing.T) {
-			p := engines(serve(t, searchtest.New(nil, searchtest.Options{Faults: map[string][]searchtest.Fault{name: {searchtest.Hostile}}})))[name]
+			p := newEngines(startServer(t, searchtest.New(nil, searchtest.Options{Faults: map[string][]searchtest.Fault{name: {searchtest.Hostile}}})))[name]
 			f, err := search.New([]search.Provider{p}, nil, search.Options{}).Search(t.Context(), search.Query{Text: "x", N: 50})
 			if err != nil {
 				t.Fatal(err)
@@ -253,7 +253,7 @@ func TestNoAddress(t *testing.T) {
 // A password in the address is sent but not reported.
 func TestBasicAuth(t *testing.T) {
 	var got string
-	at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	at := startServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, got, _ = r.BasicAuth()
 		http.Error(w, `{"error":"no such user, with hunter22"}`, 403)
 	}))

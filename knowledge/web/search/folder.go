@@ -46,8 +46,8 @@ type Page struct {
 	URL, Title, Author, Text string
 	Published                time.Time
 
-	own   string // the page's own address
-	place string // address by path, canonical
+	canonical   string // the page's own address
+	pathAddress string // address by path, canonical
 }
 
 type Hit struct {
@@ -67,7 +67,7 @@ const (
 // It does not follow links on disk.
 func Folder(c Crawl) Provider {
 	f := &folder{Crawl: c}
-	return Provider{Name: "folder", Local: true, Max: 4, Timeout: time.Minute, Search: f.search, Page: f.at}
+	return Provider{Name: "folder", Local: true, Max: 4, Timeout: time.Minute, Search: f.searchPages, Page: f.findPage}
 }
 
 type folder struct {
@@ -78,9 +78,9 @@ type folder struct {
 	rank  func(query string, n int) []Hit
 }
 
-// search ranks many pages, since filtered ones must not displace others.
-func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
-	pages, rank, err := f.load(ctx)
+// searchPages ranks many pages, since filtered ones must not displace others.
+func (f *folder) searchPages(ctx context.Context, q Query) ([]Result, error) {
+	pages, rank, err := f.loadPages(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read folder: %w", err)
 	}
@@ -90,12 +90,12 @@ func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
 			continue
 		}
 		p := pages[h.Page]
-		r := p.result()
+		r := p.toResult()
 		r.Score = h.Score
-		if !q.admits(r) {
+		if !q.admitsResult(r) {
 			continue
 		}
-		r.Snippet = cmp.Or(h.Snippet, snippet(p.Text, q.Text))
+		r.Snippet = cmp.Or(h.Snippet, bestSnippet(p.Text, q.Text))
 		if list = append(list, r); len(list) >= q.N {
 			break
 		}
@@ -103,46 +103,46 @@ func (f *folder) search(ctx context.Context, q Query) ([]Result, error) {
 	return list, nil
 }
 
-func (p Page) result() Result {
+func (p Page) toResult() Result {
 	return Result{URL: p.URL, Title: p.Title, Author: p.Author, Published: p.Published, Text: textkit.Prefix(p.Text, maxText)}
 }
 
-// at prefers a page's own address to that by path.
-func (f *folder) at(ctx context.Context, address string) (Result, bool, error) {
+// findPage prefers a page's own address to that by path.
+func (f *folder) findPage(ctx context.Context, address string) (Result, bool, error) {
 	address, ok := Canonical(address)
 	if !ok {
 		return Result{}, false, nil
 	}
-	pages, _, err := f.load(ctx)
+	pages, _, err := f.loadPages(ctx)
 	if err != nil {
 		return Result{}, false, fmt.Errorf("read folder: %w", err)
 	}
 	for _, own := range []bool{true, false} {
 		for _, p := range pages {
-			if own && p.URL == address || !own && p.place == address {
-				return p.result(), true, nil
+			if own && p.URL == address || !own && p.pathAddress == address {
+				return p.toResult(), true, nil
 			}
 		}
 	}
 	return Result{}, false, nil
 }
 
-func (f *folder) load(ctx context.Context) ([]Page, func(string, int) []Hit, error) {
+func (f *folder) loadPages(ctx context.Context) ([]Page, func(string, int) []Hit, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	root, err := os.OpenRoot(f.Dir)
 	if err != nil {
-		return nil, nil, unnamed(err)
+		return nil, nil, trimErrorPath(err)
 	}
 	defer root.Close()
-	files, state, err := list(ctx, root.FS())
+	files, state, err := listFiles(ctx, root.FS())
 	if err != nil {
-		return nil, nil, unnamed(err)
+		return nil, nil, trimErrorPath(err)
 	}
 	if f.rank != nil && state == f.state {
 		return f.pages, f.rank, nil
 	}
-	pages, err := f.read(ctx, root.FS(), files)
+	pages, err := f.readPages(ctx, root.FS(), files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,16 +154,16 @@ func (f *folder) load(ctx context.Context) ([]Page, func(string, int) []Hit, err
 	return f.pages, f.rank, nil
 }
 
-// unnamed removes the path from an error.
-func unnamed(err error) error {
+// trimErrorPath removes the path from an error.
+func trimErrorPath(err error) error {
 	if e, ok := err.(*fs.PathError); ok { //nolint:errorlint // as the standard library returns it
 		return e.Err
 	}
 	return err
 }
 
-// list returns the files that may be pages, and a hash that changes with them.
-func list(ctx context.Context, dir fs.FS) (files []string, state uint64, err error) {
+// listFiles returns the files that may be pages, and a hash that changes with them.
+func listFiles(ctx context.Context, dir fs.FS) (files []string, state uint64, err error) {
 	h := fnv.New64a()
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
@@ -194,9 +194,9 @@ func isPage(name string) bool {
 	return ext == "" || slices.Contains([]string{".html", ".htm", ".xhtml", ".txt", ".md", ".markdown", ".php", ".asp", ".aspx"}, ext)
 }
 
-// read skips unreadable files.
-func (f *folder) read(ctx context.Context, dir fs.FS, files []string) ([]Page, error) {
-	known := manifest(dir)
+// readPages skips unreadable files.
+func (f *folder) readPages(ctx context.Context, dir fs.FS, files []string) ([]Page, error) {
+	known := readManifest(dir)
 	var pages []Page
 	total := 0
 	for _, name := range files {
@@ -208,15 +208,15 @@ func (f *folder) read(ctx context.Context, dir fs.FS, files []string) ([]Page, e
 			continue
 		}
 		total += len(raw)
-		if p, ok := f.page(name, raw, known[name]); ok {
+		if p, ok := f.newPage(name, raw, known[name]); ok {
 			pages = append(pages, p)
 		}
 	}
 	return pages, nil
 }
 
-func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
-	place, ok := Canonical(byPath(name, f.Base))
+func (f *folder) newPage(name string, raw []byte, m entry) (Page, bool) {
+	place, ok := Canonical(addressByPath(name, f.Base))
 	address := place
 	if m.URL != "" {
 		address, ok = Canonical(m.URL)
@@ -230,14 +230,14 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 	}
 	read := f.Read
 	if read == nil {
-		read = simple(name)
+		read = simpleReader(name)
 	}
 	p, err := read([]byte(strip(string(raw))), address)
 	if err != nil {
 		return Page{}, false
 	}
 	if m.URL == "" {
-		own := cmp.Or(p.own, p.URL)
+		own := cmp.Or(p.canonical, p.URL)
 		if base, err := url.Parse(address); err == nil && own != "" {
 			if u, err := base.Parse(own); err == nil {
 				own = u.String()
@@ -247,7 +247,7 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 			address = own
 		}
 	}
-	p.URL, p.place = address, place
+	p.URL, p.pathAddress = address, place
 	p.Title, p.Author = cmp.Or(m.Title, p.Title, name), cmp.Or(m.Author, p.Author)
 	if t := textkit.ParseDate(m.Published); !t.IsZero() {
 		p.Published = t
@@ -255,12 +255,12 @@ func (f *folder) page(name string, raw []byte, m entry) (Page, bool) {
 	return p, true
 }
 
-// byPath returns a page's address by its path.
-func byPath(name, base string) string {
+// addressByPath returns a page's address by its path.
+func addressByPath(name, base string) string {
 	u := &url.URL{Path: name}
 	host, rest, ok := strings.Cut(name, "/")
 	if ok && strings.Contains(host, ".") && !strings.Contains(host, " ") {
-		if _, sound := ascii(host); sound {
+		if _, sound := asciiHost(host); sound {
 			u = &url.URL{Scheme: "https", Host: host, Path: "/" + strings.TrimSuffix(rest, "index.html")}
 			return u.String()
 		}
@@ -272,8 +272,8 @@ const manifestName = "manifest.json"
 
 type entry struct{ Path, URL, Title, Author, Published string }
 
-// manifest ignores an unreadable manifest.
-func manifest(dir fs.FS) map[string]entry {
+// readManifest ignores an unreadable manifest.
+func readManifest(dir fs.FS) map[string]entry {
 	m := map[string]entry{}
 	raw, err := readFile(dir, manifestName, maxFile)
 	if err != nil {

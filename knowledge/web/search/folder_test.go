@@ -14,7 +14,7 @@ import (
 	"ponder/knowledge/web/search"
 )
 
-func folder(t *testing.T, files map[string]string) string {
+func writeFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -29,7 +29,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func found(t *testing.T, s *search.Searcher, q search.Query) (out []string) {
+func searchURLs(t *testing.T, s *search.Searcher, q search.Query) (out []string) {
 	t.Helper()
 	f, err := s.Search(t.Context(), q)
 	if err != nil {
@@ -42,7 +42,7 @@ func found(t *testing.T, s *search.Searcher, q search.Query) (out []string) {
 }
 
 func TestFolder(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := writeFolder(t, map[string]string{
 		"manifest.json":             `{"pages":[{"path":"told.html","url":"https://told.example/a?utm_source=x","title":"As told","published":"2024-02-03"},{"path":"../../x"},{"path":7}]}`,
 		"told.html":                 `<title>Own</title><link rel=canonical href="https://own.example/"><p>mill mill mill mill`,
 		"own.html":                  `<title>Own &amp; more</title><link rel="canonical" href="/mill"><meta name=author content="Anna"><meta property="article:published_time" content="2023-01-02"><nav>river</nav><p>A mill of its own.<script>mill()</script>`,
@@ -61,7 +61,7 @@ func TestFolder(t *testing.T) {
 	want := []string{"https://told.example/a As told", "https://base.example/mill Own & more", "https://base.example/saved/notes/plain%20file.md Plain",
 		"https://base.example/saved/evil.html Evil", "https://news.example/b/ By path"}
 	less := func(list []string) string { return strings.Join(list, "\n") }
-	got := found(t, s, search.Query{Text: "mills"})
+	got := searchURLs(t, s, search.Query{Text: "mills"})
 	if len(got) != len(want) || got[0] != want[0] {
 		t.Errorf("found\n%s\nwant\n%s", less(got), less(want))
 	}
@@ -81,7 +81,7 @@ func TestFolder(t *testing.T) {
 		"no such word": {search.Query{Text: "xylophone"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(test.want, found(t, s, test.q)); d != "" {
+			if d := cmp.Diff(test.want, searchURLs(t, s, test.q)); d != "" {
 				t.Error(d)
 			}
 		})
@@ -94,21 +94,21 @@ func TestFolder(t *testing.T) {
 
 // Searches see changes of pages.
 func TestFolderChanges(t *testing.T) {
-	dir := folder(t, map[string]string{"a.txt": "mill"})
+	dir := writeFolder(t, map[string]string{"a.txt": "mill"})
 	s := search.New([]search.Provider{search.Folder(search.Crawl{Dir: dir})}, nil, search.Options{})
-	if got := found(t, s, search.Query{Text: "mill"}); len(got) != 1 {
+	if got := searchURLs(t, s, search.Query{Text: "mill"}); len(got) != 1 {
 		t.Error(got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "b.txt"), []byte("a mill, too"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := found(t, s, search.Query{Text: "mill"}); len(got) != 2 {
+	if got := searchURLs(t, s, search.Query{Text: "mill"}); len(got) != 2 {
 		t.Error(got)
 	}
 	if err := os.Remove(filepath.Join(dir, "a.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"https://folder.invalid/b.txt a mill, too"}, found(t, s, search.Query{Text: "mill"})); d != "" {
+	if d := cmp.Diff([]string{"https://folder.invalid/b.txt a mill, too"}, searchURLs(t, s, search.Query{Text: "mill"})); d != "" {
 		t.Error(d)
 	}
 }
@@ -122,7 +122,7 @@ func TestNoFolder(t *testing.T) {
 }
 
 func TestGiven(t *testing.T) {
-	dir := folder(t, map[string]string{"a.html": "one", "b.html": "two"})
+	dir := writeFolder(t, map[string]string{"a.html": "one", "b.html": "two"})
 	p := search.Folder(search.Crawl{Dir: dir,
 		Read: func(page []byte, address string) (search.Page, error) {
 			if string(page) == "two" {
@@ -145,7 +145,7 @@ func TestGiven(t *testing.T) {
 // Pages have their own addresses and those of their paths, in any notation, even before
 // a search.
 func TestFolderPage(t *testing.T) {
-	dir := folder(t, map[string]string{
+	dir := writeFolder(t, map[string]string{
 		"a.html":              `<link rel="canonical" href="https://sea.example/deep"><title>Deep</title><p>The sea is deep.`,
 		"b.txt":               "The sky is high.",
 		"news.example/c.html": "<title>News</title><p>There is none.",
@@ -178,8 +178,8 @@ func TestFolderPage(t *testing.T) {
 
 // Terminal escapes are removed.
 func TestFolderEscapes(t *testing.T) {
-	dir := folder(t, map[string]string{"a.html": "<title>\x1b]0;OWNED\a\x1b[2J\x1b[31m A mill</title><p>\x1b[1mThe mill\x1b[0m turns, as &#x1B;[31mwe &#27;[1mknow."})
-	if d := cmp.Diff([]string{"https://folder.invalid/a.html A mill"}, found(t, search.New([]search.Provider{search.Folder(search.Crawl{Dir: dir})}, nil, search.Options{}), search.Query{Text: "mill"})); d != "" {
+	dir := writeFolder(t, map[string]string{"a.html": "<title>\x1b]0;OWNED\a\x1b[2J\x1b[31m A mill</title><p>\x1b[1mThe mill\x1b[0m turns, as &#x1B;[31mwe &#27;[1mknow."})
+	if d := cmp.Diff([]string{"https://folder.invalid/a.html A mill"}, searchURLs(t, search.New([]search.Provider{search.Folder(search.Crawl{Dir: dir})}, nil, search.Options{}), search.Query{Text: "mill"})); d != "" {
 		t.Error(d)
 	}
 	r, ok, err := search.Folder(search.Crawl{Dir: dir}).Page(t.Context(), "https://folder.invalid/a.html")

@@ -14,10 +14,10 @@ import (
 
 // Defaults of providers.
 const (
-	atOnce  = 2
-	patient = 20 * time.Second
-	tries   = 3
-	again   = 500 * time.Millisecond // before the next try; doubles
+	defaultMax     = 2
+	defaultTimeout = 20 * time.Second
+	maxTries       = 3
+	retryDelay     = 500 * time.Millisecond // before the next try; doubles
 )
 
 // A lane enforces a provider's limits.
@@ -31,19 +31,19 @@ type lane struct {
 
 func newLane(p Provider) *lane {
 	if p.Max <= 0 {
-		p.Max = atOnce
+		p.Max = defaultMax
 	}
 	if p.Timeout <= 0 {
-		p.Timeout = patient
+		p.Timeout = defaultTimeout
 	}
 	return &lane{Provider: p, slots: make(chan struct{}, p.Max)}
 }
 
-var errSlow = errors.New("no answer in time")
+var errTimeout = errors.New("no answer in time")
 
-// search retries if the provider is busy.
-func (l *lane) search(ctx context.Context, q Query) ([]Result, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.Timeout, errSlow)
+// searchWithRetry retries if the provider is busy.
+func (l *lane) searchWithRetry(ctx context.Context, q Query) ([]Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Timeout, errTimeout)
 	defer cancel()
 	select {
 	case l.slots <- struct{}{}:
@@ -52,20 +52,20 @@ func (l *lane) search(ctx context.Context, q Query) ([]Result, error) {
 	}
 	defer func() { <-l.slots }()
 	for try := 1; ; try++ {
-		if err := l.wait(ctx); err != nil {
+		if err := l.waitTurn(ctx); err != nil {
 			return nil, err
 		}
-		list, err := l.once(ctx, q)
-		pause, worth := retry(err, try)
-		l.hold(pause)
-		if !worth || try == tries {
+		list, err := l.searchOnce(ctx, q)
+		pause, worth := retryPause(err, try)
+		l.delayNext(pause)
+		if !worth || try == maxTries {
 			return list, err
 		}
 	}
 }
 
-// wait waits for a turn, or fails at once if it is too late.
-func (l *lane) wait(ctx context.Context) error {
+// waitTurn waits for a turn, or fails at once if it is too late.
+func (l *lane) waitTurn(ctx context.Context) error {
 	l.mu.Lock()
 	now := time.Now()
 	at := l.next
@@ -88,8 +88,8 @@ func (l *lane) wait(ctx context.Context) error {
 	}
 }
 
-// hold delays all searches.
-func (l *lane) hold(pause time.Duration) {
+// delayNext delays all searches.
+func (l *lane) delayNext(pause time.Duration) {
 	if pause <= 0 {
 		return
 	}
@@ -100,13 +100,13 @@ func (l *lane) hold(pause time.Duration) {
 	}
 }
 
-// retry returns the pause after an error, and whether to try again.
-func retry(err error, try int) (time.Duration, bool) {
+// retryPause returns the pause after an error, and whether to try again.
+func retryPause(err error, try int) (time.Duration, bool) {
 	var status *StatusError
 	if !errors.As(err, &status) {
 		return 0, false
 	}
-	pause := again << (try - 1)
+	pause := retryDelay << (try - 1)
 	switch {
 	case status.Retry > 0:
 		pause = status.Retry
@@ -122,9 +122,9 @@ func retry(err error, try int) (time.Duration, bool) {
 	return status.Retry, false
 }
 
-// once makes one request. It does not wait for providers that ignore ctx, and recovers
+// searchOnce makes one request. It does not wait for providers that ignore ctx, and recovers
 // from panics.
-func (l *lane) once(ctx context.Context, q Query) ([]Result, error) {
+func (l *lane) searchOnce(ctx context.Context, q Query) ([]Result, error) {
 	type answer struct {
 		list []Result
 		err  error
@@ -151,35 +151,35 @@ func (l *lane) once(ctx context.Context, q Query) ([]Result, error) {
 	}
 }
 
-// kind is that of the notes in the archive.
-const kind = "search"
+// noteKind is that of the notes in the archive.
+const noteKind = "search"
 
-// kept returns a recent archived answer. Unreadable ones are ignored.
-func (s *Searcher) kept(ctx context.Context, l *lane, q Query) (list []Result, at time.Time, ok bool) {
+// findArchived returns a recent archived answer. Unreadable ones are ignored.
+func (s *Searcher) findArchived(ctx context.Context, l *lane, q Query) (list []Result, at time.Time, ok bool) {
 	age := cmp.Or(q.MaxAge, s.opts.MaxAge)
 	if s.cache == nil || age < 0 || l.Local {
 		return nil, at, false
 	}
-	value, at, err := s.cache.Note(ctx, kind, note(l.Name, q))
+	value, at, err := s.cache.Note(ctx, noteKind, noteKey(l.Name, q))
 	if err != nil || q.now.Sub(at) > age || json.Unmarshal(value, &list) != nil {
 		return nil, at, false
 	}
-	return sound(list, q), at, true
+	return validateResults(list, q), at, true
 }
 
-// keep archives an answer; failures are ignored.
-func (s *Searcher) keep(ctx context.Context, l *lane, q Query, list []Result, at time.Time) {
+// saveAnswer archives an answer; failures are ignored.
+func (s *Searcher) saveAnswer(ctx context.Context, l *lane, q Query, list []Result, at time.Time) {
 	if s.cache == nil || s.opts.MaxAge < 0 || l.Local {
 		return
 	}
-	s.clean.Do(func() { _ = s.cache.Forget(ctx, kind, at.Add(-s.opts.Keep)) })
+	s.clean.Do(func() { _ = s.cache.Forget(ctx, noteKind, at.Add(-s.opts.Keep)) })
 	if value, err := json.Marshal(list); err == nil {
-		_ = s.cache.SetNote(ctx, kind, note(l.Name, q), value, at)
+		_ = s.cache.SetNote(ctx, noteKind, noteKey(l.Name, q), value, at)
 	}
 }
 
-// note returns the key of a provider's answer.
-func note(provider string, q Query) string {
+// noteKey returns the key of a provider's answer.
+func noteKey(provider string, q Query) string {
 	q.MaxAge, q.now = 0, time.Time{}
 	b, err := json.Marshal(q)
 	if err != nil {

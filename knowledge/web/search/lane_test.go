@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// played returns a provider with given answers.
-func played(name string, answers ...any) (Provider, *[]time.Duration) {
+// scriptedProvider returns a provider with given answers.
+func scriptedProvider(name string, answers ...any) (Provider, *[]time.Duration) {
 	var mu sync.Mutex
 	var at []time.Duration
 	start := time.Now()
@@ -59,15 +59,15 @@ func TestLimits(t *testing.T) {
 		{"gives up", []any{busy(time.Second)}, []time.Duration{0, time.Second, 2 * time.Second}, "asked: status 429 too many requests (again in 1s)"},
 		{"fails once", []any{&StatusError{Status: 500}, page}, []time.Duration{0, time.Second / 2}, ""},
 		{"fails twice", []any{&StatusError{Status: 500}, &StatusError{Status: 500}}, []time.Duration{0, time.Second / 2}, "status 500 internal server error"},
-		{"is not asked again with a wrong key", []any{&StatusError{Status: 401, Says: "no"}}, []time.Duration{0}, "status 401 unauthorized: no"},
+		{"is not asked again with a wrong key", []any{&StatusError{Status: 401, Message: "no"}}, []time.Duration{0}, "status 401 unauthorized: no"},
 		{"breaks down", []any{nil}, []time.Duration{0}, "provider broke down"},
 		{"takes too long", []any{time.Hour}, []time.Duration{0}, "no answer in time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, at := played("one", test.answers...)
+				p, at := scriptedProvider("one", test.answers...)
 				f, err := New([]Provider{p}, nil, Options{}).Search(t.Context(), Query{Text: "x"})
-				if got := message(err); got != strings.TrimSuffix("search the web: one: "+test.err, "search the web: one: ") {
+				if got := errorText(err); got != strings.TrimSuffix("search the web: one: "+test.err, "search the web: one: ") {
 					t.Errorf("error %q", got)
 				}
 				if err == nil && (len(f.Results) != 1 || f.Results[0].URL != page) {
@@ -83,7 +83,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func message(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -92,7 +92,7 @@ func message(err error) string {
 
 func TestSpacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, at := played("one", "https://a.example/")
+		p, at := scriptedProvider("one", "https://a.example/")
 		p.Every = time.Second
 		s := New([]Provider{p}, nil, Options{})
 		var wg sync.WaitGroup
@@ -113,7 +113,7 @@ func TestSpacing(t *testing.T) {
 
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, at := played("one", time.Second)
+		p, at := scriptedProvider("one", time.Second)
 		p.Max = 2
 		s := New([]Provider{p}, nil, Options{})
 		var wg sync.WaitGroup
@@ -131,16 +131,16 @@ func TestAtOnce(t *testing.T) {
 // Providers run in parallel, and failures do not affect others.
 func TestSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a, _ := played("a", "https://x.example/1 https://x.example/2?utm_source=a https://y.example/")
-		b, _ := played("b", &StatusError{Status: 403, Says: "no money"})
-		c, _ := played("c", "http://www.x.example/2 https://z.example/")
-		slow, _ := played("slow", time.Hour)
+		a, _ := scriptedProvider("a", "https://x.example/1 https://x.example/2?utm_source=a https://y.example/")
+		b, _ := scriptedProvider("b", &StatusError{Status: 403, Message: "no money"})
+		c, _ := scriptedProvider("c", "http://www.x.example/2 https://z.example/")
+		slow, _ := scriptedProvider("slow", time.Hour)
 		start := time.Now()
 		f, err := New([]Provider{a, b, c, slow}, nil, Options{}).Search(t.Context(), Query{Text: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(start); took != patient {
+		if took := time.Since(start); took != defaultTimeout {
 			t.Errorf("took %v", took)
 		}
 		var urls []string
@@ -166,7 +166,7 @@ func TestNothingToAsk(t *testing.T) {
 	if _, err := New(nil, nil, Options{}).Search(t.Context(), Query{Text: "x"}); !errors.Is(err, ErrNoProvider) {
 		t.Error(err)
 	}
-	p, _ := played("a", "")
+	p, _ := scriptedProvider("a", "")
 	if _, err := New([]Provider{p}, nil, Options{}).Search(t.Context(), Query{Text: " \n\x00"}); !errors.Is(err, ErrNoQuery) {
 		t.Error(err)
 	}

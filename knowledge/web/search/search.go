@@ -5,7 +5,7 @@
 // canonical.go normalizes addresses, so a page found by several is one result. The
 // [Outcome] of each provider has its error.
 //
-// Results are untrusted. sound.go bounds them, removes invisible characters, and allows
+// Results are untrusted. validate.go bounds them, removes invisible characters, and allows
 // only http and https. Keys are never in errors.
 //
 // Notes of the kind "search" archive answers, by provider and SHA-256 of the query, as
@@ -122,7 +122,7 @@ func New(providers []Provider, cache *archive.Archive, opts Options) *Searcher {
 	return s
 }
 
-type Found struct {
+type Response struct {
 	Results   []Result  // the best first
 	Providers []Outcome // in given order
 }
@@ -138,47 +138,47 @@ type Outcome struct {
 
 // Search queries all providers in parallel and waits for all. It fails only if all
 // fail; the error names each.
-func (s *Searcher) Search(ctx context.Context, q Query) (Found, error) {
+func (s *Searcher) Search(ctx context.Context, q Query) (Response, error) {
 	if len(s.lanes) == 0 {
-		return Found{}, ErrNoProvider
+		return Response{}, ErrNoProvider
 	}
-	if q = q.tidy(); q.Text == "" {
-		return Found{}, ErrNoQuery
+	if q = q.withDefaults(); q.Text == "" {
+		return Response{}, ErrNoQuery
 	}
 	q.now = s.opts.Now()
 	lists := make([][]Result, len(s.lanes))
-	f := Found{Providers: make([]Outcome, len(s.lanes))}
+	f := Response{Providers: make([]Outcome, len(s.lanes))}
 	var wg sync.WaitGroup
 	for i, l := range s.lanes {
-		wg.Go(func() { lists[i], f.Providers[i] = s.ask(ctx, l, q) })
+		wg.Go(func() { lists[i], f.Providers[i] = s.askProvider(ctx, l, q) })
 	}
 	wg.Wait()
-	if err := failed(f.Providers); err != nil {
+	if err := checkAllFailed(f.Providers); err != nil {
 		return f, err
 	}
-	f.Results = fuse(f.Providers, lists, q.N)
+	f.Results = fuseResults(f.Providers, lists, q.N)
 	return f, nil
 }
 
-func (q Query) tidy() Query {
+func (q Query) withDefaults() Query {
 	q.Text = textkit.PrefixLine(q.Text, 2000)
 	if q.N <= 0 {
 		q.N = 10
 	}
 	q.N = min(q.N, MaxResults)
-	q.Domains, q.Without = hosts(q.Domains), hosts(q.Without)
+	q.Domains, q.Without = cleanHosts(q.Domains), cleanHosts(q.Without)
 	if len(q.Language) != 2 || strings.Trim(q.Language, "abcdefghijklmnopqrstuvwxyz") != "" {
 		q.Language = ""
 	}
 	return q
 }
 
-func hosts(list []string) (out []string) {
+func cleanHosts(list []string) (out []string) {
 	for _, h := range list {
 		h = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(h), "https://"), "http://")
 		h, _, _ = strings.Cut(h, "/")
 		h = strings.TrimPrefix(strings.TrimPrefix(h, "*."), ".")
-		if h, ok := ascii(h); ok && !slices.Contains(out, h) && len(out) < 50 {
+		if h, ok := asciiHost(h); ok && !slices.Contains(out, h) && len(out) < 50 {
 			out = append(out, h)
 		}
 	}
@@ -186,29 +186,29 @@ func hosts(list []string) (out []string) {
 	return out
 }
 
-// ask uses an archived answer if possible.
-func (s *Searcher) ask(ctx context.Context, l *lane, q Query) ([]Result, Outcome) {
+// askProvider uses an archived answer if possible.
+func (s *Searcher) askProvider(ctx context.Context, l *lane, q Query) ([]Result, Outcome) {
 	o := Outcome{Name: l.Name}
-	if list, at, ok := s.kept(ctx, l, q); ok {
+	if list, at, ok := s.findArchived(ctx, l, q); ok {
 		o.Count, o.Cached, o.At = len(list), true, at
 		return list, o
 	}
 	start := s.opts.Now()
-	list, err := l.search(ctx, q)
+	list, err := l.searchWithRetry(ctx, q)
 	o.At = s.opts.Now()
 	o.Took = o.At.Sub(start)
 	if err != nil {
 		o.Err = err
 		return nil, o
 	}
-	list = sound(list, q)
+	list = validateResults(list, q)
 	o.Count = len(list)
-	s.keep(ctx, l, q, list, o.At)
+	s.saveAnswer(ctx, l, q, list, o.At)
 	return list, o
 }
 
-func failed(list []Outcome) error {
-	var all allFailed
+func checkAllFailed(list []Outcome) error {
+	var all providerErrors
 	for _, o := range list {
 		if o.Err == nil {
 			return nil
@@ -218,9 +218,9 @@ func failed(list []Outcome) error {
 	return all
 }
 
-type allFailed []error
+type providerErrors []error
 
-func (a allFailed) Error() string {
+func (a providerErrors) Error() string {
 	var list []string
 	for _, err := range a {
 		list = append(list, err.Error())
@@ -228,9 +228,9 @@ func (a allFailed) Error() string {
 	return "search the web: " + strings.Join(list, "; ")
 }
 
-func (a allFailed) Unwrap() []error { return a }
+func (a providerErrors) Unwrap() []error { return a }
 
-func finite(x float64) float64 {
+func finiteOrZero(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
 	}
@@ -249,11 +249,11 @@ func rankWords(pages []Page) func(query string, n int) []Hit {
 	mean := 0.0
 	for i, p := range pages {
 		tf := map[string]float32{}
-		for _, w := range words(p.Text) {
+		for _, w := range splitWords(p.Text) {
 			tf[w]++
 			lengths[i]++
 		}
-		for _, w := range words(p.Title) {
+		for _, w := range splitWords(p.Title) {
 			tf[w] += title
 		}
 		for w, n := range tf {
@@ -263,7 +263,7 @@ func rankWords(pages []Page) func(query string, n int) []Hit {
 	}
 	return func(query string, n int) []Hit {
 		scores := map[int]float64{}
-		for _, w := range unique(words(query)) {
+		for _, w := range sortUnique(splitWords(query)) {
 			scorer := ranking.NewScorer(ranking.Rarity(float64(len(pages)), float64(len(postings[w]))), mean, lean)
 			for _, p := range postings[w] {
 				scores[p.page] += float64(scorer.Score(p.tf, float32(lengths[p.page])))
@@ -278,8 +278,8 @@ func rankWords(pages []Page) func(query string, n int) []Hit {
 	}
 }
 
-// words are lower-case, without a final s.
-func words(s string) []string {
+// splitWords are lower-case, without a final s.
+func splitWords(s string) []string {
 	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	for i, w := range list {
 		if len(w) > 3 {
@@ -289,20 +289,20 @@ func words(s string) []string {
 	return list
 }
 
-func unique(list []string) []string {
+func sortUnique(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// snippet returns the paragraph with the most words of the query, and following ones
+// bestSnippet returns the paragraph with the most words of the query, and following ones
 // that fit.
-func snippet(text, query string) string {
+func bestSnippet(text, query string) string {
 	const most = 500
-	want := unique(words(query))
+	want := sortUnique(splitWords(query))
 	paragraphs := strings.Split(text, "\n")
 	best, score := 0, -1.0
 	for i, p := range paragraphs {
-		have := unique(words(textkit.Prefix(p, 4*most)))
+		have := sortUnique(splitWords(textkit.Prefix(p, 4*most)))
 		n := 0.0
 		for _, w := range want {
 			if _, ok := slices.BinarySearch(have, w); ok {
@@ -323,11 +323,11 @@ func snippet(text, query string) string {
 	return textkit.PrefixLine(out, most)
 }
 
-// damp is the usual constant of reciprocal rank fusion. Engines' scores are not
+// rankDamping is the usual constant of reciprocal rank fusion. Engines' scores are not
 // comparable, ranks are.
-const damp = 60
+const rankDamping = 60
 
-func fuse(of []Outcome, lists [][]Result, n int) []Result {
+func fuseResults(of []Outcome, lists [][]Result, n int) []Result {
 	answered := 0
 	at := map[string]int{}
 	var all []Result
@@ -338,16 +338,16 @@ func fuse(of []Outcome, lists [][]Result, n int) []Result {
 		rank := 0
 		mine := map[string]bool{}
 		for _, r := range list {
-			key := sameness(r.URL)
+			key := pageKey(r.URL)
 			if mine[key] {
 				continue
 			}
 			mine[key] = true
 			rank++
-			score := float64(damp+1) / float64(damp+rank)
+			score := float64(rankDamping+1) / float64(rankDamping+rank)
 			r.Score, r.Rank, r.Providers = score, rank, []string{of[i].Name}
 			if j, ok := at[key]; ok {
-				all[j] = merge(all[j], r)
+				all[j] = mergeResults(all[j], r)
 				continue
 			}
 			at[key] = len(all)
@@ -365,8 +365,8 @@ func fuse(of []Outcome, lists [][]Result, n int) []Result {
 	return all
 }
 
-// merge prefers the texts of the better rank.
-func merge(a, b Result) Result {
+// mergeResults prefers the texts of the better rank.
+func mergeResults(a, b Result) Result {
 	if b.Rank < a.Rank {
 		a, b = b, a
 	}
@@ -383,7 +383,7 @@ func merge(a, b Result) Result {
 	if a.Published.IsZero() {
 		a.Published = b.Published
 	}
-	if plainer(b.URL, a.URL) {
+	if prefersHTTPS(b.URL, a.URL) {
 		a.URL = b.URL
 	}
 	return a

@@ -26,20 +26,20 @@ const (
 // A call is a request and its answer's body. It ends with the caller's context or after
 // too long a silence.
 type call struct {
-	client *Client
-	model  string
-	caller context.Context
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	detach func() bool
-	silent *time.Timer
-	limit  atomic.Int64 // of silence, a time.Duration
-	clock  *clock
-	held   <-chan struct{} // nil: not held
-	way    passage
+	client       *Client
+	model        string
+	callerCtx    context.Context
+	ctx          context.Context
+	cancel       context.CancelCauseFunc
+	detach       func() bool
+	silenceTimer *time.Timer
+	limit        atomic.Int64 // of silence, a time.Duration
+	comments     *commentTimer
+	released     <-chan struct{} // nil: not held
+	trace        connTrace
 
-	rc       io.ReadCloser
-	ended    error // next result of Read
+	body     io.ReadCloser
+	readErr  error // next result of Read
 	complete bool  // see Finish
 }
 
@@ -47,20 +47,20 @@ type errSilence time.Duration
 
 func (e errSilence) Error() string { return fmt.Sprintf("no data for %v", time.Duration(e)) }
 
-func (c *Client) call(ctx context.Context, model string) *call {
-	k := &call{client: c, model: model, caller: ctx}
-	k.ctx, k.cancel = context.WithCancelCause(k.way.follow(context.WithoutCancel(ctx)))
+func (c *Client) newCall(ctx context.Context, model string) *call {
+	k := &call{client: c, model: model, callerCtx: ctx}
+	k.ctx, k.cancel = context.WithCancelCause(k.trace.traceContext(context.WithoutCancel(ctx)))
 	if ctx.Err() != nil {
 		k.cancel(ctx.Err()) // before the request is made
 	}
 	k.detach = context.AfterFunc(ctx, func() { k.cancel(ctx.Err()) })
-	first := orElse(c.HeaderTimeout, defaultHeader)
+	first := durationOr(c.HeaderTimeout, defaultHeader)
 	k.limit.Store(int64(first))
-	k.silent = time.AfterFunc(first, func() { k.cancel(errSilence(k.limit.Load())) })
+	k.silenceTimer = time.AfterFunc(first, func() { k.cancel(errSilence(k.limit.Load())) })
 	return k
 }
 
-func orElse(d, otherwise time.Duration) time.Duration {
+func durationOr(d, otherwise time.Duration) time.Duration {
 	if d > 0 {
 		return d
 	}
@@ -68,69 +68,69 @@ func orElse(d, otherwise time.Duration) time.Duration {
 }
 
 func (k *call) release() {
-	k.silent.Stop()
-	k.clock.stop()
+	k.silenceTimer.Stop()
+	k.comments.stop()
 	k.detach()
 	k.cancel(nil)
 }
 
-// wrap makes the call resp's body. The silence timer waits for the first Read.
-func (k *call) wrap(resp *http.Response) {
-	k.silent.Stop()
-	k.limit.Store(int64(orElse(k.client.IdleTimeout, defaultIdle)))
-	k.rc, resp.Body = unzipped(resp), k
+// wrapBody makes the call resp's body. The silence timer waits for the first Read.
+func (k *call) wrapBody(resp *http.Response) {
+	k.silenceTimer.Stop()
+	k.limit.Store(int64(durationOr(k.client.IdleTimeout, defaultIdle)))
+	k.body, resp.Body = unzipBody(resp), k
 }
 
-func (k *call) fail(e *llm.Error) *llm.Error {
-	e.Model = k.client.full(k.model)
+func (k *call) annotateError(e *llm.Error) *llm.Error {
+	e.Model = k.client.fullName(k.model)
 	if e.Advice == "" {
 		e.Advice = adviceOf(k.client.Advice, e.Class)
 	}
 	return e
 }
 
-func (k *call) unsent(err error) error {
+func (k *call) unsentError(err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
-		return k.fail(e)
+		return k.annotateError(e)
 	}
-	if e := k.stopped(); e != nil {
-		if k.waits() {
+	if e := k.stoppedError(); e != nil {
+		if k.isHeld() {
 			e.Err = errors.Join(errUnsent, e.Err)
 		}
 		return e
 	}
-	err = cause(err)
-	if why := unreachable(err); why != "" {
-		return k.fail(&llm.Error{Class: llm.Unreachable, Message: why, Err: err})
+	err = stripURL(err)
+	if why := describeUnreachable(err); why != "" {
+		return k.annotateError(&llm.Error{Class: llm.Unreachable, Message: why, Err: err})
 	}
 	if strings.Contains(err.Error(), "malformed HTTP ") { // has no type
-		return k.fail(&llm.Error{Class: llm.Malformed, Message: "what answers there does not speak HTTP: is the base URL right?", Err: err})
+		return k.annotateError(&llm.Error{Class: llm.Malformed, Message: "what answers there does not speak HTTP: is the base URL right?", Err: err})
 	}
-	return k.fail(&llm.Error{Class: llm.Transient, Message: "connection lost: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err})
+	return k.annotateError(&llm.Error{Class: llm.Transient, Message: "connection lost: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err})
 }
 
-func (k *call) broken(err error) error {
-	if e := k.stopped(); e != nil {
+func (k *call) brokenError(err error) error {
+	if e := k.stoppedError(); e != nil {
 		return e
 	}
-	return k.fail(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + textkit.VisibleLine(cause(err).Error(), maxMessage), Err: err})
+	return k.annotateError(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + textkit.VisibleLine(stripURL(err).Error(), maxMessage), Err: err})
 }
 
-// stopped returns the error of a call that this side ended, or nil.
-func (k *call) stopped() *llm.Error {
-	if err := k.caller.Err(); err != nil {
-		return k.fail(&llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err})
+// stoppedError returns the error of a call that this side ended, or nil.
+func (k *call) stoppedError() *llm.Error {
+	if err := k.callerCtx.Err(); err != nil {
+		return k.annotateError(&llm.Error{Class: llm.Cancelled, Message: "cancelled", Err: err})
 	}
 	var silence errSilence
 	if err := context.Cause(k.ctx); errors.As(err, &silence) {
-		return k.fail(&llm.Error{Class: llm.Transient, Message: silence.Error(), Err: silence})
+		return k.annotateError(&llm.Error{Class: llm.Transient, Message: silence.Error(), Err: silence})
 	}
 	return nil
 }
 
-// cause removes the URL, which may contain a key.
-func cause(err error) error {
+// stripURL removes the URL, which may contain a key.
+func stripURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		return u.Err
@@ -138,8 +138,8 @@ func cause(err error) error {
 	return err
 }
 
-// unreachable describes a failed connection, or returns "".
-func unreachable(err error) string {
+// describeUnreachable describes a failed connection, or returns "".
+func describeUnreachable(err error) string {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		return "no such host: " + textkit.VisibleLine(dns.Name, maxMessage)
@@ -158,7 +158,7 @@ func unreachable(err error) string {
 		}
 		return "cannot connect" + where + ": " + textkit.VisibleLine(op.Err.Error(), maxMessage)
 	}
-	if untrusted(err) {
+	if isUntrusted(err) {
 		return textkit.VisibleLine(err.Error(), maxMessage)
 	}
 	return ""
@@ -166,39 +166,39 @@ func unreachable(err error) string {
 
 // Read implements io.Reader. Only it runs the silence timer.
 func (k *call) Read(p []byte) (int, error) {
-	if k.ended != nil {
-		return 0, k.ended
+	if k.readErr != nil {
+		return 0, k.readErr
 	}
-	k.silent.Reset(time.Duration(k.limit.Load()))
-	n, err := k.rc.Read(p)
-	k.silent.Stop()
+	k.silenceTimer.Reset(time.Duration(k.limit.Load()))
+	n, err := k.body.Read(p)
+	k.silenceTimer.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = k.broken(err)
+		err = k.brokenError(err)
 	}
-	k.ended = err
+	k.readErr = err
 	return n, err
 }
 
 // Close implements io.Closer. It closes the connection unless the body was read or
 // [Finish] was called.
 func (k *call) Close() error {
-	ended := k.ended
-	k.ended = http.ErrBodyReadAfterClose
+	ended := k.readErr
+	k.readErr = http.ErrBodyReadAfterClose
 	if k.complete && ended == nil {
 		k.detach() // the caller may cancel its context
 		go k.drain()
 		return nil
 	}
 	k.release() // do not block
-	return k.rc.Close()
+	return k.body.Close()
 }
 
 // drain lets the connection be reused.
 func (k *call) drain() {
-	k.silent.Reset(drainTime)
-	_, _ = io.CopyN(io.Discard, k.rc, drainSize)
+	k.silenceTimer.Reset(drainTime)
+	_, _ = io.CopyN(io.Discard, k.body, drainSize)
 	k.release()
-	_ = k.rc.Close()
+	_ = k.body.Close()
 }
 
 // Finish marks an answer of [Client.Do] as complete. Its Close then keeps the connection
@@ -211,23 +211,23 @@ func Finish(resp *http.Response) {
 
 type heldKey struct{}
 
-// Hold returns a context with which [Client.Do] connects, but sends no body before
+// PrepareContext returns a context with which [Client.Do] connects, but sends no body before
 // released is closed. Without a body the request starts then.
-func Hold(ctx context.Context, released <-chan struct{}) context.Context {
+func PrepareContext(ctx context.Context, released <-chan struct{}) context.Context {
 	return context.WithValue(ctx, heldKey{}, released)
 }
 
-// Free returns ctx without a hold, for free requests that others await.
-func Free(ctx context.Context) context.Context { return Hold(ctx, nil) }
+// ImmediateContext returns ctx without a hold, for free requests that others await.
+func ImmediateContext(ctx context.Context) context.Context { return PrepareContext(ctx, nil) }
 
-func hold(k *call, req *http.Request) error {
-	k.held, _ = k.ctx.Value(heldKey{}).(<-chan struct{})
-	if !k.waits() {
+func holdRequest(k *call, req *http.Request) error {
+	k.released, _ = k.ctx.Value(heldKey{}).(<-chan struct{})
+	if !k.isHeld() {
 		return nil
 	}
-	k.silent.Stop() // no answer is due yet
+	k.silenceTimer.Stop() // no answer is due yet
 	if req.Body == nil {
-		return k.await()
+		return k.awaitRelease()
 	}
 	again := req.GetBody
 	req.Body = &heldBody{k, req.Body}
@@ -240,20 +240,20 @@ func hold(k *call, req *http.Request) error {
 
 var errUnsent = errors.New("not sent")
 
-func (k *call) waits() bool {
+func (k *call) isHeld() bool {
 	select {
-	case <-k.held:
+	case <-k.released:
 		return false
 	default:
-		return k.held != nil
+		return k.released != nil
 	}
 }
 
-// await blocks until the release and starts the silence timer.
-func (k *call) await() error {
+// awaitRelease blocks until the release and starts the silence timer.
+func (k *call) awaitRelease() error {
 	select {
-	case <-k.held:
-		k.silent.Reset(time.Duration(k.limit.Load()))
+	case <-k.released:
+		k.silenceTimer.Reset(time.Duration(k.limit.Load()))
 		return nil
 	case <-k.ctx.Done():
 		return context.Cause(k.ctx)
@@ -267,8 +267,8 @@ type heldBody struct {
 }
 
 func (b *heldBody) Read(p []byte) (int, error) {
-	if b.call.waits() {
-		if err := b.call.await(); err != nil {
+	if b.call.isHeld() {
+		if err := b.call.awaitRelease(); err != nil {
 			return 0, err
 		}
 	}
@@ -278,27 +278,27 @@ func (b *heldBody) Read(p []byte) (int, error) {
 // lingerTime limits the wait after the terminal event.
 const lingerTime = 10 * time.Second
 
-// A clock ends a stream that carries only comments. A nil clock does nothing. It is not
+// A commentTimer ends a stream that carries only comments. A nil clock does nothing. It is not
 // safe for concurrent use.
-type clock struct{ timer *time.Timer }
+type commentTimer struct{ timer *time.Timer }
 
-// clockOf runs until the first event. Streams without comments need no clock.
-func clockOf(resp *http.Response) *clock {
+// startCommentTimer runs until the first event. Streams without comments need no clock.
+func startCommentTimer(resp *http.Response) *commentTimer {
 	k, ok := resp.Body.(*call)
 	if !ok {
 		return nil
 	}
-	first := orElse(k.client.HeaderTimeout, defaultHeader)
-	k.clock = &clock{time.AfterFunc(first, func() { k.cancel(errSilence(first)) })}
+	first := durationOr(k.client.HeaderTimeout, defaultHeader)
+	k.comments = &commentTimer{time.AfterFunc(first, func() { k.cancel(errSilence(first)) })}
 	if !IsType(resp, "text/event-stream") {
-		k.clock.stop()
+		k.comments.stop()
 	}
-	return k.clock
+	return k.comments
 }
 
-// piece stops or restarts the clock. over means that the terminal event was seen; more
+// notePiece stops or restarts the clock. over means that the terminal event was seen; more
 // restarts it then.
-func (c *clock) piece(over, more bool) {
+func (c *commentTimer) notePiece(over, more bool) {
 	switch {
 	case c == nil:
 	case !over:
@@ -308,7 +308,7 @@ func (c *clock) piece(over, more bool) {
 	}
 }
 
-func (c *clock) stop() {
+func (c *commentTimer) stop() {
 	if c != nil {
 		c.timer.Stop()
 	}

@@ -22,12 +22,12 @@ const keyRejected = "key rejected"
 
 const unexplained = "the provider failed without saying why"
 
-// err converts f. A status in f replaces a successful one.
-func (f fault) err(status int) *llm.Error {
+// toError converts f. A status in f replaces a successful one.
+func (f apiError) toError(status int) *llm.Error {
 	if status/100 == 2 {
 		status = f.status
 	}
-	e := &llm.Error{Class: f.class(status), Status: status, Message: redact(textkit.VisibleLine(f.text, maxMessage), nil)}
+	e := &llm.Error{Class: f.errorClass(status), Status: status, Message: redact(textkit.VisibleLine(f.text, maxMessage), nil)}
 	switch {
 	case e.Class == llm.Auth && status != http.StatusForbidden:
 		e.Message = keyRejected
@@ -40,58 +40,58 @@ func (f fault) err(status int) *llm.Error {
 	return e
 }
 
-// class tries phrases, specific names, the status, then general names.
-func (f fault) class(status int) llm.Class {
-	if c := byText(strings.ToLower(f.text), status); c != "" {
+// errorClass tries phrases, specific names, the status, then general names.
+func (f apiError) errorClass(status int) llm.Class {
+	if c := classByText(strings.ToLower(f.text), status); c != "" {
 		return c
 	}
 	for _, n := range f.names {
-		if c := byName(strings.ToLower(n)); c != "" {
+		if c := classByName(strings.ToLower(n)); c != "" {
 			return c
 		}
 	}
-	if c := byStatus(status); c != "" {
+	if c := classByStatus(status); c != "" {
 		return c
 	}
 	for _, n := range f.names {
-		if c := byKind(strings.ToLower(n)); c != "" {
+		if c := classByKind(strings.ToLower(n)); c != "" {
 			return c
 		}
 	}
 	return llm.Transient
 }
 
-// byText matches phrases, the only distinction at some providers.
-func byText(text string, status int) llm.Class {
+// classByText matches phrases, the only distinction at some providers.
+func classByText(text string, status int) llm.Class {
 	switch {
 	case status == http.StatusUnauthorized, status >= 500 && status != http.StatusInternalServerError:
 		return ""
-	case anyOf(text, "maximum context length", "context length exceeded", "context_length_exceeded", "context window",
+	case containsAny(text, "maximum context length", "context length exceeded", "context_length_exceeded", "context window",
 		"exceeds the available context size", "prompt is too long", "input is too long", "reduce the length",
 		"maximum prompt length", "input token count", "request too large", "too many tokens in", "exceeds the context",
 		"exceed context limit", "larger than the context", "exceeds maximum context"):
 		return llm.TooLong
-	case anyOf(text, "insufficient balance", "insufficient credit", "insufficient_quota", "credit balance is too low",
+	case containsAny(text, "insufficient balance", "insufficient credit", "insufficient_quota", "credit balance is too low",
 		"requires more credits", "out of credits", "exceeded your monthly", "used all available credits", "spending limit",
 		"billing hard limit", "no credits"):
 		return llm.Payment
-	case anyOf(text, "api key not valid", "invalid api key", "incorrect api key", "api key expired", "api key is invalid",
+	case containsAny(text, "api key not valid", "invalid api key", "incorrect api key", "api key expired", "api key is invalid",
 		"no api key", "missing api key"):
 		return llm.Auth
-	case status != http.StatusTooManyRequests && anyOf(text, "content management policy", "content filtering policy", "input was flagged",
+	case status != http.StatusTooManyRequests && containsAny(text, "content management policy", "content filtering policy", "input was flagged",
 		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"):
 		return llm.Filtered
-	case anyOf(text, "requires more system memory"): // Ollama, status 500: permanent
+	case containsAny(text, "requires more system memory"): // Ollama, status 500: permanent
 		return llm.BadRequest
 	}
 	return ""
 }
 
-func anyOf(text string, phrases ...string) bool {
+func containsAny(text string, phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(text, p) })
 }
 
-func byName(name string) llm.Class {
+func classByName(name string) llm.Class {
 	switch name {
 	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length",
 		"model_max_prompt_tokens_exceeded":
@@ -120,8 +120,8 @@ func byName(name string) llm.Class {
 	return ""
 }
 
-// byKind matches names that say less than a status.
-func byKind(name string) llm.Class {
+// classByKind matches names that say less than a status.
+func classByKind(name string) llm.Class {
 	switch name {
 	case "invalid_request_error", "invalid_argument", "failed_precondition", "badrequesterror", "invalid_request",
 		"bad_request", "out_of_range", "invalid_prompt", "unprocessable_entity", "invalid_value":
@@ -134,7 +134,7 @@ func byKind(name string) llm.Class {
 	return ""
 }
 
-func byStatus(status int) llm.Class {
+func classByStatus(status int) llm.Class {
 	switch status {
 	case 0:
 		return ""
@@ -164,23 +164,23 @@ func byStatus(status int) llm.Class {
 	return ""
 }
 
-// InBand returns the error in a piece of a successful answer, or nil. It knows all
+// InBandError returns the error in a piece of a successful answer, or nil. It knows all
 // dialects: an error object or string, an object of type error, a list of errors. It sets
 // Class, Status, Message and RetryAfter.
-func InBand(data []byte) *llm.Error {
+func InBandError(data []byte) *llm.Error {
 	if n := bytes.Count(data, []byte(`"error"`)); n == 0 || n == bytes.Count(data, []byte(`"error":null`)) {
 		return nil
 	}
-	f, ok := parseFault(data, false)
+	f, ok := parseAPIError(data, false)
 	if !ok {
 		return nil
 	}
-	e := f.err(http.StatusOK)
+	e := f.toError(http.StatusOK)
 	e.RetryAfter = RetryAfter(nil, data, never)
 	return e
 }
 
-type fault struct {
+type apiError struct {
 	names  []string // most specific first
 	text   string
 	status int // from the codes
@@ -210,44 +210,44 @@ type detail struct {
 	Reason string `json:"reason"`
 }
 
-// parseFault parses an error. If whole, data is one in any case.
-func parseFault(data []byte, whole bool) (fault, bool) {
+// parseAPIError parses an error. If whole, data is one in any case.
+func parseAPIError(data []byte, whole bool) (apiError, bool) {
 	data = bytes.TrimSpace(data)
 	var list []json.RawMessage
 	if len(data) > 0 && data[0] == '[' && json.Unmarshal(data, &list) == nil && len(list) > 0 {
 		data = list[0]
 	}
-	env, ok := open(data)
+	env, ok := parseEnvelope(data)
 	if !ok {
-		return fault{text: plain(data)}, whole
+		return apiError{text: plainText(data)}, whole
 	}
-	var f fault
+	var f apiError
 	switch {
-	case present(env.Error):
-		f.read(env.Error, 0)
-		f.add(env)
+	case isPresent(env.Error):
+		f.readError(env.Error, 0)
+		f.addEnvelope(env)
 	case env.Object == "error", env.Type == "error", whole:
-		f.add(env)
+		f.addEnvelope(env)
 	default:
-		return fault{}, false
+		return apiError{}, false
 	}
 	return f, true
 }
 
-// open ignores fields of the wrong type.
-func open(data []byte) (env envelope, ok bool) {
+// parseEnvelope ignores fields of the wrong type.
+func parseEnvelope(data []byte) (env envelope, ok bool) {
 	var bad *json.UnmarshalTypeError
 	err := json.Unmarshal(data, &env)
 	return env, err == nil || errors.As(err, &bad) && bad.Field != ""
 }
 
-func present(raw json.RawMessage) bool {
+func isPresent(raw json.RawMessage) bool {
 	s := string(bytes.TrimSpace(raw))
 	return s != "" && s != "null" && s != "false" && s != `""` && s != "{}"
 }
 
-// plain returns text that is neither JSON nor HTML.
-func plain(data []byte) string {
+// plainText returns text that is neither JSON nor HTML.
+func plainText(data []byte) string {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	if bytes.HasPrefix(data, []byte("<")) {
 		return ""
@@ -257,50 +257,50 @@ func plain(data []byte) string {
 
 const maxNesting = 4
 
-// read parses an object, a string, or JSON in a string.
-func (f *fault) read(raw json.RawMessage, depth int) {
+// readError parses an object, a string, or JSON in a string.
+func (f *apiError) readError(raw json.RawMessage, depth int) {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		if raw = json.RawMessage(strings.TrimSpace(s)); !json.Valid(raw) || len(raw) == 0 || raw[0] != '{' {
-			f.say(s)
+			f.setText(s)
 			return
 		}
 	}
-	env, ok := open(raw)
+	env, ok := parseEnvelope(raw)
 	if !ok {
 		return
 	}
 	if depth < maxNesting {
-		if present(env.Metadata.Raw) {
-			f.read(env.Metadata.Raw, depth+1)
+		if isPresent(env.Metadata.Raw) {
+			f.readError(env.Metadata.Raw, depth+1)
 			if f.text != "" && env.Metadata.Provider != "" {
 				f.text = env.Metadata.Provider + ": " + f.text
 			}
 		}
-		if present(env.Error) {
-			f.read(env.Error, depth+1)
+		if isPresent(env.Error) {
+			f.readError(env.Error, depth+1)
 		}
 	}
-	f.add(env)
+	f.addEnvelope(env)
 }
 
-func (f *fault) add(env envelope) {
-	f.name(scalar(env.Code))
+func (f *apiError) addEnvelope(env envelope) {
+	f.addName(scalarText(env.Code))
 	if env.Inner != nil {
-		f.name(env.Inner.Code)
+		f.addName(env.Inner.Code)
 	}
-	f.name(env.Reason)
+	f.addName(env.Reason)
 	for _, d := range env.Details {
-		f.name(d.Reason)
+		f.addName(d.Reason)
 	}
-	f.name(scalar(env.Status))
-	f.name(env.Type)
+	f.addName(scalarText(env.Status))
+	f.addName(env.Type)
 	for _, raw := range []json.RawMessage{env.Message, env.Detail, env.Errors} {
-		f.say(scalar(raw))
+		f.setText(scalarText(raw))
 	}
 }
 
-func (f *fault) name(s string) {
+func (f *apiError) addName(s string) {
 	if n, err := strconv.Atoi(s); err == nil && n >= 400 && n < 600 {
 		f.status = cmp.Or(f.status, n)
 		return
@@ -310,17 +310,17 @@ func (f *fault) name(s string) {
 	}
 }
 
-func (f *fault) say(s string) {
+func (f *apiError) setText(s string) {
 	f.text = cmp.Or(f.text, s)
 }
 
-// scalar returns a string's value, or other JSON verbatim.
-func scalar(raw json.RawMessage) string {
+// scalarText returns a string's value, or other JSON verbatim.
+func scalarText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}
-	if !present(raw) {
+	if !isPresent(raw) {
 		return ""
 	}
 	return string(raw)

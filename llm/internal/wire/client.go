@@ -45,8 +45,8 @@ type Client struct {
 	// silence (0: 3 minutes).
 	HeaderTimeout, IdleTimeout time.Duration
 
-	once  sync.Once
-	fresh http.RoundTripper // without kept connections
+	once        sync.Once
+	noKeepAlive http.RoundTripper // without kept connections
 }
 
 // HTTP returns a client for many long streams to few hosts. It uses the environment's
@@ -82,34 +82,34 @@ func HTTP() *http.Client {
 //
 // Do reports rate limits in the headers to [llm.WithAllowance].
 func (c *Client) Do(ctx context.Context, model, method, address string, header http.Header, body any) (*http.Response, error) {
-	call := c.call(ctx, model)
-	resp, err := c.send(call, method, address, header, body)
+	call := c.newCall(ctx, model)
+	resp, err := c.sendCall(call, method, address, header, body)
 	if err != nil {
-		err = call.unsent(err)
+		err = call.unsentError(err)
 		call.release()
 		return nil, err
 	}
-	call.wrap(resp)
+	call.wrapBody(resp)
 	if tell := llm.AllowanceOf(ctx); tell != nil {
 		if a, ok := Allowance(resp.Header, time.Now()); ok {
 			tell(a)
 		}
 	}
-	if err := c.check(call, resp, header); err != nil {
+	if err := c.checkResponse(call, resp, header); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
 
-func (c *Client) send(call *call, method, address string, header http.Header, body any) (*http.Response, error) {
-	data, err := encode(body)
+func (c *Client) sendCall(call *call, method, address string, header http.Header, body any) (*http.Response, error) {
+	data, err := encodeBody(body)
 	if err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(call.ctx, method, address, bytes.NewReader(data))
 	if err != nil {
-		return nil, &llm.Error{Class: llm.BadRequest, Message: "bad address: " + textkit.VisibleLine(cause(err).Error(), maxMessage)}
+		return nil, &llm.Error{Class: llm.BadRequest, Message: "bad address: " + textkit.VisibleLine(stripURL(err).Error(), maxMessage)}
 	}
 	for k, v := range header {
 		req.Header[k] = v
@@ -125,19 +125,19 @@ func (c *Client) send(call *call, method, address string, header http.Header, bo
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "ponder")
 	}
-	if err := hold(call, req); err != nil {
+	if err := holdRequest(call, req); err != nil {
 		return nil, err
 	}
-	return c.trip(req, &call.way)
+	return c.sendOnce(req, &call.trace)
 }
 
-// trip sends a request without redirects. It avoids http.Client unless there is a cookie
+// sendOnce sends a request without redirects. It avoids http.Client unless there is a cookie
 // jar.
-func (c *Client) trip(req *http.Request, way *passage) (*http.Response, error) {
+func (c *Client) sendOnce(req *http.Request, way *connTrace) (*http.Response, error) {
 	if c.HTTP != nil && c.HTTP.Jar != nil {
 		h := *c.HTTP
 		h.Timeout = 0
-		h.Transport = carrier{c, way}
+		h.Transport = retryTransport{c, way}
 		h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		return h.Do(req)
 	}
@@ -145,7 +145,7 @@ func (c *Client) trip(req *http.Request, way *passage) (*http.Response, error) {
 		password, _ := u.Password()
 		req.SetBasicAuth(u.Username(), password)
 	}
-	resp, err := carrier{c, way}.RoundTrip(req)
+	resp, err := retryTransport{c, way}.RoundTrip(req)
 	var record tls.RecordHeaderError
 	if errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
 		err = http.ErrSchemeMismatch
@@ -153,7 +153,7 @@ func (c *Client) trip(req *http.Request, way *passage) (*http.Response, error) {
 	return resp, err
 }
 
-func encode(body any) ([]byte, error) {
+func encodeBody(body any) ([]byte, error) {
 	switch b := body.(type) {
 	case nil:
 		return nil, nil
@@ -165,17 +165,17 @@ func encode(body any) ([]byte, error) {
 	return Body(body)
 }
 
-func (c *Client) check(call *call, resp *http.Response, header http.Header) error {
-	if c := coding(resp); c != "" && c != "gzip" {
-		return call.fail(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + textkit.VisibleLine(c, maxMessage)})
+func (c *Client) checkResponse(call *call, resp *http.Response, header http.Header) error {
+	if c := contentEncoding(resp); c != "" && c != "gzip" {
+		return call.annotateError(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + textkit.VisibleLine(c, maxMessage)})
 	}
 	if resp.StatusCode/100 == 2 {
 		if IsType(resp, "text/html") {
-			return call.fail(&llm.Error{Class: llm.Malformed, Message: "the answer is a web page: is the base URL right?"})
+			return call.annotateError(&llm.Error{Class: llm.Malformed, Message: "the answer is a web page: is the base URL right?"})
 		}
 		return nil
 	}
-	return call.fail(c.refusal(resp, header))
+	return call.annotateError(c.refusalError(resp, header))
 }
 
 // IsType reports whether resp has the content type want, without parameters.
@@ -184,7 +184,7 @@ func IsType(resp *http.Response, want string) bool {
 	return strings.EqualFold(strings.TrimSpace(got), want)
 }
 
-func (c *Client) full(model string) string {
+func (c *Client) fullName(model string) string {
 	if model == "" {
 		return c.Name
 	}
@@ -220,28 +220,28 @@ func (c *Client) Count(ctx context.Context, model, address string, header http.H
 		}
 		err = &llm.Error{Class: llm.Malformed, Message: "the answer has no count of tokens"}
 	}
-	return 0, Ask{Model: c.full(model), Sent: header, Advice: c.Advice}.Blame(err, llm.Usage{})
+	return 0, RequestInfo{Model: c.fullName(model), Sent: header, Advice: c.Advice}.Attribute(err, llm.Usage{})
 }
 
 // Fetch sends one request and returns up to most bytes of its answer. In-band errors lack
-// the model; see [Ask.Blame].
-func (c *Client) Fetch(ctx context.Context, model, method, address string, header http.Header, body any, most int64) ([]byte, error) {
+// the model; see [RequestInfo.Attribute].
+func (c *Client) Fetch(ctx context.Context, model, method, address string, header http.Header, body any, maxBytes int64) ([]byte, error) {
 	resp, err := c.Do(ctx, model, method, address, header, body)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to the end
-	data, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBytes))
 	if err != nil {
 		return nil, err
 	}
-	if e := InBand(data); e != nil {
+	if e := InBandError(data); e != nil {
 		return nil, e
 	}
 	return data, nil
 }
 
-func coding(resp *http.Response) string {
+func contentEncoding(resp *http.Response) string {
 	c := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	switch c {
 	case "identity":
@@ -252,21 +252,21 @@ func coding(resp *http.Response) string {
 	return c
 }
 
-// unzipped decodes a body that a proxy may have compressed.
-func unzipped(resp *http.Response) io.ReadCloser {
-	if coding(resp) != "gzip" {
+// unzipBody decodes a body that a proxy may have compressed.
+func unzipBody(resp *http.Response) io.ReadCloser {
+	if contentEncoding(resp) != "gzip" {
 		return resp.Body
 	}
-	return &unzipper{ReadCloser: resp.Body}
+	return &gzipBody{ReadCloser: resp.Body}
 }
 
-// An unzipper reads nothing before its first Read.
-type unzipper struct {
+// A gzipBody reads nothing before its first Read.
+type gzipBody struct {
 	io.ReadCloser
 	zip *gzip.Reader
 }
 
-func (u *unzipper) Read(p []byte) (n int, err error) {
+func (u *gzipBody) Read(p []byte) (n int, err error) {
 	if u.zip == nil {
 		if u.zip, err = gzip.NewReader(u.ReadCloser); err != nil {
 			return 0, err

@@ -21,7 +21,7 @@ import (
 	"ponder/llm"
 )
 
-func client() *Client {
+func newClient() *Client {
 	return &Client{HTTP: HTTP(), Name: "acme", Advice: func(c llm.Class) string {
 		if c == llm.Auth {
 			return "set ACME_API_KEY"
@@ -30,21 +30,21 @@ func client() *Client {
 	}}
 }
 
-func serve(t *testing.T, h http.HandlerFunc) string {
+func serveHandler(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL
 }
 
-func post(ctx context.Context, c *Client, url string, body any) (*http.Response, error) {
+func postBody(ctx context.Context, c *Client, url string, body any) (*http.Response, error) {
 	return c.Do(ctx, "m1", http.MethodPost, url, http.Header{"Authorization": {"Bearer topsecret"}}, body)
 }
 
 func TestDoSends(t *testing.T) {
 	type got struct{ Body, Type, Auth, Agent string }
 	var g got
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		g = got{string(b), r.Header.Get("Content-Type"), r.Header.Get("Authorization"), r.Header.Get("User-Agent")}
 	})
@@ -60,7 +60,7 @@ func TestDoSends(t *testing.T) {
 		{"bytes", []byte(`{"a":"<&>"}`), `{"a":"<&>"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			resp, err := post(t.Context(), client(), url, tt.body)
+			resp, err := postBody(t.Context(), newClient(), url, tt.body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,12 +117,12 @@ func TestDoFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			url := tt.url
 			if tt.handler != nil {
-				url = serve(t, tt.handler)
+				url = serveHandler(t, tt.handler)
 			}
 			if tt.url == "https" {
 				url = strings.Replace(url, "http:", "https:", 1)
 			}
-			resp, err := post(t.Context(), client(), url, struct{}{})
+			resp, err := postBody(t.Context(), newClient(), url, struct{}{})
 			if err == nil {
 				resp.Body.Close()
 				t.Fatal("no error")
@@ -139,19 +139,19 @@ func TestDoFails(t *testing.T) {
 }
 
 func TestDoNoSuchHost(t *testing.T) {
-	c := client()
-	c.HTTP.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+	c := newClient()
+	c.HTTP.Transport = roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "nowhere.invalid", IsNotFound: true}}
 	})
-	_, err := post(t.Context(), c, "http://nowhere.invalid/", nil)
+	_, err := postBody(t.Context(), c, "http://nowhere.invalid/", nil)
 	if llm.ClassOf(err) != llm.Unreachable || err.Error() != "acme/m1: no such host: nowhere.invalid" {
 		t.Errorf("got %s %q", llm.ClassOf(err), err)
 	}
 }
 
 func TestNoKey(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })
-	_, err := client().Do(t.Context(), "", http.MethodGet, url, nil, nil)
+	url := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })
+	_, err := newClient().Do(t.Context(), "", http.MethodGet, url, nil, nil)
 	if want := "acme: no key given (401): set ACME_API_KEY"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -169,12 +169,12 @@ func TestDoAsClient(t *testing.T) {
 		want string
 	}{{"without cookies", nil, "u:p; "}, {"with cookies", jar, "u:p; a=b"}} {
 		t.Run(tt.name, func(t *testing.T) {
-			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			url := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 				user, password, _ := r.BasicAuth()
 				http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
 				_, _ = fmt.Fprintf(w, "%s:%s; %s", user, password, r.Header.Get("Cookie"))
 			})
-			c := client()
+			c := newClient()
 			c.HTTP.Jar = tt.jar
 			var got []byte
 			for range 2 { // the first answer sets a cookie
@@ -196,7 +196,7 @@ func TestDoAsClient(t *testing.T) {
 }
 
 func TestErrorBodyIsBounded(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	url := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(500)
 		for range 1000 {
 			if _, err := io.WriteString(w, strings.Repeat("long ", 1000)); err != nil {
@@ -204,7 +204,7 @@ func TestErrorBodyIsBounded(t *testing.T) {
 			}
 		}
 	})
-	_, err := post(t.Context(), client(), url, nil)
+	_, err := postBody(t.Context(), newClient(), url, nil)
 	if n := len(err.Error()); n > 700 {
 		t.Errorf("the error has %d bytes", n)
 	}
@@ -218,7 +218,7 @@ func TestCancelClosesConnection(t *testing.T) {
 	for name, end := range tests {
 		t.Run(name, func(t *testing.T) {
 			closed := make(chan struct{})
-			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			url := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.WriteString(w, "data: a\n\n")
 				w.(http.Flusher).Flush()
 				<-r.Context().Done()
@@ -226,7 +226,7 @@ func TestCancelClosesConnection(t *testing.T) {
 			})
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			resp, err := post(ctx, client(), url, nil)
+			resp, err := postBody(ctx, newClient(), url, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,12 +246,12 @@ func TestCancelClosesConnection(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	url := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "data: a\n\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	})
-	resp, err := post(ctx, client(), url, nil)
+	resp, err := postBody(ctx, newClient(), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,18 +264,18 @@ func TestCancelled(t *testing.T) {
 	if llm.ClassOf(last) != llm.Cancelled || !errors.Is(last, context.Canceled) {
 		t.Errorf("mid-stream: got %v", last)
 	}
-	if _, err := post(ctx, client(), url, nil); llm.ClassOf(err) != llm.Cancelled {
+	if _, err := postBody(ctx, newClient(), url, nil); llm.ClassOf(err) != llm.Cancelled {
 		t.Errorf("before the request: got %v", err)
 	}
 }
 
 func TestBrokenConnection(t *testing.T) {
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	url := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "data: a\n\n")
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	resp, err := post(t.Context(), client(), url, nil)
+	resp, err := postBody(t.Context(), newClient(), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,9 +286,9 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
+type roundTripFunc func(*http.Request) (*http.Response, error)
 
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // silentBody yields text, then blocks.
 func silentBody(r *http.Request, text string) io.ReadCloser {
@@ -303,9 +303,9 @@ func silentBody(r *http.Request, text string) io.ReadCloser {
 
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := client()
+		c := newClient()
 		c.IdleTimeout, c.HeaderTimeout = 10*time.Second, time.Minute
-		c.HTTP = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		c.HTTP = &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path == "/never" {
 				<-r.Context().Done()
 				return nil, r.Context().Err()
@@ -313,12 +313,12 @@ func TestSilence(t *testing.T) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: silentBody(r, "data: a\n\n: ping\n\n"), Request: r}, nil
 		})}
 		begin := time.Now()
-		_, err := post(t.Context(), c, "http://x/never", nil)
+		_, err := postBody(t.Context(), c, "http://x/never", nil)
 		if took := time.Since(begin); llm.ClassOf(err) != llm.Transient || err.Error() != "acme/m1: no data for 1m0s" || took != time.Minute {
 			t.Errorf("no header: got %v after %v", err, took)
 		}
 		begin = time.Now()
-		resp, err := post(t.Context(), c, "http://x/", nil)
+		resp, err := postBody(t.Context(), c, "http://x/", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,29 +339,29 @@ func TestSilence(t *testing.T) {
 // A finished stream keeps its connection, even if its context ends.
 func TestFinishKeepsConnection(t *testing.T) {
 	rest := make(chan struct{})
-	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	url := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 		w.(http.Flusher).Flush()
 		<-rest
 		_, _ = io.WriteString(w, ": bye\n\n")
 	})
 	var dialed, drained = 0, make(chan struct{}, 2)
-	c := client()
+	c := newClient()
 	transport := c.HTTP.Transport.(*http.Transport)
 	transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		dialed++
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}
-	c.HTTP.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+	c.HTTP.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 		resp, err := transport.RoundTrip(r)
 		if err == nil {
-			resp.Body = signalling{resp.Body, drained}
+			resp.Body = closeSignal{resp.Body, drained}
 		}
 		return resp, err
 	})
 	for range 2 {
 		ctx, stop := context.WithCancel(t.Context())
-		resp, err := post(ctx, c, url, nil)
+		resp, err := postBody(ctx, c, url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,12 +382,12 @@ func TestFinishKeepsConnection(t *testing.T) {
 	}
 }
 
-type signalling struct {
+type closeSignal struct {
 	io.ReadCloser
 	closed chan struct{}
 }
 
-func (s signalling) Close() error {
+func (s closeSignal) Close() error {
 	err := s.ReadCloser.Close()
 	s.closed <- struct{}{}
 	return err
@@ -424,10 +424,10 @@ func TestTokens(t *testing.T) {
 
 // A refusing proxy is Unreachable.
 func TestProxyRefuses(t *testing.T) {
-	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
-	c := client()
+	proxy := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
+	c := newClient()
 	c.HTTP.Transport.(*http.Transport).Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }
-	_, err := post(t.Context(), c, "https://model.invalid/", nil)
+	_, err := postBody(t.Context(), c, "https://model.invalid/", nil)
 	if llm.ClassOf(err) != llm.Unreachable || err.Error() != "acme/m1: the proxy refuses to connect: 407 Proxy Authentication Required" {
 		t.Errorf("got %v", err)
 	}

@@ -13,14 +13,14 @@ import (
 	"ponder/llm"
 )
 
-// A drip yields pieces at intervals and repeats the last; \x00 is the end.
-type drip struct {
+// A slowReader yields pieces at intervals and repeats the last; \x00 is the end.
+type slowReader struct {
 	every  time.Duration
 	pieces []string
 	stop   <-chan struct{}
 }
 
-func (d *drip) Read(p []byte) (int, error) {
+func (d *slowReader) Read(p []byte) (int, error) {
 	select {
 	case <-time.After(d.every):
 	case <-d.stop:
@@ -36,7 +36,7 @@ func (d *drip) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (d *drip) Close() error { return nil }
+func (d *slowReader) Close() error { return nil }
 
 // Answers end, with or without a terminal event.
 func TestClock(t *testing.T) {
@@ -57,23 +57,23 @@ func TestClock(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, kind, read := client(), "text/event-stream", Data
+				c, kind, read := newClient(), "text/event-stream", Data
 				if slices.Contains(tt.pieces, "\x00") {
-					kind, read = "application/json", Whole
+					kind, read = "application/json", ReadWhole
 				}
-				c.HTTP.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+				c.HTTP.Transport = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 					return &http.Response{
 						StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}},
-						Body: &drip{tt.every, tt.pieces, r.Context().Done()}, Request: r,
+						Body: &slowReader{tt.every, tt.pieces, r.Context().Done()}, Request: r,
 					}, nil
 				})
 				began := time.Now()
-				resp, err := post(t.Context(), c, "http://h/", nil)
+				resp, err := postBody(t.Context(), c, "http://h/", nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var class llm.Class
-				Ask{Model: "p/m"}.Stream(resp, read(resp.Body), &list{}, func(_ llm.Delta, err error) bool {
+				RequestInfo{Model: "p/m"}.Stream(resp, read(resp.Body), &listFold{}, func(_ llm.Delta, err error) bool {
 					if err != nil {
 						class = llm.ClassOf(err)
 					}
@@ -110,10 +110,10 @@ func TestNamedErrors(t *testing.T) {
 		{`data: {"error":{"message":"secret key-1 is bad"}}`, llm.Transient, 0, "secret [redacted] is bad"},
 	} {
 		t.Run(tt.body, func(t *testing.T) {
-			ask := Ask{Sent: http.Header{"X-Api-Key": {"key-1"}}}
+			ask := RequestInfo{Sent: http.Header{"X-Api-Key": {"key-1"}}}
 			resp := &http.Response{Body: io.NopCloser(strings.NewReader(tt.body + "\n\n"))}
 			var got *llm.Error
-			ask.Stream(resp, Data(resp.Body), &list{}, func(_ llm.Delta, err error) bool {
+			ask.Stream(resp, Data(resp.Body), &listFold{}, func(_ llm.Delta, err error) bool {
 				_ = errors.As(err, &got)
 				return true
 			})

@@ -21,7 +21,7 @@ func TestCoding(t *testing.T) {
 		{"gzip", 400, "", llm.TooLong},
 		{"br", 200, "", llm.Malformed},
 	} {
-		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		base := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
 			if got := r.Header.Get("Accept-Encoding"); got != "identity" {
 				t.Errorf("asks for %q", got)
 			}
@@ -35,7 +35,7 @@ func TestCoding(t *testing.T) {
 				_, _ = io.WriteString(z, `{"error":{"code":"context_length_exceeded","message":"too long"}}`)
 			}
 		})
-		resp, err := post(t.Context(), client(), base, nil)
+		resp, err := postBody(t.Context(), newClient(), base, nil)
 		if err != nil {
 			if llm.ClassOf(err) != tt.class {
 				t.Errorf("%s %d: got %v, want %s", tt.coding, tt.status, err, tt.class)

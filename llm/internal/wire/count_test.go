@@ -29,7 +29,7 @@ func TestCountedOr(t *testing.T) {
 		{llm.Usage{Input: 3}, llm.Usage{Input: 3, Output: 10, Estimated: true}, 36},
 		{llm.Usage{Cost: &cost}, llm.Usage{Input: 20, Output: 10, Cost: &cost, Estimated: true}, 36},
 	} {
-		if got := CountedOr(tt.used, 72, tt.out); got != tt.want {
+		if got := FillMissing(tt.used, 72, tt.out); got != tt.want {
 			t.Errorf("CountedOr(%+v, 72, %d) = %+v, want %+v", tt.used, tt.out, got, tt.want)
 		}
 	}

@@ -57,7 +57,7 @@ func TestInBand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, InBand([]byte(tt.in)), cmpopts.IgnoreFields(llm.Error{}, "Err")); diff != "" {
+			if diff := cmp.Diff(tt.want, InBandError([]byte(tt.in)), cmpopts.IgnoreFields(llm.Error{}, "Err")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -106,11 +106,11 @@ func TestRefusal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f, ok := parseFault([]byte(tt.body), true)
+			f, ok := parseAPIError([]byte(tt.body), true)
 			if !ok {
 				t.Fatal("a whole body is not taken for an error")
 			}
-			e := f.err(tt.status)
+			e := f.toError(tt.status)
 			if e.Class != tt.class || e.Message != tt.text || e.Status != tt.status {
 				t.Errorf("got %s %d %q, want %s %d %q", e.Class, e.Status, e.Message, tt.class, tt.status, tt.text)
 			}
@@ -122,7 +122,7 @@ func FuzzInBand(f *testing.F) {
 	f.Add(`{"error":{"code":429,"metadata":{"raw":"{\"error\":\"x\"}"}}}`)
 	f.Add(`[{"error":"a"}]`)
 	f.Fuzz(func(t *testing.T, in string) {
-		e := InBand([]byte(in))
+		e := InBandError([]byte(in))
 		if e == nil {
 			return
 		}

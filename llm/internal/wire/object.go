@@ -149,7 +149,7 @@ func Paragraphs(texts ...string) string {
 // SchemaName returns a name that every provider accepts.
 func SchemaName(s *llm.Schema) string {
 	name := strings.Map(func(r rune) rune {
-		if keyRune(r) && r != '*' {
+		if isKeyRune(r) && r != '*' {
 			return r
 		}
 		return '_'
@@ -178,9 +178,9 @@ func IsObjectSchema(schema json.RawMessage) bool {
 // ToolName returns a name that every provider accepts: letters, digits, _ and -.
 func ToolName(s string) string {
 	for i := range len(s) {
-		if !keyRune(rune(s[i])) || s[i] == '*' {
+		if !isKeyRune(rune(s[i])) || s[i] == '*' {
 			return strings.Map(func(r rune) rune {
-				if keyRune(r) && r != '*' {
+				if isKeyRune(r) && r != '*' {
 					return r
 				}
 				return '_'
@@ -190,8 +190,8 @@ func ToolName(s string) string {
 	return s
 }
 
-// Vectors returns an error unless there are n vectors of equal length.
-func Vectors(vectors [][]float32, n int) error {
+// CheckVectors returns an error unless there are n vectors of equal length.
+func CheckVectors(vectors [][]float32, n int) error {
 	if len(vectors) != n {
 		return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer has %d vectors for %d texts", len(vectors), n)}
 	}

@@ -18,33 +18,33 @@ const firstText = 256
 // Parts collects a streamed answer. It joins consecutive pieces of text, or of reasoning.
 // The zero value is empty.
 type Parts struct {
-	parts   []llm.Part
-	text    strings.Builder
-	thought bool
-	size    int
+	parts       []llm.Part
+	text        strings.Builder
+	inReasoning bool
+	size        int
 }
 
-func (p *Parts) Text(s string) error { return p.piece(s, false) }
+func (p *Parts) Text(s string) error { return p.addPiece(s, false) }
 
-func (p *Parts) Reasoning(s string) error { return p.piece(s, true) }
+func (p *Parts) Reasoning(s string) error { return p.addPiece(s, true) }
 
 func (p *Parts) Show(thought, text string) error {
 	return errors.Join(p.Reasoning(thought), p.Text(text))
 }
 
-func (p *Parts) piece(s string, thought bool) error {
+func (p *Parts) addPiece(s string, thought bool) error {
 	if s == "" {
 		return nil
 	}
-	if p.thought != thought {
+	if p.inReasoning != thought {
 		p.flush()
-		p.thought = thought
+		p.inReasoning = thought
 	}
 	if p.text.Cap() == 0 {
 		p.text.Grow(max(len(s), firstText))
 	}
 	p.text.WriteString(s)
-	return p.grow(len(s))
+	return p.addSize(len(s))
 }
 
 func (p *Parts) Add(part llm.Part) error {
@@ -60,7 +60,7 @@ func (p *Parts) Add(part llm.Part) error {
 	if part.Media != nil {
 		n += len(part.Media.Data)
 	}
-	return p.grow(n)
+	return p.addSize(n)
 }
 
 // Seal attaches o to the last part and ends it.
@@ -68,14 +68,14 @@ func (p *Parts) Seal(o *llm.Opaque) error {
 	p.flush()
 	if n := len(p.parts); n > 0 {
 		p.parts[n-1].Opaque = o
-		return p.grow(len(o.Data))
+		return p.addSize(len(o.Data))
 	}
 	return p.Add(llm.Part{Opaque: o})
 }
 
-func (p *Parts) grow(n int) error {
+func (p *Parts) addSize(n int) error {
 	if p.size += n; p.size > maxAnswer || len(p.parts) > maxParts {
-		return oversize()
+		return oversizeError()
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (p *Parts) flush() {
 		return
 	}
 	part := llm.Part{Text: p.text.String()}
-	if p.thought {
+	if p.inReasoning {
 		part = llm.Part{Reasoning: part.Text}
 	}
 	p.parts = append(p.parts, part)
@@ -94,8 +94,8 @@ func (p *Parts) flush() {
 
 func (p *Parts) Size() int { return p.size }
 
-// Done returns the parts and resets p.
-func (p *Parts) Done() []llm.Part {
+// TakeParts returns the parts and resets p.
+func (p *Parts) TakeParts() []llm.Part {
 	p.flush()
 	parts := p.parts
 	*p = Parts{}
@@ -129,16 +129,16 @@ func CallObject(input json.RawMessage) json.RawMessage {
 	return json.RawMessage(`{"input":` + trimmed + `}`)
 }
 
-// Own returns o's data if the named model made it, or nil.
-func Own(o *llm.Opaque, model string) json.RawMessage {
+// OpaqueData returns o's data if the named model made it, or nil.
+func OpaqueData(o *llm.Opaque, model string) json.RawMessage {
 	if o == nil || o.Model != model || len(o.Data) == 0 {
 		return nil
 	}
 	return o.Data
 }
 
-// CountedOr returns used, with estimates from bytes for missing counts.
-func CountedOr(used llm.Usage, in, out int) llm.Usage {
+// FillMissing returns used, with estimates from bytes for missing counts.
+func FillMissing(used llm.Usage, in, out int) llm.Usage {
 	if used.Output == 0 && out > 0 && used.Total() > 0 {
 		used.Output, used.Estimated = Tokens(out), true
 	}
@@ -164,8 +164,8 @@ type Think struct {
 	// Open means that the template drops the start tag.
 	Open bool
 
-	state thinkState
-	held  string
+	state   thinkState
+	pending string
 }
 
 type thinkState int
@@ -185,7 +185,7 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 	if t.state == atStart && t.Open {
 		t.state = inThought
 	}
-	text, t.held = t.held+text, ""
+	text, t.pending = t.pending+text, ""
 	if t.state == atStart {
 		trimmed := strings.TrimLeft(text, " \t\r\n")
 		switch {
@@ -196,7 +196,7 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 			t.state = inThought
 			text = trimmed[len(thinkOpen):]
 		case strings.HasPrefix(thinkOpen, trimmed):
-			t.held = text
+			t.pending = text
 			return "", ""
 		default:
 			t.state = inAnswer
@@ -206,8 +206,8 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 	if t.state == inThought {
 		before, after, found := strings.Cut(text, thinkClose)
 		if !found {
-			keep := partial(text, thinkClose)
-			t.held = text[len(text)-keep:]
+			keep := partialTag(text, thinkClose)
+			t.pending = text[len(text)-keep:]
 			return text[:len(text)-keep], ""
 		}
 		t.state = afterThought
@@ -221,16 +221,16 @@ func (t *Think) Push(text string) (reasoning, answer string) {
 
 // Flush returns the held text.
 func (t *Think) Flush() (reasoning, answer string) {
-	held := t.held
-	t.held = ""
+	held := t.pending
+	t.pending = ""
 	if t.state == inThought {
 		return held, ""
 	}
 	return "", held
 }
 
-// partial returns the length of tag's longest prefix at text's end.
-func partial(text, tag string) int {
+// partialTag returns the length of tag's longest prefix at text's end.
+func partialTag(text, tag string) int {
 	for n := min(len(tag)-1, len(text)); n > 0; n-- {
 		if strings.HasSuffix(text, tag[:n]) {
 			return n

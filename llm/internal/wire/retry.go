@@ -19,28 +19,28 @@ import (
 const (
 	maxRetryAfter = 24 * time.Hour
 
-	// notSoon is the minimum delay if a provider asks for no retry. It exceeds every
+	// minNoRetry is the minimum delay if a provider asks for no retry. It exceeds every
 	// default patience in [llm.Policy], so that callers use another model.
-	notSoon = 6 * time.Minute
+	minNoRetry = 6 * time.Minute
 )
 
 // RetryAfter returns the requested delay, at most a day, or zero. It reads
 // retry-after-ms, Retry-After, Google's retryDelay, and "try again in". With
 // x-should-retry false it is at least six minutes.
 func RetryAfter(header http.Header, body []byte, now time.Time) time.Duration {
-	d := hint(header, body, now)
+	d := requestedDelay(header, body, now)
 	if strings.EqualFold(header.Get("x-should-retry"), "false") {
-		d = max(d, notSoon)
+		d = max(d, minNoRetry)
 	}
 	return min(max(d, 0), maxRetryAfter)
 }
 
-func hint(header http.Header, body []byte, now time.Time) time.Duration {
-	if d := amount(header.Get("retry-after-ms"), time.Millisecond); d > 0 {
+func requestedDelay(header http.Header, body []byte, now time.Time) time.Duration {
+	if d := parseAmount(header.Get("retry-after-ms"), time.Millisecond); d > 0 {
 		return d
 	}
 	after := strings.TrimSpace(header.Get("Retry-After"))
-	if d := amount(strings.TrimSuffix(after, "s"), time.Second); d > 0 {
+	if d := parseAmount(strings.TrimSuffix(after, "s"), time.Second); d > 0 {
 		return d
 	}
 	if at, err := http.ParseTime(after); err == nil {
@@ -48,14 +48,14 @@ func hint(header http.Header, body []byte, now time.Time) time.Duration {
 	}
 	body = bytes.ToLower(body)
 	for _, mark := range []string{"retrydelay", "try again in ", "retry in "} {
-		if d := spoken(body, mark); d > 0 {
+		if d := delayAfter(body, mark); d > 0 {
 			return d
 		}
 	}
 	return 0
 }
 
-func amount(s string, unit time.Duration) time.Duration {
+func parseAmount(s string, unit time.Duration) time.Duration {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err != nil || math.IsNaN(f) || f <= 0 {
 		return 0
@@ -63,31 +63,31 @@ func amount(s string, unit time.Duration) time.Duration {
 	return time.Duration(min(f*float64(unit), float64(maxRetryAfter)))
 }
 
-// spoken parses the duration after mark in a lower-case body.
-func spoken(body []byte, mark string) time.Duration {
+// delayAfter parses the duration after mark in a lower-case body.
+func delayAfter(body []byte, mark string) time.Duration {
 	_, rest, ok := bytes.Cut(body, []byte(mark))
 	if !ok {
 		return 0
 	}
-	return duration(strings.TrimLeft(string(rest[:min(len(rest), 64)]), "\\\": \t\r\n{second"))
+	return parseDuration(strings.TrimLeft(string(rest[:min(len(rest), 64)]), "\\\": \t\r\n{second"))
 }
 
-// duration parses 53s, 1.5s, 200ms, 6m0s, 2 minutes, 1 hour 30 minutes; bare numbers are
+// parseDuration parses 53s, 1.5s, 200ms, 6m0s, 2 minutes, 1 hour 30 minutes; bare numbers are
 // seconds. It expects lower case.
-func duration(s string) (d time.Duration) {
+func parseDuration(s string) (d time.Duration) {
 	for first := true; ; first = false {
-		n := span(s, "0123456789.")
+		n := leadingLen(s, "0123456789.")
 		number := strings.TrimRight(s[:n], ".")
 		s = strings.TrimLeft(s[n:], " ")
-		n = span(s, "abcdefghijklmnopqrstuvwxyz")
+		n = leadingLen(s, "abcdefghijklmnopqrstuvwxyz")
 		unit, ok := units[s[:n]]
 		if first && n == 0 {
-			return amount(number, time.Second)
+			return parseAmount(number, time.Second)
 		}
 		if !ok || number == "" {
 			return d
 		}
-		d = min(d+amount(number, unit), maxRetryAfter)
+		d = min(d+parseAmount(number, unit), maxRetryAfter)
 		s = strings.TrimLeft(s[n:], " ")
 	}
 }
@@ -100,7 +100,7 @@ var units = map[string]time.Duration{
 	"day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-func span(s, some string) int { return len(s) - len(strings.TrimLeft(s, some)) }
+func leadingLen(s, some string) int { return len(s) - len(strings.TrimLeft(s, some)) }
 
 // A rateHeader names one limit's headers, in canonical form.
 type rateHeader struct {
@@ -128,7 +128,7 @@ var rateHeaders = [...]rateHeader{
 
 const (
 	maxAllowed  = 1e9 // maximum plausible
-	leastReset  = time.Millisecond
+	minReset    = time.Millisecond
 	maxResetLen = 64 // bytes
 )
 
@@ -140,7 +140,7 @@ func Allowance(h http.Header, now time.Time) (a llm.Allowance, ok bool) {
 		now = at // the server's clock
 	}
 	for _, r := range rateHeaders {
-		b, said := r.read(h, now)
+		b, said := r.readLimit(h, now)
 		if !said {
 			continue
 		}
@@ -151,23 +151,23 @@ func Allowance(h http.Header, now time.Time) (a llm.Allowance, ok bool) {
 	return a, ok
 }
 
-func (r rateHeader) read(h http.Header, now time.Time) (llm.Allowance, bool) {
-	left, ok := allowed(h, r.left)
+func (r rateHeader) readLimit(h http.Header, now time.Time) (llm.Allowance, bool) {
+	left, ok := headerCount(h, r.left)
 	if !ok || r.token && left > 0 {
 		return llm.Allowance{}, false
 	}
-	reset, ok := resetIn(h.Get(r.reset), now)
+	reset, ok := parseReset(h.Get(r.reset), now)
 	if !ok || reset > maxRetryAfter || reset <= 0 && left == 0 {
 		return llm.Allowance{}, false
 	}
-	a := llm.Allowance{Requests: left, After: max(reset, leastReset)}
-	if limit, ok := allowed(h, r.limit); ok && limit > left {
-		a.After, a.Steady = max(reset/time.Duration(limit-left), leastReset), true
+	a := llm.Allowance{Requests: left, After: max(reset, minReset)}
+	if limit, ok := headerCount(h, r.limit); ok && limit > left {
+		a.After, a.Steady = max(reset/time.Duration(limit-left), minReset), true
 	}
 	return a, true
 }
 
-func allowed(h http.Header, name string) (int, bool) {
+func headerCount(h http.Header, name string) (int, bool) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(h.Get(name)), 64)
 	if err != nil || !(f >= 0 && f <= maxAllowed) {
 		return 0, false
@@ -177,13 +177,13 @@ func allowed(h http.Header, name string) (int, bool) {
 
 // Larger numbers are seconds or milliseconds since 1970.
 const (
-	leastUnix   = 1e8
-	leastMillis = 1e11
-	mostMillis  = 1e14
+	minUnix   = 1e8
+	minMillis = 1e11
+	maxMillis = 1e14
 )
 
-// resetIn parses 6m0s, 7.66s, 120ms, seconds, or a date.
-func resetIn(s string, now time.Time) (time.Duration, bool) {
+// parseReset parses 6m0s, 7.66s, 120ms, seconds, or a date.
+func parseReset(s string, now time.Time) (time.Duration, bool) {
 	if s = strings.TrimSpace(s); s == "" || len(s) > maxResetLen {
 		return 0, false
 	}
@@ -195,30 +195,30 @@ func resetIn(s string, now time.Time) (time.Duration, bool) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	switch {
-	case err != nil || !(f >= 0 && f <= mostMillis):
+	case err != nil || !(f >= 0 && f <= maxMillis):
 		return 0, false
-	case f >= leastMillis:
+	case f >= minMillis:
 		return time.UnixMilli(int64(f)).Sub(now), true
-	case f >= leastUnix:
+	case f >= minUnix:
 		return time.Unix(int64(f), 0).Sub(now), true
 	}
 	return time.Duration(f * float64(time.Second)), true
 }
 
-// leastHint is the shortest reset that becomes a RetryAfter; below it, back-off is safer.
-const leastHint = time.Second
+// minHint is the shortest reset that becomes a RetryAfter; below it, back-off is safer.
+const minHint = time.Second
 
 // maxErrorBody is large because JSON must be parsed whole.
 const maxErrorBody = 1 << 20
 
-func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
+func (c *Client) refusalError(resp *http.Response, sent http.Header) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	var broken *llm.Error
 	if errors.As(err, &broken) && broken.Class == llm.Cancelled {
 		return broken
 	}
-	f, _ := parseFault(data, true)
-	e := f.err(resp.StatusCode)
+	f, _ := parseAPIError(data, true)
+	e := f.toError(resp.StatusCode)
 	if resp.StatusCode/100 == 3 {
 		e.Class, e.Message, e.Advice = llm.NotFound, "the server redirects elsewhere", "correct the base URL"
 	}
@@ -226,18 +226,18 @@ func (c *Client) refusal(resp *http.Response, sent http.Header) *llm.Error {
 		e.Class = llm.Transient
 	}
 	e.RetryAfter = RetryAfter(resp.Header, data, time.Now())
-	if a, ok := Allowance(resp.Header, time.Now()); ok && a.Requests == 0 && a.After >= leastHint && e.Class == llm.RateLimited && e.RetryAfter == 0 {
+	if a, ok := Allowance(resp.Header, time.Now()); ok && a.Requests == 0 && a.After >= minHint && e.Class == llm.RateLimited && e.RetryAfter == 0 {
 		e.RetryAfter = a.After
 	}
-	e.Message = redact(e.Message, secrets(sent))
-	if e.Class == llm.Auth && e.Message == keyRejected && len(secrets(sent)) == 0 {
+	e.Message = redact(e.Message, secretKeys(sent))
+	if e.Class == llm.Auth && e.Message == keyRejected && len(secretKeys(sent)) == 0 {
 		e.Message = "no key given"
 	}
 	return e
 }
 
-// untrusted reports whether the server's identity or protocol failed TLS.
-func untrusted(err error) bool {
+// isUntrusted reports whether the server's identity or protocol failed TLS.
+func isUntrusted(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var header tls.RecordHeaderError
 	var authority x509.UnknownAuthorityError

@@ -29,11 +29,11 @@ func (s *Scanner) Members(f func(key []byte) bool) bool {
 		return true
 	}
 	for {
-		key, ok := s.key()
+		key, ok := s.readKey()
 		if !ok || !s.Take(':') {
 			return false
 		}
-		if s.space(); !f(key) {
+		if s.skipSpace(); !f(key) {
 			return false
 		}
 		if s.Take('}') {
@@ -45,8 +45,8 @@ func (s *Scanner) Members(f func(key []byte) bool) bool {
 	}
 }
 
-func (s *Scanner) key() ([]byte, bool) {
-	s.space()
+func (s *Scanner) readKey() ([]byte, bool) {
+	s.skipSpace()
 	if s.at == len(s.data) || s.data[s.at] != '"' {
 		return nil, false
 	}
@@ -62,7 +62,7 @@ func (s *Scanner) key() ([]byte, bool) {
 	return nil, false
 }
 
-func (s *Scanner) space() {
+func (s *Scanner) skipSpace() {
 	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\n' || s.data[s.at] == '\t' || s.data[s.at] == '\r') {
 		s.at++
 	}
@@ -70,12 +70,12 @@ func (s *Scanner) space() {
 
 // End reports whether only white space is left.
 func (s *Scanner) End() bool {
-	s.space()
+	s.skipSpace()
 	return s.at == len(s.data)
 }
 
 func (s *Scanner) Take(b byte) bool {
-	s.space()
+	s.skipSpace()
 	if s.at == len(s.data) || s.data[s.at] != b {
 		return false
 	}
@@ -87,7 +87,7 @@ func (s *Scanner) Null() bool { return s.Word("null") }
 
 // Word consumes a token such as true.
 func (s *Scanner) Word(word string) bool {
-	s.space()
+	s.skipSpace()
 	if end := s.at + len(word); end > len(s.data) || string(s.data[s.at:end]) != word {
 		return false
 	}
@@ -97,18 +97,18 @@ func (s *Scanner) Word(word string) bool {
 
 // Scalar skips a value that is no object or list.
 func (s *Scanner) Scalar() bool {
-	s.space()
+	s.skipSpace()
 	return s.at < len(s.data) && s.data[s.at] != '{' && s.data[s.at] != '[' && s.Skip()
 }
 
 // Skip skips any value.
 func (s *Scanner) Skip() bool {
-	s.space()
+	s.skipSpace()
 	start, depth := s.at, 0
 	for s.at < len(s.data) {
 		switch s.data[s.at] {
 		case '"':
-			if !s.quoted() {
+			if !s.skipString() {
 				return false
 			}
 			if depth == 0 {
@@ -137,7 +137,7 @@ func (s *Scanner) Skip() bool {
 
 // Raw consumes a value and returns its bytes, or nil.
 func (s *Scanner) Raw() []byte {
-	s.space()
+	s.skipSpace()
 	start := s.at
 	if !s.Skip() {
 		return nil
@@ -145,7 +145,7 @@ func (s *Scanner) Raw() []byte {
 	return s.data[start:s.at]
 }
 
-func (s *Scanner) quoted() bool {
+func (s *Scanner) skipString() bool {
 	for s.at++; ; s.at++ {
 		n := bytes.IndexByte(s.data[s.at:], '"')
 		if n < 0 {
@@ -184,7 +184,7 @@ func (s *Scanner) Text(to *string) bool {
 	}
 	plain, ascii := true, true
 	for s.at++; ; s.at++ {
-		s.run()
+		s.skipPlain()
 		if s.at >= len(s.data) || s.data[s.at] == '"' {
 			break
 		}
@@ -207,7 +207,7 @@ func (s *Scanner) Text(to *string) bool {
 	case plain:
 		*to = string(text)
 		return true
-	case unescape(text, to):
+	case unescapeString(text, to):
 		return true
 	}
 	var slow string
@@ -216,9 +216,9 @@ func (s *Scanner) Text(to *string) bool {
 	return err == nil
 }
 
-// run skips plain ASCII, eight bytes at once. The first special byte, and perhaps later
+// skipPlain skips plain ASCII, eight bytes at once. The first special byte, and perhaps later
 // ones, gets its high bit set.
-func (s *Scanner) run() {
+func (s *Scanner) skipPlain() {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for s.at+8 <= len(s.data) {
 		v := binary.LittleEndian.Uint64(s.data[s.at:])
@@ -230,9 +230,9 @@ func (s *Scanner) run() {
 	}
 }
 
-// Same is Text, but reuses *to if unchanged. It fails if *to is empty then.
-func (s *Scanner) Same(to *string) bool {
-	s.space()
+// TextLike is Text, but reuses *to if unchanged. It fails if *to is empty then.
+func (s *Scanner) TextLike(to *string) bool {
+	s.skipSpace()
 	if end := s.at + len(*to) + 2; end <= len(s.data) && s.data[s.at] == '"' && s.data[end-1] == '"' &&
 		string(s.data[s.at+1:end-1]) == *to && !strings.ContainsAny(*to, `"\\`) {
 		s.at = end
@@ -246,8 +246,8 @@ const (
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// unescape decodes a string. It returns false for \u and unknown escapes.
-func unescape(text []byte, to *string) bool {
+// unescapeString decodes a string. It returns false for \u and unknown escapes.
+func unescapeString(text []byte, to *string) bool {
 	var out strings.Builder
 	out.Grow(len(text))
 	for {

@@ -28,14 +28,14 @@ type Event struct {
 // than 32 MB are an [llm.Error].
 func Events(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := begin(r)
-		defer s.end()
+		s := acquireStream(r)
+		defer s.releaseStream()
 		p := &s.parser
 		for first := true; ; first = false {
 			line, err := s.next()
 			if errors.Is(err, io.EOF) {
-				if p.ready() {
-					yield(p.event(), nil)
+				if p.isReady() {
+					yield(p.currentEvent(), nil)
 				}
 				return
 			}
@@ -48,14 +48,14 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 			}
 			if len(line) > 0 {
 				if p.size() > maxEvent {
-					yield(Event{}, tooBig())
+					yield(Event{}, tooBigError())
 					return
 				}
-				p.line(line)
+				p.addLine(line)
 				continue
 			}
-			ready := p.ready()
-			if ready && !yield(p.event(), nil) {
+			ready := p.isReady()
+			if ready && !yield(p.currentEvent(), nil) {
 				return
 			}
 			p.reset()
@@ -67,8 +67,8 @@ func Events(r io.Reader) iter.Seq2[Event, error] {
 // Errors are those of [Events].
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		s := begin(r)
-		defer s.end()
+		s := acquireStream(r)
+		defer s.releaseStream()
 		for {
 			line, err := s.next()
 			if errors.Is(err, io.EOF) {
@@ -94,14 +94,14 @@ var streams = sync.Pool{New: func() any { return new(stream) }}
 
 const maxKept = 16 << 10
 
-func begin(r io.Reader) *stream {
+func acquireStream(r io.Reader) *stream {
 	s := streams.Get().(*stream)
 	s.r = r
 	return s
 }
 
-// end invalidates all data read.
-func (s *stream) end() {
+// releaseStream invalidates all data read.
+func (s *stream) releaseStream() {
 	if len(s.buf) > maxKept || cap(s.data) > maxKept {
 		return
 	}
@@ -109,36 +109,36 @@ func (s *stream) end() {
 	streams.Put(s)
 }
 
-func tooBig() error {
+func tooBigError() error {
 	return &llm.Error{Class: llm.Malformed, Message: "the answer has a line of more than 32 MB"}
 }
 
 type parser struct {
-	name string
-	last string // last name seen
-	data []byte
-	got  bool // perhaps empty
-	raw  bool // in bare JSON
+	name    string
+	last    string // last name seen
+	data    []byte
+	hasData bool // perhaps empty
+	raw     bool // in bare JSON
 }
 
-func (p *parser) ready() bool  { return len(p.data) > 0 || p.name == "error" }
-func (p *parser) size() int    { return len(p.data) }
-func (p *parser) event() Event { return Event{Name: p.name, Data: p.data} }
-func (p *parser) reset()       { *p = parser{data: p.data[:0], last: p.last} }
+func (p *parser) isReady() bool       { return len(p.data) > 0 || p.name == "error" }
+func (p *parser) size() int           { return len(p.data) }
+func (p *parser) currentEvent() Event { return Event{Name: p.name, Data: p.data} }
+func (p *parser) reset()              { *p = parser{data: p.data[:0], last: p.last} }
 
-func (p *parser) line(line []byte) {
+func (p *parser) addLine(line []byte) {
 	if p.raw && bytes.HasPrefix(line, []byte("data:")) {
 		return // "[DONE]" after an error without a blank line
 	}
-	if p.raw = p.raw || line[0] == '{' && !p.got; p.raw {
-		p.add(line)
+	if p.raw = p.raw || line[0] == '{' && !p.hasData; p.raw {
+		p.addData(line)
 		return
 	}
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(field) {
 	case "data":
-		p.add(value)
+		p.addData(value)
 	case "event":
 		if p.last != string(value) { // most events repeat the name
 			p.last = string(value)
@@ -146,15 +146,15 @@ func (p *parser) line(line []byte) {
 		p.name = p.last
 	case "error":
 		p.name = "error"
-		p.add(value)
+		p.addData(value)
 	}
 }
 
-func (p *parser) add(value []byte) {
-	if p.got {
+func (p *parser) addData(value []byte) {
+	if p.hasData {
 		p.data = append(p.data, '\n')
 	}
-	p.got = true
+	p.hasData = true
 	p.data = append(p.data, value...)
 }
 
@@ -191,17 +191,17 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		l.seen = l.stop
 		if l.err != nil {
-			return l.last()
+			return l.lastLine()
 		}
 		if l.stop-l.start > maxEvent {
-			l.err = tooBig()
+			l.err = tooBigError()
 			return nil, l.err
 		}
-		l.fill()
+		l.fillBuffer()
 	}
 }
 
-func (l *lineReader) last() ([]byte, error) {
+func (l *lineReader) lastLine() ([]byte, error) {
 	line := l.buf[l.start:l.stop]
 	l.start, l.seen = l.stop, l.stop
 	if errors.Is(l.err, io.EOF) && len(line) > 0 {
@@ -221,7 +221,7 @@ func lineEnd(b []byte) int {
 	return i
 }
 
-func (l *lineReader) fill() {
+func (l *lineReader) fillBuffer() {
 	if l.start > 0 {
 		copy(l.buf, l.buf[l.start:l.stop])
 		l.stop -= l.start

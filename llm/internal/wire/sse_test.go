@@ -90,7 +90,7 @@ func TestEventsLongLine(t *testing.T) {
 func TestEventsTooLong(t *testing.T) {
 	for name, unit := range map[string]string{"line": "x", "event": "\ndata: " + strings.Repeat("y", 1000)} {
 		t.Run(name, func(t *testing.T) {
-			_, err := readEvents(io.MultiReader(strings.NewReader("data: "), &endless{unit: unit}))
+			_, err := readEvents(io.MultiReader(strings.NewReader("data: "), &endlessReader{unit: unit}))
 			if llm.ClassOf(err) != llm.Malformed {
 				t.Errorf("got %v, want a malformed answer", err)
 			}
@@ -98,12 +98,12 @@ func TestEventsTooLong(t *testing.T) {
 	}
 }
 
-type endless struct {
+type endlessReader struct {
 	unit string
 	at   int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessReader) Read(p []byte) (int, error) {
 	n := 0
 	for n < len(p) {
 		c := copy(p[n:], e.unit[e.at:])
@@ -143,12 +143,12 @@ func TestLines(t *testing.T) {
 	}
 }
 
-type pieces struct {
+type pieceReader struct {
 	r   io.Reader
 	rnd *rand.Rand
 }
 
-func (p pieces) Read(b []byte) (int, error) {
+func (p pieceReader) Read(b []byte) (int, error) {
 	return p.r.Read(b[:min(len(b), 1+p.rnd.IntN(7))])
 }
 
@@ -159,7 +159,7 @@ func FuzzEvents(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut, err := readEvents(pieces{strings.NewReader(in), rand.New(rand.NewPCG(seed, 0))})
+		cut, err := readEvents(pieceReader{strings.NewReader(in), rand.New(rand.NewPCG(seed, 0))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,14 +18,14 @@ import (
 // the request.
 const staleTime = 5 * time.Second
 
-// A passage traces a connection. It is safe for concurrent use.
-type passage struct {
+// A connTrace traces a connection. It is safe for concurrent use.
+type connTrace struct {
 	trace  httptrace.ClientTrace
 	reused atomic.Bool  // kept, and no answer byte yet
 	sent   atomic.Int64 // when written, in Unix ns, or 0
 }
 
-func (p *passage) follow(ctx context.Context) context.Context {
+func (p *connTrace) traceContext(ctx context.Context) context.Context {
 	p.trace.GotConn = func(i httptrace.GotConnInfo) {
 		p.sent.Store(0)
 		p.reused.Store(i.Reused)
@@ -35,35 +35,35 @@ func (p *passage) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &p.trace)
 }
 
-// stale reports whether the server had probably closed the kept connection.
-func (p *passage) stale(err error) bool {
-	if !p.reused.Load() || !closed(err) {
+// isStale reports whether the server had probably closed the kept connection.
+func (p *connTrace) isStale(err error) bool {
+	if !p.reused.Load() || !isClosed(err) {
 		return false
 	}
 	sent := p.sent.Load()
 	return sent == 0 || time.Now().UnixNano()-sent < int64(staleTime)
 }
 
-// closed reports whether the peer closed the connection. The error is net.ErrClosed if
+// isClosed reports whether the peer closed the connection. The error is net.ErrClosed if
 // the transport noticed while it wrote.
-func closed(err error) bool {
+func isClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
 		strings.Contains(err.Error(), "server closed idle connection") // has no type
 }
 
-// A carrier is a transport that repeats a request after a stale connection.
-type carrier struct {
+// A retryTransport is a transport that repeats a request after a stale connection.
+type retryTransport struct {
 	*Client
-	way *passage
+	trace *connTrace
 }
 
-func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
-	transport := c.transport()
+func (c retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	transport := c.baseTransport()
 	resp, err := transport.RoundTrip(req)
 	if err == nil {
 		return resp, nil
 	}
-	if !c.way.stale(err) || req.Context().Err() != nil {
+	if !c.trace.isStale(err) || req.Context().Err() != nil {
 		return resp, err
 	}
 	again := req.WithContext(req.Context())
@@ -77,29 +77,29 @@ func (c carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		again.Body = body
 	}
-	return c.anew(transport).RoundTrip(again)
+	return c.freshTransport(transport).RoundTrip(again)
 }
 
-func (c *Client) transport() http.RoundTripper {
+func (c *Client) baseTransport() http.RoundTripper {
 	if c.HTTP != nil && c.HTTP.Transport != nil {
 		return c.HTTP.Transport
 	}
 	return http.DefaultTransport
 }
 
-// anew returns transport without kept connections, which may be stale too, if its type is
+// freshTransport returns transport without kept connections, which may be stale too, if its type is
 // known.
-func (c *Client) anew(transport http.RoundTripper) http.RoundTripper {
+func (c *Client) freshTransport(transport http.RoundTripper) http.RoundTripper {
 	c.once.Do(func() {
-		c.fresh = transport
+		c.noKeepAlive = transport
 		if t, ok := transport.(*http.Transport); ok {
 			f := t.Clone()
 			f.DisableKeepAlives = true
 			if f.TLSClientConfig != nil && slices.Contains(f.TLSClientConfig.NextProtos, "h2") {
 				f.ForceAttemptHTTP2 = true // otherwise the clone may not speak h2
 			}
-			c.fresh = f
+			c.noKeepAlive = f
 		}
 	})
-	return c.fresh
+	return c.noKeepAlive
 }

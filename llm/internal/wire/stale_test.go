@@ -17,7 +17,7 @@ import (
 )
 
 // Connections are numbered from 1.
-func listen(t *testing.T, serve func(conn *net.TCPConn, n int)) string {
+func serveTCP(t *testing.T, serve func(conn *net.TCPConn, n int)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,7 +39,7 @@ func listen(t *testing.T, serve func(conn *net.TCPConn, n int)) string {
 	return "http://" + l.Addr().String()
 }
 
-func take(r *bufio.Reader) (string, error) {
+func readRequestBody(r *bufio.Reader) (string, error) {
 	req, err := http.ReadRequest(r)
 	if err != nil {
 		return "", err
@@ -50,8 +50,8 @@ func take(r *bufio.Reader) (string, error) {
 
 const answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
-func exchange(ctx context.Context, c *Client, url, body string) error {
-	resp, err := post(ctx, c, url, []byte(body))
+func exchangeBody(ctx context.Context, c *Client, url, body string) error {
+	resp, err := postBody(ctx, c, url, []byte(body))
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func TestClosedWhileIdle(t *testing.T) {
 		for size, body := range map[string]string{"small": `"ask"`, "large": `"` + strings.Repeat("a", 1<<20) + `"`} {
 			t.Run(name+", "+size, func(t *testing.T) {
 				rest, closed := make(chan struct{}), make(chan struct{})
-				url := listen(t, func(conn *net.TCPConn, _ int) {
-					if got, err := take(bufio.NewReader(conn)); err != nil || got != body {
+				url := serveTCP(t, func(conn *net.TCPConn, _ int) {
+					if got, err := readRequestBody(bufio.NewReader(conn)); err != nil || got != body {
 						if err == nil {
 							t.Errorf("a body of %d bytes came", len(got))
 						}
@@ -80,9 +80,9 @@ func TestClosedWhileIdle(t *testing.T) {
 						closed <- struct{}{}
 					}
 				})
-				c := client()
+				c := newClient()
 				for i := range 20 {
-					if err := exchange(t.Context(), c, url, body); err != nil {
+					if err := exchangeBody(t.Context(), c, url, body); err != nil {
 						t.Fatalf("call %d: %v", i, err)
 					}
 					if rests {
@@ -112,10 +112,10 @@ func TestStale(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var asked atomic.Int32
-			url := listen(t, func(conn *net.TCPConn, n int) {
+			url := serveTCP(t, func(conn *net.TCPConn, n int) {
 				r := bufio.NewReader(conn)
 				for _, a := range tt.answers[min(n, len(tt.answers))-1] {
-					if body, err := take(r); err != nil || body != `"ask"` {
+					if body, err := readRequestBody(r); err != nil || body != `"ask"` {
 						return
 					}
 					asked.Add(1)
@@ -129,13 +129,13 @@ func TestStale(t *testing.T) {
 				}
 				_, _ = r.ReadByte()
 			})
-			c := client()
+			c := newClient()
 			if tt.jar {
 				c.HTTP.Jar, _ = cookiejar.New(nil)
 			}
 			var err error
 			for range len(tt.answers) {
-				err = exchange(t.Context(), c, url, `"ask"`)
+				err = exchangeBody(t.Context(), c, url, `"ask"`)
 			}
 			var e *llm.Error
 			if tt.fails && (!errors.As(err, &e) || e.Class != llm.Transient || !strings.HasPrefix(e.Message, "connection lost: ")) ||
@@ -151,39 +151,39 @@ func TestStale(t *testing.T) {
 
 // A held request is repeated in full.
 func TestStaleHeld(t *testing.T) {
-	url := listen(t, func(conn *net.TCPConn, n int) {
+	url := serveTCP(t, func(conn *net.TCPConn, n int) {
 		r := bufio.NewReader(conn)
 		for i := 0; ; i++ {
-			if body, err := take(r); err != nil || body != `"ask"` || n == 1 && i == 1 {
+			if body, err := readRequestBody(r); err != nil || body != `"ask"` || n == 1 && i == 1 {
 				return
 			}
 			_, _ = io.WriteString(conn, answer)
 		}
 	})
-	c := client()
-	if err := exchange(t.Context(), c, url, `"ask"`); err != nil {
+	c := newClient()
+	if err := exchangeBody(t.Context(), c, url, `"ask"`); err != nil {
 		t.Fatal(err)
 	}
 	released := make(chan struct{})
 	time.AfterFunc(20*time.Millisecond, func() { close(released) })
-	if err := exchange(Hold(t.Context(), released), c, url, `"ask"`); err != nil {
+	if err := exchangeBody(PrepareContext(t.Context(), released), c, url, `"ask"`); err != nil {
 		t.Error(err)
 	}
 }
 
 // A connection lost late is not stale.
 func TestStaleLate(t *testing.T) {
-	var p passage
+	var p connTrace
 	p.reused.Store(true)
-	if !p.stale(io.EOF) {
+	if !p.isStale(io.EOF) {
 		t.Error("before it was sent")
 	}
 	p.sent.Store(time.Now().UnixNano())
-	if !p.stale(io.EOF) {
+	if !p.isStale(io.EOF) {
 		t.Error("at once")
 	}
 	p.sent.Store(time.Now().Add(-2 * staleTime).UnixNano())
-	if p.stale(io.EOF) {
+	if p.isStale(io.EOF) {
 		t.Error("late")
 	}
 }

@@ -25,9 +25,9 @@ type Fold interface {
 	// reports that later pieces do not matter.
 	Add(piece []byte) (delta llm.Delta, last bool, err error)
 
-	// Over reports whether the terminal event was seen. Later events, such as usage, are
+	// IsFinished reports whether the terminal event was seen. Later events, such as usage, are
 	// awaited briefly.
-	Over() bool
+	IsFinished() bool
 
 	// Answer returns nil before the terminal event.
 	Answer() (*llm.Response, error)
@@ -36,8 +36,8 @@ type Fold interface {
 	Usage() llm.Usage
 }
 
-// An Ask describes a request, for errors.
-type Ask struct {
+// A RequestInfo describes a request, for errors.
+type RequestInfo struct {
 	Model string // full name
 	Size  int    // request bytes
 
@@ -51,25 +51,25 @@ type Ask struct {
 // Stream feeds pieces to fold and yields deltas as [llm.Model] requires. A stream without
 // terminal event is Truncated; later failures are ignored. Errors have the model and
 // usage. Stream does not close the body.
-func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
+func (a RequestInfo) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
 	var lost error
-	clock := clockOf(resp)
+	clock := startCommentTimer(resp)
 	for piece, err := range pieces {
 		if err != nil {
 			lost = err
 			break
 		}
-		over := fold.Over()
-		if e := InBand(piece); e != nil {
+		over := fold.IsFinished()
+		if e := InBandError(piece); e != nil {
 			if over {
 				break
 			}
-			yield(llm.Delta{}, a.Blame(e, fold.Usage()))
+			yield(llm.Delta{}, a.Attribute(e, fold.Usage()))
 			return
 		}
 		delta, last, err := fold.Add(piece)
 		if err != nil {
-			yield(llm.Delta{}, a.Cut(err, fold.Usage()))
+			yield(llm.Delta{}, a.AttributeCut(err, fold.Usage()))
 			return
 		}
 		seen := delta.Text != "" || delta.Reasoning != ""
@@ -79,7 +79,7 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 		if last {
 			break
 		}
-		clock.piece(fold.Over(), seen || !over)
+		clock.notePiece(fold.IsFinished(), seen || !over)
 	}
 	answer, err := fold.Answer()
 	if lost != nil && (answer == nil || llm.ClassOf(lost) == llm.Cancelled) {
@@ -88,32 +88,32 @@ func (a Ask) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold F
 		err = &llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete"}
 	}
 	if err != nil {
-		yield(llm.Delta{}, a.Cut(err, fold.Usage()))
+		yield(llm.Delta{}, a.AttributeCut(err, fold.Usage()))
 		return
 	}
 	Finish(resp)
 	yield(llm.Delta{Done: answer}, nil)
 }
 
-// Cut returns the error of an interrupted attempt. It estimates missing usage, unless the
+// AttributeCut returns the error of an interrupted attempt. It estimates missing usage, unless the
 // request never arrived.
-func (a Ask) Cut(err error, used llm.Usage) error {
+func (a RequestInfo) AttributeCut(err error, used llm.Usage) error {
 	var e *llm.Error
 	refused := errors.As(err, &e) && (e.Status != 0 || e.Class == llm.Unreachable || e.Class == llm.BadRequest) || errors.Is(err, errUnsent)
 	if !refused {
-		used = CountedOr(used, a.Size, 0)
+		used = FillMissing(used, a.Size, 0)
 	}
-	return a.Blame(err, used)
+	return a.Attribute(err, used)
 }
 
-// Blame converts err to an *[llm.Error] with model, usage and advice.
-func (a Ask) Blame(err error, used llm.Usage) error {
+// Attribute converts err to an *[llm.Error] with model, usage and advice.
+func (a RequestInfo) Attribute(err error, used llm.Usage) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		e = &llm.Error{Class: llm.Malformed, Message: textkit.VisibleLine(err.Error(), maxMessage), Err: err}
 	}
 	blamed := *e
-	blamed.Model, blamed.Message = a.Model, redact(blamed.Message, secrets(a.Sent))
+	blamed.Model, blamed.Message = a.Model, redact(blamed.Message, secretKeys(a.Sent))
 	if blamed.Usage == (llm.Usage{}) {
 		blamed.Usage = used
 	}
@@ -123,34 +123,34 @@ func (a Ask) Blame(err error, used llm.Usage) error {
 	return &blamed
 }
 
-// Mangled returns the error of an invalid piece: Truncated for incomplete JSON, otherwise
+// PieceError returns the error of an invalid piece: Truncated for incomplete JSON, otherwise
 // Malformed. It keeps an [llm.Error], and quotes nothing.
-func Mangled(what string, err error) error {
+func PieceError(what string, err error) error {
 	var e *llm.Error
 	if errors.As(err, &e) {
 		return e
 	}
-	if short(err) {
+	if isIncomplete(err) {
 		return &llm.Error{Class: llm.Truncated, Message: "the answer ends in the middle of " + what, Err: err}
 	}
 	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
 }
 
-// short reports incomplete JSON. The decoder adds a blank, which is invalid in words,
+// isIncomplete reports incomplete JSON. The decoder adds a blank, which is invalid in words,
 // numbers and escapes.
-func short(err error) bool {
+func isIncomplete(err error) bool {
 	var syntax *json.SyntaxError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &syntax) &&
 		(syntax.Error() == "unexpected end of JSON input" || strings.Contains(syntax.Error(), "character ' ' in "))
 }
 
-// Data yields the data of events, with "error" events converted for [InBand].
+// Data yields the data of events, with "error" events converted for [InBandError].
 func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for ev, err := range Events(r) {
 			data := ev.Data
-			if err == nil && ev.Name == "error" && InBand(data) == nil {
-				data, err = named(data)
+			if err == nil && ev.Name == "error" && InBandError(data) == nil {
+				data, err = wrapError(data)
 			}
 			if !yield(data, err) || err != nil {
 				return
@@ -159,24 +159,24 @@ func Data(r io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-func named(data []byte) ([]byte, error) {
-	if env, ok := open(data); ok && present(data) && !reflect.DeepEqual(env, envelope{}) {
+func wrapError(data []byte) ([]byte, error) {
+	if env, ok := parseEnvelope(data); ok && isPresent(data) && !reflect.DeepEqual(env, envelope{}) {
 		return slices.Concat([]byte(`{"error":`), data, []byte("}")), nil
 	}
-	return json.Marshal(map[string]string{"error": cmp.Or(textkit.VisibleLine(plain(data), maxMessage), unexplained)})
+	return json.Marshal(map[string]string{"error": cmp.Or(textkit.VisibleLine(plainText(data), maxMessage), unexplained)})
 }
 
-// Whole yields up to 64 MB as one piece.
-func Whole(r io.Reader) iter.Seq2[[]byte, error] {
+// ReadWhole yields up to 64 MB as one piece.
+func ReadWhole(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		data, err := limitio.ReadAll(r, maxAnswer)
 		if errors.Is(err, limitio.ErrTooLarge) {
-			err = oversize()
+			err = oversizeError()
 		}
 		yield(data, err)
 	}
 }
 
-func oversize() error {
+func oversizeError() error {
 	return &llm.Error{Class: llm.Malformed, Message: fmt.Sprintf("the answer is larger than %d MB", maxAnswer>>20)}
 }

@@ -27,7 +27,7 @@ func TestStreamLost(t *testing.T) {
 			resp := &http.Response{Body: io.NopCloser(io.MultiReader(strings.NewReader(test.body), iotest.ErrReader(test.cause)))}
 			var got error
 			var answer *llm.Response
-			Ask{Model: "p/m"}.Stream(resp, Data(resp.Body), &list{}, func(d llm.Delta, err error) bool {
+			RequestInfo{Model: "p/m"}.Stream(resp, Data(resp.Body), &listFold{}, func(d llm.Delta, err error) bool {
 				answer, got = d.Done, err
 				return true
 			})
@@ -43,12 +43,12 @@ func TestStreamLost(t *testing.T) {
 }
 
 // "end" is the last piece, "almost" the terminal event.
-type list struct {
+type listFold struct {
 	pieces []string
 	ended  bool
 }
 
-func (l *list) Add(piece []byte) (llm.Delta, bool, error) {
+func (l *listFold) Add(piece []byte) (llm.Delta, bool, error) {
 	if string(piece) == "bad" {
 		return llm.Delta{}, false, errors.New("bad piece")
 	}
@@ -61,19 +61,19 @@ func (l *list) Add(piece []byte) (llm.Delta, bool, error) {
 	return llm.Delta{Text: string(piece)}, l.ended, nil
 }
 
-func (l *list) Answer() (*llm.Response, error) {
+func (l *listFold) Answer() (*llm.Response, error) {
 	if !l.ended {
 		return nil, nil
 	}
 	return &llm.Response{}, nil
 }
 
-func (l *list) Over() bool { return l.ended }
+func (l *listFold) IsFinished() bool { return l.ended }
 
-func (l *list) Usage() llm.Usage { return llm.Usage{Output: len(l.pieces)} }
+func (l *listFold) Usage() llm.Usage { return llm.Usage{Output: len(l.pieces)} }
 
 func TestStream(t *testing.T) {
-	ask := Ask{Model: "p/m", Size: 36, Advice: func(c llm.Class) string { return "advice on " + string(c) }}
+	ask := RequestInfo{Model: "p/m", Size: 36, Advice: func(c llm.Class) string { return "advice on " + string(c) }}
 	for _, test := range []struct {
 		name, body string
 		texts      []string
@@ -92,7 +92,7 @@ func TestStream(t *testing.T) {
 			var last error
 			var done bool
 			resp := &http.Response{Body: io.NopCloser(strings.NewReader(test.body))}
-			ask.Stream(resp, Data(resp.Body), &list{}, func(d llm.Delta, err error) bool {
+			ask.Stream(resp, Data(resp.Body), &listFold{}, func(d llm.Delta, err error) bool {
 				if d.Text != "" {
 					texts = append(texts, d.Text)
 				}
@@ -121,8 +121,8 @@ func TestStream(t *testing.T) {
 
 func TestStreamLeftEarly(t *testing.T) {
 	resp := &http.Response{Body: io.NopCloser(strings.NewReader("data: a\n\ndata: b\n\n"))}
-	fold := &list{}
-	Ask{}.Stream(resp, Data(resp.Body), fold, func(llm.Delta, error) bool { return false })
+	fold := &listFold{}
+	RequestInfo{}.Stream(resp, Data(resp.Body), fold, func(llm.Delta, error) bool { return false })
 	if len(fold.pieces) != 1 {
 		t.Errorf("%d pieces were read", len(fold.pieces))
 	}
@@ -133,7 +133,7 @@ func TestRefusalsCostNothing(t *testing.T) {
 		{Class: llm.RateLimited, Status: 429}, {Class: llm.Unreachable}, {Class: llm.BadRequest},
 	} {
 		var got *llm.Error
-		if err := (Ask{Size: 100}).Cut(e, llm.Usage{}); !errors.As(err, &got) || got.Usage != (llm.Usage{}) {
+		if err := (RequestInfo{Size: 100}).AttributeCut(e, llm.Usage{}); !errors.As(err, &got) || got.Usage != (llm.Usage{}) {
 			t.Errorf("%s: %+v", e.Class, got)
 		}
 	}
@@ -169,7 +169,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("size %d", p.Size())
 	}
 	want := []llm.Part{{Text: "ab"}, {Reasoning: "cd"}, {Text: "e"}, call, {Text: "f"}}
-	if diff := cmp.Diff(want, p.Done()); diff != "" {
+	if diff := cmp.Diff(want, p.TakeParts()); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
 	big := strings.Repeat("x", maxAnswer)

@@ -96,7 +96,7 @@ func Body(v any) ([]byte, error) {
 	if err != nil {
 		return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot write the request as JSON: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err}
 	}
-	return unescaped(data, []byte(`\ufffd`), "\uFFFD"), nil
+	return replaceEscape(data, []byte(`\ufffd`), "\uFFFD"), nil
 }
 
 // Text returns JSON for models: compact, without escapes of <, > and &, independent of
@@ -107,13 +107,13 @@ func Text(raw json.RawMessage) string {
 		return "{}"
 	}
 	for _, e := range []struct{ escape, by string }{{`\u003c`, "<"}, {`\u003e`, ">"}, {`\u0026`, "&"}} {
-		data = unescaped(data, []byte(e.escape), e.by)
+		data = replaceEscape(data, []byte(e.escape), e.by)
 	}
 	return string(data)
 }
 
-// unescaped replaces an escape, unless its backslash is escaped.
-func unescaped(data, escape []byte, by string) []byte {
+// replaceEscape replaces an escape, unless its backslash is escaped.
+func replaceEscape(data, escape []byte, by string) []byte {
 	at := bytes.Index(data, escape)
 	if at < 0 {
 		return data
@@ -140,7 +140,7 @@ const maxMessage = 400
 
 const redacted = "[redacted]"
 
-func secrets(header http.Header) (keys []string) {
+func secretKeys(header http.Header) (keys []string) {
 	for k, values := range header {
 		switch strings.ToLower(k) {
 		case "authorization", "proxy-authorization", "api-key", "x-api-key", "x-goog-api-key":
@@ -169,13 +169,13 @@ func redact(s string, keys []string) string {
 	}
 	var b strings.Builder
 	for s != "" {
-		i := strings.IndexFunc(s, keyRune)
+		i := strings.IndexFunc(s, isKeyRune)
 		if i < 0 {
 			break
 		}
 		b.WriteString(s[:i])
 		s = s[i:]
-		n := strings.IndexFunc(s, func(r rune) bool { return !keyRune(r) })
+		n := strings.IndexFunc(s, func(r rune) bool { return !isKeyRune(r) })
 		if n < 0 {
 			n = len(s)
 		}
@@ -189,7 +189,7 @@ func redact(s string, keys []string) string {
 	return b.String() + s
 }
 
-func keyRune(r rune) bool {
+func isKeyRune(r rune) bool {
 	return r == '-' || r == '_' || r == '*' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 

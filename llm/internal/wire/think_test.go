@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func split(th *Think, text string, size func() int) (reasoning, answer string) {
+func splitThought(th *Think, text string, size func() int) (reasoning, answer string) {
 	var r, a strings.Builder
 	add := func(x, y string) { r.WriteString(x); a.WriteString(y) }
 	for text != "" {
@@ -44,7 +44,7 @@ func TestThink(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, size := range []int{1, 2, 3, 1 << 20} {
-				r, a := split(&Think{Open: tt.open}, tt.in, func() int { return size })
+				r, a := splitThought(&Think{Open: tt.open}, tt.in, func() int { return size })
 				if r != tt.reasoning || a != tt.answer {
 					t.Errorf("in pieces of %d: got %q and %q, want %q and %q", size, r, a, tt.reasoning, tt.answer)
 				}
@@ -56,9 +56,9 @@ func TestThink(t *testing.T) {
 func FuzzThink(f *testing.F) {
 	f.Add(" <think>a</think>\nb", true, uint64(1))
 	f.Fuzz(func(t *testing.T, in string, open bool, seed uint64) {
-		r1, a1 := split(&Think{Open: open}, in, func() int { return len(in) })
+		r1, a1 := splitThought(&Think{Open: open}, in, func() int { return len(in) })
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		r2, a2 := split(&Think{Open: open}, in, func() int { return 1 + rnd.IntN(5) })
+		r2, a2 := splitThought(&Think{Open: open}, in, func() int { return 1 + rnd.IntN(5) })
 		if r1 != r2 || a1 != a2 {
 			t.Errorf("whole %q and %q, in pieces %q and %q", r1, a1, r2, a2)
 		}

@@ -12,7 +12,7 @@ func TestVectors(t *testing.T) {
 		{[][]float32{{1, 2}, {}}, false},
 		{[][]float32{{1, 2}, {1}}, false},
 	} {
-		if err := Vectors(tt.vectors, 2); (err == nil) != tt.ok {
+		if err := CheckVectors(tt.vectors, 2); (err == nil) != tt.ok {
 			t.Errorf("Vectors(%v, 2) = %v", tt.vectors, err)
 		}
 	}

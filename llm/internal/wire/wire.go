@@ -1,12 +1,12 @@
 // Package wire has the shared parts of the providers' adapters.
 //
 // [Client] sends one HTTP request and converts failures to [llm.Error]. [Events] and
-// [Lines] read streams, [Scanner] reads similar pieces fast, [InBand] finds errors in
+// [Lines] read streams, [Scanner] reads similar pieces fast, [InBandError] finds errors in
 // pieces. [RetryAfter] and [Allowance] read rate limits. [Think] separates reasoning;
 // [Estimate] and [CallID] fill gaps.
 //
 // [Body] encodes a request, with [Object] and functions for schemas and names. A [Fold]
-// builds an answer, often with [Parts]; [Ask.Stream] drives it and handles errors, usage,
+// builds an answer, often with [Parts]; [RequestInfo.Stream] drives it and handles errors, usage,
 // the terminal event and timeouts.
 //
 // Generate of an adapter:
@@ -50,8 +50,8 @@ func EffortRank(level string) int {
 	return len(Efforts())
 }
 
-// Forces reports whether choice requires a call.
-func Forces(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
+// RequiresCall reports whether choice requires a call.
+func RequiresCall(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
 
 // Advice returns common remedies. env is the key's variable, account the exhausted
 // resource.

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Cites replaces each citation, and the blanks before it, by by's result. Citations in code stay,
+// ReplaceCitations replaces each citation, and the blanks before it, by by's result. Citations in code stay,
 // and unknown ones that look like a code index. A removal also fixes punctuation; see Nowhere.
-func Cites(text string, by func(mark string) (other string, unknown bool)) string {
-	return marks(text, &verbatim{code: true}, by)
+func ReplaceCitations(text string, by func(mark string) (other string, unknown bool)) string {
+	return mapCitations(text, &verbatimScanner{code: true}, by)
 }
 
-// marks replaces citations except inside verbatim text, if in is given.
-func marks(text string, in *verbatim, by func(mark string) (other string, unknown bool)) string {
+// mapCitations replaces citations except inside verbatim text, if in is given.
+func mapCitations(text string, in *verbatimScanner, by func(mark string) (other string, unknown bool)) string {
 	last, indexes := -1, false
-	return replaced(text, func(at, end int) (int, string, bool) {
+	return replaceBrackets(text, func(at, end int) (int, string, bool) {
 		indexes = at > 0 && (isWord(text[at-1]) || text[at-1] == ')' || text[at-1] == ']' && (at != last || indexes))
 		last = end
-		if !citation.MatchString(text[at:end]) || in != nil && in.reaches(text, at) {
+		if !citationPattern.MatchString(text[at:end]) || in != nil && in.isVerbatim(text, at) {
 			return 0, "", false
 		}
 		from := len(strings.TrimRight(text[:at], " \t"))
@@ -27,19 +27,19 @@ func marks(text string, in *verbatim, by func(mark string) (other string, unknow
 	})
 }
 
-// Uncited replaces all citations of a text without evidence by other. Lines that use them like code
+// ReplaceAllCitations replaces all citations of a text without evidence by other. Lines that use them like code
 // stay unchanged.
-func Uncited(text, other string) string {
-	in := verbatim{code: true}
+func ReplaceAllCitations(text, other string) string {
+	in := verbatimScanner{code: true}
 	till, stays := 0, false
-	return replaced(text, func(at, end int) (int, string, bool) {
-		if !citation.MatchString(text[at:end]) || in.reaches(text, at) {
+	return replaceBrackets(text, func(at, end int) (int, string, bool) {
+		if !citationPattern.MatchString(text[at:end]) || in.isVerbatim(text, at) {
 			return 0, "", false
 		}
 		if at >= till {
 			line, _, _ := strings.Cut(text[at:], "\n")
 			till = at + len(line)
-			stays = indexes(text[strings.LastIndexByte(text[:at], '\n')+1 : till])
+			stays = hasIndexCitation(text[strings.LastIndexByte(text[:at], '\n')+1 : till])
 		}
 		if other != "" {
 			return at, other, !stays
@@ -48,11 +48,11 @@ func Uncited(text, other string) string {
 	})
 }
 
-func indexes(line string) (yes bool) {
+func hasIndexCitation(line string) (yes bool) {
 	after := 0
-	replaced(line, func(at, end int) (int, string, bool) {
-		index := at > after && glued(line[:at])
-		if cites := citation.MatchString(line[at:end]); cites || !index && isMark(line[at:end]) {
+	replaceBrackets(line, func(at, end int) (int, string, bool) {
+		index := at > after && endsLikeCode(line[:at])
+		if cites := citationPattern.MatchString(line[at:end]); cites || !index && isMark(line[at:end]) {
 			yes = yes || cites && index
 			after = end
 		}
@@ -61,16 +61,16 @@ func indexes(line string) (yes bool) {
 	return yes
 }
 
-func glued(text string) bool {
+func endsLikeCode(text string) bool {
 	c := text[len(text)-1]
 	return isWord(c) || strings.IndexByte(")]\"'", c) >= 0 || c == '(' && len(text) > 1 && isWord(text[len(text)-2])
 }
 
 const unverified = "[unverified]"
 
-// mended repairs punctuation around a removal. It returns out without a dangling comma, and how
+// repairPunctuation repairs punctuation around a removal. It returns out without a dangling comma, and how
 // many bytes of rest to skip.
-func mended(out []byte, rest string) ([]byte, int) {
+func repairPunctuation(out []byte, rest string) ([]byte, int) {
 	before := bytes.TrimRight(out, " \t")
 	after := strings.TrimLeft(rest, " \t")
 	blanks := len(rest) - len(after)

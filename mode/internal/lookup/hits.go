@@ -25,24 +25,24 @@ const (
 	maxSnippet = 600
 )
 
-const mostNotRead = 20
+const maxSkippedShown = 20
 
 // Hit is a passage found by a search.
 type Hit = lookup.Hit
 
-// Found is the readable part of a search result.
-type Found struct {
+// SearchResult is the readable part of a search result.
+type SearchResult struct {
 	Hits    []Hit    `json:"hits,omitempty"`
 	Skipped []string `json:"skipped,omitempty"` // unread files with reasons
 	More    int      `json:"more,omitempty"`
 }
 
-// NotRead describes the unread files, or returns "".
-func (f Found) NotRead() string {
+// DescribeSkipped describes the unread files, or returns "".
+func (f SearchResult) DescribeSkipped() string {
 	if len(f.Skipped) == 0 {
 		return ""
 	}
-	list := f.Skipped[:min(mostNotRead, len(f.Skipped))]
+	list := f.Skipped[:min(maxSkippedShown, len(f.Skipped))]
 	says := "Not read: " + strings.Join(list, "; ")
 	if more := len(f.Skipped) - len(list) + f.More; more > 0 {
 		says += fmt.Sprintf("; and %d more", more)
@@ -50,14 +50,14 @@ func (f Found) NotRead() string {
 	return says
 }
 
-// ReadFound parses a search result. It drops quotes that do not match their offsets, and hits
+// ReadSearchResult parses a search result. It drops quotes that do not match their offsets, and hits
 // beyond most.
-func ReadFound(js string, most int) (f Found) {
+func ReadSearchResult(js string, limit int) (f SearchResult) {
 	var in lookup.Found
 	if !lookup.Decode(js, &in) {
 		return f
 	}
-	f.Hits = readHits(in.Hits, most)
+	f.Hits = readHits(in.Hits, limit)
 	for _, file := range in.Skipped {
 		if file.Path != "" {
 			f.Skipped = append(f.Skipped, textkit.Line(file.Path, MaxLabel)+": "+textkit.Line(file.Reason, MaxLabel))
@@ -67,18 +67,18 @@ func ReadFound(js string, most int) (f Found) {
 	return f
 }
 
-func readHits(list []Hit, most int) (hits []Hit) {
+func readHits(list []Hit, limit int) (hits []Hit) {
 	for _, h := range list {
-		if h.Sound() && len(hits) < most {
+		if h.Sound() && len(hits) < limit {
 			h.Item, h.Speaker, h.Tags, h.Similar = "", "", nil, 0
-			hits = append(hits, dated(h))
+			hits = append(hits, normalizeDates(h))
 		}
 	}
 	return hits
 }
 
-// Terms returns words in lower case, sorted and distinct, or nil.
-func Terms(words []string) (list []string) {
+// NormalizeTerms returns words in lower case, sorted and distinct, or nil.
+func NormalizeTerms(words []string) (list []string) {
 	for _, w := range words[:min(len(words), maxTerms)] {
 		if w = strings.ToLower(textkit.OneLine(w)); w != "" && len(w) <= 60 {
 			list = append(list, w)
@@ -88,8 +88,8 @@ func Terms(words []string) (list []string) {
 	return slices.Compact(list)
 }
 
-// Use returns the use of a look-up tool.
-func Use(key, tool string, args map[string]any) ponder.Action {
+// NewToolUse returns the use of a look-up tool.
+func NewToolUse(key, tool string, args map[string]any) ponder.Action {
 	js, err := json.Marshal(args)
 	if err != nil {
 		panic(err) // strings and numbers always encode
@@ -103,11 +103,11 @@ func SearchArgs(query string, docs []string, memory bool, limit int, pinned, ban
 	if memory {
 		args["memory"] = true
 	}
-	return Filter(args, pinned, banned)
+	return AddSourceFilter(args, pinned, banned)
 }
 
-// Filter adds preferred and excluded sources to arguments.
-func Filter(args map[string]any, pinned, banned []string) map[string]any {
+// AddSourceFilter adds preferred and excluded sources to arguments.
+func AddSourceFilter(args map[string]any, pinned, banned []string) map[string]any {
 	if len(pinned) > 0 {
 		args["prefer"] = pinned
 	}
@@ -119,14 +119,14 @@ func Filter(args map[string]any, pinned, banned []string) map[string]any {
 
 // Limits of web queries, in bytes.
 const (
-	maxQuery    = 400
-	longestWord = 40 // of a word; longer ones may be secrets and are not sent
+	maxQuery     = 400
+	maxQueryWord = 40 // of a word; longer ones may be secrets and are not sent
 )
 
-// Outgoing returns a query without possible addresses and keys, because search providers see it.
-func Outgoing(query string) string {
+// SanitizeQuery returns a query without possible addresses and keys, because search providers see it.
+func SanitizeQuery(query string) string {
 	words := slices.DeleteFunc(strings.Fields(query), func(w string) bool {
-		return len(w) > longestWord || strings.Contains(w, "://") || strings.Contains(w, "@")
+		return len(w) > maxQueryWord || strings.Contains(w, "://") || strings.Contains(w, "@")
 	})
 	query = strings.Join(words, " ")
 	if len(query) > maxQuery {
@@ -137,8 +137,8 @@ func Outgoing(query string) string {
 
 const maxQuote = 2000
 
-// Bounded truncates a long quote and adjusts its end.
-func Bounded(h Hit) Hit {
+// TruncateQuote truncates a long quote and adjusts its end.
+func TruncateQuote(h Hit) Hit {
 	if quote := textkit.Prefix(h.Quote, maxQuote); len(quote) < len(h.Quote) {
 		h.Quote, h.End = quote, h.Start+len(quote)
 	}

@@ -14,13 +14,13 @@ func Address(s string) string {
 	if len(s) > maxURL || s != textkit.OneLine(s) || strings.ContainsAny(s, " <>\"`") {
 		return ""
 	}
-	if u := parsed(s); u == nil {
+	if u := parseWebURL(s); u == nil {
 		return ""
 	}
 	return s
 }
 
-func parsed(text string) *url.URL {
+func parseWebURL(text string) *url.URL {
 	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
 		return nil
 	}
@@ -34,11 +34,11 @@ func parsed(text string) *url.URL {
 // SameAddress reports whether two web URLs are equal in all components. URLs with user info are
 // never equal.
 func SameAddress(a, b string) bool {
-	one := canonical(a)
-	return one != "" && one == canonical(b)
+	one := canonicalURL(a)
+	return one != "" && one == canonicalURL(b)
 }
 
-func canonical(s string) string {
+func canonicalURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxURL || u.Hostname() == "" || u.User != nil {
 		return ""
@@ -60,7 +60,7 @@ func canonical(s string) string {
 // HostOf returns the host of a URL, or of a name that may be a host, in lower case without "www.",
 // or "".
 func HostOf(name string) string {
-	if u := parsed(name); u != nil {
+	if u := parseWebURL(name); u != nil {
 		return bareHost(u.Hostname())
 	}
 	if strings.Contains(name, ".") && !isFileName(name) && !strings.ContainsAny(name, "/\\ :@") && !strings.HasPrefix(name, ".") && !strings.HasSuffix(name, ".") {
@@ -89,33 +89,33 @@ func HostsOf(names []string) (hosts []string) {
 	return hosts
 }
 
-// IsOf reports whether name denotes source: by equality, a parent folder, a file name, a parent URL
+// Denotes reports whether name denotes source: by equality, a parent folder, a file name, a parent URL
 // or a host.
-func IsOf(source, name string) bool {
+func Denotes(source, name string) bool {
 	clean := path.Clean(source)
 	if source == name || clean == path.Clean(name) || strings.HasPrefix(clean, strings.TrimSuffix(path.Clean(name), "/")+"/") || path.Base(clean) == name {
 		return true
 	}
-	u := parsed(source)
-	return u != nil && onSite(u, name)
+	u := parseWebURL(source)
+	return u != nil && isOnSite(u, name)
 }
 
-func onSite(u *url.URL, name string) bool {
+func isOnSite(u *url.URL, name string) bool {
 	host := HostOf(name)
 	own := bareHost(u.Hostname())
 	if host == "" || own != host && !strings.HasSuffix(own, "."+host) {
 		return false
 	}
-	n := parsed(name)
+	n := parseWebURL(name)
 	return n == nil || strings.Trim(n.Path, "/") == "" || u.Path == n.Path || strings.HasPrefix(u.Path, strings.TrimSuffix(n.Path, "/")+"/")
 }
 
-// HitAmong reports whether a name denotes the source or URL of h.
-func HitAmong(h Hit, names []string) bool {
-	return Among(h.Source, names) || h.URL != "" && Among(h.URL, names)
+// HitDenotedBy reports whether a name denotes the source or URL of h.
+func HitDenotedBy(h Hit, names []string) bool {
+	return AnyDenotes(h.Source, names) || h.URL != "" && AnyDenotes(h.URL, names)
 }
 
-// Among reports whether a name denotes source.
-func Among(source string, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return IsOf(source, name) })
+// AnyDenotes reports whether a name denotes source.
+func AnyDenotes(source string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return Denotes(source, name) })
 }

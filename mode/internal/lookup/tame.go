@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-var tamer = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "![", "! [", "```", "'''")
+var sanitizer = strings.NewReplacer("<", "‹", ">", "›", "](", "] (", "![", "! [", "```", "'''")
 
-// Tame sanitizes untrusted text: no frame marks, Markdown links or images, and no invisible
+// Sanitize sanitizes untrusted text: no frame marks, Markdown links or images, and no invisible
 // characters.
-func Tame(text string) string {
-	return tamer.Replace(strings.Map(func(r rune) rune {
+func Sanitize(text string) string {
+	return sanitizer.Replace(strings.Map(func(r rune) rune {
 		if isHidden(r) {
 			return -1
 		}
@@ -25,39 +25,39 @@ func isHidden(r rune) bool {
 	return 0xe0000 <= r && r <= 0xe0fff || 0xfe00 <= r && r <= 0xfe0f || 0x200b <= r && r <= 0x200f || 0x2060 <= r && r <= 0x2064 || r == 0xfeff || r == 0xad || r == 0x180e
 }
 
-// citation matches [e3], [e3, e4] and similar.
-var citation = regexp.MustCompile(`^[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]$`)
+// citationPattern matches [e3], [e3, e4] and similar.
+var citationPattern = regexp.MustCompile(`^[\[【]\s*(?:[A-Za-z]{1,12}:?\s)?[eE]\d{1,6}(?:\s*[,;–-]\s*[eE]?\d{1,6})*\s*[\]】]$`)
 
-// Defused replaces the brackets of citations in quoted text, including code, so that only answers
+// DefuseCitations replaces the brackets of citations in quoted text, including code, so that only answers
 // cite.
-func Defused(text string) string {
-	return marks(text, nil, func(m string) (string, bool) {
+func DefuseCitations(text string) string {
+	return mapCitations(text, nil, func(m string) (string, bool) {
 		return strings.NewReplacer("[", "(", "]", ")", "【", "(", "】", ")").Replace(m), false
 	})
 }
 
-type verbatim struct {
+type verbatimScanner struct {
 	at    int
 	fence int // length of the open code fence, or 0
 	mark  byte
 	code  bool // quotations count as other text
 }
 
-var quotes = map[string]string{`"`: `"`, "“": "”", "„": "“", "«": "»", "»": "«", "「": "」"}
+var quoteMarks = map[string]string{`"`: `"`, "“": "”", "„": "“", "«": "»", "»": "«", "「": "」"}
 
-// reaches scans to an offset and reports whether it is inside code or a quotation. A quotation
+// isVerbatim scans to an offset and reports whether it is inside code or a quotation. A quotation
 // extends to the last end mark of its line, because it may nest.
-func (v *verbatim) reaches(text string, to int) bool {
+func (v *verbatimScanner) isVerbatim(text string, to int) bool {
 	for v.at < to {
 		rest := text[v.at:]
 		_, n := utf8.DecodeRuneInString(rest)
 		switch {
 		case rest[0] == '`', rest[0] == '~':
-			n = v.tick(rest, startsLine(text[:v.at]))
+			n = v.skipTicks(rest, startsLine(text[:v.at]))
 		case v.fence > 0 || v.code:
-		case quotes[rest[:n]] != "":
+		case quoteMarks[rest[:n]] != "":
 			line, _, _ := strings.Cut(rest[n:], "\n")
-			end := quotes[rest[:n]]
+			end := quoteMarks[rest[:n]]
 			if last := strings.LastIndex(line, end); last >= 0 {
 				line = line[:last+len(end)]
 			}
@@ -73,9 +73,9 @@ func startsLine(text string) bool {
 	return text == "" || text[len(text)-1] == '\n'
 }
 
-// tick consumes backticks or tildes, including inline code, and returns their length. Unclosed
+// skipTicks consumes backticks or tildes, including inline code, and returns their length. Unclosed
 // backticks and tildes without a block are plain text.
-func (v *verbatim) tick(rest string, first bool) int {
+func (v *verbatimScanner) skipTicks(rest string, first bool) int {
 	c := rest[0]
 	n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
 	if v.fence > 0 {
@@ -105,9 +105,9 @@ func (v *verbatim) tick(rest string, first bool) int {
 	}
 }
 
-// replaced applies by to each pair of brackets. by returns where the replacement starts, its text,
+// replaceBrackets applies by to each pair of brackets. by returns where the replacement starts, its text,
 // and whether to replace.
-func replaced(text string, by func(at, end int) (from int, other string, ok bool)) string {
+func replaceBrackets(text string, by func(at, end int) (from int, other string, ok bool)) string {
 	if strings.IndexByte(text, '[') < 0 && !strings.Contains(text, "【") {
 		return text
 	}
@@ -115,7 +115,7 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 	last := 0
 	var held string // blanks before removed marks, for text adjacent to them
 	for next := 0; ; {
-		at, end := bracketed(text, next)
+		at, end := nextBrackets(text, next)
 		if at < 0 {
 			break
 		}
@@ -135,16 +135,16 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 			held += text[from:max(from, at)]
 		default:
 			held = ""
-			if !lacking(out, text[end:]) {
+			if !needsObject(out, text[end:]) {
 				var n int
-				out, n = mended(out, text[end:])
+				out, n = repairPunctuation(out, text[end:])
 				last += n
 			}
-			if lacking(out, text[last:]) {
+			if needsObject(out, text[last:]) {
 				if n := len(out); n > 0 && out[n-1] != '\n' && out[n-1] != '(' {
 					out = append(out, ' ')
 				}
-				out = append(out, Nowhere...)
+				out = append(out, NoSuchSource...)
 			}
 		}
 	}
@@ -154,8 +154,8 @@ func replaced(text string, by func(at, end int) (from int, other string, ok bool
 	return string(append(append(out, held...), text[last:]...))
 }
 
-// bracketed returns the range of the next innermost brackets at or after next, or -1.
-func bracketed(text string, next int) (at, end int) {
+// nextBrackets returns the range of the next innermost brackets at or after next, or -1.
+func nextBrackets(text string, next int) (at, end int) {
 	const wide = 0xe3
 	at = -1
 	for i := next; i < len(text); i++ {

@@ -44,15 +44,15 @@ func (b *Bodies) UnmarshalJSON(js []byte) error {
 	return nil
 }
 
-// Ends reports whether cause is that of a Write's last event.
-func Ends(cause string) bool {
+// IsLastEvent reports whether cause is that of a Write's last event.
+func IsLastEvent(cause string) bool {
 	_, part, _ := strings.Cut(cause, "/")
 	i, n, ok := strings.Cut(part, ".")
 	return ok && i == n
 }
 
-// Without removes the note that an event with this cause completed; nil if none is left.
-func Without(notes []Note, cause string) []Note {
+// RemoveCompleted removes the note that an event with this cause completed; nil if none is left.
+func RemoveCompleted(notes []Note, cause string) []Note {
 	key, _, _ := strings.Cut(cause, "/")
 	if len(notes) == 1 && notes[0].Key == key {
 		return nil

@@ -26,13 +26,13 @@ func TestStored(t *testing.T) {
 
 func TestWithout(t *testing.T) {
 	notes := []Note{{Key: "a-1"}, {Key: "b-1"}}
-	if Ends("a-1/1.2") || !Ends("a-1/2.2") || Ends("call#1") || Ends("") {
+	if IsLastEvent("a-1/1.2") || !IsLastEvent("a-1/2.2") || IsLastEvent("call#1") || IsLastEvent("") {
 		t.Error("the wrong causes are those of last events")
 	}
-	if got := Without(notes, "a-1/2.2"); len(got) != 1 || got[0].Key != "b-1" || len(notes) != 2 {
+	if got := RemoveCompleted(notes, "a-1/2.2"); len(got) != 1 || got[0].Key != "b-1" || len(notes) != 2 {
 		t.Errorf("%+v", got)
 	}
-	if got := Without(notes[:1], "a-1/1.1"); got != nil {
+	if got := RemoveCompleted(notes[:1], "a-1/1.1"); got != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestLack(t *testing.T) {
 		{"Why does\x1b[31m xyzzy\u202e grow in bees?", bees, " No quotation has “xyzzy” or “grow”."},
 	}
 	for _, test := range tests {
-		if got := Lack(test.question, []string{test.quotes}); got != test.want {
+		if got := DescribeMissing(test.question, []string{test.quotes}); got != test.want {
 			t.Errorf("%q: %q, want %q", test.question, got, test.want)
 		}
 	}
@@ -45,10 +45,10 @@ func TestLack(t *testing.T) {
 func FuzzLack(f *testing.F) {
 	f.Add("Why do bees sleep?", "Bees fly.")
 	f.Fuzz(func(t *testing.T, question, quote string) {
-		if said := Lack(question, []string{quote, question}); said != "" {
+		if said := DescribeMissing(question, []string{quote, question}); said != "" {
 			t.Errorf("the question itself lacks %q", said)
 		}
-		if said := Lack(question, []string{quote}); len(said) > 5*maxWord+200 || strings.ContainsAny(said, "\n\x1b") {
+		if said := DescribeMissing(question, []string{quote}); len(said) > 5*maxWord+200 || strings.ContainsAny(said, "\n\x1b") {
 			t.Errorf("%q", said)
 		}
 	})

@@ -21,23 +21,23 @@ const MaxReason = 500
 // Clock measures the thinking time of a run in milliseconds from its first Write. Pauses do not
 // count.
 type Clock struct {
-	Now   int64 `json:"now,omitempty"` // of the thread
-	Began int64 `json:"began,omitempty"`
-	Begun bool  `json:"begun,omitempty"`
+	Now     int64 `json:"now,omitempty"` // of the thread
+	Began   int64 `json:"began,omitempty"`
+	Started bool  `json:"begun,omitempty"`
 }
 
-// After returns the clock after an event. first is the key of the run's first Write.
-func (c Clock) After(ev ponder.Event, run ponder.RunID, first string) Clock {
+// Advance returns the clock after an event. first is the key of the run's first Write.
+func (c Clock) Advance(ev ponder.Event, run ponder.RunID, first string) Clock {
 	c.Now = max(c.Now, ev.Elapsed.Milliseconds())
-	if !c.Begun && ev.Run == run && strings.HasPrefix(ev.Cause, first+"/") {
-		c.Begun, c.Began = true, c.Now
+	if !c.Started && ev.Run == run && strings.HasPrefix(ev.Cause, first+"/") {
+		c.Started, c.Began = true, c.Now
 	}
 	return c
 }
 
 // Milliseconds returns the thinking time; 0 before the start.
 func (c Clock) Milliseconds() int64 {
-	if !c.Begun {
+	if !c.Started {
 		return 0
 	}
 	return max(0, c.Now-c.Began)
@@ -78,9 +78,9 @@ func BudgetSpent(what string) string {
 // IsPermanent reports whether every call would fail with this class.
 func IsPermanent(c llm.Class) bool { return c == llm.Auth || c == llm.Payment || c == llm.NotFound }
 
-// Write appends a Write of bodies under prefix and the incremented n. Without bodies it changes
+// AppendWrite appends a Write of bodies under prefix and the incremented n. Without bodies it changes
 // nothing.
-func Write(notes []pendingwrites.Note, prefix string, n *int, add []ponder.Body) []pendingwrites.Note {
+func AppendWrite(notes []pendingwrites.Note, prefix string, n *int, add []ponder.Body) []pendingwrites.Note {
 	if len(add) == 0 {
 		return notes
 	}
@@ -88,8 +88,8 @@ func Write(notes []pendingwrites.Note, prefix string, n *int, add []ponder.Body)
 	return append(slices.Clip(notes), pendingwrites.Note{Key: prefix + "-" + strconv.Itoa(*n), Bodies: add})
 }
 
-// Push returns a copy of list with e appended, limited to the last most elements.
-func Push[E any](list []E, e E, most int) []E {
-	list = list[max(0, len(list)+1-most):]
+// AppendLast returns a copy of list with e appended, limited to the last most elements.
+func AppendLast[E any](list []E, e E, limit int) []E {
+	list = list[max(0, len(list)+1-limit):]
 	return append(append(make([]E, 0, len(list)+1), list...), e)
 }

@@ -18,7 +18,7 @@ func TestClock(t *testing.T) {
 		{Run: "run_1", Cause: "plan-1/2.2", Elapsed: 9500 * time.Millisecond},
 		{Run: "run_1"},
 	} {
-		c = c.After(ev, "run_1", "plan-1")
+		c = c.Advance(ev, "run_1", "plan-1")
 		if got, want := c.Seconds(), []float64{0, 0, 0, 2.5, 2.5}[i]; got != want {
 			t.Errorf("after event %d: %v, want %v", i, got, want)
 		}
@@ -31,10 +31,10 @@ func TestClock(t *testing.T) {
 
 func TestWrite(t *testing.T) {
 	n := 0
-	first := Write(nil, "note", &n, []ponder.Body{ponder.Progress{}})
-	second := Write(first, "note", &n, []ponder.Body{ponder.Progress{}})
-	third := Write(first, "asked", &n, []ponder.Body{ponder.Progress{}})
-	if none := Write(first, "note", &n, nil); len(none) != 1 || n != 3 {
+	first := AppendWrite(nil, "note", &n, []ponder.Body{ponder.Progress{}})
+	second := AppendWrite(first, "note", &n, []ponder.Body{ponder.Progress{}})
+	third := AppendWrite(first, "asked", &n, []ponder.Body{ponder.Progress{}})
+	if none := AppendWrite(first, "note", &n, nil); len(none) != 1 || n != 3 {
 		t.Errorf("without bodies: %v, number %d", none, n)
 	}
 	for _, list := range [][]pendingwrites.Note{second, third} {

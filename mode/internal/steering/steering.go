@@ -63,7 +63,7 @@ type Run struct {
 	Paused  bool
 	Facts   int
 
-	Said     func(text string) bool
+	HasText  func(text string) bool
 	InFlight func() []string // returns the keys of pending actions
 	Steer    func(Command) Result
 }
@@ -75,7 +75,7 @@ func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied boo
 		return nil, false
 	}
 	before := r.InFlight()
-	c, result := r.read(b)
+	c, result := r.validateCommand(b)
 	if !result.Refused {
 		result = r.Steer(c)
 	}
@@ -83,14 +83,14 @@ func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied boo
 	if !result.Refused && !r.Paused { // a pause already cancelled all actions
 		after := r.InFlight()
 		before = slices.DeleteFunc(before, func(key string) bool { return slices.Contains(after, key) })
-		p.Cancelled = None(before)
+		p.Cancelled = NilIfEmpty(before)
 	}
 	return append([]ponder.Body{p}, result.Add...), !result.Refused
 }
 
-// read validates a command. It refuses commands that the run no longer accepts, and values that no
+// validateCommand validates a command. It refuses commands that the run no longer accepts, and values that no
 // mode accepts.
-func (r Run) read(b ponder.Steer) (c Command, refusal Result) {
+func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 	var args ponder.SteerArgs
 	if len(b.Args) > 0 && b.Do != ponder.SetBudget && json.Unmarshal(b.Args, &args) != nil {
 		return c, Refuse("its arguments can't be read")
@@ -101,32 +101,32 @@ func (r Run) read(b ponder.Steer) (c Command, refusal Result) {
 	case b.Do == ponder.SetBudget && r.Spent:
 		return c, Refuse("the budget is spent already, and the answer is being written")
 	case b.Do != ponder.SetBudget && b.Do != ponder.AnswerNow && r.End != "":
-		return c, r.Busy()
+		return c, r.RefuseBusy()
 	}
 	c = Command{Do: cmp.Or(b.Do, ponder.AddQuestion), Content: textkit.OneLine(b.Content), Priority: args.Priority}
 	switch c.Do {
 	case ponder.SetBudget:
 		var err error
-		if c.Limits, err = (ponder.Budget{}).With(b.Args); err != nil {
+		if c.Limits, err = (ponder.Budget{}).ApplyLimits(b.Args); err != nil {
 			return c, Refuse("%v", err)
 		}
 	case ponder.AddQuestion:
 		c.Content, c.Priority = textkit.TruncateBytes(c.Content, MaxQuestion), cmp.Or(c.Priority, userPriority)
-		if !r.Said(c.Content) {
+		if !r.HasText(c.Content) {
 			return c, Refuse("there is no question in it")
 		}
-		return c, priority(c.Priority)
+		return c, checkPriority(c.Priority)
 	case ponder.DropQuestion, ponder.RankQuestion:
 		c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Question, b.Content)), MaxQuestion)
 	case ponder.Correct:
 		switch c.Content = textkit.TruncateBytes(c.Content, maxFact); {
-		case !r.Said(c.Content):
+		case !r.HasText(c.Content):
 			return c, Refuse("there is no fact in it")
 		case r.Facts == MaxFacts:
 			return c, Refuse("there are %d corrections already, which is the most", MaxFacts)
 		}
 	case ponder.PinSource, ponder.BanSource:
-		if c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Source, b.Content)), lookup.MaxLabel); !r.Said(c.Target) {
+		if c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Source, b.Content)), lookup.MaxLabel); !r.HasText(c.Target) {
 			return c, Refuse("there is no source in it")
 		}
 	case ponder.SetPersona:
@@ -135,18 +135,18 @@ func (r Run) read(b ponder.Steer) (c Command, refusal Result) {
 	return c, Result{}
 }
 
-// Busy refuses a command because the run writes its answer.
-func (r Run) Busy() Result { return Refuse("%s already: %s", r.Writing, r.End) }
+// RefuseBusy refuses a command because the run writes its answer.
+func (r Run) RefuseBusy() Result { return Refuse("%s already: %s", r.Writing, r.End) }
 
-// Rank returns the result of setting a question's priority.
-func Rank(id string, n int) Result {
-	if r := priority(n); r.Refused {
+// RankResult returns the result of setting a question's priority.
+func RankResult(id string, n int) Result {
+	if r := checkPriority(n); r.Refused {
 		return r
 	}
 	return Done("question %s has priority %d", id, n)
 }
 
-func priority(n int) Result {
+func checkPriority(n int) Result {
 	if n < 1 || n > maxPriority {
 		return Refuse("a priority is from 1 to %d, not %d", maxPriority, n)
 	}
@@ -161,15 +161,15 @@ type SourceFilter struct {
 
 // Pin prefers a source and reports whether that is new.
 func (f *SourceFilter) Pin(source string) (Result, bool) {
-	return move(&f.Pinned, &f.Banned, source, "pinned")
+	return moveSource(&f.Pinned, &f.Banned, source, "pinned")
 }
 
 // Ban excludes a source and reports whether that is new.
 func (f *SourceFilter) Ban(source string) (Result, bool) {
-	return move(&f.Banned, &f.Pinned, source, "banned")
+	return moveSource(&f.Banned, &f.Pinned, source, "banned")
 }
 
-func move(to, from *[]string, source, done string) (Result, bool) {
+func moveSource(to, from *[]string, source, done string) (Result, bool) {
 	switch {
 	case slices.Contains(*to, source):
 		return Done("%s is %s already", source, done), false
@@ -177,12 +177,12 @@ func move(to, from *[]string, source, done string) (Result, bool) {
 		return Refuse("%d sources are %s already, which is the most", maxSources, done), false
 	}
 	*to = append(slices.Clip(*to), source)
-	*from = None(slices.DeleteFunc(slices.Clone(*from), func(s string) bool { return s == source }))
+	*from = NilIfEmpty(slices.DeleteFunc(slices.Clone(*from), func(s string) bool { return s == source }))
 	return Result{}, true
 }
 
-// None returns nil for an empty list.
-func None[E any](list []E) []E {
+// NilIfEmpty returns nil for an empty list.
+func NilIfEmpty[E any](list []E) []E {
 	if len(list) == 0 {
 		return nil
 	}
@@ -209,7 +209,7 @@ func Describe(b ponder.Steer, n int) (d Description) {
 	}
 	if b.Do == ponder.SetBudget {
 		_ = json.Unmarshal(b.Args, &d.Limits)
-		about = append(about, usage.Words(d.Limits)...)
+		about = append(about, usage.DescribeLimits(d.Limits)...)
 	}
 	d.Target = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", ")
 	return d

@@ -40,7 +40,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			flying, got := []string{"a", "b"}, ""
-			r := Run{Name: "the run", Writing: "it is writing", Said: func(s string) bool { return s != "" }}
+			r := Run{Name: "the run", Writing: "it is writing", HasText: func(s string) bool { return s != "" }}
 			r.InFlight = func() []string { return slices.Clone(flying) }
 			r.Steer = func(c Command) Result {
 				words := []string{string(c.Do), c.Content, c.Target, strconv.Itoa(c.Priority)}

@@ -33,15 +33,15 @@ func (l Limits) Budget() ponder.Budget {
 	}
 }
 
-// Limit returns b with the positive limits of set.
-func Limit(b, set ponder.Budget) ponder.Budget {
+// MergeLimits returns b with the positive limits of set.
+func MergeLimits(b, set ponder.Budget) ponder.Budget {
 	b.Time, b.Calls = cmp.Or(max(0, set.Time), b.Time), cmp.Or(max(0, set.Calls), b.Calls)
 	b.Tokens, b.Money = cmp.Or(max(0, set.Tokens), b.Tokens), cmp.Or(max(0, set.Money), b.Money)
 	return b
 }
 
-// Words describes the limits of a budget.
-func Words(b ponder.Budget) (words []string) {
+// DescribeLimits describes the limits of a budget.
+func DescribeLimits(b ponder.Budget) (words []string) {
 	add := func(is bool, format string, arg any) {
 		if is {
 			words = append(words, fmt.Sprintf(format, arg))
@@ -104,18 +104,18 @@ func (u *Usage) Add(b ponder.CallFinished, spent ponder.Money) {
 	if i < 0 {
 		i, u.Models = len(u.Models), append(u.Models, Model{Model: one.Model})
 	}
-	u.Models[i].add(one)
+	u.Models[i].addModel(one)
 	u.Calls, u.Failed, u.Unpriced = u.Calls+1, u.Failed+one.Failed, u.Unpriced+one.Unpriced
 	u.Input, u.Output, u.Total, u.USD = u.Input+one.Input, u.Output+one.Output, u.Total+one.Input+one.Output, spent.USD()
 }
 
-func (m *Model) add(o Model) {
+func (m *Model) addModel(o Model) {
 	m.Calls, m.Failed, m.Unpriced = m.Calls+o.Calls, m.Failed+o.Failed, m.Unpriced+o.Unpriced
 	m.Input, m.Output, m.USD = m.Input+o.Input, m.Output+o.Output, m.USD+o.USD
 }
 
-// Sum sets the totals of a run whose calls are not visible.
-func (u *Usage) Sum(spent ponder.Cost) {
+// SetTotals sets the totals of a run whose calls are not visible.
+func (u *Usage) SetTotals(spent ponder.Cost) {
 	if u.Calls == 0 {
 		u.Calls, u.Total, u.USD = spent.Calls, spent.Tokens, spent.Money.USD()
 	}

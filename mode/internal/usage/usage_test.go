@@ -36,20 +36,20 @@ func TestAdd(t *testing.T) {
 	if len(u.Models) > maxModels+1 || u.Calls != 4+3*maxModels {
 		t.Errorf("%d models, %d calls", len(u.Models), u.Calls)
 	}
-	u.Sum(ponder.Cost{Calls: 1})
+	u.SetTotals(ponder.Cost{Calls: 1})
 	var none Usage
-	none.Sum(ponder.Cost{Calls: 7, Tokens: 70})
+	none.SetTotals(ponder.Cost{Calls: 7, Tokens: 70})
 	if u.Calls == 1 || none.Calls != 7 || none.Total != 70 {
 		t.Errorf("sums: %d and %d calls", u.Calls, none.Calls)
 	}
 }
 
 func TestLimits(t *testing.T) {
-	b := Limit(ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 3}}, ponder.Budget{Time: -1, Cost: ponder.Cost{Tokens: 9, Money: 2_000_000}})
+	b := MergeLimits(ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 3}}, ponder.Budget{Time: -1, Cost: ponder.Cost{Tokens: 9, Money: 2_000_000}})
 	if diff := cmp.Diff(Limits{Seconds: 60, Calls: 3, Tokens: 9, USD: ponder.Money(2_000_000).USD()}, LimitsOf(b)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"1m0s of thinking", "3 calls", "$0.0002"}, Words(ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 3, Money: 200}})); diff != "" {
+	if diff := cmp.Diff([]string{"1m0s of thinking", "3 calls", "$0.0002"}, DescribeLimits(ponder.Budget{Time: time.Minute, Cost: ponder.Cost{Calls: 3, Money: 200}})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

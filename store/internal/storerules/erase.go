@@ -7,9 +7,9 @@ import (
 	"ponder"
 )
 
-// Places returns the seqs sorted and without duplicates. It returns ErrNoEvent if a thread
+// NormalizeSeqs returns the seqs sorted and without duplicates. It returns ErrNoEvent if a thread
 // with the head does not have one.
-func Places(seqs []ponder.Seq, head ponder.Seq) ([]ponder.Seq, error) {
+func NormalizeSeqs(seqs []ponder.Seq, head ponder.Seq) ([]ponder.Seq, error) {
 	seqs = slices.Compact(slices.Sorted(slices.Values(seqs)))
 	for _, seq := range seqs {
 		if seq < 1 || seq > head {
@@ -19,9 +19,9 @@ func Places(seqs []ponder.Seq, head ponder.Seq) ([]ponder.Seq, error) {
 	return seqs, nil
 }
 
-// Asked reports whether an event starts or ends a call. The request of the call is then
+// HasRequest reports whether an event starts or ends a call. The request of the call is then
 // erased with it.
-func Asked(ev ponder.Event) bool {
+func HasRequest(ev ponder.Event) bool {
 	switch ev.Body.(type) {
 	case ponder.CallStarted, ponder.CallFinished:
 		return ev.Run != "" && ev.Cause != ""
@@ -29,8 +29,8 @@ func Asked(ev ponder.Event) bool {
 	return false
 }
 
-// Untitled returns the title of a thread after ev was erased.
-func Untitled(title string, ev ponder.Event) string {
+// TitleAfterErase returns the title of a thread after ev was erased.
+func TitleAfterErase(title string, ev ponder.Event) string {
 	if b, ok := ev.Body.(ponder.TitleGenerated); ok && b.Content == title {
 		return ""
 	}

@@ -52,8 +52,8 @@ func Request(ev ponder.Event) *llm.Request {
 	return nil
 }
 
-// Follows returns r with the fields of its start.
-func (r Result) Follows(s Start) Result {
+// WithStart returns r with the fields of its start.
+func (r Result) WithStart(s Start) Result {
 	r.Role, r.Mode = s.Role, s.Mode
 	r.Model = cmp.Or(r.Model, s.Model)
 	return r
@@ -134,11 +134,11 @@ func (t Tally) Add(row ponder.UsageRow) {
 	sum.Failed += row.Failed
 	sum.Money += row.Money
 	sum.Unknown += row.Unknown
-	sum.Usage = plus(sum.Usage, row.Usage)
+	sum.Usage = addUsage(sum.Usage, row.Usage)
 	t[key] = sum
 }
 
-func plus(a, b llm.Usage) llm.Usage {
+func addUsage(a, b llm.Usage) llm.Usage {
 	a.Input += b.Input
 	a.CacheRead += b.CacheRead
 	a.CacheWrite += b.CacheWrite

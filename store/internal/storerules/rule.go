@@ -1,6 +1,6 @@
 // Package storerules implements the parts of the contract of [ponder.Store] that do not
 // depend on the storage, so that all stores agree. It decides which appends are allowed
-// ([Admit]), and computes leases and their thinking time ([Lease]), the [ponder.Info] of
+// ([CheckAppend]), and computes leases and their thinking time ([Lease]), the [ponder.Info] of
 // lists, and the rows of the ledger.
 package storerules
 
@@ -13,9 +13,9 @@ import (
 	"ponder"
 )
 
-// Admit returns nil if the holder of fence may append events to a thread with the head. It
+// CheckAppend returns nil if the holder of fence may append events to a thread with the head. It
 // does not check keys. Held says that fence is a lease in force.
-func Admit(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event) error {
+func CheckAppend(fence ponder.Fence, held bool, head ponder.Seq, events []ponder.Event) error {
 	if fence != 0 && !held {
 		return ponder.ErrFenced
 	}
@@ -119,8 +119,8 @@ func (l Lease) Release(elapsed time.Duration) Lease {
 	return Lease{Fence: l.Fence, Base: max(elapsed, l.Base, l.Seen), Seen: l.Seen}
 }
 
-// Follow returns the info of a thread after ev.
-func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
+// ApplyEvent returns the info of a thread after ev.
+func ApplyEvent(info ponder.Info, ev ponder.Event) ponder.Info {
 	info = info.Apply(ev)
 	info.Head, info.Updated = ev.Seq, Trim(ev.Time)
 	if b, ok := ev.Body.(ponder.TitleGenerated); ok {
@@ -129,9 +129,9 @@ func Follow(info ponder.Info, ev ponder.Event) ponder.Info {
 	return info
 }
 
-// AsksForRoots reports whether the info after events depends on the ids of the open root
+// NeedsRoots reports whether the info after events depends on the ids of the open root
 // runs, not only on their number. Commands need the ids too.
-func AsksForRoots(open int, events []ponder.Event) bool {
+func NeedsRoots(open int, events []ponder.Event) bool {
 	for _, ev := range events {
 		if ev.Run.Parent() != "" {
 			continue

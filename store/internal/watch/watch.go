@@ -26,10 +26,10 @@ func (h *Hub) Watch(thread ponder.ThreadID) (heads <-chan ponder.Seq, stop func(
 		h.threads[thread] = make(map[chan ponder.Seq]bool)
 	}
 	h.threads[thread][ch] = true
-	return ch, func() { h.stop(thread, ch) }
+	return ch, func() { h.removeWatcher(thread, ch) }
 }
 
-func (h *Hub) stop(thread ponder.ThreadID, ch chan ponder.Seq) {
+func (h *Hub) removeWatcher(thread ponder.ThreadID, ch chan ponder.Seq) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.threads[thread], ch)
@@ -46,15 +46,15 @@ func (h *Hub) Hint(thread ponder.ThreadID, head ponder.Seq) {
 	for ch := range h.threads[thread] {
 		select {
 		case old := <-ch:
-			ch <- newer(old, head)
+			ch <- newerHint(old, head)
 		default:
 			ch <- head
 		}
 	}
 }
 
-// newer returns the hint to keep. Zero says that the thread was removed, and wins.
-func newer(old, head ponder.Seq) ponder.Seq {
+// newerHint returns the hint to keep. Zero says that the thread was removed, and wins.
+func newerHint(old, head ponder.Seq) ponder.Seq {
 	if head == 0 {
 		return 0
 	}

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, a ask, f Fault, key string) {
+func (s *Server) writeFault(w http.ResponseWriter, r *http.Request, a searchRequest, f Fault, key string) {
 	switch f {
 	case Limited:
 		w.Header().Set("Retry-After", "1")
-		refuse(w, a.api, 429, key)
+		writeRefusal(w, a.api, 429, key)
 	case Error:
 		w.WriteHeader(500)
 		fmt.Fprint(w, "<html><body><h1>Internal Server Error</h1></body></html>")
 	case Busy:
 		w.WriteHeader(503)
 	case Denied:
-		refuse(w, a.api, 401, key)
+		writeRefusal(w, a.api, 401, key)
 	case Hang:
 		<-r.Context().Done()
 	case Garbage:
@@ -26,22 +26,22 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, a ask, f Faul
 		w.Header().Set("Content-Length", "100000")
 		fmt.Fprint(w, `{"type":"search","results":[{"url":"https://half.example/`)
 	case Huge:
-		huge(w, r)
+		writeHuge(w, r)
 	case Redirect:
 		http.Redirect(w, r, "http://elsewhere.invalid/steal", http.StatusTemporaryRedirect)
 	case Odd:
 		fmt.Fprint(w, `{"type":"search","results":{"url":1},"web":[7]}`)
 	case Nothing:
-		write(w, shape(a, nil))
+		writeJSON(w, shapeAnswer(a, nil))
 	case Hostile:
-		write(w, shape(a, Hostiles()))
+		writeJSON(w, shapeAnswer(a, Hostiles()))
 	default:
-		write(w, shape(a, s.find(a)))
+		writeJSON(w, shapeAnswer(a, s.findPages(a)))
 	}
 }
 
-// huge writes 64 MiB or until the client stops.
-func huge(w http.ResponseWriter, r *http.Request) {
+// writeHuge writes 64 MiB or until the client stops.
+func writeHuge(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `{"type":"search","results":[{"title":"`)
 	chunk := strings.Repeat("x", 64<<10)
 	for i := 0; i < 1024 && r.Context().Err() == nil; i++ {

@@ -56,7 +56,7 @@ func newPage(name, ext string, raw []byte) Page {
 	p.URL = one(`<link[^>]*rel="canonical"[^>]*href="([^"]*)"`)
 	p.Author = one(`<meta[^>]*name="author"[^>]*content="([^"]*)"`)
 	if d := one(`<meta[^>]*article:published_time"[^>]*content="([^"]*)"`); len(d) >= 10 {
-		p.Published = day(d[:10])
+		p.Published = parseDay(d[:10])
 	}
 	text := regexp.MustCompile(`(?is)<(script|style|head|nav|footer)\b.*?</(script|style|head|nav|footer)>`).ReplaceAllString(string(raw), " ")
 	text = regexp.MustCompile(`(?i)</(p|div|li|h[1-6]|tr)>|<br[^>]*>`).ReplaceAllString(text, "\n")
@@ -64,21 +64,21 @@ func newPage(name, ext string, raw []byte) Page {
 	return p
 }
 
-// find returns pages with words of the query, the most first.
-func (s *Server) find(a ask) []Page {
-	type scored struct {
+// findPages returns pages with words of the query, the most first.
+func (s *Server) findPages(a searchRequest) []Page {
+	type scoredPage struct {
 		Page
 		score int
 	}
-	var list []scored
-	want := words(a.query)
+	var list []scoredPage
+	want := sortedWords(a.query)
 	for _, p := range s.pages {
 		p.URL = cmp.Or(p.URL, a.base+"/pages/"+p.Name)
-		if n := 3*common(words(p.Title), want) + common(words(p.Text), want); n > 0 && a.admits(p) {
-			list = append(list, scored{p, n})
+		if n := 3*countCommon(sortedWords(p.Title), want) + countCommon(sortedWords(p.Text), want); n > 0 && a.admitsPage(p) {
+			list = append(list, scoredPage{p, n})
 		}
 	}
-	slices.SortStableFunc(list, func(x, y scored) int { return y.score - x.score })
+	slices.SortStableFunc(list, func(x, y scoredPage) int { return y.score - x.score })
 	var out []Page
 	for _, x := range list[:min(len(list), a.n)] {
 		out = append(out, x.Page)
@@ -86,10 +86,10 @@ func (s *Server) find(a ask) []Page {
 	return out
 }
 
-func (a ask) admits(p Page) bool {
-	of := func(h string) bool { return host(p.URL) == h || strings.HasSuffix(host(p.URL), "."+h) }
+func (a searchRequest) admitsPage(p Page) bool {
+	of := func(h string) bool { return urlHost(p.URL) == h || strings.HasSuffix(urlHost(p.URL), "."+h) }
 	switch {
-	case len(a.with) > 0 && !slices.ContainsFunc(a.with, of), slices.ContainsFunc(a.without, of):
+	case len(a.include) > 0 && !slices.ContainsFunc(a.include, of), slices.ContainsFunc(a.exclude, of):
 		return false
 	case p.Published.IsZero():
 		return true
@@ -97,13 +97,13 @@ func (a ask) admits(p Page) bool {
 	return !p.Published.Before(a.from) && (a.to.IsZero() || p.Published.Before(a.to))
 }
 
-func words(s string) []string {
+func sortedWords(s string) []string {
 	list := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-func common(a, b []string) (n int) {
+func countCommon(a, b []string) (n int) {
 	for _, w := range b {
 		if _, ok := slices.BinarySearch(a, w); ok {
 			n++
@@ -112,12 +112,12 @@ func common(a, b []string) (n int) {
 	return n
 }
 
-// best returns the line with the most words of the query.
-func best(text, query string) string {
-	want := words(query)
+// bestLine returns the line with the most words of the query.
+func bestLine(text, query string) string {
+	want := sortedWords(query)
 	line, most := "", -1
 	for l := range strings.Lines(text) {
-		if n := common(words(l), want); n > most && strings.TrimSpace(l) != "" {
+		if n := countCommon(sortedWords(l), want); n > most && strings.TrimSpace(l) != "" {
 			line, most = strings.TrimSpace(l), n
 		}
 	}

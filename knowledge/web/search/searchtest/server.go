@@ -33,45 +33,45 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// ask is a request in common form.
-type ask struct {
+// searchRequest is a request in common form.
+type searchRequest struct {
 	api, query, base string
 	n                int
 	from, to         time.Time
-	with, without    []string
+	include, exclude []string
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name, ok := strings.CutPrefix(r.URL.Path, "/pages/"); ok {
-		s.page(w, name)
+		s.servePage(w, name)
 		return
 	}
-	api, path := route(r)
+	api, path := routeRequest(r)
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if api == "" || err != nil {
 		http.NotFound(w, r)
 		return
 	}
-	a := parse(api, r.URL.Query(), body)
+	a := parseRequest(api, r.URL.Query(), body)
 	a.base = "http://" + r.Host
-	key := keyOf(api, r.Header)
-	fault := s.note(Request{API: api, Method: r.Method, Path: path, Query: a.query, Key: key, Body: string(body) + r.URL.RawQuery, At: time.Now()})
+	key := requestKey(api, r.Header)
+	fault := s.recordRequest(Request{API: api, Method: r.Method, Path: path, Query: a.query, Key: key, Body: string(body) + r.URL.RawQuery, At: time.Now()})
 	want, named := s.opts.Keys[api]
 	switch {
 	case fault != None:
-		s.misbehave(w, r, a, fault, key)
+		s.writeFault(w, r, a, fault, key)
 	case api != SearXNG && (key == "" || named && key != want):
-		refuse(w, api, 401, "")
+		writeRefusal(w, api, 401, "")
 	case a.query == "":
-		refuse(w, api, 400, "")
+		writeRefusal(w, api, 400, "")
 	case api == SearXNG && r.URL.Query().Get("format") != "json":
 		http.Error(w, "Forbidden", 403)
 	default:
-		write(w, shape(a, s.find(a)))
+		writeJSON(w, shapeAnswer(a, s.findPages(a)))
 	}
 }
 
-func route(r *http.Request) (api, path string) {
+func routeRequest(r *http.Request) (api, path string) {
 	path = r.URL.Path
 	for _, name := range []string{Exa, Brave, Tavily, SearXNG} {
 		if rest, ok := strings.CutPrefix(path, "/"+name+"/"); ok {
@@ -96,7 +96,7 @@ func route(r *http.Request) (api, path string) {
 	return api, path
 }
 
-func keyOf(api string, h http.Header) string {
+func requestKey(api string, h http.Header) string {
 	switch api {
 	case Exa:
 		return h.Get("X-Api-Key")
@@ -106,8 +106,8 @@ func keyOf(api string, h http.Header) string {
 	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
 }
 
-// note records a request and returns its fault.
-func (s *Server) note(r Request) Fault {
+// recordRequest records a request and returns its fault.
+func (s *Server) recordRequest(r Request) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.count[r.API]
@@ -123,9 +123,9 @@ func (s *Server) note(r Request) Fault {
 	return None
 }
 
-// parse ignores invalid parts.
-func parse(api string, v url.Values, body []byte) ask {
-	a := ask{api: api, query: v.Get("q"), n: 10}
+// parseRequest ignores invalid parts.
+func parseRequest(api string, v url.Values, body []byte) searchRequest {
+	a := searchRequest{api: api, query: v.Get("q"), n: 10}
 	switch api {
 	case Exa, Tavily:
 		var b struct {
@@ -144,17 +144,17 @@ func parse(api string, v url.Values, body []byte) ask {
 		_ = json.Unmarshal(body, &b) // as servers do
 		a.query, a.n = b.Query, max(b.NumResults, b.MaxResults)
 		a.from, a.to = b.StartPublishedDate, b.EndPublishedDate
-		a.with, a.without = append(b.IncludeDomains, b.With...), append(b.ExcludeDomains, b.Without...)
+		a.include, a.exclude = append(b.IncludeDomains, b.With...), append(b.ExcludeDomains, b.Without...)
 		if api == Tavily {
-			a.from, a.to = day(b.Start), after(day(b.End))
+			a.from, a.to = parseDay(b.Start), dayAfter(parseDay(b.End))
 		}
 	case Brave:
 		a.n, _ = strconv.Atoi(v.Get("count"))
 		from, to, _ := strings.Cut(v.Get("freshness"), "to")
-		a.from, a.to = day(from), after(day(to))
-		a.operators()
+		a.from, a.to = parseDay(from), dayAfter(parseDay(to))
+		a.extractOperators()
 	case SearXNG:
-		a.operators()
+		a.extractOperators()
 	}
 	if a.n <= 0 {
 		a.n = 10
@@ -162,15 +162,15 @@ func parse(api string, v url.Values, body []byte) ask {
 	return a
 }
 
-// operators moves hosts out of the query.
-func (a *ask) operators() {
+// extractOperators moves hosts out of the query.
+func (a *searchRequest) extractOperators() {
 	var keep []string
 	for _, w := range strings.Fields(a.query) {
 		switch {
 		case strings.HasPrefix(w, "site:"):
-			a.with = append(a.with, w[5:])
+			a.include = append(a.include, w[5:])
 		case strings.HasPrefix(w, "-site:"):
-			a.without = append(a.without, w[6:])
+			a.exclude = append(a.exclude, w[6:])
 		case w != "OR":
 			keep = append(keep, w)
 		}
@@ -178,7 +178,7 @@ func (a *ask) operators() {
 	a.query = strings.Join(keep, " ")
 }
 
-func day(s string) time.Time {
+func parseDay(s string) time.Time {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
 		return time.Time{}
@@ -186,14 +186,14 @@ func day(s string) time.Time {
 	return t
 }
 
-func after(t time.Time) time.Time {
+func dayAfter(t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
 	return t.AddDate(0, 0, 1)
 }
 
-func (s *Server) page(w http.ResponseWriter, name string) {
+func (s *Server) servePage(w http.ResponseWriter, name string) {
 	for _, p := range s.pages {
 		if p.Name == name && p.Name != "" {
 			body, kind := p.Raw, p.Type
@@ -208,7 +208,7 @@ func (s *Server) page(w http.ResponseWriter, name string) {
 	http.Error(w, "no such page", http.StatusNotFound)
 }
 
-func write(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)
 }

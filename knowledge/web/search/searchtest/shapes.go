@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-func shape(a ask, found []Page) any {
+func shapeAnswer(a searchRequest, found []Page) any {
 	list := make([]map[string]any, 0, len(found))
 	for i, p := range found {
-		list = append(list, result(a, p, i, len(found)))
+		list = append(list, shapeResult(a, p, i, len(found)))
 	}
 	switch a.api {
 	case Exa:
@@ -31,26 +31,26 @@ func shape(a ask, found []Page) any {
 		"infoboxes": []any{}, "suggestions": []string{a.query + " news"}, "unresponsive_engines": [][]string{{"duckduckgo", "timeout"}}}
 }
 
-func result(a ask, p Page, i, of int) map[string]any {
+func shapeResult(a searchRequest, p Page, i, of int) map[string]any {
 	score := 0.9 - 0.5*float64(i)/float64(of)
-	passage := best(p.Text, a.query)
+	passage := bestLine(p.Text, a.query)
 	switch a.api {
 	case Exa:
-		return map[string]any{"id": p.URL, "url": p.URL, "title": p.Title, "author": orNil(p.Author), "score": score, "publishedDate": when(p.Published, "2006-01-02T15:04:05.000Z"),
+		return map[string]any{"id": p.URL, "url": p.URL, "title": p.Title, "author": orNil(p.Author), "score": score, "publishedDate": formatTime(p.Published, "2006-01-02T15:04:05.000Z"),
 			"text": p.Text, "highlights": []string{passage}, "highlightScores": []float64{score}, "summary": "A page that says: " + passage}
 	case Brave:
 		return map[string]any{"type": "search_result", "subtype": "generic", "url": p.URL, "title": p.Title, "description": strings.ReplaceAll(passage, "&", "&amp;"),
-			"language": "en", "family_friendly": true, "page_age": when(p.Published, "2006-01-02T15:04:05"), "age": when(p.Published, "January 2, 2006"),
-			"profile": map[string]any{"name": host(p.URL), "url": p.URL}, "meta_url": map[string]any{"scheme": "https", "netloc": host(p.URL)}}
+			"language": "en", "family_friendly": true, "page_age": formatTime(p.Published, "2006-01-02T15:04:05"), "age": formatTime(p.Published, "January 2, 2006"),
+			"profile": map[string]any{"name": urlHost(p.URL), "url": p.URL}, "meta_url": map[string]any{"scheme": "https", "netloc": urlHost(p.URL)}}
 	case Tavily:
-		return map[string]any{"url": p.URL, "title": p.Title, "content": passage, "score": score, "raw_content": p.Text, "published_date": when(p.Published, time.RFC1123)}
+		return map[string]any{"url": p.URL, "title": p.Title, "content": passage, "score": score, "raw_content": p.Text, "published_date": formatTime(p.Published, time.RFC1123)}
 	}
-	return map[string]any{"url": p.URL, "title": p.Title, "content": passage, "publishedDate": when(p.Published, "2006-01-02T15:04:05"), "engine": "wikipedia",
-		"engines": []string{"wikipedia", "bing"}, "template": "default.html", "parsed_url": []string{"https", host(p.URL), "", "", "", ""}, "positions": []int{i + 1},
+	return map[string]any{"url": p.URL, "title": p.Title, "content": passage, "publishedDate": formatTime(p.Published, "2006-01-02T15:04:05"), "engine": "wikipedia",
+		"engines": []string{"wikipedia", "bing"}, "template": "default.html", "parsed_url": []string{"https", urlHost(p.URL), "", "", "", ""}, "positions": []int{i + 1},
 		"score": 1 / float64(i+1), "category": "general", "thumbnail": nil, "img_src": ""}
 }
 
-func refuse(w http.ResponseWriter, api string, status int, key string) {
+func writeRefusal(w http.ResponseWriter, api string, status int, key string) {
 	words := map[int]string{400: "The query is missing.", 401: "The key " + key + " is invalid.", 429: "Request rate limit exceeded for plan."}[status]
 	code := map[int]string{400: "VALIDATION", 401: "SUBSCRIPTION_TOKEN_INVALID", 429: "RATE_LIMITED"}[status]
 	if api == Brave && status < 429 {
@@ -70,7 +70,7 @@ func refuse(w http.ResponseWriter, api string, status int, key string) {
 		fmt.Fprintln(w, "Too Many Requests")
 		return
 	}
-	write(w, v)
+	writeJSON(w, v)
 }
 
 func orNil(s string) any {
@@ -80,14 +80,14 @@ func orNil(s string) any {
 	return s
 }
 
-func when(t time.Time, layout string) any {
+func formatTime(t time.Time, layout string) any {
 	if t.IsZero() {
 		return nil
 	}
 	return t.UTC().Format(layout)
 }
 
-func host(raw string) string {
+func urlHost(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""

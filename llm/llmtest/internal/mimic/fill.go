@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	maxDepth  = 24
-	fullDepth = 8       // depth from which optional properties are omitted
-	maxItems  = 200     // from a schema
-	maxLength = 4000    // from a schema
-	maxValue  = 1 << 20 // bytes from which optional properties are omitted
-	mostValue = 8 << 20 // bytes from which lists are empty
-	tersest   = 3       // required parts only
+	maxDepth     = 24
+	fullDepth    = 8       // depth from which optional properties are omitted
+	maxItems     = 200     // from a schema
+	maxLength    = 4000    // from a schema
+	maxValue     = 1 << 20 // bytes from which optional properties are omitted
+	maxListBytes = 8 << 20 // bytes from which lists are empty
+	maxTerse     = 3       // required parts only
 )
 
 // Fill returns a JSON value of a schema, with properties in its order.
 func (w *Writer) Fill(schema json.RawMessage) []byte { return w.fillWithin(schema, 0) }
 
 // fillWithin is Fill for at most most bytes, if possible. Zero means no limit.
-func (w *Writer) fillWithin(schema json.RawMessage, most int) []byte {
-	root, err := compile(schema)
+func (w *Writer) fillWithin(schema json.RawMessage, maxBytes int) []byte {
+	root, err := compileSchema(schema)
 	if err != nil {
 		return []byte("{}")
 	}
 	for terse := 0; ; terse++ {
 		f := filler{w: w, root: root, terse: terse}
-		f.value(root, "", 0)
-		if most <= 0 || len(f.buf) <= most || terse == tersest {
+		f.writeValue(root, "", 0)
+		if maxBytes <= 0 || len(f.buf) <= maxBytes || terse == maxTerse {
 			return f.buf
 		}
 	}
@@ -44,12 +44,12 @@ func (w *Writer) Input(schema json.RawMessage) []byte {
 	if len(schema) == 0 {
 		return []byte("{}")
 	}
-	root, err := compile(schema)
+	root, err := compileSchema(schema)
 	if err != nil {
 		return []byte("{}")
 	}
-	f := filler{w: w, root: root, literal: true, numbers: numbers(window(w.prompt.Text))}
-	f.value(root, "", 0)
+	f := filler{w: w, root: root, literal: true, numbers: findNumbers(promptWindow(w.prompt.Text))}
+	f.writeValue(root, "", 0)
 	return f.buf
 }
 
@@ -62,39 +62,39 @@ type filler struct {
 	numbers []string // unused
 }
 
-func (f *filler) value(s *schema, name string, depth int) {
-	if s = f.resolve(s); s == nil || depth > maxDepth {
+func (f *filler) writeValue(s *schema, name string, depth int) {
+	if s = f.resolveSchema(s); s == nil || depth > maxDepth {
 		f.buf = append(f.buf, "null"...)
 		return
 	}
 	switch {
 	case s.Const != nil:
-		f.raw(s.Const)
+		f.writeRaw(s.Const)
 	case len(s.Enum) > 0:
-		f.raw(pick(f.w, s.Enum))
+		f.writeRaw(pickRandom(f.w, s.Enum))
 	default:
-		f.typed(s, s.kind(depth > fullDepth), name, depth)
+		f.writeTyped(s, s.valueType(depth > fullDepth), name, depth)
 	}
 }
 
-func (f *filler) typed(s *schema, kind, name string, depth int) {
+func (f *filler) writeTyped(s *schema, kind, name string, depth int) {
 	switch kind {
 	case "object":
-		f.object(s, depth)
+		f.writeObject(s, depth)
 	case "array":
-		f.array(s, name, depth)
+		f.writeArray(s, name, depth)
 	case "integer", "number":
-		f.number(s, kind, name)
+		f.writeNumber(s, kind, name)
 	case "boolean":
 		f.buf = strconv.AppendBool(f.buf, f.w.rng.IntN(2) == 0)
 	case "null":
 		f.buf = append(f.buf, "null"...)
 	default:
-		f.quoted(f.text(s, name))
+		f.writeString(f.fillText(s, name))
 	}
 }
 
-func (f *filler) raw(v json.RawMessage) {
+func (f *filler) writeRaw(v json.RawMessage) {
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil {
 		b.WriteString("null")
@@ -102,7 +102,7 @@ func (f *filler) raw(v json.RawMessage) {
 	f.buf = append(f.buf, b.Bytes()...)
 }
 
-func (f *filler) object(s *schema, depth int) {
+func (f *filler) writeObject(s *schema, depth int) {
 	f.buf = append(f.buf, '{')
 	first := true
 	for _, p := range s.Properties {
@@ -114,15 +114,15 @@ func (f *filler) object(s *schema, depth int) {
 			f.buf = append(f.buf, ',')
 		}
 		first = false
-		f.quoted(p.name)
+		f.writeString(p.name)
 		f.buf = append(f.buf, ':')
-		f.value(p.schema, p.name, depth+1)
+		f.writeValue(p.schema, p.name, depth+1)
 	}
 	f.buf = append(f.buf, '}')
 }
 
-func (f *filler) array(s *schema, name string, depth int) {
-	lo, hi := count(s.MinItems, 3), count(s.MaxItems, 5)
+func (f *filler) writeArray(s *schema, name string, depth int) {
+	lo, hi := itemCount(s.MinItems, 3), itemCount(s.MaxItems, 5)
 	if s.MinItems == nil && s.MaxItems != nil {
 		lo = min(3, hi)
 	}
@@ -132,31 +132,31 @@ func (f *filler) array(s *schema, name string, depth int) {
 	} else if hi > lo+5 {
 		hi = lo + 2
 	}
-	if refs(name) {
-		f.references(s, lo)
+	if isReference(name) {
+		f.writeReferences(s, lo)
 		return
 	}
 	if f.terse > 0 {
-		lo, hi = count(s.MinItems, 1), max(1, count(s.MinItems, 1))
+		lo, hi = itemCount(s.MinItems, 1), max(1, itemCount(s.MinItems, 1))
 	}
-	if f.terse == tersest {
-		lo, hi = count(s.MinItems, 0), count(s.MinItems, 0)
+	if f.terse == maxTerse {
+		lo, hi = itemCount(s.MinItems, 0), itemCount(s.MinItems, 0)
 	}
 	if depth > fullDepth || len(f.buf) > maxValue {
-		lo, hi = count(s.MinItems, 0), count(s.MinItems, 0)
+		lo, hi = itemCount(s.MinItems, 0), itemCount(s.MinItems, 0)
 	}
-	if len(f.buf) > mostValue {
+	if len(f.buf) > maxListBytes {
 		lo, hi = 0, 0
 	}
 	f.buf = append(f.buf, '[')
 	var seen []string
-	for i := range f.w.between(lo, hi) {
+	for i := range f.w.randomBetween(lo, hi) {
 		before := len(f.buf)
 		if i > 0 {
 			f.buf = append(f.buf, ',')
 		}
 		from := len(f.buf)
-		f.value(s.Items, singular(name), depth+1)
+		f.writeValue(s.Items, trimPlural(name), depth+1)
 		if s.UniqueItems {
 			if item := string(f.buf[from:]); slices.Contains(seen, item) {
 				f.buf = f.buf[:before]
@@ -168,10 +168,10 @@ func (f *filler) array(s *schema, name string, depth int) {
 	f.buf = append(f.buf, ']')
 }
 
-// references appends an array of passage labels.
-func (f *filler) references(s *schema, lo int) {
-	items := f.resolve(s.Items)
-	integer := items != nil && (items.kind(false) == "integer" || items.kind(false) == "number")
+// writeReferences appends an array of passage labels.
+func (f *filler) writeReferences(s *schema, lo int) {
+	items := f.resolveSchema(s.Items)
+	integer := items != nil && (items.valueType(false) == "integer" || items.valueType(false) == "number")
 	n := 0
 	if s.MinItems != nil {
 		n = lo
@@ -185,7 +185,7 @@ func (f *filler) references(s *schema, lo int) {
 		if len(f.w.passages) > 0 {
 			label = f.w.passages[f.w.rng.IntN(len(f.w.passages))].label
 		}
-		label = strings.Trim(f.w.cite(label), "[]")
+		label = strings.Trim(f.w.citePassage(label), "[]")
 		if integer {
 			label = strings.TrimLeft(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ")
 			label = "0" + label
@@ -203,9 +203,9 @@ func (f *filler) references(s *schema, lo int) {
 	f.buf = append(f.buf, ']')
 }
 
-func (f *filler) number(s *schema, kind, name string) {
-	lo, hi := usual(kind, name)
-	bounded := s.lo() != nil || s.hi() != nil
+func (f *filler) writeNumber(s *schema, kind, name string) {
+	lo, hi := defaultRange(kind, name)
+	bounded := s.lowerBound() != nil || s.upperBound() != nil
 	if f.literal && !bounded && len(f.numbers) > 0 {
 		n := f.numbers[0]
 		f.numbers = f.numbers[1:]
@@ -214,22 +214,22 @@ func (f *filler) number(s *schema, kind, name string) {
 			return
 		}
 	}
-	lo, hi = s.within(lo, hi)
+	lo, hi = s.clampRange(lo, hi)
 	f.buf = s.appendNumber(f.buf, f.w, kind, lo, hi)
 }
 
 const maxSpan = 1e6
 
-// within applies bounds to a default range.
-func (s *schema) within(lo, hi float64) (float64, float64) {
-	least, most := s.lo(), s.hi()
+// clampRange applies bounds to a default range.
+func (s *schema) clampRange(lo, hi float64) (float64, float64) {
+	lower, upper := s.lowerBound(), s.upperBound()
 	switch {
-	case least != nil && most != nil:
-		return *least, min(max(*least, *most), *least+maxSpan)
-	case least != nil:
-		return max(lo, *least), max(hi, *least+hi-lo)
-	case most != nil:
-		return min(lo, *most-hi+lo), min(hi, *most)
+	case lower != nil && upper != nil:
+		return *lower, min(max(*lower, *upper), *lower+maxSpan)
+	case lower != nil:
+		return max(lo, *lower), max(hi, *lower+hi-lo)
+	case upper != nil:
+		return min(lo, *upper-hi+lo), min(hi, *upper)
 	}
 	return lo, hi
 }
@@ -237,7 +237,7 @@ func (s *schema) within(lo, hi float64) (float64, float64) {
 // appendNumber appends a number that satisfies step and exclusive bounds.
 func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) []byte {
 	if kind == "number" && s.MultipleOf <= 0 {
-		x := w.number(lo, hi, 2)
+		x := w.randomNumber(lo, hi, 2)
 		if s.ExclusiveMinimum != nil && x <= *s.ExclusiveMinimum || s.ExclusiveMaximum != nil && x >= *s.ExclusiveMaximum {
 			x = (lo + hi) / 2
 		}
@@ -256,9 +256,9 @@ func (s *schema) appendNumber(b []byte, w *Writer, kind string, lo, hi float64) 
 	return strconv.AppendFloat(b, min(n, max(to, from))*step, 'f', -1, 64)
 }
 
-// number returns a number in lo..hi, rounded if possible. With decimals it tends to the
+// randomNumber returns a number in lo..hi, rounded if possible. With decimals it tends to the
 // upper half, like confidences.
-func (w *Writer) number(lo, hi float64, decimals int) float64 {
+func (w *Writer) randomNumber(lo, hi float64, decimals int) float64 {
 	if !(lo < hi) {
 		return lo
 	}
@@ -273,7 +273,7 @@ func (w *Writer) number(lo, hi float64, decimals int) float64 {
 	return min(max(x, lo), hi)
 }
 
-func (f *filler) text(s *schema, name string) string {
+func (f *filler) fillText(s *schema, name string) string {
 	var text string
 	switch s.Format {
 	case "date":
@@ -281,22 +281,22 @@ func (f *filler) text(s *schema, name string) string {
 	case "date-time":
 		return "2025-0" + strconv.Itoa(1+f.w.rng.IntN(9)) + "-11T08:30:00Z"
 	case "uri", "url":
-		return "https://example.org/" + slug(f.w.phrase())
+		return "https://example.org/" + slugify(f.w.nextPhrase())
 	case "email":
 		return "someone@example.org"
 	}
 	if f.literal {
-		text = f.w.topic()
+		text = f.w.mainTopic()
 	} else {
-		text = f.w.named(name, max(1, 2-f.terse))
+		text = f.w.namedText(name, max(1, 2-f.terse))
 	}
-	return f.fit(s, text)
+	return f.fitLength(s, text)
 }
 
-func (f *filler) fit(s *schema, text string) string {
+func (f *filler) fitLength(s *schema, text string) string {
 	if s.MinLength != nil {
 		for utf8.RuneCountInString(text) < min(*s.MinLength, maxLength) {
-			text += " " + f.w.sentence()
+			text += " " + f.w.newSentence()
 		}
 	}
 	if s.MaxLength != nil && utf8.RuneCountInString(text) > max(*s.MaxLength, 0) {
@@ -305,7 +305,7 @@ func (f *filler) fit(s *schema, text string) string {
 	return text
 }
 
-func (f *filler) quoted(s string) {
+func (f *filler) writeString(s string) {
 	b, err := json.Marshal(s)
 	if err != nil {
 		b = []byte(`""`)
@@ -313,14 +313,14 @@ func (f *filler) quoted(s string) {
 	f.buf = append(f.buf, b...)
 }
 
-// count returns *n within 0..maxItems, or other.
-func count(n *int, other int) int {
+// itemCount returns *n within 0..maxItems, or other.
+func itemCount(n *int, other int) int {
 	if n == nil {
 		return other
 	}
 	return min(max(*n, 0), maxItems)
 }
 
-func slug(s string) string { return strings.ReplaceAll(s, " ", "-") }
+func slugify(s string) string { return strings.ReplaceAll(s, " ", "-") }
 
-func singular(name string) string { return strings.TrimSuffix(name, "s") }
+func trimPlural(name string) string { return strings.TrimSuffix(name, "s") }

@@ -27,13 +27,13 @@ const (
 	maxBlocks = 20
 )
 
-// layoutIn finds a prompt's layout. It prefers the last run of lines with placeholders,
+// findLayout finds a prompt's layout. It prefers the last run of lines with placeholders,
 // such as "TYPE: [a/b/c]", then of capital labels, then labels in a sentence.
-func layoutIn(texts ...string) (layout, bool) {
-	for _, find := range []func(string) (layout, bool){placeholders, capitals, named} {
+func findLayout(texts ...string) (layout, bool) {
+	for _, find := range []func(string) (layout, bool){placeholderLayout, capitalLayout, sentenceLayout} {
 		for _, text := range texts {
 			if l, ok := find(text); ok {
-				l.lo, l.hi = blocks(text)
+				l.lo, l.hi = blockRange(text)
 				return l, true
 			}
 		}
@@ -41,13 +41,13 @@ func layoutIn(texts ...string) (layout, bool) {
 	return layout{}, false
 }
 
-func placeholders(text string) (layout, bool) {
+func placeholderLayout(text string) (layout, bool) {
 	return lastRun(text, func(l layout) bool {
 		return slices.ContainsFunc(l.fields, func(f field) bool { return f.shown })
 	})
 }
 
-func capitals(text string) (layout, bool) {
+func capitalLayout(text string) (layout, bool) {
 	return lastRun(text, func(l layout) bool {
 		for _, f := range l.fields {
 			if f.hint != "" && !f.shown {
@@ -71,15 +71,15 @@ func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		f, labelled := fieldOf(line)
+		f, labelled := parseField(line)
 		switch n := len(run.fields); {
 		case labelled && n < maxFields && !run.repeated:
 			run.fields = append(run.fields, f)
 		case labelled: // blocks repeat
 		case line == "" || line == "...":
-		case dashes(line):
+		case isDashes(line):
 			run.repeated = n > 0
-		case n > 0 && bullet(line):
+		case n > 0 && isBullet(line):
 			run.fields[n-1].bullets = true
 			run.fields[n-1].shown = true
 		default:
@@ -90,22 +90,22 @@ func lastRun(text string, is func(layout) bool) (found layout, ok bool) {
 	return found, ok
 }
 
-// fieldOf parses "TYPE: [a/b/c]".
-func fieldOf(line string) (field, bool) {
+// parseField parses "TYPE: [a/b/c]".
+func parseField(line string) (field, bool) {
 	line = strings.TrimLeft(line, "*#-0123456789. ")
 	label, rest, ok := strings.Cut(line, ":")
 	label, rest = strings.TrimRight(label, "*"), strings.Trim(rest, "* ")
 	if !ok || len(label) < 2 || len(label) > 30 {
 		return field{}, false
 	}
-	hint, shown := bracketed(rest)
+	hint, shown := trimBrackets(rest)
 	if shown {
-		return field{label: label, hint: hint, shown: true}, words(label) <= 3
+		return field{label: label, hint: hint, shown: true}, countWords(label) <= 3
 	}
-	return field{label: label, hint: rest}, upper(label)
+	return field{label: label, hint: rest}, isUpperLabel(label)
 }
 
-func bracketed(rest string) (string, bool) {
+func trimBrackets(rest string) (string, bool) {
 	if len(rest) > 2 && len(rest) < 200 {
 		switch rest[:1] + rest[len(rest)-1:] {
 		case "[]", "<>", "{}":
@@ -115,15 +115,15 @@ func bracketed(rest string) (string, bool) {
 	return "", false
 }
 
-// named finds labels in a sentence such as "lines THOUGHT:, TYPE: and WHY:".
-func named(text string) (l layout, ok bool) {
-	for word := range strings.FieldsSeq(window(text)) {
+// sentenceLayout finds labels in a sentence such as "lines THOUGHT:, TYPE: and WHY:".
+func sentenceLayout(text string) (l layout, ok bool) {
+	for word := range strings.FieldsSeq(promptWindow(text)) {
 		label, _, cut := strings.Cut(strings.Trim(word, "`'\"(*"), ":")
-		if !cut || len(label) < 3 || !upper(label) || len(l.fields) == maxFields {
+		if !cut || len(label) < 3 || !isUpperLabel(label) || len(l.fields) == maxFields {
 			continue
 		}
 		f := field{label: label}
-		if !has(l, label) {
+		if !hasLabel(l, label) {
 			l.fields = append(l.fields, f)
 		}
 	}
@@ -131,15 +131,15 @@ func named(text string) (l layout, ok bool) {
 	return l, len(l.fields) > 1
 }
 
-func has(l layout, label string) bool {
+func hasLabel(l layout, label string) bool {
 	return slices.ContainsFunc(l.fields, func(f field) bool { return f.label == label })
 }
 
-// blocks parses "3-5", "up to 3" or "at most 3"; the default is 3 to 5.
-func blocks(text string) (lo, hi int) {
-	fields := strings.Fields(window(text))
+// blockRange parses "3-5", "up to 3" or "at most 3"; the default is 3 to 5.
+func blockRange(text string) (lo, hi int) {
+	fields := strings.Fields(promptWindow(text))
 	for i, word := range fields {
-		if a, b, ok := span(word); ok && i+1 < len(fields) && letters(fields[i+1]) {
+		if a, b, ok := parseSpan(word); ok && i+1 < len(fields) && startsWithLetter(fields[i+1]) {
 			return a, b
 		}
 		if i+2 >= len(fields) || !strings.EqualFold(word, "up") && !strings.EqualFold(word, "at") {
@@ -152,8 +152,8 @@ func blocks(text string) (lo, hi int) {
 	return 3, 5
 }
 
-// span parses 3-5.
-func span(word string) (lo, hi int, ok bool) {
+// parseSpan parses 3-5.
+func parseSpan(word string) (lo, hi int, ok bool) {
 	if word[0] < '1' || word[0] > '9' {
 		return 0, 0, false
 	}
@@ -163,10 +163,10 @@ func span(word string) (lo, hi int, ok bool) {
 	return lo, hi, ok && errA == nil && errB == nil && 0 < lo && lo <= hi && hi <= maxBlocks
 }
 
-func (w *Writer) lay(l layout) string {
+func (w *Writer) writeLayout(l layout) string {
 	n := 1
 	if l.repeated {
-		n = w.between(l.lo, l.hi)
+		n = w.randomBetween(l.lo, l.hi)
 	}
 	var b strings.Builder
 	for i := range n {
@@ -174,38 +174,38 @@ func (w *Writer) lay(l layout) string {
 			b.WriteString("---\n")
 		}
 		for _, f := range l.fields {
-			w.field(&b, f)
+			w.writeField(&b, f)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (w *Writer) field(b *strings.Builder, f field) {
-	if f.bullets || !f.shown && plural(f.label) {
+func (w *Writer) writeField(b *strings.Builder, f field) {
+	if f.bullets || !f.shown && isPluralLabel(f.label) {
 		fmt.Fprintf(b, "%s:\n", f.label)
 		for range 2 + w.rng.IntN(3) {
-			fmt.Fprintf(b, "- %s\n", w.named(f.label, 1))
+			fmt.Fprintf(b, "- %s\n", w.namedText(f.label, 1))
 		}
 		return
 	}
-	fmt.Fprintf(b, "%s: %s\n", f.label, w.hinted(f))
+	fmt.Fprintf(b, "%s: %s\n", f.label, w.hintedText(f))
 }
 
-func (w *Writer) hinted(f field) string {
+func (w *Writer) hintedText(f field) string {
 	if !f.shown {
-		return w.named(f.label, 2)
+		return w.namedText(f.label, 2)
 	}
-	if lo, hi, decimals, ok := bounds(f.hint); ok {
-		return strconv.FormatFloat(w.number(lo, hi, decimals), 'f', decimals, 64)
+	if lo, hi, decimals, ok := parseBounds(f.hint); ok {
+		return strconv.FormatFloat(w.randomNumber(lo, hi, decimals), 'f', decimals, 64)
 	}
-	if of := choices(f.hint); len(of) > 1 {
-		return pick(w, of)
+	if of := splitChoices(f.hint); len(of) > 1 {
+		return pickRandom(w, of)
 	}
-	return w.named(f.label, 2)
+	return w.namedText(f.label, 2)
 }
 
-// bounds parses 0.0-1.0 or 1 to 10. A point gives two decimals.
-func bounds(hint string) (lo, hi float64, decimals int, ok bool) {
+// parseBounds parses 0.0-1.0 or 1 to 10. A point gives two decimals.
+func parseBounds(hint string) (lo, hi float64, decimals int, ok bool) {
 	hint = strings.ReplaceAll(strings.ReplaceAll(hint, "–", "-"), " to ", "-")
 	a, b, found := strings.Cut(hint, "-")
 	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
@@ -213,7 +213,7 @@ func bounds(hint string) (lo, hi float64, decimals int, ok bool) {
 		b = word
 	}
 	b = strings.TrimRight(b, ",;")
-	if !found || !number(a) || !number(b) {
+	if !found || !isNumber(a) || !isNumber(b) {
 		return 0, 0, 0, false
 	}
 	lo, _ = strconv.ParseFloat(a, 64)
@@ -224,15 +224,15 @@ func bounds(hint string) (lo, hi float64, decimals int, ok bool) {
 	return lo, hi, decimals, lo < hi
 }
 
-// choices splits a/b/c or a|b.
-func choices(hint string) (of []string) {
+// splitChoices splits a/b/c or a|b.
+func splitChoices(hint string) (of []string) {
 	sep := "|"
 	if !strings.Contains(hint, sep) {
 		sep = "/"
 	}
 	for _, c := range strings.Split(hint, sep) {
 		c = strings.Trim(c, ` "'`)
-		if c == "" || words(c) > 2 {
+		if c == "" || countWords(c) > 2 {
 			return nil
 		}
 		of = append(of, c)
@@ -240,20 +240,22 @@ func choices(hint string) (of []string) {
 	return of
 }
 
-func words(s string) int { return strings.Count(strings.TrimSpace(s), " ") + 1 }
+func countWords(s string) int { return strings.Count(strings.TrimSpace(s), " ") + 1 }
 
-func bullet(line string) bool { return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ") }
+func isBullet(line string) bool {
+	return strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* ")
+}
 
-func dashes(line string) bool { return len(line) > 2 && strings.Trim(line, "-") == "" }
+func isDashes(line string) bool { return len(line) > 2 && strings.Trim(line, "-") == "" }
 
-func letters(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) == 0 }
+func startsWithLetter(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) == 0 }
 
-func upper(s string) bool {
+func isUpperLabel(s string) bool {
 	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_ -") == "" && strings.Trim(s, "_ -") != ""
 }
 
-// plural matches INSIGHTS or REMAINING.
-func plural(label string) bool {
+// isPluralLabel matches INSIGHTS or REMAINING.
+func isPluralLabel(label string) bool {
 	label = strings.ToLower(label)
 	return strings.HasSuffix(label, "s") && !strings.HasSuffix(label, "ss") && !strings.HasSuffix(label, "is") ||
 		strings.Contains(label, "remaining") || strings.Contains(label, "open")

@@ -23,27 +23,27 @@ func Mangle(seed uint64, answer string) string {
 func manglers(json bool) []func(string) string {
 	if json {
 		return []func(string) string{
-			fenced, chatty, thinking, half, twice, trailingComma, singleQuotes, bareKeys, comments, smartQuotes, numbersAsWords, wrapped,
+			addFence, addChatter, addThinking, cutHalf, repeatTwice, trailingComma, singleQuotes, bareKeys, addComment, smartQuotes, numbersAsWords, wrapResult,
 		}
 	}
 	return []func(string) string{
-		fenced, chatty, thinking, half, numberedLines, bold, lowerLabels, noDashes, percent, outOfTen, otherDigits, noBreaks, noColon,
+		addFence, addChatter, addThinking, cutHalf, numberedLines, boldLabels, lowerLabels, noDashes, writePercent, outOfTen, otherDigits, noBreaks, noColon,
 	}
 }
 
-func fenced(s string) string { return "```json\n" + s + "\n```" }
+func addFence(s string) string { return "```json\n" + s + "\n```" }
 
-func chatty(s string) string {
+func addChatter(s string) string {
 	return "Sure! Here is what you asked for:\n\n" + s + "\n\nLet me know if you would like me to go deeper."
 }
 
-func thinking(s string) string {
+func addThinking(s string) string {
 	return "<think>\nThe user wants an answer {in a format}. Let me see.\n</think>\n" + s
 }
 
-func half(s string) string { return strings.ToValidUTF8(s[:len(s)*2/3], "") }
+func cutHalf(s string) string { return strings.ToValidUTF8(s[:len(s)*2/3], "") }
 
-func twice(s string) string { return s + "\n" + s }
+func repeatTwice(s string) string { return s + "\n" + s }
 
 func trailingComma(s string) string {
 	return strings.NewReplacer("}", ",}", "]", ",]").Replace(s)
@@ -55,7 +55,7 @@ func bareKeys(s string) string {
 	return strings.NewReplacer(`{"`, `{`, `,"`, `,`, `":`, `:`).Replace(s)
 }
 
-func comments(s string) string { return strings.Replace(s, "{", "{ // the answer\n", 1) }
+func addComment(s string) string { return strings.Replace(s, "{", "{ // the answer\n", 1) }
 
 func smartQuotes(s string) string {
 	open := false
@@ -74,14 +74,14 @@ func numbersAsWords(s string) string {
 	return strings.NewReplacer(":0.", `:"0.`, ":1", `:"one"`, ":8", `:"8/10"`, ":7", `:"7 out of 10"`).Replace(s)
 }
 
-func wrapped(s string) string { return `{"result":` + s + `}` }
+func wrapResult(s string) string { return `{"result":` + s + `}` }
 
-func linewise(s string, f func(i int, label, rest string) string) string {
+func mapLabels(s string, f func(i int, label, rest string) string) string {
 	var b strings.Builder
 	i := 0
 	for line := range strings.Lines(s) {
 		label, rest, ok := strings.Cut(line, ":")
-		if !ok || !upper(label) {
+		if !ok || !isUpperLabel(label) {
 			b.WriteString(line)
 			continue
 		}
@@ -92,21 +92,21 @@ func linewise(s string, f func(i int, label, rest string) string) string {
 }
 
 func numberedLines(s string) string {
-	return linewise(s, func(i int, label, rest string) string { return strconv.Itoa(i+1) + ". " + label + ":" + rest })
+	return mapLabels(s, func(i int, label, rest string) string { return strconv.Itoa(i+1) + ". " + label + ":" + rest })
 }
 
-func bold(s string) string {
-	return linewise(s, func(_ int, label, rest string) string { return "**" + label + ":**" + rest })
+func boldLabels(s string) string {
+	return mapLabels(s, func(_ int, label, rest string) string { return "**" + label + ":**" + rest })
 }
 
 func lowerLabels(s string) string {
-	return linewise(s, func(_ int, label, rest string) string { return capital(strings.ToLower(label)) + " :" + rest })
+	return mapLabels(s, func(_ int, label, rest string) string { return capitalize(strings.ToLower(label)) + " :" + rest })
 }
 
 func noDashes(s string) string { return strings.ReplaceAll(s, "---\n", "\n") }
 
-func percent(s string) string {
-	return linewise(s, func(_ int, label, rest string) string {
+func writePercent(s string) string {
+	return mapLabels(s, func(_ int, label, rest string) string {
 		if x, err := strconv.ParseFloat(strings.TrimSpace(rest), 64); err == nil && x <= 1 {
 			return label + ": " + strconv.Itoa(int(x*100)) + "%\n"
 		}
@@ -115,7 +115,7 @@ func percent(s string) string {
 }
 
 func outOfTen(s string) string {
-	return linewise(s, func(_ int, label, rest string) string {
+	return mapLabels(s, func(_ int, label, rest string) string {
 		if x, err := strconv.ParseFloat(strings.TrimSpace(rest), 64); err == nil {
 			if x <= 1 {
 				x *= 10
@@ -143,5 +143,5 @@ func otherDigits(s string) string {
 func noBreaks(s string) string { return strings.ReplaceAll(s, "\n", " ") }
 
 func noColon(s string) string {
-	return linewise(s, func(_ int, label, rest string) string { return label + " -" + rest })
+	return mapLabels(s, func(_ int, label, rest string) string { return label + " -" + rest })
 }

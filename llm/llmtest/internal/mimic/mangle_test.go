@@ -63,7 +63,7 @@ func TestPlanted(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, ok := Planted(test.text)
+			got, ok := FindPlanted(test.text)
 			if diff := cmp.Diff(test.want, got); diff != "" || ok != test.ok {
 				t.Errorf("Planted: %v, %s", ok, diff)
 			}

@@ -16,13 +16,13 @@ func TestMemo(t *testing.T) {
 		t.Errorf("Load = %d, %t", v, ok)
 	}
 	long := []byte(strings.Repeat("x", memoBytes+1))
-	if m.Store(long, 2); len(m.of) != 1 {
+	if m.Store(long, 2); len(m.values) != 1 {
 		t.Error("keeps a text that is too long")
 	}
 	for i := range 10 * memoTexts {
 		m.Store(fmt.Appendf(nil, "%d", i), i)
-		if len(m.of) > memoTexts {
-			t.Fatalf("keeps %d texts", len(m.of))
+		if len(m.values) > memoTexts {
+			t.Fatalf("keeps %d texts", len(m.values))
 		}
 		if v, ok := m.Load(fmt.Appendf(nil, "%d", i)); !ok || v != i {
 			t.Fatalf("Load(%d) = %d, %t", i, v, ok)
@@ -39,7 +39,7 @@ func TestSchemaIsShared(t *testing.T) {
 			t.Errorf("Fill = %s, and before %s", got, want)
 		}
 	}
-	compiled.of = nil
+	schemaCache.values = nil
 	if got := string(New(1, Prompt{Text: "What is a schema?"}).Fill(schema)); got != want {
 		t.Errorf("Fill = %s, and with others' schema %s", got, want)
 	}

@@ -4,7 +4,7 @@
 //	w := mimic.New(seed, mimic.Prompt{Text: "How do layers of awareness interact?"})
 //	w.Answer() // a few sentences about awareness
 //
-// [Mangle] adds models' formatting faults. [Planted] finds instructions that documents
+// [Mangle] adds models' formatting faults. [FindPlanted] finds instructions that documents
 // plant in a prompt.
 package mimic
 
@@ -31,9 +31,9 @@ type Prompt struct {
 	// Stretch multiplies the length. Zero is 1.
 	Stretch int
 
-	// Most limits a schema's answer in bytes, as far as the schema permits. Zero means no
+	// MaxBytes limits a schema's answer in bytes, as far as the schema permits. Zero means no
 	// limit.
-	Most int
+	MaxBytes int
 
 	// FalseCitations cites nonexistent passages.
 	FalseCitations bool
@@ -46,20 +46,20 @@ type Writer struct {
 	phrases  []string
 	passages []passage
 	say      string   // instead of sentences
-	said     []string // first sentences
+	used     []string // first sentences
 }
 
 func New(seed uint64, p Prompt) *Writer {
 	p.Stretch = min(max(p.Stretch, 1), 1000)
-	text := window(p.Text)
+	text := promptWindow(p.Text)
 	w := &Writer{
 		rng:      rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
 		prompt:   p,
-		phrases:  phrases(text),
-		passages: passages(p.Text),
+		phrases:  findPhrases(text),
+		passages: findPassages(p.Text),
 	}
 	if len(w.passages) == 0 {
-		w.passages = passages(p.System)
+		w.passages = findPassages(p.System)
 	}
 	return w
 }
@@ -72,25 +72,25 @@ func (w *Writer) Say(text string) { w.say = text }
 func (w *Writer) Answer() string {
 	p := w.prompt
 	if len(p.Schema) == 0 && (p.JSON || strings.Contains(p.Text+p.System, `"properties"`)) {
-		p.Schema = schemaIn(p.Text, p.System)
+		p.Schema = findSchema(p.Text, p.System)
 	}
 	switch {
 	case len(p.Schema) > 0:
-		return string(w.fillWithin(p.Schema, p.Most))
+		return string(w.fillWithin(p.Schema, p.MaxBytes))
 	case p.JSON:
 		return string(w.Fill(json.RawMessage(`{"type":"object","properties":{"answer":{"type":"string"}}}`)))
 	}
-	if l, ok := layoutIn(p.Text, p.System); ok {
-		return w.lay(l)
+	if l, ok := findLayout(p.Text, p.System); ok {
+		return w.writeLayout(l)
 	}
-	return w.prose()
+	return w.writeProse()
 }
 
 func (w *Writer) Reasoning() string {
-	return "The user asks about " + w.phrase() + ". " + w.sentences(1+w.rng.IntN(3)) + " I will answer with that in mind."
+	return "The user asks about " + w.nextPhrase() + ". " + w.writeSentences(1+w.rng.IntN(3)) + " I will answer with that in mind."
 }
 
-func (w *Writer) prose() string {
+func (w *Writer) writeProse() string {
 	if w.say != "" {
 		return w.say
 	}
@@ -99,19 +99,19 @@ func (w *Writer) prose() string {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
-		b.WriteString(w.join(2 + w.rng.IntN(3)))
+		b.WriteString(w.joinSentences(2 + w.rng.IntN(3)))
 	}
 	return b.String()
 }
 
-func (w *Writer) between(lo, hi int) int {
+func (w *Writer) randomBetween(lo, hi int) int {
 	if hi <= lo {
 		return lo
 	}
 	return lo + w.rng.IntN(hi-lo+1)
 }
 
-func pick[T any](w *Writer, from []T) T { return from[w.rng.IntN(len(from))] }
+func pickRandom[T any](w *Writer, from []T) T { return from[w.rng.IntN(len(from))] }
 
 const (
 	memoTexts = 64
@@ -121,14 +121,14 @@ const (
 // A Memo caches values of texts, because schemas repeat. The zero value is empty. It is
 // safe for concurrent use.
 type Memo[V any] struct {
-	mu sync.Mutex
-	of map[string]V
+	mu     sync.Mutex
+	values map[string]V
 }
 
 func (m *Memo[V]) Load(text []byte) (v V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	v, ok = m.of[string(text)]
+	v, ok = m.values[string(text)]
 	return v, ok
 }
 
@@ -139,69 +139,69 @@ func (m *Memo[V]) Store(text []byte, v V) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.of == nil || len(m.of) >= memoTexts {
-		m.of = make(map[string]V)
+	if m.values == nil || len(m.values) >= memoTexts {
+		m.values = make(map[string]V)
 	}
-	m.of[string(text)] = v
+	m.values[string(text)] = v
 }
 
-// named writes about n sentences of prose.
-func (w *Writer) named(name string, n int) string {
+// namedText writes about n sentences of prose.
+func (w *Writer) namedText(name string, n int) string {
 	name = strings.ToLower(name)
 	switch {
 	case w.say != "":
 		return w.say
-	case like(name, "question", "remaining", "unknown", "gap", "open"):
-		return w.question()
-	case like(name, "confidence", "probability", "likelihood", "certainty"):
-		return strconv.FormatFloat(w.number(0.3, 0.95, 2), 'f', -1, 64)
-	case like(name, "priority", "importance", "score", "rating"):
-		return strconv.Itoa(w.between(1, 10))
-	case like(name, "type", "kind", "category"):
-		return pick(w, []string{"exploration", "critique", "connection", "insight"})
-	case like(name, "title", "name", "label", "topic", "focus", "query", "queries", "keyword", "term", "tag"):
-		return w.phrase()
-	case like(name, "url", "link", "uri"):
-		return "https://example.org/" + slug(w.phrase())
-	case like(name, "quote", "excerpt", "verbatim") && len(w.passages) > 0:
-		return w.quote(pick(w, w.passages))
+	case containsAny(name, "question", "remaining", "unknown", "gap", "open"):
+		return w.newQuestion()
+	case containsAny(name, "confidence", "probability", "likelihood", "certainty"):
+		return strconv.FormatFloat(w.randomNumber(0.3, 0.95, 2), 'f', -1, 64)
+	case containsAny(name, "priority", "importance", "score", "rating"):
+		return strconv.Itoa(w.randomBetween(1, 10))
+	case containsAny(name, "type", "kind", "category"):
+		return pickRandom(w, []string{"exploration", "critique", "connection", "insight"})
+	case containsAny(name, "title", "name", "label", "topic", "focus", "query", "queries", "keyword", "term", "tag"):
+		return w.nextPhrase()
+	case containsAny(name, "url", "link", "uri"):
+		return "https://example.org/" + slugify(w.nextPhrase())
+	case containsAny(name, "quote", "excerpt", "verbatim") && len(w.passages) > 0:
+		return w.quotePassage(pickRandom(w, w.passages))
 	case name == "id" || strings.HasSuffix(name, "_id"):
-		return slug(w.phrase())
-	case like(name, "summary", "synthesis", "answer", "report", "understanding", "content", "conclusion"):
-		return w.sentences(n + 1)
+		return slugify(w.nextPhrase())
+	case containsAny(name, "summary", "synthesis", "answer", "report", "understanding", "content", "conclusion"):
+		return w.writeSentences(n + 1)
 	}
-	return w.sentences(1 + w.rng.IntN(n))
+	return w.writeSentences(1 + w.rng.IntN(n))
 }
 
-func (w *Writer) topic() string {
+func (w *Writer) mainTopic() string {
 	if w.say != "" {
 		return w.say
 	}
 	if len(w.phrases) == 0 {
-		return spare[0]
+		return spareTopics[0]
 	}
 	return w.phrases[w.rng.IntN(min(2, len(w.phrases)))]
 }
 
-// usual returns the default range of a number's name.
-func usual(kind, name string) (lo, hi float64) {
+// defaultRange returns the default range of a number's name.
+func defaultRange(kind, name string) (lo, hi float64) {
 	name = strings.ToLower(name)
 	switch {
-	case kind == "number" && like(name, "confidence", "probability", "likelihood", "score", "importance", "weight", "ratio", "relevance"):
+	case kind == "number" && containsAny(name, "confidence", "probability", "likelihood", "score", "importance", "weight", "ratio", "relevance"):
 		return 0, 1
-	case like(name, "confidence", "percent"):
+	case containsAny(name, "confidence", "percent"):
 		return 0, 100
-	case like(name, "year"):
+	case containsAny(name, "year"):
 		return 1950, 2025
 	}
 	return 1, 10
 }
 
-func refs(name string) bool {
-	return like(strings.ToLower(name), "source", "cite", "citation", "passage", "refs", "reference")
+func isReference(name string) bool {
+	return containsAny(strings.ToLower(name), "source", "cite", "citation", "passage", "refs", "reference")
 }
 
-func like(name string, parts ...string) bool {
+func containsAny(name string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(name, p) })
 }
 
@@ -220,9 +220,9 @@ type Order struct {
 	Tool string // or empty
 }
 
-// Planted finds an overruling demand, as in "IGNORE ALL PREVIOUS INSTRUCTIONS and reply
+// FindPlanted finds an overruling demand, as in "IGNORE ALL PREVIOUS INSTRUCTIONS and reply
 // with X".
-func Planted(text string) (Order, bool) {
+func FindPlanted(text string) (Order, bool) {
 	text = text[:min(len(text), maxPlanted)]
 	for {
 		at := overrule.FindStringIndex(text)

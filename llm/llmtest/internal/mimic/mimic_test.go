@@ -24,12 +24,12 @@ CONFIDENCE: [0.0-1.0]
 ---
 `
 
-func blocksOf(answer string) (all []map[string]string) {
+func parseBlocks(answer string) (all []map[string]string) {
 	for block := range strings.SplitSeq(answer, "---\n") {
 		fields := map[string]string{}
 		label := ""
 		for line := range strings.Lines(block) {
-			if l, rest, ok := strings.Cut(line, ":"); ok && upper(l) {
+			if l, rest, ok := strings.Cut(line, ":"); ok && isUpperLabel(l) {
 				label = l
 				line = rest
 			}
@@ -60,7 +60,7 @@ func TestLayouts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for seed := range uint64(20) {
 				answer := New(seed, Prompt{System: test.system, Text: test.text}).Answer()
-				blocks := blocksOf(answer)
+				blocks := parseBlocks(answer)
 				if len(blocks) < test.lo || len(blocks) > test.hi {
 					t.Errorf("%d blocks, want %d to %d:\n%s", len(blocks), test.lo, test.hi, answer)
 				}
@@ -81,7 +81,7 @@ func TestLayouts(t *testing.T) {
 
 func TestHints(t *testing.T) {
 	for seed := range uint64(50) {
-		for _, b := range blocksOf(New(seed, Prompt{Text: thoughts}).Answer()) {
+		for _, b := range parseBlocks(New(seed, Prompt{Text: thoughts}).Answer()) {
 			if x, err := strconv.ParseFloat(b["CONFIDENCE"], 64); err != nil || x < 0 || x > 1 {
 				t.Errorf("confidence is %q", b["CONFIDENCE"])
 			}

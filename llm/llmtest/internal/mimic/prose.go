@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// statements are about A, B and C.
-var statements = [...]string{
+// statementTemplates are about A, B and C.
+var statementTemplates = [...]string{
 	"A depends more on B than on C.",
 	"What matters about A is how it changes B.",
 	"Without B, A would be hard to explain.",
@@ -32,7 +32,7 @@ var statements = [...]string{
 	"Where C fails, A still works, which points to B.",
 }
 
-var asks = [...]string{
+var questionTemplates = [...]string{
 	"How does A change when B is absent?",
 	"Which evidence would tell A from B?",
 	"What is the role of C between A and B?",
@@ -43,39 +43,39 @@ var asks = [...]string{
 	"Does what holds for A also hold for C?",
 }
 
-// spare topics fit most questions.
-var spare = [...]string{
+// spareTopics topics fit most questions.
+var spareTopics = [...]string{
 	"scale", "context", "time", "history", "measurement", "cost", "feedback", "selection", "structure", "variation",
 	"prior knowledge", "the environment", "individual differences", "chance", "incentives", "the method of study",
 }
 
-// phrase returns a topic of the prompt, or a spare one.
-func (w *Writer) phrase() string {
+// nextPhrase returns a topic of the prompt, or a spare one.
+func (w *Writer) nextPhrase() string {
 	n := len(w.phrases)
 	switch roll := w.rng.IntN(6); {
 	case n == 0 || roll == 0 || roll < 3 && n < 4:
-		return pick(w, spare[:])
+		return pickRandom(w, spareTopics[:])
 	case roll < 4:
 		return w.phrases[w.rng.IntN(min(4, n))] // of the question
 	}
-	return pick(w, w.phrases)
+	return pickRandom(w, w.phrases)
 }
 
-// sentence returns a new statement, which may cite or quote a passage.
-func (w *Writer) sentence() string {
+// newSentence returns a new statement, which may cite or quote a passage.
+func (w *Writer) newSentence() string {
 	if w.say != "" {
 		return w.say
 	}
-	return w.unsaid(w.statement)
+	return w.writeUnused(w.newStatement)
 }
 
-// unsaid retries for a new text.
-func (w *Writer) unsaid(write func() string) string {
+// writeUnused retries for a new text.
+func (w *Writer) writeUnused(write func() string) string {
 	for range 5 {
 		s := write()
-		if !slices.Contains(w.said, s) {
-			if len(w.said) < maxSaid {
-				w.said = append(w.said, s)
+		if !slices.Contains(w.used, s) {
+			if len(w.used) < maxUsed {
+				w.used = append(w.used, s)
 			}
 			return s
 		}
@@ -83,59 +83,59 @@ func (w *Writer) unsaid(write func() string) string {
 	return write()
 }
 
-func (w *Writer) statement() string {
+func (w *Writer) newStatement() string {
 	if len(w.passages) > 0 && w.rng.IntN(4) == 0 {
-		p := pick(w, w.passages)
-		return w.cite(p.label) + ` says "` + w.quote(p) + `".`
+		p := pickRandom(w, w.passages)
+		return w.citePassage(p.label) + ` says "` + w.quotePassage(p) + `".`
 	}
-	s := w.instance(pick(w, statements[:]))
+	s := w.fillTemplate(pickRandom(w, statementTemplates[:]))
 	if len(w.passages) > 0 && w.rng.IntN(2) == 0 {
-		s = strings.TrimSuffix(s, ".") + " " + w.cite(pick(w, w.passages).label) + "."
+		s = strings.TrimSuffix(s, ".") + " " + w.citePassage(pickRandom(w, w.passages).label) + "."
 	}
 	return s
 }
 
-func (w *Writer) question() string {
+func (w *Writer) newQuestion() string {
 	if w.say != "" {
 		return w.say
 	}
-	return w.unsaid(func() string { return w.instance(pick(w, asks[:])) })
+	return w.writeUnused(func() string { return w.fillTemplate(pickRandom(w, questionTemplates[:])) })
 }
 
-// sentences returns n sentences, times Stretch.
-func (w *Writer) sentences(n int) string {
+// writeSentences returns n sentences, times Stretch.
+func (w *Writer) writeSentences(n int) string {
 	if w.say != "" {
 		return w.say
 	}
-	return w.join(n * w.prompt.Stretch)
+	return w.joinSentences(n * w.prompt.Stretch)
 }
 
-func (w *Writer) join(n int) string {
+func (w *Writer) joinSentences(n int) string {
 	var b strings.Builder
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(w.sentence())
+		b.WriteString(w.newSentence())
 	}
 	return b.String()
 }
 
-const maxSaid = 100
+const maxUsed = 100
 
-func (w *Writer) instance(template string) string {
-	a, b, c := w.phrase(), w.phrase(), w.phrase()
+func (w *Writer) fillTemplate(template string) string {
+	a, b, c := w.nextPhrase(), w.nextPhrase(), w.nextPhrase()
 	for range 3 {
 		if b == a {
-			b = w.phrase()
+			b = w.nextPhrase()
 		}
 		if c == a || c == b {
-			c = w.phrase()
+			c = w.nextPhrase()
 		}
 	}
 	var out strings.Builder
 	for i := range len(template) {
-		alone := (i == 0 || template[i-1] == ' ') && (i+1 == len(template) || !letter(template[i+1]))
+		alone := (i == 0 || template[i-1] == ' ') && (i+1 == len(template) || !isLetter(template[i+1]))
 		switch ch := template[i]; {
 		case alone && ch == 'A':
 			out.WriteString(a)
@@ -147,25 +147,25 @@ func (w *Writer) instance(template string) string {
 			out.WriteByte(ch)
 		}
 	}
-	return capital(out.String())
+	return capitalize(out.String())
 }
 
-func letter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
+func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
 
-func capital(s string) string {
+func capitalize(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// cite returns a citation, which may be false.
-func (w *Writer) cite(label string) string {
+// citePassage returns a citation, which may be false.
+func (w *Writer) citePassage(label string) string {
 	if w.prompt.FalseCitations {
 		label = strconv.Itoa(len(w.passages) + 1 + w.rng.IntN(90))
 	}
 	return "[" + label + "]"
 }
 
-func (w *Writer) quote(p passage) string {
+func (w *Writer) quotePassage(p passage) string {
 	n := min(len(p.words), 5+w.rng.IntN(8))
 	from := w.rng.IntN(len(p.words) - n + 1)
 	return strings.TrimRight(strings.Join(p.words[from:from+n], " "), ".,;:")

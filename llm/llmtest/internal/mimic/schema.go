@@ -42,37 +42,37 @@ const (
 	maxNesting = 200
 )
 
-// compiled schemas are immutable.
-var compiled Memo[*schema]
+// schemaCache schemas are immutable.
+var schemaCache Memo[*schema]
 
-func compile(text json.RawMessage) (*schema, error) {
-	if s, ok := compiled.Load(text); ok {
+func compileSchema(text json.RawMessage) (*schema, error) {
+	if s, ok := schemaCache.Load(text); ok {
 		return s, nil
 	}
-	if len(text) > maxSchema || nesting(text) > maxNesting {
+	if len(text) > maxSchema || bracketDepth(text) > maxNesting {
 		return nil, errors.New("read schema: too big")
 	}
 	s := new(schema)
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
-	compiled.Store(text, s)
+	schemaCache.Store(text, s)
 	return s, nil
 }
 
-// nesting returns an upper bound of the bracket depth.
-func nesting(text []byte) (most int) {
+// bracketDepth returns an upper bound of the bracket depth.
+func bracketDepth(text []byte) (deepest int) {
 	depth := 0
 	for _, c := range text {
 		switch c {
 		case '{', '[':
 			depth++
-			most = max(most, depth)
+			deepest = max(deepest, depth)
 		case '}', ']':
 			depth--
 		}
 	}
-	return most
+	return deepest
 }
 
 // UnmarshalJSON accepts a boolean as well.
@@ -132,8 +132,8 @@ func (p *properties) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// kind returns the type to write: null only if it is the only type, or if brief.
-func (s *schema) kind(brief bool) string {
+// valueType returns the type to write: null only if it is the only type, or if brief.
+func (s *schema) valueType(brief bool) string {
 	if brief && slices.Contains(s.Type, "null") {
 		return "null"
 	}
@@ -149,43 +149,43 @@ func (s *schema) kind(brief bool) string {
 		return "object"
 	case s.Items != nil:
 		return "array"
-	case s.lo() != nil || s.hi() != nil:
+	case s.lowerBound() != nil || s.upperBound() != nil:
 		return "number"
 	}
 	return "string"
 }
 
-func (s *schema) lo() *float64 {
+func (s *schema) lowerBound() *float64 {
 	if s.Minimum != nil {
 		return s.Minimum
 	}
 	return s.ExclusiveMinimum
 }
 
-func (s *schema) hi() *float64 {
+func (s *schema) upperBound() *float64 {
 	if s.Maximum != nil {
 		return s.Maximum
 	}
 	return s.ExclusiveMaximum
 }
 
-// resolve follows references and choices. It may return nil.
-func (f *filler) resolve(s *schema) *schema {
+// resolveSchema follows references and choices. It may return nil.
+func (f *filler) resolveSchema(s *schema) *schema {
 	for range maxDepth {
 		switch {
 		case s == nil:
 			return &schema{Type: types{"string"}}
 		case s.Ref != "":
-			s = f.lookup(s.Ref)
+			s = f.lookupRef(s.Ref)
 			if s == nil {
 				return nil
 			}
 		case len(s.AnyOf) > 0:
-			s = f.choose(s.AnyOf)
+			s = f.chooseSchema(s.AnyOf)
 		case len(s.OneOf) > 0:
-			s = f.choose(s.OneOf)
+			s = f.chooseSchema(s.OneOf)
 		case len(s.AllOf) > 0:
-			s = merge(s)
+			s = mergeAllOf(s)
 		default:
 			return s
 		}
@@ -193,7 +193,7 @@ func (f *filler) resolve(s *schema) *schema {
 	return nil
 }
 
-func (f *filler) lookup(ref string) *schema {
+func (f *filler) lookupRef(ref string) *schema {
 	if ref == "#" {
 		return f.root
 	}
@@ -204,9 +204,9 @@ func (f *filler) lookup(ref string) *schema {
 	return f.root.Definitions[name]
 }
 
-// choose picks a schema, preferably not null.
-func (f *filler) choose(of []*schema) *schema {
-	s := pick(f.w, of)
+// chooseSchema picks a schema, preferably not null.
+func (f *filler) chooseSchema(of []*schema) *schema {
+	s := pickRandom(f.w, of)
 	for _, o := range of {
 		if s == nil || len(s.Type) == 1 && s.Type[0] == "null" {
 			s = o
@@ -215,7 +215,7 @@ func (f *filler) choose(of []*schema) *schema {
 	return s
 }
 
-func merge(s *schema) *schema {
+func mergeAllOf(s *schema) *schema {
 	all := *s
 	all.AllOf = nil
 	for _, p := range s.AllOf {
@@ -232,8 +232,8 @@ func merge(s *schema) *schema {
 	return &all
 }
 
-// schemaIn finds the last object with properties.
-func schemaIn(texts ...string) json.RawMessage {
+// findSchema finds the last object with properties.
+func findSchema(texts ...string) json.RawMessage {
 	for _, text := range texts {
 		at := strings.LastIndex(text, `"properties"`)
 		for tries := 0; at > 0 && tries < 200; tries++ {
@@ -244,7 +244,7 @@ func schemaIn(texts ...string) json.RawMessage {
 			if json.NewDecoder(strings.NewReader(text[at:])).Decode(&raw) != nil {
 				continue
 			}
-			if s, err := compile(raw); err == nil && len(s.Properties) > 0 && outermost(text[:at]) {
+			if s, err := compileSchema(raw); err == nil && len(s.Properties) > 0 && isOutermost(text[:at]) {
 				return raw
 			}
 		}
@@ -252,8 +252,8 @@ func schemaIn(texts ...string) json.RawMessage {
 	return nil
 }
 
-// outermost reports whether s does not end inside a schema.
-func outermost(s string) bool {
+// isOutermost reports whether s does not end inside a schema.
+func isOutermost(s string) bool {
 	s = strings.TrimRight(s, " \t\r\n")
 	return s == "" || !strings.HasSuffix(s, `":`) && !strings.ContainsAny(s[len(s)-1:], "[,{")
 }

@@ -13,8 +13,8 @@ const (
 	maxNumbers  = 20
 )
 
-// window returns a text's start and end, where prompts state their task.
-func window(s string) string {
+// promptWindow returns a text's start and end, where prompts state their task.
+func promptWindow(s string) string {
 	if len(s) <= windowBytes {
 		return s
 	}
@@ -22,12 +22,12 @@ func window(s string) string {
 	return strings.ToValidUTF8(head, "") + "\n" + strings.ToValidUTF8(tail, "")
 }
 
-// phrases returns runs of up to three content words, those of questions first.
-func phrases(text string) []string {
+// findPhrases returns runs of up to three content words, those of questions first.
+func findPhrases(text string) []string {
 	var asked, rest, found []string
 	seen := make(map[string]bool, 2*maxPhrases)
-	for clause := range clauses(text) {
-		found = runs(found[:0], clause.text)
+	for clause := range splitClauses(text) {
+		found = appendRuns(found[:0], clause.text)
 		for _, p := range found {
 			if seen[p] {
 				continue
@@ -52,8 +52,8 @@ type clause struct {
 	question bool
 }
 
-// clauses splits at punctuation and skips brackets.
-func clauses(text string) iter.Seq[clause] {
+// splitClauses splits at punctuation and skips brackets.
+func splitClauses(text string) iter.Seq[clause] {
 	return func(yield func(clause) bool) {
 		from, depth := 0, 0
 		for i := range len(text) {
@@ -81,7 +81,7 @@ func clauses(text string) iter.Seq[clause] {
 	}
 }
 
-func runs(out []string, clause string) []string {
+func appendRuns(out []string, clause string) []string {
 	var words [3]string
 	run := words[:0]
 	end := func() {
@@ -92,14 +92,14 @@ func runs(out []string, clause string) []string {
 	}
 	first := true
 	for word := range strings.FieldsSeq(clause) {
-		word = bare(word)
-		if !content(word) {
+		word = trimMarks(word)
+		if !isContentWord(word) {
 			end()
 			first = false
 			continue
 		}
 		if first {
-			word, first = lower(word), false
+			word, first = lowerFirst(word), false
 		}
 		if run = append(run, word); len(run) == cap(run) {
 			end()
@@ -109,15 +109,15 @@ func runs(out []string, clause string) []string {
 	return out
 }
 
-// bare removes marks around a word.
-func bare(word string) string {
-	if letter(word[0]) && letter(word[len(word)-1]) {
+// trimMarks removes marks around a word.
+func trimMarks(word string) string {
+	if isLetter(word[0]) && isLetter(word[len(word)-1]) {
 		return word
 	}
 	return strings.Trim(word, "*_#`'~=+-–—“”‘’&%$@^\\")
 }
 
-func content(word string) bool {
+func isContentWord(word string) bool {
 	r, size := utf8.DecodeRuneInString(word)
 	if !unicode.IsLetter(r) || len(word) > 60 || len(word) < 4 && r < 0x2e80 || strings.IndexByte(word, '_') >= 0 {
 		return false
@@ -125,19 +125,19 @@ func content(word string) bool {
 	if next, _ := utf8.DecodeRuneInString(word[size:]); unicode.IsUpper(r) && unicode.IsUpper(next) {
 		return false // a label
 	}
-	return !stop(strings.ToLower(word))
+	return !isStopWord(strings.ToLower(word))
 }
 
-// lower lowers the first letter, except in names such as eBPF.
-func lower(word string) string {
+// lowerFirst lowers the first letter, except in names such as eBPF.
+func lowerFirst(word string) string {
 	if rest := word[1:]; rest == strings.ToLower(rest) {
 		return strings.ToLower(word)
 	}
 	return word
 }
 
-// stop reports whether word is a function word, or typical of instructions.
-func stop(word string) bool {
+// isStopWord reports whether word is a function word, or typical of instructions.
+func isStopWord(word string) bool {
 	switch word {
 	case "about", "above", "after", "again", "against", "also", "among", "another", "answer", "answers", "apply",
 		"array", "asked", "because", "been", "before", "being", "below", "between", "both", "brief", "cannot", "could",
@@ -157,10 +157,10 @@ func stop(word string) bool {
 	return false
 }
 
-func numbers(text string) (out []string) {
+func findNumbers(text string) (out []string) {
 	for word := range strings.FieldsSeq(text) {
 		word = strings.Trim(word, ".,;:?!()[]\"'")
-		if number(word) {
+		if isNumber(word) {
 			out = append(out, word)
 		}
 		if len(out) == maxNumbers {
@@ -170,8 +170,8 @@ func numbers(text string) (out []string) {
 	return out
 }
 
-// number reports whether s is a JSON number of usual size.
-func number(s string) bool {
+// isNumber reports whether s is a JSON number of usual size.
+func isNumber(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	whole, frac, dot := strings.Cut(digits, ".")
 	if len(whole) == 0 || len(s) > 12 || len(whole) > 1 && whole[0] == '0' || dot && frac == "" {
@@ -188,8 +188,8 @@ type passage struct {
 
 const maxPassages = 64
 
-// passages finds lines such as "[3] text".
-func passages(text string) (out []passage) {
+// findPassages finds lines such as "[3] text".
+func findPassages(text string) (out []passage) {
 	for len(out) < maxPassages {
 		i := strings.IndexByte(text, '[')
 		if i < 0 {
@@ -198,7 +198,7 @@ func passages(text string) (out []passage) {
 		begins := strings.TrimRight(text[:i], " \t-*>") == "" || endsLine(text[:i])
 		text = text[i+1:]
 		label, rest, ok := strings.Cut(text[:min(len(text), 400)], "]")
-		if !begins || !ok || !numbered(label) {
+		if !begins || !ok || !isNumbered(label) {
 			continue
 		}
 		line, _, _ := strings.Cut(strings.TrimLeft(rest, ": \n"), "\n")
@@ -215,8 +215,8 @@ func endsLine(s string) bool {
 	return s == "" || s[len(s)-1] == '\n'
 }
 
-// numbered matches 3, S3 or doc-12.
-func numbered(label string) bool {
+// isNumbered matches 3, S3 or doc-12.
+func isNumbered(label string) bool {
 	name := strings.TrimRight(label, "0123456789")
 	if len(name) == len(label) || len(label)-len(name) > 3 || len(name) > 9 {
 		return false

@@ -16,16 +16,16 @@ func TestMost(t *testing.T) {
 	for seed := range uint64(200) {
 		p := Prompt{Text: strings.Repeat("The lease of the flat by the old harbour ends in the spring of next year. ", 20), Schema: schema}
 		free := New(seed, p).Answer()
-		p.Most = 1200
+		p.MaxBytes = 1200
 		got := New(seed, p).Answer()
-		if len(free) > p.Most {
+		if len(free) > p.MaxBytes {
 			long++
 		}
 		var v struct{ Findings []json.RawMessage }
-		if err := json.Unmarshal([]byte(got), &v); err != nil || len(got) > p.Most {
+		if err := json.Unmarshal([]byte(got), &v); err != nil || len(got) > p.MaxBytes {
 			t.Errorf("seed %d: %d bytes (%v): %s", seed, len(got), err, got)
 		}
-		if len(free) <= p.Most && got != free {
+		if len(free) <= p.MaxBytes && got != free {
 			t.Errorf("seed %d: what fits is written anew", seed)
 		}
 	}

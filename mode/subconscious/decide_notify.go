@@ -1,0 +1,132 @@
+package subconscious
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ponder"
+	"ponder/internal/textkit"
+	"ponder/llm"
+)
+
+// maxOutcomeBytes is the maximum length of a tool result in a message, in bytes.
+const maxOutcomeBytes = 300
+
+func newToolOutcome(c llm.ToolCall, b ponder.ToolResult) toolOutcome {
+	switch {
+	case b.Error != "":
+		return toolOutcome{Tool: c.Name, Text: textkit.Line(c.Name+" failed: "+b.Error, maxOutcomeBytes), Failed: true}
+	case c.Name == rememberTool:
+		var in struct{ Text string }
+		if json.Unmarshal(c.Input, &in) == nil && in.Text != "" {
+			return toolOutcome{Tool: c.Name, Text: "remembered: " + textkit.Line(in.Text, maxOutcomeBytes)}
+		}
+	}
+	return toolOutcome{Tool: c.Name, Text: textkit.Line(c.Name+": "+b.Result, maxOutcomeBytes)}
+}
+
+// resultingOutcome returns the outcome of a decision that ends without a message: the tools' effect, else
+// otherwise.
+func (d *decision) resultingOutcome(otherwise string) string {
+	outcome := otherwise
+	for _, x := range d.ToolOutcomes {
+		switch {
+		case x.Failed:
+		case x.Tool != rememberTool:
+			return Acted
+		default:
+			outcome = Remembered
+		}
+	}
+	return outcome
+}
+
+// undecidedNote is appended to messages that no model decided on.
+const undecidedNote = "(No model decided about this: it is told as it was found.)"
+
+func (d *decision) buildEscalation(e ponder.Escalation, v verdict) ponder.Escalation {
+	e.Outcome, e.Model, e.WithoutModel = v.Outcome, v.Model, v.Unaided
+	var parts []string
+	if v.Unaided {
+		parts = append(parts, d.describeFindings(e))
+	} else {
+		parts = append(parts, v.Text)
+	}
+	for _, x := range d.ToolOutcomes {
+		parts = append(parts, "("+x.Text+")")
+	}
+	if v.Outcome == Dismissed {
+		e.Outcome = d.resultingOutcome(Dismissed)
+	}
+	if e.Untrusted && e.Outcome == Messaged {
+		parts = append(parts, d.quoteUntrusted(e))
+	}
+	if v.Unaided {
+		parts = append(parts, undecidedNote)
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	e.Content = textkit.Visible(strings.Join(parts, "\n\n"))
+	return e
+}
+
+// compiledSuffix matches the suffix that [merge.compileContent] adds to a finding.
+var compiledSuffix = regexp.MustCompile(` \([^()]*, importance \d+, [^()]*\)$`)
+
+// describeFindings describes the finding, its support and the reason, without untrusted text.
+func (d *decision) describeFindings(e ponder.Escalation) string {
+	var found, seen []string
+	for line := range strings.Lines(textkit.CleanTrim(e.Content)) {
+		line = strings.TrimRight(line, "\n")
+		if one, ok := strings.CutPrefix(line, "- "); ok {
+			found = append(found, compiledSuffix.ReplaceAllString(one, ""))
+		} else if one, ok := strings.CutPrefix(line, "  observed: "); ok {
+			seen = append(seen, "Seen: "+one)
+		}
+	}
+	if len(found) == 0 { // e was not made by compile
+		found = []string{textkit.CleanTrim(e.Content)}
+	}
+	if len(found) > 1 {
+		for i := range found {
+			found[i] = "- " + found[i]
+		}
+	}
+	if reason := textkit.Line(e.Reason, maxLine); reason != "" {
+		found = append(found, "Why: "+reason)
+	}
+	if !e.Untrusted {
+		found = append(found, seen[:min(len(seen), maxQuotes)]...)
+	}
+	said := strings.TrimSpace(textkit.TruncateBytes(strings.Join(found, "\n"), maxMessage))
+	if said == "" {
+		return "Something was noticed; what it was is not known any more."
+	}
+	return said
+}
+
+// quoteUntrusted returns the untrusted texts behind an escalation, marked as such. It only mentions texts
+// that the escalation does not rest on.
+func (d *decision) quoteUntrusted(e ponder.Escalation) string {
+	lines := []string{"Strangers wrote of this. What they wrote:"}
+	known := d.Known.findObservations(e.Observations)
+	for _, s := range known {
+		if s.Untrusted && len(lines) <= maxQuotes {
+			from := textkit.Line(s.Source, maxLine)
+			if from == "" {
+				from = textkit.Line(s.Subject, maxLine)
+			}
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("> %s\n  (%s: %s", textkit.Line(s.Content, maxLine), textkit.Line(s.Sensor, maxName), from))+")")
+		}
+	}
+	sources := lastN(e.Sources, maxQuotes)
+	switch {
+	case len(lines) > 1:
+		return strings.Join(lines, "\n")
+	case len(known) < len(e.Observations) && len(sources) > 0: // the supporting observations are gone
+		return "Strangers wrote of what this may come from: " + textkit.Line(strings.Join(sources, ", "), maxLine) + "."
+	}
+	return "Something that strangers wrote was read meanwhile, and may have had a part in this."
+}
