@@ -12,7 +12,7 @@ import (
 	"ponder/llm"
 )
 
-//go:embed judge.md
+//go:embed prompts/judge.md
 var rubric string
 
 func Rubric() string { return strings.TrimSpace(rubric) }

@@ -131,7 +131,7 @@ func (l *Library) findPlace(ctx context.Context, id string) (it Item, start, end
 	return list[0], start, end, nil
 }
 
-//go:embed persona.md
+//go:embed prompts/persona.md
 var personaInstructions string
 
 const (

@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	//go:embed mind.md
+	//go:embed prompts/mind.md
 	mindRules string
-	//go:embed raised.md
+	//go:embed prompts/raised.md
 	raisedRules string
 )
 

@@ -6,13 +6,13 @@ import (
 )
 
 var (
-	//go:embed system.md
+	//go:embed prompts/system.md
 	defaultSystem string
-	//go:embed inner.md
+	//go:embed prompts/inner.md
 	innerRules string
-	//go:embed condense.md
+	//go:embed prompts/condense.md
 	condensePrompt string
-	//go:embed notes.md
+	//go:embed prompts/notes.md
 	notesPrompt string
 )
 

@@ -16,10 +16,10 @@ const (
 	deepTool  = toolname.DeepThink
 )
 
-//go:embed think.md
+//go:embed prompts/think.md
 var thinkDoc string
 
-//go:embed deep_think.md
+//go:embed prompts/deep_think.md
 var deepDoc string
 
 var thinkSchema = json.RawMessage(`{"type":"object","properties":{"thought":{"type":"string","description":"The thought content that the model wants to process internally"}},"required":["thought"]}`)

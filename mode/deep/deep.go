@@ -42,10 +42,10 @@ const (
 	defaultReply  = 1500 // tokens: about half a minute of a slow model
 )
 
-//go:embed inner_voice.md
+//go:embed prompts/inner_voice.md
 var innerVoice string
 
-//go:embed rebase.md
+//go:embed prompts/rebase.md
 var rebasePrompt string
 
 // Options configure reflections. The zero value has no tools.

@@ -17,7 +17,7 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-//go:embed plan.md
+//go:embed prompts/plan.md
 var planPrompt string
 
 const (

@@ -13,7 +13,7 @@ import (
 	"ponder/llm/structured"
 )
 
-//go:embed reflect.md
+//go:embed prompts/reflect.md
 var reflectPrompt string
 
 const (

@@ -18,9 +18,9 @@ import (
 
 // System prompts are constant within a run and messages only grow, so that prefix caches hit.
 var (
-	//go:embed synthesis.md
+	//go:embed prompts/synthesis.md
 	synthesisPrompt string
-	//go:embed judge.md
+	//go:embed prompts/judge.md
 	judgePrompt string
 )
 

@@ -25,7 +25,7 @@ const (
 	maxWords = 8    // of a title without a model
 )
 
-//go:embed title.md
+//go:embed prompts/title.md
 var prompt string
 
 // New returns the mode. The first answer of a conversation wakes it; it writes one title per

@@ -10,7 +10,7 @@ import (
 // off after it, it disables the mode.
 const PlanMark = "/plan"
 
-//go:embed plan.md
+//go:embed prompts/plan.md
 var planRules string
 
 // PlanRules returns the rules of plan mode for a system prompt.

@@ -70,10 +70,10 @@ type Library interface {
 	Read(ctx context.Context, id string, o recall.ReadOptions) (recall.Excerpt, error)
 }
 
-//go:embed knowledge.md
+//go:embed prompts/knowledge.md
 var doc string
 
-//go:embed read.md
+//go:embed prompts/read.md
 var readDoc string
 
 var schema = json.RawMessage(`{

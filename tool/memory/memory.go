@@ -46,9 +46,9 @@ type Options struct {
 }
 
 var (
-	//go:embed search.md
+	//go:embed prompts/search.md
 	searchDoc string
-	//go:embed remember.md
+	//go:embed prompts/remember.md
 	rememberDoc string
 )
 

@@ -23,10 +23,10 @@ const (
 	maxName      = 64
 )
 
-//go:embed rules.md
+//go:embed prompts/rules.md
 var rules string
 
-//go:embed templates/*.md
+//go:embed prompts/templates/*.md
 var builtIn embed.FS
 
 // Templates holds instructions for thinking in a field, by name.
@@ -40,7 +40,7 @@ type Templates struct {
 // when it is selected.
 func Open(folder string) (*Templates, error) {
 	t := &Templates{texts: make(map[string]string), bad: make(map[string]error)}
-	names, err := fs.Glob(builtIn, "templates/*.md")
+	names, err := fs.Glob(builtIn, "prompts/templates/*.md")
 	if err != nil {
 		return nil, fmt.Errorf("open templates: %w", err)
 	}

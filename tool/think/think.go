@@ -30,7 +30,7 @@ const Name = toolname.Think
 // tokens in each later request.
 const result = "Noted."
 
-//go:embed think.md
+//go:embed prompts/think.md
 var doc string
 
 var schema = json.RawMessage(`{"type":"object","properties":{"thought":{"type":"string","description":"The thought content that the model wants to process internally"}},"required":["thought"]}`)

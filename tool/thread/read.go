@@ -26,7 +26,7 @@ const (
 	minBytes      = 300    // for each event at least
 )
 
-//go:embed read.md
+//go:embed prompts/read.md
 var readDoc string
 
 var readSchema = json.RawMessage(`{

@@ -44,7 +44,7 @@ type Store interface {
 	ponder.Checkpoints
 }
 
-//go:embed thread.md
+//go:embed prompts/thread.md
 var doc string
 
 var schema = json.RawMessage(`{

@@ -27,7 +27,7 @@ const (
 	maxURL          = 2000
 )
 
-//go:embed fetch.md
+//go:embed prompts/fetch.md
 var fetchDoc string
 
 var fetchSchema = json.RawMessage(`{

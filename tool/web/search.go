@@ -29,7 +29,7 @@ const (
 	maxFailed      = 8
 )
 
-//go:embed search.md
+//go:embed prompts/search.md
 var searchDoc string
 
 var searchSchema = json.RawMessage(`{

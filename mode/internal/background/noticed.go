@@ -27,7 +27,7 @@ const (
 	maxLabel         = 200
 )
 
-//go:embed background.md
+//go:embed prompts/background.md
 var introText string
 
 // Note is a background note.
