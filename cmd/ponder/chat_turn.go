@@ -38,7 +38,7 @@ func (s *chatSession) handleLine(ctx context.Context, line string) (gone bool, e
 }
 
 // A queuedMessage has an ID if the log already has it.
-type queuedMessage = app.Said
+type queuedMessage = app.MessageText
 
 func (s *chatSession) startQueued(ctx context.Context) {
 	for s.active == nil && len(s.queue) > 0 {
@@ -182,7 +182,7 @@ const (
 )
 
 // showHistory shows the last messages and returns the unanswered ones.
-func (s *chatSession) showHistory(ctx context.Context) (open []app.Said, err error) {
+func (s *chatSession) showHistory(ctx context.Context) (open []app.MessageText, err error) {
 	info, err := s.store.Thread(ctx, s.id)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (s *chatSession) showHistory(ctx context.Context) (open []app.Said, err err
 	return open, nil
 }
 
-func (s *chatSession) printHistory(lines []ponder.Event, open []app.Said) {
+func (s *chatSession) printHistory(lines []ponder.Event, open []app.MessageText) {
 	for _, ev := range lines[max(0, len(lines)-maxShownHistory):] {
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:

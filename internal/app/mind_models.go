@@ -19,7 +19,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-type MindCast struct {
+type MindModels struct {
 	roles          []subconscious.Role // without a model, Unaided
 	models         map[ponder.Role][]ponder.Model
 	Names          map[string]string // by role and config.Decisions
@@ -29,7 +29,7 @@ type MindCast struct {
 	isSimilar      func(a, b string) bool
 }
 
-func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCast, error) {
+func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindModels, error) {
 	l, err := a.ModelSet(ctx, "")
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCas
 	if err := checkRoleNames(l.Config, roles); err != nil {
 		return nil, err
 	}
-	c := &MindCast{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), Names: make(map[string]string), off: l.Config.Mind.Tokens() == 0}
+	c := &MindModels{roles: slices.Clone(roles), models: make(map[ponder.Role][]ponder.Model), Names: make(map[string]string), off: l.Config.Mind.Tokens() == 0}
 	for i, r := range c.roles {
 		err := c.assignModels(l, subconscious.ModelOf(r.Name), r.Name, ponder.Cheap)
 		if err != nil {
@@ -55,7 +55,7 @@ func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindCas
 	return c, nil
 }
 
-func (c *MindCast) isEmpty() bool { return len(c.models) == 0 }
+func (c *MindModels) isEmpty() bool { return len(c.models) == 0 }
 
 func checkRoleNames(cfg *config.Config, roles []subconscious.Role) error {
 	names := []string{config.Decisions}
@@ -72,7 +72,7 @@ func checkRoleNames(cfg *config.Config, roles []subconscious.Role) error {
 
 // assignModels finds the models of a role, by default those of role otherwise. The daily budget must
 // cover each.
-func (c *MindCast) assignModels(l *ModelSet, role ponder.Role, name string, otherwise ponder.Role) error {
+func (c *MindModels) assignModels(l *ModelSet, role ponder.Role, name string, otherwise ponder.Role) error {
 	key, chain := "mind.models."+name, l.Config.Mind.Models[name]
 	set := chain != nil
 	if !set {
@@ -120,7 +120,7 @@ func Affordable(full string, price ponder.Price, cfg *config.Config) error {
 // SeeDoctor is the remedy for a missing model.
 const SeeDoctor = " (`ponder doctor` says how to have one)"
 
-func (c *MindCast) Describe() string {
+func (c *MindModels) Describe() string {
 	if c.off {
 		return "mind.tokens_per_day is 0, which turns models off, so rules look"
 	}

@@ -27,7 +27,7 @@ import (
 
 type MindRuntime struct {
 	*mindrunner.Runner
-	Cast    *MindCast
+	Cast    *MindModels
 	options subconscious.Options
 	actions *mindActions
 	closers []func() error
@@ -79,7 +79,7 @@ func (a *App) setUpMind(ctx context.Context, store *sqlite.Store, h *MindRuntime
 	return err
 }
 
-func (a *App) MindCastOf(ctx context.Context) (*MindCast, error) {
+func (a *App) MindCastOf(ctx context.Context) (*MindModels, error) {
 	roles, err := a.MindRoles()
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (a *App) MindCastOf(ctx context.Context) (*MindCast, error) {
 
 // MindOptions returns the options of its modes. The only action besides notifying is to
 // remember.
-func (a *App) MindOptions(c *MindCast) subconscious.Options {
+func (a *App) MindOptions(c *MindModels) subconscious.Options {
 	return subconscious.Options{
 		Roles: c.roles, NoDecider: !c.decides,
 		Rules: subconscious.Rules{Roles: c.roles, Cooldown: time.Duration(a.Settings.Mind.Cooldown), Same: c.isSimilar},

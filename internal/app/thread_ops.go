@@ -139,11 +139,11 @@ func (s *Service) forkSession(ctx context.Context, a *App, info ponder.Info, id 
 		return err
 	}
 	p, err := w.PrepareFork(ctx, info, f, func(then *SessionView) ([]ponder.Event, error) {
-		seen, wishes := then.View.Session, f.Commands
-		if most > 0 && !isWithinLimit(seen, wishes, most) {
-			wishes = append(slices.Clip(wishes), limitTo(seen, most)) // the last one counts
+		seen, commands := then.View.Session, f.Commands
+		if most > 0 && !isWithinLimit(seen, commands, most) {
+			commands = append(slices.Clip(commands), limitTo(seen, most)) // the last one counts
 		}
-		return wishes, nil
+		return commands, nil
 	})
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type (
 	TurnView        = chat.TurnView
 	ReflectionView  = chat.ReflectionView
 	PendingMessages = chat.PendingMessages
-	Said            = chat.Message
+	MessageText     = chat.Message
 	ChatOptions     = chat.Options
 )
 

@@ -346,7 +346,7 @@ func TestSteer(t *testing.T) {
 		h := newTestServer(t, slowModel())
 		one := "/api/thinking/" + string(h.startSession(10))
 		time.Sleep(time.Minute)
-		type steered struct {
+		type steerAnswer struct {
 			Success bool
 			Message string
 			Results []map[string]any `json:"wishes"`
@@ -359,7 +359,7 @@ func TestSteer(t *testing.T) {
 				h.postJSON("", one+"/pause", "", nil)
 				synctest.Wait()
 			}
-			var out steered
+			var out steerAnswer
 			body := `{"wishes":[{"order":"add_question","content":"What does it cost?","priority":9},{"order":"correct","content":"It is ` + strconv.FormatBool(resting) + `."},` +
 				`{"order":"rank","question":"What does it cost?","priority":10},{"order":"budget","duration_minutes":20,"max_calls":900}]}`
 			if !resting { // the question does not exist yet
@@ -374,7 +374,7 @@ func TestSteer(t *testing.T) {
 				}
 			}
 		}
-		var out steered
+		var out steerAnswer
 		if code := h.postJSON("", one+"/steer", `{"order":"ban","source":"/nowhere"}`, &out); code != 200 || len(out.Results) != 1 {
 			t.Errorf("%d %+v", code, out)
 		}

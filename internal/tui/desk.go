@@ -167,8 +167,8 @@ func (d *keyPanel) currentHint() Hint {
 const lineRows = 3
 
 // renderFoot returns the bottom of a block, and the place of the cursor.
-func (d *keyPanel) renderFoot(width int, s Style) (Foot, cursorPos) {
-	f := Foot{Wide: d.wide || d.help}
+func (d *keyPanel) renderFoot(width int, s Style) (Footer, cursorPos) {
+	f := Footer{Wide: d.wide || d.help}
 	if d.help {
 		f.Help = d.helpRows(width, s)
 	}

@@ -41,7 +41,7 @@ func (s Size) innerWidth() int { return min(max(s.Width, minWidth+1)-1, maxWidth
 
 // Render returns the block as lines shorter than size's width, with foot below. If room is
 // short, it omits the least important parts.
-func Render(f Frame, foot Foot, size Size, s Style) []string {
+func Render(f Frame, foot Footer, size Size, s Style) []string {
 	width := size.innerWidth()
 	b := block{frame: f, foot: foot, width: width, style: s, label: labelWidth}
 	if width < minInlineWidth {
@@ -50,7 +50,7 @@ func Render(f Frame, foot Foot, size Size, s Style) []string {
 	return b.renderLines(blockHeight(size.Height, foot.Wide))
 }
 
-type Foot struct {
+type Footer struct {
 	Rows []string // always shown, such as input; within the width
 	Wide bool
 	Help []string
@@ -61,7 +61,7 @@ const labelWidth = 12
 
 type block struct {
 	frame Frame
-	foot  Foot
+	foot  Footer
 	width int
 	label int
 	style Style
@@ -121,7 +121,7 @@ func (b block) sections(n int) []section {
 	}
 }
 
-func (f Foot) visibleKeys() string {
+func (f Footer) visibleKeys() string {
 	if len(f.Rows) > 0 {
 		return ""
 	}

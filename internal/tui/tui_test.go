@@ -189,7 +189,7 @@ func FuzzClean(f *testing.F) {
 		frame := Frame{Title: text, Foci: []string{text, text}, Writing: text, Chart: Chart{text, []float64{0, 1}, text}, Counts: []string{text}}
 		frame.Tree.Branches = []Branch{{ID: text, Text: text}, {ID: "2", Parent: text, Mark: text, State: State(len(text))}, {ID: "3"}}
 		for _, s := range []Style{plain, {Plain: true, ASCII: true}} {
-			for _, row := range Render(frame, Foot{}, Size{61, 30}, s) {
+			for _, row := range Render(frame, Footer{}, Size{61, 30}, s) {
 				if w := lipgloss.Width(row); w > 60 || strings.ContainsAny(row, "\n\x1b") {
 					t.Errorf("%d cells: %q", w, row)
 				}

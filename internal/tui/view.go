@@ -80,9 +80,9 @@ func (v *View) Print(it Item) {
 }
 
 // renderFoot requires v.mu.
-func (v *View) renderFoot(width int) (Foot, cursorPos) {
+func (v *View) renderFoot(width int) (Footer, cursorPos) {
 	if len(v.keys.Controls) == 0 {
-		return Foot{Keys: v.options.Style.paint(faintStyle(), v.options.Style.truncateCells(v.options.NoKeys, width))}, cursorPos{0, -1}
+		return Footer{Keys: v.options.Style.paint(faintStyle(), v.options.Style.truncateCells(v.options.NoKeys, width))}, cursorPos{0, -1}
 	}
 	return v.keys.renderFoot(width, v.options.Style)
 }

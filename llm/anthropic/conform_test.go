@@ -9,7 +9,7 @@ import (
 )
 
 func TestConform(t *testing.T) {
-	for model, lacks := range map[string][]llmtest.Lack{
+	for model, lacks := range map[string][]llmtest.MissingFeature{
 		"claude-sonnet-4": nil, "claude-opus-4-1": nil, "claude-opus-4-6": nil, "claude-opus-5-5": {llmtest.NoForcedTools},
 	} {
 		t.Run(model, func(t *testing.T) {

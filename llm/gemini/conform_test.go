@@ -18,7 +18,7 @@ func TestConform(t *testing.T) {
 					})
 				},
 				Model: model, Other: "gemini-2.5-flash",
-				Lacks: []llmtest.Lack{llmtest.NoPayment},
+				Lacks: []llmtest.MissingFeature{llmtest.NoPayment},
 			})
 		})
 	}

@@ -23,7 +23,7 @@ type Adapter struct {
 	Model, Other string
 
 	// Lacks lists missing features.
-	Lacks []Lack
+	Lacks []MissingFeature
 }
 
 // A Server is the server of an adapter under test.
@@ -36,21 +36,21 @@ type Server struct {
 	Patience time.Duration
 }
 
-// A Lack is a missing feature of a dialect.
-type Lack string
+// A MissingFeature is a missing feature of a dialect.
+type MissingFeature string
 
 const (
-	NoEmbeddings   Lack = "embeddings"
-	NoFilter       Lack = "content filter"
-	NoForcedTools  Lack = "tools that must be called"
-	NoAnswerID     Lack = "ids of answers"
-	NoRetryHeaders Lack = "times to wait in headers"
-	NoCheck        Lack = "a list of models"
-	NoCache        Lack = "counts of cached tokens"
-	NoPayment      Lack = "errors of its own for an account without credit"
+	NoEmbeddings   MissingFeature = "embeddings"
+	NoFilter       MissingFeature = "content filter"
+	NoForcedTools  MissingFeature = "tools that must be called"
+	NoAnswerID     MissingFeature = "ids of answers"
+	NoRetryHeaders MissingFeature = "times to wait in headers"
+	NoCheck        MissingFeature = "a list of models"
+	NoCache        MissingFeature = "counts of cached tokens"
+	NoPayment      MissingFeature = "errors of its own for an account without credit"
 )
 
-func (a Adapter) supports(l Lack) bool { return !slices.Contains(a.Lacks, l) }
+func (a Adapter) supports(l MissingFeature) bool { return !slices.Contains(a.Lacks, l) }
 
 // Conform tests an adapter against a [Sim] over the wire: text, reasoning, tools,
 // schemas, images, usage, and each failure's class. A broken stream must be no answer,
@@ -77,7 +77,7 @@ func Conform(t *testing.T, a Adapter) {
 
 type conformTest struct {
 	name   string
-	needs  Lack // skipped for dialects that lack it
+	needs  MissingFeature // skipped for dialects that lack it
 	config SimConfig
 	run    func(*rig)
 }

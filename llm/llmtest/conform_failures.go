@@ -57,7 +57,7 @@ func failureTests() []conformTest {
 	})
 }
 
-func testNeeding(l Lack, c conformTest) conformTest {
+func testNeeding(l MissingFeature, c conformTest) conformTest {
 	c.needs = l
 	return c
 }

@@ -14,7 +14,7 @@ func TestConform(t *testing.T) {
 			return ollama.New(ollama.Config{BaseURL: s.URL, Key: s.Key, HeaderTimeout: s.Patience, IdleTimeout: s.Patience})
 		},
 		Model: "llama3.1", Other: "qwen3",
-		Lacks: []llmtest.Lack{
+		Lacks: []llmtest.MissingFeature{
 			llmtest.NoFilter, llmtest.NoForcedTools, llmtest.NoAnswerID, llmtest.NoRetryHeaders, llmtest.NoCache,
 		},
 	})

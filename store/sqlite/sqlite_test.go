@@ -31,13 +31,13 @@ func openStore(t testing.TB, file string) *sqlite.Store {
 	return s
 }
 
-// Age implements [storetest.Ager].
+// Age implements [storetest.HeartbeatShifter].
 func (s *store) Age(t *testing.T, d time.Duration) {
 	t.Helper()
 	execSQL(t, s.file, `UPDATE ponder_node SET beat = beat - ?`, d.Microseconds())
 }
 
-// Twin implements [storetest.Twin].
+// Twin implements [storetest.SharedStore].
 func (s *store) Twin(t *testing.T) ponder.Store { return openStore(t, s.file) }
 
 // execSQL executes a statement as another process.

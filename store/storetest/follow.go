@@ -211,7 +211,7 @@ func checkTwins(t *testing.T, open opener) {
 		t.Run(c.name, func(t *testing.T) {
 			a := open(t)
 			b := a
-			if twin, ok := a.(Twin); ok {
+			if twin, ok := a.(SharedStore); ok {
 				b = twin.Twin(t)
 			}
 			c.do(t, a, b)

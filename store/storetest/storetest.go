@@ -2,7 +2,7 @@
 // [Run].
 //
 // A store's test may return a store with further methods from open, which enable further
-// checks: see [Ager], [Twin] and [Delayer].
+// checks: see [HeartbeatShifter], [SharedStore] and [Delayer].
 package storetest
 
 import (
@@ -13,15 +13,15 @@ import (
 	"ponder"
 )
 
-// An Ager is a store that can make all heartbeats older by d. Without it, checks that need
+// A HeartbeatShifter is a store that can make all heartbeats older by d. Without it, checks that need
 // time to pass run in a bubble of testing/synctest.
-type Ager interface {
+type HeartbeatShifter interface {
 	Age(t *testing.T, d time.Duration)
 }
 
-// A Twin is a store that can open another store with the same data, as another process
+// A SharedStore is a store that can open another store with the same data, as another process
 // would.
-type Twin interface {
+type SharedStore interface {
 	Twin(t *testing.T) ponder.Store
 }
 
@@ -53,7 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) ponder.Store) {
 		}
 	}
 	inTime := runInBubble
-	if _, ok := open(t).(Ager); ok {
+	if _, ok := open(t).(HeartbeatShifter); ok {
 		inTime = runAging
 	}
 	for _, group := range [][]timedCheck{nodeChecks, leaseChecks} {
@@ -71,5 +71,5 @@ func runInBubble(t *testing.T, open opener, c timedCheck) {
 
 func runAging(t *testing.T, open opener, c timedCheck) {
 	s := open(t)
-	c.do(t, s, func(d time.Duration) { s.(Ager).Age(t, d) })
+	c.do(t, s, func(d time.Duration) { s.(HeartbeatShifter).Age(t, d) })
 }

@@ -29,7 +29,7 @@ func (s *slow) DelayCommit(*testing.T) (begun <-chan struct{}, release func()) {
 	return d.begun, sync.OnceFunc(func() { close(d.release) })
 }
 
-// Twin implements [storetest.Twin].
+// Twin implements [storetest.SharedStore].
 func (s *slow) Twin(*testing.T) ponder.Store { return s.Store }
 
 func (s *slow) Append(ctx context.Context, id ponder.ThreadID, fence ponder.Fence, events ...ponder.Event) ([]ponder.Event, error) {

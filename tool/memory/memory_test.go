@@ -47,7 +47,7 @@ func TestTools(t *testing.T) {
 	if tools := New(Options{}); len(tools) > 0 {
 		t.Errorf("tools of nothing: %v", tools)
 	}
-	tools := New(For(&recall.Library{}, ""))
+	tools := New(testOptions(&recall.Library{}, ""))
 	for i, name := range []string{"personaMemorySearch", "remember"} {
 		if tools[i].Name != name || !json.Valid(tools[i].Schema) || tools[i].Doc == "" {
 			t.Errorf("tool %+v", tools[i].Tool)
@@ -141,7 +141,7 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { lib.Close() })
-	opts := For(lib, "")
+	opts := testOptions(lib, "")
 	for range 2 {
 		useTool[rememberResult](t, opts, RememberName, `{"text":"I promised Anna a boat for her birthday.","tags":["boats"],"date":"2024-03-01"}`)
 	}
@@ -152,7 +152,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// For returns the options for a library.
-func For(l *recall.Library, persona string) Options {
+// testOptions returns the options for a library.
+func testOptions(l *recall.Library, persona string) Options {
 	return Options{Context: l.PersonaContext, Keep: l.Remember, Persona: persona}
 }
