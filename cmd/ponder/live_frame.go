@@ -199,7 +199,7 @@ func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 	case ponder.Progress:
 		return progressItem(it, b)
 	case ponder.Steer:
-		it.Kind, it.Text = "wish", steering.Words(ev)
+		it.Kind, it.Text = "steer", steering.Words(ev)
 	case ponder.RunPaused:
 		it.Kind, it.Text = "paused", b.Reason
 	case ponder.RunResumed:
