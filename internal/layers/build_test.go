@@ -33,6 +33,44 @@ func TestModule(t *testing.T) {
 	}
 }
 
+// TestNotice compares the modules in NOTICE with those in the program. scripts/licences also compares their
+// licences, and collects the texts for a release.
+func TestNotice(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "NOTICE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted := make(map[string]bool)
+	_, list, _ := strings.Cut(string(text), "\nGo modules")
+	for line := range strings.Lines(list) {
+		if name, _, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			noted[name] = true
+		}
+	}
+	inProgram := make(map[string]bool)
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./cmd/ponder")
+		list.Dir, list.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system)
+		out, err := list.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", list, err)
+		}
+		for _, name := range strings.Fields(string(out)) {
+			inProgram[name] = true
+		}
+	}
+	for name := range inProgram {
+		if !noted[name] {
+			t.Errorf("NOTICE lacks %s: see scripts/licences", name)
+		}
+	}
+	for name := range noted {
+		if !inProgram[name] {
+			t.Errorf("NOTICE has %s, which the program does not contain", name)
+		}
+	}
+}
+
 // TestExamples compiles the examples in a separate module, like programs of users.
 func TestExamples(t *testing.T) {
 	programs, err := filepath.Glob(filepath.Join(root, "examples", "*", "main.go"))

@@ -3,6 +3,7 @@ package layers
 
 import (
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,17 @@ import (
 	"testing"
 )
 
-const module = "ponder"
+// module is the module path. scripts/module sets it.
+var module = modulePath()
+
+func modulePath() string {
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		panic(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(line, "module ")
+}
 
 // A rule lists the imports that packages may have besides the standard library. Patterns are those of
 // path.Match, relative to the module.

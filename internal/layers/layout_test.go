@@ -67,13 +67,13 @@ func TestCommandLine(t *testing.T) {
 		if cobra && !strings.HasPrefix(pkg, "cmd/") {
 			t.Errorf("%s imports cobra outside cmd", file)
 		}
-		if pkg == "internal/app" && (cobra || slices.Contains(imports, "ponder/internal/tui")) {
+		if pkg == "internal/app" && (cobra || slices.Contains(imports, module+"/internal/tui")) {
 			t.Errorf("%s imports the command line or the terminal", file)
 		}
 		if pkg != "cmd/ponder" {
 			continue
 		}
-		if slices.ContainsFunc(imports, func(p string) bool { return strings.HasPrefix(p, "ponder/mode/") }) {
+		if slices.ContainsFunc(imports, func(p string) bool { return strings.HasPrefix(p, module+"/mode/") }) {
 			t.Errorf("%s imports a mode", file)
 		}
 		text, err := os.ReadFile(file)
