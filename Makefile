@@ -35,10 +35,12 @@ check:
 install: build
 	@dir=$$(mktemp -d) && GOBIN=$$dir $(GO) install $(FLAGS) ./cmd/ponder && cmp $$dir/ponder bin/ponder && rm -r $$dir
 
-# The program for the other systems of a release. Its files for these systems are vetted too:
-# golangci-lint sees only those of this system.
+# The program for the other systems of a release. Without optimizations, compiling takes a
+# third less time.
 cross:
-	for system in darwin windows; do GOOS=$$system $(GO) build -trimpath -o /dev/null ./cmd/ponder || exit 1; done
+	for system in darwin windows; do \
+		GOOS=$$system $(GO) build -trimpath -gcflags='all=-N -l' -ldflags='-s -w' -o /dev/null ./cmd/ponder || exit 1; \
+	done
 
 # With -trimpath all the targets share what is compiled. go vet is a part of golangci-lint.
 lint: dead

@@ -20,17 +20,17 @@ func (a *cli) manCommand() *cobra.Command {
 		Long:    "Write a manual page for each command to a folder. man reads it there: man -M, or MANPATH.",
 		Example: "ponder man ~/.local/share/man/man1",
 		Hidden:  true,
-		Args:    take(1, 1, "a folder"),
+		Args:    requireArgs(1, 1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return fmt.Errorf("write manual pages: %w", err)
 			}
-			return writeManPages(cmd.Root(), args[0], thisBuild())
+			return writeManPages(cmd.Root(), args[0], readBuildVersion())
 		},
 	}
 }
 
-func writeManPages(cmd *cobra.Command, dir string, b build) error {
+func writeManPages(cmd *cobra.Command, dir string, b buildVersion) error {
 	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd, b)), 0o644); err != nil {
 		return fmt.Errorf("write manual pages: %w", err)
 	}
@@ -69,7 +69,7 @@ interrupted
 
 // manPage returns the page of a command in the man(7) macros. Its date is the commit's, so that
 // a build can be repeated.
-func manPage(cmd *cobra.Command, b build) string {
+func manPage(cmd *cobra.Command, b buildVersion) string {
 	cmd.InitDefaultHelpFlag()
 	var p strings.Builder
 	date, _, _ := strings.Cut(b.Time, "T")
