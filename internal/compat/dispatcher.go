@@ -55,10 +55,10 @@ func (a Request) usesTools() bool {
 
 func (a Request) check() error {
 	if len(a.Messages) == 0 {
-		return InvalidField("messages", "there is nothing to answer: at least one message is needed")
+		return InvalidField("messages", "messages: the list is empty; send at least one message")
 	}
 	if way := a.jobKind(); way != Exchange && strings.TrimSpace(a.questionText()) == "" && (way != Chat || len(mediaParts(a.lastMessage())) == 0) {
-		return InvalidField("messages", "the last message is the one to answer: expected one of the user, with a text")
+		return InvalidField("messages", "messages: the last message must have the role user and contain text")
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (d *Dispatcher) findRepeated(ctx context.Context, a Request, id ponder.Thre
 }
 
 func reusedKeyError() error {
-	return app.Invalidf("Idempotency-Key", "this key was used for another request: choose a new one")
+	return app.Invalidf("Idempotency-Key", "this key was used for another request; choose a new key")
 }
 
 // postMessage posts the last message. If the cached state is stale, it repeats the lookup from the store.
@@ -287,16 +287,16 @@ func (d *Dispatcher) sendSteer(ctx context.Context, w Job, ev ponder.Event, do f
 		return err
 	}
 	if run == "" || w.Kind != Session && w.Kind != Research {
-		return &APIError{http.StatusConflict, "", "it has ended, or cannot be steered"}
+		return &APIError{http.StatusConflict, "", "the work has ended, or cannot be steered"}
 	}
 	return do(func() error {
 		ev.Run = run
 		_, err := ponder.SendCommands(ctx, d.Store, w.Thread, ev)
 		if errors.Is(err, ponder.ErrEnded) {
-			return &APIError{http.StatusConflict, "", "it has ended"}
+			return &APIError{http.StatusConflict, "", "the work has ended"}
 		}
 		if err != nil {
-			return fmt.Errorf("tell %s: %w", w.Thread, err)
+			return fmt.Errorf("steer %s: %w", w.Thread, err)
 		}
 		return nil
 	})

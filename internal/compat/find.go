@@ -302,7 +302,7 @@ func (d *Dispatcher) noteDigest(ctx context.Context, a Request, t turn) (noted c
 	go func() {
 		defer close(noted)
 		if err := d.Service.NoteChat(ctx, a.Owner, digest, t.info.ID, true); err != nil {
-			d.logger().Warn("the conversation will not be found by what was said", "thread", t.info.ID, "error", err)
+			d.logger().Warn("cannot index the conversation by its messages; later requests will not find it", "thread", t.info.ID, "error", err)
 		}
 	}()
 	return noted
@@ -335,7 +335,7 @@ func (d *Dispatcher) recallBefore(ctx context.Context, info ponder.Info, key str
 		Name: beforeName, Media: "text/plain", Content: text, Bytes: int64(len(text)),
 	}})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		return fmt.Errorf("take over what was said before: %w", err)
+		return fmt.Errorf("store earlier messages: %w", err)
 	}
 	return nil
 }

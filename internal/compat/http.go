@@ -124,7 +124,7 @@ func MediaAt(address string) (m llm.Media, ok bool) {
 func May(r *http.Request, s auth.Scope) (owner string, err error) {
 	c := auth.CallerOf(r.Context())
 	if !c.HasScope(s) {
-		return "", &APIError{http.StatusForbidden, "", "this token is not for that: it needs the scope " + string(s)}
+		return "", &APIError{http.StatusForbidden, "", "this token lacks a scope; use a token with the scope " + string(s)}
 	}
 	return c.Owner, nil
 }
@@ -148,7 +148,7 @@ func (d *Dispatcher) Handle(s auth.Scope, h Handler, refuse func(http.ResponseWr
 var localNames = []string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"}
 
 // Elsewhere describes valid addresses, for errors.
-const Elsewhere = "an address that begins with https:// and is in the public internet"
+const Elsewhere = "an https:// address in the public internet"
 
 // IsPublic reports whether address is an http or https URL with a public host name. A model server in a
 // private network would otherwise fetch private pages. DNS is not checked.

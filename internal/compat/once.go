@@ -73,7 +73,7 @@ func (d *Dispatcher) checkKeyUnused(ctx context.Context, a Request) error {
 		return nil
 	}
 	if _, err := d.Store.Thread(ctx, a.newThread()); errors.Is(err, ponder.ErrRemoved) {
-		return &APIError{http.StatusConflict, "", "what this Idempotency-Key was used for was removed: choose a new one"}
+		return &APIError{http.StatusConflict, "", "the result of this Idempotency-Key was removed; choose a new key"}
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (d *Dispatcher) checkKeyUnused(ctx context.Context, a Request) error {
 // startRequest starts s. It always closes s.begun, also after a panic.
 func (d *Dispatcher) startRequest(s *sentRequest, r *http.Request, a Request) {
 	defer close(s.begun)
-	s.err = errors.New("the beginning failed")
+	s.err = errors.New("the start failed")
 	ctx := context.WithoutCancel(r.Context())
 	if !s.known {
 		if w, found, err := d.findLost(ctx, r, a); found || err != nil {
@@ -146,7 +146,7 @@ func (d *Dispatcher) cancelAbandoned(s *sentRequest) {
 	ctx, cancel := context.WithTimeout(d.Gone, leaveTime)
 	defer cancel()
 	if err := d.Cancel(ctx, s.work); err != nil {
-		d.logger().Warn("what nobody waits for goes on", "thread", s.work.Thread, "error", err)
+		d.logger().Warn("cannot cancel the work of a disconnected client", "thread", s.work.Thread, "error", err)
 	}
 }
 

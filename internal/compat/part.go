@@ -147,7 +147,7 @@ func (a Request) CheckChoice(field string) error {
 		return nil
 	case "required":
 		if len(a.Tools) == 0 {
-			return InvalidField(field, "%s: a tool is to be called, and there are none", field)
+			return InvalidField(field, "%s: a tool call is required, but tools is empty", field)
 		}
 		return nil
 	}
@@ -156,7 +156,7 @@ func (a Request) CheckChoice(field string) error {
 			return nil
 		}
 	}
-	return InvalidField(field, "%s: there is no tool %q among the tools", field, textkit.TruncateBytes(a.ToolChoice, 60))
+	return InvalidField(field, "%s: tool %q is not in tools", field, textkit.TruncateBytes(a.ToolChoice, 60))
 }
 
 const (

@@ -140,23 +140,23 @@ const maxWhy = 400
 func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 	switch {
 	case b.Status == ponder.Cancelled:
-		return "it was cancelled"
+		return "cancelled"
 	case trouble != "":
-		return "no answer: " + cmp.Or(errorTexts[trouble], "the model could not be asked") + "; the log of the thread says more"
+		return "no answer: " + cmp.Or(errorTexts[trouble], "the call of the model failed") + "; see the log of the thread"
 	}
 	return "no answer: " + textkit.TruncateBytes(cmp.Or(b.Reason, "it failed"), maxWhy)
 }
 
 var errorTexts = map[llm.Class]string{
-	llm.Transient:   "the model is overloaded, or broke off",
-	llm.RateLimited: "the model takes no more requests now",
-	llm.Truncated:   "the model broke off",
+	llm.Transient:   "the model is overloaded, or interrupted its answer",
+	llm.RateLimited: "the rate limit of the model is reached; try again later",
+	llm.Truncated:   "the answer of the model is incomplete",
 	llm.Unreachable: "the model cannot be reached",
-	llm.Auth:        "the provider of the model rejects the key",
-	llm.Payment:     "nothing is left that pays for it, of the day of this token or of the account at the provider of the model",
+	llm.Auth:        "the provider of the model rejects the API key",
+	llm.Payment:     "no money is left: the daily limit of this token or the account at the provider is exhausted",
 	llm.NotFound:    "the provider does not have the model",
 	llm.TooLong:     "the request is too long for the model",
 	llm.Filtered:    "the provider of the model refuses the content of the request",
-	llm.BadRequest:  "the provider of the model does not take the request",
-	llm.Malformed:   "what the model sent was no answer",
+	llm.BadRequest:  "the provider of the model rejects the request",
+	llm.Malformed:   "the answer of the model cannot be read",
 }

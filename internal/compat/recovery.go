@@ -59,7 +59,7 @@ func (d *Dispatcher) wasBusy(ctx context.Context, owner string) (bool, error) {
 	}
 	threads, err := d.Store.List(ctx, ponder.Filter{Owner: owner, Before: ponder.Position{Created: d.Since}, Limit: maxLost})
 	if err != nil {
-		return false, fmt.Errorf("look for what was begun before: %w", err)
+		return false, fmt.Errorf("look for earlier work: %w", err)
 	}
 	busy := len(threads) == maxLost || slices.ContainsFunc(threads, func(t ponder.Info) bool { return d.Since.Sub(t.Updated) < retryTime })
 	if d.deduper.busy == nil {
@@ -153,7 +153,7 @@ func (d *Dispatcher) lostCauses(ctx context.Context, owner string, kind ponder.K
 	}
 	threads, err := d.Store.List(ctx, ponder.Filter{Kind: kind, Owner: owner, Before: ponder.Position{Created: d.Since}, Limit: maxLost})
 	if err != nil {
-		return nil, fmt.Errorf("look for what was begun before: %w", err)
+		return nil, fmt.Errorf("look for earlier work: %w", err)
 	}
 	list := make(map[string]ponder.ThreadID)
 	for _, t := range slices.Backward(threads) { // the newest wins

@@ -198,7 +198,7 @@ func (r *roundAssembler) endState() End {
 	case e.ErrorClass != "":
 		e.Reason = whyEnded(ponder.RunFinished{Status: ponder.Failed}, e.ErrorClass)
 	default:
-		e.Reason = "no answer: the model could not be asked, or said nothing"
+		e.Reason = "no answer: the call of the model failed, or its answer was empty"
 	}
 	return e
 }

@@ -237,7 +237,7 @@ type sentText struct {
 
 var errRestarted error = &APIError{
 	Status: http.StatusBadGateway,
-	Detail: "the answer broke off and was begun anew in other words, and what was sent cannot be taken back: ask again, or without streaming, to have it whole",
+	Detail: "the model restarted its answer with other words after part of it was sent; repeat the request, or turn streaming off",
 }
 
 // forwardPart forwards p without the sent text.

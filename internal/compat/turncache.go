@@ -14,7 +14,7 @@ import (
 )
 
 // ErrStale reports that cached state of a conversation is outdated or unverifiable.
-var ErrStale = errors.New("a conversation has gone on since")
+var ErrStale = errors.New("the cached conversation is outdated")
 
 // maxRecent limits the cached turns.
 const maxRecent = 4096

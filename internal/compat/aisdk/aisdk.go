@@ -127,7 +127,7 @@ func (a *api) handleSteer(w http.ResponseWriter, r *http.Request, owner string) 
 		return err
 	}
 	if !goes {
-		return &compat.APIError{Status: http.StatusConflict, Detail: "nothing goes on in this chat"}
+		return &compat.APIError{Status: http.StatusConflict, Detail: "this chat has no work in progress"}
 	}
 	command := steering.Request{Order: ponder.AnswerNow}
 	if !in.Answer {

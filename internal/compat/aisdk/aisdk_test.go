@@ -288,7 +288,7 @@ func TestBegunAnew(t *testing.T) {
 				}
 				return
 			}
-			if p.text == "" || !strings.HasPrefix(first, p.text) || !strings.Contains(p.failed, "begun anew") || p.finish != "" || texts != 1 {
+			if p.text == "" || !strings.HasPrefix(first, p.text) || !strings.Contains(p.failed, "restarted its answer") || p.finish != "" || texts != 1 {
 				t.Errorf("%q: %+v", again, p)
 			}
 			if p := readStream(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0)); p.text != again || p.failed != "" {

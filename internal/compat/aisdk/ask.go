@@ -48,7 +48,7 @@ func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error)
 	m, ok := a.desk.Model(name)
 	switch {
 	case !ok:
-		return ask, compat.InvalidField("model", "model: there is no %q", textkit.Prefix(name, 100))
+		return ask, compat.InvalidField("model", "model: %q does not exist", textkit.Prefix(name, 100))
 	case !compat.IsEffort(in.Effort):
 		return ask, compat.InvalidField("reasoningEffort", "reasoningEffort: expected none, minimal, low, medium, high, xhigh or max")
 	}

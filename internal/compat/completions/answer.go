@@ -19,19 +19,19 @@ import (
 
 type Chunk struct {
 	Type    string `json:"type" enum:"text,tool-results,memory-sources,deep-think-progress,conversation-title,error"`
-	Content string `json:"content,omitempty" doc:"of text: what is added to the answer"`
+	Content string `json:"content,omitempty" doc:"of type text: the text to append to the answer"`
 	Text    string `json:"text,omitempty" doc:"the same as content"`
-	Replace bool   `json:"replace,omitempty" doc:"of text: it stands in the place of all text before it"`
+	Replace bool   `json:"replace,omitempty" doc:"of type text: this text replaces all text before it"`
 
 	Title    string                    `json:"conversationTitle,omitempty"`
 	Tools    []ToolOutcome             `json:"toolResults,omitempty"`
 	Sources  []research.Reference      `json:"memorySources,omitempty"`
 	Summary  *research.Summary         `json:"referenceSummary,omitempty"`
 	Progress *research.ProgressPayload `json:"deepThinkProgress,omitempty"`
-	Error    string                    `json:"error,omitempty" doc:"of error: why there is no answer, or no more of it"`
+	Error    string                    `json:"error,omitempty" doc:"of type error: why the answer is missing or incomplete"`
 
 	Conversation string   `json:"conversationUniqueId"`
-	Models       []string `json:"models" nullable:"false" doc:"provider/model of those that answer"`
+	Models       []string `json:"models" nullable:"false" doc:"the models that answer, as provider/model"`
 }
 
 // Types of chunks that package research does not define.
@@ -162,12 +162,12 @@ func (t *answerEncoder) Part(p compat.Part) {
 func (t *answerEncoder) Quiet() { t.out.Comment("keep-alive") }
 
 func (t *answerEncoder) Fail(f *compat.APIError) {
-	why := "something failed in the server: send the request again"
+	why := "internal error; send the request again"
 	switch f.Status {
 	case http.StatusNotFound:
 		why = "the conversation was removed"
 	case http.StatusServiceUnavailable:
-		why = "the server stops; the work goes on: send the request again, with the same Idempotency-Key, messageId or newUniqueId"
+		why = "the server stops, but the work continues; send the request again, with the same Idempotency-Key, messageId or newUniqueId"
 	}
 	t.writeChunk(Chunk{Type: chunkError, Error: why})
 	t.writeDone()

@@ -22,26 +22,26 @@ import (
 // completionBody ignores unknown fields, because clients send them.
 type completionBody struct {
 	_            struct{}            `additionalProperties:"true"`
-	Messages     []completionMessage `json:"messages" minItems:"1" maxItems:"5000" nullable:"false" doc:"what was said, the oldest first; the last is answered"`
-	Deep         *bool               `json:"isDeepThinkMode,omitempty" nullable:"true" doc:"whether it is researched"`
-	Web          *bool               `json:"isWebSearchEnabled,omitempty" nullable:"true" default:"true" doc:"whether the web may be looked into"`
-	Models       []string            `json:"models,omitempty" maxItems:"20" doc:"provider/model; the first that is named answers, and as configured if none is"`
+	Messages     []completionMessage `json:"messages" minItems:"1" maxItems:"5000" nullable:"false" doc:"the messages, oldest first; the last is answered"`
+	Deep         *bool               `json:"isDeepThinkMode,omitempty" nullable:"true" doc:"whether to research the last message"`
+	Web          *bool               `json:"isWebSearchEnabled,omitempty" nullable:"true" default:"true" doc:"whether Ponder may search the web"`
+	Models       []string            `json:"models,omitempty" maxItems:"20" doc:"models as provider/model; the first one answers; the configured model if the list is empty"`
 	App          *string             `json:"app,omitempty" nullable:"true" maxLength:"200" doc:"the persona that answers"`
-	Conversation *string             `json:"conversationUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"the conversation to go on with"`
-	New          *string             `json:"newUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"what a new conversation is to be called"`
-	MessageID    *string             `json:"messageId,omitempty" nullable:"true" maxLength:"200" doc:"what the caller calls the last message; it is answered once"`
+	Conversation *string             `json:"conversationUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"the conversation to continue"`
+	New          *string             `json:"newUniqueId,omitempty" nullable:"true" maxLength:"200" doc:"the name of a new conversation"`
+	MessageID    *string             `json:"messageId,omitempty" nullable:"true" maxLength:"200" doc:"the caller's id of the last message; each id is answered once"`
 }
 
 type completionMessage struct {
 	_       struct{}        `additionalProperties:"true"`
 	Role    string          `json:"role" minLength:"1" maxLength:"40" doc:"user, assistant or system" example:"user"`
 	Content json.RawMessage `json:"content,omitempty" doc:"a text, or a list of parts" example:"\"Why do large projects run late?\""`
-	Parts   json.RawMessage `json:"parts,omitempty" doc:"a list of parts; those of the type text are read, and files with images"`
+	Parts   json.RawMessage `json:"parts,omitempty" doc:"a list of parts; only parts of type text, and files that are images, are read"`
 	Files   json.RawMessage `json:"experimental_attachments,omitempty" doc:"a list of files"`
 }
 
 type completion struct {
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key runs once and gets the same answer; another request with this key is refused (422)"`
 	Body completionBody
 
 	messages []llm.Message
@@ -69,7 +69,7 @@ func (in *completion) Resolve(huma.Context) (errs []error) {
 		}
 	}
 	if in.conversationName() != "" && strings.TrimSpace(in.conversationName()) == "" {
-		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected more than spaces"})
+		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected a name, not only spaces"})
 	}
 	return errs
 }
@@ -80,15 +80,15 @@ func (in *completion) answerProblem() (field, why string) {
 	empty := strings.TrimSpace(text) == ""
 	switch {
 	case last.Role != llm.User:
-		return ".role", "the last message is the one to answer: expected the role user"
+		return ".role", "the last message must have the role user"
 	case empty && !media:
 		return "", "expected a text"
 	case len(text) > maxMessage:
-		return "", fmt.Sprintf("it has more than %d bytes", maxMessage)
+		return "", fmt.Sprintf("longer than %d bytes", maxMessage)
 	case in.isDeep() && media:
-		return "", "research reads no images: leave it out, or isDeepThinkMode"
+		return "", "research reads no images; remove the image, or set isDeepThinkMode to false"
 	case in.isDeep() && (empty || len(text) > maxQuestion):
-		return "", fmt.Sprintf("what is researched must be a question of at most %d bytes", maxQuestion)
+		return "", fmt.Sprintf("research needs a question of at most %d bytes", maxQuestion)
 	}
 	return "", ""
 }
@@ -313,6 +313,6 @@ func (in *completion) renameKeyError(err error) error {
 		return err
 	}
 	return huma.NewError(http.StatusUnprocessableEntity, "validation failed", &huma.ErrorDetail{
-		Location: "body.newUniqueId", Message: "a conversation of this name has begun with other words: go on with it as conversationUniqueId, or choose another name",
+		Location: "body.newUniqueId", Message: "a conversation with this name exists, with another first message; continue it with conversationUniqueId, or choose another name",
 	})
 }

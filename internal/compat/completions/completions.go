@@ -35,16 +35,16 @@ const Path = "/api/completions"
 
 const route = "POST " + Path
 
-const doc = "With `isDeepThinkMode` the last message is researched, and what was said before is the context; else it is a turn of a conversation. " +
-	"The conversation exists before the first chunk, whose `conversationUniqueId` names it. Whoever is cut off sends the same request again, with the same `Idempotency-Key`, " +
-	"`messageId` or `newUniqueId`, and gets the same answer from its beginning; nothing is asked twice. The `content` of the chunks of the type `text` is, put together, the answer as it is stored; " +
-	"a chunk with `replace` stands in the place of all text before it."
+const doc = "With `isDeepThinkMode`, Ponder researches the last message, and the earlier ones are its context; else the message is a turn of a conversation. " +
+	"The conversation exists before the first chunk, whose `conversationUniqueId` names it. After a lost connection, send the same request again, with the same `Idempotency-Key`, " +
+	"`messageId` or `newUniqueId`, to get the same answer from its beginning; no model is called twice. The `content` of all chunks of type `text`, joined, is the stored answer; " +
+	"a chunk with `replace` replaces all text before it."
 
 // Register adds the route; op carries the authorization.
 func Register(to huma.API, op huma.Operation, c Config) {
 	op.Description = doc
 	op.Responses = map[string]*huma.Response{"200": {
-		Description: "Server-sent events: `data: {chunk}` each, and `data: [DONE]` at the end.",
+		Description: "Server-sent events: one `data: {chunk}` for each chunk, then `data: [DONE]`.",
 		Content: map[string]*huma.MediaType{"text/event-stream": {
 			Schema: huma.SchemaFromType(to.OpenAPI().Components.Schemas, reflect.TypeFor[Chunk]()),
 		}},
@@ -115,10 +115,10 @@ func (s *messageParts) addFile(p part) (wrong string) {
 	head, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
 	kind, coded := strings.CutSuffix(head, ";base64")
 	if !ok || !coded || !strings.HasPrefix(url, "data:") {
-		return "files are read only as data: URLs in base64, for nothing is fetched from elsewhere"
+		return "files must be data: URLs in base64; other addresses are not fetched"
 	}
 	if kind = cmp.Or(kind, p.MediaType, p.Mime, p.Kind); !slices.Contains(imageTypes, kind) {
-		return "only images are read: " + strings.Join(imageTypes, ", ")
+		return "only images are supported: " + strings.Join(imageTypes, ", ")
 	}
 	if base64.StdEncoding.DecodedLen(len(data)) > maxImage {
 		return "the image is larger than 5 MiB"

@@ -52,7 +52,7 @@ func RelatedThreads(ctx context.Context, store ponder.Store, owner string, id po
 	}
 	list, err := store.List(ctx, ponder.Filter{Owner: owner, Prefix: string(id)})
 	if err != nil {
-		return nil, fmt.Errorf("list what is beside %s: %w", id, err)
+		return nil, fmt.Errorf("list threads related to %s: %w", id, err)
 	}
 	list = slices.DeleteFunc(list, func(i ponder.Info) bool { return len(i.ID) != ownLetters+relatedLetters })
 	slices.Reverse(list)

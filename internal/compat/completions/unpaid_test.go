@@ -46,7 +46,7 @@ func TestTalkUnpaid(t *testing.T) {
 				Status int
 				Detail string
 			}
-			if err := json.Unmarshal([]byte(a.body), &doc); err != nil || a.code != http.StatusPaymentRequired || doc.Status != a.code || !strings.Contains(doc.Detail, "of the day of this token") {
+			if err := json.Unmarshal([]byte(a.body), &doc); err != nil || a.code != http.StatusPaymentRequired || doc.Status != a.code || !strings.Contains(doc.Detail, "daily limit of this token") {
 				t.Fatalf("%d %s (%v)", a.code, a.body, err)
 			}
 			if n := r.countEvents(a.thread, func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok }); n != 1 {

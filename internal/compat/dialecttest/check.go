@@ -81,7 +81,7 @@ func (l Language) sendPrompt(t *testing.T, r *Rig, s Prompt, headers ...string) 
 		t.Fatalf("%v, in %d %s", err, got.Code, got.Body)
 	}
 	if strings.Contains(got.Body, canary) {
-		t.Errorf("the client is told what is for nobody: %s", got.Body)
+		t.Errorf("the client sees an internal detail: %s", got.Body)
 	}
 	return reply, got
 }
@@ -149,7 +149,7 @@ func checkFailures(t *testing.T, l Language) {
 			forBoth(Prompt{Messages: []string{"How deep?"}, Tool: tool}, func(s Prompt) {
 				before := asked
 				got, out := l.sendPrompt(t, r, s)
-				if !strings.Contains(got.Error, "rejects the key") || !s.Stream && out.Code < 500 {
+				if !strings.Contains(got.Error, "rejects the API key") || !s.Stream && out.Code < 500 {
 					t.Errorf("%+v: told %d %+v", s, out.Code, got)
 				}
 				l.sendPrompt(t, r, s)
@@ -315,7 +315,7 @@ func checkRestart(t *testing.T, l Language) {
 					}
 					return
 				}
-				if got.Text == "" || !strings.HasPrefix(first, got.Text) || !strings.Contains(got.Error, "begun anew") {
+				if got.Text == "" || !strings.HasPrefix(first, got.Text) || !strings.Contains(got.Error, "restarted its answer") {
 					t.Errorf("%s: %+v: told %+v", name, s, got)
 				}
 				if got, _ := l.sendPrompt(t, r, s); got.Text != c.again || got.Error != "" || asked != before+2 {

@@ -49,7 +49,7 @@ func (h *Hosts) Model(id string) llm.Model { return hostModel{h, id} }
 func (h *Hosts) Check(context.Context, string) error { return nil }
 
 func (h *Hosts) Embed(_ context.Context, id string, _ []string) ([][]float32, llm.Usage, error) {
-	return nil, llm.Usage{}, &llm.Error{Class: llm.BadRequest, Model: Host + "/" + id, Message: "the model of a client makes no vectors"}
+	return nil, llm.Usage{}, &llm.Error{Class: llm.BadRequest, Model: Host + "/" + id, Message: "the model of a client has no embeddings"}
 }
 
 // setPauser sets the function that pauses sessions without a client.

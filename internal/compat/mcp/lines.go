@@ -77,13 +77,13 @@ func parseMessage(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
 	case len(line) == 0:
 		return nil, nil
 	case !json.Valid(line):
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "this is not JSON: one message is wanted, in one line"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON; send one message per line"}
 	case line[0] != '{':
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "one JSON-RPC message is wanted in each line"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the line is not a JSON object; send one JSON-RPC message per line"}
 	}
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this is no JSON-RPC 2.0 message"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the line is not a JSON-RPC 2.0 message"}
 	}
 	return m, nil
 }

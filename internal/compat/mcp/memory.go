@@ -80,10 +80,10 @@ func (c *client) searchMemory(ctx context.Context, in recallInput) (recallOutput
 		return out, err
 	}
 	if app.CheckQuery(in.Query) != nil {
-		return out, compat.InvalidField("query", "query: say what to look for")
+		return out, compat.InvalidField("query", "query: expected a text to search for")
 	}
 	if in.Limit < 0 || in.Limit > maxHits {
-		return out, compat.InvalidField("limit", "limit: it is not from 1 to %d", maxHits)
+		return out, compat.InvalidField("limit", "limit: expected 1 to %d", maxHits)
 	}
 	in.Limit = cmp.Or(in.Limit, defaultHits)
 	found, err := c.Desk.Service.Search(ctx, c.caller.Owner, app.Query{Text: in.Query, Limit: in.Limit})
@@ -102,7 +102,7 @@ func (c *client) storeMemory(ctx context.Context, in rememberInput) (rememberOut
 		return rememberOutput{}, err
 	}
 	if strings.TrimSpace(in.Text) == "" || len(in.Text) > maxKept {
-		return rememberOutput{}, compat.InvalidField("text", "text: say what to remember, in at most %d bytes", maxKept)
+		return rememberOutput{}, compat.InvalidField("text", "text: expected 1 to %d bytes", maxKept)
 	}
 	list, err := c.Desk.Service.Remember(ctx, c.caller.Owner, app.Memory{Text: in.Text, Title: in.Title})
 	if err != nil || len(list) == 0 {
@@ -130,7 +130,7 @@ func (c *client) readSubconscious(ctx context.Context, in mindInput) (mindOutput
 	}
 	out := mindOutput{}
 	if err := json.Unmarshal(js, &out.Mind); err != nil {
-		return out, fmt.Errorf("read what is on the mind: %w", err)
+		return out, fmt.Errorf("read the subconscious: %w", err)
 	}
 	return out, nil
 }
@@ -144,15 +144,15 @@ const (
 
 // views maps the rest of a session URI to its resource.
 var views = map[string]struct{ kind, name, title string }{
-	"":          {"application/json", "session", "A session, with all there is to it"},
-	"/thoughts": {"text/plain", "thoughts", "The thoughts of a session, in their order"},
+	"":          {"application/json", "session", "A session, complete"},
+	"/thoughts": {"text/plain", "thoughts", "The thoughts of a session, in order"},
 	"/report":   {"text/markdown", "report", "The report of a session"},
 }
 
 func (c *client) addResources(server *sdk.Server) {
 	server.AddResource(&sdk.Resource{
-		URI: mindURI, Name: "subconscious.json", Title: "What is on the mind", MIMEType: "application/json",
-		Description: "What Ponder noticed, wonders about and waits for between questions.",
+		URI: mindURI, Name: "subconscious.json", Title: "State of the subconscious", MIMEType: "application/json",
+		Description: "What Ponder noticed, suspects and waits for between questions.",
 	}, c.readMind)
 	for tail, v := range views {
 		server.AddResourceTemplate(&sdk.ResourceTemplate{

@@ -61,7 +61,7 @@ func (h *hostedRun) sampleUntilEnd(ctx context.Context, req *sdk.CallToolRequest
 			if ctx.Err() != nil {
 				return nil, out, h.cancelIfLeft(ctx, req, ctx.Err())
 			}
-			out.Reason = "the client did not have its model answer: think about the prompt yourself, and call ponder_step"
+			out.Reason = "the client's model did not answer: think about the prompt yourself, and call ponder_step"
 			return renderOutcome(out), out, nil
 		}
 		h.Hosts.answerSample(h.name, out.Step, textkit.TruncateBytes(textOf(res.Content), maxAnswer))
@@ -73,7 +73,7 @@ func (h *hostedRun) sampleUntilEnd(ctx context.Context, req *sdk.CallToolRequest
 func (h *hostedRun) cancelIfLeft(ctx context.Context, req *sdk.CallToolRequest, err error) error {
 	if ctx.Err() != nil && h.wasCancelled(req) {
 		if err := h.Desk.Cancel(h.withCaller(context.WithoutCancel(ctx)), h.work); err != nil {
-			h.logger().Warn("what a client took back goes on", "thread", h.work.Thread, "error", err)
+			h.logger().Warn("cannot cancel the work of a cancelled request", "thread", h.work.Thread, "error", err)
 		}
 	}
 	return err
@@ -132,7 +132,7 @@ func (h *hostedRun) requestSample(ctx context.Context, req *sdk.CallToolRequest,
 		return renderOutcome(out), out, nil
 	}
 	if n > maxRounds {
-		out.Reason = "there is more to think about than one call may take: go on with ponder_step, with this session"
+		out.Reason = "the session needs more steps than one call allows: continue with ponder_step and this session"
 		return renderOutcome(out), out, nil
 	}
 	return &sdk.CallToolResult{
@@ -145,7 +145,7 @@ func (h *hostedRun) requestSample(ctx context.Context, req *sdk.CallToolRequest,
 func (c *client) continueSampled(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, outcome, error) {
 	st, ok := c.verifyState(req.Params.RequestState)
 	if !ok {
-		return nil, outcome{}, badParams("requestState is not one of this server")
+		return nil, outcome{}, badParams("requestState is not from this server")
 	}
 	h, err := c.findHosted(ctx, st.Session)
 	if err != nil {

@@ -73,7 +73,7 @@ type steerInput struct {
 // findWork also accepts a thread id.
 func (c *client) findWork(ctx context.Context, id string) (compat.Job, error) {
 	if id == "" {
-		return compat.Job{}, compat.InvalidField("session", "session: name the session, as ponder_session lists them")
+		return compat.Job{}, compat.InvalidField("session", "session: expected an id; use ponder_session to list them")
 	}
 	return c.Desk.FindJob(ctx, c.caller.Owner, strings.TrimPrefix(id, "thr_"))
 }

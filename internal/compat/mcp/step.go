@@ -94,7 +94,7 @@ func (c *client) stepAsk(in stepInput) (compat.Request, error) {
 		return compat.Request{}, compat.InvalidField("steps", "steps: expected 1 to %d", maxSteps)
 	}
 	if strings.TrimSpace(in.Question) == "" {
-		return compat.Request{}, compat.InvalidField("question", "question: say what to think about, or name the session to go on with")
+		return compat.Request{}, compat.InvalidField("question", "question: write a question, or set session to continue one")
 	}
 	return c.newRequest(m, thinkInput{Question: in.Question, Context: in.Context})
 }
@@ -114,7 +114,7 @@ func (c *client) beginHosted(ctx context.Context, a compat.Request, most int) (*
 		a.Budget.Calls = most
 	}
 	if a.Model.Kind == compat.Chat {
-		return nil, compat.InvalidField("", "no model is configured to talk to: `ponder doctor` says how to have one. ponder_step thinks with yours")
+		return nil, compat.InvalidField("", "no model for conversations is configured: run `ponder doctor` for remedies, or use ponder_step with your own model")
 	}
 	work, err := c.Desk.Begin(ctx, a)
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *client) findHosted(ctx context.Context, id string) (*hostedRun, error) 
 	}
 	name, ok := hostOf(work.Model)
 	if !ok {
-		return nil, compat.InvalidField("session", "this session is thought by %s: ponder_session shows how it stands", work.Model)
+		return nil, compat.InvalidField("session", "the model %s answers this session: use ponder_session to see its status", work.Model)
 	}
 	return &hostedRun{c, work, name}, nil
 }
@@ -156,7 +156,7 @@ func (h *hostedRun) acceptAnswer(ctx context.Context, tell func(string), step, a
 		}
 		if a != nil { // another step is pending
 			out := h.promptOutcome(a)
-			out.Reason = "there is no step " + textkit.TruncateBytes(step, 20) + " that waits for an answer: this one does"
+			out.Reason = "there is no step " + textkit.TruncateBytes(step, 20) + " that waits for an answer; answer this one"
 			return out, nil
 		}
 		if out, over, err := h.waitForChange(ctx, news, until); err != nil || over {
@@ -178,7 +178,7 @@ func (h *hostedRun) nextPrompt(ctx context.Context, tell func(string), before st
 		if a != nil {
 			out := h.promptOutcome(a)
 			if a.id == before {
-				out.Reason = "the answer could not be used: it must have just the form that the prompt asks for"
+				out.Reason = "the answer has the wrong form: use exactly the form that the prompt asks for"
 			}
 			return out, nil
 		}
@@ -188,7 +188,7 @@ func (h *hostedRun) nextPrompt(ctx context.Context, tell func(string), before st
 		if err := h.wakeWork(ctx); err != nil {
 			return outcome{}, err
 		}
-		tell("getting ready for the next step")
+		tell("preparing the next step")
 	}
 }
 
@@ -266,7 +266,7 @@ func (s *Server) pauseAwaiting(name string) {
 		break
 	}
 	if err != nil {
-		s.logger().Warn("a session waits on for its client", "error", err)
+		s.logger().Warn("cannot pause a session whose client has left", "error", err)
 	}
 }
 
@@ -282,7 +282,7 @@ func (h *hostedRun) promptOutcome(a *pendingSample) outcome {
 
 func (h *hostedRun) promptText(a *pendingSample) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Think about what follows. Then call ponder_step with session=%q, step=%q and your answer.\n\n", h.work.ID(), a.id)
+	fmt.Fprintf(&b, "Think about the prompt below. Then call ponder_step with session=%q, step=%q and your answer.\n\n", h.work.ID(), a.id)
 	b.WriteString(requestText(a.req))
 	return b.String()
 }

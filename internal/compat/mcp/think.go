@@ -140,7 +140,7 @@ func (c *client) newRequest(m mode, in thinkInput) (compat.Request, error) {
 		return a, compat.InvalidField("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
 	}
 	if strings.TrimSpace(textkit.Clean(in.Question)) == "" {
-		return a, compat.InvalidField("question", "question: it is empty: say what to think about")
+		return a, compat.InvalidField("question", "question: the text is empty; write a question")
 	}
 	a.Budget.Time = time.Duration(in.Minutes * float64(time.Minute))
 	a.Budget.Money = ponder.Money(in.MaxCost * 1e6)
@@ -181,7 +181,7 @@ func (c *client) waitWork(ctx context.Context, req *sdk.CallToolRequest, work co
 	if err != nil {
 		if ctx.Err() != nil && c.wasCancelled(req) {
 			if err := c.Desk.Cancel(c.withCaller(context.WithoutCancel(ctx)), work); err != nil {
-				c.logger().Warn("what a client took back goes on", "thread", work.Thread, "error", err)
+				c.logger().Warn("cannot cancel the work of a cancelled request", "thread", work.Thread, "error", err)
 			}
 		}
 		return nil, outcome{}, err

@@ -190,7 +190,7 @@ func (r *reader) addToolResult(i int, m message) error {
 	}
 	name := cmp.Or(r.names[id], m.ToolName)
 	if id == "" || name == "" {
-		return compat.InvalidField("messages", "messages[%d]: it is the result of no tool call before it", i)
+		return compat.InvalidField("messages", "messages[%d]: no tool call before it has this result", i)
 	}
 	part := llm.Part{Result: &llm.ToolResult{ID: id, Name: name, Text: m.Content}}
 	list := r.ask.Messages

@@ -20,9 +20,9 @@ func TestBad(t *testing.T) {
 		{Path: at, Body: `{"model":"nobody/none:latest",` + hello + `}`, Code: http.StatusUnprocessableEntity, Why: "nobody/none"},
 		{Path: at, Body: `{"model":"ponder","messages":7}`, Why: "messages"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":[]}]}`, Why: "content"},
-		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":""}]}`, Why: "with a text"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":""}]}`, Why: "contain text"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"nobody","content":"x"}]}`, Why: "messages[0].role"},
-		{Path: at, Body: `{"model":"ponder","messages":[{"role":"assistant","content":"x"}]}`, Why: "one of the user"},
+		{Path: at, Body: `{"model":"ponder","messages":[{"role":"assistant","content":"x"}]}`, Why: "must have the role user"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"tool","content":"x"}]}`, Why: "no tool call before it"},
 		{Path: at, Body: `{"model":"ponder","messages":[{"role":"user","content":"x","images":["?"]}]}`, Why: "messages[0].images[0]"},
 		{Path: at, Body: `{"model":"ponder","stream":"yes",` + hello + `}`, Why: "stream"},
@@ -41,7 +41,7 @@ func TestBad(t *testing.T) {
 		{Path: "/api/embed", Body: `{"model":"ponder/embed"}`, Why: "input"},
 		{Path: "/api/embed", Body: `{"model":"nonsense","input":"x"}`, Code: http.StatusNotFound, Why: "no model"},
 		{Path: "/api/embeddings", Body: `{"model":"ponder/embed"}`, Why: "empty"},
-		{Path: "/api/pull", Body: `{"model":"llama3"}`, Why: "not changed here"},
+		{Path: "/api/pull", Body: `{"model":"llama3"}`, Why: "cannot change models"},
 	}
 	dialecttest.CheckBad(t, language, list)
 }

@@ -117,7 +117,7 @@ func (*api) listRunning(w http.ResponseWriter, _ *http.Request, _ string) error 
 
 // rejectChange rejects changes of the models.
 func (*api) rejectChange(http.ResponseWriter, *http.Request, string) error {
-	return &compat.APIError{Status: http.StatusBadRequest, Detail: "models are not changed here: see the settings of Ponder, and `ponder model list`"}
+	return &compat.APIError{Status: http.StatusBadRequest, Detail: "this API cannot change models; use the settings of Ponder, see `ponder model list`"}
 }
 
 // showModel describes a model.

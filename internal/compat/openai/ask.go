@@ -71,7 +71,7 @@ func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error)
 	}
 	switch {
 	case in.N != nil && *in.N != 1:
-		return ask, compat.InvalidField("n", "n: only one answer is given: leave it out, or set it to 1")
+		return ask, compat.InvalidField("n", "n: only one answer is supported; omit n, or set it to 1")
 	case in.MaxTokens < 0 || in.MaxCompletion < 0:
 		return ask, compat.InvalidField("max_completion_tokens", "max_completion_tokens: expected at least 1")
 	case in.Temperature != nil && (*in.Temperature < 0 || *in.Temperature > maxTemperature):
@@ -187,7 +187,7 @@ func (r *reader) addMessage(where string, m message) error {
 		r.appendMessage(msg)
 	case "tool", "function":
 		if r.names[m.CallID] == "" && m.Name == "" {
-			return compat.InvalidField("messages", "%s: tool_call_id is that of no call before it", where)
+			return compat.InvalidField("messages", "%s: no tool call before it has this tool_call_id", where)
 		}
 		name := r.names[m.CallID]
 		name = cmp.Or(name, m.Name)

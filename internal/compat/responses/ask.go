@@ -116,7 +116,7 @@ func (in *request) isStored() bool { return in.Store == nil || *in.Store }
 func (in *request) check() error {
 	switch {
 	case in.Background && !in.isStored():
-		return compat.InvalidField("store", "store: background responses must be stored: leave it out, or set it to true")
+		return compat.InvalidField("store", "store: background responses must be stored; omit store, or set it to true")
 	case in.MaxOutput != nil && *in.MaxOutput < 1:
 		return compat.InvalidField("max_output_tokens", "max_output_tokens: expected at least 1")
 	case in.MaxTools != nil && *in.MaxTools < 1:
@@ -124,9 +124,9 @@ func (in *request) check() error {
 	case in.Reasoning != nil && !compat.IsEffort(in.Reasoning.Effort):
 		return compat.InvalidField("reasoning.effort", "reasoning.effort: expected none, minimal, low, medium, high, xhigh or max")
 	case in.Previous != "" && conversationOf(in.Conversation) != "":
-		return compat.InvalidField("previous_response_id", "previous_response_id: not beside conversation")
+		return compat.InvalidField("previous_response_id", "previous_response_id: not allowed with conversation")
 	case !in.isStored() && conversationOf(in.Conversation) != "":
-		return compat.InvalidField("store", "store: what a conversation goes on with must be stored: leave it out, or set it to true")
+		return compat.InvalidField("store", "store: responses of a conversation must be stored; omit store, or set it to true")
 	}
 	return checkPairs(in.Metadata)
 }

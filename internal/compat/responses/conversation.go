@@ -85,7 +85,7 @@ func (a *api) inThread(do func(http.ResponseWriter, *http.Request, ponder.Info) 
 func (a *api) storeValue(ctx context.Context, id ponder.ThreadID, cause, reason string, of any) error {
 	js, err := json.Marshal(of)
 	if err != nil {
-		return fmt.Errorf("keep what is of a conversation: %w", err)
+		return fmt.Errorf("save a conversation: %w", err)
 	}
 	return a.appendOnce(ctx, id, cause, ponder.Observation{Content: string(js), Sensor: reason})
 }
@@ -163,7 +163,7 @@ func (a *api) replyConversation(w http.ResponseWriter, r *http.Request, id ponde
 		if b, ok := ev.Body.(ponder.Observation); ok && b.Sensor == conversationNoted && !ev.Erased {
 			c.Metadata = nil
 			if err := json.Unmarshal([]byte(b.Content), &c.Metadata); err != nil {
-				return fmt.Errorf("read what is of a conversation: %w", err)
+				return fmt.Errorf("read a conversation: %w", err)
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func (r *reader) addCompaction(where, sealed string) error {
 	js, err := base64.RawURLEncoding.DecodeString(text)
 	var summary string
 	if !ok || err != nil || len(js) > maxCompacted || json.Unmarshal(js, &summary) != nil {
-		return compat.InvalidField("input", "%s.encrypted_content: expected what /v1/responses/compact has returned", where)
+		return compat.InvalidField("input", "%s.encrypted_content: expected a value from /v1/responses/compact", where)
 	}
 	r.ask.Messages = append(r.ask.Messages, llm.Say(llm.User, "What was said so far, in short:\n\n"+summary))
 	return nil
@@ -242,7 +242,7 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) erro
 		return err
 	}
 	if len(ask.Messages) == 0 {
-		return compat.InvalidField("input", "input: there is nothing to compact")
+		return compat.InvalidField("input", "input: the list is empty; send the messages to compact")
 	}
 	said := ask.Messages
 	ask.Messages = append(said[:len(said):len(said)], llm.Say(llm.User, compactionPrompt))
@@ -263,7 +263,7 @@ func (a *api) compact(w http.ResponseWriter, r *http.Request, owner string) erro
 		return err
 	}
 	if end.Status != ponder.Completed || strings.TrimSpace(end.Text) == "" {
-		return &compat.APIError{Status: http.StatusServiceUnavailable, Detail: "the model has not summed it up: try again"}
+		return &compat.APIError{Status: http.StatusServiceUnavailable, Detail: "the model returned no summary; try again"}
 	}
 	return replyCompacted(w, said, end)
 }

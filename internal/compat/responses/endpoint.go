@@ -101,7 +101,7 @@ func (h *Hooks) putEndpoint(ctx context.Context, owner string, e *endpoint) erro
 		err = h.Records.Put(ctx, endpointKind, owner, e.ID, js)
 	}
 	if err != nil {
-		return fmt.Errorf("keep a webhook: %w", err)
+		return fmt.Errorf("save a webhook: %w", err)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (b *hookBody) applyTo(e *endpoint) error {
 // checkHookURL accepts https, and http of this machine.
 func checkHookURL(text string) error {
 	if u, err := url.Parse(text); err != nil || len(text) > maxHookURL || u.User != nil || !webhook.IsURL(text) {
-		return compat.InvalidField("url", "url: expected an address that begins with https:// (http:// only for this machine)")
+		return compat.InvalidField("url", "url: expected an https:// address (http:// only for this machine)")
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (h *Hooks) createEndpoint(w http.ResponseWriter, r *http.Request, owner str
 		return err
 	}
 	if len(list) >= maxEndpoints {
-		return compat.InvalidField("", "there are %d webhook endpoints already, which is the most: remove one", maxEndpoints)
+		return compat.InvalidField("", "the limit of %d webhook endpoints is reached; remove one", maxEndpoints)
 	}
 	e := &endpoint{ID: ponder.NewID("whe"), Secret: newSecret(), Created: time.Now().UTC()}
 	if err := in.applyTo(e); err != nil {
@@ -285,7 +285,7 @@ func (h *Hooks) testEndpoint(w http.ResponseWriter, r *http.Request, e endpointR
 	d := newDelivery(ponder.NewID("evt"), e.owner, e.ID, e.body.Type, prefix+"test", time.Now())
 	status, err := h.sendEvent(r.Context(), e.endpoint, d.ID, []byte(d.Body))
 	if err != nil {
-		return compat.InvalidField("url", "the endpoint cannot be reached: %s", whyUnreached(err))
+		return compat.InvalidField("url", "cannot reach the endpoint: %s", whyUnreached(err))
 	}
 	return compat.Reply(w, http.StatusOK, map[string]any{
 		"object": "webhook_endpoint.test", "webhook_endpoint_id": e.ID, "event_type": e.body.Type, "status_code": status, "success": true,
@@ -299,7 +299,7 @@ func whyUnreached(err error) string {
 	case errors.Is(err, errPrivate):
 		return errPrivate.Error()
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "it does not answer in time"
+		return "no answer in time"
 	}
 	return "no connection"
 }
@@ -330,7 +330,7 @@ func (e *endpoint) signingKeys(now time.Time) (list [][]byte) {
 	return list
 }
 
-var errPrivate = errors.New("the address is one of a private network")
+var errPrivate = errors.New("the address is in a private network")
 
 // hookClient connects to public addresses, or to this machine if the URL names it. Names that resolve to
 // private addresses are refused.

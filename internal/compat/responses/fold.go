@@ -376,7 +376,7 @@ func (f *fold) emitEnd(end compat.End, at int64) {
 	left := slices.Collect(maps.Values(f.searches))
 	slices.SortFunc(left, func(a, b *openItem) int { return a.index - b.index })
 	for _, o := range left {
-		f.endSearch(o, &compat.Search{Error: "it was not ended"})
+		f.endSearch(o, &compat.Search{Error: "the search was not completed"})
 	}
 	f.r.setStatus(end, at)
 	switch f.r.Status {

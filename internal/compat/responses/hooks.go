@@ -114,11 +114,11 @@ func (h *Hooks) Run(ctx context.Context) error {
 func (h *Hooks) loadPending(ctx context.Context) error {
 	watched, err := h.Records.Records(ctx, watchKind, "")
 	if err != nil {
-		return fmt.Errorf("read what webhooks wait for: %w", err)
+		return fmt.Errorf("read watched responses: %w", err)
 	}
 	waiting, err := h.Records.Records(ctx, deliveryKind, "")
 	if err != nil {
-		return fmt.Errorf("read what webhooks are to be told: %w", err)
+		return fmt.Errorf("read pending deliveries: %w", err)
 	}
 	h.mu.Lock()
 	h.ctx, h.wake, h.due, h.busy = ctx, make(chan struct{}, 1), make(map[string]*delivery), make(map[string]bool)
@@ -138,7 +138,7 @@ func (h *Hooks) loadPending(ctx context.Context) error {
 // expectEnd watches a response across restarts.
 func (h *Hooks) expectEnd(ctx context.Context, j job) error {
 	if err := h.Records.Put(ctx, watchKind, j.owner, j.id(), []byte("{}")); err != nil {
-		return fmt.Errorf("keep what webhooks wait for: %w", err)
+		return fmt.Errorf("save a watched response: %w", err)
 	}
 	h.watchResponse(j.owner, j.id())
 	return nil
@@ -177,7 +177,7 @@ func (h *Hooks) announceEnd(ctx context.Context, owner, id string) error {
 		return err
 	}
 	if err := h.Records.Drop(ctx, watchKind, owner, id); err != nil {
-		return fmt.Errorf("drop what webhooks wait for: %w", err)
+		return fmt.Errorf("delete a watched response: %w", err)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (h *Hooks) storeDelivery(ctx context.Context, d *delivery) error {
 		err = h.Records.Put(ctx, deliveryKind, d.Owner, d.deliveryKey(), js)
 	}
 	if err != nil {
-		return fmt.Errorf("keep what a webhook is to be told: %w", err)
+		return fmt.Errorf("save a pending delivery: %w", err)
 	}
 	return nil
 }

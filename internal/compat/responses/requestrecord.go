@@ -70,7 +70,7 @@ func (j job) noteCause(what string) string { return what + "-" + j.id() }
 func (n requestRecord) toObservation() (ponder.Observation, error) {
 	js, err := json.Marshal(n)
 	if err != nil {
-		return ponder.Observation{}, fmt.Errorf("keep a response: %w", err)
+		return ponder.Observation{}, fmt.Errorf("save a response: %w", err)
 	}
 	return ponder.Observation{Content: string(js), Sensor: recordSensor}, nil
 }
@@ -106,7 +106,7 @@ func (a *api) appendRecord(ctx context.Context, j job, cause string, n requestRe
 func (a *api) appendOnce(ctx context.Context, id ponder.ThreadID, cause string, remark ponder.Observation) error {
 	_, err := a.desk.Store.Append(ctx, id, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: remark})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		return fmt.Errorf("keep a remark: %w", err)
+		return fmt.Errorf("save a record: %w", err)
 	}
 	return nil
 }

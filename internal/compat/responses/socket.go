@@ -64,7 +64,7 @@ type submission struct {
 func (a *api) serveSocket(w http.ResponseWriter, r *http.Request, owner string) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Allow", http.MethodPost)
-		return &compat.APIError{Status: http.StatusMethodNotAllowed, Detail: "responses are not listed: POST one, or open a WebSocket here"}
+		return &compat.APIError{Status: http.StatusMethodNotAllowed, Detail: "responses cannot be listed; create one with POST, or open a WebSocket here"}
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *socket) readMessages(ctx context.Context) {
 		case f := <-s.done:
 			s.finishResponse(ctx, f)
 		case <-limit:
-			s.writeFailure(ctx, &compat.APIError{Status: http.StatusBadRequest, Detail: "a connection lasts for an hour: open another one"}, "websocket_connection_limit_reached")
+			s.writeFailure(ctx, &compat.APIError{Status: http.StatusBadRequest, Detail: "the connection has reached its limit of one hour; open another one"}, "websocket_connection_limit_reached")
 			_ = s.conn.Close(websocket.StatusNormalClosure, "")
 			return
 		case <-ctx.Done():

@@ -33,12 +33,12 @@ func (s *socket) handleSteer(ctx context.Context, js json.RawMessage) {
 		if s.past[in.To] || f != nil && f.job.id() == in.To {
 			s.steerFailed(ctx, in, "response_already_completed", "the response has ended")
 		} else {
-			s.steerFailed(ctx, in, "response_not_found", "no such response is answered on this connection")
+			s.steerFailed(ctx, in, "response_not_found", "this connection has no such response")
 		}
 	case f.job.record.Conversation != "":
-		s.steerFailed(ctx, in, "steering_not_supported", "a response that is bound to a conversation cannot be steered")
+		s.steerFailed(ctx, in, "steering_not_supported", "a response with a conversation cannot be steered")
 	case len(f.steers) >= maxSteers:
-		s.steerFailed(ctx, in, "too_many_pending_steers", "too much waits to be taken up already")
+		s.steerFailed(ctx, in, "too_many_pending_steers", "too many steers are pending")
 	default:
 		in.ID = ponder.NewID("steer")
 		_ = s.writeEvent(ctx, map[string]any{
@@ -120,12 +120,12 @@ func (s *socket) startSuccessor(ctx context.Context, f *liveResponse) {
 	var err error
 	switch {
 	case f.end.Status == cancelled || f.end.Status == failed:
-		err = &compat.APIError{Status: http.StatusConflict, Detail: "the response has ended otherwise"}
+		err = &compat.APIError{Status: http.StatusConflict, Detail: "the response failed or was cancelled"}
 	case canSteer(f.job) && f.end.Incomplete != nil && f.end.Incomplete.Reason == string(finishSteered):
 		err = s.continueRun(ctx, f)
 	case canSteer(f.job):
 		for _, in := range waits {
-			s.steerFailed(ctx, in, "response_already_completed", "it came too late: the answer was being written")
+			s.steerFailed(ctx, in, "response_already_completed", "too late: the model already writes the answer")
 		}
 	case s.waitsForTools(ctx, f):
 	default:
@@ -150,7 +150,7 @@ func (s *socket) continueRun(ctx context.Context, f *liveResponse) error {
 	next.record.Previous, next.record.Created = f.job.id(), time.Now().Unix()
 	input, err := json.Marshal(f.steers[0].text)
 	if err != nil {
-		return fmt.Errorf("go on: %w", err)
+		return fmt.Errorf("continue a response: %w", err)
 	}
 	next.record.Input = input
 	if err := s.storeRecord(context.WithoutCancel(ctx), next); err != nil {
