@@ -85,7 +85,7 @@ func (m *fittedModel) fitRequest(ctx context.Context, req *Request) (*Request, e
 	}
 	if room < minAnswer {
 		return nil, &Error{Class: TooLong, Model: m.Name(),
-			Message: fmt.Sprintf("not asked, for the request has %d tokens and the model reads %d", n, m.context), Unsent: true}
+			Message: fmt.Sprintf("not sent: the request has %d tokens, and the context of the model has %d", n, m.context), Unsent: true}
 	}
 	if req.MaxTokens <= room {
 		return req, nil

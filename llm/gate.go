@@ -201,7 +201,7 @@ func (g *Gate) admit(e *queueEntry) (*slot, time.Duration, error) {
 		return nil, 0, a.refusal
 	case a.wait > 0 && now.Add(a.wait).Sub(e.queuedAt) > g.cfg.MaxWait:
 		return nil, 0, &Error{Class: RateLimited, Model: e.model,
-			Message: "not asked, for its rate limit is not over yet", RetryAfter: a.wait, Unsent: true}
+			Message: "not sent: the rate limit of the model is still reached", RetryAfter: a.wait, Unsent: true}
 	case a.wait > 0:
 		return nil, a.wait, nil
 	}
@@ -362,7 +362,7 @@ func (g *Gate) dropIdle(now time.Time) {
 }
 
 func cancelledWaiting(ctx context.Context, model string) *Error {
-	return &Error{Class: Cancelled, Model: model, Message: "cancelled before it was asked", Err: context.Cause(ctx), Unsent: true}
+	return &Error{Class: Cancelled, Model: model, Message: "cancelled before the request was sent", Err: context.Cause(ctx), Unsent: true}
 }
 
 func sleepContext(ctx context.Context, d time.Duration) error {

@@ -92,7 +92,7 @@ func (b breaker) refusalError(after time.Duration) *Error {
 	e.RetryAfter = after
 	e.Usage, e.Unsent = Usage{}, true
 	if b.state == breakerOpen {
-		e.Message = "not asked, for it failed too often just now: " + e.Message
+		e.Message = "not sent: the model failed too often just now: " + e.Message
 	}
 	return &e
 }

@@ -28,7 +28,7 @@ func TestGateBreaker(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		want := &Error{Class: Transient, Model: "p/m", Status: 503, RetryAfter: 20 * time.Second,
-			Message: "not asked, for it failed too often just now: overloaded", Unsent: true}
+			Message: "not sent: the model failed too often just now: overloaded", Unsent: true}
 		if diff := cmp.Diff(want, asError(askModel(t.Context(), m), "")); diff != "" {
 			t.Error(diff)
 		}

@@ -108,7 +108,7 @@ func TestBreaker(t *testing.T) {
 	then := func(more ...event) []event { return append(open[:len(open):len(open)], more...) }
 	pass := admission{}
 	refused := func(after time.Duration) admission {
-		return admission{refusal: &Error{Class: Unreachable, Message: "not asked, for it failed too often just now: refused", RetryAfter: after, Unsent: true}}
+		return admission{refusal: &Error{Class: Unreachable, Message: "not sent: the model failed too often just now: refused", RetryAfter: after, Unsent: true}}
 	}
 	tests := []struct {
 		name   string

@@ -228,7 +228,7 @@ func TestGateRateLimit(t *testing.T) {
 		askModel(t.Context(), m)
 		time.Sleep(10 * time.Second)
 		start = time.Now()
-		want := &Error{Class: RateLimited, Model: "p/m", Message: "not asked, for its rate limit is not over yet", RetryAfter: 50 * time.Second, Unsent: true}
+		want := &Error{Class: RateLimited, Model: "p/m", Message: "not sent: the rate limit of the model is still reached", RetryAfter: 50 * time.Second, Unsent: true}
 		if diff := cmp.Diff(want, asError(askModel(t.Context(), m), "")); diff != "" || time.Since(start) != 0 {
 			t.Errorf("after %v: %s", time.Since(start), diff)
 		}

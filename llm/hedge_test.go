@@ -390,13 +390,13 @@ func TestHedgeOfHeld(t *testing.T) {
 			t.Errorf("it took %v", took)
 		}
 		if late, _ := g.latencyFor("p/m").countRequest(); late != time.Second {
-			t.Errorf("what is late is %v now, want 1s still", late)
+			t.Errorf("the hedge delay is %v, want 1s", late)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, used, err := readStream(Prepare(ctx, g.Model(m), make(chan struct{}), &Request{Hedge: true}))
 		if ClassOf(err) != Cancelled || used != (Usage{}) || len(m.log) != 22 {
-			t.Errorf("what is never released: %v, used %+v, %d requests", err, used, len(m.log))
+			t.Errorf("unreleased request: %v, used %+v, %d requests", err, used, len(m.log))
 		}
 	})
 }

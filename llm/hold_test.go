@@ -32,7 +32,7 @@ func TestHold(t *testing.T) {
 			defer cancel()
 			for _, err := range Prepare(ctx, m, make(chan struct{}), &Request{}) {
 				if ClassOf(err) != Cancelled {
-					t.Errorf("gated %v: what is never released ended with %v", gated, err)
+					t.Errorf("gated %v: an unreleased request ended with %v", gated, err)
 				}
 			}
 			if len(asked) != 1 {

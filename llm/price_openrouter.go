@@ -73,7 +73,7 @@ func (p *perToken) UnmarshalJSON(b []byte) error {
 // in :free.
 func ParseOpenRouter(data []byte) (Table, error) {
 	if len(data) > maxTable {
-		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
+		return Table{}, fmt.Errorf("list of models is larger than %d MB", maxTable>>20)
 	}
 	var list struct {
 		Data openRouterModels `json:"data"`

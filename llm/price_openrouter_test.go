@@ -63,7 +63,7 @@ func TestParseOpenRouterAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info, known := BuiltInPrices().WithTable(got).Lookup("openrouter/who/knows"); known || len(got.Models) != 1 {
-			t.Errorf("%q: what is not in the list costs %+v", id, info.Price)
+			t.Errorf("%q: an unlisted model costs %+v", id, info.Price)
 		}
 	}
 }

@@ -103,7 +103,7 @@ type modelsDevCost struct {
 // which cost 0. All-zero prices are unknown: they often mean a subscription.
 func ParseModels(data []byte) (Table, error) {
 	if len(data) > maxTable {
-		return Table{}, fmt.Errorf("list of models is longer than %d MB", maxTable>>20)
+		return Table{}, fmt.Errorf("list of models is larger than %d MB", maxTable>>20)
 	}
 	var providers map[string]struct {
 		Models map[string]json.RawMessage `json:"models"`

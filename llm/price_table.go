@@ -45,13 +45,13 @@ const (
 func ParseTable(data []byte) (Table, error) {
 	var t Table
 	if len(data) > maxTable {
-		return Table{}, fmt.Errorf("price table of %d MB", len(data)>>20)
+		return Table{}, fmt.Errorf("read price table: %d MB is too large", len(data)>>20)
 	}
 	if err := json.Unmarshal(data, &t); err != nil {
 		return Table{}, fmt.Errorf("read price table: %w", err)
 	}
 	if len(t.Models) > maxTableModel {
-		return Table{}, fmt.Errorf("price table of %d models", len(t.Models))
+		return Table{}, fmt.Errorf("read price table: %d models are too many", len(t.Models))
 	}
 	for name, e := range t.Models {
 		if err := e.validate(); err != nil {
@@ -72,7 +72,7 @@ func (e TableEntry) validate() error {
 	}
 	if e.Long != nil {
 		if e.Long.Over <= 0 || e.Long.Over > maxTokens {
-			return errors.New("the long price begins out of range")
+			return errors.New("the start of the long-context price is out of range")
 		}
 		return e.Long.Price.validate()
 	}

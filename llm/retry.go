@@ -205,7 +205,7 @@ func (e *Error) Error() string {
 		s += fmt.Sprintf(" (%d)", e.Status)
 	}
 	if e.RetryAfter >= time.Minute {
-		s += ", to be asked again in " + formatDuration(e.RetryAfter)
+		s += ", retry in " + formatDuration(e.RetryAfter)
 	}
 	if e.Advice != "" {
 		s += ": " + e.Advice

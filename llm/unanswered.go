@@ -10,23 +10,23 @@ const maxCited = 120
 // ExplainEmpty returns the error of an unusable answer, with a remedy. why describes the
 // fault of a non-empty text. The class is Filtered for FinishFilter, else Malformed.
 func ExplainEmpty(model string, m Message, f Finish, why string) *Error {
-	e := &Error{Class: Malformed, Model: model, Advice: "try again, or ask another model"}
+	e := &Error{Class: Malformed, Model: model, Advice: "try again, or use another model"}
 	words := textkit.OneLine(textkit.Visible(FinalText(m.Text())))
 	switch {
 	case f == FinishFilter:
-		e.Class, e.Message, e.Advice = Filtered, "withheld its answer for what is in it", "word it otherwise, or ask another model"
+		e.Class, e.Message, e.Advice = Filtered, "withheld its answer because of the content", "rephrase the question, or use another model"
 	case words != "":
-		e.Message = "answered “" + textkit.TruncateBytes(words, maxCited) + "”, of which no use can be made"
+		e.Message = "answered “" + textkit.TruncateBytes(words, maxCited) + "”, which cannot be used"
 		if why != "" {
 			e.Message += " (" + why + ")"
 		}
-		e.Advice = "word it otherwise, or ask another model"
+		e.Advice = "rephrase the question, or use another model"
 	case m.hasReasoning() && f == FinishLength:
-		e.Message, e.Advice = "reasoned for as long as an answer may be, and gave none", "ask a model that reasons less"
+		e.Message, e.Advice = "spent all tokens of the answer on reasoning", "use a model that reasons less"
 	case m.hasReasoning():
-		e.Message = "only reasoned, and gave no answer"
+		e.Message = "reasoned, but gave no answer"
 	case len(m.Calls()) > 0:
-		e.Message = "called tools, and gave no answer"
+		e.Message = "called tools, but gave no answer"
 	default:
 		e.Message = "gave an empty answer"
 	}

@@ -186,7 +186,7 @@ func refusedSignature(err error) bool {
 // CountTokens implements [llm.TokenCounter], except for Vertex AI.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
-		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
+		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "Vertex AI does not count tokens"}
 	}
 	p, err := m.newPlan(req, false)
 	if err != nil {

@@ -171,7 +171,7 @@ func (f *fold) startBlock(index int, raw json.RawMessage) (llm.Delta, bool, erro
 func (f *fold) addDelta(index int, d delta) (llm.Delta, bool, error) {
 	p := f.findPiece(index)
 	if p == nil {
-		return llm.Delta{}, false, wire.PieceError("a block without a beginning", nil)
+		return llm.Delta{}, false, wire.PieceError("a block without a start", nil)
 	}
 	switch d.Type {
 	case "text_delta":

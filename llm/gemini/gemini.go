@@ -162,7 +162,7 @@ type (
 // CountTokens implements [llm.TokenCounter], except for Vertex AI.
 func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) {
 	if m.vertex {
-		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "no counts of tokens by Vertex AI"}
+		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "Vertex AI does not count tokens"}
 	}
 	plan, _, err := m.newRequest(req, false)
 	if err != nil {
@@ -196,7 +196,7 @@ type (
 func (p *Provider) Embed(ctx context.Context, id string, texts []string) ([][]float32, llm.Usage, error) {
 	name := p.client.Name + "/" + id
 	if p.vertex {
-		return nil, llm.Usage{}, &llm.Error{Class: llm.BadRequest, Model: name, Message: "no embeddings by Vertex AI", Advice: "use the Gemini API for the role embed"}
+		return nil, llm.Usage{}, &llm.Error{Class: llm.BadRequest, Model: name, Message: "Vertex AI has no embeddings", Advice: "use the Gemini API for the role embed"}
 	}
 	var used llm.Usage
 	vectors := make([][]float32, 0, len(texts))

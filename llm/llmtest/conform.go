@@ -282,7 +282,7 @@ func usageTests() []conformTest {
 		{name: "of a broken answer", config: SimConfig{Behaviours: certainChances(Cut)}, run: func(r *rig) {
 			e := r.expectError(r.Context(), newQuestion("Tell a story that breaks off."), llm.Truncated)
 			if e.Usage.Total() <= 0 {
-				r.Errorf("usage of the failed attempt is %+v, want what was streamed", e.Usage)
+				r.Errorf("usage of the failed attempt is %+v, want the usage of the streamed part", e.Usage)
 			}
 		}},
 	}

@@ -63,7 +63,7 @@ func answerTests() []conformTest {
 				clients[r.nextRecord().Client] = true
 			}
 			if len(clients) == 10 {
-				r.Error("each of 10 questions came over a connection of its own")
+				r.Error("each of 10 requests opened its own connection")
 			}
 		}},
 		{name: "many at once", config: SimConfig{FirstToken: Delay{Mean: 5e6, Jitter: 1}}, run: conformMany},
@@ -150,7 +150,7 @@ func conformSchema(r *rig) {
 		r.Errorf("person is %+v", p)
 	}
 	if done.Finish != llm.FinishStop || len(done.Message.Calls()) > 0 {
-		r.Errorf("Finish is %q with %d calls: the answer is not a call of a tool", done.Finish, len(done.Message.Calls()))
+		r.Errorf("Finish is %q with %d calls: the answer is not a tool call", done.Finish, len(done.Message.Calls()))
 	}
 }
 
@@ -249,7 +249,7 @@ func conformMany(r *rig) {
 	wg.Wait()
 	for i := range 40 {
 		if rec := r.nextRecord(); !rec.Whole {
-			r.Errorf("record %d is of no whole answer: %+v", i, rec)
+			r.Errorf("record %d has no complete answer: %+v", i, rec)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func failureTests() []conformTest {
 		refusalTest(HTML, llm.Malformed),
 		{name: "wrong key", config: SimConfig{Key: "another"}, run: func(r *rig) {
 			if e := r.expectError(r.Context(), newQuestion("Hello."), llm.Auth); e.Advice == "" {
-				r.Error("no advice to someone with a wrong key")
+				r.Error("a wrong key leads to no advice")
 			}
 		}},
 		{name: "unknown model", config: SimConfig{Models: []string{"no-other"}}, run: func(r *rig) {
@@ -74,7 +74,7 @@ func refusalTest(b Behaviour, class llm.Class) conformTest {
 			r.Error("RetryAfter is not set")
 		}
 		if n := r.sim.Stats().Behaviours[b]; n != 1 {
-			r.Errorf("the question was asked %d times, want once", n)
+			r.Errorf("the request was sent %d times, want once", n)
 		}
 	}}
 }
@@ -85,7 +85,7 @@ func breakTests() []conformTest {
 		return conformTest{name: string(b), config: SimConfig{Behaviours: certainChances(b), Script: story}, run: func(r *rig) {
 			e := r.expectError(r.Context(), newQuestion("Tell me a story."), want...)
 			if !e.Class.Retryable() {
-				r.Errorf("class %q is not worth trying again", e.Class)
+				r.Errorf("class %q is not retryable", e.Class)
 			}
 			if e.Usage.Total() <= 0 {
 				r.Errorf("usage of the failed attempt is %+v", e.Usage)
@@ -178,18 +178,18 @@ func cancelTests() []conformTest {
 			r.generate(newQuestion("Who is served first?"))
 			cancel()
 			if err := <-first.ended; llm.ClassOf(err) != llm.Cancelled {
-				r.Errorf("a request that was never released ended with %v", err)
+				r.Errorf("an unreleased request ended with %v", err)
 			}
 			r.generate(newQuestion("And after that?"))
 			if n := len(r.asked); n != 2 {
-				r.Errorf("the server was asked %d times before any request was released, want 2", n)
+				r.Errorf("the server got %d requests before any was released, want 2", n)
 			}
 			close(second.released)
 			if err := <-second.ended; err != nil {
-				r.Errorf("a request that was released ended with %v", err)
+				r.Errorf("a released request ended with %v", err)
 			}
 			if n := len(r.asked); n != 3 {
-				r.Errorf("the server was asked %d times, want 3", n)
+				r.Errorf("the server got %d requests, want 3", n)
 			}
 		}},
 	}
@@ -204,7 +204,7 @@ func (r *rig) startHeld(ctx context.Context) heldRequest {
 	h := heldRequest{make(chan struct{}), make(chan error, 1)}
 	model, ok := r.model.(llm.Preparer)
 	if !ok {
-		r.Fatal("the model is no llm.Holder")
+		r.Fatal("the model is no llm.Preparer")
 	}
 	begun := make(chan struct{})
 	go func() {

@@ -38,7 +38,7 @@ func Recordings(t testing.TB, dialect string) []Recording {
 	t.Helper()
 	f, err := os.Open(filepath.Join(moduleRoot(t), filepath.FromSlash(recordings)))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the recordings are not here: " + recordings)
+		t.Skip("the recordings are missing: " + recordings)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func Generate(t testing.TB, m llm.Model, req *llm.Request) (resp *llm.Response, 
 	var text, reasoning strings.Builder
 	for d, e := range m.Generate(context.Background(), req) {
 		if resp != nil || err != nil {
-			t.Errorf("%s: the stream goes on after its end", m.Name())
+			t.Errorf("%s: the stream continues after its end", m.Name())
 		}
 		text.WriteString(d.Text)
 		reasoning.WriteString(d.Reasoning)

@@ -158,7 +158,7 @@ func TestSimObeys(t *testing.T) {
 			t.Errorf("%s: an obedient model says %q", name, text)
 		}
 		if text := answerText(c.sendTo(t, newBehaviourConfig()).body); text == "PWNED" {
-			t.Errorf("%s: a model obeys that was not told to", name)
+			t.Errorf("%s: the model follows planted instructions without this behaviour", name)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (c *SimConfig) mergeJSON(text []byte) error {
 func (c *SimConfig) validate() error {
 	for b, chance := range c.Behaviours {
 		if !b.isKnown() {
-			return fmt.Errorf("no behaviour is called %q", string(b))
+			return fmt.Errorf("unknown behaviour %q", string(b))
 		}
 		if !(chance >= 0 && chance <= 1) {
 			return fmt.Errorf("chance of %s: %v is not from 0 to 1", b, chance)
@@ -242,7 +242,7 @@ func (s Script) validate() error {
 	for i, l := range s {
 		for _, b := range l.Behaviours {
 			if !b.isKnown() {
-				return fmt.Errorf("read script: line %d: no behaviour is called %q", i+1, string(b))
+				return fmt.Errorf("read script: line %d: unknown behaviour %q", i+1, string(b))
 			}
 		}
 		if e := l.Error; e != nil && (e.Status < 400 || e.Status > 599) {

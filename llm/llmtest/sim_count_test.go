@@ -51,7 +51,7 @@ func TestCountTokens(t *testing.T) {
 				t.Errorf("counted %d tokens, %d were read", n, read)
 			}
 			fails := llm.Fit(model, counter, n+100)
-			if _, err := llm.Collect(fails.Generate(t.Context(), req)); llm.ClassOf(err) != llm.TooLong || !strings.HasPrefix(err.Error(), name+"/m: not asked") {
+			if _, err := llm.Collect(fails.Generate(t.Context(), req)); llm.ClassOf(err) != llm.TooLong || !strings.HasPrefix(err.Error(), name+"/m: not sent") {
 				t.Errorf("without room: %v", err)
 			}
 			if _, err := llm.Collect(llm.Fit(model, counter, n+300).Generate(t.Context(), req)); err != nil {
@@ -63,7 +63,7 @@ func TestCountTokens(t *testing.T) {
 				t.Errorf("asked %q, want a count, an answer, two counts, an answer", paths)
 			}
 			if _, err := provider("http://"+name+".invalid").Model("m").(llm.TokenCounter).CountTokens(t.Context(), req); llm.ClassOf(err) != llm.Unreachable {
-				t.Errorf("where nobody is: %v", err)
+				t.Errorf("at an address without a server: %v", err)
 			}
 		})
 	}

@@ -111,7 +111,7 @@ func (p *Provider) newRequestInfo(id string, size int) wire.RequestInfo {
 			return "start it with: ollama serve"
 		case llm.NotFound:
 			if id == "" {
-				return "is it an Ollama server?"
+				return "check whether an Ollama server runs at this address"
 			}
 			return "run: ollama pull " + id
 		case llm.Auth:

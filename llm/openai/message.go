@@ -190,7 +190,7 @@ func appendMedia(parts []part, m *llm.Media) ([]part, error) {
 	case m.URL == "":
 		return append(parts, part{Type: "file", File: &file{Name: m.Name, Data: mediaURL(m)}}), nil
 	}
-	return nil, &llm.Error{Class: llm.BadRequest, Message: "cannot send a link to " + m.Type + " with a chat completion"}
+	return nil, &llm.Error{Class: llm.BadRequest, Message: "a chat completion cannot contain a link to " + m.Type + ""}
 }
 
 func audioFormat(mime string) string {

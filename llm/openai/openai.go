@@ -99,7 +99,7 @@ func New(c Config) *Provider {
 func parseBase(s string) (*url.URL, error) {
 	base, err := url.Parse(cmp.Or(s, defaultBase))
 	if err != nil || base.Host == "" {
-		return &url.URL{}, &llm.Error{Class: llm.BadRequest, Message: "the base URL is not one", Advice: "give one such as " + defaultBase}
+		return &url.URL{}, &llm.Error{Class: llm.BadRequest, Message: "the base URL is invalid", Advice: "use one such as " + defaultBase}
 	}
 	base.Path = cmp.Or(base.Path, "/v1")
 	base.Path = strings.TrimRight(base.Path, "/")
@@ -128,7 +128,7 @@ func errorAdvice(c Config, h host) func(llm.Class) string {
 	usual := wire.Advice(cmp.Or(c.KeyEnv, h.key, strings.ToUpper(strings.ReplaceAll(c.Name, "-", "_"))+"_API_KEY"), "balance")
 	return func(class llm.Class) string {
 		if class == llm.Unreachable {
-			return "check the base URL, and that the server runs"
+			return "check the base URL, and whether the server runs"
 		}
 		return usual(class)
 	}

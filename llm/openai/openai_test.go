@@ -64,7 +64,7 @@ func TestFailures(t *testing.T) {
 		{"no model", Config{}, refuseAnswer(404, "The model `gpt-5.2` does not exist"), "openai/gpt-5.2: The model `gpt-5.2` does not exist (404): check the model's name and the base URL"},
 		{"no money", Config{}, refuseAnswer(402, "no"), "openai/gpt-5.2: no (402): check the account's balance"},
 		{"a secret", Config{}, refuseAnswer(400, "bad header secret-key"), "openai/gpt-5.2: bad header [redacted] (400)"},
-		{"base URL", Config{BaseURL: "localhost:8080"}, wrongKey, "openai/gpt-5.2: the base URL is not one: give one such as https://api.openai.com/v1"},
+		{"base URL", Config{BaseURL: "localhost:8080"}, wrongKey, "openai/gpt-5.2: the base URL is invalid: use one such as https://api.openai.com/v1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func describeRecord(t reflect.Type) (r record) {
 			of := describeRecord(is.Elem())
 			m.kind, m.elementRecord = recordsKind, &of
 		default:
-			panic("structured: " + t.String() + "." + field.Name + " has a type that is not read")
+			panic("structured: " + t.String() + "." + field.Name + " has an unsupported type")
 		}
 		r.members = append(r.members, m)
 		if _, ok := field.Tag.Lookup("head"); ok {

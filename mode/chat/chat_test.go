@@ -303,8 +303,8 @@ func TestNoWords(t *testing.T) {
 		says llm.Message
 		want string
 	}{
-		"nothing":   {llm.Message{Role: llm.Assistant}, "fake/speaker: gave an empty answer: try again, or ask another model"},
-		"reasoning": {llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: "hm"}}}, "fake/speaker: only reasoned, and gave no answer: try again, or ask another model"},
+		"nothing":   {llm.Message{Role: llm.Assistant}, "fake/speaker: gave an empty answer: try again, or use another model"},
+		"reasoning": {llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: "hm"}}}, "fake/speaker: reasoned, but gave no answer: try again, or use another model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

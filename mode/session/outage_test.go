@@ -129,8 +129,8 @@ func TestWantsTime(t *testing.T) {
 // An empty or refusing answer is reported with its model.
 func TestUnanswered(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                       "test/model: gave an empty answer: try again, or ask another model",
-		"I'm sorry, but I can't help with that.": "test/model: answered “I'm sorry, but I can't help with that.”, of which no use can be made (there is no JSON value in the answer): word it otherwise, or ask another model",
+		"":                                       "test/model: gave an empty answer: try again, or use another model",
+		"I'm sorry, but I can't help with that.": "test/model: answered “I'm sorry, but I can't help with that.”, which cannot be used (there is no JSON value in the answer): rephrase the question, or use another model",
 	} {
 		if d := newDriver(t, "What is the sea?", Options{}, time.Minute, alwaysAnswer(textAnswer(text))).runToEnd(); d.fin.Status != ponder.Failed || d.fin.Reason != want {
 			t.Errorf("%q: finished %+v, want %s", text, d.fin, want)

@@ -105,7 +105,7 @@ func (k *call) unsentError(err error) error {
 		return k.annotateError(&llm.Error{Class: llm.Unreachable, Message: why, Err: err})
 	}
 	if strings.Contains(err.Error(), "malformed HTTP ") { // has no type
-		return k.annotateError(&llm.Error{Class: llm.Malformed, Message: "what answers there does not speak HTTP: is the base URL right?", Err: err})
+		return k.annotateError(&llm.Error{Class: llm.Malformed, Message: "the server does not speak HTTP: check the base URL", Err: err})
 	}
 	return k.annotateError(&llm.Error{Class: llm.Transient, Message: "connection lost: " + textkit.VisibleLine(err.Error(), maxMessage), Err: err})
 }
@@ -114,7 +114,7 @@ func (k *call) brokenError(err error) error {
 	if e := k.stoppedError(); e != nil {
 		return e
 	}
-	return k.annotateError(&llm.Error{Class: llm.Truncated, Message: "connection lost in mid-answer: " + textkit.VisibleLine(stripURL(err).Error(), maxMessage), Err: err})
+	return k.annotateError(&llm.Error{Class: llm.Truncated, Message: "connection lost during the answer: " + textkit.VisibleLine(stripURL(err).Error(), maxMessage), Err: err})
 }
 
 // stoppedError returns the error of a call that this side ended, or nil.

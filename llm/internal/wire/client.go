@@ -167,11 +167,11 @@ func encodeBody(body any) ([]byte, error) {
 
 func (c *Client) checkResponse(call *call, resp *http.Response, header http.Header) error {
 	if c := contentEncoding(resp); c != "" && c != "gzip" {
-		return call.annotateError(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer is encoded as nobody asked: " + textkit.VisibleLine(c, maxMessage)})
+		return call.annotateError(&llm.Error{Class: llm.Malformed, Status: resp.StatusCode, Message: "the answer has an unrequested encoding: " + textkit.VisibleLine(c, maxMessage)})
 	}
 	if resp.StatusCode/100 == 2 {
 		if IsType(resp, "text/html") {
-			return call.annotateError(&llm.Error{Class: llm.Malformed, Message: "the answer is a web page: is the base URL right?"})
+			return call.annotateError(&llm.Error{Class: llm.Malformed, Message: "the answer is a web page: check the base URL"})
 		}
 		return nil
 	}
@@ -200,9 +200,9 @@ func adviceOf(own func(llm.Class) string, class llm.Class) string {
 	}
 	switch class {
 	case llm.TooLong:
-		return "give it less to read, or ask a model that reads more"
+		return "shorten the request, or use a model with a larger context"
 	case llm.Filtered:
-		return "word it otherwise, or ask another model"
+		return "rephrase the question, or use another model"
 	}
 	return ""
 }
@@ -218,7 +218,7 @@ func (c *Client) Count(ctx context.Context, model, address string, header http.H
 		if json.Unmarshal(data, &got) == nil && json.Unmarshal(got[name], &n) == nil && n > 0 {
 			return int(n), nil
 		}
-		err = &llm.Error{Class: llm.Malformed, Message: "the answer has no count of tokens"}
+		err = &llm.Error{Class: llm.Malformed, Message: "the answer has no token count"}
 	}
 	return 0, RequestInfo{Model: c.fullName(model), Sent: header, Advice: c.Advice}.Attribute(err, llm.Usage{})
 }

@@ -91,12 +91,12 @@ func TestDoFails(t *testing.T) {
 	}{
 		{"auth", answer(401, `{"error":"no"}`), "", llm.Auth, "acme/m1: key rejected (401): set ACME_API_KEY"},
 		{"rate", answer(429, `{"error":{"message":"slow down topsecret"}}`), "", llm.RateLimited, "acme/m1: slow down [redacted] (429)"},
-		{"too much", answer(413, ""), "", llm.TooLong, "acme/m1: request entity too large (413): give it less to read, or ask a model that reads more"},
+		{"too much", answer(413, ""), "", llm.TooLong, "acme/m1: request entity too large (413): shorten the request, or use a model with a larger context"},
 		{"no end of text", answer(400, strings.Repeat("\x1b[31mred\x1b[0m\r\n", 10_000)), "", llm.BadRequest, "acme/m1: " + strings.Repeat("red ", 99) + "r… (400)"},
 		{"no end of JSON", answer(400, `{"error":{"message":"it is too hot","trace":"`+strings.Repeat("x", 100<<10)+`"}}`), "", llm.BadRequest, "acme/m1: it is too hot (400)"},
 		{"web page", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "<!doctype html><html>")
-		}, "", llm.Malformed, "acme/m1: the answer is a web page: is the base URL right?"},
+		}, "", llm.Malformed, "acme/m1: the answer is a web page: check the base URL"},
 		{"no HTTP", func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -104,10 +104,10 @@ func TestDoFails(t *testing.T) {
 			}
 			_, _ = io.WriteString(conn, "220 mail.example.com ESMTP\r\n")
 			conn.Close()
-		}, "", llm.Malformed, "acme/m1: what answers there does not speak HTTP: is the base URL right?"},
+		}, "", llm.Malformed, "acme/m1: the server does not speak HTTP: check the base URL"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.invalid/", http.StatusTemporaryRedirect)
-		}, "", llm.NotFound, "acme/m1: the server redirects elsewhere (307): correct the base URL"},
+		}, "", llm.NotFound, "acme/m1: the server redirects to another address (307): correct the base URL"},
 		{"refused", nil, refused.URL, llm.Unreachable, "acme/m1: cannot connect to " + strings.TrimPrefix(refused.URL, "http://") + ": connection refused"},
 		{"bad address", nil, "http://a b/?key=topsecret", llm.BadRequest, `acme/m1: bad address: invalid character " " in host name`},
 		{"https where there is http", answer(200, ""), "https", llm.Unreachable, "acme/m1: http: server gave HTTP response to HTTPS client"},
@@ -152,7 +152,7 @@ func TestDoNoSuchHost(t *testing.T) {
 func TestNoKey(t *testing.T) {
 	url := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })
 	_, err := newClient().Do(t.Context(), "", http.MethodGet, url, nil, nil)
-	if want := "acme: no key given (401): set ACME_API_KEY"; err == nil || err.Error() != want {
+	if want := "acme: no API key is set (401): set ACME_API_KEY"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

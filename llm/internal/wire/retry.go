@@ -220,7 +220,7 @@ func (c *Client) refusalError(resp *http.Response, sent http.Header) *llm.Error 
 	f, _ := parseAPIError(data, true)
 	e := f.toError(resp.StatusCode)
 	if resp.StatusCode/100 == 3 {
-		e.Class, e.Message, e.Advice = llm.NotFound, "the server redirects elsewhere", "correct the base URL"
+		e.Class, e.Message, e.Advice = llm.NotFound, "the server redirects to another address", "correct the base URL"
 	}
 	if again := resp.Header.Get("x-should-retry"); again == "true" && e.Class == llm.BadRequest {
 		e.Class = llm.Transient
@@ -231,7 +231,7 @@ func (c *Client) refusalError(resp *http.Response, sent http.Header) *llm.Error 
 	}
 	e.Message = redact(e.Message, secretKeys(sent))
 	if e.Class == llm.Auth && e.Message == keyRejected && len(secretKeys(sent)) == 0 {
-		e.Message = "no key given"
+		e.Message = "no API key is set"
 	}
 	return e
 }

@@ -131,7 +131,7 @@ func PieceError(what string, err error) error {
 		return e
 	}
 	if isIncomplete(err) {
-		return &llm.Error{Class: llm.Truncated, Message: "the answer ends in the middle of " + what, Err: err}
+		return &llm.Error{Class: llm.Truncated, Message: "the answer ends within " + what, Err: err}
 	}
 	return &llm.Error{Class: llm.Malformed, Message: "cannot read " + what + " of the answer", Err: err}
 }

@@ -26,7 +26,7 @@ func TestMost(t *testing.T) {
 			t.Errorf("seed %d: %d bytes (%v): %s", seed, len(got), err, got)
 		}
 		if len(free) <= p.MaxBytes && got != free {
-			t.Errorf("seed %d: what fits is written anew", seed)
+			t.Errorf("seed %d: a short text was rewritten", seed)
 		}
 	}
 	if long == 0 {
