@@ -40,10 +40,10 @@ func newCaldavServer(o Options) (*caldavServer, error) {
 		return nil, err
 	}
 	if u.User != nil {
-		return nil, errors.New("calendar: put the password into the variable that password_env names, not into the address")
+		return nil, errors.New("calendar: the address contains a password; put it into the variable named by password_env")
 	}
 	if o.Password != "" && u.Scheme != "https" && !netaddr.IsLoopback(u.Hostname()) {
-		return nil, errors.New("calendar: a password is sent to https:// only")
+		return nil, errors.New("calendar: a password needs an https:// address")
 	}
 	return &caldavServer{client: &authClient{client: o.Client, host: u.Host, user: o.User, password: o.Password}, base: u}, nil
 }
@@ -57,7 +57,7 @@ type authClient struct {
 
 func (l *authClient) Do(req *http.Request) (*http.Response, error) {
 	if req.URL.Host != l.host {
-		return nil, errors.New("the server names another host")
+		return nil, errors.New("the server refers to another host")
 	}
 	if l.user != "" || l.password != "" {
 		req.SetBasicAuth(l.user, l.password)
@@ -128,7 +128,7 @@ func (s *caldavServer) discoverCalendars(ctx context.Context) ([]string, error) 
 		}
 	}
 	if len(paths) == 0 {
-		return nil, errors.New("there are no calendars: give the address of one")
+		return nil, errors.New("no calendars found; give the address of one")
 	}
 	return paths[:min(len(paths), maxCalendars)], nil
 }
@@ -224,7 +224,7 @@ func (s *caldavServer) requestReport(ctx context.Context, path, question string)
 	}
 	var found multistatus
 	if err := xml.NewDecoder(bytes.NewReader(b)).Decode(&found); err != nil {
-		return nil, errors.New("the answer is not that of a CalDAV server: see to the address")
+		return nil, errors.New("the answer is not from a CalDAV server; check the address")
 	}
 	var all []*object
 	for _, r := range found.Responses {

@@ -90,7 +90,7 @@ func New(o Options) (sensor.Sensor, error) {
 		}
 	}
 	if given != 1 {
-		return sensor.Sensor{}, errors.New("calendar: name one of a file, a url and a caldav server")
+		return sensor.Sensor{}, errors.New("calendar: set one of a file, a url and a caldav server")
 	}
 	var err error
 	switch {

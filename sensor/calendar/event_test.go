@@ -121,7 +121,7 @@ func TestHostileCalendars(t *testing.T) {
 			s := d.openSensor()
 			told, cursor, err := s.Look(t.Context(), sensortest.Start, nil)
 			if err != nil || len(told) > sensor.MaxLook || len(cursor) > sensor.MaxCursor {
-				t.Fatalf("told of %d, %d bytes of cursor, %v", len(told), len(cursor), err)
+				t.Fatalf("%d observations, %d bytes of cursor, %v", len(told), len(cursor), err)
 			}
 			for range 9 { // until everything is reported
 				if told, cursor, err = s.Look(t.Context(), sensortest.Start, cursor); err != nil || len(told) == 0 {
@@ -129,7 +129,7 @@ func TestHostileCalendars(t *testing.T) {
 				}
 			}
 			if len(told) > 0 || len(cursor) > sensor.MaxCursor {
-				t.Errorf("told of %d, %d bytes of cursor, %v", len(told), len(cursor), err)
+				t.Errorf("%d observations, %d bytes of cursor, %v", len(told), len(cursor), err)
 			}
 		})
 	}

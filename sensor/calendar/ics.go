@@ -35,8 +35,8 @@ var usedProps = map[string]bool{
 }
 
 var (
-	errNoCalendar = errors.New("this is no calendar: it does not begin with BEGIN:VCALENDAR")
-	errCutOff     = errors.New("the calendar is cut off: its end is missing")
+	errNoCalendar = errors.New("not a calendar: BEGIN:VCALENDAR is missing")
+	errCutOff     = errors.New("the calendar is incomplete: its end is missing")
 	errTooLarge   = errors.New("the calendar is too large: at most 5 MiB and 20000 entries are read")
 )
 

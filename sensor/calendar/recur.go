@@ -15,7 +15,7 @@ type rule struct{ rrule.ROption }
 
 const maxInterval = 100_000
 
-var errRule = errors.New("the rule of recurrence cannot be read")
+var errRule = errors.New("invalid recurrence rule")
 
 // ruleKeys are the supported parts of an RRULE besides UNTIL.
 var ruleKeys = map[string]bool{

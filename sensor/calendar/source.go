@@ -83,7 +83,7 @@ func readFile(path string, maxBytes int) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("this is no file")}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -113,7 +113,7 @@ func newRemoteFile(o Options) (*remoteFile, error) {
 func parseAddress(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("calendar: the address is none: it must be like https://example.org/calendar.ics")
+		return nil, errors.New("calendar: invalid address; use one such as https://example.org/calendar.ics")
 	}
 	switch u.Scheme {
 	case "webcal", "webcals":
@@ -178,11 +178,11 @@ func (p *remoteFile) fetchFile(ctx context.Context) ([]*object, error) {
 func statusMessage(code int) error {
 	switch code {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("the server does not let us in (status %d): see to the address, the user and the variable that password_env names", code)
+		return fmt.Errorf("the server refuses access (status %d); check the address, the user and the variable named by password_env", code)
 	case http.StatusNotFound, http.StatusGone:
-		return fmt.Errorf("there is no calendar (status %d): see to the address", code)
+		return fmt.Errorf("no calendar found (status %d); check the address", code)
 	}
-	return fmt.Errorf("the server answers with status %d: wait, or see to the address", code)
+	return fmt.Errorf("the server answers with status %d; wait, or check the address", code)
 }
 
 // withoutURL returns err as one line without the URL.

@@ -69,7 +69,7 @@ func (c *command) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.Command) == 0 || c.Command[0] == "" {
-		return nil, nil, errors.New("run a command: there is none: set the program and its arguments")
+		return nil, nil, errors.New("run a command: the command is missing; set the program and its arguments")
 	}
 	if c.last == nil || now.Before(c.lastRun) || now.Sub(c.lastRun) >= c.Every {
 		out, err := c.run(ctx)

@@ -132,7 +132,7 @@ func (f *feed) refreshVersion(ctx context.Context, now time.Time, c cursor) erro
 // fetchVersion returns the feed, or nil if it has the version of the cursor.
 func (f *feed) fetchVersion(ctx context.Context, c cursor) (*version, error) {
 	if f.Fetch == nil {
-		return nil, errors.New("there is nothing to fetch it with")
+		return nil, errors.New("no fetch function is set")
 	}
 	resp, err := f.Fetch(ctx, Request{URL: f.URL, ETag: c.ETag, Modified: c.Modified, MaxBytes: MaxBytes})
 	if err != nil {
@@ -142,9 +142,9 @@ func (f *feed) fetchVersion(ctx context.Context, c cursor) (*version, error) {
 	case resp.Status == http.StatusNotModified && c.ETag+c.Modified != "":
 		return nil, nil
 	case resp.Status == http.StatusUnauthorized || resp.Status == http.StatusForbidden:
-		return nil, fmt.Errorf("the host refuses it (status %d): check the address", resp.Status)
+		return nil, fmt.Errorf("the host refuses access (status %d); check the address", resp.Status)
 	case resp.Status == http.StatusNotFound || resp.Status == http.StatusGone:
-		return nil, fmt.Errorf("it is not there (status %d): check the address", resp.Status)
+		return nil, fmt.Errorf("not found (status %d); check the address", resp.Status)
 	case resp.Status != http.StatusOK:
 		return nil, fmt.Errorf("the host answers with status %d", resp.Status)
 	case len(resp.Body) > MaxBytes:
@@ -158,7 +158,7 @@ func (f *feed) fetchVersion(ctx context.Context, c cursor) (*version, error) {
 	return v, nil
 }
 
-var errTooLong = fmt.Errorf("it has more than %d MiB", MaxBytes>>20)
+var errTooLong = fmt.Errorf("larger than %d MiB", MaxBytes>>20)
 
 // storableValidator returns an ETag or date, or "" if it is too long to store.
 func storableValidator(s string) string {

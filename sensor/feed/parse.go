@@ -37,10 +37,10 @@ func parseVersion(ctx context.Context, body []byte, base string) (*version, erro
 	}
 	parsed, err := parseFeed(body)
 	if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
-		return nil, errors.New("what is there is no RSS, Atom or JSON feed: check the address")
+		return nil, errors.New("not an RSS, Atom or JSON feed; check the address")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it is broken: %s", sensor.Line(err.Error(), 200))
+		return nil, fmt.Errorf("damaged feed: %s", sensor.Line(err.Error(), 200))
 	}
 	v := &version{title: plainText(parsed.Title, 100)}
 	for _, p := range parsed.Items {
@@ -84,7 +84,7 @@ func checkDepth(ctx context.Context, body []byte) error {
 			depth--
 		}
 		if depth > maxDepth {
-			return fmt.Errorf("its elements stand more than %d deep in each other", maxDepth)
+			return fmt.Errorf("elements are nested more than %d deep", maxDepth)
 		}
 	}
 }

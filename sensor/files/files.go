@@ -96,7 +96,7 @@ func (w *watcher) look(ctx context.Context, now time.Time, raw json.RawMessage) 
 		return nil, raw, nil
 	}
 	if before == nil && len(snap.missing) == len(snap.roots) {
-		return nil, nil, fmt.Errorf("watch files: there is no %s: create it, or set other paths", sensor.Line(snap.roots[0], 200))
+		return nil, nil, fmt.Errorf("watch files: %s does not exist; create it, or set other paths", sensor.Line(snap.roots[0], 200))
 	}
 	d := newDiff(w.Options, snap, before, now)
 	defer d.closeRoots()
@@ -152,13 +152,13 @@ func (w *watcher) currentSnapshot(ctx context.Context, now time.Time) (*snapshot
 // absoluteRoots returns sorted absolute paths without nested ones.
 func absoluteRoots(paths []string) ([]string, error) {
 	if len(paths) == 0 || len(paths) > maxPaths {
-		return nil, fmt.Errorf("watch files: there are %d paths: set between 1 and %d", len(paths), maxPaths)
+		return nil, fmt.Errorf("watch files: %d paths are set; set 1 to %d", len(paths), maxPaths)
 	}
 	var all []string
 	for _, p := range paths {
 		abs, err := filepath.Abs(p)
 		if p == "" || err != nil {
-			return nil, errors.New("watch files: a path is empty: set folders")
+			return nil, errors.New("watch files: a path is empty; set folders")
 		}
 		if real, err := filepath.EvalSymlinks(abs); err == nil {
 			abs = real

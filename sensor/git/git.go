@@ -259,4 +259,4 @@ func (r *repository) reportCommits(all []commit) []ponder.Observation {
 	return seen
 }
 
-var errNoGit = errors.New("git is not installed: install it, or switch this sensor off")
+var errNoGit = errors.New("git is not installed; install it, or turn this sensor off")

@@ -219,7 +219,7 @@ func TestErrors(t *testing.T) {
 		"no git":        {Options{Path: r.dir, Git: "no-such-git"}, "git is not installed"},
 		"no folder":     {Options{Path: filepath.Join(r.dir, "none")}, "no such folder"},
 		"no path":       {Options{}, "no such folder"},
-		"no repository": {Options{Path: t.TempDir()}, "no git repository"},
+		"no repository": {Options{Path: t.TempDir()}, "not a git repository"},
 	} {
 		if _, _, err := New(c.o).Look(t.Context(), start, nil); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v", name, err)

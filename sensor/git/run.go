@@ -36,7 +36,7 @@ func (r *repository) runGit(ctx context.Context, args ...string) (string, error)
 		return "", errNoGit
 	}
 	if info, err := os.Stat(r.Path); r.Path == "" || err != nil || !info.IsDir() {
-		return "", errors.New("there is no such folder: check path")
+		return "", errors.New("no such folder; check path")
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -52,9 +52,9 @@ func (r *repository) runGit(ctx context.Context, args ...string) (string, error)
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("git %s took longer than %v", args[0], commandTimeout)
 	case strings.Contains(says.String(), "not a git repository"):
-		return "", errors.New("it is no git repository: check path")
+		return "", errors.New("not a git repository; check path")
 	case strings.Contains(says.String(), "dubious ownership"):
-		return "", errors.New("it belongs to another user: if you trust it, run git config --global --add safe.directory with its path")
+		return "", errors.New("the repository belongs to another user; if you trust it, run git config --global --add safe.directory with its path")
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(says.String()), "\n")
 	return "", fmt.Errorf("git %s: %s (%w)", args[0], sensor.Line(first, 200), err)

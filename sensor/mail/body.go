@@ -72,7 +72,7 @@ func (b *body) readParts(e *message.Entity, nest int) {
 
 // partText returns the text of a part, even if it is truncated.
 func partText(e *message.Entity, label string) string {
-	b, _ := io.ReadAll(io.LimitReader(e.Body, maxBody)) // damaged parts give what is readable
+	b, _ := io.ReadAll(io.LimitReader(e.Body, maxBody)) // damaged parts return the readable start
 	return decodeText(b, label)
 }
 

@@ -54,13 +54,13 @@ func newServer(o Options) (*server, error) {
 	s.host = host
 	switch {
 	case o.User == "":
-		return nil, errors.New("mail: say as which user to log in")
+		return nil, errors.New("mail: user missing; set the user of the account")
 	case o.Password == "":
-		return nil, fmt.Errorf("mail: there is no password of %s: put it into the variable that password_env names", o.User)
+		return nil, fmt.Errorf("mail: password of %s missing; put it into the variable named by password_env", o.User)
 	case o.Plain && !netaddr.IsLoopback(host):
-		return nil, fmt.Errorf("mail: without encryption only a server of this machine is read, not %s", host)
+		return nil, fmt.Errorf("mail: %s is not on this machine; use an encrypted connection", host)
 	case len(o.Folders) > maxFolders:
-		return nil, fmt.Errorf("mail: %d folders are too many: at most %d", len(o.Folders), maxFolders)
+		return nil, fmt.Errorf("mail: %d folders are too many; set at most %d", len(o.Folders), maxFolders)
 	}
 	if len(o.Folders) == 0 {
 		s.options.Folders = []string{imapInbox}
@@ -162,7 +162,7 @@ func (s *server) wrapError(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("read mail of %s: %w", s.address, ctx.Err())
 	case errors.Is(err, errRefused):
-		return fmt.Errorf("mail: %s does not take the password of %s: put the right one into the variable that password_env names", s.host, s.options.User)
+		return fmt.Errorf("mail: %s rejects the password of %s; correct the variable named by password_env", s.host, s.options.User)
 	}
 	said := strings.ReplaceAll(err.Error(), s.options.Password, "(password)")
 	return errors.New(sensor.Line("read mail of "+s.address+": "+said, 300))

@@ -197,7 +197,7 @@ func TestIMAP(t *testing.T) {
 	said := w.logText()
 	for _, bad := range []string{" SELECT ", "STORE", "EXPUNGE", "APPEND", "COPY", "MOVE", `\Seen`, "BODY[HEADER]<0.65536>", "BODY[TEXT]<"} {
 		if lines := clientCommands(said); strings.Contains(lines, bad) {
-			t.Errorf("the server was told %s", bad)
+			t.Errorf("the server got %s", bad)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestIMAPPassword(t *testing.T) {
 	}
 	cursor := json.RawMessage(`{"kept":1}`)
 	_, next, err := s.Look(t.Context(), sensortest.Start, cursor)
-	if want := "mail: 127.0.0.1 does not take the password of ann: put the right one into the variable that password_env names"; err == nil || err.Error() != want {
+	if want := "mail: 127.0.0.1 rejects the password of ann; correct the variable named by password_env"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if !bytes.Equal(next, cursor) {
@@ -265,7 +265,7 @@ func TestIMAPPassword(t *testing.T) {
 	}
 }
 
-// answers maps commands to responses; "" is the greeting. TAG stands for the tag. Other commands
+// answers maps commands to responses; "" is the greeting. TAG is a placeholder of the tag. Other commands
 // get no response.
 type answers map[string]string
 
@@ -362,11 +362,11 @@ func TestIMAPHostile(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
-		"name a server":         {},
-		"not both":              {Server: "a", Maildir: "b"},
-		"as which user":         {Server: "mail.example.org"},
-		"no password of ann":    {Server: "mail.example.org", User: "ann"},
-		"only a server of this": {Server: "mail.example.org", User: "ann", Password: "x", Plain: true},
+		"name a server":           {},
+		"not both":                {Server: "a", Maildir: "b"},
+		"user missing":            {Server: "mail.example.org"},
+		"password of ann missing": {Server: "mail.example.org", User: "ann"},
+		"is not on this machine":  {Server: "mail.example.org", User: "ann", Password: "x", Plain: true},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got %v, want %s", o, err, want)

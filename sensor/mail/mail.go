@@ -92,7 +92,7 @@ func New(o Options) (sensor.Sensor, error) {
 	m := &mailbox{rater: newImportanceRater(o.Addresses, o.Important)}
 	switch {
 	case o.Maildir != "" && o.Server != "":
-		return sensor.Sensor{}, errors.New("mail: name a folder or a server, not both")
+		return sensor.Sensor{}, errors.New("mail: set a folder or a server, not both")
 	case o.Maildir != "":
 		m.hash, m.box = shortHash("maildir", o.Maildir), maildir{dir: o.Maildir}
 	case o.Server != "":
@@ -102,7 +102,7 @@ func New(o Options) (sensor.Sensor, error) {
 		}
 		m.hash, m.box = shortHash("imap", s.address, o.User), s
 	default:
-		return sensor.Sensor{}, errors.New("mail: name a server, or a folder with cur and new")
+		return sensor.Sensor{}, errors.New("mail: set a server, or a folder with cur and new")
 	}
 	return sensor.Sensor{Name: o.Name, Look: m.look}, nil
 }

@@ -109,7 +109,7 @@ func listMessages(ctx context.Context, root *os.Root, since time.Time) ([]file, 
 		}
 	}
 	if folders == 0 {
-		return nil, errors.New("it has neither a folder new nor cur: name one that is a Maildir")
+		return nil, errors.New("no folder new or cur; set the path of a Maildir")
 	}
 	slices.SortStableFunc(files, func(a, b file) int { return cmp.Or(a.time.Compare(b.time), strings.Compare(a.name, b.name)) })
 	return slices.CompactFunc(files, func(a, b file) bool { return a.name == b.name }), nil

@@ -82,7 +82,7 @@ func TestMaildir(t *testing.T) {
 }
 
 func TestMaildirFaults(t *testing.T) {
-	for want, dir := range map[string]string{"neither a folder new nor cur": t.TempDir(), "no such file": filepath.Join(t.TempDir(), "none")} {
+	for want, dir := range map[string]string{"no folder new or cur": t.TempDir(), "no such file": filepath.Join(t.TempDir(), "none")} {
 		s, err := New(Options{Maildir: dir})
 		if err != nil {
 			t.Fatal(err)

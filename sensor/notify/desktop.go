@@ -35,7 +35,7 @@ func newDesktop(system string) Channel {
 func runProgram(ctx context.Context, argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return fmt.Errorf("notify the desktop: %s is not installed: install it, or take \"desktop\" off the channels", argv[0])
+		return fmt.Errorf("notify the desktop: %s is not installed: install it, or remove \"desktop\" from the channels", argv[0])
 	}
 	ctx, cancel := context.WithTimeout(ctx, desktopTime)
 	defer cancel()
@@ -53,7 +53,7 @@ func argvOf(system string, m Message) ([]string, error) {
 	title := textkit.TruncateBytes("Ponder: "+m.Title, maxTitle)
 	text := textkit.OneLine(textkit.Visible(m.Text))
 	if m.Untrusted {
-		text = textkit.TruncateBytes(text, maxShown-80) + " (from text that somebody else wrote)"
+		text = textkit.TruncateBytes(text, maxShown-80) + " (from text by others)"
 	}
 	text = textkit.TruncateBytes(text, maxShown)
 	switch system {
@@ -63,7 +63,7 @@ func argvOf(system string, m Message) ([]string, error) {
 			"-e", "display notification (item 2 of argv) with title (item 1 of argv)",
 			"-e", "end run", title, text}, nil
 	case "windows", "js", "wasip1", "plan9":
-		return nil, errors.New("notify the desktop: this system is not supported: take \"desktop\" off the channels")
+		return nil, errors.New("notify the desktop: this system is not supported; remove \"desktop\" from the channels")
 	}
 	urgency := "normal"
 	if m.Importance >= 9 {

@@ -64,7 +64,7 @@ func newSMTPSender(o MailOptions) (*smtpSender, error) {
 	}
 	p.host = host
 	if p.Plain && p.Security != "" && p.Security != "none" {
-		return nil, fmt.Errorf("plain is true, and security is %q: take one of them out", p.Security)
+		return nil, fmt.Errorf("plain = true conflicts with security = %q; remove one of them", p.Security)
 	}
 	if p.Plain {
 		p.Security = "none"
@@ -80,7 +80,7 @@ func newSMTPSender(o MailOptions) (*smtpSender, error) {
 	}
 	if o.User != "" {
 		if p.password = os.Getenv(o.PasswordEnv); o.PasswordEnv == "" || p.password == "" {
-			return nil, fmt.Errorf("set the variable that password_env names (%q) to the password of %s", o.PasswordEnv, o.User)
+			return nil, fmt.Errorf("set the variable named by password_env (%q) to the password of %s", o.PasswordEnv, o.User)
 		}
 	}
 	return p, p.parseAddresses()

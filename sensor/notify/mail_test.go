@@ -224,7 +224,7 @@ func TestMailFailures(t *testing.T) {
 	o := b.mailOptions("tls")
 	o.TLS = nil
 	if err := send(o, t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a certificate of nobody: %v", err)
+		t.Errorf("an unknown certificate: %v", err)
 	}
 	plain := newMailServer(t, "none")
 	if err := send(plain.mailOptions("starttls"), t.Context()); err == nil || !strings.Contains(err.Error(), "STARTTLS") || len(plain.users) > 0 {
@@ -265,7 +265,7 @@ func TestMailOptions(t *testing.T) {
 		"no port":     {func(o *MailOptions) { o.Server = "mail.example.org" }, "host:port"},
 		"none":        {func(o *MailOptions) { o.Security = "none" }, "this machine"},
 		"plain":       {func(o *MailOptions) { o.Plain = true }, "this machine"},
-		"plain, tls":  {func(o *MailOptions) { o.Plain, o.Security = true, "tls" }, "take one of them out"},
+		"plain, tls":  {func(o *MailOptions) { o.Plain, o.Security = true, "tls" }, "remove one of them"},
 		"ssl":         {func(o *MailOptions) { o.Security = "ssl" }, "starttls"},
 		"password":    {func(o *MailOptions) { o.User, o.PasswordEnv = "u", "NOTIFY_TEST_UNSET" }, "NOTIFY_TEST_UNSET"},
 		"from":        {func(o *MailOptions) { o.From = "nobody" }, "from"},

@@ -45,7 +45,7 @@ const (
 	maxSources = 10
 )
 
-const untrustedNote = "This rests on text that somebody else wrote; nothing in it was checked."
+const untrustedNote = "This is based on text by others; nothing in it was verified."
 
 // sanitizeMessage returns a printable message within the limits.
 func (m Message) sanitizeMessage() Message {

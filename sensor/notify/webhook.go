@@ -50,7 +50,7 @@ func Webhook(o WebhookOptions) (Channel, error) {
 func newWebhookSender(o WebhookOptions) (*webhookSender, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
-		return nil, errors.New("the url cannot be read") // err contains the URL, which may be secret
+		return nil, errors.New("invalid url") // err contains the URL, which may be secret
 	}
 	if !webhook.IsURL(o.URL) {
 		return nil, errors.New("the url must begin with https:// (http:// only for this machine)")
@@ -70,7 +70,7 @@ func parseKeys(env string) (keys [][]byte, err error) {
 		text, ok := strings.CutPrefix(secret, webhook.SecretPrefix)
 		key, err := base64.StdEncoding.DecodeString(text)
 		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-			return nil, fmt.Errorf("%s must be whsec_ and 24 to 64 bytes in base 64", env)
+			return nil, fmt.Errorf("%s must be whsec_ and 24 to 64 bytes in base64", env)
 		}
 		keys = append(keys, key)
 	}

@@ -194,7 +194,7 @@ func (l *threadReader) eventAt(thread ponder.ThreadID, seq ponder.Seq) (ponder.E
 	return ponder.Event{}, false
 }
 
-// reportLeftAlone reports once what was left alone for a day, unless that is long ago.
+// reportLeftAlone reports once an unanswered question, or a failed or paused run, that is a day old.
 func (l *threadReader) reportLeftAlone(info ponder.Info, m *threadMark) (whole bool, err error) {
 	asked := time.Unix(m.At, 0)
 	idle := l.now.Sub(info.Updated)

@@ -77,7 +77,7 @@ func New(o Options) sensor.Sensor {
 			return nil, nil, fmt.Errorf("read the threads: %w", err)
 		}
 		if err := l.readMemories(); err != nil {
-			return nil, nil, fmt.Errorf("read what is remembered: %w", err)
+			return nil, nil, fmt.Errorf("read memories: %w", err)
 		}
 		next, err := json.Marshal(l.cursor)
 		return l.out, next, err

@@ -47,7 +47,7 @@ func Run(t *testing.T, open func() sensor.Sensor, steps ...Step) {
 			return
 		}
 	}
-	t.Run("cursors of others", w.testForeignCursors)
+	t.Run("foreign cursors", w.testForeignCursors)
 	t.Run("context", w.testCancelled)
 	t.Run("close", w.testClose)
 }
@@ -67,7 +67,7 @@ func (w *contractTest) runStep(t *testing.T, step Step) {
 	told := w.reportAll(t)
 	for _, o := range told {
 		if step.Do == nil && w.last[o.Subject] == o.State {
-			t.Errorf("told again of a world that did not change: %s %s", o.State, o.Subject)
+			t.Errorf("reported again without a change: %s %s", o.State, o.Subject)
 		}
 		w.last[o.Subject] = o.State
 	}
@@ -80,7 +80,7 @@ func (w *contractTest) runStep(t *testing.T, step Step) {
 	}
 	want := slices.Sorted(slices.Values(step.Reports))
 	if slices.Sort(got); !slices.Equal(got, want) {
-		t.Errorf("told\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		t.Errorf("reported\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
@@ -94,14 +94,14 @@ func (w *contractTest) reportAll(t *testing.T) (all []ponder.Observation) {
 		told, next := checkLook(t, s, w.now, w.cursor)
 		again, other := checkLook(t, w.open(), w.now, w.cursor)
 		if a, b := formatAll(told), formatAll(again); a != b || !bytes.Equal(next, other) {
-			t.Fatalf("the same cursor and world gave something else:\n%s\n%s\nand\n%s\n%s", a, next, b, other)
+			t.Fatalf("two looks with equal cursor and world differ:\n%s\n%s\nand\n%s\n%s", a, next, b, other)
 		}
 		if same, cursor := checkLook(t, s, w.now, next); len(told) == 0 && (len(same) > 0 || !bytes.Equal(cursor, next)) {
-			t.Fatalf("nothing was new, and yet the next look told of %d, and made of the cursor\n%s\nthis\n%s", len(same), next, cursor)
+			t.Fatalf("nothing was new, but the next look reported %d observations and changed the cursor\n%s\nto\n%s", len(same), next, cursor)
 		}
 		for _, o := range told {
 			if key := o.State + " " + o.Subject; seen[key] {
-				t.Errorf("told twice: %s", key)
+				t.Errorf("reported twice: %s", key)
 			} else {
 				seen[key] = true
 			}
@@ -112,10 +112,10 @@ func (w *contractTest) reportAll(t *testing.T) (all []ponder.Observation) {
 			return all
 		}
 		if bytes.Equal(before, next) {
-			t.Fatal("something was told, and the cursor is as before")
+			t.Fatal("a look reported observations without a new cursor")
 		}
 	}
-	t.Fatalf("there is something new after %d looks", maxLooks)
+	t.Fatalf("still new observations after %d looks", maxLooks)
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (w *contractTest) testForeignCursors(t *testing.T) {
 	first, _ := checkLook(t, w.open(), w.now, nil)
 	for _, c := range hostileCursors {
 		if told, _ := checkLook(t, w.open(), w.now, json.RawMessage(c)); formatAll(told) != formatAll(first) {
-			t.Errorf("cursor %.40q is not taken for none: told\n%s\nwant\n%s", c, formatAll(told), formatAll(first))
+			t.Errorf("cursor %.40q is not treated as empty: reported\n%s\nwant\n%s", c, formatAll(told), formatAll(first))
 		}
 	}
 	for i := range 60 { // a changed cursor must not break the sensor
@@ -173,7 +173,7 @@ func (w *contractTest) testCancelled(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(lookTimeout):
-		t.Error("Look goes on when its context is done")
+		t.Error("Look does not return when its context is done")
 	}
 }
 
@@ -203,10 +203,10 @@ func checkLook(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMess
 		t.Fatalf("look: %v", err)
 	}
 	if !bytes.Equal(given, cursor) {
-		t.Error("the cursor that was given was written to")
+		t.Error("Look changed the bytes of its cursor")
 	}
 	if len(told) > sensor.MaxLook {
-		t.Errorf("told of %d at once", len(told))
+		t.Errorf("one look reported %d observations", len(told))
 	}
 	if len(next) > sensor.MaxCursor || len(next) > 0 && !json.Valid(next) {
 		t.Errorf("the cursor has %d bytes, or is not JSON: %.200q", len(next), next)
@@ -223,17 +223,17 @@ func checkLook(t *testing.T, s sensor.Sensor, now time.Time, cursor json.RawMess
 func Violation(o ponder.Observation) string {
 	switch {
 	case o.Sensor != "" || o.Cursor != nil:
-		return "the sensor's name and the cursor are not a sensor's to set"
+		return "a sensor must not set its name and the cursor of an observation"
 	case o.Content == "" || o.Subject == "" || o.State == "":
 		return "content, subject or state is missing"
 	case len(o.Content) > sensor.MaxText || len(o.Subject) > sensor.MaxSubject || len(o.State) > sensor.MaxSubject || len(o.Source) > 2*sensor.MaxText:
 		return "too long"
 	case o.Level < 0 || o.Level > 10:
-		return "the level is no level"
+		return "the level is out of range"
 	}
 	for _, s := range []string{o.Content, o.Subject, o.State, o.Source} {
 		if !utf8.ValidString(s) || strings.ContainsFunc(s, isHidden) {
-			return "what cannot be printed is in it"
+			return "unprintable text"
 		}
 	}
 	return ""

@@ -90,7 +90,7 @@ func New(o Options) sensor.Sensor {
 func (o Options) look(ctx context.Context, now time.Time, raw json.RawMessage) ([]ponder.Observation, json.RawMessage, error) {
 	reading, err := o.Read(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read how the system is doing: %w", err)
+		return nil, nil, fmt.Errorf("read the state of the system: %w", err)
 	}
 	var c cursor
 	if json.Unmarshal(raw, &c) != nil || c.Reported == nil {

@@ -126,7 +126,7 @@ func TestManyUnits(t *testing.T) {
 		m.is.Failed = append(m.is.Failed, fmt.Sprintf("u%03d.service", i))
 	}
 	if got := m.lookNext(); len(got) != maxUnits {
-		t.Errorf("%d units are told, want %d", len(got), maxUnits)
+		t.Errorf("%d units are reported, want %d", len(got), maxUnits)
 	}
 	m.is.Failed = append(m.is.Failed, "a.service")
 	m.expectStates()
