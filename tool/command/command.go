@@ -56,17 +56,17 @@ const Reason = "reason"
 func New(o Options) (ponder.Tool, error) {
 	switch {
 	case len(o.Command) == 0 || o.Command[0] == "":
-		return ponder.Tool{}, errors.New("command is missing: the program and its arguments")
+		return ponder.Tool{}, errors.New("command is missing; set the program and its arguments")
 	case strings.TrimSpace(o.Doc) == "":
-		return ponder.Tool{}, errors.New("doc is missing: what it does, and when to use it")
+		return ponder.Tool{}, errors.New("doc is missing; describe the tool, and when to use it")
 	case len(o.Args) > MaxArgs:
-		return ponder.Tool{}, fmt.Errorf("args has %d names, and may have %d", len(o.Args), MaxArgs)
+		return ponder.Tool{}, fmt.Errorf("args has %d names; the limit is %d", len(o.Args), MaxArgs)
 	case o.Stdin && len(o.Args) == 0:
 		return ponder.Tool{}, errors.New("stdin needs a name in args")
 	}
 	for i, name := range o.Args {
 		if !isName(name) || name == Reason || slices.Contains(o.Args[:i], name) {
-			return ponder.Tool{}, fmt.Errorf("args: %.40q is no name of its own: small letters, digits and _, at most 40, and not %s", name, Reason)
+			return ponder.Tool{}, fmt.Errorf("args: invalid or duplicate name %.40q; use at most 40 small letters, digits and _, and not %s", name, Reason)
 		}
 	}
 	if o.Limit <= 0 || o.Limit > MaxTime {

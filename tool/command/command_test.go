@@ -58,7 +58,7 @@ func TestUse(t *testing.T) {
 		{name: "environment", o: Options{Env: []string{"PONDER_OTHER"}}, script: `echo "[$PONDER_KEY]"`, want: "[]"},
 		{name: "status", script: "echo no disk >&2; exit 3", fails: "act failed (exit status 3). no disk"},
 		{name: "too long", o: Options{Limit: 100 * time.Millisecond}, script: "sleep 100", fails: "not done after 100ms"},
-		{name: "no program", o: Options{Command: []string{"/no/such/program", "geheim"}}, fails: "there is no such program"},
+		{name: "no program", o: Options{Command: []string{"/no/such/program", "geheim"}}, fails: "no such program"},
 		{name: "refused", o: Options{Before: func(context.Context) error { return errors.New("enough for today") }}, script: "echo run", fails: "enough for today"},
 	}
 	for _, tt := range tests {

@@ -104,7 +104,7 @@ func (l *link) connect() {
 func (l *link) storeResult(session *serverSession, list toolList, err error) {
 	if err != nil {
 		if l.err == nil && !l.closed {
-			logWarning(l.Name, "cannot be reached: its tools are missing", err)
+			logWarning(l.Name, "cannot be reached; its tools are missing", err)
 		}
 		l.err = err
 		l.pause = min(max(firstPause, 2*l.pause), maxPause)
@@ -211,7 +211,7 @@ func (l *link) handleEnd(session *serverSession, err error) {
 	}
 	l.session = nil
 	if !l.closed {
-		logWarning(l.Name, "has ended the session: it is connected to again when it is wanted", l.cleanError(err))
+		logWarning(l.Name, "ended the session; the next use reconnects", l.cleanError(err))
 	}
 }
 
@@ -287,7 +287,7 @@ func (l *link) currentReport() Report {
 	defer l.mu.Unlock()
 	r := Report{Name: l.Name, Identity: l.list.Identity, Tools: slices.Clone(l.list.Tools), LeftOut: slices.Clone(l.list.LeftOut), Err: l.err}
 	if l.ready != nil {
-		r.Err = errors.New("it has not answered yet")
+		r.Err = errors.New("no answer yet")
 	}
 	return r
 }

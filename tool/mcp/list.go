@@ -51,7 +51,7 @@ func (l *link) listTools(ctx context.Context, session *serverSession) (list tool
 			return session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		}, func(*sdk.ListToolsResult) { l.dropSession(session) })
 		if err != nil {
-			return list, fmt.Errorf("it does not say what tools it has: %w", err)
+			return list, fmt.Errorf("list its tools: %w", err)
 		}
 		for _, t := range r.Tools {
 			if seen++; seen > maxListed {
@@ -76,11 +76,11 @@ func (l *link) addTool(list *toolList, t *sdk.Tool, sum *int) {
 	switch {
 	case err != nil:
 	case len(list.Tools) == MaxTools:
-		err = fmt.Errorf("more than %d tools: name those that are wanted with tools", MaxTools)
+		err = fmt.Errorf("more than %d tools; select some with the setting tools", MaxTools)
 	case *sum+len(made.Schema) > MaxSchemas:
-		err = errors.New("the schemas of all tools are too long: name those that are wanted with tools")
+		err = errors.New("the schemas of all tools are too long; select some with the setting tools")
 	case slices.ContainsFunc(list.Tools, func(o Tool) bool { return o.Name == made.Name }):
-		err = errors.New("another has its name")
+		err = errors.New("another tool has this name")
 	}
 	if err == nil {
 		*sum += len(made.Schema)
@@ -93,11 +93,11 @@ func (l *link) addTool(list *toolList, t *sdk.Tool, sum *int) {
 // newTool returns the tool for a tool of the server.
 func (l *link) newTool(t *sdk.Tool) (Tool, error) {
 	if t.Name == "" || len(t.Name) > maxServerName {
-		return Tool{}, fmt.Errorf("its name is not of 1 to %d bytes", maxServerName)
+		return Tool{}, fmt.Errorf("its name must have 1 to %d bytes", maxServerName)
 	}
 	name := nameOf(l.Name, t.Name)
 	if containsFold(l.config.Taken, name) {
-		return Tool{}, fmt.Errorf("%s is a tool of Ponder's own: give the server another name", name)
+		return Tool{}, fmt.Errorf("Ponder has a tool %s; give the server another name", name)
 	}
 	schema, err := schemaOf(t.InputSchema)
 	if err != nil {
@@ -155,18 +155,18 @@ func schemaOf(schema any) (json.RawMessage, error) {
 	}
 	object, ok := schema.(map[string]any)
 	if !ok {
-		return nil, errors.New("its schema is no object")
+		return nil, errors.New("its schema is not an object")
 	}
 	switch object["type"] {
 	case nil:
 		object["type"] = "object"
 	case "object":
 	default:
-		return nil, errors.New("its input is no object")
+		return nil, errors.New("its input is not an object")
 	}
 	clean, ok := cleanValue(object, 0).(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("its schema is deeper than %d", maxDepth)
+		return nil, fmt.Errorf("its schema is nested more than %d deep", maxDepth)
 	}
 	delete(clean, "$schema")
 	delete(clean, "$id")

@@ -324,7 +324,7 @@ func TestCannotBeReached(t *testing.T) {
 		want string
 	}{
 		{dead, "it printed: no key for …"},
-		{Server{Name: "s", Command: []string{"/no/such/program", "geheim"}}, "there is no such program"},
+		{Server{Name: "s", Command: []string{"/no/such/program", "geheim"}}, "no such program"},
 		{Server{Name: "s", URL: "http://127.0.0.1:1/?key=geheim", Header: map[string]string{"Authorization": "Bearer geheimgeheim"}}, "refused"},
 	} {
 		p := openPool(t, Config{Servers: []Server{tt.s}})

@@ -44,7 +44,7 @@ func (l *link) webTransport() transport {
 		Transport: headerTransport{via, l.Header},
 		// A redirect would send secrets to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("it redirects to another address: configure that one if you trust it")
+			return errors.New("the server redirects to another address; configure that one if you trust it")
 		},
 	}
 	return transport{&sdk.StreamableClientTransport{Endpoint: l.URL, HTTPClient: client, MaxEventSize: MaxMessage}, func() {}, func() string { return "" }}
@@ -63,7 +63,7 @@ func (g headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := g.via.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the server: %w", err)
+		return nil, fmt.Errorf("send the request: %w", err)
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // a stream has a limit for each event
 		resp.Body = limitio.ReadCloser(resp.Body, MaxMessage, errTooLong)
@@ -71,7 +71,7 @@ func (g headerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-var errTooLong = fmt.Errorf("what it said is longer than %d MB", MaxMessage>>20)
+var errTooLong = fmt.Errorf("the answer is longer than %d MB", MaxMessage>>20)
 
 // secretTexts returns texts that must not appear in results and errors.
 func (l *link) secretTexts() (list []string) {

@@ -20,7 +20,7 @@ import (
 const maxSilent = 2
 
 // errFailed is the error of a tool that gives no reason.
-var errFailed = errors.New("the tool failed and does not say why")
+var errFailed = errors.New("the tool failed without a reason")
 
 // useTool uses a tool of the server. If the session ends during the call of a read-only tool,
 // use calls it again.
@@ -159,7 +159,7 @@ func (l *link) cleanError(err error) error {
 		return nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("it does not answer")
+		return errors.New("no answer")
 	}
 	var address *url.Error
 	says := err.Error()

@@ -134,7 +134,7 @@ func (t *Templates) Rules(names ...string) (string, error) {
 		case err != nil:
 			return "", err
 		case !ok:
-			return "", fmt.Errorf("there is no template %.64q: there are %s", name, strings.Join(t.Names(), ", "))
+			return "", fmt.Errorf("template %.64q does not exist; use one of %s", name, strings.Join(t.Names(), ", "))
 		case slices.Contains(seen, name):
 			continue
 		}

@@ -114,9 +114,9 @@ func TestTemplates(t *testing.T) {
 		t.Errorf("%v: %s", err, cmp.Diff(want, got))
 	}
 	for name, want := range map[string]string{
-		"nothing": `there is no template "nothing": there are code-analysis, cooking, financial-reasoning, hr-data, security-assessment`,
+		"nothing": `template "nothing" does not exist; use one of code-analysis, cooking, financial-reasoning, hr-data, security-assessment`,
 		"large":   "large.md: more than 16384 bytes", "binary": "binary.md: not text in UTF-8", "empty": "empty.md: it is empty", "folder": "folder.md: not a file",
-		"Bad Name": "its name may have small letters, digits and hyphens", "../x": `there is no template "../x"`, "notes": `there is no template "notes"`,
+		"Bad Name": "its name may have small letters, digits and hyphens", "../x": `template "../x" does not exist`, "notes": `template "notes" does not exist`,
 	} {
 		if _, err := all.Rules(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)

@@ -101,7 +101,7 @@ func TestReadInternal(t *testing.T) {
 		return n
 	}
 	if got := []int{count("chat"), count(""), count("deep")}; !slices.Equal(got, []int{0, 0, 3}) {
-		t.Errorf("%v thoughts are shown to chat, nobody and deep", got)
+		t.Errorf("%v thoughts are shown to chat, no mode and deep", got)
 	}
 }
 
