@@ -43,7 +43,7 @@ func TestSteerFlags(t *testing.T) {
 		{name: "escapes", line: "--correct=red\x1b[31m  and\nmore", want: []string{"correct red and more "}},
 		{name: "not answer now", line: "--answer-now=false"},
 		{name: "no more than no limit", line: "--tokens=+1k", err: "no such limit"},
-		{name: "no question", line: "--drop=q7", err: `no question "q7": not explored yet are q1`},
+		{name: "no question", line: "--drop=q7", err: `no question "q7": open questions: q1`},
 		{name: "no priority", line: "--rank=q1=12", err: "no priority"},
 		{name: "no id", line: "--rank==3", err: "is empty"},
 		{name: "priority of nothing", line: "--drop=q1|--priority=3", err: "stands behind"},

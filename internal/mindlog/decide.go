@@ -40,9 +40,9 @@ func Resolve(ctx context.Context, a *app.App, what string, now time.Time) (row R
 	case len(said.Content) < 3:
 		return row, nil, app.Invalidf("text", "%w, and a topic has at least 3 letters", err)
 	case !subconscious.IsTopic(said.Content):
-		return row, nil, app.Invalidf("text", "%q says too little: write what it is about, as in \"the invoice of the printer\"", textkit.Truncate(said.Content, 20))
+		return row, nil, app.Invalidf("text", "%q is too vague; name the topic, as in \"the invoice of the printer\"", textkit.Truncate(said.Content, 20))
 	case len(said.Content) > maxTopic:
-		return row, nil, app.Invalidf("text", "the topic has %s bytes, and may have %s", textkit.Number(len(said.Content)), textkit.Number(maxTopic))
+		return row, nil, app.Invalidf("text", "the topic has %s bytes; the limit is %s", textkit.Number(len(said.Content)), textkit.Number(maxTopic))
 	default:
 		said.Ref = m.sameAs(said.Content, now)
 	}
@@ -97,11 +97,11 @@ func Rollback(ctx context.Context, a *app.App, tick int) (Row, error) {
 	}
 	before, ok := m.stateBefore(tick)
 	if !ok {
-		return Row{}, app.Invalidf("tick", "there is no tick %d: the newest is %d", tick, m.Internal.Tick)
+		return Row{}, app.Invalidf("tick", "tick %d does not exist; the newest is %d", tick, m.Internal.Tick)
 	}
 	state, err := json.Marshal(before)
 	if err != nil {
-		return Row{}, fmt.Errorf("go back to before tick %d: %w", tick, err)
+		return Row{}, fmt.Errorf("roll back to before tick %d: %w", tick, err)
 	}
 	return appendResolved(ctx, a, ponder.Resolution{Content: fmt.Sprintf("to before tick %d", tick), Ref: strconv.Itoa(tick), As: asRolledBack, State: state})
 }
@@ -125,7 +125,7 @@ func appendResolved(ctx context.Context, a *app.App, said ponder.Resolution) (Ro
 	defer store.Close()
 	events, err := store.Append(ctx, app.MindID(), 0, ponder.Event{Body: said})
 	if err != nil {
-		return Row{}, fmt.Errorf("tell the subconscious: %w", err)
+		return Row{}, fmt.Errorf("send to the subconscious: %w", err)
 	}
 	return userRow(events[0], said), nil
 }

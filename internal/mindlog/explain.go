@@ -73,9 +73,9 @@ func (m *Log) Find(name string, now time.Time) (Entry, error) {
 	case 1:
 		return all[found[0]], nil
 	case 0:
-		return Entry{}, app.NotFoundf("entry_id", "there is no entry %q", textkit.Truncate(textkit.OneLine(name), 40))
+		return Entry{}, app.NotFoundf("entry_id", "entry %q does not exist", textkit.Truncate(textkit.OneLine(name), 40))
 	}
-	return Entry{}, app.Invalidf("", "%q is the beginning of several ids (%s): write more of it", textkit.Truncate(textkit.OneLine(name), 20), textkit.Truncate(strings.Join(found, ", "), 60))
+	return Entry{}, app.Invalidf("", "ambiguous id prefix %q (%s); add more characters", textkit.Truncate(textkit.OneLine(name), 20), textkit.Truncate(strings.Join(found, ", "), 60))
 }
 
 func looksLikeEntry(word string) bool {
@@ -203,7 +203,7 @@ func (r Reason) lineText() string {
 			text += " [" + r.Source + "]"
 		}
 		if r.Untrusted {
-			text += " (others wrote of it)"
+			text += " (from text by others)"
 		}
 		return text
 	case "finding":

@@ -142,7 +142,7 @@ func (r Row) Said() string {
 
 func (r Row) costText() string {
 	if r.Calls == 0 {
-		return "no model asked"
+		return "no model called"
 	}
 	calls := textkit.Count(r.Calls, "call", "calls")
 	if r.Broken > 0 {
@@ -161,7 +161,7 @@ func ranText(r subconscious.RoleOutcome) string {
 	}
 	switch {
 	case r.WithoutModel && r.Failed != "":
-		text += ", by rules, for " + r.Failed
+		text += ", by rules because of " + r.Failed
 	case r.WithoutModel:
 		text += ", by rules"
 	case r.Failed != "":
@@ -207,7 +207,7 @@ func (e Escalation) text() string {
 		b.WriteString(d.text())
 	}
 	for _, channel := range slices.Sorted(maps.Keys(e.Delivered)) {
-		fmt.Fprintf(&b, "    %s, told by %s\n", e.Delivered[channel].Local().Format(time.TimeOnly), textkit.OneLine(channel))
+		fmt.Fprintf(&b, "    %s, sent by %s\n", e.Delivered[channel].Local().Format(time.TimeOnly), textkit.OneLine(channel))
 	}
 	return b.String()
 }
@@ -264,10 +264,10 @@ func indentLines(text string) string {
 
 func observationText(at string, ev ponder.Event, b ponder.Observation) string {
 	if channel, sent := deliveredBy(b); sent {
-		return fmt.Sprintf("%s  told by %s\n", at, textkit.OneLine(channel))
+		return fmt.Sprintf("%s  sent by %s\n", at, textkit.OneLine(channel))
 	}
 	if channel, failed := strings.CutSuffix(b.State, ":failed"); failed && b.Sensor == app.DeliverySensor {
-		return fmt.Sprintf("%s  could not be told by %s: %s\n", at, textkit.OneLine(channel), textkit.OneLine(b.Content))
+		return fmt.Sprintf("%s  could not be sent by %s: %s\n", at, textkit.OneLine(channel), textkit.OneLine(b.Content))
 	}
 	if ev.Internal || b.Content == "" {
 		return ""
@@ -285,7 +285,7 @@ func ExtractiveText(m config.Mind, r mindrunner.Report) string {
 	if m.Dollars() > 0 {
 		text += ", " + report.Dollars(max(0, m.Dollars()-r.Spent.Money.USD()))
 	}
-	return "by rules alone: the next call might not fit in what a day may cost (" + text + ", less what is at work)"
+	return "by rules alone: the next call might exceed the daily limits (" + text + ", minus calls in flight)"
 }
 
 // TickText describes the result of a tick beyond its events.
@@ -295,7 +295,7 @@ func TickText(r mindrunner.Report) string {
 		parts = append(parts, "no tick: "+r.Why)
 	}
 	if r.Decided > 0 && !r.Ran {
-		parts = append(parts, textkit.Count(r.Decided, "escalation", "escalations")+" of before decided")
+		parts = append(parts, textkit.Count(r.Decided, "escalation", "escalations")+" of earlier ticks decided")
 	}
 	if r.Unsent > 0 {
 		parts = append(parts, textkit.Count(r.Unsent, "message", "messages")+" could not be sent, and will be tried again")

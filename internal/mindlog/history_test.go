@@ -22,8 +22,8 @@ func TestFindEntry(t *testing.T) {
 	}}}}
 	for _, tt := range []struct{ name, want, err string }{
 		{"e2", "e2", ""}, {"E12", "e12", ""}, {"e1", "e1", ""}, {"e3", "e30", ""},
-		{"e", "", "the beginning of several ids (e12, e2)"}, {"", "", "there is no entry"}, {"x", "", "there is no entry"},
-		{"\x1b[31me9", "", "there is no entry"},
+		{"e", "", "(e12, e2); add more characters"}, {"", "", "does not exist"}, {"x", "", "does not exist"},
+		{"\x1b[31me9", "", "does not exist"},
 	} {
 		e, err := m.Find(tt.name, at)
 		switch {
@@ -87,7 +87,7 @@ func TestReportText(t *testing.T) {
 func TestExtractiveText(t *testing.T) {
 	m := config.Mind{TokensPerDay: new(1000), CostPerDay: new(0.01)}
 	r := mindrunner.Report{Ran: true, WithoutModel: true, Spent: ponder.Cost{Calls: 1, Tokens: 900, Money: 3000}}
-	if got := ExtractiveText(m, r); !strings.Contains(got, "might not fit") || !strings.Contains(got, "left today: 100 tokens") {
+	if got := ExtractiveText(m, r); !strings.Contains(got, "might exceed") || !strings.Contains(got, "left today: 100 tokens") {
 		t.Errorf("%q", got)
 	}
 	m.TokensPerDay = new(0)

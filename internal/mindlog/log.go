@@ -20,7 +20,7 @@ import (
 )
 
 // ErrNone means that no subconscious exists yet.
-var ErrNone = app.Invalidf("", "the subconscious has not begun")
+var ErrNone = app.Invalidf("", "the subconscious has not started")
 
 type Log struct {
 	subconscious.View
@@ -157,7 +157,7 @@ func (d Action) text() string {
 	case d.Failed:
 		text = d.At.Local().Format(time.TimeOnly) + ", failed to do " + textkit.OneLine(d.Tool) + ": " + d.Outcome
 	case d.Outcome == "":
-		text += ", and it is not known what came of it"
+		text += ", result unknown"
 	default:
 		text += ": " + d.Outcome
 	}
@@ -190,7 +190,7 @@ func (m *Log) noteFailure(ev ponder.Event, o ponder.Observation) {
 func (m *Log) Unsent(now time.Time) (lines []string) {
 	for _, channel := range slices.Sorted(maps.Keys(m.failures)) {
 		f := m.failures[channel]
-		lines = append(lines, textkit.OneLine(fmt.Sprintf("%s could not tell you, %s: %s", channel, textkit.Ago(f.at, now), f.why)))
+		lines = append(lines, textkit.OneLine(fmt.Sprintf("%s could not deliver a message, %s: %s", channel, textkit.Ago(f.at, now), f.why)))
 	}
 	return lines
 }

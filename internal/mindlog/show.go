@@ -52,16 +52,16 @@ func (s Snapshot) Cooldown(cooldown config.Duration) string { return s.log.Coold
 func (m *Log) headText(now time.Time) string {
 	switch {
 	case m.Last.IsZero() && m.Open:
-		return "no tick yet, the first is at work\n\n"
+		return "no tick yet, the first is running\n\n"
 	case m.Last.IsZero():
 		return "no tick yet\n\n"
 	}
 	text := fmt.Sprintf("tick %d, %s", m.Internal.Tick, textkit.Ago(m.Last, now))
 	if m.Open {
-		text += ", another at work"
+		text += ", another is running"
 	}
 	if calls := m.Spent.Calls; calls > 0 {
-		text += fmt.Sprintf("; in all %s, %s", textkit.Count(calls, "call", "calls"), SpentText(m.Spent.Tokens, m.Spent.Money.USD()))
+		text += fmt.Sprintf("; total %s, %s", textkit.Count(calls, "call", "calls"), SpentText(m.Spent.Tokens, m.Spent.Money.USD()))
 	}
 	if back := m.Internal.Rollback; !back.At.IsZero() {
 		text += fmt.Sprintf("; rolled back to before tick %d, %s", back.Tick, textkit.Ago(back.At, now))
@@ -100,7 +100,7 @@ func entriesText(s subconscious.State, now time.Time) string {
 		}
 	}
 	if n == 0 {
-		return "Nothing is on its mind.\n"
+		return "The subconscious has no entries.\n"
 	}
 	return b.String()
 }
@@ -120,7 +120,7 @@ func aboutText(about subconscious.EntryMetadata, e subconscious.Entry, now time.
 	}
 	parts = append(parts, "seen "+textkit.Ago(e.LastSeen, now))
 	if about.Untrusted {
-		parts = append(parts, "rests on what others wrote")
+		parts = append(parts, "based on text by others")
 	}
 	return " (" + textkit.OneLine(strings.Join(parts, "; ")) + ")"
 }
@@ -169,7 +169,7 @@ func (m *Log) waitingText() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "Not looked at yet: " + strings.Join(parts, ", ") + "\n"
+	return "Pending observations: " + strings.Join(parts, ", ") + "\n"
 }
 
 // waitingFor is how long deliveries are retried.
@@ -221,6 +221,6 @@ func (m *Log) quietText(channels []string, quiet config.Hours, now time.Time) st
 		}
 	}
 	_, to := quiet.Ends()
-	return fmt.Sprintf("quiet hours (mind.quiet = %s): until %02d:%02d, %s to be told by %s; what has importance %d or more and is not of strangers is told at once",
+	return fmt.Sprintf("quiet hours (mind.quiet = %s) until %02d:%02d: %s for %s; messages of importance %d or more from trusted sources are sent at once",
 		quiet, int(to.Hours())%24, int(to.Minutes())%60, textkit.Count(waiting, "message waits", "messages wait"), strings.Join(names, ", "), mindrunner.Urgent)
 }

@@ -104,7 +104,7 @@ var shortOrders = map[ponder.SteerOp]ponder.SteerOp{"rank": ponder.RankQuestion,
 // Check checks requests without a session. It returns [Errors] or nil.
 func Check(list []Request) error {
 	if len(list) == 0 {
-		return Errors{{Field: fieldOrder, Message: "there is no command: say what to do, such as add_question, correct or answer_now"}}
+		return Errors{{Field: fieldOrder, Message: "command missing; use one such as add_question, correct or answer_now"}}
 	}
 	var wrong Errors
 	for i, r := range list {
@@ -153,22 +153,22 @@ func (r Request) check() (wrong Errors) {
 	}
 	i := slices.IndexFunc(rules, func(o rule) bool { return o.order == r.Order })
 	if i < 0 {
-		say(fieldOrder, "%q is no command: say what to do, such as add_question, correct or answer_now", textkit.Truncate(textkit.OneLine(string(r.Order)), 20))
+		say(fieldOrder, "unknown command %q; use one such as add_question, correct or answer_now", textkit.Truncate(textkit.OneLine(string(r.Order)), 20))
 		return wrong
 	}
 	o, has := rules[i], r.setFields()
 	for _, field := range o.needs {
 		if !slices.Contains(has, field) {
-			say(field, "it is empty: %s needs it", r.Order)
+			say(field, "value missing; %s needs it", r.Order)
 		}
 	}
 	for _, field := range has {
 		if !slices.Contains(o.needs, field) && !slices.Contains(o.may, field) {
-			say(field, "it is not for %s", r.Order)
+			say(field, "not allowed with %s", r.Order)
 		}
 	}
 	if r.Order == ponder.SetBudget && len(has) == 0 {
-		say(fieldOrder, "it needs a limit: of time, tokens, calls or cost")
+		say(fieldOrder, "limit missing; set time, tokens, calls or cost")
 	}
 	for _, text := range []struct {
 		field, text string
@@ -176,15 +176,15 @@ func (r Request) check() (wrong Errors) {
 	}{{fieldContent, r.Content, MaxText}, {fieldQuestion, r.Question, MaxText}, {fieldSource, r.Source, MaxSource}, {fieldPersona, r.Persona, MaxText}} {
 		switch {
 		case !utf8.ValidString(text.text):
-			say(text.field, "it is not text in UTF-8")
+			say(text.field, "not valid UTF-8")
 		case len(text.text) > text.most:
-			say(text.field, "it has more than %d bytes", text.most)
+			say(text.field, "longer than %d bytes", text.most)
 		case text.field == fieldContent && text.text != "" && r.Order != ponder.SetPersona && !textkit.HasWords(text.text):
-			say(text.field, "it is only punctuation: use words")
+			say(text.field, "only punctuation; use words")
 		}
 	}
 	if r.Priority != 0 && (r.Priority < MinPriority || r.Priority > MaxPriority) {
-		say(fieldPriority, "%d is no priority from %d to %d", r.Priority, MinPriority, MaxPriority)
+		say(fieldPriority, "%d is out of range; use a priority from %d to %d", r.Priority, MinPriority, MaxPriority)
 	}
 	return append(append(wrong, limitErrors(r.Limits)...), limitErrors(r.More)...)
 }
@@ -195,7 +195,7 @@ func CheckLimits(b ponder.Budget) error { return limitErrors(b).asError() }
 func limitErrors(b ponder.Budget) (wrong Errors) {
 	for i, n := range budgetAmounts(b) {
 		if l := limits[i]; n != 0 && (n < l.least || n > l.most) {
-			wrong = append(wrong, &Error{Field: l.field, Message: "it is not from " + l.span})
+			wrong = append(wrong, &Error{Field: l.field, Message: "out of range; use " + l.span})
 		}
 	}
 	return wrong

@@ -162,12 +162,12 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	_, err := steering.ViewOf(v, false).Commands([]steering.Request{{Order: ponder.DropQuestion, Question: "q7"}})
-	if err == nil || !strings.HasSuffix(err.Error(), `no question "q7": not explored yet are q1`) {
+	if err == nil || !strings.HasSuffix(err.Error(), `no question "q7": open questions: q1`) {
 		t.Errorf("an unknown question: %v", err)
 	}
 	v.Session.Usage.Unpriced, v.Session.Model = 1, "p/m"
 	_, err = steering.ViewOf(v, false).Commands([]steering.Request{{Order: ponder.SetBudget, Limits: ponder.Budget{Cost: ponder.Cost{Money: 1}}}})
-	if err == nil || err.Error() != "it cannot be kept: the price of p/m is not known" {
+	if err == nil || err.Error() != "the limit cannot be enforced: the price of p/m is unknown" {
 		t.Errorf("a cost without a price: %v", err)
 	}
 }

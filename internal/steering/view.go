@@ -75,12 +75,12 @@ func (v View) resolveRefs(r *Request) (wrong Errors) {
 		}
 	}
 	if r.Order == ponder.SetPersona && !v.Research {
-		say(fieldPersona, "the session is no research, and has no persona")
+		say(fieldPersona, "only research has a persona")
 	}
 	set, old := budgetAmounts(r.Limits), budgetAmounts(v.Limits)
 	for i, n := range budgetAmounts(r.More) {
 		if n != 0 && old[i] == 0 {
-			say(limits[i].field, "the session has no such limit yet: say how much in all")
+			say(limits[i].field, "the session has no such limit yet; set a total instead")
 		}
 		if n != 0 {
 			set[i] = min(old[i]+n, limits[i].most)
@@ -88,7 +88,7 @@ func (v View) resolveRefs(r *Request) (wrong Errors) {
 	}
 	r.Limits = budgetOf(set)
 	if r.Limits.Money > 0 && v.Unpriced != "" {
-		say(fieldMoney, "it cannot be kept: the price of %s is not known", textkit.Truncate(textkit.OneLine(v.Unpriced), 80))
+		say(fieldMoney, "the limit cannot be enforced: the price of %s is unknown", textkit.Truncate(textkit.OneLine(v.Unpriced), 80))
 	}
 	return wrong
 }
@@ -110,9 +110,9 @@ func (v View) openQuestions() string {
 		}
 	}
 	if open == nil {
-		return "it has none that is open"
+		return "no question is open"
 	}
-	return "not explored yet are " + strings.Join(open, ", ")
+	return "open questions: " + strings.Join(open, ", ")
 }
 
 func (r Request) toSteer() (b ponder.Steer, err error) {

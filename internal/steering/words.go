@@ -49,9 +49,9 @@ func AckText(ack ponder.Event, b ponder.Progress) string {
 	if b.Refused {
 		return fmt.Sprintf("refused at event %d: %s", ack.Seq, textkit.OneLine(b.Content))
 	}
-	line := fmt.Sprintf("since event %d: %s", ack.Seq, textkit.OneLine(b.Content))
+	line := fmt.Sprintf("applied at event %d: %s", ack.Seq, textkit.OneLine(b.Content))
 	if n := len(b.Cancelled); n > 0 {
-		line += fmt.Sprintf("; cancelled in flight: %s", textkit.OneLine(strings.Join(b.Cancelled, ", ")))
+		line += fmt.Sprintf("; cancelled calls in flight: %s", textkit.OneLine(strings.Join(b.Cancelled, ", ")))
 	}
 	return line
 }
