@@ -127,7 +127,7 @@ func (c *Client) sendOnce(ctx context.Context, r call, out any) error {
 		*raw = js
 	case out != nil:
 		if err := json.Unmarshal(js, out); err != nil {
-			return fmt.Errorf("the answer is not what was expected of ponder: %w", err)
+			return fmt.Errorf("read the answer of the server: %w", err)
 		}
 	}
 	return nil
@@ -171,7 +171,7 @@ func (c *Client) newRequest(ctx context.Context, r call) (*http.Request, error) 
 	}
 	req, err := http.NewRequestWithContext(ctx, r.method, target, body)
 	if err != nil {
-		return nil, errors.New("the address of the server is none: write host:port or a URL")
+		return nil, errors.New("the address of the server is invalid; use host:port or a URL")
 	}
 	if r.header != nil {
 		req.Header = r.header.Clone()

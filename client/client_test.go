@@ -148,9 +148,9 @@ func TestUnexpectedAnswers(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"another program", "<html>hello", 200, "not what was expected of ponder"},
-		{"another program refuses", "<html>no", 403, "is the address right?"},
-		{"a redirect", "", 302, "is the address right?"},
+		{"another program", "<html>hello", 200, "read the answer of the server"},
+		{"another program refuses", "<html>no", 403, "check the address"},
+		{"a redirect", "", 302, "check the address"},
 		{"escape sequences", `{"title":"x","detail":"red \u001b[31m\nlines","status":400}`, 400, "red  [31m lines"},
 		{"a title alone", `{"title":"Teapot","status":418}`, 418, "418 I'm a teapot"},
 	} {

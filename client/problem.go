@@ -58,7 +58,7 @@ func problemOf(resp *http.Response) *Problem {
 		Errors []Field `json:"errors"`
 	}
 	if err := json.Unmarshal(js, &doc); err != nil || doc.Detail == "" && doc.Title == "" {
-		p.Detail = fmt.Sprintf("the server answered %d %s, and not as ponder does: is the address right?", p.Status, p.Title)
+		p.Detail = fmt.Sprintf("the answer (%d %s) is not from a Ponder server; check the address", p.Status, p.Title)
 		return p
 	}
 	p.Detail = plainText(doc.Detail)

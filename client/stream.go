@@ -125,7 +125,7 @@ func (f *follower) connectOnce(ctx context.Context) error {
 		return nil
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		return errors.New("the answer is no stream of events: is the address right?")
+		return errors.New("the answer is not an event stream; check the address")
 	}
 	defer func() { f.alive = time.Now() }()
 	quiet := time.AfterFunc(silence, cancel)
@@ -164,19 +164,19 @@ func (f *follower) handleMessage(m message) error {
 	case m.name == "delta":
 		u.Piece = new(Piece)
 		if err := json.Unmarshal(m.data, u.Piece); err != nil {
-			return fmt.Errorf("a piece cannot be read: %w", err)
+			return fmt.Errorf("read a delta: %w", err)
 		}
 	case m.name == "gap":
 		u.Gap = new(Gap)
 		if err := json.Unmarshal(m.data, u.Gap); err != nil {
-			return fmt.Errorf("a gap cannot be read: %w", err)
+			return fmt.Errorf("read a gap: %w", err)
 		}
 		f.seen = u.Gap.After
 	case m.name == "turn":
 		u.Turn, f.over = new(Turn), true
 		if err := json.Unmarshal(m.data, u.Turn); err != nil {
 			f.over = false
-			return fmt.Errorf("the end of a turn cannot be read: %w", err)
+			return fmt.Errorf("read the end of a turn: %w", err)
 		}
 	case m.name == "removed":
 		f.fails, f.ended = 0, true // the next connection reports it
@@ -186,7 +186,7 @@ func (f *follower) handleMessage(m message) error {
 	default:
 		var ev ponder.Event
 		if err := json.Unmarshal(m.data, &ev); err != nil {
-			return fmt.Errorf("an event cannot be read: %w", err)
+			return fmt.Errorf("read an event: %w", err)
 		}
 		if ev.Seq <= f.seen {
 			return nil
