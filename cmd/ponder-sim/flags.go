@@ -21,12 +21,12 @@ type settings struct {
 	pages  []searchtest.Page // pages of the simulated web
 }
 
-const usage = `Ponder-sim is a simulated model server for rehearsing cost, load and failures.
+const usage = `Ponder-sim is a simulated model server for tests of cost, load and failures.
 
 Usage: ponder-sim [flags]
 
 It prints where it listens and how to point ponder at it, and runs until it is
-interrupted. GET /sim/stats counts what was asked; POST /sim/config changes its
+interrupted. GET /sim/stats counts its requests; POST /sim/config changes its
 behaviour while it runs.
 
 Examples:
@@ -48,13 +48,13 @@ Examples:
       a search engine too: SEARXNG_URL=http://ADDRESS/searxng finds the HTML and
       text files of the folder
   ponder-sim --lsa corpus.jsonl
-      the model sim-lsa embeds as one does that knows the collection: a JSON
-      object a line, with title and text
+      fit the embeddings of the model sim-lsa to a collection of texts: one JSON
+      object per line, with title and text
 
 Flags:
 `
 
-var errHelp = errors.New("help was asked for")
+var errHelp = errors.New("help requested")
 
 func parseFlags(args []string, stdout io.Writer) (settings, error) {
 	var s settings
@@ -64,18 +64,18 @@ func parseFlags(args []string, stdout io.Writer) (settings, error) {
 	var failRate float64
 	fs := flag.NewFlagSet("ponder-sim", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&s.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 is any that is free")
+	fs.StringVar(&s.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 is any free port")
 	fs.StringVar(&s.log, "log", "", "append a line of JSON for each request to `file`; - is stdout")
 	fs.StringVar(&script, "script", "", "`file` of answers: a JSON array of lines, or one a line")
-	fs.Uint64Var(&c.Seed, "seed", 1, "`number` that determines answers, delays and failures, with what is asked")
-	fs.StringVar(&c.Key, "key", "", "the only `key` to let in")
-	fs.Func("model", "a `name` that exists; may be repeated (default any)", func(v string) error {
+	fs.Uint64Var(&c.Seed, "seed", 1, "`number` that determines answers, delays and failures, together with the requests")
+	fs.StringVar(&c.Key, "key", "", "accept only this API `key` (default any)")
+	fs.Func("model", "`name` of a model; may be repeated (default any)", func(v string) error {
 		c.Models = append(c.Models, v)
 		return nil
 	})
-	fs.StringVar(&web, "web", "", "answer as search engines do that find the pages in `folder`: /exa, /brave, /tavily, /searxng")
+	fs.StringVar(&web, "web", "", "simulate search engines that find the pages in `folder`: /exa, /brave, /tavily, /searxng")
 	fs.StringVar(&collections, "lsa", "", "fit the embeddings of the model "+llmtest.LSAModel+" to the texts of `files`, separated by commas")
-	fs.IntVar(&dimensions, "lsa-dimensions", 256, "most `dimensions` of "+llmtest.LSAModel)
+	fs.IntVar(&dimensions, "lsa-dimensions", 256, "maximum `dimensions` of "+llmtest.LSAModel)
 	fs.DurationVar(&c.FirstToken.Mean, "latency", 0, "mean `time` to the first token")
 	fs.DurationVar(&c.Token.Mean, "token-delay", 0, "mean `time` between tokens, or chunks if --chunks is set")
 	fs.Func("jitter", "spread of both times as a `share` of the mean: 0.5 or 50%", func(v string) (err error) {
@@ -84,29 +84,29 @@ func parseFlags(args []string, stdout io.Writer) (settings, error) {
 		return err
 	})
 	fs.BoolVar(&c.FirstToken.Lognormal, "lognormal", false, "times have a long tail; --jitter is its sigma")
-	fs.IntVar(&c.Chunks, "chunks", 0, "most pieces an answer streams in (default one for each token)")
-	fs.IntVar(&c.Stretch, "stretch", 1, "answers are this `many` times longer")
-	fs.IntVar(&c.Context, "context", 0, "most `tokens` of a prompt (default any)")
+	fs.IntVar(&c.Chunks, "chunks", 0, "maximum chunks of an answer (default one for each token)")
+	fs.IntVar(&c.Stretch, "stretch", 1, "make answers this `many` times longer")
+	fs.IntVar(&c.Context, "context", 0, "maximum `tokens` of a prompt (default any)")
 	fs.Func("cached", "`share` of prompts reported as read from a cache", func(v string) (err error) {
 		c.Cached, err = parseShare(v, 1)
 		return err
 	})
-	fs.IntVar(&c.PerMinute, "rate", 0, "`requests` a minute; more get 429 (default any)")
-	fs.IntVar(&c.Burst, "burst", 0, "`requests` of the rate that may come at once (default all)")
-	fs.IntVar(&c.Parallel, "parallel", 0, "`requests` at a time; more get 429 (default any)")
-	fs.Func("retry-form", "`how` 429 says when to try again: "+retryForms(), func(v string) error {
+	fs.IntVar(&c.PerMinute, "rate", 0, "maximum `requests` a minute; more get 429 (default any)")
+	fs.IntVar(&c.Burst, "burst", 0, "`requests` of --rate that may come at once (default all)")
+	fs.IntVar(&c.Parallel, "parallel", 0, "maximum concurrent `requests`; more get 429 (default any)")
+	fs.Func("retry-form", "`form` of the retry delay in answers with 429: "+retryForms(), func(v string) error {
 		c.RetryForm = llmtest.RetryForm(v)
 		if !strings.Contains(" "+retryForms()+" ", " "+v+" ") {
 			return fmt.Errorf("choose one of: %s", retryForms())
 		}
 		return nil
 	})
-	fs.DurationVar(&c.RetryAfter.Mean, "retry-after", time.Second, "`time` to wait that random failures name")
-	fs.Func("fail-rate", "`share` of requests that fail, in several ways", func(v string) (err error) {
+	fs.DurationVar(&c.RetryAfter.Mean, "retry-after", time.Second, "`time` to wait in the answers of random failures")
+	fs.Func("fail-rate", "`share` of requests that fail, in different ways", func(v string) (err error) {
 		failRate, err = parseShare(v, 1)
 		return err
 	})
-	fs.Func("behaviour", "`name[=share]` of something that goes wrong; may be repeated; names below", func(v string) error {
+	fs.Func("behaviour", "`name[=share]` of a behaviour; may be repeated; names below", func(v string) error {
 		return addBehaviour(c, v)
 	})
 	if err := fs.Parse(args); err != nil {
@@ -160,7 +160,7 @@ func parseShare(v string, max float64) (float64, error) {
 		f /= 100
 	}
 	if err != nil || !(f >= 0 && f <= max) {
-		return 0, fmt.Errorf("not a share from 0 to %v, such as 0.05 or 5%%", max)
+		return 0, fmt.Errorf("want a share from 0 to %v, such as 0.05 or 5%%", max)
 	}
 	return f, nil
 }
@@ -181,7 +181,7 @@ func addBehaviour(c *llmtest.SimConfig, v string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no behaviour is called %q; --help lists them", name)
+	return fmt.Errorf("unknown behaviour %q; see --help for the list", name)
 }
 
 func setBehaviour(c *llmtest.SimConfig, b llmtest.Behaviour, chance float64) {

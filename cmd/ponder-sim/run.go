@@ -110,7 +110,7 @@ func printAddresses(w io.Writer, base, key string) {
 	} {
 		fmt.Fprintf(w, "  %-10s %s\n", line[0], line[1])
 	}
-	fmt.Fprintf(w, "\nOne of these points ponder at it:\n\n")
+	fmt.Fprintf(w, "\nTo use it from ponder, set one of these:\n\n")
 	fmt.Fprintf(w, "  export OPENAI_BASE_URL=%s/v1 OPENAI_API_KEY=%s PONDER_MODEL_FAST=openai/gpt-5.2 PONDER_MODEL_SLOW=openai/gpt-5.2\n", base, key)
 	fmt.Fprintf(w, "  export ANTHROPIC_BASE_URL=%s/anthropic ANTHROPIC_API_KEY=%s PONDER_MODEL_SLOW=anthropic/claude-opus-4-6\n", base, key)
 	fmt.Fprintf(w, "  export OLLAMA_HOST=%s OLLAMA_API_KEY=%s PONDER_MODEL_FAST=ollama/llama3.1\n\n", base, key)

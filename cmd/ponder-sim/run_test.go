@@ -174,9 +174,9 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{"flag", []string{"--colour"}, exitUsage, "colour"},
 		{"argument", []string{"now"}, exitUsage, `"now"`},
-		{"share", []string{"--fail-rate", "110%"}, exitUsage, "not a share"},
-		{"behaviour", []string{"--behaviour", "sing"}, exitUsage, "--help lists them"},
-		{"behaviour's share", []string{"--behaviour", "hang=often"}, exitUsage, "not a share"},
+		{"share", []string{"--fail-rate", "110%"}, exitUsage, "want a share"},
+		{"behaviour", []string{"--behaviour", "sing"}, exitUsage, "see --help for the list"},
+		{"behaviour's share", []string{"--behaviour", "hang=often"}, exitUsage, "want a share"},
 		{"form", []string{"--retry-form", "loudly"}, exitUsage, "choose one of"},
 		{"latency", []string{"--latency", "soon"}, exitUsage, "latency"},
 		{"missing script", []string{"--script", bad + "x"}, exitUsage, "open script"},
