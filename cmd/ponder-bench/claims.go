@@ -48,9 +48,9 @@ func measureClaims(context.Context) ([]figure, error) {
 		figures = append(figures, figure{Name: "noticed, another " + kind, Value: 100 * float64(m.caught[kind]) / float64(m.changed[kind]), Unit: "%", Goal: 95, Minimum: true})
 	}
 	return append(figures,
-		figure{Name: "changes of claims that were supported", Value: float64(m.changedCount())},
-		figure{Name: "a claim, its quotes read before, p50", Value: 1000 * quantileMillis(m.took, 0.5), Unit: "µs"},
-		figure{Name: "quotes read, of a quote", Value: 1000 * toMillis(m.reading) / float64(m.quotes), Unit: "µs"},
+		figure{Name: "supported claims that were changed", Value: float64(m.changedCount())},
+		figure{Name: "a claim with quotes already read, p50", Value: 1000 * quantileMillis(m.took, 0.5), Unit: "µs"},
+		figure{Name: "reading quotes, per quote", Value: 1000 * toMillis(m.reading) / float64(m.quotes), Unit: "µs"},
 	), nil
 }
 

@@ -66,10 +66,10 @@ func measureConflicts(context.Context) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		{Name: "recall: questions with wrong answers whose conflict is shown", Value: found / asked},
-		{Name: "precision: conflicts shown that have both answers", Value: right / max(1, shown), Goal: 0.9, Minimum: true},
+		{Name: "recall: conflicts shown, of questions with wrong answers", Value: found / asked},
+		{Name: "precision: shown conflicts with both answers", Value: right / max(1, shown), Goal: 0.9, Minimum: true},
 		{Name: "conflicts shown", Value: shown},
-		{Name: "questions without wrong answers that get a conflict", Value: loud / quiet},
+		{Name: "false alarms: conflicts in questions without wrong answers", Value: loud / quiet},
 		{Name: "time of a question", Value: took.Seconds() * 1000 / (asked + quiet), Unit: "ms"},
 	}, nil
 }

@@ -22,7 +22,7 @@ var dataDir = filepath.Join("..", "shared", "data")
 func requireData(parts ...string) (string, error) {
 	path := filepath.Join(append([]string{dataDir}, parts...)...)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("the data of this scenario is not there: %w", err)
+		return "", fmt.Errorf("open the data of this scenario: %w", err)
 	}
 	return path, nil
 }

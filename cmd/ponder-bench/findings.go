@@ -27,7 +27,7 @@ func measureFindingHalves(context.Context) ([]figure, error) {
 			figure{Name: half.name + ": pairs", Value: m.pairs},
 			figure{Name: half.name + ": precision", Value: m.right / max(1, m.merged), Goal: findingsMinimum, Minimum: true},
 			figure{Name: half.name + ": recall", Value: m.right / max(1, m.same), Goal: findingsMinimum, Minimum: true},
-			figure{Name: half.name + ": nearly the same, with another fact, and merged", Value: m.wrong},
+			figure{Name: half.name + ": merged although one fact differs", Value: m.wrong},
 		)
 	}
 	return figures, nil

@@ -42,7 +42,7 @@ func longSessionScenario(l load) func(context.Context) ([]figure, error) {
 			{Name: "thoughts", Value: float64(thoughts)},
 			{Name: "gap between calls, p50, of the last tenth over the first", Value: late / early, Goal: 1.25},
 			{Name: "gap between calls, p50, of the last tenth", Value: late, Unit: "ms"},
-			{Name: "memory that is added between them", Value: (heap[l.calls-part] - heap[part]) / 1024, Unit: "KiB", Goal: 256},
+			{Name: "memory added between them", Value: (heap[l.calls-part] - heap[part]) / 1024, Unit: "KiB", Goal: 256},
 			{Name: "the longest gap", Value: quantileMillis(gaps, 1), Unit: "ms"},
 		}, nil
 	}

@@ -42,12 +42,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	var lasts time.Duration
-	fs.DurationVar(&lasts, "for", time.Hour, "how `long` what runs by hand alone lasts: name it whole with -only")
-	only := fs.String("only", "", "measure only what has `text` in its name")
-	out := fs.String("json", "", "write the figures to `file` too")
+	fs.DurationVar(&lasts, "for", time.Hour, "`duration` of scenarios that run only on request: give the whole name with -only")
+	only := fs.String("only", "", "measure only scenarios with `text` in the name")
+	out := fs.String("json", "", "write the figures also to `file`")
 	one := fs.String("one", "", "measure one scenario in this process and print JSON (for bench itself)")
-	sim := fs.Bool("sim", false, "be the simulated server (for bench itself)")
-	relay := fs.Bool("relay", false, "be the server that only hands on (for bench itself)")
+	sim := fs.Bool("sim", false, "run the simulated server (for bench itself)")
+	relay := fs.Bool("relay", false, "run the server that only forwards (for bench itself)")
 	profile := fs.String("cpuprofile", "", "write a CPU profile of each scenario to `file`")
 	if err := fs.Parse(args); err != nil {
 		return 2

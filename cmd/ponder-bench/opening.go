@@ -44,12 +44,12 @@ func openingScenario(events int) func(context.Context) ([]figure, error) {
 		}
 		return []figure{
 			{Name: "opened through its checkpoint, p50", Value: whole.open, Unit: "ms", Goal: 100},
-			{Name: "a turn, p50, over one of the short conversation", Value: turns[1] / turns[0], Goal: 1.25},
+			{Name: "a turn, p50, relative to the short conversation", Value: turns[1] / turns[0], Goal: 1.25},
 			{Name: "a turn, p50", Value: turns[1], Unit: "ms"},
-			{Name: "the first turn of a process, p50, over one of the short conversation", Value: whole.turn / short.turn},
+			{Name: "the first turn of a process, p50, relative to the short conversation", Value: whole.turn / short.turn},
 			{Name: "the first turn of a process, p50", Value: whole.turn, Unit: "ms"},
-			{Name: "read from its beginning, over reading the short one", Value: whole.read / short.read},
-			{Name: "read from its beginning", Value: whole.read / 1000, Unit: "s"},
+			{Name: "read from the start, relative to the short one", Value: whole.read / short.read},
+			{Name: "read from the start", Value: whole.read / 1000, Unit: "s"},
 		}, nil
 	}
 }

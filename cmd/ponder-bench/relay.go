@@ -100,7 +100,7 @@ func relayFirstToken(ctx context.Context, relay string, said []llm.Message) (fir
 		}
 	}
 	if first == 0 {
-		err = errors.New("a relay handed nothing on")
+		err = errors.New("a relay forwarded nothing")
 	}
 	return first, llm.Say(llm.Assistant, text.String()), errors.Join(err, lines.Err())
 }

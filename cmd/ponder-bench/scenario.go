@@ -124,11 +124,11 @@ func paceScenario(l load, goal paceGoals) func(context.Context) ([]figure, error
 			{Name: "wall over pure model time", Value: float64(wall) / float64(m.modelTime), Goal: goal.ratio},
 			{Name: "gap between calls, p50", Value: quantileMillis(m.gaps, 0.50), Unit: "ms", Goal: goal.p50},
 			{Name: "gap between calls, p99", Value: quantileMillis(m.gaps, 0.99), Unit: "ms", Goal: goal.p99},
-			{Name: "CPU of a call over one that is kept in a table", Value: float64(used) / float64(m.calls) / float64(kept), Goal: goal.cpu},
+			{Name: "CPU of a call over one stored in a table", Value: float64(used) / float64(m.calls) / float64(kept), Goal: goal.cpu},
 			{Name: "CPU of a call, the client's included", Value: toMillis(used) / float64(m.calls), Unit: "ms"},
 			{Name: "CPU of a bare call, without an engine", Value: toMillis(call), Unit: "ms"},
-			{Name: "CPU of one that is kept in a table, likewise", Value: toMillis(kept), Unit: "ms"},
-			{Name: "memory of a session beside its connection", Value: (grown - bare) / n / 1024, Unit: "KiB", Goal: goal.memory},
+			{Name: "CPU of one stored in a table, with the client", Value: toMillis(kept), Unit: "ms"},
+			{Name: "memory of a session, without its connection", Value: (grown - bare) / n / 1024, Unit: "KiB", Goal: goal.memory},
 			{Name: "memory of a connection", Value: bare / n / 1024, Unit: "KiB"},
 			{Name: "calls", Value: float64(m.calls)},
 			{Name: "the disk alone: a durable write of 8 KiB, p50", Value: syncTime(), Unit: "ms"},
@@ -158,7 +158,7 @@ func memoryScenario(l load) func(context.Context) ([]figure, error) {
 		return []figure{
 			{Name: "resident memory with all in a call", Value: rss / (1 << 20), Unit: "MiB", Goal: 1024},
 			{Name: "resident memory, at most", Value: maxResident() / (1 << 20), Unit: "MiB", Goal: 1024},
-			{Name: "until all are in a call", Value: allBusy.Seconds(), Unit: "s"},
+			{Name: "time until all are in a call", Value: allBusy.Seconds(), Unit: "s"},
 			{Name: "gap between calls, p50", Value: quantileMillis(m.gaps, 0.50), Unit: "ms"},
 			{Name: "gap between calls, p99", Value: quantileMillis(m.gaps, 0.99), Unit: "ms"},
 		}, nil

@@ -58,7 +58,7 @@ func startServeSetting(ctx context.Context, c llmtest.SimConfig, set setting) (s
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/ponder")
 	build.Env, build.Stderr = append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
 	if err := build.Run(); err != nil {
-		return nil, fmt.Errorf("build the program: %w", err)
+		return nil, fmt.Errorf("build ponder: %w", err)
 	}
 	sim, stopSim, err := startSim(ctx, c)
 	if err != nil {

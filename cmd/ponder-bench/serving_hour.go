@@ -250,7 +250,7 @@ func (h *mixedLoad) seedMemories(ctx context.Context) error {
 	}
 	var out memoriesResponse
 	if !h.requestJSON(ctx, http.MethodPost, "/api/memory", "["+strings.Join(list, ",")+"]", &out) {
-		return errors.New("nothing is remembered")
+		return errors.New("the memory is empty")
 	}
 	for _, m := range out.Memories {
 		h.memories = append(h.memories, m.ID)

@@ -172,7 +172,7 @@ func (s *serveProcess) checkThreadCount(ctx context.Context, want int) error {
 		return err
 	}
 	if list.Count != want {
-		return errors.New("conversations were not gone on with")
+		return errors.New("a server did not continue its conversations")
 	}
 	return nil
 }

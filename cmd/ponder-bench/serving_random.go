@@ -165,7 +165,7 @@ func (t *tally) responseFigures() (list []figure) {
 	list = []figure{
 		{Name: "answers of 500 and more", Value: float64(t.broken), Goal: zeroGoal},
 		{Name: "requests", Value: float64(t.asked)},
-		{Name: "requests whose sender went away", Value: float64(t.left)},
+		{Name: "requests whose client disconnected", Value: float64(t.left)},
 	}
 	good, refused := 0, 0
 	for status, n := range t.status {

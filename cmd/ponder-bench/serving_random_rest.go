@@ -75,14 +75,14 @@ var keptRows = []string{"ponder_thread", "ponder_usage", "ponder_batch", "serve_
 
 func (h *resourceUsage) compareUsage(before *resourceUsage) []figure {
 	list := []figure{
-		{Name: "goroutines beyond those before", Value: float64(h.goroutines - before.goroutines), Goal: zeroGoal},
-		{Name: "open files beyond those before", Value: float64(h.files - before.files), Goal: zeroGoal},
-		{Name: "until there were no more of both", Value: h.took.Seconds(), Unit: "s"},
+		{Name: "additional goroutines", Value: float64(h.goroutines - before.goroutines), Goal: zeroGoal},
+		{Name: "additional open files", Value: float64(h.files - before.files), Goal: zeroGoal},
+		{Name: "time until both were stable", Value: h.took.Seconds(), Unit: "s"},
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.rows)) {
 		switch {
 		case slices.Contains(keptRows, name):
-			list = append(list, figure{Name: "rows of " + name + ", which are kept", Value: float64(h.rows[name] - before.rows[name])})
+			list = append(list, figure{Name: "rows of " + name + ", which stay", Value: float64(h.rows[name] - before.rows[name])})
 		case name == leasesHeld:
 			list = append(list, figure{Name: name, Value: float64(h.rows[name]), Goal: zeroGoal})
 		}
@@ -92,8 +92,8 @@ func (h *resourceUsage) compareUsage(before *resourceUsage) []figure {
 		fmt.Fprintln(os.Stderr, strings.Join(h.grownStacks(before.profile), "\n"))
 	}
 	return append(list,
-		figure{Name: "rows that are left", Value: float64(left), Goal: zeroGoal},
-		figure{Name: "heap beyond that before", Value: h.heap - before.heap, Unit: "MiB"},
+		figure{Name: "remaining rows", Value: float64(left), Goal: zeroGoal},
+		figure{Name: "additional heap", Value: h.heap - before.heap, Unit: "MiB"},
 		figure{Name: "goroutines before", Value: float64(before.goroutines)},
 		figure{Name: "open files before", Value: float64(before.files)},
 	)
@@ -178,7 +178,7 @@ func (o *owner) deleteObject(ctx context.Context, path string) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusNotFound {
-		return errors.Join(errors.New("something cannot be deleted"), fmt.Errorf("DELETE %s: %w", path, &client.Problem{Status: resp.StatusCode}))
+		return errors.Join(errors.New("some objects cannot be deleted"), fmt.Errorf("DELETE %s: %w", path, &client.Problem{Status: resp.StatusCode}))
 	}
 	return nil
 }

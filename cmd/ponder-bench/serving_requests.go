@@ -59,11 +59,11 @@ func requestScenario(l requestLoad) func(context.Context) ([]figure, error) {
 		}
 		n := float64(len(all))
 		return []figure{
-			{Name: "requests of a second", Value: n / lasted, Goal: 2000, Minimum: true},
+			{Name: "requests per second", Value: n / lasted, Goal: 2000, Minimum: true},
 			{Name: "a request, p50", Value: quantileMillis(all, 0.5), Unit: "ms"},
 			{Name: "a request, p99", Value: quantileMillis(all, 0.99), Unit: "ms"},
 			{Name: "CPU of the server for a request, the session's thinking included", Value: 1000 * toMillis(theirs) / n, Unit: "µs"},
-			{Name: "CPU of who asks", Value: 1000 * toMillis(own) / n, Unit: "µs"},
+			{Name: "CPU of the client", Value: 1000 * toMillis(own) / n, Unit: "µs"},
 			{Name: "bytes of an answer", Value: float64(bytes[0]) / float64(len(took[0]))},
 			{Name: "resident memory of the server", Value: s.residentMemory(), Unit: "MiB"},
 		}, nil

@@ -42,7 +42,7 @@ var measures = []struct{ name, unit, short string }{
 	{"database", "MiB", "database"},
 	{"log of the database", "MiB", "wal"},
 	{"CPU, of one core", "%", "cpu %"},
-	{"requests of a second", "", "requests/s"},
+	{"requests per second", "", "requests/s"},
 	{"load of the machine", "", "load"},
 }
 
@@ -133,7 +133,7 @@ func (h *mixedLoad) compareThirds(list []sample) (figures []figure) {
 	for _, n := range h.failed {
 		failed += n
 	}
-	return append(figures, figure{Name: "samples", Value: float64(len(list))}, figure{Name: "requests that were refused for no reason, or failed", Value: float64(failed)})
+	return append(figures, figure{Name: "samples", Value: float64(len(list))}, figure{Name: "requests refused without reason, or failed", Value: float64(failed)})
 }
 
 // fitSlope returns the least-squares slope of y over x.

@@ -179,9 +179,9 @@ var threadTables = []string{"ponder_thread", "ponder_batch", "ponder_key", "pond
 
 // Names of other counts.
 const (
-	existingThreads = "threads that are there"
-	leasesHeld      = "leases that are held"
-	eventWrites     = "writes with events in them"
+	existingThreads = "threads"
+	leasesHeld      = "held leases"
+	eventWrites     = "writes with events"
 )
 
 // machineLoad returns the load average of the last minute, the context of latencies.

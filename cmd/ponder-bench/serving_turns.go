@@ -90,7 +90,7 @@ func (s *serveProcess) measureFirstToken(ctx context.Context, id, text string) (
 		}
 	}
 	if first == 0 {
-		return 0, errors.New("a turn had no pieces")
+		return 0, errors.New("a turn had no deltas")
 	}
 	return first, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A world is a subject with known answers: facts behind questions. A simulated model knows all of
-// it but states only what it is asked for, see thinker. A seed determines the world.
+// it but states only requested facts, see thinker. A seed determines the world.
 type world struct {
 	seed     uint64
 	question string

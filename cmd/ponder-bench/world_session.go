@@ -80,7 +80,7 @@ func measureMerging(ctx context.Context, list []*world) ([]figure, error) {
 		l, m := w.mergeShares(t.calls, evs)
 		lost, twice = append(lost, l), append(twice, m)
 	}
-	return []figure{meanPercent("session: new facts that were merged away", lost), meanPercent("session: thoughts that say a known fact again", twice)}, nil
+	return []figure{meanPercent("session: new facts lost by merging", lost), meanPercent("session: thoughts that repeat a known fact", twice)}, nil
 }
 
 // mergeShares returns the share of stated facts in no thought, and the share of single-fact thoughts

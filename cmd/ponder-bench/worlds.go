@@ -101,14 +101,14 @@ func (s strategy) budgetFigures(list []*world, outs []outcome, budget int) (figu
 		regrets = append(regrets, o.oracleRegret(list[i]))
 	}
 	figures = append(figures, meanPercent(name("regret"), regrets))
-	share("of what was found, in the answer", func(o outcome) float64 { return o.shown })
+	share("share of the findings in the answer", func(o outcome) float64 { return o.shown })
 	number("calls made", callsMade)
 	number("calls after the last new fact", wastedCalls)
 	if budget == regretBudget {
 		share("calls for questions", func(o outcome) float64 { return float64(o.kinds["questions"]) / float64(o.calls) })
 		share("calls for syntheses", func(o outcome) float64 { return float64(o.kinds["synthesis"]) / float64(o.calls) })
 		share("calls for thoughts that found nothing", func(o outcome) float64 { return float64(o.empty) / float64(o.calls) })
-		share("of them, on a question that was in focus before", func(o outcome) float64 { return float64(o.late) / float64(max(1, o.empty)) })
+		share("of these, on an earlier focus", func(o outcome) float64 { return float64(o.late) / float64(max(1, o.empty)) })
 	}
 	return figures
 }
@@ -121,10 +121,10 @@ func (s strategy) loopFigures(ctx context.Context) (figures []figure, err error)
 		goal float64
 		what func(o outcome) float64
 	}{
-		{"calls until a loop is ended, word for word", func(seed uint64) *world { return loopWorld(seed, styleVerbatim) }, 3, wastedCalls},
-		{"calls until a loop is ended, in other words", func(seed uint64) *world { return loopWorld(seed, styleReworded) }, 3, wastedCalls},
-		{"calls until remarks that claim nothing are ended", func(seed uint64) *world { return loopWorld(seed, styleVague) }, 0, wastedCalls},
-		{"calls of a trivial question that says so", func(seed uint64) *world { return trivialWorld(seed, true) }, 3, callsMade},
+		{"calls until a verbatim loop ends", func(seed uint64) *world { return loopWorld(seed, styleVerbatim) }, 3, wastedCalls},
+		{"calls until a paraphrased loop ends", func(seed uint64) *world { return loopWorld(seed, styleReworded) }, 3, wastedCalls},
+		{"calls until remarks without claims end", func(seed uint64) *world { return loopWorld(seed, styleVague) }, 0, wastedCalls},
+		{"calls of a trivial question that is marked as such", func(seed uint64) *world { return trivialWorld(seed, true) }, 3, callsMade},
 		{"calls of a trivial question", func(seed uint64) *world { return trivialWorld(seed, false) }, 3, callsMade},
 	} {
 		var xs []float64
