@@ -14,9 +14,9 @@ import (
 
 // Errors of [Run] besides the context's and [exec.ExitError].
 var (
-	ErrStart   = errors.New("it cannot be started")
-	ErrMissing = fmt.Errorf("%w: there is no such program or folder: check command and dir", ErrStart)
-	ErrTimeout = errors.New("it took too long")
+	ErrStart   = errors.New("cannot start the program")
+	ErrMissing = fmt.Errorf("%w: no such program or folder; check command and dir", ErrStart)
+	ErrTimeout = errors.New("the program took too long")
 )
 
 // A Spec describes a program to run.

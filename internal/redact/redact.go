@@ -111,7 +111,7 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	if re.MatchString("") {
-		return nil, fmt.Errorf("pattern %q: it matches where nothing is", pattern)
+		return nil, fmt.Errorf("pattern %q: matches the empty text", pattern)
 	}
 	return re, nil
 }

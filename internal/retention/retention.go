@@ -42,7 +42,7 @@ func Parse(text string) (Rule, error) {
 	num, ok := strings.CutSuffix(text, "d")
 	n, err := strconv.Atoi(num)
 	if !ok || err != nil || n < 1 || n > MaxDays {
-		return Rule{}, fmt.Errorf("%.20q is none of keep, discard, and a number of days such as 30d", text)
+		return Rule{}, fmt.Errorf("%.20q is invalid; use keep, discard, or days such as 30d", text)
 	}
 	return Rule{Days: n}, nil
 }

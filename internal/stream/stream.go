@@ -250,7 +250,7 @@ func (h *Hub) awaitGrowth(ctx context.Context, heads <-chan ponder.Seq, look <-c
 		case err != nil:
 			return fmt.Errorf("watch %s: %w", thread, err)
 		case info.Head < seen:
-			return fmt.Errorf("watch %s: it was made anew: %w", thread, ponder.ErrNoThread)
+			return fmt.Errorf("watch %s: the thread was replaced: %w", thread, ponder.ErrNoThread)
 		case info.Head > seen:
 			return nil
 		}

@@ -65,7 +65,7 @@ func (w *Watcher) NextUntil(ctx context.Context, beat <-chan time.Time) ([]Frame
 }
 
 // ErrQuiet says that nothing was new for a while.
-var ErrQuiet = errors.New("nothing has come")
+var ErrQuiet = errors.New("no new frames")
 
 // takeFrames returns the frames of the hub for the watcher. If behind is set, the hub has dropped
 // the next ones. The channel is closed when more is new.

@@ -19,7 +19,7 @@ func Read(r io.Reader) (Transcript, error) {
 		return Transcript{}, err
 	}
 	if len(lines) == 0 {
-		return Transcript{}, errors.New("there is nothing in it")
+		return Transcript{}, errors.New("the file is empty")
 	}
 	head := lines[0]
 	fields, err := head.parseFields()
@@ -63,7 +63,7 @@ func splitLines(r io.Reader) (lines []line, err error) {
 	for num := 1; ; num++ {
 		js, err := readLine(in)
 		if total += len(js); total > MaxBytes {
-			return nil, fmt.Errorf("it is longer than %d MiB", MaxBytes>>20)
+			return nil, fmt.Errorf("longer than %d MiB", MaxBytes>>20)
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, &LineError{num, err}
@@ -75,7 +75,7 @@ func splitLines(r io.Reader) (lines []line, err error) {
 			lines = append(lines, line{num, js})
 		}
 		if len(lines) > MaxEvents+1 || num > maxLines {
-			return nil, fmt.Errorf("it has more than %d events", MaxEvents)
+			return nil, fmt.Errorf("more than %d events", MaxEvents)
 		}
 		if err != nil {
 			return lines, nil //nolint:nilerr // end of file
@@ -88,7 +88,7 @@ func readLine(in *bufio.Reader) (js []byte, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		if js = append(js, part...); len(js) > MaxLine {
-			return nil, fmt.Errorf("it is longer than %d MiB", MaxLine>>20)
+			return nil, fmt.Errorf("longer than %d MiB", MaxLine>>20)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return js, err
@@ -98,15 +98,15 @@ func readLine(in *bufio.Reader) (js []byte, err error) {
 
 func (l line) parseFields() (map[string]json.RawMessage, error) {
 	if !utf8.Valid(l.js) {
-		return nil, errors.New("it is not UTF-8")
+		return nil, errors.New("not valid UTF-8")
 	}
 	var fields map[string]json.RawMessage
 	err := json.Unmarshal(l.js, &fields)
 	switch {
 	case !json.Valid(l.js):
-		return nil, fmt.Errorf("it is not JSON: %w", err)
+		return nil, fmt.Errorf("not JSON: %w", err)
 	case err != nil || fields == nil:
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	return fields, nil
 }
@@ -122,11 +122,11 @@ func hasSeq(l line) bool {
 // parseHeader parses the header. It returns the thread and its ID in the file.
 func parseHeader(fields map[string]json.RawMessage) (t ponder.Thread, id string, err error) {
 	if _, isEvent := fields["event_id"]; isEvent {
-		return t, "", errors.New("it is an event, and the header with thread_id and kind does not come before it")
+		return t, "", errors.New("event before the header with thread_id and kind")
 	}
 	id, ok := jsonText(fields["thread_id"])
 	if !ok || id == "" {
-		return t, "", errors.New("it is no header: it has no thread_id")
+		return t, "", errors.New("not a header: thread_id is missing")
 	}
 	if isID(id) {
 		t.ID = ponder.ThreadID(id)

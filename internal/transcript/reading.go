@@ -91,16 +91,16 @@ func (r *reader) addOwn(l line) error {
 		if _, err := l.parseFields(); err != nil {
 			return err
 		}
-		return errors.New("it has no seq, as the lines before it have")
+		return errors.New("seq is missing; the lines before have one")
 	}
 	next := ponder.Seq(len(r.Events) + 1)
 	read := len(r.Events) - r.Filled
 	room := ponder.Seq(min(baseGaps+gapsPerEvent*(read+1)-r.Filled, MaxEvents-len(r.Events)))
 	switch {
 	case at.Seq < next:
-		return fmt.Errorf("its seq is %d, and that of the event before it %d", at.Seq, next-1)
+		return fmt.Errorf("seq %d is not above the previous seq %d", at.Seq, next-1)
 	case at.Seq-next >= room:
-		return fmt.Errorf("its seq is %d, and there are no events between that and %d", at.Seq, next-1)
+		return fmt.Errorf("seq %d is too far from the previous seq %d", at.Seq, next-1)
 	}
 	ev, err := r.ownEvent(l, at.Seq)
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *reader) preserveFields(ev ponder.Event, fields map[string]json.RawMessa
 		extra[name] = value // lostFields returns unique names
 	}
 	if r.preserved += len(extra); r.preserved > maxPreserved {
-		return ev, fmt.Errorf("there are more than %d fields by now that our events have no place for", maxPreserved)
+		return ev, fmt.Errorf("more than %d unknown fields", maxPreserved)
 	}
 	stored.Extra = extra
 	if _, unknown := stored.Body.(ponder.Unknown); !unknown {

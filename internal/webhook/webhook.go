@@ -40,7 +40,7 @@ func Post(ctx context.Context, client *http.Client, address string, keys [][]byt
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return 0, errors.New("its address cannot be used")
+		return 0, errors.New("the address is not allowed")
 	}
 	at := strconv.FormatInt(now.Unix(), 10)
 	req.Header.Set("Content-Type", "application/json")

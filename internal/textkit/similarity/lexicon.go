@@ -89,7 +89,7 @@ func (l *language) loadLexicon() {
 	l.exact, l.stemmed = map[string]entry{}, map[string][]string{}
 	text, err := files.ReadFile("lexicon/" + l.name + ".txt")
 	if err != nil {
-		panic("same: a table of words is missing: " + err.Error()) // it is embedded
+		panic("similarity: missing word table: " + err.Error()) // it is embedded
 	}
 	lines := strings.Split(string(text), "\n")
 	for _, line := range lines {
