@@ -26,7 +26,7 @@ func TestSteer(t *testing.T) {
 		}
 		for i, one := range results {
 			if one.Outcome != "done" || one.Effect == "" || one.Seq == 0 || one.Order == "" {
-				t.Errorf("wish %d: %+v", i, one)
+				t.Errorf("steer %d: %+v", i, one)
 			}
 		}
 		if s.Budget.Calls != 500 {

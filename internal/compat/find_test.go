@@ -123,7 +123,7 @@ func TestBehind(t *testing.T) {
 		}
 		after, _ := startAndCollect(t, r, behind(fork, "And how old?"))
 		if after.Thread != fork.Thread {
-			t.Errorf("%s goes on with %s", after.ID(), fork.ID())
+			t.Errorf("%s continues %s", after.ID(), fork.ID())
 		}
 		keyed := behind(one, "How blue?")
 		keyed.Key = "k"

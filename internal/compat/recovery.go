@@ -25,7 +25,7 @@ const maxLost = 1000
 func (d *Dispatcher) findLost(ctx context.Context, r *http.Request, a Request) (w Job, found bool, err error) {
 	now := time.Now()
 	if d.Since.IsZero() || now.Sub(d.Since) > retryTime || a.check() != nil {
-		return w, false, nil //nolint:nilerr // what is wrong with it, who begins it says
+		return w, false, nil //nolint:nilerr // the caller that starts it reports the error
 	}
 	if busy, err := d.wasBusy(ctx, a.Owner); err != nil || !busy {
 		return w, false, err

@@ -73,7 +73,7 @@ func TestOnceOverRestart(t *testing.T) {
 				}
 				answered()
 				if three, _, err := sendOnce(t.Context(), again, "body", "", a); err != nil || three.ID() == two.ID() {
-					t.Errorf("asked anew: %s, then %s, %v", two.ID(), three.ID(), err)
+					t.Errorf("asked again: %s, then %s, %v", two.ID(), three.ID(), err)
 				}
 			})
 		})

@@ -74,7 +74,7 @@ func TestRecent(t *testing.T) {
 					taken = taken || is
 				}
 				if same := one.Thread == two.Thread && !taken; same != tt.same {
-					t.Errorf("%s, then %s; told what was said before: %t", one.ID(), two.ID(), taken)
+					t.Errorf("%s, then %s; has earlier messages: %t", one.ID(), two.ID(), taken)
 				}
 			})
 		})

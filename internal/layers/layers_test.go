@@ -186,7 +186,7 @@ func checkImports(t *testing.T, file string) int {
 	pkg, imports := packageOf(t, file), importsOf(t, file)
 	i := slices.IndexFunc(rules, func(r rule) bool { return matchPattern(r.packages, pkg) })
 	if i < 0 {
-		t.Errorf("%s: no rule says what it may import", pkg)
+		t.Errorf("%s: no rule lists its imports", pkg)
 		return 0
 	}
 	for _, p := range imports {

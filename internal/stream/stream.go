@@ -104,7 +104,7 @@ func (h *Hub) WatchEvents(thread ponder.ThreadID, after ponder.Seq) *Watcher {
 	return h.addWatcher(thread, after, unknown, false)
 }
 
-// unknown stands for a head that was not read.
+// unknown is the value of an unread head.
 const unknown ponder.Seq = -1
 
 func (h *Hub) addWatcher(thread ponder.ThreadID, after, head ponder.Seq, wantsPieces bool) *Watcher {

@@ -41,13 +41,13 @@ func TestConversationOfThreads(t *testing.T) {
 					return ok && strings.Contains(f.Content, "user: "+seaQuestion) && strings.Contains(f.Content, "assistant: The sea is 4,001")
 				}
 				if n := r.countEvents(second.thread, told); n != 1 {
-					t.Errorf("told %d times what was researched", n)
+					t.Errorf("%d copies of the research", n)
 				}
 				if c := r.starts[1].Context; !strings.Contains(c, seaQuestion) || !strings.Contains(c, "lakes of the north") {
-					t.Errorf("research is told %q", c)
+					t.Errorf("research gets %q", c)
 				}
 			} else if c := r.starts[0].Context; !strings.Contains(c, seaQuestion) || !strings.Contains(c, "The coast is long") {
-				t.Errorf("research is told %q", c)
+				t.Errorf("research gets %q", c)
 			}
 			r.checkRelated(first, second, third)
 		})

@@ -154,7 +154,7 @@ func checkFailures(t *testing.T, l Language) {
 				}
 				l.sendPrompt(t, r, s)
 				if asked < before+2 {
-					t.Errorf("%+v: a failure is told again, and the model is not asked", s)
+					t.Errorf("%+v: a stored failure is sent again without a call of the model", s)
 				}
 			})
 		}

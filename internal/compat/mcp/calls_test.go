@@ -20,7 +20,7 @@ func (nopCloser) Close() error { return nil }
 
 type noReader struct{}
 
-func (noReader) Write([]byte) (int, error) { return 0, errors.New("nobody reads") }
+func (noReader) Write([]byte) (int, error) { return 0, errors.New("no client reads") }
 
 // A closed input is delayed until requests are answered, at most for the patience.
 func TestSettle(t *testing.T) {

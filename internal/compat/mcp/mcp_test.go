@@ -241,11 +241,11 @@ func TestSession(t *testing.T) {
 		}
 		for _, action := range []string{"pause", "resume"} {
 			if text, _, failed := callTool(t, s, "ponder_session", args{"action": action, "session": id}); !failed || !strings.Contains(text, "ended") {
-				t.Errorf("%s of what has ended: %s", action, text)
+				t.Errorf("%s of an ended session: %s", action, text)
 			}
 		}
 		if text, _, failed := callTool(t, s, "ponder_steer", args{"session": id, "text": "And the sky?"}); !failed {
-			t.Errorf("steer what has ended: %s", text)
+			t.Errorf("steer an ended session: %s", text)
 		}
 		for _, tail := range []string{"", "/thoughts", "/report"} {
 			res, err := s.ReadResource(context.Background(), &sdk.ReadResourceParams{URI: sessionsURI + id + tail})

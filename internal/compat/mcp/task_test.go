@@ -82,7 +82,7 @@ func TestTask(t *testing.T) {
 		t.Errorf("the task is %v", res)
 	}
 	if _, answer := postRequest(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
-		t.Errorf("cancel what has ended: %v", answer)
+		t.Errorf("cancel an ended task: %v", answer)
 	}
 	for _, one := range []struct{ token, id, name string }{{dialecttest.Hers, id, id}, {dialecttest.Mine, "nothing", "nothing"}, {dialecttest.Mine, id, "other"}} {
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
@@ -213,7 +213,7 @@ func TestOwnersApart(t *testing.T) {
 	look := r.openStream(t, "", testCaller(auth.Read), nil)
 	for _, tool := range []string{"ponder_think", "ponder_step", "ponder_chat"} {
 		if text, _, failed := callTool(t, look, tool, args{"question": "Why?"}); !failed || !strings.Contains(text, "scope") {
-			t.Errorf("%s by who may only read: %s", tool, text)
+			t.Errorf("%s with the scope read: %s", tool, text)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestConversation(t *testing.T) {
 			said += fmt.Sprintf("%+v", req)
 		}
 		if !strings.Contains(said, "Anna Canary") {
-			t.Errorf("the model was not told what was added: %s", said)
+			t.Errorf("the request to the model lacks the added items: %s", said)
 		}
 		w = r.Do(newPost(ways[1].body + `,"conversation":{"id":"` + id + `"}`))
 		decodeResponse(t, w.Code, w.Body)

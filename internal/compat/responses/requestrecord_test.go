@@ -41,7 +41,7 @@ func TestNoteWithMessage(t *testing.T) {
 			}
 			w = r.Get("/v1/responses/" + res["id"].(string))
 			if meta, _ := decodeResponse(t, w.Code, w.Body)["metadata"].(map[string]any); meta["a"] != "b" {
-				t.Errorf("metadata of what is polled: %v", meta)
+				t.Errorf("metadata of a polled response: %v", meta)
 			}
 		}
 		messages, notes := splitNotes(t, r, r.Threads(dialecttest.Owner)[0].ID)

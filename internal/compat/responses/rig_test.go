@@ -189,11 +189,11 @@ func (c *streamChecker) checkPiece(kind string, i int, e map[string]any) error {
 			text = e["arguments"]
 		}
 		if text != c.texts[i] {
-			return fmt.Errorf("%q was told as %q", text, c.texts[i])
+			return fmt.Errorf("%q has the text %q", text, c.texts[i])
 		}
 	case strings.HasSuffix(kind, "part.done"):
 		if e["part"].(map[string]any)["text"] != c.texts[i] {
-			return fmt.Errorf("was told as %q", c.texts[i])
+			return fmt.Errorf("has the text %q", c.texts[i])
 		}
 		c.parts[i]++
 		c.texts[i] = ""
@@ -227,7 +227,7 @@ func checkStream(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, 
 		}
 	}
 	if (c.last == "response.failed") != c.failure {
-		t.Errorf("ends with %s, but an error was told: %v", c.last, c.failure)
+		t.Errorf("ends with %s, but an error was sent: %v", c.last, c.failure)
 	}
 	return list, c.response
 }

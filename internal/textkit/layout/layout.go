@@ -85,7 +85,7 @@ func Columns(rows [][]string, width int) string {
 // fitColumns returns how many columns stand side by side, and how wide the last may be; 0 is
 // as wide as it is.
 func fitColumns(wide []int, width int) (side, room int) {
-	used := 0 // with what is between columns
+	used := 0 // with the text between columns
 	for i, w := range wide {
 		switch last := i == len(wide)-1; {
 		case width <= 0 || used+w <= width || i == 0:

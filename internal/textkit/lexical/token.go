@@ -66,7 +66,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// Singles calls yield for each letter in pairs that has a meaning of its own, because a query may
+// Singles calls yield for each letter in pairs that has a separate meaning, because a query may
 // contain it alone.
 func Singles(s string, yield func(Token)) {
 	for i := 0; i < len(s); {

@@ -23,7 +23,7 @@ func NewBest[T any](n int, better func(a, b *T) bool) *Best[T] {
 	return &Best[T]{n: n, better: better, items: make([]T, 0, min(n, 1024))}
 }
 
-// Items returns what is kept, the worst first and the others in no order.
+// Items returns the kept items, the worst first and the others in no order.
 func (b *Best[T]) Items() []T { return b.items }
 
 // Full reports whether a further item must be better than the worst to be kept.
