@@ -25,7 +25,7 @@ func TestQuietText(t *testing.T) {
 	m.deliveries["a"] = map[string]time.Time{"desktop": night}
 	quiet := config.Hours("22:00-07:30")
 	got := m.quietText([]string{"desktop", "email-me"}, quiet, night)
-	if want := "until 07:30, 1 message waits to be told by email-me;"; !strings.Contains(got, want) {
+	if want := "until 07:30: 1 message waits for email-me;"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := m.quietText(nil, quiet, night); got != "" {

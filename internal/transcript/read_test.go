@@ -305,8 +305,8 @@ func TestRefused(t *testing.T) {
 		line       int
 		want       string
 	}{
-		{"nothing", "", 0, "nothing in it"},
-		{"blank lines", "\n \r\n\n", 0, "nothing in it"},
+		{"nothing", "", 0, "the file is empty"},
+		{"blank lines", "\n \r\n\n", 0, "the file is empty"},
 		{"not JSON", head + event(1) + "\n" + "hello\n", 4, "not JSON: invalid character 'h'"},
 		{"cut off", head + event(1) + `{"seq":2,"type":"user_mess`, 3, "not JSON"},
 		{"two values", head + `{"seq":1,"type":"x"} {}`, 2, "not JSON"},
