@@ -405,7 +405,7 @@ var (
 	ErrReadOnly = errors.New("database is read-only")
 	ErrDamaged  = errors.New("database is damaged")
 	ErrLost     = errors.New("database was removed or replaced while it was in use, so that what is written now would be lost")
-	ErrNewer    = errors.New("database was made by a newer version")
+	ErrNewer    = errors.New("database was created by a newer version")
 
 	ErrDisk    = fmt.Errorf("%w: its disk fails", ErrReadOnly) // may pass
 	ErrRemoved = fmt.Errorf("%w: it was removed", ErrNoThread)

@@ -26,7 +26,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 	}
 	var req llm.Request
 	if err := json.Unmarshal(a.request, &req); err != nil {
-		return nil, fmt.Errorf("request of %s %s: %w", run, cause, err)
+		return nil, fmt.Errorf("read request of %s %s: %w", run, cause, err)
 	}
 	return &req, ctx.Err()
 }
@@ -68,13 +68,13 @@ func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 // SaveCheckpoint implements [ponder.Checkpoints].
 func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string, seq ponder.Seq, state []byte) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("checkpoint of %s: %w", id, err)
+		return fmt.Errorf("checkpoint %s: %w", id, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.findThread(id)
 	if t == nil {
-		return fmt.Errorf("checkpoint of %s: %w", id, ponder.ErrNoThread)
+		return fmt.Errorf("checkpoint %s: %w", id, ponder.ErrNoThread)
 	}
 	if t.isTainted() {
 		return nil

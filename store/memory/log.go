@@ -174,7 +174,7 @@ func (s *Store) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Even
 	defer s.mu.Unlock()
 	t := s.findThread(id)
 	if t == nil {
-		return ev, false, fmt.Errorf("look up in %s: %w", id, ponder.ErrNoThread)
+		return ev, false, fmt.Errorf("look up event in %s: %w", id, ponder.ErrNoThread)
 	}
 	if seq := t.keys[like.Key()]; seq > 0 {
 		ev = t.events[seq-1]

@@ -29,12 +29,12 @@ func (s *Store) Join(ctx context.Context, n ponder.Node) error {
 // Heartbeat implements [ponder.Nodes].
 func (s *Store) Heartbeat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("beat of %s: %w", id, err)
+		return fmt.Errorf("send heartbeat of %s: %w", id, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.isAlive(id) {
-		return fmt.Errorf("beat of %s: %w", id, ponder.ErrFenced)
+		return fmt.Errorf("send heartbeat of %s: %w", id, ponder.ErrFenced)
 	}
 	n := s.nodes[id]
 	n.Beat, n.clock = storerules.Now(), max(n.clock, clock)
@@ -58,7 +58,7 @@ func (s *Store) AllNodes(ctx context.Context) ([]ponder.Node, error) {
 // MarkDead implements [ponder.Nodes].
 func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("bury %s: %w", id, err)
+		return fmt.Errorf("mark %s dead: %w", id, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID) (ponder.Lease, error) {
 	lease, err := s.takeLease(ctx, id, node)
 	if err != nil {
-		return lease, fmt.Errorf("take %s: %w", id, err)
+		return lease, fmt.Errorf("acquire %s: %w", id, err)
 	}
 	return lease, nil
 }
@@ -133,7 +133,7 @@ func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.Node
 		return added, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("take %s and append: %w", id, err)
+		return nil, fmt.Errorf("acquire %s and append: %w", id, err)
 	}
 	return added, nil
 }

@@ -39,7 +39,7 @@ func (s *Store) createThread(ctx context.Context, header ponder.Thread, events [
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.findThread(header.ID) != nil {
-		return fmt.Errorf("there is such a thread: %w", ponder.ErrTaken)
+		return fmt.Errorf("thread exists already: %w", ponder.ErrTaken)
 	}
 	t := &thread{
 		info:     ponder.Info{Thread: header, Updated: header.Created, Status: ponder.Created},

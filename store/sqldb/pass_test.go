@@ -12,7 +12,7 @@ import (
 )
 
 // A write of Pass is visible when Pass returns, whether or not other writes follow. Pass
-// returns only errors of its own statement.
+// returns only the errors of the statement.
 func TestPass(t *testing.T) {
 	ctx := t.Context()
 	store, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
@@ -52,7 +52,7 @@ func TestPass(t *testing.T) {
 		})
 		wg.Go(func() {
 			if err := db.ExecUnsynced(ctx, i%3 == 0, `INSERT INTO part_a VALUES (?)`, nil); err == nil || !strings.Contains(err.Error(), "NOT NULL") {
-				t.Errorf("what is wrong: %v", err)
+				t.Errorf("got error %v for an invalid statement, want NOT NULL", err)
 			}
 		})
 		wg.Go(func() {

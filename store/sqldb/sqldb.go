@@ -46,7 +46,7 @@ type DB struct {
 
 var (
 	ErrReadOnly = errors.New("database is read-only")
-	ErrNewer    = errors.New("database was made by a newer version")
+	ErrNewer    = errors.New("database was created by a newer version")
 )
 
 // Bind returns a statement, written with ? for each parameter, in the dialect of the
@@ -146,11 +146,11 @@ func (db DB) Migrate(ctx context.Context, part string, scripts fs.FS) error {
 	case version == len(names):
 		return nil
 	case version > len(names):
-		return fmt.Errorf("open tables of %s: %w: they are of version %d, and this program knows %d", part, ErrNewer, version, len(names))
+		return fmt.Errorf("open tables of %s: %w: they have version %d, but this program supports up to %d", part, ErrNewer, version, len(names))
 	}
 	err = db.Tx(ctx, func(tx *sql.Tx) error { return db.migratePart(ctx, tx, part, scripts, names) })
 	if err != nil {
-		return fmt.Errorf("make tables of %s: %w", part, err)
+		return fmt.Errorf("create tables of %s: %w", part, err)
 	}
 	return nil
 }

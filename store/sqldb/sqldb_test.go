@@ -51,7 +51,7 @@ func TestMigrate(t *testing.T) {
 		{"made", first, nil, "", 1},
 		{"made already", first, nil, "", 1},
 		{"newer", second, nil, "", 11},
-		{"by an older program", first, sqldb.ErrNewer, "of version 2, and this program knows 1", 11},
+		{"by an older program", first, sqldb.ErrNewer, "they have version 2, but this program supports up to 1", 11},
 		{"a script that fails", broken, nil, "003.sql", 11},
 		{"after that", second, nil, "", 11},
 	}

@@ -27,7 +27,7 @@ func TestCopy(t *testing.T) {
 			t.Errorf("%s: it has %q", name, got)
 		}
 		if err := s.Copy(t.Context(), copied); err == nil {
-			t.Errorf("%s: it is copied over what is there", name)
+			t.Errorf("%s: copy overwrites an existing file", name)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (tx *tx) findStart(t *thread, r storerules.Result) storerules.Start {
 	lines, _ := row[0].([]byte)
 	s, err := startOf(lines, int(at&(chunkLines-1)))
 	if err != nil && tx.err == nil {
-		tx.err = fmt.Errorf("%w: beginning of %s %s: %w", ponder.ErrDamaged, r.Run, r.Cause, err)
+		tx.err = fmt.Errorf("%w: start of %s %s: %w", ponder.ErrDamaged, r.Run, r.Cause, err)
 	}
 	return s
 }
@@ -65,7 +65,7 @@ func startOf(lines []byte, line int) (storerules.Start, error) {
 		s, _ := storerules.Started(ev)
 		return s, nil
 	}
-	return storerules.Start{}, fmt.Errorf("there is no line of that number")
+	return storerules.Start{}, fmt.Errorf("the batch has no such line")
 }
 
 // addResult adds a row of usage.

@@ -102,7 +102,7 @@ func (s *Store) syncOrRescue(pos int64) error {
 			s.markDurable(pos)
 			return nil
 		}
-		slog.Warn("the disk has failed; what was written is moved into the database", "error", err)
+		slog.Warn("disk sync failed; moving the log into the database", "error", err)
 		s.syncFailed.Store(true)
 	}
 	if err := s.rescueWAL(); err != nil {
@@ -165,7 +165,7 @@ func (s *Store) waitDurable(ctx context.Context, pos int64) error {
 }
 
 // errUnsynced reports that earlier writes may not be on the disk.
-var errUnsynced = errors.New("disk error: what was written before is not safe yet")
+var errUnsynced = errors.New("disk error: earlier writes may not be on the disk")
 
 // A walFile opens and syncs the write-ahead log. SQLite has no locks on this file, which
 // closing it would release.

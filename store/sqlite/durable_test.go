@@ -128,7 +128,7 @@ func TestDurable(t *testing.T) {
 		}
 	}
 	if n := asked.Load(); n < 1 || n > 2 { // by the syncer and by the reader
-		t.Errorf("the disk was asked %d times for what came meanwhile", n)
+		t.Errorf("got %d syncs for concurrent appends, want 1 or 2", n)
 	}
 	refused := appendAsync(t.Context(), s, "thr_none", "nothing is written")
 	if err := <-refused; !errors.Is(err, ponder.ErrNoThread) {
@@ -152,10 +152,10 @@ func TestDiskFails(t *testing.T) {
 	}
 	fails()
 	if err := <-appendAsync(t.Context(), s, "thr_1", "one"); err != nil {
-		t.Errorf("what was written can be moved, and the append returned %v", err)
+		t.Errorf("append with a rescued log: %v", err)
 	}
 	if info, err := os.Stat(s.wal.name); err != nil || info.Size() != 0 {
-		t.Errorf("the log does not begin anew: %v, %v", info, err)
+		t.Errorf("the write-ahead log was not truncated: %v, %v", info, err)
 	}
 	read, err := s.read.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true}) // keeps new commits in the WAL
 	if err != nil {
@@ -168,21 +168,21 @@ func TestDiskFails(t *testing.T) {
 	recorded := make(chan struct{})
 	ctx := ponder.OnRecord(t.Context(), func() { close(recorded) })
 	if err := <-appendAsync(ctx, s, "thr_1", "two"); !errors.Is(err, errUnsynced) {
-		t.Errorf("what was written can't be moved, and the append returned %v", err)
+		t.Errorf("append with a log that cannot be rescued: got error %v, want errUnsynced", err)
 	}
 	<-recorded
 	if err := <-appendAsync(t.Context(), s, "thr_1", "three"); !errors.Is(err, errUnsynced) {
-		t.Errorf("what was written is not safe, and the next append returned %v", err)
+		t.Errorf("append after unsynced writes: got error %v, want errUnsynced", err)
 	}
 	err = s.SQL().Tx(t.Context(), func(*sql.Tx) error { return nil })
 	if !errors.Is(err, errUnsynced) {
-		t.Errorf("what was written is not safe, and a transaction beside it returned %v", err)
+		t.Errorf("transaction after unsynced writes: got error %v, want errUnsynced", err)
 	}
 	if err := read.Rollback(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-appendAsync(t.Context(), s, "thr_1", "four"); err != nil {
-		t.Errorf("nobody is in the way any more: %v", err)
+		t.Errorf("append after the recovery: %v", err)
 	}
 	if got := threadMessages(t, s, "thr_1"); got != "one two four" {
 		t.Errorf("in the log is %q", got)
@@ -240,7 +240,7 @@ func TestOthersAreDurable(t *testing.T) {
 	}
 	err = db.ExecUnsynced(t.Context(), false, `INSERT INTO other VALUES (?)`, 1)
 	if n := asked.Load(); n != 1 || err != nil {
-		t.Errorf("what is passing asked the disk %d times, %v", n-1, err)
+		t.Errorf("an unsynced write caused %d syncs, error %v", n-1, err)
 	}
 }
 

@@ -81,7 +81,7 @@ func (e *eraser) eraseRow(seqs []ponder.Seq) ([]ponder.Seq, error) {
 	}
 	r.lines = lines.Bytes()
 	if len(seqs) > 0 && seqs[0] < seq {
-		return nil, fmt.Errorf("%w: event %d is not there", ponder.ErrDamaged, seqs[0])
+		return nil, fmt.Errorf("%w: event %d is missing", ponder.ErrDamaged, seqs[0])
 	}
 	return seqs, nil
 }

@@ -37,7 +37,7 @@ func explainError(err error) error {
 // that SQLite cannot create a file beside it.
 func explainOpen(err error) error {
 	if code, ok := codeOf(err); ok && code&0xff == sqlite3.SQLITE_CANTOPEN {
-		return fmt.Errorf("%w: its folder cannot be written: %w", ponder.ErrReadOnly, err)
+		return fmt.Errorf("%w: its folder is not writable: %w", ponder.ErrReadOnly, err)
 	}
 	return explainError(err)
 }

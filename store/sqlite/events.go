@@ -101,7 +101,7 @@ const readKey = `SELECT b.pos, b.first, b.last, b.lines, k.at & ? FROM ponder_th
 func (s *Store) Lookup(ctx context.Context, id ponder.ThreadID, like ponder.Event) (ev ponder.Event, found bool, err error) {
 	ev, err = s.lookupEvent(ctx, id, like)
 	if err != nil {
-		return ponder.Event{}, false, fmt.Errorf("look up in %s: %w", id, explainError(err))
+		return ponder.Event{}, false, fmt.Errorf("look up event in %s: %w", id, explainError(err))
 	}
 	return ev, ev.Seq > 0, nil
 }
@@ -144,7 +144,7 @@ func (r row) decodeEvents(events []ponder.Event, id ponder.ThreadID, after ponde
 		seq++
 	}
 	if seq != r.last+1 {
-		return nil, fmt.Errorf("%w: events %d to %d are %d", ponder.ErrDamaged, r.first, r.last, seq-r.first)
+		return nil, fmt.Errorf("%w: the batch of events %d to %d contains %d", ponder.ErrDamaged, r.first, r.last, seq-r.first)
 	}
 	return events, nil
 }

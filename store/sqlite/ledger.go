@@ -29,7 +29,7 @@ func (s *Store) Request(ctx context.Context, id ponder.ThreadID, run ponder.RunI
 		req, err = requestOf(asked, line)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("request of %s %s: %w", run, cause, explainError(err))
+		return nil, fmt.Errorf("read request of %s %s: %w", run, cause, explainError(err))
 	}
 	return req, nil
 }
@@ -57,7 +57,7 @@ func (s *Store) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 		return 0, nil, nil
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("checkpoint of %s: %w", id, explainError(err))
+		return 0, nil, fmt.Errorf("checkpoint %s: %w", id, explainError(err))
 	}
 	return seq, state, nil
 }
@@ -78,7 +78,7 @@ func (s *Store) SaveCheckpoint(ctx context.Context, id ponder.ThreadID, fold, ve
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("checkpoint of %s: %w", id, err)
+		return fmt.Errorf("checkpoint %s: %w", id, err)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func TestLost(t *testing.T) {
 				}
 			}
 			if _, err := os.Stat(file); name == "removed" && !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a file is made anew: %v", err)
+				t.Errorf("the file was created again: %v", err)
 			}
 		})
 	}

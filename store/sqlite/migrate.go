@@ -84,7 +84,7 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int, err error) {
 
 func checkVersion(version, newest int) error {
 	if version > newest {
-		return fmt.Errorf("%w: its tables are of version %d, and this program knows %d",
+		return fmt.Errorf("%w: its schema has version %d, but this program supports up to %d",
 			ponder.ErrNewer, version, newest)
 	}
 	return nil
@@ -107,7 +107,7 @@ func migrateAll(ctx context.Context, db *sql.DB, scripts []string) error {
 	}
 	for ; version < len(scripts); version++ {
 		if _, err := tx.ExecContext(ctx, scripts[version]); err != nil {
-			return fmt.Errorf("migrate to version %d: %w", version+1, err)
+			return fmt.Errorf("migrate schema to version %d: %w", version+1, err)
 		}
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ponder_meta; INSERT INTO ponder_meta VALUES (?)`, version); err != nil {

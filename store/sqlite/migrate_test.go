@@ -92,7 +92,7 @@ func TestOldDatabase(t *testing.T) {
 	checkEqual(t, "lease", lease, ponder.Lease{Fence: 2, Head: 5, Elapsed: 1500 * time.Millisecond}, err)
 	again := ponder.Event{Run: "run_1", Cause: "thoughts-1/2.2", Body: ponder.Thought{}}
 	if _, err := s.Append(t.Context(), "thr_1", lease.Fence, again); !errors.Is(err, ponder.ErrTaken) {
-		t.Errorf("append what is there: got error %v, want ErrTaken", err)
+		t.Errorf("append an existing cause: got error %v, want ErrTaken", err)
 	}
 }
 
@@ -151,8 +151,8 @@ func TestMigrate(t *testing.T) {
 			if name == "old" {
 				checkEqual(t, "threads with a colour", colours, 3)
 			}
-			if _, err := Open(t.Context(), file); !errors.Is(err, ponder.ErrNewer) || !strings.Contains(err.Error(), "this program knows") {
-				t.Errorf("open what is newer: got error %v, want ErrNewer", err)
+			if _, err := Open(t.Context(), file); !errors.Is(err, ponder.ErrNewer) || !strings.Contains(err.Error(), "this program supports") {
+				t.Errorf("open a newer file: got error %v, want ErrNewer", err)
 			}
 		})
 	}

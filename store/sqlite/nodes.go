@@ -32,7 +32,7 @@ func (tx *tx) joinNode(n ponder.Node) error {
 // Heartbeat implements [ponder.Nodes].
 func (s *Store) Heartbeat(ctx context.Context, id ponder.NodeID, clock time.Duration) error {
 	if err := s.submitVolatile(ctx, func(tx *tx) error { return tx.beatNode(id, clock) }); err != nil {
-		return fmt.Errorf("beat of %s: %w", id, err)
+		return fmt.Errorf("send heartbeat of %s: %w", id, err)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (s *Store) MarkDead(ctx context.Context, id ponder.NodeID) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("bury %s: %w", id, err)
+		return fmt.Errorf("mark %s dead: %w", id, err)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (s *Store) Take(ctx context.Context, id ponder.ThreadID, node ponder.NodeID
 		return err
 	})
 	if err != nil {
-		return ponder.Lease{}, fmt.Errorf("take %s: %w", id, err)
+		return ponder.Lease{}, fmt.Errorf("acquire %s: %w", id, err)
 	}
 	return lease, nil
 }
@@ -135,7 +135,7 @@ func leaseOf(t *thread) ponder.Lease {
 func (s *Store) Retake(ctx context.Context, id ponder.ThreadID, node ponder.NodeID, want ponder.Lease, events ...ponder.Event) ([]ponder.Event, error) {
 	added, err := s.appendEvents(ctx, id, events, func(tx *tx, b *batch) (ponder.Seq, error) { return tx.retakeLease(id, node, want, b) })
 	if err != nil {
-		return nil, fmt.Errorf("take %s and append: %w", id, err)
+		return nil, fmt.Errorf("acquire %s and append: %w", id, err)
 	}
 	return added, nil
 }

@@ -47,7 +47,7 @@ func escapePath(file string) string {
 // closing it would release the locks of this process on it.
 func makeFile(file string) error {
 	if file == "" {
-		return errors.New("no file is named")
+		return errors.New("no file name")
 	}
 	err := checkFile(file)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,7 @@ func checkFile(file string) error {
 
 var (
 	errNoDatabase = errors.New("not a database")
-	errForeign    = fmt.Errorf("%w of Ponder, but of another program: name another file", errNoDatabase)
+	errForeign    = fmt.Errorf("%w of Ponder, but of another program; choose another file", errNoDatabase)
 )
 
 // checkOwn returns errForeign if the file is a database of another program. It changes
@@ -103,7 +103,7 @@ func openReadOnly(ctx context.Context, file string) (db *sql.DB, still bool, err
 		return db, false, err
 	}
 	if wal, err := os.Stat(file + "-wal"); err == nil && wal.Size() > 0 {
-		return nil, false, fmt.Errorf("%w, and the newest changes are in %s-wal: copy both files to where they can be written",
+		return nil, false, fmt.Errorf("%w, and %s-wal contains newer changes; copy both files to a writable folder",
 			ponder.ErrReadOnly, filepath.Base(file))
 	}
 	db, err = connectChecked(ctx, file, immutableOptions)
@@ -119,7 +119,7 @@ func connectChecked(ctx context.Context, file, how string) (*sql.DB, error) {
 		err = checkVersion(version, newest)
 	}
 	if err == nil && version < newest {
-		err = fmt.Errorf("its tables are of version %d: open it once to write with this version", version)
+		err = fmt.Errorf("its schema has version %d; open it once for writing with this version of Ponder", version)
 	}
 	if err != nil {
 		db.Close()

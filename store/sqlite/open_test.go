@@ -121,7 +121,7 @@ func TestOpenErrors(t *testing.T) {
 		{"file for a folder", filepath.Join(text, "ponder.db"), nil, "not a directory"},
 		{"cut off", write("cut.db", string(bytes[:5000])), nil, "damaged"},
 		{"scrambled", write("scrambled.db", string(scrambled)), nil, "damaged"},
-		{"newer", newer, ponder.ErrNewer, "this program knows"},
+		{"newer", newer, ponder.ErrNewer, "this program supports"},
 	} {
 		for how, open := range map[string]func() (*sqlite.Store, error){
 			"open":      func() (*sqlite.Store, error) { return sqlite.Open(t.Context(), c.file) },

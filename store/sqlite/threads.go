@@ -40,7 +40,7 @@ func (s *Store) createThread(ctx context.Context, header ponder.Thread, events [
 func (tx *tx) insertThread(header ponder.Thread, b *batch) error {
 	t := tx.loadThread(header.ID)
 	if t != nil && !t.removed {
-		return fmt.Errorf("there is such a thread: %w", ponder.ErrTaken)
+		return fmt.Errorf("thread exists already: %w", ponder.ErrTaken)
 	}
 	if tx.err != nil {
 		return nil //nolint:nilerr // tx.err fails the transaction as a whole

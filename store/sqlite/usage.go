@@ -36,7 +36,7 @@ const quarter = 15 * time.Minute
 func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	rows, err := s.queryUsage(ctx, by, nil, sinceMicros(since))
 	if err != nil {
-		return nil, fmt.Errorf("usage by %s: %w", by, explainError(err))
+		return nil, fmt.Errorf("sum usage by %s: %w", by, explainError(err))
 	}
 	return rows, nil
 }
@@ -45,7 +45,7 @@ func (s *Store) Usage(ctx context.Context, by ponder.GroupBy, since time.Time) (
 func (s *Store) UsageOf(ctx context.Context, owner string, by ponder.GroupBy, since time.Time) ([]ponder.UsageRow, error) {
 	rows, err := s.queryUsage(ctx, by, &owner, sinceMicros(since))
 	if err != nil {
-		return nil, fmt.Errorf("usage of %s by %s: %w", owner, by, explainError(err))
+		return nil, fmt.Errorf("sum usage of %s by %s: %w", owner, by, explainError(err))
 	}
 	return rows, nil
 }
@@ -56,7 +56,7 @@ func (s *Store) HasOthers(ctx context.Context, owner string) (there bool, err er
 		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner > '' AND owner < ?)
 		OR EXISTS (SELECT 1 FROM ponder_thread WHERE owner = '' AND owner <> ? AND created > 0 AND NOT removed)`, owner, owner, owner)
 	if err != nil {
-		return false, fmt.Errorf("look for owners beside %s: %w", owner, explainError(err))
+		return false, fmt.Errorf("look for owners other than %s: %w", owner, explainError(err))
 	}
 	return there, nil
 }
@@ -100,7 +100,7 @@ func (s *Store) queryUsage(ctx context.Context, by ponder.GroupBy, owner *string
 func usageQuery(by ponder.GroupBy, owner *string, since int64) (query string, args []any, err error) {
 	g, ok := groups[by]
 	if !ok {
-		return "", nil, errors.New("no such group")
+		return "", nil, errors.New("unknown group")
 	}
 	join, whose, summedOf := "", "", ""
 	if g.thread != "" || owner != nil {

@@ -82,7 +82,7 @@ func TestUsageOfAnOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	if there, err := s.HasOthers(ctx, "ben"); err != nil || !there {
-		t.Errorf("beside ben is no thread of nobody: %v", err)
+		t.Errorf("found no thread of another owner than ben: %v", err)
 	}
 
 	steps := strings.Join(s.queryPlan(t, `SELECT sum(money) FROM ponder_usage u JOIN ponder_thread t USING (num) WHERE u.tool = '' AND u.time >= ?`, 1), "; ")

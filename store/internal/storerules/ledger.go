@@ -95,7 +95,7 @@ func (r Result) Group(by ponder.GroupBy, thread ponder.ThreadID) (string, error)
 	case ponder.ByDay:
 		return Day(r.Time), nil
 	}
-	return "", fmt.Errorf("usage by %q: no such group", by)
+	return "", fmt.Errorf("sum usage by %q: unknown group", by)
 }
 
 // Day returns the key of [ponder.ByDay] for a time.

@@ -170,7 +170,7 @@ func statusFor(f ponder.Filter, info ponder.Info) ponder.Status {
 // Header returns the stored form of a header, or an error if it has no id.
 func Header(t ponder.Thread) (ponder.Thread, error) {
 	if t.ID == "" {
-		return t, errors.New("a thread needs an id")
+		return t, errors.New("thread has no ID")
 	}
 	if t.Created.IsZero() {
 		t.Created = time.Now()
