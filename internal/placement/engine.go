@@ -55,12 +55,12 @@ var forbiddenEnv = [...]string{"DBOS__VMID", "DBOS__APPVERSION", "DBOS__CLOUD"}
 func newDBOS(p *Placement, app string) (dbos.Context, error) {
 	for _, name := range forbiddenEnv {
 		if os.Getenv(name) != "" {
-			return nil, fmt.Errorf("connect dbos: unset the environment variable %s", name)
+			return nil, fmt.Errorf("connect dbos: the environment variable %s is set; unset it", name)
 		}
 	}
 	current, err := createTables(context.Background(), p.DB)
 	if err != nil {
-		return nil, fmt.Errorf("make the tables of dbos: %w", err)
+		return nil, fmt.Errorf("create the tables of dbos: %w", err)
 	}
 	db := borrowDB(p.DB)
 	d, err := dbos.NewContext(context.Background(), dbos.Config{

@@ -64,7 +64,7 @@ func (k *keeper) run() {
 	k.dbos, k.failed = k.launchDBOS()
 	close(k.ready)
 	if k.failed != nil {
-		k.place.Logger.Warn("nothing but the log remembers which threads are at work", "error", k.failed)
+		k.place.Logger.Warn("dbos did not start; only the log records which threads run", "error", k.failed)
 	}
 	closing := k.closing
 	for {
@@ -134,7 +134,7 @@ func (k *keeper) addRow(pd *period) {
 		r := &row{id: newID(pd.thread), period: pd, erased: make(chan struct{})}
 		k.trackRow(r)
 		if _, err := dbos.RunWorkflow(k.dbos, k.periodWorkflow, string(pd.thread), dbos.WithWorkflowID(r.id)); err != nil {
-			k.place.Logger.Warn("nothing but the log remembers that a thread is at work", "thread", pd.thread, "error", err)
+			k.place.Logger.Warn("cannot store a row of a running thread; only the log records it", "thread", pd.thread, "error", err)
 			k.untrackRow(r)
 		}
 	})
@@ -202,7 +202,7 @@ func (k *keeper) eraseRows(spent []*row) {
 	}
 	err := dbos.DeleteWorkflows(k.dbos, ids)
 	if err != nil {
-		k.place.Logger.Warn("rows of threads that were at work stay for now", "error", err)
+		k.place.Logger.Warn("cannot erase rows of ended threads; trying again", "error", err)
 		select {
 		case <-k.closing:
 		default:
@@ -234,7 +234,7 @@ func sleepUntil(done <-chan struct{}, d time.Duration) {
 }
 
 // errNoDBOS reports that DBOS did not launch.
-var errNoDBOS = errors.New("dbos is not at work")
+var errNoDBOS = errors.New("dbos did not start")
 
 func (k *keeper) awaitDBOS(ctx context.Context) (dbos.Context, error) {
 	select {
@@ -254,7 +254,7 @@ func (k *keeper) close(ctx context.Context) error {
 	select {
 	case <-k.stopped:
 	case <-ctx.Done():
-		return fmt.Errorf("rows of threads that were at work stay: %w", ctx.Err())
+		return fmt.Errorf("erase rows of ended threads: %w", ctx.Err())
 	}
 	if k.dbos == nil {
 		return nil

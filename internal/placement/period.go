@@ -109,9 +109,9 @@ func (p *Placement) logOutcome(pd *period) {
 	switch {
 	case pd.err == nil || errors.Is(pd.err, ponder.ErrHeld) || errors.Is(pd.err, ponder.ErrNoThread) || p.ctx.Err() != nil:
 	case p.Serve:
-		p.Logger.Error("work on a thread ended", "thread", pd.thread, "error", pd.err)
+		p.Logger.Error("work on a thread failed", "thread", pd.thread, "error", pd.err)
 	default:
-		p.Logger.Debug("work on a thread ended", "thread", pd.thread, "error", pd.err)
+		p.Logger.Debug("work on a thread failed", "thread", pd.thread, "error", pd.err)
 	}
 }
 

@@ -56,7 +56,7 @@ type Config struct {
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 
-	// Serve makes the process work for others: it takes threads from the queue, runs schedules,
+	// Serve makes the process work for others. It takes threads from the queue, runs schedules,
 	// and looks for abandoned threads every few seconds. Other processes run only what they start.
 	// They call [MarkDeadNodes] first if a killed process may hold the thread.
 	Serve bool
@@ -105,9 +105,9 @@ func Memory(cfg Config) *Placement {
 func Open(ctx context.Context, cfg Config) (*Placement, error) {
 	switch {
 	case cfg.DB == nil:
-		return nil, errors.New("open placement: config needs DB: is the store read-only?")
+		return nil, errors.New("open placement: config has no DB; check that the store is writable")
 	case cfg.Store == nil || cfg.Work == nil || cfg.Node.ID == "":
-		return nil, errors.New("open placement: config needs Store, Work and the ID of the node")
+		return nil, errors.New("open placement: config needs Store, Work and Node.ID")
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("open placement: %w", ctx.Err())
 	}
@@ -135,7 +135,7 @@ func (p *Placement) Close(ctx context.Context) error {
 	select {
 	case <-stopped:
 	case <-ctx.Done():
-		return fmt.Errorf("close placement: work does not stop: %w", ctx.Err())
+		return fmt.Errorf("close placement: wait for work to stop: %w", ctx.Err())
 	}
 	if p.keeper == nil {
 		return nil

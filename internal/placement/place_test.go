@@ -140,7 +140,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("closed in %v, want 1s", took)
 		}
 		if err := p.Wait(t.Context(), "thr_b"); !errors.Is(err, context.Canceled) {
-			t.Errorf("what was at work has ended with %v, want %v", err, context.Canceled)
+			t.Errorf("got error %v of the ended work, want %v", err, context.Canceled)
 		}
 		if err := p.Start(t.Context(), "thr_c"); !errors.Is(err, errClosed) {
 			t.Errorf("start: %v, want %v", err, errClosed)

@@ -112,7 +112,7 @@ func (k *keeper) findLeftovers(ctx context.Context, alive map[ponder.NodeID]bool
 	list, err := dbos.ListWorkflows(k.dbos, dbos.WithFilterApplicationName(serveApp, soloApp), dbos.WithFilterStatus(dbos.WorkflowStatusPending),
 		dbos.WithFilterLoadInput(false), dbos.WithFilterLoadOutput(false))
 	if err != nil {
-		return leftovers{}, fmt.Errorf("list what was at work: %w", err)
+		return leftovers{}, fmt.Errorf("list rows of running threads: %w", err)
 	}
 	for _, w := range list {
 		if alive[ponder.NodeID(w.ExecutorID)] {
@@ -133,7 +133,7 @@ func (k *keeper) discardRows(ids []string) {
 	}
 	k.addJob(func() {
 		if err := dbos.DeleteWorkflows(k.dbos, ids); err != nil {
-			k.place.Logger.Warn("rows of dead processes stay for now", "error", err)
+			k.place.Logger.Warn("cannot erase rows of dead processes", "error", err)
 		}
 	})
 }

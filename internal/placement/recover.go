@@ -96,7 +96,7 @@ func (p *Placement) listLeftovers(ctx context.Context) (leftovers, error) {
 	return p.keeper.findLeftovers(ctx, aliveNodes(nodes, p.Node.ID))
 }
 
-// aliveNodes returns the nodes that are alive. The newest beat stands for the store's clock,
+// aliveNodes returns the nodes that are alive. The newest beat gives the store's time,
 // because this node also beats.
 func aliveNodes(nodes []ponder.Node, self ponder.NodeID) map[ponder.NodeID]bool {
 	var now time.Time

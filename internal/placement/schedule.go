@@ -26,7 +26,7 @@ type schedule struct {
 // newSchedule parses a cron expression of five fields, or six with seconds first.
 func newSchedule(name, expr string, tick func(context.Context, time.Time) error) (*schedule, error) {
 	if name == "" || tick == nil {
-		return nil, errors.New("a schedule needs a name and something to do")
+		return nil, errors.New("a schedule needs a name and a function")
 	}
 	fields := strings.Fields(expr)
 	switch len(fields) {
@@ -34,16 +34,16 @@ func newSchedule(name, expr string, tick func(context.Context, time.Time) error)
 		fields = append([]string{"0"}, fields...)
 	case 6:
 	default:
-		return nil, fmt.Errorf("cron expression %q has %d fields, not five or six", expr, len(fields))
+		return nil, fmt.Errorf("cron expression %q has %d fields; want 5 or 6", expr, len(fields))
 	}
 	s := &schedule{name: name, cron: strings.Join(fields, " "), since: time.Now(), tick: tick}
 	var err error
 	s.times, err = cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(s.cron)
 	if err != nil {
-		return nil, fmt.Errorf("cron expression %q: %w", expr, err)
+		return nil, fmt.Errorf("parse cron expression %q: %w", expr, err)
 	}
 	if s.times.Next(s.since).IsZero() {
-		return nil, fmt.Errorf("cron expression %q: that time never comes", expr)
+		return nil, fmt.Errorf("cron expression %q matches no time", expr)
 	}
 	return s, nil
 }
@@ -126,7 +126,7 @@ func (t *scheduleSet) add(s *schedule) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.all[s.name] != nil {
-		return errors.New("there is a schedule of that name already")
+		return errors.New("a schedule with this name exists")
 	}
 	t.all[s.name] = s
 	return nil
@@ -212,7 +212,7 @@ func (k *keeper) cleanupTicks() {
 			err = dbos.DeleteWorkflows(k.dbos, ids)
 		}
 		if err != nil {
-			k.place.Logger.Warn("rows of what was done on schedule stay for now", "error", err)
+			k.place.Logger.Warn("cannot erase rows of completed scheduled work", "error", err)
 			return
 		}
 	}

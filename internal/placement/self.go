@@ -61,7 +61,7 @@ func isGone(self, other ponder.Node, started func(pid int) (start string, there 
 func MarkDeadNodes(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (int, error) {
 	all, err := nodes.AllNodes(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("look for nodes that are gone: %w", err)
+		return 0, fmt.Errorf("list nodes: %w", err)
 	}
 	buried := 0
 	for _, n := range all {
@@ -69,7 +69,7 @@ func MarkDeadNodes(ctx context.Context, nodes ponder.Nodes, self ponder.Node) (i
 			continue
 		}
 		if err := nodes.MarkDead(ctx, n.ID); err != nil {
-			return buried, fmt.Errorf("give up node %s, whose process is gone: %w", n.ID, err)
+			return buried, fmt.Errorf("mark node %s dead: %w", n.ID, err)
 		}
 		buried++
 	}

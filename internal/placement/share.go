@@ -30,7 +30,7 @@ func (l connLender) Connect(ctx context.Context) (driver.Conn, error) {
 	err = conn.Raw(func(c any) error {
 		var ok bool
 		if lent.connection, ok = c.(connection); !ok {
-			return fmt.Errorf("connections of %T cannot be shared", l.db.Driver())
+			return fmt.Errorf("share connections of %T: not supported", l.db.Driver())
 		}
 		return nil
 	})
@@ -70,7 +70,7 @@ func (l *borrowedConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driv
 
 // PrepareContext always fails: a statement could outlive the loan, and DBOS prepares none.
 func (l *borrowedConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
-	return nil, errors.New("a connection on loan prepares no statements")
+	return nil, errors.New("a shared connection cannot prepare statements")
 }
 
 // ExecContext implements [driver.ExecerContext].

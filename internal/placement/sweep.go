@@ -27,7 +27,7 @@ func (p *Placement) sweepLoop() {
 	s := &sweeper{Placement: p, lastCleanup: time.Now()}
 	for sleepContext(p.ctx, sweepEvery) {
 		if err := s.sweepOnce(p.ctx); err != nil && p.ctx.Err() == nil {
-			p.Logger.Warn("look for abandoned threads", "error", err)
+			p.Logger.Warn("cannot list abandoned threads", "error", err)
 		}
 	}
 }

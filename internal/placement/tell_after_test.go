@@ -82,7 +82,7 @@ func TestPostAfter(t *testing.T) {
 					t.Errorf("the first batch is %s", eventTypes(first))
 				}
 				if _, err := after(t, who, last, "And again?"); !errors.Is(err, ponder.ErrStale) {
-					t.Errorf("after what is not the last any more: %v", err)
+					t.Errorf("post after an old event: got error %v, want ErrStale", err)
 				}
 				if err := who.place.Wait(t.Context(), talk); err != nil {
 					t.Error(err)

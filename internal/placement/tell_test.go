@@ -198,7 +198,7 @@ func TestPost(t *testing.T) {
 			t.Errorf("told nothing: %v, %v", list, err)
 		}
 		if _, err := w.Post(t.Context(), talk, nil, ponder.Event{Body: ponder.RunFinished{}}); !errors.Is(err, ponder.ErrNotInput) {
-			t.Errorf("told what is no input: %v", err)
+			t.Errorf("post an event that is no input: got error %v, want ErrNotInput", err)
 		}
 	})
 }
@@ -430,7 +430,7 @@ func TestPostTrouble(t *testing.T) {
 }
 
 // TestPostMany posts to a thread through two processes while work on it starts and ends. Each
-// message must be in the log as its caller was told, and every one must be answered.
+// message must be in the log as its caller learned, and every one must be answered.
 func TestPostMany(t *testing.T) {
 	for seed := range uint64(20) {
 		withPoster(t, func(t *testing.T, w *poster) {
@@ -469,7 +469,7 @@ func TestPostMany(t *testing.T) {
 			}
 			for text, n := range told {
 				if n > 0 {
-					t.Errorf("seed %d: %s was told, and is not in the log", seed, text)
+					t.Errorf("seed %d: %s was acknowledged but is not in the log", seed, text)
 				}
 				if n < -1 {
 					t.Errorf("seed %d: %s is in the log %d times", seed, text, -n)

@@ -10,12 +10,12 @@ import (
 func (p *Placement) QueueLength(ctx context.Context) (int, error) {
 	threads, err := p.Store.Abandoned(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("count what waits: %w", err)
+		return 0, fmt.Errorf("count waiting threads: %w", err)
 	}
 	var left leftovers
 	if p.keeper != nil {
 		if left.threads, err = p.keeper.listQueued(ctx); err != nil {
-			return 0, fmt.Errorf("count what waits: %w", err)
+			return 0, fmt.Errorf("count waiting threads: %w", err)
 		}
 	}
 	n := 0
