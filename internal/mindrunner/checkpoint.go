@@ -10,7 +10,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// The checkpoint of the minder. It is disposable. The version changes with the fold.
+// The checkpoint of the runner. It is disposable. The version changes with the fold.
 const (
 	checkpointFold    = "minder"
 	checkpointVersion = "1"
@@ -120,8 +120,8 @@ func decodeCheckpoint(js []byte, at ponder.Seq, roles []subconscious.Role) (v su
 	return v, c, nil
 }
 
-// loadCheckpoint restores the checkpoint, unless the minder has read the thread already. Without a
-// checkpoint, the minder reads the whole thread.
+// loadCheckpoint restores the checkpoint, unless the runner has read the thread already. Without a
+// checkpoint, the runner reads the whole thread.
 func (m *Runner) loadCheckpoint(ctx context.Context) {
 	if m.fold.head > 0 {
 		return

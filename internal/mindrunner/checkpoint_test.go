@@ -11,7 +11,7 @@ import (
 	"ponder/store/memory"
 )
 
-// A minder that starts from a checkpoint at any event continues like one that read the
+// A runner that starts from a checkpoint at any event continues like one that read the
 // whole thread.
 func TestCheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestCheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := encodeCheckpoint(m.view, &m.fold); err != nil || string(got) != string(want) {
-			t.Errorf("read from what was kept (%v):\n%s\nwant\n%s", err, got, want)
+			t.Errorf("read from the checkpoint (%v):\n%s\nwant\n%s", err, got, want)
 		}
 	})
 }

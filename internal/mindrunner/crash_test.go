@@ -84,7 +84,7 @@ func (s *killedStore) Events(ctx context.Context, thread ponder.ThreadID, after 
 	return s.Store.Events(ctx, thread, after)
 }
 
-// TestKilled kills the minder before and after each call of its store, and starts another
+// TestKilled kills the runner before and after each call of its store, and starts another
 // process. Nothing is lost. Only a message that was sent at the kill is sent twice, with
 // the same id.
 func TestKilled(t *testing.T) {

@@ -38,7 +38,7 @@ func (m *Runner) decideAll(ctx context.Context) (decided int, err error) {
 			continue
 		}
 		if err := m.decideOne(ctx, id); err != nil {
-			return decided, fmt.Errorf("decide about %s: %w", id, err)
+			return decided, fmt.Errorf("decide escalation %s: %w", id, err)
 		}
 		if !slices.Contains(m.fold.raised, id) {
 			decided++
@@ -85,7 +85,7 @@ func (m *Runner) decideOne(ctx context.Context, id string) error {
 		return err
 	}
 	if slices.Contains(m.fold.raised, id) && m.fold.asked[id] >= maxAsked && !m.isDeciding(id) {
-		m.Logger.Error("an escalation could not be decided, and will be tried again without a model", "escalation", id, "attempts", attempt)
+		m.Logger.Error("cannot decide an escalation; trying again without a model", "escalation", id, "attempts", attempt)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (m *Runner) sendAll(ctx context.Context, ch notify.Channel, list []dueMessa
 		what, why := whatSent, ""
 		if sendErr != nil {
 			what, why = whatFailed, sensor.Line(sendErr.Error(), sensor.MaxText)
-			m.Logger.Warn("the user could not be told", "channel", ch.Name, "escalation", d.ID, "attempt", d.try, "error", why)
+			m.Logger.Warn("cannot notify the user", "channel", ch.Name, "escalation", d.ID, "attempt", d.try, "error", why)
 		}
 		if _, r.err = m.noteSend(ctx, ch.Name, d, what, why); r.err != nil {
 			return r

@@ -10,7 +10,7 @@ import (
 	"ponder/mode/subconscious"
 )
 
-// A fold is the part of the thread that the minder needs: a fold over all events.
+// A fold is the part of the thread that the runner needs: a fold over all events.
 type fold struct {
 	head       ponder.Seq
 	cursors    map[string]cursor     // by sensor

@@ -82,7 +82,7 @@ type lookResult struct {
 // grace is the time for a function to return after its ctx ended.
 const grace = time.Second
 
-var errBusy = errors.New("it has not returned from its last look")
+var errBusy = errors.New("its last look has not returned")
 
 // readSensor calls a sensor with a time limit. It abandons a sensor that does not return. The
 // sensor may look again after it returned.
@@ -132,9 +132,9 @@ func (g lookResult) limitResult(name string, from json.RawMessage) lookResult {
 	next, err := compactCursor(g.next)
 	switch {
 	case err != nil:
-		return lookResult{err: errors.New("its cursor is no JSON")}
+		return lookResult{err: errors.New("its cursor is not JSON")}
 	case len(next) > sensor.MaxCursor:
-		return lookResult{err: fmt.Errorf("its cursor has %d bytes, and may have %d", len(next), sensor.MaxCursor)}
+		return lookResult{err: fmt.Errorf("its cursor has %d bytes; at most %d are allowed", len(next), sensor.MaxCursor)}
 	case len(next) == 0:
 		next = from
 	}

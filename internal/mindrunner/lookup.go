@@ -35,7 +35,7 @@ func (m *Runner) answerWants(ctx context.Context) error {
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("look up what roles want: %w", err)
+		return fmt.Errorf("run look-ups of roles: %w", err)
 	}
 	for i, w := range wants {
 		var events []ponder.Event
@@ -44,7 +44,7 @@ func (m *Runner) answerWants(ctx context.Context) error {
 		}
 		_, err := m.Store.Append(ctx, m.thread, 0, events...)
 		if err != nil && !errors.Is(err, ponder.ErrTaken) { // another process answered it
-			return fmt.Errorf("keep what was looked up for %s: %w", w.Role, err)
+			return fmt.Errorf("store look-up results of %s: %w", w.Role, err)
 		}
 	}
 	return m.readThread(ctx)
@@ -121,7 +121,7 @@ func answersTo(w subconscious.LookUpRequest, g lookResult) (list []ponder.Observ
 	}
 	nothing := ponder.Observation{Content: "Nothing was found of: " + w.Text}
 	if g.err != nil {
-		why := cmp.Or(strings.TrimSpace(g.err.Error()), "it does not say why")
+		why := cmp.Or(strings.TrimSpace(g.err.Error()), "no reason given")
 		nothing = ponder.Observation{Content: "It could not be looked up: " + why}
 	}
 	return []ponder.Observation{sign(nothing, subconscious.LookedNothing)}

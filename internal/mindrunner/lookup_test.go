@@ -230,7 +230,7 @@ func TestLookUpTwice(t *testing.T) {
 	})
 }
 
-// A minder without LookUp answers no want, and no minder answers a want after a day.
+// A runner without LookUp answers no want, and no runner answers a want after a day.
 func TestLookUpOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, w, v := memory.New(), &sensorSource{}, lookupModel()
@@ -251,7 +251,7 @@ func TestLookUpOpen(t *testing.T) {
 	})
 }
 
-// TestLookUpKilled kills the minder before and after each call of its store during a
+// TestLookUpKilled kills the runner before and after each call of its store during a
 // look-up. Another process answers the want once.
 func TestLookUpKilled(t *testing.T) {
 	for _, after := range []bool{false, true} {

@@ -7,7 +7,7 @@
 //
 // # Stored formats
 //
-// The minder appends these inputs to the thread:
+// The runner appends these inputs to the thread:
 //
 //	cause                               sensor                 observation
 //	SENSOR:HASH                         SENSOR                 of the sensor; the last one of a look has the cursor
@@ -56,7 +56,7 @@ type Placement interface {
 	Schedule(ctx context.Context, name, cron string, tick func(context.Context, time.Time) error) error
 }
 
-// A Config configures a minder. Store and Place are required.
+// A Config configures a runner. Store and Placement are required.
 type Config struct {
 	Store     ponder.Store
 	Placement Placement
@@ -78,8 +78,8 @@ type Config struct {
 	ExternalCost func(now time.Time) ponder.Cost
 
 	// LookUp, if set, looks up a want of a role: a short query. It returns results with
-	// Content, Source and Untrusted, the best first; the minder stores at most five. It
-	// must return soon after ctx is done. The minder calls it once for each want, unless
+	// Content, Source and Untrusted, the best first; the runner stores at most five. It
+	// must return soon after ctx is done. The runner calls it once for each want, unless
 	// the process dies meanwhile, and concurrently for several wants. An error is stored as
 	// the answer and shown to models, so it must not contain text of strangers.
 	LookUp func(ctx context.Context, owner, role, text string) ([]ponder.Observation, error)
@@ -116,14 +116,14 @@ type Runner struct {
 	states sensorStates
 }
 
-// New returns a minder. It starts nothing.
+// New returns a runner. It starts nothing.
 func New(c Config) (*Runner, error) {
 	if c.Store == nil || c.Placement == nil {
-		return nil, errors.New("minder: config needs Store and Place")
+		return nil, errors.New("mindrunner: config needs Store and Placement")
 	}
 	c.Owner, c.Every, c.Logger = cmp.Or(c.Owner, defaultName), cmp.Or(c.Every, DefaultEvery), cmp.Or(c.Logger, slog.Default())
 	if c.Every < time.Second {
-		return nil, fmt.Errorf("minder: %s between ticks is too short: at least 1s", c.Every)
+		return nil, fmt.Errorf("mindrunner: tick interval %s is too short; use at least 1s", c.Every)
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -132,13 +132,13 @@ func New(c Config) (*Runner, error) {
 	names := map[string]bool{}
 	for _, s := range c.Sensors {
 		if s.Name == "" || s.Look == nil || len(s.Name) > maxName || names[s.Name] || isReservedName(s.Name) {
-			return nil, fmt.Errorf("minder: sensor %q needs a name of its own, of at most %d bytes, and something to do", s.Name, maxName)
+			return nil, fmt.Errorf("mindrunner: sensor %q needs a unique name of at most %d bytes and a Look function", s.Name, maxName)
 		}
 		names[s.Name] = true
 	}
 	for _, ch := range c.Channels {
 		if ch.Name == "" || ch.Send == nil || len(ch.Name) > maxName || strings.Contains(ch.Name, ":") || names["> "+ch.Name] {
-			return nil, fmt.Errorf("minder: channel %q needs a name of its own without ':', of at most %d bytes, and something to do", ch.Name, maxName)
+			return nil, fmt.Errorf("mindrunner: channel %q needs a unique name without ':', of at most %d bytes, and a Send function", ch.Name, maxName)
 		}
 		names["> "+ch.Name] = true
 	}
@@ -149,7 +149,7 @@ func New(c Config) (*Runner, error) {
 // maxName limits the name of a sensor or a channel, in bytes.
 const maxName = 64
 
-// Sensors of the minder's own observations.
+// Sensors of the runner's own observations.
 const (
 	sensorsName = "system:sensors"
 	cursorName  = subconscious.Name + ":cursor"
@@ -207,7 +207,7 @@ func (m *Runner) createThread(ctx context.Context) error {
 	header := ponder.Thread{ID: m.thread, Kind: ponder.KindSubconscious, Title: "Subconscious", Owner: m.Owner, Created: m.Now()}
 	err := m.Store.Create(ctx, header)
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		return fmt.Errorf("make the thread of the subconscious: %w", err)
+		return fmt.Errorf("create the thread of the subconscious: %w", err)
 	}
 	m.created = true
 	return nil
@@ -233,12 +233,12 @@ func (m *Runner) readThread(ctx context.Context) error {
 	return nil
 }
 
-// resetState resets the minder after the thread was removed.
+// resetState resets the runner after the thread was removed.
 func (m *Runner) resetState() {
 	m.view, m.fold, m.saved, m.created = subconscious.NewView(m.Options.Roles...), newFold(), 0, false
 }
 
-// appendNote appends an observation of the minder, and returns false if the thread has it
+// appendNote appends an observation of the runner, and returns false if the thread has it
 // already. It ignores the end of ctx, because the observation reports a fact.
 func (m *Runner) appendNote(ctx context.Context, cause string, o ponder.Observation, internal bool) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTime)
@@ -248,7 +248,7 @@ func (m *Runner) appendNote(ctx context.Context, cause string, o ponder.Observat
 	case errors.Is(err, ponder.ErrTaken):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("note %s: %w", cause, err)
+		return false, fmt.Errorf("append note %s: %w", cause, err)
 	}
 	return true, nil
 }
@@ -269,7 +269,7 @@ func (m *Runner) View(ctx context.Context) (subconscious.View, error) {
 	return view, nil
 }
 
-// Close closes the sensors. Callers must not use the minder after it.
+// Close closes the sensors. Callers must not use the runner after it.
 func (m *Runner) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

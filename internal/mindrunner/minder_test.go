@@ -94,7 +94,7 @@ func TestTick(t *testing.T) {
 		if again := r.mustTick(false); again.Ran || again.Observations+again.Decided+again.Sent != 0 || len(mindEvents(t, store)) != before {
 			t.Errorf("once more: %+v\n%s", again, describeEvents(mindEvents(t, store)[before:]))
 		}
-		if forced := r.mustTick(true); !forced.Ran || forced.Why != "it was asked for" {
+		if forced := r.mustTick(true); !forced.Ran || forced.Why != "requested by the user" {
 			t.Errorf("forced: %+v", forced)
 		}
 	})
@@ -225,7 +225,7 @@ func TestNoModel(t *testing.T) {
 	})
 }
 
-// TestPaused has a tick that the user paused. The minder does not wait for it, and starts
+// TestPaused has a tick that the user paused. The runner does not wait for it, and starts
 // no other tick until it resumes.
 func TestPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestPaused(t *testing.T) {
 	})
 }
 
-// TestDecisionFails cancels decisions. The minder repeats them, without a model from the
+// TestDecisionFails cancels decisions. The runner repeats them, without a model from the
 // third attempt on, until the user gets the message.
 func TestDecisionFails(t *testing.T) {
 	if a, b := Decision("esc_1", 1), Decision("esc_1", 2); a == b || a != Decision("esc_1", 1) || len(a) != 30 {

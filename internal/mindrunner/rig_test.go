@@ -131,7 +131,7 @@ func (p *channelRecorder) messageIDs() (ids []string) {
 	return ids
 }
 
-// A rig is a process with a mind, a placement and a minder.
+// A rig is a process with an engine, a placement and a runner.
 type rig struct {
 	*Runner
 	t     *testing.T
@@ -139,7 +139,7 @@ type rig struct {
 	place *placement.Placement
 }
 
-// startProcess starts a process over a store. The minder may have another store.
+// startProcess starts a process over a store. The runner may have another store.
 func startProcess(t *testing.T, store ponder.Store, v *roleModel, c Config) *rig {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)

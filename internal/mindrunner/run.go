@@ -24,7 +24,7 @@ func (m *Runner) Run(ctx context.Context) error {
 		return m.runRound(both)
 	}
 	if err := m.Placement.Schedule(ctx, "mind "+string(m.thread), cronOf(m.Every), job); err != nil {
-		return fmt.Errorf("keep the subconscious going: %w", err)
+		return fmt.Errorf("schedule the subconscious: %w", err)
 	}
 	<-ctx.Done()
 	m.mu.Lock() // wait for the tick to end

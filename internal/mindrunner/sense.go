@@ -18,7 +18,7 @@ import (
 const (
 	stateFailing = "failing"
 	stateOK      = "ok"
-	maxFails     = 3 // consecutive failures before the minder reports the sensor
+	maxFails     = 3 // consecutive failures before the runner reports the sensor
 	failLevel    = 5
 )
 
@@ -45,7 +45,7 @@ func (m *Runner) senseAll(ctx context.Context, keep bool) (int, error) {
 	}
 	results := m.readSensors(ctx)
 	if err := ctx.Err(); err != nil {
-		return 0, fmt.Errorf("look at the world: %w", err)
+		return 0, fmt.Errorf("read sensors: %w", err)
 	}
 	var errs []error
 	stored := 0
@@ -84,7 +84,7 @@ func (m *Runner) cursorFor(name string) json.RawMessage {
 // storeLook processes the result of a look.
 func (m *Runner) storeLook(ctx context.Context, name string, g lookResult, always bool) (int, error) {
 	if g.err != nil {
-		return 0, m.recordHealth(ctx, name, cmp.Or(sensor.Line(g.err.Error(), sensor.MaxText), "it does not say why"), 0)
+		return 0, m.recordHealth(ctx, name, cmp.Or(sensor.Line(g.err.Error(), sensor.MaxText), "no reason given"), 0)
 	}
 	n, err := m.storeObservations(ctx, name, g, always)
 	if err != nil {
@@ -117,7 +117,7 @@ func (m *Runner) storeObservations(ctx context.Context, name string, g lookResul
 	case err == nil:
 		return len(events), nil
 	case !errors.Is(err, ponder.ErrTaken):
-		return 0, fmt.Errorf("keep what %s saw: %w", name, err)
+		return 0, fmt.Errorf("store observations of %s: %w", name, err)
 	}
 	return m.storeMissing(ctx, name, g, c)
 }
@@ -165,7 +165,7 @@ func (m *Runner) storeMissing(ctx context.Context, name string, g lookResult, c 
 		case err == nil:
 			stored++
 		case !errors.Is(err, ponder.ErrTaken):
-			return stored, fmt.Errorf("keep what %s saw: %w", name, err)
+			return stored, fmt.Errorf("store observations of %s: %w", name, err)
 		}
 	}
 	if bytes.Equal(g.next, c.value) {
@@ -184,7 +184,7 @@ func (m *Runner) storeCursor(ctx context.Context, name string, next json.RawMess
 		Body: ponder.Observation{Sensor: cursorName, Subject: name, Cursor: next},
 	})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		return fmt.Errorf("keep how far %s has read: %w", name, err)
+		return fmt.Errorf("store the cursor of %s: %w", name, err)
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (m *Runner) recordLook(name, why string, told int) (fails int) {
 	w.Fails++
 	if why != w.logged {
 		w.logged = why
-		m.Logger.Warn("a sensor cannot look", "sensor", name, "error", why)
+		m.Logger.Warn("a sensor failed", "sensor", name, "error", why)
 	}
 	return w.Fails
 }

@@ -86,7 +86,7 @@ func (m *Runner) doTick(ctx context.Context, force, keep bool) (r Report, err er
 func (m *Runner) runTick(ctx context.Context, force bool, r *Report) error {
 	for range maxStale {
 		if id, a := m.fold.openRun(subconscious.Name); id != "" {
-			r.Why = "a tick is at work in another process"
+			r.Why = "another process runs a tick"
 			if a.paused {
 				r.Why = "the tick " + string(id) + " is paused"
 			}
@@ -96,7 +96,7 @@ func (m *Runner) runTick(ctx context.Context, force bool, r *Report) error {
 		if r.Why = why; !due && !force {
 			return nil
 		} else if !due {
-			r.Why = "it was asked for"
+			r.Why = "requested by the user"
 		}
 		left, enough := m.budgetLeft()
 		if m.fold.tight[localDay(m.Now())] {
@@ -114,13 +114,13 @@ func (m *Runner) runTick(ctx context.Context, force bool, r *Report) error {
 			return err
 		}
 		if !errors.Is(err, ponder.ErrStale) {
-			return fmt.Errorf("begin a tick: %w", err)
+			return fmt.Errorf("start tick: %w", err)
 		}
 		if err := m.readThread(ctx); err != nil {
 			return err
 		}
 	}
-	return errors.New("begin a tick: others write to the thread all the time")
+	return errors.New("start tick: other processes keep appending to the thread; try again")
 }
 
 // tickStart returns the start of a tick. If all is set, every role looks.
@@ -175,10 +175,10 @@ func (m *Runner) noteCeiling(ctx context.Context, enough bool) error {
 		return nil
 	}
 	spent := m.fold.spent[today]
-	text := fmt.Sprintf("What the subconscious may cost in a day is used up (%d tokens, %v): until midnight it goes on without a model.", spent.Tokens, spent.Money)
+	text := fmt.Sprintf("The daily limit of the subconscious is reached (%d tokens, %v). It continues without a model until midnight.", spent.Tokens, spent.Money)
 	fresh, err := m.appendNote(ctx, ceilingCause+":"+today, ponder.Observation{Content: text, Sensor: ceilingName, Subject: today, State: "reached"}, true)
 	if fresh {
-		m.Logger.Warn("the daily ceiling of the subconscious is reached", "tokens", spent.Tokens, "usd", spent.Money.USD())
+		m.Logger.Warn("the daily limit of the subconscious is reached", "tokens", spent.Tokens, "usd", spent.Money.USD())
 	}
 	return err
 }
@@ -201,7 +201,7 @@ func (m *Runner) waitRun(ctx context.Context, run ponder.RunID) error {
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		if err := m.Placement.Start(ctx, m.thread); err != nil {
-			return fmt.Errorf("work on the subconscious: %w", err)
+			return fmt.Errorf("run the subconscious: %w", err)
 		}
 		workErr := m.Placement.Wait(ctx, m.thread)
 		if err := m.readThread(ctx); err != nil {
@@ -211,7 +211,7 @@ func (m *Runner) waitRun(ctx context.Context, run ponder.RunID) error {
 			return nil
 		}
 		if workErr != nil && !errors.Is(workErr, ponder.ErrHeld) {
-			return fmt.Errorf("work on the subconscious: %w", workErr)
+			return fmt.Errorf("run the subconscious: %w", workErr)
 		}
 		select {
 		case <-time.After(wait):
