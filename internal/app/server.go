@@ -112,7 +112,7 @@ func (s *Service) Close(ctx context.Context) {
 	s.engines.close()
 	s.libraries.Close()
 	if err := s.Meter.Close(ctx); err != nil {
-		slog.Warn("traces are lost", "error", err)
+		slog.Warn("cannot send traces; spans are lost", "error", err)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestOfASession(t *testing.T) {
 		}
 		for name := range got {
 			if strings.Contains(name, "pump") || strings.Contains(name, "thr_") || strings.Contains(name, "run_0") {
-				t.Errorf("%s tells what is private", name)
+				t.Errorf("%s contains private data", name)
 			}
 		}
 	})

@@ -24,23 +24,23 @@ func newFamilies(r prometheus.Registerer) families {
 	callBounds := []float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320}
 	shortBounds := []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
 	return families{
-		calls:           newCounter(r, "ponder_calls_total", "Attempts at calls of models that ended, by what came of them: ok, or a class of errors.", "role", "model", "mode", "outcome"),
-		hedged:          newCounter(r, "ponder_hedged_calls_total", "Of them, those that were made twice, for the first request was slow to begin.", "role", "model"),
-		unpriced:        newCounter(r, "ponder_unpriced_calls_total", "Of all calls, those whose price is not known.", "role", "model"),
-		tokens:          newCounter(r, "ponder_tokens_total", "Tokens that models read and wrote: input (not from a cache), cache_read, cache_write, output.", "role", "model", "kind"),
-		reasoning:       newCounter(r, "ponder_reasoning_tokens_total", "Of the tokens of output, those of reasoning.", "role", "model"),
-		money:           newCounter(r, "ponder_spent_usd_total", "US dollars that calls cost, as far as prices are known.", "role", "model"),
-		duration:        newHistogram(r, "ponder_call_duration_seconds", "How long attempts at calls took.", callBounds, "model"),
-		gap:             newHistogram(r, "ponder_call_gap_seconds", "From the end of a call to the beginning of the same run's next: what the engine adds.", shortBounds),
-		tools:           newCounter(r, "ponder_tool_uses_total", "Uses of tools that ended.", "tool", "outcome"),
-		finished:        newCounter(r, "ponder_runs_finished_total", "Runs that ended.", "mode", "status"),
-		budgets:         newCounter(r, "ponder_budgets_spent_total", "Runs that were told to conclude, by the budget that was spent.", "what"),
-		events:          newCounter(r, "ponder_events_total", "Events that this process appended to the log.", "type"),
+		calls:           newCounter(r, "ponder_calls_total", "Finished attempts of model calls, by outcome: ok or an error class.", "role", "model", "mode", "outcome"),
+		hedged:          newCounter(r, "ponder_hedged_calls_total", "Attempts with a hedged second request because the first was late.", "role", "model"),
+		unpriced:        newCounter(r, "ponder_unpriced_calls_total", "Model calls with unknown price.", "role", "model"),
+		tokens:          newCounter(r, "ponder_tokens_total", "Tokens of model calls: input (uncached), cache_read, cache_write, output.", "role", "model", "kind"),
+		reasoning:       newCounter(r, "ponder_reasoning_tokens_total", "Output tokens used for reasoning.", "role", "model"),
+		money:           newCounter(r, "ponder_spent_usd_total", "Cost of model calls with known prices, in US dollars.", "role", "model"),
+		duration:        newHistogram(r, "ponder_call_duration_seconds", "Duration of attempts of model calls.", callBounds, "model"),
+		gap:             newHistogram(r, "ponder_call_gap_seconds", "Time from the end of a call to the start of the next call of the same run (engine overhead).", shortBounds),
+		tools:           newCounter(r, "ponder_tool_uses_total", "Finished tool uses.", "tool", "outcome"),
+		finished:        newCounter(r, "ponder_runs_finished_total", "Finished runs.", "mode", "status"),
+		budgets:         newCounter(r, "ponder_budgets_spent_total", "Runs that had to conclude, by the limit that was reached.", "what"),
+		events:          newCounter(r, "ponder_events_total", "Events appended by this process.", "type"),
 		ticks:           newCounter(r, "ponder_mind_ticks_total", "Ticks of the subconscious."),
-		appends:         newHistogram(r, "ponder_append_seconds", "How long it took until appended events were durable.", shortBounds),
-		appendErrors:    newCounter(r, "ponder_append_errors_total", "Appends that the store refused.", "error"),
-		requests:        newCounter(r, "ponder_http_requests_total", "Requests that were answered.", "method", "route", "status"),
-		requestDuration: newHistogram(r, "ponder_http_request_seconds", "How long it took to answer requests, streams not among them.", shortBounds, "route"),
+		appends:         newHistogram(r, "ponder_append_seconds", "Time until appended events were durable.", shortBounds),
+		appendErrors:    newCounter(r, "ponder_append_errors_total", "Appends refused by the store.", "error"),
+		requests:        newCounter(r, "ponder_http_requests_total", "HTTP requests answered.", "method", "route", "status"),
+		requestDuration: newHistogram(r, "ponder_http_request_seconds", "Duration of HTTP requests, without streams.", shortBounds, "route"),
 	}
 }
 
@@ -120,9 +120,9 @@ func (h *histogram) observe(x float64, v values) { h.get(v).Observe(x) }
 func registerProcess(r prometheus.Registerer, version string) {
 	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
 	auto := promauto.With(r)
-	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_memory_used_bytes", Help: "Memory that the program uses of what it has from the system."}, memoryUsed)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "go_memory_used_bytes", Help: "Memory in use by the program."}, memoryUsed)
 	auto.NewGauge(prometheus.GaugeOpts{
-		Name: "ponder_build_info", Help: "The version of the program.",
+		Name: "ponder_build_info", Help: "Version of the program.",
 		ConstLabels: prometheus.Labels{"version": labelOf(cmp.Or(version, "dev")), "goversion": runtime.Version()},
 	}).Set(1)
 }
@@ -149,23 +149,23 @@ func (l live) Collect(to chan<- prometheus.Metric) {
 	c := l.m.cfg
 	if c.Queue != nil {
 		if n, known := c.Queue(); known {
-			put(prometheus.GaugeValue, "ponder_queue_length", "Threads that wait to be worked on: those in the queue, and those that were left.", n)
+			put(prometheus.GaugeValue, "ponder_queue_length", "Threads that wait for work: queued or abandoned.", n)
 		}
 	}
 	if c.Watchers != nil {
 		put(prometheus.GaugeValue, "ponder_stream_watchers", "Open streams of events.", c.Watchers())
 	}
 	if c.Lag != nil {
-		put(prometheus.GaugeValue, "ponder_stream_lag_events", "Events that the slowest open stream is behind.", c.Lag())
+		put(prometheus.GaugeValue, "ponder_stream_lag_events", "Lag of the slowest open stream, in events.", c.Lag())
 	}
 	if t := c.Traces; t != nil {
-		put(prometheus.CounterValue, "ponder_spans_sent_total", "Spans that a collector took.", int(t.sent.Load()))
-		put(prometheus.CounterValue, "ponder_spans_dropped_total", "Spans that were lost: there were too many, or no collector took them.", int(t.dropped.Load()))
+		put(prometheus.CounterValue, "ponder_spans_sent_total", "Spans accepted by the collector.", int(t.sent.Load()))
+		put(prometheus.CounterValue, "ponder_spans_dropped_total", "Spans lost because the queue was full or no collector accepted them.", int(t.dropped.Load()))
 	}
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
-	put(prometheus.GaugeValue, "ponder_leases_held", "Threads that this process holds.", l.m.leaseCount())
-	runs := prometheus.NewDesc("ponder_open_runs", "Runs that this process works on, without those below them.", []string{"mode"}, nil)
+	put(prometheus.GaugeValue, "ponder_leases_held", "Threads held by this process.", l.m.leaseCount())
+	runs := prometheus.NewDesc("ponder_open_runs", "Top-level runs active in this process.", []string{"mode"}, nil)
 	for mode, n := range l.m.openRuns() {
 		to <- prometheus.MustNewConstMetric(runs, prometheus.GaugeValue, float64(n), mode)
 	}

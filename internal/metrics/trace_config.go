@@ -26,10 +26,10 @@ type TraceConfig struct {
 const defaultTimeout = 10 * time.Second
 
 var (
-	errEndpoint = errors.New("it is no URL such as http://127.0.0.1:4318")
-	errProtocol = errors.New("only http/protobuf and http/json are spoken: give the port of the collector for HTTP, which is 4318 as a rule")
-	errList     = errors.New("it is no list such as name=value,name=value")
-	errMillis   = errors.New("it is no number of milliseconds")
+	errEndpoint = errors.New("not a URL; use one such as http://127.0.0.1:4318")
+	errProtocol = errors.New("unsupported protocol; use http/protobuf or http/json and the collector's HTTP port, usually 4318")
+	errList     = errors.New("not a list; use name=value,name=value")
+	errMillis   = errors.New("not a number of milliseconds")
 )
 
 // TracesFromEnv returns the traces that the OpenTelemetry variables configure, or nil without an

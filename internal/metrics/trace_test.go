@@ -319,7 +319,7 @@ func TestTracesNeverWait(t *testing.T) {
 			synctest.Wait()
 		}
 		if time.Since(began) != 0 {
-			t.Errorf("whoever makes spans waited for %v", time.Since(began))
+			t.Errorf("the producer of spans was blocked for %v", time.Since(began))
 		}
 		if d := traces.dropped.Load(); d != n-maxQueue {
 			t.Errorf("%d dropped", d)
@@ -381,7 +381,7 @@ func TestTracesOverTheWire(t *testing.T) {
 	}
 	server.Close()
 	send()
-	if out := log.String(); !strings.Contains(out, "traces are lost") || strings.Contains(out, "hidden") || strings.Contains(out, "s3cret") {
+	if out := log.String(); !strings.Contains(out, "cannot send traces; spans are lost") || strings.Contains(out, "hidden") || strings.Contains(out, "s3cret") {
 		t.Error(out)
 	}
 }
