@@ -48,7 +48,7 @@ func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 	req := c.Request
 	model, ok := h.models[c.Model]
 	var resp *llm.Response
-	err := error(&llm.Error{Class: llm.NotFound, Model: c.Model, Message: "is not configured any more"})
+	err := error(&llm.Error{Class: llm.NotFound, Model: c.Model, Message: "no longer configured"})
 	if ok {
 		resp, err = h.streamAnswer(c, cause, model)
 	}
@@ -204,9 +204,9 @@ func (c *callAttempt) startStallTimer(model string) *stallTimer {
 		}
 		switch {
 		case left <= 0:
-			stop("said nothing for", c.stallTimeout)
+			stop("sent no output for", c.stallTimeout)
 		case longest <= 0:
-			stop("wrote too little in", time.Since(w.began))
+			stop("sent too little output in", time.Since(w.began))
 		default:
 			w.timer.Reset(min(left, longest))
 		}

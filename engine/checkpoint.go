@@ -105,7 +105,7 @@ func (h *holder) openThread() error {
 	}
 	if js != nil {
 		if err := h.state.restoreCheckpoint(seq, js); err != nil {
-			h.Logger.Warn("cannot use checkpoint", "thread", h.thread, "error", err)
+			h.Logger.Warn("cannot use checkpoint; reading all events", "thread", h.thread, "error", err)
 			h.state = newThreadState(h.modes, h.Models)
 		} else {
 			h.saved = seq
@@ -218,7 +218,7 @@ func (t *threadState) restoreRun(s savedRun) error {
 		cancelled: s.Cancelled, cancelledAt: s.Cut, budgetNotified: s.Told, answerNow: s.Hurried, callsSinceNotified: s.Since, slowest: s.Slowest, spent: s.Spent, held: s.Held, dirty: true,
 	}
 	if r.mode == nil || r.mode.Load == nil {
-		return fmt.Errorf("no mode %s to load it", s.Run.Mode)
+		return fmt.Errorf("mode %s is not registered", s.Run.Mode)
 	}
 	if r.finished == nil {
 		r.finished = make(finishedKeys)
@@ -239,7 +239,7 @@ func (t *threadState) restoreRun(s savedRun) error {
 func (t *threadState) restoreCarryOver(s savedCarryOver) error {
 	r := &run{Run: s.Run, mode: t.findMode(s.Run.Mode, s.Run.Version), startSeq: s.Seq, ended: true, actions: make(map[string]*actionState), finished: make(finishedKeys)}
 	if r.mode == nil || r.mode.Load == nil || r.mode.Carry == nil {
-		return fmt.Errorf("no mode %s to load it", s.Run.Mode)
+		return fmt.Errorf("mode %s is not registered", s.Run.Mode)
 	}
 	if err := r.decodeState(s.State); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (t *threadState) restoreIntent(s savedIntent) error {
 	r := t.runs[s.Run]
 	c, ok := parseCause(s.Cause)
 	if r == nil || !ok || r.actions[c.key] == nil {
-		return fmt.Errorf("it has no action")
+		return fmt.Errorf("no matching action")
 	}
 	in := &intent{run: r, key: c.key, cause: s.Cause, seq: s.Seq, superseded: s.Late, internal: s.Inner}
 	if s.Call != nil {

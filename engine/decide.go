@@ -95,7 +95,7 @@ func (d *decision) decideRun(r *run) {
 		d.failRun(r, "%s", r.failure)
 		return
 	case r.mode == nil:
-		d.failRun(r, "no mode named %s", r.Mode)
+		d.failRun(r, "mode %s is not registered", r.Mode)
 		return
 	case r.state == nil:
 		d.failRun(r, "mode %s has no state", r.Mode)
@@ -159,7 +159,7 @@ func (d *decision) failRunaways(since ponder.Seq) (starts bool) {
 	d.events = nil
 	for _, ev := range all {
 		if r := d.decider(ev); r != nil && !slices.ContainsFunc(d.events, func(e ponder.Event) bool { return e.Run == r.ID }) {
-			d.failRun(r, "mode %s never comes to rest", r.Mode)
+			d.failRun(r, "mode %s does not stop producing actions", r.Mode)
 		}
 	}
 	if len(d.events) > 0 {
@@ -191,7 +191,7 @@ func (d *decision) dropUnwanted(r *run) {
 func (d *decision) decideAction(r *run, a ponder.Action) bool {
 	switch a := a.(type) {
 	case nil:
-		d.failRun(r, "mode %s asks for an action that is nil", r.Mode)
+		d.failRun(r, "mode %s returned a nil action", r.Mode)
 		return false
 	case ponder.Wait:
 		if a.Until.After(d.now) && (r.wakeAt.IsZero() || a.Until.Before(r.wakeAt)) {
@@ -205,10 +205,10 @@ func (d *decision) decideAction(r *run, a ponder.Action) bool {
 	key, kind := keyOf(a)
 	switch old := r.actions[key]; {
 	case !validKey(key):
-		d.failRun(r, "mode %s asks with a bad key %.80q", r.Mode, key)
+		d.failRun(r, "mode %s returned an invalid key %.80q", r.Mode, key)
 		return false
 	case r.finished.conflicts(key, kind), old != nil && old.kind != kind:
-		d.failRun(r, "mode %s uses the key %s for two kinds of action", r.Mode, key)
+		d.failRun(r, "mode %s used key %s for two kinds of action", r.Mode, key)
 		return false
 	case r.finished.contains(key):
 		return true
@@ -251,7 +251,7 @@ func (d *decision) emitWrite(r *run, a ponder.Write) bool {
 	d.events = slices.Grow(d.events, max(0, len(a.Bodies)-written))
 	for i := written; i < len(a.Bodies); i++ {
 		if a.Bodies[i] == nil {
-			d.failRun(r, "mode %s writes an event without a body", r.Mode)
+			d.failRun(r, "mode %s returned an event without a body", r.Mode)
 			return false
 		}
 		d.emit(ponder.Event{Run: r.ID, Cause: partCause(a.Key, i+1, len(a.Bodies)), Internal: a.Internal, Body: a.Bodies[i]})
@@ -309,7 +309,7 @@ func (d *decision) callModel(r *run, c ponder.Call) bool {
 		d.emit(ponder.Event{Run: r.ID, Body: ponder.BudgetSpent{What: reason}})
 		return false
 	case r.callsSinceNotified >= 2*maxFinalCalls:
-		d.failRun(r, "mode %s does not conclude though its budget is spent", r.Mode)
+		d.failRun(r, "mode %s did not conclude after its budget was spent", r.Mode)
 		return false
 	}
 	d.refuseCall(r, c, llm.Payment, "the budget is spent: "+reason)

@@ -89,7 +89,7 @@ func (h *holder) dropUnstorable(d *decision) {
 			continue
 		}
 		failed[r] = true
-		d.failRun(r, "mode %s decided what cannot be stored: %v", r.Mode, err)
+		d.failRun(r, "mode %s returned an event that cannot be stored: %v", r.Mode, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func (h *holder) sanitizeResult(ev ponder.Event) ponder.Event {
 	if err == nil {
 		return ev
 	}
-	why := "what it came to cannot be stored: " + err.Error()
+	why := "result cannot be stored: " + err.Error()
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
 		b.Message, b.Finish = llm.Message{}, ""

@@ -67,11 +67,11 @@ func newEngine(c Config, l *nodeRuntime, retry *llm.RetryBudget) (*Engine, error
 	m := &Engine{Config: c, nodeRuntime: l, retry: retry, modes: make(map[string][]*ponder.Mode), models: make(map[string]ponder.Model), tools: make(map[string]ponder.Tool)}
 	for _, mode := range c.Modes {
 		if mode.Name == "" || mode.Start == nil {
-			return nil, fmt.Errorf("ponder: mode %q needs a name and a Start", mode.Name)
+			return nil, fmt.Errorf("ponder: mode %q needs a name and a Start function", mode.Name)
 		}
 		for _, o := range m.modes[mode.Name] {
 			if o.Version == mode.Version {
-				return nil, fmt.Errorf("ponder: mode %q is there twice in version %d", mode.Name, mode.Version)
+				return nil, fmt.Errorf("ponder: mode %q is registered twice with version %d", mode.Name, mode.Version)
 			}
 		}
 		mode.Wakes = m.guardWakes(mode)
@@ -112,7 +112,7 @@ func (e *Engine) Fold(ctx context.Context, thread ponder.ThreadID) error {
 	node, _ := e.currentNode()
 	lease, err := e.Store.Take(ctx, thread, node)
 	if err != nil {
-		return fmt.Errorf("take %s: %w", thread, err)
+		return fmt.Errorf("acquire %s: %w", thread, err)
 	}
 	h := &holder{Engine: e, thread: thread, lease: lease, hasLease: true, committed: lease.Head, ctx: ctx, clockAtStart: e.clock.total(time.Now())}
 	err = h.openThread()
@@ -174,7 +174,7 @@ func (e *Engine) Work(ctx context.Context, thread ponder.ThreadID) error {
 	if !errors.Is(err, ponder.ErrFenced) {
 		h.drain(rctx)
 		if err := h.abandonLease(rctx); err != nil {
-			e.Logger.Info("cannot release the lease; it lasts as long as this process", "thread", thread, "error", err)
+			e.Logger.Info("cannot release the lease; it lasts until this process ends", "thread", thread, "error", err)
 		}
 	}
 	return err

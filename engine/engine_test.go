@@ -278,7 +278,7 @@ func TestInputAsRunFinishes(t *testing.T) {
 		c.Store = &interruptingStore{Store: memory.New()}
 		eng := enginetest.Start(t, c)
 		if fin := runMode(t, eng, "steps", ponder.Budget{}); fin.Reason != "asked to answer now" {
-			t.Errorf("finished: %+v, want what was said last to be seen", fin)
+			t.Errorf("finished: %+v, want the last message to be seen", fin)
 		}
 	})
 }

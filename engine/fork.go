@@ -41,7 +41,7 @@ func copyThread(ctx context.Context, store ponder.Store, from ponder.ThreadID, a
 		return err
 	}
 	if at < 1 || at > info.Head {
-		return fmt.Errorf("it has %d events: %w", info.Head, ponder.ErrNoEvent)
+		return fmt.Errorf("the thread has %d events: %w", info.Head, ponder.ErrNoEvent)
 	}
 	for _, ev := range inputs {
 		if !ev.IsInput() {

@@ -160,7 +160,7 @@ func TestHedgesAreReserved(t *testing.T) {
 		eng := enginetest.Start(t, c)
 		runMode(t, eng, "odd", ponder.Budget{})
 		if held := calls(eng.Events()); fmt.Sprint(held) != "[1]" {
-			t.Errorf("what is shown is held for %v requests", held)
+			t.Errorf("got %v reserved requests, want the shown ones only", held)
 		}
 	})
 }

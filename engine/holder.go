@@ -60,7 +60,7 @@ type result struct {
 const maxConflicts = 100
 
 // errIdle says that the holder had no more work and released the lease.
-var errIdle = errors.New("nothing left to do")
+var errIdle = errors.New("no work left")
 
 // loop folds new events and results, decides, and appends results and decisions in one
 // transaction. Only then it starts actions, so that the log has an intent for each started
@@ -151,7 +151,7 @@ func (h *holder) stopRunaway(d *decision, rounds int) int {
 		return 0
 	}
 	if len(d.events) == 0 {
-		h.Logger.Warn("modes that wake each other were stopped", "thread", h.thread)
+		h.Logger.Warn("stopped runs that keep waking each other", "thread", h.thread)
 	}
 	return rounds
 }
@@ -258,7 +258,7 @@ func (h *holder) acquireLease() error {
 		return context.Cause(h.ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("take %s: %w", h.thread, err)
+		return fmt.Errorf("acquire %s: %w", h.thread, err)
 	}
 	known := h.lease
 	h.lease, h.hasLease, h.clockAtStart = lease, true, h.clock.total(time.Now())
@@ -434,7 +434,7 @@ func (h *holder) waitActions() {
 	select {
 	case <-ended:
 	case <-t.C:
-		h.Logger.Warn("cancelled calls do not end", "thread", h.thread)
+		h.Logger.Warn("cancelled calls have not returned", "thread", h.thread)
 	}
 }
 

@@ -44,7 +44,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.heartbeats.Wait()
 	node, _ := e.currentNode()
 	if err := e.Store.MarkDead(ctx, node); err != nil {
-		return fmt.Errorf("leave %s: %w", node, err)
+		return fmt.Errorf("mark node %s dead: %w", node, err)
 	}
 	return nil
 }

@@ -46,8 +46,8 @@ func TestSlowModels(t *testing.T) {
 		fails string
 	}{
 		"forty minutes":    {slowWriter{480, 5 * time.Second}, ""},
-		"a word a minute":  {slowWriter{600, time.Minute}, "wrote too little in"},
-		"nothing for long": {slowWriter{2, 9 * time.Minute}, "said nothing for"},
+		"a word a minute":  {slowWriter{600, time.Minute}, "sent too little output in"},
+		"nothing for long": {slowWriter{2, 9 * time.Minute}, "sent no output for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

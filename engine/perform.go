@@ -135,7 +135,7 @@ func (h *holder) collectResults() {
 			f.cancel(nil)
 			delete(h.attempts, id)
 		case !f.cancelledAt.IsZero() && time.Since(f.cancelledAt) >= cancelGrace:
-			h.Logger.Warn("cancelled action does not end", "thread", h.thread, "action", id)
+			h.Logger.Warn("a cancelled action has not returned", "thread", h.thread, "action", id)
 			delete(h.attempts, id)
 		}
 	}
