@@ -113,7 +113,7 @@ func (a *Archive) Add(ctx context.Context, tx *sql.Tx, p PackedItem) error {
 func (a *Archive) Get(ctx context.Context, hash string) (Original, error) {
 	o, err := a.get(ctx, hash)
 	if err != nil {
-		return Original{}, fmt.Errorf("original %s: %w", hash, err)
+		return Original{}, fmt.Errorf("read original %s: %w", hash, err)
 	}
 	return o, nil
 }
@@ -206,7 +206,7 @@ func (a *Archive) SetNote(ctx context.Context, kind, name string, value []byte, 
 	err := a.exec(ctx, `INSERT INTO archive_note (kind, name, at, value) VALUES (?, ?, ?, ?)
 		ON CONFLICT (kind, name) DO UPDATE SET at = excluded.at, value = excluded.value`, kind, name, at.UnixMicro(), value)
 	if err != nil {
-		return fmt.Errorf("note %s: %w", kind, err)
+		return fmt.Errorf("record %s: %w", kind, err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestPutGet(t *testing.T) {
 		})
 	}
 	if _, err := a.Get(t.Context(), "nothing"); !errors.Is(err, archive.ErrNone) {
-		t.Errorf("Get of what is not there: %v", err)
+		t.Errorf("Get of a missing original: %v", err)
 	}
 }
 

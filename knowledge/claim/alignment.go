@@ -127,7 +127,7 @@ func (b *wordAlignment) findRefutation() string {
 	if w == "" || b.nots > 0 || i > 0 && negations[b.sourceAtoms[i-1].fold] && w != "deny" {
 		return ""
 	}
-	return "the source speaks of it as wrong: " + w
+	return "the source calls it wrong: " + w
 }
 
 // findReversal finds an undoing in the same clause.
@@ -174,7 +174,7 @@ func (b *wordAlignment) findOpinion() string {
 	if i > first && !(i > 0 && auxiliaries[b.sourceAtoms[i-1].fold]) { // the claim names the holder
 		return ""
 	}
-	return "the source says that it is held to be so: " + w
+	return "the source calls it an opinion: " + w
 }
 
 var auxiliaries = fieldSet(`was were is are been wurde wurden wird`)
@@ -253,7 +253,7 @@ func (b *wordAlignment) findException() string {
 	if first, _ := b.claimExtent(); w == "" || i < first && i > 0 {
 		return ""
 	}
-	return "the source leaves some out: " + w
+	return "the source names exceptions: " + w
 }
 
 func (b *wordAlignment) findLimit() string {

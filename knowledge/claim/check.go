@@ -180,7 +180,7 @@ func (c *check) checkNegations() {
 	}
 	if u := c.findEllipticUnit(); u != nil {
 		if c.nots == 0 {
-			c.negationReason, c.counterUnit = "the source says not: "+c.terms[0].fold, u
+			c.negationReason, c.counterUnit = "the source denies it: "+c.terms[0].fold, u
 		}
 		return
 	}
@@ -208,7 +208,7 @@ func (c *check) checkNegations() {
 	case c.nots > 0 && !agree && !c.hasNegation():
 		c.negationReason = "no quote has the negation"
 	case c.nots == 0 && source != "":
-		c.negationReason, c.counterUnit = "the source says not: "+source, at
+		c.negationReason, c.counterUnit = "the source denies it: "+source, at
 	}
 }
 

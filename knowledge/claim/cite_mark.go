@@ -191,8 +191,8 @@ func (c *citationCleaner) isNumberCitation(i int, in string, end int) bool {
 var numberWords = fieldSet(`zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred aged age figure table chapter equation step
 ein eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf un deux trois quatre cinq six sept huit neuf dix uno dos tres cuatro cinco seis siete ocho nueve diez`)
 
-// Private-use runes, which disguises strips from texts, mark removals within a round:
-// gone a citation, goneWord a possible part of a sentence.
+// Private-use runes, which normalizeDisguises strips from texts, mark removals within a round:
+// removedMark a citation, removedWordMark a possible part of a sentence.
 const (
 	removedMark     = "\ue000"
 	removedWordMark = "\ue001"

@@ -169,7 +169,7 @@ func headingStatesFact(said string) bool {
 	lexical.Tokens(said, func(t lexical.Token) {
 		w := strings.ToLower(said[t.Start:t.End])
 		if first && askWords[w] && !finiteAux[w] {
-			finite = true // as "What is known"
+			finite = true // as in "What do we know"
 		}
 		first = false
 	})
@@ -222,7 +222,7 @@ func countWords(s string) (n int) {
 var leadIn = regexp.MustCompile(`(?i)^(in (summary|short|conclusion|brief|a nutshell)|to (summari[sz]e|sum up|conclude)|overall|summary|short answer|answer|tl;?dr|conclusion|` +
 	`key (findings|points|takeaways)|unfortunately|zusammenfassend|zusammenfassung|kurz gesagt|kurz|fazit|antwort|leider|en (résumé|bref|conclusion|resumen|conclusión|síntesis)|résumé|réponse|malheureusement|resumen|respuesta|要約|总之|结论)(\s*[:,：，]\s*|$)`)
 
-// greeting begins an address to the reader, who is the addressee.
+// greeting matches the start of a sentence that addresses the reader.
 var (
 	greeting = regexp.MustCompile(`(?i)^(hello|hi|hey|greetings|dear|welcome|thanks|thank you|sure|certainly|absolutely|of course|great question|good question|you're welcome|sorry|` +
 		`hallo|guten (tag|morgen|abend)|danke|gerne?|natürlich|sicher|entschuldigung|bonjour|salut|merci|bien sûr|certainement|désolé|hola|buenos días|gracias|claro|por supuesto|lo siento|` +

@@ -29,7 +29,7 @@ func findFactMentions(r *parsedSentence, base int, atoms []atom) (list []factMen
 	return list
 }
 
-// isSameKind reports whether x and y are of one kind, so that one could stand for the
+// isSameKind reports whether x and y have one kind, so that one could replace the
 // other.
 func (x factMention) isSameKind(y factMention) bool {
 	if x.isDate || y.isDate {

@@ -26,9 +26,9 @@ const (
 )
 
 var (
-	errZipBomb = errors.New("it unpacks to far more than it is")
-	errMembers = fmt.Errorf("it has more than %d files in it", maxMembers)
-	errBroken  = errors.New("it is broken")
+	errZipBomb = errors.New("its unpacked size is too large")
+	errMembers = fmt.Errorf("it contains more than %d files", maxMembers)
+	errBroken  = errors.New("it is damaged")
 )
 
 // An unpacker reads ZIP members within the bounds.
@@ -62,7 +62,7 @@ func newUnpacker(file []byte) (*unpacker, error) {
 func (u *unpacker) openMember(name string) (io.ReadCloser, error) {
 	f := u.members[path.Clean(strings.TrimPrefix(name, "/"))]
 	if f == nil {
-		return nil, fmt.Errorf("%w: there is no %s in it", errBroken, name)
+		return nil, fmt.Errorf("%w: it contains no %s", errBroken, name)
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -232,7 +232,7 @@ func openEPUBPackage(u *unpacker) (*epubPackage, error) {
 		return nil, err
 	}
 	if b.opf == "" {
-		return nil, fmt.Errorf("%w: it does not name its package", errBroken)
+		return nil, fmt.Errorf("%w: no package file is named", errBroken)
 	}
 	return b, u.parseXML(b.opf, xmlEvents{start: b.readElement})
 }

@@ -243,13 +243,13 @@ func (f *Format) mergeParts(raw []byte) (Content, error) {
 var (
 	errMissing     = errors.New("no such file or folder")
 	errDenied      = errors.New("permission denied")
-	errLoop        = errors.New("a loop of links")
-	errOutsideLink = errors.New("a link that leads out of the folder")
-	errDeep        = errors.New("nested too deep")
-	errFormat      = errors.New("not a format that can be read")
+	errLoop        = errors.New("symbolic links form a loop")
+	errOutsideLink = errors.New("the link points outside the folder")
+	errDeep        = errors.New("folders are nested too deep")
+	errFormat      = errors.New("unsupported format")
 	errEmpty       = errors.New("it has no text")
 	errMailbox     = errors.New("not a mailbox")
-	errTooMuch     = errors.New("it has more text than is read of a file")
+	errTooMuch     = errors.New("it has too much text for one file")
 )
 
 func skipReason(err error) error {

@@ -69,7 +69,7 @@ func JSON(file []byte) iter.Seq2[Part, error] {
 	}
 }
 
-// longValue is the length from which a value is text of its own.
+// longValue is the minimum length of a value that becomes a separate text.
 const longValue = 120
 
 func (f field) itemBlocks() []Block {

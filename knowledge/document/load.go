@@ -30,7 +30,7 @@ func Load(ctx context.Context, paths []string, opts Options) (*Collection, []Ski
 }
 
 // ErrNothing reports that the paths contain no readable file.
-var ErrNothing = errors.New("there is no text in it that can be read")
+var ErrNothing = errors.New("no readable text")
 
 // Load reads the listed files. It skips unreadable files and parts with a reason;
 // skips of the scan come first. It returns an error if a file that the user named is
@@ -316,7 +316,7 @@ type syntax struct {
 
 var syntaxes = []syntax{
 	{
-		name: "C and its kin", line: []string{"//"}, span: [][2]string{{"/*", "*/"}},
+		name: "C and related languages", line: []string{"//"}, span: [][2]string{{"/*", "*/"}},
 		exts: []string{
 			".go", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".cs", ".java", ".kt", ".kts", ".swift", ".rs", ".js", ".jsx", ".mjs", ".cjs",
 			".ts", ".tsx", ".scala", ".dart", ".php", ".proto", ".groovy", ".gradle", ".m", ".mm", ".zig", ".css", ".scss", ".less", ".glsl", ".sol",
@@ -330,9 +330,9 @@ var syntaxes = []syntax{
 			".tf", ".mk", ".cmake", ".ps1", ".nix", ".properties", ".tcl", ".awk",
 		},
 	},
-	{name: "SQL and its kin", line: []string{"--"}, span: [][2]string{{"/*", "*/"}, {"--[[", "]]"}, {"{-", "-}"}}, exts: []string{".sql", ".lua", ".hs", ".elm", ".adb", ".ads"}},
+	{name: "SQL and related languages", line: []string{"--"}, span: [][2]string{{"/*", "*/"}, {"--[[", "]]"}, {"{-", "-}"}}, exts: []string{".sql", ".lua", ".hs", ".elm", ".adb", ".ads"}},
 	{name: "Lisp", line: []string{";"}, span: [][2]string{{"#|", "|#"}}, exts: []string{".lisp", ".cl", ".el", ".clj", ".cljs", ".scm", ".rkt", ".asm"}},
-	{name: "markup of programs", line: []string{"//"}, span: [][2]string{{"<!--", "-->"}, {"/*", "*/"}}, exts: []string{".vue", ".svelte", ".astro", ".xsl", ".xslt", ".xsd"}},
+	{name: "markup of user interfaces", line: []string{"//"}, span: [][2]string{{"<!--", "-->"}, {"/*", "*/"}}, exts: []string{".vue", ".svelte", ".astro", ".xsl", ".xslt", ".xsd"}},
 	{name: "mathematics", line: []string{"%"}, span: [][2]string{{"%{", "%}"}}, exts: []string{".erl", ".hrl", ".pro", ".sty", ".cls"}},
 }
 
@@ -344,7 +344,7 @@ func codeFormats() []Format {
 	return out
 }
 
-var errGenerated = errors.New("a program wrote it")
+var errGenerated = errors.New("generated file")
 
 // Bounds on source code.
 const (

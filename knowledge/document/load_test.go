@@ -77,7 +77,7 @@ func TestLoad(t *testing.T) {
 		{
 			name:  "hidden and machine made",
 			files: map[string]string{"a.md": "a", ".b.md": "b", ".git/c.md": "c", "node_modules/d.md": "d", "go.mod": "module x", "vendor/e.md": "e", "env/pyvenv.cfg": "x", "env/f.md": "f", "x/vendor/g.md": "g"},
-			want:  []string{"a.md", "x/vendor/g.md"}, skipped: []string{"DIR: not a format that can be read: 1 .mod"},
+			want:  []string{"a.md", "x/vendor/g.md"}, skipped: []string{"DIR: unsupported format: 1 .mod"},
 		},
 		{
 			name:  "ignored",
@@ -88,14 +88,14 @@ func TestLoad(t *testing.T) {
 			name:    "other formats",
 			files:   map[string]string{"a.md": "a", "b.png": "x", "c.png": "y", "d.zip": "z"},
 			want:    []string{"a.md"},
-			skipped: []string{"DIR: not a format that can be read: 2 .png, 1 .zip"},
+			skipped: []string{"DIR: unsupported format: 2 .png, 1 .zip"},
 		},
 		{
 			name:    "bad files",
 			files:   map[string]string{"a.md": "a", "b.md": "x\x00y", "c.md": "", "d.txt": strings.Repeat("d", 200)},
 			opts:    Options{MaxFile: 100},
 			want:    []string{"a.md"},
-			skipped: []string{"d.txt: 200 bytes: files over 100 bytes are not read", "b.md: not a text", "c.md: it has no text"},
+			skipped: []string{"d.txt: 200 bytes: larger than the limit of 100 bytes", "b.md: not a text", "c.md: it has no text"},
 		},
 		{
 			name:    "same text",
@@ -108,20 +108,20 @@ func TestLoad(t *testing.T) {
 			files:   map[string]string{"a.md": "a", "b.md": "b", "c.md": "c", "d.md": "d"},
 			opts:    Options{MaxFiles: 2},
 			want:    []string{"a.md", "b.md"},
-			skipped: []string{"c.md: more than 2 files: the rest is left out"},
+			skipped: []string{"c.md: more than 2 files: the rest is skipped"},
 		},
 		{
 			name:    "too much in all",
 			files:   map[string]string{"a.md": "aaaa", "b.md": "bbbb", "c.md": "c"},
 			opts:    Options{MaxTotal: 6},
 			want:    []string{"a.md"},
-			skipped: []string{"b.md: more than 6 bytes in all: the rest is left out"},
+			skipped: []string{"b.md: more than 6 bytes in all: the rest is skipped"},
 		},
 		{
 			name:    "links",
 			files:   map[string]string{"a/x.md": "x", "a/up": "-> ROOT", "a/self": "-> self", "b": "-> ROOT/a", "gone.md": "-> nowhere", "out": "-> /", "z.md": "-> ROOT/a/x.md"},
 			want:    []string{"a/x.md"},
-			skipped: []string{"a/self: a loop of links", "gone.md: no such file or folder", "out: a link that leads out of the folder"},
+			skipped: []string{"a/self: symbolic links form a loop", "gone.md: no such file or folder", "out: the link points outside the folder"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,14 +188,14 @@ func TestLoadRefuses(t *testing.T) {
 		"a.md/b":    "no such file or folder",
 		"b.md":      "not a text",
 		"a.png":     "not a text",
-		"loop":      "a loop of links",
-		"1":         "a loop of links",
+		"loop":      "symbolic links form a loop",
+		"1":         "symbolic links form a loop",
 		"empty.md":  "it has no text",
-		"big.md":    "2 GiB: files over 8 MiB are not read",
+		"big.md":    "2 GiB: larger than the limit of 8 MiB",
 		"pipe":      "a pipe, not a file",
 		"s":         "a socket, not a file",
-		"none":      "there is no text in it that can be read",
-		"pics":      "there is no text in it that can be read",
+		"none":      "no readable text",
+		"pics":      "no readable text",
 		"/dev/zero": "a device, not a file",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,10 +275,10 @@ func TestListingKey(t *testing.T) {
 
 func TestReason(t *testing.T) {
 	for want, err := range map[string]error{
-		"permission denied":      &os.PathError{Op: "open", Path: "x", Err: syscall.EACCES},
-		"no such file or folder": &os.PathError{Op: "open", Path: "x", Err: syscall.ENOENT},
-		"a loop of links":        &os.PathError{Op: "open", Path: "x", Err: syscall.ELOOP},
-		"input/output error":     &os.PathError{Op: "read", Path: "x", Err: syscall.EIO},
+		"permission denied":          &os.PathError{Op: "open", Path: "x", Err: syscall.EACCES},
+		"no such file or folder":     &os.PathError{Op: "open", Path: "x", Err: syscall.ENOENT},
+		"symbolic links form a loop": &os.PathError{Op: "open", Path: "x", Err: syscall.ELOOP},
+		"input/output error":         &os.PathError{Op: "read", Path: "x", Err: syscall.EIO},
 	} {
 		if got := skipReason(err); got.Error() != want {
 			t.Errorf("reason of %v: %v, want %s", err, got, want)

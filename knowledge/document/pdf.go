@@ -22,13 +22,13 @@ const (
 
 // pdfErrors maps error numbers of PDFium.
 var pdfErrors = map[int]error{
-	2: errors.New("not a PDF that can be opened"),
-	3: errors.New("not a PDF that can be opened"),
+	2: errors.New("not a valid PDF"),
+	3: errors.New("not a valid PDF"),
 	4: errors.New("it is encrypted"),
 	5: errors.New("it is encrypted"),
 }
 
-var errPictures = errors.New("it has no text, its pages are pictures")
+var errPictures = errors.New("its pages are pictures without text")
 
 func isPDF(head []byte) bool {
 	return bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-"))
@@ -283,7 +283,7 @@ const (
 	streamHead   = 512                 // bytes of the dictionary before a stream
 )
 
-var errPDFStream = errors.New("a page of it unpacks to more than is read of a file")
+var errPDFStream = errors.New("a page is too large when unpacked")
 
 // checkPDF refuses a file with oversized streams. It detects the usual compression;
 // the engine's memory limit bounds the others.

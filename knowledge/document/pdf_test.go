@@ -167,7 +167,7 @@ func TestPDFEnded(t *testing.T) {
 		r := pdfReader{pdfEngine: e}
 		return r.readFile(hang)
 	})
-	if err == nil || err.Error() != "it takes too long to read: longer than 300ms" {
+	if err == nil || err.Error() != "reading took too long: longer than 300ms" {
 		t.Errorf("error %v", err)
 	}
 	if took := time.Since(began); took > 10*time.Second {
@@ -233,7 +233,7 @@ func TestPDFRefuses(t *testing.T) {
 		"pictures":  {pdfPages("0 0 100 100 re f"), errPictures},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := PDF(c.file); err != c.want { //nolint:errorlint // it is told as it is
+			if _, err := PDF(c.file); err != c.want { //nolint:errorlint // it is reported unchanged
 				t.Errorf("error %v, want %v", err, c.want)
 			}
 		})

@@ -93,7 +93,7 @@ func provideImports(ctx context.Context, runtime wazero.Runtime, compiled wazero
 	env := runtime.NewHostModuleBuilder(module)
 	for _, f := range compiled.ImportedFunctions() {
 		if from, name, _ := f.Import(); from == module {
-			never := api.GoFunc(func(context.Context, []uint64) { panic(name + " was called back") })
+			never := api.GoFunc(func(context.Context, []uint64) { panic(name + " was called unexpectedly") })
 			env.NewFunctionBuilder().WithGoFunction(never, f.ParamTypes(), f.ResultTypes()).Export(name)
 		}
 	}
@@ -149,7 +149,7 @@ func (p *pdfRunner) recordSlow(sum [sha256.Size]byte, err error) {
 	}
 }
 
-var errSlow = errors.New("it takes too long to read")
+var errSlow = errors.New("reading took too long")
 
 func (p *pdfRunner) instantiateModule(ctx context.Context) (api.Module, error) {
 	mod, err := p.runtime.InstantiateModule(ctx, p.compiled, wazero.NewModuleConfig().
@@ -159,7 +159,7 @@ func (p *pdfRunner) instantiateModule(ctx context.Context) (api.Module, error) {
 	}
 	start := mod.ExportedFunction("FPDF_InitLibrary")
 	if start == nil {
-		return nil, errors.Join(errors.New("there is no FPDF_InitLibrary"), mod.Close(ctx))
+		return nil, errors.Join(errors.New("FPDF_InitLibrary is missing"), mod.Close(ctx))
 	}
 	if _, err := start.Call(ctx); err != nil {
 		return nil, errors.Join(err, mod.Close(ctx))
@@ -189,7 +189,7 @@ func (p *pdfRunner) runEngine(limit time.Duration, f func(*pdfEngine) error) err
 		return fmt.Errorf("%w: longer than %v", errSlow, e.limit)
 	}
 	if e.err != nil {
-		return fmt.Errorf("the PDF engine broke off: %s", firstLine(e.err.Error()))
+		return fmt.Errorf("the PDF engine failed: %s", firstLine(e.err.Error()))
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func (e *pdfEngine) call(name string, args ...uint64) uint64 {
 	f := e.funcs[name]
 	if f == nil {
 		if f = e.mod.ExportedFunction(name); f == nil {
-			e.err = fmt.Errorf("there is no %s", name)
+			e.err = fmt.Errorf("function %s is missing", name)
 			return 0
 		}
 		e.funcs[name] = f
@@ -219,7 +219,7 @@ func (e *pdfEngine) call(name string, args ...uint64) uint64 {
 	var stack [8]uint64
 	copy(stack[:], args)
 	if err := f.CallWithStack(context.Background(), stack[:]); err != nil {
-		e.err = fmt.Errorf("%s: %w", name, err)
+		e.err = fmt.Errorf("call %s: %w", name, err)
 		return 0
 	}
 	return stack[0]
@@ -257,7 +257,7 @@ func (e *pdfEngine) readBytes(at uint64, n int) []byte {
 	}
 	b, ok := e.mod.Memory().Read(uint32(at), uint32(n))
 	if !ok {
-		e.err = errors.New("it answered with what is not in its memory")
+		e.err = errors.New("it returned an address outside its memory")
 		return nil
 	}
 	return append([]byte(nil), b...)

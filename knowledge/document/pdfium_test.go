@@ -51,7 +51,7 @@ func TestPDFium(t *testing.T) {
 	m, err := readWasm(wasm)
 	must(t, err)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(pdfiumCalled)), slices.Sorted(maps.Keys(m.exports))); diff != "" {
-		t.Errorf("what can be called (-want +got):\n%s", diff)
+		t.Errorf("exported functions (-want +got):\n%s", diff)
 	}
 }
 

@@ -23,10 +23,10 @@ func TestRead(t *testing.T) {
 		{"/a.md", "# One\n\ntext", false, []string{"/a.md One"}},
 		{"/x/p.jsonl", twoPosts, false, []string{"! line 2: not JSON: unexpected EOF", "/x/p.jsonl#a p a", "/x/p.jsonl#b p b"}},
 		{"/t.csv", "a,b\n1,2\n", false, []string{"/t.csv t"}},
-		{"/x.png", "x", false, []string{"! not a format that can be read"}},
+		{"/x.png", "x", false, []string{"! unsupported format"}},
 		{"/x.png", "\x00", true, []string{"! not a text"}},
 		{"/e.json", "{}", false, []string{"! it has no text"}},
-		{"/package-lock.json", `{"a":1}`, false, []string{"! not a format that can be read"}},
+		{"/package-lock.json", `{"a":1}`, false, []string{"! unsupported format"}},
 		{"/package-lock.json", `{"a":1}`, true, []string{"/package-lock.json package-lock"}},
 		{"/Inbox", "From a b c\n" + letterHead + "\nx\n", false, []string{"/Inbox#1@x.org Tides"}},
 	} {

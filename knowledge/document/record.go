@@ -307,9 +307,9 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	}
 	if int64(buf.Len()) > most {
 		if info.Size() > most {
-			return nil, fmt.Errorf("%s: files over %s are not read", formatSize(info.Size()), formatSize(most))
+			return nil, fmt.Errorf("%s: larger than the limit of %s", formatSize(info.Size()), formatSize(most))
 		}
-		return nil, fmt.Errorf("it grew: files over %s are not read", formatSize(most))
+		return nil, fmt.Errorf("it grew beyond the limit of %s", formatSize(most))
 	}
 	return buf.Bytes(), nil
 }

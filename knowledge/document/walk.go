@@ -38,7 +38,7 @@ func (w *walk) walkRoot(path string) error {
 	w.unreadCounts = map[string]int{}
 	err = w.walkDir(path, info, nil, 0)
 	if len(w.unreadCounts) > 0 {
-		w.skipPath(path, fmt.Errorf("not a format that can be read: %s", formatCounts(w.unreadCounts)))
+		w.skipPath(path, fmt.Errorf("unsupported format: %s", formatCounts(w.unreadCounts)))
 	}
 	return err
 }
@@ -80,7 +80,7 @@ func (w *walk) walkDir(path string, info fs.FileInfo, rules *ruleSet, depth int)
 
 func (w *walk) walkEntry(path string, e fs.DirEntry, rules *ruleSet, has func(string) bool, depth int) error {
 	if w.entries++; w.entries > maxEntries {
-		w.stopAtLimit(path, fmt.Errorf("more than %d files and folders: the rest is left out", maxEntries))
+		w.stopAtLimit(path, fmt.Errorf("more than %d files and folders: the rest is skipped", maxEntries))
 		return nil
 	}
 	if rules.ignoresPath(path, e.IsDir()) {
@@ -147,14 +147,14 @@ func (w *walk) addFile(path string, info fs.FileInfo, named bool) error {
 	case most == 0:
 		return errFormat
 	case info.Size() > most:
-		return fmt.Errorf("%s: files over %s are not read", formatSize(info.Size()), formatSize(most))
+		return fmt.Errorf("%s: larger than the limit of %s", formatSize(info.Size()), formatSize(most))
 	}
 	if len(w.list.Files) >= o.MaxFiles {
-		w.stopAtLimit(path, fmt.Errorf("more than %d files: the rest is left out", o.MaxFiles))
+		w.stopAtLimit(path, fmt.Errorf("more than %d files: the rest is skipped", o.MaxFiles))
 		return nil
 	}
 	if w.bytes+info.Size() > o.MaxTotal {
-		w.stopAtLimit(path, fmt.Errorf("more than %s in all: the rest is left out", formatSize(o.MaxTotal)))
+		w.stopAtLimit(path, fmt.Errorf("more than %s in all: the rest is skipped", formatSize(o.MaxTotal)))
 		return nil
 	}
 	w.seen[id] = true

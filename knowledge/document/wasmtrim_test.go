@@ -28,7 +28,7 @@ func trimWasm(file []byte, exports []string) ([]byte, error) {
 	for _, name := range exports {
 		f, ok := m.exports[name]
 		if !ok {
-			return nil, fmt.Errorf("there is no %s", name)
+			return nil, fmt.Errorf("function %s is missing", name)
 		}
 		t.keepFunction(f)
 	}

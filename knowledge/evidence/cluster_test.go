@@ -150,7 +150,7 @@ func TestCorroborate(t *testing.T) {
 		value  float64 // of the first
 		said   string
 	}{
-		{"alone", []Piece{{ID: "e1", Text: says}}, []int{1}, 0.5, "No other source that was found says the same."},
+		{"alone", []Piece{{ID: "e1", Text: says}}, []int{1}, 0.5, "No other source found says the same."},
 		{
 			"two sites", []Piece{{ID: "e1", URL: "https://a.example/1", Text: says}, {ID: "e2", URL: "https://b.example/1", Text: other}},
 			[]int{2, 2}, 0.8, "One other source says the same (e2).",
@@ -161,7 +161,7 @@ func TestCorroborate(t *testing.T) {
 		},
 		{
 			"one site twice", []Piece{{ID: "e1", URL: "https://news.a.example/1", Text: says}, {ID: "e2", URL: "https://a.example/2", Text: other}},
-			[]int{1, 1}, 0.5, "No other source that was found says the same.",
+			[]int{1, 1}, 0.5, "No other source found says the same.",
 		},
 		{
 			"two authors of a forum", []Piece{{ID: "e1", URL: "https://reddit.com/1", Text: says}, {ID: "e2", URL: "https://reddit.com/2", Text: other}},
@@ -169,16 +169,16 @@ func TestCorroborate(t *testing.T) {
 		},
 		{
 			"one author on two sites", []Piece{{ID: "e1", URL: "https://a.example/1", Author: "Ada Byron", Text: says}, {ID: "e2", URL: "https://b.example/2", Author: "ada byron", Text: other}},
-			[]int{1, 1}, 0.5, "No other source that was found says the same.",
+			[]int{1, 1}, 0.5, "No other source found says the same.",
 		},
-		{"a copy", []Piece{{ID: "e1", URL: "https://a.example/1", Text: says}, {ID: "e2", URL: "https://b.example/2", Text: says}}, []int{1, 1}, 0.5, "No other source that was found says the same."},
+		{"a copy", []Piece{{ID: "e1", URL: "https://a.example/1", Text: says}, {ID: "e2", URL: "https://b.example/2", Text: says}}, []int{1, 1}, 0.5, "No other source found says the same."},
 		{
 			"one's own notes", []Piece{{ID: "e1", Kind: "memory", Source: "m1", Text: says}, {ID: "e2", Kind: "journal", Source: "m2", Text: other}},
-			[]int{1, 1}, 0.5, "No other source that was found says the same.",
+			[]int{1, 1}, 0.5, "No other source found says the same.",
 		},
 		{
 			"the opposite", []Piece{{ID: "e1", URL: "https://a.example/1", Text: says}, {ID: "e2", URL: "https://b.example/1", Text: opposite}},
-			[]int{1, 1}, 0.2, "No other source that was found says the same. The opposite is said by e2.",
+			[]int{1, 1}, 0.2, "No other source found says the same. These say the opposite: e2.",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

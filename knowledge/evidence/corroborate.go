@@ -108,14 +108,14 @@ func (s Support) corroborationSignal(against int) ponder.Signal {
 	out := ponder.Signal{Name: "corroboration"}
 	switch s.Voices {
 	case 1:
-		out.Value, out.Description = 0.5, "No other source that was found says the same."
+		out.Value, out.Description = 0.5, "No other source found says the same."
 	case 2:
 		out.Value, out.Description = 0.8, "One other source says the same ("+joinNames(s.Agreeing)+")."
 	default:
 		out.Value, out.Description = 1, fmt.Sprintf("%d other sources say the same (%s).", s.Voices-1, joinNames(s.Agreeing))
 	}
 	if against > 0 {
-		out.Description += " The opposite is said by " + joinNames(s.Against) + "."
+		out.Description += " These say the opposite: " + joinNames(s.Against) + "."
 		out.Value = 0.5
 		if against >= s.Voices {
 			out.Value = 0.2

@@ -25,10 +25,10 @@ func dateSignal(p Piece, now time.Time) ponder.Signal {
 	case p.Published.IsZero():
 		s.Value, s.Description = 0.5, "It has no date."
 	case years < -1/365.25:
-		s.Value, s.Description = 0.3, fmt.Sprintf("It is dated %s, which is yet to come.", formatDay(p.Published))
+		s.Value, s.Description = 0.3, fmt.Sprintf("Its date is %s, in the future.", formatDay(p.Published))
 	default:
 		s.Value = 1 - (1-minDateValue)*min(1, max(0, years-freshYears)/(oldYears-freshYears))
-		s.Description = fmt.Sprintf("It is dated %s, %s.", formatDay(p.Published), formatAge(years))
+		s.Description = fmt.Sprintf("Its date is %s, %s.", formatDay(p.Published), formatAge(years))
 	}
 	return s
 }
@@ -51,11 +51,11 @@ func authorSignal(p Piece) ponder.Signal {
 	name := textkit.Line(p.Author, maxName)
 	switch low := strings.ToLower(name); {
 	case !strings.ContainsFunc(name, unicode.IsLetter):
-		return ponder.Signal{Name: "author", Value: 0.5, Description: "No author is named."}
+		return ponder.Signal{Name: "author", Value: 0.5, Description: "It names no author."}
 	case roleNames[low] || strings.HasSuffix(low, " staff") || strings.HasSuffix(low, " team") || strings.HasSuffix(low, "redaktion"):
-		return ponder.Signal{Name: "author", Value: 0.7, Description: "Its author is named by a role only: " + name + "."}
+		return ponder.Signal{Name: "author", Value: 0.7, Description: "It names its author by a role only: " + name + "."}
 	default:
-		return ponder.Signal{Name: "author", Value: 1, Description: "Its author is named: " + name + "."}
+		return ponder.Signal{Name: "author", Value: 1, Description: "Its author is " + name + "."}
 	}
 }
 
@@ -109,14 +109,14 @@ func directnessSignal(text string) ponder.Signal {
 	own, many := findPhrase(text, ownWorkPhrases)
 	others, more := findPhrase(text, reportPhrases)
 	rumor, vague := findPhrase(text, hearsayPhrases)
-	s := ponder.Signal{Name: "directness", Value: 0.65, Description: "Its words do not tell whether it is of its own knowledge."}
+	s := ponder.Signal{Name: "directness", Value: 0.65, Description: "Its wording does not show whether it is first-hand."}
 	switch {
 	case vague > many && vague >= more:
-		s.Value, s.Description = 0.3, "It passes on hearsay: “"+rumor+"”."
+		s.Value, s.Description = 0.3, "It repeats hearsay: “"+rumor+"”."
 	case many > more:
-		s.Value, s.Description = 0.95, "It speaks of its own work: “"+own+"”."
+		s.Value, s.Description = 0.95, "It reports its own work: “"+own+"”."
 	case more > many:
-		s.Value, s.Description = 0.55, "It tells what others say: “"+others+"”."
+		s.Value, s.Description = 0.55, "It reports statements of others: “"+others+"”."
 	}
 	return s
 }
@@ -127,9 +127,9 @@ func transportSignal(p Piece, _ string) (s ponder.Signal, ok bool) {
 		return s, false
 	}
 	if a.secure {
-		return ponder.Signal{Name: "transport", Value: 1, Description: "It came encrypted (https)."}, true
+		return ponder.Signal{Name: "transport", Value: 1, Description: "The transfer was encrypted (https)."}, true
 	}
-	return ponder.Signal{Name: "transport", Value: 0.5, Description: "It came unencrypted (http), so that others may have changed it."}, true
+	return ponder.Signal{Name: "transport", Value: 0.5, Description: "The transfer was unencrypted (http), so others may have changed it."}, true
 }
 
 var salesPhrases = []string{
@@ -142,7 +142,7 @@ func advertisingSignal(_ Piece, text string) (s ponder.Signal, ok bool) {
 	if n == 0 {
 		return s, false
 	}
-	return ponder.Signal{Name: "advertising", Value: max(0.2, 0.6-0.2*float64(n-1)), Description: "It sells something: “" + phrase + "”."}, true
+	return ponder.Signal{Name: "advertising", Value: max(0.2, 0.6-0.2*float64(n-1)), Description: "It advertises: “" + phrase + "”."}, true
 }
 
 var instructionPhrases = []string{
@@ -167,5 +167,5 @@ func addressedSignal(p Piece, text string) (s ponder.Signal, ok bool) {
 	if phrase == "" {
 		return s, false
 	}
-	return ponder.Signal{Name: "addressed", Value: 0.1, Description: "It is meant for a program that reads it, not for people: “" + phrase + "”."}, true
+	return ponder.Signal{Name: "addressed", Value: 0.1, Description: "It contains instructions to programs: “" + phrase + "”."}, true
 }

@@ -83,24 +83,24 @@ func readClasses(text string) (list []class) {
 }
 
 var userClasses = map[string]class{
-	"memory":   {value: 0.75, description: "something that you had remembered"},
-	"journal":  {value: 0.75, description: "a note of your journal"},
-	"document": {value: 0.7, description: "a document that you keep"},
-	"post":     {value: 0.5, description: "a post that you saved"},
-	"thread":   {value: 0.55, description: "what an earlier session came to, which is no source of its own"},
+	"memory":   {value: 0.75, description: "an item of your memory"},
+	"journal":  {value: 0.75, description: "an entry of your journal"},
+	"document": {value: 0.7, description: "a document in your memory"},
+	"post":     {value: 0.5, description: "a post in your memory"},
+	"thread":   {value: 0.55, description: "the result of an earlier session, not an independent source"},
 }
 
 var hostParts = []class{
-	{"forum", 0.4, "a page of a forum, where anybody may write", []string{"forum.", "forums.", "community.", "discuss.", "answers.", "boards."}},
-	{"documentation", 0.75, "a page of the makers' own documentation", []string{"docs.", "doc.", "developer.", "developers.", "documentation."}},
+	{"forum", 0.4, "a page of a forum, where anyone may write", []string{"forum.", "forums.", "community.", "discuss.", "answers.", "boards."}},
+	{"documentation", 0.75, "a page of official documentation", []string{"docs.", "doc.", "developer.", "developers.", "documentation."}},
 	{"shop", 0.35, "a page of a shop", []string{"shop.", "store."}},
-	{"blog", 0.45, "a page of somebody's blog", []string{"blog.", "blogs."}},
+	{"blog", 0.45, "a page of a blog", []string{"blog.", "blogs."}},
 }
 
 var pathParts = []class{
 	{"shop", 0.35, "a page of a shop", []string{"/product/", "/products/", "/cart", "/shop/", "/checkout"}},
-	{"forum", 0.4, "a page of a forum, where anybody may write", []string{"/forum/", "/forums/", "/viewtopic", "/showthread"}},
-	{"blog", 0.45, "a page of somebody's blog", []string{"/blog/", "/blogs/"}},
+	{"forum", 0.4, "a page of a forum, where anyone may write", []string{"/forum/", "/forums/", "/viewtopic", "/showthread"}},
+	{"blog", 0.45, "a page of a blog", []string{"/blog/", "/blogs/"}},
 }
 
 func sourceSignal(p Piece) ponder.Signal {
@@ -108,11 +108,11 @@ func sourceSignal(p Piece) ponder.Signal {
 	if !ok {
 		a, ok = parseAddress(p.Source)
 	}
-	c := class{value: 0.5, description: "a source of a kind that is not known"}
+	c := class{value: 0.5, description: "a source of unknown kind"}
 	if kept, is := userClasses[p.Kind]; is && (!ok || p.Kind == "post" || p.Kind == "thread") {
 		c = kept
 	} else if ok && a.isPlaceholder() {
-		c.description = "a page that was saved, and it is not known where"
+		c.description = "a saved page without its address"
 	} else if ok {
 		c = classifyAddress(a)
 		c.description += " (" + textkit.Line(a.host, maxName) + ")"
@@ -144,7 +144,7 @@ func classifyAddress(a address) class {
 			}
 		}
 	}
-	return class{value: 0.5, description: "a page of a site of which nothing is known"}
+	return class{value: 0.5, description: "a page of an unknown site"}
 }
 
 // An address identifies a page.

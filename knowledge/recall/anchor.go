@@ -31,7 +31,7 @@ func (s *search) resolveAnchor(ctx context.Context) error {
 		return err
 	}
 	if when.IsZero() {
-		s.notes = append(s.notes, fmt.Sprintf("When %q was is not known.", a.Event))
+		s.notes = append(s.notes, fmt.Sprintf("The date of %q is unknown.", a.Event))
 		return nil
 	}
 	day := when.Truncate(24 * time.Hour)
@@ -46,7 +46,7 @@ func (s *search) resolveAnchor(ctx context.Context) error {
 	}
 	s.query.Time = r
 	s.plan.addNames("event as anchor", "time range")
-	s.notes = append(s.notes, fmt.Sprintf("%q is taken to be on %s, by %q.", a.Event, day.Format("2 January 2006"), textkit.Prefix(by, 100)))
+	s.notes = append(s.notes, fmt.Sprintf("Assumed date of %q: %s, from %q.", a.Event, day.Format("2 January 2006"), textkit.Prefix(by, 100)))
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (s *search) mergeMentions(list, more []*candidate) []*candidate {
 	}
 	if len(list) == 0 {
 		if list = others; len(list) > 0 {
-			s.notes = append(s.notes, "Nothing of that time was found; these have words of it.")
+			s.notes = append(s.notes, "Nothing has a date in that time; these hits mention it.")
 		}
 	}
 	slices.SortStableFunc(list, bestFirst)
@@ -273,7 +273,7 @@ func (f Filter) whereClause(owner string) (string, []any) {
 func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
 
 // ErrAmbiguous reports an ambiguous ID prefix.
-var ErrAmbiguous = errors.New("several items have ids that begin so")
+var ErrAmbiguous = errors.New("ambiguous item ID; add more characters")
 
 // Item returns an item with its text, or ErrNone. A unique ID prefix suffices.
 func (l *Library) Item(ctx context.Context, id string) (Item, error) {
@@ -282,7 +282,7 @@ func (l *Library) Item(ctx context.Context, id string) (Item, error) {
 		it.Text, err = l.index.Text(ctx, it.num)
 	}
 	if err != nil {
-		return Item{}, fmt.Errorf("item %s: %w", id, err)
+		return Item{}, fmt.Errorf("read item %s: %w", id, err)
 	}
 	return it, nil
 }

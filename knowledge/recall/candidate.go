@@ -68,7 +68,7 @@ func (s *search) findCandidates(ctx context.Context) ([]*candidate, error) {
 		has[c.num] = true
 	}
 	if len(list) == 0 && len(more) > 0 {
-		s.notes = append(s.notes, "Nothing of that time has these words; what was found is of another.")
+		s.notes = append(s.notes, "Nothing from that time has these words; these hits are from other times.")
 	}
 	for _, c := range more {
 		if !has[c.num] {
@@ -285,7 +285,7 @@ func (s *search) searchDense(ctx context.Context, text string) ([]vector.ScoredP
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		s.notes = append(s.notes, fmt.Sprintf("Meaning could not be compared: %s.", textkit.Prefix(err.Error(), 120)))
+		s.notes = append(s.notes, fmt.Sprintf("The search by meaning failed: %s.", textkit.Prefix(err.Error(), 120)))
 		return nil, nil
 	}
 	hits, err := l.vectors.Search(ctx, model, embedding, denseN, l.index.FilterPassages(s.filter))
@@ -304,7 +304,7 @@ func embedText(ctx context.Context, e vector.Embedder, text string) ([]float32, 
 		return nil, err
 	}
 	if len(vectors) != 1 {
-		return nil, fmt.Errorf("%d vectors for one text", len(vectors))
+		return nil, fmt.Errorf("got %d vectors for one text", len(vectors))
 	}
 	return vectors[0], nil
 }

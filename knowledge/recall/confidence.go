@@ -23,7 +23,7 @@ const (
 func (s *search) setConfidence() {
 	r := &s.result
 	if len(r.Hits) == 0 {
-		r.Reason = s.explainResult("Nothing was found.")
+		r.Reason = s.explainResult("Nothing found.")
 		return
 	}
 	has, all := s.countCovered()
@@ -41,14 +41,14 @@ func (s *search) setConfidence() {
 	var parts []string
 	switch {
 	case s.isListing():
-		parts = append(parts, fmt.Sprintf("%s, the newest first", pluralize(len(r.Hits), "hit")))
+		parts = append(parts, fmt.Sprintf("%s, newest first", pluralize(len(r.Hits), "hit")))
 	case all > 0:
-		parts = append(parts, fmt.Sprintf("the best hits have %d of %s", has, pluralize(all, "word")))
+		parts = append(parts, fmt.Sprintf("the best hits match %d of %s", has, pluralize(all, "word")))
 	}
 	if len(r.Corrected) > 0 {
 		c *= correctedFactor
 		for _, w := range slices.Sorted(maps.Keys(r.Corrected)) {
-			parts = append(parts, fmt.Sprintf("%q was taken for %q", w, r.Corrected[w]))
+			parts = append(parts, fmt.Sprintf("%q was read as %q", w, r.Corrected[w]))
 		}
 	}
 	if s.isOutsideTime() {
@@ -56,7 +56,7 @@ func (s *search) setConfidence() {
 	}
 	if s.query.Class == query.Overview && s.countItems() < 3 {
 		c *= fewItemsFactor
-		parts = append(parts, "only "+pluralize(s.countItems(), "item")+" on it")
+		parts = append(parts, "only "+pluralize(s.countItems(), "item")+" about it")
 	}
 	if s.agreement >= 0 {
 		parts = append(parts, fmt.Sprintf("words and meaning agree on %d of the best 10", int(s.agreement*agreementDepth+0.5)))
@@ -74,7 +74,7 @@ func confidenceLabel(c float64) string {
 	case c >= 0.3:
 		return "Not sure"
 	}
-	return "Probably not what is asked for"
+	return "Probably not a match"
 }
 
 // explainResult joins a sentence, the reason for the class, and the notes.

@@ -45,7 +45,7 @@ func TestEarlierOriginals(t *testing.T) {
 	}
 	later := r.findPlace("when does the harbour open")
 	if c := r.checkPlace(later); !c.Exact || c.Earlier {
-		t.Errorf("what stands in it now: %+v", c)
+		t.Errorf("got citation %+v", c)
 	}
 
 	os.Remove(filepath.Join(dir, "x.md"))
@@ -68,7 +68,7 @@ func TestEarlierOriginals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, b := r.countRows("archive_blob"), r.countRows("recall_earlier"); a+b != 0 {
-		t.Errorf("%d originals and %d rows are left of what was forgotten", a, b)
+		t.Errorf("%d originals and %d rows of forgotten items remain", a, b)
 	}
 }
 
@@ -92,16 +92,16 @@ func TestForgetItemOfFile(t *testing.T) {
 	}
 	forget()
 	if c := r.checkPlace(before); c.Stored || r.countRows("archive_blob") != 1 {
-		t.Errorf("of what was forgotten, %d originals are left: %+v", r.countRows("archive_blob")-1, c)
+		t.Errorf("%d originals of forgotten items remain: %+v", r.countRows("archive_blob")-1, c)
 	}
 	if report := r.ingestPaths(recall.IngestOptions{}, dir); report.Unchanged != 2 || report.Items != 0 {
-		t.Errorf("a folder brings back what was forgotten: %+v", report)
+		t.Errorf("importing a folder restored forgotten items: %+v", report)
 	}
 	if report := r.ingestPaths(recall.IngestOptions{}, path); report.Items != 1 {
 		t.Errorf("a file that is named again is not read: %+v", report)
 	}
 	if c := r.checkPlace(r.findPlace("apples green")); !c.Exact {
-		t.Errorf("what came again: %+v", c)
+		t.Errorf("got citation after the second import: %+v", c)
 	}
 	forget()
 	if _, err := r.ForgetSource(t.Context(), path); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNone reports that an ID or a name does not exist.
-var ErrNone = errors.New("there is none")
+var ErrNone = errors.New("not found")
 
 // Forget removes items and returns their number. It deletes no files: their items
 // return if the file changes or the user names it again. It drops all earlier originals
@@ -46,7 +46,7 @@ func (l *Library) purgeRemoved(ctx context.Context, removed int) error {
 		return nil
 	}
 	if err := l.mergeIndex(ctx); err != nil {
-		return fmt.Errorf("clear the index of what was forgotten: %w", err)
+		return fmt.Errorf("remove forgotten items from the index: %w", err)
 	}
 	return nil
 }
@@ -224,14 +224,14 @@ func (l *Library) Maintain(ctx context.Context) error {
 // number of vectors.
 func (l *Library) WaitIndexed(ctx context.Context, progress func(vectors int)) error {
 	if err := l.mergeIndex(ctx); err != nil {
-		return fmt.Errorf("tend library: %w", err)
+		return fmt.Errorf("maintain library: %w", err)
 	}
 	if l.embedder.Embed == nil {
 		return nil
 	}
 	err := l.vectors.Fill(ctx, l.embedder, passageTexts{l}, progress)
 	if err != nil && !errors.Is(err, vector.ErrText) {
-		return fmt.Errorf("tend library: %w", err)
+		return fmt.Errorf("maintain library: %w", err)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (l *Library) WaitIndexedFor(ctx context.Context, d time.Duration, progress 
 	if progress != nil {
 		err := l.db.Read.QueryRowContext(ctx, l.db.Bind(`SELECT COALESCE(sum(passages), 0) FROM recall_item`)).Scan(&of)
 		if err != nil {
-			return false, fmt.Errorf("tend library: %w", err)
+			return false, fmt.Errorf("maintain library: %w", err)
 		}
 	}
 	within, cancel := context.WithTimeout(ctx, d)

@@ -100,7 +100,7 @@ const version = "2"
 
 func (l *Library) newPlan(ctx context.Context, paths []string, o IngestOptions) (*plan, error) {
 	if o.Kind != "" && !o.Kind.isKnown() {
-		return nil, fmt.Errorf("there is no kind %q", o.Kind)
+		return nil, fmt.Errorf("unknown kind %q", o.Kind)
 	}
 	p := &plan{l: l, o: o, startedAt: l.now()}
 	list, err := document.Scan(ctx, paths, document.Options{MaxFile: o.MaxFile, MaxTotal: maxTotal, MaxFiles: maxFiles, Formats: o.Formats})
@@ -171,7 +171,7 @@ func (p *plan) vanishedFiles() []file {
 	found := p.foundPaths()
 	partial, below := false, []string{}
 	for _, s := range p.list.Skipped {
-		partial = partial || strings.HasSuffix(s.Reason, "the rest is left out")
+		partial = partial || strings.HasSuffix(s.Reason, "the rest is skipped")
 		below = append(below, s.Path)
 	}
 	var gone []file
@@ -210,7 +210,7 @@ func (l *Library) IngestReader(ctx context.Context, name string, r io.Reader, o 
 	}
 	raw, err := limitio.ReadAll(r, limit)
 	if errors.Is(err, limitio.ErrTooLarge) {
-		err = fmt.Errorf("it is longer than %d MiB", limit>>20)
+		err = fmt.Errorf("it has more than %d MiB", limit>>20)
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("remember %s: %w", name, err)

@@ -79,13 +79,13 @@ func (it Item) validate() error {
 	case strings.TrimSpace(it.Text) == "" && strings.TrimSpace(it.Raw) == "":
 		return errNoText
 	case !it.Kind.isKnown():
-		return fmt.Errorf("there is no kind %q", it.Kind)
+		return fmt.Errorf("unknown kind %q", it.Kind)
 	case len(it.Text) > maxText || len(it.Raw) > maxText:
-		return fmt.Errorf("its text is longer than %d MiB", maxText>>20)
+		return fmt.Errorf("its text has more than %d MiB", maxText>>20)
 	case len(it.Tags) > maxTags:
 		return fmt.Errorf("it has more than %d tags", maxTags)
 	case len(it.Meta) > maxMeta:
-		return fmt.Errorf("it has more than %d values beside its text", maxMeta)
+		return fmt.Errorf("it has more than %d values besides its text", maxMeta)
 	case !utf8.ValidString(it.Text) || !utf8.ValidString(it.Raw):
 		return errors.New("its text is not UTF-8")
 	}
@@ -124,10 +124,10 @@ func scanItem(row interface{ Scan(...any) error }) (Item, error) {
 	}
 	it.Date, it.Added = fromMicros(date), fromMicros(added)
 	if err := json.Unmarshal([]byte(tags), &it.Tags); err != nil {
-		return Item{}, fmt.Errorf("tags of %s: %w", it.ID, err)
+		return Item{}, fmt.Errorf("read tags of %s: %w", it.ID, err)
 	}
 	if err := json.Unmarshal([]byte(meta), &it.Meta); err != nil {
-		return Item{}, fmt.Errorf("values of %s: %w", it.ID, err)
+		return Item{}, fmt.Errorf("read values of %s: %w", it.ID, err)
 	}
 	return it, nil
 }

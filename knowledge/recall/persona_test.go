@@ -64,6 +64,6 @@ func TestPersonaContext(t *testing.T) {
 		t.Log(text)
 	}
 	if text, hits, err := r.PersonaContext(t.Context(), "Nobody", "trains", 10); text != "" || len(hits) != 0 || err != nil {
-		t.Errorf("of nobody: %q, %v", text, err)
+		t.Errorf("of an unknown persona: %q, %v", text, err)
 	}
 }

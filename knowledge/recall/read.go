@@ -148,7 +148,7 @@ const (
 func (l *Library) PersonaContext(ctx context.Context, name, query string, n int) (string, []Hit, error) {
 	text, hits, err := l.personaContext(ctx, name, query, n)
 	if err != nil {
-		return "", nil, fmt.Errorf("context of persona %q: %w", name, err)
+		return "", nil, fmt.Errorf("read context of persona %q: %w", name, err)
 	}
 	return text, hits, nil
 }
@@ -358,13 +358,13 @@ const maxVoice = 64 << 10
 func (l *Library) SetPersona(ctx context.Context, p Persona) error {
 	p.Name = textkit.PrefixLine(p.Name, maxTag)
 	if p.Name == "" || len(p.Voice) > maxVoice {
-		return fmt.Errorf("set persona %q: it needs a name, and a voice of at most %d KiB", p.Name, maxVoice>>10)
+		return fmt.Errorf("set persona %q: use a name and a voice of at most %d KiB", p.Name, maxVoice>>10)
 	}
 	if p.Created.IsZero() {
 		p.Created = l.now()
 	}
 	if p.Owner != "" && p.Owner != l.owner {
-		return fmt.Errorf("set persona %q: what belongs to %s is not yours", p.Name, p.Owner)
+		return fmt.Errorf("set persona %q: it belongs to %s", p.Name, p.Owner)
 	}
 	err := l.db.Exec(ctx, `INSERT INTO recall_persona (owner, name, voice, sources, tags, created) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (owner, name) DO UPDATE SET voice = excluded.voice, sources = excluded.sources, tags = excluded.tags`,
@@ -378,7 +378,7 @@ func (l *Library) SetPersona(ctx context.Context, p Persona) error {
 func (l *Library) Persona(ctx context.Context, name string) (Persona, error) {
 	p, err := l.findPersona(ctx, name)
 	if err != nil {
-		return Persona{}, fmt.Errorf("persona %q: %w", name, err)
+		return Persona{}, fmt.Errorf("read persona %q: %w", name, err)
 	}
 	return p, nil
 }

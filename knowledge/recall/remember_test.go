@@ -36,7 +36,7 @@ func TestRemember(t *testing.T) {
 		t.Errorf("hits %+v", h)
 	}
 	if h := r.searchText("sea", recall.SearchOptions{}).Hits; len(h) != 0 {
-		t.Errorf("what was replaced is found: %+v", h)
+		t.Errorf("replaced items are found: %+v", h)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestRead(t *testing.T) {
 	}
 	back, err := r.Read(t.Context(), x.Earlier, recall.ReadOptions{Before: -1, After: -1})
 	if err != nil || back.End != x.Start {
-		t.Errorf("read what is before: %d to %d, %v", back.Start, back.End, err)
+		t.Errorf("read the text before: %d to %d, %v", back.Start, back.End, err)
 	}
 	// Excerpts from the start on join to the text.
 	var all strings.Builder

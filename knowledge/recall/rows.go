@@ -63,7 +63,7 @@ func jsonRows(raw []byte) iter.Seq2[row, error] {
 
 func jsonRow(n int, line []byte) (row, error) {
 	if len(line) > maxRow {
-		return row{number: n}, fmt.Errorf("line %d: longer than %d MiB", n, maxRow>>20)
+		return row{number: n}, fmt.Errorf("line %d: more than %d MiB", n, maxRow>>20)
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()

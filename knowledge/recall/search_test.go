@@ -91,7 +91,7 @@ func TestSearchSays(t *testing.T) {
 	sure := r.searchText("oak counter price", recall.SearchOptions{})
 	unsure := r.searchText("submarine price of vanadium", recall.SearchOptions{})
 	if sure.Confidence < 0.6 || unsure.Confidence > 0.5 || sure.Confidence <= unsure.Confidence {
-		t.Errorf("confidence %.2f of what is there, %.2f of what is not: %s / %s", sure.Confidence, unsure.Confidence, sure.Reason, unsure.Reason)
+		t.Errorf("confidence %.2f of a known subject, %.2f of an unknown one: %s / %s", sure.Confidence, unsure.Confidence, sure.Reason, unsure.Reason)
 	}
 	typo := r.searchText("sourdugh", recall.SearchOptions{})
 	if typo.Corrected["sourdugh"] == "" || !strings.Contains(typo.Reason, "sourdugh") || !strings.Contains(typo.Hits[0].Snippet, recall.MarkOpen+"Sourdough") {
@@ -184,7 +184,7 @@ func TestHybrid(t *testing.T) {
 		}
 	}
 	if got := r.searchText("pastry", recall.SearchOptions{}); len(got.Hits) != 0 {
-		t.Errorf("what was forgotten is found: %q", hitQuotes(got))
+		t.Errorf("forgotten items are found: %q", hitQuotes(got))
 	}
 }
 
@@ -281,7 +281,7 @@ func TestOwners(t *testing.T) {
 	b.ingestPaths(recall.IngestOptions{}, dir)
 	b.rememberItems(recall.Item{Text: "Ben's pears."})
 	if h := a.searchText("pears", recall.SearchOptions{}).Hits; len(h) != 0 {
-		t.Errorf("found what is another's: %+v", h)
+		t.Errorf("found an item of another owner: %+v", h)
 	}
 	if n, err := b.ForgetSource(t.Context(), dir); n != 1 || err != nil {
 		t.Errorf("forgot %d, %v", n, err)

@@ -70,7 +70,7 @@ func (s *step) countUnchanged(f document.File, known file) {
 	}
 	s.unchanged++
 	if known.skippedParts > 0 {
-		why := fmt.Sprintf("%d parts of it are left out: %s", known.skippedParts, known.reason)
+		why := fmt.Sprintf("%d parts of it were skipped: %s", known.skippedParts, known.reason)
 		s.skipped = append(s.skipped, document.SkippedFile{Path: f.Path, Reason: textkit.Prefix(why, maxField)})
 	}
 }

@@ -294,7 +294,7 @@ func partPath(path string, e *entry) string {
 }
 
 // errChanged reports that another process took the file.
-var errChanged = errors.New("taken by another process meanwhile")
+var errChanged = errors.New("another process changed it")
 
 // commitStep writes a step. It examines files again that another process took.
 func (p *plan) commitStep(ctx context.Context, s *step) error {
@@ -342,7 +342,7 @@ func (p *plan) retryStep(ctx context.Context, s *step) error {
 			return err
 		}
 		if try == maxAttempts {
-			return fmt.Errorf("%s and others: %w", files[0].Path, err)
+			return fmt.Errorf("remember %s and others: %w", files[0].Path, err)
 		}
 	}
 }

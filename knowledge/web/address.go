@@ -36,24 +36,24 @@ func hardRange(prefix, what string) blockedRange {
 // blockedIPv4 has IANA's special addresses and metadata services of clouds. The first match
 // counts.
 var blockedIPv4 = []blockedRange{
-	hardRange("169.254.169.254/32", "the metadata service of a cloud"),
-	hardRange("169.254.170.2/32", "the metadata service of a cloud"),
-	hardRange("100.100.100.200/32", "the metadata service of a cloud"),
-	hardRange("168.63.129.16/32", "the metadata service of a cloud"),
-	hardRange("192.0.0.192/32", "the metadata service of a cloud"),
+	hardRange("169.254.169.254/32", "a cloud metadata service"),
+	hardRange("169.254.170.2/32", "a cloud metadata service"),
+	hardRange("100.100.100.200/32", "a cloud metadata service"),
+	hardRange("168.63.129.16/32", "a cloud metadata service"),
+	hardRange("192.0.0.192/32", "a cloud metadata service"),
 	hardRange("0.0.0.0/8", "an unspecified address"),
 	softRange("10.0.0.0/8", "a private address"),
-	softRange("100.64.0.0/10", "a shared address of a provider"),
+	softRange("100.64.0.0/10", "a shared address of a carrier"),
 	softRange("127.0.0.0/8", "a loopback address"),
 	hardRange("169.254.0.0/16", "a link-local address"),
 	softRange("172.16.0.0/12", "a private address"),
 	hardRange("192.0.0.0/24", "a reserved address"),
-	softRange("192.0.2.0/24", "an address of documentation"),
-	hardRange("192.88.99.0/24", "a relay of 6to4"),
+	softRange("192.0.2.0/24", "a documentation address"),
+	hardRange("192.88.99.0/24", "a 6to4 relay"),
 	softRange("192.168.0.0/16", "a private address"),
-	softRange("198.18.0.0/15", "an address of benchmarks"),
-	softRange("198.51.100.0/24", "an address of documentation"),
-	softRange("203.0.113.0/24", "an address of documentation"),
+	softRange("198.18.0.0/15", "a benchmarking address"),
+	softRange("198.51.100.0/24", "a documentation address"),
+	softRange("203.0.113.0/24", "a documentation address"),
 	hardRange("224.0.0.0/4", "a multicast address"),
 	hardRange("255.255.255.255/32", "the broadcast address"),
 	hardRange("240.0.0.0/4", "a reserved address"),
@@ -61,23 +61,23 @@ var blockedIPv4 = []blockedRange{
 
 // blockedIPv6 is the same for IPv6; addresses outside public6 are banned too.
 var blockedIPv6 = []blockedRange{
-	hardRange("fd00:ec2::254/128", "the metadata service of a cloud"),
-	hardRange("fd20:ce::254/128", "the metadata service of a cloud"),
+	hardRange("fd00:ec2::254/128", "a cloud metadata service"),
+	hardRange("fd20:ce::254/128", "a cloud metadata service"),
 	hardRange("::/128", "an unspecified address"),
 	softRange("::1/128", "a loopback address"),
-	hardRange("::ffff:0:0/96", "an IPv4 address in the form of IPv6"),
-	hardRange("::ffff:0:0:0/96", "an IPv4 address in the form of IPv6"),
-	hardRange("::/96", "an IPv4 address in the form of IPv6"),
+	hardRange("::ffff:0:0/96", "an IPv4 address in IPv6 notation"),
+	hardRange("::ffff:0:0:0/96", "an IPv4 address in IPv6 notation"),
+	hardRange("::/96", "an IPv4 address in IPv6 notation"),
 	hardRange("64:ff9b::/96", "an IPv4 address behind NAT64"),
 	hardRange("64:ff9b:1::/48", "an IPv4 address behind NAT64"),
-	hardRange("100::/64", "an address that discards"),
+	hardRange("100::/64", "a discard-only address"),
 	hardRange("2001::/32", "an IPv4 address behind Teredo"),
-	hardRange("2001:2::/48", "an address of benchmarks"),
+	hardRange("2001:2::/48", "a benchmarking address"),
 	hardRange("2001::/23", "a reserved address"),
-	softRange("2001:db8::/32", "an address of documentation"),
+	softRange("2001:db8::/32", "a documentation address"),
 	hardRange("2002::/16", "an IPv4 address behind 6to4"),
-	softRange("3fff::/20", "an address of documentation"),
-	hardRange("5f00::/16", "an address of segment routing"),
+	softRange("3fff::/20", "a documentation address"),
+	hardRange("5f00::/16", "a segment routing address"),
 	softRange("fc00::/7", "a private address"),
 	hardRange("fe80::/10", "a link-local address"),
 	softRange("fec0::/10", "a private address"),
@@ -90,7 +90,7 @@ var publicIPv6 = netip.MustParsePrefix("2000::/3")
 // allowed by name.
 func blockReason(a netip.Addr) (what string, hard bool) {
 	if !a.IsValid() || a.Zone() != "" {
-		return "an address of one link only", true
+		return "an address with a zone", true
 	}
 	if a.Is4() {
 		return findRange(blockedIPv4, a)
@@ -210,7 +210,7 @@ func (g guard) checkConnect(host, address string) error {
 	if host == to.Addr().String() {
 		return fmt.Errorf("%w: %s is %s", ErrRefused, host, what)
 	}
-	return fmt.Errorf("%w: %s leads to %s, which is %s", ErrRefused, host, to.Addr(), what)
+	return fmt.Errorf("%w: %s resolves to %s, which is %s", ErrRefused, host, to.Addr(), what)
 }
 
 func (g guard) allowsAddress(to netip.AddrPort) bool {
@@ -270,15 +270,15 @@ func explainError(err error) error {
 	case errors.Is(err, ErrRefused):
 		return unwrapRefusal(err)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return plainError{"no host has the name " + textkit.VisibleLine(dns.Name, 80), err}
+		return plainError{"unknown host " + textkit.VisibleLine(dns.Name, 80), err}
 	case errors.As(err, &dns):
-		return plainError{"name of the host cannot be looked up: " + textkit.VisibleLine(dns.Err, 80), err}
+		return plainError{"host name lookup failed: " + textkit.VisibleLine(dns.Err, 80), err}
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return plainError{"host hung up without an answer", err}
+		return plainError{"host closed the connection without an answer", err}
 	case errors.As(err, &op) && op.Op == "dial":
-		return plainError{"host cannot be reached: " + textkit.VisibleLine(op.Err.Error(), 80), err}
+		return plainError{"connection to host failed: " + textkit.VisibleLine(op.Err.Error(), 80), err}
 	}
-	return plainError{"host did not answer as it should: " + textkit.VisibleLine(trimHTTPPrefix(err), maxMessage), err}
+	return plainError{"invalid answer of host: " + textkit.VisibleLine(trimHTTPPrefix(err), maxMessage), err}
 }
 
 // trimHTTPPrefix removes prefixes of net/http.

@@ -144,7 +144,7 @@ func (v *fetchAttempt) exchangeOnce(ctx context.Context, u *url.URL) (*answer, e
 		return nil, causeError(ctx, err)
 	}
 	defer resp.Body.Close()
-	silent := time.AfterFunc(v.f.limits.idle, func() { cancel(timeoutError{"nothing came for", v.f.limits.idle}) })
+	silent := time.AfterFunc(v.f.limits.idle, func() { cancel(timeoutError{"no data for", v.f.limits.idle}) })
 	defer silent.Stop()
 	resp.Body = &idleTimeoutBody{resp.Body, silent, v.f.limits.idle}
 	a, err := v.readAnswer(u, resp)

@@ -53,7 +53,7 @@ func (f *Fetcher) findCopy(ctx context.Context, url string) (*pageCopy, error) {
 	}
 	c := pageCopy{record: record{URL: url, Fetched: at}, cached: true}
 	if err := json.Unmarshal(value, &c.record); err != nil {
-		return nil, nil //nolint:nilerr // of another version: the page is fetched anew
+		return nil, nil //nolint:nilerr // of another version; the page is fetched again
 	}
 	o, err := f.o.Archive.Get(ctx, c.Hash)
 	if errors.Is(err, archive.ErrNone) {

@@ -32,7 +32,7 @@ func (f *Fetcher) pageBodyLimit(resp *http.Response) (bodyLimit, error) {
 	case mayHaveText(kind):
 		return bodyLimit{f.limits.bytes, false}, nil
 	}
-	return bodyLimit{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
+	return bodyLimit{}, fmt.Errorf("%w: its type is %s", ErrType, textkit.VisibleLine(kind, 80))
 }
 
 // mediaType returns "" without a type.
@@ -100,7 +100,7 @@ func (f *Fetcher) buildPage(c *pageCopy) (*Page, error) {
 		return nil, err
 	}
 	if p.Markdown == "" {
-		return nil, fmt.Errorf("%w: no text was found in it", ErrType)
+		return nil, fmt.Errorf("%w: it contains no text", ErrType)
 	}
 	if p.Title = textkit.VisibleLine(p.Title, 300); p.Title == "" {
 		p.Title = urlName(p.Final)
@@ -129,9 +129,9 @@ func (p *Page) decodeText(c *pageCopy) (text, name string, err error) {
 	text, name, err = charset.DecodePage(c.raw, c.Type)
 	switch {
 	case err != nil:
-		return "", "", fmt.Errorf("%w: its letters are not %s", ErrType, name)
+		return "", "", fmt.Errorf("%w: its charset is not %s", ErrType, name)
 	case charset.IsBinary(text):
-		return "", "", fmt.Errorf("%w: it is said to be %s, and is not", ErrType, p.Type)
+		return "", "", fmt.Errorf("%w: its type %s is wrong", ErrType, p.Type)
 	}
 	return text, name, nil
 }
@@ -219,7 +219,7 @@ func readBody(resp *http.Response, r bodyLimit) (body []byte, cut bool, err erro
 		return nil, false, err
 	}
 	if len(codings) == 0 && !r.cut && resp.ContentLength > r.maxBytes {
-		return nil, false, fmt.Errorf("%w: it has %d bytes, and %d are read", ErrTooBig, resp.ContentLength, r.maxBytes)
+		return nil, false, fmt.Errorf("%w: it has %d bytes, the limit is %d", ErrTooBig, resp.ContentLength, r.maxBytes)
 	}
 	wire := &boundedReader{r: resp.Body, maxBytes: r.maxBytes}
 	from, err := decompressBody(wire, codings, r.maxBytes)
@@ -257,10 +257,10 @@ func parseCodings(values []string) ([]string, error) {
 		case "gzip", "x-gzip", "deflate":
 			out = append([]string{c}, out...)
 		default:
-			return nil, fmt.Errorf("%w: it is packed with %q, which was not asked for", ErrBody, textkit.VisibleLine(c, 20))
+			return nil, fmt.Errorf("%w: unsupported content encoding %q", ErrBody, textkit.VisibleLine(c, 20))
 		}
 		if len(out) > maxCodings {
-			return nil, fmt.Errorf("%w: it is packed more than %d times", ErrBody, maxCodings)
+			return nil, fmt.Errorf("%w: more than %d content encodings", ErrBody, maxCodings)
 		}
 	}
 	return out, nil
@@ -350,7 +350,7 @@ func pictureBodyLimit(resp *http.Response) (bodyLimit, error) {
 	case strings.HasPrefix(kind, "image/"), kind == "", kind == "application/octet-stream", kind == "binary/octet-stream":
 		return bodyLimit{MaxPicture, false}, nil
 	default:
-		return bodyLimit{}, fmt.Errorf("%w: it is %s", ErrType, textkit.VisibleLine(kind, 80))
+		return bodyLimit{}, fmt.Errorf("%w: its type is %s", ErrType, textkit.VisibleLine(kind, 80))
 	}
 }
 

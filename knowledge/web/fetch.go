@@ -208,7 +208,7 @@ func (f *Fetcher) fetchPage(ctx context.Context, u *url.URL) (*Page, error) {
 // Archived returns an archived page by the hash of its original, or archive.ErrNone.
 func (f *Fetcher) Archived(ctx context.Context, hash string) (*Page, error) {
 	if f.o.Archive == nil {
-		return nil, errors.New("read page: there is no archive")
+		return nil, errors.New("read page: no archive is configured")
 	}
 	o, err := f.o.Archive.Get(ctx, hash)
 	if err != nil {
@@ -219,15 +219,15 @@ func (f *Fetcher) Archived(ctx context.Context, hash string) (*Page, error) {
 
 // Errors of Fetch.
 var (
-	ErrRefused          = errors.New("address not allowed")           // not public and not allowed
-	ErrURL              = errors.New("not a URL that can be fetched") // scheme, host or syntax
-	ErrRobots           = errors.New("robots.txt does not allow it")  // disallowed or unreadable
-	ErrTooBig           = errors.New("too big")                       // and cannot be truncated
-	ErrType             = errors.New("not text that can be read")     // unsuitable type, or empty
-	ErrTimeout          = errors.New("took too long")                 // headers, a pause, or all of it
-	ErrBusy             = errors.New("host wants to be left alone")   // longer than worth waiting for
-	ErrBody             = errors.New("answer is damaged")             // incomplete, or cannot be decompressed
-	ErrTooManyRedirects = errors.New("too many redirects")            // more than ten
+	ErrRefused          = errors.New("address not allowed")      // not public and not allowed
+	ErrURL              = errors.New("invalid URL")              // scheme, host or syntax
+	ErrRobots           = errors.New("disallowed by robots.txt") // disallowed or unreadable
+	ErrTooBig           = errors.New("too large")                // and cannot be truncated
+	ErrType             = errors.New("not readable text")        // unsuitable type, or empty
+	ErrTimeout          = errors.New("took too long")            // headers, a pause, or all of it
+	ErrBusy             = errors.New("host is rate-limited")     // longer than worth waiting for
+	ErrBody             = errors.New("answer is damaged")        // incomplete, or cannot be decompressed
+	ErrTooManyRedirects = errors.New("too many redirects")       // more than ten
 )
 
 // A StatusError is an answer without a page.

@@ -359,7 +359,7 @@ func TestTLS(t *testing.T) {
 	tls := serveTLS(t, func(w http.ResponseWriter, r *http.Request) { textHandler("page by "+r.Proto)(w, r) })
 	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
 	if _, err := f.Fetch(t.Context(), tls.URL); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a certificate of nobody: %v", err)
+		t.Errorf("a certificate without a known issuer: %v", err)
 	}
 	f.wire.TLSClientConfig = tls.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	f.wire.CloseIdleConnections()

@@ -41,7 +41,7 @@ func (hs *hosts) acquireTurn(ctx context.Context, name string, delay, patience t
 		return nil, ctx.Err()
 	case <-late.C:
 		hs.removeUser(h)
-		return nil, fmt.Errorf("%w: no turn at %s for %v", ErrBusy, name, patience.Round(time.Second))
+		return nil, fmt.Errorf("%w: no request slot for %s within %v", ErrBusy, name, patience.Round(time.Second))
 	}
 	leave = func() { <-h.turns; hs.removeUser(h) }
 	if err := hs.waitStart(ctx, h, delay, max(patience-time.Since(began), 0)); err != nil {
@@ -65,7 +65,7 @@ func (hs *hosts) waitStart(ctx context.Context, h *host, delay, patience time.Du
 	hs.mu.Unlock()
 	switch {
 	case wait > patience:
-		return fmt.Errorf("%w: for another %v", ErrBusy, wait.Round(time.Second))
+		return fmt.Errorf("%w; try again in %v", ErrBusy, wait.Round(time.Second))
 	case wait == 0:
 		return ctx.Err()
 	}

@@ -38,10 +38,10 @@ func TestRaw(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if same, err := f.Raw(t.Context(), RawRequest{URL: s.URL + "/feed?key=secret", ETag: got.ETag}); err != nil || same.Status != http.StatusNotModified || len(same.Body) > 0 {
-		t.Errorf("what is the same: %+v, %v", same, err)
+		t.Errorf("an unchanged page: %+v, %v", same, err)
 	}
 	if _, err := f.Raw(t.Context(), RawRequest{URL: s.URL + "/feed", MaxBytes: 5}); !errors.Is(err, ErrTooBig) {
-		t.Errorf("what is larger than wanted: %v", err)
+		t.Errorf("a too large answer: %v", err)
 	}
 	var status *StatusError
 	for path, ok := range map[string]func(error) bool{

@@ -88,7 +88,7 @@ func (v *fetchAttempt) checkRobots(ctx context.Context, u *url.URL) (delay time.
 	}
 	switch {
 	case o.failedStatus != 0:
-		return 0, fmt.Errorf("%w: it cannot be read: %w", ErrRobots, &StatusError{Code: o.failedStatus})
+		return 0, fmt.Errorf("%w: robots.txt is unreadable: %w", ErrRobots, &StatusError{Code: o.failedStatus})
 	case !o.rules.allowsPath(u.RequestURI()):
 		return 0, ErrRobots
 	}
@@ -108,7 +108,7 @@ func (v *fetchAttempt) loadRobots(ctx context.Context, name string, o *origin, n
 	}
 	status, file, err := v.fetchRobots(ctx, name)
 	if err != nil {
-		return fmt.Errorf("look for robots.txt: %w", err)
+		return fmt.Errorf("load robots.txt: %w", err)
 	}
 	o.checkedAt, o.failedStatus, o.rules = now, 0, rules{}
 	switch {
@@ -158,7 +158,7 @@ func (f *Fetcher) findRobotsNote(ctx context.Context, name string) (*robotsNote,
 	}
 	var n robotsNote
 	if err := json.Unmarshal(value, &n); err != nil {
-		return nil, time.Time{}, nil //nolint:nilerr // of another version: the host is asked anew
+		return nil, time.Time{}, nil //nolint:nilerr // of another version; the host is requested again
 	}
 	return &n, at, nil
 }

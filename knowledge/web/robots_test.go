@@ -279,7 +279,7 @@ func TestLeftAlone(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		_, err = f.Fetch(t.Context(), "http://a.example/2")
-		if want := "fetch http://a.example/2: host wants to be left alone: for another 10m0s"; !errors.Is(err, ErrBusy) || err.Error() != want {
+		if want := "fetch http://a.example/2: host is rate-limited; try again in 10m0s"; !errors.Is(err, ErrBusy) || err.Error() != want {
 			t.Errorf("%v", err)
 		}
 		if asked != 1 {

@@ -315,12 +315,12 @@ func TestErrorsAreOneLine(t *testing.T) {
 	for raw, want := range map[string]string{
 		"http://10.0.0.1/x":              "fetch http://10.0.0.1/x: address not allowed: 10.0.0.1 is a private address",
 		"http://inner.example.org/":      "fetch http://inner.example.org/: address not allowed: inner.example.org leads to 10.1.2.3, which is a private address",
-		"http://169.254.169.254/latest/": "fetch http://169.254.169.254/latest/: address not allowed: 169.254.169.254 is the metadata service of a cloud",
+		"http://169.254.169.254/latest/": "fetch http://169.254.169.254/latest/: address not allowed: 169.254.169.254 is a cloud metadata service",
 		"http://2130706433/":             `fetch http://2130706433/: address not allowed: host "2130706433" is an odd way to write an address`,
-		"http://none.example.org/":       "fetch http://none.example.org/: no host has the name none.example.org",
-		"file:///etc/passwd":             "fetch file:///etc/passwd: not a URL that can be fetched: file: is not fetched, only https: and http: are",
-		"https://me:secret@example.org":  "fetch https://me:xxxxx@example.org: not a URL that can be fetched: it has a user name in it",
-		"example.org":                    "fetch example.org: not a URL that can be fetched: it must begin with https:// or http://",
+		"http://none.example.org/":       "fetch http://none.example.org/: unknown host none.example.org",
+		"file:///etc/passwd":             "fetch file:///etc/passwd: invalid URL: file: is not fetched, only https: and http: are",
+		"https://me:secret@example.org":  "fetch https://me:xxxxx@example.org: invalid URL: it has a user name in it",
+		"example.org":                    "fetch example.org: invalid URL: it must begin with https:// or http://",
 	} {
 		if _, err := f.Fetch(t.Context(), raw); err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", raw, err, want)

@@ -38,13 +38,13 @@ func parseErrorText(err error) string {
 func (g guard) checkURL(u *url.URL) (*url.URL, error) {
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "":
-		return nil, fmt.Errorf("%w: it must begin with https:// or http://", ErrURL)
+		return nil, fmt.Errorf("%w: it must start with https:// or http://", ErrURL)
 	case scheme != "http" && scheme != "https":
-		return nil, fmt.Errorf("%w: %s: is not fetched, only https: and http: are", ErrURL, textkit.VisibleLine(u.Scheme, 20))
+		return nil, fmt.Errorf("%w: unsupported scheme %s; use https or http", ErrURL, textkit.VisibleLine(u.Scheme, 20))
 	case u.Opaque != "" || u.Host == "":
-		return nil, fmt.Errorf("%w: it names no host", ErrURL)
+		return nil, fmt.Errorf("%w: it has no host", ErrURL)
 	case u.User != nil:
-		return nil, fmt.Errorf("%w: it has a user name in it", ErrURL)
+		return nil, fmt.Errorf("%w: it contains a user name", ErrURL)
 	}
 	host, err := g.checkHost(u.Hostname())
 	if err != nil {
@@ -85,7 +85,7 @@ func urlPort(u *url.URL) (string, error) {
 func (g guard) checkHost(raw string) (string, error) {
 	a, err := netip.ParseAddr(raw)
 	if err != nil && strings.Contains(raw, ":") {
-		return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
+		return "", fmt.Errorf("%w: invalid host %q", ErrURL, textkit.VisibleLine(raw, 80))
 	}
 	if err != nil {
 		return hostName(raw)
@@ -108,7 +108,7 @@ func hostName(raw string) (string, error) {
 		if raw[i] >= 0x80 {
 			ascii, err := idna.Lookup.ToASCII(raw)
 			if err != nil {
-				return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
+				return "", fmt.Errorf("%w: invalid host %q", ErrURL, textkit.VisibleLine(raw, 80))
 			}
 			name = ascii
 			break
@@ -118,7 +118,7 @@ func hostName(raw string) (string, error) {
 	labels := strings.Split(name, ".")
 	for _, l := range labels {
 		if !isLabel(l) {
-			return "", fmt.Errorf("%w: host %q cannot be", ErrURL, textkit.VisibleLine(raw, 80))
+			return "", fmt.Errorf("%w: invalid host %q", ErrURL, textkit.VisibleLine(raw, 80))
 		}
 	}
 	if len(name) > 253 {
@@ -126,9 +126,9 @@ func hostName(raw string) (string, error) {
 	}
 	switch last := labels[len(labels)-1]; {
 	case isNumericLabel(last):
-		return "", fmt.Errorf("%w: host %q is an odd way to write an address", ErrRefused, textkit.VisibleLine(raw, 80))
+		return "", fmt.Errorf("%w: host %q is an unusual notation of an address", ErrRefused, textkit.VisibleLine(raw, 80))
 	case last == "invalid": // RFC 6761: a saved page without an address
-		return "", fmt.Errorf("%w: %s is no host of the network", ErrRefused, name)
+		return "", fmt.Errorf("%w: %s is not a network host", ErrRefused, name)
 	}
 	return name, nil
 }

@@ -201,13 +201,13 @@ func TestNotRead(t *testing.T) {
 		if a.Tool != SearchTool {
 			return nil
 		}
-		return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[],"skipped":[{"path":"/docs/x.pdf","reason":"not a PDF that can be opened"},{"path":"/docs/y.md","reason":"not a text"}],"skipped_more":3}`}
+		return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[],"skipped":[{"path":"/docs/x.pdf","reason":"not a valid PDF"},{"path":"/docs/y.md","reason":"not a text"}],"skipped_more":3}`}
 	}}
 	d := newDriver(t, deepest, all, 3*time.Minute, f.answerAction).runToEnd()
 	if n := len(d.toolActions(SearchTool)); n < 2 {
 		t.Fatalf("looked up %d times", n)
 	}
-	want := []ponder.SystemNote{{Content: "Not read: /docs/x.pdf: not a PDF that can be opened; /docs/y.md: not a text; and 3 more"}}
+	want := []ponder.SystemNote{{Content: "Not read: /docs/x.pdf: not a valid PDF; /docs/y.md: not a text; and 3 more"}}
 	if diff := cmp.Diff(want, bodiesOf[ponder.SystemNote](d)); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
@@ -256,7 +256,7 @@ func TestRounds(t *testing.T) {
 		t.Errorf("%d rounds", rounds)
 	}
 	if !slices.ContainsFunc(bodiesOf[ponder.Progress](d), func(b ponder.Progress) bool {
-		return b.Label == "Enough" && strings.HasPrefix(b.Content, "No more is looked up: ")
+		return b.Label == "Enough" && strings.HasPrefix(b.Content, "Search ended: ")
 	}) {
 		t.Error("nothing says why no more is looked up")
 	}

@@ -126,7 +126,7 @@ func TestEarlierUntrusted(t *testing.T) {
 
 // A page from a folder has no transport signal.
 func TestFolderHasNoTransport(t *testing.T) {
-	quality := `,"quality":[{"name":"transport","value":1,"says":"It came encrypted (https)."},{"name":"author","value":1,"says":"Known."}]`
+	quality := `,"quality":[{"name":"transport","value":1,"says":"The transfer was encrypted (https)."},{"name":"author","value":1,"says":"Known."}]`
 	d := newDriver(t, "How deep is the sea?", Options{Web: true}, 15*time.Second, webAnswers(
 		site{"https://sea.test/deep", "Sea", deep, `,"provider":"folder"` + quality}, site{"https://light.test/a", "Light", other, `,"provider":"brave"` + quality},
 	)).runToEnd()
@@ -158,7 +158,7 @@ func TestSnippetHoldsQuote(t *testing.T) {
 
 // A quote found by two tools counts once; one on another page corroborates.
 func TestRepeats(t *testing.T) {
-	alone := `"quality":[{"name":"corroboration","value":0.5,"says":"No other source that was found says the same."}],"voices":1`
+	alone := `"quality":[{"name":"corroboration","value":0.5,"says":"No other source found says the same."}],"voices":1`
 	remembered := func(url string) string {
 		return fmt.Sprintf(`{"hits":[{"id":"m1","kind":"document","source":"page","url":%s,"quote":%s,"start":0,"end":%d,"hash":"bb","score":0.8,"untrusted":true}]}`, quoteJSON(url), quoteJSON(deep), len(deep))
 	}

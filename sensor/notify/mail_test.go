@@ -224,7 +224,7 @@ func TestMailFailures(t *testing.T) {
 	o := b.mailOptions("tls")
 	o.TLS = nil
 	if err := send(o, t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("an unknown certificate: %v", err)
+		t.Errorf("a certificate without a known issuer: %v", err)
 	}
 	plain := newMailServer(t, "none")
 	if err := send(plain.mailOptions("starttls"), t.Context()); err == nil || !strings.Contains(err.Error(), "STARTTLS") || len(plain.users) > 0 {

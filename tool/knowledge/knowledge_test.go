@@ -99,7 +99,7 @@ func TestSearch(t *testing.T) {
 	if len(h.Topics) == 0 || len(h.Topics) > 4 {
 		t.Errorf("topics: %q", h.Topics)
 	}
-	skipped := lookup.List[lookup.SkippedFile]{{Path: dir, Reason: "not a format that can be read: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
+	skipped := lookup.List[lookup.SkippedFile]{{Path: dir, Reason: "unsupported format: 1 .png"}, {Path: filepath.Join(dir, "b.md"), Reason: "not a text"}}
 	if diff := cmp.Diff(skipped, r.Skipped); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}

@@ -227,7 +227,7 @@ func (x *Index) Prepare(docs []Doc) Batch {
 		runtime.Gosched() // let searches run
 		d := &docs[i]
 		if d.ID <= 0 {
-			b.err = fmt.Errorf("document with the id %d", d.ID)
+			b.err = fmt.Errorf("invalid document ID %d", d.ID)
 			return b
 		}
 		b.langs[i] = stemLanguage(d)

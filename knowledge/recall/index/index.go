@@ -276,7 +276,7 @@ func (x *Index) Stats(ctx context.Context) (Stats, error) {
 		return nil
 	})
 	if err != nil {
-		return Stats{}, fmt.Errorf("count what is in the index: %w", err)
+		return Stats{}, fmt.Errorf("count documents of the index: %w", err)
 	}
 	return out, nil
 }

@@ -30,7 +30,7 @@ func (x *Index) Merge(ctx context.Context) (more bool, err error) {
 	for _, step := range []func(context.Context) (bool, error){x.sweepUnfinished, x.purgeNext, x.mergeSegments} {
 		more, err = step(ctx)
 		if err != nil {
-			return false, fmt.Errorf("tend the index: %w", err)
+			return false, fmt.Errorf("maintain index: %w", err)
 		}
 		if more {
 			return true, nil
@@ -115,7 +115,7 @@ func (x *Index) mergeSegments(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-var errTaken = errors.New("another merges")
+var errTaken = errors.New("another process is merging")
 
 // mergeCandidates returns an empty segment, one with a quarter removed, or segments of
 // similar size, the smallest first.

@@ -142,7 +142,7 @@ func TestRemoved(t *testing.T) {
 				}
 			}
 			if got := searchHits(t, x, Query{Terms: queryTerms("aardvark")}, 1000); len(got) != 50*batches {
-				t.Errorf("%d hits of what is left, want %d", len(got), 50*batches)
+				t.Errorf("got %d hits after removal, want %d", len(got), 50*batches)
 			}
 			again, err := Open(t.Context(), db)
 			if err != nil {
@@ -192,7 +192,7 @@ func TestCrashedMerge(t *testing.T) {
 	}
 	mergeAll(t, other)
 	if s, err := other.Stats(t.Context()); s.Segments != 10 || err != nil {
-		t.Errorf("another merged what was taken: %+v, %v", s, err)
+		t.Errorf("two merges took the same segments: %+v, %v", s, err)
 	}
 	removeDocs(t, other, 3)
 	if got := len(searchHits(t, x, Query{Terms: queryTerms("letter")}, 100)); got != 9 {
@@ -208,7 +208,7 @@ func TestCrashedMerge(t *testing.T) {
 		t.Errorf("%d rows are left, %v", n, err)
 	}
 	if err := m.writeSegment(t.Context()); err == nil || m.abandon(t.Context()) {
-		t.Errorf("the merge that was given up went on: %v", err)
+		t.Errorf("an abandoned merge continued: %v", err)
 	}
 	if got := len(searchHits(t, x, Query{Terms: queryTerms("letter")}, 100)); got != 9 {
 		t.Errorf("%d hits", got)

@@ -78,7 +78,7 @@ func classConfidence(best, second float64) float64 {
 }
 
 func strongestReason(list []clue) string {
-	best := clue{why: "Nothing tells that it is anything else."}
+	best := clue{why: "It matches no other class."}
 	for _, c := range list {
 		if c.weight > best.weight {
 			best = c
@@ -91,7 +91,7 @@ func (p *parser) addCueClues(add func(Class, float64, string)) {
 	strongest := make(map[Class]clue)
 	note := func(c cue, i, n int) {
 		if c.weight > strongest[c.class].weight {
-			strongest[c.class] = clue{c.weight, "It says “" + p.sourceText(i, n) + "”."}
+			strongest[c.class] = clue{c.weight, "It contains “" + p.sourceText(i, n) + "”."}
 		}
 	}
 	begin := p.firstContent()
@@ -142,7 +142,7 @@ func (p *parser) addShapeClues(add func(Class, float64, string)) {
 	case "en":
 		how = first == "how" && containsWord(auxiliaries, second) && containsWord(generalSubjects, third) || isGerund(p.tokenAt(i)) && third != ""
 		if !how && first == "how" && containsWord(auxiliaries, second) {
-			add(Overview, 1.8, "It asks how something is.")
+			add(Overview, 1.8, "It asks for a description.")
 		}
 	case "de":
 		last := p.tokenAt(len(p.list) - 1)
@@ -153,7 +153,7 @@ func (p *parser) addShapeClues(add func(Class, float64, string)) {
 		how = first == "como" && (isInfinitive(second, "ar", "er", "ir") || second == "se" || second == "puedo") || len(p.list) > 1 && isInfinitive(first, "ar", "er", "ir")
 	}
 	if how {
-		add(HowTo, 3, "It asks how one does something.")
+		add(HowTo, 3, "It asks how to do something.")
 	}
 }
 
@@ -184,7 +184,7 @@ func (p *parser) addPersonClues(add func(Class, float64, string)) {
 			add(Person, 3, "It asks about "+p.q.People[0]+".")
 		}
 	case p.mentionsKin():
-		add(Person, 2.6, "It is of somebody who is near.")
+		add(Person, 2.6, "It mentions a relative or an acquaintance.")
 	}
 }
 
@@ -204,20 +204,20 @@ func (p *parser) asksAboutPerson(i int) bool {
 func (p *parser) addTimeClues(add func(Class, float64, string)) {
 	switch {
 	case p.q.Time.Text != "" && !p.q.Time.Strict:
-		add(Temporal, 2.4, "It is about a time: "+p.q.Time.Text+".")
+		add(Temporal, 2.4, "It refers to a time: "+p.q.Time.Text+".")
 	case p.q.Anchor != nil:
-		add(Temporal, 2.2, "It is about the time "+p.q.Anchor.Text+".")
+		add(Temporal, 2.2, "It refers to the time "+p.q.Anchor.Text+".")
 	default:
 		return
 	}
 	if len(p.q.Words) == 0 || !p.hasSubject() {
-		add(Temporal, 4, "It names a time and nothing else.")
+		add(Temporal, 4, "It contains only a time.")
 		return
 	}
 	for i := range p.list {
 		switch p.list[i].text {
 		case "happened", "happen", "do", "doing", "did", "working", "gemacht", "geschah", "passiert", "fait", "hice", "paso":
-			add(Temporal, 0.8, "It asks what there was at a time.")
+			add(Temporal, 0.8, "It asks about events of a time.")
 			return
 		}
 	}
@@ -242,10 +242,10 @@ func (p *parser) addTopicClues(add func(Class, float64, string)) {
 		verb = verb || containsWord(questionWords[p.lang], t.text)
 	}
 	if said > 1 && !verb && p.namesOwnThing() {
-		add(Fact, 1.7, "It names one thing of somebody's own.")
+		add(Fact, 1.7, "It names a possession of a person.")
 	}
 	if said > 0 && said <= 8 && !verb {
-		add(Overview, 1.5, "It names a subject and asks nothing.")
+		add(Overview, 1.5, "It names a subject without a question.")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestAnchors(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if q.Text != c.rest {
-				t.Errorf("what is left is %q, want %q", q.Text, c.rest)
+				t.Errorf("got remaining text %q, want %q", q.Text, c.rest)
 			}
 		})
 	}

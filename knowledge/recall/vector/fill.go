@@ -52,7 +52,7 @@ type filler struct {
 
 func (f *filler) fillAll(ctx context.Context, progress func(done int)) error {
 	if f.e.Model == "" || f.e.Embed == nil {
-		return errors.New("no model is set")
+		return errors.New("no embedding model")
 	}
 	if f.e.Batch <= 0 {
 		f.e.Batch = fillBatch
@@ -80,7 +80,7 @@ func (f *filler) fillAll(ctx context.Context, progress func(done int)) error {
 		return err
 	}
 	if n := len(f.unembeddable); n > 0 {
-		return fmt.Errorf("%d texts: %w", n, f.textErr)
+		return fmt.Errorf("embed %d texts: %w", n, f.textErr)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (f *filler) embedTexts(ctx context.Context, texts []Text) error {
 	case err != nil:
 		return err
 	case len(vectors) != len(texts):
-		return fmt.Errorf("%d vectors for %d texts", len(vectors), len(texts))
+		return fmt.Errorf("got %d vectors for %d texts", len(vectors), len(texts))
 	}
 	return f.storeVectors(ctx, texts, vectors)
 }

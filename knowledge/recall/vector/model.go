@@ -23,19 +23,19 @@ type Model struct {
 func (v *Vectors) Models(ctx context.Context) ([]Model, error) {
 	rows, err := v.db.Read.QueryContext(ctx, `SELECT name, length, vectors, whole FROM vector_model WHERE state = 0 ORDER BY name`)
 	if err != nil {
-		return nil, fmt.Errorf("list models of vectors: %w", err)
+		return nil, fmt.Errorf("list embedding models: %w", err)
 	}
 	defer rows.Close()
 	var out []Model
 	for rows.Next() {
 		var m Model
 		if err := rows.Scan(&m.Name, &m.Length, &m.Vectors, &m.Whole); err != nil {
-			return nil, fmt.Errorf("list models of vectors: %w", err)
+			return nil, fmt.Errorf("list embedding models: %w", err)
 		}
 		out = append(out, m)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list models of vectors: %w", err)
+		return nil, fmt.Errorf("list embedding models: %w", err)
 	}
 	return out, nil
 }
@@ -125,7 +125,7 @@ func (v *Vectors) Drop(ctx context.Context, model string) error {
 		err = v.sweepDropped(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("drop vectors of %s: %w", model, err)
+		return fmt.Errorf("delete vectors of %s: %w", model, err)
 	}
 	return nil
 }

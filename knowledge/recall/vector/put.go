@@ -15,7 +15,7 @@ import (
 // milliseconds.
 func (v *Vectors) Put(ctx context.Context, tx *sql.Tx, model string, passages []int64, vectors [][]float32) error {
 	if len(passages) != len(vectors) {
-		return fmt.Errorf("put vectors of %s: %d vectors for %d passages", model, len(vectors), len(passages))
+		return fmt.Errorf("store vectors of %s: got %d vectors for %d passages", model, len(vectors), len(passages))
 	}
 	if len(passages) == 0 {
 		return nil
@@ -25,7 +25,7 @@ func (v *Vectors) Put(ctx context.Context, tx *sql.Tx, model string, passages []
 		err = v.putRows(ctx, tx, model, len(vectors[0]), blocks)
 	}
 	if err != nil {
-		return fmt.Errorf("put vectors of %s: %w", model, err)
+		return fmt.Errorf("store vectors of %s: %w", model, err)
 	}
 	return nil
 }
@@ -34,16 +34,16 @@ func (v *Vectors) Put(ctx context.Context, tx *sql.Tx, model string, passages []
 func newRows(passages []int64, vectors [][]float32) (map[int64]map[int]row, error) {
 	length := len(vectors[0])
 	if length < 1 || length > maxLength {
-		return nil, fmt.Errorf("%w: %d, and 1 to %d are possible", ErrLength, length, maxLength)
+		return nil, fmt.Errorf("%w: %d coordinates; use 1 to %d", ErrLength, length, maxLength)
 	}
 	blocks := map[int64]map[int]row{}
 	for i, p := range passages {
 		if len(vectors[i]) != length {
-			return nil, fmt.Errorf("%w: that of passage %d has %d coordinates, others have %d", ErrLength, p, len(vectors[i]), length)
+			return nil, fmt.Errorf("%w: the vector of passage %d has %d coordinates, others have %d", ErrLength, p, len(vectors[i]), length)
 		}
 		r, err := quantizeVector(vectors[i])
 		if err != nil {
-			return nil, fmt.Errorf("vector of passage %d: %w", p, err)
+			return nil, fmt.Errorf("check vector of passage %d: %w", p, err)
 		}
 		num, bit := splitPassage(p)
 		if blocks[num] == nil {
@@ -69,7 +69,7 @@ func (v *Vectors) putRows(ctx context.Context, tx *sql.Tx, model string, length 
 		}
 	}
 	if m.length != length {
-		return fmt.Errorf("%w: %d coordinates, and those that are there have %d", ErrLength, length, m.length)
+		return fmt.Errorf("%w: %d coordinates, but stored vectors have %d", ErrLength, length, m.length)
 	}
 	_, err = v.rewriteBlocks(ctx, tx, m, blocks)
 	return err

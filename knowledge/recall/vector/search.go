@@ -35,11 +35,11 @@ func (v *Vectors) Search(ctx context.Context, model string, query []float32, n i
 		return nil, nil
 	}
 	if len(query) != s.length {
-		return nil, fmt.Errorf("search vectors of %s: %w: the query has %d coordinates, vectors have %d", model, ErrLength, len(query), s.length)
+		return nil, fmt.Errorf("search vectors of %s: %w: the query has %d coordinates, stored vectors have %d", model, ErrLength, len(query), s.length)
 	}
 	q, err := unitVector(query)
 	if err != nil {
-		return nil, fmt.Errorf("search vectors of %s: query: %w", model, err)
+		return nil, fmt.Errorf("search vectors of %s: check query: %w", model, err)
 	}
 	hits := s.nearestHits(ctx, q, n, keep)
 	if err := ctx.Err(); err != nil {

@@ -48,7 +48,7 @@ var scripts embed.FS
 
 var (
 	// ErrLength reports a vector of another length than its model's.
-	ErrLength = errors.New("vector is of another length")
+	ErrLength = errors.New("vector has a different length")
 
 	// ErrText marks errors of an [Embedder] that the texts cause; retrying is useless.
 	ErrText = errors.New("text cannot be embedded")
@@ -268,7 +268,7 @@ func (b *block) encode() []byte {
 func decodeBlock(num int64, present uint64, data []byte, stride int) (*block, error) {
 	n := bits.OnesCount64(present)
 	if len(data) != n*(stride+stride/2+4) {
-		return nil, fmt.Errorf("block %d: %d bytes are not %d vectors of %d", num, len(data), n, stride)
+		return nil, fmt.Errorf("block %d: %d bytes do not hold %d vectors of %d coordinates", num, len(data), n, stride)
 	}
 	b := &block{num: num, present: present, scales: make([]float32, n)}
 	b.codes = append(make([]byte, 0, n*stride), data[:n*stride]...)

@@ -90,7 +90,7 @@ func TestPutRefuses(t *testing.T) {
 	}
 }
 
-// Two handles stand for two processes.
+// Two handles represent two processes.
 func TestChangesOfOthersAreSeen(t *testing.T) {
 	db := newDatabase(t)
 	a, b := openVectors(t, db), openVectors(t, db)

@@ -33,10 +33,10 @@ const maxAnswer = 8 << 20
 
 var (
 	// ErrBusy reports that a provider refuses requests for now.
-	ErrBusy = errors.New("provider wants no requests")
+	ErrBusy = errors.New("provider is rate-limited")
 
 	// ErrAnswer reports an invalid answer.
-	ErrAnswer = errors.New("answer can't be read")
+	ErrAnswer = errors.New("invalid answer")
 
 	// ErrTooBig reports a too long answer.
 	ErrTooBig = errors.New("answer is too long")
@@ -58,7 +58,7 @@ func (e *StatusError) Error() string {
 		s += ": " + e.Message
 	}
 	if e.Retry > 0 {
-		s += fmt.Sprintf(" (again in %v)", e.Retry.Round(time.Second))
+		s += fmt.Sprintf("; try again in %v", e.Retry.Round(time.Second))
 	}
 	return s
 }
@@ -76,7 +76,7 @@ func newAPI(s Service, public string, header http.Header) api {
 	a := api{Service: s, header: header}
 	base, err := url.Parse(cmp.Or(strings.TrimSpace(s.URL), public))
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		a.err = errors.New("its address is not one of http or https")
+		a.err = errors.New("its address is not an http or https URL")
 		return a
 	}
 	a.base = base
@@ -132,7 +132,7 @@ func (a api) doRequest(ctx context.Context, method, path string, body []byte, to
 }
 
 // errWrongType reports a value of a wrong type; the others are read.
-var errWrongType = errors.New("a part of the answer is odd")
+var errWrongType = errors.New("a part of the answer has a wrong type")
 
 // checkResults returns the results of a valid answer. A missing list is invalid, an empty
 // one valid.
@@ -156,7 +156,7 @@ func (a api) newRequest(ctx context.Context, method, path string, body []byte) (
 	base.User, base.RawQuery, base.Fragment = nil, "", ""
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(base.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("its address is not one of http or https")
+		return nil, errors.New("its address is not an http or https URL")
 	}
 	req.Header = a.header.Clone()
 	req.Header.Set("Accept", "application/json")
@@ -203,7 +203,7 @@ func (a api) scrubSecrets(s string) string {
 func (a api) refusalError(resp *http.Response, body []byte) error {
 	e := &StatusError{Status: resp.StatusCode, Message: a.scrubSecrets(errorMessage(body)), Retry: retryAfter(resp.Header)}
 	if resp.StatusCode/100 == 3 {
-		e.Message = "it sends on to another address, which is not followed"
+		e.Message = "redirects are not followed"
 	}
 	return e
 }

@@ -232,7 +232,7 @@ func TestHostile(t *testing.T) {
 					t.Errorf("%s has %d bytes", r.URL, size)
 				}
 				if strings.ContainsAny(fmt.Sprint(r), "\x1b\x00\x07\u202e\u200b") || strings.Contains(r.Author, "\n") {
-					t.Errorf("has what is not seen: %q", fmt.Sprint(r))
+					t.Errorf("contains invisible characters: %q", fmt.Sprint(r))
 				}
 			}
 			if d := cmp.Diff([]string{"https://good.example/", "https://loud.example/"}, urls); d != "" {

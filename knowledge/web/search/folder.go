@@ -172,7 +172,7 @@ func listFiles(ctx context.Context, dir fs.FS) (files []string, state uint64, er
 		case err != nil && name == ".":
 			return err
 		case err != nil || len(files) >= maxFiles:
-			return nil //nolint:nilerr // what cannot be read is not found
+			return nil //nolint:nilerr // unreadable files are not found
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
 		case !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") || !isPage(name) && name != manifestName:

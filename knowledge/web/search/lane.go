@@ -74,7 +74,7 @@ func (l *lane) waitTurn(ctx context.Context) error {
 	}
 	if end, ok := ctx.Deadline(); ok && at.After(end) {
 		l.mu.Unlock()
-		return fmt.Errorf("%w for another %v", ErrBusy, at.Sub(now).Round(time.Second))
+		return fmt.Errorf("%w; try again in %v", ErrBusy, at.Sub(now).Round(time.Second))
 	}
 	l.next = at.Add(l.Every)
 	l.mu.Unlock()
@@ -131,10 +131,10 @@ func (l *lane) searchOnce(ctx context.Context, q Query) ([]Result, error) {
 	}
 	done := make(chan answer, 1)
 	go func() {
-		a := answer{err: errors.New("provider broke down")}
+		a := answer{err: errors.New("provider panicked")}
 		defer func() {
 			if recover() != nil {
-				a = answer{err: errors.New("provider broke down")}
+				a = answer{err: errors.New("provider panicked")}
 			}
 			done <- a
 		}()

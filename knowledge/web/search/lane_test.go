@@ -55,12 +55,12 @@ func TestLimits(t *testing.T) {
 		{"answers", []any{page}, []time.Duration{0}, ""},
 		{"comes back when it is told to", []any{busy(3 * time.Second), page}, []time.Duration{0, 3 * time.Second}, ""},
 		{"is busy and does not say how long", []any{busy(0), page}, []time.Duration{0, time.Second}, ""},
-		{"does not wait longer than there is time", []any{busy(time.Hour), page}, []time.Duration{0}, "provider wants no requests for another 1h0m0s"},
+		{"does not wait longer than there is time", []any{busy(time.Hour), page}, []time.Duration{0}, "provider is rate-limited; try again in 1h0m0s"},
 		{"gives up", []any{busy(time.Second)}, []time.Duration{0, time.Second, 2 * time.Second}, "asked: status 429 too many requests (again in 1s)"},
 		{"fails once", []any{&StatusError{Status: 500}, page}, []time.Duration{0, time.Second / 2}, ""},
 		{"fails twice", []any{&StatusError{Status: 500}, &StatusError{Status: 500}}, []time.Duration{0, time.Second / 2}, "status 500 internal server error"},
 		{"is not asked again with a wrong key", []any{&StatusError{Status: 401, Message: "no"}}, []time.Duration{0}, "status 401 unauthorized: no"},
-		{"breaks down", []any{nil}, []time.Duration{0}, "provider broke down"},
+		{"breaks down", []any{nil}, []time.Duration{0}, "provider panicked"},
 		{"takes too long", []any{time.Hour}, []time.Duration{0}, "no answer in time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -94,8 +94,8 @@ type Options struct {
 
 // Errors of a whole search.
 var (
-	ErrNoProvider = errors.New("no search provider is set up")
-	ErrNoQuery    = errors.New("there is nothing to search for")
+	ErrNoProvider = errors.New("no search provider is configured")
+	ErrNoQuery    = errors.New("empty query")
 )
 
 // A Searcher is safe for concurrent use.
