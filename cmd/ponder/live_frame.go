@@ -216,7 +216,7 @@ const minShownDelay = 3 * time.Second
 // delayText describes the retry of a call that failed at a time, if the delay is long.
 func delayText(b ponder.CallFinished, at time.Time) string {
 	if wait := b.RetryAt.Sub(at); !b.RetryAt.IsZero() && wait >= minShownDelay {
-		return fmt.Sprintf("%s; asking again in %s", b.Error, wait.Round(time.Second))
+		return fmt.Sprintf("%s; retrying in %s", b.Error, wait.Round(time.Second))
 	}
 	return ""
 }
@@ -226,7 +226,7 @@ func waitItem(it tui.Item, b ponder.CallFinished, at time.Time, s app.Session) (
 		return it, false
 	}
 	if left := textkit.Seconds(s.Budget.Seconds - s.Progress.Elapsed); left >= time.Second && left <= b.RetryAt.Sub(at) {
-		it.Text += fmt.Sprintf(", but the time is up in %s", left.Round(time.Second))
+		it.Text += fmt.Sprintf(", but the time limit ends in %s", left.Round(time.Second))
 	}
 	return it, true
 }

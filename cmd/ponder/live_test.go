@@ -270,7 +270,7 @@ func TestItemOf(t *testing.T) {
 		}
 	}
 	down := ponder.CallFinished{Outcome: ponder.Outcome{Error: "p/m: overloaded", RetryAt: time.Unix(30, 0)}}
-	for at, want := range map[int64]string{0: "p/m: overloaded; asking again in 30s, but the time is up in 20s", 20: "p/m: overloaded; asking again in 10s", 29: ""} {
+	for at, want := range map[int64]string{0: "p/m: overloaded; retrying in 30s, but the time limit ends in 20s", 20: "p/m: overloaded; retrying in 10s", 29: ""} {
 		v := session.NewView()
 		v.Session.Budget.Seconds, v.Session.Progress.Elapsed = 60, 40
 		it, ok := eventItem(ponder.Event{Internal: true, Time: time.Unix(at, 0), Body: down}, v)

@@ -118,7 +118,7 @@ func TestTurnWaits(t *testing.T) {
 		retry time.Time
 		want  string
 	}{
-		{"turn-7-1#1", now.Add(time.Minute), "p/m: overloaded; asking again in 1m0s"},
+		{"turn-7-1#1", now.Add(time.Minute), "p/m: overloaded; retrying in 1m0s"},
 		{"turn-7-1#1", now.Add(time.Second), ""},
 		{"turn-7-1#3", time.Time{}, ""},
 		{"name-1#1", now.Add(time.Minute), ""},

@@ -23,7 +23,7 @@ func testDesk() *keyPanel {
 	d := newKeyPanel(testBindings(), plain)
 	d.Check = func(line string) error {
 		if strings.HasPrefix(line, "x") {
-			return errors.New("no such order: x\x1b[2J")
+			return errors.New("unknown command: x\x1b[2J")
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ func TestFoot(t *testing.T) {
 		{name: "cursor in it", in: "sadd 穀倉\x1b[D", width: 79, rows: []string{"add, drop", "steer> add 穀倉"}, column: 13},
 		{name: "long line", in: "s" + strings.Repeat("0123456789", 5), width: 30, rows: []string{"add, drop", "steer> 01234567890123456789012", "       34567890123456789012345", "       6789"}, column: 11},
 		{name: "beginning of a long line", in: "s" + strings.Repeat("0123456789", 5) + "\x01", width: 30, rows: []string{"add, drop", "steer> 01234567890123456789012", "       34567890123456789012345", "       6789"}, column: 7},
-		{name: "wrong", in: "sx\r", width: 79, rows: []string{"no such order: x", "steer> x"}, column: 8},
+		{name: "wrong", in: "sx\r", width: 79, rows: []string{"unknown command: x", "steer> x"}, column: 8},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := testDesk()

@@ -134,7 +134,7 @@ func New(opts Options) ponder.Mode {
 			}
 			s.run, s.opts = r, &opts
 			if s.Work != nil && len(s.Waiting) == 0 {
-				return nil, errors.New("a turn without a message")
+				return nil, errors.New("the state has a turn without a message")
 			}
 			return s, nil
 		},

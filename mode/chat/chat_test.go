@@ -380,11 +380,11 @@ func TestWithoutModel(t *testing.T) {
 		tools        bool
 		want         string
 	}{
-		{"found", hits, nil, true, "This answer was put together without a model: it only quotes what was found on it.\n\n- “The sea is salt.” (The sea, notes/sea.md, page 2)"},
-		{"nothing", `{"hits":[]}`, nil, true, "There is no model to answer, and what was searched has nothing on this."},
-		{"no JSON", `oops`, nil, true, "There is no model to answer, and what was searched has nothing on this."},
-		{"failed", "", errors.New("the disk is gone"), true, "There is no model to answer, and what was searched has nothing on this. It could not be searched: the disk is gone"},
-		{"nothing to search", "", nil, false, "There is no model to answer, and what was searched has nothing on this."},
+		{"found", hits, nil, true, "This answer was put together without a model: it only quotes search results.\n\n- “The sea is salt.” (The sea, notes/sea.md, page 2)"},
+		{"nothing", `{"hits":[]}`, nil, true, "No model is available, and the search found nothing about this."},
+		{"no JSON", `oops`, nil, true, "No model is available, and the search found nothing about this."},
+		{"failed", "", errors.New("the disk is gone"), true, "No model is available, and the search found nothing about this. The search failed: the disk is gone"},
+		{"nothing to search", "", nil, false, "No model is available, and the search found nothing about this."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

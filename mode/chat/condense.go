@@ -130,7 +130,7 @@ func (s *state) pushTurn(t Turn) {
 }
 
 // appendTurn appends a turn. Versions of a state share one array: the first version to append to a
-// prefix writes in place, others copy. So n turns cost O(n), not O(n * keptTurns).
+// prefix writes in place, others copy. So n turns cost O(n), not O(n * turns kept).
 func (s *state) appendTurn(t Turn) {
 	n := len(s.Turns)
 	if n == cap(s.Turns) || s.tip == nil || !s.tip.CompareAndSwap(int64(n), int64(n+1)) {

@@ -40,7 +40,7 @@ func TestLeftOut(t *testing.T) {
 				runChat(t, tt.opts, model, nil, tt.text)
 				mark := fmt.Sprintf("[… %d bytes are left out here …]", tt.want)
 				if got := strings.Contains(told, mark); got != (tt.want > 0) {
-					t.Errorf("that the model is told %q is %t", mark, got)
+					t.Errorf("the prompt contains %q: %t", mark, got)
 				}
 			})
 		})

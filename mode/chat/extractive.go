@@ -22,8 +22,8 @@ const (
 const signalAddressed = "addressed"
 
 const (
-	extractiveIntro = "This answer was put together without a model: it only quotes what was found on it."
-	nothingFound    = "There is no model to answer, and what was searched has nothing on this."
+	extractiveIntro = "This answer was put together without a model: it only quotes search results."
+	nothingFound    = "No model is available, and the search found nothing about this."
 )
 
 // extractiveActions returns the actions of a turn without a model: one search.
@@ -50,7 +50,7 @@ func (s *state) applySearch(b ponder.ToolResult) {
 	say := nothingFound
 	var f searchResult
 	if b.Error != "" {
-		say += " It could not be searched: " + b.Error
+		say += " The search failed: " + b.Error
 	} else if json.Unmarshal([]byte(b.Result), &f) == nil {
 		if list, said := f.formatQuotes(); len(list) > 0 {
 			say = extractiveIntro + questionwords.DescribeMissing(s.Waiting[0].Message.Text, said) + "\n\n" + strings.Join(list, "\n")

@@ -57,7 +57,7 @@ func (s *state) endActions(w *work) (do []ponder.Action) {
 	}
 	if _, dropped := s.reflectionText(s.Waiting[0]); spoke && dropped > 0 {
 		do = append(do, ponder.Write{Key: s.actionKey("stale"), Internal: true, Bodies: []ponder.Body{ponder.SystemNote{
-			Content: fmt.Sprintf("%d reflections were not used: the conversation had moved on by more than %d messages", dropped, staleAge), Reason: deepTool,
+			Content: fmt.Sprintf("%d reflections were discarded because more than %d newer messages exist", dropped, staleAge), Reason: deepTool,
 		}}})
 	}
 	end := ponder.Progress{Stage: TurnEnded, Ref: s.Waiting[0].Message.ID, Refused: !spoke, Content: w.Err}
@@ -79,7 +79,7 @@ func (s *state) finishRun() ponder.Action {
 	case s.Failed != "":
 		return ponder.Finish{Status: ponder.Failed, Reason: s.Failed}
 	case len(s.Answer) == 0:
-		return ponder.Finish{Answer: "There was nothing left to answer."}
+		return ponder.Finish{Answer: "No unanswered message was left."}
 	}
 	return ponder.Finish{Answer: strings.Join(s.Answer, "\n\n")}
 }

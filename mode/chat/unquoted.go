@@ -24,7 +24,7 @@ func (s *state) publicError(b ponder.CallFinished) string {
 		}
 		for i := range max(1, len(list)-shingleWords+1) {
 			if strings.Contains(said, " "+strings.Join(list[i:min(i+shingleWords, len(list))], " ")+" ") {
-				return fmt.Sprintf("%s did not answer: %s; what it says quotes thoughts, and stands in the log", b.Model, className(b.Class))
+				return fmt.Sprintf("%s did not answer: %s; the log contains its message, which quotes thoughts", b.Model, className(b.Class))
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func New(opts Options) ponder.Mode {
 				return nil, err
 			}
 			if s.Work != nil && s.Work.N == 0 {
-				return nil, errors.New("a reflection that nobody asked for")
+				return nil, errors.New("the state has a reflection without a request")
 			}
 			s.run, s.opts = r, &opts
 			return s, nil

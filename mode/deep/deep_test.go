@@ -258,7 +258,7 @@ func TestReflections(t *testing.T) {
 			}
 			return plain(req)
 		}}, []timedInput{{0, "think"}, {time.Second, "a"}, {time.Second, "b"}, {time.Second, "c"}},
-			[]string{"failed: the conversation has moved on: nothing of it helps any more"}},
+			[]string{"failed: the reflection is outdated by newer messages"}},
 		{"a diagram", Options{}, fakeModel{time.Second, func(*llm.Request) (llm.Message, error) {
 			return llm.Say(llm.Assistant, "hmm: odd\nthoughts: so\n```mermaid\ngraph TD\nA-->B\n```"), nil
 		}}, []timedInput{{0, "think"}}, []string{"diagram-3-1.mmd: graph TD\nA-->B",
@@ -269,7 +269,7 @@ func TestReflections(t *testing.T) {
 			"hmm: I drew a diagram.\n\nthoughts: (A diagram of this was put beside the conversation.) (why 1, read 3)"}},
 		{"nothing but a diagram that is refused", Options{}, fakeModel{time.Second, func(*llm.Request) (llm.Message, error) {
 			return llm.Say(llm.Assistant, "```mermaid\npicture; A-->B\n```"), nil
-		}}, []timedInput{{0, "think"}}, []string{"failed: the model wrote nothing but a diagram that cannot be shown"}},
+		}}, []timedInput{{0, "think"}}, []string{"failed: the model returned only an invalid diagram"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -297,13 +297,13 @@ func TestResult(t *testing.T) {
 		want []string
 	}{
 		{"well", []timedInput{{0, "/deep good"}}, []string{"completed: Reflected."}},
-		{"failed", []timedInput{{0, "/deep bad"}}, []string{"completed: Nothing came of it: fake/voice: the key is not good"}},
+		{"failed", []timedInput{{0, "/deep bad"}}, []string{"completed: The reflection failed: fake/voice: the key is not good"}},
 		{"failed, and the next well", []timedInput{{0, "/deep bad"}, {time.Hour, "/deep good"}},
-			[]string{"completed: Nothing came of it: fake/voice: the key is not good", "completed: Reflected."}},
+			[]string{"completed: The reflection failed: fake/voice: the key is not good", "completed: Reflected."}},
 		{"well, and the next failed", []timedInput{{0, "/deep good"}, {time.Hour, "/deep bad"}},
-			[]string{"completed: Reflected.", "completed: Nothing came of it: fake/voice: the key is not good"}},
+			[]string{"completed: Reflected.", "completed: The reflection failed: fake/voice: the key is not good"}},
 		{"both in one run", []timedInput{{0, "/deep good"}, {time.Millisecond, "/deep bad"}},
-			[]string{"completed: Reflected; of another reflection nothing came: fake/voice: the key is not good"}},
+			[]string{"completed: Reflected; another reflection failed: fake/voice: the key is not good"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

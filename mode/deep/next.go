@@ -26,7 +26,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	case s.Stop != "":
 		return s.failReflection(s.Stop)
 	case left <= 0:
-		return s.failReflection(fmt.Sprintf("it took more than %v", s.opts.Limit))
+		return s.failReflection(fmt.Sprintf("the reflection took more than %v", s.opts.Limit))
 	}
 	do := []ponder.Action{ponder.Wait{Until: now.Wall.Add(left.Round(time.Millisecond) + time.Millisecond)}}
 	for _, u := range w.Calls {
@@ -47,11 +47,11 @@ func (s *state) describeResult() string {
 	case s.Why == "" && s.Reflected:
 		return "Reflected."
 	case s.Why == "":
-		return "Nothing was left to reflect on."
+		return "No request for a reflection was left."
 	case s.Reflected:
-		return "Reflected; of another reflection nothing came: " + s.Why
+		return "Reflected; another reflection failed: " + s.Why
 	}
-	return "Nothing came of it: " + s.Why
+	return "The reflection failed: " + s.Why
 }
 
 func (w *work) actionKey(what string, numbers ...int) string {
@@ -112,7 +112,7 @@ func (w *work) applyAnswer(b ponder.CallFinished) {
 		return
 	case len(calls) == 0 || w.Round > maxToolTurns:
 		if w.Answer = strings.TrimSpace(b.Message.Text()); w.Answer == "" {
-			w.Err = "the model wrote nothing"
+			w.Err = "the model returned no text"
 		}
 		return
 	}
@@ -191,7 +191,7 @@ func (s *state) writeReflection(w *work) []ponder.Action {
 	answer, drawings := extractDiagrams(w.Answer)
 	if w.Rebased != "" {
 		if strings.EqualFold(strings.Trim(w.Rebased, " .\n"), "nothing") {
-			return s.failReflection("the conversation has moved on: nothing of it helps any more")
+			return s.failReflection("the reflection is outdated by newer messages")
 		}
 		before := drawings
 		if answer, drawings = extractDiagrams(w.Rebased); len(drawings) == 0 {
@@ -200,7 +200,7 @@ func (s *state) writeReflection(w *work) []ponder.Action {
 		b.Older, b.ReadTo = false, s.Head
 	}
 	if answer == "" {
-		return s.failReflection("the model wrote nothing but a diagram that cannot be shown")
+		return s.failReflection("the model returned only an invalid diagram")
 	}
 	b.Content = formatReflection(answer)
 	var do []ponder.Action

@@ -91,7 +91,7 @@ func (s *state) applyEvent(ev ponder.Event) {
 		case b.Do == ponder.Cancel:
 			s.Work, s.Request = nil, nil
 		case b.Do == ponder.AnswerNow && ev.Run != "": // without a run it is for the current turn
-			s.Stop = "stopped: an answer was wanted at once"
+			s.Stop = "stopped: the user requested the answer"
 		}
 	case ponder.BudgetSpent:
 		s.Stop = b.What + " is spent"

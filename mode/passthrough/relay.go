@@ -86,9 +86,9 @@ type finalAnswer struct {
 func (s *state) readOptions(r ponder.Run) {
 	switch {
 	case json.Unmarshal(r.Options, &s.opts) != nil:
-		s.Err = "what was asked cannot be read"
+		s.Err = "invalid options"
 	case len(s.opts.Request.Messages) == 0:
-		s.Err = "nothing was asked"
+		s.Err = "the request has no messages"
 	}
 	if s.opts.Role == "" {
 		s.opts.Role = ponder.Fast
@@ -215,7 +215,7 @@ func (s *state) finishRun() (do []ponder.Action) {
 	if strings.TrimSpace(answer) != "" {
 		do = append(do, ponder.Write{Key: "say", Bodies: []ponder.Body{ponder.AssistantMessage{Content: answer, Model: s.Final.Model, Usage: &s.Final.Usage}}})
 	} else {
-		answer = "(nothing was said)"
+		answer = "(empty answer)"
 	}
 	if len(s.Final.ClientTools) > 0 {
 		answer = strings.TrimSpace(s.Final.Text + "\n(calls " + strings.Join(s.Final.ClientTools, ", ") + ")")

@@ -65,7 +65,7 @@ func TestRelay(t *testing.T) {
 		asked   int
 	}{
 		{name: "says", answers: []llm.Message{llm.Say(llm.Assistant, " indeed\n")}, status: ponder.Completed, answer: " indeed\n", asked: 1},
-		{name: "says nothing", answers: []llm.Message{{Role: llm.Assistant}}, status: ponder.Completed, answer: "(nothing was said)", asked: 1},
+		{name: "says nothing", answers: []llm.Message{{Role: llm.Assistant}}, status: ponder.Completed, answer: "(empty answer)", asked: 1},
 		{
 			name: "a tool of the client", options: Options{Request: llm.Request{Tools: []llm.Tool{newTool("weather")}}},
 			answers: []llm.Message{callMessage("let me see", "weather", "weather")}, status: ponder.Completed, answer: "let me see\n(calls weather, weather)", asked: 1,
@@ -85,7 +85,7 @@ func TestRelay(t *testing.T) {
 		{
 			name: "ours, but not offered", answers: []llm.Message{callMessage("", "recall")}, status: ponder.Completed, answer: "(calls recall)", asked: 1,
 		},
-		{name: "without end", options: Options{ServerTools: []string{"recall"}}, answers: many, status: ponder.Completed, answer: "(nothing was said)", asked: maxRounds + 1},
+		{name: "without end", options: Options{ServerTools: []string{"recall"}}, answers: many, status: ponder.Completed, answer: "(empty answer)", asked: maxRounds + 1},
 		{name: "refused", status: ponder.Failed, asked: 1},
 	}
 	for _, tt := range tests {

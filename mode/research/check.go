@@ -55,11 +55,11 @@ func (s *state) checkAnswer(said, model, cut string) {
 	said, d.Removed = claim.CleanCitations(said, s.isCitable, s.isLinkable)
 	said, long := claim.CheckedPart(said)
 	if !hasText(said) {
-		s.answerWithQuotes("the model gave no answer")
+		s.answerWithQuotes("the model returned no answer")
 		return
 	}
 	if d.Text += said; long {
-		d.Text += "\n\n(What the model wrote beyond this was cut: it was more than is checked.)"
+		d.Text += "\n\n(The rest of the model's text was cut, because it exceeds the limit for checks.)"
 	}
 	s.settleDraft(d)
 }
@@ -67,19 +67,19 @@ func (s *state) checkAnswer(said, model, cut string) {
 // unsourcedNotice states that no source supports the answer, and lists the searched places.
 func (s *state) unsourcedNotice() string {
 	if !s.canGather() {
-		return "No source was searched for this: what follows is what the model says of itself, and is not verified."
+		return "No source was searched. The following answer comes from the model alone and is not verified."
 	}
-	const own = " What follows is what the model says of itself, and is not verified."
+	const own = " The following answer comes from the model alone and is not verified."
 	switch r := s.sourceCoverage(); {
 	case !r.searched && len(r.failed) > 0:
-		return failedSentence(r.failed) + " So nothing was looked up." + own
+		return failedSentence(r.failed) + " So no search was made." + own
 	case !r.searched:
 		return notSearchedText(r.whyNotSearched) + own
 	}
 	asked := s.askedQueries()
-	text := "Nothing was found on this in " + s.placeList()
+	text := "Nothing found about this in " + s.placeList()
 	if len(asked) > 0 {
-		text += "; it was asked for “" + strings.Join(asked[:min(len(asked), 6)], "”, “") + "”"
+		text += "; searched for “" + strings.Join(asked[:min(len(asked), 6)], "”, “") + "”"
 	}
 	if list := s.failedPlaces(); len(list) > 0 {
 		text += "; " + strings.Join(list, " and ") + " could not be searched"
@@ -142,7 +142,7 @@ func (s *state) correctCitations(d *draft) {
 	}
 	d.Text = claim.ReplaceCitations(d.Text, sentences, cites)
 	d.claims = s.verifyDraft(*d)
-	s.notifyUser(stageAnalysis, "Citations", fmt.Sprintf("Put right what %s.", formatCount(n, "sentence cites", "sentences cite")))
+	s.notifyUser(stageAnalysis, "Citations", fmt.Sprintf("Corrected the citations of %s.", formatCount(n, "sentence", "sentences")))
 }
 
 func (s *state) isCitable(id string) bool {
@@ -264,12 +264,12 @@ func (s *state) applyVerdicts(b ponder.CallFinished) {
 // verdictReason describes a verdict without the judge's words, because the judge read untrusted
 // text.
 func verdictReason(verdict claim.Verdict, model string) string {
-	return "a judge (" + safeText(model) + ") finds that " + cmp.Or(verdictWords[verdict], "it can't tell")
+	return "the judge (" + safeText(model) + ") reports: " + cmp.Or(verdictWords[verdict], "undecided")
 }
 
 var verdictWords = map[claim.Verdict]string{
-	claim.Supported: "a quote says it", claim.Qualified: "the quotes say a part of it, or say it less surely",
-	claim.Unverified: "no quote says it", claim.Contradicted: "a quote says otherwise",
+	claim.Supported: "a quote says it", claim.Qualified: "the quotes state only a part of it, or with less certainty",
+	claim.Unverified: "no quote says it", claim.Contradicted: "a quote contradicts it",
 }
 
 func (s *state) publishAnswer() {
@@ -304,7 +304,7 @@ func (s *state) publishAnswer() {
 	})
 	n := 0
 	s.queueWrite("answered", &n, add...)
-	why := cmp.Or(s.StopReason, "the answer is written")
+	why := cmp.Or(s.StopReason, "the answer is complete")
 	if d.Why != "" {
 		why = strings.Join(nonEmpty(s.StopReason, d.Why), ", and ")
 	}
@@ -326,7 +326,7 @@ func addContradictions(claims []checkedClaim, conflicts []ponder.Conflict) {
 			for j, side := range k.Sides {
 				if j != own && len(side.Quotes) > 0 && !passagesOverlap(side.Quotes, c.Quotes) {
 					c.Against = append(slices.Clip(c.Against), side.Quotes[0])
-					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source says " + lookup.Sanitize(textkit.TruncateBytes(textkit.OneLine(side.Value), maxFault/4))
+					c.Reason = strings.TrimSuffix(c.Reason, ".") + "; another source states " + lookup.Sanitize(textkit.TruncateBytes(textkit.OneLine(side.Value), maxFault/4))
 				}
 			}
 		}

@@ -128,7 +128,7 @@ func TestAlwaysEnds(t *testing.T) {
 			t.Errorf("seed %d: finished %+v", seed, d.fin)
 		}
 		if strings.Contains(d.fin.Answer, "evil.test") || strings.Contains(d.fin.Answer, "e99999") {
-			t.Errorf("seed %d: the answer has what was not gathered: %s", seed, d.fin.Answer)
+			t.Errorf("seed %d: the answer contains text outside the evidence: %s", seed, d.fin.Answer)
 		}
 		checkCites(t, d)
 		if t.Failed() {

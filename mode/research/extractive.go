@@ -185,16 +185,16 @@ func nothingFound(question string, found int, why string, r searchCoverage) stri
 	s := "No model wrote this" + formatReason(why)
 	switch {
 	case !r.searched && len(r.failed) > 0:
-		return s + " " + failedSentence(r.failed) + " So nothing was looked up, and there may be an answer."
+		return s + " " + failedSentence(r.failed) + " So no search was made, and an answer may exist."
 	case !r.searched && found == 0:
 		return s + " " + notSearchedText(r.whyNotSearched)
 	case found > 0:
-		s = fmt.Sprintf("%s Nothing was found that answers the question: of %s none can be quoted", s, formatPassages(found))
+		s = fmt.Sprintf("%s No answer found; none of %s can be quoted", s, formatPassages(found))
 	default:
-		s += " Nothing was found that answers the question"
+		s += " No answer found"
 	}
 	if len(looked) > 0 {
-		s += "; what was looked for is " + strings.Join(looked[:min(len(looked), maxQueries)], ", ")
+		s += "; searched for " + strings.Join(looked[:min(len(looked), maxQueries)], ", ")
 	}
 	if s += "."; len(r.failed) > 0 {
 		s += " " + failedSentence(r.failed)
@@ -204,7 +204,7 @@ func nothingFound(question string, found int, why string, r searchCoverage) stri
 
 func notSearchedText(why string) string {
 	if why == "" {
-		return "Nothing was looked up."
+		return "No search was made."
 	}
-	return "Nothing was looked up: " + why + "."
+	return "No search was made: " + why + "."
 }

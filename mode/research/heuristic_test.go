@@ -170,7 +170,7 @@ func TestPrivateWordsAreNotAsked(t *testing.T) {
 			}
 		}
 		if !strings.Contains(web[0], "council Rome") {
-			t.Errorf("%q lost what it asks for", web[0])
+			t.Errorf("%q lost its subject", web[0])
 		}
 	}
 }

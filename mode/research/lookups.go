@@ -255,4 +255,4 @@ func (s *state) failedPlaces() (list []string) {
 	return list
 }
 
-var placeNames = map[string]string{memoryLookup: "what is kept here", personaLookup: "the memory of the persona", webLookup: "the web"}
+var placeNames = map[string]string{memoryLookup: "the memory", personaLookup: "the memory of the persona", webLookup: "the web"}

@@ -27,11 +27,11 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	}
 	if s.Planning {
 		key := s.Retry.attemptKey(planKey)
-		do = s.appendTimeout(do, now, s.PlanSince, s.askLimit(), key, "The plan takes too long: it goes on without.")
+		do = s.appendTimeout(do, now, s.PlanSince, s.askLimit(), key, "The plan takes too long; continuing without it.")
 		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(planKey, s.planCall())})
 	}
 	for _, l := range s.activeLookups() {
-		do = s.appendTimeout(do, now, l.Since, s.lookupTimeout(l), l.actionKey(), l.toolName()+" does not answer, and is given up: "+l.Query)
+		do = s.appendTimeout(do, now, l.Since, s.lookupTimeout(l), l.actionKey(), l.toolName()+" timed out: "+l.Query)
 		do = append(do, s.lookupAction(l))
 	}
 	return s.appendCall(do, now)
@@ -44,7 +44,7 @@ func (s *state) appendCall(do []ponder.Action, now ponder.Moment) []ponder.Actio
 	}
 	if s.AwaitedKey == key { // otherwise the call predates the state's record
 		limit := s.callLimit()
-		do = s.appendTimeout(do, now, s.AskSince, limit, key, "The model takes too long: it goes on without.")
+		do = s.appendTimeout(do, now, s.AskSince, limit, key, "The model takes too long; continuing without it.")
 		if timeLeft(now, s.AskSince, limit) <= 0 {
 			return do
 		}
@@ -89,7 +89,7 @@ func (s *state) endRound() {
 		s.Counts.Reflected++
 		return
 	}
-	s.notifyUser(stageAnalysis, "Enough", "No more is looked up: "+why+".")
+	s.notifyUser(stageAnalysis, "Enough", "Search ended: "+why+".")
 	s.startAnswer()
 }
 
@@ -107,15 +107,15 @@ func (s *state) roundStopReason() string {
 	case s.StopReason != "":
 		return s.StopReason
 	case s.opts.WithoutModel:
-		return "there is no model to ask what is missing"
+		return "no model is available for reflection"
 	case !s.canGather():
-		return "there is nothing to look into"
+		return "there are no sources to search"
 	case s.Effort == trivial:
-		return "the question is a simple one"
+		return "the question is simple"
 	case s.Round >= s.opts.MaxRounds:
-		return formatCount(s.Round, "round is the most", "rounds are the most")
+		return formatCount(s.Round, "round is the limit", "rounds are the limit")
 	case s.Calls > 0 && s.Counts.Calls >= s.Calls-2:
-		return "no more calls are left but for the answer"
+		return "the remaining calls are reserved for the answer"
 	case s.isLate():
 		return "most of the time is used"
 	}
@@ -149,19 +149,19 @@ func (s *state) applyReflection(b ponder.CallFinished) {
 	if !r.Enough && s.hasNewQueries(r) {
 		s.nextRound()
 		s.Step = gathering
-		s.notifyUser(stageReflection, "What is missing", cmp.Or(why, "Something is missing."))
+		s.notifyUser(stageReflection, "What is missing", cmp.Or(why, "Evidence is missing."))
 		s.adoptPlan(plan{Web: r.Web, Memory: r.Memory}, ponder.Plan{Content: why, Model: b.Model})
 		return
 	}
 	if !r.Enough {
-		why = "there is nothing new to ask"
+		why = "there are no new queries"
 	}
-	s.notifyUser(stageReflection, "Enough", "No more is looked up: "+cmp.Or(strings.TrimRight(why, ".… "), "what was found is enough")+".")
+	s.notifyUser(stageReflection, "Enough", "Search ended: "+cmp.Or(strings.TrimRight(why, ".… "), "the evidence is sufficient")+".")
 	s.startAnswer()
 }
 
 func (s *state) skipReflection(why string) {
-	s.notifyUser(stageNote, "No reflection", "What is missing is not known: "+strings.TrimRight(why, ".")+".")
+	s.notifyUser(stageNote, "No reflection", "The reflection failed: "+strings.TrimRight(why, ".")+".")
 	s.startAnswer()
 }
 

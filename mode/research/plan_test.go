@@ -83,7 +83,7 @@ func checkPlan(t *testing.T, p plan) {
 	}
 	for _, q := range append(append([]string{}, p.Web...), p.Memory...) {
 		if cleanQuery(q) != q {
-			t.Errorf("%q is asked, but %q is what may be", q, cleanQuery(q))
+			t.Errorf("query %q was sent, want %q", q, cleanQuery(q))
 		}
 	}
 }
@@ -96,13 +96,13 @@ func TestPlanRequest(t *testing.T) {
 		t.Errorf("the frame is broken: %s", body)
 	}
 	if !strings.Contains(body, "the web") || !strings.Contains(body, "documents") || strings.Contains(body, "remembered") || !strings.Contains(req.System, "Answer in French.") {
-		t.Errorf("what is searched, or wished for, is not said: %s", body)
+		t.Errorf("the request lacks the sources or preferences: %s", body)
 	}
 	if req.Schema == nil || req.MaxTokens == 0 || len(planRequest(strings.Repeat("x", 1<<20), o).Messages[0].Text()) > maxAsked+1000 {
 		t.Error("the request is not bounded, or has no schema")
 	}
 	if _, err := llm.Decode[planForm](`{"plan":["a"],"importantTerms":[],"webQueries":["b"],"memoryQueries":[]}`, req.Schema); err != nil {
-		t.Errorf("the schema refuses what is asked for: %v", err)
+		t.Errorf("the schema rejects a valid answer: %v", err)
 	}
 }
 
@@ -180,10 +180,10 @@ func TestReflectRequest(t *testing.T) {
 	req := reflectRequest("Who built it?", Options{Web: true}, plan{Steps: []string{"Find"}}, list, []string{"who built it"})
 	body := req.Messages[0].Text()
 	if strings.Count(body, "</passages>") != 1 || strings.Contains(body, "Do as I say") || strings.Contains(body, "[e3]") || strings.Contains(body, "[e7]") {
-		t.Errorf("what is shown: %s", body)
+		t.Errorf("got body: %s", body)
 	}
 	if !strings.Contains(body, "[e1] (A") || !strings.Contains(body, "who built it") || strings.Count(body, "Detail.") != maxPassages-1 {
-		t.Errorf("what is missing: %s", body)
+		t.Errorf("got the wrong empty body: %s", body)
 	}
 	if body := reflectRequest("Who?", Options{}, plan{}, nil, nil).Messages[0].Text(); !strings.Contains(body, "Nothing was found yet") {
 		t.Errorf("without passages: %s", body)

@@ -20,7 +20,7 @@ var searchOperator = regexp.MustCompile(`(?i)\b(?:site|host|domain|inurl|allinur
 func (s *state) rejectReason(query string) string {
 	for _, op := range searchOperator.FindAllString(query, -1) {
 		if !strings.Contains(strings.ToLower(s.run.Input), strings.ToLower(op)) {
-			return "it names the place to search"
+			return "it contains a search operator that the question lacks"
 		}
 	}
 	about := append([]string{s.run.Input}, s.Plan.Terms...)
@@ -31,7 +31,7 @@ func (s *state) rejectReason(query string) string {
 		about = append(about, f.Text)
 	}
 	if meant := contentWords(about...); len(meant) > 0 && !slices.ContainsFunc(contentWords(query), func(w string) bool { return slices.Contains(meant, w) }) {
-		return "it does not bear on the question"
+		return "it is not about the question"
 	}
 	return ""
 }
@@ -53,7 +53,7 @@ func contentWords(texts ...string) (list []string) {
 func (s *state) filterQueries(queries []string) (kept []string) {
 	for _, q := range queries {
 		if why := s.rejectReason(q); why != "" {
-			s.notifyUser(stageNote, "Not asked", fmt.Sprintf("“%s” is not asked: %s.", lookup.Sanitize(q), why))
+			s.notifyUser(stageNote, "Query rejected", fmt.Sprintf("Query “%s” was rejected: %s.", lookup.Sanitize(q), why))
 			continue
 		}
 		kept = append(kept, q)

@@ -52,11 +52,11 @@ func TestDictatedQueriesAreNotAsked(t *testing.T) {
 	}
 	told := 0
 	for _, b := range bodiesOf[ponder.Progress](d) {
-		if b.Label == "Not asked" {
+		if b.Label == "Query rejected" {
 			told++
 		}
 	}
 	if told < 4 {
-		t.Errorf("%d notes say what was not asked", told)
+		t.Errorf("got %d notes about rejected queries", told)
 	}
 }

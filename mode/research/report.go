@@ -41,10 +41,10 @@ func (s *state) lookupProgress(l lookupCall, news int) ponder.Progress {
 	case news == 0 && len(l.Pieces) > 0:
 		label, content = "Nothing new", fmt.Sprintf("Nothing new for “%s”.", lookup.Sanitize(l.Query))
 	case len(l.Pieces) == 0:
-		label, content = "Nothing found", fmt.Sprintf("Nothing for “%s”.", lookup.Sanitize(l.Query))
+		label, content = "Nothing found", fmt.Sprintf("Nothing found for “%s”.", lookup.Sanitize(l.Query))
 	}
 	if l.Age > 0 {
-		content = strings.TrimSuffix(content, ".") + ", by an answer that was kept for " + formatAge(l.Age) + "."
+		content = strings.TrimSuffix(content, ".") + ", from a cached result of age " + formatAge(l.Age) + "."
 	}
 	b := ponder.Progress{Content: content, Stage: stageResearch, Label: label, Iteration: s.Counts.Iteration, Ref: l.Ref}
 	if l.Fault != "" {

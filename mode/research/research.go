@@ -151,7 +151,7 @@ func parseOptions(r ponder.Run) (Options, error) {
 	o := Options{}
 	if len(r.Options) > 0 {
 		if err := json.Unmarshal(r.Options, &o); err != nil {
-			return o, fmt.Errorf("options of the research: %w", err)
+			return o, fmt.Errorf("parse options of the research: %w", err)
 		}
 	}
 	o.MaxRounds = clampOption(o.MaxRounds, maxRounds, 20)
@@ -165,12 +165,12 @@ func parseOptions(r ponder.Run) (Options, error) {
 		o.SynthesisStrategy = Auto
 	case Auto, Force, Never:
 	default:
-		return o, fmt.Errorf("options of the research: synthesisStrategy is %q, not auto, force or never", o.SynthesisStrategy)
+		return o, fmt.Errorf("parse options of the research: synthesisStrategy is %q; use auto, force or never", o.SynthesisStrategy)
 	}
 	switch o.Effort {
 	case "", trivial, normal, deep:
 	default:
-		return o, fmt.Errorf("options of the research: effort is %q, not trivial, normal or deep", o.Effort)
+		return o, fmt.Errorf("parse options of the research: effort is %q; use trivial, normal or deep", o.Effort)
 	}
 	return o, nil
 }
@@ -197,7 +197,7 @@ func newState(r ponder.Run) *state {
 	case err != nil:
 		s.failRun(err.Error())
 	case strings.TrimSpace(r.Input) == "":
-		s.failRun("there is no question")
+		s.failRun("the question is empty")
 	case s.opts.WithoutModel && !s.canGather():
 		s.failRun(noModelNoSources)
 	default:
@@ -207,7 +207,7 @@ func newState(r ponder.Run) *state {
 }
 
 // noModelNoSources is the failure of a run without model and sources.
-const noModelNoSources = "there is no model to ask and there is nothing to look into: configure a model, give documents, or allow the memory or the web"
+const noModelNoSources = "no model and no sources are available; configure a model, add documents, or allow memory or web search"
 
 // loadState decodes a state from a checkpoint.
 func loadState(r ponder.Run, js []byte) (ponder.State, error) {

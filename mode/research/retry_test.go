@@ -78,7 +78,7 @@ func TestAskedAgain(t *testing.T) {
 				}
 				told := func(b ponder.Progress) bool { return b.Label == missing[what] }
 				if got := slices.ContainsFunc(bodiesOf[ponder.Progress](d), told); missing[what] != "" && got != (name != "read") {
-					t.Errorf("%q is told: %v", missing[what], got)
+					t.Errorf("the progress for %q: %v", missing[what], got)
 				}
 				judged := slices.ContainsFunc(bodiesOf[ponder.Claim](d), func(c ponder.Claim) bool { return strings.Contains(c.Reason, "a judge") })
 				if judged != (what != "judge" || name == "read") {

@@ -25,7 +25,7 @@ func (s *state) startGathering() {
 	}
 	s.Round = 1
 	s.Planning = !s.opts.WithoutModel && s.Effort != trivial && s.canGather()
-	s.adoptPlan(p, ponder.Plan{Content: "What the question itself asks for", WithoutModel: true})
+	s.adoptPlan(p, ponder.Plan{Content: "Queries from the question alone", WithoutModel: true})
 	s.advance()
 }
 
@@ -53,11 +53,11 @@ func (s *state) adoptPlan(p plan, b ponder.Plan) {
 	}
 	label := "Research plan generated"
 	if b.WithoutModel {
-		label = "Research begins"
+		label = "Research started"
 	}
-	content := fmt.Sprintf("Looking up %s.", formatCount(len(b.Memory)+len(b.Web), "query", "queries"))
+	content := fmt.Sprintf("Searching with %s.", formatCount(len(b.Memory)+len(b.Web), "query", "queries"))
 	if len(b.Steps) > 0 {
-		content = fmt.Sprintf("Created a plan of %s, with %s to look up.", formatCount(len(b.Steps), "step", "steps"), formatCount(len(b.Memory)+len(b.Web), "query", "queries"))
+		content = fmt.Sprintf("Created a plan of %s with %s.", formatCount(len(b.Steps), "step", "steps"), formatCount(len(b.Memory)+len(b.Web), "query", "queries"))
 	}
 	add = append(add, ponder.Progress{Content: content, Stage: stagePlanning, Label: label, Total: len(b.Steps), Iteration: s.Counts.Iteration})
 	s.Plan = plan{Steps: append(s.Plan.Steps[:len(s.Plan.Steps):len(s.Plan.Steps)], p.Steps...), Terms: append(s.Plan.Terms[:len(s.Plan.Terms):len(s.Plan.Terms)], p.Terms...),
@@ -90,10 +90,10 @@ func (s *state) applyPlan(b ponder.CallFinished) {
 	s.adoptPlan(p, ponder.Plan{Content: strings.Join(p.Steps, "\n"), Model: b.Model})
 }
 
-const unreadablePlan = "the plan could not be read"
+const unreadablePlan = "the plan is not valid"
 
 // skipPlan continues with queries from the question alone.
 func (s *state) skipPlan(why string) {
 	s.Planning = false
-	s.notifyUser(stageNote, "Without a plan", "It goes on with the words of the question: "+why+".")
+	s.notifyUser(stageNote, "Without a plan", "Continuing with the words of the question: "+why+".")
 }

@@ -47,7 +47,7 @@ func (s *state) applyCommand(c steering.Command) (r steering.Result) {
 	switch c.Do {
 	case ponder.SetBudget:
 		s.Calls, s.TimeLimit = cmp.Or(c.Limits.Calls, s.Calls), cmp.Or(c.Limits.Time, s.TimeLimit)
-		r = steering.Done("the limits are changed: %v", c.Limits)
+		r = steering.Done("the new limits are %v", c.Limits)
 	case ponder.AnswerNow:
 		r = s.answerNow()
 	case ponder.AddQuestion:
@@ -100,10 +100,10 @@ func (s *state) answerNow() steering.Result {
 	if s.StopReason != "" {
 		s.startAnswer() // its looks are obsolete
 	} else {
-		s.concludeRun("an answer was wanted now")
+		s.concludeRun("the user requested the answer")
 	}
 	if s.Paused {
-		return steering.Done("the answer will be written when the research goes on")
+		return steering.Done("the answer will be written when the research resumes")
 	}
 	return steering.Done("the answer is being written")
 }
@@ -163,10 +163,10 @@ func (s *state) appendQuestion(content string, priority int, user bool) (ponder.
 func (s *state) addQuestion(content string, priority int) steering.Result {
 	b, ok := s.appendQuestion(content, priority, true)
 	if !ok {
-		return steering.Refuse("it is asked already, or there are %d questions, which is the most", maxQuestions)
+		return steering.Refuse("the question exists, or the limit of %d questions is reached", maxQuestions)
 	}
 	q := s.Questions[len(s.Questions)-1]
-	r := steering.Done("question %s is added with priority %d, and looked up", q.ID, priority)
+	r := steering.Done("question %s is added with priority %d and will be searched", q.ID, priority)
 	r.Add = []ponder.Body{b}
 	s.researchQuestion(q)
 	return r
@@ -192,7 +192,7 @@ func (s *state) findQuestion(name string) (int, steering.Result) {
 	if i := slices.IndexFunc(s.Questions, is); i >= 0 {
 		return i, steering.Result{}
 	}
-	return -1, steering.Refuse("there is no question %q that is open", cleanLabel(name))
+	return -1, steering.Refuse("no open question %q", cleanLabel(name))
 }
 
 func (s *state) dropQuestion(name string) steering.Result {
@@ -228,9 +228,9 @@ func (s *state) addCorrection(content string) steering.Result {
 	s.Counts.Evidence++
 	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Evidence: "e" + strconv.Itoa(s.Counts.Evidence), Text: content}
 	s.Facts = append(slices.Clip(s.Facts), f)
-	p := piece{N: s.Counts.Evidence, Source: UserSource, Title: "Said by the user", Quote: content, Score: 1, SourceWeight: 1, Kind: factKind, Cluster: UserSource, Round: s.Round}
+	p := piece{N: s.Counts.Evidence, Source: UserSource, Title: "Stated by the user", Quote: content, Score: 1, SourceWeight: 1, Kind: factKind, Cluster: UserSource, Round: s.Round}
 	s.Evidence = append(slices.Clip(s.Evidence), p)
-	r := steering.Done("correction %s holds from now on, as %s", f.ID, f.Evidence)
+	r := steering.Done("correction %s is in force as %s", f.ID, f.Evidence)
 	r.Add = []ponder.Body{ponder.Evidence{
 		Content: content, ID: p.id(), Source: p.Source, Title: p.Title, End: len(content), Hash: lookup.HashText(content), Score: 1, Cluster: p.Cluster,
 	}}
@@ -258,7 +258,7 @@ func (s *state) pinSource(source string) (r steering.Result, had bool) {
 			s.Evidence[i].Score, had = min(1, p.Score*pinnedWeight), true
 		}
 	}
-	return steering.Done("%s is preferred from now on", source), had
+	return steering.Done("%s will be preferred", source), had
 }
 
 // banSource excludes a source and reports whether evidence of it exists.
@@ -271,16 +271,16 @@ func (s *state) banSource(source string) (r steering.Result, had bool) {
 		return !l.Done && l.Page != nil && lookup.HitDenotedBy(*l.Page, []string{source}) && l.Use == 0
 	}))
 	if !slices.ContainsFunc(s.Evidence, func(p piece) bool { return p.isFrom(source) }) {
-		return steering.Done("%s is left out from now on; nothing that was found so far is of it", source), false
+		return steering.Done("%s is excluded; no evidence so far comes from it", source), false
 	}
-	return steering.Done("%s is left out from now on", source), true
+	return steering.Done("%s is excluded", source), true
 }
 
 func (s *state) setPersona(name, voice string) steering.Result {
 	p := Persona{Name: cleanLabel(name), Voice: textkit.TruncateBytes(textkit.CleanTrim(voice), maxVoice)}
 	if p == (Persona{}) {
-		return steering.Refuse("there is no persona in it")
+		return steering.Refuse("no persona given")
 	}
 	s.Persona = p
-	return steering.Done("it is answered as %s from now on", cmp.Or(p.Name, "you say"))
+	return steering.Done("answers now use the voice of %s", cmp.Or(p.Name, "the given text"))
 }

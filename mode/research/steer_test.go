@@ -39,7 +39,7 @@ func singleAck(t *testing.T, d *driver) ponder.Progress {
 	}
 	for _, ev := range d.log {
 		if _, ok := ev.Body.(ponder.Steer); ok && ev.ID != list[0].Ref {
-			t.Errorf("the wish %s is acknowledged as %s", ev.ID, list[0].Ref)
+			t.Errorf("the command %s is acknowledged as %s", ev.ID, list[0].Ref)
 		}
 	}
 	return list[0]

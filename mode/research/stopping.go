@@ -147,22 +147,22 @@ func stopReason(w roundHistory) string {
 	y, s := w.Last[len(w.Last)-1], stopRuleFor(w.Effort)
 	switch {
 	case y.Agreeing >= s.minSources && w.Rounds >= s.minRounds:
-		return fmt.Sprintf("the answer is borne out by %s", formatSources(y.Agreeing))
+		return fmt.Sprintf("the answer is supported by %s", formatSources(y.Agreeing))
 	case w.Rounds < 2:
 		return ""
 	case y.Passages == 0:
-		return fmt.Sprintf("nothing new came: round %d found no passages", y.Round)
+		return fmt.Sprintf("no new evidence: round %d found no passages", y.Round)
 	case y.New == 0:
-		return fmt.Sprintf("nothing new came: of %s of round %d none was new", formatPassages(y.Passages), y.Round)
+		return fmt.Sprintf("no new evidence: none of %s of round %d was new", formatPassages(y.Passages), y.Round)
 	case w.expectedGain() < w.expectedCost():
-		return fmt.Sprintf("another round would bring less than it costs: of %s of round %d %s", formatPassages(y.Passages), y.Round, formatNew(y.New))
+		return fmt.Sprintf("another round would cost more than it gains: of %s of round %d %s", formatPassages(y.Passages), y.Round, formatNew(y.New))
 	}
 	return ""
 }
 
 func formatSources(n int) string {
 	if n == 1 {
-		return "a source that can be relied on"
+		return "one reliable source"
 	}
 	return fmt.Sprintf("%d independent sources", n)
 }

@@ -30,14 +30,14 @@ func TestEnough(t *testing.T) {
 		{"one round tells nothing", worthOf(normal, first), ""},
 		{"nor does one that found nothing", worthOf(normal, roundYield{Seconds: 8, Calls: 6}), ""},
 		{"as good as the first", worthOf(normal, first, first), ""},
-		{"nothing found", worthOf(normal, first, roundYield{Seconds: 5, Calls: 7}), "nothing new came: round 2 found no passages"},
+		{"nothing found", worthOf(normal, first, roundYield{Seconds: 5, Calls: 7}), "no new evidence: round 2 found no passages"},
 		{"nothing new", worthOf(normal, first, roundYield{Passages: 12, Seconds: 5, Calls: 7}), "nothing new came: of 12 passages of round 2 none was new"},
-		{"hardly anything", worthOf(normal, first, roundYield{Passages: 12, New: 1, Weight: 0.4, Seconds: 8, Calls: 7}), "another round would bring less than it costs: of 12 passages of round 2 one was new"},
+		{"hardly anything", worthOf(normal, first, roundYield{Passages: 12, New: 1, Weight: 0.4, Seconds: 8, Calls: 7}), "another round would cost more than it gains: of 12 passages of round 2 one was new"},
 		{"a deep question wants that too", worthOf(deep, first, roundYield{Passages: 12, New: 1, Weight: 0.4, Seconds: 8, Calls: 7}), ""},
-		{"and in the end no more", worthOf(deep, first, first, roundYield{Passages: 1, New: 1, Weight: 0.2, Seconds: 30, Calls: 7}), "another round would bring less than it costs: of 1 passage of round 3 one was new"},
-		{"borne out", worthOf(normal, roundYield{Passages: 9, New: 9, Weight: 5, Agreeing: 4}), "the answer is borne out by 4 independent sources"},
+		{"and in the end no more", worthOf(deep, first, first, roundYield{Passages: 1, New: 1, Weight: 0.2, Seconds: 30, Calls: 7}), "another round would cost more than it gains: of 1 passage of round 3 one was new"},
+		{"borne out", worthOf(normal, roundYield{Passages: 9, New: 9, Weight: 5, Agreeing: 4}), "the answer is supported by 4 independent sources"},
 		{"not yet for a deep question", worthOf(deep, roundYield{Passages: 9, New: 9, Weight: 5, Agreeing: 9}), ""},
-		{"a trivial one", worthOf(trivial, roundYield{Passages: 1, New: 1, Weight: 0.5, Agreeing: 1}), "the answer is borne out by a source that can be relied on"},
+		{"a trivial one", worthOf(trivial, roundYield{Passages: 1, New: 1, Weight: 0.5, Agreeing: 1}), "the answer is supported by one reliable source"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := stopReason(tt.w); got != tt.want {
@@ -177,8 +177,8 @@ func TestNothingToQuote(t *testing.T) {
 		list []piece
 		want string
 	}{
-		{"nothing", nil, "No model wrote this: it is down. Nothing was found that answers the question; what was looked for is “capital Peru”."},
-		{"nothing to quote", []piece{{N: 1, Quote: "Obey.", Addressed: true}}, "No model wrote this: it is down. Nothing was found that answers the question: of 1 passage none can be quoted; what was looked for is “capital Peru”."},
+		{"nothing", nil, "No model wrote this: it is down. No answer found; searched for “capital Peru”."},
+		{"nothing to quote", []piece{{N: 1, Quote: "Obey.", Addressed: true}}, "No model wrote this: it is down. No answer found: of 1 passage none can be quoted; searched for “capital Peru”."},
 	} {
 		if got, confidence := quotedAnswer("What is the capital of Peru?", tt.list, "it is down.", searchCoverage{searched: true}); got != tt.want || confidence != 0 {
 			t.Errorf("%s: %q, %v", tt.name, got, confidence)
@@ -201,7 +201,7 @@ func TestQuotedAnswerLeavesOutSnippets(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	got, _ = quotedAnswer("How long is the road to Vermont?", list, "it is down", searchCoverage{searched: true, failed: []string{"the web"}})
-	if want := "of the sources: it is down. The web could not be searched. No quotation has “Vermont”.\n\n- “"; !strings.Contains(got, want) {
+	if want := "of the sources: it is down. The web could not be searched. No quotation contains “Vermont”.\n\n- “"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q in it", got, want)
 	}
 }

@@ -246,7 +246,7 @@ func (s *state) applyAnswer(b ponder.CallFinished) {
 		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], llm.Say(llm.User, "Write the answer to the question now, as text, from the evidence above. Call no tool.\n"))
 		s.Counts.Written++
 		w.Call = s.Counts.Written
-		s.notifyUser(stageSynthesis, "Once more", "The model gave no answer: it is asked for that alone.")
+		s.notifyUser(stageSynthesis, "Retry", "The model returned no answer; requesting it again without tools.")
 	default:
 		s.answerWithQuotes("the model failed: " + llm.ExplainEmpty(b.Model, b.Message, b.Finish, "").Error())
 	}
@@ -260,12 +260,12 @@ func (s *state) handleWriteError(o ponder.Outcome) {
 		s.Counts.Written++
 		w.PlanModel, w.Call = true, s.Counts.Written
 		s.Work = &w
-		s.notifyUser(stageNote, "Another model", "The model for the answer failed: "+s.LastError+". Another is asked.")
+		s.notifyUser(stageNote, "Another model", "The model for the answer failed: "+s.LastError+". Using another model.")
 		return
 	}
 	if o.Class == llm.TooLong && !s.SmallContext && s.Effort != trivial {
 		s.SmallContext = true
-		s.notifyUser(stageNote, "Less at once", "The evidence was more than the model can read: it is shown the best of it.")
+		s.notifyUser(stageNote, "Less evidence", "The evidence exceeds the model's context; using only the best of it.")
 		s.startAnswer()
 		return
 	}
@@ -295,7 +295,7 @@ func (s *state) answerWithQuotes(why string) {
 func (s *state) sourceCoverage() searchCoverage {
 	r := searchCoverage{searched: len(s.Reached) > 0, failed: s.failedPlaces(), whyNotSearched: s.StopReason}
 	if !s.canGather() {
-		r.whyNotSearched = "there is nothing to look into"
+		r.whyNotSearched = "there are no sources to search"
 	}
 	asked := []string{s.run.Input}
 	for _, q := range s.Questions {

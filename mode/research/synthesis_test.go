@@ -244,11 +244,11 @@ func TestNotAllOfIt(t *testing.T) {
 		reason  string
 		unaided bool
 	}{
-		"whole":         {[]ponder.Body{textAnswer("So [e1].")}, "So [e1].", "the answer is written", false},
+		"whole":         {[]ponder.Body{textAnswer("So [e1].")}, "So [e1].", "the answer is complete", false},
 		"withheld":      {[]ponder.Body{ends("So it is [e1], but", llm.FinishFilter)}, "So it is [e1], but …", "the answer broke off: the model withheld the rest (content filter)", false},
 		"at the limit":  {[]ponder.Body{ends("So it is [e1], but", llm.FinishLength)}, "So it is [e1], but …", "the answer broke off at the limit of a call", false},
-		"refused once":  {[]ponder.Body{textAnswer(sorry), textAnswer("So [e1].")}, "So [e1].", "the answer is written", false},
-		"refused twice": {[]ponder.Body{textAnswer(sorry), textAnswer(sorry)}, "", "the model failed: test/model: answered “" + sorry + "”, which cannot be used: rephrase the question, or use another model", true},
+		"refused once":  {[]ponder.Body{textAnswer(sorry), textAnswer("So [e1].")}, "So [e1].", "the answer is complete", false},
+		"refused twice": {[]ponder.Body{textAnswer(sorry), textAnswer(sorry)}, "", "the model failed: test/model: answered “" + sorry + "”, of which no use can be made: word it otherwise, or ask another model", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := answerWriter(trench, func(_ ponder.Call, n int) ponder.Body { return tt.says[n-1] })
@@ -411,7 +411,7 @@ func TestBudgets(t *testing.T) {
 			if d.fin.Status != ponder.Completed || d.fin.Answer == "" || len(d.inputs) > 0 {
 				t.Fatalf("%T at %d: %+v", b, at, d.fin)
 			}
-			if strings.HasSuffix(d.fin.Reason, "the answer is written") {
+			if strings.HasSuffix(d.fin.Reason, "the answer is complete") {
 				t.Errorf("%T at %d: reason %q", b, at, d.fin.Reason)
 			}
 		}

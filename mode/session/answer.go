@@ -145,7 +145,7 @@ func readAnswer(text string, prose bool) (a parsedThoughts, err error) {
 		a.thoughts = validThoughts(a.thoughts)
 	}
 	if len(a.thoughts) == 0 {
-		return parsedThoughts{}, thoughtsAnswer.Fault(text, "there are no thoughts in the answer")
+		return parsedThoughts{}, thoughtsAnswer.Fault(text, "the answer contains no thoughts")
 	}
 	a.questions = validQuestions(convertQuestions(f.Questions))
 	return a, nil
@@ -253,7 +253,7 @@ func readQuestions(text string, prose bool) ([]modelQuestion, []questionRank, er
 		kept = validQuestions(convertQuestions(list))
 	}
 	if len(kept) == 0 && len(ranks) == 0 && !ok && !hasNoQuestions(text) {
-		return nil, nil, questionsAnswer.Fault(text, "there are no questions in the answer")
+		return nil, nil, questionsAnswer.Fault(text, "the answer contains no questions")
 	}
 	return kept, ranks, nil
 }
@@ -282,9 +282,9 @@ func validQuestions(list []modelQuestion) []modelQuestion {
 
 // readSummary parses a synthesis or final answer. With prose, the whole text counts.
 func readSummary(text string, last, prose bool) (summary, error) {
-	form, why := summaryAnswer, "there is no synthesis in the answer"
+	form, why := summaryAnswer, "the answer contains no synthesis"
 	if last {
-		form, why = finalAnswer, "there is no final answer in it"
+		form, why = finalAnswer, "the answer contains no final answer"
 	}
 	f, _ := form.Read(text)
 	sum := summary{Text: f.Synthesis, Insights: cleanItems(f.Insights), Remaining: cleanItems(f.Remaining)}
@@ -298,7 +298,7 @@ func readSummary(text string, last, prose bool) (summary, error) {
 	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(sum.Text), maxAnswer)
 	switch {
 	case structured.IsRefusal(sum.Text):
-		return summary{}, errors.New("it refuses to answer")
+		return summary{}, errors.New("the model refused to answer")
 	case !hasText(sum.Text):
 		return summary{}, form.Fault(text, why)
 	}

@@ -165,7 +165,7 @@ func checkCites(t *testing.T, d *driver) {
 			return m, false
 		})
 		if bare != text {
-			t.Errorf("%q cites what was not gathered", text)
+			t.Errorf("%q cites text outside the evidence", text)
 		}
 		for _, id := range ids {
 			if !have[id] {

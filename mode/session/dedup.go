@@ -73,7 +73,7 @@ func (s *state) addThoughts(list []modelThought, model string, unaided bool) {
 	}
 	if len(again) > 0 {
 		add = append([]ponder.Body{ponder.Progress{
-			Content: fmt.Sprintf("said again: %d of %d thoughts", len(again), len(list)), Stage: "merged", Thoughts: again, Ref: s.Focus.Question,
+			Content: fmt.Sprintf("repeated: %d of %d thoughts", len(again), len(list)), Stage: "merged", Thoughts: again, Ref: s.Focus.Question,
 		}}, add...)
 	}
 	if len(list) > 0 {

@@ -56,7 +56,7 @@ func TestEngine(t *testing.T) {
 		{name: "without a model", model: &llmtest.Model{}, o: session.Options{Docs: []string{"/d"}, WithoutModel: true}, reason: "the documents have nothing more on this"},
 		{name: "malformed", model: &llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Malformed}}, budget: ponder.Budget{Time: 5 * time.Minute}, reason: "time is spent"},
 		{
-			name: "prose", budget: ponder.Budget{Time: 3 * time.Minute}, reason: "it goes in circles: the last 2 calls said hardly anything new",
+			name: "prose", budget: ponder.Budget{Time: 3 * time.Minute}, reason: "loop: the last 2 calls added almost nothing new",
 			model: &llmtest.Model{Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is what it is."), nil }},
 		},
 	} {

@@ -107,7 +107,7 @@ func (s *state) finishExtractive() {
 	case s.Counts.Rounds > s.opts.Parallel:
 		s.finishRun(summary{Text: s.nameSources(nothingAtAll)}, "", true)
 	default:
-		s.failRun(s.StopReason + ", and nothing was found before")
+		s.failRun(s.StopReason + ", and nothing had been found")
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *state) thoughtSynthesis() (summary, bool) {
 	total, given := 0.0, 0
 	for i, t := range best {
 		if i == 0 {
-			b.WriteString("\nThe surest thoughts:\n\n")
+			b.WriteString("\nThe thoughts with the highest confidence:\n\n")
 		}
 		if t.Assumed {
 			fmt.Fprintf(&b, "- %s (%s)\n", t.Text, t.Kind)

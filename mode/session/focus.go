@@ -113,7 +113,7 @@ func (s *state) applyRanks(ranks []questionRank) (add []ponder.Body) {
 	for _, r := range ranks {
 		i := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == r.id })
 		if i >= 0 && !s.Open[i].FromUser && s.Open[i].Priority != r.priority && len(add) < maxOpen {
-			add = append(add, s.setPriority(i, r.priority, "ranked anew")...)
+			add = append(add, s.setPriority(i, r.priority, "new priority from the model")...)
 		}
 	}
 	return add

@@ -12,7 +12,7 @@ import (
 
 const maxDoubts = 8
 
-const unknownSource = "what is cited from a source that is not there"
+const unknownSource = "a citation of an unknown source"
 
 // markUnsupported marks unsupported sentences of an answer and its insights. Their evidence lacks their
 // quotation or figure, or they cite only unknown evidence such as [e000000]. The report to the user
@@ -58,7 +58,7 @@ func (s *state) markUnsupported(sum summary) summary {
 		if more := len(doubts) - maxDoubts; more > 0 {
 			list += fmt.Sprintf("; and %d more", more)
 		}
-		s.queueWrite("found", &s.Counts.Found, ponder.SystemNote{Content: "Not in the passages that are cited for it: " + list})
+		s.queueWrite("found", &s.Counts.Found, ponder.SystemNote{Content: "Not in the cited passages: " + list})
 	}
 	return sum
 }

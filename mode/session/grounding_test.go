@@ -25,7 +25,7 @@ func TestFounded(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	const lost = "what is cited from a source that is not there"
+	const lost = "a citation of an unknown source"
 	for name, test := range map[string]struct{ answer, want, note string }{
 		"all is there":     {"It is 10984 m deep, said in 1875 [e1]. It weighs 45,300 tons [e1]. “Nobody had thought that it was so deep” [e1]; salt is 3.5 % [e1].", "", ""},
 		"other words":      {"Far down the sea has its lowest place, and nobody knew [e1].", "", ""},
@@ -69,7 +69,7 @@ func TestFounded(t *testing.T) {
 				want = test.answer
 			}
 			if test.note != "" {
-				note = "Not in the passages that are cited for it: " + test.note
+				note = "Not in the cited passages: " + test.note
 			}
 			got := ""
 			for _, n := range bodiesOf[ponder.SystemNote](d) {
@@ -113,7 +113,7 @@ func TestFoundedInsights(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("insights (-want +got):\n%s", diff)
 	}
-	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != "Not in the passages that are cited for it: 12,700 metres; 9,000 tons; what is cited from a source that is not there" {
+	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != "Not in the cited passages: 12,700 metres; 9,000 tons; a citation of an unknown source" {
 		t.Errorf("notes %+v", notes)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Backoff while a model fails that answered before: initial wait, doubled each time, and maximum.
-// Sessions without a time limit wait mostRests times.
+// Sessions without a time limit wait maxWaits times.
 const (
 	firstWait = 5 * time.Second
 	maxWait   = 2 * time.Minute
@@ -60,9 +60,9 @@ func (s *state) scheduleRetry() bool {
 	o.Waits++
 	o.Until = s.Time.Wall.Add(wait)
 	s.Failures, s.Unaided = maxFails-1, false
-	says := fmt.Sprintf("%s; asking again in %s", o.Fault, wait)
+	says := fmt.Sprintf("%s; retrying in %s", o.Fault, wait)
 	if left := s.timeLimit() - time.Duration(s.Time.Milliseconds())*time.Millisecond; s.timeLimit() > 0 && left <= wait {
-		says += fmt.Sprintf(", but the time is up in %s", max(0, left).Round(time.Second))
+		says += fmt.Sprintf(", but the time limit ends in %s", max(0, left).Round(time.Second))
 	}
 	s.queueWrite(outagePrefix, &s.Counts.Waits, ponder.Progress{Content: says, Stage: stageWaiting, Iteration: s.Counts.Rounds})
 	return true
@@ -96,7 +96,7 @@ func (s *state) isWaiting(now time.Time) bool {
 func (s *state) setExtractive(yes bool) {
 	if yes && !s.Unaided && s.Outage.Fault != "" {
 		s.queueWrite(outagePrefix, &s.Counts.Waits, ponder.Progress{
-			Content: s.Outage.Fault + "; quotations will do instead", Stage: stageWaiting, Iteration: s.Counts.Rounds,
+			Content: s.Outage.Fault + "; using quotations instead", Stage: stageWaiting, Iteration: s.Counts.Rounds,
 		})
 	}
 	s.Unaided = yes
@@ -108,7 +108,7 @@ func (o outage) endReason(why string) string {
 	case o.Fault == "" || strings.HasSuffix(why, o.Fault):
 		return why
 	case o.Answered:
-		return why + ", and the model did not answer any more: " + o.Fault
+		return why + ", and the model stopped answering: " + o.Fault
 	}
 	return why + ", and the model did not answer: " + o.Fault
 }

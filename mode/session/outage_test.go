@@ -45,7 +45,7 @@ func TestOutage(t *testing.T) {
 		},
 		"until the end": {
 			from: time.Minute, to: time.Hour, budget: 5 * time.Minute,
-			rests: "5s 10s 20s 40s 1m20s 2m0s, but the time is up in 15s", reason: "time is spent, and the model did not answer any more: cannot connect", answer: thoughtAnswer,
+			rests: "5s 10s 20s 40s 1m20s 2m0s, but the time is up in 15s", reason: "time is spent, and the model stopped answering: cannot connect", answer: thoughtAnswer,
 		},
 		"for ever, and there is no end": {
 			from: time.Minute, to: 1000 * time.Hour,
@@ -67,7 +67,7 @@ func TestOutage(t *testing.T) {
 			d.runToEnd()
 			var rests []string
 			for _, b := range bodiesOf[ponder.Progress](d) {
-				if long, ok := strings.CutPrefix(b.Content, "cannot connect; asking again in "); ok && b.Stage == stageWaiting {
+				if long, ok := strings.CutPrefix(b.Content, "cannot connect; retrying in "); ok && b.Stage == stageWaiting {
 					rests = append(rests, long)
 				}
 			}
@@ -119,7 +119,7 @@ func TestWantsTime(t *testing.T) {
 			for rest() == "" && d.fin == nil {
 				d.doNext()
 			}
-			if want := "cannot connect; asking again in " + tt.rest; rest() != want {
+			if want := "cannot connect; retrying in " + tt.rest; rest() != want {
 				t.Errorf("%q, want %q", rest(), want)
 			}
 		})
@@ -235,7 +235,7 @@ func TestQuotesInstead(t *testing.T) {
 			notes = append(notes, b.Content)
 		}
 	}
-	if got := strings.Join(notes, "; "); got != "key rejected (401): set P_KEY; quotations will do instead" {
+	if got := strings.Join(notes, "; "); got != "key rejected (401): set P_KEY; using quotations instead" {
 		t.Errorf("noted %q", got)
 	}
 	if d.fin.Status != ponder.Completed || !strings.HasSuffix(d.fin.Reason, ", and the model did not answer: key rejected (401): set P_KEY") {
@@ -263,10 +263,10 @@ func TestPausesForTheAnswer(t *testing.T) {
 		"of one model":          {options: Options{FinalRole: ponder.Slow}, class: llm.Payment, bad: 1, keys: "final final-1", answer: answered, reason: "time is spent"},
 		"once more":             {options: Options{FinalRole: ponder.Slow}, class: llm.NotFound, bad: 2, keys: "final final-1 final-2", answer: answered, reason: "time is spent"},
 		"in documents":          {options: Options{FinalRole: ponder.Slow, Docs: []string{"/docs"}}, class: llm.Auth, bad: 1, keys: "final final-1", answer: answered, reason: "time is spent"},
-		"trouble that may pass": {options: Options{FinalRole: ponder.Slow}, class: llm.Transient, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
-		"nobody there":          {options: Options{FinalRole: ponder.Slow, Unattended: true}, class: llm.Auth, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
-		"no calls left":         {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, calls: 1, keys: "final", answer: without, reason: "time is spent, and the model did not answer any more: it will not"},
-		"wanted at once":        {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, answerNow: true, keys: "final", answer: without, reason: "an answer was wanted now, and the model did not answer any more: it will not"},
+		"trouble that may pass": {options: Options{FinalRole: ponder.Slow}, class: llm.Transient, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
+		"nobody there":          {options: Options{FinalRole: ponder.Slow, Unattended: true}, class: llm.Auth, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
+		"no calls left":         {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, calls: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
+		"wanted at once":        {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, answerNow: true, keys: "final", answer: without, reason: "the user requested the answer, and the model stopped answering: it will not"},
 		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: textAnswer("It is so, all in all, as far as can be said."), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time is spent"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func quoteThought(e evidence, others []evidence) modelThought {
 	}
 }
 
-// isQuotation reports whether a thought came from thoughtOf.
+// isQuotation reports whether a thought came from quoteThought.
 func isQuotation(text string) bool { return strings.HasPrefix(text, "“") }
 
 // quoteKind classifies a quotation by rules: question, critique (with an objection), connection
@@ -102,7 +102,7 @@ func (s *state) topicQuestions() (list []modelQuestion) {
 	for _, t := range all {
 		q := modelQuestion{
 			Text: s.topicPrefix() + t.Name + "?", Priority: min(3+t.Hits, 10),
-			Why: "It comes up beside what was found.",
+			Why: "It occurs next to the evidence.",
 		}
 		if len(list) == maxQuestions || isSubset(lookup.DistinctWords(t.Name), input) {
 			continue

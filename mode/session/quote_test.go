@@ -56,8 +56,8 @@ func TestTopics(t *testing.T) {
 		s.addTopics(names)
 	}
 	want := []modelQuestion{
-		{Text: docsTopicPrefix + "dry farming?", Priority: 6, Why: "It comes up beside what was found."},
-		{Text: docsTopicPrefix + "Ibn al-Imad?", Priority: 4, Why: "It comes up beside what was found."},
+		{Text: docsTopicPrefix + "dry farming?", Priority: 6, Why: "It occurs next to the evidence."},
+		{Text: docsTopicPrefix + "Ibn al-Imad?", Priority: 4, Why: "It occurs next to the evidence."},
 	}
 	if diff := cmp.Diff(want, s.topicQuestions()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -231,7 +231,7 @@ func (s *state) applyWave(wave []slot) {
 func (s *state) dropFailedQuestion(o ponder.Outcome) {
 	at := slices.IndexFunc(s.Open, func(q *question) bool { return q.ID == s.Focus.Question })
 	if at >= 0 && !s.Unaided && isRequestError(o.Class) {
-		b := s.markDropped(at, "the model failed on it: "+textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault))
+		b := s.markDropped(at, "the model failed on this question: "+textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault))
 		s.Explored[len(s.Explored)-1].Omitted = true
 		s.queueWrite("aside", &s.Counts.Omitted, b)
 	}

@@ -81,7 +81,7 @@ func TestParallel(t *testing.T) {
 		return list
 	}
 	if diff := cmp.Diff(texts(first), texts(last)); diff != "" {
-		t.Errorf("thoughts depend on what ends first (-first +last):\n%s", diff)
+		t.Errorf("thoughts depend on the order of completion (-first +last):\n%s", diff)
 	}
 	want := []string{"thoughts-1", "thoughts-2", "questions-1", "thoughts-3", "thoughts-4", "thoughts-5", "questions-2"}
 	if diff := cmp.Diff(want, first.actionKeys()[:7]); diff != "" {
@@ -122,7 +122,7 @@ func TestEnough(t *testing.T) {
 			answer: answersByKey(map[string]ponder.Body{"thoughts-1": textAnswer("THOUGHT: Four.\nCONFIDENCE: 0.99\n---\nSETTLED: yes")}),
 		},
 		{
-			name: "circles", keys: "thoughts-1 thoughts-2 questions-1 thoughts-3 final", reason: "it goes in circles: the last 2 calls said hardly anything new",
+			name: "circles", keys: "thoughts-1 thoughts-2 questions-1 thoughts-3 final", reason: "loop: the last 2 calls added almost nothing new",
 			answer: func(a ponder.Action) ponder.Body {
 				switch what, _ := stepOf(keyOf(a)); what {
 				case thoughts:
@@ -134,7 +134,7 @@ func TestEnough(t *testing.T) {
 			},
 		},
 		{
-			name: "circles in other words", keys: "thoughts-1 thoughts-2 questions-1 thoughts-3 final", reason: "it goes in circles: the last 2 calls said hardly anything new",
+			name: "circles in other words", keys: "thoughts-1 thoughts-2 questions-1 thoughts-3 final", reason: "loop: the last 2 calls added almost nothing new",
 			answer: func(a ponder.Action) ponder.Body {
 				switch what, n := stepOf(keyOf(a)); what {
 				case thoughts:
@@ -167,7 +167,7 @@ func TestEnough(t *testing.T) {
 			},
 		},
 		{
-			name: "plateau", o: Options{SynthesisInterval: 10}, reason: "a plateau: the confidence stays at 0.70",
+			name: "plateau", o: Options{SynthesisInterval: 10}, reason: "plateau: the confidence stays at 0.70",
 			keys: "thoughts-1 synthesis-1 thoughts-2 questions-1 synthesis-2 thoughts-3 synthesis-3 thoughts-4 synthesis-4 thoughts-5 synthesis-5 thoughts-6 final",
 			answer: func(a ponder.Action) ponder.Body {
 				switch what, n := stepOf(keyOf(a)); {
@@ -348,17 +348,17 @@ func TestCommands(t *testing.T) {
 				t.Errorf("its turn is not next:\n%s", text)
 			}
 		}},
-		{name: "add nothing", at: 3, b: newSteer(ponder.AddQuestion, " ", ponder.SteerArgs{}), want: "there is no question in it", refused: true},
+		{name: "add nothing", at: 3, b: newSteer(ponder.AddQuestion, " ", ponder.SteerArgs{}), want: "no question given", refused: true},
 		{name: "add with a wrong priority", at: 3, b: newSteer(ponder.AddQuestion, "Who?", ponder.SteerArgs{Priority: 11}), want: "a priority is from 1 to 10, not 11", refused: true},
 		{name: "drop what is thought about", at: 13, b: newSteer(ponder.DropQuestion, "", ponder.SteerArgs{Question: "Q1"}), want: "question q1 is dropped", cancelled: []string{"thoughts-3"}, check: func(t *testing.T, d *driver) {
 			if text := d.callByKey("thoughts-4").Request.Messages[0].Text(); strings.Contains(text, "side 1") {
 				t.Errorf("it is still there:\n%s", text)
 			}
 		}},
-		{name: "drop what is not there", at: 13, b: newSteer(ponder.DropQuestion, "", ponder.SteerArgs{Question: "q7"}), want: `there is no question "q7"`, refused: true},
+		{name: "drop what is not there", at: 13, b: newSteer(ponder.DropQuestion, "", ponder.SteerArgs{Question: "q7"}), want: `unknown question "q7"`, refused: true},
 		{name: "rank", at: 13, b: newSteer(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 2}), want: "question q1 has priority 2"},
 		{name: "rank beyond", at: 13, b: newSteer(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 0}), want: "a priority is from 1 to 10, not 0", refused: true},
-		{name: "correct", at: 6, b: newSteer(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 holds from now on", cancelled: []string{"thoughts-2"}, check: func(t *testing.T, d *driver) {
+		{name: "correct", at: 6, b: newSteer(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 is in force", cancelled: []string{"thoughts-2"}, check: func(t *testing.T, d *driver) {
 			if text := d.callByKey("thoughts-3").Request.Messages[0].Text(); !strings.Contains(text, "- [c1] The sea is not blue.") {
 				t.Errorf("the next call does not know:\n%s", text)
 			}
@@ -370,15 +370,15 @@ func TestCommands(t *testing.T) {
 				t.Error("what contradicts it is not flagged")
 			}
 		}},
-		{name: "correct while questions are asked for", at: 10, b: newSteer(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 holds from now on", cancelled: []string{"questions-1"}},
+		{name: "correct while questions are asked for", at: 10, b: newSteer(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 is in force", cancelled: []string{"questions-1"}},
 		{name: "pin what is not there", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/etc/passwd"}), want: "/etc/passwd is not among the documents of the session", refused: true},
 		{name: "pin beside the documents", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/docs/../etc/passwd"}), want: "/docs/../etc/passwd is not among the documents of the session", refused: true},
 		{name: "budget", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":100,"time_ns":60000000000}`)}, want: "the limits are changed: 1m0s, 100 calls"},
 		{name: "budget of nothing", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{}`)}, want: "no limit is named", refused: true},
 		{name: "answer now", at: 3, b: ponder.Steer{Do: ponder.AnswerNow}, want: "the answer is being written", cancelled: []string{"thoughts-2"}},
-		{name: "no such order", at: 3, b: ponder.Steer{Do: "dance"}, want: "no such order: dance", refused: true},
+		{name: "no such order", at: 3, b: ponder.Steer{Do: "dance"}, want: "unknown command: dance", refused: true},
 		{name: "free words", at: 3, b: ponder.Steer{Content: "Who made the waves?"}, want: "question q1 is added with priority 8"},
-		{name: "arguments of another kind", at: 3, b: ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(`[]`)}, want: "its arguments can't be read", refused: true},
+		{name: "arguments of another kind", at: 3, b: ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(`[]`)}, want: "invalid arguments", refused: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, acks := collectAcks(t, Options{}, map[int]ponder.Body{tt.at: tt.b}, func(a ponder.Action) ponder.Body {
@@ -408,7 +408,7 @@ func TestBan(t *testing.T) {
 		}
 		return defaultAnswer(a)
 	})
-	if len(acks) != 1 || acks[0].Content != "/docs/0.md is left out from now on" || !slices.Equal(acks[0].Cancelled, []string{"thoughts-1"}) {
+	if len(acks) != 1 || acks[0].Content != "/docs/0.md is excluded" || !slices.Equal(acks[0].Cancelled, []string{"thoughts-1"}) {
 		t.Fatalf("acknowledged %+v", acks)
 	}
 	late := false
@@ -437,7 +437,7 @@ func TestCommandsInAPause(t *testing.T) {
 			got = append(got, fmt.Sprint(b.Content, b.Cancelled))
 		}
 	}
-	want := []string{"correction c1 holds from now on[]", "the answer will be written when the session goes on[]"}
+	want := []string{"correction c1 is in force[]", "the answer will be written when the session resumes[]"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -479,7 +479,7 @@ func TestLateCommands(t *testing.T) {
 			got = append(got, fmt.Sprint(b.Content, b.Refused))
 		}
 	}
-	want := []string{"the session is writing its answer already: time is spenttrue", "the budget is spent already, and the answer is being writtentrue"}
+	want := []string{"the session is writing its answer already: time is spenttrue", "the budget is spent and the answer is being writtentrue"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

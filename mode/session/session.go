@@ -113,7 +113,7 @@ func parseOptions(r ponder.Run) (Options, error) {
 	o := Options{}
 	if len(r.Options) > 0 {
 		if err := json.Unmarshal(r.Options, &o); err != nil {
-			return o, fmt.Errorf("options of the session: %w", err)
+			return o, fmt.Errorf("parse options of the session: %w", err)
 		}
 	}
 	if !(o.SynthesisInterval > 0) {
@@ -138,7 +138,7 @@ func newState(r ponder.Run) *state {
 	case err != nil:
 		s.failRun(err.Error())
 	case strings.TrimSpace(r.Input) == "":
-		s.failRun("there is no question")
+		s.failRun("the question is empty")
 	case s.Unaided && !s.canGather():
 		s.failRun(noModelNoSources)
 	case s.opts.Earlier:
@@ -150,7 +150,7 @@ func newState(r ponder.Run) *state {
 }
 
 // noModelNoSources is the failure of a session without model and sources.
-const noModelNoSources = "there is no model to think with and there are no documents to quote: configure a model, or give documents"
+const noModelNoSources = "no model and no documents are available; configure a model or add documents"
 
 // loadState decodes a state from a checkpoint.
 func loadState(r ponder.Run, js []byte) (ponder.State, error) {

@@ -152,19 +152,19 @@ func TestTrouble(t *testing.T) {
 			name: "the answer breaks off", answer: answersByKey(map[string]ponder.Body{
 				"final": ponder.CallFinished{Message: llm.Say(llm.Assistant, `{"answer": "The answer is long, and`), Finish: llm.FinishLength, Model: "test/model"},
 			}), budget: time.Second, keys: "thoughts-1 final", status: ponder.Completed, begins: "The answer is long, and",
-			reason: "time is spent, and what the model wrote for the answer broke off at the limit of a call",
+			reason: "time is spent, and the final answer of the model broke off at the limit of a call",
 		},
 		{
 			name: "the rest of the answer is withheld", answer: answersByKey(map[string]ponder.Body{
 				"final": ponder.CallFinished{Message: llm.Say(llm.Assistant, `{"answer": "The answer is long, and`), Finish: llm.FinishFilter, Model: "test/model"},
 			}), budget: time.Second, keys: "thoughts-1 final", status: ponder.Completed, begins: "The answer is long, and",
-			reason: "time is spent, and what the model wrote for the answer broke off: the model withheld the rest (content filter)",
+			reason: "time is spent, and the final answer of the model broke off: the model withheld the rest (content filter)",
 		},
 		{
 			name: "a refusal in the form of an answer", answer: answersByKey(map[string]ponder.Body{
 				"final": textAnswer(`{"answer":"I'm sorry, but I can't help with that request.","confidence":0}`), "final~2": textAnswer(`{"answer":"I can't help with that.","confidence":0}`),
 			}), budget: time.Second, keys: "thoughts-1 final final~2", status: ponder.Completed, begins: thoughtAnswer,
-			reason: "time is spent, and the model did not answer any more: test/model: answered “{\"answer\":\"I can't help with that.\",\"confidence\":0}”, which cannot be used (it refuses to answer): rephrase the question, or use another model",
+			reason: "time is spent, and the model stopped answering: test/model: answered “{\"answer\":\"I can't help with that.\",\"confidence\":0}”, of which no use can be made (it refuses to answer): word it otherwise, or ask another model",
 		},
 		{
 			name: "the model of the answer is not there", answer: answersByKey(map[string]ponder.Body{"final": rejected}), budget: time.Second,
@@ -173,7 +173,7 @@ func TestTrouble(t *testing.T) {
 		{
 			name: "neither model answers", answer: answersByKey(map[string]ponder.Body{"final": rejected, "final~other": rejected}), budget: time.Second, options: Options{Unattended: true},
 			keys: "thoughts-1 final final~other", status: ponder.Completed, begins: thoughtAnswer,
-			reason: "time is spent, and the model did not answer any more: test/model: key rejected (401): set TEST_KEY",
+			reason: "time is spent, and the model stopped answering: test/model: key rejected (401): set TEST_KEY",
 		},
 		{
 			name: "calls are spent", answer: defaultAnswer, budget: time.Hour, inputs: map[int]ponder.Body{6: ponder.BudgetSpent{What: "calls"}},
@@ -181,12 +181,12 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "answer now", answer: defaultAnswer, budget: time.Hour, inputs: map[int]ponder.Body{1: ponder.Steer{Do: ponder.AnswerNow}},
-			keys: "final", status: ponder.Completed, reason: "an answer was wanted now", begins: "The answer",
+			keys: "final", status: ponder.Completed, reason: "the user requested the answer", begins: "The answer",
 		},
 		{
 			name: "answer now, without a model", answer: defaultAnswer, budget: time.Hour, inputs: map[int]ponder.Body{1: ponder.Steer{Do: ponder.AnswerNow}},
 			options: Options{Docs: docs, WithoutModel: true},
-			keys:    "", status: ponder.Failed, reason: "an answer was wanted now, and nothing was found before",
+			keys:    "", status: ponder.Failed, reason: "the user requested the answer, and nothing had been found",
 		},
 		{
 			name: "nothing in the documents", answer: defaultAnswer, budget: time.Hour, options: Options{Docs: docs, WithoutModel: true},
@@ -205,7 +205,7 @@ func TestTrouble(t *testing.T) {
 			keys: "look-1 look-2", status: ponder.Failed, reason: "knowledge_search: /docs: no such folder",
 		},
 		{name: "neither model nor documents", options: Options{WithoutModel: true}, answer: defaultAnswer, status: ponder.Failed, reason: noModelNoSources},
-		{name: "no question", question: " \n", answer: defaultAnswer, status: ponder.Failed, reason: "there is no question"},
+		{name: "no question", question: " \n", answer: defaultAnswer, status: ponder.Failed, reason: "the question is empty"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.question == "" {

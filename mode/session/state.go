@@ -276,7 +276,7 @@ func (s *state) skipForeignKey(key string) {
 	}
 }
 
-const concludedBefore = "it was concluded before"
+const concludedBefore = "the session had concluded before"
 
 // Next implements [ponder.State]. Only a wait during an outage depends on the time. All else
 // follows from the log.

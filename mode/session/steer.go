@@ -54,7 +54,7 @@ func (s *state) applyCommand(c steering.Command) steering.Result {
 	switch c.Do {
 	case ponder.SetBudget:
 		s.Calls, s.TimeLimit = cmp.Or(c.Limits.Calls, s.Calls), cmp.Or(c.Limits.Time, s.TimeLimit)
-		return steering.Done("the limits are changed: %v", c.Limits)
+		return steering.Done("the new limits are %v", c.Limits)
 	case ponder.AnswerNow:
 		return s.answerNow()
 	case ponder.AddQuestion:
@@ -77,14 +77,14 @@ func (s *state) answerNow() steering.Result {
 	switch {
 	case s.Step.Do == final && s.Step.N > 0 && !s.AnswerNow:
 		s.AnswerNow = true
-		return steering.Done("if the model fails again, the answer will be put together without it")
+		return steering.Done("if the model fails again, the answer will be written without it")
 	case s.StopReason != "":
 		return s.steeringRun().RefuseBusy()
 	}
 	s.AnswerNow = true
-	s.concludeRun("an answer was wanted now")
+	s.concludeRun("the user requested the answer")
 	if s.Paused {
-		return steering.Done("the answer will be written when the session goes on")
+		return steering.Done("the answer will be written when the session resumes")
 	}
 	return steering.Done("the answer is being written")
 }
@@ -94,11 +94,11 @@ func (s *state) addQuestion(text string, priority int) steering.Result {
 	if i, known := s.findKnown(feel); i >= 0 {
 		q := s.Open[i]
 		s.markFromUser(i)
-		r := steering.Done("question %s asks that already; its priority is %d", q.ID, max(q.Priority, priority))
+		r := steering.Done("question %s already asks this; its priority is %d", q.ID, max(q.Priority, priority))
 		r.Add = s.raisePriority(i, priority, "asked again by the user")
 		return r
 	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.normText) == similarity.Same }); known && at >= 0 && s.Explored[at].Text == text {
-		return steering.Refuse("question %s asked that already, and is explored", s.Explored[at].ID)
+		return steering.Refuse("question %s asked this and is explored", s.Explored[at].ID)
 	}
 	s.Open = slices.Clip(s.Open)
 	b := s.appendQuestion(&question{Text: text, Priority: priority, FromUser: true, normText: *feel}, ponder.SubQuestion{By: "user"})
@@ -115,13 +115,13 @@ func (s *state) findOpen(name string) (int, steering.Result) {
 	}
 	if n, ok := strings.CutPrefix(strings.ToLower(name), "q"); ok {
 		if n, err := strconv.Atoi(n); err == nil && 0 < n && n <= s.Counts.Questions {
-			return -1, steering.Refuse("question %s is not open any more", name)
+			return -1, steering.Refuse("question %s is no longer open", name)
 		}
 	}
 	if slices.ContainsFunc(s.Explored, is) {
-		return -1, steering.Refuse("question %s is not open any more", name)
+		return -1, steering.Refuse("question %s is no longer open", name)
 	}
-	return -1, steering.Refuse("there is no question %q", name)
+	return -1, steering.Refuse("unknown question %q", name)
 }
 
 func (s *state) dropQuestion(name string) steering.Result {
@@ -154,7 +154,7 @@ func (s *state) addCorrection(text string) steering.Result {
 	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, normText: similarity.Parse(text)}
 	s.Facts = append(slices.Clip(s.Facts), f)
 	s.restartCalls(func(*slot) bool { return true })
-	return steering.Done("correction %s holds from now on", f.ID)
+	return steering.Done("correction %s is in force", f.ID)
 }
 
 func (s *state) restartCalls(want func(*slot) bool) {
@@ -181,11 +181,11 @@ func (s *state) resolveSource(name string) string {
 
 func (s *state) pinSource(source string) steering.Result {
 	if !s.canUseSource(source) {
-		return steering.Refuse("%s is not among the %s of the session", source, s.sourceNoun())
+		return steering.Refuse("%s is not one of the %s of the session", source, s.sourceNoun())
 	}
 	r, isNew := s.Pin(source)
 	if isNew {
-		r = steering.Done("%s is preferred from the next look on", source)
+		r = steering.Done("%s will be preferred from the next search", source)
 	}
 	return r
 }
@@ -207,11 +207,11 @@ func (s *state) banSource(source string) steering.Result {
 		return true
 	}))
 	if had == len(s.Evidence) {
-		return steering.Done("%s is left out from now on; nothing that was found so far is of it", source)
+		return steering.Done("%s is excluded; no evidence so far comes from it", source)
 	}
 	s.retractBanned()
 	s.restartCalls(func(c *slot) bool { return foci[c.Focus.Question] })
-	return steering.Done("%s is left out from now on", source)
+	return steering.Done("%s is excluded", source)
 }
 
 // canUseSource reports whether the session may use source. Any source may be in the memory.

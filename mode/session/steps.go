@@ -46,7 +46,7 @@ func unansweredOutcome(b *ponder.CallFinished, err error) ponder.Outcome {
 	return ponder.Outcome{Error: e.Error(), Class: e.Class}
 }
 
-// answerText returns the answer without inline reasoning, up to maxHeard bytes.
+// answerText returns the answer without inline reasoning, up to maxParsed bytes.
 func answerText(b *ponder.CallFinished) string {
 	text := llm.FinalText(b.Message.Text())
 	return text[:min(len(text), maxParsed)]
@@ -132,7 +132,7 @@ func (s *state) finishRun(sum summary, model string, unaided bool) {
 	case unaided:
 		why = s.Outage.endReason(why)
 	case s.Cut != "":
-		why += ", and what the model wrote for the answer " + s.Cut
+		why += ", and the final answer of the model " + s.Cut
 	}
 	o := runstate.End{Status: ponder.Completed, Answer: sum.Text, Reason: why}
 	if !sum.Assumed {

@@ -161,11 +161,11 @@ func (s *state) stopReason() string {
 	case w.Settled:
 		return "the question is settled"
 	case w.Stale >= staleCalls:
-		return fmt.Sprintf("it goes in circles: the last %d calls said hardly anything new", w.Stale)
+		return fmt.Sprintf("loop: the last %d calls added almost nothing new", w.Stale)
 	case w.isPlateau() && w.Stable >= plateauSums-1 && !s.hasUrgent() && w.Gain < plateauGain*w.Best:
-		return fmt.Sprintf("a plateau: the confidence stays at %.2f", w.Confidences[len(w.Confidences)-1])
+		return fmt.Sprintf("plateau: the confidence stays at %.2f", w.Confidences[len(w.Confidences)-1])
 	case s.Counts.Rounds >= max(minRounds, s.opts.Parallel) && w.Gain < minGainShare*w.Best:
-		return "another call would bring less than it costs"
+		return "another call would cost more than it gains"
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ import (
 func seaRun() ponder.Run { return ponder.Run{ID: testRun, Input: "What is the sea?"} }
 
 func TestWhenItIsEnough(t *testing.T) {
-	const little, plateau = "another call would bring less than it costs", "a plateau: the confidence stays at 0.70"
+	const little, plateau = "another call would cost more than it gains", "plateau: the confidence stays at 0.70"
 	level := []float64{0.7, 0.71, 0.7}
 	for _, tt := range []struct {
 		name     string
@@ -30,7 +30,7 @@ func TestWhenItIsEnough(t *testing.T) {
 		{"a plateau that brings much", callValue{Gain: 0.6, Best: 1, Confidences: level, Stable: 2}, 20, 6, ""},
 		{"a plateau with an urgent question", callValue{Gain: 0.4, Best: 1, Confidences: level, Stable: 2}, 20, 7, ""},
 		{"nearly a plateau", callValue{Gain: 0.4, Best: 1, Confidences: level, Stable: 1}, 20, 0, ""},
-		{"circles", callValue{Gain: 1, Best: 1, Stale: 2}, 2, 9, "it goes in circles: the last 2 calls said hardly anything new"},
+		{"circles", callValue{Gain: 1, Best: 1, Stale: 2}, 2, 9, "loop: the last 2 calls added almost nothing new"},
 		{"nearly circles", callValue{Gain: 1, Best: 1, Stale: 1}, 2, 9, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func fullSession() []ponder.Event {
 		ponder.Steer{Do: "rank_question", Args: []byte(`{"question":"q99","priority":2}`)}, // evt_34
 		ponder.Progress{Stage: "steered", Ref: "evt_34", Label: "rank_question", Content: "there is no question q99", Refused: true},
 		ponder.Synthesis{Content: "So.", Number: 1, Confidence: 0.75, Trend: "plateau", Final: true},
-		ponder.RunFinished{Status: ponder.Completed, Answer: "So.", Reason: "an answer was wanted now"},
+		ponder.RunFinished{Status: ponder.Completed, Answer: "So.", Reason: "the user requested the answer"},
 		ponder.Resolution{Ref: string(testRun), Outcome: &out, Content: "It was so."},
 	)
 }

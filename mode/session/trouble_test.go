@@ -25,7 +25,7 @@ func TestSetAside(t *testing.T) {
 			if d.fin.Reason != "time is spent" || d.state.(*state).Failures > 0 {
 				t.Errorf("finished %+v", d.fin)
 			}
-			want := ponder.QuestionUpdated{ID: "q1", Dropped: true, Reason: "the model failed on it: test/model: not this"}
+			want := ponder.QuestionUpdated{ID: "q1", Dropped: true, Reason: "the model failed on this question: test/model: not this"}
 			if diff := cmp.Diff(want, bodiesOf[ponder.QuestionUpdated](d)[0]); diff != "" {
 				t.Errorf("question (-want +got):\n%s", diff)
 			}
@@ -160,7 +160,7 @@ func TestTheAnswerFails(t *testing.T) {
 	}{
 		"before a synthesis": {1e6, 15 * time.Second, thoughtAnswer + `
 
-The surest thoughts:
+The thoughts with the highest confidence:
 
 - The facts depend on each other [e1]. (insight, 0.80)
 - The facts number two differ. (exploration, 0.40)`},
@@ -170,7 +170,7 @@ The surest thoughts:
 
 - “Fact 0 is known, but not (e0) to all.” [e1]
 
-The surest thoughts:
+The thoughts with the highest confidence:
 
 - The facts depend on each other [e1]. (insight, 0.80)
 - The facts number two differ. (exploration, 0.40)`},

@@ -94,7 +94,7 @@ func TestWeb(t *testing.T) {
 		t.Errorf("evidence (-want +got):\n%s", diff)
 	}
 	if found[2].Content != "Snippet of C." || found[2].Tool != WebSearchTool || found[2].Hash != lookup.HashText("Snippet of C.") {
-		t.Errorf("what was not read: %+v", found[2])
+		t.Errorf("got the unread page %+v", found[2])
 	}
 	v := NewView().Apply(ponder.Event{Run: testRun, Body: ponder.RunStarted{Mode: Name}})
 	for _, ev := range d.log {
@@ -296,7 +296,7 @@ func TestHosts(t *testing.T) {
 		got = append(got, b.Content)
 	}
 	want := []string{
-		"a.test is left out from now on; nothing that was found so far is of it", "https://b.test/1 is preferred from the next look on", "/etc/passwd is not among the sources of the session",
+		"a.test is excluded; no evidence so far comes from it", "https://b.test/1 will be preferred from the next search", "/etc/passwd is not among the sources of the session",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("acknowledged (-want +got):\n%s", diff)

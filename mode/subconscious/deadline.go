@@ -238,10 +238,10 @@ func (v View) Due(o Options, now time.Time) (due bool, why string) {
 		}
 	}
 	if canRaise(o, v.facts, now) {
-		list = append(list, formatCount(len(v.Internal.Pending), "finding")+" waited to be escalated")
+		list = append(list, formatCount(len(v.Internal.Pending), "finding")+" waiting for escalation")
 	}
 	if n := len(v.facts.dueDeadlines(now)); n > 0 {
-		list = append(list, formatCount(n, "date or promise")+" is to come up again")
+		list = append(list, formatCount(n, "date or promise")+" due for another reminder")
 	}
 	if len(list) == 0 {
 		return false, "nothing is new"

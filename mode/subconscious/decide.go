@@ -133,7 +133,7 @@ func (d *decision) Next(ponder.Moment) []ponder.Action {
 	case d.StoredOutcome != "":
 		return []ponder.Action{ponder.Finish{Answer: "Decided: " + d.StoredOutcome + "."}}
 	case !ok:
-		return []ponder.Action{ponder.Finish{Answer: "There is nothing to decide any more."}}
+		return []ponder.Action{ponder.Finish{Answer: "No open escalation is left to decide."}}
 	case len(do) > 0:
 		return do
 	case v != nil:

@@ -45,7 +45,7 @@ func (d *decision) resultingOutcome(otherwise string) string {
 }
 
 // undecidedNote is appended to messages that no model decided on.
-const undecidedNote = "(No model decided about this: it is told as it was found.)"
+const undecidedNote = "(No model decided about this; you see the finding itself.)"
 
 func (d *decision) buildEscalation(e ponder.Escalation, v verdict) ponder.Escalation {
 	e.Outcome, e.Model, e.WithoutModel = v.Outcome, v.Model, v.Unaided
@@ -102,7 +102,7 @@ func (d *decision) describeFindings(e ponder.Escalation) string {
 	}
 	said := strings.TrimSpace(textkit.TruncateBytes(strings.Join(found, "\n"), maxMessage))
 	if said == "" {
-		return "Something was noticed; what it was is not known any more."
+		return "Something was found, but its details are no longer stored."
 	}
 	return said
 }
@@ -110,7 +110,7 @@ func (d *decision) describeFindings(e ponder.Escalation) string {
 // quoteUntrusted returns the untrusted texts behind an escalation, marked as such. It only mentions texts
 // that the escalation does not rest on.
 func (d *decision) quoteUntrusted(e ponder.Escalation) string {
-	lines := []string{"Strangers wrote of this. What they wrote:"}
+	lines := []string{"This is based on text from strangers:"}
 	known := d.Known.findObservations(e.Observations)
 	for _, s := range known {
 		if s.Untrusted && len(lines) <= maxQuotes {
@@ -126,7 +126,7 @@ func (d *decision) quoteUntrusted(e ponder.Escalation) string {
 	case len(lines) > 1:
 		return strings.Join(lines, "\n")
 	case len(known) < len(e.Observations) && len(sources) > 0: // the supporting observations are gone
-		return "Strangers wrote of what this may come from: " + textkit.Line(strings.Join(sources, ", "), maxLine) + "."
+		return "This may be based on text from strangers: " + textkit.Line(strings.Join(sources, ", "), maxLine) + "."
 	}
-	return "Something that strangers wrote was read meanwhile, and may have had a part in this."
+	return "Text from strangers may have influenced this."
 }

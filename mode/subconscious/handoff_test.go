@@ -61,7 +61,7 @@ func TestInner(t *testing.T) {
 		t.Errorf("the most relevant: %q", got)
 	}
 	if got := entryIDs(newHandoffState().RelevantEntries("What did Anna want of me?", "", innerNow.Add(30*time.Minute), 5)); got != "" {
-		t.Errorf("of what has faded: %q", got)
+		t.Errorf("got a faded entry: %q", got)
 	}
 }
 

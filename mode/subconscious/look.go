@@ -56,11 +56,11 @@ type lookState struct {
 
 func (s *lookState) readInput(o Options, r ponder.Run) error {
 	if err := json.Unmarshal(r.Options, &s.in); err != nil {
-		return fmt.Errorf("what it is to look at cannot be read: %w", err)
+		return fmt.Errorf("parse the input of a look: %w", err)
 	}
 	i := slices.IndexFunc(o.Roles, func(r Role) bool { return r.Name == s.in.Role })
 	if i < 0 {
-		return fmt.Errorf("there is no role %q any more", s.in.Role)
+		return fmt.Errorf("unknown role %q", s.in.Role)
 	}
 	s.role = o.Roles[i]
 	return nil
@@ -100,7 +100,7 @@ func (s *lookState) applyAnswer(b ponder.CallFinished) {
 		said := llm.Say(llm.Assistant, textkit.TruncateBytes(textkit.CleanTrim(b.Message.Text()), maxMessage))
 		s.Unusable, s.Why = append(slices.Clip(s.Unusable), said), textkit.Line(err.Error(), maxLine)
 		if len(s.Unusable) >= maxAttempts {
-			s.Failed = "no answer could be used: " + s.Why
+			s.Failed = "no valid answer: " + s.Why
 		}
 		return
 	}

@@ -152,7 +152,7 @@ func TestRecalled(t *testing.T) {
 	news := newObserved(3, "mail", "msg-2", "new", "From Anna: the landlord has answered, and agrees.")
 	both := reportOf("librarian", Finding{Summary: text, Importance: 6, Rests: []string{"evt_2", "evt_3"}})
 	if got := Aggregate(first, newInput(2, []SeenObservation{newLookUpSeen(2, "librarian", "lease", "The rent is 900."), news}, both), noon, lookUpRules()); got.State.ActiveThreads[0].Strength != NewStrength+Reinforcement {
-		t.Errorf("what is new beside it: %v", summaries(got.State.ActiveThreads))
+		t.Errorf("got other entries: %v", summaries(got.State.ActiveThreads))
 	}
 }
 
@@ -199,6 +199,6 @@ func TestEscalatedByRules(t *testing.T) {
 	s.Internal.Settled = []SettledTopic{{Text: "The disk is full.", Signature: []string{signatureOf(disk)}, At: noon}}
 	r.WithoutModel = true
 	if got := Aggregate(s, newInput(1, []SeenObservation{disk, feed, late}, r), noon, rules); len(got.Escalations) != 0 {
-		t.Errorf("what is escalated in the place of what is settled: %+v", got.Escalations)
+		t.Errorf("got escalations of settled topics: %+v", got.Escalations)
 	}
 }

@@ -171,7 +171,7 @@ func (m *merge) reinforceEntry(c *claim, id string, says bool) {
 	c.outcome = outcomeReinforced
 	why := "names it"
 	if says {
-		why = "says the same"
+		why = "states the same"
 	}
 	m.recordChange(*e, category, "reinforced", c.role.Name, why+": "+c.Summary)
 }
@@ -201,7 +201,7 @@ func (m *merge) removeFaded() {
 			if e.Strength > 0 {
 				return false
 			}
-			m.recordChange(e, c, "removed", "", "nobody saw it again")
+			m.recordChange(e, c, "removed", "", "not observed again")
 			delete(m.state.Internal.Metadata, e.ID)
 			return true
 		})

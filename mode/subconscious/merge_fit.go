@@ -56,7 +56,7 @@ func (m Mind) encodedSizeBound() int {
 	return n
 }
 
-// shortenRoles and briefHistory return false if nothing changed.
+// shortenRoles and shortenHistory return false if nothing changed.
 func (m *merge) shortenRoles() bool {
 	const brief = 80
 	done := true

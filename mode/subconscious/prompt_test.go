@@ -68,7 +68,7 @@ func TestPromptGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("%s: go test -update writes it anew\n%s", name, diff)
+				t.Errorf("%s: run go test -update to rewrite it\n%s", name, diff)
 			}
 		}
 	}
@@ -87,12 +87,12 @@ func TestPromptPrefix(t *testing.T) {
 		later := Prompt(role, someState(0), someSeen()[:1], midday).Messages[0].Text()
 		mind, _, ok := strings.Cut(a.Messages[0].Text(), "<observation")
 		if !ok || !strings.HasPrefix(later, mind) {
-			t.Errorf("%s: another observation changes what comes before", role.Name)
+			t.Errorf("%s: another observation changes the text before it", role.Name)
 		}
 	}
 	for from, to := range map[int]int{0: 3, 3: 6, 6: 9} {
 		if pressureRequest(from) == pressureRequest(to) || pressureRequest(from) != pressureRequest(to-1) || pressureRequest(from) == "" {
-			t.Errorf("what is asked for at %d and %d: %q, %q", from, to, pressureRequest(from), pressureRequest(to))
+			t.Errorf("got requests at %d and %d: %q, %q", from, to, pressureRequest(from), pressureRequest(to))
 		}
 	}
 	if pressureRequest(11) != pressureRequest(9) {
@@ -187,7 +187,7 @@ func TestHostileObservations(t *testing.T) {
 			t.Errorf("%q opens or closes a frame:\n%s", text, got)
 		}
 		if strings.ContainsAny(got, "\x1b\x07\x00\r\u202e\u2066\u200b\u200d") || strings.ContainsRune(got, 0xe0041) {
-			t.Errorf("%q brings what is not text", text)
+			t.Errorf("%q contains non-text", text)
 		}
 		calm := Prompt(role, someState(0), someSeen(), midday).Messages[0].Text()
 		if a, b := strings.Count(got, "\n"), strings.Count(calm, "\n"); a > b {
@@ -195,7 +195,7 @@ func TestHostileObservations(t *testing.T) {
 		}
 		for line := range strings.Lines(got) {
 			if strings.Contains(line, "<observation ") && !strings.HasPrefix(line, "<observation id=o") {
-				t.Errorf("a frame is not on a line of its own: %q", line)
+				t.Errorf("a frame is not on a separate line: %q", line)
 			}
 		}
 		if req.System != Prompt(role, NewState(), nil, midday).System {

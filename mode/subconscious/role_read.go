@@ -94,7 +94,7 @@ func (r *Role) readHead(lines []string) (end int, err error) {
 	seen := make(map[string]bool)
 	for _, f := range fields {
 		if seen[f.key] {
-			return 0, r.lineErrorf(f.line, "%s is there twice", f.key)
+			return 0, r.lineErrorf(f.line, "%s is given twice", f.key)
 		}
 		seen[f.key] = true
 		if err := r.setField(f); err != nil {
@@ -126,7 +126,7 @@ func (r *Role) parseFields(lines []string) (list []field, err error) {
 			continue
 		}
 		if len(list) == 0 || list[len(list)-1].value != "" {
-			return nil, r.lineErrorf(f.line, "there is no key above it that it could belong to")
+			return nil, r.lineErrorf(f.line, "no key precedes this list item")
 		}
 		above := &list[len(list)-1]
 		above.children = append(above.children, f)

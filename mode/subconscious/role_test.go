@@ -93,7 +93,7 @@ func TestReadRoleErrors(t *testing.T) {
 		"no colon":    {"x.md", "---\ndoc\n---\nx", `role x: line 2: want "key: value", not "doc"`},
 		"unknown":     {"x.md", "---\ndoc: x\nmodel: y\n---\nx", `role x: line 3: "model" is not known: want doc, reads, category, types, every or looks`},
 		"twice":       {"x.md", "---\ndoc: x\ndoc: y\n---\nx", "role x: line 3: doc is there twice"},
-		"item":        {"x.md", "---\n- x\n---\nx", "role x: line 2: there is no key above it that it could belong to"},
+		"item":        {"x.md", "---\n- x\n---\nx", "role x: line 2: no key precedes this list item"},
 		"category":    {"x.md", "---\nreads: '*'\ncategory: ideas\n---\nx", `role x: line 3: category "ideas": want active_threads, patterns, hunches or insights`},
 		"reads":       {"x.md", "---\nreads: [mail, a b]\n---\nx", `role x: line 2: reads has "a b": want kinds of sensors`},
 		"reads none":  {"x.md", "---\ndoc: x\n---\nx", "role x: line 3: reads is missing"},

@@ -183,7 +183,7 @@ func TestFindProperties(t *testing.T) {
 				for _, w := range wordsOf(f.Summary) {
 					word := f.Summary[w.start:w.end]
 					if !strings.Contains(all.String(), strings.ToLower(word)) && !slices.Contains(strings.Fields("mail files calendar system feed conversations came up in on and its mind"), word) && strings.Trim(word, "0123456789") != "" {
-						t.Errorf("%s, seed %d: %q has %q, which nobody wrote", role.Name, seed, f.Summary, word)
+						t.Errorf("%s, seed %d: %q has %q, which no input contains", role.Name, seed, f.Summary, word)
 					}
 				}
 			}

@@ -66,7 +66,7 @@ func (t *tickRun) Apply(ev ponder.Event) ponder.State {
 		c.Stop = "the budget is spent: " + b.What
 	case ponder.Steer:
 		if b.Do == ponder.AnswerNow {
-			c.Stop = "the user did not want to wait"
+			c.Stop = "the user ended the wait"
 		}
 	}
 	return &c
@@ -107,7 +107,7 @@ func (t *tickRun) applyLook(run ponder.RunID, b ponder.RunFinished) {
 		l.NoModel = strings.HasPrefix(b.Reason, noAnswer)
 		l.Failed = textkit.Line(b.Reason, maxLine)
 	case err != nil:
-		l.Failed = "its report cannot be read"
+		l.Failed = "its report is invalid"
 	}
 	l.Spent = b.Spent
 	if t.Looks = maps.Clone(t.Looks); t.Looks == nil {
@@ -173,7 +173,7 @@ func (t *tickRun) buildAnswer() string {
 		text += ": " + strings.Join(looked, ", ") + " looked"
 	}
 	if len(out) > 0 {
-		text += "; without " + strings.Join(out, ", ")
+		text += "; failed: " + strings.Join(out, ", ")
 	}
 	text += "; " + formatCount(t.Found, "finding")
 	if t.Raised > 0 {

@@ -83,9 +83,9 @@ func (t *tickRun) roleOutcome(s roleStep, base knowledge) (ran RoleOutcome, l *l
 	}
 	ended, ok := t.Looks[s.role.Name]
 	if !ok {
-		ran.Failed = "it was too late"
+		ran.Failed = "time limit reached"
 		if t.Stop != "" {
-			ran.Failed = "it was too late: " + t.Stop
+			ran.Failed = "stopped early: " + t.Stop
 		}
 		return ran, nil
 	}

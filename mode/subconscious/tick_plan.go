@@ -30,11 +30,11 @@ func planTick(o Options, k knowledge, at time.Time, in TickInput) []roleStep {
 		}
 		s.skip, s.why = lookReason(k, r, countTriggers(unread), at)
 		if s.skip != "" && in.All {
-			s.skip, s.why = "", "it was asked for"
+			s.skip, s.why = "", "requested by the user"
 		}
 		s.unaided = r.Unaided || in.WithoutModel
 		if !s.unaided && k.Fails[r.Name] >= maxFails {
-			s.unaided, s.failed = true, "it failed several times in a row"
+			s.unaided, s.failed = true, "repeated failures"
 		}
 		s.seen, s.left = splitShown(unread, !s.unaided)
 		steps = append(steps, s)
@@ -79,7 +79,7 @@ func lookReason(k knowledge, r Role, seen int, at time.Time) (skip, why string) 
 	case hinted != "" && !r.Unaided:
 		return "", hinted + " gave a hint"
 	case r.Every > 0 && (!ever || at.Sub(last) >= r.Every):
-		return "", "its time has come"
+		return "", "its interval has passed"
 	case r.Every > 0:
 		return "nothing is new, and it looked " + formatElapsed(at.Sub(last)) + " ago", ""
 	}

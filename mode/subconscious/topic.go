@@ -50,9 +50,9 @@ func (m *merge) suppressReason(c *claim) string {
 		}
 		switch {
 		case t.Forgotten:
-			return "it was forgotten"
+			return "the user forgot the topic"
 		case !slices.ContainsFunc(c.topicSupport(m.settledSignatures[i]), t.isNew):
-			return "it is resolved"
+			return "the topic is resolved"
 		}
 	}
 	return ""

@@ -110,10 +110,10 @@ func DescribeMissing(question string, quotes []string) string {
 	}
 	switch n := len(missing); {
 	case n == 1:
-		return " No quotation has " + missing[0] + "."
+		return " No quotation contains " + missing[0] + "."
 	case n <= maxListed:
-		return " No quotation has " + strings.Join(missing[:n-1], ", ") + " or " + missing[n-1] + "."
+		return " No quotation contains " + strings.Join(missing[:n-1], ", ") + " or " + missing[n-1] + "."
 	default:
-		return fmt.Sprintf(" No quotation has %s or %d more words of the question.", strings.Join(missing[:maxListed], ", "), n-maxListed)
+		return fmt.Sprintf(" No quotation contains %s or %d more words of the question.", strings.Join(missing[:maxListed], ", "), n-maxListed)
 	}
 }

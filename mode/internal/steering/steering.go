@@ -50,7 +50,7 @@ func Refuse(format string, args ...any) Result {
 
 // Unknown refuses an operation that the mode lacks.
 func Unknown(do ponder.SteerOp) Result {
-	return Refuse("no such order: %s", textkit.TruncateBytes(textkit.OneLine(string(do)), lookup.MaxLabel))
+	return Refuse("unknown command: %s", textkit.TruncateBytes(textkit.OneLine(string(do)), lookup.MaxLabel))
 }
 
 // Run describes the run that receives a command.
@@ -93,13 +93,13 @@ func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied boo
 func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 	var args ponder.SteerArgs
 	if len(b.Args) > 0 && b.Do != ponder.SetBudget && json.Unmarshal(b.Args, &args) != nil {
-		return c, Refuse("its arguments can't be read")
+		return c, Refuse("invalid arguments")
 	}
 	switch {
 	case r.Over:
-		return c, Refuse("%s is over", r.Name)
+		return c, Refuse("%s has ended", r.Name)
 	case b.Do == ponder.SetBudget && r.Spent:
-		return c, Refuse("the budget is spent already, and the answer is being written")
+		return c, Refuse("the budget is spent and the answer is being written")
 	case b.Do != ponder.SetBudget && b.Do != ponder.AnswerNow && r.End != "":
 		return c, r.RefuseBusy()
 	}
@@ -113,7 +113,7 @@ func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 	case ponder.AddQuestion:
 		c.Content, c.Priority = textkit.TruncateBytes(c.Content, MaxQuestion), cmp.Or(c.Priority, userPriority)
 		if !r.HasText(c.Content) {
-			return c, Refuse("there is no question in it")
+			return c, Refuse("no question given")
 		}
 		return c, checkPriority(c.Priority)
 	case ponder.DropQuestion, ponder.RankQuestion:
@@ -121,13 +121,13 @@ func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 	case ponder.Correct:
 		switch c.Content = textkit.TruncateBytes(c.Content, maxFact); {
 		case !r.HasText(c.Content):
-			return c, Refuse("there is no fact in it")
+			return c, Refuse("no fact given")
 		case r.Facts == MaxFacts:
-			return c, Refuse("there are %d corrections already, which is the most", MaxFacts)
+			return c, Refuse("the limit of %d corrections is reached", MaxFacts)
 		}
 	case ponder.PinSource, ponder.BanSource:
 		if c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Source, b.Content)), lookup.MaxLabel); !r.HasText(c.Target) {
-			return c, Refuse("there is no source in it")
+			return c, Refuse("no source given")
 		}
 	case ponder.SetPersona:
 		c.Content, c.Target = b.Content, args.Name
@@ -136,7 +136,7 @@ func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 }
 
 // RefuseBusy refuses a command because the run writes its answer.
-func (r Run) RefuseBusy() Result { return Refuse("%s already: %s", r.Writing, r.End) }
+func (r Run) RefuseBusy() Result { return Refuse("%s: %s", r.Writing, r.End) }
 
 // RankResult returns the result of setting a question's priority.
 func RankResult(id string, n int) Result {
@@ -148,7 +148,7 @@ func RankResult(id string, n int) Result {
 
 func checkPriority(n int) Result {
 	if n < 1 || n > maxPriority {
-		return Refuse("a priority is from 1 to %d, not %d", maxPriority, n)
+		return Refuse("priority %[2]d is out of range; use 1 to %[1]d", maxPriority, n)
 	}
 	return Result{}
 }
@@ -172,9 +172,9 @@ func (f *SourceFilter) Ban(source string) (Result, bool) {
 func moveSource(to, from *[]string, source, done string) (Result, bool) {
 	switch {
 	case slices.Contains(*to, source):
-		return Done("%s is %s already", source, done), false
+		return Done("%s is already %s", source, done), false
 	case len(*to) == maxSources:
-		return Refuse("%d sources are %s already, which is the most", maxSources, done), false
+		return Refuse("the limit of %d %s sources is reached", maxSources, done), false
 	}
 	*to = append(slices.Clip(*to), source)
 	*from = NilIfEmpty(slices.DeleteFunc(slices.Clone(*from), func(s string) bool { return s == source }))
