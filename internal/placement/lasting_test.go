@@ -250,9 +250,9 @@ func TestOpenRefuses(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{"a store that is read-only", t.Context(), Config{Store: store, Node: CurrentNode(), Work: work}, "needs DB: is the store read-only?"},
-		{"no work", t.Context(), Config{Store: store, DB: store.DB(), Node: CurrentNode()}, "needs Store, Work and the ID"},
-		{"no node", t.Context(), Config{Store: store, DB: store.DB(), Work: work}, "needs Store, Work and the ID"},
+		{"a store that is read-only", t.Context(), Config{Store: store, Node: CurrentNode(), Work: work}, "config has no DB; check that the store is writable"},
+		{"no work", t.Context(), Config{Store: store, DB: store.DB(), Node: CurrentNode()}, "needs Store, Work and Node.ID"},
+		{"no node", t.Context(), Config{Store: store, DB: store.DB(), Work: work}, "needs Store, Work and Node.ID"},
 		{"too late", done, whole, "context canceled"},
 	}
 	for _, tt := range tests {
@@ -269,7 +269,7 @@ func TestWithoutDBOS(t *testing.T) {
 	t.Setenv("DBOS__VMID", "another")
 	b := newGatedWork()
 	s := openProcess(t, filepath.Join(t.TempDir(), "ponder.db"), Config{Work: b.blockWork, Serve: true})
-	if err := s.Enqueue(t.Context(), "thr_a", "local", 0); err == nil || !strings.Contains(err.Error(), "unset the environment variable DBOS__VMID") {
+	if err := s.Enqueue(t.Context(), "thr_a", "local", 0); err == nil || !strings.Contains(err.Error(), "the environment variable DBOS__VMID is set; unset it") {
 		t.Errorf("enqueue: %v", err)
 	}
 	if err := s.Start(t.Context(), "thr_b"); err != nil {

@@ -18,11 +18,11 @@ func TestNewSchedule(t *testing.T) {
 		{"each five minutes", "*/5 * * * *", "2000-01-01T00:05:00Z", ""},
 		{"seconds first", "30 * * * * *", "2000-01-01T00:00:30Z", ""},
 		{"names and ranges", " 0  9-17 * * mon-fri ", "2000-01-03T09:00:00Z", ""},
-		{"none", "", "", "has 0 fields, not five or six"},
-		{"four", "* * * *", "", "has 4 fields, not five or six"},
-		{"a word", "@hourly", "", "has 1 fields, not five or six"},
+		{"none", "", "", "has 0 fields; want 5 or 6"},
+		{"four", "* * * *", "", "has 4 fields; want 5 or 6"},
+		{"a word", "@hourly", "", "has 1 fields; want 5 or 6"},
 		{"too big", "61 * * * *", "", "above maximum"},
-		{"never", "0 0 30 2 *", "", "that time never comes"},
+		{"never", "0 0 30 2 *", "", "matches no time"},
 		{"a time zone", "TZ=Nowhere * * * * *", "", `cron expression "TZ=Nowhere * * * * *"`},
 	}
 	for _, tt := range tests {

@@ -27,7 +27,7 @@ func TestVerify(t *testing.T) {
 		{"another name", "Wellington was chosen as the capital of New Zealand.", "Auckland was chosen as the capital of New Zealand.", "", Qualified, "names wellington"},
 		{"subject in the title", "Wellington was chosen for its central location.", "It was chosen for its central location.", "Wellington", Supported, ""},
 		{"negated", "The drug does not reduce pain.", "The drug reduces pain.", "", Contradicted, "negation"},
-		{"not negated", "The drug reduces pain in adults.", "The drug does not reduce pain in adults.", "", Contradicted, "says not"},
+		{"not negated", "The drug reduces pain in adults.", "The drug does not reduce pain in adults.", "", Contradicted, "denies it"},
 		{"opposite", "Unemployment increased in Spain last quarter.", "Unemployment decreased in Spain last quarter.", "", Contradicted, ""},
 		{"hedged", "The drug reduces pain in adults.", "The drug may reduce pain in adults.", "", Qualified, "may"},
 		{"hedged in both", "The drug may reduce pain in adults.", "The drug may reduce pain in adults.", "", Supported, ""},

@@ -107,7 +107,7 @@ func migrateAll(ctx context.Context, db *sql.DB, scripts []string) error {
 	}
 	for ; version < len(scripts); version++ {
 		if _, err := tx.ExecContext(ctx, scripts[version]); err != nil {
-			return fmt.Errorf("migrate schema to version %d: %w", version+1, err)
+			return fmt.Errorf("migrate to version %d: %w", version+1, err)
 		}
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM ponder_meta; INSERT INTO ponder_meta VALUES (?)`, version); err != nil {
