@@ -420,8 +420,8 @@ func TestWithoutModel(t *testing.T) {
 // TestErrorsQuoteNothing checks that errors which repeat hidden text are replaced for users.
 func TestErrorsQuoteNothing(t *testing.T) {
 	for _, tt := range []struct{ thought, message, want string }{
-		{"ZZTHOUGHT", `Invalid tool arguments: [{"thought":"ZZTHOUGHT"}]`, "fake/speaker did not answer: bad request; what it says quotes thoughts, and stands in the log"},
-		{"The bill is far too high, so ask first.", `bad input near \"bill is far too hi`, "fake/speaker did not answer: bad request; what it says quotes thoughts, and stands in the log"},
+		{"ZZTHOUGHT", `Invalid tool arguments: [{"thought":"ZZTHOUGHT"}]`, "fake/speaker did not answer: bad request; the log contains its message, which quotes thoughts"},
+		{"The bill is far too high, so ask first.", `bad input near \"bill is far too hi`, "fake/speaker did not answer: bad request; the log contains its message, which quotes thoughts"},
 		{"The bill is high.", "the field tools is unknown", "fake/speaker: the field tools is unknown"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

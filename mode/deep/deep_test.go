@@ -230,7 +230,7 @@ func TestReflections(t *testing.T) {
 			}
 			return asker(req)
 		}}, []timedInput{{0, "think"}}, []string{"hmm: odd\n\nthoughts: so (why 1, read 3, [sea.md])"}},
-		{"tools for ever", Options{Tools: []llm.Tool{look.Tool}}, fakeModel{time.Second, asker}, []timedInput{{0, "think"}}, []string{"failed: the model wrote nothing"}},
+		{"tools for ever", Options{Tools: []llm.Tool{look.Tool}}, fakeModel{time.Second, asker}, []timedInput{{0, "think"}}, []string{"failed: the model returned no text"}},
 		{"the user asks", Options{}, fakeModel{time.Minute, func(req *llm.Request) (llm.Message, error) {
 			_, topic, _ := strings.Cut(req.Messages[0].Parts[0].Text, "Focus on: ")
 			return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: "+topic), nil

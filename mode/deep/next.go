@@ -26,7 +26,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	case s.Stop != "":
 		return s.failReflection(s.Stop)
 	case left <= 0:
-		return s.failReflection(fmt.Sprintf("the reflection took more than %v", s.opts.Limit))
+		return s.failReflection(fmt.Sprintf("it took more than %v", s.opts.Limit))
 	}
 	do := []ponder.Action{ponder.Wait{Until: now.Wall.Add(left.Round(time.Millisecond) + time.Millisecond)}}
 	for _, u := range w.Calls {

@@ -349,7 +349,7 @@ func TestCommands(t *testing.T) {
 			}
 		}},
 		{name: "add nothing", at: 3, b: newSteer(ponder.AddQuestion, " ", ponder.SteerArgs{}), want: "no question given", refused: true},
-		{name: "add with a wrong priority", at: 3, b: newSteer(ponder.AddQuestion, "Who?", ponder.SteerArgs{Priority: 11}), want: "a priority is from 1 to 10, not 11", refused: true},
+		{name: "add with a wrong priority", at: 3, b: newSteer(ponder.AddQuestion, "Who?", ponder.SteerArgs{Priority: 11}), want: "priority 11 is out of range; use 1 to 10", refused: true},
 		{name: "drop what is thought about", at: 13, b: newSteer(ponder.DropQuestion, "", ponder.SteerArgs{Question: "Q1"}), want: "question q1 is dropped", cancelled: []string{"thoughts-3"}, check: func(t *testing.T, d *driver) {
 			if text := d.callByKey("thoughts-4").Request.Messages[0].Text(); strings.Contains(text, "side 1") {
 				t.Errorf("it is still there:\n%s", text)
@@ -357,7 +357,7 @@ func TestCommands(t *testing.T) {
 		}},
 		{name: "drop what is not there", at: 13, b: newSteer(ponder.DropQuestion, "", ponder.SteerArgs{Question: "q7"}), want: `unknown question "q7"`, refused: true},
 		{name: "rank", at: 13, b: newSteer(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 2}), want: "question q1 has priority 2"},
-		{name: "rank beyond", at: 13, b: newSteer(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 0}), want: "a priority is from 1 to 10, not 0", refused: true},
+		{name: "rank beyond", at: 13, b: newSteer(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 0}), want: "priority 0 is out of range; use 1 to 10", refused: true},
 		{name: "correct", at: 6, b: newSteer(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 is in force", cancelled: []string{"thoughts-2"}, check: func(t *testing.T, d *driver) {
 			if text := d.callByKey("thoughts-3").Request.Messages[0].Text(); !strings.Contains(text, "- [c1] The sea is not blue.") {
 				t.Errorf("the next call does not know:\n%s", text)
@@ -479,7 +479,7 @@ func TestLateCommands(t *testing.T) {
 			got = append(got, fmt.Sprint(b.Content, b.Refused))
 		}
 	}
-	want := []string{"the session is writing its answer already: time is spenttrue", "the budget is spent and the answer is being writtentrue"}
+	want := []string{"the session is writing its answer: time is spenttrue", "the budget is spent and the answer is being writtentrue"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

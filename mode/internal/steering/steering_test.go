@@ -24,17 +24,17 @@ func TestApply(t *testing.T) {
 		{"a question", nil, ponder.Steer{Do: ponder.AddQuestion, Content: "Who?", Args: args(`{"priority":10}`)}, "add_question Who? 10"},
 		{"a long question", nil, ponder.Steer{Content: strings.Repeat("a", 501)}, "add_question " + strings.Repeat("a", 497) + "… 8"},
 		{"no question", nil, ponder.Steer{Content: " \n"}, "refused: no question given"},
-		{"too urgent", nil, ponder.Steer{Content: "Who?", Args: args(`{"priority":11}`)}, "refused: a priority is from 1 to 10, not 11"},
-		{"a fact too many", func(r *Run) { r.Facts = MaxFacts }, ponder.Steer{Do: ponder.Correct, Content: "So."}, "refused: there are 30 corrections already, which is the most"},
+		{"too urgent", nil, ponder.Steer{Content: "Who?", Args: args(`{"priority":11}`)}, "refused: priority 11 is out of range; use 1 to 10"},
+		{"a fact too many", func(r *Run) { r.Facts = MaxFacts }, ponder.Steer{Do: ponder.Correct, Content: "So."}, "refused: the limit of 30 corrections is reached"},
 		{"no fact", nil, ponder.Steer{Do: ponder.Correct}, "refused: no fact given"},
 		{"a source", nil, ponder.Steer{Do: ponder.PinSource, Args: args(`{"source":" a.md"}`)}, "pin_source a.md 0"},
 		{"no source", nil, ponder.Steer{Do: ponder.BanSource}, "refused: no source given"},
 		{"limits", nil, ponder.Steer{Do: ponder.SetBudget, Args: args(`{"calls":7}`)}, "budget 0 7 calls"},
 		{"no limits", nil, ponder.Steer{Do: ponder.SetBudget, Args: args(`{}`)}, "refused: no limit is named"},
 		{"limits too late", func(r *Run) { r.Spent = true }, ponder.Steer{Do: ponder.SetBudget}, "refused: the budget is spent and the answer is being written"},
-		{"while it writes", func(r *Run) { r.End = "time is spent" }, ponder.Steer{Content: "Who?"}, "refused: it is writing already: time is spent"},
+		{"while it writes", func(r *Run) { r.End = "time is spent" }, ponder.Steer{Content: "Who?"}, "refused: it is writing: time is spent"},
 		{"answer now while it writes", func(r *Run) { r.End = "time is spent" }, ponder.Steer{Do: ponder.AnswerNow}, "answer_now 0"},
-		{"over", func(r *Run) { r.Over = true }, ponder.Steer{Do: ponder.AnswerNow}, "refused: the run is over"},
+		{"over", func(r *Run) { r.Over = true }, ponder.Steer{Do: ponder.AnswerNow}, "refused: the run has ended"},
 		{"not an object", nil, ponder.Steer{Do: ponder.DropQuestion, Args: args(`[7]`)}, "refused: invalid arguments"},
 		{"only for the engine", nil, ponder.Steer{Do: ponder.Cancel}, ""},
 	} {
@@ -87,7 +87,7 @@ func TestSourceFilter(t *testing.T) {
 	if d := cmp.Diff(SourceFilter{Pinned: []string{"a"}}, before); d != "" {
 		t.Error(d)
 	}
-	if r, isNew := f.Ban("a"); isNew || r.Refused || r.Text != "a is banned already" {
+	if r, isNew := f.Ban("a"); isNew || r.Refused || r.Text != "a is already banned" {
 		t.Errorf("again: %+v, %v", r, isNew)
 	}
 	for i := range maxSources - 1 {

@@ -47,7 +47,7 @@ func DescribeLimits(b ponder.Budget) (words []string) {
 			words = append(words, fmt.Sprintf(format, arg))
 		}
 	}
-	add(b.Time > 0, "%v of thinking time", b.Time.Round(time.Second))
+	add(b.Time > 0, "%v of thinking", b.Time.Round(time.Second))
 	add(b.Calls > 0, "%d calls", b.Calls)
 	add(b.Tokens > 0, "%d tokens", b.Tokens)
 	add(b.Money > 0, "%v", b.Money)
