@@ -245,7 +245,7 @@ var (
 	errDenied      = errors.New("permission denied")
 	errLoop        = errors.New("symbolic links form a loop")
 	errOutsideLink = errors.New("the link points outside the folder")
-	errDeep        = errors.New("folders are nested too deep")
+	errDeep        = errors.New("nested too deep")
 	errFormat      = errors.New("unsupported format")
 	errEmpty       = errors.New("it has no text")
 	errMailbox     = errors.New("not a mailbox")

@@ -99,7 +99,7 @@ func TestLoadParts(t *testing.T) {
 	if diff := cmp.Diff([]string{"p.jsonl#a", "p.jsonl#b"}, relativeSources(c, dir)); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
 	}
-	want := []string{"bad.jsonl: line 1: not JSON: unexpected EOF", "p.jsonl: line 2: not JSON: unexpected EOF", "q.csv#a: the same text as DIR/p.jsonl#a", "z.docx: it is broken: zip: not a valid zip file"}
+	want := []string{"bad.jsonl: line 1: not JSON: unexpected EOF", "p.jsonl: line 2: not JSON: unexpected EOF", "q.csv#a: the same text as DIR/p.jsonl#a", "z.docx: it is damaged: zip: not a valid zip file"}
 	if diff := cmp.Diff(want, skipReasons(skipped, dir)); diff != "" {
 		t.Errorf("skipped (-want +got):\n%s", diff)
 	}

@@ -66,9 +66,9 @@ func TestSignals(t *testing.T) {
 		says   string
 	}{
 		{"no date", Piece{}, "date", 0.5, "It has no date."},
-		{"this year", Piece{Published: ago(40)}, "date", 1, "It is dated 9 October 2026, 40 days ago."},
-		{"old", Piece{Published: time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)}, "date", 0.6, "It is dated 1 January 1990, 37 years ago."},
-		{"to come", Piece{Published: ago(-9)}, "date", 0.3, "It is dated 27 November 2026, which is yet to come."},
+		{"this year", Piece{Published: ago(40)}, "date", 1, "Its date is 9 October 2026, 40 days ago."},
+		{"old", Piece{Published: time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)}, "date", 0.6, "Its date is 1 January 1990, 37 years ago."},
+		{"to come", Piece{Published: ago(-9)}, "date", 0.3, "Its date is 27 November 2026, in the future."},
 		{"author", Piece{Author: "Ada  Lovelace"}, "author", 1, "Its author is Ada Lovelace."},
 		{"role", Piece{Author: "Editorial Staff"}, "author", 0.7, "It names its author by a role only: Editorial Staff."},
 		{"no author", Piece{Author: " – "}, "author", 0.5, "It names no author."},

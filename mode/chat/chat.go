@@ -112,7 +112,7 @@ func New(opts Options) ponder.Mode {
 		Name:    Name,
 		Version: 1,
 		Layout:  1,
-		Doc:     "Talk with the user.",
+		Doc:     "Hold a conversation with the user.",
 		Wakes:   func(ev ponder.Event) bool { _, ok := ev.Body.(ponder.UserMessage); return ok },
 		History: true,
 		Start: func(r ponder.Run) ponder.State {

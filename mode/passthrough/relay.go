@@ -47,7 +47,7 @@ func New(c Config) ponder.Mode {
 		Name:    Name,
 		Version: 1,
 		Layout:  1,
-		Doc:     "Ask a model for a client.",
+		Doc:     "Forward a client's request to a model.",
 		Start: func(r ponder.Run) ponder.State {
 			s := state{tools: c.Tools}
 			s.readOptions(r)

@@ -139,7 +139,7 @@ func New() ponder.Mode {
 	return ponder.Mode{
 		Name:    Name,
 		Version: 1,
-		Doc:     "Find an answer in sources in a minute or so: plan, search memory and web, read, and write an answer in which every sentence can be traced to a quote.",
+		Doc:     "Answer from sources in about a minute: plan, search memory and web, read, and write an answer with a quote for each factual sentence.",
 		Budget:  ponder.Budget{Time: defaultDuration},
 		Start:   func(r ponder.Run) ponder.State { return newState(r) },
 		Load:    loadState,

@@ -101,7 +101,7 @@ func New() ponder.Mode {
 		Name:    Name,
 		Version: 2,
 		Layout:  1,
-		Doc:     "Think about one hard question for minutes to hours: explore it, raise questions, sum up, and answer with reasons and a confidence.",
+		Doc:     "Think about one hard question for minutes to hours: explore it, raise questions, synthesize, and answer with reasons and a confidence.",
 		Budget:  ponder.Budget{Time: defaultDuration},
 		Start:   func(r ponder.Run) ponder.State { return newState(r) },
 		Load:    loadState,

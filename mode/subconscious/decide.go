@@ -32,7 +32,7 @@ const (
 
 // decideMode is the mode of a decision. Its input is the id of an escalation, or its event as JSON.
 func decideMode(o Options) ponder.Mode {
-	return threadMode(o, DecideMode, "Decide what to do about something that the subconscious has brought up.", decideLimit,
+	return threadMode(o, DecideMode, "Decide what to do about an escalation of the subconscious.", decideLimit,
 		func(r ponder.Run, k knowledge) *decision { return newDecision(o, r, k) })
 }
 

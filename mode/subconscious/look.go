@@ -30,7 +30,7 @@ func lookMode(o Options) ponder.Mode {
 	}
 	return ponder.Mode{
 		Name: RoleMode, Version: 1, Layout: 1,
-		Doc:    "Have a role of the subconscious look at what is new to it.",
+		Doc:    "Let a role of the subconscious examine new observations.",
 		Redact: o.Redact,
 		Start:  func(r ponder.Run) ponder.State { return start(r) },
 		Load: func(r ponder.Run, js []byte) (ponder.State, error) {

@@ -119,7 +119,7 @@ func (m *merge) dropWeakestEntry() bool {
 	if from == "" {
 		return false
 	}
-	m.pruneWeakest(from, "the whole is too large")
+	m.pruneWeakest(from, "the state is too large")
 	return true
 }
 

@@ -42,7 +42,7 @@ func ReadRole(name string, file []byte) (Role, error) {
 	name = strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".md")
 	r := Role{Name: name, Category: Hunches}
 	if !isRoleName(name) {
-		return Role{}, fmt.Errorf("role %q: a file of a role is named by small letters, digits and dashes, at most 32, as in money.md", textkit.TruncateBytes(textkit.OneLine(name), 40))
+		return Role{}, fmt.Errorf("role %q: name the file with at most 32 lower-case letters, digits and dashes, as in money.md", textkit.TruncateBytes(textkit.OneLine(name), 40))
 	}
 	switch {
 	case len(file) > maxRoleFile:
@@ -168,7 +168,7 @@ func (r *Role) setField(f field) error {
 	case "looks":
 		return r.setLooks(f)
 	default:
-		return r.lineErrorf(f.line, "%q is not known: want doc, reads, category, types, every or looks", textkit.TruncateBytes(textkit.OneLine(f.key), 40))
+		return r.lineErrorf(f.line, "unknown key %q: want doc, reads, category, types, every or looks", textkit.TruncateBytes(textkit.OneLine(f.key), 40))
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (r *Role) setTypes(f field) error {
 		c := Category(item.value)
 		switch {
 		case !isRoleName(item.key):
-			return r.lineErrorf(item.line, "types has %q: want small letters, digits and dashes", textkit.TruncateBytes(textkit.OneLine(item.key), 40))
+			return r.lineErrorf(item.line, "types has %q: want lower-case letters, digits and dashes", textkit.TruncateBytes(textkit.OneLine(item.key), 40))
 		case c != "" && !slices.Contains(categories, c):
 			return r.lineErrorf(item.line, "category %q of type %s: want %s", textkit.TruncateBytes(textkit.OneLine(item.value), 40), item.key, categoryNames())
 		}

@@ -19,7 +19,7 @@ const (
 const mergeKey = "merge"
 
 func tickMode(o Options) ponder.Mode {
-	return threadMode(o, Name, "Have the roles of the subconscious look at what is new, and merge what they find.", tickLimit,
+	return threadMode(o, Name, "Run the roles of the subconscious on new observations and merge their findings.", tickLimit,
 		func(r ponder.Run, k knowledge) *tickRun { return newTick(o, r, k) })
 }
 
