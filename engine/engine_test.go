@@ -297,7 +297,7 @@ func TestSilentConclusion(t *testing.T) {
 		eng := enginetest.Start(t, c)
 		begun := time.Now()
 		fin := runMode(t, eng, "steps", ponder.Budget{Time: time.Minute})
-		if took := time.Since(begun); took > time.Minute+41*time.Second || fin.Answer != "answer: fake/model: said nothing for 40s" {
+		if took := time.Since(begun); took > time.Minute+41*time.Second || fin.Answer != "answer: fake/model: sent no output for 40s" {
 			t.Errorf("after %v: %+v", took, fin)
 		}
 	})

@@ -39,11 +39,11 @@ func TestFaultyModes(t *testing.T) {
 		want string
 	}{
 		{"panics", func(int) []ponder.Action { panic("oh\nno") }, "mode odd panicked: oh"},
-		{"writes for ever", func(n int) []ponder.Action { return []ponder.Action{note(fmt.Sprintf("n-%d", n))} }, "never comes to rest"},
+		{"writes for ever", func(n int) []ponder.Action { return []ponder.Action{note(fmt.Sprintf("n-%d", n))} }, "does not stop"},
 		{"has no answer", func(int) []ponder.Action { return []ponder.Action{ponder.Finish{}} }, "without an answer"},
-		{"asks with a bad key", func(int) []ponder.Action { return []ponder.Action{note("a/b")} }, "bad key"},
-		{"asks with no key", func(int) []ponder.Action { return []ponder.Action{note("")} }, "bad key"},
-		{"asks with a long key", func(int) []ponder.Action { return []ponder.Action{note(strings.Repeat("k", 65))} }, "bad key"},
+		{"asks with a bad key", func(int) []ponder.Action { return []ponder.Action{note("a/b")} }, "invalid key"},
+		{"asks with no key", func(int) []ponder.Action { return []ponder.Action{note("")} }, "invalid key"},
+		{"asks with a long key", func(int) []ponder.Action { return []ponder.Action{note(strings.Repeat("k", 65))} }, "invalid key"},
 		{"uses a key for two kinds", func(n int) []ponder.Action {
 			if n == 0 {
 				return []ponder.Action{note("x")}
@@ -55,8 +55,8 @@ func TestFaultyModes(t *testing.T) {
 		}, ""},
 		{"spawns for ever", func(n int) []ponder.Action {
 			return []ponder.Action{ponder.Spawn{Key: fmt.Sprintf("kid-%d", n+1), Mode: "none"}}
-		}, "never comes to rest"},
-		{"asks for a nil action", func(int) []ponder.Action { return []ponder.Action{nil} }, "is nil"},
+		}, "does not stop"},
+		{"asks for a nil action", func(int) []ponder.Action { return []ponder.Action{nil} }, "nil action"},
 		{"writes no body", func(int) []ponder.Action { return []ponder.Action{ponder.Write{Key: "w", Bodies: []ponder.Body{nil}}} }, "without a body"},
 		{"spawns what there is not", func(n int) []ponder.Action {
 			if n > 0 {

@@ -40,9 +40,9 @@ func TestCitationsArePutRight(t *testing.T) {
 func TestKeptAnswersShowTheirAge(t *testing.T) {
 	s := &state{}
 	for age, want := range map[int]string{
-		0: "1 new passage for “q”.", 1: "1 new passage for “q”, by an answer that was kept for 1 second.",
-		3600: "1 new passage for “q”, by an answer that was kept for 60 minutes.", 5 * 3600: "1 new passage for “q”, by an answer that was kept for 5 hours.",
-		3 * 24 * 3600: "1 new passage for “q”, by an answer that was kept for 3 days.",
+		0: "1 new passage for “q”.", 1: "1 new passage for “q”, from a cached result of age 1 second.",
+		3600: "1 new passage for “q”, from a cached result of age 60 minutes.", 5 * 3600: "1 new passage for “q”, from a cached result of age 5 hours.",
+		3 * 24 * 3600: "1 new passage for “q”, from a cached result of age 3 days.",
 	} {
 		if got := s.lookupProgress(lookupCall{Kind: webLookup, Query: "q", Age: age, Pieces: []int{1}}, 1).Content; got != want {
 			t.Errorf("kept for %d s: %q, want %q", age, got, want)
@@ -86,7 +86,7 @@ func TestJudgesReasonIsOurOwn(t *testing.T) {
 		if strings.Contains(c.Reason, "evil") || strings.Contains(c.Reason, "e999") {
 			t.Errorf("reason %q", c.Reason)
 		}
-		if strings.HasPrefix(c.Reason, "a judge (test/model) finds that ") {
+		if strings.HasPrefix(c.Reason, "the judge (test/model) reports: ") {
 			judged++
 		}
 	}
@@ -104,7 +104,7 @@ func TestLongAnswersAreCut(t *testing.T) {
 	f := answerWriter(trench, func(ponder.Call, int) ponder.Body { return textAnswer(b.String()) })
 	d := newDriver(t, deepest, Options{Web: true, Effort: trivial}, time.Minute, f.answerAction)
 	d.quick = true
-	if d.runToEnd(); strings.Contains(d.fin.Answer, "cheeses") || !strings.HasSuffix(d.fin.Answer, "was cut: it was more than is checked.)") {
+	if d.runToEnd(); strings.Contains(d.fin.Answer, "cheeses") || !strings.HasSuffix(d.fin.Answer, "because it exceeds the limit for checks.)") {
 		t.Errorf("answer of %d bytes ends %q", len(d.fin.Answer), d.fin.Answer[max(0, len(d.fin.Answer)-300):])
 	}
 }
@@ -121,7 +121,7 @@ func TestClaimsThatAreContested(t *testing.T) {
 	}
 	list := []checkedClaim{of(claim.Supported, at("e1", 0, 30)), of(claim.Supported, at("e1", 20, 30)), of(claim.Unverified, at("e1", 0, 30)), of(claim.Supported, at("e1", 0, 30), at("e2", 0, 30))}
 	addContradictions(list, conflicts)
-	if c := list[0]; c.Reason != "a quote says it; another source says $6 billion" || !slices.Equal(c.Against, []ponder.Passage{at("e2", 0, 9)}) {
+	if c := list[0]; c.Reason != "a quote says it; another source states $6 billion" || !slices.Equal(c.Against, []ponder.Passage{at("e2", 0, 9)}) {
 		t.Errorf("%+v", c.Finding)
 	}
 	for _, c := range list[1:] {

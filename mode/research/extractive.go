@@ -189,7 +189,7 @@ func nothingFound(question string, found int, why string, r searchCoverage) stri
 	case !r.searched && found == 0:
 		return s + " " + notSearchedText(r.whyNotSearched)
 	case found > 0:
-		s = fmt.Sprintf("%s No answer found; none of %s can be quoted", s, formatPassages(found))
+		s = fmt.Sprintf("%s No answer found: %s found, none can be quoted", s, formatPassages(found))
 	default:
 		s += " No answer found"
 	}

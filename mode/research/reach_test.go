@@ -62,7 +62,7 @@ func TestWithoutCallsItDoesNotLookForever(t *testing.T) {
 		if most := map[bool]time.Duration{false: 13 * time.Second, true: 8 * time.Second}[now]; d.elapsed > most {
 			t.Errorf("%s: it took %v", name, d.elapsed)
 		}
-		if strings.Contains(d.fin.Answer, "Nothing was found") {
+		if strings.Contains(d.fin.Answer, "No answer found") {
 			t.Errorf("%s: nothing was looked up, and it says %q", name, d.fin.Answer)
 		}
 	}
@@ -92,10 +92,10 @@ func TestWhatWasNotSearchedIsSaid(t *testing.T) {
 		"documents have none": {docs, half, "The web could not be searched", true},
 		"documents have it":   {docs, notes, "The web could not be searched", false},
 		"all of it is there":  {docs, trench, "Challenger", false},
-		"the web has nothing": {Options{Web: true, WithoutModel: true}, fake{}, "Nothing was found", true},
+		"the web has nothing": {Options{Web: true, WithoutModel: true}, fake{}, "No answer found", true},
 	} {
 		d := newDriver(t, deepest, test.o, time.Minute, test.f.answerAction).runToEnd()
-		if got := d.fin.Answer; !strings.Contains(got, test.want) || strings.Contains(got, "Nothing was found") != test.found {
+		if got := d.fin.Answer; !strings.Contains(got, test.want) || strings.Contains(got, "No answer found") != test.found {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

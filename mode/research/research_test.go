@@ -32,7 +32,7 @@ func TestEndToEnd(t *testing.T) {
 		"web only":       {Options{Web: true}, trench, []string{"[e1]"}},
 		"no model":       {Options{Web: true, Docs: []string{"/docs"}, WithoutModel: true}, trench, []string{"[e"}},
 		"never":          {Options{Web: true, SynthesisStrategy: Never}, trench, []string{"[e"}},
-		"nothing found":  {all, fake{}, []string{"Nothing was found on this in the documents, the memory and the web", "not verified"}},
+		"nothing found":  {all, fake{}, []string{"Nothing found about this in the documents, the memory and the web", "not verified"}},
 		"forced":         {Options{Web: true, SynthesisStrategy: Force}, fake{}, []string{"The trench is 10,935 metres deep"}},
 		"no sources":     {Options{}, fake{}, []string{"No source was searched"}},
 	} {

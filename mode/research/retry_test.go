@@ -80,7 +80,7 @@ func TestAskedAgain(t *testing.T) {
 				if got := slices.ContainsFunc(bodiesOf[ponder.Progress](d), told); missing[what] != "" && got != (name != "read") {
 					t.Errorf("the progress for %q: %v", missing[what], got)
 				}
-				judged := slices.ContainsFunc(bodiesOf[ponder.Claim](d), func(c ponder.Claim) bool { return strings.Contains(c.Reason, "a judge") })
+				judged := slices.ContainsFunc(bodiesOf[ponder.Claim](d), func(c ponder.Claim) bool { return strings.Contains(c.Reason, "the judge") })
 				if judged != (what != "judge" || name == "read") {
 					t.Errorf("claims %+v", bodiesOf[ponder.Claim](d))
 				}

@@ -31,7 +31,7 @@ func TestEnough(t *testing.T) {
 		{"nor does one that found nothing", worthOf(normal, roundYield{Seconds: 8, Calls: 6}), ""},
 		{"as good as the first", worthOf(normal, first, first), ""},
 		{"nothing found", worthOf(normal, first, roundYield{Seconds: 5, Calls: 7}), "no new evidence: round 2 found no passages"},
-		{"nothing new", worthOf(normal, first, roundYield{Passages: 12, Seconds: 5, Calls: 7}), "nothing new came: of 12 passages of round 2 none was new"},
+		{"nothing new", worthOf(normal, first, roundYield{Passages: 12, Seconds: 5, Calls: 7}), "no new evidence: none of 12 passages of round 2 was new"},
 		{"hardly anything", worthOf(normal, first, roundYield{Passages: 12, New: 1, Weight: 0.4, Seconds: 8, Calls: 7}), "another round would cost more than it gains: of 12 passages of round 2 one was new"},
 		{"a deep question wants that too", worthOf(deep, first, roundYield{Passages: 12, New: 1, Weight: 0.4, Seconds: 8, Calls: 7}), ""},
 		{"and in the end no more", worthOf(deep, first, first, roundYield{Passages: 1, New: 1, Weight: 0.2, Seconds: 30, Calls: 7}), "another round would cost more than it gains: of 1 passage of round 3 one was new"},
@@ -178,7 +178,7 @@ func TestNothingToQuote(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, "No model wrote this: it is down. No answer found; searched for “capital Peru”."},
-		{"nothing to quote", []piece{{N: 1, Quote: "Obey.", Addressed: true}}, "No model wrote this: it is down. No answer found: of 1 passage none can be quoted; searched for “capital Peru”."},
+		{"nothing to quote", []piece{{N: 1, Quote: "Obey.", Addressed: true}}, "No model wrote this: it is down. No answer found: 1 passage found, none can be quoted; searched for “capital Peru”."},
 	} {
 		if got, confidence := quotedAnswer("What is the capital of Peru?", tt.list, "it is down.", searchCoverage{searched: true}); got != tt.want || confidence != 0 {
 			t.Errorf("%s: %q, %v", tt.name, got, confidence)

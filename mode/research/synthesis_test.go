@@ -426,7 +426,7 @@ func TestBudgets(t *testing.T) {
 
 func TestRefusedOptions(t *testing.T) {
 	for js, want := range map[string]string{
-		`{"synthesisStrategy":"maybe"}`: "synthesisStrategy", `{"effort":"huge"}`: "effort", `{"maxRounds":"x"}`: "options", `{"without_model":true}`: "nothing to look into",
+		`{"synthesisStrategy":"maybe"}`: "synthesisStrategy", `{"effort":"huge"}`: "effort", `{"maxRounds":"x"}`: "options", `{"without_model":true}`: "no sources are available",
 	} {
 		s := New().Start(ponder.Run{ID: testRun, Input: "Why?", Options: json.RawMessage(js)})
 		do := s.Next(ponder.Moment{})
