@@ -69,7 +69,7 @@ type Link struct{ URL, Text string }
 func Article(page []byte, address string) (Content, error) {
 	base, err := url.Parse(address)
 	if err != nil {
-		return Content{}, fmt.Errorf("address of page: %w", errors.Unwrap(err))
+		return Content{}, fmt.Errorf("parse page address: %w", errors.Unwrap(err))
 	}
 	text, cut := decodePage(page)
 	b := boundPage(text)
