@@ -47,7 +47,7 @@ func (s *state) applyCommand(c steering.Command) (r steering.Result) {
 	switch c.Do {
 	case ponder.SetBudget:
 		s.Calls, s.TimeLimit = cmp.Or(c.Limits.Calls, s.Calls), cmp.Or(c.Limits.Time, s.TimeLimit)
-		r = steering.Done("the new limits are %v", c.Limits)
+		r = steering.Done("the limits are changed: %v", c.Limits)
 	case ponder.AnswerNow:
 		r = s.answerNow()
 	case ponder.AddQuestion:

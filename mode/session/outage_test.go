@@ -45,7 +45,7 @@ func TestOutage(t *testing.T) {
 		},
 		"until the end": {
 			from: time.Minute, to: time.Hour, budget: 5 * time.Minute,
-			rests: "5s 10s 20s 40s 1m20s 2m0s, but the time is up in 15s", reason: "time is spent, and the model stopped answering: cannot connect", answer: thoughtAnswer,
+			rests: "5s 10s 20s 40s 1m20s 2m0s, but the time limit ends in 15s", reason: "time is spent, and the model stopped answering: cannot connect", answer: thoughtAnswer,
 		},
 		"for ever, and there is no end": {
 			from: time.Minute, to: 1000 * time.Hour,
@@ -91,9 +91,9 @@ func TestWantsTime(t *testing.T) {
 		"more":                   {wants: 35 * time.Second, takes: 10 * time.Minute, rest: "35s"},
 		"less":                   {wants: 2 * time.Second, takes: 10 * time.Minute, rest: "5s"},
 		"far too much":           {wants: 48 * time.Hour, takes: 3 * time.Hour, rest: "1h0m0s"},
-		"more than there is":     {wants: 35 * time.Second, takes: 90 * time.Second, rest: "35s, but the time is up in 30s"},
+		"more than there is":     {wants: 35 * time.Second, takes: 90 * time.Second, rest: "35s, but the time limit ends in 30s"},
 		"more than there was":    {wants: 35 * time.Second, takes: 90 * time.Second, more: `{"time_ns":600000000000}`, rest: "35s"},
-		"with a limit, at first": {wants: 35 * time.Second, takes: 10 * time.Minute, more: `{"time_ns":90000000000}`, rest: "35s, but the time is up in 30s"},
+		"with a limit, at first": {wants: 35 * time.Second, takes: 10 * time.Minute, more: `{"time_ns":90000000000}`, rest: "35s, but the time limit ends in 30s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "What is the sea?", Options{ToTheEnd: true}, tt.takes, nil)

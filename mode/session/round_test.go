@@ -202,7 +202,7 @@ func TestMerged(t *testing.T) {
 			merged = append(merged, b)
 		}
 	}
-	want := []ponder.Progress{{Content: "said again: 1 of 2 thoughts", Stage: "merged", Thoughts: []int{0}, Ref: "q1"}}
+	want := []ponder.Progress{{Content: "repeated: 1 of 2 thoughts", Stage: "merged", Thoughts: []int{0}, Ref: "q1"}}
 	if diff := cmp.Diff(want, merged); diff != "" {
 		t.Errorf("merged (-want +got):\n%s", diff)
 	}
@@ -371,8 +371,8 @@ func TestCommands(t *testing.T) {
 			}
 		}},
 		{name: "correct while questions are asked for", at: 10, b: newSteer(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 is in force", cancelled: []string{"questions-1"}},
-		{name: "pin what is not there", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/etc/passwd"}), want: "/etc/passwd is not among the documents of the session", refused: true},
-		{name: "pin beside the documents", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/docs/../etc/passwd"}), want: "/docs/../etc/passwd is not among the documents of the session", refused: true},
+		{name: "pin what is not there", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/etc/passwd"}), want: "/etc/passwd is not one of the documents of the session", refused: true},
+		{name: "pin beside the documents", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/docs/../etc/passwd"}), want: "/docs/../etc/passwd is not one of the documents of the session", refused: true},
 		{name: "budget", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":100,"time_ns":60000000000}`)}, want: "the limits are changed: 1m0s, 100 calls"},
 		{name: "budget of nothing", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{}`)}, want: "no limit is named", refused: true},
 		{name: "answer now", at: 3, b: ponder.Steer{Do: ponder.AnswerNow}, want: "the answer is being written", cancelled: []string{"thoughts-2"}},

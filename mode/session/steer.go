@@ -54,7 +54,7 @@ func (s *state) applyCommand(c steering.Command) steering.Result {
 	switch c.Do {
 	case ponder.SetBudget:
 		s.Calls, s.TimeLimit = cmp.Or(c.Limits.Calls, s.Calls), cmp.Or(c.Limits.Time, s.TimeLimit)
-		return steering.Done("the new limits are %v", c.Limits)
+		return steering.Done("the limits are changed: %v", c.Limits)
 	case ponder.AnswerNow:
 		return s.answerNow()
 	case ponder.AddQuestion:

@@ -296,7 +296,7 @@ func TestHosts(t *testing.T) {
 		got = append(got, b.Content)
 	}
 	want := []string{
-		"a.test is excluded; no evidence so far comes from it", "https://b.test/1 will be preferred from the next search", "/etc/passwd is not among the sources of the session",
+		"a.test is excluded; no evidence so far comes from it", "https://b.test/1 will be preferred from the next search", "/etc/passwd is not one of the sources of the session",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("acknowledged (-want +got):\n%s", diff)
