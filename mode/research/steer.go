@@ -192,7 +192,7 @@ func (s *state) findQuestion(name string) (int, steering.Result) {
 	if i := slices.IndexFunc(s.Questions, is); i >= 0 {
 		return i, steering.Result{}
 	}
-	return -1, steering.Refuse("no open question %q", cleanLabel(name))
+	return -1, steering.Refuse("there is no open question %q", cleanLabel(name))
 }
 
 func (s *state) dropQuestion(name string) steering.Result {

@@ -355,7 +355,7 @@ func TestCommands(t *testing.T) {
 				t.Errorf("it is still there:\n%s", text)
 			}
 		}},
-		{name: "drop what is not there", at: 13, b: newSteer(ponder.DropQuestion, "", ponder.SteerArgs{Question: "q7"}), want: `unknown question "q7"`, refused: true},
+		{name: "drop what is not there", at: 13, b: newSteer(ponder.DropQuestion, "", ponder.SteerArgs{Question: "q7"}), want: `there is no question "q7"`, refused: true},
 		{name: "rank", at: 13, b: newSteer(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 2}), want: "question q1 has priority 2"},
 		{name: "rank beyond", at: 13, b: newSteer(ponder.RankQuestion, "", ponder.SteerArgs{Question: "q1", Priority: 0}), want: "priority 0 is out of range; use 1 to 10", refused: true},
 		{name: "correct", at: 6, b: newSteer(ponder.Correct, "The sea is not blue.", ponder.SteerArgs{}), want: "correction c1 is in force", cancelled: []string{"thoughts-2"}, check: func(t *testing.T, d *driver) {

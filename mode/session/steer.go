@@ -121,7 +121,7 @@ func (s *state) findOpen(name string) (int, steering.Result) {
 	if slices.ContainsFunc(s.Explored, is) {
 		return -1, steering.Refuse("question %s is no longer open", name)
 	}
-	return -1, steering.Refuse("unknown question %q", name)
+	return -1, steering.Refuse("there is no question %q", name)
 }
 
 func (s *state) dropQuestion(name string) steering.Result {
