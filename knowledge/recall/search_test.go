@@ -101,7 +101,7 @@ func TestSearchSays(t *testing.T) {
 	if !strings.Contains(anchored.Reason, "12 March 2024") {
 		t.Errorf("says %q", anchored.Reason)
 	}
-	if none := r.searchText("the counter before the eclipse", recall.SearchOptions{}); !strings.Contains(none.Reason, "not known") || len(none.Hits) == 0 {
+	if none := r.searchText("the counter before the eclipse", recall.SearchOptions{}); !strings.Contains(none.Reason, "is unknown") || len(none.Hits) == 0 {
 		t.Errorf("says %q, hits %q", none.Reason, hitQuotes(none))
 	}
 }

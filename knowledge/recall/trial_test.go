@@ -91,7 +91,7 @@ func TestAnchors(t *testing.T) {
 	}
 	lone := newRig(t)
 	lone.ingestPaths(recall.IngestOptions{}, writeFolder(t, map[string]string{"standup.md": "# Standup\n\nThe launch is on everybody's mind. The queue is full."}))
-	if got := lone.searchText("queue before the launch", recall.SearchOptions{}); !strings.Contains(got.Reason, "not known") {
+	if got := lone.searchText("queue before the launch", recall.SearchOptions{}); !strings.Contains(got.Reason, "is unknown") {
 		t.Errorf("the time of a file dates an event: %q", got.Reason)
 	}
 }
