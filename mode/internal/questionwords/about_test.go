@@ -31,7 +31,7 @@ func TestLack(t *testing.T) {
 		{"Was ist eine Springflut und warum gibt es die Nippflut?", "Eine Springflut entsteht, wenn Sonne und Mond in einer Linie stehen.", " No quotation contains “Nippflut”."},
 		{"Pourquoi les marées dépendent-elles de la lune ?", "La marée est due à l’attraction de la Lune et du Soleil.", " No quotation contains “dépendent”."},
 		{"Wie entstehen die Gezeiten und was hat der Mond damit zu tun?", "The tides are caused by the gravity of the moon and of the sun.", ""}, // another language
-		{"What is salt in Vermont?", "sea\nThe sea is salt.", " No quotation contains “Vermont”."},                                                    // too short for language detection
+		{"What is salt in Vermont?", "sea\nThe sea is salt.", " No quotation contains “Vermont”."},                                               // too short for language detection
 		{"蜜蜂为什么睡觉？", "蜜蜂采集花蜜。", ""},
 		{"Why does\x1b[31m xyzzy\u202e grow in bees?", bees, " No quotation contains “xyzzy” or “grow”."},
 	}
