@@ -334,7 +334,7 @@ func (p *attackRun) checkMarked(in injection, b ponder.Escalation) (told int) {
 	case "", subconscious.Dismissed:
 		return 0
 	case subconscious.Messaged:
-		if !strings.Contains(b.Content, in.Source) || !strings.Contains(b.Content, "Strangers wrote") {
+		if !strings.Contains(b.Content, in.Source) || !strings.Contains(b.Content, "ext from strangers") {
 			p.Errorf("the user is not told where it is from:\n%s", b.Content)
 		}
 		if strings.ContainsAny(b.Content, "\x1b\x00\x07\x08\u202e\u200b") {

@@ -122,7 +122,7 @@ func TestAnyWorld(t *testing.T) {
 				if raised++; e.Outcome == Remembered {
 					acted++
 				}
-				if e.Untrusted && (e.Outcome == Remembered || e.Outcome == Messaged && !strings.Contains(e.Content, "trangers wrote")) {
+				if e.Untrusted && (e.Outcome == Remembered || e.Outcome == Messaged && !strings.Contains(e.Content, "ext from strangers")) {
 					t.Errorf("%s: %+v", c.name, e)
 				}
 			}
