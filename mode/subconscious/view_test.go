@@ -123,7 +123,7 @@ func TestGathered(t *testing.T) {
 			t.Errorf("due within the cooldown: %s", why)
 		}
 		time.Sleep(15 * time.Minute)
-		if due, why := b.foldView().Due(b.o, time.Now()); !due || !strings.Contains(why, "1 finding waited") {
+		if due, why := b.foldView().Due(b.o, time.Now()); !due || !strings.Contains(why, "1 finding waiting") {
 			t.Errorf("due: %v, %s", due, why)
 		}
 		calls := allCalls(models)
