@@ -301,7 +301,7 @@ func (c *conversation) cleanupThoughts(ctx context.Context, message ponder.Seq) 
 		_, err = retention.Sweep(ctx, c.store, rule, time.Now())
 	}
 	if err != nil {
-		slog.Warn("thoughts that are not to be kept are still there", "error", err)
+		slog.Warn("cannot erase expired thoughts", "error", err)
 	}
 }
 

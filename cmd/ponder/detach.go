@@ -86,7 +86,7 @@ func (a *cli) startSessionWorker(ctx context.Context, store ponder.Store, id pon
 	err = awaitWorker(ctx, worker, logFile, "the worker for "+string(id), func() (bool, error) {
 		info, err := store.Thread(ctx, id)
 		if err != nil {
-			return false, fmt.Errorf("look after %s: %w", id, err)
+			return false, fmt.Errorf("read the status of %s: %w", id, err)
 		}
 		return hasStarted(info), nil
 	})
@@ -330,7 +330,7 @@ func awaitTaken(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (
 	return pollUntil(ctx, queueStartTimeout, func() (bool, error) {
 		info, err := store.Thread(ctx, id)
 		if err != nil {
-			return false, fmt.Errorf("look after %s: %w", id, err)
+			return false, fmt.Errorf("read the status of %s: %w", id, err)
 		}
 		return hasStarted(info) || info.Kind == ponder.KindConversation, nil
 	})

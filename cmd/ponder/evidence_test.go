@@ -52,11 +52,11 @@ func TestVerdict(t *testing.T) {
 		borne  int
 		want   string
 	}{
-		{"borne out", []report.Evidence{quote}, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1"), claim("It costs 12 euros.", "unverified")}, 1, "1 quote: 1 of the user\n2 claims: 2 as it was said\nAll of it stands.\n"},
-		{"not borne out", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "unverified")}, 0, "0 quotes\n1 claim: 1 as it was said\nIt is as it was written, and no quote bears any of it out.\n"},
-		{"contradicted", []report.Evidence{quote}, []report.Claim{claim("The ozone layer will recover by 2050.", "contradicted", "e1")}, 0, "1 quote: 1 of the user\n1 claim: 1 as it was said\nIt is as it was written, and no quote bears any of it out.\n"},
-		{"no claim", nil, nil, 0, "0 quotes\n0 claims\nIt is as it was written, and makes no claim.\n"},
-		{"borne out once", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1")}, 0, "0 quotes\n1 claim: 0 as it was said\n  ✗ The ozone layer will recover by 2040.: it was supported, and is unverified now: no quote says anything of it\nNot all of it stands.\n"},
+		{"borne out", []report.Evidence{quote}, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1"), claim("It costs 12 euros.", "unverified")}, 1, "1 quote: 1 of the user\n2 claims: 2 unchanged\nVerified.\n"},
+		{"not borne out", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "unverified")}, 0, "0 quotes\n1 claim: 1 unchanged\nThe report is unchanged, but no quote supports a claim.\n"},
+		{"contradicted", []report.Evidence{quote}, []report.Claim{claim("The ozone layer will recover by 2050.", "contradicted", "e1")}, 0, "1 quote: 1 of the user\n1 claim: 1 unchanged\nThe report is unchanged, but no quote supports a claim.\n"},
+		{"no claim", nil, nil, 0, "0 quotes\n0 claims\nThe report is unchanged and has no claims.\n"},
+		{"borne out once", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1")}, 0, "0 quotes\n1 claim: 0 unchanged\n  ✗ The ozone layer will recover by 2040.: it was supported, and is unverified now: no quote says anything of it\nNot verified.\n"},
 	} {
 		f := &report.ReportFile{Form: "thread", Research: report.Research{Question: "When?", Status: ponder.Completed, Answer: "It says so.", Evidence: tt.quotes, Claims: tt.claims}}
 		v := new(app.App).VerifyReport(t.Context(), nil, f)
@@ -91,7 +91,7 @@ func TestVerified(t *testing.T) {
 		{"kept", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: hash, End: len(quote)}, app.QuoteFound, ""},
 		{"of a search", report.Evidence{Quote: quote, Source: "https://sky.example/", End: len(quote)}, app.QuoteFound, ""},
 		{"another number", report.Evidence{Quote: strings.Replace(quote, "2040", "2050", 1), Source: "https://sky.example/", Original: hash}, app.QuoteChanged, "NOT in the original"},
-		{"an original that is gone", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, app.SourceGone, "whose original is not here"},
+		{"an original that is gone", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, app.SourceGone, "with a missing original"},
 		{"never kept", report.Evidence{Quote: quote, Source: "https://sea.example/"}, app.SourceNotKept, ""},
 		{"of the user", report.Evidence{Quote: quote, Source: "user"}, app.QuoteOfUser, ""},
 	} {

@@ -119,7 +119,7 @@ func explainMissing(err error, id string) error {
 		return app.NotFoundf("memory_id", "there is no %s: `ponder memory list` shows what there is", truncate(oneLine(id), 60))
 	}
 	if errors.Is(err, recall.ErrAmbiguous) {
-		return usagef("%s is the beginning of several ids: write more of it", truncate(oneLine(id), 60))
+		return usagef("ambiguous ID prefix %s: add more characters", truncate(oneLine(id), 60))
 	}
 	return err
 }

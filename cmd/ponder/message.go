@@ -95,7 +95,7 @@ func (a *cli) readMessage(ctx context.Context, text string, files []string) (mes
 		}
 	}
 	if m.text == "" && len(files) == 0 {
-		return m, app.Invalidf("content", "there is nothing to answer: write a message, as in: ponder ask \"Why is the sky blue?\"")
+		return m, app.Invalidf("content", "no message to answer: write a message, as in: ponder ask \"Why is the sky blue?\"")
 	}
 	return m, nil
 }
@@ -105,7 +105,7 @@ func (m *message) attachFile(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: there is no such file", file)
+		return fmt.Errorf("%s: no such file", file)
 	case err != nil:
 		return fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 	case !info.Mode().IsRegular():

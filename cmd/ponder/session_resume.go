@@ -53,7 +53,7 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 		return conflictf("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
 			w.Id, info.Status, w.formatCommand("session show", w.Id), w.formatCommand("session fork", w.Id))
 	case s.Run == "":
-		return usagef("session %s has no question to think about", w.Id)
+		return usagef("session %s has no question", w.Id)
 	}
 	if err := w.checkOutput(f); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (w *sessionScreen) printHeldElsewhere() error {
 func (w *sessionScreen) resumeElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e handoffTarget, err error) {
 	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
-		return e, fmt.Errorf("look after %s: %w", w.Id, err)
+		return e, fmt.Errorf("read the status of %s: %w", w.Id, err)
 	}
 	if info.Status != ponder.Paused {
 		return w.handOff(ctx, store, w.Id, model)
@@ -227,7 +227,7 @@ func (w *sessionScreen) waitFor(ctx context.Context, ok func(ponder.Info) bool) 
 	done, err := pollUntil(ctx, ackTimeout, func() (bool, error) {
 		info, err := w.Store.Thread(ctx, w.Id)
 		if err != nil {
-			return false, fmt.Errorf("look after %s: %w", w.Id, err)
+			return false, fmt.Errorf("read the status of %s: %w", w.Id, err)
 		}
 		return ok(info), nil
 	})

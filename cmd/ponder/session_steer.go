@@ -64,7 +64,7 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	case info.Status.Ended():
 		return w.endedError()
 	case w.View.Session.Run == "":
-		return usagef("session %s has no question to think about", w.Id)
+		return usagef("session %s has no question", w.Id)
 	}
 	commands, err := f.commandEvents(ctx, &w.SessionView)
 	if err != nil {

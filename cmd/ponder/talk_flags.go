@@ -133,7 +133,7 @@ func (c *conversation) backgroundEvents(ctx context.Context, said string) (befor
 		raised, err = c.background.ClaimEscalations(ctx, c.store, c.threadID(), now)
 	}
 	if err != nil {
-		slog.Warn("the subconscious is not handed on", "error", err)
+		slog.Warn("cannot deliver background entries of the subconscious", "error", err)
 	}
 	for _, e := range raised {
 		before = append(before, e.Observation())
@@ -146,7 +146,7 @@ func (c *conversation) backgroundEvents(ctx context.Context, said string) (befor
 func (c *conversation) recordDelivered(ctx context.Context) {
 	for _, e := range c.deliveredEscalations {
 		if err := c.background.NoteDelivered(ctx, c.store, e); err != nil {
-			slog.Warn("the subconscious may tell something twice", "error", err)
+			slog.Warn("the subconscious may send a message twice", "error", err)
 		}
 	}
 	c.deliveredEscalations = nil

@@ -153,7 +153,7 @@ func (a *App) Database() (string, error) {
 		return "", err
 	}
 	if strings.Contains(cfg.DB, "://") {
-		return "", Invalidf("db", "Ponder keeps its log in a SQLite file here: give a path, not %q", textkit.Truncate(textkit.OneLine(cfg.DB[:strings.Index(cfg.DB, "://")+3]), 20))
+		return "", Invalidf("db", "Ponder keeps its log in a SQLite file here: use a path instead of %q", textkit.Truncate(textkit.OneLine(cfg.DB[:strings.Index(cfg.DB, "://")+3]), 20))
 	}
 	return cfg.DB, nil
 }
@@ -210,7 +210,7 @@ func anyNodeGone(ctx context.Context, nodes ponder.Nodes) bool {
 // Backup copies the database to a new file atomically and returns the size.
 func (a *App) Backup(ctx context.Context, file string) (size int64, err error) {
 	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return 0, Invalidf("", "%s is there already: name a new file", file)
+		return 0, Invalidf("", "%s already exists: use a new file name", file)
 	}
 	store, err := a.OpenReadOnly(ctx) // creates no database
 	if err != nil {
@@ -219,21 +219,21 @@ func (a *App) Backup(ctx context.Context, file string) (size int64, err error) {
 	defer store.Close()
 	dir, err := os.MkdirTemp(filepath.Dir(file), ".ponder-backup-")
 	if err != nil {
-		return size, fmt.Errorf("back up to %s: %w", file, err)
+		return size, fmt.Errorf("back up the database to %s: %w", file, err)
 	}
 	defer os.RemoveAll(dir)
 	copied := filepath.Join(dir, "copy.db")
 	if err := store.Copy(ctx, copied); err != nil {
-		return size, fmt.Errorf("back up to %s: %w", file, err)
+		return size, fmt.Errorf("back up the database to %s: %w", file, err)
 	}
 	if err := os.Rename(copied, file); err != nil {
-		return size, fmt.Errorf("back up to %s: %w", file, err)
+		return size, fmt.Errorf("back up the database to %s: %w", file, err)
 	}
 	if info, err := os.Stat(file); err == nil {
 		size = info.Size()
 	}
 	if err := store.Check(ctx); err != nil {
-		return size, fmt.Errorf("the copy is like the database: %w", err)
+		return size, fmt.Errorf("compare the copy with the database: %w", err)
 	}
 	return size, nil
 }

@@ -253,7 +253,7 @@ func (u *BackgroundFeed) resumeDelivery(ctx context.Context, store backgroundSto
 	case errors.Is(err, ponder.ErrNoThread):
 		return now.Sub(e.Began) < createGrace, nil
 	case err != nil && !errors.Is(err, ponder.ErrTaken):
-		return false, fmt.Errorf("tell %s: %w", e.ID, err)
+		return false, fmt.Errorf("post background entries to %s: %w", e.ID, err)
 	}
 	return true, u.NoteDelivered(ctx, store, e)
 }
@@ -278,7 +278,7 @@ func (u *BackgroundFeed) noteDelivery(ctx context.Context, store ponder.Log, e P
 		Sensor: sensor, Subject: e.ID, State: state, Source: string(e.Thread),
 	}})
 	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		return fmt.Errorf("note that %s is told: %w", e.ID, err)
+		return fmt.Errorf("record delivery of %s: %w", e.ID, err)
 	}
 	return err
 }
@@ -288,7 +288,7 @@ func (u *BackgroundFeed) noteDelivery(ctx context.Context, store ponder.Log, e P
 func BackgroundFor(ctx context.Context, store backgroundStore, who, question string) []ponder.Event {
 	u := BackgroundFeed{Owner: who}
 	if err := u.Read(ctx, store); err != nil {
-		slog.Warn("the subconscious is not handed on", "error", err)
+		slog.Warn("cannot deliver background entries of the subconscious", "error", err)
 		return nil
 	}
 	return u.Background(question, "", false, time.Now())

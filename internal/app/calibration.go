@@ -33,7 +33,7 @@ func JudgeSession(ctx context.Context, log ponder.Log, info ponder.Info, whole b
 		j, err := judgeFrom(ctx, log, info.ID, after)
 		switch {
 		case err != nil:
-			return j, fmt.Errorf("read how %s ended: %w", info.ID, err)
+			return j, fmt.Errorf("read the outcome of %s: %w", info.ID, err)
 		case after == 0, j.id != "", j.Run != "" && j.Outcome == nil && !whole:
 			return j, nil
 		}
@@ -143,7 +143,7 @@ func (a *App) Calibration(ctx context.Context, store ponder.Store) session.Calib
 	}
 	list, err := ResolvedSessions(ctx, store, a.Owner())
 	if err != nil {
-		slog.Warn("confidences cannot be calibrated", "error", err)
+		slog.Warn("cannot calibrate confidences", "error", err)
 	}
 	c := calibrationOf(calibration.Fit(CasesOf(list)))
 	a.calibration = &c

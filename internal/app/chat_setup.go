@@ -120,7 +120,7 @@ func (t ChatSetup) OwnTools() []ponder.Tool {
 		return nil
 	}
 	reflects := ponder.NewTool(deep.Tool, "", nil, func(context.Context, struct{}) (string, error) {
-		return "", errors.New("reflections are asked for in conversations only")
+		return "", errors.New("only conversations support reflections")
 	})
 	reflects.Redact = t.redact.JSON
 	return []ponder.Tool{think.New(think.Options{Redact: t.redact}), reflects}
@@ -146,7 +146,7 @@ func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t Cha
 	}
 	if deep := l.Config.Models.Deep; deep != "" {
 		if m, err := l.Model(deep); err != nil {
-			a.Notef("the model that OPENAI_DEEP_THINK_MODEL names is left out: %v", err)
+			a.Notef("ignored the model of OPENAI_DEEP_THINK_MODEL: %v", err)
 		} else {
 			m.Hedge = l.isHedged(ponder.Slow)
 			models[DeepRole] = append([]ponder.Model{m}, models[ponder.Slow]...)

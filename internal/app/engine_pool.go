@@ -229,7 +229,7 @@ func (s *Service) sessionOptions(ctx context.Context, id ponder.ThreadID) (o ses
 			continue
 		}
 		if len(b.Options) > 0 && json.Unmarshal(b.Options, &o) != nil {
-			return session.Options{}, errors.New("its options cannot be read")
+			return session.Options{}, errors.New("cannot read the options of the run")
 		}
 		return o, nil
 	}

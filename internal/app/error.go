@@ -127,17 +127,17 @@ func Public(err error) *Error {
 	e := &Error{Code: CodeOf(err), Err: err}
 	switch {
 	case errors.Is(err, ponder.ErrNoEvent), errors.Is(err, ponder.ErrNoRun), e.Code == NotFound:
-		e.Code, e.Message = NotFound, "it is not there any more"
+		e.Code, e.Message = NotFound, "not found; it may have been removed"
 	case e.Code == Conflict:
-		e.Message = "it has ended"
+		e.Message = "the run has already ended"
 	case e.Code == Storage:
-		e.Message = "the database cannot be written to now: free some space, or make it writable"
+		e.Message = "cannot write to the database: free disk space, or make the file writable"
 	case errors.Is(err, ponder.ErrDamaged):
-		e.Message = "the database is damaged: restore a backup of it"
+		e.Message = "the database is damaged: restore a backup"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		e.Code, e.Message = Unavailable, "the server stops, or was too slow: try again"
+		e.Code, e.Message = Unavailable, "the server is stopping or was too slow: try again"
 	case e.Code == Internal:
-		e.Message = "something failed in the server: its log says what"
+		e.Message = "internal error: see the server's log"
 	default:
 		e.Message = textkit.Truncate(textkit.OneLine(err.Error()), maxMessage)
 	}
@@ -149,24 +149,24 @@ const maxMessage = 300
 
 var (
 	ErrNoModel    = errors.New("no model is configured")
-	ErrNoVectors  = errors.New("no model makes vectors")
-	ErrUnpriced   = errors.New("its price is not known")
-	ErrUnreadable = errors.New("nothing in it can be read")
-	ErrNoPersona  = errors.New("there is no persona")
+	ErrNoVectors  = errors.New("no embedding model is configured")
+	ErrUnpriced   = errors.New("its price is unknown")
+	ErrUnreadable = errors.New("no readable documents")
+	ErrNoPersona  = errors.New("no such persona")
 
 	ErrLongQuestion = errors.New("the question has more than")
 	ErrNoQuestion   = errors.New("the question is too short")
 )
 
 var (
-	ErrNothingYet   = NotFoundf("", "nothing has been thought yet")
-	ErrNoResearch   = NotFoundf("", "nothing has been researched yet")
-	ErrNothingKnown = NotFoundf("", "nothing is remembered yet")
-	ErrNoSearch     = NotReadyf("no search of the web is configured: set EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL, or web.folder to a folder of pages")
+	ErrNothingYet   = NotFoundf("", "no sessions yet")
+	ErrNoResearch   = NotFoundf("", "no research yet")
+	ErrNothingKnown = NotFoundf("", "the memory is empty")
+	ErrNoSearch     = NotReadyf("no web search is configured: set EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY or SEARXNG_URL, or web.folder to a folder of pages")
 )
 
 // ErrPrices is the cause of a warning about fetched prices.
-var ErrPrices = errors.New("the fetched prices are not used")
+var ErrPrices = errors.New("ignored the fetched prices")
 
 // NoModel returns the error of work that needs a model. missed, if set, says why the configured
 // one is unavailable.

@@ -42,11 +42,11 @@ func (s QuoteStatus) Broken() bool { return s == QuoteChanged || s == SourceGone
 
 func (s QuoteStatus) Describe() string {
 	return map[QuoteStatus]string{
-		QuoteExact: "it stands in the original, word for word", QuoteFound: "it stands in the original",
-		QuoteReordered: "its findParts stand in the original, in another order",
-		QuoteInSearch:  "it is as the search had it; the page itself was not kept", QuoteOnlyInSearch: "it is as the search had it, but NOT so in the page that was kept",
-		QuoteChanged: "it is NOT in the original any more", SourceGone: "the original is gone", SourceNotKept: "no original was kept to check it against",
-		QuoteOfThread: "an earlier session concluded it", QuoteOfUser: "the user said it",
+		QuoteExact: "exact match in the original", QuoteFound: "found in the original",
+		QuoteReordered: "all parts found in the original, in another order",
+		QuoteInSearch:  "matches the search result; the page was not stored", QuoteOnlyInSearch: "matches the search result, but NOT the stored page",
+		QuoteChanged: "NOT found in the original", SourceGone: "the original is missing", SourceNotKept: "not checkable: no original was stored",
+		QuoteOfThread: "conclusion of an earlier session", QuoteOfUser: "statement of the user",
 	}[s]
 }
 
@@ -98,7 +98,7 @@ func evidenceOf(ctx context.Context, log ponder.Log, id ponder.ThreadID, ids []s
 	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(list, func(e CheckedEvidence) bool { return e.ID == strings.Trim(id, "[]") }) {
-			return nil, NotFoundf("evidence_id", "there is no evidence %s", textkit.Truncate(textkit.OneLine(id), 20))
+			return nil, NotFoundf("evidence_id", "no such evidence: %s", textkit.Truncate(textkit.OneLine(id), 20))
 		}
 	}
 	return list, nil
@@ -376,10 +376,10 @@ func (e CheckedEvidence) Text() string {
 		fmt.Fprintf(&b, "    %-14s %.2f  %s\n", textkit.OneLine(s.Name), s.Value, textkit.Truncate(textkit.OneLine(s.Description), 120))
 	}
 	if e.Voices > 1 {
-		fmt.Fprintf(&b, "    copies of it were found %d times and count once\n", e.Voices)
+		fmt.Fprintf(&b, "    %d copies found, counted once\n", e.Voices)
 	}
 	if e.Untrusted {
-		b.WriteString("    strangers wrote it\n")
+		b.WriteString("    untrusted: written by strangers\n")
 	}
 	fmt.Fprintf(&b, "    %s\n", e.StateText)
 	return textkit.Clean(b.String())

@@ -28,10 +28,10 @@ func WriteWhole(file string, text []byte) error {
 // NoRoom explains why a folder accepts no file, without the temporary name.
 func NoRoom(dir string, err error) error {
 	if info, other := os.Stat(dir); other == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no file can be made in folder %s", dir)
+		return fmt.Errorf("cannot create a file in folder %s", dir)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no folder %s", dir)
+		return fmt.Errorf("no such folder: %s", dir)
 	}
 	if tried := (*fs.PathError)(nil); errors.As(err, &tried) {
 		return fmt.Errorf("folder %s: %w", dir, tried.Err)

@@ -119,7 +119,7 @@ func (w *SessionView) Cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *Sess
 	case err != nil:
 		return 0, nil, err
 	case run == "":
-		return 0, nil, Invalidf("at", "session %s has no question to think about", w.Id)
+		return 0, nil, Invalidf("at", "session %s has no question", w.Id)
 	case at > w.Seen:
 		return 0, nil, Invalidf("at", "session %s has only %d events", w.Id, w.Seen)
 	case at != 0:
@@ -134,9 +134,9 @@ func (w *SessionView) Cut(ctx context.Context, at ponder.Seq) (ponder.Seq, *Sess
 	}
 	switch s := then.View.Session; {
 	case s.Run == "":
-		return 0, nil, Invalidf("at", "the session began later, with event %d", began)
+		return 0, nil, Invalidf("at", "the session starts only at event %d; fork at that event or later", began)
 	case s.Status.Ended():
-		return 0, nil, Invalidf("at", "the session had ended there (run_finished): fork it before, such as at %d", concluded)
+		return 0, nil, Invalidf("at", "the session has already ended at that event; fork at an earlier one, such as %d", concluded)
 	}
 	return at, then, nil
 }

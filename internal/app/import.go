@@ -24,8 +24,8 @@ import (
 )
 
 var (
-	ErrOtherThread = errors.New("another thread has the id")
-	ErrSameThread  = errors.New("the same thread")
+	ErrOtherThread = errors.New("another thread has this ID")
+	ErrSameThread  = errors.New("same thread")
 )
 
 type Import struct {
@@ -50,7 +50,7 @@ func (a *App) ImportThreads(ctx context.Context, r Import, imported func(*Import
 			return err
 		}
 		if other, twice := ids[v.Thread.ID]; twice {
-			return &Error{Code: Invalid, Message: fmt.Sprintf("%s and %s are the same thread, %s", other, file, v.Thread.ID), Err: ErrSameThread}
+			return &Error{Code: Invalid, Message: fmt.Sprintf("%s and %s contain the same thread, %s: import only one of them", other, file, v.Thread.ID), Err: ErrSameThread}
 		}
 		ids[v.Thread.ID] = file
 		list = append(list, v)
@@ -71,7 +71,7 @@ func (a *App) ImportThreads(ctx context.Context, r Import, imported func(*Import
 				return fmt.Errorf("import %s: %w", v.Name(), err)
 			}
 			if err := readAhead(ctx, store, v); err != nil {
-				slog.Warn("thread not read ahead", "thread", v.Thread.ID, "error", err)
+				slog.Warn("cannot prepare the imported thread", "thread", v.Thread.ID, "error", err)
 			}
 		}
 		if err := imported(v); err != nil {
@@ -95,9 +95,9 @@ func (a *App) readThread(file string, r Import) (*ImportedThread, error) {
 	var bad *transcript.LineError
 	switch {
 	case errors.As(err, &bad):
-		return nil, Invalidf("", "%s, %w: nothing is imported", v.Name(), err)
+		return nil, Invalidf("", "%s, %w; imported nothing", v.Name(), err)
 	case err != nil:
-		return nil, Invalidf("", "%s: %w: nothing is imported", v.Name(), err)
+		return nil, Invalidf("", "%s: %w; imported nothing", v.Name(), err)
 	}
 	if tr.Thread.ID == "" || r.NewID || a.isSubconscious(tr.Thread) {
 		tr.Thread.ID = ponder.ThreadID(ponder.NewID("thr"))
@@ -211,7 +211,7 @@ func isHere(ctx context.Context, store ponder.Store, v *ImportedThread) (bool, e
 	if err != nil {
 		return false, err
 	}
-	differs := &Error{Code: Invalid, Message: fmt.Sprintf("%s: there is a thread %s, and it is another", v.Name(), info.ID), Err: ErrOtherThread}
+	differs := &Error{Code: Invalid, Message: fmt.Sprintf("%s: another thread already has the ID %s; use --new-id", v.Name(), info.ID), Err: ErrOtherThread}
 	if int(info.Head) < len(v.Events) {
 		return false, differs
 	}
@@ -311,7 +311,7 @@ func (a *App) ForkThread(ctx context.Context, r ThreadFork) (ForkedThread, error
 	err = engine.Fork(ctx, store, info.ID, f.At, ponder.Thread{ID: f.ID, Title: r.Title}, halt...)
 	switch {
 	case errors.Is(err, ponder.ErrNoEvent) && info.Head == 0:
-		err = Invalidf("", "thread %s has no events to begin with", info.ID)
+		err = Invalidf("", "thread %s has no events", info.ID)
 	case errors.Is(err, ponder.ErrNoEvent):
 		err = Invalidf("at", "%d: thread %s has only %s", f.At, info.ID, textkit.Count(int(info.Head), "event", "events"))
 	}

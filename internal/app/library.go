@@ -222,14 +222,14 @@ func (one *pooledLibrary) startMaintenance() {
 	go func() {
 		defer close(ended)
 		if err := one.Maintain(ctx); err != nil && ctx.Err() == nil {
-			slog.Warn("what is remembered is not in order", "error", err)
+			slog.Warn("the memory index is damaged", "error", err)
 		}
 	}()
 	one.stopMaintenance = func() {
 		cancel()
 		<-ended
 		if err := one.Library.Close(); err != nil {
-			slog.Warn("close what is remembered", "error", err)
+			slog.Warn("cannot close the memory", "error", err)
 		}
 	}
 }

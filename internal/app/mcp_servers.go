@@ -62,7 +62,7 @@ func (m *MCPServers) Open(cfg *config.Config, version string) error {
 		}
 		header, err := cfg.MCPHeader(s)
 		if err != nil {
-			slog.Warn("the tools of an MCP server are missing", "server", name, "error", err)
+			slog.Warn("cannot use the tools of an MCP server", "server", name, "error", err)
 			failed[name] = err
 			continue
 		}
@@ -221,19 +221,19 @@ func (r MCPServer) Text() string {
 	var b strings.Builder
 	switch {
 	case r.Error != "":
-		fmt.Fprintf(&b, "%s cannot be reached: %s\n", r.Server, textkit.OneLine(r.Error))
+		fmt.Fprintf(&b, "%s: cannot connect: %s\n", r.Server, textkit.OneLine(r.Error))
 	default:
-		fmt.Fprintf(&b, "%s is %q and has %s\n", r.Server, textkit.OneLine(r.Is), textkit.Count(len(r.Tools), "tool", "tools"))
+		fmt.Fprintf(&b, "%s: server %q with %s\n", r.Server, textkit.OneLine(r.Is), textkit.Count(len(r.Tools), "tool", "tools"))
 	}
 	for _, t := range r.Tools {
-		does := "looks"
+		does := "reads only"
 		if t.Changes {
-			does = "may change something: it asks before"
+			does = "may change data; asks for approval"
 		}
 		fmt.Fprintf(&b, "  %-40s %s\n", t.Name, does)
 	}
 	for _, line := range r.LeftOut {
-		fmt.Fprintf(&b, "  left out: %s\n", textkit.OneLine(line))
+		fmt.Fprintf(&b, "  ignored: %s\n", textkit.OneLine(line))
 	}
 	return b.String()
 }

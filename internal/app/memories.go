@@ -46,7 +46,7 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 
 func CheckMemory(text string) (string, error) {
 	if text = strings.TrimSpace(textkit.Clean(text)); text == "" {
-		return "", Invalidf("text", "there is nothing to remember")
+		return "", Invalidf("text", "nothing to remember")
 	}
 	return text, nil
 }
@@ -73,7 +73,7 @@ func (s *Service) Remembered(ctx context.Context, owner string, ids ...string) (
 // publicKind returns kinds, or an error without the text of the request.
 func publicKind[T any](kinds T, err error) (T, error) {
 	if err != nil {
-		err = Invalidf("kind", "the kind is none of memory, document, post, journal, thread")
+		err = Invalidf("kind", "unknown kind; use memory, document, post, journal or thread")
 	}
 	return kinds, err
 }
@@ -83,14 +83,14 @@ const MaxHits = 100
 
 func (q Query) memoryKinds() ([]recall.Kind, error) {
 	if q.Limit < 0 {
-		return nil, Invalidf("limit", "it is not from 1 to %d", MaxHits)
+		return nil, Invalidf("limit", "must be from 1 to %d", MaxHits)
 	}
 	return publicKind(KindsOf(q.Kinds))
 }
 
 func CheckQuery(text string) error {
 	if strings.TrimSpace(text) == "" {
-		return Invalidf("q", "the query is empty: say what to look for")
+		return Invalidf("q", "the query is empty: enter search words")
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (s *Service) Search(ctx context.Context, owner string, q Query) ([]Hit, err
 	case err != nil:
 		return nil, err
 	case q.Limit > MaxHits:
-		return nil, Invalidf("limit", "it is not from 1 to %d", MaxHits)
+		return nil, Invalidf("limit", "must be from 1 to %d", MaxHits)
 	}
 	lib, err := s.libraries.Provider(owner)(ctx)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Service) Forget(ctx context.Context, owner, id string) error {
 	defer lib.Release()
 	it, err := lib.Item(ctx, id)
 	if errors.Is(err, recall.ErrNone) || errors.Is(err, recall.ErrAmbiguous) || err == nil && it.ID != id {
-		return NotFoundf("memory_id", "%s", "nothing that is remembered has the id "+textkit.Truncate(textkit.OneLine(id), 60))
+		return NotFoundf("memory_id", "%s", "no memory has the ID "+textkit.Truncate(textkit.OneLine(id), 60))
 	}
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func KindOf(name string) (recall.Kind, error) {
 		}
 		names = append(names, string(k))
 	}
-	return "", Invalidf("kind", "%q is none of %s", textkit.Truncate(name, 20), strings.Join(names, ", "))
+	return "", Invalidf("kind", "%q is unknown; use one of %s", textkit.Truncate(name, 20), strings.Join(names, ", "))
 }
 
 func KindsOf(names []string) (list []recall.Kind, err error) {

@@ -59,7 +59,7 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Message) (ponder.Event, error) {
 	text, err := CleanMessage(m.Content)
 	if err == nil && text == "" && len(m.Media) == 0 {
-		err = Invalidf("content", "there is nothing to answer")
+		err = Invalidf("content", "no message to answer")
 	}
 	if err != nil {
 		return ponder.Event{}, err
@@ -189,7 +189,7 @@ func (u *backgroundFeeds) backgroundFor(ctx context.Context, s *Service, owner s
 		told, err = one.ClaimEscalations(ctx, s.Store, id, now)
 	}
 	if err != nil {
-		slog.Warn("the subconscious is not handed on", "error", err)
+		slog.Warn("cannot deliver background entries of the subconscious", "error", err)
 	}
 	for _, e := range told {
 		list = append(list, e.Observation())
@@ -202,7 +202,7 @@ func (u *backgroundFeeds) noteDelivered(ctx context.Context, s *Service, owner s
 	defer u.mu.Unlock()
 	for _, e := range list {
 		if err := u.forOwner(owner).NoteDelivered(context.WithoutCancel(ctx), s.Store, e); err != nil {
-			slog.Warn("the subconscious may tell something twice", "error", err)
+			slog.Warn("the subconscious may send a message twice", "error", err)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func CleanMessage(text string) (string, error) {
 	case len(text) > MaxMessage:
 		return "", Invalidf("content", "the message has more than %s", textkit.Bytes(MaxMessage))
 	case !utf8.ValidString(text):
-		return "", Invalidf("content", "the message is not text in UTF-8")
+		return "", Invalidf("content", "the message is not valid UTF-8")
 	}
 	return strings.TrimSpace(textkit.Clean(text)), nil
 }

@@ -201,11 +201,11 @@ func (k *pooledMind) close() error {
 
 func (m *minds) workThread(ctx context.Context, info ponder.Info) error {
 	if info.ID != mindrunner.Thread(info.Owner) {
-		return fmt.Errorf("%s is not taken: it is the subconscious of nobody here", info.ID)
+		return fmt.Errorf("cannot work on %s: the subconscious belongs to no configured owner", info.ID)
 	}
 	k, back, err := m.acquire(ctx, info.Owner)
 	if err != nil {
-		return fmt.Errorf("%s is not taken: %w", info.ID, err)
+		return fmt.Errorf("cannot work on %s: %w", info.ID, err)
 	}
 	defer back()
 	return k.engine.Work(ctx, info.ID)
@@ -244,7 +244,7 @@ func (m *minds) keepRunning(ctx context.Context, who string) {
 		}
 		if text := textkit.OneLine(err.Error()); text != said {
 			said = text
-			m.s.Warn(fmt.Errorf("the subconscious of %s does not tick here: %s", who, text))
+			m.s.Warn(fmt.Errorf("the subconscious of %s is not running here: %s", who, text))
 		}
 		select {
 		case <-time.After(retryMind):
@@ -287,9 +287,9 @@ func (m *minds) lockOwner(who string) (unlock func(), err error) {
 	unlock, other, err := LockFile(strings.TrimSuffix(file, ".lock") + "-" + shortHash(who) + ".lock")
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("keep the subconscious: %w", err)
+		return nil, fmt.Errorf("lock the subconscious: %w", err)
 	case unlock == nil:
-		return nil, fmt.Errorf("another process (%s) keeps it going already", other)
+		return nil, fmt.Errorf("another process (%s) already runs it", other)
 	}
 	return unlock, nil
 }
@@ -362,7 +362,7 @@ func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error)
 	}
 	js, err := json.Marshal(TickReport{report, SensorErrors(k.Status())})
 	if err != nil {
-		return nil, fmt.Errorf("report a tick: %w", err)
+		return nil, fmt.Errorf("read the report of a tick: %w", err)
 	}
 	return js, nil
 }
@@ -378,10 +378,10 @@ func (a *App) LockMind() (unlock func(), err error) {
 	}
 	unlock, other, err := LockFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("keep the subconscious: %w", err)
+		return nil, fmt.Errorf("lock the subconscious: %w", err)
 	}
 	if unlock == nil {
-		return nil, Invalidf("", "another process (%s) keeps the subconscious going already: `ponder mind log` shows what it does", other)
+		return nil, Invalidf("", "another process (%s) already runs the subconscious: see its actions with `ponder mind log`", other)
 	}
 	return unlock, nil
 }

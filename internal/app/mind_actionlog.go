@@ -123,7 +123,7 @@ func (m *actionLog) escalationOf(ctx context.Context, run ponder.RunID) (string,
 	if id := m.about[run]; id != "" {
 		return id, nil
 	}
-	return "", fmt.Errorf("%s decides about nothing", run)
+	return "", fmt.Errorf("run %s has no escalation to decide", run)
 }
 
 // costsToday returns the possible cost of today's sessions, and the cost of the subconscious
@@ -137,7 +137,7 @@ func (m *actionLog) costsToday(ctx context.Context, now time.Time) (sessions, it
 	y, month, d := now.Local().Date()
 	rows, err := m.store.Usage(ctx, ponder.ByThread, time.Date(y, month, d, 0, 0, 0, 0, now.Local().Location()))
 	if err != nil {
-		return sessions, itself, fmt.Errorf("look up what was spent: %w", err)
+		return sessions, itself, fmt.Errorf("read the cost of the subconscious: %w", err)
 	}
 	spent := make(map[string]ponder.Cost)
 	for _, r := range rows {
@@ -161,7 +161,7 @@ func (m *actionLog) maxCostOf(ctx context.Context, id ponder.ThreadID, spent pon
 	case errors.Is(err, ponder.ErrNoThread):
 		return spent, nil
 	case err != nil:
-		return spent, fmt.Errorf("look after %s: %w", id, err)
+		return spent, fmt.Errorf("read the status of %s: %w", id, err)
 	case info.Status.Ended():
 		return spent, nil
 	}
@@ -186,7 +186,7 @@ func (m *actionLog) sessionCostToday(now time.Time) ponder.Cost {
 	defer cancel()
 	cost, _, err := m.costsToday(ctx, now)
 	if err != nil {
-		slog.Warn("what sessions of the subconscious cost is not known", "error", err)
+		slog.Warn("cannot read the cost of sessions of the subconscious", "error", err)
 	}
 	return cost
 }

@@ -41,7 +41,7 @@ func (a *App) MindActions(store *sqlite.Store) (*mindActions, error) {
 	m := &mindActions{dailyLimits: make(map[string]int), log: &actionLog{store: store, thread: MindID()}}
 	own := cfg.Mind.Actions[config.ThinkAbout]
 	if len(own.Command)+len(own.Args) > 0 {
-		return nil, Invalidf("", "mind.actions.%s in %s: it is Ponder's own and has no command: call yours otherwise", config.ThinkAbout, cfg.File)
+		return nil, Invalidf("", "mind.actions.%s in %s: this name is reserved: choose another", config.ThinkAbout, cfg.File)
 	}
 	if !own.Off {
 		m.addTool(a.thinkAbout(store, m.log), own.DailyLimit(config.SessionsPerDay))
@@ -65,7 +65,7 @@ func userAction(cfg *config.Config, name string, c config.Action) (ponder.Tool, 
 	}
 	taken := slices.ContainsFunc(approval.OwnTools(), func(t approval.Tool) bool { return t.Name == name })
 	if taken || slices.Contains(subconscious.DecisionTools(), name) {
-		return ponder.Tool{}, errors.New("a tool of that name is Ponder's own: call yours otherwise")
+		return ponder.Tool{}, errors.New("this name is reserved: choose another")
 	}
 	return command.New(command.Options{Name: name, Doc: c.Doc, Command: c.Command, Args: c.Args, Stdin: c.Stdin, Dir: cfg.Path(c.Dir), Env: c.Env, Limit: time.Duration(c.Limit)})
 }

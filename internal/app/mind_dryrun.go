@@ -77,9 +77,9 @@ func (l *SensorSet) readSensors(ctx context.Context, cursors map[string][]byte, 
 
 func (t SensorTrial) Text() string {
 	if t.Error != "" {
-		return fmt.Sprintf("%s cannot look: %s\n", t.Sensor, t.Error)
+		return fmt.Sprintf("%s failed: %s\n", t.Sensor, t.Error)
 	}
-	text := fmt.Sprintf("%s sees %s\n", t.Sensor, textkit.Count(len(t.Lines), "thing", "things"))
+	text := fmt.Sprintf("%s: %s\n", t.Sensor, textkit.Count(len(t.Lines), "thing", "things"))
 	for _, line := range t.Lines {
 		text += "  " + line + "\n"
 	}
@@ -159,9 +159,9 @@ func (a *App) DryRunMind(ctx context.Context, all bool, now time.Time) (run Mind
 func (r RoleRequest) Text() string {
 	switch {
 	case r.Skipped != "":
-		return fmt.Sprintf("── %s: not run, %s\n\n", textkit.OneLine(r.Role), textkit.OneLine(r.Skipped))
+		return fmt.Sprintf("── %s: skipped, %s\n\n", textkit.OneLine(r.Role), textkit.OneLine(r.Skipped))
 	case r.WithoutModel:
-		return fmt.Sprintf("── %s: rules look at %s, for want of a model\n\n", textkit.OneLine(r.Role), textkit.Count(r.Seen, "observation", "observations"))
+		return fmt.Sprintf("── %s: rules check %s, because no model is available\n\n", textkit.OneLine(r.Role), textkit.Count(r.Seen, "observation", "observations"))
 	}
 	text := fmt.Sprintf("── %s asks %s about %s, %s, about %s\n\n%s\n\n", textkit.OneLine(r.Role), textkit.OneLine(r.Model), textkit.Count(r.Seen, "observation", "observations"),
 		textkit.Bytes(int64(r.Bytes)), textkit.Count(r.Tokens, "token", "tokens"), r.System)

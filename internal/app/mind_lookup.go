@@ -45,17 +45,17 @@ func (l *roleLookup) lookUp(ctx context.Context, _, role, text string) ([]ponder
 	case subconscious.LookUpWeb:
 		return l.inWeb(ctx, text)
 	}
-	return nil, errors.New("nothing is looked up for this role")
+	return nil, errors.New("this role has no lookups")
 }
 
 // Errors that models may see. The details may have foreign text and are only logged.
 var (
-	errMemoryLookUp = errors.New("what is remembered could not be searched")
-	errWebLookUp    = errors.New("the web could not be searched")
+	errMemoryLookUp = errors.New("cannot search the memory")
+	errWebLookUp    = errors.New("cannot search the web")
 )
 
 func (l *roleLookup) logFailure(shown, err error) error {
-	slog.Warn("what a role wants could not be looked up", "error", err)
+	slog.Warn("cannot run the lookup of a role", "error", err)
 	return shown
 }
 

@@ -50,7 +50,7 @@ func (a *App) mindCast(ctx context.Context, roles []subconscious.Role) (*MindMod
 	}
 	c.decides, c.isSimilar = c.Names[config.Decisions] != "", similarityFunc(l)
 	for _, why := range c.missingReasons {
-		a.Notef("a model is left out: %v", why)
+		a.Notef("ignored a model: %v", why)
 	}
 	return c, nil
 }
@@ -64,7 +64,7 @@ func checkRoleNames(cfg *config.Config, roles []subconscious.Role) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Mind.Models)) {
 		if !slices.Contains(names, name) {
-			return Invalidf("", "mind.models.%s: there is no such role; %sroles of your own are files in %s", textkit.Truncate(name, 40), textkit.Suggest(name, names), cfg.MindRoles())
+			return Invalidf("", "mind.models.%s: no such role; %splace your own roles as files in %s", textkit.Truncate(name, 40), textkit.Suggest(name, names), cfg.MindRoles())
 		}
 	}
 	return nil
@@ -109,23 +109,23 @@ func Affordable(full string, price ponder.Price, cfg *config.Config) error {
 	budget, unknown := cfg.Mind.Dollars(), price.Source == ponder.PriceUnknown
 	switch {
 	case budget > 0 && unknown:
-		return Invalidf("", "mind.cost_per_day cannot be kept: the price of %s is not known; add [models.price.%q] with input = and output = "+
+		return Invalidf("", "mind.cost_per_day has no effect: the price of %s is unknown; add [models.price.%q] with input = and output = "+
 			"(USD per million tokens) to %s, or run `ponder model refresh`", full, full, cfg.File)
 	case budget == 0 && price.Source != ponder.PriceLocal && (unknown || price.Input+price.Output > 0):
-		return Invalidf("", "mind.cost_per_day is 0, and %s is not known to be free", full)
+		return Invalidf("", "mind.cost_per_day is 0, but %s may cost money", full)
 	}
 	return nil
 }
 
 // SeeDoctor is the remedy for a missing model.
-const SeeDoctor = " (`ponder doctor` says how to have one)"
+const SeeDoctor = " (see `ponder doctor`)"
 
 func (c *MindModels) Describe() string {
 	if c.off {
-		return "mind.tokens_per_day is 0, which turns models off, so rules look"
+		return "mind.tokens_per_day is 0, so rules replace models"
 	}
 	if c.isEmpty() {
-		return "no model is asked, so rules look" + SeeDoctor
+		return "no model is available, so rules replace it" + SeeDoctor
 	}
 	var order []string
 	who := make(map[string][]string)
@@ -198,7 +198,7 @@ func (m *semanticMatcher) vectorOf(text string) []float32 {
 	defer cancel()
 	vectors, err := m.Embed(ctx, []string{text})
 	if err != nil {
-		slog.Warn("findings are compared by words alone", "model", m.Model, "error", err)
+		slog.Warn("findings are compared only by words", "model", m.Model, "error", err)
 		m.pausedUntil = time.Now().Add(embedBackoff)
 		return nil
 	}

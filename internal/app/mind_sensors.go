@@ -141,7 +141,7 @@ func checkTableName(name string) error {
 		return r != '-' && r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
 	if !ok {
-		return fmt.Errorf("%q is no name: letters, digits, - and _, at most %d", textkit.Truncate(textkit.OneLine(name), 40), maxTableName)
+		return fmt.Errorf("%q is not a valid name: use letters, digits, - and _, at most %d", textkit.Truncate(textkit.OneLine(name), 40), maxTableName)
 	}
 	return nil
 }

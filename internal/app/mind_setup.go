@@ -85,7 +85,7 @@ func (a *App) MindCastOf(ctx context.Context) (*MindModels, error) {
 		return nil, err
 	}
 	if a.Settings.Mind.Web && !searchesWeb(a.Settings) {
-		a.Notef("mind.web is true, but %v", ErrNoSearch)
+		a.Notef("mind.web has no effect: %v", ErrNoSearch)
 	}
 	return a.mindCast(ctx, mindLooks(a.Settings, roles))
 }
@@ -117,7 +117,7 @@ func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindRuntime
 		return nil, err
 	}
 	if err := mind.Open(ctx); err != nil {
-		return nil, fmt.Errorf("begin to think: %w", err)
+		return nil, fmt.Errorf("open the engine: %w", err)
 	}
 	config := placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work}
 	lasting, err := placement.Open(ctx, config)
@@ -199,7 +199,7 @@ func (a *App) MindChannels() (list []notify.Channel, err error) {
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("how to tell the user: %w", err)
+		return nil, fmt.Errorf("configure notifications: %w", err)
 	}
 	return list, nil
 }
@@ -247,7 +247,7 @@ func (a *App) MindRoles() ([]subconscious.Role, error) {
 
 func readRole(file string) (subconscious.Role, error) {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe would block
-		return subconscious.Role{}, fmt.Errorf("read role: %s is no file", file)
+		return subconscious.Role{}, fmt.Errorf("read role: %s is not a file", file)
 	}
 	f, err := os.Open(file)
 	if err != nil {

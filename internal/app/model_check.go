@@ -99,7 +99,7 @@ func roleModelsOf(l *ModelSet, c config.Choice) RoleModels {
 func PriceText(p ponder.Price) string {
 	switch p.Source {
 	case ponder.PriceLocal:
-		return "free: runs at home"
+		return "free: local"
 	case ponder.PriceUnknown, "":
 		return "price unknown"
 	}
@@ -154,7 +154,7 @@ func modelsToCheck(l *ModelSet, args []string) ([]string, error) {
 	isRole := len(args) == 0 || slices.Contains(config.Roles(), ponder.Role(args[0]))
 	switch {
 	case !isRole && !strings.Contains(args[0], "/"):
-		return nil, Invalidf("model", "%q is neither a role (fast, slow, cheap, frontier, embed) nor a model (provider/model)", textkit.Truncate(args[0], 40))
+		return nil, Invalidf("model", "%q is not a role (fast, slow, cheap, frontier, embed) or a model (provider/model)", textkit.Truncate(args[0], 40))
 	case !isRole:
 		return args, nil
 	case len(names) == 0 && len(args) > 0:
@@ -210,7 +210,7 @@ func (t *ModelCheck) tryGenerate(ctx context.Context, m ponder.Model, begun time
 			return nil
 		}
 	}
-	return errors.New("the answer has no end")
+	return errors.New("the answer is incomplete")
 }
 
 func (t *ModelCheck) tryEmbed(ctx context.Context, l *ModelSet, full string) error {
@@ -224,7 +224,7 @@ func (t *ModelCheck) tryEmbed(ctx context.Context, l *ModelSet, full string) err
 		return err
 	}
 	if len(vectors) != 1 || len(vectors[0]) == 0 {
-		return fmt.Errorf("%s: answered without a vector", full)
+		return fmt.Errorf("%s: the answer has no vector", full)
 	}
 	t.Usage, t.Answer = &usage, fmt.Sprintf("a vector of %d numbers", len(vectors[0]))
 	return nil

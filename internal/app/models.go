@@ -216,7 +216,7 @@ func (l *ModelSet) Chains(needed ...ponder.Role) (map[ponder.Role][]ponder.Model
 			m, err := l.Model(full)
 			if err != nil {
 				first = errors.Join(first, err)
-				slog.Info("model left out", "role", choice.Role, "model", full, "error", err)
+				slog.Info("ignored a model", "role", choice.Role, "model", full, "error", err)
 				continue
 			}
 			m.Hedge = l.isHedged(choice.Role)
@@ -265,7 +265,7 @@ func (a *App) CheckModels(ctx context.Context, l *ModelSet, all map[ponder.Role]
 				first = err
 			}
 			if i < len(all[role])-1 {
-				a.Notef("%s will not answer, so the next one is asked: %v", m.Name(), err)
+				a.Notef("%s is not available; using the next model: %v", m.Name(), err)
 			}
 		}
 		if first != nil {
@@ -317,7 +317,7 @@ func (l *ModelSet) checkAvailable(ctx context.Context, full string) error {
 	}
 	err = p.check.Check(ctx, id)
 	if err != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		return NotReadyf("%s: no answer from %s in %s: is it the right address?", full, p.base, providerTime)
+		return NotReadyf("%s: no answer from %s in %s: check the address", full, p.base, providerTime)
 	}
 	if err != nil && (NeedsUser(llm.ClassOf(err)) || ctx.Err() != nil) {
 		return err
@@ -389,18 +389,18 @@ func (a *App) RefreshPrices(ctx context.Context, from string) (table llm.Table, 
 	}
 	if p, err := cfg.Provider("openrouter"); err == nil {
 		if err := table.RefreshOpenRouter(ctx, http.DefaultClient, strings.TrimRight(p.BaseURL, "/")+"/models"); err != nil {
-			a.Warn(fmt.Errorf("what OpenRouter says of its models is not known: %w", err))
+			a.Warn(fmt.Errorf("cannot read the model list of OpenRouter: %w", err))
 		}
 	}
 	js, err := json.Marshal(table)
 	if err != nil {
-		return table, fmt.Errorf("keep prices: %w", err)
+		return table, fmt.Errorf("save prices: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return table, fmt.Errorf("keep prices: %w", err)
+		return table, fmt.Errorf("save prices: %w", err)
 	}
 	if err := WriteWhole(file, js); err != nil {
-		return table, fmt.Errorf("keep prices: %w", err)
+		return table, fmt.Errorf("save prices: %w", err)
 	}
 	return table, nil
 }

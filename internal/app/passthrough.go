@@ -57,7 +57,7 @@ func (s *Service) Embed(ctx context.Context, owner, model string, texts []string
 	token, _, _ := s.limitOf(ctx)
 	vectors, usage, err = s.embedFor(ctx, owner, token, m, texts)
 	if err == nil && len(vectors) != len(texts) {
-		err = &llm.Error{Class: llm.Malformed, Model: name, Message: "it made another number of vectors than there are texts"}
+		err = &llm.Error{Class: llm.Malformed, Model: name, Message: "the number of vectors differs from the number of texts"}
 	}
 	return vectors, usage, name, OfModel(model, err)
 }
@@ -69,7 +69,7 @@ func noSuchModel(err error) error {
 // CleanSystem returns a client's system prompt as it is stored.
 func CleanSystem(text string) (string, error) {
 	if len(text) > MaxSystem {
-		return "", Invalidf("system", "%s", "what a conversation is told of how to answer has more than "+textkit.Number(MaxSystem)+" bytes")
+		return "", Invalidf("system", "%s", "the system prompt has more than "+textkit.Number(MaxSystem)+" bytes")
 	}
 	return strings.TrimSpace(strings.ToValidUTF8(text, "")), nil
 }
@@ -127,7 +127,7 @@ func (s *Service) relayExchange(ctx context.Context, owner string, id ponder.Thr
 	}
 	js, err := json.Marshal(opts)
 	if err != nil {
-		return fmt.Errorf("keep what is asked: %w", err)
+		return fmt.Errorf("store the request: %w", err)
 	}
 	title := textkit.Truncate(textkit.OneLine(textkit.Clean(x.Title)), MaxTitle)
 	thread := ponder.Thread{ID: id, Kind: ponder.KindExchange, Title: title, Owner: owner, Created: time.Now(), Model: t.Name}
@@ -161,7 +161,7 @@ func (s *Service) exchangeOwnTools(ctx context.Context, id ponder.ThreadID) (own
 		}
 		var o struct{ Own []string }
 		if len(b.Options) > 0 && json.Unmarshal(b.Options, &o) != nil {
-			return nil, fmt.Errorf("what %s was asked cannot be read", id)
+			return nil, fmt.Errorf("cannot read the request of %s", id)
 		}
 		return o.Own, nil
 	}
@@ -214,7 +214,7 @@ func (s *Service) ForgetExchanges(ctx context.Context, now time.Time) {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			slog.Warn("old exchanges are kept for now", "error", err)
+			slog.Warn("cannot delete old exchanges", "error", err)
 		}
 		if err != nil || ctx.Err() != nil || len(list) < exchangePage {
 			return
@@ -256,7 +256,7 @@ func (b *serverDB) chatThread(ctx context.Context, owner, digest string) (id pon
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for a conversation: %w", err)
+		return "", fmt.Errorf("find a conversation: %w", err)
 	}
 	return id, nil
 }

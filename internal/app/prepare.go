@@ -102,7 +102,7 @@ func FindDocs(ctx context.Context, field string, paths []string, read document.O
 	var all, files []string
 	for _, path := range paths {
 		if path == "" {
-			return nil, nil, Invalidf(field, "needs a file or a folder")
+			return nil, nil, Invalidf(field, "requires a file or a folder")
 		}
 		abs, err := filepath.Abs(path)
 		if err != nil {
@@ -111,7 +111,7 @@ func FindDocs(ctx context.Context, field string, paths []string, read document.O
 		info, err := os.Stat(abs)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, Invalidf(field, "%s: there is no such file or folder", path)
+			return nil, nil, Invalidf(field, "%s: no such file or folder", path)
 		case err != nil:
 			return nil, nil, Invalidf(field, "%s: %w", path, errors.Unwrap(err))
 		case !info.IsDir():
@@ -134,7 +134,7 @@ func FindDocs(ctx context.Context, field string, paths []string, read document.O
 		return nil, nil, docsError(ctx, field, err)
 	}
 	if len(listing.Files) == 0 {
-		return nil, nil, Invalidf(field, "%s: nothing to read in it: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", paths[0], Skipped(listing.Skipped))
+		return nil, nil, Invalidf(field, "%s: no readable documents: Ponder reads Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code%s", paths[0], Skipped(listing.Skipped))
 	}
 	return all, listing, nil
 }
@@ -216,7 +216,7 @@ func (p *PreparedStart) AllowsCall(ctx context.Context) error {
 	case asked.Load() || err != nil: // left to the session
 		return nil
 	}
-	return Invalidf("", "a budget of %s does not allow a single call of %s: give it more", p.Budget, p.Name)
+	return Invalidf("", "a budget of %s is too small for one call of %s: increase it", p.Budget, p.Name)
 }
 
 type refusingModel struct {
@@ -228,6 +228,6 @@ func (m refusingModel) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[l
 	return func(yield func(llm.Delta, error) bool) {
 		m.asked()
 		<-ctx.Done()
-		yield(llm.Delta{}, &llm.Error{Class: llm.Transient, Model: m.Name(), Message: "this is a rehearsal"})
+		yield(llm.Delta{}, &llm.Error{Class: llm.Transient, Model: m.Name(), Message: "dry run"})
 	}
 }

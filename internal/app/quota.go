@@ -90,7 +90,7 @@ func (s *Service) withReservation(ctx context.Context, r quota.Request, at time.
 }
 
 // errUnread means that only the thread's log has its ceiling.
-var errUnread = errors.New("the ceiling of the thread is not known")
+var errUnread = errors.New("cannot read the cost limit of the thread")
 
 // remainingBudget returns the remaining budget of a session by its log, and its state.
 func (s *Service) remainingBudget(ctx context.Context, info ponder.Info) (ponder.Money, session.Session, error) {
@@ -192,7 +192,7 @@ func (s *Service) CostsMore(ctx context.Context, info ponder.Info, spent, most p
 	}
 	r := quota.Request{Token: token, Limit: limit, Thread: info.ID, Amount: func(row quota.Row, left ponder.Money) (ponder.Money, error) {
 		if more := most - spent; more > left {
-			return 0, Errorf(OverBudget, "", "the token of the session may cost %v today still: the session can be limited to %v, or told again tomorrow", left, spent+left)
+			return 0, Errorf(OverBudget, "", "the token's daily limit has %v left; limit the session to %v, or retry tomorrow", left, spent+left)
 		}
 		return max(row.Reserved(), most-spent), nil
 	}}
@@ -214,7 +214,7 @@ func (s *Service) pendingCeiling(ctx context.Context, id ponder.ThreadID, v sess
 	}
 	for ev, err := range s.Log.Events(ctx, id, 0) {
 		if err != nil {
-			return 0, fmt.Errorf("read what %s may cost: %w", id, err)
+			return 0, fmt.Errorf("read the cost limit of %s: %w", id, err)
 		}
 		if !acknowledged[ev.ID] {
 			most = max(most, commandBudget(ev))
@@ -241,7 +241,7 @@ func (s *Service) adoptRuns(ctx context.Context) error {
 			err = s.quotas.Adopt(ctx, id, amount)
 		}
 		if err != nil {
-			return fmt.Errorf("reserve what %s may cost: %w", id, err)
+			return fmt.Errorf("reserve the cost of %s: %w", id, err)
 		}
 	}
 	return nil
@@ -270,7 +270,7 @@ func AuthConfig(cfg *config.Config) (auth.Config, error) {
 			return c, Invalidf("", "serve.tokens: %w", err)
 		}
 		if other := of[hash]; other != "" {
-			return c, Invalidf("", "serve.tokens.%s is the same token as %s: give each its own", name, other)
+			return c, Invalidf("", "serve.tokens.%s equals the token of %s: use different tokens", name, other)
 		}
 		of[hash] = name
 		c.Tokens = append(c.Tokens, auth.Token{

@@ -43,12 +43,12 @@ func (s *Service) embedFor(ctx context.Context, owner, token string, m VectorMod
 		return vectors, usage, errors.Join(err, s.noteUsage(ctx, owner, m, usage, err))
 	}
 	if !m.Price.Known() {
-		return nil, usage, Errorf(OverBudget, "", "%s", "this token is limited in what it may cost, and the price of "+m.Name+" is not known: add it to models.price")
+		return nil, usage, Errorf(OverBudget, "", "%s", "this token has a cost limit, but the price of "+m.Name+" is unknown: add it to models.price")
 	}
 	most := m.MaxCost(texts)
 	r := quota.Request{Token: token, Limit: limit, Thread: ponder.ThreadID(ponder.NewID("emb")), Pending: true, Amount: func(_ quota.Row, left ponder.Money) (ponder.Money, error) {
 		if most > left {
-			return 0, Errorf(OverBudget, "", "the vectors may cost $%.6f, and this token $%.6f today still: ask for fewer at once, or come again tomorrow", most.USD(), left.USD())
+			return 0, Errorf(OverBudget, "", "the vectors may cost $%.6f, but the token's daily limit has $%.6f left: request fewer, or retry tomorrow", most.USD(), left.USD())
 		}
 		return most, nil
 	}}

@@ -167,9 +167,9 @@ func UncalibratedReason(m calibration.Map) string {
 	switch {
 	case m.Cases() == 0:
 	case l.Right:
-		text += ", and none of them was right"
+		text += ", none of them right"
 	case l.Wrong:
-		text += ", and none of them was wrong"
+		text += ", none of them wrong"
 	}
 	return text
 }
@@ -200,7 +200,7 @@ const maxNote = 2000
 // ResolveSession records the outcome of a session; nil is unknown.
 func (a *App) ResolveSession(ctx context.Context, name string, outcome *float64, note string) (r Resolution, err error) {
 	if n := len([]rune(note)); n > maxNote {
-		return r, Invalidf("note", "it has %s letters, and may have %s", textkit.Number(n), textkit.Number(maxNote))
+		return r, Invalidf("note", "has %s letters; the maximum is %s", textkit.Number(n), textkit.Number(maxNote))
 	}
 	store, info, err := a.OpenThread(ctx, name, ponder.KindSession)
 	if err != nil {
@@ -214,9 +214,9 @@ func (a *App) ResolveSession(ctx context.Context, name string, outcome *float64,
 	s := w.View.Session
 	switch {
 	case !s.Status.Ended():
-		return r, Invalidf("", "session %s is %s: how it turns out can be said when it has ended", info.ID, StatusText(info))
+		return r, Invalidf("", "session %s is %s: record its outcome after it has ended", info.ID, StatusText(info))
 	case s.Claimed == nil || s.Status != ponder.Completed:
-		return r, Invalidf("", "session %s has no answer that could be right or wrong: it is %s", info.ID, s.Status)
+		return r, Invalidf("", "session %s has no answer to judge: it is %s", info.ID, s.Status)
 	}
 	_, err = store.Append(ctx, info.ID, 0, ponder.Event{Run: s.Run, Body: ponder.Resolution{Content: strings.TrimSpace(note), Ref: string(s.Run), Outcome: outcome}})
 	if err != nil {

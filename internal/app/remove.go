@@ -40,7 +40,7 @@ func (a *App) removeLog(id ponder.ThreadID) {
 		return
 	}
 	if err := os.Remove(filepath.Join(dir, string(id)+".log")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.Warn(fmt.Errorf("%w: the log of the process that worked on %s stays there", err, id))
+		a.Warn(fmt.Errorf("remove the process log of %s: %w", id, err))
 	}
 }
 
@@ -58,7 +58,7 @@ func cancelRuns(ctx context.Context, store ponder.Store, info ponder.Info) error
 	}
 	_, err := store.Append(ctx, info.ID, 0, ponder.Event{Cause: ponder.NewID("steer"), Body: ponder.Steer{Do: ponder.Cancel}})
 	if err != nil {
-		return fmt.Errorf("cancel what goes on in %s: %w", info.ID, err)
+		return fmt.Errorf("cancel runs of %s: %w", info.ID, err)
 	}
 	tick := time.NewTicker(cancelEvery)
 	defer tick.Stop()

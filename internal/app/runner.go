@@ -52,7 +52,7 @@ func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, 
 		return nil, err
 	}
 	if err := mind.Open(ctx); err != nil {
-		return nil, fmt.Errorf("begin to think: %w", err)
+		return nil, fmt.Errorf("open the engine: %w", err)
 	}
 	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work, Ended: mind.ReturnUnclaimed})
 	if err != nil {

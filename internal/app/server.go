@@ -80,7 +80,7 @@ func (s *Service) openParts(ctx context.Context, serves bool) (err error) {
 		return err
 	}
 	if err := s.rootEngine.Open(ctx); err != nil {
-		return fmt.Errorf("begin to think: %w", err)
+		return fmt.Errorf("open the engine: %w", err)
 	}
 	c := placement.Config{Store: s.Log, DB: s.Store.DB(), Node: node, Work: s.workAndReport, Ended: s.rootEngine.ReturnUnclaimed, Serve: serves}
 	s.Minds.placed = c
@@ -92,7 +92,7 @@ func (s *Service) openParts(ctx context.Context, serves bool) (err error) {
 	}
 	go func() {
 		if _, err := s.place.Recover(s.life); err != nil && ctx.Err() == nil {
-			slog.Warn("what was left is looked for later", "error", err)
+			slog.Warn("cannot recover interrupted threads; retrying later", "error", err)
 		}
 	}()
 	return nil
@@ -106,13 +106,13 @@ func (s *Service) Close(ctx context.Context) {
 	s.Minds.close()
 	s.calibrations.close()
 	if err = errors.Join(err, s.rootEngine.Close(ctx)); err != nil {
-		slog.Warn("not all work has ended in order", "error", err)
+		slog.Warn("cannot stop all work in time", "error", err)
 		return
 	}
 	s.engines.close()
 	s.libraries.Close()
 	if err := s.Meter.Close(ctx); err != nil {
-		slog.Warn("cannot send traces; spans are lost", "error", err)
+		slog.Warn("cannot export traces", "error", err)
 	}
 }
 
@@ -146,7 +146,7 @@ func (s *Service) RunCleanup(ctx context.Context) {
 			s.ForgetExchanges(ctx, time.Now())
 			now := time.Now()
 			if err := errors.Join(s.DB.cleanUpAll(ctx, now), s.quotas.Cleanup(ctx, now), s.cleanUpThreads(ctx, now.Add(-quota.StartTime))); err != nil && ctx.Err() == nil {
-				slog.Warn("what is old is kept for now", "error", err)
+				slog.Warn("cannot delete expired data", "error", err)
 			}
 		case <-ctx.Done():
 			return
@@ -212,7 +212,7 @@ func (b *serverDB) goneThreads(ctx context.Context, before time.Time) (list []po
 	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT thread FROM serve_thread WHERE since < ?
 		AND NOT EXISTS (SELECT 1 FROM ponder_thread WHERE ponder_thread.id = serve_thread.thread AND ponder_thread.removed = 0) LIMIT ?`), before.Unix(), maxGone)
 	if err != nil {
-		return nil, fmt.Errorf("look for what is kept of threads that are gone: %w", err)
+		return nil, fmt.Errorf("find records of removed threads: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {

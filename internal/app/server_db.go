@@ -60,7 +60,7 @@ func (b *serverDB) readThread(ctx context.Context, id ponder.ThreadID) (e thread
 		err = json.Unmarshal([]byte(js), &e.threadPrefs)
 	}
 	if err != nil {
-		return e, fmt.Errorf("read what %s is asked for: %w", id, err)
+		return e, fmt.Errorf("read the preferences of %s: %w", id, err)
 	}
 	return e, nil
 }
@@ -119,7 +119,7 @@ func (b *serverDB) addUsage(ctx context.Context, owner string, r ponder.UsageRow
 			micro_usd = serve_used.micro_usd + excluded.micro_usd, unpriced = serve_used.unpriced + excluded.unpriced`,
 		owner, now.Unix()/int64(aQuarter.Seconds()), r.Key, r.Calls, r.Failed, r.Usage.Total(), int64(r.Money), r.Unknown)
 	if err != nil {
-		return fmt.Errorf("note what %s used: %w", r.Key, err)
+		return fmt.Errorf("record the usage of %s: %w", r.Key, err)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (b *serverDB) listUsage(ctx context.Context, owner string, by ponder.GroupB
 	rows, err := b.db.Read.QueryContext(ctx, b.db.Bind(`SELECT quarter, model, calls, failed, input, micro_usd, unpriced FROM serve_used
 		WHERE owner = ? AND quarter >= ? ORDER BY quarter`), owner, quarter)
 	if err != nil {
-		return nil, fmt.Errorf("read what %s used: %w", owner, err)
+		return nil, fmt.Errorf("read the usage of %s: %w", owner, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -169,7 +169,7 @@ func (b *serverDB) Enter(ctx context.Context, id, words string) (r SentRequest, 
 		return tx.QueryRowContext(ctx, b.db.Bind(`SELECT words, answer FROM serve_once WHERE id = ?`), id).Scan(&r.Words, &r.Answer)
 	})
 	if err != nil {
-		return r, false, fmt.Errorf("note a request: %w", err)
+		return r, false, fmt.Errorf("record a request: %w", err)
 	}
 	return r, known, nil
 }
@@ -189,7 +189,7 @@ func (b *serverDB) cleanUpRequests(ctx context.Context, now time.Time) error {
 func (b *serverDB) execRequest(ctx context.Context, query string, args ...any) error {
 	err := b.db.Exec(ctx, query, args...)
 	if err != nil {
-		return fmt.Errorf("note a request: %w", err)
+		return fmt.Errorf("record a request: %w", err)
 	}
 	return nil
 }

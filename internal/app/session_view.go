@@ -85,7 +85,7 @@ func (w *SessionView) Keep(ctx context.Context, store *sqlite.Store) {
 	}
 	err := w.keepSession(context.WithoutCancel(ctx), store, s)
 	if err != nil {
-		slog.Warn("the session is not remembered", "thread", w.Id, "error", err)
+		slog.Warn("cannot remember the session", "thread", w.Id, "error", err)
 	}
 }
 
@@ -270,7 +270,7 @@ func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Repo
 		return nil, err
 	}
 	if v.Research.Answer == "" {
-		return nil, Invalidf("since", "research %s has no answer yet: ponder session show %s", info.ID, info.ID)
+		return nil, Invalidf("since", "research %s has no answer yet: see `ponder session show %s`", info.ID, info.ID)
 	}
 	old := &research.Report{
 		Thread: info.ID, Run: v.Research.Run, Question: v.Research.Question, Answer: v.Research.Answer, At: v.Research.Completed,
@@ -285,7 +285,7 @@ func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Repo
 func (w *SessionView) AckWhilePaused(ctx context.Context, store ponder.Store) error {
 	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
-		return fmt.Errorf("look after %s: %w", w.Id, err)
+		return fmt.Errorf("read the status of %s: %w", w.Id, err)
 	}
 	if info.Held || info.Status != ponder.Paused {
 		return nil

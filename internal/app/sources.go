@@ -145,7 +145,7 @@ func pagesIn(dir string) (string, error) {
 		return "", err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("%s is no folder", dir)
+		return "", fmt.Errorf("%s is not a folder", dir)
 	}
 	return dir, nil
 }
@@ -204,7 +204,7 @@ func (a *App) DefaultSources(ctx context.Context, noMemory, noWeb bool) (memory,
 			return false, false, "", err
 		}
 		if memory {
-			parts = append(parts, "what is remembered")
+			parts = append(parts, "the memory")
 		}
 	}
 	if !noWeb {
@@ -218,7 +218,7 @@ func (a *App) DefaultSources(ctx context.Context, noMemory, noWeb bool) (memory,
 		}
 	}
 	if len(parts) > 0 {
-		says = "looking into " + strings.Join(parts, " and ")
+		says = "searching " + strings.Join(parts, " and ")
 	}
 	return memory, web, says, nil
 }

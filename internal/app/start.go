@@ -45,11 +45,11 @@ func (st Start) check() error {
 	case errors.As(steering.CheckLimits(st.Budget), &wrong):
 		return Invalidf(wrong[0].Field, "%w", wrong)
 	case st.Parallel < 0 || st.Parallel > MaxParallel:
-		return Invalidf("parallel", "it is not from 1 to %d", MaxParallel)
+		return Invalidf("parallel", "must be from 1 to %d", MaxParallel)
 	case st.Every != 0 && (st.Every < MinTime || st.Every > MaxTime):
-		return Invalidf("synthesis_interval_seconds", "it is not from 1 second to 24 hours")
+		return Invalidf("synthesis_interval_seconds", "must be from 1 second to 24 hours")
 	case st.Rounds < 0 || st.Rounds > config.MaxRounds:
-		return Invalidf("rounds", "it is not from 1 to %d", config.MaxRounds)
+		return Invalidf("rounds", "must be from 1 to %d", config.MaxRounds)
 	}
 	return nil
 }
@@ -208,11 +208,11 @@ func CheckQuestion(text string) (string, error) {
 	case len(text) > MaxQuestion:
 		return "", Invalidf("question", "%w %s bytes", ErrLongQuestion, textkit.Number(MaxQuestion))
 	case !utf8.ValidString(text):
-		return "", Invalidf("question", "the question is not text in UTF-8")
+		return "", Invalidf("question", "the question is not valid UTF-8")
 	case utf8.RuneCountInString(clean) < MinQuestion:
-		return "", Invalidf("question", "%w: ask at least %d letters", ErrNoQuestion, MinQuestion)
+		return "", Invalidf("question", "%w: write at least %d letters", ErrNoQuestion, MinQuestion)
 	case !textkit.HasWords(clean):
-		return "", Invalidf("question", "the question is only punctuation: ask it in words")
+		return "", Invalidf("question", "the question is only punctuation: use words")
 	}
 	return clean, nil
 }
@@ -228,7 +228,7 @@ type NewThread struct {
 func (b NewThread) createThread(ctx context.Context, store ponder.Threads, run ponder.RunStarted, opts any) (ponder.ThreadID, error) {
 	js, err := json.Marshal(opts)
 	if err != nil {
-		return "", fmt.Errorf("begin a %s: %w", b.Thread.Kind, err)
+		return "", fmt.Errorf("start a %s: %w", b.Thread.Kind, err)
 	}
 	run.Input, run.Budget, run.Options = b.Question, b.Budget, js
 	t := b.Thread
@@ -238,7 +238,7 @@ func (b NewThread) createThread(ctx context.Context, store ponder.Threads, run p
 	t.Title, t.Created = textkit.Truncate(textkit.OneLine(cmp.Or(t.Title, b.Question)), MaxTitle), time.Now()
 	first := ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Cause: b.cause, Body: run}
 	if err := store.Create(ctx, t, append([]ponder.Event{first}, b.Background...)...); err != nil {
-		return "", fmt.Errorf("begin a %s: %w", t.Kind, err)
+		return "", fmt.Errorf("start a %s: %w", t.Kind, err)
 	}
 	return t.ID, nil
 }

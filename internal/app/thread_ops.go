@@ -179,7 +179,7 @@ func commandBudget(ev ponder.Event) ponder.Money {
 
 func noSuchEvent(err error, at ponder.Seq) error {
 	if errors.Is(err, ponder.ErrNoEvent) {
-		return Invalidf("at", "there is no event %d", at)
+		return Invalidf("at", "no such event: %d", at)
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 	case "jsonl":
 		d.Type, d.Name = "application/x-ndjson", string(id)+".jsonl"
 	default:
-		return d, Invalidf("format", "%q is none of json, markdown, html, jsonl", textkit.Truncate(textkit.OneLine(format), 20))
+		return d, Invalidf("format", "%q is unknown; use json, markdown, html or jsonl", textkit.Truncate(textkit.OneLine(format), 20))
 	}
 	if format == "jsonl" {
 		d.Body, err = s.exportLines(ctx, info)

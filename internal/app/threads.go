@@ -33,11 +33,11 @@ func (a *App) FindThread(ctx context.Context, threads ponder.Threads, name strin
 	case len(list) == 0 && strings.EqualFold(name, "last"):
 		return ponder.Info{}, ErrNothingYet
 	case len(list) == 0 && ours == "":
-		return ponder.Info{}, NotFoundf(field, "%q is no id", textkit.Truncate(textkit.OneLine(name), 40))
+		return ponder.Info{}, NotFoundf(field, "%q is not an ID", textkit.Truncate(textkit.OneLine(name), 40))
 	case len(list) == 0:
-		return ponder.Info{}, NotFoundf(field, "there is no %s", ours)
+		return ponder.Info{}, NotFoundf(field, "no such ID: %s", ours)
 	case len(list) > 1:
-		return ponder.Info{}, Invalidf(field, "%s is the beginning of several ids: write more of it", name)
+		return ponder.Info{}, Invalidf(field, "ambiguous ID prefix %s: add more characters", name)
 	case kind != "" && !slices.Contains(KindsLike(kind), list[0].Kind):
 		return ponder.Info{}, Invalidf(field, "%s is a %s, not a %s", list[0].ID, list[0].Kind, kind)
 	}
@@ -89,11 +89,11 @@ func (a *App) CompareSessions(ctx context.Context, first, second string) (*repor
 			return nil, err
 		}
 		if infos[i].Kind != ponder.KindSession {
-			return nil, Invalidf("", "%s is a %s: only sessions can be compared", infos[i].ID, infos[i].Kind)
+			return nil, Invalidf("", "%s is a %s: compare requires sessions", infos[i].ID, infos[i].Kind)
 		}
 	}
 	if infos[0].ID == infos[1].ID {
-		return nil, Invalidf("", "both are %s: name two sessions", infos[0].ID)
+		return nil, Invalidf("", "both are %s: compare requires two sessions", infos[0].ID)
 	}
 	return report.Compare(ctx, store, a.Calibration(ctx, store), infos[0], infos[1])
 }

@@ -68,13 +68,13 @@ func (a *App) readFiled(ctx context.Context, store *sqlite.Store, name string) (
 			return nil, Invalidf("", "%s: %w", textkit.Truncate(textkit.OneLine(name), 80), err)
 		}
 		if f.Answer == "" && !f.Altered {
-			return nil, Invalidf("", "%s: the report has no answer, so there is nothing to check", textkit.Truncate(textkit.OneLine(name), 80))
+			return nil, Invalidf("", "%s: the report has no answer to check", textkit.Truncate(textkit.OneLine(name), 80))
 		}
 		return f, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, Invalidf("", "%s cannot be read: %w", textkit.Truncate(textkit.OneLine(name), 80), err)
+		return nil, Invalidf("", "read %s: %w", textkit.Truncate(textkit.OneLine(name), 80), err)
 	case strings.ContainsAny(name, "./\\") || store == nil:
-		return nil, Invalidf("", "%s: there is no such file", textkit.Truncate(textkit.OneLine(name), 80))
+		return nil, Invalidf("", "%s: no such file", textkit.Truncate(textkit.OneLine(name), 80))
 	}
 	info, err := a.FindThread(ctx, store, name, ponder.KindResearch)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *App) readFiled(ctx context.Context, store *sqlite.Store, name string) (
 		return nil, err
 	}
 	if v.Research.Answer == "" {
-		return nil, Invalidf("", "research %s has no answer yet: ponder session show %s", info.ID, info.ID)
+		return nil, Invalidf("", "research %s has no answer yet: see `ponder session show %s`", info.ID, info.ID)
 	}
 	r := report.NewResearch(v, since)
 	return &report.ReportFile{Research: r, Form: "thread", Shown: r.Answer}, nil
@@ -104,7 +104,7 @@ func readReport(name string) ([]byte, error) {
 	case info.IsDir():
 		return nil, errors.New("it is a folder")
 	case info.Size() > report.MaxResearch:
-		return nil, errors.New("it is larger than any report")
+		return nil, errors.New("it is too large for a report")
 	}
 	return limitio.ReadAll(file, report.MaxResearch)
 }
@@ -173,13 +173,13 @@ func asEvidence(e report.Evidence) ponder.Evidence {
 
 func (v Verification) Problems() (list []string) {
 	if v.Altered {
-		list = append(list, "the report is not as it was written")
+		list = append(list, "the report was changed after it was written")
 	}
 	for i, line := range v.Added {
 		if i < len(v.Gone) {
 			line = fromDifference(line, v.Gone[i])
 		}
-		list = append(list, fmt.Sprintf("the text says now: %s", textkit.Truncate(line, maxDifference)))
+		list = append(list, fmt.Sprintf("the text now says: %s", textkit.Truncate(line, maxDifference)))
 	}
 	for i, line := range v.Gone {
 		if i < len(v.Added) {
@@ -188,13 +188,13 @@ func (v Verification) Problems() (list []string) {
 		list = append(list, fmt.Sprintf("the text said: %s", textkit.Truncate(line, maxDifference)))
 	}
 	for _, c := range v.Recheck.Altered {
-		list = append(list, fmt.Sprintf("the report was not made with a claim that its text makes: %s (%s: %s)", textkit.Truncate(textkit.OneLine(c.Text), 200), c.Status, textkit.OneLine(c.Reason)))
+		list = append(list, fmt.Sprintf("the text has a claim that the report's data lacks: %s (%s: %s)", textkit.Truncate(textkit.OneLine(c.Text), 200), c.Status, textkit.OneLine(c.Reason)))
 	}
 	for _, text := range v.Missing {
-		list = append(list, fmt.Sprintf("the text does not make a claim any more that the report was made with: %s", textkit.Truncate(text, 200)))
+		list = append(list, fmt.Sprintf("the text lacks a claim of the report's data: %s", textkit.Truncate(text, 200)))
 	}
 	for _, id := range v.Strange {
-		list = append(list, fmt.Sprintf("the text cites %s, which was not gathered", textkit.Truncate(textkit.OneLine(id), 20)))
+		list = append(list, fmt.Sprintf("the text cites unknown evidence %s", textkit.Truncate(textkit.OneLine(id), 20)))
 	}
 	for _, q := range v.Quotes {
 		if q.Cited && q.State == QuoteChanged {
@@ -239,10 +239,10 @@ func (v Verification) Text() string {
 	for _, s := range []QuoteStatus{QuoteExact, QuoteFound, QuoteReordered, QuoteInSearch, QuoteOnlyInSearch, QuoteChanged, SourceGone, SourceNotKept, QuoteOfThread, QuoteOfUser} {
 		if n := states[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, map[QuoteStatus]string{
-				QuoteExact: "word for word in the original", QuoteFound: "in the original", QuoteChanged: "NOT in the original any more",
-				QuoteReordered: "in the original in parts, in another order", QuoteInSearch: "as the search had it, of pages not kept",
-				QuoteOnlyInSearch: "as the search had it, but NOT so in the page that was kept",
-				SourceGone:        "whose original is gone", SourceNotKept: "of which no original was kept", QuoteOfThread: "of earlier work", QuoteOfUser: "of the user",
+				QuoteExact: "exact in the original", QuoteFound: "in the original", QuoteChanged: "NOT in the original",
+				QuoteReordered: "in the original in another order", QuoteInSearch: "as in the search result, page not stored",
+				QuoteOnlyInSearch: "as in the search result, but NOT in the stored page",
+				SourceGone:        "with a missing original", SourceNotKept: "without a stored original", QuoteOfThread: "of earlier work", QuoteOfUser: "of the user",
 			}[s]))
 		}
 	}
@@ -261,13 +261,13 @@ func (v Verification) Text() string {
 	}
 	fmt.Fprintf(&b, "\n%s", textkit.Count(len(v.Claims), "claim", "claims"))
 	if len(v.Claims) > 0 {
-		fmt.Fprintf(&b, ": %d as it was said", same-len(v.Unsure))
+		fmt.Fprintf(&b, ": %d unchanged", same-len(v.Unsure))
 	}
 	if n := len(v.Unsure); n > 0 {
 		fmt.Fprintf(&b, ", %d not checked", n)
 	}
 	if judged > 0 {
-		fmt.Fprintf(&b, ", %d decided by a model, which is not asked again", judged)
+		fmt.Fprintf(&b, ", %d decided by a model and not checked again", judged)
 	}
 	b.WriteString("\n")
 	for _, p := range v.Problems() {
@@ -285,20 +285,20 @@ func (v Verification) Text() string {
 func (v Verification) verdict() string {
 	switch {
 	case v.Stands && len(v.Claims) == 0:
-		return "It is as it was written, and makes no claim."
+		return "The report is unchanged and has no claims."
 	case v.Stands && v.Borne == 0:
-		return "It is as it was written, and no quote bears any of it out."
+		return "The report is unchanged, but no quote supports a claim."
 	case v.Stands:
-		return "All of it stands."
+		return "Verified."
 	}
-	text := "Not all of it stands."
+	text := "Not verified."
 	if len(v.Problems()) == 0 {
-		text = "Nothing was found to be wrong."
+		text = "No problems found."
 	}
 	if n := len(v.Lost); n > 0 {
-		text += fmt.Sprintf(" Not checked: %s, whose original is not here", textkit.Count(n, "quote", "quotes"))
+		text += fmt.Sprintf(" Not checked: %s with a missing original", textkit.Count(n, "quote", "quotes"))
 		if k := len(v.Unsure); k > 0 {
-			text += ", and " + textkit.Count(k, "claim", "claims") + " from them"
+			text += ", and " + textkit.Count(k, "claim", "claims") + " based on them"
 		}
 		text += "."
 	}

@@ -34,18 +34,18 @@ func (s *Service) workThread(ctx context.Context, id ponder.ThreadID) error {
 	}
 	o, err := s.engineSpecFor(ctx, known)
 	if err != nil {
-		return fmt.Errorf("%s is not taken: %w", id, err)
+		return fmt.Errorf("cannot work on %s: %w", id, err)
 	}
 	mind, leave, err := s.engines.acquire(ctx, o)
 	if err != nil {
-		return fmt.Errorf("%s is not taken: %w", id, err)
+		return fmt.Errorf("cannot work on %s: %w", id, err)
 	}
 	defer leave()
 	if info.Kind == ponder.KindConversation {
 		defer s.live.Open(id, listeningBehind)()
 		if o.Payer != "" && !info.Held { // its last process may have been killed
 			if err := s.quotas.Free(ctx, id); err != nil {
-				return fmt.Errorf("%s is not taken: %w", id, err)
+				return fmt.Errorf("cannot work on %s: %w", id, err)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Service) finishWork(ctx context.Context, before ponder.Info) {
 		}
 		if _, err := s.Store.Thread(ctx, now.ID); errors.Is(err, ponder.ErrNoThread) { // removed meanwhile
 			if _, err := a.forgetThread(ctx, s.Store, now.ID); err != nil {
-				slog.Warn("a session that is removed is remembered", "thread", now.ID, "error", err)
+				slog.Warn("cannot remove a session from the memory", "thread", now.ID, "error", err)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Service) forgetThoughts(ctx context.Context, id ponder.ThreadID, after 
 	ctx, cancel := context.WithTimeout(ctx, CleanupTime)
 	defer cancel()
 	if _, err := retention.Apply(ctx, s.Store, id, max(0, after-1), rule, time.Now()); err != nil {
-		slog.Warn("thoughts that are not to be kept are still there", "thread", id, "error", err)
+		slog.Warn("cannot erase expired thoughts", "thread", id, "error", err)
 	}
 }
 

@@ -55,7 +55,7 @@ func (a Request) usesTools() bool {
 
 func (a Request) check() error {
 	if len(a.Messages) == 0 {
-		return InvalidField("messages", "messages: the list is empty; send at least one message")
+		return InvalidField("messages", "no message to answer: at least one message is needed")
 	}
 	if way := a.jobKind(); way != Exchange && strings.TrimSpace(a.questionText()) == "" && (way != Chat || len(mediaParts(a.lastMessage())) == 0) {
 		return InvalidField("messages", "messages: the last message must have the role user and contain text")

@@ -136,7 +136,7 @@ func openEngine(ctx context.Context, store ponder.Store, models map[ponder.Role]
 		return nil, err
 	}
 	if err := m.Open(ctx); err != nil {
-		return nil, fmt.Errorf("begin to think: %w", err)
+		return nil, fmt.Errorf("open the engine: %w", err)
 	}
 	return m, nil
 }

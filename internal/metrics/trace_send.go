@@ -110,7 +110,7 @@ func (e *exporter) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpa
 	}
 	if lost > 0 && !e.failed {
 		text := err.Error()
-		e.logger.Warn("cannot send traces; spans are lost", "spans", lost, "error", text[:min(len(text), maxLogged)])
+		e.logger.Warn("cannot export traces", "spans", lost, "error", text[:min(len(text), maxLogged)])
 	}
 	e.failed = lost > 0
 	e.traces.dropped.Add(int64(lost))

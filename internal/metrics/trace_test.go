@@ -381,7 +381,7 @@ func TestTracesOverTheWire(t *testing.T) {
 	}
 	server.Close()
 	send()
-	if out := log.String(); !strings.Contains(out, "cannot send traces; spans are lost") || strings.Contains(out, "hidden") || strings.Contains(out, "s3cret") {
+	if out := log.String(); !strings.Contains(out, "cannot export traces") || strings.Contains(out, "hidden") || strings.Contains(out, "s3cret") {
 		t.Error(out)
 	}
 }

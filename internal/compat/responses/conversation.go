@@ -66,7 +66,7 @@ func (a *api) findConversation(ctx context.Context, owner, id string) (ponder.In
 		return ponder.Info{}, missing
 	}
 	if err != nil {
-		return info, fmt.Errorf("look for a conversation: %w", err)
+		return info, fmt.Errorf("find a conversation: %w", err)
 	}
 	return info, nil
 }
@@ -153,7 +153,7 @@ func (a *api) newConversation(w http.ResponseWriter, r *http.Request, owner stri
 func (a *api) replyConversation(w http.ResponseWriter, r *http.Request, id ponder.ThreadID) error {
 	info, err := a.desk.Store.Thread(r.Context(), id)
 	if err != nil {
-		return fmt.Errorf("look for a conversation: %w", err)
+		return fmt.Errorf("find a conversation: %w", err)
 	}
 	c := conversation{ID: conversationPrefix + strings.TrimPrefix(string(id), "thr_"), Object: "conversation", Created: info.Created.Unix()}
 	for ev, err := range a.desk.Store.Events(r.Context(), id, 0) {
