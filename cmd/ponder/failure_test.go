@@ -30,7 +30,7 @@ func TestExplain(t *testing.T) {
 		{"usage", usagef("--for: %w", errors.New("no")), exitUsage, "--for: no"},
 		{"unknown id", fmt.Errorf("find x: %w", ponder.ErrNoThread), exitUsage, "find x: no such thread"},
 		{"no key", fmt.Errorf("slow model: %w", config.ErrNoKey), exitNotReady, "slow model: no key"},
-		{"wrong base URL", fmt.Errorf("slow model: %w", config.ErrInvalidSetting), exitUsage, "slow model: wrong setting"},
+		{"wrong base URL", fmt.Errorf("slow model: %w", config.ErrInvalidSetting), exitUsage, "slow model: invalid setting"},
 		{"wrong key", refused(llm.Auth), exitNotReady, "check: a/b: no (401): set A_KEY"},
 		{"no such model", refused(llm.NotFound), exitNotReady, "check: a/b: no (401): set A_KEY"},
 		{"server trouble", refused(llm.Transient), exitFailed, "check: a/b: no (401): set A_KEY"},

@@ -282,7 +282,7 @@ func parsePriority(text string) (int, error) {
 func (f *steerFlags) addAnswerNow(text string) error {
 	yes, err := strconv.ParseBool(text)
 	if err != nil {
-		return fmt.Errorf("%q is neither true nor false", textkit.Truncate(text, 20))
+		return fmt.Errorf("%q is not true or false", textkit.Truncate(text, 20))
 	}
 	if yes {
 		return f.addRequest(steering.Request{Order: ponder.AnswerNow})

@@ -141,7 +141,7 @@ func HeldBackText(v subconscious.View, now time.Time) string {
 		return ""
 	}
 	const form = "2006-01-02 15:04"
-	return fmt.Sprintf("until %s nothing is done or remembered, only told: on %s roles were shown what strangers wrote, and 7 days must pass without",
+	return fmt.Sprintf("until %s only messages are allowed: on %s roles read untrusted texts, which suspends other actions for 7 days",
 		until.Local().Format(form), since.Local().Format(form))
 }
 

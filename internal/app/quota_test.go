@@ -410,7 +410,7 @@ func TestGrantsMoreToWhatThinks(t *testing.T) {
 	}
 	err = tell(1_100_000)
 	l.checkRefused(OverBudget, err)
-	if told != 0 || err == nil || !strings.Contains(err.Error(), "limited to $1.00") {
+	if told != 0 || err == nil || !strings.Contains(err.Error(), "limit the session to $1.00") {
 		t.Errorf("told %d times: %v", told, err)
 	}
 	if err := tell(900_000); err != nil || told != 1 {

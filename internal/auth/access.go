@@ -105,7 +105,7 @@ type Refusal struct {
 // Check authenticates a request or returns a refusal.
 func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if !g.isOwnHost(r.Host) {
-		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: "the Host of the request is not this server: name it in serve.hosts, or use its address"}
+		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: "unknown Host of the request: add it to serve.hosts, or use the server's address"}
 	}
 	if why := g.refuseOrigin(r); why != "" {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: why}
@@ -115,14 +115,14 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	}
 	t, ok := g.findToken(r)
 	if !ok {
-		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "a token is needed: send Authorization: Bearer and one that is set for this server"}
+		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "no valid access token: send Authorization: Bearer with a token of this server"}
 	}
 	if !isRateLimited(r) {
 		return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
 	}
 	if wait := g.takeRequest(t); wait > 0 {
 		return Caller{}, &Refusal{Status: http.StatusTooManyRequests, Retry: wait,
-			Detail: fmt.Sprintf("this token may be used for %d requests a minute", t.PerMinute)}
+			Detail: fmt.Sprintf("too many requests: the limit of this token is %d per minute", t.PerMinute)}
 	}
 	return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
 }
@@ -175,7 +175,7 @@ func (g *Guard) isOwnHost(host string) bool {
 
 // refuseOrigin returns why the page of a request is not allowed, or "".
 func (g *Guard) refuseOrigin(r *http.Request) string {
-	const refused = "pages of other sites may not ask this server: name theirs in serve.origins"
+	const refused = "requests from pages of other sites are refused: add their origin to serve.origins"
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
@@ -216,7 +216,7 @@ func (g *Guard) Page(r *http.Request) (origin string, ok bool) {
 func Loopback(listen string) (bool, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return false, fmt.Errorf("%q is no address to listen on: write host:port, such as 127.0.0.1:8744", listen)
+		return false, fmt.Errorf("%q is not a listen address: use host:port, such as 127.0.0.1:8744", listen)
 	}
 	if strings.EqualFold(host, "localhost") {
 		return true, nil
@@ -226,7 +226,7 @@ func Loopback(listen string) (bool, error) {
 }
 
 // ErrOpen reports a server that is reachable by others without tokens.
-var ErrOpen = errors.New("whoever reaches this address could use your models: set PONDER_TOKEN, or listen on 127.0.0.1")
+var ErrOpen = errors.New("everyone with access to this address could use your models: set PONDER_TOKEN, or listen on 127.0.0.1")
 
 // CheckListen returns an error if listening there without tokens is unsafe.
 func (c Config) CheckListen(listen string) error {

@@ -205,7 +205,7 @@ func (c *Chain) UnmarshalTOML(v any) error {
 	for _, v := range list {
 		name, ok := v.(string)
 		if !ok {
-			return fmt.Errorf("%v is not the name of a model", v)
+			return fmt.Errorf("%v is not a model name", v)
 		}
 		if _, _, err := SplitModel(name); err != nil {
 			return err
@@ -234,7 +234,7 @@ const maxName = 200
 func SplitModel(full string) (provider, id string, err error) {
 	provider, id, ok := strings.Cut(full, "/")
 	if !ok || provider == "" || id == "" || len(full) > maxName || strings.ContainsFunc(full, isUnprintable) {
-		return "", "", fmt.Errorf("%q is not the name of a model: write provider/model, such as ollama/llama3.1", textkit.Truncate(full, 60))
+		return "", "", fmt.Errorf("%q is not a model name: use provider/model, such as ollama/llama3.1", textkit.Truncate(full, 60))
 	}
 	return provider, id, nil
 }
@@ -275,10 +275,10 @@ func ParseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s %w", textkit.Truncate(text, 20), ErrTooLong)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a length of time: write it like 30s, 5m or 1h30m", textkit.Truncate(text, 20))
+		return 0, fmt.Errorf("%q is not a duration: use a form such as 30s, 5m or 1h30m", textkit.Truncate(text, 20))
 	}
 	if d <= 0 {
-		return 0, errors.New("a length of time must be more than zero")
+		return 0, errors.New("a duration must be more than zero")
 	}
 	return d, nil
 }

@@ -96,12 +96,12 @@ func TestLoadDefaults(t *testing.T) {
 
 func TestProjectMaySetLittle(t *testing.T) {
 	tests := []struct{ name, text, warning string }{
-		{"providers", "[models]\nfast='openai/x'\n[providers.openai]\nbase_url = 'http://evil.example'\n", "3: a folder may set models, budgets and prompts, not providers"},
-		{"dotted", "providers.openai.base_url = 'http://evil.example'\n", "1: a folder may set models, budgets and prompts, not providers"},
-		{"escaped", "\n\"\\u0070roviders\".openai.base_url = 'http://evil.example'\n", "a folder may set models, budgets and prompts, not providers"},
-		{"database", "db = '/etc/passwd'\n", "1: a folder may set models, budgets and prompts, not db"},
-		{"address", "listen = '0.0.0.0:80'\n", "1: a folder may set models, budgets and prompts, not listen"},
-		{"commands", "# hello\n[commands]\nx = 'rm -rf /'\n", "2: a folder may set models, budgets and prompts, not commands"},
+		{"providers", "[models]\nfast='openai/x'\n[providers.openai]\nbase_url = 'http://evil.example'\n", "3: ignored providers"},
+		{"dotted", "providers.openai.base_url = 'http://evil.example'\n", "1: ignored providers"},
+		{"escaped", "\n\"\\u0070roviders\".openai.base_url = 'http://evil.example'\n", "ignored providers"},
+		{"database", "db = '/etc/passwd'\n", "1: ignored db"},
+		{"address", "listen = '0.0.0.0:80'\n", "1: ignored listen"},
+		{"commands", "# hello\n[commands]\nx = 'rm -rf /'\n", "2: ignored commands"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -133,16 +133,16 @@ func TestLoadWarnsOfUnknownKeys(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"syntax", "[models]\nfast = \n", ":2: "},
-		{"bare model", "[models]\nfast = 'llama3'\n", `:2: models.fast: "llama3" is not the name of a model: write provider/model`},
-		{"model that is a number", "[models]\n\nfast = 7\n", ":3: models.fast: 7 is not the name of a model"},
+		{"bare model", "[models]\nfast = 'llama3'\n", `:2: models.fast: "llama3" is not a model name: use provider/model`},
+		{"model that is a number", "[models]\n\nfast = 7\n", ":3: models.fast: 7 is not a model name"},
 		{"wrong type", "enable_thinking = 'sure'\n", ":1: "},
-		{"duration", "[budgets]\nfor = 'soon'\n", `:2: budgets.for: "soon" is not a length of time: write it like`},
+		{"duration", "[budgets]\nfor = 'soon'\n", `:2: budgets.for: "soon" is not a duration: use a form such as`},
 		{"negative", "[budgets]\n# none\ntokens = -5\n", `:3: budgets.tokens: "-5" is not a whole number`},
-		{"hedged role", "[models]\nhedge = ['slow', 'embed']\n", `:2: models.hedge: "embed" is none of fast, slow, cheap, frontier`},
-		{"level", "log_level = 'loud'\n", `:1: log_level: "loud" is none of debug, info, warn, error`},
-		{"provider type", "[providers.x]\ntype = 'soap'\n", `:2: providers.x.type: "soap" is none of openai,`},
-		{"password", "[providers.x]\nbase_url = 'http://me:hunter2@x'\n", ":2: providers.x.base_url: must not have a password"},
-		{"key for its name", "[providers.x]\napi_key_env = 'sk-ant-123'\n", ":2: providers.x.api_key_env: must be the name of a variable"},
+		{"hedged role", "[models]\nhedge = ['slow', 'embed']\n", `:2: models.hedge: "embed" is unknown; use one of fast, slow, cheap, frontier`},
+		{"level", "log_level = 'loud'\n", `:1: log_level: "loud" is unknown; use one of debug, info, warn, error`},
+		{"provider type", "[providers.x]\ntype = 'soap'\n", `:2: providers.x.type: "soap" is unknown; use one of openai,`},
+		{"password", "[providers.x]\nbase_url = 'http://me:hunter2@x'\n", ":2: providers.x.base_url: must not contain a password"},
+		{"key for its name", "[providers.x]\napi_key_env = 'sk-ant-123'\n", ":2: providers.x.api_key_env: must be the name of an environment variable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestProvider(t *testing.T) {
 		{"attic", Provider{Type: "ollama", BaseURL: "http://attic:1"}, ""},
 		{"anthropic", Provider{}, "anthropic: no key: set ANTHROPIC_API_KEY"},
 		{"odd", Provider{}, "provider odd has no type: add type"},
-		{"nobody", Provider{}, `unknown provider "nobody": there are anthropic, attic, cellar, gemini,`},
+		{"nobody", Provider{}, `unknown provider "nobody": use anthropic, attic, cellar, gemini,`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -224,10 +224,10 @@ func TestOllamaURL(t *testing.T) {
 
 func TestPlainly(t *testing.T) {
 	for message, want := range map[string]string{
-		"incompatible types: TOML value has type string; destination has type slice":    `it must be a list in brackets, such as ["a", "b"], not text in quotes`,
-		"incompatible types: TOML value has type string; destination has type float":    "it must be a number without quotes, not text in quotes",
-		"incompatible types: TOML value has type integer; destination has type boolean": "it must be true or false, not a number without quotes",
-		"type mismatch for config.Web: expected table but found string":                 "it must be a table, not text in quotes",
+		"incompatible types: TOML value has type string; destination has type slice":    `must be a list in brackets, such as ["a", "b"], not text in quotes`,
+		"incompatible types: TOML value has type string; destination has type float":    "must be a number without quotes, not text in quotes",
+		"incompatible types: TOML value has type integer; destination has type boolean": "must be true or false, not a number without quotes",
+		"type mismatch for config.Web: expected table but found string":                 "must be a table, not text in quotes",
 		"duration is odd": "duration is odd",
 	} {
 		if got := explainMismatch(message); got != want {

@@ -81,7 +81,7 @@ func editSetting(src Source, name string, edit func(string) string) (string, err
 	now := edit(old)
 	after := &Config{File: file, env: env, origin: map[string]string{}}
 	if err := after.applyText(now, file, false); err != nil && wrong == nil {
-		return "", fmt.Errorf("%s cannot be put into the file by itself: edit %s by hand (%w)", name, file, err)
+		return "", fmt.Errorf("cannot change %s in the file: edit %s in an editor (%w)", name, file, err)
 	}
 	if now == old {
 		return after.Value(name), nil

@@ -54,7 +54,7 @@ func TestSet(t *testing.T) {
 func TestSetRefuses(t *testing.T) {
 	tests := []struct{ name, before, key, value, want string }{
 		{"unknown", "", "models.fats", "a/b", `no such setting: "models.fats"`},
-		{"bad value", "", "models.fast", "llama", "models.fast: \"llama\" is not the name of a model"},
+		{"bad value", "", "models.fast", "llama", "models.fast: \"llama\" is not a model name"},
 		{"inline table", "models = { fast = 'a/b' }\n", "models.slow", "c/d", "edit "},
 		{"broken file", "[models\n", "models.slow", "c/d", "config.toml:2: expected"},
 	}

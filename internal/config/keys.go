@@ -25,41 +25,41 @@ type Key struct {
 
 func Keys() []Key {
 	return slices.Concat([]Key{
-		{"db", "file with the log", textLiteral},
+		{"db", "file of the database", textLiteral},
 		{"log_level", "debug, info, warn or error", oneOfLiteral("debug", "info", "warn", "error")},
-		{"enable_thinking", "give models a place for thoughts in mid-turn: true, false, or auto", switchLiteral},
-		{"thinking.retention", "how long thoughts are kept: keep, a number of days such as 30d, or discard", retentionLiteral},
-		{"thinking.redact", "regular expressions of what is taken out of thoughts, beside secrets; emails for all e-mail addresses", patternsLiteral},
-		{"thinking.templates", "how to think in a field, such as code-analysis", templatesLiteral},
-		{"thinking.per_turn", "thoughts in a turn at most", countLiteral},
-		{"thinking.per_minute", "thoughts in a minute at most", countLiteral},
+		{"enable_thinking", "offer models a tool for thoughts during a turn: true, false or auto", switchLiteral},
+		{"thinking.retention", "retention of thoughts: keep, a number of days such as 30d, or discard", retentionLiteral},
+		{"thinking.redact", "regular expressions of texts to remove from thoughts, in addition to secrets; emails removes e-mail addresses", patternsLiteral},
+		{"thinking.templates", "instructions for thinking in a field, such as code-analysis", templatesLiteral},
+		{"thinking.per_turn", "maximum thoughts per turn", countLiteral},
+		{"thinking.per_minute", "maximum thoughts per minute", countLiteral},
 		{"models.fast", "talks", chainLiteral},
-		{"models.slow", "thinks: all thoughts, questions and syntheses", chainLiteral},
-		{"models.cheap", "titles and other chores", chainLiteral},
-		{"models.frontier", "the best there is, asked seldom", chainLiteral},
-		{"models.embed", "turns text into vectors", chainLiteral},
-		{"models.hedge", "roles whose calls may be made twice if one is slow to begin, such as slow, cheap", rolesLiteral},
-		{"models.price.*.input", "USD per million tokens read", dollarsLiteral},
-		{"models.price.*.output", "USD per million tokens written", dollarsLiteral},
-		{"models.price.*.cache_read", "USD per million tokens read from a cache", dollarsLiteral},
-		{"models.price.*.cache_write", "USD per million tokens written to a cache", dollarsLiteral},
+		{"models.slow", "model for thoughts, questions and syntheses", chainLiteral},
+		{"models.cheap", "model for titles and other small tasks", chainLiteral},
+		{"models.frontier", "best model, used rarely", chainLiteral},
+		{"models.embed", "embedding model", chainLiteral},
+		{"models.hedge", "roles with a second request if the first is late, such as slow, cheap", rolesLiteral},
+		{"models.price.*.input", "USD per million input tokens", dollarsLiteral},
+		{"models.price.*.output", "USD per million output tokens", dollarsLiteral},
+		{"models.price.*.cache_read", "USD per million input tokens read from a cache", dollarsLiteral},
+		{"models.price.*.cache_write", "USD per million input tokens written to a cache", dollarsLiteral},
 		{"providers.*.type", "openai, anthropic, gemini or ollama", oneOfLiteral(types...)},
-		{"providers.*.base_url", "where it is", urlLiteral},
-		{"providers.*.api_key_env", "the variable that has its key", variableLiteral},
-		{"providers.*.max_concurrent", "requests in flight at most", countLiteral},
-		{"budgets.for", "how long a session thinks, like 5m", durationLiteral},
-		{"budgets.tokens", "tokens a session may use", countLiteral},
-		{"budgets.cost", "US dollars a session may cost", dollarsLiteral},
-		{"budgets.calls", "model calls a session may make", countLiteral},
-		{"budgets.synthesis_every", "time between syntheses at most, like 5m; twenty thoughts call for one too", durationLiteral},
-		{"chat.rounds", "times a model may use tools before it answers, in a conversation", countLiteral},
-		{"chat.window", "tokens that a model is shown of a conversation at most", countLiteral},
-		{"deep_think.after", "reflect on a conversation after so many turns without; 0 is never", countLiteral},
-		{"deep_think.per_hour", "reflections on a conversation in an hour at most", countLiteral},
-		{"deep_think.limit", "time for a reflection at most, like 120s", durationLiteral},
-		{"web.allow", "hosts and networks to read though they are private, such as wiki.lan, 10.1.0.0/16", hostsLiteral},
-		{"web.folder", "folder of pages to search as the web is searched", textLiteral},
-		{"prompts.*", "what a mode is told beside its own prompt", textLiteral},
+		{"providers.*.base_url", "base URL", urlLiteral},
+		{"providers.*.api_key_env", "environment variable with the API key", variableLiteral},
+		{"providers.*.max_concurrent", "maximum concurrent requests", countLiteral},
+		{"budgets.for", "duration of a session, such as 5m", durationLiteral},
+		{"budgets.tokens", "maximum tokens of a session", countLiteral},
+		{"budgets.cost", "maximum cost of a session in US dollars", dollarsLiteral},
+		{"budgets.calls", "maximum model calls of a session", countLiteral},
+		{"budgets.synthesis_every", "maximum time between syntheses, such as 5m; twenty thoughts also start one", durationLiteral},
+		{"chat.rounds", "maximum rounds of tool use before an answer in a conversation", countLiteral},
+		{"chat.window", "maximum tokens of a conversation in a request", countLiteral},
+		{"deep_think.after", "turns between reflections on a conversation; 0 turns them off", countLiteral},
+		{"deep_think.per_hour", "maximum reflections on a conversation per hour", countLiteral},
+		{"deep_think.limit", "maximum time of a reflection, such as 120s", durationLiteral},
+		{"web.allow", "private hosts and networks to allow, such as wiki.lan, 10.1.0.0/16", hostsLiteral},
+		{"web.folder", "folder of pages to search instead of the web", textLiteral},
+		{"prompts.*", "additional instructions for a mode", textLiteral},
 	}, researchKeys(), mindKeys(), serveKeys(), mcpKeys())
 }
 
@@ -163,13 +163,13 @@ func boolLiteral(v string) (string, error) {
 	case "false", "no", "off", "0":
 		return "false", nil
 	}
-	return "", fmt.Errorf("%q is neither true nor false", textkit.Truncate(v, 20))
+	return "", fmt.Errorf("%q is not true or false", textkit.Truncate(v, 20))
 }
 
 func oneOfLiteral(words ...string) func(string) (string, error) {
 	return func(v string) (string, error) {
 		if !slices.Contains(words, v) {
-			return "", fmt.Errorf("%q is none of %s", textkit.Truncate(v, 20), strings.Join(words, ", "))
+			return "", fmt.Errorf("%q is unknown; use one of %s", textkit.Truncate(v, 20), strings.Join(words, ", "))
 		}
 		return quoteTOML(v), nil
 	}
@@ -211,7 +211,7 @@ func hostsLiteral(v string) (string, error) {
 			continue
 		}
 		if len(name) > maxHost || strings.ContainsAny(name, " @?#\\\"") || strings.Contains(name, "://") {
-			return "", fmt.Errorf("%q is no host or network, such as wiki.lan or 10.1.0.0/16", textkit.Truncate(name, 40))
+			return "", fmt.Errorf("%q is not a host or network, such as wiki.lan or 10.1.0.0/16", textkit.Truncate(name, 40))
 		}
 		list = append(list, quoteTOML(name))
 	}
@@ -254,10 +254,10 @@ func durationLiteral(v string) (string, error) {
 func urlLiteral(v string) (string, error) {
 	u, err := url.Parse(v)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", errors.New("must be an address such as https://api.groq.com/openai/v1")
+		return "", errors.New("must be a URL such as https://api.groq.com/openai/v1")
 	}
 	if u.User != nil {
-		return "", errors.New("must not have a password in it: keys are in the environment")
+		return "", errors.New("must not contain a password: set the key in the environment")
 	}
 	return quoteTOML(v), nil
 }
@@ -267,7 +267,7 @@ func variableLiteral(v string) (string, error) {
 		return r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 	if !ok {
-		return "", errors.New("must be the name of a variable such as GROQ_API_KEY, not the key itself")
+		return "", errors.New("must be the name of an environment variable such as GROQ_API_KEY, not the key itself")
 	}
 	return quoteTOML(v), nil
 }

@@ -169,7 +169,7 @@ func (c *Config) warnIgnored(keys []toml.Key, entries []entry, shown string, pro
 		line := findLine(entries, key)
 		if table, not := forbiddenTable(key); project && not {
 			seen = append(seen, table)
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: a folder may set models, budgets and prompts, not %s: set it in %s; ignored",
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s:%d: ignored %s: a folder's file may set only models, budgets and prompts; set it in %s",
 				shown, line, textkit.Truncate(table.String(), 40), c.File))
 			continue
 		}
@@ -232,9 +232,9 @@ func explainMismatch(message string) string {
 		case kind == "map", kind == "struct", kind == "table":
 			return "a table"
 		}
-		return "something else"
+		return "another type"
 	}
-	return "it must be " + words(m[2]+m[3]) + ", not " + words(m[1]+m[4])
+	return "must be " + words(m[2]+m[3]) + ", not " + words(m[1]+m[4])
 }
 
 func (c *Config) checkValues(shown string, entries []entry) error {

@@ -55,19 +55,19 @@ const maxServerName = 24
 func (s MCPServer) Check(name string) error {
 	switch {
 	case name == "" || len(name) > maxServerName || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
-		return fmt.Errorf("%q is no name: small letters, digits, - and _, at most %d", textkit.Truncate(name, 40), maxServerName)
+		return fmt.Errorf("%q is not a valid name: use lower-case letters, digits, - and _, at most %d", textkit.Truncate(name, 40), maxServerName)
 	case len(s.Command) > 0 && s.URL != "":
-		return errors.New("has command and url: keep one of them")
+		return errors.New("has both command and url: keep one")
 	case len(s.Command) == 0 && s.URL == "":
 		return errors.New(`has neither command nor url: set command = ["program", "argument"] or url = "https://..."`)
 	case s.URL == "" && s.Command[0] == "":
-		return errors.New("command begins with nothing: write the program and its arguments")
+		return errors.New("the first element of command is empty: write the program and its arguments")
 	case s.URL == "" && (s.TokenEnv != "" || len(s.HeadersEnv) > 0):
-		return errors.New("token_env and headers_env are for a url: give a command variables with env")
+		return errors.New("token_env and headers_env require url: pass variables to a command with env")
 	case s.URL != "" && (s.Dir != "" || len(s.Env) > 0):
-		return errors.New("dir and env are for a command: send a url what it needs with token_env or headers_env")
+		return errors.New("dir and env require command: send secrets to a url with token_env or headers_env")
 	case s.Timeout > Duration(MCPTimeout):
-		return fmt.Errorf("timeout is %s, and may be %s", s.Timeout, Duration(MCPTimeout))
+		return fmt.Errorf("timeout is %s; the maximum is %s", s.Timeout, Duration(MCPTimeout))
 	}
 	return s.checkHTTP()
 }
@@ -78,14 +78,14 @@ func (s MCPServer) checkHTTP() error {
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return errors.New("url must be an address such as https://mcp.example.org/mcp")
+		return errors.New("url must have a form such as https://mcp.example.org/mcp")
 	}
 	if secret := s.TokenEnv != "" || len(s.HeadersEnv) > 0; secret && u.Scheme != "https" && !netaddr.IsLoopback(u.Hostname()) {
-		return errors.New("url begins with http:, and what is secret would be sent without encryption: use https:")
+		return errors.New("url with http: would send secrets without encryption: use https:")
 	}
 	for name := range s.HeadersEnv {
 		if !isHeader(name) {
-			return fmt.Errorf("headers_env: %q is no name of a header, or one that Ponder sets itself", textkit.Truncate(name, 40))
+			return fmt.Errorf("headers_env: %q is not a header name, or Ponder sets this header itself", textkit.Truncate(name, 40))
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (c *Config) MCPHeader(s MCPServer) (map[string]string, error) {
 	}
 	for name, value := range header {
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return nil, fmt.Errorf("the variable for the header %s has control characters in it: export it without", name)
+			return nil, fmt.Errorf("the variable for the header %s contains control characters: export it without them", name)
 		}
 	}
 	return header, nil
@@ -129,19 +129,19 @@ func (c *Config) MCPHeader(s MCPServer) (map[string]string, error) {
 func mcpKeys() []Key {
 	const t = "mcp.servers.*."
 	return []Key{
-		{t + "off", "leave the MCP server out: true or false", boolLiteral},
-		{t + "command", "a program that is an MCP server, and its arguments", listLiteral},
-		{t + "dir", "folder that it runs in", textLiteral},
-		{t + "env", "names of variables that it is given", variablesLiteral},
-		{t + "url", "address of an MCP server", urlLiteral},
-		{t + "token_env", "the variable that has the token for it", variableLiteral},
-		{t + "headers_env.*", "the variable that has a header for it", variableLiteral},
-		{t + "tools", "names of its tools that are used; all if none", listLiteral},
-		{t + "read_only", "its tools only look: true or false", boolLiteral},
-		{t + "reads", "names of its tools that only look", listLiteral},
-		{t + "writes", "names of its tools that may change something, though read_only is set", listLiteral},
-		{t + "owners", "whose conversations have its tools; local is the user", ownersLiteral},
-		{t + "timeout", "time that a call may take, like 30s", durationLiteral},
+		{t + "off", "ignore the MCP server: true or false", boolLiteral},
+		{t + "command", "program of an MCP server, and its arguments", listLiteral},
+		{t + "dir", "working folder", textLiteral},
+		{t + "env", "names of variables to pass to the program", variablesLiteral},
+		{t + "url", "URL of an MCP server", urlLiteral},
+		{t + "token_env", "environment variable with its token", variableLiteral},
+		{t + "headers_env.*", "environment variable with the value of a header", variableLiteral},
+		{t + "tools", "names of its tools to use; empty for all", listLiteral},
+		{t + "read_only", "all its tools only read: true or false", boolLiteral},
+		{t + "reads", "names of its tools that only read", listLiteral},
+		{t + "writes", "names of its tools that may change data, despite read_only", listLiteral},
+		{t + "owners", "owners whose conversations have its tools; local is the user", ownersLiteral},
+		{t + "timeout", "maximum time of a call, such as 30s", durationLiteral},
 	}
 }
 

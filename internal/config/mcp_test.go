@@ -20,12 +20,12 @@ func TestMCPServer(t *testing.T) {
 		{"plain with a secret", "files", MCPServer{URL: "http://mcp.lan/mcp", HeadersEnv: map[string]string{"X-Key": "KEY"}}, "use https:"},
 		{"neither", "files", MCPServer{}, "neither command nor url"},
 		{"both", "files", MCPServer{Command: []string{"a"}, URL: "https://a.example"}, "keep one"},
-		{"no program", "files", MCPServer{Command: []string{""}}, "begins with nothing"},
+		{"no program", "files", MCPServer{Command: []string{""}}, "element of command is empty"},
 		{"token for a command", "files", MCPServer{Command: []string{"a"}, TokenEnv: "TOKEN"}, "with env"},
-		{"env for an address", "files", MCPServer{URL: "https://a.example", Env: []string{"TOKEN"}}, "are for a command"},
+		{"env for an address", "files", MCPServer{URL: "https://a.example", Env: []string{"TOKEN"}}, "require command"},
 		{"long", "files", MCPServer{Command: []string{"a"}, Timeout: Duration(2 * MCPTimeout)}, "timeout is 20m"},
-		{"bad name", "My Files", MCPServer{Command: []string{"a"}}, "is no name"},
-		{"own header", "files", MCPServer{URL: "https://a.example", HeadersEnv: map[string]string{"Mcp-Session-Id": "KEY"}}, "no name of a header"},
+		{"bad name", "My Files", MCPServer{Command: []string{"a"}}, "is not a valid name"},
+		{"own header", "files", MCPServer{URL: "https://a.example", HeadersEnv: map[string]string{"Mcp-Session-Id": "KEY"}}, "not a header name"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ headers_env = { "X-Team" = "DESK_TEAM" }
 	if len(c.MCP.Servers) != 2 || c.MCP.Servers["files"].Command[0] != "npx" {
 		t.Errorf("a folder sets servers: %+v", c.MCP.Servers)
 	}
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "not mcp") {
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "ignored mcp") {
 		t.Errorf("warnings %q", c.Warnings)
 	}
 	if got := c.MCP.ServerNames(); len(got) != 1 || got[0] != "files" {

@@ -99,7 +99,7 @@ func (c *Config) Secret(variable string) (Secret, error) {
 	if v := c.env(variable); v != "" {
 		return Secret(v), nil
 	}
-	return "", fmt.Errorf("%s %w: export it, or name another variable", variable, ErrNotSet)
+	return "", fmt.Errorf("%s %w: export it, or use another variable", variable, ErrNotSet)
 }
 
 // ErrNotSet is the cause for a named variable that is unset.
@@ -121,7 +121,7 @@ func ParseHours(v string) (Hours, error) {
 		return "", err
 	}
 	if from == to {
-		return "", fmt.Errorf("%q begins when it ends: write off for never, or 00:00-24:00 for always", textkit.Truncate(v, 20))
+		return "", fmt.Errorf("%q starts and ends at the same time: use off for never, or 00:00-24:00 for always", textkit.Truncate(v, 20))
 	}
 	return h, nil
 }
@@ -141,7 +141,7 @@ func (h Hours) Ends() (from, to time.Duration) {
 	return from, to
 }
 
-var errHours = errors.New("hours are written like 22:00-07:00; off is never")
+var errHours = errors.New("use hours such as 22:00-07:00, or off for never")
 
 func (h Hours) parseEnds() (from, to time.Duration, err error) {
 	a, b, ok := strings.Cut(string(h), "-")
@@ -228,9 +228,9 @@ func (a Action) DailyLimit(otherwise int) int {
 func actionKeys() []Key {
 	return []Key{
 		{"doc", "what it does, and when to use it", textLiteral}, {"command", "a program and its arguments", listLiteral},
-		{"args", "names of texts that the model writes, such as text", listLiteral}, {"stdin", "the last of these goes to standard input: true or false", boolLiteral},
-		{"per_day", "at most so often in a day", countLiteral}, {"dir", "folder that it runs in", textLiteral},
-		{"env", "names of variables that it is given", variablesLiteral}, {"limit", "time that it may take, like 10s", durationLiteral},
+		{"args", "names of texts that the model writes, such as text", listLiteral}, {"stdin", "send the last text to standard input: true or false", boolLiteral},
+		{"per_day", "maximum uses per day", countLiteral}, {"dir", "working folder", textLiteral},
+		{"env", "names of variables to pass to the program", variablesLiteral}, {"limit", "maximum time of a run, such as 10s", durationLiteral},
 	}
 }
 
@@ -251,14 +251,14 @@ func parseList(v string, read func(string) (string, error)) (string, error) {
 		all = append(all, literal)
 	}
 	if len(all) > maxParts {
-		return "", fmt.Errorf("has %d parts, and may have %d", len(all), maxParts)
+		return "", fmt.Errorf("has %d elements; the maximum is %d", len(all), maxParts)
 	}
 	return "[" + strings.Join(all, ", ") + "]", nil
 }
 
 func addressLiteral(v string) (string, error) {
 	if a, err := mail.ParseAddress(v); err != nil || len(v) > maxHost || strings.ContainsAny(a.Address, "\r\n") {
-		return "", fmt.Errorf("%q is no address such as anna@example.org", textkit.Truncate(v, 40))
+		return "", fmt.Errorf("%q is not an address such as anna@example.org", textkit.Truncate(v, 40))
 	}
 	return quoteTOML(v), nil
 }
@@ -279,7 +279,7 @@ func hostPort(v string) (string, error) {
 	name, port, ported := strings.Cut(v, ":")
 	n, err := strconv.Atoi(port)
 	if name == "" || len(v) > maxHost || strings.ContainsAny(v, " /@?#\\\"") || ported && (err != nil || n < 1 || n > 65535) {
-		return "", fmt.Errorf("%q is no server such as imap.example.org or imap.example.org:993", textkit.Truncate(v, 40))
+		return "", fmt.Errorf("%q is not a server such as imap.example.org or imap.example.org:993", textkit.Truncate(v, 40))
 	}
 	return quoteTOML(v), nil
 }

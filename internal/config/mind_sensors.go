@@ -103,23 +103,23 @@ type Email struct {
 
 func mindKeys() []Key {
 	keys := []Key{
-		{"mind.every", "time between ticks of the subconscious, like 5m", intervalLiteral},
-		{"mind.cooldown", "time between escalations, like 15m", durationLiteral},
-		{"mind.tokens_per_day", "tokens that the subconscious may use in a day", countLiteral},
-		{"mind.cost_per_day", "US dollars that the subconscious may cost in a day", dollarsLiteral},
-		{"mind.quiet", "hours in which nobody is told anything, like 22:00-07:00; off is never", hoursLiteral},
-		{"mind.night", "hours in which it rests, like 00:00-06:00; off is never", hoursLiteral},
-		{"mind.feed", "tell conversations and sessions what is on its mind: true or false", boolLiteral},
-		{"mind.roles", "folder with roles as Markdown", textLiteral},
-		{"mind.web", "roles may have a few words looked up in the web: true or false", boolLiteral},
-		{"mind.models.*", "the model of a role, such as watcher, or of escalation", chainLiteral},
-		{"mind.notify.desktop", "tell by a notification of the desktop: true or false", boolLiteral},
+		{"mind.every", "time between ticks of the subconscious, such as 5m", intervalLiteral},
+		{"mind.cooldown", "time between escalations, such as 15m", durationLiteral},
+		{"mind.tokens_per_day", "maximum tokens of the subconscious per day", countLiteral},
+		{"mind.cost_per_day", "maximum cost of the subconscious per day in US dollars", dollarsLiteral},
+		{"mind.quiet", "hours without messages, such as 22:00-07:00; off for none", hoursLiteral},
+		{"mind.night", "hours without ticks, such as 00:00-06:00; off for none", hoursLiteral},
+		{"mind.feed", "send entries to conversations and sessions: true or false", boolLiteral},
+		{"mind.roles", "folder of role files in Markdown", textLiteral},
+		{"mind.web", "allow roles to search the web: true or false", boolLiteral},
+		{"mind.models.*", "model of a role such as watcher, or of escalation", chainLiteral},
+		{"mind.notify.desktop", "show desktop notifications: true or false", boolLiteral},
 	}
 	for _, t := range mindTables() {
 		for _, k := range t.keys {
 			keys = append(keys, Key{t.table + "." + k.Name, k.Doc, k.literal})
 		}
-		keys = append(keys, Key{t.table + ".off", "leave it out: true or false", boolLiteral})
+		keys = append(keys, Key{t.table + ".off", "ignore it: true or false", boolLiteral})
 	}
 	return keys
 }
@@ -130,34 +130,34 @@ type keyTable struct {
 }
 
 func mindTables() []keyTable {
-	trusted := Key{"trusted", "no stranger writes of it: true or false", boolLiteral}
-	user, password := Key{"user", "who asks", textLiteral}, Key{"password_env", "the variable that has the password", variableLiteral}
+	trusted := Key{"trusted", "no strangers write to it: true or false", boolLiteral}
+	user, password := Key{"user", "user name", textLiteral}, Key{"password_env", "environment variable with the password", variableLiteral}
 	return []keyTable{
 		{"mind.sensors.mail.*", []Key{
 			{"maildir", "folder with mail", textLiteral}, {"server", "IMAP server", hostPort}, user, password,
 			{"folders", "folders of the mailbox", listLiteral},
-			{"starttls", "encrypt after the greeting: true or false", boolLiteral},
-			{"plain", "do not encrypt, on this machine: true or false", boolLiteral},
+			{"starttls", "use STARTTLS: true or false", boolLiteral},
+			{"plain", "connect without encryption, only on this machine: true or false", boolLiteral},
 			{"addresses", "the user's own addresses", addressesLiteral},
-			{"important", "addresses or domains (@example.org) whose mail matters", listLiteral},
+			{"important", "addresses or domains (@example.org) with important mail", listLiteral},
 		}},
 		{"mind.sensors.calendar.*", []Key{
-			{"file", "ICS file", textLiteral}, {"url", "address of an ICS file", calendarLink}, {"caldav", "address of a CalDAV server", urlLiteral}, user, password,
-			{"ahead", "how far it looks ahead, like 72h", durationLiteral},
+			{"file", "ICS file", textLiteral}, {"url", "URL of an ICS file", calendarLink}, {"caldav", "URL of a CalDAV server", urlLiteral}, user, password,
+			{"ahead", "how far ahead to read, such as 72h", durationLiteral},
 		}},
-		{"mind.sensors.files.*", []Key{{"paths", "folders to look at", listLiteral}, {"ignore", "patterns of names to leave out, such as *.tmp", listLiteral}, trusted}},
-		{"mind.sensors.feed.*", []Key{{"url", "address of an RSS or Atom feed", urlLiteral}, {"every", "time between two looks, like 15m", durationLiteral}, trusted}},
-		{"mind.sensors.git.*", []Key{{"path", "folder of a repository", textLiteral}, trusted}},
+		{"mind.sensors.files.*", []Key{{"paths", "folders to watch", listLiteral}, {"ignore", "patterns of names to ignore, such as *.tmp", listLiteral}, trusted}},
+		{"mind.sensors.feed.*", []Key{{"url", "URL of an RSS or Atom feed", urlLiteral}, {"every", "time between two reads, such as 15m", durationLiteral}, trusted}},
+		{"mind.sensors.git.*", []Key{{"path", "folder of a Git repository", textLiteral}, trusted}},
 		{"mind.sensors.command.*", []Key{
-			{"command", "a program and its arguments", listLiteral}, {"every", "time between two runs, like 15m", durationLiteral}, {"dir", "folder that it runs in", textLiteral},
-			{"env", "names of variables that it is given", variablesLiteral}, {"limit", "time that it may take, like 10s", durationLiteral}, trusted,
+			{"command", "a program and its arguments", listLiteral}, {"every", "time between two runs, such as 15m", durationLiteral}, {"dir", "working folder", textLiteral},
+			{"env", "names of variables to pass to the program", variablesLiteral}, {"limit", "maximum time of a run, such as 10s", durationLiteral}, trusted,
 		}},
-		{"mind.sensors.system", []Key{{"mounts", "folders whose disks are watched", listLiteral}}},
+		{"mind.sensors.system", []Key{{"mounts", "folders on the disks to watch", listLiteral}}},
 		{"mind.sensors.own", nil},
 		{"mind.actions.*", actionKeys()},
-		{"mind.notify.webhook.*", []Key{{"url", "where to send it", urlLiteral}, {"secret_env", "the variable that has the secret", variableLiteral}}},
+		{"mind.notify.webhook.*", []Key{{"url", "URL of the receiver", urlLiteral}, {"secret_env", "environment variable with the secret", variableLiteral}}},
 		{"mind.notify.email.*", []Key{
-			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOfLiteral("tls", "starttls", "none")}, {"plain", "do not encrypt, on this machine: true or false", boolLiteral}, user, password, {"from", "address of the sender", addressLiteral}, {"to", "addresses to write to", addressesLiteral},
+			{"server", "SMTP server, with a port", hostPort}, {"security", "tls, starttls or none", oneOfLiteral("tls", "starttls", "none")}, {"plain", "connect without encryption, only on this machine: true or false", boolLiteral}, user, password, {"from", "address of the sender", addressLiteral}, {"to", "addresses to write to", addressesLiteral},
 		}},
 	}
 }
@@ -165,7 +165,7 @@ func mindTables() []keyTable {
 func intervalLiteral(v string) (string, error) {
 	d, err := ParseDuration(v)
 	if err == nil && (d < minEvery || d > maxEvery) {
-		err = fmt.Errorf("%s is not from %s to %s", Duration(d), Duration(minEvery), Duration(maxEvery))
+		err = fmt.Errorf("%s must be from %s to %s", Duration(d), Duration(minEvery), Duration(maxEvery))
 	}
 	return quoteTOML(Duration(d).String()), err
 }

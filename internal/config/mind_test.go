@@ -90,16 +90,16 @@ func TestMind(t *testing.T) {
 
 func TestMindRefuses(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"too often", "[mind]\nevery = '1ms'", ":2: mind.every: 1ms is not from 1s to 24h"},
-		{"hours", "[mind]\nquiet = 'at night'", "hours are written like 22:00-07:00"},
-		{"no hours", "[mind]\n\nnight = '07:00-07:00'", "begins when it ends"},
-		{"password", "[mind.sensors.mail.work]\npassword_env = 'my secret!'", ":2: mind.sensors.mail.work.password_env: must be the name of a variable"},
-		{"user in URL", "[mind.sensors.calendar.x]\ncaldav = 'https://anna:pw@dav.example.org/'", "must not have a password in it"},
-		{"server", "[mind.sensors.mail.x]\nserver = 'imap://example.org'", "is no server"},
-		{"port", "[mind.notify.email.x]\nserver = 'smtp.example.org:70000'", "is no server"},
-		{"address", "[mind.notify.email.x]\nto = ['anna']", "is no address"},
-		{"security", "[mind.notify.email.x]\nsecurity = 'some'", "is none of tls, starttls, none"},
-		{"model", "[mind.models]\nwatcher = 'llama'", "is not the name of a model"},
+		{"too often", "[mind]\nevery = '1ms'", ":2: mind.every: 1ms must be from 1s to 24h"},
+		{"hours", "[mind]\nquiet = 'at night'", "use hours such as 22:00-07:00"},
+		{"no hours", "[mind]\n\nnight = '07:00-07:00'", "starts and ends at the same time"},
+		{"password", "[mind.sensors.mail.work]\npassword_env = 'my secret!'", ":2: mind.sensors.mail.work.password_env: must be the name of an environment variable"},
+		{"user in URL", "[mind.sensors.calendar.x]\ncaldav = 'https://anna:pw@dav.example.org/'", "must not contain a password"},
+		{"server", "[mind.sensors.mail.x]\nserver = 'imap://example.org'", "is not a server"},
+		{"port", "[mind.notify.email.x]\nserver = 'smtp.example.org:70000'", "is not a server"},
+		{"address", "[mind.notify.email.x]\nto = ['anna']", "is not an address"},
+		{"security", "[mind.notify.email.x]\nsecurity = 'some'", "is unknown; use one of tls, starttls, none"},
+		{"model", "[mind.models]\nwatcher = 'llama'", "is not a model name"},
 		{"type", "[mind]\ntokens_per_day = 'many'", "mind.tokens_per_day"},
 	}
 	for _, tt := range tests {
@@ -151,12 +151,13 @@ command = ["rm", "-rf", "/"]
 	}
 	var got []string
 	for _, w := range c.Warnings {
-		w, _, _ = strings.Cut(w, ": set it in")
+		w, _, _ = strings.Cut(w, "; set it in")
 		got = append(got, w)
 	}
-	wantWarnings := []string{"./ponder.toml:4: a folder may set models, budgets and prompts, not mind.every",
-		"./ponder.toml:7: a folder may set models, budgets and prompts, not mind.sensors", "./ponder.toml:9: a folder may set models, budgets and prompts, not mind.notify",
-		"./ponder.toml:11: a folder may set models, budgets and prompts, not mind.actions"}
+	const note = ": a folder's file may set only models, budgets and prompts"
+	wantWarnings := []string{"./ponder.toml:4: ignored mind.every" + note,
+		"./ponder.toml:7: ignored mind.sensors" + note, "./ponder.toml:9: ignored mind.notify" + note,
+		"./ponder.toml:11: ignored mind.actions" + note}
 	if d := cmp.Diff(wantWarnings, got); d != "" {
 		t.Error(d)
 	}

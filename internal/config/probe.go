@@ -70,11 +70,11 @@ func (r Refusal) Error() string {
 func (r Refusal) explainFor(p Provider) error {
 	switch {
 	case r != http.StatusUnauthorized && r != http.StatusForbidden:
-		return fmt.Errorf("the server at %s says %w: is it an Ollama?", p.BaseURL, r)
+		return fmt.Errorf("the server at %s returned %w: check that it is Ollama", p.BaseURL, r)
 	case p.Key == "":
-		return fmt.Errorf("the Ollama at %s wants a key (%w): set %s", p.BaseURL, r, p.KeyEnv)
+		return fmt.Errorf("Ollama at %s requires a key (%w): set %s", p.BaseURL, r, p.KeyEnv)
 	}
-	return fmt.Errorf("the Ollama at %s rejects the key (%w): set another as %s", p.BaseURL, r, p.KeyEnv)
+	return fmt.Errorf("Ollama at %s rejects the key (%w): correct %s", p.BaseURL, r, p.KeyEnv)
 }
 
 // addressSetting returns the setting of a provider's address, or "".
@@ -134,7 +134,7 @@ func assignServed(ctx context.Context, client *http.Client, p Provider, usual ma
 func fetchJSON(ctx context.Context, client *http.Client, address string, key Secret, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return fmt.Errorf("ask what models there are: %w", err)
+		return fmt.Errorf("list models: %w", err)
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+string(key))
@@ -143,14 +143,14 @@ func fetchJSON(ctx context.Context, client *http.Client, address string, key Sec
 	asks.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // keep the key on this server
 	resp, err := asks.Do(req)
 	if err != nil {
-		return fmt.Errorf("ask what models there are: %w", err)
+		return fmt.Errorf("list models: %w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask what models there are: %w", Refusal(resp.StatusCode))
+		return fmt.Errorf("list models: %w", Refusal(resp.StatusCode))
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxList)).Decode(into); err != nil {
-		return fmt.Errorf("ask what models there are: %w", err)
+		return fmt.Errorf("list models: %w", err)
 	}
 	return nil
 }

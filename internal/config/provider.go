@@ -22,7 +22,7 @@ var ErrNoKey = errors.New("no key")
 var ErrUnknownProvider = errors.New("unknown provider")
 
 // ErrInvalidSetting is the cause for an invalid description.
-var ErrInvalidSetting = errors.New("wrong setting")
+var ErrInvalidSetting = errors.New("invalid setting")
 
 // A settingError error is ErrWrong with a message.
 type settingError struct{ error }
@@ -97,7 +97,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 		p, known = overrideProvider(p, own), true
 	}
 	if !known {
-		return Provider{}, fmt.Errorf("%w %q: there are %s; for another, add [providers.%s] to %s",
+		return Provider{}, fmt.Errorf("%w %q: use %s, or add [providers.%s] to %s",
 			ErrUnknownProvider, textkit.Truncate(name, 40), strings.Join(c.ProviderNames(), ", "), textkit.Truncate(name, 40), c.File)
 	}
 	p.Name = name
@@ -123,7 +123,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))
 	}
 	if strings.IndexFunc(string(p.Key), unicode.IsControl) >= 0 {
-		return Provider{}, fmt.Errorf("%s: %w: %s has a line break in it, or another character that no key has", name, ErrNoKey, p.KeyEnv)
+		return Provider{}, fmt.Errorf("%s: %w: %s contains a line break or another invalid character", name, ErrNoKey, p.KeyEnv)
 	}
 	mustHave := c.Providers[name].KeyEnv != "" || p.BaseURL == m.BaseURL && !m.local // a private server may need no key
 	if p.Key == "" && p.KeyEnv != "" && mustHave {

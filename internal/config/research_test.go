@@ -34,7 +34,7 @@ func TestSetResearch(t *testing.T) {
 		{"research.maxItemsPerSource", "41", "not a whole number from 1 to 40"},
 		{"research.minConfidenceThreshold", "1", "minConfidenceThreshold = 1.0"},
 		{"research.minConfidenceThreshold", "NaN", "not a number from 0 to 1"},
-		{"research.synthesisStrategy", "maybe", "none of auto, force, never"},
+		{"research.synthesisStrategy", "maybe", "use one of auto, force, never"},
 		{"research.enableCaching", "off", "enableCaching = false"},
 	} {
 		k, ok := findKey(tt.name)

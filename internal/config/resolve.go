@@ -136,11 +136,11 @@ func (c *Config) detectModels(ctx context.Context, client *http.Client, all Choi
 	case missed != nil:
 		return missed
 	case err == nil:
-		return fmt.Errorf("the Ollama at %s has no model that thinks: get one with `ollama pull llama3.1`", base)
+		return fmt.Errorf("Ollama at %s has no model for text: run `ollama pull llama3.1`", base)
 	case base == "" || errors.As(err, &refused):
 		return err
 	case given != "":
-		return fmt.Errorf("no Ollama answers at %s: start it there with `ollama serve`, or correct %s", base, given)
+		return fmt.Errorf("no answer from Ollama at %s: run `ollama serve` there, or correct %s", base, given)
 	}
 	return nil
 }

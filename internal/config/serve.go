@@ -72,16 +72,16 @@ const hashPrefix = "sha256:"
 func (t Token) Digest(env func(string) string) (sum [sha256.Size]byte, err error) {
 	switch {
 	case t.Env != "" && t.Hash != "":
-		return sum, errors.New("has token_env and hash: keep one of them")
+		return sum, errors.New("has both token_env and hash: keep one")
 	case t.Hash != "":
 		b, err := hex.DecodeString(strings.TrimPrefix(t.Hash, hashPrefix))
 		if err != nil || len(b) != len(sum) {
-			return sum, errors.New("hash is not sha256: and 64 hexadecimal digits")
+			return sum, errors.New("hash must be sha256: and 64 hexadecimal digits")
 		}
 		copy(sum[:], b)
 		return sum, nil
 	case t.Env == "":
-		return sum, errors.New("has no token: name the variable that has it with token_env, or give its hash")
+		return sum, errors.New("has no token: set token_env to the variable with the token, or set hash")
 	}
 	secret := strings.TrimSpace(env(t.Env))
 	if secret == "" {
@@ -104,26 +104,26 @@ func (c *Config) Digest(name string) ([sha256.Size]byte, error) {
 func serveKeys() []Key {
 	const t = "serve.tokens.*."
 	return []Key{
-		{"serve.listen", "address that ponder serve listens on, such as 127.0.0.1:8744", listenLiteral},
-		{"serve.hosts", "names that the server is reached by, such as ponder.lan", hostsLiteral},
-		{"serve.origins", "pages that may ask the server, such as https://desk.example", originsLiteral},
-		{"serve.mind", "keep the subconscious going inside of ponder serve: true or false", boolLiteral},
-		{"serve.aliases.*", "what a name of a model stands for that clients use: ponder/chat, ponder/research, ponder/session or provider/model", aliasLiteral},
-		{"serve.keep_exchanges", "how long single requests of other programs are kept, like 24h; 0 keeps none", lifetimeLiteral},
-		{t + "token_env", "the variable that has the token", variableLiteral},
+		{"serve.listen", "address of ponder serve, such as 127.0.0.1:8744", listenLiteral},
+		{"serve.hosts", "host names of the server, such as ponder.lan", hostsLiteral},
+		{"serve.origins", "origins of pages that may use the server, such as https://desk.example", originsLiteral},
+		{"serve.mind", "run the subconscious in ponder serve: true or false", boolLiteral},
+		{"serve.aliases.*", "target of a model name of clients: ponder/chat, ponder/research, ponder/session or provider/model", aliasLiteral},
+		{"serve.keep_exchanges", "retention of single requests of other programs, such as 24h; 0 for none", lifetimeLiteral},
+		{t + "token_env", "environment variable with the token", variableLiteral},
 		{t + "hash", "sha256: and the SHA-256 of the token in hex, instead of token_env", digestLiteral},
-		{t + "owner", "whose threads and memories it is for", ownerLiteral},
-		{t + "scopes", "what it is for: read, think, admin", scopesLiteral},
-		{t + "requests_per_minute", "requests in a minute at most", countLiteral},
-		{t + "sessions_per_day", "sessions and researches that it may begin in a day", countLiteral},
-		{t + "cost_per_day", "US dollars that what it begins may cost in a day", dollarsLiteral},
+		{t + "owner", "owner of the threads and memories", ownerLiteral},
+		{t + "scopes", "scopes: read, think, admin", scopesLiteral},
+		{t + "requests_per_minute", "maximum requests per minute", countLiteral},
+		{t + "sessions_per_day", "maximum sessions and research started per day", countLiteral},
+		{t + "cost_per_day", "maximum cost per day in US dollars", dollarsLiteral},
 	}
 }
 
 func listenLiteral(v string) (string, error) {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil || port == "" || len(host) > maxHost {
-		return "", fmt.Errorf("%q is no address to listen on, such as 127.0.0.1:8744", textkit.Truncate(v, 40))
+		return "", fmt.Errorf("%q is not a listen address, such as 127.0.0.1:8744", textkit.Truncate(v, 40))
 	}
 	return quoteTOML(v), nil
 }
@@ -136,7 +136,7 @@ func originsLiteral(v string) (string, error) {
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
-			return "", fmt.Errorf("%q is no origin such as https://desk.example", textkit.Truncate(text, 40))
+			return "", fmt.Errorf("%q is not an origin such as https://desk.example", textkit.Truncate(text, 40))
 		}
 		list = append(list, quoteTOML(u.Scheme+"://"+u.Host))
 	}
@@ -150,7 +150,7 @@ const maxAlias = 200
 func aliasLiteral(v string) (string, error) {
 	v = strings.TrimSpace(v)
 	if provider, model, ok := strings.Cut(v, "/"); !ok || provider == "" || model == "" || len(v) > maxAlias || strings.ContainsFunc(v, unicode.IsSpace) {
-		return "", fmt.Errorf("%q is no model: write ponder/chat, ponder/research, ponder/session, or provider/model", textkit.Truncate(v, 40))
+		return "", fmt.Errorf("%q is not a model: use ponder/chat, ponder/research, ponder/session, or provider/model", textkit.Truncate(v, 40))
 	}
 	return quoteTOML(v), nil
 }
@@ -178,7 +178,7 @@ func (k Lifetime) MarshalText() ([]byte, error) {
 func lifetimeLiteral(v string) (string, error) {
 	var k Lifetime
 	if err := k.UnmarshalText([]byte(v)); err != nil {
-		return "", fmt.Errorf("%w, or 0 to keep none", err)
+		return "", fmt.Errorf("%w, or 0 for none", err)
 	}
 	text, err := k.MarshalText()
 	return quoteTOML(string(text)), err
@@ -198,7 +198,7 @@ func scopesLiteral(v string) (string, error) {
 			continue
 		}
 		if !slices.Contains(Scopes(), word) {
-			return "", fmt.Errorf("%q is none of %s", textkit.Truncate(word, 20), strings.Join(Scopes(), ", "))
+			return "", fmt.Errorf("%q is unknown; use one of %s", textkit.Truncate(word, 20), strings.Join(Scopes(), ", "))
 		}
 		list = append(list, quoteTOML(word))
 	}
@@ -213,7 +213,7 @@ func ownerLiteral(v string) (string, error) {
 		return !strings.ContainsRune("-_.@", r) && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	})
 	if !ok {
-		return "", fmt.Errorf("%q is no owner: letters, digits and -_.@, at most %d", textkit.Truncate(v, 20), maxOwner)
+		return "", fmt.Errorf("%q is not an owner: use letters, digits and -_.@, at most %d", textkit.Truncate(v, 20), maxOwner)
 	}
 	return quoteTOML(v), nil
 }

@@ -42,7 +42,7 @@ func switchLiteral(v string) (string, error) {
 	}
 	literal, err := boolLiteral(v)
 	if err != nil {
-		return "", fmt.Errorf("%q is none of true, false, auto", textkit.Truncate(v, 20))
+		return "", fmt.Errorf("%q is unknown; use true, false or auto", textkit.Truncate(v, 20))
 	}
 	return literal, nil
 }
@@ -74,13 +74,13 @@ func (p *Patterns) UnmarshalTOML(v any) error {
 		list = []any{v}
 	}
 	if len(list) > redact.MaxPatterns {
-		return fmt.Errorf("%d patterns, of at most %d", len(list), redact.MaxPatterns)
+		return fmt.Errorf("%d patterns; the maximum is %d", len(list), redact.MaxPatterns)
 	}
 	*p = nil
 	for _, v := range list {
 		text, ok := v.(string)
 		if !ok {
-			return fmt.Errorf("%v is not a pattern", v)
+			return fmt.Errorf("%v is not a regular expression", v)
 		}
 		if err := redact.Check(text); err != nil {
 			return err
@@ -102,7 +102,7 @@ func patternsLiteral(v string) (string, error) {
 		list = append(list, quoteTOML(p))
 	}
 	if len(list) > redact.MaxPatterns {
-		return "", fmt.Errorf("%d patterns, of at most %d", len(list), redact.MaxPatterns)
+		return "", fmt.Errorf("%d patterns; the maximum is %d", len(list), redact.MaxPatterns)
 	}
 	return "[" + strings.Join(list, ", ") + "]", nil
 }
@@ -135,7 +135,7 @@ func templatesLiteral(v string) (string, error) {
 			continue
 		}
 		if len(name) > maxTemplate || strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
-			return "", errors.New("the name of a template has small letters, digits and hyphens, such as code-analysis")
+			return "", errors.New("a template name has lower-case letters, digits and hyphens, such as code-analysis")
 		}
 		list = append(list, quoteTOML(name))
 	}
@@ -230,7 +230,7 @@ func Strategies() []string { return []string{"auto", "force", "never"} }
 func Strategy(v string) (string, error) {
 	v = strings.ToLower(strings.TrimSpace(v))
 	if !slices.Contains(Strategies(), v) {
-		return "", fmt.Errorf("%q is none of %s", textkit.Truncate(v, 20), strings.Join(Strategies(), ", "))
+		return "", fmt.Errorf("%q is unknown; use one of %s", textkit.Truncate(v, 20), strings.Join(Strategies(), ", "))
 	}
 	return v, nil
 }
@@ -265,13 +265,13 @@ func countUpTo(limit int) func(string) (string, error) {
 
 func researchKeys() []Key {
 	return []Key{
-		{"research.maxRounds", "rounds of looking, in research, at most", countUpTo(MaxRounds)},
-		{"research.maxItemsPerSource", "passages that a search may bring", countUpTo(MaxItems)},
-		{"research.maxParallelQueries", "searches of the memory, and of the web, that go on at a time", countUpTo(MaxQueries)},
-		{"research.forceWebSearch", "search the web though it seems needless: true or false", boolLiteral},
-		{"research.enableCaching", "use what searches found a while ago: true or false", boolLiteral},
-		{"research.minConfidenceThreshold", "the least score of a passage, from 0 to 1", shareLiteral},
-		{"research.synthesisStrategy", "auto, force (a model answers though nothing was found) or never (quotes are the answer)", oneOfLiteral(Strategies()...)},
-		{"research.for", "time for research, like 3m", durationLiteral},
+		{"research.maxRounds", "maximum search rounds of research", countUpTo(MaxRounds)},
+		{"research.maxItemsPerSource", "maximum passages per search", countUpTo(MaxItems)},
+		{"research.maxParallelQueries", "maximum concurrent searches of the memory, and of the web", countUpTo(MaxQueries)},
+		{"research.forceWebSearch", "search the web even if it seems unnecessary: true or false", boolLiteral},
+		{"research.enableCaching", "use cached search results: true or false", boolLiteral},
+		{"research.minConfidenceThreshold", "minimum score of a passage, from 0 to 1", shareLiteral},
+		{"research.synthesisStrategy", "auto, force (a model answers even without findings) or never (quotes are the answer)", oneOfLiteral(Strategies()...)},
+		{"research.for", "duration of research, such as 3m", durationLiteral},
 	}
 }

@@ -68,12 +68,12 @@ func TestSetThinking(t *testing.T) {
 
 func TestThinkingRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"enable_thinking = 'sure'\n", `:1: enable_thinking: "sure" is none of true, false, auto`},
-		{"enable_thinking = 2\n", `:1: enable_thinking: "2" is none of true, false, auto`},
-		{"[thinking]\nretention = 'a while'\n", `:2: thinking.retention: "a while" is invalid; use keep, discard, or days such as 30d`},
+		{"enable_thinking = 'sure'\n", `:1: enable_thinking: "sure" is unknown; use true, false or auto`},
+		{"enable_thinking = 2\n", `:1: enable_thinking: "2" is unknown; use true, false or auto`},
+		{"[thinking]\nretention = 'a while'\n", `:2: thinking.retention: "a while" is none of keep, discard, and a number of days such as 30d`},
 		{"[thinking]\nredact = ['ok', '(']\n", `:2: thinking.redact: pattern "(": missing closing )`},
-		{"[thinking]\nredact = 'x*'\n", `:2: thinking.redact: pattern "x*": matches the empty text`},
-		{"[thinking]\ntemplates = ['../x']\n", `:2: thinking.templates: the name of a template has small letters`},
+		{"[thinking]\nredact = 'x*'\n", `:2: thinking.redact: pattern "x*": it matches where nothing is`},
+		{"[thinking]\ntemplates = ['../x']\n", `:2: thinking.templates: a template name has lower-case letters`},
 		{"[thinking]\nper_turn = -1\n", `:2: thinking.per_turn: "-1" is not a whole number`},
 	} {
 		if _, err := Load(writeConfigs(t, tt.text, "", nil)); err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
@@ -94,7 +94,7 @@ func TestProjectMayNotSetThinking(t *testing.T) {
 	if d := cmp.Diff(Thinking{Retention: "discard", Redact: Patterns{"x"}}, c.Thinking); d != "" || c.EnableThinking != "" {
 		t.Errorf("a folder has set enable_thinking %s, thinking %s", c.EnableThinking, d)
 	}
-	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[1], "./ponder.toml:2: a folder may set models, budgets and prompts, not thinking") {
+	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[1], "./ponder.toml:2: ignored thinking") {
 		t.Errorf("warnings %q", c.Warnings)
 	}
 }

@@ -68,7 +68,7 @@ func Examine(ctx context.Context, a *app.App, o Options) ([]Finding, error) {
 
 func configFinding(cfg *config.Config) Finding {
 	if _, err := os.Stat(cfg.File); err != nil {
-		return Finding{"settings", OK, "no file yet; `ponder settings KEY VALUE` makes " + cfg.File}
+		return Finding{"settings", OK, "no file yet; `ponder settings KEY VALUE` creates " + cfg.File}
 	}
 	if n := len(cfg.Warnings); n > 0 {
 		return Finding{"settings", Missing, fmt.Sprintf("%s, %s", cfg.File, textkit.Count(n, "warning", "warnings"))}
@@ -89,7 +89,7 @@ func (e *examiner) databaseFindings(ctx context.Context) []Finding {
 	free, known := server.FreeSpace(dir)
 	switch {
 	case known && free < lowDiskBytes:
-		found = append(found, Finding{"disk", Broken, fmt.Sprintf("only %s free at %s: free some space, or name another place with --db", textkit.Bytes(free), dir)})
+		found = append(found, Finding{"disk", Broken, fmt.Sprintf("only %s free at %s: free disk space, or use another file with --db", textkit.Bytes(free), dir)})
 	case known:
 		found = append(found, Finding{"disk", OK, fmt.Sprintf("%s free at %s", textkit.Bytes(free), dir)})
 	}
@@ -105,11 +105,11 @@ func (e *examiner) databaseFinding(ctx context.Context, file string) Finding {
 		dir := existingFolder(filepath.Dir(file))
 		probe, err := os.CreateTemp(dir, ".ponder-*")
 		if err != nil {
-			return Finding{"database", Broken, fmt.Sprintf("%s cannot be made: %v: name another with --db", file, err)}
+			return Finding{"database", Broken, fmt.Sprintf("cannot create %s: %v; use another file with --db", file, err)}
 		}
 		probe.Close()
 		os.Remove(probe.Name())
-		return Finding{"database", OK, file + ", not there yet"}
+		return Finding{"database", OK, file + ", not created yet"}
 	}
 	if err != nil {
 		return Finding{"database", Broken, err.Error()}
@@ -128,9 +128,9 @@ func (e *examiner) databaseFinding(ctx context.Context, file string) Finding {
 	defer cancel()
 	switch err := store.Check(within); {
 	case within.Err() != nil && ctx.Err() == nil:
-		what += fmt.Sprintf("; whether it is whole was not found out in %s", databaseCheckTime)
+		what += fmt.Sprintf("; the check did not finish in %s", databaseCheckTime)
 	case err != nil:
-		return Finding{"database", Broken, fmt.Sprintf("%s: %v: restore a backup of it", file, err)}
+		return Finding{"database", Broken, fmt.Sprintf("%s: %v; restore a backup", file, err)}
 	}
 	return Finding{"database", OK, what}
 }
@@ -154,7 +154,7 @@ const maxUnread = 5
 
 func (e *examiner) docsFinding(ctx context.Context) Finding {
 	if len(e.Docs) == 0 {
-		return Finding{"documents", OK, "Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code can be read; --docs here tries a path"}
+		return Finding{"documents", OK, "readable: Markdown, text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, mail and source code; check a path with --docs"}
 	}
 	_, listing, err := app.FindDocs(ctx, "docs", e.Docs, document.Options{})
 	if err != nil {
@@ -162,19 +162,19 @@ func (e *examiner) docsFinding(ctx context.Context) Finding {
 	}
 	trial := app.CheckDocuments(ctx, listing, len(listing.Files))
 	tried, unread := trial.Read+len(trial.Unread), trial.Unread
-	says := fmt.Sprintf("%s to read, %s", textkit.Count(len(listing.Files), "file", "files"), textkit.Bytes(listing.Bytes()))
+	says := fmt.Sprintf("%s found, %s", textkit.Count(len(listing.Files), "file", "files"), textkit.Bytes(listing.Bytes()))
 	if tried < len(listing.Files) {
-		says += fmt.Sprintf("; tried, in %s: %s of them", app.CheckTime, textkit.Number(tried))
+		says += fmt.Sprintf("; checked in %s: %s of them", app.CheckTime, textkit.Number(tried))
 	}
 	if n := len(listing.Skipped); n > 0 {
-		says += fmt.Sprintf("; %d left out%s", n, app.Skipped(listing.Skipped))
+		says += fmt.Sprintf("; %d ignored%s", n, app.Skipped(listing.Skipped))
 	}
 	if len(unread) == 0 {
 		return Finding{"documents", OK, says}
 	}
-	state, how := Missing, fmt.Sprintf("%s of them cannot be read", textkit.Number(len(unread)))
+	state, how := Missing, fmt.Sprintf("%s of them are unreadable", textkit.Number(len(unread)))
 	if len(unread) == len(listing.Files) {
-		state, how = Broken, "none of them can be read"
+		state, how = Broken, "all of them are unreadable"
 	}
 	var why []string
 	for _, u := range unread[:min(len(unread), maxUnread)] {
@@ -199,7 +199,7 @@ func (e *examiner) modelFindings(ctx context.Context) ([]Finding, error) {
 		if l.Missed != nil {
 			todo = l.Missed.Error()
 		}
-		return append(found, Finding{"models", Missing, "none: Ponder quotes documents (--docs), and cannot think for itself; " + todo}), nil
+		return append(found, Finding{"models", Missing, "none: without a model, Ponder only quotes documents (--docs); " + todo}), nil
 	}
 	answers := make(map[string]func() error)
 	for _, c := range l.Choices {
@@ -231,7 +231,7 @@ func roleFinding(l *app.ModelSet, c config.Choice, answers map[string]func() err
 			name += " (" + c.From + ")"
 		}
 		if err := answers[full](); err != nil {
-			says = append(says, fmt.Sprintf("%s will not answer: %v", name, err))
+			says = append(says, fmt.Sprintf("%s is not available: %v", name, err))
 			continue
 		}
 		state = OK
@@ -252,7 +252,7 @@ func (e *examiner) keyFinding() Finding {
 		}
 	}
 	if len(set) == 0 {
-		return Finding{"keys", Missing, "none is set in the environment"}
+		return Finding{"keys", Missing, "no API key is set in the environment"}
 	}
 	return Finding{"keys", OK, strings.Join(set, ", ")}
 }
@@ -264,11 +264,11 @@ func (e *examiner) ollamaFinding(ctx context.Context, needed bool) Finding {
 	case base == "" || errors.As(err, &refused):
 		return Finding{"ollama", Missing, err.Error()}
 	case err != nil && (needed || os.Getenv("OLLAMA_HOST") != ""):
-		return Finding{"ollama", Missing, fmt.Sprintf("no answer at %s: start it with `ollama serve`, or get it from https://ollama.com", base)}
+		return Finding{"ollama", Missing, fmt.Sprintf("no answer at %s: run `ollama serve`, or install it from https://ollama.com", base)}
 	case err != nil:
 		return Finding{"ollama", Missing, fmt.Sprintf("no answer at %s", base)}
 	case len(installed) == 0:
-		return Finding{"ollama", Missing, fmt.Sprintf("runs at %s and has no models: `ollama pull llama3.1`", base)}
+		return Finding{"ollama", Missing, fmt.Sprintf("runs at %s without models: run `ollama pull llama3.1`", base)}
 	}
 	return Finding{"ollama", OK, fmt.Sprintf("runs at %s with %s", base, textkit.Count(len(installed), "model", "models"))}
 }
@@ -300,9 +300,9 @@ func (e *examiner) memoryFinding(ctx context.Context) Finding {
 	if wanted := l.Choices.ForRole(ponder.Embed).Models; l.Config.Models.Embed != nil && len(wanted) > 0 {
 		name, _, _ := strings.Cut(wanted[0], "/")
 		_, err := l.Provider(name)
-		return Finding{"memory", Broken, fmt.Sprintf("searched by words only: %s: %v", wanted[0], err)}
+		return Finding{"memory", Broken, fmt.Sprintf("searched only by words: %s: %v", wanted[0], err)}
 	}
-	return Finding{"memory", OK, "searched by words; to search by meaning too, set models.embed, such as ollama/nomic-embed-text"}
+	return Finding{"memory", OK, "searched only by words; for search by meaning, set models.embed, such as ollama/nomic-embed-text"}
 }
 
 func (e *examiner) webFinding() Finding {

@@ -27,10 +27,10 @@ func (e *examiner) mindFindings(ctx context.Context) []Finding {
 			well = append(well, t.Sensor)
 			continue
 		}
-		found = append(found, Finding{"sensors", Missing, fmt.Sprintf("%s cannot look: %s", t.Sensor, t.Error)})
+		found = append(found, Finding{"sensors", Missing, fmt.Sprintf("%s failed: %s", t.Sensor, t.Error)})
 	}
 	if len(well) > 0 {
-		found = append(found, Finding{"sensors", OK, "can look: " + strings.Join(well, ", ")})
+		found = append(found, Finding{"sensors", OK, "available: " + strings.Join(well, ", ")})
 	}
 	m, err := mindlog.Open(ctx, e.App)
 	if err != nil {
@@ -51,13 +51,13 @@ func (e *examiner) notifyFinding() Finding {
 		return Finding{"notify", Broken, err.Error()}
 	}
 	if len(channels) == 0 {
-		return Finding{"notify", OK, "what the subconscious brings up is in `ponder mind log`; mind.notify has further ways to be told"}
+		return Finding{"notify", OK, "only in `ponder mind log`; add channels with mind.notify"}
 	}
 	var names []string
 	for _, c := range channels {
 		names = append(names, c.Name)
 	}
-	return Finding{"notify", OK, "told by " + strings.Join(names, ", ")}
+	return Finding{"notify", OK, "messages by " + strings.Join(names, ", ")}
 }
 
 func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
@@ -66,7 +66,7 @@ func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
 	case err != nil:
 		return Finding{"actions", Broken, err.Error()}
 	case len(acts.Tools) == 0:
-		return Finding{"actions", OK, "the subconscious may only remember and tell"}
+		return Finding{"actions", OK, "the subconscious may only remember and send messages"}
 	}
 	text := "the subconscious may " + acts.Describe()
 	if m != nil {
@@ -84,7 +84,7 @@ func (e *examiner) serverFindings(ctx context.Context) (found []Finding) {
 	}
 	for _, r := range rows {
 		if r.Error != "" {
-			found = append(found, Finding{"tools", Missing, fmt.Sprintf("the MCP server %s cannot be reached: %s", r.Server, r.Error)})
+			found = append(found, Finding{"tools", Missing, fmt.Sprintf("cannot connect to the MCP server %s: %s", r.Server, r.Error)})
 			continue
 		}
 		found = append(found, Finding{"tools", OK, fmt.Sprintf("the MCP server %s has %s", r.Server, textkit.Count(len(r.Tools), "tool", "tools"))})

@@ -156,7 +156,7 @@ func (t transaction) startOn(r Request, now time.Time) (spent ponder.Money, err 
 		return 0, err
 	}
 	if r.Limit.Starts > 0 && starts > r.Limit.Starts {
-		return 0, &Refusal{true, fmt.Sprintf("this token may begin %s a day, and has: come again tomorrow", textkit.Count(r.Limit.Starts, "session", "sessions"))}
+		return 0, &Refusal{true, fmt.Sprintf("daily limit of this token reached: %s started; retry tomorrow", textkit.Count(r.Limit.Starts, "session", "sessions"))}
 	}
 	var today ponder.Money
 	err = t.queryFirst(`SELECT coalesce(sum(micro_usd), 0) FROM serve_cost WHERE token = ? AND quarter >= ?`, []any{r.Token, quarterHour(midnight(now))}, &today)
@@ -195,9 +195,9 @@ func (t transaction) quotaLeft(r Request, spent ponder.Money, now time.Time) (po
 	case err != nil:
 		return 0, err
 	case spent >= r.Limit.Cost:
-		return 0, refusef("this token may cost %v a day, and has: come again tomorrow", r.Limit.Cost)
+		return 0, refusef("daily cost limit of this token reached: %v; retry tomorrow", r.Limit.Cost)
 	case spent+reserved >= r.Limit.Cost:
-		return 0, refusef("this token may cost %v a day, and what is left of that is held for what it has begun: wait until that ends, or pause or cancel it", r.Limit.Cost)
+		return 0, refusef("the rest of the daily cost limit of this token (%v) is reserved for running work: wait until it ends, or pause or cancel it", r.Limit.Cost)
 	}
 	return r.Limit.Cost - spent - reserved, nil
 }
@@ -244,7 +244,7 @@ func (q *Quotas) Unread(ctx context.Context) (map[ponder.ThreadID]ponder.Money, 
 	rows, err := q.db.Read.QueryContext(ctx, `SELECT thread, held FROM serve_thread WHERE ceiling IS NULL AND token <> ''
 		AND (held > 0 OR thread IN (SELECT id FROM ponder_thread WHERE status = 'thinking' AND removed = 0))`)
 	if err != nil {
-		return nil, fmt.Errorf("look for threads without a ceiling: %w", err)
+		return nil, fmt.Errorf("find threads without a cost limit: %w", err)
 	}
 	defer rows.Close()
 	all := make(map[ponder.ThreadID]ponder.Money)
@@ -292,7 +292,7 @@ type Account struct {
 // Reserve implements [Payer]. It turns hedging off if the rest does not pay for two requests.
 func (a Account) Reserve(ctx context.Context, m ponder.Model, req *llm.Request) (*llm.Request, ponder.Money, Settle, error) {
 	if !m.Price.Known() {
-		return nil, 0, nil, errors.New("the token of the conversation is limited in what it may cost, and the price of " + m.Name() + " is not known: add it to models.price")
+		return nil, 0, nil, errors.New("the token of the conversation has a cost limit, but the price of " + m.Name() + " is unknown: add it to models.price")
 	}
 	most := maxCost(m.Price, req)
 	if req.Hedge {
@@ -316,7 +316,7 @@ func (a Account) reserveAmount(ctx context.Context, most ponder.Money) error {
 			amount += row.Reserved()
 		}
 		if amount > left {
-			return 0, refusef("what is left of the day of this token does not pay for an answer: come again tomorrow, or when what it has begun has ended")
+			return 0, refusef("the rest of the daily cost limit of this token is too small for an answer: retry tomorrow, or after its running work has ended")
 		}
 		return amount, nil
 	}})
@@ -333,7 +333,7 @@ func (a Account) newSettle(most ponder.Money) Settle {
 		ctx, cancel := context.WithTimeout(a.Life, settleTime)
 		defer cancel()
 		if err := a.Quotas.execTx(ctx, `UPDATE serve_thread SET ceiling = ceiling - ? WHERE thread = ?`, int64(rest), string(a.Thread)); err != nil {
-			slog.Warn("more is reserved for a conversation than it costs, until it is at rest", "thread", a.Thread, "error", err)
+			slog.Warn("cannot release the unused reservation of a conversation", "thread", a.Thread, "error", err)
 		}
 	}
 }

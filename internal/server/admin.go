@@ -30,7 +30,7 @@ func (s *Server) adminRoutes() map[string]http.Handler {
 func requireAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !auth.CallerOf(r.Context()).HasScope(auth.Admin) {
-			writeProblem(w, http.StatusForbidden, "this token is not for that: it needs the scope admin")
+			writeProblem(w, http.StatusForbidden, "this token lacks the scope admin: use another token")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -48,9 +48,9 @@ func (s *Server) backupTo(w http.ResponseWriter, r *http.Request) {
 	file, err := s.copyOf(r)
 	if err != nil {
 		if r.Context().Err() == nil {
-			s.Warn(fmt.Errorf("a backup failed: %w", err))
+			s.Warn(fmt.Errorf("back up the database: %w", err))
 		}
-		writeProblem(w, http.StatusInsufficientStorage, "the database could not be copied: is there room beside it?")
+		writeProblem(w, http.StatusInsufficientStorage, "cannot copy the database: check the free disk space")
 		return
 	}
 	defer file.Close()

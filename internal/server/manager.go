@@ -23,11 +23,11 @@ func notifyManager(ctx context.Context, state string) error {
 	}
 	conn, err := new(sockets.Dialer).DialContext(ctx, "unixgram", name)
 	if err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+		return fmt.Errorf("notify the service manager: %w", err)
 	}
 	defer conn.Close()
 	if _, err := conn.Write([]byte(state)); err != nil {
-		return fmt.Errorf("tell the service manager: %w", err)
+		return fmt.Errorf("notify the service manager: %w", err)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func watchdogInterval() time.Duration {
 func (s *Server) notifyWhileReady(ctx context.Context, at string) (undo func()) {
 	say := func(state string) {
 		if err := notifyManager(ctx, state); err != nil {
-			slog.Warn("the service manager does not know how it goes", "error", err)
+			slog.Warn("cannot notify the service manager", "error", err)
 		}
 	}
 	say("READY=1")

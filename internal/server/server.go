@@ -51,7 +51,7 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	}
 	undo, err := writeServerFile(s.App, id, at)
 	if err != nil {
-		s.Warn(fmt.Errorf("other commands do not find this server: %w", err))
+		s.Warn(fmt.Errorf("publish the address of this server: %w", err))
 	} else {
 		defer undo()
 	}
@@ -65,7 +65,7 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	work.Go(func() { s.RunCleanup(serving) })
 	work.Go(func() {
 		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {
-			slog.Error("webhooks are not delivered", "error", err)
+			slog.Error("cannot deliver webhooks", "error", err)
 		}
 	})
 	if s.Settings.Serve.Mind != nil && *s.Settings.Serve.Mind && !s.NoMind {
@@ -81,7 +81,7 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	var failed error
 	select {
 	case err := <-ended:
-		return fmt.Errorf("answer at %s: %w", at, err)
+		return fmt.Errorf("listen on %s: %w", at, err)
 	case failed = <-lost:
 	case <-rest:
 	case <-ctx.Done():
@@ -129,13 +129,13 @@ func (s *Server) checkReady(ctx context.Context) error {
 	defer cancel()
 	nodes, err := s.Store.AllNodes(ctx)
 	if err != nil {
-		return fmt.Errorf("the database does not answer: %w", err)
+		return fmt.Errorf("read the database: %w", err)
 	}
 	if !hasBeat(nodes, placement.CurrentNode(), time.Now()) {
-		return fmt.Errorf("nothing could be written to the database for %s: is the disk full, or does another program lock it?", ponder.DeadAfter)
+		return fmt.Errorf("cannot write to the database for %s: check for a full disk or a lock of another program", ponder.DeadAfter)
 	}
 	if free, known := FreeSpace(filepath.Dir(s.DatabasePath())); known && free < minFree {
-		return fmt.Errorf("the disk of the database is full: %s are free, %s are needed", textkit.Bytes(free), textkit.Bytes(minFree))
+		return fmt.Errorf("the disk of the database is full: %s free, %s required", textkit.Bytes(free), textkit.Bytes(minFree))
 	}
 	return errors.Join(s.Store.Damaged(), s.Store.Lost())
 }
