@@ -168,7 +168,7 @@ func (d *Dispatcher) findRepeated(ctx context.Context, a Request, id ponder.Thre
 }
 
 func reusedKeyError() error {
-	return app.Invalidf("Idempotency-Key", "this key was used for another request; choose a new key")
+	return app.Invalidf("Idempotency-Key", "this key belongs to another request: use a new key")
 }
 
 // postMessage posts the last message. If the cached state is stale, it repeats the lookup from the store.

@@ -124,7 +124,7 @@ func MediaAt(address string) (m llm.Media, ok bool) {
 func May(r *http.Request, s auth.Scope) (owner string, err error) {
 	c := auth.CallerOf(r.Context())
 	if !c.HasScope(s) {
-		return "", &APIError{http.StatusForbidden, "", "this token lacks a scope; use a token with the scope " + string(s)}
+		return "", &APIError{http.StatusForbidden, "", "this token lacks a scope: use a token with the scope " + string(s)}
 	}
 	return c.Owner, nil
 }

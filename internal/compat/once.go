@@ -73,7 +73,7 @@ func (d *Dispatcher) checkKeyUnused(ctx context.Context, a Request) error {
 		return nil
 	}
 	if _, err := d.Store.Thread(ctx, a.newThread()); errors.Is(err, ponder.ErrRemoved) {
-		return &APIError{http.StatusConflict, "", "the result of this Idempotency-Key was removed; choose a new key"}
+		return &APIError{http.StatusConflict, "", "the result of this Idempotency-Key was removed: use a new key"}
 	}
 	return nil
 }

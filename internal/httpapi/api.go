@@ -116,7 +116,7 @@ func (a *api) wrapHandler(next http.Handler) http.Handler {
 				}
 				a.Logger.Error("a handler panicked", "request", id, "route", r.Pattern, "panic", p)
 				if seen.code == 0 {
-					writeProblem(seen, http.StatusInternalServerError, "something is wrong in the server: its log has more, by the id "+id)
+					writeProblem(seen, http.StatusInternalServerError, "internal error: see the server's log, request "+id)
 				}
 			}
 			took := time.Since(begun)
@@ -202,7 +202,7 @@ func (a *api) ownedThread(ctx context.Context, id string, kinds ...ponder.Kind) 
 	info, err := completions.Find(ctx, a.Store, auth.CallerOf(ctx).Owner, id, kinds...)
 	switch {
 	case errors.Is(err, ponder.ErrNoThread):
-		return ponder.Info{}, huma.Error404NotFound("there is no thread " + textkit.Truncate(textkit.OneLine(id), 40))
+		return ponder.Info{}, huma.Error404NotFound("no such thread: " + textkit.Truncate(textkit.OneLine(id), 40))
 	case err != nil:
 		return ponder.Info{}, a.apiError(err)
 	}
@@ -268,7 +268,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.BodyReadTimeout, op.MaxBodyBytes = -1, MaxBody+1
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		if op.RequestBody == nil && !emptyOrJSON(r) {
-			writeProblem(w, http.StatusBadRequest, "the body is no JSON, and none is needed here: leave it out")
+			writeProblem(w, http.StatusBadRequest, "unexpected body: this route takes none; send no body, or JSON")
 			return
 		}
 		handler(humago.NewContext(op, r, w))
@@ -309,7 +309,7 @@ func (a *api) requireScope(scope auth.Scope) func(huma.Context, func(huma.Contex
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if !auth.CallerOf(ctx.Context()).HasScope(scope) {
 			_, w := humago.Unwrap(ctx)
-			writeProblem(w, http.StatusForbidden, "this token is not for that: it needs the scope "+string(scope))
+			writeProblem(w, http.StatusForbidden, "this token lacks a scope: use a token with the scope "+string(scope))
 			return
 		}
 		next(ctx)
@@ -361,7 +361,7 @@ func (a *api) writeJSON(ctx huma.Context, status int, body any) {
 	ctx.SetHeader("Content-Type", "application/json")
 	ctx.SetStatus(status)
 	if err := a.huma.Marshal(ctx.BodyWriter(), "application/json", body); err != nil {
-		a.Logger.Debug("a reader has gone away", "error", err)
+		a.Logger.Debug("client disconnected", "error", err)
 	}
 }
 
@@ -369,7 +369,7 @@ func (a *api) writeJSON(ctx huma.Context, status int, body any) {
 func (a *api) writeError(ctx huma.Context, err error) {
 	var refused huma.StatusError
 	if !errors.As(err, &refused) && !errors.As(a.apiError(err), &refused) {
-		refused = huma.Error500InternalServerError("something failed in the server")
+		refused = huma.Error500InternalServerError("internal error")
 	}
 	ctx.SetHeader("Content-Type", "application/problem+json")
 	ctx.SetStatus(refused.GetStatus())
@@ -378,6 +378,6 @@ func (a *api) writeError(ctx huma.Context, err error) {
 		err = a.huma.Marshal(ctx.BodyWriter(), "application/json", doc)
 	}
 	if err != nil {
-		a.Logger.Debug("a reader has gone away", "error", err)
+		a.Logger.Debug("client disconnected", "error", err)
 	}
 }

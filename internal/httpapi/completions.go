@@ -14,7 +14,7 @@ import (
 )
 
 func (a *api) registerCompletions() {
-	op := a.newOperation(auth.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message, as a stream of chunks", "completions",
+	op := a.newOperation(auth.Think, http.MethodPost, completions.Path, "create-completion", "Answer the last message as a stream of chunks", "completions",
 		http.StatusNotFound, http.StatusUnprocessableEntity)
 	completions.Register(a.huma, op, completions.Config{
 		Desk: &compat.Dispatcher{Store: a.Store, Hub: a.Hub, Service: a.Service, Gone: a.gone, Logger: a.Logger},

@@ -35,7 +35,7 @@ func (a *api) registerDocs(mux *http.ServeMux) {
 		js, err := spec()
 		if err != nil {
 			a.Logger.Error("describe the API", "error", err)
-			writeProblem(w, http.StatusInternalServerError, "the description can't be made")
+			writeProblem(w, http.StatusInternalServerError, "cannot encode the description")
 			return
 		}
 		w.Header().Set("Content-Type", "application/openapi+json")
@@ -64,11 +64,11 @@ func notThere(mux *http.ServeMux) http.HandlerFunc {
 			}
 		}
 		if allowed == nil {
-			writeProblem(w, http.StatusNotFound, "there is no "+textkit.Truncate(textkit.OneLine(r.URL.Path), 80)+": see /docs")
+			writeProblem(w, http.StatusNotFound, "no such route: "+textkit.Truncate(textkit.OneLine(r.URL.Path), 80)+": see /docs")
 			return
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		writeProblem(w, http.StatusMethodNotAllowed, "this route is for "+strings.Join(allowed, ", ")+", not for "+textkit.Truncate(textkit.OneLine(r.Method), 20)+": see /docs")
+		writeProblem(w, http.StatusMethodNotAllowed, "method not allowed: use "+strings.Join(allowed, ", ")+", not "+textkit.Truncate(textkit.OneLine(r.Method), 20)+": see /docs")
 	}
 }
 
@@ -130,7 +130,7 @@ type docsRow struct{ Name, Kind, Text string }
 func parameterTable(op docsOperation) docsTable {
 	t := docsTable{Title: "Parameters"}
 	for _, p := range op.Parameters {
-		t.Rows = append(t.Rows, docsRow{p.Name, "in the " + p.In + ", " + kindOf(p.Schema), p.Description})
+		t.Rows = append(t.Rows, docsRow{p.Name, "in " + p.In + ", " + kindOf(p.Schema), p.Description})
 	}
 	return t
 }
@@ -157,7 +157,7 @@ func (d docsSchemas) fieldRows(prefix string, s *huma.Schema, depth int) (rows [
 		whole := d.resolveRef(field)
 		kind := kindOf(whole)
 		if slices.Contains(s.Required, name) {
-			kind += ", always"
+			kind += ", required"
 		}
 		says := field.Description
 		if says == "" && whole != nil && whole != field {
@@ -195,7 +195,7 @@ func kindOf(s *huma.Schema) string {
 		words = append(words, fmt.Sprintf("from %v", *s.Minimum))
 	}
 	if s.MinLength != nil {
-		words = append(words, fmt.Sprintf("at least %d letters", *s.MinLength))
+		words = append(words, fmt.Sprintf("at least %d characters", *s.MinLength))
 	}
 	for i, v := range s.Enum {
 		if i == 0 {

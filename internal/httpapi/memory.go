@@ -21,22 +21,22 @@ import (
 const tagMemory = "memory"
 
 func (a *api) registerMemory() {
-	post := a.newOperation(auth.Think, http.MethodPost, "/api/memory", "remember", "Remember something, or a list of things", tagMemory, http.StatusUnprocessableEntity)
-	post.Description = "All is remembered or, on an error, nothing. What says the same as something of its kind and persona takes its place and keeps its id, so a request may be sent again."
+	post := a.newOperation(auth.Think, http.MethodPost, "/api/memory", "remember", "Add one or more memories", tagMemory, http.StatusUnprocessableEntity)
+	post.Description = "The server stores all items or, on an error, none. An item replaces one of the same kind and persona with equal text and keeps its ID, so clients may repeat a request."
 	post.DefaultStatus = http.StatusCreated
 	huma.Register(a.huma, post, a.remember)
-	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "What is remembered, what was added last first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
-	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/memory/search", "search-memory", "Find what is remembered of something", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
-	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Forget something for good", tagMemory, http.StatusNotFound), a.forgetMemory)
+	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "List memories, newest first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
+	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/memory/search", "search-memory", "Search the memory", tagMemory, http.StatusUnprocessableEntity), a.searchMemory)
+	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodDelete, "/api/memory/{id}", "forget", "Delete a memory", tagMemory, http.StatusNotFound), a.forgetMemory)
 }
 
 type newMemory struct {
-	Kind    string     `json:"kind,omitempty" enum:"memory,document,post,journal" doc:"memory, if missing"`
-	Title   string     `json:"title,omitempty" maxLength:"300" doc:"the beginning of the text, if missing"`
-	Text    string     `json:"text" minLength:"1" maxLength:"1000000" doc:"what to remember" example:"The bridge was closed in 1931."`
-	Source  string     `json:"source,omitempty" maxLength:"500" doc:"where it is from: an address, or a name"`
-	Persona string     `json:"persona,omitempty" maxLength:"100" doc:"whose words it is in"`
-	Created *time.Time `json:"created_at,omitempty" doc:"when it was written or happened; now, if missing"`
+	Kind    string     `json:"kind,omitempty" enum:"memory,document,post,journal" doc:"default: memory"`
+	Title   string     `json:"title,omitempty" maxLength:"300" doc:"default: the start of the text"`
+	Text    string     `json:"text" minLength:"1" maxLength:"1000000" doc:"text to remember" example:"The bridge was closed in 1931."`
+	Source  string     `json:"source,omitempty" maxLength:"500" doc:"source: a URL or a name"`
+	Persona string     `json:"persona,omitempty" maxLength:"100" doc:"persona that wrote it"`
+	Created *time.Time `json:"created_at,omitempty" doc:"time of writing or of the event; default: now"`
 }
 
 // maxMemories is per request.
@@ -96,7 +96,7 @@ func (in *rememberInput) Resolve(huma.Context) []error {
 		if m, ok := one.(map[string]any); ok {
 			if text, _ := m["text"].(string); text != "" && strings.TrimSpace(text) == "" {
 				path.Push("text")
-				res.Add(path, "", "expected more than spaces")
+				res.Add(path, "", "expected text, not only spaces")
 				path.Pop()
 			}
 		}
@@ -164,7 +164,7 @@ func idsOf(list []Memory) (string, error) {
 func (a *api) storedMemories(ctx context.Context, owner, answer string) ([]Memory, error) {
 	var ids []string
 	if err := json.Unmarshal([]byte(answer), &ids); err != nil {
-		return nil, fmt.Errorf("read what was answered: %w", err)
+		return nil, fmt.Errorf("decode the stored answer: %w", err)
 	}
 	list, err := a.Service.Remembered(ctx, owner, ids...)
 	if err == nil && len(list) < len(ids) {
@@ -175,14 +175,14 @@ func (a *api) storedMemories(ctx context.Context, owner, answer string) ([]Memor
 
 type memoryPage struct {
 	Page
-	Kind    []string `query:"kind" maxItems:"10" enum:"memory,document,post,journal,thread" doc:"only these kinds"`
-	Persona string   `query:"persona" maxLength:"100" doc:"only what is in the words of this persona"`
+	Kind    []string `query:"kind" maxItems:"10" enum:"memory,document,post,journal,thread" doc:"only memories of these kinds"`
+	Persona string   `query:"persona" maxLength:"100" doc:"only memories of this persona"`
 }
 
 func (a *api) listMemories(ctx context.Context, in *memoryPage) (*memoryListOutput, error) {
 	after, err := base64.RawURLEncoding.DecodeString(in.Cursor)
 	if err != nil {
-		return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "it is no next_cursor of a page", Value: in.Cursor})
+		return nil, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "invalid cursor: use next_cursor of the previous page", Value: in.Cursor})
 	}
 	q := Query{Limit: in.Limit + 1, Kinds: in.Kind, Persona: in.Persona}
 	list, err := a.Service.Memories(ctx, auth.CallerOf(ctx).Owner, q, string(after))
@@ -201,10 +201,10 @@ func (a *api) listMemories(ctx context.Context, in *memoryPage) (*memoryListOutp
 }
 
 type memorySearch struct {
-	Text    string   `query:"q" required:"true" minLength:"1" maxLength:"2000" doc:"what to look for"`
-	Limit   int      `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"how many at most"`
-	Kind    []string `query:"kind" maxItems:"10" enum:"memory,document,post,journal,thread" doc:"only these kinds"`
-	Persona string   `query:"persona" maxLength:"100" doc:"only what is in the words of this persona"`
+	Text    string   `query:"q" required:"true" minLength:"1" maxLength:"2000" doc:"search words"`
+	Limit   int      `query:"limit" minimum:"1" maximum:"100" default:"10" doc:"maximum number of items"`
+	Kind    []string `query:"kind" maxItems:"10" enum:"memory,document,post,journal,thread" doc:"only memories of these kinds"`
+	Persona string   `query:"persona" maxLength:"100" doc:"only memories of this persona"`
 }
 
 type foundMemories struct {
@@ -230,7 +230,7 @@ func (a *api) searchMemory(ctx context.Context, in *memorySearch) (*foundMemorie
 }
 
 type memoryPath struct {
-	ID string `path:"id" maxLength:"200" doc:"the id of what is to be forgotten"`
+	ID string `path:"id" maxLength:"200" doc:"ID of the memory"`
 }
 
 type forgetOutput struct {

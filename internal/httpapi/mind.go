@@ -24,19 +24,19 @@ import (
 const tagMind = "mind"
 
 func (a *api) registerMind() {
-	get := a.newOperation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "What is on the mind of the subconscious", tagMind)
-	get.Responses = map[string]*huma.Response{"200": {Description: "As subconscious.json.", Content: map[string]*huma.MediaType{
+	get := a.newOperation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "Show the entries of the subconscious", tagMind)
+	get.Responses = map[string]*huma.Response{"200": {Description: "The format is that of subconscious.json.", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Mind](), true, "Mind")}}}}
 	huma.Register(a.huma, get, a.getMind)
-	tick := a.newOperation(auth.Think, http.MethodPost, "/api/mind/tick", "tick", "Have the subconscious look and think now", tagMind)
-	tick.Description = "It answers when the tick is over, with a report of it."
+	tick := a.newOperation(auth.Think, http.MethodPost, "/api/mind/tick", "tick", "Run a tick of the subconscious now", tagMind)
+	tick.Description = "The answer follows after the tick and contains its report."
 	huma.Register(a.huma, tick, a.runTick)
-	events := a.newOperation(auth.Read, http.MethodGet, "/api/mind/events", "mind-events", "What the subconscious notices, finds and tells, as it comes", tagMind, http.StatusNotFound)
+	events := a.newOperation(auth.Read, http.MethodGet, "/api/mind/events", "mind-events", "Follow the events of the subconscious", tagMind, http.StatusNotFound)
 	huma.Register(a.huma, a.jsonOr(events, "200", reflect.TypeFor[mindEvents](), "MindEvents", streamSays), a.mindEvents)
-	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/mind/log", "mind-log", "The ticks of the subconscious, the newest last", tagMind), a.mindLog)
-	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Say that something is settled: it stays away until something new is known of it", tagMind,
+	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/mind/log", "mind-log", "List the ticks of the subconscious, newest last", tagMind), a.mindLog)
+	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodPost, "/api/mind/resolve", "resolve", "Resolve an entry or a topic until new facts appear", tagMind,
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.resolveEntry)
-	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Take an entry off its mind for good", tagMind,
+	huma.Register(a.huma, a.newOperation(auth.Think, http.MethodPost, "/api/mind/forget", "forget-entry", "Forget an entry of the subconscious", tagMind,
 		http.StatusNotFound, http.StatusUnprocessableEntity), a.forgetEntry)
 }
 
@@ -69,7 +69,7 @@ func (a *api) getMind(ctx context.Context, _ *struct{}) (*rawJSON, error) {
 
 type tickOutput struct {
 	Body struct {
-		Success bool            `json:"success" doc:"false if every role that looked has failed; failed_roles of the report says why"`
+		Success bool            `json:"success" doc:"false if every role failed; see failed_roles of the report"`
 		Report  json.RawMessage `json:"report"`
 	}
 }
@@ -96,20 +96,20 @@ func (a *api) runTick(ctx context.Context, in *OnceKey) (*tickOutput, error) {
 
 type mindStream struct {
 	EventCursor
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"maximum number of items of a JSON answer"`
 }
 
 type mindEvents struct {
 	Success bool              `json:"success"`
 	Count   int               `json:"event_count"`
 	Events  []json.RawMessage `json:"events" nullable:"false"`
-	After   ponder.Seq        `json:"next_after" doc:"go on with ?after="`
+	After   ponder.Seq        `json:"next_after" doc:"value of ?after= for the next page"`
 }
 
 func (a *api) mindThread(ctx context.Context) (ponder.Info, error) {
 	info, err := a.Store.Thread(ctx, a.Service.Thread(auth.CallerOf(ctx).Owner))
 	if isGone(err) || err == nil && info.Owner != auth.CallerOf(ctx).Owner {
-		return info, huma.Error404NotFound("the subconscious has not been awake yet: POST /api/mind/tick")
+		return info, huma.Error404NotFound("the subconscious has no events yet: POST /api/mind/tick")
 	}
 	return info, a.apiError(err)
 }
@@ -160,11 +160,11 @@ type MindRow struct {
 	Seq  ponder.Seq      `json:"seq"`
 	At   time.Time       `json:"at"`
 	Tick int             `json:"tick,omitempty"`
-	Ran  json.RawMessage `json:"report,omitempty" doc:"of a tick: what ran, what it cost, what changed and why"`
-	ID   string          `json:"id,omitempty" doc:"of an entry, or of an escalation"`
+	Ran  json.RawMessage `json:"report,omitempty" doc:"report of a tick: roles, cost, changes and reasons"`
+	ID   string          `json:"id,omitempty" doc:"ID of an entry or an escalation"`
 	Text string          `json:"text,omitempty"`
 	Why  string          `json:"reason,omitempty"`
-	Did  string          `json:"outcome,omitempty" doc:"of an escalation: message, act, remember or dismiss"`
+	Did  string          `json:"outcome,omitempty" doc:"outcome of an escalation: message, act, remember or dismiss"`
 }
 
 type mindHistory struct {
@@ -176,7 +176,7 @@ type mindHistory struct {
 }
 
 type mindLogOf struct {
-	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"the newest so many"`
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"20" doc:"maximum number, newest first"`
 }
 
 func (a *api) mindLog(ctx context.Context, in *mindLogOf) (*mindHistory, error) {
@@ -239,8 +239,8 @@ const (
 type resolveInput struct {
 	OnceKey
 	Body struct {
-		Entry string `json:"entry,omitempty" maxLength:"100" doc:"the id of an entry"`
-		Text  string `json:"text,omitempty" maxLength:"500" doc:"or a topic, in your words" example:"the bill of the dentist"`
+		Entry string `json:"entry,omitempty" maxLength:"100" doc:"ID of an entry"`
+		Text  string `json:"text,omitempty" maxLength:"500" doc:"topic, instead of an entry" example:"the bill of the dentist"`
 	}
 }
 
@@ -250,7 +250,7 @@ func (in *resolveInput) Resolve(huma.Context) []error {
 	case (in.Body.Entry == "") == (text == ""):
 		return []error{&huma.ErrorDetail{Location: "body", Message: "expected either entry or text"}}
 	case text != "" && (len([]rune(text)) < minTopic || len(text) > maxTopic):
-		return []error{&huma.ErrorDetail{Location: "body.text", Message: "expected at least 3 letters, and at most 500 bytes"}}
+		return []error{&huma.ErrorDetail{Location: "body.text", Message: "expected at least 3 characters and at most 500 bytes"}}
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (a *api) resolveEntry(ctx context.Context, in *resolveInput) (*resolveOutpu
 type forgetInput struct {
 	OnceKey
 	Body struct {
-		Entry string `json:"entry" minLength:"1" maxLength:"100" doc:"the id of an entry"`
+		Entry string `json:"entry" minLength:"1" maxLength:"100" doc:"ID of an entry"`
 	}
 }
 
@@ -319,7 +319,7 @@ func (a *api) findEntry(ctx context.Context, id, text string) (MindEntry, error)
 		}
 	}
 	if id != "" {
-		return MindEntry{}, huma.Error404NotFound("nothing on its mind has the id " + textkit.Truncate(textkit.OneLine(id), 40) + ": see /api/mind")
+		return MindEntry{}, huma.Error404NotFound("no entry has the ID " + textkit.Truncate(textkit.OneLine(id), 40) + ": see /api/mind")
 	}
 	return MindEntry{}, nil
 }

@@ -61,7 +61,7 @@ func (a *api) runOnce(ctx context.Context, id onceID, words string, do func() (s
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {
 		if left := a.Requests.Leave(ctx, key); left != nil {
-			a.Logger.Warn("a request that failed stays noted", "error", left)
+			a.Logger.Warn("cannot remove the record of a failed request", "error", left)
 		}
 		return "", err
 	}
@@ -92,9 +92,9 @@ func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
 	case errors.As(err, &large):
 		return &auth.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "the body has more than " + strconv.FormatInt(large.Limit, 10) + " bytes"}
 	case time.Now().Before(src.until):
-		return &auth.Refusal{Status: http.StatusBadRequest, Detail: "the body of the request did not arrive as a whole"}
+		return &auth.Refusal{Status: http.StatusBadRequest, Detail: "the request body is incomplete: send it again"}
 	}
-	return &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the body of the request came too slowly"}
+	return &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the request body arrived too slowly: send it again"}
 }
 
 // discardBody must precede the response if the body is unread, or the server waits for its rest.
@@ -133,8 +133,8 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 }
 
 type Page struct {
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"how many at most"`
-	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"20" doc:"maximum number of items"`
+	Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the previous page"`
 }
 
 // cursorOf returns an opaque cursor.
@@ -147,7 +147,7 @@ func positionOf(cursor string) (ponder.Position, error) {
 	at, id, ok := strings.Cut(string(text), " ")
 	micros, errAt := strconv.ParseInt(at, 10, 64)
 	if err != nil || errAt != nil || !ok || id == "" {
-		return ponder.Position{}, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "it is no next_cursor of a page", Value: cursor})
+		return ponder.Position{}, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "query.cursor", Message: "invalid cursor: use next_cursor of the previous page", Value: cursor})
 	}
 	return ponder.Position{Created: time.UnixMicro(micros).UTC(), ID: ponder.ThreadID(id)}, nil
 }
@@ -245,7 +245,7 @@ func untilTomorrow(now time.Time) time.Duration {
 
 // An OnceKey is the idempotency header.
 type OnceKey struct {
-	Key string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key is done once, and answered alike; another request with it is refused (422)"`
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"client's key: the server runs a request with this key once and repeats its answer; it refuses a different request with the same key (422)"`
 }
 
 // threadID derives an id from owner, route and key; without a key, the id is random.
@@ -257,7 +257,7 @@ func (k OnceKey) threadID(owner, route string) ponder.ThreadID {
 }
 
 func keyUsedError() error {
-	return huma.Error409Conflict("what this Idempotency-Key was used for was removed: choose a new one")
+	return huma.Error409Conflict("the result of this Idempotency-Key was removed: use a new key")
 }
 
 // checkKeyUnused refuses a key whose thread was removed, so that a late retry cannot recreate it.
@@ -292,7 +292,7 @@ func bodyDigest(body any) string {
 
 func reusedKeyError() error {
 	return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
-		Location: "header.Idempotency-Key", Message: "this key was used for another request: choose a new one",
+		Location: "header.Idempotency-Key", Message: "this key belongs to another request: use a new key",
 	})
 }
 

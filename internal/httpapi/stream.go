@@ -22,9 +22,9 @@ import (
 
 // An EventCursor is the start of a stream. The header wins.
 type EventCursor struct {
-	After    int64 `query:"after" minimum:"0" doc:"begin behind the event of this seq"`
-	Starting int64 `query:"starting_after" minimum:"0" doc:"the same as after"`
-	Last     int64 `header:"Last-Event-ID" minimum:"0" doc:"the same as after, and counts before it"`
+	After    int64 `query:"after" minimum:"0" doc:"start after the event of this seq"`
+	Starting int64 `query:"starting_after" minimum:"0" doc:"same as after"`
+	Last     int64 `header:"Last-Event-ID" minimum:"0" doc:"same as after; overrides it"`
 }
 
 func (c EventCursor) startSeq() ponder.Seq { return ponder.Seq(cmp.Or(c.Last, c.After, c.Starting)) }
@@ -75,7 +75,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, info ponder.I
 	if info.Status.Ended() && !isEndless(info.Kind) {
 		s.until = info.Head
 		if more, err := a.hasVisible(r.Context(), info.ID, after); err != nil {
-			writeProblem(w, http.StatusServiceUnavailable, "the thread can't be read now: try again")
+			writeProblem(w, http.StatusServiceUnavailable, "cannot read the thread now: try again")
 			return
 		} else if !more {
 			w.WriteHeader(http.StatusNoContent)
@@ -101,7 +101,7 @@ func (a *api) streamEvents(w http.ResponseWriter, r *http.Request, info ponder.I
 }
 
 // noRoomText is shown while the database cannot be written.
-const noRoomText = "the server cannot write to its database now: what was said is kept, and is gone on with once there is room"
+const noRoomText = "the server cannot write to its database now: it keeps stored messages and continues when space is free"
 
 // writeTrouble keeps the stream open.
 func writeTrouble(out *stream.Writer) (stays bool) {
@@ -136,9 +136,9 @@ func (a *api) sendFrames(w http.ResponseWriter, r *http.Request, watch *stream.W
 	case isGone(err):
 		out.Event(0, removedEvent, []byte(`{"reason":"the thread was removed"}`))
 	case a.gone.Err() != nil:
-		out.Event(0, closingEvent, []byte(`{"reason":"the server stops: come again with the last id"}`))
+		out.Event(0, closingEvent, []byte(`{"reason":"the server is stopping: reconnect with the last ID"}`))
 	default:
-		a.Logger.Info("a stream has ended", "error", err)
+		a.Logger.Info("stream failed", "error", err)
 	}
 	_ = out.Flush() // likewise
 }
@@ -191,13 +191,13 @@ func (a *api) jsonOr(op huma.Operation, status string, body reflect.Type, hint, 
 }
 
 var streamType = &huma.MediaType{
-	Schema: &huma.Schema{Type: huma.TypeString, Description: "server-sent events: each without a name is an event of the thread as JSON, with its seq as id. " +
-		"Named delta, without an id: a piece of what a model writes to the user, which may be lost. Named gap: the cursor is of no use, and what follows is behind \"after\". " +
-		"Named removed or closing: the thread is gone, or the server stops. Named trouble: nothing can be written now, such as with a full disk; more comes once that is mended."},
+	Schema: &huma.Schema{Type: huma.TypeString, Description: "server-sent events. An event without a name is an event of the thread as JSON, with its seq as id. " +
+		"delta, without an id: a part of the text that a model writes; it may be lost. gap: the cursor is invalid, and the stream continues after \"after\". " +
+		"removed: the thread was removed. closing: the server is stopping. trouble: the server cannot write to its database now, for example because the disk is full; the stream stays open."},
 	Example: "id: 12\ndata: {\"event_id\":\"evt_01\",\"thread_id\":\"thr_01\",\"seq\":12,\"type\":\"thought\",\"content\":\"...\"}\n\n",
 }
 
-const streamSays = "its events as they come; a stream of what has ended closes behind the last event"
+const streamSays = "its events as they arrive; the stream of an ended thread closes after the last event"
 
 type Event json.RawMessage
 
@@ -220,14 +220,14 @@ func (Event) Schema(huma.Registry) *huma.Schema {
 	}
 	anything := func(doc string) *huma.Schema { return &huma.Schema{Description: doc} }
 	return &huma.Schema{
-		Type: huma.TypeObject, Description: "An event of a thread, as the log has it. What does not apply is missing.", AdditionalProperties: true,
+		Type: huma.TypeObject, Description: "An event of a thread, as stored. Fields without a value are absent.", AdditionalProperties: true,
 		Required: []string{"event_id", "thread_id", "seq", "ts", "type"},
 		Properties: map[string]*huma.Schema{
-			"event_id": text("its id"), "thread_id": text("the thread"), "seq": number("its place in the thread, from 1"),
-			"ts": {Type: huma.TypeString, Format: "date-time", Description: "when it was written"}, "type": text("user_message, assistant_message, thought, synthesis, ..."),
-			"run_id": text("the run that it is of"), "cause": text("what wrote it"), "elapsed_ms": number("thinking time of the thread"),
-			"role": text("who says it"), "content": text("what is said"), "tool_name": text("the tool"), "tool_args": anything("what the tool was given"),
-			"tool_result": text("what the tool came to"), "reason": text("why"), "model": text("the model"), "usage": anything("tokens"), "data": anything("what else events of its type have"),
+			"event_id": text("ID of the event"), "thread_id": text("ID of the thread"), "seq": number("position in the thread, from 1"),
+			"ts": {Type: huma.TypeString, Format: "date-time", Description: "time of writing"}, "type": text("user_message, assistant_message, thought, synthesis, ..."),
+			"run_id": text("ID of the run"), "cause": text("key of the action that wrote it"), "elapsed_ms": number("thinking time of the thread"),
+			"role": text("author of the message: user, assistant or system"), "content": text("text"), "tool_name": text("name of the tool"), "tool_args": anything("arguments of the tool"),
+			"tool_result": text("result of the tool"), "reason": text("reason"), "model": text("provider/model"), "usage": anything("tokens"), "data": anything("other fields of events of this type"),
 		},
 	}
 }

@@ -46,7 +46,7 @@ type oneSession struct {
 }
 
 type SessionPath struct {
-	ID string `path:"id" maxLength:"200" doc:"the id of the session"`
+	ID string `path:"id" maxLength:"200" doc:"ID of the session"`
 }
 
 func (a *api) registerThinking() {
@@ -58,24 +58,24 @@ func (a *api) registerThinking() {
 	post := func(path, id, summary string, errs ...int) huma.Operation {
 		return a.newOperation(think, http.MethodPost, path, id, summary, tagSessions, errs...)
 	}
-	huma.Register(a.huma, get("/api/thinking/", "list-sessions", "Sessions, the newest first"), a.listSessions)
-	huma.Register(a.huma, post("/api/thinking/start", "start-session", "Think about a question", http.StatusBadRequest, http.StatusConflict), a.startSession)
-	huma.Register(a.huma, get(one, "get-session", "A session as it stands", http.StatusNotFound), a.getSession)
-	huma.Register(a.huma, get(one+"/questions", "list-questions", "The questions that came up", http.StatusNotFound), a.getQuestions)
-	huma.Register(a.huma, get(one+"/syntheses", "list-syntheses", "What it has come to, again and again", http.StatusNotFound), a.getSyntheses)
-	huma.Register(a.huma, get(one+"/stats", "get-session-stats", "Counts of a session", http.StatusNotFound), a.getStats)
-	stream := get(one+"/stream", "stream-session", "What it thinks: the thoughts, or its events as they come", http.StatusNotFound)
+	huma.Register(a.huma, get("/api/thinking/", "list-sessions", "List sessions, newest first"), a.listSessions)
+	huma.Register(a.huma, post("/api/thinking/start", "start-session", "Start a session about a question", http.StatusBadRequest, http.StatusConflict), a.startSession)
+	huma.Register(a.huma, get(one, "get-session", "Show a session", http.StatusNotFound), a.getSession)
+	huma.Register(a.huma, get(one+"/questions", "list-questions", "List the questions of a session", http.StatusNotFound), a.getQuestions)
+	huma.Register(a.huma, get(one+"/syntheses", "list-syntheses", "List the syntheses of a session", http.StatusNotFound), a.getSyntheses)
+	huma.Register(a.huma, get(one+"/stats", "get-session-stats", "Show the statistics of a session", http.StatusNotFound), a.getStats)
+	stream := get(one+"/stream", "stream-session", "List the thoughts of a session, or follow its events", http.StatusNotFound)
 	stream = a.jsonOr(stream, "200", reflect.TypeFor[manyThoughts](), "ManyThoughts", streamSays)
-	stream.Responses["204"] = &huma.Response{Description: "of a stream: the session has ended, and there is nothing behind the cursor"}
+	stream.Responses["204"] = &huma.Response{Description: "stream: the session has ended, and no event follows the cursor"}
 	huma.Register(a.huma, stream, a.streamSession)
-	export := get(one+"/export", "export-session", "A session as a file", http.StatusNotFound)
+	export := get(one+"/export", "export-session", "Export a session", http.StatusNotFound)
 	huma.Register(a.huma, documentExport(export, "application/json", "text/markdown", "application/x-ndjson"), a.exportSession)
-	huma.Register(a.huma, post(one+"/pause", "pause-session", "Let a session come to rest", http.StatusNotFound, http.StatusConflict), a.pauseSession)
-	huma.Register(a.huma, post(one+"/resume", "resume-session", "Go on with a session that is paused or was interrupted", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
-	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "End a session without an answer", http.StatusNotFound, http.StatusConflict), a.cancelSession)
-	huma.Register(a.huma, post(one+"/steer", "steer-session", "Tell a session what to think about, what is wrong, or to answer now", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
-	huma.Register(a.huma, post(one+"/fork", "fork-session", "Think on from within a session, another way", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
-	huma.Register(a.huma, a.newOperation(think, http.MethodDelete, one, "delete-session", "Erase a session and all that belongs to it", tagSessions, http.StatusNotFound), a.deleteSession)
+	huma.Register(a.huma, post(one+"/pause", "pause-session", "Pause a session", http.StatusNotFound, http.StatusConflict), a.pauseSession)
+	huma.Register(a.huma, post(one+"/resume", "resume-session", "Resume a paused or interrupted session", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
+	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "Cancel a session", http.StatusNotFound, http.StatusConflict), a.cancelSession)
+	huma.Register(a.huma, post(one+"/steer", "steer-session", "Steer a session: add a question, correct a fact, or answer now", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
+	huma.Register(a.huma, post(one+"/fork", "fork-session", "Fork a session", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
+	huma.Register(a.huma, a.newOperation(think, http.MethodDelete, one, "delete-session", "Erase a session with its thoughts and sources", tagSessions, http.StatusNotFound), a.deleteSession)
 }
 
 func (a *api) readSession(ctx context.Context, id string) (s Session, err error) {
@@ -106,16 +106,16 @@ func (a *api) getSession(ctx context.Context, in *SessionPath) (out *oneSession,
 
 type listSessions struct {
 	Page
-	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only those of a status"`
+	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only items with this status"`
 }
 
 type manySessions struct {
-	Link string `header:"Link" doc:"where the next page is"`
+	Link string `header:"Link" doc:"URL of the next page"`
 	Body struct {
 		Success  bool      `json:"success"`
 		Count    int       `json:"session_count"`
 		Sessions []Session `json:"sessions" nullable:"false"`
-		Next     string    `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
+		Next     string    `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last"`
 	}
 }
 
@@ -159,7 +159,7 @@ func (a *api) deleteSession(ctx context.Context, in *SessionPath) (*deleteOutput
 		return nil, err
 	}
 	out := &deleteOutput{}
-	out.Body.Success, out.Body.ID, out.Body.Message = true, info.ID, "the session and all that belongs to it is erased"
+	out.Body.Success, out.Body.ID, out.Body.Message = true, info.ID, "the session with its thoughts and sources is erased"
 	return out, nil
 }
 
@@ -190,8 +190,8 @@ func thoughtsOf(v session.View) []Thought {
 
 type questionsOf struct {
 	SessionPath
-	Explored   bool `query:"explored_only" doc:"only those that were explored"`
-	Unexplored bool `query:"unexplored_only" doc:"only those that are still to be explored"`
+	Explored   bool `query:"explored_only" doc:"only explored questions"`
+	Unexplored bool `query:"unexplored_only" doc:"only unexplored questions"`
 }
 
 type manyQuestions struct {

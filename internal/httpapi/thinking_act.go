@@ -48,9 +48,9 @@ func (a *api) resolveTarget(ctx context.Context, id string, key OnceKey, route s
 	switch {
 	case err != nil || t.before != nil:
 	case t.Status.Ended():
-		err = wrongState("the session is %s, and stays that: fork it to think on from within it", t.Status)
+		err = wrongState("the session is %s: fork it to continue", t.Status)
 	case t.run == "":
-		err = wrongState("the session has no question to think about")
+		err = wrongState("the session has no question")
 	}
 	return t, err
 }
@@ -93,9 +93,9 @@ func (a *api) sendCommands(ctx context.Context, id ponder.ThreadID, commands ...
 func (a *api) commandError(err error) error {
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
-		return wrongState("the session has ended meanwhile")
+		return wrongState("the session has already ended")
 	case errors.Is(err, ponder.ErrStale):
-		return huma.Error503ServiceUnavailable("the session writes too fast to be told anything: try again")
+		return huma.Error503ServiceUnavailable("the session is busy: try again")
 	case err != nil:
 		return a.apiError(err)
 	}
@@ -109,17 +109,17 @@ func (a *api) pauseSession(ctx context.Context, in *ActOn) (*sessionOutput, erro
 		return nil, err
 	case t.before != nil:
 	case t.Status == ponder.Paused:
-		return nil, wrongState("the session is paused already: resume it to go on")
+		return nil, wrongState("the session is already paused: resume it to continue")
 	default:
 		if err := a.sendCommand(ctx, t, ponder.RunPaused{Reason: "paused by the user"}); err != nil {
 			return nil, err
 		}
 	}
-	return a.actedReply(ctx, t.ID, "the session is paused; resume it to go on")
+	return a.actedReply(ctx, t.ID, "the session is paused; resume it to continue")
 }
 
 type goOnBody struct {
-	Model string `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
+	Model string `json:"model_id,omitempty" maxLength:"200" doc:"continue with this provider/model"`
 }
 
 type resumeSession struct {
@@ -137,9 +137,9 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*sessionOut
 	case err != nil:
 		return nil, err
 	case t.before != nil:
-		return a.actedReply(ctx, t.ID, "the session was resumed already")
+		return a.actedReply(ctx, t.ID, "the session was already resumed")
 	case t.Status == ponder.Thinking && t.Held:
-		return nil, wrongState("the session is thinking already")
+		return nil, wrongState("the session is already thinking")
 	case t.Status == ponder.Paused:
 		err = a.continueSession(ctx, t, model)
 	default:
@@ -148,7 +148,7 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*sessionOut
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	return a.actedReply(ctx, t.ID, "the session goes on")
+	return a.actedReply(ctx, t.ID, "the session is thinking")
 }
 
 // continueSession resumes a session, and pauses it again if work cannot start.
@@ -181,9 +181,9 @@ func (a *api) cancelSession(ctx context.Context, in *ActOn) (*sessionOutput, err
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	out, err := a.actedReply(ctx, t.ID, "the session is cancelled; what it has thought is kept")
+	out, err := a.actedReply(ctx, t.ID, "the session is cancelled; its thoughts are kept")
 	if err == nil && !out.Body.Status.Ended() {
-		out.Body.Message = "the session will be cancelled by the process that holds it"
+		out.Body.Message = "the process that holds the session will cancel it"
 	}
 	return out, err
 }
@@ -194,7 +194,7 @@ func (a *api) startWork(ctx context.Context, info ponder.Info) {
 		return
 	}
 	if err := a.Service.Go(ctx, info.ID, ""); err != nil { // the log keeps the command
-		a.Logger.Warn("nobody obeys", "thread", info.ID, "error", err)
+		a.Logger.Warn("cannot start work on a command", "thread", info.ID, "error", err)
 	}
 }
 
@@ -218,11 +218,11 @@ func (a *api) awaitState(ctx context.Context, id ponder.ThreadID, most time.Dura
 }
 
 type Command struct {
-	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now" doc:"what to do" example:"budget"`
-	Content  string `json:"content,omitempty" maxLength:"20000" doc:"of add_question the question, of correct the fact as it is"`
-	Question string `json:"question,omitempty" maxLength:"20000" doc:"of drop_question and rank_question: the id, such as q3, or the text of a question"`
-	Priority int    `json:"priority,omitempty" minimum:"1" maximum:"10" doc:"of add_question and rank_question"`
-	Source   string `json:"source,omitempty" maxLength:"4000" doc:"of pin_source and ban_source: a path, a URL, or the id of a quotation"`
+	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now" doc:"change to make" example:"budget"`
+	Content  string `json:"content,omitempty" maxLength:"20000" doc:"question of add_question, or right fact of correct"`
+	Question string `json:"question,omitempty" maxLength:"20000" doc:"for drop_question and rank_question: ID, such as q3, or text of the question"`
+	Priority int    `json:"priority,omitempty" minimum:"1" maximum:"10" doc:"for add_question and rank_question"`
+	Source   string `json:"source,omitempty" maxLength:"4000" doc:"for pin_source and ban_source: path, URL or evidence ID"`
 	Limits
 }
 
@@ -270,7 +270,7 @@ func (a *api) commandEvents(ctx context.Context, info ponder.Info, cause string,
 		bodies, wrong = steering.ViewOf(v, false).Commands(c.requests)
 	})
 	if err == nil && run == "" {
-		err = wrongState("the session has no question to think about")
+		err = wrongState("the session has no question")
 	}
 	for i, b := range bodies {
 		ev := ponder.Event{ID: ponder.NewID("evt"), Run: run, Cause: ponder.NewID("steer"), Body: b}

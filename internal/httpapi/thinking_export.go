@@ -19,8 +19,8 @@ import (
 
 type exportSession struct {
 	SessionPath
-	Format string `query:"format" enum:"json,markdown,jsonl" default:"json" doc:"json: all there is to it; markdown: a report; jsonl: its events, one a line"`
-	Known  string `header:"If-None-Match" doc:"the ETag of an export that you have"`
+	Format string `query:"format" enum:"json,markdown,jsonl" default:"json" doc:"json: all data; markdown: a report; jsonl: one event per line"`
+	Known  string `header:"If-None-Match" doc:"ETag of your export"`
 }
 
 func (a *api) exportSession(ctx context.Context, in *exportSession) (*bodyFunc, error) {
@@ -64,7 +64,7 @@ func (a *api) deliverDocument(doc Document, known string) *bodyFunc {
 		hc.SetHeader("Content-Disposition", `attachment; filename="`+fileName(doc.Name)+`"`)
 		hc.SetStatus(http.StatusOK)
 		if _, err := hc.BodyWriter().Write(doc.Body); err != nil {
-			a.Logger.Debug("a reader has gone away", "error", err)
+			a.Logger.Debug("client disconnected", "error", err)
 		}
 	}}
 }
@@ -100,10 +100,10 @@ func documentExport(op huma.Operation, types ...string) huma.Operation {
 			content[t].Schema = &huma.Schema{Type: huma.TypeObject, Description: "the session, its thoughts, questions, syntheses and sources"}
 		}
 	}
-	etag := map[string]*huma.Param{"ETag": {Schema: &huma.Schema{Type: huma.TypeString}, Description: "of these contents"}}
+	etag := map[string]*huma.Param{"ETag": {Schema: &huma.Schema{Type: huma.TypeString}, Description: "ETag of the content"}}
 	op.Responses = map[string]*huma.Response{
 		"200": {Description: "a file", Content: content, Headers: etag},
-		"304": {Description: "it is as you have it", Headers: etag},
+		"304": {Description: "not modified", Headers: etag},
 	}
 	return op
 }
@@ -111,7 +111,7 @@ func documentExport(op huma.Operation, types ...string) huma.Operation {
 type streamOf struct {
 	SessionPath
 	EventCursor
-	Limit int `query:"limit" minimum:"1" maximum:"100000" doc:"of JSON: only the newest so many thoughts"`
+	Limit int `query:"limit" minimum:"1" maximum:"100000" doc:"maximum number of thoughts of a JSON answer, newest first"`
 }
 
 type manyThoughts struct {

@@ -20,10 +20,10 @@ import (
 
 // Limits has the names of the contract.
 type Limits struct {
-	Minutes *float64 `json:"duration_minutes,omitempty" minimum:"1" maximum:"1440" doc:"how long to think, which may be a fraction; as configured, or 5, if missing" example:"30"`
-	Tokens  int      `json:"max_tokens,omitempty" minimum:"1" maximum:"1000000000" doc:"tokens to use at most"`
-	USD     *float64 `json:"max_cost_usd,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"US dollars to spend at most"`
-	Calls   int      `json:"max_calls,omitempty" minimum:"1" maximum:"1000000" doc:"calls of models to make at most"`
+	Minutes *float64 `json:"duration_minutes,omitempty" minimum:"1" maximum:"1440" doc:"duration, may be a fraction; default: as configured, or 5" example:"30"`
+	Tokens  int      `json:"max_tokens,omitempty" minimum:"1" maximum:"1000000000" doc:"maximum tokens"`
+	USD     *float64 `json:"max_cost_usd,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"maximum cost in US dollars"`
+	Calls   int      `json:"max_calls,omitempty" minimum:"1" maximum:"1000000" doc:"maximum model calls"`
 }
 
 func (l Limits) toBudget() (b ponder.Budget) {
@@ -38,11 +38,11 @@ func (l Limits) toBudget() (b ponder.Budget) {
 }
 
 type startBody struct {
-	Question string   `json:"question" minLength:"3" maxLength:"20000" doc:"what to think about" example:"Why do large projects run late?"`
-	Model    string   `json:"model_id,omitempty" maxLength:"200" doc:"provider/model; as configured if missing" example:"ollama/llama3.1"`
+	Question string   `json:"question" minLength:"3" maxLength:"20000" doc:"question" example:"Why do large projects run late?"`
+	Model    string   `json:"model_id,omitempty" maxLength:"200" doc:"provider/model; default: as configured" example:"ollama/llama3.1"`
 	Every    *float64 `json:"synthesis_interval_seconds,omitempty" minimum:"1" maximum:"86400" doc:"thinking time between two syntheses"`
-	Parallel int      `json:"parallel,omitempty" minimum:"1" maximum:"16" doc:"how many things are thought about at a time; 1 if missing"`
-	Title    string   `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
+	Parallel int      `json:"parallel,omitempty" minimum:"1" maximum:"16" doc:"parallel foci; default: 1"`
+	Title    string   `json:"title,omitempty" maxLength:"200" doc:"title in lists"`
 	Limits
 }
 
@@ -98,7 +98,7 @@ func (a *api) startSession(ctx context.Context, in *startSession) (*sessionOutpu
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	return a.actedReply(ctx, id, "the session has begun: look at it at /api/thinking/"+string(id))
+	return a.actedReply(ctx, id, "the session has started: see /api/thinking/"+string(id))
 }
 
 // startedBefore answers a repeated start, unless the requests differ.
@@ -119,7 +119,7 @@ func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause strin
 	if !same {
 		return nil, reusedKeyError()
 	}
-	return a.actedReply(ctx, id, "the session had begun already: look at it at /api/thinking/"+string(id))
+	return a.actedReply(ctx, id, "the session was already started: see /api/thinking/"+string(id))
 }
 
 func (a *api) actedReply(ctx context.Context, id ponder.ThreadID, message string) (*sessionOutput, error) {
@@ -140,11 +140,11 @@ func isMissing(err error) bool {
 }
 
 type forkBody struct {
-	At       int64     `json:"at,omitempty" minimum:"1" doc:"begin with what there was up to the event of this seq; the newest if missing, or, of a session that has ended, the newest before it began to conclude"`
-	Model    string    `json:"model_id,omitempty" maxLength:"200" doc:"go on with this provider/model"`
-	Title    string    `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
-	Paused   bool      `json:"paused,omitempty" doc:"do not go on yet"`
-	Commands []Command `json:"wishes,omitempty" maxItems:"50" doc:"what is to be different: see steer"`
+	At       int64     `json:"at,omitempty" minimum:"1" doc:"copy events up to this seq; default: the newest, or the newest before the conclusion of an ended session"`
+	Model    string    `json:"model_id,omitempty" maxLength:"200" doc:"continue with this provider/model"`
+	Title    string    `json:"title,omitempty" maxLength:"200" doc:"title in lists"`
+	Paused   bool      `json:"paused,omitempty" doc:"create the fork paused"`
+	Commands []Command `json:"wishes,omitempty" maxItems:"50" doc:"changes of the fork: see steer"`
 }
 
 type forkSession struct {
@@ -193,7 +193,7 @@ func (a *api) forkSession(ctx context.Context, in *forkSession) (*steerOutput, e
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	return a.forkReply(ctx, id, "the session goes its own way from here")
+	return a.forkReply(ctx, id, "the session is forked")
 }
 
 func (a *api) forkThread(ctx context.Context, info ponder.Info, id ponder.ThreadID, b forkBody, commands []ponder.Event) error {
@@ -258,7 +258,7 @@ func (a *api) forkedBefore(ctx context.Context, id ponder.ThreadID, b forkBody, 
 	if b.At != 0 && ponder.Seq(b.At) != at || !isTitleOf(b.Title, info.Title) || !sameCommands(first, commands) {
 		return nil, reusedKeyError()
 	}
-	return a.forkReply(ctx, id, "the session was forked already")
+	return a.forkReply(ctx, id, "the session was already forked")
 }
 
 // isTitleOf reports whether title may be a shortened asked.

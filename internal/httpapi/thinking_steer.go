@@ -18,7 +18,7 @@ import (
 
 type steerBody struct {
 	Command
-	Commands []Command `json:"wishes,omitempty" maxItems:"50" doc:"several at once, which are obeyed in their order"`
+	Commands []Command `json:"wishes,omitempty" maxItems:"50" doc:"several changes, applied in order"`
 }
 
 func (b steerBody) allCommands() (c commandList) {
@@ -38,7 +38,7 @@ type steerSession struct {
 func (in *steerSession) Resolve(huma.Context) []error { return in.WaitParam.check() }
 
 type WaitParam struct {
-	Wait string `query:"wait" maxLength:"20" doc:"how long to wait for what comes of it, such as 10s" example:"10s"`
+	Wait string `query:"wait" maxLength:"20" doc:"time to wait for the outcome, such as 10s" example:"10s"`
 }
 
 const maxWait = 10 * time.Minute
@@ -59,14 +59,14 @@ func (w WaitParam) waitTime(without time.Duration) (time.Duration, error) {
 		d, err = time.Duration(n*float64(time.Second)), nil
 	}
 	if err != nil || d < 0 || d > maxWait {
-		return 0, fmt.Errorf("expected a time of at most %d minutes, such as 10s", int(maxWait.Minutes()))
+		return 0, fmt.Errorf("expected a duration of at most %d minutes, such as 10s", int(maxWait.Minutes()))
 	}
 	return d, nil
 }
 
 type Outcome struct {
 	session.SteerCommand
-	Outcome string `json:"outcome" enum:"done,refused,noted" doc:"noted: it takes effect when the session goes on, or nothing was heard of it yet"`
+	Outcome string `json:"outcome" enum:"done,refused,noted" doc:"noted: it takes effect when the session continues, or its outcome is not known yet"`
 }
 
 type steerOutput struct {
@@ -176,7 +176,7 @@ func outcomeOf(v session.View, ev ponder.Event) (o Outcome) {
 	case o.Seq > 0:
 		o.Outcome = "done"
 	case v.Session.Status.Ended():
-		o.Outcome, o.Refused, o.Effect = "refused", true, "the session had come to its end"
+		o.Outcome, o.Refused, o.Effect = "refused", true, "the session has already ended"
 	default:
 		o.Outcome = "noted"
 	}

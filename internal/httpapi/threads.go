@@ -30,7 +30,7 @@ func (a *api) threadOf(info ponder.Info) Thread {
 }
 
 type ThreadPath struct {
-	ID string `path:"id" maxLength:"200" doc:"the id of the thread"`
+	ID string `path:"id" maxLength:"200" doc:"ID of the thread"`
 }
 
 func (a *api) registerThreads() {
@@ -40,39 +40,39 @@ func (a *api) registerThreads() {
 	op := func(scope auth.Scope, method, path, id, summary string, errs ...int) huma.Operation {
 		return a.newOperation(scope, method, path, id, summary, tagThreads, errs...)
 	}
-	huma.Register(a.huma, op(read, http.MethodGet, all, "list-threads", "Threads, the newest first"), a.listThreads)
-	open := op(think, http.MethodPost, all, "open-conversation", "Begin a conversation", wrong, state)
+	huma.Register(a.huma, op(read, http.MethodGet, all, "list-threads", "List threads, newest first"), a.listThreads)
+	open := op(think, http.MethodPost, all, "open-conversation", "Create a conversation", wrong, state)
 	open.DefaultStatus = http.StatusCreated
 	huma.Register(a.huma, open, a.openThread)
-	huma.Register(a.huma, op(read, http.MethodGet, one, "get-thread", "What is known of a thread", missing), a.getThread)
-	huma.Register(a.huma, op(think, http.MethodDelete, one, "delete-thread", "Erase a thread and all that belongs to it", missing, state), a.deleteThread)
-	events := op(read, http.MethodGet, one+"/events", "list-events", "The events of a thread, oldest first, or as they come", missing)
+	huma.Register(a.huma, op(read, http.MethodGet, one, "get-thread", "Show a thread", missing), a.getThread)
+	huma.Register(a.huma, op(think, http.MethodDelete, one, "delete-thread", "Erase a thread with its memories and files", missing, state), a.deleteThread)
+	events := op(read, http.MethodGet, one+"/events", "list-events", "List the events of a thread, oldest first, or follow them", missing)
 	events = a.jsonOr(events, "200", reflect.TypeFor[manyEvents](), "ManyEvents", streamSays)
-	events.Responses["204"] = &huma.Response{Description: "of a stream: the thread has ended, and there is nothing behind the cursor"}
+	events.Responses["204"] = &huma.Response{Description: "stream: the thread has ended, and no event follows the cursor"}
 	huma.Register(a.huma, events, a.listEvents)
-	say := op(think, http.MethodPost, one+"/messages", "post-message", "Say something in a conversation, and have it answered", wrong, missing, state)
+	say := op(think, http.MethodPost, one+"/messages", "post-message", "Send a message to a conversation", wrong, missing, state)
 	say.DefaultStatus = http.StatusAccepted
-	say = a.jsonOr(say, "202", reflect.TypeFor[turnOutput](), "Posted", "the events and deltas of the turn until it ends, and then an event named turn")
+	say = a.jsonOr(say, "202", reflect.TypeFor[turnOutput](), "Posted", "the events and deltas of the turn, then an event named turn")
 	say.Responses["200"] = &huma.Response{Description: "with ?wait: the turn has ended", Content: say.Responses["202"].Content}
 	huma.Register(a.huma, say, a.postMessage)
-	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop what is being done on a thread, such as an answer that is being written", wrong, missing, state), a.stopThread)
-	huma.Register(a.huma, op(think, http.MethodPost, one+"/work", "work-on-thread", "Have what is left to do on a thread done, such as of one that a command has made", wrong, missing, state), a.workOnThread)
-	huma.Register(a.huma, documentExport(op(read, http.MethodGet, one+"/export", "export-thread", "A thread as JSON Lines: a header, then an event a line", missing), "application/x-ndjson"), a.exportThread)
+	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop the work on a thread, such as an answer", wrong, missing, state), a.stopThread)
+	huma.Register(a.huma, op(think, http.MethodPost, one+"/work", "work-on-thread", "Start the remaining work of a thread", wrong, missing, state), a.workOnThread)
+	huma.Register(a.huma, documentExport(op(read, http.MethodGet, one+"/export", "export-thread", "Export a thread as JSON Lines: a header, then one event per line", missing), "application/x-ndjson"), a.exportThread)
 }
 
 type listThreads struct {
 	Page
-	Kind   ponder.Kind   `query:"kind" enum:"conversation,session,research,subconscious,exchange" doc:"only those of a kind; exchanges, which are single requests of other programs, are listed if they are asked for"`
-	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only those of a status"`
+	Kind   ponder.Kind   `query:"kind" enum:"conversation,session,research,subconscious,exchange" doc:"only threads of this kind; exchanges (single requests of other programs) appear only with kind=exchange"`
+	Status ponder.Status `query:"status" enum:"created,thinking,paused,completed,failed,cancelled" doc:"only items with this status"`
 }
 
 type manyThreads struct {
-	Link string `header:"Link" doc:"where the next page is"`
+	Link string `header:"Link" doc:"URL of the next page"`
 	Body struct {
 		Success bool     `json:"success"`
 		Count   int      `json:"thread_count"`
 		Threads []Thread `json:"threads" nullable:"false"`
-		Next    string   `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
+		Next    string   `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last"`
 	}
 }
 
@@ -97,8 +97,8 @@ func (a *api) listThreads(ctx context.Context, in *listThreads) (*manyThreads, e
 type openThread struct {
 	OnceKey
 	Body *struct {
-		Title string `json:"title,omitempty" maxLength:"200" doc:"how lists show it"`
-		Model string `json:"model,omitempty" maxLength:"200" doc:"provider/model that talks; as configured if missing"`
+		Title string `json:"title,omitempty" maxLength:"200" doc:"title in lists"`
+		Model string `json:"model,omitempty" maxLength:"200" doc:"provider/model of the answers; default: as configured"`
 	}
 }
 
@@ -108,7 +108,7 @@ type oneThread struct {
 		ID      ponder.ThreadID `json:"thread_id"`
 		Thread  Thread          `json:"thread"`
 
-		Related []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation: what was researched or said beside this one, the oldest first; they are deleted with it"`
+		Related []ponder.ThreadID `json:"beside,omitempty" doc:"other threads of the same conversation, such as its research, oldest first; deletion includes them"`
 	}
 }
 
@@ -185,7 +185,7 @@ func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*threadOutput, 
 	case err != nil:
 		return nil, err
 	case info.Kind == ponder.KindSubconscious:
-		return nil, wrongState("the thread is the subconscious: have it forget what is on it one by one")
+		return nil, wrongState("the thread is the subconscious: forget its entries one by one")
 	}
 	also, err := completions.RelatedThreads(ctx, a.Store, info.Owner, info.ID)
 	if err != nil {
@@ -196,12 +196,12 @@ func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*threadOutput, 
 			return nil, err
 		}
 	}
-	return toldOf(info.ID, "the thread and all that belongs to it is erased"), nil
+	return toldOf(info.ID, "the thread with its memories and files is erased"), nil
 }
 
 type exportThread struct {
 	ThreadPath
-	Known string `header:"If-None-Match" doc:"the ETag of an export that you have"`
+	Known string `header:"If-None-Match" doc:"ETag of your export"`
 }
 
 func (a *api) exportThread(ctx context.Context, in *exportThread) (*bodyFunc, error) {
@@ -264,7 +264,7 @@ type workOn struct {
 	ThreadPath
 	OnceKey
 	Body *struct {
-		Model string `json:"model,omitempty" maxLength:"200" doc:"go on with this provider/model"`
+		Model string `json:"model,omitempty" maxLength:"200" doc:"continue with this provider/model"`
 	}
 }
 
@@ -275,11 +275,11 @@ func (a *api) workOnThread(ctx context.Context, in *workOn) (*threadOutput, erro
 	case err != nil:
 		return nil, err
 	case info.Status.Ended():
-		return nil, wrongState("it is %s: nothing is left to do", info.Status)
+		return nil, wrongState("the thread is %s: no work remains", info.Status)
 	case info.Status == ponder.Paused:
-		return nil, wrongState("it is paused: resume it first")
+		return nil, wrongState("the thread is paused: resume it first")
 	case info.Held && info.Kind != ponder.KindConversation: // which may have a new message
-		return toldOf(info.ID, "it is being worked on already"), nil
+		return toldOf(info.ID, "work on the thread is already running"), nil
 	}
 	model := ""
 	if in.Body != nil {
@@ -288,14 +288,14 @@ func (a *api) workOnThread(ctx context.Context, in *workOn) (*threadOutput, erro
 	if err := a.Service.Go(ctx, info.ID, model); err != nil {
 		return nil, a.apiError(inConversation(err))
 	}
-	return toldOf(info.ID, "it is worked on"), nil
+	return toldOf(info.ID, "work on the thread is running"), nil
 }
 
 type stopThread struct {
 	ThreadPath
 	OnceKey
 	Body *struct {
-		Seen string `json:"seen,omitempty" maxLength:"400000" doc:"what you have been shown of the answer that is being written, which is what is kept of it"`
+		Seen string `json:"seen,omitempty" maxLength:"400000" doc:"part of the answer that the user has seen; Ponder keeps only this part"`
 	}
 }
 
@@ -307,7 +307,7 @@ func (a *api) stopThread(ctx context.Context, in *stopThread) (*threadOutput, er
 	cause := in.causeKey(info.Owner, "stop "+string(info.ID))
 	if cause != "" {
 		if before, err := a.sentInputs(ctx, info.ID, cause); err != nil || before != nil {
-			return toldOf(info.ID, "it was stopped already"), err
+			return toldOf(info.ID, "the work was already stopped"), err
 		}
 	}
 	if info.Open == 0 && info.Status == ponder.Thinking { // not started yet
@@ -320,7 +320,7 @@ func (a *api) stopThread(ctx context.Context, in *stopThread) (*threadOutput, er
 	case err != nil:
 		return nil, a.apiError(err)
 	case run == "":
-		return nil, wrongState("nothing is being done on the thread")
+		return nil, wrongState("no work is running on the thread")
 	}
 	order := ponder.Steer{Do: ponder.Cancel}
 	if in.Body != nil {
@@ -334,7 +334,7 @@ func (a *api) stopThread(ctx context.Context, in *stopThread) (*threadOutput, er
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	return toldOf(info.ID, "it is stopped"), nil
+	return toldOf(info.ID, "the work is stopped"), nil
 }
 
 // openRun prefers the chat run; empty if no run is open.
@@ -351,8 +351,8 @@ func (a *api) openRun(ctx context.Context, id ponder.ThreadID) (run ponder.RunID
 type listEvents struct {
 	ThreadPath
 	EventCursor
-	Cursor int64 `query:"cursor" minimum:"0" doc:"next_cursor of the page before; the same as after"`
-	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"of JSON: how many at most"`
+	Cursor int64 `query:"cursor" minimum:"0" doc:"next_cursor of the previous page; same as after"`
+	Limit  int   `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"maximum number of items of a JSON answer"`
 }
 
 type manyEvents struct {
@@ -360,9 +360,9 @@ type manyEvents struct {
 	ID      ponder.ThreadID `json:"thread_id"`
 	Count   int             `json:"event_count"`
 	Events  []Event         `json:"events" nullable:"false"`
-	Next    string          `json:"next_cursor,omitempty" doc:"cursor of the next page; none on the last"`
+	Next    string          `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last"`
 
-	Related []ponder.ThreadID `json:"beside,omitempty" doc:"threads of the same conversation, whose events are lists of their own"`
+	Related []ponder.ThreadID `json:"beside,omitempty" doc:"other threads of the same conversation; their events have separate lists"`
 }
 
 func (a *api) listEvents(ctx context.Context, in *listEvents) (*bodyFunc, error) {

@@ -20,10 +20,10 @@ import (
 )
 
 type messageBody struct {
-	Content string      `json:"content,omitempty" maxLength:"400000" doc:"what you say" example:"What have I forgotten?"`
+	Content string      `json:"content,omitempty" maxLength:"400000" doc:"text of the message" example:"What have I forgotten?"`
 	Media   []llm.Media `json:"media,omitempty" maxItems:"20" doc:"images and other files for the model"`
-	Deep    bool        `json:"deep,omitempty" doc:"have it reflected on"`
-	Model   string      `json:"model,omitempty" maxLength:"200" doc:"provider/model that answers; as before if missing"`
+	Deep    bool        `json:"deep,omitempty" doc:"request a reflection"`
+	Model   string      `json:"model,omitempty" maxLength:"200" doc:"provider/model of the answer; default: as before"`
 }
 
 type postMessage struct {
@@ -36,7 +36,7 @@ type postMessage struct {
 func (in *postMessage) Resolve(huma.Context) []error {
 	wrong, b := in.WaitParam.check(), in.Body
 	if strings.TrimSpace(b.Content) == "" && len(b.Media) == 0 {
-		wrong = append(wrong, &huma.ErrorDetail{Location: "body.content", Message: "it is empty: say something, or send a file in media"})
+		wrong = append(wrong, &huma.ErrorDetail{Location: "body.content", Message: "the message is empty: send content, or a file in media"})
 	}
 	for i, m := range b.Media {
 		where := fmt.Sprintf("body.media[%d]", i)
@@ -44,7 +44,7 @@ func (in *postMessage) Resolve(huma.Context) []error {
 		case len(m.Data) > 0 && m.URL != "", len(m.Data) == 0 && m.URL == "":
 			wrong = append(wrong, &huma.ErrorDetail{Location: where, Message: "expected either data, in base64, or url"})
 		case m.URL != "" && !strings.HasPrefix(m.URL, "https://") && !strings.HasPrefix(m.URL, "http://"):
-			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".url", Message: "expected an address that begins with https://"})
+			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".url", Message: "expected a URL that begins with https://"})
 		}
 		if !strings.Contains(m.Type, "/") {
 			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".type", Message: "expected a media type, such as image/png", Value: m.Type})
@@ -66,7 +66,7 @@ func (a *api) postMessage(ctx context.Context, in *postMessage) (*bodyFunc, erro
 	case err != nil:
 		return nil, err
 	case info.Kind != ponder.KindConversation:
-		return nil, wrongState("the thread is no conversation but of the kind %s: messages go to conversations", info.Kind)
+		return nil, wrongState("the thread is of kind %s: send messages only to conversations", info.Kind)
 	}
 	return &bodyFunc{func(hc huma.Context) {
 		if r, w := humago.Unwrap(hc); wantsEvents(r) {
@@ -224,7 +224,7 @@ const turnEvent = "turn"
 func (a *api) applyFrame(ctx context.Context, v *chat.TurnView, f stream.Frame) {
 	var ev ponder.Event
 	if err := ev.UnmarshalJSON(f.JSON); err != nil {
-		a.Logger.Error("an event can't be read", "seq", f.Seq, "error", err)
+		a.Logger.Error("cannot read an event", "seq", f.Seq, "error", err)
 		return
 	}
 	v.Apply(ev)

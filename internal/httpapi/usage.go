@@ -20,19 +20,19 @@ import (
 )
 
 func (a *api) registerUsage() {
-	op := a.newOperation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "What models were asked, and what that cost", "usage", http.StatusUnprocessableEntity)
-	op.Description = "What you have ever used: also on threads that were removed, and for vectors, which are of the role embed and of no thread, run or mode."
+	op := a.newOperation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "Show model usage and cost", "usage", http.StatusUnprocessableEntity)
+	op.Description = "The sums include removed threads. They also include vectors, which have the role embed and no thread, run or mode."
 	huma.Register(a.huma, op, a.getUsage)
 }
 
 type usageOf struct {
-	By    string `query:"by" enum:"thread,run,role,model,mode,day" default:"day" doc:"what is summed up by"`
-	Since string `query:"since" maxLength:"40" doc:"only since then: 24h, 7d, 2026-11-01 or a time of RFC 3339" example:"7d"`
+	By    string `query:"by" enum:"thread,run,role,model,mode,day" default:"day" doc:"grouping of the sums"`
+	Since string `query:"since" maxLength:"40" doc:"start: 24h, 7d, 2026-11-01 or an RFC 3339 time" example:"7d"`
 }
 
 type UsageRow struct {
 	Key      string  `json:"key"`
-	Thread   string  `json:"thread_id,omitempty" doc:"by run: of which thread, since a fork has the ids of the runs that it goes on with"`
+	Thread   string  `json:"thread_id,omitempty" doc:"with by=run: the thread, because a fork keeps run IDs"`
 	Calls    int     `json:"calls"`
 	Failed   int     `json:"failed_calls"`
 	Input    int     `json:"input_tokens"` // including cached ones
@@ -112,7 +112,7 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{
-		Location: "query.since", Message: "expected a length of time such as 24h or 7d, a day such as 2026-11-01, or a time of RFC 3339", Value: text,
+		Location: "query.since", Message: "expected a duration such as 24h or 7d, a day such as 2026-11-01, or an RFC 3339 time", Value: text,
 	})
 }
 
@@ -178,7 +178,7 @@ func (a *api) sumUp(ctx context.Context, own []ponder.Info, by ponder.GroupBy, s
 		events += int(i.Head)
 	}
 	if events > maxSummed {
-		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("several owners share this database, so that what is not by thread is summed up from the logs, and yours have %d events: ask for less with since, or by=thread", events))
+		return nil, huma.Error422UnprocessableEntity(fmt.Sprintf("too many events for this sum: %d, because several owners share the database; limit it with since, or use by=thread", events))
 	}
 	var all []ponder.UsageRow
 	for _, i := range own {
@@ -206,7 +206,7 @@ func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.Gro
 	sums, begun := make(map[string]ponder.UsageRow), make(map[callID]ponder.CallStarted)
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
-			return nil, fmt.Errorf("sum up %s: %w", id, err)
+			return nil, fmt.Errorf("sum usage of %s: %w", id, err)
 		}
 		c := callID{ev.Run, ev.Cause}
 		switch b := ev.Body.(type) {

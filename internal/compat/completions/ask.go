@@ -41,7 +41,7 @@ type completionMessage struct {
 }
 
 type completion struct {
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"a text of your choice: the same request with the same key runs once and gets the same answer; another request with this key is refused (422)"`
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"client's key: the server runs a request with this key once and repeats its answer; it refuses a different request with the same key (422)"`
 	Body completionBody
 
 	messages []llm.Message
@@ -69,7 +69,7 @@ func (in *completion) Resolve(huma.Context) (errs []error) {
 		}
 	}
 	if in.conversationName() != "" && strings.TrimSpace(in.conversationName()) == "" {
-		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected a name, not only spaces"})
+		errs = append(errs, &huma.ErrorDetail{Location: "body.conversationUniqueId", Message: "expected text, not only spaces"})
 	}
 	return errs
 }

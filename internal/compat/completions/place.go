@@ -84,7 +84,7 @@ func (a *api) placeOf(ctx context.Context, owner string, in *completion) (p plac
 	if p.found {
 		info, err := Find(ctx, a.Desk.Store, owner, p.name, ponder.KindConversation, ponder.KindResearch, ponder.KindSession)
 		if errors.Is(err, ponder.ErrNoThread) {
-			return p, &compat.APIError{Status: http.StatusNotFound, Detail: "there is no thread " + textkit.TruncateBytes(compat.Plain(p.name), 40)}
+			return p, &compat.APIError{Status: http.StatusNotFound, Detail: "no such thread: " + textkit.TruncateBytes(compat.Plain(p.name), 40)}
 		}
 		p.id, p.kind, p.key = info.ID, info.Kind, cmp.Or(p.key, ponder.NewID("key"))
 		return p, err

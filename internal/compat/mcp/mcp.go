@@ -120,7 +120,7 @@ func (s *Server) callerServer(c auth.Caller) *sessionServer {
 func (s *Server) serveRequest(w http.ResponseWriter, r *http.Request) {
 	c := auth.CallerOf(r.Context())
 	if !c.HasScope(auth.Read) {
-		Refuse(w, http.StatusForbidden, "this token lacks a scope; use a token with the scope read")
+		Refuse(w, http.StatusForbidden, "this token lacks a scope: use a token with the scope read")
 		return
 	}
 	h := s.callerServer(c)
@@ -224,7 +224,7 @@ func (c *client) withCaller(ctx context.Context) context.Context {
 
 func (c *client) checkScope(s auth.Scope) error {
 	if !c.caller.HasScope(s) {
-		return &compat.APIError{Status: http.StatusForbidden, Detail: "this token lacks a scope; use a token with the scope " + string(s)}
+		return &compat.APIError{Status: http.StatusForbidden, Detail: "this token lacks a scope: use a token with the scope " + string(s)}
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (c *client) clientError(err error) error {
 		return wire
 	}
 	f := c.Desk.APIErrorOf(err)
-	if text := cmp.Or(f.Detail, "internal error; see the log of the server"); f.Field == "" || strings.HasPrefix(text, f.Field) {
+	if text := cmp.Or(f.Detail, "internal error"); f.Field == "" || strings.HasPrefix(text, f.Field) {
 		return errors.New(text)
 	}
 	return fmt.Errorf("%s: %s", f.Field, f.Detail)

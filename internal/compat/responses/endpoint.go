@@ -194,7 +194,7 @@ func (b *hookBody) applyTo(e *endpoint) error {
 // checkHookURL accepts https, and http of this machine.
 func checkHookURL(text string) error {
 	if u, err := url.Parse(text); err != nil || len(text) > maxHookURL || u.User != nil || !webhook.IsURL(text) {
-		return compat.InvalidField("url", "url: expected an https:// address (http:// only for this machine)")
+		return compat.InvalidField("url", "url: expected a URL that begins with https:// (http:// only for this machine)")
 	}
 	return nil
 }
