@@ -62,13 +62,13 @@ type Budget struct {
 func (b Budget) ApplyLimits(args json.RawMessage) (Budget, error) {
 	var set Budget
 	if err := json.Unmarshal(args, &set); err != nil {
-		return b, errors.New("the limits can't be read")
+		return b, errors.New("cannot decode the limits")
 	}
 	if set.Time < 0 || set.Calls < 0 || set.Tokens < 0 || set.Money < 0 {
-		return b, errors.New("a limit is more than zero")
+		return b, errors.New("a limit must be more than zero")
 	}
 	if set.Time == 0 && set.Cost == (Cost{}) {
-		return b, errors.New("no limit is named")
+		return b, errors.New("no limit is set")
 	}
 	b.Time, b.Calls = cmp.Or(set.Time, b.Time), cmp.Or(set.Calls, b.Calls)
 	b.Tokens, b.Money = cmp.Or(set.Tokens, b.Tokens), cmp.Or(set.Money, b.Money)

@@ -219,7 +219,7 @@ func AwaitAck(ctx context.Context, log Log, cmd Event) (Event, error) {
 			}
 		}
 		if cmd.Run == "" && ev.Seq >= cmd.Seq && len(open) == 0 {
-			return Event{}, fmt.Errorf("all that were open: %w", ErrEnded)
+			return Event{}, fmt.Errorf("all open runs: %w", ErrEnded)
 		}
 	}
 	return Event{}, ctx.Err()

@@ -16,7 +16,7 @@ const (
 	erasedData = `{"erased":true}` // the whole data of an erased event
 )
 
-var errNoObject = errors.New("data is no object, so nothing can be kept in it")
+var errNoObject = errors.New("cannot store fields in data, which is not an object")
 
 // appendExtra adds Extra and Erased to the JSON object at the end of the buffer.
 func (e *EventEncoder) appendExtra(ev Event) error {
@@ -28,7 +28,7 @@ func (e *EventEncoder) appendExtra(ev Event) error {
 	names := slices.Sorted(maps.Keys(ev.Extra))
 	for _, name := range names {
 		if name == foreignField {
-			return errors.New("no field can be kept under the name foreign")
+			return errors.New("cannot store a field named foreign")
 		}
 		if err := e.appendField(name, ev.Extra[name]); err != nil {
 			return err

@@ -154,7 +154,7 @@ func (ev *Event) UnmarshalJSON(js []byte) error {
 // decodeRecord sets the event from a record.
 func (ev *Event) decodeRecord(r *record) error {
 	if r.Type == "" {
-		return fmt.Errorf("decode event %d: it has no type", r.Seq)
+		return fmt.Errorf("decode event %d: no type", r.Seq)
 	}
 	*ev = Event{
 		ID: r.ID, Thread: r.Thread, Seq: r.Seq, Run: r.Run, Cause: r.Cause, After: r.After,

@@ -393,20 +393,20 @@ type Checkpoints interface {
 
 // Errors of stores.
 var (
-	ErrTaken    = errors.New("event key is taken")
+	ErrTaken    = errors.New("event key is already used")
 	ErrHeld     = errors.New("thread is held by another process")
-	ErrFenced   = errors.New("lease is not in force")
-	ErrStale    = errors.New("thread has grown since")
+	ErrFenced   = errors.New("lease is not valid")
+	ErrStale    = errors.New("thread has new events")
 	ErrNotInput = errors.New("only the holder of the thread may append this")
 	ErrNoThread = errors.New("no such thread")
 	ErrNoEvent  = errors.New("no such event")
-	ErrTooBig   = errors.New("too big to be written at once")
+	ErrTooBig   = errors.New("batch is too large")
 	ErrFull     = errors.New("disk is full")
 	ErrReadOnly = errors.New("database is read-only")
 	ErrDamaged  = errors.New("database is damaged")
-	ErrLost     = errors.New("database was removed or replaced while it was in use, so that what is written now would be lost")
+	ErrLost     = errors.New("database was removed or replaced while in use, and new writes would be lost")
 	ErrNewer    = errors.New("database was created by a newer version")
 
-	ErrDisk    = fmt.Errorf("%w: its disk fails", ErrReadOnly) // may pass
-	ErrRemoved = fmt.Errorf("%w: it was removed", ErrNoThread)
+	ErrDisk    = fmt.Errorf("%w: disk failure", ErrReadOnly) // may pass
+	ErrRemoved = fmt.Errorf("%w: file removed", ErrNoThread)
 )

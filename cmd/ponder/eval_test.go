@@ -233,7 +233,7 @@ func TestEvalFailsFromTheStart(t *testing.T) {
 	r := newEvalFixture(t, 10, isThird, isThird, llmtest.Script{{Match: regexp.MustCompile("question"), Error: &llmtest.ScriptError{Status: 400, Message: "no"}}})
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"eval", filepath.Join(r.dir, "questions.jsonl"), "--variant", "plain", "--parallel", "1"}, strings.NewReader(""), &out, &errs)
-	if code != exitFailed || !strings.Contains(errs.String(), "plain fails from the start: ") || r.calls.Load() > 20 {
+	if code != exitFailed || !strings.Contains(errs.String(), "plain fails on the first answers: ") || r.calls.Load() > 20 {
 		t.Errorf("exit code %d after %d calls: %s", code, r.calls.Load(), errs.String())
 	}
 }

@@ -121,7 +121,7 @@ func (w *sessionScreen) researchReport(r report.Research) {
 		fmt.Fprintln(w.log)
 	}
 	if r.Answer == "" {
-		w.printf("There is no answer yet.\n")
+		w.printf("No answer yet.\n")
 		return
 	}
 	w.printf("%s\n", textkit.Clean(r.Text()))

@@ -77,7 +77,7 @@ func (e *Runner) runAnswer(ctx context.Context, q Question, v *Strategy, sample 
 	}
 	if r.ended { // it failed; try once more
 		if err := e.store.Remove(ctx, id); err != nil {
-			return fmt.Errorf("forget %s: %w", id, err)
+			return fmt.Errorf("remove %s: %w", id, err)
 		}
 		r = answerRecord{}
 	}
@@ -126,7 +126,7 @@ func (e *Runner) recordAnswer(q Question, v *Strategy, sample int, id ponder.Thr
 		e.failures[v.Name] = n + 1
 	}
 	if e.failures[v.Name] >= maxFailures {
-		return fmt.Errorf("%s fails from the start: %s", v.Name, a.Failed)
+		return fmt.Errorf("%s fails on the first answers: %s", v.Name, a.Failed)
 	}
 	e.reportProgress()
 	return e.Plan.OnAnswer(a)
@@ -149,7 +149,7 @@ func (e *Runner) judgePair(ctx context.Context, q Question, v *Strategy, sample 
 	}
 	verdict := Verdict{Question: q.ID, Variant: v.Name, Against: base.Name, Sample: sample}
 	if strings.TrimSpace(one.Text) == strings.TrimSpace(other.Text) {
-		same := Judgement{Why: "They are the same.", Better: Tie}
+		same := Judgement{Why: "The answers are equal.", Better: Tie}
 		verdict.Straight, verdict.Swapped, verdict.Consistent = same, same, true
 		return e.recordVerdict(verdict)
 	}
@@ -203,7 +203,7 @@ func (e *Runner) askJudge(ctx context.Context, v *Verdict, q Question, first, se
 func (e *Runner) runJudge(ctx context.Context, id ponder.ThreadID, r answerRecord, req llm.Request, title string) (answerRecord, error) {
 	if r.ended {
 		if err := e.store.Remove(ctx, id); err != nil {
-			return r, fmt.Errorf("forget %s: %w", id, err)
+			return r, fmt.Errorf("remove %s: %w", id, err)
 		}
 		r = answerRecord{}
 	}
@@ -211,7 +211,7 @@ func (e *Runner) runJudge(ctx context.Context, id ponder.ThreadID, r answerRecor
 		thread := ponder.Thread{ID: id, Kind: ponder.KindConversation, Title: title, Owner: app.LocalOwner, Model: e.Plan.Judge}
 		start := ponder.RunStarted{Input: "Which answer is better?", Mode: judgeMode, Version: 1, Options: []byte(encodeJSON(req))}
 		if err := e.store.Create(ctx, thread, ponder.Event{Run: ponder.RunID(ponder.NewID("run")), Body: start}); err != nil {
-			return r, fmt.Errorf("begin to judge: %w", err)
+			return r, fmt.Errorf("start the judge: %w", err)
 		}
 	}
 	return e.finishAnswer(ctx, e.judge, id, r, "")

@@ -56,10 +56,10 @@ func (c *Check) UnmarshalJSON(js []byte) error {
 		}
 	}
 	if kinds != 1 {
-		return errors.New("check: wants one of contains, not_contains, regex, number, one_of, json_schema")
+		return errors.New("check: use one of contains, not_contains, regex, number, one_of, json_schema")
 	}
 	if s.Tolerance != nil && s.Number == nil {
-		return errors.New("check: a tolerance without a number")
+		return errors.New("check: tolerance requires number")
 	}
 	*c = Check{contains: s.Contains, not: s.NotContains, oneOf: s.OneOf, number: s.Number}
 	if err := errors.Join(c.readTolerance(s.Tolerance), c.readRegex(s.Regex), c.readSchema(s.Schema)); err != nil {
@@ -77,7 +77,7 @@ func (c *Check) readTolerance(js json.RawMessage) error {
 	text, c.relative = strings.CutSuffix(text, "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(n >= 0) || math.IsInf(n, 0) {
-		return errors.New(`tolerance: a number or a share such as "1%" is wanted`)
+		return errors.New(`tolerance: must be a number or a share such as "1%"`)
 	}
 	if c.tolerance = n; c.relative {
 		c.tolerance = n / 100

@@ -135,7 +135,7 @@ func (s *judgeState) Apply(ev ponder.Event) ponder.State {
 	case err == nil:
 		c.answer = encodeJSON(j)
 	case c.tries >= maxJudgeTries:
-		c.err = fmt.Sprintf("the judge does not say which is better: %v", err)
+		c.err = fmt.Sprintf("the judge gave no verdict: %v", err)
 	default:
 		c.req = *llm.Reask(&c.req, b.Message, err)
 	}

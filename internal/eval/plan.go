@@ -97,7 +97,7 @@ func (p *Plan) Read(ctx context.Context) error {
 		return err
 	}
 	if n := p.Answers(); n > maxAnswers {
-		return app.Invalidf("", "that is %s answers, more than %s: ask fewer samples or fewer variants", textkit.Number(n), textkit.Number(maxAnswers))
+		return app.Invalidf("", "too many answers: %s, the maximum is %s; use fewer samples or variants", textkit.Number(n), textkit.Number(maxAnswers))
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func ReadRubric(file string) (string, error) {
 	case len(text) > maxRubric:
 		return "", app.Invalidf("rubric", "%s: more than %s bytes", file, textkit.Number(maxRubric))
 	case strings.TrimSpace(string(text)) == "":
-		return "", app.Invalidf("rubric", "%s: it is empty", file)
+		return "", app.Invalidf("rubric", "%s: empty file", file)
 	}
 	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "�"), nil
 }
@@ -131,7 +131,7 @@ func (p *Plan) readFile(ctx context.Context) error {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && (info.IsDir() || info.Size() > maxFile) {
-		return app.Invalidf("", "%s: want a file of at most %s", p.File, textkit.Bytes(maxFile))
+		return app.Invalidf("", "%s: must be a file of at most %s", p.File, textkit.Bytes(maxFile))
 	}
 	if p.Questions, err = ReadQuestions(f); err != nil {
 		return app.Invalidf("", "%s: %w", p.File, err)
@@ -150,7 +150,7 @@ func (p *Plan) readFile(ctx context.Context) error {
 		scored = scored || q.Scored()
 	}
 	if !scored && p.Judge == "" {
-		return &app.Error{Code: app.Invalid, Message: p.File + ": nothing says which answers are good: add checks or references to the questions", Err: ErrUnscored}
+		return &app.Error{Code: app.Invalid, Message: p.File + ": answers cannot be scored: add checks or references to the questions", Err: ErrUnscored}
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func resolveInside(dir, path string) (string, error) {
 		return "", err
 	}
 	if rel, err := filepath.Rel(dir, full); err != nil || !filepath.IsLocal(rel) {
-		return "", errors.New("it is not below the folder of the questions")
+		return "", errors.New("must be below the folder of the questions")
 	}
 	return full, nil
 }
@@ -225,7 +225,7 @@ func (t *texts) UnmarshalJSON(js []byte) error {
 	if one := ""; json.Unmarshal(js, &one) == nil {
 		list = []string{one}
 	} else if json.Unmarshal(js, &list) != nil || list == nil {
-		return errors.New("a text or a list of texts is wanted")
+		return errors.New("must be a text or a list of texts")
 	}
 	if len(list) > maxList {
 		return fmt.Errorf("more than %d texts", maxList)
@@ -257,7 +257,7 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		if first := lines[q.ID]; first > 0 {
-			return nil, fmt.Errorf("line %d: the id %q is that of line %d", n, q.ID, first)
+			return nil, fmt.Errorf("line %d: duplicate ID %q of line %d", n, q.ID, first)
 		}
 		lines[q.ID] = n
 		if list = append(list, q); len(list) > MaxQuestions {
@@ -270,7 +270,7 @@ func ReadQuestions(r io.Reader) ([]Question, error) {
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", n+1, err)
 	case len(list) == 0:
-		return nil, errors.New("there are no questions")
+		return nil, errors.New("no questions")
 	}
 	return list, nil
 }
@@ -281,7 +281,7 @@ func readQuestion(text []byte, line int) (Question, error) {
 	d.DisallowUnknownFields()
 	switch err := d.Decode(&s); {
 	case !utf8.Valid(text):
-		return Question{}, errors.New("not text in UTF-8")
+		return Question{}, errors.New("not valid UTF-8")
 	case err != nil:
 		return Question{}, plainJSONError(err)
 	case d.More():
@@ -306,7 +306,7 @@ func (q Question) checkLimits() error {
 	}
 	for _, path := range q.Documents {
 		if !filepath.IsLocal(path) {
-			return fmt.Errorf("document %q is not below the folder of the questions", path)
+			return fmt.Errorf("document %q must be below the folder of the questions", path)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func TestReadQuestions(t *testing.T) {
 
 func TestReadQuestionsRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":         {"\n\n", "there are no questions"},
+		"nothing":         {"\n\n", "no questions"},
 		"no JSON":         {"{\"question\":\"a\"}\nWhat?", "line 2: not JSON"},
 		"cut off":         {`{"question":"a"`, "line 1: not JSON: unexpected EOF"},
 		"a list":          {`["a"]`, "line 1: not a JSON object"},
@@ -45,18 +45,18 @@ func TestReadQuestionsRefuses(t *testing.T) {
 		"no question":     {`{"id":"a"}`, "line 1: no question"},
 		"a slip":          {`{"question":"a","chekcs":[]}`, `line 1: unknown field "chekcs"`},
 		"a number":        {`{"question":7}`, "line 1: question: not a number"},
-		"the same id":     {"{\"id\":\"a\",\"question\":\"a\"}\n{\"id\":\"a\",\"question\":\"b\"}", `line 2: the id "a" is that of line 1`},
+		"the same id":     {"{\"id\":\"a\",\"question\":\"a\"}\n{\"id\":\"a\",\"question\":\"b\"}", `line 2: duplicate ID "a" of line 1`},
 		"too long":        {`{"question":"` + strings.Repeat("a", MaxAsked+1) + `"}`, "line 1: question and context have more than 30000 bytes"},
 		"a very long one": {"\n" + strings.Repeat(" ", MaxLine+1), "line 2: more than 1048576 bytes"},
-		"not UTF-8":       {"{\"question\":\"\xff\"}", "line 1: not text in UTF-8"},
-		"out of bounds":   {`{"question":"a","documents":["../secret"]}`, `line 1: document "../secret" is not below the folder`},
+		"not UTF-8":       {"{\"question\":\"\xff\"}", "line 1: not valid UTF-8"},
+		"out of bounds":   {`{"question":"a","documents":["../secret"]}`, `line 1: document "../secret" must be below the folder`},
 		"an empty text":   {`{"question":"a","reference":[""]}`, "line 1: an empty text"},
-		"no kind":         {`{"question":"a","checks":[{}]}`, "line 1: check: wants one of"},
-		"two kinds":       {`{"question":"a","checks":[{"contains":"a","number":1}]}`, "line 1: check: wants one of"},
+		"no kind":         {`{"question":"a","checks":[{}]}`, "line 1: check: use one of"},
+		"two kinds":       {`{"question":"a","checks":[{"contains":"a","number":1}]}`, "line 1: check: use one of"},
 		"a bad regex":     {`{"question":"a","checks":[{"regex":"("}]}`, "line 1: check: regex: missing closing )"},
 		"a bad tolerance": {`{"question":"a","checks":[{"number":1,"tolerance":"some"}]}`, "line 1: check: tolerance: "},
 		"negative":        {`{"question":"a","checks":[{"number":1,"tolerance":-1}]}`, "line 1: check: tolerance: "},
-		"no number":       {`{"question":"a","checks":[{"contains":"a","tolerance":1}]}`, "line 1: check: a tolerance without a number"},
+		"no number":       {`{"question":"a","checks":[{"contains":"a","tolerance":1}]}`, "line 1: check: tolerance requires number"},
 		"no schema":       {`{"question":"a","checks":[{"json_schema":"a"}]}`, "line 1: check: json_schema: not an object"},
 		"a bad schema":    {`{"question":"a","checks":[{"json_schema":{"$ref":"#/nowhere"}}]}`, "line 1: check: json_schema: "},
 	} {

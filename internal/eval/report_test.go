@@ -85,11 +85,11 @@ func TestFindings(t *testing.T) {
 	}{
 		"better":       {"----------", "++++++++--", Better, []string{"+80 points", ": better."}},
 		"worse":        {"++++++++--", "----------", Worse, []string{"-80 points", ": worse."}},
-		"the same":     {"++--++--++", "++--++--++", NoDifference, []string{"0 points", "no difference, for the interval includes zero", "the same on each of 10 questions"}},
-		"hardly":       {"++--++--++", "+++-++--++", NoDifference, []string{"+10 points", "no difference", "takes about 81 questions", "With 10 questions"}},
-		"too few":      {"---", "+++", Unclear, []string{"unclear", "3 questions chance does as much (p = 0.25)"}},
+		"the same":     {"++--++--++", "++--++--++", NoDifference, []string{"0 points", "no difference, because the interval includes zero", "equal results on each of 10 questions"}},
+		"hardly":       {"++--++--++", "+++-++--++", NoDifference, []string{"+10 points", "no difference", "use about 81 questions", "With 10 questions"}},
+		"too few":      {"---", "+++", Unclear, []string{"unclear", "3 questions, chance can explain the difference (p = 0.25)"}},
 		"balanced":     {"+-+-", "-+-+", NoDifference, []string{"0 points"}},
-		"one question": {"-", "+", Unclear, []string{"1 question chance"}},
+		"one question": {"-", "+", Unclear, []string{"1 question, chance"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := Experiment{Questions: makeQuestions(len(c.plain)), Variants: []string{"plain", "think"}, Seed: 1,

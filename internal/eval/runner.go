@@ -121,7 +121,7 @@ func forgetAll(ctx context.Context, store *sqlite.Store, title string) error {
 	for _, info := range list {
 		if strings.HasPrefix(info.Title, title) {
 			if err := store.Remove(ctx, info.ID); err != nil {
-				return fmt.Errorf("forget %s: %w", info.ID, err)
+				return fmt.Errorf("remove %s: %w", info.ID, err)
 			}
 		}
 	}
@@ -150,13 +150,13 @@ func (e *Runner) Run(ctx context.Context) error {
 	ctx, stop := e.budget.Start(ctx)
 	defer stop(nil)
 	p := &e.Plan
-	e.app.Notef("%s, %s, %s each: %s; kept in %s", textkit.Count(len(p.Questions), "question", "questions"), textkit.Count(len(p.Strategies), "variant", "variants"),
+	e.app.Notef("%s, %s, %s each: %s; stored in %s", textkit.Count(len(p.Questions), "question", "questions"), textkit.Count(len(p.Strategies), "variant", "variants"),
 		textkit.Count(p.Samples, "sample", "samples"), textkit.Count(p.Answers(), "answer", "answers"), e.app.Options.DB)
 	if err := e.forEachSample(ctx, stop, e.loadAnswers); err != nil {
 		return err
 	}
 	if n := len(e.answers); n > 0 {
-		e.app.Notef("%s there already", textkit.Count(n, "answer is", "answers are"))
+		e.app.Notef("%s already stored", textkit.Count(n, "answer is", "answers are"))
 	}
 	if p.Limits.Time > 0 {
 		defer time.AfterFunc(p.Limits.Time, func() { e.budget.Spend("time") }).Stop()

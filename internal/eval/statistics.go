@@ -328,20 +328,20 @@ func (c Comparison) Summary() string {
 	case Better, Worse:
 		return text + ": " + string(c.Finding) + "."
 	case Unclear:
-		return text + fmt.Sprintf(": unclear. The interval does not include zero, but with %s chance does as much (p = %s%s); ask more questions.",
+		return text + fmt.Sprintf(": unclear. The interval does not include zero, but with %s, chance can explain the difference (p = %s%s); use more questions.",
 			questionsText(c.Questions), pText(c.Adjusted), c.adjustmentText())
 	}
-	text += ": no difference, for the interval includes zero. "
+	text += ": no difference, because the interval includes zero. "
 	if c.Up == 0 && c.Down == 0 {
-		return text + fmt.Sprintf("They came out the same on each of %s.", questionsText(c.Questions))
+		return text + fmt.Sprintf("Both variants have equal results on each of %s.", questionsText(c.Questions))
 	}
 	if c.Needed > 0 {
-		text += fmt.Sprintf("If a difference of this size is real, it takes about %s to see it. ", questionsText(c.Needed))
+		text += fmt.Sprintf("To detect a difference of this size, use about %s. ", questionsText(c.Needed))
 	}
 	if c.Detectable > 0 && c.Detectable < 1 {
-		text += fmt.Sprintf("With %s, one of %s or more would most likely have been seen.", questionsText(c.Questions), strings.TrimPrefix(Points(c.Detectable), "+"))
+		text += fmt.Sprintf("With %s, a difference of %s or more is detectable.", questionsText(c.Questions), strings.TrimPrefix(Points(c.Detectable), "+"))
 	} else {
-		text += fmt.Sprintf("There were %s, too few to see any but the largest.", questionsText(c.Questions))
+		text += fmt.Sprintf("With %s, only the largest differences are detectable.", questionsText(c.Questions))
 	}
 	return strings.TrimSpace(text)
 }

@@ -49,13 +49,13 @@ func ParseStrategies(names []string, duration func(string) (time.Duration, error
 			return nil, app.Invalidf("variant", "%w", err)
 		}
 		if slices.ContainsFunc(list, func(o Strategy) bool { return o.Name == v.Name }) {
-			return nil, app.Invalidf("variant", "%s is there twice", textkit.Truncate(textkit.OneLine(name), 60))
+			return nil, app.Invalidf("variant", "%s occurs twice", textkit.Truncate(textkit.OneLine(name), 60))
 		}
 		list = append(list, v)
 	}
 	switch {
 	case len(list) == 0:
-		return nil, app.Invalidf("variant", "name at least one, such as plain")
+		return nil, app.Invalidf("variant", "use at least one, such as plain")
 	case len(list) > maxStrategies:
 		return nil, app.Invalidf("variant", "at most %d", maxStrategies)
 	}
@@ -84,9 +84,9 @@ func parseStrategy(name string, duration func(string) (time.Duration, error)) (S
 		v.Time = d
 		return v, err
 	case kind == KindSession:
-		return v, fmt.Errorf("session needs a time, such as session:1m")
+		return v, fmt.Errorf("session requires a duration, such as session:1m")
 	case !slices.Contains([]string{KindPlain, KindThink, KindDeep}, kind) || limited:
-		return v, fmt.Errorf("%q is none of plain, think, deep, session:TIME, model=PROVIDER/MODEL", textkit.Truncate(textkit.OneLine(name), 60))
+		return v, fmt.Errorf("%q is unknown; use plain, think, deep, session:TIME or model=PROVIDER/MODEL", textkit.Truncate(textkit.OneLine(name), 60))
 	}
 	return v, nil
 }

@@ -94,15 +94,15 @@ func ratioText(v, base Variant) string {
 
 func (e *Runner) Remarks(r Report) (list []string) {
 	if j := r.Judged; j != nil {
-		text := fmt.Sprintf("Judge %s: %s, of which %s for it said otherwise when the order was swapped; of its choices, %s fell on the answer that stood first. It took %s: %s.",
+		text := fmt.Sprintf("Judge %s: %s, of which %s because the verdict changed with the order; %s of its choices are the first answer. It used %s: %s.",
 			e.Plan.Judge, textkit.Count(j.Pairs, "pair", "pairs"), textkit.Number(j.Inconsistent)+" count as a tie", percentText(j.First), textkit.Count(j.Sum.Calls, "call", "calls"),
 			strings.TrimPrefix(report.USD(j.Sum.USD, j.Sum.Tokens, j.Sum.Calls, j.Sum.Unpriced), "cost "))
 		if j.Pairs == 0 {
-			text = fmt.Sprintf("Judge %s gave no verdict on any pair: it never said which answer is better. What asking it cost is in `ponder usage`.", e.Plan.Judge)
+			text = fmt.Sprintf("Judge %s gave no verdict on any pair. See its cost with `ponder usage`.", e.Plan.Judge)
 		}
 		list = append(list, text)
 		if e.judgesItself() {
-			list = append(list, "The judge is one of the models that answer. Models prefer their own words: another judge would say more.")
+			list = append(list, "The judge also wrote answers, and models prefer their own words: use another judge.")
 		}
 	}
 	for i, v := range r.Variants {
@@ -111,10 +111,10 @@ func (e *Runner) Remarks(r Report) (list []string) {
 		}
 	}
 	if n := e.Missing(); n > 0 {
-		list = append(list, textkit.Count(n, "answer is", "answers are")+" missing and left out.")
+		list = append(list, textkit.Count(n, "answer is", "answers are")+" missing and excluded.")
 	}
 	if slices.ContainsFunc(r.Variants, func(v Variant) bool { return v.Failed > 0 }) {
-		list = append(list, "Answers that failed are left out; the same command tries them again.")
+		list = append(list, "Failed answers are excluded; run the same command to retry them.")
 	}
 	if n := r.Questions; n < 20 {
 		list = append(list, textkit.Count(n, "question shows", "questions show")+" large differences only.")
@@ -127,7 +127,7 @@ func shortfallText(kind string, v Variant) string {
 	case v.Answers == 0:
 		return ""
 	case kind == KindThink && v.Thoughts == 0:
-		return textkit.OneLine(v.Name) + ": the model put down no thought, so this compares the words of the prompt at most."
+		return textkit.OneLine(v.Name) + ": the model stored no thought, so this compares only the prompts."
 	case kind == KindDeep && v.Reflections < 1:
 		return fmt.Sprintf("%s: only %s of the answers had a reflection; the others failed (see `ponder thread show ID --internal`).", textkit.OneLine(v.Name), percentText(v.Reflections))
 	}
@@ -145,7 +145,7 @@ func (e *Runner) judgesItself() bool {
 func (e *Runner) Markdown(r Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: does thinking help?\n\n", cellText(filepath.Base(e.Plan.File)))
-	fmt.Fprintf(&b, "%s, %s each. Intervals are of 95 %%, from a bootstrap over questions (seed %d). What is taken is per answer.\n\n",
+	fmt.Fprintf(&b, "%s, %s each. Intervals are 95 %% bootstrap intervals over questions (seed %d). Words, time, calls, tokens and cost are per answer.\n\n",
 		textkit.Count(r.Questions, "question", "questions"), textkit.Count(r.Samples, "sample", "samples"), r.Seed)
 	mdTable(&b, r.Rows())
 	for _, text := range r.Summaries() {
@@ -165,7 +165,7 @@ func (e *Runner) Markdown(r Report) string {
 	for _, v := range e.Plan.Strategies {
 		fmt.Fprintf(&b, "- %s: %s\n", cellText(v.Name), cellText(strings.Join(v.Models, ", ")))
 	}
-	fmt.Fprintf(&b, "\n## Questions\n\nThe share of right answers, and in brackets what the judge prefers on the whole: from -1, %s, to +1, the variant.\n\n", cellText(r.Variants[0].Name))
+	fmt.Fprintf(&b, "\n## Questions\n\nShare of right answers; in brackets the judge's mean preference, from -1 (%s) to +1 (the variant).\n\n", cellText(r.Variants[0].Name))
 	mdTable(&b, r.itemRows())
 	return b.String()
 }

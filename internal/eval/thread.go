@@ -109,7 +109,7 @@ func (e *Runner) startThread(ctx context.Context, id ponder.ThreadID, v *Strateg
 		first = append(first, askEvent(asked))
 	}
 	if err := e.store.Create(ctx, thread, first...); err != nil {
-		return fmt.Errorf("begin an answer: %w", err)
+		return fmt.Errorf("start an answer: %w", err)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (e *Runner) finishAnswer(ctx context.Context, mind *engine.Engine, id ponde
 			return r, e.explainHeld(err)
 		}
 		if _, err := e.store.Append(ctx, id, 0, askEvent(later)); err != nil && !errors.Is(err, ponder.ErrTaken) {
-			return r, fmt.Errorf("ask: %w", err)
+			return r, fmt.Errorf("request an answer: %w", err)
 		}
 	}
 	if err := mind.Work(ctx, id); err != nil {
@@ -152,14 +152,14 @@ func (e *Runner) finishAnswer(ctx context.Context, mind *engine.Engine, id ponde
 	}
 	r, err := e.answerRecord(ctx, id)
 	if err == nil && !r.ended {
-		err = fmt.Errorf("thread %s has no end", id)
+		err = fmt.Errorf("thread %s has not ended", id)
 	}
 	return r, err
 }
 
 func (e *Runner) explainHeld(err error) error {
 	if errors.Is(err, ponder.ErrHeld) {
-		return errors.New("another process works on this evaluation")
+		return errors.New("another process already runs this evaluation")
 	}
 	return err
 }

@@ -1,9 +1,9 @@
 // Package redact removes secrets from text and JSON before storage.
 //
-// It always finds keys and tokens of known providers (key.go), private keys (block.go), passwords
-// in URLs, after names such as password and api_key and after flags (pair.go, value.go), and card
-// and account numbers by their check digits (number.go). E-mail addresses and user patterns are
-// optional. Each match becomes "[redacted: KIND]".
+// It always finds keys and tokens of known providers (key.go) and private keys (block.go). It finds
+// passwords in URLs, after flags and after names such as password and api_key (pair.go, value.go).
+// It finds card and account numbers by their check digits (number.go). E-mail addresses and user
+// patterns are optional. Each match becomes "[redacted: KIND]".
 //
 // Detection is by form. It misses a password in prose or a key of an unknown format, and removes
 // words that resemble secrets. Time and memory are linear in the size of any text.

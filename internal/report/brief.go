@@ -17,7 +17,7 @@ func Answer(v session.View) string {
 	if last := LastSynthesis(v); last != nil {
 		return last.Text
 	}
-	return "There is no answer yet."
+	return "No answer yet."
 }
 
 // Limits of the lists in an account; the export is complete.
@@ -145,7 +145,7 @@ func Thought(s session.Session) string {
 
 func CostText(s session.Session) string {
 	if s.Usage.Calls == 0 {
-		return "nothing: no model was asked"
+		return "no model calls"
 	}
 	text := strings.Join(spentTexts(s.Usage), ", ")
 	if s.Model != "" {
@@ -215,5 +215,5 @@ func OutcomeText(outcome *float64) string {
 	case *outcome == 0:
 		return "wrong"
 	}
-	return fmt.Sprintf("right in part (%.2g)", *outcome)
+	return fmt.Sprintf("partly right (%.2g)", *outcome)
 }

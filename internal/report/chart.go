@@ -89,7 +89,7 @@ func (c *chart) Words() string {
 		low, high = min(low, p.Value), max(high, p.Value)
 	}
 	first := c.Points[0]
-	return fmt.Sprintf("Confidence went from %.2f at %s to %.2f at %s, over %d syntheses; it was never below %.2f or above %.2f.",
+	return fmt.Sprintf("Confidence changed from %.2f at %s to %.2f at %s, over %d syntheses (minimum %.2f, maximum %.2f).",
 		first.Value, textkit.Clock(toDuration(first.At)), c.Last.Value, textkit.Clock(toDuration(c.Last.At)), len(c.Points), low, high)
 }
 

@@ -36,9 +36,9 @@ func (c *Comparison) Text(width int) string {
 	row("", c.A.factLines(), c.B.factLines())
 	row("Answer", textkit.CleanTrim(Answer(c.A.atEnd)), textkit.CleanTrim(Answer(c.B.atEnd)))
 	row("Insights only here", bulletList(c.A.Only.Insights), bulletList(c.B.Only.Insights))
-	row("Thoughts only here, since they part", bulletList(c.A.Only.Thoughts), bulletList(c.B.Only.Thoughts))
+	row("Thoughts only here, after divergence", bulletList(c.A.Only.Thoughts), bulletList(c.B.Only.Thoughts))
 	row("Questions explored only here", bulletList(c.A.Only.Explored), bulletList(c.B.Only.Explored))
-	row("Told, since they part", steeringLines(c.A.Steering), steeringLines(c.B.Steering))
+	row("Steering after divergence", steeringLines(c.A.Steering), steeringLines(c.B.Steering))
 	whole := func(title string, list []string) {
 		if len(list) > 0 {
 			fmt.Fprintf(&b, "\n%s\n%s\n", title, layout.Wrap(bulletList(list), width))
@@ -51,7 +51,7 @@ func (c *Comparison) Text(width int) string {
 	whole("Insights that contradict each other", pairs)
 	whole("Insights in both", c.Both.Insights)
 	if n := len(c.Both.Thoughts); n > 0 {
-		fmt.Fprintf(&b, "\nSince they part, %s of A %s in B too.\n", textkit.Count(n, "thought", "thoughts"), isOrAre(n))
+		fmt.Fprintf(&b, "\nAfter divergence, %s of A %s also in B.\n", textkit.Count(n, "thought", "thoughts"), isOrAre(n))
 	}
 	return b.String()
 }
@@ -65,9 +65,9 @@ func isOrAre(n int) string {
 
 func (c *Comparison) partingText() string {
 	if c.Common.Events == 0 {
-		return "They have nothing in common but what they come to."
+		return "They have no events in common."
 	}
-	text := fmt.Sprintf("They part after event %d: %s, %s of thinking.", c.Common.Events,
+	text := fmt.Sprintf("They diverge after event %d: %s, %s of thinking.", c.Common.Events,
 		textkit.Count(c.Common.Thoughts, "thought", "thoughts"), textkit.Clock(textkit.Seconds(c.Common.Seconds)))
 	switch {
 	case c.B.ForkedFrom == c.A.ID && c.B.ForkedAt == c.Common.Events:
@@ -100,7 +100,7 @@ func (s *comparedSide) factLines() string {
 		if s.Since.USD > 0 {
 			part = append(part, Dollars(s.Since.USD))
 		}
-		list = append(list, "Since they part "+strings.Join(part, ", "))
+		list = append(list, "After divergence "+strings.Join(part, ", "))
 	}
 	return strings.Join(list, "\n")
 }

@@ -117,9 +117,9 @@ func checkText(t *testing.T, s string) {
 
 // ourSections are the allowed headings.
 var ourSections = []string{
-	"Answer", "How it was reached", "Confidence over time", "Key insights", "What is still open", "Questions", "Questions, and what was learned", "Sources", "Also read",
-	"How understanding evolved", "Corrections", "Steering", "The stream of thought", "Cost", "Notes",
-	"What has changed", "Where sources disagree", "What could not be confirmed", "Claims", "What was searched", "How it was researched",
+	"Answer", "How the answer was reached", "Confidence over time", "Key insights", "Open questions", "Questions", "Questions and insights", "Sources", "Also read",
+	"Syntheses", "Corrections", "Steering", "Thoughts", "Cost", "Notes",
+	"Changes", "Conflicts between sources", "Not confirmed", "Claims", "Searches", "Course of the research",
 }
 
 // checkMarkdown renders a report with a permissive reader.

@@ -67,7 +67,7 @@ func (r Research) HTML() ([]byte, error) {
 func executePage(name string, page any) (string, error) {
 	var b strings.Builder
 	if err := pages().ExecuteTemplate(&b, name, page); err != nil {
-		return "", fmt.Errorf("write the page of a report: %w", err)
+		return "", fmt.Errorf("write an HTML report: %w", err)
 	}
 	return b.String(), nil
 }

@@ -123,7 +123,7 @@ func (w *sessionMarkdown) List(title string, list []source, uncited int) string 
 		b.WriteString(sourceItem(s.N, s.Title, s.URL, path, facts, s.Quote, nil) + "\n")
 	}
 	if uncited > 0 {
-		fmt.Fprintf(&b, "\n%s found and not cited.\n", textkit.Count(uncited, "more passage was", "more passages were"))
+		fmt.Fprintf(&b, "\n%s found but not cited.\n", textkit.Count(uncited, "more passage was", "more passages were"))
 	}
 	return w.formatSection(title, b.String())
 }

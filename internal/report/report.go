@@ -154,11 +154,11 @@ func (d *document) setAnswer() {
 	case s.Final != "":
 		d.AnswerMD = s.Final
 	case s.Error != "":
-		d.NoAnswer = "There is none: " + s.Error
+		d.NoAnswer = "No answer: " + s.Error
 	case last != nil:
-		d.NoAnswer, d.AnswerMD = "There is none yet. The understanding so far:", last.Text
+		d.NoAnswer, d.AnswerMD = "No answer yet. The newest synthesis:", last.Text
 	default:
-		d.NoAnswer = "There is none yet."
+		d.NoAnswer = "No answer yet."
 	}
 }
 
@@ -243,7 +243,7 @@ func (d *document) newSource(n int, s session.Source) source {
 	case slices.ContainsFunc(d.View.Pinned, is):
 		out.Mark = "pinned by the user"
 	case slices.ContainsFunc(d.View.Banned, is):
-		out.Mark = "banned by the user later on"
+		out.Mark = "banned by the user later"
 	}
 	return out
 }

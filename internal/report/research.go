@@ -236,13 +236,13 @@ func decodeResearch(js []byte) (Research, error) {
 		return r, ErrNoReport
 	}
 	if head.Format != ResearchFormat {
-		return r, fmt.Errorf("%w of a form that is known here: %q, not %q", ErrNoReport, textkit.TruncateWords(textkit.OneLine(head.Format), 40), ResearchFormat)
+		return r, fmt.Errorf("%w in a known format: %q, not %q", ErrNoReport, textkit.TruncateWords(textkit.OneLine(head.Format), 40), ResearchFormat)
 	}
 	if err := json.Unmarshal(js, &r); err != nil {
 		return r, fmt.Errorf("%w: %s", ErrNoReport, textkit.TruncateWords(textkit.OneLine(err.Error()), 120))
 	}
 	if len(r.Claims) > maxClaims || len(r.Evidence) > maxEvidence {
-		return r, fmt.Errorf("%w: it has more claims or quotes than any", ErrNoReport)
+		return r, fmt.Errorf("%w: too many claims or quotes", ErrNoReport)
 	}
 	return r, nil
 }

@@ -60,7 +60,7 @@ type ReportFile struct {
 // ReadResearch parses a report in any form. Other input is an [ErrNoReport].
 func ReadResearch(raw []byte) (*ReportFile, error) {
 	if len(raw) > MaxResearch {
-		return nil, fmt.Errorf("%w: it is larger than any", ErrNoReport)
+		return nil, fmt.Errorf("%w: too large", ErrNoReport)
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '{' {
@@ -78,7 +78,7 @@ func ReadResearch(raw []byte) (*ReportFile, error) {
 	}
 	var s embeddedReport
 	if json.Unmarshal([]byte(js), &s) != nil {
-		return nil, fmt.Errorf("%w: what it carries for being checked is damaged", ErrNoReport)
+		return nil, fmt.Errorf("%w: its embedded data is damaged", ErrNoReport)
 	}
 	r, err := decodeResearch(s.Report)
 	if err != nil {

@@ -119,12 +119,12 @@ func (c RecheckedClaim) Problem() string {
 	if !c.Differs {
 		return ""
 	}
-	text := fmt.Sprintf("it was %s, and is %s now", c.Status, c.Now)
+	text := fmt.Sprintf("was %s, is now %s", c.Status, c.Now)
 	if c.Why != "" {
 		text += ": " + textkit.OneLine(c.Why)
 	}
 	if c.Judged {
-		text += " (" + textkit.OneLine(c.Judge) + " was asked about it then)"
+		text += " (" + textkit.OneLine(c.Judge) + " decided it then)"
 	}
 	return text
 }
@@ -232,7 +232,7 @@ func stripValues(text string) string {
 func (d *Since) summaryLine() string {
 	text := "Since " + sinceText(d) + ": " + textkit.Count(len(d.New), "claim is new", "claims are new") + ", " +
 		textkit.Count(len(d.Gone), "is gone", "are gone") + ", " + textkit.Count(len(d.Changed), "has changed", "have changed") + ", " +
-		textkit.Count(d.Same, "says what it said", "say what they said") + "."
+		textkit.Count(d.Same, "is unchanged", "are unchanged") + "."
 	return text
 }
 

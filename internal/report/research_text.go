@@ -15,7 +15,7 @@ func (r Research) Text() string {
 	w.b.WriteString(strings.TrimSpace(w.answerText()) + "\n")
 	w.writeSources()
 	w.writeConflicts()
-	w.writeList("Could not be confirmed", f.Unconfirmed())
+	w.writeList("Not confirmed", f.Unconfirmed())
 	if f.Since != nil {
 		w.writeSince(f.Since)
 	}
@@ -69,14 +69,14 @@ func (w *textWriter) writeSources() {
 		fmt.Fprintf(&w.b, "  [%d] %s\n      \"%s\"\n", i+1, line, textkit.TruncateWords(textkit.OneLine(e.Quote), maxTextQuote))
 	}
 	if n := w.f.Uncited; n > 0 {
-		fmt.Fprintf(&w.b, "  %s found and not cited\n", textkit.Count(n, "more passage was", "more passages were"))
+		fmt.Fprintf(&w.b, "  %s found but not cited\n", textkit.Count(n, "more passage was", "more passages were"))
 	}
 }
 
 func (w *textWriter) writeConflicts() {
 	for i, c := range w.f.Conflicts[:min(len(w.f.Conflicts), maxListed)] {
 		if i == 0 {
-			w.b.WriteString("\nSources disagree\n")
+			w.b.WriteString("\nConflicts between sources\n")
 		}
 		fmt.Fprintf(&w.b, "  %s\n", conflictSubject(c))
 		for _, s := range c.Sides {

@@ -28,10 +28,10 @@ func TestTimesOf(t *testing.T) {
 	r := NewResearch(v, nil)
 	i := slices.IndexFunc(r.Timeline, func(m Moment) bool { return m.Kind == "evidence" })
 	if i < 0 || r.Timeline[i].At != 2 {
-		t.Errorf("evidence came at another time than 2 s: %+v", r.Timeline)
+		t.Errorf("evidence not at 2 s: %+v", r.Timeline)
 	}
-	if len(r.Queries) != 1 || r.Queries[0].Age != 3*time.Hour || !strings.Contains(r.Queries[0].toolText(), "kept answer, 3 hours old") {
-		t.Errorf("the age of what was kept: %+v", r.Queries)
+	if len(r.Queries) != 1 || r.Queries[0].Age != 3*time.Hour || !strings.Contains(r.Queries[0].toolText(), "cached answer, 3 hours old") {
+		t.Errorf("age of a cached answer: %+v", r.Queries)
 	}
 }
 

@@ -81,11 +81,11 @@ type claimStatus struct{ Name, Sign, Means string }
 
 // statuses are the statuses of claims in the order of the legend, with colourless signs.
 var statuses = []claimStatus{
-	{string(claim.Supported), "✓", "a source says it"},
-	{string(claim.Qualified), "≈", "sources say part of it, or say it less surely"},
-	{string(claim.Contradicted), "✗", "a source says otherwise"},
-	{string(claim.Unverified), "?", "no source that was found says it"},
-	{string(claim.Inference), "∴", "concluded from what sources say"},
+	{string(claim.Supported), "✓", "a source supports it"},
+	{string(claim.Qualified), "≈", "sources support part of it, or are less certain"},
+	{string(claim.Contradicted), "✗", "a source contradicts it"},
+	{string(claim.Unverified), "?", "no source found supports it"},
+	{string(claim.Inference), "∴", "conclusion from sources"},
 }
 
 // statusByName returns the status of a name; an unknown name is unverified.
@@ -150,7 +150,7 @@ func (f *researchDocument) Lead() string {
 
 func (f *researchDocument) Remark() string {
 	if f.WithoutModel {
-		return "This was done without a model, from quotations."
+		return "Made without a model, from quotations."
 	}
 	return ""
 }
@@ -160,9 +160,9 @@ func (f *researchDocument) NoAnswer() string {
 	case f.Answer != "":
 		return ""
 	case f.Reason != "" && f.Status.Ended():
-		return "There is none: " + textkit.OneLine(f.Reason)
+		return "No answer: " + textkit.OneLine(f.Reason)
 	}
-	return "There is none yet."
+	return "No answer yet."
 }
 
 func sourceLocation(e Evidence) (url, path string) {
@@ -197,12 +197,12 @@ func evidenceFacts(e Evidence) (list []string) {
 		list = append(list, fmt.Sprintf("bytes %d to %d of its text", e.Start, e.End))
 	}
 	if e.Voices > 1 {
-		list = append(list, fmt.Sprintf("said by %s independent sources", textkit.Number(e.Voices)))
+		list = append(list, fmt.Sprintf("%s independent sources", textkit.Number(e.Voices)))
 	}
 	for _, m := range []struct {
 		is   bool
 		what string
-	}{{e.Pinned, "pinned by the user"}, {e.Banned, "banned by the user later on"}, {e.Untrusted, "strangers wrote it"}} {
+	}{{e.Pinned, "pinned by the user"}, {e.Banned, "banned by the user later"}, {e.Untrusted, "untrusted: written by strangers"}} {
 		if m.is {
 			list = append(list, m.what)
 		}
@@ -285,7 +285,7 @@ func (f *researchDocument) Unconfirmed() (list []string) {
 		list = append(list, textkit.OneLine(text))
 	}
 	if n := len(f.Removed); n > 0 {
-		list = append(list, fmt.Sprintf("%s that the text made and that nothing was gathered for: %s",
+		list = append(list, fmt.Sprintf("%s because no evidence exists for them: %s",
 			textkit.Count(n, "citation was removed", "citations were removed"), textkit.TruncateWords(textkit.OneLine(strings.Join(f.Removed, ", ")), 200)))
 	}
 	return list
@@ -314,7 +314,7 @@ func (f *researchDocument) Cites(c Claim) (list []int) {
 func (q Query) toolText() string {
 	text := textkit.OneLine(q.Tool)
 	if q.Age > 0 {
-		text += ", kept answer, " + ageText(q.Age) + " old"
+		text += ", cached answer, " + ageText(q.Age) + " old"
 	}
 	if q.Error != "" {
 		text += "; failed: " + textkit.TruncateWords(textkit.OneLine(q.Error), 160)
@@ -353,5 +353,5 @@ func (f *researchDocument) Colophon() string {
 	if f.Model != "" {
 		parts = append(parts, "model "+textkit.OneLine(f.Model))
 	}
-	return strings.Join(append(parts, "to check it: ponder verify FILE"), " · ")
+	return strings.Join(append(parts, "check it with: ponder verify FILE"), " · ")
 }

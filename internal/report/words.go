@@ -55,15 +55,15 @@ func resolutionText(r *session.Resolution) string {
 	if r == nil {
 		return ""
 	}
-	text := " It has been resolved since"
+	text := " Its outcome was recorded"
 	switch {
 	case r.Outcome == nil:
 	case *r.Outcome >= 1:
-		text = " It turned out to be right"
+		text = " Recorded outcome: right"
 	case *r.Outcome <= 0:
-		text = " It turned out to be wrong"
+		text = " Recorded outcome: wrong"
 	default:
-		text = fmt.Sprintf(" It turned out to be right to a degree of %.2f", *r.Outcome)
+		text = fmt.Sprintf(" Recorded outcome: %.2f", *r.Outcome)
 	}
 	if r.Note != "" {
 		text += ": " + strings.TrimRight(textkit.OneLine(r.Note), ".")
@@ -75,9 +75,9 @@ func remarkText(v session.View) string {
 	s := v.Session
 	switch {
 	case s.Metadata.WithoutModel && s.Usage.Calls == s.Usage.Failed:
-		return "This was done without a model, from quotations."
+		return "Made without a model, from quotations."
 	case s.Metadata.WithoutModel:
-		return "Parts of this were done without a model; where, it says so."
+		return "Parts were made without a model; they are marked."
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func remarkText(v session.View) string {
 func accountText(v session.View, cited int) string {
 	s, p := v.Session, v.Session.Progress
 	var b strings.Builder
-	fmt.Fprintf(&b, "It was thought about for %s", durationText(p.Elapsed))
+	fmt.Fprintf(&b, "Thinking time: %s", durationText(p.Elapsed))
 	switch u := s.Usage; {
 	case u.Calls > 0 && len(u.Models) > 1:
 		fmt.Fprintf(&b, ", in %s to %s", textkit.Count(u.Calls, "call", "calls"), textkit.Count(len(u.Models), "model", "models"))
@@ -93,21 +93,21 @@ func accountText(v session.View, cited int) string {
 		fmt.Fprintf(&b, ", in %s", textkit.Count(u.Calls, "call", "calls"))
 	}
 	if n := s.Metadata.Parallel; n > 1 {
-		fmt.Fprintf(&b, ", with up to %d foci at a time", n)
+		fmt.Fprintf(&b, ", with up to %d parallel foci", n)
 	}
-	fmt.Fprintf(&b, ". %s came up", spellZero(textkit.Count(p.Thoughts, "thought", "thoughts")))
+	fmt.Fprintf(&b, ". The session wrote %s", textkit.Count(p.Thoughts, "thought", "thoughts"))
 	if p.Questions > 0 {
-		fmt.Fprintf(&b, ", and %s, of which %s explored", textkit.Count(p.Questions, "question", "questions"), wereText(p.Explored))
+		fmt.Fprintf(&b, " and %s, of which %s explored", textkit.Count(p.Questions, "question", "questions"), wereText(p.Explored))
 		if p.Dropped > 0 {
 			fmt.Fprintf(&b, " and %s dropped", wereText(p.Dropped))
 		}
 	}
 	b.WriteString(".")
 	if p.Merged > 0 {
-		fmt.Fprintf(&b, " %s counted instead of being written again.", spellZero(textkit.Count(p.Merged, "repetition was", "repetitions were")))
+		fmt.Fprintf(&b, " %s counted and not stored again.", spellZero(textkit.Count(p.Merged, "repetition was", "repetitions were")))
 	}
 	if p.Syntheses > 0 {
-		fmt.Fprintf(&b, " What was understood was summed up %s.", timesText(p.Syntheses))
+		fmt.Fprintf(&b, " Syntheses: %s.", textkit.Number(p.Syntheses))
 	}
 	if n := len(v.Sources); n > 0 {
 		fmt.Fprintf(&b, " %s found, and %s cited.", spellZero(textkit.Count(n, "passage was", "passages were")), wereText(cited))
@@ -138,9 +138,9 @@ func steeringText(v session.View) string {
 	case done+refused == 0:
 		return ""
 	case refused == 0:
-		return fmt.Sprintf(" It was steered %s.", timesText(done))
+		return fmt.Sprintf(" Steered %s.", timesText(done))
 	}
-	return fmt.Sprintf(" It was steered %s; %s refused.", timesText(done), textkit.Count(refused, "more wish was", "more wishes were"))
+	return fmt.Sprintf(" Steered %s; %s refused.", timesText(done), textkit.Count(refused, "more command was", "more commands were"))
 }
 
 type costRow struct {
@@ -202,7 +202,7 @@ func colophonText(s session.Session) string {
 func steerLine(w session.SteerCommand) (request, outcome string) {
 	request = steerOpTexts[w.Order]
 	if request == "" {
-		request = cmp.Or(textkit.OneLine(string(w.Order)), "wish")
+		request = cmp.Or(textkit.OneLine(string(w.Order)), "command")
 	}
 	switch {
 	case w.Content != "" && w.Target != "":
@@ -231,7 +231,7 @@ var steerOpTexts = map[ponder.SteerOp]string{
 
 func thoughtMarks(t session.Thought) (marks []string) {
 	if t.Repeats > 0 {
-		marks = append(marks, "said "+timesText(t.Repeats+1))
+		marks = append(marks, "repeated "+timesText(t.Repeats))
 	}
 	if t.WithoutModel {
 		marks = append(marks, "without a model")

@@ -374,7 +374,7 @@ func TestCommands(t *testing.T) {
 		{name: "pin what is not there", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/etc/passwd"}), want: "/etc/passwd is not one of the documents of the session", refused: true},
 		{name: "pin beside the documents", at: 3, b: newSteer(ponder.PinSource, "", ponder.SteerArgs{Source: "/docs/../etc/passwd"}), want: "/docs/../etc/passwd is not one of the documents of the session", refused: true},
 		{name: "budget", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{"calls":100,"time_ns":60000000000}`)}, want: "the limits are changed: 1m0s, 100 calls"},
-		{name: "budget of nothing", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{}`)}, want: "no limit is named", refused: true},
+		{name: "budget of nothing", at: 3, b: ponder.Steer{Do: ponder.SetBudget, Args: json.RawMessage(`{}`)}, want: "no limit is set", refused: true},
 		{name: "answer now", at: 3, b: ponder.Steer{Do: ponder.AnswerNow}, want: "the answer is being written", cancelled: []string{"thoughts-2"}},
 		{name: "no such order", at: 3, b: ponder.Steer{Do: "dance"}, want: "unknown command: dance", refused: true},
 		{name: "free words", at: 3, b: ponder.Steer{Content: "Who made the waves?"}, want: "question q1 is added with priority 8"},
