@@ -88,7 +88,7 @@ func TestSessionsFeedTheLibrarian(t *testing.T) {
 	}
 	for role, asked := range l.asked {
 		if strings.Contains(asked, "ferns") {
-			t.Errorf("the %s is told what the subconscious said itself:\n%s", role, asked)
+			t.Errorf("the %s receives the subconscious' own output:\n%s", role, asked)
 		}
 	}
 }

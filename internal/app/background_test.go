@@ -74,19 +74,19 @@ func TestInnerBackground(t *testing.T) {
 	}
 	now := time.Now()
 	if got := observedSubjects(u.Background("What did Anna want?", "thr_A", true, now)); got != "e1 e2" {
-		t.Errorf("a conversation is told of %q", got)
+		t.Errorf("delivery to a conversation: %q", got)
 	}
 	if got := observedSubjects(BackgroundFor(t.Context(), store, LocalOwner, "What did Anna want?")); got != "e1" {
-		t.Errorf("a session is told of %q", got)
+		t.Errorf("delivery to a session: %q", got)
 	}
 	if got := u.Background("How high is the sky?", "thr_A", true, now); len(got) > 0 {
-		t.Errorf("it is told of %v", got)
+		t.Errorf("delivered %v", got)
 	}
 	if got := u.Background("What did Anna want?", "thr_A", true, now.Add(time.Hour)); len(got) > 0 {
-		t.Errorf("of what has faded it is told of %v", got)
+		t.Errorf("delivery of faded entries: %v", got)
 	}
 	if n := len(BackgroundFor(t.Context(), store, LocalOwner, "")); n > 0 {
-		t.Errorf("of nothing it is told %d things", n)
+		t.Errorf("delivered %d entries without content", n)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestInnerGoesOn(t *testing.T) {
 	put(ponder.Resolution{Content: "Anna waits for the quarterly report", As: "forgotten"}, 1)
 	read(&u, 2)
 	if got := observedSubjects(u.Background("What did Anna want?", "", true, time.Now())); strings.Contains(got, "e1") {
-		t.Errorf("it is told of what was forgotten: %q", got)
+		t.Errorf("delivery of a forgotten entry: %q", got)
 	}
 	put(ponder.Observation{Sensor: "own", Content: "nothing"}, checkpointInterval)
 	read(&u, 2+checkpointInterval)
@@ -195,7 +195,7 @@ func TestRaisedOnce(t *testing.T) {
 	}
 	for _, u := range []*BackgroundFeed{&one, &two, {}} {
 		if list := u.claimFor(ctx, t, store, "thr_C"); len(list) > 0 {
-			t.Errorf("it is told again: %v", list)
+			t.Errorf("delivered twice: %v", list)
 		}
 	}
 	view := subconscious.NewView()
@@ -240,7 +240,7 @@ func TestRaisedThoughKilled(t *testing.T) {
 			}
 			createWith(ctx, t, store, "thr_B", later)
 			if n := countTold(ctx, t, store, "esc_disk", "thr_A", "thr_B"); n != 1 {
-				t.Errorf("it is told %d times", n)
+				t.Errorf("delivered %d times", n)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestWhatTakesLongToReckonHoldsUpNobody(t *testing.T) {
 		}
 		time.Sleep(15 * time.Minute)
 		if cases, took := look(); cases != 1 || took > 0 {
-			t.Errorf("what is old shows %d cases after %s", cases, took)
+			t.Errorf("stale calibration of %d cases after %s", cases, took)
 		}
 		w.close()
 		if cases, _ := look(); cases != 1 || found != 2 {

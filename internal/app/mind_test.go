@@ -37,7 +37,7 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 		back()
 		back() // idempotent
 		if same, back := lend(); same != first {
-			t.Error("it is made anew at once")
+			t.Error("rebuilt at once")
 		} else {
 			back()
 		}
@@ -45,20 +45,20 @@ func TestMindIsMadeOfTheModelsThatAreThere(t *testing.T) {
 		time.Sleep(engineLife)
 		first.users++
 		if using, back := lend(); using != first || closed > 0 {
-			t.Error("it is made anew while it is used")
+			t.Error("rebuilt while in use")
 		} else {
 			back()
 		}
 		first.users--
 		now, back := lend()
 		if now == first || now.models != "llama" || closed != 1 {
-			t.Errorf("it is not made anew: %s, closed %d times", now.models, closed)
+			t.Errorf("not rebuilt: %s, closed %d times", now.models, closed)
 		}
 		back()
 		time.Sleep(2 * engineLife)
 		failed = errors.New("no answer")
 		if same, back := lend(); same != now {
-			t.Error("it is made anew though it is not known who would think in it")
+			t.Error("rebuilt without a known owner")
 		} else {
 			back()
 		}

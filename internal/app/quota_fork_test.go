@@ -126,6 +126,6 @@ func TestEndedThreadsReserveNothing(t *testing.T) {
 		t.Errorf("%d is left", left)
 	}
 	if sum := l.reservedCost(""); sum != 10_000 {
-		t.Errorf("%d is reserved for what has ended", sum)
+		t.Errorf("%d is reserved for ended threads", sum)
 	}
 }

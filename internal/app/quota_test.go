@@ -204,7 +204,7 @@ func TestGrantsGiveBack(t *testing.T) {
 		cut = max(cut, commandBudget(ev))
 	}
 	if cut != 175_000 {
-		t.Errorf("it is told to cost no more than %d", cut)
+		t.Errorf("the cost limit is %d", cut)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestCallsArePaid(t *testing.T) {
 	}
 	_, err := l.startSession(l.Serve(), "thr_none", 0)
 	if err != nil {
-		t.Errorf("a session for what is left: %v", err)
+		t.Errorf("a session within the rest of the limit: %v", err)
 	}
 	close(d.hold)
 	all.Wait()

@@ -96,7 +96,7 @@ func TestTokens(t *testing.T) {
 	}
 	c, _ := g.Check(newRequest("127.0.0.1", "Authorization", "Bearer other"))
 	if c.HasScope(Think) || !c.HasScope(Read) || CallerOf(t.Context()).HasScope(Read) || CallerOf(WithCaller(t.Context(), c)).Token != "anna" {
-		t.Errorf("%+v may what it may not", c)
+		t.Errorf("%+v has a scope that it must not have", c)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"ponder"
 )
 
-// A Key is a setting. A part "*" of its name stands for any name.
+// A Key is a setting. A part "*" of its name matches any name.
 type Key struct {
 	Name    string
 	Doc     string

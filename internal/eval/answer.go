@@ -133,8 +133,8 @@ func (e *Runner) recordAnswer(q Question, v *Strategy, sample int, id ponder.Thr
 }
 
 // judgePair lets the judge compare an answer with the baseline's in both orders, unless it has.
-// If anew is false, it only loads verdicts.
-func (e *Runner) judgePair(ctx context.Context, q Question, v *Strategy, sample int, anew bool) error {
+// If ask is false, it only loads verdicts.
+func (e *Runner) judgePair(ctx context.Context, q Question, v *Strategy, sample int, ask bool) error {
 	base := &e.Plan.Strategies[0]
 	e.mu.Lock()
 	_, there := e.verdicts[cell{q.ID, v.Name, sample}]
@@ -155,10 +155,10 @@ func (e *Runner) judgePair(ctx context.Context, q Question, v *Strategy, sample 
 	}
 	var err error
 	var judged [2]bool
-	if verdict.Straight, judged[0], err = e.askJudge(ctx, &verdict, q, one.Text, other.Text, "straight", anew); err != nil {
+	if verdict.Straight, judged[0], err = e.askJudge(ctx, &verdict, q, one.Text, other.Text, "straight", ask); err != nil {
 		return err
 	}
-	if verdict.Swapped, judged[1], err = e.askJudge(ctx, &verdict, q, other.Text, one.Text, "swapped", anew); err != nil {
+	if verdict.Swapped, judged[1], err = e.askJudge(ctx, &verdict, q, other.Text, one.Text, "swapped", ask); err != nil {
 		return err
 	}
 	if !judged[0] || !judged[1] {
@@ -176,7 +176,7 @@ func (e *Runner) recordVerdict(v Verdict) error {
 	return e.Plan.OnVerdict(v)
 }
 
-func (e *Runner) askJudge(ctx context.Context, v *Verdict, q Question, first, second, order string, anew bool) (j Judgement, said bool, err error) {
+func (e *Runner) askJudge(ctx context.Context, v *Verdict, q Question, first, second, order string, ask bool) (j Judgement, said bool, err error) {
 	req := JudgeRequest(e.Plan.Rubric, q, e.Plan.prompts[q.ID], first, second)
 	id := threadID("verdict", e.Plan.Judge, encodeJSON(req), v.Variant, fmt.Sprint(v.Sample), order)
 	r, err := e.answerRecord(ctx, id)
@@ -184,7 +184,7 @@ func (e *Runner) askJudge(ctx context.Context, v *Verdict, q Question, first, se
 		return j, false, err
 	}
 	if !r.ended || r.failureText() != "" {
-		if !anew || e.budget.Err() != nil {
+		if !ask || e.budget.Err() != nil {
 			return j, false, nil //nolint:nilerr // the evaluation reports that its budget is spent
 		}
 		if r, err = e.runJudge(ctx, id, r, req, e.Plan.titlePrefix()+textkit.Truncate(textkit.OneLine(q.ID), 40)+" · "+v.Variant+" · "+fmt.Sprint(v.Sample)+" · judged "+order); err != nil {

@@ -49,7 +49,7 @@ func TestBootstrap(t *testing.T) {
 		t.Errorf("of nothing: %v", got)
 	}
 	if got := Bootstrap([]float64{2, 2, 2}, 1); got != (Interval{2, 2}) {
-		t.Errorf("of what does not vary: %v", got)
+		t.Errorf("without variation: %v", got)
 	}
 	xs := make([]float64, 400)
 	rng := rand.New(rand.NewPCG(7, 7))

@@ -247,8 +247,8 @@ func TestMind(t *testing.T) {
 		if strings.HasSuffix(path, "resolve") {
 			method, body = "POST", `{"entry":"e1"}`
 		}
-		if code, text := d.sendRequest("mine", method, path, body); code != http.StatusNotFound || !strings.Contains(text, "awake") {
-			t.Errorf("%s before it was awake: %d %s", path, code, text)
+		if code, text := d.sendRequest("mine", method, path, body); code != http.StatusNotFound || !strings.Contains(text, "no events yet") {
+			t.Errorf("%s before the first tick: %d %s", path, code, text)
 		}
 	}
 	makeMind(t, d)
@@ -306,12 +306,12 @@ func TestResolve(t *testing.T) {
 			after := lastEvent(t, d)
 			if tt.want.Content == "" {
 				if after.Seq != before.Seq {
-					t.Errorf("it was told %+v", after.Body)
+					t.Errorf("request %+v", after.Body)
 				}
 				return
 			}
 			if b, ok := after.Body.(ponder.Resolution); !ok || b.Content != tt.want.Content || b.Ref != tt.want.Ref || b.As != tt.want.As {
-				t.Errorf("it was told %+v", after.Body)
+				t.Errorf("request %+v", after.Body)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func TestRequestsAfterRestart(t *testing.T) {
 	for id, v := range notes.Range {
 		r := v.(Request)
 		if strings.Contains(r.Answer, "mem_") && r.Answer != `["mem_local_0"]` && r.Answer != `["mem_anna_0"]` { // ids contain no text
-			t.Errorf("what is remembered is kept beside the memory: %s %+v", id, r)
+			t.Errorf("a record stores memory content: %s %+v", id, r)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestResumeIsPaidForFirst(t *testing.T) {
 		}
 		h.testAPI = &testAPI{h.store, New(t.Context(), Config{Store: h.store, Service: unpaidService{h}, Requests: &memoryRequests{}, Guard: guardOf(), Logger: slog.New(slog.DiscardHandler)})}
 		if code := h.postJSON("", path+"/resume", "", nil); code != http.StatusPaymentRequired {
-			t.Errorf("it goes on: %d", code)
+			t.Errorf("resumed: %d", code)
 		}
 		after, err := h.store.Thread(t.Context(), id)
 		if err != nil || after.Head != before.Head || after.Status != ponder.Paused {

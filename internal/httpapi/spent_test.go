@@ -65,6 +65,6 @@ func TestSpentKeyOfMemory(t *testing.T) {
 		t.Fatalf("%d %s", code, body)
 	}
 	if code, body := post(); code != http.StatusConflict || !strings.Contains(body, "was removed") {
-		t.Errorf("what was forgotten comes back: %d %s", code, body)
+		t.Errorf("a forgotten entry returns: %d %s", code, body)
 	}
 }

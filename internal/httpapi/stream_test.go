@@ -189,7 +189,7 @@ func TestNoPiecesOfThoughts(t *testing.T) {
 		_, list := h.watchStream(t.Context(), "/api/thinking/"+string(id)+"/stream", 0, 0)
 		for _, f := range list {
 			if f.id == 0 {
-				t.Errorf("heard %v", f)
+				t.Errorf("received %v", f)
 			}
 		}
 	})

@@ -124,7 +124,7 @@ func TestLifeOfASession(t *testing.T) {
 			t.Errorf("steer: %d", code)
 		}
 		if code, body := h.sendRequest("look", "DELETE", one, ""); code != http.StatusForbidden {
-			t.Errorf("one who may only look erases: %d %s", code, body)
+			t.Errorf("a read-only token erases: %d %s", code, body)
 		}
 		if code, _ := h.sendRequest("hers", "DELETE", one, ""); code != http.StatusNotFound {
 			t.Errorf("another owner erases: %d", code)
@@ -134,7 +134,7 @@ func TestLifeOfASession(t *testing.T) {
 		}
 		for _, path := range []string{"", "/stream", "/questions", "/syntheses", "/stats", "/export"} {
 			if code := h.getJSON(one+path, nil); code != http.StatusNotFound {
-				t.Errorf("%s of what is erased: %d", path, code)
+				t.Errorf("%s after the removal: %d", path, code)
 			}
 		}
 	})

@@ -119,7 +119,7 @@ func TestStop(t *testing.T) {
 		h := newTestServer(t, m)
 		id := h.openThread("a")
 		if code := h.postJSON("", "/api/threads/"+id+"/stop", "", nil); code != http.StatusConflict {
-			t.Errorf("nothing goes on: %d", code)
+			t.Errorf("no work: %d", code)
 		}
 		h.postJSON("", "/api/threads/"+id+"/messages", `{"content":"What is the sea?"}`, nil)
 		for range 2 {
@@ -170,7 +170,7 @@ func TestThreads(t *testing.T) {
 			t.Errorf("delete: %d", code)
 		}
 		if code := h.getJSON("/api/threads/"+ids[0], nil); code != 404 {
-			t.Errorf("of what is erased: %d", code)
+			t.Errorf("after the removal: %d", code)
 		}
 		if code, body := h.sendRequest("mine", "GET", "/api/threads/"+ids[1]+"/export", ""); code != 200 || !strings.HasPrefix(body, `{"thread_id":"`+ids[1]) {
 			t.Errorf("export: %d %.200s", code, body)

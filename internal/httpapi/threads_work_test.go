@@ -30,7 +30,7 @@ func TestWork(t *testing.T) {
 		}
 		synctest.Wait()
 		if info, err := h.store.Thread(t.Context(), "thr_made"); err != nil || !info.Held {
-			t.Errorf("nobody works on it: %+v (%v)", info, err)
+			t.Errorf("no holder: %+v (%v)", info, err)
 		}
 		h.postJSON("", "/api/thinking/thr_made/pause", "", nil)
 		synctest.Wait()

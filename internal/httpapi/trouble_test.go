@@ -77,7 +77,7 @@ func turnWithoutRoom(t *testing.T, streamed bool) {
 		}
 	}
 	if troubles != 1 {
-		t.Errorf("who looks on is told %d times: %v", troubles, seen)
+		t.Errorf("a reader received %d trouble events: %v", troubles, seen)
 	}
 }
 

@@ -245,9 +245,9 @@ func TestNothingLeaks(t *testing.T) {
 				code, all := h.sendCall("mine", c, accept)
 				switch {
 				case strings.Contains(all, innerMark):
-					t.Errorf("%s %s (%s): what is internal comes out: %d %.300s", c.op.Method, c.target, accept, code, textNear(all, innerMark))
+					t.Errorf("%s %s (%s): the answer has an internal event: %d %.300s", c.op.Method, c.target, accept, code, textNear(all, innerMark))
 				case strings.Contains(all, annaMark):
-					t.Errorf("%s %s (%s): what is another owner's comes out: %d %.300s", c.op.Method, c.target, accept, code, textNear(all, annaMark))
+					t.Errorf("%s %s (%s): the answer has another owner's data: %d %.300s", c.op.Method, c.target, accept, code, textNear(all, annaMark))
 				case code >= 500:
 					t.Errorf("%s %s (%s): %d %.300s", c.op.Method, c.target, accept, code, all)
 				case c.foreign && code < 400:
@@ -291,7 +291,7 @@ func TestOwnersDoNotMeet(t *testing.T) {
 			missing := c
 			missing.target = strings.ReplaceAll(c.target, "_anna", "_nobody")
 			if nobody, _ := h.sendCall("mine", missing, "application/json"); nobody != code {
-				t.Errorf("%s %s: %d, but %d of what is not there at all", c.op.Method, c.target, code, nobody)
+				t.Errorf("%s %s: %d, but %d for a missing thread", c.op.Method, c.target, code, nobody)
 			}
 		}
 		for _, id := range ids {

@@ -93,7 +93,7 @@ func TestCompareText(t *testing.T) {
 				t.Error(d)
 			}
 			if strings.ContainsAny(got, "\x1b\x07\r\t\u202e") {
-				t.Errorf("a terminal would obey %q", got)
+				t.Errorf("control sequence in %q", got)
 			}
 			for line := range strings.Lines(got) {
 				if n := lipgloss.Width(strings.TrimSuffix(line, "\n")); n > tt.width {

@@ -140,14 +140,14 @@ func TestWatchdogNeedsResponse(t *testing.T) {
 		time.Sleep(3500 * time.Millisecond)
 		synctest.Wait()
 		if said.Load() != 3 {
-			t.Errorf("it was told %d times in 3.5 s", said.Load())
+			t.Errorf("notified %d times in 3.5 s", said.Load())
 		}
 		well.Store(false)
 		time.Sleep(5 * time.Second)
 		cancel()
 		synctest.Wait()
 		if said.Load() != 3 {
-			t.Errorf("it was told though nothing answers")
+			t.Errorf("notified without an answer")
 		}
 	})
 }
