@@ -255,7 +255,7 @@ func (a *App) leftForSession(ctx context.Context, deeds *actionLog, now time.Tim
 		left.Money = (day - spent.Money) / 2
 	}
 	if left.Tokens < minTokens || left.Money <= 0 {
-		return left, errors.New("too little is left of what the subconscious may cost today")
+		return left, errors.New("the rest of the daily limits of the subconscious is too small")
 	}
 	return left, nil
 }

@@ -101,7 +101,7 @@ func TestSlowBodies(t *testing.T) {
 		{"without a token, a large one", "/api/threads", "", 0, 0, 1_000_000, 401, leaveTime, "token"},
 		{"without a token, drop by drop", "/other", "", time.Second, 1, 100_000, 401, leaveTime, "other: "},
 		{"a route of the API", "/api/threads", "mine", 0, 0, 100_000, 408, bodyTime + leaveTime, "slowly"},
-		{"another language", "/other", "mine", 0, 0, 100_000, 408, bodyTime + leaveTime, "other: the body"},
+		{"another language", "/other", "mine", 0, 0, 100_000, 408, bodyTime + leaveTime, "other: the request body"},
 		{"drop by drop", "/other", "mine", time.Second, 1, 100_000, 408, bodyTime + leaveTime, "slowly"},
 		{"no such route", "/nothing", "mine", 0, 0, 100_000, 408, bodyTime + leaveTime, "slowly"},
 		{"at a pace that is enough", "/other", "mine", time.Second, 20_000, 1_000_001, 200, 3 * time.Minute, "1000001 bytes"},

@@ -231,7 +231,7 @@ func stripValues(text string) string {
 // summaryLine describes the difference in a line.
 func (d *Since) summaryLine() string {
 	text := "Since " + sinceText(d) + ": " + textkit.Count(len(d.New), "claim is new", "claims are new") + ", " +
-		textkit.Count(len(d.Gone), "is gone", "are gone") + ", " + textkit.Count(len(d.Changed), "has changed", "have changed") + ", " +
+		textkit.Count(len(d.Gone), "was removed", "were removed") + ", " + textkit.Count(len(d.Changed), "has changed", "have changed") + ", " +
 		textkit.Count(d.Same, "is unchanged", "are unchanged") + "."
 	return text
 }
