@@ -152,7 +152,7 @@ func TestEvalFindsNone(t *testing.T) {
 	_, report := r.runEval(t, exitDone, "--variant", "plain,deep", "--samples", "1", "--judge", "ollama/critic")
 	for _, by := range []eval.Measure{eval.ByChecks, eval.ByJudge} {
 		c := findComparison(t, report, by, "deep")
-		if c.Finding != eval.NoDifference || c.Up != 10 || c.Down != 10 || !strings.Contains(c.Summary(), "no difference, for the interval includes zero") {
+		if c.Finding != eval.NoDifference || c.Up != 10 || c.Down != 10 || !strings.Contains(c.Summary(), "no difference, because the interval includes zero") {
 			t.Errorf("by %s: %+v: %s", by, c, c.Summary())
 		}
 	}

@@ -56,7 +56,7 @@ func TestVerdict(t *testing.T) {
 		{"not borne out", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "unverified")}, 0, "0 quotes\n1 claim: 1 unchanged\nThe report is unchanged, but no quote supports a claim.\n"},
 		{"contradicted", []report.Evidence{quote}, []report.Claim{claim("The ozone layer will recover by 2050.", "contradicted", "e1")}, 0, "1 quote: 1 of the user\n1 claim: 1 unchanged\nThe report is unchanged, but no quote supports a claim.\n"},
 		{"no claim", nil, nil, 0, "0 quotes\n0 claims\nThe report is unchanged and has no claims.\n"},
-		{"borne out once", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1")}, 0, "0 quotes\n1 claim: 0 unchanged\n  ✗ The ozone layer will recover by 2040.: it was supported, and is unverified now: no quote says anything of it\nNot verified.\n"},
+		{"borne out once", nil, []report.Claim{claim("The ozone layer will recover by 2040.", "supported", "e1")}, 0, "0 quotes\n1 claim: 0 unchanged\n  ✗ The ozone layer will recover by 2040.: was supported, is now unverified: no quote says anything of it\nNot verified.\n"},
 	} {
 		f := &report.ReportFile{Form: "thread", Research: report.Research{Question: "When?", Status: ponder.Completed, Answer: "It says so.", Evidence: tt.quotes, Claims: tt.claims}}
 		v := new(app.App).VerifyReport(t.Context(), nil, f)
