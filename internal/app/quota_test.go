@@ -382,7 +382,7 @@ func TestCallsWithoutAPrice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range models[ponder.Fast][0].Generate(t.Context(), &llm.Request{}) {
-		if llm.ClassOf(err) != llm.Payment || !strings.Contains(err.Error(), "price of sim/dear is not known") {
+		if llm.ClassOf(err) != llm.Payment || !strings.Contains(err.Error(), "price of sim/dear is unknown") {
 			t.Error(err)
 		}
 	}

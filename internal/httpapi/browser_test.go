@@ -22,7 +22,7 @@ import (
 
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"}
 
-// asking requests a list and a turn stream, and posts what it could read.
+// asking requests a list and a turn stream, and posts the text that it could read.
 const asking = `<!doctype html><title>asks</title><script>
 const asked = new URLSearchParams(location.search), api = asked.get("api"), talk = asked.get("talk"), out = {};
 const head = {Authorization: "Bearer mine"};
