@@ -27,20 +27,20 @@ func (a *cli) askCommand() *cobra.Command {
 	var f askFlags
 	cmd := &cobra.Command{
 		Use:   "ask TEXT",
-		Short: "Say something in a conversation, and print the answer",
-		Long: `Say something in a conversation, and print the answer, on a terminal as it is written.
-TEXT - is read from standard input. It begins a new conversation, unless --thread or
---continue names one.
+		Short: "Send a message to a conversation and print the answer",
+		Long: `Send a message to a conversation and print the answer. On a terminal, the answer appears
+while the model writes it. With TEXT -, the message is read from standard input. Without
+--thread or --continue, a new conversation starts.
 
-The model may look into what --docs and --knowledge name, what is remembered (see ponder
-remember), and the web, if a search engine is configured. It may set a slower model
-thinking, which goes on in the background after the answer, and is there for the next
-message. With --deep, that comes first.
+The model can search the files of --docs and --knowledge, the memory (see ponder remember)
+and the web, if a search engine is configured. It can also ask a slower model to reflect
+in the background; the next message uses the result. With --deep, the slower model
+reflects before the answer.
 
 Ctrl-C stops the answer.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 the answer broke off, 4 no model, or it
-will not answer, 130 stopped.`,
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 incomplete answer, 4 no model available,
+130 stopped.`,
 		Example: `ponder ask "Why is the sky blue?"
 ponder ask --continue "And at sunset?"
 ponder ask "What does this commit us to?" --attach contract.pdf --deep
@@ -53,9 +53,9 @@ git diff | ponder ask - --model anthropic/claude-opus-4-6`,
 	}
 	flags := cmd.Flags()
 	f.addFlags(flags)
-	flags.StringArrayVar(&f.attach, "attach", nil, "put the `file` beside the message; may be repeated")
-	flags.BoolVar(&f.deep, "deep", false, "have a slower model think about it first, and wait for that")
-	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	flags.StringArrayVar(&f.attach, "attach", nil, "attach the `file` to the message; may be repeated")
+	flags.BoolVar(&f.deep, "deep", false, "let a slower model reflect before the answer")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: include internal events")
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func (a *cli) runAsk(ctx context.Context, text string, f askFlags, given func(st
 	}
 	t.Sources.Patience = app.OncePatience
 	if t.Extractive {
-		a.printNote("%s", noModelText(t.Missed, "; what is found is quoted; `ponder doctor` says how to have a model"))
+		a.printNote("%s", noModelText(t.Missed, "; the answer consists of quotations; `ponder doctor` explains how to set up a model"))
 	}
 	store, err := a.OpenStore(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *askSession) runTurn(ctx context.Context, m message) error {
 	}
 	if exitCodeOf(s.turnErr) == exitInterrupted {
 		s.heldOutput.releaseAll()
-		s.printNote("stopped; to go on: %s", s.formatCommand("ask TEXT --thread", s.id))
+		s.printNote("stopped; to continue: %s", s.formatCommand("ask TEXT --thread", s.id))
 	}
 	return s.turnErr
 }
@@ -173,7 +173,7 @@ func (s *askSession) showWait(took time.Duration) {
 	switch t := &s.currentTurn; {
 	case took < waitNoticeDelay || t.shown:
 	case t.modelWrote:
-		s.out.SetStatus("the model thinks: "+textkit.Clock(took), nil)
+		s.out.SetStatus("the model is thinking: "+textkit.Clock(took), nil)
 	default:
 		s.out.SetStatus("waiting for the model: "+textkit.Clock(took), nil)
 	}
@@ -247,7 +247,7 @@ func (s *askSession) reflectFirst(ctx context.Context, m message) error {
 	if s.lastSeq == 0 || !s.isNew {
 		s.lastSeq = reflection.Seq - 1
 	}
-	s.heldOutput.printNote(s.cli, "thinking about it first")
+	s.heldOutput.printNote(s.cli, "reflecting before the answer")
 	updates, tick, began := s.followUpdates(sctx, s.lastSeq), time.NewTicker(redrawInterval), time.Now()
 	defer tick.Stop()
 	defer s.out.SetStatus("", nil)
@@ -271,14 +271,14 @@ func (s *askSession) reflectFirst(ctx context.Context, m message) error {
 				return err
 			}
 		case <-tick.C:
-			s.out.SetStatus("thinking about it first: "+textkit.Clock(time.Since(began)), nil)
+			s.out.SetStatus("reflecting before the answer: "+textkit.Clock(time.Since(began)), nil)
 		case <-ctx.Done():
 			_ = s.cancelTurn(context.WithoutCancel(ctx), "", "")
 			return ctx.Err()
 		}
 	}
 	if !came {
-		s.heldOutput.printNote(s.cli, fmt.Sprintf("nothing came of thinking about it first; `ponder thread show %s --internal` says why", s.id))
+		s.heldOutput.printNote(s.cli, fmt.Sprintf("the reflection produced nothing; `ponder thread show %s --internal` shows why", s.id))
 	}
 	return nil
 }

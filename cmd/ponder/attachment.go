@@ -22,7 +22,7 @@ const maxAttachedBytes = 20 << 20
 // with the thread.
 func saveFile(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, b ponder.AttachmentAdded, raw []byte) (ponder.AttachmentAdded, error) {
 	if len(raw) > maxAttachedBytes {
-		return b, usagef("%s: it has %s, and may have %s", oneLine(b.Name), textkit.Bytes(int64(len(raw))), textkit.Bytes(maxAttachedBytes))
+		return b, usagef("%s: the file has %s; the limit is %s", oneLine(b.Name), textkit.Bytes(int64(len(raw))), textkit.Bytes(maxAttachedBytes))
 	}
 	sum := sha256.Sum256(raw)
 	b.Hash, b.Bytes = hex.EncodeToString(sum[:]), int64(len(raw))

@@ -109,7 +109,7 @@ func (c *conversation) appendInputs(ctx context.Context, name string, inputs ...
 		Created: time.Now(), Model: c.setup.Name,
 	}
 	if err := c.store.Create(ctx, thread, inputs...); err != nil {
-		return nil, fmt.Errorf("begin a conversation: %w", err)
+		return nil, fmt.Errorf("start a conversation: %w", err)
 	}
 	c.id, c.isNew = thread.ID, true
 	for i := range inputs {
@@ -253,7 +253,7 @@ func (c *conversation) closeConversation(ctx context.Context) {
 		err = worker.Process.Release()
 	}
 	if err != nil {
-		c.printNote("background thinking goes on with the next message: %v", err)
+		c.printNote("background thinking continues with the next message: %v", err)
 	}
 }
 

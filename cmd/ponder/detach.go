@@ -65,14 +65,14 @@ func (a *cli) printTarget(id ponder.ThreadID, e handoffTarget) error {
 	}
 	a.printf("%s\n", id)
 	if e.server != nil {
-		a.printNote("`ponder serve` (process %d) thinks about it; to look on: %s", e.pid, a.formatCommand("session watch", id))
+		a.printNote("`ponder serve` (process %d) runs it; to watch it: %s", e.pid, a.formatCommand("session watch", id))
 		return nil
 	}
-	a.printNote("thinking in the background; to look on: %s", a.formatCommand("session watch", id))
+	a.printNote("running in the background; to watch it: %s", a.formatCommand("session watch", id))
 	return nil
 }
 
-// startSessionWorker starts a background process for a session, as leaveTo does, and waits until it works.
+// startSessionWorker starts a background process for a session, as handOff does, and waits until it works.
 // It returns its log file and process id.
 func (a *cli) startSessionWorker(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (logFile string, pid int, err error) {
 	line := []string{"session", "resume", string(id), "--quiet"}
@@ -86,7 +86,7 @@ func (a *cli) startSessionWorker(ctx context.Context, store ponder.Store, id pon
 	err = awaitWorker(ctx, worker, logFile, "the worker for "+string(id), func() (bool, error) {
 		info, err := store.Thread(ctx, id)
 		if err != nil {
-			return false, fmt.Errorf("read the status of %s: %w", id, err)
+			return false, fmt.Errorf("read %s: %w", id, err)
 		}
 		return hasStarted(info), nil
 	})
@@ -101,12 +101,12 @@ func awaitWorker(ctx context.Context, worker *exec.Cmd, logFile, who string, beg
 		gone := len(ended) > 0
 		ok, err := begun()
 		if gone && !ok && err == nil {
-			err = fmt.Errorf("%s has ended: %s", who, lastLine(logFile))
+			err = fmt.Errorf("%s ended: %s", who, lastLine(logFile))
 		}
 		return ok, err
 	})
 	if !ok && err == nil {
-		err = fmt.Errorf("%s has not begun in %s: see %s", who, workerStartTimeout, logFile)
+		err = fmt.Errorf("%s did not start within %s: see %s", who, workerStartTimeout, logFile)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func (a *cli) canDetach() error {
 		probe, err = os.CreateTemp(dir, ".ponder-*")
 	}
 	if err != nil {
-		return usagef("--detach: the process in the background cannot write its log: %w: name another folder with XDG_STATE_HOME", err)
+		return usagef("--detach: cannot write the log of the background process: %w: set XDG_STATE_HOME to another folder", err)
 	}
 	probe.Close()
 	return os.Remove(probe.Name())
@@ -256,7 +256,7 @@ func (a *cli) handOffToServer(ctx context.Context, store ponder.Store, id ponder
 		return nil
 	}
 	if !isAuthRefusal(err) {
-		a.printNote("`ponder serve` (process %d) does not take it: %s", s.PID, clientErrorText(err))
+		a.printNote("`ponder serve` (process %d) does not accept it: %s", s.PID, clientErrorText(err))
 		return nil
 	}
 	if s.token {
@@ -285,9 +285,9 @@ func isAuthRefusal(err error) bool {
 func authRefusalReason(err error) string {
 	switch {
 	case errors.Is(err, &client.Problem{Status: http.StatusUnauthorized}):
-		return "it knows none like that"
+		return "unknown token"
 	case errors.Is(err, &client.Problem{Status: http.StatusNotFound}):
-		return "what the commands make is not of its owner"
+		return "the token belongs to another owner"
 	}
 	return clientErrorText(err)
 }
@@ -301,7 +301,7 @@ func clientErrorText(err error) string {
 }
 
 // tryEnqueue enqueues a thread for a serving process, and reports whether one starts soon. It
-// does not wait for rest work of a conversation.
+// does not wait for remaining work of a conversation.
 func (a *cli) tryEnqueue(ctx context.Context, store ponder.Store, id ponder.ThreadID) bool {
 	file, is := store.(*sqlite.Store)
 	if !is || a.enqueueThread(ctx, file, id) != nil {
@@ -313,7 +313,7 @@ func (a *cli) tryEnqueue(ctx context.Context, store ponder.Store, id ponder.Thre
 
 func (a *cli) enqueueThread(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) error {
 	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: placement.CurrentNode(), Work: func(context.Context, ponder.ThreadID) error {
-		return errors.New("this process does not work")
+		return errors.New("this process only queues work")
 	}})
 	if err != nil {
 		return err
@@ -330,7 +330,7 @@ func awaitTaken(ctx context.Context, store ponder.Threads, id ponder.ThreadID) (
 	return pollUntil(ctx, queueStartTimeout, func() (bool, error) {
 		info, err := store.Thread(ctx, id)
 		if err != nil {
-			return false, fmt.Errorf("read the status of %s: %w", id, err)
+			return false, fmt.Errorf("read %s: %w", id, err)
 		}
 		return hasStarted(info) || info.Kind == ponder.KindConversation, nil
 	})

@@ -16,9 +16,9 @@ func (a *cli) doctorCommand() *cobra.Command {
 	var docs []string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what works here, what is missing, and how to get it",
-		Long: `Say what works here, what is missing, and how to get it. Exits with 0 if Ponder can
-think here at all, with a model or, without one, over documents.`,
+		Short: "Check the setup and show how to fix problems",
+		Long: `Check the setup: show what works, what is missing, and how to fix it. The exit code is 0
+if Ponder can think here, with a model or, without one, about documents.`,
 		Example: "ponder doctor\nponder doctor --docs ./contract",
 		GroupID: groupSetUp,
 		Args:    requireNoArgs,
@@ -26,7 +26,7 @@ think here at all, with a model or, without one, over documents.`,
 			return a.runDoctor(cmd.Context(), docs)
 		},
 	}
-	cmd.Flags().StringArrayVar(&docs, "docs", nil, "try the file or folder at `path`; may be repeated")
+	cmd.Flags().StringArrayVar(&docs, "docs", nil, "test the file or folder at `path`; may be repeated")
 	return cmd
 }
 

@@ -28,27 +28,27 @@ func (a *cli) evalCommand() *cobra.Command {
 	var f evalFlags
 	cmd := &cobra.Command{
 		Use:   "eval FILE",
-		Short: "Measure whether thinking helps",
-		Long: `Ask the questions of FILE in several ways, several times each, score the answers by
-checks and by a judge, and say whether one way is better than another, by how much, how
-sure that is, and what it costs. What is no difference is said to be none.
+		Short: "Measure whether thinking improves answers",
+		Long: `Answer the questions of FILE with several variants, several times each, and score the
+answers by checks and by a judge. The report shows which variant is better, by how much,
+with what uncertainty, and at what cost. It marks differences that are not significant.
 
-FILE has a question a line, as JSON:
+FILE has one question per line, as JSON:
 
   {"id": "q1", "question": "What is 6 * 7?", "checks": [{"number": 42}]}
   {"id": "q2", "question": "Which town is the capital of France?", "reference": "Paris"}
 
 Variants are plain (one call of the fast model), think (with the tool think), deep (with
 a reflection of the slow model before the answer), session:TIME (a thinking session) and
-model=PROVIDER/MODEL (one call of that model). The first is what the others are compared
-with. A variant may name its model: think@PROVIDER/MODEL.
+model=PROVIDER/MODEL (one call of that model). The first variant is the baseline. A
+variant may name its model: think@PROVIDER/MODEL.
 
-Each answer is kept as it comes, as a thread, in a database beside FILE or in --db. After
-Ctrl-C, or when a budget is spent, the same command goes on. docs/eval.md says what the
-numbers mean.
+Ponder saves each answer at once, as a thread, in a database beside FILE or in --db. After
+Ctrl-C, or when a budget is spent, run the same command again to continue. docs/eval.md
+explains the numbers.
 
-Exit codes: 0 measured, 1 failed, 2 wrong usage, 3 cut short by a budget, 4 no model, or
-it will not answer, 130 interrupted.`,
+Exit codes: 0 measured, 1 failed, 2 wrong usage, 3 stopped by a budget, 4 no model
+available, 130 interrupted.`,
 		Example: `ponder eval questions.jsonl
 ponder eval questions.jsonl --variant plain,think,deep --samples 5 -o report.md
 ponder eval questions.jsonl --variant plain,session:1m --judge anthropic/claude-opus-4-6 --cost 5
@@ -60,17 +60,17 @@ ponder eval questions.jsonl --variant plain,model=openai/gpt-5.2 --json`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.variants, "variant", []string{"plain", "think", "deep"}, "`ways` to answer, with commas; the first is the baseline")
-	flags.StringVar(&f.samples, "samples", "3", "ask each question this `number` of times")
-	flags.StringVar(&f.model, "model", "", "answer with `provider/model`, where a variant does not say otherwise")
-	flags.StringVar(&f.judge, "judge", "", "have pairs of answers compared by `provider/model`")
-	flags.StringVar(&f.rubric, "rubric", "", "tell the judge what is in this `file`, instead of what it is told otherwise")
-	flags.StringVar(&f.time, "for", "", "begin nothing new after this `time`, such as 30m")
-	flags.StringVar(&f.cost, "cost", "", "US `dollars` to spend at most, such as 2.50")
-	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
+	flags.StringSliceVar(&f.variants, "variant", []string{"plain", "think", "deep"}, "`variants` to compare, separated by commas; the first is the baseline")
+	flags.StringVar(&f.samples, "samples", "3", "answer each question this `number` of times")
+	flags.StringVar(&f.model, "model", "", "answer with `provider/model`, unless a variant names another")
+	flags.StringVar(&f.judge, "judge", "", "compare pairs of answers with `provider/model`")
+	flags.StringVar(&f.rubric, "rubric", "", "give the judge the instructions in this `file` instead of the default ones")
+	flags.StringVar(&f.time, "for", "", "start no new answer after this `time`, such as 30m")
+	flags.StringVar(&f.cost, "cost", "", "maximum cost in US `dollars`, such as 2.50")
+	flags.StringVar(&f.calls, "calls", "", "maximum `number` of model calls")
 	flags.StringVar(&f.parallel, "parallel", "4", "answer this `number` of questions at a time, up to 16")
-	flags.Uint64Var(&f.seed, "seed", 1, "`number` that the resampling begins with")
-	flags.BoolVar(&f.fresh, "fresh", false, "forget the answers there are, and ask anew")
+	flags.Uint64Var(&f.seed, "seed", 1, "`seed` of the resampling")
+	flags.BoolVar(&f.fresh, "fresh", false, "discard stored answers and start again")
 	flags.StringVarP(&f.output, "output", "o", "", "write a report in Markdown to this `file`")
 	return cmd
 }
@@ -145,7 +145,7 @@ func (a *cli) runEval(ctx context.Context, file string, f evalFlags) error {
 	why := e.Run(ctx)
 	e.bar.clear()
 	if ctx.Err() != nil {
-		a.printNote("stopped; the same command goes on")
+		a.printNote("stopped; to continue, run the same command again")
 		return failure{exitInterrupted, ctx.Err()}
 	}
 	if why != nil && !errors.Is(why, quota.ErrSpent) {
@@ -155,7 +155,7 @@ func (a *cli) runEval(ctx context.Context, file string, f evalFlags) error {
 		return err
 	}
 	if why != nil {
-		return failure{exitIncomplete, fmt.Errorf("%w, with %s of %s missing; the same command goes on, with a budget of its own", why,
+		return failure{exitIncomplete, fmt.Errorf("%w, with %s of %s missing; to continue with a new budget, run the same command again", why,
 			textkit.Number(e.Missing()), textkit.Count(e.Plan.Answers(), "answer", "answers"))}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 func (a *cli) evidenceCommand() *cobra.Command {
 	return groupCommands(&cobra.Command{
 		Use:     "evidence",
-		Short:   "Look at what an answer rests on",
+		Short:   "Show the evidence of an answer",
 		Example: "ponder evidence show last\nponder evidence show last e3",
 		GroupID: groupLook,
 	}, a.evidenceShowCommand())
@@ -21,15 +21,14 @@ func (a *cli) evidenceCommand() *cobra.Command {
 func (a *cli) evidenceShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show THREAD [ID...]",
-		Short: "Show the evidence of a thread, and whether it still stands",
-		Long: `Show the quotes that were gathered on a thread: where each is from, when, how it was
-found, what is known of its source, and whether it still stands in the original. Pages
-and remembered files are checked in the copy that was kept, without the network; other
-files where they are.
+		Short: "Show the evidence of a thread and check each quote",
+		Long: `Show the quotes of a thread: source, date, search, quality of the source, and whether the
+original still contains the quote. Pages and remembered files are checked in Ponder's
+archived copy, without the network; other files are checked at their path.
 
-Exit codes: 0 shown, 2 wrong usage, 3 a quote does not stand as it was quoted any more.`,
+Exit codes: 0 shown, 2 wrong usage, 3 a quote no longer matches its source.`,
 		Example: "ponder evidence show last\nponder evidence show last e3 e7 --json",
-		Args:    requireArgs(1, 1000, "the id of a thread, or last, and perhaps ids of evidence"),
+		Args:    requireArgs(1, 1000, "the ID of a thread, or last, and optional IDs of evidence"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.evidenceShow(cmd.Context(), args[0], args[1:])
 		},
@@ -52,9 +51,9 @@ func (a *cli) evidenceShow(ctx context.Context, name string, ids []string) error
 	}
 	switch {
 	case len(list) == 0:
-		a.printNote("no evidence was gathered there")
+		a.printNote("this thread has no evidence")
 	case broken > 0:
-		return failure{exitIncomplete, fmt.Errorf("%s of %d cannot be found any more as quoted", textkit.Count(broken, "quote", "quotes"), len(list))}
+		return failure{exitIncomplete, fmt.Errorf("%s of %d no longer matches the source", textkit.Count(broken, "quote", "quotes"), len(list))}
 	}
 	return nil
 }
@@ -62,20 +61,18 @@ func (a *cli) evidenceShow(ctx context.Context, name string, ids []string) error
 func (a *cli) verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify REPORT",
-		Short: "Check a report of research again, without network and model",
-		Long: `Check a report of research again: whether each quote still stands in the original that was
-kept, whether each claim still stands as it was said to, worked out anew from the quotes,
-and whether the text is still the one that was written. REPORT is a file that
-"ponder research -o" or "ponder session export" wrote, as Markdown, HTML or JSON, or the id
-of a research. Neither the network nor a model is asked; the database is needed for the
-pages that were kept, not for the thread.
+		Short: "Verify a research report without network or model",
+		Long: `Verify a research report. Ponder checks that each archived original still contains its
+quotes, computes the status of each claim again from the quotes, and checks that the text
+is unchanged. REPORT is the ID of a research, or a file from "ponder research -o" or
+"ponder session export": Markdown, HTML or JSON. The check uses neither the network nor a
+model. It needs the database only for archived pages, not for the thread.
 
-Exit codes: 0 all stands, 1 something does not, or could not be
-checked, for its original is not here, 2 it is no report,
-or has no answer.`,
+Exit codes: 0 everything verified, 1 something failed or could not be checked because its
+original is missing, 2 not a report, or a report without an answer.`,
 		Example: "ponder verify report.md\nponder verify last --json",
 		GroupID: groupLook,
-		Args:    requireArgs(1, 1, "a report: a file, or the id of a research"),
+		Args:    requireArgs(1, 1, "a report: a file, or the ID of a research"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := a.Verify(cmd.Context(), args[0])
 			if err != nil {

@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return code
 }
 
-// handleSignals connects signals to the brake until undo. It ignores SIGHUP if the parent does
+// handleSignals connects signals to the interrupt handler until undo. It ignores SIGHUP if the parent does
 // (nohup).
 func (a *cli) handleSignals() (undo func()) {
 	signals := make(chan os.Signal, 4)
@@ -148,7 +148,7 @@ func (b *interruptHandler) setGraceful(rest func()) (undo func()) {
 func (a *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Say which version this is",
+		Short:   "Print the version",
 		Example: "ponder version --json",
 		GroupID: groupSetUp,
 		Args:    requireNoArgs,

@@ -16,14 +16,13 @@ import (
 func (a *cli) mcpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
-		Short: "Be the tools of an editor or a chat, over the Model Context Protocol",
-		Long: `Be the tools of an editor or a chat, over the Model Context Protocol, on standard input
-and output, until standard input is closed. The program that has the tools starts it.
-What is being thought then is paused where it stands, and goes on with the next serve, or
-with ponder session resume.
+		Short: "Run an MCP server on standard input and output",
+		Long: `Run a server of the Model Context Protocol (MCP) on standard input and output. An editor
+or a chat program starts it and uses Ponder's tools. It ends when standard input is closed.
+Running sessions are then paused; ponder serve or ponder session resume continues them.
 
-Without a model, the tool ponder_step thinks with the model of the program that asks. All
-other commands work beside it, on the same database. ponder serve answers in the same
+Without a model, the tool ponder_step thinks with the model of the calling program. All
+other commands can use the same database at the same time. ponder serve offers the same
 protocol at /mcp.`,
 		Example: `claude mcp add ponder -- ponder mcp
 ponder mcp --log-level info 2> ponder-mcp.log`,
@@ -70,8 +69,8 @@ func (nopCloseWriter) Close() error { return nil }
 func (a *cli) toolCommand() *cobra.Command {
 	return groupCommands(&cobra.Command{
 		Use:     "tool",
-		Short:   "See which tools MCP servers have for conversations",
-		Long:    "See which MCP servers are configured, whether they answer, and which of their tools conversations and research have.",
+		Short:   "Show the tools of MCP servers for conversations",
+		Long:    "Show the configured MCP servers, whether each answers, and the tools that conversations\nand research can use.",
 		Example: "ponder tool list",
 		GroupID: groupSetUp,
 	}, a.toolListCommand())
@@ -80,9 +79,9 @@ func (a *cli) toolCommand() *cobra.Command {
 func (a *cli) toolListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "Say which MCP servers answer, and with which tools",
-		Long: `Say which MCP servers answer, and with which tools. Servers are configured in the user's
-own file:
+		Short: "List MCP servers and their tools",
+		Long: `List MCP servers, whether each answers, and their tools. Configure servers in your
+configuration file:
 
   [mcp.servers.files]
   command = ["npx", "-y", "@modelcontextprotocol/server-filesystem", "/home/anna/notes"]
@@ -92,11 +91,11 @@ own file:
   url = "https://desk.example/mcp"
   token_env = "DESK_TOKEN"
 
-A tool looks only if its server has read_only = true or names it in reads, whatever the
-server says of it. Any other may change something: it is used once the user has confirmed
-the very call, and in conversations alone.
+A tool counts as read-only if its server has read_only = true or lists it in reads. What
+the server itself declares does not count. All other tools may change something: only
+conversations use them, and the user confirms each call.
 
-Exit codes: 0 all answer, 2 a mistake in the configuration, 4 a server does not answer.`,
+Exit codes: 0 all servers answer, 2 wrong configuration, 4 a server does not answer.`,
 		Example: "ponder tool list\nponder tool list --json",
 		Args:    requireNoArgs,
 		RunE:    runWithoutArgs(a.toolList),
@@ -109,7 +108,7 @@ func (a *cli) toolList(ctx context.Context) error {
 		return err
 	}
 	if len(list) == 0 {
-		a.printNote("no MCP server is configured: `ponder tool list --help` says how")
+		a.printNote("no MCP server is configured: `ponder tool list --help` explains how")
 		return nil
 	}
 	lacks := false

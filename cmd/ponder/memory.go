@@ -19,7 +19,7 @@ import (
 func (a *cli) memoryCommand() *cobra.Command {
 	return groupCommands(&cobra.Command{
 		Use:     "memory",
-		Short:   "List, show and forget what is remembered",
+		Short:   "List, show and forget items in the memory",
 		Example: "ponder memory list --kind post\nponder memory forget ~/notes/old",
 		GroupID: groupKnow,
 	}, a.memoryListCommand(), a.memoryShowCommand(), a.memoryForgetCommand())
@@ -29,17 +29,17 @@ func (a *cli) memoryListCommand() *cobra.Command {
 	var f recallFlags
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List what is remembered, the newest first",
+		Short:   "List items in the memory, newest first",
 		Example: "ponder memory list --tag work\nponder memory list --json",
 		Args:    requireNoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.memoryList(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.n, "number", "n", 20, "at most so many")
-	flags.StringArrayVar(&f.kinds, "kind", nil, "only memory, document, post, journal or thread; may be repeated")
-	flags.StringArrayVar(&f.sources, "source", nil, "only of a source: a `name`, a path, or the beginning of one and *")
+	flags.IntVarP(&f.n, "number", "n", 20, "maximum `number` of items")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "only this `kind`: memory, document, post, journal or thread; may be repeated")
+	flags.StringArrayVar(&f.sources, "source", nil, "only from this source: a `name`, a path, or a prefix with *")
 	flags.StringArrayVar(&f.tags, "tag", nil, "only with this `word`; may be repeated")
-	flags.StringVar(&f.persona, "persona", "", "only what is of this persona")
+	flags.StringVar(&f.persona, "persona", "", "only items of this persona")
 	return cmd
 }
 
@@ -66,7 +66,7 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 		return err
 	}
 	head := []string{"ID", "KIND", "DATE", "PASSAGES", "TITLE", "FROM"}
-	return printList(a, list, "nothing like that is remembered", head, func(it recall.Item) []string {
+	return printList(a, list, "no matching items in the memory", head, func(it recall.Item) []string {
 		date := ""
 		if !it.Date.IsZero() {
 			date = it.Date.Local().Format(time.DateOnly)
@@ -78,9 +78,9 @@ func (a *cli) memoryList(ctx context.Context, f recallFlags) error {
 func (a *cli) memoryShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show something that is remembered",
+		Short:   "Show an item in the memory",
 		Example: "ponder memory show mem_01K",
-		Args:    requireArgs(1, 1, "an id: `ponder memory list` shows them"),
+		Args:    requireArgs(1, 1, "an ID: `ponder memory list` shows them"),
 		RunE:    runWithArg(a.memoryShow),
 	}
 }
@@ -116,10 +116,10 @@ func (a *cli) memoryShow(ctx context.Context, id string) error {
 
 func explainMissing(err error, id string) error {
 	if errors.Is(err, recall.ErrNone) {
-		return app.NotFoundf("memory_id", "there is no %s: `ponder memory list` shows what there is", truncate(oneLine(id), 60))
+		return app.NotFoundf("memory_id", "no item %s: `ponder memory list` shows all items", truncate(oneLine(id), 60))
 	}
 	if errors.Is(err, recall.ErrAmbiguous) {
-		return usagef("ambiguous ID prefix %s: add more characters", truncate(oneLine(id), 60))
+		return usagef("%s matches several IDs: add more characters", truncate(oneLine(id), 60))
 	}
 	return err
 }
@@ -127,11 +127,11 @@ func explainMissing(err error, id string) error {
 func (a *cli) memoryForgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget ID|PATH|SOURCE...",
-		Short: "Forget what is remembered",
-		Long: `Forget items by their ids, or all that is of a file, a folder, a URL or a source. The
-files themselves stay; what was kept of them goes, the originals too.`,
+		Short: "Remove items from the memory",
+		Long: `Remove items from the memory by ID, or all items of a file, a folder, a URL or a source.
+Your own files stay; Ponder deletes its copies, also the archived originals.`,
 		Example: "ponder memory forget mem_01K\nponder memory forget ~/notes/old\nponder memory forget twitter",
-		Args:    requireArgs(1, 1000, "an id, a path or a source"),
+		Args:    requireArgs(1, 1000, "an ID, a path or a source"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.memoryForget(cmd.Context(), args) },
 	}
 }
@@ -153,7 +153,7 @@ func (a *cli) memoryForget(ctx context.Context, names []string) error {
 			return err
 		}
 		if n == 0 {
-			return usagef("nothing is remembered of %s: `ponder memory list` shows what there is", truncate(oneLine(name), 60))
+			return usagef("no items of %s: `ponder memory list` shows all items", truncate(oneLine(name), 60))
 		}
 		sum += n
 	}
@@ -232,13 +232,12 @@ func (a *cli) recallCommand() *cobra.Command {
 	var f recallFlags
 	cmd := &cobra.Command{
 		Use:   "recall QUERY",
-		Short: "Find what is remembered",
-		Long: `Find what is remembered, the best first, each with where it stands. Ask in your own
-words, also with times: "last week", "in March 2024", "before the launch". In a query,
-"words in quotation marks" stand together, word* is a beginning, -word must not be
-there, +word must, and kind:post, source:twitter, tag:work, after:2024-01 and
-before:2024-06 narrow it. With an embedding model (models.embed), what is said in other
-words is found too.`,
+		Short: "Search the memory",
+		Long: `Search the memory and print the best matches first, each with its place in the source. Use
+your own words, also with times: "last week", "in March 2024", "before the launch". In a
+query, "quoted words" match as a phrase, word* matches a prefix, -word excludes and +word
+requires a word. kind:post, source:twitter, tag:work, after:2024-01 and before:2024-06
+filter the results. An embedding model (models.embed) also finds other wordings.`,
 		Example: `ponder recall "what did I promise Anna"
 ponder recall "rent increase last year" --kind document -n 5
 ponder recall '"notice period" -draft tag:work' --json
@@ -253,15 +252,15 @@ ponder recall --show 3f1c22a90b12:120-180`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&f.n, "number", "n", 10, "at most so many hits, up to 100")
-	flags.StringArrayVar(&f.kinds, "kind", nil, "only memory, document, post, journal or thread; may be repeated")
-	flags.StringArrayVar(&f.sources, "source", nil, "only of a source: a `name`, a path, or the beginning of one and *")
+	flags.IntVarP(&f.n, "number", "n", 10, "maximum `number` of hits, up to 100")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "only this `kind`: memory, document, post, journal or thread; may be repeated")
+	flags.StringArrayVar(&f.sources, "source", nil, "only from this source: a `name`, a path, or a prefix with *")
 	flags.StringArrayVar(&f.tags, "tag", nil, "only with this `word`; may be repeated")
-	flags.StringVar(&f.after, "after", "", "only of this `day` or later")
-	flags.StringVar(&f.before, "before", "", "only from before this `day`")
-	flags.StringVar(&f.persona, "persona", "", "only what this persona remembers")
-	flags.BoolVar(&f.explain, "explain", false, "say how the query was understood, and how sure the result is")
-	flags.StringVar(&f.show, "show", "", "show what stands around the hit or item with this `id`")
+	flags.StringVar(&f.after, "after", "", "only from this `day` or later")
+	flags.StringVar(&f.before, "before", "", "only before this `day`")
+	flags.StringVar(&f.persona, "persona", "", "only items of this persona")
+	flags.BoolVar(&f.explain, "explain", false, "show the interpretation of the query and the confidence of the result")
+	flags.StringVar(&f.show, "show", "", "show the text around the hit or item with this `id`")
 	return cmd
 }
 
@@ -326,9 +325,9 @@ func (a *cli) runRecall(ctx context.Context, text string, f recallFlags) error {
 	case r.Documents == 0:
 		a.printNote("%s", a.errorLine(app.ErrNothingKnown))
 	case len(r.Hits) == 0:
-		a.printNote("nothing was found in %s: %s; `ponder memory list` shows what is remembered", textkit.Count(r.Documents, "document", "documents"), f.searchAdvice())
+		a.printNote("no match in %s: %s; `ponder memory list` shows all items", textkit.Count(r.Documents, "document", "documents"), f.searchAdvice())
 	default:
-		a.printNote("%.0f %% sure: %s", 100*r.Confidence, oneLine(r.Reason))
+		a.printNote("confidence %.0f %%: %s", 100*r.Confidence, oneLine(r.Reason))
 	}
 	return nil
 }
@@ -347,7 +346,7 @@ func (a *cli) formatHit(n int, h recall.Hit) string {
 		facts = append(facts, fmt.Sprintf("page %d", h.Page))
 	}
 	if h.Similar > 0 {
-		facts = append(facts, fmt.Sprintf("and %d like it", h.Similar))
+		facts = append(facts, fmt.Sprintf("and %d similar", h.Similar))
 	}
 	fmt.Fprintf(&b, "%2d. %s (%s) %.2f\n", n, truncate(head, 90), strings.Join(facts, ", "), h.Score)
 	snippet := oneLine(h.Snippet)
@@ -414,7 +413,7 @@ func describeQuery(r recall.Result) string {
 		fmt.Fprintf(&b, "people: %s\n", oneLine(strings.Join(q.People, ", ")))
 	}
 	for word, as := range r.Corrected {
-		fmt.Fprintf(&b, "taken for %s: %s\n", oneLine(as), oneLine(word))
+		fmt.Fprintf(&b, "corrected to %s: %s\n", oneLine(as), oneLine(word))
 	}
 	fmt.Fprintf(&b, "done: %s\n", strings.Join(r.Strategies, ", "))
 	return b.String()
@@ -455,9 +454,9 @@ func (a *cli) recallShow(ctx context.Context, id string) error {
 	}
 	switch {
 	case !checked.Original:
-		a.printNote("the original is not kept")
+		a.printNote("the original is not archived")
 	case !checked.Exact:
-		a.printNote("it does not stand like this in the original that is kept")
+		a.printNote("the archived original does not contain this text")
 	}
 	return nil
 }

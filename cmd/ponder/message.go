@@ -62,7 +62,7 @@ func (m message) inputEvents() (list []ponder.Event) {
 func (m message) omittedParts(o app.ChatOptions) (lines []string) {
 	add := func(what, text string) {
 		if n := o.OmittedBytes(text); n > 0 {
-			lines = append(lines, fmt.Sprintf("%s is longer than the model can be shown: %s bytes in its middle are left out", what, textkit.Number(n)))
+			lines = append(lines, fmt.Sprintf("%s is too long for the model: %s bytes in its middle are left out", what, textkit.Number(n)))
 		}
 	}
 	for _, f := range m.files {
@@ -87,7 +87,7 @@ func (a *cli) readMessage(ctx context.Context, text string, files []string) (mes
 	}
 	m := message{text: text}
 	if len(files) > maxFiles {
-		return m, usagef("--attach: at most %d files", maxFiles)
+		return m, usagef("--attach: too many files: attach at most %d", maxFiles)
 	}
 	for _, file := range files {
 		if err := m.attachFile(file); err != nil {
@@ -95,7 +95,7 @@ func (a *cli) readMessage(ctx context.Context, text string, files []string) (mes
 		}
 	}
 	if m.text == "" && len(files) == 0 {
-		return m, app.Invalidf("content", "no message to answer: write a message, as in: ponder ask \"Why is the sky blue?\"")
+		return m, app.Invalidf("content", "the message is empty: write one, as in: ponder ask \"Why is the sky blue?\"")
 	}
 	return m, nil
 }
@@ -109,9 +109,9 @@ func (m *message) attachFile(file string) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: it is not a file; folders can be given with --docs", file)
+		return fmt.Errorf("%s: not a file: use --docs for folders", file)
 	case info.Size() > maxFileBytes:
-		return fmt.Errorf("%s: it has more than %s: pass --docs, and it is searched", file, textkit.Bytes(maxFileBytes))
+		return fmt.Errorf("%s: the file has more than %s: use --docs to search it", file, textkit.Bytes(maxFileBytes))
 	}
 	raw, err := document.ReadFile(file, maxFileBytes)
 	if err != nil {
@@ -121,7 +121,7 @@ func (m *message) attachFile(file string) error {
 	kind, _, _ := strings.Cut(http.DetectContentType(raw), ";")
 	if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		if len(raw) > maxImageBytes {
-			return fmt.Errorf("%s: the image has more than %s", file, textkit.Bytes(maxImageBytes))
+			return fmt.Errorf("%s: the image has more than %s: use a smaller one", file, textkit.Bytes(maxImageBytes))
 		}
 		m.media = append(m.media, llm.Media{Type: kind, Data: raw, Name: name})
 		return nil
@@ -157,7 +157,7 @@ func extractText(file string, raw []byte) (string, error) {
 			return "", err
 		}
 		if length += len(doc.Text); length > maxTextBytes {
-			return "", fmt.Errorf("its text has more than %s: pass --docs, and it is searched", textkit.Bytes(maxTextBytes))
+			return "", fmt.Errorf("its text has more than %s: use --docs to search it", textkit.Bytes(maxTextBytes))
 		}
 		texts = append(texts, doc.Text)
 	}

@@ -19,11 +19,12 @@ import (
 func (a *cli) mindCommand() *cobra.Command {
 	return groupCommands(&cobra.Command{
 		Use:   "mind",
-		Short: "The subconscious: what is noticed while nobody asks",
-		Long: `The subconscious: at each tick, four roles look at what sensors saw (mail, calendars,
-files, this machine, feeds, repositories, Ponder's own threads), and what they find is
-merged. What keeps coming back grows, what does not fades, and what matters is thought
-through and told once. When nothing has happened nothing is asked, and nothing is spent.`,
+		Short: "Run and inspect the subconscious",
+		Long: `Run and inspect the subconscious. At each tick, sensors read mail, calendars, files, this
+machine, feeds, repositories and Ponder's own threads. Four roles examine the new
+observations, and Ponder merges their findings into entries. Repeated entries grow
+stronger; others fade. Ponder thinks important entries through and reports each one once.
+Without new observations, Ponder asks no model and spends nothing.`,
 		Example: `ponder mind tick --dry-run
 ponder mind run
 ponder mind show
@@ -36,10 +37,10 @@ ponder mind log --since 24h`,
 func (a *cli) mindShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show",
-		Short: "Show what is on its mind",
-		Long: `Show what is on its mind: what it watches, patterns, hunches, insights, what it has
-escalated, and how its roles are doing. Strengths are those of this moment. --json prints
-one object: active_threads, patterns, hunches, insights, escalation_history, thread_state.`,
+		Short: "Show the entries of the subconscious",
+		Long: `Show the active threads, patterns, hunches, insights and escalations, and the state of the
+roles. Strengths are current values. --json prints one object: active_threads, patterns,
+hunches, insights, escalation_history, thread_state.`,
 		Example: "ponder mind show\nponder mind show --json",
 		Args:    requireNoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindShow(cmd.Context(), time.Now()) },
@@ -72,17 +73,18 @@ func (a *cli) mindLogCommand() *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Show tick by tick what ran, what it cost, what changed and why",
-		Long: `Show tick by tick what ran, what it cost, what changed and why; what was escalated,
-decided and delivered; and what you resolved, forgot or rolled back. The newest is last.`,
+		Short: "Show what each tick did, changed and cost",
+		Long: `Show for each tick the roles that ran, the cost, and the changes with their reasons. Also
+show escalations, decisions and deliveries, and your commands resolve, forget and
+rollback. The newest row is last.`,
 		Example: "ponder mind log\nponder mind log --since 24h\nponder mind log -n 1 --json",
 		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.mindLog(cmd.Context(), n, since, time.Now())
 		},
 	}
-	cmd.Flags().IntVarP(&n, "number", "n", 20, "the newest so many; with --since, all of that time unless given")
-	cmd.Flags().StringVar(&since, "since", "", "only since a `time`: 24h, 7d or 2026-11-01")
+	cmd.Flags().IntVarP(&n, "number", "n", 20, "maximum number of newest rows; with --since, unlimited by default")
+	cmd.Flags().StringVar(&since, "since", "", "only since this `time`: 24h, 7d or 2026-11-01")
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if n < 1 {
 			return usagef("-n: must be 1 or more")
@@ -114,7 +116,7 @@ func (a *cli) mindLog(ctx context.Context, n int, since string, now time.Time) e
 		rows = rows[len(rows)-n:]
 	}
 	if len(rows) == 0 {
-		a.printNote("nothing has happened in that time")
+		a.printNote("no ticks in that time")
 	}
 	for _, r := range rows {
 		if err := a.printResult(r, r.String()); err != nil {
@@ -133,12 +135,12 @@ func (a *cli) mindLog(ctx context.Context, n int, since string, now time.Time) e
 func (a *cli) mindExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ENTRY",
-		Short: "Show the events that made an entry and kept it",
-		Long: `Show the events that made an entry and kept it: what was seen, who found what in it, and
-what the merge did and why. Entries that are gone can be explained too. An ENTRY may be
-shortened as long as it stays unique.`,
+		Short: "Show the events behind an entry",
+		Long: `Show the events behind an entry: the observations, the findings of each role, and the
+decisions of the merge with their reasons. Removed entries can be explained too. An ENTRY
+may be shortened as long as it stays unique.`,
 		Example: "ponder mind explain e3\nponder mind explain e3 --json",
-		Args:    requireArgs(1, 1, "the id of an entry: `ponder mind show` lists them"),
+		Args:    requireArgs(1, 1, "the ID of an entry: `ponder mind show` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := mindlog.Open(cmd.Context(), a.App)
 			if err != nil {
@@ -156,11 +158,11 @@ shortened as long as it stays unique.`,
 func (a *cli) mindResolveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "resolve [ENTRY|TEXT]",
-		Short: "Say that something is settled: it stays away until there are new facts",
-		Long: `Say that something is settled: an entry, or a topic in your words. It stays away until
-something new is known of it. Without an argument, list what is settled.`,
+		Short: "Mark a topic as settled until there are new facts",
+		Long: `Mark a topic as settled: an entry, or a topic in your own words. The subconscious raises
+it again only when there are new facts. Without an argument, list all settled topics.`,
 		Example: "ponder mind resolve e3\nponder mind resolve \"the invoice of the printer\"\nponder mind resolve",
-		Args:    requireArgs(0, 1, "the id of an entry, or a topic in quotes"),
+		Args:    requireArgs(0, 1, "the ID of an entry, or a topic in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.mindListSettled(cmd.Context(), time.Now())
@@ -180,7 +182,7 @@ func (a *cli) mindListSettled(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if len(m.Internal.Settled) == 0 {
-		a.printNote("nothing is settled: `ponder mind resolve ENTRY` says that something is")
+		a.printNote("no topic is settled: `ponder mind resolve ENTRY` settles one")
 	}
 	for _, s := range m.Internal.Settled {
 		how := "resolved"
@@ -215,10 +217,10 @@ func (a *cli) printMindRow(row mindlog.Row) error {
 func (a *cli) mindForgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "forget ENTRY",
-		Short:   "Take an entry off its mind for good",
-		Long:    "Take an entry off its mind for good: nothing brings the topic back. What was seen and found\nof it stays in the log.",
+		Short:   "Remove an entry for good",
+		Long:    "Remove an entry for good: the subconscious never raises its topic again. The observations\nand findings stay in the log.",
 		Example: "ponder mind forget e3",
-		Args:    requireArgs(1, 1, "the id of an entry: `ponder mind show` lists them"),
+		Args:    requireArgs(1, 1, "the ID of an entry: `ponder mind show` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			row, err := mindlog.Forget(cmd.Context(), a.App, args[0], time.Now())
 			if err != nil {
@@ -232,9 +234,10 @@ func (a *cli) mindForgetCommand() *cobra.Command {
 func (a *cli) mindRollbackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rollback TICK",
-		Short: "Go back to what was on its mind before a tick",
-		Long: `Go back to what was on its mind before a tick. Nothing is erased: the log says that it was
-done, and what was thought since. What was settled, told and looked at stays so.`,
+		Short: "Restore the entries from before a tick",
+		Long: `Restore the entries from before a tick. The rollback erases nothing: the log keeps all
+ticks and the rollback itself. Settled topics, delivered escalations and the positions of
+sensors do not change.`,
 		Example: "ponder mind rollback 12",
 		Args:    requireArgs(1, 1, "the number of a tick: `ponder mind log` shows them"),
 		RunE:    runWithArg(a.mindRollback),
@@ -244,7 +247,7 @@ done, and what was thought since. What was settled, told and looked at stays so.
 func (a *cli) mindRollback(ctx context.Context, word string) error {
 	tick, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(word), "#"))
 	if err != nil || tick < 1 {
-		return usagef("%q is no number of a tick: `ponder mind log` shows them", truncate(oneLine(word), 20))
+		return usagef("%q is not the number of a tick: `ponder mind log` shows them", truncate(oneLine(word), 20))
 	}
 	row, err := mindlog.Rollback(ctx, a.App, tick)
 	if err != nil {
@@ -256,9 +259,9 @@ func (a *cli) mindRollback(ctx context.Context, word string) error {
 func (a *cli) mindSensorsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sensors",
-		Short: "Try the sensors: say what each sees now",
-		Long: `Try the sensors: say whether each can look, and what it would tell at its first look.
-Nothing is kept, so at the next tick it is told all the same.`,
+		Short: "Test the sensors and show their first observations",
+		Long: `Test the sensors: show whether each works, and its first observations. Nothing is saved,
+so the next tick reports the same observations.`,
 		Example: "ponder mind sensors\nponder mind sensors --json",
 		Args:    requireNoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.mindTestSensors(cmd.Context(), time.Now()) },
@@ -280,7 +283,7 @@ func (a *cli) mindTestSensors(ctx context.Context, now time.Time) error {
 		}
 	}
 	if failed > 0 && ctx.Err() == nil {
-		return fmt.Errorf("%s cannot look", textkit.Count(failed, "sensor", "sensors"))
+		return fmt.Errorf("%s failed", textkit.Count(failed, "sensor", "sensors"))
 	}
 	return ctx.Err()
 }
@@ -299,7 +302,7 @@ func (a *cli) mindDryRun(ctx context.Context, all bool, now time.Time) error {
 		}
 	}
 	if !a.flags.json {
-		a.printf("In all about %s to read. Nobody was asked, and nothing was kept.\n", textkit.Count(total, "token", "tokens"))
+		a.printf("In all, about %s of input. Ponder asked no model and saved nothing.\n", textkit.Count(total, "token", "tokens"))
 	}
 	return nil
 }

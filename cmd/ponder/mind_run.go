@@ -25,12 +25,11 @@ func (a *cli) mindRunCommand() *cobra.Command {
 	var apart bool
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Keep the subconscious going, until Ctrl-C",
-		Long: `Keep the subconscious going, until Ctrl-C: look every few minutes (mind.every), more often
-when things happen and less often when nothing does, and say what happens, line by line.
-Only one process does so for a database. It ends with exit code 0 when it is told to stop;
-a tick that is at work then is finished by the next. What is missed while none runs is not
-made up.`,
+		Short: "Run the subconscious until Ctrl-C",
+		Long: `Run the subconscious until Ctrl-C. It ticks every few minutes (mind.every), more often when
+there is news and less often when there is none, and prints one line per event. Only one
+process per database can run it. The exit code is 0 after a stop signal; the next run
+finishes an open tick. Ponder does not catch up on ticks missed while none runs.`,
 		Example: "ponder mind run\nponder mind run --detach\nponder mind run --json",
 		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +39,7 @@ made up.`,
 			return a.mindRun(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&apart, "detach", false, "go on in the background")
+	cmd.Flags().BoolVar(&apart, "detach", false, "run in the background")
 	return cmd
 }
 
@@ -68,7 +67,7 @@ func (a *cli) mindRun(ctx context.Context) error {
 	for _, s := range h.Sensors {
 		names = append(names, s.Name)
 	}
-	a.printNote("looking every %s with %s; Ctrl-C stops it", config.Duration(h.Every), strings.Join(names, ", "))
+	a.printNote("ticking every %s with %s; Ctrl-C stops", config.Duration(h.Every), strings.Join(names, ", "))
 	heads, done := store.Watch(app.MindID())
 	defer done()
 	ended := make(chan error, 1)
@@ -121,7 +120,7 @@ func (a *cli) printNewTrouble(h *app.MindRuntime, told map[string]string) {
 
 func (a *cli) printTrouble(trouble map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(trouble)) {
-		a.printMessage("sensor %s cannot look: %s", name, trouble[name])
+		a.printMessage("sensor %s failed: %s", name, trouble[name])
 	}
 }
 
@@ -138,9 +137,9 @@ func (a *cli) mindDetach(ctx context.Context) error {
 	unlock()
 	logFile, worker, err := a.spawnWorker(ctx, app.MindID(), "mind", "run")
 	if err != nil {
-		return fmt.Errorf("keep the subconscious in the background: %w", err)
+		return fmt.Errorf("start the subconscious in the background: %w", err)
 	}
-	err = awaitWorker(ctx, worker, logFile, "it", func() (bool, error) { return a.isMindHeldBy(worker.Process.Pid), nil })
+	err = awaitWorker(ctx, worker, logFile, "the worker of the subconscious", func() (bool, error) { return a.isMindHeldBy(worker.Process.Pid), nil })
 	if err != nil {
 		return err
 	}
@@ -160,7 +159,7 @@ func (a *cli) printMindDetached(logFile string, pid int) error {
 	if a.flags.json {
 		return a.printJSON(map[string]any{"log": logFile, "pid": pid})
 	}
-	a.printf("the subconscious is kept by process %d; its log is %s; kill %d ends it\n", pid, logFile, pid)
+	a.printf("process %d runs the subconscious; log: %s; to stop it: kill %d\n", pid, logFile, pid)
 	return nil
 }
 
@@ -168,14 +167,15 @@ func (a *cli) mindTickCommand() *cobra.Command {
 	var dry, all bool
 	cmd := &cobra.Command{
 		Use:   "tick",
-		Short: "Have the subconscious look once, now",
-		Long: `Have the subconscious look once, now: sensors look, roles to which something is new think
-about it, what they find is merged, and what was escalated is decided and delivered. Says
-what ran, what it cost, what changed and why; with --json, prints the events. Where a
-` + "`ponder serve`" + ` keeps the subconscious, it is that which looks, unless --all is given.
+		Short: "Run one tick of the subconscious now",
+		Long: `Run one tick of the subconscious now. Sensors read their sources, and roles with new
+observations think about them. Ponder merges the findings, then decides and delivers
+escalations. Print the roles that ran, the cost, and the changes with their reasons; with
+--json, print the events. If ` + "`ponder serve`" + ` runs the subconscious, the server ticks, unless
+--all is given.
 
-With --dry-run sensors look too, but no model is asked and nothing is kept: shows what each
-role would be asked, and how long that is.`,
+With --dry-run, the sensors read too, but Ponder asks no model and saves nothing. It prints
+the request to each role, with its length.`,
 		Example: "ponder mind tick\nponder mind tick --dry-run\nponder mind tick --all --json",
 		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -185,8 +185,8 @@ role would be asked, and how long that is.`,
 			return a.mindTick(cmd.Context(), all)
 		},
 	}
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be asked; ask nobody and keep nothing")
-	cmd.Flags().BoolVar(&all, "all", false, "have all roles look, though nothing is new to them")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "print the requests without asking a model or saving anything")
+	cmd.Flags().BoolVar(&all, "all", false, "run all roles, also those without new observations")
 	return cmd
 }
 
@@ -213,9 +213,9 @@ func (a *cli) lockTick(ctx context.Context) (unlock func(), err error) {
 		case unlock != nil:
 			return unlock, nil
 		case time.Since(begun) > tickWaitLimit:
-			return nil, fmt.Errorf("another tick (process %s) does not end: look with `ponder mind log`", other)
+			return nil, fmt.Errorf("another tick (process %s) does not end: check `ponder mind log`", other)
 		case !said:
-			a.printNote("another tick (process %s) is at work: waiting for it", other)
+			a.printNote("waiting for another tick (process %s)", other)
 		}
 		select {
 		case <-time.After(tickPollInterval):
@@ -288,9 +288,9 @@ func (a *cli) tickOnServer(ctx context.Context) (ticked bool, err error) {
 	case err != nil && isAuthRefusal(err):
 		return false, nil
 	case err != nil && ctx.Err() == nil:
-		err = fmt.Errorf("`ponder serve` (process %d), which keeps the subconscious, could not tick: %s", s.PID, clientErrorText(err))
+		err = fmt.Errorf("tick in `ponder serve` (process %d): %s", s.PID, clientErrorText(err))
 	case err == nil:
-		a.printNote("`ponder serve` (process %d) keeps the subconscious: it has looked", s.PID)
+		a.printNote("`ponder serve` (process %d) runs the subconscious: it did the tick", s.PID)
 		if err := json.Unmarshal(js, &r); err != nil {
 			return true, fmt.Errorf("read the report of a tick: %w", err)
 		}

@@ -16,8 +16,8 @@ import (
 func (a *cli) modelCommand() *cobra.Command {
 	return groupCommands(&cobra.Command{
 		Use:     "model",
-		Short:   "Say which models are used, and try them",
-		Long:    "Say which model each role has and why, try whether models answer, and fetch what they cost.",
+		Short:   "Show, test and price the configured models",
+		Long:    "Show the model of each role and the reason, test whether models answer, and fetch prices.",
 		Example: "ponder model list\nponder model test slow\nponder model test ollama/llama3.1",
 		GroupID: groupSetUp,
 	}, a.modelListCommand(), a.modelTestCommand(), a.modelRefreshCommand())
@@ -27,9 +27,9 @@ func (a *cli) modelRefreshCommand() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use:   "refresh",
-		Short: "Fetch what models cost",
-		Long: "Fetch what models cost, how much they read and what they can do, from models.dev, and of\n" +
-			"OpenRouter's models from OpenRouter, if it is configured. Prices of the configuration go\nbefore it.",
+		Short: "Fetch the prices of models",
+		Long: "Fetch prices, context sizes and abilities of models from models.dev, and from OpenRouter if\n" +
+			"it is configured. Prices in the configuration take precedence.",
 		Example: "ponder model refresh",
 		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,21 +41,20 @@ func (a *cli) modelRefreshCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", llm.ModelsURL, "get the list from `URL`")
+	cmd.Flags().StringVar(&from, "from", llm.ModelsURL, "fetch the list from this `URL`")
 	return cmd
 }
 
 func (a *cli) modelListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "Say which model each role has, and why",
-		Long: `Say which model each role has, and why. In this order: what PONDER_MODEL_FAST and the
-like say; what the configuration says; the same as the nearest role for which one of
-them says something; the models of the first provider whose key is set (OPENAI_API_KEY,
-ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, ZAI_API_KEY, OPENROUTER_API_KEY), or that
-the server at OPENAI_BASE_URL has; what an Ollama on this machine has installed.
-Reflections on conversations are made by the model that OPENAI_DEEP_THINK_MODEL names, and
-if it names none, by slow.`,
+		Short: "List the model of each role",
+		Long: `List the model of each role and the reason. Ponder takes the first of: the environment
+(PONDER_MODEL_FAST and the like); the configuration; the model of the nearest role that
+has one of these; the models of the first provider whose key is set (OPENAI_API_KEY,
+ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, ZAI_API_KEY, OPENROUTER_API_KEY) or of the
+server at OPENAI_BASE_URL; the installed models of a local Ollama. Reflections use the
+model in OPENAI_DEEP_THINK_MODEL, or else the role slow.`,
 		Example: "ponder model list --json",
 		Args:    requireNoArgs,
 		RunE:    runWithoutArgs(a.modelList),
@@ -91,7 +90,7 @@ func (a *cli) modelList(ctx context.Context) error {
 	}
 	a.printTable(rows)
 	if l.Empty() {
-		a.printNote("%s", noModelText(l.Missed, "; `ponder doctor` says what can be done"))
+		a.printNote("%s", noModelText(l.Missed, "; `ponder doctor` explains how to set up a model"))
 	}
 	return nil
 }
@@ -99,8 +98,8 @@ func (a *cli) modelList(ctx context.Context) error {
 func (a *cli) modelTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "test [ROLE | PROVIDER/MODEL]",
-		Short:   "Try whether models answer",
-		Long:    "Ask a model for a word, and say how long it took and what it cost: all models of all roles, those of one role, or the one that is named.",
+		Short:   "Test whether models answer",
+		Long:    "Request one word from a model, and print the time and the cost. Without an argument, test\nall models of all roles; otherwise those of one role, or one model.",
 		Example: "ponder model test\nponder model test slow\nponder model test groq/openai/gpt-oss-20b",
 		Args:    requireArgs(0, 1, "a role or a model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -130,7 +129,7 @@ func (a *cli) modelTest(ctx context.Context, args []string) error {
 
 func checkText(t app.ModelCheck) string {
 	if !t.Works {
-		return fmt.Sprintf("%s: does not answer: %s", t.Model, strings.TrimPrefix(t.Error, t.Model+": "))
+		return fmt.Sprintf("%s: no answer: %s", t.Model, strings.TrimPrefix(t.Error, t.Model+": "))
 	}
 	price := "cost unknown"
 	switch {
@@ -140,6 +139,6 @@ func checkText(t app.ModelCheck) string {
 	default:
 		price = fmt.Sprintf("$%.6f", *t.Cost)
 	}
-	return fmt.Sprintf("%s: answers: %q after %d ms, %d ms in all, %s, %s", t.Model, t.Answer, t.First, t.Took,
+	return fmt.Sprintf("%s: answer %q after %d ms, %d ms in all, %s, %s", t.Model, t.Answer, t.First, t.Took,
 		textkit.Count(t.Usage.Total(), "token", "tokens"), price)
 }

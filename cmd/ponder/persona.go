@@ -18,10 +18,9 @@ import (
 func (a *cli) personaCommand() *cobra.Command {
 	return groupCommands(&cobra.Command{
 		Use:   "persona",
-		Short: "Keep voices that answer from what they remember",
-		Long: `A persona has a name, guidance on how it speaks, and the memories and posts that are its
-own: those that were remembered with --persona NAME, or those of the sources and tags
-that it is given.`,
+		Short: "Manage personas, which answer from their own memory",
+		Long: `Manage personas. A persona has a name, a description of its voice, and its own memories and
+posts: items remembered with --persona NAME, or items of its sources and tags.`,
 		Example: "ponder persona set ada --voice \"dry, exact, fond of engines\"\nponder persona context ada \"what do you make of steam?\"",
 		GroupID: groupKnow,
 	}, a.personaListCommand(), a.personaShowCommand(), a.personaSetCommand(), a.personaContextCommand(), a.personaRemoveCommand())
@@ -34,7 +33,7 @@ func (a *cli) personaListCommand() *cobra.Command {
 	}
 }
 
-const noPersonas = "there are no personas: `ponder persona set NAME --voice TEXT` makes one"
+const noPersonas = "no personas yet: `ponder persona set NAME --voice TEXT` creates one"
 
 func (a *cli) personaList(ctx context.Context) error {
 	s, err := a.OpenLibraryReadOnly(ctx)
@@ -90,8 +89,8 @@ func (a *cli) personaSetCommand() *cobra.Command {
 	var p recall.Persona
 	cmd := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Make a persona, or change one",
-		Long:  "Make a persona, or change what is named of one.",
+		Short: "Create or change a persona",
+		Long:  "Create a persona, or change the given properties of an existing one.",
 		Example: `ponder persona set ada --voice "dry, exact, fond of engines"
 ponder persona set ada --voice-file ada.md --source twitter --tag engines`,
 		Args: requireArgs(1, 1, "the name of a persona"),
@@ -101,16 +100,16 @@ ponder persona set ada --voice-file ada.md --source twitter --tag engines`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&voice, "voice", "", "how it speaks, and what it cares for")
-	flags.StringVar(&file, "voice-file", "", "`file` that says so")
-	flags.StringArrayVar(&p.Sources, "source", nil, "a `name` of where its memories and posts are from; may be repeated")
-	flags.StringArrayVar(&p.Tags, "tag", nil, "a `word` that they all have; may be repeated")
+	flags.StringVar(&voice, "voice", "", "`text` that describes how the persona speaks and what it values")
+	flags.StringVar(&file, "voice-file", "", "`file` with this description")
+	flags.StringArrayVar(&p.Sources, "source", nil, "`name` of a source of its memories and posts; may be repeated")
+	flags.StringArrayVar(&p.Tags, "tag", nil, "`tag` of its memories and posts; may be repeated")
 	return cmd
 }
 
 func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file string, given func(string) bool) error {
 	if given("voice") && given("voice-file") {
-		return usagef("--voice and --voice-file: give one of them")
+		return usagef("--voice and --voice-file cannot be combined: use one")
 	}
 	if given("voice-file") {
 		f, err := os.Open(file)
@@ -149,7 +148,7 @@ func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file stri
 	if err := s.SetPersona(ctx, p); err != nil {
 		return usagef("%w", err)
 	}
-	a.printNote("%s is set", oneLine(p.Name))
+	a.printNote("saved %s", oneLine(p.Name))
 	if a.flags.json {
 		return a.printJSON(p)
 	}
@@ -160,15 +159,15 @@ func (a *cli) personaContextCommand() *cobra.Command {
 	var n int
 	cmd := &cobra.Command{
 		Use:     "context NAME QUERY",
-		Short:   "Show what a persona remembers of a question",
-		Long:    "Show what is put before a model that answers as the persona: its memories, the posts they are from, and how to answer.",
+		Short:   "Show the memories of a persona about a question",
+		Long:    "Show the context of a model that answers as the persona: its memories, their posts, and\ninstructions for the answer.",
 		Example: "ponder persona context ada \"what do you make of steam?\"",
 		Args:    requireArgs(2, 2, "the name of a persona, and a question"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.personaContext(cmd.Context(), args[0], args[1], n)
 		},
 	}
-	cmd.Flags().IntVarP(&n, "number", "n", 10, "at most so many memories and posts, up to 100")
+	cmd.Flags().IntVarP(&n, "number", "n", 10, "maximum `number` of memories and posts, up to 100")
 	return cmd
 }
 
@@ -200,7 +199,7 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 		if _, err := s.Persona(ctx, name); err != nil {
 			return app.PersonaError(err, name)
 		}
-		a.printNote("%s remembers nothing of it", oneLine(name))
+		a.printNote("%s has no memories of this question", oneLine(name))
 		return nil
 	}
 	a.printf("%s\n", textkit.Clean(text))
@@ -209,7 +208,7 @@ func (a *cli) personaContext(ctx context.Context, name, query string, n int) err
 
 func (a *cli) personaRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Remove a persona; its memories stay", Example: "ponder persona remove ada", Args: requireArgs(1, 1, "the name of a persona"),
+		Use: "remove NAME", Short: "Remove a persona and keep its memories", Example: "ponder persona remove ada", Args: requireArgs(1, 1, "the name of a persona"),
 		RunE: runWithArg(a.personaRemove),
 	}
 }
@@ -227,6 +226,6 @@ func (a *cli) personaRemove(ctx context.Context, name string) error {
 	if err := s.RemovePersona(ctx, name); err != nil {
 		return app.PersonaError(err, name)
 	}
-	a.printNote("%s is removed; its memories stay", oneLine(name))
+	a.printNote("removed %s; its memories stay", oneLine(name))
 	return nil
 }

@@ -28,19 +28,17 @@ func (a *cli) rememberCommand() *cobra.Command {
 	var f rememberFlags
 	cmd := &cobra.Command{
 		Use:   "remember PATH|URL|-...",
-		Short: "Remember files, folders, pages and notes",
-		Long: `Remember what is in files, folders and pages, so that it can be found with
-` + "`ponder recall`" + ` and used in thinking. - is read from standard input, and --text
-is a note to remember as it stands.
+		Short: "Add files, folders, pages and notes to the memory",
+		Long: `Add the text of files, folders and pages to the memory. ` + "`ponder recall`" + ` searches it, and
+thinking uses it. With -, the text is read from standard input; --text adds a note.
 
-Folders are followed: remember one again, and only what has changed is read, and what
-is gone is forgotten. What .gitignore and .ignore name is left out. Read are Markdown,
-text, HTML, PDF, DOCX, EPUB, XLSX, CSV, JSON, JSON Lines, mail (mbox, eml) and source
-code. Files that cannot be read are named and left out. Ctrl-C stops; the same command
-goes on.
+Remember a folder again to update it: Ponder reads only changed files and forgets deleted
+ones. It skips the files that .gitignore and .ignore list. Formats: Markdown, text, HTML,
+PDF, DOCX, EPUB, XLSX, CSV, JSON, JSON Lines, mail (mbox, eml) and source code. Ponder lists
+the files that it cannot read. After Ctrl-C, run the same command again to continue.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some was left out, 4 a page that may not be
-read (see web.allow), 130 interrupted.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some files skipped, 4 access to a page not
+allowed (see web.allow), 130 interrupted.`,
 		Example: `ponder remember ~/notes
 ponder remember contract.pdf --tag work --date 2024-03-01
 ponder remember https://example.com/article
@@ -54,15 +52,15 @@ pbpaste | ponder remember - --title "What Ben said"`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", "memory, document, post, journal or thread (default: what it looks like)")
-	flags.StringArrayVar(&f.tags, "tag", nil, "a `word` to find it by; may be repeated")
-	flags.StringVar(&f.date, "date", "", "`day` it was written or happened, such as 2024-03-01, if it does not say itself")
+	flags.StringVar(&f.kind, "kind", "", "`kind`: memory, document, post, journal or thread (default: detected)")
+	flags.StringArrayVar(&f.tags, "tag", nil, "`tag` for searches; may be repeated")
+	flags.StringVar(&f.date, "date", "", "`day` of the text, such as 2024-03-01, if the text has no date")
 	flags.StringVar(&f.title, "title", "", "title of a note")
-	flags.StringVar(&f.source, "source", "", "`name` of where a note or posts are from, such as twitter")
-	flags.StringVar(&f.author, "author", "", "who wrote a note")
-	flags.StringVar(&f.persona, "persona", "", "`name` of the persona whose words these are")
-	flags.StringVar(&f.name, "name", "", "`name` of a file that standard input is to be read as, such as posts.jsonl")
-	flags.StringVar(&f.text, "text", "", "a `note` to remember as it stands")
+	flags.StringVar(&f.source, "source", "", "`name` of the source of a note or posts, such as twitter")
+	flags.StringVar(&f.author, "author", "", "author of a note")
+	flags.StringVar(&f.persona, "persona", "", "`name` of the persona that wrote the text")
+	flags.StringVar(&f.name, "name", "", "file `name` for standard input, such as posts.jsonl; it sets the format")
+	flags.StringVar(&f.text, "text", "", "`note` to remember")
 	return cmd
 }
 
@@ -86,7 +84,7 @@ func parseDay(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("--%s: %q is no day such as 2024-03-01", flag, textkit.Truncate(text, 30))
+	return time.Time{}, usagef("--%s: %q is not a date: use a form such as 2024-03-01", flag, textkit.Truncate(text, 30))
 }
 
 func (a *cli) runRemember(ctx context.Context, args []string, f rememberFlags) error {
@@ -106,7 +104,7 @@ func (a *cli) runRemember(ctx context.Context, args []string, f rememberFlags) e
 		case strings.HasPrefix(arg, "http://"), strings.HasPrefix(arg, "https://"):
 			urls = append(urls, arg)
 		case arg == "":
-			return usagef("ponder remember: needs a file, a folder, a URL or -, not nothing")
+			return usagef("an argument is empty: name a file, a folder, a URL or -")
 		default:
 			paths = append(paths, arg)
 		}
@@ -127,7 +125,7 @@ func (a *cli) runRemember(ctx context.Context, args []string, f rememberFlags) e
 }
 
 func explainNotPath(err error) error {
-	return usagef("%w; to remember a note, write it behind --text", err)
+	return usagef("%w; to remember a note, use --text", err)
 }
 
 type memoryImport struct {
@@ -170,7 +168,7 @@ func (t *memoryImport) ingestAll(ctx context.Context, paths, urls []string, pipe
 	t.printReport()
 	switch {
 	case ctx.Err() != nil:
-		t.cli.printNote("stopped; the same command goes on where it was")
+		t.cli.printNote("stopped; to continue, run the same command again")
 		return failure{exitInterrupted, ctx.Err()}
 	case first != nil && t.pages+t.report.Added+t.report.Changed+t.report.Unchanged > 0:
 		first = failure{exitIncomplete, first}
@@ -201,7 +199,7 @@ func (t *memoryImport) ingestPaths(ctx context.Context, paths []string) error {
 	r, err := t.Ingest(ctx, paths, o)
 	t.addReport(r)
 	if err == nil && isEmpty(r) {
-		t.cli.printNote("there is nothing to read in %s", textkit.OneLine(strings.Join(paths, ", ")))
+		t.cli.printNote("no files to read in %s", textkit.OneLine(strings.Join(paths, ", ")))
 	}
 	for _, s := range r.Skipped {
 		if err != nil && t.reportedSkip == (document.SkippedFile{}) && strings.HasSuffix(err.Error(), s.Path+": "+s.Reason) {
@@ -240,7 +238,7 @@ func (t *memoryImport) ingestURL(ctx context.Context, url string) error {
 	t.showProgress(nil)
 	t.cli.printNote("remembered the page %q", textkit.Truncate(textkit.OneLine(cmp.Or(page.Title, page.Final)), 80))
 	if page.Truncated {
-		t.cli.printNote("it is longer than is read of a page: the end is left out")
+		t.cli.printNote("the page is too long: its end is left out")
 	}
 	return nil
 }
@@ -257,7 +255,7 @@ func (t *memoryImport) ingestStdin(ctx context.Context) error {
 	b, err := limitio.ReadAll(t.cancelableInput(ctx), maxPipedBytes)
 	switch {
 	case errors.Is(err, limitio.ErrTooLarge):
-		return usagef("standard input is longer than %s: write it to a file", textkit.Bytes(maxPipedBytes))
+		return usagef("standard input is longer than %s: save it as a file and remember the file", textkit.Bytes(maxPipedBytes))
 	case err != nil:
 		return fmt.Errorf("read standard input: %w", err)
 	case len(bytes.TrimSpace(b)) == 0:
@@ -334,7 +332,7 @@ func (t *memoryImport) printReport() {
 	for _, p := range []struct {
 		n    int
 		word string
-	}{{r.Changed, "changed"}, {r.Unchanged, "unchanged"}, {r.Removed, "gone"}} {
+	}{{r.Changed, "changed"}, {r.Unchanged, "unchanged"}, {r.Removed, "removed"}} {
 		if p.n > 0 {
 			parts = append(parts, textkit.Number(p.n)+" "+p.word)
 		}
@@ -344,15 +342,15 @@ func (t *memoryImport) printReport() {
 		t.cli.printNote("left out: %s: %s", textkit.OneLine(document.QuotePath(s.Path)), textkit.OneLine(s.Reason))
 	}
 	if more := len(r.Skipped) - maxShownSkipped; more > 0 {
-		t.cli.printNote("and %s more were left out; --json names them all", textkit.Number(more))
+		t.cli.printNote("and %s more left out; --json lists all of them", textkit.Number(more))
 	}
 }
 
 // vectorTimeout limits how long a note waits for vectors of other items.
 const vectorTimeout = 3 * time.Second
 
-// awaitVectors merges the index and makes vectors. The rest is made later; a note does not wait for
-// it.
+// awaitVectors merges the index and computes vectors. It computes the rest later; a note does not wait
+// for them.
 func (t *memoryImport) awaitVectors(ctx context.Context, files bool) error {
 	limit := vectorTimeout
 	if files {
@@ -364,12 +362,12 @@ func (t *memoryImport) awaitVectors(ctx context.Context, files bool) error {
 	t.showProgress(nil)
 	switch {
 	case ctx.Err() != nil:
-		t.cli.printNote("stopped while vectors were made; all can be found by its words, and the same command goes on")
+		t.cli.printNote("stopped before all vectors were computed; search uses words until you run the same command again")
 		return failure{exitInterrupted, ctx.Err()}
 	case err != nil:
-		t.cli.printMessage("warning: vectors are not complete, so search goes by words: %v", unwrapStoreError(err))
+		t.cli.printMessage("warning: vectors are incomplete, so search uses words: %v", unwrapStoreError(err))
 	case !done:
-		t.cli.printNote("vectors of the rest are made the next time that files are remembered; until then it is found by its words")
+		t.cli.printNote("some vectors are missing until files are remembered again; until then, search uses words")
 	}
 	return nil
 }

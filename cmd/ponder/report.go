@@ -67,14 +67,14 @@ func (w *sessionScreen) printOutcome() error {
 		if s.StopReason != "" {
 			return failure{exitIncomplete, fmt.Errorf("paused: %s; then: %s", s.StopReason, w.resumeCommand())}
 		}
-		w.printNote("paused; to go on: %s", w.resumeCommand())
+		w.printNote("paused; to continue: %s", w.resumeCommand())
 		return failure{code: exitIncomplete}
 	case ponder.Cancelled:
-		return failure{exitIncomplete, fmt.Errorf("session %s was cancelled: %s", w.Id, w.formatCommand("session show", w.Id))}
+		return failure{exitIncomplete, fmt.Errorf("session %s was cancelled; to show it: %s", w.Id, w.formatCommand("session show", w.Id))}
 	case ponder.Failed:
 		return w.failureError()
 	}
-	return failure{exitIncomplete, fmt.Errorf("the session came to rest before its end; to go on: %s", w.resumeCommand())}
+	return failure{exitIncomplete, fmt.Errorf("the session stopped before its end; to continue: %s", w.resumeCommand())}
 }
 
 func truncatedError(how string) error {
@@ -106,16 +106,16 @@ func (w *sessionScreen) noModelError() error {
 	if app.NeedsUser(w.failureClass) && !(w.budgetRefused && w.failureClass == llm.Payment) { // the user can fix the model, unless only the budget refused it
 		code = exitNotReady
 	}
-	return failure{code, fmt.Errorf("the model did not write this answer: %s", w.View.Session.StopReason)}
+	return failure{code, fmt.Errorf("the requested model did not write this answer: %s", w.View.Session.StopReason)}
 }
 
 func (w *sessionScreen) failureError() error {
 	code := exitFailed
 	switch {
 	case w.budgetRefused && w.failureClass == llm.Payment && w.callMade:
-		return failure{exitIncomplete, fmt.Errorf("%s, and no answer of the calls before was of use: give it more, or another model", w.View.Session.StopReason)}
+		return failure{exitIncomplete, fmt.Errorf("%s, and the earlier calls gave no usable answer: increase the budget or use another model", w.View.Session.StopReason)}
 	case w.budgetRefused && w.failureClass == llm.Payment:
-		return failure{exitIncomplete, fmt.Errorf("%s: it does not allow a single call: give it more", w.View.Session.StopReason)}
+		return failure{exitIncomplete, fmt.Errorf("%s: it does not cover a single call: increase the budget", w.View.Session.StopReason)}
 	}
 	if app.NeedsUser(w.failureClass) {
 		code = exitNotReady

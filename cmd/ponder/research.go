@@ -22,23 +22,23 @@ func (a *cli) researchCommand() *cobra.Command {
 	var f researchFlags
 	cmd := &cobra.Command{
 		Use:   "research QUESTION",
-		Short: "Find an answer in sources, in a minute or so",
-		Long: `Plan what to look for, search what is remembered, the documents and the web at once, and
-write an answer in which every sentence that states a fact can be traced to a quote. What
-no quote bears out is marked, where sources disagree is shown, and what could not be
-confirmed is said. QUESTION - is read from standard input.
+		Short: "Answer a question from sources in about a minute",
+		Long: `Plan searches, search the memory, documents and the web in parallel, and write an answer.
+Each factual sentence cites a quote. The answer marks unsupported claims, shows where
+sources disagree, and lists open points. With QUESTION -, the question is read from
+standard input.
 
-The answer comes to standard output with numbered citations; -o writes a report, as
-Markdown, JSON or one HTML page by the ending of the name, and "ponder verify" checks it.
---since ID brings an older research up to date, and says what has changed. Ctrl-C pauses,
-and prints the command that goes on; the commands of "ponder session" take its id.
+The answer is printed with numbered citations. -o writes a report; the file name decides
+the format: Markdown, JSON or HTML. "ponder verify" checks the report. --since ID updates
+an older research and shows the changes. Ctrl-C pauses the research and prints the command
+to continue. The commands of "ponder session" accept its ID.
 
-It looks into what --docs names, what is remembered (see ponder remember), and the web, if
-a search engine is configured. Without a model, the answer is made of quotes.
+Sources are the files of --docs, the memory (see ponder remember) and the web, if a search
+engine is configured. Without a model, the answer consists of quotes.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget, broken off,
-paused, or put together without the model that was asked, 4 no model, or it will not
-answer (what there is is printed all the same), 130 interrupted.`,
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 stopped by a budget, incomplete, paused,
+or written without the requested model, 4 no model available (any partial answer is still
+printed), 130 interrupted.`,
 		Example: `ponder research "Which papers measured sleep in great apes?" -o report.html
 ponder research "What does this contract commit us to?" --docs ./contract --no-web
 ponder research "What is new in battery recycling?" --since last -o update.md
@@ -88,7 +88,7 @@ func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, giv
 		return err
 	}
 	return a.startThread(ctx, p, startFlags{
-		detach: f.detach, internal: f.internal, chunks: f.chunks, holdOutput: !f.detach && !p.Unaided, notes: []string{says}, extractiveNote: "; the answer is made of quotes", output: f.output,
+		detach: f.detach, internal: f.internal, chunks: f.chunks, holdOutput: !f.detach && !p.Unaided, notes: []string{says}, extractiveNote: "; the answer consists of quotations", output: f.output,
 	})
 }
 
@@ -107,25 +107,25 @@ type researchFlags struct {
 
 func (f *researchFlags) addFlags(flags *pflag.FlagSet) {
 	f.budget.addFlags(flags)
-	flags.Lookup("for").Usage = "`time` to take at most, such as 90s or 10m (default 3m)"
-	flags.StringVar(&f.rounds, "rounds", "", fmt.Sprintf("look in this `number` of rounds at most, up to %d (default 5)", config.MaxRounds))
-	flags.StringVar(&f.items, "max-items", "", fmt.Sprintf("take this `number` of passages of a search at most, up to %d (default 10)", config.MaxItems))
-	flags.StringVar(&f.parallel, "parallel", "", fmt.Sprintf("let this `number` of searches of a kind go on at a time, up to %d (default 3)", config.MaxQueries))
-	flags.StringVar(&f.minConfidence, "min-confidence", "", "leave out passages whose score is below this `share`, from 0 to 1 (default 0)")
-	flags.StringVar(&f.synthesis, "synthesis", "", "`how` the answer is made: auto, force (by a model, though nothing was found) or never (of quotes)")
+	flags.Lookup("for").Usage = "maximum `time`, such as 90s or 10m (default 3m)"
+	flags.StringVar(&f.rounds, "rounds", "", fmt.Sprintf("maximum `number` of rounds, up to %d (default 5)", config.MaxRounds))
+	flags.StringVar(&f.items, "max-items", "", fmt.Sprintf("maximum `number` of passages per search, up to %d (default 10)", config.MaxItems))
+	flags.StringVar(&f.parallel, "parallel", "", fmt.Sprintf("maximum `number` of parallel searches of one kind, up to %d (default 3)", config.MaxQueries))
+	flags.StringVar(&f.minConfidence, "min-confidence", "", "skip passages with a score below this `share`, from 0 to 1 (default 0)")
+	flags.StringVar(&f.synthesis, "synthesis", "", "`strategy`: auto, force (a model writes even without sources) or never (quotes only)")
 	flags.StringVarP(&f.output, "output", "o", "", "write a report to this `file`: .md, .json or .html")
-	flags.StringVar(&f.since, "since", "", "bring the research of this `id` up to date, and say what has changed")
-	flags.StringVar(&f.persona, "persona", "", "answer as the persona of this `name`, from what it remembers too")
-	flags.BoolVar(&f.forceWeb, "force-web", false, "search the web though it seems needless")
-	flags.BoolVar(&f.noCache, "no-cache", false, "do not use what searches found a while ago")
-	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered")
-	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
-	flags.StringArrayVar(&f.docs, "docs", nil, "look into the file or folder at `path`; may be repeated")
-	flags.StringVar(&f.model, "model", "", "research with `provider/model` only")
-	flags.StringVar(&f.title, "title", "", "show this `text` for it in lists")
-	flags.BoolVar(&f.detach, "detach", false, "research in the background, and print the id")
-	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
-	flags.BoolVar(&f.chunks, "chunks", false, "with --json: sources and progress too, as chunks of a Deep Think stream")
+	flags.StringVar(&f.since, "since", "", "update the research with this `id` and show the changes")
+	flags.StringVar(&f.persona, "persona", "", "answer as the persona with this `name`, also from its memories")
+	flags.BoolVar(&f.forceWeb, "force-web", false, "search the web even if it seems unnecessary")
+	flags.BoolVar(&f.noCache, "no-cache", false, "do not reuse results of earlier searches")
+	flags.BoolVar(&f.noMemory, "no-memory", false, "do not search the memory")
+	flags.BoolVar(&f.noWeb, "no-web", false, "do not search the web")
+	flags.StringArrayVar(&f.docs, "docs", nil, "search the file or folder at `path`; may be repeated")
+	flags.StringVar(&f.model, "model", "", "use only `provider/model`")
+	flags.StringVar(&f.title, "title", "", "`title` of the research in lists")
+	flags.BoolVar(&f.detach, "detach", false, "run in the background and print the ID")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: include internal events")
+	flags.BoolVar(&f.chunks, "chunks", false, "with --json: include sources and progress as chunks of a Deep Think stream")
 }
 
 func (f *researchFlags) readSettings(o *config.Research, given func(string) bool) error {
@@ -150,7 +150,7 @@ func (f *researchFlags) checkOutput() error {
 		return nil
 	}
 	if f.detach {
-		return usagef("-o and --detach: the report of what is researched in the background is written afterwards, with: ponder session export ID -o %s", f.output)
+		return usagef("-o and --detach cannot be combined: write the report afterwards with: ponder session export ID -o %s", f.output)
 	}
 	return checkReportFile(f.output)
 }
@@ -158,10 +158,10 @@ func (f *researchFlags) checkOutput() error {
 func checkReportFile(file string) error {
 	ending := filepath.Ext(file)
 	if reportForms[strings.ToLower(ending)] == "" {
-		return usagef("-o %s: the name of a report ends in .md, .json or .html", file)
+		return usagef("-o %s: unknown report format: use a name that ends in .md, .json or .html", file)
 	}
 	if filepath.Base(file) == ending {
-		return usagef("-o %s: the report has no name but its ending", file)
+		return usagef("-o %s: the file name is only an extension: add a name before it", file)
 	}
 	return checkWritable(file)
 }
@@ -181,7 +181,7 @@ func checkWritable(file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err == nil && info.IsDir():
-		return usagef("-o %s: it is a folder", file)
+		return usagef("-o %s: it is a folder: name a file", file)
 	case err == nil && !info.Mode().IsRegular():
 		return nil // such as /dev/null
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -230,11 +230,11 @@ func (w *sessionScreen) writeReport(ctx context.Context, store *sqlite.Store, fi
 	return w.deliverReport(file, text)
 }
 
-// deliverReport is deliver after a check that file is writable.
+// deliverReport is [cli.writeResult] after a check that file is writable.
 func (a *cli) deliverReport(file string, text []byte) error {
 	if file != "" {
 		if err := checkWritable(file); err != nil {
-			return fmt.Errorf("the report is not written: %w", err)
+			return fmt.Errorf("write the report: %w", err)
 		}
 	}
 	return a.writeResult(file, text)

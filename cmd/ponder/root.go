@@ -31,10 +31,9 @@ func newRoot(a *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ponder",
 		Short: "Think about hard questions for as long as it takes",
-		Long: `Ponder thinks about a question for minutes or hours: it explores, raises questions
-of its own, sums up, and ends in an answer with reasons, sources, confidence and
-cost. What it thinks is kept as it comes, so that it can be paused, killed and
-resumed.`,
+		Long: `Ponder thinks about a question for minutes or hours. It explores the question, raises
+questions of its own and sums up. The answer has reasons, sources, confidence and cost.
+Ponder saves every thought at once, so you can pause, kill and resume it at any time.`,
 		Example: `ponder think "Why do large software projects run late?" --for 10m
 ponder think "What does this contract commit us to?" --docs ./contract
 ponder research "What is known of sleep in great apes?" -o report.html
@@ -48,10 +47,10 @@ ponder session resume last`,
 	f := root.PersistentFlags()
 	f.StringVar(&a.Options.DB, "db", "", "database `file` (default $XDG_DATA_HOME/ponder/ponder.db)")
 	f.StringVar(&a.Options.Config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
-	f.BoolVar(&a.flags.json, "json", false, "print results as JSON, one object a line")
-	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print results only, no progress")
+	f.BoolVar(&a.flags.json, "json", false, "print results as JSON, one object per line")
+	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print only results, no progress")
 	f.Var(levelFlag{&a.Options.LogLevel}, "log-level", "`level` of the log on standard error: debug, info, warn or error (default none)")
-	f.BoolVar(&a.flags.noColor, "no-color", false, "no colours; NO_COLOR does the same")
+	f.BoolVar(&a.flags.noColor, "no-color", false, "print without colours, as with NO_COLOR")
 	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
 	root.AddCommand(
@@ -66,7 +65,7 @@ ponder session resume last`,
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
 		c.Run, c.RunE = nil, showHelp
-		c.Short, c.Long, c.Example = "Say how a command is used", "", "ponder help think\nponder help session list"
+		c.Short, c.Long, c.Example = "Show the help of a command", "", "ponder help think\nponder help session list"
 	}
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) })
 	return root
@@ -115,7 +114,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		case "bool":
 			why = "it must be true or false, and --" + name + " alone is true"
 		case "int":
-			why = "it is no whole number"
+			why = "it must be a whole number"
 		}
 		return usagef("--%s=%s: %s", name, truncate(oneLine(wrong.GetValue()), 20), why)
 	}
@@ -125,7 +124,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		hint = textkit.Suggest(name, flagNames(cmd))
 	}
 	if strings.HasPrefix(text, "unknown shorthand flag") && hint == "" {
-		hint = "What begins with a dash and is no flag goes behind --. "
+		hint = "To pass text that begins with a dash, put it after --. "
 	}
 	return usagef("%s. %sSee `%s --help`", text, hint, cmd.CommandPath())
 }
@@ -144,7 +143,7 @@ func (levelFlag) Type() string { return "level" }
 
 func (f levelFlag) Set(text string) error {
 	if text != "" && new(slog.Level).UnmarshalText([]byte(text)) != nil {
-		return errors.New("it is none of debug, info, warn, error")
+		return errors.New("use debug, info, warn or error")
 	}
 	*f.level = text
 	return nil
@@ -157,7 +156,7 @@ func requireArgs(minArgs, maxArgs int, what string) cobra.PositionalArgs {
 		case len(args) < minArgs:
 			return usagef("%s needs %s: see `%s --help`", cmd.CommandPath(), what, cmd.CommandPath())
 		case len(args) > maxArgs:
-			return usagef("%s takes %s, not also %q: put quotes around what belongs together", cmd.CommandPath(), what, truncate(args[maxArgs], 40))
+			return usagef("%s takes %s, not also %q: put an argument with spaces in quotes", cmd.CommandPath(), what, truncate(args[maxArgs], 40))
 		}
 		return nil
 	}
@@ -165,7 +164,7 @@ func requireArgs(minArgs, maxArgs int, what string) cobra.PositionalArgs {
 
 func requireNoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no argument %q: see `%s --help`", cmd.CommandPath(), truncate(args[0], 40), cmd.CommandPath())
+		return usagef("%s takes no arguments, but got %q: see `%s --help`", cmd.CommandPath(), truncate(args[0], 40), cmd.CommandPath())
 	}
 	return nil
 }
@@ -252,7 +251,7 @@ func (eventFlag) Type() string { return "number" }
 func (f eventFlag) Set(text string) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ponder.Seq(n) < f.minSeq {
-		return fmt.Errorf("it is no number of an event, from %d", f.minSeq)
+		return fmt.Errorf("it must be the number of an event, from %d", f.minSeq)
 	}
 	*f.seq = ponder.Seq(n)
 	return nil

@@ -29,19 +29,20 @@ func (a *cli) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Answer programs over HTTP, until Ctrl-C",
-		Long: `Answer programs over HTTP, until Ctrl-C: sessions, research, conversations, memory and the
-subconscious, as live streams too. Works on what other commands leave to it, on the same
-database: what is begun with --detach, or was left by a process that was killed. /docs
-shows all routes, /openapi.json describes them, /metrics has figures. What fails in it is
-logged to standard error, unless --log-level says how much is.
+		Short: "Run the HTTP server until Ctrl-C",
+		Long: `Run the HTTP server until Ctrl-C. It offers sessions, research, conversations, memory and
+the subconscious, also as live streams. It also continues sessions that other commands
+start with --detach on the same database, and sessions of killed processes. /docs shows
+all routes, /openapi.json describes them, /metrics has metrics. The server logs errors to
+standard error; --log-level sets another level.
 
-It listens on this machine alone, unless a token is set: in PONDER_TOKEN, or for several
-programs and owners in [serve.tokens.NAME] of the configuration. With one, every request
-needs it: Authorization: Bearer TOKEN. With serve.mind, the subconscious ticks inside.
+Without a token, the server listens only on this machine. Set a token in PONDER_TOKEN, or
+for several programs and owners in [serve.tokens.NAME] of the configuration. Each request
+then needs it: Authorization: Bearer TOKEN. With serve.mind, the server also runs the
+subconscious.
 
-It ends with exit code 0 when it is told to stop; what was being thought is paused where
-it stands, and goes on with the next serve.`,
+After a stop signal, the exit code is 0. Running sessions are paused, and the next serve
+continues them.`,
 		Example: `ponder serve
 PONDER_TOKEN=... ponder serve --listen 0.0.0.0:8744 --log-level info
 ponder serve --print-config`,
@@ -52,8 +53,8 @@ ponder serve --print-config`,
 		},
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", "", "`address` to listen on (default 127.0.0.1:8744)")
-	cmd.Flags().BoolVar(&f.printConfig, "print-config", false, "print what is configured, without secrets, and end")
-	cmd.Flags().BoolVar(&f.noMind, "no-mind", false, "do not keep the subconscious going, whatever serve.mind says")
+	cmd.Flags().BoolVar(&f.printConfig, "print-config", false, "print the configuration without secrets and exit")
+	cmd.Flags().BoolVar(&f.noMind, "no-mind", false, "do not run the subconscious, even with serve.mind")
 	return cmd
 }
 
@@ -126,10 +127,10 @@ func (a *cli) openListener(ctx context.Context, address string) (sockets.Listene
 	}
 	for _, s := range server.LocalServers(a.App) {
 		if strings.HasSuffix(s.Address, address[strings.LastIndexByte(address, ':'):]) {
-			return nil, usagef("%s is taken: `ponder serve` (process %d) listens there already, for %s; choose another address with --listen", address, s.PID, s.Database)
+			return nil, usagef("%s is in use by `ponder serve` (process %d) for %s: choose another address with --listen", address, s.PID, s.Database)
 		}
 	}
-	return nil, usagef("%s is taken by another program: choose another address with --listen", address)
+	return nil, usagef("%s is in use by another program: choose another address with --listen", address)
 }
 
 // networkCause returns the innermost cause of a network error.
@@ -149,13 +150,13 @@ func (a *cli) printAddress(at, database string, token bool) error {
 	if token {
 		needs = `-H "Authorization: Bearer $PONDER_TOKEN" `
 	}
-	a.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs says more; Ctrl-C stops it\n", at, needs, at, at)
+	a.printf("serving at %s: curl %s%s/api/thinking/ lists sessions, %s/docs shows all routes; Ctrl-C stops it\n", at, needs, at, at)
 	return nil
 }
 
 func tokensText(guard auth.Config) string {
 	if len(guard.Tokens) == 0 {
-		return "# no token: whoever reaches this machine's own address may ask\n"
+		return "# no token: every program on this machine has access\n"
 	}
 	var b strings.Builder
 	for _, t := range guard.Tokens {

@@ -17,9 +17,9 @@ import (
 func (a *cli) sessionCommand() *cobra.Command {
 	cmd := groupCommands(&cobra.Command{
 		Use:   "session",
-		Short: "Look at sessions and research, pause them and go on",
-		Long: `Look at thinking sessions and research, pause them and go on. An ID may be shortened as
-long as it stays unique, with or without thr_; "last" is the newest of them.`,
+		Short: "Show, pause, resume and steer sessions and research",
+		Long: `Show, pause, resume and steer thinking sessions and research. An ID may be shortened as
+long as it stays unique, with or without thr_; "last" is the newest session or research.`,
 		Example: `ponder session list
 ponder session resume last
 ponder session export last --format markdown -o report.md`,
@@ -36,7 +36,7 @@ ponder session export last --format markdown -o report.md`,
 }
 
 func requireID(cmd *cobra.Command, args []string) error {
-	return requireArgs(1, 1, `one id, or "last"`)(cmd, args)
+	return requireArgs(1, 1, `one ID, or "last"`)(cmd, args)
 }
 
 // openSession opens a writable store and loads a session. The caller closes the store.
@@ -68,13 +68,13 @@ func (a *cli) loadSession(ctx context.Context, store ponder.Store, name string) 
 func (a *cli) sessionCompareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "compare A B",
-		Short: "Show in what two sessions differ",
-		Long: `Show where two sessions part, and in what they differ: the answer, how sure it is, what
-only one of them found and explored, what they were told, time and cost. They may
-be forks of each other or not. What says the same in other words counts as the same, as
-far as that can be told without a model.`,
+		Short: "Compare two sessions",
+		Long: `Show where two sessions diverge and how they differ: answer, confidence, findings and
+questions of only one of them, steering, time and cost. Two unrelated sessions can be
+compared too. Statements with the same meaning count as equal, as far as Ponder can
+recognize this without a model.`,
 		Example: "ponder session compare 01K7A 01K7B\nponder session compare 01K7A last --json",
-		Args:    requireArgs(2, 2, "two ids"),
+		Args:    requireArgs(2, 2, "two IDs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.CompareSessions(cmd.Context(), args[0], args[1])
 			if err != nil {
@@ -90,18 +90,18 @@ func (a *cli) sessionWatchCommand() *cobra.Command {
 	var internal bool
 	cmd := &cobra.Command{
 		Use:   "watch ID",
-		Short: "Look on while another process thinks",
-		Long: `Show what a session has thought, and what it thinks until it ends or is paused.
-Keys pause it, steer it and ask for its answer, as they do where it is thought; ? shows
-them. Ctrl-C and d leave it to itself.`,
+		Short: "Watch a session that another process runs",
+		Long: `Show the thoughts of a session so far, and new ones until it ends or pauses. Keys pause
+the session, steer it and request its answer, as in ponder think; ? lists the keys. Ctrl-C
+and d stop watching; the session continues.`,
 		Example: "ponder session watch last\nponder session watch last --json --after 120",
 		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionWatch(cmd.Context(), args[0], after, internal)
 		},
 	}
-	cmd.Flags().Var(eventFlag{&after, 0}, "after", "begin after the event of this `number`")
-	cmd.Flags().BoolVar(&internal, "internal", false, "with --json: internal events too")
+	cmd.Flags().Var(eventFlag{&after, 0}, "after", "start after the event with this `number`")
+	cmd.Flags().BoolVar(&internal, "internal", false, "with --json: include internal events")
 	return cmd
 }
 
@@ -129,25 +129,25 @@ func (a *cli) sessionResolveCommand() *cobra.Command {
 	var outcome, note string
 	cmd := &cobra.Command{
 		Use:   "resolve ID",
-		Short: "Record how the answer of a session turned out",
-		Long: fmt.Sprintf(`Record how the answer of a session turned out: right, wrong, partly, or a number from
-0 (wrong) to 1 (right). The newest outcome counts; "unknown" takes it back.
+		Short: "Record whether the answer of a session was right",
+		Long: fmt.Sprintf(`Record whether the answer of a session was right: right, wrong, partly, or a number from
+0 (wrong) to 1 (right). The newest outcome counts; "unknown" withdraws it.
 
-From %d sessions on whose outcome is known, Ponder learns what its confidences are
-worth, and shows that; see "ponder usage --calibration".`, calibration.MinCases),
+With %d or more known outcomes, Ponder calibrates its confidences and shows the result;
+see "ponder usage --calibration".`, calibration.MinCases),
 		Example: `ponder session resolve last --outcome right
 ponder session resolve 01K --outcome partly --note "right about the cause, wrong about the date"
 ponder session resolve last --outcome 0.8`,
 		Args: requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("outcome") {
-				return usagef("say how it turned out: --outcome right, wrong, partly, or a number from 0 to 1")
+				return usagef("no outcome given: use --outcome right, wrong, partly, or a number from 0 to 1")
 			}
 			return a.sessionResolve(cmd.Context(), args[0], outcome, note)
 		},
 	}
-	cmd.Flags().StringVar(&outcome, "outcome", "", "`how` it turned out: right, wrong, partly, unknown, or a number from 0 to 1")
-	cmd.Flags().StringVar(&note, "note", "", "`text` to remember with it")
+	cmd.Flags().StringVar(&outcome, "outcome", "", "`outcome`: right, wrong, partly, unknown, or a number from 0 to 1")
+	cmd.Flags().StringVar(&note, "note", "", "`text` to store with the outcome")
 	return cmd
 }
 
@@ -177,7 +177,7 @@ func parseOutcome(word string) (*float64, error) {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
 	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
-		return nil, usagef("--outcome: %q is none of right, wrong, partly, unknown, nor a number from 0 to 1", truncate(oneLine(word), 20))
+		return nil, usagef("--outcome: %q is unknown: use right, wrong, partly, unknown, or a number from 0 to 1", truncate(oneLine(word), 20))
 	}
 	return at(v)
 }

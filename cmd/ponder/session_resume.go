@@ -17,21 +17,20 @@ func (a *cli) sessionResumeCommand() *cobra.Command {
 	var f resumeFlags
 	cmd := &cobra.Command{
 		Use:   "resume ID",
-		Short: "Go on with a session that is paused or was interrupted",
-		Long: `Go on with a session that is paused or was interrupted, with the model it began
-with. If another process thinks already, look on. -o writes the report of a research.
-With --detach, ` + "`ponder serve`" + ` goes on with it, if that runs, or else a process in the
-background.`,
+		Short: "Resume a paused or interrupted session",
+		Long: `Resume a paused or interrupted session or research with its first model. If another
+process runs the session, watch it. -o writes the report of a research. With --detach, a
+running ` + "`ponder serve`" + ` continues the session, or else a background process.`,
 		Example: "ponder session resume last\nponder session resume 01K --model openai/gpt-5.2\nponder session resume last --detach",
 		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sessionResume(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.model, "model", "", "go on with `provider/model`")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "of research: write a report to this `file`: .md, .json or .html")
-	cmd.Flags().BoolVar(&f.detach, "detach", false, "go on in the background, and print the id")
-	cmd.Flags().BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	cmd.Flags().StringVar(&f.model, "model", "", "continue with `provider/model`")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write the report of a research to this `file`: .md, .json or .html")
+	cmd.Flags().BoolVar(&f.detach, "detach", false, "continue in the background and print the ID")
+	cmd.Flags().BoolVar(&f.internal, "internal", false, "with --json: include internal events")
 	return cmd
 }
 
@@ -50,17 +49,17 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	s := w.View.Session
 	switch {
 	case info.Status.Ended():
-		return conflictf("session %s is %s: there is nothing to go on with; to see it: %s; to think on from within it: %s",
+		return conflictf("session %s is %s and cannot be resumed; to show it: %s; to continue in a fork: %s",
 			w.Id, info.Status, w.formatCommand("session show", w.Id), w.formatCommand("session fork", w.Id))
 	case s.Run == "":
-		return usagef("session %s has no question", w.Id)
+		return usagef("session %s has no question; start a new one with `ponder think QUESTION`", w.Id)
 	}
 	if err := w.checkOutput(f); err != nil {
 		return err
 	}
 	switch held := info.Status == ponder.Thinking && info.Held; {
 	case held && f.model != "":
-		return usagef("session %s is being thought about, and goes on with the model that it has: to change that, pause it first: %s", w.Id, a.formatCommand("session pause", w.Id))
+		return usagef("session %s is running with another model; to change the model, pause it first: %s", w.Id, a.formatCommand("session pause", w.Id))
 	case held && f.detach:
 		return w.printHeldElsewhere()
 	case held:
@@ -86,9 +85,9 @@ func (w *sessionScreen) checkOutput(f resumeFlags) error {
 	case f.output == "":
 		return nil
 	case w.Research == nil:
-		return usagef("-o: %s is no research; afterwards: ponder session export %s -o FILE", w.Id, w.Id)
+		return usagef("-o: %s is not a research; write its report afterwards with: ponder session export %s -o FILE", w.Id, w.Id)
 	case f.detach:
-		return usagef("-o: with --detach there is no report yet; afterwards: ponder session export %s -o FILE", w.Id)
+		return usagef("-o and --detach cannot be combined: write the report afterwards with: ponder session export %s -o FILE", w.Id)
 	}
 	return checkReportFile(f.output)
 }
@@ -98,7 +97,7 @@ func (w *sessionScreen) printHeldElsewhere() error {
 		return w.printJSON(map[string]any{"id": w.Id})
 	}
 	w.printf("%s\n", w.Id)
-	w.printNote("another process thinks about it already; to look on: %s", w.formatCommand("session watch", w.Id))
+	w.printNote("another process runs this session; to watch it: %s", w.formatCommand("session watch", w.Id))
 	return nil
 }
 
@@ -107,7 +106,7 @@ func (w *sessionScreen) printHeldElsewhere() error {
 func (w *sessionScreen) resumeElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e handoffTarget, err error) {
 	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
-		return e, fmt.Errorf("read the status of %s: %w", w.Id, err)
+		return e, fmt.Errorf("read %s: %w", w.Id, err)
 	}
 	if info.Status != ponder.Paused {
 		return w.handOff(ctx, store, w.Id, model)
@@ -144,7 +143,7 @@ func (a *cli) resumeHere(ctx context.Context, w *sessionScreen, info ponder.Info
 			return err
 		}
 	}
-	a.printNote("going on with %s after %s: %s", w.Id, w.SoFar(), truncate(oneLine(s.Question), 80))
+	a.printNote("resuming %s after %s: %s", w.Id, w.SoFar(), truncate(oneLine(s.Question), 80))
 	err = w.runSession(ctx, t)
 	switch {
 	case errors.Is(err, errDetach):
@@ -161,7 +160,7 @@ func (a *cli) resumeHere(ctx context.Context, w *sessionScreen, info ponder.Info
 func isResumable(info ponder.Info) bool { return !info.Held || info.Status != ponder.Paused }
 
 func (w *sessionScreen) watchHeld(ctx context.Context) error {
-	w.printNote("another process thinks about it already; looking on")
+	w.printNote("another process runs this session; watching it")
 	return w.watchOutcome(w.watchSession(ctx))
 }
 
@@ -179,7 +178,7 @@ func (w *sessionScreen) watchOutcome(err error) error {
 func (a *cli) sessionPauseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "pause ID",
-		Short:   "Let a session come to rest",
+		Short:   "Pause a session",
 		Example: "ponder session pause last",
 		Args:    requireID,
 		RunE:    runWithArg(a.sessionPause),
@@ -194,7 +193,7 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 	defer store.Close()
 	switch {
 	case info.Status.Ended():
-		return conflictf("session %s is %s already", w.Id, info.Status)
+		return conflictf("session %s is already %s", w.Id, info.Status)
 	case info.Status == ponder.Thinking:
 		if err := w.sendCommand(ctx, "pause", ponder.RunPaused{Reason: "paused by the user"}); err != nil {
 			return err
@@ -203,7 +202,7 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return !i.Held }); err != nil {
 		return err
 	}
-	a.printNote("%s is paused; to go on: %s", w.Id, w.resumeCommand())
+	a.printNote("%s is paused; to continue: %s", w.Id, w.resumeCommand())
 	return nil
 }
 
@@ -212,7 +211,7 @@ func (w *sessionScreen) sendCommand(ctx context.Context, do string, body ponder.
 	_, err := ponder.SendCommands(ctx, w.Store, w.Id, ponder.Event{Run: w.View.Session.Run, Body: body})
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
-		return usagef("session %s has ended meanwhile; to see it: ponder session show %s", w.Id, w.Id)
+		return usagef("session %s has just ended; to show it: ponder session show %s", w.Id, w.Id)
 	case err != nil:
 		return fmt.Errorf("%s %s: %w", do, w.Id, err)
 	}
@@ -227,12 +226,12 @@ func (w *sessionScreen) waitFor(ctx context.Context, ok func(ponder.Info) bool) 
 	done, err := pollUntil(ctx, ackTimeout, func() (bool, error) {
 		info, err := w.Store.Thread(ctx, w.Id)
 		if err != nil {
-			return false, fmt.Errorf("read the status of %s: %w", w.Id, err)
+			return false, fmt.Errorf("read %s: %w", w.Id, err)
 		}
 		return ok(info), nil
 	})
 	if !done && err == nil {
-		err = fmt.Errorf("the process that holds %s does not answer: it may have stopped; look again with: ponder session show %s", w.Id, w.Id)
+		err = fmt.Errorf("the process that runs %s does not answer and may have stopped; check with: ponder session show %s", w.Id, w.Id)
 	}
 	return err
 }
@@ -241,7 +240,7 @@ func (a *cli) sessionCancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "cancel ID",
 		Short:   "End a session without an answer",
-		Long:    "End a session without an answer. What it has thought is kept.",
+		Long:    "End a session without an answer. Its thoughts stay.",
 		Example: "ponder session cancel last",
 		Args:    requireID,
 		RunE:    runWithArg(a.sessionCancel),
@@ -255,7 +254,7 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	}
 	defer store.Close()
 	if info.Status.Ended() {
-		return conflictf("session %s is %s already", w.Id, info.Status)
+		return conflictf("session %s is already %s", w.Id, info.Status)
 	}
 	if err := w.sendCommand(ctx, "cancel", ponder.Steer{Do: ponder.Cancel}); err != nil {
 		return err
@@ -268,7 +267,7 @@ func (a *cli) sessionCancel(ctx context.Context, name string) error {
 	if err := w.waitFor(ctx, func(i ponder.Info) bool { return i.Status.Ended() }); err != nil {
 		return err
 	}
-	a.printNote("%s is cancelled; what it has thought: %s", w.Id, a.formatCommand("session show", w.Id))
+	a.printNote("%s is cancelled; to show its thoughts: %s", w.Id, a.formatCommand("session show", w.Id))
 	return nil
 }
 

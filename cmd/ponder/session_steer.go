@@ -27,14 +27,13 @@ func (a *cli) sessionSteerCommand() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
 		Use:   "steer ID",
-		Short: "Tell a session what to think about, what is wrong, or to answer now",
-		Long: `Tell a session or a research that goes on or is paused what you wish: questions to add,
-to drop or to rank; a fact to hold for true; sources to prefer or to leave out; other
-limits; or to answer now. Wishes are obeyed in the order of the command line. It says of
-each what it has done, at which event that took effect, and what was cancelled for it; or
-why it is refused.
+		Short: "Change the questions, sources or limits of a session",
+		Long: `Steer a running or paused session or research. Add, drop or rank questions, correct a fact,
+prefer or exclude sources, change the limits, or request the answer. Ponder applies the
+changes in the order of the command line. For each change it prints the result, the event
+at which it took effect, and any cancelled calls; or the reason of a refusal.
 
-Exit codes: 0 done, 1 one was refused, 2 wrong usage.`,
+Exit codes: 0 done, 1 a change was refused, 2 wrong usage.`,
 		Example: `ponder session steer last --add "What does it cost to wait?" --priority 9
 ponder session steer last --drop q3 --rank q5=10
 ponder session steer last --correct "The contract was signed in 2021, not in 2019"
@@ -44,7 +43,7 @@ ponder session steer last --answer-now`,
 		Args: requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(f.requests) == 0 {
-				return usagef("nothing is wished for: --add, --drop, --rank, --correct, --pin, --ban, --for, --tokens, --calls, --cost or --answer-now; `ponder session steer --help` has examples")
+				return usagef("nothing to change: use --add, --drop, --rank, --correct, --pin, --ban, --for, --tokens, --calls, --cost or --answer-now; see `ponder session steer --help`")
 			}
 			return a.sessionSteer(cmd.Context(), args[0], f)
 		},
@@ -64,7 +63,7 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	case info.Status.Ended():
 		return w.endedError()
 	case w.View.Session.Run == "":
-		return usagef("session %s has no question", w.Id)
+		return usagef("session %s has no question; start a new one with `ponder think QUESTION`", w.Id)
 	}
 	commands, err := f.commandEvents(ctx, &w.SessionView)
 	if err != nil {
@@ -93,7 +92,7 @@ func (w *sessionScreen) endedError() error {
 	if s.Completed != nil {
 		when = " " + textkit.Ago(*s.Completed, time.Now())
 	}
-	return usagef("session %s was %s%s, which is too late to steer it; to think on from within it: %s",
+	return usagef("session %s was %s%s, so it is too late to steer it; to continue in a fork: %s",
 		w.Id, s.Status, when, w.formatCommand("session fork", w.Id))
 }
 
@@ -120,11 +119,11 @@ func (w *sessionScreen) printAcks(ctx context.Context, sent []ponder.Event) erro
 		case ok:
 			line = steering.AckText(ack, b)
 		case w.View.Session.Status.Ended():
-			line, b.Refused = "refused: "+steering.Words(ev)+": the session had come to its end", true
+			line, b.Refused = "refused: "+steering.Words(ev)+": the session had ended", true
 		case waiting == nil:
-			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session goes on", ev.Seq, steering.Words(ev))
+			line = fmt.Sprintf("noted at event %d: %s: it takes effect when the session resumes", ev.Seq, steering.Words(ev))
 		default:
-			line = fmt.Sprintf("noted at event %d: %s: nothing was heard of it yet", ev.Seq, steering.Words(ev))
+			line = fmt.Sprintf("noted at event %d: %s: not yet acknowledged", ev.Seq, steering.Words(ev))
 		}
 		if b.Refused {
 			code = exitFailed
@@ -139,7 +138,7 @@ func (w *sessionScreen) printAcks(ctx context.Context, sent []ponder.Event) erro
 	case code != exitDone:
 		return failure{code: code}
 	case w.View.Session.Status == ponder.Paused || len(acks) < len(sent):
-		w.printNote("to go on: %s", w.resumeCommand())
+		w.printNote("to continue: %s", w.resumeCommand())
 	}
 	return nil
 }
@@ -198,22 +197,22 @@ func (f *steerFlags) addFlags(flags *pflag.FlagSet) {
 		name, usage string
 		read        func(string) error
 	}{
-		{"add", "think about this `question` too; may be repeated", f.textParser(ponder.AddQuestion, contentField)},
-		{"priority", "of the question before it: a `number` from 1 to 10 (default 8)", f.setPriority},
-		{"drop", "leave out the `question` of this id, such as q3", f.textParser(ponder.DropQuestion, questionField)},
-		{"rank", "give a question another priority: `id=number`, such as q3=9", f.addRank},
-		{"correct", "hold this `fact` for true, whatever was thought", f.textParser(ponder.Correct, contentField)},
+		{"add", "add this `question`; may be repeated", f.textParser(ponder.AddQuestion, contentField)},
+		{"priority", "priority of the preceding --add, a `number` from 1 to 10 (default 8)", f.setPriority},
+		{"drop", "drop the `question` with this ID, such as q3", f.textParser(ponder.DropQuestion, questionField)},
+		{"rank", "change the priority of a question: `id=number`, such as q3=9", f.addRank},
+		{"correct", "accept this `fact` as true, against earlier thoughts", f.textParser(ponder.Correct, contentField)},
 		{"pin", "prefer this `source`: a file, a folder, a URL or the id of a quotation", f.textParser(ponder.PinSource, sourceField)},
-		{"ban", "leave out this `source` from now on", f.textParser(ponder.BanSource, sourceField)},
-		{"persona", "answer as the persona of this `name` (of research)", f.textParser(ponder.SetPersona, personaField)},
-		{"for", "`time` to think in all, such as 30m; +10m is so much more than before", limitFlag(f, parseDuration, timeField)},
-		{"tokens", "`number` of tokens to use at most in all, or + and how many more", limitFlag(f, countUpTo(config.MaxTokens), tokensField)},
-		{"calls", "`number` of model calls to make at most in all, or + and how many more", limitFlag(f, countUpTo(steering.MaxCalls), callsField)},
-		{"cost", "US `dollars` to spend at most in all, or + and how many more", limitFlag(f, parseMoney, moneyField)},
+		{"ban", "exclude this `source` from now on", f.textParser(ponder.BanSource, sourceField)},
+		{"persona", "research only: answer as the persona with this `name`", f.textParser(ponder.SetPersona, personaField)},
+		{"for", "total `time` to think, such as 30m; +10m adds ten minutes", limitFlag(f, parseDuration, timeField)},
+		{"tokens", "maximum total `number` of tokens; +NUMBER adds tokens", limitFlag(f, countUpTo(config.MaxTokens), tokensField)},
+		{"calls", "maximum total `number` of model calls; +NUMBER adds calls", limitFlag(f, countUpTo(steering.MaxCalls), callsField)},
+		{"cost", "maximum total cost in US `dollars`; +DOLLARS adds to it", limitFlag(f, parseMoney, moneyField)},
 	} {
 		flags.Var(steerFlag{"text", flag.read}, flag.name, flag.usage)
 	}
-	flags.Var(steerFlag{"bool", f.addAnswerNow}, "answer-now", "stop thinking, and answer from what there is")
+	flags.Var(steerFlag{"bool", f.addAnswerNow}, "answer-now", "stop thinking and answer now")
 	flags.Lookup("answer-now").NoOptDefVal = "true"
 }
 
@@ -253,7 +252,7 @@ func (f *steerFlags) setPriority(text string) error {
 	case err != nil:
 		return err
 	case i < 0 || f.requests[i].Order != ponder.AddQuestion:
-		return errors.New("it stands behind the --add that it is for")
+		return errors.New("it needs a preceding --add")
 	}
 	f.requests[i].Priority = n
 	return nil
@@ -274,7 +273,7 @@ func (f *steerFlags) addRank(text string) error {
 func parsePriority(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
-		return 0, fmt.Errorf("%q is no priority from %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
+		return 0, fmt.Errorf("%q is not a priority: use %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
 	}
 	return n, nil
 }
@@ -282,7 +281,7 @@ func parsePriority(text string) (int, error) {
 func (f *steerFlags) addAnswerNow(text string) error {
 	yes, err := strconv.ParseBool(text)
 	if err != nil {
-		return fmt.Errorf("%q is not true or false", textkit.Truncate(text, 20))
+		return fmt.Errorf("%q is invalid: use true or false", textkit.Truncate(text, 20))
 	}
 	if yes {
 		return f.addRequest(steering.Request{Order: ponder.AnswerNow})
@@ -375,31 +374,31 @@ func (a *cli) sessionForkCommand() *cobra.Command {
 	var f forkFlags
 	cmd := &cobra.Command{
 		Use:   "fork ID",
-		Short: "Think on from within a session, another way",
-		Long: `Make a session that begins as another did, up to an event, and goes its own way from
-there; the other stays as it is. Without --at, that event is the newest, or, if the
-session has ended, the newest before it began to conclude. The flags of
-"session steer" say what is to be different. A session that had used up its time
-needs more of it, or it answers again at once.`,
+		Short: "Fork a session and continue it with changes",
+		Long: `Create a session with the events of another one up to --at, and continue from there. The
+other session does not change. The default of --at is the newest event, or, if the session
+has ended, the newest event before its conclusion. The flags of "session steer" set the
+changes. If the session has spent its time, add more with --for; otherwise the fork answers
+at once.`,
 		Example: `ponder session fork last --for +10m
 ponder session fork last --at 57 --correct "The contract was signed in 2021, not in 2019"
 ponder session fork last --add "What if nobody pays?" --model openai/gpt-5.2 --detach`,
 		Args: requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.paused && f.detach {
-				return usagef("--paused and --detach contradict each other: one waits, the other thinks in the background")
+				return usagef("--paused and --detach cannot be combined: use one")
 			}
 			return a.sessionFork(cmd.Context(), args[0], f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(eventFlag{&f.at, 1}, "at", "begin with what there was up to the event of this `number`")
-	flags.BoolVar(&f.paused, "paused", false, "do not go on yet")
-	flags.BoolVar(&f.detach, "detach", false, "think in the background, and print the id")
-	flags.StringVar(&f.model, "model", "", "go on with `provider/model`")
-	flags.StringVar(&f.title, "title", "", "show this `text` for the fork in lists")
-	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	flags.Var(eventFlag{&f.at, 1}, "at", "fork after the event with this `number`")
+	flags.BoolVar(&f.paused, "paused", false, "create the fork without starting it")
+	flags.BoolVar(&f.detach, "detach", false, "run in the background and print the ID")
+	flags.StringVar(&f.model, "model", "", "continue with `provider/model`")
+	flags.StringVar(&f.title, "title", "", "`title` of the fork in lists")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: include internal events")
 	f.steer.addFlags(flags)
 	return cmd
 }
@@ -427,7 +426,7 @@ func (a *cli) sessionFork(ctx context.Context, name string, f forkFlags) error {
 	}
 	a.printNote("session %s is forked from %s at event %d of %d, after %s", id, w.Id, p.At, info.Head, p.Then.SoFar())
 	if what := p.LittleLeft(); what != "" && !f.paused {
-		a.printNote("hardly any %s left to it, so it answers soon; --for, --tokens, --calls and --cost give it more", what)
+		a.printNote("hardly any %s left, so the fork answers soon; add more with --for, --tokens, --calls or --cost", what)
 	}
 	return a.continueFork(ctx, store, id, p.Models, f)
 }

@@ -19,10 +19,10 @@ func (a *cli) settingsCommand() *cobra.Command {
 	var unset bool
 	cmd := &cobra.Command{
 		Use:   "settings [KEY [VALUE]]",
-		Short: "Show settings, and change them",
-		Long: `Show all settings, show one, or write one to the configuration file, which keeps its
-other lines and its comments. A setting that is on or off is switched on by its name
-alone. Keys of providers are not settings: they are read from the environment.`,
+		Short: "Show and change settings",
+		Long: `Show all settings, show one, or write one to the configuration file. Other lines and
+comments of the file stay. To switch on a setting that is on or off, give only its name.
+API keys of providers are not settings: Ponder reads them from the environment.`,
 		Example: `ponder settings
 ponder settings enable_thinking
 ponder settings models.fast ollama/llama3.1
@@ -34,7 +34,7 @@ ponder settings --unset models.fast`,
 			return a.runSettings(args, unset)
 		},
 	}
-	cmd.Flags().BoolVar(&unset, "unset", false, "take the setting out of the file")
+	cmd.Flags().BoolVar(&unset, "unset", false, "remove the setting from the file")
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -53,7 +53,7 @@ ponder settings --unset models.fast`,
 func (a *cli) runSettings(args []string, unset bool) error {
 	switch {
 	case unset && len(args) != 1:
-		return usagef("--unset needs the name of one setting")
+		return usagef("--unset: name one setting")
 	case len(args) == 0:
 		return a.listSettings()
 	}
@@ -142,7 +142,7 @@ func (a *cli) listSettings() error {
 func (a *cli) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "backup FILE",
-		Short:   "Copy the database, also while it is in use",
+		Short:   "Back up the database, also while it is in use",
 		Example: "ponder backup ponder-2026-11-21.db",
 		GroupID: groupSetUp,
 		Args:    requireArgs(1, 1, "a file to write"),
@@ -162,9 +162,9 @@ func completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what makes a shell complete commands",
-		Long: `Print a script that makes bash, zsh, fish or powershell complete commands, flags and ids.
-That for bash needs the package bash-completion.`,
+		Short: "Print a completion script for a shell",
+		Long: `Print a script with which bash, zsh, fish or powershell completes commands, flags and IDs.
+The script for bash needs the package bash-completion.`,
 		Example: `source <(ponder completion bash)
 ponder completion zsh > "${fpath[1]}/_ponder"
 ponder completion fish > ~/.config/fish/completions/ponder.fish`,
@@ -184,7 +184,7 @@ ponder completion fish > ~/.config/fish/completions/ponder.fish`,
 			case "powershell":
 				err = root.GenPowerShellCompletionWithDesc(out)
 			default:
-				return usagef("%q is none of bash, zsh, fish, powershell", truncate(args[0], 20))
+				return usagef("%q is not supported: use bash, zsh, fish or powershell", truncate(args[0], 20))
 			}
 			if err != nil {
 				return fmt.Errorf("print completion: %w", err)

@@ -28,19 +28,19 @@ type chatFlags struct {
 }
 
 func (f *chatFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.thread, "thread", "", "go on with the conversation `id`")
-	flags.BoolVar(&f.goOn, "continue", false, "go on with the newest conversation")
+	flags.StringVar(&f.thread, "thread", "", "continue the conversation with this `id`")
+	flags.BoolVar(&f.goOn, "continue", false, "continue the newest conversation")
 	f.addSourceFlags(flags)
 }
 
 func (f *chatFlags) addSourceFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.docs, "docs", nil, "look into the file or folder at `path`; may be repeated")
-	flags.StringArrayVar(&f.knowledge, "knowledge", nil, "look into the notes in the `folder`; may be repeated")
-	flags.StringVar(&f.model, "model", "", "talk with `provider/model`")
-	flags.BoolVar(&f.think, "think", false, "let the model put down thoughts before it answers (default: enable_thinking)")
-	flags.BoolVar(&f.plan, "plan", false, "show a plan, and wait for a yes, before anything is changed")
-	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered, and remember nothing")
-	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
+	flags.StringArrayVar(&f.docs, "docs", nil, "search the file or folder at `path`; may be repeated")
+	flags.StringArrayVar(&f.knowledge, "knowledge", nil, "search the notes in the `folder`; may be repeated")
+	flags.StringVar(&f.model, "model", "", "use `provider/model`")
+	flags.BoolVar(&f.think, "think", false, "let the model note its thoughts before it answers (default: enable_thinking)")
+	flags.BoolVar(&f.plan, "plan", false, "show a plan and ask for approval before any change")
+	flags.BoolVar(&f.noMemory, "no-memory", false, "neither search the memory nor add to it")
+	flags.BoolVar(&f.noWeb, "no-web", false, "do not search the web")
 }
 
 // chatSetup returns the setup of a conversation after all checks that need no model.
@@ -91,7 +91,7 @@ func (f *chatFlags) findConversation(ctx context.Context, a *cli, store *sqlite.
 	name := f.thread
 	switch {
 	case f.thread != "" && f.goOn:
-		return "", 0, usagef("--thread and --continue name two conversations: choose one")
+		return "", 0, usagef("--thread and --continue cannot be combined: use one")
 	case f.goOn:
 		name = "last"
 	case f.thread == "":
@@ -99,14 +99,14 @@ func (f *chatFlags) findConversation(ctx context.Context, a *cli, store *sqlite.
 	}
 	info, err := a.FindThread(ctx, store, name, ponder.KindConversation)
 	if errors.Is(err, app.ErrNothingYet) {
-		err = usagef("there is no conversation yet: begin with `ponder ask TEXT`")
+		err = usagef("no conversation yet: start one with `ponder ask TEXT`")
 	}
 	return info.ID, info.Head, err
 }
 
 func modelBanner(t app.ChatSetup) string {
 	if t.Extractive {
-		return noModelText(t.Missed, "; what is found is quoted (`ponder doctor` says how to have a model)")
+		return noModelText(t.Missed, "; answers consist of quotations; `ponder doctor` explains how to set up a model")
 	}
 	return "talking with " + t.Name
 }
@@ -133,7 +133,7 @@ func (c *conversation) backgroundEvents(ctx context.Context, said string) (befor
 		raised, err = c.background.ClaimEscalations(ctx, c.store, c.threadID(), now)
 	}
 	if err != nil {
-		slog.Warn("cannot deliver background entries of the subconscious", "error", err)
+		slog.Warn("cannot add entries of the subconscious to the message", "error", err)
 	}
 	for _, e := range raised {
 		before = append(before, e.Observation())
@@ -146,7 +146,7 @@ func (c *conversation) backgroundEvents(ctx context.Context, said string) (befor
 func (c *conversation) recordDelivered(ctx context.Context) {
 	for _, e := range c.deliveredEscalations {
 		if err := c.background.NoteDelivered(ctx, c.store, e); err != nil {
-			slog.Warn("the subconscious may send a message twice", "error", err)
+			slog.Warn("cannot record a delivered escalation; it may appear again", "error", err)
 		}
 	}
 	c.deliveredEscalations = nil

@@ -40,22 +40,20 @@ func (a *cli) thinkCommand() *cobra.Command {
 	var f thinkFlags
 	cmd := &cobra.Command{
 		Use:   "think QUESTION",
-		Short: "Think about a question, and answer it",
-		Long: `Think about a question for as long as it is given, five minutes unless --for or
-another budget says otherwise, and print the answer with its reasons. QUESTION - is read
-from standard input.
+		Short: "Think about a question and answer it",
+		Long: `Think about a question until the time is up, and print the answer with its reasons. The
+default is five minutes; --for and other budgets change it. With QUESTION -, the question
+is read from standard input.
 
-On a terminal, the lines at the bottom say how it stands; ? shows what keys do: pause,
-steer, answer now, go on in the background. Ctrl-C pauses the session, and prints the
-command that goes on.
+On a terminal, the bottom lines show the state. ? lists the keys: pause, steer, answer now,
+continue in the background. Ctrl-C pauses the session and prints the command to continue.
 
-It looks into what --docs names, what is remembered (see ponder remember), and the web, if
-a search engine is configured. Without a model, Ponder quotes what they say about the
-question.
+Sources are the files of --docs, the memory (see ponder remember) and the web, if a search
+engine is configured. Without a model, the answer consists of quotations.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 cut short by a budget, broken off,
-paused, or put together without the model that was asked, 4 no model, or it will not
-answer (what there is is printed all the same), 130 interrupted.`,
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 stopped by a budget, incomplete, paused,
+or written without the requested model, 4 no model available (any partial answer is still
+printed), 130 interrupted.`,
 		Example: `ponder think "Why do large software projects run late?"
 ponder think "What does this contract commit us to?" --docs ./contract --for 15m
 ponder think "Should we move to microservices?" --preset moderate --parallel 4
@@ -69,18 +67,18 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 	}
 	flags := cmd.Flags()
 	f.budget.addFlags(flags)
-	flags.StringVar(&f.synthesisEvery, "synthesis-every", "", "sum up after each `time` of thinking, and after twenty thoughts (default 5m)")
-	flags.StringVar(&f.preset, "preset", "", "quick (5m), moderate (30m) or deep (2h), where --for does not say otherwise")
-	flags.StringVar(&f.parallel, "parallel", "", "think about this `number` of questions at a time, up to 16 (default 1)")
-	flags.BoolVar(&f.toTheEnd, "to-the-end", false, "use all of the time, though nothing new comes any more")
-	flags.BoolVar(&f.noEarlier, "no-earlier", false, "do not look at what earlier sessions concluded")
-	flags.BoolVar(&f.noMemory, "no-memory", false, "do not look into what is remembered")
-	flags.BoolVar(&f.noWeb, "no-web", false, "do not look at the web")
-	flags.StringArrayVar(&f.docs, "docs", nil, "read the file or folder at `path`; may be repeated")
-	flags.StringVar(&f.model, "model", "", "think with `provider/model` only")
-	flags.StringVar(&f.title, "title", "", "show this `text` for the session in lists")
-	flags.BoolVar(&f.detach, "detach", false, "think in the background, and print the id")
-	flags.BoolVar(&f.internal, "internal", false, "with --json: internal events too")
+	flags.StringVar(&f.synthesisEvery, "synthesis-every", "", "`time` between syntheses; twenty thoughts also trigger one (default 5m)")
+	flags.StringVar(&f.preset, "preset", "", "`duration` without --for: quick (5m), moderate (30m) or deep (2h)")
+	flags.StringVar(&f.parallel, "parallel", "", "`number` of questions to explore in parallel, up to 16 (default 1)")
+	flags.BoolVar(&f.toTheEnd, "to-the-end", false, "use the whole time, even without new insights")
+	flags.BoolVar(&f.noEarlier, "no-earlier", false, "do not use the conclusions of earlier sessions")
+	flags.BoolVar(&f.noMemory, "no-memory", false, "do not search the memory")
+	flags.BoolVar(&f.noWeb, "no-web", false, "do not search the web")
+	flags.StringArrayVar(&f.docs, "docs", nil, "search the file or folder at `path`; may be repeated")
+	flags.StringVar(&f.model, "model", "", "use only `provider/model`")
+	flags.StringVar(&f.title, "title", "", "`title` of the session in lists")
+	flags.BoolVar(&f.detach, "detach", false, "run in the background and print the ID")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: include internal events")
 	return cmd
 }
 
@@ -112,7 +110,7 @@ func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given fun
 	if err := p.AllowsCall(ctx); err != nil {
 		return err
 	}
-	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holdOutput: !f.detach, notes: []string{says}, extractiveNote: "; this is put together from quotations of the documents"})
+	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holdOutput: !f.detach, notes: []string{says}, extractiveNote: "; the answer consists of quotations"})
 }
 
 type startFlags struct {
@@ -194,7 +192,7 @@ func (w *sessionScreen) nothingKeptError() error {
 		none = "found"
 	}
 	err := w.failureError()
-	return failure{exitCodeOf(err), fmt.Errorf("%w; nothing was %s, so nothing was kept", err, none)}
+	return failure{exitCodeOf(err), fmt.Errorf("%w; nothing was %s, so nothing was saved", err, none)}
 }
 
 func (w *sessionScreen) finishCommand(ctx context.Context, err error) error {
@@ -235,21 +233,21 @@ func (w *sessionScreen) endedWithoutResult(ctx context.Context, err error) bool 
 
 // explainInterruption explains the state of a session whose work returned an error.
 func (w *sessionScreen) explainInterruption(ctx context.Context, err error) error {
-	goOn := fmt.Sprintf("to go on: %s", w.resumeCommand())
+	goOn := fmt.Sprintf("to continue: %s", w.resumeCommand())
 	switch {
 	case ctx.Err() != nil:
 		w.printNote("stopped; %s", goOn)
 		return failure{exitInterrupted, err}
 	case errors.Is(err, ponder.ErrNoThread):
-		return failure{exitFailed, fmt.Errorf("session %s was removed while it was thought about", w.Id)}
+		return failure{exitFailed, fmt.Errorf("session %s was removed while it was running", w.Id)}
 	case errors.Is(err, ponder.ErrFenced), errors.Is(err, ponder.ErrHeld):
-		return failure{exitIncomplete, fmt.Errorf("another process thinks on; to look on: %s", w.formatCommand("session watch", w.Id))}
+		return failure{exitIncomplete, fmt.Errorf("another process runs this session; to watch it: %s", w.formatCommand("session watch", w.Id))}
 	case errors.Is(err, ponder.ErrFull):
 		return failure{exitIncomplete, fmt.Errorf("paused: the disk is full; free some space, then: %s", w.resumeCommand())}
 	case errors.Is(err, ponder.ErrDisk):
-		return failure{exitIncomplete, fmt.Errorf("paused: the database cannot be written, for its disk fails; once it does not: %s", w.resumeCommand())}
+		return failure{exitIncomplete, fmt.Errorf("paused: cannot write the database: disk error; repair the disk, then: %s", w.resumeCommand())}
 	case errors.Is(err, ponder.ErrReadOnly):
-		return failure{exitIncomplete, fmt.Errorf("paused: the database cannot be written; make it writable, then: %s", w.resumeCommand())}
+		return failure{exitIncomplete, fmt.Errorf("paused: cannot write the database; make it writable, then: %s", w.resumeCommand())}
 	}
 	if errors.Is(err, ponder.ErrDamaged) || errors.Is(err, ponder.ErrLost) {
 		return failure{exitFailed, fmt.Errorf("%s: %w", w.DBFile(), unwrapStoreError(err))}
@@ -275,9 +273,9 @@ type budgetFlags struct {
 
 func (f *budgetFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.time, "for", "", "`time` to think, such as 90s, 30m or 2h, from 1s to 24h (default 5m)")
-	flags.StringVar(&f.tokens, "tokens", "", "`number` of tokens to use at most, such as 200000 or 200k")
-	flags.StringVar(&f.cost, "cost", "", "US `dollars` to spend at most, such as 0.50")
-	flags.StringVar(&f.calls, "calls", "", "`number` of model calls to make at most")
+	flags.StringVar(&f.tokens, "tokens", "", "maximum `number` of tokens, such as 200000 or 200k")
+	flags.StringVar(&f.cost, "cost", "", "maximum cost in US `dollars`, such as 0.50")
+	flags.StringVar(&f.calls, "calls", "", "maximum `number` of model calls")
 }
 
 func (f *budgetFlags) readBudget(given func(string) bool) (b ponder.Budget, err error) {
@@ -348,7 +346,7 @@ func (f *thinkFlags) readStart(st *app.Start, given func(string) bool) (err erro
 	if given("preset") {
 		var ok bool
 		if st.Budget.Time, ok = app.Presets[f.preset]; !ok {
-			return usagef("--preset: %q is none of quick, moderate, deep", truncate(f.preset, 20))
+			return usagef("--preset: %q is unknown: use quick, moderate or deep", truncate(f.preset, 20))
 		}
 	}
 	preset := st.Budget.Time

@@ -25,10 +25,10 @@ import (
 func (a *cli) threadCommand() *cobra.Command {
 	cmd := groupCommands(&cobra.Command{
 		Use:   "thread",
-		Short: "Look at what is in the log, copy it, and remove it",
-		Long: `Look at what is in the log, copy it, and remove it: each conversation and session, and
-whatever else was said and thought, is a thread of events. An ID may be shortened
-as long as it stays unique, with or without thr_; "last" is the newest thread.`,
+		Short: "List, show, copy and remove threads of the log",
+		Long: `List, show, copy and remove threads. The log stores each conversation, session, research
+and exchange as a thread of events. An ID may be shortened as long as it stays unique, with
+or without thr_; "last" is the newest thread.`,
 		Example: "ponder thread list\nponder thread show last\nponder thread export last -o thread.jsonl\nponder thread remove 01K",
 		GroupID: groupLook,
 	}, a.threadListCommand(), a.threadShowCommand(), a.threadExportCommand(), a.threadImportCommand(), a.threadForkCommand(),
@@ -46,15 +46,15 @@ func (a *cli) threadListCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List threads, the newest first",
+		Short:   "List threads, newest first",
 		Example: "ponder thread list --kind session\nponder thread list --json",
 		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.threadList(cmd.Context(), ponder.Kind(kind), limit)
 		},
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "only those of a kind: conversation, session, research, subconscious, or exchange, which are not listed otherwise")
-	cmd.Flags().IntVar(&limit, "limit", 20, "at most so many")
+	cmd.Flags().StringVar(&kind, "kind", "", "only this `kind`: conversation, session, research, subconscious, or exchange (hidden by default)")
+	cmd.Flags().IntVar(&limit, "limit", 20, "maximum `number` of threads")
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 	switch kind {
 	case "", ponder.KindConversation, ponder.KindSession, ponder.KindResearch, ponder.KindSubconscious, ponder.KindExchange:
 	default:
-		return usagef("--kind: %q is none of conversation, session, research, subconscious, exchange", truncate(string(kind), 20))
+		return usagef("--kind: %q is unknown: use conversation, session, research, subconscious or exchange", truncate(string(kind), 20))
 	}
 	if limit < 1 {
 		return usagef("--limit: must be 1 or more")
@@ -85,7 +85,7 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 		return fmt.Errorf("list threads: %w", err)
 	}
 	head := []string{"ID", "KIND", "STATUS", "EVENTS", "CHANGED", "TITLE"}
-	return printList(a, list, "there are no such threads", head, func(info ponder.Info) []string {
+	return printList(a, list, "no matching threads", head, func(info ponder.Info) []string {
 		return []string{string(info.ID), string(info.Kind), app.StatusText(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), truncate(info.Title, 50)}
 	})
 }
@@ -103,8 +103,8 @@ func (a *cli) threadShowCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&internal, "internal", false, "internal events too, such as calls of models")
-	cmd.Flags().BoolVar(&thoughts, "thoughts", false, "internal events too, but for calls of models: what was thought without being said")
+	cmd.Flags().BoolVar(&internal, "internal", false, "include internal events, such as model calls")
+	cmd.Flags().BoolVar(&thoughts, "thoughts", false, "include internal events except model calls")
 	return cmd
 }
 
@@ -145,8 +145,8 @@ func (a *cli) threadExportCommand() *cobra.Command {
 	var internal bool
 	cmd := &cobra.Command{
 		Use:     "export ID",
-		Short:   "Write a thread as JSON Lines",
-		Long:    "Write a thread as JSON Lines: a header, then one event a line, oldest first.",
+		Short:   "Export a thread as JSON Lines",
+		Long:    "Write a thread as JSON Lines: a header, then one event per line, oldest first.",
 		Example: "ponder thread export last -o thread.jsonl\nponder thread export last --internal | jq .type",
 		Args:    requireID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -164,7 +164,7 @@ func (a *cli) threadExportCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write to this `file`")
-	cmd.Flags().BoolVar(&internal, "internal", false, "internal events too, such as calls of models")
+	cmd.Flags().BoolVar(&internal, "internal", false, "include internal events, such as model calls")
 	return cmd
 }
 
@@ -181,14 +181,14 @@ func (a *cli) threadImportCommand() *cobra.Command {
 	var anew bool
 	cmd := &cobra.Command{
 		Use:   "import FILE|-...",
-		Short: "Make threads of files",
-		Long: `Make a thread of each file of JSON Lines, as "thread export" writes them, or as another
-program does whose lines have no seq; - is standard input. The thread has the id that the
-file says, and all that is in the file: what Ponder has no place for is kept in
-the data of its event, and an export gives it back. What is here already, and the same,
-stays as it is. Nobody works on a thread because it was imported.
+		Short: "Import threads from files",
+		Long: `Import one thread from each file of JSON Lines. "thread export" writes such files; files of
+other programs, without seq, work too. - is standard input. The thread keeps the ID and all
+content of the file. Ponder stores unknown fields in the data of their event, and an export
+restores them. An identical thread that already exists does not change. An import starts no
+work on a thread.
 
-If a line of any file is not JSON, its number is told and nothing is imported.`,
+If a line of any file is not JSON, the error names the line and nothing is imported.`,
 		Example: `ponder thread import thread.jsonl
 ponder thread import ~/old/threads/*.jsonl
 ponder thread export last --internal | ponder --db copy.db thread import -`,
@@ -197,7 +197,7 @@ ponder thread export last --internal | ponder --db copy.db thread import -`,
 			return a.threadImport(cmd.Context(), args, anew)
 		},
 	}
-	cmd.Flags().BoolVar(&anew, "new", false, "give each thread an id of its own, so that one that is here stays beside it")
+	cmd.Flags().BoolVar(&anew, "new", false, "import each thread under a new ID, beside an existing one")
 	return cmd
 }
 
@@ -221,9 +221,9 @@ func (a *cli) threadImport(ctx context.Context, files []string, anew bool) error
 		a.printf("%s\n", v.Thread.ID)
 		how, added := "is imported from", ""
 		if v.Here {
-			how = "is here already, as in"
+			how = "already exists, as in"
 		} else if n := len(v.Events) - v.Read; n > 0 {
-			added = fmt.Sprintf(", with %d more for what is not in the file", n)
+			added = fmt.Sprintf(", with %d more for content missing in the file", n)
 		}
 		a.printNote("%s %s %s: a %s of %s%s", v.Thread.ID, how, v.Name(), v.Thread.Kind, textkit.Count(v.Read, "event", "events"), added)
 		return nil
@@ -235,11 +235,10 @@ func (a *cli) threadForkCommand() *cobra.Command {
 	var title string
 	cmd := &cobra.Command{
 		Use:   "fork ID",
-		Short: "Make a thread that begins as another did",
-		Long: `Make a thread that begins with the events of another, up to one of them, and goes its
-own way from there; the other stays as it is. Nobody works on it yet: a session is
-paused, and "session resume" goes on; in a conversation the next message does. To think
-on from within a session another way, "session fork" has more to offer.`,
+		Short: "Create a thread from the start of another one",
+		Long: `Create a thread with the events of another one up to --at. The other thread does not
+change. The fork starts no work: a session is paused until "session resume"; a conversation
+continues with the next message. To fork a session with changes, use "session fork".`,
 		Example: `ponder thread fork last
 ponder thread fork 01K --at 57 --title "The other supplier"
 ponder ask --thread $(ponder thread fork last --at 12 --quiet) "And what if we wait?"`,
@@ -248,8 +247,8 @@ ponder ask --thread $(ponder thread fork last --at 12 --quiet) "And what if we w
 			return a.threadFork(cmd.Context(), args[0], at, title)
 		},
 	}
-	cmd.Flags().Var(eventFlag{&at, 1}, "at", "begin with what there was up to the event of this `number` (default the newest)")
-	cmd.Flags().StringVar(&title, "title", "", "show this `text` for the fork in lists")
+	cmd.Flags().Var(eventFlag{&at, 1}, "at", "fork after the event with this `number` (default the newest)")
+	cmd.Flags().StringVar(&title, "title", "", "`title` of the fork in lists")
 	return cmd
 }
 
@@ -271,7 +270,7 @@ func (a *cli) threadWorkCommand() *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
 		Use:     "work ID",
-		Short:   "Do what is left to do on a conversation",
+		Short:   "Finish the background work of a conversation",
 		Example: "ponder thread work last",
 		Hidden:  true,
 		Args:    requireID,
@@ -314,17 +313,17 @@ func (a *cli) threadRemoveCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "remove ID...",
-		Short: "Remove threads for good",
-		Long: `Remove threads for good, with all that was said and thought, what is remembered
-of them, and the files that were put beside them. What goes on in them is cancelled first.
-What they cost stays in "ponder usage". Without a terminal to ask on, it needs --yes.`,
+		Short: "Remove threads permanently",
+		Long: `Remove threads permanently, with all their events, the memories from them, and their
+attachments. Ponder cancels running work first. Their cost stays in "ponder usage". Without
+a terminal for the confirmation, --yes is required.`,
 		Example: "ponder thread remove last\nponder thread remove 01K 01J --yes",
-		Args:    requireArgs(1, maxImports, "an id: `ponder thread list` shows them"),
+		Args:    requireArgs(1, maxImports, "an ID: `ponder thread list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.threadRemove(cmd.Context(), args, yes)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -360,19 +359,19 @@ func (a *cli) threadRemove(ctx context.Context, names []string, yes bool) error 
 func (a *cli) confirmRemoval(ctx context.Context, list []ponder.Info) error {
 	in, ok := a.in.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || a.flags.json {
-		return app.Invalidf("", "to remove %s for good, add --yes", textkit.Count(len(list), "thread", "threads"))
+		return app.Invalidf("", "to remove %s permanently, add --yes", textkit.Count(len(list), "thread", "threads"))
 	}
 	for _, info := range list {
 		fmt.Fprintf(a.log, "%s  %s of %s, %s: %s\n", info.ID, info.Kind, textkit.Count(int(info.Head), "event", "events"), textkit.Ago(info.Updated, time.Now()), truncate(oneLine(info.Title), 60))
 	}
-	fmt.Fprintf(a.log, "Remove %s for good? [y/N] ", textkit.Count(len(list), "thread", "threads"))
+	fmt.Fprintf(a.log, "Remove %s permanently? [y/N] ", textkit.Count(len(list), "thread", "threads"))
 	answer, err := bufio.NewReader(a.cancelableInput(ctx)).ReadString('\n')
 	if err != nil {
 		fmt.Fprintln(a.log)
-		return failure{exitFailed, errors.New("nothing is removed")}
+		return failure{exitFailed, errors.New("cancelled; nothing was removed")}
 	}
 	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return failure{exitFailed, errors.New("nothing is removed")}
+		return failure{exitFailed, errors.New("cancelled; nothing was removed")}
 	}
 	return nil
 }
@@ -392,7 +391,7 @@ func (a *cli) removeThread(ctx context.Context, store *sqlite.Store, info ponder
 	}
 	also := ""
 	if forgotten > 0 {
-		also = ", and what was remembered of it"
+		also = ", and its memories"
 	}
 	a.printNote("removed %s%s", info.ID, also)
 	return nil

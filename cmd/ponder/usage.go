@@ -23,32 +23,32 @@ func (a *cli) usageCommand() *cobra.Command {
 	var calibrated bool
 	cmd := &cobra.Command{
 		Use:   "usage",
-		Short: "Say what models have cost",
-		Long: `Say what model calls have cost. What was removed still counts. With --calibration: say
-what the confidences of sessions are worth, measured by those whose outcome is known.`,
+		Short: "Show the cost of model calls",
+		Long: `Show the cost of model calls. Removed threads still count. With --calibration, show how
+well the confidences of sessions match the known outcomes.`,
 		Example: "ponder usage\nponder usage --by model --since 7d\nponder usage --by thread --json\nponder usage --calibration",
 		GroupID: groupLook,
 		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if calibrated {
 				if cmd.Flags().Changed("by") || cmd.Flags().Changed("since") {
-					return usagef("--calibration: it is neither of a time nor summed up --by anything")
+					return usagef("--calibration cannot be combined with --by or --since")
 				}
 				return a.usageCalibration(cmd.Context())
 			}
 			return a.showUsage(cmd.Context(), ponder.GroupBy(by), since)
 		},
 	}
-	cmd.Flags().StringVar(&by, "by", "day", "sum up by day, mode, model, thread or role")
-	cmd.Flags().StringVar(&since, "since", "", "only since a `time`: 24h, 7d or 2026-11-01")
-	cmd.Flags().BoolVar(&calibrated, "calibration", false, "say what confidences are worth")
+	cmd.Flags().StringVar(&by, "by", "day", "sum by this `column`: day, mode, model, thread or role")
+	cmd.Flags().StringVar(&since, "since", "", "only since this `time`: 24h, 7d or 2026-11-01")
+	cmd.Flags().BoolVar(&calibrated, "calibration", false, "show the calibration of confidences")
 	return cmd
 }
 
 func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) error {
 	all := []ponder.GroupBy{ponder.ByDay, ponder.ByMode, ponder.ByModel, ponder.ByThread, ponder.ByRole}
 	if !slices.Contains(all, by) {
-		return usagef("--by: %q is none of day, mode, model, thread, role", truncate(string(by), 20))
+		return usagef("--by: %q is unknown: use day, mode, model, thread or role", truncate(string(by), 20))
 	}
 	from, err := parseSince(since, time.Now())
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) er
 	}
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
-		a.printNote("no model has been asked yet")
+		a.printNote("no model calls yet")
 		return nil
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) er
 	defer store.Close()
 	rows, err := store.Usage(ctx, by, from)
 	if err != nil {
-		return fmt.Errorf("sum up usage: %w", err)
+		return fmt.Errorf("read usage: %w", err)
 	}
 	if a.flags.json {
 		for _, r := range rows {
@@ -76,7 +76,7 @@ func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) er
 		return nil
 	}
 	if len(rows) == 0 {
-		a.printNote("no model has been asked in that time")
+		a.printNote("no model calls in that time")
 		return nil
 	}
 	a.usageTable(by, rows)
@@ -97,7 +97,7 @@ func (a *cli) usageTable(by ponder.GroupBy, rows []ponder.UsageRow) {
 	}
 	a.printTable(table)
 	if total.Unknown > 0 {
-		a.printNote("%s of unknown price: set it with `ponder settings models.price.MODEL.input USD`, or run `ponder model refresh`", textkit.Count(total.Unknown, "call is", "calls are"))
+		a.printNote("%s of unknown price: set the price with `ponder settings models.price.MODEL.input USD`, or run `ponder model refresh`", textkit.Count(total.Unknown, "call is", "calls are"))
 	}
 }
 
@@ -126,7 +126,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usagef("--since: %q is neither a length of time, such as 24h or 7d, nor a date, such as 2026-11-01", truncate(text, 20))
+	return time.Time{}, usagef("--since: %q is not a time: use a duration such as 24h or 7d, or a date such as 2026-11-01", truncate(text, 20))
 }
 
 func (a *cli) usageCalibration(ctx context.Context) error {
@@ -139,7 +139,7 @@ func (a *cli) usageCalibration(ctx context.Context) error {
 	}
 	if r.Uncalibrated != "" {
 		a.printf("%s\n", r.Uncalibrated)
-		a.printNote("say how more sessions turned out: ponder session resolve ID --outcome right|wrong|partly")
+		a.printNote("to record more outcomes: ponder session resolve ID --outcome right|wrong|partly")
 	}
 	if r.Claimed != nil {
 		a.printReliability(r)
@@ -148,11 +148,11 @@ func (a *cli) usageCalibration(ctx context.Context) error {
 }
 
 func (a *cli) printReliability(r app.Reliability) {
-	a.printf("%s: %d right, %d wrong, %d in part\n", textkit.Count(r.Resolved, "resolved session", "resolved sessions"), r.Right, r.Wrong, r.Partly)
-	a.printf("\nWhat was claimed, and how often that was right:\n\n")
+	a.printf("%s: %d right, %d wrong, %d partly right\n", textkit.Count(r.Resolved, "resolved session", "resolved sessions"), r.Right, r.Wrong, r.Partly)
+	a.printf("\nClaimed confidence and share of right answers:\n\n")
 	a.reliabilityTable(r.Claimed.Reliability)
 	if r.Calibrated != nil {
-		a.printf("\nCalibrated, each session by a map that was learned from others:\n\n")
+		a.printf("\nCalibrated confidence; the map for each session is learned from the others:\n\n")
 		a.reliabilityTable(r.Calibrated.Reliability)
 	}
 	a.printf("\n")
@@ -162,10 +162,10 @@ func (a *cli) printReliability(r app.Reliability) {
 	}
 	a.printTable(rows)
 	if len(r.Claimed.Reliability) == 1 {
-		a.printf("\nAll claims are in one group, so their ECE measures only the mean: how far what was said on\naverage is from how often that was right.\n")
+		a.printf("\nAll claims are in one group. Their ECE is only the difference between the mean claim and\nthe share of right answers.\n")
 	}
 	if len(r.Worth) > 0 {
-		a.printf("\nWhat a claim is worth, all else being average:\n\n")
+		a.printf("\nCalibrated value of a claim, if all else is average:\n\n")
 		head, below := []string{"claimed"}, []string{"calibrated"}
 		for _, w := range r.Worth {
 			head, below = append(head, formatShare(w.Claimed)), append(below, formatShare(w.Calibrated))

@@ -14,11 +14,11 @@ import (
 func (a *cli) webCommand() *cobra.Command {
 	return groupCommands(&cobra.Command{
 		Use:   "web",
-		Short: "Search and read the web as thinking does",
-		Long: `Search and read the web as thinking does: through the search engines that are configured
-(EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY, SEARXNG_URL, or a folder of pages in
-web.folder), with robots.txt honoured, hosts left in peace, and addresses that are not
-public refused unless web.allow names them. What is read is archived.`,
+		Short: "Search the web and fetch pages",
+		Long: `Search the web and fetch pages with the same rules as sessions. Searches use the
+configured search engines (EXA_API_KEY, BRAVE_API_KEY, TAVILY_API_KEY, SEARXNG_URL, or a
+folder of pages in web.folder). Ponder obeys robots.txt and limits the rate per host. It
+refuses private addresses unless web.allow lists them. It archives the pages it reads.`,
 		Example: "ponder web search \"ozone layer recovery\"\nponder web fetch https://example.com/",
 		GroupID: groupLook,
 	}, a.webSearchCommand(), a.webFetchCommand())
@@ -42,16 +42,16 @@ func (a *cli) webSearchCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVarP(&n, "number", "n", 10, "at most so many results, up to 100")
-	flags.StringVar(&after, "after", "", "only what was published on this `day` or later")
-	flags.StringVar(&before, "before", "", "only what was published before this `day`")
-	flags.StringArrayVar(&domains, "domain", nil, "only of this `host`; may be repeated")
+	flags.IntVarP(&n, "number", "n", 10, "maximum `number` of results, up to 100")
+	flags.StringVar(&after, "after", "", "only pages published on this `day` or later")
+	flags.StringVar(&before, "before", "", "only pages published before this `day`")
+	flags.StringArrayVar(&domains, "domain", nil, "only from this `host`; may be repeated")
 	return cmd
 }
 
 func (a *cli) webSearch(ctx context.Context, q search.Query) error {
 	if strings.TrimSpace(q.Text) == "" || q.N < 1 || q.N > search.MaxResults {
-		return usagef("ponder web search needs a query, and -n from 1 to %d", search.MaxResults)
+		return usagef("ponder web search: give a query, and -n from 1 to %d", search.MaxResults)
 	}
 	found, err := a.SearchWeb(ctx, q)
 	if err != nil {
@@ -97,9 +97,9 @@ func resultObject(r search.Result) any {
 func (a *cli) webFetchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "fetch URL",
-		Short:   "Read a page of the web, and print its text",
+		Short:   "Fetch a web page and print its text",
 		Example: "ponder web fetch https://example.com/ > page.md",
-		Args:    requireArgs(1, 1, "the address of a page"),
+		Args:    requireArgs(1, 1, "the URL of a page"),
 		RunE:    runWithArg(a.webFetch),
 	}
 }
