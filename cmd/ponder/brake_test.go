@@ -13,18 +13,18 @@ func TestBrake(t *testing.T) {
 	b.setGraceful(func() { rested++ })
 	b.handlePress()
 	if rested != 1 || ctx.Err() != nil {
-		t.Fatalf("after one press: rested %d times, %v; want once, nil", rested, ctx.Err())
+		t.Fatalf("after one press: %d graceful stops, %v; want once, nil", rested, ctx.Err())
 	}
 	b.handlePress()
 	if rested != 1 || !errors.Is(context.Cause(ctx), errInterrupted) {
-		t.Fatalf("after two: rested %d times, %v; want once, interrupted", rested, context.Cause(ctx))
+		t.Fatalf("after two presses: %d graceful stops, %v; want once, interrupted", rested, context.Cause(ctx))
 	}
 }
 
 func TestBrakeWithoutRest(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	b := &interruptHandler{cancel: stop}
-	b.setGraceful(func() { t.Error("a command that has ended was asked to rest") })()
+	b.setGraceful(func() { t.Error("the handler of an ended command ran") })()
 	b.handlePress()
 	if !errors.Is(context.Cause(ctx), errInterrupted) {
 		t.Errorf("context: %v, want interrupted", context.Cause(ctx))
@@ -40,6 +40,6 @@ func TestBrakeHungUp(t *testing.T) {
 	b.hangUp()
 	b.hangUp()
 	if rested != 1 || ctx.Err() != nil || !b.hasHungUp() {
-		t.Errorf("after two: rested %d times, %v, hung %v; want once, nil, true", rested, ctx.Err(), b.hasHungUp())
+		t.Errorf("after two presses: %d graceful stops, %v, hung %v; want once, nil, true", rested, ctx.Err(), b.hasHungUp())
 	}
 }

@@ -165,7 +165,7 @@ func TestCalibrated(t *testing.T) {
 	}
 
 	text := ponderOf("usage", "--calibration")
-	for _, want := range []string{"60 resolved sessions: 30 right, 30 wrong, 0 in part", "\nclaimed ", "\ncalibrated ", "LOG LOSS", "test/m0", "┃"} {
+	for _, want := range []string{"60 resolved sessions: 30 right, 30 wrong, 0 partly right", "\nclaimed ", "\ncalibrated ", "LOG LOSS", "test/m0", "┃"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
@@ -178,6 +178,6 @@ func TestCalibrated(t *testing.T) {
 		t.Errorf("%+v, %+v", got.Claimed, got.Calibrated)
 	}
 	if text := ponderOf("session", "resolve", string(last), "--outcome", "wrong"); !strings.Contains(text, "wrong (claimed 0.90)\ncalibrated from 61 resolved sessions") {
-		t.Errorf("resolve says:\n%s", text)
+		t.Errorf("session resolve prints:\n%s", text)
 	}
 }

@@ -47,7 +47,7 @@ func TestSayAppendsOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if (stored.After == 0) != (i == 0) {
-			t.Errorf("%q is appended with After %d", text, stored.After)
+			t.Errorf("append %q: After is %d", text, stored.After)
 		}
 		if i == 1 { // the turn may still run when the next message arrives
 			continue

@@ -21,10 +21,10 @@ func TestHolderOfPausedSession(t *testing.T) {
 		{"ended", ponder.Info{Status: ponder.Completed}, true, true},
 	} {
 		if got := hasStarted(tt.info); got != tt.begun {
-			t.Errorf("%s: has begun: %t", tt.name, got)
+			t.Errorf("%s: hasStarted: %t", tt.name, got)
 		}
 		if got := isResumable(tt.info); got != tt.letGo {
-			t.Errorf("%s: can be gone on with: %t", tt.name, got)
+			t.Errorf("%s: isResumable: %t", tt.name, got)
 		}
 	}
 }

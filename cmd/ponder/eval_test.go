@@ -22,7 +22,7 @@ type evalFixture struct {
 	calls atomic.Int64
 }
 
-// newEvalFixture starts a rehearsal of n questions. plain and deep select the questions that each
+// newEvalFixture prepares an evaluation of n questions. plain and deep select the questions that each
 // variant answers correctly.
 func newEvalFixture(t *testing.T, n int, plain, deep func(i int) bool, judge llmtest.Script) *evalFixture {
 	t.Helper()
@@ -181,7 +181,7 @@ func TestEvalGoesOn(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), append([]string{"eval", filepath.Join(r.dir, "questions.jsonl"), "--json"}, limited...), strings.NewReader(""), &out, &errs)
 		if n := r.calls.Load() - before; n > 5 {
-			t.Fatalf("%d calls, 5 are allowed", n)
+			t.Fatalf("%d calls, want at most 5", n)
 		}
 		if got = strings.Count(out.String(), `"type":"answer"`); code == exitDone {
 			break
@@ -200,7 +200,7 @@ func TestEvalGoesOn(t *testing.T) {
 	}
 	_, report := r.runEval(t, exitDone, args...)
 	if n := r.calls.Load(); n != 26 {
-		t.Errorf("%d calls were made though all was there", n-26)
+		t.Errorf("%d calls for stored answers", n-26)
 	}
 	if report.Variants[1].Answers != 6 || report.Judged.Pairs != 6 {
 		t.Errorf("report: %+v", report)
@@ -252,7 +252,7 @@ func TestEvalLeaksNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all := out.String() + errs.String() + string(text); strings.Contains(all, "MARKER") {
-			t.Errorf("a thought is in the output: %s", all)
+			t.Errorf("the output has a thought: %s", all)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestParseVariants(t *testing.T) {
 	}
 	for _, bad := range [][]string{nil, {""}, {"fast"}, {"plain", "plain"}, {"session"}, {"session:"}, {"session:0s"}, {"plain:1m"}, {"model="}, {"model=gpt"}, {"think@"}} {
 		if list, err := eval.ParseStrategies(bad, parseDuration); err == nil {
-			t.Errorf("%q is read as %+v", bad, list)
+			t.Errorf("parse %q: %+v", bad, list)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestOddNames(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		place := document.QuotePath(path)
 		if got := app.Where(recall.Item{Path: path, Part: "7"}); got != place+"#7" {
-			t.Errorf("what is remembered of %q is shown as %s", path, got)
+			t.Errorf("memory of %q is shown as %s", path, got)
 		}
 		if got := nearPath(path); got != place {
 			t.Errorf("%q is shown as %s, want %s", path, got, place)
@@ -61,7 +61,7 @@ func TestVerdict(t *testing.T) {
 		f := &report.ReportFile{Form: "thread", Research: report.Research{Question: "When?", Status: ponder.Completed, Answer: "It says so.", Evidence: tt.quotes, Claims: tt.claims}}
 		v := new(app.App).VerifyReport(t.Context(), nil, f)
 		if got := strings.TrimPrefix(v.Text(), "When?\n"); got != tt.want || v.Borne != tt.borne {
-			t.Errorf("%s: %d borne out:\n%swant:\n%s", tt.name, v.Borne, got, tt.want)
+			t.Errorf("%s: %d supported:\n%swant:\n%s", tt.name, v.Borne, got, tt.want)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestVerified(t *testing.T) {
 		{"kept", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: hash, End: len(quote)}, app.QuoteFound, ""},
 		{"of a search", report.Evidence{Quote: quote, Source: "https://sky.example/", End: len(quote)}, app.QuoteFound, ""},
 		{"another number", report.Evidence{Quote: strings.Replace(quote, "2040", "2050", 1), Source: "https://sky.example/", Original: hash}, app.QuoteChanged, "NOT in the original"},
-		{"an original that is gone", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, app.SourceGone, "with a missing original"},
+		{"a removed original", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, app.SourceGone, "whose original is not here"},
 		{"never kept", report.Evidence{Quote: quote, Source: "https://sea.example/"}, app.SourceNotKept, ""},
 		{"of the user", report.Evidence{Quote: quote, Source: "user"}, app.QuoteOfUser, ""},
 	} {

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -70,7 +72,22 @@ func explainError(err error, a *cli) (code int, line string) {
 }
 
 func (a *cli) errorLine(err error) string {
+	if line := a.missingDatabase(err); line != "" {
+		return line
+	}
 	return flagPrefix(err) + flattenError(err) + a.remedyFor(err)
+}
+
+// missingDatabase returns the line for an error of a read command whose --db names no file, or "".
+func (a *cli) missingDatabase(err error) string {
+	file := a.Options.DB
+	if file == "" || !slices.ContainsFunc([]error{app.ErrNothingYet, app.ErrNothingKnown, mindlog.ErrNone}, func(none error) bool { return errors.Is(err, none) }) {
+		return ""
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return fmt.Sprintf("--db %s: no such database: check the path, or omit --db for the default database", oneLine(file))
 }
 
 var errorRemedies = []struct {
@@ -80,32 +97,32 @@ var errorRemedies = []struct {
 	{ponder.ErrFull, ": free some space and try again"},
 	{syscall.ENOSPC, ": free some space and try again"},
 	{ponder.ErrReadOnly, ": make it writable, or name another with --db"},
-	{ponder.ErrDamaged, ": restore a backup of it, or name another with --db"},
+	{ponder.ErrDamaged, ": restore a backup, or name another with --db"},
 	{ponder.ErrLost, ": put it back, or name another with --db"},
 	{ponder.ErrNewer, ": update ponder"},
-	{app.ErrNoModel, "; or pass --docs to have documents quoted; `ponder doctor` says more"},
+	{app.ErrNoModel, "; use --docs to quote documents, or run `ponder doctor` to set up a model"},
 	{app.ErrUnpriced, ", or run `ponder model refresh`"},
-	{app.ErrUnreadable, ": `ponder doctor --docs` says why of each file"},
+	{app.ErrUnreadable, ": `ponder doctor --docs` shows the reason for each file"},
 	{app.ErrNoPersona, ": `ponder persona list` shows them"},
-	{app.ErrLongQuestion, ": put what it is about into a file and pass --docs"},
+	{app.ErrLongQuestion, ": move the details into a file and use --docs"},
 	{app.ErrNoQuestion, ", such as \"Why is the sky blue?\""},
-	{app.ErrPrivateHost, "; if you trust it, name its host: ponder settings web.allow HOST"},
-	{app.ErrOtherThread, ": `ponder thread remove` it, or import with --new"},
-	{app.ErrNoModelToTest, "; `ponder doctor` says what can be done"},
-	{app.ErrNoRoleModel, ": `ponder model list` says why"},
+	{app.ErrPrivateHost, "; if you trust it, allow its host: ponder settings web.allow HOST"},
+	{app.ErrOtherThread, ": remove it with `ponder thread remove`, or import with --new"},
+	{app.ErrNoModelToTest, "; `ponder doctor` explains how to set up a model"},
+	{app.ErrNoRoleModel, ": `ponder model list` shows the reason"},
 	{app.ErrSameThread, ": import one, or both with --new"},
 	{eval.ErrUnscored, ", or name a --judge"},
-	{mindlog.ErrNone, ": `ponder mind tick` has it look once, `ponder mind run` from now on"},
-	{app.ErrNothingYet, ": begin with `ponder think QUESTION`"},
-	{app.ErrNoResearch, ": begin with `ponder research QUESTION`"},
-	{app.ErrNothingKnown, ": begin with `ponder remember FOLDER`"},
+	{mindlog.ErrNone, ": run `ponder mind tick` once, or `ponder mind run` permanently"},
+	{app.ErrNothingYet, ": start with `ponder think QUESTION`"},
+	{app.ErrNoResearch, ": start with `ponder research QUESTION`"},
+	{app.ErrNothingKnown, ": start with `ponder remember FOLDER`"},
 	{app.ErrNoSearch, ": `ponder settings web.folder PATH`"},
-	{app.ErrPrices, ": `ponder model refresh` fetches them anew"},
-	{app.ErrNoVectors, "; `ponder doctor` says more"},
+	{app.ErrPrices, ": run `ponder model refresh` to fetch them again"},
+	{app.ErrNoVectors, "; `ponder doctor` explains how to set up a model"},
 }
 
 var fieldRemedies = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them",
-	"evidence_id": ": `ponder evidence show` lists what there is", "entry_id": ": `ponder mind show` lists them"}
+	"evidence_id": ": `ponder evidence show` lists them", "entry_id": ": `ponder mind show` lists them"}
 
 // flagPrefix returns the flag prefix of an error about a field, or "".
 func flagPrefix(err error) string {

@@ -36,9 +36,9 @@ func TestExplain(t *testing.T) {
 		{"server trouble", refused(llm.Transient), exitFailed, "check: a/b: no (401): set A_KEY"},
 		{"full disk", fmt.Errorf("append: %w", ponder.ErrFull), exitFailed, "append: disk is full: free some space and try again"},
 		{"read-only", ponder.ErrReadOnly, exitFailed, "database is read-only: make it writable, or name another with --db"},
-		{"newer", ponder.ErrNewer, exitFailed, "database was created by a newer version: update ponder"},
-		{"settings that cannot be written", fmt.Errorf("%w: %w", config.ErrWrite, fs.ErrPermission), exitFailed, "write configuration: permission denied: make it writable, or name another with --config"},
-		{"a database that is read-only", fmt.Errorf("open a.db: %w", ponder.ErrReadOnly), exitFailed, "open a.db: database is read-only: make it writable, or name another with --db"},
+		{"newer", ponder.ErrNewer, exitFailed, "database was made by a newer version: update ponder"},
+		{"unwritable settings", fmt.Errorf("%w: %w", config.ErrWrite, fs.ErrPermission), exitFailed, "write configuration: permission denied: make it writable, or name another with --config"},
+		{"read-only database", fmt.Errorf("open a.db: %w", ponder.ErrReadOnly), exitFailed, "open a.db: database is read-only: make it writable, or name another with --db"},
 		{"interrupted", fmt.Errorf("read: %w", context.Canceled), exitInterrupted, ""},
 		{"paused", failure{code: exitIncomplete}, exitIncomplete, ""},
 	}
@@ -63,13 +63,13 @@ func TestBroken(t *testing.T) {
 		says string
 	}{
 		{"full disk", t.Context(), fmt.Errorf("append thought: %w", ponder.ErrFull), exitIncomplete, "paused: the disk is full; free some space, then: ponder session resume thr_1"},
-		{"read-only", t.Context(), ponder.ErrReadOnly, exitIncomplete, "paused: the database cannot be written; make it writable, then: ponder session resume thr_1"},
-		{"disk that fails", t.Context(), fmt.Errorf("join the store: %w", ponder.ErrDisk), exitIncomplete, "paused: the database cannot be written, for its disk fails; once it does not: ponder session resume thr_1"},
-		{"removed", t.Context(), fmt.Errorf("take thr_1: %w", ponder.ErrRemoved), exitFailed, "session thr_1 was removed while it was thought about"},
+		{"read-only", t.Context(), ponder.ErrReadOnly, exitIncomplete, "paused: cannot write the database; make it writable, then: ponder session resume thr_1"},
+		{"disk error", t.Context(), fmt.Errorf("join the store: %w", ponder.ErrDisk), exitIncomplete, "paused: cannot write the database: disk error; repair the disk, then: ponder session resume thr_1"},
+		{"removed", t.Context(), fmt.Errorf("take thr_1: %w", ponder.ErrRemoved), exitFailed, "session thr_1 was removed while it was running"},
 		{"lost", t.Context(), errors.Join(ponder.ErrLost, ponder.ErrLost), exitFailed, "p.db: " + ponder.ErrLost.Error()},
 		{"damaged", t.Context(), errors.Join(ponder.ErrDamaged, ponder.ErrDamaged), exitFailed, "p.db: " + ponder.ErrDamaged.Error()},
-		{"taken over", t.Context(), ponder.ErrFenced, exitIncomplete, "another process thinks on; to look on: ponder session watch thr_1"},
-		{"trouble", t.Context(), errors.New("odd"), exitIncomplete, "paused: odd; to go on: ponder session resume thr_1"},
+		{"taken over", t.Context(), ponder.ErrFenced, exitIncomplete, "another process runs this session; to watch it: ponder session watch thr_1"},
+		{"trouble", t.Context(), errors.New("odd"), exitIncomplete, "paused: odd; to continue: ponder session resume thr_1"},
 		{"stopped", done, context.Canceled, exitInterrupted, "context canceled"},
 	}
 	for _, tt := range tests {

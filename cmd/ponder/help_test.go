@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 func TestHelp(t *testing.T) {
 	a := &cli{App: &app.App{}, out: io.Discard, log: &logSink{out: io.Discard}, interrupts: &interruptHandler{}}
@@ -37,7 +37,10 @@ func TestHelp(t *testing.T) {
 				t.Error(d)
 			}
 			if cmd.Example == "" {
-				t.Error("there is no example")
+				t.Error("no example")
+			}
+			if n := len(cmd.Short); n == 0 || n > 60 || strings.HasSuffix(cmd.Short, ".") || strings.HasPrefix(cmd.Short, "The ") {
+				t.Errorf("short help %q: want an imperative of at most 60 characters without a period", cmd.Short)
 			}
 		})
 		for _, sub := range cmd.Commands() {

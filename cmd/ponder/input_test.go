@@ -30,7 +30,7 @@ func TestInputEndsWithTheCommand(t *testing.T) {
 			args := append([]string{"--db", filepath.Join(t.TempDir(), "ponder.db")}, strings.Fields(command)...)
 			var out, errs bytes.Buffer
 			if code := run(ctx, args, first, &out, &errs); code != exitInterrupted || out.Len() > 0 {
-				t.Errorf("exit code %d, want %d; it said %q and %q", code, exitInterrupted, &out, &errs)
+				t.Errorf("exit code %d, want %d; output %q, errors %q", code, exitInterrupted, &out, &errs)
 			}
 		})
 	}
@@ -59,7 +59,7 @@ func TestInput(t *testing.T) {
 			t.Errorf("%d bytes, %v; want %d, %v", len(got), err, len(long), errInterrupted)
 		}
 		if n, err := in.Read(make([]byte, 1)); n != 0 || !errors.Is(err, errInterrupted) {
-			t.Errorf("after that %d bytes, %v", n, err)
+			t.Errorf("after the end: %d bytes, %v", n, err)
 		}
 	})
 }

@@ -68,7 +68,7 @@ func TestNothingInternalIsShown(t *testing.T) {
 	for _, args := range []string{"thread export last --internal", "thread show last --internal"} {
 		var out, errs bytes.Buffer
 		if code := run(t.Context(), append([]string{"--db", db}, strings.Fields(args)...), strings.NewReader(""), &out, &errs); code != 0 || !strings.Contains(out.String(), marker) {
-			t.Errorf("%s: exit %d, and shows nothing internal:\n%s%s", args, code, out.String(), errs.String())
+			t.Errorf("%s: exit %d, no internal events:\n%s%s", args, code, out.String(), errs.String())
 		}
 	}
 }

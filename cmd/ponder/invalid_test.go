@@ -101,20 +101,20 @@ func TestInvalidInputs(t *testing.T) {
 				asked["rows "+row.Use]++
 				switch {
 				case r == refusal{}:
-					t.Errorf("%s accepts it", name)
+					t.Errorf("%s accepts the input", name)
 				case r.code != "" && r.code != row.Code:
 					t.Errorf("%s: code %s, want %s: %s", name, r.code, row.Code, r.text)
 				case r.field != row.Field && (row.Code == app.Invalid || r.field != ""):
 					t.Errorf("%s: field %q, want %q: %s", name, r.field, row.Field, r.text)
 				case name != "cli" && flagName.MatchString(r.text):
-					t.Errorf("%s names a flag: %s", name, r.text)
+					t.Errorf("%s: the error names a flag: %s", name, r.text)
 				}
 			}
 		})
 	}
 	for name, minCount := range map[string]int{"app": 60, "cli": 75, "http": 50, "mcp": 25} {
 		if asked[name] < minCount {
-			t.Errorf("only %d inputs are tried on %s", asked[name], name)
+			t.Errorf("only %d inputs for %s", asked[name], name)
 		}
 	}
 }

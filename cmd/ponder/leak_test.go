@@ -68,7 +68,7 @@ func cmdScan(ts *testscript.TestScript, file string, flags []string, want bool) 
 		_ = ts.Exec(args[0], args[1:]...) // successful or not, it must print nothing secret
 		shown := ts.ReadFile("stdout") + ts.ReadFile("stderr")
 		if strings.Contains(shown, secret) != want {
-			ts.Fatalf("ponder %s %s shows what was thought: %v, want %v:\n%s", line, strings.Join(flags, " "), !want, want, shown)
+			ts.Fatalf("ponder %s %s shows thoughts: %v, want %v:\n%s", line, strings.Join(flags, " "), !want, want, shown)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func cmdCovers(ts *testscript.TestScript, _ bool, files []string) {
 	walk = func(cmd *cobra.Command) {
 		name := strings.TrimPrefix(cmd.CommandPath(), "ponder ") + " "
 		if !cmd.HasSubCommands() && !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name) }) {
-			ts.Fatalf("ponder %sis not looked at", name)
+			ts.Fatalf("ponder %sis not covered", name)
 		}
 		for _, sub := range cmd.Commands() {
 			walk(sub)

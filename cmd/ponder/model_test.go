@@ -59,7 +59,7 @@ func TestModelRefresh(t *testing.T) {
 		t.Errorf("with it: %s", errs)
 	}
 	if out, _ := do("model", "list"); !strings.Contains(out, "$0.3 in, $7 out per million tokens") {
-		t.Errorf("its price is unknown:\n%s", out)
+		t.Errorf("unknown price:\n%s", out)
 	}
 	down = true
 	if _, errs := do(refresh...); !strings.Contains(errs, "warning: cannot read the model list of OpenRouter: fetch model prices from ") || !strings.Contains(errs, "prices of 1 model as of") {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ const noPersonas = "no personas yet: `ponder persona set NAME --voice TEXT` crea
 func (a *cli) personaList(ctx context.Context) error {
 	s, err := a.OpenLibraryReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingKnown) {
-		a.printNote(noPersonas)
+		a.printNote("%s", cmp.Or(a.missingDatabase(err), noPersonas))
 		return nil
 	}
 	if err != nil {

@@ -125,7 +125,7 @@ func TestLinks(t *testing.T) {
 				target = filepath.Join(filepath.Dir(file), path)
 			}
 			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
-				t.Errorf("%s: %s is not there", file, m[1])
+				t.Errorf("%s: no file %s", file, m[1])
 			} else if heading != "" && !hasHeading(readDocument(t, target), heading) {
 				t.Errorf("%s: %s has no heading %s", file, target, heading)
 			}
@@ -193,7 +193,7 @@ func codeBlocks(t *testing.T, file string) (all []block) {
 		}
 	}
 	if open {
-		t.Fatalf("%s:%d: the block is not closed", file, all[len(all)-1].line)
+		t.Fatalf("%s:%d: block without an end", file, all[len(all)-1].line)
 	}
 	return all
 }

@@ -111,7 +111,7 @@ func TestIconsAreFetched(t *testing.T) {
 	close(asked)
 	for path := range asked {
 		if path != "/i/own.gif" && path != "/robots.txt" {
-			t.Errorf("%s was asked for", path)
+			t.Errorf("request of %s", path)
 		}
 	}
 }

@@ -51,7 +51,7 @@ ponder session resume last`,
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print only results, no progress")
 	f.Var(levelFlag{&a.Options.LogLevel}, "log-level", "`level` of the log on standard error: debug, info, warn or error (default none)")
 	f.BoolVar(&a.flags.noColor, "no-color", false, "print without colours, as with NO_COLOR")
-	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
+	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Inspect:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
 	root.AddCommand(
 		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(), a.mindCommand(),
@@ -91,7 +91,24 @@ func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	return usagef("unknown command %q: %sSee `%s --help`", truncate(args[0], 40), textkit.Suggest(args[0], commandNames(cmd)), cmd.CommandPath())
+	return usagef("unknown command %q: %sSee `%s --help`", truncate(args[0], 40), commandHint(cmd, args[0]), cmd.CommandPath())
+}
+
+// commandHint suggests commands for an unknown command of cmd: commands of this name in the groups
+// of cmd, or else a similar name.
+func commandHint(cmd *cobra.Command, name string) string {
+	var same []string
+	for _, group := range cmd.Commands() {
+		for _, c := range group.Commands() {
+			if c.IsAvailableCommand() && c.Name() == name {
+				same = append(same, "`"+c.CommandPath()+"`")
+			}
+		}
+	}
+	if len(same) > 0 {
+		return "did you mean " + strings.Join(same, " or ") + "? "
+	}
+	return textkit.Suggest(name, commandNames(cmd))
 }
 
 // showHelp is `ponder help`, which in cobra succeeds for unknown commands.

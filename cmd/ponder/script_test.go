@@ -155,9 +155,9 @@ func cmdRefused(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	line := ts.ReadFile("stderr")
 	if !strings.HasPrefix(line, "ponder: ") || strings.Count(line, "\n") != 1 || len(line) > maxLine {
-		ts.Fatalf("not one line that says what is wrong: %q", line)
+		ts.Fatalf("want one line with the problem, got %q", line)
 	}
 	if strings.Contains(line, "goroutine") || strings.Contains(line, "sk-secret") {
-		ts.Fatalf("this is nothing for a user: %q", line)
+		ts.Fatalf("not a message for users: %q", line)
 	}
 }

@@ -87,7 +87,7 @@ func cmdFigures(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	if usage.Total.Calls == 0 || usage.Total.USD == 0 {
-		ts.Fatalf("nothing was used: %+v", usage)
+		ts.Fatalf("no usage: %+v", usage)
 	}
 }
 
@@ -157,7 +157,7 @@ func cmdTraced(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ts.Fatalf("no such trace has come, but %+v", c.spans)
+	ts.Fatalf("no such trace in %+v", c.spans)
 }
 
 func cmdRetries(ts *testscript.TestScript, _ bool, args []string) {
@@ -173,5 +173,5 @@ func cmdRetries(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		return
 	}
-	ts.Fatalf("it is never refused")
+	ts.Fatalf("no request was refused")
 }

@@ -93,7 +93,7 @@ func (l *leakServer) sendAsk(a leakAsk) string {
 	status, text := l.sendLimited(a.method, a.path, a.body, "application/json, text/event-stream", timeout, a.headers...)
 	refused := status >= http.StatusBadRequest || strings.Contains(text, `"isError":true`) || strings.Contains(text, `"error":{`)
 	if strings.Contains(a.path+a.body, "_anna") && !refused {
-		l.t.Errorf("%s %s %s: of another owner: %d %.300s", a.method, a.path, a.body, status, text)
+		l.t.Errorf("%s %s %s: as another owner: %d %.300s", a.method, a.path, a.body, status, text)
 	}
 	return text
 }
@@ -232,7 +232,7 @@ func TestDialectLeaks(t *testing.T) {
 	l.readInitial()
 	l.listTools()
 	if l.seen < 50 {
-		t.Errorf("only %d answers had anything in them", l.seen)
+		t.Errorf("only %d answers had content", l.seen)
 	}
 	l.failProvider()
 	l.sendAll("CONTENTMARK now")

@@ -38,7 +38,7 @@ func (l *leakServer) useWebSocket(text string) {
 		for {
 			_, js, err := conn.Read(ctx)
 			if err != nil {
-				l.t.Fatalf("the connection of the WebSocket mode, waiting for %v: %v", kinds, err)
+				l.t.Fatalf("WebSocket: wait for %v: %v", kinds, err)
 			}
 			l.checkMarks("the WebSocket mode", string(js), leakHidden)
 			if strings.Contains(string(js), leakContent) {

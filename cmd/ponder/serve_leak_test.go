@@ -114,7 +114,7 @@ func serveLeaky(t *testing.T) (l *leakServer, stop func()) {
 	}
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil || json.Unmarshal(line, &at) != nil {
-		t.Fatalf("it does not serve: %s %v %s", line, err, l.log)
+		t.Fatalf("the server did not start: %s %v %s", line, err, l.log)
 	}
 	l.base = at.Address
 	go func() { _, _ = io.Copy(io.Discard, out) }()
@@ -226,7 +226,7 @@ func (l *leakServer) sendRequest(method, path, body, accept string) (status int,
 	return l.sendLimited(method, path, body, accept, timeout)
 }
 
-// sendLimited is ask with a time limit and headers.
+// sendLimited is sendRequest with a time limit and headers.
 func (l *leakServer) sendLimited(method, path, body, accept string, timeout time.Duration, headers ...string) (status int, all string) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), timeout)
@@ -261,7 +261,7 @@ func (l *leakServer) sendLimited(method, path, body, accept string, timeout time
 	foreign := strings.Contains(path, "_anna") || strings.Contains(path, string(subconscious.ThreadOf("anna"))) && subconscious.ThreadOf("anna") != subconscious.ThreadOf(app.LocalOwner)
 	switch {
 	case foreign && resp.StatusCode < http.StatusBadRequest:
-		l.t.Errorf("%s %s: of another owner: %d", method, path, resp.StatusCode)
+		l.t.Errorf("%s %s: as another owner: %d", method, path, resp.StatusCode)
 	case resp.StatusCode == http.StatusInternalServerError:
 		l.t.Errorf("%s %s: %d %.300s", method, path, resp.StatusCode, text)
 	case strings.Contains(all, leakContent):
@@ -275,7 +275,7 @@ func (l *leakServer) checkMarks(from, text string, marks []string) {
 	l.t.Helper()
 	for _, mark := range marks {
 		if i := strings.Index(text, mark); i >= 0 {
-			l.t.Errorf("%s: %s comes out: ...%s", from, mark, text[max(0, i-200):i+len(mark)])
+			l.t.Errorf("%s: %s leaks: ...%s", from, mark, text[max(0, i-200):i+len(mark)])
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestServeLeaks(t *testing.T) {
 	for _, op := range l.listOperations() {
 		body := leakBodies[op.ID]
 		if op.Body != nil && op.Body.Required && body == "" {
-			t.Errorf("%s %s (%s) has no body here", op.method, op.path, op.ID)
+			t.Errorf("no test body for %s %s (%s)", op.method, op.path, op.ID)
 		}
 		if op.method == http.MethodPost && body == "" {
 			body = "{}"
@@ -383,7 +383,7 @@ func TestServeLeaks(t *testing.T) {
 	l.sendRequest(http.MethodPost, "/api/backup", "", "application/json")
 	l.readRefused()
 	if l.seen < 40 {
-		t.Errorf("only %d answers had anything in them", l.seen)
+		t.Errorf("only %d answers had content", l.seen)
 	}
 	_, metrics := l.sendRequest(http.MethodGet, "/metrics", "", "text/plain")
 	stop()
@@ -399,7 +399,7 @@ func (l *leakServer) checkTexts(texts map[string]string) {
 		}
 		for _, mark := range append([]string{leakContent}, leakHidden...) {
 			if i := strings.Index(text, mark); i >= 0 {
-				t.Errorf("%s: %s comes out: ...%s", name, mark, text[max(0, i-300):i+len(mark)])
+				t.Errorf("%s: %s leaks: ...%s", name, mark, text[max(0, i-300):i+len(mark)])
 			}
 		}
 	}

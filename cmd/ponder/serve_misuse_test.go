@@ -132,7 +132,7 @@ func (m *misuse) misuseTools() {
 		js, err := json.Marshal(answer)
 		m.ts.Check(err)
 		if at := flagName.FindIndex(js); at != nil {
-			m.ts.Fatalf("%s names a flag: %.1000s", what, js[max(0, at[0]-200):])
+			m.ts.Fatalf("%s: the answer names a flag: %.1000s", what, js[max(0, at[0]-200):])
 		}
 	}
 	check("the list of tools", list)

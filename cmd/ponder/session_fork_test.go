@@ -21,7 +21,7 @@ func TestConclusion(t *testing.T) {
 		{name: "answered now", events: []ponder.Body{call, ponder.Steer{Do: ponder.AnswerNow}, ponder.RunFinished{}}, want: 2},
 		{name: "cancelled", events: []ponder.Body{ponder.RunPaused{}, ponder.Steer{Do: ponder.Cancel}, ponder.RunFinished{}}, want: 2},
 		{name: "steered before", events: []ponder.Body{ponder.Steer{Do: "correct"}, call, ponder.BudgetSpent{}}, want: 3},
-		{name: "it has come to rest", events: []ponder.Body{call, ponder.Thought{}, tool, ponder.Synthesis{Final: true}, ponder.RunFinished{}}, want: 3},
+		{name: "ended", events: []ponder.Body{call, ponder.Thought{}, tool, ponder.Synthesis{Final: true}, ponder.RunFinished{}}, want: 3},
 		{name: "it failed", events: []ponder.Body{call, ponder.CallFinished{Outcome: ponder.Outcome{Error: "no"}}, ponder.RunFinished{}}, want: 2},
 		{name: "what was dropped decides nothing", events: []ponder.Body{call, ponder.CallFinished{Outcome: ponder.Outcome{Dropped: true}}, ponder.RunFinished{}}, want: 1},
 		{name: "it thinks", events: []ponder.Body{call, ponder.Synthesis{}}, want: 1},

@@ -66,7 +66,7 @@ func TestSteerFlags(t *testing.T) {
 				evs, err = f.commandEvents(t.Context(), w)
 			}
 			if err != nil && strings.Contains(err.Error(), ", q3") {
-				t.Errorf("a dropped question is proposed: %v", err)
+				t.Errorf("a dropped question is suggested: %v", err)
 			}
 			if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Fatalf("error %v, want %q", err, tt.err)
@@ -75,10 +75,10 @@ func TestSteerFlags(t *testing.T) {
 			for _, ev := range evs {
 				b := ev.Body.(ponder.Steer)
 				if got = append(got, string(b.Do)+" "+b.Content+" "+string(b.Args)); ev.Run != "run_1" {
-					t.Errorf("for the run %s", ev.Run)
+					t.Errorf("run is %s", ev.Run)
 				}
 				if b.Args != nil && !json.Valid(b.Args) {
-					t.Errorf("%s is no JSON", b.Args)
+					t.Errorf("%s is not JSON", b.Args)
 				}
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {

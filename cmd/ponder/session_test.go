@@ -19,7 +19,7 @@ func TestStatusOf(t *testing.T) {
 		since  time.Duration
 		want   string
 	}{
-		{"a session that is thought about", ponder.KindSession, ponder.Thinking, true, time.Hour, "thinking"},
+		{"a running session", ponder.KindSession, ponder.Thinking, true, time.Hour, "thinking"},
 		{"a session whose process was killed", ponder.KindSession, ponder.Thinking, false, 0, stopped},
 		{"a conversation that is to be titled", ponder.KindConversation, ponder.Thinking, false, time.Second, "thinking"},
 		{"a conversation that is being titled", ponder.KindConversation, ponder.Thinking, true, time.Hour, "thinking"},

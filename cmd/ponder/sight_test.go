@@ -64,7 +64,7 @@ func TestFolderIsReadBeforeTheNetwork(t *testing.T) {
 			t.Errorf("%s: %+v", tt.url, p)
 		}
 		if _, err := n.Fetch(t.Context(), "https://folder.invalid/none"); !errors.Is(err, web.ErrRefused) {
-			t.Errorf("a page that is not there: %v", err)
+			t.Errorf("missing page: %v", err)
 		}
 	}
 }

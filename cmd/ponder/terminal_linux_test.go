@@ -194,7 +194,7 @@ func (p *pty) waitText(text string) error {
 			return nil
 		}
 		if p.timedOut {
-			return fmt.Errorf("%q is not to be seen in %q", text, plain)
+			return fmt.Errorf("%q is missing in %q", text, plain)
 		}
 		p.changed.Wait()
 	}
@@ -230,7 +230,7 @@ func (p *pty) waitExit(code string) error {
 		return err
 	}
 	if *after != *p.before {
-		return fmt.Errorf("the terminal is not as it was: %+v, before %+v", *after, *p.before)
+		return fmt.Errorf("the terminal changed: %+v, before %+v", *after, *p.before)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func TestLongImportIsReadAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if store.reads > 100 {
-		t.Errorf("%d events were read", store.reads)
+		t.Errorf("%d events read", store.reads)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestImportIsNotTheMind(t *testing.T) {
 			defer store.Close()
 			list, err := store.List(t.Context(), ponder.Filter{})
 			if err != nil || len(list) != 1 || string(list[0].ID) == mine {
-				t.Errorf("it is %+v (%v)", list, err)
+				t.Errorf("got %+v (%v)", list, err)
 			}
 		})
 	}

@@ -78,7 +78,7 @@ func toolsGiven(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool
 		synctest.Wait()
 	})
 	if l.req == nil {
-		t.Fatal("the model was not asked")
+		t.Fatal("no model call")
 	}
 	return l.req.Tools
 }
@@ -100,7 +100,7 @@ func TestToolsOfSettings(t *testing.T) {
 				}
 				fmt.Fprintf(&out, "enable_thinking %q, %s, deep_think %v:\n    %s\n", string(set), model, deep, strings.Join(names, " "))
 				if want := set == "true" || set == config.Auto && model == "ollama/llama3.1"; slices.Contains(names, think.Name) != want {
-					t.Errorf("enable_thinking %q with %s: %v", set, model, names)
+					t.Errorf("enable_thinking %q with %s: tools %v", set, model, names)
 				}
 			}
 		}
@@ -163,7 +163,7 @@ func TestToolSchemas(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			sent := sentTools(t, p.model, tools)
 			if len(sent) != len(tools) {
-				t.Errorf("%d tools were sent, of %d", len(sent), len(tools))
+				t.Errorf("sent %d of %d tools", len(sent), len(tools))
 			}
 			for name, schema := range sent {
 				for _, fault := range untypedParts(schema) {
@@ -174,7 +174,7 @@ func TestToolSchemas(t *testing.T) {
 	}
 }
 
-// TestToolsAreDeclared checks that the gate knows every tool and whether it changes something.
+// TestToolsAreDeclared checks that package approval knows every tool and whether it changes something.
 func TestToolsAreDeclared(t *testing.T) {
 	declared := make(map[string]bool)
 	for _, tool := range approval.OwnTools() {
@@ -209,7 +209,7 @@ func sentTools(t *testing.T, model func(string) llm.Model, tools []llm.Tool) map
 	req := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "hello")}, Tools: tools, MaxTokens: 100}
 	for _, err := range model(srv.URL).Generate(t.Context(), req) {
 		if err == nil {
-			t.Error("the provider has answered")
+			t.Error("the provider answered")
 		}
 	}
 	mu.Lock()

@@ -45,7 +45,7 @@ func TestTurnShows(t *testing.T) {
 				d.Text = text
 				before := got
 				if got += turn.applyUpdate(turnUpdate{delta: d}); atOnce && got != before || !turn.modelWrote {
-					t.Errorf("%s: %q is shown at once; spoke: %v", name, got, turn.modelWrote)
+					t.Errorf("%s: %q is shown at once; wrote: %v", name, got, turn.modelWrote)
 				}
 				if open := turn.unstoredText(); !strings.HasSuffix(got, open) {
 					t.Errorf("%s: %q is open in %q", name, open, got)
@@ -173,7 +173,7 @@ func TestDeltaBuffer(t *testing.T) {
 			got = append(got, d.Text)
 		}
 		if strings.Join(got, "|") != tt.want {
-			t.Errorf("%q behind %d, want %q", got, tt.seen, tt.want)
+			t.Errorf("%q after %d, want %q", got, tt.seen, tt.want)
 		}
 	}
 }

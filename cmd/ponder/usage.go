@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) er
 	}
 	store, err := a.OpenReadOnly(ctx)
 	if errors.Is(err, app.ErrNothingYet) {
-		a.printNote("no model calls yet")
+		a.printNote("%s", cmp.Or(a.missingDatabase(err), "no model calls yet"))
 		return nil
 	}
 	if err != nil {
