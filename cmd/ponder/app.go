@@ -60,7 +60,7 @@ func (a *cli) printMessage(format string, args ...any) {
 
 func (a *cli) printWarning(err error) { a.printMessage("warning: %s", a.errorLine(err)) }
 
-// printNote is say, silenced by --quiet and --json.
+// printNote is [cli.printMessage], silenced by --quiet and --json.
 func (a *cli) printNote(format string, args ...any) {
 	if !a.flags.quiet && !a.flags.json {
 		a.printMessage(format, args...)

@@ -29,7 +29,7 @@ type sessionScreen struct {
 
 	internal      bool
 	chunks        *app.ResearchChunks // stream chunks of research; nil if not wanted
-	writableStore *sqlite.Store       // to write to, if Store is read-only: see desk
+	writableStore *sqlite.Store       // for writes, if Store is read-only: see liveScreen.openWritable
 }
 
 func (a *cli) newSessionScreen(store ponder.Store, id ponder.ThreadID) *sessionScreen {

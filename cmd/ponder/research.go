@@ -24,9 +24,9 @@ func (a *cli) researchCommand() *cobra.Command {
 		Use:   "research QUESTION",
 		Short: "Answer a question from sources in about a minute",
 		Long: `Plan searches, search the memory, documents and the web in parallel, and write an answer.
-Each factual sentence cites a quote. The answer marks unsupported claims, shows where
-sources disagree, and lists open points. With QUESTION -, the question is read from
-standard input.
+Each factual sentence cites its quotes. The answer marks unsupported claims, shows where
+sources disagree, and lists what could not be confirmed. With QUESTION -, the question is
+read from standard input.
 
 The answer is printed with numbered citations. -o writes a report; the file name decides
 the format: Markdown, JSON or HTML. "ponder verify" checks the report. --since ID updates
@@ -34,7 +34,7 @@ an older research and shows the changes. Ctrl-C pauses the research and prints t
 to continue. The commands of "ponder session" accept its ID.
 
 Sources are the files of --docs, the memory (see ponder remember) and the web, if a search
-engine is configured. Without a model, the answer consists of quotes.
+engine is configured. Without a model, the answer consists of quotations.
 
 Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 stopped by a budget, incomplete, paused,
 or written without the requested model, 4 no model available (any partial answer is still

@@ -33,7 +33,7 @@ func (a *cli) serveCommand() *cobra.Command {
 		Long: `Run the HTTP server until Ctrl-C. It offers sessions, research, conversations, memory and
 the subconscious, also as live streams. It also continues sessions that other commands
 start with --detach on the same database, and sessions of killed processes. /docs shows
-all routes, /openapi.json describes them, /metrics has metrics. The server logs errors to
+all routes, /openapi.json describes them, /metrics exports metrics. The server logs errors to
 standard error; --log-level sets another level.
 
 Without a token, the server listens only on this machine. Set a token in PONDER_TOKEN, or

@@ -24,7 +24,7 @@ type sessionUI interface {
 }
 
 // newUI returns the UI for the flags and the terminal. here means that this process thinks. press
-// receives keys, except those of the brake.
+// receives keys, except those of the interrupt handler.
 func (w *sessionScreen) newUI(here bool, press func(tui.Press)) sessionUI {
 	stderr, isFile := w.log.out.(*os.File)
 	switch {

@@ -41,9 +41,9 @@ func (a *cli) thinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "think QUESTION",
 		Short: "Think about a question and answer it",
-		Long: `Think about a question until the time is up, and print the answer with its reasons. The
-default is five minutes; --for and other budgets change it. With QUESTION -, the question
-is read from standard input.
+		Long: `Think about a question and print the answer with its reasons. The session ends after five
+minutes, or after the time of --for or another budget, or earlier if thinking yields nothing
+new. With QUESTION -, the question is read from standard input.
 
 On a terminal, the bottom lines show the state. ? lists the keys: pause, steer, answer now,
 continue in the background. Ctrl-C pauses the session and prints the command to continue.
