@@ -32,6 +32,7 @@ func newScreenUI(w *sessionScreen, stderr *os.File, here bool, press func(tui.Pr
 		Out: stderr, In: in, Style: w.viewStyle(), NoKeys: "ctrl+c leaves it to itself",
 		KeyBindings: tui.KeyBindings{
 			Controls: keyControls(here),
+			Commands: lineCommands(),
 			Check:    func(line string) error { return checkSteer(line, *s.questions.Load()) },
 			Hint:     func(line string) tui.Hint { return hintSteer(line, *s.questions.Load()) },
 		},

@@ -28,6 +28,14 @@ func steerVerbs() []commandUsage {
 	}
 }
 
+// lineCommands returns the commands that the view lists for the steering line.
+func lineCommands() (list []tui.LineCommand) {
+	for _, v := range steerVerbs() {
+		list = append(list, tui.LineCommand{Usage: v.usageText(), About: v.description})
+	}
+	return append(list, tui.LineCommand{Usage: "QUESTION?", About: "a line that ends in ? adds a question"})
+}
+
 func findVerb(name string) (commandUsage, bool) {
 	for _, v := range steerVerbs() {
 		if strings.EqualFold(v.name, name) {
@@ -46,7 +54,7 @@ func readSteer(line string) (f steerFlags, err error) {
 	case !ok && strings.HasSuffix(strings.TrimSpace(line), "?"):
 		v, rest = commandUsage{name: "add"}, line
 	case !ok:
-		return f, fmt.Errorf("%q is none of: %s", truncate(oneLine(name), 20), strings.Join(verbNames(steerVerbs()), ", "))
+		return f, fmt.Errorf("unknown command %q; use one of: %s", truncate(oneLine(name), 20), strings.Join(verbNames(steerVerbs()), ", "))
 	case v.argument == "" && rest != "":
 		return f, fmt.Errorf("%s takes nothing", v.name)
 	case v.argument != "" && rest == "":
@@ -106,10 +114,24 @@ func checkSteer(line string, questions []tui.Branch) error {
 	}
 	for _, r := range f.requests {
 		if _, ok := v.Find(oneLine(r.Question)); !ok && r.Question != "" {
-			return fmt.Errorf("there is no question %s", truncate(oneLine(r.Question), 40))
+			return fmt.Errorf("unknown question %q%s", truncate(oneLine(r.Question), 40), openQuestionAdvice(questions))
 		}
 	}
 	return nil
+}
+
+// openQuestionAdvice names the open questions, for an error about an unknown one.
+func openQuestionAdvice(questions []tui.Branch) string {
+	var open []string
+	for _, q := range questions {
+		if q.State == tui.Waiting || q.State == tui.Active {
+			open = append(open, q.ID)
+		}
+	}
+	if len(open) == 0 {
+		return "; no question is open"
+	}
+	return "; open questions: " + strings.Join(open[:min(len(open), 12)], " ")
 }
 
 func hintSteer(line string, questions []tui.Branch) tui.Hint {
@@ -128,7 +150,7 @@ func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	}
 	switch {
 	case name == "":
-		return tui.Hint{Text: verbUsages(fit) + "   esc leaves"}
+		return tui.Hint{Text: verbUsages(fit) + " · ? explains · esc leaves"}
 	case spaced || len(fit) == 0:
 		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(verbNames(steerVerbs()), " ")}
 	case len(fit) == 1:

@@ -115,7 +115,7 @@ func TestReadSteer(t *testing.T) {
 		{"for ever", "for: "},
 		{"calls +5", "the session has no such limit yet"},
 		{"drop q9", `has no question "q9"`},
-		{"dorp q3", `"dorp" is none of: add, drop`},
+		{"dorp q3", `unknown command "dorp"; use one of: add, drop`},
 	} {
 		f, err := readSteer(tt.line)
 		var list []ponder.Event
@@ -162,13 +162,26 @@ func TestHintSteer(t *testing.T) {
 			t.Errorf("%s: %s", tt.line, d)
 		}
 	}
-	if err := checkSteer("drop q9", someQuestions()); err == nil {
-		t.Error("a question that there is not may be dropped")
+	if err := checkSteer("drop q9", someQuestions()); err == nil || err.Error() != `unknown question "q9"; open questions: q3 q31` {
+		t.Errorf("an unknown question: %v", err)
 	}
 	for _, line := range []string{"drop q3", "rank who PAID? 3", "add x"} {
 		if err := checkSteer(line, someQuestions()); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
+	}
+}
+
+// The list of commands has each steering verb, with a description.
+func TestLineCommands(t *testing.T) {
+	list := lineCommands()
+	for i, v := range steerVerbs() {
+		if list[i].Usage != v.usageText() || list[i].About == "" {
+			t.Errorf("%s: %+v", v.name, list[i])
+		}
+	}
+	if hint := hintSteer("", nil).Text; !strings.Contains(hint, "? explains") {
+		t.Errorf("the hint does not name the list: %q", hint)
 	}
 }
 

@@ -30,9 +30,16 @@ type Hint struct {
 	Complete string // the line after tab; empty: unchanged
 }
 
+// A LineCommand is a command of a typed line.
+type LineCommand struct {
+	Usage string // "rank q3 9"
+	About string
+}
+
 // A KeyBindings defines the keys. Its functions must be pure; they may be nil.
 type KeyBindings struct {
 	Controls []Control
+	Commands []LineCommand // of the control with a prompt; "?" on an empty line lists them
 	Check    func(line string) error
 	Hint     func(line string) Hint
 }
@@ -42,9 +49,10 @@ type keyPanel struct {
 	names     map[string]string // see [Frame]
 	active    *Control
 	line      editor
-	lineError string // the last refused input
+	lineError string // why the last line was refused, until the next key
 	wide      bool
 	help      bool
+	commands  bool // the list of commands is open
 }
 
 func newKeyPanel(d KeyBindings, s Style) keyPanel {
@@ -95,7 +103,7 @@ func (d *keyPanel) selectControl(c *Control) *Press {
 	if c.Ask == "" && c.Prompt == "" {
 		return &Press{Key: c.Key}
 	}
-	d.active, d.lineError, d.help = c, "", false
+	d.active, d.lineError, d.help, d.commands = c, "", false, false
 	d.line.clear()
 	return nil
 }
@@ -119,8 +127,17 @@ func (d *keyPanel) handleConfirm(msg tea.Msg) *Press {
 
 // handleLineKey handles a key of a line. Ctrl-C leaves the line, as in a shell.
 func (d *keyPanel) handleLineKey(msg tea.Msg) *Press {
+	key, _ := msg.(tea.KeyPressMsg)
+	if key.Text == helpKey && d.line.String() == "" && len(d.Commands) > 0 {
+		d.commands, d.lineError = !d.commands, ""
+		return nil
+	}
 	switch name := keyName(msg); name {
 	case "esc", Interrupt:
+		if d.commands && name == "esc" {
+			d.commands = false
+			return nil
+		}
 		d.active = nil
 	case "ctrl+d":
 		if d.line.String() == "" {
@@ -142,15 +159,16 @@ func (d *keyPanel) handleLineKey(msg tea.Msg) *Press {
 	return nil
 }
 
+// submitLine returns the typed line. It clears a refused line, which the history keeps.
 func (d *keyPanel) submitLine() *Press {
-	line := strings.TrimSpace(d.line.String())
+	line := d.line.takeText()
 	if line != "" && d.Check != nil {
 		if err := d.Check(line); err != nil {
 			d.lineError = err.Error()
 			return nil
 		}
 	}
-	press := &Press{Key: d.active.Key, Line: d.line.takeText()}
+	press := &Press{Key: d.active.Key, Line: line}
 	if d.active = nil; line == "" {
 		return nil
 	}
@@ -167,18 +185,25 @@ func (d *keyPanel) currentHint() Hint {
 const lineRows = 3
 
 // renderFoot returns the bottom of a block, and the place of the cursor.
-func (d *keyPanel) renderFoot(width int, s Style) (Footer, cursorPos) {
-	f := Footer{Wide: d.wide || d.help}
-	if d.help {
+func (d *keyPanel) renderFoot(width int, s Style) (Foot, cursorPos) {
+	commands := d.commands && d.active != nil
+	f := Foot{Wide: d.wide || d.help || commands}
+	switch {
+	case commands:
+		f.Help = d.commandRows(width, s)
+	case d.help:
 		f.Help = d.helpRows(width, s)
 	}
 	switch {
 	case d.active == nil:
 		f.Keys = d.keyRow(width, s)
 	case d.active.Prompt != "":
-		hint := s.paint(faintStyle(), s.truncateCells(s.safeLine(d.currentHint().Text), width))
+		hint := hintRows(d.currentHint().Text, faintStyle(), width, s)
 		if d.lineError != "" {
-			hint = s.paint(toneStyle(Alarm), s.truncateCells(s.safeLine(d.lineError), width))
+			hint = hintRows(d.lineError+lineErrorAdvice(len(d.Commands) > 0), toneStyle(Alarm), width, s)
+		}
+		if commands && d.line.String() == "" && d.lineError == "" {
+			hint = nil // the list says more
 		}
 		prompt := d.active.Prompt
 		if lipgloss.Width(prompt) > width/2 {
@@ -187,12 +212,60 @@ func (d *keyPanel) renderFoot(width int, s Style) (Footer, cursorPos) {
 		hang := lipgloss.Width(prompt)
 		rows, at := d.line.visibleRows(width-hang, lineRows)
 		rows[0] = s.paint(boldStyle(), prompt) + rows[0]
-		f.Rows = append([]string{hint}, strings.Split(strings.Join(rows, "\n"+strings.Repeat(" ", hang)), "\n")...)
+		f.Rows = append(hint, strings.Split(strings.Join(rows, "\n"+strings.Repeat(" ", hang)), "\n")...)
 		return f, cursorPos{len(rows) - 1 - at.row, hang + at.column}
 	default:
 		f.Rows = []string{s.paint(boldStyle(), s.truncateCells(d.active.Ask, width-5)+"  y n")}
 	}
 	return f, cursorPos{0, -1}
+}
+
+func lineErrorAdvice(commands bool) string {
+	if commands {
+		return "; up edits the line, ? lists commands"
+	}
+	return "; up edits the line"
+}
+
+// maxHintRows is the maximal number of rows of a hint or an error.
+const maxHintRows = 3
+
+// hintRows wraps a hint. It shortens the last row of a hint that is too long.
+func hintRows(text string, look lipgloss.Style, width int, s Style) []string {
+	rows := wrapRows(s.safeLine(text), width)
+	if len(rows) > maxHintRows {
+		rest := strings.Join(rows[maxHintRows-1:], " ")
+		rows = append(rows[:maxHintRows-1:maxHintRows-1], s.truncateCells(rest, width))
+	}
+	for i, row := range rows {
+		rows[i] = s.paint(look, row)
+	}
+	return rows
+}
+
+// usageRows lists the usages of commands in rows of at most width cells.
+func (d *keyPanel) usageRows(width int, s Style) (rows []string) {
+	for _, c := range d.Commands {
+		if n := len(rows) - 1; n >= 0 && lipgloss.Width(rows[n]+s.glyphSet().dot+c.Usage) <= width {
+			rows[n] += s.glyphSet().dot + c.Usage
+		} else {
+			rows = append(rows, c.Usage)
+		}
+	}
+	return rows
+}
+
+// commandRows lists the commands of a line, each with its description.
+func (d *keyPanel) commandRows(width int, s Style) (rows []string) {
+	column := 0
+	for _, c := range d.Commands {
+		column = max(column, lipgloss.Width(c.Usage)+2)
+	}
+	for _, c := range d.Commands {
+		row := s.paint(boldStyle(), padRight(c.Usage, column)) + c.About
+		rows = append(rows, "  "+s.truncateCells(row, width-2))
+	}
+	return append(rows, "  "+s.paint(boldStyle(), padRight("? esc", column))+"close this list")
 }
 
 func (d *keyPanel) keyRow(width int, s Style) string {
@@ -219,6 +292,11 @@ func (d *keyPanel) helpRows(width int, s Style) (rows []string) {
 	}
 	for _, c := range d.Controls {
 		add(c.Key, c.About)
+		if c.Prompt != "" {
+			for _, row := range d.usageRows(width-10, s) {
+				add("", row)
+			}
+		}
 	}
 	add(wideKey, "show all questions, or few of them")
 	add("ctrl+z", "stop for now, as other programs do")

@@ -21,6 +21,7 @@ func typeKeys(d *keyPanel, in string) (out []Press) {
 
 func testDesk() *keyPanel {
 	d := newKeyPanel(testBindings(), plain)
+	d.Commands = []LineCommand{{"add QUESTION", "think about this too"}, {"drop q3", "leave it out"}}
 	d.Check = func(line string) error {
 		if strings.HasPrefix(line, "x") {
 			return errors.New("unknown command: x\x1b[2J")
@@ -56,8 +57,12 @@ func TestDesk(t *testing.T) {
 		{"an empty line", "s  \rp", []Press{{Key: "p"}}},
 		{"escape leaves the line", "sdrop q3\x1b", nil},
 		{"ctrl+c leaves the line, not the program", "sdrop q3\x03p", []Press{{Key: "p"}}},
-		{"a wrong line stays to be mended", "sxadd\x01\x1b[3~\r", []Press{{Key: "s", Line: "add"}}},
-		{"wrong twice", "sx\r\rp\r", nil},
+		{"edited before it is sent", "sxadd\x01\x1b[3~\r", []Press{{Key: "s", Line: "add"}}},
+		{"keys after a wrong line begin another", "sx\radd\r", []Press{{Key: "s", Line: "add"}}},
+		{"up brings a wrong line back", "sxadd\r\x1b[A\x01\x1b[3~\r", []Press{{Key: "s", Line: "add"}}},
+		{"enter after a wrong line leaves", "sx\r\rp", []Press{{Key: "p"}}},
+		{"a question mark at the start lists commands", "s?add\r", []Press{{Key: "s", Line: "add"}}},
+		{"a question mark in a line", "swho?\r", []Press{{Key: "s", Line: "who?"}}},
 		{"tab", "sdr\tq3\r", []Press{{Key: "s", Line: "drop q3"}}},
 		{"edited", "sadd one two\x17\x17three\x1b[D\x1b[D\x7f!\r", []Press{{Key: "s", Line: "add th!ee"}}},
 		{"erased", "sadd one\x15drop\r", []Press{{Key: "s", Line: "drop"}}},
@@ -96,7 +101,12 @@ func TestFoot(t *testing.T) {
 		{name: "cursor in it", in: "sadd 穀倉\x1b[D", width: 79, rows: []string{"add, drop", "steer> add 穀倉"}, column: 13},
 		{name: "long line", in: "s" + strings.Repeat("0123456789", 5), width: 30, rows: []string{"add, drop", "steer> 01234567890123456789012", "       34567890123456789012345", "       6789"}, column: 11},
 		{name: "beginning of a long line", in: "s" + strings.Repeat("0123456789", 5) + "\x01", width: 30, rows: []string{"add, drop", "steer> 01234567890123456789012", "       34567890123456789012345", "       6789"}, column: 7},
-		{name: "wrong", in: "sx\r", width: 79, rows: []string{"unknown command: x", "steer> x"}, column: 8},
+		{name: "wrong", in: "sx\r", width: 79, rows: []string{"no such order: x; up edits the line, ? lists commands", "steer> "}, column: 7},
+		{name: "wrong where it is narrow", in: "sx\r", width: 30, rows: []string{"no such order: x; up edits the", "line, ? lists commands", "steer> "}, column: 7},
+		{name: "a key after it", in: "sx\ra", width: 79, rows: []string{"add, drop", "steer> a"}, column: 8},
+		{name: "commands", in: "s?", width: 79, rows: []string{"steer> "}, column: 7, wide: true, help: true},
+		{name: "a line below the commands", in: "s?a", width: 79, rows: []string{"add, drop", "steer> a"}, column: 8, wide: true, help: true},
+		{name: "commands closed", in: "s??", width: 79, rows: []string{"add, drop", "steer> "}, column: 7},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := testDesk()
@@ -134,6 +144,27 @@ func TestKeysRow(t *testing.T) {
 	d := &keyPanel{KeyBindings: testBindings(), names: map[string]string{"p": "resume"}}
 	if got := d.keyRow(31, plain); got != "p resume  a answer now  ? help" {
 		t.Errorf("of one that is paused: %q", got)
+	}
+}
+
+// The help and the list of the line have each command.
+func TestCommandRows(t *testing.T) {
+	d := testDesk()
+	typeKeys(d, "?")
+	foot, _ := d.renderFoot(79, plain)
+	if got := strings.Join(foot.Help, "\n"); !strings.Contains(got, "\n          add QUESTION · drop q3\n") {
+		t.Errorf("the help lists no commands:\n%s", got)
+	}
+	typeKeys(d, "s?")
+	d.handleMsg(tea.KeyPressMsg{Code: tea.KeyEscape})
+	if foot, at := d.renderFoot(79, plain); len(foot.Help) > 0 || at.column != 7 {
+		t.Errorf("escape leaves the list and the line: column %d, %q", at.column, foot.Help)
+	}
+	typeKeys(d, "?")
+	foot, _ = d.renderFoot(30, plain)
+	want := []string{"  add QUESTION  think about t…", "  drop q3       leave it out", "  ? esc         close this list"}
+	if d := cmp.Diff(want, foot.Help); d != "" {
+		t.Error(d)
 	}
 }
 
