@@ -161,7 +161,11 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{string(info.ID), string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, truncate(info.Title, 60)})
+		id, err := app.ShortID(ctx, store, info.ID)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{id, string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, truncate(info.Title, 60)})
 	}
 	if len(rows) > 1 {
 		a.printTable(rows)

@@ -84,9 +84,15 @@ func (a *cli) threadList(ctx context.Context, kind ponder.Kind, limit int) error
 	if err != nil {
 		return fmt.Errorf("list threads: %w", err)
 	}
+	short := make(map[ponder.ThreadID]string, len(list))
+	for _, info := range list {
+		if short[info.ID], err = app.ShortID(ctx, store, info.ID); err != nil {
+			return err
+		}
+	}
 	head := []string{"ID", "KIND", "STATUS", "EVENTS", "CHANGED", "TITLE"}
-	return printList(a, list, "no matching threads", head, func(info ponder.Info) []string {
-		return []string{string(info.ID), string(info.Kind), app.StatusText(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), truncate(info.Title, 50)}
+	return printList(a, list, "there are no such threads", head, func(info ponder.Info) []string {
+		return []string{short[info.ID], string(info.Kind), app.StatusText(info), textkit.Number(int(info.Head)), textkit.Ago(info.Updated, time.Now()), truncate(info.Title, 50)}
 	})
 }
 

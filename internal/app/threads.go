@@ -44,6 +44,28 @@ func (a *App) FindThread(ctx context.Context, threads ponder.Threads, name strin
 	return list[0], nil
 }
 
+// minShortID is the minimal number of letters of a shown id.
+const minShortID = 12
+
+// ShortID returns the shortest beginning of an id that finds only its thread. It returns an id of
+// a foreign form unchanged.
+func ShortID(ctx context.Context, threads ponder.Threads, id ponder.ThreadID) (string, error) {
+	letters, ours := strings.CutPrefix(string(id), "thr_")
+	if !ours || IDPrefix(letters) != string(id) {
+		return string(id), nil
+	}
+	for n := minShortID; n < len(letters); n++ {
+		list, err := threads.List(ctx, ponder.Filter{Prefix: "thr_" + letters[:n], Limit: 2})
+		if err != nil {
+			return "", fmt.Errorf("shorten %s: %w", id, err)
+		}
+		if len(list) < 2 {
+			return "thr_" + letters[:n], nil
+		}
+	}
+	return string(id), nil
+}
+
 // OpenThread opens an existing database for writing and finds a thread. The caller closes the
 // store.
 func (a *App) OpenThread(ctx context.Context, name string, kind ponder.Kind) (*sqlite.Store, ponder.Info, error) {
