@@ -57,11 +57,13 @@ type chatSession struct {
 	lastSeq            ponder.Seq
 	active             *activeTurn // nil between turns
 	queue              []queuedMessage
-	pendingAttachments []string  // attachments added by others during the turn
-	interruptedAt      time.Time // last ctrl-c with nothing to stop
-	leaveWhenIdle      bool      // once the queue is empty
-	nextMessage        message   // attached to the next message
-	rearm              func()    // re-enables ctrl-c where it is a signal; may be nil
+	pendingAttachments []string   // attachments added by others during the turn
+	deepAsked          ponder.Seq // of a pending /deep, or 0
+	deepNotice         string     // how it ended, while an answer delays the notice
+	interruptedAt      time.Time  // last ctrl-c with nothing to stop
+	leaveWhenIdle      bool       // once the queue is empty
+	nextMessage        message    // attached to the next message
+	rearm              func()     // re-enables ctrl-c where it is a signal; may be nil
 
 	heldOutput heldOutput // of output beside messages, when reading a file
 	turnErr    error

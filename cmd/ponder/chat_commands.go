@@ -122,7 +122,7 @@ func (s *chatSession) deepCommand(ctx context.Context, topic string) error {
 	if err != nil {
 		return err
 	}
-	s.reflections.Asked = reflection.Seq
+	s.reflections.Asked, s.deepAsked = reflection.Seq, reflection.Seq
 	if s.updated == nil {
 		s.startListening(ctx)
 	}
@@ -213,6 +213,7 @@ func (s *chatSession) newCommand(ctx context.Context, _ string) error {
 		s.stopListening()
 	}
 	s.updated, s.stopListening, s.lastSeq, s.queue, s.pendingAttachments = nil, nil, 0, nil, nil
+	s.deepAsked, s.deepNotice = 0, ""
 	if err := s.resetThread(ctx); err != nil {
 		return err
 	}

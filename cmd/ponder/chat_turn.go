@@ -23,9 +23,13 @@ func (s *chatSession) handleLine(ctx context.Context, line string) (gone bool, e
 		if c.run == nil {
 			return true, nil
 		}
+		if c.name != "/plan" || isSetting(rest) { // a message with a plan is shown when it is sent
+			s.ui.Show(tui.Typed, line)
+		}
 		return false, c.run(s, ctx, rest)
 	}
 	if strings.HasPrefix(line, "/") && !strings.ContainsAny(line, " \n") {
+		s.ui.Show(tui.Typed, line)
 		return false, fmt.Errorf("there is no command %s: /help lists them", truncate(line, 20))
 	}
 	text, err := app.CleanMessage(line)
@@ -83,7 +87,7 @@ func (s *chatSession) applyUpdate(ctx context.Context, u turnUpdate) error {
 	}
 	if ev := u.event; ev != nil {
 		s.lastSeq = ev.Seq
-		s.reflections.Apply(*ev)
+		s.applyReflection(*ev)
 		s.applyEvent(*ev)
 		think.Log(ctx, slog.Default(), *ev)
 		if s.flags.json && !ev.Internal {
@@ -111,6 +115,38 @@ func (s *chatSession) applyUpdate(ctx context.Context, u turnUpdate) error {
 		s.finishTurn(ctx)
 	}
 	return s.cancelStoppingTurn(ctx)
+}
+
+// applyReflection folds an event. The end of a reflection that /deep asked for is a notice.
+func (s *chatSession) applyReflection(ev ponder.Event) {
+	s.reflections.Apply(ev)
+	if s.deepAsked == 0 || s.reflections.Done < s.deepAsked {
+		return
+	}
+	s.deepAsked, s.deepNotice = 0, reflectionEndText(ev)
+	s.showDeepNotice()
+}
+
+// showDeepNotice shows a waiting notice about a reflection, unless an answer is growing.
+func (s *chatSession) showDeepNotice() {
+	if s.active == nil && s.deepNotice != "" {
+		s.ui.Show(tui.Remark, s.deepNotice)
+		s.deepNotice = ""
+	}
+}
+
+// reflectionEndText describes the end of a reflection by its last event.
+func reflectionEndText(ev ponder.Event) string {
+	const failed = "the reflection failed: "
+	switch b := ev.Body.(type) {
+	case ponder.Progress:
+		return failed + oneLine(b.Content) + "; /deep asks again"
+	case ponder.RunFinished:
+		if b.Status != ponder.Completed {
+			return failed + oneLine(b.Reason) + "; /deep asks again"
+		}
+	}
+	return "the reflection is done; /thoughts shows it, and later answers use it"
 }
 
 func (s *chatSession) applyEvent(ev ponder.Event) {
@@ -160,6 +196,7 @@ func (s *chatSession) finishTurn(ctx context.Context) {
 	}
 	s.cleanupThoughts(ctx, t.Seq)
 	s.showPendingAttachments()
+	s.showDeepNotice()
 	s.startQueued(ctx)
 }
 
