@@ -54,7 +54,7 @@ func (s jsonUI) showEvent(ev ponder.Event, _ app.View) {
 func (jsonUI) showState(app.View, string) {}
 func (jsonUI) close()                     {}
 
-// An eventLineUI prints one line for each event of interest.
+// An eventLineUI prints a line for each event of interest, and wraps it.
 type eventLineUI struct {
 	*sessionScreen
 	foci map[string]bool
@@ -79,9 +79,18 @@ func (s eventLineUI) showEvent(ev ponder.Event, v app.View) {
 		if mark != "" {
 			mark = " " + mark
 		}
-		line := fmt.Sprintf("%s %s%s: %s\n", textkit.Clock(it.At), it.Kind, mark, oneLine(it.Text))
+		line := wrapProgress(fmt.Sprintf("%s %s%s: %s", textkit.Clock(it.At), it.Kind, mark, oneLine(it.Text)), s.resultWidth())
 		s.showPermanent(ev, func() { fmt.Fprint(s.log, line) })
 	}
+}
+
+// progressIndent indents the further rows of a line of progress, below its time.
+const progressIndent = "     "
+
+// wrapProgress breaks a line of progress at width cells.
+func wrapProgress(line string, width int) string {
+	rows := strings.Split(tui.Wrap(line, width-len(progressIndent)), "\n")
+	return strings.Join(rows, "\n"+progressIndent) + "\n"
 }
 
 func (s eventLineUI) showState(app.View, string) {
@@ -89,7 +98,7 @@ func (s eventLineUI) showState(app.View, string) {
 		return
 	}
 	for _, it := range s.draftItems() {
-		fmt.Fprintf(s.log, "%s %s: %s\n", textkit.Clock(it.At), it.Kind, it.Text)
+		fmt.Fprint(s.log, wrapProgress(fmt.Sprintf("%s %s: %s", textkit.Clock(it.At), it.Kind, oneLine(it.Text)), s.resultWidth()))
 	}
 }
 func (eventLineUI) close() {}
