@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -111,6 +112,16 @@ func (p Prices) TableDate() string {
 		return ""
 	}
 	return p.tables[0].asOf
+}
+
+// Models returns the sorted full names in the tables, without patterns.
+func (p Prices) Models() []string {
+	var names []string
+	for _, t := range p.tables {
+		names = append(names, t.names...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // WithTable returns p with a table that wins over p's.

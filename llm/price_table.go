@@ -82,17 +82,21 @@ func (e TableEntry) validate() error {
 type priceTable struct {
 	asOf   string
 	models map[string]Info // by canonical name
+	names  []string        // full names as in the table
 }
 
 // indexTable indexes t without invalid entries.
 func (t Table) indexTable(source PriceSource) priceTable {
-	models := make(map[string]Info, len(t.Models))
+	models, names := make(map[string]Info, len(t.Models)), []string(nil)
 	for _, name := range slices.Sorted(maps.Keys(t.Models)) {
 		if e := t.Models[name]; e.validate() == nil {
 			models[canonicalName(name)] = e.toInfo(source)
+			if !strings.HasSuffix(name, "/*") {
+				names = append(names, name)
+			}
 		}
 	}
-	return priceTable{asOf: t.AsOf, models: models}
+	return priceTable{asOf: t.AsOf, models: models, names: names}
 }
 
 func (e TableEntry) toInfo(source PriceSource) Info {

@@ -67,6 +67,9 @@ ponder session resume last`,
 		c.Run, c.RunE = nil, showHelp
 		c.Short, c.Long, c.Example = "Show the help of a command", "", "ponder help think\nponder help session list"
 	}
+	if err := a.completeFlags(root); err != nil {
+		panic(err) // a flag has two completions
+	}
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) })
 	return root
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -218,4 +219,52 @@ func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 		}
 		return slices.Clip(words), no | cobra.ShellCompDirectiveKeepOrder
 	}
+}
+
+// completeFlags makes the flags --model and --preset of all commands below cmd complete.
+func (a *cli) completeFlags(cmd *cobra.Command) error {
+	for name, complete := range map[string]cobra.CompletionFunc{"model": a.completeModels, "preset": completePresets} {
+		if cmd.Flags().Lookup(name) == nil {
+			continue
+		}
+		if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
+			return fmt.Errorf("complete --%s: %w", name, err)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		if err := a.completeFlags(sub); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completeModels offers the models of the roles, then the priced models of providers with a key.
+func (a *cli) completeModels(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	names, err := a.ModelNames(cmd.Context())
+	if err != nil {
+		return nil, directive
+	}
+	var words []cobra.Completion
+	for _, n := range names {
+		if strings.HasPrefix(n.Model, typed) {
+			words = append(words, cobra.CompletionWithDesc(n.Model, n.About))
+		}
+	}
+	return words, directive
+}
+
+// completePresets offers the presets, the shortest first.
+func completePresets(*cobra.Command, []string, string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+	for name, d := range app.Presets {
+		words = append(words, cobra.CompletionWithDesc(name, textkit.Clock(d)))
+	}
+	slices.SortFunc(words, func(a, b cobra.Completion) int { return int(presetTime(a) - presetTime(b)) })
+	return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+func presetTime(word cobra.Completion) time.Duration {
+	name, _, _ := strings.Cut(word, "\t")
+	return app.Presets[name]
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,46 @@ func (a *App) RoleModels(ctx context.Context) ([]RoleModels, *ModelSet, error) {
 		rows = append(rows, roleModelsOf(l, c))
 	}
 	return rows, l, nil
+}
+
+// A ModelName is the name of a model that a command accepts, with a short description.
+type ModelName struct{ Model, About string }
+
+// ModelNames lists the models of the roles, then those that an Ollama has installed, then the
+// priced models of providers with a key.
+func (a *App) ModelNames(ctx context.Context) (names []ModelName, err error) {
+	rows, l, err := a.RoleModels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool)
+	add := func(model, about string) {
+		if !seen[model] {
+			seen[model], names = true, append(names, ModelName{model, about})
+		}
+	}
+	for _, row := range rows {
+		for _, link := range row.Chain {
+			if link.Error == "" && row.Role != ponder.Embed {
+				add(link.Model, string(row.Role)+", "+link.Price)
+			}
+		}
+	}
+	if _, installed, err := l.Config.Ollama(ctx, http.DefaultClient); err == nil {
+		for _, m := range installed {
+			add("ollama/"+m.Name, "installed")
+		}
+	}
+	for _, name := range l.prices.Models() {
+		provider, _, err := config.SplitModel(name)
+		if err != nil {
+			continue
+		}
+		if p, err := l.Provider(provider); err == nil && !p.ollama {
+			add(name, PriceText(l.modelPrice(name, p)))
+		}
+	}
+	return names, nil
 }
 
 // TestModels checks all models, those of roles or those with names. It calls tested with each
