@@ -177,7 +177,7 @@ func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 	}
 	switch b := ev.Body.(type) {
 	case ponder.Thought:
-		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, confidenceMark(b.Confidence, b.Assumed), b.Content, tui.Normal
+		it.Kind, it.Mark, it.Text, it.Tone = b.Kind, confidenceMark(b.Confidence, b.Assumed), b.Content, tui.ThoughtTone(b.Kind)
 		if len(b.Against) > 0 {
 			it.Text, it.Tone = it.Text+" (contradicts "+strings.Join(b.Against, ", ")+")", tui.Alarm
 		}

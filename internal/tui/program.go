@@ -70,9 +70,20 @@ func newProgram(c content, pressed func(Press), out *output, in *os.File, pace t
 	}
 	p.end = sync.OnceFunc(func() { close(p.ended) })
 	p.tea = tea.NewProgram(p, append([]tea.ProgramOption{
-		tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithColorProfile(colorprofile.ANSI), tea.WithFilter(p.filterMsg),
+		tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithColorProfile(colourProfile(os.Environ())), tea.WithFilter(p.filterMsg),
 	}, options...)...)
 	return p
+}
+
+// colourProfile returns the profile of 256 colours where the terminal has them, else of 16.
+func colourProfile(env []string) colorprofile.Profile {
+	for _, v := range env {
+		name, value, _ := strings.Cut(v, "=")
+		if name == "TERM" && strings.Contains(value, "256color") || name == "COLORTERM" && (value == "truecolor" || value == "24bit") {
+			return colorprofile.ANSI256
+		}
+	}
+	return colorprofile.ANSI
 }
 
 func openProgram(c content, pressed func(Press), out, in *os.File, pace time.Duration) *program {

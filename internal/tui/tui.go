@@ -57,7 +57,27 @@ const (
 	Bright
 	Strong
 	Alarm // errors
+	// Kinds of thought, each with its own colour.
+	Exploration
+	Critique
+	Connection
+	Insight
 )
+
+// ThoughtTone returns the tone of a kind of thought, or [Normal].
+func ThoughtTone(kind string) Tone {
+	switch kind {
+	case "exploration":
+		return Exploration
+	case "critique":
+		return Critique
+	case "connection":
+		return Connection
+	case "insight":
+		return Insight
+	}
+	return Normal
+}
 
 func Wrap(text string, width int) string {
 	rows := strings.Split(text, "\n")
@@ -143,11 +163,27 @@ func padRight(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-lipgloss.Width(text)))
 }
 
-// Styles, in the colours of the terminal's palette.
+// Colours of the 256-colour palette, with a contrast of at least 3.8 on white and on black. A
+// terminal with 16 colours shows the nearest ones.
+const (
+	red    = "160"
+	orange = "130"
+	green  = "28"
+	teal   = "30"
+	blue   = "27"
+	purple = "129"
+	pink   = "162"
+	olive  = "100"
+)
+
+func colour(code string) lipgloss.Style {
+	return lipgloss.NewStyle().Foreground(lipgloss.Color(code))
+}
+
 func faintStyle() lipgloss.Style  { return lipgloss.NewStyle().Faint(true) }
 func boldStyle() lipgloss.Style   { return lipgloss.NewStyle().Bold(true) }
-func brightStyle() lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Cyan) }
-func greenStyle() lipgloss.Style  { return lipgloss.NewStyle().Foreground(lipgloss.Green) }
+func brightStyle() lipgloss.Style { return colour(teal) }
+func greenStyle() lipgloss.Style  { return colour(green) }
 
 func (s Style) paint(look lipgloss.Style, text string) string {
 	if s.Plain || text == "" {
@@ -165,7 +201,15 @@ func toneStyle(t Tone) lipgloss.Style {
 	case Strong:
 		return greenStyle().Bold(true)
 	case Alarm:
-		return lipgloss.NewStyle().Foreground(lipgloss.Red)
+		return colour(red)
+	case Exploration:
+		return colour(blue)
+	case Critique:
+		return colour(orange)
+	case Connection:
+		return colour(purple)
+	case Insight:
+		return colour(pink)
 	}
-	return lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+	return colour(olive)
 }

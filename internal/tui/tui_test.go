@@ -3,6 +3,7 @@ package tui
 import (
 	"flag"
 	"fmt"
+	"image/color"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"ponder/internal/textkit"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
@@ -201,4 +203,47 @@ func FuzzClean(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The kinds of thought have distinct colours. Each colour is readable on white and on black.
+func TestColours(t *testing.T) {
+	luminance := func(c color.Color) float64 {
+		r, g, b, _ := c.RGBA()
+		linear := func(v uint32) float64 {
+			x := float64(v) / 0xffff
+			if x <= 0.04045 {
+				return x / 12.92
+			}
+			return math.Pow((x+0.055)/1.055, 2.4)
+		}
+		return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
+	}
+	seen := make(map[color.Color]string)
+	for _, kind := range []string{"exploration", "critique", "connection", "insight", "other"} {
+		c := toneStyle(ThoughtTone(kind)).GetForeground()
+		if other, ok := seen[c]; ok {
+			t.Errorf("%s looks like %s", kind, other)
+		}
+		seen[c] = kind
+	}
+	for _, tone := range []Tone{Normal, Bright, Strong, Alarm, Exploration, Critique, Connection, Insight} {
+		l := luminance(toneStyle(tone).GetForeground())
+		if white, black := 1.05/(l+0.05), (l+0.05)/0.05; white < 3.8 || black < 3.8 {
+			t.Errorf("tone %d: a contrast of %.1f on white, %.1f on black", tone, white, black)
+		}
+		it := Item{Kind: "insight", Text: "So.", Tone: tone}
+		if got := RenderItem(it, 80, plain); strings.Contains(got, "\x1b") {
+			t.Errorf("colour without colours: %q", got)
+		}
+	}
+}
+
+func TestColourProfile(t *testing.T) {
+	for env, want := range map[string]colorprofile.Profile{
+		"TERM=xterm": colorprofile.ANSI, "TERM=xterm-256color": colorprofile.ANSI256, "COLORTERM=truecolor": colorprofile.ANSI256,
+	} {
+		if got := colourProfile([]string{env}); got != want {
+			t.Errorf("%s: %v", env, got)
+		}
+	}
 }
