@@ -272,9 +272,11 @@ func sampleLast(values []float64, n int) []float64 {
 }
 
 const (
+	clockWidth     = 5
 	kindWidth      = 11
 	markWidth      = 4
-	minInlineWidth = 60 // below this width, the text is on its own lines
+	hangWidth      = clockWidth + 1 // indent of further rows
+	minInlineWidth = 60             // below this width, the text is on its own lines
 )
 
 // RenderItem returns an item as lines of at most width cells, without a final line break.
@@ -284,15 +286,19 @@ func RenderItem(it Item, width int, s Style) string {
 	if it.At >= 0 {
 		at = textkit.Clock(it.At)
 	}
-	head := s.paint(faintStyle(), fmt.Sprintf("%7s", at)) + "  " +
-		s.paint(toneStyle(it.Tone), padRight(s.truncateCells(s.safeLine(it.Kind), kindWidth), kindWidth)) + "  " +
-		fmt.Sprintf("%*s", markWidth, s.truncateCells(s.safeLine(it.Mark), markWidth))
-	indent := 7 + 2 + kindWidth + 2 + markWidth + 2
-	first := head + "  "
+	kind, mark := s.truncateCells(s.safeLine(it.Kind), kindWidth), s.truncateCells(s.safeLine(it.Mark), markWidth)
+	head := s.paint(faintStyle(), fmt.Sprintf("%*s", clockWidth, at)) + " " + s.paint(toneStyle(it.Tone), kind) + prefixNonEmpty(" ", mark)
+	indent, first := hangWidth, head+"  "
 	if width < minInlineWidth {
-		indent, first = 4, strings.TrimRight(head, " ")+"\n    "
+		indent, first = 4, head+"\n    "
 	}
-	text := slices.DeleteFunc(wrapRows(s.safeText(it.Text), width-indent), func(row string) bool { return row == "" })
+	body, lead := s.safeText(it.Text), 0
+	if !strings.HasSuffix(first, "\n    ") {
+		lead = lipgloss.Width(first) - indent // the first row begins after the head
+	}
+	text := wrapRows(strings.Repeat("\u2007", max(0, lead))+body, width-indent)
+	text[0] = strings.TrimLeft(text[0], "\u2007")
+	text = slices.DeleteFunc(text, func(row string) bool { return row == "" })
 	if it.Tone == Quiet {
 		for i := range text {
 			text[i] = s.paint(faintStyle(), text[i])
