@@ -53,6 +53,7 @@ type keyPanel struct {
 	wide      bool
 	help      bool
 	commands  bool // the list of commands is open
+	from      int  // the first visible row of the list or help
 }
 
 func newKeyPanel(d KeyBindings, s Style) keyPanel {
@@ -74,6 +75,9 @@ func (d *keyPanel) handleMsg(msg tea.Msg) *Press {
 	return d.handleConfirm(msg)
 }
 
+// scrollSteps are the rows by which keys move a list. The view limits the position.
+var scrollSteps = map[string]int{"up": -1, "down": 1, "pgup": -8, "pgdown": 8, "home": -1 << 20, "end": 1 << 20}
+
 // handleControl handles a key outside of input. It ignores pasted text.
 func (d *keyPanel) handleControl(msg tea.Msg) *Press {
 	switch keyName(msg) {
@@ -82,13 +86,18 @@ func (d *keyPanel) handleControl(msg tea.Msg) *Press {
 	case "esc":
 		d.help, d.wide = false, false
 		return nil
+	case "up", "down", "pgup", "pgdown", "home", "end":
+		if d.wide || d.help {
+			d.from = max(0, d.from+scrollSteps[keyName(msg)])
+		}
+		return nil
 	}
 	key, _ := msg.(tea.KeyPressMsg)
 	switch name := strings.ToLower(key.Text); name {
 	case wideKey:
-		d.wide, d.help = !d.wide, false
+		d.wide, d.help, d.from = !d.wide, false, 0
 	case helpKey:
-		d.help = !d.help
+		d.help, d.from = !d.help, 0
 	default:
 		for i, c := range d.Controls {
 			if c.Key == name {
@@ -187,7 +196,7 @@ const lineRows = 3
 // renderFoot returns the bottom of a block, and the place of the cursor.
 func (d *keyPanel) renderFoot(width int, s Style) (Foot, cursorPos) {
 	commands := d.commands && d.active != nil
-	f := Foot{Wide: d.wide || d.help || commands}
+	f := Foot{Wide: d.wide || d.help || commands, List: d.wide && !d.help && !commands, From: d.from}
 	switch {
 	case commands:
 		f.Help = d.commandRows(width, s)

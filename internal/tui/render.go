@@ -41,18 +41,27 @@ func (s Size) innerWidth() int { return min(max(s.Width, minWidth+1)-1, maxWidth
 
 // Render returns the block as lines shorter than size's width, with foot below. If room is
 // short, it omits the least important parts.
-func Render(f Frame, foot Footer, size Size, s Style) []string {
+func Render(f Frame, foot Foot, size Size, s Style) []string {
+	rows, _ := renderScrolled(f, foot, size, s)
+	return rows
+}
+
+// renderScrolled is [Render]. It also returns the maximal scroll position of the list.
+func renderScrolled(f Frame, foot Foot, size Size, s Style) (rows []string, maxScroll int) {
 	width := size.innerWidth()
 	b := block{frame: f, foot: foot, width: width, style: s, label: labelWidth}
 	if width < minInlineWidth {
 		b.label = 0
 	}
-	return b.renderLines(blockHeight(size.Height, foot.Wide))
+	rows = b.renderLines(blockHeight(size.Height, foot.Wide))
+	return rows, b.maxScroll
 }
 
 type Footer struct {
 	Rows []string // always shown, such as input; within the width
 	Wide bool
+	List bool // all questions, with their whole texts
+	From int  // the first row of the list or help
 	Help []string
 	Keys string // shown without Rows; within the width
 }
@@ -65,6 +74,8 @@ type block struct {
 	width int
 	label int
 	style Style
+
+	maxScroll int // of the list; set while it is drawn
 }
 
 // A section is a section of a block. Lower ranks get room first.
@@ -73,7 +84,7 @@ type section struct {
 	lines []string
 }
 
-func (b block) renderLines(n int) (out []string) {
+func (b *block) renderLines(n int) (out []string) {
 	parts, left := b.sections(n), n
 	taken := make([]bool, len(parts))
 	for rank := range lastRank + 1 {
@@ -113,7 +124,7 @@ func (b block) sections(n int) []section {
 		{1, oneRow(b.progressRow())},
 		{3, account},
 		{6, counts},
-		{2, b.fociRows(1 + max(0, n-minRows)/6)},
+		{2, b.visibleFoci(1 + max(0, n-minRows)/6)},
 		{3, oneRow(b.labelRow(f.Chart.Label, f.Chart.renderRow(b.width-b.label, s)))},
 		{treeRank, make([]string, min(len(f.Tree.Branches), max(0, n-6)))},
 		{0, b.foot.Rows},
@@ -156,6 +167,14 @@ func (b block) usageRows() (first, second []string) {
 	return oneRow(b.style.truncateCells(join(f.Spent), b.width)), oneRow(b.style.truncateCells(join(f.Counts), b.width))
 }
 
+// visibleFoci returns the rows of the foci, which the list of all questions has already.
+func (b block) visibleFoci(n int) []string {
+	if b.foot.List {
+		return nil
+	}
+	return b.fociRows(n)
+}
+
 func (b block) fociRows(n int) (rows []string) {
 	f, s := b.frame, b.style
 	arrow := s.glyphSet().states[Active] + " "
@@ -181,12 +200,15 @@ func (b block) labelRow(label, row string) string {
 	return b.style.paint(faintStyle(), padRight(label, b.label)) + row
 }
 
-func (b block) restRows(n int) (rows []string) {
+func (b *block) restRows(n int) (rows []string) {
 	if len(b.foot.Help) > 0 {
-		for _, row := range b.foot.Help[:min(n, len(b.foot.Help))] {
+		for _, row := range b.foot.Help {
 			rows = append(rows, b.style.truncateCells(row, b.width))
 		}
-		return rows
+		return b.scrollRows(rows, n)
+	}
+	if b.foot.List {
+		return b.scrollRows(b.frame.Tree.wholeRows(b.width, b.style), n)
 	}
 	tree := b.frame.Tree
 	if n < minRoomyRows { // the foci are directly above
@@ -200,6 +222,19 @@ func (b block) restRows(n int) (rows []string) {
 		rows = append(rows, b.labelRow(label, row))
 	}
 	return rows
+}
+
+// scrollRows returns n rows from the scroll position. The last one tells the position if there are
+// more.
+func (b *block) scrollRows(rows []string, n int) []string {
+	if len(rows) <= n || n < 2 {
+		return rows[:min(n, len(rows))]
+	}
+	b.maxScroll = len(rows) - n + 1
+	from := min(max(0, b.foot.From), b.maxScroll)
+	to := from + n - 1
+	note := fmt.Sprintf("rows %d to %d of %d; up and down scroll", from+1, to, len(rows))
+	return append(rows[from:to:to], b.style.paint(faintStyle(), b.style.truncateCells(note, b.width)))
 }
 
 // progressRow draws the progress of the nearest budget. Its length depends on the width only, so that

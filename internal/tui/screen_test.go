@@ -131,6 +131,10 @@ func (s *screen) applyControl(args string, verb byte) {
 		s.col = n - 1
 	case verb == 'K' && args == "":
 		s.lines[s.row] = line[:min(s.col, len(line))]
+	case verb == 'K' && args == "1":
+		for i := range min(s.col+1, len(line)) {
+			line[i] = " "
+		}
 	case verb == 'J' && args == "":
 		s.applyControl("", 'K')
 		for i := s.row + 1; i < len(s.lines); i++ {

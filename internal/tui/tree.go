@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"charm.land/lipgloss/v2"
 )
 
 type Tree struct {
@@ -70,6 +72,30 @@ func (t Tree) renderRows(n, width int, s Style) []string {
 	for i := range rows {
 		rows[i] = strings.TrimRight(rows[i], " ")
 	}
+	return rows
+}
+
+// wholeRows returns all branches in tree order, with their whole texts.
+func (t Tree) wholeRows(width int, s Style) (rows []string) {
+	up, order := t.parentIndexes(), t.relevanceOrder()
+	kids := shownChildren(t.chooseShown(len(t.Branches), up, order), up, order)
+	var walk func(at, depth int)
+	walk = func(at, depth int) {
+		for _, i := range kids[at] {
+			head, look := t.branchHead(i, depth, width, s)
+			indent := min(lipgloss.Width(head), width/2)
+			text := wrapRows(s.safeLine(t.Branches[i].Text), width-indent)
+			for j, row := range text {
+				before := strings.Repeat(" ", indent)
+				if j == 0 {
+					before = s.truncateCells(head, indent)
+				}
+				rows = append(rows, s.paint(look, strings.TrimRight(before+row, " ")))
+			}
+			walk(i, depth+1)
+		}
+	}
+	walk(root, 0)
 	return rows
 }
 
@@ -151,18 +177,23 @@ func shownChildren(shown map[int]bool, up, order []int) map[int][]int {
 }
 
 func (t Tree) renderBranch(i, depth, width int, s Style) string {
+	head, look := t.branchHead(i, depth, width, s)
+	return s.paint(look, s.truncateCells(head+s.safeLine(t.Branches[i].Text), width))
+}
+
+// branchHead returns the part of a branch before its text, and its look.
+func (t Tree) branchHead(i, depth, width int, s Style) (head string, look lipgloss.Style) {
 	b := t.Branches[i]
-	head := s.safeLine(b.ID)
+	head = s.safeLine(b.ID)
 	if b.Mark != "" {
 		head += " " + s.safeLine(b.Mark)
 	}
 	head = strings.Repeat("  ", min(depth, maxDepth, width/10)) + s.glyphSet().states[b.State.clampState()] + " " + head + "  "
-	text := s.truncateCells(head+s.safeLine(b.Text), width)
 	switch b.State.clampState() {
 	case Active:
-		return s.paint(brightStyle(), text)
+		return head, brightStyle()
 	case Waiting:
-		return text
+		return head, lipgloss.NewStyle()
 	}
-	return s.paint(faintStyle(), text)
+	return head, faintStyle()
 }

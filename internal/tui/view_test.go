@@ -111,6 +111,37 @@ func TestViewTyped(t *testing.T) {
 	})
 }
 
+// The list of questions scrolls and has whole texts.
+func TestViewScrolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, s := openTestView(t, 80, 24, nil)
+		defer v.Close()
+		f := fullFrame()
+		long := "Which of the many eastern granaries of the abbey had neither stones nor thatch, and which of them were the first to fail?"
+		for i := range 30 {
+			f.Tree.Branches = append(f.Tree.Branches, Branch{ID: fmt.Sprint("q", 10+i), Mark: "p1", Text: long})
+		}
+		v.Show(f)
+		see := func(keys string, want ...string) {
+			t.Helper()
+			v.program.sendKeys(keys)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			for _, text := range want {
+				if shown := s.visibleText(); !strings.Contains(shown, text) {
+					t.Errorf("after %q there is no %q:\n%s", keys, text, shown)
+				}
+			}
+		}
+		see("q", "q1 p9", "rows 1 to ")
+		see("\x1b[B", "rows 2 to ")
+		see("\x1b[A\x1b[A", "rows 1 to ")
+		see("\x1b[F", "q2 p5  Was it the rain?")
+		see("\x1b[A", "were the first to fail?")
+		see("\x1b[H", "rows 1 to ")
+	})
+}
+
 // A blocked terminal does not block callers.
 func TestViewStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
