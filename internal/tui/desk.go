@@ -194,9 +194,9 @@ func (d *keyPanel) currentHint() Hint {
 const lineRows = 3
 
 // renderFoot returns the bottom of a block, and the place of the cursor.
-func (d *keyPanel) renderFoot(width int, s Style) (Foot, cursorPos) {
+func (d *keyPanel) renderFoot(width int, s Style) (Footer, cursorPos) {
 	commands := d.commands && d.active != nil
-	f := Foot{Wide: d.wide || d.help || commands, List: d.wide && !d.help && !commands, From: d.from}
+	f := Footer{Wide: d.wide || d.help || commands, List: d.wide && !d.help && !commands, From: d.from}
 	switch {
 	case commands:
 		f.Help = d.commandRows(width, s)
