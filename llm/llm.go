@@ -42,7 +42,7 @@ type Availability interface {
 	Available() (wait time.Duration, ok bool)
 }
 
-// Available calls m's Admits; models without it are available.
+// Available calls m's Available method; models without it are available.
 func Available(m Model) (wait time.Duration, ok bool) {
 	if a, is := m.(Availability); is {
 		return a.Available()

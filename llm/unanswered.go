@@ -36,7 +36,7 @@ func ExplainEmpty(model string, m Message, f Finish, why string) *Error {
 func (m Message) hasReasoning() bool {
 	for _, p := range m.Parts {
 		if p.Reasoning != "" || p.Opaque != nil || strings.TrimSpace(p.Text) != "" {
-			return true // text that Spoken drops is reasoning
+			return true // text that FinalText drops is reasoning
 		}
 	}
 	return false

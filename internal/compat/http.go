@@ -32,7 +32,7 @@ type APIError struct {
 
 func (f *APIError) Error() string { return f.Detail }
 
-// InvalidField returns a Fault with status 400 for field.
+// InvalidField returns an APIError with status 400 for field.
 func InvalidField(field, format string, args ...any) *APIError {
 	return &APIError{http.StatusBadRequest, field, fmt.Sprintf(format, args...)}
 }
@@ -120,7 +120,7 @@ func MediaAt(address string) (m llm.Media, ok bool) {
 	return llm.Media{URL: address}, IsPublic(address)
 }
 
-// May returns the owner of a caller with the scope, or a Fault.
+// May returns the owner of a caller with the scope, or an APIError.
 func May(r *http.Request, s auth.Scope) (owner string, err error) {
 	c := auth.CallerOf(r.Context())
 	if !c.HasScope(s) {

@@ -169,7 +169,7 @@ func (d *Dispatcher) Embed(ctx context.Context, owner, name string, texts []stri
 // A JSONTemplate is a JSON template with variable strings, which saves repeated encoding.
 type JSONTemplate struct{ parts [][]byte }
 
-// Placeholder marks a variable string in the value of a Mould.
+// Placeholder marks a variable string in the value of a JSONTemplate.
 const Placeholder = "\x00"
 
 func NewJSONTemplate(of any) JSONTemplate {

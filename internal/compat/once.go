@@ -24,8 +24,8 @@ type deduper struct {
 	cleanedAt time.Time
 
 	lookup sync.Mutex
-	busy   map[string]bool                       // by owner: see Desk.wasBusy
-	causes map[string]map[string]ponder.ThreadID // see Desk.causes
+	busy   map[string]bool                       // by owner: see Dispatcher.wasBusy
+	causes map[string]map[string]ponder.ThreadID // see Dispatcher.causes
 }
 
 type sentRequest struct {

@@ -140,7 +140,7 @@ func SchemaOf(js json.RawMessage) (json.RawMessage, bool) {
 	return js, js[0] == '{' && json.Valid(js)
 }
 
-// CheckChoice returns a Fault if ToolChoice names an unknown tool.
+// CheckChoice returns an APIError if ToolChoice names an unknown tool.
 func (a Request) CheckChoice(field string) error {
 	switch a.ToolChoice {
 	case "", "auto", "none":

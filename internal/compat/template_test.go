@@ -7,7 +7,7 @@ import (
 	"ponder/internal/compat"
 )
 
-// A Mould encodes like json.Marshal.
+// A JSONTemplate encodes like json.Marshal.
 func FuzzJSONTemplate(f *testing.F) {
 	for _, text := range []string{"", "Yes, it is.", "a \"quote\" \\ <b>&amp;", "line\nline\t\x00\x1b", "ö 漢 \U0001f30a", "\u2028 \xff\xfe", compat.Placeholder} {
 		f.Add(text, "7")

@@ -179,15 +179,15 @@ func TestErrors(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"not there", "", 404, "not there"},
+		{"not there", "", 404, "not found"},
 		{"refused", "", 403, "refuses"},
 		{"broken host", "", 500, "status 500"},
 		{"a page", "<html><body>hello", 200, "not an RSS, Atom or JSON feed"},
 		{"empty", "", 200, "not an RSS, Atom or JSON feed"},
-		{"long", strings.Repeat(" ", MaxBytes+1), 200, "more than 2 MiB"},
+		{"long", strings.Repeat(" ", MaxBytes+1), 200, "larger than 2 MiB"},
 		{"deep", `<rss version="2.0"><channel>` + strings.Repeat("<a:b>", 100_000), 200, "deep"},
-		{"nothing for an item", `{"version":"https://jsonfeed.org/version/1","items":[null]}`, 200, "broken"},
-		{"cut off", rssFeed(3, 1)[:200], 200, "broken"},
+		{"nothing for an item", `{"version":"https://jsonfeed.org/version/1","items":[null]}`, 200, "damaged"},
+		{"cut off", rssFeed(3, 1)[:200], 200, "damaged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site := newSite(t)

@@ -173,11 +173,11 @@ func TestWebhookOptions(t *testing.T) {
 		"loopback":      {"http://[::1]:80/", secret, ""},
 		"https":         {"https://example.org/x", secret, ""},
 		"no secret":     {"https://example.org/", "", "set " + secretEnv},
-		"bad secret":    {"https://example.org/", "whsec_abc", "base 64"},
+		"bad secret":    {"https://example.org/", "whsec_abc", "base64"},
 		"short secret":  {"https://example.org/", "whsec_YWJj", "24"},
 		"other scheme":  {"ftp://localhost/", secret, "https"},
 		"nothing":       {"", secret, "https"},
-		"broken":        {"https://u:p@ss wd/%zz", secret, "cannot be read"},
+		"broken":        {"https://u:p@ss wd/%zz", secret, "invalid url"},
 	} {
 		t.Setenv(secretEnv, test.secret)
 		_, err := Webhook(WebhookOptions{URL: test.url, SecretEnv: secretEnv})

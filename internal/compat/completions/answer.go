@@ -102,7 +102,7 @@ type answerEncoder struct {
 	out    *stream.Writer
 }
 
-// firstError returns a Fault if the quota ends before any output; then no stream starts.
+// firstError returns an APIError if the quota ends before any output; then no stream starts.
 func (t *answerEncoder) firstError(ctx context.Context) *compat.APIError {
 	for _, p := range t.feed.First(ctx, firstPartWait) {
 		switch {

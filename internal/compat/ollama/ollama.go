@@ -137,7 +137,7 @@ func (a *api) showModel(w http.ResponseWriter, r *http.Request, _ string) error 
 	})
 }
 
-// findModel parses a model name; unknown names are a Fault with status 404.
+// findModel parses a model name; unknown names are an APIError with status 404.
 func (a *api) findModel(name string) (compat.Model, error) {
 	if name == "" {
 		return compat.Model{}, compat.InvalidField("model", "model is required")

@@ -124,7 +124,7 @@ func (a *api) oneModel(w http.ResponseWriter, r *http.Request, _ string) error {
 	return compat.Reply(w, http.StatusOK, modelOf(m.Name))
 }
 
-// ModelOf returns a Fault with status 404 for an unknown name.
+// ModelOf returns an APIError with status 404 for an unknown name.
 func ModelOf(desk *compat.Dispatcher, name string) (compat.Model, error) {
 	if name == "" {
 		return compat.Model{}, compat.InvalidField("model", "you must provide a model parameter")

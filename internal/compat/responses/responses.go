@@ -151,7 +151,7 @@ func (a *api) startJob(r *http.Request, owner string, in *request, js []byte, be
 	return j, answered, nil
 }
 
-// renameField renames the field of a Fault.
+// renameField renames the field of an APIError.
 func renameField(err error) error {
 	var known *compat.APIError
 	if errors.As(err, &known) && known.Field == "messages" {
