@@ -362,7 +362,7 @@ func TestIMAPHostile(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
-		"set a server":           {},
+		"set a server":            {},
 		"not both":                {Server: "a", Maildir: "b"},
 		"user missing":            {Server: "mail.example.org"},
 		"password of ann missing": {Server: "mail.example.org", User: "ann"},

@@ -214,7 +214,7 @@ func TestReservedNames(t *testing.T) {
 	if len(tools) != 1 || tools[0].Name != "s_write" {
 		t.Errorf("%d tools", len(tools))
 	}
-	if r := p.Reports(patientContext(t)); len(r[0].LeftOut) != 1 || !strings.Contains(r[0].LeftOut[0], "Ponder's own") {
+	if r := p.Reports(patientContext(t)); len(r[0].LeftOut) != 1 || !strings.Contains(r[0].LeftOut[0], "Ponder has a tool") {
 		t.Errorf("left out: %q", r[0].LeftOut)
 	}
 	if got := p.Tools(patientContext(t), func(string) bool { return false }); len(got) != 0 {
