@@ -314,13 +314,13 @@ func TestErrorsAreOneLine(t *testing.T) {
 	f := newTestFetcher(t, Options{IgnoreRobots: true, Resolver: r, Timeout: time.Minute})
 	for raw, want := range map[string]string{
 		"http://10.0.0.1/x":              "fetch http://10.0.0.1/x: address not allowed: 10.0.0.1 is a private address",
-		"http://inner.example.org/":      "fetch http://inner.example.org/: address not allowed: inner.example.org leads to 10.1.2.3, which is a private address",
+		"http://inner.example.org/":      "fetch http://inner.example.org/: address not allowed: inner.example.org resolves to 10.1.2.3, which is a private address",
 		"http://169.254.169.254/latest/": "fetch http://169.254.169.254/latest/: address not allowed: 169.254.169.254 is a cloud metadata service",
-		"http://2130706433/":             `fetch http://2130706433/: address not allowed: host "2130706433" is an odd way to write an address`,
+		"http://2130706433/":             `fetch http://2130706433/: address not allowed: host "2130706433" is an unusual notation of an address`,
 		"http://none.example.org/":       "fetch http://none.example.org/: unknown host none.example.org",
-		"file:///etc/passwd":             "fetch file:///etc/passwd: invalid URL: file: is not fetched, only https: and http: are",
-		"https://me:secret@example.org":  "fetch https://me:xxxxx@example.org: invalid URL: it has a user name in it",
-		"example.org":                    "fetch example.org: invalid URL: it must begin with https:// or http://",
+		"file:///etc/passwd":             "fetch file:///etc/passwd: invalid URL: unsupported scheme file; use https or http",
+		"https://me:secret@example.org":  "fetch https://me:xxxxx@example.org: invalid URL: it contains a user name",
+		"example.org":                    "fetch example.org: invalid URL: it must start with https:// or http://",
 	} {
 		if _, err := f.Fetch(t.Context(), raw); err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", raw, err, want)
