@@ -56,7 +56,7 @@ func TestLimits(t *testing.T) {
 		{"comes back when it is told to", []any{busy(3 * time.Second), page}, []time.Duration{0, 3 * time.Second}, ""},
 		{"is busy and does not say how long", []any{busy(0), page}, []time.Duration{0, time.Second}, ""},
 		{"does not wait longer than there is time", []any{busy(time.Hour), page}, []time.Duration{0}, "provider is rate-limited; try again in 1h0m0s"},
-		{"gives up", []any{busy(time.Second)}, []time.Duration{0, time.Second, 2 * time.Second}, "asked: status 429 too many requests (again in 1s)"},
+		{"gives up", []any{busy(time.Second)}, []time.Duration{0, time.Second, 2 * time.Second}, "asked: status 429 too many requests; try again in 1s"},
 		{"fails once", []any{&StatusError{Status: 500}, page}, []time.Duration{0, time.Second / 2}, ""},
 		{"fails twice", []any{&StatusError{Status: 500}, &StatusError{Status: 500}}, []time.Duration{0, time.Second / 2}, "status 500 internal server error"},
 		{"is not asked again with a wrong key", []any{&StatusError{Status: 401, Message: "no"}}, []time.Duration{0}, "status 401 unauthorized: no"},
