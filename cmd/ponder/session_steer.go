@@ -273,7 +273,7 @@ func (f *steerFlags) addRank(text string) error {
 func parsePriority(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
-		return 0, fmt.Errorf("%q is not a priority: use %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
+		return 0, fmt.Errorf("%q is no priority from %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
 	}
 	return n, nil
 }
