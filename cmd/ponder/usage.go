@@ -77,7 +77,7 @@ func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) er
 		return nil
 	}
 	if len(rows) == 0 {
-		a.printNote("no model calls in that time")
+		a.printNote("no model calls in this period")
 		return nil
 	}
 	a.usageTable(by, rows)
