@@ -54,7 +54,7 @@ func (s jsonUI) showEvent(ev ponder.Event, _ app.View) {
 func (jsonUI) showState(app.View, string) {}
 func (jsonUI) close()                     {}
 
-// An eventLineUI prints a line for each event of interest, and wraps it.
+// An eventLineUI prints a line for each event of interest. It wraps syntheses.
 type eventLineUI struct {
 	*sessionScreen
 	foci map[string]bool
@@ -79,7 +79,10 @@ func (s eventLineUI) showEvent(ev ponder.Event, v app.View) {
 		if mark != "" {
 			mark = " " + mark
 		}
-		line := wrapProgress(fmt.Sprintf("%s %s%s: %s", textkit.Clock(it.At), it.Kind, mark, oneLine(it.Text)), s.resultWidth())
+		line := fmt.Sprintf("%s %s%s: %s\n", textkit.Clock(it.At), it.Kind, mark, oneLine(it.Text))
+		if it.Kind == "synthesis" { // other lines stay whole for grep
+			line = wrapProgress(strings.TrimSuffix(line, "\n"), s.resultWidth())
+		}
 		s.showPermanent(ev, func() { fmt.Fprint(s.log, line) })
 	}
 }
@@ -98,7 +101,7 @@ func (s eventLineUI) showState(app.View, string) {
 		return
 	}
 	for _, it := range s.draftItems() {
-		fmt.Fprint(s.log, wrapProgress(fmt.Sprintf("%s %s: %s", textkit.Clock(it.At), it.Kind, oneLine(it.Text)), s.resultWidth()))
+		fmt.Fprintf(s.log, "%s %s: %s\n", textkit.Clock(it.At), it.Kind, it.Text)
 	}
 }
 func (eventLineUI) close() {}
