@@ -37,7 +37,7 @@ type Client struct {
 	HTTP *http.Client
 
 	// RetryTime limits the retries of a request whose server is unreachable or busy, and the
-	// time for which a stream may be disconnected. Zero is DefaultPatience; a negative
+	// time for which a stream may be disconnected. Zero is DefaultRetryTime; a negative
 	// value disables retries.
 	RetryTime time.Duration
 

@@ -243,7 +243,7 @@ const (
 // for concurrent use.
 type latency struct {
 	mu      sync.Mutex
-	samples []time.Duration // ring buffer of paceMost
+	samples []time.Duration // ring buffer of maxLatencies
 	oldest  int
 	credit  int // unspent requests
 }

@@ -157,7 +157,7 @@ func (t *transcript) exploreQuestions(ctx context.Context, focus string, breadth
 }
 
 // oracleCurve returns the maximal share of importance found after each call. A call finds at most
-// mostFacts facts of one question, the oracle knows their places, and the last call is the answer.
+// maxFacts facts of one question, the oracle knows their places, and the last call is the answer.
 func oracleCurve(w *world, budget int) (found []float64) {
 	var gains []float64
 	for _, n := range w.nodes {

@@ -145,7 +145,7 @@ func (l *liveScreen) startWork(ctx context.Context) {
 	l.workResult, l.busy, l.state, l.keepOpen = worked, true, "", false
 }
 
-// tickEvery is the redraw interval, heldEvery that of checks of the holder. reserved delays
+// redrawInterval is the redraw interval, holderCheckInterval that of checks of the holder. reserved delays
 // permanent output, since failing work usually fails sooner.
 const (
 	redrawInterval      = 200 * time.Millisecond

@@ -14,7 +14,7 @@ import (
 	"ponder/internal/tui"
 )
 
-// newFrame returns the state of a session. The live view gets sessions from frameOf and itemOf
+// newFrame returns the state of a session. The live view gets sessions from newFrame and eventItem
 // only.
 func newFrame(v app.View, state string) tui.Frame {
 	s := v.Session

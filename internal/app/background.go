@@ -246,7 +246,7 @@ func (u *BackgroundFeed) ClaimEscalations(ctx context.Context, store backgroundS
 }
 
 // resumeDelivery completes an attempt of another process. It reports false if the conversation does not
-// exist and beginsFor has passed.
+// exist and createGrace has passed.
 func (u *BackgroundFeed) resumeDelivery(ctx context.Context, store backgroundStore, e PendingEscalation, now time.Time) (done bool, err error) {
 	_, err = store.Append(ctx, e.Thread, 0, e.Observation())
 	switch {

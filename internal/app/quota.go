@@ -123,7 +123,7 @@ func (s *Service) continueThread(ctx context.Context, info ponder.Info, do func(
 	return s.continueThinking(ctx, info, do)
 }
 
-// continueThinking is goesOn for a thread that starts to think by do.
+// continueThinking is continueThread for a thread that starts to think by do.
 func (s *Service) continueThinking(ctx context.Context, info ponder.Info, do func() error) error {
 	token, err := s.DB.starterToken(ctx, info.ID)
 	if err != nil {

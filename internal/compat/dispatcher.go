@@ -348,7 +348,7 @@ type Encoder interface {
 // EncodeJob streams w to t, with a conversation title if titled. It reports whether the client received
 // everything.
 //
-// It never retracts text, so no part has Again. A restarted answer must extend the sent text, or Tell fails;
+// It never retracts text, so no part has Again. A restarted answer must extend the sent text, or the encoder fails;
 // a repeated request then streams the answer from its start.
 func (d *Dispatcher) EncodeJob(ctx context.Context, w Job, titled bool, t Encoder) bool {
 	if t.Flush() != nil {

@@ -272,7 +272,7 @@ func (s *sentText) checkWhole() error {
 	return nil
 }
 
-// checkEnd returns errAnew if a completed answer is too short.
+// checkEnd returns errRestarted if a completed answer is too short.
 func (s *sentText) checkEnd(e End) error {
 	if e.Status != ponder.Completed {
 		return nil

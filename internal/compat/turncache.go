@@ -39,7 +39,7 @@ type turn struct {
 
 type outcome struct {
 	answer    string
-	lastInput string // newest external input: see [ponder.Event.IsTold]
+	lastInput string // newest external input: see [ponder.Event.IsExternalInput]
 	head      ponder.Seq
 }
 

@@ -24,7 +24,7 @@ var ErrUnknownProvider = errors.New("unknown provider")
 // ErrInvalidSetting is the cause for an invalid description.
 var ErrInvalidSetting = errors.New("invalid setting")
 
-// A settingError error is ErrWrong with a message.
+// A settingError is [ErrInvalidSetting] with a message.
 type settingError struct{ error }
 
 func (w settingError) Unwrap() error      { return w.error }

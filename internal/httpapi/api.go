@@ -235,7 +235,7 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 // apiError converts an error. It logs internal errors and hides them.
 func (a *api) apiError(err error) error { return a.apiErrorIn("body", err) }
 
-// apiErrorIn is failed for a part of the request, such as "query".
+// apiErrorIn is apiError for a part of the request, such as "query".
 func (a *api) apiErrorIn(part string, err error) error {
 	var answered huma.StatusError
 	if err == nil || errors.As(err, &answered) {

@@ -47,7 +47,7 @@ func (r *Report) noteFailures(t subconscious.Tick) {
 
 // Tick looks with all sensors, answers the wants of roles, and ticks if there is work or if
 // force is set. Then it decides escalations and delivers messages. It finishes a tick or a
-// decision that an earlier process left open first. Without work it writes noModelBudget. The
+// decision that an earlier process left open first. Without work it writes nothing. The
 // report also covers the steps before an error.
 //
 // When the day has reached its ceiling, ticks run without a model: rules judge the

@@ -29,7 +29,6 @@ func CurrentNode() ponder.Node {
 
 // IsProcessGone reports whether the process of another node has certainly ended. It can know this only for
 // the same machine and PID namespace.
-// known to have.
 func IsProcessGone(self, other ponder.Node) bool { return isGone(self, other, startTime) }
 
 // A liveness is the knowledge about a process.
@@ -41,7 +40,7 @@ const (
 	processGone
 )
 
-// isGone is Gone with an injected process look-up.
+// isGone is [IsProcessGone] with an injected process look-up.
 func isGone(self, other ponder.Node, started func(pid int) (start string, there liveness)) bool {
 	switch {
 	case other.ID == self.ID || other.Host != self.Host || self.Boot == "" || other.Boot == "":

@@ -12,7 +12,7 @@
 // A [Research] is the JSON form of a report of research, and the source of its other
 // forms. research.go builds it, and research_words.go has its sentences. research.html,
 // research.tmpl and research_text.go write it. Its Markdown and HTML embed the JSON
-// (research_block.go), so that [ReadResearch] and Filed.Recheck (research_check.go) need
+// (research_block.go), so that [ReadResearch] and [ReportFile.Recheck] (research_check.go) need
 // nothing else.
 //
 // A page is one file without scripts and external resources, enforced by its content

@@ -32,7 +32,7 @@ type Options struct {
 	Stdin   bool          // the last of Args becomes standard input instead
 	Dir     string        // the working directory; empty: the current one
 	Env     []string      // names of variables to pass, in addition to PATH, HOME and LANG
-	Limit   time.Duration // time limit; zero means MostTime, which is also the maximum
+	Limit   time.Duration // time limit; zero means MaxTime, which is also the maximum
 
 	// Before, if set, is called before the command. If it returns an error, the model gets
 	// the error and the command does not run.

@@ -200,7 +200,7 @@ func (c *client) listSessions(ctx context.Context) (sessionStatus, error) {
 	return out, err
 }
 
-// newestSessions returns at most mostListed sessions and research.
+// newestSessions returns at most maxListed sessions and research.
 func (c *client) newestSessions(ctx context.Context) (list []ponder.Info, err error) {
 	const looked = 4 * maxListed
 	all, err := c.Desk.Store.List(ctx, ponder.Filter{Owner: c.caller.Owner, Without: ponder.KindExchange, Limit: looked})

@@ -192,7 +192,7 @@ func (h *hostedRun) nextPrompt(ctx context.Context, tell func(string), before st
 	}
 }
 
-// waitForChange waits for news, at most stepAgain. over reports an ended work, or the end of until.
+// waitForChange waits for news, at most stepHeartbeat. over reports an ended work, or the end of until.
 func (h *hostedRun) waitForChange(ctx context.Context, news <-chan struct{}, until time.Time) (out outcome, over bool, err error) {
 	ended, stop := h.watchEnd(ctx)
 	defer stop()
@@ -273,7 +273,7 @@ func (s *Server) pauseAwaiting(name string) {
 // awaitReason is the reason of that pause.
 const awaitReason = "waits for its client"
 
-// maxAwaiting limits the search of letRest.
+// maxAwaiting limits the search of pauseAwaiting.
 const maxAwaiting = 1000
 
 func (h *hostedRun) promptOutcome(a *pendingSample) outcome {

@@ -146,7 +146,7 @@ func detectByOrder(text string) (Language, float64) {
 	return lang, info.Confidence
 }
 
-// common are the languages of byOrder: those with stems and those that resemble them.
+// common are the languages of detectByOrder: those with stems and those that resemble them.
 var common = map[whatlanggo.Lang]bool{
 	whatlanggo.Arb: true, whatlanggo.Dan: true, whatlanggo.Deu: true, whatlanggo.Eng: true, whatlanggo.Spa: true, whatlanggo.Fin: true,
 	whatlanggo.Fra: true, whatlanggo.Hun: true, whatlanggo.Ita: true, whatlanggo.Nld: true, whatlanggo.Nob: true, whatlanggo.Nno: true,
