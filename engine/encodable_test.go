@@ -138,7 +138,7 @@ func TestTooBig(t *testing.T) {
 		eng := enginetest.Start(t, c)
 		eng.Put("run_other", "", ponder.RunStarted{Mode: "steps", Input: "?"})
 		eng.Put(enginetest.Run, "", ponder.RunStarted{Mode: "odd", Input: "?"})
-		if fin := eng.Await(enginetest.Run); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "too big") {
+		if fin := eng.Await(enginetest.Run); fin.Status != ponder.Failed || !strings.Contains(fin.Reason, "batch is too large") {
 			t.Errorf("finished %s: %q", fin.Status, fin.Reason)
 		}
 		if fin := eng.Await("run_other"); fin.Status != ponder.Completed {

@@ -91,7 +91,7 @@ func TestVerified(t *testing.T) {
 		{"kept", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: hash, End: len(quote)}, app.QuoteFound, ""},
 		{"of a search", report.Evidence{Quote: quote, Source: "https://sky.example/", End: len(quote)}, app.QuoteFound, ""},
 		{"another number", report.Evidence{Quote: strings.Replace(quote, "2040", "2050", 1), Source: "https://sky.example/", Original: hash}, app.QuoteChanged, "NOT in the original"},
-		{"a removed original", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, app.SourceGone, "whose original is not here"},
+		{"a removed original", report.Evidence{Quote: quote, Source: "https://sky.example/", Original: strings.Repeat("0", 64)}, app.SourceGone, "with a missing original"},
 		{"never kept", report.Evidence{Quote: quote, Source: "https://sea.example/"}, app.SourceNotKept, ""},
 		{"of the user", report.Evidence{Quote: quote, Source: "user"}, app.QuoteOfUser, ""},
 	} {

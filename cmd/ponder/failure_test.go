@@ -36,7 +36,7 @@ func TestExplain(t *testing.T) {
 		{"server trouble", refused(llm.Transient), exitFailed, "check: a/b: no (401): set A_KEY"},
 		{"full disk", fmt.Errorf("append: %w", ponder.ErrFull), exitFailed, "append: disk is full: free some space and try again"},
 		{"read-only", ponder.ErrReadOnly, exitFailed, "database is read-only: make it writable, or name another with --db"},
-		{"newer", ponder.ErrNewer, exitFailed, "database was made by a newer version: update ponder"},
+		{"newer", ponder.ErrNewer, exitFailed, "database was created by a newer version: update ponder"},
 		{"unwritable settings", fmt.Errorf("%w: %w", config.ErrWrite, fs.ErrPermission), exitFailed, "write configuration: permission denied: make it writable, or name another with --config"},
 		{"read-only database", fmt.Errorf("open a.db: %w", ponder.ErrReadOnly), exitFailed, "open a.db: database is read-only: make it writable, or name another with --db"},
 		{"interrupted", fmt.Errorf("read: %w", context.Canceled), exitInterrupted, ""},

@@ -45,12 +45,12 @@ func TestSteerFlags(t *testing.T) {
 		{name: "no more than no limit", line: "--tokens=+1k", err: "no such limit"},
 		{name: "no question", line: "--drop=q7", err: `no question "q7": open questions: q1`},
 		{name: "no priority", line: "--rank=q1=12", err: "no priority"},
-		{name: "no id", line: "--rank==3", err: "is empty"},
-		{name: "priority of nothing", line: "--drop=q1|--priority=3", err: "stands behind"},
+		{name: "no id", line: "--rank==3", err: "value missing"},
+		{name: "priority of nothing", line: "--drop=q1|--priority=3", err: "preceding --add"},
 		{name: "not text", line: "--add=\xff\xfe", err: "UTF-8"},
-		{name: "too long", line: "--add=" + strings.Repeat("a", steering.MaxText+1), err: "more than"},
+		{name: "too long", line: "--add=" + strings.Repeat("a", steering.MaxText+1), err: "longer than"},
 		{name: "no time", line: "--for=-3m", err: "for"},
-		{name: "maybe", line: "--answer-now=maybe", err: "neither"},
+		{name: "maybe", line: "--answer-now=maybe", err: "use true or false"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var f steerFlags

@@ -5,7 +5,7 @@
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		e := enginetest.Start(t, engine.Config{Modes: ..., Models: enginetest.Models(m, price)})
-//		fin := e.Ask("session", "what is the sea?", nil, ponder.Budget{Time: time.Minute})
+//		fin := e.Ask("session", "how deep is the sea?", nil, ponder.Budget{Time: time.Minute})
 //	})
 package enginetest
 

@@ -1,4 +1,4 @@
-// Command mode runs a mode of its own: a model writes a draft, criticises it and improves it.
+// Command mode runs a custom mode: a model writes a draft, criticises it and improves it.
 // The engine makes each call durable, budgeted and resumable:
 // go run ./examples/mode "Why do large projects run late?"
 package main

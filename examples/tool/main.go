@@ -1,4 +1,4 @@
-// Command tool gives a conversation a tool of its own, which counts the words of a file:
+// Command tool gives a conversation a custom tool, which counts the words of a file:
 // go run ./examples/tool "How many words does README.md have?"
 package main
 

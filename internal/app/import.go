@@ -211,7 +211,7 @@ func isHere(ctx context.Context, store ponder.Store, v *ImportedThread) (bool, e
 	if err != nil {
 		return false, err
 	}
-	differs := &Error{Code: Invalid, Message: fmt.Sprintf("%s: another thread already has the ID %s; use --new-id", v.Name(), info.ID), Err: ErrOtherThread}
+	differs := &Error{Code: Invalid, Message: fmt.Sprintf("%s: another thread already has the ID %s", v.Name(), info.ID), Err: ErrOtherThread}
 	if int(info.Head) < len(v.Events) {
 		return false, differs
 	}

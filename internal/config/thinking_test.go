@@ -70,9 +70,9 @@ func TestThinkingRefuses(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"enable_thinking = 'sure'\n", `:1: enable_thinking: "sure" is unknown; use true, false or auto`},
 		{"enable_thinking = 2\n", `:1: enable_thinking: "2" is unknown; use true, false or auto`},
-		{"[thinking]\nretention = 'a while'\n", `:2: thinking.retention: "a while" is none of keep, discard, and a number of days such as 30d`},
+		{"[thinking]\nretention = 'a while'\n", `:2: thinking.retention: "a while" is invalid; use keep, discard, or days such as 30d`},
 		{"[thinking]\nredact = ['ok', '(']\n", `:2: thinking.redact: pattern "(": missing closing )`},
-		{"[thinking]\nredact = 'x*'\n", `:2: thinking.redact: pattern "x*": it matches where nothing is`},
+		{"[thinking]\nredact = 'x*'\n", `:2: thinking.redact: pattern "x*": matches the empty text`},
 		{"[thinking]\ntemplates = ['../x']\n", `:2: thinking.templates: a template name has lower-case letters`},
 		{"[thinking]\nper_turn = -1\n", `:2: thinking.per_turn: "-1" is not a whole number`},
 	} {

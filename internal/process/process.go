@@ -28,7 +28,7 @@ type Spec struct {
 	Stdout, Stderr io.Writer
 }
 
-// Cmd returns the unstarted command, the leader of its own process group.
+// Cmd returns the unstarted command, which leads a new process group.
 func (s Spec) Cmd(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...) //nolint:gosec // the user's own
 	cmd.Dir, cmd.Env = s.Dir, Environment(s.Env...)

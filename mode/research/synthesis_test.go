@@ -248,7 +248,7 @@ func TestNotAllOfIt(t *testing.T) {
 		"withheld":      {[]ponder.Body{ends("So it is [e1], but", llm.FinishFilter)}, "So it is [e1], but …", "the answer broke off: the model withheld the rest (content filter)", false},
 		"at the limit":  {[]ponder.Body{ends("So it is [e1], but", llm.FinishLength)}, "So it is [e1], but …", "the answer broke off at the limit of a call", false},
 		"refused once":  {[]ponder.Body{textAnswer(sorry), textAnswer("So [e1].")}, "So [e1].", "the answer is complete", false},
-		"refused twice": {[]ponder.Body{textAnswer(sorry), textAnswer(sorry)}, "", "the model failed: test/model: answered “" + sorry + "”, of which no use can be made: word it otherwise, or ask another model", true},
+		"refused twice": {[]ponder.Body{textAnswer(sorry), textAnswer(sorry)}, "", "the model failed: test/model: answered “" + sorry + "”, which cannot be used: rephrase the question, or use another model", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := answerWriter(trench, func(_ ponder.Call, n int) ponder.Body { return tt.says[n-1] })

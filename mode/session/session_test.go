@@ -164,7 +164,7 @@ func TestTrouble(t *testing.T) {
 			name: "a refusal in the form of an answer", answer: answersByKey(map[string]ponder.Body{
 				"final": textAnswer(`{"answer":"I'm sorry, but I can't help with that request.","confidence":0}`), "final~2": textAnswer(`{"answer":"I can't help with that.","confidence":0}`),
 			}), budget: time.Second, keys: "thoughts-1 final final~2", status: ponder.Completed, begins: thoughtAnswer,
-			reason: "time is spent, and the model stopped answering: test/model: answered “{\"answer\":\"I can't help with that.\",\"confidence\":0}”, of which no use can be made (the model refused to answer): word it otherwise, or ask another model",
+			reason: "time is spent, and the model stopped answering: test/model: answered “{\"answer\":\"I can't help with that.\",\"confidence\":0}”, which cannot be used (the model refused to answer): rephrase the question, or use another model",
 		},
 		{
 			name: "the model of the answer is not there", answer: answersByKey(map[string]ponder.Body{"final": rejected}), budget: time.Second,
