@@ -39,15 +39,9 @@ type Size struct {
 // wrapping.
 func (s Size) innerWidth() int { return min(max(s.Width, minWidth+1)-1, maxWidth) }
 
-// Render returns the block as lines shorter than size's width, with foot below. If room is
-// short, it omits the least important parts.
-func Render(f Frame, foot Footer, size Size, s Style) []string {
-	rows, _ := renderScrolled(f, foot, size, s)
-	return rows
-}
-
-// renderScrolled is [Render]. It also returns the maximal scroll position of the list.
-func renderScrolled(f Frame, foot Footer, size Size, s Style) (rows []string, maxScroll int) {
+// Render returns the block as lines shorter than size's width, with foot below, and the maximal
+// scroll position of the list. If room is short, it omits the least important parts.
+func Render(f Frame, foot Footer, size Size, s Style) (rows []string, maxScroll int) {
 	width := size.innerWidth()
 	b := block{frame: f, foot: foot, width: width, style: s, label: labelWidth}
 	if width < minInlineWidth {

@@ -111,7 +111,7 @@ func TestRender(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.desk.KeyBindings = testBindings()
 			foot, _ := tt.desk.renderFoot(Size{tt.width, tt.height}.innerWidth(), tt.style)
-			rows := Render(tt.frame, foot, Size{tt.width, tt.height}, tt.style)
+			rows, _ := Render(tt.frame, foot, Size{tt.width, tt.height}, tt.style)
 			got := strings.Join(rows, "\n")
 			for _, row := range rows {
 				if w := lipgloss.Width(row); w >= max(tt.width, minWidth+1) {
@@ -136,9 +136,9 @@ func TestRenderInColour(t *testing.T) {
 	for _, size := range []Size{{80, 24}, {200, 60}, {45, 15}} {
 		d := &keyPanel{KeyBindings: testBindings()}
 		foot, _ := d.renderFoot(size.innerWidth(), plain)
-		without := Render(fullFrame(), foot, size, plain)
+		without, _ := Render(fullFrame(), foot, size, plain)
 		foot, _ = d.renderFoot(size.innerWidth(), Style{})
-		with := Render(fullFrame(), foot, size, Style{})
+		with, _ := Render(fullFrame(), foot, size, Style{})
 		if len(with) != len(without) || !strings.Contains(strings.Join(with, ""), "\x1b[") {
 			t.Fatalf("%v: no colour: %q", size, with)
 		}
@@ -191,7 +191,8 @@ func FuzzClean(f *testing.F) {
 		frame := Frame{Title: text, Foci: []string{text, text}, Writing: text, Chart: Chart{text, []float64{0, 1}, text}, Counts: []string{text}}
 		frame.Tree.Branches = []Branch{{ID: text, Text: text}, {ID: "2", Parent: text, Mark: text, State: State(len(text))}, {ID: "3"}}
 		for _, s := range []Style{plain, {Plain: true, ASCII: true}} {
-			for _, row := range Render(frame, Footer{}, Size{61, 30}, s) {
+			rows, _ := Render(frame, Footer{}, Size{61, 30}, s)
+			for _, row := range rows {
 				if w := lipgloss.Width(row); w > 60 || strings.ContainsAny(row, "\n\x1b") {
 					t.Errorf("%d cells: %q", w, row)
 				}

@@ -104,7 +104,7 @@ func (v *View) renderBlock(size Size) ([]string, cursorPos) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	foot, at := v.renderFoot(size.innerWidth())
-	rows, maxScroll := renderScrolled(v.frame, foot, size, v.options.Style)
+	rows, maxScroll := Render(v.frame, foot, size, v.options.Style)
 	v.keys.from = min(v.keys.from, maxScroll)
 	return rows, cursorPos{max(0, len(rows)-1-at.row), at.column}
 }
