@@ -100,7 +100,7 @@ test('errors', async () => {
   await wrong({ tools: [{ type: 'function', function: {} }] }, 400, /name/)
   const stranger = new Ollama({ host: url, headers: { Authorization: 'Bearer wrong' } })
   await check.rejects(stranger.list(), (e) => e.status_code === 401 && /token/.test(e.message))
-  await check.rejects(client.pull({ model: 'llama3' }), /not changed here/)
+  await check.rejects(client.pull({ model: 'llama3' }), /cannot change models/)
 })
 
 test('a model that fails', async () => {
