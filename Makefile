@@ -35,11 +35,10 @@ check:
 install: build
 	@dir=$$(mktemp -d) && GOBIN=$$dir $(GO) install $(FLAGS) ./cmd/ponder && cmp $$dir/ponder bin/ponder && rm -r $$dir
 
-# The program for the other systems of a release. Without optimizations, compiling takes a
-# third less time.
+# The program for the other systems of a release.
 cross:
 	for system in darwin windows; do \
-		GOOS=$$system $(GO) build -trimpath -gcflags='all=-N -l' -ldflags='-s -w' -o /dev/null ./cmd/ponder || exit 1; \
+		GOOS=$$system $(GO) build $(FLAGS) -o /dev/null ./cmd/ponder || exit 1; \
 	done
 
 # With -trimpath all the targets share what is compiled. go vet is a part of golangci-lint.
