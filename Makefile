@@ -21,8 +21,8 @@ build:
 
 test:
 	@scripts/need
-	@$(MAKE) --no-print-directory check size install cross
-	@$(MAKE) --no-print-directory -j3 race lint unit
+	@$(MAKE) --no-print-directory check size install
+	@$(MAKE) --no-print-directory -j4 race cross lint unit
 	@scripts/skipped bin/unit.json bin/marked.json bin/race.json
 	@echo "all tests passed"
 
