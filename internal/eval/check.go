@@ -162,13 +162,13 @@ func (c Check) Holds(answer string) bool {
 }
 
 func (c Check) isNear(answer string) bool {
-	n, ok := Number(answer)
+	q, ok := findQuantity(answer)
 	allowed := c.tolerance
 	if c.relative {
 		allowed *= math.Abs(*c.number)
 	}
 	slack := 1e-9 * max(1, math.Abs(*c.number)) // for decimal fractions in binary
-	return ok && math.Abs(n-*c.number) <= allowed+slack
+	return ok && q.isNear(*c.number, allowed+slack)
 }
 
 func normalizeText(text string) string {
@@ -218,61 +218,4 @@ func (q Question) Right(answer string) (right bool, failed []string) {
 		}
 	}
 	return len(failed) == 0, failed
-}
-
-var (
-	// numberPattern matches numbers with decimal points, and with commas, apostrophes or narrow
-	// spaces between groups of three digits.
-	numberPattern = regexp.MustCompile(`[-+−–]?(?:\d{1,3}(?:[,'’\x{202f}\x{a0}]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+−–]?\.\d+`)
-	resultPattern = regexp.MustCompile(`(?i)\\boxed\s*\{|####|\b(?:answer|result|antwort|ergebnis|réponse|respuesta)\b[^\d\n.]{0,40}?(?:\bis\b|\bist\b|\best\b|\bes\b|=|:)`)
-)
-
-// Number returns the final number of an answer. It is the first number after the last
-// "answer is", "answer:", "result =", "\boxed{" or "####" with a number in its line. Else
-// it is the last number of the answer. Number reports false without any.
-func Number(answer string) (float64, bool) {
-	marks := resultPattern.FindAllStringIndex(answer, -1)
-	for i := len(marks) - 1; i >= 0; i-- {
-		line, _, _ := strings.Cut(answer[marks[i][1]:], "\n")
-		if list := findNumbers(line, 1); len(list) > 0 {
-			return list[0], true
-		}
-	}
-	if list := findNumbers(answer, -1); len(list) > 0 {
-		return list[len(list)-1], true
-	}
-	return 0, false
-}
-
-// findNumbers returns the first most numbers of a text; all if negative.
-func findNumbers(text string, most int) (list []float64) {
-	for _, at := range numberPattern.FindAllStringIndex(text, -1) {
-		if n, ok := numberAt(text, at[0], at[1]); ok {
-			list = append(list, n)
-		}
-		if len(list) == most {
-			break
-		}
-	}
-	return list
-}
-
-// numberAt parses a number. A sign after a letter or digit is a dash. Digits within a word are
-// no number.
-func numberAt(text string, from, to int) (float64, bool) {
-	s := text[from:to]
-	if from > 0 && isWordByte(text[from-1]) {
-		sign := strings.IndexFunc(s, func(r rune) bool { return r == '.' || '0' <= r && r <= '9' })
-		if sign == 0 {
-			return 0, false
-		}
-		s = s[sign:]
-	}
-	s = strings.NewReplacer("−", "-", "–", "-", ",", "", "'", "", "’", "", "\u202f", "", "\u00a0", "").Replace(s)
-	n, err := strconv.ParseFloat(s, 64)
-	return n, err == nil
-}
-
-func isWordByte(b byte) bool {
-	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }

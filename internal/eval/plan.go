@@ -22,7 +22,7 @@
 //	{"contains": TEXT or [TEXT, ...]}      all are in the answer, in any case
 //	{"not_contains": TEXT or [TEXT, ...]}  none is
 //	{"regex": TEXT}                        it matches somewhere (RE2; (?i) folds case)
-//	{"number": N, "tolerance": N or "1%"}  the final number: see [Number]
+//	{"number": N, "tolerance": N or "1%"}  the number that the answer states as its result, or a range within the tolerance
 //	{"one_of": [TEXT, ...]}                one of them is there, as whole words
 //	{"json_schema": {...}}                 the answer has JSON that fits
 //
