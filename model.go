@@ -15,6 +15,15 @@ type Price struct {
 	Source PriceSource // unknown if "" or PriceUnknown
 	// In USD per million tokens, which equals millionths of a USD per token. Zero is free.
 	Input, Output, CacheRead, CacheWrite float64
+
+	// Long is the price of requests that read more than Over tokens; zero Over means none.
+	Over int
+	Long llm.Price
+}
+
+// NewPrice returns the price of a described model.
+func NewPrice(source PriceSource, i llm.Info) Price {
+	return Price{source, i.Price.Input, i.Price.Output, i.Price.CacheRead, i.Price.CacheWrite, i.Over, i.Long}
 }
 
 // Known reports whether the price is known.
@@ -25,7 +34,12 @@ func (p Price) Cost(u llm.Usage) Money {
 	if !p.Known() {
 		return 0
 	}
-	micro := float64(u.Input)*p.Input + float64(u.Output)*p.Output +
-		float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite
-	return Money(micro + 0.999999)
+	return Money(p.info().Cost(u))
+}
+
+// Rates returns the price of a request that reads tokens, caches included.
+func (p Price) Rates(tokens int) llm.Price { return p.info().Rates(tokens) }
+
+func (p Price) info() llm.Info {
+	return llm.Info{Price: llm.Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}, Over: p.Over, Long: p.Long}
 }

@@ -112,11 +112,12 @@ func (r *run) reserved() ponder.Cost {
 
 // affordableTokens returns how many tokens the amount m buys at price p after reading in tokens.
 func affordableTokens(p ponder.Price, m ponder.Money, in int) int {
-	left := float64(m) - float64(in)*max(p.Input, p.CacheWrite)
-	if p.Output <= 0 {
+	rates := p.Rates(in)
+	left := float64(m) - float64(in)*max(rates.Input, rates.CacheWrite)
+	if rates.Output <= 0 {
 		return maxCallTokens
 	}
-	return int(max(0, min(left/p.Output, maxCallTokens)))
+	return int(max(0, min(left/rates.Output, maxCallTokens)))
 }
 
 // tokensIn returns a high estimate of the tokens of a request of size bytes. It learns from
@@ -129,7 +130,7 @@ func (t *threadState) tokensIn(m ponder.Model, size int) int {
 func maxCost(m ponder.Model, in, out int) ponder.Cost {
 	c := ponder.Cost{Calls: 1, Tokens: in + out}
 	if m.Price.Known() {
-		c.Money = ponder.Money(float64(in)*max(m.Price.Input, m.Price.CacheWrite) + float64(out)*m.Price.Output + 0.999999)
+		c.Money = max(m.Price.Cost(llm.Usage{Input: in, Output: out}), m.Price.Cost(llm.Usage{CacheWrite: in, Output: out}))
 	}
 	return c
 }

@@ -42,3 +42,22 @@ func TestSettleWrongUsage(t *testing.T) {
 		}
 	}
 }
+
+// A request above the limit of the price has the higher price in reservations and charges.
+func TestLongContextPrice(t *testing.T) {
+	p := ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 4, Over: 1000, Long: llm.Price{Input: 2, Output: 8}}
+	m := ponder.Model{Price: p}
+	for in, want := range map[int]ponder.Money{1000: 1040, 1001: 2082} {
+		if got := maxCost(m, in, 10).Money; got != want {
+			t.Errorf("a call that reads %d tokens reserves %d, want %d", in, got, want)
+		}
+		if got, _ := settle(m, ponder.Cost{Calls: 1, Tokens: 9000, Money: 9000}, 8, 8, llm.Usage{Input: in, Output: 10}); got.Money != want {
+			t.Errorf("a call that reads %d tokens costs %d, want %d", in, got.Money, want)
+		}
+	}
+	for in, want := range map[int]int{1000: 1000, 2000: 125} {
+		if got := affordableTokens(p, 5000, in); got != want {
+			t.Errorf("after %d tokens, %d are affordable, want %d", in, got, want)
+		}
+	}
+}

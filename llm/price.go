@@ -63,7 +63,6 @@ type PriceSource string
 
 // The sources, highest precedence first.
 const (
-	FromProvider  PriceSource = "provider"  // cost reported for the request
 	FromOverride  PriceSource = "override"  // the configuration
 	FromRefreshed PriceSource = "refreshed" // a fetched table
 	FromTable     PriceSource = "table"
@@ -185,30 +184,21 @@ func (i Info) fillMissing(other Info) Info {
 // maxCost is a million dollars, in millionths.
 const maxCost = 1e12
 
-// Cost returns millionths of a US dollar. The provider's report wins over an override,
-// that over a fetched table, that over the built-in one. ollama's models cost 0 by
-// declaration.
-func (p Prices) Cost(u Usage, model string) (microdollars int64, known bool, source PriceSource) {
-	if u.Cost != nil && *u.Cost >= 0 {
-		return min(*u.Cost, maxCost), true, FromProvider
-	}
-	info, _ := p.Lookup(model)
-	if info.Source == PriceUnknown {
-		return 0, false, PriceUnknown
-	}
-	return info.usageCost(u), true, info.Source
-}
-
-// usageCost needs no factor: dollars per million tokens equal millionths of a dollar per
-// token.
-func (i Info) usageCost(u Usage) int64 {
+// Cost returns the cost of usage in millionths of a US dollar, rounded up. It needs no factor:
+// dollars per million tokens equal millionths of a dollar per token.
+func (i Info) Cost(u Usage) int64 {
 	input, read, write, output := tokenCount(u.Input), tokenCount(u.CacheRead), tokenCount(u.CacheWrite), tokenCount(u.Output)
-	price := i.Price
-	if i.Over > 0 && input+read+write > float64(i.Over) {
-		price = i.Long
-	}
+	price := i.Rates(int(min(input+read+write, maxTokens)))
 	sum := input*price.Input + read*price.CacheRead + write*price.CacheWrite + output*price.Output
 	return int64(math.Ceil(math.Min(sum, maxCost) - 1e-6)) // round up fractions, but not rounding errors
+}
+
+// Rates returns the price of a request that reads tokens, caches included.
+func (i Info) Rates(tokens int) Price {
+	if i.Over > 0 && tokens > i.Over {
+		return i.Long
+	}
+	return i.Price
 }
 
 func tokenCount(tokens int) float64 { return float64(max(0, tokens)) }

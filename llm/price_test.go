@@ -142,10 +142,6 @@ func TestCost(t *testing.T) {
 		{"long", Usage{Input: 1, CacheRead: 200_000, Output: 1000}, "gemini/gemini-2.5-pro", 65_003, true, FromTable},
 		{"a part of a millionth counts", Usage{Input: 1}, "openai/gpt-5-nano", 1, true, FromTable},
 		{"nothing", Usage{}, "openai/gpt-5", 0, true, FromTable},
-		{"provider", Usage{Input: 5, Cost: ptr(int64(42))}, "openai/gpt-5", 42, true, FromProvider},
-		{"provider beats override", Usage{Input: 5, Cost: ptr(int64(42))}, "openai/gpt-5.2", 42, true, FromProvider},
-		{"provider, unknown model", Usage{Input: 5, Cost: ptr(int64(0))}, "acme/other", 0, true, FromProvider},
-		{"absurd provider", Usage{Input: 1_000_000, Cost: ptr(int64(-1))}, "openai/gpt-5", 1_250_000, true, FromTable},
 		{"override", million, "openai/gpt-5.2", 12_100_000, true, FromOverride},
 		{"override of the output, tiers gone", million, "openai/gpt-5.4", 6_250_000, true, FromOverride},
 		{"override of a dated version", million, "openai/gpt-5.2-2025-12-11", 12_100_000, true, FromOverride},
@@ -161,13 +157,14 @@ func TestCost(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, known, source := p.Cost(test.usage, test.model)
+			info, _ := p.Lookup(test.model)
+			got, known, source := info.Cost(test.usage), info.Source != PriceUnknown, info.Source
 			if got != test.want || known != test.known || source != test.source {
 				t.Errorf("Cost = %d, %v, %q, want %d, %v, %q", got, known, source, test.want, test.known, test.source)
 			}
 		})
 	}
-	if _, known, _ := (Prices{}).Cost(million, "openai/gpt-5"); known {
+	if info, _ := (Prices{}).Lookup("openai/gpt-5"); info.Source != PriceUnknown {
 		t.Error("no prices know one")
 	}
 }
@@ -250,17 +247,14 @@ func TestParseModels(t *testing.T) {
 		t.Errorf("stored and read: %v\n%s", err, diff)
 	}
 	p := BuiltInPrices().WithTable(back)
-	if _, known, source := p.Cost(Usage{Input: 1}, "openai/gpt-5.4-2026-03-05"); !known || source != FromRefreshed {
-		t.Errorf("price %v from %q", known, source)
+	if i, _ := p.Lookup("openai/gpt-5.4-2026-03-05"); i.Source != FromRefreshed {
+		t.Errorf("price from %q", i.Source)
 	}
-	if _, known, _ := p.Cost(Usage{Input: 1}, "plan/in-a-subscription"); known {
-		t.Error("a price of 0 was believed")
-	}
-	if i, ok := p.Lookup("plan/in-a-subscription"); !ok || i.Context != 200000 {
+	if i, ok := p.Lookup("plan/in-a-subscription"); !ok || i.Context != 200000 || i.Source != PriceUnknown {
 		t.Errorf("limits without a price: %+v", i)
 	}
-	if _, known, source := p.Cost(Usage{Input: 1}, "ollama/free"); !known || source != FromTable {
-		t.Errorf("ollama: %v from %q", known, source)
+	if i, _ := p.Lookup("ollama/free"); i.Source != FromTable || i.Cost(Usage{Input: 1}) != 0 {
+		t.Errorf("ollama: %+v", i)
 	}
 }
 
@@ -340,9 +334,8 @@ func TestCostGrows(t *testing.T) {
 			u := Usage{Input: rng.IntN(400_000), CacheRead: rng.IntN(100_000), CacheWrite: rng.IntN(100_000), Output: rng.IntN(50_000)}
 			more := u
 			*[]*int{&more.Input, &more.CacheRead, &more.CacheWrite, &more.Output}[rng.IntN(4)] += rng.IntN(1000)
-			a, _, _ := p.Cost(u, model)
-			b, known, _ := p.Cost(more, model)
-			if b < a || !known {
+			info, _ := p.Lookup(model)
+			if a, b := info.Cost(u), info.Cost(more); b < a {
 				t.Fatalf("%s: %+v costs %d, %+v costs %d", model, u, a, more, b)
 			}
 		}
@@ -366,7 +359,8 @@ func FuzzParseModels(f *testing.F) {
 		}
 		p := Prices{}.WithTable(table)
 		for name := range table.Models {
-			if cost, _, _ := p.Cost(Usage{Input: 1e9, CacheRead: 1e9, Output: 1e9}, name); cost < 0 || cost > maxCost {
+			info, _ := p.Lookup(name)
+			if cost := info.Cost(Usage{Input: 1e9, CacheRead: 1e9, Output: 1e9}); cost < 0 || cost > maxCost {
 				t.Fatalf("%s costs %d", name, cost)
 			}
 		}
