@@ -182,19 +182,21 @@ func (a *App) MindChannels() (list []notify.Channel, err error) {
 	}
 	for name, w := range sortedEntries(c.Webhook) {
 		add("mind.notify.webhook", name, w.Off, func() (notify.Channel, error) {
-			if _, err := cfg.Secret(w.SecretEnv); err != nil {
+			secret, err := cfg.Secret(w.SecretEnv)
+			if err != nil {
 				return notify.Channel{}, err
 			}
-			return notify.Webhook(notify.WebhookOptions{Name: "webhook-" + name, URL: w.URL, SecretEnv: w.SecretEnv})
+			return notify.Webhook(notify.WebhookOptions{Name: "webhook-" + name, URL: w.URL, Secret: string(secret)})
 		})
 	}
 	for name, e := range sortedEntries(c.Email) {
 		add("mind.notify.email", name, e.Off, func() (notify.Channel, error) {
-			if _, err := cfg.Secret(e.PasswordEnv); err != nil {
+			password, err := cfg.Secret(e.PasswordEnv)
+			if err != nil {
 				return notify.Channel{}, err
 			}
 			return notify.Mail(notify.MailOptions{
-				Name: "email-" + name, Server: e.Server, Security: e.Security, Plain: e.Plain, User: e.User, PasswordEnv: e.PasswordEnv, From: e.From, To: e.To,
+				Name: "email-" + name, Server: e.Server, Security: e.Security, Plain: e.Plain, User: e.User, Password: string(password), From: e.From, To: e.To,
 			})
 		})
 	}

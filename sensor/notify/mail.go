@@ -11,7 +11,6 @@ import (
 	"net"
 	stdmail "net/mail"
 	"net/smtp"
-	"os"
 	"strings"
 	"time"
 
@@ -23,15 +22,15 @@ import (
 
 // MailOptions configure a mail channel.
 type MailOptions struct {
-	Name        string   // of the channel; default "mail"
-	Server      string   // host:port
-	Plain       bool     // no encryption, only for a server on this machine; same as Security "none"
-	Security    string   // "tls", "starttls" or "none"; default "tls" for port 465, otherwise "starttls"
-	User        string   // login; none if empty
-	PasswordEnv string   // variable with the password
-	From        string   // address
-	To          []string // addresses
-	TLS         *tls.Config
+	Name     string   // of the channel; default "mail"
+	Server   string   // host:port
+	Plain    bool     // no encryption, only for a server on this machine; same as Security "none"
+	Security string   // "tls", "starttls" or "none"; default "tls" for port 465, otherwise "starttls"
+	User     string   // login; none if empty
+	Password string   // required with User
+	From     string   // address
+	To       []string // addresses
+	TLS      *tls.Config
 }
 
 // mailTime limits the delivery of a message.
@@ -39,10 +38,9 @@ const mailTime = 30 * time.Second
 
 type smtpSender struct {
 	MailOptions
-	host     string
-	password string
-	from     *mail.Address
-	to       []*mail.Address
+	host string
+	from *mail.Address
+	to   []*mail.Address
 }
 
 // Mail returns a channel that sends messages by SMTP. The Message-ID derives from the message ID,
@@ -78,10 +76,8 @@ func newSMTPSender(o MailOptions) (*smtpSender, error) {
 	case p.Security != "none" && p.Security != "tls" && p.Security != "starttls":
 		return nil, fmt.Errorf(`security %q must be "tls" or "starttls"`, p.Security)
 	}
-	if o.User != "" {
-		if p.password = os.Getenv(o.PasswordEnv); o.PasswordEnv == "" || p.password == "" {
-			return nil, fmt.Errorf("set the variable named by password_env (%q) to the password of %s", o.PasswordEnv, o.User)
-		}
+	if p.User != "" && p.Password == "" {
+		return nil, fmt.Errorf("password_env must name the variable with the password of %s", p.User)
 	}
 	return p, p.parseAddresses()
 }
@@ -134,8 +130,8 @@ func (p *smtpSender) send(ctx context.Context, m Message) error {
 // hidePassword removes the password from an error, because a server may quote it.
 func (p *smtpSender) hidePassword(err error) error {
 	text := err.Error()
-	if p.password != "" {
-		text = strings.ReplaceAll(text, p.password, "***")
+	if p.Password != "" {
+		text = strings.ReplaceAll(text, p.Password, "***")
 	}
 	return errors.New(textkit.VisibleLine(text, maxSource))
 }
@@ -189,7 +185,7 @@ func (p *smtpSender) deliverMail(ctx context.Context, text []byte) error {
 		}
 	}
 	if p.User != "" {
-		if err := c.Auth(smtp.PlainAuth("", p.User, p.password, p.host)); err != nil {
+		if err := c.Auth(smtp.PlainAuth("", p.User, p.Password, p.host)); err != nil {
 			return err
 		}
 	}

@@ -23,8 +23,7 @@ import (
 )
 
 const (
-	passwordEnv = "NOTIFY_TEST_PASSWORD"
-	password    = "correct horse"
+	password = "correct horse"
 )
 
 // A mailServer is a mail server that records messages.
@@ -129,7 +128,7 @@ func newCertificate(t *testing.T, roots *x509.CertPool) tls.Certificate {
 
 func (b *mailServer) mailOptions(security string) MailOptions {
 	return MailOptions{
-		Server: b.addr, Security: security, User: "anna", PasswordEnv: passwordEnv, From: "Ponder <ponder@example.org>",
+		Server: b.addr, Security: security, User: "anna", Password: password, From: "Ponder <ponder@example.org>",
 		To: []string{"anna@example.org", "Ben <ben@example.org>"}, TLS: &tls.Config{RootCAs: b.roots},
 	}
 }
@@ -137,7 +136,6 @@ func (b *mailServer) mailOptions(security string) MailOptions {
 func TestMail(t *testing.T) {
 	for _, security := range []string{"tls", "starttls", "none"} {
 		t.Run(security, func(t *testing.T) {
-			t.Setenv(passwordEnv, password)
 			b := newMailServer(t, security)
 			ch, err := Mail(b.mailOptions(security))
 			if err != nil {
@@ -209,7 +207,6 @@ func TestMailInjection(t *testing.T) {
 }
 
 func TestMailFailures(t *testing.T) {
-	t.Setenv(passwordEnv, "swordfish")
 	b := newMailServer(t, "tls")
 	send := func(o MailOptions, ctx context.Context) error {
 		ch, err := Mail(o)
@@ -218,10 +215,11 @@ func TestMailFailures(t *testing.T) {
 		}
 		return ch.Send(ctx, message)
 	}
-	if err := send(b.mailOptions("tls"), t.Context()); err == nil || strings.Contains(err.Error(), "swordfish") {
+	o := b.mailOptions("tls")
+	o.Password = "swordfish"
+	if err := send(o, t.Context()); err == nil || strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("a wrong password: %v", err)
 	}
-	o := b.mailOptions("tls")
 	o.TLS = nil
 	if err := send(o, t.Context()); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate without a known issuer: %v", err)
@@ -267,7 +265,7 @@ func TestMailOptions(t *testing.T) {
 		"plain":       {func(o *MailOptions) { o.Plain = true }, "this machine"},
 		"plain, tls":  {func(o *MailOptions) { o.Plain, o.Security = true, "tls" }, "remove one of them"},
 		"ssl":         {func(o *MailOptions) { o.Security = "ssl" }, "starttls"},
-		"password":    {func(o *MailOptions) { o.User, o.PasswordEnv = "u", "NOTIFY_TEST_UNSET" }, "NOTIFY_TEST_UNSET"},
+		"password":    {func(o *MailOptions) { o.User = "u" }, "password_env"},
 		"from":        {func(o *MailOptions) { o.From = "nobody" }, "from"},
 		"to":          {func(o *MailOptions) { o.To = nil }, "to"},
 		"to injected": {func(o *MailOptions) { o.To = []string{"c@d.example\r\nRCPT TO:<e@f.example>"} }, "address"},

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -22,10 +21,10 @@ const EventType = "mind.escalation"
 
 // WebhookOptions configure a webhook channel.
 type WebhookOptions struct {
-	Name      string // of the channel; default "webhook"
-	URL       string // https, or http on this machine
-	SecretEnv string // variable with the secret: "whsec_" and 24 to 64 bytes in base64; two secrets separated by a space during a rotation
-	Client    *http.Client
+	Name   string // of the channel; default "webhook"
+	URL    string // https, or http on this machine
+	Secret string // "whsec_" and 24 to 64 bytes in base64; two separated by a space during a rotation
+	Client *http.Client
 }
 
 type webhookSender struct {
@@ -55,27 +54,24 @@ func newWebhookSender(o WebhookOptions) (*webhookSender, error) {
 	if !webhook.IsURL(o.URL) {
 		return nil, errors.New("the url must begin with https:// (http:// only for this machine)")
 	}
-	keys, err := parseKeys(o.SecretEnv)
+	keys, err := parseKeys(o.Secret)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookSender{url: u.String(), host: u.Host, keys: keys, client: cmp.Or(o.Client, http.DefaultClient), now: time.Now}, nil
 }
 
-func parseKeys(env string) (keys [][]byte, err error) {
-	if env == "" {
-		return nil, errors.New("secret_env must name the variable with the secret")
-	}
-	for _, secret := range strings.Fields(os.Getenv(env)) {
+func parseKeys(secrets string) (keys [][]byte, err error) {
+	for _, secret := range strings.Fields(secrets) {
 		text, ok := strings.CutPrefix(secret, webhook.SecretPrefix)
 		key, err := base64.StdEncoding.DecodeString(text)
 		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
-			return nil, fmt.Errorf("%s must be whsec_ and 24 to 64 bytes in base64", env)
+			return nil, errors.New("the secret must be whsec_ and 24 to 64 bytes in base64")
 		}
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("set %s to the secret of the webhook", env)
+		return nil, errors.New("secret_env must name the variable with the secret")
 	}
 	return keys, nil
 }

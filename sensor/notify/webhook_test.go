@@ -20,8 +20,7 @@ import (
 )
 
 const (
-	secretEnv = "NOTIFY_TEST_SECRET"
-	secret    = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // from the specification's example
+	secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // from the specification's example
 )
 
 var message = Message{
@@ -58,8 +57,7 @@ func verifySignature(secret string, r *http.Request, body []byte, now time.Time)
 
 // TestSignature checks the example in the specification.
 func TestSignature(t *testing.T) {
-	t.Setenv(secretEnv, secret)
-	keys, err := parseKeys(secretEnv)
+	keys, err := parseKeys(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +97,8 @@ func newReceiver(t *testing.T, secrets ...string) *receiver {
 
 func TestWebhook(t *testing.T) {
 	other := "whsec_" + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
-	t.Setenv(secretEnv, secret+" "+other)
 	r := newReceiver(t, secret, other)
-	ch, err := Webhook(WebhookOptions{URL: r.URL + "/hook", SecretEnv: secretEnv})
+	ch, err := Webhook(WebhookOptions{URL: r.URL + "/hook", Secret: secret + " " + other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +124,8 @@ func TestWebhook(t *testing.T) {
 }
 
 func TestWebhookFailures(t *testing.T) {
-	t.Setenv(secretEnv, secret)
 	r := newReceiver(t)
-	ch, err := Webhook(WebhookOptions{URL: r.URL + "/private-path", SecretEnv: secretEnv})
+	ch, err := Webhook(WebhookOptions{URL: r.URL + "/private-path", Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,12 +146,11 @@ func TestWebhookFailures(t *testing.T) {
 }
 
 func TestWebhookHangs(t *testing.T) {
-	t.Setenv(secretEnv, secret)
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	ch, err := Webhook(WebhookOptions{URL: server.URL, SecretEnv: secretEnv})
+	ch, err := Webhook(WebhookOptions{URL: server.URL, Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,15 +167,14 @@ func TestWebhookOptions(t *testing.T) {
 		"loopback name": {"http://localhost:80/", secret, ""},
 		"loopback":      {"http://[::1]:80/", secret, ""},
 		"https":         {"https://example.org/x", secret, ""},
-		"no secret":     {"https://example.org/", "", "set " + secretEnv},
+		"no secret":     {"https://example.org/", "", "secret_env"},
 		"bad secret":    {"https://example.org/", "whsec_abc", "base64"},
 		"short secret":  {"https://example.org/", "whsec_YWJj", "24"},
 		"other scheme":  {"ftp://localhost/", secret, "https"},
 		"nothing":       {"", secret, "https"},
 		"broken":        {"https://u:p@ss wd/%zz", secret, "invalid url"},
 	} {
-		t.Setenv(secretEnv, test.secret)
-		_, err := Webhook(WebhookOptions{URL: test.url, SecretEnv: secretEnv})
+		_, err := Webhook(WebhookOptions{URL: test.url, Secret: test.secret})
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: error is %v, want %q", name, err, test.want)
 		}
