@@ -16,12 +16,15 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"ponder/internal/app"
+	"ponder/internal/licenses"
 )
 
 func main() {
@@ -161,6 +164,56 @@ func (a *cli) versionCommand() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func (a *cli) licensesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "licenses [NAME]",
+		Short: "Print the licenses of Ponder and its components",
+		Long: `Print the licenses of Ponder and of all components in the program, or of those whose name
+contains NAME.`,
+		Example: "ponder licenses | less\nponder licenses sqlite\nponder licenses --json",
+		GroupID: groupSetUp,
+		Args:    requireArgs(0, 1, "a part of a name"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.printLicenses(strings.Join(args, ""))
+		},
+	}
+}
+
+func (a *cli) printLicenses(name string) error {
+	sections, err := licenses.Sections()
+	if err != nil {
+		return err
+	}
+	isOther := func(c licenses.Component) bool {
+		return !strings.Contains(strings.ToLower(c.Name), strings.ToLower(name))
+	}
+	for i := range sections {
+		sections[i].Components = slices.DeleteFunc(sections[i].Components, isOther)
+	}
+	sections = slices.DeleteFunc(sections, func(s licenses.Section) bool { return len(s.Components) == 0 })
+	if len(sections) == 0 {
+		return usagef("no component is named %q: run `ponder licenses` for all", truncate(name, 40))
+	}
+	if a.flags.json {
+		for _, c := range licenses.Components(sections) {
+			if err := a.printJSON(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i, s := range sections {
+		if i > 0 {
+			a.printf("\n%s\n\n", strings.Repeat("-", maxLineWidth))
+		}
+		for _, c := range s.Components {
+			a.printf("%s: %s\n", strings.TrimSpace(c.Name+" "+c.Version), strings.Join(c.Licenses, ", "))
+		}
+		a.printf("\n%s", s.Text)
+	}
+	return nil
 }
 
 type buildVersion struct {

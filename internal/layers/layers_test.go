@@ -129,7 +129,7 @@ var rules = []rule{
 	{packages: "internal/compat/responses", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/openai", "internal/webhook"}, theirs: []string{"github.com/coder/websocket"}},
 	{packages: "internal/compat/*", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}},
 	{packages: "internal/server", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/compat", "internal/compat/*", "internal/httpapi", "internal/metrics", "internal/placement", "internal/stream", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
-	{packages: "internal/httpapi", ours: []string{".", "llm", "internal/transcript", "mode/chat", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/steering", "internal/compat", "internal/compat/completions"}, theirs: []string{"github.com/danielgtaylor/huma/"}},
+	{packages: "internal/httpapi", ours: []string{".", "llm", "internal/transcript", "mode/chat", "mode/session", "mode/research", "internal/auth", "internal/stream", "internal/app", "internal/steering", "internal/compat", "internal/compat/completions"}, theirs: []string{"github.com/danielgtaylor/huma/", "github.com/yuin/goldmark"}},
 	{packages: "internal/stream", ours: []string{"."}},
 	{packages: "internal/metrics", ours: []string{".", "llm"}, theirs: []string{"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/otel"}},
 	{packages: "client", ours: []string{"."}},
@@ -137,6 +137,7 @@ var rules = []rule{
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity", "internal/textkit/layout"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
+	{packages: "internal/licenses"},
 	{packages: "internal/racetest"},
 
 	// The packages that combine all others.
