@@ -99,7 +99,8 @@ func humaConfig(version string) huma.Config {
 	cfg.DocsPath, cfg.SchemasPath, cfg.OpenAPIPath = "", "", ""
 	cfg.Transformers = []huma.Transformer{plainErrors}
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearer: {Type: "http", Scheme: "bearer"}}
-	cfg.Info.Description = "Deliberate thinking for language models: sessions, research, conversations, memory and a subconscious, on one durable log."
+	cfg.Info.Description = "Deliberate thinking for language models: sessions, research, conversations, memory and a subconscious, on one durable log.\n\n" +
+		"Follow [events](#list-events) of a thread or the [stream](#stream-session) of a session. Repeat a request safely with the header `Idempotency-Key`."
 	return cfg
 }
 

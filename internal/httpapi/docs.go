@@ -16,6 +16,9 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/util"
 
 	"ponder/internal/textkit"
 )
@@ -77,12 +80,48 @@ func docsPage(doc *huma.OpenAPI) []byte {
 	page := template.Must(template.New("").Funcs(template.FuncMap{
 		"style": func() template.CSS { return template.CSS(docsStyle) }, "groups": operationsOf,
 		"parameters": parameterTable, "fields": schemas.schemaTable, "resolve": schemas.resolveRef, "curl": schemas.curlExample,
+		"markdown": markdownBlocks, "inline": markdownInline,
 	}).Parse(docsTemplate))
 	var b bytes.Buffer
 	if err := page.Execute(&b, doc); err != nil { // a bug that tests find
 		panic(err)
 	}
 	return b.Bytes()
+}
+
+// docsMarkdown renders descriptions, which are Markdown in OpenAPI. HTML stays text, and
+// links to unsafe addresses lead nowhere.
+var docsMarkdown = goldmark.New(goldmark.WithParser(parser.NewParser(
+	parser.WithBlockParsers(
+		util.Prioritized(parser.NewListParser(), 300),
+		util.Prioritized(parser.NewListItemParser(), 400),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	),
+	parser.WithInlineParsers(
+		util.Prioritized(parser.NewCodeSpanParser(), 100),
+		util.Prioritized(parser.NewLinkParser(), 200),
+		util.Prioritized(parser.NewAutoLinkParser(), 300),
+		util.Prioritized(parser.NewEmphasisParser(), 500),
+	),
+)))
+
+func markdownBlocks(text string) template.HTML {
+	var b bytes.Buffer
+	if err := docsMarkdown.Convert([]byte(text), &b); err != nil {
+		return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // it is escaped
+	}
+	return template.HTML(b.String()) //nolint:gosec // the renderer escapes text and drops HTML
+}
+
+// markdownInline renders a text without its paragraph, for a cell of a table.
+func markdownInline(text string) template.HTML {
+	s := strings.TrimSpace(string(markdownBlocks(text)))
+	inner, ok := strings.CutPrefix(s, "<p>")
+	if inner, cut := strings.CutSuffix(inner, "</p>"); ok && cut && !strings.Contains(inner, "<p>") {
+		return template.HTML(inner) //nolint:gosec // as above
+	}
+	return template.HTML(s) //nolint:gosec // as above
 }
 
 type docsGroup struct {

@@ -122,7 +122,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("the page leads to %s", m[1])
 		}
 	}
-	if !regexp.MustCompile(`<h1>Ponder [^<]*</h1>\n<p>`).MatchString(page) || regexp.MustCompile(`&lt;/?[a-z]|default 0x`).MatchString(page) {
+	if !regexp.MustCompile(`<h1>Ponder [^<]*</h1>\n<p>`).MatchString(page) || regexp.MustCompile("&lt;/?[a-z]|default 0x|`|\\]\\(").MatchString(page) || !strings.Contains(page, `<a href="#stream-session">stream</a>`) {
 		t.Error("what is markup is shown as text")
 	}
 	_, js := d.sendRequest("mine", "GET", "/openapi.json", "")
@@ -135,6 +135,25 @@ func TestDocs(t *testing.T) {
 	}
 	if n := strings.Count(page, "curl -sS"); n < 20 || !strings.Contains(page, "&#34;question&#34;:&#34;Why do large projects run late?&#34;") {
 		t.Errorf("%d examples", n)
+	}
+}
+
+// Markdown of descriptions is rendered, without HTML and unsafe links.
+func TestDocsMarkdown(t *testing.T) {
+	for text, want := range map[string]string{
+		"one `two` *three* **four**":            "one <code>two</code> <em>three</em> <strong>four</strong>",
+		"[a](#get-session) <https://b.example>": `<a href="#get-session">a</a> <a href="https://b.example">https://b.example</a>`,
+		"[a](javascript:alert(1))":              `<a href="">a</a>`,
+		"<script>x</script>":                    "&lt;script&gt;x&lt;/script&gt;",
+		"<img src=x onerror=y>":                 "&lt;img src=x onerror=y&gt;",
+		"a < b & c":                             "a &lt; b &amp; c",
+	} {
+		if got := string(markdownInline(text)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+	if got := string(markdownBlocks("a\n\n- b\n- c\n")); got != "<p>a</p>\n<ul>\n<li>b</li>\n<li>c</li>\n</ul>\n" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -25,7 +25,7 @@ const tagMind = "mind"
 
 func (a *api) registerMind() {
 	get := a.newOperation(auth.Read, http.MethodGet, "/api/mind", "get-mind", "Show the entries of the subconscious", tagMind)
-	get.Responses = map[string]*huma.Response{"200": {Description: "The format is that of subconscious.json.", Content: map[string]*huma.MediaType{
+	get.Responses = map[string]*huma.Response{"200": {Description: "The format is that of `subconscious.json`.", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Mind](), true, "Mind")}}}}
 	huma.Register(a.huma, get, a.getMind)
 	tick := a.newOperation(auth.Think, http.MethodPost, "/api/mind/tick", "tick", "Run a tick of the subconscious now", tagMind)

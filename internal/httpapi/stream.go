@@ -184,16 +184,16 @@ func (a *api) jsonOr(op huma.Operation, status string, body reflect.Type, hint, 
 		op.Responses = make(map[string]*huma.Response)
 	}
 	op.Responses[status] = &huma.Response{
-		Description: "JSON; or, with Accept: text/event-stream, " + says,
+		Description: "JSON; or, with `Accept: text/event-stream`, " + says,
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: a.huma.OpenAPI().Components.Schemas.Schema(body, true, hint)}, eventStream: streamType},
 	}
 	return op
 }
 
 var streamType = &huma.MediaType{
-	Schema: &huma.Schema{Type: huma.TypeString, Description: "server-sent events. An event without a name is an event of the thread as JSON, with its seq as id. " +
-		"delta, without an id: a part of the text that a model writes; it may be lost. gap: the cursor is invalid, and the stream continues after \"after\". " +
-		"removed: the thread was removed. closing: the server is stopping. trouble: the server cannot write to its database now, for example because the disk is full; the stream stays open."},
+	Schema: &huma.Schema{Type: huma.TypeString, Description: "server-sent events. An event without a name is an event of the thread as JSON, with its seq as `id`. " +
+		"`delta`, without an `id`: a part of the text that a model writes; it may be lost. `gap`: the cursor is invalid, and the stream continues after `after`. " +
+		"`removed`: the thread was removed. `closing`: the server is stopping. `trouble`: the server cannot write to its database now, for example because the disk is full; the stream stays open."},
 	Example: "id: 12\ndata: {\"event_id\":\"evt_01\",\"thread_id\":\"thr_01\",\"seq\":12,\"type\":\"thought\",\"content\":\"...\"}\n\n",
 }
 

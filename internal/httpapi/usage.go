@@ -21,7 +21,7 @@ import (
 
 func (a *api) registerUsage() {
 	op := a.newOperation(auth.Read, http.MethodGet, "/api/usage", "get-usage", "Show model usage and cost", "usage", http.StatusUnprocessableEntity)
-	op.Description = "The sums include removed threads. They also include vectors, which have the role embed and no thread, run or mode."
+	op.Description = "The sums include removed threads. They also include vectors, which have the role `embed` and no thread, run or mode."
 	huma.Register(a.huma, op, a.getUsage)
 }
 
