@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -18,7 +19,9 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	placement "ponder/internal/placement"
+	"ponder/internal/report"
 	"ponder/internal/stream"
+	"ponder/internal/transcript"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/chat"
@@ -142,8 +145,20 @@ func (h *testServer) Report(ctx context.Context, id ponder.ThreadID, format stri
 		}
 		v = v.Apply(ev)
 	}
-	if format == "markdown" {
+	switch format {
+	case "markdown":
 		return Document{Type: "text/markdown; charset=utf-8", Name: string(id) + ".md", Body: []byte("# " + v.Session.Question + "\n\n" + v.Session.Final)}, nil
+	case "html":
+		page, err := report.HTML(v)
+		return Document{Type: "text/html; charset=utf-8", Name: string(id) + ".html", Body: page}, err
+	case "jsonl":
+		info, err := h.store.Thread(ctx, id)
+		if err != nil {
+			return Document{}, err
+		}
+		var b bytes.Buffer
+		err = transcript.Write(&b, info.Thread, stream.VisibleEvents(h.store.Events(ctx, id, 0)), false)
+		return Document{Type: "application/x-ndjson", Name: string(id) + ".jsonl", Body: b.Bytes()}, err
 	}
 	js, err := json.Marshal(v)
 	return Document{Type: "application/json", Name: string(id) + ".json", Body: js}, err

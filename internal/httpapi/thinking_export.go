@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,14 +11,12 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"ponder"
-	"ponder/internal/stream"
-	jsonl "ponder/internal/transcript"
 	"ponder/mode/session"
 )
 
 type exportSession struct {
 	SessionPath
-	Format string `query:"format" enum:"json,markdown,jsonl" default:"json" doc:"json: all data; markdown: a report; jsonl: one event per line"`
+	Format string `query:"format" enum:"json,markdown,html,jsonl" default:"json" doc:"json: all data; markdown or html: a report; jsonl: one event per line"`
 	Known  string `header:"If-None-Match" doc:"ETag of your export"`
 }
 
@@ -28,25 +25,11 @@ func (a *api) exportSession(ctx context.Context, in *exportSession) (*bodyFunc, 
 	if err != nil {
 		return nil, err
 	}
-	var doc Document
-	if in.Format == "jsonl" {
-		doc, err = a.exportLines(ctx, info)
-	} else {
-		doc, err = a.Service.Report(ctx, info.ID, in.Format)
-	}
+	doc, err := a.Service.Report(ctx, info.ID, in.Format)
 	if err != nil {
 		return nil, a.apiError(err)
 	}
 	return a.deliverDocument(doc, in.Known), nil
-}
-
-// exportLines omits internal events.
-func (a *api) exportLines(ctx context.Context, info ponder.Info) (Document, error) {
-	var b bytes.Buffer
-	if err := jsonl.Write(&b, info.Thread, stream.VisibleEvents(a.Store.Events(ctx, info.ID, 0)), false); err != nil {
-		return Document{}, err
-	}
-	return Document{Type: "application/x-ndjson", Name: string(info.ID) + ".jsonl", Body: b.Bytes()}, nil
 }
 
 // deliverDocument writes 304 if known has the ETag.

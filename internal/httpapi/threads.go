@@ -53,11 +53,12 @@ func (a *api) registerThreads() {
 	say := op(think, http.MethodPost, one+"/messages", "post-message", "Send a message to a conversation", wrong, missing, state)
 	say.DefaultStatus = http.StatusAccepted
 	say = a.jsonOr(say, "202", reflect.TypeFor[turnOutput](), "Posted", "the events and deltas of the turn, then an event named turn")
-	say.Responses["200"] = &huma.Response{Description: "with ?wait: the turn has ended", Content: say.Responses["202"].Content}
+	say.Responses["200"] = &huma.Response{Description: "with `?wait`: the turn has ended", Content: say.Responses["202"].Content}
 	huma.Register(a.huma, say, a.postMessage)
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop the work on a thread, such as an answer", wrong, missing, state), a.stopThread)
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/work", "work-on-thread", "Start the remaining work of a thread", wrong, missing, state), a.workOnThread)
-	huma.Register(a.huma, documentExport(op(read, http.MethodGet, one+"/export", "export-thread", "Export a thread as JSON Lines: a header, then one event per line", missing), "application/x-ndjson"), a.exportThread)
+	export := op(read, http.MethodGet, one+"/export", "export-thread", "Export a thread, or a session or research as a report", missing, wrong)
+	huma.Register(a.huma, documentExport(export, "application/x-ndjson", "application/json", "text/markdown", "text/html"), a.exportThread)
 }
 
 type listThreads struct {
@@ -201,7 +202,8 @@ func (a *api) deleteThread(ctx context.Context, in *ThreadPath) (*threadOutput, 
 
 type exportThread struct {
 	ThreadPath
-	Known string `header:"If-None-Match" doc:"ETag of your export"`
+	Format string `query:"format" enum:"jsonl,json,markdown,html" default:"jsonl" doc:"jsonl: a header, then one event per line; for sessions and research also json: all data, and markdown or html: a report"`
+	Known  string `header:"If-None-Match" doc:"ETag of your export"`
 }
 
 func (a *api) exportThread(ctx context.Context, in *exportThread) (*bodyFunc, error) {
@@ -213,7 +215,10 @@ func (a *api) exportThread(ctx context.Context, in *exportThread) (*bodyFunc, er
 	if err != nil {
 		return nil, err
 	}
-	doc, err := a.exportLines(ctx, info)
+	if in.Format != "jsonl" && info.Kind != ponder.KindSession && info.Kind != ponder.KindResearch {
+		return nil, a.apiError(app.Invalidf("format", "a %s has no report; use jsonl", info.Kind))
+	}
+	doc, err := a.Service.Report(ctx, info.ID, in.Format)
 	if err != nil {
 		return nil, a.apiError(err)
 	}
