@@ -151,6 +151,7 @@ type (
 		Round        int      `json:"round,omitempty"`          // the round of queries that it starts, from 1
 		Effort       string   `json:"effort,omitempty"`         // trivial, normal or deep
 		WithoutModel bool     `json:"without_model,omitempty"`
+		Proposed     bool     `json:"proposed,omitempty"` // it waits for the approval of the user
 		Model        string   `json:"-"`
 	}
 	// Evidence is a quote with its place and its history. Content is exactly the bytes Start to

@@ -10,12 +10,25 @@ const (
 	PinSource    SteerOp = "pin_source"    // Source
 	BanSource    SteerOp = "ban_source"    // Source
 	SetPersona   SteerOp = "persona"       // of research. Content: the voice; Name
+	SetPlan      SteerOp = "plan"          // of research whose plan waits. Args is a [Plan]
+
+	// RewriteSection is for the fork of a research that had an answer. Args is a [SteerSection];
+	// Content is the instruction.
+	RewriteSection SteerOp = "rewrite"
 )
 
-// SteerArgs are the Args of a [Steer], except for [SetBudget].
+// SteerArgs are the Args of a [Steer], except for [SetBudget], [SetPlan] and
+// [RewriteSection].
 type SteerArgs struct {
 	Question string `json:"question,omitempty"` // its id, or its text
 	Priority int    `json:"priority,omitempty"` // 1 to 10
 	Source   string `json:"source,omitempty"`   // a path or URL, or the id of evidence
 	Name     string `json:"name,omitempty"`     // of a persona
+}
+
+// A SteerSection is the section of an answer to rewrite, between the rest of the answer.
+type SteerSection struct {
+	Before  string `json:"before,omitempty"`
+	Section string `json:"section"`
+	After   string `json:"after,omitempty"`
 }

@@ -13,6 +13,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
+	"ponder/store/sqlite"
 	"ponder/tool/think"
 )
 
@@ -81,10 +82,23 @@ func (a *cli) runAsk(ctx context.Context, text string, f askFlags, given func(st
 	if err != nil {
 		return err
 	}
+	return a.askIn(ctx, store, askPlace{id: id, head: head}, t, m, f, func(context.Context, *askSession) {})
+}
+
+// An askPlace is the conversation of a message: an existing one, or a new one with the id next, if set.
+type askPlace struct {
+	id, next ponder.ThreadID
+	head     ponder.Seq
+}
+
+// askIn sends a message to a conversation and prints the answer. answered runs after it.
+func (a *cli) askIn(ctx context.Context, store *sqlite.Store, in askPlace, t app.ChatSetup, m message, f askFlags, answered func(context.Context, *askSession)) error {
+	id, head := in.id, in.head
 	c, err := a.newConversation(ctx, store, id, t)
 	if err != nil {
 		return err
 	}
+	c.nextID = in.next
 	defer c.closeConversation(ctx)
 	if err := c.noteUnanswered(ctx); err != nil {
 		return err
@@ -102,6 +116,9 @@ func (a *cli) runAsk(ctx context.Context, text string, f askFlags, given func(st
 	}
 	err = s.runTurn(ctx, m)
 	s.out.Close()
+	if err == nil {
+		answered(ctx, s)
+	}
 	return s.discardUnanswered(ctx, err)
 }
 

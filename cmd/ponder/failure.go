@@ -122,7 +122,7 @@ var errorRemedies = []struct {
 }
 
 var fieldRemedies = map[string]string{"session_id": ": `ponder session list` shows them", "thread_id": ": `ponder thread list` shows them",
-	"evidence_id": ": `ponder evidence show` lists them", "entry_id": ": `ponder mind show` lists them"}
+	"evidence_id": ": `ponder evidence show` lists them", "entry_id": ": `ponder mind show` lists them", "schedule_id": ": `ponder research schedule list` shows them"}
 
 // flagPrefix returns the flag prefix of an error about a field, or "".
 func flagPrefix(err error) string {

@@ -290,9 +290,9 @@ func (l *liveScreen) resumeSession(ctx context.Context) {
 		}
 		return
 	}
-	launched, run := make(chan error, 1), l.View.Session.Run
+	launched, commands := make(chan error, 1), resumeFlags{}.resumption(l.View.Session.Run)
 	go func() {
-		_, err := l.resumeElsewhere(ctx, store, run, "")
+		_, err := l.resumeElsewhere(ctx, store, commands, "")
 		launched <- err
 	}()
 	l.launchResult, l.state = launched, starting

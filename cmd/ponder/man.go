@@ -76,7 +76,7 @@ func manPage(cmd *cobra.Command, b buildVersion) string {
 	fmt.Fprintf(&p, ".TH %s 1 %q %q \"Ponder\"\n", roff(strings.ToUpper(manName(cmd))), date, "ponder "+b.Version)
 	fmt.Fprintf(&p, ".SH NAME\n%s \\- %s\n", roff(manName(cmd)), roff(cmd.Short))
 	usage := cmd.UseLine()
-	if cmd.HasAvailableSubCommands() {
+	if !takesArgs(cmd) {
 		usage = cmd.CommandPath() + " COMMAND"
 	}
 	fmt.Fprintf(&p, ".SH SYNOPSIS\n.B %s\n.SH DESCRIPTION\n", roff(usage))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,8 @@ func (a *cli) mindRunCommand() *cobra.Command {
 		Long: `Run the subconscious until Ctrl-C. It ticks every few minutes (mind.every), more often when
 there is news and less often when there is none, and prints one line per event. Only one
 process per database can run it. The exit code is 0 after a stop signal; the next run
-finishes an open tick. Ponder does not catch up on ticks missed while none runs.`,
+finishes an open tick. Ponder does not catch up on ticks missed while none runs. It also
+starts scheduled research (ponder research schedule).`,
 		Example: "ponder mind run\nponder mind run --detach\nponder mind run --json",
 		Args:    requireNoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,6 +61,8 @@ func (a *cli) mindRun(ctx context.Context) error {
 		return err
 	}
 	defer h.Close()
+	var timers sync.WaitGroup
+	defer timers.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	defer a.interrupts.setGraceful(stop)()
@@ -70,6 +74,7 @@ func (a *cli) mindRun(ctx context.Context) error {
 	a.printNote("ticking every %s with %s; Ctrl-C stops", config.Duration(h.Every), strings.Join(names, ", "))
 	heads, done := store.Watch(app.MindID())
 	defer done()
+	timers.Go(func() { a.RunTimers(ctx, store, nil, app.StartHere(store)) })
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
 	return a.mindFollow(ctx, h, store, heads, ended)

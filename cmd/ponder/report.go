@@ -64,6 +64,9 @@ func (w *sessionScreen) printOutcome() error {
 		}
 		return nil
 	case ponder.Paused:
+		if w.hasProposal() {
+			return w.planOutcome()
+		}
 		if s.StopReason != "" {
 			return failure{exitIncomplete, fmt.Errorf("paused: %s; then: %s", s.StopReason, w.resumeCommand())}
 		}

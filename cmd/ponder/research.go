@@ -30,8 +30,12 @@ read from standard input.
 
 The answer is printed with numbered citations. -o writes a report; the file name decides
 the format: Markdown, JSON or HTML. "ponder verify" checks the report. --since ID updates
-an older research and shows the changes. Ctrl-C pauses the research and prints the command
+an older research and begins with the changes. Ctrl-C pauses the research and prints the command
 to continue. The commands of "ponder session" accept its ID.
+
+--plan makes a plan with questions and queries and shows it before any search. On a terminal
+you approve, edit or cancel it. Otherwise it waits for "ponder research approve ID". The
+research then searches exactly these queries. --plan-file brings a plan of your own.
 
 Sources are the files of --docs, the memory (see ponder remember) and the web, if a search
 engine is configured. Without a model, the answer consists of quotations.
@@ -42,6 +46,7 @@ printed), 130 interrupted.`,
 		Example: `ponder research "Which papers measured sleep in great apes?" -o report.html
 ponder research "What does this contract commit us to?" --docs ./contract --no-web
 ponder research "What is new in battery recycling?" --since last -o update.md
+ponder research "Which batteries last longest?" --plan
 ponder research - --rounds 2 --cost 0.10 < question.txt`,
 		GroupID: groupThink,
 		Args:    requireArgs(1, 1, `a question in quotes, or - to read it from standard input`),
@@ -50,6 +55,8 @@ ponder research - --rounds 2 --cost 0.10 < question.txt`,
 		},
 	}
 	f.addFlags(cmd.Flags())
+	cmd.Flags().StringVar(&f.since, "since", "", "update the research with this `id` and begin with the changes")
+	cmd.AddCommand(a.researchApproveCommand(), a.researchAskCommand(), a.researchFollowUpCommand(), a.researchRewriteCommand(), a.researchScheduleCommand())
 	return cmd
 }
 
@@ -64,8 +71,8 @@ func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, giv
 	}
 	settings := cfg.Research
 	r := app.StartRequest{
-		Start: app.Start{Kind: ponder.KindResearch, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory, Persona: f.persona},
-		Since: f.since, Report: f.outputPath(), Patience: app.OncePatience, Settings: &settings,
+		Start:  app.Start{Kind: ponder.KindResearch, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory, Persona: f.persona, Since: f.since, PlanFirst: f.plan},
+		Report: f.outputPath(), Patience: app.OncePatience, Settings: &settings,
 	}
 	if r.Budget, err = f.budget.readBudget(given); err != nil {
 		return err
@@ -73,10 +80,17 @@ func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, giv
 	if err := f.readSettings(&settings, given); err != nil {
 		return err
 	}
+	if r.Plan, err = f.readPlan(ctx, a); err != nil {
+		return err
+	}
 	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
 	if err := f.checkOutput(); err != nil {
+		return err
+	}
+	told, err := f.notice.noticeRequest(a)
+	if err != nil {
 		return err
 	}
 	says := ""
@@ -88,7 +102,7 @@ func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, giv
 		return err
 	}
 	return a.startThread(ctx, p, startFlags{
-		detach: f.detach, internal: f.internal, chunks: f.chunks, holdOutput: !f.detach && !p.Unaided, notes: []string{says}, extractiveNote: "; the answer consists of quotations", output: f.output,
+		detach: f.detach, internal: f.internal, chunks: f.chunks, holdOutput: !f.detach && !p.Unaided, notes: []string{says}, extractiveNote: "; the answer consists of quotations", output: f.output, notice: told,
 	})
 }
 
@@ -102,7 +116,9 @@ type researchFlags struct {
 	forceWeb, noCache        bool
 	noMemory, noWeb          bool
 	detach, internal         bool
-	chunks                   bool
+	chunks, plan             bool
+	planFile                 string
+	notice                   noticeFlags
 }
 
 func (f *researchFlags) addFlags(flags *pflag.FlagSet) {
@@ -114,7 +130,6 @@ func (f *researchFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.minConfidence, "min-confidence", "", "skip passages with a score below this `share`, from 0 to 1 (default 0)")
 	flags.StringVar(&f.synthesis, "synthesis", "", "`strategy`: auto, force (a model writes even without sources) or never (quotes only)")
 	flags.StringVarP(&f.output, "output", "o", "", "write a report to this `file`: .md, .json or .html")
-	flags.StringVar(&f.since, "since", "", "update the research with this `id` and show the changes")
 	flags.StringVar(&f.persona, "persona", "", "answer as the persona with this `name`, also from its memories")
 	flags.BoolVar(&f.forceWeb, "force-web", false, "search the web even if it seems unnecessary")
 	flags.BoolVar(&f.noCache, "no-cache", false, "do not reuse results of earlier searches")
@@ -123,6 +138,9 @@ func (f *researchFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.docs, "docs", nil, "search the file or folder at `path`; may be repeated")
 	flags.StringVar(&f.model, "model", "", "use only `provider/model`")
 	flags.StringVar(&f.title, "title", "", "`title` of the research in lists")
+	flags.BoolVar(&f.plan, "plan", false, "show the plan first, and research only after approval")
+	flags.StringVar(&f.planFile, "plan-file", "", "research exactly the plan in this `file`; - reads standard input")
+	f.notice.addFlags(flags)
 	flags.BoolVar(&f.detach, "detach", false, "run in the background and print the ID")
 	flags.BoolVar(&f.internal, "internal", false, "with --json: include internal events")
 	flags.BoolVar(&f.chunks, "chunks", false, "with --json: include sources and progress as chunks of a Deep Think stream")

@@ -269,6 +269,9 @@ func (w *sessionScreen) researchShow(info ponder.Info, course bool) error {
 		}
 		w.printf("\n")
 	}
+	if w.hasProposal() {
+		return w.showProposal()
+	}
 	w.researchReport(w.Research.Report())
 	if !w.flags.quiet {
 		w.printf("%s%s", report.Questions(w.View), w.nextSteps(info, w.View.Session, w.resumeCommand()))

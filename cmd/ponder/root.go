@@ -204,10 +204,11 @@ func helpText(cmd *cobra.Command) string {
 		text = cmd.Short + "."
 	}
 	b.WriteString(text + "\n\nUsage:\n")
+	if takesArgs(cmd) {
+		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND\n", cmd.CommandPath())
-	} else {
-		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
 	if cmd.Example != "" {
 		b.WriteString("\nExamples:\n  " + strings.ReplaceAll(cmd.Example, "\n", "\n  ") + "\n")
@@ -222,6 +223,11 @@ func helpText(cmd *cobra.Command) string {
 		b.WriteString("\nGlobal flags:\n" + f.FlagUsages())
 	}
 	return b.String()
+}
+
+// takesArgs reports whether a command works without a command below it.
+func takesArgs(cmd *cobra.Command) bool {
+	return !cmd.HasAvailableSubCommands() || strings.Contains(cmd.Use, " ")
 }
 
 func writeCommands(b *strings.Builder, cmd *cobra.Command) {

@@ -32,7 +32,8 @@ func (a *cli) serveCommand() *cobra.Command {
 		Short: "Run the HTTP server until Ctrl-C",
 		Long: `Run the HTTP server until Ctrl-C. It offers sessions, research, conversations, memory and
 the subconscious, also as live streams. It also continues sessions that other commands
-start with --detach on the same database, and sessions of killed processes. /docs shows
+start with --detach on the same database, sessions of killed processes, and scheduled
+research. /docs shows
 all routes, /openapi.json describes them, /metrics exports metrics. The server logs errors to
 standard error; --log-level sets another level.
 

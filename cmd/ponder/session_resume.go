@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ponder"
 	"ponder/internal/app"
@@ -19,7 +20,7 @@ func (a *cli) sessionResumeCommand() *cobra.Command {
 		Use:   "resume ID",
 		Short: "Resume a paused or interrupted session",
 		Long: `Resume a paused or interrupted session or research with its first model. If another
-process runs the session, watch it. -o writes the report of a research. With --detach, a
+process runs the session, watch it. A plan that waits for approval runs. -o writes the report of a research. With --detach, a
 running ` + "`ponder serve`" + ` continues the session, or else a background process.`,
 		Example: "ponder session resume last\nponder session resume 01K --model openai/gpt-5.2\nponder session resume last --detach",
 		Args:    requireID,
@@ -27,16 +28,31 @@ running ` + "`ponder serve`" + ` continues the session, or else a background pro
 			return a.sessionResume(cmd.Context(), args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.model, "model", "", "continue with `provider/model`")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write the report of a research to this `file`: .md, .json or .html")
-	cmd.Flags().BoolVar(&f.detach, "detach", false, "continue in the background and print the ID")
-	cmd.Flags().BoolVar(&f.internal, "internal", false, "with --json: include internal events")
+	f.addFlags(cmd.Flags())
 	return cmd
 }
 
 type resumeFlags struct {
 	model, output    string
 	detach, internal bool
+	notice           noticeFlags
+	commands         []ponder.Event // that resume a paused session; nil: RunResumed
+}
+
+func (f *resumeFlags) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.model, "model", "", "continue with `provider/model`")
+	flags.StringVarP(&f.output, "output", "o", "", "write the report of a research to this `file`: .md, .json or .html")
+	f.notice.addFlags(flags)
+	flags.BoolVar(&f.detach, "detach", false, "continue in the background and print the ID")
+	flags.BoolVar(&f.internal, "internal", false, "with --json: include internal events")
+}
+
+// resumption returns the commands that resume a paused run.
+func (f resumeFlags) resumption(run ponder.RunID) []ponder.Event {
+	if f.commands != nil {
+		return f.commands
+	}
+	return []ponder.Event{{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}}
 }
 
 func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) error {
@@ -46,6 +62,11 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 	}
 	defer store.Close()
 	w.internal = f.internal
+	return a.resumeOpened(ctx, w, info, store, f)
+}
+
+// resumeOpened resumes a session that openSession returned.
+func (a *cli) resumeOpened(ctx context.Context, w *sessionScreen, info ponder.Info, store *sqlite.Store, f resumeFlags) error {
 	s := w.View.Session
 	switch {
 	case info.Status.Ended():
@@ -55,6 +76,13 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 		return usagef("session %s has no question; start a new one with `ponder think QUESTION`", w.Id)
 	}
 	if err := w.checkOutput(f); err != nil {
+		return err
+	}
+	told, err := f.notice.noticeRequest(a)
+	if err == nil {
+		err = a.RequestNotice(ctx, store, w.Id, told)
+	}
+	if err != nil {
 		return err
 	}
 	switch held := info.Status == ponder.Thinking && info.Held; {
@@ -68,13 +96,14 @@ func (a *cli) sessionResume(ctx context.Context, name string, f resumeFlags) err
 		if err := a.canDetach(); err != nil {
 			return err
 		}
-		e, err := w.resumeElsewhere(ctx, store, s.Run, f.model)
+		e, err := w.resumeElsewhere(ctx, store, f.resumption(s.Run), f.model)
 		if err != nil {
 			return err
 		}
 		return a.printTarget(w.Id, e)
 	}
-	if err = a.resumeHere(ctx, w, info, store, f); storeSentinel(err) != nil {
+	err = a.resumeHere(ctx, w, info, store, f)
+	if storeSentinel(err) != nil {
 		return w.explainInterruption(ctx, err)
 	}
 	return err
@@ -103,7 +132,7 @@ func (w *sessionScreen) printHeldElsewhere() error {
 
 // resumeElsewhere resumes a paused or interrupted session at the server, else in the background.
 // If neither starts, it pauses the session again.
-func (w *sessionScreen) resumeElsewhere(ctx context.Context, store ponder.Store, run ponder.RunID, model string) (e handoffTarget, err error) {
+func (w *sessionScreen) resumeElsewhere(ctx context.Context, store ponder.Store, commands []ponder.Event, model string) (e handoffTarget, err error) {
 	info, err := store.Thread(ctx, w.Id)
 	if err != nil {
 		return e, fmt.Errorf("read %s: %w", w.Id, err)
@@ -114,11 +143,11 @@ func (w *sessionScreen) resumeElsewhere(ctx context.Context, store ponder.Store,
 	if err := w.waitFor(ctx, isResumable); err != nil {
 		return e, err
 	}
-	if _, err := ponder.SendCommands(ctx, store, w.Id, ponder.Event{Run: run, Body: ponder.RunResumed{Reason: "resumed by the user"}}); err != nil {
+	if _, err := ponder.SendCommands(ctx, store, w.Id, commands...); err != nil {
 		return e, fmt.Errorf("resume %s: %w", w.Id, err)
 	}
 	if e, err = w.handOff(ctx, store, w.Id, model); err != nil {
-		back := ponder.Event{Run: run, Body: ponder.RunPaused{Reason: "it could not go on"}}
+		back := ponder.Event{Run: commands[0].Run, Body: ponder.RunPaused{Reason: "it could not go on"}}
 		_, _ = ponder.SendCommands(context.WithoutCancel(ctx), store, w.Id, back) // if this fails, the session stays interrupted, which is as good
 	}
 	return e, err
@@ -139,7 +168,7 @@ func (a *cli) resumeHere(ctx context.Context, w *sessionScreen, info ponder.Info
 		if err := w.waitFor(ctx, isResumable); err != nil {
 			return err
 		}
-		if err := w.sendCommand(ctx, "resume", ponder.RunResumed{Reason: "resumed by the user"}); err != nil {
+		if err := w.sendCommands(ctx, "resume", f.resumption(s.Run)...); err != nil {
 			return err
 		}
 	}
@@ -152,6 +181,7 @@ func (a *cli) resumeHere(ctx context.Context, w *sessionScreen, info ponder.Info
 		return w.finishWithReport(ctx, store, f.output, w.watchHeld(ctx))
 	}
 	w.Keep(ctx, store)
+	defer w.SendNotices(ctx, store, w.Id)
 	return w.finishWithReport(ctx, store, f.output, w.finishCommand(ctx, err))
 }
 
@@ -208,7 +238,11 @@ func (a *cli) sessionPause(ctx context.Context, name string) error {
 
 // sendCommand sends a command to the session, unless it has ended.
 func (w *sessionScreen) sendCommand(ctx context.Context, do string, body ponder.Body) error {
-	_, err := ponder.SendCommands(ctx, w.Store, w.Id, ponder.Event{Run: w.View.Session.Run, Body: body})
+	return w.sendCommands(ctx, do, ponder.Event{Run: w.View.Session.Run, Body: body})
+}
+
+func (w *sessionScreen) sendCommands(ctx context.Context, do string, commands ...ponder.Event) error {
+	_, err := ponder.SendCommands(ctx, w.Store, w.Id, commands...)
 	switch {
 	case errors.Is(err, ponder.ErrEnded):
 		return usagef("session %s has just ended; to show it: ponder session show %s", w.Id, w.Id)

@@ -366,6 +366,7 @@ type forkFlags struct {
 	paused       bool
 	detach       bool
 	model, title string
+	output       string // of a report; set by other commands
 	internal     bool
 	steer        steerFlags
 }
@@ -450,7 +451,7 @@ func (a *cli) continueFork(ctx context.Context, store *sqlite.Store, id ponder.T
 	defer t.Close(ctx)
 	err = w.runSession(ctx, t)
 	w.Keep(ctx, store)
-	return w.finishCommand(ctx, err)
+	return w.finishWithReport(ctx, store, f.output, w.finishCommand(ctx, err))
 }
 
 func (w *sessionScreen) printPausedFork(ctx context.Context, store ponder.Store) error {

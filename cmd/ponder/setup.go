@@ -221,9 +221,9 @@ func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 	}
 }
 
-// completeFlags makes the flags --model and --preset of all commands below cmd complete.
+// completeFlags makes the flags --model, --notify and --preset of all commands below cmd complete.
 func (a *cli) completeFlags(cmd *cobra.Command) error {
-	for name, complete := range map[string]cobra.CompletionFunc{"model": a.completeModels, "preset": completePresets} {
+	for name, complete := range map[string]cobra.CompletionFunc{"model": a.completeModels, "notify": a.completeChannels, "preset": completePresets} {
 		if cmd.Flags().Lookup(name) == nil {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
+	"ponder/internal/notice"
 	"ponder/internal/textkit"
 	"ponder/store/sqlite"
 )
@@ -34,6 +35,7 @@ type thinkFlags struct {
 	noWeb          bool
 	detach         bool
 	internal       bool
+	notice         noticeFlags
 }
 
 func (a *cli) thinkCommand() *cobra.Command {
@@ -58,7 +60,7 @@ printed), 130 interrupted.`,
 ponder think "What does this contract commit us to?" --docs ./contract --for 15m
 ponder think "Should we move to microservices?" --preset moderate --parallel 4
 ponder think - --cost 0.50 --model anthropic/claude-opus-4-6 < question.txt
-ponder think "Is P equal to NP?" --for 2h --detach`,
+ponder think "Is P equal to NP?" --for 2h --detach --notify desktop`,
 		GroupID: groupThink,
 		Args:    requireArgs(1, 1, `a question in quotes, or - to read it from standard input`),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,6 +79,7 @@ ponder think "Is P equal to NP?" --for 2h --detach`,
 	flags.StringArrayVar(&f.docs, "docs", nil, "search the file or folder at `path`; may be repeated")
 	flags.StringVar(&f.model, "model", "", "use only `provider/model`")
 	flags.StringVar(&f.title, "title", "", "`title` of the session in lists")
+	f.notice.addFlags(flags)
 	flags.BoolVar(&f.detach, "detach", false, "run in the background and print the ID")
 	flags.BoolVar(&f.internal, "internal", false, "with --json: include internal events")
 	return cmd
@@ -99,6 +102,10 @@ func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given fun
 	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
+	told, err := f.notice.noticeRequest(a)
+	if err != nil {
+		return err
+	}
 	says := ""
 	if r.Memory, r.Web, says, err = a.DefaultSources(ctx, f.noMemory, f.noWeb); err != nil {
 		return err
@@ -110,7 +117,7 @@ func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given fun
 	if err := p.AllowsCall(ctx); err != nil {
 		return err
 	}
-	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holdOutput: !f.detach, notes: []string{says}, extractiveNote: "; the answer consists of quotations"})
+	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holdOutput: !f.detach, notes: []string{says}, extractiveNote: "; the answer consists of quotations", notice: told})
 }
 
 type startFlags struct {
@@ -119,6 +126,7 @@ type startFlags struct {
 	extractiveNote           string
 	notes                    []string
 	output                   string
+	notice                   notice.Request
 }
 
 func (a *cli) startThread(ctx context.Context, p *app.PreparedStart, f startFlags) error {
@@ -134,6 +142,9 @@ func (a *cli) startThread(ctx context.Context, p *app.PreparedStart, f startFlag
 	defer store.Close()
 	id, err := p.Start(ctx, store, store)
 	if err != nil {
+		return err
+	}
+	if err := a.RequestNotice(ctx, store, id, f.notice); err != nil {
 		return err
 	}
 	w := a.newSessionScreen(store, id)
@@ -162,7 +173,11 @@ func (w *sessionScreen) runLocally(ctx context.Context, store *sqlite.Store, p *
 	}
 	defer t.Close(ctx)
 	w.heldOutput.printNote(w.cli, string(kind)+" "+string(w.Id))
-	switch err = w.runSession(ctx, t); {
+	err = w.runSession(ctx, t)
+	if err == nil {
+		err = w.decidePlan(ctx, func(ctx context.Context) error { return w.runSession(ctx, t) })
+	}
+	switch {
 	case errors.Is(err, errDetach):
 		return w.detachRun(ctx, t)
 	case !w.endedWithoutResult(ctx, err):
@@ -174,6 +189,7 @@ func (w *sessionScreen) runLocally(ctx context.Context, store *sqlite.Store, p *
 		return w.nothingKeptError()
 	}
 	w.Keep(ctx, store)
+	defer w.SendNotices(ctx, store, w.Id)
 	return w.finishWithReport(ctx, store, report, w.finishCommand(ctx, err))
 }
 

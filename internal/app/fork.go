@@ -3,10 +3,13 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/report"
 	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/mode/research"
@@ -227,4 +230,80 @@ func (w *SessionView) Sources() Sources {
 		return rerunSources(w.Research.View)
 	}
 	return SourcesOf(w.View.Session)
+}
+
+// rewriteTime is the time for a rewritten section and its check.
+const rewriteTime = 3 * time.Minute
+
+// RewriteFork returns the fork of a research that rewrites a section of its answer from the same
+// evidence. The research itself keeps the old version.
+func (l *ResearchFold) RewriteFork(ctx context.Context, log ponder.Log, section, instruction string) (f Fork, err error) {
+	r := l.View.Research
+	switch {
+	case r.Status != ponder.Completed || r.Answer == "":
+		return f, Errorf(Conflict, "", "research %s is %s and has no answer to rewrite", r.ID, r.Status)
+	case r.WithoutModel:
+		return f, Errorf(Conflict, "", "the answer of %s consists of quotations: there is no text to rewrite", r.ID)
+	}
+	part, err := report.FindSection(r.Answer, section)
+	if err != nil {
+		return f, Invalidf("section", "%w", err)
+	}
+	if f.At, err = beforeAnswer(ctx, log, r.ID, r.Run); err != nil {
+		return f, err
+	}
+	if f.At == 0 {
+		return f, Errorf(Conflict, "", "no model wrote the answer of %s", r.ID)
+	}
+	args, err := json.Marshal(ponder.SteerSection{Before: r.Answer[:part.Start], Section: r.Answer[part.Start:part.End], After: r.Answer[part.End:]})
+	if err != nil {
+		return f, fmt.Errorf("rewrite a section: %w", err)
+	}
+	if more, ok := moreFor(r); ok {
+		f.Commands = append(f.Commands, ponder.Event{ID: ponder.NewID("evt"), Run: r.Run, Body: ponder.Steer{Do: ponder.SetBudget, Args: more}})
+	}
+	f.Commands = append(f.Commands, ponder.Event{ID: ponder.NewID("evt"), Run: r.Run, Body: ponder.Steer{Do: ponder.RewriteSection, Content: instruction, Args: args}})
+	return f, nil
+}
+
+// moreFor returns limits that leave time and calls for a section.
+func moreFor(r research.Research) (json.RawMessage, bool) {
+	const calls = 4
+	var b ponder.Budget
+	if r.Budget.Seconds > 0 {
+		b.Time = min(max(textkit.Seconds(r.Budget.Seconds), textkit.Seconds(r.Elapsed)+rewriteTime), MaxTime)
+	}
+	if r.Budget.Calls > 0 {
+		b.Calls = max(r.Budget.Calls, r.Usage.Calls+calls)
+	}
+	js, err := json.Marshal(b)
+	return js, err == nil && b != (ponder.Budget{})
+}
+
+// beforeAnswer returns the newest event before the last call for the answer, and before the end of the
+// budget; 0 if no model wrote it.
+func beforeAnswer(ctx context.Context, log ponder.Log, id ponder.ThreadID, run ponder.RunID) (at ponder.Seq, err error) {
+	spent := ponder.Seq(0)
+	for ev, err := range log.Events(ctx, id, 0) {
+		if err != nil {
+			return 0, fmt.Errorf("read %s: %w", id, err)
+		}
+		if ev.Run != run {
+			continue
+		}
+		switch ev.Body.(type) {
+		case ponder.CallStarted:
+			if research.WritesAnswer(ev.Cause) {
+				at = ev.Seq - 1
+			}
+		case ponder.BudgetSpent:
+			if spent == 0 {
+				spent = ev.Seq
+			}
+		}
+	}
+	if spent > 0 && at >= spent {
+		at = spent - 1
+	}
+	return at, nil
 }

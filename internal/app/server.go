@@ -40,14 +40,15 @@ type Service struct {
 	writings     session.TextStreams
 	backgrounds  backgroundFeeds
 	calibrations calibrations
-	searches     bool // web search is available
+	searches     bool          // web search is available
+	ended        chan struct{} // receives after the end of work, for notices
 	quotas       *quota.Quotas
 }
 
 // NewService returns a service. If serves is set, it also takes threads from the queue. The
 // caller closes it.
 func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) (s *Service, err error) {
-	s = &Service{App: a, life: context.WithoutCancel(ctx), Store: store, Hub: stream.New(store)}
+	s = &Service{App: a, life: context.WithoutCancel(ctx), Store: store, Hub: stream.New(store), ended: make(chan struct{}, 1)}
 	if s.Meter, err = s.newMeter(); err != nil {
 		return nil, err
 	}

@@ -94,8 +94,13 @@ type Start struct {
 	NoWeb    bool
 	Persona  string // of research
 	Rounds   int    // of research; zero: as configured
-	Context  string // earlier conversation
-	Cause    string // of the run_started; distinguishes requests with equal ids
+
+	PlanFirst bool         // of research: pause with a plan for approval
+	Plan      *ponder.Plan // of research: the approved plan; may be nil
+	Since     string       // of research: the id of the research to update
+
+	Context string // earlier conversation
+	Cause   string // of the run_started; distinguishes requests with equal ids
 }
 
 type Fork struct {

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +18,8 @@ import (
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
+	"ponder/mode/chat"
+	"ponder/mode/deep"
 	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/store/sqlite"
@@ -123,15 +127,20 @@ func newResearchFold(ev ponder.Event) *ResearchFold {
 	return &ResearchFold{View: research.NewView(), since: o.Since, File: textkit.OneLine(o.Report)}
 }
 
-func FoldResearch(ctx context.Context, log ponder.Log, id ponder.ThreadID) (research.View, *research.Report, error) {
+func ReadResearch(ctx context.Context, log ponder.Log, id ponder.ThreadID) (*ResearchFold, error) {
 	l := &ResearchFold{View: research.NewView()}
 	for ev, err := range log.Events(ctx, id, 0) {
 		if err != nil {
-			return l.View, nil, fmt.Errorf("read %s: %w", id, err)
+			return l, fmt.Errorf("read %s: %w", id, err)
 		}
 		l.applyEvent(ev)
 	}
-	return l.View, l.since, nil
+	return l, nil
+}
+
+func FoldResearch(ctx context.Context, log ponder.Log, id ponder.ThreadID) (research.View, *research.Report, error) {
+	l, err := ReadResearch(ctx, log, id)
+	return l.View, l.since, err
 }
 
 func (l *ResearchFold) applyEvent(ev ponder.Event) {
@@ -141,6 +150,26 @@ func (l *ResearchFold) applyEvent(ev ponder.Event) {
 			l.since, l.File = begun.since, begun.File
 		}
 	}
+}
+
+// Approval returns the commands that run the waiting plan of the research. plan replaces it, unless
+// it is nil.
+func (l *ResearchFold) Approval(plan *ponder.Plan) (list []ponder.Event, err error) {
+	r := l.View.Research
+	if l.View.Proposal == nil || r.Status != ponder.Paused {
+		return nil, Errorf(Conflict, "", "no plan of %s waits for approval", r.ID)
+	}
+	if plan != nil {
+		if err := research.CheckPlan(*plan, r.Setup.Web, r.Setup.Memory || len(r.Setup.Docs) > 0); err != nil {
+			return nil, Invalidf("plan", "%w", err)
+		}
+		args, err := json.Marshal(ponder.Plan{Steps: plan.Steps, Terms: plan.Terms, Web: plan.Web, Memory: plan.Memory})
+		if err != nil {
+			return nil, fmt.Errorf("encode a plan: %w", err)
+		}
+		list = append(list, ponder.Event{Run: r.Run, Body: ponder.Steer{Do: ponder.SetPlan, Args: args}})
+	}
+	return append(list, ponder.Event{Run: r.Run, Body: ponder.RunResumed{Reason: "the user approved the plan"}}), nil
 }
 
 func (l *ResearchFold) Report() report.Research { return report.NewResearch(l.View, l.since) }
@@ -251,6 +280,32 @@ func Fold(ctx context.Context, log ponder.Log, id ponder.ThreadID) (session.View
 	return v, nil
 }
 
+// ReportTalk returns the id of the conversation about a research.
+func ReportTalk(id ponder.ThreadID) ponder.ThreadID {
+	return ponder.ThreadID("thr_" + Letters(Sum("questions about a report", string(id))))
+}
+
+// ReportAttachment returns a report for the conversation about it, and its bytes.
+func ReportAttachment(r report.Research) (ponder.AttachmentAdded, []byte) {
+	text := r.Material()
+	sum := sha256.Sum256([]byte(text))
+	name := "report of " + textkit.Truncate(textkit.OneLine(r.Question), MaxTitle/2)
+	return ponder.AttachmentAdded{Content: text, Name: name, Media: "text/markdown", Hash: hex.EncodeToString(sum[:]), Bytes: int64(len(text))}, []byte(text)
+}
+
+// HasAttachment reports whether the newest attachment of a conversation has a hash.
+func HasAttachment(ctx context.Context, log ponder.Log, id ponder.ThreadID, hash string) (has bool, err error) {
+	for ev, err := range log.Events(ctx, id, 0) {
+		if err != nil {
+			return false, fmt.Errorf("read %s: %w", id, err)
+		}
+		if b, ok := ev.Body.(ponder.AttachmentAdded); ok {
+			has = b.Hash == hash
+		}
+	}
+	return has, nil
+}
+
 // AnsweredResearch returns the report of a research to update; nil without a name.
 func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Report, error) {
 	if name == "" {
@@ -272,13 +327,7 @@ func (a *App) AnsweredResearch(ctx context.Context, name string) (*research.Repo
 	if v.Research.Answer == "" {
 		return nil, Invalidf("since", "research %s has no answer yet: see `ponder session show %s`", info.ID, info.ID)
 	}
-	old := &research.Report{
-		Thread: info.ID, Run: v.Research.Run, Question: v.Research.Question, Answer: v.Research.Answer, At: v.Research.Completed,
-	}
-	for _, e := range v.Evidence {
-		old.Evidence = append(old.Evidence, research.KnownEvidence{ID: e.ID, Source: e.Source, URL: e.URL, Title: e.Title, Quote: e.Quote})
-	}
-	return old, nil
+	return report.OlderReport(v), nil
 }
 
 // AckWhilePaused makes an unheld, paused session acknowledge its commands.
@@ -355,3 +404,42 @@ func (s writesOnly) Next(now ponder.Moment) (do []ponder.Action) {
 
 // MarshalJSON implements [json.Marshaler]; a checkpoint is that of the inner state.
 func (s writesOnly) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
+
+type (
+	View     = session.View
+	Session  = session.Session
+	Progress = session.Progress
+	Question = session.Question
+	Source   = session.Source
+	Usage    = session.Usage
+
+	ResearchView   = research.View
+	ResearchChunks = research.References
+
+	TurnView        = chat.TurnView
+	ReflectionView  = chat.ReflectionView
+	PendingMessages = chat.PendingMessages
+	MessageText     = chat.Message
+	ChatOptions     = chat.Options
+)
+
+// States of closed questions.
+const (
+	Exploring = session.Exploring
+	Explored  = session.Explored
+	Dropped   = session.Dropped
+)
+
+const (
+	DeepAsked  = chat.DeepAsked // the sensor that requests a reflection
+	DeepFailed = chat.DeepFailed
+	Diagram    = deep.Mermaid
+)
+
+func NewTurnView(message string, seq ponder.Seq) TurnView { return chat.NewTurnView(message, seq) }
+
+// WritesReply reports whether the calls of an action write answers of conversations.
+func WritesReply(key string) bool { return chat.WritesAnswer(key) }
+
+// WritesFindings reports whether the calls of an action write the answer of a research.
+func WritesFindings(key string) bool { return research.WritesAnswer(key) }

@@ -80,7 +80,6 @@ type StartRequest struct {
 	NoEarlier   bool // of a session: skip earlier sessions
 	ToTheEnd    bool
 	Patience    time.Duration
-	Since       string
 	Report      string
 	Settings    *config.Research
 }
@@ -145,6 +144,12 @@ func (a *App) prepareResearch(ctx context.Context, cfg *config.Config, r StartRe
 	}
 	o := ResearchStart{Options: researchOptions(cmp.Or(r.Settings, &cfg.Research)), Report: r.Report}
 	o.Docs, o.Memory, o.Web, o.MaxRounds = r.Docs, r.Memory, r.Web, cmp.Or(r.Rounds, o.MaxRounds)
+	o.PlanFirst, o.Plan = r.PlanFirst, r.Plan
+	if r.Plan != nil {
+		if err := research.CheckPlan(*r.Plan, r.Web, r.Memory || len(r.Docs) > 0); err != nil {
+			return Invalidf("plan", "%w", err)
+		}
+	}
 	o.Prompt = strings.TrimSpace(cfg.Prompt(research.Name) + SaidBefore(r.Context))
 	if o.Persona, err = a.PersonaVoice(ctx, r.Persona); err != nil {
 		return err

@@ -51,6 +51,12 @@ func (s *Service) workThread(ctx context.Context, id ponder.ThreadID) error {
 	}
 	err = mind.Work(ctx, id)
 	s.finishWork(context.WithoutCancel(ctx), info)
+	if hasBudget(info.Kind) {
+		select {
+		case s.ended <- struct{}{}:
+		default:
+		}
+	}
 	return err
 }
 

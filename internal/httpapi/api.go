@@ -81,6 +81,7 @@ func New(ctx context.Context, c Config) http.Handler {
 	mux := http.NewServeMux()
 	a := &api{Config: c, huma: huma.NewAPI(humaConfig(c.Version), adapter{mux}), views: newViews(c.Store), gone: ctx}
 	a.registerThinking()
+	a.registerResearch()
 	a.registerThreads()
 	a.registerMore()
 	a.registerHealth(mux)
@@ -292,6 +293,7 @@ func emptyOrJSON(r *http.Request) bool {
 const (
 	tagSessions = "sessions"
 	tagThreads  = "threads"
+	tagResearch = "research"
 )
 
 // newOperation needs a scope. errs are its specific statuses.

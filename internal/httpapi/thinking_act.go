@@ -141,7 +141,7 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*sessionOut
 	case t.Status == ponder.Thinking && t.Held:
 		return nil, wrongState("the session is already thinking")
 	case t.Status == ponder.Paused:
-		err = a.continueSession(ctx, t, model)
+		err = a.continueSession(ctx, t, model, ponder.Event{Run: t.run, Cause: t.cause, Body: ponder.RunResumed{Reason: "resumed by the user"}})
 	default:
 		err = a.Service.Go(ctx, t.ID, model)
 	}
@@ -151,11 +151,11 @@ func (a *api) resumeSession(ctx context.Context, in *resumeSession) (*sessionOut
 	return a.actedReply(ctx, t.ID, "the session is thinking")
 }
 
-// continueSession resumes a session, and pauses it again if work cannot start.
-func (a *api) continueSession(ctx context.Context, t target, model string) error {
+// continueSession resumes a session by commands, and pauses it again if work cannot start.
+func (a *api) continueSession(ctx context.Context, t target, model string, commands ...ponder.Event) error {
 	told := false
 	err := app.Resume(ctx, a.Service, t.ID, model, func() error {
-		err := a.sendCommand(ctx, t, ponder.RunResumed{Reason: "resumed by the user"})
+		_, err := a.sendCommands(ctx, t.ID, commands...)
 		told = err == nil
 		return err
 	})

@@ -40,7 +40,7 @@ var funcs = map[string]any{
 	"basis":  basisText,
 	"status": statusByName, "statuses": func() []claimStatus { return statuses },
 	"thoughtMarks": thoughtMarks, "synthesisMarks": synthesisMarks,
-	"about": conflictSubject, "voices": voicesText, "asked": Query.toolText, "says": (*Since).summaryLine, "shown": Change.displayForm,
+	"about": conflictSubject, "voices": voicesText, "asked": Query.toolText, "says": (*Since).summaryLine, "differences": (*Since).listDifferences, "shown": Change.displayForm,
 }
 
 // HTML returns a session as one page without scripts and external resources.

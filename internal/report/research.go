@@ -13,7 +13,6 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
-	"ponder/knowledge/claim"
 	"ponder/mode/research"
 )
 
@@ -287,7 +286,7 @@ func NewResearch(v research.View, since *research.Report) Research {
 	r.Timeline, r.Steering = buildTimeline(v), steerRecords(v)
 	r.Cost = newCost(h.Usage)
 	if since != nil {
-		r.Since = compareOlder(*since, r.Claims)
+		r.Since = compareOlder(*since, &r)
 	}
 	return r
 }
@@ -381,16 +380,4 @@ func newCost(u research.Usage) Cost {
 		c.Models = append(c.Models, ModelCost{m.Model, m.Calls, m.Failed, m.Input, m.Output, m.USD, m.Unpriced})
 	}
 	return c
-}
-
-// compareOlder compares claims with those in the answer of an older report, checked against its
-// quotes.
-func compareOlder(older research.Report, claims []Claim) *Since {
-	quotes := make([]claim.Quote, len(older.Evidence))
-	for i, k := range older.Evidence {
-		quotes[i] = claim.Quote{ID: k.ID, Text: k.Quote, Context: k.Title, Voice: cmp.Or(k.URL, k.Source)}
-	}
-	d := Changes(Check(older.Answer, quotes), claims)
-	d.Thread, d.Question, d.Ended = older.Thread, textkit.OneLine(older.Question), older.At
-	return &d
 }

@@ -147,6 +147,12 @@ type Since struct {
 	Gone     []string        `json:"gone"`    // only in the older
 	Changed  []Change        `json:"changed"` // another value, sense or status
 	Same     int             `json:"same"`    // unchanged
+
+	NewSources       []string `json:"new_sources,omitempty"` // cited only in the newer
+	GoneSources      []string `json:"gone_sources,omitempty"`
+	NewConflicts     []string `json:"new_conflicts,omitempty"`
+	GoneConflicts    []string `json:"gone_conflicts,omitempty"`
+	ChangedConflicts []Change `json:"changed_conflicts,omitempty"` // other values
 }
 
 type Change struct {

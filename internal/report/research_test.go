@@ -48,7 +48,7 @@ func sampleResearch() Research {
 		Removed:  []string{"[e77]"},
 		Timeline: []Moment{{0, "planning", "plans"}, {1.5, "evidence", "e1 Sleep"}, {41, "finished", "nothing new came"}},
 		Steering: []SteerRecord{{3, "ban source: x", "no source of that name", true}},
-		Since: &Since{Thread: "thr_OLD", Ended: at.AddDate(0, -1, 0), New: []string{"The study followed 53 adults"}, Gone: []string{"Apes dream"},
+		Since: &Since{Thread: "thr_OLD", Ended: at.AddDate(0, -1, 0), New: []string{"The study followed grown apes"}, Gone: []string{"Apes dream"},
 			Changed: []Change{{"Orangutans sleep 12 hours", "Orangutans on Sumatra sleep 12.8 hours", "supported", "supported"}}, Same: 1},
 		Notes: []string{"x.bin was not read"},
 		Cost:  Cost{Calls: 3, Input: 1200, Output: 300, USD: 0.0123, Models: []ModelCost{{"sim/m", 3, 0, 1200, 300, 0.0123, 0}}},

@@ -12,13 +12,13 @@ import (
 func (r Research) Text() string {
 	f := newResearchDocument(&r)
 	w := &textWriter{f: f}
+	if f.Since != nil {
+		w.writeSince(f.Since)
+	}
 	w.b.WriteString(strings.TrimSpace(w.answerText()) + "\n")
 	w.writeSources()
 	w.writeConflicts()
 	w.writeList("Not confirmed", f.Unconfirmed())
-	if f.Since != nil {
-		w.writeSince(f.Since)
-	}
 	return strings.TrimRight(w.b.String(), "\n")
 }
 
@@ -103,16 +103,19 @@ func (w *textWriter) writeList(name string, items []string) {
 }
 
 func (w *textWriter) writeSince(d *Since) {
-	w.b.WriteString("\n" + d.summaryLine() + "\n")
-	mark := func(sign string, list []string) {
-		for _, text := range list[:min(len(list), maxListed)] {
+	w.b.WriteString(d.summaryLine() + "\n")
+	for _, l := range d.listDifferences() {
+		sign := l.Sign
+		if l.Title != "New" && l.Title != "Removed" {
+			w.b.WriteString("  " + l.Title + "\n")
+		}
+		for _, text := range l.Items[:min(len(l.Items), maxListed)] {
 			fmt.Fprintf(&w.b, "  %s %s\n", sign, textkit.TruncateWords(textkit.OneLine(text), 240))
 		}
 	}
-	mark("+", d.New)
-	mark("-", d.Gone)
 	for _, c := range d.Changed[:min(len(d.Changed), maxListed)] {
 		c = c.displayForm()
 		fmt.Fprintf(&w.b, "  ~ %s\n    was: %s\n", textkit.TruncateWords(c.Now, 240), textkit.TruncateWords(c.Was, 240))
 	}
+	w.b.WriteString("\n")
 }

@@ -63,6 +63,7 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	lost := make(chan error, 1)
 	work.Go(func() { lost <- watchLost(serving, s.Store.Lost, fileEvery) })
 	work.Go(func() { s.RunCleanup(serving) })
+	work.Go(func() { s.RunTimers(serving) })
 	work.Go(func() {
 		if err := s.hooks.Run(serving); err != nil && serving.Err() == nil {
 			slog.Error("cannot deliver webhooks", "error", err)

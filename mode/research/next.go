@@ -27,7 +27,7 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	}
 	if s.Planning {
 		key := s.Retry.attemptKey(planKey)
-		do = s.appendTimeout(do, now, s.PlanSince, s.askLimit(), key, "The plan takes too long; continuing without it.")
+		do = s.appendTimeout(do, now, s.PlanSince, s.planLimit(), key, "The plan takes too long; continuing without it.")
 		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(planKey, s.planCall())})
 	}
 	for _, l := range s.activeLookups() {
@@ -106,6 +106,8 @@ func (s *state) roundStopReason() string {
 	switch {
 	case s.StopReason != "":
 		return s.StopReason
+	case s.Approved:
+		return "the approved plan is done"
 	case s.opts.WithoutModel:
 		return "no model is available for reflection"
 	case !s.canGather():

@@ -96,6 +96,12 @@ type Options struct {
 	// Prompt is the owner's standing instruction, such as "Answer in French."
 	Prompt string `json:"prompt,omitempty"`
 
+	// PlanFirst pauses the run with a plan, which the user approves by resuming it.
+	PlanFirst bool `json:"plan_first,omitempty"`
+
+	// Plan is an approved plan. The run searches exactly its queries.
+	Plan *ponder.Plan `json:"plan,omitempty"`
+
 	// WithoutModel forbids model calls.
 	WithoutModel bool `json:"without_model,omitempty"`
 
@@ -122,6 +128,8 @@ type Report struct {
 	Answer   string          `json:"answer"`
 	At       time.Time       `json:"at,omitzero"`
 	Evidence []KnownEvidence `json:"evidence,omitempty"`
+
+	Conflicts []ponder.Conflict `json:"conflicts,omitempty"`
 }
 
 // KnownEvidence is a piece of evidence of an older report.
@@ -201,7 +209,7 @@ func newState(r ponder.Run) *state {
 	case s.opts.WithoutModel && !s.canGather():
 		s.failRun(noModelNoSources)
 	default:
-		s.startGathering()
+		s.startResearch()
 	}
 	return s
 }

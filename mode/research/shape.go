@@ -16,10 +16,11 @@ import (
 // terminals must sanitize them. All other text is sanitized.
 type View struct {
 	Research  Research          `json:"research"`
-	Plans     []Plan            `json:"plans"`    // oldest first
-	Queries   []Query           `json:"queries"`  // uses of tools, in order of start
-	Evidence  []Evidence        `json:"evidence"` // in order of discovery
-	Claims    []Claim           `json:"claims"`   // in order of the answer
+	Plans     []Plan            `json:"plans"`              // oldest first
+	Proposal  *Plan             `json:"proposal,omitempty"` // waits for the approval of the user
+	Queries   []Query           `json:"queries"`            // uses of tools, in order of start
+	Evidence  []Evidence        `json:"evidence"`           // in order of discovery
+	Claims    []Claim           `json:"claims"`             // in order of the answer
 	Conflicts []ponder.Conflict `json:"conflicts"`
 	Removed   []string          `json:"removed_citations"`
 	Timeline  []Moment          `json:"timeline"`

@@ -10,11 +10,15 @@ import (
 	"ponder"
 )
 
-func (s *state) startGathering() {
-	s.Step, s.Effort = gathering, cmp.Or(s.opts.Effort, classifyEffort(s.run.Input))
+func (s *state) initialEffort() string {
 	if s.opts.Effort == "" && s.opts.WithoutModel {
-		s.Effort = normal
+		return normal
 	}
+	return cmp.Or(s.opts.Effort, classifyEffort(s.run.Input))
+}
+
+// questionPlan returns the plan that needs no model.
+func (s *state) questionPlan() plan {
 	web, memory := heuristicQueries(s.run.Input)
 	p := plan{Terms: keyTerms(s.run.Input), Web: defaultQueries(web, s.run.Input), Memory: defaultQueries(memory, s.run.Input)}
 	if itself := lookup.SanitizeQuery(textkit.OneLine(s.run.Input)); s.opts.ForceWebSearch && itself != "" {
@@ -23,9 +27,13 @@ func (s *state) startGathering() {
 	if s.Effort == trivial {
 		p.Web, p.Memory = p.Web[:min(1, len(p.Web))], p.Memory[:min(1, len(p.Memory))]
 	}
-	s.Round = 1
+	return p
+}
+
+func (s *state) startGathering() {
+	s.Step, s.Round = gathering, 1
 	s.Planning = !s.opts.WithoutModel && s.Effort != trivial && s.canGather()
-	s.adoptPlan(p, ponder.Plan{Content: "Queries from the question alone", WithoutModel: true})
+	s.adoptPlan(s.questionPlan(), ponder.Plan{Content: questionPlanText, WithoutModel: true})
 	s.advance()
 }
 
@@ -87,7 +95,12 @@ func (s *state) applyPlan(b ponder.CallFinished) {
 		return
 	}
 	s.Planning = false
-	s.adoptPlan(p, ponder.Plan{Content: strings.Join(p.Steps, "\n"), Model: b.Model})
+	made := ponder.Plan{Content: strings.Join(p.Steps, "\n"), Model: b.Model}
+	if s.Step == proposing {
+		s.proposePlan(p, made)
+		return
+	}
+	s.adoptPlan(p, made)
 }
 
 const unreadablePlan = "the plan is not valid"
@@ -96,4 +109,7 @@ const unreadablePlan = "the plan is not valid"
 func (s *state) skipPlan(why string) {
 	s.Planning = false
 	s.notifyUser(stageNote, "Without a plan", "Continuing with the words of the question: "+why+".")
+	if s.Step == proposing {
+		s.proposePlan(s.questionPlan(), ponder.Plan{Content: questionPlanText, WithoutModel: true})
+	}
 }

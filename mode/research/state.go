@@ -117,6 +117,9 @@ type state struct {
 	Effort       string       `json:"effort,omitempty"`
 	Plan         plan         `json:"plan,omitzero"`
 	Planning     bool         `json:"planning,omitempty"`
+	Proposal     *plan        `json:"proposal,omitempty"` // waits for approval
+	Offered      bool         `json:"offered,omitempty"`  // the user can see the proposal
+	Approved     bool         `json:"approved,omitempty"` // search the queries of the plan alone
 	PlanSince    int64        `json:"plan_since_ms,omitempty"`
 	Round        int          `json:"round,omitempty"`
 	Lookups      []lookupCall `json:"looks,omitempty"` // of this round of looks or tools
@@ -140,7 +143,8 @@ type state struct {
 	steering.SourceFilter
 	Persona Persona `json:"persona,omitzero"` // if the user changed it
 
-	Work         *answerInProgress `json:"work,omitempty"`  // the answer being written
+	Work         *answerInProgress `json:"work,omitempty"` // the answer being written
+	Revision     *revision         `json:"revision,omitempty"`
 	Draft        *draft            `json:"draft,omitempty"` // the answer being checked
 	SmallContext bool              `json:"small,omitempty"` // the model has a small context
 }
@@ -208,21 +212,36 @@ func (s *state) applyEvent(ev ponder.Event) {
 	key, _, _ := strings.Cut(ev.Cause, "#")
 	switch b := ev.Body.(type) {
 	case ponder.Steer:
-		s.applySteer(ev.ID, b)
+		switch b.Do {
+		case ponder.SetPlan:
+			s.applyPlanEdit(ev.ID, b.Args)
+		case ponder.RewriteSection:
+			s.applyRevision(ev.ID, b)
+		default:
+			s.applySteer(ev.ID, b)
+		}
 	case ponder.Observation:
 		n, _ := background.NoteFrom(ev)
 		s.Mind = background.AppendNote(s.Mind, n)
 	case ponder.RunPaused:
 		s.Paused = true
+		if isPlanPause(ev) {
+			s.Offered, s.Notes = true, pendingwrites.RemoveCompleted(s.Notes, ev.Cause)
+		}
 	case ponder.RunResumed:
 		s.Paused = false
+		s.approvePlan()
 	case ponder.BudgetSpent:
 		s.BudgetSpent, s.BudgetSpentAt = true, s.Time.Milliseconds()
-		if b.What == "time" || s.Step != gathering {
+		if b.What == "time" || s.Step != gathering && s.Step != proposing {
 			s.concludeRun(runstate.BudgetSpent(b.What))
-		} else { // looks cost no calls
-			s.StopReason, s.Planning = cmp.Or(s.StopReason, runstate.BudgetSpent(b.What)), false
+			return
 		}
+		s.StopReason = cmp.Or(s.StopReason, runstate.BudgetSpent(b.What)) // looks cost no calls
+		if s.Step == proposing && s.Planning {
+			s.skipPlan(s.StopReason)
+		}
+		s.Planning = false
 	case ponder.CallFinished:
 		s.Counts.Calls++
 		s.applyCall(key, b)

@@ -174,6 +174,10 @@ func (s *state) addQuestion(content string, priority int) steering.Result {
 
 // researchQuestion researches a user's question before the answer is written.
 func (s *state) researchQuestion(q question) {
+	if s.Step == proposing {
+		s.proposeQuestion(q)
+		return
+	}
 	web, memory := heuristicQueries(q.Text)
 	if s.Step != gathering {
 		s.Step, s.Work, s.Draft = gathering, nil, nil

@@ -85,7 +85,7 @@ func (s *state) startAnswer() {
 	}
 	s.Step = writing
 	s.Counts.Written++
-	s.Work = &answerInProgress{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, s.answerPrompt())}}
+	s.Work = &answerInProgress{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, s.draftPrompt())}}
 	s.Work.NoTools = s.lastCall()
 	s.notifyUser(stageSynthesis, "Writing", fmt.Sprintf("Writing the answer from %s of %s.", formatCount(len(s.usableEvidence()), "passage", "passages"), formatCount(len(s.Sources), "source", "sources")))
 }
@@ -97,7 +97,7 @@ func (s *state) lastCall() bool {
 		rounds = max(2*s.opts.MaxRounds, minToolRounds)
 	}
 	switch {
-	case s.BudgetSpent, s.StopReason != "", len(s.modelTools()) == 0:
+	case s.BudgetSpent, s.StopReason != "", s.Approved, len(s.modelTools()) == 0:
 		return true
 	case s.Effort == trivial && s.Counts.Calls >= trivialCalls-1, s.Calls > 0 && s.Counts.Calls >= s.Calls-1:
 		return true
@@ -240,7 +240,7 @@ func (s *state) applyAnswer(b ponder.CallFinished) {
 	said := textkit.TruncateBytes(textkit.CleanTrim(llm.FinalText(b.Message.Text())), maxAnswer)
 	switch {
 	case hasText(said) && !structured.IsRefusal(said):
-		s.checkAnswer(said, b.Model, b.Finish.DescribeIncomplete())
+		s.checkAnswer(s.mergeRevision(said), b.Model, b.Finish.DescribeIncomplete())
 	case !w.TextOnly && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
 		w.TextOnly, w.NoTools, w.Uses = true, true, nil
 		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], llm.Say(llm.User, "Write the answer to the question now, as text, from the evidence above. Call no tool.\n"))
@@ -288,6 +288,10 @@ func distinctCalls(calls []llm.ToolCall) (list []llm.ToolCall) {
 // answerWithQuotes answers in quotations. why is the failure of the model, if any.
 func (s *state) answerWithQuotes(why string) {
 	s.Work, s.Lookups = nil, nil
+	if s.Revision != nil {
+		s.failRun("the section was not rewritten: " + why)
+		return
+	}
 	text, confidence := quotedAnswer(s.run.Input, s.usableEvidence(), why, s.sourceCoverage())
 	s.settleDraft(draft{Text: text, Unaided: true, Why: why, Confidence: confidence})
 }

@@ -171,7 +171,11 @@ func (v *View) addPlan(b ponder.Plan) {
 		Text: textkit.CleanTrim(b.Content), Round: b.Round, Effort: textkit.OneLine(b.Effort), Steps: oneLines(b.Steps), Terms: oneLines(b.Terms), Web: oneLines(b.Web),
 		Memory: oneLines(b.Memory), Queries: oneLines(b.Queries), WithoutModel: b.WithoutModel, Model: textkit.OneLine(b.Model), At: v.Research.Elapsed,
 	}
-	v.Plans = append(v.Plans, p)
+	if b.Proposed {
+		v.Proposal = &p
+		return
+	}
+	v.Proposal, v.Plans = nil, append(v.Plans, p)
 	v.Research.Effort = cmp.Or(p.Effort, v.Research.Effort)
 	v.Research.Rounds = max(v.Research.Rounds, b.Round)
 }

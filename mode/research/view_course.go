@@ -101,6 +101,8 @@ func (v *View) applyAck(ev ponder.Event, b ponder.Progress) {
 	}
 	is := func(s string) bool { return s == w.source }
 	switch w.Order {
+	case ponder.AnswerNow:
+		v.Proposal = nil
 	case ponder.SetBudget:
 		v.fold.budget = usage.MergeLimits(v.fold.budget, w.limits)
 		v.Research.Budget = usage.LimitsOf(v.fold.budget)
@@ -181,6 +183,7 @@ func (v *View) applyLifecycle(ev ponder.Event) {
 
 func (v *View) finishRun(ev ponder.Event, b ponder.RunFinished) {
 	r := &v.Research
+	v.Proposal = nil
 	r.Status, r.StopReason, r.Completed, r.Paused = b.Status, textkit.OneLine(b.Reason), ev.Time, time.Time{}
 	stage := "finished"
 	switch b.Status {

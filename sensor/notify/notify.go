@@ -18,6 +18,7 @@ import (
 // A Message is a message to the user.
 type Message struct {
 	ID         string    `json:"id"` // stable over repeated sends
+	Type       string    `json:"-"`  // event type of webhooks; empty: [EventType]
 	Title      string    `json:"title"`
 	Text       string    `json:"text"`
 	Importance int       `json:"importance,omitempty"` // 1 to 10

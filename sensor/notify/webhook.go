@@ -16,7 +16,7 @@ import (
 	"ponder/internal/webhook"
 )
 
-// EventType is the event type of webhooks.
+// EventType is the default event type of webhooks.
 const EventType = "mind.escalation"
 
 // WebhookOptions configure a webhook channel.
@@ -89,7 +89,7 @@ func (h *webhookSender) send(ctx context.Context, m Message) error {
 		m.Sources = []string{}
 	}
 	id := headerToken(m.ID)
-	body, err := json.Marshal(envelope{ID: id, Type: EventType, Timestamp: m.At.UTC(), Data: m})
+	body, err := json.Marshal(envelope{ID: id, Type: cmp.Or(m.Type, EventType), Timestamp: m.At.UTC(), Data: m})
 	if err != nil {
 		return fmt.Errorf("encode a message: %w", err)
 	}

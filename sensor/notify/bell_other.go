@@ -1,0 +1,5 @@
+//go:build !unix
+
+package notify
+
+const noControl = 0
