@@ -106,7 +106,8 @@ type (
 		ID       string `json:"question_id"`
 		Priority int    `json:"priority,omitempty"` // 0: unchanged
 		Explored bool   `json:"explored,omitempty"`
-		Dropped  bool   `json:"dropped,omitempty"` // no longer wanted
+		Dropped  bool   `json:"dropped,omitempty"`  // no longer wanted
+		Reopened bool   `json:"reopened,omitempty"` // wanted again
 		Insights string `json:"insights_gained,omitempty"`
 		Reason   string `json:"-"`
 	}
@@ -243,6 +244,8 @@ type (
 		Refused   bool     `json:"refused,omitempty"`   // the run rejected the command
 		Cancelled []string `json:"cancelled,omitempty"` // keys of the actions that it ended
 		Thoughts  []int    `json:"thoughts,omitempty"`  // numbers of its thoughts
+
+		Undo []SteerStep `json:"undo,omitempty"` // of [StageSteered]: the commands that revert the command, in their order
 	}
 )
 
@@ -335,6 +338,26 @@ type (
 	Steer struct {
 		Content string          `json:"-"`
 		Do      SteerOp         `json:"do,omitempty"`
+		Args    json.RawMessage `json:"args,omitempty"`
+		Group   string          `json:"group,omitempty"`  // the same for all commands of one request; an undo reverts them together
+		Undoes  string          `json:"undoes,omitempty"` // the Group that it reverts
+		Call    *SteerCall      `json:"call,omitempty"`   // of [Interpret]: the call that interpreted the sentence
+	}
+	// SteerCall is a call to a model that a client made to interpret a sentence. It counts like a
+	// CallFinished.
+	SteerCall struct {
+		Role  Role        `json:"model_role,omitempty"`
+		Model string      `json:"model"`
+		Usage llm.Usage   `json:"usage"`
+		Spent Cost        `json:"spent,omitzero"`
+		Price PriceSource `json:"price,omitempty"`
+		Took  int64       `json:"took_ms,omitempty"`
+		Error string      `json:"error,omitempty"`
+	}
+	// A SteerStep is a command as another event has it.
+	SteerStep struct {
+		Do      SteerOp         `json:"do"`
+		Content string          `json:"content,omitempty"`
 		Args    json.RawMessage `json:"args,omitempty"`
 	}
 	// CallStarted is the intent to ask a model. The ledger stores the request; the log does

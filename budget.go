@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,19 +61,84 @@ type Budget struct {
 // applies them. It keeps limits that the object does not have. The text of an error is for
 // users.
 func (b Budget) ApplyLimits(args json.RawMessage) (Budget, error) {
-	var set Budget
-	if err := json.Unmarshal(args, &set); err != nil {
-		return b, errors.New("cannot decode the limits")
+	c, err := ParseLimits(args)
+	return c.Apply(b), err
+}
+
+// A LimitChange sets the limits that are not zero, and removes others.
+type LimitChange struct {
+	Budget
+	Unlimited []string `json:"unlimited,omitempty"` // the removed limits: time, calls, tokens, money
+}
+
+// ParseLimits decodes the Args of [SetBudget]. After an error, the change is empty.
+func ParseLimits(args json.RawMessage) (LimitChange, error) {
+	var c LimitChange
+	if err := json.Unmarshal(args, &c); err != nil {
+		return LimitChange{}, errors.New("cannot decode the limits")
 	}
-	if set.Time < 0 || set.Calls < 0 || set.Tokens < 0 || set.Money < 0 {
-		return b, errors.New("a limit must be more than zero")
+	if c.Time < 0 || c.Calls < 0 || c.Tokens < 0 || c.Money < 0 {
+		return LimitChange{}, errors.New("a limit must be more than zero")
 	}
-	if set.Time == 0 && set.Cost == (Cost{}) {
-		return b, errors.New("no limit is set")
+	if c.Time == 0 && c.Cost == (Cost{}) && len(c.Unlimited) == 0 {
+		return LimitChange{}, errors.New("no limit is set")
 	}
-	b.Time, b.Calls = cmp.Or(set.Time, b.Time), cmp.Or(set.Calls, b.Calls)
-	b.Tokens, b.Money = cmp.Or(set.Tokens, b.Tokens), cmp.Or(set.Money, b.Money)
-	return b, nil
+	return c, nil
+}
+
+// Apply returns b after the change.
+func (c LimitChange) Apply(b Budget) Budget {
+	for _, name := range c.Unlimited {
+		switch name {
+		case "time":
+			b.Time = 0
+		case "calls":
+			b.Calls = 0
+		case "tokens":
+			b.Tokens = 0
+		case "money":
+			b.Money = 0
+		}
+	}
+	b.Time, b.Calls = cmp.Or(max(0, c.Time), b.Time), cmp.Or(max(0, c.Calls), b.Calls)
+	b.Tokens, b.Money = cmp.Or(max(0, c.Tokens), b.Tokens), cmp.Or(max(0, c.Money), b.Money)
+	return b
+}
+
+// Revert returns the change that restores the limits of b that c changes.
+func (c LimitChange) Revert(b Budget) (back LimitChange) {
+	restore := func(name string, changed, old bool) bool {
+		if changed && !old {
+			back.Unlimited = append(back.Unlimited, name)
+		}
+		return changed && old
+	}
+	removed := func(name string) bool { return slices.Contains(c.Unlimited, name) }
+	if restore("time", c.Time > 0 || removed("time"), b.Time > 0) {
+		back.Time = b.Time
+	}
+	if restore("calls", c.Calls > 0 || removed("calls"), b.Calls > 0) {
+		back.Calls = b.Calls
+	}
+	if restore("tokens", c.Tokens > 0 || removed("tokens"), b.Tokens > 0) {
+		back.Tokens = b.Tokens
+	}
+	if restore("money", c.Money > 0 || removed("money"), b.Money > 0) {
+		back.Money = b.Money
+	}
+	return back
+}
+
+// String returns the change as text, such as "30m0s, no limit of money".
+func (c LimitChange) String() string {
+	var list []string
+	if c.Time > 0 || c.Cost != (Cost{}) {
+		list = append(list, c.Budget.String())
+	}
+	for _, name := range c.Unlimited {
+		list = append(list, "no limit of "+name)
+	}
+	return strings.Join(list, ", ")
 }
 
 // String returns the limits as text, such as "30m0s, 100 calls, $0.50".

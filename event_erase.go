@@ -53,7 +53,7 @@ func (b SubQuestion) withoutContent() Body {
 	return SubQuestion{ID: b.ID, Parent: b.Parent, Priority: b.Priority, By: b.By, WithoutModel: b.WithoutModel, Offset: b.Offset}
 }
 func (b QuestionUpdated) withoutContent() Body {
-	return QuestionUpdated{ID: b.ID, Priority: b.Priority, Explored: b.Explored, Dropped: b.Dropped}
+	return QuestionUpdated{ID: b.ID, Priority: b.Priority, Explored: b.Explored, Dropped: b.Dropped, Reopened: b.Reopened}
 }
 func (b Synthesis) withoutContent() Body {
 	return Synthesis{
@@ -101,10 +101,16 @@ func (b RunFinished) withoutContent() Body {
 
 // The arguments of SetBudget stay, because the engine needs them.
 func (b Steer) withoutContent() Body {
+	bare := Steer{Do: b.Do, Group: b.Group, Undoes: b.Undoes}
 	if b.Do == SetBudget {
-		return Steer{Do: b.Do, Args: b.Args}
+		bare.Args = b.Args
 	}
-	return Steer{Do: b.Do}
+	if b.Call != nil {
+		call := *b.Call
+		call.Error = Outcome{Error: call.Error}.withoutContent().Error
+		bare.Call = &call
+	}
+	return bare
 }
 func (b CallStarted) withoutContent() Body {
 	b.Request = nil

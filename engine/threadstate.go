@@ -83,6 +83,9 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 			r.paused, r.dirty = false, true
 		}
 	case ponder.Steer:
+		if b.Call != nil {
+			t.chargeCall(r, b.Call.Spent)
+		}
 		if b.Do == ponder.SetBudget && r != nil && !r.budgetNotified {
 			if limits, err := r.Budget.ApplyLimits(b.Args); err == nil {
 				r.Budget, r.dirty = limits, true
@@ -119,6 +122,13 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 		}
 	}
 	return shown
+}
+
+// chargeCall charges a call that a client made for a run.
+func (t *threadState) chargeCall(r *run, spent ponder.Cost) {
+	for ; r != nil; r = r.parent {
+		r.spent, r.dirty = r.spent.Add(spent), true
+	}
 }
 
 // noteWakes notes which modes ev wakes.

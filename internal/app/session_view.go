@@ -197,6 +197,12 @@ func asSession(v research.View) session.View {
 		}
 		out.Questions = append(out.Questions, as)
 	}
+	for _, w := range v.Steering {
+		out.Steering = append(out.Steering, session.SteerCommand{
+			ID: w.ID, Order: w.Order, Content: w.Content, Target: w.Target, Offset: w.At, Created: w.Created,
+			Seq: w.Seq, Effect: w.Effect, Refused: w.Refused, Cancelled: w.Cancelled, At: w.Effective, Origin: w.Origin,
+		})
+	}
 	for _, e := range v.Evidence {
 		out.Sources = append(out.Sources, session.Source{ID: e.ID, Source: e.Source, Title: e.Title, Start: e.Start, End: e.End, Cited: e.Cited})
 	}

@@ -217,7 +217,12 @@ func (a *api) sumUpThread(ctx context.Context, id ponder.ThreadID, by ponder.Gro
 			if b.From != "" { // copies precede it
 				clear(sums)
 			}
-		case ponder.CallFinished:
+		case ponder.Steer:
+			if b.Call != nil {
+				begun[c] = ponder.CallStarted{Role: b.Call.Role, Mode: "steer"}
+			}
+		}
+		if b, ok := ponder.CallOf(ev); ok {
 			if b.Made() && !ev.Time.Before(since) {
 				row := callRow(b, groupOf(ev, b, begun[c], by))
 				sums[row.Key] = addUsage(row, sums[row.Key])

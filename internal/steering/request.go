@@ -96,6 +96,7 @@ var rules = []rule{
 	{ponder.SetPersona, []string{fieldPersona}, []string{fieldContent}},
 	{ponder.SetBudget, nil, []string{fieldTime, fieldTokens, fieldMoney, fieldCalls}},
 	{ponder.AnswerNow, nil, nil},
+	{Undo, nil, nil},
 	{Tell, []string{fieldContent}, nil},
 }
 

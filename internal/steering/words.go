@@ -13,6 +13,9 @@ import (
 
 func Words(ev ponder.Event) string {
 	b, _ := ev.Body.(ponder.Steer)
+	if b.Do == ponder.Interpret {
+		return interpretationWords(b)
+	}
 	var args ponder.SteerArgs
 	_ = json.Unmarshal(b.Args, &args)
 	words := []string{strings.ReplaceAll(string(b.Do), "_", " "), args.Question, args.Source, b.Content}
@@ -23,10 +26,35 @@ func Words(ev ponder.Event) string {
 	if args.Priority != 0 {
 		text += fmt.Sprintf(", priority %d", args.Priority)
 	}
-	if limits := limitWords(LimitsOf(b)); len(limits) > 0 {
+	if limits := changeWords(b); len(limits) > 0 {
 		text += ": " + strings.Join(limits, ", ")
 	}
 	return text
+}
+
+func interpretationWords(b ponder.Steer) string {
+	var in ponder.Interpretation
+	_ = json.Unmarshal(b.Args, &in)
+	text := fmt.Sprintf("%q", textkit.Truncate(textkit.OneLine(b.Content), 80))
+	switch {
+	case in.Meaning != "":
+		return text + " understood as: " + textkit.OneLine(in.Meaning)
+	case in.Problem != "":
+		return text + " not understood: " + textkit.OneLine(in.Problem)
+	}
+	return text
+}
+
+func changeWords(b ponder.Steer) []string {
+	if b.Do != ponder.SetBudget {
+		return nil
+	}
+	c, _ := ponder.ParseLimits(b.Args) // a run refuses invalid limits
+	words := limitWords(c.Budget)
+	for _, name := range c.Unlimited {
+		words = append(words, "no limit of "+textkit.OneLine(name))
+	}
+	return words
 }
 
 func limitWords(b ponder.Budget) (words []string) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/steering"
 	"ponder/mode/internal/usage"
 )
 
@@ -201,7 +202,9 @@ type SteerCommand struct {
 	Cancelled []string   `json:"cancelled,omitempty"`
 	Effective float64    `json:"effective_at_seconds,omitempty"`
 
+	steering.Origin
+
 	source string
 	name   string
-	limits ponder.Budget
+	limits ponder.LimitChange
 }

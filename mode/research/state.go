@@ -48,6 +48,7 @@ type piece struct {
 	Rated     bool      `json:"rated,omitempty"`     // the quality of its source is known
 	Untrusted bool      `json:"untrusted,omitempty"` // written by others
 	Addressed bool      `json:"addressed,omitempty"` // addresses programs; never quoted
+	Withdrawn bool      `json:"withdrawn,omitempty"` // a correction that the user withdrew
 
 	Orders bool `json:"orders,omitempty"` // addresses programs in the user's own text; not quoted without a model
 
@@ -68,7 +69,7 @@ func (p piece) voiceKey() string {
 	return p.Source
 }
 
-func (p piece) isQuotable() bool { return p.Copy == "" && !p.Addressed }
+func (p piece) isQuotable() bool { return p.Copy == "" && !p.Addressed && !p.Withdrawn }
 
 // weight is relevance times worth.
 func (p piece) weight() float64 { return p.Score * p.SourceWeight }
@@ -96,8 +97,9 @@ const (
 
 // state is the state of a run. Exported fields are stored in checkpoints.
 type state struct {
-	run  ponder.Run
-	opts Options
+	run    ponder.Run
+	opts   Options
+	limits ponder.Budget // of the run now
 
 	Time          runstate.Clock       `json:"time,omitzero"`
 	Step          string               `json:"step"`

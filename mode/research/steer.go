@@ -35,7 +35,7 @@ func (s *state) applySteer(id string, b ponder.Steer) {
 func (s *state) steeringRun() steering.Run {
 	return steering.Run{
 		Name: "the research", Writing: "the answer is being written",
-		Over: s.Step == done, End: s.StopReason, Spent: s.BudgetSpent, Paused: s.Paused, Facts: len(s.Facts),
+		Over: s.Step == done, End: s.StopReason, Spent: s.BudgetSpent, Paused: s.Paused, Facts: len(s.Facts), Limits: s.limits,
 		HasText: hasText, InFlight: s.inFlight, Steer: s.applyCommand,
 	}
 }
@@ -46,7 +46,7 @@ func (s *state) applyCommand(c steering.Command) (r steering.Result) {
 	was, changed := s.Work, false
 	switch c.Do {
 	case ponder.SetBudget:
-		s.Calls, s.TimeLimit = cmp.Or(c.Limits.Calls, s.Calls), cmp.Or(c.Limits.Time, s.TimeLimit)
+		s.setLimits(c.Limits)
 		r = steering.Done("the limits are changed: %v", c.Limits)
 	case ponder.AnswerNow:
 		r = s.answerNow()
@@ -54,10 +54,16 @@ func (s *state) applyCommand(c steering.Command) (r steering.Result) {
 		r = s.addQuestion(c.Content, c.Priority)
 	case ponder.DropQuestion:
 		r, changed = s.dropQuestion(c.Target), true
+	case ponder.RestoreQuestion:
+		r, changed = s.restoreQuestion(question{ID: c.Target, Text: c.Content, Priority: c.Priority, User: !c.Model}), true
 	case ponder.RankQuestion:
 		r, changed = s.rankQuestion(c.Target, c.Priority), true
 	case ponder.Correct:
 		r, changed = s.addCorrection(c.Content), true
+	case ponder.Withdraw:
+		r, changed = s.withdrawCorrection(c.Target), true
+	case ponder.ReleaseSource:
+		r, changed = s.releaseSource(s.resolveSource(c.Target))
 	case ponder.PinSource:
 		r, changed = s.pinSource(s.resolveSource(c.Target))
 	case ponder.BanSource:
@@ -71,6 +77,17 @@ func (s *state) applyCommand(c steering.Command) (r steering.Result) {
 		s.restartAnswer(was)
 	}
 	return r
+}
+
+// noTimeLimit is the TimeLimit of a run whose time limit was removed.
+const noTimeLimit = -1
+
+func (s *state) setLimits(c ponder.LimitChange) {
+	s.limits = c.Apply(s.limits)
+	s.Calls = c.Apply(ponder.Budget{Cost: ponder.Cost{Calls: s.Calls}}).Calls
+	if s.TimeLimit = cmp.Or(c.Time, s.TimeLimit); slices.Contains(c.Unlimited, "time") {
+		s.TimeLimit = noTimeLimit
+	}
 }
 
 func (s *state) restartAnswer(was *answerInProgress) {
@@ -168,6 +185,22 @@ func (s *state) addQuestion(content string, priority int) steering.Result {
 	q := s.Questions[len(s.Questions)-1]
 	r := steering.Done("question %s is added with priority %d and will be searched", q.ID, priority)
 	r.Add = []ponder.Body{b}
+	r.Undo = steering.Step(ponder.DropQuestion, "", ponder.SteerArgs{Question: q.ID})
+	s.researchQuestion(q)
+	return r
+}
+
+// restoreQuestion opens a dropped question again.
+func (s *state) restoreQuestion(q question) steering.Result {
+	if slices.ContainsFunc(s.Questions, func(o question) bool { return o.ID == q.ID }) {
+		return steering.Refuse("question %s is open", q.ID)
+	}
+	if len(s.Questions) >= maxQuestions {
+		return steering.Refuse("the limit of %d questions is reached", maxQuestions)
+	}
+	s.Questions = append(slices.Clip(s.Questions), q)
+	r := steering.Done("question %s is open again with priority %d", q.ID, q.Priority)
+	r.Add = []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: q.Priority, Reopened: true, Reason: "restored by the user"}}
 	s.researchQuestion(q)
 	return r
 }
@@ -204,10 +237,12 @@ func (s *state) dropQuestion(name string) steering.Result {
 	if i < 0 {
 		return r
 	}
-	id := s.Questions[i].ID
+	q := s.Questions[i]
+	id := q.ID
 	s.Questions = steering.NilIfEmpty(slices.Delete(slices.Clone(s.Questions), i, i+1))
 	s.Lookups = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Lookups), func(l lookupCall) bool { return l.Ref == id && !l.Done }))
 	r = steering.Done("question %s is dropped", id)
+	r.Undo = steering.Step(ponder.RestoreQuestion, q.Text, ponder.SteerArgs{Question: id, Priority: q.Priority, Model: !q.User})
 	r.Add = []ponder.Body{ponder.QuestionUpdated{ID: id, Dropped: true, Reason: "dropped by the user"}}
 	return r
 }
@@ -217,10 +252,11 @@ func (s *state) rankQuestion(name string, priority int) steering.Result {
 	if i < 0 {
 		return r
 	}
-	id := s.Questions[i].ID
+	id, old := s.Questions[i].ID, s.Questions[i].Priority
 	if r = steering.RankResult(id, priority); !r.Refused {
 		s.Questions = slices.Clone(s.Questions)
 		s.Questions[i].Priority = priority
+		r.Undo = steering.Step(ponder.RankQuestion, "", ponder.SteerArgs{Question: id, Priority: old})
 		r.Add = []ponder.Body{ponder.QuestionUpdated{ID: id, Priority: priority, Reason: "ranked by the user"}}
 	}
 	return r
@@ -235,10 +271,28 @@ func (s *state) addCorrection(content string) steering.Result {
 	p := piece{N: s.Counts.Evidence, Source: UserSource, Title: "Stated by the user", Quote: content, Score: 1, SourceWeight: 1, Kind: factKind, Cluster: UserSource, Round: s.Round}
 	s.Evidence = append(slices.Clip(s.Evidence), p)
 	r := steering.Done("correction %s is in force as %s", f.ID, f.Evidence)
+	r.Undo = steering.Step(ponder.Withdraw, "", ponder.SteerArgs{Question: f.ID})
 	r.Add = []ponder.Body{ponder.Evidence{
 		Content: content, ID: p.id(), Source: p.Source, Title: p.Title, End: len(content), Hash: lookup.HashText(content), Score: 1, Cluster: p.Cluster,
 	}}
 	return r
+}
+
+// withdrawCorrection removes a fact. Its evidence can no longer be cited.
+func (s *state) withdrawCorrection(id string) steering.Result {
+	at := slices.IndexFunc(s.Facts, func(f fact) bool { return strings.EqualFold(f.ID, id) })
+	if at < 0 {
+		return steering.Refuse("there is no correction %q", cleanLabel(id))
+	}
+	f := s.Facts[at]
+	s.Facts = steering.NilIfEmpty(slices.Delete(slices.Clone(s.Facts), at, at+1))
+	s.Evidence = slices.Clone(s.Evidence)
+	for i := range s.Evidence {
+		if s.Evidence[i].id() == f.Evidence {
+			s.Evidence[i].Withdrawn = true
+		}
+	}
+	return steering.Done("correction %s is withdrawn", f.ID)
 }
 
 func (s *state) resolveSource(name string) string {
@@ -252,25 +306,48 @@ func (s *state) resolveSource(name string) string {
 
 // pinSource prefers a source and reports whether evidence of it exists.
 func (s *state) pinSource(source string) (r steering.Result, had bool) {
+	undo := s.Revert(source)
 	r, isNew := s.Pin(source)
 	if !isNew {
 		return r, false
 	}
+	had = s.scaleScores(source, pinnedWeight)
+	r = steering.Done("%s will be preferred", source)
+	r.Undo = undo
+	return r, had
+}
+
+// releaseSource ends a preference or an exclusion, and reports whether evidence of the source exists.
+func (s *state) releaseSource(source string) (r steering.Result, had bool) {
+	weight := 1.0
+	if slices.Contains(s.Pinned, source) {
+		weight = 1.0 / pinnedWeight
+	}
+	if r, had = s.Release(source); had {
+		had = s.scaleScores(source, weight)
+	}
+	return r, had
+}
+
+// scaleScores multiplies the scores of the evidence of a source, and reports whether there is any.
+func (s *state) scaleScores(source string, weight float64) (had bool) {
 	s.Evidence = slices.Clone(s.Evidence)
 	for i, p := range s.Evidence {
 		if p.isFrom(source) {
-			s.Evidence[i].Score, had = min(1, p.Score*pinnedWeight), true
+			s.Evidence[i].Score, had = min(1, p.Score*weight), true
 		}
 	}
-	return steering.Done("%s will be preferred", source), had
+	return had
 }
 
 // banSource excludes a source and reports whether evidence of it exists.
 func (s *state) banSource(source string) (r steering.Result, had bool) {
+	undo := s.Revert(source)
 	r, isNew := s.Ban(source)
 	if !isNew {
 		return r, false
 	}
+	defer func() { r.Undo = undo }()
 	s.Lookups = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Lookups), func(l lookupCall) bool {
 		return !l.Done && l.Page != nil && lookup.HitDenotedBy(*l.Page, []string{source}) && l.Use == 0
 	}))
@@ -285,6 +362,11 @@ func (s *state) setPersona(name, voice string) steering.Result {
 	if p == (Persona{}) {
 		return steering.Refuse("no persona given")
 	}
+	old := s.activePersona()
 	s.Persona = p
-	return steering.Done("answers now use the voice of %s", cmp.Or(p.Name, "the given text"))
+	r := steering.Done("answers now use the voice of %s", cmp.Or(p.Name, "the given text"))
+	if old != (Persona{}) {
+		r.Undo = steering.Step(ponder.SetPersona, old.Voice, ponder.SteerArgs{Name: old.Name})
+	}
+	return r
 }

@@ -69,7 +69,7 @@ func (s *state) usableEvidence() []piece {
 }
 
 func (s *state) isBanned(p piece) bool {
-	return slices.ContainsFunc(s.Banned, func(name string) bool { return p.isFrom(name) })
+	return p.Withdrawn || slices.ContainsFunc(s.Banned, func(name string) bool { return p.isFrom(name) })
 }
 
 func (s *state) hasSources() bool {

@@ -22,7 +22,7 @@ const (
 )
 
 // timeLimit is the time limit of the run; 0 means none.
-func (s *state) timeLimit() time.Duration { return cmp.Or(s.TimeLimit, s.run.Budget.Time) }
+func (s *state) timeLimit() time.Duration { return max(0, cmp.Or(s.TimeLimit, s.run.Budget.Time)) }
 
 // writeReserve is the extra time for the call that writes.
 func (s *state) writeReserve() time.Duration {

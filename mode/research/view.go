@@ -10,6 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/knowledge/evidence"
+	"ponder/mode/internal/steering"
 	"ponder/mode/internal/usage"
 )
 
@@ -22,6 +23,7 @@ type viewFold struct {
 	cited     map[string]bool
 	places    map[string]int
 	bySource  map[string][]int
+	origins   steering.Origins
 }
 
 // NewView returns the view of an empty thread. On a thread with several runs it shows the newest.
@@ -30,7 +32,7 @@ func NewView() View {
 		Research: Research{Status: ponder.Created, Usage: Usage{Models: []ModelUsage{}}},
 		Plans:    []Plan{}, Queries: []Query{}, Evidence: []Evidence{}, Claims: []Claim{}, Conflicts: []ponder.Conflict{},
 		Removed: []string{}, Timeline: []Moment{}, Questions: []Question{}, References: Summary{Tools: map[string]int{}},
-		fold: viewFold{cited: map[string]bool{}, places: map[string]int{}, bySource: map[string][]int{}},
+		fold: viewFold{cited: map[string]bool{}, places: map[string]int{}, bySource: map[string][]int{}, origins: steering.Origins{}},
 	}
 }
 
@@ -85,6 +87,7 @@ func (v View) Clone() View {
 	v.Pinned, v.Banned, v.Notes = slices.Clone(v.Pinned), slices.Clone(v.Banned), slices.Clone(v.Notes)
 	v.Research.Usage.Models = slices.Clone(v.Research.Usage.Models)
 	v.fold.cited, v.fold.places, v.fold.bySource = maps.Clone(v.fold.cited), maps.Clone(v.fold.places), maps.Clone(v.fold.bySource)
+	v.fold.origins = maps.Clone(v.fold.origins)
 	for k, list := range v.fold.bySource {
 		v.fold.bySource[k] = slices.Clone(list)
 	}

@@ -70,10 +70,18 @@ func (v *View) creditQuery(tool, query string) {
 }
 
 func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
+	if c, ok := ponder.CallOf(ev); ok {
+		model := v.Research.Model
+		v.addUsage(c)
+		v.Research.Model = model // of the answer
+	}
+	if v.fold.origins.Add(b, maxShown) {
+		return
+	}
 	d := steering.Describe(b, maxShown)
 	w := SteerCommand{
 		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxShown), Target: d.Target, At: v.Research.Elapsed, Created: ev.Time,
-		source: v.evidenceSource(d.Source), name: d.Name, limits: d.Limits,
+		Origin: v.fold.origins.Find(b), source: v.evidenceSource(d.Source), name: d.Name, limits: d.Limits,
 	}
 	if ev.ID != "" {
 		v.fold.places["w "+ev.ID] = len(v.Steering)
@@ -96,18 +104,21 @@ func (v *View) applyAck(ev ponder.Event, b ponder.Progress) {
 	}
 	w := &v.Steering[i]
 	w.Seq, w.Effect, w.Refused, w.Cancelled, w.Effective = ev.Seq, textkit.OneLine(b.Content), b.Refused, oneLines(b.Cancelled), v.Research.Elapsed
-	if w.Refused {
+	if w.Undo = b.Undo; w.Refused {
 		return
 	}
+	v.markUndone(w.Undoes)
 	is := func(s string) bool { return s == w.source }
 	switch w.Order {
 	case ponder.AnswerNow:
 		v.Proposal = nil
 	case ponder.SetBudget:
-		v.fold.budget = usage.MergeLimits(v.fold.budget, w.limits)
+		v.fold.budget = w.limits.Apply(v.fold.budget)
 		v.Research.Budget = usage.LimitsOf(v.fold.budget)
 	case ponder.SetPersona:
 		v.Research.Persona = Persona{Name: w.name, Voice: w.Content}
+	case ponder.ReleaseSource:
+		v.Pinned, v.Banned = slices.DeleteFunc(v.Pinned, is), slices.DeleteFunc(v.Banned, is)
 	case ponder.PinSource:
 		v.Pinned, v.Banned = unionTexts(v.Pinned, []string{w.source}), slices.DeleteFunc(v.Banned, is)
 	case ponder.BanSource:
@@ -116,10 +127,15 @@ func (v *View) applyAck(ev ponder.Event, b ponder.Progress) {
 	v.markSources()
 }
 
-func (v *View) markSources() {
-	if len(v.Pinned)+len(v.Banned) == 0 {
-		return
+func (v *View) markUndone(group string) {
+	for i := range v.Steering {
+		if w := &v.Steering[i]; group != "" && cmp.Or(w.Group, w.ID) == group {
+			w.Undone = true
+		}
 	}
+}
+
+func (v *View) markSources() {
 	for i := range v.Evidence {
 		e := &v.Evidence[i]
 		e.Pinned = lookup.AnyDenotes(e.Source, v.Pinned) || e.URL != "" && lookup.AnyDenotes(e.URL, v.Pinned)

@@ -35,6 +35,7 @@ type question struct {
 	Insights string `json:"insights,omitempty"` // learned by exploring it
 	Omitted  bool   `json:"aside,omitempty"`    // the model fails on it; prompts omit it
 	FromUser bool   `json:"wished,omitempty"`   // asked by the user, who alone ranks it
+	Dropped  bool   `json:"dropped,omitempty"`  // by the user
 
 	normText similarity.Text
 }
@@ -101,9 +102,9 @@ func (s *state) setPriority(i, priority int, why string) []ponder.Body {
 	return []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: priority, Reason: why}}
 }
 
-func (s *state) markFromUser(i int) {
+func (s *state) markFromUser(i int, fromUser bool) {
 	q := *s.Open[i]
-	q.FromUser = true
+	q.FromUser = fromUser
 	s.Open = slices.Clone(s.Open)
 	s.Open[i] = &q
 }

@@ -86,7 +86,7 @@ func isSelfPaused(ev ponder.Event) bool {
 	return strings.HasPrefix(ev.Cause, outagePrefix+"-") && pendingwrites.IsLastEvent(ev.Cause)
 }
 
-func (s *state) timeLimit() time.Duration { return cmp.Or(s.TimeLimit, s.run.Budget.Time) }
+func (s *state) timeLimit() time.Duration { return max(0, cmp.Or(s.TimeLimit, s.run.Budget.Time)) }
 
 func (s *state) isWaiting(now time.Time) bool {
 	return s.StopReason == "" && now.Before(s.Outage.Until)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/internal/steering"
 	"ponder/mode/internal/usage"
 )
 
@@ -234,8 +235,10 @@ type SteerCommand struct {
 	Cancelled []string   `json:"cancelled,omitempty"` // keys of cancelled actions
 	At        float64    `json:"effective_offset_seconds,omitempty"`
 
+	steering.Origin
+
 	source string
-	limits ponder.Budget
+	limits ponder.LimitChange
 }
 
 // Correction is a fact stated by the user.
@@ -244,6 +247,8 @@ type Correction struct {
 	Text    string  `json:"text"`
 	Offset  float64 `json:"time_offset_seconds"`
 	Against []int   `json:"contradicted_by,omitempty"` // numbers of later thoughts
+
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // Resolution is the outcome of a session's answer.

@@ -70,7 +70,10 @@ type state struct {
 
 	Facts []fact `json:"facts,omitempty"`
 	steering.SourceFilter
-	BannedEvidence []int `json:"barred,omitempty"` // evidence of banned sources
+	BannedEvidence []int      `json:"barred,omitempty"`  // evidence of banned sources
+	Removed        []evidence `json:"removed,omitempty"` // the newest of it, for a release
+
+	limits ponder.Budget // of the run now
 }
 
 // counts number keys and events.

@@ -13,7 +13,10 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-const maxBanned = 1000
+const (
+	maxBanned  = 1000
+	maxRemoved = 60 // pieces of evidence that a release restores
+)
 
 type fact struct {
 	ID   string `json:"id"`
@@ -36,7 +39,7 @@ func (s *state) applySteer(id string, b ponder.Steer) {
 func (s *state) steeringRun() steering.Run {
 	return steering.Run{
 		Name: "the session", Writing: "the session is writing its answer",
-		Over: s.Step.Do == done, End: s.StopReason, Spent: s.BudgetSpent, Paused: s.Paused, Facts: len(s.Facts),
+		Over: s.Step.Do == done, End: s.StopReason, Spent: s.BudgetSpent, Paused: s.Paused, Facts: len(s.Facts), Limits: s.limits,
 		HasText: hasText, InFlight: s.inFlight, Steer: s.applyCommand,
 	}
 }
@@ -53,7 +56,7 @@ func (s *state) continueWave() {
 func (s *state) applyCommand(c steering.Command) steering.Result {
 	switch c.Do {
 	case ponder.SetBudget:
-		s.Calls, s.TimeLimit = cmp.Or(c.Limits.Calls, s.Calls), cmp.Or(c.Limits.Time, s.TimeLimit)
+		s.setLimits(c.Limits)
 		return steering.Done("the limits are changed: %v", c.Limits)
 	case ponder.AnswerNow:
 		return s.answerNow()
@@ -61,16 +64,33 @@ func (s *state) applyCommand(c steering.Command) steering.Result {
 		return s.addQuestion(c.Content, c.Priority)
 	case ponder.DropQuestion:
 		return s.dropQuestion(c.Target)
+	case ponder.RestoreQuestion:
+		return s.restoreQuestion(&question{ID: c.Target, Text: c.Content, Priority: c.Priority, FromUser: !c.Model})
 	case ponder.RankQuestion:
-		return s.rankByUser(c.Target, c.Priority)
+		return s.rankByUser(c.Target, c.Priority, !c.Model)
 	case ponder.Correct:
 		return s.addCorrection(c.Content)
+	case ponder.Withdraw:
+		return s.withdrawCorrection(c.Target)
+	case ponder.ReleaseSource:
+		return s.releaseSource(s.resolveSource(c.Target))
 	case ponder.PinSource:
 		return s.pinSource(s.resolveSource(c.Target))
 	case ponder.BanSource:
 		return s.banSource(s.resolveSource(c.Target))
 	}
 	return steering.Unknown(c.Do)
+}
+
+// noTimeLimit is the TimeLimit of a run whose time limit was removed.
+const noTimeLimit = -1
+
+func (s *state) setLimits(c ponder.LimitChange) {
+	s.limits = c.Apply(s.limits)
+	s.Calls = c.Apply(ponder.Budget{Cost: ponder.Cost{Calls: s.Calls}}).Calls
+	if s.TimeLimit = cmp.Or(c.Time, s.TimeLimit); slices.Contains(c.Unlimited, "time") {
+		s.TimeLimit = noTimeLimit
+	}
 }
 
 func (s *state) answerNow() steering.Result {
@@ -93,17 +113,51 @@ func (s *state) addQuestion(text string, priority int) steering.Result {
 	feel := normalizeText(text)
 	if i, known := s.findKnown(feel); i >= 0 {
 		q := s.Open[i]
-		s.markFromUser(i)
+		s.markFromUser(i, true)
 		r := steering.Done("question %s already asks this; its priority is %d", q.ID, max(q.Priority, priority))
-		r.Add = s.raisePriority(i, priority, "asked again by the user")
+		r.Add, r.Undo = s.raisePriority(i, priority, "asked again by the user"), revertRank(q)
 		return r
 	} else if at := slices.IndexFunc(s.Explored, func(q *question) bool { return feel.Compare(q.normText) == similarity.Same }); known && at >= 0 && s.Explored[at].Text == text {
+		if q := *s.Explored[at]; q.Dropped {
+			q.Priority, q.FromUser = priority, true
+			return s.restoreQuestion(&q)
+		}
 		return steering.Refuse("question %s asked this and is explored", s.Explored[at].ID)
 	}
 	s.Open = slices.Clip(s.Open)
 	b := s.appendQuestion(&question{Text: text, Priority: priority, FromUser: true, normText: *feel}, ponder.SubQuestion{By: "user"})
 	r := steering.Done("question q%d is added with priority %d", s.Counts.Questions, priority)
-	r.Add = []ponder.Body{b}
+	r.Add, r.Undo = []ponder.Body{b}, revertAdd("q"+strconv.Itoa(s.Counts.Questions))
+	return r
+}
+
+func revertAdd(id string) []ponder.SteerStep {
+	return steering.Step(ponder.DropQuestion, "", ponder.SteerArgs{Question: id})
+}
+
+func revertRank(q *question) []ponder.SteerStep {
+	return steering.Step(ponder.RankQuestion, "", ponder.SteerArgs{Question: q.ID, Priority: q.Priority, Model: !q.FromUser})
+}
+
+// restoreQuestion opens a dropped question again.
+func (s *state) restoreQuestion(q *question) steering.Result {
+	is := func(o *question) bool { return o.ID == q.ID }
+	if slices.ContainsFunc(s.Open, is) {
+		return steering.Refuse("question %s is open", q.ID)
+	}
+	if at := slices.IndexFunc(s.Explored, is); at >= 0 {
+		if !s.Explored[at].Dropped {
+			return steering.Refuse("question %s is explored", q.ID)
+		}
+		s.Explored = removeAt(s.Explored, at)
+	}
+	q.normText, q.Dropped = *normalizeText(q.Text), false
+	if s.Open = append(slices.Clip(s.Open), q); len(s.Open) > maxOpen {
+		s.Open = removeAt(s.Open, lowestPriority(s.Open))
+	}
+	r := steering.Done("question %s is open again with priority %d", q.ID, q.Priority)
+	r.Add = []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: q.Priority, Reopened: true, Reason: "restored by the user"}}
+	r.Undo = revertAdd(q.ID)
 	return r
 }
 
@@ -129,20 +183,25 @@ func (s *state) dropQuestion(name string) steering.Result {
 	if i < 0 {
 		return r
 	}
-	id := s.Open[i].ID
+	q := *s.Open[i]
+	id := q.ID
 	r = steering.Done("question %s is dropped", id)
+	r.Undo = steering.Step(ponder.RestoreQuestion, q.Text, ponder.SteerArgs{Question: id, Priority: q.Priority, Model: !q.FromUser})
 	r.Add = []ponder.Body{s.markDropped(i, "dropped by the user")}
+	s.Explored[len(s.Explored)-1].Dropped = true
 	s.Wave = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Wave), func(c slot) bool { return c.Focus.Question == id }))
 	return r
 }
 
-func (s *state) rankByUser(name string, priority int) steering.Result {
+// rankByUser sets a priority. Models may not change it if the user keeps the question.
+func (s *state) rankByUser(name string, priority int, keep bool) steering.Result {
 	i, r := s.findOpen(name)
 	if i < 0 {
 		return r
 	}
 	if r = steering.RankResult(s.Open[i].ID, priority); !r.Refused {
-		s.markFromUser(i)
+		r.Undo = revertRank(s.Open[i])
+		s.markFromUser(i, keep)
 		r.Add = s.setPriority(i, priority, "ranked by the user")
 	}
 	return r
@@ -154,7 +213,20 @@ func (s *state) addCorrection(text string) steering.Result {
 	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Text: text, normText: similarity.Parse(text)}
 	s.Facts = append(slices.Clip(s.Facts), f)
 	s.restartCalls(func(*slot) bool { return true })
-	return steering.Done("correction %s is in force", f.ID)
+	r := steering.Done("correction %s is in force", f.ID)
+	r.Undo = steering.Step(ponder.Withdraw, "", ponder.SteerArgs{Question: f.ID})
+	return r
+}
+
+// withdrawCorrection removes a fact and restarts calls made with it.
+func (s *state) withdrawCorrection(id string) steering.Result {
+	at := slices.IndexFunc(s.Facts, func(f fact) bool { return strings.EqualFold(f.ID, id) })
+	if at < 0 {
+		return steering.Refuse("there is no correction %q", id)
+	}
+	s.Facts = removeAt(s.Facts, at)
+	s.restartCalls(func(*slot) bool { return true })
+	return steering.Done("correction %s is withdrawn", strings.ToLower(id))
 }
 
 func (s *state) restartCalls(want func(*slot) bool) {
@@ -183,19 +255,42 @@ func (s *state) pinSource(source string) steering.Result {
 	if !s.canUseSource(source) {
 		return steering.Refuse("%s is not one of the %s of the session", source, s.sourceNoun())
 	}
+	undo := s.Revert(source)
 	r, isNew := s.Pin(source)
 	if isNew {
+		s.restoreEvidence(source)
 		r = steering.Done("%s will be preferred from the next search", source)
+		r.Undo = undo
 	}
 	return r
 }
 
+// releaseSource ends a preference or an exclusion. The evidence of an excluded source returns.
+func (s *state) releaseSource(source string) steering.Result {
+	r, _ := s.Release(source)
+	s.restoreEvidence(source)
+	return r
+}
+
+func (s *state) restoreEvidence(source string) {
+	isFrom := func(e evidence) bool { return e.isFrom(source) }
+	for _, e := range s.Removed {
+		if isFrom(e) {
+			s.Evidence = append(slices.Clip(s.Evidence), e)
+			s.BannedEvidence = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.BannedEvidence), func(n int) bool { return n == e.N }))
+		}
+	}
+	s.Removed = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Removed), isFrom))
+}
+
 // banSource excludes a source and restarts calls that had its passages.
-func (s *state) banSource(source string) steering.Result {
+func (s *state) banSource(source string) (r steering.Result) {
+	undo := s.Revert(source)
 	r, isNew := s.Ban(source)
 	if !isNew {
 		return r
 	}
+	defer func() { r.Undo = undo }()
 	foci := make(map[string]bool)
 	had := len(s.Evidence)
 	s.Evidence = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Evidence), func(e evidence) bool {
@@ -204,6 +299,7 @@ func (s *state) banSource(source string) steering.Result {
 		}
 		foci[e.Question] = true
 		s.BannedEvidence = runstate.AppendLast(s.BannedEvidence, e.N, maxBanned)
+		s.Removed = runstate.AppendLast(s.Removed, e, maxRemoved)
 		return true
 	}))
 	if had == len(s.Evidence) {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,13 +12,21 @@ import (
 )
 
 func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
+	if c, ok := ponder.CallOf(ev); ok {
+		model := v.Session.Model
+		v.addUsage(c)
+		v.Session.Model = model // of the thoughts
+	}
+	if v.fold.origins.Add(b, maxFocus) {
+		return
+	}
 	if ev.ID != "" {
 		v.fold.places[ev.ID] = len(v.Steering)
 	}
 	d := steering.Describe(b, maxFocus)
 	v.Steering = append(v.Steering, SteerCommand{
 		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxFocus), Target: d.Target, Offset: v.Session.Progress.Elapsed, Created: ev.Time,
-		source: v.sourcePath(d.Source), limits: d.Limits,
+		Origin: v.fold.origins.Find(b), source: v.sourcePath(d.Source), limits: d.Limits,
 	})
 }
 
@@ -35,19 +44,40 @@ func (v *View) applyAck(ev ponder.Event, b ponder.Progress) {
 	}
 	w := &v.Steering[i]
 	w.Seq, w.Effect, w.Refused, w.Cancelled = ev.Seq, textkit.OneLine(b.Content), b.Refused, b.Cancelled
-	w.At = v.Session.Progress.Elapsed
+	w.At, w.Undo = v.Session.Progress.Elapsed, b.Undo
 	if w.Refused {
 		return
 	}
+	v.markUndone(w.Undoes)
 	switch w.Order {
 	case ponder.SetBudget:
 		v.setLimits(w.limits)
 	case ponder.Correct:
 		v.Corrections = append(v.Corrections, Correction{ID: fmt.Sprintf("c%d", len(v.Corrections)+1), Text: w.Content, Offset: w.At})
+	case ponder.Withdraw:
+		v.withdrawCorrection(w.Target)
+	case ponder.ReleaseSource:
+		v.Pinned, v.Banned = removeText(v.Pinned, w.source), removeText(v.Banned, w.source)
 	case ponder.PinSource:
 		v.Pinned, v.Banned = addDistinct(v.Pinned, w.source), removeText(v.Banned, w.source)
 	case ponder.BanSource:
 		v.Banned, v.Pinned = addDistinct(v.Banned, w.source), removeText(v.Pinned, w.source)
+	}
+}
+
+func (v *View) markUndone(group string) {
+	for i := range v.Steering {
+		if w := &v.Steering[i]; group != "" && cmp.Or(w.Group, w.ID) == group {
+			w.Undone = true
+		}
+	}
+}
+
+func (v *View) withdrawCorrection(id string) {
+	for i := range v.Corrections {
+		if c := &v.Corrections[i]; strings.EqualFold(c.ID, id) {
+			c.Withdrawn = true
+		}
 	}
 }
 

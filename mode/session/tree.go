@@ -112,6 +112,10 @@ func (v *View) updateQuestion(b ponder.QuestionUpdated) {
 		q.State = Dropped
 		v.Session.Progress.Dropped++
 	}
+	if b.Reopened && q.State == Dropped {
+		q.State = Open
+		v.Session.Progress.Dropped--
+	}
 	if b.Explored || b.Dropped {
 		v.removeFocus(q.ID, q.Text)
 	}

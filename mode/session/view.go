@@ -10,6 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/steering"
 	"ponder/mode/internal/usage"
 )
 
@@ -18,6 +19,7 @@ type viewFold struct {
 	clock          clock
 	spent          ponder.Cost
 	places         map[string]int // indexes of sources, questions and steering by id
+	origins        steering.Origins
 	questionByText map[string]int
 
 	calibration Calibration
@@ -32,7 +34,7 @@ func NewView() View {
 			Certainty: Certainty{Calibration: uncalibrated},
 		},
 		Thoughts: []Thought{}, Questions: []Question{}, Syntheses: []Synthesis{}, Sources: []Source{},
-		fold: viewFold{places: make(map[string]int), questionByText: make(map[string]int)},
+		fold: viewFold{places: make(map[string]int), origins: make(steering.Origins), questionByText: make(map[string]int)},
 	}
 }
 
@@ -89,7 +91,7 @@ func (v View) Clone() View {
 	}
 	s := &v.Session
 	s.Confidence, s.Progress.Foci, s.Usage.Models = slices.Clone(s.Confidence), slices.Clone(s.Progress.Foci), slices.Clone(s.Usage.Models)
-	v.fold.places, v.fold.questionByText = maps.Clone(v.fold.places), maps.Clone(v.fold.questionByText)
+	v.fold.places, v.fold.questionByText, v.fold.origins = maps.Clone(v.fold.places), maps.Clone(v.fold.questionByText), maps.Clone(v.fold.origins)
 	return v
 }
 
@@ -129,13 +131,13 @@ func newRunView(ev ponder.Event, b ponder.RunStarted) View {
 	s := &v.Session
 	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking
 	s.Created, s.Started = &at, &at
-	v.setLimits(ponder.Budget{})
+	v.setLimits(ponder.LimitChange{})
 	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, Memory: o.Memory, Web: o.Web, WithoutModel: o.WithoutModel, Parallel: parallelOption(b.Options)}
 	return v
 }
 
-func (v *View) setLimits(b ponder.Budget) {
-	v.fold.budget = usage.MergeLimits(v.fold.budget, b)
+func (v *View) setLimits(c ponder.LimitChange) {
+	v.fold.budget = c.Apply(v.fold.budget)
 	v.Session.Minutes, v.Session.Budget = v.fold.budget.Time.Minutes(), usage.LimitsOf(v.fold.budget)
 }
 

@@ -30,7 +30,8 @@ type Command struct {
 	Content  string // the question or fact on one line, or a persona's voice unchanged
 	Target   string // the question, source or persona
 	Priority int
-	Limits   ponder.Budget
+	Model    bool // models may rank the question
+	Limits   ponder.LimitChange
 }
 
 // Result is the result of a command.
@@ -38,6 +39,16 @@ type Result struct {
 	Text    string
 	Refused bool
 	Add     []ponder.Body
+	Undo    []ponder.SteerStep // reverts the command
+}
+
+// Step returns a command that reverts another.
+func Step(do ponder.SteerOp, content string, args ponder.SteerArgs) []ponder.SteerStep {
+	step := ponder.SteerStep{Do: do, Content: content}
+	if args != (ponder.SteerArgs{}) {
+		step.Args, _ = json.Marshal(args) // of texts and numbers
+	}
+	return []ponder.SteerStep{step}
 }
 
 // Done returns the result of an applied command.
@@ -62,6 +73,7 @@ type Run struct {
 	Spent   bool
 	Paused  bool
 	Facts   int
+	Limits  ponder.Budget // now
 
 	HasText  func(text string) bool
 	InFlight func() []string // returns the keys of pending actions
@@ -71,21 +83,34 @@ type Run struct {
 // Apply applies a command and returns its acknowledgement and whether the run changed. Commands
 // that only the engine applies have no acknowledgement.
 func (r Run) Apply(event string, b ponder.Steer) (ack []ponder.Body, applied bool) {
-	if b.Do == ponder.Cancel {
+	if b.Do == ponder.Cancel || b.Do == ponder.Interpret {
 		return nil, false
 	}
 	before := r.InFlight()
 	c, result := r.validateCommand(b)
 	if !result.Refused {
-		result = r.Steer(c)
+		if result = r.Steer(c); c.Do == ponder.SetBudget && !result.Refused {
+			result.Undo = revertLimits(c.Limits, r.Limits)
+		}
 	}
 	p := ponder.Progress{Content: result.Text, Stage: ponder.StageSteered, Label: string(b.Do), Ref: event, Refused: result.Refused}
+	if !result.Refused {
+		p.Undo = result.Undo
+	}
 	if !result.Refused && !r.Paused { // a pause already cancelled all actions
 		after := r.InFlight()
 		before = slices.DeleteFunc(before, func(key string) bool { return slices.Contains(after, key) })
 		p.Cancelled = NilIfEmpty(before)
 	}
 	return append([]ponder.Body{p}, result.Add...), !result.Refused
+}
+
+func revertLimits(c ponder.LimitChange, old ponder.Budget) []ponder.SteerStep {
+	args, err := json.Marshal(c.Revert(old))
+	if err != nil {
+		return nil
+	}
+	return []ponder.SteerStep{{Do: ponder.SetBudget, Args: args}}
 }
 
 // validateCommand validates a command. It refuses commands that the run no longer accepts, and values that no
@@ -103,11 +128,11 @@ func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 	case b.Do != ponder.SetBudget && b.Do != ponder.AnswerNow && r.End != "":
 		return c, r.RefuseBusy()
 	}
-	c = Command{Do: cmp.Or(b.Do, ponder.AddQuestion), Content: textkit.OneLine(b.Content), Priority: args.Priority}
+	c = Command{Do: cmp.Or(b.Do, ponder.AddQuestion), Content: textkit.OneLine(b.Content), Priority: args.Priority, Model: args.Model}
 	switch c.Do {
 	case ponder.SetBudget:
 		var err error
-		if c.Limits, err = (ponder.Budget{}).ApplyLimits(b.Args); err != nil {
+		if c.Limits, err = ponder.ParseLimits(b.Args); err != nil {
 			return c, Refuse("%v", err)
 		}
 	case ponder.AddQuestion:
@@ -116,7 +141,13 @@ func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 			return c, Refuse("no question given")
 		}
 		return c, checkPriority(c.Priority)
-	case ponder.DropQuestion, ponder.RankQuestion:
+	case ponder.RestoreQuestion:
+		c.Target, c.Content = textkit.TruncateBytes(textkit.OneLine(args.Question), lookup.MaxLabel), textkit.TruncateBytes(c.Content, MaxQuestion)
+		if !r.HasText(c.Content) || c.Target == "" {
+			return c, Refuse("no question given")
+		}
+		return c, checkPriority(c.Priority)
+	case ponder.DropQuestion, ponder.RankQuestion, ponder.Withdraw:
 		c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Question, b.Content)), MaxQuestion)
 	case ponder.Correct:
 		switch c.Content = textkit.TruncateBytes(c.Content, maxFact); {
@@ -125,7 +156,7 @@ func (r Run) validateCommand(b ponder.Steer) (c Command, refusal Result) {
 		case r.Facts == MaxFacts:
 			return c, Refuse("the limit of %d corrections is reached", MaxFacts)
 		}
-	case ponder.PinSource, ponder.BanSource:
+	case ponder.PinSource, ponder.BanSource, ponder.ReleaseSource:
 		if c.Target = textkit.TruncateBytes(textkit.OneLine(cmp.Or(args.Source, b.Content)), lookup.MaxLabel); !r.HasText(c.Target) {
 			return c, Refuse("no source given")
 		}
@@ -169,6 +200,29 @@ func (f *SourceFilter) Ban(source string) (Result, bool) {
 	return moveSource(&f.Banned, &f.Pinned, source, "banned")
 }
 
+// Release removes a source from both lists and reports whether it was in one.
+func (f *SourceFilter) Release(source string) (Result, bool) {
+	if !slices.Contains(f.Pinned, source) && !slices.Contains(f.Banned, source) {
+		return Done("%s is neither pinned nor banned", source), false
+	}
+	is := func(s string) bool { return s == source }
+	f.Pinned = NilIfEmpty(slices.DeleteFunc(slices.Clone(f.Pinned), is))
+	f.Banned = NilIfEmpty(slices.DeleteFunc(slices.Clone(f.Banned), is))
+	return Done("%s is used like other sources again", source), true
+}
+
+// Revert returns the command that restores the place of a source in the lists.
+func (f *SourceFilter) Revert(source string) []ponder.SteerStep {
+	do := ponder.ReleaseSource
+	switch {
+	case slices.Contains(f.Pinned, source):
+		do = ponder.PinSource
+	case slices.Contains(f.Banned, source):
+		do = ponder.BanSource
+	}
+	return Step(do, "", ponder.SteerArgs{Source: source})
+}
+
 func moveSource(to, from *[]string, source, done string) (Result, bool) {
 	switch {
 	case slices.Contains(*to, source):
@@ -194,7 +248,7 @@ type Description struct {
 	Target string // question, source, persona, priority and limits
 	Source string
 	Name   string
-	Limits ponder.Budget
+	Limits ponder.LimitChange
 }
 
 // Describe describes a command with texts of at most n bytes.
@@ -209,8 +263,43 @@ func Describe(b ponder.Steer, n int) (d Description) {
 	}
 	if b.Do == ponder.SetBudget {
 		_ = json.Unmarshal(b.Args, &d.Limits)
-		about = append(about, usage.DescribeLimits(d.Limits)...)
+		about = append(about, usage.DescribeLimits(d.Limits.Budget)...)
+		for _, name := range d.Limits.Unlimited {
+			about = append(about, "no limit of "+short(name))
+		}
 	}
 	d.Target = strings.Join(slices.DeleteFunc(about, func(s string) bool { return s == "" }), ", ")
 	return d
+}
+
+// An Origin tells how a command came about, and what became of it.
+type Origin struct {
+	Group    string `json:"group,omitempty"`          // the same for all commands of one request
+	Sentence string `json:"sentence,omitempty"`       // the words of the user
+	By       string `json:"interpreted_by,omitempty"` // "rules" or a model, if there is a sentence
+	Undoes   string `json:"undoes,omitempty"`         // the group that it reverts
+	Undone   bool   `json:"undone,omitempty"`         // a later command reverted it
+
+	Undo []ponder.SteerStep `json:"-"` // reverts it
+}
+
+// Origins are the interpreted sentences of a run by group. A nil map works for reading.
+type Origins map[string]Origin
+
+// Add adds the sentence of a command, if it has one, and reports whether it does.
+func (o Origins) Add(b ponder.Steer, n int) bool {
+	if b.Do != ponder.Interpret {
+		return false
+	}
+	var in ponder.Interpretation
+	_ = json.Unmarshal(b.Args, &in) // a sentence without an interpretation has no commands
+	o[b.Group] = Origin{Sentence: textkit.TruncateBytes(textkit.OneLine(b.Content), n), By: textkit.TruncateBytes(textkit.OneLine(in.By), n)}
+	return true
+}
+
+// Find returns the origin of a command.
+func (o Origins) Find(b ponder.Steer) Origin {
+	origin := o[b.Group]
+	origin.Group, origin.Undoes = b.Group, b.Undoes
+	return origin
 }

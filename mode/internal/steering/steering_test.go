@@ -44,7 +44,7 @@ func TestApply(t *testing.T) {
 			r.InFlight = func() []string { return slices.Clone(flying) }
 			r.Steer = func(c Command) Result {
 				words := []string{string(c.Do), c.Content, c.Target, strconv.Itoa(c.Priority)}
-				if c.Limits != (ponder.Budget{}) {
+				if c.Limits.Budget != (ponder.Budget{}) {
 					words = append(words, c.Limits.String())
 				}
 				got = strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")

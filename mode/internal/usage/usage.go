@@ -33,13 +33,6 @@ func (l Limits) Budget() ponder.Budget {
 	}
 }
 
-// MergeLimits returns b with the positive limits of set.
-func MergeLimits(b, set ponder.Budget) ponder.Budget {
-	b.Time, b.Calls = cmp.Or(max(0, set.Time), b.Time), cmp.Or(max(0, set.Calls), b.Calls)
-	b.Tokens, b.Money = cmp.Or(max(0, set.Tokens), b.Tokens), cmp.Or(max(0, set.Money), b.Money)
-	return b
-}
-
 // DescribeLimits describes the limits of a budget.
 func DescribeLimits(b ponder.Budget) (words []string) {
 	add := func(is bool, format string, arg any) {

@@ -52,15 +52,18 @@ func Request(ev ponder.Event) *llm.Request {
 	return nil
 }
 
+// steerMode is the mode of calls that interpret sentences of users.
+const steerMode = "steer"
+
 // WithStart returns r with the fields of its start.
 func (r Result) WithStart(s Start) Result {
-	r.Role, r.Mode = s.Role, s.Mode
+	r.Role, r.Mode = cmp.Or(s.Role, r.Role), cmp.Or(s.Mode, r.Mode)
 	r.Model = cmp.Or(r.Model, s.Model)
 	return r
 }
 
-// Finished returns the Result of an event that ends an attempt, without Role and Mode. A
-// call that was not made has none.
+// Finished returns the Result of an event that ends an attempt. The result of a call of a run has
+// no Role and Mode: see [Result.WithStart]. A call that was not made has none.
 func Finished(ev ponder.Event) (r Result, ok bool) {
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
@@ -72,6 +75,12 @@ func Finished(ev ponder.Event) (r Result, ok bool) {
 		}
 	case ponder.ToolResult:
 		r = Result{Tool: b.Name, Failed: b.Error != "" && !b.Dropped}
+	case ponder.Steer:
+		c, ok := ponder.CallOf(ev)
+		if !ok {
+			return r, false
+		}
+		r = Result{Role: b.Call.Role, Model: c.Model, Failed: c.Error != "", Usage: c.Usage, Money: c.Spent.Money, Price: c.Price, Mode: steerMode}
 	default:
 		return r, false
 	}

@@ -1,0 +1,147 @@
+package steering_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"ponder"
+	"ponder/internal/steering"
+)
+
+// viewOfSentences returns the session of testdata/sentences.txt.
+func viewOfSentences() steering.View {
+	return steering.View{
+		Questions: []steering.Question{
+			{ID: "q1", Text: "How deep is the harbour?", Open: true}, {ID: "q2", Text: "What does the sea wall cost?", Open: true},
+			{ID: "q3", Text: "Who owns the pier?", Open: true}, {ID: "q4", Text: "When did the ferry sink?"},
+		},
+		Sources: []string{"e1", "harbour.md", "e2", "https://example.org/wall", "e3", "notes/draft.md"},
+		Limits:  ponder.Budget{Time: 30 * time.Minute, Cost: ponder.Cost{Calls: 40, Tokens: 200_000, Money: 1_000_000}},
+		Used:    ponder.Budget{Time: 12 * time.Minute, Cost: ponder.Cost{Calls: 10, Tokens: 50_000, Money: 200_000}},
+		Newest:  steering.Change{Group: "steer_1", Text: "drop q4", Undo: []ponder.SteerStep{{Do: ponder.RestoreQuestion}}},
+	}
+}
+
+// stepTexts returns requests in the notation of testdata/sentences.txt.
+func stepTexts(list []steering.Request) string {
+	var out []string
+	for _, r := range list {
+		switch r.Order {
+		case ponder.AddQuestion:
+			step := "add "
+			if r.Priority != 0 {
+				step += fmt.Sprintf("%d ", r.Priority)
+			}
+			out = append(out, step+r.Content)
+		case ponder.DropQuestion:
+			out = append(out, "drop "+r.Question)
+		case ponder.RankQuestion:
+			out = append(out, fmt.Sprintf("rank %s %d", r.Question, r.Priority))
+		case ponder.Correct:
+			out = append(out, "correct "+r.Content)
+		case ponder.PinSource:
+			out = append(out, "pin "+r.Source)
+		case ponder.BanSource:
+			out = append(out, "ban "+r.Source)
+		case ponder.AnswerNow:
+			out = append(out, "answer")
+		case steering.Undo:
+			out = append(out, "undo")
+		case ponder.SetBudget:
+			for i, b := range []ponder.Budget{r.Limits, r.More} {
+				sign := []string{"", "+"}[i]
+				if b.Time != 0 {
+					out = append(out, "time "+sign+shortTime(b.Time))
+				}
+				if b.Money != 0 {
+					out = append(out, fmt.Sprintf("cost %s%.2f", sign, b.Money.USD()))
+				}
+				if b.Calls != 0 {
+					out = append(out, fmt.Sprintf("calls %s%d", sign, b.Calls))
+				}
+				if b.Tokens != 0 {
+					out = append(out, fmt.Sprintf("tokens %s%d", sign, b.Tokens))
+				}
+			}
+		}
+	}
+	if out == nil {
+		return "none"
+	}
+	return strings.Join(out, "; ")
+}
+
+// shortTime returns a duration without its zeros: "1h30m".
+func shortTime(d time.Duration) string {
+	return strings.NewReplacer("m0s", "m", "h0m0s", "h").Replace(strings.Replace(d.String(), "h0m0s", "h", 1))
+}
+
+// sameSteps reports whether two lists of steps have the same limits and the same other steps in order.
+func sameSteps(a, b string) bool {
+	split := func(text string) (limits map[string]bool, rest string) {
+		limits = make(map[string]bool)
+		for step := range strings.SplitSeq(text, "; ") {
+			switch kind, _, _ := strings.Cut(step, " "); kind {
+			case "time", "cost", "calls", "tokens":
+				limits[step] = true
+			default:
+				rest += step + "; "
+			}
+		}
+		return limits, rest
+	}
+	x, restX := split(a)
+	y, restY := split(b)
+	return fmt.Sprint(x) == fmt.Sprint(y) && restX == restY
+}
+
+type sentence struct {
+	text, want string
+	heldOut    bool
+}
+
+func readSentences(t testing.TB) (list []sentence) {
+	data, err := os.ReadFile("testdata/sentences.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		n++
+		text, want, ok := strings.Cut(strings.TrimSpace(line), " | ")
+		if !ok {
+			t.Fatalf("no meaning in %q", line)
+		}
+		list = append(list, sentence{text, want, n%2 == 0})
+	}
+	return list
+}
+
+// The rules understand every sentence for which they were written, and most of the others. None of
+// the others gets a meaning that it does not have.
+func TestSentences(t *testing.T) {
+	right, all := map[bool]int{}, map[bool]int{}
+	for _, s := range readSentences(t) {
+		all[s.heldOut]++
+		list, _ := steering.Interpret(s.text, viewOfSentences())
+		got := stepTexts(list)
+		if sameSteps(got, s.want) {
+			right[s.heldOut]++
+			continue
+		}
+		if os.Getenv("HELD") == "" && s.heldOut {
+			if got != "none" {
+				t.Logf("held out: a wrong meaning")
+			}
+			continue
+		}
+		t.Errorf("%s: %s, want %s", s.text, got, s.want)
+	}
+	t.Logf("%d of %d right, %d of %d held out", right[false], all[false], right[true], all[true])
+}
