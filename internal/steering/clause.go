@@ -251,8 +251,8 @@ var leads = compileLeads([]lead{
 	{words: `(?:correction|fact|richtigstellung|korrektur|fakt)(?::)`, order: ponder.Correct},
 	{words: `(?:actually|in fact|in reality|in truth|by the way|übrigens|tatsächlich|eigentlich|in wahrheit|in wirklichkeit)`, order: ponder.Correct, whole: true},
 	{words: `(?:add|pose|raise|include) (?:the |a |another |this |one more )?(?:new |further )?question:?|(?:füge?|nimm|stell(?:e)?) (?:die |eine |diese |noch eine )?(?:neue |weitere )?frage(?: hinzu| auf)?:?`, order: ponder.AddQuestion},
-	{words: `(?:ask|find out|figure out|work out|look into|look at|investigate|explore|examine|research|check|clarify|determine|dig into|study|think about|consider)`, order: ponder.AddQuestion},
-	{words: `(?:frag(?:e)?|finde? heraus|find heraus|untersuch(?:e)?|prüf(?:e)?|klär(?:e)?|kläre|erforsch(?:e)?|recherchier(?:e)?|ergründe|überprüfe|denk(?:e)? (?:auch |noch )?über)`, order: ponder.AddQuestion},
+	{words: `(?:ask|find out|figure out|work out|look into|look at|investigate|explore|examine|research|check|explain|describe|compare|tell me|clarify|determine|dig into|study|think about|consider)`, order: ponder.AddQuestion},
+	{words: `(?:frag(?:e)?|finde? heraus|find heraus|untersuch(?:e)?|prüf(?:e)?|klär(?:e)?|kläre|erforsch(?:e)?|erklär(?:e)?|beschreib(?:e)?|vergleich(?:e)?|recherchier(?:e)?|ergründe|überprüfe|denk(?:e)? (?:auch |noch )?über)`, order: ponder.AddQuestion},
 })
 
 type compiledLead struct {
@@ -268,6 +268,9 @@ func compileLeads(list []lead) (out []compiledLead) {
 }
 
 // separable has the verb and the particle of questions such as "schau dir die Kosten an".
+// focusLast has the verb of a focus at the end, as after "kannst du".
+var focusLast = regexp.MustCompile(`^dich (?:\S+ ){0,2}auf .+ (?:konzentrieren|fokussieren)$`)
+
 var separable = regexp.MustCompile(`^(?:schau(?:e)?|sieh) dir (?:auch |noch )?(.+?)(?: genauer| näher)? an$`)
 
 // parseQuestion parses a clause that begins like a question or a focus.
@@ -276,7 +279,15 @@ func (p clauseParser) parseQuestion(words []word) (clause, bool) {
 }
 
 func (p clauseParser) parseLead(words []word, order ponder.SteerOp) (c clause, ok bool) {
-	words = trimWords(words, "filler", "joiner")
+	if whole := plainText(p.textOf(words)); order == ponder.AddQuestion && focusLast.MatchString(whole) {
+		return requestClause(Request{Order: order, Content: whole, Priority: MaxPriority})
+	}
+	if order != ponder.Correct { // "in fact" begins with a filler
+		words = trimWords(words, "filler", "joiner")
+	}
+	if len(words) == 0 {
+		return c, false
+	}
 	text := plainText(p.textOf(words))
 	lower := strings.ToLower(text)
 	if len(lower) != len(text) { // some letters change their length
@@ -320,11 +331,8 @@ func trimFiller(text string) string {
 	}
 }
 
-// A contrast states a fact and denies another: "signed in 2021, not in 2019".
-var (
-	contrast = regexp.MustCompile(`(?i)^\P{Zs}+ .*, (?:and |und )?(?:not|nicht|kein|keine) [^,]+$`)
-	copula   = []string{"is", "was", "are", "were", "has", "had", "have", "costs", "cost", "ist", "war", "sind", "waren", "hat", "hatte", "haben", "wurde", "wurden", "kostet", "kostete"}
-)
+// contrast matches a statement that denies another: "signed in 2021, not in 2019".
+var contrast = regexp.MustCompile(`(?i)^\P{Zs}+ \P{Zs}+ .*, (?:and |und )?(?:not|nicht|kein|keine) [^,]+$`)
 
 // parseFact parses a correction: by its lead, or a statement that denies another.
 func (p clauseParser) parseFact(words []word) (clause, bool) {
@@ -332,9 +340,7 @@ func (p clauseParser) parseFact(words []word) (clause, bool) {
 		return c, true
 	}
 	text := plainText(p.textOf(words))
-	says := slices.IndexFunc(words, func(w word) bool { return slices.Contains(copula, w.norm) })
-	comma := slices.IndexFunc(words, func(w word) bool { return strings.Contains(w.mark, ",") })
-	if says < 1 || says > comma || !contrast.MatchString(text) || isWord(words[0].norm, "negation", "neutral", "answer", "stop", "drop", "attend", "you") {
+	if !contrast.MatchString(text) || isWord(words[0].norm, "negation", "neutral", "answer", "obtain", "stop", "drop", "ban", "pin", "trust", "attend", "grow", "shrink", "bound", "you", "also", "undo") {
 		return clause{}, false
 	}
 	return requestClause(Request{Order: ponder.Correct, Content: text})

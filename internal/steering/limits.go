@@ -84,6 +84,9 @@ func changeOf(b bag, before string, k kind) change {
 	comparison := b.hasAny("than")
 	switch {
 	case b.hasAny("negation") && comparison && b.hasAny("more"):
+		if b.hasAny("additional") {
+			return restLimit // no more than ten further
+		}
 		return setLimit // no more than
 	case b.hasAny("negation"), comparison:
 		return unclear

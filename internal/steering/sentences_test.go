@@ -103,8 +103,8 @@ type sentence struct {
 	heldOut    bool
 }
 
-func readSentences(t testing.TB) (list []sentence) {
-	data, err := os.ReadFile("testdata/sentences.txt")
+func readSentences(t testing.TB, name string) (list []sentence) {
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func readSentences(t testing.TB) (list []sentence) {
 // the others gets a meaning that it does not have.
 func TestSentences(t *testing.T) {
 	right, all := map[bool]int{}, map[bool]int{}
-	for _, s := range readSentences(t) {
+	for _, s := range readSentences(t, "testdata/sentences.txt") {
 		all[s.heldOut]++
 		list, _ := steering.Interpret(s.text, viewOfSentences())
 		got := stepTexts(list)
@@ -144,4 +144,18 @@ func TestSentences(t *testing.T) {
 		t.Errorf("%s: %s, want %s", s.text, got, s.want)
 	}
 	t.Logf("%d of %d right, %d of %d held out", right[false], all[false], right[true], all[true])
+}
+
+func TestLaterSentences(t *testing.T) {
+	list := readSentences(t, "testdata/later.txt")
+	right := 0
+	for _, s := range list {
+		got, _ := steering.Interpret(s.text, viewOfSentences())
+		if text := stepTexts(got); sameSteps(text, s.want) {
+			right++
+		} else {
+			t.Errorf("%s: %s, want %s", s.text, text, s.want)
+		}
+	}
+	t.Logf("%d of %d right", right, len(list))
 }
