@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +32,6 @@ func newScreenUI(w *sessionScreen, stderr *os.File, here bool, press func(tui.Pr
 		KeyBindings: tui.KeyBindings{
 			Controls: keyControls(here),
 			Commands: lineCommands(),
-			Check:    func(line string) error { return checkSteer(line, *s.questions.Load()) },
 			Hint:     func(line string) tui.Hint { return hintSteer(line, *s.questions.Load()) },
 		},
 		OnPress: func(p tui.Press) {
@@ -92,6 +90,7 @@ type liveScreen struct {
 	workResult   chan error
 	launchResult chan error
 	keepOpen     bool // a pause does not end the view
+	interpreted  chan interpretedLine
 }
 
 var errDetach = errors.New("detached")
@@ -112,7 +111,7 @@ func (w *sessionScreen) watchSession(ctx context.Context) error {
 // runSession runs a session and shows it until it ends, or pauses without a waiting user. Without a
 // runner it only shows. Ctrl-C pauses. It returns errDetach to continue in the background.
 func (w *sessionScreen) runSession(ctx context.Context, t *app.Runner) error {
-	l := &liveScreen{sessionScreen: w, presses: make(chan tui.Press, 8), runner: t}
+	l := &liveScreen{sessionScreen: w, presses: make(chan tui.Press, 8), interpreted: make(chan interpretedLine), runner: t}
 	press := func(p tui.Press) {
 		select {
 		case l.presses <- p:
@@ -181,6 +180,8 @@ func (l *liveScreen) runLoop(ctx context.Context) error {
 				return err
 			}
 			lost = nil // the worker reports the cause
+		case in := <-l.interpreted:
+			l.applyInterpreted(ctx, in)
 		case p := <-l.presses:
 			if gone, err := l.handlePress(ctx, p); gone {
 				return err
@@ -299,29 +300,40 @@ func (l *liveScreen) resumeSession(ctx context.Context) {
 }
 
 func (l *liveScreen) steerSession(ctx context.Context, line string) {
-	f, err := readSteer(line)
-	if err != nil {
-		l.printRemark(tui.Alarm, err.Error())
+	f, ok := readTyped(line)
+	if !ok {
+		l.interpretLine(ctx, line)
 		return
 	}
 	commands, err := f.commandEvents(ctx, &l.SessionView)
 	if err != nil {
-		l.printRemark(tui.Alarm, strings.TrimPrefix(oneLine(err.Error()), "--"))
+		l.interpretLine(ctx, line) // such as "drop the first question"
 		return
 	}
+	var bodies []ponder.Body
 	for _, ev := range commands {
-		l.postCommand(ctx, ev.Body)
+		bodies = append(bodies, ev.Body)
 	}
+	l.postCommands(ctx, bodies...)
 }
 
-// postCommand appends a command and reports success. The acknowledgement arrives as an event; an
-// unheld session is held to write it.
+// postCommand posts one command: see postCommands.
 func (l *liveScreen) postCommand(ctx context.Context, body ponder.Body) bool {
+	return l.postCommands(ctx, body)
+}
+
+// postCommands appends commands together and reports success. The acknowledgements arrive as events; an
+// unheld session is held to write them.
+func (l *liveScreen) postCommands(ctx context.Context, bodies ...ponder.Body) bool {
 	store, err := l.openWritable(ctx)
 	if err == nil {
-		_, err = ponder.SendCommands(ctx, store, l.Id, ponder.Event{Run: l.View.Session.Run, Body: body})
+		var list []ponder.Event
+		for _, b := range bodies {
+			list = append(list, ponder.Event{Run: l.View.Session.Run, Body: b})
+		}
+		_, err = ponder.SendCommands(ctx, store, l.Id, list...)
 	}
-	if _, steered := body.(ponder.Steer); err == nil && steered && l.workResult == nil && l.keepOpen {
+	if _, steered := bodies[0].(ponder.Steer); err == nil && steered && l.workResult == nil && l.keepOpen {
 		err = l.AckWhilePaused(ctx, store)
 	}
 	if err != nil && ctx.Err() == nil {

@@ -200,6 +200,7 @@ func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 		return progressItem(it, b)
 	case ponder.Steer:
 		it.Kind, it.Text = "steer", steering.Words(ev)
+		return it, !steering.IsSilent(b)
 	case ponder.RunPaused:
 		it.Kind, it.Text = "paused", b.Reason
 	case ponder.RunResumed:

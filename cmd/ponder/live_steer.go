@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"ponder"
-	"ponder/internal/steering"
 	"ponder/internal/tui"
 )
 
@@ -25,6 +24,7 @@ func steerVerbs() []commandUsage {
 		{"tokens", "50k", "most tokens in all; +10k is so many more"},
 		{"cost", "0.50", "most US dollars in all; +0.25 is so many more"},
 		{"answer", "", "stop thinking, and answer from what there is"},
+		{"undo", "", "revert the newest change"},
 	}
 }
 
@@ -33,7 +33,8 @@ func lineCommands() (list []tui.LineCommand) {
 	for _, v := range steerVerbs() {
 		list = append(list, tui.LineCommand{Usage: v.usageText(), About: v.description})
 	}
-	return append(list, tui.LineCommand{Usage: "QUESTION?", About: "a line that ends in ? adds a question"})
+	return append(list, tui.LineCommand{Usage: "QUESTION?", About: "a line that ends in ? adds a question"},
+		tui.LineCommand{Usage: "SENTENCE", About: "any change in plain words, such as: focus on costs, and ten more minutes"})
 }
 
 func findVerb(name string) (commandUsage, bool) {
@@ -70,6 +71,8 @@ func readSteer(line string) (f steerFlags, err error) {
 		rest = strings.TrimSpace(rest[:i]) + "=" + rest[i+1:]
 	case "answer":
 		flag, rest = "answer-now", "true"
+	case "undo":
+		return f, f.addUndo("true")
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.addFlags(flags)
@@ -102,38 +105,6 @@ func verbNames(list []commandUsage) (out []string) {
 	return out
 }
 
-// checkSteer refuses an invalid command while the user can edit it.
-func checkSteer(line string, questions []tui.Branch) error {
-	f, err := readSteer(line)
-	if err != nil {
-		return err
-	}
-	var v steering.View
-	for _, q := range questions {
-		v.Questions = append(v.Questions, steering.Question{ID: q.ID, Text: q.Text})
-	}
-	for _, r := range f.requests {
-		if _, ok := v.Find(oneLine(r.Question)); !ok && r.Question != "" {
-			return fmt.Errorf("unknown question %q%s", truncate(oneLine(r.Question), 40), openQuestionAdvice(questions))
-		}
-	}
-	return nil
-}
-
-// openQuestionAdvice names the open questions, for an error about an unknown one.
-func openQuestionAdvice(questions []tui.Branch) string {
-	var open []string
-	for _, q := range questions {
-		if q.State == tui.Waiting || q.State == tui.Active {
-			open = append(open, q.ID)
-		}
-	}
-	if len(open) == 0 {
-		return "; no question is open"
-	}
-	return "; open questions: " + strings.Join(open[:min(len(open), 12)], " ")
-}
-
 func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	name, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
 	if v, ok := findVerb(name); ok && spaced {
@@ -152,7 +123,7 @@ func hintSteer(line string, questions []tui.Branch) tui.Hint {
 	case name == "":
 		return tui.Hint{Text: verbUsages(fit) + " · ? explains · esc leaves"}
 	case spaced || len(fit) == 0:
-		return tui.Hint{Text: "a question that ends in ? is added; else begin with: " + strings.Join(verbNames(steerVerbs()), " ")}
+		return tui.Hint{Text: "a question that ends in ? is added; any sentence works; or begin with: " + strings.Join(verbNames(steerVerbs()), " ")}
 	case len(fit) == 1:
 		return fit[0].inputHint()
 	}

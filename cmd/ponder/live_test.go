@@ -156,18 +156,10 @@ func TestHintSteer(t *testing.T) {
 		{"rank Q31", tui.Hint{Text: "q31 Who was paid?", Complete: "rank q31 "}},
 		{"rank q3 ", tui.Hint{Text: "q3 p4  Who paid?"}},
 		{"drop q4", tui.Hint{Text: "drop q3: leave out a question"}},
-		{"what if", tui.Hint{Text: "a question that ends in ? is added; else begin with: add drop rank correct pin ban for calls tokens cost answer"}},
+		{"what if", tui.Hint{Text: "a question that ends in ? is added; any sentence works; or begin with: add drop rank correct pin ban for calls tokens cost answer undo"}},
 	} {
 		if d := cmp.Diff(tt.want, hintSteer(tt.line, someQuestions())); d != "" {
 			t.Errorf("%s: %s", tt.line, d)
-		}
-	}
-	if err := checkSteer("drop q9", someQuestions()); err == nil || err.Error() != `unknown question "q9"; open questions: q3 q31` {
-		t.Errorf("an unknown question: %v", err)
-	}
-	for _, line := range []string{"drop q3", "rank who PAID? 3", "add x"} {
-		if err := checkSteer(line, someQuestions()); err != nil {
-			t.Errorf("%s: %v", line, err)
 		}
 	}
 }

@@ -26,30 +26,48 @@ import (
 func (a *cli) sessionSteerCommand() *cobra.Command {
 	var f steerFlags
 	cmd := &cobra.Command{
-		Use:   "steer ID",
+		Use:   "steer ID [SENTENCE]",
 		Short: "Change the questions, sources or limits of a session",
-		Long: `Steer a running or paused session or research. Add, drop or rank questions, correct a fact,
-prefer or exclude sources, change the limits, or request the answer. Ponder applies the
-changes in the order of the command line. For each change it prints the result, the event
-at which it took effect, and any cancelled calls; or the reason of a refusal.
+		Long: `Steer a running or paused session or research with a sentence or with flags. Add, drop or
+rank questions, correct a fact, prefer or exclude sources, change the limits, request the
+answer, or undo the newest change. Ponder applies the changes in their order. For each
+change it prints the result, the event at which it took effect, and any cancelled calls; or
+the reason of a refusal.
+
+A sentence is in plain words, in English, German or a language of your model. Rules convert
+it into the changes, or else the cheap model of the session. Ponder prints the meaning. If it
+does not understand the whole sentence, nothing is changed. One undo reverts all changes of
+a sentence.
 
 Exit codes: 0 done, 1 a change was refused, 2 wrong usage.`,
-		Example: `ponder session steer last --add "What does it cost to wait?" --priority 9
+		Example: `ponder session steer last "ten more minutes, and stop at 50 cents"
+ponder session steer last "focus on costs" --dry-run
+ponder session steer last --undo
+ponder session steer last --add "What does it cost to wait?" --priority 9
 ponder session steer last --drop q3 --rank q5=10
 ponder session steer last --correct "The contract was signed in 2021, not in 2019"
 ponder session steer last --pin ./contract/annex.md --ban ./contract/draft.md
 ponder session steer last --for +10m --calls 200
 ponder session steer last --answer-now`,
-		Args: requireID,
+		Args: requireArgs(1, 2, `one ID, or "last", and a sentence in quotes`),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(f.requests) == 0 {
-				return usagef("nothing to change: use --add, --drop, --rank, --correct, --pin, --ban, --for, --tokens, --calls, --cost or --answer-now; see `ponder session steer --help`")
+			switch {
+			case len(args) == 2 && len(f.requests) > 0:
+				return usagef("a sentence and flags cannot be combined: use one of them")
+			case len(args) == 2:
+				f.sentence = args[1]
+			case len(f.requests) == 0:
+				return usagef("nothing to change: write a sentence, or use --add, --drop, --rank, --correct, --pin, --ban, --for, --tokens, --calls, --cost, --answer-now or --undo; see `ponder session steer --help`")
 			}
 			return a.sessionSteer(cmd.Context(), args[0], f)
 		},
 	}
-	f.addFlags(cmd.Flags())
-	cmd.Flags().SortFlags = false
+	flags := cmd.Flags()
+	f.addFlags(flags)
+	flags.Var(steerFlag{"bool", f.addUndo}, "undo", "revert the newest change")
+	flags.Lookup("undo").NoOptDefVal = "true"
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only print the meaning of the sentence or the flags")
+	flags.SortFlags = false
 	return cmd
 }
 
@@ -65,11 +83,15 @@ func (a *cli) sessionSteer(ctx context.Context, name string, f steerFlags) error
 	case w.View.Session.Run == "":
 		return usagef("session %s has no question; start a new one with `ponder think QUESTION`", w.Id)
 	}
-	commands, err := f.commandEvents(ctx, &w.SessionView)
-	if err != nil {
+	commands, err := w.steerEvents(ctx, info, f)
+	if len(commands) == 0 {
 		return err
 	}
-	sent, err := ponder.SendCommands(ctx, store, w.Id, commands...)
+	sent, sendErr := ponder.SendCommands(ctx, store, w.Id, commands...)
+	if err != nil || f.dryRun {
+		return err // the log has the sentence and the cost of its interpretation
+	}
+	err = sendErr
 	if errors.Is(err, ponder.ErrEnded) {
 		if err := w.loadEvents(ctx); err != nil {
 			return err
@@ -102,6 +124,7 @@ const idleGrace = 500 * time.Millisecond
 // printAcks waits for the acknowledgements of sent commands and prints them. A session without a
 // holder applies the others when it resumes.
 func (w *sessionScreen) printAcks(ctx context.Context, sent []ponder.Event) error {
+	sent = withoutSentences(sent)
 	acks := make(ackCollector)
 	waiting := w.awaitAcks(ctx, sent, acks)
 	code := exitDone
@@ -180,13 +203,17 @@ func (c ackCollector) hasAll(sent []ponder.Event) bool {
 	return !slices.ContainsFunc(sent, func(ev ponder.Event) bool { return c[ev.ID].ID == "" })
 }
 
-type steerFlags struct{ requests []steering.Request }
+type steerFlags struct {
+	requests []steering.Request
+	sentence string
+	dryRun   bool
+}
 
 // steerFlagOf maps operations to flags, and fields with separate flags to those.
 var (
 	steerFlagOf = map[ponder.SteerOp]string{
 		ponder.AddQuestion: "add", ponder.DropQuestion: "drop", ponder.RankQuestion: "rank", ponder.Correct: "correct",
-		ponder.PinSource: "pin", ponder.BanSource: "ban", ponder.SetPersona: "persona", ponder.AnswerNow: "answer-now",
+		ponder.PinSource: "pin", ponder.BanSource: "ban", ponder.SetPersona: "persona", ponder.AnswerNow: "answer-now", steering.Undo: "undo",
 	}
 	steerFlagOfField = map[string]string{"duration_minutes": "for", "max_tokens": "tokens", "max_calls": "calls", "max_cost_usd": "cost"}
 )
@@ -270,6 +297,8 @@ func (f *steerFlags) addRank(text string) error {
 	return f.addRequest(steering.Request{Order: ponder.RankQuestion, Question: text[:i], Priority: n})
 }
 
+func (f *steerFlags) addUndo(text string) error { return f.addSwitch(steering.Undo, text) }
+
 func parsePriority(text string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
@@ -278,13 +307,15 @@ func parsePriority(text string) (int, error) {
 	return n, nil
 }
 
-func (f *steerFlags) addAnswerNow(text string) error {
+func (f *steerFlags) addAnswerNow(text string) error { return f.addSwitch(ponder.AnswerNow, text) }
+
+func (f *steerFlags) addSwitch(do ponder.SteerOp, text string) error {
 	yes, err := strconv.ParseBool(text)
 	if err != nil {
 		return fmt.Errorf("%q is invalid: use true or false", textkit.Truncate(text, 20))
 	}
 	if yes {
-		return f.addRequest(steering.Request{Order: ponder.AnswerNow})
+		return f.addRequest(steering.Request{Order: do})
 	}
 	return nil
 }
@@ -341,6 +372,7 @@ func (f *steerFlags) commandEvents(ctx context.Context, w *app.SessionView) (lis
 		r := requests[wrong[0].Index]
 		return nil, usagef("--%s: %s", cmp.Or(steerFlagOfField[wrong[0].Field], steerFlagOf[r.Order]), wrong[0].Message)
 	}
+	steering.JoinGroup(commands, ponder.NewID("steer"))
 	for _, b := range commands {
 		list = append(list, ponder.Event{Run: w.View.Session.Run, Body: b})
 	}

@@ -107,11 +107,7 @@ func hasBudget(kind ponder.Kind) bool {
 }
 
 func (s *Service) foldThread(ctx context.Context, info ponder.Info) (session.View, error) {
-	if info.Kind == ponder.KindResearch {
-		v, _, err := FoldResearch(ctx, s.Log, info.ID)
-		return asSession(v), err
-	}
-	return Fold(ctx, s.Log, info.ID)
+	return FoldAny(ctx, s.Log, info)
 }
 
 // continueThread calls do, which continues a thread. If the thread thinks under a limited token, its

@@ -266,22 +266,22 @@ func (d *Dispatcher) Pause(ctx context.Context, w Job, reason string) error {
 // Resume continues a paused session or research, or one without a holder. It returns a [APIError] if the run has
 // ended.
 func (d *Dispatcher) Resume(ctx context.Context, w Job) error {
-	return d.sendSteer(ctx, w, ponder.Event{Body: ponder.RunResumed{}}, func(tell func() error) error {
+	return d.sendSteer(ctx, w, func(tell func() error) error {
 		return app.Resume(ctx, d.Service, w.Thread, "", tell)
-	})
+	}, ponder.Event{Body: ponder.RunResumed{}})
 }
 
-// sendCommand appends ev to a session or research and starts work.
-func (d *Dispatcher) sendCommand(ctx context.Context, w Job, ev ponder.Event) error {
-	return d.sendSteer(ctx, w, ev, func(tell func() error) error {
+// sendCommand appends events to a session or research and starts work.
+func (d *Dispatcher) sendCommand(ctx context.Context, w Job, list ...ponder.Event) error {
+	return d.sendSteer(ctx, w, func(tell func() error) error {
 		if err := tell(); err != nil {
 			return err
 		}
 		return d.Service.Go(ctx, w.Thread, "")
-	})
+	}, list...)
 }
 
-func (d *Dispatcher) sendSteer(ctx context.Context, w Job, ev ponder.Event, do func(tell func() error) error) error {
+func (d *Dispatcher) sendSteer(ctx context.Context, w Job, do func(tell func() error) error, list ...ponder.Event) error {
 	run, err := d.openRun(ctx, w)
 	if err != nil {
 		return err
@@ -290,8 +290,10 @@ func (d *Dispatcher) sendSteer(ctx context.Context, w Job, ev ponder.Event, do f
 		return &APIError{http.StatusConflict, "", "the work has ended, or cannot be steered"}
 	}
 	return do(func() error {
-		ev.Run = run
-		_, err := ponder.SendCommands(ctx, d.Store, w.Thread, ev)
+		for i := range list {
+			list[i].Run = run
+		}
+		_, err := ponder.SendCommands(ctx, d.Store, w.Thread, list...)
 		if errors.Is(err, ponder.ErrEnded) {
 			return &APIError{http.StatusConflict, "", "the work has ended"}
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/llm"
@@ -200,7 +201,36 @@ func (d *Dispatcher) Steer(ctx context.Context, w Job, cause, field string, r st
 	if err != nil {
 		return err
 	}
+	steering.JoinGroup(commands, ponder.NewID("steer"))
 	return d.sendCommand(ctx, w, ponder.Event{Cause: cause, Body: commands[0]})
+}
+
+// SteerSentence applies a sentence in plain words to a running session or research, and returns its
+// meaning. A dry run changes nothing. A sentence that is not understood is an error that names field.
+func (d *Dispatcher) SteerSentence(ctx context.Context, w Job, field, sentence string, dryRun bool) (string, error) {
+	info, err := d.Store.Thread(ctx, w.Thread)
+	if err != nil {
+		return "", err
+	}
+	v, err := app.FoldAny(ctx, d.Store, info)
+	if err != nil {
+		return "", err
+	}
+	res, err := app.Interpret(ctx, d.Service, info, v, sentence)
+	if err != nil {
+		return "", err
+	}
+	if !dryRun || len(res.Calls) > 0 {
+		events := res.Events("", sentence, dryRun)
+		err := app.RaiseCost(ctx, d.Service, info, v, events, func() error { return d.sendCommand(ctx, w, events...) })
+		if err != nil {
+			return "", err
+		}
+	}
+	if res.Problem != "" {
+		return "", InvalidField(field, "%s: %s", field, res.Explain(sentence))
+	}
+	return res.Explain(sentence), nil
 }
 
 func (d *Dispatcher) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Job, error) {

@@ -73,7 +73,7 @@ func (a *api) registerThinking() {
 	huma.Register(a.huma, post(one+"/pause", "pause-session", "Pause a session", http.StatusNotFound, http.StatusConflict), a.pauseSession)
 	huma.Register(a.huma, post(one+"/resume", "resume-session", "Resume a paused or interrupted session", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
 	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "Cancel a session", http.StatusNotFound, http.StatusConflict), a.cancelSession)
-	huma.Register(a.huma, post(one+"/steer", "steer-session", "Steer a session: add a question, correct a fact, or answer now", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
+	huma.Register(a.huma, post(one+"/steer", "steer-session", "Steer a session with commands or a sentence in plain words", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
 	huma.Register(a.huma, post(one+"/fork", "fork-session", "Fork a session", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
 	huma.Register(a.huma, a.newOperation(think, http.MethodDelete, one, "delete-session", "Erase a session with its thoughts and sources", tagSessions, http.StatusNotFound), a.deleteSession)
 }

@@ -218,7 +218,7 @@ func (a *api) awaitState(ctx context.Context, id ponder.ThreadID, most time.Dura
 }
 
 type Command struct {
-	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now" doc:"change to make" example:"budget"`
+	Order    string `json:"order,omitempty" enum:"add_question,drop_question,rank_question,rank,correct,pin_source,pin,ban_source,ban,budget,answer_now,undo" doc:"change to make" example:"budget"`
 	Content  string `json:"content,omitempty" maxLength:"20000" doc:"question of add_question, or right fact of correct"`
 	Question string `json:"question,omitempty" maxLength:"20000" doc:"for drop_question and rank_question: ID, such as q3, or text of the question"`
 	Priority int    `json:"priority,omitempty" minimum:"1" maximum:"10" doc:"for add_question and rank_question"`
@@ -279,7 +279,19 @@ func (a *api) commandEvents(ctx context.Context, info ponder.Info, cause string,
 		}
 		list = append(list, ev)
 	}
+	joinGroup(list)
 	return list, c.locateErrors(wrong), err
+}
+
+// joinGroup makes one undo revert all commands of a request.
+func joinGroup(list []ponder.Event) {
+	group := ponder.NewID("steer")
+	for i := range list {
+		if b, ok := list[i].Body.(ponder.Steer); ok && b.Group == "" {
+			b.Group = group
+			list[i].Body = b
+		}
+	}
 }
 
 // maxMoney returns the highest cost limit, or zero.

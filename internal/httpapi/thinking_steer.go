@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,12 +14,15 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/steering"
+	"ponder/internal/textkit"
 	"ponder/mode/session"
 )
 
 type steerBody struct {
 	Command
 	Commands []Command `json:"wishes,omitempty" maxItems:"50" doc:"several changes, applied in order"`
+	Sentence string    `json:"sentence,omitempty" maxLength:"20000" doc:"the changes in plain words, instead of order and wishes" example:"ten more minutes, and stop at 50 cents"`
+	DryRun   bool      `json:"dry_run,omitempty" doc:"with sentence: only return its meaning"`
 }
 
 func (b steerBody) allCommands() (c commandList) {
@@ -77,6 +81,9 @@ type steerOutput struct {
 		Message  string          `json:"message"`
 		Outcomes []Outcome       `json:"wishes" nullable:"false"`
 		Session  Session         `json:"session"`
+
+		Meaning string `json:"understood_as,omitempty" doc:"the meaning of the sentence"`
+		By      string `json:"interpreted_by,omitempty" doc:"rules, or the model that interpreted the sentence"`
 	}
 }
 
@@ -86,6 +93,12 @@ func (a *api) steerSession(ctx context.Context, in *steerSession) (*steerOutput,
 		return nil, err
 	}
 	c := in.Body.allCommands()
+	if in.Body.Sentence != "" || in.Body.DryRun {
+		if len(c.requests) > 0 || in.Body.Sentence == "" {
+			return nil, sentenceError("use either sentence, with or without dry_run, or order and wishes")
+		}
+		return a.steerBySentence(ctx, in, t)
+	}
 	if len(c.requests) == 0 {
 		return nil, c.locateErrors(steering.Check(nil))
 	}
@@ -111,6 +124,75 @@ func (a *api) steerSession(ctx context.Context, in *steerSession) (*steerOutput,
 	a.startWork(ctx, t.Info)
 	wait, _ := in.waitTime(ackTimeout) // validated before
 	return a.awaitOutcomes(ctx, t.ID, sent, wait)
+}
+
+func sentenceError(text string) error {
+	return huma.Error422UnprocessableEntity("validation failed", &huma.ErrorDetail{Location: "body.sentence", Message: text})
+}
+
+// steerBySentence applies a sentence in plain words. It records the sentence even if it fails.
+func (a *api) steerBySentence(ctx context.Context, in *steerSession, t target) (*steerOutput, error) {
+	wait, _ := in.waitTime(ackTimeout) // validated before
+	if t.before != nil {
+		if b, ok := t.before[0].Body.(ponder.Steer); !ok || b.Do != ponder.Interpret || b.Content != textkit.OneLine(in.Body.Sentence) {
+			return nil, reusedKeyError()
+		}
+		return a.describeSentence(ctx, t.ID, t.before, wait)
+	}
+	var view session.View
+	if err := a.withCalibrated(ctx, t.Info, func(v session.View) { view = v.Clone() }); err != nil {
+		return nil, err
+	}
+	res, err := app.Interpret(ctx, a.Service, t.Info, view, in.Body.Sentence)
+	if err != nil {
+		return nil, a.apiError(err)
+	}
+	events := res.Events(t.run, in.Body.Sentence, in.Body.DryRun)
+	for i := range events {
+		events[i].ID = ponder.NewID("evt")
+		if t.cause != "" {
+			events[i].Cause = fmt.Sprintf("%s-%d", t.cause, i+1)
+		}
+	}
+	err = a.checkQuota(ctx, t.Info, maxMoney(events), func() (err error) {
+		if in.Body.DryRun && len(res.Calls) == 0 {
+			return nil // nothing to record
+		}
+		events, err = a.sendCommands(ctx, t.ID, events...)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, a.apiError(err)
+	case res.Problem != "":
+		return nil, sentenceError(res.Explain(in.Body.Sentence))
+	case in.Body.DryRun:
+		wait = 0
+	default:
+		a.startWork(ctx, t.Info)
+	}
+	return a.describeSentence(ctx, t.ID, events, wait)
+}
+
+// describeSentence waits for the outcomes of the commands of a sentence, and adds its meaning.
+func (a *api) describeSentence(ctx context.Context, id ponder.ThreadID, events []ponder.Event, wait time.Duration) (*steerOutput, error) {
+	var in ponder.Interpretation
+	var commands []ponder.Event
+	for _, ev := range events {
+		if b, ok := ev.Body.(ponder.Steer); ok && b.Do == ponder.Interpret {
+			in = ponder.Interpretation{}
+			_ = json.Unmarshal(b.Args, &in) // written here
+			continue
+		}
+		commands = append(commands, ev)
+	}
+	out, err := a.awaitOutcomes(ctx, id, commands, wait)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Meaning, out.Body.By = in.Meaning, in.By
+	out.Body.Message = "understood as: " + in.Meaning
+	return out, nil
 }
 
 // checkQuota checks the quota for a higher cost limit.

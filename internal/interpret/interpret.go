@@ -36,12 +36,12 @@ type Input struct {
 	Sentence string
 	Question string // of the session
 	View     steering.View
-	Budget   ponder.Budget  // left for the call
-	Models   []ponder.Model // in the order of preference; none: rules alone
+	Budget   ponder.Budget         // left for the call
+	Models   func() []ponder.Model // in the order of preference, called only if needed; nil or none: rules alone
 	Resolve  func(source string) string
 }
 
-// Result is the interpretation of a sentence. Requests is empty if Problem is not.
+// Result is the interpretation of a sentence. Requests and Commands are empty if Problem is not.
 type Result struct {
 	Requests []steering.Request
 	Commands []ponder.Steer
@@ -59,9 +59,17 @@ func Sentence(ctx context.Context, in Input) (Result, error) {
 		return res, nil
 	}
 	list, ok := steering.Interpret(in.Sentence, in.View)
-	if !ok && len(in.Models) > 0 {
+	if !ok {
+		var models []ponder.Model
+		if in.Models != nil {
+			models = in.Models()
+		}
+		if models == nil {
+			res.Problem = "no rule fits, and no model is available"
+			return res, nil
+		}
 		var err error
-		list, err = res.askModel(ctx, in)
+		list, err = res.askModel(ctx, in, models)
 		switch {
 		case ctx.Err() != nil:
 			return res, ctx.Err()
@@ -69,9 +77,6 @@ func Sentence(ctx context.Context, in Input) (Result, error) {
 			res.Problem = err.Error()
 			return res, nil
 		}
-	} else if !ok {
-		res.Problem = "no rule fits, and no model is available"
-		return res, nil
 	}
 	if in.Resolve != nil {
 		for i := range list {
@@ -85,11 +90,22 @@ func Sentence(ctx context.Context, in Input) (Result, error) {
 // useRequests checks requests like typed commands, and keeps them if all of them are valid.
 func (r *Result) useRequests(v steering.View, list []steering.Request) {
 	commands, err := v.Commands(list)
-	if err != nil {
+	if r.Meaning = v.Meaning(list); err != nil {
 		r.Problem = err.Error()
 		return
 	}
-	r.Requests, r.Commands, r.Meaning = list, commands, v.Meaning(list)
+	r.Requests, r.Commands = list, commands
+}
+
+// Explain returns the meaning or the failure as a sentence for the user.
+func (r Result) Explain(sentence string) string {
+	switch {
+	case r.Problem == "":
+		return "Understood as: " + r.Meaning
+	case r.Meaning != "":
+		return "Understood as: " + r.Meaning + "; refused, and nothing is changed: " + textkit.OneLine(r.Problem)
+	}
+	return steering.ExplainFailure(sentence, r.Problem)
 }
 
 // Events returns the commands with the sentence that they come from, and each call, for the log of run.
@@ -122,7 +138,7 @@ func (r Result) Events(run ponder.RunID, sentence string, dryRun bool) (list []p
 
 // askModel asks a model for the steps. The call takes place in an engine of its own, so that it is
 // retried, limited and priced like any call.
-func (r *Result) askModel(ctx context.Context, in Input) ([]steering.Request, error) {
+func (r *Result) askModel(ctx context.Context, in Input, models []ponder.Model) ([]steering.Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	store := memory.New()
@@ -139,7 +155,7 @@ func (r *Result) askModel(ctx context.Context, in Input) ([]steering.Request, er
 		return nil, fmt.Errorf("start the call: %w", err)
 	}
 	mind, err := engine.New(engine.Config{
-		Store: store, Modes: []ponder.Mode{newMode()}, Models: map[ponder.Role][]ponder.Model{ponder.Cheap: in.Models}, Logger: slog.New(slog.DiscardHandler),
+		Store: store, Modes: []ponder.Mode{newMode()}, Models: map[ponder.Role][]ponder.Model{ponder.Cheap: models}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err

@@ -32,6 +32,14 @@ func Words(ev ponder.Event) string {
 	return text
 }
 
+// IsSilent reports whether an event records only a dry run, or a sentence that failed: the surface that
+// got the sentence explains it.
+func IsSilent(b ponder.Steer) bool {
+	var in ponder.Interpretation
+	_ = json.Unmarshal(b.Args, &in)
+	return b.Do == ponder.Interpret && (in.DryRun || in.Problem != "")
+}
+
 func interpretationWords(b ponder.Steer) string {
 	var in ponder.Interpretation
 	_ = json.Unmarshal(b.Args, &in)

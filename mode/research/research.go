@@ -198,7 +198,7 @@ func defaultRole(role, other ponder.Role) ponder.Role {
 }
 
 func newState(r ponder.Run) *state {
-	s := &state{run: r, Calls: r.Budget.Calls, limits: r.Budget}
+	s := &state{run: r, Calls: r.Budget.Calls}
 	var err error
 	s.opts, err = parseOptions(r)
 	switch {
@@ -223,7 +223,7 @@ func loadState(r ponder.Run, js []byte) (ponder.State, error) {
 	if err := json.Unmarshal(js, s); err != nil {
 		return nil, fmt.Errorf("load research %s: %w", r.ID, err)
 	}
-	s.run, s.limits = r, r.Budget
+	s.run = r
 	s.opts, _ = parseOptions(r) // invalid options already failed the run
 	for i, p := range s.Evidence {
 		s.Evidence[i].words = lookup.DistinctWords(p.Quote)

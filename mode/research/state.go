@@ -97,9 +97,8 @@ const (
 
 // state is the state of a run. Exported fields are stored in checkpoints.
 type state struct {
-	run    ponder.Run
-	opts   Options
-	limits ponder.Budget // of the run now
+	run  ponder.Run
+	opts Options
 
 	Time          runstate.Clock       `json:"time,omitzero"`
 	Step          string               `json:"step"`
@@ -143,7 +142,8 @@ type state struct {
 	Mind      []background.Note `json:"mind,omitempty"` // background notes at the start
 	Facts     []fact            `json:"facts,omitempty"`
 	steering.SourceFilter
-	Persona Persona `json:"persona,omitzero"` // if the user changed it
+	Persona Persona        `json:"persona,omitzero"` // if the user changed it
+	Limits  *ponder.Budget `json:"limits,omitempty"` // of the run, if the user changed them
 
 	Work         *answerInProgress `json:"work,omitempty"` // the answer being written
 	Revision     *revision         `json:"revision,omitempty"`

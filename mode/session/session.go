@@ -132,7 +132,7 @@ func parseOptions(r ponder.Run) (Options, error) {
 
 func newState(r ponder.Run) *state {
 	opts, err := parseOptions(r)
-	s := &state{runInput: &runInput{r, opts, similarity.Parse(r.Input)}, Calls: r.Budget.Calls, limits: r.Budget}
+	s := &state{runInput: &runInput{r, opts, similarity.Parse(r.Input)}, Calls: r.Budget.Calls}
 	s.Unaided = s.opts.WithoutModel
 	switch {
 	case err != nil:
@@ -159,7 +159,7 @@ func loadState(r ponder.Run, js []byte) (ponder.State, error) {
 		return nil, fmt.Errorf("load session %s: %w", r.ID, err)
 	}
 	opts, _ := parseOptions(r) // invalid options already failed the run
-	s.runInput, s.limits = &runInput{r, opts, similarity.Parse(r.Input)}, r.Budget
+	s.runInput = &runInput{r, opts, similarity.Parse(r.Input)}
 	s.restoreNormTexts()
 	return s, nil
 }

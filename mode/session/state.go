@@ -73,7 +73,7 @@ type state struct {
 	BannedEvidence []int      `json:"barred,omitempty"`  // evidence of banned sources
 	Removed        []evidence `json:"removed,omitempty"` // the newest of it, for a release
 
-	limits ponder.Budget // of the run now
+	Limits *ponder.Budget `json:"limits,omitempty"` // of the run, if the user changed them
 }
 
 // counts number keys and events.

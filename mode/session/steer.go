@@ -39,7 +39,7 @@ func (s *state) applySteer(id string, b ponder.Steer) {
 func (s *state) steeringRun() steering.Run {
 	return steering.Run{
 		Name: "the session", Writing: "the session is writing its answer",
-		Over: s.Step.Do == done, End: s.StopReason, Spent: s.BudgetSpent, Paused: s.Paused, Facts: len(s.Facts), Limits: s.limits,
+		Over: s.Step.Do == done, End: s.StopReason, Spent: s.BudgetSpent, Paused: s.Paused, Facts: len(s.Facts), Limits: s.limits(),
 		HasText: hasText, InFlight: s.inFlight, Steer: s.applyCommand,
 	}
 }
@@ -85,8 +85,17 @@ func (s *state) applyCommand(c steering.Command) steering.Result {
 // noTimeLimit is the TimeLimit of a run whose time limit was removed.
 const noTimeLimit = -1
 
+// limits returns the limits of the run now.
+func (s *state) limits() ponder.Budget {
+	if s.Limits != nil {
+		return *s.Limits
+	}
+	return s.run.Budget
+}
+
 func (s *state) setLimits(c ponder.LimitChange) {
-	s.limits = c.Apply(s.limits)
+	now := c.Apply(s.limits())
+	s.Limits = &now
 	s.Calls = c.Apply(ponder.Budget{Cost: ponder.Cost{Calls: s.Calls}}).Calls
 	if s.TimeLimit = cmp.Or(c.Time, s.TimeLimit); slices.Contains(c.Unlimited, "time") {
 		s.TimeLimit = noTimeLimit

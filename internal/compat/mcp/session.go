@@ -28,6 +28,7 @@ type sessionInput struct {
 
 type sessionStatus struct {
 	outcome
+	Meaning   string         `json:"meaning,omitempty" jsonschema:"of a sentence of ponder_steer"`
 	Question  string         `json:"question,omitempty"`
 	Interim   string         `json:"interim,omitempty" jsonschema:"what it has come to so far"`
 	Thoughts  int            `json:"thoughts,omitempty" jsonschema:"how many there are so far"`
@@ -59,15 +60,16 @@ func (c *client) addSession(server *sdk.Server) {
 	}, c.runAction, renderStatus)
 	offerTool(c, server, &sdk.Tool{
 		Name: "ponder_steer", Title: "Steer",
-		Description: `Change what a session thinks about while it goes on: add a question to it ("add_question", the default), tell it something ("tell"), or have it answer with what it has ("answer_now").`,
+		Description: `Change what a session thinks about while it goes on: add a question to it ("add_question", the default), tell it something ("tell"), have it answer with what it has ("answer_now"), revert the last change ("undo"), or say in plain words what to change ("sentence"): its focus, questions, facts, sources, time, calls, tokens or cost.`,
 		Annotations: hints,
 	}, c.steerSession, renderStatus)
 }
 
 type steerInput struct {
 	Session string `json:"session" jsonschema:"the session to steer"`
-	Action  string `json:"action,omitempty" jsonschema:"add_question (the default), tell or answer_now"`
-	Text    string `json:"text,omitempty" jsonschema:"the question to add, or what to tell it"`
+	Action  string `json:"action,omitempty" jsonschema:"add_question (the default), tell, answer_now, undo or sentence"`
+	Text    string `json:"text,omitempty" jsonschema:"the question to add, what to tell it, or the sentence, such as: ten more minutes, and stop at 50 cents"`
+	DryRun  bool   `json:"dry_run,omitempty" jsonschema:"with sentence: only return its meaning"`
 }
 
 // findWork also accepts a thread id.
@@ -224,16 +226,33 @@ func (c *client) steerSession(ctx context.Context, in steerInput) (sessionStatus
 	}
 	command := steering.Request{Order: ponder.SteerOp(in.Action), Content: in.Text}
 	switch command.Order {
+	case "sentence", steering.Undo:
+		return c.steerBySentence(ctx, work, in)
 	case "", ponder.AddQuestion:
 		command = compat.AddQuestion(in.Text)
 	case steering.Tell, ponder.AnswerNow:
 	default:
-		return sessionStatus{}, compat.InvalidField("action", "action: expected add_question, tell or answer_now")
+		return sessionStatus{}, compat.InvalidField("action", "action: expected add_question, tell, answer_now, undo or sentence")
 	}
 	if err := c.Desk.Steer(ctx, work, "", "text", command); err != nil {
 		return sessionStatus{}, err
 	}
 	return c.sessionStatus(ctx, work)
+}
+
+// steerBySentence applies a sentence, or reverts the last change.
+func (c *client) steerBySentence(ctx context.Context, work compat.Job, in steerInput) (sessionStatus, error) {
+	sentence := in.Text
+	if in.Action == string(steering.Undo) {
+		sentence = string(steering.Undo)
+	}
+	meaning, err := c.Desk.SteerSentence(ctx, work, "text", sentence, in.DryRun)
+	if err != nil {
+		return sessionStatus{}, err
+	}
+	out, err := c.sessionStatus(ctx, work)
+	out.Meaning = meaning
+	return out, err
 }
 
 func renderStatus(out sessionStatus) *sdk.CallToolResult {
@@ -249,6 +268,9 @@ func renderStatus(out sessionStatus) *sdk.CallToolResult {
 	case out.Status == "listed":
 		b.WriteString("There are no sessions.")
 	case out.Answer == "" && out.Prompt == "":
+		if out.Meaning != "" {
+			b.WriteString(out.Meaning + "\n")
+		}
 		fmt.Fprintf(&b, "%s is %s: %q, %d thoughts so far.\n\n%s", out.Session, out.Status, out.Question, out.Thoughts, out.Interim)
 	default:
 		res.IsError = false
