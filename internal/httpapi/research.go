@@ -234,12 +234,7 @@ func (a *api) exportResearch(ctx context.Context, in *exportResearch) (*bodyFunc
 	if err != nil {
 		return nil, err
 	}
-	var doc Document
-	if in.Format == "jsonl" {
-		doc, err = a.exportLines(ctx, info)
-	} else {
-		doc, err = a.Service.Report(ctx, info.ID, in.Format)
-	}
+	doc, err := a.Service.Report(ctx, info.ID, in.Format)
 	if err != nil {
 		return nil, a.apiError(err)
 	}
