@@ -47,17 +47,43 @@ func (h Hit) ID() string { return h.Document.RangeID(h.Start, h.End) }
 // Section returns the headings above the hit, or "".
 func (h Hit) Section() string { return h.Document.Heading(h.Document.Sentences[h.Sentence].Section) }
 
-// Neighbours returns the neighbouring sentences, or "" at the limits of the section.
-func (h Hit) Neighbours() (before, after string) {
-	return h.Document.neighbourQuote(h.Sentence, -1), h.Document.neighbourQuote(h.Sentence, 1)
+// The size of a passage in bytes: 200 to 400 tokens.
+const (
+	minPassage = 800 // as far as the section has more
+	maxPassage = 1200
+)
+
+// Passage returns the range of the text around the hit: its paragraph, and neighbouring
+// sentences of the section while it has less than minPassage bytes. It consists of whole
+// sentences.
+func (h Hit) Passage() (start, end int) {
+	d := h.Document
+	first, last := h.Sentence, h.Sentence
+	size := func() int { return d.Sentences[last].End - d.Sentences[first].Start }
+	grow := func(allowed func(i int) bool) {
+		for before, after := true, true; before || after; {
+			if after = after && last+1 < len(d.Sentences) && allowed(last+1) && d.Sentences[last+1].End-d.Sentences[first].Start <= maxPassage; after {
+				last++
+			}
+			if before = before && first > 0 && allowed(first-1) && d.Sentences[last].End-d.Sentences[first-1].Start <= maxPassage; before {
+				first--
+			}
+		}
+	}
+	at := d.Sentences[h.Sentence]
+	grow(func(i int) bool { return d.Sentences[i].block == at.block && d.Sentences[i].Section == at.Section })
+	grow(func(i int) bool {
+		return size() < minPassage && d.Sentences[i].Kind != Heading && d.Sentences[i].Section == at.Section
+	})
+	return d.Sentences[first].Start, d.Sentences[last].End
 }
 
-func (d *Document) neighbourQuote(i, step int) string {
-	j := i + step
-	if j < 0 || j >= len(d.Sentences) || d.Sentences[j].Kind == Heading || d.Sentences[j].Section != d.Sentences[i].Section {
-		return ""
+// Context returns the text of [Hit.Passage], or "" if it is only the hit.
+func (h Hit) Context() string {
+	if start, end := h.Passage(); start < h.Start || end > h.End {
+		return h.Document.Text[start:end]
 	}
-	return d.Quote(j)
+	return ""
 }
 
 // Search returns the n sentences that best answer a question, best first. It returns

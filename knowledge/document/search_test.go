@@ -76,15 +76,45 @@ func TestSearch(t *testing.T) {
 
 func TestHit(t *testing.T) {
 	h := testCollection().Search("which year was the ferry's hull repaired", 1, SearchOptions{})[0]
-	before, after := h.Neighbours()
 	type view struct {
-		ID, Title, Section, Before, After string
-		Terms                             []string
+		ID, Title, Section, Context string
+		Terms                       []string
 	}
-	got := view{h.ID(), h.Document.Title, h.Section(), before, after, h.Terms}
-	want := view{h.Document.Hash[:12] + ":68-111", "Boats", "Repairs", "", "It cost nine thousand euros.", []string{"ferry", "hull", "repaired"}}
+	got := view{h.ID(), h.Document.Title, h.Section(), h.Context(), h.Terms}
+	want := view{h.Document.Hash[:12] + ":68-111", "Boats", "Repairs", h.Quote + " It cost nine thousand euros. The ferry sails twice a day.\n\nrepair --hull ferry", []string{"ferry", "hull", "repaired"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("hit (-want +got):\n%s", diff)
+	}
+}
+
+// TestPassage checks that a passage is the paragraph of the hit, and more of a short section.
+func TestPassage(t *testing.T) {
+	sentence := func(n int) string { return fmt.Sprintf("Sentence %d tells of the harbour and its trade in a few words.", n) }
+	paragraph := func(from, to int) string {
+		var list []string
+		for n := from; n < to; n++ {
+			list = append(list, sentence(n))
+		}
+		return strings.Join(list, " ")
+	}
+	for _, c := range []struct {
+		name, text string
+		want       string // first and last sentence
+	}{
+		{"a short section", "# Port\n\n## A\n\n" + paragraph(1, 3) + "\n\nThe walrus came. It left.\n\n" + paragraph(3, 5) + "\n\n## B\n\n" + paragraph(5, 9), sentence(1) + "|" + sentence(4)},
+		{"a full paragraph", "# Port\n\n" + paragraph(1, 6) + "\n\n" + paragraph(6, 12) + " The walrus came. " + paragraph(12, 19) + "\n\n" + paragraph(19, 22), sentence(6) + "|" + sentence(18)},
+		{"a long paragraph", "# Port\n\n" + paragraph(1, 30) + " The walrus came. " + paragraph(30, 60), sentence(20) + "|" + sentence(37)},
+		{"a list", "# Port\n\n- First thing.\n- The walrus came.\n- Last thing.\n", "First thing.|Last thing."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := NewDocument("/d.md", "d", Markdown(c.text))
+			h := NewCollection([]*Document{d}).Search("When did the walrus come?", 1, SearchOptions{})[0]
+			got := h.Context()
+			first, last, _ := strings.Cut(c.want, "|")
+			if !strings.HasPrefix(got, first) || !strings.HasSuffix(got, last) || !strings.Contains(got, "The walrus came.") || len(got) > maxPassage {
+				t.Errorf("%d bytes:\n%s\nwant %s", len(got), got, c.want)
+			}
+		})
 	}
 }
 
@@ -331,7 +361,10 @@ func FuzzSearch(f *testing.F) {
 				t.Fatalf("hit %+v", h)
 			}
 			c.Topics(h, question, 4)
-			h.Neighbours()
+			start, end := h.Passage()
+			if start > h.Start || end < h.End || end-start > max(maxPassage, h.End-h.Start) {
+				t.Fatalf("passage %d-%d of %d-%d", start, end, h.Start, h.End)
+			}
 		}
 		KeyTerms(text, 5)
 	})

@@ -27,9 +27,9 @@ type Hit struct {
 	End     int      `json:"end"`
 	Hash    string   `json:"hash"`
 	Score   float64  `json:"score"`
-	Terms   []string `json:"terms"`  // query words in it
-	Topics  []string `json:"topics"` // its other subjects
-	Context string   `json:"context,omitempty"`
+	Terms   []string `json:"terms"`             // query words in it
+	Topics  []string `json:"topics"`            // its other subjects
+	Context string   `json:"context,omitempty"` // the passage with the quote, if longer; in older logs, the neighbouring sentences
 
 	Item      string    `json:"item,omitempty"` // memory item ID
 	URL       string    `json:"url,omitempty"`

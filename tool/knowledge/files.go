@@ -78,7 +78,7 @@ func newHit(docs *document.Collection, h document.Hit, query string) lookup.Hit 
 	return lookup.Hit{
 		ID: h.ID(), Kind: fileKind, Source: h.Document.Source, Title: textkit.TruncateBytes(h.Document.Title, maxLabel), Section: textkit.TruncateBytes(h.Section(), maxLabel),
 		Page: h.Document.Page(h.Start), Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Document.Hash, Score: roundScore(h.Score),
-		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: contextOf(h),
+		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: h.Context(),
 		Author: textkit.TruncateBytes(h.Document.Author, maxLabel), Published: storedTime(h.Document.Published), Untrusted: isMail(h.Document.Source),
 	}
 }
@@ -91,18 +91,6 @@ func isMail(path string) bool {
 		return true
 	}
 	return false
-}
-
-// contextOf returns the sentences before and after a hit.
-func contextOf(h document.Hit) string { return joinContext(h.Neighbours()) }
-
-// joinContext joins the text before and after a hit.
-func joinContext(before, after string) string {
-	before, after = textkit.TruncateBytes(before, maxContext/2), textkit.TruncateBytes(after, maxContext/2)
-	if before == "" || after == "" {
-		return before + after
-	}
-	return before + " … " + after
 }
 
 func roundScore(x float64) float64 { return float64(int(x*1000)) / 1000 }

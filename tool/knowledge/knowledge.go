@@ -30,8 +30,9 @@ const (
 	maxLimit     = 20
 	maxPaths     = 64
 	maxExclude   = 2000
-	maxLabel     = 200 // bytes of a title or a section
-	maxContext   = 600 // bytes
+	maxLabel     = 200  // bytes of a title or a section
+	maxContext   = 1200 // bytes of a passage
+	maxReason    = 600  // bytes
 	maxTopics    = 4
 	maxSkipped   = 20
 )

@@ -91,7 +91,7 @@ func TestSearch(t *testing.T) {
 	want := lookup.Hit{
 		ID: h.Hash[:12] + ":46-89", Kind: "file", Source: filepath.Join(dir, "boats.md"), Title: "Boats", Section: "Repairs",
 		Quote: "The hull of the ferry was repaired in 2019.", Start: 46, End: 89, Hash: h.Hash, Score: h.Score,
-		Terms: []string{"ferry", "hull", "repaired"}, Topics: h.Topics, Context: "It cost nine thousand euros.",
+		Terms: []string{"ferry", "hull", "repaired"}, Topics: h.Topics, Context: "The hull of the ferry was repaired in 2019. It cost nine thousand euros. The ferry sails twice a day.",
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("hit (-want +got):\n%s", diff)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
@@ -23,7 +22,7 @@ func (s *searcher) searchMemory(ctx context.Context, in input, r *lookup.Found) 
 	if err != nil {
 		return err
 	}
-	r.Memory = &lookup.Memory{Documents: found.Documents, Confidence: roundScore(found.Confidence), Says: textkit.Line(found.Reason, maxContext)}
+	r.Memory = &lookup.Memory{Documents: found.Documents, Confidence: roundScore(found.Confidence), Says: textkit.Line(found.Reason, maxReason)}
 	for _, h := range found.Hits {
 		if h.End-h.Start == len(h.Quote) && h.Quote != "" {
 			r.Hits = append(r.Hits, memoryHit(h, s.opts.Now()))
@@ -66,30 +65,21 @@ func parseDateRange(text string) (from, to time.Time, err error) {
 }
 
 func memoryHit(h recall.Hit, now time.Time) lookup.Hit {
-	before, after := splitContext(h)
 	return lookup.Hit{
 		ID: h.ID, Kind: string(h.Item.Kind), Source: sourceOf(h.Item), Title: textkit.Line(h.Item.Title, maxLabel), Section: textkit.Line(h.Section, maxLabel), Page: h.Page,
 		Quote: h.Quote, Start: h.Start, End: h.End, Hash: h.Item.Hash, Score: roundScore(min(1, max(0, h.Score))),
-		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: joinContext(before, after),
+		Terms: append([]string{}, h.Terms...), Topics: append([]string{}, h.Topics[:min(len(h.Topics), maxTopics)]...), Context: contextOf(h),
 		Item: h.Item.ID, URL: urlOf(h.Item), Author: textkit.Line(h.Item.Author, maxLabel), Speaker: textkit.Line(h.Speaker, maxLabel), Published: storedTime(publicationTime(h)),
 		Tags: h.Item.Tags[:min(len(h.Item.Tags), maxTopics)], Original: h.Item.Original, Similar: h.Similar, Quality: qualitySignals(h, now), Untrusted: isUntrusted(h.Item),
 	}
 }
 
-// splitContext returns the text before and after the quote in its passage.
-func splitContext(h recall.Hit) (before, after string) {
-	before, after, ok := strings.Cut(h.Context, h.Quote)
-	if !ok {
-		return "", ""
+// contextOf returns the passage with the quote, or "" if it is only the quote.
+func contextOf(h recall.Hit) string {
+	if text := textkit.CleanTrim(h.Context); len(text) <= maxContext && text != h.Quote && strings.Contains(text, h.Quote) {
+		return text
 	}
-	before, after = textkit.Line(before, len(before)+1), textkit.Line(after, len(after)+1)
-	if cut := len(before) - maxContext/2; cut > 0 {
-		for cut < len(before) && !utf8.RuneStart(before[cut]) {
-			cut++
-		}
-		before = before[cut:]
-	}
-	return before, after
+	return ""
 }
 
 // sourceOf returns the citable source of an item, which is not empty and readable.

@@ -71,7 +71,7 @@ func TestMemory(t *testing.T) {
 		},
 		{
 			ID: "aabbccddeeff:5-28", Kind: "post", Source: "https://twitter.test/1", URL: "https://twitter.test/1", Quote: "I promised Anna a boat.", Start: 5, End: 28, Hash: strings.Repeat("a", 64), Score: 0.9,
-			Terms: []string{"Anna"}, Topics: []string{"boat"}, Context: "It rained. … She laughed.", Item: "mem_1", Author: "Me", Published: day, Tags: []string{"boats"}, Original: "11ee",
+			Terms: []string{"Anna"}, Topics: []string{"boat"}, Context: "It rained. I promised Anna a boat. She laughed.", Item: "mem_1", Author: "Me", Published: day, Tags: []string{"boats"}, Original: "11ee",
 		},
 	}
 	if diff := cmp.Diff(hits, r.Hits); diff != "" {
@@ -153,7 +153,7 @@ func TestPlaces(t *testing.T) {
 			if err != nil || strings.Contains(text, `"kind":"file"`) != tt.files || strings.Contains(text, `"memory":{`) != tt.mem {
 				t.Errorf("%v: %s", err, text)
 			}
-			if n := strings.Count(text, "I promised Anna a boat."); n != 1 {
+			if n := strings.Count(text, `"quote":"I promised Anna a boat."`); n != 1 {
 				t.Errorf("it is there %d times", n)
 			}
 		})

@@ -91,7 +91,7 @@ func collectErrors(ctx context.Context, r *lookup.Found, errs []error) error {
 	for _, err := range errs {
 		if err != nil {
 			failed++
-			r.Failed = append(r.Failed, textkit.Line(err.Error(), maxContext))
+			r.Failed = append(r.Failed, textkit.Line(err.Error(), maxReason))
 		}
 	}
 	if failed == len(errs) || ctx.Err() != nil {

@@ -9,12 +9,11 @@ import (
 
 // Limits on passages.
 const (
-	maxLabel   = 200 // bytes of a title, a section, an author
-	maxWord    = 40  // bytes of a language
-	maxContext = 600 // bytes
-	maxTopics  = 4
-	minScore   = 0.3 // of the best hit
-	diversity  = 0.3
+	maxLabel  = 200 // bytes of a title, a section, an author
+	maxWord   = 40  // bytes of a language
+	maxTopics = 4
+	minScore  = 0.3 // of the best hit
+	diversity = 0.3
 )
 
 // Document returns the text of a page in which its passages have their places: the Markdown
@@ -37,20 +36,10 @@ func findPassages(url, title, markdown, query string, n int) []lookup.Hit {
 		hits = append(hits, lookup.Hit{
 			ID: h.ID(), Source: url, Title: title, Section: textkit.VisibleLine(h.Section(), maxLabel), Quote: h.Quote, Start: h.Start, End: h.End,
 			Hash: h.Document.Hash, Score: roundScore(h.Score), Terms: append([]string{}, h.Terms...),
-			Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: contextOf(h),
+			Topics: append([]string{}, docs.Topics(h, query, maxTopics)...), Context: h.Context(),
 		})
 	}
 	return hits
-}
-
-// contextOf returns the sentences before and after a hit.
-func contextOf(h document.Hit) string {
-	before, after := h.Neighbours()
-	before, after = textkit.TruncateBytes(before, maxContext/2), textkit.TruncateBytes(after, maxContext/2)
-	if before == "" || after == "" {
-		return before + after
-	}
-	return before + " … " + after
 }
 
 func roundScore(x float64) float64 { return float64(int(x*1000)) / 1000 }

@@ -101,7 +101,7 @@ func TestFetch(t *testing.T) {
 		Known: lookup.Known{Kind: "page", Untrusted: true, Author: "A. Diver", Published: published, Cluster: "c1", Voices: 2, Quality: []ponder.Signal{{Name: "author", Value: 1, Description: "A. Diver"}}},
 		Hits: lookup.List[lookup.Hit]{{
 			ID: h.ID, Source: "https://sea.test/", Title: "Trenches", Quote: "The Challenger Deep has a depth of 10,935 metres.", Start: h.Start, End: h.Start + 49,
-			Hash: h.Hash, Score: h.Score, Terms: []string{"deep", "Challenger"}, Topics: h.Topics, Context: "The sea is deep.",
+			Hash: h.Hash, Score: h.Score, Terms: []string{"deep", "Challenger"}, Topics: h.Topics, Context: "The sea is deep. The Challenger Deep has a depth of 10,935 metres.",
 		}},
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
