@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -10,7 +11,7 @@ import (
 
 // SchemaFor returns T's JSON schema, a base for every schema mode. Objects are closed,
 // fields without omitempty or omitzero required, and nothing is nullable. jsonschema tags
-// are descriptions. The bytes depend only on T and name, so prompt caches hit; compute it
+// are descriptions; see [applyTags] for the tags enum and bounds. The bytes depend only on T and name, so prompt caches hit; compute it
 // once.
 //
 // Mark optional fields omitempty. Strict modes refuse maps and any; use lists of named
@@ -27,6 +28,7 @@ func SchemaFor[T any](name string) *Schema {
 		panic(fmt.Sprintf("llm: schema %s: %v", name, err))
 	}
 	simplifySchema(s)
+	applyTags(s, reflect.TypeFor[T]())
 	data, err := json.Marshal(s)
 	if err != nil {
 		panic(fmt.Sprintf("llm: schema %s: %v", name, err))

@@ -155,3 +155,29 @@ func sampleValue(rng *rand.Rand, depth int) any {
 		return m
 	}
 }
+
+// Tags bound a schema; adapters of strict providers drop what they refuse.
+func TestSchemaTags(t *testing.T) {
+	type item struct {
+		Kind string   `json:"kind" enum:"a,b"`
+		Sure *float64 `json:"sure" bounds:"0,1"`
+		Rank int      `json:"rank,omitempty" bounds:"1,10"`
+		Text string   `json:"text" bounds:"5"`
+	}
+	type form struct {
+		Items []item   `json:"items" bounds:"1,5"`
+		Notes []string `json:"notes,omitempty" bounds:"0,3"`
+		Free  string   `json:"free"`
+	}
+	got := string(SchemaFor[form]("form").JSON)
+	for _, want := range []string{
+		`"enum":["a","b"]`, `"minimum":0,"maximum":1`, `"minimum":1,"maximum":10`, `"minLength":5`, `"minItems":1,"maxItems":5`, `"minItems":0,"maxItems":3`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the schema lacks %s: %s", want, got)
+		}
+	}
+	if strings.Count(got, "min") != 5 || strings.Contains(got, "null") {
+		t.Errorf("the schema: %s", got)
+	}
+}
