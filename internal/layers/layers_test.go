@@ -58,6 +58,7 @@ var rules = []rule{
 	// Leaves import the core and, with few exceptions, no other leaf.
 	{packages: "internal/textkit/similarity", theirs: []string{"golang.org/x/text/", "github.com/blevesearch/snowballstem"}},
 	{packages: "internal/calibration"},
+	{packages: "internal/locale"},
 	{packages: "internal/transcript", ours: []string{"."}},
 	{packages: "mode/research", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "knowledge/claim", "internal/textkit/lexical", "internal/redact", "mode/internal/*"}},
 	{packages: "mode/subconscious", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical", "mode/internal/*"}},
@@ -121,7 +122,7 @@ var rules = []rule{
 	{packages: "internal/notice", ours: []string{".", "sensor/notify"}},
 	{packages: "internal/steering", ours: []string{".", "mode/session"}},
 	{packages: "internal/interpret", ours: []string{".", "engine", "llm", "internal/steering", "store/memory"}},
-	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/interpret", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/notice", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/schedule", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
+	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/interpret", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/notice", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/schedule", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*", "internal/locale"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/quota", ours: []string{".", "llm", "internal/textkit", "store/sqldb"}},
 	{packages: "internal/mindlog", ours: []string{".", "mode/subconscious", "internal/app", "internal/config", "internal/mindrunner", "internal/report"}},
 	{packages: "internal/doctor", ours: []string{".", "knowledge/document", "knowledge/recall", "store/sqlite", "internal/app", "internal/config", "internal/mindlog", "internal/server"}},
