@@ -119,7 +119,7 @@ func (r *promptView) noteQuestions(line string) {
 		}
 		rest := strings.ReplaceAll(strings.ReplaceAll(line, n.asks[0], ""), n.asks[1], "")
 		r.asked[i] = r.asked[i] || len(rest) < len(line)
-		r.open[i] = r.open[i] || strings.Contains(rest, n.name) || len(rest) < len(line) && len(rest) > minRemarkBytes
+		r.open[i] = r.open[i] || strings.Contains(rest, n.name) || len(rest) < len(line) && (len(rest) > minRemarkBytes || strings.HasPrefix(rest, "Thoughts on "))
 	}
 }
 

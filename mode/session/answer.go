@@ -68,37 +68,38 @@ type summary struct {
 // Schemas of answers with alternative labels. prompts/*.md use the names.
 type (
 	thoughtsForm struct {
-		Thoughts  []thoughtForm  `json:"thoughts" jsonschema:"3 to 5 distinct thoughts"`
-		Questions []questionForm `json:"questions,omitempty" jsonschema:"up to 3 new questions that the thoughts raise" labels:"new questions"`
+		Thoughts  []thoughtForm  `json:"thoughts" jsonschema:"3 to 5 distinct thoughts" bounds:"1,5"`
+		Questions []questionForm `json:"questions,omitempty" jsonschema:"up to 3 new questions that the thoughts raise" bounds:"0,3" labels:"new questions"`
 		Settled   bool           `json:"settled,omitempty" jsonschema:"true only if the question is simple and the thoughts answer it in full"`
 	}
 	thoughtForm struct {
-		Thought    string   `json:"thought" jsonschema:"the thought, in one to four sentences" labels:"thought text,text,content"`
-		Type       string   `json:"type" jsonschema:"exploration, critique, connection, insight, question or synthesis" labels:"thought type,kind"`
-		Confidence *float64 `json:"confidence" jsonschema:"from 0 to 1: how likely it is true" labels:"confidence score,confidence level"`
-		Importance *float64 `json:"importance,omitempty" jsonschema:"from 0 to 1: how much it matters for the answer"`
+		Thought    string   `json:"thought" jsonschema:"the thought, in one to four sentences" bounds:"10" labels:"thought text,text,content"`
+		Type       string   `json:"type" enum:"exploration,critique,connection,insight,question,synthesis" labels:"thought type,kind"`
+		Confidence *float64 `json:"confidence" jsonschema:"from 0 to 1: how likely it is true" bounds:"0,1" labels:"confidence score,confidence level"`
+		Importance *float64 `json:"importance,omitempty" jsonschema:"from 0 to 1: how much it matters for the answer" bounds:"0,1"`
 		Cites      []string `json:"cites,omitempty" jsonschema:"ids of the passages it rests on, such as e3" labels:"sources,citations,evidence"`
 	}
 	questionsForm struct {
-		Questions []questionForm `json:"questions" jsonschema:"up to 3 questions" labels:"new questions"`
-		Ranked    []rankForm     `json:"ranked,omitempty" jsonschema:"open questions whose priority has changed" labels:"rank"`
+		Questions []questionForm `json:"questions" jsonschema:"up to 3 questions" bounds:"0,3" labels:"new questions"`
+		Ranked    []rankForm     `json:"ranked,omitempty" jsonschema:"open questions whose priority has changed" bounds:"0,10" labels:"rank"`
 	}
 	questionForm struct {
-		Question string `json:"question" labels:"question text,text"`
-		Priority *int   `json:"priority" jsonschema:"from 1 to 10: how much an answer would help" scale:"10"`
+		Question string `json:"question" bounds:"5" labels:"question text,text"`
+		Priority *int   `json:"priority" jsonschema:"from 1 to 10: how much an answer would help" bounds:"1,10" scale:"10"`
 		Why      string `json:"why" jsonschema:"why it would help, in a sentence" labels:"reason,rationale"`
 		Parent   string `json:"parent,omitempty" jsonschema:"the id of the question it follows from, such as q3"`
 	}
 	rankForm struct {
 		ID       string `json:"id" jsonschema:"the id of an open question"`
-		Priority *int   `json:"priority" jsonschema:"from 1 to 10: how much an answer would help now" scale:"10"`
+		Priority *int   `json:"priority" jsonschema:"from 1 to 10: how much an answer would help now" bounds:"1,10" scale:"10"`
 	}
 	summaryForm struct {
-		Synthesis  string   `json:"synthesis" jsonschema:"what is understood so far" labels:"answer,final answer,final synthesis,updated synthesis,current understanding,synthesis text,response,conclusion"`
-		Insights   []string `json:"insights" jsonschema:"the key insights, a sentence each" labels:"key insights,key takeaways"`
-		Confidence *float64 `json:"confidence" jsonschema:"from 0 to 1" labels:"confidence level,confidence score,overall confidence"`
-		Remaining  []string `json:"remaining" jsonschema:"the questions that remain unanswered" labels:"remaining questions,open questions,unanswered questions,remaining unanswered questions,what remains open"`
+		Synthesis  string   `json:"synthesis" jsonschema:"what is understood so far" bounds:"10" labels:"answer,final answer,final synthesis,updated synthesis,current understanding,synthesis text,response,conclusion"`
+		Insights   []string `json:"insights" jsonschema:"the key insights, a sentence each" bounds:"0,5" labels:"key insights,key takeaways"`
+		Confidence *float64 `json:"confidence" jsonschema:"from 0 to 1" bounds:"0,1" labels:"confidence level,confidence score,overall confidence"`
+		Remaining  []string `json:"remaining" jsonschema:"the questions that remain unanswered" bounds:"0,5" labels:"remaining questions,open questions,unanswered questions,remaining unanswered questions,what remains open"`
 	}
+	// answerForm is no longer requested, but still read: an answer is Markdown.
 	answerForm struct {
 		Answer     string   `json:"answer" jsonschema:"the whole answer, as Markdown"`
 		Insights   []string `json:"insights" jsonschema:"the key insights, a sentence each"`
@@ -283,10 +284,15 @@ func validQuestions(list []modelQuestion) []modelQuestion {
 // readSummary parses a synthesis or final answer. With prose, the whole text counts.
 func readSummary(text string, last, prose bool) (summary, error) {
 	form, why := summaryAnswer, "the answer contains no synthesis"
+	var f summaryForm
+	markdown := false
 	if last {
 		form, why = finalAnswer, "the answer contains no final answer"
+		f, markdown = readMarkdown(text)
 	}
-	f, _ := form.Read(text)
+	if !markdown {
+		f, _ = form.Read(text)
+	}
 	sum := summary{Text: f.Synthesis, Insights: cleanItems(f.Insights), Remaining: cleanItems(f.Remaining)}
 	sum.Confidence, sum.Assumed = confidenceOrDefault(optionalShare(f.Confidence))
 	if prose && !hasText(sum.Text) {
@@ -299,6 +305,8 @@ func readSummary(text string, last, prose bool) (summary, error) {
 	switch {
 	case structured.IsRefusal(sum.Text):
 		return summary{}, errors.New("the model refused to answer")
+	case !hasText(sum.Text) && markdown:
+		return summary{}, errors.New(why)
 	case !hasText(sum.Text):
 		return summary{}, form.Fault(text, why)
 	}

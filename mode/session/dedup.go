@@ -68,7 +68,7 @@ func (s *state) addThoughts(list []modelThought, model string, unaided bool) {
 		}
 		add = append(add, s.addThought(h, m, opposed, model, unaided))
 	}
-	if s.Thoughts = s.Thoughts[max(0, len(s.Thoughts)-max(recentThoughts, s.CallValue.NewThoughts)):]; len(s.Thoughts) == 0 {
+	if s.cutTimeline(); len(s.Thoughts) == 0 {
 		s.History, s.Thoughts = nil, nil
 	}
 	if len(again) > 0 {
@@ -93,7 +93,9 @@ func (s *state) addThought(h modelThought, m *pastThought, opposed bool, model s
 	}
 	m.N, m.Weight = b.Number, thoughtWeight(b)
 	s.History = addPastThought(s.History, m)
-	s.Thoughts = append(s.Thoughts, thought{Text: textkit.TruncateBytes(textkit.OneLine(h.Text), maxKept), Kind: h.Kind, Confidence: h.Confidence, Assumed: h.Assumed})
+	s.Thoughts = append(s.Thoughts, thought{
+		Text: textkit.TruncateBytes(textkit.OneLine(h.Text), maxKept), Kind: h.Kind, Confidence: h.Confidence, Assumed: h.Assumed, N: b.Number, Of: s.Focus.Question,
+	})
 	s.Counts.Thoughts++
 	s.SinceQuestions++
 	s.CallValue = s.CallValue.addThought(b, opposed || len(b.Against) > 0, s.addsVoice(h.Cites))

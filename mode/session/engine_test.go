@@ -92,7 +92,7 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 		m := &llmtest.Model{Latency: llmtest.Delay{Mean: 5 * time.Second}}
 		plausible := llmtest.Plausible(0)
 		m.Answer = func(req *llm.Request) (llm.Message, error) {
-			if !mended && strings.Contains(req.Messages[0].Text(), "Give the final answer") {
+			if !mended && strings.Contains(req.Messages[0].Text(), "Write the final answer") {
 				return llm.Message{}, &llm.Error{Class: llm.Auth, Model: "test/model", Message: "key rejected", Status: 401, Advice: "set TEST_KEY"}
 			}
 			return plausible(req)

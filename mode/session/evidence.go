@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,17 +19,18 @@ import (
 const SearchTool = toolname.KnowledgeSearch
 
 const (
-	maxHits     = 6    // per search
-	maxQuote    = 2000 // bytes
-	maxContext  = 600  // bytes
-	maxLabel    = 300  // bytes of a title, section or source
-	maxEvidence = 200  // cited passages
-	maxKeptText = 600  // bytes of a quote kept for the conclusion: a long sentence
-	maxSeen     = 1000
-	maxTopics   = 40
-	maxTerms    = 24
-	maxSignals  = 12
-	maxURL      = 2000 // bytes
+	maxHits      = 6        // per search
+	maxLabel     = 300      // bytes of a title, section or source
+	maxEvidence  = 200      // passages
+	maxStored    = 96 << 10 // bytes of passages
+	maxBest      = 6        // uncited passages for the user's question
+	maxBestBytes = 6 << 10
+	maxKeptText  = 600 // bytes of a quote kept for the conclusion: a long sentence
+	maxSeen      = 1000
+	maxTopics    = 40
+	maxTerms     = 24
+	maxSignals   = 12
+	maxURL       = 2000 // bytes
 )
 
 // pinnedWeight multiplies the score of a pinned source's passages.
@@ -40,13 +42,17 @@ type evidence struct {
 	Title    string   `json:"title,omitempty"`
 	Section  string   `json:"section,omitempty"`
 	Quote    string   `json:"quote"`
-	Context  string   `json:"context,omitempty"`
-	Rest     string   `json:"rest,omitempty"` // remainder of quote and context after shortening
+	Context  string   `json:"context,omitempty"` // the passage with the quote, without text that Within has
+	Within   string   `json:"within,omitempty"`  // id of the passage that has the quote
+	Rest     string   `json:"rest,omitempty"`    // remainder of the quote after shortening
 	Score    float64  `json:"score,omitempty"`
 	Terms    []string `json:"terms,omitempty"`
 	Question string   `json:"question,omitempty"` // the focus it was found for
+	At       int      `json:"at,omitempty"`       // number of thoughts before it
 	Cited    bool     `json:"cited,omitempty"`
 	Earlier  bool     `json:"earlier,omitempty"`
+	Kept     bool     `json:"kept,omitempty"` // uncited, but later prompts need it; see shedEvidence
+	Place    place    `json:"place,omitempty"`
 
 	URL       string `json:"url,omitempty"`
 	Kind      string `json:"kind,omitempty"`
@@ -162,10 +168,10 @@ func (s *state) placeName() string {
 func (s *state) addEvidence(h hit, by ponder.Found) ponder.Body {
 	s.Counts.Evidence++
 	h = lookup.TruncateQuote(h)
+	quote := lookup.DefuseCitations(textkit.OneLine(h.Quote))
 	e := evidence{
 		N: s.Counts.Evidence, Source: h.Source, Title: textkit.TruncateBytes(textkit.OneLine(h.Title), maxLabel), Section: textkit.TruncateBytes(textkit.OneLine(h.Section), maxLabel),
-		Quote: lookup.DefuseCitations(textkit.OneLine(h.Quote)), Context: textkit.TruncateBytes(lookup.DefuseCitations(textkit.OneLine(h.Context)), maxContext), Score: max(0, h.Score),
-		Terms: lookup.NormalizeTerms(h.Terms), Question: s.Focus.Question,
+		Quote: quote, Context: lookup.CleanContext(h, quote), Score: max(0, h.Score), Terms: lookup.NormalizeTerms(h.Terms), Question: s.Focus.Question, At: s.Counts.Thoughts,
 	}
 	if lookup.HitDenotedBy(h, s.Pinned) {
 		e.Score *= pinnedWeight
@@ -180,6 +186,7 @@ func (s *state) addEvidence(h hit, by ponder.Found) ponder.Body {
 		s.addOrigin(&e, &b, h, by)
 		e.Score *= lookup.SourceWeight(h)
 	}
+	s.trimOverlap(&e)
 	s.Evidence = append(slices.Clip(s.Evidence), e)
 	if s.Focus.Question == "" && (!h.Untrusted || s.Unaided) && !e.Addressed { // later foci are too remote from the topics
 		s.addTopics(h.Topics)
@@ -187,18 +194,27 @@ func (s *state) addEvidence(h hit, by ponder.Found) ponder.Body {
 	return b
 }
 
-func (s *state) focusPassages(f focus) (list []evidence) {
-	for _, e := range s.Evidence {
-		if !e.Cited && !e.Earlier && e.Question == f.Question {
-			list = append(list, e)
+// trimOverlap removes from a new passage the text of passages of its source that its prompt shows.
+func (s *state) trimOverlap(e *evidence) {
+	for i := range s.Evidence {
+		o := &s.Evidence[i]
+		if o.Source != e.Source || o.Place > asPassage || o.Context == "" || !o.isCarried() && o.Question != e.Question {
+			continue
 		}
+		if strings.Contains(o.Context, e.Quote) {
+			e.Within = o.id()
+		}
+		e.Context = lookup.UnseenPart(e.Context, o.Context)
 	}
-	return list
 }
 
-func (s *state) earlierAnswers() (list []evidence) {
+// isCarried reports whether later prompts have the passage.
+func (e *evidence) isCarried() bool { return e.Cited || e.Earlier || e.Kept }
+
+// focusPassages returns the new passages for a focus.
+func (s *state) focusPassages(f focus) (list []evidence) {
 	for _, e := range s.Evidence {
-		if e.Earlier {
+		if !e.isCarried() && e.Question == f.Question {
 			list = append(list, e)
 		}
 	}
@@ -288,25 +304,152 @@ func (s *state) markCited(ids []string) {
 	}
 }
 
-// dropUncited drops uncited passages, and the worst cited ones beyond the limit.
-func (s *state) dropUncited() {
-	var kept []evidence
-	for _, e := range s.Evidence {
-		if e.Cited || e.Earlier {
-			kept = append(kept, e)
-		}
+// shedEvidence drops passages that later prompts do not need. It keeps those that are cited or pinned,
+// the best for the user's question, and those that another refers to.
+func (s *state) shedEvidence() {
+	s.Evidence = slices.Clone(s.Evidence)
+	if !s.Unaided {
+		s.markKept()
 	}
-	for len(kept) > maxEvidence {
-		worst := 0
-		for i, e := range kept {
-			if e.Score < kept[worst].Score {
-				worst = i
-			}
-		}
-		kept = slices.Delete(kept, worst, worst+1)
+	s.Evidence = slices.DeleteFunc(s.Evidence, func(e evidence) bool { return !e.isCarried() })
+	for len(s.Evidence) > maxEvidence {
+		worst := slices.MinFunc(s.Evidence, func(a, b evidence) int { return -compareScore(a, b) })
+		s.Evidence = slices.DeleteFunc(s.Evidence, func(e evidence) bool { return e.N == worst.N })
 	}
-	s.Evidence = kept
+	s.placeEvidence(false)
+	s.limitStored()
+	if len(s.Evidence) == 0 {
+		s.Evidence = nil
+	}
 }
+
+// markKept marks the uncited passages to keep.
+func (s *state) markKept() {
+	var best []*evidence
+	for i := range s.Evidence {
+		e := &s.Evidence[i]
+		if e.Kept = false; !e.isCarried() {
+			e.Kept = slices.ContainsFunc(s.Pinned, e.isFrom)
+		}
+		if e.Question == "" && !e.isCarried() && e.isQuotable() {
+			best = append(best, e)
+		}
+	}
+	slices.SortStableFunc(best, func(a, b *evidence) int { return compareScore(*a, *b) })
+	size := 0
+	for _, e := range best[:min(len(best), maxBest)] {
+		if size += e.shownSize(asPassage); size <= maxBestBytes {
+			e.Kept = true
+		}
+	}
+	for i := len(s.Evidence) - 1; i >= 0; i-- { // references point back
+		e := &s.Evidence[i]
+		if at := s.findEvidence(e.Within); at >= 0 && e.isCarried() && !s.Evidence[at].isCarried() {
+			s.Evidence[at].Kept = true
+		}
+	}
+}
+
+func (s *state) findEvidence(id string) int {
+	return slices.IndexFunc(s.Evidence, func(e evidence) bool { return id != "" && e.id() == id })
+}
+
+// place says how prompts show a carried passage.
+type place int
+
+const (
+	unplaced place = iota
+	asPassage
+	asSentence
+	hidden
+)
+
+// placeEvidence places the new carried passages: as passages while there is room, then as sentences, so
+// that the text before them stays. With again it places all of them anew, the best first. The list
+// must be owned by the state.
+func (s *state) placeEvidence(again bool) {
+	room, sentences := maxShownBytes>>s.Shrinks, maxSentenceBytes>>s.Shrinks
+	if again {
+		room, sentences = room*6/10, sentences*6/10
+	}
+	var list []*evidence
+	for i := range s.Evidence {
+		switch e := &s.Evidence[i]; {
+		case !e.isCarried():
+		case again || e.Place == unplaced:
+			list = append(list, e)
+		case e.Place == asPassage:
+			room -= e.shownSize(asPassage)
+		case e.Place == asSentence:
+			sentences -= e.shownSize(asSentence)
+		}
+	}
+	if again {
+		slices.SortStableFunc(list, s.compareEvidence)
+	}
+	for _, e := range list {
+		switch passage, sentence := e.shownSize(asPassage), e.shownSize(asSentence); {
+		case passage <= room:
+			e.Place, room = asPassage, room-passage
+		case sentence <= sentences:
+			e.Place, sentences = asSentence, sentences-sentence
+		case !again:
+			s.placeEvidence(true)
+			return
+		default:
+			e.Place = hidden
+		}
+	}
+}
+
+// compareEvidence orders passages by their worth for prompts: pinned ones, those for the user's question,
+// and others, each by score.
+func (s *state) compareEvidence(a, b *evidence) int {
+	rank := func(e *evidence) int {
+		switch {
+		case slices.ContainsFunc(s.Pinned, e.isFrom):
+			return 0
+		case e.Question == "" || e.Earlier:
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(rank(a)-rank(b), compareScore(*a, *b))
+}
+
+// shownSize returns about how many bytes a prompt needs for the passage.
+func (e *evidence) shownSize(p place) int {
+	if p == asSentence {
+		return len(e.Quote) + len(e.Title) + len(e.Section) + 20
+	}
+	return len(e.passageText()) + len(e.Title) + len(e.Section) + 20
+}
+
+// limitStored drops the text around the least worthy quotes if the state would become too large. The
+// list must be owned by the state.
+func (s *state) limitStored() {
+	stored := 0
+	for i := range s.Evidence {
+		stored += s.Evidence[i].storedSize()
+	}
+	if stored <= maxStored {
+		return
+	}
+	list := make([]*evidence, len(s.Evidence))
+	for i := range s.Evidence {
+		list[i] = &s.Evidence[i]
+	}
+	slices.SortStableFunc(list, s.compareEvidence)
+	for _, e := range slices.Backward(list) {
+		if stored <= maxStored {
+			return
+		}
+		stored -= len(e.Context) + len(e.Rest)
+		e.Context, e.Rest = "", ""
+	}
+}
+
+func (e *evidence) storedSize() int { return len(e.Quote) + len(e.Context) + len(e.Rest) }
 
 func (e evidence) isFrom(name string) bool {
 	return lookup.Denotes(e.Source, name) || e.URL != "" && lookup.Denotes(e.URL, name)
@@ -330,3 +473,13 @@ type (
 	hit   = lookup.Hit
 	found = lookup.SearchResult
 )
+
+func compareScore(a, b evidence) int {
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return a.N - b.N
+}

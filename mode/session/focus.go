@@ -24,6 +24,7 @@ const (
 type focus struct {
 	Question string `json:"question,omitempty"`
 	Text     string `json:"text,omitempty"`
+	View     int    `json:"view,omitempty"` // of the user's question: how often it was the focus, with this time
 }
 
 // question is immutable once in a state; changes replace it.
@@ -34,8 +35,9 @@ type question struct {
 	Why      string `json:"why,omitempty"`
 	Insights string `json:"insights,omitempty"` // learned by exploring it
 	Omitted  bool   `json:"aside,omitempty"`    // the model fails on it; prompts omit it
+	Dropped  bool   `json:"dropped,omitempty"`  // not explored
 	FromUser bool   `json:"wished,omitempty"`   // asked by the user, who alone ranks it
-	Dropped  bool   `json:"dropped,omitempty"`  // by the user
+	At       int    `json:"at,omitempty"`       // number of thoughts before it
 
 	normText similarity.Text
 }
@@ -68,7 +70,7 @@ func (s *state) addQuestions(asked []modelQuestion, unaided bool) (add []ponder.
 // appendQuestion adds a question to a list owned by the state. It returns the event, based on b.
 func (s *state) appendQuestion(q *question, b ponder.SubQuestion) ponder.Body {
 	s.Counts.Questions++
-	q.ID = "q" + strconv.Itoa(s.Counts.Questions)
+	q.ID, q.At = "q"+strconv.Itoa(s.Counts.Questions), s.Counts.Thoughts
 	s.Open = append(s.Open, q)
 	if len(s.Open) > maxOpen {
 		s.Open = removeAt(s.Open, lowestPriority(s.Open))
@@ -156,7 +158,7 @@ func (s *state) markExplored(insight string) []ponder.Body {
 // markDropped moves open question i to Explored and returns the event.
 func (s *state) markDropped(i int, why string) ponder.Body {
 	q := *s.Open[i]
-	q.Why, q.Insights = "", ""
+	q.Why, q.Insights, q.Dropped = "", "", true
 	s.Open = removeAt(s.Open, i)
 	s.Explored = runstate.AppendLast(s.Explored, &q, maxExplored)
 	return ponder.QuestionUpdated{ID: q.ID, Dropped: true, Reason: why}

@@ -89,24 +89,26 @@ func (s *state) buildQuoteIndex(text string) claim.QuoteIndex {
 	}
 	for i := range s.Evidence {
 		if e := &s.Evidence[i]; strings.Contains(text, e.id()+"]") {
-			w.Add(e.id(), e.fullText()+"\n"+e.sourceLabel())
+			text := e.fullText() + "\n" + e.sourceLabel()
+			if at := s.findEvidence(e.Within); at >= 0 {
+				text += "\n" + s.Evidence[at].fullText()
+			}
+			w.Add(e.id(), text)
 		}
 	}
 	return w
 }
 
+// fullText returns the quote and the text around it.
 func (e *evidence) fullText() string {
-	if e.Rest == "" {
-		return e.Quote + "\n" + e.Context
-	}
-	return strings.TrimSuffix(e.Quote, "…") + e.Rest
+	return strings.TrimSuffix(e.Quote, "…") + e.Rest + "\n" + e.Context
 }
 
-// moveTail moves the end of a long passage to Rest, to fit the conclusion.
+// moveTail moves the end of a long quote to Rest, to fit the conclusion.
 func (e evidence) moveTail() evidence {
 	whole := e.Quote
-	e.Quote = textkit.TruncateBytes(whole, maxKeptText)
-	e.Rest = whole[len(strings.TrimSuffix(e.Quote, "…")):] + "\n" + e.Context
-	e.Context = ""
+	if e.Quote = textkit.TruncateBytes(whole, maxKeptText); e.Quote != whole {
+		e.Rest = whole[len(strings.TrimSuffix(e.Quote, "…")):]
+	}
 	return e
 }

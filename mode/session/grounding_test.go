@@ -83,7 +83,7 @@ func TestFounded(t *testing.T) {
 					t.Errorf("thought %q", b.Content)
 				}
 			}
-			if e := d.state.(*state).Evidence[0]; len(e.Quote) > maxKeptText || e.Context != "" || e.fullText() != long+"\n"+around {
+			if e := d.state.(*state).Evidence[0]; len(e.Quote) > maxKeptText+len("…") || e.fullText() != long+"\n"+around {
 				t.Errorf("evidence %+v", e)
 			}
 			checkCites(t, d)

@@ -130,7 +130,7 @@ func TestWantsTime(t *testing.T) {
 func TestUnanswered(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                       "test/model: gave an empty answer: try again, or use another model",
-		"I'm sorry, but I can't help with that.": "test/model: answered “I'm sorry, but I can't help with that.”, which cannot be used (there is no JSON value in the answer): rephrase the question, or use another model",
+		"I'm sorry, but I can't help with that.": "test/model: answered “I'm sorry, but I can't help with that.”, which cannot be used (the model refused to answer): rephrase the question, or use another model",
 	} {
 		if d := newDriver(t, "What is the sea?", Options{}, time.Minute, alwaysAnswer(textAnswer(text))).runToEnd(); d.fin.Status != ponder.Failed || d.fin.Reason != want {
 			t.Errorf("%q: finished %+v, want %s", text, d.fin, want)
@@ -267,7 +267,7 @@ func TestPausesForTheAnswer(t *testing.T) {
 		"nobody there":          {options: Options{FinalRole: ponder.Slow, Unattended: true}, class: llm.Auth, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
 		"no calls left":         {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, calls: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
 		"wanted at once":        {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, answerNow: true, keys: "final", answer: without, reason: "the user requested the answer, and the model stopped answering: it will not"},
-		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: textAnswer("It is so, all in all, as far as can be said."), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time is spent"},
+		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: textAnswer(`["It is so, all in all, as far as can be said."]`), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time is spent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.options.SynthesisInterval, tt.options.ToTheEnd = 1e6, true

@@ -100,7 +100,7 @@ func TestScores(t *testing.T) {
 	if got := s.Evidence[100].Score; got != pinnedWeight*1.1 || pinnedWeight < 1.5 {
 		t.Errorf("pinned: %v", got)
 	}
-	if s.dropUncited(); len(s.Evidence) != maxEvidence || s.Evidence[0].id() != "e1" || s.Evidence[1].id() != "e3" || s.Evidence[2].id() != "e5" || s.Evidence[3].id() != "e6" {
+	if s.shedEvidence(); len(s.Evidence) != maxEvidence || s.Evidence[0].id() != "e1" || s.Evidence[1].id() != "e3" || s.Evidence[2].id() != "e5" || s.Evidence[3].id() != "e6" {
 		t.Errorf("%d are kept, the first are %s, %s, %s, %s", len(s.Evidence), s.Evidence[0].id(), s.Evidence[1].id(), s.Evidence[2].id(), s.Evidence[3].id())
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"ponder/internal/textkit/similarity"
@@ -42,6 +43,10 @@ func (s *state) retractBanned() {
 	}
 	s.Thoughts, s.History, s.Explored, s.Synthesis.Insights = thoughts, memos, explored, insights
 	s.Synthesis.Text = s.retractText(s.Synthesis.Text)
+	s.Summaries = slices.Clone(s.Summaries)
+	for i := range s.Summaries {
+		s.Summaries[i].Text = s.retractText(s.Summaries[i].Text)
+	}
 }
 
 func (s *state) retractText(text string) string {

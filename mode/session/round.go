@@ -7,6 +7,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/llm"
 	"ponder/llm/structured"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/runstate"
@@ -63,6 +64,10 @@ func (s *state) startLookups() bool {
 
 func (s *state) addSlot(f focus) {
 	s.Counts.Rounds++
+	if f.Question == "" {
+		s.Counts.Views++
+		f.View = s.Counts.Views
+	}
 	s.Wave = append(slices.Clip(s.Wave), slot{N: s.Counts.Rounds, Focus: f})
 	n := s.Counts.Rounds - 1
 	s.queueWrite("focus", &n, ponder.Progress{Content: f.Text, Stage: "focus", Iteration: s.Counts.Rounds, Ref: f.Question})
@@ -192,7 +197,7 @@ func (s *state) settleWave() {
 	}
 	s.setExtractive(s.Failures >= maxFails)
 	s.applyWave(wave)
-	s.dropUncited()
+	s.shedEvidence()
 	s.advance()
 }
 
@@ -209,16 +214,22 @@ func (s *state) recordOutcome(wave []slot) {
 			worst = o
 		}
 	}
+	if worst.Class == llm.TooLong && s.Shrinks < maxShrinks {
+		return // applyWave shortens the prompts
+	}
 	s.countFailure(worst)
 }
 
 func (s *state) applyWave(wave []slot) {
 	was := s.Counts.Thoughts
+	shrunk := slices.ContainsFunc(wave, func(c slot) bool { return c.Failed.Class == llm.TooLong }) && s.shrinkTimeline()
 	for i := range wave {
 		c := &wave[i]
 		if s.Focus = c.Focus; c.Failed.Error != "" {
 			s.quotePassages(c.FewerReason)
-			s.dropFailedQuestion(c.Failed)
+			if !shrunk || c.Failed.Class != llm.TooLong {
+				s.dropFailedQuestion(c.Failed)
+			}
 		} else {
 			s.addThoughts(c.Thoughts, c.Model, false)
 			s.raiseQuestions(c.Questions)
@@ -294,7 +305,7 @@ func (s *state) startThoughts() {
 		s.Focus = wave[i].Focus
 		s.quotePassages(wave[i].FewerReason)
 	}
-	s.dropUncited()
+	s.shedEvidence()
 	s.advance()
 }
 

@@ -8,9 +8,10 @@
 //
 // Read state.go, round.go and steps.go first. focus.go keeps questions, dedup.go thoughts and
 // evidence.go passages. web.go and pages.go search the web; earlier.go recalls sessions.
-// stopping.go stops, steer.go and retract.go apply commands, grounding.go checks the answer. prompt.go
-// asks and answer.go parses; quote.go and extractive.go work without a model. view.go, shape.go,
-// tree.go, steering.go and certainty.go fold a session for display.
+// stopping.go stops, steer.go and retract.go apply commands, grounding.go checks the answer.
+// prompt.go asks with the material of timeline.go, answer.go parses; quote.go and extractive.go
+// work without a model. view.go, shape.go, tree.go, steering.go and certainty.go fold a session
+// for display.
 //
 // A run writes under numbered keys: focus, found (evidence), note (thoughts), asked (questions),
 // summed (a synthesis) and steered (acknowledgements). The key aside drops a question that the
@@ -30,6 +31,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit/similarity"
+	"ponder/mode/internal/locale"
 )
 
 // Name is the name of the mode.
@@ -47,8 +49,13 @@ const (
 	extractiveRounds  = 24 // without a model; later quotes matter little
 )
 
+// Locale is the zone and the language of the user.
+type Locale = locale.Locale
+
 // Options are the options of a run. The zero value works.
 type Options struct {
+	Locale
+
 	// SynthesisInterval is the maximum thinking time between syntheses in seconds; 300 if not
 	// positive. Twenty new thoughts also trigger one.
 	SynthesisInterval float64 `json:"synthesis_interval_seconds,omitempty"`

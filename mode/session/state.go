@@ -51,15 +51,17 @@ type state struct {
 	CallValue   callValue `json:"worth,omitzero"`
 
 	Focus          focus          `json:"focus,omitzero"`     // of the cell being applied
-	Thoughts       []thought      `json:"thoughts,omitempty"` // recent ones, and all since the last synthesis
+	Thoughts       []thought      `json:"thoughts,omitempty"` // of the timeline; see cutTimeline
 	History        []*pastThought `json:"said,omitempty"`     // memos of more thoughts
 	SinceQuestions int            `json:"since,omitempty"`    // thoughts since the last questions; negative after an early call
 	Open           []*question    `json:"open,omitempty"`
 	Explored       []*question    `json:"explored,omitempty"` // recent ones, including dropped
 	Synthesis      summary        `json:"sum,omitzero"`
+	Summaries      []pastSummary  `json:"sums,omitempty"`    // syntheses in the timeline
+	Shrinks        int            `json:"shrinks,omitempty"` // how often the limits of prompts were halved
 	SummedAt       int64          `json:"summed_at_ms,omitempty"`
 
-	Evidence  []evidence `json:"evidence,omitempty"` // of this round, and cited ones
+	Evidence  []evidence `json:"evidence,omitempty"` // of this round, and those of shedEvidence
 	Seen      []string   `json:"seen,omitempty"`     // recent ids of hits
 	Quotes    []string   `json:"quotes,omitempty"`   // known quotes by page; see repeats
 	Web       webState   `json:"web,omitzero"`
@@ -94,6 +96,7 @@ type counts struct {
 	Facts     int `json:"facts,omitempty"`
 	Omitted   int `json:"aside,omitempty"`
 	Waits     int `json:"rests,omitempty"`
+	Views     int `json:"views,omitempty"` // rounds on the user's question
 }
 
 const (

@@ -197,7 +197,6 @@ func (s *state) dropQuestion(name string) steering.Result {
 	r = steering.Done("question %s is dropped", id)
 	r.Undo = steering.Step(ponder.RestoreQuestion, q.Text, ponder.SteerArgs{Question: id, Priority: q.Priority, Model: !q.FromUser})
 	r.Add = []ponder.Body{s.markDropped(i, "dropped by the user")}
-	s.Explored[len(s.Explored)-1].Dropped = true
 	s.Wave = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Wave), func(c slot) bool { return c.Focus.Question == id }))
 	return r
 }
@@ -246,6 +245,8 @@ func (s *state) restartCalls(want func(*slot) bool) {
 	case synthesis:
 		s.Counts.Summed++
 		s.Step = step{Do: synthesis, N: s.Counts.Summed}
+	case final:
+		s.Step = step{Do: final, N: s.Step.N + 1, ThoughtModel: s.Step.ThoughtModel}
 	case thoughts:
 		s.restartSlots(want)
 	}

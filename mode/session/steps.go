@@ -83,6 +83,8 @@ func (s *state) resetFailures() { s.Failures, s.LastError, s.Outage = 0, "", out
 func (s *state) addSynthesis(sum summary, model string, unaided bool) {
 	s.Synthesis, s.SummedAt = s.writeSynthesis(sum, model, unaided, false), s.Time.Milliseconds()
 	s.CallValue.NewThoughts = 0
+	s.Summaries = append(slices.Clip(s.Summaries), newPastSummary(s.Synthesis, s.Counts.Thoughts))
+	s.cutTimeline()
 }
 
 // writeSynthesis writes a synthesis and returns it with checked citations.
@@ -157,7 +159,9 @@ func (s *state) concludeRun(why string) {
 	s.StopReason, s.Step, s.Wave = why, step{Do: final}, nil
 	if s.Unaided {
 		s.finishExtractive()
+		return
 	}
+	s.shedEvidence()
 }
 
 func (s *state) advance() {
@@ -202,6 +206,10 @@ func (s *state) countFailure(o ponder.Outcome) {
 // applyCallError handles a permanent failure of a single call: it quotes documents, or tries other calls up
 // to maxFails. A failed synthesis waits for the next interval.
 func (s *state) applyCallError(o ponder.Outcome) {
+	if o.Class == llm.TooLong && s.Step.Bad == "" && s.shrinkTimeline() {
+		s.restartCalls(nil)
+		return
+	}
 	if s.Step.Do != synthesis {
 		s.countFailure(o)
 	}

@@ -17,6 +17,8 @@ type TextStream struct {
 	read         func(*TextStream) (string, bool) // parses rest: returns text and whether to continue; nil: readStart
 	reasoningEnd string                           // end mark of skipped reasoning; see [llm.PreambleEnd]
 	open         bool                             // lines belong to the text
+	free         bool                             // lines without a label do too, as in a final answer
+	held         string                           // blank lines and rules before more text
 	written      int
 	ended        bool
 }
@@ -83,9 +85,17 @@ func (w *TextStream) readAside() (string, bool) {
 
 // readLine reads a line, or the start of JSON before any text.
 func (w *TextStream) readLine() (text string, more bool) {
-	if object, ok := strings.CutPrefix(strings.TrimLeft(w.pending, blanks), "{"); ok && w.written == 0 && !w.open {
-		w.pending, w.read = object, (*TextStream).readMember
-		return "", true
+	if w.written == 0 && !w.open {
+		start := strings.TrimLeft(w.pending, blanks)
+		if fence, rest, ok := strings.Cut(start, "\n"); w.free && strings.HasPrefix(fence, "```") {
+			if start = strings.TrimLeft(rest, blanks); !ok || start == "" {
+				return "", false // JSON may follow
+			}
+		}
+		if object, ok := strings.CutPrefix(start, "{"); ok {
+			w.pending, w.read = object, (*TextStream).readMember
+			return "", true
+		}
 	}
 	line, rest, ok := strings.Cut(w.pending, "\n")
 	if !ok {
@@ -99,17 +109,23 @@ func (w *TextStream) readLine() (text string, more bool) {
 		return "", true
 	case isLabel && !w.open:
 		w.open = true
+	case w.free && strings.TrimSpace(line) != "":
+		w.open, said = true, line
 	default:
 		said = line
 	}
-	if !w.open || w.ended || w.written == 0 && strings.TrimSpace(said) == "" {
+	if !w.open || w.written == 0 && strings.TrimSpace(said) == "" {
+		return "", true
+	}
+	if bare := strings.TrimSpace(said); w.free && (bare == "" || isRuleLine(bare)) {
+		w.held += "\n" + said
 		return "", true
 	}
 	if w.written > 0 {
-		text = "\n"
+		text = w.held + "\n"
 	}
-	text += said
-	return text, true
+	w.held = ""
+	return text + said, true
 }
 
 // readMember skips a JSON member, or the start of the text member.

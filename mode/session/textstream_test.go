@@ -8,8 +8,9 @@ import (
 )
 
 // extractedText returns the text extracted from pieces of n bytes.
-func extractedText(text string, n int) string {
-	var w TextStream
+func extractedText(text string, n int) string { return textOf(&TextStream{}, text, n) }
+
+func textOf(w *TextStream, text string, n int) string {
 	var b strings.Builder
 	for len(text) > 0 {
 		piece := text[:min(n, len(text))]
@@ -50,6 +51,28 @@ func TestWriting(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for n := 1; n <= len(tt.text)+1; n++ {
 				if got := extractedText(tt.text, n); got != tt.want {
+					t.Fatalf("in pieces of %d: got %q, want %q", n, got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// A final answer is Markdown with a trailer.
+func TestWritingMarkdown(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"an answer", "It is salt.\n\n## Why\n\n- So.\n\n---\nCONFIDENCE: 0.7\nINSIGHTS:\n- no\n", "It is salt.\n\n## Why\n\n- So."},
+		{"with a label", "**Answer:** It is salt.\nIndeed.\nCONFIDENCE: 0.7\n", "It is salt.\nIndeed."},
+		{"a rule within", "It is salt.\n\n---\n\nIndeed.\n", "It is salt.\n\n---\n\nIndeed."},
+		{"JSON", `{"insights":[],"answer":"It is salt."}`, "It is salt."},
+		{"JSON in a fence", "```json\n{\"answer\":\"It is salt.\"}\n```", "It is salt."},
+		{"code", "```go\nx := 1\n```\nSo.\n", "```go\nx := 1\n```\nSo."},
+		{"a trailer first", "CONFIDENCE: 0.7\nIt is salt.\n", "It is salt."},
+		{"after reasoning", "<think>no</think>\nIt is salt.\n", "It is salt."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for n := 1; n <= len(tt.text)+1; n++ {
+				if got := textOf(&TextStream{free: true}, tt.text, n); got != tt.want {
 					t.Fatalf("in pieces of %d: got %q, want %q", n, got, tt.want)
 				}
 			}

@@ -59,7 +59,7 @@ func (w *TextStreams) Extract(d ponder.Delta) (shown ponder.Delta, ok bool) {
 			}
 			delete(w.list, other)
 		}
-		one = &attempt{cause: d.Cause}
+		one = &attempt{cause: d.Cause, TextStream: TextStream{free: strings.HasPrefix(d.Key, final)}}
 		w.list[by] = one
 	}
 	shown = ponder.Delta{Thread: d.Thread, Run: d.Run, Key: d.Cause, Cause: d.Cause, Began: d.Began, Attempt: d.Attempt}

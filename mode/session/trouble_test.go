@@ -13,7 +13,7 @@ import (
 
 // A question that the model fails on is dropped; the session continues.
 func TestSetAside(t *testing.T) {
-	for _, class := range []llm.Class{llm.Filtered, llm.TooLong, llm.Malformed} {
+	for _, class := range []llm.Class{llm.Filtered, llm.Malformed} {
 		t.Run(string(class), func(t *testing.T) {
 			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true}, 2*time.Minute, func(a ponder.Action) ponder.Body {
 				if strings.Contains(a.(ponder.Call).Request.Messages[0].Text(), "Current focus: What of side 1?") {
@@ -35,6 +35,30 @@ func TestSetAside(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// After a refusal of a long prompt, prompts are shorter, and no question is dropped.
+func TestShorterPrompts(t *testing.T) {
+	r := newReader()
+	limit, refused := 16<<10, 0
+	d := newDriver(t, "What is the sea?", Options{Docs: []string{"/docs"}, SynthesisInterval: 60, ToTheEnd: true}, 4*time.Minute, func(a ponder.Action) ponder.Body {
+		if c, ok := a.(ponder.Call); ok && len(c.Request.Messages[0].Text()) > limit {
+			refused++
+			return failedCall(llm.TooLong, "the context has 8192 tokens")
+		}
+		return r.answerAction(a)
+	}).runToEnd()
+	if d.fin.Status != ponder.Completed || d.fin.Reason != "time is spent" || d.fin.Confidence != 0.7 {
+		t.Errorf("finished %+v", d.fin)
+	}
+	if s := d.state.(*state); refused == 0 || refused > maxShrinks || s.Shrinks != refused {
+		t.Errorf("%d prompts were refused, shrunk %d times", refused, s.Shrinks)
+	}
+	for _, b := range bodiesOf[ponder.QuestionUpdated](d) {
+		if b.Dropped {
+			t.Errorf("dropped: %+v", b)
+		}
 	}
 }
 
@@ -169,6 +193,11 @@ The thoughts with the highest confidence:
 **What is the fact?**
 
 - “Fact 0 is known, but not (e0) to all.” [e1]
+- “Fact 1 is known.” [e2]
+- “Fact 2 is known, but not (e2) to all.” [e3]
+- “Fact 3 is known, but not (e3) to all.” [e4]
+- “Fact 4 is known.” [e5]
+- “Fact 5 is known, but not (e5) to all.” [e6]
 
 The thoughts with the highest confidence:
 

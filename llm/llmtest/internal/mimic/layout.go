@@ -12,7 +12,8 @@ import (
 type layout struct {
 	fields   []field
 	repeated bool
-	lo, hi   int // blocks
+	lo, hi   int  // blocks
+	after    bool // it follows free text
 }
 
 type field struct {
@@ -34,6 +35,7 @@ func findLayout(texts ...string) (layout, bool) {
 		for _, text := range texts {
 			if l, ok := find(text); ok {
 				l.lo, l.hi = blockRange(text)
+				l.after = strings.Contains(promptWindow(text), "After the answer")
 				return l, true
 			}
 		}
@@ -169,6 +171,9 @@ func (w *Writer) writeLayout(l layout) string {
 		n = w.randomBetween(l.lo, l.hi)
 	}
 	var b strings.Builder
+	if l.after {
+		b.WriteString(w.writeProse() + "\n\n")
+	}
 	for i := range n {
 		if i > 0 {
 			b.WriteString("---\n")
