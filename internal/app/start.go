@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/locale"
 	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/mode/research"
@@ -128,8 +130,15 @@ func (a *App) prepareSession(ctx context.Context, cfg *config.Config, r StartReq
 	return err
 }
 
+// userLocale returns the zone and the language of the environment, for prompts.
+func userLocale() session.Locale {
+	zone, offset := locale.Zone(os.Getenv, time.Now())
+	return session.Locale{Zone: zone, Offset: int(offset.Seconds()), Language: locale.Language(os.Getenv)}
+}
+
 func newSessionOptions(cfg *config.Config, r StartRequest) session.Options {
 	return session.Options{
+		Locale:            userLocale(),
 		SynthesisInterval: cmp.Or(r.Every, time.Duration(cfg.Budgets.SynthesisEvery)).Seconds(), Parallel: max(1, r.Parallel), Earlier: !r.NoEarlier,
 		ToTheEnd: r.ToTheEnd, Unattended: r.Unattended, Docs: r.Docs, Memory: r.Memory, Web: r.Web, Prompt: strings.TrimSpace(cfg.Prompt(session.Name) + SaidBefore(r.Context)),
 	}

@@ -35,7 +35,7 @@ func TestSessionOptions(t *testing.T) {
 		Budgets: config.Budgets{SynthesisEvery: config.Duration(2 * time.Minute)},
 		Prompts: map[string]string{session.Name: "Answer in French."},
 	}
-	want := session.Options{SynthesisInterval: 120, Parallel: 1, Earlier: true, Prompt: "Answer in French."}
+	want := session.Options{Locale: userLocale(), SynthesisInterval: 120, Parallel: 1, Earlier: true, Prompt: "Answer in French."}
 	if d := cmp.Diff(want, newSessionOptions(conf, StartRequest{})); d != "" {
 		t.Error(d)
 	}
