@@ -94,7 +94,7 @@ func (l researchLoad) simConfig() llmtest.SimConfig {
 		return js
 	}
 	return llmtest.SimConfig{Seed: 1, Chunks: 40, Token: llmtest.Delay{Mean: 20 * time.Millisecond}, Script: llmtest.Script{
-		{Match: regexp.MustCompile("You plan"), Latency: &llmtest.Delay{Mean: l.plan}, Reply: say(map[string][]string{
+		{Match: regexp.MustCompile("Your task: plan"), Latency: &llmtest.Delay{Mean: l.plan}, Reply: say(map[string][]string{
 			"plan": {"find out how tides work", "find out what wind adds"}, "importantTerms": {"tide", "wind"},
 			"webQueries": {"spring tide height harbour", "wind setup shallow bay", "air pressure sea level"}, "memoryQueries": {},
 		})},

@@ -17,6 +17,7 @@ import (
 	"ponder/mode/deep"
 	"ponder/tool/approval"
 	"ponder/tool/think"
+	"ponder/tool/thread"
 )
 
 // A ChatSetup configures conversations. The zero value has no models.
@@ -38,6 +39,7 @@ type ChatSetup struct {
 	Check        func(context.Context) error // returns an error if certainly no model will answer
 	Named        string
 	NoMemory     bool // the user turned memory off
+	FirstSession bool // no session has ended, so the tool for earlier sessions finds nothing
 }
 
 // DeepRole is the role of a model that only reflects: see OPENAI_DEEP_THINK_MODEL.
@@ -58,7 +60,7 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 		chatPrompt = strings.TrimSpace(chatPrompt + "\n\n" + approval.PlanRules())
 	}
 	return chat.Options{
-		System: chat.System(chatPrompt), Tools: ToolSpecs(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
+		System: chat.System(chatPrompt), Locale: userLocale(), Tools: t.offeredTools(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
 		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.Config.DeepThink.PerHour,
 		Rounds: t.Config.Chat.Rounds, Window: t.window, Allow: t.Allow, WithoutModel: t.Extractive,
 	}
@@ -78,7 +80,7 @@ func (t ChatSetup) Allow(u chat.ToolUse) string {
 func (t ChatSetup) CanRemember() bool { return t.Name != "" && !t.NoMemory }
 
 func (t ChatSetup) DeepOptions(tools []ponder.Tool) deep.Options {
-	o := deep.Options{Tools: ToolSpecs(tools), Limit: time.Duration(t.Config.DeepThink.Limit), Redact: t.redactMessage}
+	o := deep.Options{Tools: t.offeredTools(tools), Locale: userLocale(), Limit: time.Duration(t.Config.DeepThink.Limit), Redact: t.redactMessage}
 	if t.Models[DeepRole] != nil {
 		o.Role = DeepRole
 	}
@@ -100,6 +102,11 @@ func (t ChatSetup) redactMessage(m llm.Message) llm.Message {
 		m.Parts[i] = p
 	}
 	return m
+}
+
+// offeredTools returns the descriptions of the tools that can find or do something.
+func (t ChatSetup) offeredTools(tools []ponder.Tool) []llm.Tool {
+	return slices.DeleteFunc(ToolSpecs(tools), func(o llm.Tool) bool { return t.FirstSession && o.Name == thread.Name })
 }
 
 // ToolSpecs returns the descriptions of tools for models, without those that the mode itself

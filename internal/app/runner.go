@@ -74,6 +74,12 @@ func (a *App) engineConfig(ctx context.Context, store *sqlite.Store, t *ChatSetu
 		return c, nil, err
 	}
 	tools = append(tools, others...)
+	ended, err := store.List(ctx, ponder.Filter{Kind: ponder.KindSession, Status: ponder.Completed, Owner: a.Owner(), Limit: 1})
+	if err != nil {
+		end()
+		return c, nil, err
+	}
+	t.FirstSession = len(ended) == 0
 	if !t.Relay {
 		tools = append(tools, t.OwnTools()...)
 	}

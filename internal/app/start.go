@@ -159,7 +159,7 @@ func (a *App) prepareResearch(ctx context.Context, cfg *config.Config, r StartRe
 			return Invalidf("plan", "%w", err)
 		}
 	}
-	o.Prompt = strings.TrimSpace(cfg.Prompt(research.Name) + SaidBefore(r.Context))
+	o.Prompt, o.Locale = strings.TrimSpace(cfg.Prompt(research.Name)+SaidBefore(r.Context)), userLocale()
 	if o.Persona, err = a.PersonaVoice(ctx, r.Persona); err != nil {
 		return err
 	}

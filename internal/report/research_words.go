@@ -118,11 +118,14 @@ func (r *Research) Summary() string {
 			parts = append(parts, fmt.Sprintf("%s %s", textkit.Number(n[s.Name]), s.Name))
 		}
 	}
-	text := "no claims"
-	if len(r.Claims) > 0 {
+	text, cited := "no claims", r.countSources()
+	switch {
+	case len(r.Claims) > 0 && cited == 0: // a status without a citation would mislead
+		text = textkit.Count(len(r.Claims), "claim", "claims") + " without a citation"
+	case len(r.Claims) > 0:
 		text = textkit.Count(len(r.Claims), "claim", "claims") + ": " + strings.Join(parts, ", ")
 	}
-	text += "; " + textkit.Count(r.countSources(), "source", "sources") + " cited"
+	text += "; " + textkit.Count(cited, "source", "sources") + " cited"
 	if k := len(r.Conflicts); k > 0 {
 		text += "; " + textkit.Count(k, "disagreement", "disagreements") + " between sources"
 	}
@@ -130,9 +133,9 @@ func (r *Research) Summary() string {
 }
 
 func (r *Research) countSources() int {
-	n, seen := r.numberCitations(), make(map[string]bool)
+	seen := make(map[string]bool)
 	for _, e := range r.Evidence {
-		if n.numberByID[e.ID] > 0 {
+		if e.Cited {
 			seen[cmp.Or(e.URL, e.Source)] = true
 		}
 	}

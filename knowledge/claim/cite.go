@@ -178,9 +178,9 @@ var citationPattern = regexp.MustCompile(`[ \t]*\[[a-zA-Z]{1,8}[0-9]{1,9}\]`)
 
 // Sources returns the IDs that s should cite: supporting quotes replace other sources.
 // It returns false if the citations may stay, as in an unsupported sentence. A
-// sentence without citations gets sources only if it is supported.
+// sentence without citations gets sources only if no detail speaks against it.
 func (f Finding) Sources(s Sentence) (ids []string, ok bool) {
-	if f.Verdict != Supported && f.Verdict != Qualified || len(s.Cites) == 0 && f.Verdict != Supported {
+	if f.Verdict != Supported && f.Verdict != Qualified || len(s.Cites) == 0 && f.Verdict != Supported && f.mismatch {
 		return nil, false
 	}
 	var best, against []string

@@ -26,6 +26,7 @@ import (
 	"ponder"
 	"ponder/internal/toolname"
 	"ponder/llm"
+	"ponder/mode/internal/locale"
 )
 
 // Name is the name of the mode.
@@ -44,6 +45,9 @@ const Thinking = toolname.Think
 type Options struct {
 	// System is the system prompt; a short default if empty.
 	System string
+
+	// Locale is the time zone and the language of the user.
+	Locale locale.Locale
 
 	// Tools are the model's tools; the engine must have them.
 	Tools []llm.Tool

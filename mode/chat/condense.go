@@ -76,7 +76,7 @@ func (s *state) condenseActions() (do []ponder.Action) {
 
 func (s *state) condenseCall(key, task, text string) ponder.Action {
 	return ponder.Call{Key: key, Role: s.opts.CondenserRole, Request: llm.Request{
-		System: strings.TrimSpace(task), Messages: []llm.Message{llm.Say(llm.User, truncateMiddle(text, s.opts.windowBytes(requestShare)/2))},
+		System: strings.TrimSpace(task + "\n" + s.opts.Locale.Describe(s.run.Started)), Messages: []llm.Message{llm.Say(llm.User, truncateMiddle(text, s.opts.windowBytes(requestShare)/2))},
 		MaxTokens: maxSummaryTokens, Background: true,
 	}}
 }

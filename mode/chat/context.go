@@ -53,6 +53,7 @@ func (s *state) systemPrompt(left int) string {
 	if s.opts.Deep {
 		parts = append(parts, strings.TrimSpace(innerRules))
 	}
+	parts = append(parts, s.opts.Locale.Describe(s.run.Started))
 	if s.Summary != "" {
 		parts = append(parts, "What was said before, in short:\n"+s.Summary)
 	}

@@ -45,6 +45,9 @@ type reflectionPrompt struct {
 // offeredTools returns the model's tools in a constant order.
 func (s *state) offeredTools() []llm.Tool {
 	list := slices.Clip(s.opts.Tools)
+	if len(s.Turns) == 0 && s.Summary == "" && s.Left == 0 { // nothing was said earlier
+		list = slices.DeleteFunc(slices.Clone(list), func(t llm.Tool) bool { return t.Name == toolname.ThreadRead })
+	}
 	if s.opts.Think {
 		list = append(list, llm.Tool{Name: thinkTool, Doc: strings.TrimSpace(thinkDoc), Schema: thinkSchema})
 	}

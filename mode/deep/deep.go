@@ -20,6 +20,7 @@ import (
 	"ponder"
 	"ponder/internal/toolname"
 	"ponder/llm"
+	"ponder/mode/internal/locale"
 )
 
 // Name is the name of the mode.
@@ -50,7 +51,8 @@ var rebasePrompt string
 
 // Options configure reflections. The zero value has no tools.
 type Options struct {
-	Tools    []llm.Tool    // possible tools, which the engine must have; see [Route]
+	Tools    []llm.Tool // possible tools, which the engine must have; see [Route]
+	Locale   locale.Locale
 	Limit    time.Duration // thinking time; two minutes if zero
 	Reply    int           // tokens; 1,500 if zero
 	NoRebase bool          // marks old reflections instead of rebasing them

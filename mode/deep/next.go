@@ -74,13 +74,18 @@ func (s *state) buildRequest(w *work) llm.Request {
 	if w.Prompt != "" {
 		text += "\n\nFocus on: " + truncateText(w.Prompt, maxEvent)
 	}
-	req := llm.Request{System: strings.TrimSpace(innerVoice), Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: s.opts.Reply, Background: true}
+	req := llm.Request{System: s.systemPrompt(innerVoice), Messages: []llm.Message{llm.Say(llm.User, text)}, MaxTokens: s.opts.Reply, Background: true}
 	req.Messages = append(req.Messages, w.Msgs...)
 	req.Tools = Route(w.Prompt+" "+w.Reason, w.Text, s.opts.Tools)
 	if len(req.Tools) > 0 && w.Round >= maxToolTurns {
 		req.ToolChoice = "none"
 	}
 	return req
+}
+
+// systemPrompt returns a task with the day of the run.
+func (s *state) systemPrompt(task string) string {
+	return strings.TrimSpace(task + "\n" + s.opts.Locale.Describe(s.run.Started))
 }
 
 func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
@@ -182,7 +187,7 @@ func (s *state) writeReflection(w *work) []ponder.Action {
 	old := later > freshMessages
 	if old && !s.opts.NoRebase && !w.Tried && s.Stop == "" {
 		return []ponder.Action{ponder.Call{Key: w.actionKey("rebase"), Role: s.opts.Rebaser, Request: llm.Request{
-			System:    strings.TrimSpace(rebasePrompt),
+			System:    s.systemPrompt(rebasePrompt),
 			Messages:  []llm.Message{llm.Say(llm.User, "The notes:\n\n"+w.Answer+"\n\nWhat was said since:\n\n"+text)},
 			MaxTokens: s.opts.Reply, Background: true,
 		}}}

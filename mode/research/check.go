@@ -11,6 +11,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 	"ponder/llm"
+	"ponder/llm/structured"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/runstate"
 )
@@ -108,6 +109,7 @@ func (s *state) placeList() string {
 // publishes.
 func (s *state) settleDraft(d draft) {
 	d.claims = s.verifyDraft(d)
+	s.quoteWindows(&d)
 	s.correctCitations(&d)
 	s.Draft = &d
 	if doubts := d.doubtfulClaims(); len(doubts) > 0 && s.shouldJudge() {
@@ -119,7 +121,7 @@ func (s *state) settleDraft(d draft) {
 	s.publishAnswer()
 }
 
-// correctCitations corrects citations to the quotes that support each sentence.
+// correctCitations corrects citations to the quotes that support each sentence, and adds missing ones.
 func (s *state) correctCitations(d *draft) {
 	if d.Unaided {
 		return
@@ -141,7 +143,13 @@ func (s *state) correctCitations(d *draft) {
 		return
 	}
 	d.Text = claim.ReplaceCitations(d.Text, sentences, cites)
+	judged := d.claims
 	d.claims = s.verifyDraft(*d)
+	for i := range d.claims {
+		if len(d.claims) == len(judged) && judged[i].judge != "" {
+			d.claims[i].Finding, d.claims[i].judge = judged[i].Finding, judged[i].judge
+		}
+	}
 	s.notifyUser(stageAnalysis, "Citations", fmt.Sprintf("Corrected the citations of %s.", formatCount(n, "sentence", "sentences")))
 }
 
@@ -201,13 +209,16 @@ func (s *state) judgeKey() string { return numberedKey("judge", s.Counts.Judged)
 // judgement is the answer of a judge. judge.md names its fields.
 type judgement struct {
 	Verdicts []struct {
-		ID      string `json:"id"`
-		Verdict string `json:"verdict" jsonschema:"supported, qualified, contradicted or unverified"`
-		Reason  string `json:"reason,omitempty" jsonschema:"a few words"`
-	} `json:"verdicts"`
+		ID      string `json:"id" bounds:"2"`
+		Verdict string `json:"verdict" enum:"supported,qualified,contradicted,unverified"`
+		Reason  string `json:"reason,omitempty"`
+	} `json:"verdicts" bounds:"0,12"`
 }
 
-var judgeSchema = llm.SchemaFor[judgement]("verdicts")
+var (
+	judgeSchema = llm.SchemaFor[judgement]("verdicts")
+	judgeReader = structured.New[judgement](judgeSchema)
+)
 
 func (s *state) judgeCall() ponder.Action {
 	var b strings.Builder
@@ -221,9 +232,7 @@ func (s *state) judgeCall() ponder.Action {
 	}
 	b.WriteString("</claims>\n")
 	key := s.judgeKey()
-	return ponder.Call{Key: s.Retry.attemptKey(key), Role: s.opts.JudgeRole, Request: s.Retry.requestFor(key, llm.Request{
-		System: judgePrompt, Schema: judgeSchema, MaxTokens: judgeTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
-	})}
+	return ponder.Call{Key: s.Retry.attemptKey(key), Role: s.opts.JudgeRole, Request: s.Retry.requestFor(key, s.newRequest(&b, judgePrompt, judgeSchema, judgeTokens))}
 }
 
 func (s *state) quotePart(q ponder.Passage) string {
@@ -239,9 +248,8 @@ func (s *state) quotePart(q ponder.Passage) string {
 func (s *state) applyVerdicts(b ponder.CallFinished) {
 	var said judgement
 	if b.Error == "" {
-		var err error
-		said, err = llm.Decode[judgement](textkit.TruncateBytes(b.Message.Text(), maxAnswer), judgeSchema)
-		if err != nil && s.retryAnswer(s.judgeKey(), s.AskSince, b, err) {
+		text, ok := textkit.TruncateBytes(b.Message.Text(), maxAnswer), false
+		if said, ok = judgeReader.Read(text); !ok && s.retryAnswer(s.judgeKey(), s.AskSince, b, judgeReader.Fault(text, "there are no verdicts in the answer")) {
 			return
 		}
 	}
@@ -274,6 +282,7 @@ var verdictWords = map[claim.Verdict]string{
 
 func (s *state) publishAnswer() {
 	d := s.Draft
+	s.correctCitations(d) // a judge may have confirmed sentences without citations
 	conflicts := s.findConflicts()
 	addContradictions(d.claims, conflicts)
 	var add []ponder.Body

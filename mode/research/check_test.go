@@ -1,6 +1,8 @@
 package research
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -147,5 +149,90 @@ func TestFabricatedCitationsAreChecked(t *testing.T) {
 	all := bodiesOf[ponder.Synthesis](d)
 	if got := all[len(all)-1].Removed; !slices.Equal(got, []string{"[e77]", "[e88]", "[e99]"}) || strings.Count(d.fin.Answer, "[unverified]") != 2 {
 		t.Errorf("answer %q without %q", d.fin.Answer, got)
+	}
+}
+
+// A sentence that a judge confirms gets the citation of its quotes.
+func TestJudgedSentencesAreCited(t *testing.T) {
+	f := trench
+	f.model = func(a ponder.Call) ponder.Body {
+		switch whatOf(a.Key) {
+		case "judge":
+			return textAnswer(`{"verdicts":[{"id":"c1","verdict":"supported","reason":"it says so"}]}`)
+		case "write":
+			return textAnswer(inDoubt)
+		}
+		return defaultAnswer(a)
+	}
+	d := newDriver(t, deepest, Options{Web: true, Effort: normal}, time.Minute, f.answerAction).runToEnd()
+	c := bodiesOf[ponder.Claim](d)
+	if len(c) != 1 || c[0].Judge == "" || c[0].Verdict != "supported" || len(c[0].Cites) == 0 || !strings.Contains(d.fin.Answer, "["+c[0].Cites[0]+"]") {
+		t.Errorf("%q: claims %+v", d.fin.Answer, c)
+	}
+	checkCites(t, d)
+}
+
+// A sentence of the text around a quote becomes evidence if the answer rests on it.
+func TestWindowsAreQuoted(t *testing.T) {
+	const text = "Fishermen named the trench. Its deepest point lies 10,935 metres below the surface. No light reaches it."
+	const quote, used = "Fishermen named the trench.", "Its deepest point lies 10,935 metres below the surface."
+	f := answerWriter(trench, func(ponder.Call, int) ponder.Body {
+		return textAnswer("The deepest point lies 10,935 metres below the surface [e1].")
+	})
+	f.tool = func(a ponder.Do) ponder.Body {
+		return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[{"id":"d1","kind":"file","source":"/docs/a.md","title":"Trench","section":"Depth","quote":` + quoteJSON(quote) +
+			`,"context":` + quoteJSON(text) + `,"start":100,"end":127,"hash":"abc","score":0.8}]}`}
+	}
+	d := newDriver(t, deepest, Options{Docs: []string{"/docs"}}, time.Minute, f.answerAction).runToEnd()
+	list := d.modelCalls()
+	prompt := list[len(list)-1].Request.Messages[0].Text()
+	if want := "1. [Trench] (/docs/a.md) · the user's own\n   Depth:\n   [e1] " + quote + "\n   " + used + " No light reaches it.\n</evidence>"; !strings.Contains(prompt, want) {
+		t.Errorf("prompt\n%s\nwant in it\n%s", prompt, want)
+	}
+	found := bodiesOf[ponder.Evidence](d)
+	if len(found) != 2 || found[1].Content != used || found[1].Start != 100+len(quote)+1 || found[1].Hash != "abc" || found[1].ID != "e2" {
+		t.Fatalf("evidence %+v", found)
+	}
+	if c := bodiesOf[ponder.Claim](d); len(c) != 1 || c[0].Verdict != "supported" || !slices.Equal(c[0].Cites, []string{"e2"}) {
+		t.Errorf("%q: claims %+v", d.fin.Answer, c)
+	}
+	checkCites(t, d)
+}
+
+// The passages that fit the question best reach the answer, whatever planned searches find.
+func TestBestPassagesReachTheAnswer(t *testing.T) {
+	f := fake{tool: func(a ponder.Do) ponder.Body {
+		direct := strings.Contains(string(a.Args), "Challenger")
+		var hits []string
+		for i := range 40 {
+			source, score, text := fmt.Sprintf("/docs/%x%d.md", len(a.Args), i), 0.99, fmt.Sprintf("Detail %d of %d: ", i, len(a.Args))+strings.Repeat("dull ", 190)
+			if direct {
+				source, score, text = fmt.Sprintf("/docs/best%d.md", i), 0.3, fmt.Sprintf("Passage %d on the Challenger Deep.", i)
+			}
+			if i < 10 {
+				hits = append(hits, fmt.Sprintf(`{"source":%q,"quote":%s,"start":0,"end":%d,"hash":"%d","score":%v}`, source, quoteJSON(text), len(text), i, score))
+			}
+		}
+		return ponder.ToolResult{Name: a.Tool, Result: `{"hits":[` + strings.Join(hits, ",") + `]}`}
+	}}
+	f.model = func(a ponder.Call) ponder.Body {
+		if whatOf(a.Key) == planKey {
+			return textAnswer(`{"plan":["Look."],"importantTerms":[],"webQueries":[],"memoryQueries":["dull one","dull other","dull third thing"]}`)
+		}
+		return defaultAnswer(a)
+	}
+	o := Options{Docs: []string{"/docs"}, Effort: normal}
+	d := newDriver(t, "How deep is the Challenger Deep?", o, time.Minute, f.answerAction)
+	d.inputs = map[int]ponder.Body{3: ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(`{"source":"/docs/best9.md"}`)}}
+	d.runToEnd()
+	list := d.modelCalls()
+	prompt := list[len(list)-1].Request.Messages[0].Text()
+	for i := range bestPieces {
+		if want := fmt.Sprintf("Passage %d on the Challenger Deep.", i); !strings.Contains(prompt, want) {
+			t.Errorf("%q is not in the prompt", want)
+		}
+	}
+	if !strings.Contains(prompt, "Passage 9 on") || !strings.Contains(prompt, "more of less weight are left out") || len(prompt) > maxPack+8000 {
+		t.Errorf("the pinned source is missing, or nothing was left out: %d bytes", len(prompt))
 	}
 }

@@ -16,7 +16,6 @@ const (
 	maxEvidence       = 400
 	maxQuery          = 400
 	maxQuote          = 2000
-	maxContext        = 600
 	maxFault          = 500
 	maxAskedList      = 200
 	longestWord       = 40 // bytes of a word in a query; longer ones may be keys and are not sent
@@ -28,6 +27,7 @@ const (
 
 // gatherHits gathers new hits. It returns their events and the numbers of all hits.
 func (s *state) gatherHits(list []lookup.Hit, l lookupCall) (add []ponder.Body, got []int) {
+	direct := s.asksQuestion(l.Query)
 	for _, h := range list {
 		if lookup.HitDenotedBy(h, s.Banned) || h.Score < s.opts.MinConfidenceThreshold || !h.Sound() {
 			continue
@@ -37,11 +37,23 @@ func (s *state) gatherHits(list []lookup.Hit, l lookupCall) (add []ponder.Body, 
 			add = append(add, s.addEvidence(h, l))
 			n = s.Counts.Evidence
 		}
+		if n > 0 && direct && s.Evidence[n-1].Direct < h.Score {
+			s.Evidence = slices.Clone(s.Evidence)
+			s.Evidence[n-1].Direct = min(1, h.Score)
+		}
 		if n > 0 && !slices.Contains(got, n) {
 			got = append(got, n)
 		}
 	}
 	return add, got
+}
+
+// asksQuestion reports whether a query has the words of the user's question alone.
+func (s *state) asksQuestion(query string) bool {
+	web, memory := heuristicQueries(s.run.Input)
+	return slices.ContainsFunc(append(slices.Concat(web[:min(1, len(web))], memory[:min(1, len(memory))]), s.run.Input), func(q string) bool {
+		return strings.EqualFold(lookup.SanitizeQuery(textkit.OneLine(q)), query)
+	})
 }
 
 // findPiece returns the number of the piece that contains hit h, or 0. read says that the page of h was
@@ -62,10 +74,14 @@ func (s *state) findPiece(h lookup.Hit, read bool) int {
 func (s *state) addEvidence(h lookup.Hit, l lookupCall) ponder.Body {
 	h = lookup.TruncateQuote(h)
 	p := piece{
-		N: s.Counts.Evidence + 1, Source: h.Source, Title: cleanLabel(h.Title), Section: cleanLabel(h.Section), Quote: h.Quote, Context: textkit.TruncateBytes(textkit.OneLine(h.Context), maxContext),
+		N: s.Counts.Evidence + 1, Source: h.Source, Title: cleanLabel(h.Title), Section: cleanLabel(h.Section), Quote: h.Quote, Start: h.Start, Hash: h.Hash,
 		Score: min(1, max(0, h.Score)), Terms: lookup.NormalizeTerms(h.Terms), Query: l.Query, Tool: l.toolName(), Round: l.Round,
 		URL: lookup.Address(h.URL), Kind: cleanLabel(h.Kind), Author: cleanLabel(h.Author), Published: h.Published, Fetched: h.Fetched, Voices: max(0, h.Voices),
 		Untrusted: h.Untrusted, Key: h.Key(), QuoteKey: lookup.QuoteKey(h), PageKey: lookup.PageKey(h), words: lookup.DistinctWords(h.Quote),
+	}
+	if window, start := lookup.QuoteWindow(h); window != h.Quote {
+		p.Window, p.WindowStart, p.Quality = window, start, lookup.ClampSignals(h.Quality)
+		p.Page, p.Original, p.Provider = max(0, h.Page), cleanLabel(h.Original), cleanLabel(h.Provider)
 	}
 	h = lookup.AdjustSignals(h, s.isOnOtherPage(p))
 	p.SourceWeight, p.Rated, p.Addressed = lookup.SourceWeight(h), len(h.Quality) > 0, h.Untrusted && lookup.AddressesPrograms(h)

@@ -271,7 +271,7 @@ func TestPersonaMemory(t *testing.T) {
 		t.Errorf("evidence %+v", bodiesOf[ponder.Evidence](d))
 	}
 	for _, c := range d.modelCalls() {
-		if strings.HasPrefix(c.Key, "write") && (!strings.Contains(c.Request.System, "You answer as Ada") || !strings.Contains(c.Request.System, "Dry and short.")) {
+		if strings.HasPrefix(c.Key, "write") && (!strings.Contains(c.Request.Messages[0].Text(), "You answer as Ada") || !strings.Contains(c.Request.Messages[0].Text(), "Dry and short.")) {
 			t.Errorf("system prompt %q", c.Request.System)
 		}
 	}

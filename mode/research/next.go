@@ -51,8 +51,7 @@ func (s *state) appendCall(do []ponder.Action, now ponder.Moment) []ponder.Actio
 	}
 	switch s.Step {
 	case reflecting:
-		req := reflectRequest(s.run.Input, s.opts, s.Plan, s.usableEvidence(), s.askedQueries())
-		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(s.reflectKey(), req)})
+		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(s.reflectKey(), s.reflectCall())})
 	case judging:
 		return append(do, s.judgeCall())
 	}

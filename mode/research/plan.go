@@ -17,8 +17,14 @@ import (
 	"ponder/mode/internal/lookup"
 )
 
-//go:embed prompts/plan.md
-var planPrompt string
+// All requests of a run begin with the same system prompt, question and evidence, and end with their
+// task, so that providers can cache what precedes it.
+var (
+	//go:embed prompts/common.md
+	commonPrompt string
+	//go:embed prompts/plan.md
+	planPrompt string
+)
 
 const (
 	maxAsked       = 16 << 10 // bytes of the question
@@ -35,10 +41,10 @@ type plan struct {
 
 // planForm is the schema of a plan. plan.md names its fields.
 type planForm struct {
-	Steps  []string `json:"plan" jsonschema:"2 to 6 steps of the research, a short sentence each" labels:"steps,research plan"`
-	Terms  []string `json:"importantTerms" jsonschema:"up to 8 names, numbers and terms that a good source would have" labels:"terms,key terms,keywords,search terms"`
-	Web    []string `json:"webQueries" jsonschema:"up to 3 queries for a search engine, a few words each; none if the web is not searched" labels:"web,web query,web search queries,search queries"`
-	Memory []string `json:"memoryQueries" jsonschema:"up to 3 queries of the user's own notes and documents; none if they are not searched" labels:"memory,memory query,document queries"`
+	Steps  []string `json:"plan" bounds:"1,6" labels:"steps,research plan"`
+	Terms  []string `json:"importantTerms" bounds:"0,8" labels:"terms,key terms,keywords,search terms"`
+	Web    []string `json:"webQueries" bounds:"0,3" labels:"web,web query,web search queries,search queries"`
+	Memory []string `json:"memoryQueries" bounds:"0,3" labels:"memory,memory query,document queries"`
 }
 
 // planAnswer also accepts queries for any search.
@@ -52,30 +58,36 @@ var (
 	planReader = structured.New[planAnswer](planSchema)
 )
 
-func planRequest(question string, o Options) llm.Request {
-	var b strings.Builder
-	b.WriteString("The question:\n<question>\n" + escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(question), maxAsked)) + "\n</question>\n")
-	b.WriteString("\nWhat is searched: " + o.searchedPlaces() + ".\n\nPlan the research.\n")
-	return llm.Request{
-		System: planPrompt + ownerPrompt(o), Schema: planSchema, MaxTokens: planTokens, Messages: []llm.Message{llm.Say(llm.User, b.String())},
-	}
-}
-
 // planCall returns the request for a plan, with background notes on the user's mind.
 func (s *state) planCall() llm.Request {
-	req := planRequest(s.run.Input, s.opts)
+	var b strings.Builder
+	s.writeQuestion(&b)
 	if len(s.Mind) > 0 {
-		mind := background.FormatBackground(s.Mind, lookup.Sanitize) + "It is private: it may say what the question is about, but no name, number or word of it goes into a query for the web.\n\n"
-		req.Messages = []llm.Message{llm.Say(llm.User, mind+req.Messages[0].Text())}
+		b.WriteString("\n" + background.FormatBackground(s.Mind, lookup.Sanitize) + "It is private: it may say what the question is about, but no name, number or word of it goes into a query for the web.\n")
 	}
-	return req
+	return s.newRequest(&b, planPrompt, planSchema, planTokens)
 }
 
-func ownerPrompt(o Options) string {
-	if o.Prompt == "" {
-		return ""
+// newRequest returns a request with a task after the material.
+func (s *state) newRequest(material *strings.Builder, task string, schema *llm.Schema, tokens int) llm.Request {
+	material.WriteString("\n" + task)
+	return llm.Request{System: s.systemPrompt(), Schema: schema, MaxTokens: tokens, Messages: []llm.Message{llm.Say(llm.User, material.String())}}
+}
+
+// systemPrompt returns the system prompt, which is the same in a run: rules, the day and the owner's
+// prompt.
+func (s *state) systemPrompt() string {
+	system := commonPrompt + "\n" + s.opts.Locale.Describe(s.run.Started) + "\n"
+	if s.opts.Prompt != "" {
+		system += "\nWhat the owner wants of all answers:\n" + textkit.TruncateBytes(textkit.CleanTrim(s.opts.Prompt), maxOwnerPrompt) + "\n"
 	}
-	return "\nWhat the owner wants of all answers, which the plan is to serve:\n" + textkit.TruncateBytes(textkit.CleanTrim(o.Prompt), maxOwnerPrompt) + "\n"
+	return system
+}
+
+// writeQuestion writes the start of each message.
+func (s *state) writeQuestion(b *strings.Builder) {
+	b.WriteString("The question:\n<question>\n" + escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)) + "\n</question>\n")
+	b.WriteString("\nWhat is searched: " + s.opts.searchedPlaces() + ".\n")
 }
 
 func (o Options) searchedPlaces() string {
@@ -120,7 +132,7 @@ func readPlan(answer string) (plan, error) {
 
 func cleanTexts(list []string, n int) (kept []string) {
 	for _, s := range list {
-		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && s != "" && !isRepeated(kept, s) {
+		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && hasText(s) && !isRepeated(kept, s) {
 			kept = append(kept, s)
 		}
 	}

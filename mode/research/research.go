@@ -29,6 +29,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/locale"
 	"ponder/mode/internal/lookup"
 )
 
@@ -48,8 +49,13 @@ const (
 	Never = "never"
 )
 
+// Locale is the zone and the language of the user.
+type Locale = locale.Locale
+
 // Options are the options of a run. The zero value answers from the model's knowledge.
 type Options struct {
+	Locale
+
 	// MaxRounds is the maximum number of rounds of looks, 1 to 20; 5 if not positive. In deep
 	// effort the model may use tools in max(2 x MaxRounds, 6) rounds.
 	MaxRounds int `json:"maxRounds,omitempty"`

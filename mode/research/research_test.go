@@ -57,6 +57,7 @@ func TestEndToEnd(t *testing.T) {
 func checkCites(t *testing.T, d *driver) {
 	t.Helper()
 	have := make(map[string]bool)
+	var uncited []ponder.Claim
 	for _, ev := range d.log {
 		switch b := ev.Body.(type) {
 		case ponder.Evidence:
@@ -65,6 +66,9 @@ func checkCites(t *testing.T, d *driver) {
 			}
 			have[b.ID] = true
 		case ponder.Claim:
+			if b.Verdict == "supported" && len(b.Cites) == 0 {
+				uncited = append(uncited, b)
+			}
 			for _, id := range b.Cites {
 				if !have[id] {
 					t.Errorf("claim %q cites %s, which was not gathered", b.Content, id)
@@ -80,6 +84,9 @@ func checkCites(t *testing.T, d *driver) {
 				if !have[id] {
 					t.Errorf("the answer cites %s, which was not gathered", id)
 				}
+			}
+			if b.Final && !b.WithoutModel && len(uncited) > 0 {
+				t.Errorf("supported without a citation: %+v in %q", uncited, b.Content)
 			}
 			if b.Final && d.fin.Answer != b.Content {
 				t.Errorf("finished with %q, the final synthesis is %q", d.fin.Answer, b.Content)

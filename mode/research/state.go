@@ -27,11 +27,15 @@ type piece struct {
 	Source       string   `json:"source"` // a path or URL
 	Title        string   `json:"title,omitempty"`
 	Section      string   `json:"section,omitempty"`
-	Quote        string   `json:"quote"`             // equals the content of its event; display shown() instead
-	Context      string   `json:"context,omitempty"` // surrounding text, not citable
-	Score        float64  `json:"score,omitempty"`   // relevance by the search, 0 to 1
-	SourceWeight float64  `json:"worth,omitempty"`   // evidence.Weight of the source, 0 to 1; 1 if unknown
-	Terms        []string `json:"terms,omitempty"`   // matched words of the query: lower case, sorted
+	Quote        string   `json:"quote"`            // equals the content of its event; show displayText of it
+	Start        int      `json:"start,omitempty"`  // of the quote in its text, in bytes
+	Window       string   `json:"window,omitempty"` // exact text around the quote, or ""
+	WindowStart  int      `json:"window_start,omitempty"`
+	Hash         string   `json:"hash,omitempty"`   // of the text
+	Score        float64  `json:"score,omitempty"`  // relevance by the search, 0 to 1
+	Direct       float64  `json:"direct,omitempty"` // the best score for the question itself
+	SourceWeight float64  `json:"worth,omitempty"`  // evidence.Weight of the source, 0 to 1; 1 if unknown
+	Terms        []string `json:"terms,omitempty"`  // matched words of the query: lower case, sorted
 	Query        string   `json:"query,omitempty"`
 	Tool         string   `json:"tool,omitempty"`
 	Round        int      `json:"round,omitempty"`
@@ -51,6 +55,12 @@ type piece struct {
 	Withdrawn bool      `json:"withdrawn,omitempty"` // a correction that the user withdrew
 
 	Orders bool `json:"orders,omitempty"` // addresses programs in the user's own text; not quoted without a model
+
+	// Of a piece with a window, for the quotes within it.
+	Page     int             `json:"page_number,omitempty"`
+	Original string          `json:"original,omitempty"`
+	Provider string          `json:"provider,omitempty"`
+	Quality  []ponder.Signal `json:"quality,omitempty"`
 
 	Key      string `json:"key,omitempty"`
 	QuoteKey string `json:"same,omitempty"` // identifies its words
@@ -74,10 +84,12 @@ func (p piece) isQuotable() bool { return p.Copy == "" && !p.Addressed && !p.Wit
 // weight is relevance times worth.
 func (p piece) weight() float64 { return p.Score * p.SourceWeight }
 
-// displayQuote returns the quote on one line, safe for prompts and answers: without instructions,
-// citations or verification marks.
-func (p piece) displayQuote() string {
-	return lookup.DefuseCitations(lookup.Sanitize(fakeMarks.ReplaceAllString(textkit.OneLine(p.Quote), "")))
+func (p piece) displayQuote() string { return displayText(p.Quote) }
+
+// displayText returns text of a source on one line, safe for prompts and answers: without
+// instructions, citations or verification marks.
+func displayText(s string) string {
+	return lookup.DefuseCitations(lookup.Sanitize(fakeMarks.ReplaceAllString(textkit.OneLine(s), "")))
 }
 
 // fakeMarks matches fake verification marks in quoted text.

@@ -68,7 +68,7 @@ func TestSteer(t *testing.T) {
 		"drop":    {ponder.Steer{Do: ponder.DropQuestion, Args: json.RawMessage(`{"question":"q1"}`)}, []string{"write-1"}, "- Find who measured it.", "- Find the depth."},
 		"rank":    {ponder.Steer{Do: ponder.RankQuestion, Args: json.RawMessage(`{"question":"q2","priority":9}`)}, []string{"write-1"}, "first:\n- Find who measured it.", "xyzzy"},
 		"correct": {ponder.Steer{Do: ponder.Correct, Content: "It is 10,920 metres deep."}, []string{"write-1"}, "] It is 10,920 metres deep.", "xyzzy"},
-		"pin":     {ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(`{"source":"e1"}`)}, []string{"write-1"}, "1. [Page of https://other.test/deep]", "xyzzy"},
+		"pin":     {ponder.Steer{Do: ponder.PinSource, Args: json.RawMessage(`{"source":"e1"}`)}, []string{"write-1"}, "[Page of https://other.test/deep]", "xyzzy"},
 		"ban":     {ponder.Steer{Do: ponder.BanSource, Args: json.RawMessage(`{"source":"other.test"}`)}, []string{"write-1"}, "sea.test", "other.test"},
 		"persona": {ponder.Steer{Do: ponder.SetPersona, Content: "As a diver.", Args: json.RawMessage(`{"name":"Jo"}`)}, []string{"write-1"}, "You answer as Jo", "xyzzy"},
 	} {

@@ -16,18 +16,17 @@ import (
 	"ponder/mode/internal/runstate"
 )
 
-// System prompts are constant within a run and messages only grow, so that prefix caches hit.
 var (
 	//go:embed prompts/synthesis.md
 	synthesisPrompt string
+	//go:embed prompts/tools.md
+	toolsPrompt string
 	//go:embed prompts/judge.md
 	judgePrompt string
 )
 
 const (
-	maxPack        = 48 << 10 // bytes of evidence per request
-	smallPack      = 8 << 10  // for a model with a small context
-	maxPiece       = 1200     // bytes of a passage
+	maxPiece       = 1600 // bytes of a part of a passage
 	maxAnswer      = 64 << 10
 	maxVoice       = 4 << 10
 	maxFound       = 12 << 10
@@ -121,30 +120,27 @@ func (s *state) writeCall() ponder.Action {
 	return ponder.Call{Key: w.callKey(), Role: role, Request: req, Shown: true}
 }
 
-// systemPrompt returns the system prompt with the persona and the owner's prompt.
-func (s *state) systemPrompt() string {
-	system := synthesisPrompt
-	if p := s.activePersona(); p != (Persona{}) {
-		system += "\nYou answer as " + cmp.Or(cleanLabel(p.Name), "the persona described here") + ", in their voice and with their expertise, without saying that you play a role."
-		if p.Voice != "" {
-			system += " Their voice:\n" + textkit.TruncateBytes(textkit.CleanTrim(p.Voice), maxVoice)
-		}
-		system += "\n"
+// personaPrompt returns the task to answer as the persona, or "".
+func (s *state) personaPrompt() string {
+	p := s.activePersona()
+	if p == (Persona{}) {
+		return ""
 	}
-	if s.opts.Prompt != "" {
-		system += "\nWhat the owner wants of all answers:\n" + textkit.TruncateBytes(textkit.CleanTrim(s.opts.Prompt), maxOwnerPrompt) + "\n"
+	task := "\nYou answer as " + cmp.Or(cleanLabel(p.Name), "the persona described here") + ", in their voice and with their expertise, without saying that you play a role."
+	if p.Voice != "" {
+		task += " Their voice:\n" + textkit.TruncateBytes(textkit.CleanTrim(p.Voice), maxVoice)
 	}
-	return system
+	return task + "\n"
 }
 
 func (s *state) answerPrompt() string {
 	var b strings.Builder
-	b.WriteString("The question:\n<question>\n" + escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)) + "\n</question>\n")
-	s.writeQuestions(&b)
-	s.writeFacts(&b)
-	s.writeOlderReport(&b)
+	s.writeQuestion(&b)
 	b.WriteString("\n" + s.evidencePack())
 	s.writeConflicts(&b)
+	s.writeFacts(&b)
+	s.writeOlderReport(&b)
+	s.writeQuestions(&b)
 	if list := s.failedPlaces(); len(list) > 0 {
 		b.WriteString("\nCould not be searched: " + strings.Join(list, ", ") + ". If the answer lacks something for that, say so.\n")
 	}
@@ -155,7 +151,11 @@ func (s *state) answerPrompt() string {
 	default:
 		b.WriteString("\nNothing was found. Say in the first sentence that the sources that were searched have nothing on it; then, if you know something, say it as what is not from a source.\n")
 	}
-	b.WriteString("\nAnswer the question.\n")
+	b.WriteString("\n" + synthesisPrompt)
+	if len(s.modelTools()) > 0 {
+		b.WriteString("\n" + toolsPrompt)
+	}
+	b.WriteString(s.personaPrompt())
 	return b.String()
 }
 

@@ -44,7 +44,7 @@ func TestPack(t *testing.T) {
 	}
 	pack := list[len(list)-1].Request.Messages[0].Text()
 	for _, want := range []string{
-		"<evidence>\nEVIDENCE PACK FOR: \"" + deepest + "\"\n\n1. [", "] (https://sea.test/deep) · published 2024-03-01 · ", "   [e", "</evidence>",
+		"<evidence>\n\n1. [", "] (https://sea.test/deep) · published 2024-03-01 · ", "   [e", "</evidence>",
 		"What the answer should cover", "- Find the depth.",
 	} {
 		if !strings.Contains(pack, want) {
