@@ -43,7 +43,8 @@ func TestSources(t *testing.T) {
 		{"another one says it", []string{"e3"}, Finding{Verdict: Supported, Quotes: of("e1", "e2", "e4")}, []string{"e1", "e2"}},
 		{"one of them says otherwise", []string{"e1", "e3", "e5"}, Finding{Verdict: Supported, Quotes: of("e1"), Against: of("e3", "e1")}, []string{"e1", "e5"}},
 		{"nothing was cited", nil, Finding{Verdict: Supported, Quotes: of("e2", "e2")}, []string{"e2"}},
-		{"nothing was cited, and it is not quite so", nil, Finding{Verdict: Qualified, Quotes: of("e2")}, nil},
+		{"nothing was cited, and a part is stated", nil, Finding{Verdict: Qualified, Quotes: of("e2")}, []string{"e2"}},
+		{"nothing was cited, and a detail differs", nil, Finding{Verdict: Qualified, Quotes: of("e2"), mismatch: true}, nil},
 		{"nothing bears it out", []string{"e3"}, Finding{Verdict: Unverified, Quotes: of("e1")}, nil},
 		{"it is wrong", []string{"e3"}, Finding{Verdict: Contradicted, Against: of("e3")}, nil},
 	} {

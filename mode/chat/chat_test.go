@@ -122,7 +122,24 @@ func TestTurns(t *testing.T) {
 			shown = append(shown, string(m.Role)+" "+m.Text())
 		}
 		checkEqual(t, "what the model was shown", shown, []string{"user one", "assistant you said one", "user two", "assistant you said two", "user three"})
-		checkEqual(t, "system", last.System, "Talk.")
+		checkEqual(t, "system", last.System, "Talk.\n\nToday is Saturday, 1 January 2000 (UTC). Write in the language of the question.")
+	})
+}
+
+// The tool that reads earlier events is offered once something was said earlier.
+func TestFirstTools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var offered []string
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+			names := ""
+			for _, tool := range req.Tools {
+				names += tool.Name + " "
+			}
+			offered = append(offered, names)
+			return echoMessage(req)
+		}}
+		runChat(t, chat.Options{Tools: []llm.Tool{{Name: "thread_read"}, {Name: "look"}}, Think: true}, model, nil, "one", "two")
+		checkEqual(t, "tools", offered, []string{"look think ", "thread_read look think "})
 	})
 }
 
