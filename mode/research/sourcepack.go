@@ -178,7 +178,7 @@ func (e packEntry) formatEntry(n int, again int) string {
 			b.WriteString("   …\n")
 		}
 		for _, part := range passage.Parts {
-			b.WriteString("   " + e.formatPart(part) + "\n")
+			b.WriteString(e.formatPart(part))
 		}
 	}
 	return b.String()
@@ -202,17 +202,26 @@ func (e packEntry) findPiece(id string) (piece, bool) {
 	return e.pieces[i], true
 }
 
-// formatPart returns a quote with its id, or the text between quotes.
+// formatPart returns a quote with its id, or the text between quotes. It keeps the lines of the user's
+// own text, such as rows of a table; lines of strangers could look like other sources.
 func (e packEntry) formatPart(part lookup.Part) string {
-	text := escapeFrame(textkit.TruncateBytes(displayText(part.Text), maxPiece))
-	p, ok := e.findPiece(part.ID)
-	if !ok {
-		return text
+	text, label := textkit.TruncateBytes(part.Text, maxPiece), ""
+	if p, ok := e.findPiece(part.ID); ok {
+		if label = "[" + p.id() + "] "; p.Known {
+			label += "(known to the older report) "
+		}
 	}
-	if p.Known {
-		text = "(known to the older report) " + text
+	if e.pieces[0].Untrusted {
+		text = textkit.OneLine(text)
 	}
-	return "[" + p.id() + "] " + text
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line = escapeFrame(displayText(line)); line != "" {
+			b.WriteString("   " + label + line + "\n")
+			label = ""
+		}
+	}
+	return b.String()
 }
 
 func (e packEntry) formatMetadata() string {
