@@ -371,7 +371,7 @@ type (
 		Reserved Cost         `json:"held,omitzero"`           // reserved from the budgets
 	}
 	// CallFinished is the result of a call. Its Message is complete only if Error is empty
-	// and Finish is not [llm.FinishLength].
+	// and Finish is not cut: see [llm.Finish.IsCut].
 	CallFinished struct {
 		Message llm.Message `json:"message,omitzero"`
 		Finish  llm.Finish  `json:"finish,omitempty"`

@@ -107,6 +107,9 @@ type Request struct {
 
 	// Hedge lets a [Gate] send a slow request twice. Usage counts both.
 	Hedge bool `json:"hedge,omitempty"`
+	// Verbatim keeps an answer as it comes: the caller does not cut repetition, nor end the
+	// answer where its JSON value ends.
+	Verbatim bool `json:"verbatim,omitempty"`
 }
 
 // A Schema is a named JSON schema.
@@ -202,14 +205,23 @@ const (
 	FinishLength Finish = "length" // text may end anywhere
 	FinishTools  Finish = "tool_calls"
 	FinishFilter Finish = "content_filter" // withheld in whole or part
+	FinishTime   Finish = "time"           // cut by the caller at the time limit of the call
+	FinishLoop   Finish = "repetition"     // cut by the caller where the text only repeats itself
 	FinishOther  Finish = "other"
 )
+
+// IsCut reports whether the text may end within a sentence or a JSON value: see [CompletePart].
+func (f Finish) IsCut() bool { return f == FinishLength || f == FinishTime || f == FinishLoop }
 
 // DescribeIncomplete returns a predicate such as "broke off ...", or "" for a complete answer.
 func (f Finish) DescribeIncomplete() string {
 	switch f {
 	case FinishLength:
 		return "broke off at the limit of a call"
+	case FinishTime:
+		return "broke off at the time limit"
+	case FinishLoop:
+		return "repeated itself and was cut there"
 	case FinishFilter:
 		return "broke off: the model withheld the rest (content filter)"
 	}

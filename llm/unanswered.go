@@ -21,6 +21,10 @@ func ExplainEmpty(model string, m Message, f Finish, why string) *Error {
 			e.Message += " (" + why + ")"
 		}
 		e.Advice = "rephrase the question, or use another model"
+	case f == FinishTime:
+		e.Class, e.Message, e.Advice = Transient, "gave no answer within its time limit", "give more time, or use a faster model"
+	case f == FinishLoop:
+		e.Message, e.Advice = "only repeated itself", "use another model"
 	case m.hasReasoning() && f == FinishLength:
 		e.Message, e.Advice = "spent all tokens of the answer on reasoning", "use a model that reasons less"
 	case m.hasReasoning():
