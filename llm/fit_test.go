@@ -3,6 +3,8 @@ package llm
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -156,4 +158,96 @@ func TestFitHold(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A roomyModel refuses requests whose answer does not fit, with the words of a server.
+type roomyModel struct {
+	prompt, context int
+	refuse          func(prompt, answer, context int) *Error
+	asked           []int // MaxTokens
+}
+
+func (m *roomyModel) Name() string { return "p/m" }
+
+func (m *roomyModel) Generate(_ context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		m.asked = append(m.asked, req.MaxTokens)
+		if m.prompt+req.MaxTokens > m.context {
+			yield(Delta{}, m.refuse(m.prompt, req.MaxTokens, m.context))
+			return
+		}
+		if yield(Delta{Text: "so"}, nil) {
+			yield(Delta{Done: &Response{Message: Say(Assistant, "so"), Usage: Usage{Input: m.prompt, Output: 1}}}, nil)
+		}
+	}
+}
+
+func refuseWith(limits func(prompt, answer, context int) Limits) func(int, int, int) *Error {
+	return func(prompt, answer, context int) *Error {
+		return &Error{Class: TooLong, Message: "too long", Limits: limits(prompt, answer, context)}
+	}
+}
+
+// The limit that a refusal names fits the next requests.
+func TestFitWindow(t *testing.T) {
+	parts := refuseWith(func(p, _, c int) Limits { return Limits{Context: c, Prompt: p} })
+	total := refuseWith(func(p, a, c int) Limits { return Limits{Context: c, Total: p + a} })
+	promptTotal := refuseWith(func(p, _, c int) Limits { return Limits{Context: c, Total: p} })
+	only := refuseWith(func(_, _, c int) Limits { return Limits{Context: c} })
+	none := refuseWith(func(int, int, int) Limits { return Limits{} })
+	output := refuseWith(func(int, int, int) Limits { return Limits{Output: 4096} })
+	for name, tt := range map[string]struct {
+		model *roomyModel
+		first []int // of the first request
+		next  []int // of the second
+	}{
+		"with the parts":                 {&roomyModel{prompt: 2000, context: 8192, refuse: parts}, []int{8192, 6192}, []int{5692}},
+		"with a total":                   {&roomyModel{prompt: 2000, context: 8192, refuse: total}, []int{8192, 6192}, []int{5692}},
+		"with a total of the prompt":     {&roomyModel{prompt: 2000, context: 8192, refuse: promptTotal}, []int{8192, 6192}, []int{5692}},
+		"with the context":               {&roomyModel{prompt: 2000, context: 8192, refuse: only}, []int{8192, 5692}, []int{5692}},
+		"with a limit of the answer":     {&roomyModel{prompt: 2000, context: 6096, refuse: output}, []int{8192, 4096}, []int{4096}},
+		"without a number":               {&roomyModel{prompt: 2000, context: 8192, refuse: none}, []int{8192}, []int{8192}},
+		"a prompt that leaves no room":   {&roomyModel{prompt: 8000, context: 8192, refuse: parts}, []int{8192}, []int{4391}},
+		"a prompt longer than the model": {&roomyModel{prompt: 9000, context: 8192, refuse: parts}, []int{8192}, []int{4391}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w Windows
+			m := FitWindow(tt.model, nil, nil, &w)
+			req := &Request{System: strings.Repeat("x", 7200), MaxTokens: 8192} // estimated at 2,000 tokens
+			_, err := Collect(m.Generate(t.Context(), req))
+			if fits := tt.model.asked[len(tt.model.asked)-1]+tt.model.prompt <= tt.model.context; fits != (err == nil) {
+				t.Errorf("error %v after %v", err, tt.model.asked)
+			}
+			if !slices.Equal(tt.model.asked, tt.first) {
+				t.Errorf("first asked with %v, want %v", tt.model.asked, tt.first)
+			}
+			tt.model.asked = nil
+			other := FitWindow(tt.model, nil, nil, &w) // another user of the model
+			_, _ = Collect(Prepare(t.Context(), other, closedChannel(), req))
+			if len(tt.model.asked) == 0 || tt.model.asked[0] != tt.next[0] {
+				t.Errorf("then asked with %v, want %v first", tt.model.asked, tt.next)
+			}
+			if req.MaxTokens != 8192 {
+				t.Errorf("the request was changed: %d", req.MaxTokens)
+			}
+		})
+	}
+}
+
+func closedChannel() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+type listedContext int
+
+func (n listedContext) ListedContext() int { return int(n) }
+
+func TestFitListed(t *testing.T) {
+	m := &roomyModel{prompt: 2000, context: 8192, refuse: refuseWith(func(int, int, int) Limits { return Limits{} })}
+	var w Windows
+	if _, err := Collect(FitWindow(m, nil, listedContext(8192), &w).Generate(t.Context(), &Request{System: strings.Repeat("x", 7200), MaxTokens: 8192})); err != nil || len(m.asked) != 1 {
+		t.Errorf("%v after %v", err, m.asked)
+	}
 }

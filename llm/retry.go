@@ -189,6 +189,9 @@ type Error struct {
 	// Usage is the attempt's known usage, which is billed.
 	Usage Usage
 
+	// Limits are the token limits that a refusal names.
+	Limits Limits
+
 	// Unsent means that nothing was sent or billed.
 	Unsent bool
 
@@ -226,6 +229,15 @@ func formatDuration(d time.Duration) string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// UsageOf returns the usage of the [Error] in err, or zero.
+func UsageOf(err error) Usage {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Usage
+	}
+	return Usage{}
+}
 
 // ClassOf returns the class of the [Error] in err, or Transient.
 func ClassOf(err error) Class {

@@ -41,6 +41,7 @@ type providers struct {
 	Config   *config.Config
 	lifetime time.Duration // of a check's result
 
+	windows   llm.Windows // of models
 	mu        sync.Mutex
 	providers map[string]Provider
 	available map[string]time.Time // last positive checks
@@ -183,10 +184,18 @@ func (l *ModelSet) Model(full string) (ponder.Model, error) {
 	}
 	info, _ := l.prices.Lookup(full)
 	m := p.Model(id)
-	if counter, ok := p.check.Model(id).(llm.TokenCounter); ok && info.Context > 0 {
-		m = llm.Fit(m, counter, info.Context) // counts pass the gate, which limits them separately
-	}
+	l.learnContext(full, info.Context)
+	counter, _ := p.check.Model(id).(llm.TokenCounter) // counts pass the gate, which limits them separately
+	lister, _ := p.check.Model(id).(llm.WindowLister)
+	m = llm.FitWindow(m, counter, lister, &l.windows)
 	return ponder.Model{Model: m, Price: l.modelPrice(full, p), MaxOutput: info.MaxOutput}, nil
+}
+
+// learnContext sets the context of a model that the price table knows, unless a refusal named one.
+func (x *providers) learnContext(full string, tokens int) {
+	if tokens > 0 && x.windows.Lookup(full).Context == 0 {
+		x.windows.Learn(full, llm.Limits{Context: tokens})
+	}
 }
 
 // modelPrice returns the price of a model. Local models are free; an unlisted price is unknown.

@@ -77,6 +77,8 @@ type Provider struct {
 	mu      sync.Mutex
 	refused map[kind]feature
 	lacks   map[string]feature // from Check's last list
+
+	contexts map[string]int // listed by Check, in tokens
 }
 
 // New returns a provider, without I/O. An invalid base URL fails on use.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -37,6 +38,9 @@ func (f apiError) toError(status int) *llm.Error {
 		e.Message = strings.ToLower(http.StatusText(status))
 	}
 	e.Message = cmp.Or(e.Message, unexplained)
+	if e.Class == llm.TooLong || e.Class == llm.BadRequest {
+		e.Limits = readLimits(f.text + " " + f.counts)
+	}
 	return e
 }
 
@@ -69,7 +73,8 @@ func classByText(text string, status int) llm.Class {
 	case containsAny(text, "maximum context length", "context length exceeded", "context_length_exceeded", "context window",
 		"exceeds the available context size", "prompt is too long", "input is too long", "reduce the length",
 		"maximum prompt length", "input token count", "request too large", "too many tokens in", "exceeds the context",
-		"exceed context limit", "larger than the context", "exceeds maximum context"):
+		"exceed context limit", "larger than the context", "exceeds maximum context", "than the model's context length", "than the context length",
+		"with context length of only", "the context overflows", "context the overflows", "`inputs` tokens + `max_new_tokens`", "number of tokens to keep from"):
 		return llm.TooLong
 	case containsAny(text, "insufficient balance", "insufficient credit", "insufficient_quota", "credit balance is too low",
 		"requires more credits", "out of credits", "exceeded your monthly", "used all available credits", "spending limit",
@@ -183,7 +188,8 @@ func InBandError(data []byte) *llm.Error {
 type apiError struct {
 	names  []string // most specific first
 	text   string
-	status int // from the codes
+	counts string // of tokens, as text
+	status int    // from the codes
 }
 
 type envelope struct {
@@ -197,6 +203,8 @@ type envelope struct {
 	Detail   json.RawMessage `json:"detail"`
 	Errors   json.RawMessage `json:"errors"`
 	Details  []detail        `json:"details"`
+	Context  int             `json:"n_ctx"`           // llama.cpp
+	Prompt   int             `json:"n_prompt_tokens"` // llama.cpp
 	Metadata struct {
 		Provider string          `json:"provider_name"`
 		Raw      json.RawMessage `json:"raw"`
@@ -292,6 +300,9 @@ func (f *apiError) addEnvelope(env envelope) {
 	f.addName(env.Reason)
 	for _, d := range env.Details {
 		f.addName(d.Reason)
+	}
+	if env.Context > 0 && f.counts == "" {
+		f.counts = fmt.Sprintf("n_ctx=%d n_prompt_tokens=%d", env.Context, env.Prompt)
 	}
 	f.addName(scalarText(env.Status))
 	f.addName(env.Type)
