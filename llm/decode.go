@@ -140,18 +140,22 @@ func malformedError(format string, args ...any) *Error {
 	return &Error{Class: Malformed, Message: textkit.TruncateBytes(text, maxFaultText)}
 }
 
-// Reask appends the answer and its fault to req, so that cached prefixes stay valid. It
-// drops the answer's tool calls, which have no results. Repeating it more than once
-// seldom helps. The result shares messages with req.
+// Reask appends the answer, its fault and the form of the schema to req, so that cached
+// prefixes stay valid. It drops the answer's tool calls, which have no results. Repeating it
+// more than once seldom helps. The result shares messages with req.
 func Reask(req *Request, answer Message, err error) *Request {
 	what := err.Error()
 	var e *Error
 	if errors.As(err, &e) {
 		what = e.Message
 	}
+	form := "in the format that was asked for, and nothing else."
+	if req.Schema != nil {
+		form = "with one JSON value of this form and nothing else:\n" + req.Schema.Form()
+	}
 	again := *req
 	again.Messages = append(slices.Clip(req.Messages), validTurn(answer), Say(User,
-		"That answer cannot be used: "+what+".\nAnswer again, with one JSON value that matches the schema and nothing else."))
+		"That answer cannot be used: "+what+".\nAnswer again, "+form))
 	return &again
 }
 

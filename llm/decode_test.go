@@ -113,7 +113,7 @@ func TestReask(t *testing.T) {
 	want := []Message{
 		Say(User, "q"),
 		{Role: Assistant, Parts: answer.Parts[:2]},
-		Say(User, "That answer cannot be used: thoughts: is missing; done: is missing.\nAnswer again, with one JSON value that matches the schema and nothing else."),
+		Say(User, "That answer cannot be used: thoughts: is missing; done: is missing.\nAnswer again, with one JSON value of this form and nothing else:\n{\"thoughts\":[{\"text\":\"...\",\"confidence\":0.0,\"tags\":[\"...\"],\"depth\":0,\"parent\":0}],\"done\":false,\"note\":\"...\"}"),
 	}
 	if diff := cmp.Diff(want, got.Messages); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)

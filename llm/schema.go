@@ -1,9 +1,13 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -57,4 +61,61 @@ func simplifySchema(s *jsonschema.Schema) {
 	if a := s.AdditionalProperties; a != nil && a.Not == nil {
 		simplifySchema(a)
 	}
+}
+
+// maxFormDepth limits the depth of a form.
+const maxFormDepth = 6
+
+// Form returns the form of the schema's values in one line, for models:
+// {"thoughts":[{"thought":"...","type":"insight or critique","confidence":0.0}]}.
+func (s *Schema) Form() string {
+	var v jsonschema.Schema
+	if json.Unmarshal(s.JSON, &v) != nil {
+		return string(s.JSON)
+	}
+	return string(appendForm(nil, &v, 0))
+}
+
+func appendForm(b []byte, s *jsonschema.Schema, depth int) []byte {
+	types := schemaTypes(s)
+	switch {
+	case s == nil || len(types) == 0 || depth > maxFormDepth:
+		return append(b, `"..."`...)
+	case slices.Contains(types, "object"):
+		b = append(b, '{')
+		for i, name := range memberNames(s) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendQuote(b, name)
+			b = appendForm(append(b, ':'), s.Properties[name], depth+1)
+		}
+		return append(b, '}')
+	case slices.Contains(types, "array"):
+		return append(appendForm(append(b, '['), s.Items, depth+1), ']')
+	case slices.Contains(types, "string"):
+		var values []string
+		for _, e := range s.Enum {
+			if text, ok := e.(string); ok {
+				values = append(values, text)
+			}
+		}
+		return strconv.AppendQuote(b, cmp.Or(strings.Join(values, " or "), "..."))
+	case slices.Contains(types, "number"):
+		return append(b, "0.0"...)
+	case slices.Contains(types, "integer"):
+		return append(b, '0')
+	}
+	return append(b, "false"...)
+}
+
+// memberNames returns the members of an object, required ones first and in their order.
+func memberNames(s *jsonschema.Schema) []string {
+	names := slices.Clone(s.Required)
+	for _, name := range slices.Concat(s.PropertyOrder, slices.Sorted(maps.Keys(s.Properties))) {
+		if s.Properties[name] != nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
