@@ -1,0 +1,191 @@
+package structured
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Validator rejects texts that say nothing of their own, as small models write them. It
+// knows the prompts, which such models copy. It is safe for concurrent use.
+type Validator struct {
+	prompts []string        // in the form of joinWords
+	holders map[string]bool // placeholders and lines of the prompts
+	grams   map[string]bool
+}
+
+const (
+	gramWords   = 4
+	minEcho     = 4   // words; fewer may be in a prompt by chance
+	echoShare   = 0.8 // of the words that are in such grams of the prompts
+	minCJK      = 4   // letters of a text without spaces
+	maxBracket  = 8   // words of a placeholder
+	maxEchoText = 2000
+)
+
+// reaskWords are the words of [llm.Reask].
+const reaskWords = "That answer cannot be used. Answer again, with one JSON value of this form and nothing else."
+
+// NewValidator returns a Validator for answers to prompts, which may include schemas.
+func NewValidator(prompts ...string) *Validator {
+	prompts = append(slices.Clip(prompts), reaskWords)
+	v := &Validator{grams: make(map[string]bool), holders: make(map[string]bool)}
+	for _, p := range prompts {
+		words := splitWords(p)
+		v.prompts = append(v.prompts, joinWords(words))
+		for _, m := range placeholder.FindAllString(p, -1) {
+			v.holders[joinWords(splitWords(m))] = true
+		}
+		for line := range strings.Lines(p) {
+			v.holders[joinWords(splitWords(line))] = true
+		}
+		for i := 0; i+gramWords <= len(words); i++ {
+			v.grams[joinWords(words[i:i+gramWords])] = true
+		}
+	}
+	return v
+}
+
+// Fault returns why a text is no thought on a question and no new question, or "".
+func (v *Validator) Fault(text, question string) string {
+	words := splitWords(text)
+	switch {
+	case v.EchoFault(text) != "":
+		return v.EchoFault(text)
+	case len(words) < 2 && !hasUnspaced(text) && !isSentence(text, words[0]):
+		return "it is a single word"
+	case v.IsQuestion(text, question):
+		return "it only repeats the question"
+	}
+	return ""
+}
+
+// IsQuestion reports whether a text is only the question.
+func (v *Validator) IsQuestion(text, question string) bool {
+	said := joinWords(splitWords(text))
+	for _, lead := range []string{" the", " original", " question", " is"} {
+		if rest, ok := strings.CutPrefix(said, lead+" "); ok {
+			said = " " + rest
+		}
+	}
+	asked := joinWords(splitWords(question))
+	return asked != " " && (said == asked || strings.TrimPrefix(asked, " the") == said)
+}
+
+// EchoFault returns why a text has no words of its own, or "": it is empty, a fragment of
+// JSON, a placeholder or a part of the prompts. A single word is no fault.
+func (v *Validator) EchoFault(text string) string {
+	words := splitWords(text)
+	switch {
+	case !HasContent(text) || len(words) == 0:
+		return "it is empty"
+	case isFragment(text):
+		return "it is a fragment of JSON"
+	case isPlaceholder(text, len(words)):
+		return "it is a placeholder"
+	case len(text) <= maxEchoText && v.isEcho(words):
+		return "it repeats words of the prompt"
+	}
+	return ""
+}
+
+// isEcho reports whether words are in the prompts as they are, or nearly so.
+func (v *Validator) isEcho(words []string) bool {
+	said := joinWords(words)
+	if v.holders[said] {
+		return true
+	}
+	if len(words) < minEcho {
+		return false
+	}
+	for _, p := range v.prompts {
+		if strings.Contains(p, said) {
+			return true
+		}
+	}
+	covered, end := 0, 0
+	for i := 0; i+gramWords <= len(words); i++ {
+		if v.grams[joinWords(words[i:i+gramWords])] {
+			covered += i + gramWords - max(i, end)
+			end = i + gramWords
+		}
+	}
+	return float64(covered) >= echoShare*float64(len(words))
+}
+
+// DropPrefixes returns the texts without those with which a later or an earlier one begins, and
+// without repetitions. It keeps the order.
+func DropPrefixes[E any](list []E, textOf func(E) string) (kept []E) {
+	words := make([]string, len(list))
+	for i, e := range list {
+		words[i] = joinWords(splitWords(textOf(e)))
+	}
+	for i, e := range list {
+		drop := false
+		for j := range list {
+			if i != j && strings.HasPrefix(words[j], words[i]) && (words[i] != words[j] || j < i) {
+				drop = true
+				break
+			}
+		}
+		if !drop {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// splitWords returns the words in lower case. A mark alone is no word.
+func splitWords(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}
+
+// joinWords returns the words with a blank before each and one at the end.
+func joinWords(words []string) string { return " " + strings.Join(words, " ") + " " }
+
+// hasUnspaced reports whether text is long enough to be a sentence of a script without spaces.
+func hasUnspaced(text string) bool {
+	n := 0
+	for _, r := range text {
+		if r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+			n++
+		}
+	}
+	return n >= minCJK
+}
+
+// loneWords are single words that are no sentence, even with a full stop.
+const loneWords = " a an the and or but of to in on at by for with from as is are was be it its this that these those there here i you he she we they " +
+	"exploration critique connection insight question synthesis thought type confidence importance answer summary none yes no true false null "
+
+// isSentence reports whether a text of one word is a sentence.
+func isSentence(text, word string) bool {
+	text = strings.TrimRight(text, " \t\r\n\"”’')*_")
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune(".!?…。！？।॥؟۔", last) && !strings.Contains(loneWords, " "+word+" ")
+}
+
+var (
+	jsonMember  = regexp.MustCompile(`^[\s,{\[}\]]*["'“]?[A-Za-z_ ]{1,40}["'”]\s*:\s*["'\[{\d]`)
+	placeholder = regexp.MustCompile(`\[[^\]\n]{1,100}\]`)
+	onlySigns   = regexp.MustCompile(`^[\s{}\[\]",:]*$`)
+)
+
+// isFragment reports whether a text begins like a part of a JSON value.
+func isFragment(text string) bool {
+	return IsJSON(text) || jsonMember.MatchString(text) || onlySigns.MatchString(text)
+}
+
+// isPlaceholder reports whether a text of some words is all in brackets, such as "[your thought]".
+func isPlaceholder(text string, words int) bool {
+	text = strings.Trim(text, " \t\r\n.*_`\"")
+	if len(text) < 2 || words > maxBracket {
+		return false
+	}
+	first, last := text[0], text[len(text)-1]
+	return (first == '[' && last == ']' || first == '<' && last == '>') && strings.Count(text, text[:1]) == 1
+}

@@ -1,0 +1,129 @@
+package structured
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const junkPrompt = `You think about one hard question over a long time. Give 3 to 5 distinct thoughts about the focus.
+
+Each thought has
+- thought: the thought itself, in one to four sentences
+- confidence: from 0.0 to 1.0, how likely it is true
+
+Answer in JSON. If you cannot, use this format:
+THOUGHT: [your thought]
+TYPE: [exploration/critique/connection/insight/question/synthesis]
+CONFIDENCE: [0.0-1.0]`
+
+func TestValidator(t *testing.T) {
+	v := NewValidator(junkPrompt, `{"description":"exploration, critique, connection, insight, question or synthesis"}`)
+	const question = "Why is the sky blue?"
+	for text, want := range map[string]string{
+		"Blue light scatters more than red light does.": "",
+		"Four it is.":                   "",
+		"It is true.":                   "", // short words of the prompt by chance
+		"Why is the sky blue at noon?":  "",
+		"蓝光散射更强":                        "",
+		"Rayleigh scattering [e3].":     "",
+		"[e3] says that light scatters": "",
+
+		"":                        "empty",
+		"...":                     "empty",
+		"None":                    "empty",
+		"[your thought]":          "empty",
+		"your thought":            "empty",
+		"THOUGHT: [your thought]": "prompt",
+		"[insert thought here]":   "placeholder",
+		"<thought>":               "placeholder",
+		"[0.0-1.0]":               "placeholder",
+		"exploration/critique/connection/insight/question/synthesis":        "prompt",
+		"exploration, critique, connection, insight, question or synthesis": "prompt",
+		"Critique/connection/insight/question":                              "prompt",
+		"The thought itself, in one to four sentences.":                     "prompt",
+		"how likely it is true":                                             "prompt",
+		"Give 3 to 5 distinct thoughts about the focus. Each thought has":   "prompt",
+		"the":                                   "single",
+		"The.":                                  "single",
+		"Light":                                 "single",
+		"Light.":                                "",
+		"Why is the sky blue?":                  "question",
+		"why is the sky blue":                   "question",
+		"The question is: Why is the sky blue?": "question",
+		`{"thought": "The sky`:                  "JSON",
+		`"type": "insight", "confidence": 0.8`:  "JSON",
+		`}, {"thought":"a"`:                     "JSON",
+		`]}`:                                    "empty",
+	} {
+		got := v.Fault(text, question)
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if v.EchoFault("42") != "" {
+		t.Error("a number is no answer")
+	}
+	if v.Fault("Whatever it is.", "") != "" {
+		t.Error("without a question, a thought repeats it")
+	}
+}
+
+func TestDropPrefixes(t *testing.T) {
+	for want, list := range map[string][]string{
+		"The bank is open.|The tide is late.": {"The bank", "The bank is open.", "The tide is late.", "the tide"},
+		"One is so.":                          {"One is so.", "one is so"},
+		"One|Only":                            {"One", "Only"},
+		"":                                    nil,
+	} {
+		got := DropPrefixes(slices.Clone(list), func(s string) string { return s })
+		if strings.Join(got, "|") != want {
+			t.Errorf("%q: %q, want %q", list, got, want)
+		}
+	}
+}
+
+func TestDropRepeats(t *testing.T) {
+	const line = "The bank of the river is higher on the western side."
+	for name, tt := range map[string][2]string{
+		"a line forty times":      {"So it is.\n\n" + strings.Repeat(line+"\n", 40), "So it is.\n\n" + line},
+		"a line three times":      {strings.Repeat(line+"\n", 3) + "And so on.", line + "\nAnd so on."},
+		"with blank lines":        {strings.Repeat(line+"\n\n", 4) + "And so on.", line + "\n\nAnd so on."},
+		"twice":                   {line + "\n" + line + "\nAnd so on.", line + "\n" + line + "\nAnd so on."},
+		"a sentence three times":  {"First. " + line + " " + line + " " + line + " Last.", "First. " + line + " Last."},
+		"two lines in turn":       {strings.Repeat(line+"\nThe tide is late.\n", 3) + "End.", line + "\nThe tide is late.\nEnd."},
+		"items of other numbers":  {"1. " + line + "\n2. " + line + "\n3. " + line, "1. " + line},
+		"short lines":             {"- a\n- a\n- a\n- a", "- a\n- a\n- a\n- a"},
+		"code":                    {"```\n" + strings.Repeat("return the same thing again and again\n", 4) + "```", "```\n" + strings.Repeat("return the same thing again and again\n", 4) + "```"},
+		"a table":                 {strings.Repeat("| open on all weekdays | yes |\n", 4) + "x", strings.Repeat("| open on all weekdays | yes |\n", 4) + "x"},
+		"numbers that differ":     {"It was 5 metres in all of 2001.\nIt was 5 metres in all of 2002.\nIt was 5 metres in all of 2003.", "It was 5 metres in all of 2001.\nIt was 5 metres in all of 2002.\nIt was 5 metres in all of 2003."},
+		"white space at its ends": {"  So it is.  \n", "  So it is."},
+		"empty":                   {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := DropRepeats(tt[0])
+			if got != tt[1] {
+				t.Errorf("%q, want %q", got, tt[1])
+			}
+			if again := DropRepeats(got); again != got {
+				t.Errorf("a second time: %q", again)
+			}
+		})
+	}
+}
+
+func FuzzJunk(f *testing.F) {
+	f.Add("So. So. So. So it is, and so it is.")
+	f.Add("```\na\na\na\n")
+	f.Add("1. a b c d e f g h i j k\n2. a b c d e f g h i j k\n3. a b c d e f g h i j k\n")
+	v := NewValidator(junkPrompt)
+	f.Fuzz(func(t *testing.T, text string) {
+		if got := DropRepeats(text); len(got) > len(text) {
+			t.Errorf("%q became %q", text, got)
+		}
+		if v.EchoFault(text) != "" && v.Fault(text, "why?") == "" {
+			t.Errorf("%q is an echo, but no fault", text)
+		}
+		DropPrefixes([]string{text, "a", text + "b"}, func(s string) string { return s })
+	})
+}
