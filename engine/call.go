@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -109,44 +108,60 @@ func maybeBilled(err error) bool {
 	return false
 }
 
-// streamAnswer sends the request and reads the answer. It cuts an answer that exceeds
-// maxAnswerBytes, and a stallTimer ends a stalled one.
+// streamAnswer sends the request and reads the answer. It ends an answer where [answerReader]
+// says so, and a stallTimer ends a stalled one.
 func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (resp *llm.Response, err error) {
 	w := c.startStallTimer(m.Name())
 	defer w.timer.Stop()
+	t := c.startLingerTimer()
+	defer t.timer.Stop()
 	defer func() {
 		if p := recover(); p != nil {
 			err = &llm.Error{Class: llm.Malformed, Model: m.Name(), Message: "the adapter panicked"}
 			h.Logger.Error("adapter panicked", "model", m.Name(), "panic", p)
 		}
 	}()
-	var text []string
-	h.retry.Request()
-	for d, err := range c.startGenerate(m) {
-		c.hedged = c.hedged || d.Hedged
-		if err != nil {
-			return nil, c.attributeError(err)
-		}
-		w.lastPiece.Store(int64(time.Since(w.began)))
+	publish := func(d llm.Delta) {
 		if h.OnDelta != nil && c.isDurable() {
 			h.OnDelta(ponder.Delta{
 				Thread: h.thread, Run: c.run, Key: c.key, Cause: cause,
 				Began: c.seq, Attempt: c.attempts, Offset: c.bytesWritten - c.bytesReasoned, Reasoned: c.bytesReasoned, Delta: d,
 			})
 		}
+	}
+	a := newAnswerReader(c.Request)
+	end := func(f llm.Finish, used llm.Usage) (*llm.Response, error) {
+		resp := &llm.Response{Message: a.message(), Finish: f, Model: m.Name(), Usage: used}
+		if used.Total() == 0 {
+			resp.Usage = c.estimateUsage(c.bytesWritten / bytesPerToken)
+		}
+		publish(llm.Delta{Done: resp})
+		return resp, nil
+	}
+	h.retry.Request()
+	for d, err := range c.startGenerate(m) {
+		c.hedged = c.hedged || d.Hedged
+		if err != nil {
+			if c.isAllRead() {
+				return end(llm.FinishStop, llm.UsageOf(err))
+			}
+			return nil, c.attributeError(err)
+		}
+		w.lastPiece.Store(int64(time.Since(w.began)))
+		publish(d)
 		if d.Done != nil {
 			c.bytesWritten = max(c.bytesWritten, d.Done.Message.Size())
 			return d.Done, nil
 		}
-		text = append(text, d.Text)
 		c.bytesWritten += len(d.Text) + len(d.Reasoning)
 		c.bytesReasoned += len(d.Reasoning)
 		w.bytesWritten.Store(int64(c.bytesWritten))
+		if f := a.add(d); f != "" {
+			return end(f, llm.Usage{})
+		}
+		t.setComplete(a.isComplete())
 		if c.bytesWritten > maxAnswerBytes(c.Request) {
-			return &llm.Response{
-				Message: llm.Say(llm.Assistant, strings.Join(text, "")), Finish: llm.FinishLength, Model: m.Name(),
-				Usage: c.estimateUsage(c.Request.MaxTokens),
-			}, nil
+			return end(llm.FinishLength, c.estimateUsage(c.Request.MaxTokens))
 		}
 	}
 	return nil, &llm.Error{Class: llm.Truncated, Model: m.Name(), Message: "the answer broke off"}

@@ -150,7 +150,7 @@ func (s steps) Next(now ponder.Moment) (do []ponder.Action) {
 	case s.Step%3 == 2 && !s.Looked:
 		return append(do, ponder.Do{Key: fmt.Sprintf("look-%d", s.Step), Tool: "look", Args: json.RawMessage(`{"q":"x"}`)})
 	}
-	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: newRequest(fmt.Sprintf("step %d", s.Step) + strings.Repeat(" word", s.Words))})
+	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: newRequest(fmt.Sprintf("step %d", s.Step) + " " + distinctWords(s.Words))})
 }
 
 // panel is the state of a mode that asks three children and a model, and concludes after
@@ -241,4 +241,13 @@ func openCalls(evs []ponder.Event) map[string]bool {
 func runMode(t *testing.T, m *enginetest.Engine, mode string, b ponder.Budget) ponder.RunFinished {
 	t.Helper()
 	return m.Ask(mode, "?", nil, b)
+}
+
+// distinctWords returns n words of six bytes, which are no repetition.
+func distinctWords(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "w%04d ", i)
+	}
+	return b.String()
 }

@@ -51,7 +51,7 @@ func TestHedgedCallsAreBilled(t *testing.T) {
 		if text := req.Messages[0].Text(); !strings.HasPrefix(text, lateStep) {
 			return text, nil
 		}
-		return strings.Repeat("on and ", 3000), nil
+		return distinctWords(4000), nil
 	}
 	for _, tt := range []struct {
 		name   string

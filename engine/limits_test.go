@@ -162,7 +162,7 @@ func TestHugeLimits(t *testing.T) {
 
 func askForHuge(t *testing.T, budget ponder.Budget) {
 	t.Helper()
-	m := &fake{answer: func(*llm.Request) (string, error) { return strings.Repeat("word ", 2000), nil }}
+	m := &fake{answer: func(*llm.Request) (string, error) { return distinctWords(2000), nil }}
 	c := newConfig(m)
 	c.Modes = append(c.Modes, oddMode(func(n int) []ponder.Action {
 		if n > 0 {
