@@ -86,7 +86,7 @@ func (s *state) applyCondensation(key string, b ponder.CallFinished) bool {
 	for what, p := range map[string]*condensedPart{"condense": &s.Condensed.Turns, "notes": &s.Condensed.Notes} {
 		if p.To > 0 && key == p.actionKey(what) {
 			p.Done = true
-			if b.Error == "" && b.Finish != llm.FinishLength {
+			if b.Error == "" && !b.Finish.IsCut() {
 				p.Text = truncateMiddle(strings.TrimSpace(b.Message.Text()), maxSummaryBytes)
 			}
 			return true

@@ -10,7 +10,11 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/llm/structured"
 )
+
+// answerCheck rejects reflections without content of their own.
+var answerCheck = structured.NewValidator(innerVoice, rebasePrompt)
 
 func (s *state) Next(now ponder.Moment) []ponder.Action {
 	w := s.Work
@@ -116,8 +120,14 @@ func (w *work) applyAnswer(b ponder.CallFinished) {
 		w.Err = b.Error
 		return
 	case len(calls) == 0 || w.Round > maxToolTurns:
-		if w.Answer = strings.TrimSpace(b.Message.Text()); w.Answer == "" {
+		text := llm.FinalText(b.Message.Text())
+		if b.Finish.IsCut() {
+			text = llm.CompletePart(text)
+		}
+		if w.Answer = structured.DropRepeats(strings.TrimSpace(text)); w.Answer == "" {
 			w.Err = "the model returned no text"
+		} else if fault := answerCheck.EchoFault(w.Answer); fault != "" {
+			w.Err = "the model returned no thought: " + fault
 		}
 		return
 	}

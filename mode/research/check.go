@@ -248,7 +248,7 @@ func (s *state) quotePart(q ponder.Passage) string {
 func (s *state) applyVerdicts(b ponder.CallFinished) {
 	var said judgement
 	if b.Error == "" {
-		text, ok := textkit.TruncateBytes(b.Message.Text(), maxAnswer), false
+		text, ok := answerText(&b), false
 		if said, ok = judgeReader.Read(text); !ok && s.retryAnswer(s.judgeKey(), s.AskSince, b, judgeReader.Fault(text, "there are no verdicts in the answer")) {
 			return
 		}

@@ -99,8 +99,8 @@ func TestJudgesReasonIsOurOwn(t *testing.T) {
 
 func TestLongAnswersAreCut(t *testing.T) {
 	var b strings.Builder
-	for b.Len() < maxAnswer-100 {
-		b.WriteString("It is so. ")
+	for i := 0; b.Len() < maxAnswer-100; i++ {
+		fmt.Fprintf(&b, "It is so in the %dth. ", i)
 	}
 	b.WriteString("\n\nThe moon is made of 12 cheeses.")
 	f := answerWriter(trench, func(ponder.Call, int) ponder.Body { return textAnswer(b.String()) })

@@ -135,7 +135,7 @@ func (s *state) applyReflection(b ponder.CallFinished) {
 	var r reflection
 	err := errors.New(textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
 	if b.Error == "" {
-		r, err = readReflection(b.Message.Text())
+		r, err = readReflection(answerText(&b))
 		if err != nil && s.retryAnswer(s.reflectKey(), s.AskSince, b, err) {
 			return
 		}

@@ -132,7 +132,7 @@ func readPlan(answer string) (plan, error) {
 
 func cleanTexts(list []string, n int) (kept []string) {
 	for _, s := range list {
-		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && hasText(s) && !isRepeated(kept, s) {
+		if s = textkit.TruncateBytes(textkit.OneLine(s), maxItem); len(kept) < n && answerCheck.EchoFault(s) == "" && !isRepeated(kept, s) {
 			kept = append(kept, s)
 		}
 	}
@@ -142,7 +142,7 @@ func cleanTexts(list []string, n int) (kept []string) {
 // cleanQueries returns the distinct allowed queries of list.
 func cleanQueries(list []string) (kept []string) {
 	for _, s := range list {
-		if s = cleanQuery(strings.Trim(s, "\"“”*`")); len(kept) < maxQueries && s != "" && !isRepeated(kept, s) {
+		if s = cleanQuery(strings.Trim(s, "\"“”*`")); len(kept) < maxQueries && s != "" && answerCheck.EchoFault(s) == "" && !isRepeated(kept, s) {
 			kept = append(kept, s)
 		}
 	}

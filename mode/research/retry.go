@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/llm/structured"
 	"ponder/mode/internal/pendingwrites"
@@ -32,14 +33,28 @@ func (r retry) requestFor(of string, req llm.Request) llm.Request {
 	return r.Request(req)
 }
 
+// answerCheck rejects texts without content of their own.
+var answerCheck = structured.NewValidator(planPrompt, reflectPrompt, synthesisPrompt, string(planSchema.JSON), string(reflectSchema.JSON))
+
+// answerText returns the answer without reasoning; of one that broke off, its complete parts.
+func answerText(b *ponder.CallFinished) string {
+	text := llm.FinalText(b.Message.Text())
+	if b.Finish.IsCut() {
+		text = llm.CompletePart(text)
+	}
+	return textkit.Prefix(text, maxAnswer)
+}
+
 // retryAnswer requests an unreadable answer once more. It needs calls left for the answer and its check,
-// and time in the wait for another attempt.
+// and time in the wait for another attempt. A model that broke off would do so again, and one that
+// ignored the format would ignore it again.
 func (s *state) retryAnswer(key string, since int64, b ponder.CallFinished, err error) bool {
 	left := 2
 	if s.Step == judging {
 		left = 0
 	}
-	if s.Retry.Key == key || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.Milliseconds()-since) > s.askLimit().Milliseconds() {
+	s.FormatIgnored = s.FormatIgnored || s.Retry.Key == key
+	if s.FormatIgnored || b.Finish.IsCut() || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.Milliseconds()-since) > s.askLimit().Milliseconds() {
 		return false
 	}
 	s.Retry = retry{key, structured.NewRetry(b.Message.Text(), err)}

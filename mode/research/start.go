@@ -87,7 +87,7 @@ func (s *state) applyPlan(b ponder.CallFinished) {
 		s.skipPlan("no plan: " + textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
 		return
 	}
-	p, err := readPlan(b.Message.Text())
+	p, err := readPlan(answerText(&b))
 	if err != nil {
 		if !s.retryAnswer(planKey, s.PlanSince, b, err) {
 			s.skipPlan(unreadablePlan)

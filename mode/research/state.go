@@ -123,9 +123,10 @@ type state struct {
 	TimeLimit     time.Duration        `json:"allowed_ns,omitempty"` // time limit, if the user changed it
 	AwaitedKey    string               `json:"ask,omitempty"`        // key of the awaited call
 	AskSince      int64                `json:"ask_since_ms,omitempty"`
-	LastError     string               `json:"fault,omitempty"` // error of the last call
-	Retry         retry                `json:"retry,omitzero"`  // of a plan, reflection or judgement
-	Outcome       *runstate.End        `json:"out,omitempty"`   // how the run ends, once it does
+	LastError     string               `json:"fault,omitempty"`          // error of the last call
+	Retry         retry                `json:"retry,omitzero"`           // of a plan, reflection or judgement
+	FormatIgnored bool                 `json:"format_ignored,omitempty"` // the model ignored the format when asked for it again
+	Outcome       *runstate.End        `json:"out,omitempty"`            // how the run ends, once it does
 
 	Effort       string       `json:"effort,omitempty"`
 	Plan         plan         `json:"plan,omitzero"`

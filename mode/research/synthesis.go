@@ -237,9 +237,9 @@ func (s *state) applyAnswer(b ponder.CallFinished) {
 		s.startTools(calls)
 		return
 	}
-	said := textkit.TruncateBytes(textkit.CleanTrim(llm.FinalText(b.Message.Text())), maxAnswer)
+	said := textkit.TruncateBytes(textkit.CleanTrim(structured.DropRepeats(answerText(&b))), maxAnswer)
 	switch {
-	case hasText(said) && !structured.IsRefusal(said):
+	case hasText(said) && !structured.IsRefusal(said) && answerCheck.EchoFault(said) == "" && !answerCheck.IsQuestion(said, s.run.Input):
 		s.checkAnswer(s.mergeRevision(said), b.Model, b.Finish.DescribeIncomplete())
 	case !w.TextOnly && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
 		w.TextOnly, w.NoTools, w.Uses = true, true, nil
@@ -248,7 +248,7 @@ func (s *state) applyAnswer(b ponder.CallFinished) {
 		w.Call = s.Counts.Written
 		s.notifyUser(stageSynthesis, "Retry", "The model returned no answer; requesting it again without tools.")
 	default:
-		s.answerWithQuotes("the model failed: " + llm.ExplainEmpty(b.Model, b.Message, b.Finish, "").Error())
+		s.answerWithQuotes("the model failed: " + lookup.DefuseCitations(llm.ExplainEmpty(b.Model, b.Message, b.Finish, "").Error()))
 	}
 }
 

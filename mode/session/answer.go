@@ -127,9 +127,24 @@ type parsedThoughts struct {
 	settled   bool
 }
 
-// readAnswer parses thoughts. With prose, paragraphs count as thoughts. Without an error there is
-// at least one thought.
-func readAnswer(text string, prose bool) (a parsedThoughts, err error) {
+// answerCheck rejects texts without content of their own.
+var answerCheck = structured.NewValidator(
+	systemPrompt, thoughtsPrompt, questionsPrompt, synthesisPrompt, finalPrompt,
+	string(thoughtsSchema.JSON), string(questionsSchema.JSON), string(summarySchema.JSON), string(answerSchema.JSON),
+	noThoughts, noQuestions, noSynthesis, noAnswer,
+)
+
+// Faults of answers, for the model. Small models copy them.
+const (
+	noThoughts  = "the answer contains no thoughts"
+	noQuestions = "the answer contains no questions"
+	noSynthesis = "the answer contains no synthesis"
+	noAnswer    = "the answer contains no final answer"
+)
+
+// readAnswer parses thoughts on a question. With prose, paragraphs count as thoughts. Without an
+// error there is at least one thought.
+func readAnswer(text, question string, prose bool) (a parsedThoughts, err error) {
 	f, _ := thoughtsAnswer.Read(text)
 	a.settled = f.Settled
 	for _, t := range f.Thoughts {
@@ -139,31 +154,31 @@ func readAnswer(text string, prose bool) (a parsedThoughts, err error) {
 		}
 		a.thoughts = append(a.thoughts, h)
 	}
-	if a.thoughts = validThoughts(a.thoughts); len(a.thoughts) == 0 && prose {
+	if a.thoughts = validThoughts(a.thoughts, question); len(a.thoughts) == 0 && prose {
 		for _, p := range structured.Paragraphs(text) {
 			a.thoughts = append(a.thoughts, modelThought{Text: stripEmptyLabel(p), Confidence: notGiven})
 		}
-		a.thoughts = validThoughts(a.thoughts)
+		a.thoughts = validThoughts(a.thoughts, question)
 	}
 	if len(a.thoughts) == 0 {
-		return parsedThoughts{}, thoughtsAnswer.Fault(text, "the answer contains no thoughts")
+		return parsedThoughts{}, thoughtsAnswer.Fault(text, noThoughts)
 	}
-	a.questions = validQuestions(convertQuestions(f.Questions))
+	a.questions = validQuestions(convertQuestions(f.Questions), question)
 	return a, nil
 }
 
-func validThoughts(list []modelThought) []modelThought {
+func validThoughts(list []modelThought, question string) []modelThought {
 	kept := list[:0]
 	for _, h := range list {
-		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(h.Text), maxThought), thoughtKind(h.Kind)
+		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(structured.DropRepeats(h.Text)), maxThought), thoughtKind(h.Kind)
 		h.Confidence, h.Assumed = confidenceOrDefault(h.Confidence)
 		h.Importance = max(0, h.Importance)
-		is := func(o modelThought) bool { return strings.EqualFold(o.Text, h.Text) }
-		if len(kept) < maxThoughts && hasText(h.Text) && !structured.IsRefusal(h.Text) && !slices.ContainsFunc(kept, is) {
+		if answerCheck.Fault(h.Text, question) == "" && !structured.IsRefusal(h.Text) {
 			kept = append(kept, h)
 		}
 	}
-	return kept
+	kept = structured.DropPrefixes(kept, func(h modelThought) string { return h.Text })
+	return kept[:min(len(kept), maxThoughts)]
 }
 
 // stripEmptyLabel returns text, or "" for an empty label such as "THOUGHT: none".
@@ -240,9 +255,9 @@ var rankLine = regexp.MustCompile(`(?i)^\W*q?(\d{1,6})(?:[^\w\n]+(?:priority\W+)
 
 // readQuestions parses new questions and priorities. An answer may say that there are none. With
 // prose, each line with a question counts.
-func readQuestions(text string, prose bool) ([]modelQuestion, []questionRank, error) {
+func readQuestions(text, question string, prose bool) ([]modelQuestion, []questionRank, error) {
 	f, ok := questionsAnswer.Read(text)
-	kept, ranks := validQuestions(convertQuestions(f.Questions)), convertRanks(f.Ranked)
+	kept, ranks := validQuestions(convertQuestions(f.Questions), question), convertRanks(f.Ranked)
 	if bare := structured.TrimFence(text); len(kept) == 0 && !structured.IsJSON(bare) {
 		var list []questionForm
 		for line := range strings.SplitSeq(bare, "\n") {
@@ -251,10 +266,10 @@ func readQuestions(text string, prose bool) ([]modelQuestion, []questionRank, er
 				list = append(list, questionForm{Question: item})
 			}
 		}
-		kept = validQuestions(convertQuestions(list))
+		kept = validQuestions(convertQuestions(list), question)
 	}
 	if len(kept) == 0 && len(ranks) == 0 && !ok && !hasNoQuestions(text) {
-		return nil, nil, questionsAnswer.Fault(text, "the answer contains no questions")
+		return nil, nil, questionsAnswer.Fault(text, noQuestions)
 	}
 	return kept, ranks, nil
 }
@@ -266,28 +281,33 @@ func hasNoQuestions(text string) bool {
 
 var asksNone = regexp.MustCompile(`(?i)^(?:there (?:is|are) )?(?:no|none|nothing)\b[^?\n]{0,160}(?:question|ask|explore|new|arise|added?)`)
 
-// validQuestions filters list in place to valid questions within limits, or nil.
-func validQuestions(list []modelQuestion) []modelQuestion {
+// validQuestions returns the valid questions within limits, or nil.
+func validQuestions(list []modelQuestion, question string) []modelQuestion {
 	kept := list[:0]
 	for _, q := range list {
 		q.Text, q.Why = textkit.TruncateBytes(textkit.OneLine(q.Text), maxQuestion), textkit.TruncateBytes(textkit.OneLine(q.Why), maxQuestion)
-		if len(kept) < maxQuestions && hasText(q.Text) && strings.ContainsFunc(q.Text, unicode.IsLetter) {
+		if answerCheck.EchoFault(q.Why) != "" {
+			q.Why = ""
+		}
+		if answerCheck.Fault(q.Text, question) == "" && strings.ContainsFunc(q.Text, unicode.IsLetter) {
 			kept = append(kept, q)
 		}
 	}
+	kept = structured.DropPrefixes(kept, func(q modelQuestion) string { return q.Text })
 	if len(kept) == 0 {
 		return nil
 	}
-	return kept
+	return kept[:min(len(kept), maxQuestions)]
 }
 
-// readSummary parses a synthesis or final answer. With prose, the whole text counts.
-func readSummary(text string, last, prose bool) (summary, error) {
-	form, why := summaryAnswer, "the answer contains no synthesis"
+// readSummary parses a synthesis or the final answer to a question. With prose, the whole text
+// counts.
+func readSummary(text, question string, last, prose bool) (summary, error) {
+	form, why := summaryAnswer, noSynthesis
 	var f summaryForm
 	markdown := false
 	if last {
-		form, why = finalAnswer, "the answer contains no final answer"
+		form, why = finalAnswer, noAnswer
 		f, markdown = readMarkdown(text)
 	}
 	if !markdown {
@@ -301,13 +321,14 @@ func readSummary(text string, last, prose bool) (summary, error) {
 		}
 		sum.Text = stripEmptyLabel(sum.Text)
 	}
-	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(sum.Text), maxAnswer)
+	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(structured.DropRepeats(sum.Text)), maxAnswer)
 	switch {
 	case structured.IsRefusal(sum.Text):
 		return summary{}, errors.New("the model refused to answer")
-	case !hasText(sum.Text) && markdown:
-		return summary{}, errors.New(why)
-	case !hasText(sum.Text):
+	case answerCheck.EchoFault(sum.Text) != "" || answerCheck.IsQuestion(sum.Text, question):
+		if markdown {
+			return summary{}, errors.New(why)
+		}
 		return summary{}, form.Fault(text, why)
 	}
 	return sum, nil
@@ -340,7 +361,7 @@ func clampPriority(n *int) int {
 
 func cleanItems(list []string) (kept []string) {
 	for _, text := range list {
-		if text = textkit.TruncateBytes(textkit.OneLine(text), maxItem); hasText(text) && len(kept) < maxItems {
+		if text = textkit.TruncateBytes(textkit.OneLine(text), maxItem); answerCheck.EchoFault(text) == "" && len(kept) < maxItems {
 			kept = append(kept, text)
 		}
 	}

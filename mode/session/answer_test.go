@@ -109,26 +109,32 @@ func encodeLines[E any](t *testing.T, list []E) string {
 }
 
 func TestReadThoughts(t *testing.T) {
-	checkCorpus(t, "testdata/thoughts.txtar", func(text string, prose bool) (any, error) { a, err := readAnswer(text, prose); return a.thoughts, err })
+	checkCorpus(t, "testdata/thoughts.txtar", func(text string, prose bool) (any, error) {
+		a, err := readAnswer(text, "what is so?", prose)
+		return a.thoughts, err
+	})
 }
 
 func TestReadQuestions(t *testing.T) {
 	checkCorpus(t, "testdata/questions.txtar", func(text string, prose bool) (any, error) {
-		list, _, err := readQuestions(text, prose)
+		list, _, err := readQuestions(text, "what is so?", prose)
 		return list, err
 	})
 }
 
 func TestReadSummary(t *testing.T) {
-	checkCorpus(t, "testdata/synthesis.txtar", func(text string, prose bool) (any, error) { return readSummary(text, false, prose) })
+	checkCorpus(t, "testdata/synthesis.txtar", func(text string, prose bool) (any, error) { return readSummary(text, "what is so?", false, prose) })
 }
 
 func TestReadProse(t *testing.T) {
-	checkCorpus(t, "testdata/prose.txtar", func(text string, _ bool) (any, error) { a, err := readAnswer(text, true); return a.thoughts, err })
+	checkCorpus(t, "testdata/prose.txtar", func(text string, _ bool) (any, error) {
+		a, err := readAnswer(text, "what is so?", true)
+		return a.thoughts, err
+	})
 }
 
 func TestReadAnswersInProse(t *testing.T) {
-	checkCorpus(t, "testdata/answers.txtar", func(text string, _ bool) (any, error) { return readSummary(text, true, true) })
+	checkCorpus(t, "testdata/answers.txtar", func(text string, _ bool) (any, error) { return readSummary(text, "what is so?", true, true) })
 }
 
 func TestSaid(t *testing.T) {
@@ -154,7 +160,7 @@ func TestReadRaised(t *testing.T) {
 		"THOUGHT: The API takes {\"text\": \"hello\", \"type\": \"note\"}.":                                                                       "",
 		"THOUGHT: A b.\nIMPORTANCE: 0.9\n---\nQUESTION: Why?":                                                                                     "Why? 5",
 	} {
-		a, err := readAnswer(text, false)
+		a, err := readAnswer(text, "what is so?", false)
 		var got []string
 		for _, q := range a.questions {
 			got = append(got, fmt.Sprint(q.Text, " ", q.Priority))
@@ -174,7 +180,7 @@ func TestReadRanks(t *testing.T) {
 		`{"questions":[],"ranked":{"q1":9,"3":2}}`:          "[{q3 2} {q1 9}]",
 		`{"questions":[],"ranked":["q1: 9","none","q3 2"]}`: "[{q1 9} {q3 2}]",
 	} {
-		if _, got, err := readQuestions(text, false); fmt.Sprint(got) != want || err != nil {
+		if _, got, err := readQuestions(text, "what is so?", false); fmt.Sprint(got) != want || err != nil {
 			t.Errorf("%s: %v, want %s, %v", text, got, want, err)
 		}
 	}
@@ -185,7 +191,7 @@ func TestReadSettled(t *testing.T) {
 		"THOUGHT: A b.\nSETTLED: true": true, "THOUGHT: A b. | Settled: yes": true, `{"thoughts":[{"thought":"A b."}],"settled":"true"}`: true, "**Settled:** true\nTHOUGHT: A b.": true,
 		"THOUGHT: A b.\nSETTLED: no": false, "THOUGHT: The matter is not settled: yes, some say so.": false,
 	} {
-		if a, err := readAnswer(text, false); a.settled != want || err != nil || len(a.thoughts) != 1 {
+		if a, err := readAnswer(text, "what is so?", false); a.settled != want || err != nil || len(a.thoughts) != 1 {
 			t.Errorf("%s: %v %v", text, a, err)
 		}
 	}

@@ -46,7 +46,7 @@ func TestShareWritten(t *testing.T) {
 func FuzzReadThoughts(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
-		a, err := readAnswer(text, prose)
+		a, err := readAnswer(text, "what is so?", prose)
 		list := a.thoughts
 		if (err == nil) != (len(list) > 0) || len(list) > maxThoughts {
 			t.Fatalf("%d thoughts, %v", len(list), err)
@@ -70,7 +70,7 @@ func FuzzReadThoughts(f *testing.F) {
 func FuzzReadQuestions(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
-		list, _, err := readQuestions(text, prose)
+		list, _, err := readQuestions(text, "what is so?", prose)
 		if err != nil && len(list) > 0 || len(list) > maxQuestions {
 			t.Fatalf("%d questions, %v", len(list), err)
 		}
@@ -87,7 +87,7 @@ func FuzzReadQuestions(f *testing.F) {
 func FuzzReadSummary(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
-		sum, err := readSummary(text, false, prose)
+		sum, err := readSummary(text, "what is so?", false, prose)
 		if (err == nil) != (sum.Text != "") {
 			t.Fatalf("%+v, %v", sum, err)
 		}
@@ -125,9 +125,9 @@ func TestReadingIsLinear(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for _, prose := range []bool{false, true} {
-				_, _ = readAnswer(text, prose)
-				_, _, _ = readQuestions(text, prose)
-				_, _ = readSummary(text, false, prose)
+				_, _ = readAnswer(text, "what is so?", prose)
+				_, _, _ = readQuestions(text, "what is so?", prose)
+				_, _ = readSummary(text, "what is so?", false, prose)
 			}
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc

@@ -147,7 +147,7 @@ func (s *state) applyThoughts(key string, b *ponder.CallFinished) {
 	}
 	c.Model = b.Model
 	if b.Error != "" {
-		if c.Failed = b.Outcome; c.Bad != "" && c.readThoughts(c.Bad, true) == nil {
+		if c.Failed = b.Outcome; c.Bad != "" && c.readThoughts(c.Bad, s.run.Input, true) == nil {
 			c.Failed = ponder.Outcome{}
 		}
 		c.Done = true
@@ -155,13 +155,14 @@ func (s *state) applyThoughts(key string, b *ponder.CallFinished) {
 		return
 	}
 	text := answerText(b)
-	err := c.readThoughts(text, false)
+	err := c.readThoughts(text, s.run.Input, false)
+	s.FormatIgnored = err != nil && (c.Why != "" || s.FormatIgnored)
 	switch {
 	case err == nil:
-	case c.Why == "":
+	case c.Why == "" && s.mayReask(b):
 		c.Retry = structured.NewRetry(text, err)
 		return
-	case c.readThoughts(text, true) == nil, c.readThoughts(c.Bad, true) == nil:
+	case c.readThoughts(text, s.run.Input, true) == nil, c.Why != "" && c.readThoughts(c.Bad, s.run.Input, true) == nil:
 	default:
 		c.Failed = unansweredOutcome(b, err)
 	}
@@ -169,8 +170,8 @@ func (s *state) applyThoughts(key string, b *ponder.CallFinished) {
 	s.settleWave()
 }
 
-func (c *slot) readThoughts(text string, prose bool) error {
-	a, err := readAnswer(text, prose)
+func (c *slot) readThoughts(text, question string, prose bool) error {
+	a, err := readAnswer(text, question, prose)
 	if err == nil {
 		c.Thoughts, c.Questions, c.Settled = a.thoughts, a.questions, a.settled
 	}

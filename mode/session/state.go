@@ -41,9 +41,12 @@ type state struct {
 
 	TimeLimit time.Duration `json:"limit,omitempty"` // time limit, if the user changed it
 
-	Unaided     bool      `json:"unaided,omitempty"` // continues without a model
-	Failures    int       `json:"fails,omitempty"`   // consecutive failures of the thinking model
-	LastError   string    `json:"fault,omitempty"`   // error of the last call or look
+	Unaided   bool   `json:"unaided,omitempty"` // continues without a model
+	Failures  int    `json:"fails,omitempty"`   // consecutive failures of the thinking model
+	LastError string `json:"fault,omitempty"`   // error of the last call or look
+
+	FormatIgnored bool `json:"format_ignored,omitempty"` // the model ignored the format when asked for it again
+
 	Outage      outage    `json:"outage,omitzero"`
 	EmptyRounds int       `json:"dry,omitempty"`  // consecutive rounds without new evidence
 	EmptyReason string    `json:"over,omitempty"` // why the last look for the user's question found nothing
@@ -256,7 +259,7 @@ func (s *state) acceptUnread() {
 	}
 	s.Wave = slices.Clone(s.Wave)
 	for i := range s.Wave {
-		if c := &s.Wave[i]; c.Why != "" && !c.Done && c.readThoughts(c.Bad, true) == nil {
+		if c := &s.Wave[i]; c.Why != "" && !c.Done && c.readThoughts(c.Bad, s.run.Input, true) == nil {
 			c.Done = true
 		}
 	}

@@ -29,13 +29,15 @@ func (s *state) applyCall(b *ponder.CallFinished) {
 	if s.Step.Do == final {
 		s.Cut = b.Finish.DescribeIncomplete()
 	}
+	bad, reasked := s.Step.Bad, s.Step.Why != ""
 	err := s.applyAnswer(text, b.Model, false)
+	s.FormatIgnored = err != nil && (reasked || s.FormatIgnored)
 	switch {
 	case err == nil:
-	case s.Step.Why == "":
+	case !reasked && s.mayReask(b):
 		s.Step.Retry = structured.NewRetry(text, err)
 	case s.applyAnswer(text, b.Model, true) == nil:
-	case s.applyAnswer(s.Step.Bad, b.Model, true) == nil:
+	case reasked && s.applyAnswer(bad, b.Model, true) == nil:
 	default:
 		s.applyCallError(unansweredOutcome(b, err))
 	}
@@ -46,17 +48,25 @@ func unansweredOutcome(b *ponder.CallFinished, err error) ponder.Outcome {
 	return ponder.Outcome{Error: e.Error(), Class: e.Class}
 }
 
-// answerText returns the answer without inline reasoning, up to maxParsed bytes.
+// answerText returns the answer without inline reasoning, up to maxParsed bytes. Of an answer that
+// broke off it returns the complete parts.
 func answerText(b *ponder.CallFinished) string {
 	text := llm.FinalText(b.Message.Text())
-	return text[:min(len(text), maxParsed)]
+	if text = text[:min(len(text), maxParsed)]; b.Finish.IsCut() {
+		text = llm.CompletePart(text)
+	}
+	return text
 }
+
+// mayReask reports whether to ask for an unreadable answer again. A model that broke off would do
+// so again, and one that ignored the format would ignore it again.
+func (s *state) mayReask(b *ponder.CallFinished) bool { return !b.Finish.IsCut() && !s.FormatIgnored }
 
 // applyAnswer parses the awaited answer and advances. With prose, free text is accepted. An error leaves
 // the state unchanged.
 func (s *state) applyAnswer(text, model string, prose bool) error {
 	if s.Step.Do == questions {
-		list, ranks, err := readQuestions(text, prose)
+		list, ranks, err := readQuestions(text, s.run.Input, prose)
 		if err != nil {
 			return err
 		}
@@ -65,7 +75,7 @@ func (s *state) applyAnswer(text, model string, prose bool) error {
 		s.advance()
 		return nil
 	}
-	sum, err := readSummary(text, s.Step.Do == final, prose)
+	sum, err := readSummary(text, s.run.Input, s.Step.Do == final, prose)
 	if err != nil {
 		return err
 	}

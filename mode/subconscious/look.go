@@ -92,8 +92,12 @@ func (s *lookState) applyAnswer(b ponder.CallFinished) {
 		s.Failed = noAnswer + ": " + b.Error
 		return
 	}
-	report, err := ParseReport(s.role, llm.FinalText(b.Message.Text()), s.in.Seen, s.in.State)
-	if err == nil && b.Finish == llm.FinishLength {
+	text := llm.FinalText(b.Message.Text())
+	if b.Finish.IsCut() {
+		text = llm.CompletePart(text)
+	}
+	report, err := ParseReport(s.role, text, s.in.Seen, s.in.State)
+	if err == nil && b.Finish.IsCut() && len(report.Findings) == 0 {
 		err = errors.New("it breaks off: say less")
 	}
 	if err != nil {
