@@ -41,7 +41,7 @@ const (
 
 const (
 	maxBefore     = 200 // bytes of white space and a fence before a value
-	maxAfterSpace = 64  // bytes of white space after a value
+	maxAfterSpace = 16  // bytes of white space after a value
 	maxAfterText  = 160 // bytes of text between two values
 	maxValues     = 8   // of answers with one value for each item
 	maxWholeText  = 1 << 20

@@ -62,16 +62,34 @@ func (v *Validator) Fault(text, question string) string {
 	return ""
 }
 
-// IsQuestion reports whether a text is only the question.
+// IsQuestion reports whether a text is only the question, perhaps with labels such as "The question
+// is:".
 func (v *Validator) IsQuestion(text, question string) bool {
+	asked := splitWords(question)
 	said := joinWords(splitWords(text))
-	for _, lead := range []string{" the", " original", " question", " is"} {
-		if rest, ok := strings.CutPrefix(said, lead+" "); ok {
-			said = " " + rest
-		}
+	before, after, ok := strings.Cut(said, joinWords(asked))
+	if !ok && len(asked) > 2 && slices.Contains([]string{"the", "a", "an"}, asked[0]) {
+		before, after, ok = strings.Cut(said, joinWords(asked[1:]))
 	}
-	asked := joinWords(splitWords(question))
-	return asked != " " && (said == asked || strings.TrimPrefix(asked, " the") == said)
+	return ok && len(asked) > 0 && isOnlyLabels(strings.Fields(before+" "+after))
+}
+
+// labelWords are words of prompts and labels, which say nothing alone.
+var labelWords = newWordSet("the a an is are my your this that user s original current main focus question questions answer answers final thought thoughts insight critique connection " +
+	"exploration synthesis type kind confidence importance json format response output")
+
+func newWordSet(list string) map[string]bool {
+	set := make(map[string]bool)
+	for w := range strings.FieldsSeq(list) {
+		set[w] = true
+	}
+	return set
+}
+
+var passageID = regexp.MustCompile(`^[eq]\d+$`)
+
+func isOnlyLabels(words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !labelWords[w] && !passageID.MatchString(w) })
 }
 
 // EchoFault returns why a text has no words of its own, or "": it is empty, a fragment of
@@ -83,6 +101,8 @@ func (v *Validator) EchoFault(text string) string {
 		return "it is empty"
 	case isFragment(text):
 		return "it is a fragment of JSON"
+	case len(words) > 1 && isOnlyLabels(words):
+		return "it has only labels"
 	case isPlaceholder(text, len(words)):
 		return "it is a placeholder"
 	case len(text) <= maxEchoText && v.isEcho(words):
