@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ import (
 //	hangup                    closes the terminal
 //	size COLSxROWS            resizes the terminal
 //	ends CODE                 waits for the exit, and checks that the terminal is restored
+//	colours none|16|256       checks which colours the output has
 func TestTerminal(t *testing.T) {
 	racetest.Skip(t, "it waits for a process on a terminal; internal/tui runs under the detector")
 	hangups := make(chan os.Signal, 1)
@@ -63,6 +65,14 @@ func TestTerminal(t *testing.T) {
 		"key":    ptyCommand(func(p *pty, arg string) error { return p.typeKeys(arg) }),
 		"size":   ptyCommand(func(p *pty, arg string) error { return p.resize(arg) }),
 		"ends":   ptyCommand(func(p *pty, arg string) error { return p.waitExit(arg) }),
+		"colours": ptyCommand(func(p *pty, arg string) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if got := colourDepth(p.raw.String()); got != arg {
+				return fmt.Errorf("the output has colours: %s", got)
+			}
+			return nil
+		}),
 	})
 	testscript.Run(t, p)
 }
@@ -78,6 +88,7 @@ type pty struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	screen   *vt.Emulator
+	raw      bytes.Buffer
 	shown    bytes.Buffer // output without escape sequences, and the screen after each write
 	seen     int
 	timedOut bool
@@ -164,6 +175,7 @@ func (p *pty) readOutput() {
 		n, err := p.master.Read(buf)
 		p.mu.Lock()
 		_, _ = p.screen.Write(buf[:n])
+		p.raw.Write(buf[:n])
 		fmt.Fprintf(&p.shown, "%s\n%s\n", ansi.Strip(string(buf[:n])), p.screen.String())
 		p.timedOut = p.timedOut || err != nil
 		p.changed.Broadcast()
@@ -172,6 +184,31 @@ func (p *pty) readOutput() {
 			return
 		}
 	}
+}
+
+var sgr = regexp.MustCompile(`\x1b\[([\d;:]*)m`)
+
+// colourDepth returns none, 16, 256 or rgb: the most colours that an output requests.
+func colourDepth(output string) string {
+	depth := "none"
+	for _, m := range sgr.FindAllStringSubmatch(output, -1) {
+		codes := strings.FieldsFunc(m[1], func(r rune) bool { return r == ';' || r == ':' })
+		for i, code := range codes {
+			n, _ := strconv.Atoi(code) // digits
+			switch {
+			case (n == 38 || n == 48) && i+1 < len(codes) && codes[i+1] == "2":
+				return "rgb"
+			case n == 38 || n == 48:
+				depth = "256"
+			case depth == "none" && (n >= 30 && n <= 37 || n >= 40 && n <= 47 || n >= 90 && n <= 107):
+				depth = "16"
+			}
+			if n == 38 || n == 48 {
+				break
+			}
+		}
+	}
+	return depth
 }
 
 func (p *pty) waitText(text string) error {

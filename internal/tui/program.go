@@ -26,6 +26,7 @@ type program struct {
 	out           *output
 	in            *os.File
 	before        *term.State // of in
+	colours       colorprofile.Profile
 	frameInterval time.Duration
 
 	wake      chan struct{} // something to print or draw
@@ -66,11 +67,11 @@ const (
 func newProgram(c content, pressed func(Press), out *output, in *os.File, pace time.Duration, options ...tea.ProgramOption) *program {
 	p := &program{
 		content: c, onPress: pressed, out: out, in: in, frameInterval: pace, size: Size{80, 24}, wake: make(chan struct{}, 1), stops: make(chan struct{}, 1),
-		continues: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
+		continues: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}), colours: colourProfile(os.Environ()),
 	}
 	p.end = sync.OnceFunc(func() { close(p.ended) })
 	p.tea = tea.NewProgram(p, append([]tea.ProgramOption{
-		tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithColorProfile(colourProfile(os.Environ())), tea.WithFilter(p.filterMsg),
+		tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithColorProfile(p.colours), tea.WithFilter(p.filterMsg),
 	}, options...)...)
 	return p
 }
@@ -84,6 +85,14 @@ func colourProfile(env []string) colorprofile.Profile {
 		}
 	}
 	return colorprofile.ANSI
+}
+
+// reduceColours replaces the colours of printed text by those of a profile. Bubbletea does so only
+// for the block.
+func reduceColours(text string, to colorprofile.Profile) string {
+	var b strings.Builder
+	_, _ = (&colorprofile.Writer{Forward: &b, Profile: to}).WriteString(text) // a builder returns no error
+	return b.String()
 }
 
 func openProgram(c content, pressed func(Press), out, in *os.File, pace time.Duration) *program {
@@ -183,7 +192,7 @@ func (p *program) printRows() {
 	}
 	for len(rows) > 0 {
 		n := min(len(rows), room)
-		p.tea.Send(tea.Println(cmp.Or(strings.Join(rows[:n], "\n"), " "))()) // bubbletea drops an empty row
+		p.tea.Send(tea.Println(cmp.Or(reduceColours(strings.Join(rows[:n], "\n"), p.colours), " "))()) // bubbletea drops an empty row
 		rows = rows[n:]
 	}
 	p.tea.Send(refreshMsg{})

@@ -164,14 +164,14 @@ func padRight(text string, width int) string {
 }
 
 // Colours of the 256-colour palette, with a contrast of at least 3.8 on white and on black. A
-// terminal with 16 colours shows the nearest ones.
+// terminal with 16 colours shows the nearest ones, which differ for the four kinds of thought.
 const (
 	red    = "160"
 	orange = "130"
 	green  = "28"
 	teal   = "30"
 	blue   = "27"
-	purple = "129"
+	purple = "133"
 	pink   = "162"
 	olive  = "100"
 )

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -206,19 +207,47 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+// contrasts returns the contrast of a colour with white and with black.
+func contrasts(c color.Color) (white, black float64) {
+	r, g, b, _ := c.RGBA()
+	linear := func(v uint32) float64 {
+		x := float64(v) / 0xffff
+		if x <= 0.04045 {
+			return x / 12.92
+		}
+		return math.Pow((x+0.055)/1.055, 2.4)
+	}
+	l := 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
+	return 1.05 / (l + 0.05), (l + 0.05) / 0.05
+}
+
+// On a terminal with 16 colours, the four kinds of thought differ and are readable on white and
+// on black. The colours are xterm's.
+func TestSixteenColours(t *testing.T) {
+	palette := map[string]color.RGBA{
+		"31": {205, 0, 0, 255}, "32": {0, 205, 0, 255}, "33": {205, 205, 0, 255}, "34": {0, 0, 238, 255}, "35": {205, 0, 205, 255}, "36": {0, 205, 205, 255}, "37": {229, 229, 229, 255},
+		"91": {255, 0, 0, 255}, "92": {0, 255, 0, 255}, "93": {255, 255, 0, 255}, "94": {92, 92, 255, 255}, "95": {255, 0, 255, 255}, "96": {0, 255, 255, 255}, "97": {255, 255, 255, 255},
+	}
+	seen := make(map[string]string)
+	for _, kind := range []string{"exploration", "critique", "connection", "insight"} {
+		row := reduceColours(RenderItem(Item{Kind: kind, Text: "So.", Tone: ThoughtTone(kind)}, 80, Style{}), colourProfile([]string{"TERM=xterm"}))
+		m := regexp.MustCompile(`\x1b\[(\d+)m` + kind).FindStringSubmatch(row)
+		if m == nil {
+			t.Fatalf("%s has no colour: %q", kind, row)
+		}
+		if other, ok := seen[m[1]]; ok {
+			t.Errorf("%s looks like %s", kind, other)
+		}
+		seen[m[1]] = kind
+		c, ok := palette[m[1]]
+		if white, black := contrasts(c); !ok || white < 3.5 || black < 3.5 {
+			t.Errorf("%s has colour %s: a contrast of %.1f on white, %.1f on black", kind, m[1], white, black)
+		}
+	}
+}
+
 // The kinds of thought have distinct colours. Each colour is readable on white and on black.
 func TestColours(t *testing.T) {
-	luminance := func(c color.Color) float64 {
-		r, g, b, _ := c.RGBA()
-		linear := func(v uint32) float64 {
-			x := float64(v) / 0xffff
-			if x <= 0.04045 {
-				return x / 12.92
-			}
-			return math.Pow((x+0.055)/1.055, 2.4)
-		}
-		return 0.2126*linear(r) + 0.7152*linear(g) + 0.0722*linear(b)
-	}
 	seen := make(map[color.Color]string)
 	for _, kind := range []string{"exploration", "critique", "connection", "insight", "other"} {
 		c := toneStyle(ThoughtTone(kind)).GetForeground()
@@ -228,8 +257,7 @@ func TestColours(t *testing.T) {
 		seen[c] = kind
 	}
 	for _, tone := range []Tone{Normal, Bright, Strong, Alarm, Exploration, Critique, Connection, Insight} {
-		l := luminance(toneStyle(tone).GetForeground())
-		if white, black := 1.05/(l+0.05), (l+0.05)/0.05; white < 3.8 || black < 3.8 {
+		if white, black := contrasts(toneStyle(tone).GetForeground()); white < 3.8 || black < 3.8 {
 			t.Errorf("tone %d: a contrast of %.1f on white, %.1f on black", tone, white, black)
 		}
 		it := Item{Kind: "insight", Text: "So.", Tone: tone}
