@@ -199,7 +199,7 @@ ponder completion fish > ~/.config/fish/completions/ponder.fish`,
 const maxCompletions = 50
 
 func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		const no = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 0 {
 			return nil, no
@@ -215,7 +215,11 @@ func (a *cli) completeThreads(kind ponder.Kind) cobra.CompletionFunc {
 		}
 		words := []cobra.Completion{cobra.CompletionWithDesc("last", "the newest")}
 		for _, info := range list {
-			words = append(words, cobra.CompletionWithDesc(string(info.ID), truncate(oneLine(info.Title), 60)))
+			id, err := app.ShortID(cmd.Context(), store, info.ID)
+			if err != nil || len(typed) > len(id) {
+				id = string(info.ID)
+			}
+			words = append(words, cobra.CompletionWithDesc(id, truncate(oneLine(info.Title), 60)))
 		}
 		return slices.Clip(words), no | cobra.ShellCompDirectiveKeepOrder
 	}

@@ -80,7 +80,28 @@ func (a *cli) showUsage(ctx context.Context, by ponder.GroupBy, since string) er
 		a.printNote("no model calls in this period")
 		return nil
 	}
+	if by == ponder.ByThread {
+		if err := shortenThreads(ctx, store, rows); err != nil {
+			return err
+		}
+	}
 	a.usageTable(by, rows)
+	return nil
+}
+
+// shortenThreads replaces the IDs of rows by short ones. Removed threads keep theirs.
+func shortenThreads(ctx context.Context, threads ponder.Threads, rows []ponder.UsageRow) error {
+	for i, row := range rows {
+		id := ponder.ThreadID(row.Key)
+		if _, err := threads.Thread(ctx, id); err != nil || row.Key == "" {
+			continue
+		}
+		short, err := app.ShortID(ctx, threads, id)
+		if err != nil {
+			return err
+		}
+		rows[i].Key = short
+	}
 	return nil
 }
 
