@@ -21,13 +21,18 @@ func (a *cli) settingsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "settings [KEY [VALUE]]",
 		Short: "Show and change settings",
-		Long: `Show all settings, show one, or write one to the configuration file. Other lines and
-comments of the file stay. To switch on a setting that is on or off, give only its name.
-API keys of providers are not settings: Ponder reads them from the environment.`,
+		Long: `Show all settings, those of a group, or one, or write one to the configuration file. Other
+lines and comments of the file stay. To switch on a setting that is on or off, give only its
+name. NAME in a setting is a name of your choice, such as that of a model server in
+providers.NAME.base_url. API keys of providers are not settings: Ponder reads them from the
+environment.`,
 		Example: `ponder settings
+ponder settings providers
 ponder settings enable_thinking
 ponder settings models.fast ollama/llama3.1
 ponder settings models.slow anthropic/claude-opus-4-6 openai/gpt-5.2
+ponder settings providers.llamacpp.type openai
+ponder settings providers.llamacpp.base_url http://127.0.0.1:8080/v1
 ponder settings models.price.openai/gpt-5.2.input 1.75
 ponder settings --unset models.fast`,
 		GroupID: groupSetUp,
@@ -36,19 +41,31 @@ ponder settings --unset models.fast`,
 		},
 	}
 	cmd.Flags().BoolVar(&unset, "unset", false, "remove the setting from the file")
-	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var words []cobra.Completion
+	cmd.ValidArgsFunction = a.completeSettings
+	return cmd
+}
+
+// completeSettings offers the names of settings, then values of a setting.
+func (a *cli) completeSettings(cmd *cobra.Command, args []string, typed string) (words []cobra.Completion, _ cobra.ShellCompDirective) {
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	switch {
+	case len(args) == 0:
 		for _, k := range config.Keys() {
-			if !strings.Contains(k.Name, "*") {
-				words = append(words, cobra.CompletionWithDesc(k.Name, k.Doc))
+			for _, name := range cfg.KnownNames(k.Name) {
+				words = append(words, cobra.CompletionWithDesc(name, k.Doc))
 			}
 		}
-		return words, cobra.ShellCompDirectiveNoFileComp
+	case args[0] == "models.embed":
+		return a.completeModelsFor(cmd, typed, config.ForEmbed)
+	case strings.HasPrefix(args[0], "models.") && !strings.HasPrefix(args[0], "models.price.") && args[0] != "models.hedge":
+		return a.completeModelsFor(cmd, typed, config.ForText)
+	case len(args) == 1:
+		words = config.KeyValues(args[0])
 	}
-	return cmd
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *cli) runSettings(args []string, unset bool) error {
@@ -56,7 +73,9 @@ func (a *cli) runSettings(args []string, unset bool) error {
 	case unset && len(args) != 1:
 		return usagef("--unset: name one setting")
 	case len(args) == 0:
-		return a.listSettings()
+		return a.listSettings("")
+	case len(args) == 1 && !unset && config.IsGroup(args[0]):
+		return a.listSettings(args[0])
 	}
 	name := args[0]
 	if err := config.CheckKey(name); err != nil {
@@ -112,25 +131,29 @@ func (a *cli) showSetting(cfg *config.Config, name string) error {
 	return nil
 }
 
-func (a *cli) listSettings() error {
+// listSettings lists all settings, or those of a group. Of settings with a free part, it lists
+// those with a value, or else their pattern.
+func (a *cli) listSettings(group string) error {
 	cfg, err := a.Config()
 	if err != nil {
 		return err
 	}
 	rows := [][]string{{"SETTING", "VALUE", "FROM", ""}}
 	for _, k := range config.Keys() {
-		names := []string{k.Name}
-		if strings.Contains(k.Name, "*") {
-			names = cfg.Names(k.Name)
+		names := cfg.ListedNames(k.Name)
+		if len(names) == 0 && config.InGroup(k.Name, group) && !a.flags.json {
+			rows = append(rows, []string{config.Pattern(k.Name), "", "", k.Doc})
 		}
 		for _, name := range names {
-			if a.flags.json {
+			switch {
+			case !config.InGroup(name, group):
+			case a.flags.json:
 				if err := a.showSetting(cfg, name); err != nil {
 					return err
 				}
-				continue
+			default:
+				rows = append(rows, []string{name, cfg.Value(name), cfg.Origin(name), k.Doc})
 			}
-			rows = append(rows, []string{name, cfg.Value(name), cfg.Origin(name), k.Doc})
 		}
 	}
 	if !a.flags.json {
@@ -245,8 +268,12 @@ func (a *cli) completeFlags(cmd *cobra.Command) error {
 
 // completeModels offers the models of the roles, then the priced models of providers with a key.
 func (a *cli) completeModels(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeModelsFor(cmd, typed, config.ForText)
+}
+
+func (a *cli) completeModelsFor(cmd *cobra.Command, typed string, use config.ModelUse) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	names, err := a.ModelNames(cmd.Context())
+	names, err := a.ModelNames(cmd.Context(), use)
 	if err != nil {
 		return nil, directive
 	}

@@ -116,7 +116,7 @@ func (l *ModelSet) Embedder() vector.Embedder {
 	for _, full := range choice.Models {
 		name, _, _ := strings.Cut(full, "/")
 		p, err := l.Provider(name)
-		if err == nil && (p.Local || l.Config.Models.Embed != nil) {
+		if err == nil && (l.isLocal(full, p) || l.Config.Models.Embed != nil) {
 			return l.EmbedderOf(full)
 		}
 	}

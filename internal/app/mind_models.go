@@ -172,7 +172,7 @@ func similarityFunc(l *ModelSet) func(a, b string) bool {
 		return nil
 	}
 	name, _, _ := strings.Cut(models[0], "/")
-	if p, err := l.Provider(name); err != nil || !p.Local {
+	if p, err := l.Provider(name); err != nil || !l.isLocal(models[0], p) {
 		return nil
 	}
 	m := &semanticMatcher{Embedder: l.EmbedderOf(models[0]), vectors: make(map[string][]float32)}

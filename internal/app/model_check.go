@@ -40,9 +40,9 @@ func (a *App) RoleModels(ctx context.Context) ([]RoleModels, *ModelSet, error) {
 // A ModelName is the name of a model that a command accepts, with a short description.
 type ModelName struct{ Model, About string }
 
-// ModelNames lists the models of the roles, then those that an Ollama has installed, then the
-// priced models of providers with a key.
-func (a *App) ModelNames(ctx context.Context) (names []ModelName, err error) {
+// ModelNames lists the models for a use: those of the roles, then those that local servers have,
+// then the priced models of providers with a key.
+func (a *App) ModelNames(ctx context.Context, use config.ModelUse) (names []ModelName, err error) {
 	rows, l, err := a.RoleModels(ctx)
 	if err != nil {
 		return nil, err
@@ -55,19 +55,21 @@ func (a *App) ModelNames(ctx context.Context) (names []ModelName, err error) {
 	}
 	for _, row := range rows {
 		for _, link := range row.Chain {
-			if link.Error == "" && row.Role != ponder.Embed {
+			if link.Error == "" && (row.Role == ponder.Embed) == (use == config.ForEmbed) {
 				add(link.Model, string(row.Role)+", "+link.Price)
 			}
 		}
 	}
-	if _, installed, err := l.Config.Ollama(ctx, http.DefaultClient); err == nil {
-		for _, m := range installed {
-			add("ollama/"+m.Name, "installed")
+	for _, s := range l.Config.ProbeServers(ctx, http.DefaultClient) {
+		for _, m := range s.Models {
+			if m.Use == use {
+				add(s.Name+"/"+m.Name, "at "+s.BaseURL)
+			}
 		}
 	}
 	for _, name := range l.prices.Models() {
-		provider, _, err := config.SplitModel(name)
-		if err != nil {
+		provider, id, err := config.SplitModel(name)
+		if err != nil || config.UseOfName(id) != use {
 			continue
 		}
 		if p, err := l.Provider(provider); err == nil && !p.ollama {
@@ -89,7 +91,10 @@ func (a *App) TestModels(ctx context.Context, names []string, tested func(ModelC
 		return err
 	}
 	results := checkModels(ctx, l, all, func(full string) bool {
-		return !slices.Contains(names, full) && slices.Contains(l.Choices.ForRole(ponder.Embed).Models, full)
+		if slices.Contains(names, full) {
+			return l.useOf(ctx, full) == config.ForEmbed
+		}
+		return slices.Contains(l.Choices.ForRole(ponder.Embed).Models, full)
 	})
 	for range all {
 		t := <-results

@@ -70,7 +70,7 @@ const maxModelSets = 100
 type Provider struct {
 	llm.Provider // behind a gate
 	gate         *llm.Gate
-	Local        bool // on the user's machines, free
+	Local        bool // on the user's machines
 	ollama       bool // its prices in the table are of local models
 	base         string
 	check        llm.Provider
@@ -139,7 +139,7 @@ func (x *providers) Provider(name string) (Provider, error) {
 	if err != nil {
 		return Provider{}, err
 	}
-	p := Provider{check: newProvider(c), base: c.BaseURL, Local: c.Type == "ollama" && !ollama.IsHosted(c.BaseURL), ollama: c.Type == "ollama"}
+	p := Provider{check: newProvider(c), base: c.BaseURL, Local: c.IsLocal(), ollama: c.Type == "ollama"}
 	p.gate = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent})
 	p.Provider = p.gate.Provider(p.check)
 	x.providers[name] = p
@@ -198,21 +198,26 @@ func (x *providers) learnContext(full string, tokens int) {
 	}
 }
 
-// modelPrice returns the price of a model. Local models are free; an unlisted price is unknown.
+// isLocal reports whether a model runs on the user's machines. A local server may pass requests
+// on: Ollama those of its cloud models, a proxy those of models that the price table lists.
+func (l *ModelSet) isLocal(full string, p Provider) bool {
+	info, _ := l.prices.Lookup(full)
+	listed := info.Source == llm.FromTable || info.Source == llm.FromRefreshed
+	return p.Local && !strings.HasSuffix(full, "cloud") && !(listed && info.Price != llm.Price{})
+}
+
+// modelPrice returns the price of a model. Local models are free unless the configuration has a
+// price; an unlisted price is unknown.
 func (l *ModelSet) modelPrice(full string, p Provider) ponder.Price {
 	info, _ := l.prices.Lookup(full)
-	price := ponder.Price{Source: ponder.PriceTable, Input: info.Price.Input, Output: info.Price.Output,
-		CacheRead: info.Price.CacheRead, CacheWrite: info.Price.CacheWrite}
-	home := p.Local && !strings.HasSuffix(full, "cloud")
+	local := l.isLocal(full, p)
 	switch {
-	case info.Source == llm.PriceUnknown && home:
+	case local && (info.Source != llm.FromOverride || info.Price == llm.Price{}):
 		return ponder.Price{Source: ponder.PriceLocal}
-	case info.Source == llm.PriceUnknown, info.Source == llm.FromTable && p.ollama && !home:
+	case info.Source == llm.PriceUnknown, info.Source == llm.FromTable && p.ollama && !local:
 		return ponder.Price{Source: ponder.PriceUnknown}
-	case home && price.Input == 0 && price.Output == 0:
-		price.Source = ponder.PriceLocal
 	}
-	return price
+	return ponder.NewPrice(ponder.PriceTable, info)
 }
 
 // Chains returns the models of each role. It omits unusable models; a needed role without a
@@ -300,6 +305,32 @@ func (l *ModelSet) CheckModel(ctx context.Context, full string) func() error {
 		result <- err
 	}()
 	return sync.OnceValue(func() error { return <-result })
+}
+
+// CheckUse is [ModelSet.CheckModel] for a role. It also refuses an embedding model that shall
+// write text.
+func (l *ModelSet) CheckUse(ctx context.Context, full string, embed bool) func() error {
+	check, use := l.CheckModel(ctx, full), make(chan config.ModelUse, 1)
+	go func() { use <- l.useOf(ctx, full) }()
+	return sync.OnceValue(func() error {
+		if err := check(); err != nil {
+			return err
+		}
+		if <-use == config.ForEmbed && !embed {
+			return NotReadyf("%s: an embedding model writes no text: use another model here, and this one as models.embed", full)
+		}
+		return nil
+	})
+}
+
+// useOf returns the use of a model, as far as it is known.
+func (l *ModelSet) useOf(ctx context.Context, full string) config.ModelUse {
+	name, id, _ := strings.Cut(full, "/")
+	p, err := l.Config.Provider(name)
+	if err != nil {
+		return config.UseOfName(id)
+	}
+	return l.Config.UseOf(ctx, http.DefaultClient, p, id)
 }
 
 func (x *providers) noteAvailable(full string) {

@@ -23,6 +23,44 @@ type Key struct {
 	literal func(value string) (string, error)
 }
 
+// KeyValues returns the values to offer for a setting, if they are few.
+func KeyValues(name string) []string {
+	k, ok := findKey(name)
+	switch {
+	case !ok:
+		return nil
+	case strings.HasSuffix(k.Name, ".type") && strings.HasPrefix(k.Name, "providers."):
+		return types
+	}
+	var list []string
+	for _, v := range []string{"true", "false", "auto"} {
+		if _, err := k.literal(v); err == nil {
+			list = append(list, v)
+		}
+	}
+	if _, err := k.literal("-"); err == nil { // it takes any text
+		return nil
+	}
+	return list
+}
+
+// Pattern returns a name of [Keys] for users: NAME stands for a free part.
+func Pattern(name string) string { return strings.ReplaceAll(name, "*", "NAME") }
+
+// InGroup reports whether a setting is the group or below it. Every setting is in the group "".
+func InGroup(name, group string) bool {
+	return group == "" || name == group || strings.HasPrefix(name, group+".")
+}
+
+// IsGroup reports whether a name is a group of settings, such as providers or providers.groq.
+func IsGroup(name string) bool {
+	parts := splitName(name)
+	return len(parts) > 0 && slices.ContainsFunc(Keys(), func(k Key) bool {
+		pattern := strings.Split(k.Name, ".")
+		return len(pattern) > len(parts) && matchesPattern(pattern[:len(parts)], parts)
+	})
+}
+
 func Keys() []Key {
 	return slices.Concat([]Key{
 		{"db", "file of the database", textLiteral},
@@ -33,20 +71,20 @@ func Keys() []Key {
 		{"thinking.templates", "instructions for thinking in a field, such as code-analysis", templatesLiteral},
 		{"thinking.per_turn", "maximum thoughts per turn", countLiteral},
 		{"thinking.per_minute", "maximum thoughts per minute", countLiteral},
-		{"models.fast", "talks", chainLiteral},
+		{"models.fast", "model that answers in conversations", chainLiteral},
 		{"models.slow", "model for thoughts, questions and syntheses", chainLiteral},
 		{"models.cheap", "model for titles and other small tasks", chainLiteral},
 		{"models.frontier", "best model, used rarely", chainLiteral},
-		{"models.embed", "embedding model", chainLiteral},
+		{"models.embed", "embedding model, for search by meaning", chainLiteral},
 		{"models.hedge", "roles with a second request if the first is late, such as slow, cheap", rolesLiteral},
 		{"models.price.*.input", "USD per million input tokens", dollarsLiteral},
 		{"models.price.*.output", "USD per million output tokens", dollarsLiteral},
 		{"models.price.*.cache_read", "USD per million input tokens read from a cache", dollarsLiteral},
 		{"models.price.*.cache_write", "USD per million input tokens written to a cache", dollarsLiteral},
-		{"providers.*.type", "openai, anthropic, gemini or ollama", oneOfLiteral(types...)},
-		{"providers.*.base_url", "base URL", urlLiteral},
-		{"providers.*.api_key_env", "environment variable with the API key", variableLiteral},
-		{"providers.*.max_concurrent", "maximum concurrent requests", countLiteral},
+		{"providers.*.type", "API of a model server: openai, anthropic, gemini or ollama", oneOfLiteral(types...)},
+		{"providers.*.base_url", "its URL, such as http://127.0.0.1:8080/v1", urlLiteral},
+		{"providers.*.api_key_env", "environment variable with its API key", variableLiteral},
+		{"providers.*.max_concurrent", "maximum concurrent requests to it", countLiteral},
 		{"budgets.for", "duration of a session, such as 5m", durationLiteral},
 		{"budgets.tokens", "maximum tokens of a session", countLiteral},
 		{"budgets.cost", "maximum cost of a session in US dollars", dollarsLiteral},
@@ -99,6 +137,9 @@ func joinName(parts []string) string { return toml.Key(parts).String() }
 
 // Value returns the value or default of a setting, or "".
 func (c *Config) Value(name string) string {
+	if value, ok := c.providerDefault(name); ok {
+		return value
+	}
 	if _, set := c.origin[name]; !set {
 		if value, ok := defaultValues()[name]; ok {
 			return value
@@ -129,6 +170,31 @@ func (c *Config) Names(pattern string) (names []string) {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// KnownNames returns the names to offer for a pattern of [Keys]: the set ones, and the settings
+// of all providers.
+func (c *Config) KnownNames(pattern string) []string {
+	if !strings.Contains(pattern, "*") {
+		return []string{pattern}
+	}
+	names := c.Names(pattern)
+	if rest, ok := strings.CutPrefix(pattern, "providers.*"); ok {
+		for _, p := range c.ProviderNames() {
+			names = append(names, "providers."+joinName([]string{p})+rest)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// ListedNames returns the names to list for a pattern: those of KnownNames with a value, or all
+// without a free part.
+func (c *Config) ListedNames(pattern string) []string {
+	if !strings.Contains(pattern, "*") {
+		return []string{pattern}
+	}
+	return slices.DeleteFunc(c.KnownNames(pattern), func(name string) bool { return c.Value(name) == "" })
 }
 
 func showValue(v any) string {

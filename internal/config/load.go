@@ -266,6 +266,11 @@ func (c *Config) readEnv() error {
 	if db := c.env("PONDER_DB"); db != "" {
 		c.DB, c.origin["db"] = db, "environment"
 	}
+	for _, m := range builtinProviders() {
+		if m.urlEnv != "" && c.env(m.urlEnv) != "" {
+			c.origin["providers."+m.Name+".base_url"] = m.urlEnv
+		}
+	}
 	for name, chain := range map[string]*Chain{
 		"fast": &c.Models.Fast, "slow": &c.Models.Slow, "cheap": &c.Models.Cheap,
 		"frontier": &c.Models.Frontier, "embed": &c.Models.Embed,

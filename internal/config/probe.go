@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"ponder"
 )
 
 // Timeouts for the list of a server's models.
@@ -23,41 +22,40 @@ const (
 
 const maxList = 4 << 20
 
-type Install struct {
-	Name    string `json:"name"`
-	Details struct {
-		Family   string   `json:"family"`
-		Families []string `json:"families"`
-	} `json:"details"`
-}
-
-func (m Install) isEmbedder() bool {
-	return strings.Contains(m.Name, "embed") || strings.HasPrefix(m.Name, "bge-") || strings.HasPrefix(m.Name, "all-minilm") ||
-		strings.Contains(m.Details.Family, "bert")
-}
-
 // Ollama returns Ollama's address and its models, the newest first. It returns no address if
 // that is invalid. An unexpected answer is a [Refusal].
-func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, installed []Install, err error) {
+func (c *Config) Ollama(ctx context.Context, client *http.Client) (base string, served []ServedModel, err error) {
 	p, err := c.Provider("ollama")
 	if err != nil {
 		return "", nil, err
 	}
+	served, err = c.Served(ctx, client, p)
+	return p.BaseURL, served, err
+}
+
+// Served returns the models of a server, in its order. An unexpected answer is a [Refusal].
+// Only servers with the API of OpenAI or Ollama have a list; others return none.
+func (c *Config) Served(ctx context.Context, client *http.Client, p Provider) (served []ServedModel, err error) {
 	patience := probeTime
-	if c.addressSetting("ollama") != "" {
+	if c.addressSetting(p.Name) != "" {
 		patience = serverProbeTime
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	var list struct {
-		Models []Install `json:"models"`
+	switch p.Type {
+	case "ollama":
+		served, err = listOllama(ctx, client, p)
+	case "openai":
+		served, err = listOpenAI(ctx, client, p)
 	}
-	err = fetchJSON(ctx, client, p.BaseURL+"/api/tags", p.Key, &list)
 	var r Refusal
 	if errors.As(err, &r) {
 		err = r.explainFor(p)
 	}
-	return p.BaseURL, list.Models, err
+	return slices.DeleteFunc(served, func(m ServedModel) bool {
+		_, _, err := SplitModel(p.Name + "/" + m.Name)
+		return err != nil
+	}), err
 }
 
 // A Refusal is the status of an unexpected answer.
@@ -68,13 +66,25 @@ func (r Refusal) Error() string {
 }
 
 func (r Refusal) explainFor(p Provider) error {
+	api, key := map[string]string{"ollama": "Ollama", "openai": "a server with the API of OpenAI"}[p.Type], p.KeyEnv
+	if key == "" {
+		key = "providers." + p.Name + ".api_key_env"
+	}
 	switch {
 	case r != http.StatusUnauthorized && r != http.StatusForbidden:
-		return fmt.Errorf("the server at %s returned %w: check that it is Ollama", p.BaseURL, r)
+		return fmt.Errorf("the server at %s returned %w: check that it is %s", p.BaseURL, r, api)
 	case p.Key == "":
-		return fmt.Errorf("Ollama at %s requires a key (%w): set %s", p.BaseURL, r, p.KeyEnv)
+		return fmt.Errorf("%s requires a key (%w): set %s", p.describe(), r, key)
 	}
-	return fmt.Errorf("Ollama at %s rejects the key (%w): correct %s", p.BaseURL, r, p.KeyEnv)
+	return fmt.Errorf("%s rejects the key (%w): correct %s", p.describe(), r, key)
+}
+
+// describe names a server for the user.
+func (p Provider) describe() string {
+	if p.Name == "ollama" {
+		return "Ollama at " + p.BaseURL
+	}
+	return p.Name + " at " + p.BaseURL
 }
 
 // addressSetting returns the setting of a provider's address, or "".
@@ -89,52 +99,22 @@ func (c *Config) addressSetting(provider string) string {
 	return ""
 }
 
-func assignRoles(installed []Install) map[ponder.Role]string {
-	models := map[ponder.Role]string{}
-	if i := slices.IndexFunc(installed, func(m Install) bool { return m.Name != "" && !m.isEmbedder() }); i >= 0 {
-		for _, role := range []ponder.Role{ponder.Fast, ponder.Slow, ponder.Cheap, ponder.Frontier} {
-			models[role] = installed[i].Name
+// fetchJSON sends a GET request, or a POST request with a body.
+func fetchJSON(ctx context.Context, client *http.Client, address string, key Secret, body, into any) error {
+	method, content := http.MethodGet, io.Reader(nil)
+	if body != nil {
+		js, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("list models: %w", err)
 		}
+		method, content = http.MethodPost, bytes.NewReader(js)
 	}
-	if i := slices.IndexFunc(installed, Install.isEmbedder); i >= 0 {
-		models[ponder.Embed] = installed[i].Name
-	}
-	return models
-}
-
-// assignServed assigns an OpenAI-compatible server's models to roles: the usual ones that it has,
-// else its first. A server without a list gets the usual ones.
-func assignServed(ctx context.Context, client *http.Client, p Provider, usual map[ponder.Role]string) map[ponder.Role]string {
-	ctx, cancel := context.WithTimeout(ctx, serverProbeTime)
-	defer cancel()
-	var list struct {
-		Data []struct {
-			ID string `json:"id"`
-		} `json:"data"`
-	}
-	err := fetchJSON(ctx, client, strings.TrimSuffix(p.BaseURL, "/")+"/models", p.Key, &list)
-	var have []Install
-	for _, m := range list.Data {
-		if _, _, err := SplitModel(p.Name + "/" + m.ID); err == nil {
-			have = append(have, Install{Name: m.ID})
-		}
-	}
-	if err != nil || len(have) == 0 {
-		return usual
-	}
-	models := assignRoles(have)
-	for role, id := range usual {
-		if slices.ContainsFunc(have, func(m Install) bool { return m.Name == id }) {
-			models[role] = id
-		}
-	}
-	return models
-}
-
-func fetchJSON(ctx context.Context, client *http.Client, address string, key Secret, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	req, err := http.NewRequestWithContext(ctx, method, address, content)
 	if err != nil {
 		return fmt.Errorf("list models: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+string(key))

@@ -19,7 +19,7 @@ func TestProbeGoesNowhereElse(t *testing.T) {
 	for _, s := range []*httptest.Server{httptest.NewServer(away), httptest.NewTLSServer(away)} {
 		defer s.Close()
 		usual := map[ponder.Role]string{ponder.Slow: "usual"}
-		got := assignServed(t.Context(), s.Client(), Provider{Name: "openai", BaseURL: s.URL, Key: "secret"}, usual)
+		got := (&Config{env: func(string) string { return "" }}).assignUsual(t.Context(), s.Client(), Provider{Name: "openai", Type: "openai", BaseURL: s.URL, Key: "secret"}, usual)
 		if asked != 0 || got[ponder.Slow] != "usual" {
 			t.Errorf("another server was asked %d times, and the models are %v", asked, got)
 		}

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
-	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"unicode"
 
 	"ponder"
+	"ponder/internal/netaddr"
+	"ponder/internal/textkit"
 )
 
 var types = []string{"openai", "anthropic", "gemini", "ollama"}
@@ -132,6 +134,24 @@ func (c *Config) Provider(name string) (Provider, error) {
 	return p, nil
 }
 
+// providerDefault returns the value of a setting of a built-in provider that the file does not
+// set, or that the environment overrides.
+func (c *Config) providerDefault(name string) (string, bool) {
+	parts := splitName(name)
+	if len(parts) != 3 || parts[0] != "providers" {
+		return "", false
+	}
+	m, ok := findBuiltin(parts[1])
+	from, set := c.origin[name]
+	switch {
+	case !ok || set && from != m.urlEnv:
+		return "", false
+	case set:
+		return stripPassword(c.env(m.urlEnv)), true
+	}
+	return map[string]string{"type": m.Type, "base_url": m.BaseURL, "api_key_env": m.KeyEnv}[parts[2]], true
+}
+
 // overrideProvider returns p with the fields that own sets.
 func overrideProvider(p, own Provider) Provider {
 	if own.Type != "" {
@@ -155,6 +175,34 @@ func stripPassword(address string) string {
 		return "(not a URL)"
 	}
 	return address
+}
+
+// IsLocal reports whether a server runs on this machine, or is an Ollama of the user.
+func (p Provider) IsLocal() bool {
+	u, err := url.Parse(p.BaseURL)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	a, err := netip.ParseAddr(host)
+	return netaddr.IsLoopback(host) || err == nil && a.IsUnspecified() || p.Type == "ollama" && host != hostedOllama && !strings.HasSuffix(host, "."+hostedOllama)
+}
+
+const hostedOllama = "ollama.com"
+
+// localServers returns the local servers of the user's file with a list of models, sorted, and
+// then Ollama.
+func (c *Config) localServers() (list []Provider) {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		p, err := c.Provider(name)
+		if _, builtin := findBuiltin(name); !builtin && err == nil && p.IsLocal() && (p.Type == "openai" || p.Type == "ollama") {
+			list = append(list, p)
+		}
+	}
+	if p, err := c.Provider("ollama"); err == nil {
+		list = append(list, p)
+	}
+	return list
 }
 
 func (c *Config) ProviderNames() []string {

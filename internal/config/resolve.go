@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ type Choice struct {
 	Role   ponder.Role
 	Models Chain  // the first is preferred; empty if none
 	From   string // source of the choice, for the user
+
+	Borrowed bool // from another role
 }
 
 type Choices []Choice
@@ -49,8 +52,10 @@ func fallbackRoles(role ponder.Role) []ponder.Role {
 // Resolve returns the models of each role: those that are set for it, else those of the
 // nearest role with a setting. If no text model is set, it uses the first provider with a
 // key in the environment: openai, anthropic, gemini, groq, zai, openrouter. A foreign
-// OPENAI_BASE_URL is asked for its models. Without a key, it uses the models of a running
-// Ollama. It asks servers only if no text model is set, with a short timeout.
+// OPENAI_BASE_URL is asked for its models. Without a key, it uses the models of local
+// servers: those in the user's file, then a running Ollama. The first server with a model for
+// text serves the text roles, the first with an embedding model the role embed. It asks
+// servers only if no text model is set, with a short timeout.
 //
 // Without any model, the error explains why a configured one or a running Ollama is
 // unusable. It is nil if the user configured nothing and nothing was found.
@@ -83,7 +88,7 @@ func (c *Config) ChatChoices(model, from string) Choices {
 	all := ChoicesFor(model, from)
 	for i, choice := range all {
 		if models := c.Models.roleChain(choice.Role); models != nil && choice.Role != ponder.Fast {
-			all[i] = Choice{choice.Role, models, c.Origin("models." + string(choice.Role))}
+			all[i] = Choice{Role: choice.Role, Models: models, From: c.Origin("models." + string(choice.Role))}
 		}
 	}
 	return all
@@ -91,18 +96,40 @@ func (c *Config) ChatChoices(model, from string) Choices {
 
 func (c *Config) configuredChoice(role ponder.Role) Choice {
 	if models := c.Models.roleChain(role); models != nil {
-		return Choice{role, models, c.Origin("models." + string(role))}
+		return Choice{Role: role, Models: models, From: c.Origin("models." + string(role))}
 	}
 	for _, other := range fallbackRoles(role) {
 		if models := c.Models.roleChain(other); models != nil {
-			return Choice{role, models, "same as " + string(other)}
+			return Choice{Role: role, Models: models, From: "same as " + string(other), Borrowed: true}
 		}
 	}
 	return Choice{Role: role}
 }
 
 // detectModels fills in unset roles. If it finds nothing, it returns the error of Resolve.
-func (c *Config) detectModels(ctx context.Context, client *http.Client, all Choices) (missed error) {
+func (c *Config) detectModels(ctx context.Context, client *http.Client, all Choices) error {
+	p, missed := c.detectProvider(ctx, client, all)
+	if p.Name != "" && !p.IsLocal() {
+		return nil
+	}
+	for _, p := range c.localServers() {
+		if all.ForRole(ponder.Slow).Models != nil && all.ForRole(ponder.Embed).Models != nil {
+			break
+		}
+		s := c.probeServer(ctx, client, p)
+		all.fillUnset(p.Name, assignServed(ctx, client, p, s.Models), p.describe())
+		missed = cmp.Or(missed, s.Remedy)
+	}
+	if all.ForRole(ponder.Slow).Models != nil {
+		return nil
+	}
+	_, err := c.Provider("ollama")
+	return cmp.Or(missed, err)
+}
+
+// detectProvider fills in the models of the first built-in provider with a key or an address.
+// Its error explains the first unusable one.
+func (c *Config) detectProvider(ctx context.Context, client *http.Client, all Choices) (p Provider, missed error) {
 	for _, m := range builtinProviders() {
 		if m.local {
 			continue
@@ -119,30 +146,59 @@ func (c *Config) detectModels(ctx context.Context, client *http.Client, all Choi
 			from = c.addressSetting(m.Name)
 		}
 		if p.BaseURL != m.BaseURL && p.Type == "openai" {
-			models = assignServed(ctx, client, p, m.models)
+			models = c.assignUsual(ctx, client, p, m.models)
 		}
 		all.fillUnset(m.Name, models, from)
-		return nil
+		return p, nil
 	}
-	base, installed, err := c.Ollama(ctx, client)
-	if err == nil {
-		all.fillUnset("ollama", assignRoles(installed), "Ollama at "+base)
+	return Provider{}, missed
+}
+
+// A Server is a local server with its models.
+type Server struct {
+	Provider
+	Models []ServedModel
+	Err    error // why it listed none
+	Remedy error // for a server without a model for text; nil for a missing Ollama without a given address
+}
+
+// ProbeServers returns the local servers that Resolve considers.
+func (c *Config) ProbeServers(ctx context.Context, client *http.Client) (list []Server) {
+	for _, p := range c.localServers() {
+		list = append(list, c.probeServer(ctx, client, p))
 	}
-	given := c.addressSetting("ollama")
-	var refused Refusal
+	return list
+}
+
+func (c *Config) probeServer(ctx context.Context, client *http.Client, p Provider) Server {
+	s := Server{Provider: p}
+	s.Models, s.Err = c.Served(ctx, client, p)
 	switch {
-	case all.ForRole(ponder.Slow).Models != nil:
-		return nil
-	case missed != nil:
-		return missed
-	case err == nil:
-		return fmt.Errorf("Ollama at %s has no model for text: run `ollama pull llama3.1`", base)
-	case base == "" || errors.As(err, &refused):
-		return err
-	case given != "":
-		return fmt.Errorf("no answer from Ollama at %s: run `ollama serve` there, or correct %s", base, given)
+	case s.Err != nil:
+		s.Remedy = c.explainSilence(p, s.Err)
+	case slices.ContainsFunc(s.Models, func(m ServedModel) bool { return m.Use == ForText }):
+	case p.Type == "ollama":
+		s.Remedy = fmt.Errorf("%s has no model for text: run `ollama pull llama3.1`", p.describe())
+	default:
+		s.Remedy = fmt.Errorf("%s has no model for text: load one there", p.describe())
 	}
-	return nil
+	return s
+}
+
+// explainSilence returns the remedy for a server that did not list its models. A missing Ollama
+// without a configured address is no error.
+func (c *Config) explainSilence(p Provider, err error) error {
+	var refused Refusal
+	setting := c.addressSetting(p.Name)
+	switch {
+	case errors.As(err, &refused):
+		return err
+	case setting == "":
+		return nil
+	case p.Type == "ollama":
+		return fmt.Errorf("no answer from %s: run `ollama serve` there, or correct %s", p.describe(), setting)
+	}
+	return fmt.Errorf("no answer from %s: start the server, or correct %s", p.describe(), setting)
 }
 
 func (all Choices) fillUnset(provider string, models map[ponder.Role]string, from string) {

@@ -186,39 +186,59 @@ func (e *examiner) docsFinding(ctx context.Context) Finding {
 	return Finding{"documents", state, fmt.Sprintf("%s; %s (%s)", says, how, strings.Join(why, "; "))}
 }
 
-// modelFindings reports which models exist, whether they answer, and alternatives.
+// modelFindings reports the servers and keys, and which models answer. Without a model, one
+// finding has the remedy.
 func (e *examiner) modelFindings(ctx context.Context) ([]Finding, error) {
 	l, err := e.ModelSet(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	found := []Finding{e.keyFinding()}
-	found = append(found, e.ollamaFinding(ctx, l.Empty()))
 	if l.Empty() {
 		todo := "start Ollama, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"
 		if l.Missed != nil {
 			todo = l.Missed.Error()
 		}
-		return append(found, Finding{"models", Missing, "none: without a model, Ponder only quotes documents (--docs); " + todo}), nil
+		return []Finding{{"models", Missing, "none: without a model, Ponder only quotes documents (--docs); " + todo}}, nil
 	}
-	answers := make(map[string]func() error)
+	found := e.keyFindings()
+	found = append(found, e.localFindings(ctx, l)...)
+	m := modelExaminer{ModelSet: l, answers: make(map[modelUse]func() error), first: make(map[modelUse]config.Choice)}
 	for _, c := range l.Choices {
 		for _, full := range c.Models {
-			if answers[full] == nil {
-				answers[full] = l.CheckModel(ctx, full)
+			use := modelUse{full, c.Role == ponder.Embed}
+			if m.answers[use] == nil {
+				m.answers[use] = l.CheckUse(ctx, full, use.embed)
+			}
+			if have, ok := m.first[use]; !ok || have.Borrowed && !c.Borrowed {
+				m.first[use] = c
 			}
 		}
 	}
 	for _, c := range l.Choices {
-		found = append(found, roleFinding(l, c, answers))
+		found = append(found, m.roleFinding(c))
 	}
 	return found, nil
 }
 
-func roleFinding(l *app.ModelSet, c config.Choice, answers map[string]func() error) Finding {
+// A modelExaminer reports the models of roles. Each unavailable model is explained once.
+type modelExaminer struct {
+	*app.ModelSet
+	answers map[modelUse]func() error
+	first   map[modelUse]config.Choice // of the role that explains an unavailable model
+}
+
+type modelUse struct {
+	model string
+	embed bool
+}
+
+func (m modelExaminer) roleFinding(c config.Choice) Finding {
 	about := string(c.Role)
-	if c.Models == nil {
+	switch {
+	case c.Models == nil && c.Role != ponder.Embed:
 		return Finding{about, Missing, "no model"}
+	case c.Models == nil:
+		return Finding{about, Missing, "no model: memory is searched only by words; for search by meaning, set models.embed, such as ollama/nomic-embed-text"}
 	}
 	state := Missing
 	if slices.Contains(app.SessionRoles(), c.Role) {
@@ -230,21 +250,26 @@ func roleFinding(l *app.ModelSet, c config.Choice, answers map[string]func() err
 		if i == 0 {
 			name += " (" + c.From + ")"
 		}
-		if err := answers[full](); err != nil {
-			says = append(says, fmt.Sprintf("%s is not available: %v", name, err))
+		use := modelUse{full, c.Role == ponder.Embed}
+		if err := m.answers[use](); err != nil {
+			why := strings.TrimPrefix(err.Error(), full+": ")
+			if first := m.first[use].Role; first != c.Role {
+				why = "see " + string(first)
+			}
+			says = append(says, name+" is not available: "+why)
 			continue
 		}
 		state = OK
-		if m, err := l.Model(full); err == nil {
-			name += ", " + app.PriceText(m.Price)
+		if model, err := m.Model(full); err == nil {
+			name += ", " + app.PriceText(model.Price)
 		}
 		says = append(says, name)
 	}
 	return Finding{about, state, strings.Join(says, "; then ")}
 }
 
-// keyFinding names the keys that are set, without their values.
-func (e *examiner) keyFinding() Finding {
+// keyFindings names the keys that are set, without their values.
+func (e *examiner) keyFindings() []Finding {
 	var set []string
 	for _, name := range e.Settings.ProviderNames() {
 		if p, err := e.Settings.Provider(name); err == nil && p.Key != "" {
@@ -252,25 +277,40 @@ func (e *examiner) keyFinding() Finding {
 		}
 	}
 	if len(set) == 0 {
-		return Finding{"keys", Missing, "no API key is set in the environment"}
+		return nil
 	}
-	return Finding{"keys", OK, strings.Join(set, ", ")}
+	return []Finding{{"keys", OK, strings.Join(set, ", ")}}
 }
 
-func (e *examiner) ollamaFinding(ctx context.Context, needed bool) Finding {
-	base, installed, err := e.Settings.Ollama(ctx, http.DefaultClient)
-	var refused config.Refusal
-	switch {
-	case base == "" || errors.As(err, &refused):
-		return Finding{"ollama", Missing, err.Error()}
-	case err != nil && (needed || os.Getenv("OLLAMA_HOST") != ""):
-		return Finding{"ollama", Missing, fmt.Sprintf("no answer at %s: run `ollama serve`, or install it from https://ollama.com", base)}
-	case err != nil:
-		return Finding{"ollama", Missing, fmt.Sprintf("no answer at %s", base)}
-	case len(installed) == 0:
-		return Finding{"ollama", Missing, fmt.Sprintf("runs at %s without models: run `ollama pull llama3.1`", base)}
+// localFindings reports the local servers. An Ollama that does not run is a problem only if the
+// user gave its address. The findings of roles explain a server that one of their models needs.
+func (e *examiner) localFindings(ctx context.Context, l *app.ModelSet) (found []Finding) {
+	for _, s := range e.Settings.ProbeServers(ctx, http.DefaultClient) {
+		needed := slices.ContainsFunc(l.Choices, func(c config.Choice) bool {
+			return slices.ContainsFunc(c.Models, func(full string) bool { return strings.HasPrefix(full, s.Name+"/") })
+		})
+		switch {
+		case s.Err == nil && len(s.Models) > 0:
+			found = append(found, Finding{s.Name, OK, fmt.Sprintf("runs at %s with %s", s.BaseURL, countModels(s.Models))})
+		case s.Remedy != nil && !needed:
+			found = append(found, Finding{s.Name, Missing, s.Remedy.Error()})
+		}
 	}
-	return Finding{"ollama", OK, fmt.Sprintf("runs at %s with %s", base, textkit.Count(len(installed), "model", "models"))}
+	return found
+}
+
+// countModels counts models, and those for embedding.
+func countModels(list []config.ServedModel) string {
+	text, embed := textkit.Count(len(list), "model", "models"), 0
+	for _, m := range list {
+		if m.Use == config.ForEmbed {
+			embed++
+		}
+	}
+	if embed > 0 {
+		text += fmt.Sprintf(", %d for embedding", embed)
+	}
+	return text
 }
 
 // memoryFinding reports whether there are memories, and how they are searched.
@@ -297,12 +337,7 @@ func (e *examiner) memoryFinding(ctx context.Context) Finding {
 	if e := l.Embedder(); e.Embed != nil {
 		return Finding{"memory", OK, "searched by words and, with " + e.Model + ", by meaning"}
 	}
-	if wanted := l.Choices.ForRole(ponder.Embed).Models; l.Config.Models.Embed != nil && len(wanted) > 0 {
-		name, _, _ := strings.Cut(wanted[0], "/")
-		_, err := l.Provider(name)
-		return Finding{"memory", Broken, fmt.Sprintf("searched only by words: %s: %v", wanted[0], err)}
-	}
-	return Finding{"memory", OK, "searched only by words; for search by meaning, set models.embed, such as ollama/nomic-embed-text"}
+	return Finding{"memory", OK, "searched only by words"}
 }
 
 func (e *examiner) webFinding() Finding {

@@ -250,9 +250,16 @@ func ollamaLines(s *stream, r *reply, completion bool) {
 	}
 }
 
-func ollamaDetails() map[string]any {
+// isEmbedder reports whether a model only embeds, by its name.
+func isEmbedder(model string) bool { return strings.Contains(model, "embed") }
+
+func ollamaDetails(model string) map[string]any {
+	family := "llama"
+	if isEmbedder(model) {
+		family = "nomic-bert"
+	}
 	return map[string]any{
-		"parent_model": "", "format": "gguf", "family": "llama", "families": []string{"llama"},
+		"parent_model": "", "format": "gguf", "family": family, "families": []string{family},
 		"parameter_size": "8.0B", "quantization_level": "Q4_K_M",
 	}
 }
@@ -265,7 +272,7 @@ func serveOllamaTags(x *exchange, _ string, _ []byte) {
 		}
 		list = append(list, map[string]any{
 			"name": m, "model": m, "modified_at": "2025-10-10T10:00:00Z", "size": 4920753328,
-			"digest": strings.ToLower(randomToken(uint64(len(m)), 40)), "details": ollamaDetails(),
+			"digest": strings.ToLower(randomToken(uint64(len(m)), 40)), "details": ollamaDetails(m),
 		})
 	}
 	x.sendJSON(map[string]any{"models": list})
@@ -281,11 +288,14 @@ func serveOllamaShow(x *exchange, _ string, body []byte) {
 		x.sendFailure(failure{kind: noModel})
 		return
 	}
-	length := cmp.Or(x.config.Context, 131072)
+	length, capabilities := cmp.Or(x.config.Context, 131072), []string{"completion", "tools", "thinking", "vision"}
+	if isEmbedder(x.rec.Model) {
+		capabilities = []string{"embedding"}
+	}
 	x.sendJSON(map[string]any{
-		"license": "", "modelfile": "", "parameters": "", "template": "{{ .Prompt }}", "details": ollamaDetails(),
+		"license": "", "modelfile": "", "parameters": "", "template": "{{ .Prompt }}", "details": ollamaDetails(x.rec.Model),
 		"model_info":   map[string]any{"general.architecture": "llama", "llama.context_length": length, "llama.embedding_length": 4096},
-		"capabilities": []string{"completion", "tools", "thinking", "vision"},
+		"capabilities": capabilities,
 		"thinking":     map[string]any{"values": []bool{false, true}, "default": false},
 		"modified_at":  "2025-10-10T10:00:00Z",
 	})
