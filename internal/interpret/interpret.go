@@ -89,6 +89,10 @@ func Sentence(ctx context.Context, in Input) (Result, error) {
 
 // useRequests checks requests like typed commands, and keeps them if all of them are valid.
 func (r *Result) useRequests(v steering.View, list []steering.Request) {
+	if err := steering.Check(list); err != nil {
+		r.Problem = "incomplete: " + err.Error()
+		return
+	}
 	commands, err := v.Commands(list)
 	if r.Meaning = v.Meaning(list); err != nil {
 		r.Problem = err.Error()
@@ -168,7 +172,11 @@ func (r *Result) askModel(ctx context.Context, in Input, models []ponder.Model) 
 	answer, ended := r.readLog(context.WithoutCancel(ctx), store, id)
 	switch {
 	case answer != nil:
-		return steering.ReadSteps(answer.Steps, in.Sentence, in.View)
+		list, err := steering.ReadSteps(answer.Steps, in.Sentence, in.View)
+		if err != nil {
+			return nil, fmt.Errorf("the model read %w", err)
+		}
+		return list, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("the model did not answer within %v", patience)
 	case err != nil:

@@ -111,6 +111,11 @@ func NearestCommands(sentence string) (list []string) {
 			near(class)
 		}
 	}
+	if len(list) == 0 && b.hasAny("limitword", "grow", "shrink", "bound") {
+		near("time")
+		near("money")
+		near("calls")
+	}
 	ids, _ := clauseParser{}.splitRefs(words)
 	switch {
 	case len(ids) > 0:

@@ -1,6 +1,7 @@
 package steering_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/steering"
+	"ponder/mode/session"
 )
 
 // viewOfSentences returns the session of testdata/sentences.txt.
@@ -158,4 +160,94 @@ func TestLaterSentences(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d right", right, len(list))
+}
+
+// A negated sentence never requests the answer, and no sentence has an invalid step.
+func TestNegation(t *testing.T) {
+	list := append(readSentences(t, "testdata/sentences.txt"), readSentences(t, "testdata/later.txt")...)
+	for _, s := range list {
+		for _, lead := range []string{"do not ", "don't ", "never ", "please do not ", "nicht ", "auf keinen Fall ", "bitte niemals "} {
+			text := lead + strings.ToLower(s.text[:1]) + s.text[1:]
+			got, _ := steering.Interpret(text, viewOfSentences())
+			for _, r := range got {
+				if r.Order == ponder.AnswerNow && !strings.ContainsAny(s.text, ",;") && !strings.Contains(s.text, " and ") && !strings.Contains(s.text, " und ") {
+					t.Errorf("%s: %s", text, stepTexts(got))
+				}
+			}
+		}
+	}
+}
+
+func FuzzInterpret(f *testing.F) {
+	for _, s := range readSentences(f, "testdata/sentences.txt") {
+		f.Add(s.text)
+	}
+	f.Add("İ focus on \u0130 and 99999999999999999999 minutes more")
+	f.Fuzz(func(t *testing.T, text string) {
+		view := viewOfSentences()
+		list, ok := steering.Interpret(text, view)
+		if ok != (len(list) > 0) {
+			t.Errorf("%q: %v and %d steps", text, ok, len(list))
+		}
+		if ok {
+			_, err := view.Commands(list)
+			var wrong steering.Errors
+			if err != nil && !errors.As(err, &wrong) {
+				t.Errorf("%q: %v", text, err)
+			}
+			if view.Meaning(list) == "" {
+				t.Errorf("%q has no meaning", text)
+			}
+		}
+		if len(steering.NearestCommands(text)) == 0 {
+			t.Errorf("%q has no nearest command", text)
+		}
+	})
+}
+
+// Undo sends the commands that revert the newest change; without one it says why it cannot.
+func TestUndo(t *testing.T) {
+	v := session.NewView()
+	at := func(id string, seq ponder.Seq, o ponder.SteerOp, group, undoes string, undo ...ponder.SteerStep) {
+		w := session.SteerCommand{ID: id, Order: o, Seq: seq, Content: id}
+		w.Group, w.Undoes, w.Undo = group, undoes, undo
+		v.Steering = append(v.Steering, w)
+	}
+	undo := func() string {
+		list, err := steering.ViewOf(v, false).Commands([]steering.Request{{Order: steering.Undo}})
+		if err != nil {
+			return err.Error()
+		}
+		var out []string
+		for _, b := range list {
+			out = append(out, string(b.Do)+" "+string(b.Args)+" of "+b.Undoes)
+		}
+		return strings.Join(out, "; ")
+	}
+	if got := undo(); got != "there is no change to undo" {
+		t.Error(got)
+	}
+	at("evt_1", 1, ponder.Correct, "g1", "", ponder.SteerStep{Do: ponder.Withdraw, Args: []byte(`1`)})
+	at("evt_2", 2, ponder.RankQuestion, "g1", "", ponder.SteerStep{Do: ponder.RankQuestion, Args: []byte(`2`)})
+	if got := undo(); got != "rank_question 2 of g1; withdraw 1 of g1" {
+		t.Error(got)
+	}
+	at("evt_3", 0, ponder.PinSource, "g2", "")
+	if got := undo(); !strings.Contains(got, "has not taken effect yet") {
+		t.Error(got)
+	}
+	v.Steering = v.Steering[:2]
+	at("evt_4", 4, ponder.AnswerNow, "g3", "")
+	if got := undo(); !strings.Contains(got, "fork the session instead") {
+		t.Error(got)
+	}
+	v.Steering[2].Refused = true // an undo goes on to the change before it
+	if got := undo(); got != "rank_question 2 of g1; withdraw 1 of g1" {
+		t.Error(got)
+	}
+	at("evt_5", 5, ponder.Withdraw, "g4", "g1")
+	v.Steering[0].Undone, v.Steering[1].Undone = true, true
+	if got := undo(); got != "there is no change to undo" {
+		t.Error(got)
+	}
 }
