@@ -233,7 +233,7 @@ func (c *Client) postAction(ctx context.Context, id, what string, body any) (Ses
 // A Command is a command to a session. docs/steering.md and the server's /docs list the fields
 // of each order.
 type Command struct {
-	Order    string  `json:"order"`              // add_question, drop_question, rank_question, correct, pin_source, ban_source, budget, answer_now
+	Order    string  `json:"order"`              // add_question, drop_question, rank_question, correct, pin_source, ban_source, budget, answer_now, undo
 	Content  string  `json:"content,omitempty"`  // the question of add_question, or the fact of correct
 	Question string  `json:"question,omitempty"` // the id or text, for drop_question and rank_question
 	Priority int     `json:"priority,omitempty"` // 1 to 10
@@ -262,6 +262,20 @@ func (c *Client) Steer(ctx context.Context, id string, commands ...Command) (Ses
 		Commands []Command `json:"wishes"`
 	}{commands}, &out)
 	return out.Session, out.Results, err
+}
+
+// SteerSentence changes a session as a sentence in plain words says, and returns the meaning of the
+// sentence. A dry run changes nothing. A sentence that is not understood is an error.
+func (c *Client) SteerSentence(ctx context.Context, id, sentence string, dryRun bool) (meaning string, results []CommandResult, err error) {
+	var out struct {
+		Meaning string          `json:"understood_as"`
+		Results []CommandResult `json:"wishes"`
+	}
+	err = c.post(ctx, apiPath(sessions, id, "steer"), struct {
+		Sentence string `json:"sentence"`
+		DryRun   bool   `json:"dry_run,omitempty"`
+	}{sentence, dryRun}, &out)
+	return out.Meaning, out.Results, err
 }
 
 // A Fork describes a fork of a session.

@@ -124,6 +124,11 @@ const idleGrace = 500 * time.Millisecond
 // printAcks waits for the acknowledgements of sent commands and prints them. A session without a
 // holder applies the others when it resumes.
 func (w *sessionScreen) printAcks(ctx context.Context, sent []ponder.Event) error {
+	if w.flags.json {
+		for _, ev := range sent[:len(sent)-len(withoutSentences(sent))] { // the sentence precedes its commands
+			_ = w.printJSON(ev) // [outputWriter] keeps the error for the end
+		}
+	}
 	sent = withoutSentences(sent)
 	acks := make(ackCollector)
 	waiting := w.awaitAcks(ctx, sent, acks)

@@ -210,6 +210,9 @@ func steerLine(w session.SteerCommand) (request, outcome string) {
 	case w.Content+w.Target != "":
 		request += ": " + textkit.OneLine(w.Content+w.Target)
 	}
+	if w.Sentence != "" {
+		request = fmt.Sprintf("“%s”: %s", textkit.OneLine(w.Sentence), request)
+	}
 	switch {
 	case w.Seq == 0:
 		outcome = "not acknowledged"
@@ -221,12 +224,17 @@ func steerLine(w session.SteerCommand) (request, outcome string) {
 	if n := len(w.Cancelled); n > 0 {
 		outcome += fmt.Sprintf(" (%s)", textkit.Count(n, "call was cancelled", "calls were cancelled"))
 	}
+	if w.Undone {
+		outcome += "; undone later"
+	}
 	return request, outcome
 }
 
 var steerOpTexts = map[ponder.SteerOp]string{
 	ponder.AddQuestion: "add a question", ponder.DropQuestion: "drop a question", ponder.RankQuestion: "rank a question", ponder.Correct: "correct a fact",
-	ponder.PinSource: "pin a source", ponder.BanSource: "ban a source", ponder.SetBudget: "change the budget", ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
+	ponder.PinSource: "pin a source", ponder.BanSource: "ban a source", ponder.SetBudget: "change the budget",
+	ponder.RestoreQuestion: "restore a question", ponder.Withdraw: "withdraw a correction", ponder.ReleaseSource: "release a source",
+	ponder.AnswerNow: "answer now", ponder.Cancel: "cancel",
 }
 
 func thoughtMarks(t session.Thought) (marks []string) {

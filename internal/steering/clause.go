@@ -46,17 +46,30 @@ func (p clauseParser) parseUndo(words []word) (clause, bool) {
 	return requestClause(Request{Order: Undo})
 }
 
-// parseAnswer parses a request for the answer. "Stop" alone is weak: it may mean many things.
+// parseAnswer parses a request for the answer. "Stop" and "the answer" alone are weak: they may mean many
+// things.
 func (p clauseParser) parseAnswer(words []word) (c clause, ok bool) {
 	b := bagOf(words)
 	if b.hasAny("negation") || !b.isWithin("answer", "result", "obtain", "weakanswer", "soon", "filler", "sequel", "joiner") {
 		return c, false
 	}
-	isClear := b.hasAny("answer") || b.hasAny("result") && b.hasAny("obtain")
-	if !isClear && !b.hasAny("weakanswer") {
+	rest := trimWords(words, "opener")
+	isClear := len(rest) > 0 && isWord(rest[0].norm, "answer") || b.hasAny("result") && asksFor(words, rest)
+	if !isClear && !b.hasAny("weakanswer", "result") {
 		return c, false
 	}
 	return clause{requests: []Request{{Order: ponder.AnswerNow}}, weak: !isClear}, true
+}
+
+// asksFor reports whether words begin with "give me" or "I need": "I will tell you the answer" does not
+// request it.
+func asksFor(words, rest []word) bool {
+	if len(rest) > 0 && isWord(rest[0].norm, "give") {
+		return true
+	}
+	own := trimWords(words, "sequel", "joiner")
+	isEnglish := len(own) > 1 && own[0].norm == "i" && own[1].norm == "will"
+	return len(own) > 1 && isWord(own[0].norm, "self") && isWord(own[1].norm, "need") && !isEnglish
 }
 
 // parseUrgency parses a remark about the clause before it, such as "it is urgent".

@@ -162,6 +162,21 @@ func TestLaterSentences(t *testing.T) {
 	t.Logf("%d of %d right", right, len(list))
 }
 
+// Sentences with the words of an answer that do not request it.
+func TestNoAnswer(t *testing.T) {
+	for _, text := range []string{
+		"That is the answer.", "This is my answer.", "Is that the answer?", "I will tell you the answer.", "You need the answer.", "Stop.", "Hör auf.", "The result.",
+		"Das ist die Antwort.", "Ich sage dir die Antwort.", "Cancel.", "Enough.", "Stop the session.", "Delete the answer.", "Who answers now?", "Answer question 2 first.",
+		"Wait with the answer.", "Do not answer.", "Nobody wants the answer now.", "Never give me the answer.", "Without an answer we stop.", "Finish q3 first.",
+		"The answer is wrong.", "Stop at nothing.", "Beende die Frage nicht.", "Antworte nie.", "Rather than answer, think.",
+	} {
+		list, _ := steering.Interpret(text, viewOfSentences())
+		if got := stepTexts(list); strings.Contains(got, "answer") && !strings.HasPrefix(got, "add ") && !strings.HasPrefix(got, "correct ") {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
 // A negated sentence never requests the answer, and no sentence has an invalid step.
 func TestNegation(t *testing.T) {
 	list := append(readSentences(t, "testdata/sentences.txt"), readSentences(t, "testdata/later.txt")...)

@@ -12,6 +12,7 @@ var ledgerChecks = []check{
 	{"Request", checkRequest},
 	{"Usage", checkUsage},
 	{"UsageSince", checkUsageSince},
+	{"ClientUsage", checkClientUsage},
 	{"UsageOfCopies", checkUsageOfCopies},
 }
 
@@ -130,6 +131,18 @@ func checkUsage(t *testing.T, s ponder.Store) {
 	}
 	if _, err := s.Usage(t.Context(), "colour", time.Time{}); err == nil {
 		t.Error("usage by colour gave no error")
+	}
+}
+
+// checkClientUsage counts a call that a client made to interpret a sentence, with its role.
+func checkClientUsage(t *testing.T, s ponder.Store) {
+	createThread(t, s, thr)
+	call := &ponder.SteerCall{Role: "cheap", Model: "p/s", Usage: llm.Usage{Input: 7}, Spent: ponder.Cost{Calls: 1, Tokens: 7, Money: 6}, Price: ponder.PriceTable}
+	failed := &ponder.SteerCall{Role: "cheap", Model: "p/s", Price: ponder.PriceUnknown, Error: "broke off"}
+	appendEvents(t, s, thr, 0, runEvent(root, "steer_1", ponder.Steer{Do: ponder.Interpret, Call: call}), runEvent(root, "steer_2", ponder.Steer{Do: ponder.Interpret, Call: failed}),
+		runEvent(root, "steer_3", ponder.Steer{Do: ponder.Interpret}))
+	for by, key := range map[ponder.GroupBy]string{ponder.ByRole: "cheap", ponder.ByMode: "steer", ponder.ByModel: "p/s", ponder.ByThread: string(thr)} {
+		checkEqual(t, "by "+string(by), must(s.Usage(t.Context(), by, time.Time{}))(t), []ponder.UsageRow{{Key: key, Calls: 2, Failed: 1, Usage: llm.Usage{Input: 7}, Money: 6, Unknown: 1}})
 	}
 }
 

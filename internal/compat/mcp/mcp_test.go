@@ -221,7 +221,16 @@ func TestSession(t *testing.T) {
 			}
 		}
 		checkInvalidSteers(t, s, id)
-		for _, one := range []args{{"text": "And the sky?"}, {"action": "tell", "text": "It is about light."}, {"action": "answer_now"}} {
+		for sentence, want := range map[string]string{"never stop": "not understood", "drop q99": "no question"} {
+			if text, _, failed := callTool(t, s, "ponder_steer", args{"session": id, "action": "sentence", "text": sentence}); !failed || !strings.HasPrefix(text, "text: ") || !strings.Contains(text, want) {
+				t.Errorf("%s: %s", sentence, text)
+			}
+		}
+		if text, out, failed := callTool(t, s, "ponder_steer", args{"session": id, "action": "sentence", "text": "focus on costs", "dry_run": true}); failed || out["meaning"] == nil || !strings.Contains(text, "focus on costs") {
+			t.Errorf("dry run: %s %v", text, out)
+		}
+		for _, one := range []args{{"text": "And the sky?"}, {"action": "tell", "text": "It is about light."},
+			{"action": "sentence", "text": "focus on the light, and at most 900 calls"}, {"action": "sentence", "text": "undo that", "dry_run": true}, {"action": "answer_now"}} {
 			one["session"] = id
 			if text, _, failed := callTool(t, s, "ponder_steer", one); failed {
 				t.Errorf("%v: %s", one, text)
