@@ -200,7 +200,7 @@ func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 		return progressItem(it, b)
 	case ponder.Steer:
 		it.Kind, it.Text = "steer", steering.Words(ev)
-		return it, !steering.IsSilent(b)
+		return it, !steering.IsSilent(b) && !followsSentence(ev, v)
 	case ponder.RunPaused:
 		it.Kind, it.Text = "paused", b.Reason
 	case ponder.RunResumed:
@@ -209,6 +209,12 @@ func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 		return it, false
 	}
 	return it, true
+}
+
+// followsSentence reports whether a command belongs to a sentence, whose meaning is shown already.
+func followsSentence(ev ponder.Event, v app.View) bool {
+	n := len(v.Steering)
+	return n > 0 && v.Steering[n-1].ID == ev.ID && v.Steering[n-1].Sentence != ""
 }
 
 // minShownDelay is the delay of a retry from which on the view shows it.

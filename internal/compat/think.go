@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"ponder"
@@ -222,15 +223,33 @@ func (d *Dispatcher) SteerSentence(ctx context.Context, w Job, field, sentence s
 	}
 	if !dryRun || len(res.Calls) > 0 {
 		events := res.Events("", sentence, dryRun)
+		for i := range events {
+			events[i].ID, events[i].Thread = ponder.NewID("evt"), w.Thread
+		}
 		err := app.RaiseCost(ctx, d.Service, info, v, events, func() error { return d.sendCommand(ctx, w, events...) })
 		if err != nil {
 			return "", err
 		}
+		d.awaitAcks(ctx, events)
 	}
 	if res.Problem != "" {
 		return "", InvalidField(field, "%s: %s", field, res.Explain(sentence))
 	}
 	return res.Explain(sentence), nil
+}
+
+// ackTime limits the wait for acknowledgements.
+const ackTime = 5 * time.Second
+
+// awaitAcks waits for the acknowledgements of commands, so that an undo can follow at once.
+func (d *Dispatcher) awaitAcks(ctx context.Context, events []ponder.Event) {
+	ctx, cancel := context.WithTimeout(ctx, ackTime)
+	defer cancel()
+	for _, ev := range events {
+		if b, ok := ev.Body.(ponder.Steer); ok && b.Do != ponder.Interpret {
+			_, _ = ponder.AwaitAck(ctx, d.Store, ev) // the log keeps a command without one
+		}
+	}
 }
 
 func (d *Dispatcher) Newest(ctx context.Context, owner string, id ponder.ThreadID) (Job, error) {
