@@ -31,13 +31,12 @@ import (
 // wantAll selects the whole suite instead of the short part.
 var wantAll = os.Getenv("PONDER_REAL") == "all"
 
+// buildDir is a temporary folder for the program.
+var buildDir string
+
 // ponderBinary builds the program once and returns its path.
 var ponderBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "ponder-real")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "ponder")
+	bin := filepath.Join(buildDir, "ponder")
 	build := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/ponder")
 	build.Dir, build.Stderr = filepath.Join("..", ".."), os.Stderr
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -46,12 +45,13 @@ var ponderBinary = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	dir, err := os.MkdirTemp("", "ponder-real")
+	if err != nil {
+		panic(err)
+	}
+	buildDir = dir
 	code := m.Run()
-	if table := figures.format(); table != "" {
-		fmt.Print(table)
-	}
-	if bin, err := ponderBinary(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
-	}
+	fmt.Print(figures.format())
+	os.RemoveAll(dir)
 	os.Exit(code)
 }

@@ -12,8 +12,14 @@ import (
 	"time"
 )
 
-// pieceTime is the time between two pieces of an endless answer, as of a model on one core.
-const pieceTime = 4 * time.Millisecond
+const (
+	// tokenTime is the time for a token of an endless answer.
+	tokenTime = 4 * time.Millisecond
+
+	// maxEndless is the number of tokens until which an endless answer must be cut: half of a usual
+	// max_tokens, which leaves a slow machine 8 seconds.
+	maxEndless = 2000
+)
 
 // A chatRequest is the part of a request that scripts read.
 type chatRequest struct {
@@ -66,7 +72,7 @@ type scripted struct {
 	*server
 	mu       sync.Mutex
 	requests []chatRequest
-	endless  []int // pieces of each endless answer that were sent
+	endless  []int // tokens of each endless answer, after its text
 	refused  int
 }
 
@@ -117,20 +123,19 @@ func (s *scripted) send(w http.ResponseWriter, req *http.Request, r chatRequest,
 	piece(say.text)
 	sent := len(say.text) / 4
 	if say.then != "" {
-		n := 0
+		began, step := sent, max(1, len(say.then)/4)
 		defer func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.endless = append(s.endless, n)
+			s.endless = append(s.endless, sent-began)
 		}()
-		for ; r.MaxTokens == 0 || sent < r.MaxTokens; n++ {
+		for ; r.MaxTokens == 0 || sent < r.MaxTokens; sent += step {
 			select {
 			case <-req.Context().Done():
 				return
-			case <-time.After(pieceTime):
+			case <-time.After(time.Duration(step) * tokenTime):
 			}
 			piece(say.then)
-			sent += max(1, len(say.then)/4)
 		}
 		say.finish = "length"
 	}
@@ -253,14 +258,13 @@ func TestEndlessWhitespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := runScript(t, func(r chatRequest) reply { return reply{text: sound(r), then: tail} })
-			s.checkClosed(t, 500)
+			s.checkClosed(t)
 		})
 	}
 }
 
-// checkClosed fails the test if an endless answer reached a number of pieces, which a client that
-// reads the answer needs not wait for.
-func (s *scripted) checkClosed(t *testing.T, most int) {
+// checkClosed fails the test if the client read an endless answer for too long.
+func (s *scripted) checkClosed(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -268,8 +272,8 @@ func (s *scripted) checkClosed(t *testing.T, most int) {
 		t.Error("the server sent no endless answer")
 	}
 	for i, n := range s.endless {
-		if n > most {
-			t.Errorf("answer %d was read for %d pieces after its end, not closed within %d", i+1, n, most)
+		if n > maxEndless {
+			t.Errorf("endless answer %d was read for %d tokens, not closed within %d", i+1, n, maxEndless)
 		}
 	}
 }
@@ -293,7 +297,7 @@ func TestEndlessArray(t *testing.T) {
 				}
 				return reply{text: sound(r)}
 			})
-			s.checkClosed(t, 2000)
+			s.checkClosed(t)
 		})
 	}
 }
@@ -365,7 +369,7 @@ func TestRepeatedLine(t *testing.T) {
 				return reply{text: sound(r)}
 			})
 			if name == "without end" {
-				s.checkClosed(t, 500)
+				s.checkClosed(t)
 			}
 		})
 	}
