@@ -1,5 +1,6 @@
 # make         the program, in bin/
 # make test    everything that must hold; installs what it needs on Debian as root
+# make real    the whole suite with a real model and embedder; OPENAI_BASE_URL names another model
 # make bench   the figures of cmd/ponder-bench/README.md
 # make fuzz    a minute on each parser of foreign input
 
@@ -13,7 +14,7 @@ FLAGS    := -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 # Without cgo the program is the same everywhere. The race detector alone needs a C compiler.
 export CGO_ENABLED := 0
 
-.PHONY: build test check install cross lint dead unit race marked size bench fuzz clean
+.PHONY: build test check install cross lint dead unit race marked size real bench fuzz clean
 
 build:
 	$(GO) build $(FLAGS) -o bin/ponder ./cmd/ponder
@@ -70,6 +71,11 @@ race:
 
 size: build
 	@echo "bin/ponder: $$(wc -c < bin/ponder) bytes"
+
+# About 20 minutes on two cores. The short part of the suite runs in unit.
+real:
+	@scripts/need
+	PONDER_REAL=all $(GO) test -trimpath -count=1 -v -timeout 90m -run TestModel ./test/real
 
 bench: build
 	$(GO) run ./cmd/ponder-bench

@@ -22,9 +22,12 @@ func checkRun(events []event, question, docs string, prompts []string) (problems
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	evidence := map[string]event{}
 	var answers, thoughts []string
-	status := ""
+	status, modes := "", map[string]string{}
 	for _, e := range events {
-		if junk := isTextOfModel(e); junk {
+		if e.Type == "run_started" {
+			modes[e.Run] = e.Data.Mode
+		}
+		if isTextOfModel(e, modes[e.Run]) {
 			for _, p := range findJunk(e.Content, question, prompts) {
 				add("%s: %s", e.Type, p)
 			}
@@ -76,15 +79,15 @@ func checkRun(events []event, question, docs string, prompts []string) (problems
 	return append(problems, repeatedThoughts(thoughts)...)
 }
 
-// isTextOfModel reports whether the model wrote the content, which is shown to users.
-func isTextOfModel(e event) bool {
+// isTextOfModel reports whether the model wrote the content of an event of a mode, for users.
+func isTextOfModel(e event, mode string) bool {
 	switch e.Type {
 	case "thought", "sub_question", "synthesis":
 		return !e.Data.WithoutModel
 	case "assistant_message", "inner_monologue":
 		return true
 	case "run_finished":
-		return e.Data.Status == "completed" && !strings.Contains(e.Run, "/") && e.Content != ""
+		return e.Data.Status == "completed" && (mode == "session" || mode == "research")
 	}
 	return false
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,6 +34,7 @@ func newHome(t *testing.T, model, embedder *server, extra string) *home {
 	if embedder != nil {
 		config += fmt.Sprintf("embed = %q\n[providers.embedder]\ntype = \"openai\"\nbase_url = %q\n", "embedder/"+embedder.model, embedder.url)
 	}
+	config += fmt.Sprintf("[models.price.%q]\ninput = 0\noutput = 0\n", "real/"+model.model)
 	config += fmt.Sprintf("[providers.real]\ntype = \"openai\"\nbase_url = %q\n", model.url)
 	if model.key != "" {
 		config += "api_key_env = \"REAL_API_KEY\"\n"
@@ -132,14 +134,22 @@ type event struct {
 	} `json:"data"`
 }
 
-// key returns the key of the action that wrote the event, and whether it repeats an unreadable
-// answer.
+// key returns the key of the action that wrote the event, without the mark of a repeat, and
+// whether it repeats an unreadable answer.
 func (e event) key() (key string, again bool) {
 	key, _, _ = strings.Cut(e.Cause, "#")
 	key, _, _ = strings.Cut(key, "/")
-	key, again = strings.CutSuffix(key, "~2")
-	return key, again
+	if key, again = strings.CutSuffix(key, "~2"); again {
+		return key, true
+	}
+	// Roles of the subconscious count their attempts.
+	if m := countedKey.FindStringSubmatch(key); m != nil {
+		return m[1], m[2] != "1"
+	}
+	return key, false
 }
+
+var countedKey = regexp.MustCompile(`^(look)-(\d)$`)
 
 // events returns the events of a thread with the internal ones, oldest first.
 func (h *home) events(t *testing.T, id string) (list []event) {

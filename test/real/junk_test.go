@@ -24,8 +24,11 @@ func findJunk(text, question string, prompts []string) (problems []string) {
 		add("less than three words: %q", text)
 	case bare == foldText(question):
 		add("the user's question: %q", text)
-	case slices.ContainsFunc(prompts, func(p string) bool { return strings.Contains(" "+p+" ", " "+bare+" ") }):
-		add("words of the prompt: %q", shorten(text))
+	}
+	for line := range strings.Lines(text) {
+		if part := foldText(line); countWords(part) >= 3 && slices.ContainsFunc(prompts, func(p string) bool { return strings.Contains(" "+p+" ", " "+part+" ") }) {
+			add("words of the prompt: %q", shorten(strings.TrimSpace(line)))
+		}
 	}
 	if m := jsonRemains.FindString(text); m != "" {
 		add("remains of JSON %q in %q", m, shorten(text))
@@ -138,6 +141,7 @@ func TestFindJunk(t *testing.T) {
 		"one word":             {"the", true},
 		"the question":         {"why do projects run late", true},
 		"the prompt":           {"The thought itself, in one to four sentences.", true},
+		"a placeholder":        {"The answer is:\n[one to four sentences]", true},
 		"the enum":             {"exploration, critique, connection, insight, question or synthesis", true},
 		"an object":            {"{\"thought\": \"Estimates ignore the unknown work\"", true},
 		"a member":             {"Estimates are low\", \"confidence\": 0.5", true},

@@ -162,7 +162,6 @@ func (s *suite) check(t *testing.T, h *home, name string, out output, limit time
 	if out.code != 0 && out.code != 3 {
 		t.Errorf("%s: exit code %d:\n%s", name, out.code, tail([]byte(out.stderr)))
 	}
-	report(t, findJunk(out.stdout, question, nil))
 	events := h.events(t, "last")
 	report(t, checkRun(events, question, s.docs, promptTexts(t, s.model.requests(t))))
 	report(t, checkCalls(events))
@@ -173,10 +172,11 @@ func (s *suite) check(t *testing.T, h *home, name string, out output, limit time
 	return events
 }
 
-func (s *suite) record(name string, out output, limit time.Duration, events []event) {
+func (s *suite) record(name string, out output, limit time.Duration, events []event) figure {
 	f := measure(events)
 	f.name, f.server, f.took, f.limit = name, s.name, out.took, limit
 	figures.append(f)
+	return f
 }
 
 // budget returns flags that limit a run by time in the whole suite, and by calls in the short one,
@@ -254,10 +254,13 @@ func (s *suite) testChat(t *testing.T) {
 	}
 }
 
-// testMind has the subconscious read two notes.
+// testMind has the subconscious read two new notes.
 func (s *suite) testMind(t *testing.T) {
 	notes := t.TempDir()
-	h := newHome(t, s.model, s.embedder, fmt.Sprintf("[mind.sensors.files.notes]\npaths = [%q]\ntrusted = true\n", notes))
+	h := newHome(t, s.model, s.embedder, fmt.Sprintf("[mind.sensors.system]\noff = true\n[mind.sensors.files.notes]\npaths = [%q]\ntrusted = true\n", notes))
+	if out := h.ponder(t, "", "mind", "tick"); out.code != 0 {
+		t.Fatalf("exit code %d:\n%s", out.code, tail([]byte(out.stderr)))
+	}
 	for name, text := range map[string]string{
 		"todo.md": "# To do\n\n- Pay the invoice 4711 of the printer by Friday, 27 November.\n- Call Anna about the heating.\n",
 		"idea.md": "# An idea\n\nA shared calendar for the tools in the workshop would avoid double bookings.\n",
@@ -266,27 +269,31 @@ func (s *suite) testMind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out := h.ponder(t, "", "mind", "tick", "--all", "--json")
+	out := h.ponder(t, "", "mind", "tick", "--all")
 	if out.code != 0 {
 		t.Errorf("exit code %d:\n%s", out.code, tail([]byte(out.stderr)))
 	}
-	var events []event
-	for line := range strings.Lines(out.stdout) {
-		var e event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		events = append(events, e)
-		if e.Type == "run_finished" && e.Data.Status != "completed" {
+	events := h.allEvents(t, "subconscious")
+	merged := false
+	for _, e := range events {
+		switch {
+		case e.Type == "run_finished" && e.Data.Status != "completed":
 			t.Errorf("%s is %s: %s", e.Run, e.Data.Status, e.Reason)
-		}
-		if e.Type == "finding" {
+		case e.Type == "finding":
 			report(t, findJunk(e.Content, "", promptTexts(t, s.model.requests(t))))
+		case e.Type == "subconscious":
+			merged = true
 		}
 	}
-	s.record("mind tick", out, 0, events)
-	if !slices.ContainsFunc(events, func(e event) bool { return e.Type == "subconscious" }) {
+	report(t, checkCalls(events))
+	if !merged {
 		t.Error("the tick merged nothing")
+	}
+	if f := s.record("mind tick", out, 0, events); f.calls == 0 {
+		t.Error("the tick called no model")
+	}
+	if s.show || t.Failed() {
+		t.Log(out.stdout)
 	}
 }
 
@@ -302,7 +309,7 @@ func (s *suite) testEval(t *testing.T) {
 	if out.code != 0 {
 		t.Errorf("exit code %d:\n%s%s", out.code, tail([]byte(out.stdout)), tail([]byte(out.stderr)))
 	}
-	s.record("eval", out, 0, h.allEvents(t, "eval"))
+	s.record("eval", out, 0, append(h.allEvents(t, "conversation"), h.allEvents(t, "session")...))
 	if s.show || t.Failed() {
 		t.Log(out.stdout)
 	}
