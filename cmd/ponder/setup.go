@@ -138,8 +138,12 @@ func (a *cli) listSettings(group string) error {
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"SETTING", "VALUE", "FROM", ""}}
+	var rows [][]string
+	table, begun := "", 0 // of settings with a free part, and its first row
 	for _, k := range config.Keys() {
+		if start, _, _ := strings.Cut(k.Name, "*"); start != table {
+			table, begun = start, len(rows)
+		}
 		names := cfg.ListedNames(k.Name)
 		if len(names) == 0 && config.InGroup(k.Name, group) && !a.flags.json {
 			rows = append(rows, []string{config.Pattern(k.Name), "", "", k.Doc})
@@ -155,13 +159,17 @@ func (a *cli) listSettings(group string) error {
 				rows = append(rows, []string{name, cfg.Value(name), cfg.Origin(name), k.Doc})
 			}
 		}
+		slices.SortStableFunc(rows[begun:], func(x, y []string) int { return strings.Compare(tableOf(x[0]), tableOf(y[0])) })
 	}
 	if !a.flags.json {
-		a.printTable(rows)
+		a.printTable(append([][]string{{"SETTING", "VALUE", "FROM", ""}}, rows...))
 		a.printNote("the file is %s", cfg.File)
 	}
 	return nil
 }
+
+// tableOf returns a setting without its last part.
+func tableOf(name string) string { return name[:max(0, strings.LastIndexByte(name, '.'))] }
 
 func (a *cli) backupCommand() *cobra.Command {
 	return &cobra.Command{

@@ -194,7 +194,7 @@ func (e *examiner) modelFindings(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	if l.Empty() {
-		todo := "start Ollama, or set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY"
+		todo := "start Ollama, set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or set providers.NAME.base_url to another server"
 		if l.Missed != nil {
 			todo = l.Missed.Error()
 		}
