@@ -17,6 +17,7 @@ type figure struct {
 	useful       int // of them: answered, and not asked again
 	again        int // repeats of unreadable answers
 	failed       int // with an error
+	cut          int // ended by the run itself; not in calls
 	prompt       int // tokens
 	cached       int // of them
 	output       int
@@ -45,7 +46,11 @@ func measure(events []event) (f figure) {
 		}
 	}
 	for _, e := range events {
-		if e.Type != "call_finished" || e.Data.Unsent || e.Data.Refused || e.Data.Dropped {
+		if e.Type != "call_finished" || e.Data.Unsent || e.Data.Refused {
+			continue
+		}
+		if e.Data.Dropped || e.Data.Class == "cancelled" {
+			f.cut++
 			continue
 		}
 		f.calls++
@@ -70,6 +75,7 @@ func (f figure) usefulShare() float64 { return float64(f.useful) / float64(max(1
 
 func (f figure) add(o figure) figure {
 	f.calls, f.useful, f.again, f.failed = f.calls+o.calls, f.useful+o.useful, f.again+o.again, f.failed+o.failed
+	f.cut += o.cut
 	f.prompt, f.cached, f.output = f.prompt+o.prompt, f.cached+o.cached, f.output+o.output
 	f.thoughts, f.words, f.took = f.thoughts+o.thoughts, f.words+o.words, f.took+o.took
 	return f
@@ -113,7 +119,7 @@ func (t *table) format() string {
 	slices.SortStableFunc(rows, func(a, b figure) int { return cmp.Compare(a.server, b.server) })
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "server\trun\tcalls\tuseful\tagain\tfailed\tprompt\tcached\toutput\tthoughts\twords\ttime\tlimit")
+	fmt.Fprintln(w, "server\trun\tcalls\tuseful\tagain\tfailed\tcut\tprompt\tcached\toutput\tthoughts\twords\ttime\tlimit")
 	for i, f := range rows {
 		writeFigure(w, f)
 		if i+1 == len(rows) || rows[i+1].server != f.server {
@@ -133,6 +139,6 @@ func writeFigure(w *tabwriter.Writer, f figure) {
 	if f.prompt > 0 {
 		share = float64(f.cached) / float64(f.prompt)
 	}
-	fmt.Fprintf(w, "%s\t%s\t%d\t%.0f %%\t%d\t%d\t%d\t%.0f %%\t%d\t%d\t%d\t%s\t%s\n", f.server, f.name, f.calls, 100*f.usefulShare(), f.again, f.failed,
-		f.prompt, 100*share, f.output, f.thoughts, f.words, f.took.Round(time.Second), limit)
+	fmt.Fprintf(w, "%s\t%s\t%d\t%.0f %%\t%d\t%d\t%d\t%d\t%.0f %%\t%d\t%d\t%d\t%s\t%s\n", f.server, f.name, f.calls, 100*f.usefulShare(), f.again, f.failed,
+		f.cut, f.prompt, 100*share, f.output, f.thoughts, f.words, f.took.Round(time.Second), limit)
 }
