@@ -128,6 +128,10 @@ type (
 		Assumed      bool       `json:"confidence_assumed,omitempty"` // the confidence is a default
 		Offset       float64    `json:"time_offset_seconds"`
 		Model        string     `json:"-"`
+
+		// Refused says that the budget ended before the call that writes it. Then the mode put
+		// it together from its material. It is not WithoutModel.
+		Refused bool `json:"refused,omitempty"`
 	}
 	// Basis holds measures of a synthesis that do not depend on the claim of the model.
 	// Each is a share from 0 to 1.
@@ -333,6 +337,8 @@ type (
 		Reason     string  `json:"-"`                    // for the end
 		Confidence float64 `json:"confidence,omitempty"` // 0 to 1; zero if the mode has none
 		Spent      Cost    `json:"spent,omitzero"`       // including the runs below it; set by the engine
+
+		End EndReason `json:"end_reason,omitempty"` // the code of Reason; empty in events of older versions
 	}
 	// Steer is a command to a run and the runs below it.
 	Steer struct {
@@ -369,6 +375,9 @@ type (
 		Request  *llm.Request `json:"-"`
 		Size     int          `json:"request_bytes,omitempty"` // of the request, as [llm.Request.Size] counts
 		Reserved Cost         `json:"held,omitzero"`           // reserved from the budgets
+
+		Answer bool          `json:"answer,omitempty"`   // as of the [Call]
+		Until  time.Duration `json:"until_ns,omitempty"` // as of the [Call]
 	}
 	// CallFinished is the result of a call. Its Message is complete only if Error is empty
 	// and Finish is not cut: see [llm.Finish.IsCut].
@@ -380,11 +389,13 @@ type (
 		Spent   Cost        `json:"spent,omitzero"`  // the charge to the budgets
 		Price   PriceSource `json:"price,omitempty"` // the source of the money in Spent
 		Took    int64       `json:"took_ms,omitempty"`
+		First   int64       `json:"first_output_ms,omitempty"` // until the first output
 		Outcome
 	}
 	// BudgetSpent tells a run to conclude. The run may then use the reserve of its budget.
 	BudgetSpent struct {
-		What string `json:"-"` // time, calls, tokens or money
+		What  string `json:"-"`              // time, calls, tokens or money
+		Limit Budget `json:"limit,omitzero"` // the reached limit; zero in events of older versions
 	}
 )
 

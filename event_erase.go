@@ -58,7 +58,7 @@ func (b QuestionUpdated) withoutContent() Body {
 func (b Synthesis) withoutContent() Body {
 	return Synthesis{
 		Number: b.Number, Confidence: b.Confidence, Trend: b.Trend, Basis: b.Basis, Final: b.Final,
-		WithoutModel: b.WithoutModel, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
+		WithoutModel: b.WithoutModel, Refused: b.Refused, Assumed: b.Assumed, Offset: b.Offset, Model: b.Model,
 	}
 }
 
@@ -96,7 +96,7 @@ func (b RunStarted) withoutContent() Body {
 func (RunPaused) withoutContent() Body  { return RunPaused{} }
 func (RunResumed) withoutContent() Body { return RunResumed{} }
 func (b RunFinished) withoutContent() Body {
-	return RunFinished{Status: b.Status, Confidence: b.Confidence, Spent: b.Spent}
+	return RunFinished{Status: b.Status, End: b.End, Confidence: b.Confidence, Spent: b.Spent}
 }
 
 // The arguments of SetBudget stay, because the engine needs them.

@@ -29,7 +29,7 @@ func filledBodies(t *testing.T) (list []Body) {
 // no texts. It keeps the fields that the fold needs.
 func TestWithoutContent(t *testing.T) {
 	stays := strings.Fields("model tool_name mode model_role status finish price error_class next_model do stage sensor kind by trend verdict " +
-		"thought_type question_id parent_id evidence_id ref triggered_after from_thread type media_type cancelled escalation_id outcome entries rests_on became entry as group undoes")
+		"thought_type question_id parent_id evidence_id ref triggered_after from_thread type media_type cancelled escalation_id outcome entries rests_on became entry as group undoes end_reason")
 	for _, body := range filledBodies(t) {
 		ev := Event{ID: "evt_1", Thread: "thr_1", Seq: 7, Run: "run_1", Cause: "k#1", After: 6, Body: body, Extra: map[string]json.RawMessage{"x": json.RawMessage(`"<s>"`)}}
 		gone := ev.WithoutContent()

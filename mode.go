@@ -98,13 +98,14 @@ type Run struct {
 type Action interface{ isAction() }
 
 type (
-	// Call asks a model. Its result is a [CallFinished]. Shown says that users watch the text
-	// while the model writes it.
+	// Call asks a model. Its result is a [CallFinished].
 	Call struct {
 		Key     string
 		Role    Role
 		Request llm.Request
-		Shown   bool
+		Shown   bool          // users watch the text while the model writes it
+		Answer  bool          // the call writes the answer of the run, so it may take the time that is reserved for it
+		Until   time.Duration // the thinking time of the run at which the engine cuts the call; zero: the time limit decides
 	}
 
 	// Do uses a tool. Its result is a [ToolResult]. Internal marks both events.
@@ -140,7 +141,8 @@ type (
 	Finish struct {
 		Status     Status // Completed if empty
 		Answer     string // of a completed run; never empty
-		Reason     string // of the end: "time is spent", "model failed: ..."
+		Reason     string // of the end, for users: "time limit of 3m reached", "the model failed: ..."
+		End        EndReason
 		Confidence float64
 	}
 )

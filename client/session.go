@@ -44,6 +44,7 @@ type Session struct {
 	FinalSynthesis string        `json:"final_synthesis"`      // the answer
 	Confidence     []float64     `json:"confidence_evolution"` // 0 to 1, one per synthesis
 	StopReason     string        `json:"stop_reason"`
+	EndReason      string        `json:"end_reason"` // the code of StopReason: see docs/log-format.md
 	Budget         Limits        `json:"budget"`
 	Usage          Usage         `json:"usage"`
 	Error          string        `json:"error_message"`

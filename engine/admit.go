@@ -16,17 +16,17 @@ const (
 	bytesPerToken    = 3       // of a request; a low estimate
 )
 
-// noModel is the reason if the role of a call has no model.
+// noModel stands for a limit if the role of a call has no model.
 const noModel = "model"
 
-// admitCall returns the event that starts a call, or the reason why the call cannot start.
-func (d *decision) admitCall(r *run, c ponder.Call, a *actionState) (ponder.Body, string) {
+// admitCall returns the event that starts a call, or the limit that prevents it.
+func (d *decision) admitCall(r *run, c ponder.Call, a *actionState) (ponder.Body, ponder.BudgetSpent) {
 	chain := d.roles[c.Role]
 	if len(chain) == 0 {
-		return nil, noModel
+		return nil, ponder.BudgetSpent{What: noModel}
 	}
 	if r.budgetNotified && r.callsSinceNotified >= maxFinalCalls {
-		return nil, "calls"
+		return nil, ponder.BudgetSpent{What: "calls"}
 	}
 	m := chain[firstCandidate(chain, a.model)]
 	req := c.Request
@@ -36,9 +36,12 @@ func (d *decision) admitCall(r *run, c ponder.Call, a *actionState) (ponder.Body
 	}
 	size := req.Size()
 	in := d.tokensIn(m, size)
-	out, reason := d.fitBudgets(r, m, in, req.MaxTokens)
-	if reason != "" {
-		return nil, reason
+	out, reached := d.fitBudgets(r, m, in, req.MaxTokens)
+	if reached.What == "" {
+		out, reached = d.fitTime(r, c, m, size, out)
+	}
+	if reached.What != "" {
+		return nil, reached
 	}
 	req.MaxTokens = out
 	held := maxCost(m, in, out)
@@ -49,7 +52,7 @@ func (d *decision) admitCall(r *run, c ponder.Call, a *actionState) (ponder.Body
 	for up := r; up != nil; up = up.parent {
 		d.held[up.ID] = d.held[up.ID].Add(held)
 	}
-	return ponder.CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Reserved: held}, ""
+	return ponder.CallStarted{Role: c.Role, Mode: r.Mode, Model: m.Name(), Request: &req, Size: size, Reserved: held, Answer: c.Answer, Until: c.Until}, reached
 }
 
 // firstCandidate returns the index of the first open model of a chain from the named model
@@ -69,14 +72,14 @@ func firstOpen(models []ponder.Model) int {
 
 // fitBudgets returns how many tokens a call may write to fit every budget above its run.
 // The result is at most out and at least min(out, minTokens). If even that does not fit,
-// fitBudgets names the limit.
-func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string) {
+// fitBudgets returns the limit.
+func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, ponder.BudgetSpent) {
 	minOut := min(out, minTokens)
 	for up := r; up != nil; up = up.parent {
 		limit, reserved := up.Budget.Cost, up.reserved()
 		used := up.spent.Add(up.held).Add(d.held[up.ID])
 		if limit.Money > 0 && !m.Price.Known() {
-			return 0, "money"
+			return 0, up.Budget.SpentOf("money")
 		}
 		if limit.Tokens > 0 {
 			out = min(out, limit.Tokens-reserved.Tokens-used.Tokens-in)
@@ -85,10 +88,10 @@ func (d *decision) fitBudgets(r *run, m ponder.Model, in, out int) (int, string)
 			out = min(out, affordableTokens(m.Price, limit.Money-reserved.Money-used.Money, in))
 		}
 		if what := exceededLimit(used.Add(maxCost(m, in, minOut)), limit, reserved); what != "" {
-			return 0, what
+			return 0, up.Budget.SpentOf(what)
 		}
 	}
-	return max(out, minOut), ""
+	return max(out, minOut), ponder.BudgetSpent{}
 }
 
 // hasHeadroom reports whether every budget above a run has room for the cost c. A second

@@ -16,6 +16,7 @@ import (
 // A callAttempt is one attempt at a call to a model.
 type callAttempt struct {
 	ponder.CallStarted
+	attempt       *attempt
 	ctx           context.Context //nolint:containedctx // ends with this call
 	stop          context.CancelCauseFunc
 	run           ponder.RunID
@@ -28,6 +29,7 @@ type callAttempt struct {
 	speculative   *speculativeCalls // nil if the call is committed
 	bytesWritten  int               // received so far
 	bytesReasoned int               // of which reasoning
+	firstOutput   time.Duration     // until the first piece
 	hedged        bool              // the call is two requests
 }
 
@@ -73,7 +75,7 @@ func (h *holder) attemptCall(c *callAttempt, cause string) ponder.CallFinished {
 	if failure == nil || !failure.Unsent {
 		done.Spent, done.Price = settle(model, held, read, c.bytesWritten, done.Usage)
 	}
-	done.Took = time.Since(began).Milliseconds()
+	done.Took, done.First = time.Since(began).Milliseconds(), c.firstOutput.Milliseconds()
 	if err != nil {
 		done.Outcome = h.classifyFailure(c, err, time.Since(began))
 		done.Unsent = failure != nil && failure.Unsent
@@ -141,12 +143,16 @@ func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (res
 	h.retry.Request()
 	for d, err := range c.startGenerate(m) {
 		c.hedged = c.hedged || d.Hedged
-		if err != nil {
-			if c.isAllRead() {
-				return end(llm.FinishStop, llm.UsageOf(err))
-			}
+		switch {
+		case err == nil:
+		case c.isCut():
+			return end(llm.FinishTime, llm.UsageOf(err))
+		case c.isAllRead():
+			return end(llm.FinishStop, llm.UsageOf(err))
+		default:
 			return nil, c.attributeError(err)
 		}
+		c.firstOutput = cmp.Or(c.firstOutput, time.Since(w.began))
 		w.lastPiece.Store(int64(time.Since(w.began)))
 		publish(d)
 		if d.Done != nil {
@@ -156,6 +162,7 @@ func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (res
 		c.bytesWritten += len(d.Text) + len(d.Reasoning)
 		c.bytesReasoned += len(d.Reasoning)
 		w.bytesWritten.Store(int64(c.bytesWritten))
+		c.attempt.written.Add(int64(len(d.Text)))
 		if f := a.add(d); f != "" {
 			return end(f, llm.Usage{})
 		}
@@ -328,6 +335,9 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 	}
 	if !next.Retry {
 		next = c.revisitSkipped(chain[:at], took)
+	}
+	if concluding := c.stallTimeout < maxSilence; concluding && c.timeLeft > 0 && took+next.Wait >= c.timeLeft {
+		next = llm.Decision{}
 	}
 	if next.Retry {
 		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()

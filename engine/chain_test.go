@@ -183,7 +183,7 @@ func TestClosedConclusion(t *testing.T) {
 		first, second := &fake{name: "a/1"}, &fake{name: "b/2"}
 		c := chainConfig(first, second)
 		for i, m := range []*fake{first, second} {
-			m.answer = failUntil(m.name, time.Now().Add(25*time.Second), llm.Error{Class: llm.RateLimited, Message: "slow down"})
+			m.answer = failUntil(m.name, time.Now().Add(10*time.Second), llm.Error{Class: llm.RateLimited, Message: "slow down"})
 			sendRequests(t, c.Models[ponder.Slow][i], 1)
 		}
 		if fin := runMode(t, enginetest.Start(t, c), "steps", ponder.Budget{Time: 10 * time.Millisecond}); fin.Answer != "answer: well" {

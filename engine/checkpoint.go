@@ -43,6 +43,8 @@ type savedRun struct {
 	Hurried    bool                   `json:"hurried,omitempty"`
 	Since      int                    `json:"since,omitempty"`
 	Slowest    time.Duration          `json:"slowest,omitempty"`
+	Speeds     map[string]llm.Speed   `json:"speeds,omitempty"`
+	ResumedAt  time.Duration          `json:"resumed_at,omitempty"`
 	Spent      ponder.Cost            `json:"spent,omitzero"`
 	Held       ponder.Cost            `json:"held,omitzero"`
 }
@@ -67,6 +69,7 @@ type savedIntent struct {
 	Cause string              `json:"cause"`
 	Seq   ponder.Seq          `json:"seq"`
 	Late  bool                `json:"late,omitempty"`
+	Began time.Duration       `json:"began,omitempty"`
 	Inner bool                `json:"internal,omitempty"`
 	Call  *ponder.CallStarted `json:"call,omitempty"`
 	Model string              `json:"model,omitempty"`
@@ -153,7 +156,7 @@ func (t *threadState) encodeCheckpoint() ([]byte, bool) {
 		s := savedRun{
 			Run: r.Run, State: state, Seq: r.startSeq, Began: r.startedAt, Done: r.finished, Acts: make(map[string]savedAction),
 			Paused: r.paused, Stopped: r.stopped, StoppedAt: r.stoppedAt, StoppedFor: r.stoppedFor, Cancelled: r.cancelled, Cut: r.cancelledAt,
-			Told: r.budgetNotified, Hurried: r.answerNow, Since: r.callsSinceNotified, Slowest: r.slowest, Spent: r.spent, Held: r.held,
+			Told: r.budgetNotified, Hurried: r.answerNow, Since: r.callsSinceNotified, Slowest: r.slowest, Speeds: r.speeds, ResumedAt: r.resumedAt, Spent: r.spent, Held: r.held,
 		}
 		for key, a := range r.actions {
 			s.Acts[key] = savedAction{a.kind, a.attempts, a.failures, a.model, a.retryAt, a.written}
@@ -173,7 +176,7 @@ func (t *threadState) encodeCheckpoint() ([]byte, bool) {
 		if in.run.ended {
 			return nil, false // its result follows soon
 		}
-		s := savedIntent{Run: in.run.ID, Cause: in.cause, Seq: in.seq, Late: in.superseded, Inner: in.internal, Call: in.call}
+		s := savedIntent{Run: in.run.ID, Cause: in.cause, Seq: in.seq, Late: in.superseded, Began: in.startedAt, Inner: in.internal, Call: in.call}
 		if in.tool != nil {
 			s.Tool, s.Args = in.tool.Name, in.tool.Args
 		} else {
@@ -215,7 +218,7 @@ func (t *threadState) restoreRun(s savedRun) error {
 	r := &run{
 		Run: s.Run, mode: t.findMode(s.Run.Mode, s.Run.Version), parent: t.runs[s.Run.ID.Parent()], startSeq: s.Seq, startedAt: s.Began,
 		actions: make(map[string]*actionState), finished: s.Done, paused: s.Paused, stopped: s.Stopped, stoppedAt: s.StoppedAt, stoppedFor: s.StoppedFor,
-		cancelled: s.Cancelled, cancelledAt: s.Cut, budgetNotified: s.Told, answerNow: s.Hurried, callsSinceNotified: s.Since, slowest: s.Slowest, spent: s.Spent, held: s.Held, dirty: true,
+		cancelled: s.Cancelled, cancelledAt: s.Cut, budgetNotified: s.Told, answerNow: s.Hurried, callsSinceNotified: s.Since, slowest: s.Slowest, speeds: s.Speeds, resumedAt: s.ResumedAt, spent: s.Spent, held: s.Held, dirty: true,
 	}
 	if r.mode == nil || r.mode.Load == nil {
 		return fmt.Errorf("mode %s is not registered", s.Run.Mode)
@@ -254,7 +257,7 @@ func (t *threadState) restoreIntent(s savedIntent) error {
 	if r == nil || !ok || r.actions[c.key] == nil {
 		return fmt.Errorf("no matching action")
 	}
-	in := &intent{run: r, key: c.key, cause: s.Cause, seq: s.Seq, superseded: s.Late, internal: s.Inner}
+	in := &intent{run: r, key: c.key, cause: s.Cause, seq: s.Seq, superseded: s.Late, startedAt: s.Began, internal: s.Inner}
 	if s.Call != nil {
 		in.call, in.held = s.Call, s.Call.Reserved
 		in.call.Model = s.Model

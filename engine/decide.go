@@ -26,6 +26,7 @@ type decision struct {
 	clock    time.Duration  // of the thread
 	events   []ponder.Event // to append
 	unwanted []*intent
+	cuts     []callCut
 	wakeAt   time.Time // the time of the next decision, if nothing happens before
 
 	held     map[ponder.RunID]ponder.Cost // reserved by events
@@ -49,8 +50,9 @@ func (t *threadState) decide(now time.Time, elapsed time.Duration) *decision {
 		}
 		if !r.paused {
 			d.wakeBy(r.wakeAt)
-			if r.wakeAtSpent > 0 {
-				d.wakeBy(now.Add(max(0, r.wakeAtSpent-r.spentAt(d.clock))))
+			spent := r.spentAt(d.clock)
+			if r.wakeAtSpent = r.nextTime(spent); r.wakeAtSpent > 0 {
+				d.wakeBy(now.Add(max(0, r.wakeAtSpent-spent)))
 			}
 		}
 	}
@@ -80,7 +82,13 @@ func (d *decision) finishRun(r *run, f ponder.Finish) {
 	if f.Status == ponder.Completed && f.Answer == "" {
 		f.Status, f.Reason = ponder.Failed, cmp.Or(f.Reason, "the mode finished without an answer")
 	}
-	d.emit(ponder.Event{Run: r.ID, Body: ponder.RunFinished{Answer: f.Answer, Status: f.Status, Reason: f.Reason, Confidence: f.Confidence, Spent: r.spent}})
+	switch f.Status {
+	case ponder.Failed:
+		f.End = cmp.Or(f.End, ponder.EndFailed)
+	case ponder.Cancelled:
+		f.End = cmp.Or(f.End, ponder.EndCancelled)
+	}
+	d.emit(ponder.Event{Run: r.ID, Body: ponder.RunFinished{Answer: f.Answer, Status: f.Status, Reason: f.Reason, End: f.End, Confidence: f.Confidence, Spent: r.spent}})
 }
 
 func (d *decision) failRun(r *run, format string, args ...any) {
@@ -89,7 +97,7 @@ func (d *decision) failRun(r *run, format string, args ...any) {
 
 // decideRun decides for one run.
 func (d *decision) decideRun(r *run) {
-	r.dirty, r.wakeAt, r.wakeAtSpent = false, time.Time{}, 0
+	r.dirty, r.wakeAt = false, time.Time{}
 	switch {
 	case r.failure != "":
 		d.failRun(r, "%s", r.failure)
@@ -109,12 +117,8 @@ func (d *decision) decideRun(r *run) {
 	case r.paused:
 		d.decideWrites(r)
 		return
-	case r.budgetNotified:
-	case r.Budget.Time > 0 && r.spentAt(d.clock) >= r.Budget.Time:
-		d.emit(ponder.Event{Run: r.ID, Body: ponder.BudgetSpent{What: "time"}})
+	case d.decideTime(r):
 		return
-	default:
-		r.wakeAtSpent = r.Budget.Time
 	}
 	d.wanted, d.inFlight = make(map[*intent]bool), 0
 	for _, a := range r.actions {
@@ -219,7 +223,9 @@ func (d *decision) decideAction(r *run, a ponder.Action) bool {
 	case ponder.Spawn:
 		d.emitSpawn(r, a)
 	case ponder.Do:
-		d.startAttempt(r, a.Key, kindTool, a.Internal, func(*actionState) (ponder.Body, string) { return ponder.ToolCall{Name: a.Tool, Args: a.Args}, "" })
+		d.startAttempt(r, a.Key, kindTool, a.Internal, func(*actionState) (ponder.Body, ponder.BudgetSpent) {
+			return ponder.ToolCall{Name: a.Tool, Args: a.Args}, ponder.BudgetSpent{}
+		})
 	case ponder.Call:
 		return d.callModel(r, a)
 	}
@@ -272,47 +278,47 @@ func (d *decision) emitSpawn(r *run, a ponder.Spawn) {
 }
 
 // startAttempt continues an action, or starts the next attempt with the body from build. If
-// build returns a reason instead, the attempt cannot start, and startAttempt returns it.
-func (d *decision) startAttempt(r *run, key string, kind actionKind, internal bool, build func(*actionState) (ponder.Body, string)) (reason string) {
+// build returns a reached limit instead, the attempt cannot start, and startAttempt returns it.
+func (d *decision) startAttempt(r *run, key string, kind actionKind, internal bool, build func(*actionState) (ponder.Body, ponder.BudgetSpent)) (reached ponder.BudgetSpent) {
 	a := cmp.Or(r.actions[key], &actionState{kind: kind})
 	switch {
 	case a.inFlight != nil:
 		d.wanted[a.inFlight] = true
-		return ""
+		return reached
 	case d.now.Before(a.retryAt):
 		if r.wakeAt.IsZero() || a.retryAt.Before(r.wakeAt) {
 			r.wakeAt = a.retryAt
 		}
-		return ""
+		return reached
 	case d.inFlight >= maxInFlight:
-		return ""
+		return reached
 	}
-	body, reason := build(a)
-	if reason == "" {
+	body, reached := build(a)
+	if reached.What == "" {
 		d.inFlight++
 		d.emit(ponder.Event{Run: r.ID, Cause: attemptCause(key, a.attempts+1), Internal: internal, Body: body})
 	}
-	return reason
+	return reached
 }
 
 // callModel continues or starts a call, or refuses it. If the budget is spent, it notifies the
 // run. It reports whether the run may continue.
 func (d *decision) callModel(r *run, c ponder.Call) bool {
-	reason := d.startAttempt(r, c.Key, kindCall, true, func(a *actionState) (ponder.Body, string) { return d.admitCall(r, c, a) })
+	reached := d.startAttempt(r, c.Key, kindCall, true, func(a *actionState) (ponder.Body, ponder.BudgetSpent) { return d.admitCall(r, c, a) })
 	switch {
-	case reason == "":
+	case reached.What == "":
 		return true
-	case reason == noModel:
+	case reached.What == noModel:
 		d.refuseCall(r, c, llm.NotFound, "no model is configured for the role "+string(c.Role))
 		return true
 	case !r.budgetNotified:
-		d.emit(ponder.Event{Run: r.ID, Body: ponder.BudgetSpent{What: reason}})
+		d.emit(ponder.Event{Run: r.ID, Body: reached})
 		return false
 	case r.callsSinceNotified >= 2*maxFinalCalls:
 		d.failRun(r, "mode %s did not conclude after its budget was spent", r.Mode)
 		return false
 	}
-	d.refuseCall(r, c, llm.Payment, "the budget is spent: "+reason)
+	d.refuseCall(r, c, llm.Payment, reached.String())
 	return true
 }
 

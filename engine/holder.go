@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ponder"
@@ -46,7 +47,9 @@ type holder struct {
 // An attempt is a call or a use of a tool that this holder performs.
 type attempt struct {
 	cancel      context.CancelCauseFunc
-	cancelledAt time.Time // zero: not cancelled
+	cancelledAt time.Time    // zero: not cancelled
+	cutAt       time.Time    // zero: not cut
+	written     atomic.Int64 // bytes of text of a call
 }
 
 type result struct {
@@ -121,6 +124,7 @@ func (h *holder) round() (wake time.Time, err error) {
 		if rounds > maxRounds && len(d.events) > 0 {
 			rounds = h.stopRunaway(d, rounds)
 		}
+		h.cutCalls(d.cuts)
 		if dropped := h.cancelUnwanted(d.unwanted); dropped && len(d.events) == 0 {
 			continue
 		}
@@ -138,8 +142,10 @@ func (h *holder) round() (wake time.Time, err error) {
 	}
 	h.startCommitted()
 	for _, f := range h.attempts {
-		if !f.cancelledAt.IsZero() {
-			d.wakeBy(f.cancelledAt.Add(cancelGrace))
+		for _, at := range []time.Time{f.cancelledAt, f.cutAt} {
+			if !at.IsZero() {
+				d.wakeBy(at.Add(cancelGrace))
+			}
 		}
 	}
 	return d.wakeAt, nil

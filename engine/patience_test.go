@@ -121,7 +121,8 @@ func TestNotBefore(t *testing.T) {
 		answer string
 		waited time.Duration
 	}{
-		"within the patience": {back: 20 * time.Second, answer: "answer: final", waited: 21 * time.Second},
+		"within the patience": {back: 10 * time.Second, answer: "answer: final", waited: 11 * time.Second},
+		"beyond the time":     {back: 20 * time.Second, answer: "answer: fake/model: down"},
 		"after it":            {back: 50 * time.Second, answer: "answer: fake/model: down"},
 		"and still not":       {back: time.Hour, hint: 10 * time.Second, answer: "answer: fake/model: down", waited: 11 * time.Second},
 		"while another asks":  {back: 3500 * time.Millisecond, hint: time.Second, answer: "answer: final", waited: 5 * time.Second},

@@ -80,7 +80,7 @@ func (h *holder) startAction(in *intent, a *speculativeCalls) *attempt {
 			r := h.useTool(ponder.WithToolContext(ctx, use), *in.tool, inherited)
 			res.tool = &r
 		} else {
-			r := h.attemptCall(&callAttempt{CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, failures: fails, stallTimeout: patience, timeLeft: left, attempts: attempts, seq: seq, speculative: a}, cause)
+			r := h.attemptCall(&callAttempt{attempt: f, CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, failures: fails, stallTimeout: patience, timeLeft: left, attempts: attempts, seq: seq, speculative: a}, cause)
 			res.call = &r
 		}
 		h.postResult(res)
@@ -133,6 +133,9 @@ func (h *holder) collectResults() {
 		switch {
 		case in == nil: // another process wrote its result
 			f.cancel(nil)
+			delete(h.attempts, id)
+		case !f.cutAt.IsZero() && time.Since(f.cutAt) >= cancelGrace && !in.superseded:
+			h.results = append(h.results, result{id: id, call: unendedCut(in)})
 			delete(h.attempts, id)
 		case !f.cancelledAt.IsZero() && time.Since(f.cancelledAt) >= cancelGrace:
 			h.Logger.Warn("a cancelled action has not returned", "thread", h.thread, "action", id)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // A run is a run in a threadState.
@@ -26,11 +27,13 @@ type run struct {
 	stoppedAt          time.Duration // of the thread's clock
 	stoppedFor         time.Duration
 	cancelled          bool
-	cancelledAt        ponder.Seq    // of the Steer that cancelled it
-	budgetNotified     bool          // the log has its BudgetSpent
-	answerNow          bool          // the user wants the answer now
-	callsSinceNotified int           // calls started since then
-	slowest            time.Duration // duration of its slowest successful call
+	cancelledAt        ponder.Seq           // of the Steer that cancelled it
+	budgetNotified     bool                 // the log has its BudgetSpent
+	answerNow          bool                 // the user wants the answer now
+	callsSinceNotified int                  // calls started since then
+	slowest            time.Duration        // duration of its slowest successful call
+	speeds             map[string]llm.Speed // by model, learned from its calls and those below it
+	resumedAt          time.Duration        // thinking time of the last resume
 	ended              bool
 	failure            string // ends the run, if set
 
@@ -64,6 +67,11 @@ type intent struct {
 	internal    bool // its events are internal
 	superseded  bool // the run pays for its result but does not observe it
 	startedHere bool // by this process
+
+	startedAt time.Duration // thinking time of the run
+	softCuts  int           // times at which the engine cut it only if it had text
+	cut       bool          // the engine cut it
+	cutAt     time.Duration // thinking time of the run then
 }
 
 // id names the intent in its thread.
@@ -84,13 +92,17 @@ func (r *run) spentAt(elapsed time.Duration) time.Duration {
 	return max(0, elapsed-r.startedAt-r.stoppedFor)
 }
 
-// timeLeft returns the time left in the budget of the run, at least 1 ns. It returns 0 if the
-// budget does not limit the time.
+// timeLeft returns the time left in the budget of the run, at least 1 ns; for a run that
+// concludes, the time left to its answer. It returns 0 if the budget does not limit the time.
 func (r *run) timeLeft(elapsed time.Duration) time.Duration {
 	if r.Budget.Time <= 0 {
 		return 0
 	}
-	return max(1, r.Budget.Time-r.spentAt(elapsed))
+	end := r.Budget.Time
+	if r.budgetNotified {
+		end = r.answerEnd()
+	}
+	return max(1, end-r.spentAt(elapsed))
 }
 
 // finishAction marks an action as finished.

@@ -78,7 +78,7 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 	case ponder.RunResumed:
 		for _, r := range t.openWithin(ev.Run) {
 			if r.paused {
-				r.callsSinceNotified = 0 // a user who resumes a concluding run wants another try at the answer
+				r.callsSinceNotified, r.resumedAt = 0, r.spentAt(t.elapsed) // a user who resumes a concluding run wants another try at the answer
 			}
 			r.paused, r.dirty = false, true
 		}
@@ -105,6 +105,7 @@ func (t *threadState) applyToEngine(ev ponder.Event) (shown bool) {
 		t.beginAttempt(ev, &intent{tool: &b})
 	case ponder.CallFinished:
 		t.learnTokens(ev, b)
+		t.learnSpeed(ev, b)
 		if shown = t.endAttempt(ev, b.Outcome, b.Spent); r != nil && b.Error == "" {
 			r.slowest = max(r.slowest, time.Duration(b.Took)*time.Millisecond)
 		}
@@ -259,6 +260,7 @@ func (t *threadState) beginAttempt(ev ponder.Event, in *intent) {
 		return // no holder wrote it
 	}
 	in.run, in.key, in.cause, in.seq, in.internal = r, c.key, ev.Cause, ev.Seq, ev.Internal
+	in.startedAt = r.spentAt(t.elapsed)
 	a := r.ensureAction(c.key, in.kind())
 	a.inFlight, a.attempts, a.retryAt = in, c.attempt, time.Time{}
 	if in.call != nil && a.model != in.call.Model { // failures count per model

@@ -195,7 +195,7 @@ func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 		it.Kind, it.Mark, it.Text = "earlier", b.ID, fmt.Sprintf("%s concluded on: %s", id, b.Title)
 		return it, ok
 	case ponder.BudgetSpent:
-		it.Kind, it.Text = "concluding", b.What+" spent"
+		it.Kind, it.Text = "concluding", concludingText(b, it.At)
 	case ponder.Progress:
 		return progressItem(it, b)
 	case ponder.Steer:
@@ -215,6 +215,17 @@ func eventItem(ev ponder.Event, v app.View) (tui.Item, bool) {
 func followsSentence(ev ponder.Event, v app.View) bool {
 	n := len(v.Steering)
 	return n > 0 && v.Steering[n-1].ID == ev.ID && v.Steering[n-1].Sentence != ""
+}
+
+// concludingText describes the limit that a session reached after a time. A session starts its answer
+// early enough to end soon after its time limit.
+func concludingText(b ponder.BudgetSpent, at time.Duration) string {
+	limit := b.Limit.Time
+	left := (limit - at).Round(time.Second)
+	if b.What != "time" || limit <= 0 || left < time.Second {
+		return b.String()
+	}
+	return fmt.Sprintf("the last %v of %v are for the answer", left, limit.Round(time.Second))
 }
 
 // minShownDelay is the delay of a retry from which on the view shows it.

@@ -57,7 +57,7 @@ func (w *sessionScreen) printOutcome() error {
 		switch {
 		case w.View.BrokeOff != "" && !w.isWithoutModel():
 			return truncatedError(w.View.BrokeOff)
-		case w.View.CutShort:
+		case w.View.CutShort, w.View.Refused:
 			return failure{code: exitIncomplete}
 		case w.isWithoutModel():
 			return w.noModelError()

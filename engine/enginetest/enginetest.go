@@ -182,7 +182,7 @@ func Lines(evs []ponder.Event) (lines []string) {
 func Line(ev ponder.Event) string {
 	switch b := ev.Body.(type) {
 	case ponder.CallFinished:
-		b.Took, b.RetryAt, b.NotBefore = 0, time.Time{}, time.Time{}
+		b.Took, b.First, b.RetryAt, b.NotBefore = 0, 0, time.Time{}, time.Time{}
 		ev.Body = b
 	case ponder.Thought:
 		b.Offset = 0

@@ -180,12 +180,12 @@ func asSession(v research.View) session.View {
 	r := v.Research
 	out := session.NewView()
 	out.CutShort = r.CutShort != "" && r.CutShort != "time"
-	out.BrokeOff = v.BrokeOff
+	out.BrokeOff, out.Refused = v.BrokeOff, r.Refused
 	out.Pinned, out.Banned, out.Notes = v.Pinned, v.Banned, v.Notes
 	s := &out.Session
 	s.ID, s.Run, s.Question, s.Status, s.Model = r.ID, r.Run, r.Question, r.Status, r.Model
 	s.Created, s.Started, s.Paused, s.Completed = timeOrNil(r.Started), timeOrNil(r.Started), timeOrNil(r.Paused), timeOrNil(r.Completed)
-	s.Final, s.StopReason, s.Error = r.Answer, r.StopReason, r.Error
+	s.Final, s.StopReason, s.End, s.Error = r.Answer, r.StopReason, r.End, r.Error
 	s.Minutes, s.Budget, s.Usage = r.Budget.Seconds/60, r.Budget, r.Usage
 	s.Metadata = session.Metadata{Docs: r.Setup.Docs, Memory: r.Setup.Memory, Web: r.Setup.Web, WithoutModel: r.Setup.WithoutModel || r.WithoutModel}
 	s.Progress = session.Progress{Questions: len(v.Questions), Percentage: r.Percentage, Elapsed: r.Elapsed, Focus: FocusOf(v)}

@@ -90,6 +90,7 @@ type End struct {
 	Status     ponder.Status // Completed, Failed or Cancelled
 	Finish     llm.Finish    // FinishLength if a limit cut the work, FinishTools if client tools must run
 	Reason     string        // of a failure or a cut
+	StopReason string        // why a session or a research ended, for users
 	ErrorClass llm.Class     // error class of the failing model call
 	Usage      llm.Usage     // of all calls
 	Model      string

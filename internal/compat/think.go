@@ -85,7 +85,7 @@ func (t *thinkProjector) applyEvent(ev ponder.Event) (list []Part) {
 		}
 	case ponder.BudgetSpent:
 		if b.What != "time" { // the regular end
-			t.cut = "the limit of " + textkit.TruncateBytes(Plain(b.What), 20) + " was reached"
+			t.cut = textkit.TruncateBytes(Plain(b.String()), maxWhy)
 		}
 	case ponder.RunPaused, ponder.RunResumed:
 		_, t.paused = b.(ponder.RunPaused)
@@ -179,6 +179,9 @@ func (t *thinkProjector) endState() End {
 		e.Reason = whyEnded(*t.fin, e.ErrorClass)
 	case t.cut != "":
 		e.Finish, e.Reason = llm.FinishLength, t.cut
+	}
+	if t.calls.FailureClass() == "" && t.fin.EndReason() != ponder.EndModelFailed { // errors of providers are not for clients
+		e.StopReason = textkit.TruncateBytes(Plain(t.fin.Reason), maxWhy)
 	}
 	return e
 }

@@ -47,6 +47,9 @@ type Research struct {
 	Notes     []string      `json:"notes,omitempty"`
 	Cost      Cost          `json:"cost"`
 
+	End     ponder.EndReason `json:"end_reason,omitempty"` // the code of Reason
+	Refused bool             `json:"refused,omitempty"`    // the budget ended before the call for the answer, which consists of quotations
+
 	Seal string `json:"seal,omitempty"` // SHA-256 of the JSON without white space and seal, hex
 }
 
@@ -268,8 +271,8 @@ func (r *Research) Counts() map[string]int {
 func NewResearch(v research.View, since *research.Report) Research {
 	h := v.Research
 	r := Research{
-		Format: ResearchFormat, Thread: h.ID, Question: h.Question, Status: h.Status, Reason: h.StopReason, Started: h.Started, Ended: h.Completed,
-		Seconds: h.Elapsed, Rounds: h.Rounds, Model: h.Model, WithoutModel: h.WithoutModel, Answer: h.Answer, Open: h.Remaining, Removed: v.Removed, Notes: v.Notes,
+		Format: ResearchFormat, Thread: h.ID, Question: h.Question, Status: h.Status, Reason: h.StopReason, End: h.End, Started: h.Started, Ended: h.Completed,
+		Seconds: h.Elapsed, Rounds: h.Rounds, Model: h.Model, WithoutModel: h.WithoutModel, Refused: h.Refused, Answer: h.Answer, Open: h.Remaining, Removed: v.Removed, Notes: v.Notes,
 	}
 	for _, c := range v.Claims {
 		r.Claims = append(r.Claims, newClaim(c))

@@ -90,7 +90,7 @@ func (f *ReportFile) Recheck(broken map[string]bool) Recheck {
 	said := make(map[string]bool)
 	for _, s := range claim.Split(claim.Unmark(f.Shown)) {
 		said[claimKey(s.Text)] = true
-		if f.WithoutModel && len(s.Cites) == 0 {
+		if (f.WithoutModel || f.Refused) && len(s.Cites) == 0 {
 			continue // not a quote of an extractive answer
 		}
 		for _, id := range s.Cites {

@@ -152,7 +152,10 @@ func (f *researchDocument) Lead() string {
 }
 
 func (f *researchDocument) Remark() string {
-	if f.WithoutModel {
+	switch {
+	case f.Refused:
+		return refusedRemark
+	case f.WithoutModel:
 		return "Made without a model, from quotations."
 	}
 	return ""

@@ -71,9 +71,14 @@ func resolutionText(r *session.Resolution) string {
 	return text + "."
 }
 
+// refusedRemark is the remark on an answer that the budget did not let the model write.
+const refusedRemark = "The budget ended before the model could write the answer."
+
 func remarkText(v session.View) string {
 	s := v.Session
 	switch {
+	case v.Refused:
+		return refusedRemark
 	case s.Metadata.WithoutModel && s.Usage.Calls == s.Usage.Failed:
 		return "Made without a model, from quotations."
 	case s.Metadata.WithoutModel:
@@ -255,7 +260,10 @@ func synthesisMarks(s session.Synthesis, more ...string) (marks []string) {
 		marks = append(marks, "confidence "+twoDecimals(s.Confidence))
 	}
 	marks = append(marks, dropEmpty(more...)...)
-	if s.WithoutModel {
+	switch {
+	case s.Refused:
+		marks = append(marks, "put together by the program")
+	case s.WithoutModel:
 		marks = append(marks, "without a model")
 	}
 	return marks

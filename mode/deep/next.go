@@ -21,7 +21,8 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	if w == nil {
 		return []ponder.Action{ponder.Finish{Answer: s.describeResult()}}
 	}
-	left := s.opts.Limit - (now.Spent - max(0, w.Began-s.Zero))
+	limit := s.opts.Limit + max(0, w.Began-s.Zero)
+	left := limit + cutWait - now.Spent
 	switch {
 	case w.Err != "":
 		return s.failReflection(w.Err)
@@ -41,8 +42,11 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	if len(w.Calls) > 0 {
 		return do
 	}
-	return append(do, ponder.Call{Key: w.actionKey("think", w.Round+1), Role: s.opts.Role, Request: s.buildRequest(w)})
+	return append(do, ponder.Call{Key: w.actionKey("think", w.Round+1), Role: s.opts.Role, Request: s.buildRequest(w), Answer: true, Until: limit})
 }
+
+// cutWait is the time for the result of a call that the engine cuts at the limit.
+const cutWait = 3 * time.Second
 
 // describeResult describes the result of the run. A failed reflection also completes, because the
 // conversation did not fail.
@@ -101,7 +105,9 @@ func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
 	switch key {
 	case w.actionKey("think", w.Round+1):
 		w.Round++
-		w.applyAnswer(b)
+		if w.applyAnswer(b); b.Finish == llm.FinishTime && w.Answer == "" {
+			w.Err = fmt.Sprintf("it took more than %v", s.opts.Limit)
+		}
 	case w.actionKey("rebase"):
 		w.Tried = true
 		if b.Error == "" {

@@ -94,7 +94,7 @@ func (s *state) applyEvent(ev ponder.Event) {
 			s.Stop = "stopped: the user requested the answer"
 		}
 	case ponder.BudgetSpent:
-		s.Stop = b.What + " is spent"
+		s.Stop = b.String()
 	}
 	s.startNext(ev)
 }

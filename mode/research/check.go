@@ -29,7 +29,8 @@ type draft struct {
 	Lead       int      `json:"lead,omitempty"` // leading bytes that the program wrote
 	Model      string   `json:"model,omitempty"`
 	Unaided    bool     `json:"unaided,omitempty"`
-	Why        string   `json:"why,omitempty"` // why no model wrote it, or how it broke off
+	Refused    bool     `json:"refused,omitempty"` // the budget refused the call for the answer
+	Why        string   `json:"why,omitempty"`     // why no model wrote it, or how it broke off
 	Confidence float64  `json:"confidence,omitempty"`
 	Removed    []string `json:"removed,omitempty"` // cited but not gathered
 
@@ -220,7 +221,7 @@ var (
 	judgeReader = structured.New[judgement](judgeSchema)
 )
 
-func (s *state) judgeCall() ponder.Action {
+func (s *state) judgeCall() ponder.Call {
 	var b strings.Builder
 	b.WriteString("<claims>\n")
 	for _, i := range s.Draft.doubtfulClaims() {
@@ -309,15 +310,31 @@ func (s *state) publishAnswer() {
 	}
 	add = append(add, ponder.Synthesis{
 		Content: answer, Confidence: confidence, Cites: cites, Conflicts: conflicts, Removed: d.Removed,
-		Final: true, WithoutModel: d.Unaided, Offset: s.elapsedSeconds(), Model: d.Model,
+		Final: true, WithoutModel: d.Unaided && !d.Refused, Refused: d.Refused, Offset: s.elapsedSeconds(), Model: d.Model,
 	})
 	n := 0
 	s.queueWrite("answered", &n, add...)
-	why := cmp.Or(s.StopReason, "the answer is complete")
-	if d.Why != "" {
-		why = strings.Join(nonEmpty(s.StopReason, d.Why), ", and ")
+	why := s.endReason()
+	s.endRun(runstate.End{Status: ponder.Completed, Answer: answer, Reason: why.Text, Code: why.Code, Confidence: confidence})
+}
+
+// stopCause returns why no further look was made, if there is a reason. A budget that was reached
+// takes precedence, because its event was shown as the reason.
+func (s *state) stopCause() runstate.Reason {
+	return s.ReachedLimit.Or(runstate.Reason{Code: s.StopCode, Text: s.StopReason}).Or(runstate.Reason{})
+}
+
+func (s *state) endReason() runstate.Reason {
+	d, cause := s.Draft, s.stopCause()
+	why := cause.Or(runstate.Reason{Code: ponder.EndComplete, Text: "the answer is complete"}).WithMaterial(len(s.usableEvidence()), "passage", "passages")
+	switch {
+	case d.Why == "" || d.Refused:
+	case d.Unaided:
+		why = runstate.Reason{Code: ponder.EndModelFailed, Text: strings.Join(nonEmpty(cause.Text, d.Why), ", and ")}
+	default:
+		why.Text = strings.Join(nonEmpty(cause.Text, d.Why), ", and ")
 	}
-	s.endRun(runstate.End{Status: ponder.Completed, Answer: answer, Reason: why, Confidence: confidence})
+	return why
 }
 
 // addContradictions adds contradicting passages of other sources to supported claims.

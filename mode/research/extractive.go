@@ -31,6 +31,22 @@ type searchCoverage struct {
 	searched       bool
 	failed         []string // failed places in words
 	whyNotSearched string   // why nothing was searched
+	refused        bool     // the budget ended before the call for the answer
+}
+
+// openingText says why no model wrote an answer.
+func openingText(why string, refused, quoted bool) string {
+	if refused {
+		text := strings.ToUpper(why[:1]) + why[1:] + " before the model could write the answer."
+		if quoted {
+			text += " These are quotations of the sources."
+		}
+		return text
+	}
+	if quoted {
+		return "This answer was put together without a model, from quotations of the sources" + formatReason(why)
+	}
+	return "No model wrote this" + formatReason(why)
 }
 
 // quotedAnswer returns an answer of quotations, grouped by query, and its confidence from 0 to 0.6.
@@ -41,7 +57,7 @@ func quotedAnswer(question string, list []piece, why string, r searchCoverage) (
 	if len(best) == 0 {
 		return nothingFound(question, len(list), why, r), 0
 	}
-	first := "This answer was put together without a model, from quotations of the sources" + formatReason(why)
+	first := openingText(why, r.refused, true)
 	if len(r.failed) > 0 {
 		first += " " + failedSentence(r.failed)
 	}
@@ -182,7 +198,7 @@ func nothingFound(question string, found int, why string, r searchCoverage) stri
 			looked = append(looked, q)
 		}
 	}
-	s := "No model wrote this" + formatReason(why)
+	s := openingText(why, r.refused, false)
 	switch {
 	case !r.searched && len(r.failed) > 0:
 		return s + " " + failedSentence(r.failed) + " So no search was made, and an answer may exist."

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ponder"
 	"ponder/internal/textkit"
@@ -27,8 +28,8 @@ func (s *state) Next(now ponder.Moment) []ponder.Action {
 	}
 	if s.Planning {
 		key := s.Retry.attemptKey(planKey)
-		do = s.appendTimeout(do, now, s.PlanSince, s.planLimit(), key, "The plan takes too long; continuing without it.")
-		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(planKey, s.planCall())})
+		do = s.appendTimeout(do, now, s.PlanSince, s.planLimit()+cutWait, key, "The plan takes too long; continuing without it.")
+		do = append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(planKey, s.planCall()), Until: cutTime(s.PlanSince, s.planLimit())})
 	}
 	for _, l := range s.activeLookups() {
 		do = s.appendTimeout(do, now, l.Since, s.lookupTimeout(l), l.actionKey(), l.toolName()+" timed out: "+l.Query)
@@ -42,20 +43,26 @@ func (s *state) appendCall(do []ponder.Action, now ponder.Moment) []ponder.Actio
 	if key == "" {
 		return do
 	}
+	until := time.Duration(0)
 	if s.AwaitedKey == key { // otherwise the call predates the state's record
-		limit := s.callLimit()
+		limit := s.callLimit() + cutWait
 		do = s.appendTimeout(do, now, s.AskSince, limit, key, "The model takes too long; continuing without it.")
 		if timeLeft(now, s.AskSince, limit) <= 0 {
 			return do
 		}
+		until = cutTime(s.AskSince, s.callLimit())
 	}
+	var call ponder.Call
 	switch s.Step {
 	case reflecting:
-		return append(do, ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(s.reflectKey(), s.reflectCall())})
+		call = ponder.Call{Key: key, Role: s.opts.PlanRole, Request: s.Retry.requestFor(s.reflectKey(), s.reflectCall())}
 	case judging:
-		return append(do, s.judgeCall())
+		call = s.judgeCall()
+	default:
+		call = s.writeCall()
 	}
-	return append(do, s.writeCall())
+	call.Until = until
+	return append(do, call)
 }
 
 // advance advances the state when nothing is awaited.

@@ -72,6 +72,9 @@ type Research struct {
 	Elapsed      float64         `json:"elapsed_seconds"` // of work, without pauses
 	Percentage   float64         `json:"percentage"`      // of the budget closest to its limit
 	Fork         *Fork           `json:"fork,omitempty"`
+
+	End     ponder.EndReason `json:"end_reason,omitempty"` // the code of StopReason, once the research has ended
+	Refused bool             `json:"refused,omitempty"`    // the budget ended before the call for the answer
 }
 
 type (

@@ -1,7 +1,6 @@
 package research
 
 import (
-	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
+	"ponder/llm"
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/pendingwrites"
@@ -116,8 +116,7 @@ type state struct {
 	Step          string               `json:"step"`
 	Notes         []pendingwrites.Note `json:"notes,omitempty"`
 	Paused        bool                 `json:"paused,omitempty"`
-	BudgetSpent   bool                 `json:"told,omitempty"` // the budget is spent
-	BudgetSpentAt int64                `json:"told_at_ms,omitempty"`
+	BudgetSpent   bool                 `json:"told,omitempty"`       // the budget is spent
 	StopReason    string               `json:"end,omitempty"`        // why no further look is made
 	Calls         int                  `json:"calls,omitempty"`      // maximum number of calls, if limited
 	TimeLimit     time.Duration        `json:"allowed_ns,omitempty"` // time limit, if the user changed it
@@ -127,6 +126,10 @@ type state struct {
 	Retry         retry                `json:"retry,omitzero"`           // of a plan, reflection or judgement
 	FormatIgnored bool                 `json:"format_ignored,omitempty"` // the model ignored the format when asked for it again
 	Outcome       *runstate.End        `json:"out,omitempty"`            // how the run ends, once it does
+
+	StopCode     ponder.EndReason `json:"end_code,omitempty"`     // of StopReason
+	ReachedLimit runstate.Reason  `json:"limit_reached,omitzero"` // the limit that BudgetSpent names
+	Speed        llm.Speed        `json:"speed,omitzero"`         // of the models so far
 
 	Effort       string       `json:"effort,omitempty"`
 	Plan         plan         `json:"plan,omitzero"`
@@ -161,7 +164,7 @@ type state struct {
 	Work         *answerInProgress `json:"work,omitempty"` // the answer being written
 	Revision     *revision         `json:"revision,omitempty"`
 	Draft        *draft            `json:"draft,omitempty"` // the answer being checked
-	SmallContext bool              `json:"small,omitempty"` // the model has a small context
+	SmallContext bool              `json:"small,omitempty"` // the model has a small context, or is too slow for more
 }
 
 // counts number keys and events.
@@ -247,18 +250,19 @@ func (s *state) applyEvent(ev ponder.Event) {
 		s.Paused = false
 		s.approvePlan()
 	case ponder.BudgetSpent:
-		s.BudgetSpent, s.BudgetSpentAt = true, s.Time.Milliseconds()
+		s.BudgetSpent, s.ReachedLimit = true, runstate.BudgetReason(b)
 		if b.What == "time" || s.Step != gathering && s.Step != proposing {
-			s.concludeRun(runstate.BudgetSpent(b.What))
+			s.concludeRun(s.ReachedLimit)
 			return
 		}
-		s.StopReason = cmp.Or(s.StopReason, runstate.BudgetSpent(b.What)) // looks cost no calls
+		s.setStopReason(s.ReachedLimit) // looks cost no calls
 		if s.Step == proposing && s.Planning {
 			s.skipPlan(s.StopReason)
 		}
 		s.Planning = false
 	case ponder.CallFinished:
 		s.Counts.Calls++
+		s.Speed = s.Speed.Learn(callTiming(b))
 		s.applyCall(key, b)
 	case ponder.ToolResult:
 		s.applyLookup(key, b)

@@ -9,6 +9,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
+	"ponder/mode/internal/runstate"
 	"ponder/mode/internal/steering"
 )
 
@@ -126,7 +127,7 @@ func (s *state) answerNow() steering.Result {
 	if s.StopReason != "" {
 		s.startAnswer() // its looks are obsolete
 	} else {
-		s.concludeRun("the user requested the answer")
+		s.concludeRun(runstate.UserReason)
 	}
 	if s.Paused {
 		return steering.Done("the answer will be written when the research resumes")
@@ -134,11 +135,18 @@ func (s *state) answerNow() steering.Result {
 	return steering.Done("the answer is being written")
 }
 
-func (s *state) concludeRun(why string) {
+// setStopReason sets why no further look is made, unless there is a reason already.
+func (s *state) setStopReason(why runstate.Reason) {
+	if s.StopReason == "" {
+		s.StopReason, s.StopCode = why.Text, why.Code
+	}
+}
+
+func (s *state) concludeRun(why runstate.Reason) {
 	if s.StopReason != "" || s.Step == done {
 		return
 	}
-	s.StopReason = why
+	s.setStopReason(why)
 	switch {
 	case s.Step == judging:
 		s.publishAnswer()

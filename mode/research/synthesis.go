@@ -84,7 +84,12 @@ func (s *state) startAnswer() {
 	}
 	s.Step = writing
 	s.Counts.Written++
-	s.Work = &answerInProgress{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, s.draftPrompt())}}
+	prompt := s.draftPrompt()
+	if !s.SmallContext && s.isTooSlow(len(prompt)) {
+		s.SmallContext = true
+		prompt = s.draftPrompt()
+	}
+	s.Work = &answerInProgress{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, prompt)}}
 	s.Work.NoTools = s.lastCall()
 	s.notifyUser(stageSynthesis, "Writing", fmt.Sprintf("Writing the answer from %s of %s.", formatCount(len(s.usableEvidence()), "passage", "passages"), formatCount(len(s.Sources), "source", "sources")))
 }
@@ -104,7 +109,7 @@ func (s *state) lastCall() bool {
 	return s.Work != nil && s.Work.Rounds >= rounds
 }
 
-func (s *state) writeCall() ponder.Action {
+func (s *state) writeCall() ponder.Call {
 	w := s.Work
 	req := llm.Request{System: s.systemPrompt(), Messages: w.Msgs, Tools: s.modelTools(), MaxTokens: answerTokens, Cache: true}
 	if s.Effort == trivial {
@@ -117,7 +122,7 @@ func (s *state) writeCall() ponder.Action {
 	if w.PlanModel {
 		role = s.opts.PlanRole
 	}
-	return ponder.Call{Key: w.callKey(), Role: role, Request: req, Shown: true}
+	return ponder.Call{Key: w.callKey(), Role: role, Request: req, Shown: true, Answer: true}
 }
 
 // personaPrompt returns the task to answer as the persona, or "".
@@ -255,6 +260,10 @@ func (s *state) applyAnswer(b ponder.CallFinished) {
 // handleWriteError handles a failed call for the answer: it uses the planning model or quotations.
 func (s *state) handleWriteError(o ponder.Outcome) {
 	s.LastError = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
+	if o.Refused && o.Class == llm.Payment {
+		s.answerRefused()
+		return
+	}
 	if runstate.IsPermanent(o.Class) && !o.Refused && !s.Work.PlanModel && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
 		w := *s.Work
 		s.Counts.Written++
@@ -294,6 +303,15 @@ func (s *state) answerWithQuotes(why string) {
 	}
 	text, confidence := quotedAnswer(s.run.Input, s.usableEvidence(), why, s.sourceCoverage())
 	s.settleDraft(draft{Text: text, Unaided: true, Why: why, Confidence: confidence})
+}
+
+// answerRefused answers in quotations, because the budget ended before the call for the answer.
+func (s *state) answerRefused() {
+	s.Work, s.Lookups = nil, nil
+	coverage := s.sourceCoverage()
+	coverage.refused = true
+	text, confidence := quotedAnswer(s.run.Input, s.usableEvidence(), s.stopCause().Or(runstate.BudgetReason(ponder.BudgetSpent{})).Text, coverage)
+	s.settleDraft(draft{Text: text, Unaided: true, Refused: true, Confidence: confidence})
 }
 
 func (s *state) sourceCoverage() searchCoverage {

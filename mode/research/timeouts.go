@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/llm"
 )
 
-// Time limits. Tools get an earlier limit than the run enforces. Only the reserve may exceed the
-// user's time: an answer not written by then is made of quotations.
+// Time limits. Tools get an earlier limit than the run enforces. The engine cuts the calls of models
+// and keeps their text. Only the answer may exceed the user's time: see docs/design/time.md.
 const (
 	maxToolTimeout = 20 * time.Second
 	minToolTimeout = 4 * time.Second
@@ -17,17 +18,11 @@ const (
 	slowestFactor  = 3               // the last look may take this many times the slowest so far
 	askTimeout     = 30 * time.Second
 	writeTimeout   = 3 * time.Minute
-	minReserve     = 2 * time.Second
-	maxReserve     = 10 * time.Second
+	cutWait        = 3 * time.Second // for the result of a call that the engine cuts
 )
 
 // timeLimit is the time limit of the run; 0 means none.
 func (s *state) timeLimit() time.Duration { return max(0, cmp.Or(s.TimeLimit, s.run.Budget.Time)) }
-
-// writeReserve is the extra time for the call that writes.
-func (s *state) writeReserve() time.Duration {
-	return min(maxReserve, max(minReserve, s.timeLimit()/10))
-}
 
 func (s *state) toolTimeout() time.Duration {
 	limit := s.timeLimit()
@@ -91,14 +86,35 @@ func (s *state) askLimit() time.Duration {
 }
 
 func (s *state) callLimit() time.Duration {
-	if s.Step != writing {
-		return s.askLimit()
-	}
-	if !s.BudgetSpent || s.timeLimit() <= 0 {
+	if s.Step == writing {
 		return writeTimeout
 	}
-	end := max(s.BudgetSpentAt, s.timeLimit().Milliseconds()) + s.writeReserve().Milliseconds()
-	return min(writeTimeout, time.Duration(end-s.AskSince)*time.Millisecond)
+	return s.askLimit()
+}
+
+// cutTime is the thinking time at which the engine cuts a call that began at since.
+func cutTime(since int64, limit time.Duration) time.Duration {
+	return time.Duration(since)*time.Millisecond + limit
+}
+
+// callTiming returns the timing of a call. Its event has the tokens of the request instead of the bytes.
+func callTiming(b ponder.CallFinished) llm.Timing {
+	return llm.Timing{
+		Bytes: bytesPerToken * (b.Usage.Total() - b.Usage.Output), First: time.Duration(b.First) * time.Millisecond,
+		Took: time.Duration(b.Took) * time.Millisecond, Tokens: b.Usage.Output, Complete: b.Error == "" && !b.Finish.IsCut(),
+	}
+}
+
+const (
+	bytesPerToken = 4   // of a prompt
+	minAnswer     = 300 // tokens that an answer needs at least
+)
+
+// isTooSlow reports whether the model would not write an answer to a prompt of a size in the time
+// that is left.
+func (s *state) isTooSlow(bytes int) bool {
+	limit := s.timeLimit()
+	return limit > 0 && s.Speed.IsKnown() && s.Speed.CallTime(bytes, minAnswer) > limit-time.Duration(s.Time.Milliseconds())*time.Millisecond
 }
 
 const timeoutError = "it took too long"

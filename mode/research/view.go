@@ -236,6 +236,7 @@ func (v *View) addClaim(b ponder.Claim) {
 func (v *View) applySynthesis(b ponder.Synthesis) {
 	r := &v.Research
 	r.Model, r.WithoutModel = cmp.Or(textkit.OneLine(b.Model), r.Model), r.WithoutModel || b.WithoutModel
+	r.Refused = r.Refused || b.Refused
 	r.Insights, r.Remaining = oneLines(b.Insights), oneLines(b.Remaining)
 	v.markCited(b.Cites)
 	if b.Final {

@@ -191,7 +191,7 @@ func (v *View) applyLifecycle(ev ponder.Event) {
 		}
 	case ponder.BudgetSpent:
 		r.CutShort = textkit.OneLine(b.What)
-		v.addMoment(ev, Moment{Stage: "budget", Message: r.CutShort})
+		v.addMoment(ev, Moment{Stage: "budget", Message: textkit.OneLine(b.String())})
 	case ponder.RunFinished:
 		v.finishRun(ev, b)
 	}
@@ -200,7 +200,7 @@ func (v *View) applyLifecycle(ev ponder.Event) {
 func (v *View) finishRun(ev ponder.Event, b ponder.RunFinished) {
 	r := &v.Research
 	v.Proposal = nil
-	r.Status, r.StopReason, r.Completed, r.Paused = b.Status, textkit.OneLine(b.Reason), ev.Time, time.Time{}
+	r.Status, r.StopReason, r.End, r.Completed, r.Paused = b.Status, textkit.OneLine(b.Reason), b.EndReason(), ev.Time, time.Time{}
 	stage := "finished"
 	switch b.Status {
 	case ponder.Completed:

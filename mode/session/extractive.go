@@ -6,15 +6,19 @@ import (
 	"slices"
 	"strings"
 
+	"ponder"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/questionwords"
+	"ponder/mode/internal/runstate"
 )
 
 const (
 	quotedAnswer  = "This answer was put together without a model, from quotations of the documents."
 	quotedSum     = "Put together without a model, from quotations of the documents."
 	thoughtAnswer = "This answer was put together without a model, from the thoughts so far."
+	refusedQuotes = " before the model could write the answer. These are quotations of the documents."
+	refusedAnswer = " before the model could write the answer. This answer is put together from the thoughts so far."
 	nothingMore   = "nothing more on this"
 	enoughQuoted  = "the best passages of the documents are quoted"
 	nothingAtAll  = "The documents, searched without a model, have nothing on this question."
@@ -58,9 +62,9 @@ func (s *state) quotePassages(over string) {
 	}
 }
 
-func formatSentence(why string) string {
-	return strings.ToUpper(why[:1]) + strings.TrimRight(why[1:], ".") + "."
-}
+func formatSentence(why string) string { return formatStart(strings.TrimRight(why, ".")) + "." }
+
+func formatStart(why string) string { return strings.ToUpper(why[:1]) + why[1:] }
 
 func (s *state) raiseExtractive() {
 	s.queueWrite("asked", &s.Counts.Raised, s.addQuestions(s.topicQuestions(), true)...)
@@ -77,10 +81,10 @@ func (s *state) advanceExtractive(raise, sum bool) {
 	s.Counts.Unaided++
 	switch {
 	case s.EmptyRounds >= dryRounds && s.EmptyReason != "":
-		s.concludeRun(s.EmptyReason)
+		s.concludeRun(runstate.Reason{Code: ponder.EndSources, Text: s.EmptyReason})
 		return
 	case s.Counts.Unaided >= extractiveRounds:
-		s.concludeRun(s.nameSources(enoughQuoted))
+		s.concludeRun(runstate.Reason{Code: ponder.EndSources, Text: s.nameSources(enoughQuoted)})
 		return
 	}
 	if raise {
@@ -95,13 +99,15 @@ func (s *state) advanceExtractive(raise, sum bool) {
 
 // finishExtractive ends the session with quotations, or with a model's earlier thoughts.
 func (s *state) finishExtractive() {
-	sum, ok := s.quoteSynthesis(s.nameSources(quotedAnswer))
+	sum, ok := s.quoteSynthesis(s.answerTitle(quotedAnswer, refusedQuotes))
 	if !s.hasOnlyQuotes() || !ok {
 		sum, ok = s.thoughtSynthesis()
 	}
 	switch {
 	case ok:
 		s.finishRun(sum, "", true)
+	case s.Refused:
+		s.failRefused()
 	case s.LastError != "":
 		s.failRun(s.LastError)
 	case s.Counts.Rounds > s.opts.Parallel:
@@ -109,6 +115,25 @@ func (s *state) finishExtractive() {
 	default:
 		s.failRun(s.StopReason + ", and nothing had been found")
 	}
+}
+
+// answerTitle returns the first sentences of an answer that no model wrote.
+func (s *state) answerTitle(withoutModel, refused string) string {
+	if s.Refused {
+		return formatStart(s.stopCause().Text) + s.nameSources(refused)
+	}
+	return s.nameSources(withoutModel)
+}
+
+// failRefused fails a run whose budget ended before there was anything to answer from.
+func (s *state) failRefused() {
+	why := s.stopCause()
+	if s.LastError != "" && s.LastError != why.Text {
+		why.Text += "; the last call failed: " + strings.TrimSuffix(s.LastError, ".")
+	}
+	end := runstate.Failed(why.Text)
+	end.Code = why.Code
+	s.endRun(end)
 }
 
 func (s *state) hasOnlyQuotes() bool {
@@ -205,7 +230,7 @@ func (s *state) thoughtSynthesis() (summary, bool) {
 	})
 	best = best[:min(len(best), thoughtsUsed)]
 	var b strings.Builder
-	b.WriteString(thoughtAnswer + "\n")
+	b.WriteString(s.answerTitle(thoughtAnswer, refusedAnswer) + "\n")
 	if s.Synthesis.Text != "" {
 		said := s.Synthesis.Text
 		if rest, ok := strings.CutPrefix(said, s.nameSources(quotedSum)); ok {

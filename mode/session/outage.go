@@ -102,13 +102,16 @@ func (s *state) setExtractive(yes bool) {
 	s.Unaided = yes
 }
 
-// endReason appends the model's failure to the reason of an end, unless already there.
-func (o outage) endReason(why string) string {
+// addFault adds the model's failure to the reason of an end, unless already there.
+func (o outage) addFault(why runstate.Reason) runstate.Reason {
 	switch {
-	case o.Fault == "" || strings.HasSuffix(why, o.Fault):
+	case o.Fault == "" || strings.HasSuffix(why.Text, o.Fault):
 		return why
 	case o.Answered:
-		return why + ", and the model stopped answering: " + o.Fault
+		why.Text += ", and the model stopped answering: " + o.Fault
+	default:
+		why.Text += ", and the model did not answer: " + o.Fault
 	}
-	return why + ", and the model did not answer: " + o.Fault
+	why.Code = ponder.EndModelFailed
+	return why
 }

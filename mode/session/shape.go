@@ -31,6 +31,9 @@ type View struct {
 	// CutShort says that a budget other than time ended the session.
 	CutShort bool `json:"-"`
 
+	// Refused says that the budget ended before the call for the answer.
+	Refused bool `json:"-"`
+
 	// BrokeOff says how the answer of the model broke off, or is empty; see [llm.Finish.DescribeIncomplete].
 	BrokeOff string `json:"-"`
 
@@ -61,6 +64,8 @@ type Session struct {
 	Resolution *Resolution     `json:"resolution,omitempty"` // nil until known
 
 	Certainty // of the newest synthesis
+
+	End ponder.EndReason `json:"end_reason,omitempty"` // the code of StopReason, once the session has ended
 }
 
 // Progress measures a session.
@@ -164,6 +169,8 @@ type Synthesis struct {
 	Assumed      bool            `json:"confidence_assumed,omitempty"` // the confidence is a default
 	Offset       float64         `json:"time_offset_seconds"`
 	Created      time.Time       `json:"created_at"`
+
+	Refused bool `json:"refused,omitempty"` // the budget ended before the call that writes it
 }
 
 // Source is a gathered quotation.

@@ -39,6 +39,10 @@ type state struct {
 	Calls       int     `json:"calls,omitempty"` // maximum number of calls, if limited
 	Outcome     *runEnd `json:"out,omitempty"`   // how the run ends, once it does
 
+	StopCode     ponder.EndReason `json:"end_code,omitempty"`     // of StopReason
+	ReachedLimit runstate.Reason  `json:"limit_reached,omitzero"` // the limit that BudgetSpent names
+	Refused      bool             `json:"refused,omitempty"`      // the budget refused the call for the answer
+
 	TimeLimit time.Duration `json:"limit,omitempty"` // time limit, if the user changed it
 
 	Unaided   bool   `json:"unaided,omitempty"` // continues without a model
@@ -208,8 +212,8 @@ func (s *state) applyEvent(ev ponder.Event) {
 	case ponder.RunResumed:
 		s.Paused = false
 	case ponder.BudgetSpent:
-		s.BudgetSpent = true
-		s.concludeRun(runstate.BudgetSpent(b.What))
+		s.BudgetSpent, s.ReachedLimit = true, runstate.BudgetReason(b)
+		s.concludeRun(s.ReachedLimit)
 	case ponder.CallFinished:
 		s.Counts.Calls++
 		s.skipForeignKey(key)
@@ -257,13 +261,18 @@ func (s *state) acceptUnread() {
 	if s.Step.Do != thoughts {
 		return
 	}
+	s.acceptSlots()
+	s.settleWave()
+}
+
+// acceptSlots accepts the pending answers of the wave as prose.
+func (s *state) acceptSlots() {
 	s.Wave = slices.Clone(s.Wave)
 	for i := range s.Wave {
 		if c := &s.Wave[i]; c.Why != "" && !c.Done && c.readThoughts(c.Bad, s.run.Input, true) == nil {
 			c.Done = true
 		}
 	}
-	s.settleWave()
 }
 
 // skipForeignKey advances the counters past the key of a foreign result, so that keys stay unique. If it
@@ -285,7 +294,7 @@ func (s *state) skipForeignKey(key string) {
 	}
 }
 
-const concludedBefore = "the session had concluded before"
+var concludedBefore = runstate.Reason{Code: ponder.EndEarlier, Text: "the session had concluded before"}
 
 // Next implements [ponder.State]. Only a wait during an outage depends on the time. All else
 // follows from the log.

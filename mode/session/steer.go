@@ -111,7 +111,7 @@ func (s *state) answerNow() steering.Result {
 		return s.steeringRun().RefuseBusy()
 	}
 	s.AnswerNow = true
-	s.concludeRun("the user requested the answer")
+	s.concludeRun(runstate.UserReason)
 	if s.Paused {
 		return steering.Done("the answer will be written when the session resumes")
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -118,7 +119,7 @@ func (s *state) writeSynthesis(sum summary, model string, unaided, last bool) su
 	s.queueWrite("summed", &s.Counts.Syntheses, ponder.Synthesis{
 		Content: sum.Text, Number: s.Counts.Syntheses, Insights: sum.Insights, Confidence: sum.Confidence,
 		Remaining: sum.Remaining, Cites: cites, Trend: trend, Basis: s.claimBasis(), Final: last,
-		WithoutModel: unaided, Assumed: sum.Assumed, Offset: s.elapsedSeconds(), Model: model,
+		WithoutModel: unaided && !s.Refused, Refused: last && s.Refused, Assumed: sum.Assumed, Offset: s.elapsedSeconds(), Model: model,
 	})
 	s.markCited(cites)
 	return sum
@@ -139,18 +140,25 @@ func distinctTexts(list []string) (kept []string) {
 func (s *state) finishRun(sum summary, model string, unaided bool) {
 	sum = s.writeSynthesis(sum, model, unaided, true)
 	s.Synthesis = sum
-	why := s.StopReason
+	why := s.stopCause().WithMaterial(s.Counts.Thoughts, "thought", "thoughts")
 	switch {
+	case s.Refused:
 	case unaided:
-		why = s.Outage.endReason(why)
+		why = s.Outage.addFault(why)
 	case s.Cut != "":
-		why += ", and the final answer of the model " + s.Cut
+		why.Text += ", and the final answer of the model " + s.Cut
 	}
-	o := runstate.End{Status: ponder.Completed, Answer: sum.Text, Reason: why}
+	o := runstate.End{Status: ponder.Completed, Answer: sum.Text, Reason: why.Text, Code: why.Code}
 	if !sum.Assumed {
 		o.Confidence = sum.Confidence
 	}
 	s.endRun(o)
+}
+
+// stopCause returns why the run concludes. A budget that was reached takes precedence, because its
+// event was shown as the reason.
+func (s *state) stopCause() runstate.Reason {
+	return s.ReachedLimit.Or(runstate.Reason{Code: s.StopCode, Text: s.StopReason}).Or(runstate.BudgetReason(ponder.BudgetSpent{}))
 }
 
 func (s *state) failRun(why string) { s.endRun(runstate.Failed(why)) }
@@ -159,14 +167,15 @@ func (s *state) endRun(o runEnd) { s.Outcome, s.Step, s.Wave = &o, step{Do: done
 
 // concludeRun makes the answer the last step. It applies the finished cells of a pending wave, which
 // are paid for.
-func (s *state) concludeRun(why string) {
+func (s *state) concludeRun(why runstate.Reason) {
 	if s.StopReason != "" {
 		return
 	}
 	if s.Step.Do == thoughts {
+		s.acceptSlots()
 		s.applyWave(slices.DeleteFunc(slices.Clone(s.Wave), func(c slot) bool { return !c.Done || c.Failed.Error != "" }))
 	}
-	s.StopReason, s.Step, s.Wave = why, step{Do: final}, nil
+	s.StopReason, s.StopCode, s.Step, s.Wave = why.Text, why.Code, step{Do: final}, nil
 	if s.Unaided {
 		s.finishExtractive()
 		return
@@ -182,7 +191,7 @@ func (s *state) advance() {
 		s.advanceExtractive(raise, sum)
 		return
 	}
-	if why := s.stopReason(); why != "" && !s.needsQuestions() {
+	if why := s.stopReason(); why.Text != "" && !s.needsQuestions() {
 		s.concludeRun(why)
 		return
 	}
@@ -201,12 +210,14 @@ func (s *state) advance() {
 }
 
 func (s *state) countFailure(o ponder.Outcome) {
-	s.LastError = textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
 	out := &s.Outage
-	out.Class, out.Fault, out.RetryAfter = o.Class, strings.TrimSuffix(s.LastError, "."), o.NotBefore
-	if isBudgetRefusal(o) {
-		out.Fault = "" // not the model's fault
+	text := textkit.TruncateBytes(textkit.OneLine(o.Error), maxFault)
+	if isBudgetRefusal(o) { // not the model's fault
+		s.LastError, out.Fault = cmp.Or(s.LastError, text), ""
+	} else {
+		s.LastError, out.Fault = text, strings.TrimSuffix(text, ".")
 	}
+	out.Class, out.RetryAfter = o.Class, o.NotBefore
 	s.Failures++
 	if runstate.IsPermanent(o.Class) || out.Answered && out.RetryAfter.After(s.Time.Wall) {
 		s.Failures = max(s.Failures, maxFails)
@@ -255,6 +266,7 @@ func (s *state) handleAnswerError(o ponder.Outcome) {
 	case !s.AnswerNow && s.pauseForRepair():
 		s.Step = step{Do: final, N: s.Step.N + 1}
 	default:
+		s.Refused = isBudgetRefusal(o)
 		s.setExtractive(s.canGather() && s.Failures >= maxFails)
 		s.finishExtractive()
 	}
@@ -272,5 +284,5 @@ func (s *state) giveUp() {
 		s.failRun(s.LastError)
 		return
 	}
-	s.concludeRun("the model failed: " + strings.TrimSuffix(s.LastError, "."))
+	s.concludeRun(runstate.Reason{Code: ponder.EndModelFailed, Text: "the model failed: " + strings.TrimSuffix(s.LastError, ".")})
 }

@@ -153,21 +153,21 @@ func (s *state) evaluateWave(wave []slot, news int) {
 	w.Settled = s.Counts.Rounds == len(wave) && claims > 0 && sure && (ready || news == 1)
 }
 
-// stopReason returns why another call is not worth it, or "".
-func (s *state) stopReason() string {
+// stopReason returns why another call is not worth it, or no reason.
+func (s *state) stopReason() (r runstate.Reason) {
 	w := s.CallValue
 	switch {
 	case s.opts.ToTheEnd:
 	case w.Settled:
-		return "the question is settled"
+		r = runstate.Reason{Code: ponder.EndSettled, Text: "the question is settled"}
 	case w.Stale >= staleCalls:
-		return fmt.Sprintf("loop: the last %d calls added almost nothing new", w.Stale)
+		r = runstate.Reason{Code: ponder.EndLoop, Text: fmt.Sprintf("loop: the last %d calls added almost nothing new", w.Stale)}
 	case w.isPlateau() && w.Stable >= plateauSums-1 && !s.hasUrgent() && w.Gain < plateauGain*w.Best:
-		return fmt.Sprintf("plateau: the confidence stays at %.2f", w.Confidences[len(w.Confidences)-1])
+		r = runstate.Reason{Code: ponder.EndPlateau, Text: fmt.Sprintf("plateau: the confidence stays at %.2f", w.Confidences[len(w.Confidences)-1])}
 	case s.Counts.Rounds >= max(minRounds, s.opts.Parallel) && w.Gain < minGainShare*w.Best:
-		return "another call would cost more than it gains"
+		r = runstate.Reason{Code: ponder.EndLowValue, Text: "another call would cost more than it gains"}
 	}
-	return ""
+	return r
 }
 
 // needsQuestions reports whether nothing new came, nothing is open, and no questions were asked since. Then

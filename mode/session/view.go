@@ -159,7 +159,7 @@ func (v *View) applyLifecycle(ev ponder.Event) {
 		v.CutShort = b.What != "time"
 		v.clearFoci()
 	case ponder.RunFinished:
-		s.Status, s.StopReason, s.Completed, s.Paused = b.Status, textkit.OneLine(b.Reason), &at, nil
+		s.Status, s.StopReason, s.End, s.Completed, s.Paused = b.Status, textkit.OneLine(b.Reason), b.EndReason(), &at, nil
 		v.clearFoci()
 		switch b.Status {
 		case ponder.Completed:
@@ -211,8 +211,9 @@ func (v *View) addSynthesis(ev ponder.Event, b ponder.Synthesis) {
 	v.Syntheses = append(v.Syntheses, Synthesis{
 		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: textkit.CleanTrim(b.Content), Insights: slices.Concat([]string{}, b.Insights),
 		Confidence: b.Confidence, Remaining: slices.Concat([]string{}, b.Remaining), Cites: b.Cites, Final: b.Final,
-		Trend: textkit.OneLine(b.Trend), Basis: b.Basis, WithoutModel: b.WithoutModel, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
+		Trend: textkit.OneLine(b.Trend), Basis: b.Basis, WithoutModel: b.WithoutModel, Refused: b.Refused, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
 	})
+	v.Refused = v.Refused || b.Refused
 	v.setModel(b.Model, b.WithoutModel)
 	v.markCited(b.Cites)
 	v.Session.Progress.Syntheses = len(v.Syntheses)

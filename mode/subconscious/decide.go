@@ -139,7 +139,7 @@ func (d *decision) Next(ponder.Moment) []ponder.Action {
 	case v != nil:
 		return []ponder.Action{ponder.Write{Key: decidedKey, Bodies: []ponder.Body{d.buildEscalation(e, *v)}}}
 	}
-	return []ponder.Action{ponder.Call{Key: d.callKey(), Role: ponder.Frontier, Request: d.buildRequest(e)}}
+	return []ponder.Action{ponder.Call{Key: d.callKey(), Role: ponder.Frontier, Request: d.buildRequest(e), Answer: true}}
 }
 
 func (d *decision) applyAnswer(b ponder.CallFinished) {

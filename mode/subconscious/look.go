@@ -75,7 +75,7 @@ func (s *lookState) Apply(ev ponder.Event) ponder.State {
 		}
 	case ponder.BudgetSpent:
 		if c.Report == nil && c.Failed == "" {
-			c.Failed = "the budget is spent: " + b.What
+			c.Failed = b.String()
 		}
 	}
 	return &c
@@ -130,5 +130,5 @@ func (s *lookState) Next(ponder.Moment) []ponder.Action {
 		req = *llm.Reask(&req, s.Unusable[n-1], errors.New(s.Why))
 	}
 	req.Background = true
-	return []ponder.Action{ponder.Call{Key: s.callKey(), Role: ModelOf(s.role.Name), Request: req}}
+	return []ponder.Action{ponder.Call{Key: s.callKey(), Role: ModelOf(s.role.Name), Request: req, Answer: true}}
 }

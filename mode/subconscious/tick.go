@@ -63,7 +63,7 @@ func (t *tickRun) Apply(ev ponder.Event) ponder.State {
 	case ponder.RunFinished:
 		c.applyLook(ev.Run, b)
 	case ponder.BudgetSpent:
-		c.Stop = "the budget is spent: " + b.What
+		c.Stop = b.String()
 	case ponder.Steer:
 		if b.Do == ponder.AnswerNow {
 			c.Stop = "the user ended the wait"

@@ -62,7 +62,7 @@ type outcome struct {
 	Session string   `json:"session" jsonschema:"the id to go on with, in ponder_session, ponder_steer and ponder_step"`
 	Status  string   `json:"status" jsonschema:"thinking, paused, completed, failed, cancelled, or needs_answer: then think about prompt and call ponder_step"`
 	Answer  string   `json:"answer,omitempty"`
-	Reason  string   `json:"reason,omitempty" jsonschema:"why it failed, or what cut it short"`
+	Reason  string   `json:"reason,omitempty" jsonschema:"why it ended or failed"`
 	Model   string   `json:"model,omitempty"`
 	Sources []source `json:"sources,omitempty" jsonschema:"what the answer cites"`
 	Tokens  int      `json:"tokens,omitempty"`
@@ -210,7 +210,7 @@ const maxNews = 300
 
 func outcomeOf(work compat.Job, cited []compat.Citation, end compat.End) outcome {
 	out := outcome{
-		Session: work.ID(), Status: string(end.Status), Answer: end.Text, Reason: end.Reason, Model: end.Model, Tokens: end.Usage.Total(),
+		Session: work.ID(), Status: string(end.Status), Answer: end.Text, Reason: cmp.Or(end.StopReason, end.Reason), Model: end.Model, Tokens: end.Usage.Total(),
 	}
 	seen := make(map[source]bool)
 	for _, x := range cited {

@@ -3,7 +3,6 @@
 package runstate
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,29 +49,52 @@ func (c Clock) Seconds() float64 {
 
 // End is the result of a run.
 type End struct {
-	Status     ponder.Status `json:"status"`
-	Answer     string        `json:"answer,omitempty"`
-	Reason     string        `json:"reason,omitempty"`
-	Confidence float64       `json:"confidence,omitempty"`
+	Status     ponder.Status    `json:"status"`
+	Answer     string           `json:"answer,omitempty"`
+	Reason     string           `json:"reason,omitempty"`
+	Code       ponder.EndReason `json:"code,omitempty"`
+	Confidence float64          `json:"confidence,omitempty"`
 }
 
 // Failed returns the end of a failed run.
 func Failed(why string) End {
-	return End{Status: ponder.Failed, Reason: textkit.Line(why, MaxReason)}
+	return End{Status: ponder.Failed, Reason: textkit.Line(why, MaxReason), Code: ponder.EndFailed}
 }
 
 // Action returns the Finish of the run.
 func (e *End) Action() ponder.Action {
-	return ponder.Finish{Status: e.Status, Answer: e.Answer, Reason: e.Reason, Confidence: e.Confidence}
+	return ponder.Finish{Status: e.Status, Answer: e.Answer, Reason: e.Reason, End: e.Code, Confidence: e.Confidence}
 }
 
-// BudgetSpent describes the exhausted budget.
-func BudgetSpent(what string) string {
-	switch what {
-	case "calls", "tokens":
-		return what + " are spent"
+// Reason is the reason for the end of a run. Its text is for users.
+type Reason struct {
+	Code ponder.EndReason `json:"code,omitempty"`
+	Text string           `json:"text,omitempty"`
+}
+
+// UserReason is the reason of a run whose user requests the answer.
+var UserReason = Reason{ponder.EndUser, "the user requested the answer"}
+
+// BudgetReason is the reason of a run that reached a limit.
+func BudgetReason(b ponder.BudgetSpent) Reason { return Reason{b.EndReason(), b.String()} }
+
+// Or returns r, or other if r is empty. Checkpoints of older versions have texts without codes.
+func (r Reason) Or(other Reason) Reason {
+	switch {
+	case r.Text == "":
+		return other
+	case r.Code == "":
+		r.Code = ponder.RunFinished{Reason: r.Text}.EndReason()
 	}
-	return cmp.Or(what, "the budget") + " is spent"
+	return r
+}
+
+// WithMaterial adds the material that the answer uses: n things of the noun one.
+func (r Reason) WithMaterial(n int, one, many string) Reason {
+	if r.Code.IsBudget() && n > 0 {
+		r.Text += "; answered from " + textkit.Count(n, one, many)
+	}
+	return r
 }
 
 // IsPermanent reports whether every call would fail with this class.

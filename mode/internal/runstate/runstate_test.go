@@ -47,10 +47,20 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func TestBudgetSpent(t *testing.T) {
-	for what, want := range map[string]string{"calls": "calls are spent", "tokens": "tokens are spent", "time": "time is spent", "": "the budget is spent"} {
-		if got := BudgetSpent(what); got != want {
-			t.Errorf("%q: %q", what, got)
+func TestReasonWithMaterial(t *testing.T) {
+	money := BudgetReason(ponder.Budget{Cost: ponder.Cost{Money: 10_000}}.SpentOf("money"))
+	for _, tt := range []struct {
+		reason Reason
+		n      int
+		want   string
+	}{
+		{money, 1, "budget of $0.01 reached; answered from 1 thought"},
+		{money, 2, "budget of $0.01 reached; answered from 2 thoughts"},
+		{money, 0, "budget of $0.01 reached"},
+		{UserReason, 2, "the user requested the answer"},
+	} {
+		if got := tt.reason.WithMaterial(tt.n, "thought", "thoughts"); got.Text != tt.want || got.Code != tt.reason.Code {
+			t.Errorf("%+v from %d thoughts: %+v, want %q", tt.reason, tt.n, got, tt.want)
 		}
 	}
 }
