@@ -24,3 +24,18 @@ func TestLead(t *testing.T) {
 		}
 	}
 }
+
+// A summary gives no status of claims if the answer cites nothing.
+func TestSummaryOfUncitedAnswer(t *testing.T) {
+	r := Research{
+		Answer: "The sea is deep.", Claims: []Claim{{ID: "c1", Text: "The sea is deep", Status: "supported", Quotes: []Passage{{"e1", 0, 16}}}},
+		Evidence: []Evidence{{ID: "e1", Quote: "The sea is deep.", Source: "/a.md"}},
+	}
+	if got, want := r.Summary(), "1 claim without a citation; 0 sources cited"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Evidence[0].Cited = true
+	if got, want := r.Summary(), "1 claim: 1 supported; 1 source cited"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
