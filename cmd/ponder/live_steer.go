@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"ponder"
+	"ponder/internal/steering"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )
 
@@ -96,6 +99,14 @@ func leadingPriority(text string) (priority, question string) {
 		return "", text
 	}
 	return first, strings.TrimSpace(rest)
+}
+
+func parsePriority(text string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
+		return 0, fmt.Errorf("%q is no priority from %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
+	}
+	return n, nil
 }
 
 func verbNames(list []commandUsage) (out []string) {

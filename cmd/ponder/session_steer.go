@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -304,14 +302,6 @@ func (f *steerFlags) addRank(text string) error {
 
 func (f *steerFlags) addUndo(text string) error { return f.addSwitch(steering.Undo, text) }
 
-func parsePriority(text string) (int, error) {
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if err != nil || n < steering.MinPriority || n > steering.MaxPriority {
-		return 0, fmt.Errorf("%q is no priority from %d to %d", textkit.Truncate(text, 20), steering.MinPriority, steering.MaxPriority)
-	}
-	return n, nil
-}
-
 func (f *steerFlags) addAnswerNow(text string) error { return f.addSwitch(ponder.AnswerNow, text) }
 
 func (f *steerFlags) addSwitch(do ponder.SteerOp, text string) error {
@@ -382,20 +372,6 @@ func (f *steerFlags) commandEvents(ctx context.Context, w *app.SessionView) (lis
 		list = append(list, ponder.Event{Run: w.View.Session.Run, Body: b})
 	}
 	return list, err
-}
-
-// resolveSource returns the source that a user means: a local file or folder of that name, unless
-// a quotation has the name.
-func resolveSource(v app.View, name string) string {
-	if name == "" || slices.ContainsFunc(v.Sources, func(s app.Source) bool { return s.ID == name || s.Source == name }) {
-		return name
-	}
-	if _, err := os.Stat(name); err == nil {
-		if abs, err := filepath.Abs(name); err == nil {
-			return abs
-		}
-	}
-	return name
 }
 
 type forkFlags struct {

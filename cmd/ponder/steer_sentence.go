@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/interpret"
 	"ponder/internal/steering"
 	"ponder/internal/textkit"
@@ -57,6 +60,20 @@ func (w *sessionScreen) sentenceEvents(ctx context.Context, info ponder.Info, f 
 
 func (w *sessionScreen) resolveSource(name string) string {
 	return resolveSource(w.View, textkit.OneLine(name))
+}
+
+// resolveSource returns the source that a user means: a local file or folder of that name, unless
+// a quotation has the name.
+func resolveSource(v app.View, name string) string {
+	if name == "" || slices.ContainsFunc(v.Sources, func(s app.Source) bool { return s.ID == name || s.Source == name }) {
+		return name
+	}
+	if _, err := os.Stat(name); err == nil {
+		if abs, err := filepath.Abs(name); err == nil {
+			return abs
+		}
+	}
+	return name
 }
 
 // printMeaning prints the meaning of a sentence or of flags.

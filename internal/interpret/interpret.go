@@ -118,7 +118,7 @@ func (r Result) Events(run ponder.RunID, sentence string, dryRun bool) (list []p
 	in := ponder.Interpretation{By: r.By, Meaning: r.Meaning, Problem: r.Problem, DryRun: dryRun}
 	args, _ := json.Marshal(in) // of texts
 	note := ponder.Steer{Do: ponder.Interpret, Content: textkit.OneLine(sentence), Args: args, Group: group}
-	for i := range r.Calls { // each call is counted by an event of its own
+	for i := range r.Calls { // each call has a separate event
 		b := note
 		b.Call = &r.Calls[i]
 		if i < len(r.Calls)-1 {
@@ -140,7 +140,7 @@ func (r Result) Events(run ponder.RunID, sentence string, dryRun bool) (list []p
 	return list
 }
 
-// askModel asks a model for the steps. The call takes place in an engine of its own, so that it is
+// askModel asks a model for the steps. The call takes place in a separate engine, so that it is
 // retried, limited and priced like any call.
 func (r *Result) askModel(ctx context.Context, in Input, models []ponder.Model) ([]steering.Request, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -256,7 +256,7 @@ func TestUndo(t *testing.T) {
 	if got := undo(); !strings.Contains(got, "fork the session instead") {
 		t.Error(got)
 	}
-	v.Steering[2].Refused = true // an undo goes on to the change before it
+	v.Steering[2].Refused = true // an undo continues with the change before it
 	if got := undo(); got != "rank_question 2 of g1; withdraw 1 of g1" {
 		t.Error(got)
 	}
