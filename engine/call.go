@@ -143,13 +143,13 @@ func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (res
 	h.retry.Request()
 	for d, err := range c.startGenerate(m) {
 		c.hedged = c.hedged || d.Hedged
-		switch {
-		case err == nil:
-		case c.isCut():
-			return end(llm.FinishTime, llm.UsageOf(err))
-		case c.isAllRead():
-			return end(llm.FinishStop, llm.UsageOf(err))
-		default:
+		if err != nil {
+			switch {
+			case c.isAllRead(), c.isCut() && a.isComplete():
+				return end(llm.FinishStop, llm.UsageOf(err))
+			case c.isCut():
+				return end(llm.FinishTime, llm.UsageOf(err))
+			}
 			return nil, c.attributeError(err)
 		}
 		c.firstOutput = cmp.Or(c.firstOutput, time.Since(w.began))

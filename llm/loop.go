@@ -11,7 +11,8 @@ import (
 // text as a loop if its end is
 //
 //   - one unit, written exactly again and again,
-//   - a few sentences, lines or JSON strings, again and again in any order, or
+//   - a few sentences, lines or JSON strings, again and again in any order,
+//   - list items without text, or sentences in which only numbers count up, or
 //   - white space without end.
 //
 // Tables, code, refrains, lists with a common prefix and JSON with the same keys are no
@@ -29,7 +30,10 @@ type LoopDetector struct {
 	period  period
 	segment segment
 	recent  []segment // oldest first
-	partial string    // an incomplete rune at the end of the last piece
+	empty   int       // list items without text in a row
+	emptyAt int       // start of the first of them
+	counted counter
+	partial string // an incomplete rune at the end of the last piece
 }
 
 // Limits of exact repetition, in bytes.
@@ -37,7 +41,8 @@ const (
 	loopWindow   = 8 << 10 // memory
 	maxPeriod    = loopWindow / 2
 	gramSize     = 12
-	gramSlots    = 1 << 11
+	gramBits     = 11
+	gramSlots    = 1 << gramBits
 	maxSpaces    = 400
 	minLoop      = 200  // repeated text with words
 	minShortLoop = 300  // of units below shortUnit, such as "no, "
@@ -47,14 +52,21 @@ const (
 	fenceFactor  = 8 // for code
 )
 
+// Factors of the rolling hash of a gram: hashOut is hashBase to the power of gramSize.
+const (
+	hashBase   uint32 = 69069
+	hashOut    uint32 = hashPower4 * hashPower4 % (1 << 32) * hashPower4 % (1 << 32)
+	hashPower4        = 69069 * 69069 % (1 << 32) * 69069 % (1 << 32) * 69069 % (1 << 32)
+)
+
 // A period tracks the smallest distance at which the text equals itself.
 type period struct {
 	window [loopWindow]byte
 	last   [gramSlots]int32 // newest end of a gram, by hash; 0: none
-	hash   uint32
-	length int // 0: none
-	run    int // bytes that equal those one period before
-	needed int // run that makes a loop; 0: not known yet
+	hash   uint32           // of the newest gram
+	length int              // 0: none
+	run    int              // bytes that equal those one period before
+	needed int              // run that makes a loop; 0: not known yet
 }
 
 // Limits of repeated segments.
@@ -63,7 +75,18 @@ const (
 	loopRounds     = 6  // appearances of each segment
 	maxLoopSet     = 8  // distinct segments
 	maxSegments    = loopRounds*maxLoopSet + maxLoopSet
+	maxEmptyItems  = 8
+	maxCounted     = 20
+	maxNumbers     = 4
 )
+
+// A counter counts segments in a row in which each number grows by the same step.
+type counter struct {
+	last  segment
+	steps [maxNumbers]int
+	n     int // segments with these steps
+	start int // of the first of them
+}
 
 // A segment is a line, a sentence or a JSON string.
 type segment struct {
@@ -71,7 +94,12 @@ type segment struct {
 	start   int
 	hash    uint64 // of its letters and digits
 	letters int
-	digits  int  // at its start, as of a list item
+	digits  int    // at its start, as of a list item
+	words   uint64 // hash of its letters
+	numbers [maxNumbers]int
+	count   int  // of numbers
+	within  bool // a number
+	item    bool // it begins with the number or bullet of a list item
 	ender   bool // the last rune may end a sentence
 }
 
@@ -122,6 +150,10 @@ func (d *LoopDetector) addByte(b byte) {
 	} else {
 		p.length, p.run = 0, 0
 	}
+	p.hash = p.hash*hashBase + uint32(b)
+	if d.size >= gramSize {
+		p.hash -= hashOut * uint32(p.window[(d.size-gramSize)%loopWindow])
+	}
 	p.window[d.size%loopWindow] = b
 	d.size++
 	if b == '\n' {
@@ -137,7 +169,7 @@ func (d *LoopDetector) addByte(b byte) {
 	if d.size < gramSize {
 		return
 	}
-	slot := p.gramSlot(d.size)
+	slot := p.hash * 2654435769 >> (32 - gramBits)
 	before := int(p.last[slot])
 	p.last[slot] = int32(d.size)
 	if p.length == 0 && before > 0 && d.size-before <= maxPeriod && p.equalGrams(before, d.size) {
@@ -152,15 +184,6 @@ func (d *LoopDetector) addByte(b byte) {
 	if p.run >= p.needed {
 		d.markFound(p.wordEnd(d.size-p.run, d.size))
 	}
-}
-
-// gramSlot returns the slot of the gram that ends at a place.
-func (p *period) gramSlot(end int) uint32 {
-	h := uint32(2166136261)
-	for i := end - gramSize; i < end; i++ {
-		h = (h ^ uint32(p.window[i%loopWindow])) * 16777619
-	}
-	return h % gramSlots
 }
 
 func (p *period) equalGrams(a, b int) bool {
@@ -236,26 +259,31 @@ func (d *LoopDetector) addRune(r rune, n int) {
 		d.spaces += n
 	}
 	if !space && !s.begun {
-		s.begun, s.start = true, d.size-n
+		s.begun, s.start, s.item = true, d.size-n, strings.ContainsRune("-*•", r)
+	}
+	if !unicode.IsDigit(r) {
+		s.within = false
 	}
 	isItem := s.letters == 0 && 0 < s.digits && s.digits <= maxListDigits
 	switch {
 	case r == '\n', r == '"', space && s.ender:
 		d.endSegment()
-	case strings.ContainsRune("。！？", r):
+	case r >= utf8.RuneSelf && strings.ContainsRune("。！？", r):
 		d.endSegment()
 	case unicode.IsLetter(r):
 		s.addLetter(r)
+		s.words = (s.words ^ uint64(unicode.ToLower(r))) * 1099511628211
 		if s.letters++; r >= firstIdeograph {
 			s.letters += 2
 		}
 	case unicode.IsDigit(r):
 		s.addLetter(r)
+		s.addDigit(r)
 		if s.letters == 0 {
 			s.digits++
 		}
 	case (r == '.' || r == ')') && isItem:
-		*s = segment{begun: true, start: s.start}
+		*s = segment{begun: true, start: s.start, item: true}
 	case r == '.', r == '!', r == '?':
 		s.ender = s.letters > 0
 	case !space && !strings.ContainsRune("”’)*_'", r):
@@ -266,6 +294,18 @@ func (d *LoopDetector) addRune(r rune, n int) {
 // firstIdeograph is the first of the letters that are a syllable or a word.
 const firstIdeograph = 0x2E80
 
+// maxNumberValue keeps numbers from overflowing.
+const maxNumberValue = 1 << 30
+
+func (s *segment) addDigit(r rune) {
+	if !s.within {
+		s.within, s.count = true, s.count+1
+	}
+	if n := s.count - 1; n < maxNumbers && s.numbers[n] < maxNumberValue {
+		s.numbers[n] = 10*s.numbers[n] + int(r-'0')
+	}
+}
+
 func (s *segment) addLetter(r rune) {
 	s.hash = (s.hash ^ uint64(unicode.ToLower(r))) * 1099511628211
 	s.ender = false
@@ -275,7 +315,19 @@ func (s *segment) addLetter(r rune) {
 func (d *LoopDetector) endSegment() {
 	s := d.segment
 	d.segment = segment{}
-	if s.letters == 0 || d.fence {
+	switch {
+	case d.fence:
+		return
+	case s.letters > 0:
+		d.empty = 0
+		if d.counted.addSegment(s) {
+			d.markFound(d.counted.start)
+			return
+		}
+	case s.item && s.digits == 0:
+		d.addEmptyItem(s.start)
+		return
+	default:
 		return
 	}
 	if len(d.recent) >= maxSegments {
@@ -298,6 +350,34 @@ func (d *LoopDetector) endSegment() {
 			d.markFound(d.firstRepeated(set[:distinct]))
 			return
 		}
+	}
+}
+
+// addSegment reports whether the segments only count up.
+func (c *counter) addSegment(s segment) bool {
+	var steps [maxNumbers]int
+	same := s.words == c.last.words && s.count == c.last.count && 0 < s.count && s.count <= maxNumbers && s.letters >= shortUnit/2
+	for i := range steps {
+		steps[i] = s.numbers[i] - c.last.numbers[i]
+	}
+	switch {
+	case !same || steps == [maxNumbers]int{}:
+		c.n = 0
+	case c.n > 0 && steps == c.steps:
+		c.n++
+	default:
+		c.n, c.steps, c.start = 1, steps, s.start
+	}
+	c.last = s
+	return c.n >= maxCounted
+}
+
+func (d *LoopDetector) addEmptyItem(start int) {
+	if d.empty == 0 {
+		d.emptyAt = start
+	}
+	if d.empty++; d.empty >= maxEmptyItems {
+		d.markFound(d.emptyAt)
 	}
 }
 

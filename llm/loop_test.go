@@ -61,6 +61,9 @@ func TestLoopFound(t *testing.T) {
 		"zeros":                   {intro, "0.", strings.Repeat("0", 1000)},
 		"Chinese":                 {intro, "河的西岸比东岸更高，水也更深。", strings.Repeat("河的西岸比东岸更高，水也更深。", 20)},
 		"sentences in any order":  {intro, "", shuffled(fact, "The tide is late today because of the moon. ", "Nobody knows why the stone is there. ")},
+		"items without text":      {intro + "\nTask:\n", "", emptyItems(60)},
+		"counting sentences":      {intro, "Provide 5 to 10 thoughts. ", countedItems(40)},
+		"bullets without text":    {intro + "\n", "", strings.Repeat("-\n", 40)},
 		"a list in other bullets": {intro + "\n", "- " + fact + "\n", strings.Repeat("* "+fact+"\n- "+fact+"\n", 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +93,22 @@ func numbered(text string, from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
 		fmt.Fprintf(&b, "%d. %s\n", i, text)
+	}
+	return b.String()
+}
+
+func emptyItems(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d. %d.\n", i+1, i+1)
+	}
+	return b.String()
+}
+
+func countedItems(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d. Provide %d to %d thoughts. ", i+2, 5*i+10, 5*i+15)
 	}
 	return b.String()
 }
@@ -152,6 +171,11 @@ func TestNoLoop(t *testing.T) {
 		"a line four times":        plainText(9, 5) + strings.Repeat("\n"+fact, 4) + plainText(10, 5),
 		"a chorus":                 plainText(9, 5) + strings.Repeat("\nla la la, la la la la", 5) + plainText(10, 5),
 		"a laugh":                  "He said ha ha ha ha ha ha ha ha ha ha, and left. " + plainText(11, 20),
+		"numbers in lines":         repeatRows("%d.%03d\n", 200),
+		"a plan":                   repeatRows("Week %d: %d pages of the book\n", 30),
+		"a times table":            "7 x 1 = 7\n7 x 2 = 14\n7 x 3 = 21\n7 x 4 = 28\n7 x 5 = 35\n7 x 6 = 42\n7 x 7 = 49\n7 x 8 = 56\n7 x 9 = 63\n7 x 10 = 70\n",
+		"closing brackets":         "{\n" + strings.Repeat("}\n", 12) + strings.Repeat("],\n", 12),
+		"a short list of numbers":  "1. 5\n2. 8\n3. 13\n4. 21\n5. 34\n6. 55\n7. 89\n8. 144\n9. 233\n10. 377\n",
 		"counting":                 repeatRows("%d, %d, ", 200),
 		"dots":                     strings.Repeat("Chapter one ................................................................ 5\n"+plainText(12, 1), 1),
 		"DNA":                      randomLetters("acgt", 3000),

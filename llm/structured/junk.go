@@ -74,6 +74,25 @@ func (v *Validator) IsQuestion(text, question string) bool {
 	return ok && len(asked) > 0 && isOnlyLabels(strings.Fields(before+" "+after))
 }
 
+// TrimEcho returns a text without lines at its start that are only labels or the question, such as
+// "The question:" and "The answer:", as small models write them.
+func (v *Validator) TrimEcho(text, question string) string {
+	rest := text
+	for rest != "" {
+		line, after, _ := strings.Cut(rest, "\n")
+		words := splitWords(line)
+		isLabel := strings.HasSuffix(strings.Trim(line, " \t\r*_"), ":") && isOnlyLabels(words)
+		if strings.TrimSpace(line) != "" && !isLabel && !v.IsQuestion(line, question) {
+			break
+		}
+		rest = after
+	}
+	if strings.TrimSpace(rest) == "" {
+		return text
+	}
+	return rest
+}
+
 // labelWords are words of prompts and labels, which say nothing alone.
 var labelWords = newWordSet("the a an is are my your this that user s original current main focus question questions answer answers final thought thoughts insight critique connection " +
 	"exploration synthesis type kind confidence importance json format response output")

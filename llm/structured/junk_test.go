@@ -74,6 +74,23 @@ func TestValidator(t *testing.T) {
 	}
 }
 
+func TestTrimEcho(t *testing.T) {
+	v := NewValidator(junkPrompt)
+	const question = "Why is the sky blue?"
+	for text, want := range map[string]string{
+		"The question:\nWhy is the sky blue?\nThe answer:\nAir scatters blue light.\n": "Air scatters blue light.\n",
+		"Air scatters blue light.\n\nThe question:\nWhy is the sky blue?":              "Air scatters blue light.\n\nThe question:\nWhy is the sky blue?",
+		"# Answer\nAir.":                 "# Answer\nAir.",
+		"**Final answer:**\n\nAir.":      "Air.",
+		"Why is the sky blue?":           "Why is the sky blue?",
+		"There are three causes:\n- Air": "There are three causes:\n- Air",
+	} {
+		if got := v.TrimEcho(text, question); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestDropPrefixes(t *testing.T) {
 	for want, list := range map[string][]string{
 		"The bank is open.|The tide is late.": {"The bank", "The bank is open.", "The tide is late.", "the tide"},

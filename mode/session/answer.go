@@ -142,6 +142,8 @@ const (
 	noAnswer    = "the answer contains no final answer"
 )
 
+var errRefused = errors.New("the model refused to answer")
+
 // readAnswer parses thoughts on a question. With prose, paragraphs count as thoughts. Without an
 // error there is at least one thought.
 func readAnswer(text, question string, prose bool) (a parsedThoughts, err error) {
@@ -160,7 +162,11 @@ func readAnswer(text, question string, prose bool) (a parsedThoughts, err error)
 		}
 		a.thoughts = validThoughts(a.thoughts, question)
 	}
-	if len(a.thoughts) == 0 {
+	switch {
+	case len(a.thoughts) > 0:
+	case structured.IsRefusal(textkit.CleanTrim(text)):
+		return parsedThoughts{}, errRefused
+	default:
 		return parsedThoughts{}, thoughtsAnswer.Fault(text, noThoughts)
 	}
 	a.questions = validQuestions(convertQuestions(f.Questions), question)
@@ -321,10 +327,11 @@ func readSummary(text, question string, last, prose bool) (summary, error) {
 		}
 		sum.Text = stripEmptyLabel(sum.Text)
 	}
-	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(structured.DropRepeats(sum.Text)), maxAnswer)
+	sum.Text = answerCheck.TrimEcho(structured.DropRepeats(sum.Text), question)
+	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(sum.Text), maxAnswer)
 	switch {
 	case structured.IsRefusal(sum.Text):
-		return summary{}, errors.New("the model refused to answer")
+		return summary{}, errRefused
 	case answerCheck.EchoFault(sum.Text) != "" || answerCheck.IsQuestion(sum.Text, question):
 		if markdown {
 			return summary{}, errors.New(why)

@@ -125,7 +125,7 @@ func (d *driver) runToEnd() *driver {
 func (d *driver) doNext() {
 	d.t.Helper()
 	if !d.told && d.run.Budget.Time > 0 && d.elapsed >= d.run.Budget.Time {
-		d.appendEvent("", ponder.BudgetSpent{What: "time"})
+		d.appendEvent("", d.run.Budget.SpentOf("time"))
 		return
 	}
 	now := ponder.Moment{Spent: d.elapsed, Wall: d.wallTime()}
@@ -166,7 +166,7 @@ func (d *driver) doAction(a ponder.Action) bool {
 		}
 		return true
 	case ponder.Finish:
-		d.appendEvent("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, Confidence: a.Confidence})
+		d.appendEvent("", ponder.RunFinished{Answer: a.Answer, Status: a.Status, Reason: a.Reason, End: a.End, Confidence: a.Confidence})
 		return false
 	case ponder.Wait:
 		d.elapsed += a.Until.Sub(d.wallTime())

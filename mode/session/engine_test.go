@@ -48,13 +48,13 @@ func TestEngine(t *testing.T) {
 		o      session.Options
 		reason string
 	}{
-		{name: "time", model: &llmtest.Model{}, budget: ponder.Budget{Time: 10 * time.Minute}, reason: "time is spent"},
-		{name: "calls", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Calls: 6}}, reason: "calls are spent"},
-		{name: "tokens", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Tokens: 30000}}, reason: "tokens are spent"},
-		{name: "money", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Money: 100000}}, reason: "money is spent"},
-		{name: "documents", model: &llmtest.Model{}, budget: ponder.Budget{Time: 5 * time.Minute}, o: session.Options{Docs: []string{"/d"}}, reason: "time is spent"},
+		{name: "time", model: &llmtest.Model{}, budget: ponder.Budget{Time: 10 * time.Minute}, reason: "time limit reached"},
+		{name: "calls", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Calls: 6}}, reason: "limit of calls reached"},
+		{name: "tokens", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Tokens: 30000}}, reason: "limit of tokens reached"},
+		{name: "money", model: &llmtest.Model{}, budget: ponder.Budget{Cost: ponder.Cost{Money: 100000}}, reason: "budget reached"},
+		{name: "documents", model: &llmtest.Model{}, budget: ponder.Budget{Time: 5 * time.Minute}, o: session.Options{Docs: []string{"/d"}}, reason: "time limit reached"},
 		{name: "without a model", model: &llmtest.Model{}, o: session.Options{Docs: []string{"/d"}, WithoutModel: true}, reason: "the documents have nothing more on this"},
-		{name: "malformed", model: &llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Malformed}}, budget: ponder.Budget{Time: 5 * time.Minute}, reason: "time is spent"},
+		{name: "malformed", model: &llmtest.Model{Behaviours: []llmtest.Behaviour{llmtest.Malformed}}, budget: ponder.Budget{Time: 5 * time.Minute}, reason: "time limit reached"},
 		{
 			name: "prose", budget: ponder.Budget{Time: 3 * time.Minute}, reason: "loop: the last 2 calls added almost nothing new",
 			model: &llmtest.Model{Answer: func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "It is what it is."), nil }},
@@ -66,7 +66,7 @@ func TestEngine(t *testing.T) {
 				mind := enginetest.Start(t, newConfig(tt.model))
 				tt.o.ToTheEnd = tt.name != "prose"
 				fin := mind.Ask(session.Name, "What is the sea?", tt.o, tt.budget)
-				if fin.Status != ponder.Completed || fin.Answer == "" || fin.Reason != tt.reason {
+				if fin.Status != ponder.Completed || fin.Answer == "" || session.WithoutFigures(fin.Reason) != tt.reason {
 					t.Errorf("finished %+v", fin)
 				}
 				v := session.NewView()
@@ -110,7 +110,7 @@ func TestAnswerWaitsToBeMended(t *testing.T) {
 		}
 		fin := mind.Await(enginetest.Run)
 		evs := mind.Events()
-		if fin.Status != ponder.Completed || fin.Reason != "time is spent" || evs[len(evs)-1].Elapsed > 2*time.Minute {
+		if fin.Status != ponder.Completed || session.WithoutFigures(fin.Reason) != "time limit reached" || evs[len(evs)-1].Elapsed > 2*time.Minute {
 			t.Errorf("after %s: finished %+v", evs[len(evs)-1].Elapsed, fin)
 		}
 		v := session.NewView()

@@ -33,19 +33,19 @@ func TestOutage(t *testing.T) {
 	}{
 		"of a minute": {
 			from: time.Minute, to: 2 * time.Minute, budget: 6 * time.Minute,
-			rests: "5s 10s 20s", reason: "time is spent", answer: "The answer",
+			rests: "5s 10s 20s", reason: "time limit reached", answer: "The answer",
 		},
 		"of ten minutes": {
 			from: time.Minute, to: 11 * time.Minute, budget: 16 * time.Minute,
-			rests: "5s 10s 20s 40s 1m20s 2m0s 2m0s 2m0s", reason: "time is spent", answer: "The answer",
+			rests: "5s 10s 20s 40s 1m20s 2m0s 2m0s 2m0s", reason: "time limit reached", answer: "The answer",
 		},
 		"with documents": {
 			from: time.Minute, to: 2 * time.Minute, budget: 6 * time.Minute, options: Options{Docs: []string{"/docs"}},
-			rests: "5s 10s 20s", reason: "time is spent", answer: "The answer",
+			rests: "5s 10s 20s", reason: "time limit reached", answer: "The answer",
 		},
 		"until the end": {
 			from: time.Minute, to: time.Hour, budget: 5 * time.Minute,
-			rests: "5s 10s 20s 40s 1m20s 2m0s, but the time limit ends in 15s", reason: "time is spent, and the model stopped answering: cannot connect", answer: thoughtAnswer,
+			rests: "5s 10s 20s 40s 1m20s 2m0s, but the time limit ends in 15s", reason: "time limit reached, and the model stopped answering: cannot connect", answer: thoughtAnswer,
 		},
 		"for ever, and there is no end": {
 			from: time.Minute, to: 1000 * time.Hour,
@@ -74,7 +74,7 @@ func TestOutage(t *testing.T) {
 			if got := strings.Join(rests, " "); got != tt.rests {
 				t.Errorf("rested %s, want %s", got, tt.rests)
 			}
-			if d.fin.Status != ponder.Completed || d.fin.Reason != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.answer) {
+			if d.fin.Status != ponder.Completed || WithoutFigures(d.fin.Reason) != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.answer) {
 				t.Errorf("finished %+v", d.fin)
 			}
 		})
@@ -192,7 +192,7 @@ func TestPausesToBeMended(t *testing.T) {
 					t.Errorf("%s: said %q, and paused", class, b.Content)
 				}
 			}
-			if pauses > 0 && (d.fin.Reason != "time is spent" || d.fin.Answer != "The answer, because of reasons.") {
+			if pauses > 0 && (WithoutFigures(d.fin.Reason) != "time limit reached" || d.fin.Answer != "The answer, because of reasons.") {
 				t.Errorf("%s: finished %+v", class, d.fin)
 			}
 		}
@@ -258,16 +258,16 @@ func TestPausesForTheAnswer(t *testing.T) {
 		answer    string
 		reason    string
 	}{
-		"an answer":             {class: llm.Auth, bad: 2, keys: "final final~other final-1", answer: answered, reason: "time is spent"},
-		"of the other model":    {class: llm.Auth, bad: 3, keys: "final final~other final-1 final-1~other", answer: answered, reason: "time is spent"},
-		"of one model":          {options: Options{FinalRole: ponder.Slow}, class: llm.Payment, bad: 1, keys: "final final-1", answer: answered, reason: "time is spent"},
-		"once more":             {options: Options{FinalRole: ponder.Slow}, class: llm.NotFound, bad: 2, keys: "final final-1 final-2", answer: answered, reason: "time is spent"},
-		"in documents":          {options: Options{FinalRole: ponder.Slow, Docs: []string{"/docs"}}, class: llm.Auth, bad: 1, keys: "final final-1", answer: answered, reason: "time is spent"},
-		"trouble that may pass": {options: Options{FinalRole: ponder.Slow}, class: llm.Transient, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
-		"nobody there":          {options: Options{FinalRole: ponder.Slow, Unattended: true}, class: llm.Auth, bad: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
-		"no calls left":         {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, calls: 1, keys: "final", answer: without, reason: "time is spent, and the model stopped answering: it will not"},
+		"an answer":             {class: llm.Auth, bad: 2, keys: "final final~other final-1", answer: answered, reason: "time limit reached"},
+		"of the other model":    {class: llm.Auth, bad: 3, keys: "final final~other final-1 final-1~other", answer: answered, reason: "time limit reached"},
+		"of one model":          {options: Options{FinalRole: ponder.Slow}, class: llm.Payment, bad: 1, keys: "final final-1", answer: answered, reason: "time limit reached"},
+		"once more":             {options: Options{FinalRole: ponder.Slow}, class: llm.NotFound, bad: 2, keys: "final final-1 final-2", answer: answered, reason: "time limit reached"},
+		"in documents":          {options: Options{FinalRole: ponder.Slow, Docs: []string{"/docs"}}, class: llm.Auth, bad: 1, keys: "final final-1", answer: answered, reason: "time limit reached"},
+		"trouble that may pass": {options: Options{FinalRole: ponder.Slow}, class: llm.Transient, bad: 1, keys: "final", answer: without, reason: "time limit reached, and the model stopped answering: it will not"},
+		"nobody there":          {options: Options{FinalRole: ponder.Slow, Unattended: true}, class: llm.Auth, bad: 1, keys: "final", answer: without, reason: "time limit reached, and the model stopped answering: it will not"},
+		"no calls left":         {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, calls: 1, keys: "final", answer: without, reason: "time limit reached, and the model stopped answering: it will not"},
 		"wanted at once":        {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, answerNow: true, keys: "final", answer: without, reason: "the user requested the answer, and the model stopped answering: it will not"},
-		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: textAnswer(`["It is so, all in all, as far as can be said."]`), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time is spent"},
+		"unreadable":            {options: Options{FinalRole: ponder.Slow}, class: llm.Auth, bad: 1, first: textAnswer(`["It is so, all in all, as far as can be said."]`), keys: "final final~2", answer: "It is so, all in all, as far as can be said.", reason: "time limit reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.options.SynthesisInterval, tt.options.ToTheEnd = 1e6, true
@@ -325,7 +325,7 @@ func TestPausesForTheAnswer(t *testing.T) {
 			if got := strings.Join(keys, " "); got != tt.keys {
 				t.Errorf("asked %s, want %s", got, tt.keys)
 			}
-			if d.fin.Status != ponder.Completed || d.fin.Reason != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.answer) {
+			if d.fin.Status != ponder.Completed || WithoutFigures(d.fin.Reason) != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.answer) {
 				t.Errorf("finished %+v", d.fin)
 			}
 			pauses := max(0, strings.Count(tt.keys, "final-")-strings.Count(tt.keys, "final-1~other"))

@@ -30,7 +30,7 @@ func TestLoop(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(&ponder.RunFinished{
-		Answer: "The answer, because of reasons.", Status: ponder.Completed, Reason: "time is spent", Confidence: 0.8,
+		Answer: "The answer, because of reasons.", Status: ponder.Completed, Reason: "time limit of 2m reached; answered from 24 thoughts", End: ponder.EndTime, Confidence: 0.8,
 	}, d.fin); diff != "" {
 		t.Errorf("finished (-want +got):\n%s", diff)
 	}
@@ -103,23 +103,23 @@ func TestTrouble(t *testing.T) {
 	}{
 		{
 			name: "malformed is asked again", answer: answersByKey(map[string]ponder.Body{"thoughts-1": textAnswer("No.")}), budget: 15 * time.Second,
-			keys: "thoughts-1 thoughts-1~2 final", status: ponder.Completed, reason: "time is spent", begins: "The answer",
+			keys: "thoughts-1 thoughts-1~2 final", status: ponder.Completed, reason: "time limit reached", begins: "The answer",
 		},
 		{
 			name: "an answer in Markdown", answer: answersByKey(map[string]ponder.Body{"final": textAnswer("It is so.\n\nCONFIDENCE: 0.7\nREMAINING:\n- Why?")}), budget: time.Second,
-			keys: "thoughts-1 final", status: ponder.Completed, reason: "time is spent", begins: "It is so.",
+			keys: "thoughts-1 final", status: ponder.Completed, reason: "time limit reached", begins: "It is so.",
 		},
 		{
 			name: "thoughts without a form will do in the end", answer: answersByKey(map[string]ponder.Body{"thoughts-1": textAnswer("No."), "thoughts-1~2": textAnswer("It may be so.")}), budget: 15 * time.Second,
-			keys: "thoughts-1 thoughts-1~2 final", status: ponder.Completed, reason: "time is spent", begins: "The answer",
+			keys: "thoughts-1 thoughts-1~2 final", status: ponder.Completed, reason: "time limit reached", begins: "The answer",
 		},
 		{
 			name: "prose will do if it can't be asked again", answer: answersByKey(map[string]ponder.Body{"final": textAnswer(`["It is so, as all of them say."]`), "final~2": refused}), budget: time.Second,
-			keys: "thoughts-1 final final~2", status: ponder.Completed, reason: "time is spent", begins: "It is so",
+			keys: "thoughts-1 final final~2", status: ponder.Completed, reason: "time limit reached", begins: "It is so",
 		},
 		{
 			name: "one failure", answer: answersByKey(map[string]ponder.Body{"thoughts-1": overloaded}), budget: 15 * time.Second,
-			keys: "thoughts-1 thoughts-2 final", status: ponder.Completed, reason: "time is spent", begins: "The answer",
+			keys: "thoughts-1 thoughts-2 final", status: ponder.Completed, reason: "time limit reached", begins: "The answer",
 		},
 		{
 			name: "three failures at the start", answer: alwaysAnswer(overloaded), budget: time.Hour,
@@ -150,38 +150,39 @@ func TestTrouble(t *testing.T) {
 		},
 		{
 			name: "the answer is refused", answer: answersByKey(map[string]ponder.Body{"final": refused}), budget: time.Second,
-			keys: "thoughts-1 final", status: ponder.Completed, reason: "time is spent", begins: thoughtAnswer,
+			keys: "thoughts-1 final", status: ponder.Completed, reason: "time limit reached",
+			begins: "Time limit of 1s reached" + refusedAnswer,
 		},
 		{
 			name: "the answer breaks off", answer: answersByKey(map[string]ponder.Body{
 				"final": ponder.CallFinished{Message: llm.Say(llm.Assistant, `{"answer": "The answer is long, and`), Finish: llm.FinishLength, Model: "test/model"},
 			}), budget: time.Second, keys: "thoughts-1 final", status: ponder.Completed, begins: "The answer is long, and",
-			reason: "time is spent, and the final answer of the model broke off at the limit of a call",
+			reason: "time limit reached, and the final answer of the model broke off at the limit of a call",
 		},
 		{
 			name: "the rest of the answer is withheld", answer: answersByKey(map[string]ponder.Body{
 				"final": ponder.CallFinished{Message: llm.Say(llm.Assistant, `{"answer": "The answer is long, and`), Finish: llm.FinishFilter, Model: "test/model"},
 			}), budget: time.Second, keys: "thoughts-1 final", status: ponder.Completed, begins: "The answer is long, and",
-			reason: "time is spent, and the final answer of the model broke off: the model withheld the rest (content filter)",
+			reason: "time limit reached, and the final answer of the model broke off: the model withheld the rest (content filter)",
 		},
 		{
 			name: "a refusal in the form of an answer", answer: answersByKey(map[string]ponder.Body{
 				"final": textAnswer(`{"answer":"I'm sorry, but I can't help with that request.","confidence":0}`), "final~2": textAnswer(`{"answer":"I can't help with that.","confidence":0}`),
 			}), budget: time.Second, keys: "thoughts-1 final final~2", status: ponder.Completed, begins: thoughtAnswer,
-			reason: "time is spent, and the model stopped answering: test/model: answered “{\"answer\":\"I can't help with that.\",\"confidence\":0}”, which cannot be used (the model refused to answer): rephrase the question, or use another model",
+			reason: "time limit reached, and the model stopped answering: test/model: answered “{\"answer\":\"I can't help with that.\",\"confidence\":0}”, which cannot be used (the model refused to answer): rephrase the question, or use another model",
 		},
 		{
 			name: "the model of the answer is not there", answer: answersByKey(map[string]ponder.Body{"final": rejected}), budget: time.Second,
-			keys: "thoughts-1 final final~other", status: ponder.Completed, reason: "time is spent", begins: "The answer",
+			keys: "thoughts-1 final final~other", status: ponder.Completed, reason: "time limit reached", begins: "The answer",
 		},
 		{
 			name: "neither model answers", answer: answersByKey(map[string]ponder.Body{"final": rejected, "final~other": rejected}), budget: time.Second, options: Options{Unattended: true},
 			keys: "thoughts-1 final final~other", status: ponder.Completed, begins: thoughtAnswer,
-			reason: "time is spent, and the model stopped answering: test/model: key rejected (401): set TEST_KEY",
+			reason: "time limit reached, and the model stopped answering: test/model: key rejected (401): set TEST_KEY",
 		},
 		{
 			name: "calls are spent", answer: defaultAnswer, budget: time.Hour, inputs: map[int]ponder.Body{6: ponder.BudgetSpent{What: "calls"}},
-			keys: "thoughts-1 final", status: ponder.Completed, reason: "calls are spent", begins: "The answer",
+			keys: "thoughts-1 final", status: ponder.Completed, reason: "limit of calls reached", begins: "The answer",
 		},
 		{
 			name: "answer now", answer: defaultAnswer, budget: time.Hour, inputs: map[int]ponder.Body{1: ponder.Steer{Do: ponder.AnswerNow}},
@@ -219,7 +220,7 @@ func TestTrouble(t *testing.T) {
 			d.inputs = tt.inputs
 			d.runToEnd()
 			checkKeys(t, d, tt.keys)
-			if d.fin.Status != tt.status || d.fin.Reason != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.begins) {
+			if d.fin.Status != tt.status || WithoutFigures(d.fin.Reason) != tt.reason || !strings.HasPrefix(d.fin.Answer, tt.begins) {
 				t.Errorf("finished %+v", d.fin)
 			}
 			for _, b := range bodiesOf[ponder.Thought](d) {

@@ -39,7 +39,7 @@ func TestWhenItIsEnough(t *testing.T) {
 			if tt.priority > 0 {
 				s.addQuestions([]modelQuestion{{Text: "Is it deep?", Priority: tt.priority}}, false)
 			}
-			if got := s.stopReason(); got != tt.want {
+			if got := s.stopReason().Text; got != tt.want {
 				t.Errorf("enough = %q, want %q", got, tt.want)
 			}
 		})

@@ -27,7 +27,7 @@ func TestReadMarkdown(t *testing.T) {
 		"JSON":                `{"answer":"It is salt.\n\nIndeed.","insights":["Rain dissolves rock."],"confidence":0.7,"remaining":["Since when?"]}`,
 		"JSON after a remark": "Here it is:\n```json\n" + `{"answer":"It is salt.\n\nIndeed.","insights":["Rain dissolves rock."],"confidence":0.7,"remaining":["Since when?"]}` + "\n```",
 	} {
-		got, err := readSummary(text, "", true, false)
+		got, err := readSummary(text, "what is so?", true, false)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -48,7 +48,7 @@ func TestMarkdownBody(t *testing.T) {
 		"a brace and a question": "It is {salt}. Is it not?",
 	} {
 		for _, trailer := range []string{"", "\n\nCONFIDENCE: 0.7\nINSIGHTS:\n- Rain dissolves rock.\nREMAINING:\n"} {
-			got, err := readSummary(body+trailer, "", true, false)
+			got, err := readSummary(body+trailer, "what is so?", true, false)
 			if err != nil || got.Text != body || got.Assumed != (trailer == "") || len(got.Remaining) > 0 {
 				t.Errorf("%s, trailer %q: %v, %+v", name, trailer, err, got)
 			}
@@ -57,7 +57,7 @@ func TestMarkdownBody(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing": "", "only a trailer": "CONFIDENCE: 0.7\nINSIGHTS:\n- ...\nREMAINING:\n- ...", "a placeholder": "...", "a refusal": "I'm sorry, but I can't help with that.", "other JSON": `{"mood":"fine"}`,
 	} {
-		if got, err := readSummary(text, "", true, false); err == nil {
+		if got, err := readSummary(text, "what is so?", true, false); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -68,7 +68,7 @@ func FuzzReadMarkdown(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		sum, err := readSummary(text, "", true, false)
+		sum, err := readSummary(text, "what is so?", true, false)
 		if err != nil {
 			return
 		}

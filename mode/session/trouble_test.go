@@ -22,7 +22,7 @@ func TestSetAside(t *testing.T) {
 				return defaultAnswer(a)
 			}).runToEnd()
 			checkKeys(t, d, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 questions-2 thoughts-6 ...")
-			if d.fin.Reason != "time is spent" || d.state.(*state).Failures > 0 {
+			if WithoutFigures(d.fin.Reason) != "time limit reached" || d.state.(*state).Failures > 0 {
 				t.Errorf("finished %+v", d.fin)
 			}
 			want := ponder.QuestionUpdated{ID: "q1", Dropped: true, Reason: "the model failed on this question: test/model: not this"}
@@ -49,7 +49,7 @@ func TestShorterPrompts(t *testing.T) {
 		}
 		return r.answerAction(a)
 	}).runToEnd()
-	if d.fin.Status != ponder.Completed || d.fin.Reason != "time is spent" || d.fin.Confidence != 0.7 {
+	if d.fin.Status != ponder.Completed || WithoutFigures(d.fin.Reason) != "time limit reached" || d.fin.Confidence != 0.7 {
 		t.Errorf("finished %+v", d.fin)
 	}
 	if s := d.state.(*state); refused == 0 || refused > maxShrinks || s.Shrinks != refused {
@@ -76,9 +76,9 @@ func TestOneBadMoment(t *testing.T) {
 		keys   string
 		reason string
 	}{
-		"a wave":              {5, llm.Transient, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time is spent"},
+		"a wave":              {5, llm.Transient, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time limit reached"},
 		"three waves":         {11, llm.BadRequest, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 thoughts-9 thoughts-10 thoughts-11 final", "the model failed: no"},
-		"a key that is wrong": {5, llm.Auth, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time is spent"},
+		"a key that is wrong": {5, llm.Auth, "thoughts-1 thoughts-2 questions-1 thoughts-3 thoughts-4 thoughts-5 thoughts-6 thoughts-7 thoughts-8 ...", "time limit reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true, Parallel: 3}, 4*time.Minute, func(a ponder.Action) ponder.Body {
@@ -88,7 +88,7 @@ func TestOneBadMoment(t *testing.T) {
 				return curiousAnswer(a)
 			}).runToEnd()
 			checkKeys(t, d, tt.keys)
-			if d.fin.Status != ponder.Completed || d.fin.Reason != tt.reason {
+			if d.fin.Status != ponder.Completed || WithoutFigures(d.fin.Reason) != tt.reason {
 				t.Errorf("finished %+v", d.fin)
 			}
 		})
@@ -123,7 +123,7 @@ func TestSynthesesFail(t *testing.T) {
 				if syntheses < 3 || syntheses > 5 {
 					t.Errorf("%d syntheses were asked for", syntheses)
 				}
-				if d.fin.Reason != "time is spent" || d.fin.Answer != "The answer, because of reasons." {
+				if WithoutFigures(d.fin.Reason) != "time limit reached" || d.fin.Answer != "The answer, because of reasons." {
 					t.Errorf("finished %+v", d.fin)
 				}
 			})
