@@ -114,7 +114,7 @@ var (
 	refusal = regexp.MustCompile(`(?i)^(?:(?:i['’]m|i am) (?:very )?sorry,? (?:but )?|sorry,? (?:but )?|unfortunately,? |as an ai[^.]{0,60}, )*(?:i (?:can['’]?t|cannot|can not|am unable to|won['’]?t)|i['’]m (?:unable|not able) to) (?:help|assist|comply|fulfill|do that)\b`)
 
 	emptyAnswer = regexp.MustCompile(`(?i)^(?:(?:(?:there (?:is|are)|i have|i see) )?(?:(?:none|nothing|null|na|n/a|not applicable)|no(?: ` + moreWords + `)* (?:thoughts?|questions?|insights?|ideas?|findings?|observations?))(?: ` + moreWords + `)*(?: (?:to report|remain|remaining|arise|left|open|needed|are needed|come to mind|worth asking|so far|yet|at this time|at this point|at this stage|at the moment|for now))*` +
-		`|your thought|the thought|question text|explanation|summary|summary of understanding|key insight|unanswered question|the whole answer|open question)$`)
+		`|your thought|the thought|question text|explanation|summary|summary of understanding|key insight|unanswered question|the whole answer|open question|text)$`)
 
 	intro = regexp.MustCompile(`(?i)^(?:(?:sure|certainly|of course|absolutely|okay|ok|great|alright)(?: thing)?[,.!:] ?)?(?:` +
 		`(?:here|below|these|the following) (?:are|is)(?: (?:my|some|a|few|couple of|the|your|several|two|three|four|five|\d|distinct|new|additional|further|more|possible))+ [^.\n]{0,40}(?:thought|idea|question)` +

@@ -139,3 +139,31 @@ func TestPrefixesAreShared(t *testing.T) {
 		})
 	}
 }
+
+// The user's question is looked at from named perspectives, in turn.
+func TestPerspectives(t *testing.T) {
+	d := newDriver(t, "What is the sea?", Options{SynthesisInterval: 1e6, ToTheEnd: true}, 3*time.Minute, func(a ponder.Action) ponder.Body {
+		if what, n := stepOf(keyOf(a)); what == questions {
+			return textAnswer(`{"questions":[]}`)
+		} else if what == thoughts {
+			return textAnswer(fmt.Sprintf(`{"thoughts":[{"thought":"Matter number %d is so.","type":"insight","confidence":0.7}]}`, n*n*7919))
+		}
+		return defaultAnswer(a)
+	}).runToEnd()
+	n := 0
+	for _, a := range d.actions {
+		if what, _ := stepOf(keyOf(a)); what != thoughts {
+			continue
+		}
+		text := a.(ponder.Call).Request.Messages[0].Text()
+		for i, p := range perspectives {
+			if strings.Contains(text, "Look at "+p+".\n") != (n > 0 && (n-1)%len(perspectives) == i) {
+				t.Errorf("thoughts %d and perspective %d:\n%s", n+1, i, text)
+			}
+		}
+		n++
+	}
+	if n < 7 {
+		t.Errorf("%d rounds", n)
+	}
+}

@@ -167,18 +167,18 @@ func (s *state) writeFocus(b *prompt, c *slot) {
 			}
 		}
 	}
-	switch {
-	case c.Focus.Question != "":
+	if c.Focus.Question != "" {
 		b.add("\nCurrent focus: ", escapeFrame(c.Focus.Text), "\n")
-	case c.Focus.View > 1:
-		b.add("\nCurrent focus: the question itself. Look at ", perspectives[(c.Focus.View-2)%len(perspectives)], ".\n")
-	default:
-		b.add("\nCurrent focus: the question itself.\n")
+		return
+	}
+	b.add("\nCurrent focus: the question itself: ", escapeFrame(textkit.TruncateBytes(c.Focus.Text, maxQuestion)), "\n")
+	if c.Focus.View > 1 {
+		b.add("Look at ", perspectives[(c.Focus.View-2)%len(perspectives)], ".\n")
 	}
 }
 
-// writeRest writes what a synthesis and the answer need besides the timeline: what was learned before
-// it, passages of which it has no more than a sentence, and open questions.
+// writeRest writes the lists that a synthesis and the answer need besides the timeline: insights from
+// before it, passages of which it has no more than a sentence, and open questions.
 func (s *state) writeRest(b *prompt) {
 	var learned []string
 	for _, q := range s.Explored {

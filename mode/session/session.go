@@ -6,8 +6,8 @@
 // priorities; at intervals it writes a synthesis. It asks for the answer when the budget is spent,
 // nothing new comes, or the user wants it.
 //
-// Read state.go, round.go and steps.go first. focus.go keeps questions, dedup.go thoughts and
-// evidence.go passages. web.go and pages.go search the web; earlier.go recalls sessions.
+// Read state.go, round.go and steps.go first. focus.go keeps questions, dedup.go thoughts, and
+// evidence.go and carried.go passages. web.go and pages.go search the web; earlier.go recalls sessions.
 // stopping.go stops, steer.go and retract.go apply commands, grounding.go checks the answer.
 // prompt.go asks with the material of timeline.go, answer.go parses; quote.go and extractive.go
 // work without a model. view.go, shape.go, tree.go, steering.go and certainty.go fold a session
