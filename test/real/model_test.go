@@ -366,7 +366,7 @@ func (s *suite) testServe(t *testing.T) {
 			}
 		}
 		question := "What makes the sky look blue during the day?"
-		api.post(t, "/v1/chat/completions", map[string]any{"model": model, "messages": []any{map[string]any{"role": "user", "content": question}}}, &answer)
+		api.post(t, "/v1/chat/completions", map[string]any{"model": model, "max_tokens": 100, "messages": []any{map[string]any{"role": "user", "content": question}}}, &answer)
 		if len(answer.Choices) != 1 {
 			t.Fatalf("%s: %+v", model, answer)
 		}
