@@ -103,7 +103,7 @@ func shorten(text string) string {
 }
 
 // promptTexts returns the folded prompts of the program, and of the requests.
-func promptTexts(t *testing.T, requests []served) (list []string) {
+func promptTexts(t *testing.T, requests []requestRecord) (list []string) {
 	t.Helper()
 	files, err := filepath.Glob("../../mode/*/prompts/*.md")
 	if err != nil || len(files) == 0 {

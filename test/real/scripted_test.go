@@ -67,8 +67,8 @@ type reply struct {
 	refuse string // an error 400 with this body
 }
 
-// A scripted is a server that answers by a script. It is safe for concurrent use.
-type scripted struct {
+// A scriptServer is a server that answers by a script. It is safe for concurrent use.
+type scriptServer struct {
 	*server
 	mu       sync.Mutex
 	requests []chatRequest
@@ -77,9 +77,9 @@ type scripted struct {
 }
 
 // startScript starts a server for the duration of the test.
-func startScript(t *testing.T, script func(chatRequest) reply) *scripted {
+func startScript(t *testing.T, script func(chatRequest) reply) *scriptServer {
 	t.Helper()
-	s := &scripted{}
+	s := &scriptServer{}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"scripted","object":"model","owned_by":"vllm"}]}`)
@@ -102,7 +102,7 @@ func startScript(t *testing.T, script func(chatRequest) reply) *scripted {
 	return s
 }
 
-func (s *scripted) send(w http.ResponseWriter, req *http.Request, r chatRequest, say reply) {
+func (s *scriptServer) send(w http.ResponseWriter, req *http.Request, r chatRequest, say reply) {
 	if say.refuse != "" {
 		s.mu.Lock()
 		s.refused++
@@ -210,7 +210,7 @@ func encode(v any) string {
 const finalText = "Software projects run late mainly because their estimates leave out unknown work.\n\nTwo more causes add to it: requirements grow, and testing begins too late."
 
 // runScript runs a short session against a script, checks it, and returns its events.
-func runScript(t *testing.T, script func(chatRequest) reply) (*scripted, []event) {
+func runScript(t *testing.T, script func(chatRequest) reply) (*scriptServer, []event) {
 	t.Helper()
 	const question = "Why do large software projects run late?"
 	s := startScript(t, script)
@@ -264,7 +264,7 @@ func TestEndlessWhitespace(t *testing.T) {
 }
 
 // checkClosed fails the test if the client read an endless answer for too long.
-func (s *scripted) checkClosed(t *testing.T) {
+func (s *scriptServer) checkClosed(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -330,7 +330,7 @@ func TestCopiedEnum(t *testing.T) {
 }
 
 // A small model writes words of the prompt as its answer. They are no thoughts, and the session
-// ends with what is good.
+// keeps only the others.
 func TestCopiedPrompt(t *testing.T) {
 	t.Parallel()
 	copied := []string{

@@ -30,8 +30,8 @@ type server struct {
 	log   string // file with a line per request; empty for servers of others
 }
 
-// A served is a request that server.mjs logged.
-type served struct {
+// A requestRecord is a request that server.mjs logged.
+type requestRecord struct {
 	N        int    `json:"n"`
 	Status   int    `json:"status"`
 	Error    string `json:"error"`
@@ -49,7 +49,7 @@ type served struct {
 	} `json:"messages"`
 }
 
-func (s *server) requests(t *testing.T) (list []served) {
+func (s *server) requests(t *testing.T) (list []requestRecord) {
 	t.Helper()
 	if s.log == "" {
 		return nil
@@ -59,7 +59,7 @@ func (s *server) requests(t *testing.T) (list []served) {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(text) {
-		var r served
+		var r requestRecord
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatalf("log of the server: %v: %s", err, line)
 		}
