@@ -73,9 +73,11 @@ func toolsGiven(t *testing.T, opts chat.Options, tools []ponder.Tool) []llm.Tool
 	l := &toolRecorder{}
 	synctest.Test(t, func(t *testing.T) {
 		m := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts)}, Models: enginetest.Models(l, ponder.Price{}), Tools: tools})
-		m.Put("", "one", ponder.UserMessage{Content: "hello"})
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		for _, key := range []string{"one", "two"} { // the first turn lacks thread_read
+			m.Put("", key, ponder.UserMessage{Content: "hello"})
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
 	})
 	if l.req == nil {
 		t.Fatal("no model call")
