@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/httpapi"
 	"ponder/internal/stream"
+	"ponder/internal/transcript"
 	"ponder/llm/llmtest"
 	"ponder/mode/session"
 	"ponder/store/memory"
@@ -209,7 +211,16 @@ func (s *service) Remove(ctx context.Context, id ponder.ThreadID) error {
 	return s.store.Remove(ctx, id)
 }
 
-func (s *service) Report(_ context.Context, id ponder.ThreadID, format string) (httpapi.Document, error) {
+func (s *service) Report(ctx context.Context, id ponder.ThreadID, format string) (httpapi.Document, error) {
+	if format == "jsonl" {
+		info, err := s.store.Thread(ctx, id)
+		if err != nil {
+			return httpapi.Document{}, err
+		}
+		var lines bytes.Buffer
+		err = transcript.Write(&lines, info.Thread, s.store.Events(ctx, id, 0), false)
+		return httpapi.Document{Type: "application/x-ndjson", Name: "thread.jsonl", Body: lines.Bytes()}, err
+	}
 	return httpapi.Document{Type: "text/markdown", Name: "report.md", Body: []byte(format + " of " + string(id))}, nil
 }
 

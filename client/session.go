@@ -298,7 +298,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 	return c.sendDelete(ctx, apiPath(sessions, id))
 }
 
-// Export returns a session as a file. The formats are json, markdown and jsonl.
+// Export returns a session as a file. The formats are json, markdown, html and jsonl.
 func (c *Client) Export(ctx context.Context, id, format string) ([]byte, error) {
 	var file []byte
 	err := c.sendRetrying(ctx, call{method: http.MethodGet, path: apiPath(sessions, id, "export"), query: url.Values{"format": {format}}}, &file)

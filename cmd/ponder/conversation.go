@@ -25,8 +25,8 @@ type conversation struct {
 	isNew                bool
 	nextID               ponder.ThreadID
 	reflections          app.ReflectionView
-	background           app.BackgroundFeed      // escalations of the subconscious
-	deliveredEscalations []app.PendingEscalation // escalations to record as delivered
+	background           app.BackgroundFeed   // escalations of the subconscious
+	deliveredEscalations []app.OpenEscalation // escalations to record as delivered
 
 	runner         *app.Runner
 	deltas         deltaBuffer

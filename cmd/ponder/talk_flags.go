@@ -121,7 +121,7 @@ func noModelText(missed error, what string) string {
 
 // backgroundEvents returns the background events to append before a message, and the escalations among
 // them. Its errors do not stop the conversation.
-func (c *conversation) backgroundEvents(ctx context.Context, said string) (before []ponder.Event, raised []app.PendingEscalation) {
+func (c *conversation) backgroundEvents(ctx context.Context, said string) (before []ponder.Event, raised []app.OpenEscalation) {
 	if !c.setup.Config.Mind.Feeds() || c.setup.Extractive || c.setup.NoMemory {
 		return nil, nil
 	}

@@ -179,7 +179,7 @@ func TestToolSchemas(t *testing.T) {
 // TestToolsAreDeclared checks that package approval knows every tool and whether it changes something.
 func TestToolsAreDeclared(t *testing.T) {
 	declared := make(map[string]bool)
-	for _, tool := range approval.OwnTools() {
+	for _, tool := range approval.Declarations() {
 		declared[tool.Name] = tool.Changes
 	}
 	for _, tool := range toolsGiven(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools()) {

@@ -56,12 +56,12 @@ type BackgroundFeed struct {
 }
 
 type backgroundCheckpoint struct {
-	State json.RawMessage     `json:"state,omitempty"`
-	Open  []PendingEscalation `json:"open,omitempty"`
+	State json.RawMessage  `json:"state,omitempty"`
+	Open  []OpenEscalation `json:"open,omitempty"`
 }
 
-// A PendingEscalation is an escalation not yet delivered to a conversation.
-type PendingEscalation struct {
+// A OpenEscalation is an escalation not yet delivered to a conversation.
+type OpenEscalation struct {
 	ID         string          `json:"id"`
 	Text       string          `json:"text"`
 	Source     string          `json:"source,omitempty"`
@@ -74,9 +74,9 @@ type PendingEscalation struct {
 }
 
 // causeKey is the key that makes the observation unique in a conversation.
-func (e PendingEscalation) causeKey() string { return "escalated-" + e.ID }
+func (e OpenEscalation) causeKey() string { return "escalated-" + e.ID }
 
-func (e PendingEscalation) Observation() ponder.Event {
+func (e OpenEscalation) Observation() ponder.Event {
 	return ponder.Event{Internal: true, Cause: e.causeKey(), Body: ponder.Observation{
 		Sensor: subconscious.FeedSensor, Subject: e.ID, State: subconscious.EscalatedState, Content: e.Text, Source: e.Source, Untrusted: e.Untrusted,
 	}}
@@ -159,9 +159,9 @@ func (u *BackgroundFeed) applyEvent(ev ponder.Event) {
 	case ponder.Resolution:
 		u.newEvents, u.stale = append(u.newEvents, ev), true
 	case ponder.Escalation:
-		known := slices.ContainsFunc(u.checkpoint.Open, func(e PendingEscalation) bool { return e.ID == b.ID })
+		known := slices.ContainsFunc(u.checkpoint.Open, func(e OpenEscalation) bool { return e.ID == b.ID })
 		if b.Outcome == "message" && b.ID != "" && b.Content != "" && !known {
-			e := PendingEscalation{ID: b.ID, Text: b.Content, Signatures: b.Signatures, Untrusted: b.Untrusted, At: ev.Time}
+			e := OpenEscalation{ID: b.ID, Text: b.Content, Signatures: b.Signatures, Untrusted: b.Untrusted, At: ev.Time}
 			if len(b.Sources) > 0 {
 				e.Source = b.Sources[0]
 			}
@@ -174,7 +174,7 @@ func (u *BackgroundFeed) applyEvent(ev ponder.Event) {
 }
 
 func (u *BackgroundFeed) applyDelivery(at time.Time, b ponder.Observation) {
-	i := slices.IndexFunc(u.checkpoint.Open, func(e PendingEscalation) bool { return e.ID == b.Subject })
+	i := slices.IndexFunc(u.checkpoint.Open, func(e OpenEscalation) bool { return e.ID == b.Subject })
 	switch {
 	case i < 0:
 	case b.Sensor == subconscious.Delivery && b.State == conversationChannel:
@@ -217,7 +217,7 @@ func (u *BackgroundFeed) Background(said string, thread ponder.ThreadID, strange
 // ClaimEscalations claims escalations for conversation in to deliver. It records each attempt on the
 // subconscious's thread, so that no other conversation delivers it, and completes attempts of
 // dead processes.
-func (u *BackgroundFeed) ClaimEscalations(ctx context.Context, store backgroundStore, in ponder.ThreadID, now time.Time) (list []PendingEscalation, err error) {
+func (u *BackgroundFeed) ClaimEscalations(ctx context.Context, store backgroundStore, in ponder.ThreadID, now time.Time) (list []OpenEscalation, err error) {
 	for _, e := range u.checkpoint.Open {
 		if len(list) == maxEscalations {
 			break
@@ -247,7 +247,7 @@ func (u *BackgroundFeed) ClaimEscalations(ctx context.Context, store backgroundS
 
 // resumeDelivery completes an attempt of another process. It reports false if the conversation does not
 // exist and createGrace has passed.
-func (u *BackgroundFeed) resumeDelivery(ctx context.Context, store backgroundStore, e PendingEscalation, now time.Time) (done bool, err error) {
+func (u *BackgroundFeed) resumeDelivery(ctx context.Context, store backgroundStore, e OpenEscalation, now time.Time) (done bool, err error) {
 	_, err = store.Append(ctx, e.Thread, 0, e.Observation())
 	switch {
 	case errors.Is(err, ponder.ErrNoThread):
@@ -259,13 +259,13 @@ func (u *BackgroundFeed) resumeDelivery(ctx context.Context, store backgroundSto
 }
 
 // isDismissed reports whether the user has since dismissed the escalation.
-func (u *BackgroundFeed) isDismissed(e PendingEscalation) bool {
+func (u *BackgroundFeed) isDismissed(e OpenEscalation) bool {
 	return slices.ContainsFunc(u.currentState().Internal.Settled, func(s subconscious.SettledTopic) bool {
 		return s.At.After(e.At) && slices.ContainsFunc(s.Signature, func(sign string) bool { return slices.Contains(e.Signatures, sign) })
 	})
 }
 
-func (u *BackgroundFeed) NoteDelivered(ctx context.Context, store ponder.Log, e PendingEscalation) error {
+func (u *BackgroundFeed) NoteDelivered(ctx context.Context, store ponder.Log, e OpenEscalation) error {
 	err := u.noteDelivery(ctx, store, e, "delivery:conversation:1:sent:"+e.ID, subconscious.Delivery, conversationChannel)
 	if errors.Is(err, ponder.ErrTaken) {
 		return nil
@@ -273,7 +273,7 @@ func (u *BackgroundFeed) NoteDelivered(ctx context.Context, store ponder.Log, e 
 	return err
 }
 
-func (u *BackgroundFeed) noteDelivery(ctx context.Context, store ponder.Log, e PendingEscalation, cause, sensor, state string) error {
+func (u *BackgroundFeed) noteDelivery(ctx context.Context, store ponder.Log, e OpenEscalation, cause, sensor, state string) error {
 	_, err := store.Append(ctx, u.threadID(), 0, ponder.Event{Internal: true, Cause: cause, Body: ponder.Observation{
 		Sensor: sensor, Subject: e.ID, State: state, Source: string(e.Thread),
 	}})

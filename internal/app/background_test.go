@@ -129,7 +129,7 @@ func TestInnerGoesOn(t *testing.T) {
 	}
 }
 
-func (u *BackgroundFeed) claimFor(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID) []PendingEscalation {
+func (u *BackgroundFeed) claimFor(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID) []OpenEscalation {
 	t.Helper()
 	if err := u.Read(ctx, store); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func (u *BackgroundFeed) claimFor(ctx context.Context, t *testing.T, store *sqli
 	return list
 }
 
-func createWith(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID, list []PendingEscalation) {
+func createWith(ctx context.Context, t *testing.T, store *sqlite.Store, id ponder.ThreadID, list []OpenEscalation) {
 	t.Helper()
 	evs := []ponder.Event{}
 	for _, e := range list {

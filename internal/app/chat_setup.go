@@ -72,7 +72,7 @@ func (t ChatSetup) Allow(u chat.ToolUse) string {
 	for _, turn := range u.Turns {
 		w.Turns = append(w.Turns, approval.Turn{User: turn.Message.Text, Answer: turn.Answer})
 	}
-	return approval.Gate{Tools: append(approval.OwnTools(), t.Gated...), Plan: t.Plan}.Check(w)
+	return approval.Gate{Tools: append(approval.Declarations(), t.Gated...), Plan: t.Plan}.Check(w)
 }
 
 // CanRemember reports whether the model may add memories: a model answers, and the user has not

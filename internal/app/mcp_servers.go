@@ -77,7 +77,7 @@ func (m *MCPServers) Open(cfg *config.Config, version string) error {
 }
 
 func ownNames() (names []string) {
-	for _, t := range approval.OwnTools() {
+	for _, t := range approval.Declarations() {
 		names = append(names, t.Name)
 	}
 	return append(names, "deepThinkProgress", "webSearch", "think_about")

@@ -176,7 +176,7 @@ func (u *backgroundFeeds) forOwner(owner string) *BackgroundFeed {
 
 // backgroundFor returns the background events for a message, and their escalations. It only logs
 // errors, which must not block a conversation.
-func (u *backgroundFeeds) backgroundFor(ctx context.Context, s *Service, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []PendingEscalation) {
+func (u *backgroundFeeds) backgroundFor(ctx context.Context, s *Service, owner string, id ponder.ThreadID, said string) (list []ponder.Event, told []OpenEscalation) {
 	if !s.Settings.Mind.Feeds() {
 		return nil, nil
 	}
@@ -197,7 +197,7 @@ func (u *backgroundFeeds) backgroundFor(ctx context.Context, s *Service, owner s
 	return list, told
 }
 
-func (u *backgroundFeeds) noteDelivered(ctx context.Context, s *Service, owner string, list []PendingEscalation) {
+func (u *backgroundFeeds) noteDelivered(ctx context.Context, s *Service, owner string, list []OpenEscalation) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, e := range list {

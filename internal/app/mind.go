@@ -367,7 +367,7 @@ func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error)
 	return js, nil
 }
 
-var _ Dialects = (*Service)(nil)
+var _ ProtocolService = (*Service)(nil)
 
 // LockMind excludes other processes from running the subconscious of this database, until
 // unlock.

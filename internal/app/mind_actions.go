@@ -63,7 +63,7 @@ func userAction(cfg *config.Config, name string, c config.Action) (ponder.Tool, 
 	if err := checkTableName(name); err != nil {
 		return ponder.Tool{}, err
 	}
-	taken := slices.ContainsFunc(approval.OwnTools(), func(t approval.Tool) bool { return t.Name == name })
+	taken := slices.ContainsFunc(approval.Declarations(), func(t approval.Tool) bool { return t.Name == name })
 	if taken || slices.Contains(subconscious.DecisionTools(), name) {
 		return ponder.Tool{}, errors.New("this name is reserved: choose another")
 	}

@@ -216,7 +216,7 @@ type (
 		NoteChat(ctx context.Context, owner, digest string, id ponder.ThreadID, patient bool) error
 	}
 
-	Dialects interface {
+	ProtocolService interface {
 		UseCases
 		Relayer
 		Embedder

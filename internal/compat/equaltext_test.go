@@ -14,7 +14,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 	"ponder/mode/research"
 )
@@ -96,8 +96,8 @@ func (w randomModel) randomTime(most time.Duration) time.Duration {
 }
 
 // randomAnswer uses tools while rounds are left.
-func (w randomModel) randomAnswer(req *llm.Request, rounds *int) dialecttest.Answer {
-	a := dialecttest.Answer{Cut: w.randomCut(), Wait: w.randomTime(3 * time.Second), Pause: w.randomTime(300 * time.Millisecond)}
+func (w randomModel) randomAnswer(req *llm.Request, rounds *int) protocoltest.Answer {
+	a := protocoltest.Answer{Cut: w.randomCut(), Wait: w.randomTime(3 * time.Second), Pause: w.randomTime(300 * time.Millisecond)}
 	if w.IntN(2) == 0 {
 		a.Reasoning = w.randomWords(30)
 	}
@@ -138,7 +138,7 @@ func collectParts(desk *compat.Dispatcher, w compat.Job, titled bool, pace func(
 	}
 }
 
-func collectAll(t *testing.T, r *dialecttest.Rig, w compat.Job, titled bool, rng randomModel) []compat.Part {
+func collectAll(t *testing.T, r *protocoltest.Rig, w compat.Job, titled bool, rng randomModel) []compat.Part {
 	t.Helper()
 	type listener struct {
 		who  string
@@ -173,7 +173,7 @@ func collectAll(t *testing.T, r *dialecttest.Rig, w compat.Job, titled bool, rng
 		}
 		checkSame(t, l.who, l.list, after)
 	}
-	again, err := r.Desk.FindJob(t.Context(), dialecttest.Owner, w.ID())
+	again, err := r.Desk.FindJob(t.Context(), protocoltest.Owner, w.ID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestSame(t *testing.T) {
 	for name, ask := range map[string]compat.Request{
 		"ponder/chat":     {},
 		"relay":           {Standalone: true},
-		"relay, client's": {Tools: []llm.Tool{dialecttest.Tool("weather")}},
+		"relay, client's": {Tools: []llm.Tool{protocoltest.Tool("weather")}},
 		"ponder/session":  {}, "ponder/research": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,19 +232,19 @@ func TestSame(t *testing.T) {
 			for seed := range uint64(times) {
 				synctest.Test(t, func(t *testing.T) {
 					rng := randomModel{rand.New(&lockedSource{of: rand.NewPCG(seed, 7)})}
-					o := dialecttest.Options{Tools: dialecttest.Lookups(3 * time.Second)}
+					o := protocoltest.Options{Tools: protocoltest.Lookups(3 * time.Second)}
 					model, rounds := "ponder/chat", 1+rng.IntN(4)
 					if strings.HasPrefix(name, "ponder/") {
 						model = name
 					}
 					plausible := strings.Contains(name, "se")
-					o.Model = &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+					o.Model = &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
 						if plausible {
-							return dialecttest.Answer{Cut: rng.randomCut(), Wait: rng.randomTime(time.Second)}
+							return protocoltest.Answer{Cut: rng.randomCut(), Wait: rng.randomTime(time.Second)}
 						}
 						return rng.randomAnswer(req, &rounds)
 					}}
-					r := dialecttest.New(t, o)
+					r := protocoltest.New(t, o)
 					ask.Model, _ = r.Desk.Model(model)
 					ask.Messages = []llm.Message{llm.Say(llm.User, seaQuestion)}
 					ask.Budget = ponder.Budget{Time: time.Minute}

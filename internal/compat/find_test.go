@@ -10,19 +10,19 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
-func echoAnswer(req *llm.Request, _ int) dialecttest.Answer {
+func echoAnswer(req *llm.Request, _ int) protocoltest.Answer {
 	if strings.Contains(req.System, "title") {
-		return dialecttest.Plain("A title")
+		return protocoltest.Plain("A title")
 	}
 	last := req.Messages[len(req.Messages)-1].Text()
-	return dialecttest.Plain("Answer to " + last[:min(len(last), 40)] + ".")
+	return protocoltest.Plain("Answer to " + last[:min(len(last), 40)] + ".")
 }
 
-func storedMessages(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
+func storedMessages(r *protocoltest.Rig, id ponder.ThreadID) (list []string) {
 	for _, ev := range r.Events(id) {
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
@@ -34,7 +34,7 @@ func storedMessages(r *dialecttest.Rig, id ponder.ThreadID) (list []string) {
 	return list
 }
 
-func startAndCollect(t *testing.T, r *dialecttest.Rig, a compat.Request) (compat.Job, string) {
+func startAndCollect(t *testing.T, r *protocoltest.Rig, a compat.Request) (compat.Job, string) {
 	t.Helper()
 	w := r.Start(a)
 	list := r.CollectParts(w, false)
@@ -49,7 +49,7 @@ func startAndCollect(t *testing.T, r *dialecttest.Rig, a compat.Request) (compat
 // A client with the same history continues its conversation. A different history or owner does not.
 func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: echoAnswer}})
 		one, first := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea"))
 		two, second := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea", first, "How deep?"))
 		three, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea", first, "How deep?", second, "How wide?"))
@@ -86,7 +86,7 @@ func TestConversation(t *testing.T) {
 // A client with a conversation name continues it with any history.
 func TestNamedConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: echoAnswer}})
 		a := newRequest(r, "ponder/chat", "Hello, sea")
 		a.Chat = "c1"
 		one, _ := startAndCollect(t, r, a)
@@ -105,7 +105,7 @@ func TestNamedConversation(t *testing.T) {
 // A request after a work continues it, or forks it if a later turn exists.
 func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: echoAnswer}})
 		one, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea"))
 		behind := func(after compat.Job, text string) compat.Request {
 			a := newRequest(r, "ponder/chat", text)
@@ -142,7 +142,7 @@ func TestBehind(t *testing.T) {
 func TestFollowUpOfOtherWork(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			r := dialecttest.New(t, dialecttest.Options{})
+			r := protocoltest.New(t, protocoltest.Options{})
 			first := newRequest(r, "ponder/session", "Why do whales sing at night?")
 			if first.Standalone = apart; apart {
 				first.Model, _ = r.Desk.Model("ponder/chat")
@@ -166,11 +166,11 @@ func TestFollowUpOfOtherWork(t *testing.T) {
 
 func TestWorkNotThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")})
+		r := protocoltest.New(t, protocoltest.Options{Model: protocoltest.FixedModel("deep")})
 		w, _ := startAndCollect(t, r, newRequest(r, "ponder/chat", "How deep?"))
 		thread, _, _ := strings.Cut(w.ID(), "-")
 		for _, id := range []string{"", "x", thread, thread + "-", thread + "-0", thread + "--1", thread + "-2", thread + "-99999999999999999999", thread + "-999", w.ID() + "-1", "../" + w.ID(), w.ID() + "\x00"} {
-			if got, err := r.Desk.FindJob(t.Context(), dialecttest.Owner, id); err == nil && got.ID() != w.ID() {
+			if got, err := r.Desk.FindJob(t.Context(), protocoltest.Owner, id); err == nil && got.ID() != w.ID() {
 				t.Errorf("%q is %s", id, got.ID())
 			} else if f := r.Desk.APIErrorOf(err); err != nil && f.Status != http.StatusNotFound {
 				t.Errorf("%q: %d %s", id, f.Status, f.Detail)

@@ -12,11 +12,11 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
-func sendOnce(ctx context.Context, r *dialecttest.Rig, body, retry string, a compat.Request) (compat.Job, func(), error) {
-	req := dialecttest.Request(ctx, http.MethodPost, "/x", body)
+func sendOnce(ctx context.Context, r *protocoltest.Rig, body, retry string, a compat.Request) (compat.Job, func(), error) {
+	req := protocoltest.Request(ctx, http.MethodPost, "/x", body)
 	if retry != "" {
 		req.Header.Set("X-Stainless-Retry-Count", retry)
 	}
@@ -47,7 +47,7 @@ func TestOnce(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+				r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}})
 				a := newRequest(r, "ponder/chat", "How deep?")
 				a.Standalone = true
 				ctx, leave := context.WithCancel(t.Context())
@@ -65,7 +65,7 @@ func TestOnce(t *testing.T) {
 				}
 				time.Sleep(tt.wait)
 				if a.Owner = tt.owner; a.Owner == "" {
-					a.Owner = dialecttest.Owner
+					a.Owner = protocoltest.Owner
 				}
 				if tt.body == "" {
 					tt.body = "body"
@@ -87,7 +87,7 @@ func TestOnce(t *testing.T) {
 // Concurrent retries of a request start it once.
 func TestOnceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}})
 		var mu sync.Mutex
 		seen := make(map[ponder.ThreadID]int)
 		var wg sync.WaitGroup
@@ -114,7 +114,7 @@ func TestOnceAtOnce(t *testing.T) {
 // A failed start does not block waiters, and the next request repeats it.
 func TestOnceFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")})
+		r := protocoltest.New(t, protocoltest.Options{Model: protocoltest.FixedModel("deep")})
 		broken := errors.New("the disk is full")
 		r.Fail = func(method string) error {
 			if method == "Open" {
@@ -135,7 +135,7 @@ func TestOnceFails(t *testing.T) {
 // A Feed outlives its request. A work without a Feed has no subscription.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}})
 		ctx, leave := context.WithCancel(t.Context())
 		w, _, err := sendOnce(ctx, r, "body", "", newRequest(r, "ponder/chat", "How deep?"))
 		if err != nil {
@@ -163,7 +163,7 @@ func TestKey(t *testing.T) {
 	for _, model := range []string{"ponder/chat", "ponder/session", "ponder/research", "relay"} {
 		t.Run(model, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{})
+				r := protocoltest.New(t, protocoltest.Options{})
 				name := model
 				if model == "relay" {
 					name = "ponder/chat"

@@ -8,7 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
@@ -41,7 +41,7 @@ func TestOnceOverRestart(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+				r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}})
 				a := newRequest(r, tt.model, "How deep?")
 				a.Standalone, a.Chat, a.Effort, a.KeepRunning = tt.apart, tt.chat, "minimal", true
 				ctx, leave := context.WithCancel(t.Context())
@@ -56,7 +56,7 @@ func TestOnceOverRestart(t *testing.T) {
 				r.Close()
 				leave()
 				time.Sleep(tt.wait + time.Second)
-				again := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}, Store: r.Desk.Store})
+				again := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}, Store: r.Desk.Store})
 				if err := again.Go(t.Context(), one.Thread, ""); err != nil {
 					t.Fatal(err)
 				}
@@ -83,7 +83,7 @@ func TestOnceOverRestart(t *testing.T) {
 // A keyed message in an existing conversation is appended once.
 func TestKeyGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: echoAnswer}})
 		one, first := startAndCollect(t, r, newRequest(r, "ponder/chat", "Hello, sea"))
 		keyed := func(key string) compat.Request {
 			a := newRequest(r, "ponder/chat", "Hello, sea", first, "How deep?")

@@ -11,16 +11,16 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
-func newRequest(r *dialecttest.Rig, model string, said ...string) compat.Request {
+func newRequest(r *protocoltest.Rig, model string, said ...string) compat.Request {
 	m, ok := r.Desk.Model(model)
 	if !ok {
 		panic(model)
 	}
-	a := compat.Request{Owner: dialecttest.Owner, Model: m}
+	a := compat.Request{Owner: protocoltest.Owner, Model: m}
 	for i, text := range said {
 		role := llm.User
 		if i%2 == 1 {
@@ -31,16 +31,16 @@ func newRequest(r *dialecttest.Rig, model string, said ...string) compat.Request
 	return a
 }
 
-func slowAnswer(*llm.Request, int) dialecttest.Answer {
-	return dialecttest.Answer{Text: "The sea is deep, and the lake is not.", Wait: time.Second, Pause: time.Second}
+func slowAnswer(*llm.Request, int) protocoltest.Answer {
+	return protocoltest.Answer{Text: "The sea is deep, and the lake is not.", Wait: time.Second, Pause: time.Second}
 }
 
 // Text streams during a model call.
 func TestLive(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-				return dialecttest.Answer{Reasoning: "I think of it for a while.", Text: "The sea is deep, and the lake is not.", Pause: time.Second}
+			r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+				return protocoltest.Answer{Reasoning: "I think of it for a while.", Text: "The sea is deep, and the lake is not.", Pause: time.Second}
 			}}})
 			a := newRequest(r, "ponder/chat", "How deep?")
 			a.Standalone = apart
@@ -70,8 +70,8 @@ func TestRetry(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := randomModel{rand.New(&lockedSource{of: rand.NewPCG(seed, 3)})}
-			failed, rounds, last := 0, 1+rng.IntN(3), dialecttest.Answer{}
-			model := &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+			failed, rounds, last := 0, 1+rng.IntN(3), protocoltest.Answer{}
+			model := &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
 				if last.Err == nil || rng.IntN(2) == 0 {
 					last = rng.randomAnswer(req, &rounds)
 				}
@@ -82,7 +82,7 @@ func TestRetry(t *testing.T) {
 				}
 				return last
 			}}
-			r := dialecttest.New(t, dialecttest.Options{Model: model, Tools: dialecttest.Lookups(time.Second)})
+			r := protocoltest.New(t, protocoltest.Options{Model: model, Tools: protocoltest.Lookups(time.Second)})
 			a := newRequest(r, "ponder/chat", "How deep?")
 			a.Standalone = rng.IntN(2) == 0
 			w := r.Start(a)
@@ -119,8 +119,8 @@ func TestLost(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			text := strings.Repeat("The sea is deep. ", 100) + "So it is."
-			r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-				return dialecttest.Answer{Reasoning: strings.Repeat("Hm, well. ", 50), Text: text, Piece: 1, Pause: time.Millisecond}
+			r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+				return protocoltest.Answer{Reasoning: strings.Repeat("Hm, well. ", 50), Text: text, Piece: 1, Pause: time.Millisecond}
 			}}})
 			a := newRequest(r, "ponder/chat", "How deep?")
 			a.Standalone = apart
@@ -139,8 +139,8 @@ func TestLost(t *testing.T) {
 func TestFailed(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-				return dialecttest.Answer{
+			r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+				return protocoltest.Answer{
 					Text: "The sea is deep, and", Pause: 100 * time.Millisecond, Err: &llm.Error{Class: llm.Auth, Model: "test/model", Message: "no key"}, After: 2,
 				}
 			}}})

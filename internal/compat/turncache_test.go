@@ -11,7 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 	"ponder/store/memory"
 )
@@ -20,16 +20,16 @@ import (
 func TestRecent(t *testing.T) {
 	for name, tt := range map[string]struct {
 		chat string
-		do   func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID)
+		do   func(t *testing.T, r *protocoltest.Rig, id ponder.ThreadID)
 		same bool
 	}{
-		"nothing": {"", func(*testing.T, *dialecttest.Rig, ponder.ThreadID) {}, true},
-		"said": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+		"nothing": {"", func(*testing.T, *protocoltest.Rig, ponder.ThreadID) {}, true},
+		"said": {"", func(t *testing.T, r *protocoltest.Rig, id ponder.ThreadID) {
 			if _, err := r.Desk.Store.Append(t.Context(), id, 0, ponder.Event{Body: ponder.UserMessage{Content: "And?"}}); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
-		"erased": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+		"erased": {"", func(t *testing.T, r *protocoltest.Rig, id ponder.ThreadID) {
 			for _, ev := range r.Events(id) {
 				if _, ok := ev.Body.(ponder.AssistantMessage); !ok {
 					continue
@@ -39,12 +39,12 @@ func TestRecent(t *testing.T) {
 				}
 			}
 		}, false},
-		"removed": {"", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+		"removed": {"", func(t *testing.T, r *protocoltest.Rig, id ponder.ThreadID) {
 			if err := r.Desk.Store.Remove(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
-		"made anew": {"name", func(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) {
+		"made anew": {"name", func(t *testing.T, r *protocoltest.Rig, id ponder.ThreadID) {
 			info, err := r.Desk.Store.Thread(t.Context(), id)
 			if err == nil {
 				err = r.Desk.Store.Remove(t.Context(), id)
@@ -59,7 +59,7 @@ func TestRecent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: echoAnswer}})
+				r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: echoAnswer}})
 				first := newRequest(r, "ponder/chat", "Hello, sea")
 				first.Chat = tt.chat
 				one, answer := startAndCollect(t, r, first)
@@ -107,7 +107,7 @@ func TestByHeart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &readRecorder{Store: memory.New()}
-				r := dialecttest.New(t, dialecttest.Options{Store: store, Model: &dialecttest.Model{Answer: echoAnswer}})
+				r := protocoltest.New(t, protocoltest.Options{Store: store, Model: &protocoltest.Model{Answer: echoAnswer}})
 				first := newRequest(r, "ponder/chat", "Hello, sea")
 				first.Chat = chat
 				one, answer := startAndCollect(t, r, first)
@@ -141,8 +141,8 @@ func TestSaidMeanwhile(t *testing.T) {
 	for name, titled := range map[string]bool{"before the answer": false, "before the title": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
-					return dialecttest.Answer{Text: "You said: " + req.Messages[len(req.Messages)-1].Text(), Wait: 2 * time.Second}
+				r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
+					return protocoltest.Answer{Text: "You said: " + req.Messages[len(req.Messages)-1].Text(), Wait: 2 * time.Second}
 				}}})
 				one := r.Start(newRequest(r, "ponder/chat", "Hello, sea"))
 				go func() {

@@ -7,13 +7,13 @@ import (
 	"testing/synctest"
 
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
 // A late request does not recreate removed work.
 func TestKeyOfWhatWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}})
 		a := newRequest(r, "ponder/chat", "How deep?")
 		a.Standalone, a.Key = true, "k"
 		w, err := r.Desk.Begin(t.Context(), a)

@@ -216,7 +216,7 @@ type (
 	Talker       = app.Talker
 	Rememberer   = app.Rememberer
 	Minder       = app.Minder
-	Service      = app.Dialects
+	Service      = app.ProtocolService
 	Error        = app.Error
 	Start        = app.Start
 	Fork         = app.Fork

@@ -16,7 +16,7 @@ import (
 	"ponder/internal/compat/responses"
 )
 
-var _ app.Dialects = (*app.Service)(nil)
+var _ app.ProtocolService = (*app.Service)(nil)
 
 // A Protocol is a client protocol: its routes and the format of its refusals.
 type Protocol struct {

@@ -50,8 +50,8 @@ type Gate struct {
 	Plan  bool // plan mode is on
 }
 
-// OwnTools returns the declarations of Ponder's own tools.
-func OwnTools() []Tool {
+// Declarations returns the declarations of Ponder's own tools.
+func Declarations() []Tool {
 	list := []Tool{{
 		Name: toolname.Remember, Changes: true, Words: []string{"remember", "keep", "note", "save", "merken", "merke", "notieren"},
 		Needs: []Condition{AnyOf(AskedFor("remember", "note", "keep", "save", "memorize", "memorise", "merke", "merk", "notiere"), Confirmed())},

@@ -41,7 +41,7 @@ func answerCondition(text string, last bool) Condition {
 
 // testGate returns a gate with a tool of each kind.
 func testGate() Gate {
-	return Gate{Tools: append(OwnTools(),
+	return Gate{Tools: append(Declarations(),
 		Tool{Name: "look"},
 		Tool{Name: "send_mail", Changes: true, Needs: []Condition{Confirmed(), answerCondition("looked", false), answerCondition("weighed", true)}},
 		Tool{Name: "pay", Changes: true, Needs: []Condition{Confirmed()}},
@@ -158,7 +158,7 @@ func TestChecklist(t *testing.T) {
 }
 
 func TestBuiltInTools(t *testing.T) {
-	g := Gate{Tools: OwnTools()}
+	g := Gate{Tools: Declarations()}
 	for _, name := range []string{"think", "deep_think", "knowledge_search", "web_fetch", "thread_read"} {
 		if reason := g.Check(newCall(name, `{}`)); reason != "" || g.findTool(name).Changes {
 			t.Errorf("%s: %s", name, reason)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
@@ -38,7 +38,7 @@ type uiReply struct {
 }
 
 // readStream validates a stream like the AI SDK.
-func readStream(t *testing.T, s dialecttest.Stream) uiReply {
+func readStream(t *testing.T, s protocoltest.Stream) uiReply {
 	t.Helper()
 	if s.Header.Get("X-Vercel-Ai-Ui-Message-Stream") != "v1" || !strings.HasPrefix(s.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("headers %v: %d %s", s.Header, s.Code, s.Body)
@@ -110,10 +110,10 @@ func readStream(t *testing.T, s dialecttest.Stream) uiReply {
 	return p
 }
 
-func slowModel() *dialecttest.Model {
-	return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+func slowModel() *protocoltest.Model {
+	return &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
 		msg, err := llmtest.Plausible(0)(req)
-		return dialecttest.Answer{Text: msg.Text(), Calls: msg.Calls(), Err: err, Wait: 3 * time.Second}
+		return protocoltest.Answer{Text: msg.Text(), Calls: msg.Calls(), Err: err, Wait: 3 * time.Second}
 	}}
 }
 
@@ -133,8 +133,8 @@ func TestWays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := dialecttest.New(t, dialecttest.Options{Tools: dialecttest.Lookups(time.Second), Routes: newRoutes})
-				p := readStream(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", chatBody("c1", name, "How deep is the sea, and why?")), 0))
+				r := protocoltest.New(t, protocoltest.Options{Tools: protocoltest.Lookups(time.Second), Routes: newRoutes})
+				p := readStream(t, r.Stream(protocoltest.Request(t.Context(), "POST", "/ai/chat", chatBody("c1", name, "How deep is the sea, and why?")), 0))
 				for _, kind := range want {
 					if !slices.Contains(p.types, kind) {
 						t.Errorf("no %s in %v", kind, slices.Compact(p.types))
@@ -162,24 +162,24 @@ func TestResume(t *testing.T) {
 func checkResume(t *testing.T, name string, cut int) {
 	model := slowModel()
 	if name == "ponder/chat" {
-		model = &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-			return dialecttest.Answer{Reasoning: "Let me see. It is deep.", Text: strings.Repeat("The sea is deep. ", 20), Pause: 50 * time.Millisecond}
+		model = &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+			return protocoltest.Answer{Reasoning: "Let me see. It is deep.", Text: strings.Repeat("The sea is deep. ", 20), Pause: 50 * time.Millisecond}
 		}}
 	}
 	step := time.Second
 	if name == "ponder/chat" {
 		step = 20 * time.Millisecond
 	}
-	r := dialecttest.New(t, dialecttest.Options{Model: model, Tools: dialecttest.Lookups(time.Second), Routes: newRoutes})
+	r := protocoltest.New(t, protocoltest.Options{Model: model, Tools: protocoltest.Lookups(time.Second), Routes: newRoutes})
 	body := chatBody("c1", name, "How deep is the sea, and why?")
-	whole := make(chan dialecttest.Stream, 1)
+	whole := make(chan protocoltest.Stream, 1)
 	ctx := context.WithoutCancel(t.Context())
-	go func() { whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", body), 0) }()
+	go func() { whole <- r.Stream(protocoltest.Request(ctx, "POST", "/ai/chat", body), 0) }()
 	synctest.Wait()
 	for range cut {
 		time.Sleep(step)
 	}
-	again := r.Stream(dialecttest.Request(ctx, "GET", "/ai/chat/c1/stream", ""), 0)
+	again := r.Stream(protocoltest.Request(ctx, "GET", "/ai/chat/c1/stream", ""), 0)
 	first := readStream(t, <-whole)
 	if again.Code == http.StatusNoContent {
 		return // it had ended
@@ -196,14 +196,14 @@ func checkResume(t *testing.T, name string, cut int) {
 
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-			return dialecttest.Answer{Text: strings.Repeat("on and on ", 100), Pause: time.Second}
+		model := &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+			return protocoltest.Answer{Text: strings.Repeat("on and on ", 100), Pause: time.Second}
 		}}
-		r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: newRoutes})
-		whole := make(chan dialecttest.Stream, 1)
+		r := protocoltest.New(t, protocoltest.Options{Model: model, Routes: newRoutes})
+		whole := make(chan protocoltest.Stream, 1)
 		ctx := context.WithoutCancel(t.Context())
 		go func() {
-			whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", chatBody("a b/c", "ponder/chat", "Go on.")), 0)
+			whole <- r.Stream(protocoltest.Request(ctx, "POST", "/ai/chat", chatBody("a b/c", "ponder/chat", "Go on.")), 0)
 		}()
 		time.Sleep(5 * time.Second)
 		if got := r.Post("/ai/chat/a%20b%2Fc/stop", ""); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "true") {
@@ -221,11 +221,11 @@ func TestStop(t *testing.T) {
 
 func TestSteer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: slowModel(), Routes: newRoutes})
-		whole := make(chan dialecttest.Stream, 1)
+		r := protocoltest.New(t, protocoltest.Options{Model: slowModel(), Routes: newRoutes})
+		whole := make(chan protocoltest.Stream, 1)
 		ctx := context.WithoutCancel(t.Context())
 		go func() {
-			whole <- r.Stream(dialecttest.Request(ctx, "POST", "/ai/chat", chatBody("c1", "ponder/session", "How deep is the sea?")), 0)
+			whole <- r.Stream(protocoltest.Request(ctx, "POST", "/ai/chat", chatBody("c1", "ponder/session", "How deep is the sea?")), 0)
 		}()
 		time.Sleep(5 * time.Second)
 		for _, tt := range []struct {
@@ -246,20 +246,20 @@ func TestSteer(t *testing.T) {
 // A chat continues, and a failure is reported.
 func TestGoesOnAndFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		model := &dialecttest.Model{Answer: func(_ *llm.Request, n int) dialecttest.Answer {
+		model := &protocoltest.Model{Answer: func(_ *llm.Request, n int) protocoltest.Answer {
 			if n >= 2 {
-				return dialecttest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "key rejected"}}
+				return protocoltest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "key rejected"}}
 			}
-			return dialecttest.Plain("indeed")
+			return protocoltest.Plain("indeed")
 		}}
-		r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: newRoutes})
+		r := protocoltest.New(t, protocoltest.Options{Model: model, Routes: newRoutes})
 		for range 2 {
-			r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", chatBody("c1", "", "Is it?")), 0)
+			r.Stream(protocoltest.Request(t.Context(), "POST", "/ai/chat", chatBody("c1", "", "Is it?")), 0)
 		}
-		if n := len(r.Threads(dialecttest.Owner)); n != 1 {
+		if n := len(r.Threads(protocoltest.Owner)); n != 1 {
 			t.Errorf("%d threads", n)
 		}
-		s := r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", chatBody("c2", "", "Is it so?")), 0)
+		s := r.Stream(protocoltest.Request(t.Context(), "POST", "/ai/chat", chatBody("c2", "", "Is it so?")), 0)
 		if p := readStream(t, s); p.failed == "" {
 			t.Errorf("%+v: %s", p, s.Body)
 		}
@@ -272,15 +272,15 @@ func TestBegunAnew(t *testing.T) {
 	for again, fails := range map[string]bool{first + " So it is.": false, "It is 42.": true, "The sea is": true} {
 		synctest.Test(t, func(t *testing.T) {
 			asked := 0
-			model := &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+			model := &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
 				if asked++; asked == 1 {
-					return dialecttest.Answer{Text: first, Pause: 100 * time.Millisecond, Err: &llm.Error{Class: llm.Truncated, Message: "it broke off"}, After: 3}
+					return protocoltest.Answer{Text: first, Pause: 100 * time.Millisecond, Err: &llm.Error{Class: llm.Truncated, Message: "it broke off"}, After: 3}
 				}
-				return dialecttest.Answer{Text: again, Pause: 100 * time.Millisecond}
+				return protocoltest.Answer{Text: again, Pause: 100 * time.Millisecond}
 			}}
-			r := dialecttest.New(t, dialecttest.Options{Model: model, Routes: newRoutes})
+			r := protocoltest.New(t, protocoltest.Options{Model: model, Routes: newRoutes})
 			body := chatBody("c1", "ponder/chat", "How deep?")
-			p := readStream(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0))
+			p := readStream(t, r.Stream(protocoltest.Request(t.Context(), "POST", "/ai/chat", body), 0))
 			texts := len(slices.DeleteFunc(slices.Clone(p.types), func(kind string) bool { return kind != "text-start" }))
 			if !fails {
 				if p.text != again || p.failed != "" || p.finish != "stop" || texts != 1 {
@@ -291,7 +291,7 @@ func TestBegunAnew(t *testing.T) {
 			if p.text == "" || !strings.HasPrefix(first, p.text) || !strings.Contains(p.failed, "restarted its answer") || p.finish != "" || texts != 1 {
 				t.Errorf("%q: %+v", again, p)
 			}
-			if p := readStream(t, r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0)); p.text != again || p.failed != "" {
+			if p := readStream(t, r.Stream(protocoltest.Request(t.Context(), "POST", "/ai/chat", body), 0)); p.text != again || p.failed != "" {
 				t.Errorf("%q: asked again, %+v", again, p)
 			}
 		})
@@ -306,8 +306,8 @@ func FuzzRequests(f *testing.F) {
 	f.Add(`[`)
 	f.Fuzz(func(t *testing.T, body string) {
 		synctest.Test(t, func(t *testing.T) {
-			r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("so"), Routes: newRoutes})
-			s := r.Stream(dialecttest.Request(t.Context(), "POST", "/ai/chat", body), 0)
+			r := protocoltest.New(t, protocoltest.Options{Model: protocoltest.FixedModel("so"), Routes: newRoutes})
+			s := r.Stream(protocoltest.Request(t.Context(), "POST", "/ai/chat", body), 0)
 			if s.Code >= http.StatusInternalServerError {
 				t.Errorf("%d: %s", s.Code, s.Body)
 			}

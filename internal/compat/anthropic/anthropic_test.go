@@ -8,13 +8,13 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat/anthropic"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
-var language = dialecttest.Language{Routes: anthropic.New, Refuse: writeRefusal, Ask: messagesBody, Read: readReply, Sign: "event: ping\n"}
+var language = protocoltest.Language{Routes: anthropic.New, Refuse: writeRefusal, Ask: messagesBody, Read: readReply, Sign: "event: ping\n"}
 
-func TestLanguage(t *testing.T) { dialecttest.Check(t, language) }
+func TestLanguage(t *testing.T) { protocoltest.Check(t, language) }
 
 func writeRefusal(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
 	anthropic.Refuse(w, why.Status, why.Detail)
@@ -25,7 +25,7 @@ type object = map[string]any
 
 const weather = `{"name":"weather","description":"How warm it is.","input_schema":{"type":"object","properties":{"city":{"type":"string"}}}}`
 
-func messagesBody(s dialecttest.Prompt) (path, body string) {
+func messagesBody(s protocoltest.Prompt) (path, body string) {
 	var messages []object
 	for i, text := range s.Messages {
 		messages = append(messages, object{"role": []string{"user", "assistant"}[i%2], "content": []object{{"type": "text", "text": text}}})
@@ -69,7 +69,7 @@ type message struct {
 	}
 }
 
-func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readReply(s protocoltest.Stream) (out protocoltest.Reply, err error) {
 	if s.Header.Get("Content-Type") == "application/json" {
 		return readWhole(s)
 	}
@@ -92,7 +92,7 @@ func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 	return out, nil
 }
 
-func readWhole(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readWhole(s protocoltest.Stream) (out protocoltest.Reply, err error) {
 	var m message
 	if err := json.Unmarshal([]byte(s.Body), &m); err != nil {
 		return out, err
@@ -120,7 +120,7 @@ func readWhole(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 
 // A reader validates the order of events.
 type reader struct {
-	out   *dialecttest.Reply
+	out   *protocoltest.Reply
 	begun bool
 	next  int // index of the next block
 	open  int // index of the open block, or -1

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
 const at = "/v1/messages"
@@ -13,7 +13,7 @@ func TestBad(t *testing.T) {
 	const head = `{"model":"ponder","max_tokens":9,`
 	const hello = `"messages":[{"role":"user","content":"hello"}]`
 	one := func(block string) string { return head + `"messages":[{"role":"user","content":[` + block + `]}]}` }
-	list := []dialecttest.Bad{
+	list := []protocoltest.Bad{
 		{Path: at, Body: ``, Why: "not JSON"},
 		{Path: at, Body: `[]`, Why: "expected"},
 		{Path: at, Body: `{"model":"ponder","max_tokens":9,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"http://192.168.1.5/"}}]}]}`, Why: "public internet"},
@@ -47,11 +47,11 @@ func TestBad(t *testing.T) {
 		{Path: at + "/count_tokens", Body: `{}`, Why: "model"},
 		{Path: at + "/count_tokens", Body: `{"model":"ponder","messages":7}`, Why: "messages"},
 	}
-	dialecttest.CheckBad(t, language, list)
+	protocoltest.CheckBad(t, language, list)
 }
 
 func FuzzMessages(f *testing.F) {
-	dialecttest.Fuzz(f, language, at,
+	protocoltest.Fuzz(f, language, at,
 		`{"model":"ponder/chat","max_tokens":9,"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":"hello"}],"stream":true,"thinking":{"type":"enabled","budget_tokens":5000}}`,
 		`{"model":"ponder","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"x"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]}],"metadata":{"user_id":"u"}}`,
 		`{"model":"test/model","max_tokens":9,"tools":[`+weather+`],"tool_choice":{"type":"tool","name":"weather"},"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"tool_use","id":"c","name":"weather","input":{"city":1}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"y"}],"is_error":true}]}]}`,
@@ -60,5 +60,5 @@ func FuzzMessages(f *testing.F) {
 }
 
 func FuzzCount(f *testing.F) {
-	dialecttest.Fuzz(f, language, at+"/count_tokens", `{"model":"ponder","messages":[{"role":"user","content":"hello"}]}`)
+	protocoltest.Fuzz(f, language, at+"/count_tokens", `{"model":"ponder","messages":[{"role":"user","content":"hello"}]}`)
 }

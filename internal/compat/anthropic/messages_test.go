@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"ponder/internal/compat/anthropic"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
@@ -15,8 +15,8 @@ import (
 func postBody(t *testing.T, body string) (asked *llm.Request) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("fine"), Routes: anthropic.New, Refuse: writeRefusal})
-		got := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0)
+		r := protocoltest.New(t, protocoltest.Options{Model: protocoltest.FixedModel("fine"), Routes: anthropic.New, Refuse: writeRefusal})
+		got := r.Stream(protocoltest.Request(t.Context(), http.MethodPost, at, body), 0)
 		if reply, err := readReply(got); err != nil || got.Code != http.StatusOK || reply.Text != "fine" {
 			t.Fatalf("%d %s, %v", got.Code, got.Body, err)
 		}
@@ -83,7 +83,7 @@ func TestImages(t *testing.T) {
 
 // Counting calls no model.
 func TestCount(t *testing.T) {
-	r := dialecttest.New(t, dialecttest.Options{Routes: anthropic.New})
+	r := protocoltest.New(t, protocoltest.Options{Routes: anthropic.New})
 	small := r.Post(at+"/count_tokens", `{"model":"ponder","messages":[{"role":"user","content":"hello"}]}`)
 	large := r.Post(at+"/count_tokens", `{"model":"ponder","system":"`+strings.Repeat("word ", 100)+`","messages":[{"role":"user","content":"hello"}]}`)
 	if small.Code != http.StatusOK || len(large.Body.String()) <= len(small.Body.String()) || len(r.Model.Requests()) > 0 {

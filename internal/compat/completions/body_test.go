@@ -117,7 +117,7 @@ func FuzzCompletion(f *testing.F) {
 }
 
 // unreadyService is an unconfigured service.
-type unreadyService struct{ app.Dialects }
+type unreadyService struct{ app.ProtocolService }
 
 func (unreadyService) Begin(context.Context, string, ponder.ThreadID, app.Start) error {
 	return app.NotReadyf("begin: not configured")

@@ -62,7 +62,7 @@ type rig struct {
 	starts []app.Start
 	opened []app.Conversation
 	said   []app.Message
-	app.Dialects
+	app.ProtocolService
 }
 
 // newRig requires a synctest bubble.
@@ -98,6 +98,10 @@ func newRig(t *testing.T, m llm.Model) *rig {
 		}
 	})
 	return r
+}
+
+func (r *rig) Report(_ context.Context, id ponder.ThreadID, _ string) (app.Document, error) {
+	return app.Document{Type: "application/x-ndjson", Name: string(id) + ".jsonl", Body: []byte(`{"thread_id":"` + string(id) + `"}` + "\n")}, nil
 }
 
 type notebook struct{ sync.Map }

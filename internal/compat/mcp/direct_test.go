@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
@@ -100,19 +100,19 @@ func TestDirect(t *testing.T) {
 		"no streams":       {call(hello, meta), map[string]string{"Accept": "application/json"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+			r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
 				said := req.Messages[len(req.Messages)-1].Text()
 				if said == "fail" {
-					return dialecttest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "no"}}
+					return protocoltest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "no"}}
 				}
 				if strings.Contains(said, "What is it?") {
-					return dialecttest.Answer{} // plausible
+					return protocoltest.Answer{} // plausible
 				}
-				return dialecttest.Answer{Reasoning: "They say something.", Text: "You said: " + said}
+				return protocoltest.Answer{Reasoning: "They say something.", Text: "You said: " + said}
 			}}})
 			url := r.Server().URL + Path
 			header := map[string]string{
-				"Authorization": "Bearer " + dialecttest.Mine, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+				"Authorization": "Bearer " + protocoltest.Mine, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 				"Mcp-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "ponder_chat",
 			}
 			maps.Copy(header, tt.header)

@@ -15,19 +15,19 @@ import (
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/internal/steering"
 	"ponder/llm"
 	"ponder/llm/llmtest"
 )
 
 type rig struct {
-	*dialecttest.Rig
+	*protocoltest.Rig
 	server *Server
 	hosts  *Hosts
 }
 
-func newRig(t *testing.T, o dialecttest.Options) *rig {
+func newRig(t *testing.T, o protocoltest.Options) *rig {
 	t.Helper()
 	r := &rig{hosts: &Hosts{}}
 	o.Hosts = r.hosts
@@ -35,7 +35,7 @@ func newRig(t *testing.T, o dialecttest.Options) *rig {
 		r.server = New(Config{Desk: d, Hosts: r.hosts, Version: "test"})
 		return r.server.Routes()
 	}
-	r.Rig = dialecttest.New(t, o)
+	r.Rig = protocoltest.New(t, o)
 	return r
 }
 
@@ -43,7 +43,7 @@ func testCaller(scopes ...auth.Scope) auth.Caller {
 	if len(scopes) == 0 {
 		scopes = auth.Scopes()
 	}
-	return auth.Caller{Token: "test", Owner: dialecttest.Owner, Scopes: scopes}
+	return auth.Caller{Token: "test", Owner: protocoltest.Owner, Scopes: scopes}
 }
 
 type version struct {
@@ -116,7 +116,7 @@ type args = map[string]any
 var eras = []string{modern, "2025-11-25"}
 
 // forEachEra tests clients of both eras on both transports.
-func forEachEra(t *testing.T, o func() dialecttest.Options, co func() *sdk.ClientOptions, test func(t *testing.T, r *rig, s *sdk.ClientSession)) {
+func forEachEra(t *testing.T, o func() protocoltest.Options, co func() *sdk.ClientOptions, test func(t *testing.T, r *rig, s *sdk.ClientSession)) {
 	t.Helper()
 	if co == nil {
 		co = func() *sdk.ClientOptions { return nil }
@@ -128,12 +128,12 @@ func forEachEra(t *testing.T, o func() dialecttest.Options, co func() *sdk.Clien
 		})
 		t.Run("http/"+era, func(t *testing.T) {
 			r := newRig(t, o())
-			test(t, r, r.dialServer(t, r.Server().URL, era, dialecttest.Mine, co()))
+			test(t, r, r.dialServer(t, r.Server().URL, era, protocoltest.Mine, co()))
 		})
 	}
 }
 
-func defaultOptions() dialecttest.Options { return dialecttest.Options{} }
+func defaultOptions() protocoltest.Options { return protocoltest.Options{} }
 
 func TestTools(t *testing.T) {
 	forEachEra(t, defaultOptions, nil, func(t *testing.T, _ *rig, s *sdk.ClientSession) {
@@ -178,7 +178,7 @@ func TestMemory(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	forEachEra(t, defaultOptions, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
 		begun := ponder.Event{Run: "run_old", Time: time.Now().Add(-time.Hour), Body: ponder.RunStarted{Mode: "session", Version: 1, Input: "Old?"}}
-		if err := r.Store.Create(t.Context(), ponder.Thread{ID: "thr_old", Kind: ponder.KindSession, Owner: dialecttest.Owner, Title: "Old?"}, begun); err != nil {
+		if err := r.Store.Create(t.Context(), ponder.Thread{ID: "thr_old", Kind: ponder.KindSession, Owner: protocoltest.Owner, Title: "Old?"}, begun); err != nil {
 			t.Fatal(err)
 		}
 		if text, _, _ := callTool(t, s, "ponder_session", args{"action": "list"}); !strings.Contains(text, "old  session  paused") {
@@ -307,7 +307,7 @@ func answerPrompt(t *testing.T, prompt string) string {
 	return m.Text()
 }
 
-func hostOptions() dialecttest.Options { return dialecttest.Options{HostsOnly: true} }
+func hostOptions() protocoltest.Options { return protocoltest.Options{HostsOnly: true} }
 
 func TestStep(t *testing.T) {
 	forEachEra(t, hostOptions, nil, func(t *testing.T, r *rig, s *sdk.ClientSession) {
@@ -335,13 +335,13 @@ func TestStepAfterRestart(t *testing.T) {
 	_, out, _ = callTool(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": answerPrompt(t, out["prompt"].(string))})
 	before := out
 	r.Close()
-	r = newRig(t, dialecttest.Options{HostsOnly: true, Store: r.Desk.Store})
+	r = newRig(t, protocoltest.Options{HostsOnly: true, Store: r.Desk.Store})
 	s = r.openStream(t, "", testCaller(), nil)
 	if _, out, _ = callTool(t, s, "ponder_step", args{"session": before["session"]}); out["step"] != before["step"] || out["prompt"] != before["prompt"] {
 		t.Errorf("after a restart another thing is asked: %v, not %v", out, before)
 	}
 	r.Close()
-	r = newRig(t, dialecttest.Options{HostsOnly: true, Store: r.Desk.Store})
+	r = newRig(t, protocoltest.Options{HostsOnly: true, Store: r.Desk.Store})
 	s = r.openStream(t, "", testCaller(), nil)
 	for n := 0; out["status"] == "needs_answer" && n < 10; n++ { // the first answer arrives before its prompt is repeated
 		_, out, _ = callTool(t, s, "ponder_step", args{"session": out["session"], "step": out["step"], "answer": answerPrompt(t, out["prompt"].(string))})

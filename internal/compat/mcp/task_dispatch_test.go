@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
 // A client with tasks and sampling gets each prompt through its task.
@@ -24,7 +24,7 @@ func testTaskAsks(t *testing.T) {
 	able := map[string]any{"sampling": map[string]any{}, "extensions": map[string]any{tasks: map[string]any{}}}
 	ask := func(method, name string, params map[string]any) map[string]any {
 		t.Helper()
-		_, answer := postAs(t, r, dialecttest.Mine, able, method, name, params)
+		_, answer := postAs(t, r, protocoltest.Mine, able, method, name, params)
 		res, ok := answer["result"].(map[string]any)
 		if !ok {
 			t.Fatalf("%s: %v", method, answer)
@@ -83,15 +83,15 @@ func promptOf(t *testing.T, req map[string]any) string {
 // Without the extension, a client gets no tasks and cannot ask about them.
 func TestTaskUndeclared(t *testing.T) {
 	r := newRig(t, defaultOptions())
-	id := startTask(t, r, dialecttest.Mine, "3")
+	id := startTask(t, r, protocoltest.Mine, "3")
 	for _, method := range []string{methodGet, methodUpdate, methodCancel} {
-		code, answer := postAs(t, r, dialecttest.Mine, map[string]any{}, method, id, map[string]any{"taskId": id})
+		code, answer := postAs(t, r, protocoltest.Mine, map[string]any{}, method, id, map[string]any{"taskId": id})
 		fault, _ := answer["error"].(map[string]any)
 		if code != http.StatusBadRequest || fault["code"] != -32021.0 || fault["data"] == nil {
 			t.Errorf("%s: %d %v", method, code, answer)
 		}
 	}
-	if code, answer := postRequest(t, r, dialecttest.Mine, methodGet, "another", `{"taskId":"`+id+`"}`); code != http.StatusBadRequest || answer["id"] != 1.0 {
+	if code, answer := postRequest(t, r, protocoltest.Mine, methodGet, "another", `{"taskId":"`+id+`"}`); code != http.StatusBadRequest || answer["id"] != 1.0 {
 		t.Errorf("another name in the header: %d %v", code, answer)
 	}
 }
@@ -107,7 +107,7 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		for key, value := range map[string]string{
-			"Authorization": "Bearer " + dialecttest.Mine, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+			"Authorization": "Bearer " + protocoltest.Mine, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 			"Mcp-Protocol-Version": eras[1], "Mcp-Session-Id": session, "Last-Event-ID": after,
 		} {
 			if value != "" {
@@ -167,13 +167,13 @@ func TestTaskRests(t *testing.T) { synctest.Test(t, testTaskRests) }
 func testTaskRests(t *testing.T) {
 	r := newRig(t, hostOptions())
 	able := map[string]any{"sampling": map[string]any{}, "extensions": map[string]any{tasks: map[string]any{}}}
-	_, answer := postAs(t, r, dialecttest.Mine, able, "tools/call", "ponder_think", map[string]any{"name": "ponder_think", "arguments": args{"question": "Why is the sea blue?"}})
+	_, answer := postAs(t, r, protocoltest.Mine, able, "tools/call", "ponder_think", map[string]any{"name": "ponder_think", "arguments": args{"question": "Why is the sea blue?"}})
 	made, _ := answer["result"].(map[string]any)
 	id, _ := made["taskId"].(string)
 	is := func(status string) {
 		t.Helper()
 		for range 2 { // the first poll resumes it
-			_, answer = postAs(t, r, dialecttest.Mine, able, methodGet, id, map[string]any{"taskId": id})
+			_, answer = postAs(t, r, protocoltest.Mine, able, methodGet, id, map[string]any{"taskId": id})
 			time.Sleep(pollEvery * time.Millisecond)
 		}
 		if got, _ := answer["result"].(map[string]any); got["status"] != status {
@@ -182,7 +182,7 @@ func testTaskRests(t *testing.T) {
 	}
 	rests := func() {
 		t.Helper()
-		if is := r.Threads(dialecttest.Owner)[0].Status; is != ponder.Paused {
+		if is := r.Threads(protocoltest.Owner)[0].Status; is != ponder.Paused {
 			t.Errorf("the session is %s", is)
 		}
 	}
@@ -190,7 +190,7 @@ func testTaskRests(t *testing.T) {
 	time.Sleep(clientTimeout + 2*heartbeatInterval)
 	rests()
 	is("input_required")
-	work, err := r.Desk.FindJob(context.Background(), dialecttest.Owner, id)
+	work, err := r.Desk.FindJob(context.Background(), protocoltest.Owner, id)
 	if err == nil {
 		err = r.Desk.Pause(context.Background(), work, "paused by the user")
 	}

@@ -13,7 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/auth"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
@@ -40,7 +40,7 @@ func postAs(t *testing.T, r *rig, token string, able map[string]any, method, nam
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := dialecttest.Request(context.Background(), http.MethodPost, Path, string(body))
+	req := protocoltest.Request(context.Background(), http.MethodPost, Path, string(body))
 	req.Header.Set("Authorization", "Bearer "+token)
 	for key, value := range map[string]string{"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": modern, "Mcp-Method": method, "Mcp-Name": name} {
 		if value != "" {
@@ -49,7 +49,7 @@ func postAs(t *testing.T, r *rig, token string, able map[string]any, method, nam
 	}
 	w := r.Do(req)
 	text := w.Body.Bytes()
-	for _, ev := range dialecttest.Events(w.Body.String()) {
+	for _, ev := range protocoltest.Events(w.Body.String()) {
 		text = []byte(ev.Data)
 	}
 	if err := json.Unmarshal(bytes.TrimSpace(text), &answer); err != nil {
@@ -72,19 +72,19 @@ func startTask(t *testing.T, r *rig, token string, calls string) string {
 
 func TestTask(t *testing.T) {
 	r := newRig(t, defaultOptions())
-	id := startTask(t, r, dialecttest.Mine, "3")
+	id := startTask(t, r, protocoltest.Mine, "3")
 	howEnded(t, r)
-	_, answer := postRequest(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
+	_, answer := postRequest(t, r, protocoltest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
 	res, _ := answer["result"].(map[string]any)
 	result, _ := res["result"].(map[string]any)
 	out, _ := result["structuredContent"].(map[string]any)
 	if res["status"] != "completed" || res["resultType"] != "complete" || result["resultType"] != "complete" || out["answer"] == "" || out["session"] != id {
 		t.Errorf("the task is %v", res)
 	}
-	if _, answer := postRequest(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
+	if _, answer := postRequest(t, r, protocoltest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
 		t.Errorf("cancel an ended task: %v", answer)
 	}
-	for _, one := range []struct{ token, id, name string }{{dialecttest.Hers, id, id}, {dialecttest.Mine, "nothing", "nothing"}, {dialecttest.Mine, id, "other"}} {
+	for _, one := range []struct{ token, id, name string }{{protocoltest.Hers, id, id}, {protocoltest.Mine, "nothing", "nothing"}, {protocoltest.Mine, id, "other"}} {
 		for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
 			if _, answer := postRequest(t, r, one.token, method, one.name, `{"taskId":"`+one.id+`"}`); answer["error"] == nil {
 				t.Errorf("%s %v: %v", method, one, answer)
@@ -94,13 +94,13 @@ func TestTask(t *testing.T) {
 }
 
 func TestTaskCancelled(t *testing.T) {
-	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}})
-	id := startTask(t, r, dialecttest.Mine, "100")
-	if _, answer := postRequest(t, r, dialecttest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
+	r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}})
+	id := startTask(t, r, protocoltest.Mine, "100")
+	if _, answer := postRequest(t, r, protocoltest.Mine, "tasks/cancel", id, `{"taskId":"`+id+`"}`); answer["error"] != nil {
 		t.Fatal(answer)
 	}
 	howEnded(t, r)
-	_, answer := postRequest(t, r, dialecttest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
+	_, answer := postRequest(t, r, protocoltest.Mine, "tasks/get", id, `{"taskId":"`+id+`"}`)
 	if res, _ := answer["result"].(map[string]any); res["status"] != "cancelled" {
 		t.Error(answer)
 	}
@@ -109,7 +109,7 @@ func TestTaskCancelled(t *testing.T) {
 // howEnded waits for the end of the owner's only thread.
 func howEnded(t *testing.T, r *rig) ponder.Status {
 	t.Helper()
-	list := r.Threads(dialecttest.Owner)
+	list := r.Threads(protocoltest.Owner)
 	if len(list) != 1 {
 		t.Fatalf("%d threads", len(list))
 	}
@@ -138,7 +138,9 @@ func TestProgressAndCancel(t *testing.T) {
 			}
 		}}
 	}
-	o := func() dialecttest.Options { return dialecttest.Options{Model: &dialecttest.Model{Answer: slowAnswer}} }
+	o := func() protocoltest.Options {
+		return protocoltest.Options{Model: &protocoltest.Model{Answer: slowAnswer}}
+	}
 	forEachEra(t, o, co, func(t *testing.T, r *rig, s *sdk.ClientSession) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -171,13 +173,13 @@ func TestProgressAndCancel(t *testing.T) {
 	})
 }
 
-func slowAnswer(*llm.Request, int) dialecttest.Answer {
-	return dialecttest.Answer{Wait: 20 * time.Millisecond}
+func slowAnswer(*llm.Request, int) protocoltest.Answer {
+	return protocoltest.Answer{Wait: 20 * time.Millisecond}
 }
 
 func TestLeftAlone(t *testing.T) {
 	asked := make(chan struct{}, 100)
-	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, n int) dialecttest.Answer {
+	r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(req *llm.Request, n int) protocoltest.Answer {
 		asked <- struct{}{}
 		return slowAnswer(req, n)
 	}}})
@@ -266,7 +268,7 @@ func FuzzHTTP(f *testing.F) {
 		r := newRig(t, hostOptions())
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		req := dialecttest.Request(ctx, http.MethodPost, Path, body)
+		req := protocoltest.Request(ctx, http.MethodPost, Path, body)
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		req.Header.Set("Mcp-Protocol-Version", era)
 		if w := r.Do(req); w.Code >= http.StatusInternalServerError {

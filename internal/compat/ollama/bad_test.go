@@ -4,14 +4,14 @@ import (
 	"net/http"
 	"testing"
 
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
 const at = "/api/chat"
 
 func TestBad(t *testing.T) {
 	const hello = `"messages":[{"role":"user","content":"hello"}]`
-	list := []dialecttest.Bad{
+	list := []protocoltest.Bad{
 		{Path: at, Body: ``, Why: "not JSON"},
 		{Path: at, Body: `[]`, Why: "expected"},
 		{Path: at, Body: `{}`, Why: "model is required"},
@@ -43,11 +43,11 @@ func TestBad(t *testing.T) {
 		{Path: "/api/embeddings", Body: `{"model":"ponder/embed"}`, Why: "empty"},
 		{Path: "/api/pull", Body: `{"model":"llama3"}`, Why: "cannot change models"},
 	}
-	dialecttest.CheckBad(t, language, list)
+	protocoltest.CheckBad(t, language, list)
 }
 
 func FuzzChat(f *testing.F) {
-	dialecttest.Fuzz(f, language, at,
+	protocoltest.Fuzz(f, language, at,
 		`{"model":"ponder/chat:latest","messages":[{"role":"system","content":"s"},{"role":"user","content":"hello","images":["iVBORw0KGgo="]}],"think":"low","options":{"num_predict":3.5,"temperature":1}}`,
 		`{"model":"test/model","stream":false,"tools":[`+weather+`],"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"function":{"name":"weather","arguments":{"city":1}}}]},{"role":"tool","tool_name":"weather","content":"y"}]}`,
 		`{"model":"ponder","format":{"type":"object"},"messages":[{"role":"user","content":"x"}],"keep_alive":0}`,
@@ -55,9 +55,9 @@ func FuzzChat(f *testing.F) {
 }
 
 func FuzzGenerate(f *testing.F) {
-	dialecttest.Fuzz(f, language, "/api/generate", `{"model":"ponder","prompt":"x","system":"s","images":["iVBORw0KGgo="],"format":"json"}`, `{"model":"ponder"}`)
+	protocoltest.Fuzz(f, language, "/api/generate", `{"model":"ponder","prompt":"x","system":"s","images":["iVBORw0KGgo="],"format":"json"}`, `{"model":"ponder"}`)
 }
 
 func FuzzEmbed(f *testing.F) {
-	dialecttest.Fuzz(f, language, "/api/embed", `{"model":"ponder/embed","input":["a"]}`, `{"input":"a"}`)
+	protocoltest.Fuzz(f, language, "/api/embed", `{"model":"ponder/embed","input":["a"]}`, `{"input":"a"}`)
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"ponder/internal/compat/dialecttest"
 	"ponder/internal/compat/ollama"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
@@ -16,8 +16,8 @@ import (
 func postBody(t *testing.T, body string) (asked *llm.Request) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("fine"), Routes: ollama.New, Refuse: writeRefusal})
-		got := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0)
+		r := protocoltest.New(t, protocoltest.Options{Model: protocoltest.FixedModel("fine"), Routes: ollama.New, Refuse: writeRefusal})
+		got := r.Stream(protocoltest.Request(t.Context(), http.MethodPost, at, body), 0)
 		if reply, err := readReply(got); err != nil || got.Code != http.StatusOK || reply.Text != "fine" {
 			t.Fatalf("%d %s, %v", got.Code, got.Body, err)
 		}
@@ -74,13 +74,13 @@ func TestForms(t *testing.T) {
 // think: false hides thinking.
 func TestQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := dialecttest.New(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-			return dialecttest.Answer{Reasoning: "Hm.", Text: "deep"}
+		r := protocoltest.New(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+			return protocoltest.Answer{Reasoning: "Hm.", Text: "deep"}
 		}}, Routes: ollama.New})
 		for think, want := range map[string]string{"true": "Hm.", "false": ""} {
 			for _, stream := range []string{"true", "false"} {
 				body := `{"model":"ponder","stream":` + stream + `,"think":` + think + `,"messages":[{"role":"user","content":"How deep?"}]}`
-				got, err := readReply(r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0))
+				got, err := readReply(r.Stream(protocoltest.Request(t.Context(), http.MethodPost, at, body), 0))
 				if err != nil || got.Text != "deep" || strings.TrimSpace(got.Thinking) != want {
 					t.Errorf("%s: %+v, %v", body, got, err)
 				}
@@ -90,7 +90,7 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	r := dialecttest.New(t, dialecttest.Options{Routes: ollama.New, Refuse: writeRefusal})
+	r := protocoltest.New(t, protocoltest.Options{Routes: ollama.New, Refuse: writeRefusal})
 	var list struct {
 		Models []struct{ Name, Model, Digest string }
 	}
@@ -104,7 +104,7 @@ func TestModels(t *testing.T) {
 	}
 	for path, want := range map[string]string{"/": "Ollama is running", "/api/version": ollama.Version, "/api/ps": `{"models":[]}`} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			got := r.Do(dialecttest.Request(t.Context(), method, path, ""))
+			got := r.Do(protocoltest.Request(t.Context(), method, path, ""))
 			if got.Code != http.StatusOK || method == http.MethodGet && !strings.Contains(got.Body.String(), want) {
 				t.Errorf("%s %s: %d %s", method, path, got.Code, got.Body)
 			}
@@ -113,13 +113,13 @@ func TestModels(t *testing.T) {
 }
 
 func TestEmbed(t *testing.T) {
-	r := dialecttest.New(t, dialecttest.Options{Routes: ollama.New})
+	r := protocoltest.New(t, protocoltest.Options{Routes: ollama.New})
 	var many struct{ Embeddings [][]float32 }
 	var one struct{ Embedding []float32 }
 	if err := json.Unmarshal(r.Post("/api/embed", `{"model":"test/embed:latest","input":["salt","sea"]}`).Body.Bytes(), &many); err != nil || len(many.Embeddings) != 2 {
 		t.Fatalf("%+v, %v", many, err)
 	}
-	if err := json.Unmarshal(r.Post("/api/embeddings", `{"model":"test/embed","prompt":"sea"}`).Body.Bytes(), &one); err != nil || len(one.Embedding) != dialecttest.Dimensions || one.Embedding[0] != many.Embeddings[1][0] {
+	if err := json.Unmarshal(r.Post("/api/embeddings", `{"model":"test/embed","prompt":"sea"}`).Body.Bytes(), &one); err != nil || len(one.Embedding) != protocoltest.Dimensions || one.Embedding[0] != many.Embeddings[1][0] {
 		t.Errorf("%+v, %v", one, err)
 	}
 }

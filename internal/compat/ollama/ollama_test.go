@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"ponder/internal/auth"
-	"ponder/internal/compat/dialecttest"
 	"ponder/internal/compat/ollama"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
-var language = dialecttest.Language{
+var language = protocoltest.Language{
 	Routes: ollama.New, Refuse: writeRefusal, Ask: chatBody, Read: readReply, Sign: `"content":""},"done":false`, Chat: "X-OpenWebUI-Chat-Id",
 }
 
-func TestLanguage(t *testing.T) { dialecttest.Check(t, language) }
+func TestLanguage(t *testing.T) { protocoltest.Check(t, language) }
 
 func writeRefusal(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
 	ollama.Refuse(w, why.Status, why.Detail)
@@ -29,7 +29,7 @@ type object = map[string]any
 
 const weather = `{"type":"function","function":{"name":"weather","description":"How warm it is.","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}`
 
-func chatBody(s dialecttest.Prompt) (path, body string) {
+func chatBody(s protocoltest.Prompt) (path, body string) {
 	var messages []object
 	if s.System != "" {
 		messages = append(messages, object{"role": "system", "content": s.System})
@@ -73,7 +73,7 @@ type line struct {
 	Error  string
 }
 
-func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readReply(s protocoltest.Stream) (out protocoltest.Reply, err error) {
 	lines, over := s.Lines(), false
 	if len(lines) == 0 {
 		return out, fmt.Errorf("nothing")
@@ -104,7 +104,7 @@ func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 }
 
 // addLine parses a line, and reports whether it is the last.
-func addLine(out *dialecttest.Reply, l line) (over bool, err error) {
+func addLine(out *protocoltest.Reply, l line) (over bool, err error) {
 	if l.Model == "" || l.Created.IsZero() || l.Done == nil || (l.Message == nil) == (l.Response == nil) {
 		return false, fmt.Errorf("something is missing")
 	}
@@ -131,17 +131,17 @@ func addLine(out *dialecttest.Reply, l line) (over bool, err error) {
 // A prompt gets an answer without a conversation.
 func TestGenerate(t *testing.T) {
 	l := language
-	l.Ask = func(s dialecttest.Prompt) (path, body string) {
+	l.Ask = func(s protocoltest.Prompt) (path, body string) {
 		js, err := json.Marshal(object{"model": s.Model, "prompt": s.Messages[len(s.Messages)-1], "system": s.System, "stream": s.Stream})
 		if err != nil {
 			panic(err)
 		}
 		return "/api/generate", string(js)
 	}
-	r := dialecttest.New(t, dialecttest.Options{Model: dialecttest.FixedModel("deep"), Routes: ollama.New})
+	r := protocoltest.New(t, protocoltest.Options{Model: protocoltest.FixedModel("deep"), Routes: ollama.New})
 	for _, stream := range []bool{true, false} {
-		path, body := l.Ask(dialecttest.Prompt{Model: "ponder/chat", Messages: []string{"How deep?"}, System: "Be brief.", Stream: stream})
-		got, err := readReply(r.Stream(dialecttest.Request(t.Context(), http.MethodPost, path, body), 0))
+		path, body := l.Ask(protocoltest.Prompt{Model: "ponder/chat", Messages: []string{"How deep?"}, System: "Be brief.", Stream: stream})
+		got, err := readReply(r.Stream(protocoltest.Request(t.Context(), http.MethodPost, path, body), 0))
 		if err != nil || got.Text != "deep" {
 			t.Errorf("%+v, %v", got, err)
 		}

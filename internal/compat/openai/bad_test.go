@@ -4,14 +4,14 @@ import (
 	"net/http"
 	"testing"
 
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
 const at = "/v1/chat/completions"
 
 func TestBad(t *testing.T) {
 	const hello = `"messages":[{"role":"user","content":"hello"}]`
-	list := []dialecttest.Bad{
+	list := []protocoltest.Bad{
 		{Path: at, Body: ``, Why: "not JSON"},
 		{Path: at, Body: `{`, Why: "not JSON"},
 		{Path: at, Body: `[]`, Why: "expected"},
@@ -56,11 +56,11 @@ func TestBad(t *testing.T) {
 		{Path: "/v1/embeddings", Body: `{"model":"nonsense","input":"x"}`, Code: http.StatusNotFound, Why: "no model"},
 		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":"x","encoding_format":"hex"}`, Why: "base64"},
 	}
-	dialecttest.CheckBad(t, language, list)
+	protocoltest.CheckBad(t, language, list)
 }
 
 func FuzzChat(f *testing.F) {
-	dialecttest.Fuzz(f, language, at,
+	protocoltest.Fuzz(f, language, at,
 		`{"model":"ponder/chat","messages":[{"role":"system","content":"s"},{"role":"user","content":"hello"}],"stream":true,"stream_options":{"include_usage":true}}`,
 		`{"model":"ponder","messages":[{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}],"temperature":1e3}`,
 		`{"model":"test/model","tools":[`+weather+`],"tool_choice":{"type":"function","function":{"name":"weather"}},"messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"weather","arguments":"{\"city\":1}"}}]},{"role":"tool","tool_call_id":"c","content":"y"}]}`,
@@ -69,5 +69,5 @@ func FuzzChat(f *testing.F) {
 }
 
 func FuzzEmbeddings(f *testing.F) {
-	dialecttest.Fuzz(f, language, "/v1/embeddings", `{"model":"ponder/embed","input":["a","b"],"encoding_format":"base64"}`, `{"input":"a"}`, `{"model":"ponder/chat","input":"a"}`)
+	protocoltest.Fuzz(f, language, "/v1/embeddings", `{"model":"ponder/embed","input":["a","b"],"encoding_format":"base64"}`, `{"input":"a"}`, `{"model":"ponder/chat","input":"a"}`)
 }

@@ -12,23 +12,23 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ponder/internal/compat/dialecttest"
 	"ponder/internal/compat/openai"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
-func newRig(t *testing.T, m *dialecttest.Model) *dialecttest.Rig {
-	return dialecttest.New(t, dialecttest.Options{Model: m, Tools: dialecttest.Lookups(time.Second), Routes: openai.New, Refuse: writeRefusal})
+func newRig(t *testing.T, m *protocoltest.Model) *protocoltest.Rig {
+	return protocoltest.New(t, protocoltest.Options{Model: m, Tools: protocoltest.Lookups(time.Second), Routes: openai.New, Refuse: writeRefusal})
 }
 
 // postBody returns the response to a body, and the model request.
-func postBody(t *testing.T, body string) (dialecttest.Reply, *llm.Request) {
+func postBody(t *testing.T, body string) (protocoltest.Reply, *llm.Request) {
 	t.Helper()
-	var out dialecttest.Reply
+	var out protocoltest.Reply
 	var asked *llm.Request
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.FixedModel("fine"))
-		got := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, body), 0)
+		r := newRig(t, protocoltest.FixedModel("fine"))
+		got := r.Stream(protocoltest.Request(t.Context(), http.MethodPost, at, body), 0)
 		reply, err := readReply(got)
 		if err != nil || got.Code != http.StatusOK {
 			t.Fatalf("%d %s, %v", got.Code, got.Body, err)
@@ -100,7 +100,7 @@ func TestImages(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	r := newRig(t, dialecttest.FixedModel("fine"))
+	r := newRig(t, protocoltest.FixedModel("fine"))
 	var list struct {
 		Object string
 		Data   []struct {
@@ -149,7 +149,7 @@ func TestEmbeddings(t *testing.T) {
 		t.Fatalf("%+v", packed)
 	}
 	bytes, err := base64.StdEncoding.DecodeString(packed.Data[1].Embedding)
-	if err != nil || len(bytes) != 4*dialecttest.Dimensions {
+	if err != nil || len(bytes) != 4*protocoltest.Dimensions {
 		t.Fatalf("%d bytes, %v", len(bytes), err)
 	}
 	for i, x := range plain.Data[1].Embedding {
@@ -162,9 +162,9 @@ func TestEmbeddings(t *testing.T) {
 // The last chunk has the usage on request.
 func TestUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.FixedModel("fine"))
+		r := newRig(t, protocoltest.FixedModel("fine"))
 		for want, option := range map[int]string{0: `{}`, 1: `{"include_usage":true}`} {
-			body := r.Stream(dialecttest.Request(t.Context(), http.MethodPost, at, `{"model":"ponder","stream":true,"stream_options":`+option+`,"messages":[{"role":"user","content":"x"}]}`), 0).Body
+			body := r.Stream(protocoltest.Request(t.Context(), http.MethodPost, at, `{"model":"ponder","stream":true,"stream_options":`+option+`,"messages":[{"role":"user","content":"x"}]}`), 0).Body
 			if n := strings.Count(body, `"choices":[],"usage":{"prompt_tokens":`); n != want {
 				t.Errorf("%s: %d times in %s", option, n, body)
 			}
@@ -177,7 +177,7 @@ func TestOpenWebUI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		for path, want := range map[string]bool{"/openwebui" + at: true, at: false} {
-			req := dialecttest.Request(t.Context(), http.MethodPost, path, `{"model":"ponder/research","stream":true,"messages":[{"role":"user","content":"How deep is the sea?"}]}`)
+			req := protocoltest.Request(t.Context(), http.MethodPost, path, `{"model":"ponder/research","stream":true,"messages":[{"role":"user","content":"How deep is the sea?"}]}`)
 			body := r.Stream(req, 0).Body
 			if got := strings.Contains(body, `{"event":{`); got != want || got != strings.Contains(body, `"type":"status"`) {
 				t.Errorf("%s: %s", path, body)

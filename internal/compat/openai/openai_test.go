@@ -9,16 +9,16 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
 	"ponder/internal/compat/openai"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
-var language = dialecttest.Language{
+var language = protocoltest.Language{
 	Routes: openai.New, Refuse: writeRefusal, Ask: chatBody, Read: readReply, Sign: ": keep-alive\n", Chat: "X-OpenWebUI-Chat-Id",
 }
 
-func TestLanguage(t *testing.T) { dialecttest.Check(t, language) }
+func TestLanguage(t *testing.T) { protocoltest.Check(t, language) }
 
 func writeRefusal(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
 	openai.Refuse(w, &compat.APIError{Status: why.Status, Detail: why.Detail})
@@ -29,7 +29,7 @@ type object = map[string]any
 
 const weather = `{"type":"function","function":{"name":"weather","description":"How warm it is.","parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}`
 
-func chatBody(s dialecttest.Prompt) (path, body string) {
+func chatBody(s protocoltest.Prompt) (path, body string) {
 	var messages []object
 	if s.System != "" {
 		messages = append(messages, object{"role": "developer", "content": s.System})
@@ -86,7 +86,7 @@ type chunk struct {
 	}
 }
 
-func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
+func readReply(s protocoltest.Stream) (out protocoltest.Reply, err error) {
 	if s.Header.Get("Content-Type") == "application/json" {
 		err = addChunk(&out, s.Body, s.Code)
 		return out, err
@@ -110,7 +110,7 @@ func readReply(s dialecttest.Stream) (out dialecttest.Reply, err error) {
 }
 
 // addChunk parses a chunk. code is the status of a plain response.
-func addChunk(out *dialecttest.Reply, js string, code int) error {
+func addChunk(out *protocoltest.Reply, js string, code int) error {
 	var c chunk
 	if err := json.Unmarshal([]byte(js), &c); err != nil {
 		return err

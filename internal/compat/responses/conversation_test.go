@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
-func listItems(t *testing.T, r *dialecttest.Rig, path string) (all string, ids []string) {
+func listItems(t *testing.T, r *protocoltest.Rig, path string) (all string, ids []string) {
 	t.Helper()
 	var p struct {
 		Data []map[string]any `json:"data"`
@@ -34,7 +34,7 @@ func listItems(t *testing.T, r *dialecttest.Rig, path string) (all string, ids [
 	return strings.Join(words, "\n"), ids
 }
 
-func newConversation(t *testing.T, r *dialecttest.Rig, body string) (id, path string) {
+func newConversation(t *testing.T, r *protocoltest.Rig, body string) (id, path string) {
 	t.Helper()
 	var c conversation
 	w := r.Post("/v1/conversations", body)
@@ -46,7 +46,7 @@ func newConversation(t *testing.T, r *dialecttest.Rig, body string) (id, path st
 
 func TestConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
+		r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("It is deep.")}, nil)
 		id, path := newConversation(t, r, `{"metadata":{"a":"b"},"items":[{"role":"user","content":"My name is Anna Canary."}]}`)
 		w := r.Do(newPost(`"model":"ponder/chat","input":"How deep is the sea?","conversation":"` + id + `"`))
 		if res := decodeResponse(t, w.Code, w.Body); res["conversation"].(map[string]any)["id"] != id {
@@ -74,7 +74,7 @@ func TestConversation(t *testing.T) {
 			if !strings.Contains(w.Body.String(), item) || w.Code != http.StatusOK {
 				t.Errorf("item %d: %d %s", i, w.Code, w.Body)
 			}
-			if w = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path+"/items/"+item, "")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"conversation"`) {
+			if w = r.Do(protocoltest.Request(context.Background(), http.MethodDelete, path+"/items/"+item, "")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"conversation"`) {
 				t.Errorf("item %d: %d %s", i, w.Code, w.Body)
 			}
 			w = r.Get(path + "/items/" + item)
@@ -86,14 +86,14 @@ func TestConversation(t *testing.T) {
 		if w = r.Post(path, `{"metadata":{"c":"d"}}`); !strings.Contains(w.Body.String(), `"metadata":{"c":"d"}`) {
 			t.Errorf("%s", w.Body)
 		}
-		other := dialecttest.Request(context.Background(), http.MethodGet, path, "")
-		other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
+		other := protocoltest.Request(context.Background(), http.MethodGet, path, "")
+		other.Header.Set("Authorization", "Bearer "+protocoltest.Hers)
 		w = r.Do(other)
 		checkRefusal(t, w.Code, w.Body.String(), http.StatusNotFound, "")
-		if w = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, "")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"conversation.deleted"`) {
+		if w = r.Do(protocoltest.Request(context.Background(), http.MethodDelete, path, "")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"conversation.deleted"`) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
-		if n := len(r.Threads(dialecttest.Owner)); n != 0 {
+		if n := len(r.Threads(protocoltest.Owner)); n != 0 {
 			t.Errorf("%d threads are left", n)
 		}
 	})
@@ -102,11 +102,11 @@ func TestConversation(t *testing.T) {
 // Conversations of the native API have items.
 func TestNativeConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
+		r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("It is deep.")}, nil)
 		w := r.Do(newPost(ways[0].body))
 		decodeResponse(t, w.Code, w.Body)
 		time.Sleep(time.Minute)
-		id := strings.Replace(string(r.Threads(dialecttest.Owner)[0].ID), "thr_", conversationPrefix, 1)
+		id := strings.Replace(string(r.Threads(protocoltest.Owner)[0].ID), "thr_", conversationPrefix, 1)
 		if all, _ := listItems(t, r, "/v1/conversations/"+id); all != "user: How deep is the sea?\nassistant: It is deep." {
 			t.Errorf("listed %s", all)
 		}
@@ -115,7 +115,7 @@ func TestNativeConversation(t *testing.T) {
 
 func TestCompact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("Anna asked of the Canary sea.")}, nil)
+		r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("Anna asked of the Canary sea.")}, nil)
 		w := r.Post("/v1/responses/compact", `{"input":"x"}`)
 		checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "model")
 		w = r.Post("/v1/responses/compact", `{"model":"ponder/session","input":[{"role":"user","content":"How deep?"},{"role":"assistant","content":"Deep."}]}`)
@@ -131,7 +131,7 @@ func TestCompact(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &c); err != nil || c.Object != "response.compaction" || len(c.Output) != 2 || c.Output[0].Content[0].Text != "How deep?" || c.Output[1].Type != "compaction" || c.Usage.Total == 0 {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-		if n := len(r.Threads(dialecttest.Owner)); n != 0 {
+		if n := len(r.Threads(protocoltest.Owner)); n != 0 {
 			t.Errorf("%d threads are left", n)
 		}
 		w = r.Do(newPost(`"model":"ponder/chat","store":false,"input":[{"type":"compaction","encrypted_content":"` + c.Output[1].Sealed + `"},{"role":"user","content":"And now?"}]`))

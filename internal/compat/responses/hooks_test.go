@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/internal/webhook"
 )
 
@@ -68,7 +68,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 
 const hookBodyText = `{"name":"mine","url":"https://a.test/hook","event_types":["response.completed","response.cancelled","response.failed"]}`
 
-func hookOf(t *testing.T, r *dialecttest.Rig) map[string]any {
+func hookOf(t *testing.T, r *protocoltest.Rig) map[string]any {
 	t.Helper()
 	w := r.Post("/v1/webhook_endpoints", hookBodyText)
 	var e map[string]any
@@ -84,7 +84,7 @@ func TestHookRetries(t *testing.T) {
 		b := newMemoryRecords()
 		to := &receiver{status: func(n int) int { return []int{http.StatusFound, 500, 500, http.StatusNoContent}[n] }}
 		hooks := &Hooks{Records: b, Client: &http.Client{Transport: to}}
-		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")}, hooks)
+		r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("deep")}, hooks)
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- hooks.Run(ctx) }()
@@ -128,7 +128,7 @@ func TestHookRestart(t *testing.T) {
 		b := newMemoryRecords()
 		to := &receiver{status: func(int) int { return http.StatusOK }}
 		hooks := &Hooks{Records: b, Client: &http.Client{Transport: to}}
-		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")}, hooks)
+		r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("deep")}, hooks)
 		hookOf(t, r)
 		startBackground(t, r, ways[0].body)
 		startBackground(t, r, ways[1].body)
@@ -147,7 +147,7 @@ func TestHookRestart(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &receiver{status: func(int) int { return http.StatusTeapot }}
-		r := newRig(t, dialecttest.Options{}, &Hooks{Records: newMemoryRecords(), Client: &http.Client{Transport: to}})
+		r := newRig(t, protocoltest.Options{}, &Hooks{Records: newMemoryRecords(), Client: &http.Client{Transport: to}})
 		for _, url := range []string{"http://a.test/", "ftp://a.test", "https://", "", "https://u:p@a.test", "http://10.0.0.1/", "http://127.0.0.1.a.test/", "file:///etc"} {
 			w := r.Post("/v1/webhook_endpoints", strings.Replace(hookBodyText, "https://a.test/hook", url, 1))
 			checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "url")
@@ -169,11 +169,11 @@ func TestEndpoints(t *testing.T) {
 		if !strings.Contains(w.Body.String(), `"status_code":418`) || len(strings.Fields(to.got[0].Header.Get("Webhook-Signature"))) != 2 {
 			t.Errorf("%s %v", w.Body, to.got[0].Header)
 		}
-		other := dialecttest.Request(context.Background(), http.MethodDelete, path, "")
-		other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
+		other := protocoltest.Request(context.Background(), http.MethodDelete, path, "")
+		other.Header.Set("Authorization", "Bearer "+protocoltest.Hers)
 		w = r.Do(other)
 		checkRefusal(t, w.Code, w.Body.String(), http.StatusNotFound, "")
-		if w = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, "")); w.Code != http.StatusOK {
+		if w = r.Do(protocoltest.Request(context.Background(), http.MethodDelete, path, "")); w.Code != http.StatusOK {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		w = r.Get(path)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
@@ -32,7 +32,7 @@ func checkRefusal(t *testing.T, code int, body string, want int, param string) {
 
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{}, nil)
+		r := newRig(t, protocoltest.Options{}, nil)
 		pairs := make([]string, 17)
 		for i := range pairs {
 			pairs[i] = fmt.Sprintf(`"k%d":"v"`, i)
@@ -55,7 +55,7 @@ func TestRefused(t *testing.T) {
 			w := r.Do(newPost(c.body))
 			checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, c.param)
 		}
-		if n := len(r.Threads(dialecttest.Owner)); n != 0 {
+		if n := len(r.Threads(protocoltest.Owner)); n != 0 {
 			t.Errorf("%d threads were made", n)
 		}
 		w := r.Do(newPost(`"model":"ponder/chat","input":"x","metadata":{"` + strings.Repeat("k", 64) + `":"` + strings.Repeat("ü", 512) + `"}`))
@@ -74,10 +74,10 @@ func TestFailed(t *testing.T) {
 	for _, w := range ways[:3] { // research completes with partial results
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				broken := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-					return dialecttest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "no"}}
+				broken := &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+					return protocoltest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "no"}}
 				}}
-				r := newRig(t, dialecttest.Options{Model: broken}, nil)
+				r := newRig(t, protocoltest.Options{Model: broken}, nil)
 				s := r.Stream(newPost(w.body+`,"stream":true`), 0)
 				list, end := checkStream(t, s)
 				if end["status"] != failed || list[len(list)-2].Name != "error" || end["error"].(map[string]any)["code"] != "server_error" {
@@ -94,8 +94,8 @@ func TestFailed(t *testing.T) {
 func TestIncomplete(t *testing.T) {
 	for finish, want := range map[llm.Finish]string{llm.FinishLength: "max_output_tokens", llm.FinishFilter: "content_filter"} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-				return dialecttest.Answer{Text: "It is dee", Finish: finish}
+			r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+				return protocoltest.Answer{Text: "It is dee", Finish: finish}
 			}}}, nil)
 			_, end := checkStream(t, r.Stream(newPost(ways[1].body+`,"stream":true`), 0))
 			if end["status"] != incompleted || end["incomplete_details"].(map[string]any)["reason"] != want {
@@ -106,14 +106,14 @@ func TestIncomplete(t *testing.T) {
 }
 
 // startBackground starts a background response.
-func startBackground(t *testing.T, r *dialecttest.Rig, body string) string {
+func startBackground(t *testing.T, r *protocoltest.Rig, body string) string {
 	t.Helper()
 	w := r.Do(newPost(body + `,"background":true`))
 	return decodeResponse(t, w.Code, w.Body)["id"].(string)
 }
 
-func stalledModel() *dialecttest.Model {
-	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: time.Hour, Text: "late"} }}
+func stalledModel() *protocoltest.Model {
+	return &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer { return protocoltest.Answer{Wait: time.Hour, Text: "late"} }}
 }
 
 // The stream of a cancelled response has no end event.
@@ -121,10 +121,10 @@ func TestCancel(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, dialecttest.Options{Model: stalledModel()}, nil)
+				r := newRig(t, protocoltest.Options{Model: stalledModel()}, nil)
 				id := startBackground(t, r, w.body)
 				path := "/v1/responses/" + id
-				var told dialecttest.Stream
+				var told protocoltest.Stream
 				done := make(chan struct{})
 				go func() {
 					told = r.Stream(newGet(path+"?stream=true"), 0)
@@ -168,11 +168,11 @@ func TestRemove(t *testing.T) {
 				r := w.newRig(t)
 				got := r.Do(newPost(w.body))
 				path := "/v1/responses/" + decodeResponse(t, got.Code, got.Body)["id"].(string)
-				other := dialecttest.Request(context.Background(), http.MethodDelete, path, "")
-				other.Header.Set("Authorization", "Bearer "+dialecttest.Hers)
+				other := protocoltest.Request(context.Background(), http.MethodDelete, path, "")
+				other.Header.Set("Authorization", "Bearer "+protocoltest.Hers)
 				got = r.Do(other)
 				checkRefusal(t, got.Code, got.Body.String(), http.StatusNotFound, "")
-				got = r.Do(dialecttest.Request(context.Background(), http.MethodDelete, path, ""))
+				got = r.Do(protocoltest.Request(context.Background(), http.MethodDelete, path, ""))
 				if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"deleted":true`) {
 					t.Errorf("%d %s", got.Code, got.Body)
 				}
@@ -183,7 +183,7 @@ func TestRemove(t *testing.T) {
 				got = r.Do(newPost(w.body + `,"store":false`))
 				decodeResponse(t, got.Code, got.Body)
 				checkStream(t, r.Stream(newPost(w.body+`,"store":false,"stream":true`), 0))
-				if list := r.Threads(dialecttest.Owner); len(list) != 0 {
+				if list := r.Threads(protocoltest.Owner); len(list) != 0 {
 					t.Errorf("%d threads are left: %v", len(list), list)
 				}
 			})
@@ -203,11 +203,11 @@ func TestSentAgain(t *testing.T) {
 				again := newPost(body)
 				again.Header.Set("X-Stainless-Retry-Count", "1")
 				checkStream(t, r.Stream(again, 0))
-				if n := len(r.Threads(dialecttest.Owner)); n != 1 {
+				if n := len(r.Threads(protocoltest.Owner)); n != 1 {
 					t.Errorf("%d threads", n)
 				}
 				asked := 0
-				for _, ev := range r.Events(r.Threads(dialecttest.Owner)[0].ID) {
+				for _, ev := range r.Events(r.Threads(protocoltest.Owner)[0].ID) {
 					switch b := ev.Body.(type) {
 					case ponder.UserMessage:
 						asked++
@@ -260,19 +260,19 @@ func TestPrevious(t *testing.T) {
 func TestPreviousSince(t *testing.T) {
 	for name, tt := range map[string]struct {
 		input string
-		do    func(t *testing.T, r *dialecttest.Rig, id string, thread ponder.ThreadID)
+		do    func(t *testing.T, r *protocoltest.Rig, id string, thread ponder.ThreadID)
 		code  int
 		same  bool // conversation
 	}{
-		"nothing": {`"And?"`, func(*testing.T, *dialecttest.Rig, string, ponder.ThreadID) {}, http.StatusOK, true},
-		"a list": {`[{"role":"user","content":"How deep?"},{"role":"user","content":"And how cold?"}]`, func(*testing.T, *dialecttest.Rig, string, ponder.ThreadID) {},
+		"nothing": {`"And?"`, func(*testing.T, *protocoltest.Rig, string, ponder.ThreadID) {}, http.StatusOK, true},
+		"a list": {`[{"role":"user","content":"How deep?"},{"role":"user","content":"And how cold?"}]`, func(*testing.T, *protocoltest.Rig, string, ponder.ThreadID) {},
 			http.StatusOK, true},
-		"forgotten": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, id string, _ ponder.ThreadID) {
-			if w := r.Do(dialecttest.Request(t.Context(), http.MethodDelete, "/v1/responses/"+id, "")); w.Code != http.StatusOK {
+		"forgotten": {`"And?"`, func(t *testing.T, r *protocoltest.Rig, id string, _ ponder.ThreadID) {
+			if w := r.Do(protocoltest.Request(t.Context(), http.MethodDelete, "/v1/responses/"+id, "")); w.Code != http.StatusOK {
 				t.Fatal(w.Code, w.Body)
 			}
 		}, http.StatusBadRequest, false},
-		"forgotten elsewhere": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, id string, thread ponder.ThreadID) {
+		"forgotten elsewhere": {`"And?"`, func(t *testing.T, r *protocoltest.Rig, id string, thread ponder.ThreadID) {
 			_, err := r.Desk.Store.Append(t.Context(), thread, 0, ponder.Event{
 				Cause: "gone-" + id, Internal: true, Body: ponder.Observation{Content: `{"model":"ponder/chat","store":true,"gone":true}`, Sensor: "openai.response"},
 			})
@@ -280,7 +280,7 @@ func TestPreviousSince(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, http.StatusBadRequest, false},
-		"said": {`"And?"`, func(t *testing.T, r *dialecttest.Rig, _ string, thread ponder.ThreadID) {
+		"said": {`"And?"`, func(t *testing.T, r *protocoltest.Rig, _ string, thread ponder.ThreadID) {
 			if _, err := r.Desk.Store.Append(t.Context(), thread, 0, ponder.Event{Body: ponder.UserMessage{Content: "Hello?"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -288,7 +288,7 @@ func TestPreviousSince(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
+				r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("It is deep.")}, nil)
 				w := r.Do(newPost(`"model":"ponder/chat","input":"Hello, sea"`))
 				id := decodeResponse(t, w.Code, w.Body)["id"].(string)
 				threadOf := func(id string) ponder.ThreadID {
@@ -316,12 +316,12 @@ func TestPreviousSince(t *testing.T) {
 // A message during a response belongs to the continued conversation; a fork before it would never answer it.
 func TestPreviousOfOtherWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-			return dialecttest.Answer{Text: "It is deep.", Wait: 2 * time.Second}
+		r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+			return protocoltest.Answer{Text: "It is deep.", Wait: 2 * time.Second}
 		}}}, nil)
 		go func() {
 			time.Sleep(time.Second)
-			id := r.Threads(dialecttest.Owner)[0].ID
+			id := r.Threads(protocoltest.Owner)[0].ID
 			if _, err := r.Desk.Store.Append(t.Context(), id, 0, ponder.Event{Body: ponder.UserMessage{Content: "Psst"}}); err != nil {
 				t.Error(err)
 			}
@@ -340,7 +340,7 @@ func TestPreviousOfOtherWork(t *testing.T) {
 // A keyed retry is answered once, even if its predecessor is no longer the last response.
 func TestPreviousAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("It is deep.")}, nil)
+		r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("It is deep.")}, nil)
 		w := r.Do(newPost(`"model":"ponder/chat","input":"Hello, sea"`))
 		id := decodeResponse(t, w.Code, w.Body)["id"].(string)
 		again := func() string {
@@ -353,7 +353,7 @@ func TestPreviousAgain(t *testing.T) {
 			t.Errorf("behind %s, %s, %s and %s", id, one, two, three)
 		}
 		said := 0
-		for _, th := range r.Threads(dialecttest.Owner) {
+		for _, th := range r.Threads(protocoltest.Owner) {
 			for _, ev := range r.Events(th.ID) {
 				if b, ok := ev.Body.(ponder.UserMessage); ok && b.Content == "And?" {
 					said++
@@ -405,11 +405,11 @@ func TestInputItems(t *testing.T) {
 // A retried model call empties the first message.
 func TestTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(_ *llm.Request, n int) dialecttest.Answer {
+		r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(_ *llm.Request, n int) protocoltest.Answer {
 			if n == 0 {
-				return dialecttest.Answer{Text: "The sea is quite warm, as all know who", Pause: time.Second, Err: &llm.Error{Class: llm.Transient, Message: "later"}, After: 3}
+				return protocoltest.Answer{Text: "The sea is quite warm, as all know who", Pause: time.Second, Err: &llm.Error{Class: llm.Transient, Message: "later"}, After: 3}
 			}
-			return dialecttest.Answer{Text: "It is cold. 🌊", Pause: time.Second}
+			return protocoltest.Answer{Text: "It is cold. 🌊", Pause: time.Second}
 		}}}, nil)
 		_, end := checkStream(t, r.Stream(newPost(ways[0].body+`,"stream":true`), 0))
 		if got := textIn(end, ""); end["status"] != completed || got != "It is cold. 🌊" {

@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 
 	"ponder"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 )
 
-func splitNotes(t *testing.T, r *dialecttest.Rig, id ponder.ThreadID) (messages, notes []ponder.Seq) {
+func splitNotes(t *testing.T, r *protocoltest.Rig, id ponder.ThreadID) (messages, notes []ponder.Seq) {
 	t.Helper()
 	for ev, err := range r.Store.Events(t.Context(), id, 0) {
 		if err != nil {
@@ -44,7 +44,7 @@ func TestNoteWithMessage(t *testing.T) {
 				t.Errorf("metadata of a polled response: %v", meta)
 			}
 		}
-		messages, notes := splitNotes(t, r, r.Threads(dialecttest.Owner)[0].ID)
+		messages, notes := splitNotes(t, r, r.Threads(protocoltest.Owner)[0].ID)
 		if len(messages) != 1 || len(notes) != 1 || notes[0] != messages[0]+1 {
 			t.Errorf("messages at %d, notes at %d", messages, notes)
 		}
@@ -58,7 +58,7 @@ func TestNoteAlone(t *testing.T) {
 		w := r.Do(newPost(ways[0].body))
 		id := decodeResponse(t, w.Code, w.Body)["id"].(string)
 		a := &api{desk: r.Desk}
-		j, err := a.findJob(t.Context(), dialecttest.Owner, id)
+		j, err := a.findJob(t.Context(), protocoltest.Owner, id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,18 +11,18 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
 	"ponder/internal/compat/openai"
+	"ponder/internal/compat/protocoltest"
 )
 
-func newRig(t *testing.T, o dialecttest.Options, hooks *Hooks) *dialecttest.Rig {
+func newRig(t *testing.T, o protocoltest.Options, hooks *Hooks) *protocoltest.Rig {
 	t.Helper()
 	o.Routes = func(d *compat.Dispatcher) map[string]http.Handler { return New(d, hooks) }
 	o.Refuse = func(w http.ResponseWriter, _ *http.Request, why *auth.Refusal) bool {
 		openai.Refuse(w, &compat.APIError{Status: why.Status, Detail: why.Detail})
 		return true
 	}
-	return dialecttest.New(t, o)
+	return protocoltest.New(t, o)
 }
 
 var keys = strings.Fields(`id object created_at completed_at status incomplete_details model previous_response_id instructions
@@ -207,7 +207,7 @@ func (c *streamChecker) checkPiece(kind string, i int, e map[string]any) error {
 }
 
 // checkStream returns the events and the final response.
-func checkStream(t *testing.T, s dialecttest.Stream) (list []dialecttest.Event, last map[string]any) {
+func checkStream(t *testing.T, s protocoltest.Stream) (list []protocoltest.Event, last map[string]any) {
 	t.Helper()
 	if s.Code != http.StatusOK || !strings.HasPrefix(s.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("no stream: %d %s", s.Code, s.Body)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
 
@@ -21,12 +21,12 @@ type socketClient struct {
 }
 
 // dialSocket uses real time, because real connections do.
-func dialSocket(t *testing.T, r *dialecttest.Rig) *socketClient {
+func dialSocket(t *testing.T, r *protocoltest.Rig) *socketClient {
 	t.Helper()
 	ctx := t.Context()
 	s := r.Server()
 	conn, res, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(s.URL, "http")+"/v1/responses", &websocket.DialOptions{
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + dialecttest.Mine}},
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + protocoltest.Mine}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +83,8 @@ func (c *socketClient) readResponse(each func(e map[string]any)) map[string]any 
 func ignore(map[string]any) {}
 
 func TestSocket(t *testing.T) {
-	r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
-		return dialecttest.Plain(fmt.Sprintf("%d messages.", len(req.Messages)))
+	r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
+		return protocoltest.Plain(fmt.Sprintf("%d messages.", len(req.Messages)))
 	}}}, nil)
 	c := dialSocket(t, r)
 	c.sendText(`{"type":"response.create","model":"ponder/chat","store":false,"input":"one"}`)
@@ -97,9 +97,9 @@ func TestSocket(t *testing.T) {
 	if next := c.readResponse(ignore); next["previous_response_id"] != first["id"] || textIn(next, "") != "3 messages." {
 		t.Errorf("%v %q", next["previous_response_id"], textIn(next, ""))
 	}
-	for began := time.Now(); len(r.Threads(dialecttest.Owner)) > 0; time.Sleep(time.Millisecond) { // removed after the last event
+	for began := time.Now(); len(r.Threads(protocoltest.Owner)) > 0; time.Sleep(time.Millisecond) { // removed after the last event
 		if time.Since(began) > time.Minute {
-			t.Fatalf("%d threads are left", len(r.Threads(dialecttest.Owner)))
+			t.Fatalf("%d threads are left", len(r.Threads(protocoltest.Owner)))
 		}
 	}
 	for body, want := range map[string]string{
@@ -117,7 +117,7 @@ func TestSocket(t *testing.T) {
 }
 
 func TestSteerRefused(t *testing.T) {
-	r := newRig(t, dialecttest.Options{Model: dialecttest.FixedModel("deep")}, nil)
+	r := newRig(t, protocoltest.Options{Model: protocoltest.FixedModel("deep")}, nil)
 	c := dialSocket(t, r)
 	c.sendText(`{"type":"response.create","model":"ponder/chat","input":"one"}`)
 	id := c.readResponse(ignore)["id"]
@@ -133,11 +133,11 @@ func TestSteerRefused(t *testing.T) {
 // A steer during a turn ends the answer and begins another.
 func TestSteerChat(t *testing.T) {
 	for _, body := range []string{`"model":"ponder/chat","input":"Tell me of the sea."`, `"model":"ponder/chat","store":false,"input":"Tell me of the sea."`} {
-		r := newRig(t, dialecttest.Options{Model: &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+		r := newRig(t, protocoltest.Options{Model: &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
 			if said := fmt.Sprintf("%+v", req.Messages); strings.Contains(said, "Shorter") {
-				return dialecttest.Plain("Deep.")
+				return protocoltest.Plain("Deep.")
 			}
-			return dialecttest.Answer{Text: strings.Repeat("The sea is deep, and cold. ", 500), Pause: 20 * time.Millisecond}
+			return protocoltest.Answer{Text: strings.Repeat("The sea is deep, and cold. ", 500), Pause: 20 * time.Millisecond}
 		}}}, nil)
 		c := dialSocket(t, r)
 		c.sendText(`{"type":"response.create",%s}`, body)
@@ -170,8 +170,8 @@ func idOf(t *testing.T, e map[string]any) string {
 
 // A steered session continues as a second response. Both can be streamed and polled.
 func TestSteerSession(t *testing.T) {
-	slowly := &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Millisecond} }}
-	r := newRig(t, dialecttest.Options{Model: slowly}, nil)
+	slowly := &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer { return protocoltest.Answer{Wait: 20 * time.Millisecond} }}
+	r := newRig(t, protocoltest.Options{Model: slowly}, nil)
 	c := dialSocket(t, r)
 	c.sendText(`{"type":"response.create",%s}`, ways[2].body)
 	sent := false
@@ -200,7 +200,7 @@ func TestSteerSession(t *testing.T) {
 	if !strings.Contains(w.Body.String(), "And how cold is it?") {
 		t.Errorf("%s", w.Body)
 	}
-	w = r.Do(dialecttest.Request(t.Context(), http.MethodDelete, "/v1/responses/"+res["id"].(string), ""))
+	w = r.Do(protocoltest.Request(t.Context(), http.MethodDelete, "/v1/responses/"+res["id"].(string), ""))
 	if w.Code != http.StatusOK {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
+	"ponder/internal/compat/protocoltest"
 	"ponder/internal/racetest"
 	"ponder/internal/stream"
 	"ponder/llm"
@@ -22,36 +22,36 @@ import (
 type workCase struct {
 	name  string
 	body  string // without stream
-	model func() *dialecttest.Model
+	model func() *protocoltest.Model
 	text  string // expected answer; empty: any
 }
 
-func searchingModel(text string) func() *dialecttest.Model {
-	return func() *dialecttest.Model {
+func searchingModel(text string) func() *protocoltest.Model {
+	return func() *protocoltest.Model {
 		looked := false
-		return &dialecttest.Model{Answer: func(req *llm.Request, _ int) dialecttest.Answer {
+		return &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
 			if !looked && len(req.Tools) > 0 {
 				looked = true
-				return dialecttest.Answer{Reasoning: "I have to look into it first.", Pause: time.Second, Calls: []llm.ToolCall{
+				return protocoltest.Answer{Reasoning: "I have to look into it first.", Pause: time.Second, Calls: []llm.ToolCall{
 					{ID: "c1", Name: "knowledge_search", Input: []byte(`{"query":"sea"}`)}, {ID: "c2", Name: "web_search", Input: []byte(`{"query":"deep sea"}`)},
 				}}
 			}
-			return dialecttest.Answer{Reasoning: "So it is.", Text: text, Pause: time.Second}
+			return protocoltest.Answer{Reasoning: "So it is.", Text: text, Pause: time.Second}
 		}}
 	}
 }
 
 // slowModel limits the number of thoughts.
-func slowModel() *dialecttest.Model {
-	return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer { return dialecttest.Answer{Wait: 20 * time.Second} }}
+func slowModel() *protocoltest.Model {
+	return &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer { return protocoltest.Answer{Wait: 20 * time.Second} }}
 }
 
 var ways = []workCase{
 	{"chat", `"model":"ponder/chat","input":"How deep is the sea?"`, searchingModel("About 4,000 metres. 🌊 In places it is 11 km deep."), "About 4,000 metres. 🌊 In places it is 11 km deep."},
 	{"exchange", `"model":"ponder/chat","input":[{"role":"user","content":"Is it warm?"}],"tools":[{"type":"function","name":"weather","parameters":{"type":"object"}}]`,
-		func() *dialecttest.Model {
-			return &dialecttest.Model{Answer: func(*llm.Request, int) dialecttest.Answer {
-				return dialecttest.Answer{Reasoning: "I ask.", Text: "Let me see.", Pause: time.Second, Calls: []llm.ToolCall{{ID: "call_1", Name: "weather", Input: []byte(`{"city":"Kiel"}`)}}}
+		func() *protocoltest.Model {
+			return &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
+				return protocoltest.Answer{Reasoning: "I ask.", Text: "Let me see.", Pause: time.Second, Calls: []llm.ToolCall{{ID: "call_1", Name: "weather", Input: []byte(`{"city":"Kiel"}`)}}}
 			}}
 		}, "Let me see."},
 	{"session", `"model":"ponder/session","reasoning":{"effort":"minimal"},"include":["ponder.events","web_search_call.action.sources","file_search_call.results"],"input":"How deep is the sea?"`,
@@ -60,16 +60,16 @@ var ways = []workCase{
 		slowModel, ""},
 }
 
-func (w workCase) newRig(t *testing.T) *dialecttest.Rig {
-	return newRig(t, dialecttest.Options{Model: w.model(), Tools: dialecttest.Lookups(time.Second)}, nil)
+func (w workCase) newRig(t *testing.T) *protocoltest.Rig {
+	return newRig(t, protocoltest.Options{Model: w.model(), Tools: protocoltest.Lookups(time.Second)}, nil)
 }
 
 func newPost(body string) *http.Request {
-	return dialecttest.Request(context.Background(), http.MethodPost, "/v1/responses", "{"+body+"}")
+	return protocoltest.Request(context.Background(), http.MethodPost, "/v1/responses", "{"+body+"}")
 }
 
 func newGet(path string) *http.Request {
-	return dialecttest.Request(context.Background(), http.MethodGet, path, "")
+	return protocoltest.Request(context.Background(), http.MethodGet, path, "")
 }
 
 // Strict clients accept each stream, and polling returns its end.
@@ -171,7 +171,7 @@ func checkItem(t *testing.T, it map[string]any) {
 	}
 }
 
-func joinEvents(list []dialecttest.Event, after int) string {
+func joinEvents(list []protocoltest.Event, after int) string {
 	js, err := json.Marshal(list[min(len(list), after+1):])
 	if err != nil {
 		return err.Error()
@@ -197,7 +197,7 @@ func TestResume(t *testing.T) {
 				if got, _ := checkStream(t, r.Stream(newGet("/v1/responses/"+id+"?stream=true"), 0)); joinEvents(got, -1) != joinEvents(list, -1) {
 					t.Errorf("other events from the beginning")
 				}
-				req := dialecttest.Request(context.Background(), http.MethodGet, "/v1/responses/"+id+"?starting_after=2", `{"stream":true}`)
+				req := protocoltest.Request(context.Background(), http.MethodGet, "/v1/responses/"+id+"?starting_after=2", `{"stream":true}`)
 				if got := r.Stream(req, 0).Events(); joinEvents(got[:len(got)-1], -1) != joinEvents(list, 2) {
 					t.Errorf("other events for a client of Go")
 				}
@@ -206,13 +206,13 @@ func TestResume(t *testing.T) {
 	}
 }
 
-func restartServer(r *dialecttest.Rig) http.Handler {
+func restartServer(r *protocoltest.Rig) http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range New(&compat.Dispatcher{Store: r.Store, Hub: stream.New(r.Store), Service: r.Service, Gone: context.Background()}, nil) {
 		mux.Handle(pattern, h)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		mux.ServeHTTP(w, req.WithContext(auth.WithCaller(req.Context(), auth.Caller{Owner: dialecttest.Owner, Scopes: auth.Scopes()})))
+		mux.ServeHTTP(w, req.WithContext(auth.WithCaller(req.Context(), auth.Caller{Owner: protocoltest.Owner, Scopes: auth.Scopes()})))
 	})
 }
 

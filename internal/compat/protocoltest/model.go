@@ -1,4 +1,4 @@
-package dialecttest
+package protocoltest
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package dialecttest
+package protocoltest
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 	"ponder/mode/session"
 )
 
-// A Service implements [app.Dialects] and records its calls.
+// A Service implements [app.ProtocolService] and records its calls.
 type Service struct {
 	Store ponder.Store
 	Model *Model
@@ -399,6 +399,6 @@ func (s *Service) NoteChat(_ context.Context, owner, digest string, id ponder.Th
 	return nil
 }
 
-var _ app.Dialects = (*Service)(nil)
+var _ app.ProtocolService = (*Service)(nil)
 
 var errNothing = errors.New("nothing was found")

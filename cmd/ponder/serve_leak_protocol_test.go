@@ -224,7 +224,7 @@ func (l *leakServer) listTools() {
 }
 
 // No foreign protocol leaks internal text, another owner's data or a secret.
-func TestDialectLeaks(t *testing.T) {
+func TestProtocolLeaks(t *testing.T) {
 	racetest.Skip(t, "one client, which sends hundreds of requests")
 	l, stop := serveLeaky(t)
 	l.useOtherOwner()

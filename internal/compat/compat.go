@@ -35,7 +35,7 @@ import (
 type Dispatcher struct {
 	Store   ponder.Store
 	Hub     *stream.Hub
-	Service app.Dialects
+	Service app.ProtocolService
 	Aliases map[string]string // a key may end in *
 	Gone    context.Context   //nolint:containedctx // done when streams must end
 	Since   time.Time         // start of the server; zero disables the search for earlier requests

@@ -1,9 +1,9 @@
-// Package dialecttest tests protocols with a Dispatcher, an in-memory store, an engine with a scripted model, and
+// Package protocoltest tests protocols with a Dispatcher, an in-memory store, an engine with a scripted model, and
 // real authentication.
 //
 // In a testing/synctest bubble, use [Rig.Do] and [Rig.Stream]. [Rig.Server] serves real clients outside of
 // bubbles.
-package dialecttest
+package protocoltest
 
 import (
 	"cmp"
