@@ -131,10 +131,11 @@ func pollUntil(ctx context.Context, limit time.Duration, done func() (bool, erro
 	}
 }
 
-// hasStarted reports whether a process has started on a session. The holder of a paused session
-// does not count: it is about to release it.
+// hasStarted reports whether a process has started on a session that was to run. The holder of a
+// paused session does not count: it is about to release it. A paused session without a holder has run
+// up to a plan for approval, or a failure.
 func hasStarted(info ponder.Info) bool {
-	return info.Held && info.Status == ponder.Thinking || info.Status.Ended()
+	return info.Held && info.Status == ponder.Thinking || info.Status.Ended() || info.Status == ponder.Paused && !info.Held
 }
 
 func (a *cli) logFolder() (string, error) {

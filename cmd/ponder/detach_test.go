@@ -17,7 +17,7 @@ func TestHolderOfPausedSession(t *testing.T) {
 		{"thinking", ponder.Info{Status: ponder.Thinking, Held: true}, true, true},
 		{"interrupted", ponder.Info{Status: ponder.Thinking}, false, true},
 		{"being paused", ponder.Info{Status: ponder.Paused, Held: true}, false, false},
-		{"paused", ponder.Info{Status: ponder.Paused}, false, true},
+		{"paused by itself", ponder.Info{Status: ponder.Paused}, true, true},
 		{"ended", ponder.Info{Status: ponder.Completed}, true, true},
 	} {
 		if got := hasStarted(tt.info); got != tt.begun {

@@ -93,7 +93,7 @@ func checkCommandExists(words []string) error {
 	if err != nil {
 		return err
 	}
-	if cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+	if cmd.HasSubCommands() && !takesArgs(cmd) && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 		return fmt.Errorf("no command %q", rest[0])
 	}
 	for _, word := range rest {

@@ -30,8 +30,8 @@ read from standard input.
 
 The answer is printed with numbered citations. -o writes a report; the file name decides
 the format: Markdown, JSON or HTML. "ponder verify" checks the report. --since ID updates
-an older research and begins with the changes. Ctrl-C pauses the research and prints the command
-to continue. The commands of "ponder session" accept its ID.
+an older research and begins with the changes. Ctrl-C pauses the research and prints the
+command to continue. The commands of "ponder session" accept its ID.
 
 --plan makes a plan with questions and queries and shows it before any search. On a terminal
 you approve, edit or cancel it. Otherwise it waits for "ponder research approve ID". The
@@ -89,7 +89,7 @@ func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, giv
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	told, err := f.notice.noticeRequest(a)
+	request, err := f.notice.noticeRequest(a)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, giv
 		return err
 	}
 	return a.startThread(ctx, p, startFlags{
-		detach: f.detach, internal: f.internal, chunks: f.chunks, holdOutput: !f.detach && !p.Unaided, notes: []string{says}, extractiveNote: "; the answer consists of quotations", output: f.output, notice: told,
+		detach: f.detach, internal: f.internal, chunks: f.chunks, holdOutput: !f.detach && !p.Unaided, notes: []string{says}, extractiveNote: "; the answer consists of quotations", output: f.output, notice: request,
 	})
 }
 

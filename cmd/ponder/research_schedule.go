@@ -28,8 +28,8 @@ func (a *cli) researchScheduleCommand() *cobra.Command {
 		Use:   "schedule QUESTION",
 		Short: "Research a question again and again",
 		Long: `Research a question now and then after each time of --every. Each report begins with the
-changes since the last one. --notify tells you about changes, and about the first report;
-with --always also about reports without changes.
+changes since the last one. --notify notifies you of the first report and of changes, with
+--always of each report.
 
 "ponder serve" and "ponder mind run" start the runs: keep one of them running. After a time
 without them, one run catches up on all that were missed.`,

@@ -290,6 +290,10 @@ var leakBodies = map[string]string{
 	"fork-session":      `{"paused":true}`,
 	"open-conversation": `{"title":"CONTENTMARK"}`,
 	"post-message":      `{"content":"CONTENTMARK?"}`,
+	"start-research":    `{"question":"What is CONTENTMARK?","plan_first":true}`,
+	"ask-research":      `{"content":"CONTENTMARK?"}`,
+	"rewrite-research":  `{"section":"1"}`,
+	"add-schedule":      `{"question":"What is CONTENTMARK?","every":"1d"}`,
 }
 
 // listOperations returns the described operations, erasing ones last.

@@ -78,9 +78,9 @@ func (a *cli) resumeOpened(ctx context.Context, w *sessionScreen, info ponder.In
 	if err := w.checkOutput(f); err != nil {
 		return err
 	}
-	told, err := f.notice.noticeRequest(a)
+	request, err := f.notice.noticeRequest(a)
 	if err == nil {
-		err = a.RequestNotice(ctx, store, w.Id, told)
+		err = a.RequestNotice(ctx, store, w.Id, request)
 	}
 	if err != nil {
 		return err

@@ -146,7 +146,7 @@ func (p *pty) startCommand(ts *testscript.TestScript, name string, args []string
 		return fmt.Errorf("no program %s", name)
 	}
 	p.cmd.Dir = ts.MkAbs(".")
-	for _, v := range []string{"HOME", "PATH", "OLLAMA_HOST", "TERM", "LANG", "LC_ALL", "NO_COLOR", "NO_PROXY", "TZ", "TMPDIR"} {
+	for _, v := range []string{"HOME", "PATH", "OLLAMA_HOST", "TERM", "LANG", "LC_ALL", "NO_COLOR", "NO_PROXY", "TZ", "TMPDIR", "EDITOR"} {
 		if value := ts.Getenv(v); value != "" {
 			p.cmd.Env = append(p.cmd.Env, v+"="+value)
 		}

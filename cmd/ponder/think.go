@@ -102,7 +102,7 @@ func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given fun
 	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
-	told, err := f.notice.noticeRequest(a)
+	request, err := f.notice.noticeRequest(a)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given fun
 	if err := p.AllowsCall(ctx); err != nil {
 		return err
 	}
-	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holdOutput: !f.detach, notes: []string{says}, extractiveNote: "; the answer consists of quotations", notice: told})
+	return a.startThread(ctx, p, startFlags{detach: f.detach, internal: f.internal, holdOutput: !f.detach, notes: []string{says}, extractiveNote: "; the answer consists of quotations", notice: request})
 }
 
 type startFlags struct {

@@ -40,7 +40,7 @@ func (a *App) NoticeNames() (names []string, err error) {
 	return names, err
 }
 
-// RequestNotice has the user told the end of a thread's work.
+// RequestNotice stores a request to notify the user of the end of a thread's work.
 func (a *App) RequestNotice(ctx context.Context, store *sqlite.Store, id ponder.ThreadID, r notice.Request) error {
 	if len(r.Channels) == 0 {
 		return nil

@@ -86,14 +86,14 @@ func (a *App) RemoveSchedule(ctx context.Context, store *sqlite.Store, name stri
 	return found[0], db.Drop(ctx, scheduleKind, a.Owner(), found[0].ID)
 }
 
-// A ScheduleStarter starts work on a thread of an owner.
-type ScheduleStarter func(ctx context.Context, owner *App, s schedule.Schedule, p *PreparedStart) (ponder.ThreadID, error)
+// A ScheduleStart starts work on a thread of an owner.
+type ScheduleStart func(ctx context.Context, owner *App, s schedule.Schedule, p *PreparedStart) (ponder.ThreadID, error)
 
 const timerInterval = 20 * time.Second
 
 // RunTimers starts due scheduled research and sends due notices until ctx is done. Several processes
 // may do so: each run and each notice has one sender. wake, if not nil, ends a wait early.
-func (a *App) RunTimers(ctx context.Context, store *sqlite.Store, wake <-chan struct{}, start ScheduleStarter) {
+func (a *App) RunTimers(ctx context.Context, store *sqlite.Store, wake <-chan struct{}, start ScheduleStart) {
 	tick := time.NewTicker(timerInterval)
 	defer tick.Stop()
 	for {
@@ -111,7 +111,7 @@ func (a *App) RunTimers(ctx context.Context, store *sqlite.Store, wake <-chan st
 }
 
 // StartDue starts the scheduled research of all owners that is due at now. Missed runs count as one.
-func (a *App) StartDue(ctx context.Context, store *sqlite.Store, now time.Time, start ScheduleStarter) error {
+func (a *App) StartDue(ctx context.Context, store *sqlite.Store, now time.Time, start ScheduleStart) error {
 	db, err := openServerDB(ctx, store.SQL())
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (a *App) StartDue(ctx context.Context, store *sqlite.Store, now time.Time, 
 }
 
 // startScheduled claims a due run and starts it, unless the last one is still at work.
-func (a *App) startScheduled(ctx context.Context, store *sqlite.Store, db *serverDB, r Record, s schedule.Schedule, start ScheduleStarter) error {
+func (a *App) startScheduled(ctx context.Context, store *sqlite.Store, db *serverDB, r Record, s schedule.Schedule, start ScheduleStart) error {
 	busy := false
 	s.Base, busy = a.answeredRun(ctx, store, s)
 	if mine, err := db.replaceRecord(ctx, scheduleKind, r, s); err != nil || !mine || busy {
@@ -174,7 +174,7 @@ func (a *App) answeredRun(ctx context.Context, store *sqlite.Store, s schedule.S
 	return "", busy
 }
 
-func (a *App) startRun(ctx context.Context, store *sqlite.Store, s schedule.Schedule, start ScheduleStarter) (ponder.ThreadID, error) {
+func (a *App) startRun(ctx context.Context, store *sqlite.Store, s schedule.Schedule, start ScheduleStart) (ponder.ThreadID, error) {
 	memory, web, _, err := a.DefaultSources(ctx, s.NoMemory, s.NoWeb)
 	if err != nil {
 		return "", err
@@ -198,7 +198,7 @@ func (a *App) startRun(ctx context.Context, store *sqlite.Store, s schedule.Sche
 }
 
 // StartHere returns a starter that creates the thread and hands it to a server or a background process.
-func StartHere(store *sqlite.Store) ScheduleStarter {
+func StartHere(store *sqlite.Store) ScheduleStart {
 	return func(ctx context.Context, a *App, _ schedule.Schedule, p *PreparedStart) (ponder.ThreadID, error) {
 		id, err := p.Start(ctx, store, store)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"ponder/internal/schedule"
 )
 
-// A ScheduledResearch is a question that is researched again and again.
-type ScheduledResearch struct {
+// A ResearchSchedule is a question that is researched again after each interval.
+type ResearchSchedule struct {
 	ID       string          `json:"id"`
 	Question string          `json:"question"`
 	Every    string          `json:"every"`
@@ -28,8 +28,8 @@ type ScheduledResearch struct {
 	Error    string          `json:"error_message,omitempty" doc:"why the last run did not start"`
 }
 
-func scheduledResearch(s schedule.Schedule) ScheduledResearch {
-	return ScheduledResearch{
+func scheduleOf(s schedule.Schedule) ResearchSchedule {
+	return ResearchSchedule{
 		ID: s.ID, Question: s.Question, Every: schedule.EveryText(s.Every), Notify: s.Notify, Created: s.Created, Next: s.Next, Runs: s.Runs, Last: s.Last, Error: s.Error,
 	}
 }
@@ -43,15 +43,15 @@ func (a *api) registerSchedules(op func(scope auth.Scope, method, path, id, summ
 
 type manySchedules struct {
 	Body struct {
-		Success   bool                `json:"success"`
-		Schedules []ScheduledResearch `json:"schedules" nullable:"false"`
+		Success   bool               `json:"success"`
+		Schedules []ResearchSchedule `json:"schedules" nullable:"false"`
 	}
 }
 
 func (a *api) scheduler() (app.Scheduler, error) {
 	s, ok := a.Service.(app.Scheduler)
 	if !ok {
-		return nil, huma.Error503ServiceUnavailable("this server schedules no research")
+		return nil, huma.Error404NotFound("this server schedules no research")
 	}
 	return s, nil
 }
@@ -66,9 +66,9 @@ func (a *api) listSchedules(ctx context.Context, _ *struct{}) (*manySchedules, e
 		return nil, a.apiError(err)
 	}
 	out := &manySchedules{}
-	out.Body.Success, out.Body.Schedules = true, []ScheduledResearch{}
+	out.Body.Success, out.Body.Schedules = true, []ResearchSchedule{}
 	for _, one := range list {
-		out.Body.Schedules = append(out.Body.Schedules, scheduledResearch(one))
+		out.Body.Schedules = append(out.Body.Schedules, scheduleOf(one))
 	}
 	return out, nil
 }
@@ -83,7 +83,7 @@ type addSchedule struct {
 		Rounds   int      `json:"rounds,omitempty" minimum:"1" maximum:"20" doc:"maximum rounds of searches"`
 		NoMemory bool     `json:"no_memory,omitempty" doc:"do not search the memory"`
 		NoWeb    bool     `json:"no_web,omitempty" doc:"do not search the web"`
-		Notify   []string `json:"notify,omitempty" maxItems:"20" doc:"channels that tell changes: desktop, webhook, mail, all, or a configured name"`
+		Notify   []string `json:"notify,omitempty" maxItems:"20" doc:"channels for changes: desktop, webhook, mail, all, or a configured name"`
 		Answer   bool     `json:"notify_answer,omitempty" doc:"notifications include the answer"`
 		Always   bool     `json:"notify_always,omitempty" doc:"notify after each run, also without changes"`
 		Limits
@@ -99,8 +99,8 @@ func (in *addSchedule) Resolve(huma.Context) []error {
 
 type oneSchedule struct {
 	Body struct {
-		Success  bool              `json:"success"`
-		Schedule ScheduledResearch `json:"schedule"`
+		Success  bool             `json:"success"`
+		Schedule ResearchSchedule `json:"schedule"`
 	}
 }
 
@@ -119,7 +119,7 @@ func (a *api) addSchedule(ctx context.Context, in *addSchedule) (*oneSchedule, e
 		return nil, a.apiError(err)
 	}
 	out := &oneSchedule{}
-	out.Body.Success, out.Body.Schedule = true, scheduledResearch(stored)
+	out.Body.Success, out.Body.Schedule = true, scheduleOf(stored)
 	return out, nil
 }
 

@@ -201,6 +201,7 @@ func docOf(t *testing.T, js string) *huma.OpenAPI {
 	}
 	d := &api{Config: Config{}, huma: huma.NewAPI(humaConfig("test"), adapter{http.NewServeMux()})}
 	d.registerThinking()
+	d.registerResearch()
 	d.registerThreads()
 	d.registerMore()
 	doc := d.huma.OpenAPI()
@@ -281,7 +282,7 @@ func TestOwnersDoNotMeet(t *testing.T) {
 			before[id], _ = h.store.Thread(t.Context(), ponder.ThreadID(id))
 		}
 		for _, c := range allCalls(t, h.testAPI, ids) {
-			if !c.foreign || c.op.Tags[0] != tagSessions && c.op.Tags[0] != tagThreads {
+			if !c.foreign || c.op.Tags[0] != tagSessions && c.op.Tags[0] != tagResearch && c.op.Tags[0] != tagThreads {
 				continue
 			}
 			code, all := h.sendCall("mine", c, "application/json")

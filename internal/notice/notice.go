@@ -1,5 +1,5 @@
-// Package notice decides when and what to tell a user about work that has ended. It sends nothing
-// itself.
+// Package notice decides when to notify a user of work that has ended, and writes the message. It
+// sends nothing itself.
 //
 // A [Request] is stored as JSON until its notice is sent or given up. Each sender claims it first, so
 // that one process sends at a time.
@@ -27,7 +27,7 @@ const (
 	Desktop = "desktop"
 )
 
-// A Request is a wish of a user to be told the end of a thread's work.
+// A Request asks for a message to the user at the end of a thread's work.
 type Request struct {
 	Channels []string `json:"channels"`          // names
 	Answer   bool     `json:"answer,omitempty"`  // include the answer

@@ -92,7 +92,7 @@ func TestClaimPauseThenEnd(t *testing.T) {
 		t.Errorf("sent %v, obsolete %v", ok, gone)
 	}
 	if _, again := r.Claim(waits, now.Add(time.Hour)); again {
-		t.Error("the pause is told twice")
+		t.Error("the pause causes two messages")
 	}
 	r, ok = r.Claim(ended(20), now.Add(time.Second))
 	_, gone = r.Settle(ended(20), map[string]error{"a": nil}, now)
@@ -114,10 +114,10 @@ func TestMessage(t *testing.T) {
 	e := ended(9)
 	e.Changes = "no changes"
 	if _, ok := (Request{Changes: true}).Message(e); ok {
-		t.Error("told without changes")
+		t.Error("a message without changes")
 	}
 	if _, ok := (Request{}).Message(e); !ok {
-		t.Error("not told")
+		t.Error("no message")
 	}
 	e.Changes, e.Differs = "1 new claim", true
 	if m, ok := (Request{Changes: true}).Message(e); !ok || !strings.Contains(m.Text, "Changes: 1 new claim.") {

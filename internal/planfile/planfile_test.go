@@ -72,7 +72,7 @@ func FuzzParse(f *testing.F) {
 		p := ponder.Plan{Steps: []string{step}, Web: []string{web}, Memory: []string{memory}}
 		for _, one := range []string{step, web, memory} {
 			if one != strings.TrimSpace(textkit.OneLine(one)) || one == "" || !utf8.ValidString(one) || len(one) > 1000 {
-				t.Skip()
+				return // the text has one line for each
 			}
 		}
 		js, err := json.Marshal(p)

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder"
+	"ponder/mode/research"
 )
 
 func TestMaterial(t *testing.T) {
@@ -69,5 +72,22 @@ func TestCitedSources(t *testing.T) {
 	added, gone := onlyIn(now, was)
 	if diff := cmp.Diff([]string{"https://b.example"}, gone); diff != "" || len(added) > 0 {
 		t.Errorf("added %v, gone %v", added, gone)
+	}
+}
+
+// Only claims count: text around them is no change.
+func TestCompareOlderUnchanged(t *testing.T) {
+	v := research.NewView()
+	v.Research.Answer = "This answer was put together without a model.\n\n- “Apes sleep 12 hours.” [e1]"
+	v.Claims = []research.Claim{{Claim: ponder.Claim{ID: "c1", Verdict: "supported"}, Text: "“Apes sleep 12 hours.”"}}
+	v.Evidence = []research.Evidence{{Evidence: ponder.Evidence{ID: "e1", Source: "a.md"}, Quote: "Apes sleep 12 hours."}}
+	older := OlderReport(v)
+	r := NewResearch(v, older)
+	if r.Since.HasChanges() || r.Since.Same != 1 {
+		t.Errorf("%+v", r.Since)
+	}
+	v.Claims[0].Verdict = "contradicted"
+	if r := NewResearch(v, older); !r.Since.HasChanges() {
+		t.Errorf("%+v", r.Since)
 	}
 }

@@ -11,14 +11,9 @@ import (
 	"ponder/mode/research"
 )
 
-// compareOlder compares a report with an older one: the claims, which it checks against the older
-// quotes, the cited sources and the conflicts.
+// compareOlder compares a report with an older one: the claims, the cited sources and the conflicts.
 func compareOlder(older research.Report, r *Research) *Since {
-	quotes := make([]claim.Quote, len(older.Evidence))
-	for i, k := range older.Evidence {
-		quotes[i] = claim.Quote{ID: k.ID, Text: k.Quote, Context: k.Title, Voice: cmp.Or(k.URL, k.Source)}
-	}
-	d := Changes(Check(older.Answer, quotes), r.Claims)
+	d := Changes(olderClaims(older), r.Claims)
 	d.Thread, d.Question, d.Ended = older.Thread, textkit.OneLine(older.Question), older.At
 	d.NewSources, d.GoneSources = onlyIn(citedSources(r.Answer, r.Evidence), citedSources(older.Answer, knownEvidence(older)))
 	was := make([]Conflict, len(older.Conflicts))
@@ -27,6 +22,22 @@ func compareOlder(older research.Report, r *Research) *Since {
 	}
 	d.compareConflicts(was, r.Conflicts)
 	return &d
+}
+
+// olderClaims returns the claims of an older report. If it was read by an older version, they are those
+// of its answer, checked against its quotes.
+func olderClaims(older research.Report) (list []Claim) {
+	if len(older.Claims) > 0 {
+		for _, c := range older.Claims {
+			list = append(list, Claim{Text: c.Text, Status: c.Status})
+		}
+		return list
+	}
+	quotes := make([]claim.Quote, len(older.Evidence))
+	for i, k := range older.Evidence {
+		quotes[i] = claim.Quote{ID: k.ID, Text: k.Quote, Context: k.Title, Voice: cmp.Or(k.URL, k.Source)}
+	}
+	return Check(older.Answer, quotes)
 }
 
 func knownEvidence(older research.Report) (list []Evidence) {
@@ -158,6 +169,9 @@ func OlderReport(v research.View) *research.Report {
 	old := &research.Report{
 		Thread: v.Research.ID, Run: v.Research.Run, Question: v.Research.Question, Answer: v.Research.Answer, At: v.Research.Completed,
 		Conflicts: append([]ponder.Conflict(nil), v.Conflicts...),
+	}
+	for _, c := range v.Claims {
+		old.Claims = append(old.Claims, research.KnownClaim{Text: c.Text, Status: c.Verdict})
 	}
 	for _, e := range v.Evidence {
 		old.Evidence = append(old.Evidence, research.KnownEvidence{ID: e.ID, Source: e.Source, URL: e.URL, Title: e.Title, Quote: e.Quote})

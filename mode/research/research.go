@@ -135,7 +135,14 @@ type Report struct {
 	At       time.Time       `json:"at,omitzero"`
 	Evidence []KnownEvidence `json:"evidence,omitempty"`
 
+	Claims    []KnownClaim      `json:"claims,omitempty"`
 	Conflicts []ponder.Conflict `json:"conflicts,omitempty"`
+}
+
+// KnownClaim is a checked claim of an older report.
+type KnownClaim struct {
+	Text   string `json:"text"`
+	Status string `json:"status,omitempty"`
 }
 
 // KnownEvidence is a piece of evidence of an older report.

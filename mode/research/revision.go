@@ -9,7 +9,7 @@ import (
 	"ponder/mode/internal/steering"
 )
 
-// revision is a section of an earlier answer that a model writes anew from the same evidence.
+// revision is a section of an earlier answer that a model rewrites from the same evidence.
 type revision struct {
 	ponder.SteerSection
 	Instruction string `json:"instruction,omitempty"`

@@ -21,7 +21,7 @@ var partOfAnswer = ponder.SteerSection{
 	After:   "## Life\n\nLittle is known.",
 }
 
-// The section is written anew from the same evidence, and the whole answer is checked again.
+// A model rewrites the section from the same evidence. The whole answer is checked again.
 func TestRevision(t *testing.T) {
 	var d *driver
 	f := answerWriter(trench, func(a ponder.Call, n int) ponder.Body {
