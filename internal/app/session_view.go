@@ -534,15 +534,13 @@ func RaiseCost(ctx context.Context, t Thinker, info ponder.Info, v session.View,
 	return quotas.CostsMore(ctx, info, MoneyOf(v.Session.Usage.USD), most, do)
 }
 
-// An Interpreter interprets sentences with the models of the server. A [Thinker] may implement it.
-type Interpreter interface {
-	Interpret(ctx context.Context, info ponder.Info, v session.View, sentence string, resolve func(string) string) (interpret.Result, error)
-}
-
 // Interpret interprets a sentence with the models of t, if it has any.
 func Interpret(ctx context.Context, t Thinker, info ponder.Info, v session.View, sentence string) (interpret.Result, error) {
-	if i, ok := t.(Interpreter); ok {
-		return i.Interpret(ctx, info, v, sentence, nil)
+	own, ok := t.(interface {
+		Interpret(ctx context.Context, info ponder.Info, v session.View, sentence string, resolve func(string) string) (interpret.Result, error)
+	})
+	if ok {
+		return own.Interpret(ctx, info, v, sentence, nil)
 	}
 	return interpret.Sentence(ctx, interpret.Input{Sentence: sentence, View: steering.ViewOf(v, info.Kind == ponder.KindResearch)})
 }

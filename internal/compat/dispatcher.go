@@ -281,13 +281,15 @@ func (d *Dispatcher) sendCommand(ctx context.Context, w Job, list ...ponder.Even
 	}, list...)
 }
 
+var errNotSteerable error = &APIError{http.StatusConflict, "", "the work has ended, or cannot be steered"}
+
 func (d *Dispatcher) sendSteer(ctx context.Context, w Job, do func(tell func() error) error, list ...ponder.Event) error {
 	run, err := d.openRun(ctx, w)
 	if err != nil {
 		return err
 	}
 	if run == "" || w.Kind != Session && w.Kind != Research {
-		return &APIError{http.StatusConflict, "", "the work has ended, or cannot be steered"}
+		return errNotSteerable
 	}
 	return do(func() error {
 		for i := range list {

@@ -212,6 +212,9 @@ func (d *Dispatcher) Steer(ctx context.Context, w Job, cause, field string, r st
 // SteerSentence applies a sentence in plain words to a running session or research, and returns its
 // meaning. A dry run changes nothing. A sentence that is not understood is an error that names field.
 func (d *Dispatcher) SteerSentence(ctx context.Context, w Job, field, sentence string, dryRun bool) (string, error) {
+	if w.Kind != Session && w.Kind != Research {
+		return "", errNotSteerable
+	}
 	info, err := d.Store.Thread(ctx, w.Thread)
 	if err != nil {
 		return "", err

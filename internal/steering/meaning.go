@@ -122,7 +122,9 @@ func NearestCommands(sentence string) (list []string) {
 		near("drop")
 		near("rank")
 	case b.hasAny("stop", "answer"):
-		near("answer")
+		if !b.hasAny("negation") {
+			near("answer")
+		}
 		near("time")
 	case b.hasAny("drop", "ban"):
 		near("drop")

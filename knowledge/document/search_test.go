@@ -89,7 +89,9 @@ func TestHit(t *testing.T) {
 
 // TestPassage checks that a passage is the paragraph of the hit, and more of a short section.
 func TestPassage(t *testing.T) {
-	sentence := func(n int) string { return fmt.Sprintf("Sentence %d tells of the harbour and its trade in a few words.", n) }
+	sentence := func(n int) string {
+		return fmt.Sprintf("Sentence %d tells of the harbour and its trade in a few words.", n)
+	}
 	paragraph := func(from, to int) string {
 		var list []string
 		for n := from; n < to; n++ {

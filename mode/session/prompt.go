@@ -81,7 +81,7 @@ func (s *state) modelCall(key string, c *slot) ponder.Action {
 	}
 	*buf = b
 	req.Messages = []llm.Message{llm.Say(llm.User, string(b))}
-	req.Effort, req.MaxTokens = s.opts.Effort, tokens*tokenFactor(s.opts.Effort)
+	req.Effort, req.MaxTokens = s.opts.Effort, tokens*tokenFactor(s.opts.Effort)>>s.Shrinks
 	return ponder.Call{Key: key, Role: role, Request: again.Request(req), Shown: IsShown(key), Answer: s.Step.Do == final}
 }
 

@@ -335,8 +335,8 @@ func (s *state) cutTimeline() {
 	s.placeEvidence(true)
 }
 
-// shrinkTimeline halves the limits of prompts after a model refused one as too long, and reports whether
-// it could.
+// shrinkTimeline halves the limits of prompts and answers after a model refused both together as too
+// long, and reports whether it could.
 func (s *state) shrinkTimeline() bool {
 	if s.Shrinks >= maxShrinks {
 		return false

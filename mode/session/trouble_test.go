@@ -55,6 +55,12 @@ func TestShorterPrompts(t *testing.T) {
 	if s := d.state.(*state); refused == 0 || refused > maxShrinks || s.Shrinks != refused {
 		t.Errorf("%d prompts were refused, shrunk %d times", refused, s.Shrinks)
 	}
+	if c := d.callByKey(thoughts + "-1"); c.Request.MaxTokens != thoughtsTokens {
+		t.Errorf("at first, an answer may have %d tokens", c.Request.MaxTokens)
+	}
+	if c := d.actions[len(d.actions)-1].(ponder.Call); c.Request.MaxTokens != finalTokens>>refused {
+		t.Errorf("after %d refusals, the answer may have %d tokens", refused, c.Request.MaxTokens)
+	}
 	for _, b := range bodiesOf[ponder.QuestionUpdated](d) {
 		if b.Dropped {
 			t.Errorf("dropped: %+v", b)
