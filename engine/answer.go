@@ -100,7 +100,7 @@ var errAllRead = errors.New("the answer is complete")
 // lingerTime is the time for usage, or for a correction, after a complete answer.
 const lingerTime = 2 * time.Second
 
-// A lingerTimer ends a call that goes on after its answer is complete, such as with white space.
+// A lingerTimer ends a call that continues after its complete answer, such as with white space.
 type lingerTimer struct {
 	timer   *time.Timer
 	running bool

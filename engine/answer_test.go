@@ -14,7 +14,7 @@ import (
 	"ponder/llm"
 )
 
-// A streamer is a model that streams pieces at intervals. It goes on with its last piece, except if
+// A streamer is a model that streams pieces at intervals. It repeats its last piece, except if
 // it ends.
 type streamer struct {
 	pieces    []string
@@ -80,7 +80,7 @@ func (s *schemaState) Next(ponder.Moment) []ponder.Action {
 	return []ponder.Action{ponder.Call{Key: "ask", Role: ponder.Slow, Request: s.req}}
 }
 
-// TestAnswerEnds checks that a call ends with its answer, whatever the model goes on with.
+// TestAnswerEnds checks that a call ends with its answer, even if the model continues.
 func TestAnswerEnds(t *testing.T) {
 	const value = `{"answer":"so it is"}`
 	line := "The bank of the river is higher on the western side.\n"

@@ -150,7 +150,7 @@ func (s steps) Next(now ponder.Moment) (do []ponder.Action) {
 	case s.Step%3 == 2 && !s.Looked:
 		return append(do, ponder.Do{Key: fmt.Sprintf("look-%d", s.Step), Tool: "look", Args: json.RawMessage(`{"q":"x"}`)})
 	}
-	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: newRequest(fmt.Sprintf("step %d", s.Step) + " " + distinctWords(s.Words))})
+	return append(do, ponder.Call{Key: fmt.Sprintf("step-%d", s.Step), Role: ponder.Slow, Request: newRequest(fmt.Sprintf("step %d", s.Step) + strings.TrimRight(" "+distinctWords(s.Words), " "))})
 }
 
 // panel is the state of a mode that asks three children and a model, and concludes after

@@ -142,10 +142,12 @@ func (h *holder) round() (wake time.Time, err error) {
 	}
 	h.startCommitted()
 	for _, f := range h.attempts {
-		for _, at := range []time.Time{f.cancelledAt, f.cutAt} {
-			if !at.IsZero() {
-				d.wakeBy(at.Add(cancelGrace))
-			}
+		at := f.cancelledAt // later than cutAt, if set: a time in the past would wake without end
+		if at.IsZero() {
+			at = f.cutAt
+		}
+		if !at.IsZero() {
+			d.wakeBy(at.Add(cancelGrace))
 		}
 	}
 	return d.wakeAt, nil

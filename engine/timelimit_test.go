@@ -27,7 +27,10 @@ type pacedModel struct {
 
 func (pacedModel) Name() string { return "local/paced" }
 
-const pacedToken = "word. "
+// pacedTokens is an answer of more tokens than any call writes. It is no repetition.
+var pacedTokens = distinctWords(8000)
+
+const pacedToken = 6 // bytes
 
 func (m pacedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
@@ -57,7 +60,7 @@ func (m pacedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[ll
 				return
 			}
 			piece = min(n-i, 1+int(m.write))
-			if !sleep(time.Duration(float64(piece)/m.write*float64(time.Second))) || !yield(llm.Delta{Text: strings.Repeat(pacedToken, piece)}, nil) {
+			if !sleep(time.Duration(float64(piece)/m.write*float64(time.Second))) || !yield(llm.Delta{Text: pacedTokens[i*pacedToken : (i+piece)*pacedToken]}, nil) {
 				return
 			}
 		}
@@ -65,7 +68,7 @@ func (m pacedModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[ll
 		if n == req.MaxTokens {
 			f = llm.FinishLength
 		}
-		text := strings.Repeat(pacedToken, n)
+		text := pacedTokens[:n*pacedToken]
 		yield(llm.Delta{Done: &llm.Response{Message: llm.Say(llm.Assistant, text), Finish: f, Usage: llm.Usage{Input: in, Output: n}}}, nil)
 	}
 }
@@ -180,7 +183,7 @@ func TestTimeHolds(t *testing.T) {
 				}
 				_, answer, _ = strings.Cut(fin.Answer, "then: ")
 				t.Logf("ended after %v of %v: %d bytes of texts, answer of %d bytes", took, tt.limit, texts, len(answer))
-				if took > tt.limit+20*s || took < tt.limit/2 || texts < tt.texts || tt.answer > 0 && strings.Count(answer, pacedToken)*len(pacedToken) < tt.answer {
+				if took > tt.limit+20*s || took < tt.limit/2 || texts < tt.texts || tt.answer > 0 && len(answer) < tt.answer {
 					t.Errorf("want an end within 20 s, at least %d bytes of texts and an answer of %d; %s", tt.texts, tt.answer, fin.Reason)
 				}
 				time.Sleep(300 * time.Hour) // a deaf model ends

@@ -218,7 +218,7 @@ func (e *AnswerEnd) closeValue() {
 	e.whole = e.whole || whole
 }
 
-// scanRest reads what follows a value.
+// scanRest reads the text after a value.
 func (e *AnswerEnd) scanRest() {
 	for ; e.scanned < len(e.text); e.scanned++ {
 		c := e.text[e.scanned]
