@@ -100,7 +100,7 @@ func TestJudgesReasonIsOurOwn(t *testing.T) {
 func TestLongAnswersAreCut(t *testing.T) {
 	var b strings.Builder
 	for i := 0; b.Len() < maxAnswer-100; i++ {
-		fmt.Fprintf(&b, "It is so in the %dth. ", i)
+		fmt.Fprintf(&b, "It is so in case %d of %d. ", i*7919%1000, i)
 	}
 	b.WriteString("\n\nThe moon is made of 12 cheeses.")
 	f := answerWriter(trench, func(ponder.Call, int) ponder.Body { return textAnswer(b.String()) })
