@@ -161,3 +161,15 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A correction replaces the answer before it; lists of several answers are joined.
+func TestReadCorrection(t *testing.T) {
+	v, ok := essay.Read(`{"essay":"Five.","points":["a b"],"sure":0.9}` + "\n\nThat is wrong. Corrected:\n\n" + `{"essay":"Four.","points":[],"sure":0.8}`)
+	if !ok || v.Essay != "Four." || len(v.Points) != 0 || *v.Sure != 0.8 {
+		t.Errorf("%+v, %v", v, ok)
+	}
+	r, ok := report.Read(`{"items":[{"kind":"a","item":"One.","sure":0.8}]}` + "\n" + `{"items":[{"kind":"a","item":"Two.","sure":0.8}]}`)
+	if !ok || len(r.Items) != 2 {
+		t.Errorf("%+v, %v", r, ok)
+	}
+}

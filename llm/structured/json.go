@@ -21,22 +21,22 @@ type tree struct {
 	size    int            // bytes of values with members
 }
 
-// readJSON concatenates lists of records; of other members the first wins. Of whole answers
-// with a text, such as one and its correction, only the last counts.
+// readJSON concatenates lists of records; of other members the first wins. Of answers with
+// a text, such as one and its correction, only the last counts.
 func (f *form) readJSON(text string) (t tree) {
 	t.members = make(map[string]any)
 	values, err := llm.RepairAll(text)
 	if err != nil {
 		return t
 	}
-	whole := f.members[0].kind == textKind
+	first := f.members[0]
 	for _, js := range values {
 		var v any
 		if json.Unmarshal(js, &v) != nil {
 			continue
 		}
 		if found := f.findMembers(v, 0); len(found) > 0 {
-			if whole && f.hasRequired(found) {
+			if first.kind == textKind && found[first.name] != nil {
 				t.members = make(map[string]any)
 			}
 			mergeMembers(t.members, found)
@@ -44,11 +44,6 @@ func (f *form) readJSON(text string) (t tree) {
 		}
 	}
 	return t
-}
-
-// hasRequired reports whether members has all that an answer must have.
-func (r *record) hasRequired(members map[string]any) bool {
-	return !slices.ContainsFunc(r.members, func(m *member) bool { return !m.optional && members[m.name] == nil })
 }
 
 // mergeMembers adds missing members and records.
