@@ -30,6 +30,9 @@ type LoopDetector struct {
 	period  period
 	segment segment
 	recent  []segment // oldest first
+	fences  int       // lines of fences in a row, without text between them
+	fenceAt int       // start of the first of them
+	onFence bool      // this line is a fence
 	empty   int       // list items without text in a row
 	emptyAt int       // start of the first of them
 	counted counter
@@ -157,13 +160,14 @@ func (d *LoopDetector) addByte(b byte) {
 	p.window[d.size%loopWindow] = b
 	d.size++
 	if b == '\n' {
-		d.column = 0
+		d.column, d.onFence = 0, false
 	} else {
 		if d.column < len(d.line) {
 			d.line[d.column] = b
 		}
 		if d.column++; d.column == len(d.line) && string(d.line[:]) == "```" {
-			d.fence = !d.fence
+			d.fence, d.onFence = !d.fence, true
+			d.addFence()
 		}
 	}
 	if d.size < gramSize {
@@ -263,6 +267,9 @@ func (d *LoopDetector) addRune(r rune, n int) {
 	}
 	if !unicode.IsDigit(r) {
 		s.within = false
+	}
+	if !d.onFence && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+		d.fences = 0
 	}
 	isItem := s.letters == 0 && 0 < s.digits && s.digits <= maxListDigits
 	switch {
@@ -370,6 +377,16 @@ func (c *counter) addSegment(s segment) bool {
 	}
 	c.last = s
 	return c.n >= maxCounted
+}
+
+// addFence adds a line of a fence, of which three bytes were read.
+func (d *LoopDetector) addFence() {
+	if d.fences == 0 {
+		d.fenceAt = d.size - len(d.line)
+	}
+	if d.fences++; d.fences >= maxEmptyItems {
+		d.markFound(d.fenceAt)
+	}
 }
 
 func (d *LoopDetector) addEmptyItem(start int) {

@@ -63,6 +63,8 @@ func TestLoopFound(t *testing.T) {
 		"sentences in any order":  {intro, "", shuffled(fact, "The tide is late today because of the moon. ", "Nobody knows why the stone is there. ")},
 		"items without text":      {intro + "\nTask:\n", "", emptyItems(60)},
 		"counting sentences":      {intro, "Provide 5 to 10 thoughts. ", countedItems(40)},
+		"fences":                  {intro, "", strings.Repeat("\n```\n", 40)},
+		"fences of a language":    {intro, "", strings.Repeat("```json\n```\n", 40)},
 		"bullets without text":    {intro + "\n", "", strings.Repeat("-\n", 40)},
 		"a list in other bullets": {intro + "\n", "- " + fact + "\n", strings.Repeat("* "+fact+"\n- "+fact+"\n", 10)},
 	} {
