@@ -246,7 +246,7 @@ func (s *state) applyAnswer(b ponder.CallFinished) {
 	switch {
 	case hasText(said) && !structured.IsRefusal(said) && answerCheck.EchoFault(said) == "" && !answerCheck.IsQuestion(said, s.run.Input):
 		s.checkAnswer(s.mergeRevision(said), b.Model, b.Finish.DescribeIncomplete())
-	case !w.TextOnly && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
+	case !w.TextOnly && b.Finish != llm.FinishTime && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls):
 		w.TextOnly, w.NoTools, w.Uses = true, true, nil
 		w.Msgs = append(w.Msgs[:len(w.Msgs):len(w.Msgs)], llm.Say(llm.User, "Write the answer to the question now, as text, from the evidence above. Call no tool.\n"))
 		s.Counts.Written++

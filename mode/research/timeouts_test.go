@@ -44,11 +44,11 @@ func doubtfulAnswer(req *llm.Request) string {
 	return goodAnswer(req)
 }
 
-// If any call hangs, an answer exists after the time limit and the reserve, also without a limit.
+// If any call hangs, an answer exists 15 s after the time limit, also without a limit.
 func TestModelHangs(t *testing.T) {
 	for _, at := range []string{"", "research_plan", "research_reflection", "verdicts", "answer"} {
 		for budget, most := range map[time.Duration]time.Duration{
-			5 * time.Second: 7 * time.Second, 20 * time.Second: 22 * time.Second, time.Minute: 66 * time.Second, 3 * time.Minute: 190 * time.Second,
+			5 * time.Second: 20 * time.Second, 20 * time.Second: 35 * time.Second, time.Minute: 75 * time.Second, 3 * time.Minute: 195 * time.Second,
 			24 * time.Hour: 6 * time.Minute,
 		} {
 			t.Run(cmp.Or(at, "all")+" "+budget.String(), func(t *testing.T) {
