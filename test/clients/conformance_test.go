@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ponder/internal/compat"
-	"ponder/internal/compat/dialecttest"
 	"ponder/internal/compat/mcp"
+	"ponder/internal/compat/protocoltest"
 )
 
 // TestConformance runs the whole conformance suite against the server of `ponder serve` and
@@ -17,9 +17,9 @@ func TestConformance(t *testing.T) {
 	if run == nil {
 		t.Skip("what runs it is not installed")
 	}
-	rig := dialecttest.New(t, dialecttest.Options{Routes: func(d *compat.Dispatcher) map[string]http.Handler {
+	rig := protocoltest.New(t, protocoltest.Options{Routes: func(d *compat.Dispatcher) map[string]http.Handler {
 		return mcp.New(mcp.Config{Desk: d, Version: "test", Extra: suite()}).Routes()
 	}})
-	s := &testServer{url: rig.Server().URL, token: dialecttest.Mine, env: []string{"PONDER_SUITE=all"}}
+	s := &testServer{url: rig.Server().URL, token: protocoltest.Mine, env: []string{"PONDER_SUITE=all"}}
 	s.checks(t, ".", append(run, "conformance.test.mjs")...)
 }
