@@ -9,10 +9,16 @@ import (
 )
 
 // VisibleEvent returns an event in the form for its owner: without the operator's prompt in the
-// options of a run. The log needs the prompt to continue the run.
+// options of a run, and without all options of a child run, which may quote internal events. The
+// log needs both to continue the runs.
 func VisibleEvent(ev ponder.Event) ponder.Event {
 	b, ok := ev.Body.(ponder.RunStarted)
 	if !ok || len(b.Options) == 0 {
+		return ev
+	}
+	if ev.Run.Parent() != "" {
+		b.Options = nil
+		ev.Body = b
 		return ev
 	}
 	var options map[string]json.RawMessage

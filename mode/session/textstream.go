@@ -17,14 +17,17 @@ type TextStream struct {
 	read         func(*TextStream) (string, bool) // parses rest: returns text and whether to continue; nil: readStart
 	reasoningEnd string                           // end mark of skipped reasoning; see [llm.PreambleEnd]
 	open         bool                             // lines belong to the text
+	inLine       bool                             // the start of the line is shown
 	free         bool                             // lines without a label do too, as in a final answer
 	held         string                           // blank lines and rules before more text
 	written      int
 	ended        bool
 }
 
-// maxUnread is the maximum size of buffered input in bytes.
-const maxUnread = maxAnswer
+const (
+	maxUnread = maxAnswer // bytes of buffered input
+	labelSpan = 64        // bytes at the start of a line that contain a label, if the line has one
+)
 
 // textNames are JSON names of the text, including common variants.
 var textNames = map[string]bool{"synthesis": true, "answer": true, "synthesis_text": true, "final_answer": true}
@@ -99,10 +102,19 @@ func (w *TextStream) readLine() (text string, more bool) {
 	}
 	line, rest, ok := strings.Cut(w.pending, "\n")
 	if !ok {
-		return "", false
+		line = line[:textkit.WholeRunes(line)]
+		if rest = w.pending[len(line):]; !w.inLine && (!w.free || len(line) <= labelSpan || strings.TrimSpace(line) == "" || isRuleLine(line)) {
+			return "", false
+		}
 	}
-	w.pending = rest
+	inLine := w.inLine
+	if w.pending, w.inLine = rest, !ok; inLine {
+		return line, ok
+	}
 	name, said, isLabel := summaryAnswer.Label(line)
+	if i := strings.Index(line, said); !ok && i > 0 {
+		said = line[i:] // with the blanks at its end
+	}
 	switch {
 	case isLabel && name != "synthesis":
 		w.ended = w.open
@@ -125,7 +137,15 @@ func (w *TextStream) readLine() (text string, more bool) {
 		text = w.held + "\n"
 	}
 	w.held = ""
-	return text + said, true
+	return text + said, ok
+}
+
+// Close returns the rest of the text at the end of the stream.
+func (w *TextStream) Close() string {
+	if !w.free || w.pending == "" {
+		return ""
+	}
+	return w.Add("\n")
 }
 
 // readMember skips a JSON member, or the start of the text member.

@@ -17,6 +17,7 @@ func textOf(w *TextStream, text string, n int) string {
 		text = text[len(piece):]
 		b.WriteString(w.Add(piece))
 	}
+	b.WriteString(w.Close())
 	return b.String()
 }
 
@@ -69,6 +70,10 @@ func TestWritingMarkdown(t *testing.T) {
 		{"code", "```go\nx := 1\n```\nSo.\n", "```go\nx := 1\n```\nSo."},
 		{"a trailer first", "CONFIDENCE: 0.7\nIt is salt.\n", "It is salt."},
 		{"after reasoning", "<think>no</think>\nIt is salt.\n", "It is salt."},
+		{"without a last line break", "It is salt.\n\nIndeed.", "It is salt.\n\nIndeed."},
+		{"a long line", strings.Repeat("It is sält, ", 12) + "as said: so.\nCONFIDENCE: 0.7", strings.Repeat("It is sält, ", 12) + "as said: so."},
+		{"a long label", "Final answer: " + strings.Repeat("It is salt, ", 12) + "or\nso.", strings.Repeat("It is salt, ", 12) + "or\nso."},
+		{"a long trailer", "It is salt.\nRemaining questions: " + strings.Repeat("why, ", 30), "It is salt."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for n := 1; n <= len(tt.text)+1; n++ {

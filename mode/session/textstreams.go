@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // TextStreams extracts displayable texts from the streams of many sessions. The zero value is ready.
@@ -45,8 +46,10 @@ func (w *TextStreams) Extract(d ponder.Delta) (shown ponder.Delta, ok bool) {
 	one := w.list[by]
 	switch {
 	case d.Done != nil:
-		delete(w.list, by)
-		return shown, false
+		if delete(w.list, by); one == nil || one.cause != d.Cause {
+			return shown, false
+		}
+		return one.show(d, one.Close())
 	case d.Text == "":
 		return shown, false
 	case w.list == nil:
@@ -62,7 +65,10 @@ func (w *TextStreams) Extract(d ponder.Delta) (shown ponder.Delta, ok bool) {
 		one = &attempt{cause: d.Cause, TextStream: TextStream{free: strings.HasPrefix(d.Key, final)}}
 		w.list[by] = one
 	}
-	shown = ponder.Delta{Thread: d.Thread, Run: d.Run, Key: d.Cause, Cause: d.Cause, Began: d.Began, Attempt: d.Attempt}
-	shown.Text = one.Add(d.Text)
-	return shown, shown.Text != ""
+	return one.show(d, one.Add(d.Text))
+}
+
+// show returns the displayable text of a delta as a delta, if there is any.
+func (a *attempt) show(d ponder.Delta, text string) (shown ponder.Delta, ok bool) {
+	return ponder.Delta{Thread: d.Thread, Run: d.Run, Key: d.Cause, Cause: d.Cause, Began: d.Began, Attempt: d.Attempt, Delta: llm.Delta{Text: text}}, text != ""
 }

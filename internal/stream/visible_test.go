@@ -34,3 +34,23 @@ func TestShown(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+// Options keep all but the operator's prompt. Those of a child run may quote internal events.
+func TestVisibleOptions(t *testing.T) {
+	for _, tt := range []struct {
+		run           ponder.RunID
+		options, want string
+	}{
+		{"run_1", `{"docs":["a"]}`, `{"docs":["a"]}`},
+		{"run_1", `{"docs":["a"],"Prompt":"secret"}`, `{"docs":["a"]}`},
+		{"run_1", `{"prompt":"secret"}`, ``},
+		{"run_1", `[1]`, `[1]`},
+		{"run_1/role-watcher", `{"seen":[{"content":"secret"}]}`, ``},
+		{"run_1/role-watcher", ``, ``},
+	} {
+		ev := VisibleEvent(ponder.Event{Run: tt.run, Body: ponder.RunStarted{Mode: "m", Input: "i", Options: []byte(tt.options)}})
+		b := ev.Body.(ponder.RunStarted)
+		if got := strings.TrimSpace(string(b.Options)); got != tt.want || b.Mode != "m" || b.Input != "i" {
+			t.Errorf("%s of %s: %s, want %s", tt.options, tt.run, got, tt.want)
+		}
+	}
+}
