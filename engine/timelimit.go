@@ -158,7 +158,7 @@ func (t *threadState) learnSpeed(ev ponder.Event, b ponder.CallFinished) {
 		return
 	}
 	took := time.Duration(b.Took) * time.Millisecond
-	timing := llm.Timing{Bytes: in.call.Size, First: time.Duration(b.First) * time.Millisecond, Took: took, Tokens: b.Usage.Output}
+	timing := llm.CallSample{Bytes: in.call.Size, First: time.Duration(b.First) * time.Millisecond, Took: took, Tokens: b.Usage.Output}
 	timing.Complete = b.Error == "" && !b.Finish.IsCut()
 	if silent {
 		timing.First, timing.Tokens = took, 0

@@ -10,8 +10,8 @@ type Speed struct {
 	Output float64 `json:"output,omitempty"`   // tokens of a complete answer
 }
 
-// A Timing is the measured course of one call.
-type Timing struct {
+// A CallSample is the measurement of one call.
+type CallSample struct {
 	Bytes    int           // of the request
 	First    time.Duration // until the first output
 	Took     time.Duration
@@ -28,7 +28,7 @@ const (
 
 // Learn returns the speed after a call. The time to the first output rises at once and falls
 // slowly, because an estimate that is too short costs the answer.
-func (s Speed) Learn(t Timing) Speed {
+func (s Speed) Learn(t CallSample) Speed {
 	if t.First <= 0 || t.Took < t.First {
 		return s
 	}

@@ -10,7 +10,7 @@ import (
 func TestSpeedLearn(t *testing.T) {
 	const s = time.Second
 	for name, tt := range map[string]struct {
-		calls  []Timing
+		calls  []CallSample
 		bytes  int
 		tokens int
 		first  time.Duration // expected for bytes
@@ -18,14 +18,14 @@ func TestSpeedLearn(t *testing.T) {
 		within int           // tokens in 60 s, at most 4096
 	}{
 		"nothing":         {nil, 8000, 400, 0, 0, 4096},
-		"a slow model":    {[]Timing{{8000, 10 * s, 30 * s, 400, true}}, 8000, 400, 10 * s, 30 * s, 1000},
-		"a longer prompt": {[]Timing{{8000, 10 * s, 30 * s, 400, true}}, 16000, 400, 20 * s, 40 * s, 800},
-		"a shorter one":   {[]Timing{{8000, 10 * s, 30 * s, 400, true}}, 800, 400, 10 * s, 30 * s, 1000},
-		"in one piece":    {[]Timing{{8000, 10 * s, 10 * s, 400, true}}, 8000, 400, 10 * s, 10 * s, 4096},
-		"no output":       {[]Timing{{8000, 90 * s, 90 * s, 0, false}}, 8000, 400, 90 * s, 90 * s, 4096},
-		"slower at once":  {[]Timing{{8000, 2 * s, 4 * s, 40, true}, {8000, 10 * s, 12 * s, 40, true}}, 8000, 20, 10 * s, 11 * s, 1000},
-		"faster slowly":   {[]Timing{{8000, 10 * s, 12 * s, 40, true}, {8000, 2 * s, 4 * s, 40, true}}, 8000, 20, 6 * s, 7 * s, 1080},
-		"invalid":         {[]Timing{{8000, 5 * s, 2 * s, 40, true}, {8000, 0, 2 * s, 40, true}}, 8000, 20, 0, 0, 4096},
+		"a slow model":    {[]CallSample{{8000, 10 * s, 30 * s, 400, true}}, 8000, 400, 10 * s, 30 * s, 1000},
+		"a longer prompt": {[]CallSample{{8000, 10 * s, 30 * s, 400, true}}, 16000, 400, 20 * s, 40 * s, 800},
+		"a shorter one":   {[]CallSample{{8000, 10 * s, 30 * s, 400, true}}, 800, 400, 10 * s, 30 * s, 1000},
+		"in one piece":    {[]CallSample{{8000, 10 * s, 10 * s, 400, true}}, 8000, 400, 10 * s, 10 * s, 4096},
+		"no output":       {[]CallSample{{8000, 90 * s, 90 * s, 0, false}}, 8000, 400, 90 * s, 90 * s, 4096},
+		"slower at once":  {[]CallSample{{8000, 2 * s, 4 * s, 40, true}, {8000, 10 * s, 12 * s, 40, true}}, 8000, 20, 10 * s, 11 * s, 1000},
+		"faster slowly":   {[]CallSample{{8000, 10 * s, 12 * s, 40, true}, {8000, 2 * s, 4 * s, 40, true}}, 8000, 20, 6 * s, 7 * s, 1080},
+		"invalid":         {[]CallSample{{8000, 5 * s, 2 * s, 40, true}, {8000, 0, 2 * s, 40, true}}, 8000, 20, 0, 0, 4096},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var v Speed
@@ -49,7 +49,7 @@ func TestSpeedProperties(t *testing.T) {
 	var v Speed
 	for range 2000 {
 		first := time.Duration(r.Int64N(int64(time.Hour)))
-		v = v.Learn(Timing{r.IntN(1 << 20), first, first + time.Duration(r.Int64N(int64(time.Hour))) - time.Second, r.IntN(1 << 16), r.IntN(2) == 0})
+		v = v.Learn(CallSample{r.IntN(1 << 20), first, first + time.Duration(r.Int64N(int64(time.Hour))) - time.Second, r.IntN(1 << 16), r.IntN(2) == 0})
 		bytes, tokens := r.IntN(1<<22), r.IntN(1<<20)
 		small, large := v.CallTime(bytes, tokens), v.CallTime(2*bytes, 2*tokens)
 		if small < 0 || large < small || v.FirstOutput(bytes) > small {

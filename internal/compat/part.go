@@ -34,6 +34,7 @@ type Part struct {
 	Summary   *research.Summary    // of Memories
 	Call      *llm.ToolCall
 	Citations []Citation // of TextEnd
+	Less      bool       // of TextEnd: Text lacks the repetition at the end of the pieces
 	End       *End
 }
 

@@ -111,7 +111,7 @@ func (r *roundAssembler) finishText(key, text string, edit llm.Edit) []Part {
 	for _, piece := range r.pieces.takeRest() {
 		list = append(list, r.textPart(key, piece, false))
 	}
-	list = append(list, Part{Kind: TextEnd, Item: key, Text: strings.TrimSpace(text)})
+	list = append(list, Part{Kind: TextEnd, Item: key, Text: strings.TrimSpace(text), Less: r.Finish == llm.FinishLoop})
 	return append(list, r.releaseParts()...)
 }
 
@@ -185,8 +185,11 @@ func (r *roundAssembler) close() (list []Part) {
 
 func (r *roundAssembler) endState() End {
 	e := End{Status: r.Status, Finish: cmp.Or(r.Finish, llm.FinishStop), Usage: r.Usage, Model: r.Model, Text: r.Text.Stored()}
-	if e.Finish == llm.FinishTools { // of Ponder's tools
+	switch {
+	case e.Finish == llm.FinishTools: // of Ponder's tools
 		e.Finish = llm.FinishStop
+	case e.Finish.IsCut():
+		e.Finish = llm.FinishLength
 	}
 	if !r.IsOver() || e.Status == ponder.Completed {
 		return e

@@ -32,6 +32,7 @@ func TestScript(t *testing.T) {
 		"other at once":          {append(say("It ", "is", "^So", " it is."), round), ponder.Completed, "It is", true},
 		"other in a later piece": {append(say("It ", "is", "^It ", "was."), round), ponder.Completed, "It is", true},
 		"less":                   {append(say("It ", "is", "^It "), round), ponder.Completed, "It is", true},
+		"without repetition":     {append(say("It ", "is. ", "It is. ", "^It is."), Part{Kind: TextEnd, Less: true}), ponder.Completed, "It is. It is. ", false},
 		"a second round":         {append(append(say("It ", "is"), round), append(say("\n\nYes", "^It is", "\n\nNo"), round)...), ponder.Completed, "It is\n\nYes", true},
 		"taken back at the end":  {append(append(say("It is"), round), say("\n\nAnd", "^It is")...), ponder.Completed, "It is\n\nAnd", true},
 		"failed":                 {say("It ", "is", "^"), ponder.Failed, "It is", false},

@@ -312,6 +312,9 @@ func (s *sentText) forwardPart(p Part) error {
 			return nil
 		}
 	case TextEnd:
+		if p.Less {
+			s.at = len(s.text)
+		}
 		if err := s.checkWhole(); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ var positions = []string{
 }
 
 // participleTypes are standard nouns that end in -ing or -ed.
-var participleTypes = []string{"feed", "finding", "posting", "reasoning", "recording", "setting", "thinking"}
+var participleTypes = []string{"feed", "finding", "posting", "reasoning", "recording", "setting", "speed", "thinking"}
 
 // maxOneWord is the share of unexported functions and methods with names of one word.
 const maxOneWord = 0.35

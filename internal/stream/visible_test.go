@@ -34,6 +34,7 @@ func TestShown(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
 // Options keep all but the operator's prompt. Those of a child run may quote internal events.
 func TestVisibleOptions(t *testing.T) {
 	for _, tt := range []struct {

@@ -98,8 +98,8 @@ func cutTime(since int64, limit time.Duration) time.Duration {
 }
 
 // callTiming returns the timing of a call. Its event has the tokens of the request instead of the bytes.
-func callTiming(b ponder.CallFinished) llm.Timing {
-	return llm.Timing{
+func callTiming(b ponder.CallFinished) llm.CallSample {
+	return llm.CallSample{
 		Bytes: bytesPerToken * (b.Usage.Total() - b.Usage.Output), First: time.Duration(b.First) * time.Millisecond,
 		Took: time.Duration(b.Took) * time.Millisecond, Tokens: b.Usage.Output, Complete: b.Error == "" && !b.Finish.IsCut(),
 	}

@@ -209,8 +209,8 @@ func (v *View) setModel(model string, unaided bool) {
 
 func (v *View) addSynthesis(ev ponder.Event, b ponder.Synthesis) {
 	v.Syntheses = append(v.Syntheses, Synthesis{
-		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: textkit.CleanTrim(b.Content), Insights: slices.Concat([]string{}, b.Insights),
-		Confidence: b.Confidence, Remaining: slices.Concat([]string{}, b.Remaining), Cites: b.Cites, Final: b.Final,
+		ID: ev.ID, Session: ev.Thread, Number: b.Number, Text: textkit.CleanTrim(b.Content), Insights: append([]string{}, b.Insights...),
+		Confidence: b.Confidence, Remaining: append([]string{}, b.Remaining...), Cites: b.Cites, Final: b.Final,
 		Trend: textkit.OneLine(b.Trend), Basis: b.Basis, WithoutModel: b.WithoutModel, Refused: b.Refused, Assumed: b.Assumed, Offset: b.Offset, Created: ev.Time,
 	})
 	v.Refused = v.Refused || b.Refused

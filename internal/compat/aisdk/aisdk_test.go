@@ -163,7 +163,7 @@ func checkResume(t *testing.T, name string, cut int) {
 	model := slowModel()
 	if name == "ponder/chat" {
 		model = &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer {
-			return protocoltest.Answer{Reasoning: "Let me see. It is deep.", Text: strings.Repeat("The sea is deep. ", 20), Pause: 50 * time.Millisecond}
+			return protocoltest.Answer{Reasoning: "Let me see. It is deep.", Text: protocoltest.LongText(20), Pause: 50 * time.Millisecond}
 		}}
 	}
 	step := time.Second

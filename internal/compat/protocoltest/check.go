@@ -3,6 +3,7 @@ package protocoltest
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -169,10 +170,20 @@ func checkFault(t *testing.T, l Language) {
 	}
 }
 
+// LongText returns n sentences, at most 100, that do not repeat each other.
+func LongText(n int) string {
+	nouns, adjectives := strings.Fields("sea trench ridge shelf vent reef gulf bay strait basin"), strings.Fields("deep cold dark salty wide calm old steep quiet warm")
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "The %s is %s. ", nouns[i%10], adjectives[(i/10+3*i)%10])
+	}
+	return b.String()
+}
+
 // checkLeave checks that an abandoned exchange is cancelled and a conversation continues.
 func checkLeave(t *testing.T, l Language) {
 	r := l.newRig(t, func(*llm.Request, int) Answer {
-		return Answer{Text: strings.Repeat("The sea is deep. ", 40), Pause: time.Second}
+		return Answer{Text: LongText(40), Pause: time.Second}
 	})
 	for kind, want := range map[ponder.Kind]ponder.Status{ponder.KindExchange: ponder.Cancelled, ponder.KindConversation: ponder.Completed} {
 		forBoth(Prompt{Messages: []string{"How deep?"}, Tool: kind == ponder.KindExchange}, func(s Prompt) {

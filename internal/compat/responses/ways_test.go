@@ -43,7 +43,7 @@ func searchingModel(text string) func() *protocoltest.Model {
 
 // slowModel limits the number of thoughts.
 func slowModel() *protocoltest.Model {
-	return &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer { return protocoltest.Answer{Wait: 20 * time.Second} }}
+	return &protocoltest.Model{Answer: func(*llm.Request, int) protocoltest.Answer { return protocoltest.Answer{Wait: 8 * time.Second} }}
 }
 
 var ways = []workCase{
