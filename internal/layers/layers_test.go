@@ -64,7 +64,7 @@ var rules = []rule{
 	{packages: "mode/subconscious", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical", "mode/internal/*"}},
 	{packages: "mode/session", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "knowledge/claim", "mode/internal/*"}},
 	{packages: "mode/internal/runstate", ours: []string{".", "llm", "mode/internal/pendingwrites"}},
-	{packages: "mode/internal/steering", ours: []string{".", "mode/internal/lookup", "mode/internal/usage"}},
+	{packages: "mode/internal/steerstate", ours: []string{".", "mode/internal/lookup", "mode/internal/usage"}},
 	{packages: "mode/internal/*", ours: []string{".", "knowledge/lookup", "llm", "internal/textkit/similarity", "knowledge/evidence", "internal/textkit/lexical"}},
 	{packages: "mode/*", ours: []string{".", "llm", "llm/structured", "internal/textkit/similarity", "knowledge/evidence", "mode/internal/*"}},
 	{packages: "knowledge/claim", ours: []string{".", "internal/textkit/similarity", "internal/textkit/lexical"}, theirs: []string{"golang.org/x/text/"}},

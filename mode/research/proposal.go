@@ -11,7 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 )
 
 // proposing is the step in which a plan is made for the user or waits for approval.
@@ -169,20 +169,20 @@ func (s *state) applyPlanEdit(id string, args json.RawMessage) {
 	s.queueWrite("steered", &s.Counts.Steered, append([]ponder.Body{ack}, r.Add...)...)
 }
 
-func (s *state) setPlan(args json.RawMessage) steering.Result {
+func (s *state) setPlan(args json.RawMessage) steerstate.Result {
 	if s.Proposal == nil || s.Step != proposing {
-		return steering.Refuse("no plan waits for approval")
+		return steerstate.Refuse("no plan waits for approval")
 	}
 	var b ponder.Plan
 	if json.Unmarshal(args, &b) != nil {
-		return steering.Refuse("invalid arguments")
+		return steerstate.Refuse("invalid arguments")
 	}
 	if err := CheckPlan(b, s.opts.Web, s.canSearch()); err != nil {
-		return steering.Refuse("%v", err)
+		return steerstate.Refuse("%v", err)
 	}
 	p := planOf(b)
 	s.Proposal = &p
-	r := steering.Done("the plan is changed")
+	r := steerstate.Done("the plan is changed")
 	r.Add = []ponder.Body{s.proposalBody(ponder.Plan{Content: "The plan of the user"})}
 	return r
 }

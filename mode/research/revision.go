@@ -6,7 +6,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 )
 
 // revision is a section of an earlier answer that a model rewrites from the same evidence.
@@ -27,17 +27,17 @@ func (s *state) applyRevision(id string, b ponder.Steer) {
 	s.queueWrite("steered", &s.Counts.Steered, ack)
 }
 
-func (s *state) startRevision(b ponder.Steer) steering.Result {
+func (s *state) startRevision(b ponder.Steer) steerstate.Result {
 	var part ponder.SteerSection
 	switch {
 	case s.Step == done:
-		return steering.Refuse("the research has ended")
+		return steerstate.Refuse("the research has ended")
 	case s.opts.WithoutModel || s.opts.SynthesisStrategy == Never:
-		return steering.Refuse("a section is rewritten by a model, and this research has none")
+		return steerstate.Refuse("a section is rewritten by a model, and this research has none")
 	case json.Unmarshal(b.Args, &part) != nil || !hasText(part.Section):
-		return steering.Refuse("no section given")
+		return steerstate.Refuse("no section given")
 	case len(part.Before)+len(part.Section)+len(part.After) > maxAnswer:
-		return steering.Refuse("the answer has more than %d bytes", maxAnswer)
+		return steerstate.Refuse("the answer has more than %d bytes", maxAnswer)
 	}
 	for _, text := range []*string{&part.Before, &part.Section, &part.After} {
 		*text = strings.TrimSpace(fakeMarks.ReplaceAllString(textkit.Clean(*text), ""))
@@ -45,7 +45,7 @@ func (s *state) startRevision(b ponder.Steer) steering.Result {
 	s.Revision = &revision{part, textkit.TruncateBytes(textkit.CleanTrim(b.Content), maxInstruction)}
 	s.Draft, s.StopReason, s.Planning, s.Lookups = nil, revisionReason, false, nil
 	s.startAnswer()
-	return steering.Done("the section is being rewritten")
+	return steerstate.Done("the section is being rewritten")
 }
 
 // draftPrompt returns the prompt for the answer or for the section of a revision.

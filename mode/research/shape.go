@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 	"ponder/mode/internal/usage"
 )
 
@@ -205,7 +205,7 @@ type SteerCommand struct {
 	Cancelled []string   `json:"cancelled,omitempty"`
 	Effective float64    `json:"effective_at_seconds,omitempty"`
 
-	steering.Origin
+	steerstate.Origin
 
 	source string
 	name   string

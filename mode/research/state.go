@@ -13,7 +13,7 @@ import (
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/pendingwrites"
 	"ponder/mode/internal/runstate"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 )
 
 const (
@@ -157,7 +157,7 @@ type state struct {
 	Questions []question        `json:"questions,omitempty"`
 	Mind      []background.Note `json:"mind,omitempty"` // background notes at the start
 	Facts     []fact            `json:"facts,omitempty"`
-	steering.SourceFilter
+	steerstate.SourceFilter
 	Persona Persona        `json:"persona,omitzero"` // if the user changed it
 	Limits  *ponder.Budget `json:"limits,omitempty"` // of the run, if the user changed them
 

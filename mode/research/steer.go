@@ -10,7 +10,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/runstate"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 )
 
 const (
@@ -33,8 +33,8 @@ func (s *state) applySteer(id string, b ponder.Steer) {
 	s.queueWrite("steered", &s.Counts.Steered, ack...)
 }
 
-func (s *state) steeringRun() steering.Run {
-	return steering.Run{
+func (s *state) steeringRun() steerstate.Run {
+	return steerstate.Run{
 		Name: "the research", Writing: "the answer is being written",
 		Over: s.Step == done, End: s.StopReason, Spent: s.BudgetSpent, Paused: s.Paused, Facts: len(s.Facts), Limits: s.limits(),
 		HasText: hasText, InFlight: s.inFlight, Steer: s.applyCommand,
@@ -43,12 +43,12 @@ func (s *state) steeringRun() steering.Run {
 
 // applyCommand applies a checked command. If it changes the material of an answer in progress, the answer
 // restarts.
-func (s *state) applyCommand(c steering.Command) (r steering.Result) {
+func (s *state) applyCommand(c steerstate.Command) (r steerstate.Result) {
 	was, changed := s.Work, false
 	switch c.Do {
 	case ponder.SetBudget:
 		s.setLimits(c.Limits)
-		r = steering.Done("the limits are changed: %v", c.Limits)
+		r = steerstate.Done("the limits are changed: %v", c.Limits)
 	case ponder.AnswerNow:
 		r = s.answerNow()
 	case ponder.AddQuestion:
@@ -72,7 +72,7 @@ func (s *state) applyCommand(c steering.Command) (r steering.Result) {
 	case ponder.SetPersona:
 		r, changed = s.setPersona(c.Target, c.Content), true
 	default:
-		r = steering.Unknown(c.Do)
+		r = steerstate.Unknown(c.Do)
 	}
 	if changed && !r.Refused {
 		s.restartAnswer(was)
@@ -120,7 +120,7 @@ func (s *state) inFlight() (keys []string) {
 	return keys
 }
 
-func (s *state) answerNow() steering.Result {
+func (s *state) answerNow() steerstate.Result {
 	if s.StopReason != "" && s.Step != gathering {
 		return s.steeringRun().RefuseBusy()
 	}
@@ -130,9 +130,9 @@ func (s *state) answerNow() steering.Result {
 		s.concludeRun(runstate.UserReason)
 	}
 	if s.Paused {
-		return steering.Done("the answer will be written when the research resumes")
+		return steerstate.Done("the answer will be written when the research resumes")
 	}
-	return steering.Done("the answer is being written")
+	return steerstate.Done("the answer is being written")
 }
 
 // setStopReason sets why no further look is made, unless there is a reason already.
@@ -179,7 +179,7 @@ func (s *state) endToolUse() {
 
 // appendQuestion adds a question and returns its event. It returns false for duplicates and beyond the limit.
 func (s *state) appendQuestion(content string, priority int, user bool) (ponder.Body, bool) {
-	content = textkit.TruncateBytes(textkit.OneLine(content), steering.MaxQuestion)
+	content = textkit.TruncateBytes(textkit.OneLine(content), steerstate.MaxQuestion)
 	is := func(q question) bool { return strings.EqualFold(q.Text, content) }
 	if !hasText(content) || slices.ContainsFunc(s.Questions, is) || len(s.Questions) >= maxQuestions {
 		return nil, false
@@ -194,29 +194,29 @@ func (s *state) appendQuestion(content string, priority int, user bool) (ponder.
 	return b, true
 }
 
-func (s *state) addQuestion(content string, priority int) steering.Result {
+func (s *state) addQuestion(content string, priority int) steerstate.Result {
 	b, ok := s.appendQuestion(content, priority, true)
 	if !ok {
-		return steering.Refuse("the question exists, or the limit of %d questions is reached", maxQuestions)
+		return steerstate.Refuse("the question exists, or the limit of %d questions is reached", maxQuestions)
 	}
 	q := s.Questions[len(s.Questions)-1]
-	r := steering.Done("question %s is added with priority %d and will be searched", q.ID, priority)
+	r := steerstate.Done("question %s is added with priority %d and will be searched", q.ID, priority)
 	r.Add = []ponder.Body{b}
-	r.Undo = steering.Step(ponder.DropQuestion, "", ponder.SteerArgs{Question: q.ID})
+	r.Undo = steerstate.Step(ponder.DropQuestion, "", ponder.SteerArgs{Question: q.ID})
 	s.researchQuestion(q)
 	return r
 }
 
 // restoreQuestion opens a dropped question again.
-func (s *state) restoreQuestion(q question) steering.Result {
+func (s *state) restoreQuestion(q question) steerstate.Result {
 	if slices.ContainsFunc(s.Questions, func(o question) bool { return o.ID == q.ID }) {
-		return steering.Refuse("question %s is open", q.ID)
+		return steerstate.Refuse("question %s is open", q.ID)
 	}
 	if len(s.Questions) >= maxQuestions {
-		return steering.Refuse("the limit of %d questions is reached", maxQuestions)
+		return steerstate.Refuse("the limit of %d questions is reached", maxQuestions)
 	}
 	s.Questions = append(slices.Clip(s.Questions), q)
-	r := steering.Done("question %s is open again with priority %d", q.ID, q.Priority)
+	r := steerstate.Done("question %s is open again with priority %d", q.ID, q.Priority)
 	r.Add = []ponder.Body{ponder.QuestionUpdated{ID: q.ID, Priority: q.Priority, Reopened: true, Reason: "restored by the user"}}
 	s.researchQuestion(q)
 	return r
@@ -241,54 +241,54 @@ func (s *state) researchQuestion(q question) {
 	}
 }
 
-func (s *state) findQuestion(name string) (int, steering.Result) {
+func (s *state) findQuestion(name string) (int, steerstate.Result) {
 	is := func(q question) bool { return strings.EqualFold(q.ID, name) || strings.EqualFold(q.Text, name) }
 	if i := slices.IndexFunc(s.Questions, is); i >= 0 {
-		return i, steering.Result{}
+		return i, steerstate.Result{}
 	}
-	return -1, steering.Refuse("there is no open question %q", cleanLabel(name))
+	return -1, steerstate.Refuse("there is no open question %q", cleanLabel(name))
 }
 
-func (s *state) dropQuestion(name string) steering.Result {
+func (s *state) dropQuestion(name string) steerstate.Result {
 	i, r := s.findQuestion(name)
 	if i < 0 {
 		return r
 	}
 	q := s.Questions[i]
 	id := q.ID
-	s.Questions = steering.NilIfEmpty(slices.Delete(slices.Clone(s.Questions), i, i+1))
-	s.Lookups = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Lookups), func(l lookupCall) bool { return l.Ref == id && !l.Done }))
-	r = steering.Done("question %s is dropped", id)
-	r.Undo = steering.Step(ponder.RestoreQuestion, q.Text, ponder.SteerArgs{Question: id, Priority: q.Priority, Model: !q.User})
+	s.Questions = steerstate.NilIfEmpty(slices.Delete(slices.Clone(s.Questions), i, i+1))
+	s.Lookups = steerstate.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Lookups), func(l lookupCall) bool { return l.Ref == id && !l.Done }))
+	r = steerstate.Done("question %s is dropped", id)
+	r.Undo = steerstate.Step(ponder.RestoreQuestion, q.Text, ponder.SteerArgs{Question: id, Priority: q.Priority, Model: !q.User})
 	r.Add = []ponder.Body{ponder.QuestionUpdated{ID: id, Dropped: true, Reason: "dropped by the user"}}
 	return r
 }
 
-func (s *state) rankQuestion(name string, priority int) steering.Result {
+func (s *state) rankQuestion(name string, priority int) steerstate.Result {
 	i, r := s.findQuestion(name)
 	if i < 0 {
 		return r
 	}
 	id, old := s.Questions[i].ID, s.Questions[i].Priority
-	if r = steering.RankResult(id, priority); !r.Refused {
+	if r = steerstate.RankResult(id, priority); !r.Refused {
 		s.Questions = slices.Clone(s.Questions)
 		s.Questions[i].Priority = priority
-		r.Undo = steering.Step(ponder.RankQuestion, "", ponder.SteerArgs{Question: id, Priority: old})
+		r.Undo = steerstate.Step(ponder.RankQuestion, "", ponder.SteerArgs{Question: id, Priority: old})
 		r.Add = []ponder.Body{ponder.QuestionUpdated{ID: id, Priority: priority, Reason: "ranked by the user"}}
 	}
 	return r
 }
 
 // addCorrection adds a fact, which counts as a quote of the user.
-func (s *state) addCorrection(content string) steering.Result {
+func (s *state) addCorrection(content string) steerstate.Result {
 	s.Counts.Facts++
 	s.Counts.Evidence++
 	f := fact{ID: "c" + strconv.Itoa(s.Counts.Facts), Evidence: "e" + strconv.Itoa(s.Counts.Evidence), Text: content}
 	s.Facts = append(slices.Clip(s.Facts), f)
 	p := piece{N: s.Counts.Evidence, Source: UserSource, Title: "Stated by the user", Quote: content, Score: 1, SourceWeight: 1, Kind: factKind, Cluster: UserSource, Round: s.Round}
 	s.Evidence = append(slices.Clip(s.Evidence), p)
-	r := steering.Done("correction %s is in force as %s", f.ID, f.Evidence)
-	r.Undo = steering.Step(ponder.Withdraw, "", ponder.SteerArgs{Question: f.ID})
+	r := steerstate.Done("correction %s is in force as %s", f.ID, f.Evidence)
+	r.Undo = steerstate.Step(ponder.Withdraw, "", ponder.SteerArgs{Question: f.ID})
 	r.Add = []ponder.Body{ponder.Evidence{
 		Content: content, ID: p.id(), Source: p.Source, Title: p.Title, End: len(content), Hash: lookup.HashText(content), Score: 1, Cluster: p.Cluster,
 	}}
@@ -296,20 +296,20 @@ func (s *state) addCorrection(content string) steering.Result {
 }
 
 // withdrawCorrection removes a fact. Its evidence can no longer be cited.
-func (s *state) withdrawCorrection(id string) steering.Result {
+func (s *state) withdrawCorrection(id string) steerstate.Result {
 	at := slices.IndexFunc(s.Facts, func(f fact) bool { return strings.EqualFold(f.ID, id) })
 	if at < 0 {
-		return steering.Refuse("there is no correction %q", cleanLabel(id))
+		return steerstate.Refuse("there is no correction %q", cleanLabel(id))
 	}
 	f := s.Facts[at]
-	s.Facts = steering.NilIfEmpty(slices.Delete(slices.Clone(s.Facts), at, at+1))
+	s.Facts = steerstate.NilIfEmpty(slices.Delete(slices.Clone(s.Facts), at, at+1))
 	s.Evidence = slices.Clone(s.Evidence)
 	for i := range s.Evidence {
 		if s.Evidence[i].id() == f.Evidence {
 			s.Evidence[i].Withdrawn = true
 		}
 	}
-	return steering.Done("correction %s is withdrawn", f.ID)
+	return steerstate.Done("correction %s is withdrawn", f.ID)
 }
 
 func (s *state) resolveSource(name string) string {
@@ -322,20 +322,20 @@ func (s *state) resolveSource(name string) string {
 }
 
 // pinSource prefers a source and reports whether evidence of it exists.
-func (s *state) pinSource(source string) (r steering.Result, had bool) {
+func (s *state) pinSource(source string) (r steerstate.Result, had bool) {
 	undo := s.Revert(source)
 	r, isNew := s.Pin(source)
 	if !isNew {
 		return r, false
 	}
 	had = s.scaleScores(source, pinnedWeight)
-	r = steering.Done("%s will be preferred", source)
+	r = steerstate.Done("%s will be preferred", source)
 	r.Undo = undo
 	return r, had
 }
 
 // releaseSource ends a preference or an exclusion, and reports whether evidence of the source exists.
-func (s *state) releaseSource(source string) (r steering.Result, had bool) {
+func (s *state) releaseSource(source string) (r steerstate.Result, had bool) {
 	weight := 1.0
 	if slices.Contains(s.Pinned, source) {
 		weight = 1.0 / pinnedWeight
@@ -358,32 +358,32 @@ func (s *state) scaleScores(source string, weight float64) (had bool) {
 }
 
 // banSource excludes a source and reports whether evidence of it exists.
-func (s *state) banSource(source string) (r steering.Result, had bool) {
+func (s *state) banSource(source string) (r steerstate.Result, had bool) {
 	undo := s.Revert(source)
 	r, isNew := s.Ban(source)
 	if !isNew {
 		return r, false
 	}
 	defer func() { r.Undo = undo }()
-	s.Lookups = steering.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Lookups), func(l lookupCall) bool {
+	s.Lookups = steerstate.NilIfEmpty(slices.DeleteFunc(slices.Clone(s.Lookups), func(l lookupCall) bool {
 		return !l.Done && l.Page != nil && lookup.HitDenotedBy(*l.Page, []string{source}) && l.Use == 0
 	}))
 	if !slices.ContainsFunc(s.Evidence, func(p piece) bool { return p.isFrom(source) }) {
-		return steering.Done("%s is excluded; no evidence so far comes from it", source), false
+		return steerstate.Done("%s is excluded; no evidence so far comes from it", source), false
 	}
-	return steering.Done("%s is excluded", source), true
+	return steerstate.Done("%s is excluded", source), true
 }
 
-func (s *state) setPersona(name, voice string) steering.Result {
+func (s *state) setPersona(name, voice string) steerstate.Result {
 	p := Persona{Name: cleanLabel(name), Voice: textkit.TruncateBytes(textkit.CleanTrim(voice), maxVoice)}
 	if p == (Persona{}) {
-		return steering.Refuse("no persona given")
+		return steerstate.Refuse("no persona given")
 	}
 	old := s.activePersona()
 	s.Persona = p
-	r := steering.Done("answers now use the voice of %s", cmp.Or(p.Name, "the given text"))
+	r := steerstate.Done("answers now use the voice of %s", cmp.Or(p.Name, "the given text"))
 	if old != (Persona{}) {
-		r.Undo = steering.Step(ponder.SetPersona, old.Voice, ponder.SteerArgs{Name: old.Name})
+		r.Undo = steerstate.Step(ponder.SetPersona, old.Voice, ponder.SteerArgs{Name: old.Name})
 	}
 	return r
 }

@@ -10,7 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/knowledge/evidence"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 	"ponder/mode/internal/usage"
 )
 
@@ -23,7 +23,7 @@ type viewFold struct {
 	cited     map[string]bool
 	places    map[string]int
 	bySource  map[string][]int
-	origins   steering.Origins
+	origins   steerstate.Origins
 }
 
 // NewView returns the view of an empty thread. On a thread with several runs it shows the newest.
@@ -32,7 +32,7 @@ func NewView() View {
 		Research: Research{Status: ponder.Created, Usage: Usage{Models: []ModelUsage{}}},
 		Plans:    []Plan{}, Queries: []Query{}, Evidence: []Evidence{}, Claims: []Claim{}, Conflicts: []ponder.Conflict{},
 		Removed: []string{}, Timeline: []Moment{}, Questions: []Question{}, References: Summary{Tools: map[string]int{}},
-		fold: viewFold{cited: map[string]bool{}, places: map[string]int{}, bySource: map[string][]int{}, origins: steering.Origins{}},
+		fold: viewFold{cited: map[string]bool{}, places: map[string]int{}, bySource: map[string][]int{}, origins: steerstate.Origins{}},
 	}
 }
 

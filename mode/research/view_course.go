@@ -10,7 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 	"ponder/mode/internal/usage"
 )
 
@@ -78,7 +78,7 @@ func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	if v.fold.origins.Add(b, maxShown) {
 		return
 	}
-	d := steering.Describe(b, maxShown)
+	d := steerstate.Describe(b, maxShown)
 	w := SteerCommand{
 		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxShown), Target: d.Target, At: v.Research.Elapsed, Created: ev.Time,
 		Origin: v.fold.origins.Find(b), source: v.evidenceSource(d.Source), name: d.Name, limits: d.Limits,

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 	"ponder/mode/internal/usage"
 )
 
@@ -242,7 +242,7 @@ type SteerCommand struct {
 	Cancelled []string   `json:"cancelled,omitempty"` // keys of cancelled actions
 	At        float64    `json:"effective_offset_seconds,omitempty"`
 
-	steering.Origin
+	steerstate.Origin
 
 	source string
 	limits ponder.LimitChange

@@ -12,7 +12,7 @@ import (
 	"ponder/mode/internal/background"
 	"ponder/mode/internal/pendingwrites"
 	"ponder/mode/internal/runstate"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 )
 
 // runInput is the constant input of a session.
@@ -78,7 +78,7 @@ type state struct {
 	Mind []background.Note `json:"mind,omitempty"` // background notes at the start
 
 	Facts []fact `json:"facts,omitempty"`
-	steering.SourceFilter
+	steerstate.SourceFilter
 	BannedEvidence []int      `json:"barred,omitempty"`  // evidence of banned sources
 	Removed        []evidence `json:"removed,omitempty"` // the newest of it, for a release
 

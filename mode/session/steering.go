@@ -8,7 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 )
 
 func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
@@ -23,7 +23,7 @@ func (v *View) addCommand(ev ponder.Event, b ponder.Steer) {
 	if ev.ID != "" {
 		v.fold.places[ev.ID] = len(v.Steering)
 	}
-	d := steering.Describe(b, maxFocus)
+	d := steerstate.Describe(b, maxFocus)
 	v.Steering = append(v.Steering, SteerCommand{
 		ID: ev.ID, Order: b.Do, Content: textkit.TruncateBytes(textkit.OneLine(b.Content), maxFocus), Target: d.Target, Offset: v.Session.Progress.Elapsed, Created: ev.Time,
 		Origin: v.fold.origins.Find(b), source: v.sourcePath(d.Source), limits: d.Limits,

@@ -10,7 +10,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
-	"ponder/mode/internal/steering"
+	"ponder/mode/internal/steerstate"
 	"ponder/mode/internal/usage"
 )
 
@@ -19,7 +19,7 @@ type viewFold struct {
 	clock          clock
 	spent          ponder.Cost
 	places         map[string]int // indexes of sources, questions and steering by id
-	origins        steering.Origins
+	origins        steerstate.Origins
 	questionByText map[string]int
 
 	calibration Calibration
@@ -34,7 +34,7 @@ func NewView() View {
 			Certainty: Certainty{Calibration: uncalibrated},
 		},
 		Thoughts: []Thought{}, Questions: []Question{}, Syntheses: []Synthesis{}, Sources: []Source{},
-		fold: viewFold{places: make(map[string]int), origins: make(steering.Origins), questionByText: make(map[string]int)},
+		fold: viewFold{places: make(map[string]int), origins: make(steerstate.Origins), questionByText: make(map[string]int)},
 	}
 }
 

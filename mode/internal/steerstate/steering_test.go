@@ -1,4 +1,4 @@
-package steering
+package steerstate
 
 import (
 	"encoding/json"

@@ -1,6 +1,6 @@
-// Package steering applies user commands to a run. It validates a stored command, has the mode
+// Package steerstate applies user commands to a run. It validates a stored command, has the mode
 // apply it, and returns the acknowledgement. Package ponder defines both events.
-package steering
+package steerstate
 
 import (
 	"cmp"
