@@ -94,7 +94,7 @@ func (v *Validator) TrimEcho(text, question string) string {
 }
 
 // labelWords are words of prompts and labels, which say nothing alone.
-var labelWords = newWordSet("the a an is are my your this that user s original current main focus question questions answer answers final thought thoughts insight critique connection " +
+var labelWords = newWordSet("the a an is are to of my your this that user s original current main focus question questions answer answers final thought thoughts insight critique connection " +
 	"exploration synthesis type kind confidence importance json format response output")
 
 func newWordSet(list string) map[string]bool {
@@ -111,6 +111,21 @@ func isOnlyLabels(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !labelWords[w] && !passageID.MatchString(w) })
 }
 
+// frameLine matches a line that frames a text: a tag, or a placeholder.
+var frameLine = regexp.MustCompile(`^(?:</?[A-Za-z][A-Za-z_ -]*>|\[[^\]]*\])$`)
+
+// hasOnlyFrames reports whether no line of text says anything: all are labels, tags and
+// placeholders.
+func hasOnlyFrames(text string) bool {
+	for line := range strings.Lines(text) {
+		bare := strings.Trim(line, " \t\r\n*_#>-")
+		if isLabel := strings.HasSuffix(bare, ":") && isOnlyLabels(splitWords(bare)); bare != "" && !isLabel && !frameLine.MatchString(strings.TrimSpace(line)) {
+			return false
+		}
+	}
+	return true
+}
+
 // EchoFault returns why a text has no words of its own, or "": it is empty, a fragment of
 // JSON, a placeholder or a part of the prompts. A single word is no fault.
 func (v *Validator) EchoFault(text string) string {
@@ -124,6 +139,8 @@ func (v *Validator) EchoFault(text string) string {
 		return "it has only labels"
 	case isPlaceholder(text, len(words)):
 		return "it is a placeholder"
+	case hasOnlyFrames(text):
+		return "it has only labels and placeholders"
 	case len(text) <= maxEchoText && v.isEcho(words):
 		return "it repeats words of the prompt"
 	}

@@ -55,11 +55,15 @@ func TestValidator(t *testing.T) {
 		"[exploration] The focus: - [exploration] The answer: The question: Why is the sky blue?": "question",
 		"q1 [exploration] The question: Why is the sky blue? (exploration)":                       "question",
 		"The answer is: [The answer] The answer is:":                                              "labels",
-		"The answer is air.":                   "",
-		`{"thought": "The sky`:                 "JSON",
-		`"type": "insight", "confidence": 0.8`: "JSON",
-		`}, {"thought":"a"`:                    "JSON",
-		`]}`:                                   "empty",
+		"The answer is air.": "",
+		"The answer to the question:\n<answer>\nThe answer is:\n[1.0-1.0]": "labels",
+		"# Answer:\n\n</answer>\n- [insight]":                              "labels",
+		"The answer to the question:\n- Light scatters.":                   "",
+		"Answer:\n[e3] Light scatters.":                                    "",
+		`{"thought": "The sky`:                                             "JSON",
+		`"type": "insight", "confidence": 0.8`:                             "JSON",
+		`}, {"thought":"a"`:                                                "JSON",
+		`]}`:                                                               "empty",
 	} {
 		got := v.Fault(text, question)
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
