@@ -118,7 +118,7 @@ func (c *answerChecker) checkFindings(list []findingAnswer) []Finding {
 			break
 		}
 		summary := Summary(textkit.VisibleLine(f.Summary, 4*maxSummary))
-		if !hasContent(summary) || slices.ContainsFunc(kept, func(o Finding) bool { return strings.EqualFold(o.Summary, summary) }) {
+		if !hasContent(summary) || findingCheck.Fault(summary, "") != "" || slices.ContainsFunc(kept, func(o Finding) bool { return strings.EqualFold(o.Summary, summary) }) {
 			continue
 		}
 		importance, rests, reinforces := defaultImportance, splitReferences(f.RestsOn), splitReferences(f.Reinforces)
@@ -134,6 +134,9 @@ func (c *answerChecker) checkFindings(list []findingAnswer) []Finding {
 	}
 	return kept
 }
+
+// findingCheck rejects findings without words of their own, as small models write them.
+var findingCheck = structured.NewValidator(frameText, watcherPrompt, librarianPrompt, oraclePrompt, dreamerPrompt)
 
 func hasContent(s string) bool {
 	return structured.HasContent(s) && strings.ContainsFunc(s, unicode.IsLetter)

@@ -1,6 +1,7 @@
 package subconscious
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,6 +90,20 @@ func TestParseReport(t *testing.T) {
 		r, err := ParseReport(DefaultRoles()[0], tt.answer, someSeen(), someState(0))
 		if diff := cmp.Diff(tt.want, formatReport(r)); err != nil || diff != "" || r.Role != watcher || r.WithoutModel {
 			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+}
+
+// A small model copies words of the prompt, or writes a lone word. Neither is a finding.
+func TestParseReportJunk(t *testing.T) {
+	for summary, want := range map[string]int{
+		"FINDING": 0, "fantasy": 0, "[summary]": 0, "fewer than 20 words, with the names, numbers and times that matter": 0, "What is on the mind already": 0,
+		"The meeting moves to noon.": 1, "Regen.": 1, "会议改到中午": 1,
+	} {
+		answer, _ := json.Marshal(map[string]any{"findings": []any{map[string]any{"type": "fact", "summary": summary, "importance": 10}}})
+		r, err := ParseReport(DefaultRoles()[0], string(answer), someSeen(), someState(0))
+		if err != nil || len(r.Findings) != want {
+			t.Errorf("%q: %d findings, %v", summary, len(r.Findings), err)
 		}
 	}
 }
