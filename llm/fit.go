@@ -74,22 +74,14 @@ func (w *Windows) Learn(model string, l Limits) {
 	w.known[model] = old
 }
 
-// Fit limits m to context tokens, request and answer together. If the estimate is near
-// the limit, Fit counts the request. It cuts MaxTokens to the room left, or fails unsent
-// with class TooLong.
+// FitWindow limits m to the context that w knows or the server lists, request and answer together. If
+// the estimate is near the limit, FitWindow counts the request. It cuts MaxTokens to the room left,
+// or fails unsent with class TooLong. Without a counter, it cuts MaxTokens to the room that the
+// estimate leaves. If the model refuses a request and names a limit, FitWindow remembers it in w and
+// repeats the request with a limit that fits. counter and lister may be nil.
 //
-// The provider judges requests that are far too long or cannot be counted in time. Fit
-// counts once, and only after the release; see [Preparer].
-func Fit(m Model, counter TokenCounter, context int) Model {
-	w := &Windows{}
-	w.Learn(m.Name(), Limits{Context: context})
-	return FitWindow(m, counter, nil, w)
-}
-
-// FitWindow limits m like [Fit], to the context that w knows or the server lists. Without a
-// counter, it cuts MaxTokens to the room that the estimate leaves. If the model refuses a request and
-// names a limit, FitWindow remembers it in w and repeats the request with a limit that fits.
-// counter and lister may be nil.
+// The provider judges requests that are far too long or cannot be counted in time. FitWindow counts
+// once, and only after the release; see [Preparer].
 func FitWindow(m Model, counter TokenCounter, lister WindowLister, w *Windows) Model {
 	return &fittedModel{Model: m, counter: counter, lister: lister, windows: w}
 }

@@ -68,7 +68,7 @@ func TestFit(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := newCountingModel(test.counted, test.err)
 			req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: test.maxTokens}
-			_, err := Collect(Fit(m, m, test.context).Generate(t.Context(), req))
+			_, err := Collect(fitTo(m, m, test.context).Generate(t.Context(), req))
 			sent := -1
 			if len(m.asked) == 1 {
 				sent = m.asked[0].MaxTokens
@@ -87,7 +87,7 @@ func TestFit(t *testing.T) {
 func TestFitCounter(t *testing.T) {
 	req := &Request{System: strings.Repeat("x", 36_000), MaxTokens: 4_000}
 	m := newCountingModel(0, &Error{Class: NotFound})
-	fit := Fit(m, m, 12_000)
+	fit := fitTo(m, m, 12_000)
 	for range 3 {
 		if _, err := Collect(fit.Generate(t.Context(), req)); err != nil {
 			t.Error(err)
@@ -103,7 +103,7 @@ func TestFitCounter(t *testing.T) {
 			return 0, &Error{Class: Cancelled}
 		}
 		start := time.Now()
-		if _, err := Collect(Fit(m, m, 12_000).Generate(t.Context(), req)); err != nil || time.Since(start) != fitTime || len(m.asked) != 1 {
+		if _, err := Collect(fitTo(m, m, 12_000).Generate(t.Context(), req)); err != nil || time.Since(start) != fitTime || len(m.asked) != 1 {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
@@ -116,7 +116,7 @@ func TestFitCounter(t *testing.T) {
 			}
 			return 0, &Error{Class: NotFound}
 		}
-		fit := Fit(m, m, 12_000)
+		fit := fitTo(m, m, 12_000)
 		go Collect(fit.Generate(t.Context(), req))
 		synctest.Wait()
 		Collect(fit.Generate(t.Context(), req))
@@ -128,7 +128,7 @@ func TestFitCounter(t *testing.T) {
 		}
 	})
 	m = newCountingModel(5_000, nil)
-	fit = Fit(m, m, 15_000)
+	fit = fitTo(m, m, 15_000)
 	for range 10 {
 		Collect(fit.Generate(t.Context(), req))
 	}
@@ -145,7 +145,7 @@ func TestFitHold(t *testing.T) {
 			m.counts, m.asked = 0, nil
 			released, ended := make(chan struct{}), make(chan error, 1)
 			go func() {
-				_, err := Collect(Prepare(t.Context(), Fit(m, m, context), released, &Request{System: strings.Repeat("x", 36_000), MaxTokens: 1_000}))
+				_, err := Collect(Prepare(t.Context(), fitTo(m, m, context), released, &Request{System: strings.Repeat("x", 36_000), MaxTokens: 1_000}))
 				ended <- err
 			}()
 			synctest.Wait()
@@ -250,4 +250,11 @@ func TestFitListed(t *testing.T) {
 	if _, err := Collect(FitWindow(m, nil, listedContext(8192), &w).Generate(t.Context(), &Request{System: strings.Repeat("x", 7200), MaxTokens: 8192})); err != nil || len(m.asked) != 1 {
 		t.Errorf("%v after %v", err, m.asked)
 	}
+}
+
+// fitTo returns m within a context.
+func fitTo(m Model, counter TokenCounter, context int) Model {
+	w := &Windows{}
+	w.Learn(m.Name(), Limits{Context: context})
+	return FitWindow(m, counter, nil, w)
 }

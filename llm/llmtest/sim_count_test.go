@@ -50,11 +50,11 @@ func TestCountTokens(t *testing.T) {
 			if read := answer.Usage.Input; n != read || n < 500 {
 				t.Errorf("counted %d tokens, %d were read", n, read)
 			}
-			fails := llm.Fit(model, counter, n+100)
+			fails := fitTo(model, counter, n+100)
 			if _, err := llm.Collect(fails.Generate(t.Context(), req)); llm.ClassOf(err) != llm.TooLong || !strings.HasPrefix(err.Error(), name+"/m: not sent") {
 				t.Errorf("without room: %v", err)
 			}
-			if _, err := llm.Collect(llm.Fit(model, counter, n+300).Generate(t.Context(), req)); err != nil {
+			if _, err := llm.Collect(fitTo(model, counter, n+300).Generate(t.Context(), req)); err != nil {
 				t.Errorf("with some: %v", err)
 			}
 			mu.Lock()
@@ -80,4 +80,11 @@ func TestCountTokensNonsense(t *testing.T) {
 			t.Errorf("%q: %d", body, n)
 		}
 	}
+}
+
+// fitTo returns m within a context.
+func fitTo(m llm.Model, counter llm.TokenCounter, context int) llm.Model {
+	w := &llm.Windows{}
+	w.Learn(m.Name(), llm.Limits{Context: context})
+	return llm.FitWindow(m, counter, nil, w)
 }
