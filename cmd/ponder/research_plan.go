@@ -193,7 +193,7 @@ func (w *sessionScreen) decidePlan(ctx context.Context, work func(context.Contex
 		}
 		if err != nil {
 			fmt.Fprintln(w.log)
-			return nil
+			return nil //nolint:nilerr // the end of the input: the plan waits
 		}
 		commands, err := w.planCommands(ctx, strings.ToLower(strings.TrimSpace(line)))
 		switch {

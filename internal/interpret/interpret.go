@@ -75,7 +75,7 @@ func Sentence(ctx context.Context, in Input) (Result, error) {
 			return res, ctx.Err()
 		case err != nil:
 			res.Problem = err.Error()
-			return res, nil
+			return res, nil //nolint:nilerr // Problem has the error
 		}
 	}
 	if in.Resolve != nil {
