@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,9 +173,19 @@ func checkCalls(events []event) (problems []string) {
 	return problems
 }
 
-// report fails the test for each problem, at most ten.
+// report fails the test for each problem, at most ten. Problems of the wording differ by processor and
+// by day, so the short part only logs them.
 func report(t *testing.T, problems []string) {
 	t.Helper()
+	if !wantAll {
+		problems = slices.DeleteFunc(problems, func(p string) bool {
+			if wordingProblem.MatchString(p) {
+				t.Log(p)
+				return true
+			}
+			return false
+		})
+	}
 	for i, p := range problems {
 		if i == 10 {
 			t.Errorf("and %d more", len(problems)-i)
@@ -257,3 +268,6 @@ func TestCheckCalls(t *testing.T) {
 		})
 	}
 }
+
+// wordingProblem matches problems of the wording that the model chose: see findJunk.
+var wordingProblem = regexp.MustCompile(`words of the prompt: |more than 2 times: |repeats an earlier one: |less than three words: |the user's question: `)
