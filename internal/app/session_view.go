@@ -14,10 +14,8 @@ import (
 
 	"ponder"
 	"ponder/engine"
-	"ponder/internal/interpret"
 	"ponder/internal/placement"
 	"ponder/internal/report"
-	"ponder/internal/steering"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 	"ponder/mode/chat"
@@ -460,87 +458,3 @@ func WritesReply(key string) bool { return chat.WritesAnswer(key) }
 
 // WritesFindings reports whether the calls of an action write the answer of a research.
 func WritesFindings(key string) bool { return research.WritesAnswer(key) }
-
-// Interpret converts a sentence for a session into commands: by rules, else with the cheap model of the
-// session, within its budget. It changes nothing. resolve may be nil.
-func (a *App) Interpret(ctx context.Context, info ponder.Info, v session.View, sentence string, resolve func(string) string) (interpret.Result, error) {
-	s := v.Session
-	return interpret.Sentence(ctx, interpret.Input{
-		Sentence: sentence, Question: s.Question, View: steering.ViewOf(v, info.Kind == ponder.KindResearch),
-		Budget: restOf(s), Models: func() []ponder.Model { return a.cheapModels(ctx, info, s) }, Resolve: resolve,
-	})
-}
-
-// restOf returns the rest of the cost of a session, at least one unit of each limit.
-func restOf(s session.Session) (b ponder.Budget) {
-	total := s.Budget.Budget()
-	left := func(total, used int) int {
-		if total == 0 {
-			return 0
-		}
-		return max(1, total-used)
-	}
-	b.Calls, b.Tokens = left(total.Calls, s.Usage.Calls), left(total.Tokens, s.Usage.Total)
-	if total.Money > 0 {
-		b.Money = max(1, total.Money-MoneyOf(s.Usage.USD))
-	}
-	return b
-}
-
-// cheapModels returns the models that interpret a sentence for a session. Without any, only the rules do.
-func (a *App) cheapModels(ctx context.Context, info ponder.Info, s session.Session) (list []ponder.Model) {
-	if info.Model == "" && s.Metadata.WithoutModel {
-		return nil
-	}
-	l, err := a.ModelSet(ctx, "")
-	if err != nil {
-		return nil
-	}
-	if slow := l.Choices.ForRole(ponder.Slow).Models; info.Model != "" && (slow == nil || slow[0] != info.Model) {
-		if l, err = a.ModelSet(ctx, info.Model); err != nil {
-			return nil
-		}
-	}
-	chains, err := l.Chains()
-	if err != nil {
-		return nil
-	}
-	for _, role := range []ponder.Role{ponder.Cheap, ponder.Slow} {
-		for _, m := range chains[role] {
-			if s.Budget.USD == 0 || m.Price.Known() {
-				list = append(list, m)
-			}
-		}
-		if list != nil {
-			return list
-		}
-	}
-	return nil
-}
-
-// RaiseCost calls do, which sends commands. If they raise the cost limit, the payer must have the rest.
-func RaiseCost(ctx context.Context, t Thinker, info ponder.Info, v session.View, commands []ponder.Event, do func() error) error {
-	most := ponder.Money(0)
-	for _, ev := range commands {
-		most = max(most, commandBudget(ev))
-	}
-	limit := MoneyOf(v.Session.Budget.USD)
-	quotas, ok := t.(interface {
-		CostsMore(ctx context.Context, info ponder.Info, spent, most ponder.Money, do func() error) error
-	})
-	if !ok || most == 0 || limit > 0 && most <= limit {
-		return do()
-	}
-	return quotas.CostsMore(ctx, info, MoneyOf(v.Session.Usage.USD), most, do)
-}
-
-// Interpret interprets a sentence with the models of t, if it has any.
-func Interpret(ctx context.Context, t Thinker, info ponder.Info, v session.View, sentence string) (interpret.Result, error) {
-	own, ok := t.(interface {
-		Interpret(ctx context.Context, info ponder.Info, v session.View, sentence string, resolve func(string) string) (interpret.Result, error)
-	})
-	if ok {
-		return own.Interpret(ctx, info, v, sentence, nil)
-	}
-	return interpret.Sentence(ctx, interpret.Input{Sentence: sentence, View: steering.ViewOf(v, info.Kind == ponder.KindResearch)})
-}
