@@ -36,11 +36,10 @@ check:
 install: build
 	@dir=$$(mktemp -d) && GOBIN=$$dir $(GO) install $(FLAGS) ./cmd/ponder && cmp $$dir/ponder bin/ponder && rm -r $$dir
 
-# The program for the other systems of a release.
+# The program for the other systems and the other processor of a release.
 cross:
-	for system in darwin windows; do \
-		GOOS=$$system $(GO) build $(FLAGS) -o /dev/null ./cmd/ponder || exit 1; \
-	done
+	GOOS=darwin GOARCH=arm64 $(GO) build $(FLAGS) -o /dev/null ./cmd/ponder
+	GOOS=windows GOARCH=amd64 $(GO) build $(FLAGS) -o /dev/null ./cmd/ponder
 
 # With -trimpath all the targets share what is compiled. go vet is a part of golangci-lint.
 lint: dead
