@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/liveview"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/llm"
@@ -301,7 +302,7 @@ func (t *printedTurn) applyUpdate(u turnUpdate) string {
 	text := t.appendEdit(t.Apply(ev))
 	t.modelWrote = t.modelWrote || t.Text.Stored() != ""
 	if b, ok := ev.Body.(ponder.CallFinished); ok && app.WritesReply(ev.Cause) && !b.Dropped {
-		t.retryNotice = delayText(b, ev.Time)
+		t.retryNotice = liveview.DelayText(b, ev.Time)
 	}
 	return text
 }

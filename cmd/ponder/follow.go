@@ -7,6 +7,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/liveview"
 	"ponder/llm"
 	"ponder/store/sqlite"
 )
@@ -21,7 +22,7 @@ type sessionScreen struct {
 	callMade      bool
 	callSucceeded bool
 	writtenBytes  atomic.Int64
-	draft         draft
+	draft         liveview.Draft
 	state         string
 	busy          bool
 
@@ -89,7 +90,7 @@ func (w *sessionScreen) onDelta(d ponder.Delta) {
 	if d.Done == nil {
 		w.writtenBytes.Add(int64(len(d.Text) + len(d.Reasoning)))
 	}
-	w.draft.addDelta(d)
+	w.draft.Add(d)
 }
 
 func (w *sessionScreen) followEvents(ctx context.Context) (<-chan ponder.Event, <-chan error) {
@@ -173,3 +174,22 @@ func (w *sessionScreen) showPermanent(ev ponder.Event, it func()) {
 	}
 	w.heldOutput.runOrHold(it)
 }
+
+func (w *sessionScreen) currentState() string {
+	status, p, b := w.View.Session.Status, w.CurrentView().Session.Progress, w.View.Session.Budget
+	switch {
+	case w.state == pausing && status == ponder.Paused && !w.busy:
+		return string(status)
+	case w.state != "" && !status.Ended() && (status != ponder.Paused || w.state == pausing):
+		return w.state
+	case status == ponder.Thinking && (w.View.CutShort || b.Seconds > 0 && p.Elapsed > b.Seconds):
+		return concluding
+	}
+	return string(status)
+}
+
+const (
+	pausing    = "pausing"
+	concluding = "concluding"
+	starting   = "starting"
+)

@@ -11,6 +11,7 @@ import (
 	"ponder"
 	"ponder/client"
 	"ponder/internal/app"
+	"ponder/internal/liveview"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 	"ponder/llm"
@@ -55,18 +56,20 @@ func (a *cli) viewStyle() tui.Style {
 }
 
 func (s *screenUI) showEvent(ev ponder.Event, v app.View) {
-	if it, ok := s.eventItem(ev, v); ok && it.Kind != "focus" {
+	if it, ok := liveview.NewItem(ev, v, s.Research); ok && it.Kind != "focus" {
 		s.showPermanent(ev, func() { s.screen.Print(it) })
 	}
 }
 
 func (s *screenUI) showState(v app.View, state string) {
-	f := newFrame(v, state)
 	if s.Research != nil {
-		for _, it := range s.draftItems() {
+		for _, it := range s.draft.Items(v, s.Research.View) {
 			s.screen.Print(it)
 		}
-		f = researchFrame(f, s.Research.View)
+	}
+	f := liveview.NewFrame(v, s.Research, state)
+	if v.Session.Status == ponder.Paused {
+		f.Names = map[string]string{pauseKey: "resume"}
 	}
 	if n := s.writtenBytes.Load(); n > 0 && v.Session.Status == ponder.Thinking {
 		f.Writing = textkit.Count(int(n), "letter", "letters")

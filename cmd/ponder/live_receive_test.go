@@ -6,6 +6,8 @@ import (
 
 	"ponder"
 	"ponder/client"
+	"ponder/mode/research"
+	"ponder/mode/session"
 )
 
 // Received text of a research is shown by line, as in the process that writes it.
@@ -19,14 +21,20 @@ func TestDeltaReceiver(t *testing.T) {
 	} {
 		h.applyUpdate(u)
 	}
-	if got := w.draft.takeLines(); !slices.Equal(got, []string{"The sea is salt."}) {
+	lines := func() (list []string) {
+		for _, it := range w.draft.Items(session.NewView(), research.NewView()) {
+			list = append(list, it.Text)
+		}
+		return list
+	}
+	if got := lines(); !slices.Equal(got, []string{"The sea is salt."}) {
 		t.Errorf("%q before it has ended", got)
 	}
 	h.applyUpdate(event(ponder.Progress{Stage: "verify"}))
 	h.applyUpdate(piece("write-2", "Anew"))
 	h.applyUpdate(piece("final-1", "no draft"))
 	h.applyUpdate(event(ponder.RunFinished{}))
-	if got := w.draft.takeLines(); !slices.Equal(got, []string{"It has been so", "Anew"}) {
+	if got := lines(); !slices.Equal(got, []string{"It has been so", "Anew"}) {
 		t.Errorf("%q", got)
 	}
 	if n := w.writtenBytes.Load(); n == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/liveview"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
@@ -51,7 +52,7 @@ func (a *cli) sessionShow(ctx context.Context, name string, thoughts bool) error
 		return a.printJSON(report.NewSessionDetail(info, v, app.IsInterrupted(info)))
 	}
 	a.printf("%s\n%s, %s, started %s", oneLine(v.Session.Question), info.ID, w.statusText(info), textkit.Ago(info.Created, time.Now()))
-	if words, _ := nearestLimitText(v.Session); words != "" && !info.Status.Ended() {
+	if words, _ := liveview.NearestLimit(v.Session); words != "" && !info.Status.Ended() {
 		a.printf(", %s", words)
 	}
 	a.printf("\n\n")
@@ -93,7 +94,7 @@ func (a *cli) printThoughts(v app.View) {
 		if i == 0 || t.Focus != v.Thoughts[i-1].Focus {
 			a.printf("%s\n", oneLine(t.Focus))
 		}
-		text := tui.RenderItem(tui.Item{At: textkit.Seconds(t.Offset), Kind: t.Kind, Mark: confidenceMark(t.Confidence, t.Assumed), Text: t.Text}, 100, tui.Style{Plain: true})
+		text := tui.RenderItem(tui.Item{At: textkit.Seconds(t.Offset), Kind: t.Kind, Mark: liveview.ConfidenceMark(t.Confidence, t.Assumed), Text: t.Text}, 100, tui.Style{Plain: true})
 		a.printf("%s\n", text)
 	}
 	if len(v.Thoughts) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/liveview"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )
@@ -74,7 +75,7 @@ func (s eventLineUI) isRepeatedFocus(it tui.Item) bool {
 }
 
 func (s eventLineUI) showEvent(ev ponder.Event, v app.View) {
-	if it, ok := s.eventItem(ev, v); ok && !s.isRepeatedFocus(it) {
+	if it, ok := liveview.NewItem(ev, v, s.Research); ok && !s.isRepeatedFocus(it) {
 		mark := it.Mark
 		if mark != "" {
 			mark = " " + mark
@@ -96,11 +97,11 @@ func wrapProgress(line string, width int) string {
 	return strings.Join(rows, "\n"+progressIndent) + "\n"
 }
 
-func (s eventLineUI) showState(app.View, string) {
+func (s eventLineUI) showState(v app.View, _ string) {
 	if s.Research == nil {
 		return
 	}
-	for _, it := range s.draftItems() {
+	for _, it := range s.draft.Items(v, s.Research.View) {
 		fmt.Fprintf(s.log, "%s %s: %s\n", textkit.Clock(it.At), it.Kind, it.Text)
 	}
 }

@@ -1,19 +1,18 @@
-package main
+package liveview
 
 import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
-
-	"ponder/internal/app"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/research"
+	"ponder/mode/session"
 )
 
 func TestDraft(t *testing.T) {
@@ -28,12 +27,12 @@ func TestDraft(t *testing.T) {
 		{"sentences", []string{"Dr. ", long, "ends. And", " more"}, []string{"Dr. " + long + "ends.", "And more"}},
 		{"controls", []string{"\x1b[2Ja\u202eb\n"}, []string{"ab"}},
 	} {
-		var d draft
+		var d Draft
 		for _, p := range tt.pieces {
-			d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: p}})
-			d.addDelta(ponder.Delta{Key: "plan", Delta: llm.Delta{Text: "{}\n"}})
+			d.Add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: p}})
+			d.Add(ponder.Delta{Key: "plan", Delta: llm.Delta{Text: "{}\n"}})
 		}
-		d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
+		d.Add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
 		if diff := cmp.Diff(tt.want, d.takeLines()); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
@@ -51,16 +50,16 @@ func FuzzDraft(f *testing.F) {
 		if n < 1 || len(text) > 20_000 || !utf8.ValidString(text) {
 			return
 		}
-		var d draft
+		var d Draft
 		for p := range slices.Chunk([]byte(text), n) {
-			d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: string(p)}})
+			d.Add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: string(p)}})
 		}
-		d.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
+		d.Add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Done: &llm.Response{}}})
 		got := d.takeLines()
 		if len(got) == maxDraftLines {
 			return
 		}
-		squeeze := func(s string) string { return strings.ReplaceAll(oneLine(s), " ", "") }
+		squeeze := func(s string) string { return strings.ReplaceAll(textkit.OneLine(s), " ", "") }
 		if squeeze(strings.Join(got, "")) != squeeze(text) {
 			t.Errorf("%q became %q", text, got)
 		}
@@ -77,7 +76,7 @@ func TestDraftItems(t *testing.T) {
 		view.Evidence = append(view.Evidence, research.Evidence{Evidence: e})
 	}
 	view.Evidence = append(view.Evidence, research.Evidence{Evidence: ponder.Evidence{ID: "e3", Source: "b.md"}, Banned: true})
-	w := &sessionScreen{SessionView: app.SessionView{Research: &app.ResearchFold{View: view}, ReadAt: time.Now()}}
+	var d Draft
 	for _, tt := range []struct{ text, want string }{
 		{"It is so [e1].", "It is so [e1]."},
 		{"It is so [e2][e3][e86].", "It is so."},
@@ -86,9 +85,9 @@ func TestDraftItems(t *testing.T) {
 		{"It is so [4].", "It is so."},
 		{"https://evil.example/", ""},
 	} {
-		w.draft.addDelta(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: tt.text, Done: &llm.Response{}}})
+		d.Add(ponder.Delta{Key: "write-1", Delta: llm.Delta{Text: tt.text, Done: &llm.Response{}}})
 		got := ""
-		for _, it := range w.draftItems() {
+		for _, it := range d.Items(session.NewView(), view) {
 			got += it.Text
 		}
 		if got != tt.want {
