@@ -29,7 +29,7 @@ func TestCommandCost(t *testing.T) {
 		{Run: ended, Body: ponder.RunStarted{Mode: "steps"}}, {Run: ended, Body: ponder.RunFinished{Status: ponder.Completed, Answer: "a"}},
 		{Run: enginetest.Run, Body: ponder.RunStarted{Mode: "steps"}}, steer(enginetest.Run, "first"),
 	}
-	for len(all) < 100_000 {
+	for len(all) < 10_000 {
 		all = append(all, ponder.Event{Run: enginetest.Run, Cause: fmt.Sprintf("note-%d/1.1", len(all)), Body: ponder.Thought{Content: "so."}})
 	}
 	s := &longStore{Store: memory.New()}

@@ -9,7 +9,7 @@ import (
 
 func TestFinishedKeys(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for round := range 200 {
+	for round := range 20 {
 		set, want := make(finishedKeys), make(map[string]bool)
 		for range 100 {
 			key := []string{"a", "final", "b-", fmt.Sprintf("c-%d", rnd.IntN(40)), fmt.Sprintf("c-%d~2", rnd.IntN(40)), fmt.Sprintf("d-0%d", rnd.IntN(9))}[rnd.IntN(6)]

@@ -46,7 +46,7 @@ func TestFold(t *testing.T) {
 func TestLongThread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var work [2]int64
-		for i, events := range []int{1000, 100_000} {
+		for i, events := range []int{1000, 20_000} {
 			store := newLongStore(t, events)
 			eng := newEngine(t, store)
 			if err := eng.Fold(t.Context(), longThread); err != nil {

@@ -162,8 +162,8 @@ func TestTimeHolds(t *testing.T) {
 		"that in 90 s":                    {pacedModel{load: 60 * s, read: 200, write: 20, tokens: 300}, 90 * s, 1, 1800, 0},
 		"that in a minute":                {pacedModel{load: 60 * s, read: 200, write: 20, tokens: 300}, 60 * s, 1, 500, 0},
 		"a model that stalls":             {pacedModel{read: 200, write: 20, stops: 100}, 90 * s, 1, 600, 600},
-		"a silent model":                  {pacedModel{load: 100 * time.Hour, read: 200, write: 20}, 90 * s, 1, 0, 0},
-		"that ignores the end":            {pacedModel{load: 100 * time.Hour, read: 200, write: 20, deaf: true}, 90 * s, 1, 0, 0},
+		"a silent model":                  {pacedModel{load: 2 * time.Hour, read: 200, write: 20}, 90 * s, 1, 0, 0},
+		"that ignores the end":            {pacedModel{load: 2 * time.Hour, read: 200, write: 20, deaf: true}, 90 * s, 1, 0, 0},
 		"a second for a slow model":       {pacedModel{read: 200, write: 20, tokens: 300}, s, 1, 0, 0},
 		"an hour":                         {pacedModel{load: 20 * s, read: 200, write: 20, tokens: 2000}, time.Hour, 2, 200_000, 2000},
 	} {
@@ -186,7 +186,7 @@ func TestTimeHolds(t *testing.T) {
 				if took > tt.limit+20*s || took < tt.limit/2 || texts < tt.texts || tt.answer > 0 && len(answer) < tt.answer {
 					t.Errorf("want an end within 20 s, at least %d bytes of texts and an answer of %d; %s", tt.texts, tt.answer, fin.Reason)
 				}
-				time.Sleep(300 * time.Hour) // a deaf model ends
+				time.Sleep(3 * time.Hour) // a deaf model ends
 				checkTimeEvents(t, eng.Events(), tt.limit)
 			})
 		})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,19 +12,22 @@ import (
 	"ponder"
 )
 
-// checkedState checks that a state is an immutable, deterministic value that survives JSON.
+// checkedState checks that a state is an immutable, deterministic value that survives JSON. It checks
+// the first calls, and then some.
 type checkedState struct {
 	ponder.State
 	t    *testing.T
 	mode ponder.Mode
 	run  ponder.Run
+	n    *atomic.Int64 // calls
 }
 
 // checkModes wraps modes in checkedState and records what ticks carry.
 func checkModes(t *testing.T, modes []ponder.Mode, carried map[ponder.RunID]knowledge) (list []ponder.Mode) {
+	var calls atomic.Int64
 	for _, mode := range modes {
 		wrap := func(r ponder.Run, s ponder.State) ponder.State {
-			return checkedState{State: s, t: t, mode: mode, run: r}
+			return checkedState{State: s, t: t, mode: mode, run: r, n: &calls}
 		}
 		m := mode
 		m.Start = func(r ponder.Run) ponder.State { return wrap(r, mode.Start(r)) }
@@ -47,7 +51,16 @@ func checkModes(t *testing.T, modes []ponder.Mode, carried map[ponder.RunID]know
 
 func (s checkedState) MarshalJSON() ([]byte, error) { return json.Marshal(s.State) }
 
+func (s checkedState) isChecked() bool {
+	n := s.n.Add(1)
+	return n <= 200 || n%16 == 0
+}
+
 func (s checkedState) Apply(ev ponder.Event) ponder.State {
+	if !s.isChecked() {
+		s.State = s.State.Apply(ev)
+		return s
+	}
 	before := s.encodeState(s.State)
 	next := s.State.Apply(ev)
 	if after := s.encodeState(s.State); !bytes.Equal(before, after) {
@@ -61,6 +74,9 @@ func (s checkedState) Apply(ev ponder.Event) ponder.State {
 }
 
 func (s checkedState) Next(now ponder.Moment) []ponder.Action {
+	if !s.isChecked() {
+		return s.State.Next(now)
+	}
 	before := s.encodeState(s.State)
 	want := s.State.Next(now)
 	if again := s.State.Next(now); !reflect.DeepEqual(want, again) {
