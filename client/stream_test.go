@@ -45,7 +45,7 @@ func TestWatchOverBrokenConnections(t *testing.T) {
 		}
 		for _, after := range []ponder.Seq{0, 1, want[len(want)/2]} {
 			rest := slices.DeleteFunc(slices.Clone(want), func(s ponder.Seq) bool { return s <= after })
-			for cut := 1; cut < 4000; cut += 1 + cut/4 {
+			for cut := 1; cut < 4000; cut += 1 + cut/2 {
 				d.wire.fault = func(n int, _ *http.Request) fault { return fault{cut: cut + 400*(n%5)} }
 				if got := followSeqs(t, d.Watch(t.Context(), id, after)); !slices.Equal(got, rest) {
 					t.Fatalf("cut behind %d bytes, from %d on: %v, want %v", cut, after, got, rest)

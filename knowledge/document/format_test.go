@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ponder/internal/racetest"
 )
 
 func formatContent(c Content) string {
@@ -126,7 +128,7 @@ func TestHTML(t *testing.T) {
 }
 
 func TestHostileFormats(t *testing.T) {
-	const n = 1 << 18
+	n := 1 << 18 / racetest.Stride(8)
 	for name, unit := range map[string]string{
 		"tags": "<div>", "hidden": "<div hidden>", "tables": "<table><tr><td>", "formatting": "<a><b>", "attributes": "<p a=b ",
 		"entities": "&amp;", "entity starts": "&", "comments": "<!--", "closed comments": "<!-- -->", "brackets": "[", "links": "[](", "targets": "](", "ticks": "` ``",

@@ -77,11 +77,11 @@ func spawnChild(t *testing.T, file, dir string) (cmd *exec.Cmd, errs *strings.Bu
 
 func libraryFolder(t *testing.T) string {
 	files := map[string]string{}
-	for i := range 300 {
+	for i := range 100 {
 		files[fmt.Sprintf("notes/%d.md", i)] = fmt.Sprintf("# Note %d\n\nfirst%d of the note. %s\n\nlast%d of the note.\n", i, i, strings.Repeat("Some words between. ", 40), i)
 	}
 	var posts, long strings.Builder
-	for i := range 1500 {
+	for i := range 600 {
 		fmt.Fprintf(&posts, `{"id":"%d","source":"log","text":"Record %d of the ship's log: wind from the west, and rain."}`+"\n", i, i)
 		fmt.Fprintf(&long, "Sentence %d of the long report, which says that everything is well.\n\n", i)
 	}
@@ -116,7 +116,7 @@ func TestKill(t *testing.T) {
 	t.Logf("killed %d times", kills)
 }
 
-const maxKills = 8
+const maxKills = 5
 
 // killAfter kills an ingestion after some transactions. It returns false if the process
 // ended before.

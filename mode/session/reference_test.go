@@ -226,7 +226,7 @@ func (p *play) checkThread() {
 // exactly once.
 func TestReference(t *testing.T) {
 	ended := make(map[ponder.Status]int)
-	for seed := range uint64(40) {
+	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			p := &play{t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: memory.New()}
 			p.ref = reference{status: ponder.Thinking, open: make(map[string]int), commands: make(map[string]bool)}

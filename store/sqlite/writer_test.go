@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/racetest"
 	"ponder/llm"
 )
 
@@ -164,6 +165,7 @@ func TestSharedConnection(t *testing.T) {
 
 // TestTooBig appends more than any database can hold.
 func TestTooBig(t *testing.T) {
+	racetest.Skip(t, "one goroutine, which copies 300 MB")
 	s := openStore(t, filepath.Join(t.TempDir(), "ponder.db"))
 	appendMessages(t, s, "thr_1")
 	big := strings.Repeat("x", 300<<20)

@@ -20,6 +20,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/engine/enginetest"
+	"ponder/internal/racetest"
 	"ponder/llm/llmtest"
 	"ponder/mode/research"
 	"ponder/mode/session"
@@ -77,6 +78,7 @@ func TestAnswersAreInTheDocuments(t *testing.T) {
 }
 
 func TestAnswersReachTheFinalPrompt(t *testing.T) {
+	racetest.Skip(t, "one run after another, to count answers")
 	root, err := filepath.Abs(docs)
 	if err != nil {
 		t.Fatal(err)

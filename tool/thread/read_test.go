@@ -107,7 +107,7 @@ func TestReadInternal(t *testing.T) {
 
 func TestReadIsBounded(t *testing.T) {
 	s := newStore(t)
-	huge := strings.Repeat("長い\x1b[2J", 20_000)
+	huge := strings.Repeat("長い\x1b[2J", 5_000)
 	evs := []ponder.Event{
 		{Time: day, Body: ponder.ToolResult{Name: huge, Result: huge, Untrusted: true}},
 		{Time: day, Body: ponder.AttachmentAdded{Name: huge, Content: "text"}},
@@ -138,8 +138,8 @@ func TestReadIsBounded(t *testing.T) {
 
 // A use reads only a part of a long thread.
 func TestReadOfLongThread(t *testing.T) {
-	s := newConversation(t, 25_000)
-	for _, in := range []string{`{}`, `{"around":50000}`, `{"from":90000}`, `{"to":70000,"limit":50}`} {
+	s := newConversation(t, 5_000)
+	for _, in := range []string{`{}`, `{"around":10000}`, `{"from":18000}`, `{"to":14000,"limit":50}`} {
 		s.events = 0
 		readThread(t, s, "chat", in)
 		if s.events > 1000 {

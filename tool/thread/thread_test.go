@@ -270,7 +270,7 @@ func TestNewestSession(t *testing.T) {
 // TestHostile checks that contents of sessions are limited and cleaned.
 func TestHostile(t *testing.T) {
 	s := newStore(t)
-	long := strings.Repeat("Coral reefs bleach. ü\x1b[2J\u202e\x00 ", 40_000)
+	long := strings.Repeat("Coral reefs bleach. ü\x1b[2J\u202e\x00 ", 8_000)
 	s.addSession(t, "thr_a", "ann", reefs+long, long+"\xff", 1)
 	if err := s.SaveCheckpoint(t.Context(), "thr_a", fold, version, 1, []byte(`{"question":7,`)); err != nil {
 		t.Fatal(err)

@@ -226,7 +226,7 @@ func TestResumeLive(t *testing.T) {
 				list, _ := checkStream(t, r.Stream(newPost(w.body+`,"stream":true,"background":true`), 0))
 				events = len(list)
 			})
-			for at := 1; at <= events; at += racetest.Stride(9) {
+			for at := 1; at <= events; at += 3 * racetest.Stride(3) {
 				synctest.Test(t, func(t *testing.T) { resumeAt(t, w, at) })
 			}
 		})
