@@ -14,6 +14,7 @@ type Validator struct {
 	prompts []string        // in the form of joinWords
 	holders map[string]bool // placeholders and lines of the prompts
 	grams   map[string]bool
+	tags    map[string]bool // of the prompts, such as "question"
 }
 
 const (
@@ -31,12 +32,15 @@ const reaskWords = "That answer cannot be used. Answer again, with one JSON valu
 // NewValidator returns a Validator for answers to prompts, which may include schemas.
 func NewValidator(prompts ...string) *Validator {
 	prompts = append(slices.Clip(prompts), reaskWords)
-	v := &Validator{grams: make(map[string]bool), holders: make(map[string]bool)}
+	v := &Validator{grams: make(map[string]bool), holders: make(map[string]bool), tags: make(map[string]bool)}
 	for _, p := range prompts {
 		words := splitWords(p)
 		v.prompts = append(v.prompts, joinWords(words))
 		for _, m := range placeholder.FindAllString(p, -1) {
 			v.holders[joinWords(splitWords(m))] = true
+		}
+		for _, m := range tagName.FindAllStringSubmatch(p, -1) {
+			v.tags[m[1]] = true
 		}
 		for line := range strings.Lines(p) {
 			v.holders[joinWords(splitWords(line))] = true
@@ -72,25 +76,6 @@ func (v *Validator) IsQuestion(text, question string) bool {
 		before, after, ok = strings.Cut(said, joinWords(asked[1:]))
 	}
 	return ok && len(asked) > 0 && isOnlyLabels(strings.Fields(before+" "+after))
-}
-
-// TrimEcho returns a text without lines at its start that are only labels or the question, such as
-// "The question:" and "The answer:", as small models write them.
-func (v *Validator) TrimEcho(text, question string) string {
-	rest := text
-	for rest != "" {
-		line, after, _ := strings.Cut(rest, "\n")
-		words := splitWords(line)
-		isLabel := strings.HasSuffix(strings.Trim(line, " \t\r*_"), ":") && isOnlyLabels(words)
-		if strings.TrimSpace(line) != "" && !isLabel && !v.IsQuestion(line, question) {
-			break
-		}
-		rest = after
-	}
-	if strings.TrimSpace(rest) == "" {
-		return text
-	}
-	return rest
 }
 
 // labelWords are words of prompts and labels, which say nothing alone.
@@ -139,6 +124,8 @@ func (v *Validator) EchoFault(text string) string {
 		return "it has only labels"
 	case isPlaceholder(text, len(words)):
 		return "it is a placeholder"
+	case isPassageLabel(text):
+		return "it is the label of a passage"
 	case hasOnlyFrames(text):
 		return "it has only labels and placeholders"
 	case len(text) <= maxEchoText && v.isEcho(words):
@@ -172,11 +159,11 @@ func (v *Validator) isEcho(words []string) bool {
 }
 
 // DropPrefixes returns the texts without those with which a later or an earlier one begins, and
-// without repetitions. It keeps the order.
+// without those that differ from an earlier one only in ids and marks. It keeps the order.
 func DropPrefixes[E any](list []E, textOf func(E) string) (kept []E) {
 	words := make([]string, len(list))
 	for i, e := range list {
-		words[i] = joinWords(splitWords(textOf(e)))
+		words[i] = repeatKey(textOf(e))
 	}
 	for i, e := range list {
 		drop := false

@@ -64,6 +64,12 @@ func TestValidator(t *testing.T) {
 		`"type": "insight", "confidence": 0.8`:                             "JSON",
 		`}, {"thought":"a"`:                                                "JSON",
 		`]}`:                                                               "empty",
+		"[e2] (Processes send heartbeats, threads do not, Reasons)":        "passage",
+		"(Leases, Reasons, leases.md)":                                     "passage",
+		"q1: [e3] (The tide, of 2 May 2024).":                              "passage",
+		"[e2] (Leases, Reasons) Threads send none.":                        "",
+		"(This follows from [e1] and the law.)":                            "",
+		"(a) Light scatters (b) in the air.":                               "",
 	} {
 		got := v.Fault(text, question)
 		if (got == "") != (want == "") || !strings.Contains(got, want) {
@@ -78,63 +84,19 @@ func TestValidator(t *testing.T) {
 	}
 }
 
-func TestTrimEcho(t *testing.T) {
-	v := NewValidator(junkPrompt)
-	const question = "Why is the sky blue?"
-	for text, want := range map[string]string{
-		"The question:\nWhy is the sky blue?\nThe answer:\nAir scatters blue light.\n": "Air scatters blue light.\n",
-		"Air scatters blue light.\n\nThe question:\nWhy is the sky blue?":              "Air scatters blue light.\n\nThe question:\nWhy is the sky blue?",
-		"# Answer\nAir.":                 "# Answer\nAir.",
-		"**Final answer:**\n\nAir.":      "Air.",
-		"Why is the sky blue?":           "Why is the sky blue?",
-		"There are three causes:\n- Air": "There are three causes:\n- Air",
-	} {
-		if got := v.TrimEcho(text, question); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestDropPrefixes(t *testing.T) {
 	for want, list := range map[string][]string{
 		"The bank is open.|The tide is late.": {"The bank", "The bank is open.", "The tide is late.", "the tide"},
 		"One is so.":                          {"One is so.", "one is so"},
 		"One|Only":                            {"One", "Only"},
+		"[e1] The tide is late.":              {"[e1] The tide is late.", "[e2] The tide is late.", "q3 The tide is late. 0.70", "The tide is late. [e4, e5]"},
+		"It is 3 m high.|It is 4 m high.":     {"It is 3 m high.", "It is 4 m high."},
 		"":                                    nil,
 	} {
 		got := DropPrefixes(slices.Clone(list), func(s string) string { return s })
 		if strings.Join(got, "|") != want {
 			t.Errorf("%q: %q, want %q", list, got, want)
 		}
-	}
-}
-
-func TestDropRepeats(t *testing.T) {
-	const line = "The bank of the river is higher on the western side."
-	for name, tt := range map[string][2]string{
-		"a line forty times":      {"So it is.\n\n" + strings.Repeat(line+"\n", 40), "So it is.\n\n" + line},
-		"a line three times":      {strings.Repeat(line+"\n", 3) + "And so on.", line + "\nAnd so on."},
-		"with blank lines":        {strings.Repeat(line+"\n\n", 4) + "And so on.", line + "\n\nAnd so on."},
-		"twice":                   {line + "\n" + line + "\nAnd so on.", line + "\n" + line + "\nAnd so on."},
-		"a sentence three times":  {"First. " + line + " " + line + " " + line + " Last.", "First. " + line + " Last."},
-		"two lines in turn":       {strings.Repeat(line+"\nThe tide is late.\n", 3) + "End.", line + "\nThe tide is late.\nEnd."},
-		"items of other numbers":  {"1. " + line + "\n2. " + line + "\n3. " + line, "1. " + line},
-		"short lines":             {"- a\n- a\n- a\n- a", "- a\n- a\n- a\n- a"},
-		"code":                    {"```\n" + strings.Repeat("return the same thing again and again\n", 4) + "```", "```\n" + strings.Repeat("return the same thing again and again\n", 4) + "```"},
-		"a table":                 {strings.Repeat("| open on all weekdays | yes |\n", 4) + "x", strings.Repeat("| open on all weekdays | yes |\n", 4) + "x"},
-		"numbers that differ":     {"It was 5 metres in all of 2001.\nIt was 5 metres in all of 2002.\nIt was 5 metres in all of 2003.", "It was 5 metres in all of 2001.\nIt was 5 metres in all of 2002.\nIt was 5 metres in all of 2003."},
-		"white space at its ends": {"  So it is.  \n", "  So it is."},
-		"empty":                   {"", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := DropRepeats(tt[0])
-			if got != tt[1] {
-				t.Errorf("%q, want %q", got, tt[1])
-			}
-			if again := DropRepeats(got); again != got {
-				t.Errorf("a second time: %q", again)
-			}
-		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package structured
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -9,113 +10,272 @@ import (
 )
 
 const (
-	minRepeats      = 3  // times in a row
-	maxRepeatedUnit = 4  // lines or sentences
-	minRepeated     = 20 // letters of a unit
+	minLineWords     = 3 // of a line that may be dropped
+	minSentenceWords = 4 // of a sentence that may be dropped from a line
+	wordsPerNew      = 3 // words of a repetition for each new word that it needs before it
+	codeIndent       = 4
 )
 
-// DropRepeats returns a text without repetition: it keeps the first of lines, sentences or
-// small groups of them that follow each other three times or more, and drops a loop at the end.
-// It keeps code and tables.
+// DropRepeats returns a text without repetition. A line or sentence is a repetition if the text has it
+// already, apart from marks such as "[e3]" and numbers of list items, and hardly a new word and no new
+// heading stand between. A single repetition may be meant, and stays. A refrain, code, tables and lists
+// of numbers stay, too. A text without repetition stays as it is.
 func DropRepeats(text string) string {
-	text = llm.TrimLoop(text)
-	lines := strings.SplitAfter(text, "\n")
-	code := false
-	for i, line := range lines {
-		bare := strings.TrimSpace(line)
-		if strings.HasPrefix(bare, "```") {
-			code = !code
-		}
-		if !code && !strings.HasPrefix(bare, "|") {
-			lines[i] = joinOnce(splitSentences(line))
-		}
+	lines := splitLines(llm.TrimLoop(text))
+	r := repeats{seen: make(map[string]bool), keys: make(map[string]occurrences)}
+	for i := range lines {
+		r.addLine(lines, i)
 	}
-	return strings.TrimRightFunc(joinOnce(lines), unicode.IsSpace)
+	return joinKept(lines, r.dropped(lines))
 }
 
-// joinOnce joins parts without those that repeat the parts before them.
-func joinOnce(parts []string) string {
-	keys, letters := make([]string, len(parts)), make([]int, len(parts))
-	code := false
-	var at []int // parts with words
-	for i, p := range parts {
-		bare := strings.TrimSpace(p)
-		if strings.HasPrefix(bare, "```") {
-			code = !code
+// A textLine is a line of an answer.
+type textLine struct {
+	text      string // with its end
+	bare      string
+	isFixed   bool // code or a part of a table
+	sentences []sentence
+}
+
+type sentence struct {
+	text      string
+	key       string // its words; "" if it has no letters
+	isKnown   bool   // the text had it before
+	isRepeat  bool
+	canBeGone bool // it is long enough to be dropped
+}
+
+// splitLines splits a text after line ends, and finds code and tables.
+func splitLines(text string) []textLine {
+	var lines []textLine
+	code, listed := false, false
+	for line := range strings.Lines(text) {
+		l := textLine{text: line, bare: strings.TrimSpace(line)}
+		fence := strings.HasPrefix(l.bare, "```") || strings.HasPrefix(l.bare, "~~~")
+		indent := len(line) - len(strings.TrimLeft(line, " \t"))
+		isItem := bullet.MatchString(line)
+		isBlock := !listed && !isItem && l.bare != "" && (indent >= codeIndent || line[0] == '\t')
+		l.isFixed = code || fence || isBlock || strings.HasPrefix(l.bare, "|")
+		if code = code != fence; l.bare != "" && (isItem || indent == 0) {
+			listed = isItem
 		}
-		if code || strings.HasPrefix(bare, "|") || strings.HasPrefix(bare, "```") {
-			keys[i] = "\x00" + string(rune(i)) // is never repeated
-			at = append(at, i)
-		} else if keys[i] = joinWords(splitWords(TrimBullet(bare))); strings.TrimSpace(keys[i]) != "" {
-			letters[i] = len(keys[i])
-			at = append(at, i)
-		}
+		lines = append(lines, l)
 	}
-	drop := make([]bool, len(parts))
-	for i := 0; i < len(at); {
-		n, times := repeatedUnit(at[i:], keys, letters)
-		if times >= minRepeats {
-			from, to := at[i+n-1]+1, at[i+n*times-1]
-			for k := from; k <= to; k++ {
-				drop[k] = true
-			}
-			i += n * times
+	return lines
+}
+
+// joinKept joins lines without the dropped ones, and without the blank lines that these leave.
+func joinKept(lines []textLine, drop []bool) string {
+	var b strings.Builder
+	gap, gone := true, false // the output ends with a blank line; lines were dropped since
+	for i, l := range lines {
+		switch {
+		case drop[i]:
+			gone = true
+			continue
+		case l.bare == "" && gone && gap:
 			continue
 		}
-		i++
+		b.WriteString(l.text)
+		gap, gone = l.bare == "", gone && l.bare == ""
 	}
-	if !slices.Contains(drop, true) {
-		return strings.Join(parts, "")
-	}
-	var b strings.Builder
-	for i, p := range parts {
-		if !drop[i] {
-			b.WriteString(p)
-		}
+	if gone {
+		return strings.TrimRightFunc(b.String(), unicode.IsSpace)
 	}
 	return b.String()
 }
 
-// repeatedUnit returns the length of the unit at the start of a list that repeats most, and how
-// often it does.
-func repeatedUnit(at []int, keys []string, letters []int) (unit, times int) {
-	for n := 1; n <= min(maxRepeatedUnit, len(at)/minRepeats); n++ {
-		size := 0
-		for _, i := range at[:n] {
-			size += letters[i]
-		}
-		count := 1
-		for count*n+n <= len(at) && sameKeys(at, keys, count*n, n) {
-			count++
-		}
-		if size >= minRepeated && count >= minRepeats {
-			return n, count
-		}
-	}
-	return 1, 1
+// repeats finds repetitions in the lines of a text.
+type repeats struct {
+	seen  map[string]bool // words
+	fresh int             // number of new words so far
+	heads int             // number of new headings so far
+	keys  map[string]occurrences
 }
 
-func sameKeys(at []int, keys []string, from, n int) bool {
-	for i := range n {
-		if keys[at[i]] != keys[at[from+i]] {
+// occurrences are those of one line or sentence.
+type occurrences struct {
+	fresh, heads int // at the last one
+	repeats      int
+}
+
+func (r *repeats) addLine(lines []textLine, i int) {
+	l := &lines[i]
+	if l.isFixed {
+		r.addWords(splitWords(l.text))
+		return
+	}
+	parts, heading := splitSentences(l.text), isHeading(lines, i)
+	if heading {
+		parts = []string{l.text}
+	}
+	words, lettered := make([][]string, len(parts)), 0
+	for j, text := range parts {
+		if words[j] = repeatWords(text); hasLetters(words[j]) {
+			lettered++
+		}
+	}
+	least := minLineWords
+	if lettered > 1 {
+		least = minSentenceWords
+	}
+	for j, text := range parts {
+		s := sentence{text: text, canBeGone: len(words[j]) >= least || hasUnspaced(text)}
+		if hasLetters(words[j]) {
+			s.key = joinWords(words[j])
+			r.addSentence(&s, words[j], heading)
+		}
+		l.sentences = append(l.sentences, s)
+	}
+}
+
+func (r *repeats) addSentence(s *sentence, words []string, heading bool) {
+	o, known := r.keys[s.key]
+	r.addWords(words)
+	switch {
+	case !known && heading && !isOnlyLabels(words):
+		r.heads++
+	case known:
+		s.isKnown = true
+		s.isRepeat = s.canBeGone && r.heads == o.heads && r.fresh-o.fresh <= len(words)/wordsPerNew
+	}
+	if s.isRepeat {
+		o.repeats++
+	}
+	o.fresh, o.heads = r.fresh, r.heads
+	r.keys[s.key] = o
+}
+
+func (r *repeats) addWords(words []string) {
+	for _, w := range words {
+		if !r.seen[w] && strings.ContainsFunc(w, unicode.IsLetter) {
+			r.seen[w] = true
+			r.fresh++
+		}
+	}
+}
+
+// maxMeant is the number of repetitions of a line or sentence that may be meant.
+const maxMeant = 1
+
+// dropped returns which lines go, and removes repeated sentences from the others. With a repeated line go
+// the lines around it that say nothing new.
+func (r *repeats) dropped(lines []textLine) []bool {
+	drop := make([]bool, len(lines))
+	for i := range lines {
+		l := &lines[i]
+		var kept strings.Builder
+		left, gone := l.isFixed, false
+		for _, s := range l.sentences {
+			if s.isRepeat && r.keys[s.key].repeats > maxMeant {
+				gone = true
+				continue
+			}
+			left = left || s.key != "" && !s.isKnown
+			kept.WriteString(s.text)
+		}
+		if drop[i] = gone && !left; gone && left {
+			l.text = keepEnd(kept.String(), l.text)
+		}
+	}
+	within := false
+	for i := range lines {
+		within = drop[i] || within && (lines[i].bare == "" || lines[i].isStale())
+		drop[i] = within && lines[i].bare != ""
+	}
+	for i, l := range slices.Backward(lines) {
+		within = drop[i] || within && (l.bare == "" || l.isStale())
+		drop[i] = within && l.bare != ""
+	}
+	return drop
+}
+
+// isStale reports whether the text had all words of a line before.
+func (l *textLine) isStale() bool {
+	said := false
+	for _, s := range l.sentences {
+		if s.key != "" && !s.isKnown {
 			return false
 		}
+		said = said || s.key != ""
 	}
-	return true
+	return said
 }
 
-// splitSentences splits a line after sentences, each with the white space behind it.
-func splitSentences(line string) (list []string) {
-	start := 0
-	for i := 0; i+1 < len(line); i++ {
-		if strings.IndexByte(".!?", line[i]) >= 0 && (line[i+1] == ' ' || line[i+1] == '\n') {
-			end := i + 1
-			for end < len(line) && (line[end] == ' ' || line[end] == '\n') {
-				end++
+// keepEnd returns the rest of a line with the line's own end.
+func keepEnd(rest, line string) string {
+	rest = strings.TrimRightFunc(rest, unicode.IsSpace)
+	return rest + line[len(strings.TrimRightFunc(line, unicode.IsSpace)):]
+}
+
+// isHeading reports whether a line heads those below it: it has a mark of a heading, ends with a colon, is
+// bold, or is an item with an item below it.
+func isHeading(lines []textLine, i int) bool {
+	bare := lines[i].bare
+	item := TrimBullet(bare)
+	switch {
+	case bare == "":
+		return false
+	case bare[0] == '#', strings.HasSuffix(strings.Trim(bare, "*_ "), ":"):
+		return true
+	case strings.HasPrefix(item, "**") && strings.HasSuffix(item, "**"):
+		return true
+	}
+	if item == bare || i+1 == len(lines) {
+		return false
+	}
+	next := lines[i+1]
+	return indentOf(next.text) > indentOf(lines[i].text) && TrimBullet(next.bare) != next.bare
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// textMark matches marks that say nothing: citations, ids, and verdicts of research.
+var textMark = regexp.MustCompile(`(?i)[\[【(](?:[eqc]?\d{1,6}(?:\s*[,;–-]\s*[eqc]?\d{1,6})*|unverified|partly supported|contradicted(?: by \d{1,6})?)[\])】]|^\W*[eqc]\d{1,6}\b`)
+
+// startID matches an id at the start of a text.
+var startID = regexp.MustCompile(`(?i)^\W{0,3}[eqc]\d{1,6}\b`)
+
+// repeatWords returns the words of a text without marks and without the number of a list item.
+func repeatWords(text string) []string {
+	text = TrimBullet(strings.TrimSpace(text))
+	if strings.ContainsAny(text, "[(【") || startID.MatchString(text) {
+		text = textMark.ReplaceAllString(text, " ")
+	}
+	return splitWords(text)
+}
+
+func hasLetters(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.ContainsFunc(w, unicode.IsLetter) })
+}
+
+// repeatKey returns the words of a text of several sentences, of those that have letters.
+func repeatKey(text string) string {
+	var all []string
+	for line := range strings.Lines(text) {
+		for _, s := range splitSentences(line) {
+			if words := repeatWords(s); hasLetters(words) {
+				all = append(all, words...)
 			}
-			list = append(list, line[start:end])
-			start, i = end, end-1
+		}
+	}
+	if all == nil {
+		all = splitWords(text)
+	}
+	return joinWords(all)
+}
+
+// splitSentences splits a line after sentences, each with the white space behind it. The number of a list
+// item is a part of its first sentence.
+func splitSentences(line string) (list []string) {
+	start, item := 0, len(bullet.FindString(line))
+	for _, at := range sentenceEnd.FindAllStringIndex(line, -1) {
+		if item < at[1] && at[1] < len(line) {
+			list = append(list, line[start:at[1]])
+			start = at[1]
 		}
 	}
 	return append(list, line[start:])
 }
+
+var sentenceEnd = regexp.MustCompile(`[.!?…]["'”’)\]*_]*\s+|[。！？]["'”’)\]]*\s*`)

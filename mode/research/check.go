@@ -55,7 +55,7 @@ func (s *state) checkAnswer(said, model, cut string) {
 		said += " …"
 	}
 	said, d.Removed = claim.CleanCitations(said, s.isCitable, s.isLinkable)
-	said, long := claim.CheckedPart(said)
+	said, long := claim.CheckedPart(structured.DropRepeats(said)) // sentences may have differed in citations only
 	if !hasText(said) {
 		s.answerWithQuotes("the model returned no answer")
 		return

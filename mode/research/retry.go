@@ -34,7 +34,7 @@ func (r retry) requestFor(of string, req llm.Request) llm.Request {
 }
 
 // answerCheck rejects texts without content of their own.
-var answerCheck = structured.NewValidator(planPrompt, reflectPrompt, synthesisPrompt, string(planSchema.JSON), string(reflectSchema.JSON))
+var answerCheck = structured.NewValidator(commonPrompt, planPrompt, reflectPrompt, synthesisPrompt, string(planSchema.JSON), string(reflectSchema.JSON))
 
 // answerText returns the answer without reasoning; of one that broke off, its complete parts.
 func answerText(b *ponder.CallFinished) string {

@@ -242,7 +242,7 @@ func (s *state) applyAnswer(b ponder.CallFinished) {
 		s.startTools(calls)
 		return
 	}
-	said := textkit.TruncateBytes(textkit.CleanTrim(answerCheck.TrimEcho(structured.DropRepeats(answerText(&b)), s.run.Input)), maxAnswer)
+	said := textkit.TruncateBytes(textkit.CleanTrim(answerCheck.CleanAnswer(answerText(&b), s.run.Input)), maxAnswer)
 	switch {
 	case hasText(said) && !structured.IsRefusal(said) && answerCheck.EchoFault(said) == "" && !answerCheck.IsQuestion(said, s.run.Input):
 		s.checkAnswer(s.mergeRevision(said), b.Model, b.Finish.DescribeIncomplete())

@@ -129,7 +129,7 @@ type parsedThoughts struct {
 
 // answerCheck rejects texts without content of their own.
 var answerCheck = structured.NewValidator(
-	systemPrompt, thoughtsPrompt, questionsPrompt, synthesisPrompt, finalPrompt,
+	systemPrompt, thoughtsPrompt, questionsPrompt, synthesisPrompt, finalPrompt, ownPassages, webPassages,
 	string(thoughtsSchema.JSON), string(questionsSchema.JSON), string(summarySchema.JSON), string(answerSchema.JSON),
 	noThoughts, noQuestions, noSynthesis, noAnswer,
 )
@@ -176,7 +176,7 @@ func readAnswer(text, question string, prose bool) (a parsedThoughts, err error)
 func validThoughts(list []modelThought, question string) []modelThought {
 	kept := list[:0]
 	for _, h := range list {
-		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(structured.DropRepeats(h.Text)), maxThought), thoughtKind(h.Kind)
+		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(answerCheck.CleanAnswer(h.Text, question)), maxThought), thoughtKind(h.Kind)
 		h.Confidence, h.Assumed = confidenceOrDefault(h.Confidence)
 		h.Importance = max(0, h.Importance)
 		if answerCheck.Fault(h.Text, question) == "" && !structured.IsRefusal(h.Text) {
@@ -327,7 +327,7 @@ func readSummary(text, question string, last, prose bool) (summary, error) {
 		}
 		sum.Text = stripEmptyLabel(sum.Text)
 	}
-	sum.Text = answerCheck.TrimEcho(structured.DropRepeats(sum.Text), question)
+	sum.Text = answerCheck.CleanAnswer(sum.Text, question)
 	sum.Text = textkit.TruncateBytes(textkit.CleanTrim(sum.Text), maxAnswer)
 	switch {
 	case structured.IsRefusal(sum.Text):

@@ -1,0 +1,87 @@
+package structured
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// CleanAnswer returns an answer to a question without lines that say nothing of their own, as small
+// models write them, and without repetition; see [DropRepeats]. Such lines are labels as "The answer is:",
+// tags and sentences of the prompts, labels of passages, and the question itself. Headings, bold lines,
+// code and tables stay. An answer without such lines stays as it is. If nothing else is left, it is empty.
+func (v *Validator) CleanAnswer(text, question string) string {
+	lines := splitLines(text)
+	drop := make([]bool, len(lines))
+	leads, after := true, false // nothing came yet; the line above was dropped
+	for i, l := range lines {
+		if l.bare == "" {
+			continue
+		}
+		after = !l.isFixed && (v.isJunkLine(l.bare, question) || leads && v.isLead(l.bare, question) || (after || leads) && isOnlyMarks(l.bare))
+		drop[i], leads = after, leads && after
+	}
+	if !slices.Contains(drop, true) {
+		return DropRepeats(text)
+	}
+	return DropRepeats(joinKept(lines, drop))
+}
+
+// isLead reports whether a line before an answer is only a label or the question.
+func (v *Validator) isLead(line, question string) bool {
+	isLabel := strings.HasSuffix(strings.Trim(line, " *_"), ":") && isOnlyLabels(splitWords(line))
+	return isLabel || v.IsQuestion(line, question)
+}
+
+// minPromptLine is the number of words from which a line of a prompt is junk in an answer.
+const minPromptLine = 5
+
+// isJunkLine reports whether a line of an answer says nothing of its own.
+func (v *Validator) isJunkLine(line, question string) bool {
+	if line[0] == '#' || strings.HasPrefix(TrimBullet(line), "**") {
+		return false
+	}
+	words := splitWords(line)
+	bare := TrimBullet(line)
+	switch {
+	case tagLine.MatchString(bare):
+		return v.tags[words[0]] || isAnswerLabel(words)
+	case strings.HasSuffix(bare, ":"):
+		return isAnswerLabel(words)
+	case rangeHolder.MatchString(bare), idAndLabel.MatchString(bare):
+		return true
+	case len(words) >= minPromptLine && slices.ContainsFunc(v.prompts, func(p string) bool { return strings.Contains(p, joinWords(words)) }):
+		return true
+	}
+	return question != "" && line == bare && joinWords(words) == joinWords(splitWords(question))
+}
+
+// isAnswerLabel reports whether words are a label such as "the answer to the question is".
+func isAnswerLabel(words []string) bool {
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !answerLabels[w] }) &&
+		slices.ContainsFunc(words, func(w string) bool { return labelNouns[w] })
+}
+
+var (
+	labelNouns   = newWordSet("question answer response output focus thought synthesis")
+	answerLabels = newWordSet("question answer response output focus thought synthesis the a an is are to of my your this that user s original current main final format json")
+)
+
+var (
+	tagName = regexp.MustCompile(`</?([a-z]+)>`)
+	tagLine = regexp.MustCompile(`^</?[A-Za-z][A-Za-z_ -]*>$`)
+	// rangeHolder matches a placeholder for a number, which models fill with any numbers.
+	rangeHolder = regexp.MustCompile(`^\[\d+\.\d+\s*-\s*\d+\.\d+\]$`)
+	// idAndLabel matches the id and label of a passage without its text, and labelOnly a label alone.
+	idAndLabel = regexp.MustCompile(`^\[[eq]\d{1,6}\][\s:.,-]*\([^()\n]*\)[.\s]*$`)
+	labelOnly  = regexp.MustCompile(`^(?:\[?[eq]\d{1,6}\]?[\s:.,-]*)*\(([^()\n]*)\)[.\s]*$`)
+	onlyMarks  = regexp.MustCompile(`^(?:\[[eq]?\d{1,6}\][\s,;.]*)+$`)
+)
+
+// isPassageLabel reports whether a text is only the label of a passage, such as "[e2] (Leases, Reasons)".
+func isPassageLabel(text string) bool {
+	m := labelOnly.FindStringSubmatch(strings.TrimSpace(text))
+	return m != nil && !sentenceEnd.MatchString(m[1]+" ")
+}
+
+func isOnlyMarks(line string) bool { return onlyMarks.MatchString(TrimBullet(line)) }
