@@ -14,14 +14,23 @@ func (v *Validator) CleanAnswer(text, question string) string {
 	lines := splitLines(text)
 	drop := make([]bool, len(lines))
 	leads, after := true, false // nothing came yet; the line above was dropped
-	for i, l := range lines {
+	changed, data := false, v.hasMembers(lines)
+	for i := range lines {
+		if !lines[i].isFixed && lines[i].trimLabel() {
+			changed = true
+		}
+		l := lines[i]
 		if l.bare == "" {
+			continue
+		}
+		if data && !l.isFixed && (v.isMember(l.bare) || onlySigns.MatchString(l.bare)) {
+			drop[i], after = true, true
 			continue
 		}
 		after = !l.isFixed && (v.isJunkLine(l.bare, question) || leads && v.isLead(l.bare, question) || (after || leads) && isOnlyMarks(l.bare))
 		drop[i], leads = after, leads && after
 	}
-	if !slices.Contains(drop, true) {
+	if !changed && !slices.Contains(drop, true) {
 		return DropRepeats(text)
 	}
 	return DropRepeats(joinKept(lines, drop))
@@ -31,6 +40,47 @@ func (v *Validator) CleanAnswer(text, question string) string {
 func (v *Validator) isLead(line, question string) bool {
 	isLabel := strings.HasSuffix(strings.Trim(line, " *_"), ":") && isOnlyLabels(splitWords(line))
 	return isLabel || v.IsQuestion(line, question)
+}
+
+// hasMembers reports whether lines have members of the requested JSON.
+func (v *Validator) hasMembers(lines []textLine) bool {
+	return slices.ContainsFunc(lines, func(l textLine) bool { return !l.isFixed && v.isMember(l.bare) })
+}
+
+// isMember reports whether a line begins with a member of the requested JSON, or has several.
+func (v *Validator) isMember(line string) bool {
+	if !strings.Contains(line, ":") {
+		return false
+	}
+	line, n := inlineCode.ReplaceAllString(line, ""), 0
+	for _, m := range memberName.FindAllStringSubmatchIndex(line, -1) {
+		if v.members[line[m[2]:m[3]]] {
+			n++
+			if onlySigns.MatchString(line[:m[0]]) {
+				return true
+			}
+		}
+	}
+	return n > 1
+}
+
+// trimLabel removes a label of the text form from the start of a line, and the line if its value says
+// nothing alone. It reports whether there was one.
+func (l *textLine) trimLabel() bool {
+	m := formLabel.FindStringSubmatchIndex(l.bare)
+	if m == nil {
+		return false
+	}
+	rest := l.bare[m[1]:]
+	if formValues[l.bare[m[2]:m[3]]] {
+		rest = ""
+	}
+	if l.bare = rest; rest == "" {
+		l.text = ""
+	} else {
+		l.text = keepEnd(rest, l.text)
+	}
+	return true
 }
 
 // minPromptLine is the number of words from which a line of a prompt is junk in an answer.
@@ -68,6 +118,11 @@ var (
 )
 
 var (
+	memberName = regexp.MustCompile(`"([A-Za-z_]+)"\s*:`)
+	inlineCode = regexp.MustCompile("`[^`]*`")
+	formLabel  = regexp.MustCompile(`^[-*>\s]{0,3}(THOUGHT|TYPE|CONFIDENCE|IMPORTANCE|CITES|QUESTION|PRIORITY|WHY|RANK|SYNTHESIS|INSIGHTS|REMAINING|ANSWER)\s*:\s*`)
+	formValues = map[string]bool{"TYPE": true, "CONFIDENCE": true, "IMPORTANCE": true, "CITES": true, "PRIORITY": true, "RANK": true}
+
 	tagName = regexp.MustCompile(`</?([a-z]+)>`)
 	tagLine = regexp.MustCompile(`^</?[A-Za-z][A-Za-z_ -]*>$`)
 	// rangeHolder matches a placeholder for a number, which models fill with any numbers.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCleanAnswer(t *testing.T) {
-	v := NewValidator(junkPrompt, "The question:\n<question>\n</question>\nPassages:\n<passages>\n</passages>\n")
+	v := NewValidator(junkPrompt, `{"thoughts":[{"thought":TEXT,"type":TYPE,"confidence":NUMBER}]}`, "The question:\n<question>\n</question>\nPassages:\n<passages>\n</passages>\n")
 	const question = "Why is the sky blue?"
 	for name, tt := range map[string][2]string{
 		"the question before it":   {"The question:\nWhy is the sky blue?\nThe answer:\nAir scatters blue light.\n", "Air scatters blue light.\n"},
@@ -20,6 +20,8 @@ func TestCleanAnswer(t *testing.T) {
 		"labels of passages":       {"Air scatters light.\n[e1] (The sky, Colours)\n[e2] (The sky, Colours)\n[e3]\n", "Air scatters light."},
 		"words of the prompt":      {"Air scatters light.\n- confidence: from 0.0 to 1.0, how likely it is true\nBlue most.", "Air scatters light.\nBlue most."},
 		"numbers of a placeholder": {"The reasons are:\n- [1.0-1.0]\n- [2.0-2.0]\n", "The reasons are:"},
+		"members of the JSON":      {"Air scatters light.\n{\n  \"thought\": \"Air\",\n  \"confidence\": 0.5\n}\n", "Air scatters light."},
+		"labels of the form":       {"ANSWER: Air scatters light.\nCONFIDENCE: 0.8\n\nBlue most.", "Air scatters light.\n\nBlue most."},
 		"only labels":              {"The question:\nWhy is the sky blue?\n\nThe answer:\n", ""},
 		"only the question":        {"Why is the sky blue?", ""},
 		"labels and repetition": {"The question:\nWhy is the sky blue?\n\nThe answer:\n\nThe user's own [2] text.\n\nThe answer:\n\nThe user's own [3] text.\n\nThe answer:\n\nThe user's own text. [unverified]\n",
@@ -90,15 +92,16 @@ var soundAnswers = map[string]string{
 	"labels of a form": "**Question:** Is it safe?\n\n**Answer:** Yes, if the power is off.\n\n**Confidence:** high\n",
 	"sections": "# Answer\n\nIt depends on the load.\n\n## What would change my mind\n\nA test with real users.\n\n## The strongest objection and whether it holds\n\nIt costs more [e1]. It does, but little [e2].\n\n" +
 		"What speaks against it:\n- cost [e3]\n- time (see below)\n\n[Figure: load over time]\n\n> The question is not new.\n\nAs in \"Why is the sky blue?\", physics helps.\n[e4] [e5]\n",
-	"a dialogue":      "Anna: Do you come?\nBen: I do not know yet.\nAnna: Then ask your sister, and bring some bread.\nBen: I do not know yet.\nAnna: The train leaves from platform nine at noon.\nBen: I do not know yet.\n",
-	"steps":           "1. Stop the server.\n2. Copy the folder to the new disk.\n3. Start the server.\n4. Compare both lists by hand.\n5. Stop the server.\n6. Remove the old folder for good.\n7. Start the server.\n",
-	"a script":        "蓝光散射更强。红光散射较弱。\n所以天空是蓝色的。\n",
-	"references":      "It is so [1].\n\n1. A. Miller, Rivers, 2001, pages 3 to 9.\n2. A. Miller, Rivers, 2001, pages 12 to 19.\n3. A. Miller, Lakes, 2004, pages 3 to 9.\n",
-	"carriage return": "One line.\r\nTwo lines.\r\n\r\nThree.\r\n",
+	"a dialogue":            "Anna: Do you come?\nBen: I do not know yet.\nAnna: Then ask your sister, and bring some bread.\nBen: I do not know yet.\nAnna: The train leaves from platform nine at noon.\nBen: I do not know yet.\n",
+	"steps":                 "1. Stop the server.\n2. Copy the folder to the new disk.\n3. Start the server.\n4. Compare both lists by hand.\n5. Stop the server.\n6. Remove the old folder for good.\n7. Start the server.\n",
+	"a script":              "蓝光散射更强。红光散射较弱。\n所以天空是蓝色的。\n",
+	"members of other JSON": "Set `\"type\": \"module\", \"confidence\": 1` in it, and \"type\": \"a\" there:\n{\n  \"name\": \"a\"\n}\n",
+	"references":            "It is so [1].\n\n1. A. Miller, Rivers, 2001, pages 3 to 9.\n2. A. Miller, Rivers, 2001, pages 12 to 19.\n3. A. Miller, Lakes, 2004, pages 3 to 9.\n",
+	"carriage return":       "One line.\r\nTwo lines.\r\n\r\nThree.\r\n",
 }
 
 func TestSoundAnswers(t *testing.T) {
-	v := NewValidator(junkPrompt, "Begin with the answer itself. Then give the reasons, the strongest objection and whether it holds.\n<question>\n")
+	v := NewValidator(junkPrompt, `{"thoughts":[{"thought":TEXT,"type":TYPE,"confidence":NUMBER}]}`, "Begin with the answer itself. Then give the reasons, the strongest objection and whether it holds.\n<question>\n")
 	for name, text := range soundAnswers {
 		t.Run(name, func(t *testing.T) {
 			if got := DropRepeats(text); got != text {

@@ -15,6 +15,7 @@ type Validator struct {
 	holders map[string]bool // placeholders and lines of the prompts
 	grams   map[string]bool
 	tags    map[string]bool // of the prompts, such as "question"
+	members map[string]bool // of the JSON in the prompts
 }
 
 const (
@@ -32,7 +33,7 @@ const reaskWords = "That answer cannot be used. Answer again, with one JSON valu
 // NewValidator returns a Validator for answers to prompts, which may include schemas.
 func NewValidator(prompts ...string) *Validator {
 	prompts = append(slices.Clip(prompts), reaskWords)
-	v := &Validator{grams: make(map[string]bool), holders: make(map[string]bool), tags: make(map[string]bool)}
+	v := &Validator{grams: make(map[string]bool), holders: make(map[string]bool), tags: make(map[string]bool), members: make(map[string]bool)}
 	for _, p := range prompts {
 		words := splitWords(p)
 		v.prompts = append(v.prompts, joinWords(words))
@@ -41,6 +42,9 @@ func NewValidator(prompts ...string) *Validator {
 		}
 		for _, m := range tagName.FindAllStringSubmatch(p, -1) {
 			v.tags[m[1]] = true
+		}
+		for _, m := range memberName.FindAllStringSubmatch(p, -1) {
+			v.members[m[1]] = true
 		}
 		for line := range strings.Lines(p) {
 			v.holders[joinWords(splitWords(line))] = true
@@ -118,7 +122,7 @@ func (v *Validator) EchoFault(text string) string {
 	switch {
 	case !HasContent(text) || len(words) == 0:
 		return "it is empty"
-	case isFragment(text):
+	case isFragment(text), v.isMember(text):
 		return "it is a fragment of JSON"
 	case len(words) > 1 && isOnlyLabels(words):
 		return "it has only labels"

@@ -249,6 +249,24 @@ func hasLetters(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.ContainsFunc(w, unicode.IsLetter) })
 }
 
+// maxAddition is the number of words from which a longer text adds something.
+const maxAddition = 4
+
+// A TextKey is the words of a text without ids, marks and numbers that stand alone.
+type TextKey string
+
+// NewTextKey returns the TextKey of a text.
+func NewTextKey(text string) TextKey { return TextKey(repeatKey(text)) }
+
+// IsRepetition reports whether a text says hardly more than an earlier one in the same words.
+func (k TextKey) IsRepetition(earlier TextKey) bool {
+	if strings.HasPrefix(string(earlier), string(k)) {
+		return true
+	}
+	rest, longer := strings.CutPrefix(string(k), string(earlier))
+	return longer && strings.TrimSpace(string(earlier)) != "" && len(strings.Fields(rest)) < maxAddition
+}
+
 // repeatKey returns the words of a text of several sentences, of those that have letters.
 func repeatKey(text string) string {
 	var all []string

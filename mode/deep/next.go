@@ -130,7 +130,7 @@ func (w *work) applyAnswer(b ponder.CallFinished) {
 		if b.Finish.IsCut() {
 			text = llm.CompletePart(text)
 		}
-		if w.Answer = structured.DropRepeats(strings.TrimSpace(text)); w.Answer == "" {
+		if w.Answer = answerCheck.CleanAnswer(strings.TrimSpace(text), ""); w.Answer == "" {
 			w.Err = "the model returned no text"
 		} else if fault := answerCheck.EchoFault(w.Answer); fault != "" {
 			w.Err = "the model returned no thought: " + fault

@@ -291,7 +291,7 @@ var asksNone = regexp.MustCompile(`(?i)^(?:there (?:is|are) )?(?:no|none|nothing
 func validQuestions(list []modelQuestion, question string) []modelQuestion {
 	kept := list[:0]
 	for _, q := range list {
-		q.Text, q.Why = textkit.TruncateBytes(textkit.OneLine(q.Text), maxQuestion), textkit.TruncateBytes(textkit.OneLine(q.Why), maxQuestion)
+		q.Text, q.Why = textkit.TruncateBytes(textkit.OneLine(structured.DropRepeats(q.Text)), maxQuestion), textkit.TruncateBytes(textkit.OneLine(q.Why), maxQuestion)
 		if answerCheck.EchoFault(q.Why) != "" {
 			q.Why = ""
 		}

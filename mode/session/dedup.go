@@ -7,6 +7,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
+	"ponder/llm/structured"
 )
 
 // Limits of memos, which detect repetition.
@@ -27,6 +28,17 @@ type pastThought struct {
 	Weight float64 `json:"weight"`           // importance times confidence
 
 	normText similarity.Text
+	key      structured.TextKey
+}
+
+func newPastThought(text, focus string) *pastThought {
+	m := &pastThought{Text: textkit.TruncateBytes(textkit.OneLine(text), maxHistoryText), Focus: focus}
+	m.parse()
+	return m
+}
+
+func (m *pastThought) parse() {
+	m.normText, m.key = similarity.Parse(m.Text), structured.NewTextKey(m.Text)
 }
 
 func normalizeText(text string) *similarity.Text {
@@ -37,7 +49,7 @@ func normalizeText(text string) *similarity.Text {
 // restoreNormTexts recomputes fields not in checkpoints.
 func (s *state) restoreNormTexts() {
 	for _, m := range s.History {
-		m.normText = similarity.Parse(m.Text)
+		m.parse()
 	}
 	for _, list := range [][]*question{s.Open, s.Explored} {
 		for _, q := range list {
@@ -58,8 +70,7 @@ func (s *state) addThoughts(list []modelThought, model string, unaided bool) {
 		if h.Text, h.Cites = s.checkCitations(h.Text, h.Cites); h.Text == "" {
 			continue
 		}
-		m := &pastThought{Text: textkit.TruncateBytes(textkit.OneLine(h.Text), maxHistoryText), Focus: s.Focus.Question}
-		m.normText = similarity.Parse(m.Text)
+		m := newPastThought(h.Text, s.Focus.Question)
 		old, opposed := s.findSimilar(m)
 		if old >= 0 && !unaided {
 			again = append(again, s.History[old].N)
@@ -134,7 +145,7 @@ func addPastThought(list []*pastThought, m *pastThought) []*pastThought {
 // memo states the opposite.
 func (s *state) findSimilar(m *pastThought) (at int, opposed bool) {
 	for i := len(s.History) - 1; i >= 0; i-- {
-		if s.History[i].Text == m.Text {
+		if m.key.IsRepetition(s.History[i].key) {
 			return i, opposed
 		}
 		switch m.normText.Compare(s.History[i].normText) {

@@ -117,7 +117,7 @@ func (c *answerChecker) checkFindings(list []findingAnswer) []Finding {
 		if len(kept) == maxModelFindings {
 			break
 		}
-		summary := Summary(textkit.VisibleLine(f.Summary, 4*maxSummary))
+		summary := Summary(textkit.VisibleLine(structured.DropRepeats(f.Summary), 4*maxSummary))
 		if !hasContent(summary) || findingCheck.Fault(summary, "") != "" || slices.ContainsFunc(kept, func(o Finding) bool { return strings.EqualFold(o.Summary, summary) }) {
 			continue
 		}

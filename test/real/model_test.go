@@ -164,7 +164,7 @@ func (s *suite) check(t *testing.T, h *home, name string, out output, limit time
 		t.Errorf("%s: exit code %d:\n%s", name, out.code, tail([]byte(out.stderr)))
 	}
 	events := h.events(t, "last")
-	report(t, checkRun(events, question, s.docs, promptTexts(t, s.model.requests(t))))
+	report(t, checkRun(events, question, s.docs, promptTexts(t)))
 	report(t, checkCalls(events))
 	s.record(name, out, limit, events)
 	if t.Failed() {
@@ -295,7 +295,7 @@ func (s *suite) testMind(t *testing.T) {
 		case e.Type == "run_finished" && e.Data.Status == "failed":
 			t.Errorf("%s is %s: %s", e.Run, e.Data.Status, e.Reason)
 		case e.Type == "finding":
-			report(t, findJunk(e.Content, "", promptTexts(t, s.model.requests(t))))
+			report(t, findJunk(e.Content, "", promptTexts(t)("subconscious"), false))
 		case e.Type == "subconscious":
 			merged = true
 		}
@@ -372,7 +372,7 @@ func (s *suite) testServe(t *testing.T) {
 			t.Fatalf("%s: %+v", model, answer)
 		}
 		if model == "ponder/chat" {
-			report(t, findJunk(answer.Choices[0].Message.Content, question, promptTexts(t, s.model.requests(t))))
+			report(t, findJunk(answer.Choices[0].Message.Content, question, nil, true))
 		}
 	}
 
@@ -399,7 +399,7 @@ func (s *suite) testServe(t *testing.T) {
 	if took := now.Session.Completed.Sub(now.Session.Started); took > limit+overtime {
 		t.Errorf("the session took %s, of %s", took, limit)
 	}
-	report(t, findJunk(now.Session.Final, openQuestion, nil))
+	report(t, findJunk(now.Session.Final, openQuestion, promptTexts(t)("session"), false))
 	var exported struct{ Events []event }
 	api.getJSON(t, "/api/threads/"+started.SessionID+"/events?internal=true", &exported)
 	s.record("serve", output{took: time.Since(began)}, limit, exported.Events)

@@ -223,7 +223,7 @@ func runScript(t *testing.T, script func(chatRequest) reply) (*scriptServer, []e
 		t.Errorf("exit code %d: %s", out.code, tail([]byte(out.stderr)))
 	}
 	events := h.events(t, "last")
-	report(t, checkRun(events, question, "", promptTexts(t, nil)))
+	report(t, checkRun(events, question, "", promptTexts(t)))
 	report(t, checkCalls(events))
 	report(t, checkAnsweredByModel(events))
 	return s, events
