@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
-	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -49,10 +51,12 @@ func (c GateConfig) withDefaults() GateConfig {
 // fails or refuses anything.
 //
 // Each model has a circuit breaker. Failures of the server, connection or stream open it.
-// Requests then fail at once with the last failure's class and RetryAfter. A refused key
-// or account (401, 402, 403) opens the breaker until [Gate.Reset]. Rate limits, invalid
-// requests and cancellations do not count. Refused requests were not sent and cost
-// nothing.
+// Requests then fail at once with the last failure's class and RetryAfter. After a refused
+// key or account (401, 402, 403), one request at a time tests the model while the others
+// wait. After three refusals in a row, requests fail at once until the next probe, which
+// comes after 5 seconds or later, up to 5 minutes. [Gate.ResetAuthErrors] admits it at once.
+// Rate limits, invalid requests and cancellations do not count. Refused requests were not
+// sent and cost nothing.
 //
 // A [Request].Hedge is sent twice if its first delta is later than the 95th percentile, a
 // slot is free, and the breaker is closed. At most one request in twenty is. The first to
@@ -65,6 +69,7 @@ type Gate struct {
 	tickets   uint64
 	waiting   [2]queue // interactive, background
 	breakers  map[string]breaker
+	suspects  map[string]chan struct{} // closed at the result of a suspect model's probe
 	quotas    map[string]*modelQuota
 	latencies map[string]*latency
 }
@@ -76,6 +81,7 @@ func NewGate(cfg GateConfig) *Gate {
 		cfg:       cfg,
 		lane:      lane{max: cfg.MaxConcurrent, limit: cfg.MaxConcurrent},
 		breakers:  make(map[string]breaker),
+		suspects:  make(map[string]chan struct{}),
 		quotas:    make(map[string]*modelQuota),
 		latencies: make(map[string]*latency),
 	}
@@ -92,6 +98,9 @@ func (g *Gate) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	clear(g.breakers)
+	for model := range g.suspects {
+		g.endSuspense(model)
+	}
 	g.lane.limit = g.lane.max
 	now := time.Now()
 	for model, s := range g.quotas {
@@ -101,11 +110,43 @@ func (g *Gate) Reset() {
 	g.grantSlots(now)
 }
 
-// ResetAuthErrors clears denials, so that the next request tests a repaired key.
+// ResetAuthErrors lets the next request test a repaired key or account at once.
 func (g *Gate) ResetAuthErrors() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.breakers, func(_ string, b breaker) bool { return b.state == breakerDenied })
+	for model, b := range g.breakers {
+		g.breakers[model] = b.admitProbe()
+	}
+}
+
+// endSuspense lets the requests of a model that wait for its probe ask again. g.mu is locked.
+func (g *Gate) endSuspense(model string) {
+	if c := g.suspects[model]; c != nil {
+		close(c)
+		delete(g.suspects, model)
+	}
+}
+
+// A Fault is the reason for which a model gets no requests, or only a probe at a time.
+type Fault struct {
+	Model      string
+	Class      Class
+	Status     int           // HTTP, or zero
+	RetryAfter time.Duration // until the next probe; zero: the next request is one, or a probe runs
+}
+
+// Faults returns the models that failed too often or whose key or account was refused, by name.
+func (g *Gate) Faults() (list []Fault) {
+	now := time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for model, b := range g.breakers {
+		if b.state == breakerOpen || b.state == breakerDenied {
+			list = append(list, Fault{model, b.cause.Class, b.cause.Status, max(0, b.until.Sub(now))})
+		}
+	}
+	slices.SortFunc(list, func(a, b Fault) int { return strings.Compare(a.Model, b.Model) })
+	return list
 }
 
 type GateLoad struct {
@@ -127,7 +168,7 @@ func (g *Gate) availability(model string) (wait time.Duration, ok bool) {
 	if a.refusal != nil {
 		return a.refusal.RetryAfter, false
 	}
-	return a.wait, a.wait <= probeWait
+	return a.wait, a.suspect || a.wait <= probeWait
 }
 
 type queueEntry struct {
@@ -162,7 +203,7 @@ func (g *Gate) acquireSlot(ctx context.Context, model string, background bool) (
 		case err != nil:
 			return nil, err
 		case p == nil:
-			err = sleepContext(ctx, wait)
+			err = wait.sleep(ctx)
 		case p.waiter == nil:
 			return p, nil
 		default:
@@ -180,8 +221,27 @@ func (g *Gate) acquireSlot(ctx context.Context, model string, background bool) (
 	}
 }
 
-// admit returns a granted or queued slot, the wait before the next admit, or the refusal.
-func (g *Gate) admit(e *queueEntry) (*slot, time.Duration, error) {
+// A pause is the wait before the next admit: a duration, or less if over is closed.
+type pause struct {
+	time.Duration
+	over <-chan struct{} // may be nil
+}
+
+func (p pause) sleep(ctx context.Context) error {
+	t := time.NewTimer(p.Duration)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-p.over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// admit returns a granted or queued slot, the pause before the next admit, or the refusal.
+func (g *Gate) admit(e *queueEntry) (*slot, pause, error) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,12 +258,17 @@ func (g *Gate) admit(e *queueEntry) (*slot, time.Duration, error) {
 	switch {
 	case a.refusal != nil:
 		a.refusal.Model = e.model
-		return nil, 0, a.refusal
+		return nil, pause{}, a.refusal
+	case a.suspect:
+		if g.suspects[e.model] == nil {
+			g.suspects[e.model] = make(chan struct{})
+		}
+		return nil, pause{a.wait, g.suspects[e.model]}, nil
 	case a.wait > 0 && now.Add(a.wait).Sub(e.queuedAt) > g.cfg.MaxWait:
-		return nil, 0, &Error{Class: RateLimited, Model: e.model,
+		return nil, pause{}, &Error{Class: RateLimited, Model: e.model,
 			Message: "not sent: the rate limit of the model is still reached", RetryAfter: a.wait, Unsent: true}
 	case a.wait > 0:
-		return nil, a.wait, nil
+		return nil, pause{Duration: a.wait}, nil
 	}
 	p := &slot{model: e.model, probe: a.probe, started: now}
 	w := &waiter{ticket: e.ticket, model: e.model, class: e.class, due: e.queuedAt.Add(g.cfg.MaxWait), woken: make(chan struct{})}
@@ -220,12 +285,12 @@ func (g *Gate) admit(e *queueEntry) (*slot, time.Duration, error) {
 	case g.lane.hasSlot():
 		g.lane.inFlight++
 		s.quota = s.countSent()
-		return p, 0, nil
+		return p, pause{}, nil
 	default:
 		g.waiting[w.class].addWaiter(w)
 	}
 	p.waiter = w
-	return p, 0, nil
+	return p, pause{}, nil
 }
 
 // awaitSlot blocks until p is granted (in) or must call admit again.
@@ -248,7 +313,7 @@ func (g *Gate) awaitSlot(ctx context.Context, p *slot) (in bool, err error) {
 	case w.admitted:
 		g.releaseLocked(p, outcomeUnknown, nil)
 	case p.probe: // let another request probe
-		g.breakers[p.model] = g.breakers[p.model].recordOutcome(outcomeUnknown, nil, true, p.started, g.cfg)
+		g.recordOutcome(p, outcomeUnknown, nil, p.started)
 	case err != nil && g.quotas[p.model] != nil: // pass the quota on
 		g.releaseWaiters(p.model, p.started)
 	}
@@ -316,9 +381,12 @@ func (g *Gate) recordOutcome(p *slot, o outcome, err error, now time.Time) {
 		e = asError(err, p.model)
 	}
 	before := g.breakers[p.model]
-	after := before.recordOutcome(o, e, p.probe, now, g.cfg)
+	after := before.recordOutcome(verdict{o, e, p.probe, now, rand.Float64()}, g.cfg)
 	g.breakers[p.model] = after
-	if after.state != breakerClosed && before.state == breakerClosed || after.state == breakerDenied || after.limited.After(before.limited) {
+	if !after.probing || after.state != before.state {
+		g.endSuspense(p.model)
+	}
+	if after.state != breakerClosed && after.state != before.state || after.limited.After(before.limited) {
 		for class := range g.waiting {
 			g.waiting[class].wakeAll(p.model)
 			if s := g.quotas[p.model]; s != nil {
@@ -363,15 +431,4 @@ func (g *Gate) dropIdle(now time.Time) {
 
 func cancelledWaiting(ctx context.Context, model string) *Error {
 	return &Error{Class: Cancelled, Model: model, Message: "cancelled before the request was sent", Err: context.Cause(ctx), Unsent: true}
-}
-
-func sleepContext(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

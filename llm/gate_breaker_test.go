@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,39 +112,88 @@ func (m silentModel) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, 
 	}
 }
 
+// A refused key fails the requests that were sent. Then one request at a time tests it, and
+// after three refusals the rest fails unsent until the next probe.
 func TestGateDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		g := NewGate(GateConfig{MaxConcurrent: 1})
+		refused := error(&Error{Class: Auth, Model: "p/m", Status: 401, Message: "key rejected", Advice: "set P_KEY"})
+		result := refused
+		g := NewGate(GateConfig{})
 		m := g.Model(fakeModel{"p/m", func(context.Context, *Request) error {
 			calls++
+			err := result
 			time.Sleep(time.Second)
-			return &Error{Class: Auth, Model: "p/m", Status: 401, Message: "key rejected", Advice: "set P_KEY"}
+			return err
+		}})
+		askMany := func(n, wantCalls, wantFailed int) {
+			t.Helper()
+			calls = 0
+			var wg sync.WaitGroup
+			var failed atomic.Int32
+			for range n {
+				wg.Go(func() {
+					if err := askModel(t.Context(), m); err != nil {
+						failed.Add(1)
+						if got := err.Error(); got != "p/m: key rejected (401): set P_KEY" {
+							t.Error(got)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if calls != wantCalls || int(failed.Load()) != wantFailed {
+				t.Errorf("%d calls, %d failed; want %d and %d", calls, failed.Load(), wantCalls, wantFailed)
+			}
+		}
+		askMany(1, 1, 1)
+		askMany(6, maxRefusals-1, 6) // two probes, one after the other
+		if faults := g.Faults(); len(faults) != 1 || faults[0].Class != Auth || faults[0].Model != "p/m" || faults[0].RetryAfter <= 0 {
+			t.Errorf("faults: %+v", faults)
+		}
+		if wait, open := Available(m); open || wait <= 0 || wait > denialBase {
+			t.Errorf("open %v, wait %v", open, wait)
+		}
+		time.Sleep(denialBase)
+		askMany(3, 1, 3)
+		g.ResetAuthErrors()
+		if _, open := Available(m); !open || len(g.Faults()) > 0 {
+			t.Error("it is denied still")
+		}
+		askMany(4, 1, 4)
+		time.Sleep(denialCap)
+		result = nil
+		askMany(1, 1, 0)
+		askMany(9, 9, 0)
+		if len(g.Faults()) > 0 {
+			t.Error("it is denied still")
+		}
+	})
+}
+
+// A refusal among answers fails only its request, and slows the others down for moments.
+func TestGateSuspect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		g := NewGate(GateConfig{})
+		m := g.Model(fakeModel{"p/m", func(ctx context.Context, _ *Request) error {
+			if n := calls.Add(1); n%5 == 0 { // long before the others
+				return &Error{Class: Auth, Status: 401, Message: "key rejected"}
+			}
+			return answerAfter(time.Second, nil)(ctx, nil)
 		}})
 		var wg sync.WaitGroup
-		for range 5 { // four fail unsent
+		var failed atomic.Int32
+		for range 300 {
 			wg.Go(func() {
-				if got := askModel(t.Context(), m).Error(); got != "p/m: key rejected (401): set P_KEY" {
-					t.Error(got)
+				if askModel(t.Context(), m) != nil {
+					failed.Add(1)
 				}
 			})
 		}
 		wg.Wait()
-		time.Sleep(24 * time.Hour)
-		askModel(t.Context(), m)
-		if calls != 1 {
-			t.Errorf("%d calls, want 1", calls)
-		}
-		for i, again := range []func(){g.ResetAuthErrors, g.Reset} {
-			again()
-			if _, open := Available(m); !open {
-				t.Error("it is closed still")
-			}
-			askModel(t.Context(), m)
-			askModel(t.Context(), m)
-			if wait, open := Available(m); open || wait != 0 || calls != 2+i {
-				t.Errorf("%d calls, want %d; closed %v, for %v", calls, 2+i, !open, wait)
-			}
+		if calls.Load() != 300 || failed.Load() != 60 {
+			t.Errorf("%d calls, %d failed; want 300 and those that were refused, 60", calls.Load(), failed.Load())
 		}
 	})
 }

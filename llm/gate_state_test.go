@@ -2,6 +2,7 @@ package llm
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -87,6 +88,9 @@ func TestOutcomeOf(t *testing.T) {
 			t.Errorf("outcomeOf(%s) = %d, want %d", class, got, want)
 		}
 	}
+	if got := outcomeOf(&Error{Class: Payment, OfRequest: true}); got != outcomeRefused {
+		t.Errorf("a refusal that depends on the request is %d", got)
+	}
 	if outcomeOf(nil) != outcomeGood || outcomeOf(errors.New("x")) != outcomeFailed {
 		t.Error("nil is not good, or a plain error not a failure")
 	}
@@ -101,11 +105,19 @@ func TestBreaker(t *testing.T) {
 		o     outcome
 		e     *Error
 		probe bool
+		asks  bool // has no outcome yet
 	}
 	good := func(at int) event { return event{at: at, o: outcomeGood} }
 	fail := func(at int) event { return event{at: at, o: outcomeFailed, e: failed} }
 	open := []event{fail(0), fail(0), fail(0), fail(0)}
 	then := func(more ...event) []event { return append(open[:len(open):len(open)], more...) }
+	noCredit := &Error{Class: Payment, Message: "no credit"}
+	deny := func(at int) event { return event{at: at, o: outcomeDenied, e: noCredit} }
+	denyProbe := func(at int) event { return event{at: at, o: outcomeDenied, e: noCredit, probe: true} }
+	ask := func(at int) event { return event{at: at, asks: true} }
+	denied := func(after time.Duration) admission {
+		return admission{refusal: &Error{Class: Payment, Message: "no credit", RetryAfter: after, Unsent: true}}
+	}
 	pass := admission{}
 	refused := func(after time.Duration) admission {
 		return admission{refusal: &Error{Class: Unreachable, Message: "not sent: the model failed too often just now: refused", RetryAfter: after, Unsent: true}}
@@ -138,27 +150,85 @@ func TestBreaker(t *testing.T) {
 		{"the longer hint counts", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}, {o: outcomeLimited, e: &Error{RetryAfter: time.Second}}}, 1, admission{wait: 8 * time.Second}},
 		{"a hint is over", []event{{o: outcomeLimited, e: &Error{RetryAfter: 9 * time.Second}}}, 9, pass},
 		{"an absurd hint", []event{{o: outcomeLimited, e: &Error{RetryAfter: 1e6 * time.Hour}}}, 0, admission{wait: maxLimited}},
-		{"denied", []event{{o: outcomeDenied, e: &Error{Class: Payment, Message: "no credit"}}, good(1)}, 1e6, admission{refusal: &Error{Class: Payment, Message: "no credit", Unsent: true}}},
-		{"denied while open", then(event{o: outcomeDenied, e: &Error{Class: Auth, Message: "no"}}), 99, admission{refusal: &Error{Class: Auth, Message: "no", Unsent: true}}},
+		{"a refused key makes it suspect", []event{deny(0)}, 0, admission{probe: true}},
+		{"others wait for the probe", []event{deny(0), ask(1)}, 2, admission{suspect: true, wait: 4 * time.Second}},
+		{"a silent probe gets a successor", []event{deny(0), ask(1)}, 6, admission{probe: true}},
+		{"refusals in flight count once", []event{deny(0), deny(0), deny(1), deny(1)}, 2, admission{probe: true}},
+		{"any later answer clears it", []event{deny(0), good(1)}, 1, pass},
+		{"also while a probe runs", []event{deny(0), ask(1), good(1)}, 1, pass},
+		{"a refused request shows that the key works", []event{deny(0), {at: 1, o: outcomeRefused, e: &Error{}, probe: true}}, 1, pass},
+		{"a failure shows nothing about the key", []event{deny(0), {at: 1, o: outcomeFailed, e: failed, probe: true}}, 1, pass},
+		{"a cancelled probe", []event{deny(0), {at: 1, o: outcomeUnknown, probe: true}}, 1, admission{probe: true}},
+		{"two refusals", []event{deny(0), denyProbe(1)}, 1, admission{probe: true}},
+		{"denied", []event{deny(0), denyProbe(1), denyProbe(2)}, 2, denied(3750 * time.Millisecond)},
+		{"denied, and the hint is longer", []event{deny(0), denyProbe(1), {at: 2, o: outcomeDenied, e: &Error{Class: Payment, RetryAfter: time.Minute, Message: "no credit"}, probe: true}}, 2, denied(time.Minute)},
+		{"denied until a probe", []event{deny(0), denyProbe(1), denyProbe(2)}, 6, admission{probe: true}},
+		{"one probe at a time", []event{deny(0), denyProbe(1), denyProbe(2), ask(6)}, 7, denied(probeWait)},
+		{"the delay doubles", []event{deny(0), denyProbe(1), denyProbe(2), denyProbe(6)}, 6, denied(7500 * time.Millisecond)},
+		{"a failed probe tells nothing", []event{deny(0), denyProbe(1), denyProbe(2), {at: 6, o: outcomeFailed, e: failed, probe: true}}, 6, denied(3750 * time.Millisecond)},
+		{"an answered probe clears it", []event{deny(0), denyProbe(1), denyProbe(2), {at: 6, o: outcomeGood, probe: true}}, 6, pass},
+		{"refused while open", then(event{at: 9, o: outcomeDenied, e: &Error{Class: Auth, Message: "no"}}), 9, admission{probe: true}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var b breaker
 			for _, e := range test.events {
 				at := t0.Add(time.Duration(e.at) * time.Second)
-				if e.probe {
+				if e.probe || e.asks {
 					var a admission
 					if b, a = b.checkAdmission(at); !a.probe {
 						t.Fatalf("at %d: %+v, want a probe", e.at, a)
 					}
 				}
-				b = b.recordOutcome(e.o, e.e, e.probe, at, cfg)
+				if !e.asks {
+					b = b.recordOutcome(verdict{e.o, e.e, e.probe, at, 0.5}, cfg)
+				}
 			}
 			_, got := b.checkAdmission(t0.Add(time.Duration(test.at) * time.Second))
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(admission{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Whatever the outcomes, a probe is admitted within the longest delay, and one at a time.
+func TestBreakerAlwaysProbes(t *testing.T) {
+	cfg := GateConfig{}.withDefaults()
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		var b breaker
+		for range 100 {
+			o := outcome(rng.IntN(int(outcomeDenied) + 1))
+			var a admission
+			if b, a = b.checkAdmission(now); a.refusal == nil && a.wait == 0 {
+				b = b.recordOutcome(verdict{o, &Error{Class: Auth, Message: "x"}, a.probe, now, rng.Float64()}, cfg)
+			}
+			now = now.Add(time.Duration(rng.Int64N(int64(time.Second))))
+		}
+		now = now.Add(denialCap)
+		b, first := b.checkAdmission(now)
+		if first.refusal != nil || first.wait > 0 {
+			t.Fatalf("seed %d: after %v, %+v admits nothing: %+v", seed, denialCap, b, first)
+		}
+		if _, second := b.checkAdmission(now); first.probe && (second.probe || second == admission{}) {
+			t.Fatalf("seed %d: %+v admits two requests at once", seed, b)
+		}
+	}
+}
+
+func TestDenialDelay(t *testing.T) {
+	last := time.Duration(0)
+	for n := range 40 {
+		low, high := denialDelay(n, 0), denialDelay(n, 1)
+		if high < last || low != high/2 || high > denialCap {
+			t.Errorf("after %d refusals: %v to %v, before: %v", n, low, high, last)
+		}
+		last = high
+	}
+	if last != denialCap {
+		t.Errorf("the longest delay is %v", last)
 	}
 }
 

@@ -51,7 +51,7 @@ func (p fakeProvider) Embed(ctx context.Context, id string, texts []string) ([][
 
 func answerAfter(d time.Duration, err error) func(context.Context, *Request) error {
 	return func(ctx context.Context, _ *Request) error {
-		if sleepContext(ctx, d) != nil {
+		if (pause{Duration: d}).sleep(ctx) != nil {
 			return &Error{Class: Cancelled, Message: "cancelled", Err: ctx.Err()}
 		}
 		return err

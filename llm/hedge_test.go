@@ -124,7 +124,7 @@ func (m *scriptedModel) Generate(ctx context.Context, _ *Request) iter.Seq2[Delt
 				time.Sleep(d)
 				return true
 			}
-			if sleepContext(ctx, d) == nil {
+			if (pause{Duration: d}).sleep(ctx) == nil {
 				return true
 			}
 			became("cancelled")

@@ -192,6 +192,9 @@ type Error struct {
 	// Limits are the token limits that a refusal names.
 	Limits Limits
 
+	// OfRequest means that the refusal depends on this request: others may succeed.
+	OfRequest bool
+
 	// Unsent means that nothing was sent or billed.
 	Unsent bool
 

@@ -29,9 +29,13 @@ func (f apiError) toError(status int) *llm.Error {
 		status = f.status
 	}
 	e := &llm.Error{Class: f.errorClass(status), Status: status, Message: redact(textkit.VisibleLine(f.text, maxMessage), nil)}
+	text := strings.ToLower(f.text)
+	e.OfRequest = e.Class == llm.Payment && containsAny(text, "can only afford", "fewer max_tokens", "fewer tokens", "tokens limit exceeded")
 	switch {
 	case e.Class == llm.Auth && status != http.StatusForbidden:
 		e.Message = keyRejected
+	case f.page && e.Class == llm.BadRequest:
+		e.Message, e.Advice = "a web page refuses the request", "check the proxy and the base URL"
 	case e.Message == "" && len(f.names) > 0:
 		e.Message = textkit.VisibleLine(f.names[0], maxMessage)
 	case e.Message == "":
@@ -46,6 +50,9 @@ func (f apiError) toError(status int) *llm.Error {
 
 // errorClass tries phrases, specific names, the status, then general names.
 func (f apiError) errorClass(status int) llm.Class {
+	if f.page && (status == http.StatusPaymentRequired || status == http.StatusForbidden) { // of a proxy or firewall
+		return llm.BadRequest
+	}
 	if c := classByText(strings.ToLower(f.text), status); c != "" {
 		return c
 	}
@@ -84,8 +91,12 @@ func classByText(text string, status int) llm.Class {
 		"no api key", "missing api key"):
 		return llm.Auth
 	case status != http.StatusTooManyRequests && containsAny(text, "content management policy", "content filtering policy", "input was flagged",
-		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"):
+		"safety system", "content_filter", "violates our usage", "violated our usage", "usage guidelines", "usage policies"),
+		status == http.StatusForbidden && containsAny(text, "flagged", "moderation", "content policy"):
 		return llm.Filtered
+	case status != http.StatusTooManyRequests && containsAny(text, "country, region", "country/region", "location is not supported",
+		"not supported in your", "not available in your", "country not supported"):
+		return llm.BadRequest
 	case containsAny(text, "requires more system memory"): // Ollama, status 500: permanent
 		return llm.BadRequest
 	}
@@ -110,6 +121,8 @@ func classByName(name string) llm.Class {
 	case "rate_limit_exceeded", "rate_limit_error", "resource_exhausted", "too_many_requests", "rate_limited",
 		"ratelimiterror", "rate_limit", "1302", "1305":
 		return llm.RateLimited
+	case "unsupported_country_region_territory":
+		return llm.BadRequest
 	case "invalid_api_key", "authentication_error", "unauthenticated", "api_key_invalid", "permission_error",
 		"permission_denied", "invalid_authentication_error", "access_denied", "unauthorized":
 		return llm.Auth
@@ -190,6 +203,7 @@ type apiError struct {
 	text   string
 	counts string // of tokens, as text
 	status int    // from the codes
+	page   bool   // HTML
 }
 
 type envelope struct {
@@ -227,7 +241,7 @@ func parseAPIError(data []byte, whole bool) (apiError, bool) {
 	}
 	env, ok := parseEnvelope(data)
 	if !ok {
-		return apiError{text: plainText(data)}, whole
+		return apiError{text: plainText(data), page: isPage(data)}, whole
 	}
 	var f apiError
 	switch {
@@ -256,11 +270,17 @@ func isPresent(raw json.RawMessage) bool {
 
 // plainText returns text that is neither JSON nor HTML.
 func plainText(data []byte) string {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
-	if bytes.HasPrefix(data, []byte("<")) {
+	if isPage(data) {
 		return ""
 	}
-	return string(data)
+	return string(trimMark(data))
+}
+
+// isPage reports whether data is HTML.
+func isPage(data []byte) bool { return bytes.HasPrefix(trimMark(data), []byte("<")) }
+
+func trimMark(data []byte) []byte {
+	return bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 }
 
 const maxNesting = 4

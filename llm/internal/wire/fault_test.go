@@ -75,7 +75,15 @@ func TestRefusal(t *testing.T) {
 		{"wrong key", 401, `{"error":{"message":"Incorrect API key provided: sk-abc***xyz","code":"invalid_api_key"}}`, llm.Auth, "key rejected"},
 		{"wrong key as bad request", 400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}`, llm.Auth, "key rejected"},
 		{"wrong key at xai", 400, `{"code":"Client specified an invalid argument","error":"Incorrect API key provided: xa***yz"}`, llm.Auth, "key rejected"},
-		{"not allowed", 403, `{"error":{"message":"Country not supported","code":"unsupported_country_region_territory"}}`, llm.Auth, "Country not supported"},
+		{"not allowed", 403, `{"error":{"message":"Country not supported","code":"unsupported_country_region_territory"}}`, llm.BadRequest, "Country not supported"},
+		{"region by its name", 403, `{"error":{"message":"Request denied","code":"unsupported_country_region_territory"}}`, llm.BadRequest, "Request denied"},
+		{"region at gemini", 400, `{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}`, llm.BadRequest, "User location is not supported for the API use."},
+		{"region of a model", 403, `{"error":{"message":"Claude is not available in your country","type":"permission_error"}}`, llm.BadRequest, "Claude is not available in your country"},
+		{"moderated by policy", 403, `{"error":{"code":403,"message":"The request was rejected by our content policy"}}`, llm.Filtered, "The request was rejected by our content policy"},
+		{"moderated model", 403, `{"error":{"code":403,"message":"openai/x requires moderation on the provider. Your prompt was flagged for \"violence\""}}`, llm.Filtered, `openai/x requires moderation on the provider. Your prompt was flagged for "violence"`},
+		{"page of a firewall", 403, "<!DOCTYPE html><title>Attention Required!</title>", llm.BadRequest, "a web page refuses the request"},
+		{"page of a paywall", 402, "\xef\xbb\xbf <html><body>Payment required</body></html>", llm.BadRequest, "a web page refuses the request"},
+		{"not permitted", 403, `{"error":{"type":"permission_error","message":"Your API key does not have permission to use the specified resource."}}`, llm.Auth, "Your API key does not have permission to use the specified resource."},
 		{"moderated", 403, `{"error":{"code":403,"message":"Input was flagged","metadata":{"reasons":["violence"]}}}`, llm.Filtered, "Input was flagged"},
 		{"rate limit", 429, `{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}`, llm.RateLimited, "Rate limit reached"},
 		{"quota", 429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`, llm.Payment, "You exceeded your current quota"},
@@ -115,6 +123,28 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("got %s %d %q, want %s %d %q", e.Class, e.Status, e.Message, tt.class, tt.status, tt.text)
 			}
 		})
+	}
+}
+
+// A refusal that a smaller request avoids says nothing about the account.
+func TestOfRequest(t *testing.T) {
+	tests := []struct {
+		status int
+		body   string
+		want   bool
+	}{
+		{402, `{"error":{"code":402,"message":"This request requires more credits, or fewer max_tokens. You requested up to 4096 tokens, but can only afford 1245."}}`, true},
+		{402, `{"error":{"code":402,"message":"Prompt tokens limit exceeded: 4532 > 1200. To increase, upgrade to a paid account"}}`, true},
+		{402, `{"error":{"code":402,"message":"Insufficient credits. Add more to continue."}}`, false},
+		{402, `{"error":{"message":"Insufficient Balance"}}`, false},
+		{429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`, false},
+		{401, `{"error":{"message":"can only afford fewer tokens"}}`, false},
+	}
+	for _, tt := range tests {
+		f, _ := parseAPIError([]byte(tt.body), true)
+		if e := f.toError(tt.status); e.OfRequest != tt.want {
+			t.Errorf("%s: OfRequest %v as %s", tt.body, e.OfRequest, e.Class)
+		}
 	}
 }
 
