@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/config"
+	"ponder/internal/quota"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/recall"
 	"ponder/knowledge/recall/vector"
+	"ponder/llm"
 	"ponder/store/sqldb"
 	"ponder/store/sqlite"
 )
@@ -265,3 +268,56 @@ func (a *App) ShareLibraries(store *sqlite.Store, pay VectorPayer) *LibraryPool 
 }
 
 func (a *App) SharesLibraries() bool { return a.pool != nil }
+
+type VectorModel struct {
+	Name  string
+	Price ponder.Price
+	Embed func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error)
+}
+
+// MaxCost returns the maximal cost of vectors of texts.
+func (m VectorModel) MaxCost(texts []string) ponder.Money {
+	tokens := 0
+	for _, t := range texts {
+		tokens += len(t)/quota.BytesPerToken + 16
+	}
+	return m.Price.Cost(llm.Usage{Input: tokens})
+}
+
+// Cost returns the cost of a call, or most if its usage is unknown.
+func (m VectorModel) Cost(usage llm.Usage, err error, most ponder.Money) ponder.Money {
+	if usage.Cost != nil && *usage.Cost > 0 {
+		return ponder.Money(*usage.Cost)
+	}
+	if usage.Total() > 0 {
+		return m.Price.Cost(usage)
+	}
+	var refused *llm.Error
+	if errors.As(err, &refused) {
+		switch refused.Class {
+		case llm.Cancelled, llm.Truncated, llm.Malformed:
+		default:
+			return 0
+		}
+	}
+	return most
+}
+
+func (l *ModelSet) Vectors(full string) (m VectorModel, err error) {
+	provider, id, err := config.SplitModel(full)
+	if err != nil {
+		return m, err
+	}
+	p, err := l.Provider(provider)
+	if err != nil {
+		return m, err
+	}
+	return VectorModel{full, l.modelPrice(full, p), func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+		vectors, usage, err := p.Embed(ctx, id, texts)
+		var refused *llm.Error
+		if errors.As(err, &refused) {
+			usage = refused.Usage
+		}
+		return vectors, usage, err
+	}}, nil
+}

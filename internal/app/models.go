@@ -19,7 +19,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
-	"ponder/internal/quota"
+	"ponder/internal/metrics"
 	"ponder/llm"
 	"ponder/llm/anthropic"
 	"ponder/llm/gemini"
@@ -41,7 +41,7 @@ type providers struct {
 	Config   *config.Config
 	lifetime time.Duration // of a check's result
 
-	windows   llm.Windows // of models
+	windows   *llm.Windows // of models
 	mu        sync.Mutex
 	providers map[string]Provider
 	available map[string]time.Time // last positive checks
@@ -88,11 +88,12 @@ func (a *App) ModelSet(ctx context.Context, model string) (*ModelSet, error) {
 	all := a.sets
 	all.mu.Lock()
 	defer all.mu.Unlock()
+	cfg = all.reload(a, cfg)
 	if l, ok := all.list[model]; ok && (all.lifetime == 0 || time.Since(l.found) < all.lifetime) {
 		return l.ModelSet, nil
 	}
 	if all.providers == nil {
-		all.providers = &providers{Config: cfg, lifetime: all.lifetime, providers: make(map[string]Provider), available: make(map[string]time.Time)}
+		all.providers = &providers{Config: cfg, lifetime: all.lifetime, windows: new(llm.Windows), providers: make(map[string]Provider), available: make(map[string]time.Time)}
 		if all.host.Provider != nil {
 			all.providers.providers[all.host.Name] = Provider{Provider: all.host.Provider, check: all.host.Provider, Local: true}
 		}
@@ -106,6 +107,33 @@ func (a *App) ModelSet(ctx context.Context, model string) (*ModelSet, error) {
 	}
 	all.list[model] = cachedModelSet{l, time.Now()}
 	return l, nil
+}
+
+// reload reads the configuration of a server again after a change of its files. It keeps the
+// providers that did not change. All may test a refused key or account at once.
+func (all *modelSets) reload(a *App, cfg *config.Config) *config.Config {
+	old := all.providers
+	if old == nil || all.lifetime == 0 || !old.Config.HasChanged() {
+		return cfg
+	}
+	old.ResetAuthErrors()
+	cfg, err := config.Load(a.Source())
+	if err != nil {
+		slog.Warn("cannot read the changed configuration", "error", err)
+		return old.Config
+	}
+	all.providers = &providers{Config: cfg, lifetime: all.lifetime, windows: old.windows, providers: make(map[string]Provider), available: make(map[string]time.Time)}
+	all.list = nil
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	for name, p := range old.providers {
+		before, _ := old.Config.Provider(name)
+		after, err := cfg.Provider(name)
+		if name == all.host.Name || err == nil && before == after {
+			all.providers.providers[name] = p
+		}
+	}
+	return cfg
 }
 
 func (a *App) findModelSet(ctx context.Context, model string, x *providers) (*ModelSet, error) {
@@ -157,6 +185,24 @@ func (x *providers) ResetAuthErrors() {
 	}
 }
 
+// modelServers returns the state of the providers in use, by name.
+func (all *modelSets) modelServers() (list []metrics.ModelServer) {
+	all.mu.Lock()
+	x := all.providers
+	all.mu.Unlock()
+	if x == nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(x.providers)) {
+		if g := x.providers[name].gate; g != nil {
+			list = append(list, metrics.ModelServer{Name: name, Load: g.Load(), Faults: g.Faults()})
+		}
+	}
+	return list
+}
+
 // newProvider returns a provider of c's type. It does no I/O.
 func newProvider(c config.Provider) llm.Provider {
 	if c.KeyEnv == "" {
@@ -187,7 +233,7 @@ func (l *ModelSet) Model(full string) (ponder.Model, error) {
 	l.learnContext(full, info.Context)
 	counter, _ := p.check.Model(id).(llm.TokenCounter) // counts pass the gate, which limits them separately
 	lister, _ := p.check.Model(id).(llm.WindowLister)
-	m = llm.FitWindow(m, counter, lister, &l.windows)
+	m = llm.FitWindow(m, counter, lister, l.windows)
 	return ponder.Model{Model: m, Price: l.modelPrice(full, p), MaxOutput: info.MaxOutput}, nil
 }
 
@@ -443,57 +489,4 @@ func (a *App) RefreshPrices(ctx context.Context, from string) (table llm.Table, 
 		return table, fmt.Errorf("save prices: %w", err)
 	}
 	return table, nil
-}
-
-type VectorModel struct {
-	Name  string
-	Price ponder.Price
-	Embed func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error)
-}
-
-// MaxCost returns the maximal cost of vectors of texts.
-func (m VectorModel) MaxCost(texts []string) ponder.Money {
-	tokens := 0
-	for _, t := range texts {
-		tokens += len(t)/quota.BytesPerToken + 16
-	}
-	return m.Price.Cost(llm.Usage{Input: tokens})
-}
-
-// Cost returns the cost of a call, or most if its usage is unknown.
-func (m VectorModel) Cost(usage llm.Usage, err error, most ponder.Money) ponder.Money {
-	if usage.Cost != nil && *usage.Cost > 0 {
-		return ponder.Money(*usage.Cost)
-	}
-	if usage.Total() > 0 {
-		return m.Price.Cost(usage)
-	}
-	var refused *llm.Error
-	if errors.As(err, &refused) {
-		switch refused.Class {
-		case llm.Cancelled, llm.Truncated, llm.Malformed:
-		default:
-			return 0
-		}
-	}
-	return most
-}
-
-func (l *ModelSet) Vectors(full string) (m VectorModel, err error) {
-	provider, id, err := config.SplitModel(full)
-	if err != nil {
-		return m, err
-	}
-	p, err := l.Provider(provider)
-	if err != nil {
-		return m, err
-	}
-	return VectorModel{full, l.modelPrice(full, p), func(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
-		vectors, usage, err := p.Embed(ctx, id, texts)
-		var refused *llm.Error
-		if errors.As(err, &refused) {
-			usage = refused.Usage
-		}
-		return vectors, usage, err
-	}}, nil
 }

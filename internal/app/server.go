@@ -15,7 +15,9 @@ import (
 	"ponder/internal/placement"
 	"ponder/internal/quota"
 	"ponder/internal/stream"
+	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
+	"ponder/llm"
 	"ponder/mode/session"
 	"ponder/mode/title"
 	"ponder/store/sqlite"
@@ -123,7 +125,38 @@ func (s *Service) newMeter() (*metrics.Meter, error) {
 	if err != nil {
 		return nil, Invalidf("", "%w", err)
 	}
-	return metrics.New(metrics.Config{Version: version, Queue: s.queueLength, Watchers: s.Hub.Watchers, Lag: s.Hub.Lag, Traces: traces}), nil
+	return metrics.New(metrics.Config{Version: version, Queue: s.queueLength, Watchers: s.Hub.Watchers, Lag: s.Hub.Lag, ModelServers: s.sets.modelServers, Traces: traces}), nil
+}
+
+// ModelNotes returns lines about models that get no calls and about calls that wait. Without the
+// former, the service is not degraded.
+func (s *Service) ModelNotes() (lines []string, degraded bool) {
+	for _, m := range s.sets.modelServers() {
+		for _, f := range m.Faults {
+			lines, degraded = append(lines, describeFault(f)), true
+		}
+		if n := m.Load.Waiting; n > 0 {
+			lines = append(lines, fmt.Sprintf("%s: %s, %d in flight of at most %d", m.Name, textkit.Count(n, "call waits", "calls wait"), m.Load.InFlight, m.Load.Limit))
+		}
+	}
+	return lines, degraded
+}
+
+func describeFault(f llm.Fault) string {
+	text, next := f.Model+": failed too often", "now"
+	switch f.Class {
+	case llm.Auth:
+		text = f.Model + ": the server refuses the key"
+	case llm.Payment:
+		text = f.Model + ": the account has no credit"
+	}
+	if f.Status != 0 {
+		text += fmt.Sprintf(" (%d)", f.Status)
+	}
+	if f.RetryAfter > 0 {
+		next = "in " + f.RetryAfter.Round(time.Second).String()
+	}
+	return text + "; next test " + next
 }
 
 // queueLength returns the length of the queue, if the database answers in time.

@@ -54,6 +54,7 @@ type Config struct {
 
 	env    func(string) string
 	origin map[string]string
+	read   map[string]fileStamp // by path
 }
 
 type Models struct {

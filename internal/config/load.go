@@ -38,7 +38,7 @@ var projectMindKeys = []string{"models", "tokens_per_day", "cost_per_day"}
 // Load reads the files and the environment. Errors name file and line. It ignores forbidden and
 // unknown keys with a warning.
 func Load(src Source) (*Config, error) {
-	c := &Config{env: src.Env, origin: map[string]string{}}
+	c := &Config{env: src.Env, origin: map[string]string{}, read: map[string]fileStamp{}}
 	if c.env == nil {
 		c.env = os.Getenv
 	}
@@ -100,6 +100,7 @@ const maxFile = 1 << 20
 
 // readFile applies a file, which errors call shown.
 func (c *Config) readFile(file, shown string, mustBe, project bool) error {
+	c.read[file] = stampOf(file)
 	text, err := readConfigFile(file)
 	if errors.Is(err, fs.ErrNotExist) && !mustBe {
 		return nil
@@ -108,6 +109,32 @@ func (c *Config) readFile(file, shown string, mustBe, project bool) error {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	return c.applyText(text, shown, project)
+}
+
+// A fileStamp changes with the content of a file. It is zero for a missing file.
+type fileStamp struct {
+	size int64
+	at   int64 // of the last change, in nanoseconds
+}
+
+func stampOf(file string) fileStamp {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fileStamp{}
+	}
+	return fileStamp{info.Size(), info.ModTime().UnixNano()}
+}
+
+// HasChanged reports, once for each change, whether a file that Load read has changed since. It
+// is not safe for concurrent use.
+func (c *Config) HasChanged() bool {
+	changed := false
+	for file, was := range c.read {
+		if is := stampOf(file); is != was {
+			c.read[file], changed = is, true
+		}
+	}
+	return changed
 }
 
 func readConfigFile(file string) (string, error) {

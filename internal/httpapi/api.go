@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -42,6 +43,9 @@ type Config struct {
 
 	// Ready returns why the server is not ready, or nil.
 	Ready func(context.Context) error
+
+	// ModelNotes returns lines for /readyz about models, and whether some are unavailable.
+	ModelNotes func() (lines []string, degraded bool)
 
 	// Calibration is called for each session of a list, so it should cache.
 	Calibration func(ctx context.Context, owner string) session.Calibration
@@ -195,7 +199,16 @@ func (a *api) registerHealth(mux *http.ServeMux) {
 			writeProblem(w, http.StatusServiceUnavailable, "not ready: "+textkit.Truncate(textkit.OneLine(err.Error()), 200))
 			return
 		}
-		w.Write([]byte("ok\n"))
+		head, notes := "ok", []string(nil)
+		if a.ModelNotes != nil {
+			var degraded bool
+			if notes, degraded = a.ModelNotes(); degraded {
+				head = "degraded"
+			}
+		}
+		for _, line := range append([]string{head}, notes...) {
+			fmt.Fprintln(w, textkit.Truncate(textkit.OneLine(line), 200))
+		}
 	})
 }
 

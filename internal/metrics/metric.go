@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"ponder"
+	"ponder/llm"
 )
 
 // A Config names the sources of metrics besides the log. All fields are optional.
@@ -32,8 +33,17 @@ type Config struct {
 	Watchers func() int                 // open event streams
 	Lag      func() int                 // events by which the slowest stream lags
 
+	ModelServers func() []ModelServer
+
 	// Traces, if set, receives a span for each call, tool use and run.
 	Traces *Traces
+}
+
+// A ModelServer is the state of the calls to a model server.
+type ModelServer struct {
+	Name   string
+	Load   llm.GateLoad
+	Faults []llm.Fault
 }
 
 // A Meter collects metrics and traces. It is safe for concurrent use.

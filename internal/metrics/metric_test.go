@@ -367,3 +367,23 @@ func TestRequests(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestModelServers(t *testing.T) {
+	m := New(Config{ModelServers: func() []ModelServer {
+		return []ModelServer{
+			{Name: "lab", Load: llm.GateLoad{Limit: 20, InFlight: 20, Waiting: 80}},
+			{Name: "zai", Load: llm.GateLoad{Limit: 16}, Faults: []llm.Fault{{Model: "zai/glm", Class: llm.Payment, Status: 402}}},
+		}
+	}})
+	got := scrapeMetrics(t, m)
+	for name, want := range map[string]float64{
+		"ponder_server_calls provider=lab state=in_flight":      20,
+		"ponder_server_calls provider=lab state=waiting":        80,
+		"ponder_server_call_limit provider=zai":                 16,
+		"ponder_model_unavailable model=zai/glm reason=payment": 1,
+	} {
+		if got[name] != want {
+			t.Errorf("%s = %v, want %v", name, got[name], want)
+		}
+	}
+}

@@ -158,6 +158,9 @@ func (l live) Collect(to chan<- prometheus.Metric) {
 	if c.Lag != nil {
 		put(prometheus.GaugeValue, "ponder_stream_lag_events", "Lag of the slowest open stream, in events.", c.Lag())
 	}
+	if c.ModelServers != nil {
+		collectServers(to, c.ModelServers())
+	}
 	if t := c.Traces; t != nil {
 		put(prometheus.CounterValue, "ponder_spans_sent_total", "Spans accepted by the collector.", int(t.sent.Load()))
 		put(prometheus.CounterValue, "ponder_spans_dropped_total", "Spans lost because the queue was full or no collector accepted them.", int(t.dropped.Load()))
@@ -168,5 +171,26 @@ func (l live) Collect(to chan<- prometheus.Metric) {
 	runs := prometheus.NewDesc("ponder_open_runs", "Top-level runs active in this process.", []string{"mode"}, nil)
 	for mode, n := range l.m.openRuns() {
 		to <- prometheus.MustNewConstMetric(runs, prometheus.GaugeValue, float64(n), mode)
+	}
+}
+
+// collectServers sends the metrics of model servers, of at most maxSeries unavailable models.
+func collectServers(to chan<- prometheus.Metric, servers []ModelServer) {
+	calls := prometheus.NewDesc("ponder_server_calls", "Model calls of this process by state: in_flight, or waiting for a free slot.", []string{"provider", "state"}, nil)
+	limit := prometheus.NewDesc("ponder_server_call_limit", "Current limit of concurrent model calls.", []string{"provider"}, nil)
+	fault := prometheus.NewDesc("ponder_model_unavailable", "1 for each model without calls, except tests, because of the reason: an error class.", []string{"model", "reason"}, nil)
+	gauge := func(desc *prometheus.Desc, n int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...)
+	}
+	left := maxSeries
+	for _, s := range servers[:min(len(servers), maxSeries)] {
+		name := labelOf(s.Name)
+		gauge(calls, s.Load.InFlight, name, "in_flight")
+		gauge(calls, s.Load.Waiting, name, "waiting")
+		gauge(limit, s.Load.Limit, name)
+		for _, f := range s.Faults[:min(len(s.Faults), left)] {
+			gauge(fault, 1, labelOf(f.Model), string(f.Class))
+			left--
+		}
 	}
 }

@@ -101,7 +101,7 @@ func (s *Server) newHandler(ctx context.Context, guard auth.Config) http.Handler
 	maps.Copy(more, s.adminRoutes())
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
-		Ready: s.checkReady, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Seen: s.Meter.Request, More: more, Refuse: refuse,
+		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Seen: s.Meter.Request, More: more, Refuse: refuse,
 	}))
 }
 
