@@ -43,6 +43,9 @@ func (a *cli) detachSession(ctx context.Context, store ponder.Store, id ponder.T
 // handOff passes a session to `ponder serve` or, if that refuses, to a background process. A
 // non-empty model replaces the configured ones.
 func (a *cli) handOff(ctx context.Context, store ponder.Store, id ponder.ThreadID, model string) (e handoffTarget, err error) {
+	if a.IsTemporary() {
+		return e, app.Invalidf("", "cannot continue in the background: the database ends with this command; use a file with --db")
+	}
 	if s := a.handOffToServer(ctx, store, id, model); s != nil {
 		return handoffTarget{server: s, pid: s.PID}, nil
 	}

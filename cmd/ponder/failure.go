@@ -81,7 +81,7 @@ func (a *cli) errorLine(err error) string {
 // missingDatabase returns the line for an error of a read command whose --db names no file, or "".
 func (a *cli) missingDatabase(err error) string {
 	file := a.Options.DB
-	if file == "" || !slices.ContainsFunc([]error{app.ErrNothingYet, app.ErrNothingKnown, mindlog.ErrNone}, func(none error) bool { return errors.Is(err, none) }) {
+	if file == "" || a.IsTemporary() || !slices.ContainsFunc([]error{app.ErrNothingYet, app.ErrNothingKnown, mindlog.ErrNone}, func(none error) bool { return errors.Is(err, none) }) {
 		return ""
 	}
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {

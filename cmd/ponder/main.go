@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"runtime"
@@ -25,9 +26,13 @@ import (
 
 	"ponder/internal/app"
 	"ponder/internal/licenses"
+	"ponder/internal/netaddr"
 )
 
 func main() {
+	if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		t.Proxy = netaddr.Proxy
+	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

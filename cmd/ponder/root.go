@@ -45,7 +45,7 @@ ponder session resume last`,
 	}
 	root.Flags().BoolVarP(&a.flags.version, "version", "v", false, "version for ponder")
 	f := root.PersistentFlags()
-	f.StringVar(&a.Options.DB, "db", "", "database `file` (default $XDG_DATA_HOME/ponder/ponder.db)")
+	f.StringVar(&a.Options.DB, "db", "", "database `file`, or :memory: (default $XDG_DATA_HOME/ponder/ponder.db)")
 	f.StringVar(&a.Options.Config, "config", "", "configuration `file` (default $XDG_CONFIG_HOME/ponder/config.toml)")
 	f.BoolVar(&a.flags.json, "json", false, "print results as JSON, one object per line")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print only results, no progress")

@@ -34,6 +34,7 @@ type App struct {
 	pool        *LibraryPool         // of all owners; nil: each use opens its library
 	library     LibraryProvider      // nil without pool
 	payVectors  VectorPayer          // nil: vectors are free
+	temporary   string               // folder of a database that ends with the process
 	calibration *session.Calibration // the owner's; nil before Calibration
 	owner       string
 }
@@ -55,7 +56,37 @@ func New(o Options) *App {
 	return &App{Options: o, sets: &modelSets{}, servers: &MCPServers{}, readings: &document.CheckCache{}}
 }
 
-func (a *App) Close() { a.servers.Close() }
+// Close ends the connections, and removes a temporary database.
+func (a *App) Close() {
+	a.servers.Close()
+	if a.temporary != "" {
+		os.RemoveAll(a.temporary)
+	}
+}
+
+// inMemory is the name of a database that ends with the process.
+const inMemory = ":memory:"
+
+// IsTemporary reports whether the database ends with the process.
+func (a *App) IsTemporary() bool { return a.temporary != "" }
+
+// useTemporary replaces the database inMemory by a file in a temporary folder, in memory if the
+// system has such a folder. Several connections need a file.
+func (a *App) useTemporary(cfg *config.Config) error {
+	if cfg.DB != inMemory {
+		return nil
+	}
+	const shared = "/dev/shm" // of Linux
+	dir, err := os.MkdirTemp(shared, "ponder-*")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "ponder-*")
+	}
+	if err != nil {
+		return fmt.Errorf("create a temporary database: %w", err)
+	}
+	a.temporary, cfg.DB = dir, filepath.Join(dir, "ponder.db")
+	return nil
+}
 
 // LocalOwner owns all data of a database with one user.
 const LocalOwner = "local"
@@ -93,6 +124,9 @@ func (a *App) Config() (*config.Config, error) {
 	}
 	if a.Options.DB != "" {
 		cfg.DB = a.Options.DB
+	}
+	if err := a.useTemporary(cfg); err != nil {
+		return nil, err
 	}
 	if a.Options.LogLevel != "" {
 		cfg.LogLevel = a.Options.LogLevel

@@ -214,10 +214,25 @@ func TestProvider(t *testing.T) {
 func TestOllamaURL(t *testing.T) {
 	for in, want := range map[string]string{
 		"http://127.0.0.1:11434": "http://127.0.0.1:11434", "0.0.0.0": "http://127.0.0.1:11434", "box:8080": "http://box:8080", ":7": "http://127.0.0.1:7",
-		"https://box": "https://box:443", "http://box/ollama/": "http://box:80/ollama", "[::1]": "http://[::1]:11434", "[::]:9": "http://127.0.0.1:9",
+		"https://box": "https://box:443", "http://box/ollama/": "http://box:80/ollama", "[::1]": "http://[::1]:11434", "[::]:9": "http://[::1]:9",
+		`"127.0.0.1:9"`: "http://127.0.0.1:9", "'box'": "http://box:11434", ` " http://box:9/ " `: "http://box:9", "::1": "http://[::1]:11434",
+		"[::]": "http://[::1]:11434", "[2001:db8::1]": "http://[2001:db8::1]:11434", "http://[2001:db8::1]": "http://[2001:db8::1]:80",
+		":": "http://127.0.0.1:11434", "": "http://127.0.0.1:11434", "https://": "https://127.0.0.1:443", "box:": "http://box:11434",
+		"box:port": "http://box:11434", "box:70000": "http://box:11434", "https://box:-1": "https://box:443", "ollama.com": "https://ollama.com:443",
 	} {
 		if got := ollamaURL(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCleanKey(t *testing.T) {
+	for in, want := range map[string]string{
+		"sk-1": "sk-1", ` "sk-1" `: "sk-1", "'sk-1'": "sk-1", "Bearer sk-1": "sk-1", `"bearer  sk-1"`: "sk-1", `Bearer "sk-1"`: "sk-1",
+		"Bearer": "Bearer", "a b": "a b", "sk-1\n": "sk-1", `""`: "", "": "",
+	} {
+		if got := cleanKey(in); string(got) != want {
+			t.Errorf("%q: %q, want %q", in, string(got), want)
 		}
 	}
 }

@@ -321,7 +321,7 @@ func (c *Config) readEnv() error {
 	}
 	c.Token = Secret(c.env("PONDER_TOKEN"))
 	c.Search = Search{
-		Exa: Secret(c.env("EXA_API_KEY")), Brave: Secret(c.env("BRAVE_API_KEY")), Tavily: Secret(c.env("TAVILY_API_KEY")),
+		Exa: cleanKey(c.env("EXA_API_KEY")), Brave: cleanKey(c.env("BRAVE_API_KEY")), Tavily: cleanKey(c.env("TAVILY_API_KEY")),
 		SearXNG: c.env("SEARXNG_URL"),
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -105,7 +106,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 	p.Name = name
 	says := "base URL"
 	if env := c.env; m.urlEnv != "" && env(m.urlEnv) != "" {
-		p.BaseURL, says = env(m.urlEnv), m.urlEnv
+		p.BaseURL, says = trimQuotes(env(m.urlEnv)), m.urlEnv
 	}
 	if p.BaseURL == "" {
 		m, _ := findBuiltin(p.Type)
@@ -122,7 +123,7 @@ func (c *Config) Provider(name string) (Provider, error) {
 		return Provider{}, settingError{fmt.Errorf("provider %s: %s %q: %w", name, says, textkit.Truncate(stripPassword(given), 80), err)}
 	}
 	if p.KeyEnv != "" {
-		p.Key = Secret(strings.TrimSpace(c.env(p.KeyEnv)))
+		p.Key = cleanKey(c.env(p.KeyEnv))
 	}
 	if strings.IndexFunc(string(p.Key), unicode.IsControl) >= 0 {
 		return Provider{}, fmt.Errorf("%s: %w: %s contains a line break or another invalid character", name, ErrNoKey, p.KeyEnv)
@@ -216,33 +217,53 @@ func (c *Config) ProviderNames() []string {
 
 const ollamaPort = "11434"
 
-// ollamaURL parses OLLAMA_HOST like Ollama's client: host, host:port, :port or a URL. A
-// wildcard address becomes localhost.
+// ollamaURL parses OLLAMA_HOST like Ollama's client, perhaps in quotes: host, host:port, :port or
+// a URL. A missing or invalid port is Ollama's, or that of a given scheme. A wildcard address
+// becomes localhost.
 func ollamaURL(host string) string {
-	scheme, rest, ok := strings.Cut(strings.TrimSpace(host), "://")
-	if !ok {
-		scheme, rest = "http", scheme
-	}
-	rest, path, _ := strings.Cut(rest, "/")
+	scheme, rest, given := strings.Cut(trimQuotes(host), "://")
 	port := ollamaPort
 	switch {
-	case ok && scheme == "https":
+	case !given && scheme == hostedOllama:
+		scheme, rest, port = "https", scheme, "443"
+	case !given:
+		scheme, rest = "http", scheme
+	case scheme == "https":
 		port = "443"
-	case ok && scheme == "http":
+	case scheme == "http":
 		port = "80"
 	}
-	name, given, err := net.SplitHostPort(rest)
+	rest, path, _ := strings.Cut(rest, "/")
+	name, number, err := net.SplitHostPort(rest)
 	if err != nil {
 		name = strings.Trim(rest, "[]")
-	} else if given != "" {
-		port = given
 	}
-	if name == "" || name == "0.0.0.0" || name == "::" {
+	if _, err := strconv.ParseUint(number, 10, 16); err == nil {
+		port = number
+	}
+	switch name {
+	case "", "0.0.0.0":
 		name = "127.0.0.1"
+	case "::":
+		name = "::1"
 	}
 	address := scheme + "://" + net.JoinHostPort(name, port)
 	if path = strings.Trim(path, "/"); path != "" {
 		address += "/" + path
 	}
 	return address
+}
+
+// trimQuotes removes spaces and quotes around a value, which some tools leave in the environment.
+func trimQuotes(v string) string {
+	return strings.TrimSpace(strings.Trim(strings.TrimSpace(v), `"'`))
+}
+
+// cleanKey returns a key without quotes and without the scheme of its header.
+func cleanKey(v string) Secret {
+	v = trimQuotes(v)
+	if scheme, key, ok := strings.Cut(v, " "); ok && strings.EqualFold(scheme, "Bearer") {
+		v = trimQuotes(key)
+	}
+	return Secret(v)
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -54,7 +55,7 @@ type Client struct {
 func HTTP() *http.Client {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 netaddr.Proxy,
 		DialContext:           dialer.DialContext,
 		ForceAttemptHTTP2:     true,
 		ReadBufferSize:        firstRead, // per connection; larger reads bypass it

@@ -397,7 +397,7 @@ func TestRedact(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"none", "all is well", "all is well"},
 		{"given", "the key open-sesame is wrong", "the key [redacted] is wrong"},
-		{"short", "the key xy of maxyard, is: xy", "the key [redacted] of maxyard, is: [redacted]"},
+		{"short", "the key xy of maxyard, is: xy", "the key xy of maxyard, is: xy"},
 		{"openai", "Incorrect: sk-proj-abc***xyz1.", "Incorrect: [redacted]."},
 		{"google", "AIzaSyA-1234567890 and é", "[redacted] and é"},
 		{"a word", "sk-learn is fine", "sk-learn is fine"},
@@ -408,6 +408,21 @@ func TestRedact(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestIsSecret(t *testing.T) {
+	for key, want := range map[string]bool{
+		"": false, "key": false, "x": false, "12345": false, "none": false, "ollama": false, "lm-studio": false, "not-needed": false, "no_key_required": false,
+		"model": false, "request": false, "API-KEY": false, "sk-test": false,
+		"open-sesame": true, "hunter2": true, "sk-1234": true, "correct horse battery staple": true, "0123456789abcdef": true, "key-7f3a": true,
+	} {
+		if got := isSecret(key); got != want {
+			t.Errorf("%q: %v", key, got)
+		}
+	}
+	if got := redact("the model needs a key", []string{"key", "model"}); got != "the model needs a key" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -107,10 +107,10 @@ func TestNamedErrors(t *testing.T) {
 		{`event: error`, llm.Transient, 0, unexplained},
 		{`error: it broke`, llm.Transient, 0, "it broke"},
 		{`{"error":{"message":"it broke","code":429}}` + "\n" + `data: [DONE]`, llm.RateLimited, 0, "it broke"},
-		{`data: {"error":{"message":"secret key-1 is bad"}}`, llm.Transient, 0, "secret [redacted] is bad"},
+		{`data: {"error":{"message":"secret key-17 is bad"}}`, llm.Transient, 0, "secret [redacted] is bad"},
 	} {
 		t.Run(tt.body, func(t *testing.T) {
-			ask := RequestInfo{Sent: http.Header{"X-Api-Key": {"key-1"}}}
+			ask := RequestInfo{Sent: http.Header{"X-Api-Key": {"key-17"}}}
 			resp := &http.Response{Body: io.NopCloser(strings.NewReader(tt.body + "\n\n"))}
 			var got *llm.Error
 			ask.Stream(resp, Data(resp.Body), &listFold{}, func(_ llm.Delta, err error) bool {

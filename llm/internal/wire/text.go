@@ -157,13 +157,23 @@ func secretKeys(header http.Header) (keys []string) {
 	return keys
 }
 
-// shortKey is the length from which keys are redacted anywhere; shorter ones, such as a
-// dummy "x", only as words.
-const shortKey = 6
+// isSecret reports whether a key may be one. A short key or a dummy, such as "none" or
+// "not-needed", is not: errors have its words.
+func isSecret(key string) bool {
+	const short = 6
+	words := strings.FieldsFunc(strings.ToLower(key), func(r rune) bool { return r == '-' || r == '_' || r == ' ' })
+	return len(key) >= short && slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(dummyWords, w) })
+}
+
+// dummyWords are the words of keys for servers that need none, and those of errors.
+var dummyWords = strings.Fields("a access account an anthropic any anything api apikey bearer changeme cpp default demo dummy empty error " +
+	"example fake for free here ignored insert invalid is key litellm llama llamacpp llm lm lmstudio local localhost mistral missing mock model my needed " +
+	"no nokey none not nothing null ollama openai optional or password placeholder proxy request required secret server " +
+	"sglang sk studio test testing tgi the token undefined unused user vllm xxx your")
 
 func redact(s string, keys []string) string {
 	for _, k := range keys {
-		if len(k) >= shortKey {
+		if isSecret(k) {
 			s = strings.ReplaceAll(s, k, redacted)
 		}
 	}
@@ -179,7 +189,7 @@ func redact(s string, keys []string) string {
 		if n < 0 {
 			n = len(s)
 		}
-		if looksSecret(s[:n]) || slices.Contains(keys, s[:n]) {
+		if looksSecret(s[:n]) {
 			b.WriteString(redacted)
 		} else {
 			b.WriteString(s[:n])
