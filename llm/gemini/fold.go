@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"iter"
@@ -46,6 +45,7 @@ type fold struct {
 
 	parts      wire.Parts
 	calls      int
+	open       *partialCall
 	finish     string
 	why        string // finishMessage
 	used       llm.Usage
@@ -145,12 +145,6 @@ func (f *fold) addText(out *llm.Delta, p part, own *llm.Opaque) error {
 	return f.parts.Add(llm.Part{Text: *p.Text, Opaque: own})
 }
 
-func (f *fold) addCall(c *functionCall, own *llm.Opaque) error {
-	call := &llm.ToolCall{ID: cmp.Or(c.ID, wire.CallID()), Name: c.Name, Input: wire.CallInput(c.Args)}
-	f.calls++
-	return f.parts.Add(llm.Part{Call: call, Opaque: own})
-}
-
 // countUsage replaces the usage, which is cumulative, and skips empty ones.
 func (f *fold) countUsage(u *usage) {
 	if u == nil || u.Prompt == nil && u.Candidates+u.Thoughts == 0 {
@@ -189,6 +183,9 @@ func (f *fold) Answer() (*llm.Response, error) {
 		return nil, &llm.Error{Class: class, Message: text}
 	}
 	finish := convertFinish(f.finish)
+	if f.open != nil && finish == llm.FinishStop {
+		return nil, errOpenCall
+	}
 	if finish == llm.FinishStop && f.calls > 0 {
 		finish = llm.FinishTools
 	}
@@ -199,7 +196,7 @@ func (f *fold) Answer() (*llm.Response, error) {
 
 func failureClass(reason string) llm.Class {
 	switch reason {
-	case "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE":
+	case "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
 		return llm.Malformed
 	case "MISSING_THOUGHT_SIGNATURE":
 		return llm.BadRequest

@@ -79,7 +79,7 @@ func TestAnswers(t *testing.T) {
 		{"only the first candidate", sse, toStream(`{"candidates":[{"content":{"parts":[{"text":"a"}]}},{"index":1,"content":{"parts":[{"text":"b"}]}}]}` + "\n" + done), []llm.Part{{Text: "a"}}, llm.FinishStop},
 		{"withheld", sse, toStream(strings.Replace(done, "STOP", "SAFETY", 1)), nil, llm.FinishFilter},
 		{"full", sse, toStream(strings.Replace(done, "STOP", "MAX_TOKENS", 1)), nil, llm.FinishLength},
-		{"some new reason", sse, toStream(strings.Replace(done, "STOP", "TOO_MANY_TOOL_CALLS", 1)), nil, llm.FinishOther},
+		{"some new reason", sse, toStream(strings.Replace(done, "STOP", "BORED", 1)), nil, llm.FinishOther},
 		{"one object", plain, strings.Replace(done, `"finish`, `"content":{"parts":[{"text":"a"}]},"finish`, 1), []llm.Part{{Text: "a"}}, llm.FinishStop},
 		{"a list", plain, "[" + partsJSON(`{"text":"a"}`) + "\n,\r\n" + done + "]", []llm.Part{{Text: "a"}}, llm.FinishStop},
 		{"an empty count later", sse, toStream(done + "\n" + `{"usageMetadata":{"trafficType":"ON_DEMAND"}}`), nil, llm.FinishStop},

@@ -10,11 +10,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"ponder/llm"
@@ -44,6 +44,9 @@ type Provider struct {
 	base   string
 	header http.Header
 	vertex bool
+
+	mu      sync.Mutex
+	refused map[string]feature // by model
 }
 
 // New returns a provider, without I/O.
@@ -51,7 +54,7 @@ func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{base: cmp.Or(strings.TrimRight(c.BaseURL, "/"), defaultBase), header: http.Header{}, vertex: c.Vertex}
+	p := &Provider{base: cmp.Or(strings.TrimRight(c.BaseURL, "/"), defaultBase), header: http.Header{}, vertex: c.Vertex, refused: map[string]feature{}}
 	switch {
 	case c.Key == "":
 	case c.Vertex:
@@ -109,15 +112,12 @@ func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.
 	return m.Generate(wire.PrepareContext(ctx, released), req)
 }
 
-// Generate implements llm.Model. It repeats a request once, without opaque parts, if the
-// API refuses a signature.
+// Generate implements llm.Model. It repeats a request without what the model refuses: a
+// signature, a system instruction, a schema. All but the signature is remembered.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
-		resp, opaque, err := m.sendPlan(ctx, req, false)
-		if opaque && refusedSignature(err) {
-			resp, _, err = m.sendPlan(ctx, req, true)
-		}
+		resp, err := m.sendAdapted(ctx, req)
 		if err != nil {
 			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{}))
 			return
@@ -131,22 +131,17 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 	}
 }
 
-func (m *model) sendPlan(ctx context.Context, req *llm.Request, strip bool) (resp *http.Response, opaque bool, err error) {
-	plan, opaque, err := m.newRequest(req, strip)
+func (m *model) sendPlan(ctx context.Context, req *llm.Request, without feature) (resp *http.Response, uses feature, err error) {
+	plan, uses, err := m.newRequest(req, without)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	body, err := wire.Body(plan)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	resp, err = m.client.Do(ctx, m.id, http.MethodPost, m.resourceURL(m.id, ":streamGenerateContent?alt=sse"), m.header, body)
-	return resp, opaque, err
-}
-
-func refusedSignature(err error) bool {
-	var e *llm.Error
-	return errors.As(err, &e) && e.Status == http.StatusBadRequest && strings.Contains(strings.ToLower(e.Message), "signature")
+	return resp, uses, err
 }
 
 type (
@@ -164,7 +159,7 @@ func (m *model) CountTokens(ctx context.Context, req *llm.Request) (int, error) 
 	if m.vertex {
 		return 0, &llm.Error{Class: llm.BadRequest, Model: m.name, Message: "Vertex AI does not count tokens"}
 	}
-	plan, _, err := m.newRequest(req, false)
+	plan, _, err := m.newRequest(req, m.refusedFeatures(m.id))
 	if err != nil {
 		return 0, err
 	}

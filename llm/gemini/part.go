@@ -24,6 +24,9 @@ type (
 		ID   string          `json:"id,omitempty"`
 		Name string          `json:"name"`
 		Args json.RawMessage `json:"args,omitempty"`
+
+		Partial      []partialArg `json:"partialArgs,omitempty"`
+		WillContinue bool         `json:"willContinue,omitempty"`
 	}
 	functionResponse struct {
 		ID       string            `json:"id,omitempty"`

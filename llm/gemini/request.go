@@ -50,29 +50,27 @@ type (
 	}
 )
 
-// newRequest translates a request; strip omits opaque parts, opaque reports them.
-func (m *model) newRequest(req *llm.Request, strip bool) (body *generateRequest, opaque bool, err error) {
-	c := conversation{model: m.name, traits: m.traits, ids: !m.vertex, strip: strip}
+// newRequest translates a request without some features. It returns those that a model may refuse.
+func (m *model) newRequest(req *llm.Request, without feature) (body *generateRequest, uses feature, err error) {
+	c := conversation{model: m.name, traits: m.traits, ids: !m.vertex, strip: without&featOpaque != 0}
 	contents, err := c.writeContents(req.Messages)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
 	body = &generateRequest{Contents: contents}
 	config := &generationConfig{MaxOutputTokens: req.MaxTokens, Temperature: req.Temperature, ThinkingConfig: m.newThinking(req.Effort)}
 	if err := m.addTools(body, req); err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
-	system := req.System
-	if req.Schema != nil && !m.setSchema(config, body, req.Schema) {
-		system = wire.Paragraphs(system, wire.SchemaPrompt(req.Schema.JSON))
+	if c.sent {
+		uses = featOpaque
 	}
-	if system != "" {
-		body.SystemInstruction = &content{Role: "user", Parts: []any{part{Text: &system}}}
-	}
+	words := m.schemaWords(config, body, req.Schema, &uses, without)
+	body.setSystem(wire.Paragraphs(req.System, words), &uses, without)
 	if !config.isEmpty() {
 		body.GenerationConfig = config
 	}
-	return body, c.sent, nil
+	return body, uses, nil
 }
 
 func (g *generationConfig) isEmpty() bool {

@@ -12,7 +12,7 @@ import (
 
 func requestBody(t *testing.T, m *model, req *llm.Request, fields ...string) string {
 	t.Helper()
-	p, _, err := m.newRequest(req, false)
+	p, _, err := m.newRequest(req, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestToolsAndSchemas(t *testing.T) {
 }
 
 func TestToolWithoutASchemaThatCanBeRead(t *testing.T) {
-	_, _, err := newModel("gemini-2.5-pro").newRequest(&llm.Request{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`7`)}}}, false)
+	_, _, err := newModel("gemini-2.5-pro").newRequest(&llm.Request{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`7`)}}}, 0)
 	if c := llm.ClassOf(err); c != llm.BadRequest {
 		t.Errorf("class %s: %v", c, err)
 	}

@@ -94,12 +94,11 @@ func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	m.setMaxTokens(body, p, req.MaxTokens, without)
 	m.chatEffort(body, p, req.Effort, without)
 	words := m.chatSchema(body, p, req.Schema, without)
-	w := &chatWriter{model: m, bare: without&featOpaque != 0, mark: req.Cache && m.host.cacheMark && m.traits.claude}
-	if err := w.writeConversation(req, words); err != nil {
-		return nil, err
+	w := &chatWriter{
+		model: m, bare: without&featOpaque != 0, strict: without&featTurns != 0, mark: req.Cache && m.host.cacheMark && m.traits.claude,
 	}
-	if w.opaque {
-		p.uses |= featOpaque
+	if err := w.writePrompt(req, p, wire.Paragraphs(req.System, words), without); err != nil {
+		return nil, err
 	}
 	body.Messages = w.out
 	p.fold = &chatFold{model: m.name, size: req.Size(), answer: p.answer, think: m.newSplitter(req)}

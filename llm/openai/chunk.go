@@ -63,9 +63,8 @@ func unmarshalLenient(data []byte, v any) error {
 
 type content struct{ text, reasoning string }
 
-var errContent = &llm.Error{Class: llm.Malformed, Message: "the answer's content is neither text nor a list of parts"}
-
-// UnmarshalJSON accepts a string, null, or Mistral's list of parts.
+// UnmarshalJSON accepts a string, null and a list of parts, as of Mistral. Other JSON is its
+// own text: some servers, such as Cloudflare's, send the value of a JSON answer.
 func (c *content) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
@@ -73,37 +72,80 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	case 'n':
 		return nil
 	case '[':
-		return c.readParts(b)
+		var parts []json.RawMessage
+		if json.Unmarshal(b, &parts) == nil && c.addParts(parts) {
+			return nil
+		}
+	case '{':
+		if c.addParts([]json.RawMessage{b}) {
+			return nil
+		}
 	}
-	return errContent
+	c.text = string(b)
+	return nil
 }
 
-func (c *content) readParts(b []byte) error {
-	type piece struct {
-		Type     string          `json:"type"`
-		Text     string          `json:"text"`
-		Thinking json.RawMessage `json:"thinking"`
-	}
-	var parts []piece
-	if err := json.Unmarshal(b, &parts); err != nil {
-		return errContent
+// A contentPart is one part. Its text may be a string or, in some APIs, an object with a value.
+type contentPart struct {
+	Type      string          `json:"type"`
+	Text      json.RawMessage `json:"text"`
+	Value     string          `json:"value"`
+	Thinking  json.RawMessage `json:"thinking"`
+	Reasoning json.RawMessage `json:"reasoning"`
+	Summary   json.RawMessage `json:"summary"`
+	Refusal   string          `json:"refusal"`
+}
+
+// addParts reports whether all of list are parts. It ignores parts without text.
+func (c *content) addParts(list []json.RawMessage) bool {
+	parts := make([]contentPart, len(list))
+	for i, raw := range list {
+		if unmarshalLenient(raw, &parts[i]) != nil || !isPartType(parts[i].Type) {
+			return false
+		}
 	}
 	for _, p := range parts {
-		c.text += p.Text
-		if len(p.Thinking) == 0 {
-			continue
+		text, thought := joinText(p.Text, 1), joinText(p.Thinking, 1)+joinText(p.Reasoning, 1)+joinText(p.Summary, 1)
+		if p.Type == "thinking" || p.Type == "reasoning" {
+			text, thought = "", thought+text
 		}
-		var inner []piece
-		var text string
-		if json.Unmarshal(p.Thinking, &inner) == nil {
-			for _, t := range inner {
-				c.reasoning += t.Text
-			}
-		} else if json.Unmarshal(p.Thinking, &text) == nil {
-			c.reasoning += text
-		}
+		c.text += text + p.Refusal
+		c.reasoning += thought
 	}
-	return nil
+	return true
+}
+
+// isPartType reports whether typ is of a part, not a member of a JSON answer.
+func isPartType(typ string) bool {
+	switch typ {
+	case "text", "output_text", "refusal", "thinking", "reasoning", "redacted_thinking", "reference", "tool_reference",
+		"image_url", "input_text", "image", "output_image", "audio", "file", "document_url", "tool_file":
+		return true
+	}
+	return false
+}
+
+// maxPartDepth limits lists within parts.
+const maxPartDepth = 3
+
+// joinText returns the text of a string, of an object with a text or value, or of a list of them.
+func joinText(raw json.RawMessage, depth int) string {
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil || depth > maxPartDepth {
+		return s
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		for _, one := range list {
+			s += joinText(one, depth+1)
+		}
+		return s
+	}
+	var p contentPart
+	if unmarshalLenient(raw, &p) != nil {
+		return ""
+	}
+	return joinText(p.Text, depth+1) + p.Value
 }
 
 // rawText is the text of a string, or other JSON verbatim.

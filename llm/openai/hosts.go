@@ -167,6 +167,8 @@ const (
 	featNative // the tiers
 	featForced
 	featMode
+	featSystem // the system role
+	featTurns  // neighbours of equal roles
 )
 
 func (t tier) requiredFeature() feature {
@@ -209,7 +211,14 @@ func (h host) tierFor(s shape, tools int, objects bool, without feature) tier {
 // may lack them.
 func refusedBy(err error) (f, always feature) {
 	var e *llm.Error
-	if !errors.As(err, &e) || e.Class != llm.BadRequest && e.Class != llm.NotFound {
+	if !errors.As(err, &e) {
+		return 0, 0
+	}
+	text := strings.ToLower(e.Message)
+	if f := refusedRoles(e.Class, text); f != 0 {
+		return f, f
+	}
+	if e.Class != llm.BadRequest && e.Class != llm.NotFound {
 		return 0, 0
 	}
 	switch e.Status {
@@ -217,7 +226,6 @@ func refusedBy(err error) (f, always feature) {
 	default:
 		return 0, 0
 	}
-	text := strings.ToLower(e.Message)
 	for _, r := range knownRefusals() {
 		for _, phrase := range r.phrases {
 			if strings.Contains(text, phrase) {

@@ -63,13 +63,15 @@ type chatWriter struct {
 	bare   bool // omit opaque parts
 	mark   bool // mark cacheable parts
 	opaque bool // has opaque parts
+	strict bool // join neighbours of equal roles
+	turns  bool // has such neighbours
 	out    []message
 	open   []string // unanswered
 }
 
-// writeConversation writes all messages; words extend the system prompt.
-func (w *chatWriter) writeConversation(req *llm.Request, words string) error {
-	if system := wire.Paragraphs(req.System, words); system != "" {
+// writeConversation writes all messages after the system prompt.
+func (w *chatWriter) writeConversation(req *llm.Request, system string) error {
+	if system != "" {
 		w.addMessage(message{Role: "system", Content: system})
 		if w.mark {
 			w.out[0].Content = markContent(w.out[0].Content)
@@ -88,8 +90,6 @@ func (w *chatWriter) writeConversation(req *llm.Request, words string) error {
 	}
 	return nil
 }
-
-func (w *chatWriter) addMessage(m message) { w.out = append(w.out, m) }
 
 // markContent puts a cache mark at the end.
 func markContent(content any) any {

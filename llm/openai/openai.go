@@ -200,19 +200,44 @@ func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.
 // Generate implements llm.Model. It may send a second request; see the package comment.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
-		p, resp, err := m.sendAdapted(ctx, req)
-		if err != nil {
-			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{}))
+		for without := m.refusedFeatures(m.id, req); ; {
+			before := without
+			if m.generateOnce(ctx, req, &without, yield); without == before {
+				return
+			}
+		}
+	}
+}
+
+// generateOnce sends a request and yields its answer. It yields nothing, and adds to without,
+// if the server refuses features, be it in a stream.
+func (m *model) generateOnce(ctx context.Context, req *llm.Request, without *feature, yield func(llm.Delta, error) bool) {
+	ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
+	p, resp, err := m.sendOnce(ctx, req, *without)
+	if err != nil {
+		if drop := m.refusedUses(p, req, err); *without|drop != *without {
+			*without |= drop
 			return
 		}
-		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
-		pieces := wire.Data(resp.Body)
-		if wire.IsType(resp, "application/json") {
-			pieces = readWhole(resp.Body)
-		}
-		ask.Stream(resp, pieces, p.fold, yield)
+		yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{}))
+		return
 	}
+	defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
+	pieces := wire.Data(resp.Body)
+	if wire.IsType(resp, "application/json") {
+		pieces = readWhole(resp.Body)
+	}
+	started := false
+	ask.Stream(resp, pieces, p.fold, func(d llm.Delta, err error) bool {
+		if !started {
+			if drop := m.refusedUses(p, req, err); *without|drop != *without {
+				*without |= drop
+				return false
+			}
+		}
+		started = true
+		return yield(d, err)
+	})
 }
 
 // readWhole also reads a stream with a wrong content type.
@@ -233,18 +258,6 @@ func isStream(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("event:")) || bytes.HasPrefix(data, []byte(":"))
 }
 
-// sendAdapted sends a request and repeats it without refused features.
-func (m *model) sendAdapted(ctx context.Context, req *llm.Request) (*plan, *http.Response, error) {
-	for without := m.refusedFeatures(m.id, req); ; {
-		p, resp, err := m.sendOnce(ctx, req, without)
-		drop := m.refusedUses(p, req, err)
-		if without|drop == without {
-			return p, resp, err
-		}
-		without |= drop
-	}
-}
-
 // refusedUses returns refused features and records permanent ones.
 func (m *model) refusedUses(p *plan, req *llm.Request, err error) feature {
 	if p == nil || err == nil {
@@ -252,6 +265,9 @@ func (m *model) refusedUses(p *plan, req *llm.Request, err error) feature {
 	}
 	f, always := refusedBy(err)
 	drop := p.uses & f
+	if drop&featTurns != 0 { // the words are the same
+		drop &^= featSystem
+	}
 	if drop&featNative != 0 { // the words are the same
 		drop |= f & featMode
 	}

@@ -103,8 +103,15 @@ func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) 
 	body.ToolChoice = m.responsesChoice(req)
 	words := m.responsesSchema(body, p, req.Schema, without)
 	w := &responsesWriter{model: m, bare: without&featOpaque != 0}
-	if err := w.writeConversation(req, words); err != nil {
+	system, folded := wire.Paragraphs(req.System, words), ""
+	if system != "" && !p.useFeature(featSystem, without) {
+		system, folded = "", system
+	}
+	if err := w.writeConversation(req, system); err != nil {
 		return nil, err
+	}
+	if folded != "" {
+		w.prependUser(folded)
 	}
 	if w.opaque {
 		p.uses |= featOpaque
@@ -165,9 +172,9 @@ type responsesWriter struct {
 	open   []string // unanswered
 }
 
-// writeConversation writes all items; words extend the system prompt.
-func (w *responsesWriter) writeConversation(req *llm.Request, words string) error {
-	if system := wire.Paragraphs(req.System, words); system != "" {
+// writeConversation writes all items after the system prompt.
+func (w *responsesWriter) writeConversation(req *llm.Request, system string) error {
+	if system != "" {
 		role := "system"
 		if w.traits.reasons {
 			role = "developer"

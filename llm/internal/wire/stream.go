@@ -54,7 +54,7 @@ type RequestInfo struct {
 func (a RequestInfo) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error], fold Fold, yield func(llm.Delta, error) bool) {
 	var lost error
 	clock := startCommentTimer(resp)
-	for piece, err := range pieces {
+	for piece, err := range joinRunes(pieces) {
 		if err != nil {
 			lost = err
 			break

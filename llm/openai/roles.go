@@ -1,0 +1,150 @@
+package openai
+
+import (
+	"slices"
+	"strings"
+
+	"ponder/llm"
+	"ponder/llm/internal/wire"
+)
+
+// Some chat templates have no system role, or want users and assistants strictly in turn.
+// No server says so before it refuses a request.
+
+// refusedRoles returns the roles that a refusal in lower case names: [featSystem], or
+// [featTurns] with [featSystem], which some templates refuse with the same words.
+func refusedRoles(class llm.Class, text string) feature {
+	switch class {
+	case llm.BadRequest, llm.NotFound, llm.Transient, llm.Malformed: // llama.cpp has status 500
+	default:
+		return 0
+	}
+	names := func(phrases ...string) bool {
+		return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
+	}
+	switch {
+	case names("roles must alternate", "roles should alternate", "roles should be alternating", "must alternate between", "should alternate between",
+		"alternate user and assistant", "alternating user", "role 'user' after role", "consecutive messages with the same role", "consecutive user messages"):
+		return featTurns | featSystem
+	case names("only user and assistant roles", "only user, assistant", "only 'user' and 'assistant'", "only user or assistant"):
+		return featSystem
+	case !names("not support", "unsupported", "not enabled", "not allowed", "not available", "invalid", "unexpected", "unknown", "must be", "only "):
+		return 0
+	case names("system role", "role system", "role: system", "system message", "system prompt", "system instruction", "'system'", `"system"`, "`system`",
+		"developer role", "developer instruction", "developer message", "'developer'", `"developer"`, "`developer`"):
+		return featSystem
+	}
+	return 0
+}
+
+// writePrompt writes the conversation and records the roles that a server may refuse.
+func (w *chatWriter) writePrompt(req *llm.Request, p *plan, system string, without feature) error {
+	folded := ""
+	if system != "" && !p.useFeature(featSystem, without) {
+		system, folded = "", system
+	}
+	if err := w.writeConversation(req, system); err != nil {
+		return err
+	}
+	if folded != "" {
+		w.prependUser(folded)
+	}
+	w.requireUser()
+	if w.turns {
+		p.uses |= featTurns
+	}
+	if w.opaque {
+		p.uses |= featOpaque
+	}
+	return nil
+}
+
+// addMessage adds a message. For strict templates it joins neighbours of equal roles, and a
+// user's message after results with the last result.
+func (w *chatWriter) addMessage(m message) {
+	if n := len(w.out) - 1; n >= 0 && w.out[n].refusesNext(m) {
+		if w.strict && w.out[n].join(m) {
+			return
+		}
+		w.turns = true
+	}
+	w.out = append(w.out, m)
+}
+
+// refusesNext reports whether strict templates refuse next after m.
+func (m *message) refusesNext(next message) bool {
+	return m.Role == next.Role && m.Role != "tool" || m.Role == "tool" && next.Role == "user"
+}
+
+// join adds the content of next, and reports whether the role of m can have it.
+func (m *message) join(next message) bool {
+	content := joinContents(m.Content, next.Content)
+	if _, text := content.(string); m.Role == "tool" && !text {
+		return false
+	}
+	m.Content, m.Calls = content, append(m.Calls, next.Calls...)
+	m.ReasoningContent += next.ReasoningContent
+	m.Reasoning += next.Reasoning
+	m.Details = append(m.Details, next.Details...)
+	return true
+}
+
+// joinContents joins two contents to a text, or to parts if one of them has parts.
+func joinContents(a, b any) any {
+	first, ok := a.(string)
+	second, also := b.(string)
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case ok && also:
+		return wire.Paragraphs(first, second)
+	}
+	return slices.Concat(contentParts(a), contentParts(b))
+}
+
+func contentParts(content any) []part {
+	if text, ok := content.(string); ok {
+		return []part{textPart(text)}
+	}
+	parts, _ := content.([]part)
+	return parts
+}
+
+// prependUser puts a text before the first user's message, which it adds if necessary.
+func (w *chatWriter) prependUser(text string) {
+	if len(w.out) == 0 || w.out[0].Role != "user" {
+		w.out = slices.Insert(w.out, 0, message{Role: "user"})
+	}
+	w.out[0].Content = joinContents(text, w.out[0].Content)
+}
+
+const noMessage = "(no message)"
+
+// requireUser has a conversation begin with a user's message, as strict templates require.
+func (w *chatWriter) requireUser() {
+	first := 0
+	if len(w.out) > 0 && w.out[0].Role == "system" {
+		first = 1
+	}
+	if first == len(w.out) || w.out[first].Role != "assistant" {
+		return
+	}
+	if w.turns = w.turns || !w.strict; w.strict {
+		w.out = slices.Insert(w.out, first, message{Role: "user", Content: noMessage})
+	}
+}
+
+// prependUser puts a text before the first user's message, which it adds if necessary.
+func (w *responsesWriter) prependUser(text string) {
+	first := inputMessage{Role: "user"}
+	if len(w.out) > 0 {
+		if m, ok := w.out[0].(inputMessage); ok && m.Role == "user" {
+			first, w.out = m, w.out[1:]
+		}
+	}
+	parts, _ := first.Content.([]inputPart)
+	first.Content = slices.Concat([]inputPart{inputText(text)}, parts)
+	w.out = slices.Insert(w.out, 0, any(first))
+}
