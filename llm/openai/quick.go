@@ -128,12 +128,15 @@ func quickEvent(data []byte) (ev event, ok bool) {
 			return deltas == 1 && s.Text((*string)(&ev.Delta))
 		case "summary_index":
 			return s.Int(&ev.Summary)
+		case "output_index":
+			ev.Index.ok = !s.Null() && s.Int(&ev.Index.n)
+			return ev.Index.ok
 		case "response", "item", "object":
 			more = true
 		}
 		return string(key) != "error" && s.Skip()
 	})
-	words := deltas == 1 && !more
+	words := deltas == 1 && !more && ev.Index.ok
 	return ev, ok && s.End() && types == 1 && (words || !hasText(ev.Type))
 }
 
@@ -148,8 +151,6 @@ func quickType(quoted []byte) string {
 		return "response.output_text.delta"
 	case `"response.reasoning_summary_text.delta"`:
 		return "response.reasoning_summary_text.delta"
-	case `"response.output_item.added"`:
-		return "response.output_item.added"
 	case `"response.function_call_arguments.delta"`, `"response.function_call_arguments.done"`, `"response.in_progress"`,
 		`"response.content_part.added"`, `"response.content_part.done"`, `"response.output_text.done"`,
 		`"response.reasoning_summary_part.added"`, `"response.reasoning_summary_part.done"`, `"response.reasoning_summary_text.done"`:

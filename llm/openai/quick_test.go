@@ -51,16 +51,18 @@ func TestQuickChunk(t *testing.T) {
 }
 
 func TestQuickEvent(t *testing.T) {
-	const words = `{"type":"response.output_text.delta","delta":"a"`
+	const words = `{"type":"response.output_text.delta","output_index":3,"delta":"a"`
 	for _, test := range []struct {
 		name, in string
 		want     event
 		quick    bool
 	}{
-		{"words", words + `,"logprobs":[{"x":"}"}]}`, event{Type: "response.output_text.delta", Delta: "a"}, true},
-		{"words of a summary", `{"summary_index":2,"delta":"a","type":"response.reasoning_summary_text.delta"}`,
-			event{Type: "response.reasoning_summary_text.delta", Delta: "a", Summary: 2}, true},
-		{"a beginning", `{"type":"response.output_item.added","item":{"type":"message"}}`, event{Type: "response.output_item.added"}, true},
+		{"words", words + `,"logprobs":[{"x":"}"}]}`, event{Type: "response.output_text.delta", Delta: "a", Index: itemIndex{3, true}}, true},
+		{"words of a summary", `{"summary_index":2,"delta":"a","output_index":0,"type":"response.reasoning_summary_text.delta"}`,
+			event{Type: "response.reasoning_summary_text.delta", Delta: "a", Summary: 2, Index: itemIndex{0, true}}, true},
+		{"words of an item by ID", `{"type":"response.output_text.delta","item_id":"i","delta":"a"}`, event{}, false},
+		{"a beginning", `{"type":"response.output_item.added","output_index":1,"item":{"id":"i"}}`, event{}, false},
+		{"an index that is null", `{"type":"response.output_text.delta","output_index":null,"delta":"a"}`, event{}, false},
 		{"no matter", `{"type":"response.output_text.done","text":"a"}`, event{Type: "of no matter"}, true},
 		{"words twice", words + `,"delta":"b"}`, event{}, false},
 		{"no words", `{"type":"response.output_text.delta"}`, event{}, false},
@@ -71,7 +73,7 @@ func TestQuickEvent(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ev, ok := quickEvent([]byte(test.in))
-			if ok != test.quick || ok && (ev.Type != test.want.Type || ev.Delta != test.want.Delta || ev.Summary != test.want.Summary) {
+			if ok != test.quick || ok && (ev.Type != test.want.Type || ev.Delta != test.want.Delta || ev.Summary != test.want.Summary || ev.Index != test.want.Index) {
 				t.Errorf("quick %v: %+v", ok, ev)
 			}
 		})
@@ -121,7 +123,7 @@ func FuzzQuick(f *testing.F) {
 		if eventOK {
 			var want event
 			err := unmarshalLenient(data, &want)
-			same := want.Delta == ev.Delta && want.Summary == ev.Summary && want.Response == nil
+			same := want.Delta == ev.Delta && want.Summary == ev.Summary && want.Index == ev.Index && want.Response == nil
 			if err != nil || hasText(want.Type) && !same || ev.Type != "of no matter" && want.Type != ev.Type {
 				t.Fatalf("%s is %+v, %v; quickly %+v", data, want, err, ev)
 			}

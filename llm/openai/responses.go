@@ -63,6 +63,12 @@ type (
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 	}
+	inputCustom struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Name   string `json:"name"`
+		Input  string `json:"input"`
+	}
 	inputResult struct {
 		Type   string `json:"type"`
 		CallID string `json:"call_id"`
@@ -169,7 +175,8 @@ type responsesWriter struct {
 	bare   bool // omit opaque parts
 	opaque bool // has opaque parts
 	out    []any
-	open   []string // unanswered
+	open   []string        // unanswered
+	custom map[string]bool // calls of custom tools, by ID
 }
 
 // writeConversation writes all items after the system prompt.
@@ -197,9 +204,33 @@ func (w *responsesWriter) addItem(item any) { w.out = append(w.out, item) }
 // closeCalls adds results for unanswered calls, which the API refuses.
 func (w *responsesWriter) closeCalls() {
 	for _, id := range w.open {
-		w.addItem(inputResult{Type: "function_call_output", CallID: id, Output: noResult})
+		w.addItem(inputResult{Type: w.resultType(id), CallID: id, Output: noResult})
 	}
 	w.open = nil
+}
+
+func (w *responsesWriter) resultType(id string) string {
+	if w.custom[id] {
+		return customCall + "_output"
+	}
+	return "function_call_output"
+}
+
+// addCall writes a call. Only its own model gets a call of a custom tool as such.
+func (w *responsesWriter) addCall(c *llm.ToolCall, custom bool) {
+	id := fitID(c.ID, 0)
+	w.open = append(w.open, id)
+	if !custom {
+		w.addItem(inputCall{Type: "function_call", CallID: id, Name: c.Name, Arguments: argumentText(c.Input)})
+		return
+	}
+	if w.custom == nil {
+		w.custom = make(map[string]bool)
+	}
+	w.custom[id] = true
+	text := string(c.Input)
+	_ = json.Unmarshal(c.Input, &text) // else the text was JSON
+	w.addItem(inputCustom{Type: customCall, CallID: id, Name: c.Name, Input: text})
 }
 
 // addUser writes results first.
@@ -214,7 +245,7 @@ func (w *responsesWriter) addUser(m llm.Message) error {
 			rest = append(rest, inputText("Result of "+p.Result.Name+": "+p.Result.Text))
 			continue
 		}
-		out := inputResult{Type: "function_call_output", CallID: id, Output: p.Result.Text}
+		out := inputResult{Type: w.resultType(id), CallID: id, Output: p.Result.Text}
 		if p.Result.Media != nil {
 			out.Output = []inputPart{inputText(p.Result.Text), inputMedia(p.Result.Media)}
 		}
@@ -262,9 +293,7 @@ func (w *responsesWriter) addAssistant(m llm.Message) {
 		own, _ := wire.ParseObject(wire.OpaqueData(p.Opaque, w.name)) // else nil
 		switch {
 		case p.Call != nil:
-			id := fitID(p.Call.ID, 0)
-			w.open = append(w.open, id)
-			w.addItem(inputCall{Type: "function_call", CallID: id, Name: p.Call.Name, Arguments: argumentText(p.Call.Input)})
+			w.addCall(p.Call, own.String("type") == customCall && !w.bare)
 		case p.Text != "":
 			w.addItem(inputMessage{Role: "assistant", Content: p.Text, Phase: own.Value("phase")})
 		case own.String("type") != "" && calls && !w.bare:

@@ -16,7 +16,7 @@ type (
 		Object   string          `json:"object"`
 		Delta    rawText         `json:"delta"`
 		ItemID   string          `json:"item_id"`
-		Index    int             `json:"output_index"`
+		Index    itemIndex       `json:"output_index"`
 		Summary  int             `json:"summary_index"`
 		Item     json.RawMessage `json:"item"`
 		Response *response       `json:"response"`
@@ -38,6 +38,7 @@ type (
 		CallID    string          `json:"call_id"`
 		Name      string          `json:"name"`
 		Arguments rawText         `json:"arguments"`
+		Input     rawText         `json:"input"` // of a custom tool
 		Content   []itemPart      `json:"content"`
 		Summary   []itemPart      `json:"summary"`
 		Encrypted string          `json:"encrypted_content"`
@@ -57,9 +58,9 @@ type responsesFold struct {
 	answer string // tool that answers
 
 	id, served string
-	parts      wire.Parts
-	streamed   bool // of the current item
-	summary    int  // paragraph of reasoning
+	items      []*outputItem // in order of appearance
+	shown      int           // items before it are done and shown
+	written    int           // bytes of the answer
 	status     string
 	reason     string          // if incomplete
 	calls      map[string]bool // by ID
@@ -80,69 +81,61 @@ func (f *responsesFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	}
 	switch ev.Type {
 	case "response.output_text.delta":
-		err = f.showText(&out, "", string(ev.Delta))
+		err = f.addText(&ev, "", string(ev.Delta))
 	case "response.refusal.delta":
 		f.refused = true
-		err = f.showText(&out, "", string(ev.Delta))
+		err = f.addText(&ev, "", string(ev.Delta))
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		err = f.addReasoning(&ev, &out)
+		err = f.addReasoning(&ev)
 	case "response.output_item.added":
-		f.streamed = false
+		err = f.startItem(&ev)
 	case "response.output_item.done":
-		err = f.addItem(ev.Item, &out)
+		err = f.finishItem(ev.Item, ev.Index)
 	case "response.created", "response.queued":
 		f.addHead(ev.Response)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		if f.parts.Size() == 0 && len(f.calls) == 0 && ev.Response != nil {
-			err = f.addOutput(ev.Response, &out) // nothing was streamed
+		if len(f.items) == 0 && ev.Response != nil {
+			err = f.addOutput(ev.Response) // nothing was streamed
 		}
 		if ev.Response != nil && ev.Response.Status == "" {
 			ev.Response.Status = strings.TrimPrefix(ev.Type, "response.")
 		}
+		f.showAll(&out)
 		return out, true, errors.Join(err, f.finishResponse(ev.Response))
 	case "":
 		return f.addWhole(data, ev.Object)
 	}
+	f.show(&out)
 	return out, false, err
 }
 
-func (f *responsesFold) showText(out *llm.Delta, thought, text string) error {
-	f.streamed = f.streamed || thought != "" || text != ""
-	out.Reasoning += thought
-	out.Text += text
-	return f.parts.Show(thought, text)
-}
-
-// addReasoning adds reasoning; summaries have numbered paragraphs.
-func (f *responsesFold) addReasoning(ev *event, out *llm.Delta) error {
-	text := string(ev.Delta)
-	if f.streamed && ev.Summary != f.summary {
-		text = "\n\n" + text
-	}
-	f.summary = ev.Summary
-	return f.showText(out, text, "")
-}
-
-func (f *responsesFold) addItem(raw json.RawMessage, out *llm.Delta) error {
+// finishItem adds what the stream of an item lacked.
+func (f *responsesFold) finishItem(raw json.RawMessage, index itemIndex) error {
 	var it item
 	if err := unmarshalLenient(raw, &it); err != nil {
 		return wire.PieceError("an item", err)
 	}
-	streamed := f.streamed
-	f.streamed, f.summary = false, 0
+	o, err := f.findItem(index, it.ID)
+	if err != nil {
+		return err
+	}
+	o.done = true
+	if f.written += len(it.Arguments) + len(it.Input) + len(it.Encrypted); f.written > maxAnswer {
+		return errTooLarge
+	}
 	switch it.Type {
 	case "message":
-		return f.addMessage(&it, streamed, out)
+		return f.finishMessage(o, &it)
 	case "reasoning":
-		return f.addReasoningItem(&it, streamed, raw, out)
-	case "function_call":
-		return f.addCall(&it, out)
+		return f.finishReasoning(o, &it, raw)
+	case "function_call", "custom_tool_call":
+		return f.addCall(o, &it)
 	}
-	return f.addServerAction(&it, raw)
+	return f.addServerAction(o, &it, raw)
 }
 
 // addServerAction keeps a server action; earlier reasoning goes back only with it.
-func (f *responsesFold) addServerAction(it *item, raw json.RawMessage) error {
+func (f *responsesFold) addServerAction(to *outputItem, it *item, raw json.RawMessage) error {
 	o, err := wire.ParseObject(raw)
 	if err != nil || it.Type == "" {
 		return nil //nolint:nilerr // no item of this API
@@ -151,20 +144,23 @@ func (f *responsesFold) addServerAction(it *item, raw json.RawMessage) error {
 	if err != nil {
 		return wire.PieceError("an item", err)
 	}
-	return f.parts.Add(llm.Part{Opaque: &llm.Opaque{Model: f.model, Data: data}})
+	if f.written += len(data); f.written > maxAnswer {
+		return errTooLarge
+	}
+	return to.parts.Add(llm.Part{Opaque: &llm.Opaque{Model: f.model, Data: data}})
 }
 
-func (f *responsesFold) addMessage(it *item, streamed bool, out *llm.Delta) error {
+func (f *responsesFold) finishMessage(o *outputItem, it *item) error {
+	streamed := o.streamed
 	for _, p := range it.Content {
 		f.refused = f.refused || p.Refusal != ""
 		if streamed {
 			continue
 		}
-		if err := f.showText(out, "", p.Text+p.Refusal); err != nil {
+		if err := f.write(o, "", p.Text+p.Refusal); err != nil {
 			return err
 		}
 	}
-	f.streamed = false
 	if len(it.Phase) == 0 || string(it.Phase) == "null" {
 		return nil
 	}
@@ -172,14 +168,15 @@ func (f *responsesFold) addMessage(it *item, streamed bool, out *llm.Delta) erro
 	if err != nil {
 		return nil //nolint:nilerr // a phase is a hint that can be lost
 	}
-	return f.parts.Seal(&llm.Opaque{Model: f.model, Data: data})
+	return o.parts.Seal(&llm.Opaque{Model: f.model, Data: data})
 }
 
-func (f *responsesFold) addReasoningItem(it *item, streamed bool, raw json.RawMessage, out *llm.Delta) error {
+func (f *responsesFold) finishReasoning(o *outputItem, it *item, raw json.RawMessage) error {
 	texts := it.Summary
 	if len(texts) == 0 {
 		texts = it.Content
 	}
+	streamed := o.streamed
 	for i, p := range texts {
 		if streamed {
 			break
@@ -188,12 +185,10 @@ func (f *responsesFold) addReasoningItem(it *item, streamed bool, raw json.RawMe
 		if i > 0 {
 			text = "\n\n" + text
 		}
-		if err := f.showText(out, text, ""); err != nil {
+		if err := f.write(o, text, ""); err != nil {
 			return err
 		}
 	}
-	shown := f.streamed || streamed
-	f.streamed = false
 	if it.Encrypted == "" {
 		return nil // required by the API
 	}
@@ -202,10 +197,10 @@ func (f *responsesFold) addReasoningItem(it *item, streamed bool, raw json.RawMe
 		return wire.PieceError("reasoning", err)
 	}
 	opaque := &llm.Opaque{Model: f.model, Data: data}
-	if shown {
-		return f.parts.Seal(opaque)
+	if o.streamed {
+		return o.parts.Seal(opaque)
 	}
-	return f.parts.Add(llm.Part{Opaque: opaque})
+	return o.parts.Add(llm.Part{Opaque: opaque})
 }
 
 // returnableItem keeps the fields that the API accepts.
@@ -226,11 +221,10 @@ func returnableItem(raw json.RawMessage) (json.RawMessage, error) {
 	return out.MarshalJSON()
 }
 
-func (f *responsesFold) addCall(it *item, out *llm.Delta) error {
+// addCall adds a call. The Opaque of a custom tool's call is its type.
+func (f *responsesFold) addCall(o *outputItem, it *item) error {
 	if f.answer != "" && it.Name == f.answer {
-		err := f.showText(out, "", string(it.Arguments))
-		f.streamed = false
-		return err
+		return f.write(o, "", string(it.Arguments))
 	}
 	if it.Name == "" {
 		return errNameless
@@ -244,7 +238,12 @@ func (f *responsesFold) addCall(it *item, out *llm.Delta) error {
 	if f.calls[it.CallID] = true; len(f.calls) > maxCalls {
 		return errTooLarge
 	}
-	return f.parts.Add(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: wire.CallInput([]byte(it.Arguments))}})
+	part := llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: wire.CallInput([]byte(it.Arguments))}}
+	if it.Type == customCall {
+		part.Call.Input = wire.CallInput([]byte(it.Input))
+		part.Opaque = &llm.Opaque{Model: f.model, Data: json.RawMessage(`{"type":"` + customCall + `"}`)}
+	}
+	return o.parts.Add(part)
 }
 
 func (f *responsesFold) addHead(r *response) {
@@ -288,16 +287,16 @@ func (f *responsesFold) addWhole(data []byte, object string) (out llm.Delta, las
 	if r.Status == "queued" || r.Status == "in_progress" {
 		return out, true, nil
 	}
-	if err := f.addOutput(&r, &out); err != nil {
+	if err := f.addOutput(&r); err != nil {
 		return out, false, err
 	}
+	f.showAll(&out)
 	return out, true, f.finishResponse(&r)
 }
 
-func (f *responsesFold) addOutput(r *response, out *llm.Delta) error {
-	for _, raw := range r.Output {
-		f.streamed = false
-		if err := f.addItem(raw, out); err != nil {
+func (f *responsesFold) addOutput(r *response) error {
+	for i, raw := range r.Output {
+		if err := f.finishItem(raw, itemIndex{i, true}); err != nil {
 			return err
 		}
 	}
@@ -305,10 +304,10 @@ func (f *responsesFold) addOutput(r *response, out *llm.Delta) error {
 }
 
 func (f *responsesFold) Usage() llm.Usage {
-	if f.parts.Size() == 0 && f.used.Total() == 0 {
+	if f.written == 0 && f.used.Total() == 0 {
 		return f.used
 	}
-	return wire.FillMissing(f.used, f.size, f.parts.Size())
+	return wire.FillMissing(f.used, f.size, f.written)
 }
 
 func (f *responsesFold) IsFinished() bool { return f.status != "" }
@@ -317,7 +316,7 @@ func (f *responsesFold) Answer() (*llm.Response, error) {
 	if !f.IsFinished() {
 		return nil, nil
 	}
-	used := wire.FillMissing(f.used, f.size, f.parts.Size())
+	used := wire.FillMissing(f.used, f.size, f.written)
 	finish := convertFinish(f.reason, len(f.calls) > 0)
 	if f.status == "incomplete" && f.reason == "" {
 		finish = llm.FinishOther
@@ -325,8 +324,12 @@ func (f *responsesFold) Answer() (*llm.Response, error) {
 	if f.refused {
 		finish = llm.FinishFilter
 	}
+	msg := llm.Message{Role: llm.Assistant}
+	for _, o := range f.items {
+		msg.Parts = append(msg.Parts, o.parts.TakeParts()...)
+	}
 	return &llm.Response{
-		Message: llm.Message{Role: llm.Assistant, Parts: f.parts.TakeParts()}, Finish: finish,
+		Message: msg, Finish: finish,
 		Model: f.model, Served: f.served, ID: f.id, Usage: used,
 	}, nil
 }
