@@ -7,7 +7,8 @@
 //
 // Full model names are provider/model, as in "anthropic/claude-opus-4-6". An adapter
 // makes one HTTP request per Generate and never retries, because the caller keeps a
-// ledger of attempts. (It repeats one only if the server had closed a kept connection.)
+// ledger of attempts. It repeats one only if the server had closed a kept connection, or had
+// refused a part of it that the adapter can omit. It continues a turn that the server paused.
 package llm
 
 import (
@@ -199,7 +200,7 @@ type Response struct {
 
 type Finish string
 
-// FinishOther is any other reason.
+// FinishOther is any other reason. The answer is not complete.
 const (
 	FinishStop   Finish = "stop"
 	FinishLength Finish = "length" // text may end anywhere
@@ -211,7 +212,8 @@ const (
 )
 
 // IsCut reports whether the text may end within a sentence or a JSON value: see [CompletePart].
-func (f Finish) IsCut() bool { return f == FinishLength || f == FinishTime || f == FinishLoop }
+// Only FinishStop and FinishTools end an answer as the model meant.
+func (f Finish) IsCut() bool { return f != FinishStop && f != FinishTools && f != "" }
 
 // DescribeIncomplete returns a predicate such as "broke off ...", or "" for a complete answer.
 func (f Finish) DescribeIncomplete() string {
@@ -224,6 +226,8 @@ func (f Finish) DescribeIncomplete() string {
 		return "repeated itself and was cut there"
 	case FinishFilter:
 		return "broke off: the model withheld the rest (content filter)"
+	case FinishOther:
+		return "broke off for a reason that the provider did not explain"
 	}
 	return ""
 }

@@ -188,7 +188,7 @@ func (r *roundAssembler) endState() End {
 	switch {
 	case e.Finish == llm.FinishTools: // of Ponder's tools
 		e.Finish = llm.FinishStop
-	case e.Finish.IsCut():
+	case e.Finish.IsCut() && e.Finish != llm.FinishFilter:
 		e.Finish = llm.FinishLength
 	}
 	if !r.IsOver() || e.Status == ponder.Completed {

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,33 +131,76 @@ func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.
 }
 
 // Generate implements llm.Model. It repeats a request once, without opaque parts, if the
-// API refuses a signature.
+// API refuses a signature. It continues a paused turn.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
-		p, resp, err := m.sendPlan(ctx, req, false)
-		if p != nil && p.opaque && refusedSignature(err) {
-			p, resp, err = m.sendPlan(ctx, req, true)
+		var before paused
+		for before.count <= maxPauses && m.generateOnce(ctx, req, &before, yield) {
+			before.count++
 		}
-		if err != nil {
-			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{}))
-			return
-		}
-		defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
-		pieces := wire.Data(resp.Body)
-		if wire.IsType(resp, "application/json") {
-			pieces = wire.ReadWhole(resp.Body)
-		}
-		ask.Stream(resp, pieces, &fold{full: m.name, answer: p.answer, size: ask.Size}, yield)
 	}
 }
 
+// generateOnce sends one request of a turn. It reports whether the turn paused, and updates before.
+func (m *model) generateOnce(ctx context.Context, req *llm.Request, before *paused, yield func(llm.Delta, error) bool) (again bool) {
+	ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
+	req = before.extendRequest(req)
+	p, resp, err := m.sendPlan(ctx, req, before, false)
+	if p != nil && p.opaque && refusedSignature(err) {
+		p, resp, err = m.sendPlan(ctx, req, before, true)
+	}
+	if err != nil {
+		yield(llm.Delta{}, ask.AttributeCut(err, before.used))
+		return false
+	}
+	defer resp.Body.Close() //nolint:errcheck // the answer has been read, or is not wanted
+	pieces := wire.Data(resp.Body)
+	if wire.IsType(resp, "application/json") {
+		pieces = wire.ReadWhole(resp.Body)
+	}
+	f := &fold{full: m.name, answer: p.answer, size: ask.Size, before: *before}
+	ask.Stream(resp, pieces, f, func(d llm.Delta, err error) bool {
+		if d.Done != nil && f.stop == pauseTurn && before.count < maxPauses {
+			*before = paused{count: before.count, parts: d.Done.Message.Parts, used: d.Done.Usage, container: cmp.Or(f.container, before.container)}
+			again = true
+			return false
+		}
+		return yield(d, err)
+	})
+	return again
+}
+
+// pauseTurn is the stop reason of a long turn with server tools. The next request sends the
+// content back as it is, and the answer continues it.
+const pauseTurn = "pause_turn"
+
+// maxPauses limits the requests of a turn. A turn that pauses more often is incomplete.
+const maxPauses = 5
+
+// A paused is the answer so far of a turn that paused. The zero value is none.
+type paused struct {
+	count     int
+	parts     []llm.Part
+	used      llm.Usage
+	container containerID
+}
+
+func (p *paused) extendRequest(req *llm.Request) *llm.Request {
+	if len(p.parts) == 0 {
+		return req
+	}
+	again := *req
+	again.Messages = append(slices.Clip(req.Messages), llm.Message{Role: llm.Assistant, Parts: p.parts})
+	return &again
+}
+
 // sendPlan returns a nil plan if planning failed.
-func (m *model) sendPlan(ctx context.Context, req *llm.Request, strip bool) (*plan, *http.Response, error) {
+func (m *model) sendPlan(ctx context.Context, req *llm.Request, before *paused, strip bool) (*plan, *http.Response, error) {
 	p, err := m.newPlan(req, strip)
 	if err != nil {
 		return nil, nil, err
 	}
+	p.body.Container = before.container
 	body, err := wire.Body(p.body)
 	if err != nil {
 		return nil, nil, err

@@ -25,6 +25,7 @@ type (
 		Content    []json.RawMessage `json:"content"`
 		StopReason string            `json:"stop_reason"`
 		Counts     *usage            `json:"usage"`
+		Container  containerID       `json:"container"`
 	}
 	delta struct {
 		Type        string          `json:"type"`
@@ -34,6 +35,7 @@ type (
 		PartialJSON string          `json:"partial_json"`
 		Citation    json.RawMessage `json:"citation"`
 		StopReason  string          `json:"stop_reason"`
+		Container   containerID     `json:"container"`
 	}
 	usage struct {
 		Input         *wire.Count `json:"input_tokens"`
@@ -57,6 +59,19 @@ type (
 	}
 )
 
+// A containerID is the ID of the machine on which server tools run. It goes back with a paused turn.
+type containerID string
+
+func (c *containerID) UnmarshalJSON(b []byte) error {
+	var object struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(b, &object) == nil { // other values name no container
+		*c = containerID(object.ID)
+	}
+	return nil
+}
+
 type piece struct {
 	answerBlock
 	index int
@@ -69,7 +84,10 @@ type fold struct {
 	full   string // requested
 	answer string // tool that answers
 	size   int    // request bytes
+	before paused // of the same turn
 
+	begun      bool
+	container  containerID // of server tools
 	id, served string
 	pieces     []*piece
 	stop       string
@@ -103,7 +121,7 @@ func (f *fold) decodeEvent(data []byte) (llm.Delta, bool, error) {
 		return f.addWhole(&ev.wholeMessage)
 	case "message_start":
 		if ev.Message != nil {
-			f.startMessage(ev.Message)
+			return llm.Delta{}, false, f.startMessage(ev.Message)
 		}
 	case "content_block_start":
 		return f.startBlock(ev.Index, ev.ContentBlock)
@@ -112,9 +130,8 @@ func (f *fold) decodeEvent(data []byte) (llm.Delta, bool, error) {
 	case "message_delta":
 		f.countUsage(ev.Usage)
 		f.final = f.final || ev.Usage != nil && ev.Usage.Output != nil
-		if ev.Delta.StopReason != "" {
-			f.stop = ev.Delta.StopReason
-		}
+		f.stop = cmp.Or(ev.Delta.StopReason, f.stop)
+		f.container = cmp.Or(ev.Delta.Container, f.container)
 	case "message_stop":
 		f.stopped = true
 		return llm.Delta{}, true, nil
@@ -122,13 +139,21 @@ func (f *fold) decodeEvent(data []byte) (llm.Delta, bool, error) {
 	return llm.Delta{}, false, nil
 }
 
-func (f *fold) startMessage(m *wholeMessage) {
-	f.id, f.served = m.ID, m.Model
+var errSecondMessage = &llm.Error{Class: llm.Malformed, Message: "the stream of the answer begins a second message"}
+
+func (f *fold) startMessage(m *wholeMessage) error {
+	if f.begun {
+		return errSecondMessage
+	}
+	f.begun, f.id, f.served, f.container = true, m.ID, m.Model, m.Container
 	f.countUsage(m.Counts)
+	return nil
 }
 
 func (f *fold) addWhole(m *wholeMessage) (llm.Delta, bool, error) {
-	f.startMessage(m)
+	if err := f.startMessage(m); err != nil {
+		return llm.Delta{}, false, err
+	}
 	f.final, f.stopped, f.stop = m.Counts != nil && m.Counts.Output != nil, true, m.StopReason
 	var out llm.Delta
 	for i, raw := range m.Content {
@@ -240,8 +265,11 @@ func (f *fold) countUsage(u *usage) {
 	}
 }
 
-// Usage estimates the output before the end, when the API counts it.
-func (f *fold) Usage() llm.Usage {
+// Usage includes the earlier requests of a paused turn.
+func (f *fold) Usage() llm.Usage { return f.before.used.Add(f.ownUsage()) }
+
+// ownUsage estimates the output before the end, when the API counts it.
+func (f *fold) ownUsage() llm.Usage {
 	if f.final && f.used.Output > 0 || f.grown == 0 {
 		return f.used
 	}
@@ -257,7 +285,7 @@ func (f *fold) Answer() (*llm.Response, error) {
 	if !f.IsFinished() {
 		return nil, nil
 	}
-	msg := llm.Message{Role: llm.Assistant}
+	msg := llm.Message{Role: llm.Assistant, Parts: slices.Clone(f.before.parts)}
 	var called, answered bool
 	for _, p := range f.pieces {
 		part, ok, err := f.pieceToPart(p)

@@ -104,7 +104,6 @@ func TestAnswers(t *testing.T) {
 			` + stopEvent("max_tokens") + "\n" + end,
 			[]llm.Part{{Call: &llm.ToolCall{ID: "t1", Name: "add", Input: []byte(`"{\"a\": 1"`)}}}, llm.FinishLength},
 		{"refusal", begin + stopLines("refusal"), nil, llm.FinishFilter},
-		{"pause", begin + stopLines("pause_turn"), nil, llm.FinishOther},
 		{"window full", begin + stopLines("model_context_window_exceeded"), nil, llm.FinishLength},
 		{"unknown kinds", begin + `
 			{"type":"news","index":3}

@@ -21,6 +21,7 @@ type (
 		Thinking     *thinkingConfig   `json:"thinking,omitempty"`
 		OutputConfig *outputConfig     `json:"output_config,omitempty"`
 		Temperature  *float64          `json:"temperature,omitempty"`
+		Container    containerID       `json:"container,omitempty"`
 		Stream       bool              `json:"stream,omitempty"`
 	}
 	message struct {

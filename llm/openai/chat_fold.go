@@ -370,17 +370,18 @@ func (f *chatFold) finishReason(called bool) llm.Finish {
 }
 
 // convertFinish converts a finish reason. Calls override a plain end, because some servers
-// never report them.
+// never report them. An unknown reason, such as abort, is no end of an answer.
 func convertFinish(reason string, called bool) llm.Finish {
 	switch strings.ToLower(reason) {
-	case "", "stop", "tool_calls", "function_call", "tool_use", "end_turn", "eos", "stop_sequence", "completed":
+	case "", "stop", "tool_calls", "tool_call", "function_call", "function_calls", "tool_use", "end_turn", "eos", "eos_token", "end",
+		"stop_sequence", "stop_token", "completed", "complete", "finish", "finished", "done":
 		if called {
 			return llm.FinishTools
 		}
 		return llm.FinishStop
-	case "length", "max_tokens", "model_length", "model_context_window_exceeded", "max_output_tokens":
+	case "length", "max_tokens", "max_length", "model_length", "model_context_window_exceeded", "max_output_tokens":
 		return llm.FinishLength
-	case "content_filter", "sensitive", "safety", "refusal":
+	case "content_filter", "content-filter", "content_filtered", "sensitive", "safety", "refusal", "recitation", "blocklist", "prohibited_content", "guardrail_intervened":
 		return llm.FinishFilter
 	}
 	return llm.FinishOther
