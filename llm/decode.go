@@ -16,7 +16,7 @@ import (
 const maxAnswer = 8 << 20
 
 // Decode reads a model's answer as a T: JSON, or text in which [Repair] finds a value.
-// The first value that fits the schema wins. Decode drops unknown members and nulls,
+// Of several values that fit the schema the newest complete one wins. Decode drops unknown members and nulls,
 // turns a null list into an empty one and unquotes numbers. A nil schema accepts any
 // value.
 //
@@ -51,13 +51,13 @@ func candidateValues(text string) ([]json.RawMessage, error) {
 	}
 	data := []byte(text)
 	if !json.Valid(data) {
-		return RepairAll(text)
+		return repairNewest(text)
 	}
 	values := []json.RawMessage{data}
 	if text[0] == '"' { // possibly JSON inside a JSON string
 		var inner string
 		if json.Unmarshal(data, &inner) == nil {
-			more, err := RepairAll(inner)
+			more, err := repairNewest(inner)
 			if err == nil {
 				values = append(values, more...)
 			}

@@ -20,6 +20,17 @@ func TestDecode(t *testing.T) {
 		{"strict", `{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true}`, want},
 		{"repaired", "Sure:\n```json\n{thoughts: [{'text': 'x', confidence: .5, tags: ['a',], parent: 1}], done: True\n```", want},
 		{"the second of two fits", `[1] says {"done": true} but {"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true}`, want},
+		{"a correction wins", `{"thoughts":[],"done":false}
+
+Wait, that is wrong. Correction:
+
+{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true}`, want},
+		{"a correction in a fence wins", "```json\n{\"thoughts\":[],\"done\":false}\n```\nCorrected:\n```json\n" + `{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true}` + "\n```", want},
+		{"a repeated answer", strings.Repeat(`{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true}`, 2), want},
+		{"a correction of another form loses", `{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true} Correction: {"done":false}`, want},
+		{"a correction that breaks off loses", `{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true} Correction: {"done":false,"thoughts":[`, want},
+		{"a correction in prose does not win over a fence", "```json\n" + `{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1}],"done":true}` + "\n```\nnot {\"thoughts\":[],\"done\":false}", want},
+		{"full-width punctuation", `｛"thoughts"：［｛"text"："x"，"confidence"：０．５，"tags"：［"a"］，"parent"：1｝］，"done"：true｝`, want},
 		{"JSON in a string", `"{\"thoughts\":[{\"text\":\"x\",\"confidence\":0.5,\"tags\":[\"a\"],\"parent\":1}],\"done\":true}"`, want},
 		{"unknown members", `{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1,"why":{}}],"done":true,"more":[1]}`, want},
 		{"nulls for nothing", `{"thoughts":[{"text":"x","confidence":0.5,"tags":["a"],"parent":1,"depth":null}],"done":true,"note":null}`, want},

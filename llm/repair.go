@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,8 +26,8 @@ var (
 // Repair returns the JSON value in a model's text. It skips <think> reasoning and prose,
 // and prefers fenced values, then objects and lists of them, then the first. It closes
 // truncated values. It fixes commas, quotes, bare keys, comments, raw line breaks,
-// ellipses, Python and JavaScript literals, and double escapes. Valid JSON is only
-// trimmed, the rest compact.
+// ellipses, Python and JavaScript literals, full-width punctuation, and double escapes.
+// Valid JSON is only trimmed, the rest compact.
 //
 // The time is linear in the text, which may have [MaxRepair] bytes. Repair fails without
 // a value, or if one is too deep.
@@ -40,16 +41,38 @@ func Repair(text string) (json.RawMessage, error) {
 
 // RepairAll returns 1 to 16 repaired values, best first.
 func RepairAll(text string) ([]json.RawMessage, error) {
-	if len(text) <= MaxRepair {
-		if data := bytes.TrimSpace([]byte(text)); json.Valid(data) {
-			return []json.RawMessage{data}, nil
-		}
-	}
-	values, _, err := repairSteps(text)
-	return values, err
+	found, err := findAll(text)
+	return sortByRank(found), err
 }
 
-func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
+// repairNewest is RepairAll, but of values of a rank the newest is first, because a model
+// corrects what it wrote before. Values that break off are last.
+func repairNewest(text string) ([]json.RawMessage, error) {
+	found, err := findAll(text)
+	slices.Reverse(found)
+	slices.SortStableFunc(found, func(a, b foundValue) int {
+		switch {
+		case a.cut == b.cut:
+			return 0
+		case a.cut:
+			return 1
+		}
+		return -1
+	})
+	return sortByRank(found), err
+}
+
+func findAll(text string) ([]foundValue, error) {
+	if len(text) <= MaxRepair {
+		if data := bytes.TrimSpace([]byte(text)); json.Valid(data) {
+			return []foundValue{{json: data}}, nil
+		}
+	}
+	found, _, err := repairSteps(text)
+	return found, err
+}
+
+func repairSteps(text string) (found []foundValue, steps int, err error) {
 	if len(text) > MaxRepair {
 		return nil, 0, errRepairLen
 	}
@@ -62,7 +85,7 @@ func repairSteps(text string) (values []json.RawMessage, steps int, err error) {
 			return nil, steps, err
 		}
 		if len(s.found) > 0 {
-			return sortByRank(s.found), steps, nil
+			return s.found, steps, nil
 		}
 		if len(tail) == len(text) {
 			break
@@ -83,6 +106,7 @@ func afterThinking(text string) string {
 type foundValue struct {
 	json json.RawMessage
 	rank int
+	cut  bool // it ends without its bracket
 }
 
 // Best first.
@@ -116,11 +140,11 @@ func (s *scanner) findValues() error {
 		switch c := s.byteAt(s.i); {
 		case s.fenceAt(s.i):
 			s.readFence()
-		case c == '{' && s.objectAt(s.i+1):
-			s.i++
+		case c == '{' && s.objectAt(s.i+s.widthAt(s.i)):
+			s.skipPunctuation()
 			err = s.addContainer(s.readObject)
-		case c == '[' && s.arrayAt(s.i+1):
-			s.i++
+		case c == '[' && s.arrayAt(s.i+s.widthAt(s.i)):
+			s.skipPunctuation()
 			err = s.addContainer(s.readArray)
 		case (c == '{' || c == '[') && s.unescape && s.escapedAt(s.i+1):
 			return s.findUnescaped()
@@ -140,11 +164,11 @@ func (s *scanner) findValues() error {
 // addContainer records a container after its bracket.
 func (s *scanner) addContainer(read func(depth int) error) error {
 	start := len(s.out)
-	s.rich = false
+	s.rich, s.cut = false, false
 	if err := read(1); err != nil {
 		return err
 	}
-	f := foundValue{json: s.out[start:len(s.out):len(s.out)], rank: rankPlain}
+	f := foundValue{json: s.out[start:len(s.out):len(s.out)], rank: rankPlain, cut: s.cut}
 	switch {
 	case s.fenced:
 		f.rank = rankFenced

@@ -43,6 +43,19 @@ func isLiteral(text string) bool {
 
 const maxNumber = 400
 
+// narrowWidth replaces full-width letters, digits and signs of a literal by ASCII.
+func narrowWidth(text string) string {
+	if strings.IndexByte(text, fullWidthLead) < 0 || len(text) > maxNumber {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if '！' <= r && r <= '～' {
+			return r - '！' + '!'
+		}
+		return r
+	}, text)
+}
+
 // parseNumber accepts 007, +1, .5, 5., 1_000 and 0x1F.
 func parseNumber(text string) (string, bool) {
 	if text == "" || len(text) > maxNumber || strings.IndexByte("+-.0123456789", text[0]) < 0 {

@@ -26,7 +26,7 @@ func (s *scanner) quoteAt(i int) rune {
 	case c < utf8.RuneSelf:
 		return 0
 	}
-	if r, _ := utf8.DecodeRuneInString(s.text[i:]); strings.ContainsRune("“”„‟‘’‚«", r) {
+	if r, _ := utf8.DecodeRuneInString(s.text[i:]); strings.ContainsRune("“”„‟‘’‚«＂", r) {
 		return r
 	}
 	return 0
@@ -36,8 +36,8 @@ func (s *scanner) quoteAt(i int) rune {
 func (s *scanner) closingAt(i int, q rune) int {
 	closing := string(q)
 	switch q {
-	case '“', '”', '„', '‟':
-		closing = "”“\""
+	case '“', '”', '„', '‟', '＂':
+		closing = "”“\"＂"
 	case '‘', '’', '‚':
 		closing = "’‘'"
 	case '«':
@@ -164,7 +164,8 @@ func (s *scanner) canClose(i int, where stringContext) bool {
 	case c == '}' || c == ']':
 		return true
 	case c == ',':
-		return s.followsComma(s.skipSpace(j+1), where)
+		next := s.skipSpace(j + s.widthAt(j))
+		return s.followsComma(next, where) && !(s.widthAt(j) > 1 && s.quoteAt(next) == 0 && s.wordKeyAt(next)) // such a comma and a word are prose
 	case s.commentAt(j):
 		return j > i || c == '/'
 	case c == '+':
@@ -271,10 +272,10 @@ func (s *scanner) arrayAt(i int) bool {
 		c := s.byteAt(i)
 		switch {
 		case c == '[':
-			i++
+			i += s.widthAt(i)
 			continue
 		case c == '{':
-			return s.objectAt(i + 1)
+			return s.objectAt(i + s.widthAt(i))
 		case c == ']' || s.atEnd(i) || c == '/' && s.commentAt(i):
 			return true
 		case c == '+' || c == '-' || c == '.':

@@ -180,10 +180,39 @@ func randomText(rng *rand.Rand) string {
 
 const stepsPerByte = 16
 
+// JSON with full-width punctuation is the same as with ASCII, but for texts.
+func TestFullWidth(t *testing.T) {
+	const text = `{"a":[{"b":"x, y: {z}","c":[1,-2.5,true]},"d"],"e":{"f":null},"g":"［h］，“i”：j；"}`
+	signs := map[rune]string{',': "，", ':': "：", '{': "｛", '}': "｝", '[': "［", ']': "］"}
+	for mask := range 1 << len(signs) {
+		var b strings.Builder
+		quoted, n := false, 0
+		order := ",:{}[]"
+		for _, r := range text {
+			if r == '"' {
+				quoted = !quoted
+			}
+			n = strings.IndexRune(order, r)
+			if !quoted && n >= 0 && mask>>n&1 == 1 {
+				b.WriteString(signs[r])
+			} else {
+				b.WriteRune(r)
+			}
+		}
+		got, err := Repair(b.String())
+		if err != nil {
+			t.Fatalf("%s: %v", b.String(), err)
+		}
+		if diff := cmp.Diff(decodeJSON(t, text), decodeJSON(t, string(got))); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", b.String(), diff)
+		}
+	}
+}
+
 // Repeated short patterns cause no backtracking.
 func TestRepairIsLinear(t *testing.T) {
 	racetest.Skip(t, "one goroutine, and it compares times")
-	pieces := []string{`{`, `[`, `}`, `]`, `"`, `'`, `,`, `:`, ` `, "\n", `\`, `a`, `1`, `/`, `*`, `//`, `/*`, `#`, "```", "`", `<think>`, `</think>`, `"a":`, `{"`, `["`, `\"`, `“`, `...`, "-", "+", "\u00a0", "{\\n", "\x00", "\xff"}
+	pieces := []string{`{`, `[`, `}`, `]`, `"`, `'`, `,`, `:`, ` `, "\n", `\`, `a`, `1`, `/`, `*`, `//`, `/*`, `#`, "```", "`", `<think>`, `</think>`, `"a":`, `{"`, `["`, `\"`, `“`, `...`, "-", "+", "\u00a0", "，", "：", "｛", "｝", "［", "＂", "\xef", "{\\n", "\x00", "\xff"}
 	worst, worstText := 0.0, ""
 	measure := func(text string) {
 		_, steps, _ := repairSteps(text)
@@ -247,14 +276,14 @@ func FuzzRepair(f *testing.F) {
 		f.Add(c.text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		values, steps, err := repairSteps(text)
+		found, steps, err := repairSteps(text)
 		if steps > stepsPerByte*(len(text)+16) {
 			t.Fatalf("%d steps for %d bytes", steps, len(text))
 		}
 		if err != nil {
 			return
 		}
-		for _, v := range values {
+		for _, v := range sortByRank(found) {
 			if !json.Valid(v) {
 				t.Fatalf("not JSON: %s", v)
 			}

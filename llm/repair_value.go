@@ -17,18 +17,66 @@ type scanner struct {
 	arrays, objects int  // open
 	parent          byte // '[' or '{', or 0
 	rich            bool // has a string or container
+	cut             bool // it ends without its bracket
 	inFence         bool
 	fenced          bool
 	unescape        bool // try double escapes
 }
 
+// byteAt returns the byte at i. Of full-width punctuation it returns the ASCII form.
 func (s *scanner) byteAt(i int) byte {
 	s.steps++
-	if i < len(s.text) {
-		return s.text[i]
+	if i >= len(s.text) {
+		return 0
+	}
+	c := s.text[i]
+	if c == fullWidthLead {
+		if ascii := fullWidth(s.text[i:]); ascii != 0 {
+			return ascii
+		}
+	}
+	return c
+}
+
+// fullWidthLead is the first byte of full-width forms.
+const fullWidthLead = 0xEF
+
+// fullWidth returns the ASCII form of the full-width punctuation of JSON at the start of text, or 0.
+func fullWidth(text string) byte {
+	if len(text) < fullWidthLen {
+		return 0
+	}
+	switch text[:fullWidthLen] {
+	case "，":
+		return ','
+	case "：":
+		return ':'
+	case "；":
+		return ';'
+	case "｛":
+		return '{'
+	case "｝":
+		return '}'
+	case "［":
+		return '['
+	case "］":
+		return ']'
 	}
 	return 0
 }
+
+const fullWidthLen = len("，")
+
+// widthAt returns the length of the byte or full-width punctuation at i.
+func (s *scanner) widthAt(i int) int {
+	if i < len(s.text) && s.text[i] == fullWidthLead && fullWidth(s.text[i:]) != 0 {
+		return fullWidthLen
+	}
+	return 1
+}
+
+// skipPunctuation skips one byte, or full-width punctuation.
+func (s *scanner) skipPunctuation() { s.i += s.widthAt(s.i) }
 
 // atEnd includes the end of a fence.
 func (s *scanner) atEnd(i int) bool { return i >= len(s.text) || s.fenceAt(i) }
@@ -52,7 +100,7 @@ func (s *scanner) skipSpaceOrComment(i int) int {
 	}
 }
 
-// spaceLen includes no-break and zero-width spaces and byte order marks.
+// spaceLen includes no-break, zero-width and ideographic spaces and byte order marks.
 func spaceLen(text string, i int) int {
 	if i >= len(text) {
 		return 0
@@ -64,7 +112,7 @@ func spaceLen(text string, i int) int {
 		return 2
 	case c == 0xE2 && (strings.HasPrefix(text[i:], "\u200b") || strings.HasPrefix(text[i:], "\u2028") || strings.HasPrefix(text[i:], "\u2029")):
 		return 3
-	case c == 0xEF && strings.HasPrefix(text[i:], "\ufeff"):
+	case c == 0xE3 && strings.HasPrefix(text[i:], "\u3000"), c == 0xEF && strings.HasPrefix(text[i:], "\ufeff"):
 		return 3
 	}
 	return 0
@@ -100,7 +148,7 @@ func (s *scanner) skipGap() {
 		s.i = s.skipSpaceOrComment(s.i)
 		switch c := s.byteAt(s.i); {
 		case c == ',' || c == ';':
-			s.i++
+			s.skipPunctuation()
 		case c == '.' && s.byteAt(s.i+1) == '.':
 			for s.byteAt(s.i) == '.' {
 				s.i++
@@ -127,18 +175,19 @@ func (s *scanner) readObject(depth int) error {
 	for {
 		s.skipGap()
 		if s.atEnd(s.i) {
+			s.cut = true
 			break
 		}
 		c := s.byteAt(s.i)
 		if c == '}' {
-			s.i++
+			s.skipPunctuation()
 			break
 		}
 		if c == ']' && s.arrays > 0 || c == '{' && outer == '[' && !first { // unclosed object
 			break
 		}
 		if c == ']' || c == '{' || c == '[' || c == ':' { // cannot start a member
-			s.i++
+			s.skipPunctuation()
 			continue
 		}
 		wrote, err := s.readMember(depth, first)
@@ -166,7 +215,7 @@ func (s *scanner) readMember(depth int, first bool) (wrote bool, err error) {
 	s.i = s.skipSpaceOrComment(s.i)
 	switch c := s.byteAt(s.i); {
 	case c == ':':
-		s.i++
+		s.skipPunctuation()
 	case c == '=':
 		s.i++
 		if s.byteAt(s.i) == '>' {
@@ -191,7 +240,7 @@ func (s *scanner) bareKey() {
 		s.i++
 	}
 	if s.i == start {
-		s.i++
+		s.skipPunctuation()
 	}
 	s.writeString(strings.TrimSpace(s.text[start:s.i]))
 }
@@ -208,18 +257,19 @@ func (s *scanner) readArray(depth int) error {
 	for {
 		s.skipGap()
 		if s.atEnd(s.i) {
+			s.cut = true
 			break
 		}
 		c := s.byteAt(s.i)
 		if c == ']' {
-			s.i++
+			s.skipPunctuation()
 			break
 		}
 		if s.objects > 0 && (c == '}' || s.quoteAt(s.i) != 0 && s.keyAt(s.i, false)) { // unclosed array
 			break
 		}
 		if c == '}' || c == ':' {
-			s.i++
+			s.skipPunctuation()
 			continue
 		}
 		if !first {
@@ -240,11 +290,11 @@ func (s *scanner) readValue(depth int, where stringContext) error {
 	switch {
 	case c == '{':
 		s.rich = true
-		s.i++
+		s.skipPunctuation()
 		return s.readObject(depth + 1)
 	case c == '[':
 		s.rich = true
-		s.i++
+		s.skipPunctuation()
 		return s.readArray(depth + 1)
 	case c == '}' || c == ']' || c == ',':
 		s.out = append(s.out, "null"...) // missing value
@@ -295,10 +345,10 @@ func (s *scanner) readWord() {
 		s.i++
 	}
 	if s.i == start { // a stray quote
-		s.i++
+		s.skipPunctuation()
 	}
 	text := strings.TrimSpace(s.text[start:s.i])
-	if lit, ok := parseLiteral(text); ok {
+	if lit, ok := parseLiteral(narrowWidth(text)); ok {
 		s.out = append(s.out, lit...)
 		return
 	}
