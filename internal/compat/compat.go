@@ -89,6 +89,9 @@ type Job struct {
 	noted     <-chan struct{} // closed when the conversation can be found by its messages; may be nil
 	lastInput string          // of [Dispatcher.LastTurn]: the newest external input
 
+	failed func()                  // reports a failure to [Dispatcher.BeginOnce]; may be nil
+	peeked *atomic.Pointer[Stream] // of [Dispatcher.AwaitStart], for the next stream; may be nil
+
 	info ponder.Info    // if loaded
 	log  []ponder.Event // of Chat: the events after After; nil if too many
 }
@@ -109,9 +112,19 @@ func (e *listener) Close() { e.once.Do(e.Watcher.Close) }
 // Forget ends the subscription of a work without a Feed; callers that open no Feed must call it. [Dispatcher.BeginOnce]
 // calls it at the end of its request.
 func (w Job) Forget() {
+	if f := w.takePeeked(); f != nil {
+		f.Close()
+	}
 	if w.listener != nil && !w.listener.hasStream.Swap(true) {
 		w.listener.Close()
 	}
+}
+
+func (w Job) takePeeked() *Stream {
+	if w.peeked == nil {
+		return nil
+	}
+	return w.peeked.Swap(nil)
 }
 
 // ID returns the thread id without prefix and, of Chat, a dash and the Seq of the message.

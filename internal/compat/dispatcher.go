@@ -281,7 +281,7 @@ func (d *Dispatcher) sendCommand(ctx context.Context, w Job, list ...ponder.Even
 	}, list...)
 }
 
-var errNotSteerable error = &APIError{http.StatusConflict, "", "the work has ended, or cannot be steered"}
+var errNotSteerable error = &APIError{Status: http.StatusConflict, Detail: "the work has ended, or cannot be steered"}
 
 func (d *Dispatcher) sendSteer(ctx context.Context, w Job, do func(tell func() error) error, list ...ponder.Event) error {
 	run, err := d.openRun(ctx, w)
@@ -297,7 +297,7 @@ func (d *Dispatcher) sendSteer(ctx context.Context, w Job, do func(tell func() e
 		}
 		_, err := ponder.SendCommands(ctx, d.Store, w.Thread, list...)
 		if errors.Is(err, ponder.ErrEnded) {
-			return &APIError{http.StatusConflict, "", "the work has ended"}
+			return &APIError{Status: http.StatusConflict, Detail: "the work has ended"}
 		}
 		if err != nil {
 			return fmt.Errorf("steer %s: %w", w.Thread, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"ponder"
@@ -47,8 +48,31 @@ func (w Job) newProjector(titled bool) projector {
 	return newChatProjector(w.Message, w.After+1, titled)
 }
 
+// startWait delays a stream, so that an early failure gets a status.
+const startWait = 2 * time.Second
+
+// AwaitStart waits until w has its first part, at most startWait. A failure without any part is an
+// [APIError]; AwaitStart then calls answered, like [Dispatcher.WaitAnswer]. Otherwise the next
+// stream of w returns the parts.
+func (d *Dispatcher) AwaitStart(ctx context.Context, w *Job, titled bool, answered func()) error {
+	f := d.OpenStream(*w, titled)
+	if list := f.First(ctx, startWait); len(list) > 0 && list[0].Kind == Ended {
+		if fault := list[0].End.APIError(); fault != nil && list[0].End.Status == ponder.Failed {
+			f.Close()
+			answered()
+			return fault
+		}
+	}
+	w.peeked = new(atomic.Pointer[Stream])
+	w.peeked.Store(f)
+	return nil
+}
+
 // OpenStream opens a Feed of w, with a conversation title if titled. The caller closes it.
 func (d *Dispatcher) OpenStream(w Job, titled bool) *Stream {
+	if f := w.takePeeked(); f != nil {
+		return f
+	}
 	f := &Stream{desk: d, work: w, listener: w.listener, projector: w.newProjector(titled)}
 	if f.listener == nil || f.listener.hasStream.Swap(true) { // no free subscription
 		f.listener = d.subscribe(w.Thread, w.After)
@@ -125,7 +149,9 @@ func (f *Stream) lastParts(ctx context.Context) ([]Part, error) {
 	if t, ok := f.projector.(*chatProjector); ok && e.Status == ponder.Completed {
 		f.desk.turns.noteOutcome(f.work.Thread, f.work.Message, t.turnOutcome())
 	}
-	e.At = f.at
+	if e.At = f.at; e.Status == ponder.Failed && f.work.failed != nil {
+		f.work.failed()
+	}
 	return append(list, Part{Kind: Ended, End: &e}), nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
@@ -22,41 +21,6 @@ import (
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
-
-// An APIError is an error for the client.
-type APIError struct {
-	Status int    // HTTP status, 400 to 599
-	Field  string // of the request, or empty
-	Detail string
-}
-
-func (f *APIError) Error() string { return f.Detail }
-
-// InvalidField returns an APIError with status 400 for field.
-func InvalidField(field, format string, args ...any) *APIError {
-	return &APIError{http.StatusBadRequest, field, fmt.Sprintf(format, args...)}
-}
-
-// APIErrorOf converts err. It logs internal errors and hides them from the client.
-func (d *Dispatcher) APIErrorOf(err error) *APIError {
-	var told *APIError
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &told):
-		return told
-	case errors.As(err, &large):
-		return &APIError{http.StatusRequestEntityTooLarge, "", fmt.Sprintf("the request has more than %d bytes", large.Limit)}
-	}
-	e := app.Public(err)
-	if e.Code == app.Internal {
-		d.logger().Error("request failed", "error", err)
-	}
-	field := e.Field
-	if field == "model_id" {
-		field = "model"
-	}
-	return &APIError{StatusOf(e.Code), field, e.Message}
-}
 
 func StatusOf(c app.Code) int { return cmp.Or(statuses[c], http.StatusInternalServerError) }
 
@@ -124,7 +88,7 @@ func MediaAt(address string) (m llm.Media, ok bool) {
 func May(r *http.Request, s auth.Scope) (owner string, err error) {
 	c := auth.CallerOf(r.Context())
 	if !c.HasScope(s) {
-		return "", &APIError{http.StatusForbidden, "", "this token lacks a scope: use a token with the scope " + string(s)}
+		return "", &APIError{Status: http.StatusForbidden, Detail: "this token lacks a scope: use a token with the scope " + string(s)}
 	}
 	return c.Owner, nil
 }

@@ -36,6 +36,7 @@ type sentRequest struct {
 	answered bool            // delivered completely
 	known    bool            // an equal request preceded it
 	left     bool            // cancelled as abandoned
+	failed   bool            // the work failed, so a retry needs another
 	client   context.Context //nolint:containedctx // of the request; done when the client has gone
 }
 
@@ -62,6 +63,7 @@ func (d *Dispatcher) BeginOnce(r *http.Request, body []byte, a Request) (w Job, 
 		}
 	}
 	w, answered = s.work, func() { d.deduper.markAnswered(s) }
+	w.failed = func() { d.deduper.markFailed(s) }
 	if !first {
 		w.listener = nil // it belongs to the first request
 	}
@@ -73,7 +75,7 @@ func (d *Dispatcher) checkKeyUnused(ctx context.Context, a Request) error {
 		return nil
 	}
 	if _, err := d.Store.Thread(ctx, a.newThread()); errors.Is(err, ponder.ErrRemoved) {
-		return &APIError{http.StatusConflict, "", "the result of this Idempotency-Key was removed: use a new key"}
+		return &APIError{Status: http.StatusConflict, Detail: "the result of this Idempotency-Key was removed: use a new key"}
 	}
 	return nil
 }
@@ -114,7 +116,7 @@ func (l *deduper) enterRequest(key string, r *http.Request) (s *sentRequest, fir
 func (s *sentRequest) isWanted(r *http.Request) bool {
 	select {
 	case <-s.begun:
-		if s.err != nil || s.left {
+		if s.err != nil || s.left || s.failed {
 			return false
 		}
 	default:
@@ -132,6 +134,12 @@ func (l *deduper) markAnswered(s *sentRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.answered = s.client.Err() == nil
+}
+
+func (l *deduper) markFailed(s *sentRequest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.failed = true
 }
 
 // cancelAbandoned cancels an abandoned exchange.

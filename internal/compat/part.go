@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -93,25 +92,11 @@ type End struct {
 	Reason     string        // of a failure or a cut
 	StopReason string        // why a session or a research ended, for users
 	ErrorClass llm.Class     // error class of the failing model call
+	NotBefore  time.Time     // earliest useful time for a repeat; zero: unknown
 	Usage      llm.Usage     // of all calls
 	Model      string
 	Text       string
 	At         time.Time // of the answer's last event
-}
-
-// APIError returns the error of a failed work, or nil. Status 400 marks errors that a repeat cannot fix.
-func (e End) APIError() *APIError {
-	if e.Status == ponder.Completed {
-		return nil
-	}
-	f := &APIError{Status: http.StatusBadGateway, Detail: e.Reason}
-	switch e.ErrorClass {
-	case llm.TooLong, llm.Filtered, llm.BadRequest:
-		f.Status, f.Field = http.StatusBadRequest, "messages"
-	case llm.Payment: // a retry would fail too
-		f.Status = http.StatusPaymentRequired
-	}
-	return f
 }
 
 // Thinking renders a part as reasoning text, or "".

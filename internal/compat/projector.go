@@ -142,10 +142,16 @@ func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 	case b.Status == ponder.Cancelled:
 		return "cancelled"
 	case trouble != "":
+		if trouble == llm.TooLong {
+			return tooLongText
+		}
 		return "no answer: " + cmp.Or(errorTexts[trouble], "the call of the model failed") + "; see the log of the thread"
 	}
 	return "no answer: " + textkit.TruncateBytes(cmp.Or(b.Reason, "it failed"), maxWhy)
 }
+
+// tooLongText has the words by which clients recognize that they must shorten the conversation.
+const tooLongText = "prompt is too long: this model's maximum context length is exceeded. Please reduce the length of the messages."
 
 var errorTexts = map[llm.Class]string{
 	llm.Transient:   "the model is overloaded, or interrupted its answer",
@@ -155,7 +161,6 @@ var errorTexts = map[llm.Class]string{
 	llm.Auth:        "the provider of the model rejects the API key",
 	llm.Payment:     "no money is left: the daily limit of this token or the account at the provider is exhausted",
 	llm.NotFound:    "the provider does not have the model",
-	llm.TooLong:     "the request is too long for the model",
 	llm.Filtered:    "the provider of the model refuses the content of the request",
 	llm.BadRequest:  "the provider of the model rejects the request",
 	llm.Malformed:   "the answer of the model cannot be read",

@@ -194,7 +194,9 @@ func (r *roundAssembler) endState() End {
 	if !r.IsOver() || e.Status == ponder.Completed {
 		return e
 	}
-	e.ErrorClass = r.FailureClass()
+	if e.ErrorClass = r.FailureClass(); e.ErrorClass != "" {
+		e.NotBefore = r.Last.NotBefore
+	}
 	switch {
 	case r.Finished != nil && r.Finished.Status != ponder.Completed:
 		e.Status, e.Reason = r.Finished.Status, whyEnded(*r.Finished, e.ErrorClass)

@@ -175,7 +175,7 @@ func (t *thinkProjector) endState() End {
 	e.Status, e.Text = t.fin.Status, t.fin.Answer
 	switch {
 	case e.Status != ponder.Completed:
-		e.ErrorClass = t.calls.FailureClass()
+		e.ErrorClass, e.NotBefore = t.calls.FailureClass(), t.calls.Last.NotBefore
 		e.Reason = whyEnded(*t.fin, e.ErrorClass)
 	case t.cut != "":
 		e.Finish, e.Reason = llm.FinishLength, t.cut

@@ -29,12 +29,17 @@ func New(desk *compat.Dispatcher) map[string]http.Handler {
 }
 
 func (a *api) newHandler(s auth.Scope, h compat.Handler) http.Handler {
-	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.APIError) { Refuse(w, f.Status, f.Detail) })
+	return a.desk.Handle(s, h, replyError)
 }
 
 // Refuse writes an error. The AI SDK displays its text.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	_ = compat.Reply(w, status, map[string]string{"error": detail})
+	replyError(w, &compat.APIError{Status: status, Detail: detail})
+}
+
+func replyError(w http.ResponseWriter, f *compat.APIError) {
+	f.SetRetryAfter(w.Header())
+	_ = compat.Reply(w, f.Status, map[string]string{"error": f.Detail})
 }
 
 func (a *api) handleChat(w http.ResponseWriter, r *http.Request, owner string) error {
@@ -56,6 +61,9 @@ func (a *api) handleChat(w http.ResponseWriter, r *http.Request, owner string) e
 			work.Forget()
 			return err
 		}
+	}
+	if err := a.desk.AwaitStart(r.Context(), &work, work.Fresh, answered); err != nil {
+		return err
 	}
 	a.streamAnswer(w, r, work, answered)
 	return nil

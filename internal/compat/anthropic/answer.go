@@ -62,6 +62,9 @@ func (a *api) handleMessages(w http.ResponseWriter, r *http.Request, owner strin
 	}
 	out := answer{ID: "msg_" + work.ID(), Type: "message", Role: "assistant", Model: in.Model, Content: []piece{}}
 	if in.Stream {
+		if err := a.desk.AwaitStart(r.Context(), &work, false, answered); err != nil {
+			return err
+		}
 		a.streamAnswer(w, r, work, out, answered)
 		return nil
 	}
@@ -131,7 +134,7 @@ func (t *answerEncoder) Quiet() { t.writeEvent("ping", map[string]any{}) }
 
 func (t *answerEncoder) Fail(f *compat.APIError) {
 	t.closeBlock()
-	t.writeEvent("error", map[string]any{"error": failure{kindOf(f.Status), f.Detail}})
+	t.writeEvent("error", map[string]any{"error": failureOf(f)})
 }
 
 func (t *answerEncoder) End(end compat.End) {

@@ -29,30 +29,48 @@ func (a *api) newHandler(s auth.Scope, h compat.Handler) http.Handler {
 		w.Header().Set("Request-Id", ponder.NewID("req"))
 		return h(w, r, owner)
 	}
-	return a.desk.Handle(s, named, func(w http.ResponseWriter, f *compat.APIError) { Refuse(w, f.Status, f.Detail) })
+	return a.desk.Handle(s, named, replyError)
 }
 
 // Refuse writes an error in Anthropic's form.
 func Refuse(w http.ResponseWriter, status int, detail string) {
+	replyError(w, &compat.APIError{Status: status, Detail: detail})
+}
+
+func replyError(w http.ResponseWriter, f *compat.APIError) {
 	h := w.Header()
 	if h.Get("Request-Id") == "" {
 		h.Set("Request-Id", ponder.NewID("req"))
 	}
-	if status == http.StatusBadGateway {
-		h.Set("X-Should-Retry", "false") // a retry of a failed model call would fail too
+	f.SetRetryAfter(h)
+	if f.IsPermanent() && f.Status >= http.StatusInternalServerError { // clients repeat no others
+		h.Set("X-Should-Retry", "false")
 	}
-	_ = compat.Reply(w, status, map[string]any{
-		"type": "error", "error": failure{kindOf(status), detail}, "request_id": h.Get("Request-Id"),
-	})
+	_ = compat.Reply(w, f.Status, map[string]any{"type": "error", "error": failureOf(f), "request_id": h.Get("Request-Id")})
 }
 
 type failure struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
+	Type    string         `json:"type"`
+	Message string         `json:"message"`
+	Details *failureDetail `json:"details,omitempty"`
 }
 
-func kindOf(status int) string {
+type failureDetail struct {
+	Code string `json:"error_code"`
+}
+
+func failureOf(f *compat.APIError) failure {
+	out := failure{Type: errorType(f.Status), Message: f.Detail}
+	if f.Code != "" {
+		out.Details = &failureDetail{f.Code}
+	}
+	return out
+}
+
+func errorType(status int) string {
 	switch status {
+	case http.StatusPaymentRequired:
+		return "billing_error"
 	case http.StatusUnauthorized:
 		return "authentication_error"
 	case http.StatusForbidden:

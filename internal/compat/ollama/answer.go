@@ -80,6 +80,9 @@ func (a *api) answerPrompt(w http.ResponseWriter, r *http.Request, owner string,
 	}
 	t := &answerEncoder{w: w, model: in.Model, prompt: prompt, begun: time.Now(), quiet: string(in.Think) == "false"}
 	if in.Stream == nil || *in.Stream {
+		if err := a.desk.AwaitStart(r.Context(), &work, false, answered); err != nil {
+			return err
+		}
 		return a.streamAnswer(r, work, t, answered)
 	}
 	whole, err := a.desk.WaitAnswer(r.Context(), work, answered)

@@ -43,12 +43,17 @@ func New(desk *compat.Dispatcher) map[string]http.Handler {
 }
 
 func (a *api) newHandler(s auth.Scope, h compat.Handler) http.Handler {
-	return a.desk.Handle(s, h, func(w http.ResponseWriter, f *compat.APIError) { Refuse(w, f.Status, f.Detail) })
+	return a.desk.Handle(s, h, replyError)
 }
 
 // Refuse writes an error in Ollama's form.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	_ = replyJSON(w, status, map[string]string{"error": detail})
+	replyError(w, &compat.APIError{Status: status, Detail: detail})
+}
+
+func replyError(w http.ResponseWriter, f *compat.APIError) {
+	f.SetRetryAfter(w.Header())
+	_ = replyJSON(w, f.Status, map[string]string{"error": f.Detail})
 }
 
 func replyJSON(w http.ResponseWriter, status int, body any) error {

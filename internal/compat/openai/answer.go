@@ -103,6 +103,9 @@ func (a *api) handleCompletion(w http.ResponseWriter, r *http.Request, owner str
 	if in.Stream {
 		t := &answerEncoder{c: c, events: events, usage: in.Options.Usage}
 		t.c.Object = "chat.completion.chunk"
+		if err := a.desk.AwaitStart(r.Context(), &work, false, answered); err != nil {
+			return err
+		}
 		a.streamAnswer(w, r, work, t, answered)
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/textkit"
+	"ponder/llm"
 )
 
 type api struct{ desk *compat.Dispatcher }
@@ -52,8 +53,12 @@ func FailureOf(f *compat.APIError) Failure {
 	if f.Field != "" {
 		out.Param = &f.Field
 	}
-	code := ""
+	code := f.Code
 	switch {
+	case f.Class == llm.TooLong:
+		code = "context_length_exceeded"
+	case f.Class == llm.Filtered:
+		code = "content_policy_violation"
 	case f.Status == http.StatusUnauthorized:
 		code = "invalid_api_key"
 	case f.Status == http.StatusNotFound && f.Field == "model":
@@ -74,9 +79,8 @@ func FailureOf(f *compat.APIError) Failure {
 }
 
 func Refuse(w http.ResponseWriter, f *compat.APIError) {
-	again := f.Status > http.StatusBadGateway || f.Status == http.StatusInternalServerError ||
-		f.Status == http.StatusTooManyRequests || f.Status == http.StatusConflict
-	if !again { // the model would fail again
+	f.SetRetryAfter(w.Header())
+	if f.IsPermanent() {
 		w.Header().Set("X-Should-Retry", "false")
 	}
 	_ = compat.Reply(w, f.Status, map[string]Failure{"error": FailureOf(f)})

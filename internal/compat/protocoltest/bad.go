@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"ponder/llm"
 )
@@ -52,4 +53,41 @@ func Fuzz(f *testing.F, l Language, path string, seeds ...string) {
 			}
 		})
 	})
+}
+
+// checkStatuses checks the statuses of early failures, streamed or not, and that a repeat by an SDK
+// asks the model again.
+func checkStatuses(t *testing.T, l Language) {
+	for _, c := range []struct {
+		class llm.Class
+		code  int
+		after string
+		words string
+	}{
+		{llm.RateLimited, http.StatusTooManyRequests, "3600", "rate limit"},
+		{llm.TooLong, http.StatusBadRequest, "", "prompt is too long: this model's maximum context length is"},
+		{llm.Filtered, http.StatusBadRequest, "", "refuses the content"},
+		{llm.BadRequest, http.StatusBadRequest, "", "rejects the request"},
+		{llm.Payment, http.StatusPaymentRequired, "", "no money"},
+		{llm.Auth, http.StatusBadGateway, "", "rejects the API key"},
+		{llm.Unreachable, http.StatusServiceUnavailable, "3600", "cannot be reached"},
+	} {
+		r := l.newRig(t, func(*llm.Request, int) Answer {
+			return Answer{Err: &llm.Error{Class: c.class, Message: canary, RetryAfter: time.Hour}}
+		})
+		for _, tool := range []bool{true, false} {
+			forBoth(Prompt{Messages: []string{"How deep?"}, Tool: tool}, func(s Prompt) {
+				asked := len(r.Model.Requests())
+				for i, header := range []string{"0", "1"} {
+					got, out := l.sendPrompt(t, r, s, "X-Stainless-Retry-Count", header)
+					if out.Code != c.code || out.Header.Get("Retry-After") != c.after || !strings.Contains(got.Error, c.words) {
+						t.Errorf("%s, %+v: told %d, after %q: %+v", c.class, s, out.Code, out.Header.Get("Retry-After"), got)
+					}
+					if n := len(r.Model.Requests()) - asked; n <= i {
+						t.Errorf("%s, %+v: %d requests after %d", c.class, s, n, i+1)
+					}
+				}
+			})
+		}
+	}
 }

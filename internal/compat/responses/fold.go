@@ -35,14 +35,7 @@ type event struct {
 	Code    string   `json:"code,omitempty"` // of an error, in two forms
 	Message string   `json:"message,omitempty"`
 	Param   *string  `json:"param,omitempty"`
-	Error   *problem `json:"error,omitempty"`
-}
-
-type problem struct {
-	Type    string  `json:"type"`
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Param   *string `json:"param"`
+	Error   *failure `json:"error,omitempty"`
 }
 
 // A fold turns parts into numbered events and items. Equal parts give equal events.
@@ -52,8 +45,9 @@ type fold struct {
 	put     func(event)
 	number  int
 
-	settled  int // bytes of the answer in complete messages
-	skip     int // of repeated text
+	fault    *compat.APIError // of a failed response
+	settled  int              // bytes of the answer in complete messages
+	skip     int              // of repeated text
 	thinking *openItem
 	speaking *openItem
 	searches map[string]*openItem // by part item
@@ -381,8 +375,9 @@ func (f *fold) emitEnd(end compat.End, at int64) {
 	f.r.setStatus(end, at)
 	switch f.r.Status {
 	case failed:
-		e := problem{"server_error", f.r.Error.Code, f.r.Error.Message, nil}
-		f.emit(event{Type: "error", Code: e.Code, Message: e.Message, Error: &e})
+		e := f.r.Error
+		f.fault = end.APIError()
+		f.emit(event{Type: "error", Code: e.Code, Message: e.Message, Error: e})
 		f.emit(event{Type: "response.failed", Response: f.snapshot()})
 	case completed, incompleted:
 		f.emit(event{Type: "response." + f.r.Status, Response: f.snapshot()})

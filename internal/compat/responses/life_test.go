@@ -78,7 +78,7 @@ func TestFailed(t *testing.T) {
 					return protocoltest.Answer{Err: &llm.Error{Class: llm.Auth, Message: "no"}}
 				}}
 				r := newRig(t, protocoltest.Options{Model: broken}, nil)
-				s := r.Stream(newPost(w.body+`,"stream":true`), 0)
+				s := r.Stream(newPost(w.body+`,"stream":true,"background":true`), 0)
 				list, end := checkStream(t, s)
 				if end["status"] != failed || list[len(list)-2].Name != "error" || end["error"].(map[string]any)["code"] != "server_error" {
 					t.Errorf("ends with %v, %v", end["status"], end["error"])

@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/compat"
+	"ponder/internal/compat/openai"
 	"ponder/internal/stream"
 	"ponder/llm"
 )
@@ -56,9 +57,21 @@ type incomplete struct {
 	Reason string `json:"reason"`
 }
 
+// A failure has the two fields of OpenAI, and those that the AI SDK requires.
 type failure struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+}
+
+func failureOf(f *compat.APIError) *failure {
+	out := openai.FailureOf(f)
+	code := "server_error"
+	if out.Code != nil {
+		code = *out.Code
+	}
+	return &failure{code, f.Detail, out.Type, nil}
 }
 
 type reasoning struct {
@@ -191,7 +204,7 @@ func (r *response) setStatus(end compat.End, at int64) {
 		r.addMetadata("ponder_status", "paused")
 		return
 	case ponder.Failed:
-		r.Status, r.Error = failed, &failure{"server_error", end.Reason}
+		r.Status, r.Error = failed, failureOf(end.APIError())
 	case ponder.Cancelled:
 		r.Status = cancelled
 	case ponder.Completed:
@@ -340,10 +353,8 @@ func (e event) addsAs(other event) bool {
 }
 
 func errorOf(fault *compat.APIError, number int) event {
-	return event{
-		Type: "error", Number: number, Code: "server_error", Message: fault.Detail,
-		Error: &problem{"server_error", "server_error", fault.Detail, nil},
-	}
+	f := failureOf(fault)
+	return event{Type: "error", Number: number, Code: f.Code, Message: f.Message, Error: f}
 }
 
 // untilGone also ends when the server stops.

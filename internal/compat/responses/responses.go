@@ -88,7 +88,13 @@ func (a *api) createResponse(w http.ResponseWriter, r *http.Request, owner strin
 		return err
 	}
 	switch {
+	case in.Stream && in.Background:
+		a.streamEvents(w, r, j, -1, answered)
+		return nil
 	case in.Stream:
+		if err := a.desk.AwaitStart(r.Context(), &j.work, false, answered); err != nil {
+			return renameField(errors.Join(err, a.dropUnstored(r.Context(), j)))
+		}
 		a.streamEvents(w, r, j, -1, answered)
 		return nil
 	case in.Background:
@@ -102,9 +108,14 @@ func (a *api) createResponse(w http.ResponseWriter, r *http.Request, owner strin
 		return nil
 	}
 	res := j.newResponse()
-	if err := a.emitEvents(r.Context(), j, newFold(res, j.record.includeOptions(), func(event) {}), noFlush, nil); err != nil {
+	f := newFold(res, j.record.includeOptions(), func(event) {})
+	if err := a.emitEvents(r.Context(), j, f, noFlush, nil); err != nil {
 		a.dropLater(j)
 		return err
+	}
+	if f.fault != nil {
+		answered()
+		return renameField(errors.Join(f.fault, a.dropUnstored(r.Context(), j)))
 	}
 	compat.Reply(w, http.StatusOK, res)
 	answered()
@@ -155,7 +166,9 @@ func (a *api) startJob(r *http.Request, owner string, in *request, js []byte, be
 func renameField(err error) error {
 	var known *compat.APIError
 	if errors.As(err, &known) && known.Field == "messages" {
-		return &compat.APIError{Status: known.Status, Field: "input", Detail: known.Detail}
+		other := *known
+		other.Field = "input"
+		return &other
 	}
 	return err
 }
