@@ -13,6 +13,7 @@ package compat
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -257,6 +258,18 @@ func (d *Dispatcher) openRun(ctx context.Context, w Job) (run ponder.RunID, err 
 		}
 	}
 	return run, err
+}
+
+// StoreRecord stores a value of a protocol as an internal event, once for a cause.
+func (d *Dispatcher) StoreRecord(ctx context.Context, id ponder.ThreadID, cause, sensor string, of any) error {
+	js, err := json.Marshal(of)
+	if err == nil {
+		_, err = d.Store.Append(ctx, id, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: ponder.Observation{Content: string(js), Sensor: sensor}})
+	}
+	if err != nil && !errors.Is(err, ponder.ErrTaken) {
+		return fmt.Errorf("save a record: %w", err)
+	}
+	return nil
 }
 
 func (d *Dispatcher) logger() *slog.Logger { return cmp.Or(d.Logger, slog.Default()) }

@@ -151,7 +151,7 @@ func whyEnded(b ponder.RunFinished, trouble llm.Class) string {
 }
 
 // tooLongText has the words by which clients recognize that they must shorten the conversation.
-const tooLongText = "prompt is too long: this model's maximum context length is exceeded. Please reduce the length of the messages."
+const tooLongText = "prompt is too long: it exceeds the context window. This model's maximum context length is exceeded. Please reduce the length of the messages."
 
 var errorTexts = map[llm.Class]string{
 	llm.Transient:   "the model is overloaded, or interrupted its answer",

@@ -52,15 +52,24 @@ func (a *api) handleMessages(w http.ResponseWriter, r *http.Request, owner strin
 	if in.MaxTokens == nil {
 		return compat.InvalidField("max_tokens", "max_tokens: Field required")
 	}
-	ask, err := a.newRequest(owner, &in)
+	ask, err := a.newRequest(r.Context(), owner, &in)
 	if err != nil {
+		return err
+	}
+	digest := digestOf(js)
+	if err := a.checkContinued(r.Context(), owner, &in, digest); err != nil {
 		return err
 	}
 	work, answered, err := a.desk.BeginOnce(r, js, ask)
 	if err != nil {
 		return err
 	}
-	out := answer{ID: "msg_" + work.ID(), Type: "message", Role: "assistant", Model: in.Model, Content: []piece{}}
+	id := messagePrefix + work.ID()
+	if err := a.storeThread(r.Context(), work, id, &in, digest); err != nil {
+		work.Forget()
+		return err
+	}
+	out := answer{ID: id, Type: "message", Role: "assistant", Model: in.Model, Content: []piece{}}
 	if in.Stream {
 		if err := a.desk.AwaitStart(r.Context(), &work, false, answered); err != nil {
 			return err

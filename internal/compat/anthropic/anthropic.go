@@ -1,6 +1,7 @@
 // Package anthropic serves Anthropic's Messages API with thinking blocks, client tools and token counts.
 //
-// anthropic.go has the routes and errors, ask.go parses requests, answer.go writes responses.
+// anthropic.go has the routes and errors, ask.go parses requests, block.go their content, thread.go keeps message
+// threads, answer.go writes responses.
 package anthropic
 
 import (
@@ -96,7 +97,7 @@ func (a *api) countTokens(w http.ResponseWriter, r *http.Request, owner string) 
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	ask, err := a.newRequest(owner, &in)
+	ask, err := a.newRequest(r.Context(), owner, &in)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,7 @@
 package anthropic
 
 import (
-	"cmp"
-	"encoding/base64"
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -33,6 +32,9 @@ type body struct {
 	Metadata struct {
 		User string `json:"user_id"`
 	} `json:"metadata"`
+	Thread *threadParam `json:"thread"`
+
+	predecessor *predecessor // of a continued thread
 }
 
 type message struct {
@@ -52,28 +54,10 @@ type choice struct {
 	Name string `json:"name"`
 }
 
-// A block has the fields of all types.
-type block struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	Source  *source         `json:"source"`
-	Title   string          `json:"title"`
-	ID      string          `json:"id"`
-	Name    string          `json:"name"`
-	Input   json.RawMessage `json:"input"`
-	UseID   string          `json:"tool_use_id"`
-	Content json.RawMessage `json:"content"`
-	IsError bool            `json:"is_error"`
-}
-
-type source struct {
-	Type  string `json:"type"` // base64, url or text
-	Media string `json:"media_type"`
-	Data  string `json:"data"`
-	URL   string `json:"url"`
-}
-
-func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error) {
+func (a *api) newRequest(ctx context.Context, owner string, in *body) (ask compat.Request, err error) {
+	if err := a.expandThread(ctx, owner, in); err != nil {
+		return ask, err
+	}
 	if in.Model == "" {
 		return ask, compat.InvalidField("model", "model: Field required")
 	}
@@ -100,7 +84,10 @@ func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error)
 	if err := in.readTools(&ask); err != nil {
 		return ask, err
 	}
-	r := reader{ask: &ask, names: make(map[string]string)}
+	r := reader{ask: &ask, names: make(map[string]string), declared: make(map[string]llm.Tool)}
+	for _, t := range ask.Tools {
+		r.declared[t.Name] = t
+	}
 	for i, m := range in.Messages {
 		if err := r.addMessage(i, m); err != nil {
 			return ask, err
@@ -154,11 +141,11 @@ func (in *body) readTools(ask *compat.Request) error {
 		if t.Name == "" {
 			return compat.InvalidField("tools", "tools.%d.name: Field required", i)
 		}
-		schema, ok := compat.SchemaOf(t.Schema)
-		if !ok {
-			return compat.InvalidField("tools", "tools.%d.input_schema: Input should be an object", i)
+		tool, err := t.toTool("tools." + itoa(i))
+		if err != nil {
+			return err
 		}
-		ask.Tools = append(ask.Tools, llm.Tool{Name: t.Name, Doc: t.Doc, Schema: schema})
+		ask.Tools = append(ask.Tools, tool)
 	}
 	if in.ToolChoice == nil {
 		return nil
@@ -174,6 +161,14 @@ func (in *body) readTools(ask *compat.Request) error {
 		return compat.InvalidField("tool_choice.type", "tool_choice.type: expected auto, any, tool or none")
 	}
 	return ask.CheckChoice("tool_choice")
+}
+
+func (t tool) toTool(where string) (llm.Tool, error) {
+	schema, ok := compat.SchemaOf(t.Schema)
+	if !ok {
+		return llm.Tool{}, compat.InvalidField("tools", "%s.input_schema: Input should be an object", where)
+	}
+	return llm.Tool{Name: t.Name, Doc: t.Doc, Schema: schema}, nil
 }
 
 func textOf(where string, js json.RawMessage) (string, error) {
@@ -205,8 +200,9 @@ func parseBlocks(where string, js json.RawMessage) (list []block, err error) {
 }
 
 type reader struct {
-	ask   *compat.Request
-	names map[string]string // names of tools by call id
+	ask      *compat.Request
+	names    map[string]string   // names of tools by call id
+	declared map[string]llm.Tool // tools that a system message can add again
 }
 
 func (r *reader) addMessage(i int, m message) error {
@@ -222,9 +218,7 @@ func (r *reader) addMessage(i int, m message) error {
 	case "assistant":
 		msg.Role = llm.Assistant
 	case "system":
-		text, err := textOf(where, m.Content)
-		r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + text)
-		return err
+		return r.addSystem(where, m, list)
 	default:
 		return compat.InvalidField(where, "%s.role: expected user or assistant", where)
 	}
@@ -245,74 +239,4 @@ func (r *reader) addMessage(i int, m message) error {
 	}
 	r.ask.Messages = append(r.ask.Messages, msg)
 	return nil
-}
-
-// toPart drops thinking, because another model may answer.
-func (r *reader) toPart(where string, b block) (*llm.Part, error) {
-	switch b.Type {
-	case "text":
-		return &llm.Part{Text: b.Text}, nil
-	case "image", "document":
-		return mediaOf(where, b)
-	case "tool_use":
-		if b.ID == "" || b.Name == "" {
-			return nil, compat.InvalidField(where, "%s: tool_use needs id and name", where)
-		}
-		r.names[b.ID] = b.Name
-		input, ok := compat.SchemaOf(b.Input)
-		switch {
-		case !ok:
-			return nil, compat.InvalidField(where, "%s.input: Input should be an object", where)
-		case input == nil:
-			input = json.RawMessage(`{}`)
-		}
-		return &llm.Part{Call: &llm.ToolCall{ID: b.ID, Name: b.Name, Input: input}}, nil
-	case "tool_result":
-		if r.names[b.UseID] == "" {
-			return nil, compat.InvalidField(where, "%s: tool_use_id %q has no tool_use before it", where, textkit.Prefix(b.UseID, 60))
-		}
-		return r.toResult(where, b)
-	}
-	return nil, nil
-}
-
-func (r *reader) toResult(where string, b block) (*llm.Part, error) {
-	out := &llm.ToolResult{ID: b.UseID, Name: r.names[b.UseID], Failed: b.IsError}
-	if len(b.Content) == 0 || string(b.Content) == "null" {
-		return &llm.Part{Result: out}, nil
-	}
-	list, err := parseBlocks(where+".content", b.Content)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range list {
-		switch c.Type {
-		case "image":
-			p, err := mediaOf(where, c)
-			if err != nil {
-				return nil, err
-			}
-			out.Media = p.Media
-		default:
-			out.Text = strings.TrimSpace(out.Text + "\n" + c.Text)
-		}
-	}
-	return &llm.Part{Result: out}, nil
-}
-
-// mediaOf converts an image or document. Plain text becomes a text part.
-func mediaOf(where string, b block) (*llm.Part, error) {
-	switch s := b.Source; {
-	case s == nil:
-	case s.Type == "text":
-		return &llm.Part{Text: s.Data}, nil
-	case s.Type == "url" && compat.IsPublic(s.URL):
-		return &llm.Part{Media: &llm.Media{Type: cmp.Or(s.Media, "image/*"), URL: s.URL, Name: b.Title}}, nil
-	case s.Type == "base64" && s.Media != "":
-		data, err := base64.StdEncoding.DecodeString(s.Data)
-		if err == nil && len(data) > 0 {
-			return &llm.Part{Media: &llm.Media{Type: s.Media, Data: data, Name: b.Title}}, nil
-		}
-	}
-	return nil, compat.InvalidField(where, "%s.source: expected base64 with media_type and data, or a url: %s", where, compat.Elsewhere)
 }

@@ -65,7 +65,7 @@ func checkStatuses(t *testing.T, l Language) {
 		words string
 	}{
 		{llm.RateLimited, http.StatusTooManyRequests, "3600", "rate limit"},
-		{llm.TooLong, http.StatusBadRequest, "", "prompt is too long: this model's maximum context length is"},
+		{llm.TooLong, http.StatusBadRequest, "", "prompt is too long: it exceeds the context window. This model's maximum context length is"},
 		{llm.Filtered, http.StatusBadRequest, "", "refuses the content"},
 		{llm.BadRequest, http.StatusBadRequest, "", "rejects the request"},
 		{llm.Payment, http.StatusPaymentRequired, "", "no money"},

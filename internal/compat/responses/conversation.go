@@ -81,15 +81,6 @@ func (a *api) inThread(do func(http.ResponseWriter, *http.Request, ponder.Info) 
 	}
 }
 
-// storeValue stores a value on a conversation.
-func (a *api) storeValue(ctx context.Context, id ponder.ThreadID, cause, reason string, of any) error {
-	js, err := json.Marshal(of)
-	if err != nil {
-		return fmt.Errorf("save a conversation: %w", err)
-	}
-	return a.appendOnce(ctx, id, cause, ponder.Observation{Content: string(js), Sensor: reason})
-}
-
 type conversationInput struct {
 	Items    []map[string]any  `json:"items"`
 	Metadata map[string]string `json:"metadata"`
@@ -140,9 +131,9 @@ func (a *api) newConversation(w http.ResponseWriter, r *http.Request, owner stri
 	if err := a.desk.Service.Open(ctx, owner, id, app.Conversation{}); err != nil {
 		return err
 	}
-	err := a.storeValue(ctx, id, conversationCause, conversationNoted, in.Metadata)
+	err := a.desk.StoreRecord(ctx, id, conversationCause, conversationNoted, in.Metadata)
 	if err == nil && len(in.Items) > 0 {
-		err = a.storeValue(ctx, id, ponder.NewID("items"), itemsNoted, in.Items)
+		err = a.desk.StoreRecord(ctx, id, ponder.NewID("items"), itemsNoted, in.Items)
 	}
 	if err != nil {
 		return err
@@ -182,7 +173,7 @@ func (a *api) changeConversation(w http.ResponseWriter, r *http.Request, info po
 	if err := in.readInput(r); err != nil {
 		return err
 	}
-	if err := a.storeValue(r.Context(), info.ID, ponder.NewID("conv"), conversationNoted, in.Metadata); err != nil {
+	if err := a.desk.StoreRecord(r.Context(), info.ID, ponder.NewID("conv"), conversationNoted, in.Metadata); err != nil {
 		return err
 	}
 	return a.replyConversation(w, r, info.ID)

@@ -235,7 +235,7 @@ func (a *api) addItems(w http.ResponseWriter, r *http.Request, info ponder.Info)
 	if len(in.Items) == 0 {
 		return compat.InvalidField("items", "items: expected at least one")
 	}
-	if err := a.storeValue(r.Context(), info.ID, ponder.NewID("items"), itemsNoted, in.Items); err != nil {
+	if err := a.desk.StoreRecord(r.Context(), info.ID, ponder.NewID("items"), itemsNoted, in.Items); err != nil {
 		return err
 	}
 	return compat.Reply(w, http.StatusOK, pageOf(in.Items, len(in.Items)))
@@ -271,7 +271,7 @@ func (a *api) removeItem(w http.ResponseWriter, r *http.Request, owner string) e
 	if err != nil {
 		return err
 	}
-	if err := a.storeValue(r.Context(), info.ID, "gone-"+e.id(), itemGone, e.id()); err != nil {
+	if err := a.desk.StoreRecord(r.Context(), info.ID, "gone-"+e.id(), itemGone, e.id()); err != nil {
 		return err
 	}
 	if e.turn > 0 && e.item["type"] == "message" {

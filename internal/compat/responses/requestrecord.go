@@ -84,7 +84,7 @@ func (a *api) storeRecord(ctx context.Context, j job) error {
 	}
 	name, ok := strings.CutPrefix(j.record.Conversation, conversationPrefix)
 	if id := ponder.ThreadID("thr_" + name); ok && id != j.work.Thread {
-		return a.storeValue(ctx, id, j.noteCause("work"), workNoted, j.id())
+		return a.desk.StoreRecord(ctx, id, j.noteCause("work"), workNoted, j.id())
 	}
 	return nil
 }
@@ -95,20 +95,7 @@ func (a *api) hideResponse(ctx context.Context, j job) error {
 }
 
 func (a *api) appendRecord(ctx context.Context, j job, cause string, n requestRecord) error {
-	remark, err := n.toObservation()
-	if err != nil {
-		return err
-	}
-	return a.appendOnce(ctx, j.work.Thread, cause, remark)
-}
-
-// appendOnce stores an event once for a cause.
-func (a *api) appendOnce(ctx context.Context, id ponder.ThreadID, cause string, remark ponder.Observation) error {
-	_, err := a.desk.Store.Append(ctx, id, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: remark})
-	if err != nil && !errors.Is(err, ponder.ErrTaken) {
-		return fmt.Errorf("save a record: %w", err)
-	}
-	return nil
+	return a.desk.StoreRecord(ctx, j.work.Thread, cause, recordSensor, n)
 }
 
 // loadRecord loads the note. It returns false for removed responses. Work of other surfaces is valid without a
