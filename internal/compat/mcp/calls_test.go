@@ -59,7 +59,7 @@ func TestSettle(t *testing.T) {
 				go func() {
 					for _, line := range tt.answers {
 						time.Sleep(time.Second)
-						_, _ = answerTracker{nopCloser{tt.out}, c}.Write([]byte(line))
+						_, _ = answerTracker{nopCloser{tt.out}, c, newExactIDs()}.Write([]byte(line))
 					}
 				}()
 				began := time.Now()

@@ -24,12 +24,13 @@ import (
 type directTool func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, ok bool, err error)
 
 func newDirectTool[In, Out any](do sdk.ToolHandlerFor[In, Out]) directTool {
-	takes, err := schemaFor[In]().Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	schema := schemaFor[In]()
+	takes, err := schema.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
 	if err != nil { // our types have schemas
 		panic(err)
 	}
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, bool, error) {
-		in, ok := argumentsOf[In](req.Params.Arguments, takes)
+		in, ok := argumentsOf[In](coerceArguments(schema, req.Params.Arguments), takes)
 		if !ok {
 			return nil, false, nil
 		}

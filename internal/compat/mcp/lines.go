@@ -19,12 +19,13 @@ type lines struct {
 	in      *bufio.Reader
 	reply   io.Writer
 	calls   *calls
+	ids     exactIDs
 	maxLine int    // bytes of a line
 	rest    []byte // unread part of a line
 }
 
 func newLines(in io.ReadCloser, reply io.Writer, most int) *lines {
-	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, calls: newCalls(), maxLine: most}
+	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, calls: newCalls(), ids: newExactIDs(), maxLine: most}
 }
 
 // Read implements [io.Reader]. It delays io.EOF until requests are answered.
@@ -35,6 +36,7 @@ func (l *lines) Read(b []byte) (int, error) {
 			l.calls.awaitAnswers()
 			return 0, err
 		}
+		line = l.ids.encode(line)
 		m, why := parseMessage(line, long)
 		if why != nil {
 			if err := l.rejectLine(line, why); err != nil {
@@ -64,7 +66,7 @@ func (l *lines) readLine() (line []byte, long bool, err error) {
 		case err != nil && (len(line) == 0 && !long || !errors.Is(err, io.EOF)):
 			return nil, false, err
 		default:
-			return bytes.TrimSpace(line), long, nil
+			return bytes.TrimSpace(bytes.TrimPrefix(line, byteOrderMark)), long, nil
 		}
 	}
 }
@@ -93,8 +95,8 @@ func (l *lines) rejectLine(line []byte, why *jsonrpc.Error) error {
 		ID any `json:"id"`
 	}
 	_ = json.Unmarshal(line, &asked) // an unreadable id becomes null
-	switch asked.ID.(type) {
-	case string, float64:
+	switch asked.ID = l.ids.decodeID(asked.ID); asked.ID.(type) {
+	case string, float64, json.Number:
 	default:
 		asked.ID = nil
 	}
@@ -166,10 +168,12 @@ func (c *calls) awaitAnswers() {
 type answerTracker struct {
 	io.WriteCloser
 	calls *calls
+	ids   exactIDs
 }
 
 func (a answerTracker) Write(b []byte) (int, error) {
-	n, err := a.WriteCloser.Write(b)
+	n := len(b)
+	_, err := a.WriteCloser.Write(a.ids.decode(b))
 	m, wrong := jsonrpc.DecodeMessage(b)
 	r, ok := m.(*jsonrpc.Response)
 	a.calls.mu.Lock()

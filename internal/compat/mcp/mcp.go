@@ -4,7 +4,8 @@
 //
 // mcp.go has the transports, server.go the tools and prompts, direct.go calls without a session. think.go,
 // session.go and memory.go have the tools; step.go, host.go and sample.go the host's model; task.go long
-// work; lines.go the stream.
+// work; subscription.go changes of resources; lines.go the stream; coerce.go and exactid.go values that
+// clients write in other forms.
 package mcp
 
 import (
@@ -22,6 +23,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -59,7 +61,8 @@ type Extra struct {
 type Server struct {
 	Config
 	key     []byte // signs [state]
-	library bool   // the SDK answers all requests, for tests
+	ids     exactIDs
+	library bool // the SDK answers all requests, for tests
 
 	mu   sync.Mutex
 	list map[string]*sessionServer // by caller
@@ -67,7 +70,7 @@ type Server struct {
 
 // New returns a server. c.Hosts then pauses sessions without clients.
 func New(c Config) *Server {
-	s := &Server{Config: c, key: make([]byte, 32), list: make(map[string]*sessionServer)}
+	s := &Server{Config: c, key: make([]byte, 32), ids: newExactIDs(), list: make(map[string]*sessionServer)}
 	if _, err := rand.Read(s.key); err != nil {
 		panic(err)
 	}
@@ -124,6 +127,8 @@ func (s *Server) serveRequest(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := s.callerServer(c)
+	s.ids.encodeRequest(r)
+	w = exactWriter{w, s.ids}
 	if r.Header.Get("Mcp-Protocol-Version") >= modern {
 		if !sameTask(w, r) {
 			return
@@ -186,7 +191,8 @@ func (s *Server) ServeStream(ctx context.Context, caller auth.Caller, in io.Read
 	server := s.serverFor(&client{Server: s, caller: caller, left: r.ended})
 	to := &syncWriter{WriteCloser: out}
 	from := newLines(r, to, maxBody)
-	err := server.Run(ctx, &sdk.IOTransport{Reader: from, Writer: answerTracker{to, from.calls}, MaxLineLength: maxBody + 1})
+	from.ids = s.ids
+	err := server.Run(ctx, &sdk.IOTransport{Reader: from, Writer: answerTracker{to, from.calls, s.ids}, MaxLineLength: maxBody + 1})
 	gone := errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sdk.ErrConnectionClosed)
 	if gone || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil //nolint:nilerr // that is how it ends
@@ -214,8 +220,11 @@ type client struct {
 	session *sessionServer  // nil without HTTP
 	left    <-chan struct{} // closed with the stream; nil with HTTP
 
-	info  *sdk.Implementation
-	tools map[string]directTool
+	info          *sdk.Implementation
+	server        *sdk.Server
+	tools         map[string]directTool
+	inputs        map[string]*jsonschema.Schema // of tools
+	subscriptions subscriptions
 }
 
 func (c *client) withCaller(ctx context.Context) context.Context {

@@ -203,11 +203,8 @@ func (c *client) readSession(ctx context.Context, req *sdk.ReadResourceRequest) 
 		return nil, c.clientError(err)
 	}
 	uri := req.Params.URI
-	id, tail, cut := strings.Cut(strings.TrimPrefix(uri, sessionsURI), "/")
-	if cut {
-		tail = "/" + tail
-	}
-	v, ok := views[tail]
+	id, tail, ok := splitURI(uri)
+	v := views[tail]
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}

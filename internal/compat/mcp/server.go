@@ -23,18 +23,22 @@ ponder_recall finds what was remembered, ponder_remember keeps something.`
 
 func (s *Server) serverFor(c *client) *sdk.Server {
 	caps := &sdk.ServerCapabilities{ // lists do not change during a session
-		Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+		Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: true},
+		Completions: &sdk.CompletionCapabilities{},
 	}
 	caps.AddExtension(tasks, nil)
 	o := &sdk.ServerOptions{
 		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), Capabilities: caps,
-		SetCacheable: func(_ context.Context, _ sdk.Request, a *sdk.Cacheable) { a.CacheScope = "private" },
+		SetCacheable:      func(_ context.Context, _ sdk.Request, a *sdk.Cacheable) { a.CacheScope = "private" },
+		CompletionHandler: c.complete, SubscribeHandler: c.subscribe, UnsubscribeHandler: c.unsubscribe,
 	}
 	if s.Extra.Options != nil {
 		s.Extra.Options(o)
 	}
 	c.info, c.tools = &sdk.Implementation{Name: "ponder", Title: "Ponder", Version: s.versionText()}, make(map[string]directTool)
+	c.inputs = make(map[string]*jsonschema.Schema)
 	server := sdk.NewServer(c.info, o)
+	c.server = server
 	c.addModes(server)
 	c.addStep(server)
 	c.addSession(server)
@@ -45,7 +49,7 @@ func (s *Server) serverFor(c *client) *sdk.Server {
 	if s.Extra.Add != nil {
 		s.Extra.Add(server)
 	}
-	server.AddReceivingMiddleware(c.recoverPanics, c.handleTasks, c.listResources)
+	server.AddReceivingMiddleware(c.recoverPanics, c.coerceCalls, c.handleTasks, c.listResources)
 	return server
 }
 
@@ -69,6 +73,16 @@ func (c *client) recoverPanics(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
+// coerceCalls converts the arguments of tools.
+func (c *client) coerceCalls(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if call, ok := req.(*sdk.CallToolRequest); ok && call.Params != nil {
+			call.Params.Arguments = coerceArguments(c.inputs[call.Params.Name], call.Params.Arguments)
+		}
+		return next(ctx, method, req)
+	}
+}
+
 func (s *Server) logger() *slog.Logger {
 	if s.Desk.Logger != nil {
 		return s.Desk.Logger
@@ -82,16 +96,18 @@ func badParams(format string, args ...any) error {
 
 // addTool adds a tool with pre-encoded schemas of its types, because the SDK encodes them for each list and
 // each HTTP call.
-func addTool[In, Out any](server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandlerFor[In, Out]) {
+func addTool[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandlerFor[In, Out]) {
 	returns := schemaFor[Out]()
 	dropNullTypes(returns)
-	tool.InputSchema, tool.OutputSchema = schemaJSON(schemaFor[In]()), schemaJSON(returns)
+	takes := schemaFor[In]()
+	c.inputs[tool.Name] = takes
+	tool.InputSchema, tool.OutputSchema = schemaJSON(takes), schemaJSON(returns)
 	sdk.AddTool(server, tool, do)
 }
 
 // offerTool adds a tool that needs only its input. show renders the result as text; nil leaves that to the SDK.
 func offerTool[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do func(context.Context, In) (Out, error), show func(Out) *sdk.CallToolResult) {
-	addTool(server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
+	addTool(c, server, tool, func(ctx context.Context, _ *sdk.CallToolRequest, in In) (res *sdk.CallToolResult, out Out, err error) {
 		if out, err = do(ctx, in); show != nil {
 			res = show(out)
 		}

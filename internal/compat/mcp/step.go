@@ -41,7 +41,7 @@ func (c *client) addStep(server *sdk.Server) {
 		return
 	}
 	closed := false
-	addTool(server, &sdk.Tool{
+	addTool(c, server, &sdk.Tool{
 		Name: "ponder_step", Title: "Think step by step",
 		Description: `Think about a question with your own model, and no key: Ponder says what to think about next, you think and answer, and Ponder keeps the questions, the log and the synthesis. ` +
 			`Begin with question. Then think about the prompt that is returned, and call again with session, step and answer, until status is "completed": then answer is the result. Call with session alone to have the prompt again.`,

@@ -86,7 +86,7 @@ func (c *client) addModes(server *sdk.Server) {
 			return res, out, c.clientError(err)
 		}
 		c.tools[m.name] = newDirectTool(do)
-		addTool(server, &sdk.Tool{
+		addTool(c, server, &sdk.Tool{
 			Name: m.name, Title: m.title, Description: m.doc,
 			Annotations: &sdk.ToolAnnotations{Title: m.title, DestructiveHint: new(bool), OpenWorldHint: &open},
 		}, do)
