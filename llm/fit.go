@@ -37,6 +37,7 @@ type Limits struct {
 
 	Prompt int // tokens of the refused request
 	Total  int // tokens of the refused request, perhaps with those of the answer
+	Excess int // tokens of the refused request beyond the context
 }
 
 // Windows remembers the limits of models by full name, and estimates tokens. The zero value is

@@ -77,11 +77,7 @@ func classByText(text string, status int) llm.Class {
 	switch {
 	case status == http.StatusUnauthorized, status >= 500 && status != http.StatusInternalServerError:
 		return ""
-	case containsAny(text, "maximum context length", "context length exceeded", "context_length_exceeded", "context window",
-		"exceeds the available context size", "prompt is too long", "input is too long", "reduce the length",
-		"maximum prompt length", "input token count", "request too large", "too many tokens in", "exceeds the context",
-		"exceed context limit", "larger than the context", "exceeds maximum context", "than the model's context length", "than the context length",
-		"with context length of only", "the context overflows", "context the overflows", "`inputs` tokens + `max_new_tokens`", "number of tokens to keep from"):
+	case strings.Contains(text, "request too large"), status != http.StatusTooManyRequests && isOverflow(text):
 		return llm.TooLong
 	case containsAny(text, "insufficient balance", "insufficient credit", "insufficient_quota", "credit balance is too low",
 		"requires more credits", "out of credits", "exceeded your monthly", "used all available credits", "spending limit",
@@ -110,7 +106,7 @@ func containsAny(text string, phrases ...string) bool {
 func classByName(name string) llm.Class {
 	switch name {
 	case "context_length_exceeded", "exceed_context_size_error", "request_too_large", "string_above_max_length",
-		"model_max_prompt_tokens_exceeded":
+		"model_max_prompt_tokens_exceeded", "model_context_window_exceeded", "too_many_tokens", "input_too_long", "1261":
 		return llm.TooLong
 	case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error", "payment_required",
 		"insufficient_balance", "insufficient_credits", "1113":
