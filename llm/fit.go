@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
+	"net/http"
 	"sync/atomic"
 	"time"
 )
@@ -26,71 +26,29 @@ type WindowLister interface {
 const (
 	fitMargin    = 5.0 / 4 // the estimate's error factor
 	minFitAnswer = 256     // smallest useful answer
+	maxFitAnswer = 1024    // largest answer for which a request must leave room
 	fitTime      = 5 * time.Second
 	maxRefits    = 2 // requests after a refusal that names a limit
 )
 
-// Limits are token limits that a refusal names; zero is not named.
-type Limits struct {
-	Context int // tokens of request and answer
-	Output  int // tokens of an answer
-
-	Prompt int // tokens of the refused request
-	Total  int // tokens of the refused request, perhaps with those of the answer
-	Excess int // tokens of the refused request beyond the context
-}
-
-// Windows remembers the limits of models by full name, and estimates tokens. The zero value is
-// ready. It is safe for concurrent use.
-type Windows struct {
-	estimator Estimator
-
-	mu    sync.Mutex
-	known map[string]Limits
-}
-
-const maxWindows = 1000
-
-// Lookup returns the context and output limits of a model; zero is unknown.
-func (w *Windows) Lookup(model string) Limits {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.known[model]
-}
-
-// Learn remembers the limits that a refusal names.
-func (w *Windows) Learn(model string, l Limits) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.known == nil || len(w.known) >= maxWindows {
-		w.known = make(map[string]Limits)
-	}
-	old := w.known[model]
-	if l.Context > 0 {
-		old.Context = l.Context
-	}
-	if l.Output > 0 {
-		old.Output = l.Output
-	}
-	w.known[model] = old
-}
-
 // FitWindow limits m to the context that w knows or the server lists, request and answer together. If
 // the estimate is near the limit, FitWindow counts the request. It cuts MaxTokens to the room left,
-// or fails unsent with class TooLong. Without a counter, it cuts MaxTokens to the room that the
-// estimate leaves. If the model refuses a request and names a limit, FitWindow remembers it in w and
-// repeats the request with a limit that fits. counter and lister may be nil.
+// or fails unsent with class TooLong. Without a counter, the estimate decides. If the model refuses a
+// request and names a limit, FitWindow repeats the request with a limit that fits, if there is one.
 //
-// The provider judges requests that are far too long or cannot be counted in time. FitWindow counts
+// FitWindow remembers in w what a refusal says or implies. Each error of class TooLong has a
+// [Error].Room, so that the caller can shorten the request. counter and lister may be nil.
+//
+// The provider judges requests that cannot be counted in time, and verbatim ones. FitWindow counts
 // once, and only after the release; see [Preparer].
 func FitWindow(m Model, counter TokenCounter, lister WindowLister, w *Windows) Model {
-	return &fittedModel{Model: m, counter: counter, lister: lister, windows: w}
+	w.addLister(m.Name(), lister)
+	return &fittedModel{Model: m, counter: counter, windows: w}
 }
 
 type fittedModel struct {
 	Model
 	counter     TokenCounter // or nil
-	lister      WindowLister // or nil
 	windows     *Windows
 	cannotCount atomic.Bool // the provider cannot count
 }
@@ -124,10 +82,12 @@ func (m *fittedModel) generateFitted(ctx context.Context, released <-chan struct
 			var again *Request
 			started := false
 			for d, err := range stream {
-				if err != nil && !started && refits < maxRefits {
-					if again = m.refitRequest(req, err); again != nil {
+				if err != nil && !started {
+					tokens := m.learnRefusal(req, err)
+					if again = m.refitRequest(req, err, tokens); again != nil && refits < maxRefits {
 						break
 					}
+					again, err = nil, m.withRoom(req, err, tokens)
 				}
 				started = true
 				if d.Done != nil {
@@ -142,14 +102,7 @@ func (m *fittedModel) generateFitted(ctx context.Context, released <-chan struct
 	}
 }
 
-// context returns the known context, or zero.
-func (m *fittedModel) context() int {
-	n := m.windows.Lookup(m.Name()).Context
-	if n == 0 && m.lister != nil {
-		n = m.lister.ListedContext()
-	}
-	return n
-}
+func (m *fittedModel) context() int { return m.windows.Lookup(m.Name()).Context }
 
 func (m *fittedModel) estimate(req *Request) float64 {
 	return float64(m.windows.estimator.Tokens(m.Name(), req.Size()))
@@ -173,8 +126,7 @@ func (m *fittedModel) fitRequest(ctx context.Context, req *Request) (*Request, e
 	switch {
 	case m.needsCount(req):
 	case m.counter == nil && context > 0:
-		room := context - int(m.estimate(req)*fitMargin)
-		return limitAnswer(req, max(room, minFitAnswer)), nil
+		return m.fitEstimate(req, context)
 	default:
 		return req, nil
 	}
@@ -182,15 +134,38 @@ func (m *fittedModel) fitRequest(ctx context.Context, req *Request) (*Request, e
 	if err != nil {
 		return req, nil //nolint:nilerr // what fails is seen when it is sent
 	}
-	room, minAnswer := context-n, minFitAnswer
+	minAnswer := minFitAnswer
 	if req.MaxTokens > 0 {
 		minAnswer = min(minAnswer, req.MaxTokens)
 	}
-	if room < minAnswer {
-		return nil, &Error{Class: TooLong, Model: m.Name(),
-			Message: fmt.Sprintf("not sent: the request has %d tokens, and the context of the model has %d", n, context), Unsent: true}
+	if context-n < minAnswer {
+		return nil, m.notSent(req, n, context)
 	}
-	return limitAnswer(req, room), nil
+	return limitAnswer(req, context-n), nil
+}
+
+// fitEstimate limits the answer to the room that the estimate leaves. It refuses a request that leaves
+// too little, unless it is verbatim.
+func (m *fittedModel) fitEstimate(req *Request, context int) (*Request, error) {
+	guess, minAnswer := m.estimate(req), minAnswer(req, context)
+	if context-int(guess) < minAnswer && !req.Verbatim {
+		return nil, m.notSent(req, int(guess), context)
+	}
+	return limitAnswer(req, max(context-int(guess*fitMargin), minAnswer)), nil
+}
+
+func (m *fittedModel) notSent(req *Request, tokens, context int) error {
+	return &Error{Class: TooLong, Model: m.Name(), Limits: Limits{Context: context, Prompt: tokens}, Room: m.roomFor(req, tokens, context), Unsent: true,
+		Message: fmt.Sprintf("not sent: the request has %d tokens, and the context of the model has %d", tokens, context), Advice: TooLongAdvice}
+}
+
+// minAnswer returns the least tokens of an answer for which a request must leave room.
+func minAnswer(req *Request, context int) int {
+	n := min(max(context/8, minFitAnswer), maxFitAnswer)
+	if req.MaxTokens > 0 {
+		n = min(n, req.MaxTokens)
+	}
+	return n
 }
 
 func (m *fittedModel) countTokens(ctx context.Context, req *Request) (int, error) {
@@ -217,28 +192,102 @@ func limitAnswer(req *Request, tokens int) *Request {
 	return &cut
 }
 
-// refitRequest returns a request that fits the limits that a refusal names, or nil.
-func (m *fittedModel) refitRequest(req *Request, err error) *Request {
+// learnRefusal remembers the limits that a refusal names, and returns the tokens of the refused prompt.
+// A refusal that names no context implies that the context is smaller than the prompt.
+func (m *fittedModel) learnRefusal(req *Request, err error) (tokens int) {
+	var e *Error
+	if !errors.As(err, &e) || e.Class != TooLong && e.Class != BadRequest {
+		return 0
+	}
+	tokens = m.promptTokens(req, e.Limits)
+	if e.Unsent {
+		return tokens
+	}
+	l := e.Limits
+	if e.Class == TooLong && l.Context == 0 && l.Output == 0 && e.Status != http.StatusRequestEntityTooLarge {
+		l.Context = impliedContext(int(m.estimate(req)), l.Excess, m.context())
+	}
+	if l.Context > 0 || l.Output > 0 {
+		m.windows.Learn(m.Name(), l)
+	}
+	return tokens
+}
+
+// impliedContext returns the likely context of a model that refused a prompt. excess is how much too
+// long the prompt is, or zero; known is the context known so far, or zero.
+func impliedContext(prompt, excess, known int) int {
+	if known > 0 && known < prompt {
+		return 0
+	}
+	most := prompt + prompt/10 // the error of the estimate
+	if excess > 0 {
+		most = max(prompt-excess, prompt/10)
+	}
+	size := minContext
+	for next := size; next <= most; next *= 2 {
+		if size = next; next+next/2 <= most {
+			size = next + next/2
+		}
+	}
+	return size
+}
+
+// minContext is the smallest context of a model in use.
+const minContext = 512
+
+// withRoom returns err with the room for a request that the model would accept.
+func (m *fittedModel) withRoom(req *Request, err error, tokens int) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Class != TooLong {
+		return err
+	}
+	told := *e
+	told.Room = m.roomFor(req, tokens, m.context())
+	return &told
+}
+
+// roomShare is the divisor of a context for the answer.
+const roomShare = 4
+
+// roomFor returns the bytes of a request that leaves room for its answer, less than those of req, which
+// has so many tokens. Without a known context it is three quarters of req.
+func (m *fittedModel) roomFor(req *Request, tokens, context int) int {
+	size := req.Size()
+	most := size * 3 / 4
+	if context <= 0 || tokens <= 0 || size <= 0 {
+		return most
+	}
+	answer := context / roomShare
+	if req.MaxTokens > 0 {
+		answer = min(answer, req.MaxTokens)
+	}
+	room := int(float64(context-answer) * float64(size) / float64(tokens) * 0.95)
+	if room >= size { // the estimate is wrong
+		return most
+	}
+	return room
+}
+
+// refitRequest returns a request that fits the limits that a refusal names, or nil. prompt is in tokens.
+func (m *fittedModel) refitRequest(req *Request, err error, prompt int) *Request {
 	var e *Error
 	if !errors.As(err, &e) || e.Class != TooLong && e.Class != BadRequest || e.Limits == (Limits{}) {
 		return nil
 	}
-	m.windows.Learn(m.Name(), e.Limits)
-	tokens := req.MaxTokens
+	tokens, least := req.MaxTokens, minFitAnswer
 	if output := e.Limits.Output; output > 0 && (tokens == 0 || tokens > output) {
 		tokens = output
 	}
 	if context := e.Limits.Context; context > 0 {
-		room := context - m.promptTokens(req, e.Limits)
-		if tokens == 0 || tokens > room {
+		least = minAnswer(req, context)
+		if room := context - prompt; tokens == 0 || tokens > room {
 			tokens = room
 		}
 	}
-	minAnswer := minFitAnswer
 	if req.MaxTokens > 0 {
-		minAnswer = min(minAnswer, req.MaxTokens)
+		least = min(least, req.MaxTokens)
 	}
-	if tokens == req.MaxTokens || tokens < minAnswer {
+	if tokens == req.MaxTokens || tokens < least {
 		return nil
 	}
 	fitted := *req
@@ -256,6 +305,9 @@ func (m *fittedModel) promptTokens(req *Request, l Limits) int {
 		if without := l.Total - req.MaxTokens; without > 0 && abs(float64(without)-guess) < abs(float64(l.Total)-guess) {
 			n = without
 		}
+	}
+	if n == 0 && l.Context > 0 && l.Excess > 0 {
+		n = l.Context + l.Excess
 	}
 	if n == 0 {
 		return int(guess * fitMargin)

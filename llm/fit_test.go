@@ -206,7 +206,7 @@ func TestFitWindow(t *testing.T) {
 		"with a total of the prompt":     {&roomyModel{prompt: 2000, context: 8192, refuse: promptTotal}, []int{8192, 6192}, []int{5692}},
 		"with the context":               {&roomyModel{prompt: 2000, context: 8192, refuse: only}, []int{8192, 5692}, []int{5692}},
 		"with a limit of the answer":     {&roomyModel{prompt: 2000, context: 6096, refuse: output}, []int{8192, 4096}, []int{4096}},
-		"without a number":               {&roomyModel{prompt: 2000, context: 8192, refuse: none}, []int{8192}, []int{8192}},
+		"a prompt without a number":      {&roomyModel{prompt: 9000, context: 8192, refuse: none}, []int{8192}, nil},
 		"a prompt that leaves no room":   {&roomyModel{prompt: 8000, context: 8192, refuse: parts}, []int{8192}, []int{4391}},
 		"a prompt longer than the model": {&roomyModel{prompt: 9000, context: 8192, refuse: parts}, []int{8192}, []int{4391}},
 	} {
@@ -224,7 +224,7 @@ func TestFitWindow(t *testing.T) {
 			tt.model.asked = nil
 			other := FitWindow(tt.model, nil, nil, &w) // another user of the model
 			_, _ = Collect(Prepare(t.Context(), other, closedChannel(), req))
-			if len(tt.model.asked) == 0 || tt.model.asked[0] != tt.next[0] {
+			if n := min(len(tt.model.asked), len(tt.next)); n < len(tt.next) || len(tt.next) == 0 && len(tt.model.asked) > 0 || !slices.Equal(tt.model.asked[:n], tt.next) {
 				t.Errorf("then asked with %v, want %v first", tt.model.asked, tt.next)
 			}
 			if req.MaxTokens != 8192 {
@@ -250,6 +250,124 @@ func TestFitListed(t *testing.T) {
 	if _, err := Collect(FitWindow(m, nil, listedContext(8192), &w).Generate(t.Context(), &Request{System: strings.Repeat("x", 7200), MaxTokens: 8192})); err != nil || len(m.asked) != 1 {
 		t.Errorf("%v after %v", err, m.asked)
 	}
+}
+
+// A narrowModel has so many tokens a byte, and refuses requests as a server does.
+type narrowModel struct {
+	rate         float64
+	context      int
+	countsAnswer bool // as vLLM and TGI
+	refuse       func(prompt, answer, context int) Limits
+	sent         int
+}
+
+func (m *narrowModel) Name() string { return "p/m" }
+
+func (m *narrowModel) Generate(_ context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		m.sent++
+		prompt, need := int(float64(req.Size())*m.rate), 1
+		if m.countsAnswer {
+			need = req.MaxTokens
+		}
+		if prompt+need > m.context {
+			yield(Delta{}, &Error{Class: TooLong, Status: 400, Limits: m.refuse(prompt, req.MaxTokens, m.context)})
+			return
+		}
+		yield(Delta{Done: &Response{Message: Say(Assistant, "so"), Usage: Usage{Input: prompt, Output: 1}}}, nil)
+	}
+}
+
+// A caller that shortens its request to the room of the error soon has an answer, whatever the server
+// says, and however its tokens differ from the estimate. If the server says how many tokens the prompt
+// has, there is room for the answer.
+func TestFitRoom(t *testing.T) {
+	for name, refuse := range map[string]func(prompt, answer, context int) Limits{
+		"parts":   func(p, _, c int) Limits { return Limits{Context: c, Prompt: p} },
+		"total":   func(p, a, c int) Limits { return Limits{Context: c, Total: p + a} },
+		"context": func(_, _, c int) Limits { return Limits{Context: c} },
+		"excess":  func(p, _, c int) Limits { return Limits{Excess: p - c} },
+		"nothing": func(int, int, int) Limits { return Limits{} },
+	} {
+		for _, context := range []int{1024, 2048, 3000, 4096, 8192, 32_768} {
+			for _, rate := range []float64{1.0 / 6, 1.0 / 4.5, 1.0 / 3.6, 1.0 / 2.5, 1.0 / 1.5} {
+				for _, listed := range []int{0, context} {
+					countsAnswer := name == "parts" || name == "total"
+					m := &narrowModel{rate: rate, context: context, refuse: refuse, countsAnswer: countsAnswer}
+					var w Windows
+					fit := FitWindow(m, nil, listedContext(listed), &w)
+					size, tries := 400_000, 0
+					for ; tries < 16; tries++ {
+						_, err := Collect(fit.Generate(t.Context(), &Request{System: strings.Repeat("x", size), MaxTokens: 4096}))
+						if err == nil {
+							break
+						}
+						var e *Error
+						if !errors.As(err, &e) || e.Class != TooLong || e.Room <= 0 || e.Room >= size {
+							t.Fatalf("%s, context %d, rate %.2f: after %d bytes: %v, room %+v", name, context, rate, size, err, e)
+						}
+						size = e.Room
+					}
+					prompt := int(float64(size) * rate)
+					hasRoom := context-prompt >= min(context/10, 1000) || name != "parts" && name != "total"
+					if tries == 16 || prompt < context/16 || !hasRoom {
+						t.Errorf("%s, context %d, rate %.2f, listed %d: prompt of %d tokens after %d tries (%d sent)", name, context, rate, listed, prompt, tries, m.sent)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A verbatim request is for the server to judge.
+func TestFitVerbatim(t *testing.T) {
+	m := &narrowModel{rate: 1.0 / 6, context: 4096, refuse: func(p, _, c int) Limits { return Limits{Context: c, Prompt: p} }}
+	req := &Request{System: strings.Repeat("x", 20_000), MaxTokens: 4096}
+	if _, err := Collect(FitWindow(m, nil, listedContext(4096), &Windows{}).Generate(t.Context(), req)); ClassOf(err) != TooLong || m.sent != 0 {
+		t.Errorf("%v after %d requests, want none", err, m.sent)
+	}
+	req.Verbatim = true
+	if _, err := Collect(FitWindow(m, nil, listedContext(4096), &Windows{}).Generate(t.Context(), req)); err != nil || m.sent != 1 {
+		t.Errorf("%v after %d requests, want one", err, m.sent)
+	}
+}
+
+func TestWindowsLookup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		learned := 0
+		w := Windows{Learned: func(string, Limits) { learned++ }}
+		expect := func(what string, want Limits) {
+			t.Helper()
+			if got := w.Lookup("p/m"); got != want {
+				t.Errorf("%s: %+v, want %+v", what, got, want)
+			}
+		}
+		expect("unknown", Limits{})
+		w.Suggest("p/m", 100_000)
+		expect("the price table", Limits{Context: 100_000})
+		w.Restore("p/m", Limits{Context: 4096, Output: 512}, time.Now())
+		expect("an earlier process", Limits{Context: 4096, Output: 512})
+		w.addLister("p/m", listedContext(8192))
+		expect("the list replaces an earlier process", Limits{Context: 8192, Output: 512})
+		w.Learn("p/m", Limits{Context: 6000})
+		expect("a refusal is newer", Limits{Context: 6000, Output: 512})
+		w.Restore("p/m", Limits{Context: 1}, time.Now())
+		w.Learn("p/m", Limits{Context: 6000})
+		expect("nothing new", Limits{Context: 6000, Output: 512})
+		w.Learn("p/m", Limits{Context: 10_000})
+		expect("the smaller one holds", Limits{Context: 8192, Output: 512})
+		time.Sleep(LearnedLifetime + time.Second)
+		expect("a day later", Limits{Context: 8192})
+		w.Configure("p/m", 5000)
+		expect("the user", Limits{Context: 5000})
+		for i := range 3 * maxWindows {
+			w.Learn(strings.Repeat("x", i), Limits{Context: 1})
+		}
+		expect("many others", Limits{Context: 5000})
+		if learned != 2+3*maxWindows || len(w.known) > maxWindows {
+			t.Errorf("learned %d times, knows %d", learned, len(w.known))
+		}
+	})
 }
 
 // fitTo returns m within a context.

@@ -175,6 +175,9 @@ func (c Class) Retryable() bool {
 	return c == Transient || c == RateLimited || c == Truncated || c == Unreachable || c == Malformed
 }
 
+// TooLongAdvice is the remedy of class TooLong.
+const TooLongAdvice = "give it less to read, or use a model with a larger context"
+
 // An Error describes a failed request in one line, without keys.
 type Error struct {
 	Class   Class
@@ -194,6 +197,10 @@ type Error struct {
 
 	// OfRequest means that the refusal depends on this request: others may succeed.
 	OfRequest bool
+
+	// Room is how many bytes a request may have, if this one is too long; see [Request.Size].
+	// Zero is unknown.
+	Room int
 
 	// Unsent means that nothing was sent or billed.
 	Unsent bool

@@ -195,7 +195,7 @@ func TestFailures(t *testing.T) {
 		{"no such model", 404, plain, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`,
 			llm.Error{Class: llm.NotFound, Status: 404, Message: "model: claude-9", Advice: "check the model's name and the base URL"}},
 		{"too long", 400, plain, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum"}}`,
-			llm.Error{Class: llm.TooLong, Status: 400, Message: "prompt is too long: 9 tokens > 8 maximum", Limits: llm.Limits{Context: 8, Prompt: 9}, Advice: "shorten the request, or use a model with a larger context"}},
+			llm.Error{Class: llm.TooLong, Status: 400, Message: "prompt is too long: 9 tokens > 8 maximum", Limits: llm.Limits{Context: 8, Prompt: 9}, Advice: "give it less to read, or use a model with a larger context"}},
 		{"no money", 400, plain, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`,
 			llm.Error{Class: llm.Payment, Status: 400, Message: "Your credit balance is too low", Advice: "check the account's balance"}},
 	} {

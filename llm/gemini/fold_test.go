@@ -147,7 +147,7 @@ func TestFailures(t *testing.T) {
 		{"no such model", 404, plain, `{"error":{"code":404,"message":"models/x is not found","status":"NOT_FOUND"}}`,
 			llm.Error{Class: llm.NotFound, Status: 404, Message: "models/x is not found", Advice: "check the model's name and the base URL"}},
 		{"too long", 400, plain, `{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8).","status":"INVALID_ARGUMENT"}}`,
-			llm.Error{Class: llm.TooLong, Status: 400, Message: "The input token count (9) exceeds the maximum number of tokens allowed (8).", Limits: llm.Limits{Context: 8, Prompt: 9}, Advice: "shorten the request, or use a model with a larger context"}},
+			llm.Error{Class: llm.TooLong, Status: 400, Message: "The input token count (9) exceeds the maximum number of tokens allowed (8).", Limits: llm.Limits{Context: 8, Prompt: 9}, Advice: "give it less to read, or use a model with a larger context"}},
 		{"cut after text", 200, sse, toStream(partsJSON(`{"text":"8 bytes"}`)), llm.Error{Class: llm.Truncated, Message: ended, Usage: llm.Usage{Input: 2, Output: 2, Estimated: true}}},
 		{"cut in a piece", 200, sse, toStream(partsJSON(`{"text":"some words"}`)) + `data: {"cand`, llm.Error{Class: llm.Truncated, Message: "the answer ends within a piece", Usage: guess}},
 		{"cut in an object", 200, plain, done[:60], llm.Error{Class: llm.Truncated, Message: "the answer ends within a piece", Usage: asked}},

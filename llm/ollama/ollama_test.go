@@ -88,7 +88,7 @@ func TestFailures(t *testing.T) {
 		{"not an Ollama", servePaths(t, nil), llm.NotFound, "run: ollama pull m"},
 		{"a key wanted", servePaths(t, map[string]string{"/api/show": "401 unauthorized"}), llm.Auth, "set OLLAMA_API_KEY"},
 		{"no tools", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"registry.ollama.ai/library/m does not support tools"}`}), llm.BadRequest, ""},
-		{"too long", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"the input length exceeds the context length"}`}), llm.TooLong, "shorten the request, or use a model with a larger context"},
+		{"too long", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `400 {"error":"the input length exceeds the context length"}`}), llm.TooLong, "give it less to read, or use a model with a larger context"},
 		{"no memory", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `500 {"error":"model requires more system memory (5.6 GiB) than is available (3.9 GiB)"}`}), llm.BadRequest, ""},
 		{"busy", servePaths(t, map[string]string{"/api/show": show, "/api/chat": `503 {"error":"server busy, please try again.  maximum pending requests exceeded"}`}), llm.Transient, ""},
 	} {

@@ -243,7 +243,7 @@ func TestBrokenAnswers(t *testing.T) {
 		{"openrouter", sayChunk("Hi") + `data: {"id":"x","error":{"code":502,"message":"Upstream failed"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}` + "\n\n", "", llm.Transient, "openai/m: Upstream failed (502)"},
 		{"openrouter, within the choice", sayChunk("Hi") + `data: {"id":"x","choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"Upstream failed"}}]}` + "\n\n", "", llm.Transient, "openai/m: Upstream failed (502)"},
 		{"finish reason error", sayChunk("Hi") + `data: {"choices":[{"delta":{},"finish_reason":"error"}]}` + "\n\n" + done, "", llm.Transient, "openai/m: the provider broke off the answer: error"},
-		{"vllm", `data: {"object":"error","message":"maximum context length is 10","type":"BadRequestError","code":400}` + "\n\n", "", llm.TooLong, "openai/m: maximum context length is 10 (400): shorten the request, or use a model with a larger context"},
+		{"vllm", `data: {"object":"error","message":"maximum context length is 10","type":"BadRequestError","code":400}` + "\n\n", "", llm.TooLong, "openai/m: maximum context length is 10 (400): give it less to read, or use a model with a larger context"},
 		{"gpustack", `error: {"message":"boom"}` + "\n\n", "", llm.Transient, "openai/m: boom"},
 		{"azure filter", `{"error":{"message":"filtered","code":"content_filter","status":400}}`, "", llm.Filtered, "openai/m: filtered (400): rephrase the question, or use another model"},
 	}

@@ -201,7 +201,7 @@ func adviceOf(own func(llm.Class) string, class llm.Class) string {
 	}
 	switch class {
 	case llm.TooLong:
-		return "shorten the request, or use a model with a larger context"
+		return llm.TooLongAdvice
 	case llm.Filtered:
 		return "rephrase the question, or use another model"
 	}

@@ -91,7 +91,7 @@ func TestDoFails(t *testing.T) {
 	}{
 		{"auth", answer(401, `{"error":"no"}`), "", llm.Auth, "acme/m1: key rejected (401): set ACME_API_KEY"},
 		{"rate", answer(429, `{"error":{"message":"slow down topsecret"}}`), "", llm.RateLimited, "acme/m1: slow down [redacted] (429)"},
-		{"too much", answer(413, ""), "", llm.TooLong, "acme/m1: request entity too large (413): shorten the request, or use a model with a larger context"},
+		{"too much", answer(413, ""), "", llm.TooLong, "acme/m1: request entity too large (413): give it less to read, or use a model with a larger context"},
 		{"no end of text", answer(400, strings.Repeat("\x1b[31mred\x1b[0m\r\n", 10_000)), "", llm.BadRequest, "acme/m1: " + strings.Repeat("red ", 99) + "r… (400)"},
 		{"no end of JSON", answer(400, `{"error":{"message":"it is too hot","trace":"`+strings.Repeat("x", 100<<10)+`"}}`), "", llm.BadRequest, "acme/m1: it is too hot (400)"},
 		{"web page", func(w http.ResponseWriter, _ *http.Request) {
