@@ -420,6 +420,10 @@ type Outcome struct {
 	// NotBefore is the earliest useful time for a retry. It is set only if no attempt
 	// follows, and the only model of the chain named that time or its breaker is open.
 	NotBefore time.Time `json:"not_before,omitzero"`
+
+	// Room is how many bytes a request may have, if the class is context_length and the last
+	// model of the chain refused; see [llm.Error].
+	Room int `json:"room,omitempty"`
 }
 
 // Made reports whether a request was sent, so that it counts and may be billed.

@@ -300,9 +300,9 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 			at = i
 		}
 	}
-	hint := time.Duration(0)
+	hint, room := time.Duration(0), 0
 	if e := (*llm.Error)(nil); errors.As(err, &e) {
-		hint = max(0, e.RetryAfter)
+		hint, room = max(0, e.RetryAfter), e.Room
 	}
 	fails, patience := c.failures, c.stallTimeout
 	if fails > 0 {
@@ -341,8 +341,11 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 	}
 	if next.Retry {
 		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
-	} else if hint > 0 && len(chain) == 1 {
+		return o
+	}
+	if hint > 0 && len(chain) == 1 {
 		o.NotBefore = time.Now().Add(hint)
 	}
+	o.Room = room
 	return o
 }

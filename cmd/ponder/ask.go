@@ -173,6 +173,9 @@ func (s *askSession) runTurn(ctx context.Context, m message) error {
 	}
 	s.out.Close()
 	s.cleanupThoughts(ctx, ev.Seq)
+	if t.Omitted != "" {
+		s.printNote("%s", t.Omitted)
+	}
 	if s.turnErr == nil {
 		return t.answerError()
 	}

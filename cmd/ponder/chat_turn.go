@@ -194,6 +194,8 @@ func (s *chatSession) finishTurn(ctx context.Context) {
 		s.ui.Show(tui.Remark, markStopped)
 	case s.turnErr != nil:
 		s.ui.Show(tui.Failure, s.turnErr.Error())
+	case t.Omitted != "":
+		s.ui.Show(tui.Remark, t.Omitted)
 	}
 	s.cleanupThoughts(ctx, t.Seq)
 	s.showPendingAttachments()

@@ -7,12 +7,15 @@
 // gets one more round without tools, and then a fixed sentence.
 //
 // Read state.go, turn.go and next.go first. reasoning.go implements think and deep_think, notes.go
-// handles reflections, context.go builds requests, condense.go shortens history, background.go adds
+// handles reflections, context.go builds requests, condense.go and window.go shorten history, background.go adds
 // background notes, and extractive.go answers without a model.
 //
 // A user requests a reflection by an internal observation of the sensor [DeepAsked] with the topic
 // as content. [ponder.Cancel] for the run stops a turn; its content is the part of the answer that
 // the user saw.
+//
+// If the model refuses a request as too long, the next round repeats it with less; see window.go. At the
+// end of the turn, omitted-N tells the user what is missing.
 //
 // The keys say-N-K are messages, thought-N-K-I thoughts, and asked-N-K-I requests for a reflection
 // (progress of stage [DeepAsked]). end-N ends a turn (progress of stage [TurnEnded]), summed-N is a
@@ -128,7 +131,7 @@ func New(opts Options) ponder.Mode {
 		},
 		Carry: func(r ponder.Run, last ponder.State) ponder.State {
 			s := *last.(*state)
-			s.run, s.AnswerNow, s.Work, s.Answer, s.Failed = r, false, nil, nil, ""
+			s.run, s.AnswerNow, s.Work, s.Answer, s.Failed, s.Room = r, false, nil, nil, "", 0
 			return &s
 		},
 		Load: func(r ponder.Run, js []byte) (ponder.State, error) {

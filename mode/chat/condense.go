@@ -14,6 +14,8 @@ import (
 const (
 	maxSummaryBytes  = 6000 // bytes
 	maxSummaryTokens = 1200 // tokens of an answer
+
+	summaryTokenShare = 6 // the divisor of the window for the answer
 )
 
 // condensation is the state of condensation, which never delays a turn.
@@ -27,15 +29,27 @@ type condensedPart struct {
 	To   ponder.Seq `json:"to,omitempty"`
 	Done bool       `json:"done,omitempty"`
 	Text string     `json:"text,omitempty"` // the result; empty if it failed
+
+	Room   int `json:"room,omitempty"`   // bytes of the request, after the model refused more
+	Refits int `json:"refits,omitempty"` // refused requests
 }
 
 func (p condensedPart) actionKey(what string) string {
 	return what + "-" + strconv.FormatInt(int64(p.To), 10)
 }
 
+// callKey returns the key of the call for the result.
+func (p condensedPart) callKey(what string) string {
+	key := p.actionKey(what)
+	if p.Refits > 0 {
+		key += "-" + strconv.Itoa(p.Refits+1)
+	}
+	return key
+}
+
 func (s *state) planCondensation() {
 	size, notes := s.Size, 0
-	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.opts.windowBytes(fullShare) {
+	if s.Condensed.Turns.To == 0 && len(s.Turns) > 1 && size+len(s.Summary) > s.shareBytes(fullShare) {
 		half := 0
 		for i, t := range s.Turns[:len(s.Turns)-1] {
 			if half += t.byteSize(); half >= size/2 || i == len(s.Turns)-2 {
@@ -62,29 +76,38 @@ func (s *state) condenseActions() (do []ponder.Action) {
 		}
 		do = append(do, ponder.Write{Key: p.actionKey("summed"), Internal: true, Bodies: []ponder.Body{b}})
 	default:
-		do = append(do, s.condenseCall(p.actionKey("condense"), condensePrompt, s.turnsText(p.To)))
+		do = append(do, s.condenseCall(p, "condense", condensePrompt, s.turnsText(p.To)))
 	}
 	switch p := s.Condensed.Notes; {
 	case p.To == 0:
 	case p.Done:
 		do = append(do, ponder.Write{Key: p.actionKey("noted"), Bodies: []ponder.Body{s.mergeNotes(p)}})
 	default:
-		do = append(do, s.condenseCall(p.actionKey("notes"), notesPrompt, s.notesText(p.To)))
+		do = append(do, s.condenseCall(p, "notes", notesPrompt, s.notesText(p.To)))
 	}
 	return do
 }
 
-func (s *state) condenseCall(key, task, text string) ponder.Action {
-	return ponder.Call{Key: key, Role: s.opts.CondenserRole, Request: llm.Request{
-		System: strings.TrimSpace(task + "\n" + s.opts.Locale.Describe(s.run.Started)), Messages: []llm.Message{llm.Say(llm.User, truncateMiddle(text, s.opts.windowBytes(requestShare)/2))},
-		MaxTokens: maxSummaryTokens, Background: true,
+func (s *state) condenseCall(p condensedPart, what, task, text string) ponder.Action {
+	system := strings.TrimSpace(task + "\n" + s.opts.Locale.Describe(s.run.Started))
+	most := s.shareBytes(requestShare) / 2
+	if p.Room > 0 {
+		most = min(most, max(p.Room-len(system), minCutText))
+	}
+	return ponder.Call{Key: p.callKey(what), Role: s.opts.CondenserRole, Request: llm.Request{
+		System: system, Messages: []llm.Message{llm.Say(llm.User, truncateMiddle(text, most))},
+		MaxTokens: min(maxSummaryTokens, s.opts.Window/summaryTokenShare), Background: true,
 	}}
 }
 
 // applyCondensation applies the answer of a condensation and reports whether key is one.
 func (s *state) applyCondensation(key string, b ponder.CallFinished) bool {
 	for what, p := range map[string]*condensedPart{"condense": &s.Condensed.Turns, "notes": &s.Condensed.Notes} {
-		if p.To > 0 && key == p.actionKey(what) {
+		if p.To > 0 && key == p.callKey(what) {
+			if b.Class == llm.TooLong && b.Room > 0 && p.Refits < maxRefits {
+				p.Room, p.Refits = b.Room, p.Refits+1
+				return true
+			}
 			p.Done = true
 			if b.Error == "" && !b.Finish.IsCut() {
 				p.Text = truncateMiddle(strings.TrimSpace(b.Message.Text()), maxSummaryBytes)

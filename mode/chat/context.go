@@ -26,23 +26,36 @@ func (o *Options) windowBytes(share float64) int {
 // buildRequest returns the next request of the current turn. System prompt, tools and history keep their
 // wording across turns, so that providers can cache the prefix. Parts of this turn come last.
 func (s *state) buildRequest() llm.Request {
-	t := s.Waiting[0]
-	req := llm.Request{Tools: s.offeredTools(), MaxTokens: s.opts.Reply, Cache: true}
-	now := s.currentMessages(t)
+	req, _ := s.fitRequest()
+	return req
+}
+
+// fitRequest returns the next request, and what it lacks for lack of room.
+func (s *state) fitRequest() (req llm.Request, o omission) {
+	limit, fixed := s.requestBytes(), len(s.systemPrompt(0))
+	req = llm.Request{Tools: s.fitTools(fixed), MaxTokens: s.opts.Reply, Cache: true}
+	o.Tools = missingTools(s.offeredTools(), req.Tools)
+	whole := s.currentMessages(s.Waiting[0])
 	if s.Work != nil {
-		now = append(now, s.Work.Msgs...)
+		whole = append(whole, s.Work.Msgs...)
 		if s.Work.Last && len(req.Tools) > 0 {
 			req.ToolChoice = "none" // tools must stay, because the messages contain calls
 		}
 	}
-	room := s.opts.windowBytes(requestShare) - s.opts.Reply - len(s.systemPrompt(0)) - (&llm.Request{Messages: now, Tools: req.Tools}).Size()
-	turns, left := s.fitTurns(room)
+	fixed += (&llm.Request{Tools: req.Tools}).Size()
+	now := whole
+	if s.Room > 0 {
+		now = fitMessages(whole, limit-fixed)
+	}
+	o.Bytes = countOmitted(whole, now)
+	turns, left := s.fitTurns(limit - fixed - messagesSize(now))
+	o.Turns = left
 	req.System = s.systemPrompt(left)
 	for _, old := range turns {
 		req.Messages = append(req.Messages, s.turnMessages(old)...)
 	}
 	req.Messages = append(req.Messages, now...)
-	return req
+	return req, o
 }
 
 func (s *state) systemPrompt(left int) string {
@@ -55,10 +68,10 @@ func (s *state) systemPrompt(left int) string {
 	}
 	parts = append(parts, s.opts.Locale.Describe(s.run.Started))
 	if s.Summary != "" {
-		parts = append(parts, "What was said before, in short:\n"+s.Summary)
+		parts = append(parts, "What was said before, in short:\n"+truncateMiddle(s.Summary, int(float64(s.requestBytes())*summaryShare)))
 	}
 	if left > 0 {
-		parts = append(parts, fmt.Sprintf("(%d earlier messages are left out here.)", left))
+		parts = append(parts, leftMark(left))
 	}
 	return strings.Join(dropEmpty(parts), "\n\n")
 }
@@ -75,7 +88,7 @@ func dropEmpty(parts []string) (list []string) {
 func (s *state) fitTurns(room int) (turns []Turn, left int) {
 	i := len(s.Turns)
 	for i > 0 {
-		size := min(s.Turns[i-1].byteSize(), 2*s.opts.windowBytes(messageShare))
+		size := min(s.Turns[i-1].byteSize(), 2*s.shareBytes(messageShare))
 		if room -= size; room < 0 {
 			break
 		}
@@ -90,7 +103,7 @@ func (s *state) currentMessages(t Turn) []llm.Message {
 		m.Parts = append(m.Parts, llm.Part{Text: mind})
 	}
 	if inner, _ := s.reflectionText(t); inner != "" {
-		m.Parts = append(m.Parts, llm.Part{Text: truncateMiddle(inner, s.opts.windowBytes(messageShare)) + "\n\n"})
+		m.Parts = append(m.Parts, llm.Part{Text: truncateMiddle(inner, s.shareBytes(messageShare)) + "\n\n"})
 	}
 	m.Parts = append(m.Parts, s.messageParts(t.Message)...)
 	return []llm.Message{m}
@@ -102,7 +115,7 @@ func (s *state) messageParts(said Message) (parts []llm.Part) {
 		text = "(an empty message)"
 	}
 	if text != "" {
-		parts = append(parts, llm.Part{Text: truncateMiddle(text, s.opts.windowBytes(messageShare))})
+		parts = append(parts, llm.Part{Text: truncateMiddle(text, s.shareBytes(messageShare))})
 	}
 	for _, m := range said.Media {
 		parts = append(parts, llm.Part{Media: &m})
@@ -129,7 +142,7 @@ func (s *state) turnMessages(t Turn) (msgs []llm.Message) {
 	if answer == "" {
 		answer = noAnswer
 	}
-	return append(msgs, llm.Say(llm.Assistant, truncateMiddle(answer, s.opts.windowBytes(messageShare))))
+	return append(msgs, llm.Say(llm.Assistant, truncateMiddle(answer, s.shareBytes(messageShare))))
 }
 
 // OmittedBytes returns how many middle bytes of a message or attached file the model does not see for

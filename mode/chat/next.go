@@ -60,6 +60,9 @@ func (s *state) endActions(w *work) (do []ponder.Action) {
 			Content: fmt.Sprintf("%d reflections were discarded because more than %d newer messages exist", dropped, staleAge), Reason: deepTool,
 		}}})
 	}
+	if spoke {
+		do = append(do, s.noteOmission(w)...)
+	}
 	end := ponder.Progress{Stage: TurnEnded, Ref: s.Waiting[0].Message.ID, Refused: !spoke, Content: w.Err}
 	return append(do, ponder.Write{Key: s.actionKey("end"), Internal: true, Bodies: []ponder.Body{end}})
 }

@@ -22,6 +22,8 @@ type state struct {
 	Ended   ponder.Seq    `json:"ended,omitempty"`   // end of the last turn
 	Size    int           `json:"size,omitempty"`    // bytes of Turns
 	Left    int           `json:"left,omitempty"`    // dropped turns that no summary covers
+	Room    int           `json:"room,omitempty"`    // bytes of a request, after a model refused more in this run
+	Told    toldOmissions `json:"told,omitzero"`
 
 	Summary string     `json:"summary,omitempty"`
 	Summed  ponder.Seq `json:"summed,omitempty"`
@@ -201,6 +203,9 @@ func (s *state) endTurn(at ponder.Seq, used bool) {
 		return
 	}
 	t := s.Waiting[0]
+	if used {
+		s.noteTold()
+	}
 	s.dropShownNotes(t, used)
 	if used {
 		s.Notes = dropNotes(s.Notes, s.turnBegin(t))

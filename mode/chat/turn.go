@@ -15,13 +15,15 @@ import (
 const maxCalls = 16
 
 type work struct {
-	Round int            `json:"round"` // completed rounds
-	Msgs  []llm.Message  `json:"msgs,omitempty"`
-	Calls []pendingCall  `json:"calls,omitempty"`
-	Out   []pendingWrite `json:"out,omitempty"`
-	Last  bool           `json:"last,omitempty"`
-	Over  bool           `json:"over,omitempty"`
-	Err   string         `json:"err,omitempty"`
+	Round   int            `json:"round"`            // completed rounds
+	Refits  int            `json:"refits,omitempty"` // of which the request was too long
+	Omitted omission       `json:"omitted,omitzero"` // from the last request
+	Msgs    []llm.Message  `json:"msgs,omitempty"`
+	Calls   []pendingCall  `json:"calls,omitempty"`
+	Out     []pendingWrite `json:"out,omitempty"`
+	Last    bool           `json:"last,omitempty"`
+	Over    bool           `json:"over,omitempty"`
+	Err     string         `json:"err,omitempty"`
 }
 
 type pendingCall struct {
@@ -69,8 +71,13 @@ func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
 	if key != s.actionKey(callKey, w.Round+1) {
 		return
 	}
+	_, w.Omitted = s.fitRequest()
+	shrunk := b.Class == llm.TooLong && s.shrinkRequest(&w, b.Room)
 	w.Round++
 	s.Work = &w
+	if shrunk {
+		return
+	}
 	if b.Error != "" {
 		w.Over, w.Err = true, s.publicError(b)
 		return
@@ -150,7 +157,7 @@ func (s *state) refuseCall(w *work, c llm.ToolCall, i int) string {
 		return fmt.Sprintf("There is no tool named %.60q. The tools are: %s.", c.Name, strings.Join(s.toolNames(), ", "))
 	case i >= maxCalls:
 		return fmt.Sprintf("Not done: at most %d tools at once.", maxCalls)
-	case w.Round > s.opts.Rounds:
+	case w.Round-w.Refits > s.opts.Rounds:
 		return "Not done: no more tools in this turn. Answer the user now."
 	case !isObject(c.Input):
 		return "Not done: the arguments are not a JSON object. Call it again with one that fits its schema."
@@ -257,6 +264,6 @@ func (s *state) finishRound() {
 	for _, u := range w.Calls {
 		msg.Parts = append(msg.Parts, llm.Part{Result: u.Result})
 	}
-	w.Last = w.Last || s.AnswerNow || w.Round > s.opts.Rounds
+	w.Last = w.Last || s.AnswerNow || w.Round-w.Refits > s.opts.Rounds
 	w.Msgs, w.Calls = append(slices.Clip(w.Msgs), msg), nil
 }

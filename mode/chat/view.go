@@ -14,6 +14,8 @@ const (
 	callKey = "turn"
 	sayKey  = "say"
 	toolKey = "use"
+
+	omittedKey = "omitted"
 )
 
 // WritesAnswer reports whether the action key belongs to a call that writes an answer.
@@ -29,6 +31,7 @@ type TurnView struct {
 	Status  ponder.Status // Thinking, or the status of the ended turn
 	Reason  string
 	Budget  string // the exhausted budget of the run, or empty
+	Omitted string // what the model did not see, or empty
 	Text    llm.TextAssembler
 	CallTotals
 
@@ -103,6 +106,10 @@ func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 	case ponder.BudgetSpent:
 		if ev.Run == v.Run {
 			v.Budget = b.What
+		}
+	case ponder.SystemNote:
+		if b.Reason == OmittedNote && ev.ActionKey()+"-" == omittedKey+v.turn {
+			v.Omitted = b.Content
 		}
 	case ponder.Progress:
 		if b.Stage == TurnEnded && b.Ref == v.Message && !v.IsOver() {
