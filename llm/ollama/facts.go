@@ -18,8 +18,8 @@ type facts struct {
 	capabilities   []string
 	family         string
 	thinking       []any // booleans and words, or nil
-	context        int   // tokens, or 0
-	defaultContext int   // default num_ctx, or 0
+	context        int   // largest, in tokens, or 0
+	defaultContext int   // num_ctx of the Modelfile, or 0
 }
 
 // canThink reports whether the server separates reasoning.
@@ -92,7 +92,11 @@ func (p *Provider) requestFacts(ctx context.Context, id string) (facts, error) {
 	if err != nil {
 		return facts{}, err
 	}
-	return readFacts(data)
+	f, err := readFacts(data)
+	if err == nil {
+		p.setWindow(id, f.window())
+	}
+	return f, err
 }
 
 func readFacts(data []byte) (facts, error) {
@@ -116,7 +120,8 @@ func readFacts(data []byte) (facts, error) {
 	}
 	for line := range strings.Lines(got.Parameters) {
 		if words := strings.Fields(line); len(words) == 2 && words[0] == "num_ctx" {
-			f.defaultContext, _ = strconv.Atoi(words[1]) // zero if invalid
+			n, _ := strconv.Atoi(words[1]) // zero if invalid
+			f.defaultContext = max(0, n)
 		}
 	}
 	return f, nil

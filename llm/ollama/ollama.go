@@ -41,9 +41,11 @@ type Config struct {
 	// default.
 	KeepAlive string
 
-	// Context is the context size in tokens. Zero adapts to each request, with a reload
-	// at powers of two.
-	Context int
+	// Context is the context size in tokens, and Contexts that of models by id. Zero is the
+	// num_ctx of the model, if it has one, or adapts to each request, with a reload at powers
+	// of two.
+	Context  int
+	Contexts map[string]int
 
 	// HeaderTimeout and IdleTimeout limit silences; see wire.Client.
 	HeaderTimeout, IdleTimeout time.Duration
@@ -57,9 +59,11 @@ type Provider struct {
 	header    http.Header
 	keepAlive string
 	context   int
+	contexts  map[string]int
 
-	mu    sync.Mutex
-	known map[string]*factsEntry
+	mu      sync.Mutex
+	known   map[string]*factsEntry
+	windows map[string]int // by id, in tokens, as described or loaded
 }
 
 // New returns a provider, without I/O.
@@ -67,7 +71,7 @@ func New(c Config) *Provider {
 	if c.HTTP == nil {
 		c.HTTP = wire.HTTP()
 	}
-	p := &Provider{base: Base(c.BaseURL), keyEnv: cmp.Or(c.KeyEnv, "OLLAMA_API_KEY"), header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, known: map[string]*factsEntry{}}
+	p := &Provider{base: Base(c.BaseURL), keyEnv: cmp.Or(c.KeyEnv, "OLLAMA_API_KEY"), header: http.Header{}, keepAlive: c.KeepAlive, context: c.Context, contexts: c.Contexts, known: map[string]*factsEntry{}, windows: map[string]int{}}
 	if c.Key != "" {
 		p.header.Set("Authorization", "Bearer "+c.Key)
 	}
@@ -137,7 +141,8 @@ func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.
 	return m.Generate(wire.PrepareContext(ctx, released), req)
 }
 
-// Generate implements llm.Model. It requests the model's description first.
+// Generate implements llm.Model. It requests the model's description first. It repeats a refused request
+// with a larger context, if the model has one.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
 		ask := m.newRequestInfo(m.id, req.Size())
@@ -146,18 +151,25 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 			yield(llm.Delta{}, ask.Attribute(err, llm.Usage{})) // nothing was sent
 			return
 		}
-		if err := m.streamAnswer(ctx, req, facts, ask, yield); err != nil {
+		size := m.requestContext(req, facts)
+		err = m.streamAnswer(ctx, req, facts, size, ask, yield)
+		for next := m.largerContext(ctx, err, req, facts, size); next > size; next = m.largerContext(ctx, err, req, facts, size) {
+			size = next
+			err = m.streamAnswer(ctx, req, facts, size, ask, yield)
+		}
+		if err != nil {
 			yield(llm.Delta{}, ask.AttributeCut(err, llm.Usage{Cost: m.localCost()}))
 		}
 	}
 }
 
 // streamAnswer returns an error only if nothing was yielded.
-func (m *model) streamAnswer(ctx context.Context, req *llm.Request, facts facts, ask wire.RequestInfo, yield func(llm.Delta, error) bool) error {
+func (m *model) streamAnswer(ctx context.Context, req *llm.Request, facts facts, size int, ask wire.RequestInfo, yield func(llm.Delta, error) bool) error {
 	plan, err := m.newRequest(req, facts)
 	if err != nil {
 		return err
 	}
+	plan.Options.NumCtx = size
 	body, err := wire.Body(plan)
 	if err != nil {
 		return err

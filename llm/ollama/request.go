@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -77,11 +78,7 @@ func (m *model) newRequest(req *llm.Request, f facts) (*chatRequest, error) {
 		}
 		plan.Messages = append(plan.Messages, more...)
 	}
-	if !m.isRemote() {
-		if plan.Options.NumCtx = m.context; m.context <= 0 {
-			plan.Options.NumCtx = f.contextSize(req)
-		}
-	}
+	plan.Options.NumCtx = m.requestContext(req, f)
 	return plan, nil
 }
 
@@ -188,18 +185,19 @@ const (
 	unknownContext = 32768
 )
 
-// contextSize returns the context size for a request: a power of two, or the model's maximum.
+// contextSize returns the context size for a request: the model's num_ctx, a power of two, or the
+// model's maximum.
 func (f facts) contextSize(req *llm.Request) int {
+	if f.defaultContext > 0 {
+		return f.window()
+	}
 	answer := defaultAnswerTokens
 	if req.MaxTokens > 0 {
 		answer = min(req.MaxTokens, maxAnswerTokens)
 	}
 	prompt := wire.Tokens(req.Size()) + 16*len(req.Messages) + 256 // template
-	need := max(prompt+prompt/5+answer, f.defaultContext)
-	maxContext := f.context
-	if maxContext <= 0 {
-		maxContext = max(unknownContext, f.defaultContext)
-	}
+	need := prompt + prompt/5 + answer
+	maxContext := cmp.Or(f.context, unknownContext)
 	size := minContext
 	for size < need && size < maxContext {
 		size *= 2

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,6 +28,7 @@ func (p *Provider) Check(ctx context.Context, id string) error {
 	err := p.fetchRoute(ctx, id, "models", &list)
 	p.recordLacking(list.Data)
 	p.recordContexts(list.Data)
+	p.probeContext(ctx, id, err)
 	if err == nil && p.host.account != "" {
 		err = p.fetchRoute(ctx, id, p.host.account, nil)
 	}
@@ -59,37 +59,7 @@ type listedModel struct {
 	Owner     string   `json:"owned_by"`
 	Supported []string `json:"supported_parameters"` // OpenRouter ignores others
 
-	MaxModelLen   int `json:"max_model_len"`      // vLLM, SGLang
-	ContextLength int `json:"context_length"`     // OpenRouter, Together
-	ContextWindow int `json:"context_window"`     // Groq
-	MaxContext    int `json:"max_context_length"` // Mistral, LM Studio
-	Loaded        int `json:"loaded_context_length"`
-}
-
-// context returns the listed context, or zero.
-func (m listedModel) context() int {
-	return max(0, cmp.Or(m.MaxModelLen, m.Loaded, m.ContextLength, m.ContextWindow, m.MaxContext))
-}
-
-// recordContexts records the contexts of listed models.
-func (p *Provider) recordContexts(list []listedModel) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, m := range list[:min(len(list), maxRemembered)] {
-		if n := m.context(); n > 0 {
-			if p.contexts == nil {
-				p.contexts = make(map[string]int)
-			}
-			p.contexts[m.ID] = n
-		}
-	}
-}
-
-// ListedContext implements [llm.WindowLister].
-func (m *model) ListedContext() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.contexts[m.id]
+	listedContext
 }
 
 // featureNames maps features to names in supported_parameters.

@@ -142,7 +142,9 @@ func TestCheck(t *testing.T) {
 		want           string // error, or ""
 		paths          []string
 	}{
-		{"there", "localhost", "m-1", []cannedAnswer{models}, "", []string{"GET /v1/models"}},
+		{"there", "localhost", "m-1", []cannedAnswer{models}, "", []string{"GET /v1/models", "GET /props?autoload=false&model=m-1", "GET /api/v0/models", "GET /api/ps", "GET /info", "GET /get_server_info"}},
+		{"there, with a context", "localhost", "m-1", []cannedAnswer{{200, "application/json", `{"data":[{"id":"m-1","max_model_len":4096}]}`}}, "", []string{"GET /v1/models"}},
+		{"there, at a known host", "api.groq.com", "m-1", []cannedAnswer{models}, "", []string{"GET /v1/models"}},
 		{"not there", "localhost", "m-3", []cannedAnswer{models}, "openai/m-3: no such model: it has m-1, m-2, a-1, b, c and 2 more", nil},
 		{"a variant", "router.huggingface.co", "m-1:groq", []cannedAnswer{models}, "", nil},
 		{"list of some", "x.openai.azure.com", "m-3", []cannedAnswer{models}, "", nil},
