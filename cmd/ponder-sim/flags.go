@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,6 +88,13 @@ func parseFlags(args []string, stdout io.Writer) (settings, error) {
 	fs.IntVar(&c.Chunks, "chunks", 0, "maximum chunks of an answer (default one for each token)")
 	fs.IntVar(&c.Stretch, "stretch", 1, "make answers this `many` times longer")
 	fs.IntVar(&c.Context, "context", 0, "maximum `tokens` of a prompt (default any)")
+	fs.Func("overflow", "`server` whose words refuse a longer prompt: "+llmtest.OverflowNames(), func(v string) error {
+		c.Overflow = llmtest.Overflow(v)
+		if !slices.Contains(llmtest.Overflows(), c.Overflow) {
+			return fmt.Errorf("choose one of: %s", llmtest.OverflowNames())
+		}
+		return nil
+	})
 	fs.Func("cached", "`share` of prompts reported as read from a cache", func(v string) (err error) {
 		c.Cached, err = parseShare(v, 1)
 		return err

@@ -23,6 +23,7 @@ import (
 //	/v1/messages /v1/messages/count_tokens
 //	/v1beta/models/{model}:generateContent and its siblings
 //	/api/chat /api/generate /api/embed /api/show /api/tags /api/version
+//	/props /api/v0/models /info /get_server_info, as the server of Overflow
 //
 // Paths may start with /openai, /anthropic, /gemini or /ollama. Answers are a pure
 // function of the seed and the request's meaning, in any dialect and order. A Sim refuses
@@ -155,6 +156,9 @@ func (x *exchange) sendRefusal(f failure) {
 	status, body := x.dialect.refuse(f)
 	if f.status != 0 {
 		status = f.status
+	}
+	if f.body != "" {
+		body = []byte(f.body)
 	}
 	form := x.config.RetryForm
 	if f.retry > 0 && form == "" {

@@ -162,7 +162,8 @@ type failure struct {
 	model       string
 	tokens      int // of an oversized prompt
 	limit       int
-	status      int // 0: the usual one
+	status      int    // 0: the usual one
+	body        string // "": the usual one
 	contentType string
 	retry       time.Duration
 }

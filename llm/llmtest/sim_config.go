@@ -31,6 +31,9 @@ type SimConfig struct {
 	// Context is in tokens. Zero: no limit.
 	Context int `json:"context,omitempty"`
 
+	// Overflow is the server whose words refuse a longer prompt; "" is OpenAI.
+	Overflow Overflow `json:"overflow,omitempty"`
+
 	// FirstToken delays the first token, Token each other one, or each chunk.
 	FirstToken Delay `json:"first_token"`
 	Token      Delay `json:"token"`
@@ -92,6 +95,9 @@ func (c *SimConfig) mergeJSON(text []byte) error {
 }
 
 func (c *SimConfig) validate() error {
+	if c.Overflow != "" && !slices.Contains(Overflows(), c.Overflow) {
+		return fmt.Errorf("unknown overflow %q: choose one of %s", string(c.Overflow), OverflowNames())
+	}
 	for b, chance := range c.Behaviours {
 		if !b.isKnown() {
 			return fmt.Errorf("unknown behaviour %q", string(b))

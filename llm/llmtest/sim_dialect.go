@@ -74,6 +74,9 @@ func routeRequest(r *http.Request) target {
 	case "POST /v1/messages/count_tokens":
 		return target{anthropicDialect(), "", serveAnthropicCount}
 	}
+	if to := contextTarget(r, path); to.serve != nil {
+		return to
+	}
 	return ollamaTarget(r.Method, path)
 }
 

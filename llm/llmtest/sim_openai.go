@@ -241,7 +241,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 func serveOpenAIModels(x *exchange, _ string, _ []byte) {
 	list := []any{}
 	for _, m := range x.config.Models {
-		list = append(list, openaiModel(m))
+		list = append(list, x.addContext(openaiModel(m)))
 	}
 	x.sendJSON(map[string]any{"object": "list", "data": list})
 }
@@ -251,7 +251,7 @@ func serveOpenAIModel(x *exchange, model string, _ []byte) {
 		x.sendFailure(failure{kind: noModel})
 		return
 	}
-	x.sendJSON(openaiModel(model))
+	x.sendJSON(x.addContext(openaiModel(model)))
 }
 
 func openaiModel(name string) map[string]any {

@@ -79,9 +79,10 @@ func (x *exchange) findFailure(a *parsedRequest, met behaviourSet, rng *rand.Ran
 		}
 		return why, false
 	}
-	switch n := a.countTokens(); {
-	case x.config.Context > 0 && n > x.config.Context:
-		return failure{kind: tooLong, tokens: n, limit: x.config.Context}, false
+	if why, ok := x.checkContext(a); !ok {
+		return why, false
+	}
+	switch {
 	case met.hasBehaviour(NoSchema) && len(a.schema) > 0:
 		return failure{kind: badRequest, param: "response_format", message: "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."}, false
 	case met.hasBehaviour(NoTools) && len(a.tools) > 0:
