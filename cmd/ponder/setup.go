@@ -60,7 +60,7 @@ func (a *cli) completeSettings(cmd *cobra.Command, args []string, typed string) 
 		}
 	case args[0] == "models.embed":
 		return a.completeModelsFor(cmd, typed, config.ForEmbed)
-	case strings.HasPrefix(args[0], "models.") && !strings.HasPrefix(args[0], "models.price.") && args[0] != "models.hedge":
+	case strings.HasPrefix(args[0], "models.") && !strings.HasPrefix(args[0], "models.price.") && !strings.HasPrefix(args[0], "models.window.") && args[0] != "models.hedge":
 		return a.completeModelsFor(cmd, typed, config.ForText)
 	case len(args) == 1:
 		words = config.KeyValues(args[0])

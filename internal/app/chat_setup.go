@@ -199,6 +199,5 @@ func (l *ModelSet) contextWindow(full string) int {
 	if n := l.Config.Chat.Window; n > 0 {
 		return n
 	}
-	info, _ := l.prices.Lookup(full)
-	return min(info.Context*3/4, maxWindow) // zero: the mode decides
+	return min(l.windows.Lookup(full).Context*3/4, maxWindow) // zero: the mode decides
 }

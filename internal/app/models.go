@@ -20,6 +20,7 @@ import (
 	"ponder"
 	"ponder/internal/config"
 	"ponder/internal/metrics"
+	"ponder/internal/modelwindow"
 	"ponder/llm"
 	"ponder/llm/anthropic"
 	"ponder/llm/gemini"
@@ -41,7 +42,8 @@ type providers struct {
 	Config   *config.Config
 	lifetime time.Duration // of a check's result
 
-	windows   *llm.Windows // of models
+	windows   *llm.Windows      // of models
+	learned   *modelwindow.File // or nil
 	mu        sync.Mutex
 	providers map[string]Provider
 	available map[string]time.Time // last positive checks
@@ -93,7 +95,8 @@ func (a *App) ModelSet(ctx context.Context, model string) (*ModelSet, error) {
 		return l.ModelSet, nil
 	}
 	if all.providers == nil {
-		all.providers = &providers{Config: cfg, lifetime: all.lifetime, windows: new(llm.Windows), providers: make(map[string]Provider), available: make(map[string]time.Time)}
+		all.providers = &providers{Config: cfg, lifetime: all.lifetime, providers: make(map[string]Provider), available: make(map[string]time.Time)}
+		all.providers.keepWindows()
 		if all.host.Provider != nil {
 			all.providers.providers[all.host.Name] = Provider{Provider: all.host.Provider, check: all.host.Provider, Local: true}
 		}
@@ -122,14 +125,16 @@ func (all *modelSets) reload(a *App, cfg *config.Config) *config.Config {
 		slog.Warn("cannot read the changed configuration", "error", err)
 		return old.Config
 	}
-	all.providers = &providers{Config: cfg, lifetime: all.lifetime, windows: old.windows, providers: make(map[string]Provider), available: make(map[string]time.Time)}
+	all.providers = &providers{Config: cfg, lifetime: all.lifetime, providers: make(map[string]Provider), available: make(map[string]time.Time)}
+	all.providers.keepWindows()
 	all.list = nil
+	sameWindows := maps.Equal(old.Config.Models.Window, cfg.Models.Window)
 	old.mu.Lock()
 	defer old.mu.Unlock()
 	for name, p := range old.providers {
 		before, _ := old.Config.Provider(name)
 		after, err := cfg.Provider(name)
-		if name == all.host.Name || err == nil && before == after {
+		if name == all.host.Name || err == nil && before == after && sameWindows {
 			all.providers.providers[name] = p
 		}
 	}
@@ -167,7 +172,7 @@ func (x *providers) Provider(name string) (Provider, error) {
 	if err != nil {
 		return Provider{}, err
 	}
-	p := Provider{check: newProvider(c), base: c.BaseURL, Local: c.IsLocal(), ollama: c.Type == "ollama"}
+	p := Provider{check: newProvider(c, x.Config.Models.Window), base: c.BaseURL, Local: c.IsLocal(), ollama: c.Type == "ollama"}
 	p.gate = llm.NewGate(llm.GateConfig{MaxConcurrent: c.MaxConcurrent})
 	p.Provider = p.gate.Provider(p.check)
 	x.providers[name] = p
@@ -203,8 +208,8 @@ func (all *modelSets) modelServers() (list []metrics.ModelServer) {
 	return list
 }
 
-// newProvider returns a provider of c's type. It does no I/O.
-func newProvider(c config.Provider) llm.Provider {
+// newProvider returns a provider of c's type. windows are by the full names of models. It does no I/O.
+func newProvider(c config.Provider, windows map[string]int) llm.Provider {
 	if c.KeyEnv == "" {
 		c.KeyEnv = "api_key_env of providers." + c.Name // no variable is read
 	}
@@ -214,7 +219,13 @@ func newProvider(c config.Provider) llm.Provider {
 	case "gemini":
 		return gemini.New(gemini.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
 	case "ollama":
-		return ollama.New(ollama.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
+		contexts := make(map[string]int)
+		for full, tokens := range windows {
+			if id, ok := strings.CutPrefix(full, c.Name+"/"); ok {
+				contexts[id] = tokens
+			}
+		}
+		return ollama.New(ollama.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv, Contexts: contexts})
 	}
 	return openai.New(openai.Config{Name: c.Name, BaseURL: c.BaseURL, Key: string(c.Key), KeyEnv: c.KeyEnv})
 }
@@ -230,17 +241,43 @@ func (l *ModelSet) Model(full string) (ponder.Model, error) {
 	}
 	info, _ := l.prices.Lookup(full)
 	m := p.Model(id)
-	l.learnContext(full, info.Context)
+	l.recallWindow(full, p.base, info.Context)
 	counter, _ := p.check.Model(id).(llm.TokenCounter) // counts pass the gate, which limits them separately
 	lister, _ := p.check.Model(id).(llm.WindowLister)
 	m = llm.FitWindow(m, counter, lister, l.windows)
 	return ponder.Model{Model: m, Price: l.modelPrice(full, p), MaxOutput: info.MaxOutput}, nil
 }
 
-// learnContext sets the context of a model that the price table knows, unless a refusal named one.
-func (x *providers) learnContext(full string, tokens int) {
-	if tokens > 0 && x.windows.Lookup(full).Context == 0 {
-		x.windows.Learn(full, llm.Limits{Context: tokens})
+// recallWindow sets what the configuration, the price table and earlier refusals say of the window of
+// a model.
+func (x *providers) recallWindow(full, base string, table int) {
+	x.windows.Configure(full, x.Config.Models.Window[full])
+	x.windows.Suggest(full, table)
+	if x.learned == nil {
+		return
+	}
+	if limits, at, ok := x.learned.Load(full, base); ok {
+		x.windows.Restore(full, limits, at)
+	}
+}
+
+// keepWindows keeps the windows that refusals name in a file.
+func (x *providers) keepWindows() {
+	x.windows = new(llm.Windows)
+	dir, err := x.Config.StateDir()
+	if err != nil {
+		return
+	}
+	x.learned = modelwindow.NewFile(filepath.Join(dir, "windows.json"))
+	x.windows.Learned = func(full string, l llm.Limits) {
+		name, _, _ := strings.Cut(full, "/")
+		p, err := x.Provider(name)
+		if err == nil {
+			err = x.learned.Save(full, p.base, l)
+		}
+		if err != nil {
+			slog.Warn("cannot keep the window of a model", "model", full, "error", err)
+		}
 	}
 }
 

@@ -63,9 +63,10 @@ type Models struct {
 	Cheap    Chain                   `toml:"cheap"`
 	Frontier Chain                   `toml:"frontier"`
 	Embed    Chain                   `toml:"embed"`
-	Hedge    []ponder.Role           `toml:"hedge"` // roles whose slow calls run a second time, unless a user watches
-	Deep     string                  `toml:"-"`     // the slow model of deep_think; only from the environment
-	Price    map[string]llm.Override `toml:"price"` // by full name, or "provider/*"; overrides the built-in table
+	Hedge    []ponder.Role           `toml:"hedge"`  // roles whose slow calls run a second time, unless a user watches
+	Deep     string                  `toml:"-"`      // the slow model of deep_think; only from the environment
+	Price    map[string]llm.Override `toml:"price"`  // by full name, or "provider/*"; overrides the built-in table
+	Window   map[string]int          `toml:"window"` // by full name: tokens of prompt and answer
 }
 
 func (m Models) roleChain(role ponder.Role) Chain {

@@ -81,6 +81,7 @@ func Keys() []Key {
 		{"models.price.*.output", "USD per million output tokens", dollarsLiteral},
 		{"models.price.*.cache_read", "USD per million input tokens read from a cache", dollarsLiteral},
 		{"models.price.*.cache_write", "USD per million input tokens written to a cache", dollarsLiteral},
+		{"models.window.*", "tokens of prompt and answer that a model accepts", countLiteral},
 		{"providers.*.type", "API of a model server: openai, anthropic, gemini or ollama", oneOfLiteral(types...)},
 		{"providers.*.base_url", "its URL, such as http://127.0.0.1:8080/v1", urlLiteral},
 		{"providers.*.api_key_env", "environment variable with its API key", variableLiteral},
@@ -116,10 +117,13 @@ func matchesPattern(pattern, parts []string) bool {
 		slices.EqualFunc(pattern, parts, func(p, s string) bool { return p == "*" || p == s })
 }
 
-// splitName returns the parts of a name. models.price.MODEL.input needs no quotes, though MODEL has
-// dots.
+// splitName returns the parts of a name. models.price.MODEL.input and models.window.MODEL need no
+// quotes, though MODEL has dots.
 func splitName(name string) []string {
-	const price = "models.price."
+	const price, window = "models.price.", "models.window."
+	if rest, ok := strings.CutPrefix(name, window); ok && rest != "" && !strings.HasPrefix(rest, `"`) {
+		return []string{"models", "window", rest}
+	}
 	if rest, ok := strings.CutPrefix(name, price); ok && !strings.HasPrefix(rest, `"`) {
 		if i := strings.LastIndexByte(rest, '.'); i > 0 {
 			return []string{"models", "price", rest[:i], rest[i+1:]}
