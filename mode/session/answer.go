@@ -148,7 +148,6 @@ var errRefused = errors.New("the model refused to answer")
 // error there is at least one thought.
 func readAnswer(text, question string, prose bool) (a parsedThoughts, err error) {
 	f, _ := thoughtsAnswer.Read(text)
-	a.settled = f.Settled
 	for _, t := range f.Thoughts {
 		h := modelThought{Text: t.Thought, Kind: t.Type, Confidence: optionalShare(t.Confidence), Cites: citedIDs(t.Cites)}
 		if t.Importance != nil {
@@ -170,6 +169,7 @@ func readAnswer(text, question string, prose bool) (a parsedThoughts, err error)
 		return parsedThoughts{}, thoughtsAnswer.Fault(text, noThoughts)
 	}
 	a.questions = validQuestions(convertQuestions(f.Questions), question)
+	a.settled = f.Settled && len(a.thoughts) >= len(f.Thoughts) // small models repeat themselves, and are sure
 	return a, nil
 }
 

@@ -19,6 +19,7 @@ const (
 	thoughtAnswer = "This answer was put together without a model, from the thoughts so far."
 	refusedQuotes = " before the model could write the answer. These are quotations of the documents."
 	refusedAnswer = " before the model could write the answer. This answer is put together from the thoughts so far."
+	bestQuotes    = "\nFrom the documents:\n\n"
 	nothingMore   = "nothing more on this"
 	enoughQuoted  = "the best passages of the documents are quoted"
 	nothingAtAll  = "The documents, searched without a model, have nothing on this question."
@@ -250,12 +251,31 @@ func (s *state) thoughtSynthesis() (summary, bool) {
 		fmt.Fprintf(&b, "- %s (%s, %.2f)\n", t.Text, t.Kind, t.Confidence)
 		total, given = total+t.Confidence, given+1
 	}
+	s.listBestQuotes(&b)
 	sum := summary{Text: strings.TrimSpace(b.String()), Insights: slices.Clone(s.Synthesis.Insights), Confidence: s.Synthesis.Confidence, Assumed: s.Synthesis.Assumed, Remaining: s.openQuestions()}
 	if s.Synthesis.Text == "" {
 		sum.Confidence, sum.Assumed = lookup.RoundCents(total/float64(max(1, given))), given == 0
 	}
 	sum.Confidence = min(sum.Confidence, maxQuoteConfidence)
 	return sum, true
+}
+
+// listBestQuotes adds the best passages for the user's question that a text does not quote yet.
+func (s *state) listBestQuotes(b *strings.Builder) {
+	n := 0
+	for _, c := range s.quoteGroups() {
+		if c.ID != "" {
+			continue
+		}
+		for _, e := range c.quotes[:min(len(c.quotes), quotesFirst)] {
+			if line := quoteLine(e); !strings.Contains(b.String(), line) {
+				if n++; n == 1 {
+					b.WriteString(s.nameSources(bestQuotes))
+				}
+				b.WriteString("- " + line + "\n")
+			}
+		}
+	}
 }
 
 func (s *state) openQuestions() (list []string) {

@@ -107,7 +107,11 @@ func TestEnough(t *testing.T) {
 	}{
 		{
 			name: "all thoughts are one", answer: answersByKey(map[string]ponder.Body{"thoughts-1": one}),
-			keys: "thoughts-1 final", reason: "the question is settled",
+			keys: "thoughts-1 thoughts-2 ...",
+		},
+		{
+			name: "all thoughts but for ids are one, and it says so", keys: "thoughts-1 thoughts-2 ...",
+			answer: answersByKey(map[string]ponder.Body{"thoughts-1": textAnswer(`{"settled":true,"thoughts":[{"thought":"[e1] It is four.","confidence":1},{"thought":"[e2] It is four.","confidence":1}]}`)}),
 		},
 		{
 			name: "the model says that it is settled", keys: "thoughts-1 final", reason: "the question is settled",

@@ -150,7 +150,7 @@ func (s *state) evaluateWave(wave []slot, news int) {
 		w.Gain += (1 - math.Pow(1-gainMemory, float64(calls))) * (gain - w.Gain)
 	}
 	w.Best = max(w.Best, w.Gain)
-	w.Settled = s.Counts.Rounds == len(wave) && claims > 0 && sure && (ready || news == 1)
+	w.Settled = s.Counts.Rounds == len(wave) && claims > 0 && sure && ready
 }
 
 // stopReason returns why another call is not worth it, or no reason.

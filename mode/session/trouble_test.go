@@ -181,7 +181,7 @@ func TestHalfAWave(t *testing.T) {
 	}
 }
 
-// If the final call fails, the answer uses a model's thoughts before quotations.
+// If the final call fails, the answer has the thoughts of a model, then the best passages.
 func TestTheAnswerFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		interval float64
@@ -193,7 +193,16 @@ func TestTheAnswerFails(t *testing.T) {
 The thoughts with the highest confidence:
 
 - The facts depend on each other [e1]. (insight, 0.80)
-- The facts number two differ. (exploration, 0.40)`},
+- The facts number two differ. (exploration, 0.40)
+
+From the documents:
+
+- “Fact 0 is known, but not (e0) to all.” [e1]
+- “Fact 1 is known.” [e2]
+- “Fact 2 is known, but not (e2) to all.” [e3]
+- “Fact 3 is known, but not (e3) to all.” [e4]
+- “Fact 4 is known.” [e5]
+- “Fact 5 is known, but not (e5) to all.” [e6]`},
 		"after one in quotations": {20, 25 * time.Second, thoughtAnswer + `
 
 **What is the fact?**
