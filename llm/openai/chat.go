@@ -176,7 +176,7 @@ func (m *model) chatSchema(body *chatRequest, p *plan, s *llm.Schema, without fe
 	if s == nil {
 		return ""
 	}
-	shape := m.shapes.lookupShape(s.JSON)
+	shape := m.lookupShape(p, s.JSON, without)
 	t := m.host.tierFor(shape, len(body.Tools), m.host.openai, without)
 	p.uses |= t.requiredFeature()
 	name := wire.SchemaName(s)

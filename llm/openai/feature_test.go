@@ -15,6 +15,8 @@ import (
 func TestSecondRequest(t *testing.T) {
 	warm := 0.5
 	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
+	sized := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":10}},"required":["a"]}`)}
+	minLength := []any{"response_format", "json_schema", "schema", "properties", "a", "minLength"}
 	signed := thinkingRequest("openai/m", "reasoning")
 	tests := []struct {
 		name      string
@@ -32,6 +34,9 @@ func TestSecondRequest(t *testing.T) {
 		{"tool", false, "api.z.ai", llm.Request{Schema: schema}, "tool_choice only supports auto", []any{"response_format", "type"}, `null`, `"json_object"`, false},
 		{"mode", false, "api.deepseek.com", llm.Request{Schema: schema}, "response_format is unavailable now", []any{"response_format", "type"}, `"json_object"`, `null`, false},
 		{"schema of Responses", true, "localhost", llm.Request{Schema: schema}, "Invalid parameter: 'text.format' json_schema is not supported", []any{"text", "format", "type"}, `"json_schema"`, `null`, false},
+		{"lengths", false, "localhost", llm.Request{Schema: sized}, "Invalid schema for response_format 's': 'minLength' is not permitted.", minLength, `10`, `null`, false},
+		{"lengths for a grammar", false, "10.0.0.7", llm.Request{Schema: sized}, "The provided JSON schema contains features not supported by xgrammar.", minLength, `10`, `null`, false},
+		{"the schema stays without lengths", false, "localhost", llm.Request{Schema: sized}, "failed to parse grammar", []any{"response_format", "type"}, `"json_schema"`, `"json_schema"`, false},
 		{"temperature", false, "localhost", llm.Request{Temperature: &warm}, "Unsupported value: 'temperature' does not support 0.5 with this model.", []any{"temperature"}, `0.5`, `null`, false},
 		{"effort", false, "localhost", llm.Request{Effort: "high"}, "Unrecognized request argument supplied: reasoning_effort", []any{"reasoning_effort"}, `"high"`, `null`, false},
 		{"effort at xai", false, "api.x.ai", llm.Request{Effort: "high"}, "Argument not supported on this model: reasoningEffort", []any{"reasoning_effort"}, `"high"`, `null`, false},
@@ -74,6 +79,25 @@ func TestSecondRequest(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Hosts that may refuse bounds of lengths never get them.
+func TestLengths(t *testing.T) {
+	schema := &llm.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":10,"maxLength":99}},"required":["a"]}`)}
+	for host, want := range map[string]string{
+		"http://127.0.0.1:8080": `{"maxLength":99,"minLength":10,"type":"string"}`, "https://gpu.example.org": `{"maxLength":99,"minLength":10,"type":"string"}`,
+		"https://api.openai.com": `{"type":"string"}`, "https://openrouter.ai": `{"type":"string"}`, "https://api.groq.com": `{"type":"string"}`,
+	} {
+		server, p := serveCanned(t, Config{BaseURL: host, Chat: true}, streamAnswer(finish))
+		req := askRequest("x")
+		req.Schema = schema
+		if _, err := llmtest.Generate(t, p.Model("m"), req); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(rawJSON(valueAt(server.asked[0], "response_format", "json_schema", "schema", "properties", "a"))); got != want {
+			t.Errorf("%s gets %s, want %s", host, got, want)
+		}
 	}
 }
 
@@ -282,7 +306,10 @@ func TestStrictSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, ok := strictSchema(json.RawMessage(tt.in))
+			got, ok := strictSchema(json.RawMessage(tt.in), false)
+			if kept, still := strictSchema(json.RawMessage(tt.in), true); still != ok || strings.Contains(string(kept), "minLength") != strings.Contains(tt.in, "minLength") {
+				t.Errorf("with lengths: %s", kept)
+			}
 			if !ok {
 				got = nil
 			}

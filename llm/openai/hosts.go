@@ -44,6 +44,7 @@ type host struct {
 	openai    bool // with OpenAI's models and limits
 	effort    effortStyle
 	schema    tier
+	lengths   bool // may bound lengths of strings by a grammar
 	noOptions bool // rejects stream_options
 	usage     bool // requires usage: {include: true}
 	cacheKey  bool
@@ -97,7 +98,7 @@ func findHost(name string) host {
 			}
 		}
 	}
-	return host{replay: "reasoning_content"}
+	return host{replay: "reasoning_content", lengths: true}
 }
 
 type traits struct {
@@ -167,8 +168,9 @@ const (
 	featNative // the tiers
 	featForced
 	featMode
-	featSystem // the system role
-	featTurns  // neighbours of equal roles
+	featSystem  // the system role
+	featTurns   // neighbours of equal roles
+	featLengths // of strings, in a schema
 )
 
 func (t tier) requiredFeature() feature {
@@ -276,6 +278,7 @@ func knownRefusals() []refusal {
 			"reasoning' was provided without", "thinking block"}},
 		{featNative, []string{"response_format", "response format", "json_schema", "json schema", "text.format", "structured output", "grammar", "json mode", "invalid schema"}},
 		{featForced, []string{"tool_choice", "tool choice", "tool use", "support tool"}},
+		{featLengths, []string{"minlength", "maxlength", "grammar", "invalid schema", "features not supported", "unsupported features"}},
 		{featMode, []string{"response_format", "response format", "json_object", "json mode", "text.format"}},
 	}
 }

@@ -268,6 +268,9 @@ func (m *model) refusedUses(p *plan, req *llm.Request, err error) feature {
 	if drop&featTurns != 0 { // the words are the same
 		drop &^= featSystem
 	}
+	if drop&featLengths != 0 { // the schema may do without them
+		drop = featLengths
+	}
 	if drop&featNative != 0 { // the words are the same
 		drop |= f & featMode
 	}

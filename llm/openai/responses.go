@@ -133,7 +133,7 @@ func (m *model) responsesSchema(body *responsesRequest, p *plan, s *llm.Schema, 
 	if s == nil {
 		return ""
 	}
-	shape := m.shapes.lookupShape(s.JSON)
+	shape := m.lookupShape(p, s.JSON, without)
 	t := m.host.tierFor(shape, len(body.Tools), true, without)
 	p.uses |= t.requiredFeature()
 	name := wire.SchemaName(s)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -14,34 +15,54 @@ type shape struct {
 	doc     string
 	strict  bool // strict mode accepts it
 	object  bool // of type object
+	lengths bool // it bounds lengths of strings
+}
+
+type shapeKey struct {
+	schema  string
+	lengths bool
 }
 
 // shapes caches schemas. It is safe for concurrent use.
 type shapes struct {
 	mu    sync.Mutex
-	known map[string]shape // by the schema's text
+	known map[shapeKey]shape
 }
 
 const maxShapes = 200
 
-func (s *shapes) lookupShape(schema json.RawMessage) shape {
+// lookupShape returns the shape of a schema, with or without its bounds of lengths.
+func (s *shapes) lookupShape(schema json.RawMessage, lengths bool) shape {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known, ok := s.known[string(schema)]; ok {
+	key := shapeKey{string(schema), lengths}
+	if known, ok := s.known[key]; ok {
 		return known
 	}
 	out := shape{schema: schema, doc: wire.SchemaDoc(schema), object: wire.IsObjectSchema(schema)}
-	if enforced, ok := strictSchema(schema); ok {
+	if enforced, ok := strictSchema(schema, lengths); ok {
 		out.schema, out.strict = enforced, true
 	}
+	out.lengths = bytes.Contains(out.schema, []byte(`"minLength"`)) || bytes.Contains(out.schema, []byte(`"maxLength"`))
 	if js, err := wire.Body(out.schema); err == nil {
 		out.written = js
 	}
 	if s.known == nil || len(s.known) >= maxShapes {
-		s.known = map[string]shape{}
+		s.known = map[shapeKey]shape{}
 	}
-	s.known[string(schema)] = out
+	s.known[key] = out
 	return out
+}
+
+// lookupShape returns the shape of a schema, with bounds of lengths if the host may accept them.
+func (m *model) lookupShape(p *plan, schema json.RawMessage, without feature) shape {
+	if m.host.lengths && without&featLengths == 0 {
+		if s := m.shapes.lookupShape(schema, true); s.lengths {
+			p.uses |= featLengths
+			return s
+		}
+	}
+	return m.shapes.lookupShape(schema, false)
 }
 
 const maxSchemaDepth = 60
@@ -49,18 +70,24 @@ const maxSchemaDepth = 60
 // strictSchema closes every object and requires every field. Optional fields become
 // nullable; llm.Decode drops the nulls. It drops unsupported bounds, because callers
 // validate. It fails for maps with free keys and conditions.
-func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
-	return strictAt(schema, 0)
+func strictSchema(schema json.RawMessage, lengths bool) (json.RawMessage, bool) {
+	w := strictWriter{lengths: lengths}
+	return w.strict(schema, 0)
 }
 
-func strictAt(raw json.RawMessage, depth int) (json.RawMessage, bool) {
+// A strictWriter writes strict schemas.
+type strictWriter struct {
+	lengths bool // it keeps bounds of lengths
+}
+
+func (w strictWriter) strict(raw json.RawMessage, depth int) (json.RawMessage, bool) {
 	in, err := wire.ParseObject(raw)
 	if err != nil || depth > maxSchemaDepth {
 		return nil, false
 	}
 	var out wire.Object
 	for _, f := range in {
-		if !strictField(&out, f, depth) {
+		if !w.writeField(&out, f, depth) {
 			return nil, false
 		}
 	}
@@ -73,8 +100,8 @@ func strictAt(raw json.RawMessage, depth int) (json.RawMessage, bool) {
 	return text, err == nil
 }
 
-func strictField(out *wire.Object, f wire.Field, depth int) bool {
-	inner := func(raw json.RawMessage) (json.RawMessage, bool) { return strictAt(raw, depth+1) }
+func (w strictWriter) writeField(out *wire.Object, f wire.Field, depth int) bool {
+	inner := func(raw json.RawMessage) (json.RawMessage, bool) { return w.strict(raw, depth+1) }
 	switch f.Key {
 	case "properties", "$defs", "definitions":
 		members, ok := wire.MapObject(f.Value, inner)
@@ -94,6 +121,10 @@ func strictField(out *wire.Object, f wire.Field, depth int) bool {
 	case "type", "enum", "const", "$ref", "description", "title", "pattern", "minimum", "maximum", "exclusiveMinimum",
 		"exclusiveMaximum", "multipleOf", "minItems", "maxItems":
 		out.Set(f.Key, f.Value)
+	case "minLength", "maxLength":
+		if w.lengths {
+			out.Set(f.Key, f.Value)
+		}
 	case "format":
 		known := []string{`"date-time"`, `"time"`, `"date"`, `"duration"`, `"email"`, `"hostname"`, `"ipv4"`, `"ipv6"`, `"uuid"`}
 		if slices.Contains(known, string(f.Value)) {
