@@ -2,6 +2,7 @@ package structured
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -167,6 +168,22 @@ func TestReadCorrection(t *testing.T) {
 	v, ok := essay.Read(`{"essay":"Five.","points":["a b"],"sure":0.9}` + "\n\nThat is wrong. Corrected:\n\n" + `{"essay":"Four.","points":[],"sure":0.8}`)
 	if !ok || v.Essay != "Four." || len(v.Points) != 0 || *v.Sure != 0.8 {
 		t.Errorf("%+v, %v", v, ok)
+	}
+	type listed struct {
+		Items []string `json:"items"`
+		Ready bool     `json:"ready"`
+		Why   string   `json:"why,omitempty"`
+	}
+	form := New[listed](llm.SchemaFor[listed]("listed"))
+	for text, want := range map[string]listed{
+		`{"items":["a b"],"ready":true,"why":"Five."} Correction: {"items":["c d"],"ready":false,"why":"Four."}`: {[]string{"c d"}, false, "Four."},
+		`{"items":["a b"],"ready":true}` + "\n" + `{"items":["a b"],"ready":true}`:                               {[]string{"a b"}, true, ""},
+		`{"items":["a b"],"ready":true} Correction: {"items":["c`:                                                {[]string{"a b"}, true, ""},
+		`{"items":["a b"]} {"items":["c d"],"ready":true}`:                                                       {[]string{"a b"}, true, ""},
+	} {
+		if l, ok := form.Read(text); !ok || !slices.Equal(l.Items, want.Items) || l.Ready != want.Ready || l.Why != want.Why {
+			t.Errorf("%s: %+v, %v", text, l, ok)
+		}
 	}
 	r, ok := report.Read(`{"items":[{"kind":"a","item":"One.","sure":0.8}]}` + "\n" + `{"items":[{"kind":"a","item":"Two.","sure":0.8}]}`)
 	if !ok || len(r.Items) != 2 {

@@ -21,22 +21,21 @@ type tree struct {
 	size    int            // bytes of values with members
 }
 
-// readJSON concatenates lists of records; of other members the first wins. Of answers with
-// a text, such as one and its correction, only the last counts.
+// readJSON concatenates lists of records; of other members the first wins. Of an answer and its
+// correction only the last counts.
 func (f *form) readJSON(text string) (t tree) {
 	t.members = make(map[string]any)
 	values, err := llm.RepairAll(text)
 	if err != nil {
 		return t
 	}
-	first := f.members[0]
 	for _, js := range values {
 		var v any
 		if json.Unmarshal(js, &v) != nil {
 			continue
 		}
 		if found := f.findMembers(v, 0); len(found) > 0 {
-			if first.kind == textKind && found[first.name] != nil {
+			if f.isCorrection(t.members, found) {
 				t.members = make(map[string]any)
 			}
 			mergeMembers(t.members, found)
@@ -44,6 +43,22 @@ func (f *form) readJSON(text string) (t tree) {
 		}
 	}
 	return t
+}
+
+// isCorrection reports whether an answer replaces the one before it: it has a text as its first
+// member, or all required members with one that is no list and was given before.
+func (f *form) isCorrection(before, found map[string]any) (again bool) {
+	if first := f.members[0]; first.kind == textKind {
+		return found[first.name] != nil
+	}
+	for _, m := range f.members {
+		if found[m.name] == nil && !m.optional {
+			return false
+		}
+		isList := m.kind == listKind || m.kind == recordsKind
+		again = again || !isList && found[m.name] != nil && before[m.name] != nil
+	}
+	return again
 }
 
 // mergeMembers adds missing members and records.
