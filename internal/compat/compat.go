@@ -61,6 +61,7 @@ type Request struct {
 	Budget      ponder.Budget
 	NoWeb       bool
 	NoMemory    bool
+	WebSearch   bool // Ponder's web tools, beside those of the client
 	Persona     string
 	Chat        string          // the client's name of the conversation; empty: find it by messages
 	Key         string          // idempotency key

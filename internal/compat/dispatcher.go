@@ -36,7 +36,7 @@ func (d *Dispatcher) Begin(ctx context.Context, a Request) (Job, error) {
 
 // jobKind returns how to answer a. Client tools, their results and schemas need an exchange.
 func (a Request) jobKind() JobKind {
-	if a.Model.Kind == Chat && (a.Standalone || len(a.Tools) > 0 || a.Schema != nil || a.usesTools()) {
+	if a.Model.Kind == Chat && (a.Standalone || a.WebSearch || a.prefillText() != "" || len(a.Tools) > 0 || a.Schema != nil || a.usesTools()) {
 		return Exchange
 	}
 	return a.Model.Kind
@@ -56,6 +56,9 @@ func (a Request) usesTools() bool {
 func (a Request) check() error {
 	if len(a.Messages) == 0 {
 		return InvalidField("messages", "no message to answer: at least one message is needed")
+	}
+	if m := a.lastMessage(); m.Role == llm.Assistant && len(m.Calls()) > 0 {
+		return InvalidField("messages", "messages: the last message calls tools; add their results")
 	}
 	if way := a.jobKind(); way != Exchange && strings.TrimSpace(a.questionText()) == "" && (way != Chat || len(mediaParts(a.lastMessage())) == 0) {
 		return InvalidField("messages", "messages: the last message must have the role user and contain text")
@@ -113,10 +116,10 @@ func (d *Dispatcher) startExchange(ctx context.Context, a Request) (Job, error) 
 
 func (a Request) toExchange() app.Exchange {
 	x := app.Exchange{
-		Title: textkit.TruncateBytes(strings.TrimSpace(a.questionText()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory, Budget: a.Budget, Keep: a.Keep,
-		Own: len(a.Tools) == 0 && a.Schema == nil,
+		Title: textkit.TruncateBytes(strings.TrimSpace(a.questionText()), maxTitle), Model: a.Model.Model, NoWeb: a.NoWeb, NoMemory: a.NoMemory || a.WebSearch && (len(a.Tools) > 0 || a.Schema != nil), Budget: a.Budget, Keep: a.Keep,
+		Own: a.WebSearch || len(a.Tools) == 0 && a.Schema == nil,
 		Request: llm.Request{
-			System: a.System, Messages: a.Messages, Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
+			System: a.System, Messages: a.withContinuation(), Tools: a.Tools, ToolChoice: a.ToolChoice, Schema: a.Schema, MaxTokens: a.MaxTokens,
 			Temperature: a.Temperature, Effort: modelEffort(a.Effort),
 		},
 	}

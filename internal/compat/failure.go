@@ -31,6 +31,17 @@ func InvalidField(field, format string, args ...any) *APIError {
 	return &APIError{Status: http.StatusBadRequest, Field: field, Detail: fmt.Sprintf(format, args...)}
 }
 
+// RenameField returns err with another name of its field, for protocols with other names.
+func RenameField(err error, from, to string) error {
+	var known *APIError
+	if !errors.As(err, &known) || known.Field != from {
+		return err
+	}
+	other := *known
+	other.Field = to
+	return &other
+}
+
 // SetRetryAfter sets the header Retry-After.
 func (f *APIError) SetRetryAfter(h http.Header) {
 	if f.RetryAfter > 0 {

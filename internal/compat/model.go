@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,7 +125,7 @@ func modelEffort(effort string) string {
 
 func deepEffort(effort string) bool { return effort == "high" || effort == "xhigh" || effort == "max" }
 
-// Names returns the ways and the configured models.
+// Names returns the ways, the configured models and the aliases without a wildcard.
 func (d *Dispatcher) Names(ctx context.Context, owner string) ([]string, error) {
 	names := Names()
 	models, err := d.Service.Models(ctx, owner)
@@ -132,6 +135,11 @@ func (d *Dispatcher) Names(ctx context.Context, owner string) ([]string, error) 
 	for _, m := range models {
 		names = append(names, prefix+m)
 	}
+	for _, alias := range slices.Sorted(maps.Keys(d.Aliases)) {
+		if !strings.HasSuffix(alias, "*") && !slices.Contains(names, alias) {
+			names = append(names, alias)
+		}
+	}
 	return names, nil
 }
 
@@ -140,9 +148,9 @@ const (
 	maxEmbedBytes = 1 << 20 // bytes
 )
 
-// Embed returns one vector for each text. An empty name selects the configured model. Errors name the field
-// "input".
-func (d *Dispatcher) Embed(ctx context.Context, owner, name string, texts []string) ([][]float32, llm.Usage, error) {
+// Embed returns one vector for each text, of size numbers; zero: as the model has. An empty name selects
+// the configured model. Errors name the field "input".
+func (d *Dispatcher) Embed(ctx context.Context, owner, name string, texts []string, dimensions int) ([][]float32, llm.Usage, error) {
 	model, size := "", 0
 	for i, text := range texts {
 		if size += len(text); text == "" {
@@ -163,7 +171,32 @@ func (d *Dispatcher) Embed(ctx context.Context, owner, name string, texts []stri
 		model = m.Model
 	}
 	vectors, usage, _, err := d.Service.Embed(ctx, owner, model, texts)
-	return vectors, usage, err
+	if err != nil || dimensions == 0 {
+		return vectors, usage, err
+	}
+	for i, v := range vectors {
+		if dimensions < 1 || dimensions > len(v) {
+			return nil, usage, InvalidField("dimensions", "dimensions: expected 1 to %d for this model", len(v))
+		}
+		vectors[i] = shortVector(v, dimensions)
+	}
+	return vectors, usage, nil
+}
+
+// shortVector returns the first n numbers with the length 1, as OpenAI's models do. Models that
+// are trained for it keep the most of the meaning there.
+func shortVector(v []float32, n int) []float32 {
+	short, sum := slices.Clone(v[:n]), 0.0
+	for _, x := range short {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 || n == len(v) {
+		return short
+	}
+	for i := range short {
+		short[i] = float32(float64(short[i]) / math.Sqrt(sum))
+	}
+	return short
 }
 
 // A JSONTemplate is a JSON template with variable strings, which saves repeated encoding.

@@ -84,6 +84,7 @@ type passthroughProjector struct {
 	tools    activeTools
 	ownTools map[string]bool // called tools of Ponder
 	last     []llm.ToolCall  // of the newest round
+	trimmer  prefillTrimmer
 }
 
 func newPassthroughProjector() *passthroughProjector {
@@ -92,8 +93,10 @@ func newPassthroughProjector() *passthroughProjector {
 }
 
 func (p *passthroughProjector) applyEvent(ev ponder.Event) []Part {
-	list := p.roundAssembler.applyEvent(ev)
+	list := p.trimmer.trimParts(p.roundAssembler.applyEvent(ev))
 	switch b := ev.Body.(type) {
+	case ponder.RunStarted:
+		p.trimmer.prefill = prefillOf(b)
 	case ponder.CallFinished:
 		if _, ok := p.Round(ev.ActionKey()); ok && b.Error == "" {
 			p.last = b.Message.Calls()
@@ -123,10 +126,22 @@ func (p *passthroughProjector) clientCalls() (list []Part) {
 	return list
 }
 
+func (p *passthroughProjector) applyDelta(d ponder.Delta) []Part {
+	return p.trimmer.trimParts(p.roundAssembler.applyDelta(d))
+}
+
+func (p *passthroughProjector) close() []Part {
+	list := p.trimmer.trimParts(p.roundAssembler.close())
+	held := p.trimmer.held
+	p.trimmer.held = nil
+	return append(list, held...)
+}
+
 func (p *passthroughProjector) isOver() (over, last bool) { return p.IsOver(), p.IsOver() }
 
 func (p *passthroughProjector) endState() End {
 	e := p.roundAssembler.endState()
+	e.Text = p.trimmer.trimText(e.Text)
 	if p.Finish == llm.FinishTools && len(p.clientCalls()) > 0 {
 		e.Finish = llm.FinishTools
 	}

@@ -234,8 +234,9 @@ func (t *answerEncoder) writeLine(v any) {
 
 func (a *api) handleEmbed(w http.ResponseWriter, r *http.Request, owner string) error {
 	var in struct {
-		Model string          `json:"model"`
-		Input json.RawMessage `json:"input"`
+		Model      string          `json:"model"`
+		Input      json.RawMessage `json:"input"`
+		Dimensions int             `json:"dimensions"`
 	}
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
@@ -245,7 +246,7 @@ func (a *api) handleEmbed(w http.ResponseWriter, r *http.Request, owner string) 
 		return err
 	}
 	begun := time.Now()
-	vectors, usage, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), texts)
+	vectors, usage, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), texts, in.Dimensions)
 	if err != nil {
 		return err
 	}
@@ -260,7 +261,7 @@ func (a *api) embedOne(w http.ResponseWriter, r *http.Request, owner string) err
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	vectors, _, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), []string{in.Prompt})
+	vectors, _, err := a.desk.Embed(r.Context(), owner, strings.TrimSuffix(in.Model, latest), []string{in.Prompt}, 0)
 	if err != nil {
 		return err
 	}

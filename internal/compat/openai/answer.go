@@ -101,7 +101,7 @@ func (a *api) handleCompletion(w http.ResponseWriter, r *http.Request, owner str
 	}
 	c := completion{ID: "chatcmpl-" + work.ID(), Object: "chat.completion", Created: work.Started.Unix(), Model: in.Model}
 	if in.Stream {
-		t := &answerEncoder{c: c, events: events, usage: in.Options.Usage}
+		t := &answerEncoder{c: c, events: events, usage: in.Options.Usage, quiet: in.hidesReasoning()}
 		t.c.Object = "chat.completion.chunk"
 		if err := a.desk.AwaitStart(r.Context(), &work, false, answered); err != nil {
 			return err
@@ -112,6 +112,9 @@ func (a *api) handleCompletion(w http.ResponseWriter, r *http.Request, owner str
 	end, err := a.desk.WaitAnswer(r.Context(), work, answered)
 	if err != nil {
 		return err
+	}
+	if in.hidesReasoning() {
+		end.Thinking = ""
 	}
 	out := &wholeMessage{messageDelta: messageDelta{Role: "assistant", Reasoning: end.Thinking, Annotations: annotationsOf(end.Citations)}}
 	for _, one := range end.Calls {
@@ -126,7 +129,7 @@ func (a *api) handleCompletion(w http.ResponseWriter, r *http.Request, owner str
 }
 
 func callOf(c llm.ToolCall) call {
-	return call{ID: c.ID, Type: "function", Function: function{c.Name, argsOf(c)}}
+	return call{ID: c.ID, Type: "function", Function: function{c.Name, arguments(argsOf(c))}}
 }
 
 // annotationsOf returns citations with URLs.
@@ -161,6 +164,7 @@ type answerEncoder struct {
 	c      completion
 	events bool // of Open WebUI
 	usage  bool
+	quiet  bool // without reasoning
 	calls  int
 
 	words, thoughts compat.JSONTemplate // of chunks
@@ -218,7 +222,7 @@ func (t *answerEncoder) Part(p compat.Part) {
 			t.writeDelta(messageDelta{Annotations: list}, nil)
 		}
 	default:
-		if text := p.Thinking(); text != "" {
+		if text := p.Thinking(); text != "" && !t.quiet {
 			t.writeTemplate(t.thoughts, text)
 		}
 	}

@@ -25,6 +25,12 @@ type body struct {
 	Temperature   *float64 `json:"temperature"`
 	Effort        string   `json:"reasoning_effort"`
 	N             *int     `json:"n"`
+
+	// Of Mistral and Groq.
+	SafePrompt bool    `json:"safe_prompt"`
+	PromptMode *string `json:"prompt_mode"`       // null or reasoning
+	Shown      *string `json:"reasoning_format"`  // parsed or hidden
+	Include    *bool   `json:"include_reasoning"` // false: hidden
 }
 
 type message struct {
@@ -43,8 +49,22 @@ type call struct {
 }
 
 type function struct {
-	Name string `json:"name"`
-	Args string `json:"arguments"`
+	Name string    `json:"name"`
+	Args arguments `json:"arguments"`
+}
+
+// arguments are the JSON of a call. Some clients send an object instead of text.
+type arguments string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *arguments) UnmarshalJSON(js []byte) error {
+	if text := (*string)(a); len(js) > 0 && js[0] == '"' {
+		return json.Unmarshal(js, text)
+	}
+	if *a = arguments(js); string(js) == "null" {
+		*a = ""
+	}
+	return nil
 }
 
 type Tool struct {
@@ -76,10 +96,24 @@ func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error)
 		return ask, compat.InvalidField("max_completion_tokens", "max_completion_tokens: expected at least 1")
 	case in.Temperature != nil && (*in.Temperature < 0 || *in.Temperature > maxTemperature):
 		return ask, compat.InvalidField("temperature", "temperature: expected 0 to %d", maxTemperature)
-	case !compat.IsEffort(in.Effort):
+	case in.Shown != nil && *in.Shown != "parsed" && *in.Shown != "hidden":
+		return ask, compat.InvalidField("reasoning_format", "reasoning_format: expected parsed or hidden")
+	case in.PromptMode != nil && *in.PromptMode != "reasoning":
+		return ask, compat.InvalidField("prompt_mode", "prompt_mode: expected null or reasoning")
+	}
+	if in.Effort == "default" { // of Groq
+		in.Effort = ""
+	}
+	if in.Effort == "" && in.PromptMode != nil {
+		in.Effort = "high"
+	}
+	if !compat.IsEffort(in.Effort) {
 		return ask, compat.InvalidField("reasoning_effort", "reasoning_effort: expected none, minimal, low, medium, high, xhigh or max")
 	}
 	ask = compat.Request{Owner: owner, Model: m, MaxTokens: max(in.MaxTokens, in.MaxCompletion), Temperature: in.Temperature, Effort: in.Effort}
+	if in.SafePrompt {
+		ask.System = safePrompt
+	}
 	if err := in.readTools(&ask); err != nil {
 		return ask, err
 	}
@@ -96,6 +130,14 @@ func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error)
 }
 
 const maxTemperature = 2
+
+// safePrompt is what Mistral adds to the system prompt for safe_prompt.
+const safePrompt = "Always assist with care, respect, and truth. Respond with utmost utility yet securely. Avoid harmful, unethical, prejudiced, or negative content. Ensure replies promote fairness and positivity."
+
+// hidesReasoning reports whether the answer must have no reasoning.
+func (in *body) hidesReasoning() bool {
+	return in.Include != nil && !*in.Include || in.Shown != nil && *in.Shown == "hidden"
+}
 
 func (in *body) readTools(ask *compat.Request) (err error) {
 	for i, t := range in.Tools {
@@ -127,10 +169,13 @@ func ChoiceOf(js json.RawMessage) (string, error) {
 		switch word {
 		case "auto", "none", "required":
 			return word, nil
+		case "any": // of Mistral
+			return "required", nil
 		}
-		return "", compat.InvalidField("tool_choice", "tool_choice: expected auto, none, required or an object")
+		return "", compat.InvalidField("tool_choice", "tool_choice: expected auto, none, required, any or an object")
 	}
 	var in struct {
+		Type     string `json:"type"`
 		Name     string `json:"name"`
 		Function struct {
 			Name string `json:"name"`
@@ -138,6 +183,9 @@ func ChoiceOf(js json.RawMessage) (string, error) {
 	}
 	if json.Unmarshal(js, &in) != nil {
 		return "", compat.InvalidField("tool_choice", "tool_choice: expected auto, none, required or an object")
+	}
+	if in.Type == "allowed_tools" {
+		return "", compat.InvalidField("tool_choice", "tool_choice: allowed_tools is not supported; send only the allowed tools")
 	}
 	if in.Function.Name != "" {
 		return in.Function.Name, nil
@@ -182,7 +230,7 @@ func (r *reader) addMessage(where string, m message) error {
 		}
 		for _, c := range m.Calls {
 			r.names[c.ID] = c.Function.Name
-			msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: InputOf(c.Function.Args)}})
+			msg.Parts = append(msg.Parts, llm.Part{Call: &llm.ToolCall{ID: c.ID, Name: c.Function.Name, Input: InputOf(string(c.Function.Args))}})
 		}
 		r.appendMessage(msg)
 	case "tool", "function":
@@ -238,6 +286,8 @@ type contentPart struct {
 	FileData string `json:"file_data"`
 	FileURL  string `json:"file_url"`
 	Filename string `json:"filename"`
+
+	Document json.RawMessage `json:"document_url"` // of Mistral: a string, or an object with a url
 }
 
 // PartsOf parses a text or a list of parts. Errors name where.
@@ -256,7 +306,9 @@ func PartsOf(where string, js json.RawMessage) ([]llm.Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, p)
+		if c.Type != "thinking" { // of an earlier answer
+			parts = append(parts, p)
+		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, llm.Part{})
@@ -270,14 +322,16 @@ func (c contentPart) toPart(where string) (llm.Part, error) {
 		return llm.Part{Text: c.Text}, nil
 	case "refusal":
 		return llm.Part{Text: c.Refusal}, nil
+	case "thinking":
+		return llm.Part{}, nil
 	case "image_url", "input_image":
-		var at struct {
-			URL string `json:"url"`
+		if url, ok := urlOf(c.Image); ok {
+			return mediaAt(where, url, "image/*", "")
 		}
-		if json.Unmarshal(c.Image, &at.URL) != nil && json.Unmarshal(c.Image, &at) != nil {
-			break
+	case "document_url":
+		if url, ok := urlOf(c.Document); ok {
+			return mediaAt(where, url, "application/octet-stream", "")
 		}
-		return mediaAt(where, at.URL, "image/*", "")
 	case "file":
 		if c.File != nil {
 			return mediaAt(where, c.File.Data, "application/octet-stream", c.File.Name)
@@ -289,6 +343,15 @@ func (c contentPart) toPart(where string) (llm.Part, error) {
 		return mediaAt(where, c.FileData, "application/octet-stream", c.Filename)
 	}
 	return llm.Part{}, compat.InvalidField("messages", "%s.type: expected text, image_url or file with its content", where)
+}
+
+// urlOf parses a string, or an object with a url.
+func urlOf(js json.RawMessage) (string, bool) {
+	var at struct {
+		URL string `json:"url"`
+	}
+	ok := json.Unmarshal(js, &at.URL) == nil || json.Unmarshal(js, &at) == nil
+	return at.URL, ok
 }
 
 func mediaAt(where, url, kind, name string) (llm.Part, error) {

@@ -9,6 +9,8 @@ import (
 
 const at = "/v1/chat/completions"
 
+const legacyPath = "/v1/completions"
+
 func TestBad(t *testing.T) {
 	const hello = `"messages":[{"role":"user","content":"hello"}]`
 	list := []protocoltest.Bad{
@@ -52,7 +54,26 @@ func TestBad(t *testing.T) {
 		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed"}`, Why: "input"},
 		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":[]}`, Why: "at least one text"},
 		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":[""]}`, Why: "input[0] is empty"},
-		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":[[1,2]]}`, Why: "list of texts"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":[[1,200000]]}`, Why: "input[0]: 200000 is no token"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":{"a":1}}`, Why: "token IDs"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":"x","dimensions":0}`, Why: "dimensions"},
+		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":"x","dimensions":9}`, Why: "dimensions: expected 1 to 8"},
+		{Path: at, Body: `{"model":"ponder","reasoning_format":"raw",` + hello + `}`, Why: "parsed or hidden"},
+		{Path: at, Body: `{"model":"ponder","prompt_mode":"fast",` + hello + `}`, Why: "prompt_mode"},
+		{Path: at, Body: `{"model":"ponder","tool_choice":{"type":"allowed_tools"},` + hello + `}`, Why: "allowed_tools"},
+		{Path: at, Body: `{"model":"ponder","tools":[` + weather + `],"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"weather","arguments":"{}"}}]}]}`, Why: "add their results"},
+		{Path: legacyPath, Body: `{"model":"ponder"}`, Why: "prompt: expected"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":""}`, Why: "prompt: expected"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":["a","b"]}`, Why: "a request for each prompt"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":[200000]}`, Why: "no token"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":"x","n":2}`, Why: "n: only one"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":"x","best_of":2}`, Why: "best_of: only one"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":"x","logprobs":0}`, Why: "logprobs"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":"x","suffix":"y","echo":true}`, Why: "echo"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":"x","max_tokens":-1}`, Why: "max_tokens"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":"x","temperature":3}`, Why: "temperature"},
+		{Path: legacyPath, Body: `{"model":"ponder","prompt":"x","stop":7}`, Why: "stop"},
+		{Path: legacyPath, Body: `{"model":"nonsense","prompt":"x"}`, Code: http.StatusNotFound, Why: "does not exist"},
 		{Path: "/v1/embeddings", Body: `{"model":"nonsense","input":"x"}`, Code: http.StatusNotFound, Why: "no model"},
 		{Path: "/v1/embeddings", Body: `{"model":"ponder/embed","input":"x","encoding_format":"hex"}`, Why: "base64"},
 	}

@@ -1,7 +1,8 @@
-// Package openai serves OpenAI's chat completions, models and embeddings. Package responses serves the
+// Package openai serves OpenAI's chat completions, completions, models and embeddings. Package responses serves the
 // Responses API.
 //
-// openai.go has the routes and errors, ask.go parses requests, answer.go writes responses.
+// openai.go has the routes and errors, ask.go parses requests, answer.go writes responses,
+// legacy.go serves completions of a prompt.
 package openai
 
 import (
@@ -16,6 +17,7 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/compat/tokens"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -29,6 +31,7 @@ func New(desk *compat.Dispatcher) map[string]http.Handler {
 		"GET /v1/models":                      Handle(desk, auth.Read, a.listModels),
 		"GET /v1/models/{model...}":           Handle(desk, auth.Read, a.oneModel),
 		"POST /v1/chat/completions":           Handle(desk, auth.Think, a.handleChat),
+		"POST /v1/completions":                Handle(desk, auth.Think, a.handleLegacy),
 		"POST /v1/embeddings":                 Handle(desk, auth.Think, a.handleEmbeddings),
 		"POST /openwebui/v1/chat/completions": Handle(desk, auth.Think, a.openWebUI),
 		"GET /openwebui/v1/models":            Handle(desk, auth.Read, a.listModels),
@@ -145,18 +148,25 @@ func (a *api) handleEmbeddings(w http.ResponseWriter, r *http.Request, owner str
 		Model    string          `json:"model"`
 		Input    json.RawMessage `json:"input"`
 		Encoding string          `json:"encoding_format"`
+		Size     *int            `json:"dimensions"`
 	}
 	if _, err := compat.Read(r, &in); err != nil {
 		return err
 	}
-	texts, err := compat.TextsOf(in.Input)
+	texts, err := textsOf("input", in.Input)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains([]string{"", "float", "base64"}, in.Encoding) {
 		return compat.InvalidField("encoding_format", "encoding_format: expected float or base64")
 	}
-	vectors, usage, err := a.desk.Embed(r.Context(), owner, in.Model, texts)
+	size := 0
+	if in.Size != nil {
+		if size = *in.Size; size < 1 {
+			return compat.InvalidField("dimensions", "dimensions: expected at least 1")
+		}
+	}
+	vectors, usage, err := a.desk.Embed(r.Context(), owner, in.Model, texts, size)
 	if err != nil {
 		return err
 	}
@@ -172,6 +182,30 @@ func (a *api) handleEmbeddings(w http.ResponseWriter, r *http.Request, owner str
 		"object": "list", "model": cmp.Or(in.Model, "ponder/embed"), "data": data,
 		"usage": map[string]int{"prompt_tokens": usage.Total(), "total_tokens": usage.Total()},
 	})
+}
+
+// textsOf parses a text, a list of texts, a list of token IDs, or a list of such lists.
+func textsOf(field string, js json.RawMessage) (list []string, err error) {
+	var ids []int
+	var lists [][]int
+	switch {
+	case json.Unmarshal(js, &ids) == nil && len(ids) > 0:
+		lists = [][]int{ids}
+	case json.Unmarshal(js, &lists) == nil && len(lists) > 0:
+	default:
+		if list, err = compat.TextsOf(js); err != nil {
+			err = compat.InvalidField(field, "%s: expected a text, token IDs, or a list of either", field)
+		}
+		return list, err
+	}
+	for i, ids := range lists {
+		text, at, ok := tokens.Decode(ids)
+		if !ok {
+			return nil, compat.InvalidField(field, "%s[%d]: %d is no token of the encoding cl100k_base; send the text", field, i, ids[at])
+		}
+		list = append(list, text)
+	}
+	return list, nil
 }
 
 // encodeVector returns little-endian base64.

@@ -91,3 +91,31 @@ func checkStatuses(t *testing.T, l Language) {
 		}
 	}
 }
+
+// checkPrefill checks that an answer continues the last message of the client, without repeating it.
+func checkPrefill(t *testing.T, l Language) {
+	for _, c := range []struct{ begun, answer, want string }{
+		{"The sea is", "deep, and salty.", "deep, and salty."},
+		{"The sea is", "The sea is deep, and salty.", "deep, and salty."},
+		{"The sea is", "The sea", "The sea"},
+		{"The sea is", "The seal is grey.", "The seal is grey."},
+		{"{", `{"depth":11}`, `"depth":11}`},
+	} {
+		for _, pause := range []time.Duration{0, time.Second} {
+			r := l.newRig(t, func(*llm.Request, int) Answer { return Answer{Text: c.answer, Pause: pause} })
+			forBoth(Prompt{Messages: []string{"How deep?", c.begun}}, func(s Prompt) {
+				got, out := l.sendPrompt(t, r, s)
+				if strings.TrimSpace(got.Text) != c.want || out.Code != http.StatusOK {
+					t.Errorf("%q, %q: told %d %+v", c.begun, c.answer, out.Code, got)
+				}
+			})
+			if n := r.countConversations(Owner); n > 0 {
+				t.Errorf("%d conversations", n)
+			}
+			last := r.Model.Requests()[0].Messages
+			if n := len(last); n != 3 || last[1].Role != llm.Assistant || last[1].Text() != c.begun || last[2].Role != llm.User {
+				t.Errorf("asked %+v", last)
+			}
+		}
+	}
+}

@@ -51,7 +51,7 @@ const canary = "CANARY-7f3"
 // Check checks all requirements of a protocol, in virtual time.
 func Check(t *testing.T, l Language) {
 	for name, f := range map[string]func(*testing.T, Language){
-		"answer": checkAnswer, "research": checkResearch, "calls": checkCalls, "failures": checkFailures, "the request is at fault": checkFault, "statuses": checkStatuses,
+		"answer": checkAnswer, "research": checkResearch, "calls": checkCalls, "failures": checkFailures, "the request is at fault": checkFault, "statuses": checkStatuses, "begun answers": checkPrefill,
 		"the client goes away": checkLeave, "signs of life": checkLife, "found again": checkFound, "keys": checkKeys, "sent again": checkAgain, "begun anew": checkRestart,
 		"nothing internal": checkInternal, "who may ask": checkScopes, "the server stops": checkStop,
 	} {

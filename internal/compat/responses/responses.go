@@ -162,16 +162,7 @@ func (a *api) startJob(r *http.Request, owner string, in *request, js []byte, be
 	return j, answered, nil
 }
 
-// renameField renames the field of an APIError.
-func renameField(err error) error {
-	var known *compat.APIError
-	if errors.As(err, &known) && known.Field == "messages" {
-		other := *known
-		other.Field = "input"
-		return &other
-	}
-	return err
-}
+func renameField(err error) error { return compat.RenameField(err, "messages", "input") }
 
 func (a *api) currentResponse(ctx context.Context, j job) (*response, error) {
 	res := j.newResponse()
