@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,7 +37,8 @@ type request struct {
 	Safety       *string           `json:"safety_identifier"`
 	CacheKey     *string           `json:"prompt_cache_key"`
 
-	startsWork bool // see [compat.Dispatcher.LastTurn]
+	startsWork bool               // see [compat.Dispatcher.LastTurn]
+	refs       map[string]toolRef // tools that are no plain functions, by their names for models
 }
 
 type effort struct {
@@ -88,26 +90,29 @@ func (a *api) parseRequest(ctx context.Context, owner string, in *request) (ask 
 	if ask.System, err = instructionsOf(in.Instructions); err != nil {
 		return ask, err
 	}
-	if err := in.readTools(&ask); err != nil {
+	r := reader{ask: &ask, names: make(map[string]string)}
+	if err := in.readTools(&r); err != nil {
 		return ask, err
 	}
 	if ask.Schema, err = schemaOf(in.Text); err != nil {
 		return ask, err
 	}
-	if err := a.setPredecessor(ctx, &ask, in); err != nil {
+	if err := a.setPredecessor(ctx, &r, in); err != nil {
 		return ask, err
 	}
 	items, err := itemsOf(in.Input)
 	if err != nil {
 		return ask, err
 	}
-	r := reader{ask: &ask, names: make(map[string]string)}
 	for i, it := range items {
 		if err := r.addItem(fmt.Sprintf("input[%d]", i), it); err != nil {
 			return ask, err
 		}
 	}
-	return ask, nil
+	if in.refs = r.refs; len(ask.Tools) == 0 && ask.Schema == nil {
+		ask.WebSearch = false // it is on in all conversations
+	}
+	return ask, in.readChoice(&ask)
 }
 
 // isStored reports whether to keep the response. Otherwise it stands alone and leaves no data.
@@ -166,27 +171,23 @@ func instructionsOf(js json.RawMessage) (string, error) {
 	return strings.TrimSpace(ask.System + "\n\n" + strings.Join(all, "\n\n")), nil
 }
 
-// readTools reads the functions and the tool choice. Tools of OpenAI have no effect; without them, the web stays
-// enabled.
-func (in *request) readTools(ask *compat.Request) (err error) {
-	for i, t := range in.Tools {
-		if t.stringField("type") != "function" {
-			continue
-		}
-		if t.stringField("name") == "" {
-			return compat.InvalidField("tools", "tools[%d].name is required", i)
-		}
-		schema, err := json.Marshal(t["parameters"])
-		if err != nil || string(schema) == "null" {
-			schema = nil
-		}
-		ask.Tools = append(ask.Tools, llm.Tool{Name: t.stringField("name"), Doc: t.stringField("description"), Schema: schema})
+// readTools reads the tools.
+func (in *request) readTools(r *reader) error { return r.addTools("tools", in.Tools, nil) }
+
+// readChoice reads the tool choice, which may name a tool of an item.
+func (in *request) readChoice(ask *compat.Request) (err error) {
+	if ask.ToolChoice, err = openai.ChoiceOf(in.ToolChoice); err != nil {
+		return err
 	}
-	ask.ToolChoice, err = openai.ChoiceOf(in.ToolChoice)
 	if len(ask.Tools) == 0 {
 		ask.ToolChoice = ""
 	}
-	return err
+	for name, ref := range in.refs {
+		if ask.ToolChoice == ref.Name {
+			ask.ToolChoice = name
+		}
+	}
+	return nil
 }
 
 func schemaOf(js json.RawMessage) (*llm.Schema, error) {
@@ -212,9 +213,10 @@ func schemaOf(js json.RawMessage) (*llm.Schema, error) {
 }
 
 // setPredecessor sets the work or messages to continue.
-func (a *api) setPredecessor(ctx context.Context, ask *compat.Request, in *request) error {
+func (a *api) setPredecessor(ctx context.Context, r *reader, in *request) error {
+	ask := r.ask
 	if id := conversationOf(in.Conversation); id != "" {
-		return a.setConversation(ctx, ask, id)
+		return a.setConversation(ctx, r, id)
 	}
 	if in.Previous == "" {
 		return nil
@@ -239,7 +241,7 @@ func (a *api) setPredecessor(ctx context.Context, ask *compat.Request, in *reque
 	if err != nil {
 		return err
 	}
-	return prependItems(ask, list)
+	return r.prependItems(list)
 }
 
 const maxPredecessors = 200
@@ -281,10 +283,25 @@ type item struct {
 	Content json.RawMessage `json:"content"`
 	CallID  string          `json:"call_id"`
 	Name    string          `json:"name"`
-	Args    string          `json:"arguments"`
+	Args    json.RawMessage `json:"arguments"` // a text; of a tool search, an object
 	Output  json.RawMessage `json:"output"`
 
-	Encrypted string `json:"encrypted_content"` // of a compaction
+	Namespace string          `json:"namespace"`
+	Server    string          `json:"server_label"`
+	Input     string          `json:"input"`             // of a custom tool
+	Tools     []tool          `json:"tools"`             // of a tool search, or additional
+	Action    json.RawMessage `json:"action"`            // of a shell
+	Operation json.RawMessage `json:"operation"`         // of a patch
+	Encrypted string          `json:"encrypted_content"` // of a compaction
+}
+
+// argumentText returns the JSON of the arguments.
+func (it item) argumentText() string {
+	var text string
+	if json.Unmarshal(it.Args, &text) == nil {
+		return text
+	}
+	return string(it.Args)
 }
 
 func itemsOf(js json.RawMessage) (list []item, err error) {
@@ -302,7 +319,8 @@ func itemsOf(js json.RawMessage) (list []item, err error) {
 
 type reader struct {
 	ask   *compat.Request
-	names map[string]string // names of tools by call id
+	names map[string]string  // names of tools by call id
+	refs  map[string]toolRef // see request
 }
 
 // addItem appends an item, but no items that Ponder made, such as reasoning.
@@ -310,25 +328,14 @@ func (r *reader) addItem(where string, it item) error {
 	switch it.Type {
 	case "message", "":
 		return r.addMessage(where, it)
-	case "function_call":
-		r.names[it.CallID] = it.Name
-		r.addAssistant(llm.Part{Call: &llm.ToolCall{ID: it.CallID, Name: it.Name, Input: openai.InputOf(it.Args)}})
-	case "function_call_output":
-		name := r.toolName(it.CallID)
-		if name == "" {
-			return compat.InvalidField("input", "%s: No tool call found for function call output with call_id %s.", where, textkit.Prefix(it.CallID, maxQuoted))
-		}
-		parts, err := openai.PartsOf(where+".output", it.Output)
-		if err != nil {
-			return err
-		}
-		r.addToolResult(llm.Part{Result: &llm.ToolResult{ID: it.CallID, Name: name, Text: llm.Message{Parts: parts}.Text()}})
 	case "compaction":
 		return r.addCompaction(where, it.Encrypted)
-	case "item_reference", "reasoning", "web_search_call", "file_search_call":
 	default:
-		if !strings.Contains(it.Type, ":") && !strings.HasSuffix(it.Type, "_call") && !strings.HasSuffix(it.Type, "_output") {
-			return compat.InvalidField("input", "%s.type: %q is not known", where, textkit.Prefix(it.Type, maxQuoted))
+		if known, err := r.addCallItem(where, it); known {
+			return err
+		}
+		if !strings.Contains(it.Type, ":") && !slices.Contains(withoutEffect, it.Type) {
+			return compat.InvalidField("input", "%s.type: the item %q is not supported", where, textkit.Prefix(it.Type, maxQuoted))
 		}
 	}
 	return nil

@@ -28,6 +28,7 @@ type event struct {
 	Delta      *string     `json:"delta,omitempty"`
 	Text       *string     `json:"text,omitempty"`
 	Args       *string     `json:"arguments,omitempty"`
+	Input      *string     `json:"input,omitempty"`
 	Name       string      `json:"name,omitempty"`
 	Annotation *annotation `json:"annotation,omitempty"`
 	Logs       *[]struct{} `json:"logprobs,omitempty"`
@@ -354,8 +355,13 @@ func (f *fold) endSearch(o *openItem, s *compat.Search) {
 
 func (f *fold) addCall(p compat.Part) {
 	f.endThinking()
+	ref, referred := f.r.refs[p.Call.Name]
+	if referred && ref.Kind != kindFunction {
+		f.addReferredCall(p, ref)
+		return
+	}
 	args := string(p.Call.Input)
-	item := callItem{Type: "function_call", Status: inProgress, CallID: p.Call.ID, Name: p.Call.Name}
+	item := callItem{Type: "function_call", Status: inProgress, CallID: p.Call.ID, Name: cmp.Or(ref.Name, p.Call.Name), Space: ref.Namespace}
 	o := f.addItem("fc", func(id string) any { item.ID = id; return item })
 	f.emit(event{Type: "response.function_call_arguments.delta", ItemID: o.id, Index: &o.index, Delta: &args})
 	f.emit(event{Type: "response.function_call_arguments.done", ItemID: o.id, Index: &o.index, Args: &args, Name: item.Name})

@@ -176,9 +176,9 @@ func messagesOf(js json.RawMessage, before []llm.Message) ([]llm.Message, error)
 	return r.ask.Messages, nil
 }
 
-// prependItems prepends items to an Ask. It skips invalid ones, such as results of removed calls.
-func prependItems(ask *compat.Request, list []entry) error {
-	r := reader{ask: &compat.Request{}, names: make(map[string]string)}
+// prependItems prepends items. It skips invalid ones, such as results of removed calls.
+func (r *reader) prependItems(list []entry) error {
+	earlier := reader{ask: &compat.Request{}, names: make(map[string]string)}
 	for _, e := range list {
 		js, err := json.Marshal(e.item)
 		if err != nil {
@@ -186,15 +186,17 @@ func prependItems(ask *compat.Request, list []entry) error {
 		}
 		var it item
 		if json.Unmarshal(js, &it) == nil {
-			_ = r.addItem("item", it)
+			_ = earlier.addItem("item", it)
 		}
 	}
-	ask.Messages = append(r.ask.Messages, ask.Messages...)
-	ask.System = strings.TrimSpace(ask.System + "\n\n" + r.ask.System)
+	r.ask.Messages = append(earlier.ask.Messages, r.ask.Messages...)
+	r.ask.System = strings.TrimSpace(r.ask.System + "\n\n" + earlier.ask.System)
+	r.mergeTools(earlier)
 	return nil
 }
 
-func (a *api) setConversation(ctx context.Context, ask *compat.Request, id string) error {
+func (a *api) setConversation(ctx context.Context, r *reader, id string) error {
+	ask := r.ask
 	info, err := a.findConversation(ctx, ask.Owner, id)
 	if err != nil {
 		return err
@@ -204,7 +206,7 @@ func (a *api) setConversation(ctx context.Context, ask *compat.Request, id strin
 		return err
 	}
 	ask.Thread = info.ID
-	return prependItems(ask, list)
+	return r.prependItems(list)
 }
 
 func replyPage(w http.ResponseWriter, r *http.Request, list []map[string]any) error {

@@ -40,6 +40,8 @@ type requestRecord struct {
 	CacheKey     *string           `json:"prompt_cache_key,omitempty"`
 	Created      int64             `json:"created_at,omitempty"` // zero: the start of the work
 	Gone         bool              `json:"gone,omitempty"`       // removed
+
+	Refs map[string]toolRef `json:"tool_refs,omitempty"` // see request
 }
 
 func (in *request) toRecord() requestRecord {
@@ -47,6 +49,7 @@ func (in *request) toRecord() requestRecord {
 		Model: in.Model, Input: in.Input, Instructions: in.Instructions, Previous: in.Previous, Conversation: conversationOf(in.Conversation), Tools: in.Tools,
 		ToolChoice: in.ToolChoice, Text: in.Text, Include: in.Include, Metadata: in.Metadata, MaxOutput: in.MaxOutput, MaxTools: in.MaxTools,
 		Temperature: in.Temperature, TopP: in.TopP, Store: in.Store == nil || *in.Store, Background: in.Background, Safety: in.Safety, CacheKey: in.CacheKey,
+		Refs: in.refs,
 	}
 	if in.Reasoning != nil {
 		n.Effort, n.Summary = in.Reasoning.Effort, in.Reasoning.Summary

@@ -47,6 +47,8 @@ type response struct {
 	Metadata     map[string]string `json:"metadata"`
 	Safety       *string           `json:"safety_identifier"`
 	CacheKey     *string           `json:"prompt_cache_key"`
+
+	refs map[string]toolRef // see request
 }
 
 type conversationRef struct {
@@ -171,6 +173,7 @@ type (
 		Status string `json:"status"`
 		CallID string `json:"call_id"`
 		Name   string `json:"name"`
+		Space  string `json:"namespace,omitempty"`
 		Args   string `json:"arguments"`
 	}
 	questionItem struct {
@@ -243,6 +246,7 @@ func (j job) newResponse() *response {
 		Instructions: orNull(n.Instructions), Tools: n.Tools, ToolChoice: jsonOr(n.ToolChoice, `"auto"`), Truncation: "disabled",
 		Parallel: true, Text: jsonOr(n.Text, `{"format":{"type":"text"}}`), TopP: 1, Temperature: 1, Store: n.Store, Background: n.Background,
 		Tier: "default", Metadata: n.Metadata, MaxOutput: n.MaxOutput, MaxTools: n.MaxTools, Safety: n.Safety, CacheKey: n.CacheKey,
+		refs: n.Refs,
 	}
 	if n.Previous != "" {
 		r.Previous = &n.Previous

@@ -132,9 +132,11 @@ func (a *api) startJob(r *http.Request, owner string, in *request, js []byte, be
 	if err != nil {
 		return j, nil, err
 	}
-	if err := prependItems(&ask, before); err != nil {
+	earlier := reader{ask: &ask, refs: in.refs}
+	if err := earlier.prependItems(before); err != nil {
 		return j, nil, err
 	}
+	in.refs = earlier.refs
 	j.record = in.toRecord()
 	kept, err := j.record.toObservation()
 	if err != nil {

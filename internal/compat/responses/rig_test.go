@@ -81,7 +81,8 @@ var known = strings.Fields(`response.created response.queued response.in_progres
 	response.reasoning_summary_part.added response.reasoning_summary_part.done response.reasoning_summary_text.delta response.reasoning_summary_text.done
 	response.web_search_call.in_progress response.web_search_call.searching response.web_search_call.completed
 	response.file_search_call.in_progress response.file_search_call.searching response.file_search_call.completed
-	response.function_call_arguments.delta response.function_call_arguments.done error`)
+	response.function_call_arguments.delta response.function_call_arguments.done
+	response.custom_tool_call_input.delta response.custom_tool_call_input.done error`)
 
 func (c *streamChecker) checkEvent(name string, js []byte) error {
 	var e map[string]any
