@@ -47,7 +47,7 @@ func (a *answerReader) add(d llm.Delta) llm.Finish {
 		}
 		return llm.FinishStop
 	}
-	if n, found := findLoop(&a.textLoop, d.Text); found {
+	if n, found := findLoop(&a.textLoop, d.Text); found && a.size-n > maxEndedLoop {
 		if length, ok := a.end.IsClosed(); ok { // the loop is not part of the value
 			a.cut = length
 			return llm.FinishStop
@@ -60,6 +60,10 @@ func (a *answerReader) add(d llm.Delta) llm.Finish {
 	}
 	return ""
 }
+
+// maxEndedLoop is how many bytes of repetition may follow the first round, in case the model ends the
+// answer by itself. Such an answer is complete.
+const maxEndedLoop = 800
 
 // findLoop adds text to a detector, which it makes if necessary.
 func findLoop(d **llm.LoopDetector, text string) (cut int, found bool) {

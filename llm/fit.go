@@ -161,7 +161,7 @@ func (m *fittedModel) notSent(req *Request, tokens, context int) error {
 
 // minAnswer returns the least tokens of an answer for which a request must leave room.
 func minAnswer(req *Request, context int) int {
-	n := min(max(context/8, minFitAnswer), maxFitAnswer)
+	n := min(max(context/answerShare, minFitAnswer), maxFitAnswer)
 	if req.MaxTokens > 0 {
 		n = min(n, req.MaxTokens)
 	}
@@ -246,8 +246,11 @@ func (m *fittedModel) withRoom(req *Request, err error, tokens int) error {
 	return &told
 }
 
-// roomShare is the divisor of a context for the answer.
-const roomShare = 4
+// Divisors of a context for the answer: the least, and that of a shortened request.
+const (
+	answerShare = 6
+	roomShare   = 4
+)
 
 // roomFor returns the bytes of a request that leaves room for its answer, less than those of req, which
 // has so many tokens. Without a known context it is three quarters of req.

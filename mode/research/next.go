@@ -141,6 +141,10 @@ func (s *state) reflectKey() string { return numberedKey("reflect", s.Counts.Ref
 func (s *state) applyReflection(b ponder.CallFinished) {
 	var r reflection
 	err := errors.New(textkit.TruncateBytes(textkit.OneLine(b.Error), maxFault))
+	if s.shrinkEvidence(s.reflectCall(), b.Outcome) {
+		s.Counts.Reflected++
+		return
+	}
 	if b.Error == "" {
 		r, err = readReflection(answerText(&b))
 		if err != nil && s.retryAnswer(s.reflectKey(), s.AskSince, b, err) {

@@ -23,12 +23,8 @@ type packEntry struct{ pieces []piece }
 // the text around it. Sources stand in the order of discovery, so that later packs of a run begin
 // alike, and only the first of copies is shown.
 func (s *state) evidencePack() string {
-	limit := maxPack
-	if s.SmallContext {
-		limit = smallPack
-	}
 	ranked, best := s.rankPieces()
-	list, left := choosePieces(ranked, limit)
+	list, left := choosePieces(ranked, s.packLimit())
 	var b strings.Builder
 	b.WriteString("<evidence>\n")
 	if len(list) == 0 {

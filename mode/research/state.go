@@ -165,6 +165,8 @@ type state struct {
 	Revision     *revision         `json:"revision,omitempty"`
 	Draft        *draft            `json:"draft,omitempty"` // the answer being checked
 	SmallContext bool              `json:"small,omitempty"` // the model has a small context, or is too slow for more
+	Pack         int               `json:"pack,omitempty"`  // bytes of evidence, after a model refused more; see shrinkEvidence
+	Bare         bool              `json:"bare,omitempty"`  // no tools for the model, for lack of room
 }
 
 // counts number keys and events.

@@ -264,18 +264,16 @@ func (s *state) handleWriteError(o ponder.Outcome) {
 		s.answerRefused()
 		return
 	}
+	if s.shrinkEvidence(s.writeCall().Request, o) {
+		s.startAnswer()
+		return
+	}
 	if runstate.IsPermanent(o.Class) && !o.Refused && !s.Work.PlanModel && s.opts.PlanRole != s.opts.SynthesisRole && !(s.Effort == trivial && s.Counts.Calls >= trivialCalls) {
 		w := *s.Work
 		s.Counts.Written++
 		w.PlanModel, w.Call = true, s.Counts.Written
 		s.Work = &w
 		s.notifyUser(stageNote, "Another model", "The model for the answer failed: "+s.LastError+". Using another model.")
-		return
-	}
-	if o.Class == llm.TooLong && !s.SmallContext && s.Effort != trivial {
-		s.SmallContext = true
-		s.notifyUser(stageNote, "Less evidence", "The evidence exceeds the model's context; using only the best of it.")
-		s.startAnswer()
 		return
 	}
 	s.answerWithQuotes("the model failed: " + strings.TrimSuffix(s.LastError, "."))

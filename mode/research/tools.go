@@ -47,7 +47,7 @@ func (s *state) modelTools() []llm.Tool {
 		list = append(list, llm.Tool{Name: memoryTool, Doc: "Query the personal knowledge base: memories, posts and documents. Returns passages with ids to cite.", Schema: querySchema})
 	}
 	list = append(list, s.opts.Tools...)
-	if len(list) == 1 {
+	if len(list) == 1 || s.Bare {
 		return nil
 	}
 	return list
