@@ -10,6 +10,7 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/compat/acp"
 	"ponder/internal/compat/mcp"
 )
 
@@ -33,6 +34,31 @@ ponder mcp --log-level info 2> ponder-mcp.log`,
 }
 
 func (a *cli) runMCP(ctx context.Context) error {
+	hosts := &mcp.Hosts{}
+	return a.serveStdio(ctx, hosts, func(ctx context.Context, desk *compat.Dispatcher, caller auth.Caller) error {
+		tools := mcp.New(mcp.Config{Desk: desk, Hosts: hosts, Version: readBuildVersion().Version})
+		return tools.ServeStream(ctx, caller, io.NopCloser(a.in), nopCloseWriter{a.out})
+	})
+}
+
+func (a *cli) acpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "acp",
+		Short:   "Run an ACP agent on standard input and output",
+		Long:    acp.Help,
+		Example: "ponder acp\nponder acp --log-level info 2> ponder-acp.log",
+		GroupID: groupSetUp,
+		Args:    requireNoArgs,
+		RunE: runWithoutArgs(func(ctx context.Context) error {
+			return a.serveStdio(ctx, &mcp.Hosts{}, func(ctx context.Context, desk *compat.Dispatcher, caller auth.Caller) error {
+				return acp.Serve(ctx, acp.Config{Desk: desk, Caller: caller, Version: readBuildVersion().Version}, a.in, a.out)
+			})
+		}),
+	}
+}
+
+// serveStdio calls serve with a dispatcher for one client. Work ends with it.
+func (a *cli) serveStdio(ctx context.Context, hosts *mcp.Hosts, serve func(context.Context, *compat.Dispatcher, auth.Caller) error) error {
 	if _, err := a.Config(); err != nil {
 		return err
 	}
@@ -40,18 +66,14 @@ func (a *cli) runMCP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hosts := &mcp.Hosts{}
 	s, err := a.forHosts(hosts).NewService(ctx, store, false)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
 	gone, stop := context.WithCancel(ctx)
 	desk := &compat.Dispatcher{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
-	tools := mcp.New(mcp.Config{Desk: desk, Hosts: hosts, Version: readBuildVersion().Version})
 	ended := make(chan error, 1)
-	go func() {
-		ended <- tools.ServeStream(gone, auth.Caller{Owner: a.Owner(), Scopes: auth.Scopes()}, io.NopCloser(a.in), nopCloseWriter{a.out})
-	}()
+	go func() { ended <- serve(gone, desk, auth.Caller{Owner: a.Owner(), Scopes: auth.Scopes()}) }()
 	select {
 	case err = <-ended:
 	case <-ctx.Done(): // standard input cannot be interrupted

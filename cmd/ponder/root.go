@@ -57,7 +57,7 @@ ponder session resume last`,
 		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(), a.mindCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
 		a.threadCommand(), a.evidenceCommand(), a.verifyCommand(), a.webCommand(), a.toolCommand(), a.usageCommand(),
-		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand(), a.backupCommand(), a.versionCommand(), a.licensesCommand(), completionCommand(), a.manCommand(),
+		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand(), a.acpCommand(), a.backupCommand(), a.versionCommand(), a.licensesCommand(), completionCommand(), a.manCommand(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommandGroupID(groupSetUp)

@@ -63,6 +63,7 @@ type Request struct {
 	NoMemory    bool
 	WebSearch   bool // Ponder's web tools, beside those of the client
 	Persona     string
+	PlanFirst   bool            // of research: pause with a plan for approval
 	Chat        string          // the client's name of the conversation; empty: find it by messages
 	Key         string          // idempotency key
 	After       Job             // work to continue; zero: see Chat

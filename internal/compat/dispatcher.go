@@ -148,7 +148,7 @@ func (a Request) toStart(way JobKind) app.Start {
 		Context: a.contextText(), Title: textkit.TruncateBytes(question, maxTitle), Budget: a.effectiveBudget(),
 	}
 	if way == Research {
-		st.Kind, st.Rounds = ponder.KindResearch, efforts[a.Effort].rounds
+		st.Kind, st.Rounds, st.PlanFirst = ponder.KindResearch, efforts[a.Effort].rounds, a.PlanFirst
 	}
 	st.Cause = cmp.Or(a.Cause, contentDigest(st))
 	return st

@@ -54,6 +54,8 @@ const (
 	Call      Kind = "call"      // of a client tool: Call
 	Title     Kind = "title"
 	Steered   Kind = "steered" // a processed steer: Text, Refused; Item is its cause
+	Paused    Kind = "paused"  // Text: the reason; Stage "plan" if a plan waits for approval
+	Resumed   Kind = "resumed"
 	Ended     Kind = "end"
 )
 

@@ -87,8 +87,16 @@ func (t *thinkProjector) applyEvent(ev ponder.Event) (list []Part) {
 		if b.What != "time" { // the regular end
 			t.cut = textkit.TruncateBytes(Plain(b.String()), maxWhy)
 		}
-	case ponder.RunPaused, ponder.RunResumed:
-		_, t.paused = b.(ponder.RunPaused)
+	case ponder.RunPaused:
+		p := Part{Kind: Paused, Item: ev.ID, Text: textkit.TruncateBytes(Plain(b.Reason), maxWhy)}
+		if b.Reason == research.PlanWaits {
+			p.Stage = "plan"
+		}
+		t.paused = true
+		return append(list, p)
+	case ponder.RunResumed:
+		t.paused = false
+		return append(list, Part{Kind: Resumed, Item: ev.ID})
 	case ponder.RunFinished:
 		return append(list, t.finishRun(ev, b)...)
 	}

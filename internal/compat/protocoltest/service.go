@@ -118,7 +118,7 @@ func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, s
 	if st.Kind == ponder.KindResearch {
 		start.Mode, opts = research.Name, research.Options{
 			MaxRounds: max(1, st.Rounds), Memory: s.hasTool(research.SearchTool, st.NoMemory), Web: s.hasTool(research.WebSearchTool, st.NoWeb),
-			Persona: research.Persona{Name: st.Persona}, Prompt: st.Context,
+			Persona: research.Persona{Name: st.Persona}, Prompt: st.Context, PlanFirst: st.PlanFirst,
 		}
 	}
 	thread := ponder.Thread{ID: id, Kind: st.Kind, Owner: owner, Title: st.Title, Model: cmp.Or(st.Model, s.Model.Name())}

@@ -1,0 +1,220 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	maxLine     = 8 << 20         // bytes of a message
+	lastAnswers = 3 * time.Second // for answers after the client closes its end
+)
+
+// lines passes valid JSON-RPC messages on, one a line. It answers other lines with an error and never ends the
+// connection for them. It is for one reader.
+type lines struct {
+	in   *bufio.Reader
+	out  *syncWriter
+	rest []byte
+}
+
+func newLines(in io.Reader, out *syncWriter) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out}
+}
+
+// Read implements [io.Reader]. It delays the end until requests are answered.
+func (l *lines) Read(b []byte) (int, error) {
+	for len(l.rest) == 0 {
+		line, long, err := l.readLine()
+		if err != nil {
+			l.out.awaitAnswers(lastAnswers)
+			return 0, err
+		}
+		m, fault := checkLine(line, long)
+		switch {
+		case fault != nil:
+			if err := l.out.writeFault(m.ID, fault); err != nil {
+				return 0, err
+			}
+		case len(line) > 0:
+			if m.isCall() {
+				l.out.noteRequest()
+			}
+			l.rest = append(line, '\n')
+		}
+	}
+	n := copy(b, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}
+
+// readLine returns the next line without white space around it, or that it was too long. The last line may lack a
+// newline.
+func (l *lines) readLine() (line []byte, long bool, err error) {
+	for {
+		part, err := l.in.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxLine; long {
+			line = nil
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil && (len(line) == 0 && !long || !errors.Is(err, io.EOF)):
+			return nil, false, err
+		default:
+			return bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))), long, nil
+		}
+	}
+}
+
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method *string         `json:"method"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+func (m message) isCall() bool { return m.Method != nil && len(m.ID) > 0 }
+
+type lineFault struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// checkLine parses a line. An empty line is valid.
+func checkLine(line []byte, long bool) (m message, fault *lineFault) {
+	switch {
+	case long:
+		return m, &lineFault{-32600, "the message is too long"}
+	case len(line) == 0:
+		return m, nil
+	case !json.Valid(line):
+		return m, &lineFault{-32700, "the line is not JSON; send one message per line"}
+	case line[0] != '{':
+		return m, &lineFault{-32600, "the line is not a JSON object; send one JSON-RPC message per line"}
+	}
+	if json.Unmarshal(line, &m) != nil || !isID(m.ID) {
+		return message{}, &lineFault{-32600, "the line is not a JSON-RPC 2.0 message"}
+	}
+	if m.Method == nil && (len(m.ID) == 0 || m.Result == nil && m.Error == nil) {
+		return m, &lineFault{-32600, "the message has no method"}
+	}
+	return m, nil
+}
+
+const maxID = 256 // bytes
+
+// isID reports whether an id is absent, a number, a string or null.
+func isID(id json.RawMessage) bool {
+	if len(id) == 0 {
+		return true
+	}
+	return len(id) <= maxID && (id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9' || string(id) == "null")
+}
+
+// A syncWriter serializes lines and counts the requests without an answer.
+type syncWriter struct {
+	mu       sync.Mutex
+	out      io.Writer
+	err      error
+	open     int
+	answered chan struct{} // closed by the next answer
+	after    []afterAnswer
+}
+
+// An afterAnswer runs after the answer that contains mark.
+type afterAnswer struct {
+	mark []byte
+	do   func()
+}
+
+func newSyncWriter(out io.Writer) *syncWriter {
+	return &syncWriter{out: out, answered: make(chan struct{})}
+}
+
+// Write writes one message of the SDK.
+func (w *syncWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	if w.err != nil {
+		w.mu.Unlock()
+		return 0, w.err
+	}
+	n, err := w.out.Write(b)
+	w.err = err
+	var m message
+	var due []func()
+	if json.Unmarshal(b, &m) == nil && m.Method == nil || err != nil {
+		w.open = max(0, w.open-1)
+		if err != nil {
+			w.open = 0
+		}
+		close(w.answered)
+		w.answered = make(chan struct{})
+		kept := w.after[:0]
+		for _, a := range w.after {
+			if bytes.Contains(b, a.mark) {
+				due = append(due, a.do)
+			} else {
+				kept = append(kept, a)
+			}
+		}
+		w.after = kept
+	}
+	w.mu.Unlock()
+	for _, do := range due {
+		go do() // the SDK holds its lock
+	}
+	return n, err
+}
+
+// runAfter calls do after the answer that contains mark.
+func (w *syncWriter) runAfter(mark string, do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.after = append(w.after, afterAnswer{[]byte(mark), do})
+}
+
+func (w *syncWriter) writeFault(id json.RawMessage, fault *lineFault) error {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	js, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": fault})
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err = w.out.Write(append(js, '\n'))
+	return err
+}
+
+func (w *syncWriter) noteRequest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open++
+}
+
+// awaitAnswers waits until all requests are answered, at most limit.
+func (w *syncWriter) awaitAnswers(limit time.Duration) {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	for {
+		w.mu.Lock()
+		n, next := w.open, w.answered
+		w.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-next:
+		case <-late.C:
+			return
+		}
+	}
+}
