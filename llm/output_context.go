@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// A verdict tells whether a marker is a part of the template, or words of the text.
-type verdict int
+// A markerUse tells whether a marker is a part of the template, or words of the text.
+type markerUse int
 
 const (
-	isMarker verdict = iota
+	isMarker markerUse = iota
 	isDoubtful
 	isText
 )
@@ -161,7 +161,7 @@ func wordSet(words string) map[string]bool {
 
 // judge decides whether a marker here is a part of the template. wait reports that more text is
 // necessary.
-func (r *OutputReader) judge(m marker) (v verdict, wait bool) {
+func (r *OutputReader) judge(m marker) (v markerUse, wait bool) {
 	if r.isQuoted() {
 		return isText, false
 	}

@@ -143,7 +143,7 @@ func (r *OutputReader) openReasoning(m marker, doubtful bool) bool {
 }
 
 // closeWithoutStart acts on an end tag without a start tag: all text before is reasoning.
-func (r *OutputReader) closeWithoutStart(m marker, v verdict) {
+func (r *OutputReader) closeWithoutStart(m marker, v markerUse) {
 	blank := !r.isBegun()
 	switch {
 	case v == isDoubtful && !(blank || r.held == provisional), m.tag.size > 0 && r.document:
