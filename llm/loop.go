@@ -325,6 +325,8 @@ func (d *LoopDetector) endSegment() {
 	switch {
 	case d.fence:
 		return
+	case s.letters == 1 && s.digits == 0 && s.count > 0: // an id such as [e3]
+		return
 	case s.letters > 0:
 		d.empty = 0
 		if d.counted.addSegment(s) {

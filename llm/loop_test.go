@@ -63,6 +63,7 @@ func TestLoopFound(t *testing.T) {
 		"sentences in any order":  {intro, "", shuffled(fact, "The tide is late today because of the moon. ", "Nobody knows why the stone is there. ")},
 		"items without text":      {intro + "\nTask:\n", "", emptyItems(60)},
 		"counting sentences":      {intro, "Provide 5 to 10 thoughts. ", countedItems(40)},
+		"ids between":             {intro + "\n", fact + "\n[e9]\n", idLines(fact, 10, 40)},
 		"fences":                  {intro, "", strings.Repeat("\n```\n", 40)},
 		"fences of a language":    {intro, "", strings.Repeat("```json\n```\n", 40)},
 		"bullets without text":    {intro + "\n", "", strings.Repeat("-\n", 40)},
@@ -95,6 +96,14 @@ func numbered(text string, from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
 		fmt.Fprintf(&b, "%d. %s\n", i, text)
+	}
+	return b.String()
+}
+
+func idLines(text string, from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "%s\n[e%d]\n", text, i*i)
 	}
 	return b.String()
 }

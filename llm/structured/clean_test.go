@@ -53,6 +53,7 @@ func TestDropRepeats(t *testing.T) {
 		"with ids in front":      {"[e1] " + line + "\n[e2] " + line + "\nq7 " + line + "\n", "[e1] " + line},
 		"with short ones":        {strings.Repeat("Yes.\n"+line+"\n", 4) + "It ends.", "Yes.\n" + line + "\nIt ends."},
 		"of little that is new":  {line + "\nSo.\n" + line + "\nAnd.\n" + line + "\nThen.\n" + line, line + "\nSo.\nAnd.\nThen."},
+		"with marks between":     {line + "\n[e1]\n" + line + "\n[e2]\n" + line + "\n[e3]\n", line + "\n[e1]"},
 		"below one heading":      {strings.Repeat("## The river\n"+line+"\n", 4), "## The river\n" + line},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -180,7 +180,7 @@ func (r *repeats) dropped(lines []textLine) []bool {
 	}
 	within := false
 	for i := range lines {
-		within = drop[i] || within && (lines[i].bare == "" || lines[i].isStale())
+		within = drop[i] || within && (lines[i].bare == "" || lines[i].isStale() || isOnlyMarks(lines[i].bare))
 		drop[i] = within && lines[i].bare != ""
 	}
 	for i, l := range slices.Backward(lines) {

@@ -141,10 +141,10 @@ func keepLetters(text string) string {
 }
 
 // checkCalls returns loops of repeated requests: a call that was repeated more than once, and three
-// unreadable answers in a row.
+// unreadable answers in a row in a run.
 func checkCalls(events []event) (problems []string) {
 	type call struct{ run, key string }
-	count, row := map[call]int{}, 0
+	count, row := map[call]int{}, map[string]int{}
 	for _, e := range events {
 		if e.Type != "call_started" {
 			continue
@@ -165,11 +165,11 @@ func checkCalls(events []event) (problems []string) {
 		switch {
 		case again:
 		case count[call{e.Run, key}] > 0:
-			if row++; row == 3 {
+			if row[e.Run]++; row[e.Run] == 3 {
 				problems = append(problems, fmt.Sprintf("%s %s is the third request in a row that was asked again", e.Run, key))
 			}
 		default:
-			row = 0
+			row[e.Run] = 0
 		}
 	}
 	return problems

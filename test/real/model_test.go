@@ -249,7 +249,7 @@ func (s *suite) testDeep(t *testing.T) {
 	out := h.ponder(t, "", "ask", question, "--deep", "--no-web")
 	events := s.check(t, h, "deep think", out, 0, question)
 	if !slices.ContainsFunc(events, func(e event) bool { return e.Type == "inner_monologue" }) {
-		t.Error("there is no reflection")
+		t.Errorf("there is no reflection:\n%s", traceCalls(h.allEvents(t, "conversation")))
 	}
 }
 
@@ -292,6 +292,8 @@ func (s *suite) testMind(t *testing.T) {
 	merged := false
 	for _, e := range events {
 		switch {
+		case e.Type == "run_finished" && e.Data.Status == "failed" && s.share < 0.95 && strings.HasPrefix(e.Reason, "no valid answer"):
+			t.Logf("%s: %s", e.Run, e.Reason) // its observations stay for the next tick
 		case e.Type == "run_finished" && e.Data.Status == "failed":
 			t.Errorf("%s is %s: %s", e.Run, e.Data.Status, e.Reason)
 		case e.Type == "finding":
@@ -304,7 +306,7 @@ func (s *suite) testMind(t *testing.T) {
 	if !merged {
 		t.Error("the tick merged nothing")
 	}
-	if f := s.record("mind tick", out, 0, events); f.calls == 0 {
+	if f := s.record("mind tick", out, 0, events); f.calls+f.cut == 0 {
 		t.Error("the tick called no model")
 	}
 	if s.show || t.Failed() {
