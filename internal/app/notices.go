@@ -65,21 +65,12 @@ func (a *App) SendNotices(ctx context.Context, store *sqlite.Store, id ponder.Th
 }
 
 func (a *App) sendNotices(ctx context.Context, store *sqlite.Store, id ponder.ThreadID) error {
-	db, err := openServerDB(ctx, store.SQL())
-	if err != nil {
-		return err
-	}
-	list, err := db.Records(ctx, noticeKind, "")
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, r := range list {
-		if id == "" || r.ID == string(id) {
-			errs = append(errs, a.sendNotice(ctx, store, db, r))
+	return forEachRecord(ctx, store, noticeKind, func(db *serverDB, r Record) error {
+		if id != "" && r.ID != string(id) {
+			return nil
 		}
-	}
-	return errors.Join(errs...)
+		return a.sendNotice(ctx, store, db, r)
+	})
 }
 
 func (a *App) sendNotice(ctx context.Context, store *sqlite.Store, db *serverDB, r Record) error {

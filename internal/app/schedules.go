@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -112,23 +111,13 @@ func (a *App) RunTimers(ctx context.Context, store *sqlite.Store, wake <-chan st
 
 // StartDue starts the scheduled research of all owners that is due at now. Missed runs count as one.
 func (a *App) StartDue(ctx context.Context, store *sqlite.Store, now time.Time, start ScheduleStart) error {
-	db, err := openServerDB(ctx, store.SQL())
-	if err != nil {
-		return err
-	}
-	records, err := db.Records(ctx, scheduleKind, "")
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, r := range records {
+	return forEachRecord(ctx, store, scheduleKind, func(db *serverDB, r Record) error {
 		var s schedule.Schedule
 		if json.Unmarshal(r.JSON, &s) != nil || !s.IsDue(now) {
-			continue
+			return nil
 		}
-		errs = append(errs, a.As(r.Owner).startScheduled(ctx, store, db, r, s.Advance(now), start))
-	}
-	return errors.Join(errs...)
+		return a.As(r.Owner).startScheduled(ctx, store, db, r, s.Advance(now), start)
+	})
 }
 
 // startScheduled claims a due run and starts it, unless the last one is still at work.

@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/store/sqldb"
+	"ponder/store/sqlite"
 )
 
 //go:embed schema/*.sql
@@ -201,6 +202,23 @@ func (b *serverDB) Put(ctx context.Context, kind, owner, id string, record []byt
 
 func (b *serverDB) Drop(ctx context.Context, kind, owner, id string) error {
 	return b.db.Exec(ctx, `DELETE FROM serve_record WHERE kind = ? AND owner = ? AND id = ?`, kind, owner, id)
+}
+
+// forEachRecord calls do for the records of a kind, of all owners, and joins the errors.
+func forEachRecord(ctx context.Context, store *sqlite.Store, kind string, do func(*serverDB, Record) error) error {
+	db, err := openServerDB(ctx, store.SQL())
+	if err != nil {
+		return err
+	}
+	list, err := db.Records(ctx, kind, "")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, r := range list {
+		errs = append(errs, do(db, r))
+	}
+	return errors.Join(errs...)
 }
 
 func (b *serverDB) Records(ctx context.Context, kind, owner string) (list []Record, err error) {

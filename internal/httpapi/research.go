@@ -230,15 +230,7 @@ type exportResearch struct {
 }
 
 func (a *api) exportResearch(ctx context.Context, in *exportResearch) (*bodyFunc, error) {
-	info, err := a.ownedThread(ctx, in.ID, ponder.KindResearch)
-	if err != nil {
-		return nil, err
-	}
-	doc, err := a.Service.Report(ctx, info.ID, in.Format)
-	if err != nil {
-		return nil, a.apiError(err)
-	}
-	return a.deliverDocument(doc, in.Known), nil
+	return a.exportReport(ctx, in.ID, ponder.KindResearch, in.Format, in.Known)
 }
 
 type rewriteResearch struct {

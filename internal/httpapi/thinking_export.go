@@ -21,15 +21,19 @@ type exportSession struct {
 }
 
 func (a *api) exportSession(ctx context.Context, in *exportSession) (*bodyFunc, error) {
-	info, err := a.ownedThread(ctx, in.ID, ponder.KindSession)
+	return a.exportReport(ctx, in.ID, ponder.KindSession, in.Format, in.Known)
+}
+
+func (a *api) exportReport(ctx context.Context, name string, kind ponder.Kind, format, known string) (*bodyFunc, error) {
+	info, err := a.ownedThread(ctx, name, kind)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := a.Service.Report(ctx, info.ID, in.Format)
+	doc, err := a.Service.Report(ctx, info.ID, format)
 	if err != nil {
 		return nil, a.apiError(err)
 	}
-	return a.deliverDocument(doc, in.Known), nil
+	return a.deliverDocument(doc, known), nil
 }
 
 // deliverDocument writes 304 if known has the ETag.

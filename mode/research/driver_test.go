@@ -27,7 +27,7 @@ type driver struct {
 	answer func(ponder.Action) ponder.Body // result of a Call or Do; nil hangs
 	takes  time.Duration                   // duration of a call; a look takes a hundredth
 	inputs map[int]ponder.Body             // by number of events before them
-	quick  bool // without checks
+	quick  bool                            // without checks
 
 	state   ponder.State
 	log     []ponder.Event

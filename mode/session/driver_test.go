@@ -27,8 +27,8 @@ type driver struct {
 	answer func(ponder.Action) ponder.Body // result of a Call or Do
 	takes  time.Duration                   // duration of a call; a look takes a hundredth
 	inputs map[int]ponder.Body             // by number of events before them
-	quick  bool // without checks
-	order  func([]ponder.Action) // order in which concurrent actions end, if not theirs
+	quick  bool                            // without checks
+	order  func([]ponder.Action)           // order in which concurrent actions end, if not theirs
 
 	state   ponder.State
 	log     []ponder.Event
