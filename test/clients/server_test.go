@@ -41,7 +41,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-o", dir, "./cmd/ponder", "./cmd/ponder-sim")
+	build := exec.Command("go", "build", "-trimpath", "-o", dir, "./cmd/ponder", "./cmd/ponder-sim")
 	build.Dir, build.Stderr = filepath.Join("..", ".."), os.Stderr
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	return dir, build.Run()
