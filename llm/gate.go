@@ -5,15 +5,14 @@ import (
 	"container/heap"
 	"context"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // A GateConfig configures a [Gate]. The zero value has the defaults.
 type GateConfig struct {
-	// MaxConcurrent limits requests in flight. Zero means 16.
+	// MaxConcurrent is the upper bound of the limit of requests in flight. Zero means 4096.
 	MaxConcurrent int
 
 	// MaxWait limits the wait for a rate limit. A longer limit fails the request at once
@@ -30,8 +29,11 @@ type GateConfig struct {
 	CoolDown    time.Duration
 }
 
+// maxConcurrent fits into the usual limits of connections and open files.
+const maxConcurrent = 4096
+
 func (c GateConfig) withDefaults() GateConfig {
-	c.MaxConcurrent = max(1, cmp.Or(c.MaxConcurrent, 16))
+	c.MaxConcurrent = max(1, cmp.Or(c.MaxConcurrent, maxConcurrent))
 	c.MaxWait = cmp.Or(c.MaxWait, 10*time.Second)
 	c.Window = cmp.Or(c.Window, time.Minute)
 	c.MinRequests = max(1, cmp.Or(c.MinRequests, 10))
@@ -42,10 +44,10 @@ func (c GateConfig) withDefaults() GateConfig {
 
 // A Gate limits the requests to one provider. It is safe for concurrent use.
 //
-// At most MaxConcurrent requests are in flight, each until its stream ends. The others
-// wait in order, interactive ones before [Request].Background, which get one turn in
-// five. A rate limit (429) halves the concurrency and holds the model's requests for its
-// duration; each full round of successes adds one.
+// A limit of the requests in flight, each until its stream ends, adapts to the server: it
+// grows from 16 to MaxConcurrent, until the server queues requests or refuses them (429).
+// The others wait in order, interactive ones before [Request].Background, which get one turn
+// in five. A rate limit (429) also holds the model's requests for its duration.
 //
 // An [Allowance] that is used up also holds requests. As a prediction, it never halves,
 // fails or refuses anything.
@@ -66,6 +68,7 @@ type Gate struct {
 
 	mu        sync.Mutex
 	lane      lane
+	limiter   limiter
 	tickets   uint64
 	waiting   [2]queue // interactive, background
 	breakers  map[string]breaker
@@ -79,7 +82,7 @@ func NewGate(cfg GateConfig) *Gate {
 	cfg = cfg.withDefaults()
 	return &Gate{
 		cfg:       cfg,
-		lane:      lane{max: cfg.MaxConcurrent, limit: cfg.MaxConcurrent},
+		limiter:   newLimiter(cfg.MaxConcurrent),
 		breakers:  make(map[string]breaker),
 		suspects:  make(map[string]chan struct{}),
 		quotas:    make(map[string]*modelQuota),
@@ -101,52 +104,13 @@ func (g *Gate) Reset() {
 	for model := range g.suspects {
 		g.endSuspense(model)
 	}
-	g.lane.limit = g.lane.max
+	g.limiter = newLimiter(g.cfg.MaxConcurrent)
 	now := time.Now()
 	for model, s := range g.quotas {
 		s.quota, s.slowdown = quota{unanswered: s.unanswered}, 0
 		g.releaseWaiters(model, now)
 	}
 	g.grantSlots(now)
-}
-
-// ResetAuthErrors lets the next request test a repaired key or account at once.
-func (g *Gate) ResetAuthErrors() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for model, b := range g.breakers {
-		g.breakers[model] = b.admitProbe()
-	}
-}
-
-// endSuspense lets the requests of a model that wait for its probe ask again. g.mu is locked.
-func (g *Gate) endSuspense(model string) {
-	if c := g.suspects[model]; c != nil {
-		close(c)
-		delete(g.suspects, model)
-	}
-}
-
-// A Fault is the reason for which a model gets no requests, or only a probe at a time.
-type Fault struct {
-	Model      string
-	Class      Class
-	Status     int           // HTTP, or zero
-	RetryAfter time.Duration // until the next probe; zero: the next request is one, or a probe runs
-}
-
-// Faults returns the models that failed too often or whose key or account was refused, by name.
-func (g *Gate) Faults() (list []Fault) {
-	now := time.Now()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for model, b := range g.breakers {
-		if b.state == breakerOpen || b.state == breakerDenied {
-			list = append(list, Fault{model, b.cause.Class, b.cause.Status, max(0, b.until.Sub(now))})
-		}
-	}
-	slices.SortFunc(list, func(a, b Fault) int { return strings.Compare(a.Model, b.Model) })
-	return list
 }
 
 type GateLoad struct {
@@ -158,7 +122,7 @@ type GateLoad struct {
 func (g *Gate) Load() GateLoad {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return GateLoad{Limit: g.lane.limit, InFlight: g.lane.inFlight, Waiting: len(g.waiting[0]) + len(g.waiting[1])}
+	return GateLoad{Limit: g.limiter.current(), InFlight: g.lane.inFlight, Waiting: g.waitingCount()}
 }
 
 func (g *Gate) availability(model string) (wait time.Duration, ok bool) {
@@ -178,13 +142,20 @@ type queueEntry struct {
 	queuedAt time.Time
 }
 
-// A slot is a slot.
+func (g *Gate) waitingCount() int { return len(g.waiting[0]) + len(g.waiting[1]) }
+
+func (g *Gate) hasSlot() bool { return g.lane.inFlight < g.limiter.current() }
+
+// A slot is the permission for one request in flight.
 type slot struct {
 	model         string
 	probe         bool
 	started       time.Time
-	waiter        *waiter // until granted
-	quotaReported bool    // the quota was reported
+	inFlight      int           // with it at the start
+	heldUntil     *atomic.Int64 // nanoseconds after started; nil: not held
+	first         time.Duration // from the request to its first output; zero before it
+	waiter        *waiter       // until granted
+	quotaReported bool          // the quota was reported
 	released      bool
 }
 
@@ -282,8 +253,9 @@ func (g *Gate) admit(e *queueEntry) (*slot, pause, error) {
 	switch {
 	case w.mustWait(s, now):
 		g.holdWaiter(s, w, now)
-	case g.lane.hasSlot():
+	case g.hasSlot():
 		g.lane.inFlight++
+		p.inFlight = g.lane.inFlight
 		s.quota = s.countSent()
 		return p, pause{}, nil
 	default:
@@ -306,7 +278,7 @@ func (g *Gate) awaitSlot(ctx context.Context, p *slot) (in bool, err error) {
 	if w.index >= 0 {
 		heap.Remove(w.queue, w.index)
 	}
-	p.waiter, p.started = nil, time.Now()
+	p.waiter, p.started, p.inFlight = nil, time.Now(), g.lane.inFlight
 	switch {
 	case w.admitted && err == nil:
 		return true, nil
@@ -322,7 +294,7 @@ func (g *Gate) awaitSlot(ctx context.Context, p *slot) (in bool, err error) {
 
 // grantSlots admits waiters while slots are free. g.mu is locked.
 func (g *Gate) grantSlots(now time.Time) {
-	for g.lane.hasSlot() && len(g.waiting[0])+len(g.waiting[1]) > 0 {
+	for g.hasSlot() && g.waitingCount() > 0 {
 		next, class := g.lane.next(len(g.waiting[0]) > 0, len(g.waiting[1]) > 0)
 		w := heap.Pop(&g.waiting[class]).(*waiter)
 		s := g.quotaFor(w.model, now)
@@ -350,7 +322,13 @@ func (g *Gate) releaseSlot(p *slot, o outcome, err error) {
 // releaseLocked is leave with g.mu locked.
 func (g *Gate) releaseLocked(p *slot, o outcome, err error) {
 	now := time.Now()
-	g.lane = g.lane.finishRequest(o, p.started, now)
+	g.lane.inFlight--
+	switch {
+	case o == outcomeLimited:
+		g.limiter.observeRefusal(p.sentAt(), g.lane.inFlight, now)
+	case o == outcomeGood && p.first > 0:
+		g.limiter.observeWriting(now.Sub(p.sentAt()) - p.first)
+	}
 	s := g.quotaFor(p.model, now)
 	s.markAnswered(p)
 	switch {
@@ -363,12 +341,18 @@ func (g *Gate) releaseLocked(p *slot, o outcome, err error) {
 	g.grantSlots(now)
 }
 
-// markAlive reports a probe's success before its stream ends.
-func (g *Gate) markAlive(p *slot) {
+// noteFirst reports the first output of a request: it is a probe's success, and shows the latency.
+func (g *Gate) noteFirst(p *slot) {
+	now, sent := time.Now(), p.sentAt()
+	p.first = max(now.Sub(sent), 1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.recordOutcome(p, outcomeGood, nil, time.Now())
-	p.probe = false
+	if p.probe {
+		g.recordOutcome(p, outcomeGood, nil, now)
+		p.probe = false
+	}
+	g.limiter.observeFirst(firstOutput{p.model, sent, p.first, p.inFlight, g.waitingCount() > 0}, now)
+	g.grantSlots(now)
 }
 
 // recordOutcome reports an outcome. If the model got worse, waiters call admit again.

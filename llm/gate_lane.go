@@ -5,23 +5,17 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
 	"time"
 )
 
-// A lane decides how many requests are in flight and which is next. It is a value: each
-// decision returns the next lane.
+// A lane decides which request is next. It is a value: each decision returns the next lane.
 type lane struct {
-	max        int
-	limit      int // 1 to max
-	inFlight   int
-	good       int       // since limit changed
-	lastHalved time.Time // last halving
-	passed     int       // interactive requests admitted before a waiting background one
+	inFlight int
+	passed   int // interactive requests admitted before a waiting background one
 }
 
 const backgroundShare = 4
-
-func (l lane) hasSlot() bool { return l.inFlight < l.limit }
 
 func (l lane) next(interactive, background bool) (after lane, class int) {
 	class, l.passed = pickClass(l.passed, interactive, background)
@@ -39,23 +33,6 @@ func pickClass(passed int, interactive, background bool) (class, after int) {
 		return 0, 0
 	}
 	return 0, passed + 1
-}
-
-// finishRequest halves the lane at a rate limit, once for requests in flight together. A full
-// round of successes widens it by one.
-func (l lane) finishRequest(o outcome, started, now time.Time) lane {
-	l.inFlight--
-	switch o {
-	case outcomeGood:
-		if l.good++; l.good >= l.limit && l.limit < l.max {
-			l.limit, l.good = l.limit+1, 0
-		}
-	case outcomeLimited:
-		if started.After(l.lastHalved) {
-			l.limit, l.good, l.lastHalved = max(1, l.limit/2), 0, now
-		}
-	}
-	return l
 }
 
 type waiter struct {
@@ -166,24 +143,50 @@ func (m *gatedModel) sendGated(ctx context.Context, released <-chan struct{}, re
 func (m *gatedModel) sendInSlot(ctx context.Context, p *slot, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		defer m.gate.releaseSlot(p, outcomeUnknown, nil) // the reader left or panicked
+		if released != nil {
+			defer p.noteRelease(released)()
+		}
 		sendCtx := m.gate.quotaContext(ctx, p)
 		deltas := m.Model.Generate(sendCtx, req)
 		if released != nil {
 			deltas = Prepare(sendCtx, m.Model, released, req)
 		}
 		for d, err := range deltas {
+			if err == nil && p.first == 0 {
+				m.gate.noteFirst(p)
+			}
 			switch {
 			case err != nil || d.Done != nil:
 				m.gate.releaseSlot(p, outcomeOf(cancelCause(ctx, err)), err)
 				err = m.gate.addRetryAfter(m.Name(), err)
-			case p.probe:
-				m.gate.markAlive(p)
 			}
 			if !yield(d, err) {
 				return
 			}
 		}
 	}
+}
+
+// noteRelease sets the time at which a held request is sent. The caller calls stop at its end.
+func (p *slot) noteRelease(released <-chan struct{}) (stop func()) {
+	p.heldUntil = new(atomic.Int64)
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-released:
+			p.heldUntil.Store(int64(time.Since(p.started)))
+		case <-ended:
+		}
+	}()
+	return func() { close(ended) }
+}
+
+// sentAt returns the time at which the request was sent.
+func (p *slot) sentAt() time.Time {
+	if p.heldUntil == nil {
+		return p.started
+	}
+	return p.started.Add(time.Duration(p.heldUntil.Load()))
 }
 
 // cancelCause returns the caller's cause for cancelling, if it is a model failure.

@@ -124,7 +124,7 @@ func TestGateAllowance(t *testing.T) {
 				if diff := cmp.Diff(test.want, l.lines); diff != "" {
 					t.Errorf("asked (-want +got):\n%s", diff)
 				}
-				if got, want := g.Load(), (GateLoad{Limit: g.cfg.MaxConcurrent}); got != want {
+				if got, want := g.Load(), (GateLoad{Limit: min(g.cfg.MaxConcurrent, firstLimit)}); got != want {
 					t.Errorf("load = %+v, want %+v", got, want)
 				}
 			})

@@ -9,50 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLaneDone(t *testing.T) {
-	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
-	type event struct {
-		o       outcome
-		started int
-		now     int
-	}
-	tests := []struct {
-		name   string
-		lane   lane
-		events []event
-		want   lane
-	}{
-		{"success counts", lane{max: 8, limit: 4, inFlight: 2}, []event{{outcomeGood, 1, 2}},
-			lane{max: 8, limit: 4, inFlight: 1, good: 1}},
-		{"a window of successes widens", lane{max: 8, limit: 2, inFlight: 2}, []event{{outcomeGood, 1, 2}, {outcomeGood, 1, 2}},
-			lane{max: 8, limit: 3}},
-		{"never beyond the maximum", lane{max: 2, limit: 2, inFlight: 1, good: 1}, []event{{outcomeGood, 1, 2}},
-			lane{max: 2, limit: 2, good: 2}},
-		{"a rate limit halves", lane{max: 8, limit: 7, inFlight: 1, good: 5}, []event{{outcomeLimited, 1, 2}},
-			lane{max: 8, limit: 3, lastHalved: at(2)}},
-		{"those in flight together halve once", lane{max: 8, limit: 8, inFlight: 3}, []event{{outcomeLimited, 1, 2}, {outcomeLimited, 1, 3}, {outcomeLimited, 2, 4}},
-			lane{max: 8, limit: 4, lastHalved: at(2)}},
-		{"a later one halves again", lane{max: 8, limit: 8, inFlight: 2}, []event{{outcomeLimited, 1, 2}, {outcomeLimited, 3, 4}},
-			lane{max: 8, limit: 2, lastHalved: at(4)}},
-		{"never below one", lane{max: 8, limit: 1, inFlight: 1}, []event{{outcomeLimited, 1, 2}},
-			lane{max: 8, limit: 1, lastHalved: at(2)}},
-		{"the rest only leaves", lane{max: 8, limit: 4, inFlight: 4, good: 3}, []event{{outcomeFailed, 1, 2}, {outcomeRefused, 1, 2}, {outcomeDenied, 1, 2}, {outcomeUnknown, 1, 2}},
-			lane{max: 8, limit: 4, good: 3}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got := test.lane
-			for _, e := range test.events {
-				got = got.finishRequest(e.o, at(e.started), at(e.now))
-			}
-			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(lane{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 func TestLaneNext(t *testing.T) {
 	tests := []struct {
 		name                    string

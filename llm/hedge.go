@@ -303,10 +303,10 @@ func (g *Gate) tryHedge(model string, of *latency) *slot {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := g.quotaFor(model, now)
-	if _, a := g.breakers[model].checkAdmission(now); a != (admission{}) || s.isSpent() || s.heldCount() > 0 || !g.lane.hasSlot() || !of.spendHedge() {
+	if _, a := g.breakers[model].checkAdmission(now); a != (admission{}) || s.isSpent() || s.heldCount() > 0 || !g.hasSlot() || !of.spendHedge() {
 		return nil
 	}
 	g.lane.inFlight++
 	s.quota = s.countSent()
-	return &slot{model: model, started: now}
+	return &slot{model: model, started: now, inFlight: g.lane.inFlight}
 }
