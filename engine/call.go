@@ -115,6 +115,9 @@ func maybeBilled(err error) bool {
 func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (resp *llm.Response, err error) {
 	w := c.startStallTimer(m.Name())
 	defer w.timer.Stop()
+	if c.stallTimeout == maxSilence { // the run does not conclude
+		c.ctx = llm.WithWaitNotice(c.ctx, w.noteWait)
+	}
 	t := c.startLingerTimer()
 	defer t.timer.Stop()
 	defer func() {
@@ -206,7 +209,21 @@ type stallTimer struct {
 	began        time.Time
 	lastPiece    atomic.Int64 // nanoseconds after began
 	bytesWritten atomic.Int64
+	waited       atomic.Int64 // nanoseconds in queues of this process
+	waitBegan    time.Time
 	timer        *time.Timer
+}
+
+// noteWait stops the timer while a call waits for its turn to be sent.
+func (w *stallTimer) noteWait(waits bool) {
+	if waits {
+		w.waitBegan = time.Now()
+		w.timer.Stop()
+		return
+	}
+	w.waited.Add(int64(time.Since(w.waitBegan)))
+	w.lastPiece.Store(int64(time.Since(w.began)))
+	w.timer.Reset(maxSilence)
 }
 
 // maxTimePerByte limits the time of a long answer by its length. It is ten times the time of
@@ -220,7 +237,7 @@ func (c *callAttempt) startStallTimer(model string) *stallTimer {
 	}
 	w.timer = time.AfterFunc(maxSilence, func() {
 		left := time.Duration(w.lastPiece.Load()) + c.stallTimeout - time.Since(w.began)
-		longest := 4*c.stallTimeout - time.Since(w.began)
+		longest := 4*c.stallTimeout + time.Duration(w.waited.Load()) - time.Since(w.began)
 		if c.stallTimeout == maxSilence { // the run does not conclude
 			longest += time.Duration(w.bytesWritten.Load()) * maxTimePerByte
 		}

@@ -33,8 +33,8 @@ func TestChainSkipsClosedModels(t *testing.T) {
 		asked int32         // upper limit of requests to the first model
 		takes time.Duration // upper limit
 	}{
-		"a wrong key":        {&llm.Error{Class: llm.Auth, Message: "key rejected"}, 1, usual},
-		"no credit":          {&llm.Error{Class: llm.Payment, Message: "no credit"}, 1, usual},
+		"a wrong key":        {&llm.Error{Class: llm.Auth, Message: "key rejected"}, 5, usual},
+		"no credit":          {&llm.Error{Class: llm.Payment, Message: "no credit"}, 5, usual},
 		"down":               {&llm.Error{Class: llm.Unreachable, Message: "connection refused"}, 10, usual + 4*time.Second},
 		"a rate limit":       {&llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: 80 * time.Second}, 1, usual},
 		"a short rate limit": {&llm.Error{Class: llm.RateLimited, Message: "slow down", RetryAfter: 12 * time.Second}, 1, usual},

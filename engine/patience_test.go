@@ -67,6 +67,26 @@ func TestSlowModels(t *testing.T) {
 	}
 }
 
+// A call that waits for its turn at a busy server is not silent.
+func TestWaitIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := llm.NewGate(llm.GateConfig{MaxConcurrent: 1}).Model(slowWriter{480, 5 * time.Second})
+		go func() { _, _ = llm.Collect(model.Generate(t.Context(), &llm.Request{})) }()
+		synctest.Wait()
+		c := newConfig(nil)
+		c.Modes[0] = stepsMode(1)
+		chain := []ponder.Model{{Model: model, Price: price}}
+		c.Models = map[ponder.Role][]ponder.Model{ponder.Slow: chain, ponder.Frontier: chain}
+		eng := enginetest.Start(t, c)
+		began := time.Now()
+		runMode(t, eng, "steps", ponder.Budget{})
+		calls := finishedCalls(eng)
+		if took := time.Since(began); took < 40*time.Minute || len(calls) == 0 || calls[0].Error != "" {
+			t.Errorf("after %v: %+v", took, calls)
+		}
+	})
+}
+
 func finishedCalls(eng *enginetest.Engine) (calls []ponder.CallFinished) {
 	for _, ev := range eng.Events() {
 		if f, ok := ev.Body.(ponder.CallFinished); ok {

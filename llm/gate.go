@@ -29,11 +29,12 @@ type GateConfig struct {
 	CoolDown    time.Duration
 }
 
-// maxConcurrent fits into the usual limits of connections and open files.
-const maxConcurrent = 4096
+// MaxConcurrent is the default of [GateConfig]. It fits into the usual limits of connections and
+// open files.
+const MaxConcurrent = 4096
 
 func (c GateConfig) withDefaults() GateConfig {
-	c.MaxConcurrent = max(1, cmp.Or(c.MaxConcurrent, maxConcurrent))
+	c.MaxConcurrent = max(1, cmp.Or(c.MaxConcurrent, MaxConcurrent))
 	c.MaxWait = cmp.Or(c.MaxWait, 10*time.Second)
 	c.Window = cmp.Or(c.Window, time.Minute)
 	c.MinRequests = max(1, cmp.Or(c.MinRequests, 10))
@@ -178,7 +179,7 @@ func (g *Gate) acquireSlot(ctx context.Context, model string, background bool) (
 		case p.waiter == nil:
 			return p, nil
 		default:
-			in, err := g.awaitSlot(ctx, p)
+			in, err := g.awaitNoticed(ctx, p)
 			if err != nil {
 				return nil, err
 			}
@@ -263,6 +264,23 @@ func (g *Gate) admit(e *queueEntry) (*slot, pause, error) {
 	}
 	p.waiter = w
 	return p, pause{}, nil
+}
+
+type waitKey struct{}
+
+// WithWaitNotice returns a context with which a gate calls notice before and after a request
+// waits for its turn.
+func WithWaitNotice(ctx context.Context, notice func(waits bool)) context.Context {
+	return context.WithValue(ctx, waitKey{}, notice)
+}
+
+// awaitNoticed is awaitSlot with the notice of the context.
+func (g *Gate) awaitNoticed(ctx context.Context, p *slot) (in bool, err error) {
+	if notice, _ := ctx.Value(waitKey{}).(func(bool)); notice != nil {
+		notice(true)
+		defer notice(false)
+	}
+	return g.awaitSlot(ctx, p)
 }
 
 // awaitSlot blocks until p is granted (in) or must call admit again.

@@ -195,6 +195,23 @@ func TestGateGivesPlaceBack(t *testing.T) {
 	}
 }
 
+func TestWaitNotice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(GateConfig{MaxConcurrent: 1})
+		m := g.Model(fakeModel{"p/m", answerAfter(time.Second, nil)})
+		var log []string
+		start := time.Now()
+		ctx := WithWaitNotice(t.Context(), func(waits bool) { log = append(log, fmt.Sprint(waits, " ", time.Since(start))) })
+		askModel(ctx, m)
+		go askModel(t.Context(), m)
+		synctest.Wait()
+		askModel(ctx, m)
+		if want := []string{"true 1s", "false 2s"}; !slices.Equal(log, want) {
+			t.Errorf("notices %q, want %q", log, want)
+		}
+	})
+}
+
 func TestGateRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var limited atomic.Bool

@@ -8,6 +8,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/liveview"
+	"ponder/internal/server"
 	"ponder/llm"
 	"ponder/store/sqlite"
 )
@@ -22,6 +23,7 @@ type sessionScreen struct {
 	callMade      bool
 	callSucceeded bool
 	writtenBytes  atomic.Int64
+	waits         server.WaitWatch
 	draft         liveview.Draft
 	state         string
 	busy          bool

@@ -73,6 +73,8 @@ func (s *screenUI) showState(v app.View, state string) {
 	}
 	if n := s.writtenBytes.Load(); n > 0 && v.Session.Status == ponder.Thinking {
 		f.Writing = textkit.Count(int(n), "letter", "letters")
+	} else if waits := s.waits.Notes(s.WaitNotes); len(waits) > 0 && v.Session.Status == ponder.Thinking {
+		f.Writing = waits[0]
 	}
 	s.questions.Store(&f.Tree.Branches)
 	s.screen.Show(f)
@@ -383,6 +385,7 @@ func (w *sessionScreen) receiveDeltas(ctx context.Context, after ponder.Seq) (st
 		if !ok {
 			return
 		}
+		go w.waits.Follow(ctx, s.LocalServer)
 		h := deltaReceiver{deliver: w.onDelta}
 		for u, err := range s.Events(ctx, string(w.Id), after) {
 			if err != nil {

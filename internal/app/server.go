@@ -135,12 +135,22 @@ func (s *Service) ModelNotes() (lines []string, degraded bool) {
 		for _, f := range m.Faults {
 			lines, degraded = append(lines, describeFault(f)), true
 		}
+	}
+	return append(lines, s.WaitNotes()...), degraded
+}
+
+// WaitNotes returns a line for each model server whose calls wait in this process.
+func (a *App) WaitNotes() (lines []string) {
+	for _, m := range a.sets.modelServers() {
 		if n := m.Load.Waiting; n > 0 {
-			lines = append(lines, fmt.Sprintf("%s: %s, %d in flight of at most %d", m.Name, textkit.Count(n, "call waits", "calls wait"), m.Load.InFlight, m.Load.Limit))
+			lines = append(lines, fmt.Sprintf("%s: %s, %d in flight of at most %d", m.Name, textkit.Count(n, WaitWords[0], WaitWords[1]), m.Load.InFlight, m.Load.Limit))
 		}
 	}
-	return lines, degraded
+	return lines
 }
+
+// WaitWords are the words of WaitNotes after a number.
+var WaitWords = [2]string{"call waits", "calls wait"}
 
 func describeFault(f llm.Fault) string {
 	text, next := f.Model+": failed too often", "now"

@@ -85,7 +85,7 @@ func Keys() []Key {
 		{"providers.*.type", "API of a model server: openai, anthropic, gemini or ollama", oneOfLiteral(types...)},
 		{"providers.*.base_url", "its URL, such as http://127.0.0.1:8080/v1", urlLiteral},
 		{"providers.*.api_key_env", "environment variable with its API key", variableLiteral},
-		{"providers.*.max_concurrent", "maximum concurrent requests to it", countLiteral},
+		{"providers.*.max_concurrent", "upper bound of concurrent requests to it; below it, Ponder adapts to the server", countLiteral},
 		{"budgets.for", "duration of a session, such as 5m", durationLiteral},
 		{"budgets.tokens", "maximum tokens of a session", countLiteral},
 		{"budgets.cost", "maximum cost of a session in US dollars", dollarsLiteral},

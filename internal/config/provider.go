@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
+	"ponder/llm"
 )
 
 var types = []string{"openai", "anthropic", "gemini", "ollama"}
@@ -135,12 +136,15 @@ func (c *Config) Provider(name string) (Provider, error) {
 	return p, nil
 }
 
-// providerDefault returns the value of a setting of a built-in provider that the file does not
-// set, or that the environment overrides.
+// providerDefault returns the value of a setting of a provider that the file does not set, or that
+// the environment overrides.
 func (c *Config) providerDefault(name string) (string, bool) {
 	parts := splitName(name)
 	if len(parts) != 3 || parts[0] != "providers" {
 		return "", false
+	}
+	if parts[2] == "max_concurrent" && c.Providers[parts[1]].MaxConcurrent == 0 {
+		return "up to " + strconv.Itoa(llm.MaxConcurrent), true
 	}
 	m, ok := findBuiltin(parts[1])
 	from, set := c.origin[name]

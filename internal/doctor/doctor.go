@@ -63,7 +63,7 @@ func Examine(ctx context.Context, a *app.App, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	found = append(append(found, models...), e.docsFinding(ctx), e.memoryFinding(ctx), e.webFinding())
-	return append(append(found, e.serverFindings(ctx)...), e.mindFindings(ctx)...), nil
+	return append(append(append(found, e.callFindings(ctx)...), e.serverFindings(ctx)...), e.mindFindings(ctx)...), nil
 }
 
 func configFinding(cfg *config.Config) Finding {

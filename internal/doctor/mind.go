@@ -8,6 +8,7 @@ import (
 
 	"ponder/internal/app"
 	"ponder/internal/mindlog"
+	"ponder/internal/server"
 	"ponder/internal/textkit"
 )
 
@@ -75,6 +76,29 @@ func (e *examiner) actionsFinding(m *mindlog.Log, now time.Time) Finding {
 		}
 	}
 	return Finding{"actions", OK, text}
+}
+
+// callFindings reports the running servers of the database, with their waiting calls and the models
+// that get none.
+func (e *examiner) callFindings(ctx context.Context) (found []Finding) {
+	for _, s := range server.LocalServers(e.App) {
+		if s.Database != e.DatabasePath() || !s.IsResponding(ctx) {
+			continue
+		}
+		lines, degraded, err := s.ModelNotes(ctx)
+		f := Finding{"server", OK, "runs at " + s.LocalURL()}
+		switch {
+		case err != nil:
+			f.State, f.Message = Broken, f.Message+": "+err.Error()
+		case degraded:
+			f.State = Broken
+		}
+		found = append(found, f)
+		for _, line := range lines {
+			found = append(found, Finding{"server", f.State, line})
+		}
+	}
+	return found
 }
 
 func (e *examiner) serverFindings(ctx context.Context) (found []Finding) {
