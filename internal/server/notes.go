@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,13 +16,18 @@ import (
 
 const maxNotes = 64 << 10 // bytes
 
-// ModelNotes returns the lines of /readyz about models, and whether some get no calls.
+// ModelNotes returns the lines of /readyz about models, and whether some get no calls. It sends
+// PONDER_TOKEN, so the server must have proved its identity. It returns nothing if the server
+// refuses the token.
 func (s LocalServer) ModelNotes(ctx context.Context) (lines []string, degraded bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.LocalURL()+"/readyz", nil)
 	if err != nil {
 		return nil, false, err
+	}
+	if token := os.Getenv("PONDER_TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := (&http.Client{Transport: Direct}).Do(req)
 	if err != nil {
@@ -32,7 +38,11 @@ func (s LocalServer) ModelNotes(ctx context.Context) (lines []string, degraded b
 	if err != nil {
 		return nil, false, err
 	}
-	if resp.StatusCode != http.StatusOK {
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, false, nil
+	default:
 		return nil, false, fmt.Errorf("the server is not ready (%d)", resp.StatusCode)
 	}
 	head, rest, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
