@@ -54,7 +54,7 @@ func (s *state) modelCall(key string, c *slot) ponder.Action {
 	buf := prompts.Get().(*prompt)
 	defer prompts.Put(buf)
 	b := (*buf)[:0]
-	b.add("The question:\n<question>\n", escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked)), "\n</question>\n")
+	b.add("The question:\n<question>\n", escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked>>s.Shrinks)), "\n</question>\n")
 	s.writeTimeline(&b, c)
 	switch s.Step.Do {
 	case questions:

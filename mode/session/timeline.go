@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ponder"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
@@ -335,11 +336,18 @@ func (s *state) cutTimeline() {
 	s.placeEvidence(true)
 }
 
+// contextFull tells the user that later prompts lack something.
+const contextFull = "The context of the model is full. From here on it sees fewer passages and earlier thoughts at a time."
+
 // shrinkTimeline halves the limits of prompts and answers after a model refused both together as too
 // long, and reports whether it could.
 func (s *state) shrinkTimeline() bool {
 	if s.Shrinks >= maxShrinks {
 		return false
+	}
+	if s.Shrinks == 0 {
+		n := 0
+		s.queueWrite("shrunk", &n, ponder.SystemNote{Content: contextFull})
 	}
 	s.Shrinks++
 	s.cutTimeline()
