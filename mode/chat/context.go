@@ -35,7 +35,9 @@ func (s *state) fitRequest() (req llm.Request, o omission) {
 	limit, fixed := s.requestBytes(), len(s.systemPrompt(0))
 	req = llm.Request{Tools: s.fitTools(fixed), MaxTokens: s.opts.Reply, Cache: true}
 	o.Tools = missingTools(s.offeredTools(), req.Tools)
-	whole := s.currentMessages(s.Waiting[0])
+	unlimited := *s
+	unlimited.Room = 0
+	whole := unlimited.currentMessages(s.Waiting[0])
 	if s.Work != nil {
 		whole = append(whole, s.Work.Msgs...)
 		if s.Work.Last && len(req.Tools) > 0 {
