@@ -15,7 +15,7 @@
 // the user saw.
 //
 // If the model refuses a request as too long, the next round repeats it with less; see window.go. At the
-// end of the turn, omitted-N tells the user what is missing.
+// end of the turn, omitted-N names the missing parts to the user.
 //
 // The keys say-N-K are messages, thought-N-K-I thoughts, and asked-N-K-I requests for a reflection
 // (progress of stage [DeepAsked]). end-N ends a turn (progress of stage [TurnEnded]), summed-N is a

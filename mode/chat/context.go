@@ -30,7 +30,7 @@ func (s *state) buildRequest() llm.Request {
 	return req
 }
 
-// fitRequest returns the next request, and what it lacks for lack of room.
+// fitRequest returns the next request, and its omission.
 func (s *state) fitRequest() (req llm.Request, o omission) {
 	limit, fixed := s.requestBytes(), len(s.systemPrompt(0))
 	req = llm.Request{Tools: s.fitTools(fixed), MaxTokens: s.opts.Reply, Cache: true}

@@ -158,7 +158,11 @@ type omission struct {
 func (o omission) describe() string {
 	var parts []string
 	if o.Turns > 0 {
-		parts = append(parts, "the oldest "+textkit.Count(o.Turns, "exchange", "exchanges")+" of this conversation")
+		oldest := "the oldest message"
+		if o.Turns > 1 {
+			oldest = "the " + textkit.Number(o.Turns) + " oldest messages"
+		}
+		parts = append(parts, oldest+" of this conversation")
 	}
 	if o.Bytes > 0 {
 		parts = append(parts, textkit.Number(o.Bytes)+" bytes in the middle of long texts")

@@ -38,8 +38,8 @@ func contextNotes(evs []ponder.Event) (list []string) {
 	return list
 }
 
-// A conversation that outgrows the model goes on with less, whatever the limit is and whether the
-// refusal tells it. The newest message is always whole, and what is missing is told.
+// A conversation that outgrows the model continues with less, whether or not a refusal names the limit.
+// Each answer is to the newest message, and a note names the missing part.
 func TestConversationOutgrowsModel(t *testing.T) {
 	for _, limit := range []int{2_000, 5_000, 9_000, 30_000} {
 		for _, told := range []bool{true, false} {
@@ -75,7 +75,7 @@ func TestConversationOutgrowsModel(t *testing.T) {
 						_, ok := ev.Body.(ponder.Summary)
 						summed = summed || ok
 					}
-					if missing && (len(notes) == 0 || !summed || !strings.Contains(notes[0], "the oldest ") || !strings.Contains(notes[0], "of this conversation")) {
+					if missing && (len(notes) == 0 || !summed || !strings.Contains(notes[0], "oldest message") || !strings.Contains(notes[0], "of this conversation")) {
 						t.Errorf("after a refusal: notes %q, summed up %t", notes, summed)
 					}
 					if !missing && len(notes) > 0 {

@@ -55,6 +55,9 @@ func TestShorterPrompts(t *testing.T) {
 	if s := d.state.(*state); refused == 0 || refused > maxShrinks || s.Shrinks != refused {
 		t.Errorf("%d prompts were refused, shrunk %d times", refused, s.Shrinks)
 	}
+	if notes := bodiesOf[ponder.SystemNote](d); len(notes) != 1 || notes[0].Content != contextFull {
+		t.Errorf("the user sees the notes %+v, want one on the context", notes)
+	}
 	if c := d.callByKey(thoughts + "-1"); c.Request.MaxTokens != thoughtsTokens {
 		t.Errorf("at first, an answer may have %d tokens", c.Request.MaxTokens)
 	}
