@@ -131,6 +131,7 @@ var assumedBodies = []ponder.Body{
 	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{
 		Error: "not asked", Class: llm.Unreachable, RetryAt: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), Next: "b/2", Unsent: true,
 	}},
+	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{Error: "too long", Class: llm.TooLong, Room: 4096}},
 }
 
 // Every version decodes all events ever written. A new form of an event gets new lines in
