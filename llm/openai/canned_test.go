@@ -47,7 +47,7 @@ func serveCanned(t testing.TB, c Config, answers ...cannedAnswer) (*cannedServer
 	server := &cannedServer{answers: answers, t: t}
 	c.HTTP = &http.Client{Transport: server}
 	if c.Key == "" {
-		c.Key = "secret-key"
+		c.Key = "secret-key-7"
 	}
 	return server, New(c)
 }

@@ -22,16 +22,16 @@ func TestAddresses(t *testing.T) {
 		want   string
 		auth   string
 	}{
-		{"openai", Config{}, "POST https://api.openai.com/v1/responses", "Authorization: Bearer secret-key"},
-		{"openai, chat", Config{Chat: true}, "POST https://api.openai.com/v1/chat/completions", "Authorization: Bearer secret-key"},
-		{"a path", Config{BaseURL: "https://api.groq.com/openai/v1/"}, "POST https://api.groq.com/openai/v1/chat/completions", "Authorization: Bearer secret-key"},
-		{"no path", Config{BaseURL: "http://localhost:8080"}, "POST http://localhost:8080/v1/chat/completions", "Authorization: Bearer secret-key"},
-		{"the root", Config{BaseURL: "https://api.perplexity.ai/"}, "POST https://api.perplexity.ai/chat/completions", "Authorization: Bearer secret-key"},
-		{"the whole route", Config{BaseURL: "http://localhost:8080/v1/chat/completions"}, "POST http://localhost:8080/v1/chat/completions", "Authorization: Bearer secret-key"},
-		{"a query", Config{BaseURL: "https://x.openai.azure.com/openai/deployments/d?api-version=1"}, "POST https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1", "Api-Key: secret-key"},
+		{"openai", Config{}, "POST https://api.openai.com/v1/responses", "Authorization: Bearer secret-key-7"},
+		{"openai, chat", Config{Chat: true}, "POST https://api.openai.com/v1/chat/completions", "Authorization: Bearer secret-key-7"},
+		{"a path", Config{BaseURL: "https://api.groq.com/openai/v1/"}, "POST https://api.groq.com/openai/v1/chat/completions", "Authorization: Bearer secret-key-7"},
+		{"no path", Config{BaseURL: "http://localhost:8080"}, "POST http://localhost:8080/v1/chat/completions", "Authorization: Bearer secret-key-7"},
+		{"the root", Config{BaseURL: "https://api.perplexity.ai/"}, "POST https://api.perplexity.ai/chat/completions", "Authorization: Bearer secret-key-7"},
+		{"the whole route", Config{BaseURL: "http://localhost:8080/v1/chat/completions"}, "POST http://localhost:8080/v1/chat/completions", "Authorization: Bearer secret-key-7"},
+		{"a query", Config{BaseURL: "https://x.openai.azure.com/openai/deployments/d?api-version=1"}, "POST https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=1", "Api-Key: secret-key-7"},
 		{"a token for azure", Config{BaseURL: "https://x.openai.azure.com/openai/v1", Key: "eyJ0"}, "POST https://x.openai.azure.com/openai/v1/chat/completions", "Authorization: Bearer eyJ0"},
-		{"responses elsewhere", Config{BaseURL: "https://x.openai.azure.com/openai/v1", Responses: true}, "POST https://x.openai.azure.com/openai/v1/responses", "Api-Key: secret-key"},
-		{"not a neighbour", Config{BaseURL: "https://api.openai.com.evil.test/v1"}, "POST https://api.openai.com.evil.test/v1/chat/completions", "Authorization: Bearer secret-key"},
+		{"responses elsewhere", Config{BaseURL: "https://x.openai.azure.com/openai/v1", Responses: true}, "POST https://x.openai.azure.com/openai/v1/responses", "Api-Key: secret-key-7"},
+		{"not a neighbour", Config{BaseURL: "https://api.openai.com.evil.test/v1"}, "POST https://api.openai.com.evil.test/v1/chat/completions", "Authorization: Bearer secret-key-7"},
 		{"headers", Config{BaseURL: "http://localhost", Header: http.Header{"x-extra": {"1"}}}, "POST http://localhost/v1/chat/completions", "X-Extra: 1"},
 	}
 	for _, tt := range tests {
@@ -50,7 +50,7 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	wrongKey := refuseAnswer(401, "Incorrect API key provided: secret-key")
+	wrongKey := refuseAnswer(401, "Incorrect API key provided: secret-key-7")
 	tests := []struct {
 		name   string
 		config Config
@@ -63,7 +63,7 @@ func TestFailures(t *testing.T) {
 		{"key with a name", Config{KeyEnv: "THE_KEY"}, wrongKey, "openai/gpt-5.2: key rejected (401): set THE_KEY"},
 		{"no model", Config{}, refuseAnswer(404, "The model `gpt-5.2` does not exist"), "openai/gpt-5.2: The model `gpt-5.2` does not exist (404): check the model's name and the base URL"},
 		{"no money", Config{}, refuseAnswer(402, "no"), "openai/gpt-5.2: no (402): check the account's balance"},
-		{"a secret", Config{}, refuseAnswer(400, "bad header secret-key"), "openai/gpt-5.2: bad header [redacted] (400)"},
+		{"a secret", Config{}, refuseAnswer(400, "bad header secret-key-7"), "openai/gpt-5.2: bad header [redacted] (400)"},
 		{"base URL", Config{BaseURL: "localhost:8080"}, wrongKey, "openai/gpt-5.2: the base URL is invalid: use one such as https://api.openai.com/v1"},
 	}
 	for _, tt := range tests {
