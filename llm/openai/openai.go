@@ -8,8 +8,9 @@
 //
 // # Second requests
 //
-// If a 4xx names an unsupported feature, such as a JSON mode, Generate repeats the
-// request without it, and the provider remembers that. It repeats nothing else.
+// If a refusal names an unsupported feature, such as a JSON mode, Generate repeats the
+// request without it, and the provider remembers that. It repeats nothing else. Roles that a
+// chat template lacks are such features: see roles.go.
 //
 // # Reasoning
 //

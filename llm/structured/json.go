@@ -129,7 +129,7 @@ func parseInner(v any) any {
 // IsJSON reports whether text starts like a JSON answer.
 func IsJSON(text string) bool {
 	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
+	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "｛") || strings.HasPrefix(text, "［｛") || strings.HasPrefix(text, "[{") || strings.HasPrefix(text, `["`)
 }
 
 // bareRecord returns a record with the head and another member, or only the head; else nil.
