@@ -45,8 +45,8 @@ func RepairAll(text string) ([]json.RawMessage, error) {
 	return sortByRank(found), err
 }
 
-// repairNewest is RepairAll, but of values of a rank the newest is first, because a model
-// corrects what it wrote before. Values that break off are last.
+// repairNewest is RepairAll, but of values of a rank the newest is first, because models
+// correct themselves. Values that break off are last.
 func repairNewest(text string) ([]json.RawMessage, error) {
 	found, err := findAll(text)
 	slices.Reverse(found)

@@ -122,7 +122,7 @@ func itemsInTurn(index string) (body string) {
 	return body
 }
 
-// A call of a custom tool has text as input, and goes back as what it is.
+// A call of a custom tool has text as input, and goes back with its own type.
 func TestCustomCalls(t *testing.T) {
 	for name, input := range map[string]string{"text": "*** Begin Patch\n\"x\"", "JSON": `{"a":1}`, "empty": ""} {
 		t.Run(name, func(t *testing.T) {

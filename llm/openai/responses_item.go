@@ -129,7 +129,7 @@ func (f *responsesFold) show(out *llm.Delta) {
 	}
 }
 
-// showAll shows what waits for items that never ended.
+// showAll shows the text that waits for items without an end.
 func (f *responsesFold) showAll(out *llm.Delta) {
 	for _, o := range f.items[f.shown:] {
 		o.done = true

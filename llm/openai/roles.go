@@ -50,7 +50,7 @@ func (w *chatWriter) writePrompt(req *llm.Request, p *plan, system string, witho
 		w.prependUser(folded)
 	}
 	w.requireUser()
-	if w.turns {
+	if w.turns && !w.strict {
 		p.uses |= featTurns
 	}
 	if w.opaque {
@@ -60,13 +60,17 @@ func (w *chatWriter) writePrompt(req *llm.Request, p *plan, system string, witho
 }
 
 // addMessage adds a message. For strict templates it joins neighbours of equal roles, and a
-// user's message after results with the last result.
+// user's message after results with the last result; after results, media need a turn between.
 func (w *chatWriter) addMessage(m message) {
 	if n := len(w.out) - 1; n >= 0 && w.out[n].refusesNext(m) {
-		if w.strict && w.out[n].join(m) {
-			return
-		}
 		w.turns = true
+		switch {
+		case !w.strict:
+		case w.out[n].join(m):
+			return
+		default:
+			w.out = append(w.out, message{Role: "assistant", Content: noMessage})
+		}
 	}
 	w.out = append(w.out, m)
 }
@@ -131,7 +135,7 @@ func (w *chatWriter) requireUser() {
 	if first == len(w.out) || w.out[first].Role != "assistant" {
 		return
 	}
-	if w.turns = w.turns || !w.strict; w.strict {
+	if w.turns = true; w.strict {
 		w.out = slices.Insert(w.out, first, message{Role: "user", Content: noMessage})
 	}
 }
