@@ -134,7 +134,7 @@ func (m *model) Prepare(ctx context.Context, released <-chan struct{}, req *llm.
 // API refuses a signature. It continues a paused turn.
 func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		var before paused
+		var before pausedTurn
 		for before.count <= maxPauses && m.generateOnce(ctx, req, &before, yield) {
 			before.count++
 		}
@@ -142,7 +142,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 }
 
 // generateOnce sends one request of a turn. It reports whether the turn paused, and updates before.
-func (m *model) generateOnce(ctx context.Context, req *llm.Request, before *paused, yield func(llm.Delta, error) bool) (again bool) {
+func (m *model) generateOnce(ctx context.Context, req *llm.Request, before *pausedTurn, yield func(llm.Delta, error) bool) (again bool) {
 	ask := wire.RequestInfo{Model: m.name, Size: req.Size(), Sent: m.header, Advice: m.client.Advice}
 	req = before.extendRequest(req)
 	p, resp, err := m.sendPlan(ctx, req, before, false)
@@ -161,7 +161,7 @@ func (m *model) generateOnce(ctx context.Context, req *llm.Request, before *paus
 	f := &fold{full: m.name, answer: p.answer, size: ask.Size, before: *before}
 	ask.Stream(resp, pieces, f, func(d llm.Delta, err error) bool {
 		if d.Done != nil && f.stop == pauseTurn && before.count < maxPauses {
-			*before = paused{count: before.count, parts: d.Done.Message.Parts, used: d.Done.Usage, container: cmp.Or(f.container, before.container)}
+			*before = pausedTurn{count: before.count, parts: d.Done.Message.Parts, used: d.Done.Usage, container: cmp.Or(f.container, before.container)}
 			again = true
 			return false
 		}
@@ -177,15 +177,15 @@ const pauseTurn = "pause_turn"
 // maxPauses limits the requests of a turn. A turn that pauses more often is incomplete.
 const maxPauses = 5
 
-// A paused is the answer so far of a turn that paused. The zero value is none.
-type paused struct {
+// A pausedTurn is the answer so far of a turn that paused. The zero value is none.
+type pausedTurn struct {
 	count     int
 	parts     []llm.Part
 	used      llm.Usage
 	container containerID
 }
 
-func (p *paused) extendRequest(req *llm.Request) *llm.Request {
+func (p *pausedTurn) extendRequest(req *llm.Request) *llm.Request {
 	if len(p.parts) == 0 {
 		return req
 	}
@@ -195,7 +195,7 @@ func (p *paused) extendRequest(req *llm.Request) *llm.Request {
 }
 
 // sendPlan returns a nil plan if planning failed.
-func (m *model) sendPlan(ctx context.Context, req *llm.Request, before *paused, strip bool) (*plan, *http.Response, error) {
+func (m *model) sendPlan(ctx context.Context, req *llm.Request, before *pausedTurn, strip bool) (*plan, *http.Response, error) {
 	p, err := m.newPlan(req, strip)
 	if err != nil {
 		return nil, nil, err

@@ -81,10 +81,10 @@ type piece struct {
 
 // A fold implements wire.Fold.
 type fold struct {
-	full   string // requested
-	answer string // tool that answers
-	size   int    // request bytes
-	before paused // of the same turn
+	full   string     // requested
+	answer string     // tool that answers
+	size   int        // request bytes
+	before pausedTurn // of the same turn
 
 	begun      bool
 	container  containerID // of server tools

@@ -135,11 +135,11 @@ func (m *model) setMaxTokens(body *chatRequest, p *plan, tokens int, without fea
 }
 
 func (m *model) chatEffort(body *chatRequest, p *plan, level string, without feature) {
-	if level == "" || m.host.effort == effortSilent || m.host.openai && !m.traits.reasons || !p.useFeature(featEffort, without) {
+	if level == "" || m.host.effort == effortByModel && m.traits.levels == nil || m.host.openai && !m.traits.reasons || !p.useFeature(featEffort, without) {
 		return
 	}
 	switch m.host.effort {
-	case effortOpenAI:
+	case effortOpenAI, effortByModel:
 		body.ReasoningEffort = nearestLevel(level, m.traits.levels)
 	case effortObject:
 		body.Reasoning = &effort{Effort: level}

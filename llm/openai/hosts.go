@@ -19,7 +19,7 @@ const (
 	effortOpenAI                      // reasoning_effort, by model
 	effortObject                      // reasoning: {effort}
 	effortThinking                    // reasoning_effort; off is thinking: {type: disabled}
-	effortSilent                      // not sent
+	effortByModel                     // reasoning_effort of models with known levels
 )
 
 // A tier is a way to ask for a schema, strongest first.
@@ -76,7 +76,7 @@ func knownHosts() []host {
 			replay: "reasoning_content", must: true},
 		{domains: []string{"api.moonshot.ai", "api.moonshot.cn"}, key: "MOONSHOT_API_KEY", effort: effortThinking, schema: tierMode,
 			replay: "reasoning_content", must: true},
-		{domains: []string{"api.mistral.ai"}, key: "MISTRAL_API_KEY", effort: effortSilent, noOptions: true, callID: 9},
+		{domains: []string{"api.mistral.ai"}, key: "MISTRAL_API_KEY", effort: effortByModel, noOptions: true, callID: 9},
 		{domains: []string{"router.huggingface.co"}, key: "HF_TOKEN", effort: effortPlain},
 		{domains: []string{"api.avian.io"}, key: "AVIAN_API_KEY", effort: effortPlain, replay: "reasoning_content"},
 		{domains: []string{"api.cerebras.ai"}, key: "CEREBRAS_API_KEY", effort: effortPlain, maxAll: true},
@@ -114,11 +114,25 @@ func (h host) modelTraits(id string) traits {
 		must:   h.must || strings.Contains(name, "deepseek-v") || strings.HasPrefix(name, "kimi-k2.") || strings.Contains(name, "kimi-k2-thinking"),
 		claude: strings.Contains(name, "claude"),
 	}
-	if h.openai || strings.HasPrefix(name, "gpt-oss") {
+	switch {
+	case h.openai || strings.HasPrefix(name, "gpt-oss"):
 		t.levels = openaiLevels(name)
 		t.reasons = h.openai && len(t.levels) > 0
+	case h.effort == effortByModel:
+		t.levels = mistralLevels(name)
 	}
 	return t
+}
+
+// mistralLevels returns a model's effort levels, or nil if it always or never reasons.
+func mistralLevels(name string) []string {
+	switch {
+	case name == "mistral-small-latest", name == "mistral-small-2603", strings.HasPrefix(name, "mistral-medium-3-5"), strings.HasPrefix(name, "mistral-medium-3.5"):
+		return []string{"none", "high"}
+	case strings.HasPrefix(name, "mistral-large-4"):
+		return []string{"low", "medium", "high"}
+	}
+	return nil
 }
 
 // openaiLevels returns a model's effort levels, or nil without reasoning.

@@ -169,13 +169,13 @@ func TestReadCorrection(t *testing.T) {
 	if !ok || v.Essay != "Four." || len(v.Points) != 0 || *v.Sure != 0.8 {
 		t.Errorf("%+v, %v", v, ok)
 	}
-	type listed struct {
+	type listAnswer struct {
 		Items []string `json:"items"`
 		Ready bool     `json:"ready"`
 		Why   string   `json:"why,omitempty"`
 	}
-	form := New[listed](llm.SchemaFor[listed]("listed"))
-	for text, want := range map[string]listed{
+	form := New[listAnswer](llm.SchemaFor[listAnswer]("listed"))
+	for text, want := range map[string]listAnswer{
 		`{"items":["a b"],"ready":true,"why":"Five."} Correction: {"items":["c d"],"ready":false,"why":"Four."}`: {[]string{"c d"}, false, "Four."},
 		`{"items":["a b"],"ready":true}` + "\n" + `{"items":["a b"],"ready":true}`:                               {[]string{"a b"}, true, ""},
 		`{"items":["a b"],"ready":true} Correction: {"items":["c`:                                                {[]string{"a b"}, true, ""},
