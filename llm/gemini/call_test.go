@@ -132,6 +132,20 @@ func TestRefusedFeatures(t *testing.T) {
 	}
 }
 
+// A character in two pieces is whole, in escapes and in bytes.
+func TestSplitCharacters(t *testing.T) {
+	for _, pieces := range [][]string{{`\ud83d`, `\udcad ok`}, {"\xf0\x9f", "\x92\xad ok"}, {"\xf0", "\x9f", "\x92", "\xad ok"}, {"💭", " ok"}} {
+		var body string
+		for _, p := range pieces {
+			body += partsJSON(`{"text":"`+p+`"}`) + "\n"
+		}
+		resp, err := readAnswer(t, 200, sse, toStream(body+done))
+		if err != nil || resp.Message.Text() != "💭 ok" {
+			t.Errorf("%q: %v, %v", pieces, resp, err)
+		}
+	}
+}
+
 func FuzzPath(f *testing.F) {
 	for _, path := range []string{"$.foo.bar[0].data", `$['a b']["c"]`, "$[3]", "a.b", `$['it\'s']`, "$", "$..a", "$.a[", `$["\u00e4"]`} {
 		f.Add(path)

@@ -201,3 +201,18 @@ func FuzzFacts(f *testing.F) {
 		}
 	})
 }
+
+// A character in two lines is whole, in escapes and in bytes.
+func TestSplitCharacters(t *testing.T) {
+	for _, pieces := range [][]string{{`\ud83d`, `\udcad ok`}, {"\xf0\x9f", "\x92\xad ok"}, {"\xf0", "\x9f", "\x92", "\xad ok"}} {
+		var body string
+		for _, p := range pieces {
+			body += `{"model":"m","message":{"role":"assistant","content":"` + p + `"},"done":false}` + "\n"
+		}
+		body += `{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}` + "\n"
+		resp, err := readAnswer(t, "application/x-ndjson", []byte(body), uint64(len(pieces)))
+		if err != nil || resp.Message.Text() != "💭 ok" {
+			t.Errorf("%q: %v, %v", pieces, resp, err)
+		}
+	}
+}
