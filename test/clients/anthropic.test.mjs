@@ -132,3 +132,46 @@ test('a model that fails', async () => {
   const stream = client.messages.stream(ask('Say a forbidden thing, Claude.'))
   await check.rejects(stream.finalMessage(), /no answer/)
 })
+
+test('a message thread', async () => {
+  const thread = client.beta.messages.thread({ model: 'ponder/chat', max_tokens: 2000, system: 'Be brief.' })
+  check.equal((await thread.send({ role: 'user', content: question })).content.at(-1).text, answer)
+  check.equal((await thread.send({ role: 'user', content: 'And the population?' })).content.at(-1).text, 'Two million people live there.')
+  const stream = thread.stream({ role: 'user', content: question })
+  check.equal((await stream.finalMessage()).content.at(-1).text, answer)
+  await check.rejects(
+    client.beta.messages.create({ ...ask(question), betas: ['message-threads-2026-08-12'], thread: { type: 'continue', previous_message_id: 'msg_unknown' } }),
+    (e) => e instanceof Anthropic.NotFoundError && e.errorCode === 'thread_not_found',
+  )
+})
+
+test('the tool runner, which uses a thread', async () => {
+  const cities = []
+  const run = async ({ city }) => {
+    cities.push(city)
+    return { Paris: 'it is 18 degrees', Rome: 'it is 24 degrees' }[city]
+  }
+  const bodies = []
+  const seen = new Anthropic({
+    baseURL: url, apiKey: token, maxRetries: 0,
+    fetch: (at, init) => { bodies.push(JSON.parse(init.body)); return fetch(at, init) },
+  })
+  const out = await seen.beta.messages.toolRunner({
+    ...ask('What is the weather in Paris and Rome?'),
+    tools: [{ ...weather, run, parse: (x) => x }],
+  })
+  check.deepEqual(cities.sort(), ['Paris', 'Rome'])
+  check.equal(out.content.at(-1).text, 'Paris has 18 degrees, Rome has 24.')
+  check.deepEqual(bodies.map((b) => b.thread?.type), ['create', 'continue'])
+  check.equal(bodies[1].messages.length, 1)
+})
+
+test('failures that the SDK classifies', async () => {
+  await check.rejects(client.messages.create(ask('Say too much, Claude.')), (e) => e instanceof Anthropic.BadRequestError && /prompt is too long/.test(e.message))
+  for (const stream of [false, true]) {
+    await check.rejects(
+      client.messages.create(ask(`Say it too often, Claude ${stream}.`, { stream })),
+      (e) => e instanceof Anthropic.RateLimitError && e.type === 'rate_limit_error' && /^\d+$/.test(e.headers.get('retry-after')),
+    )
+  }
+})

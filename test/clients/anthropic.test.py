@@ -40,6 +40,35 @@ def test_tokens():
     check(client.messages.count_tokens(model="ponder/chat", messages=[{"role": "user", "content": QUESTION}]).input_tokens > 4)
 
 
+def test_threads():
+    first = client.beta.messages.create(model="ponder/chat", max_tokens=2000, thread={"type": "create"}, betas=["message-threads-2026-08-12"], messages=[{"role": "user", "content": QUESTION}])
+    check(first.content[-1].text, ANSWER)
+    again = {"model": "ponder/chat", "max_tokens": 2000, "betas": ["message-threads-2026-08-12"], "messages": [{"role": "user", "content": "And the population?"}]}
+    second = client.beta.messages.create(thread={"type": "continue", "previous_message_id": first.id}, **again)
+    check(second.content[-1].text, "Two million people live there.")
+    check(second.id != first.id)
+    unknown = fails(anthropic.NotFoundError, lambda: client.beta.messages.create(thread={"type": "continue", "previous_message_id": "msg_unknown"}, **again))
+    check(unknown.body["error"]["details"]["error_code"], "thread_not_found")
+    used = fails(anthropic.BadRequestError, lambda: client.beta.messages.create(thread={"type": "continue", "previous_message_id": first.id}, **{**again, "messages": [{"role": "user", "content": QUESTION}]}))
+    check(used.body["error"]["details"]["error_code"], "thread_already_continued")
+
+
+def test_prefill_and_search_results():
+    found = {"type": "search_result", "source": "https://a.test/x", "title": "France", "content": [{"type": "text", "text": "Paris is a city."}]}
+    out = ask("", messages=[{"role": "user", "content": [found, {"type": "text", "text": QUESTION}]}])
+    check(out.content[-1].text, ANSWER)
+    begun = ask("", messages=[{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "The capital"}])
+    check(begun.content[-1].text.strip() != "")
+
+
+def test_failures():
+    long = fails(anthropic.BadRequestError, lambda: ask("Say too much, Python Claude."))
+    check("prompt is too long" in long.message)
+    limited = fails(anthropic.RateLimitError, lambda: ask("Say it too often, Python Claude."))
+    check(limited.response.headers["retry-after"].isdigit())
+    check(limited.body["error"]["type"], "rate_limit_error")
+
+
 def test_errors():
     fails(anthropic.NotFoundError, lambda: ask(QUESTION, model="nonsense"))
     fails(anthropic.BadRequestError, lambda: ask(QUESTION, max_tokens=0))

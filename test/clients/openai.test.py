@@ -101,4 +101,34 @@ def test_embeddings():
     check(out.data[0].embedding, out.data[2].embedding)
 
 
+def test_completions():
+    out = client.completions.create(model="ponder/chat", prompt=QUESTION)
+    check(out.choices[0].text, ANSWER)
+    pieces = client.completions.create(model="ponder/chat", prompt=QUESTION, stream=True, stop=[" Paris"])
+    check("".join(c.choices[0].text for c in pieces if c.choices), ANSWER.split(" Paris")[0])
+    fails(openai.BadRequestError, lambda: client.completions.create(model="ponder/chat", prompt="x", n=2))
+
+
+def test_failures():
+    long = fails(openai.BadRequestError, lambda: client.chat.completions.create(model="ponder/chat", messages=[{"role": "user", "content": "Say too much, Python GPT."}]))
+    check(long.code, "context_length_exceeded")
+    limited = fails(openai.RateLimitError, lambda: client.chat.completions.create(model="ponder/chat", messages=[{"role": "user", "content": "Say it too often, Python GPT."}]))
+    check(limited.response.headers["retry-after"].isdigit())
+    failed = fails(openai.RateLimitError, lambda: client.responses.create(model="ponder/chat", input="Say it too often, Python Responses."))
+    check(failed.code, "rate_limit_exceeded")
+
+
+def test_embedding_forms():
+    whole = client.embeddings.create(model="ponder/embed", input=["hello world"]).data[0].embedding
+    check(client.embeddings.create(model="ponder/embed", input=[[15339, 1917]]).data[0].embedding, whole)
+    check(len(client.embeddings.create(model="ponder/embed", input="x", dimensions=4).data[0].embedding), 4)
+
+
+def test_custom_tools():
+    tools = [{"type": "custom", "name": "weather", "description": "Reads text."}, {"type": "namespace", "name": "crm", "description": "x", "tools": [{"type": "function", "name": "find", "parameters": {"type": "object"}}]}]
+    out = client.responses.create(model="ponder/chat", input="What is the weather in Paris?", tools=tools)
+    check([i.type for i in out.output if i.type.endswith("call")], ["custom_tool_call"])
+    fails(openai.BadRequestError, lambda: client.responses.create(model="ponder/chat", input="x", tools=[{"type": "local_shell"}]))
+
+
 run(globals())

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -53,6 +54,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	code := m.Run()
+	fmt.Print(&tallies)
 	if dir, err := programs(); err == nil && os.Getenv("PONDER_BIN") == "" {
 		os.RemoveAll(dir)
 	}
