@@ -81,12 +81,18 @@ func FailureOf(f *compat.APIError) Failure {
 	return out
 }
 
+// Refuse writes an error in the forms of OpenAI and, beside it, of Mistral, whose clients read the latter.
 func Refuse(w http.ResponseWriter, f *compat.APIError) {
 	f.SetRetryAfter(w.Header())
 	if f.IsPermanent() {
 		w.Header().Set("X-Should-Retry", "false")
 	}
-	_ = compat.Reply(w, f.Status, map[string]Failure{"error": FailureOf(f)})
+	out := FailureOf(f)
+	_ = compat.Reply(w, f.Status, struct {
+		Error  Failure `json:"error"`
+		Object string  `json:"object"`
+		Failure
+	}{out, "error", out})
 }
 
 // A model serves the clients of OpenAI and Anthropic on the same path.

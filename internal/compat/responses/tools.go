@@ -13,6 +13,7 @@ import (
 	"ponder/internal/compat"
 	"ponder/internal/compat/openai"
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 	"ponder/llm"
 )
 
@@ -30,9 +31,9 @@ const (
 	kindSearch   = "tool_search"
 )
 
-// hosted are tools that the server runs: its own web and memory tools. Without tools of the client,
-// they are always on.
-var hosted = []string{"web_search", "web_search_preview", "file_search", "code_interpreter"}
+// hosted are tools of OpenAI's server without effect. Without tools of the client, Ponder's memory is
+// always on.
+var hosted = []string{"file_search", "code_interpreter"}
 
 const maxToolName = 64
 
@@ -83,8 +84,9 @@ func (r *reader) addTools(where string, list []tool, namespace tool) error {
 					return err
 				}
 			}
-		case slices.Contains(hosted, kind) || strings.HasPrefix(kind, "web_search_"):
-			r.ask.WebSearch = r.ask.WebSearch || strings.HasPrefix(kind, "web_search")
+		case strings.HasPrefix(kind, toolname.WebSearch): // there are several versions
+			r.ask.WebSearch = true
+		case slices.Contains(hosted, kind):
 		default:
 			return compat.InvalidField("tools", "%s.type: the tool %q is not supported; expected function, custom, namespace, tool_search or web_search", at, textkit.Prefix(kind, maxQuoted))
 		}
