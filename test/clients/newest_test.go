@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -40,6 +41,29 @@ var libraries = newestClient{"libraries.py", []string{
 	"langchain-anthropic", "langchain-openai", "litellm", "llm", "llama-index-llms-openai-like", "pydantic-ai-slim[openai,anthropic]", "openai-agents", "instructor",
 }}
 
+// An installation is the newest versions for the scripts of a kind.
+type installation struct {
+	name     string
+	clients  []newestClient
+	patience time.Duration
+	commands [][]string // the last one gets the packages
+}
+
+func installations() []installation {
+	pip := []string{filepath.Join(".venv", "bin", "python"), "-m", "pip", "install", "-q", "-U", "--retries", "1", "--disable-pip-version-check"}
+	venv := []string{"python3", "-m", "venv", ".venv"}
+	node := []string{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--no-save", "--fetch-retries=1", "--prefix", "."}
+	isPython := func(c newestClient) bool { return filepath.Ext(c.script) == ".py" }
+	list := []installation{
+		{"node", slices.DeleteFunc(slices.Clone(newestClients), isPython), patience, [][]string{node}},
+		{"python", slices.DeleteFunc(slices.Clone(newestClients), func(c newestClient) bool { return !isPython(c) }), patience, [][]string{venv, pip}},
+	}
+	if os.Getenv("PONDER_CLIENTS") == "all" {
+		list = append(list, installation{"libraries", []newestClient{libraries}, 4 * patience, [][]string{venv, pip}})
+	}
+	return list
+}
+
 // TestNewest runs the scripts with the newest versions. It reports failures, but it does not fail.
 func TestNewest(t *testing.T) {
 	t.Parallel()
@@ -47,95 +71,91 @@ func TestNewest(t *testing.T) {
 	if js == nil || py == nil {
 		t.Skip("the pinned clients are not installed")
 	}
-	clients := newestClients
-	if os.Getenv("PONDER_CLIENTS") == "all" {
-		clients = append(slices.Clone(clients), libraries)
-	}
-	if err := installNewest(clients); err != nil {
-		tallies.note("not installed, so only the pinned ones count: %v", err)
-		return
-	}
 	bin, err := filepath.Abs(filepath.Join(newestDir, ".venv", "bin", "python"))
+	if err == nil {
+		err = copyScripts()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := start(t, "secret-of-the-newest-clients")
-	for _, c := range clients {
-		t.Run(c.script, func(t *testing.T) {
-			t.Parallel()
-			run := append(slices.Clone(js), c.script)
-			if filepath.Ext(c.script) == ".py" {
-				run = []string{bin, c.script}
-			}
-			out, err := server.execute(t, newestDir, "", run...)
-			n, versions := tallies.add("newest", out, err), newestVersions(c)
-			t.Logf("%d checks, %s", n, versions)
-			if err != nil {
-				tallies.note("%s fails with %s", c.script, versions)
-				t.Logf("%v\n%s\nthe server said:\n%s", err, tail([]byte(out)), server.errorOutput())
-			}
-		})
+	for _, i := range installations() {
+		if err := i.install(); err != nil {
+			tallies.note("%s not installed, so only the pinned ones count: %v", i.name, err)
+			continue
+		}
+		for _, c := range i.clients {
+			t.Run(c.script, func(t *testing.T) {
+				t.Parallel()
+				run := append(slices.Clone(js), c.script)
+				if filepath.Ext(c.script) == ".py" {
+					run = []string{bin, c.script}
+				}
+				out, err := server.execute(t, newestDir, "", run...)
+				n, versions := tallies.add("newest", out, err), newestVersions(c)
+				t.Logf("%d checks, %s", n, versions)
+				if err != nil {
+					tallies.note("%s fails with %s", c.script, versions)
+					t.Logf("%v\n%s\nthe server said:\n%s", err, tail([]byte(out)), server.errorOutput())
+				}
+			})
+		}
 	}
 }
 
-// installNewest installs the newest versions, at most once a day, and copies the scripts.
-func installNewest(clients []newestClient) error {
-	var npm, pip []string
-	for _, c := range clients {
-		if filepath.Ext(c.script) == ".py" {
-			pip = append(pip, c.packages...)
-		} else {
-			npm = append(npm, c.packages...)
-		}
-	}
+// copyScripts copies the scripts to the newest versions.
+func copyScripts() error {
 	if err := os.MkdirAll(newestDir, 0o755); err != nil {
 		return err
 	}
-	scripts, err := filepath.Glob("*.mjs")
-	if err != nil {
-		return err
-	}
-	more, err := filepath.Glob("*.py")
-	if err != nil {
-		return err
-	}
-	for _, name := range append(scripts, more...) {
-		text, err := os.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(newestDir, name), text, 0o600)
-		}
+	for _, pattern := range []string{"*.mjs", "*.py"} {
+		names, err := filepath.Glob(pattern)
 		if err != nil {
 			return err
 		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(newestDir, name), text, 0o600)
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
-	state := time.Now().UTC().Format(time.DateOnly) + " " + strings.Join(append(npm, pip...), " ")
-	note := filepath.Join(newestDir, ".installed")
+	return nil
+}
+
+// install installs the newest versions, at most once a day.
+func (i installation) install() error {
+	var packages []string
+	for _, c := range i.clients {
+		packages = append(packages, c.packages...)
+	}
+	slices.Sort(packages)
+	packages = slices.Compact(packages)
+	state := time.Now().UTC().Format(time.DateOnly) + " " + strings.Join(packages, " ")
+	note := filepath.Join(newestDir, ".installed-"+i.name)
 	if was, err := os.ReadFile(note); err == nil && string(was) == state {
 		return nil
 	}
-	slices.Sort(npm)
-	for _, c := range []cmd{
-		command(append([]string{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-package-lock", "--no-save", "--fetch-retries=1", "--prefix", "."}, slices.Compact(npm)...)...),
-		command("python3", "-m", "venv", ".venv"),
-		command(append([]string{filepath.Join(".venv", "bin", "python"), "-m", "pip", "install", "-q", "-U", "--retries", "1", "--disable-pip-version-check"}, pip...)...),
-	} {
-		if err := c.inFolder(newestDir).do(); err != nil {
+	for n, args := range i.commands {
+		if n == len(i.commands)-1 {
+			args = append(slices.Clone(args), packages...)
+		}
+		if err := command(args...).inFolder(newestDir).do(i.patience); err != nil {
 			return err
 		}
 	}
 	return os.WriteFile(note, []byte(state), 0o600)
 }
 
-// do runs the command, at most patience.
-func (c cmd) do() error {
-	run := exec.Command(c.args[0], c.args[1:]...) //nolint:noctx // killed below
-	run.Dir = c.dir
-	late := time.AfterFunc(patience, func() {
-		if run.Process != nil {
-			_ = run.Process.Kill()
-		}
-	})
-	defer late.Stop()
+// do runs the command.
+func (c cmd) do(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	run := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
+	run.Dir, run.WaitDelay = c.dir, time.Second
 	if out, err := run.CombinedOutput(); err != nil {
 		return errors.New(strings.Join(c.args[:2], " ") + ": " + err.Error() + ": " + lastLine(out))
 	}
