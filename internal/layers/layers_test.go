@@ -134,6 +134,7 @@ var rules = []rule{
 	{packages: "internal/compat/mcp", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}, theirs: []string{"github.com/modelcontextprotocol/go-sdk/", "github.com/google/jsonschema-go/"}},
 	{packages: "internal/compat/responses", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/openai", "internal/webhook"}, theirs: []string{"github.com/coder/websocket"}},
 	{packages: "internal/compat/ways", ours: []string{".", "llm", "internal/steering", "internal/app", "internal/compat", "tool/approval"}},
+	{packages: "internal/compat/a2a", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/stream", "internal/compat", "internal/compat/ways", "internal/webhook"}, theirs: []string{"github.com/a2aproject/a2a-go/"}},
 	{packages: "internal/compat/acp", ours: []string{".", "llm", "internal/auth", "internal/compat", "internal/compat/ways"}, theirs: []string{"github.com/coder/acp-go-sdk"}},
 	{packages: "internal/compat/*", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}},
 	{packages: "internal/server", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/compat", "internal/compat/*", "internal/httpapi", "internal/metrics", "internal/placement", "internal/stream", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},

@@ -8,6 +8,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/compat/a2a"
 	"ponder/internal/compat/aisdk"
 	"ponder/internal/compat/anthropic"
 	"ponder/internal/compat/mcp"
@@ -31,6 +32,7 @@ func (s *Server) protocols(ctx context.Context) []Protocol {
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
 		openai.Refuse(w, &compat.APIError{Status: status, Detail: detail})
 	}
+	s.agents = a2a.New(a2a.Config{Desk: desk, Records: s.DB, Version: s.Version})
 	return []Protocol{
 		{openai.New(desk), openaiRefuse},
 		{responses.New(desk, s.hooks), openaiRefuse},
@@ -38,6 +40,7 @@ func (s *Server) protocols(ctx context.Context) []Protocol {
 		{ollama.New(desk), ollama.Refuse},
 		{anthropic.New(desk), anthropic.Refuse},
 		{mcp.New(mcp.Config{Desk: desk, Hosts: s.Hosts, Version: s.Version}).Routes(), mcp.Refuse},
+		{s.agents.Routes(), a2a.Refuse},
 	}
 }
 

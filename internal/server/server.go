@@ -21,6 +21,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/internal/compat/a2a"
 	"ponder/internal/compat/mcp"
 	"ponder/internal/compat/responses"
 	"ponder/internal/httpapi"
@@ -69,6 +70,11 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 			slog.Error("cannot deliver webhooks", "error", err)
 		}
 	})
+	work.Go(func() {
+		if err := s.agents.Run(serving); err != nil && serving.Err() == nil {
+			slog.Error("cannot deliver push notifications", "error", err)
+		}
+	})
 	if s.Settings.Serve.Mind != nil && *s.Settings.Serve.Mind && !s.NoMind {
 		work.Go(func() { s.Minds.KeepAll(serving, app.MindOwners(guard)) })
 	}
@@ -115,7 +121,8 @@ type Server struct {
 	OnInterrupt func(stop func()) (undo func()) // registers stop for an interrupt of the user
 	Ready       func(address string) error      // called once the server responds
 
-	hooks *responses.Hooks // deliver webhooks about ended responses
+	hooks  *responses.Hooks // deliver webhooks about ended responses
+	agents *a2a.Server      // delivers push notifications about tasks
 }
 
 // Thresholds of readiness.

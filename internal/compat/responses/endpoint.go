@@ -10,16 +10,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
 	"ponder/internal/webhook"
 )
@@ -42,7 +39,6 @@ const (
 	maxEndpoints  = 20 // of an owner
 	maxHookURL    = 2048
 	maxHookName   = 200
-	hookTime      = 15 * time.Second
 	secretBytes   = 32
 	oldSecretTime = 24 * time.Hour
 )
@@ -330,27 +326,9 @@ func (e *endpoint) signingKeys(now time.Time) (list [][]byte) {
 	return list
 }
 
-var errPrivate = errors.New("the address is in a private network")
-
-// hookClient connects to public addresses, or to this machine if the URL names it. Names that resolve to
-// private addresses are refused.
-var hookClient = &http.Client{Transport: &http.Transport{
-	TLSHandshakeTimeout: hookTime, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
-	DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, fmt.Errorf("post to a webhook: %w", err)
-		}
-		d := net.Dialer{Timeout: hookTime, Control: func(_, to string, _ syscall.RawConn) error { return checkPublic(to, netaddr.IsLoopback(host)) }}
-		return d.DialContext(ctx, network, address)
-	},
-}}
-
-// checkPublic refuses private addresses; local permits loopback.
-func checkPublic(to string, local bool) error {
-	at, err := netip.ParseAddrPort(to)
-	if a := at.Addr().Unmap(); err != nil || (!local || !a.IsLoopback()) && !netaddr.IsPublic(a) {
-		return errPrivate
-	}
-	return nil
-}
+// Shared with other outgoing requests.
+var (
+	errPrivate  = webhook.ErrPrivate
+	hookClient  = webhook.Client
+	checkPublic = webhook.CheckPublic
+)

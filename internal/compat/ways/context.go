@@ -91,10 +91,18 @@ func (c *Context) Exists() bool { return c.info.ID != "" }
 // Title returns the title of the first work.
 func (c *Context) Title() string { return c.info.Title }
 
-// Begin starts a request in the context. It knows the earlier work of the context. The caller opens a stream, or calls
+// Begin starts a request in the context, and notes the name of the context on its thread. It knows the earlier work of the context. The caller opens a stream, or calls
 // Forget. A repeated key returns the same job. fresh allows Begin to create the thread that the context names, so the
 // name must come from [NewName].
 func (c *Context) Begin(ctx context.Context, a compat.Request, fresh bool) (compat.Job, error) {
+	w, err := c.beginJob(ctx, a, fresh)
+	if err == nil {
+		err = c.nameThread(ctx, w.Thread)
+	}
+	return w, err
+}
+
+func (c *Context) beginJob(ctx context.Context, a compat.Request, fresh bool) (compat.Job, error) {
 	thinks := a.Model.Kind != compat.Chat
 	if thinks && a.Key != "" && len(a.Messages) > 0 {
 		a.Cause = keyCause(a.Key) + app.Letters(app.Sum(a.Messages[len(a.Messages)-1].Text()))
@@ -168,34 +176,48 @@ func (c *Context) linkJob(ctx context.Context, w compat.Job, question string) er
 	if err := c.Desk.Service.Open(ctx, c.Owner, c.home, app.Conversation{Title: cmp.Or(title, "conversation")}); err != nil && !errors.Is(err, ponder.ErrTaken) {
 		return err
 	}
-	note := func(to ponder.ThreadID, cause, content string) error {
-		_, err := c.Desk.Store.Append(ctx, to, 0, ponder.Event{
-			ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: ponder.Observation{Content: content, Sensor: linkSensor},
-		})
-		if err != nil && !errors.Is(err, ponder.ErrTaken) {
-			return fmt.Errorf("link %s: %w", w.Thread, err)
-		}
-		return nil
-	}
-	if err := note(c.home, "link-"+w.ID(), w.ID()); err != nil {
-		return err
-	}
-	return note(w.Thread, "context-"+w.ID(), c.Name)
+	return c.appendNote(ctx, c.home, "link-"+w.ID(), w.ID())
 }
 
-// NameOf returns the name of the context of a job: the linked one, or its thread.
-func NameOf(ctx context.Context, d *compat.Dispatcher, w compat.Job) (string, error) {
-	if w.Kind != compat.Chat {
-		for ev, err := range d.Store.Events(ctx, w.Thread, 0) {
-			if err != nil {
-				return "", fmt.Errorf("read %s: %w", w.Thread, err)
-			}
-			if b, ok := ev.Body.(ponder.Observation); ok && b.Sensor == linkSensor && ev.Cause == "context-"+w.ID() {
-				return b.Content, nil
-			}
+// nameThread notes the name of the context on a thread with another name.
+func (c *Context) nameThread(ctx context.Context, id ponder.ThreadID) error {
+	if id == ponder.ThreadID("thr_"+c.Name) {
+		return nil
+	}
+	return c.appendNote(ctx, id, nameCause, c.Name)
+}
+
+// nameCause makes the note of a name unique on a thread.
+const nameCause = "context-name"
+
+// appendNote appends an internal event once for a cause.
+func (c *Context) appendNote(ctx context.Context, id ponder.ThreadID, cause, content string) error {
+	_, err := c.Desk.Store.Append(ctx, id, 0, ponder.Event{
+		ID: ponder.NewID("evt"), Cause: cause, Internal: true, Body: ponder.Observation{Content: content, Sensor: linkSensor},
+	})
+	if err != nil && !errors.Is(err, ponder.ErrTaken) {
+		return fmt.Errorf("note on %s: %w", id, err)
+	}
+	return nil
+}
+
+// firstEvents limits the search for the name of a thread.
+const firstEvents = 200
+
+// NameOf returns the name of the context of a thread.
+func NameOf(ctx context.Context, d *compat.Dispatcher, id ponder.ThreadID) (string, error) {
+	for ev, err := range d.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return "", fmt.Errorf("read %s: %w", id, err)
+		}
+		if b, ok := ev.Body.(ponder.Observation); ok && b.Sensor == linkSensor && ev.Internal && ev.Cause == nameCause {
+			return b.Content, nil
+		}
+		if ev.Seq > firstEvents {
+			break
 		}
 	}
-	return strings.TrimPrefix(string(w.Thread), "thr_"), nil
+	return strings.TrimPrefix(string(id), "thr_"), nil
 }
 
 // maxJobs limits the jobs of a context that are read, the newest ones.

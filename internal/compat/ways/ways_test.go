@@ -181,7 +181,7 @@ func checkContext(t *testing.T, first, name string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ways.NameOf(ctx, r.Desk, w); err != nil || ways.IsName(name) && got != name && w.Kind != compat.Chat {
+		if got, err := ways.NameOf(ctx, r.Desk, w.Thread); err != nil || got != name {
 			t.Errorf("%s has the context %q: %v", id, got, err)
 		}
 	}

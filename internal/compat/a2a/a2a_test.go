@@ -1,0 +1,440 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ponder/internal/app"
+	"ponder/internal/compat"
+	"ponder/internal/compat/protocoltest"
+	"ponder/llm"
+)
+
+// memoryRecords is a [RecordStore].
+type memoryRecords struct {
+	mu   sync.Mutex
+	list map[string]app.Record
+}
+
+func (m *memoryRecords) Put(_ context.Context, kind, owner, id string, record []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list[kind+owner+"\n"+id] = app.Record{Owner: owner, ID: id, JSON: record}
+	return nil
+}
+
+func (m *memoryRecords) Drop(_ context.Context, kind, owner, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.list, kind+owner+"\n"+id)
+	return nil
+}
+
+func (m *memoryRecords) Records(_ context.Context, kind, owner string) (list []app.Record, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, r := range m.list {
+		if strings.HasPrefix(key, kind) && (owner == "" || r.Owner == owner) {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+type rig struct {
+	*protocoltest.Rig
+	server *Server
+	number int
+}
+
+func inBubble(t *testing.T, o protocoltest.Options, f func(t *testing.T, r *rig)) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{}
+		o.Routes = func(d *compat.Dispatcher) map[string]http.Handler {
+			r.server = New(Config{Desk: d, Records: &memoryRecords{list: make(map[string]app.Record)}})
+			return r.server.Routes()
+		}
+		r.Rig = protocoltest.New(t, o)
+		f(t, r)
+	})
+}
+
+type taskReply struct {
+	ID        string
+	ContextID string `json:"contextId"`
+	Status    struct {
+		State   string
+		Message *struct {
+			Parts    []struct{ Text string }
+			Metadata map[string]any
+		}
+	}
+	Artifacts []struct {
+		ArtifactID string `json:"artifactId"`
+		Parts      []struct{ Text string }
+	}
+	History  []struct{ Parts []struct{ Text string } }
+	Metadata map[string]any
+}
+
+func (t taskReply) answer() string {
+	if len(t.Artifacts) == 0 {
+		return ""
+	}
+	return t.Artifacts[0].Parts[0].Text
+}
+
+type rpcReply struct {
+	Result json.RawMessage
+	Error  *struct {
+		Code    int
+		Message string
+	}
+}
+
+// call sends a JSON-RPC request.
+func (r *rig) call(t *testing.T, token, method, params string) rpcReply {
+	t.Helper()
+	req := protocoltest.Request(t.Context(), http.MethodPost, Path, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+	req.Header.Set("Authorization", "Bearer "+token)
+	got := r.Do(req)
+	var out rpcReply
+	if err := json.Unmarshal(got.Body.Bytes(), &out); err != nil {
+		t.Fatalf("%s: %d %s", method, got.Code, got.Body)
+	}
+	return out
+}
+
+func (r *rig) task(t *testing.T, method, params string) taskReply {
+	t.Helper()
+	out := r.call(t, protocoltest.Mine, method, params)
+	if out.Error != nil {
+		t.Fatalf("%s %s: %+v", method, params, out.Error)
+	}
+	var wrapped struct{ Task *taskReply }
+	if json.Unmarshal(out.Result, &wrapped) == nil && wrapped.Task != nil {
+		return *wrapped.Task
+	}
+	var one taskReply
+	if err := json.Unmarshal(out.Result, &one); err != nil {
+		t.Fatal(err)
+	}
+	return one
+}
+
+// message returns params of SendMessage. more are further members of the message, config those of the request.
+func (r *rig) message(text, more, config string) string {
+	r.number++
+	js, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"message":{"messageId":"m%d","role":"ROLE_USER","parts":[{"text":%s}]%s}%s}`, r.number, js, more, config)
+}
+
+func TestCard(t *testing.T) {
+	inBubble(t, protocoltest.Options{}, func(t *testing.T, r *rig) {
+		got := r.Do(protocoltest.Request(t.Context(), http.MethodGet, "/.well-known/agent-card.json", ""))
+		var card struct {
+			Name                string
+			SupportedInterfaces []struct{ URL, ProtocolBinding, ProtocolVersion string }
+			Skills              []struct{ ID string }
+			Capabilities        struct{ Streaming, PushNotifications bool }
+		}
+		if err := json.Unmarshal(got.Body.Bytes(), &card); err != nil || len(card.Skills) != 5 || !card.Capabilities.Streaming || !card.Capabilities.PushNotifications {
+			t.Fatalf("%d %s: %v", got.Code, got.Body, err)
+		}
+		if i := card.SupportedInterfaces; len(i) != 2 || !strings.HasSuffix(i[0].URL, "/a2a") || i[0].ProtocolVersion != "1.0" {
+			t.Errorf("%+v", i)
+		}
+	})
+}
+
+// TestWays checks a task of each way, and that repeated messages give the same task.
+func TestWays(t *testing.T) {
+	for _, way := range []string{"think", "deep_think", "research", "session"} {
+		t.Run(way, func(t *testing.T) {
+			inBubble(t, protocoltest.Options{Tools: protocoltest.Lookups(time.Second)}, func(t *testing.T, r *rig) {
+				params := r.message("How deep is the sea, and why?", `,"metadata":{"way":"`+way+`","minutes":1,"max_calls":30}`, "")
+				one := r.task(t, "SendMessage", params)
+				if one.Status.State != "TASK_STATE_COMPLETED" || one.answer() == "" || one.ContextID == "" || len(one.History) != 1 {
+					t.Fatalf("%+v", one)
+				}
+				if again := r.task(t, "SendMessage", params); again.ID != one.ID {
+					t.Errorf("sent again, it is %s, not %s", again.ID, one.ID)
+				}
+				if got := r.task(t, "GetTask", `{"id":"`+one.ID+`"}`); got.answer() != one.answer() || got.ContextID != one.ContextID {
+					t.Errorf("got %+v", got)
+				}
+				next := r.task(t, "SendMessage", r.message("Are you sure?", `,"contextId":"`+one.ContextID+`"`, ""))
+				if next.ContextID != one.ContextID || next.ID == one.ID {
+					t.Errorf("in another context: %+v", next)
+				}
+				out := r.call(t, protocoltest.Mine, "ListTasks", `{"contextId":"`+one.ContextID+`"}`)
+				if !strings.Contains(string(out.Result), one.ID) || !strings.Contains(string(out.Result), next.ID) {
+					t.Errorf("listed %s", out.Result)
+				}
+				if budgets := r.Calls().Begun; len(budgets) > 0 && (budgets[0].Budget.Time != time.Minute || budgets[0].Budget.Calls != 30) {
+					t.Errorf("budget %+v", budgets[0].Budget)
+				}
+			})
+		})
+	}
+}
+
+// TestStream checks the events of a streamed task.
+func TestStream(t *testing.T) {
+	for way, thinks := range map[string]bool{"think": false, "research": true, "session": true} {
+		t.Run(way, func(t *testing.T) {
+			inBubble(t, protocoltest.Options{Tools: protocoltest.Lookups(time.Second)}, func(t *testing.T, r *rig) {
+				req := protocoltest.Request(t.Context(), http.MethodPost, Path, `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":`+r.message("How deep is the sea, and why?", `,"contextId":"my context","metadata":{"way":"`+way+`"}`, "")+`}`)
+				got := r.Stream(req, 0)
+				text, thoughts, last := "", 0, ""
+				var id string
+				for i, e := range got.Events() {
+					var ev struct {
+						Result struct {
+							Task         *taskReply
+							StatusUpdate *struct {
+								Status struct {
+									State   string
+									Message *struct{ Parts []struct{ Text string } }
+								}
+							}
+							ArtifactUpdate *struct {
+								Append, LastChunk bool
+								ContextID         string `json:"contextId"`
+								Artifact          struct{ Parts []struct{ Text string } }
+							}
+						}
+					}
+					if err := json.Unmarshal([]byte(e.Data), &ev); err != nil {
+						t.Fatalf("%q: %v", e.Data, err)
+					}
+					switch {
+					case ev.Result.Task != nil:
+						if id = ev.Result.Task.ID; i != 0 || ev.Result.Task.ContextID != "my context" {
+							t.Errorf("event %d is %+v", i, ev.Result.Task)
+						}
+					case ev.Result.StatusUpdate != nil:
+						last = ev.Result.StatusUpdate.Status.State
+						thoughts++
+					case ev.Result.ArtifactUpdate != nil:
+						if !ev.Result.ArtifactUpdate.Append {
+							text = ""
+						}
+						text += ev.Result.ArtifactUpdate.Artifact.Parts[0].Text
+					default:
+						t.Errorf("unknown event %s", e.Data)
+					}
+				}
+				if last != "TASK_STATE_COMPLETED" || thinks != (thoughts > 2) {
+					t.Errorf("ended %s after %d states: %s", last, thoughts, got.Body)
+				}
+				if one := r.task(t, "GetTask", `{"id":"`+id+`"}`); one.answer() != text || one.ContextID != "my context" {
+					t.Errorf("streamed %q, got %+v", text, one)
+				}
+			})
+		})
+	}
+}
+
+// TestSteer checks that a running task can be steered, paused, resumed and cancelled.
+func TestSteer(t *testing.T) {
+	inBubble(t, protocoltest.Options{}, func(t *testing.T, r *rig) {
+		now := `,"configuration":{"returnImmediately":true}`
+		one := r.task(t, "SendMessage", r.message("/session minutes=10 How deep is the sea?", "", now))
+		if one.Status.State != "TASK_STATE_WORKING" {
+			t.Fatalf("%+v", one)
+		}
+		to := `,"taskId":"` + one.ID + `"`
+		time.Sleep(10 * time.Second)
+		r.task(t, "SendMessage", r.message("Which trench is the deepest?", to, now))
+		time.Sleep(5 * time.Second)
+		one = r.task(t, "SendMessage", r.message("/pause", to, now))
+		if q, _ := one.Metadata["questions"].([]any); one.Status.State != "TASK_STATE_INPUT_REQUIRED" || !slices.Contains(q, any("Which trench is the deepest?")) {
+			t.Errorf("%+v", one)
+		}
+		if one = r.task(t, "SendMessage", r.message("/resume", to, now)); one.Status.State != "TASK_STATE_WORKING" {
+			t.Errorf("%+v", one)
+		}
+		if out := r.call(t, protocoltest.Hers, "CancelTask", `{"id":"`+one.ID+`"}`); out.Error == nil || out.Error.Code != -32001 {
+			t.Errorf("by another owner: %+v", out)
+		}
+		if out := r.call(t, protocoltest.Look, "CancelTask", `{"id":"`+one.ID+`"}`); out.Error == nil {
+			t.Errorf("without the scope: %s", out.Result)
+		}
+		if one = r.task(t, "CancelTask", `{"id":"`+one.ID+`"}`); one.Status.State != "TASK_STATE_CANCELED" {
+			t.Errorf("%+v", one)
+		}
+		for method, params := range map[string]string{"CancelTask": `{"id":"` + one.ID + `"}`, "SendMessage": r.message("And now?", to, "")} {
+			if out := r.call(t, protocoltest.Mine, method, params); out.Error == nil {
+				t.Errorf("%s after the end: %s", method, out.Result)
+			}
+		}
+	})
+}
+
+// TestPlan checks that a plan waits as input-required.
+func TestPlan(t *testing.T) {
+	for say, want := range map[string]string{"yes": "TASK_STATE_COMPLETED", "No.": "TASK_STATE_CANCELED"} {
+		inBubble(t, protocoltest.Options{Tools: protocoltest.Lookups(time.Second)}, func(t *testing.T, r *rig) {
+			one := r.task(t, "SendMessage", r.message("How deep is the sea, and why?", `,"metadata":{"way":"research","plan_first":true}`, ""))
+			if one.Status.State != "TASK_STATE_INPUT_REQUIRED" || one.Status.Message == nil || !strings.Contains(one.Status.Message.Parts[0].Text, "The plan waits") {
+				t.Fatalf("%+v", one)
+			}
+			if one = r.task(t, "SendMessage", r.message(say, `,"taskId":"`+one.ID+`"`, "")); one.Status.State != want {
+				t.Errorf("%s: %+v", say, one)
+			}
+		})
+	}
+}
+
+// TestConfirm checks that a call that needs a yes makes the task wait, and that the yes is part of the task.
+func TestConfirm(t *testing.T) {
+	model := &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
+		last := req.Messages[len(req.Messages)-1]
+		switch {
+		case strings.Contains(last.Text(), "Switch"):
+			return protocoltest.Answer{Calls: []llm.ToolCall{{ID: "c1", Name: "lamp", Input: json.RawMessage(`{"room":"kitchen"}`)}}}
+		case strings.HasPrefix(last.Text(), "yes"):
+			return protocoltest.Plain("Done.")
+		}
+		return protocoltest.Plain("Shall I use lamp with room: kitchen?")
+	}}
+	inBubble(t, protocoltest.Options{Model: model}, func(t *testing.T, r *rig) {
+		one := r.task(t, "SendMessage", r.message("Switch on the lamp", "", ""))
+		if one.Status.State != "TASK_STATE_INPUT_REQUIRED" || one.Status.Message.Metadata["tool"] != "lamp" {
+			t.Fatalf("%+v", one)
+		}
+		got := r.task(t, "SendMessage", r.message("yes", `,"taskId":"`+one.ID+`"`, ""))
+		if got.ID != one.ID || got.Status.State != "TASK_STATE_COMPLETED" || got.answer() != "Done." {
+			t.Errorf("%+v", got)
+		}
+		if got = r.task(t, "GetTask", `{"id":"`+one.ID+`"}`); got.answer() != "Done." {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestPush checks that the end of a task is posted, with retries, and that private addresses are refused.
+func TestPush(t *testing.T) {
+	var mu sync.Mutex
+	var posted []*http.Request
+	var bodies []string
+	fails := 1
+	client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		b := make([]byte, req.ContentLength)
+		_, _ = req.Body.Read(b)
+		posted, bodies = append(posted, req), append(bodies, string(b))
+		w := httptest.NewRecorder()
+		if fails--; fails >= 0 {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		return w.Result(), nil
+	})}
+	inBubble(t, protocoltest.Options{}, func(t *testing.T, r *rig) {
+		r.server.Client = client
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.server.Run(ctx) }()
+		synctest.Wait()
+		config := `,"configuration":{"returnImmediately":true,"taskPushNotificationConfig":{"url":"https://desk.example/hook","token":"t1","authentication":{"scheme":"Bearer","credentials":"c1"}}}`
+		one := r.task(t, "SendMessage", r.message("/session minutes=1 How deep is the sea?", "", config))
+		out := r.call(t, protocoltest.Mine, "ListTaskPushNotificationConfigs", `{"taskId":"`+one.ID+`"}`)
+		if s := string(out.Result); !strings.Contains(s, "desk.example") || strings.Contains(s, "c1") {
+			t.Errorf("listed %s", s)
+		}
+		if out := r.call(t, protocoltest.Hers, "ListTaskPushNotificationConfigs", `{"taskId":"`+one.ID+`"}`); out.Error == nil {
+			t.Errorf("listed for another owner: %s", out.Result)
+		}
+		for _, address := range []string{"http://desk.example/", "ftp://x", "https://a:b@desk.example/", "https://", strings.Repeat("h", 3000)} {
+			if out := r.call(t, protocoltest.Mine, "CreateTaskPushNotificationConfig", `{"taskId":"`+one.ID+`","url":"`+address+`"}`); out.Error == nil {
+				t.Errorf("%.40s: accepted", address)
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(posted) != 2 || posted[1].Header.Get("A2A-Notification-Token") != "t1" || posted[1].Header.Get("Authorization") != "Bearer c1" {
+			t.Fatalf("posted %d times", len(posted))
+		}
+		var body struct{ Task taskReply }
+		if err := json.Unmarshal([]byte(bodies[1]), &body); err != nil || body.Task.ID != one.ID || body.Task.Status.State != "TASK_STATE_COMPLETED" || body.Task.answer() == "" {
+			t.Errorf("posted %s: %v", bodies[1], err)
+		}
+		if list, _ := r.server.Records.Records(ctx, pushKind, ""); len(list) != 0 {
+			t.Errorf("kept %d", len(list))
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestSubconscious checks that the subconscious answers with a message, and a tick needs its scope.
+func TestSubconscious(t *testing.T) {
+	inBubble(t, protocoltest.Options{}, func(t *testing.T, r *rig) {
+		for _, text := range []string{"/subconscious", "/tick"} {
+			out := r.call(t, protocoltest.Mine, "SendMessage", r.message(text, "", ""))
+			if !strings.Contains(string(out.Result), `"message"`) || !strings.Contains(string(out.Result), "no entries yet") {
+				t.Errorf("%s: %s %+v", text, out.Result, out.Error)
+			}
+			if out := r.call(t, protocoltest.Look, "SendMessage", r.message(text, "", "")); out.Error == nil {
+				t.Errorf("%s without the scope: %s", text, out.Result)
+			}
+		}
+	})
+}
+
+// TestMisuse checks that wrong requests get errors.
+func TestMisuse(t *testing.T) {
+	inBubble(t, protocoltest.Options{}, func(t *testing.T, r *rig) {
+		mine := r.task(t, "SendMessage", r.message("How deep is the sea?", "", ""))
+		for method, list := range map[string][]string{
+			"SendMessage": {
+				`{}`, `7`, `{"message":null}`, `{"message":{}}`, `{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"x"}]}}`,
+				`{"message":{"messageId":"m","role":"ROLE_USER","parts":[]}}`, `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"url":"http://169.254.169.254/"}]}}`,
+				`{"message":{"messageId":"m","role":"ROLE_USER","parts":[null]}}`, `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"raw":"AAAA"}]}}`,
+				r.message("x", `,"taskId":"nothing"`, ""), r.message("x", `,"metadata":{"way":"guess"}`, ""), r.message("/pause", "", ""),
+				r.message("x", `,"contextId":"`+strings.Repeat("x", 300)+`"`, ""), r.message("x", `,"taskId":"`+mine.ID+`","contextId":"other"`, ""),
+			},
+			"GetTask":     {`{}`, `{"id":"` + strings.Repeat("A", 26) + `"}`, `{"id":"../x"}`, `{"id":7}`},
+			"ListTasks":   {`{"pageSize":1000}`, `{"pageToken":"x"}`, `{"pageSize":-1}`},
+			"SubscribeTo": {`{}`},
+		} {
+			for _, params := range list {
+				if out := r.call(t, protocoltest.Mine, method, params); out.Error == nil || out.Error.Message == "" {
+					t.Errorf("%s %.100s: no error: %s", method, params, out.Result)
+				}
+			}
+		}
+		if out := r.call(t, protocoltest.Hers, "GetTask", `{"id":"`+mine.ID+`"}`); out.Error == nil || out.Error.Code != -32001 {
+			t.Errorf("by another owner: %+v", out)
+		}
+		hers := r.call(t, protocoltest.Hers, "SendMessage", r.message("And mine?", `,"contextId":"`+mine.ContextID+`"`, ""))
+		if hers.Error != nil || strings.Contains(string(hers.Result), mine.ID) {
+			t.Errorf("her context: %s %+v", hers.Result, hers.Error)
+		}
+		if out := r.call(t, protocoltest.Hers, "ListTasks", `{"contextId":"`+mine.ContextID+`"}`); strings.Contains(string(out.Result), mine.ID) {
+			t.Errorf("listed for another owner: %s", out.Result)
+		}
+		rest := protocoltest.Request(t.Context(), http.MethodGet, restPath+"/tasks/"+mine.ID, "")
+		if got := r.Do(rest); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), mine.ID) {
+			t.Errorf("over HTTP+JSON: %d %s", got.Code, got.Body)
+		}
+	})
+}
