@@ -9,6 +9,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/a2a"
+	"ponder/internal/compat/agui"
 	"ponder/internal/compat/aisdk"
 	"ponder/internal/compat/anthropic"
 	"ponder/internal/compat/mcp"
@@ -41,6 +42,7 @@ func (s *Server) protocols(ctx context.Context) []Protocol {
 		{anthropic.New(desk), anthropic.Refuse},
 		{mcp.New(mcp.Config{Desk: desk, Hosts: s.Hosts, Version: s.Version}).Routes(), mcp.Refuse},
 		{s.agents.Routes(), a2a.Refuse},
+		{agui.New(desk), agui.Refuse},
 	}
 }
 

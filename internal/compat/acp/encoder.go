@@ -3,6 +3,7 @@ package acp
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -22,6 +23,7 @@ type encoder struct {
 	open  textKind // of the unsent text
 	text  strings.Builder
 	err   error
+	tools []string // tool calls in progress
 	plan  []sdk.PlanEntry
 	draft string // the text of the newest plan
 	cited []compat.Citation
@@ -166,10 +168,12 @@ func (e *encoder) startTool(p compat.Part) {
 	if len(p.Search.Args) > 0 {
 		opts = append(opts, sdk.WithStartRawInput(p.Search.Args))
 	}
+	e.tools = append(e.tools, p.Item)
 	e.send(sdk.StartToolCall(sdk.ToolCallId(p.Item), title, opts...))
 }
 
 func (e *encoder) endTool(p compat.Part) {
+	e.tools = slices.DeleteFunc(e.tools, func(id string) bool { return id == p.Item })
 	status, text := sdk.ToolCallStatusCompleted, ""
 	if p.Search.Error != "" {
 		status, text = sdk.ToolCallStatusFailed, p.Search.Error
@@ -196,6 +200,9 @@ func (e *encoder) Fail(f *compat.APIError) { e.fault = e.requestError(f) }
 
 // End implements [compat.Encoder].
 func (e *encoder) End(end compat.End) {
+	for _, id := range slices.Clone(e.tools) {
+		e.endTool(compat.Part{Item: id, Search: &compat.Search{Error: "it did not return in time"}})
+	}
 	e.completePlan()
 	e.addSources()
 	if end.Status == ponder.Failed {

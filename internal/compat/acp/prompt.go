@@ -248,6 +248,9 @@ const (
 
 // approvePlan asks the client to approve the plan of a research that waits.
 func (t *promptTurn) approvePlan(job compat.Job, plan string) {
+	if state, err := ways.ReadState(t.ctx, t.Desk, job); err != nil || !state.PlanWaits {
+		return // the log repeats the pause after its approval
+	}
 	kind, title := sdk.ToolKindThink, "Run this plan of research"
 	call := sdk.ToolCallUpdate{
 		ToolCallId: sdk.ToolCallId("plan-" + job.ID()), Kind: &kind, Title: &title, Content: []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(plan))},

@@ -126,11 +126,13 @@ func (c *Context) beginJob(ctx context.Context, a compat.Request, fresh bool) (c
 		return compat.Job{}, err
 	}
 	if !thinks {
-		a.At, a.Known = c.home, said
+		a.At, a.Known = c.home, append(said, a.Known...)
 		return c.Desk.Begin(ctx, a)
 	}
 	question := a.Messages[len(a.Messages)-1].Text()
-	a.Messages = append(said, a.Messages...)
+	if len(a.Messages) == 1 { // otherwise the client knows them
+		a.Messages = append(said, a.Messages...)
+	}
 	w, err := c.Desk.Begin(ctx, a)
 	if err == nil {
 		err = c.linkJob(ctx, w, question)
