@@ -17,7 +17,8 @@ type OutputConfig struct {
 	// text until an end tag is unlikely.
 	Hold bool
 
-	// Verbatim keeps calls that no marker encloses, because the text is JSON or a quotation.
+	// Verbatim declares that the text is data, such as JSON. Only calls in markers that name an
+	// offered tool are calls then; models also write data in such markers.
 	Verbatim bool
 }
 
@@ -84,7 +85,7 @@ const (
 
 const (
 	// holdSize is the size of the start of a text, in bytes, by which its kind is decided.
-	holdSize = 240
+	holdSize = 160
 
 	maxDoubts = 4
 	maxBare   = 32 << 10

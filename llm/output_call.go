@@ -140,6 +140,10 @@ func (r *OutputReader) finishCall(bodyEnd, end int, cut bool) {
 		}
 		return
 	}
+	if r.cfg.Verbatim && len(r.offeredCalls(calls)) == 0 { // the data that was asked for
+		r.mode, r.at, r.begun = modeText, end, true
+		return
+	}
 	r.assign(outCall, end, calls...)
 	r.setText(end)
 	r.tagged = r.tagged || c.closer == harmonyChannel

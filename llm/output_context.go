@@ -206,7 +206,7 @@ func (r *OutputReader) judgeAfter(at int) (about, small, glued, wait bool) {
 	}
 	first, _ := utf8.DecodeRuneInString(word)
 	if len(word) == len(rest) { // no space
-		return word != "" && strings.ContainsRune(",;:)'\"”’»`", first), false, unicode.IsLetter(first) || unicode.IsDigit(first), false
+		return word != "" && strings.ContainsRune(".,;:?!)'\"”’»`", first), false, unicode.IsLetter(first) || unicode.IsDigit(first), false
 	}
 	return wordsAfter[word[:n]], unicode.IsLower(first), false, false
 }

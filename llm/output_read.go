@@ -57,6 +57,13 @@ func (r *OutputReader) applyMarker(m marker) bool {
 	}
 	switch m.kind {
 	case markOpen:
+		if is, wait := r.isRecord(m); is || wait {
+			if is {
+				r.document = true
+				r.at += m.size
+			}
+			return is
+		}
 		return r.openReasoning(m, v == isDoubtful)
 	case markClose:
 		r.closeWithoutStart(m, v)
@@ -80,6 +87,16 @@ func (r *OutputReader) applyMarker(m marker) bool {
 		r.setText(r.at + m.size)
 	}
 	return true
+}
+
+// isRecord reports whether a tag belongs to the data that was asked for, as <thoughts>, or
+// <thought> around other tags.
+func (r *OutputReader) isRecord(m marker) (is, wait bool) {
+	if !r.cfg.Verbatim || m.tag.size == 0 || m.name != "thought" && m.name != "thoughts" {
+		return false, false
+	}
+	rest := strings.TrimLeft(string(r.raw[r.at+m.size:min(len(r.raw), r.at+m.size+maxName)]), " \t\r\n")
+	return m.name == "thoughts" || strings.HasPrefix(rest, "<"), m.name == "thought" && rest == "" && !r.closing
 }
 
 func (r *OutputReader) skipOrHide(m marker, hide bool) {
