@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -98,93 +97,4 @@ func (e *Estimator) UnmarshalJSON(js []byte) error {
 	defer e.mu.Unlock()
 	e.rates = rates
 	return nil
-}
-
-// A preambleMarker is a preamble that some servers leave in the text. Without end it is a single
-// marker.
-type preambleMarker struct{ begin, end string }
-
-// preambleMarkers has the markers of DeepSeek, Qwen and most others, Mistral, OpenThinker, Kimi,
-// and OpenAI's harmony.
-var preambleMarkers = []preambleMarker{
-	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"},
-	{"<|begin_of_thought|>", "<|end_of_thought|>"}, {"◁think▷", "◁/think▷"},
-	{"<|channel|>analysis", "<|channel|>final"}, {"<|channel|>commentary", "<|channel|>final"}, {begin: "<|channel|>final"},
-	{begin: "<|constrain|>json"}, {begin: "<|message|>"}, {begin: "<|start|>assistant"}, {begin: "<|im_start|>assistant"},
-}
-
-// endMarkers has end-of-turn markers.
-var endMarkers = []string{
-	"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|return|>", "<|endoftext|>", "<|end_of_text|>", "<|end_of_turn|>", "<end_of_turn>", "<|EOT|>",
-	"<｜end▁of▁sentence｜>", "<eos>", "</s>",
-}
-
-// PreambleEnd returns the closing marker of a preamble such as <think>, or a single marker.
-// more reports that text may be an incomplete marker.
-func PreambleEnd(text string) (end string, more bool) {
-	text = strings.TrimLeft(text, " \t\r\n")
-	for _, a := range preambleMarkers {
-		if strings.HasPrefix(text, a.begin) {
-			if a.end == "" {
-				return a.begin, false
-			}
-			return a.end, false
-		}
-		more = more || strings.HasPrefix(a.begin, text)
-	}
-	return "", more
-}
-
-// FinalText returns the answer without reasoning and markers, or "". Templates may drop the
-// start tag; a lone end tag counts only next to a line break or before JSON, because
-// answers may mention it.
-func FinalText(text string) string {
-	if isBare(text) || json.Valid([]byte(text)) {
-		return text
-	}
-	return stripMarkers(text)
-}
-
-// isBare reports whether text is like most answers: an object without reasoning.
-func isBare(text string) bool {
-	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
-		return false
-	}
-	return !slices.ContainsFunc(preambleMarkers, func(a preambleMarker) bool { return a.end != "" && strings.Contains(text, a.end) })
-}
-
-func stripMarkers(text string) string {
-	for {
-		end, _ := PreambleEnd(text)
-		if end == "" {
-			break
-		}
-		_, text, _ = strings.Cut(text, end)
-	}
-	text = strings.TrimSpace(text[loneEndOffset(text):])
-	for cut := true; cut; {
-		cut = false
-		for _, end := range endMarkers {
-			if rest, ok := strings.CutSuffix(text, end); ok {
-				text, cut = strings.TrimSpace(rest), true
-			}
-		}
-	}
-	return text
-}
-
-// loneEndOffset returns the offset after reasoning without a start tag, or 0.
-func loneEndOffset(text string) int {
-	for _, a := range preambleMarkers {
-		i := strings.LastIndex(text, a.end)
-		if a.end == "" || i < 0 || strings.Contains(text[:i], a.begin) {
-			continue
-		}
-		after := text[i+len(a.end):]
-		alone := i == 0 || text[i-1] == '\n'
-		if rest := strings.TrimLeft(after, " \t\r"); alone || rest == "" || strings.IndexByte("\n{[", rest[0]) >= 0 {
-			return i + len(a.end)
-		}
-	}
-	return 0
 }

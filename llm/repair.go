@@ -94,13 +94,19 @@ func repairSteps(text string) (found []foundValue, steps int, err error) {
 	return nil, steps, errNoValue
 }
 
+// afterThinking returns the text after the last end of reasoning.
 func afterThinking(text string) string {
-	for _, a := range append(preambleMarkers[:len(preambleMarkers):len(preambleMarkers)], preambleMarker{end: "</thought>"}) {
-		if i := strings.LastIndex(text, a.end); i >= 0 && a.end != "" {
-			text = text[i+len(a.end):]
+	for rest := text; ; {
+		i := strings.IndexAny(rest, "<[◁")
+		if i < 0 {
+			return text
+		}
+		m, _ := lexMarker(rest[i:min(len(rest), i+maxMarker)], true)
+		rest = rest[i+max(1, m.size):]
+		if m.kind == markClose {
+			text = rest
 		}
 	}
-	return text
 }
 
 type foundValue struct {

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -37,31 +38,18 @@ func TestSpoken(t *testing.T) {
 	}
 }
 
-func TestAside(t *testing.T) {
-	for text, want := range map[string]struct {
-		end  string
-		more bool
-	}{
-		"": {"", true}, " \n<thi": {"", true}, "<think>a": {"</think>", false}, "<thick>": {"", false}, "a": {"", false},
-		"<|channel|>": {"", true}, "<|message|>": {"<|message|>", false},
-	} {
-		if end, more := PreambleEnd(text); end != want.end || more != want.more {
-			t.Errorf("%q: %q, %v", text, end, more)
-		}
-	}
-}
-
-// Spoken returns a substring and leaves bare objects unchanged.
+// FinalText makes nothing up, and leaves JSON unchanged.
 func FuzzSpoken(f *testing.F) {
 	for _, text := range []string{"<think>a</think>b", "a\n</think>\nb</s>", "<|channel|>analysis<|message|>a<|channel|>final<|message|>b", "[THINK][/THINK][THINK]", "</think></think>", "{</think>}", "{}"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := FinalText(text); !strings.Contains(text, got) {
+		got := FinalText(text)
+		if !isSubsequence(got, text) {
 			t.Errorf("%q: %q", text, got)
 		}
-		if got := stripMarkers(text); isBare(text) && got != text {
-			t.Errorf("%q is bare, and %q", text, got)
+		if json.Valid([]byte(text)) && strings.TrimSpace(got) != strings.TrimSpace(text) {
+			t.Errorf("%q is JSON, and %q", text, got)
 		}
 	})
 }

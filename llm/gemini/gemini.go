@@ -127,6 +127,7 @@ func (m *model) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.De
 		if wire.IsType(resp, "application/json") {
 			pieces = wire.ReadWhole(resp.Body)
 		}
+		ask.Output = m.client.NewOutput(m.id, req, wire.OutputForm{})
 		ask.Stream(resp, eachElement(pieces), &fold{full: m.name, size: ask.Size}, yield)
 	}
 }

@@ -129,7 +129,7 @@ func cancelTests() []conformTest {
 			r.expectError(ctx, newQuestion("Will you ever answer?"), llm.Cancelled)
 			r.expectClosed()
 		}},
-		{name: "in the middle", config: SimConfig{Behaviours: certainChances(Stall)}, run: func(r *rig) {
+		{name: "in the middle", config: SimConfig{Behaviours: certainChances(Stall), Stretch: 5}, run: func(r *rig) {
 			ctx, cancel := context.WithCancel(r.Context())
 			defer cancel()
 			var last error

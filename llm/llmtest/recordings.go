@@ -196,7 +196,7 @@ func Generate(t testing.TB, m llm.Model, req *llm.Request) (resp *llm.Response, 
 		if got := text.String(); got != resp.Message.Text() {
 			t.Errorf("%s: the deltas' text is %q, the answer's %q", m.Name(), got, resp.Message.Text())
 		}
-		if got := reasoning.String(); got != said {
+		if got := reasoning.String(); !strings.Contains(got, said) { // deltas have doubtful text, too
 			t.Errorf("%s: the deltas' reasoning is %q, the answer's %q", m.Name(), got, said)
 		}
 	}

@@ -33,9 +33,8 @@ type line struct {
 
 // A fold implements wire.Fold.
 type fold struct {
-	full  string // requested
-	size  int    // request bytes
-	think *wire.Think
+	full string // requested
+	size int    // request bytes
 
 	parts  wire.Parts
 	calls  int
@@ -57,14 +56,6 @@ func (f *fold) Add(data []byte) (out llm.Delta, last bool, err error) {
 		f.served = l.Model
 	}
 	out.Reasoning, out.Text = l.Message.Thinking, l.Message.Content
-	if f.think != nil {
-		thought, text := f.think.Push(out.Text)
-		if l.Done {
-			t, a := f.think.Flush()
-			thought, text = thought+t, text+a
-		}
-		out.Reasoning, out.Text = out.Reasoning+thought, text
-	}
 	if err := f.parts.Show(out.Reasoning, out.Text); err != nil {
 		return llm.Delta{}, false, err
 	}

@@ -157,13 +157,10 @@ func FuzzFold(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(body, strings.Contains(file, "tags"))
+		f.Add(body)
 	}
-	f.Fuzz(func(t *testing.T, body []byte, split bool) {
+	f.Fuzz(func(t *testing.T, body []byte) {
 		fold := &fold{full: "ollama/x", size: 10}
-		if split {
-			fold.think = &wire.Think{}
-		}
 		resp, err := foldBody(fold, body)
 		if (resp == nil) == (err == nil) {
 			t.Fatalf("answer %v and error %v", resp, err)

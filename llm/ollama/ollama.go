@@ -187,9 +187,7 @@ func (m *model) streamAnswer(ctx context.Context, req *llm.Request, facts facts,
 		pieces = jsonValues(resp.Body)
 	}
 	f := &fold{full: m.name, size: ask.Size, used: llm.Usage{Cost: m.localCost()}}
-	if req.Schema == nil && !facts.canThink() {
-		f.think = &wire.Think{}
-	}
+	ask.Output = m.client.NewOutput(m.id, req, wire.OutputForm{Hold: !facts.canThink()})
 	ask.Stream(resp, pieces, f, yield)
 	return nil
 }

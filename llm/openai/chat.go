@@ -101,7 +101,7 @@ func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 		return nil, err
 	}
 	body.Messages = w.out
-	p.fold = &chatFold{model: m.name, size: req.Size(), answer: p.answer, think: m.newSplitter(req)}
+	p.fold = &chatFold{model: m.name, size: req.Size(), answer: p.answer}
 	return p, nil
 }
 
@@ -112,14 +112,6 @@ func (p *plan) useFeature(f, without feature) bool {
 	}
 	p.uses |= f
 	return true
-}
-
-// newSplitter returns nil for a JSON answer.
-func (m *model) newSplitter(req *llm.Request) *wire.Think {
-	if req.Schema != nil {
-		return nil
-	}
-	return &wire.Think{Open: m.thinking}
 }
 
 // setMaxTokens uses the host's usual field, or the other one if that was refused.

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"ponder/llm"
@@ -19,7 +18,6 @@ type chatFold struct {
 	model  string // full, requested
 	size   int    // request bytes
 	answer string // tool that answers
-	think  *wire.Think
 
 	id, served string
 	parts      wire.Parts
@@ -42,7 +40,7 @@ type partialCall struct {
 func (f *chatFold) Add(data []byte) (out llm.Delta, last bool, err error) {
 	if string(data) == "[DONE]" {
 		f.done = true
-		return out, true, f.flush(&out)
+		return out, true, nil
 	}
 	if q, ok := quickChunk(data, f.id, f.served); ok {
 		err = f.addQuick(&q, &out)
@@ -76,11 +74,6 @@ func (f *chatFold) decodeChunk(data []byte) (out llm.Delta, last bool, err error
 			f.done, last = true, true
 		}
 	}
-	if last {
-		if err := f.flush(&out); err != nil {
-			return out, false, err
-		}
-	}
 	return out, last, f.brokenError()
 }
 
@@ -111,11 +104,10 @@ func (f *chatFold) addChoice(p *streamChoice, out *llm.Delta) error {
 			return err
 		}
 	}
-	if p.Finish == "" {
-		return nil
+	if p.Finish != "" {
+		f.finish = p.Finish
 	}
-	f.finish = p.Finish
-	return f.flush(out)
+	return nil
 }
 
 func (f *chatFold) addQuick(q *quickResult, out *llm.Delta) error {
@@ -128,7 +120,7 @@ func (f *chatFold) addQuick(q *quickResult, out *llm.Delta) error {
 		return nil
 	}
 	f.finish = q.finish
-	return errors.Join(f.flush(out), f.brokenError())
+	return f.brokenError()
 }
 
 func (f *chatFold) addHead(c *chunk) {
@@ -182,19 +174,10 @@ func (f *chatFold) addDelta(s *messageDelta, out *llm.Delta) error {
 	case thought == "" && len(s.Details) > 0:
 		thought = detailText(s.Details)
 	}
-	if thought != "" { // no more tags
-		if err := f.flush(out); err != nil {
-			return err
-		}
-	}
 	text := s.Content.text
 	if s.Refusal != "" {
 		f.refused = true
 		text += s.Refusal
-	}
-	if f.think != nil && text != "" {
-		more, answer := f.think.Push(text)
-		thought, text = thought+more, answer
 	}
 	if err := f.showText(out, thought, text); err != nil {
 		return err
@@ -206,16 +189,6 @@ func (f *chatFold) showText(out *llm.Delta, thought, text string) error {
 	out.Reasoning += thought
 	out.Text += text
 	return f.parts.Show(thought, text)
-}
-
-// flush shows a held possible tag.
-func (f *chatFold) flush(out *llm.Delta) error {
-	if f.think == nil {
-		return nil
-	}
-	thought, text := f.think.Flush()
-	f.think = nil
-	return f.showText(out, thought, text)
 }
 
 func (f *chatFold) addCalls(pieces []callPiece, out *llm.Delta) error {

@@ -81,7 +81,7 @@ func TestMany(t *testing.T) {
 
 func BenchmarkFold(b *testing.B) {
 	for dialect, open := range map[string]func() wire.Fold{
-		"oaichat": func() wire.Fold { return &chatFold{model: "acme/m", think: &wire.Think{}} },
+		"oaichat": func() wire.Fold { return &chatFold{model: "acme/m"} },
 		"oairesp": func() wire.Fold { return &responsesFold{model: "acme/m"} },
 	} {
 		b.Run(dialect, func(b *testing.B) {

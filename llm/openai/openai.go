@@ -228,6 +228,7 @@ func (m *model) generateOnce(ctx context.Context, req *llm.Request, without *fea
 	if wire.IsType(resp, "application/json") {
 		pieces = readWhole(resp.Body)
 	}
+	ask.Output = m.client.NewOutput(m.id, req, wire.OutputForm{Open: m.thinking, Hold: m.host.domains == nil})
 	started := false
 	ask.Stream(resp, pieces, p.fold, func(d llm.Delta, err error) bool {
 		if !started {

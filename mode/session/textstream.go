@@ -13,15 +13,15 @@ import (
 // JSON and labels. It is a preview: the logged answer may be parsed more leniently or retried. The
 // zero value is ready. The result does not depend on how the stream is cut.
 type TextStream struct {
-	pending      string
-	read         func(*TextStream) (string, bool) // parses rest: returns text and whether to continue; nil: readStart
-	reasoningEnd string                           // end mark of skipped reasoning; see [llm.PreambleEnd]
-	open         bool                             // lines belong to the text
-	inLine       bool                             // the start of the line is shown
-	free         bool                             // lines without a label do too, as in a final answer
-	held         string                           // blank lines and rules before more text
-	written      int
-	ended        bool
+	pending string
+	read    func(*TextStream) (string, bool) // parses rest: returns text and whether to continue; nil: readLine
+	output  *llm.OutputReader                // skips reasoning
+	open    bool                             // lines belong to the text
+	inLine  bool                             // the start of the line is shown
+	free    bool                             // lines without a label do too, as in a final answer
+	held    string                           // blank lines and rules before more text
+	written int
+	ended   bool
 }
 
 const (
@@ -38,8 +38,13 @@ func (w *TextStream) Add(piece string) string {
 		return ""
 	}
 	if w.read == nil {
-		w.read = (*TextStream).readStart
+		w.read, w.output = (*TextStream).readLine, llm.NewOutputReader(llm.OutputConfig{Verbatim: true})
 	}
+	_, piece = w.output.Add(piece)
+	return w.addText(piece)
+}
+
+func (w *TextStream) addText(piece string) string {
 	w.pending += piece
 	var shown strings.Builder
 	for more := true; more && !w.ended; {
@@ -62,28 +67,6 @@ func dropControl(r rune) rune {
 		return -1
 	}
 	return r
-}
-
-func (w *TextStream) readStart() (string, bool) {
-	w.pending = strings.TrimLeft(w.pending, blanks)
-	end, more := llm.PreambleEnd(w.pending)
-	switch {
-	case end != "":
-		w.reasoningEnd, w.read = end, (*TextStream).readAside
-	case !more:
-		w.read = (*TextStream).readLine
-	}
-	return "", end != "" || !more
-}
-
-func (w *TextStream) readAside() (string, bool) {
-	i := strings.Index(w.pending, w.reasoningEnd)
-	if i < 0 { // keep a possible start of the end mark
-		w.pending = w.pending[max(0, len(w.pending)-len(w.reasoningEnd)+1):]
-		return "", false
-	}
-	w.pending, w.read = w.pending[i+len(w.reasoningEnd):], (*TextStream).readStart
-	return "", true
 }
 
 // readLine reads a line, or the start of JSON before any text.
@@ -142,10 +125,15 @@ func (w *TextStream) readLine() (text string, more bool) {
 
 // Close returns the rest of the text at the end of the stream.
 func (w *TextStream) Close() string {
-	if !w.free || w.pending == "" {
+	if w.output == nil || w.ended {
 		return ""
 	}
-	return w.Add("\n")
+	_, text := w.output.Close(false)
+	shown := w.addText(text)
+	if !w.free || w.pending == "" {
+		return shown
+	}
+	return shown + w.addText("\n")
 }
 
 // readMember skips a JSON member, or the start of the text member.

@@ -48,6 +48,7 @@ type Client struct {
 
 	once        sync.Once
 	noKeepAlive http.RoundTripper // without kept connections
+	habits      outputHabits
 }
 
 // HTTP returns a client for many long streams to few hosts. It uses the environment's

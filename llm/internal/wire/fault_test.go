@@ -142,7 +142,7 @@ func TestOfRequest(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f, _ := parseAPIError([]byte(tt.body), true)
-		if e := f.toError(tt.status); (e.OfRequest || e.Class == llm.ContextLength) != tt.want {
+		if e := f.toError(tt.status); (e.OfRequest || e.Class == llm.TooLong) != tt.want {
 			t.Errorf("%s: OfRequest %v as %s", tt.body, e.OfRequest, e.Class)
 		}
 	}

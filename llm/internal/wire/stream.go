@@ -46,6 +46,9 @@ type RequestInfo struct {
 
 	// Advice returns a remedy for a class. It may be nil.
 	Advice func(llm.Class) string
+
+	// Output separates reasoning, text and calls. It may be nil.
+	Output *Output
 }
 
 // Stream feeds pieces to fold and yields deltas as [llm.Model] requires. A stream without
@@ -72,6 +75,7 @@ func (a RequestInfo) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error]
 			yield(llm.Delta{}, a.AttributeCut(err, fold.Usage()))
 			return
 		}
+		delta = a.Output.readDelta(delta)
 		seen := delta.Text != "" || delta.Reasoning != ""
 		if seen && !yield(delta, nil) {
 			return
@@ -87,10 +91,17 @@ func (a RequestInfo) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error]
 	} else if err == nil && answer == nil {
 		err = &llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete"}
 	}
+	if err == nil || llm.ClassOf(err) == llm.Cancelled {
+		rest := a.Output.closeDelta(err != nil || answer.Finish.IsCut())
+		if (rest.Text != "" || rest.Reasoning != "") && !yield(rest, nil) {
+			return
+		}
+	}
 	if err != nil {
 		yield(llm.Delta{}, a.AttributeCut(err, fold.Usage()))
 		return
 	}
+	a.Output.finishAnswer(answer)
 	Finish(resp)
 	yield(llm.Delta{Done: answer}, nil)
 }

@@ -2,8 +2,8 @@
 //
 // [Client] sends one HTTP request and converts failures to [llm.Error]. [Events] and
 // [Lines] read streams, [Scanner] reads similar pieces fast, [InBandError] finds errors in
-// pieces. [RetryAfter] and [Allowance] read rate limits. [Think] separates reasoning;
-// [Estimate] and [CallID] fill gaps.
+// pieces. [RetryAfter] and [Allowance] read rate limits. [Output] separates reasoning, text
+// and calls; [Estimate] and [CallID] fill gaps.
 //
 // [Body] encodes a request, with [Object] and functions for schemas and names. A [Fold]
 // builds an answer, often with [Parts]; [RequestInfo.Stream] drives it and handles errors, usage,
