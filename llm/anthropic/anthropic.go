@@ -158,7 +158,7 @@ func (m *model) generateOnce(ctx context.Context, req *llm.Request, before *paus
 	if wire.IsType(resp, "application/json") {
 		pieces = wire.ReadWhole(resp.Body)
 	}
-	ask.Output = m.client.NewOutput(m.id, req, wire.OutputForm{Hold: !m.official && !m.vertex})
+	ask.Output = m.client.NewOutput(m.id, req, wire.OutputForm{Hold: !strings.Contains(m.id, "claude")})
 	f := &fold{full: m.name, answer: p.answer, size: ask.Size, before: *before}
 	ask.Stream(resp, pieces, f, func(d llm.Delta, err error) bool {
 		if d.Done != nil && f.stop == pauseTurn && before.count < maxPauses {

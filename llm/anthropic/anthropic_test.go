@@ -98,7 +98,7 @@ func TestCancelled(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, toStream(begin+`
-			{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`))
+			{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi. "}}`))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 		close(gone)
@@ -125,7 +125,7 @@ func TestLeftEarly(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, toStream(begin+`
-			{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`))
+			{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Hi. "}}`))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 		close(gone)
