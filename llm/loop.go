@@ -104,6 +104,7 @@ type segment struct {
 	within  bool // a number
 	item    bool // it begins with the number or bullet of a list item
 	ender   bool // the last rune may end a sentence
+	mark    bool // it begins with a bracket
 }
 
 // maxListDigits limits the number of a list item. Longer numbers, such as years, are text.
@@ -263,7 +264,7 @@ func (d *LoopDetector) addRune(r rune, n int) {
 		d.spaces += n
 	}
 	if !space && !s.begun {
-		s.begun, s.start, s.item = true, d.size-n, strings.ContainsRune("-*•", r)
+		s.begun, s.start, s.item, s.mark = true, d.size-n, strings.ContainsRune("-*•", r), r == '['
 	}
 	if !unicode.IsDigit(r) {
 		s.within = false
@@ -325,7 +326,7 @@ func (d *LoopDetector) endSegment() {
 	switch {
 	case d.fence:
 		return
-	case s.letters == 1 && s.digits == 0 && s.count > 0: // an id such as [e3]
+	case s.mark && s.letters <= 1 && s.count > 0: // an id such as [e3]
 		return
 	case s.letters > 0:
 		d.empty = 0
