@@ -100,10 +100,14 @@ func (v *Validator) isJunkLine(line, question string) bool {
 		return isAnswerLabel(words)
 	case rangeHolder.MatchString(bare), idAndLabel.MatchString(bare):
 		return true
-	case len(words) >= minPromptLine && slices.ContainsFunc(v.prompts, func(p string) bool { return strings.Contains(p, joinWords(words)) }):
+	case len(words) >= minPromptLine && v.grams[joinWords(words[:gramWords])] && v.isInPrompt(joinWords(words)):
 		return true
 	}
-	return question != "" && line == bare && joinWords(words) == joinWords(splitWords(question))
+	return question != "" && line == bare && slices.Equal(words, splitWords(question))
+}
+
+func (v *Validator) isInPrompt(said string) bool {
+	return slices.ContainsFunc(v.prompts, func(p string) bool { return strings.Contains(p, said) })
 }
 
 // isAnswerLabel reports whether words are a label such as "the answer to the question is".

@@ -147,10 +147,8 @@ func (v *Validator) isEcho(words []string) bool {
 	if len(words) < minEcho {
 		return false
 	}
-	for _, p := range v.prompts {
-		if strings.Contains(p, said) {
-			return true
-		}
+	if v.isInPrompt(said) {
+		return true
 	}
 	covered, end := 0, 0
 	for i := 0; i+gramWords <= len(words); i++ {

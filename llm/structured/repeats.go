@@ -21,7 +21,11 @@ const (
 // heading stand between. A single repetition may be meant, and stays. A refrain, code, tables and lists
 // of numbers stay, too. A text without repetition stays as it is.
 func DropRepeats(text string) string {
-	lines := splitLines(llm.TrimLoop(text))
+	text = llm.TrimLoop(text)
+	if strings.Count(text, "\n") == 0 && len(splitSentences(text)) <= maxMeant+1 {
+		return text
+	}
+	lines := splitLines(text)
 	r := repeats{seen: make(map[string]bool), keys: make(map[string]occurrences)}
 	for i := range lines {
 		r.addLine(lines, i)
