@@ -146,7 +146,7 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 	} else if len(list) == 0 {
 		a.printNote("there are no such sessions")
 	}
-	rows := [][]string{{"ID", "KIND", "STATUS", "STARTED", "CONFIDENCE", "QUESTION"}}
+	rows := [][]string{{"ID", "KIND", "STATUS", "STARTED", "CONFIDENCE", "STOPPED", "QUESTION"}}
 	for _, info := range list {
 		if a.flags.json {
 			o, err := a.SessionObject(ctx, store, info)
@@ -158,7 +158,7 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 			}
 			continue
 		}
-		status, sure, err := a.SessionEnd(ctx, store, info)
+		status, sure, why, err := a.SessionEnd(ctx, store, info)
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (a *cli) sessionList(ctx context.Context, status ponder.Status, limit int) 
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{id, string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, truncate(info.Title, 60)})
+		rows = append(rows, []string{id, string(info.Kind), status, textkit.Ago(info.Created, time.Now()), sure, why, truncate(info.Title, 60)})
 	}
 	if len(rows) > 1 {
 		a.printTable(rows)

@@ -9,11 +9,13 @@ import (
 
 	"ponder"
 	"ponder/internal/calibration"
+	"ponder/internal/report"
 	"ponder/mode/session"
 )
 
 type EndedSession struct {
 	Run     ponder.RunID
+	End     ponder.EndReason
 	Claim   ponder.Synthesis
 	id      string
 	Outcome *float64
@@ -40,14 +42,17 @@ func JudgeSession(ctx context.Context, log ponder.Log, info ponder.Info, whole b
 	}
 }
 
-func (a *App) SessionEnd(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure string, err error) {
+// SessionEnd returns the status of a session and, once it has ended, its confidence and why it stopped, in
+// words.
+func (a *App) SessionEnd(ctx context.Context, store ponder.Store, info ponder.Info) (status, sure, why string, err error) {
 	status = StatusText(info)
 	if !info.Status.Ended() {
-		return status, "", nil
+		return status, "", "", nil
 	}
 	j, err := JudgeSession(ctx, store, info, true)
+	why = report.EndText(j.End)
 	if err != nil || !j.Claimed() {
-		return status, "", err
+		return status, "", why, err
 	}
 	if j.Claim.Final && j.Claim.WithoutModel && info.Model != "" {
 		status += WithoutModel
@@ -55,7 +60,7 @@ func (a *App) SessionEnd(ctx context.Context, store ponder.Store, info ponder.In
 	if info.Kind == ponder.KindSession {
 		sure = a.Calibration(ctx, store).Certainty(j.Claim.Confidence, j.Claim.Basis).String()
 	}
-	return status, sure, nil
+	return status, sure, why, nil
 }
 
 // WithoutModel is appended to the status of a session answered without its configured model.
@@ -64,6 +69,7 @@ const WithoutModel = " without the model"
 func judgeFrom(ctx context.Context, log ponder.Log, id ponder.ThreadID, after ponder.Seq) (EndedSession, error) {
 	claims, outcomes := make(map[ponder.RunID]EndedSession), make(map[ponder.RunID]*float64)
 	var run ponder.RunID
+	var end ponder.EndReason
 	for ev, err := range log.Events(ctx, id, after) {
 		if err != nil {
 			return EndedSession{}, err
@@ -73,14 +79,14 @@ func judgeFrom(ctx context.Context, log ponder.Log, id ponder.ThreadID, after po
 			claims[ev.Run] = EndedSession{Claim: b, id: ev.ID}
 		case ponder.RunFinished:
 			if ev.Run.Parent() == "" {
-				run = ev.Run
+				run, end = ev.Run, b.EndReason()
 			}
 		case ponder.Resolution:
 			outcomes[ponder.RunID(b.Ref)] = b.Outcome
 		}
 	}
 	j := claims[run]
-	j.Run, j.Outcome = run, outcomes[run]
+	j.Run, j.End, j.Outcome = run, end, outcomes[run]
 	return j, nil
 }
 

@@ -35,6 +35,16 @@ func reasonSuffix(status ponder.Status, reason string) string {
 	return ": " + strings.TrimRight(textkit.OneLine(reason), ".")
 }
 
+// endTexts are short forms of the reasons that [session.Session] has in full, for a column of a list.
+var endTexts = map[ponder.EndReason]string{
+	ponder.EndComplete: "done", ponder.EndSettled: "settled", ponder.EndLoop: "nothing new", ponder.EndPlateau: "plateau", ponder.EndLowValue: "low value",
+	ponder.EndTime: "time limit", ponder.EndCalls: "call limit", ponder.EndTokens: "token limit", ponder.EndMoney: "budget", ponder.EndUser: "user",
+	ponder.EndSources: "sources", ponder.EndNoModel: "no model", ponder.EndModelFailed: "model failed", ponder.EndEarlier: "earlier version",
+}
+
+// EndText returns a reason in at most 15 characters, or "" if the status says the same.
+func EndText(r ponder.EndReason) string { return endTexts[r] }
+
 // leadConfidence describes the confidence and its trend.
 func leadConfidence(s session.Session) string {
 	text := s.Certainty.String()

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"os"
+	"regexp"
 	"testing"
 
 	"ponder"
@@ -22,6 +24,25 @@ func TestLead(t *testing.T) {
 		if got := leadText(v); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.status, got, tt.want)
 		}
+	}
+}
+
+// TestEndText checks that each reason has a text that fits a column, unless the status says the same.
+func TestEndText(t *testing.T) {
+	source, err := os.ReadFile("../../end.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := regexp.MustCompile(`EndReason = "(\w+)"`).FindAllSubmatch(source, -1)
+	for _, m := range reasons {
+		r := ponder.EndReason(m[1])
+		text, said := EndText(r), r == ponder.EndCancelled || r == ponder.EndFailed
+		if (text == "") != said || len(text) > 15 {
+			t.Errorf("%s is %q in a list", r, text)
+		}
+	}
+	if len(reasons) < 16 {
+		t.Errorf("found only %d reasons", len(reasons))
 	}
 }
 
