@@ -53,7 +53,7 @@ func (s checkedState) MarshalJSON() ([]byte, error) { return json.Marshal(s.Stat
 
 func (s checkedState) isChecked() bool {
 	n := s.n.Add(1)
-	return n <= 200 || n%16 == 0
+	return n <= 100 || n%32 == 0
 }
 
 func (s checkedState) Apply(ev ponder.Event) ponder.State {

@@ -87,7 +87,7 @@ func TestPromiseComesUp(t *testing.T) {
 					o.Due = time.Now().Add(tt.due)
 					tt.script[0] = o
 				}
-				if told, _ := b.runDays(5, tt.script); strings.Join(told, ", ") != tt.want {
+				if told, _ := b.runDays(4, tt.script); strings.Join(told, ", ") != tt.want {
 					t.Errorf("told %q, want %q", told, tt.want)
 				}
 			})
