@@ -44,6 +44,7 @@ var scenarios = []scenario{
 	{name: "serving: a random client", measure: randomScenario(randomLoad{clients: 12, lasts: time.Minute, warm: 10 * time.Second, seed: 1})},
 	{name: "serving: an hour", long: measureServeLong},
 	{name: "serving: languages", measure: languageScenario(languageLoad{talks: 16, turns: 12, streams: 4, streamTurns: 5, between: time.Millisecond})},
+	{name: "serving: sessions, 1 s a call", measure: sessionScenario(sessionLoad{[]int{100, 300, 1000}, time.Second, 15 * time.Second, 20 * time.Second})},
 	{name: "serving: requests", measure: requestScenario(requestLoad{16, 10 * time.Second, 50})},
 }
 
