@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,12 +51,18 @@ func sessionScenario(l sessionLoad) func(context.Context) ([]figure, error) {
 			if err != nil {
 				return nil, err
 			}
+			text, err := s.fetchText(ctx, "/metrics")
+			if err != nil {
+				return nil, err
+			}
 			took, used := time.Since(began), s.cpuTime()-cpu
 			calls := float64(last.Answers - first.Answers)
 			figures = append(figures,
 				figure{Name: fmt.Sprintf("calls of %d sessions, of the ideal", n), Value: 100 * calls / (float64(n) * took.Seconds() / l.call.Seconds()), Unit: "%", Goal: 95, Minimum: true},
 				figure{Name: fmt.Sprintf("calls of %d sessions", n), Value: calls / took.Seconds(), Unit: "/s"},
 				figure{Name: fmt.Sprintf("requests in flight with %d sessions", n), Value: float64(last.Active)},
+				figure{Name: fmt.Sprintf("limit of requests with %d sessions", n), Value: metricValue(text, `ponder_server_call_limit{provider="openai"}`)},
+				figure{Name: fmt.Sprintf("calls that wait for the limit with %d sessions", n), Value: metricValue(text, `ponder_server_calls{provider="openai",state="waiting"}`)},
 				figure{Name: fmt.Sprintf("CPU of a call with %d sessions", n), Value: toMillis(used) / calls, Unit: "ms"},
 				figure{Name: fmt.Sprintf("CPU of the server with %d sessions", n), Value: used.Seconds() / took.Seconds(), Unit: "cores"},
 			)
@@ -104,6 +111,15 @@ func (s *serveProcess) modelStats(ctx context.Context) (stats llmtest.Stats, err
 	}
 	defer resp.Body.Close()
 	return stats, json.NewDecoder(resp.Body).Decode(&stats)
+}
+
+// metricValue returns the value of a series in the text of metrics, or zero.
+func metricValue(text, series string) (value float64) {
+	_, rest, _ := strings.Cut(text, "\n"+series+" ")
+	if _, err := fmt.Sscan(rest, &value); err != nil {
+		return 0
+	}
+	return value
 }
 
 func sleepFor(ctx context.Context, d time.Duration) error {

@@ -41,7 +41,7 @@ var rules = []rule{
 	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
 	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix"}},
-	{packages: "internal/netaddr"},
+	{packages: "internal/netaddr", theirs: []string{"golang.org/x/net/http/httpproxy"}},
 	{packages: "internal/webhook"},
 
 	// The core: models, the vocabulary and the engine.
