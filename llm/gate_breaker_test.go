@@ -116,19 +116,19 @@ func (m silentModel) Generate(ctx context.Context, _ *Request) iter.Seq2[Delta, 
 // after three refusals the rest fails unsent until the next probe.
 func TestGateDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls := 0
+		var calls atomic.Int32
 		refused := error(&Error{Class: Auth, Model: "p/m", Status: 401, Message: "key rejected", Advice: "set P_KEY"})
 		result := refused
 		g := NewGate(GateConfig{})
 		m := g.Model(fakeModel{"p/m", func(context.Context, *Request) error {
-			calls++
+			calls.Add(1)
 			err := result
 			time.Sleep(time.Second)
 			return err
 		}})
 		askMany := func(n, wantCalls, wantFailed int) {
 			t.Helper()
-			calls = 0
+			calls.Store(0)
 			var wg sync.WaitGroup
 			var failed atomic.Int32
 			for range n {
@@ -142,8 +142,8 @@ func TestGateDenied(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if calls != wantCalls || int(failed.Load()) != wantFailed {
-				t.Errorf("%d calls, %d failed; want %d and %d", calls, failed.Load(), wantCalls, wantFailed)
+			if int(calls.Load()) != wantCalls || int(failed.Load()) != wantFailed {
+				t.Errorf("%d calls, %d failed; want %d and %d", calls.Load(), failed.Load(), wantCalls, wantFailed)
 			}
 		}
 		askMany(1, 1, 1)

@@ -56,7 +56,7 @@ const (
 	firstLimit      = 16
 	slowStart       = 3                     // growth with each prompt answer
 	refusedHold     = 4                     // quartiles
-	minSamples      = 8                     // of a quartile
+	minSamples      = 16                    // of a quartile
 	maxSamples      = 64                    // of a quartile
 	minExcess       = 50 * time.Millisecond // shorter queues do not count
 	minQueueShare   = 1. / 8                // of the time of a call

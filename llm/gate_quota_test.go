@@ -207,8 +207,8 @@ func TestGateAllowanceCrowd(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if got, want := g.Load(), (GateLoad{Limit: 20}); got != want || n < 300 {
-			t.Errorf("load = %+v after %d requests, want %+v", got, n, want)
+		if got := g.Load(); got.InFlight != 0 || got.Waiting != 0 || got.Limit < 1 || got.Limit > 20 || n < 300 {
+			t.Errorf("load = %+v after %d requests", got, n)
 		}
 		for model, s := range g.quotas {
 			if !s.isIdle() {
