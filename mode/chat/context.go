@@ -50,12 +50,22 @@ func (s *state) fitRequest() (req llm.Request, o omission) {
 		now = fitMessages(whole, limit-fixed)
 	}
 	o.Bytes = countOmitted(whole, now)
-	turns, left := s.fitTurns(limit - fixed - messagesSize(now))
+	room := limit - fixed - messagesSize(now)
+	turns, left := s.fitTurns(room)
+	for _, old := range turns {
+		msgs := s.turnMessages(old)
+		req.Messages = append(req.Messages, msgs...)
+		if s.Room > 0 {
+			o.Bytes += countOmitted(unlimited.turnMessages(old), msgs)
+		}
+	}
+	if older := len(s.Turns) - len(turns) - 1; older >= 0 { // such as a file that the conversation is about
+		if msgs, cut := unlimited.cutTurn(s.Turns[older], room-messagesSize(req.Messages)); msgs != nil {
+			req.Messages, left, o.Bytes = append(msgs, req.Messages...), left-1, o.Bytes+cut
+		}
+	}
 	o.Turns = left
 	req.System = s.systemPrompt(left)
-	for _, old := range turns {
-		req.Messages = append(req.Messages, s.turnMessages(old)...)
-	}
 	req.Messages = append(req.Messages, now...)
 	return req, o
 }

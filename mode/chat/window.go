@@ -76,6 +76,16 @@ func (s *state) fitTools(system int) []llm.Tool {
 	})
 }
 
+// cutTurn returns an ended turn with its texts cut to room bytes, and how many bytes that are. It returns
+// nothing if too little would stay.
+func (s *state) cutTurn(t Turn, room int) (msgs []llm.Message, cut int) {
+	whole := s.turnMessages(t)
+	if msgs = fitMessages(whole, room); messagesSize(msgs) > room || room < minCutTurn {
+		return nil, 0
+	}
+	return msgs, countOmitted(whole, msgs)
+}
+
 // fitMessages cuts the middle of the longest texts of messages, so that all together have at most
 // room bytes, as far as possible.
 func fitMessages(msgs []llm.Message, room int) []llm.Message {
@@ -106,6 +116,7 @@ func fitMessages(msgs []llm.Message, room int) []llm.Message {
 
 const (
 	minCutText   = 100 // bytes of a text that always stay
+	minCutTurn   = 400 // bytes of a turn
 	cutMarkBytes = 50  // of the mark that truncateMiddle adds
 )
 
@@ -193,9 +204,6 @@ func (s *state) noteOmission(w *work) []ponder.Action {
 	}
 	if len(o.Tools) <= s.Told.Tools {
 		o.Tools = nil
-	}
-	if w.Refits == 0 {
-		o.Bytes = 0
 	}
 	text := o.describe()
 	if text == "" {

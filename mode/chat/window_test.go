@@ -95,11 +95,13 @@ func TestTurnOutgrowsModel(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		message string
+		file    string
 		tools   []llm.Tool
 		calls   bool
 		note    string
 	}{
 		"a long message": {message: strings.Repeat("a long story ", 3000), note: "bytes in the middle of long texts"},
+		"a file":         {message: "and?", file: strings.Repeat("a long story ", 3000), note: "bytes in the middle of long texts"},
 		"many tools":     {message: "hello", tools: tools, note: " tools ("},
 		"a long result":  {message: "search", tools: tools[:1], calls: true, note: "bytes in the middle of long texts"},
 	} {
@@ -112,12 +114,22 @@ func TestTurnOutgrowsModel(t *testing.T) {
 					if tt.calls && !strings.Contains(strings.Join(toolResults(req), ""), "left out here") {
 						t.Error("the model does not know that the result is cut")
 					}
+					if all := fmt.Sprint(req.Messages); tt.file != "" && lastUserText(req) == "and?" && !strings.Contains(all, "a long story") {
+						t.Errorf("the model sees nothing of the file: %.300s", all)
+					}
 					return sayMessage("done")
 				})
 				search := ponder.Tool{Tool: llm.Tool{Name: "tool0"}, Do: func(context.Context, json.RawMessage) (string, error) {
 					return strings.Repeat("a row of a table\n", 1000), nil
 				}}
-				mind := runChat(t, chat.Options{System: "Talk.", Tools: tt.tools}, model, []ponder.Tool{search}, tt.message, "and again")
+				mind := runChat(t, chat.Options{System: "Talk.", Tools: tt.tools}, model, []ponder.Tool{search})
+				if tt.file != "" {
+					mind.Put("", "file", ponder.AttachmentAdded{Name: "story.txt", Content: tt.file})
+				}
+				for i, text := range []string{tt.message, "and again"} {
+					mind.Put("", fmt.Sprintf("say-%d", i), ponder.UserMessage{Content: text})
+					waitIdle()
+				}
 				answers := listAnswers(mind.Events())
 				if len(answers) != 2 || answers[0] != "done" {
 					t.Fatalf("answers %q", answers)
