@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -74,7 +75,7 @@ func (s *screenUI) showState(v app.View, state string) {
 	if n := s.writtenBytes.Load(); n > 0 && v.Session.Status == ponder.Thinking {
 		f.Writing = textkit.Count(int(n), "letter", "letters")
 	} else if waits := s.waits.Notes(s.WaitNotes); len(waits) > 0 && v.Session.Status == ponder.Thinking {
-		f.Writing = waits[0]
+		f.Writing, _, _ = strings.Cut(waits[0], ",") // without the details
 	}
 	s.questions.Store(&f.Tree.Branches)
 	s.screen.Show(f)
