@@ -156,6 +156,9 @@ func (c cmd) do(limit time.Duration) error {
 	defer cancel()
 	run := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
 	run.Dir, run.WaitDelay = c.dir, time.Second
+	if bin, err := filepath.Abs(filepath.Join("node_modules", "node", "bin")); err == nil { // npm chooses versions for its runtime
+		run.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}
 	if out, err := run.CombinedOutput(); err != nil {
 		return errors.New(strings.Join(c.args[:2], " ") + ": " + err.Error() + ": " + lastLine(out))
 	}
