@@ -26,11 +26,11 @@ type input struct {
 	State     json.RawMessage
 	Props     json.RawMessage `json:"forwardedProps"`
 	Resume    []resumeEntry
-	Forwarded forwarded `json:"-"` // of Props
+	Forwarded pageProps `json:"-"` // of Props
 }
 
-// forwarded are the forwarded props besides [ways.Options].
-type forwarded struct {
+// pageProps are the forwarded props besides [ways.Options].
+type pageProps struct {
 	Session string // work to show or to steer
 	Command string // such as /pause
 }
