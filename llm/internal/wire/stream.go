@@ -67,12 +67,16 @@ func (a RequestInfo) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error]
 			if over {
 				break
 			}
-			yield(llm.Delta{}, a.Attribute(e, fold.Usage()))
+			if a.yieldRest(true, yield) {
+				yield(llm.Delta{}, a.Attribute(e, fold.Usage()))
+			}
 			return
 		}
 		delta, last, err := fold.Add(piece)
 		if err != nil {
-			yield(llm.Delta{}, a.AttributeCut(err, fold.Usage()))
+			if a.yieldRest(true, yield) {
+				yield(llm.Delta{}, a.AttributeCut(err, fold.Usage()))
+			}
 			return
 		}
 		delta = a.Output.readDelta(delta)
@@ -91,11 +95,8 @@ func (a RequestInfo) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error]
 	} else if err == nil && answer == nil {
 		err = &llm.Error{Class: llm.Truncated, Message: "the stream ended before the answer was complete"}
 	}
-	if err == nil || llm.ClassOf(err) == llm.Cancelled {
-		rest := a.Output.closeDelta(err != nil || answer.Finish.IsCut())
-		if (rest.Text != "" || rest.Reasoning != "") && !yield(rest, nil) {
-			return
-		}
+	if !a.yieldRest(err != nil || answer.Finish.IsCut(), yield) {
+		return
 	}
 	if err != nil {
 		yield(llm.Delta{}, a.AttributeCut(err, fold.Usage()))
@@ -104,6 +105,13 @@ func (a RequestInfo) Stream(resp *http.Response, pieces iter.Seq2[[]byte, error]
 	a.Output.finishAnswer(answer)
 	Finish(resp)
 	yield(llm.Delta{Done: answer}, nil)
+}
+
+// yieldRest yields the text that a.Output held back. cut reports that the answer broke off. It
+// returns what yield returns.
+func (a RequestInfo) yieldRest(cut bool, yield func(llm.Delta, error) bool) bool {
+	rest := a.Output.closeDelta(cut)
+	return rest.Text == "" && rest.Reasoning == "" || yield(rest, nil)
 }
 
 // AttributeCut returns the error of an interrupted attempt. It estimates missing usage, unless the
