@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -140,7 +139,7 @@ func TestRolesOfResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `[{"content":[{"text":"s","type":"input_text"},{"text":"q","type":"input_text"}],"role":"user"}]`
-	if got := fmt.Sprintf("%s", rawJSON(server.asked[1]["input"])); got != want {
+	if got := string(rawJSON(server.asked[1]["input"])); got != want {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 }

@@ -27,8 +27,6 @@ type testClient struct {
 	served  chan error
 	next    int
 	permit  string // the option of permissions
-	asked   []rpcMessage
-	seen    []rpcMessage
 }
 
 type rpcMessage struct {

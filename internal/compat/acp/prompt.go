@@ -134,8 +134,8 @@ func (t *promptTurn) showMind(tick bool) (sdk.StopReason, error) {
 		return "", compat.InvalidField("", "this token lacks a scope: use a token with the scope think")
 	}
 	m, err := ways.ReadMind(t.ctx, t.Desk, t.Caller.Owner, tick)
-	if t.ctx.Err() != nil {
-		return sdk.StopReasonCancelled, nil
+	if err != nil && t.ctx.Err() != nil {
+		return sdk.StopReasonCancelled, nil //nolint:nilerr // the client cancelled it
 	}
 	if err != nil {
 		return "", err

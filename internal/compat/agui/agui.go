@@ -47,7 +47,6 @@ type run struct {
 	owner   string
 	in      *input
 	options ways.Options
-	answer  *encoder // of the response
 }
 
 func (a *api) handleRun(w http.ResponseWriter, r *http.Request, owner string) error {
