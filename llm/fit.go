@@ -36,7 +36,8 @@ const (
 // or fails unsent with class TooLong. Without a counter, the estimate decides. If the model refuses a
 // request and names a limit, FitWindow repeats the request with a limit that fits, if there is one.
 //
-// FitWindow remembers in w what a refusal says or implies. Each error of class TooLong has a
+// FitWindow remembers in w what a refusal says or implies. Every few minutes one request tests a
+// context that only a refusal named. Each error of class TooLong has a
 // [Error].Room, so that the caller can shorten the request. counter and lister may be nil.
 //
 // The provider judges requests that cannot be counted in time, and verbatim ones. FitWindow counts
@@ -92,6 +93,7 @@ func (m *fittedModel) generateFitted(ctx context.Context, released <-chan struct
 				started = true
 				if d.Done != nil {
 					m.windows.estimator.Learn(m.Name(), req.Size(), d.Done.Usage)
+					m.windows.noteAccepted(m.Name(), d.Done.Usage.Input)
 				}
 				if !yield(d, err) {
 					return
@@ -139,6 +141,9 @@ func (m *fittedModel) fitRequest(ctx context.Context, req *Request) (*Request, e
 		minAnswer = min(minAnswer, req.MaxTokens)
 	}
 	if context-n < minAnswer {
+		if m.windows.startTest(m.Name(), time.Now()) {
+			return req, nil
+		}
 		return nil, m.notSent(req, n, context)
 	}
 	return limitAnswer(req, context-n), nil
@@ -149,6 +154,9 @@ func (m *fittedModel) fitRequest(ctx context.Context, req *Request) (*Request, e
 func (m *fittedModel) fitEstimate(req *Request, context int) (*Request, error) {
 	guess, minAnswer := m.estimate(req), minAnswer(req, context)
 	if context-int(guess) < minAnswer && !req.Verbatim {
+		if m.windows.startTest(m.Name(), time.Now()) {
+			return req, nil
+		}
 		return nil, m.notSent(req, int(guess), context)
 	}
 	return limitAnswer(req, max(context-int(guess*fitMargin), minAnswer)), nil

@@ -332,6 +332,42 @@ func TestFitVerbatim(t *testing.T) {
 	}
 }
 
+// A wrong refusal does not make a model unavailable: no model has a context of a few tokens, and
+// later requests test a context that only refusals name.
+func TestFitWrongRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		named := 10
+		m := &narrowModel{rate: 1.0 / 4, context: 100, refuse: func(int, int, int) Limits { return Limits{Context: named} }}
+		var w Windows
+		fit := FitWindow(m, nil, nil, &w)
+		ask := func(what string, size, sent int, works bool) {
+			t.Helper()
+			m.sent = 0
+			_, err := Collect(fit.Generate(t.Context(), &Request{System: strings.Repeat("x", size), MaxTokens: 500}))
+			if m.sent != sent || (err == nil) != works {
+				t.Errorf("%s: %d requests, %v; want %d", what, m.sent, err, sent)
+			}
+		}
+		ask("a context of a few tokens", 4000, 1, false)
+		named = 600
+		ask("a small context", 4000, 1, false)
+		m.context = 8192
+		ask("it is known", 4000, 0, false)
+		time.Sleep(windowTestPause)
+		ask("a test", 4000, 1, true)
+		ask("it was wrong", 4000, 1, true)
+
+		m.context = 600
+		ask("it is true", 4000, 1, false)
+		time.Sleep(windowTestPause)
+		ask("a test", 4000, 1, false)
+		ask("between tests", 4000, 0, false)
+		w.addLister("p/m", listedContext(600))
+		time.Sleep(windowTestPause)
+		ask("the server lists it", 4000, 0, false)
+	})
+}
+
 func TestWindowsLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		learned := 0
@@ -361,7 +397,7 @@ func TestWindowsLookup(t *testing.T) {
 		w.Configure("p/m", 5000)
 		expect("the user", Limits{Context: 5000})
 		for i := range 3 * maxWindows {
-			w.Learn(strings.Repeat("x", i), Limits{Context: 1})
+			w.Learn(strings.Repeat("x", i), Limits{Context: minContext})
 		}
 		expect("many others", Limits{Context: 5000})
 		if learned != 2+3*maxWindows || len(w.known) > maxWindows {

@@ -35,6 +35,7 @@ type window struct {
 	learned    Limits // from refusals
 	at         time.Time
 	restored   bool // learned in an earlier process
+	tested     time.Time
 }
 
 const (
@@ -42,6 +43,10 @@ const (
 
 	// LearnedLifetime is how long learned limits hold, because a server may restart with others.
 	LearnedLifetime = 24 * time.Hour
+
+	// windowTestPause is the least time between requests that test a learned context, because one
+	// wrong refusal must not make a model unavailable.
+	windowTestPause = 5 * time.Minute
 )
 
 // Lookup returns the context and output limits of a model; zero is unknown. The sources are, in this
@@ -93,8 +98,46 @@ func (w *Windows) Restore(model string, l Limits, at time.Time) {
 	})
 }
 
-// Learn remembers the limits that a refusal names.
+// startTest reports whether a request that seems too long may test the context of a model now: only
+// one that a refusal named, and that neither the user nor the server confirms.
+func (w *Windows) startTest(model string, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := w.known[model]
+	if known == nil || known.configured > 0 || known.learned.Context == 0 || now.Sub(known.at) < windowTestPause || now.Sub(known.tested) < windowTestPause {
+		return false
+	}
+	if known.lister != nil && known.lister.ListedContext() > 0 {
+		return false
+	}
+	known.tested = now
+	return true
+}
+
+// noteAccepted forgets a learned context that an answered request exceeds.
+func (w *Windows) noteAccepted(model string, tokens int) {
+	w.mu.Lock()
+	known := w.known[model]
+	wrong := known != nil && known.learned.Context > 0 && tokens > known.learned.Context
+	var learned Limits
+	if wrong {
+		known.learned.Context = 0
+		learned = known.learned
+	}
+	w.mu.Unlock()
+	if wrong && w.Learned != nil {
+		w.Learned(model, learned)
+	}
+}
+
+// Learn remembers the limits that a refusal names, unless no model has so small a context.
 func (w *Windows) Learn(model string, l Limits) {
+	if l.Context < minContext {
+		l.Context = 0
+	}
+	if l.Context <= 0 && l.Output <= 0 {
+		return
+	}
 	var learned Limits
 	changed := false
 	w.change(model, func(known *window) {
