@@ -130,8 +130,17 @@ func (u *run) begin(r *http.Request, body []byte) (job compat.Job, out reply, an
 	if err != nil {
 		return job, out, answered, err
 	}
-	reads := w.Kind == "" || isCommand && (c.Name == ways.Subconscious.ID || c.Name == ways.Status || c.Name == ways.Report)
-	if !reads || isCommand && c.Name == ways.Tick {
+	if isCommand && c.Options.Way != "" {
+		u.options = u.options.Merge(c.Options)
+		if w, err = u.options.FindWay(); err != nil {
+			return job, out, answered, err
+		}
+	}
+	reads := w.Kind == ""
+	if isCommand && c.Options.Way == "" {
+		reads = c.Name == ways.Status || c.Name == ways.Report
+	}
+	if !reads || len(u.in.Resume) > 0 {
 		if _, err := compat.May(r, auth.Think); err != nil {
 			return job, out, answered, err
 		}
@@ -145,10 +154,6 @@ func (u *run) begin(r *http.Request, body []byte) (job compat.Job, out reply, an
 		job, out, err = u.applyCommand(ctx, c)
 	default:
 		if isCommand {
-			u.options = u.options.Merge(c.Options)
-			if w, err = u.options.FindWay(); err != nil {
-				return job, out, answered, err
-			}
 			u.in.setQuestion(c.Text)
 		}
 		if w.Kind == "" {

@@ -318,10 +318,31 @@ func TestMisuse(t *testing.T) {
 		if n := len(r.Threads("local")); n != 0 {
 			t.Errorf("%d threads", n)
 		}
-		if got := send(t, r, protocoltest.Look, inputOf("a", "", question)); got.code != http.StatusForbidden {
-			t.Errorf("without the scope: %d", got.code)
+		for _, body := range []string{
+			inputOf("a", "", question), inputOf("a", way("subconscious"), "/research "+question), inputOf("a", way("subconscious"), "/cancel"),
+			inputOf("a", way("subconscious"), "/tick"), inputOf("a", way("subconscious")+`,"resume":[{"interruptId":"pause:x","status":"resolved"}]`),
+		} {
+			if got := send(t, r, protocoltest.Look, body); got.code != http.StatusForbidden {
+				t.Errorf("%s without the scope: %d", body, got.code)
+			}
 		}
 	})
+}
+
+// TestApproval checks that only a clear yes approves.
+func TestApproval(t *testing.T) {
+	for payload, want := range map[string]bool{
+		"": true, "null": true, "true": true, `"yes"`: true, `{"approved":true}`: true, `{"Approve":"yes"}`: true,
+		"false": false, "0": false, `""`: false, `"no"`: false, "[]": false, "{": false, "{}": false, `{"approved":"false"}`: false, `{"approved":null}`: false,
+		`{"approved":true,"accepted":0}`: false, `{"decision":"reject"}`: false,
+	} {
+		if got := (resumeEntry{Status: "resolved", Payload: json.RawMessage(payload)}).isApproved(); got != want {
+			t.Errorf("%s: %t", payload, got)
+		}
+		if (resumeEntry{Status: "cancelled", Payload: json.RawMessage(payload)}).isApproved() {
+			t.Errorf("cancelled, %s: approved", payload)
+		}
+	}
 }
 
 func FuzzInput(f *testing.F) {

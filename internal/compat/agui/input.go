@@ -41,25 +41,36 @@ type resumeEntry struct {
 	Payload json.RawMessage
 }
 
-// isApproved reports whether the user resolved an interrupt without rejecting it.
+// isApproved reports whether the user resolved an interrupt without rejecting it. A payload that is no clear yes
+// rejects it.
 func (e resumeEntry) isApproved() bool {
-	var one struct{ Approved, Approve, Accepted *bool }
-	if json.Unmarshal(e.Payload, &one) == nil {
-		for _, b := range []*bool{one.Approved, one.Approve, one.Accepted} {
-			if b != nil && !*b {
+	if e.Status != "resolved" {
+		return false
+	}
+	var payload any
+	if len(e.Payload) > 0 && json.Unmarshal(e.Payload, &payload) != nil {
+		return false
+	}
+	fields, isObject := payload.(map[string]any)
+	if !isObject {
+		return payload == nil || isYes(payload)
+	}
+	answers := 0
+	for name, v := range fields {
+		switch strings.ToLower(name) {
+		case "approved", "approve", "accepted":
+			if !isYes(v) {
 				return false
 			}
+			answers++
 		}
 	}
-	var plain bool
-	if json.Unmarshal(e.Payload, &plain) == nil && string(e.Payload) != "null" && !plain {
-		return false
-	}
-	var text string
-	if json.Unmarshal(e.Payload, &text) == nil && text != "" && !ways.IsYes(text) {
-		return false
-	}
-	return e.Status == "resolved"
+	return answers > 0
+}
+
+func isYes(v any) bool {
+	text, _ := v.(string)
+	return v == true || ways.IsYes(text)
 }
 
 type message struct {
