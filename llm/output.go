@@ -53,6 +53,8 @@ type OutputReader struct {
 	thought openThought // in modeReasoning
 	call    openCall    // in modeCall
 
+	blank     int // no text from done up to here
+	retracted int // segments up to here are not text
 	lineStart int
 	fence     string // opening run of backticks or tildes
 	tick      int    // length of the open run of backticks in the line
@@ -191,7 +193,7 @@ func (r *OutputReader) Calls() (calls []ToolCall) {
 // SplitParts returns parts with their text separated. The reader must have read exactly their
 // text. An opaque stays with the first piece of its part.
 func (r *OutputReader) SplitParts(parts []Part) (out []Part) {
-	at := 0
+	at, next := 0, 0
 	for _, p := range parts {
 		if p.Text == "" {
 			out = append(out, p)
@@ -200,8 +202,15 @@ func (r *OutputReader) SplitParts(parts []Part) (out []Part) {
 		from := at
 		at += len(p.Text)
 		n := len(out)
-		for _, s := range r.segs {
-			if s.kind == outCall && from <= s.from && s.from < at {
+		var open pieces
+		for ; next < len(r.segs) && r.segs[next].to < from; next++ { // of earlier parts
+		}
+		for _, s := range r.segs[next:] {
+			if s.from >= at {
+				break
+			}
+			if s.kind == outCall && from <= s.from {
+				out = open.flush(out)
 				for _, c := range r.offeredCalls(s.calls) {
 					out = append(out, Part{Call: &c})
 				}
@@ -210,8 +219,13 @@ func (r *OutputReader) SplitParts(parts []Part) (out []Part) {
 			if lo >= hi || s.kind == outHidden || s.kind == outCall {
 				continue
 			}
-			out = appendPiece(out, n, s.kind == outText, string(r.raw[lo:hi]))
+			if isText := s.kind == outText; isText != open.isText {
+				out = open.flush(out)
+				open.isText = isText
+			}
+			open.Write(r.raw[lo:hi])
 		}
+		out = open.flush(out)
 		switch {
 		case p.Opaque == nil:
 		case len(out) > n:
@@ -223,23 +237,23 @@ func (r *OutputReader) SplitParts(parts []Part) (out []Part) {
 	return out
 }
 
-// appendPiece appends text or reasoning. It joins equal kinds after the first n parts.
-func appendPiece(out []Part, n int, isText bool, piece string) []Part {
-	if len(out) > n {
-		last := &out[len(out)-1]
-		switch {
-		case isText && last.Text != "":
-			last.Text += piece
-			return out
-		case !isText && last.Reasoning != "":
-			last.Reasoning += piece
-			return out
-		}
+// pieces joins adjacent pieces of equal kind.
+type pieces struct {
+	isText bool
+	strings.Builder
+}
+
+// flush returns out with the joined pieces.
+func (p *pieces) flush(out []Part) []Part {
+	switch text := p.String(); {
+	case text == "":
+	case p.isText:
+		out = append(out, Part{Text: text})
+	default:
+		out = append(out, Part{Reasoning: text})
 	}
-	if isText {
-		return append(out, Part{Text: piece})
-	}
-	return append(out, Part{Reasoning: piece})
+	p.Reset()
+	return out
 }
 
 // assign assigns the text up to a place.

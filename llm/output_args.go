@@ -203,9 +203,14 @@ func (r *OutputReader) argType(tool, arg string) string {
 	return name
 }
 
-// parsePython reads calls such as f(a=1), or a list of them. whole reports that text has nothing
-// else.
+// parsePython reads calls such as f(a=1), a list of them, or those in print(…). whole reports that text
+// has nothing else.
 func (r *OutputReader) parsePython(text string) (calls []writtenCall, whole bool) {
+	return r.parsePrinted(text, false)
+}
+
+// parsePrinted is parsePython. Text that is printed already has no other print.
+func (r *OutputReader) parsePrinted(text string, printed bool) (calls []writtenCall, whole bool) {
 	text = strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		text = strings.TrimSpace(strings.TrimSuffix(inner, "]"))
@@ -220,8 +225,8 @@ func (r *OutputReader) parsePython(text string) (calls []writtenCall, whole bool
 		if n == 0 {
 			return calls, false
 		}
-		if name == "print" {
-			inner, ok := r.parsePython(rest[1 : n-1])
+		if name == "print" && !printed {
+			inner, ok := r.parsePrinted(rest[1:n-1], true)
 			if !ok {
 				return calls, false
 			}

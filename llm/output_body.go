@@ -129,7 +129,7 @@ func (r *OutputReader) parseNamed(body string, cut bool) (calls []writtenCall) {
 		if name != "" && value[0] == '{' {
 			calls = append(calls, writtenCall{name, json.RawMessage(value)})
 		} else {
-			calls = append(calls, r.callsOf(json.RawMessage(value))...)
+			calls = append(calls, r.callsOf(json.RawMessage(value), maxCallDepth)...)
 		}
 		body = rest[n:]
 	}
@@ -160,12 +160,18 @@ func lastName(text string) string {
 	return ""
 }
 
-// callsOf returns the calls in a JSON value.
-func (r *OutputReader) callsOf(value json.RawMessage) (calls []writtenCall) {
+// maxCallDepth limits the lists and wrappers around a call. Each of them parses the rest again.
+const maxCallDepth = 8
+
+// callsOf returns the calls in a JSON value, in at most depth lists and wrappers.
+func (r *OutputReader) callsOf(value json.RawMessage, depth int) (calls []writtenCall) {
+	if depth == 0 {
+		return nil
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) == nil {
 		for _, v := range list {
-			calls = append(calls, r.callsOf(v)...)
+			calls = append(calls, r.callsOf(v, depth-1)...)
 		}
 		return calls
 	}
@@ -174,10 +180,10 @@ func (r *OutputReader) callsOf(value json.RawMessage) (calls []writtenCall) {
 		return nil
 	}
 	if inner, ok := m["tool_calls"]; ok && len(inner) > 0 && inner[0] == '[' {
-		return r.callsOf(inner)
+		return r.callsOf(inner, depth-1)
 	}
 	if f, ok := m["function"]; ok && len(f) > 0 && f[0] == '{' {
-		return r.callsOf(f)
+		return r.callsOf(f, depth-1)
 	}
 	c := writtenCall{input: json.RawMessage("{}")}
 	for _, key := range []string{"name", "tool_name", "function_name", "function", "tool", "action", "recipient_name"} {
@@ -243,7 +249,7 @@ func (r *OutputReader) parseBare(body string) (calls []writtenCall, whole bool) 
 			return nil, false
 		}
 		value := json.RawMessage(rest[:n])
-		found := r.callsOf(value)
+		found := r.callsOf(value, maxCallDepth)
 		if len(found) == 0 || !isBareCall(value) {
 			return nil, false
 		}

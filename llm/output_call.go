@@ -135,7 +135,9 @@ func (r *OutputReader) finishCall(bodyEnd, end int, cut bool) {
 	if len(calls) == 0 && !cut && (c.doubtful || r.closing && bodyEnd == len(r.raw) && !strings.ContainsAny(body, "{[(") && !strings.Contains(body, "<")) {
 		// the marker alone is stray, or a word of the text
 		r.mode, r.at, r.lineStart, r.begun = modeText, c.start+1, c.line, true
-		if !c.doubtful {
+		if c.doubtful {
+			r.doubts++
+		} else {
 			r.setText(max(c.from, c.start+1))
 		}
 		return

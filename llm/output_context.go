@@ -99,7 +99,13 @@ func (r *OutputReader) callFence(at int) (size int, wait bool) {
 func (r *OutputReader) isLineStart() bool { return isBlank(r.raw[r.lineStart:r.at]) }
 
 // isBegun reports whether there is text before this place.
-func (r *OutputReader) isBegun() bool { return r.hasText || !isBlank(r.raw[r.done:r.at]) }
+func (r *OutputReader) isBegun() bool {
+	if r.hasText || r.at > r.blank && !isBlank(r.raw[max(r.done, r.blank):r.at]) {
+		return true
+	}
+	r.blank = max(r.blank, r.at)
+	return false
+}
 
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 

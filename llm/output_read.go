@@ -174,9 +174,9 @@ func (r *OutputReader) closeWithoutStart(m marker, v markerUse) {
 	case r.Separates():
 		r.assign(outText, r.at)
 	default:
-		for i := range r.segs {
-			if r.segs[i].kind == outText {
-				r.segs[i].kind, r.retracts = outReasoning, true
+		for ; r.retracted < len(r.segs); r.retracted++ {
+			if s := &r.segs[r.retracted]; s.kind == outText {
+				s.kind, r.retracts = outReasoning, true
 			}
 		}
 		r.text.Reset()
