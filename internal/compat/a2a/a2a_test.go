@@ -320,6 +320,18 @@ func TestConfirm(t *testing.T) {
 		if got = r.task(t, "GetTask", `{"id":"`+one.ID+`"}`); got.answer() != "Done." {
 			t.Errorf("%+v", got)
 		}
+
+		one = r.task(t, "SendMessage", r.message("Switch on the lamp", "", ""))
+		two := r.task(t, "SendMessage", r.message("Switch on the lamp again", `,"contextId":"`+one.ContextID+`"`, ""))
+		if two.Status.State != "TASK_STATE_INPUT_REQUIRED" {
+			t.Fatalf("%+v", two)
+		}
+		if late := r.call(t, protocoltest.Mine, "SendMessage", r.message("yes", `,"taskId":"`+one.ID+`"`, "")); late.Error == nil {
+			t.Errorf("a late yes confirmed another call: %s", late.Result)
+		}
+		if got = r.task(t, "GetTask", `{"id":"`+one.ID+`"}`); got.Status.State != "TASK_STATE_COMPLETED" {
+			t.Errorf("%+v", got)
+		}
 	})
 }
 

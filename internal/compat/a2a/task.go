@@ -65,7 +65,7 @@ func (s *Server) readTask(ctx context.Context, owner, id string, job compat.Job)
 		if t.state.Status != ponder.Completed {
 			return t, nil
 		}
-		call, found, err := ways.FindPending(ctx, s.Desk, t.job)
+		call, found, err := ways.FindAsked(ctx, s.Desk, t.job)
 		if err != nil || !found {
 			return t, err
 		}
@@ -74,7 +74,9 @@ func (s *Server) readTask(ctx context.Context, owner, id string, job compat.Job)
 			return nil, err
 		}
 		if !found {
-			t.pending = &call
+			if !call.IsPassed() {
+				t.pending = &call
+			}
 			return t, nil
 		}
 		t.job = next

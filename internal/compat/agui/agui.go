@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/ways"
@@ -264,17 +265,19 @@ func (u *run) resumeAll(ctx context.Context) (job compat.Job, err error) {
 
 // confirmCall answers a tool call that waits, as the next message of its conversation.
 func (u *run) confirmCall(ctx context.Context, job compat.Job, entry resumeEntry) (compat.Job, error) {
-	if _, waits, err := ways.FindPending(ctx, u.desk, job); err != nil || !waits {
-		return job, cmp.Or(err, error(compat.InvalidField("resume", "resume: no tool call waits for confirmation")))
-	}
 	text := ways.Rejection
 	if entry.isApproved() {
 		text = ways.Confirmation
+	}
+	cause := "agui-" + app.Letters(app.Sum(entry.ID, text))
+	call, asked, err := ways.FindAsked(ctx, u.desk, job)
+	if err != nil || !asked || call.IsPassed() && call.Next.Cause != cause { // otherwise this is a retry
+		return job, cmp.Or(err, error(compat.InvalidField("resume", "resume: no tool call waits for confirmation")))
 	}
 	a, err := ways.Options{}.NewRequest(u.desk, u.owner, userMessage(text))
 	if err != nil {
 		return job, err
 	}
-	a.Thread, a.Key = job.Thread, "agui\n"+entry.ID+"\n"+text
+	a.Thread, a.Key, a.Cause = job.Thread, cause, cause
 	return u.desk.Begin(ctx, a)
 }

@@ -261,6 +261,15 @@ func TestConfirm(t *testing.T) {
 		if n := len(r.Calls().Said); n > 3 {
 			t.Errorf("said %d times", n)
 		}
+		first := send(t, r, protocoltest.Mine, inputOf("b", "", "Switch on the lamp"))
+		second := send(t, r, protocoltest.Mine, inputOf("b", "", "Switch on the lamp again"))
+		if first.interrupt == "" || second.interrupt == "" || first.interrupt == second.interrupt {
+			t.Fatalf("%+v\n%+v", first, second)
+		}
+		late := inputOf("b", `,"resume":[{"interruptId":"`+first.interrupt+`","status":"resolved","payload":true}]`)
+		if got = send(t, r, protocoltest.Mine, late); got.code != http.StatusBadRequest {
+			t.Errorf("a late yes confirmed another call: %+v", got)
+		}
 	})
 }
 

@@ -16,7 +16,11 @@ import (
 type PendingCall struct {
 	ID, Tool string
 	Args     json.RawMessage
+	Next     ponder.Event // the message that followed, if any: a yes would now confirm something else
 }
+
+// IsPassed reports whether a later message followed.
+func (c PendingCall) IsPassed() bool { return c.Next.ID != "" }
 
 // Messages that confirm or reject a waiting call.
 const (
@@ -24,13 +28,20 @@ const (
 	Rejection    = "No, do not do that."
 )
 
-// FindPending returns the call that the answer of w asks the user to confirm. A [Confirmation] as the next message
-// then runs exactly this call.
+// FindPending returns the call that the answer of w asks the user to confirm, as the newest of its conversation. A
+// [Confirmation] as the next message then runs exactly this call.
 func FindPending(ctx context.Context, d *compat.Dispatcher, w compat.Job) (c PendingCall, found bool, err error) {
+	c, found, err = FindAsked(ctx, d, w)
+	return c, found && !c.IsPassed(), err
+}
+
+// FindAsked returns the call that the answer of w asked the user to confirm.
+func FindAsked(ctx context.Context, d *compat.Dispatcher, w compat.Job) (c PendingCall, found bool, err error) {
 	if w.Kind != compat.Chat {
 		return c, false, nil
 	}
 	var t callTracker
+	var next ponder.Event
 	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			return c, false, nil
@@ -39,10 +50,12 @@ func FindPending(ctx context.Context, d *compat.Dispatcher, w compat.Job) (c Pen
 			return c, false, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
 		if !t.applyEvent(ev) {
+			next = ev
 			break
 		}
 	}
 	c, found = t.findPending()
+	c.Next = next
 	return c, found, nil
 }
 
@@ -95,7 +108,7 @@ func (t *callTracker) findPending() (PendingCall, bool) {
 		}
 		w.Turns = append(w.Turns, approval.Turn{User: Confirmation})
 		if gate.Check(w) == "" {
-			return PendingCall{c.ID, c.Name, c.Input}, true
+			return PendingCall{ID: c.ID, Tool: c.Name, Args: c.Input}, true
 		}
 	}
 	return PendingCall{}, false
