@@ -335,6 +335,37 @@ func TestConfirm(t *testing.T) {
 	})
 }
 
+// TestPushReplaced checks that a client can replace the address and the token of a push notification.
+func TestPushReplaced(t *testing.T) {
+	posted := make(chan string, 10)
+	client := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		posted <- req.URL.Host + " " + req.Header.Get("A2A-Notification-Token")
+		return httptest.NewRecorder().Result(), nil
+	})}
+	inBubble(t, protocoltest.Options{}, func(t *testing.T, r *rig) {
+		r.server.Client = client
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.server.Run(ctx) }()
+		synctest.Wait()
+		one := r.task(t, "SendMessage", r.message("/session minutes=1 How deep is the sea?", "", `,"configuration":{"returnImmediately":true}`))
+		for _, config := range []string{`"url":"https://old.example/","token":"t1"`, `"url":"https://new.example/","token":"t2"`} {
+			if out := r.call(t, protocoltest.Mine, "CreateTaskPushNotificationConfig", `{"taskId":"`+one.ID+`","id":"c",`+config+`}`); out.Error != nil {
+				t.Fatalf("%+v", out.Error)
+			}
+			synctest.Wait()
+		}
+		time.Sleep(5 * time.Minute)
+		if got := <-posted; got != "new.example t2" || len(posted) != 0 {
+			t.Errorf("posted to %s, and %d more", got, len(posted))
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestPush checks that the end of a task is posted, with retries, and that private addresses are refused.
 func TestPush(t *testing.T) {
 	var mu sync.Mutex

@@ -77,8 +77,14 @@ func (s *Server) watch(owner string, c *sdk.PushConfig) {
 		s.mu.Lock()
 		delete(s.watched, key)
 		s.mu.Unlock()
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
 			s.Desk.APIErrorOf(err) // logs it; the next server retries
+		default:
+			if again := s.newestConfig(ctx, owner, c); again != nil { // added while the watcher ended
+				s.watch(owner, again)
+			}
 		}
 	})
 }
@@ -111,7 +117,7 @@ func (s *Server) pushEvents(ctx context.Context, owner string, c *sdk.PushConfig
 		if err := s.awaitChange(ctx, t); err != nil {
 			return err
 		}
-		if !s.hasConfig(ctx, owner, c) {
+		if s.newestConfig(ctx, owner, c) == nil {
 			return nil
 		}
 	}
@@ -141,20 +147,28 @@ func (s *Server) awaitChange(ctx context.Context, t *task) error {
 	return cmp.Or(err, ctx.Err())
 }
 
-func (s *Server) hasConfig(ctx context.Context, owner string, c *sdk.PushConfig) bool {
-	_, err := s.findConfig(ctx, owner, c.TaskID, c.ID)
-	return err == nil
+// newestConfig returns the config as the client set it last, or nil if the client removed it.
+func (s *Server) newestConfig(ctx context.Context, owner string, c *sdk.PushConfig) *sdk.PushConfig {
+	c, err := s.findConfig(ctx, owner, c.TaskID, c.ID)
+	if err != nil {
+		return nil
+	}
+	return c
 }
 
-// deliver posts an event, with retries. A client that never accepts it loses it.
+// deliver posts an event, with retries, to the address that the client set last. A client that never accepts it loses
+// it.
 func (s *Server) deliver(ctx context.Context, owner string, c *sdk.PushConfig, event *sdk.Task) error {
 	body, err := json.Marshal(sdk.StreamResponse{Event: event})
 	if err != nil {
 		return fmt.Errorf("encode a task: %w", err)
 	}
 	for try := 0; ; try++ {
+		if c = s.newestConfig(ctx, owner, c); c == nil {
+			return ctx.Err()
+		}
 		status, err := s.post(ctx, c, body)
-		if err == nil && status/100 == 2 || status == http.StatusGone || try == len(pauses) || !s.hasConfig(ctx, owner, c) {
+		if err == nil && status/100 == 2 || status == http.StatusGone || try == len(pauses) {
 			return ctx.Err()
 		}
 		select {
