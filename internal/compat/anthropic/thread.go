@@ -158,7 +158,7 @@ func (a *api) loadThread(ctx context.Context, p *predecessor) (found bool, err e
 			return false, fmt.Errorf("read %s: %w", p.work.Thread, err)
 		}
 		b, ok := ev.Body.(ponder.Observation)
-		if !ok {
+		if !ok || !ev.Internal {
 			continue
 		}
 		switch b.Sensor {
@@ -177,6 +177,7 @@ func (a *api) loadThread(ctx context.Context, p *predecessor) (found bool, err e
 	record, found := records[p.id]
 	for at := record; at.Previous != ""; {
 		var ok bool
+		delete(records, at.ID) // an imported log may have a circle
 		if at, ok = records[at.Previous]; !ok {
 			return false, nil // erased
 		}

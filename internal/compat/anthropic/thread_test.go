@@ -9,9 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ponder"
 	"ponder/internal/compat/anthropic"
 	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
+	"ponder/store/memory"
 )
 
 // describe returns the roles and texts of a request to a model.
@@ -229,4 +231,26 @@ func TestToolChanges(t *testing.T) {
 	if got := strings.Join(names, " "); got != "snow rain" || req.System != "Be brief." {
 		t.Errorf("tools %s, system %q", got, req.System)
 	}
+}
+
+// TestThreadCircle checks that records that name each other, as in a forged log, end the search.
+func TestThreadCircle(t *testing.T) {
+	store := memory.New()
+	synctest.Test(t, func(t *testing.T) {
+		r := protocoltest.New(t, protocoltest.Options{Routes: anthropic.New, Store: store})
+		id, _, _ := post(t, r, `{"model":"ponder","max_tokens":9,"thread":{"type":"create"},"messages":[{"role":"user","content":"one"}]}`)
+		thread := r.Threads("local")[0].ID
+		for _, internal := range []bool{false, true} {
+			_, err := store.Append(t.Context(), thread, 0, ponder.Event{ID: ponder.NewID("evt"), Internal: internal, Body: ponder.Observation{
+				Sensor: "anthropic.thread", Content: fmt.Sprintf(`{"id":%q,"previous":%q,"messages":[]}`, id, id),
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[bool]string{true: "thread_not_found"}[internal]
+			if _, code, _ := post(t, r, continueBody(id, "two", "")); code != want {
+				t.Errorf("internal %t: code %q, want %q", internal, code, want)
+			}
+		}
+	})
 }
