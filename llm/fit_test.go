@@ -234,6 +234,20 @@ func TestFitWindow(t *testing.T) {
 	}
 }
 
+// TestFitSmallLimit checks that no refusal makes a model unusable, as by the limit of images.
+func TestFitSmallLimit(t *testing.T) {
+	for _, class := range []Class{TooLong, BadRequest} {
+		m := &roomyModel{prompt: 2000, context: 1000, refuse: func(int, int, int) *Error {
+			return &Error{Class: class, Message: "the limit is 5", Limits: Limits{Context: 5}}
+		}}
+		var w Windows
+		_, _ = Collect(FitWindow(m, nil, nil, &w).Generate(t.Context(), &Request{System: strings.Repeat("x", 7200), MaxTokens: 100}))
+		if got := w.Lookup(m.Name()).Context; got > 0 && got < minContext {
+			t.Errorf("%s: learned a context of %d", class, got)
+		}
+	}
+}
+
 func closedChannel() chan struct{} {
 	c := make(chan struct{})
 	close(c)

@@ -45,6 +45,9 @@ func (f apiError) toError(status int) *llm.Error {
 	if e.Class == llm.TooLong || e.Class == llm.BadRequest {
 		e.Limits = readLimits(f.text + " " + f.counts)
 	}
+	if e.Class == llm.BadRequest { // the number is that of another parameter
+		e.Limits.Context = 0
+	}
 	return e
 }
 
