@@ -184,10 +184,10 @@ func (s *suite) check(t *testing.T, h *home, name string, out output, limit time
 	return events
 }
 
-// isUnusable reports whether a run failed because a model without a grammar wrote nothing of its own, not even
+// isUnusable reports whether a run failed because a model without a grammar wrote nothing of its own, or in a circle, not even
 // when asked again. Such a run is not saved.
 func (s *suite) isUnusable(out output) bool {
-	return s.share < 0.95 && out.code == 1 && strings.Contains(out.stderr, "which cannot be used")
+	return s.share < 0.95 && out.code == 1 && (strings.Contains(out.stderr, "which cannot be used") || strings.Contains(out.stderr, "only repeated itself"))
 }
 
 // traceCalls lists the calls with their ends.
