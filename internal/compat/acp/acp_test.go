@@ -312,17 +312,25 @@ func TestCancelAndResume(t *testing.T) {
 
 // TestPlan checks that research with a plan asks for permission.
 func TestPlan(t *testing.T) {
-	for permit, want := range map[string]ponder.Status{"allow": ponder.Completed, "reject": ponder.Cancelled, "": ponder.Cancelled} {
+	for permit, want := range map[string]ponder.Status{"allow": ponder.Completed, "reject": ponder.Cancelled, "": ponder.Paused} {
 		t.Run(permit, func(t *testing.T) {
 			inBubble(t, protocoltest.Options{Tools: protocoltest.Lookups(time.Second)}, func(t *testing.T, r *protocoltest.Rig, c *testClient) {
 				c.permit = permit
 				id := c.newSession()
-				c.call("session/prompt", promptOf(id, "/research plan_first=true How deep is the sea, and why?"))
+				if got := stopOf(c.call("session/prompt", promptOf(id, "/research plan_first=true How deep is the sea, and why?"))); permit == "" && got != "cancelled" {
+					t.Errorf("stopped by %q", got)
+				}
 				if got := c.updatesSoFar(); len(got["session/request_permission"]) != 1 {
 					t.Errorf("asked %q", got["session/request_permission"])
 				}
 				if info := r.Threads("local")[0]; info.Status != want {
 					t.Errorf("it is %s, want %s", info.Status, want)
+				}
+				if permit == "" { // the plan still waits
+					c.call("session/prompt", promptOf(id, "yes"))
+					if info := r.Threads("local")[0]; info.Status != ponder.Completed {
+						t.Errorf("after a yes it is %s", info.Status)
+					}
 				}
 			})
 		})

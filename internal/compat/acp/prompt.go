@@ -193,8 +193,11 @@ func (t *promptTurn) answer(msg llm.Message) (sdk.StopReason, error) {
 			return stop, err
 		}
 		call, waits, err := ways.FindPending(t.ctx, t.Desk, job)
-		if err != nil || !waits || !t.askPermission(pendingCall(call)) {
+		if err != nil || !waits {
 			return stop, err
+		}
+		if allowed, _ := t.askPermission(pendingCall(call)); !allowed {
+			return stop, nil
 		}
 		msg = llm.Say(llm.User, ways.Confirmation)
 	}
@@ -234,10 +237,14 @@ func (t *promptTurn) leave(job compat.Job) error {
 	if job.Kind == compat.Chat {
 		return t.Desk.Cancel(ctx, job)
 	}
-	if err := t.Desk.Pause(ctx, job, "paused by the client"); err != nil {
+	state, err := ways.ReadState(ctx, t.Desk, job)
+	if err == nil && state.Status != ponder.Paused { // a plan still waits
+		err = t.Desk.Pause(ctx, job, "paused by the client")
+	}
+	if err != nil {
 		return nil //nolint:nilerr // it has ended meanwhile
 	}
-	_, err := t.say("\n\nPaused: /resume continues it, /cancel ends it, /steer changes it.")
+	_, err = t.say("\n\nPaused: /resume continues it, /cancel ends it, /steer changes it.")
 	return err
 }
 
@@ -255,7 +262,10 @@ func (t *promptTurn) approvePlan(job compat.Job, plan string) {
 	call := sdk.ToolCallUpdate{
 		ToolCallId: sdk.ToolCallId("plan-" + job.ID()), Kind: &kind, Title: &title, Content: []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(plan))},
 	}
-	allowed := t.askPermission(call)
+	allowed, cancelled := t.askPermission(call)
+	if cancelled { // the client may answer before its cancellation arrives
+		t.session.cancelTurn()
+	}
 	if t.ctx.Err() != nil {
 		return
 	}
@@ -273,8 +283,9 @@ func pendingCall(c ways.PendingCall) sdk.ToolCallUpdate {
 	return sdk.ToolCallUpdate{ToolCallId: sdk.ToolCallId("confirm-" + c.ID), Kind: &kind, Title: &title, RawInput: c.Args}
 }
 
-// askPermission reports whether the user allows a call. A client without permissions rejects it.
-func (t *promptTurn) askPermission(call sdk.ToolCallUpdate) bool {
+// askPermission reports whether the user allows a call, or cancelled the turn. A client without permissions rejects the
+// call.
+func (t *promptTurn) askPermission(call sdk.ToolCallUpdate) (allowed, cancelled bool) {
 	out, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.conn, t.ctx, sdk.ClientMethodSessionRequestPermission, sdk.RequestPermissionRequest{
 		SessionId: sdk.SessionId(t.session.name), ToolCall: call,
 		Options: []sdk.PermissionOption{
@@ -282,7 +293,7 @@ func (t *promptTurn) askPermission(call sdk.ToolCallUpdate) bool {
 			{OptionId: rejectOption, Name: "Reject", Kind: sdk.PermissionOptionKindRejectOnce},
 		},
 	})
-	return err == nil && out.Outcome.Selected != nil && out.Outcome.Selected.OptionId == allowOption
+	return err == nil && out.Outcome.Selected != nil && out.Outcome.Selected.OptionId == allowOption, err == nil && out.Outcome.Cancelled != nil
 }
 
 // Limits of a prompt.
