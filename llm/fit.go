@@ -234,6 +234,9 @@ func impliedContext(prompt, excess, known int) int {
 	if excess > 0 {
 		most = max(prompt-excess, prompt/10)
 	}
+	if most < minContext { // no context is so small
+		return 0
+	}
 	size := minContext
 	for next := size; next <= most; next *= 2 {
 		if size = next; next+next/2 <= most {
