@@ -215,7 +215,7 @@ func (m *fittedModel) learnRefusal(req *Request, err error) (tokens int) {
 	if l.Context < minContext { // the limit of something else
 		l.Context = 0
 	}
-	if e.Class == TooLong && l.Context == 0 && l.Output == 0 && e.Status != http.StatusRequestEntityTooLarge {
+	if e.Class == TooLong && e.Limits.Context == 0 && l.Output == 0 && e.Status != http.StatusRequestEntityTooLarge {
 		l.Context = impliedContext(int(m.estimate(req)), l.Excess, m.context())
 	}
 	if l.Context > 0 || l.Output > 0 {

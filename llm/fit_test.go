@@ -362,7 +362,7 @@ func TestFitWrongRefusal(t *testing.T) {
 				t.Errorf("%s: %d requests, %v; want %d", what, m.sent, err, sent)
 			}
 		}
-		ask("a context of a few tokens", 400, 1, false)
+		ask("a context of a few tokens", 4000, 1, false)
 		named = 0
 		ask("a short request", 400, 1, false)
 		named = 600

@@ -169,9 +169,13 @@ test('the tool runner, which uses a thread', async () => {
 test('failures that the SDK classifies', async () => {
   await check.rejects(client.messages.create(ask('Say too much, Claude.')), (e) => e instanceof Anthropic.BadRequestError && /prompt is too long/.test(e.message))
   for (const stream of [false, true]) {
-    await check.rejects(
-      client.messages.create(ask(`Say it too often, Claude ${stream}.`, { stream })),
-      (e) => e instanceof Anthropic.RateLimitError && e.type === 'rate_limit_error' && /^\d+$/.test(e.headers.get('retry-after')),
-    )
+    const asked = async () => {
+      const out = await client.messages.create(ask(`Say it too often, Claude ${stream}.`, { stream }))
+      if (stream) for await (const _ of out); // it has begun if the model had to wait
+    }
+    await check.rejects(asked, (e) => {
+      const early = e instanceof Anthropic.RateLimitError && /^\d+$/.test(e.headers.get('retry-after'))
+      return e.type === 'rate_limit_error' && (early || stream)
+    })
   }
 })
