@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,17 +116,16 @@ func send(t *testing.T, r *protocoltest.Rig, token, body string) (out result) {
 	return out
 }
 
-var number int
+var number atomic.Int64
 
 // input returns a run with texts of the user and the assistant in turn. more are further members.
 func inputOf(thread, more string, texts ...string) string {
-	number++
 	var list []map[string]string
 	for i, text := range texts {
 		list = append(list, map[string]string{"id": fmt.Sprint(i), "role": []string{"user", "assistant"}[i%2], "content": text})
 	}
 	js, _ := json.Marshal(list)
-	return fmt.Sprintf(`{"threadId":%q,"runId":"run %d","messages":%s,"context":[],"state":{}%s}`, thread, number, js, more)
+	return fmt.Sprintf(`{"threadId":%q,"runId":"run %d","messages":%s,"context":[],"state":{}%s}`, thread, number.Add(1), js, more)
 }
 
 func way(name string) string { return `,"tools":[],"forwardedProps":{"way":"` + name + `"}` }
