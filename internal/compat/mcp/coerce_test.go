@@ -13,7 +13,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"ponder"
 	"ponder/internal/compat/protocoltest"
 )
 
@@ -187,8 +186,8 @@ func TestSubscribe(t *testing.T) {
 		if err := s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Store.Append(ctx, ponder.ThreadID("thr_"+id), 0, ponder.Event{ID: ponder.NewID("evt"), Internal: true, Body: ponder.Observation{Content: "x", Sensor: "test"}}); err != nil {
-			t.Fatal(err)
+		if text, _, failed := callTool(t, s, "ponder_step", args{"session": id, "step": out["step"], "answer": answerPrompt(t, out["prompt"].(string))}); failed {
+			t.Fatal(text)
 		}
 		select {
 		case got := <-updates:
