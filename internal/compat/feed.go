@@ -48,15 +48,16 @@ func (w Job) newProjector(titled bool) projector {
 	return newChatProjector(w.Message, w.After+1, titled)
 }
 
-// startWait delays a stream, so that an early failure gets a status.
-const startWait = 2 * time.Second
+// StartWait delays a stream, so that an early failure gets a status, also after a short wait for
+// the model.
+const StartWait = 4 * time.Second
 
-// AwaitStart waits until w has its first part, at most startWait. A failure without any part is an
+// AwaitStart waits until w has its first part, at most StartWait. A failure without any part is an
 // [APIError]; AwaitStart then calls answered, like [Dispatcher.WaitAnswer]. Otherwise the next
 // stream of w returns the parts.
 func (d *Dispatcher) AwaitStart(ctx context.Context, w *Job, titled bool, answered func()) error {
 	f := d.OpenStream(*w, titled)
-	if list := f.First(ctx, startWait); len(list) > 0 && list[0].Kind == Ended {
+	if list := f.First(ctx, StartWait); len(list) > 0 && list[0].Kind == Ended {
 		if fault := list[0].End.APIError(); fault != nil && list[0].End.Status == ponder.Failed {
 			f.Close()
 			answered()

@@ -66,7 +66,6 @@ func installations() []installation {
 
 // TestNewest runs the scripts with the newest versions. It reports failures, but it does not fail.
 func TestNewest(t *testing.T) {
-	t.Parallel()
 	js, py := node(t), python(t) // for the runtimes
 	if js == nil || py == nil {
 		t.Skip("the pinned clients are not installed")

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"ponder"
 	"ponder/internal/compat"
@@ -84,9 +83,6 @@ func newToolOutcome(s *compat.Search) ToolOutcome {
 
 const threadHeader = "X-Thread-Id"
 
-// firstPartWait delays a stream, so that early failures get a status.
-const firstPartWait = 2 * time.Second
-
 // pieceSize is the minimum of a text chunk, in bytes, while more text is available.
 const pieceSize = 240
 
@@ -104,7 +100,7 @@ type answerEncoder struct {
 
 // firstError returns an APIError if the quota ends before any output; then no stream starts.
 func (t *answerEncoder) firstError(ctx context.Context) *compat.APIError {
-	for _, p := range t.feed.First(ctx, firstPartWait) {
+	for _, p := range t.feed.First(ctx, compat.StartWait) {
 		switch {
 		case t.isShown(p):
 			return nil
