@@ -212,15 +212,10 @@ func (m *fittedModel) learnRefusal(req *Request, err error) (tokens int) {
 		return tokens
 	}
 	l := e.Limits
-	if l.Context < minContext { // the limit of something else
-		l.Context = 0
-	}
 	if e.Class == TooLong && e.Limits.Context == 0 && l.Output == 0 && e.Status != http.StatusRequestEntityTooLarge {
 		l.Context = impliedContext(int(m.estimate(req)), l.Excess, m.context())
 	}
-	if l.Context > 0 || l.Output > 0 {
-		m.windows.Learn(m.Name(), l)
-	}
+	m.windows.Learn(m.Name(), l)
 	return tokens
 }
 
