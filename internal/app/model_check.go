@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ponder"
@@ -273,5 +274,113 @@ func (t *ModelCheck) tryEmbed(ctx context.Context, l *ModelSet, full string) err
 		return fmt.Errorf("%s: the answer has no vector", full)
 	}
 	t.Usage, t.Answer = &usage, fmt.Sprintf("a vector of %d numbers", len(vectors[0]))
+	return nil
+}
+
+// CheckModels checks that each needed role has a model that will answer.
+func (a *App) CheckModels(ctx context.Context, l *ModelSet, all map[ponder.Role][]ponder.Model, needed ...ponder.Role) error {
+	answers := make(map[string]func() error)
+	for _, role := range needed {
+		for _, m := range all[role] {
+			if answers[m.Name()] == nil {
+				answers[m.Name()] = l.CheckModel(ctx, m.Name())
+			}
+		}
+	}
+	for _, role := range needed {
+		var first error
+		for i, m := range all[role] {
+			err := answers[m.Name()]()
+			if err == nil {
+				first = nil
+				break
+			}
+			if i == 0 {
+				first = err
+			}
+			if i < len(all[role])-1 {
+				a.Notef("%s is not available; using the next model: %v", m.Name(), err)
+			}
+		}
+		if first != nil {
+			return first
+		}
+	}
+	return ctx.Err()
+}
+
+// CheckModel starts a check and returns the function that waits for it.
+func (l *ModelSet) CheckModel(ctx context.Context, full string) func() error {
+	if l.isAvailable(full) {
+		return func() error { return nil }
+	}
+	result := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, providerTime)
+		defer cancel()
+		err := l.checkAvailable(ctx, full)
+		if err == nil {
+			l.noteAvailable(full)
+		}
+		result <- err
+	}()
+	return sync.OnceValue(func() error { return <-result })
+}
+
+// CheckUse is [ModelSet.CheckModel] for a role. It also refuses an embedding model that shall
+// write text.
+func (l *ModelSet) CheckUse(ctx context.Context, full string, embed bool) func() error {
+	check, use := l.CheckModel(ctx, full), make(chan config.ModelUse, 1)
+	go func() { use <- l.useOf(ctx, full) }()
+	return sync.OnceValue(func() error {
+		if err := check(); err != nil {
+			return err
+		}
+		if <-use == config.ForEmbed && !embed {
+			return NotReadyf("%s: an embedding model writes no text: use another model here, and this one as models.embed", full)
+		}
+		return nil
+	})
+}
+
+// useOf returns the use of a model, as far as it is known.
+func (l *ModelSet) useOf(ctx context.Context, full string) config.ModelUse {
+	name, id, _ := strings.Cut(full, "/")
+	p, err := l.Config.Provider(name)
+	if err != nil {
+		return config.UseOfName(id)
+	}
+	return l.Config.UseOf(ctx, http.DefaultClient, p, id)
+}
+
+func (x *providers) noteAvailable(full string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.lifetime > 0 {
+		x.available[full] = time.Now()
+	}
+}
+
+func (x *providers) isAvailable(full string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return time.Since(x.available[full]) < x.lifetime
+}
+
+// checkAvailable returns an error if a model certainly will not answer. It ignores temporary
+// failures, which a run waits out.
+func (l *ModelSet) checkAvailable(ctx context.Context, full string) error {
+	name, id, _ := strings.Cut(full, "/")
+	p, err := l.Provider(name)
+	if err != nil {
+		return err
+	}
+	err = p.check.Check(ctx, id)
+	if err != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		return NotReadyf("%s: no answer from %s in %s: check the address", full, p.base, providerTime)
+	}
+	if err != nil && (NeedsUser(llm.ClassOf(err)) || ctx.Err() != nil) {
+		return err
+	}
 	return nil
 }
