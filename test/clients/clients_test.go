@@ -12,7 +12,7 @@
 // Clients that cannot be installed are skipped, except in CI, where that is an error. PONDER_BIN
 // may name a directory with ponder and ponder-sim; otherwise the tests build them.
 //
-// The newest versions of the clients run the main scripts too, once a day in each folder: see
+// Where a client has a newer version than the pinned one, that runs the main scripts too: see
 // newest_test.go. A failure there is no error of the tests, because it can come from a release of
 // today; the end of the output has the counts of both.
 package clients
