@@ -22,6 +22,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -74,7 +75,7 @@ func TestClients(t *testing.T) {
 func (s *testServer) checks(t *testing.T, dir string, args ...string) int64 {
 	t.Helper()
 	out, err := s.execute(t, dir, "", args...)
-	n := tallies.add("pinned", out, err)
+	n := tallies.addPinned(path.Base(t.Name()), out, err)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s\nthe server said:\n%s", strings.Join(args, " "), err, out, s.errorOutput())
 	}
