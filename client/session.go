@@ -22,7 +22,8 @@ type Question struct {
 	Tokens    int     `json:"max_tokens,omitempty"`
 	USD       float64 `json:"max_cost_usd,omitempty"`
 	Calls     int     `json:"max_calls,omitempty"`
-	Parallel  int     `json:"parallel,omitempty"` // concurrent lines of thought
+	Parallel  int     `json:"parallel,omitempty"`   // concurrent lines of thought
+	ToTheEnd  bool    `json:"to_the_end,omitempty"` // use the whole budget, even without new insights
 	Title     string  `json:"title,omitempty"`
 }
 

@@ -94,7 +94,7 @@ func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given fun
 		return err
 	}
 	r := app.StartRequest{
-		Start: app.Start{Kind: ponder.KindSession, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory}, NoEarlier: f.noEarlier, ToTheEnd: f.toTheEnd,
+		Start: app.Start{Kind: ponder.KindSession, Question: question, Model: f.model, Title: f.title, NoMemory: f.noMemory, ToTheEnd: f.toTheEnd}, NoEarlier: f.noEarlier,
 	}
 	if err := f.readStart(&r.Start, given); err != nil {
 		return err

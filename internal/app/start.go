@@ -80,7 +80,6 @@ type StartRequest struct {
 	Memory, Web bool
 	Unattended  bool
 	NoEarlier   bool // of a session: skip earlier sessions
-	ToTheEnd    bool
 	Patience    time.Duration
 	Report      string
 	Settings    *config.Research

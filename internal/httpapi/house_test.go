@@ -38,6 +38,7 @@ type testServer struct {
 	hub   *stream.Hub
 	close func() // ends streams
 	deny  error  // of Say
+	begun Start  // the newest
 	Service
 }
 
@@ -99,6 +100,7 @@ func (h *testServer) Begin(ctx context.Context, owner string, id ponder.ThreadID
 	if s.Model == "none/none" {
 		return app.Invalidf("model_id", "there is no such model")
 	}
+	h.begun = s
 	js, err := json.Marshal(session.Options{SynthesisInterval: s.Every.Seconds(), Parallel: s.Parallel, ToTheEnd: true})
 	if err != nil {
 		return err

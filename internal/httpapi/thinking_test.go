@@ -80,8 +80,11 @@ func TestLifeOfASession(t *testing.T) {
 			Session map[string]any
 			ID      string `json:"session_id"`
 		}
-		if code := h.postJSON("", "/api/thinking/start", `{"question":"What is the sea?","duration_minutes":1.5,"max_calls":500,"max_tokens":900000,"max_cost_usd":2.5,"parallel":2,"synthesis_interval_seconds":20}`, &out); code != 200 {
+		if code := h.postJSON("", "/api/thinking/start", `{"question":"What is the sea?","duration_minutes":1.5,"max_calls":500,"max_tokens":900000,"max_cost_usd":2.5,"parallel":2,"to_the_end":true,"synthesis_interval_seconds":20}`, &out); code != 200 {
 			t.Fatal(code)
+		}
+		if h.begun.Parallel != 2 || !h.begun.ToTheEnd || h.begun.Every != 20*time.Second {
+			t.Errorf("began with %+v", h.begun)
 		}
 		if !out.Success || out.Status != "thinking" || out.Message == "" || out.Session["thinking_duration_minutes"] != 1.5 || out.Session["original_question"] != "What is the sea?" {
 			t.Errorf("began as %+v", out)
