@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"ponder/internal/textkit"
+	"sync"
 	"time"
 
 	"ponder"
@@ -66,8 +67,9 @@ func New(store Store, owner string) ponder.Tool {
 }
 
 type finder struct {
-	store Store
-	owner string
+	store  Store
+	owner  string
+	update sync.Mutex // concurrent uses read each session once
 }
 
 type input struct {
@@ -152,7 +154,7 @@ func (f *finder) newestSummaries(ctx context.Context, exclude ponder.ThreadID) (
 				more++
 				continue
 			}
-			s, err = updateSummary(ctx, f.store, info, s)
+			s, err = f.updateOnce(ctx, info)
 		}
 		switch {
 		case errors.Is(err, ponder.ErrNoThread):
@@ -163,4 +165,15 @@ func (f *finder) newestSummaries(ctx context.Context, exclude ponder.ThreadID) (
 		}
 	}
 	return list, more, nil
+}
+
+// updateOnce returns the current summary of a session, which another use may have stored meanwhile.
+func (f *finder) updateOnce(ctx context.Context, info ponder.Info) (summary, error) {
+	f.update.Lock()
+	defer f.update.Unlock()
+	s, err := loadSummary(ctx, f.store, info)
+	if err != nil || s.seq >= info.Head {
+		return s, err
+	}
+	return updateSummary(ctx, f.store, info, s)
 }

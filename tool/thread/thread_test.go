@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -184,6 +186,43 @@ func TestReadOnce(t *testing.T) {
 	if r := useTool(t, s, input{Question: reefs}); len(r.Hits) != 1 || r.Hits[0].Resolved == nil || *r.Hits[0].Resolved != 0 || s.events != 1 {
 		t.Errorf("resolved since: %+v, %d events read", r.Hits, s.events)
 	}
+}
+
+// TestConcurrentUses checks that uses at the same time read a session once.
+func TestConcurrentUses(t *testing.T) {
+	const uses, thoughts = 8, 20
+	s := &meetingStore{countingStore: newStore(t)}
+	s.addSession(t, "thr_a", "ann", reefs, "Heat.", thoughts)
+	s.left.Store(uses)
+	s.all.Add(uses)
+	tool := New(s, "ann")
+	var work sync.WaitGroup
+	for range uses {
+		work.Go(func() {
+			if text, err := tool.Do(t.Context(), json.RawMessage(`{"question":"`+reefs+`"}`)); err != nil || !strings.Contains(text, "Heat.") {
+				t.Errorf("%s, %v", text, err)
+			}
+		})
+	}
+	work.Wait()
+	if want := thoughts + 2; s.events != want {
+		t.Errorf("%d uses read %d events, want %d", uses, s.events, want)
+	}
+}
+
+// A meetingStore holds the first loads of checkpoints until all have begun.
+type meetingStore struct {
+	*countingStore
+	left atomic.Int32
+	all  sync.WaitGroup
+}
+
+func (s *meetingStore) LoadCheckpoint(ctx context.Context, id ponder.ThreadID, fold, version string) (ponder.Seq, []byte, error) {
+	if s.left.Add(-1) >= 0 {
+		s.all.Done()
+		s.all.Wait()
+	}
+	return s.countingStore.LoadCheckpoint(ctx, id, fold, version)
 }
 
 // TestAnswerFarBack finds an answer that is not among the newest events.
