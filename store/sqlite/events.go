@@ -27,8 +27,8 @@ func (s *Store) Events(ctx context.Context, id ponder.ThreadID, after ponder.Seq
 				}
 				after = ev.Seq
 			}
-			if !more && s.grew.Load() == grew {
-				return
+			if !more && (len(page) == 0 || s.grew.Load() == grew) {
+				return // the log grew elsewhere, or not at all
 			}
 		}
 	}
