@@ -147,7 +147,7 @@ func (v *Validator) isEcho(words []string) bool {
 	if len(words) < minEcho {
 		return false
 	}
-	if v.isInPrompt(said) {
+	if v.grams[joinWords(words[:gramWords])] && v.isInPrompt(said) {
 		return true
 	}
 	covered, end := 0, 0
