@@ -71,9 +71,16 @@ func findLoop(d **llm.LoopDetector, text string) (cut int, found bool) {
 		return 0, false
 	}
 	if *d == nil {
-		*d = new(llm.LoopDetector)
+		*d = llm.NewLoopDetector()
 	}
 	return (*d).Add(text)
+}
+
+// release recycles the detectors. The reader is of no use afterwards.
+func (a *answerReader) release() {
+	a.textLoop.Release()
+	a.reasoningLoop.Release()
+	a.textLoop, a.reasoningLoop = nil, nil
 }
 
 // isComplete reports whether the answer is complete unless the model corrects it.

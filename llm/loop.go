@@ -3,6 +3,7 @@ package llm
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -37,6 +38,21 @@ type LoopDetector struct {
 	emptyAt int       // start of the first of them
 	counted counter
 	partial string // an incomplete rune at the end of the last piece
+}
+
+// detectors recycles detectors, which are large and needed for each answer.
+var detectors = sync.Pool{New: func() any { return new(LoopDetector) }}
+
+// NewLoopDetector returns a detector. The caller may release it.
+func NewLoopDetector() *LoopDetector { return detectors.Get().(*LoopDetector) }
+
+// Release recycles a detector, which the caller must not use again. It may be nil.
+func (d *LoopDetector) Release() {
+	if d == nil {
+		return
+	}
+	*d = LoopDetector{recent: d.recent[:0]}
+	detectors.Put(d)
 }
 
 // Limits of exact repetition, in bytes.
@@ -420,7 +436,8 @@ func (d *LoopDetector) firstRepeated(set []uint64) int {
 
 // TrimLoop returns text without the repetition at its end, if any.
 func TrimLoop(text string) string {
-	var d LoopDetector
+	d := NewLoopDetector()
+	defer d.Release()
 	if cut, found := d.Add(text); found {
 		return strings.TrimRightFunc(text[:cut], unicode.IsSpace)
 	}

@@ -261,3 +261,21 @@ func BenchmarkLoopDetector(b *testing.B) {
 		d.Add(text)
 	}
 }
+
+// A recycled detector finds what a new one finds, whatever it read before.
+func TestRecycledLoopDetector(t *testing.T) {
+	texts := []string{strings.Repeat(fact, 20), plainText(1, 40), strings.Repeat(clause, 30), "```\n" + plainText(2, 9), strings.Repeat("1.\n", 20), repeatRows("Row %d is %d.\n", 30), "é\xc3"}
+	rng := rand.New(rand.NewPCG(3, 1))
+	for range 200 {
+		text := texts[rng.IntN(len(texts))]
+		used := NewLoopDetector()
+		cut, found := used.Add(text)
+		used.Release()
+		var fresh LoopDetector
+		if wantCut, want := fresh.Add(text); cut != wantCut || found != want {
+			t.Fatalf("%.20q: recycled %d %v, new %d %v", text, cut, found, wantCut, want)
+		}
+	}
+	none := (*LoopDetector)(nil)
+	none.Release()
+}

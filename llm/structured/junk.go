@@ -59,9 +59,10 @@ func NewValidator(prompts ...string) *Validator {
 // Fault returns why a text is no thought on a question and no new question, or "".
 func (v *Validator) Fault(text, question string) string {
 	words := splitWords(text)
+	if echo := v.echoFault(text, words); echo != "" {
+		return echo
+	}
 	switch {
-	case v.EchoFault(text) != "":
-		return v.EchoFault(text)
 	case len(words) < 2 && !hasUnspaced(text) && !isSentence(text, words[0]):
 		return "it is a single word"
 	case v.IsQuestion(text, question):
@@ -117,8 +118,9 @@ func hasOnlyFrames(text string) bool {
 
 // EchoFault returns why a text has no words of its own, or "": it is empty, a fragment of
 // JSON, a placeholder or a part of the prompts. A single word is no fault.
-func (v *Validator) EchoFault(text string) string {
-	words := splitWords(text)
+func (v *Validator) EchoFault(text string) string { return v.echoFault(text, splitWords(text)) }
+
+func (v *Validator) echoFault(text string, words []string) string {
 	switch {
 	case !HasContent(text) || len(words) == 0:
 		return "it is empty"
