@@ -36,6 +36,9 @@ const (
 // or fails unsent with class TooLong. Without a counter, the estimate decides. If the model refuses a
 // request and names a limit, FitWindow repeats the request with a limit that fits, if there is one.
 //
+// FitWindow remembers in w that a model repeated itself in a structured answer. It then discourages
+// repetition in such answers. Prose needs its small words again and again, so it does not.
+//
 // FitWindow remembers in w what a refusal says or implies. Every few minutes one request tests a
 // context that only a refusal named. Each error of class TooLong has a
 // [Error].Room, so that the caller can shorten the request. counter and lister may be nil.
@@ -76,6 +79,7 @@ func (m *fittedModel) generateFitted(ctx context.Context, released <-chan struct
 			return
 		}
 		for refits := 0; req != nil; refits++ {
+			watch := m.watchRepetition(&req)
 			stream := m.Model.Generate(ctx, req)
 			if released != nil && refits == 0 {
 				stream = Prepare(ctx, m.Model, released, req)
@@ -91,6 +95,7 @@ func (m *fittedModel) generateFitted(ctx context.Context, released <-chan struct
 					again, err = nil, m.withRoom(req, err, tokens)
 				}
 				started = true
+				watch.add(d.Text)
 				if d.Done != nil {
 					m.windows.estimator.Learn(m.Name(), req.Size(), d.Done.Usage)
 					m.windows.noteAccepted(m.Name(), d.Done.Usage.Input)

@@ -97,6 +97,10 @@ type Request struct {
 
 	Temperature *float64 `json:"temperature,omitempty"`
 
+	// Penalty, from 0 to 2, discourages words that the answer already has. Models without such an
+	// option ignore it.
+	Penalty float64 `json:"penalty,omitempty"`
+
 	// Effort is "" (default), "none", "minimal", "low", "medium" or "high".
 	Effort string `json:"effort,omitempty"`
 

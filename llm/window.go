@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// Limits are token limits that a refusal names; zero is not named.
+// Limits are what is known of a model: token limits, of which zero is unknown, and a habit.
 type Limits struct {
 	Context int `json:"context,omitempty"` // tokens of request and answer
 	Output  int `json:"output,omitempty"`  // tokens of an answer
+
+	Repeats bool `json:"repeats,omitempty"` // the model repeated itself in a structured answer
 
 	Prompt int `json:"-"` // tokens of the refused request
 	Total  int `json:"-"` // tokens of the refused request, perhaps with those of the answer
@@ -18,7 +20,7 @@ type Limits struct {
 // Windows remembers the limits of models by full name, and estimates tokens. The zero value is
 // ready. It is safe for concurrent use.
 type Windows struct {
-	// Learned, if set, is called when a refusal changed the limits of a model.
+	// Learned, if set, is called when an answer or a refusal changed what is known of a model.
 	Learned func(model string, l Limits)
 
 	estimator Estimator
@@ -37,6 +39,9 @@ type window struct {
 	restored   bool // learned in an earlier process
 	tested     time.Time
 }
+
+// isExpired reports whether the learned limits hold no longer.
+func (k *window) isExpired() bool { return !k.at.IsZero() && time.Since(k.at) > LearnedLifetime }
 
 const (
 	maxWindows = 1000
@@ -60,7 +65,7 @@ func (w *Windows) Lookup(model string) Limits {
 		return Limits{}
 	}
 	l := known.learned
-	if !known.at.IsZero() && time.Since(known.at) > LearnedLifetime {
+	if known.isExpired() {
 		l = Limits{}
 	}
 	listed := 0
@@ -93,7 +98,7 @@ func (w *Windows) Suggest(model string, tokens int) {
 func (w *Windows) Restore(model string, l Limits, at time.Time) {
 	w.change(model, func(known *window) {
 		if known.learned == (Limits{}) {
-			known.learned, known.at, known.restored = Limits{Context: l.Context, Output: l.Output}, at, true
+			known.learned, known.at, known.restored = Limits{Context: l.Context, Output: l.Output, Repeats: l.Repeats}, at, true
 		}
 	})
 }
@@ -152,6 +157,21 @@ func (w *Windows) Learn(model string, l Limits) {
 		known.learned, known.at, known.restored = learned, time.Now(), false
 	})
 	if changed && w.Learned != nil {
+		w.Learned(model, learned)
+	}
+}
+
+// noteRepetition remembers that a model repeated itself.
+func (w *Windows) noteRepetition(model string) {
+	var learned Limits
+	w.change(model, func(known *window) {
+		if known.learned == (Limits{}) || known.isExpired() {
+			known.learned, known.at = Limits{}, time.Now()
+		}
+		known.learned.Repeats = true
+		learned = known.learned
+	})
+	if w.Learned != nil {
 		w.Learned(model, learned)
 	}
 }

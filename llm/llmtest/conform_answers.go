@@ -212,7 +212,7 @@ func conformStored(r *rig) {
 	first := personRequest()
 	first.System, first.MaxTokens, first.Effort, first.Cache = "Think well.", 9000, "low", true
 	temperature := 0.5
-	first.Temperature = &temperature
+	first.Temperature, first.Penalty = &temperature, 1
 	first.Tools = []llm.Tool{{Name: "look_up", Doc: "Looks something up.", Schema: json.RawMessage(`{"type":"object","properties":{"what":{"type":"string"}},"required":["what"]}`)}}
 	stored, err := json.Marshal(first)
 	if err != nil {

@@ -26,6 +26,7 @@ type (
 		NumCtx      int      `json:"num_ctx,omitempty"`
 		NumPredict  int      `json:"num_predict,omitempty"`
 		Temperature *float64 `json:"temperature,omitempty"`
+		Penalty     float64  `json:"frequency_penalty,omitempty"`
 	}
 	message struct {
 		Role       string     `json:"role"`
@@ -56,7 +57,7 @@ type (
 
 func (m *model) newRequest(req *llm.Request, f facts) (*chatRequest, error) {
 	plan := &chatRequest{Model: m.id, Stream: true, KeepAlive: m.keepAlive, Think: f.thinkValue(req.Effort), Tools: allowedTools(req)}
-	plan.Options = options{NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature}
+	plan.Options = options{NumPredict: max(0, req.MaxTokens), Temperature: req.Temperature, Penalty: req.Penalty}
 	system := req.System
 	if req.Schema != nil {
 		if plan.Format = req.Schema.JSON; len(plan.Tools) > 0 { // it prevents calls

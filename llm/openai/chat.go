@@ -19,6 +19,7 @@ type (
 		MaxTokens       int              `json:"max_tokens,omitempty"`
 		MaxAll          int              `json:"max_completion_tokens,omitempty"`
 		Temperature     *float64         `json:"temperature,omitempty"`
+		Penalty         float64          `json:"frequency_penalty,omitempty"`
 		ReasoningEffort string           `json:"reasoning_effort,omitempty"`
 		Reasoning       *effort          `json:"reasoning,omitempty"`
 		Thinking        *typeOnly        `json:"thinking,omitempty"`
@@ -87,6 +88,9 @@ func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	}
 	if req.Temperature != nil && !m.traits.reasons && p.useFeature(featTemperature, without) {
 		body.Temperature = req.Temperature
+	}
+	if req.Penalty > 0 && !m.traits.reasons && p.useFeature(featPenalty, without) {
+		body.Penalty = req.Penalty
 	}
 	if req.Cache && m.host.cacheKey && p.useFeature(featCacheKey, without) {
 		body.CacheKey = cacheKey(req)

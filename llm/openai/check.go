@@ -69,6 +69,7 @@ var featureNames = [...]struct {
 }{
 	{featNative, "structured_outputs"}, {featMode, "response_format"}, {featForced, "tools"}, {featForced, "tool_choice"},
 	{featEffort, "reasoning"}, {featTemperature, "temperature"},
+	{featPenalty, "frequency_penalty"},
 }
 
 // recordLacking records the features that listed models lack.

@@ -38,6 +38,7 @@ func TestSecondRequest(t *testing.T) {
 		{"lengths for a grammar", false, "10.0.0.7", llm.Request{Schema: sized}, "The provided JSON schema contains features not supported by xgrammar.", minLength, `10`, `null`, false},
 		{"the schema stays without lengths", false, "localhost", llm.Request{Schema: sized}, "failed to parse grammar", []any{"response_format", "type"}, `"json_schema"`, `"json_schema"`, false},
 		{"temperature", false, "localhost", llm.Request{Temperature: &warm}, "Unsupported value: 'temperature' does not support 0.5 with this model.", []any{"temperature"}, `0.5`, `null`, false},
+		{"penalty", false, "localhost", llm.Request{Penalty: 1}, "frequency_penalty: extra fields not permitted", []any{"frequency_penalty"}, `1`, `null`, false},
 		{"effort", false, "localhost", llm.Request{Effort: "high"}, "Unrecognized request argument supplied: reasoning_effort", []any{"reasoning_effort"}, `"high"`, `null`, false},
 		{"effort at xai", false, "api.x.ai", llm.Request{Effort: "high"}, "Argument not supported on this model: reasoningEffort", []any{"reasoning_effort"}, `"high"`, `null`, false},
 		{"bound", false, "localhost", llm.Request{MaxTokens: 9}, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", []any{"max_completion_tokens"}, `null`, `9`, false},
@@ -168,7 +169,7 @@ func TestTiers(t *testing.T) {
 // Requests omit features that the list denies.
 func TestListed(t *testing.T) {
 	list := cannedAnswer{200, "application/json", `{"data":[
-		{"id":"a/all","supported_parameters":["structured_outputs","response_format","tools","tool_choice","reasoning","temperature"]},
+		{"id":"a/all","supported_parameters":["structured_outputs","response_format","tools","tool_choice","reasoning","temperature","frequency_penalty"]},
 		{"id":"a/tools","supported_parameters":["response_format","tools","tool_choice","reasoning"]},
 		{"id":"a/mode","supported_parameters":["response_format","tools","temperature"]},
 		{"id":"a/mode:free","supported_parameters":["temperature"]},
@@ -186,7 +187,7 @@ func TestListed(t *testing.T) {
 		server, p := serveCanned(t, Config{BaseURL: "https://openrouter.ai"}, list, cannedAnswer{200, "application/json", "{}"}, streamAnswer(finish))
 		_ = p.Check(t.Context(), "a/all")
 		req := askRequest("x")
-		req.Schema, req.Temperature, req.Effort = schema, new(float64), "low"
+		req.Schema, req.Temperature, req.Effort, req.Penalty = schema, new(float64), "low", 1
 		if _, err := llmtest.Generate(t, p.Model(tt.id), req); err != nil {
 			t.Fatal(err)
 		}
@@ -204,6 +205,9 @@ func TestListed(t *testing.T) {
 		}
 		slices.Sort(with)
 		slices.Reverse(with)
+		if listed := tt.id == "a/all" || tt.id == "a/silent" || tt.id == "a/unlisted"; listed != (valueAt(asked, "frequency_penalty") != nil) {
+			t.Errorf("%s: a penalty was sent: %v", tt.id, !listed)
+		}
 		if got += " with " + strings.Join(with, " and "); got != tt.want {
 			t.Errorf("%s: asked for %s, want %s", tt.id, got, tt.want)
 		}

@@ -185,6 +185,7 @@ const (
 	featSystem  // the system role
 	featTurns   // neighbours of equal roles
 	featLengths // of strings, in a schema
+	featPenalty
 )
 
 func (t tier) requiredFeature() feature {
@@ -280,6 +281,7 @@ type refusal struct {
 func knownRefusals() []refusal {
 	return []refusal{
 		{featTemperature, []string{"temperature"}},
+		{featPenalty, []string{"penalty"}},
 		{featEffort, []string{"reasoning_effort", "reasoning.effort", "reasoningeffort", "reasoning effort", "'thinking'", "\"thinking\"",
 			"thinking.type", "does not support thinking", "does not support reasoning"}},
 		{featOff, []string{"chat_template_kwargs", "enable_thinking"}},

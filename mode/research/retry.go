@@ -46,18 +46,18 @@ func answerText(b *ponder.CallFinished) string {
 }
 
 // retryAnswer requests an unreadable answer once more. It needs calls left for the answer and its check,
-// and time in the wait for another attempt. A model that broke off would do so again, and one that
-// ignored the format would ignore it again.
+// and time in the wait for another attempt. A model that broke off would do so again, unless it repeated
+// itself, and one that ignored the format would ignore it again.
 func (s *state) retryAnswer(key string, since int64, b ponder.CallFinished, err error) bool {
 	left := 2
 	if s.Step == judging {
 		left = 0
 	}
 	s.FormatIgnored = s.FormatIgnored || s.Retry.Key == key
-	if s.FormatIgnored || b.Finish.IsCut() || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.Milliseconds()-since) > s.askLimit().Milliseconds() {
+	if s.FormatIgnored || b.Finish.IsCut() && b.Finish != llm.FinishLoop || s.Calls > 0 && s.Counts.Calls >= s.Calls-left || 2*(s.Time.Milliseconds()-since) > s.askLimit().Milliseconds() {
 		return false
 	}
-	s.Retry = retry{key, structured.NewRetry(b.Message.Text(), err)}
+	s.Retry = retry{key, structured.NewRetry(b.Message.Text(), b.Finish, err)}
 	return true
 }
 

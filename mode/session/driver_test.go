@@ -228,6 +228,11 @@ func textAnswer(text string) ponder.Body {
 	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishStop}
 }
 
+// loopAnswer is an answer that the engine cut where it repeated itself.
+func loopAnswer(text string) ponder.Body {
+	return ponder.CallFinished{Message: llm.Say(llm.Assistant, text), Model: "test/model", Finish: llm.FinishLoop}
+}
+
 func failedCall(class llm.Class, text string) ponder.Body {
 	return ponder.CallFinished{Outcome: ponder.Outcome{Error: text, Class: class}}
 }

@@ -160,7 +160,7 @@ func (s *state) applyThoughts(key string, b *ponder.CallFinished) {
 	switch {
 	case err == nil:
 	case c.Why == "" && s.mayReask(b):
-		c.Retry = structured.NewRetry(text, err)
+		c.Retry = structured.NewRetry(text, b.Finish, err)
 		return
 	case c.readThoughts(text, s.run.Input, true) == nil, c.Why != "" && c.readThoughts(c.Bad, s.run.Input, true) == nil:
 	default:

@@ -106,6 +106,14 @@ func TestTrouble(t *testing.T) {
 			keys: "thoughts-1 thoughts-1~2 final", status: ponder.Completed, reason: "time limit reached", begins: "The answer",
 		},
 		{
+			name: "a repetition is asked again", answer: answersByKey(map[string]ponder.Body{"thoughts-1": loopAnswer(`{"thoughts":[{"thought":"It is so and it is so and`)}), budget: 15 * time.Second,
+			keys: "thoughts-1 thoughts-1~2 final", status: ponder.Completed, reason: "time limit reached", begins: "The answer",
+		},
+		{
+			name: "a repetition with thoughts is not", answer: answersByKey(map[string]ponder.Body{"thoughts-1": loopAnswer(`{"thoughts":[{"thought":"It may be so."},{"thought":"It is so and`)}), budget: 15 * time.Second,
+			keys: "thoughts-1 thoughts-2 ...", status: ponder.Completed, reason: "time limit reached", begins: "The answer",
+		},
+		{
 			name: "an answer in Markdown", answer: answersByKey(map[string]ponder.Body{"final": textAnswer("It is so.\n\nCONFIDENCE: 0.7\nREMAINING:\n- Why?")}), budget: time.Second,
 			keys: "thoughts-1 final", status: ponder.Completed, reason: "time limit reached", begins: "It is so.",
 		},

@@ -36,7 +36,7 @@ func (s *state) applyCall(b *ponder.CallFinished) {
 	switch {
 	case err == nil:
 	case !reasked && s.mayReask(b):
-		s.Step.Retry = structured.NewRetry(text, err)
+		s.Step.Retry = structured.NewRetry(text, b.Finish, err)
 	case s.applyAnswer(text, b.Model, true) == nil:
 	case reasked && s.applyAnswer(bad, b.Model, true) == nil:
 	default:
@@ -60,8 +60,10 @@ func answerText(b *ponder.CallFinished) string {
 }
 
 // mayReask reports whether to ask for an unreadable answer again. A model that broke off would do
-// so again, and one that ignored the format would ignore it again.
-func (s *state) mayReask(b *ponder.CallFinished) bool { return !b.Finish.IsCut() && !s.FormatIgnored }
+// so again, and one that ignored the format would ignore it again. One that repeated itself gets a penalty.
+func (s *state) mayReask(b *ponder.CallFinished) bool {
+	return (!b.Finish.IsCut() || b.Finish == llm.FinishLoop) && !s.FormatIgnored
+}
 
 // applyAnswer parses the awaited answer and advances. With prose, free text is accepted. An error leaves
 // the state unchanged.

@@ -300,6 +300,51 @@ func TestMalformed(t *testing.T) {
 	})
 }
 
+// A look that its time limit cuts keeps its complete findings, and a repetition is asked again without it.
+func TestCutLook(t *testing.T) {
+	o := Options{}
+	role := DefaultRoles()[0]
+	const part = `{"findings":[{"type":"anomaly","summary":"The disk / is 96 % full.","importance":8,"rests_on":["o1"]}`
+	for name, tt := range map[string]struct {
+		finish   llm.Finish
+		text     string
+		findings int
+		failed   string
+		penalty  float64
+	}{
+		"cut in the second finding": {llm.FinishTime, part + `,{"type":"anomaly","summ`, 1, "", 0},
+		"cut in the first":          {llm.FinishTime, `{"findings":[{"type":"anom`, 0, "time limit reached", 0},
+		"a repetition":              {llm.FinishLoop, `{"findings":[{"type":"anomaly","summary":"so and so and`, 0, "", llm.RepetitionPenalty},
+		"too long":                  {llm.FinishLength, `{"findings":[{"type":"anom`, 0, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Roles = DefaultRoles()
+			var in lookInput
+			step := roleStep{role: role, seen: numberSeen(SeenObservation{Observation: diskFull, At: midday})}
+			if err := json.Unmarshal(step.lookOptions(NewState(), midday, time.Minute), &in); err != nil || in.Limit != time.Minute {
+				t.Fatalf("%+v, %v", in, err)
+			}
+			s := &lookState{role: role, in: in}
+			call := s.Next(ponder.Moment{})[0].(ponder.Call)
+			if call.Until != time.Minute {
+				t.Errorf("the call is cut after %v", call.Until)
+			}
+			next := s.Apply(ponder.Event{Cause: "look-1#1", Body: ponder.CallFinished{Message: llm.Say(llm.Assistant, tt.text), Finish: tt.finish}}).(*lookState)
+			switch {
+			case next.Failed != tt.failed:
+				t.Errorf("failed %q, want %q", next.Failed, tt.failed)
+			case tt.findings > 0 && (next.Report == nil || len(next.Report.Report.Findings) != tt.findings):
+				t.Errorf("report %+v", next.Report)
+			case tt.findings == 0 && tt.failed == "":
+				again := next.Next(ponder.Moment{})[0].(ponder.Call)
+				if again.Request.Penalty != tt.penalty || (len(again.Request.Messages) == len(call.Request.Messages)) != (tt.penalty > 0) {
+					t.Errorf("asked again with a penalty of %v and %d messages", again.Request.Penalty, len(again.Request.Messages))
+				}
+			}
+		})
+	}
+}
+
 // A budget spent during a tick ends it with partial results.
 func TestBudget(t *testing.T) {
 	for name, budget := range map[string]ponder.Budget{

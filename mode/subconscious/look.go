@@ -50,6 +50,7 @@ type lookState struct {
 
 	Unusable []llm.Message `json:"bad,omitempty"`
 	Why      string        `json:"why,omitempty"`
+	Looped   bool          `json:"looped,omitempty"` // the unusable answer only repeated itself
 	Report   *lookResult   `json:"report,omitempty"`
 	Failed   string        `json:"failed,omitempty"`
 }
@@ -98,11 +99,18 @@ func (s *lookState) applyAnswer(b ponder.CallFinished) {
 	}
 	report, err := ParseReport(s.role, text, s.in.Seen, s.in.State)
 	if err == nil && b.Finish.IsCut() && len(report.Findings) == 0 {
-		err = errors.New("it breaks off: say less")
+		if err = errors.New("it breaks off: say less"); b.Finish == llm.FinishLoop {
+			err = errors.New("it only repeats itself")
+		}
+	}
+	if err != nil && b.Finish == llm.FinishTime { // the next tick looks again
+		s.Failed = "time limit reached"
+		return
 	}
 	if err != nil {
 		said := llm.Say(llm.Assistant, textkit.TruncateBytes(textkit.CleanTrim(b.Message.Text()), maxMessage))
 		s.Unusable, s.Why = append(slices.Clip(s.Unusable), said), textkit.Line(err.Error(), maxLine)
+		s.Looped = b.Finish == llm.FinishLoop
 		if len(s.Unusable) >= maxAttempts {
 			s.Failed = "no valid answer: " + s.Why
 		}
@@ -126,9 +134,12 @@ func (s *lookState) Next(ponder.Moment) []ponder.Action {
 		return []ponder.Action{ponder.Finish{Answer: string(js)}}
 	}
 	req := Prompt(s.role, s.in.State, s.in.Seen, s.in.At)
-	if n := len(s.Unusable); n > 0 {
+	switch n := len(s.Unusable); {
+	case n > 0 && s.Looped: // it would continue a repetition that it read
+		req.Penalty = llm.RepetitionPenalty
+	case n > 0:
 		req = *llm.Reask(&req, s.Unusable[n-1], errors.New(s.Why))
 	}
 	req.Background = true
-	return []ponder.Action{ponder.Call{Key: s.callKey(), Role: ModelOf(s.role.Name), Request: req, Answer: true}}
+	return []ponder.Action{ponder.Call{Key: s.callKey(), Role: ModelOf(s.role.Name), Request: req, Answer: true, Until: s.in.Limit}}
 }

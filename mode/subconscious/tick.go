@@ -14,6 +14,7 @@ import (
 const (
 	tickLimit = 120 * time.Second // thinking time
 	lateAfter = 100 * time.Second // after which unfinished roles are left out
+	cutWait   = 3 * time.Second   // for the report of a look whose answer was cut
 )
 
 const mergeKey = "merge"
@@ -152,7 +153,7 @@ func (t *tickRun) spawnLooks(steps []roleStep) (list []ponder.Action) {
 		if _, ended := t.Looks[s.role.Name]; ended || s.skip != "" || s.unaided {
 			continue
 		}
-		list = append(list, ponder.Spawn{Key: roleKey + s.role.Name, Mode: RoleMode, Options: s.lookOptions(t.mergeBase().State, t.run.Started)})
+		list = append(list, ponder.Spawn{Key: roleKey + s.role.Name, Mode: RoleMode, Options: s.lookOptions(t.mergeBase().State, t.run.Started, t.lookTimeout()-cutWait)})
 	}
 	return list
 }

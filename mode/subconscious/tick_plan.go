@@ -112,10 +112,11 @@ type lookInput struct {
 	Given int64             `json:"given,omitempty"`
 	State State             `json:"state"`
 	Seen  []SeenObservation `json:"seen,omitempty"`
+	Limit time.Duration     `json:"limit_ns,omitempty"` // of the answer; 0: none
 }
 
-func (s roleStep) lookOptions(state State, at time.Time) json.RawMessage {
-	js, err := json.Marshal(lookInput{Role: s.role.Name, At: at, Given: s.given, State: state.visibleState(s.role.Name), Seen: s.seen})
+func (s roleStep) lookOptions(state State, at time.Time, limit time.Duration) json.RawMessage {
+	js, err := json.Marshal(lookInput{Role: s.role.Name, At: at, Given: s.given, State: state.visibleState(s.role.Name), Seen: s.seen, Limit: limit})
 	if err != nil {
 		return nil // the look then fails
 	}

@@ -167,7 +167,7 @@ function checkFit(prompt, wanted) {
 }
 
 // generate yields pieces of text and returns the end's reason and counts.
-async function* generate(slot, tokens, { max, grammar, temperature, seed, closed }, counts) {
+async function* generate(slot, tokens, { max, grammar, temperature, frequency, presence, seed, closed }, counts) {
   const { sequence } = slot;
   await sequence.adaptStateToTokens(tokens.slice(0, -1), false);
   counts.cached = sequence.nextTokenIndex;
@@ -176,13 +176,16 @@ async function* generate(slot, tokens, { max, grammar, temperature, seed, closed
     if (closed()) return "closed";
     await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, 256));
   }
-  const options = { temperature, topK: 40, topP: 0.95, minP: 0.05, seed, grammarEvaluationState: grammar && new LlamaGrammarEvaluationState({ model, grammar }) };
+  const written = []; // a penalty counts the tokens of the answer
+  const repeatPenalty = frequency || presence ? { punishTokens: () => written, penalty: 1, frequencyPenalty: frequency, presencePenalty: presence } : false;
+  const options = { temperature, topK: 40, topP: 0.95, minP: 0.05, seed, repeatPenalty, grammarEvaluationState: grammar && new LlamaGrammarEvaluationState({ model, grammar }) };
   let pending = [];
   const last = [];
   for await (const token of sequence.evaluate(rest, options)) {
     counts.first ??= Date.now();
     if (closed()) return "closed";
     counts.output++;
+    written.push(token);
     pending.push(token);
     const text = model.detokenize(pending, false, last);
     if (!text.endsWith("\ufffd") || pending.length > 8) {
@@ -232,7 +235,7 @@ async function complete(req, res, body, note) {
   let text = "", sent = 0, finish;
   try {
     const pieces = generate(slot, tokens, {
-      max, grammar, closed: () => gone, temperature: body.temperature ?? Number(flags.temperature),
+      max, grammar, closed: () => gone, temperature: body.temperature ?? Number(flags.temperature), frequency: body.frequency_penalty ?? 0, presence: body.presence_penalty ?? 0,
       seed: body.seed ?? (flags.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(flags.seed)),
     }, counts);
     for (;;) {
