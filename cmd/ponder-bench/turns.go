@@ -130,7 +130,7 @@ func (l talkLoad) measureTurns(ctx context.Context, deepAfter int) (*talkMeter, 
 	node := placement.CurrentNode()
 	mind, err := engine.New(engine.Config{
 		Store: store, Node: node, Logger: slog.New(slog.DiscardHandler), OnDelta: m.recordDelta,
-		Modes: []ponder.Mode{chat.New(chat.Options{Deep: true, DeepAfter: deepAfter, DeepPerHour: 1000}), deep.New(deep.Options{})},
+		Modes: []ponder.Mode{chat.New(chat.Options{Deep: true, DeepAfter: deepAfter, DeepPerHour: 1000}), deep.New(deep.Options{PerHour: 1000})},
 		Models: map[ponder.Role][]ponder.Model{
 			ponder.Fast: {{Model: timedModel{provider.Model("fast"), m}, Price: price}}, ponder.Slow: slow, ponder.Cheap: slow,
 		},

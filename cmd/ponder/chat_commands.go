@@ -268,6 +268,8 @@ func thoughtText(ev ponder.Event) string {
 		switch b.Stage {
 		case app.DeepAsked:
 			return strings.TrimSuffix("asked to think about: "+strings.TrimSpace(b.Content+" ("+b.Label+")"), " ()")
+		case app.DeepRefused:
+			return "refused to think: " + b.Content
 		case app.DeepFailed:
 			return "nothing came of thinking: " + b.Content
 		}

@@ -141,6 +141,9 @@ func reflectionEndText(ev ponder.Event) string {
 	const failed = "the reflection failed: "
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
+		if b.Stage == app.DeepRefused {
+			return "no reflection: " + oneLine(b.Content)
+		}
 		return failed + oneLine(b.Content) + "; /deep asks again"
 	case ponder.RunFinished:
 		if b.Status != ponder.Completed {

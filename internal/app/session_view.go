@@ -446,9 +446,10 @@ const (
 )
 
 const (
-	DeepAsked  = chat.DeepAsked // the sensor that requests a reflection
-	DeepFailed = chat.DeepFailed
-	Diagram    = deep.Mermaid
+	DeepAsked   = chat.DeepAsked // the sensor that requests a reflection
+	DeepFailed  = chat.DeepFailed
+	DeepRefused = chat.DeepRefused // the hourly limit of reflections is reached
+	Diagram     = deep.Mermaid
 )
 
 func NewTurnView(message string, seq ponder.Seq) TurnView { return chat.NewTurnView(message, seq) }

@@ -26,7 +26,7 @@ const (
 // are ignored.
 func (s *state) applyObservation(ev ponder.Event, b ponder.Observation) {
 	if b.Sensor == DeepAsked {
-		s.Deep.applyRequest(ev)
+		s.Deep.applyRequest(ev, s.opts.DeepPerHour)
 	} else if n, ok := background.NoteFrom(ev); ok {
 		s.Mind = background.AppendNote(s.Mind, n)
 	}

@@ -36,9 +36,10 @@ import (
 const Name = "chat"
 
 const (
-	DeepAsked  = toolname.DeepThink  // a reflection is requested: Content is the topic, Label the reason
-	DeepFailed = "deep_think_failed" // the reflection failed: Content is the reason
-	TurnEnded  = "turn"              // Ref is the message id; if Refused, it was not answered and Content is the reason
+	DeepAsked   = toolname.DeepThink   // a reflection is requested: Content is the topic, Label the reason
+	DeepFailed  = "deep_think_failed"  // the reflection failed: Content is the reason
+	DeepRefused = "deep_think_refused" // the limit of reflections per hour is reached: Content is the reason
+	TurnEnded   = "turn"               // Ref is the message id; if Refused, it was not answered and Content is the reason
 )
 
 // Thinking is the Kind of thoughts written with the tool think.

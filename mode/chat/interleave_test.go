@@ -32,20 +32,26 @@ type fakeReflection struct {
 }
 
 func fakeReflectionMode() ponder.Mode {
-	asks := func(ev ponder.Event) bool {
-		b, ok := ev.Body.(ponder.Progress)
-		return ok && b.Stage == chat.DeepAsked
+	return ponder.Mode{Name: "musing", Version: 1, Wakes: requestsReflection, History: true, Start: func(r ponder.Run) ponder.State { return fakeReflection{Run: r.ID} }}
+}
+
+func requestsReflection(ev ponder.Event) bool {
+	switch b := ev.Body.(type) {
+	case ponder.Progress:
+		return b.Stage == chat.DeepAsked
+	case ponder.Observation:
+		return b.Sensor == chat.DeepAsked
 	}
-	return ponder.Mode{Name: "musing", Version: 1, Wakes: asks, History: true, Start: func(r ponder.Run) ponder.State { return fakeReflection{Run: r.ID} }}
+	return false
 }
 
 func (s fakeReflection) Apply(ev ponder.Event) ponder.State {
 	s.Read = ev.Seq
+	if requestsReflection(ev) {
+		s.Asked++
+	}
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
-		if b.Stage == chat.DeepAsked {
-			s.Asked++
-		}
 		if b.Stage == chat.DeepFailed && ev.Run == s.Run {
 			s.Busy, s.Bad = false, false
 		}

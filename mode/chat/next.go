@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
 )
 
 func (s *state) Next(ponder.Moment) []ponder.Action {
@@ -51,8 +52,8 @@ func (s *state) callModel() ponder.Action {
 // endActions returns the writes that end a turn; the last one marks the end.
 func (s *state) endActions(w *work) (do []ponder.Action) {
 	spoke := len(s.Waiting[0].Answer) > 0 || w.hasText()
-	if spoke && s.isReflectionDue() {
-		why := fmt.Sprintf("periodic reflection after %d user turns", s.Deep.Turns+1)
+	if n := s.turnsWithoutReflection(); spoke && s.isReflectionDue(n) {
+		why := fmt.Sprintf("periodic reflection after %s", textkit.Count(n, "user turn", "user turns"))
 		do = append(do, ponder.Write{Key: s.actionKey("auto"), Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: DeepAsked, Label: why}}})
 	}
 	if _, dropped := s.reflectionText(s.Waiting[0]); spoke && dropped > 0 {
@@ -71,10 +72,10 @@ func (w *work) hasText() bool {
 	return slices.ContainsFunc(w.Out, func(o pendingWrite) bool { return o.Say != "" })
 }
 
-// isReflectionDue reports whether a periodic reflection is due.
-func (s *state) isReflectionDue() bool {
-	return s.opts.Deep && s.opts.DeepAfter > 0 && s.Deep.Turns+1 >= s.opts.DeepAfter && !s.Deep.isInFlight() &&
-		len(s.Deep.lastHour(s.Clock)) < s.opts.DeepPerHour
+// isReflectionDue reports whether a periodic reflection is due after so many turns without one.
+func (s *state) isReflectionDue(turns int) bool {
+	return s.opts.Deep && s.opts.DeepAfter > 0 && turns >= s.opts.DeepAfter && !s.Deep.isInFlight() &&
+		s.Deep.Times.Count(s.Clock) < s.opts.DeepPerHour
 }
 
 func (s *state) finishRun() ponder.Action {

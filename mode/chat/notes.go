@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"ponder"
+	"ponder/mode/internal/hourlimit"
 )
 
 // Age limits of reflections, in messages since their read position: older than fresh are marked,
@@ -24,23 +24,26 @@ type note struct {
 }
 
 type reflectionState struct {
-	Asked ponder.Seq  `json:"asked,omitempty"`
-	Done  ponder.Seq  `json:"done,omitempty"` // read position of the newest result, or place of a failure
-	Turns int         `json:"turns,omitempty"`
-	Times []time.Time `json:"times,omitempty"`
+	Asked ponder.Seq      `json:"asked,omitempty"`
+	Done  ponder.Seq      `json:"done,omitempty"`  // read position of the newest result, or place of a failure
+	Turns int             `json:"turns,omitempty"` // answered since the newest request
+	Times hourlimit.Times `json:"times,omitempty"` // of the requests of the last hour
 }
 
-func (a *reflectionState) applyRequest(ev ponder.Event) {
-	a.Asked, a.Turns = ev.Seq, 0
-	a.Times = append(slices.Clip(a.lastHour(ev.Time)), ev.Time)
-}
-
-func (a *reflectionState) lastHour(now time.Time) []time.Time {
-	i := 0
-	for i < len(a.Times) && now.Sub(a.Times[i]) >= time.Hour {
-		i++
+// applyRequest applies a request. The mode deep refuses it if there were limit requests in the last hour.
+func (a *reflectionState) applyRequest(ev ponder.Event, limit int) {
+	if a.Times.Next(ev.Time, 1, limit).IsZero() {
+		a.Asked, a.Turns, a.Times = ev.Seq, 0, a.Times.Add(ev.Time)
 	}
-	return a.Times[i:]
+}
+
+// turnsWithoutReflection returns the number of turns since the newest request for a reflection, with the
+// current turn. A request after the end of the previous turn belongs to the current turn.
+func (s *state) turnsWithoutReflection() int {
+	if s.Deep.Asked > s.Ended {
+		return 0
+	}
+	return s.Deep.Turns + 1
 }
 
 func (a *reflectionState) isInFlight() bool { return a.Asked > a.Done }

@@ -60,7 +60,7 @@ func (r *ReflectionView) Apply(ev ponder.Event) {
 		switch b.Stage {
 		case DeepAsked:
 			r.Asked = ev.Seq
-		case DeepFailed:
+		case DeepFailed, DeepRefused:
 			r.markDone(ev)
 		}
 	case ponder.Observation:
@@ -86,7 +86,7 @@ func (r *ReflectionView) Apply(ev ponder.Event) {
 	}
 }
 
-// markDone applies an event whose key contains the seq of a request: muse-N or failed-N.
+// markDone applies an event whose key contains the seq of a request: muse-N, failed-N or refused-N.
 func (r *ReflectionView) markDone(ev ponder.Event) {
 	if n, ok := parseTurnSeq(ev.Cause); ok {
 		r.Done = max(r.Done, n)

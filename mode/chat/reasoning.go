@@ -3,6 +3,7 @@ package chat
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +34,7 @@ const (
 	thoughtLimitReached = "Not noted: that is enough thinking for now. Act on it."
 	reflectionStarted   = `{"status":"started"}`
 	reflectionQueued    = `{"status":"rerun_queued"}`
-	reflectionRefused   = `{"status":"refused","reason":"too many reflections in the last hour"}`
+	reflectionRefused   = `{"status":"refused","reason":"too many reflections in the last hour","next":"%s"}`
 	reasonMissing       = "Not started: the arguments need a reason, as text."
 )
 
@@ -128,8 +129,9 @@ func (s *state) requestReflection(w *work, c llm.ToolCall, i int) (text string, 
 	switch err := json.Unmarshal(c.Input, &in); {
 	case err != nil || in.Reason == nil:
 		return reasonMissing, true
-	case len(s.Deep.lastHour(s.Clock))+s.countReflections(w) >= s.opts.DeepPerHour:
-		return reflectionRefused, true
+	}
+	if next := s.Deep.Times.Next(s.Clock, 1+s.countReflections(w), s.opts.DeepPerHour); !next.IsZero() {
+		return fmt.Sprintf(reflectionRefused, s.opts.Locale.Clock(next)), true
 	}
 	queued := s.Deep.isInFlight() || s.countReflections(w) > 0
 	w.Out = append(slices.Clip(w.Out), pendingWrite{Key: s.actionKey("asked", w.Round, i), Prompt: &reflectionPrompt{in.Prompt, *in.Reason}})

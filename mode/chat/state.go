@@ -123,7 +123,7 @@ func (s *state) applyEvent(ev ponder.Event) {
 func (s *state) applyProgress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case DeepAsked:
-		s.Deep.applyRequest(ev)
+		s.Deep.applyRequest(ev, s.opts.DeepPerHour)
 	case DeepFailed:
 		s.Deep.Done = ev.Seq
 	case TurnEnded:
@@ -210,7 +210,7 @@ func (s *state) endTurn(at ponder.Seq, used bool) {
 	if used {
 		s.Notes = dropNotes(s.Notes, s.turnBegin(t))
 		s.Condensed.Notes = condensedPart{} // they are used uncondensed
-		s.Deep.Turns++
+		s.Deep.Turns = s.turnsWithoutReflection()
 	}
 	if s.opts.Forget {
 		t.Thoughts = nil

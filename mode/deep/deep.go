@@ -4,11 +4,12 @@
 //
 // A progress event of the stage deep_think requests a reflection; so does a user's observation of
 // that sensor. Reflections run one at a time. Requests during one lead to a single further
-// reflection. Each states the position up to which it has read.
+// reflection. Each states the position up to which it has read. Beyond the hourly limit, a request is
+// refused with the time of the next one.
 //
 // state.go is the state, next.go decides, route.go selects tools, answer.go parses and canvas.go
 // extracts diagrams. The keys are think-N-K for call K of the reflection requested by event N,
-// use-N-K-I, rebase-N, muse-N (the inner_monologue), drawn-N (diagrams) and failed-N.
+// use-N-K-I, rebase-N, muse-N (the inner_monologue), drawn-N (diagrams), failed-N and refused-N.
 package deep
 
 import (
@@ -30,6 +31,7 @@ const (
 	Tool           = toolname.DeepThink
 	stageRequested = toolname.DeepThink
 	stageFailed    = "deep_think_failed"
+	stageRefused   = "deep_think_refused"
 	reasonByUser   = "the user asked for it"
 )
 
@@ -38,6 +40,7 @@ const (
 	maxToolTurns  = 2
 	freshMessages = 2 // later messages that need no rebase or mark
 	defaultLimit  = 120 * time.Second
+	defaultHourly = 12
 	maxEvent      = 4000 // bytes of an event
 	maxResult     = 8000 // bytes of a tool result
 	defaultReply  = 1500 // tokens: about half a minute of a slow model
@@ -54,6 +57,7 @@ type Options struct {
 	Tools    []llm.Tool // possible tools, which the engine must have; see [Route]
 	Locale   locale.Locale
 	Limit    time.Duration // thinking time; two minutes if zero
+	PerHour  int           // maximal requests per hour; 12 if zero
 	Reply    int           // tokens; 1,500 if zero
 	NoRebase bool          // marks old reflections instead of rebasing them
 	Role     ponder.Role   // slow if empty
@@ -67,6 +71,9 @@ type Options struct {
 func New(opts Options) ponder.Mode {
 	if opts.Limit <= 0 {
 		opts.Limit = defaultLimit
+	}
+	if opts.PerHour <= 0 {
+		opts.PerHour = defaultHourly
 	}
 	if opts.Reply <= 0 {
 		opts.Reply = defaultReply

@@ -15,6 +15,7 @@ import (
 	"ponder/engine"
 	"ponder/engine/enginetest"
 	"ponder/llm"
+	"ponder/mode/internal/locale"
 )
 
 func TestForm(t *testing.T) {
@@ -274,6 +275,41 @@ func TestReflections(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got := listOutcomes(runReflections(t, tt.opts, tt.model, []ponder.Tool{look}, tt.says...))
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("%q\nwant\n%q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestHourlyLimit refuses requests of users beyond the limit, with the time of the next one.
+func TestHourlyLimit(t *testing.T) {
+	plain := func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: so"), nil }
+	const done, refused = "hmm: odd\n\nthoughts: so", "at most 2 reflections per hour: the next one is possible at 02:00; `ponder settings deep_think.per_hour` changes the limit"
+	opts := Options{PerHour: 2, Locale: locale.Locale{Offset: 3600}}
+	for _, tt := range []struct {
+		name string
+		says []timedInput
+		want []string
+	}{
+		{"in turn", []timedInput{{0, "/deep a"}, {10 * time.Minute, "/deep b"}, {10 * time.Minute, "/deep c"}, {39 * time.Minute, "/deep d"}, {time.Minute, "/deep e"}},
+			[]string{done, done, refused, refused, done}},
+		{"during a reflection", []timedInput{{0, "/deep a"}, {time.Second, "/deep b"}, {time.Second, "/deep c"}}, []string{refused, done, done}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []string
+				for _, ev := range runReflections(t, opts, fakeModel{time.Minute, plain}, nil, tt.says...) {
+					switch b := ev.Body.(type) {
+					case ponder.InnerMonologue:
+						got = append(got, b.Content)
+					case ponder.Progress:
+						if b.Stage == stageRefused && ev.Internal {
+							got = append(got, b.Content)
+						}
+					}
+				}
 				if !slices.Equal(got, tt.want) {
 					t.Errorf("%q\nwant\n%q", got, tt.want)
 				}

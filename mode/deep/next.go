@@ -16,11 +16,29 @@ import (
 // answerCheck rejects reflections without content of their own.
 var answerCheck = structured.NewValidator(innerVoice, rebasePrompt)
 
-func (s *state) Next(now ponder.Moment) []ponder.Action {
-	w := s.Work
-	if w == nil {
-		return []ponder.Action{ponder.Finish{Answer: s.describeResult()}}
+func (s *state) Next(now ponder.Moment) (do []ponder.Action) {
+	for _, r := range s.Refused {
+		do = append(do, ponder.Write{Key: fmt.Sprintf("refused-%d", r.N), Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: stageRefused, Content: s.explainRefusal(r)}}})
 	}
+	switch {
+	case s.Work != nil:
+		return append(do, s.nextWork(now)...)
+	case len(do) > 0:
+		return do
+	}
+	return []ponder.Action{ponder.Finish{Answer: s.describeResult()}}
+}
+
+func (s *state) explainRefusal(r refusal) string {
+	limit := "1 reflection"
+	if s.opts.PerHour > 1 {
+		limit = fmt.Sprintf("%d reflections", s.opts.PerHour)
+	}
+	return fmt.Sprintf("at most %s per hour: the next one is possible at %s; `ponder settings deep_think.per_hour` changes the limit", limit, s.opts.Locale.Clock(r.Next))
+}
+
+func (s *state) nextWork(now ponder.Moment) []ponder.Action {
+	w := s.Work
 	limit := s.opts.Limit + max(0, w.Began-s.Zero)
 	left := limit + cutWait - now.Spent
 	switch {

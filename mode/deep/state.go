@@ -3,33 +3,43 @@ package deep
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/llm"
+	"ponder/mode/internal/hourlimit"
 )
 
 type state struct {
 	run  ponder.Run
 	opts *Options
 
-	Lines     []line        `json:"lines,omitempty"` // recent events with text
-	Head      ponder.Seq    `json:"head,omitempty"`
-	UserSeqs  []ponder.Seq  `json:"said,omitempty"`
-	Request   *request      `json:"wanted,omitempty"` // the newest open request
-	Zero      time.Duration `json:"zero,omitempty"`   // thread clock at the run's first request
-	Work      *work         `json:"work,omitempty"`
-	Stop      string        `json:"stop,omitempty"`
-	Clock     time.Duration `json:"clock,omitempty"` // latest known thread clock
-	Reflected bool          `json:"made,omitempty"`  // this run wrote a reflection
-	Why       string        `json:"why,omitempty"`   // reason of this run's last failure
+	Lines     []line          `json:"lines,omitempty"` // recent events with text
+	Head      ponder.Seq      `json:"head,omitempty"`
+	UserSeqs  []ponder.Seq    `json:"said,omitempty"`
+	Request   *request        `json:"wanted,omitempty"`  // the newest open request
+	Times     hourlimit.Times `json:"times,omitempty"`   // of the requests of the last hour
+	Refused   []refusal       `json:"refused,omitempty"` // to write
+	Zero      time.Duration   `json:"zero,omitempty"`    // thread clock at the run's first request
+	Work      *work           `json:"work,omitempty"`
+	Stop      string          `json:"stop,omitempty"`
+	Clock     time.Duration   `json:"clock,omitempty"` // latest known thread clock
+	Reflected bool            `json:"made,omitempty"`  // this run wrote a reflection
+	Why       string          `json:"why,omitempty"`   // reason of this run's last failure
 }
 
 type line struct {
 	Seq  ponder.Seq `json:"seq"`
 	Text string     `json:"text"`
+}
+
+// refusal is a request beyond the hourly limit.
+type refusal struct {
+	N    ponder.Seq `json:"n"`
+	Next time.Time  `json:"next"` // when a request is possible
 }
 
 type request struct {
@@ -78,6 +88,7 @@ func (s *state) applyEvent(ev ponder.Event) {
 			s.requestReflection(ev, b.Content, reasonByUser)
 		}
 	case ponder.InnerMonologue:
+		s.dropRefusals(ev)
 		if s.Work != nil && ev.Cause == fmt.Sprintf("muse-%d/1.1", s.Work.N) {
 			s.Reflected = s.Reflected || ev.Run == s.run.ID
 			s.finishWork(ev.Elapsed)
@@ -89,7 +100,7 @@ func (s *state) applyEvent(ev ponder.Event) {
 	case ponder.Steer:
 		switch {
 		case b.Do == ponder.Cancel:
-			s.Work, s.Request = nil, nil
+			s.Work, s.Request, s.Refused = nil, nil, nil
 		case b.Do == ponder.AnswerNow && ev.Run != "": // without a run it is for the current turn
 			s.Stop = "stopped: the user requested the answer"
 		}
@@ -103,7 +114,10 @@ func (s *state) applyProgress(ev ponder.Event, b ponder.Progress) {
 	switch b.Stage {
 	case stageRequested:
 		s.requestReflection(ev, b.Content, b.Label)
+	case stageRefused:
+		s.dropRefusals(ev)
 	case stageFailed:
+		s.dropRefusals(ev)
 		if s.Work != nil && ev.Cause == fmt.Sprintf("failed-%d/1.1", s.Work.N) {
 			if ev.Run == s.run.ID {
 				s.Why = b.Content
@@ -113,7 +127,24 @@ func (s *state) applyProgress(ev ponder.Event, b ponder.Progress) {
 	}
 }
 
+// dropRefusals drops the refusals up to the request that an event settles.
+func (s *state) dropRefusals(ev ponder.Event) {
+	if len(s.Refused) == 0 {
+		return
+	}
+	key, _, _ := strings.Cut(ev.Cause, "/")
+	_, num, _ := strings.Cut(key, "-")
+	if n, err := strconv.ParseInt(num, 10, 64); err == nil {
+		s.Refused = slices.DeleteFunc(slices.Clone(s.Refused), func(r refusal) bool { return r.N <= ponder.Seq(n) })
+	}
+}
+
 func (s *state) requestReflection(ev ponder.Event, prompt, reason string) {
+	if next := s.Times.Next(ev.Time, 1, s.opts.PerHour); !next.IsZero() {
+		s.Refused = append(slices.Clip(s.Refused), refusal{ev.Seq, next})
+		return
+	}
+	s.Times = s.Times.Add(ev.Time)
 	if s.Work == nil && s.Request == nil {
 		s.Zero = s.Clock
 	}

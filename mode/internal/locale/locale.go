@@ -35,6 +35,11 @@ func (l Locale) Describe(at time.Time) string {
 	return "Today is " + at.In(time.FixedZone("", l.Offset)).Format("Monday, 2 January 2006") + " (" + zone + "). " + line
 }
 
+// Clock returns a time of day in the zone, in whole minutes and not before at.
+func (l Locale) Clock(at time.Time) string {
+	return at.Add(time.Minute - time.Nanosecond).In(time.FixedZone("", l.Offset)).Format("15:04")
+}
+
 func utcOffset(seconds int) string {
 	minutes := seconds / 60
 	switch {
