@@ -25,7 +25,9 @@ type serveProcess struct {
 	dir   string // of all its files
 	sim   string // URL of the model server
 	pid   int
-	stop  func()
+
+	simPID int // of the model server
+	stop   func()
 }
 
 type setting struct {
@@ -60,11 +62,11 @@ func startServeSetting(ctx context.Context, c llmtest.SimConfig, set setting) (s
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("build ponder: %w", err)
 	}
-	sim, stopSim, err := startSim(ctx, c)
+	sim, err := startChild(ctx, "-sim", c)
 	if err != nil {
 		return nil, err
 	}
-	undo = append(undo, stopSim)
+	undo = append(undo, sim.stop)
 	if err := set.writeConfig(dir); err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func startServeSetting(ctx context.Context, c llmtest.SimConfig, set setting) (s
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Env = []string{
 		"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_CACHE_HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "TMPDIR=" + dir,
-		"OPENAI_BASE_URL=" + sim + "/v1", "OPENAI_API_KEY=any", "PONDER_MODEL_FAST=openai/fast", "PONDER_MODEL_SLOW=openai/slow", "PONDER_MODEL_CHEAP=openai/cheap",
+		"OPENAI_BASE_URL=" + sim.base + "/v1", "OPENAI_API_KEY=any", "PONDER_MODEL_FAST=openai/fast", "PONDER_MODEL_SLOW=openai/slow", "PONDER_MODEL_CHEAP=openai/cheap",
 		"PONDER_TOKEN=" + set.token,
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -97,7 +99,7 @@ func startServeSetting(ctx context.Context, c llmtest.SimConfig, set setting) (s
 	if err != nil {
 		return nil, fmt.Errorf("start ponder serve: %w", err)
 	}
-	return &serveProcess{client.New(at.Address, set.token), at.Address, set.token, dir, sim, cmd.Process.Pid, stop}, nil
+	return &serveProcess{client.New(at.Address, set.token), at.Address, set.token, dir, sim.base, cmd.Process.Pid, sim.pid, stop}, nil
 }
 
 // writeConfig writes the configuration into the server's directory.
@@ -124,12 +126,14 @@ func (s *serveProcess) residentMemory() float64 {
 	return rss * float64(os.Getpagesize()) / (1 << 20)
 }
 
-// cpuTime returns the CPU time of the process from its CPU clock, because /proc counts in hundredths
+func (s *serveProcess) cpuTime() time.Duration { return processCPU(s.pid) }
+
+// processCPU returns the CPU time of a process from its CPU clock, because /proc counts in hundredths
 // of a second.
-func (s *serveProcess) cpuTime() time.Duration {
+func processCPU(pid int) time.Duration {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec
-	if unix.ClockGettime(int32(^s.pid<<3|scheduled), &t) != nil {
+	if unix.ClockGettime(int32(^pid<<3|scheduled), &t) != nil {
 		return 0
 	}
 	return time.Duration(t.Nano())

@@ -39,7 +39,7 @@ func sessionScenario(l sessionLoad) func(context.Context) ([]figure, error) {
 			if err := sleepFor(ctx, l.warm); err != nil {
 				return nil, err
 			}
-			cpu, began := s.cpuTime(), time.Now()
+			cpu, simCPU, began := s.cpuTime(), processCPU(s.simPID), time.Now()
 			first, err := s.modelStats(ctx)
 			if err == nil {
 				err = sleepFor(ctx, l.during)
@@ -55,7 +55,10 @@ func sessionScenario(l sessionLoad) func(context.Context) ([]figure, error) {
 			if err != nil {
 				return nil, err
 			}
-			took, used := time.Since(began), s.cpuTime()-cpu
+			took, used, simUsed := time.Since(began), s.cpuTime()-cpu, processCPU(s.simPID)-simCPU
+			if open := metricValue(text, `ponder_open_runs{mode="session"}`); int(open) != n {
+				return nil, fmt.Errorf("%v of %d sessions are open: the others ended", open, n)
+			}
 			calls := float64(last.Answers - first.Answers)
 			figures = append(figures,
 				figure{Name: fmt.Sprintf("calls of %d sessions, of the ideal", n), Value: 100 * calls / (float64(n) * took.Seconds() / l.call.Seconds()), Unit: "%", Goal: 95, Minimum: true},
@@ -65,6 +68,7 @@ func sessionScenario(l sessionLoad) func(context.Context) ([]figure, error) {
 				figure{Name: fmt.Sprintf("calls that wait for the limit with %d sessions", n), Value: metricValue(text, `ponder_server_calls{provider="openai",state="waiting"}`)},
 				figure{Name: fmt.Sprintf("CPU of a call with %d sessions", n), Value: toMillis(used) / calls, Unit: "ms"},
 				figure{Name: fmt.Sprintf("CPU of the server with %d sessions", n), Value: used.Seconds() / took.Seconds(), Unit: "cores"},
+				figure{Name: fmt.Sprintf("CPU of the simulated model server with %d sessions", n), Value: simUsed.Seconds() / took.Seconds(), Unit: "cores"},
 			)
 		}
 		return figures, nil
@@ -80,7 +84,7 @@ func (s *serveProcess) startMany(ctx context.Context, have, want int) error {
 	for range starters {
 		work.Go(func() {
 			for i := range next {
-				q := client.Question{Question: fmt.Sprintf("Why do pumps of kind %d fail in winter?", i), Minutes: 600, Synthesis: 3600, Parallel: 1}
+				q := client.Question{Question: fmt.Sprintf("Why do pumps of kind %d fail in winter?", i), Minutes: 600, Synthesis: 3600, Parallel: 1, ToTheEnd: true}
 				if _, err := s.Start(ctx, q); err != nil {
 					select {
 					case errs <- err:

@@ -28,11 +28,11 @@ func turnScenario(l turnLoad) func(context.Context) ([]figure, error) {
 		}
 		defer s.stop()
 		model := openai.New(openai.Config{Name: "sim", BaseURL: s.sim + "/v1", Key: "any"}).Model("fast")
-		relay, stop, err := startChild(ctx, "-relay", relayConfig{Model: s.sim, Dir: s.dir})
+		relay, err := startChild(ctx, "-relay", relayConfig{Model: s.sim, Dir: s.dir})
 		if err != nil {
 			return nil, err
 		}
-		defer stop()
+		defer relay.stop()
 		var turns, calls, added, handed []time.Duration
 		for i := range l.conversations {
 			t, err := s.Open(ctx, fmt.Sprintf("conversation %d", i), "")
@@ -53,7 +53,7 @@ func turnScenario(l turnLoad) func(context.Context) ([]figure, error) {
 				}
 				direct = append(direct, said)
 				handing = append(handing, llm.Say(llm.User, text))
-				hand, said, err := relayFirstToken(ctx, relay, handing)
+				hand, said, err := relayFirstToken(ctx, relay.base, handing)
 				if err != nil {
 					return nil, err
 				}

@@ -55,38 +55,47 @@ func serveHandler[C any](ctx context.Context, in io.Reader, out io.Writer, handl
 
 // startSim starts a simulated server in its own process and returns its URL.
 func startSim(ctx context.Context, c llmtest.SimConfig) (base string, stop func(), err error) {
-	return startChild(ctx, "-sim", c)
+	child, err := startChild(ctx, "-sim", c)
+	return child.base, child.stop, err
+}
+
+// A childServer is this program as a server in another process.
+type childServer struct {
+	base string // http://address
+	pid  int
+	stop func()
 }
 
 // startChild starts this program as a server with a flag.
-func startChild(ctx context.Context, role string, config any) (base string, stop func(), err error) {
+func startChild(ctx context.Context, role string, config any) (c childServer, err error) {
 	cmd := exec.CommandContext(ctx, os.Args[0], role)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return "", nil, err
+		return c, err
 	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		return "", nil, err
+		return c, err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", nil, fmt.Errorf("start bench %s: %w", role, err)
+		return c, fmt.Errorf("start bench %s: %w", role, err)
 	}
-	stop = func() {
+	c = childServer{pid: cmd.Process.Pid, stop: func() {
 		stdin.Close()
 		_ = cmd.Wait()
-	}
+	}}
 	js, err := json.Marshal(config)
 	if err == nil {
 		_, err = stdin.Write(append(js, '\n'))
 	}
 	if err == nil {
-		base, err = bufio.NewReader(stdout).ReadString('\n')
+		c.base, err = bufio.NewReader(stdout).ReadString('\n')
 	}
 	if err != nil {
-		stop()
-		return "", nil, fmt.Errorf("start bench %s: %w", role, err)
+		c.stop()
+		return c, fmt.Errorf("start bench %s: %w", role, err)
 	}
-	return strings.TrimSpace(base), stop, nil
+	c.base = strings.TrimSpace(c.base)
+	return c, nil
 }
