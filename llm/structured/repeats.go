@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"ponder/llm"
 )
@@ -290,6 +291,9 @@ func repeatKey(text string) string {
 // splitSentences splits a line after sentences, each with the white space behind it. The number of a list
 // item is a part of its first sentence.
 func splitSentences(line string) (list []string) {
+	if isSingleSentence(line) {
+		return []string{line}
+	}
 	start, item := 0, len(bullet.FindString(line))
 	for _, at := range sentenceEnd.FindAllStringIndex(line, -1) {
 		if item < at[1] && at[1] < len(line) {
@@ -298,6 +302,17 @@ func splitSentences(line string) (list []string) {
 		}
 	}
 	return append(list, line[start:])
+}
+
+// isSingleSentence reports whether the only mark that may end a sentence is the last one of a line. It is
+// faster than sentenceEnd.
+func isSingleSentence(line string) bool {
+	for i, r := range line {
+		if strings.ContainsRune(".!?…。！？", r) {
+			return strings.TrimSpace(line[i+utf8.RuneLen(r):]) == ""
+		}
+	}
+	return true
 }
 
 var sentenceEnd = regexp.MustCompile(`[.!?…]["'”’)\]*_]*\s+|[。！？]["'”’)\]]*\s*`)
