@@ -100,15 +100,15 @@ func newChecker(schema *Schema) (*checker, error) {
 
 // checkValue validates data and fixes slips.
 func (c *checker) checkValue(data json.RawMessage) (json.RawMessage, error) {
-	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
+	v, err := ParseValue(data)
+	if err != nil {
 		return nil, errors.New("the answer is not JSON")
 	}
 	if c.resolved.Validate(v) == nil { // large integers keep their digits
 		return data, nil
 	}
 	v = fitValue(&c.schema, v)
-	err := c.resolved.Validate(v)
+	err = c.resolved.Validate(v)
 	if err == nil {
 		return json.Marshal(v)
 	}

@@ -56,6 +56,7 @@ func TestReadRecords(t *testing.T) {
 		{"one record", `{"kind":"a","item":"One.","sure":0.8}`, one},
 		{"one record in the list", `{"items":{"kind":"a","item":"One.","sure":0.8}}`, one},
 		{"texts", `{"items":["One.","Two."]}`, `{"items":[{"kind":"","item":"One.","sure":null},{"kind":"","item":"Two.","sure":null}]}`},
+		{"a number without bounds", `{"items":[{"kind":"a","item":"One.","sure":4.5E+245401698}]}`, `{"items":[{"kind":"a","item":"One.","sure":null}]}`},
 		{"cut off", `{"items":[{"kind":"a","item":"One.","sure":0.8},{"kind":"b","it`, one},
 		{"two values", one + "\n" + one, `{"items":[{"kind":"a","item":"One.","sure":0.8},{"kind":"a","item":"One.","sure":0.8}]}`},
 		{"none", `{"items":null}`, `{"items":[]}`},

@@ -1,7 +1,6 @@
 package structured
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -30,8 +29,8 @@ func (f *form) readJSON(text string) (t tree) {
 		return t
 	}
 	for _, js := range values {
-		var v any
-		if json.Unmarshal(js, &v) != nil {
+		v, err := llm.ParseValue(js)
+		if err != nil {
 			continue
 		}
 		if found := f.findMembers(v, 0); len(found) > 0 {
@@ -119,8 +118,12 @@ func parseInner(v any) any {
 	if !ok || !IsJSON(s) {
 		return v
 	}
-	var value any
-	if js, err := llm.Repair(s); err != nil || json.Unmarshal(js, &value) != nil {
+	js, err := llm.Repair(s)
+	if err != nil {
+		return v
+	}
+	value, err := llm.ParseValue(js)
+	if err != nil {
 		return v
 	}
 	return value
