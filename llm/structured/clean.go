@@ -67,6 +67,11 @@ func (v *Validator) isMember(line string) bool {
 // trimLabel removes a label of the text form from the start of a line, and the line if its value says
 // nothing alone. It reports whether there was one.
 func (l *textLine) trimLabel() bool {
+	if m := thoughtMark.FindStringSubmatchIndex(l.bare); m != nil {
+		l.bare = l.bare[:m[3]] + l.bare[m[1]:]
+		l.text = keepEnd(l.bare, l.text)
+		return true
+	}
 	m := formLabel.FindStringSubmatchIndex(l.bare)
 	if m == nil {
 		return false
@@ -126,6 +131,9 @@ var (
 	inlineCode = regexp.MustCompile("`[^`]*`")
 	formLabel  = regexp.MustCompile(`^[-*>\s]{0,3}(THOUGHT|TYPE|CONFIDENCE|IMPORTANCE|CITES|QUESTION|PRIORITY|WHY|RANK|SYNTHESIS|INSIGHTS|REMAINING|ANSWER)\s*:\s*`)
 	formValues = map[string]bool{"TYPE": true, "CONFIDENCE": true, "IMPORTANCE": true, "CITES": true, "PRIORITY": true, "RANK": true}
+
+	// thoughtMark matches the mark of a thought in a prompt, such as "- [insight 0.70] ".
+	thoughtMark = regexp.MustCompile(`^([-*>\s]{0,3})\[(?:exploration|critique|connection|insight|question|synthesis)(?: \d+(?:\.\d+)?)?\]\s+`)
 
 	tagName = regexp.MustCompile(`</?([a-z]+)>`)
 	tagLine = regexp.MustCompile(`^</?[A-Za-z][A-Za-z_ -]*>$`)

@@ -22,6 +22,7 @@ func TestCleanAnswer(t *testing.T) {
 		"numbers of a placeholder": {"The reasons are:\n- [1.0-1.0]\n- [2.0-2.0]\n", "The reasons are:"},
 		"members of the JSON":      {"Air scatters light.\n{\n  \"thought\": \"Air\",\n  \"confidence\": 0.5\n}\n", "Air scatters light."},
 		"labels of the form":       {"ANSWER: Air scatters light.\nCONFIDENCE: 0.8\n\nBlue most.", "Air scatters light.\n\nBlue most."},
+		"marks of thoughts":        {"So:\n- [exploration 0.30] The air of the sky scatters blue light most.\n- [insight 1.00] The air of the sky scatters blue light most.\n- [question] The air of the sky scatters blue light most.\n[critique] Or dust does.", "So:\n- The air of the sky scatters blue light most.\nOr dust does."},
 		"only labels":              {"The question:\nWhy is the sky blue?\n\nThe answer:\n", ""},
 		"only the question":        {"Why is the sky blue?", ""},
 		"labels and repetition": {"The question:\nWhy is the sky blue?\n\nThe answer:\n\nThe user's own [2] text.\n\nThe answer:\n\nThe user's own [3] text.\n\nThe answer:\n\nThe user's own text. [unverified]\n",

@@ -146,7 +146,7 @@ var errRefused = errors.New("the model refused to answer")
 
 // readAnswer parses thoughts on a question. With prose, paragraphs count as thoughts. Without an
 // error there is at least one thought.
-func readAnswer(text, question string, prose bool) (a parsedThoughts, err error) {
+func readAnswer(text, question, focus string, prose bool) (a parsedThoughts, err error) {
 	f, _ := thoughtsAnswer.Read(text)
 	for _, t := range f.Thoughts {
 		h := modelThought{Text: t.Thought, Kind: t.Type, Confidence: optionalShare(t.Confidence), Cites: citedIDs(t.Cites)}
@@ -155,11 +155,11 @@ func readAnswer(text, question string, prose bool) (a parsedThoughts, err error)
 		}
 		a.thoughts = append(a.thoughts, h)
 	}
-	if a.thoughts = validThoughts(a.thoughts, question); len(a.thoughts) == 0 && prose {
+	if a.thoughts = validThoughts(a.thoughts, question, focus); len(a.thoughts) == 0 && prose {
 		for _, p := range structured.Paragraphs(text) {
 			a.thoughts = append(a.thoughts, modelThought{Text: stripEmptyLabel(p), Confidence: notGiven})
 		}
-		a.thoughts = validThoughts(a.thoughts, question)
+		a.thoughts = validThoughts(a.thoughts, question, focus)
 	}
 	switch {
 	case len(a.thoughts) > 0:
@@ -173,13 +173,13 @@ func readAnswer(text, question string, prose bool) (a parsedThoughts, err error)
 	return a, nil
 }
 
-func validThoughts(list []modelThought, question string) []modelThought {
+func validThoughts(list []modelThought, question, focus string) []modelThought {
 	kept := list[:0]
 	for _, h := range list {
 		h.Text, h.Kind = textkit.TruncateBytes(textkit.CleanTrim(answerCheck.CleanAnswer(h.Text, question)), maxThought), thoughtKind(h.Kind)
 		h.Confidence, h.Assumed = confidenceOrDefault(h.Confidence)
 		h.Importance = max(0, h.Importance)
-		if answerCheck.Fault(h.Text, question) == "" && !structured.IsRefusal(h.Text) {
+		if answerCheck.Fault(h.Text, question) == "" && !answerCheck.IsQuestion(h.Text, focus) && !structured.IsRefusal(h.Text) {
 			kept = append(kept, h)
 		}
 	}
@@ -220,6 +220,7 @@ func convertQuestions(list []questionForm) (all []modelQuestion) {
 			}
 			a.Why = cmp.Or(a.Why, strings.TrimLeft(rest, " *_-–—:."))
 		}
+		a.Text = strings.TrimRight(a.Text, ",; ")
 		all = append(all, a)
 	}
 	return all

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ponder"
+	"ponder/internal/textkit/similarity"
 	"ponder/llm"
 	"ponder/llm/structured"
 )
@@ -110,7 +111,7 @@ func encodeLines[E any](t *testing.T, list []E) string {
 
 func TestReadThoughts(t *testing.T) {
 	checkCorpus(t, "testdata/thoughts.txtar", func(text string, prose bool) (any, error) {
-		a, err := readAnswer(text, "what is so?", prose)
+		a, err := readAnswer(text, "what is so?", "", prose)
 		return a.thoughts, err
 	})
 }
@@ -128,7 +129,7 @@ func TestReadSummary(t *testing.T) {
 
 func TestReadProse(t *testing.T) {
 	checkCorpus(t, "testdata/prose.txtar", func(text string, _ bool) (any, error) {
-		a, err := readAnswer(text, "what is so?", true)
+		a, err := readAnswer(text, "what is so?", "", true)
 		return a.thoughts, err
 	})
 }
@@ -160,7 +161,7 @@ func TestReadRaised(t *testing.T) {
 		"THOUGHT: The API takes {\"text\": \"hello\", \"type\": \"note\"}.":                                                                       "",
 		"THOUGHT: A b.\nIMPORTANCE: 0.9\n---\nQUESTION: Why?":                                                                                     "Why? 5",
 	} {
-		a, err := readAnswer(text, "what is so?", false)
+		a, err := readAnswer(text, "what is so?", "", false)
 		var got []string
 		for _, q := range a.questions {
 			got = append(got, fmt.Sprint(q.Text, " ", q.Priority))
@@ -168,6 +169,20 @@ func TestReadRaised(t *testing.T) {
 		if got := strings.Join(got, ", "); got != want || err != nil {
 			t.Errorf("%s: %q, want %q, %v", text, got, want, err)
 		}
+	}
+}
+
+// A thought that is only the focus is none, and a thought is no new question.
+func TestCopiedFocus(t *testing.T) {
+	text := `{"thoughts":[{"thought":"How does the tide rise?"},{"thought":"The moon raises the tide."}],"questions":[{"question":"How high is it?,"}]}`
+	a, err := readAnswer(text, "what is so?", "How does the tide rise?", false)
+	if err != nil || len(a.thoughts) != 1 || a.thoughts[0].Text != "The moon raises the tide." || len(a.questions) != 1 || a.questions[0].Text != "How high is it?" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	s := &state{runInput: &runInput{input: similarity.Parse("What is so?")}, History: []*pastThought{newPastThought("The moon raises the tide.", "")}}
+	s.addQuestions([]modelQuestion{{Text: "The moon raises the tide"}, {Text: "Does the moon raise the tide?"}}, false)
+	if len(s.Open) != 1 || s.Open[0].Text != "Does the moon raise the tide?" {
+		t.Errorf("%d open questions", len(s.Open))
 	}
 }
 
@@ -191,7 +206,7 @@ func TestReadSettled(t *testing.T) {
 		"THOUGHT: A b.\nSETTLED: true": true, "THOUGHT: A b. | Settled: yes": true, `{"thoughts":[{"thought":"A b."}],"settled":"true"}`: true, "**Settled:** true\nTHOUGHT: A b.": true,
 		"THOUGHT: A b.\nSETTLED: no": false, "THOUGHT: The matter is not settled: yes, some say so.": false,
 	} {
-		if a, err := readAnswer(text, "what is so?", false); a.settled != want || err != nil || len(a.thoughts) != 1 {
+		if a, err := readAnswer(text, "what is so?", "", false); a.settled != want || err != nil || len(a.thoughts) != 1 {
 			t.Errorf("%s: %v %v", text, a, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/internal/textkit/similarity"
+	"ponder/llm/structured"
 	"ponder/mode/internal/runstate"
 )
 
@@ -48,7 +49,7 @@ func (s *state) addQuestions(asked []modelQuestion, unaided bool) (add []ponder.
 	raised := 0
 	for _, a := range asked {
 		a.Text = textkit.TruncateBytes(textkit.OneLine(a.Text), maxQuestion)
-		if raised == maxQuestions || a.Text == "" {
+		if raised == maxQuestions || a.Text == "" || s.isThought(a.Text) {
 			continue
 		}
 		feel := normalizeText(a.Text)
@@ -65,6 +66,16 @@ func (s *state) addQuestions(asked []modelQuestion, unaided bool) (add []ponder.
 			ponder.SubQuestion{Parent: s.parentID(a.Parent), WithoutModel: unaided}))
 	}
 	return add
+}
+
+// isThought reports whether a text that does not ask is an earlier thought. Small models copy thoughts as
+// questions.
+func (s *state) isThought(text string) bool {
+	if strings.ContainsAny(text, "?？؟") {
+		return false
+	}
+	key := structured.NewTextKey(text)
+	return slices.ContainsFunc(s.History, func(m *pastThought) bool { return m.key == key })
 }
 
 // appendQuestion adds a question to a list owned by the state. It returns the event, based on b.

@@ -46,7 +46,7 @@ func TestShareWritten(t *testing.T) {
 func FuzzReadThoughts(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, text string, prose bool) {
-		a, err := readAnswer(text, "what is so?", prose)
+		a, err := readAnswer(text, "what is so?", "", prose)
 		list := a.thoughts
 		if (err == nil) != (len(list) > 0) || len(list) > maxThoughts {
 			t.Fatalf("%d thoughts, %v", len(list), err)
@@ -125,7 +125,7 @@ func TestReadingIsLinear(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for _, prose := range []bool{false, true} {
-				_, _ = readAnswer(text, "what is so?", prose)
+				_, _ = readAnswer(text, "what is so?", "", prose)
 				_, _, _ = readQuestions(text, "what is so?", prose)
 				_, _ = readSummary(text, "what is so?", false, prose)
 			}

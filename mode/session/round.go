@@ -171,7 +171,7 @@ func (s *state) applyThoughts(key string, b *ponder.CallFinished) {
 }
 
 func (c *slot) readThoughts(text, question string, prose bool) error {
-	a, err := readAnswer(text, question, prose)
+	a, err := readAnswer(text, question, c.Focus.Text, prose)
 	if err == nil {
 		c.Thoughts, c.Questions, c.Settled = a.thoughts, a.questions, a.settled
 	}
