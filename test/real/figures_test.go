@@ -46,6 +46,9 @@ func measure(events []event) (f figure) {
 		}
 	}
 	for _, e := range events {
+		if e.Type == "question_updated" && strings.HasPrefix(e.Reason, "the model failed on") {
+			f.useful-- // its answer was not used
+		}
 		if e.Type != "call_finished" || e.Data.Unsent || e.Data.Refused {
 			continue
 		}

@@ -47,6 +47,9 @@ func newHome(t *testing.T, model, embedder *server, extra string) *home {
 	for _, name := range []string{"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"} {
 		h.env = append(h.env, name+"="+h.dir)
 	}
+	if model.state != "" {
+		h.env = append(h.env, "XDG_STATE_HOME="+model.state) // the last one holds
+	}
 	return h
 }
 
@@ -118,6 +121,7 @@ type event struct {
 		WithoutModel bool     `json:"without_model"`
 		Status       string   `json:"status"`
 		Mode         string   `json:"mode"`
+		Stage        string   `json:"stage"`
 		Finish       string   `json:"finish"`
 		Error        string   `json:"error"`
 		Class        string   `json:"error_class"`

@@ -56,7 +56,7 @@ func findJunk(text, question string, prompts []string, streamed bool) (problems 
 
 const (
 	streamedRepeats = 6 // of long lines, without others between them
-	minPromptWords  = 6 // of a line: less are in a prompt by chance
+	minPromptWords  = 5 // of a line: less are in a prompt by chance
 	minRepeatWords  = 5 // of a repeated line or sentence
 )
 

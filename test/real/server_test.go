@@ -28,6 +28,7 @@ type server struct {
 	model string
 	key   string // empty: none
 	log   string // file with a line per request; empty for servers of others
+	state string // folder for what its users learn of it; empty: each user has its own
 }
 
 // A requestRecord is a request that server.mjs logged.
@@ -113,7 +114,7 @@ func startModel(t *testing.T, flags ...string) *server {
 	if err := json.Unmarshal([]byte(line), &greeting); err != nil {
 		t.Fatalf("server.mjs says %q: %v", line, err)
 	}
-	return &server{url: greeting.Address + "/v1", model: "smollm2", log: log}
+	return &server{url: greeting.Address + "/v1", model: "smollm2", log: log, state: t.TempDir()}
 }
 
 // startEmbedder starts the embedder for the duration of the test.
