@@ -137,8 +137,8 @@ var (
 
 	tagName = regexp.MustCompile(`</?([a-z]+)>`)
 	tagLine = regexp.MustCompile(`^</?[A-Za-z][A-Za-z_ -]*>$`)
-	// rangeHolder matches a placeholder for a number, which models fill with any numbers.
-	rangeHolder = regexp.MustCompile(`^\[\d+\.\d+\s*-\s*\d+\.\d+\]$`)
+	// rangeHolder matches a placeholder for a number, perhaps cut, which models fill with any numbers.
+	rangeHolder = regexp.MustCompile(`^\[\d+\.\d+\s*-\s*(?:\d+\.\d+\]|\d*\.?\d*)$`)
 	// idAndLabel matches the id and label of a passage without its text, and labelOnly a label alone.
 	idAndLabel = regexp.MustCompile(`^\[[eq]\d{1,6}\][\s:.,-]*\([^()\n]*\)[.\s]*$`)
 	labelOnly  = regexp.MustCompile(`^(?:\[?[eq]\d{1,6}\]?[\s:.,-]*)*\(([^()\n]*)\)[.\s]*$`)

@@ -20,6 +20,7 @@ func TestCleanAnswer(t *testing.T) {
 		"labels of passages":       {"Air scatters light.\n[e1] (The sky, Colours)\n[e2] (The sky, Colours)\n[e3]\n", "Air scatters light."},
 		"words of the prompt":      {"Air scatters light.\n- confidence: from 0.0 to 1.0, how likely it is true\nBlue most.", "Air scatters light.\nBlue most."},
 		"numbers of a placeholder": {"The reasons are:\n- [1.0-1.0]\n- [2.0-2.0]\n", "The reasons are:"},
+		"a cut placeholder":        {"Air scatters light.\n[0.0-1", "Air scatters light."},
 		"members of the JSON":      {"Air scatters light.\n{\n  \"thought\": \"Air\",\n  \"confidence\": 0.5\n}\n", "Air scatters light."},
 		"labels of the form":       {"ANSWER: Air scatters light.\nCONFIDENCE: 0.8\n\nBlue most.", "Air scatters light.\n\nBlue most."},
 		"marks of thoughts":        {"So:\n- [exploration 0.30] The air of the sky scatters blue light most.\n- [insight 1.00] The air of the sky scatters blue light most.\n- [question] The air of the sky scatters blue light most.\n[critique] Or dust does.", "So:\n- The air of the sky scatters blue light most.\nOr dust does."},

@@ -227,12 +227,17 @@ func isFragment(text string) bool {
 	return IsJSON(text) || jsonMember.MatchString(text) || onlySigns.MatchString(text)
 }
 
-// isPlaceholder reports whether a text of some words is all in brackets, such as "[your thought]".
+// isPlaceholder reports whether a text of some words is all in brackets, such as "[your thought]", of which the
+// end may be cut.
 func isPlaceholder(text string, words int) bool {
 	text = strings.Trim(text, " \t\r\n.*_`\"")
 	if len(text) < 2 || words > maxBracket {
 		return false
 	}
-	first, last := text[0], text[len(text)-1]
-	return (first == '[' && last == ']' || first == '<' && last == '>') && strings.Count(text, text[:1]) == 1
+	closer := map[byte]string{'[': "]", '<': ">"}[text[0]]
+	if closer == "" || strings.Count(text, text[:1]) > 1 {
+		return false
+	}
+	at := strings.Index(text, closer)
+	return at == len(text)-1 || at < 0 && closer == "]" // "< 5 ms" is an answer
 }
