@@ -104,7 +104,7 @@ type Request struct {
 	// Effort is "" (default), "none", "minimal", "low", "medium" or "high".
 	Effort string `json:"effort,omitempty"`
 
-	// Cache marks system prompt, tools and last message as cacheable.
+	// Cache marks system prompt, tools and messages as cacheable; see [Part.Prefix].
 	Cache bool `json:"cache,omitempty"`
 
 	// Background yields to interactive requests.
@@ -137,7 +137,7 @@ type Message struct {
 	Parts []Part `json:"parts"`
 }
 
-// A Part has exactly one field set, apart from Opaque.
+// A Part has exactly one field set, apart from Opaque and Prefix.
 type Part struct {
 	Text      string      `json:"text,omitempty"`
 	Reasoning string      `json:"reasoning,omitempty"` // as far as shown
@@ -147,6 +147,9 @@ type Part struct {
 
 	// Opaque goes back verbatim with this part. It may be the only field.
 	Opaque *Opaque `json:"opaque,omitempty"`
+
+	// Prefix is the number of leading bytes of Text with which later requests begin too.
+	Prefix int `json:"prefix,omitempty"`
 }
 
 // Media is an image or file: Data or a URL.
@@ -287,6 +290,11 @@ func (m Message) Calls() (calls []ToolCall) {
 
 func Say(role Role, text string) Message {
 	return Message{Role: role, Parts: []Part{{Text: text}}}
+}
+
+// SayGrowing is [Say] with a [Part.Prefix] of n bytes.
+func SayGrowing(role Role, text string, n int) Message {
+	return Message{Role: role, Parts: []Part{{Text: text, Prefix: n}}}
 }
 
 // Size returns the bytes of text, for estimates; media count as mediaSize.

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"ponder/llm"
@@ -45,10 +44,13 @@ type opaque struct {
 }
 
 type conversation struct {
-	model string // full name
-	strip bool   // omit opaque parts
-	cache bool
-	sent  bool // has opaque parts
+	model  string // full name
+	strip  bool   // omit opaque parts
+	cache  bool
+	tools  bool     // the next request may repeat the whole last message
+	sent   bool     // has opaque parts
+	grows  bool     // has a text with a prefix
+	prefix []*block // its complete blocks
 }
 
 func (c *conversation) writeMessages(in []llm.Message) ([]message, error) {
@@ -63,21 +65,9 @@ func (c *conversation) writeMessages(in []llm.Message) ([]message, error) {
 		}
 	}
 	if c.cache {
-		// The next request shares this prefix if the last message is the user's.
-		for i := max(0, len(out)-2); i < len(out); i++ {
-			markLast(out[i].Content)
-		}
+		c.markMessages(out)
 	}
 	return out, nil
-}
-
-func markLast(content []any) {
-	for _, c := range slices.Backward(content) {
-		if b, ok := c.(*block); ok && b.Type != "thinking" && b.Type != "redacted_thinking" {
-			b.CacheControl = ephemeralCache()
-			return
-		}
-	}
 }
 
 // writeContent puts results first, as the API requires.
@@ -91,6 +81,8 @@ func (c *conversation) writeContent(msg llm.Message) ([]any, error) {
 		case b == nil:
 		case p.Result != nil:
 			results = append(results, b)
+		case p.Prefix > 0 && c.cache && p.Text != "":
+			rest = append(rest, c.splitPrefix(p.Text, p.Prefix)...)
 		default:
 			rest = append(rest, b)
 		}

@@ -64,7 +64,7 @@ type plan struct {
 
 // newPlan translates a request; strip omits opaque parts.
 func (m *model) newPlan(req *llm.Request, strip bool) (*plan, error) {
-	history := conversation{model: m.name, strip: strip, cache: req.Cache}
+	history := conversation{model: m.name, strip: strip, cache: req.Cache, tools: len(req.Tools) > 0}
 	messages, err := history.writeMessages(req.Messages)
 	if err != nil {
 		return nil, err

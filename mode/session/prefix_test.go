@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ponder"
+	"ponder/llm"
+	"ponder/llm/anthropic"
+	"ponder/llm/llmtest"
 )
 
 // reader answers like a model that reads: thoughts of usual length that cite passages of the prompt, and
@@ -135,6 +139,38 @@ func TestPrefixesAreShared(t *testing.T) {
 			t.Logf("%d calls, %d bytes of prompts, at most %d; %d percent cached after the third: sizes %v, shared %v", len(sizes), all, slices.Max(sizes), 100*cached/all, sizes, shared)
 			if 100*cached < 80*all {
 				t.Errorf("%d of %d bytes are shared with the prompt before", cached, all)
+			}
+		})
+	}
+}
+
+// The calls of a session read most of their prompts from the cache of a provider with marks.
+func TestPromptsAreReadFromCache(t *testing.T) {
+	for name, o := range map[string]Options{"without documents": {}, "with documents": {Docs: []string{"/docs"}}} {
+		t.Run(name, func(t *testing.T) {
+			o.SynthesisInterval, o.ToTheEnd = 1e6, true
+			d := newDriver(t, "Why did the harbour of the valley lose its trade in the winter?", o, 200*time.Second, newReader().answerAction)
+			d.takes = 10 * time.Second
+			d.runToEnd()
+			m := anthropic.New(anthropic.Config{HTTP: &http.Client{Transport: new(llmtest.PromptCache)}, Key: "k"}).Model("claude-sonnet-4-5")
+			var used llm.Usage
+			calls := 0
+			for _, a := range d.actions {
+				c, ok := a.(ponder.Call)
+				if !ok {
+					continue
+				}
+				res, err := llm.Collect(m.Generate(t.Context(), &c.Request))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if calls++; calls > 3 {
+					used = used.Add(res.Usage)
+				}
+			}
+			t.Logf("%d calls: %d bytes read, %d written, %d neither", calls, used.CacheRead, used.CacheWrite, used.Input)
+			if all := used.Input + used.CacheRead + used.CacheWrite; calls < 18 || 100*used.CacheRead < 60*all {
+				t.Errorf("%d calls: %d of %d bytes are read from the cache", calls, used.CacheRead, all)
 			}
 		})
 	}

@@ -49,13 +49,14 @@ const (
 
 // modelCall returns the call of the step, or of cell c in a wave.
 func (s *state) modelCall(key string, c *slot) ponder.Action {
-	role, tokens, req := s.opts.ThoughtRole, thoughtsTokens, llm.Request{System: s.system(), Schema: thoughtsSchema, Background: true}
+	role, tokens, req := s.opts.ThoughtRole, thoughtsTokens, llm.Request{System: s.system(), Schema: thoughtsSchema, Background: true, Cache: true}
 	again := s.Step.Retry
 	buf := prompts.Get().(*prompt)
 	defer prompts.Put(buf)
 	b := (*buf)[:0]
 	b.add("The question:\n<question>\n", escapeFrame(textkit.TruncateBytes(textkit.CleanTrim(s.run.Input), maxAsked>>s.Shrinks)), "\n</question>\n")
 	s.writeTimeline(&b, c)
+	grown := len(b)
 	switch s.Step.Do {
 	case questions:
 		tokens, req.Schema = questionsTokens, questionsSchema
@@ -80,7 +81,7 @@ func (s *state) modelCall(key string, c *slot) ponder.Action {
 		s.writeTask(&b, thoughtsPrompt)
 	}
 	*buf = b
-	req.Messages = []llm.Message{llm.Say(llm.User, string(b))}
+	req.Messages = []llm.Message{llm.SayGrowing(llm.User, string(b), grown)}
 	req.Effort, req.MaxTokens = s.opts.Effort, tokens*tokenFactor(s.opts.Effort)>>s.Shrinks
 	return ponder.Call{Key: key, Role: role, Request: again.Request(req), Shown: IsShown(key), Answer: s.Step.Do == final}
 }
