@@ -119,7 +119,7 @@ func readTree(t *testing.T, dir string) map[string][]byte {
 		if err != nil || name == "." {
 			return err
 		}
-		if slices.Contains([]string{".git", "bin", "node_modules", "results"}, d.Name()) {
+		if slices.Contains([]string{".git", "bin", "node_modules", ".newest", ".venv", "results"}, d.Name()) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
