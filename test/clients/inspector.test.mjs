@@ -11,10 +11,10 @@ import { fileURLToPath } from 'node:url'
 import { check, clean, token, url } from './check.mjs'
 
 const cli = fileURLToPath(new URL('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js', import.meta.url))
-const node = fileURLToPath(new URL('node_modules/.bin/node', import.meta.url))
+const node = process.execPath
 const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'ponder-inspector-'))
 test.after(() => fs.rm(dir, { recursive: true, force: true, maxRetries: 5 }))
-const env = { PATH: `${path.dirname(await fs.realpath(node))}:${process.env.PATH}`, HOME: dir, NO_COLOR: '1' }
+const env = { PATH: `${path.dirname(node)}:${process.env.PATH}`, HOME: dir, NO_COLOR: '1' }
 for (const name of ['DATA_HOME', 'CONFIG_HOME', 'CACHE_HOME', 'STATE_HOME', 'RUNTIME_DIR']) env[`XDG_${name}`] = dir
 
 const targets = {

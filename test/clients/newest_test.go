@@ -35,12 +35,6 @@ var newestClients = []newestClient{
 	{"ollama.test.py", []string{"ollama"}},
 }
 
-// libraries are the programs for Python that use the SDKs. They are large, so they run only if
-// PONDER_CLIENTS is all.
-var libraries = newestClient{"libraries.py", []string{
-	"langchain-anthropic", "langchain-openai", "litellm", "llm", "llama-index-llms-openai-like", "pydantic-ai-slim[openai,anthropic]", "openai-agents", "instructor",
-}}
-
 // An installation is the newest versions for the scripts of a kind.
 type installation struct {
 	name     string
@@ -57,9 +51,6 @@ func installations() []installation {
 	list := []installation{
 		{"node", slices.DeleteFunc(slices.Clone(newestClients), isPython), patience, [][]string{node}},
 		{"python", slices.DeleteFunc(slices.Clone(newestClients), func(c newestClient) bool { return !isPython(c) }), patience, [][]string{venv, pip}},
-	}
-	if os.Getenv("PONDER_CLIENTS") == "all" {
-		list = append(list, installation{"libraries", []newestClient{libraries}, 4 * patience, [][]string{venv, pip}})
 	}
 	return list
 }
