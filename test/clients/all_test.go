@@ -42,7 +42,7 @@ var environments = []environment{
 	{name: "pydantic-ai", script: "libraries.py", packages: []string{"pydantic-ai-slim[openai,anthropic]==2.68.0"}},
 	{name: "openai-agents", script: "libraries.py", packages: []string{"openai-agents==0.24.0"}},
 	{name: "instructor", script: "libraries.py", packages: []string{"instructor==1.17.0"}},
-	{name: "agents", script: "agents.py", packages: []string{"a2a-sdk==1.3.0", "agent-client-protocol==0.12.1", "ag-ui-protocol==1.0.0", "httpx"}},
+	{name: "protocols", script: "protocols.py", packages: []string{"a2a-sdk==1.3.0", "agent-client-protocol==0.12.1", "ag-ui-protocol==1.0.0", "httpx"}},
 
 	{name: "claude-code", script: "programs.mjs", packages: []string{"@anthropic-ai/claude-code@2.1.332"}},
 	{name: "codex", script: "programs.mjs", packages: []string{"@openai/codex@0.171.0"}},

@@ -14,7 +14,8 @@
 //
 // Where a client has a newer version than the pinned one, that runs the main scripts too: see
 // newest_test.go. A failure there is no error of the tests, because it can come from a release of
-// today; the end of the output has the counts of both.
+// today; the end of the output has the counts of both. Libraries, programs and some other newest
+// versions take minutes and gigabytes, so they run with PONDER_CLIENTS=all: see all_test.go.
 package clients
 
 import (
