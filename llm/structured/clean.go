@@ -101,8 +101,10 @@ func (v *Validator) isJunkLine(line, question string) bool {
 	switch {
 	case tagLine.MatchString(bare):
 		return v.tags[words[0]] || isAnswerLabel(words)
+	case timelineLine.MatchString(bare):
+		return true
 	case strings.HasSuffix(bare, ":"):
-		return isAnswerLabel(words)
+		return isAnswerLabel(words) || len(words) > 1 && v.holders[joinWords(words)]
 	case rangeHolder.MatchString(bare), idAndLabel.MatchString(bare):
 		return true
 	case len(words) >= minPromptLine && v.grams[joinWords(words[:gramWords])] && v.isInPrompt(joinWords(words)):
@@ -132,6 +134,8 @@ var (
 	formLabel  = regexp.MustCompile(`^[-*>\s]{0,3}(THOUGHT|TYPE|CONFIDENCE|IMPORTANCE|CITES|QUESTION|PRIORITY|WHY|RANK|SYNTHESIS|INSIGHTS|REMAINING|ANSWER)\s*:\s*`)
 	formValues = map[string]bool{"TYPE": true, "CONFIDENCE": true, "IMPORTANCE": true, "CITES": true, "PRIORITY": true, "RANK": true}
 
+	// timelineLine matches lines of a prompt that introduce thoughts and questions.
+	timelineLine = regexp.MustCompile(`^(?:Thoughts on (?:the question|\[q\d+\].*):|New question \[q\d+\]:.*|Current focus:.*)$`)
 	// thoughtMark matches the mark of a thought in a prompt, such as "- [insight 0.70] ".
 	thoughtMark = regexp.MustCompile(`^([-*>\s]{0,3})\[(?:exploration|critique|connection|insight|question|synthesis)(?: \d+(?:\.\d+)?)?\]\s+`)
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCleanAnswer(t *testing.T) {
-	v := NewValidator(junkPrompt, `{"thoughts":[{"thought":TEXT,"type":TYPE,"confidence":NUMBER}]}`, "The question:\n<question>\n</question>\nPassages:\n<passages>\n</passages>\n")
+	v := NewValidator(junkPrompt, `{"thoughts":[{"thought":TEXT,"type":TYPE,"confidence":NUMBER}]}`, "The question:\n<question>\n</question>\nPassages:\n<passages>\n</passages>\n", "\nQuestions still open:\n")
 	const question = "Why is the sky blue?"
 	for name, tt := range map[string][2]string{
 		"the question before it":   {"The question:\nWhy is the sky blue?\nThe answer:\nAir scatters blue light.\n", "Air scatters blue light.\n"},
@@ -20,6 +20,8 @@ func TestCleanAnswer(t *testing.T) {
 		"labels of passages":       {"Air scatters light.\n[e1] (The sky, Colours)\n[e2] (The sky, Colours)\n[e3]\n", "Air scatters light."},
 		"words of the prompt":      {"Air scatters light.\n- confidence: from 0.0 to 1.0, how likely it is true\nBlue most.", "Air scatters light.\nBlue most."},
 		"numbers of a placeholder": {"The reasons are:\n- [1.0-1.0]\n- [2.0-2.0]\n", "The reasons are:"},
+		"lines of a timeline":      {"Thoughts on the question:\n- Air scatters light.\nNew question [q1]: Which light?\nThoughts on [q1] Which light?:\n- Blue most.", "- Air scatters light.\n- Blue most."},
+		"a title of the prompt":    {"Air scatters light.\n\nQuestions still open:\n- Which light?", "Air scatters light.\n\n- Which light?"},
 		"a cut placeholder":        {"Air scatters light.\n[0.0-1", "Air scatters light."},
 		"members of the JSON":      {"Air scatters light.\n{\n  \"thought\": \"Air\",\n  \"confidence\": 0.5\n}\n", "Air scatters light."},
 		"labels of the form":       {"ANSWER: Air scatters light.\nCONFIDENCE: 0.8\n\nBlue most.", "Air scatters light.\n\nBlue most."},

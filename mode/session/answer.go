@@ -130,6 +130,7 @@ type parsedThoughts struct {
 // answerCheck rejects texts without content of their own.
 var answerCheck = structured.NewValidator(
 	systemPrompt, thoughtsPrompt, questionsPrompt, synthesisPrompt, finalPrompt, ownPassages, webPassages,
+	openTitle, correctedTitle, othersTitle, exploredTitle, remainingTitle, droppedTitle, historyTitle,
 	string(thoughtsSchema.JSON), string(questionsSchema.JSON), string(summarySchema.JSON), string(answerSchema.JSON),
 	noThoughts, noQuestions, noSynthesis, noAnswer,
 )

@@ -30,6 +30,17 @@ var (
 	finalPrompt string
 )
 
+// Titles of lists in a prompt.
+const (
+	openTitle      = "\nOpen questions, each with its id and priority:\n"
+	correctedTitle = "\nFacts that the user has corrected. They hold, whatever was thought before:\n"
+	othersTitle    = "\nOthers think at this moment about these, so leave them to them:\n"
+	exploredTitle  = "\nQuestions explored before, with what was learned:\n"
+	remainingTitle = "\nQuestions still open:\n"
+	droppedTitle   = "\nDropped questions, which are not to be asked again:\n"
+	historyTitle   = "\nThoughts from before, shortened, those that matter most:\n"
+)
+
 // Limits of prompt parts, in bytes.
 const (
 	maxKept   = 1000 // a thought
@@ -61,7 +72,7 @@ func (s *state) modelCall(key string, c *slot) ponder.Action {
 	case questions:
 		tokens, req.Schema = questionsTokens, questionsSchema
 		s.listDropped(&b)
-		s.listOpen(&b, "\nOpen questions, each with its id and priority:\n", len(s.Open))
+		s.listOpen(&b, openTitle, len(s.Open))
 		s.writeTask(&b, questionsPrompt)
 	case synthesis:
 		role, tokens, req.Schema = s.opts.SynthesisRole, synthesisTokens, summarySchema
@@ -136,7 +147,7 @@ func tokenFactor(effort string) int {
 func (s *state) writeTask(b *prompt, task string) {
 	for i, f := range s.Facts {
 		if i == 0 {
-			b.add("\nFacts that the user has corrected. They hold, whatever was thought before:\n")
+			b.add(correctedTitle)
 		}
 		b.add("- [", f.ID, "] ", escapeFrame(f.Text), "\n")
 	}
@@ -161,7 +172,7 @@ func (s *state) writeFocus(b *prompt, c *slot) {
 		b.add("\n", background.FormatBackground(s.Mind, lookup.Sanitize))
 	}
 	if len(s.Wave) > 1 {
-		b.add("\nOthers think at this moment about these, so leave them to them:\n")
+		b.add(othersTitle)
 		for _, o := range s.Wave {
 			if o.N != c.N {
 				b.add("- ", escapeFrame(o.Focus.Text), "\n")
@@ -187,9 +198,9 @@ func (s *state) writeRest(b *prompt) {
 			learned = append(learned, q.Text+" Learned: "+q.Insights)
 		}
 	}
-	s.listNewest(b, "\nQuestions explored before, with what was learned:\n", learned)
+	s.listNewest(b, exploredTitle, learned)
 	s.listMore(b)
-	s.listOpen(b, "\nQuestions still open:\n", recentThoughts)
+	s.listOpen(b, remainingTitle, recentThoughts)
 }
 
 // isLogged reports whether the timeline has thoughts on a question.
@@ -205,7 +216,7 @@ func (s *state) listOpen(b *prompt, title string, limit int) {
 }
 
 func (s *state) listDropped(b *prompt) {
-	title := "\nDropped questions, which are not to be asked again:\n"
+	title := droppedTitle
 	for _, q := range s.Explored {
 		if q.Dropped && !q.Omitted {
 			b.add(title, "- ", escapeFrame(q.Text), "\n")
@@ -221,7 +232,7 @@ func (s *state) listHistory(b *prompt) {
 	slices.SortStableFunc(before, func(a, b *pastThought) int { return cmp.Compare(a.Weight, b.Weight) })
 	before = before[s.firstFitting(len(before), func(i int) int { return len(before[i].Text) }):]
 	slices.SortFunc(before, func(a, b *pastThought) int { return cmp.Compare(a.N, b.N) })
-	title := "\nThoughts from before, shortened, those that matter most:\n"
+	title := historyTitle
 	for _, m := range before {
 		b.add(title, "- ", escapeFrame(m.Text), "\n")
 		title = ""
