@@ -432,9 +432,10 @@ func (s *suite) testServe(t *testing.T) {
 	if now.Session.Status == "completed" {
 		report(t, findJunk(now.Session.Final, openQuestion, promptTexts(t)("session"), false))
 	}
-	var exported struct{ Events []event }
-	api.getJSON(t, "/api/threads/"+started.SessionID+"/events?internal=true", &exported)
-	s.record("serve", output{took: time.Since(began)}, limit, exported.Events)
+	took := time.Since(began)
+	events := h.events(t, started.SessionID)
+	report(t, checkCalls(events))
+	s.record("serve", output{took: took}, limit, events)
 }
 
 // startServe starts the HTTP server for the duration of ctx.
