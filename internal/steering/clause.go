@@ -50,6 +50,9 @@ func (p clauseParser) parseUndo(words []word) (clause, bool) {
 // things.
 func (p clauseParser) parseAnswer(words []word) (c clause, ok bool) {
 	b := bagOf(words)
+	if b.hasAny("conclude") && !b.hasAny("negation") && b.isWithin("conclude", "ending", "stop", "weakanswer", "soon", "filler", "sequel", "joiner") {
+		return requestClause(Request{Order: ponder.AnswerNow})
+	}
 	if b.hasAny("negation") || !b.isWithin("answer", "result", "obtain", "weakanswer", "soon", "filler", "sequel", "joiner") {
 		return c, false
 	}

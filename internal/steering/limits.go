@@ -47,7 +47,7 @@ func (p clauseParser) parseBudget(words []word) (c clause, ok bool) {
 		return p.scaleLimit(b, named)
 	}
 	if len(found) > 1 {
-		return c, false
+		return p.parseList(found, b, before)
 	}
 	q := found[0]
 	if q.kind == noKind {
@@ -63,6 +63,23 @@ func (p clauseParser) parseBudget(words []word) (c clause, ok bool) {
 		return c, false
 	}
 	return p.changeLimit(q, changeOf(b, before, q.kind))
+}
+
+// parseList parses limits of different kinds with the same words, such as "at most ten calls and $1".
+func (p clauseParser) parseList(found []quantity, b bag, before string) (c clause, ok bool) {
+	var seen [len(limits)]bool
+	for _, q := range found {
+		if q.kind == noKind || seen[q.kind] || q.value() <= 0 {
+			return c, false
+		}
+		seen[q.kind] = true
+		one, ok := p.changeLimit(q, changeOf(b, before, q.kind))
+		if !ok {
+			return c, false
+		}
+		c.requests = append(c.requests, one.requests...)
+	}
+	return c, true
 }
 
 // nounKind returns the only kind that the nouns of a clause name, or noKind.
@@ -108,7 +125,7 @@ func changeOf(b bag, before string, k kind) change {
 		return restLimit
 	case b.hasAny("grow"):
 		return addLimit
-	case b.hasAny("bound", "stop", "limitword", "shrink"):
+	case b.hasAny("bound", "stop", "limitword", "shrink"), isWord(before, "upto") && b["up"]:
 		return setLimit
 	}
 	return unclear

@@ -93,6 +93,9 @@ type clauseParser struct {
 
 // parseSentence parses all words as clauses, or returns false.
 func (p clauseParser) parseSentence(words []word) ([]Request, bool) {
+	for len(words) > 1 && words[0].mark != "" && isWord(words[0].norm, "interjection") { // "no, revert that"
+		words = words[1:]
+	}
 	clauses, ok := p.parseClauses(words, maxClauses)
 	if !ok {
 		return nil, false
