@@ -94,6 +94,9 @@ type askPlace struct {
 // askIn sends a message to a conversation and prints the answer. answered runs after it.
 func (a *cli) askIn(ctx context.Context, store *sqlite.Store, in askPlace, t app.ChatSetup, m message, f askFlags, answered func(context.Context, *askSession)) error {
 	id, head := in.id, in.head
+	if !a.IsTemporary() { // else no other process could make the calls
+		t.Hold = new(app.BackgroundHold)
+	}
 	c, err := a.newConversation(ctx, store, id, t)
 	if err != nil {
 		return err
@@ -135,6 +138,7 @@ type askSession struct {
 
 func (s *askSession) runTurn(ctx context.Context, m message) error {
 	t := &s.currentTurn
+	s.setup.Hold.Start()
 	ev, err := s.sendMessage(ctx, m)
 	if err != nil {
 		return err
@@ -271,7 +275,7 @@ func (s *askSession) reflectFirst(ctx context.Context, m message) error {
 	updates, tick, began := s.followUpdates(sctx, s.lastSeq), time.NewTicker(redrawInterval), time.Now()
 	defer tick.Stop()
 	defer s.out.SetStatus("", nil)
-	came := false
+	came, refused := false, ""
 	for s.reflections.Done < reflection.Seq {
 		select {
 		case u := <-updates:
@@ -279,8 +283,14 @@ func (s *askSession) reflectFirst(ctx context.Context, m message) error {
 				return err
 			}
 			if u.event != nil {
-				_, ok := u.event.Body.(ponder.InnerMonologue)
-				came = came || ok
+				switch b := u.event.Body.(type) {
+				case ponder.InnerMonologue:
+					came = true
+				case ponder.Progress:
+					if b.Stage == app.DeepRefused {
+						refused = b.Content
+					}
+				}
 			}
 		case r := <-s.workResults:
 			if err := s.onWorkDone(r); err != nil {
@@ -297,7 +307,10 @@ func (s *askSession) reflectFirst(ctx context.Context, m message) error {
 			return ctx.Err()
 		}
 	}
-	if !came {
+	switch {
+	case refused != "":
+		s.heldOutput.printNote(s.cli, "answering without a reflection: "+refused)
+	case !came:
 		s.heldOutput.printNote(s.cli, fmt.Sprintf("the reflection produced nothing; `ponder thread show %s --internal` shows why", s.id))
 	}
 	return nil

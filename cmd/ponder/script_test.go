@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 //	refused CODE COMMAND  checks also that it prints one line, on standard error
 //	sim JSON              changes the simulated server at $SIM: see llmtest.SimConfig
 //	forget                resets the count of requests
-//	asked N               waits for N requests
+//	asked N               waits for N requests, or with ! fails after N
 //	talks FILE            sends the lines of FILE to ponder mcp, and writes the file answers
 //
 // and those of serveCommands and figureCommands.
@@ -111,13 +111,16 @@ func cmdSim(ts *testscript.TestScript, _ bool, args []string) {
 	s.sim.Configure(s.countRequests(c))
 }
 
-func cmdAsked(ts *testscript.TestScript, _ bool, args []string) {
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	s := ts.Value(simKey{}).(*simServer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.asked < n {
+	if neg && s.asked >= n {
+		ts.Fatalf("%d requests", s.asked)
+	}
+	for !neg && s.asked < n {
 		s.changed.Wait()
 	}
 }

@@ -39,6 +39,7 @@ type ChatSetup struct {
 	Check        func(context.Context) error // returns an error if certainly no model will answer
 	Named        string
 	NoMemory     bool // the user turned memory off
+	Hold         *BackgroundHold
 	FirstSession bool // no session has ended, so the tool for earlier sessions finds nothing
 }
 
@@ -80,7 +81,7 @@ func (t ChatSetup) Allow(u chat.ToolUse) string {
 func (t ChatSetup) CanRemember() bool { return t.Name != "" && !t.NoMemory }
 
 func (t ChatSetup) DeepOptions(tools []ponder.Tool) deep.Options {
-	o := deep.Options{Tools: t.offeredTools(tools), Locale: userLocale(), Limit: time.Duration(t.Config.DeepThink.Limit), Redact: t.redactMessage}
+	o := deep.Options{Tools: t.offeredTools(tools), Locale: userLocale(), Limit: time.Duration(t.Config.DeepThink.Limit), PerHour: t.Config.DeepThink.PerHour, Redact: t.redactMessage}
 	if t.Models[DeepRole] != nil {
 		o.Role = DeepRole
 	}

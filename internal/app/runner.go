@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"sync/atomic"
 	"time"
 
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/placement"
+	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
 	"ponder/mode/passthrough"
@@ -41,6 +44,9 @@ func (a *App) Runner(ctx context.Context, store *sqlite.Store, models map[ponder
 
 // ChatRunner returns a runner of conversations with setup t.
 func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, onDelta func(ponder.Delta)) (*Runner, error) {
+	if t.Hold != nil {
+		t.Models = t.Hold.wrap(t.Models)
+	}
 	equipped, end, err := a.engineConfig(ctx, store, &t)
 	if err != nil {
 		return nil, err
@@ -59,6 +65,45 @@ func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, 
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}
 	return &Runner{Mind: mind, Place: p, tools: end, Outer: t.ToolsVersion}, nil
+}
+
+// A BackgroundHold lets a process that ends soon leave its background calls to the next process on the
+// thread. A held call is in the log but not sent, so that no call is made twice.
+type BackgroundHold struct{ started atomic.Bool }
+
+// Start holds the background calls that begin from now on. A nil hold does nothing.
+func (h *BackgroundHold) Start() {
+	if h != nil {
+		h.started.Store(true)
+	}
+}
+
+func (h *BackgroundHold) wrap(models map[ponder.Role][]ponder.Model) map[ponder.Role][]ponder.Model {
+	wrapped := make(map[ponder.Role][]ponder.Model, len(models))
+	for role, chain := range models {
+		for _, m := range chain {
+			m.Model = heldModel{m.Model, h}
+			wrapped[role] = append(wrapped[role], m)
+		}
+	}
+	return wrapped
+}
+
+type heldModel struct {
+	llm.Model
+	hold *BackgroundHold
+}
+
+func (m heldModel) Available() (time.Duration, bool) { return llm.Available(m.Model) }
+
+func (m heldModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	if !req.Background || !m.hold.started.Load() {
+		return m.Model.Generate(ctx, req)
+	}
+	return func(yield func(llm.Delta, error) bool) {
+		<-ctx.Done()
+		yield(llm.Delta{}, &llm.Error{Class: llm.Cancelled, Model: m.Name(), Message: "left to another process", Unsent: true, Err: ctx.Err()})
+	}
 }
 
 // engineConfig returns the engine configuration of conversations, and a function that releases the
