@@ -92,3 +92,44 @@ func TestReflectionDelaysNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestNotesAreCondensed merges reflections that arrive during a turn and are too long together.
+func TestNotesAreCondensed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var last *llm.Request
+		model := fakeModel{
+			takes: func(req *llm.Request) time.Duration {
+				if strings.HasPrefix(lastUserText(req), "muse") {
+					return time.Second
+				}
+				return time.Minute
+			},
+			answer: func(req *llm.Request) (llm.Message, error) {
+				if strings.HasPrefix(lastUserText(req), "muse") {
+					return sayMessage("hm"), nil
+				}
+				last = req
+				return sayMessage("both in short"), nil
+			},
+		}
+		opts := chat.Options{Deep: true, MaxNotes: 10}
+		mind := enginetest.Start(t, engine.Config{Modes: []ponder.Mode{chat.New(opts), fakeReflectionMode()}, Models: enginetest.Models(model, ponder.Price{})})
+		mind.Put("", "m0", ponder.UserMessage{Content: "first"})
+		for i := range 2 {
+			mind.Put("", fmt.Sprint("deep", i), ponder.Observation{Sensor: chat.DeepAsked})
+			time.Sleep(5 * time.Second)
+		}
+		time.Sleep(time.Hour)
+		mind.Put("", "m1", ponder.UserMessage{Content: "second"})
+		waitIdle()
+		merged := 0
+		for _, ev := range mind.Events() {
+			if b, ok := ev.Body.(ponder.InnerMonologue); ok && len(b.Condenses) > 1 && b.Content == "both in short" {
+				merged++
+			}
+		}
+		if text := last.Messages[len(last.Messages)-1].Text(); merged != 1 || !strings.Contains(text, "both in short") || strings.Contains(text, "note<") {
+			t.Errorf("%d notes are merged; shown:\n%s", merged, text)
+		}
+	})
+}

@@ -23,8 +23,8 @@ func TestReflectionRequest(t *testing.T) {
 		for i := range 60 {
 			says = append(says, timedInput{time.Second, fmt.Sprintf("message %d.", i)})
 		}
-		evs := runReflections(t, Options{}, model, nil, append(says, timedInput{time.Second, "/deep the sea"}, timedInput{time.Hour, "/deep the sky"})...)
-		if len(requests) != 2 {
+		evs := runReflections(t, Options{}, model, nil, append(says, timedInput{time.Second, "/deep the sea"}, timedInput{time.Hour, "/deep the sky"}, timedInput{time.Hour, "/deep "})...)
+		if len(requests) != 3 {
 			t.Fatalf("%d requests", len(requests))
 		}
 		first, second := requests[0].Messages[0].Text(), requests[1].Messages[0].Text()
@@ -41,6 +41,9 @@ func TestReflectionRequest(t *testing.T) {
 		}
 		if !strings.HasSuffix(first, "\n\nFocus on: the sea") || !strings.Contains(second, "You thought before: hmm: odd") || !strings.HasSuffix(second, "Focus on: the sky") {
 			t.Errorf("shown:\n%s\n\nthen:\n%s", first, second)
+		}
+		if third := requests[2].Messages[0].Text(); strings.Contains(third, "Focus on") || !strings.Contains(third, "User: message 59.") {
+			t.Errorf("shown without a topic:\n%s", third)
 		}
 		var asked []string
 		for _, ev := range evs {

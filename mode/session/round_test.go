@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -243,6 +244,17 @@ func TestTrend(t *testing.T) {
 	}{
 		{nil, ""}, {[]float64{0.5}, ""}, {[]float64{0.4, 0.55}, "converging"}, {[]float64{0.4, 0.55, 0.65, 0.75}, "converging"},
 		{[]float64{0.8, 0.6}, "diverging"}, {[]float64{0.4, 0.7, 0.5}, "diverging"}, {[]float64{0.2, 0.7, 0.71, 0.7}, "plateau"},
+		{[]float64{0.65, 0.82, 0.78}, "plateau"},         // a small step back ends a trend
+		{[]float64{0.65, 0.82, 0.78, 0.74}, "diverging"}, // and two begin the next one
+		{[]float64{0.82, 0.65, 0.69}, "plateau"},
+		{[]float64{0.6, 0.65}, "converging"},
+		{[]float64{0.6, 0.64}, "plateau"},
+		{[]float64{0.5, 0.52, 0.54, 0.56}, "converging"}, // small steps add up
+		{[]float64{0.5, 0.6, 0.64, 0.68}, "converging"},  // and continue a trend
+		{[]float64{0.5, 0.6, 0.6}, "plateau"},
+		{[]float64{0.5, 0.53, 0.5, 0.53, 0.5, 0.53}, "plateau"}, // noise
+		{[]float64{0.6, 0.9, 0.5, 0.9}, "converging"},
+		{[]float64{0.9, 0.5, 0.45, 0.44}, "diverging"},
 	} {
 		var w callValue
 		for _, c := range tt.sure {
@@ -250,6 +262,35 @@ func TestTrend(t *testing.T) {
 		}
 		if got := w.confidenceTrend(); got != tt.want {
 			t.Errorf("trend of %v = %q, want %q", tt.sure, got, tt.want)
+		}
+	}
+}
+
+// TestTrendHysteresis turns each course around and shifts it: the trend turns, or stays.
+func TestTrendHysteresis(t *testing.T) {
+	turned := map[string]string{"": "", "plateau": "plateau", "converging": "diverging", "diverging": "converging"}
+	trendOf := func(course []float64, at func(float64) float64) string {
+		var w callValue
+		for _, c := range course {
+			w = w.addConfidence(at(c))
+		}
+		return w.confidenceTrend()
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		course := make([]float64, r.IntN(8))
+		for i := range course {
+			course[i] = float64(20+r.IntN(60)) / 100
+		}
+		trend := trendOf(course, func(c float64) float64 { return c })
+		if got := trendOf(course, func(c float64) float64 { return 1 - c }); got != turned[trend] {
+			t.Errorf("%v is %q; turned around it is %q", course, trend, got)
+		}
+		if got := trendOf(course, func(c float64) float64 { return c + 0.1 }); got != trend {
+			t.Errorf("%v is %q; 0.1 higher it is %q", course, trend, got)
+		}
+		if n := len(course); n > 1 && (trend == "converging" && course[n-1] <= course[n-2] || trend == "diverging" && course[n-1] >= course[n-2]) {
+			t.Errorf("%v is %q against its last movement", course, trend)
 		}
 	}
 }

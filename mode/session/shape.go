@@ -50,8 +50,9 @@ type Session struct {
 	Status     ponder.Status   `json:"status"`
 	Progress   Progress        `json:"progress"`
 	Created    *time.Time      `json:"created_at"`
-	Started    *time.Time      `json:"started_at"`
-	Paused     *time.Time      `json:"paused_at"` // nil unless paused
+	Started    *time.Time      `json:"started_at"` // nil before the first action
+	Paused     *time.Time      `json:"paused_at"`  // of the newest pause, also after a resume
+	Resumed    *time.Time      `json:"resumed_at"`
 	Completed  *time.Time      `json:"completed_at"`
 	Final      string          `json:"final_synthesis"`
 	Confidence []float64       `json:"confidence_evolution"`       // claimed values
@@ -70,16 +71,18 @@ type Session struct {
 
 // Progress measures a session.
 type Progress struct {
-	Thoughts   int     `json:"total_thoughts"`
-	Questions  int     `json:"total_questions"`
-	Syntheses  int     `json:"total_syntheses"`
-	Explored   int     `json:"explored_questions"`
-	Dropped    int     `json:"dropped_questions,omitempty"`
-	Merged     int     `json:"merged_thoughts,omitempty"`
-	Focus      string  `json:"current_focus"`
-	Foci       []Focus `json:"foci,omitempty"` // current foci, oldest first
-	Percentage float64 `json:"percentage"`     // of the budget closest to its limit
-	Elapsed    float64 `json:"elapsed_seconds"`
+	Thoughts       int     `json:"total_thoughts"`
+	Questions      int     `json:"total_questions"`
+	Syntheses      int     `json:"total_syntheses"`
+	Explored       int     `json:"explored_questions"`
+	Dropped        int     `json:"dropped_questions,omitempty"`
+	Merged         int     `json:"merged_thoughts,omitempty"`
+	Focus          string  `json:"current_focus"`
+	Foci           []Focus `json:"foci,omitempty"`  // current foci, oldest first
+	Percentage     float64 `json:"percentage"`      // of the budget closest to its limit; 100 if completed
+	PercentageOf   string  `json:"percentage_of"`   // that budget: time, calls, tokens or money
+	TimePercentage float64 `json:"time_percentage"` // of the time, also if completed
+	Elapsed        float64 `json:"elapsed_seconds"`
 }
 
 // Focus is a current subject.

@@ -38,7 +38,7 @@ func TestSteering(t *testing.T) {
 func TestViewOfARichSession(t *testing.T) {
 	v := viewOf(fullSession())
 	s := v.Session
-	got := Progress{Thoughts: 3, Questions: 4, Syntheses: 2, Explored: 1, Dropped: 1, Merged: 3, Percentage: 100, Elapsed: 36}
+	got := Progress{Thoughts: 3, Questions: 4, Syntheses: 2, Explored: 1, Dropped: 1, Merged: 3, Percentage: 100, PercentageOf: "time", TimePercentage: 30, Elapsed: 36}
 	if diff := cmp.Diff(got, s.Progress); diff != "" {
 		t.Errorf("progress (-want +got):\n%s", diff)
 	}

@@ -16,6 +16,7 @@ const (
 	mostlyNew      = 3 // one new thought in so many is hardly new
 	plateauSums    = 3 // syntheses of similar confidence
 	smallChange    = 0.03
+	trendStart     = 0.05 // departure of the confidence that begins a trend; models state steps of 0.05
 	urgentPriority = 7    // priority of a question worth asking on a plateau
 	settledAt      = 0.9  // minimum confidence of thoughts on a settled question
 	minGainShare   = 0.15 // minimum gain of a call, as a share of the best gain
@@ -70,25 +71,30 @@ func (w callValue) addConfidence(confidence float64) callValue {
 	return w
 }
 
-// confidenceTrend compares the newest confidence with the mean of earlier ones, as the seed does. It returns
-// "plateau" if the last three hardly differ.
+// confidenceTrend returns the trend of the last movements of the confidence. It has hysteresis, as a Schmitt
+// trigger (O. H. Schmitt, A thermionic trigger, Journal of Scientific Instruments 15, 1938): a trend begins
+// with a departure of trendStart and lasts while each synthesis moves on in its direction. Otherwise, and
+// while the last three confidences hardly differ, the confidence is on a plateau.
 func (w callValue) confidenceTrend() string {
-	n := len(w.Confidences)
-	if n < 2 {
+	if len(w.Confidences) < 2 {
 		return ""
 	}
-	if w.isPlateau() {
-		return "plateau"
+	from, last, direction := w.Confidences[0], w.Confidences[0], 0
+	for _, c := range w.Confidences[1:] {
+		switch departure := math.Round((c-from)*100) / 100; {
+		case departure >= trendStart:
+			from, direction = c, 1
+		case departure <= -trendStart:
+			from, direction = c, -1
+		case float64(direction)*(c-last) <= 0:
+			direction = 0
+		}
+		last = c
 	}
-	sum := 0.0
-	before := w.Confidences[max(0, n-plateauSums) : n-1]
-	for _, c := range before {
-		sum += c
-	}
-	switch change := w.Confidences[n-1] - sum/float64(len(before)); {
-	case change > smallChange:
+	switch {
+	case direction > 0 && !w.isPlateau():
 		return "converging"
-	case change < -smallChange:
+	case direction < 0 && !w.isPlateau():
 		return "diverging"
 	}
 	return "plateau"

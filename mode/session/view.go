@@ -47,6 +47,7 @@ func (v View) Apply(ev ponder.Event) View {
 		}
 		return v
 	}
+	v.markStarted(ev)
 	if !v.isRelevant(ev) {
 		return v
 	}
@@ -77,8 +78,17 @@ func (v View) Apply(ev ponder.Event) View {
 	default:
 		v.applyLifecycle(ev)
 	}
-	v.Session.Progress.Percentage = v.budgetPercentage(v.fold.clock.Milliseconds())
+	v.measureBudget(v.fold.clock.Milliseconds())
 	return v
+}
+
+// markStarted notes the first event of a holder: the work has started.
+func (v *View) markStarted(ev ponder.Event) {
+	_, ended := ev.Body.(ponder.RunFinished)
+	if s := &v.Session; s.Started == nil && s.Run != "" && ev.Run.IsWithin(s.Run) && !ev.IsInput() && !ended {
+		at := ev.Time
+		s.Started = &at
+	}
 }
 
 // Clone returns a copy that later Apply calls do not change.
@@ -130,7 +140,7 @@ func newRunView(ev ponder.Event, b ponder.RunStarted) View {
 	o, _ := parseOptions(ponder.Run{Options: b.Options}) // invalid options fail the run
 	s := &v.Session
 	s.ID, s.Run, s.Question, s.Status = ev.Thread, ev.Run, textkit.CleanTrim(b.Input), ponder.Thinking
-	s.Created, s.Started = &at, &at
+	s.Created = &at
 	v.setLimits(ponder.LimitChange{})
 	s.Metadata = Metadata{SynthesisInterval: o.SynthesisInterval, Docs: o.Docs, Memory: o.Memory, Web: o.Web, WithoutModel: o.WithoutModel, Parallel: parallelOption(b.Options)}
 	return v
@@ -153,13 +163,13 @@ func (v *View) applyLifecycle(ev ponder.Event) {
 		}
 	case ponder.RunResumed:
 		if s.Status == ponder.Paused {
-			s.Status, s.StopReason, s.Paused = ponder.Thinking, "", nil
+			s.Status, s.StopReason, s.Resumed = ponder.Thinking, "", &at
 		}
 	case ponder.BudgetSpent:
 		v.CutShort = b.What != "time"
 		v.clearFoci()
 	case ponder.RunFinished:
-		s.Status, s.StopReason, s.End, s.Completed, s.Paused = b.Status, textkit.OneLine(b.Reason), b.EndReason(), &at, nil
+		s.Status, s.StopReason, s.End, s.Completed = b.Status, textkit.OneLine(b.Reason), b.EndReason(), &at
 		v.clearFoci()
 		switch b.Status {
 		case ponder.Completed:
@@ -288,18 +298,21 @@ func (v *View) addUsage(b ponder.CallFinished) {
 func (v View) WithElapsed(since time.Duration) View {
 	if v.Session.Status == ponder.Thinking && since > 0 {
 		ms := v.fold.clock.Milliseconds() + since.Milliseconds()
-		v.Session.Progress.Elapsed, v.Session.Progress.Percentage = toSeconds(ms), v.budgetPercentage(ms)
+		v.Session.Progress.Elapsed = toSeconds(ms)
+		v.measureBudget(ms)
 	}
 	return v
 }
 
-// budgetPercentage returns the used share of the nearest budget, from 0 to 100. A completed session
-// returns 100.
-func (v View) budgetPercentage(ms int64) float64 {
+// measureBudget sets the used share of the nearest budget and of the time. A completed session has used
+// 100 percent, whatever its time.
+func (v *View) measureBudget(ms int64) {
+	p, worked := &v.Session.Progress, time.Duration(ms)*time.Millisecond
+	p.Percentage, p.PercentageOf = usage.NearestBudget(v.fold.budget, worked, v.fold.spent)
+	p.TimePercentage = usage.TimePercentage(v.fold.budget, worked)
 	if v.Session.Status == ponder.Completed {
-		return 100
+		p.Percentage = 100
 	}
-	return usage.Percentage(v.fold.budget, time.Duration(ms)*time.Millisecond, v.fold.spent)
 }
 
 func toSeconds(ms int64) float64 { return float64(ms) / 1000 }

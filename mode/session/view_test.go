@@ -103,7 +103,7 @@ func TestShapeNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, fields := range map[string]string{
-		"session": "id original_question thinking_duration_minutes model_id status progress started_at paused_at completed_at created_at " +
+		"session": "id original_question thinking_duration_minutes model_id status progress started_at paused_at resumed_at completed_at created_at " +
 			"final_synthesis confidence_evolution stop_reason budget usage metadata error_message",
 		"thoughts":  "id session_id sequence_number thought_text thought_type confidence importance related_to_question_id time_offset_seconds created_at",
 		"questions": "id session_id question_text priority why explored insights_gained created_at",
@@ -116,7 +116,7 @@ func TestShapeNames(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range strings.Fields("total_thoughts total_questions total_syntheses current_focus percentage elapsed_seconds") {
+	for _, f := range strings.Fields("total_thoughts total_questions total_syntheses current_focus percentage percentage_of time_percentage elapsed_seconds") {
 		if !strings.Contains(string(got["session"]), `"`+f+`":`) {
 			t.Errorf("progress lacks %s", f)
 		}
@@ -140,32 +140,40 @@ func TestViewLifecycle(t *testing.T) {
 		status  ponder.Status
 		percent float64
 		elapsed float64
+		of      string
+		time    float64
 	}{
-		{"other mode", at(1, "run_1", "", ponder.RunStarted{Mode: "research"}), ponder.Created, 0, 0},
-		{"start", at(10, testRun, "", ponder.RunStarted{Mode: Name, Input: "Why?", Budget: ponder.Budget{Time: 100 * time.Second, Cost: ponder.Cost{Calls: 4}}}), ponder.Thinking, 0, 0},
-		{"first", at(10, testRun, "focus-1/1.1", ponder.Progress{Stage: "focus", Content: "Why?"}), ponder.Thinking, 0, 0},
-		{"other run", at(20, "run_1", "", ponder.RunPaused{}), ponder.Thinking, 0, 0},
-		{"thought", at(20, testRun, "note-1/1.1", ponder.Thought{Content: "T"}), ponder.Thinking, 10, 10},
-		{"call", at(30, testRun, "thoughts-2#1", ponder.CallFinished{Model: "m", Spent: ponder.Cost{Calls: 1}}), ponder.Thinking, 25, 20},
-		{"pause all", at(30, "", "", ponder.RunPaused{}), ponder.Paused, 25, 20},
-		{"resume", at(30, testRun, "", ponder.RunResumed{}), ponder.Thinking, 25, 20},
-		{"spent", at(60, testRun, "", ponder.BudgetSpent{What: "calls"}), ponder.Thinking, 50, 50},
-		{"end", at(60, testRun, "", ponder.RunFinished{Status: ponder.Completed, Answer: "So.", Reason: "calls are spent"}), ponder.Completed, 100, 50},
-		{"another", at(70, "run_2", "", ponder.RunStarted{Mode: Name, Input: "And?"}), ponder.Thinking, 0, 0},
+		{"other mode", at(1, "run_1", "", ponder.RunStarted{Mode: "research"}), ponder.Created, 0, 0, "", 0},
+		{"start", at(10, testRun, "", ponder.RunStarted{Mode: Name, Input: "Why?", Budget: ponder.Budget{Time: 100 * time.Second, Cost: ponder.Cost{Calls: 4}}}), ponder.Thinking, 0, 0, "", 0},
+		{"first", at(10, testRun, "focus-1/1.1", ponder.Progress{Stage: "focus", Content: "Why?"}), ponder.Thinking, 0, 0, "time", 0},
+		{"other run", at(20, "run_1", "", ponder.RunPaused{}), ponder.Thinking, 0, 0, "time", 0},
+		{"thought", at(20, testRun, "note-1/1.1", ponder.Thought{Content: "T"}), ponder.Thinking, 10, 10, "time", 10},
+		{"call", at(30, testRun, "thoughts-2#1", ponder.CallFinished{Model: "m", Spent: ponder.Cost{Calls: 1}}), ponder.Thinking, 25, 20, "calls", 20},
+		{"pause all", at(30, "", "", ponder.RunPaused{}), ponder.Paused, 25, 20, "calls", 20},
+		{"resume", at(30, testRun, "", ponder.RunResumed{}), ponder.Thinking, 25, 20, "calls", 20},
+		{"spent", at(60, testRun, "", ponder.BudgetSpent{What: "calls"}), ponder.Thinking, 50, 50, "time", 50},
+		{"end", at(60, testRun, "", ponder.RunFinished{Status: ponder.Completed, Answer: "So.", Reason: "calls are spent"}), ponder.Completed, 100, 50, "time", 50},
+		{"another", at(70, "run_2", "", ponder.RunStarted{Mode: Name, Input: "And?"}), ponder.Thinking, 0, 0, "", 0},
 	}
 	var ended View
-	for _, s := range steps {
+	for i, s := range steps {
 		v = v.Apply(s.ev)
 		p := v.Session.Progress
 		if v.Session.Status != s.status || p.Percentage != s.percent || p.Elapsed != s.elapsed {
 			t.Errorf("%s: status %s, %v %%, %v s; want %s, %v %%, %v s", s.name, v.Session.Status, p.Percentage, p.Elapsed, s.status, s.percent, s.elapsed)
 		}
-		if (v.Session.Paused != nil) != (s.status == ponder.Paused) {
-			t.Errorf("%s: paused at %v", s.name, v.Session.Paused)
+		if started := v.Session.Started != nil; started != (i > 1 && s.name != "another") {
+			t.Errorf("%s: started at %v", s.name, v.Session.Started)
+		}
+		if s.of != p.PercentageOf || s.time != p.TimePercentage {
+			t.Errorf("%s: measures %q, %v %% of the time; want %q, %v %%", s.name, p.PercentageOf, p.TimePercentage, s.of, s.time)
 		}
 		if s.name == "end" {
 			ended = v
 		}
+	}
+	if s := ended.Session; s.Paused == nil || s.Resumed == nil || !s.Paused.Equal(epoch.Add(30*time.Second)) {
+		t.Errorf("paused at %v, resumed at %v", s.Paused, s.Resumed)
 	}
 	if !ended.CutShort || ended.Session.Final != "So." || len(ended.Thoughts) != 1 || ended.Session.Model != "m" {
 		t.Errorf("ended as %+v", ended)

@@ -116,14 +116,35 @@ func (u *Usage) SetTotals(spent ponder.Cost) {
 
 // Percentage returns the used share of the nearest budget, from 0 to 100.
 func Percentage(b ponder.Budget, worked time.Duration, spent ponder.Cost) float64 {
-	share := 0.0
-	for _, p := range [][2]float64{
-		{float64(worked.Milliseconds()), float64(b.Time.Milliseconds())}, {float64(spent.Calls), float64(b.Calls)},
-		{float64(spent.Tokens), float64(b.Tokens)}, {float64(spent.Money), float64(b.Money)},
+	percent, _ := NearestBudget(b, worked, spent)
+	return percent
+}
+
+// NearestBudget returns the used share of the budget closest to its limit, from 0 to 100, and names that budget
+// as [ponder.BudgetSpent] does. Without a limit the name is empty.
+func NearestBudget(b ponder.Budget, worked time.Duration, spent ponder.Cost) (percent float64, what string) {
+	for _, p := range []struct {
+		what        string
+		used, limit float64
+	}{
+		{"time", float64(worked.Milliseconds()), float64(b.Time.Milliseconds())}, {"calls", float64(spent.Calls), float64(b.Calls)},
+		{"tokens", float64(spent.Tokens), float64(b.Tokens)}, {"money", float64(spent.Money), float64(b.Money)},
 	} {
-		if p[0] > 0 && p[1] > 0 {
-			share = max(share, p[0]/p[1])
+		if share := roundPercent(p.used, p.limit); p.limit > 0 && (what == "" || share > percent) {
+			percent, what = share, p.what
 		}
 	}
-	return float64(int(min(1, share)*1000+0.5)) / 10
+	return percent, what
+}
+
+// TimePercentage returns the used share of the time, from 0 to 100, or 0 without a limit.
+func TimePercentage(b ponder.Budget, worked time.Duration) float64 {
+	return roundPercent(float64(worked.Milliseconds()), float64(b.Time.Milliseconds()))
+}
+
+func roundPercent(used, limit float64) float64 {
+	if used <= 0 || limit <= 0 {
+		return 0
+	}
+	return float64(int(min(1, used/limit)*1000+0.5)) / 10
 }
