@@ -285,7 +285,9 @@ func TestReflections(t *testing.T) {
 
 // TestHourlyLimit refuses requests of users beyond the limit, with the time of the next one.
 func TestHourlyLimit(t *testing.T) {
-	plain := func(*llm.Request) (llm.Message, error) { return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: so"), nil }
+	plain := func(*llm.Request) (llm.Message, error) {
+		return llm.Say(llm.Assistant, "hmm: odd\n\nthoughts: so"), nil
+	}
 	const done, refused = "hmm: odd\n\nthoughts: so", "at most 2 reflections per hour: the next one is possible at 02:00; `ponder settings deep_think.per_hour` changes the limit"
 	opts := Options{PerHour: 2, Locale: locale.Locale{Offset: 3600}}
 	for _, tt := range []struct {
