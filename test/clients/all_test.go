@@ -76,7 +76,7 @@ func TestAll(t *testing.T) {
 				}
 				run := e.command(t, dir, js)
 				out, err := server.execute(t, dir, "", run...)
-				n := tallies.add(versions, out, err)
+				n := tallies.add(versions, e.name, out, err)
 				result := "passed"
 				if err != nil {
 					result = "failed"

@@ -76,7 +76,7 @@ func TestClients(t *testing.T) {
 func (s *testServer) checks(t *testing.T, dir string, args ...string) int64 {
 	t.Helper()
 	out, err := s.execute(t, dir, "", args...)
-	n := tallies.addPinned(path.Base(t.Name()), out, err)
+	n := tallies.add("pinned", path.Base(t.Name()), out, err)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s\nthe server said:\n%s", strings.Join(args, " "), err, out, s.errorOutput())
 	}

@@ -87,7 +87,7 @@ func TestNewest(t *testing.T) {
 					run = []string{bin, c.script}
 				}
 				out, err := server.execute(t, newestDir, "", run...)
-				n, versions := tallies.addNewest(out, err), c.versions(newestDir)
+				n, versions := tallies.add("newest", c.script, out, err), c.versions(newestDir)
 				t.Logf("%d checks, %s", n, versions)
 				if err != nil {
 					tallies.note("%s fails with %s", c.script, versions)

@@ -14,8 +14,7 @@ var tallies tally
 // A tally counts checks by the versions of the clients.
 type tally struct {
 	mu     sync.Mutex
-	pinned map[string]count // by script
-	newest count
+	counts map[string]map[string]count // by "pinned" or "newest", and by script
 	equal  []string // scripts whose pinned versions are the newest
 	notes  []string
 }
@@ -39,24 +38,15 @@ func countOutput(out string, err error) (c count) {
 	return c
 }
 
-// addPinned counts the output of a script with the pinned versions.
-func (t *tally) addPinned(script, out string, err error) (checks int64) {
+// add counts the output of a script with the pinned or the newest versions.
+func (t *tally) add(versions, script, out string, err error) (checks int64) {
 	c := countOutput(out, err)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.pinned == nil {
-		t.pinned = make(map[string]count)
+	if t.counts == nil {
+		t.counts = map[string]map[string]count{"pinned": {}, "newest": {}}
 	}
-	t.pinned[script] = t.pinned[script].plus(c)
-	return c.passed + c.failed
-}
-
-// addNewest counts the output of a script with the newest versions.
-func (t *tally) addNewest(out string, err error) (checks int64) {
-	c := countOutput(out, err)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.newest = t.newest.plus(c)
+	t.counts[versions][script] = t.counts[versions][script].plus(c)
 	return c.passed + c.failed
 }
 
@@ -81,21 +71,20 @@ func (t *tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var b strings.Builder
-	print := func(versions string, c count) {
-		if c != (count{}) {
-			fmt.Fprintf(&b, "%s clients: %d checks passed, %d failed\n", versions, c.passed, c.failed)
+	for _, versions := range []string{"pinned", "newest"} {
+		var sum count
+		for _, c := range t.counts[versions] {
+			sum = sum.plus(c)
+		}
+		for _, script := range t.equal {
+			if versions == "newest" {
+				sum = sum.plus(t.counts["pinned"][script])
+			}
+		}
+		if sum != (count{}) {
+			fmt.Fprintf(&b, "%s clients: %d checks passed, %d failed\n", versions, sum.passed, sum.failed)
 		}
 	}
-	var pinned count
-	for _, c := range t.pinned {
-		pinned = pinned.plus(c)
-	}
-	newest := t.newest
-	for _, script := range t.equal {
-		newest = newest.plus(t.pinned[script])
-	}
-	print("pinned", pinned)
-	print("newest", newest)
 	if len(t.equal) > 0 {
 		b.WriteString("newest clients: equal to the pinned ones in " + strings.Join(t.equal, ", ") + "\n")
 	}
