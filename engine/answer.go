@@ -76,8 +76,8 @@ func findLoop(d **llm.LoopDetector, text string) (cut int, found bool) {
 	return (*d).Add(text)
 }
 
-// release recycles the detectors. The reader is of no use afterwards.
-func (a *answerReader) release() {
+// releaseDetectors recycles the detectors. The reader is of no use afterwards.
+func (a *answerReader) releaseDetectors() {
 	a.textLoop.Release()
 	a.reasoningLoop.Release()
 	a.textLoop, a.reasoningLoop = nil, nil

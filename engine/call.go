@@ -135,7 +135,7 @@ func (h *holder) streamAnswer(c *callAttempt, cause string, m ponder.Model) (res
 		}
 	}
 	a := newAnswerReader(c.Request)
-	defer a.release()
+	defer a.releaseDetectors()
 	end := func(f llm.Finish, used llm.Usage) (*llm.Response, error) {
 		resp := &llm.Response{Message: a.message(), Finish: f, Model: m.Name(), Usage: used}
 		if used.Total() == 0 {

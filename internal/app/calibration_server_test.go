@@ -1,11 +1,16 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"ponder"
+	"ponder/internal/config"
 	"ponder/mode/session"
 )
 
@@ -46,4 +51,37 @@ func TestWhatTakesLongToReckonHoldsUpNobody(t *testing.T) {
 			t.Errorf("at the end there are %d cases, found %d times", cases, found)
 		}
 	})
+}
+
+// The end of a session reads no other session: their number grows without bound.
+func TestEndOfSessionReadsNoOther(t *testing.T) {
+	l := NewTill(t, config.Token{})
+	s := l.serveLibraries()
+	for _, id := range []ponder.ThreadID{"thr_1", "thr_2"} {
+		if _, err := l.startSession(s, id, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := l.store.Thread(l.ctx, "thr_2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []ponder.ThreadID{"thr_1", "thr_2"} {
+		l.appendEvents(id, ponder.RunFinished{Status: ponder.Completed, Answer: "x"})
+	}
+	damage := `UPDATE ponder_batch SET lines = x'00' WHERE num = (SELECT num FROM ponder_thread WHERE id = 'thr_1')`
+	if _, err := l.store.DB().ExecContext(l.ctx, damage); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	s.finishWork(l.ctx, before)
+	if text := log.String(); strings.Contains(text, "damaged") {
+		t.Errorf("the end of thr_2 read thr_1: %s", text)
+	}
+	list, err := l.store.List(l.ctx, ponder.Filter{Kind: ponder.KindSession})
+	if _, failed := ResolvedSessions(l.ctx, l.store, "anna"); err != nil || len(list) != 2 || failed == nil {
+		t.Errorf("%d sessions, %v; reading them all: %v", len(list), err, failed)
+	}
 }

@@ -74,6 +74,7 @@ func (s *Service) finishWork(ctx context.Context, before ponder.Info) {
 	case now.Kind == ponder.KindExchange:
 	case now.Status == ponder.Completed && before.Status != ponder.Completed:
 		a := s.forOwner(now.Owner)
+		a.calibration = new(session.Calibration) // the memory stores no confidences
 		w := a.SessionView(s.Store, now.ID)
 		if err := w.Read(ctx, 0); err == nil {
 			w.Keep(ctx, s.Store)

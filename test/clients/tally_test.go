@@ -15,7 +15,7 @@ var tallies tally
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]map[string]count // by "pinned" or "newest", and by script
-	equal  []string // scripts whose pinned versions are the newest
+	equal  []string                    // scripts whose pinned versions are the newest
 	notes  []string
 }
 
