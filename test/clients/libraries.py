@@ -104,7 +104,7 @@ def test_litellm():
     tools = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]
     for name in ("openai/ponder/chat", "anthropic/ponder/chat"):
         check([c.function.name for c in ask(WEATHER, name, tools=tools).choices[0].message.tool_calls], ["weather", "weather"])
-    vectors = litellm.embedding(model="openai/ponder/embed", input=["one", "two"], dimensions=4)
+    vectors = litellm.embedding(model="openai/ponder/embed", input=["one", "two"], dimensions=4, allowed_openai_params=["dimensions"])
     check([len(v["embedding"]) for v in vectors.data], [4, 4])
     check(litellm.text_completion(model="text-completion-openai/ponder/chat", prompt=QUESTION).choices[0].text, ANSWER)
 
@@ -150,17 +150,29 @@ def test_pydantic_ai():
 
 @needs("agents")
 def test_openai_agents():
-    from agents import Agent, Runner, function_tool
+    from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool
+    from openai import AsyncOpenAI
+    from pydantic import BaseModel
+
+    class Person(BaseModel):
+        name: str
+        age: int
 
     @function_tool
     def weather(city: str) -> str:
         """How warm it is in a city."""
         return DEGREES[city]
 
-    agent = Agent(name="agent", model="ponder/chat", tools=[weather])
-    out = asyncio.run(Runner.run(agent, WEATHER))
-    check(out.final_output, "Paris has 18 degrees, Rome has 24.")
-    clean(str(out.final_output))
+    async def run_agents():
+        for kind in (OpenAIChatCompletionsModel, OpenAIResponsesModel):  # a name with a slash would name a provider
+            model = kind(model="ponder/chat", openai_client=AsyncOpenAI(max_retries=0))
+            out = await Runner.run(Agent(name="agent", model=model, tools=[weather]), WEATHER)
+            check(out.final_output, "Paris has 18 degrees, Rome has 24.")
+            clean(str(out.final_output))
+            out = await Runner.run(Agent(name="agent", model=model, output_type=Person), "Give me a person as JSON.")
+            check(out.final_output.age, 36)
+
+    asyncio.run(run_agents())
 
 
 @needs("instructor")
