@@ -18,7 +18,7 @@ const allDir = ".all"
 
 // An environment is an own installation, because the requirements of some libraries exclude each
 // other. Packages are NAME@VERSION for npm and NAME==VERSION for pip; their own requirements are
-// not pinned. Without a version, only the newest one runs.
+// not pinned. Without a version, only the newest one runs; @>= allows preliminary ones.
 type environment struct {
 	name     string
 	script   string
@@ -31,7 +31,7 @@ var environments = []environment{
 	{name: "acp", script: "acp.test.mjs", packages: []string{"@agentclientprotocol/sdk"}},
 	{name: "agui", script: "agui.test.mjs", packages: []string{"@ag-ui/client", "@ag-ui/core"}},
 	{name: "inspector", script: "inspector.test.mjs", packages: []string{"@modelcontextprotocol/inspector"}},
-	{name: "conformance", script: "conformance.test.mjs", packages: []string{"@modelcontextprotocol/conformance"}},
+	{name: "conformance", script: "conformance.test.mjs", packages: []string{"@modelcontextprotocol/conformance@>=0.2.0-alpha.12"}},
 	{name: "go", script: "openai_test.go", packages: []string{"github.com/openai/openai-go/v3"}},
 
 	{name: "langchain-js", script: "langchain.mjs", packages: []string{"@langchain/core@1.4.0", "@langchain/openai@1.6.0", "@langchain/anthropic@1.5.11", "@langchain/ollama@1.3.0", "zod@4"}},
@@ -105,12 +105,16 @@ func (e environment) versions(of string) []string {
 	}
 	var list []string
 	for _, p := range e.packages {
-		list = append(list, packageName(p))
+		if isPinned(p) {
+			p = packageName(p)
+		}
+		list = append(list, p)
 	}
 	return list
 }
 
-func isPinned(p string) bool { return p != packageName(p) }
+// isPinned reports whether a package has a version, other than a least one.
+func isPinned(p string) bool { return p != packageName(p) && !strings.Contains(p, "@>=") }
 
 // packageName returns a package without its version.
 func packageName(p string) string {
