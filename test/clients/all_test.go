@@ -36,7 +36,7 @@ var environments = []environment{
 
 	{name: "langchain-js", script: "langchain.mjs", packages: []string{"@langchain/core@1.4.0", "@langchain/openai@1.6.0", "@langchain/anthropic@1.5.11", "@langchain/ollama@1.3.0", "zod@4"}},
 	{name: "langchain", script: "libraries.py", packages: []string{"langchain-anthropic==1.7.10", "langchain-openai==1.7.4"}},
-	{name: "litellm", script: "libraries.py", packages: []string{"litellm"}},
+	{name: "litellm", script: "libraries.py", packages: []string{"litellm==1.110.2"}},
 	{name: "llm", script: "libraries.py", packages: []string{"llm==0.36"}},
 	{name: "llama-index", script: "libraries.py", packages: []string{"llama-index-llms-openai-like==0.8.1"}},
 	{name: "pydantic-ai", script: "libraries.py", packages: []string{"pydantic-ai-slim[openai,anthropic]==2.68.0"}},
