@@ -63,7 +63,7 @@ func (v *Validator) Fault(text, question string) string {
 		return echo
 	}
 	switch {
-	case len(words) < 2 && !hasUnspaced(text) && !isSentence(text, words[0]):
+	case (len(words) < 2 || len(strings.Fields(text)) < 2) && !hasUnspaced(text) && !isSentence(text, words[0]):
 		return "it is a single word"
 	case v.IsQuestion(text, question):
 		return "it only repeats the question"

@@ -51,6 +51,8 @@ func TestValidator(t *testing.T) {
 		"The.":                                  "single",
 		"Light":                                 "single",
 		"Light.":                                "",
+		"dont_use_this_but_don't_needit":        "single",
+		"1.00.1.2.2,1984,Sinatra,Sinatra-3.5":   "single",
 		"Why is the sky blue?":                  "question",
 		"why is the sky blue":                   "question",
 		"The question is: Why is the sky blue?": "question",
