@@ -23,7 +23,7 @@ type Question struct {
 	USD       float64 `json:"max_cost_usd,omitempty"`
 	Calls     int     `json:"max_calls,omitempty"`
 	Parallel  int     `json:"parallel,omitempty"`   // concurrent lines of thought
-	ToTheEnd  bool    `json:"to_the_end,omitempty"` // use the whole budget, even without new insights
+	ToTheEnd  bool    `json:"to_the_end,omitempty"` // use the whole time, even without new insights
 	Title     string  `json:"title,omitempty"`
 }
 
@@ -39,8 +39,9 @@ type Session struct {
 	Interrupted    bool          `json:"interrupted"` // no process works on it, although it is not paused
 	Progress       Progress      `json:"progress"`
 	Created        *time.Time    `json:"created_at"`
-	Started        *time.Time    `json:"started_at"`
-	Paused         *time.Time    `json:"paused_at"`
+	Started        *time.Time    `json:"started_at"` // nil before the first action
+	Paused         *time.Time    `json:"paused_at"`  // of the newest pause, also after a resume
+	Resumed        *time.Time    `json:"resumed_at"`
 	Completed      *time.Time    `json:"completed_at"`
 	FinalSynthesis string        `json:"final_synthesis"`      // the answer
 	Confidence     []float64     `json:"confidence_evolution"` // 0 to 1, one per synthesis
@@ -52,12 +53,14 @@ type Session struct {
 }
 
 type Progress struct {
-	Thoughts   int     `json:"total_thoughts"`
-	Questions  int     `json:"total_questions"`
-	Syntheses  int     `json:"total_syntheses"`
-	Focus      string  `json:"current_focus"`
-	Percentage float64 `json:"percentage"` // of the budget part that is closest to its limit
-	Elapsed    float64 `json:"elapsed_seconds"`
+	Thoughts       int     `json:"total_thoughts"`
+	Questions      int     `json:"total_questions"`
+	Syntheses      int     `json:"total_syntheses"`
+	Focus          string  `json:"current_focus"`
+	Percentage     float64 `json:"percentage"`      // of the budget part that is closest to its limit; 100 if completed
+	PercentageOf   string  `json:"percentage_of"`   // that part: time, calls, tokens or money
+	TimePercentage float64 `json:"time_percentage"` // of the time, also if completed
+	Elapsed        float64 `json:"elapsed_seconds"`
 }
 
 // Limits is the budget of a session. Zero is no limit.

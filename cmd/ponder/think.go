@@ -165,7 +165,7 @@ func (a *cli) startThread(ctx context.Context, p *app.PreparedStart, f startFlag
 }
 
 // runLocally thinks in this process and shows it. report names the file of a research's report, or is
-// empty. It removes a thread without a result.
+// empty. It removes a thread that could not run. One that failed stays, as in a server.
 func (w *sessionScreen) runLocally(ctx context.Context, store *sqlite.Store, p *app.SessionModels, what app.Sources, kind ponder.Kind, report string) error {
 	t, err := w.Runner(ctx, store, p.Models, what, w.onDelta)
 	if err != nil {
@@ -181,12 +181,13 @@ func (w *sessionScreen) runLocally(ctx context.Context, store *sqlite.Store, p *
 	case errors.Is(err, errDetach):
 		return w.detachRun(ctx, t)
 	case !w.endedWithoutResult(ctx, err):
+	case err == nil:
+		w.SendNotices(ctx, store, w.Id)
+		return w.failedAtStartError()
 	case store.Remove(context.WithoutCancel(ctx), w.Id) != nil: // if removal fails, the session can resume later
 		w.heldOutput.releaseAll()
-	case err != nil:
-		return unwrapStoreError(err)
 	default:
-		return w.nothingKeptError()
+		return unwrapStoreError(err)
 	}
 	w.Keep(ctx, store)
 	defer w.SendNotices(ctx, store, w.Id)
@@ -202,13 +203,9 @@ func (w *sessionScreen) detachRun(ctx context.Context, t *app.Runner) error {
 	return w.detachSession(ctx, w.Store, w.Id)
 }
 
-func (w *sessionScreen) nothingKeptError() error {
-	none := "thought"
-	if w.Research != nil {
-		none = "found"
-	}
+func (w *sessionScreen) failedAtStartError() error {
 	err := w.failureError()
-	return failure{exitCodeOf(err), fmt.Errorf("%w; nothing was %s, so nothing was saved", err, none)}
+	return failure{exitCodeOf(err), fmt.Errorf("%w; kept as failed: %s", err, w.formatCommand("session show", w.Id))}
 }
 
 func (w *sessionScreen) finishCommand(ctx context.Context, err error) error {

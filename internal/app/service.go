@@ -89,7 +89,7 @@ type Start struct {
 	Budget   ponder.Budget
 	Every    time.Duration // between syntheses; zero: as configured
 	Parallel int
-	ToTheEnd bool // of a session: use the whole budget, even without new insights
+	ToTheEnd bool // of a session: use the whole time
 	Title    string
 	NoMemory bool
 	NoWeb    bool

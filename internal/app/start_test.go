@@ -40,3 +40,14 @@ func TestSessionOptions(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestPresets checks the durations that users choose by name.
+func TestPresets(t *testing.T) {
+	want := map[string]time.Duration{"quick": 5 * time.Minute, "moderate": 30 * time.Minute, "deep": 2 * time.Hour}
+	if d := cmp.Diff(want, Presets); d != "" {
+		t.Error(d)
+	}
+	if b := limitsOf(ponder.Budget{}, config.Budgets{}, Presets["deep"]); b.Time != 2*time.Hour {
+		t.Errorf("a deep session has %v", b.Time)
+	}
+}

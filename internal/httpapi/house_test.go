@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 
 // A testServer is an API with sessions, conversations and a scripted model. Other methods panic.
 type testServer struct {
+	started atomic.Pointer[Start] // the newest
 	*testAPI
 	t     *testing.T
 	mind  *engine.Engine
@@ -38,7 +40,6 @@ type testServer struct {
 	hub   *stream.Hub
 	close func() // ends streams
 	deny  error  // of Say
-	begun Start  // the newest
 	Service
 }
 
@@ -100,7 +101,7 @@ func (h *testServer) Begin(ctx context.Context, owner string, id ponder.ThreadID
 	if s.Model == "none/none" {
 		return app.Invalidf("model_id", "there is no such model")
 	}
-	h.begun = s
+	h.started.Store(&s)
 	js, err := json.Marshal(session.Options{SynthesisInterval: s.Every.Seconds(), Parallel: s.Parallel, ToTheEnd: true})
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type Session struct {
 	Interrupted bool   `json:"interrupted,omitempty"` // paused only because no process holds it
 }
 
-// sessionOf shows a session without a holder as paused.
+// sessionOf shows a session without a holder as paused, and one without an action yet as created.
 func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
 	s := Session{Session: v.Session, Title: info.Title}
 	s.Confidence, s.Progress.Foci, s.Usage.Models = slices.Clone(s.Confidence), slices.Clone(s.Progress.Foci), slices.Clone(s.Usage.Models)
@@ -31,6 +31,9 @@ func sessionOf(info ponder.Info, v session.View, now time.Time) Session {
 	}
 	if s.Model == "" { // no model has answered
 		s.Model = info.Model
+	}
+	if s.Status == ponder.Thinking && s.Started == nil {
+		s.Status = ponder.Created
 	}
 	if info.Interrupted(now) {
 		s.Status, s.Interrupted = ponder.Paused, true
@@ -121,15 +124,24 @@ type manySessions struct {
 
 func (a *api) listSessions(ctx context.Context, in *listSessions) (*manySessions, error) {
 	now := a.views.now()
+	stored := in.Status
+	if stored == ponder.Created { // the store does not know the first action
+		stored = ponder.Thinking
+	}
 	// Idle makes interrupted sessions paused.
-	list, next, err := a.threadPage(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: in.Status, Idle: now.Add(-ponder.DeadAfter)})
+	list, next, err := a.threadPage(ctx, in.Page, ponder.Filter{Kind: ponder.KindSession, Status: stored, Idle: now.Add(-ponder.DeadAfter)})
 	if err != nil {
 		return nil, err
 	}
 	out := &manySessions{}
 	out.Body.Success, out.Body.Sessions, out.Body.Next = true, []Session{}, next
 	for _, info := range list {
-		err := a.withCalibrated(ctx, info, func(v session.View) { out.Body.Sessions = append(out.Body.Sessions, sessionOf(info, v, now)) })
+		err := a.withCalibrated(ctx, info, func(v session.View) {
+			s := sessionOf(info, v, now)
+			if stored != ponder.Thinking || (s.Status == ponder.Created) == (in.Status == ponder.Created) {
+				out.Body.Sessions = append(out.Body.Sessions, s)
+			}
+		})
 		if isMissing(err) {
 			continue // removed meanwhile
 		}
@@ -241,28 +253,30 @@ func (a *api) getSyntheses(ctx context.Context, in *SessionPath) (*manySyntheses
 }
 
 type Stats struct {
-	ID         ponder.ThreadID `json:"session_id"`
-	Status     ponder.Status   `json:"status"`
-	Thoughts   int             `json:"total_thoughts"`
-	ByType     map[string]int  `json:"thoughts_by_type"`
-	Questions  int             `json:"total_questions"`
-	Explored   int             `json:"explored_questions"`
-	Open       int             `json:"open_questions"` // neither explored nor dropped
-	Dropped    int             `json:"dropped_questions"`
-	Syntheses  int             `json:"total_syntheses"`
-	Sources    int             `json:"total_sources"`
-	Cited      int             `json:"cited_sources"`
-	Confidence Spread          `json:"confidence"` // of the thoughts
-	Evolution  []float64       `json:"confidence_evolution" nullable:"false"`
-	Elapsed    float64         `json:"elapsed_seconds"`
-	Percentage float64         `json:"percentage"`
-	Calls      int             `json:"calls"`
-	Failed     int             `json:"failed_calls"`
-	Input      int             `json:"input_tokens"`
-	Output     int             `json:"output_tokens"`
-	Tokens     int             `json:"total_tokens"`
-	USD        float64         `json:"cost_usd"`
-	Unpriced   int             `json:"unpriced_calls"` // excluded from cost_usd
+	ID             ponder.ThreadID `json:"session_id"`
+	Status         ponder.Status   `json:"status"`
+	Thoughts       int             `json:"total_thoughts"`
+	ByType         map[string]int  `json:"thoughts_by_type"`
+	Questions      int             `json:"total_questions"`
+	Explored       int             `json:"explored_questions"`
+	Open           int             `json:"open_questions"` // neither explored nor dropped
+	Dropped        int             `json:"dropped_questions"`
+	Syntheses      int             `json:"total_syntheses"`
+	Sources        int             `json:"total_sources"`
+	Cited          int             `json:"cited_sources"`
+	Confidence     Spread          `json:"confidence"` // of the thoughts
+	Evolution      []float64       `json:"confidence_evolution" nullable:"false"`
+	Elapsed        float64         `json:"elapsed_seconds"`
+	Percentage     float64         `json:"percentage"`
+	PercentageOf   string          `json:"percentage_of"`
+	TimePercentage float64         `json:"time_percentage"`
+	Calls          int             `json:"calls"`
+	Failed         int             `json:"failed_calls"`
+	Input          int             `json:"input_tokens"`
+	Output         int             `json:"output_tokens"`
+	Tokens         int             `json:"total_tokens"`
+	USD            float64         `json:"cost_usd"`
+	Unpriced       int             `json:"unpriced_calls"` // excluded from cost_usd
 }
 
 // A Spread has null fields without numbers.
@@ -297,7 +311,7 @@ func statsOf(s Session, v session.View) Stats {
 	p, u := s.Progress, s.Usage
 	st := Stats{
 		ID: s.ID, Status: s.Status, Thoughts: len(v.Thoughts), ByType: make(map[string]int), Questions: len(v.Questions), Syntheses: len(v.Syntheses),
-		Sources: len(v.Sources), Evolution: s.Confidence, Elapsed: p.Elapsed, Percentage: p.Percentage, Calls: u.Calls, Failed: u.Failed,
+		Sources: len(v.Sources), Evolution: s.Confidence, Elapsed: p.Elapsed, Percentage: p.Percentage, PercentageOf: p.PercentageOf, TimePercentage: p.TimePercentage, Calls: u.Calls, Failed: u.Failed,
 		Input: u.Input, Output: u.Output, Tokens: u.Total, USD: u.USD, Unpriced: u.Unpriced,
 	}
 	for _, kind := range thoughtTypes {

@@ -42,7 +42,7 @@ type startBody struct {
 	Model    string   `json:"model_id,omitempty" maxLength:"200" doc:"provider/model; default: as configured" example:"ollama/llama3.1"`
 	Every    *float64 `json:"synthesis_interval_seconds,omitempty" minimum:"1" maximum:"86400" doc:"thinking time between two syntheses"`
 	Parallel int      `json:"parallel,omitempty" minimum:"1" maximum:"16" doc:"parallel foci; default: 1"`
-	ToTheEnd bool     `json:"to_the_end,omitempty" doc:"use the whole budget, even without new insights"`
+	ToTheEnd bool     `json:"to_the_end,omitempty" doc:"use the whole time, even without new insights"`
 	Title    string   `json:"title,omitempty" maxLength:"200" doc:"title in lists"`
 	Limits
 }

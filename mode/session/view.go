@@ -305,7 +305,7 @@ func (v View) WithElapsed(since time.Duration) View {
 }
 
 // measureBudget sets the used share of the nearest budget and of the time. A completed session has used
-// 100 percent, whatever its time.
+// 100 percent.
 func (v *View) measureBudget(ms int64) {
 	p, worked := &v.Session.Progress, time.Duration(ms)*time.Millisecond
 	p.Percentage, p.PercentageOf = usage.NearestBudget(v.fold.budget, worked, v.fold.spent)
