@@ -205,7 +205,7 @@ func (w *sessionScreen) detachRun(ctx context.Context, t *app.Runner) error {
 
 func (w *sessionScreen) failedAtStartError() error {
 	err := w.failureError()
-	return failure{exitCodeOf(err), fmt.Errorf("%w; kept as failed: %s", err, w.formatCommand("session show", w.Id))}
+	return failure{exitCodeOf(err), fmt.Errorf("%w; it is kept: %s", err, w.formatCommand("session show", w.Id))}
 }
 
 func (w *sessionScreen) finishCommand(ctx context.Context, err error) error {

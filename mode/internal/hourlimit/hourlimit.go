@@ -10,25 +10,25 @@ import (
 type Times []time.Time
 
 // Add returns the times of the hour before at, with at.
-func (t Times) Add(at time.Time) Times { return append(slices.Clip(t.since(at)), at) }
+func (t Times) Add(at time.Time) Times { return append(slices.Clip(t.recent(at)), at) }
 
 // Count returns the number of times in the hour before now.
-func (t Times) Count(now time.Time) int { return len(t.since(now)) }
+func (t Times) Count(now time.Time) int { return len(t.recent(now)) }
 
 // Next returns the time of the next event if more events now would exceed the limit, or zero.
 func (t Times) Next(now time.Time, more, limit int) time.Time {
-	recent := t.since(now)
-	over := len(recent) + more - limit
+	list := t.recent(now)
+	over := len(list) + more - limit
 	switch {
 	case over <= 0:
 		return time.Time{}
-	case over > len(recent):
+	case over > len(list):
 		return now.Add(time.Hour)
 	}
-	return recent[over-1].Add(time.Hour)
+	return list[over-1].Add(time.Hour)
 }
 
-func (t Times) since(now time.Time) Times {
+func (t Times) recent(now time.Time) Times {
 	i := 0
 	for i < len(t) && now.Sub(t[i]) >= time.Hour {
 		i++
