@@ -2,6 +2,7 @@ package mindrunner
 
 import (
 	"context"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/mode/subconscious"
 	"ponder/sensor"
 	"ponder/sensor/notify"
 	"ponder/store/memory"
@@ -310,4 +312,38 @@ func (s *cancellingPlace) Start(ctx context.Context, thread ponder.ThreadID) err
 		}
 	}
 	return s.Placement.Start(ctx, thread)
+}
+
+// TestTickAll checks that a forced tick runs all roles, also if a tick is due anyway.
+func TestTickAll(t *testing.T) {
+	for _, news := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store, w := memory.New(), &sensorSource{}
+			r := startProcess(t, store, &roleModel{}, Config{Sensors: []sensor.Sensor{w.newSensor("system")}})
+			if news {
+				w.addThing("room 1")
+			}
+			r.mustTick(true)
+			for _, ev := range mindEvents(t, store) {
+				b, ok := ev.Body.(ponder.RunStarted)
+				if !ok || b.Mode != subconscious.Name {
+					continue
+				}
+				var in subconscious.TickInput
+				if err := json.Unmarshal(b.Options, &in); err != nil || !in.All {
+					t.Errorf("news %v: the tick has options %s", news, b.Options)
+				}
+			}
+			for _, tick := range r.view.Ticks {
+				for _, role := range tick.Roles {
+					if role.Skipped != "" {
+						t.Errorf("news %v: %s was skipped: %s", news, role.Role, role.Skipped)
+					}
+				}
+			}
+			if len(r.view.Ticks) != 1 {
+				t.Errorf("news %v: %d ticks", news, len(r.view.Ticks))
+			}
+		})
+	}
 }

@@ -102,7 +102,7 @@ func (m *Runner) runTick(ctx context.Context, force bool, r *Report) error {
 		if m.fold.tight[localDay(m.Now())] {
 			left, enough = noModelBudget, false
 		}
-		run, err := m.startTick(ctx, m.tickStart(left, enough, !due))
+		run, err := m.startTick(ctx, m.tickStart(left, enough, force))
 		if err == nil {
 			r.Ran, r.Run, r.WithoutModel = true, run, !enough
 			err = errors.Join(m.noteCeiling(ctx, enough), m.waitRun(ctx, run))
