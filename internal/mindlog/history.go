@@ -155,7 +155,11 @@ func ranText(r subconscious.RoleOutcome) string {
 	if r.Skipped != "" {
 		return "not run: " + r.Skipped
 	}
-	text := fmt.Sprintf("looked at %s: %s", textkit.Count(r.New, "observation", "observations"), textkit.Count(r.Findings, "finding", "findings"))
+	what := textkit.Count(r.New, "observation", "observations")
+	if r.Again > 0 {
+		what = textkit.Count(r.Again, "earlier observation", "earlier observations") + " again"
+	}
+	text := fmt.Sprintf("looked at %s: %s", what, textkit.Count(r.Findings, "finding", "findings"))
 	if r.Calls > 0 {
 		text += ", " + SpentText(r.Tokens, ponder.Money(r.Money).USD())
 	}

@@ -81,6 +81,7 @@ const (
 	outcomeEcho        = "echo"       // repeats an entry without support
 	outcomeSuppressed  = "suppressed" // the topic is resolved or forgotten
 	outcomeUnimportant = "unimportant"
+	outcomeUnsupported = "unsupported" // rests on no observation
 )
 
 func newMerge(s State, in Input, now time.Time, rules Rules) *merge {

@@ -2,6 +2,7 @@ package subconscious
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,21 @@ func newInput(tick int, seen []SeenObservation, reports ...Report) Input {
 	return in
 }
 
+// newSupportedInput returns an input in which each finding rests on an observation of its own.
+func newSupportedInput(tick int, reports ...Report) Input {
+	var seen []SeenObservation
+	for i := range reports {
+		reports[i].Findings = slices.Clone(reports[i].Findings)
+		for j := range reports[i].Findings {
+			f := &reports[i].Findings[j]
+			o := newObserved(10_000*tick+100*i+j, "system", f.Summary, fmt.Sprint("at ", tick), f.Summary)
+			f.Rests = []string{o.ID}
+			seen = append(seen, o)
+		}
+	}
+	return newInput(tick, seen, reports...)
+}
+
 func reportOf(role string, list ...Finding) Report { return Report{Role: role, Findings: list} }
 
 func summaries(list []Entry) (out []string) {
@@ -70,7 +86,7 @@ func TestCategories(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %s %d", tt.role, tt.kind, tt.importance), func(t *testing.T) {
 			due := noon.Add(48 * time.Hour)
-			got := Aggregate(NewState(), newInput(1, nil, reportOf(tt.role, Finding{Type: tt.kind, Summary: "The tax return is due.", Importance: tt.importance, Due: due})), noon, rules)
+			got := Aggregate(NewState(), newSupportedInput(1, reportOf(tt.role, Finding{Type: tt.kind, Summary: "The tax return is due.", Importance: tt.importance, Due: due})), noon, rules)
 			e, c := got.State.findEntry("e1")
 			if c != tt.want {
 				t.Fatalf("it is in %q, not %q", c, tt.want)
@@ -86,7 +102,7 @@ func TestCategories(t *testing.T) {
 }
 
 func TestLife(t *testing.T) {
-	s := Aggregate(NewState(), newInput(1, nil, reportOf("watcher", Finding{Summary: "Backup is late.", Importance: 4})), noon, rules).State
+	s := Aggregate(NewState(), newSupportedInput(1, reportOf("watcher", Finding{Summary: "Backup is late.", Importance: 4})), noon, rules).State
 	for i, want := range []int{2, 1, 0} {
 		now := noon.Add(time.Duration(i+1) * DecayEvery)
 		if got := s.DecayTo(now); len(got.ActiveThreads) > 0 && got.ActiveThreads[0].Strength != want || len(got.ActiveThreads) == 0 && want != 0 {
@@ -179,14 +195,14 @@ func TestSettled(t *testing.T) {
 }
 
 func TestHunches(t *testing.T) {
-	s := Aggregate(NewState(), newInput(1, nil, reportOf("dreamer", Finding{Summary: "The outages follow deployments.", Importance: 4})), noon, rules).State
+	s := Aggregate(NewState(), newSupportedInput(1, reportOf("dreamer", Finding{Summary: "The outages follow deployments.", Importance: 4})), noon, rules).State
 	o := newObserved(1, "git", "repo", "new", "A deployment was tagged.")
 	got := Aggregate(s, newInput(2, []SeenObservation{o}, reportOf("librarian", Finding{Summary: "Deployments come before each outage.", Importance: 4, Rests: []string{o.ID}, Reinforces: []string{"e1"}})), noon, rules).State
 	if len(got.Hunches) != 0 || len(got.Insights) != 1 || got.Insights[0].Strength != 5 {
 		t.Errorf("confirmed: %+v", got.Mind)
 	}
 	for i := range 2 {
-		s = Aggregate(s, newInput(2+i, nil, reportOf("dreamer", Finding{Summary: fmt.Sprintf("Thought %d of something.", i), Importance: 5, Reinforces: []string{"e1"}})), noon, rules).State
+		s = Aggregate(s, newSupportedInput(2+i, reportOf("dreamer", Finding{Summary: fmt.Sprintf("Thought %d of something.", i), Importance: 5, Reinforces: []string{"e1"}})), noon, rules).State
 	}
 	if len(s.Insights) != 1 || s.Insights[0].Strength != Confirmed {
 		t.Errorf("strong: %+v", s.Mind)
@@ -210,9 +226,9 @@ func TestPruneTies(t *testing.T) {
 	for i, what := range []string{"The boiler leaks.", "Tax papers are missing.", "Anna waits for the lease.", "A router was replaced.", "The garden needs rain."} {
 		list = append(list, Finding{Summary: what, Importance: 4 + i})
 	}
-	s := Aggregate(NewState(), newInput(1, nil, reportOf("watcher", list...)), noon, rules).State
+	s := Aggregate(NewState(), newSupportedInput(1, reportOf("watcher", list...)), noon, rules).State
 	for importance, want := range map[int]string{3: "Passport expires.", 4: "The boiler leaks.", 9: "The boiler leaks."} {
-		got := Aggregate(s, newInput(2, nil, reportOf("watcher", Finding{Summary: "Passport expires.", Importance: importance})), noon.Add(time.Second), rules)
+		got := Aggregate(s, newSupportedInput(2, reportOf("watcher", Finding{Summary: "Passport expires.", Importance: importance})), noon.Add(time.Second), rules)
 		pruned := ""
 		for _, c := range got.Changes {
 			if c.Effect == "pruned" {

@@ -106,7 +106,9 @@ func (a Internal) clampDeadlines(out *Internal) {
 func (m *merge) updateDeadlines() {
 	seen := make([]SeenObservation, 0, len(m.in.Seen))
 	for _, o := range m.in.Seen {
-		seen = append(seen, o)
+		if !o.Again {
+			seen = append(seen, o)
+		}
 	}
 	slices.SortStableFunc(seen, compareSeq)
 	list := &m.state.Internal.Deadlines

@@ -49,10 +49,10 @@ func TestDeadlineComesUp(t *testing.T) {
 		due := time.Now().Add(7*24*time.Hour - time.Minute)
 		thesis := ponder.Observation{Sensor: "files", Subject: "thesis.md", State: "new 1", Content: "New file thesis.md: Deadline of the thesis", Due: due, Untrusted: true}
 		told, ticks := b.runDays(10, map[int]ponder.Observation{0: thesis})
-		if want := "96 upcoming 4 added, 144 upcoming 6 added, 166 upcoming 8 added"; strings.Join(told, ", ") != want || ticks != 4 {
+		if want := "96 upcoming 4 added, 144 upcoming 6 added, 166 upcoming 8 added"; strings.Join(told, ", ") != want || ticks != 5 {
 			t.Errorf("%d ticks, told %q, want %q", ticks, told, want)
 		}
-		if calls := allCalls(b.models); calls > 3 {
+		if calls := allCalls(b.models); calls > 6 { // once for the observation, once a day later
 			t.Errorf("%d calls", calls)
 		}
 		if n := len(b.foldView().Internal.Deadlines); n != 0 {

@@ -55,7 +55,17 @@ func (d *decision) isTrusted(e ponder.Escalation) bool {
 	if e.Untrusted || !d.Known.Exposed.IsZero() && raised.Sub(d.Known.Exposed) < exposureWindow {
 		return false
 	}
-	return !slices.ContainsFunc(e.Entries, func(id string) bool { return d.Known.State.Internal.Metadata[id].Untrusted })
+	return !d.showsUntrusted(e)
+}
+
+// showsUntrusted reports whether a decision is shown an entry that untrusted text influenced.
+func (d *decision) showsUntrusted(e ponder.Escalation) bool {
+	for id := range d.Known.relatedEntries(e) {
+		if d.Known.State.Internal.Metadata[id].Untrusted {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *decision) offeredTools(e ponder.Escalation) []llm.Tool {
@@ -105,8 +115,8 @@ func decideSystem(tools []llm.Tool) string {
 	return strings.TrimSpace(strings.Replace(decidePrompt, "[tools]\n\n", strings.TrimLeft(more+"\n\n", "\n"), 1))
 }
 
-// buildContext returns the first message to the model. It shows only untainted parts of the mind besides
-// e.
+// buildContext returns the first message to the model. Of the entries that untrusted text influenced, it
+// shows only those related to e.
 func (d *decision) buildContext(e ponder.Escalation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Brought up, importance %d of 10:\n%s\nWhy: %s\n", e.Importance, sanitizeLines(e.Content), sanitizeLine(e.Reason, maxLine))
@@ -120,12 +130,17 @@ func (d *decision) buildContext(e ponder.Escalation) string {
 		}
 	}
 	b.WriteString("\nOn the mind:\n")
+	related := d.Known.relatedEntries(e)
 	for _, c := range categories {
 		for _, en := range *d.Known.State.categoryEntries(c) {
-			own := slices.Contains(e.Entries, en.ID)
-			if about := d.Known.State.Internal.Metadata[en.ID]; own || !about.Untrusted {
-				fmt.Fprintf(&b, "- %s (%s, strength %d): %s\n", sanitizeLine(en.ID, maxName), c, en.Strength, sanitizeLine(en.Summary, maxSummary))
+			untrusted, mark := d.Known.State.Internal.Metadata[en.ID].Untrusted, ""
+			if untrusted && !related[en.ID] {
+				continue
 			}
+			if untrusted {
+				mark = ", from strangers"
+			}
+			fmt.Fprintf(&b, "- %s (%s, strength %d%s): %s\n", sanitizeLine(en.ID, maxName), c, en.Strength, mark, sanitizeLine(en.Summary, maxSummary))
 		}
 	}
 	d.writeHistory(&b, e)

@@ -58,6 +58,7 @@ func (d *decision) buildEscalation(e ponder.Escalation, v verdict) ponder.Escala
 	for _, x := range d.ToolOutcomes {
 		parts = append(parts, "("+x.Text+")")
 	}
+	e.Untrusted = e.Untrusted || !v.Unaided && d.showsUntrusted(e)
 	if v.Outcome == Dismissed {
 		e.Outcome = d.resultingOutcome(Dismissed)
 	}
@@ -75,19 +76,27 @@ func (d *decision) buildEscalation(e ponder.Escalation, v verdict) ponder.Escala
 // compiledSuffix matches the suffix that [merge.compileContent] adds to a finding.
 var compiledSuffix = regexp.MustCompile(` \([^()]*, importance \d+, [^()]*\)$`)
 
-// describeFindings describes the finding, its support and the reason, without untrusted text.
-func (d *decision) describeFindings(e ponder.Escalation) string {
-	var found, seen []string
-	for line := range strings.Lines(textkit.CleanTrim(e.Content)) {
+// splitCompiled returns the findings and the quoted observations of a compiled content.
+func splitCompiled(content string) (found, seen []string) {
+	for line := range strings.Lines(textkit.CleanTrim(content)) {
 		line = strings.TrimRight(line, "\n")
 		if one, ok := strings.CutPrefix(line, "- "); ok {
 			found = append(found, compiledSuffix.ReplaceAllString(one, ""))
 		} else if one, ok := strings.CutPrefix(line, "  observed: "); ok {
-			seen = append(seen, "Seen: "+one)
+			seen = append(seen, one)
 		}
 	}
-	if len(found) == 0 { // e was not made by compile
-		found = []string{textkit.CleanTrim(e.Content)}
+	if len(found) == 0 { // by earlier versions
+		found = []string{textkit.CleanTrim(content)}
+	}
+	return found, seen
+}
+
+// describeFindings describes the finding, its support and the reason, without untrusted text.
+func (d *decision) describeFindings(e ponder.Escalation) string {
+	found, seen := splitCompiled(e.Content)
+	for i := range seen {
+		seen[i] = "Seen: " + seen[i]
 	}
 	if len(found) > 1 {
 		for i := range found {

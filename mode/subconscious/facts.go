@@ -179,6 +179,13 @@ func (k *knowledge) trimNews(roles []Role) {
 		for _, s := range list {
 			keep[s.ID] = true
 		}
+		recalled := 0
+		for _, s := range slices.Backward(k.News) {
+			if newest.Sub(s.At) < maxNewsAge && r.recalls(s) && recalled < maxShown {
+				keep[s.ID] = true
+				recalled++
+			}
+		}
 	}
 	news := make([]SeenObservation, 0, len(k.News))
 	var gone []SeenObservation

@@ -2,7 +2,6 @@ package subconscious
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -166,27 +165,16 @@ func (s State) restoreState(ev ponder.Event, b ponder.Resolution) State {
 		return !slices.ContainsFunc(now.Pending, func(x PendingEscalation) bool { return x.Role == p.Role && x.Summary == p.Summary && x.At.Equal(p.At) })
 	})
 	at := storableTime(ev.Time)
-	old.weakenEntries(at)
+	old.applyDecay(at, 1)
 	a.Tick, a.Next, a.LastRaised = now.Tick, max(a.Next, now.Next), now.LastRaised
+	a.Pressed = now.Pressed
 	a.Read, a.Alerts, a.Settled, a.Undecided = now.Read, now.Alerts, now.Settled, now.Undecided
 	a.Deadlines = now.Deadlines
 	a.LookUpRequests, a.LookUpRecords, a.MessageTimes = now.LookUpRequests, now.LookUpRecords, now.MessageTimes
-	a.Decayed = at
 	tick, _ := strconv.Atoi(b.Ref)
 	a.Rollback = Rollback{Tick: clamp(tick, 0, maxNumber), At: at}
 	old.dropSettled()
 	return old
-}
-
-// weakenEntries applies the decay up to now but keeps each entry at 1 or more.
-func (s *State) weakenEntries(now time.Time) {
-	n := s.Internal.advanceDecay(now)
-	for _, c := range categories {
-		list := *s.categoryEntries(c)
-		for i := range list {
-			list[i].Strength = max(1, list[i].Strength-n)
-		}
-	}
 }
 
 // dropSettled removes entries whose topic is forgotten, or was settled after they were created.
@@ -208,50 +196,4 @@ func (s *State) dropSettled() {
 			})
 		}
 	}
-}
-
-// DecayTo returns the state at a time without new events: strengths decay and entries without strength
-// disappear.
-func (s State) DecayTo(now time.Time) State {
-	s = s.clampLimits()
-	s.applyDecay(now)
-	for _, c := range categories {
-		for _, e := range *s.categoryEntries(c) {
-			if e.Strength <= 0 {
-				delete(s.Internal.Metadata, e.ID)
-			}
-		}
-		dropWhere(s.categoryEntries(c), func(e Entry) bool { return e.Strength <= 0 })
-	}
-	return s
-}
-
-// applyDecay subtracts the decay up to now from all entries and returns it. It keeps entries at strength
-// zero.
-func (s *State) applyDecay(now time.Time) int {
-	n := s.Internal.advanceDecay(now)
-	for _, c := range categories {
-		list := *s.categoryEntries(c)
-		for i := range list {
-			list[i].Strength = max(0, list[i].Strength-n)
-		}
-	}
-	return n
-}
-
-// advanceDecay returns the decay since the last call, at most [MaxStrength], and advances Decayed. It
-// carries the rounding remainder over.
-func (a *Internal) advanceDecay(now time.Time) int {
-	elapsed := now.Sub(a.Decayed)
-	switch {
-	case a.Decayed.IsZero(), elapsed < -DecayEvery: // the clock was set back
-		a.Decayed = now
-		return 0
-	case elapsed > math.MaxInt64/2: // near the maximum Duration
-		a.Decayed = now
-		return MaxStrength
-	}
-	n := max(0, int((elapsed+DecayEvery/2)/DecayEvery))
-	a.Decayed = a.Decayed.Add(time.Duration(n) * DecayEvery)
-	return min(n, MaxStrength)
 }

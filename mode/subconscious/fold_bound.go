@@ -76,7 +76,7 @@ func (a Internal) clampLimits(entries map[string]bool) Internal {
 	out := Internal{
 		Tick: clamp(a.Tick, 0, maxNumber), Next: clamp(a.Next, 0, maxNumber),
 		Decayed: storableTime(a.Decayed), LastRaised: storableTime(a.LastRaised),
-		Read: make(map[string]int64), Metadata: make(map[string]EntryMetadata), Journal: make(map[string][]string), Found: make(map[string][]int),
+		Read: make(map[string]int64), Metadata: make(map[string]EntryMetadata), Journal: make(map[string][]string), Found: make(map[string][]int), Pressed: make(map[string]time.Time),
 		Exposure: a.Exposure.clampLimits(), Rollback: Rollback{Tick: clamp(a.Rollback.Tick, 0, maxNumber), At: storableTime(a.Rollback.At)},
 	}
 	for _, name := range sortedNames(a.Read) {
@@ -89,6 +89,9 @@ func (a Internal) clampLimits(entries map[string]bool) Internal {
 		for _, n := range lastN(a.Found[name], lastTicks) {
 			out.Found[name] = append(out.Found[name], clamp(n, 0, maxFound))
 		}
+	}
+	for _, name := range sortedNames(a.Pressed) {
+		out.Pressed[name] = storableTime(a.Pressed[name])
 	}
 	for id := range entries {
 		if about, ok := a.Metadata[id]; ok {
@@ -181,7 +184,7 @@ func (a Internal) clampAlerts(out *Internal) {
 
 func (a EntryMetadata) clampLimits() EntryMetadata {
 	a.By = clampLines(a.By, maxRoles, maxName)
-	a.Due, a.Importance = storableTime(a.Due), clamp(a.Importance, 0, 10)
+	a.Due, a.Decayed, a.Importance = storableTime(a.Due), storableTime(a.Decayed), clamp(a.Importance, 0, 10)
 	a.Rests = clampLines(a.Rests, maxRests, maxName)
 	a.Signature = clampLines(a.Signature, maxRests, maxSign)
 	a.Wordings = clampLines(a.Wordings, maxWordings, maxSummary)

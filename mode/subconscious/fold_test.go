@@ -49,6 +49,12 @@ func TestRollback(t *testing.T) {
 		t.Errorf("it says %+v", got.Internal.Rollback)
 	}
 	want, _ := ReadState(json.RawMessage(encodeJSON(t, old)))
+	for name, r := range want.ThreadState {
+		if _, ran := old.Internal.Pressed[name]; ran {
+			r.NoveltyPressure = MaxPressure // of the day since then
+			want.ThreadState[name] = r
+		}
+	}
 	for _, c := range categories {
 		for i := range *want.categoryEntries(c) {
 			(*want.categoryEntries(c))[i].Strength = 1
@@ -69,7 +75,7 @@ func TestRollback(t *testing.T) {
 
 // TestRollbackSettled checks which settled topics return, and the strength of restored entries.
 func TestRollbackSettled(t *testing.T) {
-	s := Aggregate(NewState(), newInput(1, nil, reportOf("watcher",
+	s := Aggregate(NewState(), newSupportedInput(1, reportOf("watcher",
 		Finding{Summary: "The fridge is open.", Importance: 4}, Finding{Summary: "Anna waits for the lease.", Importance: 5})), noon, rules).State
 	old := json.RawMessage(encodeJSON(t, s))
 	back := func(s State, after time.Duration) State {
@@ -105,7 +111,7 @@ func TestRollbackSettled(t *testing.T) {
 }
 
 func TestSaidMeanwhile(t *testing.T) {
-	s := Aggregate(NewState(), newInput(1, nil, reportOf("watcher", Finding{Summary: "The fridge is open.", Importance: 4})), noon, rules).State
+	s := Aggregate(NewState(), newSupportedInput(1, reportOf("watcher", Finding{Summary: "The fridge is open.", Importance: 4})), noon, rules).State
 	tick := Aggregate(s, newInput(2, nil), noon, rules).State
 	s = s.Apply(ponder.Event{Time: noon, Body: ponder.Resolution{Ref: "e1"}})
 	s = s.Apply(ponder.Event{Body: ponder.Subconscious{State: json.RawMessage(encodeJSON(t, tick))}})

@@ -175,7 +175,7 @@ func TestRecalledHints(t *testing.T) {
 		t.Fatalf("%+v", s.Internal.Hints)
 	}
 	next := Report{Role: "dreamer", Hints: map[string]string{"librarian": "leases"}, LookUp: "the lease"}
-	in := newInput(2, nil, next)
+	in := newSupportedInput(2, next)
 	in.Given["dreamer"] = s.Internal.Read["dreamer"]
 	if s = Aggregate(s, in, noon, lookUpRules()).State; len(s.Internal.Hints) != 0 || len(s.Internal.LookUpRequests) != 0 {
 		t.Errorf("%+v, %v", s.Internal.Hints, listLookUps(s))

@@ -12,10 +12,10 @@ import (
 )
 
 func (m *merge) applyDecay() {
-	n := m.state.applyDecay(m.now)
+	lost := m.state.applyDecay(m.now, 0)
 	for _, c := range categories {
 		for _, e := range *m.state.categoryEntries(c) {
-			if n > 0 {
+			if n := lost[e.ID]; n > 0 {
 				m.recordChange(e, c, "decayed", "", fmt.Sprintf("%d minutes passed", n*int(DecayEvery/time.Minute)))
 			}
 		}
@@ -42,6 +42,8 @@ func (m *merge) mergeClaim(c *claim) {
 	switch {
 	case len(list) == 0 && c.weight < MinEntryImportance, !c.isNew && c.weight < MinEntryImportance && said == "":
 		c.outcome = outcomeUnimportant
+	case len(list) == 0 && len(c.support) == 0:
+		c.outcome = outcomeUnsupported
 	case len(list) == 0:
 		m.addEntry(c)
 	default:
@@ -107,6 +109,7 @@ func (m *merge) addEntry(c *claim) {
 	e := Entry{ID: m.nextEntryID(), Summary: c.Summary, Strength: NewStrength, Created: m.now, LastSeen: m.now}
 	list := m.state.categoryEntries(category)
 	*list = append(*list, e)
+	m.state.Internal.Metadata[e.ID] = EntryMetadata{Decayed: m.now}
 	m.recordSupport(c, e.ID)
 	m.credited[e.ID+" "+c.role.Name] = true
 	c.outcome, c.entry = outcomeAdded, e.ID
@@ -151,8 +154,8 @@ func (m *merge) recordSupport(c *claim, id string) {
 	m.state.Internal.Metadata[id] = about
 }
 
-// reinforceEntry strengthens an entry by a finding that names or repeats it. Each role counts once a
-// tick, and only with new support or as a new witness. Look-ups strengthen nothing.
+// reinforceEntry strengthens an entry by a finding that names or repeats it and rests on a new observation
+// that supports it. Each role counts once a tick.
 func (m *merge) reinforceEntry(c *claim, id string, says bool) {
 	e, category := m.state.findEntry(id)
 	about := m.state.Internal.Metadata[id]
@@ -161,8 +164,7 @@ func (m *merge) reinforceEntry(c *claim, id string, says bool) {
 		m.state.Internal.Metadata[id] = about
 	}
 	key := id + " " + c.role.Name
-	stale := c.isNew && slices.Contains(about.By, c.role.Name) && !slices.ContainsFunc(c.support, func(o SeenObservation) bool { return !slices.Contains(about.Rests, o.ID) })
-	if m.credited[key] || stale || c.onlyLookUps {
+	if m.credited[key] || !m.reinforces(c, *e) {
 		return
 	}
 	m.credited[key] = true

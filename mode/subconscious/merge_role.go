@@ -33,18 +33,18 @@ func (m *merge) recordRoles() {
 }
 
 // takeHint removes the hint that a role received and returns the hop count of the role's new hints. It
-// grows if the role ran only for a hint or look-up.
+// grows if the role ran without news, for example only for a hint.
 func (m *merge) takeHint(role string) int {
 	list, hops := m.state.Internal.Hints, 0
 	at := slices.IndexFunc(list, func(h Hint) bool { return h.To == role })
-	recalled := m.readsOnlyLookUps(role)
-	if recalled {
+	quiet := m.readsOnlyLookUps(role) || m.in.Given[role] <= m.state.Internal.Read[role]
+	if quiet {
 		hops = 1
 	}
 	if at < 0 {
 		return hops
 	}
-	if recalled || m.in.Given[role] <= m.state.Internal.Read[role] {
+	if quiet {
 		hops = list[at].Hops + 1
 	}
 	m.state.Internal.Hints = slices.Delete(list, at, at+1)
@@ -57,7 +57,7 @@ func (m *merge) recordFindings(r Report) {
 	for _, c := range m.claims {
 		if c.role.Name == r.Role {
 			found = append(found, c.Summary)
-			news = news || c.outcome != outcomeEcho && c.outcome != outcomeSuppressed
+			news = news || !slices.Contains([]string{outcomeEcho, outcomeSuppressed, outcomeUnsupported}, c.outcome)
 		}
 	}
 	s := m.state.ThreadState[r.Role]
@@ -66,7 +66,7 @@ func (m *merge) recordFindings(r Report) {
 		s.NoveltyPressure = 0
 	}
 	s.LastFindings = m.lastFindings(r.Role, s.LastFindings, found)
-	m.state.ThreadState[r.Role] = s
+	m.state.ThreadState[r.Role], m.state.Internal.Pressed[r.Role] = s, m.now
 }
 
 func (m *merge) lastFindings(role string, before, found []string) []string {

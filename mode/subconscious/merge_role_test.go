@@ -16,7 +16,7 @@ func TestHabituation(t *testing.T) {
 	s, now := NewState(), noon
 	weight := func(after time.Duration, role string) (n int) {
 		now = now.Add(after)
-		m := newMerge(s, newInput(1, nil, reportOf(role, Finding{Summary: "The office plant needs water.", Importance: 8})), now, rules)
+		m := newMerge(s, newSupportedInput(1, reportOf(role, Finding{Summary: "The office plant needs water.", Importance: 8})), now, rules)
 		m.mergeClaim(m.claims[0])
 		n, s = m.claims[0].weight, m.state
 		return n
@@ -38,18 +38,18 @@ func TestHabituation(t *testing.T) {
 func TestPressure(t *testing.T) {
 	s := NewState()
 	for range 12 {
-		s = Aggregate(s, newInput(1, nil, reportOf("dreamer")), noon, rules).State
+		s = Aggregate(s, newSupportedInput(1, reportOf("dreamer")), noon, rules).State
 	}
 	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != MaxPressure || len(got.LastFindings) != 0 {
 		t.Errorf("%+v", got)
 	}
-	s = Aggregate(s, newInput(1, nil, reportOf("dreamer", Finding{Summary: "Try tea.", Importance: 3}, Finding{Summary: "Or milk.", Importance: 4})), noon, rules).State
+	s = Aggregate(s, newSupportedInput(1, reportOf("dreamer", Finding{Summary: "Try tea.", Importance: 3}, Finding{Summary: "Or milk.", Importance: 4})), noon, rules).State
 	if got := s.ThreadState["dreamer"]; got.NoveltyPressure != 0 || fmt.Sprintf("%q", got.LastFindings) != `["Or milk." "Try tea."]` {
 		t.Errorf("%+v", got)
 	}
 	for i, want := range []int{3, 3, 1, 0} {
 		list := []Finding{{Summary: "Or coffee.", Importance: 3}}
-		s = Aggregate(s, newInput(1, nil, reportOf("dreamer", list[:max(0, 1-i)]...)), noon, rules).State
+		s = Aggregate(s, newSupportedInput(1, reportOf("dreamer", list[:max(0, 1-i)]...)), noon, rules).State
 		if got := s.ThreadState["dreamer"].LastFindings; len(got) != want {
 			t.Errorf("%d: %q", i, got)
 		}
@@ -64,11 +64,11 @@ func TestHintsTakeTurns(t *testing.T) {
 	give := func(from string) Report {
 		return Report{Role: from, Hints: map[string]string{"oracle": "from " + from, "nobody": "x", from: "x"}}
 	}
-	s = Aggregate(s, newInput(1, nil, give("watcher"), give("librarian"), give("dreamer")), noon, rules).State
+	s = Aggregate(s, newSupportedInput(1, give("watcher"), give("librarian"), give("dreamer")), noon, rules).State
 	var got []string
 	for range 3 {
 		got = append(got, s.ThreadState["oracle"].FocusHint)
-		s = Aggregate(s, newInput(2, nil, reportOf("oracle")), noon, rules).State
+		s = Aggregate(s, newSupportedInput(2, reportOf("oracle")), noon, rules).State
 	}
 	slices.Sort(got)
 	if want := "[from dreamer from librarian from watcher]"; fmt.Sprint(got) != want || s.ThreadState["oracle"].FocusHint != "" {
@@ -78,7 +78,7 @@ func TestHintsTakeTurns(t *testing.T) {
 
 // TestReadOfRolesInTime keeps observations unread for roles without a report.
 func TestReadOfRolesInTime(t *testing.T) {
-	in := newInput(1, nil, reportOf("watcher"))
+	in := newSupportedInput(1, reportOf("watcher"))
 	in.Given = map[string]int64{"watcher": 7, "oracle": 7}
 	if got := Aggregate(NewState(), in, noon, rules).State.Internal.Read; len(got) != 1 || got["watcher"] != 7 {
 		t.Errorf("%v", got)

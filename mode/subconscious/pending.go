@@ -30,6 +30,20 @@ func (k knowledge) unreadObservations(r Role, at time.Time, upto int64) (list []
 	return list, lost
 }
 
+// recalledObservations returns the newest observations of the last two days that a role was shown
+// before, marked as such.
+func (k knowledge) recalledObservations(r Role, at time.Time) (list []SeenObservation) {
+	for _, s := range k.News {
+		if at.Sub(s.At) < maxNewsAge && r.recalls(s) && !k.isWaiting(r, s) {
+			s.Again = true
+			list = append(list, s)
+		}
+	}
+	return lastN(list, maxShown)
+}
+
+func (r Role) recalls(s SeenObservation) bool { return r.Sees(s.Observation) && !isLookUp(s.Sensor) }
+
 func (k knowledge) isWaiting(r Role, s SeenObservation) bool {
 	if s.Seq <= k.State.Internal.Read[r.Name] {
 		if _, left := slices.BinarySearch(k.Left[r.Name], s.Seq); !left {

@@ -28,24 +28,25 @@ var (
 )
 
 // MaxPrompt is the approximate maximum of tokens in a prompt, including its schema.
-const MaxPrompt = 3500
+const MaxPrompt = 5000
 
 const answerTokens = 700
 
 // Limits of prompt parts, in bytes. They leave room for [maxShownSize].
 const (
-	maxMind          = 2120
-	maxMindLine      = 150
-	maxSettledBytes  = 400
-	maxTopicBytes    = 400
-	maxHistoryBytes  = 400
-	maxNoteBytes     = 400
-	maxLastBytes     = 500
-	maxPartLine      = 160
-	maxOthers        = 200
-	topicsShown      = 10
-	settledShown     = 12
-	escalationsShown = 5
+	maxMind         = MaxTokens*bytesPerToken - maxHistoryBytes - maxOthersBytes // of entries
+	maxMindLine     = maxSummary
+	maxSettledBytes = 400
+	maxTopicBytes   = 400
+	maxHistoryBytes = 1200
+	maxOthersBytes  = 1200
+	maxNoteBytes    = 400
+	maxLastBytes    = 500
+	maxPartLine     = 160
+	maxOtherLine    = 80
+	maxOthers       = 200
+	topicsShown     = 10
+	settledShown    = 12
 )
 
 // Prompt returns the request to a role about observations new to it, oldest first, of about
@@ -96,8 +97,12 @@ func tickPrompt(role Role, s State, seen []SeenObservation, now time.Time) strin
 	rs := s.ThreadState[role.Name]
 	shown, left := labelObservations(seen)
 	var frames []string
+	kind := "seen"
 	for _, l := range shown {
 		frames = append(frames, l.frame)
+		if l.Again {
+			kind = "again"
+		}
 	}
 	topics := "had"
 	if role.Category == Hunches {
@@ -106,9 +111,9 @@ func tickPrompt(role Role, s State, seen []SeenObservation, now time.Time) strin
 	there := map[string]string{
 		"settled": formatBullets(s.settledLines()), topics: formatBullets(s.topicLines(role.Name)), "escalated": formatBullets(s.escalationLines(now)),
 		"journal": formatBullets(fitLines(s.Internal.Journal[role.Name], maxNoteBytes)), "findings": formatBullets(fitLines(rs.LastFindings, maxLastBytes)),
-		"mind": s.formatMind(now), "others": strings.Join(otherRoles(role.Name, s), ", "), "hint": sanitizeLine(rs.FocusHint, maxPartLine),
+		"mind": s.formatMind(now, maxMind), "others": formatBullets(s.otherLines(role.Name)), "hint": sanitizeLine(rs.FocusHint, maxPartLine),
 		"now": formatClock(now), "pressure": fmt.Sprint(clamp(rs.NoveltyPressure, 0, MaxPressure)), "wish": pressureRequest(rs.NoveltyPressure),
-		"seen": strings.Join(frames, "\n"), "left": countOmitted(left), "ask": " ",
+		kind: strings.Join(frames, "\n"), "left": countOmitted(left), "ask": " ",
 	}
 	if len(shown) == 0 {
 		there["quiet"] = " "
@@ -138,27 +143,51 @@ func formatClock(now time.Time) string {
 	return c
 }
 
-func (s State) formatMind(now time.Time) string {
-	var list []string
-	size := 0
+// formatMind returns the entries by category, in at most size bytes. It leaves out the weakest, and says so.
+func (s State) formatMind(now time.Time, size int) string {
+	var ranked []Entry
 	for _, c := range categories {
-		entries := slices.Clone(*s.categoryEntries(c))
-		slices.SortStableFunc(entries, func(a, b Entry) int { return s.compareStrength(b, a) })
-		for i, e := range entries {
-			line := s.formatEntry(e, now)
-			if size += len(line); size > maxMind {
-				return strings.Join(append(list, "(some weaker entries are left out)"), "\n")
-			}
-			if i == 0 {
-				list = append(list, strings.ReplaceAll(string(c), "_", " ")+":")
-			}
-			list = append(list, line)
+		ranked = append(ranked, *s.categoryEntries(c)...)
+	}
+	slices.SortStableFunc(ranked, func(a, b Entry) int { return s.compareStrength(b, a) })
+	shown, omitted := 0, ""
+	size -= maxMindFrame
+	for ; shown < len(ranked); shown++ {
+		if size -= len(s.formatEntry(ranked[shown], now)) + 1; size < 0 {
+			omitted = fmt.Sprintf("(left out: %s of strength %d or less)", formatEntries(len(ranked)-shown), ranked[shown].Strength)
+			break
 		}
+	}
+	var list []string
+	for _, c := range categories {
+		head := strings.ReplaceAll(string(c), "_", " ") + ":"
+		for _, e := range ranked[:shown] {
+			if _, in := s.findEntry(e.ID); in != c {
+				continue
+			}
+			if head != "" {
+				list, head = append(list, head), ""
+			}
+			list = append(list, s.formatEntry(e, now))
+		}
+	}
+	if omitted != "" {
+		list = append(list, omitted)
 	}
 	if len(list) == 0 {
 		return "(nothing)"
 	}
 	return strings.Join(list, "\n")
+}
+
+// maxMindFrame is the size of the names of the categories, and of the sentence about omitted entries.
+const maxMindFrame = 120
+
+func formatEntries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
 }
 
 func (s State) formatEntry(e Entry, now time.Time) string {
@@ -210,7 +239,7 @@ func (s State) topicLines(role string) []string {
 
 func (s State) escalationLines(now time.Time) []string {
 	var list []string
-	for _, e := range lastN(s.EscalationHistory, escalationsShown) {
+	for _, e := range s.EscalationHistory {
 		outcome := e.Outcome
 		if outcome == "" {
 			outcome = "undecided"
@@ -232,6 +261,36 @@ func fitLines(list []string, size int) (kept []string) {
 	}
 	slices.Reverse(kept)
 	return kept
+}
+
+// otherLines describes the other roles: their novelty pressure, their hint, and their last findings that are
+// no entries.
+func (s State) otherLines(role string) (lines []string) {
+	onMind := make(map[string]bool)
+	for _, c := range categories {
+		for _, e := range *s.categoryEntries(c) {
+			onMind[e.Summary] = true
+		}
+	}
+	names := otherRoles(role, s)
+	for _, name := range names {
+		r := s.ThreadState[name]
+		line := fmt.Sprintf("%s, novelty pressure %d", name, clamp(r.NoveltyPressure, 0, MaxPressure))
+		if hint := sanitizeLine(r.FocusHint, maxOtherLine); hint != "" {
+			line += ", hint: " + hint
+		}
+		var found []string
+		for _, f := range r.LastFindings {
+			if f = sanitizeLine(f, maxOtherLine); !onMind[f] && !slices.Contains(found, f) {
+				found = append(found, f)
+			}
+		}
+		if len(found) > 0 {
+			line += ", found: " + strings.Join(found, "; ")
+		}
+		lines = append(lines, textkit.TruncateBytes(line, maxOthersBytes/len(names)-len("\n- ")))
+	}
+	return lines
 }
 
 // otherRoles returns the names of all other roles: those that have run and the defaults.

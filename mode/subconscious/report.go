@@ -25,6 +25,9 @@ type Report struct {
 	Exposed   []string `json:"exposed,omitempty"`
 }
 
+// isNews reports whether o is new to the role and no result of a look-up.
+func (o SeenObservation) isNews() bool { return !o.Again && !isLookUp(o.Sensor) }
+
 // Finding is one finding of a role.
 type Finding struct {
 	Type       string    `json:"type"`       // a type of [Role.Types], such as "observation" or "risk"
@@ -41,6 +44,8 @@ type SeenObservation struct {
 	Seq int64     `json:"seq"`
 	At  time.Time `json:"at"`
 	ponder.Observation
+
+	Again bool `json:"again,omitempty"` // the role was shown it before
 }
 
 // Input is the input of one merge.

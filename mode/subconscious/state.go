@@ -59,6 +59,7 @@ const (
 
 const (
 	DecayEvery           = 5 * time.Minute // to lose one strength
+	PressureEvery        = time.Hour       // without a run, to gain one novelty pressure
 	Reinforcement        = 2
 	NewStrength          = 3
 	MaxStrength          = 10
@@ -72,7 +73,7 @@ const (
 
 type Internal struct {
 	Tick       int                      `json:"tick"`
-	Decayed    time.Time                `json:"decayed_at,omitzero"` // strengths include decay up to here
+	Decayed    time.Time                `json:"decayed_at,omitzero"` // the last decay; the clock of entries without their own
 	Read       map[string]int64         `json:"read_to,omitempty"`   // by role: seq of the newest observation shown
 	Metadata   map[string]EntryMetadata `json:"about,omitempty"`     // by id of the entry
 	Journal    map[string][]string      `json:"journal,omitempty"`   // by role: its notes, newest last, at most 5
@@ -95,6 +96,8 @@ type Internal struct {
 	LookUpRequests []LookUpRequest `json:"wanted,omitempty"` // in the last hour, newest last, at most 8
 	LookUpRecords  []LookUpRecord  `json:"asked,omitempty"`  // in the last day, at most 200
 
+	Pressed map[string]time.Time `json:"pressure_at,omitempty"` // by role: the novelty pressure includes quiet time up to here
+
 	Rollback Rollback `json:"rolled_back,omitzero"` // set by a rollback until the next tick
 }
 
@@ -107,6 +110,7 @@ type EntryMetadata struct {
 	Untrusted  bool      `json:"untrusted,omitempty"`
 	Importance int       `json:"importance,omitempty"` // maximum of its findings, 1 to 10; 0 if unknown
 	Wordings   []string  `json:"said,omitempty"`       // merged wordings, at most 3
+	Decayed    time.Time `json:"decayed_at,omitzero"`  // the strength includes decay up to here
 }
 
 // Hint is one role's suggestion to another.
@@ -193,6 +197,7 @@ type RoleOutcome struct {
 	Failed       string  `json:"failed,omitempty"`
 	WithoutModel bool    `json:"without_model,omitempty"`
 	New          int     `json:"new,omitempty"`     // observations shown
+	Again        int     `json:"again,omitempty"`   // observations shown once more
 	Left         []int64 `json:"left,omitempty"`    // seqs postponed to later ticks
 	Lost         int     `json:"lost,omitempty"`    // observations never shown: too many or older than two days
 	Exposed      bool    `json:"exposed,omitempty"` // a model was shown untrusted text

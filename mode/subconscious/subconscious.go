@@ -76,7 +76,7 @@ func threadMode[S interface {
 	foldedKnowledge() knowledge
 }](o Options, name, doc string, limit time.Duration, start func(ponder.Run, knowledge) S) ponder.Mode {
 	return ponder.Mode{
-		Name: name, Version: 1, Layout: o.layoutHash(1), History: true, Doc: doc,
+		Name: name, Version: 1, Layout: o.layoutHash(2), History: true, Doc: doc,
 		Budget: ponder.Budget{Time: limit},
 		Redact: o.Redact,
 		Start:  func(r ponder.Run) ponder.State { return start(r, newKnowledge()) },

@@ -22,7 +22,9 @@ func (t *tickRun) buildMerge(base knowledge, steps []roleStep) []ponder.Body {
 		in.Reports = append(in.Reports, l.Report)
 		in.Given[s.role.Name] = l.Given
 		for _, seen := range s.seen {
-			in.Seen[seen.ID] = seen
+			if _, known := in.Seen[seen.ID]; !known || !seen.Again {
+				in.Seen[seen.ID] = seen
+			}
 		}
 	}
 	addReminders(&in, &record, t.o.rolesOrDefault(), base.dueDeadlines(at), at)
@@ -70,7 +72,13 @@ func (t *tickRun) roleOutcome(s roleStep, base knowledge) (ran RoleOutcome, l *l
 	if s.skip != "" {
 		return ran, nil
 	}
-	ran.New = len(s.seen)
+	for _, seen := range s.seen {
+		if seen.Again {
+			ran.Again++
+		} else {
+			ran.New++
+		}
+	}
 	defer func() {
 		if l != nil {
 			left, over := postponedSeqs(slices.Concat(s.left, filterSeen(s.seen, l.Report.Omitted)))

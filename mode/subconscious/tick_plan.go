@@ -8,7 +8,7 @@ import (
 
 type roleStep struct {
 	role      Role
-	seen      []SeenObservation // new observations, oldest first
+	seen      []SeenObservation // new observations, oldest first; else recalled ones
 	given     int64             // read position afterwards
 	left      []SeenObservation // new observations postponed
 	lostCount int               // observations never shown
@@ -28,13 +28,17 @@ func planTick(o Options, k knowledge, at time.Time, in TickInput) []roleStep {
 		for _, seen := range unread {
 			s.given = max(s.given, seen.Seq)
 		}
-		s.skip, s.why = lookReason(k, r, countTriggers(unread), at)
+		recalled := k.recalledObservations(r, at)
+		s.skip, s.why = lookReason(k, r, countTriggers(unread), len(recalled), at)
 		if s.skip != "" && in.All {
 			s.skip, s.why = "", "requested by the user"
 		}
 		s.unaided = r.Unaided || in.WithoutModel
 		if !s.unaided && k.Fails[r.Name] >= maxFails {
 			s.unaided, s.failed = true, "repeated failures"
+		}
+		if len(unread) == 0 && !s.unaided {
+			unread = recalled
 		}
 		s.seen, s.left = splitShown(unread, !s.unaided)
 		steps = append(steps, s)
@@ -64,8 +68,12 @@ func countTriggers(seen []SeenObservation) (n int) {
 	return n
 }
 
+// scanEvery is the interval at which a role with a model examines earlier observations again while
+// nothing is new.
+const scanEvery = 24 * time.Hour
+
 // lookReason returns why a role does not look, or why it does.
-func lookReason(k knowledge, r Role, seen int, at time.Time) (skip, why string) {
+func lookReason(k knowledge, r Role, seen, recalled int, at time.Time) (skip, why string) {
 	last, ever := k.Looked[r.Name]
 	hinted := ""
 	for _, h := range k.State.Internal.Hints {
@@ -80,6 +88,8 @@ func lookReason(k knowledge, r Role, seen int, at time.Time) (skip, why string) 
 		return "", hinted + " gave a hint"
 	case r.Every > 0 && (!ever || at.Sub(last) >= r.Every):
 		return "", "its interval has passed"
+	case ever && recalled > 0 && !r.Unaided && at.Sub(last) >= scanEvery:
+		return "", "nothing was new for a day, so it looks once more"
 	case r.Every > 0:
 		return "nothing is new, and it looked " + formatElapsed(at.Sub(last)) + " ago", ""
 	}
@@ -125,12 +135,12 @@ func (s roleStep) lookOptions(state State, at time.Time, limit time.Duration) js
 
 func (s State) visibleState(role string) State {
 	a := s.Internal
-	out := Internal{Tick: a.Tick, Decayed: a.Decayed, Settled: a.Settled, Exposure: a.Exposure, Journal: make(map[string][]string), Metadata: make(map[string]EntryMetadata)}
+	out := Internal{Tick: a.Tick, Decayed: a.Decayed, Settled: a.Settled, Exposure: a.Exposure, Pressed: a.Pressed, Journal: make(map[string][]string), Metadata: make(map[string]EntryMetadata)}
 	if notes := a.Journal[role]; len(notes) > 0 {
 		out.Journal[role] = notes
 	}
 	for id, about := range a.Metadata {
-		out.Metadata[id] = EntryMetadata{By: about.By, Due: about.Due, Rests: about.Rests, Untrusted: about.Untrusted}
+		out.Metadata[id] = EntryMetadata{By: about.By, Due: about.Due, Rests: about.Rests, Untrusted: about.Untrusted, Decayed: about.Decayed}
 	}
 	for _, h := range a.Hints {
 		if h.To == role {

@@ -1,6 +1,7 @@
 package subconscious
 
 import (
+	"ponder/internal/textkit"
 	"slices"
 	"strings"
 	"time"
@@ -70,15 +71,26 @@ func (c *claim) topicSupport(signatures []string) (list []SeenObservation) {
 	return list
 }
 
+// reinforces reports whether c rests on a new observation that supports an entry for the first time. It
+// must be relevant to the finding or the entry, or share a subject with the entry.
+func (m *merge) reinforces(c *claim, e Entry) bool {
+	about := m.state.Internal.Metadata[e.ID]
+	related := c.topicSupport(about.Signature)
+	return slices.ContainsFunc(c.support, func(o SeenObservation) bool {
+		relevant := o.isRelevantTo(e.Summary) || slices.ContainsFunc(related, func(x SeenObservation) bool { return x.ID == o.ID })
+		return o.isNews() && relevant && !slices.Contains(about.Rests, textkit.Line(o.ID, maxName))
+	})
+}
+
 func (m *merge) hasNewSupport(c *claim, said string) bool {
 	about := c.topicSupport(m.state.Internal.Metadata[said].Signature)
-	return slices.ContainsFunc(about, func(o SeenObservation) bool { return !isLookUp(o.Sensor) })
+	return slices.ContainsFunc(about, SeenObservation.isNews)
 }
 
 // isNew reports whether o is a fact newer than the resolution. Look-ups are not.
 func (t SettledTopic) isNew(o SeenObservation) bool {
 	s := signatureOf(o)
-	return !isLookUp(o.Sensor) && o.At.After(t.At) && (s == "" || !slices.Contains(t.Signature, s))
+	return o.isNews() && o.At.After(t.At) && (s == "" || !slices.Contains(t.Signature, s))
 }
 
 // rearmTopics forgets a settled topic's known states once its subject has changed, so that their return
@@ -125,7 +137,7 @@ func (m *merge) findSupport(c *claim) {
 	world := slices.ContainsFunc(c.support, func(o SeenObservation) bool { return !lookedUp(o) })
 	c.onlyLookUps = !world && (c.onlyLookUps || len(c.support) > 0)
 	dropWhere(&c.support, m.isRepetition)
-	c.isNew = slices.ContainsFunc(c.support, func(o SeenObservation) bool { return !lookedUp(o) })
+	c.isNew = slices.ContainsFunc(c.support, SeenObservation.isNews)
 	for _, o := range c.support {
 		if o.isRelevantTo(c.Summary) {
 			c.relevant = append(c.relevant, o)
