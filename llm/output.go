@@ -53,16 +53,18 @@ type OutputReader struct {
 	thought openThought // in modeReasoning
 	call    openCall    // in modeCall
 
-	blank     int // no text from done up to here
-	retracted int // segments up to here are not text
-	lineStart int
-	fence     string // opening run of backticks or tildes
-	tick      int    // length of the open run of backticks in the line
-	trim      bool   // line breaks here are hidden
-	begun     bool   // the answer has begun
-	noBare    bool   // the answer is no call
-	strike    bool   // the text has the tag <s>
-	document  bool   // the text has tags such as <thought type="a">
+	blank      int    // no text from done up to here
+	retracted  int    // segments up to here are not text
+	unsent     string // retracted before it was returned
+	lineStart  int
+	fence      string // opening run of backticks or tildes
+	tick       int    // length of the open run of backticks in the line
+	trim       bool   // line breaks here are hidden
+	begun      bool   // the answer has begun
+	noBare     bool   // the answer is no call
+	strike     bool   // the text has the tag <s>
+	quotedCall bool   // a call in a quotation has not ended
+	document   bool   // the text has tags such as <thought type="a">
 
 	reasoning, text strings.Builder // not yet returned
 }
@@ -98,7 +100,7 @@ type outputKind int
 const (
 	outText outputKind = iota
 	outReasoning
-	outPreamble // reasoning, or the answer if there is no other
+	outPreamble // reasoning, or the answer if there is no other: see promotePreamble
 	outHidden
 	outCall
 )
@@ -108,6 +110,7 @@ type outputSegment struct {
 	kind     outputKind
 	from, to int
 	calls    []writtenCall
+	returned bool // a preamble that was answer text before
 }
 
 // An openThought is reasoning that has not ended.
@@ -162,7 +165,7 @@ func (r *OutputReader) Close(cut bool) (reasoning, text string) {
 			break
 		}
 	}
-	r.promotePreamble()
+	r.promotePreamble(cut)
 	return r.takeOutput()
 }
 
@@ -269,10 +272,10 @@ func (r *OutputReader) assign(kind outputKind, to int, calls ...writtenCall) {
 		r.showReasoning(to)
 	}
 	n := len(r.segs) - 1
-	if n >= 0 && r.segs[n].kind == kind && r.segs[n].to == r.done && kind != outCall {
+	if n >= 0 && r.segs[n].kind == kind && r.segs[n].to == r.done && kind != outCall && !r.segs[n].returned {
 		r.segs[n].to = to
 	} else {
-		r.segs = append(r.segs, outputSegment{kind, r.done, to, calls})
+		r.segs = append(r.segs, outputSegment{kind: kind, from: r.done, to: to, calls: calls})
 	}
 	r.done = to
 	r.live = max(r.live, to)

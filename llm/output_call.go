@@ -132,6 +132,9 @@ func (r *OutputReader) finishCall(bodyEnd, end int, cut bool) {
 	c := r.call
 	body := string(r.raw[min(c.from, bodyEnd):bodyEnd])
 	calls := r.parseCalls(body, c.name, cut)
+	if c.doubtful && !r.fitSchemas(calls) {
+		calls = nil
+	}
 	if len(calls) == 0 && !cut && (c.doubtful || r.closing && bodyEnd == len(r.raw) && !strings.ContainsAny(body, "{[(") && !strings.Contains(body, "<")) {
 		// the marker alone is stray, or a word of the text
 		r.mode, r.at, r.lineStart, r.begun = modeText, c.start+1, c.line, true
@@ -159,6 +162,24 @@ func (r *OutputReader) offeredCalls(written []writtenCall) (calls []ToolCall) {
 		}
 	}
 	return calls
+}
+
+// fitSchemas reports whether the arguments of all calls of offered tools are valid.
+func (r *OutputReader) fitSchemas(written []writtenCall) bool {
+	for _, c := range written {
+		t := r.findTool(c.name)
+		if t == nil {
+			continue
+		}
+		check, err := newChecker(&Schema{Name: t.Name, JSON: t.Schema})
+		if err != nil || check == nil { // a schema of a client may be of any kind
+			continue
+		}
+		if _, err := check.checkValue(c.input); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // findTool returns the offered tool with a name, in which models add a name space or change

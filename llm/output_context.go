@@ -131,20 +131,45 @@ func (r *OutputReader) isQuoted() bool {
 	return hasOpenQuote(line)
 }
 
-// hasOpenQuote reports whether a quotation in a line is open at its end.
-func hasOpenQuote(line string) bool {
-	plain, paired := false, 0
-	for i, c := range line {
-		switch c {
-		case '"':
-			plain = plain != (i == 0 || line[i-1] != '\\')
-		case '“', '„', '«', '「':
-			paired++
-		case '”', '»', '」':
-			paired--
+// hasOpenQuote reports whether a quotation in text is open at its end. It ignores quotations in
+// quotations.
+func hasOpenQuote(text string) bool {
+	var ends string
+	before := ' '
+	for i, c := range text {
+		switch {
+		case before == '\\':
+		case ends != "":
+			if strings.ContainsRune(ends, c) {
+				ends = ""
+			}
+		case unicode.IsSpace(before) || strings.ContainsRune(":;,=([{>—", before) || c == '「' || c == '『':
+			if ends = quoteEnds[c]; c == '"' && strings.HasPrefix(text[i+1:], `"`) {
+				ends = ""
+			}
+		}
+		before = c
+	}
+	return ends != ""
+}
+
+// quoteEnds has the ends of a quotation by its start.
+var quoteEnds = map[rune]string{'"': `"`, '“': "”", '„': "“”", '«': "»", '»': "«", '「': "」", '『': "』"}
+
+// maxQuotation limits how far before a call a quotation of several lines may begin.
+const maxQuotation = 4000
+
+// inLongQuotation reports whether the text here is in a quotation that may have begun in an
+// earlier line.
+func (r *OutputReader) inLongQuotation() bool {
+	from := max(0, r.at-maxQuotation)
+	for i := len(r.segs) - 1; i >= 0; i-- {
+		if s := r.segs[i]; s.kind != outText {
+			from = max(from, s.to)
+			break
 		}
 	}
-	return plain || paired > 0
+	return hasOpenQuote(string(r.raw[min(from, r.at):r.at]))
 }
 
 // Words that stand before and after the name of a tag in a sentence about it.

@@ -41,6 +41,8 @@ var specialTokens = map[string]marker{
 	"thinking": {kind: markOpen, name: "thinking"}, "/thinking": {kind: markClose, name: "thinking"},
 	"inner_prefix": {kind: markOpen, name: "inner"}, "inner_suffix": {kind: markClose, name: "inner"},
 	"content_thinking": {kind: markOpen, name: "content"}, "end_message": {kind: markClose, name: "content"},
+	"think:start": {kind: markOpen, name: "think:start"}, "think:end": {kind: markClose, name: "think:start"},
+	"plamo:begin_think:plamo": {kind: markOpen, name: "plamo"}, "plamo:end_think:plamo": {kind: markClose, name: "plamo"}, "plamo:tag": {kind: markTurnEnd},
 
 	"begin_of_solution": {kind: markAnswer}, "end_of_solution": {kind: markAnswer},
 	"start_response": {kind: markAnswer}, "end_response": {kind: markAnswer},
@@ -62,6 +64,8 @@ var specialTokens = map[string]marker{
 	"tool_calls_begin": {kind: markCall, name: "tool_calls_end"}, "tool_calls_end": {kind: markCallEnd},
 	"tool_call_start": {kind: markCall, name: "tool_call_end"},
 	"tool_call":       {kind: markCall, name: "/tool_call"}, "/tool_call": {kind: markCallEnd},
+	"tool_call:start": {kind: markCall, name: "tool_call:end"}, "tool_call:end": {kind: markCallEnd},
+	"plamo:begin_tool_requests:plamo": {kind: markCall, name: "plamo:end_tool_requests:plamo"}, "plamo:end_tool_requests:plamo": {kind: markCallEnd},
 	"python_tag":   {kind: markCall, name: "end of turn"},
 	"start_action": {kind: markCall, name: "end_action"}, "end_action": {kind: markCallEnd},
 	"action_start": {kind: markCall, name: "action_end"}, "action_end": {kind: markCallEnd},
@@ -79,6 +83,7 @@ var bracketMarkers = []struct {
 	{"[thinking]", marker{kind: markOpen, name: "[thinking]"}}, {"[/thinking]", marker{kind: markClose, name: "[thinking]"}},
 	{"◁think▷", marker{kind: markOpen, name: "◁think▷"}}, {"◁/think▷", marker{kind: markClose, name: "◁think▷"}},
 	{"[begin final response]", marker{kind: markClose, name: "reasoning steps"}}, {"[end final response]", marker{kind: markAnswer}},
+	{"[unused16]", marker{kind: markOpen, name: "[unused16]"}}, {"[unused17]", marker{kind: markClose, name: "[unused16]"}},
 	{"<unused94>", marker{kind: markOpen, name: "<unused94>"}}, {"<unused95>", marker{kind: markClose, name: "<unused94>"}},
 	{"<|channel>", marker{kind: markOpen, name: "<|channel>"}}, {"<channel|>", marker{kind: markClose, name: "<|channel>"}},
 	{"<|tool_call>", marker{kind: markCall, name: "<tool_call|>"}}, {"<tool_call|>", marker{kind: markCallEnd, name: "<tool_call|>"}},
@@ -95,7 +100,7 @@ var bracketMarkers = []struct {
 // tagNames has the names of tags such as <think>, in lower case and without name space.
 var tagNames = map[string]markKind{
 	"think": markOpen, "thinking": markOpen, "thought": markOpen, "thoughts": markOpen, "reasoning": markOpen,
-	"scratchpad": markOpen, "antthinking": markOpen, "inner_monologue": markOpen,
+	"scratchpad": markOpen, "antthinking": markOpen, "inner_monologue": markOpen, "longcat_think": markOpen,
 	"answer": markAnswer, "response": markAnswer, "final_answer": markAnswer, "output": markAnswer, "message": markAnswer,
 	"tool_call": markCall, "tool_calls": markCall, "toolcall": markCall, "function_call": markCall, "function_calls": markCall,
 	"functioncall": markCall, "tool_use": markCall, "function": markCall, "invoke": markCall, "longcat_tool_call": markCall, "tools": markCall,
@@ -151,7 +156,7 @@ func mayBeMarker(first, second byte) bool {
 	case '<':
 		return second == '/' || second == '|' || second >= 0x80 || isTagByte(second) && second > '9'
 	case '[':
-		return strings.IndexByte("/tbeTBE", second) >= 0
+		return strings.IndexByte("/tbeuTBEU", second) >= 0
 	case ']':
 		return second == '<'
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -68,9 +69,15 @@ func (r *OutputReader) applyMarker(m marker) bool {
 	case markClose:
 		r.closeWithoutStart(m, v)
 	case markCall:
+		if r.quotedCall || r.inLongQuotation() {
+			r.quotedCall = true
+			r.at += m.size
+			return true
+		}
 		r.openCall(r.at, r.at+m.size, openCall{closer: m.name, doubtful: v == isDoubtful})
 	case markCallEnd:
-		r.skipOrHide(m, v == isMarker)
+		r.skipOrHide(m, v == isMarker && !r.quotedCall)
+		r.quotedCall = false
 	case markAnswer:
 		r.skipOrHide(m, m.tag.size == 0 || r.isAnswerTag(m))
 	case markRole:
@@ -159,7 +166,8 @@ func (r *OutputReader) openReasoning(m marker, doubtful bool) bool {
 	return true
 }
 
-// closeWithoutStart acts on an end tag without a start tag: all text before is reasoning.
+// closeWithoutStart acts on an end tag without a start tag: all text before is reasoning, unless
+// no answer follows.
 func (r *OutputReader) closeWithoutStart(m marker, v markerUse) {
 	blank := !r.isBegun()
 	switch {
@@ -168,23 +176,33 @@ func (r *OutputReader) closeWithoutStart(m marker, v markerUse) {
 		return
 	case blank:
 		r.assign(outHidden, r.at)
-	case r.held != released:
+	case r.held == provisional, r.held == heldBack && isSelfTalk(string(r.raw[r.done:r.at])):
 		r.assign(outReasoning, r.at)
 		r.dropped = true
-	case r.Separates():
+	case r.held == released && r.Separates():
 		r.assign(outText, r.at)
 	default:
-		for ; r.retracted < len(r.segs); r.retracted++ {
-			if s := &r.segs[r.retracted]; s.kind == outText {
-				s.kind, r.retracts = outReasoning, true
-			}
-		}
-		r.text.Reset()
-		r.assign(outReasoning, r.at)
+		r.retractText()
+		r.assign(outPreamble, r.at)
 		r.hasText, r.dropped = false, true
 	}
 	r.held = released
 	r.setText(r.at + m.size)
+}
+
+// retractText makes the text a preamble, and an earlier preamble reasoning.
+func (r *OutputReader) retractText() {
+	for i := range r.segs {
+		switch s := &r.segs[i]; {
+		case i >= r.retracted && s.kind == outText:
+			s.kind, s.returned, r.retracts = outPreamble, true, true
+		case s.kind == outPreamble:
+			s.kind = outReasoning
+		}
+	}
+	r.retracted = len(r.segs)
+	r.unsent = r.text.String()
+	r.text.Reset()
 }
 
 // readReasoning reads reasoning up to a possible end.
@@ -305,15 +323,23 @@ func (r *OutputReader) resolveThought() (again bool) {
 	return false
 }
 
-// promotePreamble makes a harmony preamble the answer if there is no other, nor a call.
-func (r *OutputReader) promotePreamble() {
-	if r.hasText || len(r.Calls()) > 0 {
+// promotePreamble makes a preamble the answer if there is no other, nor a call. Before a lone end
+// tag, that takes an answer that is complete.
+func (r *OutputReader) promotePreamble(cut bool) {
+	isPreamble := func(s outputSegment) bool { return s.kind == outPreamble }
+	if r.hasText || len(r.Calls()) > 0 || r.dropped && cut || !slices.ContainsFunc(r.segs, isPreamble) {
 		return
 	}
+	r.text.WriteString(r.unsent)
+	r.retracts, r.dropped = false, false
 	for i := range r.segs {
-		if s := &r.segs[i]; s.kind == outPreamble {
-			s.kind = outText
-			r.text.Write(r.raw[s.from:s.to])
+		switch s := &r.segs[i]; {
+		case s.kind == outPreamble:
+			if s.kind = outText; !s.returned {
+				r.text.Write(r.raw[s.from:s.to])
+			}
+		case s.kind == outReasoning && s.returned:
+			r.retracts = true
 		}
 	}
 }

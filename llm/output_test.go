@@ -90,6 +90,8 @@ var reasoningForms = []string{
 	"<|channel|>commentary<|message|>WHY<|end|><|start|>assistant<|channel|>final<|message|>ANSWER", "<|im_start|>assistant\n<think>WHY</think>\nANSWER<|im_end|>",
 	"to=self<|message|>WHY<|eom|><|start|>assistant to=user<|message|>ANSWER<|eot|>",
 	"<think>WHY\n<answer>ANSWER</answer>",
+	"<longcat_think>WHY</longcat_think>ANSWER", "WHY\n</longcat_think>\nANSWER", "<|think:start|>WHY<|think:end|>ANSWER", "WHY<|think:end|>ANSWER",
+	"[unused16]WHY[unused17]ANSWER", "<|plamo:begin_think:plamo|>WHY<|plamo:end_think:plamo|>ANSWER<|plamo:tag|>",
 }
 
 func TestOutputReasoning(t *testing.T) {
@@ -150,7 +152,15 @@ func TestOutputReader(t *testing.T) {
 		{name: "other tags", in: "<b>think</b> <thick> a < b [think again]", text: "<b>think</b> <thick> a < b [think again]"},
 		{name: "almost closed", in: "<think>a<</think</think>b", reasoning: "a<</think", text: "b"},
 		{name: "no reasoning", in: "<think>\n\n</think>\n\nyes", reasoning: "", text: "yes"},
-		{name: "only an end, and no more", in: "Hm.\n</think>", reasoning: "Hm."},
+		{name: "only an end, and no more", in: "Four.\n</think>", text: "Four."},
+		{name: "only an end, held", in: "Four.</think>\n", cfg: OutputConfig{Hold: true}, text: "Four."},
+		{name: "only an end after a long text", in: strings.Repeat("It is four. ", 60) + "</think>", cfg: OutputConfig{Hold: true}, text: strings.TrimSpace(strings.Repeat("It is four. ", 60))},
+		{name: "only an end after data", in: `{"sum":4}</think>`, cfg: OutputConfig{Hold: true, Verbatim: true}, text: `{"sum":4}`},
+		{name: "only ends", in: "Four.</think>\n</think>", text: "Four."},
+		{name: "the second end is the last", in: "It is two.</think>Four.</think>", reasoning: "It is two.", text: "Four."},
+		{name: "only an end, cut", in: "Four.</think>", cut: true, reasoning: "Four."},
+		{name: "only an end after self-talk", in: "I should add them.</think>", cfg: OutputConfig{Hold: true}, reasoning: "I should add them."},
+		{name: "only an end, opened by the template", in: "Four.</think>", cfg: OutputConfig{Open: true}, reasoning: "Four."},
 		{name: "opened by the template", in: "why</think>because", cfg: OutputConfig{Open: true}, reasoning: "why", text: "because"},
 		{name: "opened by the template, without reasoning", in: "because", cfg: OutputConfig{Open: true}, text: "because"},
 		{name: "opened by the template, cut", in: "why is", cfg: OutputConfig{Open: true}, cut: true, reasoning: "why is"},
@@ -167,6 +177,9 @@ func TestOutputReader(t *testing.T) {
 		{name: "a sentence on tool calls", in: "Models write <tool_call> and </tool_call> around a call.", text: "Models write <tool_call> and </tool_call> around a call."},
 		{name: "a call in code", in: "Write:\n```xml\n<tool_call>\n{\"name\": \"think\", \"arguments\": {}}\n</tool_call>\n```", cfg: OutputConfig{Tools: addTools}, text: "Write:\n```xml\n<tool_call>\n{\"name\": \"think\", \"arguments\": {}}\n</tool_call>\n```"},
 		{name: "a call in a quotation", in: "The page says:\n> <tool_call>{\"name\": \"think\", \"arguments\": {}}</tool_call>\nI ignore it.", cfg: OutputConfig{Tools: addTools}, text: "The page says:\n> <tool_call>{\"name\": \"think\", \"arguments\": {}}</tool_call>\nI ignore it."},
+		{name: "a call in a long quotation", in: "The page says: \"Ignore that.\n<tool_call>{\"name\": \"think\", \"arguments\": {}}</tool_call>\nNow.\" I ignore it.", cfg: OutputConfig{Tools: addTools}, text: "The page says: \"Ignore that.\n<tool_call>{\"name\": \"think\", \"arguments\": {}}</tool_call>\nNow.\" I ignore it."},
+		{name: "a call in a long quotation of another language", in: "Dort steht: „\n<tool_call>{\"name\": \"think\", \"arguments\": {}}</tool_call>\n“", cfg: OutputConfig{Tools: addTools}, text: "Dort steht: „\n<tool_call>{\"name\": \"think\", \"arguments\": {}}</tool_call>\n“"},
+		{name: "a doubtful call with wrong arguments", in: "Models write <tool_call>{\"name\": \"add\", \"arguments\": {\"a\": \"x\"}}</tool_call> and so on.", cfg: OutputConfig{Tools: addTools}, text: "Models write <tool_call>{\"name\": \"add\", \"arguments\": {\"a\": \"x\"}}</tool_call> and so on."},
 		{name: "JSON that is no call", in: `{"name": "Bob", "age": 3}`, cfg: OutputConfig{Tools: addTools}, text: `{"name": "Bob", "age": 3}`},
 		{name: "JSON without tools", in: `{"name": "think", "arguments": {}}`, text: `{"name": "think", "arguments": {}}`},
 		{name: "a list", in: `[1, 2]`, cfg: OutputConfig{Tools: addTools}, text: `[1, 2]`},
@@ -241,8 +254,11 @@ func TestOutputCalls(t *testing.T) {
 		{"in reasoning that ends", "<think>Hm.\n<tool_call>{\"name\": \"think\", \"arguments\": {\"thought\":\"add them\"}}</tool_call>\n</think>\nFour.", "", "Four."},
 		{"another tool", "Wait.\n<tool_call>{\"name\": \"sing\", \"arguments\": {}}</tool_call>\nFour.", "", "Wait.\nFour."},
 		{"in a line", `I add: <tool_call>{"name": "think", "arguments": {"thought":"add them"}}</tool_call>`, addThem, "I add:"},
+		{"after a quotation", "The page says: \"Add\nthem.\"\n<tool_call>{\"name\": \"think\", \"arguments\": {\"thought\":\"add them\"}}</tool_call>", addThem, "The page says: \"Add\nthem.\""},
+		{"after inches", "A 5\" pipe.\n<tool_call>{\"name\": \"think\", \"arguments\": {\"thought\":\"add them\"}}</tool_call>", addThem, "A 5\" pipe."},
 		{"invalid arguments", `<tool_call>{"name": "think", "arguments": {thought: 'add them',}}</tool_call>`, addThem, ""},
 		{"no arguments", `<tool_call>{"name": "get-time"}</tool_call>`, `get_time{}`, ""},
+		{"Solar, unknown body", "Wait.\n<|tool_call:start|>think\n<|tool_arg:start|>add them<|tool_call:end|>\nFour.", "", "Wait.\nFour."},
 		{"nonsense", "<tool_call>{{{</tool_call>\nFour.", "", "Four."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func TestSpoken(t *testing.T) {
 		{"only an end", "Hm, {salt}.\n</think>\n\nIt is salt.", "It is salt."},
 		{"only an end, in a line", "Hm.</think>\nIt is salt.", "It is salt."},
 		{"only an end, then JSON", `Hm.</think>{"answer":"It is salt."} So.`, `{"answer":"It is salt."} So.`},
-		{"only an end, and no more", "Hm.\n</think>", ""},
+		{"only an end, and no more", "Hm.\n</think>", "Hm."},
 		{"of tags", "Models write </think> when they are done.", "Models write </think> when they are done."},
 		{"of tags in code", "So:\n```\n<think>\nHm.\n</think>\n```\nDone.", "So:\n```\n<think>\nHm.\n</think>\n```\nDone."},
 		{"of tags in marks", "It ends with `</think>`\nand goes on.", "It ends with `</think>`\nand goes on."},
