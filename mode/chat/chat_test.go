@@ -126,7 +126,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// The tool that reads earlier events is offered once something was said earlier.
+// The tool that reads earlier events is offered once something was said earlier, and think only if it is on.
 func TestFirstTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var offered []string
@@ -140,6 +140,9 @@ func TestFirstTools(t *testing.T) {
 		}}
 		runChat(t, chat.Options{Tools: []llm.Tool{{Name: "thread_read"}, {Name: "look"}}, Think: true}, model, nil, "one", "two")
 		checkEqual(t, "tools", offered, []string{"look think ", "thread_read look think "})
+		offered = nil
+		runChat(t, chat.Options{Tools: []llm.Tool{{Name: "look"}}}, model, nil, "one")
+		checkEqual(t, "tools without think", offered, []string{"look "})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"ponder"
 	"ponder/internal/toolname"
 	"ponder/llm"
+	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/questionwords"
 )
 
@@ -66,9 +67,9 @@ func (f searchResult) formatQuotes() (list, said []string) {
 		if h.Untrusted && slices.ContainsFunc(h.Quality, func(q ponder.Signal) bool { return q.Name == signalAddressed }) {
 			continue
 		}
-		place := h.Source
+		place := lookup.SourceName(h.Source)
 		if h.Title != "" && h.Title != h.Source {
-			place = h.Title + ", " + h.Source
+			place = h.Title + ", " + place
 		}
 		if h.Page > 0 {
 			place += fmt.Sprintf(", page %d", h.Page)

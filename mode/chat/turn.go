@@ -10,6 +10,7 @@ import (
 
 	"ponder"
 	"ponder/llm"
+	"ponder/mode/internal/lookup"
 )
 
 const maxCalls = 16
@@ -221,9 +222,9 @@ func (s *state) applyToolResult(ev ponder.Event, b ponder.ToolResult) {
 	w := *s.Work
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
-	r := llm.ToolResult{ID: c.ID, Name: c.Name, Text: b.Result, Failed: b.Error != ""}
+	r := llm.ToolResult{ID: c.ID, Name: c.Name, Text: lookup.ResultForModel(c.Name, b.Result), Failed: b.Error != ""}
 	if r.Failed {
-		r.Text = strings.TrimSpace(b.Result + "\n" + b.Error)
+		r.Text = strings.TrimSpace(r.Text + "\n" + b.Error)
 	}
 	r.Text = s.frameUntrusted(b, truncateMiddle(r.Text, s.opts.Window))
 	w.Calls[i].Result = &r

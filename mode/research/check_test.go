@@ -186,7 +186,7 @@ func TestWindowsAreQuoted(t *testing.T) {
 	d := newDriver(t, deepest, Options{Docs: []string{"/docs"}}, time.Minute, f.answerAction).runToEnd()
 	list := d.modelCalls()
 	prompt := list[len(list)-1].Request.Messages[0].Text()
-	if want := "1. [Trench] (/docs/a.md) · the user's own\n   Depth:\n   [e1] " + quote + "\n   " + used + " No light reaches it.\n</evidence>"; !strings.Contains(prompt, want) {
+	if want := "1. [Trench] (a.md) · the user's own\n   Depth:\n   [e1] " + quote + "\n   " + used + " No light reaches it.\n</evidence>"; !strings.Contains(prompt, want) {
 		t.Errorf("prompt\n%s\nwant in it\n%s", prompt, want)
 	}
 	found := bodiesOf[ponder.Evidence](d)

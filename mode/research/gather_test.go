@@ -309,3 +309,17 @@ func TestOnce(t *testing.T) {
 		t.Errorf("pack:\n%s", pack)
 	}
 }
+
+// The defaults are the seed's.
+func TestDefaults(t *testing.T) {
+	for js, want := range map[string][3]int{"": {5, 10, 3}, `{"maxRounds":2,"maxItemsPerSource":4,"maxParallelQueries":1}`: {2, 4, 1}, `{"maxRounds":99,"maxItemsPerSource":99,"maxParallelQueries":99}`: {20, 40, 10}} {
+		o, err := parseOptions(ponder.Run{Options: json.RawMessage(js)})
+		if got := [3]int{o.MaxRounds, o.MaxItemsPerSource, o.MaxParallelQueries}; err != nil || got != want || o.ForceWebSearch || o.SynthesisStrategy != Auto {
+			t.Errorf("%s: %+v, %v", js, o, err)
+		}
+	}
+	d := newDriver(t, deepest, Options{Memory: true, MaxItemsPerSource: 4}, time.Minute, trench.answerAction).runToEnd()
+	if args := string(d.toolActions(SearchTool)[0].Args); !strings.Contains(args, `"limit":4`) {
+		t.Errorf("searched with %s", args)
+	}
+}

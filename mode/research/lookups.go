@@ -205,6 +205,7 @@ func (s *state) applyLookup(key string, b ponder.ToolResult) {
 		list = lookup.ReadPassages(b.Result, *l.Page, pageHits)
 	case personaLookup:
 		list = lookup.ReadMemory(b.Result, l.MaxHits)
+		s.keepMemoryText(b.Result)
 	case otherLookup:
 		list = l.readOther(b.Result)
 	default:

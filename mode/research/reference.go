@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"ponder"
@@ -102,7 +103,7 @@ type ProgressPayload struct {
 	Step       int             `json:"planStep,omitempty"`
 	Total      int             `json:"totalSteps,omitempty"`
 	Iteration  int             `json:"iteration,omitempty"`
-	Confidence string          `json:"confidence,omitempty"` // low, medium or high
+	Confidence string          `json:"confidence,omitempty"` // low, medium, high, or the words of the model
 	Metadata   json.RawMessage `json:"metadata,omitempty"`   // an object
 }
 
@@ -192,7 +193,7 @@ func (r *References) Summary() Summary {
 // addSource folds a passage and returns its source if it changed.
 func (r *References) addSource(ev ponder.Event, b ponder.Evidence) []Chunk {
 	ref := newReference(b)
-	place := cmp.Or(evidence.PlaceKey(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
+	place := placeOf(b)
 	i, again := r.places[place]
 	if again {
 		old := r.sources[i]
@@ -216,13 +217,22 @@ func (r *References) addSource(ev ponder.Event, b ponder.Evidence) []Chunk {
 	return []Chunk{{Type: SourcesChunk, Sources: []Reference{ref}, Summary: &sum, Conversation: ev.Thread, Models: slices.Clone(r.models)}}
 }
 
+// placeOf returns the key of the source of a passage. Files and posts may have equal names.
+func placeOf(b ponder.Evidence) string {
+	place := cmp.Or(evidence.PlaceKey(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
+	if b.URL == "" && !strings.ContainsAny(b.Source, "/:") {
+		place += " " + b.Hash
+	}
+	return place
+}
+
 func newReference(b ponder.Evidence) Reference {
 	tool := seedTool(textkit.TruncateBytes(textkit.OneLine(cmp.Or(b.Found.Tool, b.Tool)), maxTool))
 	score := lookup.ClampTo(b.Score, 1)
 	ref := Reference{
 		ID: textkit.OneLine(b.ID), Relevance: score, Tool: tool, FoundBy: unionTexts(nil, []string{tool}), Best: score, New: true,
 		Metadata: ReferenceMetadata{
-			Link: textkit.OneLine(b.URL), Source: textkit.OneLine(b.Source), Title: textkit.OneLine(b.Title), Date: b.Published, Author: textkit.OneLine(b.Author),
+			Link: textkit.OneLine(b.URL), Source: lookup.SourceName(textkit.OneLine(b.Source)), Title: textkit.OneLine(b.Title), Date: b.Published, Author: textkit.OneLine(b.Author),
 		},
 	}
 	if tool == seedMemory {
@@ -244,6 +254,10 @@ func Payload(b ponder.Progress) ProgressPayload {
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(b.Meta, &object) == nil && len(object) > 0 {
+		var words string
+		if json.Unmarshal(object["confidence"], &words) == nil && words != "" { // as the model said it
+			p.Confidence = textkit.TruncateBytes(textkit.OneLine(words), lookup.MaxLabel)
+		}
 		p.Metadata = seedMeta(object)
 	}
 	return p

@@ -65,6 +65,11 @@ func TestReferences(t *testing.T) {
 	if c := list[0]; c.Type != SourcesChunk || c.Conversation != "thr_view" || !cmp.Equal(c.Models, []string{"m1"}) {
 		t.Errorf("chunk %+v", c)
 	}
+	for i, want := range map[int]string{3: "twitter", 4: "a.md", 5: "memory:m1"} { // never a path
+		if got := list[i].Sources[0].Metadata.Source; got != want {
+			t.Errorf("source %q, want %q", got, want)
+		}
+	}
 	if diff := cmp.Diff(ReferenceMetadata{Link: page.URL, Source: page.URL, Title: "A", Author: "Ada", Date: date}, list[0].Sources[0].Metadata); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
@@ -103,6 +108,8 @@ func TestPayload(t *testing.T) {
 		{"a stage of ours", ponder.Progress{Stage: ponder.StageSteered, Content: "done"}, ProgressPayload{Stage: "note", Message: "done"}},
 		{"not sure", ponder.Progress{Stage: stageNote, Confidence: 0.1}, ProgressPayload{Stage: "note", Confidence: "low"}},
 		{"rather sure", ponder.Progress{Stage: stageAnalysis, Confidence: 0.5}, ProgressPayload{Stage: "analysis", Confidence: "medium"}},
+		{"words of the model", ponder.Progress{Stage: stageAnalysis, Confidence: 0.5, Meta: json.RawMessage(`{"confidence":"fairly sure"}`)},
+			ProgressPayload{Stage: "analysis", Confidence: "fairly sure", Metadata: json.RawMessage(`{"confidence":"fairly sure"}`)}},
 		{"names of tools", ponder.Progress{Stage: stageResearch, Meta: json.RawMessage(`{"tool":"knowledge_search","new":2,"referenceSummary":{"totalUnique":7,"toolBreakdown":{"web_search":1,"web_fetch":2,"knowledge_search":3,"mail.find":1}}}`)},
 			ProgressPayload{Stage: "research", Metadata: json.RawMessage(`{"new":2,"referenceSummary":{"toolBreakdown":{"mail.find":1,"personaMemorySearch":3,"webSearch":3},"totalUnique":7},"tool":"personaMemorySearch"}`)}},
 		{"metadata of a model", ponder.Progress{Stage: stageNote, Meta: json.RawMessage(`{"tool":["x"],"referenceSummary":{"toolBreakdown":"many"},"a<b":null}`)},

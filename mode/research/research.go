@@ -56,8 +56,8 @@ type Locale = locale.Locale
 type Options struct {
 	Locale
 
-	// MaxRounds is the maximum number of rounds of looks, 1 to 20; 5 if not positive. In deep
-	// effort the model may use tools in max(2 x MaxRounds, 6) rounds.
+	// MaxRounds is the maximum number of rounds of looks, 1 to 20; 5 if not positive. While
+	// it writes, the model may use tools in max(2 x MaxRounds, 6) rounds.
 	MaxRounds int `json:"maxRounds,omitempty"`
 
 	// MaxItemsPerSource is the maximum number of passages per search, 1 to 40; 10 if not positive.
@@ -85,6 +85,10 @@ type Options struct {
 
 	// Memory includes the owner's memory in the search.
 	Memory bool `json:"memory,omitempty"`
+
+	// MemoryContext adds what the memory has on the question to the prompt of the answer: memories,
+	// each with its raw post, then other posts, then how to use them.
+	MemoryContext bool `json:"memoryContext,omitempty"`
 
 	// Web includes the web. Search providers see the queries.
 	Web bool `json:"web,omitempty"`

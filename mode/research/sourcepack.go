@@ -142,8 +142,9 @@ func (e packEntry) voiceKey() string { return e.pieces[0].voiceKey() }
 func (e packEntry) formatEntry(n int, again int) string {
 	var b strings.Builder
 	p := e.pieces[0]
-	title := cmp.Or(escapeFrame(lookup.Sanitize(p.Title)), escapeFrame(lookup.Sanitize(p.Source)))
-	fmt.Fprintf(&b, "\n%d. [%s] (%s)%s\n", n, title, escapeFrame(cmp.Or(p.URL, p.Source)), e.formatMetadata())
+	source := lookup.SourceName(p.Source)
+	title := cmp.Or(escapeFrame(lookup.Sanitize(lookup.SourceName(p.Title))), escapeFrame(lookup.Sanitize(source)))
+	fmt.Fprintf(&b, "\n%d. [%s] (%s)%s\n", n, title, escapeFrame(cmp.Or(p.URL, source)), e.formatMetadata())
 	if again > 0 {
 		ids := make([]string, len(e.pieces))
 		for i, p := range e.pieces {

@@ -34,6 +34,9 @@ func (s *state) startGathering() {
 	s.Step, s.Round = gathering, 1
 	s.Planning = !s.opts.WithoutModel && s.Effort != trivial && s.canGather()
 	s.adoptPlan(s.questionPlan(), ponder.Plan{Content: questionPlanText, WithoutModel: true})
+	if q := lookup.SanitizeQuery(textkit.OneLine(s.run.Input)); s.opts.MemoryContext && s.opts.Memory && !s.canSearchPersona() && q != "" {
+		s.addLookup(lookupCall{Kind: personaLookup, Query: q})
+	}
 	s.advance()
 }
 

@@ -161,7 +161,8 @@ type state struct {
 	Persona Persona        `json:"persona,omitzero"` // if the user changed it
 	Limits  *ponder.Budget `json:"limits,omitempty"` // of the run, if the user changed them
 
-	Work         *answerInProgress `json:"work,omitempty"` // the answer being written
+	MemoryText   string            `json:"memory_text,omitempty"` // of the memory, formatted by its tool: see Options.MemoryContext
+	Work         *answerInProgress `json:"work,omitempty"`        // the answer being written
 	Revision     *revision         `json:"revision,omitempty"`
 	Draft        *draft            `json:"draft,omitempty"` // the answer being checked
 	SmallContext bool              `json:"small,omitempty"` // the model has a small context, or is too slow for more

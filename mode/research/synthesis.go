@@ -21,6 +21,8 @@ var (
 	synthesisPrompt string
 	//go:embed prompts/tools.md
 	toolsPrompt string
+	//go:embed prompts/progress.md
+	progressPrompt string
 	//go:embed prompts/judge.md
 	judgePrompt string
 )
@@ -31,8 +33,7 @@ const (
 	maxVoice       = 4 << 10
 	maxFound       = 12 << 10
 	maxOlder       = 12 << 10
-	minToolRounds  = 6 // of tools in deep effort
-	toolRounds     = 5 // in other efforts
+	minToolRounds  = 6
 	trivialCalls   = 3 // of a trivial question
 	answerTokens   = 6000
 	shortTokens    = 1500
@@ -96,17 +97,13 @@ func (s *state) startAnswer() {
 
 // lastCall reports whether the next call must not use tools.
 func (s *state) lastCall() bool {
-	rounds := toolRounds
-	if s.Effort == deep {
-		rounds = max(2*s.opts.MaxRounds, minToolRounds)
-	}
 	switch {
 	case s.BudgetSpent, s.StopReason != "", s.Approved, len(s.modelTools()) == 0:
 		return true
-	case s.Effort == trivial && s.Counts.Calls >= trivialCalls-1, s.Calls > 0 && s.Counts.Calls >= s.Calls-1:
+	case s.Calls > 0 && s.Counts.Calls >= s.Calls-1:
 		return true
 	}
-	return s.Work != nil && s.Work.Rounds >= rounds
+	return s.Work != nil && s.Work.Rounds >= max(2*s.opts.MaxRounds, minToolRounds)
 }
 
 func (s *state) writeCall() ponder.Call {
@@ -142,6 +139,7 @@ func (s *state) answerPrompt() string {
 	var b strings.Builder
 	s.writeQuestion(&b)
 	b.WriteString("\n" + s.evidencePack())
+	s.writeMemoryText(&b)
 	s.writeConflicts(&b)
 	s.writeFacts(&b)
 	s.writeOlderReport(&b)
@@ -157,8 +155,11 @@ func (s *state) answerPrompt() string {
 		b.WriteString("\nNothing was found. Say in the first sentence that the sources that were searched have nothing on it; then, if you know something, say it as what is not from a source.\n")
 	}
 	b.WriteString("\n" + synthesisPrompt)
-	if len(s.modelTools()) > 0 {
+	switch list := s.modelTools(); {
+	case len(list) > 1:
 		b.WriteString("\n" + toolsPrompt)
+	case len(list) == 1:
+		b.WriteString("\n" + progressPrompt)
 	}
 	b.WriteString(s.personaPrompt())
 	return b.String()

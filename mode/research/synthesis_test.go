@@ -68,7 +68,7 @@ func TestTools(t *testing.T) {
 		return textAnswer("HMS Challenger sounded the Challenger Deep in 1875 [e3].")
 	})
 	d := newDriver(t, deepest, Options{Web: true, Memory: true}, time.Minute, f.answerAction).runToEnd()
-	if len(got) != 3 || got[0].Text != "Noted." || got[1].Failed || !strings.Contains(got[1].Text, "[e") || !strings.Contains(got[1].Text, "<results>") || got[2].Failed {
+	if len(got) != 3 || got[0].Text != "Noted." || got[1].Failed || !strings.Contains(got[1].Text, "[e") || !strings.Contains(got[1].Text, "<results>") || got[2].Failed || !strings.Contains(got[2].Text, "Relevance from 0 to 1: [e") {
 		t.Fatalf("results %+v", got)
 	}
 	asked := d.toolActions(WebSearchTool)
@@ -159,14 +159,14 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-// Endless tool calls stop: after max(2 x rounds, 6) rounds in deep effort, 5 otherwise, and three
-// calls for a trivial question.
+// Endless tool calls stop after max(2 x rounds, 6) rounds, whatever the class of the question.
 func TestToolRounds(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
 		want int
 	}{
-		{Options{Web: true, Effort: deep}, 10}, {Options{Web: true, Effort: deep, MaxRounds: 2}, 6}, {Options{Web: true, Effort: normal}, 5}, {Options{Web: true, Effort: trivial}, 2},
+		{Options{Web: true, Effort: deep}, 10}, {Options{Web: true, Effort: deep, MaxRounds: 2}, 6}, {Options{Web: true, Effort: normal}, 10}, {Options{Web: true, Effort: trivial}, 10},
+		{Options{Web: true, Effort: normal, MaxRounds: 4}, 8}, {Options{Effort: normal, MaxRounds: 1}, 6},
 	} {
 		t.Run(fmt.Sprint(test.o.Effort, test.o.MaxRounds), func(t *testing.T) {
 			last := 0
@@ -180,9 +180,6 @@ func TestToolRounds(t *testing.T) {
 			d := newDriver(t, deepest, test.o, 10*time.Minute, f.answerAction).runToEnd()
 			if last != test.want+1 || !strings.Contains(d.fin.Answer, "The end") {
 				t.Errorf("tools were off at call %d, want %d; %q", last, test.want+1, d.fin.Answer)
-			}
-			if n := len(d.modelCalls()); test.o.Effort == trivial && n > trivialCalls {
-				t.Errorf("%d calls", n)
 			}
 		})
 	}

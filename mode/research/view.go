@@ -9,7 +9,6 @@ import (
 
 	"ponder"
 	"ponder/internal/textkit"
-	"ponder/knowledge/evidence"
 	"ponder/mode/internal/steerstate"
 	"ponder/mode/internal/usage"
 )
@@ -193,7 +192,7 @@ func (v *View) addEvidence(ev ponder.Event, b ponder.Evidence) {
 		v.fold.places["e "+b.ID] = i
 		b.Source, b.Title, b.Author, b.Section = textkit.OneLine(b.Source), textkit.OneLine(b.Title), textkit.OneLine(b.Author), textkit.OneLine(b.Section)
 		v.Evidence = append(v.Evidence, Evidence{Evidence: b, Quote: b.Content, FoundBy: []string{}, Cited: v.fold.cited[b.ID], Event: ev.ID, At: v.Research.Elapsed, Created: ev.Time})
-		place := cmp.Or(evidence.PlaceKey(evidence.Piece{URL: b.URL, Source: b.Source}), "id:"+b.ID)
+		place := placeOf(b)
 		v.fold.bySource[place] = append(v.fold.bySource[place], i)
 		v.creditQuery(tool, textkit.OneLine(b.Found.Query))
 	}
@@ -204,7 +203,7 @@ func (v *View) addEvidence(ev ponder.Event, b ponder.Evidence) {
 // mergeTools updates the tools and the best score of all passages of a source.
 func (v *View) mergeTools(i int, tool string) {
 	e := &v.Evidence[i]
-	list := v.fold.bySource[cmp.Or(evidence.PlaceKey(evidence.Piece{URL: e.URL, Source: e.Source}), "id:"+e.ID)]
+	list := v.fold.bySource[placeOf(e.Evidence)]
 	var tools []string
 	best := 0.0
 	for _, k := range list {

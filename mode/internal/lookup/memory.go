@@ -1,11 +1,19 @@
 package lookup
 
 import (
+	"cmp"
 	"strings"
 
 	"ponder/internal/textkit"
 	"ponder/knowledge/lookup"
 )
+
+// ReadMemoryText returns the formatted text of a result of personaMemorySearch.
+func ReadMemoryText(js string) string {
+	var in lookup.PersonaMemory
+	lookup.Decode(js, &in)
+	return in.Context
+}
 
 // ReadMemory parses at most most results of personaMemorySearch. Each quote is its own text,
 // because its origin is unknown.
@@ -21,11 +29,8 @@ func ReadMemory(js string, limit int) (list []Hit) {
 		quote := strings.TrimSuffix(strings.TrimSpace(r.Memory), "…")
 		h := Hit{ID: r.Place, Source: r.Metadata.Source, Quote: quote, End: len(quote), Hash: HashText(quote), Score: ClampUnit(r.Relevance)}
 		h.Kind, h.URL, h.Author, h.Published = r.Kind, Address(r.Metadata.Link), textkit.TruncateBytes(textkit.OneLine(r.Metadata.Author), MaxLabel), r.Metadata.Date
-		if h.Source == "" || h.URL != "" {
-			h.Source = "memory:" + textkit.TruncateBytes(textkit.OneLine(r.ID), MaxLabel)
-		}
-		if h.URL != "" {
-			h.Source = h.URL
+		if h.Source == "" {
+			h.Source = cmp.Or(h.URL, "memory:"+textkit.TruncateBytes(textkit.OneLine(r.ID), MaxLabel))
 		}
 		if h.Sound() {
 			list = append(list, normalizeDates(h))
