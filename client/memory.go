@@ -12,13 +12,15 @@ import (
 )
 
 type Memory struct {
-	ID      string    `json:"id,omitempty"`
-	Kind    string    `json:"kind,omitempty"` // memory, document, post or journal
-	Title   string    `json:"title,omitempty"`
-	Text    string    `json:"text"`
-	Source  string    `json:"source,omitempty"` // an address or a name
-	Persona string    `json:"persona,omitempty"`
-	Created time.Time `json:"created_at,omitzero"`
+	ID         string    `json:"id,omitempty"`
+	Kind       string    `json:"kind,omitempty"` // memory, document, post or journal
+	Title      string    `json:"title,omitempty"`
+	Text       string    `json:"text"`
+	Source     string    `json:"source,omitempty"`      // an address or a name
+	ExternalID string    `json:"external_id,omitempty"` // its ID at Source
+	URL        string    `json:"url,omitempty"`         // of the original
+	Persona    string    `json:"persona,omitempty"`
+	Created    time.Time `json:"created_at,omitzero"`
 }
 
 // A Hit is a passage that a search found.

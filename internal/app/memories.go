@@ -3,12 +3,14 @@ package app
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"sync"
 
 	"ponder"
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
+	"ponder/knowledge/lookup"
 	"ponder/knowledge/recall"
 	"ponder/mode/research"
 	"ponder/store/sqlite"
@@ -26,6 +28,10 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 			return nil, err
 		}
 		items[i].Kind, items[i].Title, items[i].Source = kind, textkit.Truncate(textkit.OneLine(m.Title), MaxTitle), textkit.OneLine(m.Source)
+		items[i].ExternalID, items[i].Link = textkit.OneLine(m.ExternalID), textkit.OneLine(m.URL)
+		if m.URL != "" && !isWebAddress(m.URL) {
+			return nil, Invalidf("url", "expected a web address, such as https://example.org/1")
+		}
 		items[i].Persona, items[i].Date = textkit.OneLine(m.Persona), m.Created
 	}
 	lib, err := s.libraries.Provider(owner)(ctx)
@@ -42,6 +48,11 @@ func (s *Service) Remember(ctx context.Context, owner string, list ...Memory) ([
 		out[i] = memoryOf(it)
 	}
 	return out, nil
+}
+
+func isWebAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != ""
 }
 
 func CheckMemory(text string) (string, error) {
@@ -97,7 +108,7 @@ func CheckQuery(text string) error {
 
 func memoryOf(it recall.Item) Memory {
 	m := Memory{
-		ID: it.ID, Kind: string(it.Kind), Title: it.Title, Text: textkit.Clean(it.Text), Source: it.Source, Persona: it.Persona, Created: it.Date,
+		ID: it.ID, Kind: string(it.Kind), Title: it.Title, Text: textkit.Clean(it.Text), Source: lookup.SourceName(it.Source), ExternalID: it.ExternalID, URL: it.Link, Persona: it.Persona, Created: it.Date,
 	}
 	if m.Created.IsZero() {
 		m.Created = it.Added

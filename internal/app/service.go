@@ -140,13 +140,15 @@ type Message struct {
 func NoteCause(key string) string { return "note-" + key }
 
 type Memory struct {
-	ID      string    `json:"id,omitempty"`
-	Kind    string    `json:"kind,omitempty"`
-	Title   string    `json:"title,omitempty"`
-	Text    string    `json:"text"`
-	Source  string    `json:"source,omitempty"`
-	Persona string    `json:"persona,omitempty"`
-	Created time.Time `json:"created_at,omitzero"`
+	ID         string    `json:"id,omitempty"`
+	Kind       string    `json:"kind,omitempty"`
+	Title      string    `json:"title,omitempty"`
+	Text       string    `json:"text"`
+	Source     string    `json:"source,omitempty"`
+	ExternalID string    `json:"external_id,omitempty"` // at Source
+	URL        string    `json:"url,omitempty"`
+	Persona    string    `json:"persona,omitempty"`
+	Created    time.Time `json:"created_at,omitzero"`
 }
 
 type Query struct {

@@ -26,6 +26,7 @@ import (
 	"ponder/llm"
 	"ponder/llm/llmtest"
 	"ponder/mode/chat"
+	"ponder/mode/research"
 	"ponder/mode/session"
 	"ponder/store/memory"
 )
@@ -52,7 +53,7 @@ func newTestServerOn(t *testing.T, m *llmtest.Model, store ponder.Store) *testSe
 	t.Helper()
 	hub := stream.New(store)
 	mind, err := engine.New(engine.Config{
-		Store: store, Modes: []ponder.Mode{session.New(), chat.New(chat.Options{})}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
+		Store: store, Modes: []ponder.Mode{session.New(), research.New(), chat.New(chat.Options{})}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
 		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 	})
 	if err != nil {
@@ -102,7 +103,11 @@ func (h *testServer) Begin(ctx context.Context, owner string, id ponder.ThreadID
 		return app.Invalidf("model_id", "there is no such model")
 	}
 	h.started.Store(&s)
-	js, err := json.Marshal(session.Options{SynthesisInterval: s.Every.Seconds(), Parallel: s.Parallel, ToTheEnd: true})
+	mode, options := session.Name, any(session.Options{SynthesisInterval: s.Every.Seconds(), Parallel: s.Parallel, ToTheEnd: true})
+	if s.Kind == ponder.KindResearch {
+		mode, options = research.Name, research.Options{}
+	}
+	js, err := json.Marshal(options)
 	if err != nil {
 		return err
 	}
@@ -110,7 +115,7 @@ func (h *testServer) Begin(ctx context.Context, owner string, id ponder.ThreadID
 	b.Time = cmp.Or(b.Time, 5*time.Minute)
 	run := ponder.RunID(ponder.NewID("run"))
 	err = h.store.Create(ctx, ponder.Thread{ID: id, Kind: s.Kind, Owner: owner, Title: cmp.Or(s.Title, s.Question)},
-		ponder.Event{Run: run, Cause: s.Cause, Body: ponder.RunStarted{Mode: session.Name, Input: s.Question, Budget: b, Options: js}})
+		ponder.Event{Run: run, Cause: s.Cause, Body: ponder.RunStarted{Mode: mode, Input: s.Question, Budget: b, Options: js}})
 	if err != nil {
 		return err
 	}

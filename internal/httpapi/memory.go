@@ -22,7 +22,7 @@ const tagMemory = "memory"
 
 func (a *api) registerMemory() {
 	post := a.newOperation(auth.Think, http.MethodPost, "/api/memory", "remember", "Add one or more memories", tagMemory, http.StatusUnprocessableEntity)
-	post.Description = "The server stores all items or, on an error, none. An item replaces one of the same kind and persona with equal text and keeps its ID, so clients may repeat a request."
+	post.Description = "The server stores all items or, on an error, none. An item replaces one of the same kind, persona, source and `external_id`, or without an `external_id` one with equal text, and keeps its ID, so clients may repeat a request."
 	post.DefaultStatus = http.StatusCreated
 	huma.Register(a.huma, post, a.remember)
 	huma.Register(a.huma, a.newOperation(auth.Read, http.MethodGet, "/api/memory", "list-memories", "List memories, newest first", tagMemory, http.StatusUnprocessableEntity), a.listMemories)
@@ -34,7 +34,9 @@ type newMemory struct {
 	Kind    string     `json:"kind,omitempty" enum:"memory,document,post,journal" doc:"default: memory"`
 	Title   string     `json:"title,omitempty" maxLength:"300" doc:"default: the start of the text"`
 	Text    string     `json:"text" minLength:"1" maxLength:"1000000" doc:"text to remember" example:"The bridge was closed in 1931."`
-	Source  string     `json:"source,omitempty" maxLength:"500" doc:"source: a URL or a name"`
+	Source  string     `json:"source,omitempty" maxLength:"500" doc:"source: a URL or a name" example:"twitter"`
+	Origin  string     `json:"external_id,omitempty" maxLength:"500" doc:"ID at the source; an item replaces one of the same kind, persona, source and ID; a post has the verbatim content of a memory with its ID"`
+	URL     string     `json:"url,omitempty" format:"uri" maxLength:"2000" doc:"web address of the original"`
 	Persona string     `json:"persona,omitempty" maxLength:"100" doc:"persona that wrote it"`
 	Created *time.Time `json:"created_at,omitempty" doc:"time of writing or of the event; default: now"`
 }
@@ -130,7 +132,7 @@ func (a *api) remember(ctx context.Context, in *rememberInput) (*memoryListOutpu
 	owner := auth.CallerOf(ctx).Owner
 	list := make([]Memory, len(in.Body.list))
 	for i, m := range in.Body.list {
-		list[i] = Memory{Kind: m.Kind, Title: m.Title, Text: m.Text, Source: m.Source, Persona: m.Persona}
+		list[i] = Memory{Kind: m.Kind, Title: m.Title, Text: m.Text, Source: m.Source, ExternalID: m.Origin, URL: m.URL, Persona: m.Persona}
 		if m.Created != nil {
 			list[i].Created = *m.Created
 		}

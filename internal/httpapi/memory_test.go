@@ -114,6 +114,11 @@ func TestMemory(t *testing.T) {
 	}
 	d.requestMemories(t, 201, "hers", "POST", "/api/memory", `{"text":"a secret of Anna about tea"}`)
 
+	const post = `{"text":"a tweet","kind":"post","source":"twitter","external_id":"7","url":"https://twitter.example/7"}`
+	if _, text := d.requestMemories(t, 201, "hers", "POST", "/api/memory", post); !strings.Contains(text, `"source":"twitter","external_id":"7","url":"https://twitter.example/7"`) {
+		t.Errorf("remembered %s", text)
+	}
+
 	var seen []string
 	cursor := ""
 	for range 5 {

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/mode/session"
 )
@@ -73,24 +74,32 @@ func (a *api) registerThinking() {
 	huma.Register(a.huma, stream, a.streamSession)
 	export := get(one+"/export", "export-session", "Export a session", http.StatusNotFound)
 	huma.Register(a.huma, documentExport(export, "application/json", "text/markdown", "text/html", "application/x-ndjson"), a.exportSession)
-	huma.Register(a.huma, post(one+"/pause", "pause-session", "Pause a session", http.StatusNotFound, http.StatusConflict), a.pauseSession)
-	huma.Register(a.huma, post(one+"/resume", "resume-session", "Resume a paused or interrupted session", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
-	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "Cancel a session", http.StatusNotFound, http.StatusConflict), a.cancelSession)
-	huma.Register(a.huma, post(one+"/steer", "steer-session", "Steer a session with commands or a sentence in plain words", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
+	huma.Register(a.huma, post(one+"/pause", "pause-session", "Pause a session or research", http.StatusNotFound, http.StatusConflict), a.pauseSession)
+	huma.Register(a.huma, post(one+"/resume", "resume-session", "Resume a paused or interrupted session or research", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.resumeSession)
+	huma.Register(a.huma, post(one+"/cancel", "cancel-session", "Cancel a session or research", http.StatusNotFound, http.StatusConflict), a.cancelSession)
+	huma.Register(a.huma, post(one+"/steer", "steer-session", "Steer a session or research with commands or a sentence in plain words", http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusConflict), a.steerSession)
 	huma.Register(a.huma, post(one+"/fork", "fork-session", "Fork a session", http.StatusBadRequest, http.StatusNotFound, http.StatusConflict), a.forkSession)
 	huma.Register(a.huma, a.newOperation(think, http.MethodDelete, one, "delete-session", "Erase a session with its thoughts and sources", tagSessions, http.StatusNotFound), a.deleteSession)
 }
 
-func (a *api) readSession(ctx context.Context, id string) (s Session, err error) {
-	info, err := a.ownedThread(ctx, id, ponder.KindSession)
+func (a *api) readSession(ctx context.Context, id string, kinds ...ponder.Kind) (s Session, err error) {
+	info, err := a.ownedThread(ctx, id, kinds...)
 	if err != nil {
 		return s, err
 	}
 	return s, a.withCalibrated(ctx, info, func(v session.View) { s = sessionOf(info, v, a.views.now()) })
 }
 
-// withCalibrated calls show with the calibrated view: see [views.withView].
+// withCalibrated calls show with the calibrated view: see [views.withView]. It shows a research as a session.
 func (a *api) withCalibrated(ctx context.Context, info ponder.Info, show func(session.View)) error {
+	if info.Kind == ponder.KindResearch {
+		v, err := app.FoldAny(ctx, a.Store, info)
+		if err != nil {
+			return a.apiError(err)
+		}
+		show(v)
+		return nil
+	}
 	err := a.views.withView(ctx, info, func(v session.View) {
 		if a.Calibration != nil {
 			v = v.Calibrate(a.Calibration(ctx, info.Owner))
@@ -103,7 +112,7 @@ func (a *api) withCalibrated(ctx context.Context, info ponder.Info, show func(se
 func (a *api) getSession(ctx context.Context, in *SessionPath) (out *oneSession, err error) {
 	out = &oneSession{}
 	out.Body.Success = true
-	out.Body.Session, err = a.readSession(ctx, in.ID)
+	out.Body.Session, err = a.readSession(ctx, in.ID, ponder.KindSession)
 	return out, err
 }
 

@@ -16,6 +16,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/steering"
+	"ponder/internal/stream"
 	"ponder/mode/session"
 )
 
@@ -34,9 +35,12 @@ type target struct {
 	before []ponder.Event // of an earlier request with the key
 }
 
-// resolveTarget returns a session that has not ended, except for a repeated request.
+// steeredKinds are the kinds of threads that users pause, resume, cancel and steer.
+var steeredKinds = []ponder.Kind{ponder.KindSession, ponder.KindResearch}
+
+// resolveTarget returns a session or research that has not ended, except for a repeated request.
 func (a *api) resolveTarget(ctx context.Context, id string, key OnceKey, route string) (t target, err error) {
-	if t.Info, err = a.ownedThread(ctx, id, ponder.KindSession); err != nil {
+	if t.Info, err = a.ownedThread(ctx, id, steeredKinds...); err != nil {
 		return t, err
 	}
 	if t.cause = key.causeKey(auth.CallerOf(ctx).Owner, route+" "+string(t.ID)); t.cause != "" {
@@ -267,7 +271,7 @@ func (a *api) commandEvents(ctx context.Context, info ponder.Info, cause string,
 	var run ponder.RunID
 	err = a.withCalibrated(ctx, info, func(v session.View) {
 		run = v.Session.Run
-		bodies, wrong = steering.ViewOf(v, false).Commands(c.requests)
+		bodies, wrong = steering.ViewOf(v, info.Kind == ponder.KindResearch).Commands(c.requests)
 	})
 	if err == nil && run == "" {
 		err = wrongState("the session has no question")
@@ -305,6 +309,7 @@ func maxMoney(commands []ponder.Event) (most ponder.Money) {
 
 func sameCommands(stored, sent []ponder.Event) bool {
 	return slices.EqualFunc(stored, sent, func(a, b ponder.Event) bool {
+		a, b = stream.PublicEvent(a), stream.PublicEvent(b) // the store of clients has no paths
 		x, okX := a.Body.(ponder.Steer)
 		y, okY := b.Body.(ponder.Steer)
 		if !okX || !okY {

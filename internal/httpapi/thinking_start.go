@@ -124,7 +124,7 @@ func (a *api) startedBefore(ctx context.Context, id ponder.ThreadID, cause strin
 }
 
 func (a *api) actedReply(ctx context.Context, id ponder.ThreadID, message string) (*sessionOutput, error) {
-	s, err := a.readSession(ctx, string(id))
+	s, err := a.readSession(ctx, string(id), steeredKinds...)
 	if err != nil {
 		return nil, err
 	}

@@ -226,7 +226,7 @@ func (a *api) awaitOutcomes(ctx context.Context, id ponder.ThreadID, sent []pond
 			return nil, a.apiError(err)
 		}
 	}
-	info, err := a.ownedThread(ctx, string(id), ponder.KindSession)
+	info, err := a.ownedThread(ctx, string(id), steeredKinds...)
 	if err != nil {
 		return nil, err
 	}

@@ -97,3 +97,43 @@ func TestSteerSentence(t *testing.T) {
 		}
 	})
 }
+
+// Pause, resume, steer and cancel act on a research as on a session.
+func TestSteerResearch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newTestServer(t, slowModel())
+		var begun struct {
+			Research struct{ ID string }
+		}
+		if code := h.postJSON("", "/api/research/start", `{"question":"Why is the sea salt?","no_web":true}`, &begun); code != 200 || begun.Research.ID == "" {
+			t.Fatalf("start: %d %+v", code, begun)
+		}
+		one := "/api/thinking/" + begun.Research.ID
+		var out struct {
+			Success  bool
+			Status   string
+			Outcomes []struct{ Outcome, Effect string } `json:"wishes"`
+		}
+		for _, step := range []struct {
+			route, body, status, outcome string
+		}{
+			{"/steer", `{"order":"correct","content":"The sea is salt."}`, "thinking", "done"},
+			{"/steer", `{"order":"ban_source","source":"twitter"}`, "thinking", "done"},
+			{"/pause", `{}`, "paused", ""},
+			{"/resume", `{}`, "thinking", ""},
+			{"/cancel", `{}`, "cancelled", ""},
+		} {
+			out.Outcomes = nil
+			code := h.postJSON("", one+step.route, step.body, &out)
+			if code != 200 || !out.Success || out.Status != step.status {
+				t.Errorf("%s %s: %d %+v", step.route, step.body, code, out)
+			}
+			if step.outcome != "" && (len(out.Outcomes) != 1 || out.Outcomes[0].Outcome != step.outcome) {
+				t.Errorf("%s %s: %+v", step.route, step.body, out.Outcomes)
+			}
+		}
+		if code := h.postJSON("", one+"/pause", `{}`, &struct{}{}); code != 409 {
+			t.Errorf("pause a cancelled research: %d", code)
+		}
+	})
+}
