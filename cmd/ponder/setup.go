@@ -92,6 +92,11 @@ func (a *cli) runSettings(args []string, unset bool) error {
 		}
 		return a.showSetting(cfg, name)
 	}
+	if name == "thinking.templates" {
+		if err := a.CheckTemplates(strings.FieldsFunc(strings.Join(args[1:], ","), func(r rune) bool { return r == ',' || r == ' ' })...); err != nil {
+			return err
+		}
+	}
 	value, err := config.Set(a.Source(), name, strings.Join(args[1:], ","))
 	return a.printChanged(name, value, err)
 }

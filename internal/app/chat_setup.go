@@ -171,11 +171,7 @@ func (a *App) ChatSetup(ctx context.Context, model string, quotable bool) (t Cha
 
 func (t *ChatSetup) setThinking(l *ModelSet) (err error) {
 	t.Think = l.Config.ShouldThink(t.Name, l.prices)
-	templates, err := think.Open(filepath.Join(filepath.Dir(l.Config.File), "think"))
-	if err != nil {
-		return err
-	}
-	if t.rules, err = templates.Rules(l.Config.Thinking.Templates...); err != nil {
+	if t.rules, err = thinkRules(l.Config.File, l.Config.Thinking.Templates); err != nil {
 		return fmt.Errorf("thinking.templates: %w", err)
 	}
 	if t.redact, err = redact.New(redact.Options{Patterns: l.Config.Thinking.Redact}); err != nil {
@@ -183,6 +179,27 @@ func (t *ChatSetup) setThinking(l *ModelSet) (err error) {
 	}
 	_, err = l.Config.Thinking.Rule()
 	return err
+}
+
+// thinkRules returns the rules of the tool think with templates, which may be files beside the configuration.
+func thinkRules(config string, names []string) (string, error) {
+	templates, err := think.Open(filepath.Join(filepath.Dir(config), "think"))
+	if err != nil {
+		return "", err
+	}
+	return templates.Rules(names...)
+}
+
+// CheckTemplates returns an error if a template of the tool think cannot be used.
+func (a *App) CheckTemplates(names ...string) error {
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	if _, err := thinkRules(cfg.File, names); err != nil {
+		return Invalidf("thinking.templates", "thinking.templates: %w", err)
+	}
+	return nil
 }
 
 func (a *App) ChatModels(ctx context.Context, model string) (*ModelSet, error) {

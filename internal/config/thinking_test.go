@@ -37,6 +37,13 @@ func TestThinking(t *testing.T) {
 	}
 }
 
+func TestThinkingIsOff(t *testing.T) {
+	c, err := Load(writeConfigs(t, "", "", nil))
+	if err != nil || c.ShouldThink("any/model", llm.Prices{}) {
+		t.Errorf("the tool is offered by default: %v", err)
+	}
+}
+
 func TestSetThinking(t *testing.T) {
 	tests := []struct{ key, value, after, shown string }{
 		{"enable_thinking", "", "enable_thinking = true\n", "true"},

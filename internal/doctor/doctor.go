@@ -57,7 +57,8 @@ func Examine(ctx context.Context, a *app.App, o Options) ([]Finding, error) {
 	if err != nil {
 		return []Finding{{"settings", Broken, err.Error()}}, nil //nolint:nilerr // the finding reports it
 	}
-	found := append([]Finding{configFinding(cfg)}, e.databaseFindings(ctx)...)
+	found := append([]Finding{configFinding(cfg)}, e.templatesFinding(cfg)...)
+	found = append(found, e.databaseFindings(ctx)...)
 	models, err := e.modelFindings(ctx)
 	if err != nil {
 		return nil, err
@@ -74,6 +75,18 @@ func configFinding(cfg *config.Config) Finding {
 		return Finding{"settings", Missing, fmt.Sprintf("%s, %s", cfg.File, textkit.Count(n, "warning", "warnings"))}
 	}
 	return Finding{"settings", OK, cfg.File}
+}
+
+// templatesFinding examines the templates of the tool think, if the user has selected any.
+func (e *examiner) templatesFinding(cfg *config.Config) []Finding {
+	names := cfg.Thinking.Templates
+	if len(names) == 0 {
+		return nil
+	}
+	if err := e.CheckTemplates(names...); err != nil {
+		return []Finding{{"thinking", Broken, err.Error() + "; correct it with `ponder settings thinking.templates NAME`"}}
+	}
+	return []Finding{{"thinking", OK, "templates " + strings.Join(names, ", ")}}
 }
 
 // lowDiskBytes is the free space that counts as nearly full, in bytes.
