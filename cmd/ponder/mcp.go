@@ -71,7 +71,7 @@ func (a *cli) serveStdio(ctx context.Context, hosts *mcp.Hosts, serve func(conte
 		return errors.Join(err, store.Close())
 	}
 	gone, stop := context.WithCancel(ctx)
-	desk := &compat.Dispatcher{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
+	desk := &compat.Dispatcher{Store: s.Public, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: gone, Logger: slog.Default()}
 	ended := make(chan error, 1)
 	go func() { ended <- serve(gone, desk, auth.Caller{Owner: a.Owner(), Scopes: auth.Scopes()}) }()
 	select {

@@ -223,6 +223,36 @@ func (l *leakServer) listTools() {
 	}
 }
 
+// callMounted sends a request to each route that the server has mounted for other protocols, so that a new
+// route is covered without a request of its own in [leakAsks].
+func (l *leakServer) callMounted() {
+	l.t.Helper()
+	m := regexp.MustCompile(`msg="mounted the client protocols" routes="([^"]+)"`).FindStringSubmatch(l.log.String())
+	if m == nil {
+		l.t.Fatal("the log has no list of routes")
+	}
+	placeholder := regexp.MustCompile(`\{[^}]*\}`)
+	for pattern := range strings.SplitSeq(m[1], ", ") {
+		method, path, named := strings.Cut(pattern, " ")
+		if !named {
+			method, path = http.MethodPost, pattern
+		}
+		body := ""
+		if method != http.MethodGet && method != http.MethodDelete {
+			body = `{"model":"ponder/chat","messages":[{"role":"user","content":"What is CONTENTMARK?"}],"input":"What is CONTENTMARK?","jsonrpc":"2.0","id":1,"method":"none"}`
+		}
+		for _, kind := range []string{"session", "conversation", "research"} {
+			for _, name := range []string{"thr_" + kind + "_local", "resp_" + kind + "_local", "conv_" + kind + "_local"} {
+				at := placeholder.ReplaceAllString(path, name)
+				if at == path && (name != "thr_session_local") {
+					continue
+				}
+				l.sendLimited(method, at, body, "application/json, text/event-stream", leakStream)
+			}
+		}
+	}
+}
+
 // No foreign protocol leaks internal text, another owner's data or a secret.
 func TestProtocolLeaks(t *testing.T) {
 	racetest.Skip(t, "one client, which sends hundreds of requests")
@@ -231,6 +261,7 @@ func TestProtocolLeaks(t *testing.T) {
 	l.sendAll("CONTENTMARK")
 	l.readInitial()
 	l.listTools()
+	l.callMounted()
 	if l.seen < 50 {
 		t.Errorf("only %d answers had content", l.seen)
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -38,12 +39,13 @@ const (
 	leakHers    = "HERSMARK0123456789"
 	leakTraces  = "TRACESMARK0123456789"
 	leakContent = "CONTENTMARK"
+	leakPath    = "PATHMARK0123456789" // a folder with all files of the server
 )
 
 // leakSecrets may be in no answer; leakHidden in none to the user.
 var (
 	leakSecrets = []string{leakKey, leakToken, leakHers, leakTraces}
-	leakHidden  = append([]string{leakInner, leakAnna, leakPrompt}, leakSecrets...)
+	leakHidden  = append([]string{leakInner, leakAnna, leakPrompt, leakPath}, leakSecrets...)
 )
 
 // A leakServer is a real server with every kind of secret.
@@ -80,7 +82,7 @@ func serveLeaky(t *testing.T) (l *leakServer, stop func()) {
 	t.Cleanup(models.Close)
 	collector := httptest.NewServer(http.HandlerFunc(l.collectTraces))
 	t.Cleanup(collector.Close)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), leakPath)
 	for name, value := range map[string]string{
 		"XDG_DATA_HOME": dir, "XDG_CONFIG_HOME": dir, "XDG_CACHE_HOME": dir, "XDG_STATE_HOME": dir, "XDG_RUNTIME_DIR": dir,
 		"OPENAI_BASE_URL": models.URL + "/v1", "OPENAI_API_KEY": leakKey, "OLLAMA_HOST": "http://127.0.0.1:1",
@@ -94,6 +96,7 @@ func serveLeaky(t *testing.T) (l *leakServer, stop func()) {
 	for _, mode := range []string{"chat", "session", "research"} {
 		config += mode + " = \"Never repeat " + leakPrompt + ".\"\n"
 	}
+	config += "[mind]\nenabled = true\n[mind.sensors.files.notes]\npaths = [" + strconv.Quote(filepath.Join(dir, "docs")) + "]\n"
 	if err := os.MkdirAll(filepath.Join(dir, "ponder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +104,8 @@ func serveLeaky(t *testing.T) (l *leakServer, stop func()) {
 		t.Fatal(err)
 	}
 	db := filepath.Join(dir, "leak.db")
-	seedLeakData(t, db)
+	l.addDocuments(filepath.Join(dir, "docs"), db)
+	seedLeakData(t, db, filepath.Join(dir, "docs"))
 	ctx, cancel := context.WithCancel(t.Context())
 	out, in := io.Pipe()
 	ended := make(chan int, 1)
@@ -161,7 +165,7 @@ func leakMemory(who string) string {
 }
 
 // seedLeakData fills a database with threads of two owners and all kinds of internal events.
-func seedLeakData(t *testing.T, db string) {
+func seedLeakData(t *testing.T, db, docs string) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), db)
 	if err != nil {
@@ -169,18 +173,18 @@ func seedLeakData(t *testing.T, db string) {
 	}
 	defer store.Close()
 	for _, thread := range leakThreads() {
-		if err := store.Create(t.Context(), thread, leakEvents(thread)...); err != nil {
+		if err := store.Create(t.Context(), thread, leakEvents(thread, docs)...); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func leakEvents(thread ponder.Thread) (list []ponder.Event) {
+func leakEvents(thread ponder.Thread, docs string) (list []ponder.Event) {
 	const run ponder.RunID = "run_leak"
 	own := leakMemory(thread.Owner)
 	if thread.Kind == ponder.KindSession || thread.Kind == ponder.KindResearch {
 		list = append(list, ponder.Event{Run: run, Body: ponder.RunStarted{
-			Mode: string(thread.Kind), Input: "What is " + own + "?", Options: json.RawMessage(`{"prompt":"` + leakPrompt + `","parallel":1}`),
+			Mode: string(thread.Kind), Input: "What is " + own + "?", Options: json.RawMessage(`{"prompt":"` + leakPrompt + `","parallel":1,"docs":["` + docs + `"]}`),
 		}})
 	}
 	asked := &llm.Request{System: leakPrompt, Messages: []llm.Message{llm.Say(llm.User, leakInner)}}
@@ -200,6 +204,9 @@ func leakEvents(thread ponder.Thread) (list []ponder.Event) {
 		ponder.Thought{Content: own, Kind: "insight"}, ponder.SubQuestion{Content: own, ID: "q1", Priority: 3}, ponder.Synthesis{Content: own}, ponder.AssistantMessage{Content: own},
 	} {
 		list = append(list, ponder.Event{Run: run, Cause: fmt.Sprintf("shown-%d/1.1", i), Body: b})
+	}
+	for i, b := range pathBodies(docs, own) {
+		list = append(list, ponder.Event{Run: run, Cause: fmt.Sprintf("paths-%d/1.1", i), Body: b})
 	}
 	switch thread.Kind {
 	case ponder.KindSession, ponder.KindResearch:
@@ -402,6 +409,9 @@ func (l *leakServer) checkTexts(texts map[string]string) {
 			t.Errorf("%s: only %q", name, text)
 		}
 		for _, mark := range append([]string{leakContent}, leakHidden...) {
+			if mark == leakPath { // the log of a server names its files
+				continue
+			}
 			if i := strings.Index(text, mark); i >= 0 {
 				t.Errorf("%s: %s leaks: ...%s", name, mark, text[max(0, i-300):i+len(mark)])
 			}

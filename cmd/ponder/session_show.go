@@ -215,7 +215,7 @@ func (a *cli) sessionExport(ctx context.Context, name, format, file string) erro
 	if format == "jsonl" {
 		return a.exportThread(ctx, store, info, file, false)
 	}
-	text, err := a.ReportOf(ctx, store, info, format, a.CalibrationOf(store))
+	text, err := a.ReportOf(ctx, store, store, info, format, a.CalibrationOf(store))
 	if err != nil {
 		return err
 	}

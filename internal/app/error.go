@@ -8,6 +8,7 @@ import (
 	"ponder"
 	"ponder/internal/config"
 	"ponder/internal/textkit"
+	"ponder/knowledge/lookup"
 	"ponder/llm"
 )
 
@@ -120,6 +121,12 @@ func NeedsUser(c llm.Class) bool {
 // Public returns the form of err for callers outside this process. It hides the text of an
 // [Internal] error, which the caller of Public logs.
 func Public(err error) *Error {
+	e := publicError(err)
+	e.Message = lookup.NamePaths(e.Message)
+	return e
+}
+
+func publicError(err error) *Error {
 	var known *Error
 	if errors.As(err, &known) {
 		return &Error{known.Code, known.Field, textkit.OneLine(known.Message), err}

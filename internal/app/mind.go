@@ -20,6 +20,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
+	"ponder/internal/stream"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 	"ponder/mode/subconscious"
@@ -342,7 +343,8 @@ func (s *Service) Mind(ctx context.Context, who string) (json.RawMessage, error)
 	if kept.head > 0 {
 		state = state.DecayTo(now)
 	}
-	return state.MarshalMind()
+	js, err := state.MarshalMind()
+	return stream.PublicState(js), err
 }
 
 func (s *Service) Tick(ctx context.Context, who string) (json.RawMessage, error) {

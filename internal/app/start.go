@@ -151,7 +151,7 @@ func (a *App) prepareResearch(ctx context.Context, cfg *config.Config, r StartRe
 		return err
 	}
 	o := ResearchStart{Options: researchOptions(cmp.Or(r.Settings, &cfg.Research)), Report: r.Report}
-	o.Docs, o.Memory, o.Web, o.MaxRounds = r.Docs, r.Memory, r.Web, cmp.Or(r.Rounds, o.MaxRounds)
+	o.Docs, o.Memory, o.MemoryContext, o.Web, o.MaxRounds = r.Docs, r.Memory, r.Memory, r.Web, cmp.Or(r.Rounds, o.MaxRounds)
 	o.PlanFirst, o.Plan = r.PlanFirst, r.Plan
 	if r.Plan != nil {
 		if err := research.CheckPlan(*r.Plan, r.Web, r.Memory || len(r.Docs) > 0); err != nil {

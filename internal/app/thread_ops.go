@@ -220,24 +220,25 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 		d.Body, err = s.exportLines(ctx, info)
 	} else {
 		worth := func(ctx context.Context) session.Calibration { return s.Calibrated(ctx, info.Owner) }
-		d.Body, err = a.ReportOf(ctx, s.Store, info, format, worth)
+		d.Body, err = a.ReportOf(ctx, s.Public, s.Store, info, format, worth)
 	}
 	return d, err
 }
 
 func (s *Service) exportLines(ctx context.Context, info ponder.Info) ([]byte, error) {
 	var out bytes.Buffer
-	if err := transcript.Write(&out, info.Thread, stream.VisibleEvents(s.Store.Events(ctx, info.ID, 0)), false); err != nil {
+	if err := transcript.Write(&out, info.Thread, stream.VisibleEvents(s.Public.Events(ctx, info.ID, 0)), false); err != nil {
 		return nil, fmt.Errorf("export %s: %w", info.ID, err)
 	}
 	return out.Bytes(), nil
 }
 
-// ReportOf writes a session or a research as json, markdown or html. worth returns the
+// ReportOf writes a session or a research of a log as json, markdown or html. store has the icons of
+// sources. worth returns the
 // calibration.
-func (a *App) ReportOf(ctx context.Context, store *sqlite.Store, info ponder.Info, format string, worth func(context.Context) session.Calibration) ([]byte, error) {
+func (a *App) ReportOf(ctx context.Context, log ponder.Log, store *sqlite.Store, info ponder.Info, format string, worth func(context.Context) session.Calibration) ([]byte, error) {
 	if info.Kind == ponder.KindResearch {
-		v, since, err := FoldResearch(ctx, store, info.ID)
+		v, since, err := FoldResearch(ctx, log, info.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -247,7 +248,7 @@ func (a *App) ReportOf(ctx context.Context, store *sqlite.Store, info ponder.Inf
 		r := report.NewResearch(v, since)
 		return a.WriteResearch(ctx, store, &r, format)
 	}
-	v, err := Fold(ctx, store, info.ID)
+	v, err := Fold(ctx, log, info.ID)
 	if err != nil {
 		return nil, err
 	}

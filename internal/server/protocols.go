@@ -28,7 +28,7 @@ type Protocol struct {
 
 // protocols returns the client protocols, which serve until ctx ends.
 func (s *Server) protocols(ctx context.Context) []Protocol {
-	desk := &compat.Dispatcher{Store: s.Log, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
+	desk := &compat.Dispatcher{Store: s.Public, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
 	s.hooks = &responses.Hooks{Records: s.DB}
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
 		openai.Refuse(w, &compat.APIError{Status: status, Detail: detail})

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -104,9 +105,10 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 
 func (s *Server) newHandler(ctx context.Context, guard auth.Config) http.Handler {
 	more, refuse := MountProtocols(s.protocols(ctx))
+	slog.Debug("mounted the client protocols", "routes", strings.Join(slices.Sorted(maps.Keys(more)), ", "))
 	maps.Copy(more, s.adminRoutes())
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
-		Store: s.Log, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
+		Store: s.Public, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
 		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Seen: s.Meter.Request, More: more, Refuse: refuse,
 	}))
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -310,7 +311,9 @@ func describeItem(it Item, score float64) string {
 	}
 	add("id", it.ID)
 	add("kind", string(it.Kind))
-	add("source", it.Source)
+	if add("source", it.Source); it.Source == it.Path && it.Path != "" {
+		parts[len(parts)-1] = "source: " + filepath.Base(it.Path) // models need no folders
+	}
 	if !it.Date.IsZero() {
 		add("date", it.Date.Format(time.DateOnly))
 	}

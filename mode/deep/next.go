@@ -11,6 +11,7 @@ import (
 	"ponder"
 	"ponder/llm"
 	"ponder/llm/structured"
+	"ponder/mode/internal/lookup"
 )
 
 // answerCheck rejects reflections without content of their own.
@@ -179,7 +180,7 @@ func (s *state) applyToolResult(ev ponder.Event, b ponder.ToolResult) {
 	w := *s.Work
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
-	text := truncateText(strings.TrimSpace(b.Result+"\n"+b.Error), maxResult)
+	text := truncateText(strings.TrimSpace(lookup.ResultForModel(c.Name, b.Result)+"\n"+b.Error), maxResult)
 	w.Calls[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: b.Error != ""}
 	w.Sources = append(slices.Clip(w.Sources), resultSources(b)...)
 	w.finishRound()
@@ -197,7 +198,7 @@ func resultSources(b ponder.ToolResult) (list []string) {
 	}
 	for _, h := range found.Hits {
 		if h.Source != "" && len(h.Source) < 500 && len(list) < 20 {
-			list = append(list, h.Source)
+			list = append(list, lookup.SourceName(h.Source))
 		}
 	}
 	slices.Sort(list)

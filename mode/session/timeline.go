@@ -201,10 +201,7 @@ func (e *evidence) passageText() string {
 }
 
 func (e *evidence) sourceLabel() string {
-	where := e.Title
-	if where == "" {
-		where = e.Source
-	}
+	where := lookup.SourceName(cmp.Or(e.Title, e.Source))
 	if e.Section != "" && e.Section != where {
 		where += ", " + e.Section
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder/internal/textkit"
+	"ponder/mode/internal/lookup"
 )
 
 const (
@@ -59,7 +60,7 @@ func formatObservation(label string, o SeenObservation) string {
 	var b strings.Builder
 	b.WriteString("<observation id=" + label)
 	writeAttribute(&b, "sensor", o.Sensor, maxName)
-	writeAttribute(&b, "subject", o.Subject, maxLabel)
+	writeAttribute(&b, "subject", lookup.SourceName(o.Subject), maxLabel)
 	writeAttribute(&b, "state", o.State, maxName)
 	if o.Level > 0 {
 		fmt.Fprintf(&b, " level=%d", min(o.Level, 10))
@@ -70,7 +71,7 @@ func formatObservation(label string, o SeenObservation) string {
 	if !o.Due.IsZero() {
 		writeAttribute(&b, "due", formatStamp(o.Due), maxName)
 	}
-	writeAttribute(&b, "source", o.Source, maxLabel)
+	writeAttribute(&b, "source", lookup.SourceName(o.Source), maxLabel)
 	if o.Untrusted {
 		b.WriteString(` written-by="strangers"`)
 	}

@@ -225,7 +225,7 @@ func (d *diff) summarizeAll() ponder.Observation {
 		fmt.Fprintln(&all, c.path, c.state, c.contentID())
 	}
 	return ponder.Observation{
-		Content: sensor.Line(fmt.Sprintf("%d files changed in %s (%d new, %d changed, %d gone), such as %s.", len(d.changes), sensor.Line(dir, 200),
+		Content: sensor.Line(fmt.Sprintf("%d files changed in %s (%d new, %d changed, %d gone), such as %s.", len(d.changes), sensor.Line(d.shortPath(dir), 200),
 			counts[stateNew], counts[stateChanged], counts[stateGone], strings.Join(names, ", ")), sensor.MaxText),
 		Subject: sensor.Subject(dir), State: stateMany + " " + sensor.Hash(all.String()), Source: sensor.Line(dir, 500), Untrusted: !d.Trusted,
 	}

@@ -82,9 +82,14 @@ func contextOf(h recall.Hit) string {
 	return ""
 }
 
-// sourceOf returns the citable source of an item, which is not empty and readable.
+// sourceOf returns the citable source of an item, which is not empty and readable. A post has the name of
+// its source, such as "twitter", and its address in the URL.
 func sourceOf(it recall.Item) string {
-	for _, s := range []string{it.Path, urlOf(it), it.Source} {
+	list := []string{it.Path, urlOf(it), it.Source}
+	if it.Kind == recall.KindPost && it.Source != it.Path {
+		list = append([]string{it.Source}, list...)
+	}
+	for _, s := range list {
 		if s = textkit.Line(document.QuotePath(s), maxSource); s != "" {
 			return s
 		}

@@ -70,7 +70,7 @@ func TestMemory(t *testing.T) {
 			Terms: []string{"Anna"}, Topics: []string{"boat"}, Item: "mem_2", Untrusted: true, Quality: qualitySignals(page, day),
 		},
 		{
-			ID: "aabbccddeeff:5-28", Kind: "post", Source: "https://twitter.test/1", URL: "https://twitter.test/1", Quote: "I promised Anna a boat.", Start: 5, End: 28, Hash: strings.Repeat("a", 64), Score: 0.9,
+			ID: "aabbccddeeff:5-28", Kind: "post", Source: "twitter", URL: "https://twitter.test/1", Quote: "I promised Anna a boat.", Start: 5, End: 28, Hash: strings.Repeat("a", 64), Score: 0.9,
 			Terms: []string{"Anna"}, Topics: []string{"boat"}, Context: "It rained. I promised Anna a boat. She laughed.", Item: "mem_1", Author: "Me", Published: day, Tags: []string{"boats"}, Original: "11ee",
 		},
 	}

@@ -60,6 +60,10 @@ func TestDeepThink(t *testing.T) {
 		if s := r.starts[0]; s.Question != seaQuestion || s.NoWeb || !strings.Contains(s.Context, "user: I am at the coast.\n\nassistant: Lovely.") {
 			t.Errorf("begun with %+v", s)
 		}
+		r.sendCompletion(t.Context(), "mine", "", fmt.Sprintf(`{"isDeepThinkMode":true,"isWebSearchEnabled":false,"messages":[{"role":"user","content":%q}]}`, seaQuestion))
+		if s := r.starts[len(r.starts)-1]; len(r.starts) != 2 || !s.NoWeb {
+			t.Errorf("without the web: %+v", s)
+		}
 		if strings.Contains(a.body, "u001b") {
 			t.Error("an escape sequence came out")
 		}
