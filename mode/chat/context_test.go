@@ -1,12 +1,18 @@
 package chat_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"ponder"
 	"ponder/llm"
+	"ponder/llm/anthropic"
+	"ponder/llm/llmtest"
 	"ponder/mode/chat"
 )
 
@@ -45,4 +51,38 @@ func TestLeftOut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The turns of a conversation, with tools and reflections, read the prefix from the cache of a provider with
+// marks.
+func TestTurnsAreReadFromCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cached := anthropic.New(anthropic.Config{HTTP: &http.Client{Transport: new(llmtest.PromptCache)}, Key: "k"}).Model("claude-sonnet-4-5")
+		var used llm.Usage
+		calls := 0
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+			res, err := llm.Collect(cached.Generate(t.Context(), req))
+			if err != nil {
+				t.Error(err)
+				return llm.Message{}, err
+			}
+			if calls++; calls > 3 {
+				used = used.Add(res.Usage)
+			}
+			if last := req.Messages[len(req.Messages)-1]; strings.HasPrefix(last.Text(), "look") {
+				return llm.Message{Parts: []llm.Part{{Text: "I look."}, {Call: &llm.ToolCall{ID: fmt.Sprint("c", calls), Name: "look", Input: json.RawMessage("{}")}}}}, nil
+			}
+			return sayMessage(strings.Repeat("It is so. ", 40)), nil
+		}}
+		tool := ponder.NewTool("look", "Look.", nil, func(context.Context, struct{}) (string, error) { return strings.Repeat("Seen. ", 100), nil })
+		var messages []string
+		for i := range 8 { // each waits for an hour of heartbeats
+			messages = append(messages, []string{"look ", "tell "}[i%2]+fmt.Sprintf("at %d: %s", i, strings.Repeat("more ", 50)))
+		}
+		runChat(t, chat.Options{System: strings.Repeat("Talk. ", 100), Tools: []llm.Tool{tool.Tool}}, model, []ponder.Tool{tool}, messages...)
+		t.Logf("%d calls: %d bytes read, %d written, %d neither", calls, used.CacheRead, used.CacheWrite, used.Input)
+		if all := used.Input + used.CacheRead + used.CacheWrite; calls < 12 || 100*used.CacheRead < 75*all {
+			t.Errorf("%d calls: %d of %d bytes are read from the cache", calls, used.CacheRead, all)
+		}
+	})
 }

@@ -71,7 +71,14 @@ func (s *state) planCall() llm.Request {
 // newRequest returns a request with a task after the material.
 func (s *state) newRequest(material *strings.Builder, task string, schema *llm.Schema, tokens int) llm.Request {
 	material.WriteString("\n" + task)
-	return llm.Request{System: s.systemPrompt(), Schema: schema, MaxTokens: tokens, Messages: []llm.Message{llm.Say(llm.User, material.String())}}
+	return llm.Request{System: s.systemPrompt(), Schema: schema, MaxTokens: tokens, Messages: []llm.Message{sayMaterial(material.String())}, Cache: true}
+}
+
+const evidenceEnd = "</evidence>"
+
+// sayMaterial returns a message. Later requests have more evidence at the place where this one ends it.
+func sayMaterial(text string) llm.Message {
+	return llm.SayGrowing(llm.User, text, max(0, strings.LastIndex(text, evidenceEnd)))
 }
 
 // systemPrompt returns the system prompt, which is the same in a run: rules, the day and the owner's

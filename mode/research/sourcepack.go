@@ -34,7 +34,7 @@ func (s *state) evidencePack() string {
 	if left > 0 {
 		fmt.Fprintf(&b, "(%d more of less weight are left out)\n", left)
 	}
-	b.WriteString("</evidence>\n")
+	b.WriteString(evidenceEnd + "\n")
 	if len(best) > 1 {
 		b.WriteString("\nThe passages that fit the question best: [" + strings.Join(best, "] [") + "]\n")
 	}

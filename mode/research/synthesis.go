@@ -90,7 +90,7 @@ func (s *state) startAnswer() {
 		s.SmallContext = true
 		prompt = s.draftPrompt()
 	}
-	s.Work = &answerInProgress{Call: s.Counts.Written, Msgs: []llm.Message{llm.Say(llm.User, prompt)}}
+	s.Work = &answerInProgress{Call: s.Counts.Written, Msgs: []llm.Message{sayMaterial(prompt)}}
 	s.Work.NoTools = s.lastCall()
 	s.notifyUser(stageSynthesis, "Writing", fmt.Sprintf("Writing the answer from %s of %s.", formatCount(len(s.usableEvidence()), "passage", "passages"), formatCount(len(s.Sources), "source", "sources")))
 }
