@@ -89,7 +89,7 @@ func (a *cli) runResearch(ctx context.Context, text string, f researchFlags, giv
 	if err := f.checkOutput(); err != nil {
 		return err
 	}
-	request, err := f.notice.noticeRequest(a)
+	request, err := f.notice.startNotice(a)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (a *cli) addSchedule(ctx context.Context, text string, f scheduleFlags, giv
 	if _, err := a.PersonaVoice(ctx, f.persona); err != nil {
 		return err
 	}
-	r, err := f.noticeRequest(a)
+	r, err := f.startNotice(a)
 	if err != nil {
 		return err
 	}

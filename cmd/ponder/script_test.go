@@ -52,7 +52,7 @@ func scriptParams(dir string) testscript.Params {
 	cmds := serveCommands()
 	maps.Copy(cmds, figureCommands())
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
-		"exits": cmdExits, "refused": cmdRefused, "sim": cmdSim, "forget": cmdForget, "asked": cmdAsked, "talks": cmdTalks,
+		"exits": cmdExits, "refused": cmdRefused, "sim": cmdSim, "forget": cmdForget, "asked": cmdAsked, "talks": cmdTalks, "receive": cmdReceive,
 	})
 	return testscript.Params{
 		Dir: dir,

@@ -31,6 +31,7 @@ ponder settings providers
 ponder settings enable_thinking
 ponder settings models.fast ollama/llama3.1
 ponder settings models.slow anthropic/claude-opus-4-6 openai/gpt-5.2
+ponder settings notify.channels desktop
 ponder settings providers.llamacpp.type openai
 ponder settings providers.llamacpp.base_url http://127.0.0.1:8080/v1
 ponder settings models.price.openai/gpt-5.2.input 1.75

@@ -102,7 +102,7 @@ func (a *cli) runThink(ctx context.Context, text string, f thinkFlags, given fun
 	if r.Docs, err = a.CheckDocs(ctx, "docs", f.docs); err != nil {
 		return err
 	}
-	request, err := f.notice.noticeRequest(a)
+	request, err := f.notice.startNotice(a)
 	if err != nil {
 		return err
 	}
@@ -276,6 +276,8 @@ func (a *cli) readQuestion(ctx context.Context, text string) (string, error) {
 			return "", fmt.Errorf("read the question from standard input: %w", err)
 		}
 		text = string(b)
+	} else if c, _, err := a.sessionCommand().Find([]string{text}); err == nil && c.HasParent() && text != "" {
+		return "", usagef("%q is a command of ponder session, and no question: use ponder session %s, or write a sentence", text, text)
 	}
 	return app.CheckQuestion(text)
 }

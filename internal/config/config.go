@@ -43,6 +43,7 @@ type Config struct {
 	Mind           Mind                `toml:"mind"`
 	Serve          Serve               `toml:"serve"`
 	MCP            MCP                 `toml:"mcp"`
+	Notify         Notice              `toml:"notify"`
 
 	Search Search `toml:"-"` // only from the environment
 	Token  Secret `toml:"-"` // required from clients of the server
@@ -55,6 +56,12 @@ type Config struct {
 	env    func(string) string
 	origin map[string]string
 	read   map[string]fileStamp // by path
+}
+
+// Notice is the notification at the end of work that a command starts without --notify.
+type Notice struct {
+	Channels []string `toml:"channels"` // see package notice
+	Answer   bool     `toml:"answer"`   // include the answer
 }
 
 type Models struct {
@@ -169,6 +176,7 @@ func defaultValues() map[string]string {
 		"budgets.for":             "5m",
 		"budgets.synthesis_every": "5m",
 		"chat.rounds":             "8",
+		"notify.channels":         "none",
 		"chat.window":             "up to 100000", // depends on the model
 		"deep_think.after":        "5",
 		"deep_think.per_hour":     "12",

@@ -98,6 +98,8 @@ func Keys() []Key {
 		{"deep_think.limit", "maximum time of a reflection, such as 120s", durationLiteral},
 		{"web.allow", "private hosts and networks to allow, such as wiki.lan, 10.1.0.0/16", hostsLiteral},
 		{"web.folder", "folder of pages to search instead of the web", textLiteral},
+		{"notify.channels", "how to notify at the end of think and research, such as desktop, webhook; none for no notification", listLiteral},
+		{"notify.answer", "include the answer in such notifications: true or false", boolLiteral},
 		{"prompts.*", "additional instructions for a mode", textLiteral},
 	}, researchKeys(), mindKeys(), serveKeys(), mcpKeys())
 }
