@@ -11,6 +11,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/locale"
 	"ponder/internal/redact"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -40,6 +41,7 @@ type ChatSetup struct {
 	Named        string
 	NoMemory     bool // the user turned memory off
 	Hold         *BackgroundHold
+	Locale       locale.Choice
 	FirstSession bool // no session has ended, so the tool for earlier sessions finds nothing
 }
 
@@ -61,7 +63,7 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 		chatPrompt = strings.TrimSpace(chatPrompt + "\n\n" + approval.PlanRules())
 	}
 	return chat.Options{
-		System: chat.System(chatPrompt), Locale: userLocale(), Tools: t.offeredTools(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
+		System: chat.System(chatPrompt), Locale: userLocale(t.Locale), Tools: t.offeredTools(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
 		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.Config.DeepThink.PerHour,
 		Rounds: t.Config.Chat.Rounds, Window: t.window, Allow: t.Allow, WithoutModel: t.Extractive,
 	}
@@ -81,7 +83,7 @@ func (t ChatSetup) Allow(u chat.ToolUse) string {
 func (t ChatSetup) CanRemember() bool { return t.Name != "" && !t.NoMemory }
 
 func (t ChatSetup) DeepOptions(tools []ponder.Tool) deep.Options {
-	o := deep.Options{Tools: t.offeredTools(tools), Locale: userLocale(), Limit: time.Duration(t.Config.DeepThink.Limit), PerHour: t.Config.DeepThink.PerHour, Redact: t.redactMessage}
+	o := deep.Options{Tools: t.offeredTools(tools), Locale: userLocale(t.Locale), Limit: time.Duration(t.Config.DeepThink.Limit), PerHour: t.Config.DeepThink.PerHour, Redact: t.redactMessage}
 	if t.Models[DeepRole] != nil {
 		o.Role = DeepRole
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/locale"
 	"ponder/mode/session"
 )
 
@@ -22,6 +23,8 @@ type engineSpec struct {
 	Web     bool        `json:"web,omitempty"`
 	Persona string      `json:"persona,omitempty"`
 	System  string      `json:"system,omitempty"` // of conversations: the client's system prompt
+
+	Locale locale.Choice `json:"locale,omitzero"` // of conversations
 
 	Others bool   `json:"others,omitempty"` // with tools of MCP servers
 	Outer  uint64 `json:"outer,omitempty"`  // see [MCPServers.Version]
@@ -187,7 +190,7 @@ func (s *Service) engineSpecFor(ctx context.Context, known threadSnapshot) (o en
 	o = engineSpec{Kind: info.Kind, Owner: info.Owner, Others: info.Kind == ponder.KindConversation, Outer: s.ToolsVersion()}
 	switch info.Kind {
 	case ponder.KindConversation:
-		o.Model, o.Persona, o.System = asked.Model, asked.Persona, asked.System
+		o.Model, o.Persona, o.System, o.Locale = asked.Model, asked.Persona, asked.System, locale.Choice{Zone: asked.Zone, Language: asked.Language}
 		if _, _, limited := s.findPayer(ctx, known.token); limited {
 			o.Payer = info.ID
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -264,6 +265,36 @@ func (l *ResearchFold) RewriteFork(ctx context.Context, log ponder.Log, section,
 	}
 	f.Commands = append(f.Commands, ponder.Event{ID: ponder.NewID("evt"), Run: r.Run, Body: ponder.Steer{Do: ponder.RewriteSection, Content: instruction, Args: args}})
 	return f, nil
+}
+
+// AskReport posts a message to the conversation about a research, and returns both. The report and its
+// passages are an attachment of the conversation. key becomes the cause of the message.
+func AskReport(ctx context.Context, to Talker, store ponder.Store, owner string, l *ResearchFold, key string, m Message) (talk ponder.Info, said ponder.Event, err error) {
+	r := l.View.Research
+	if r.Answer == "" {
+		return talk, said, Errorf(Conflict, "", "the research has no answer yet")
+	}
+	id := ReportTalk(r.ID)
+	m.NoWeb = true
+	if _, err := store.Thread(ctx, id); errors.Is(err, ponder.ErrNoThread) && !errors.Is(err, ponder.ErrRemoved) {
+		err := to.Open(ctx, owner, id, Conversation{Title: r.Question, Model: m.Model, NoWeb: true})
+		if err != nil && !errors.Is(err, ponder.ErrTaken) {
+			return talk, said, err
+		}
+	}
+	if talk, err = store.Thread(ctx, id); err != nil {
+		return talk, said, err
+	}
+	file, _ := ReportAttachment(l.Report())
+	has, err := HasAttachment(ctx, store, id, file.Hash)
+	if err == nil && !has {
+		_, err = store.Append(ctx, id, 0, ponder.Event{Body: file})
+	}
+	if err != nil {
+		return talk, said, err
+	}
+	said, err = to.Say(ctx, talk, key, m)
+	return talk, said, err
 }
 
 // moreFor returns limits that leave time and calls for a section.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/locale"
 	"ponder/internal/textkit"
 	"ponder/mode/chat"
 )
@@ -52,6 +53,7 @@ func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c 
 		}
 		return s.DB.ChangePrefs(ctx, id, func(w *threadPrefs) {
 			*w = threadPrefs{Model: c.Model, NoWeb: c.NoWeb, Persona: c.Persona, System: system}
+			w.setLocale(locale.ChoiceFrom(ctx))
 		})
 	})
 }
@@ -89,7 +91,11 @@ func (s *Service) savePrefs(ctx context.Context, known threadSnapshot, key strin
 		return before, err
 	}
 	system = cmp.Or(system, before.System)
-	if m.Model == "" && m.NoWeb == before.NoWeb && system == before.System {
+	said := before.threadPrefs
+	if m.After == "" { // a place is no reason to refuse a stale message
+		said.setLocale(locale.ChoiceFrom(ctx))
+	}
+	if m.Model == "" && m.NoWeb == before.NoWeb && system == before.System && said == before.threadPrefs {
 		return before, nil
 	}
 	if m.After != "" { // a stale message must change nothing
@@ -103,10 +109,17 @@ func (s *Service) savePrefs(ctx context.Context, known threadSnapshot, key strin
 			return before, OfModel(m.Model, err)
 		}
 	}
-	if err := s.DB.ChangePrefs(ctx, info.ID, func(w *threadPrefs) { w.NoWeb, w.System = m.NoWeb, system }); err != nil {
+	if err := s.DB.ChangePrefs(ctx, info.ID, func(w *threadPrefs) {
+		w.NoWeb, w.System, w.Zone, w.Language = m.NoWeb, system, said.Zone, said.Language
+	}); err != nil {
 		return before, err
 	}
 	return s.DB.readThread(ctx, info.ID)
+}
+
+// setLocale sets what the client said about its user.
+func (w *threadPrefs) setLocale(c locale.Choice) {
+	w.Zone, w.Language = cmp.Or(c.Zone, w.Zone), cmp.Or(c.Language, w.Language)
 }
 
 func (s *Service) checkUnsent(ctx context.Context, id ponder.ThreadID, key string) error {

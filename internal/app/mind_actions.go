@@ -14,6 +14,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/locale"
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/session"
@@ -218,7 +219,7 @@ func (a *App) startSessionAbout(ctx context.Context, store *sqlite.Store, deeds 
 	if err != nil {
 		return err
 	}
-	budget, opts := ponder.Budget{Time: d, Cost: cost}, session.Options{Locale: userLocale(), Earlier: true, Prompt: cfg.Prompt(session.Name)}
+	budget, opts := ponder.Budget{Time: d, Cost: cost}, session.Options{Locale: userLocale(locale.Choice{}), Earlier: true, Prompt: cfg.Prompt(session.Name)}
 	if opts.Memory, opts.Web, _, err = a.DefaultSources(ctx, false, false); err != nil {
 		return err
 	}

@@ -34,6 +34,9 @@ type threadPrefs struct {
 	Persona string `json:"persona,omitempty"`
 	System  string `json:"system,omitempty"` // the client's system prompt
 	Keep    bool   `json:"keep,omitempty"`   // an exchange does not expire
+
+	Zone     string `json:"zone,omitempty"` // of the user, as the newest client said
+	Language string `json:"language,omitempty"`
 }
 
 func openServerDB(ctx context.Context, db sqldb.DB) (*serverDB, error) {

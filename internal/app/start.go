@@ -119,7 +119,7 @@ func (a *App) PrepareStart(ctx context.Context, r StartRequest) (*PreparedStart,
 
 func (a *App) prepareSession(ctx context.Context, cfg *config.Config, r StartRequest, p *PreparedStart) (err error) {
 	p.Thread.Kind, p.Budget = ponder.KindSession, limitsOf(r.Budget, cfg.Budgets, Presets["quick"])
-	p.session = newSessionOptions(cfg, r)
+	p.session = newSessionOptions(cfg, r, locale.ChoiceFrom(ctx))
 	p.run = ponder.RunStarted{Mode: session.Name, Version: session.New().Version}
 	if err := p.checkTime(); err != nil {
 		return err
@@ -129,15 +129,16 @@ func (a *App) prepareSession(ctx context.Context, cfg *config.Config, r StartReq
 	return err
 }
 
-// userLocale returns the zone and the language of the environment, for prompts.
-func userLocale() session.Locale {
-	zone, offset := locale.Zone(os.Getenv, time.Now())
-	return session.Locale{Zone: zone, Offset: int(offset.Seconds()), Language: locale.Language(os.Getenv)}
+// userLocale returns the zone and the language for prompts: those that the client chose, else those of
+// the environment.
+func userLocale(c locale.Choice) session.Locale {
+	zone, offset, language := c.Resolve(os.Getenv, time.Now())
+	return session.Locale{Zone: zone, Offset: int(offset.Seconds()), Language: language}
 }
 
-func newSessionOptions(cfg *config.Config, r StartRequest) session.Options {
+func newSessionOptions(cfg *config.Config, r StartRequest, c locale.Choice) session.Options {
 	return session.Options{
-		Locale:            userLocale(),
+		Locale:            userLocale(c),
 		SynthesisInterval: cmp.Or(r.Every, time.Duration(cfg.Budgets.SynthesisEvery)).Seconds(), Parallel: max(1, r.Parallel), Earlier: !r.NoEarlier,
 		ToTheEnd: r.ToTheEnd, Unattended: r.Unattended, Docs: r.Docs, Memory: r.Memory, Web: r.Web, Prompt: strings.TrimSpace(cfg.Prompt(session.Name) + SaidBefore(r.Context)),
 	}
@@ -158,7 +159,7 @@ func (a *App) prepareResearch(ctx context.Context, cfg *config.Config, r StartRe
 			return Invalidf("plan", "%w", err)
 		}
 	}
-	o.Prompt, o.Locale = strings.TrimSpace(cfg.Prompt(research.Name)+SaidBefore(r.Context)), userLocale()
+	o.Prompt, o.Locale = strings.TrimSpace(cfg.Prompt(research.Name)+SaidBefore(r.Context)), userLocale(locale.ChoiceFrom(ctx))
 	if o.Persona, err = a.PersonaVoice(ctx, r.Persona); err != nil {
 		return err
 	}

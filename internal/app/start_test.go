@@ -8,6 +8,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/locale"
 	"ponder/mode/session"
 )
 
@@ -35,8 +36,8 @@ func TestSessionOptions(t *testing.T) {
 		Budgets: config.Budgets{SynthesisEvery: config.Duration(2 * time.Minute)},
 		Prompts: map[string]string{session.Name: "Answer in French."},
 	}
-	want := session.Options{Locale: userLocale(), SynthesisInterval: 120, Parallel: 1, Earlier: true, Prompt: "Answer in French."}
-	if d := cmp.Diff(want, newSessionOptions(conf, StartRequest{})); d != "" {
+	want := session.Options{Locale: userLocale(locale.Choice{}), SynthesisInterval: 120, Parallel: 1, Earlier: true, Prompt: "Answer in French."}
+	if d := cmp.Diff(want, newSessionOptions(conf, StartRequest{}, locale.Choice{})); d != "" {
 		t.Error(d)
 	}
 }

@@ -153,7 +153,7 @@ func (a *App) chatSetupFor(ctx context.Context, o engineSpec) (ChatSetup, error)
 	if err != nil {
 		return t, err
 	}
-	t.Sources = o.sources()
+	t.Sources, t.Locale = o.sources(), o.Locale
 	says := []string{t.Config.Prompts[chat.Name]}
 	if o.Persona != "" {
 		voice, err := a.PersonaVoice(ctx, o.Persona)

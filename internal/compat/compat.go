@@ -64,6 +64,8 @@ type Request struct {
 	WebSearch   bool // Ponder's web tools, beside those of the client
 	Persona     string
 	PlanFirst   bool            // of research: pause with a plan for approval
+	Plan        *ponder.Plan    // of research: the approved plan; may be nil
+	Since       ponder.ThreadID // of research: the research to update
 	Chat        string          // the client's name of the conversation; empty: find it by messages
 	Key         string          // idempotency key
 	After       Job             // work to continue; zero: see Chat

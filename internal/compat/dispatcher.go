@@ -148,7 +148,7 @@ func (a Request) toStart(way JobKind) app.Start {
 		Context: a.contextText(), Title: textkit.TruncateBytes(question, maxTitle), Budget: a.effectiveBudget(),
 	}
 	if way == Research {
-		st.Kind, st.Rounds, st.PlanFirst = ponder.KindResearch, efforts[a.Effort].rounds, a.PlanFirst
+		st.Kind, st.Rounds, st.PlanFirst, st.Plan, st.Since = ponder.KindResearch, efforts[a.Effort].rounds, a.PlanFirst, a.Plan, string(a.Since)
 	}
 	st.Cause = cmp.Or(a.Cause, contentDigest(st))
 	return st

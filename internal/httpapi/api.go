@@ -27,6 +27,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/completions"
+	"ponder/internal/locale"
 	"ponder/internal/stream"
 	"ponder/internal/textkit"
 	"ponder/mode/session"
@@ -146,7 +147,12 @@ func (a *api) wrapHandler(next http.Handler) http.Handler {
 			a.writeRefusal(seen, r, refused)
 			return
 		}
-		r = r.WithContext(auth.WithCaller(r.Context(), caller)) // the mux sets its pattern
+		chosen, err := locale.ReadChoice(r.Header, r.URL.Query())
+		if err != nil {
+			a.writeRefusal(seen, r, &auth.Refusal{Status: http.StatusBadRequest, Detail: err.Error()})
+			return
+		}
+		r = r.WithContext(locale.WithChoice(auth.WithCaller(r.Context(), caller), chosen)) // the mux sets its pattern
 		next.ServeHTTP(seen, r)
 	})
 }

@@ -164,36 +164,13 @@ type askOutput struct {
 	}
 }
 
-// askResearch posts a question to the conversation about a report. The report and its passages are an
-// attachment of it.
 func (a *api) askResearch(ctx context.Context, in *askResearch) (*askOutput, error) {
 	info, fold, err := a.readResearch(ctx, in.ID)
-	switch {
-	case err != nil:
-		return nil, err
-	case fold.View.Research.Answer == "":
-		return nil, wrongState("the research has no answer yet")
-	}
-	owner, talk := auth.CallerOf(ctx).Owner, app.ReportTalk(info.ID)
-	if _, err := a.Store.Thread(ctx, talk); errors.Is(err, ponder.ErrNoThread) && !errors.Is(err, ponder.ErrRemoved) {
-		err := a.Service.Open(ctx, owner, talk, Conversation{Title: fold.View.Research.Question, Model: in.Body.Model, NoWeb: true})
-		if err != nil && !errors.Is(err, ponder.ErrTaken) {
-			return nil, a.apiError(err)
-		}
-	}
-	conversation, err := a.ownedThread(ctx, string(talk), ponder.KindConversation)
 	if err != nil {
 		return nil, err
 	}
-	file, _ := app.ReportAttachment(fold.Report())
-	has, err := app.HasAttachment(ctx, a.Store, talk, file.Hash)
-	if err == nil && !has {
-		_, err = a.Store.Append(ctx, talk, 0, ponder.Event{Body: file})
-	}
-	if err != nil {
-		return nil, a.apiError(err)
-	}
-	ev, err := a.Service.Say(ctx, conversation, in.causeKey(owner, "ask "+string(info.ID)), Message{UserMessage: ponder.UserMessage{Content: in.Body.Content}, Model: in.Body.Model, NoWeb: true})
+	owner, m := auth.CallerOf(ctx).Owner, Message{UserMessage: ponder.UserMessage{Content: in.Body.Content}, Model: in.Body.Model}
+	talk, ev, err := app.AskReport(ctx, a.Service, a.Store, owner, fold, in.causeKey(owner, "ask "+string(info.ID)), m)
 	if errors.Is(err, ponder.ErrTaken) {
 		return nil, reusedKeyError()
 	}
@@ -201,6 +178,6 @@ func (a *api) askResearch(ctx context.Context, in *askResearch) (*askOutput, err
 		return nil, a.apiError(err)
 	}
 	out := &askOutput{}
-	out.Body.Success, out.Body.Thread, out.Body.Event = true, talk, ev.ID
+	out.Body.Success, out.Body.Thread, out.Body.Event = true, talk.ID, ev.ID
 	return out, nil
 }

@@ -60,6 +60,11 @@ func languageName(value string) string {
 	if name, ok := names[code]; ok {
 		return name
 	}
+	for _, name := range names {
+		if strings.ToLower(name) == code {
+			return name
+		}
+	}
 	if len(code) < 2 || len(code) > 3 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") != "" || len(tag) > 20 {
 		return ""
 	}

@@ -145,7 +145,7 @@ func TestTools(t *testing.T) {
 		for _, tool := range list.Tools {
 			got[tool.Name] = tool.OutputSchema != nil && tool.InputSchema != nil && tool.Description != ""
 		}
-		for _, name := range []string{"think", "deep_think", "research", "chat", "step", "session", "steer", "recall", "remember", "mind"} {
+		for _, name := range []string{"think", "deep_think", "research", "chat", "step", "session", "steer", "report", "recall", "remember", "mind"} {
 			if !got["ponder_"+name] {
 				t.Errorf("no tool ponder_%s with all that belongs to it: %v", name, got)
 			}

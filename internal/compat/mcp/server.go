@@ -13,11 +13,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ponder/internal/locale"
 	"ponder/internal/toolname"
 )
 
 const instructions = `Ponder thinks about questions for minutes or hours, does research with sources, and remembers.
-ponder_think and ponder_deep_think think about a question; ponder_research looks things up first. ponder_session shows and controls what goes on, ponder_steer adds to it.
+ponder_think and ponder_deep_think think about a question; ponder_research looks things up first. ponder_session shows and controls what goes on, ponder_steer adds to it. ponder_report plans research first, and reads, updates, rewrites or asks its report.
 If no model is configured at Ponder, or you want to do the thinking yourself, use ponder_step: it returns what to think about next; answer it by calling ponder_step again with session, step and answer, until its status is "completed".
 ponder_recall finds what was remembered, ponder_remember keeps something.`
 
@@ -42,6 +43,7 @@ func (s *Server) serverFor(c *client) *sdk.Server {
 	c.addModes(server)
 	c.addStep(server)
 	c.addSession(server)
+	c.addReport(server)
 	c.addMemory(server)
 	c.addResources(server)
 	c.addPrompts(server)
@@ -69,8 +71,18 @@ func (c *client) recoverPanics(next sdk.MethodHandler) sdk.MethodHandler {
 				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error: see the server's log"}
 			}
 		}()
-		return next(c.withCaller(ctx), method, req)
+		return next(withLocale(c.withCaller(ctx), req), method, req)
 	}
+}
+
+// withLocale returns a context with the zone and the language that an HTTP client names.
+func withLocale(ctx context.Context, req sdk.Request) context.Context {
+	if x := req.GetExtra(); x != nil {
+		if c, err := locale.ReadChoice(x.Header, nil); err == nil {
+			return locale.WithChoice(ctx, c)
+		}
+	}
+	return ctx
 }
 
 // coerceCalls converts the arguments of tools.

@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/app"
+	"ponder/internal/locale"
 	"ponder/internal/placement"
 	"ponder/llm"
 	"ponder/mode/passthrough"
@@ -51,6 +52,7 @@ type Calls struct {
 	Forked    []app.Fork
 	Texts     []string // embedded texts
 	Continued []ponder.ThreadID
+	Places    []string // zone and language of each start
 }
 
 func newService(store ponder.Store, o Options) *Service {
@@ -70,7 +72,7 @@ func (s *Service) Calls() Calls {
 	defer s.mu.Unlock()
 	a := s.calls
 	a.Begun, a.Opened, a.Said, a.Relayed = slices.Clone(a.Begun), slices.Clone(a.Opened), slices.Clone(a.Said), slices.Clone(a.Relayed)
-	a.Forked, a.Texts, a.Continued = slices.Clone(a.Forked), slices.Clone(a.Texts), slices.Clone(a.Continued)
+	a.Forked, a.Texts, a.Continued, a.Places = slices.Clone(a.Forked), slices.Clone(a.Texts), slices.Clone(a.Continued), slices.Clone(a.Places)
 	return a
 }
 
@@ -85,6 +87,11 @@ func (s *Service) recordCall(method string, keep func(*Calls)) error {
 	defer s.mu.Unlock()
 	keep(&s.calls)
 	return nil
+}
+
+func placeFrom(ctx context.Context) string {
+	c := locale.ChoiceFrom(ctx)
+	return strings.TrimSpace(c.Zone + " " + c.Language)
 }
 
 func (s *Service) checkModel(name string) error {
@@ -102,7 +109,7 @@ func (s *Service) checkModel(name string) error {
 func (s *Service) hasTool(tool string, not bool) bool { return !not && slices.Contains(s.tools, tool) }
 
 func (s *Service) Begin(ctx context.Context, owner string, id ponder.ThreadID, st app.Start) error {
-	err := s.recordCall("Begin", func(a *Calls) { a.Begun = append(a.Begun, st) })
+	err := s.recordCall("Begin", func(a *Calls) { a.Begun, a.Places = append(a.Begun, st), append(a.Places, placeFrom(ctx)) })
 	if err == nil {
 		err = s.checkModel(st.Model)
 	}
@@ -216,7 +223,7 @@ func (s *Service) Report(ctx context.Context, id ponder.ThreadID, format string)
 }
 
 func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c app.Conversation) error {
-	err := s.recordCall("Open", func(a *Calls) { a.Opened = append(a.Opened, c) })
+	err := s.recordCall("Open", func(a *Calls) { a.Opened, a.Places = append(a.Opened, c), append(a.Places, placeFrom(ctx)) })
 	if err == nil {
 		err = s.checkModel(c.Model)
 	}
