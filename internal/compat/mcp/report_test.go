@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -55,8 +54,11 @@ func TestReport(t *testing.T) {
 		}
 		text, out = awaitReport(t, s, id)
 		report, _ := out["report"].(string)
-		if out["status"] != "completed" || !strings.Contains(report, seaQuestion) || !strings.Contains(report, "the deepest trench") || !strings.Contains(text, report) {
+		if out["status"] != "completed" || report == "" || !strings.Contains(text, report) {
 			t.Errorf("read: %s %v", text, out)
+		}
+		if searched := searchesIn(t, r, id.(string)); searched != 1 {
+			t.Errorf("%d searches of an approved plan with one query", searched)
 		}
 		text, out, failed = callTool(t, s, "ponder_report", args{"action": "ask", "research": id, "question": "How old are the sources?"})
 		if reply, _ := out["reply"].(string); failed || reply == "" || !strings.Contains(text, reply) {
@@ -153,10 +155,5 @@ func TestLocaleOfClient(t *testing.T) {
 		if len(got) < 2 || slices.ContainsFunc(got, func(p string) bool { return p != "Asia/Kolkata German" }) {
 			t.Errorf("%s: places %q", era, got)
 		}
-	}
-	r := newRig(t, defaultOptions())
-	client := &http.Client{Transport: localeHeader{"Mars", "de"}}
-	if _, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(context.Background(), &sdk.StreamableClientTransport{Endpoint: r.Server().URL + Path, HTTPClient: client}, nil); err == nil {
-		t.Error("an unknown zone is accepted")
 	}
 }
