@@ -98,10 +98,8 @@ func (m *model) planChat(req *llm.Request, without feature) (*plan, error) {
 	m.setMaxTokens(body, p, req.MaxTokens, without)
 	m.chatEffort(body, p, req.Effort, without)
 	words := m.chatSchema(body, p, req.Schema, without)
-	w := &chatWriter{
-		model: m, bare: without&featOpaque != 0, strict: without&featTurns != 0, mark: req.Cache && m.host.cacheMark && m.traits.claude,
-	}
-	if err := w.writePrompt(req, p, wire.Paragraphs(req.System, words), without); err != nil {
+	w := &chatWriter{model: m, turnRules: newTurnRules(without), mark: req.Cache && m.host.cacheMark && m.traits.claude}
+	if err := p.writePrompt(w, req, wire.Paragraphs(req.System, words), without); err != nil {
 		return nil, err
 	}
 	body.Messages = w.out

@@ -127,7 +127,8 @@ func (h host) modelTraits(id string) traits {
 // mistralLevels returns a model's effort levels, or nil if it always or never reasons.
 func mistralLevels(name string) []string {
 	switch {
-	case name == "mistral-small-latest", name == "mistral-small-2603", strings.HasPrefix(name, "mistral-medium-3-5"), strings.HasPrefix(name, "mistral-medium-3.5"):
+	case slices.Contains([]string{"mistral-small-latest", "mistral-small-2603", "mistral-medium-latest", "mistral-medium-2604", "magistral-small-latest", "magistral-medium-latest"}, name),
+		strings.HasPrefix(name, "mistral-medium-3-5"), strings.HasPrefix(name, "mistral-medium-3.5"):
 		return []string{"none", "high"}
 	case strings.HasPrefix(name, "mistral-large-4"):
 		return []string{"low", "medium", "high"}
@@ -182,9 +183,10 @@ const (
 	featNative // the tiers
 	featForced
 	featMode
-	featSystem  // the system role
-	featTurns   // neighbours of equal roles
-	featLengths // of strings, in a schema
+	featSystem    // the system role
+	featTurns     // neighbours of equal roles
+	featLengths   // of strings, in a schema
+	featTextParts // of Responses: texts beside media
 	featPenalty
 )
 
@@ -296,5 +298,6 @@ func knownRefusals() []refusal {
 		{featForced, []string{"tool_choice", "tool choice", "tool use", "support tool"}},
 		{featLengths, []string{"minlength", "maxlength", "grammar", "invalid schema", "features not supported", "unsupported features"}},
 		{featMode, []string{"response_format", "response format", "json_object", "json mode", "text.format"}},
+		{featTextParts, []string{"input_text"}},
 	}
 }

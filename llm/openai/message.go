@@ -60,13 +60,10 @@ type chatOpaque struct {
 
 type chatWriter struct {
 	*model
-	bare   bool // omit opaque parts
-	mark   bool // mark cacheable parts
-	opaque bool // has opaque parts
-	strict bool // join neighbours of equal roles
-	turns  bool // has such neighbours
-	out    []message
-	open   []string // unanswered
+	turnRules
+	mark bool // mark cacheable parts
+	out  []message
+	open []string // unanswered
 }
 
 // writeConversation writes all messages after the system prompt.

@@ -109,7 +109,9 @@ func TestEffort(t *testing.T) {
 		{"api.openai.com", "gpt-4o", "high", `null`},
 		{"api.openai.com", "gpt-5-chat-latest", "high", `null`},
 		{"api.mistral.ai", "mistral-large", "high", `null`},
-		{"api.mistral.ai", "magistral-medium-latest", "high", `null`},
+		{"api.mistral.ai", "magistral-medium-2509", "high", `null`},
+		{"api.mistral.ai", "magistral-medium-latest", "minimal", `"none"`},
+		{"api.mistral.ai", "mistral-medium-latest", "max", `"high"`},
 		{"api.mistral.ai", "mistral-small-latest", "medium", `"high"`},
 		{"api.mistral.ai", "mistral-medium-3-5", "minimal", `"none"`},
 		{"api.mistral.ai", "mistral-large-4-0", "none", `"low"`},
@@ -237,7 +239,7 @@ func TestReplayResponses(t *testing.T) {
 	next := askRequest("x")
 	next.Messages = append(next.Messages, resp.Message,
 		llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "c", Text: "1"}}}})
-	want := `[{"role":"user","content":[{"type":"input_text","text":"x"}]},` + item +
+	want := `[{"role":"user","content":"x"},` + item +
 		`,{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"more"},{"role":"assistant","content":"Wait.","phase":"commentary"},` +
 		`{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]`
 	for _, id := range []string{"gpt-5", "gpt-5-mini"} {
@@ -252,7 +254,7 @@ func TestReplayResponses(t *testing.T) {
 			t.Errorf("%s: input (-want +got):\n%s", id, diff)
 		}
 		// Neither reasoning nor phase.
-		want = `[{"role":"user","content":[{"type":"input_text","text":"x"}]},{"role":"assistant","content":"Wait."},` +
+		want = `[{"role":"user","content":"x"},{"role":"assistant","content":"Wait."},` +
 			`{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"1"}]`
 	}
 }

@@ -108,19 +108,9 @@ func (m *model) planResponses(req *llm.Request, without feature) (*plan, error) 
 	}
 	body.ToolChoice = m.responsesChoice(req)
 	words := m.responsesSchema(body, p, req.Schema, without)
-	w := &responsesWriter{model: m, bare: without&featOpaque != 0}
-	system, folded := wire.Paragraphs(req.System, words), ""
-	if system != "" && !p.useFeature(featSystem, without) {
-		system, folded = "", system
-	}
-	if err := w.writeConversation(req, system); err != nil {
+	w := &responsesWriter{model: m, turnRules: newTurnRules(without)}
+	if err := p.writePrompt(w, req, wire.Paragraphs(req.System, words), without); err != nil {
 		return nil, err
-	}
-	if folded != "" {
-		w.prependUser(folded)
-	}
-	if w.opaque {
-		p.uses |= featOpaque
 	}
 	body.Input = w.out
 	p.fold = &responsesFold{model: m.name, size: req.Size(), answer: p.answer}
@@ -172,8 +162,7 @@ func (m *model) responsesChoice(req *llm.Request) any {
 
 type responsesWriter struct {
 	*model
-	bare   bool // omit opaque parts
-	opaque bool // has opaque parts
+	turnRules
 	out    []any
 	open   []string        // unanswered
 	custom map[string]bool // calls of custom tools, by ID
@@ -198,8 +187,6 @@ func (w *responsesWriter) writeConversation(req *llm.Request, system string) err
 	w.closeCalls()
 	return nil
 }
-
-func (w *responsesWriter) addItem(item any) { w.out = append(w.out, item) }
 
 // closeCalls adds results for unanswered calls, which the API refuses.
 func (w *responsesWriter) closeCalls() {
@@ -264,7 +251,7 @@ func (w *responsesWriter) addUser(m llm.Message) error {
 		}
 	}
 	if len(rest) > 0 {
-		w.addItem(inputMessage{Role: "user", Content: rest})
+		w.addContent(rest)
 	}
 	return nil
 }

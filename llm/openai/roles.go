@@ -37,8 +37,33 @@ func refusedRoles(class llm.Class, text string) feature {
 	return 0
 }
 
-// writePrompt writes the conversation and records the roles that a server may refuse.
-func (w *chatWriter) writePrompt(req *llm.Request, p *plan, system string, without feature) error {
+// turnRules tell how to write a conversation, and what a server may refuse of it.
+type turnRules struct {
+	bare   bool // omit opaque parts
+	strict bool // join neighbours of equal roles
+	apart  bool // text of no message has an object, as far as possible
+
+	opaque bool // has opaque parts
+	turns  bool // has neighbours of equal roles
+	mixed  bool // has objects with text
+}
+
+func newTurnRules(without feature) turnRules {
+	return turnRules{bare: without&featOpaque != 0, strict: without&featTurns != 0, apart: without&featTextParts != 0}
+}
+
+func (t *turnRules) rules() *turnRules { return t }
+
+// A promptWriter writes a conversation in a dialect.
+type promptWriter interface {
+	writeConversation(req *llm.Request, system string) error
+	prependUser(text string)
+	requireUser()
+	rules() *turnRules
+}
+
+// writePrompt writes the conversation and records the features that a server may refuse.
+func (p *plan) writePrompt(w promptWriter, req *llm.Request, system string, without feature) error {
 	folded := ""
 	if system != "" && !p.useFeature(featSystem, without) {
 		system, folded = "", system
@@ -50,11 +75,14 @@ func (w *chatWriter) writePrompt(req *llm.Request, p *plan, system string, witho
 		w.prependUser(folded)
 	}
 	w.requireUser()
-	if w.turns && !w.strict {
-		p.uses |= featTurns
-	}
-	if w.opaque {
-		p.uses |= featOpaque
+	t := w.rules()
+	for _, used := range []struct {
+		feature feature
+		is      bool
+	}{{featTurns, t.turns && !t.strict}, {featOpaque, t.opaque}, {featTextParts, t.mixed && !t.apart}} {
+		if used.is {
+			p.uses |= used.feature
+		}
 	}
 	return nil
 }
@@ -138,17 +166,4 @@ func (w *chatWriter) requireUser() {
 	if w.turns = true; w.strict {
 		w.out = slices.Insert(w.out, first, message{Role: "user", Content: noMessage})
 	}
-}
-
-// prependUser puts a text before the first user's message, which it adds if necessary.
-func (w *responsesWriter) prependUser(text string) {
-	first := inputMessage{Role: "user"}
-	if len(w.out) > 0 {
-		if m, ok := w.out[0].(inputMessage); ok && m.Role == "user" {
-			first, w.out = m, w.out[1:]
-		}
-	}
-	parts, _ := first.Content.([]inputPart)
-	first.Content = slices.Concat([]inputPart{inputText(text)}, parts)
-	w.out = slices.Insert(w.out, 0, any(first))
 }

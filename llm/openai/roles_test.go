@@ -132,14 +132,51 @@ func TestOtherRefusals(t *testing.T) {
 	}
 }
 
-// A server of Responses without a system role gets the text in the first message.
+// Servers of Responses refuse the same roles, and some of them objects with text.
 func TestRolesOfResponses(t *testing.T) {
-	server, p := serveCanned(t, Config{BaseURL: "http://localhost", Responses: true}, refuseAnswer(400, "System role not supported"), streamAnswer(event1("response.completed", completed)))
-	if _, err := llmtest.Generate(t, p.Model("m"), &llm.Request{System: "s", Messages: askRequest("q").Messages}); err != nil {
-		t.Fatal(err)
-	}
-	const want = `[{"content":[{"text":"s","type":"input_text"},{"text":"q","type":"input_text"}],"role":"user"}]`
-	if got := string(rawJSON(server.asked[1]["input"])); got != want {
-		t.Errorf("sent %s, want %s", got, want)
+	say := llm.Say
+	image := llm.Part{Media: &llm.Media{Type: "image/png", Data: []byte("png")}}
+	called := llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c", Name: "f", Input: json.RawMessage(`{}`)}}}}
+	result := llm.Part{Result: &llm.ToolResult{ID: "c", Name: "f", Text: "r"}}
+	ask := []llm.Message{say(llm.User, "q")}
+	const imageItem = `[{"image_url":"data:image/png;base64,cG5n","type":"input_image"}]`
+	const call = `{"arguments":"{}","call_id":"c","name":"f","type":"function_call"}`
+	for name, tt := range map[string]struct {
+		refusal  string
+		messages []llm.Message
+		want     string
+	}{
+		"no system role":         {"System role not supported", ask, `{"content":"s\n\nq","role":"user"}`},
+		"system counts as turn":  {strictWords, ask, `{"content":"s\n\nq","role":"user"}`},
+		"equal roles":            {strictWords, []llm.Message{say(llm.User, "a"), say(llm.User, "b"), say(llm.Assistant, "c"), say(llm.Assistant, "d"), say(llm.User, "q")}, `{"content":"s","role":"system"} {"content":"a\n\nb","role":"user"} {"content":"c\n\nd","role":"assistant"} {"content":"q","role":"user"}`},
+		"the assistant begins":   {strictWords, []llm.Message{say(llm.Assistant, "a"), say(llm.User, "q")}, `{"content":"s","role":"system"} {"content":"(no message)","role":"user"} {"content":"a","role":"assistant"} {"content":"q","role":"user"}`},
+		"a user after results":   {"Unexpected role 'user' after role 'tool'", []llm.Message{say(llm.User, "a"), called, {Role: llm.User, Parts: []llm.Part{result, {Text: "q"}}}}, `{"content":"s","role":"system"} {"content":"a","role":"user"} ` + call + ` {"call_id":"c","output":"r\n\nq","type":"function_call_output"}`},
+		"an image after results": {strictWords, []llm.Message{say(llm.User, "a"), called, {Role: llm.User, Parts: []llm.Part{result, image}}}, `{"content":"s","role":"system"} {"content":"a","role":"user"} ` + call + ` {"call_id":"c","output":"r","type":"function_call_output"} {"content":"(no message)","role":"assistant"} {"content":` + imageItem + `,"role":"user"}`},
+		"no objects with text":   {"1 validation error: Input tag 'input_text' found using 'type' does not match any of the expected tags", []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "q"}, image}}}, `{"content":"s","role":"system"} {"content":"q","role":"user"} {"content":` + imageItem + `,"role":"user"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, p := serveCanned(t, Config{BaseURL: "http://localhost", Responses: true}, refuseAnswer(400, tt.refusal), streamAnswer(event1("response.completed", completed)))
+			for range 2 {
+				if _, err := llmtest.Generate(t, p.Model("m"), &llm.Request{System: "s", Messages: tt.messages}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(server.asked) != 3 {
+				t.Fatalf("%d requests, want 3", len(server.asked))
+			}
+			for _, asked := range server.asked[1:] {
+				var items []json.RawMessage
+				if err := json.Unmarshal(rawJSON(asked["input"]), &items); err != nil {
+					t.Fatal(err)
+				}
+				var list []string
+				for _, item := range items {
+					list = append(list, string(item))
+				}
+				if got := strings.Join(list, " "); got != tt.want {
+					t.Errorf("sent %s, want %s", got, tt.want)
+				}
+			}
+		})
 	}
 }
