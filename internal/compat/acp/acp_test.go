@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"ponder"
 	"ponder/internal/auth"
+	"ponder/internal/compat"
 	"ponder/internal/compat/protocoltest"
 	"ponder/llm"
 )
@@ -452,23 +454,14 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var out strings.Builder
 		w := newSyncWriter(&out)
-		l := newLines(strings.NewReader(text), w)
-		passed := 0
-		for {
-			line, long, err := l.readLine()
-			if err != nil {
-				break
-			}
-			m, fault := checkLine(line, long)
-			if fault == nil && len(line) > 0 {
-				passed++
-				if !json.Valid(line) || m.Method == nil && len(m.ID) == 0 {
-					t.Errorf("passed %q", line)
-				}
-			} else if fault != nil {
-				if err := w.writeFault(m.ID, fault); err != nil {
-					t.Fatal(err)
-				}
+		passed, err := io.ReadAll(compat.NewLineReader(strings.NewReader(text), maxLine, w.passLine, func() {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(passed) {
+			var m message
+			if json.Unmarshal(line, &m) != nil || m.Method == nil && len(m.ID) == 0 {
+				t.Errorf("passed %q", line)
 			}
 		}
 		for line := range strings.Lines(out.String()) {
@@ -478,4 +471,21 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAgent(t *testing.T) {
+	protocoltest.CheckAgent(t, protocoltest.Agent{Local: true, Ask: func(t *testing.T, r *protocoltest.Rig, _, question string) protocoltest.Reply {
+		c := newClient(t, r, protocoltest.Owner)
+		m := c.call("session/prompt", promptOf(c.newSession(), question))
+		got := c.updatesSoFar()
+		out := protocoltest.Reply{Text: strings.Join(got["agent_message_chunk"], ""), Thinking: strings.Join(got["agent_thought_chunk"], "")}
+		if m.Error != nil {
+			out.Error = m.Error.Message
+		}
+		c.in.Close()
+		if err := <-c.served; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+		return out
+	}})
 }

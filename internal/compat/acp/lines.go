@@ -1,13 +1,13 @@
 package acp
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"sync"
 	"time"
+
+	"ponder/internal/compat"
 )
 
 const (
@@ -15,62 +15,24 @@ const (
 	lastAnswers = 3 * time.Second // for answers after the client closes its end
 )
 
-// lines passes valid JSON-RPC messages on, one a line. It answers other lines with an error and never ends the
-// connection for them. It is for one reader.
-type lines struct {
-	in   *bufio.Reader
-	out  *syncWriter
-	rest []byte
+// newLines passes valid JSON-RPC messages on. It delays the end until requests are answered.
+func newLines(in io.Reader, out *syncWriter) *compat.LineReader {
+	return compat.NewLineReader(in, maxLine, out.passLine, func() { out.awaitAnswers(lastAnswers) })
 }
 
-func newLines(in io.Reader, out *syncWriter) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 64<<10), out: out}
-}
-
-// Read implements [io.Reader]. It delays the end until requests are answered.
-func (l *lines) Read(b []byte) (int, error) {
-	for len(l.rest) == 0 {
-		line, long, err := l.readLine()
-		if err != nil {
-			l.out.awaitAnswers(lastAnswers)
-			return 0, err
-		}
-		m, fault := checkLine(line, long)
-		switch {
-		case fault != nil:
-			if err := l.out.writeFault(m.ID, fault); err != nil {
-				return 0, err
-			}
-		case len(line) > 0:
-			if m.isCall() {
-				l.out.noteRequest()
-			}
-			l.rest = append(line, '\n')
-		}
+// passLine returns a message, and answers other lines with an error.
+func (w *syncWriter) passLine(line []byte, fault *compat.LineFault) ([]byte, error) {
+	var m message
+	if fault == nil {
+		m, fault = parseMessage(line)
 	}
-	n := copy(b, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
-}
-
-// readLine returns the next line without white space around it, or that it was too long. The last line may lack a
-// newline.
-func (l *lines) readLine() (line []byte, long bool, err error) {
-	for {
-		part, err := l.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxLine; long {
-			line = nil
-		} else {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err != nil && (len(line) == 0 && !long || !errors.Is(err, io.EOF)):
-			return nil, false, err
-		default:
-			return bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))), long, nil
-		}
+	if fault != nil {
+		return nil, w.writeFault(m.ID, fault)
 	}
+	if m.isCall() {
+		w.noteRequest()
+	}
+	return line, nil
 }
 
 type message struct {
@@ -82,28 +44,13 @@ type message struct {
 
 func (m message) isCall() bool { return m.Method != nil && len(m.ID) > 0 }
 
-type lineFault struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-}
-
-// checkLine parses a line. An empty line is valid.
-func checkLine(line []byte, long bool) (m message, fault *lineFault) {
-	switch {
-	case long:
-		return m, &lineFault{-32600, "the message is too long"}
-	case len(line) == 0:
-		return m, nil
-	case !json.Valid(line):
-		return m, &lineFault{-32700, "the line is not JSON; send one message per line"}
-	case line[0] != '{':
-		return m, &lineFault{-32600, "the line is not a JSON object; send one JSON-RPC message per line"}
-	}
+// parseMessage parses a JSON object.
+func parseMessage(line []byte) (m message, fault *compat.LineFault) {
 	if json.Unmarshal(line, &m) != nil || !isID(m.ID) {
-		return message{}, &lineFault{-32600, "the line is not a JSON-RPC 2.0 message"}
+		return message{}, &compat.LineFault{Code: compat.InvalidRequest, Message: "the line is not a JSON-RPC 2.0 message"}
 	}
 	if m.Method == nil && (len(m.ID) == 0 || m.Result == nil && m.Error == nil) {
-		return m, &lineFault{-32600, "the message has no method"}
+		return m, &compat.LineFault{Code: compat.InvalidRequest, Message: "the message has no method"}
 	}
 	return m, nil
 }
@@ -180,7 +127,7 @@ func (w *syncWriter) runAfter(mark string, do func()) {
 	w.after = append(w.after, afterAnswer{[]byte(mark), do})
 }
 
-func (w *syncWriter) writeFault(id json.RawMessage, fault *lineFault) error {
+func (w *syncWriter) writeFault(id json.RawMessage, fault *compat.LineFault) error {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}

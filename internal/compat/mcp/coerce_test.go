@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ponder"
 	"ponder/internal/compat/protocoltest"
 )
 
@@ -186,17 +187,26 @@ func TestSubscribe(t *testing.T) {
 		if err := s.Subscribe(ctx, &sdk.SubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)
 		}
+		await := func() {
+			t.Helper()
+			select {
+			case got := <-updates:
+				if got != uri {
+					t.Errorf("told of %s", got)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("no notification")
+			}
+		}
+		// as by another process
+		if _, err := r.Store.Append(ctx, ponder.ThreadID("thr_"+id), 0, ponder.Event{Body: ponder.AttachmentAdded{Name: "x", Media: "text/plain", Content: "x"}}); err != nil {
+			t.Fatal(err)
+		}
+		await()
 		if text, _, failed := callTool(t, s, "ponder_step", args{"session": id, "step": out["step"], "answer": answerPrompt(t, out["prompt"].(string))}); failed {
 			t.Fatal(text)
 		}
-		select {
-		case got := <-updates:
-			if got != uri {
-				t.Errorf("told of %s", got)
-			}
-		case <-time.After(time.Minute):
-			t.Fatal("no notification")
-		}
+		await()
 		if err := s.Unsubscribe(ctx, &sdk.UnsubscribeParams{URI: uri}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,96 +1,46 @@
 package mcp
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"ponder/internal/compat"
 )
 
-// lines reads one message a line, and answers invalid lines without ending the connection. It is for one
-// reader.
+// lines passes one message a line on, and answers invalid lines without ending the connection. It delays io.EOF until
+// requests are answered.
 type lines struct {
+	*compat.LineReader
 	io.Closer
-	in      *bufio.Reader
-	reply   io.Writer
-	calls   *calls
-	ids     exactIDs
-	maxLine int    // bytes of a line
-	rest    []byte // unread part of a line
+	reply io.Writer
+	calls *calls
+	ids   exactIDs
 }
 
 func newLines(in io.ReadCloser, reply io.Writer, most int) *lines {
-	return &lines{Closer: in, in: bufio.NewReader(in), reply: reply, calls: newCalls(), ids: newExactIDs(), maxLine: most}
+	l := &lines{Closer: in, reply: reply, calls: newCalls(), ids: newExactIDs()}
+	l.LineReader = compat.NewLineReader(in, most, l.passLine, l.calls.awaitAnswers)
+	return l
 }
 
-// Read implements [io.Reader]. It delays io.EOF until requests are answered.
-func (l *lines) Read(b []byte) (int, error) {
-	for len(l.rest) == 0 {
-		line, long, err := l.readLine()
-		if err != nil {
-			l.calls.awaitAnswers()
-			return 0, err
-		}
-		line = l.ids.encode(line)
-		m, why := parseMessage(line, long)
-		if why != nil {
-			if err := l.rejectLine(line, why); err != nil {
-				return 0, err
-			}
-		} else if len(line) > 0 {
+func (l *lines) passLine(line []byte, fault *compat.LineFault) ([]byte, error) {
+	line = l.ids.encode(line)
+	if fault == nil {
+		m, err := jsonrpc.DecodeMessage(line)
+		if err == nil {
 			l.calls.noteRequest(m)
-			l.rest = append(line, '\n')
+			return line, nil
 		}
+		fault = &compat.LineFault{Code: compat.InvalidRequest, Message: "the line is not a JSON-RPC 2.0 message"}
 	}
-	n := copy(b, l.rest)
-	l.rest = l.rest[n:]
-	return n, nil
+	return nil, l.rejectLine(line, fault)
 }
 
-// readLine returns the next line, trimmed, or that it was too long. The last line may lack a newline.
-func (l *lines) readLine() (line []byte, long bool, err error) {
-	for {
-		part, err := l.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > l.maxLine; long {
-			line = nil
-		} else {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case err != nil && (len(line) == 0 && !long || !errors.Is(err, io.EOF)):
-			return nil, false, err
-		default:
-			return bytes.TrimSpace(bytes.TrimPrefix(line, byteOrderMark)), long, nil
-		}
-	}
-}
-
-// parseMessage parses a line. An empty line gives neither message nor error.
-func parseMessage(line []byte, long bool) (jsonrpc.Message, *jsonrpc.Error) {
-	switch {
-	case long:
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the message is too long"}
-	case len(line) == 0:
-		return nil, nil
-	case !json.Valid(line):
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON; send one message per line"}
-	case line[0] != '{':
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the line is not a JSON object; send one JSON-RPC message per line"}
-	}
-	m, err := jsonrpc.DecodeMessage(line)
-	if err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the line is not a JSON-RPC 2.0 message"}
-	}
-	return m, nil
-}
-
-func (l *lines) rejectLine(line []byte, why *jsonrpc.Error) error {
+func (l *lines) rejectLine(line []byte, why *compat.LineFault) error {
 	var asked struct {
 		ID any `json:"id"`
 	}

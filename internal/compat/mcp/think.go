@@ -3,10 +3,8 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -14,7 +12,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
-	"ponder/internal/steering"
+	"ponder/internal/compat/ways"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -131,31 +129,15 @@ func (c *client) hasNoModel(ctx context.Context) bool {
 }
 
 func (c *client) newRequest(m mode, in thinkInput) (compat.Request, error) {
-	a := compat.Request{
-		Owner: c.caller.Owner, Model: compat.Model{Name: m.name, Kind: m.way}, Effort: in.Effort, NoWeb: in.NoWeb, NoMemory: in.NoMemory,
-		Chat: in.Conversation,
+	a := compat.Request{Owner: c.caller.Owner, Model: compat.Model{Name: m.name, Kind: m.way}, Effort: m.effort, Chat: in.Conversation}
+	options := ways.Options{
+		Effort: in.Effort, Minutes: in.Minutes, MaxCost: in.MaxCost, MaxCalls: in.MaxCalls, Model: in.Model, NoWeb: in.NoWeb, NoMemory: in.NoMemory,
 	}
-	a.Effort = cmp.Or(a.Effort, m.effort)
-	if !compat.IsEffort(in.Effort) {
-		return a, compat.InvalidField("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
+	if err := options.Apply(c.Desk, &a); err != nil {
+		return a, err
 	}
 	if strings.TrimSpace(textkit.Clean(in.Question)) == "" {
 		return a, compat.InvalidField("question", "question: the text is empty; write a question")
-	}
-	a.Budget.Time = time.Duration(in.Minutes * float64(time.Minute))
-	a.Budget.Money = ponder.Money(in.MaxCost * 1e6)
-	a.Budget.Calls = in.MaxCalls
-	var wrong steering.Errors
-	if errors.As(steering.CheckLimits(a.Budget), &wrong) {
-		field := strings.TrimPrefix(wrong[0].Field, "duration_")
-		return a, compat.InvalidField(field, "%s: %v", field, wrong)
-	}
-	if in.Model != "" {
-		named, ok := c.Desk.Model(in.Model)
-		if !ok || named.Model == "" || strings.HasPrefix(named.Model, Host+"/") {
-			return a, compat.InvalidField("model", "model: expected provider/model")
-		}
-		a.Model.Model = named.Model
 	}
 	if text := strings.TrimSpace(in.Context); text != "" {
 		a.Messages = append(a.Messages, llm.Say(llm.User, text))

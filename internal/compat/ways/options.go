@@ -91,32 +91,43 @@ func (o Options) NewRequest(d *compat.Dispatcher, owner string, messages ...llm.
 		return a, err
 	}
 	a = compat.Request{
-		Owner: owner, Model: compat.Model{Name: w.ID, Kind: w.Kind}, Effort: cmp.Or(o.Effort, w.Effort), NoWeb: o.NoWeb, NoMemory: o.NoMemory,
-		PlanFirst: o.PlanFirst, Messages: messages,
+		Owner: owner, Model: compat.Model{Name: w.ID, Kind: w.Kind}, Effort: w.Effort, PlanFirst: o.PlanFirst, Messages: messages,
 	}
-	switch {
-	case !compat.IsEffort(o.Effort):
-		return a, compat.InvalidField("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
-	case o.Minutes < 0 || o.Minutes > maxMinutes:
-		return a, compat.InvalidField("minutes", "minutes: expected at most %g", maxMinutes)
-	case o.MaxCost < 0 || o.MaxCost > maxCost:
-		return a, compat.InvalidField("max_cost_usd", "max_cost_usd: expected at most %g", maxCost)
-	case len(messages) == 0 || strings.TrimSpace(textkit.Clean(messages[len(messages)-1].Text())) == "" && w.Kind != compat.Chat:
+	if len(messages) == 0 || strings.TrimSpace(textkit.Clean(messages[len(messages)-1].Text())) == "" && w.Kind != compat.Chat {
 		return a, compat.InvalidField("text", "text: the message is empty; write a question")
 	}
+	err = o.Apply(d, &a)
+	return a, err
+}
+
+// Apply sets the effort, the budget, the model and the sources of a request. Unset options leave its effort and model.
+func (o Options) Apply(d *compat.Dispatcher, a *compat.Request) error {
+	switch {
+	case !compat.IsEffort(o.Effort):
+		return compat.InvalidField("effort", "effort: expected none, minimal, low, medium, high, xhigh or max")
+	case o.Minutes < 0 || o.Minutes > maxMinutes:
+		return compat.InvalidField("minutes", "minutes: expected at most %g", maxMinutes)
+	case o.MaxCost < 0 || o.MaxCost > maxCost:
+		return compat.InvalidField("max_cost_usd", "max_cost_usd: expected at most %g", maxCost)
+	}
+	a.Effort, a.NoWeb, a.NoMemory = cmp.Or(o.Effort, a.Effort), o.NoWeb, o.NoMemory
 	a.Budget = ponder.Budget{Time: time.Duration(o.Minutes * float64(time.Minute))}
 	a.Budget.Money, a.Budget.Calls, a.Budget.Tokens = ponder.Money(o.MaxCost*1e6), o.MaxCalls, o.MaxTokens
 	var wrong steering.Errors
 	if errors.As(steering.CheckLimits(a.Budget), &wrong) {
 		field := strings.TrimPrefix(wrong[0].Field, "duration_")
-		return a, compat.InvalidField(field, "%s: %v", field, wrong)
+		return compat.InvalidField(field, "%s: %v", field, wrong)
 	}
-	if o.Model != "" {
-		named, ok := d.Model(o.Model)
-		if !ok || named.Model == "" || strings.HasPrefix(named.Model, "host/") {
-			return a, compat.InvalidField("model", "model: expected provider/model")
-		}
-		a.Model.Model = named.Model
+	if o.Model == "" {
+		return nil
 	}
-	return a, nil
+	named, ok := d.Model(o.Model)
+	if !ok || named.Model == "" || strings.HasPrefix(named.Model, hostModels) {
+		return compat.InvalidField("model", "model: expected provider/model")
+	}
+	a.Model.Model = named.Model
+	return nil
 }
+
+// hostModels is the prefix of the models of MCP hosts, which no request may name.
+const hostModels = "host/"
