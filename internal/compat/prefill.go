@@ -54,16 +54,8 @@ func prefillOf(b ponder.RunStarted) string {
 type prefillTrimmer struct {
 	prefill string
 	held    []Part // while they may repeat the beginning
+	matched int    // bytes of the beginning that they repeat
 	decided bool
-}
-
-// trimPrefill returns text without the beginning, and whether more text can still complete it.
-func trimPrefill(prefill, text string) (rest string, open bool) {
-	prefill, text = strings.TrimLeft(prefill, " \n"), strings.TrimLeft(text, " \n")
-	if rest, ok := strings.CutPrefix(text, prefill); ok {
-		return rest, false
-	}
-	return text, strings.HasPrefix(prefill, text)
 }
 
 // trimParts returns the parts to send.
@@ -74,7 +66,7 @@ func (t *prefillTrimmer) trimParts(list []Part) (out []Part) {
 	for _, p := range list {
 		switch {
 		case p.Kind == Text && p.Again:
-			t.held, t.decided = nil, false
+			t.held, t.matched, t.decided = nil, 0, false
 			out = append(out, t.holdText(p)...)
 		case p.Kind == Text && !t.decided:
 			out = append(out, t.holdText(p)...)
@@ -90,19 +82,21 @@ func (t *prefillTrimmer) trimParts(list []Part) (out []Part) {
 	return out
 }
 
+// holdText holds a part while the text may repeat the beginning, and then returns the parts to send.
 func (t *prefillTrimmer) holdText(p Part) []Part {
 	t.held = append(t.held, p)
-	var text strings.Builder
-	for _, h := range t.held {
-		text.WriteString(h.Text)
+	text, left := p.Text, strings.TrimLeft(t.prefill, prefillSpace)[t.matched:]
+	if t.matched == 0 {
+		text = strings.TrimLeft(text, prefillSpace)
 	}
-	rest, open := trimPrefill(t.prefill, text.String())
-	if open {
+	if len(text) < len(left) && strings.HasPrefix(left, text) {
+		t.matched += len(text)
 		return nil
 	}
 	list := t.held
 	t.held, t.decided = nil, true
-	if len(rest) == len(strings.TrimLeft(text.String(), " \n")) { // no repetition
+	rest, repeated := strings.CutPrefix(text, left)
+	if !repeated {
 		return list
 	}
 	p.Text, p.Again = rest, list[0].Again
@@ -112,12 +106,15 @@ func (t *prefillTrimmer) holdText(p Part) []Part {
 	return []Part{p}
 }
 
+const prefillSpace = " \n"
+
 // trimText returns the text of a complete answer.
 func (t *prefillTrimmer) trimText(text string) string {
-	if rest, open := trimPrefill(t.prefill, text); t.prefill != "" && !open {
-		if len(rest) < len(strings.TrimLeft(text, " \n")) {
-			return rest
-		}
+	if t.prefill == "" {
+		return text
+	}
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(text, prefillSpace), strings.TrimLeft(t.prefill, prefillSpace)); ok {
+		return rest
 	}
 	return text
 }
