@@ -329,6 +329,9 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 	if c.stallTimeout < maxSilence && (hint == 0 || hint > patience) {
 		fails = maxAttempts // a conclusion waits once for a model that opens soon, and is not retried otherwise
 	}
+	if o.Class == llm.RateLimited && c.Request != nil && c.Request.ReportLimit {
+		fails = maxAttempts
+	}
 	policy := h.Retry
 	if policy == (llm.Policy{}) && c.Role == ponder.Fast {
 		policy = llm.FastPolicy()

@@ -115,6 +115,10 @@ type Request struct {
 	// Verbatim keeps an answer as it comes: the caller does not cut repetition, nor end the
 	// answer where its JSON value ends.
 	Verbatim bool `json:"verbatim,omitempty"`
+
+	// ReportLimit fails a call at once if the last model is rate-limited, for callers that wait
+	// and repeat by themselves.
+	ReportLimit bool `json:"report_limit,omitempty"`
 }
 
 // A Schema is a named JSON schema.

@@ -77,7 +77,8 @@ type Request struct {
 	Cause       string          // of the appended event; empty: derived from Key or the words
 	Known       []llm.Message   // messages from outside the conversation
 
-	Note *ponder.Observation // of Chat: see [app.Message]
+	Note   *ponder.Observation // of Chat: see [app.Message]
+	Choice int                 // distinguishes exchanges of one request
 }
 
 type Job struct {

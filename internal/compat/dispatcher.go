@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"ponder"
@@ -123,7 +124,9 @@ func (a Request) toExchange() app.Exchange {
 			Temperature: a.Temperature, Effort: modelEffort(a.Effort),
 		},
 	}
-	x.Cause = contentDigest(x)
+	if x.Cause = contentDigest(x); a.Choice > 0 {
+		x.Cause += "-" + strconv.Itoa(a.Choice)
+	}
 	return x
 }
 

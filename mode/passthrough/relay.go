@@ -189,7 +189,7 @@ func (s state) Next(ponder.Moment) []ponder.Action {
 		return s.toolActions()
 	}
 	req := s.opts.Request
-	req.Verbatim = true
+	req.Verbatim, req.ReportLimit = true, true
 	req.Messages = slices.Concat(req.Messages, s.Msgs)
 	req.Tools = append(slices.Clip(req.Tools), s.serverTools()...)
 	switch {

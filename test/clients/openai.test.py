@@ -82,7 +82,7 @@ def test_schema():
 def test_errors():
     e = fails(openai.NotFoundError, lambda: ask(QUESTION, model="nonsense"))
     check((e.code, e.param), ("model_not_found", "model"))
-    check(fails(openai.BadRequestError, lambda: ask(QUESTION, n=2)).param, "n")
+    check(fails(openai.BadRequestError, lambda: ask(QUESTION, n=17)).param, "n")
     fails(openai.BadRequestError, lambda: ask(QUESTION, messages=[]))
     stranger = client.with_options(api_key="wrong")
     check(fails(openai.AuthenticationError, lambda: stranger.models.list()).code, "invalid_api_key")

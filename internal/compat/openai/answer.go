@@ -69,10 +69,18 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
-func usageOf(u llm.Usage) *usage {
-	out := &usage{Prompt: u.Input + u.CacheRead + u.CacheWrite, Completion: u.Output, Total: u.Total()}
-	out.Read.Cached, out.Wrote.Reasoning = u.CacheRead, u.Reasoning
-	return out
+// add returns the sum with the usage of one more answer. The receiver may be nil.
+func (sum *usage) add(u llm.Usage) *usage {
+	out := usage{}
+	if sum != nil {
+		out = *sum
+	}
+	out.Prompt += u.Input + u.CacheRead + u.CacheWrite
+	out.Completion += u.Output
+	out.Total += u.Total()
+	out.Read.Cached += u.CacheRead
+	out.Wrote.Reasoning += u.Reasoning
+	return &out
 }
 
 func (a *api) handleChat(w http.ResponseWriter, r *http.Request, owner string) error {
@@ -95,27 +103,32 @@ func (a *api) handleCompletion(w http.ResponseWriter, r *http.Request, owner str
 		return err
 	}
 	ask.Chat = r.Header.Get("X-OpenWebUI-Chat-Id")
-	work, answered, err := a.desk.BeginOnce(r, js, ask)
+	jobs, err := a.beginChoices(r, js, ask, in.N)
 	if err != nil {
 		return err
 	}
-	c := completion{ID: "chatcmpl-" + work.ID(), Object: "chat.completion", Created: work.Started.Unix(), Model: in.Model}
+	first := jobs[0]
+	c := completion{ID: "chatcmpl-" + first.ID(), Object: "chat.completion", Created: first.Started.Unix(), Model: in.Model}
 	if in.Stream {
 		t := &answerEncoder{c: c, events: events, usage: in.Options.Usage, quiet: in.hidesReasoning()}
 		t.c.Object = "chat.completion.chunk"
-		if err := a.desk.AwaitStart(r.Context(), &work, false, answered); err != nil {
-			return err
-		}
-		a.streamAnswer(w, r, work, t, answered)
-		return nil
+		return a.streamChoices(r, jobs, t, func() { t.start(w) })
 	}
-	end, err := a.desk.WaitAnswer(r.Context(), work, answered)
+	err = a.awaitChoices(r.Context(), jobs, func(i int, end compat.FullAnswer) {
+		if in.hidesReasoning() {
+			end.Thinking = ""
+		}
+		c.Choices = append(c.Choices, choice{Index: i, Message: wholeMessageOf(end), Finish: finishOf(end.End)})
+		c.Usage = c.Usage.add(end.Usage)
+	})
 	if err != nil {
 		return err
 	}
-	if in.hidesReasoning() {
-		end.Thinking = ""
-	}
+	defer jobs.markAnswered()
+	return compat.Reply(w, http.StatusOK, c)
+}
+
+func wholeMessageOf(end compat.FullAnswer) *wholeMessage {
 	out := &wholeMessage{messageDelta: messageDelta{Role: "assistant", Reasoning: end.Thinking, Annotations: annotationsOf(end.Citations)}}
 	for _, one := range end.Calls {
 		out.Calls = append(out.Calls, callOf(one))
@@ -123,9 +136,7 @@ func (a *api) handleCompletion(w http.ResponseWriter, r *http.Request, owner str
 	if end.Text != "" || len(out.Calls) == 0 {
 		out.Content = &end.Text
 	}
-	c.Choices, c.Usage = []choice{{Message: out, Finish: finishOf(end.End)}}, usageOf(end.Usage)
-	defer answered()
-	return compat.Reply(w, http.StatusOK, c)
+	return out
 }
 
 func callOf(c llm.ToolCall) call {
@@ -161,6 +172,7 @@ func finishOf(end compat.End) *string {
 
 type answerEncoder struct {
 	*stream.Writer
+	choiceState
 	c      completion
 	events bool // of Open WebUI
 	usage  bool
@@ -171,19 +183,21 @@ type answerEncoder struct {
 	js              []byte
 }
 
-func (a *api) streamAnswer(w http.ResponseWriter, r *http.Request, work compat.Job, t *answerEncoder, answered func()) {
-	t.Writer = stream.NewPlainWriter(w)
+// start writes the first chunk of a choice.
+func (t *answerEncoder) start(w http.ResponseWriter) {
+	if t.Writer == nil {
+		t.Writer = stream.NewPlainWriter(w)
+	}
 	empty, gap := "", compat.Placeholder
+	t.calls = 0
 	t.words, t.thoughts = compat.NewJSONTemplate(t.newChunk(messageDelta{Content: &gap}, nil)), compat.NewJSONTemplate(t.newChunk(messageDelta{Reasoning: gap}, nil))
 	t.writeDelta(messageDelta{Role: "assistant", Content: &empty}, nil)
-	if a.desk.EncodeJob(r.Context(), work, false, t) {
-		answered()
-	}
 }
 
 func (t *answerEncoder) Quiet() { t.Comment("keep-alive") }
 
 func (t *answerEncoder) Fail(f *compat.APIError) {
+	t.failed = true
 	t.writeObject(map[string]Failure{"error": FailureOf(f)})
 	t.writeDone()
 }
@@ -191,12 +205,16 @@ func (t *answerEncoder) Fail(f *compat.APIError) {
 func (t *answerEncoder) End(end compat.End) {
 	switch end.Status {
 	case ponder.Failed:
-		t.writeObject(map[string]Failure{"error": FailureOf(end.APIError())})
+		t.Fail(end.APIError())
+		return
 	case ponder.Completed:
 		t.writeDelta(messageDelta{}, finishOf(end))
+		if t.sum = t.sum.add(end.Usage); t.more {
+			return
+		}
 		if t.usage {
 			last := t.c
-			last.Choices, last.Usage = []choice{}, usageOf(end.Usage)
+			last.Choices, last.Usage = []choice{}, t.sum
 			t.writeObject(last)
 		}
 	}
@@ -253,7 +271,7 @@ func (t *answerEncoder) writeDelta(s messageDelta, finish *string) {
 
 func (t *answerEncoder) newChunk(s messageDelta, finish *string) completion {
 	c := t.c
-	c.Choices = []choice{{Delta: &s, Finish: finish}}
+	c.Choices = []choice{{Index: t.index, Delta: &s, Finish: finish}}
 	return c
 }
 

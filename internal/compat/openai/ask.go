@@ -25,6 +25,7 @@ type body struct {
 	Temperature   *float64 `json:"temperature"`
 	Effort        string   `json:"reasoning_effort"`
 	N             *int     `json:"n"`
+	Logprobs      bool     `json:"logprobs"`
 
 	// Of Mistral and Groq.
 	SafePrompt bool    `json:"safe_prompt"`
@@ -90,8 +91,8 @@ func (a *api) newRequest(owner string, in *body) (ask compat.Request, err error)
 		return ask, err
 	}
 	switch {
-	case in.N != nil && *in.N != 1:
-		return ask, compat.InvalidField("n", "n: only one answer is supported; omit n, or set it to 1")
+	case in.Logprobs:
+		return ask, compat.InvalidField("logprobs", "logprobs: not supported; omit it")
 	case in.MaxTokens < 0 || in.MaxCompletion < 0:
 		return ask, compat.InvalidField("max_completion_tokens", "max_completion_tokens: expected at least 1")
 	case in.Temperature != nil && (*in.Temperature < 0 || *in.Temperature > maxTemperature):

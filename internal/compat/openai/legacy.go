@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 
@@ -52,12 +53,10 @@ func (in *legacyBody) toRequest(desk *compat.Dispatcher, owner string) (ask comp
 	if err != nil {
 		return ask, "", nil, err
 	}
-	one := func(n *int) bool { return n == nil || *n == 1 }
+	one := 1
 	switch {
-	case !one(in.N):
-		err = compat.InvalidField("n", "n: only one answer is supported; omit n, or set it to 1")
-	case !one(in.BestOf):
-		err = compat.InvalidField("best_of", "best_of: only one answer is supported; omit best_of, or set it to 1")
+	case in.BestOf != nil && *in.BestOf != *cmp.Or(in.N, &one):
+		err = compat.InvalidField("best_of", "best_of: Ponder cannot compare the answers; omit best_of, and set n to get several")
 	case in.Logprobs != nil:
 		err = compat.InvalidField("logprobs", "logprobs: not supported; omit it")
 	case in.MaxTokens < 0:
@@ -107,34 +106,27 @@ func (a *api) handleLegacy(w http.ResponseWriter, r *http.Request, owner string)
 	if err != nil {
 		return err
 	}
-	work, answered, err := a.desk.BeginOnce(r, js, ask)
+	jobs, err := a.beginChoices(r, js, ask, in.N)
 	if err != nil {
 		return renamePrompt(err)
 	}
-	t := &legacyEncoder{c: legacyAnswer{ID: "cmpl-" + work.ID(), Object: "text_completion", Created: work.Started.Unix(), Model: in.Model}, cutter: stopCutter{stops: stops}, usage: in.Options.Usage}
-	if !in.Echo {
-		prompt = ""
+	t := &legacyEncoder{c: legacyAnswer{ID: "cmpl-" + jobs[0].ID(), Object: "text_completion", Created: jobs[0].Started.Unix(), Model: in.Model}, stops: stops, usage: in.Options.Usage}
+	if in.Echo {
+		t.echo = prompt
 	}
 	if in.Stream {
-		if err := a.desk.AwaitStart(r.Context(), &work, false, answered); err != nil {
-			return renamePrompt(err)
-		}
-		t.Writer = stream.NewPlainWriter(w)
-		if prompt != "" {
-			t.writeText(prompt)
-		}
-		if a.desk.EncodeJob(r.Context(), work, false, t) {
-			answered()
-		}
-		return nil
+		return renamePrompt(a.streamChoices(r, jobs, t, func() { t.start(w) }))
 	}
-	end, err := a.desk.WaitAnswer(r.Context(), work, answered)
+	err = a.awaitChoices(r.Context(), jobs, func(i int, end compat.FullAnswer) {
+		t.cutter = stopCutter{stops: stops}
+		text := t.cutter.add(end.Text) + t.cutter.takeRest()
+		t.c.Choices = append(t.c.Choices, legacyChoice{Text: t.echo + text, Index: i, Finish: t.finishOf(end.End)})
+		t.c.Usage = t.c.Usage.add(end.Usage)
+	})
 	if err != nil {
 		return renamePrompt(err)
 	}
-	text := t.cutter.add(end.Text) + t.cutter.takeRest()
-	t.c.Choices, t.c.Usage = []legacyChoice{{Text: prompt + text, Finish: t.finishOf(end.End)}}, usageOf(end.Usage)
-	defer answered()
+	defer jobs.markAnswered()
 	return compat.Reply(w, http.StatusOK, t.c)
 }
 
@@ -143,9 +135,23 @@ func renamePrompt(err error) error { return compat.RenameField(err, "messages", 
 // A legacyEncoder writes the text of an answer, without its reasoning.
 type legacyEncoder struct {
 	*stream.Writer
+	choiceState
 	c      legacyAnswer
+	stops  []string
 	cutter stopCutter
+	echo   string // precedes each answer
 	usage  bool
+}
+
+// start writes the start of a choice.
+func (t *legacyEncoder) start(w http.ResponseWriter) {
+	if t.Writer == nil {
+		t.Writer = stream.NewPlainWriter(w)
+	}
+	t.cutter = stopCutter{stops: t.stops}
+	if t.echo != "" {
+		t.writeText(t.echo)
+	}
 }
 
 func (t *legacyEncoder) finishOf(end compat.End) *string {
@@ -169,6 +175,7 @@ func (t *legacyEncoder) writeText(text string) { t.writeChoice(legacyChoice{Text
 
 func (t *legacyEncoder) writeChoice(one legacyChoice) {
 	c := t.c
+	one.Index = t.index
 	c.Choices = []legacyChoice{one}
 	t.writeObject(c)
 }
@@ -180,6 +187,7 @@ func (t *legacyEncoder) writeObject(v any) {
 }
 
 func (t *legacyEncoder) Fail(f *compat.APIError) {
+	t.failed = true
 	t.writeObject(map[string]Failure{"error": FailureOf(f)})
 	t.Event(0, "", []byte("[DONE]"))
 }
@@ -187,12 +195,16 @@ func (t *legacyEncoder) Fail(f *compat.APIError) {
 func (t *legacyEncoder) End(end compat.End) {
 	switch end.Status {
 	case ponder.Failed:
-		t.writeObject(map[string]Failure{"error": FailureOf(end.APIError())})
+		t.Fail(end.APIError())
+		return
 	case ponder.Completed:
 		t.writeChoice(legacyChoice{Text: t.cutter.takeRest(), Finish: t.finishOf(end)})
+		if t.sum = t.sum.add(end.Usage); t.more {
+			return
+		}
 		if t.usage {
 			last := t.c
-			last.Choices, last.Usage = []legacyChoice{}, usageOf(end.Usage)
+			last.Choices, last.Usage = []legacyChoice{}, t.sum
 			t.writeObject(last)
 		}
 	}
