@@ -114,6 +114,9 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 		return Caller{Owner: g.cfg.Owner, Scopes: Scopes()}, nil
 	}
 	t, ok := g.findToken(r)
+	if !ok && isPublic(r) {
+		return Caller{}, nil
+	}
 	if !ok {
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "no valid access token: send Authorization: Bearer with a token of this server"}
 	}
@@ -125,6 +128,14 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 			Detail: fmt.Sprintf("too many requests: the limit of this token is %d per minute", t.PerMinute)}
 	}
 	return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
+}
+
+// publicPath has the agent card, which clients read before they know which token to send. It
+// contains no secret.
+const publicPath = "/.well-known/agent-card.json"
+
+func isPublic(r *http.Request) bool {
+	return r.URL.Path == publicPath && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
 // findToken returns the request's token, in constant time.

@@ -1,4 +1,4 @@
-// Package a2a serves the Agent2Agent protocol, version 1.0, as JSON-RPC and as HTTP+JSON. Its skills are Ponder's ways
+// Package a2a serves the Agent2Agent protocol, versions 1.0 and 0.3, as JSON-RPC and as HTTP+JSON. Its skills are Ponder's ways
 // of thinking. A task is a session, a research or a turn of a conversation; its state is a fold over the log.
 //
 // a2a.go has the routes and the card, task.go the tasks, send.go the messages, stream.go the events, and push.go the
@@ -6,10 +6,12 @@
 package a2a
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -18,6 +20,7 @@ import (
 	"time"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/a2aproject/a2a-go/v2/log"
 
@@ -72,12 +75,43 @@ func (s *Server) Routes() map[string]http.Handler {
 			return sdk.NewError(sdk.ErrInternalError, "internal error: see the server's log")
 		}),
 	}
-	rest := http.StripPrefix(restPath, a2asrv.NewRESTHandler(h, options...))
+	rest := http.StripPrefix(restPath, selectREST(a2asrv.NewRESTHandler(h, options...), a2av0.NewRESTHandler(h, options...)))
 	return map[string]http.Handler{
 		"GET " + a2asrv.WellKnownAgentCardPath: http.HandlerFunc(s.serveCard),
-		"POST " + Path:                         silent(a2asrv.NewJSONRPCHandler(h, options...)),
+		"POST " + Path:                         silent(selectJSONRPC(a2asrv.NewJSONRPCHandler(h, options...), a2av0.NewJSONRPCHandler(h, options...))),
 		restPath + "/":                         silent(rest),
 	}
+}
+
+// selectJSONRPC selects the version of a request by its method: only those of version 0.3 have a slash.
+func selectJSONRPC(current, old http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			Refuse(w, http.StatusBadRequest, "the request cannot be read")
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		var in struct {
+			Method string `json:"method"`
+		}
+		if json.Unmarshal(body, &in) == nil && strings.Contains(in.Method, "/") {
+			old.ServeHTTP(w, r)
+			return
+		}
+		current.ServeHTTP(w, r)
+	})
+}
+
+// selectREST selects the version of a request by its path.
+func selectREST(current, old http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, a2av0.RESTPathPrefix+"/") {
+			old.ServeHTTP(w, r)
+			return
+		}
+		current.ServeHTTP(w, r)
+	})
 }
 
 // silent discards the log of the SDK, which has parts of requests.
@@ -108,12 +142,19 @@ func Refuse(w http.ResponseWriter, status int, detail string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": -32000, "message": detail}})
 }
 
+// serveCard needs no token, because clients read the card before they know which one to send.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
-	if _, err := compat.May(r, auth.Read); err != nil {
-		Refuse(w, http.StatusForbidden, s.Desk.APIErrorOf(err).Detail)
+	card := s.newCard(baseURL(r))
+	js, err := json.Marshal(card)
+	if both, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer); ok {
+		js, err = both.CardJSON(r.Context()) // with the fields of version 0.3
+	}
+	if err != nil {
+		Refuse(w, http.StatusInternalServerError, s.Desk.APIErrorOf(err).Detail)
 		return
 	}
-	_ = compat.Reply(w, http.StatusOK, s.newCard(baseURL(r)))
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(js) // else the client is gone
 }
 
 // baseURL returns the address by which the client reaches the server.
@@ -135,6 +176,8 @@ func (s *Server) newCard(base string) *sdk.AgentCard {
 			"way, effort, minutes, max_cost_usd, max_calls, max_tokens, model, no_web, no_memory, plan_first.",
 		SupportedInterfaces: []*sdk.AgentInterface{
 			sdk.NewAgentInterface(base+Path, sdk.TransportProtocolJSONRPC), sdk.NewAgentInterface(base+restPath, sdk.TransportProtocolHTTPJSON),
+			{URL: base + Path, ProtocolBinding: sdk.TransportProtocolJSONRPC, ProtocolVersion: a2av0.Version},
+			{URL: base + restPath, ProtocolBinding: sdk.TransportProtocolHTTPJSON, ProtocolVersion: a2av0.Version},
 		},
 		Capabilities:         sdk.AgentCapabilities{Streaming: true, PushNotifications: s.Records != nil},
 		DefaultInputModes:    append(texts[:len(texts):len(texts)], "application/json", "image/*"),

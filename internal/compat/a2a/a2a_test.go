@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,7 +143,9 @@ func TestCard(t *testing.T) {
 	inBubble(t, protocoltest.Options{}, func(t *testing.T, r *rig) {
 		got := r.Do(protocoltest.Request(t.Context(), http.MethodGet, "/.well-known/agent-card.json", ""))
 		var card struct {
-			Name                string
+			Name, URL           string
+			ProtocolVersion     string // of version 0.3, as are URL and PreferredTransport
+			PreferredTransport  string
 			SupportedInterfaces []struct{ URL, ProtocolBinding, ProtocolVersion string }
 			Skills              []struct{ ID string }
 			Capabilities        struct{ Streaming, PushNotifications bool }
@@ -150,8 +153,57 @@ func TestCard(t *testing.T) {
 		if err := json.Unmarshal(got.Body.Bytes(), &card); err != nil || len(card.Skills) != 5 || !card.Capabilities.Streaming || !card.Capabilities.PushNotifications {
 			t.Fatalf("%d %s: %v", got.Code, got.Body, err)
 		}
-		if i := card.SupportedInterfaces; len(i) != 2 || !strings.HasSuffix(i[0].URL, "/a2a") || i[0].ProtocolVersion != "1.0" {
+		if i := card.SupportedInterfaces; len(i) != 4 || !strings.HasSuffix(i[0].URL, "/a2a") || i[0].ProtocolVersion != "1.0" {
 			t.Errorf("%+v", i)
+		}
+		if card.ProtocolVersion != "0.3" || !strings.HasSuffix(card.URL, "/a2a") || card.PreferredTransport != "JSONRPC" {
+			t.Errorf("%+v", card)
+		}
+		req := protocoltest.Request(t.Context(), http.MethodGet, "/.well-known/agent-card.json", "")
+		req.Header.Del("Authorization")
+		if got := r.Do(req); got.Code != http.StatusOK {
+			t.Errorf("without a token: %d %s", got.Code, got.Body)
+		}
+	})
+}
+
+// Clients of version 0.3 have other methods, paths and names.
+func TestOldVersion(t *testing.T) {
+	inBubble(t, protocoltest.Options{Model: protocoltest.FixedModel("very deep")}, func(t *testing.T, r *rig) {
+		const message = `{"message":{"kind":"message","messageId":"ID","role":"user","parts":[{"kind":"text","text":"How deep?"}]}}`
+		type oldTask struct {
+			Kind, ID, ContextID string
+			Status              struct{ State string }
+			Artifacts           []struct{ Parts []struct{ Kind, Text string } }
+		}
+		read := func(js []byte) (out oldTask) {
+			t.Helper()
+			if err := json.Unmarshal(js, &out); err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		one := read(r.call(t, protocoltest.Mine, "message/send", strings.Replace(message, "ID", "o1", 1)).Result)
+		if one.Kind != "task" || one.Status.State != "completed" || len(one.Artifacts) != 1 || one.Artifacts[0].Parts[0].Text != "very deep" {
+			t.Fatalf("%+v", one)
+		}
+		if got := read(r.call(t, protocoltest.Mine, "tasks/get", `{"id":"`+one.ID+`"}`).Result); got.ID != one.ID || got.Status.State != "completed" {
+			t.Errorf("%+v", got)
+		}
+		if got := r.call(t, protocoltest.Mine, "tasks/get", `{"id":"x"}`); got.Error == nil || got.Error.Code != -32001 {
+			t.Errorf("%+v", got)
+		}
+		if got := r.call(t, protocoltest.Look, "message/send", strings.Replace(message, "ID", "o2", 1)); got.Error == nil {
+			t.Errorf("without the scope: %s", got.Result)
+		}
+		stream := r.Stream(protocoltest.Request(t.Context(), http.MethodPost, Path, `{"jsonrpc":"2.0","id":1,"method":"message/stream","params":`+strings.Replace(message, "ID", "o3", 1)+`}`), 0)
+		events := stream.Events()
+		if len(events) < 3 || !strings.Contains(events[0].Data, `"kind":"task"`) || !strings.Contains(events[len(events)-1].Data, `"final":true`) || !strings.Contains(stream.Body, "very deep") {
+			t.Errorf("%d %s", stream.Code, stream.Body)
+		}
+		rest := r.Do(protocoltest.Request(t.Context(), http.MethodGet, restPath+"/v1/tasks/"+one.ID, ""))
+		if !strings.Contains(rest.Body.String(), "TASK_STATE_COMPLETED") {
+			t.Errorf("%d %s", rest.Code, rest.Body)
 		}
 	})
 }
@@ -480,4 +532,69 @@ func TestMisuse(t *testing.T) {
 			t.Errorf("over HTTP+JSON: %d %s", got.Code, got.Body)
 		}
 	})
+}
+
+func TestAgent(t *testing.T) {
+	for _, method := range []string{"SendMessage", "SendStreamingMessage"} {
+		t.Run(method, func(t *testing.T) {
+			protocoltest.CheckAgent(t, protocoltest.Agent{Routes: newRoutes, Ask: askBy(method)})
+		})
+	}
+}
+
+func newRoutes(d *compat.Dispatcher) map[string]http.Handler { return New(Config{Desk: d}).Routes() }
+
+// askBy asks by a method, and joins the results of a stream.
+func askBy(method string) func(t *testing.T, r *protocoltest.Rig, token, question string) protocoltest.Reply {
+	return func(t *testing.T, r *protocoltest.Rig, token, question string) (out protocoltest.Reply) {
+		params := (&rig{number: int(time.Now().UnixNano() % 1e6)}).message(question, "", "")
+		req := protocoltest.Request(t.Context(), http.MethodPost, Path, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+		req.Header.Set("Authorization", "Bearer "+token)
+		got := r.Stream(req, 0)
+		list := []string{got.Body}
+		if strings.HasPrefix(got.Header.Get("Content-Type"), "text/event-stream") {
+			list = nil
+			for _, e := range got.Events() {
+				list = append(list, e.Data)
+			}
+		}
+		for _, js := range list {
+			var reply rpcReply
+			if json.Unmarshal([]byte(js), &reply) != nil || reply.Error != nil || got.Code != http.StatusOK {
+				out.Error = cmp.Or(js, got.Body)
+				continue
+			}
+			var result struct {
+				Task         *taskReply
+				StatusUpdate *struct {
+					Status struct {
+						State   string
+						Message *struct{ Parts []struct{ Text string } }
+					}
+				}
+				ArtifactUpdate *struct {
+					Artifact struct{ Parts []struct{ Text string } }
+					Append   bool
+				}
+			}
+			if err := json.Unmarshal(reply.Result, &result); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case result.Task != nil:
+				out.Text = result.Task.answer()
+				if m := result.Task.Status.Message; result.Task.Status.State == "TASK_STATE_FAILED" && m != nil {
+					out.Error = m.Parts[0].Text
+				}
+			case result.ArtifactUpdate != nil:
+				if !result.ArtifactUpdate.Append {
+					out.Text = ""
+				}
+				out.Text += result.ArtifactUpdate.Artifact.Parts[0].Text
+			case result.StatusUpdate != nil && result.StatusUpdate.Status.State == "TASK_STATE_FAILED" && result.StatusUpdate.Status.Message != nil:
+				out.Error = result.StatusUpdate.Status.Message.Parts[0].Text
+			}
+		}
+		return out
+	}
 }

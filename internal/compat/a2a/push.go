@@ -73,25 +73,42 @@ func (s *Server) watch(owner string, c *sdk.PushConfig) {
 	s.watched[key] = true
 	ctx := auth.WithCaller(s.ctx, auth.Caller{Owner: owner, Scopes: []auth.Scope{auth.Read}})
 	s.work.Go(func() {
-		err := s.pushEvents(ctx, owner, c)
+		err := s.pushUntilEnd(ctx, owner, c)
 		s.mu.Lock()
 		delete(s.watched, key)
 		s.mu.Unlock()
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			s.Desk.APIErrorOf(err) // logs it; the next server retries
-		default:
-			if again := s.newestConfig(ctx, owner, c); again != nil { // added while the watcher ended
-				s.watch(owner, again)
-			}
+		if err != nil { // the server ends
+			return
+		}
+		if again, err := s.newestConfig(ctx, owner, c); err == nil && again != nil { // added while the watcher ended
+			s.watch(owner, again)
 		}
 	})
 }
 
-// pushEvents posts the task whenever it waits for input, and at its end. Then it removes the config.
-func (s *Server) pushEvents(ctx context.Context, owner string, c *sdk.PushConfig) error {
+// maxPause is the index of the longest pause after an error of the store.
+const maxPause = 2
+
+// pushUntilEnd is pushEvents with retries after errors of the store, until ctx is done.
+func (s *Server) pushUntilEnd(ctx context.Context, owner string, c *sdk.PushConfig) error {
 	announced := ""
+	for try := 0; ; try++ {
+		err := s.pushEvents(ctx, owner, c, &announced)
+		if err == nil || ctx.Err() != nil {
+			return cmp.Or(ctx.Err(), err)
+		}
+		s.Desk.APIErrorOf(err) // logs it
+		select {
+		case <-time.After(pauses[min(try, maxPause)]):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// pushEvents posts the task whenever it waits for input, and at its end. Then it removes the config. announced is the
+// posted state.
+func (s *Server) pushEvents(ctx context.Context, owner string, c *sdk.PushConfig, announced *string) error {
 	for {
 		t, err := s.findTask(ctx, owner, c.TaskID)
 		if err != nil {
@@ -101,8 +118,7 @@ func (s *Server) pushEvents(ctx context.Context, owner string, c *sdk.PushConfig
 			return err
 		}
 		state := t.protocolState()
-		if mark := fmt.Sprint(state, t.job.ID(), len(t.state.Parts)); state != sdk.TaskStateWorking && mark != announced {
-			announced = mark
+		if mark := fmt.Sprint(state, t.job.ID(), len(t.state.Parts)); state != sdk.TaskStateWorking && mark != *announced {
 			event, err := s.render(ctx, t, nil, true)
 			if err != nil {
 				return err
@@ -110,6 +126,7 @@ func (s *Server) pushEvents(ctx context.Context, owner string, c *sdk.PushConfig
 			if err := s.deliver(ctx, owner, c, event); err != nil {
 				return err
 			}
+			*announced = mark
 		}
 		if state.Terminal() {
 			return s.Records.Drop(ctx, pushKind, owner, configKey(c))
@@ -117,8 +134,8 @@ func (s *Server) pushEvents(ctx context.Context, owner string, c *sdk.PushConfig
 		if err := s.awaitChange(ctx, t); err != nil {
 			return err
 		}
-		if s.newestConfig(ctx, owner, c) == nil {
-			return nil
+		if newest, err := s.newestConfig(ctx, owner, c); err != nil || newest == nil {
+			return err
 		}
 	}
 }
@@ -148,12 +165,14 @@ func (s *Server) awaitChange(ctx context.Context, t *task) error {
 }
 
 // newestConfig returns the config as the client set it last, or nil if the client removed it.
-func (s *Server) newestConfig(ctx context.Context, owner string, c *sdk.PushConfig) *sdk.PushConfig {
-	c, err := s.findConfig(ctx, owner, c.TaskID, c.ID)
-	if err != nil {
-		return nil
+func (s *Server) newestConfig(ctx context.Context, owner string, c *sdk.PushConfig) (*sdk.PushConfig, error) {
+	list, err := s.listConfigs(ctx, owner, c.TaskID)
+	for _, one := range list {
+		if one.ID == c.ID {
+			return one, nil
+		}
 	}
-	return c
+	return nil, err
 }
 
 // deliver posts an event, with retries, to the address that the client set last. A client that never accepts it loses
@@ -164,9 +183,11 @@ func (s *Server) deliver(ctx context.Context, owner string, c *sdk.PushConfig, e
 		return fmt.Errorf("encode a task: %w", err)
 	}
 	for try := 0; ; try++ {
-		if c = s.newestConfig(ctx, owner, c); c == nil {
-			return ctx.Err()
+		newest, err := s.newestConfig(ctx, owner, c)
+		if err != nil || newest == nil {
+			return err
 		}
+		c = newest
 		status, err := s.post(ctx, c, body)
 		if err == nil && status/100 == 2 || status == http.StatusGone || try == len(pauses) {
 			return ctx.Err()

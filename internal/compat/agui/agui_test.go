@@ -382,3 +382,13 @@ func FuzzInput(f *testing.F) {
 		}
 	})
 }
+
+func TestAgent(t *testing.T) {
+	protocoltest.CheckAgent(t, protocoltest.Agent{Routes: New, Ask: func(t *testing.T, r *protocoltest.Rig, token, question string) protocoltest.Reply {
+		got := send(t, r, token, inputOf(fmt.Sprint("thread ", number.Add(1)), way("think"), question))
+		if got.code != http.StatusOK {
+			got.failed = got.body
+		}
+		return protocoltest.Reply{Text: got.text, Thinking: got.reasoning, Error: got.failed}
+	}})
+}
