@@ -8,7 +8,7 @@ import (
 	"ponder/internal/compat"
 )
 
-// maxChoices limits n. Each choice is a run of its own.
+// maxChoices limits n. Each choice is a separate run.
 const maxChoices = 16
 
 // choices are the jobs of a request with n.

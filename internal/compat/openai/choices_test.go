@@ -60,7 +60,7 @@ func choicesOf(t *testing.T, got protocoltest.Stream) (choices map[int]string, t
 	return choices, tokens
 }
 
-// Each of n choices is a run of its own, in streams too.
+// Each of n choices is a separate run, in streams too.
 func TestChoices(t *testing.T) {
 	for path, question := range map[string]string{at: `"messages":[{"role":"user","content":"How deep?"}]`, legacyPath: `"prompt":"How deep?"`} {
 		for _, stream := range []string{"", `,"stream":true,"stream_options":{"include_usage":true}`} {
