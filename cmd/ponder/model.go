@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,10 @@ func (a *cli) modelListCommand() *cobra.Command {
 has one of these; the models of the first provider whose key is set (OPENAI_API_KEY,
 ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY, ZAI_API_KEY, OPENROUTER_API_KEY) or of the
 server at OPENAI_BASE_URL; the installed models of a local Ollama. Reflections use the
-model in OPENAI_DEEP_THINK_MODEL, or else the role slow.`,
+model in OPENAI_DEEP_THINK_MODEL, or else the role slow.
+
+CONTEXT is the number of tokens of a request with its answer, if it is known. AT ONCE is the
+largest number of requests in flight to the server of the model (max_concurrent).`,
 		Example: "ponder model list --json",
 		Args:    requireNoArgs,
 		RunE:    runWithoutArgs(a.modelList),
@@ -66,7 +70,7 @@ func (a *cli) modelList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"ROLE", "MODEL", "FROM", "PRICE"}}
+	rows := [][]string{{"ROLE", "MODEL", "FROM", "CONTEXT", "AT ONCE", "PRICE"}}
 	for _, row := range list {
 		if a.flags.json {
 			if err := a.printJSON(row); err != nil {
@@ -75,10 +79,10 @@ func (a *cli) modelList(ctx context.Context) error {
 			continue
 		}
 		if len(row.Chain) == 0 {
-			rows = append(rows, []string{string(row.Role), "-", "", ""})
+			rows = append(rows, []string{string(row.Role), "-", "", "", "", ""})
 		}
 		for i, link := range row.Chain {
-			cells := []string{string(row.Role), link.Model, row.From, link.Price + link.Error}
+			cells := []string{string(row.Role), link.Model, row.From, numberText(link.Context), numberText(link.MaxConcurrent), link.Price + link.Error}
 			if i > 0 {
 				cells[0], cells[1], cells[2] = "", "then "+link.Model, ""
 			}
@@ -93,6 +97,14 @@ func (a *cli) modelList(ctx context.Context) error {
 		a.printNote("%s", noModelText(l.Missed, "; `ponder doctor` explains how to set up a model"))
 	}
 	return nil
+}
+
+// numberText returns a number, or "" for zero.
+func numberText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
 }
 
 func (a *cli) modelTestCommand() *cobra.Command {

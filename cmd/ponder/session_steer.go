@@ -467,6 +467,19 @@ func (a *cli) continueFork(ctx context.Context, store *sqlite.Store, id ponder.T
 	return w.finishWithReport(ctx, store, f.output, w.finishCommand(ctx, err))
 }
 
+// addForkCommand returns the commands to the newest fork up to ev.
+func addForkCommand(sent []ponder.Event, ev ponder.Event) []ponder.Event {
+	switch b := ev.Body.(type) {
+	case ponder.SystemNote:
+		if b.From != "" {
+			return nil // earlier commands belong to the original
+		}
+	case ponder.Steer:
+		return append(sent, ev)
+	}
+	return sent
+}
+
 func (w *sessionScreen) printPausedFork(ctx context.Context, store ponder.Store) error {
 	if w.flags.json {
 		if err := w.printJSON(map[string]any{"id": w.Id}); err != nil {
@@ -480,12 +493,7 @@ func (w *sessionScreen) printPausedFork(ctx context.Context, store ponder.Store)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", w.Id, err)
 		}
-		switch ev.Body.(type) {
-		case ponder.SystemNote:
-			sent = nil // earlier commands belong to the original
-		case ponder.Steer:
-			sent = append(sent, ev)
-		}
+		sent = addForkCommand(sent, ev)
 	}
 	if err := w.AckWhilePaused(ctx, store); err != nil {
 		return err

@@ -87,3 +87,17 @@ func TestSteerFlags(t *testing.T) {
 		})
 	}
 }
+
+// Only the copy mark of a fork separates its commands from those of the original.
+func TestForkCommands(t *testing.T) {
+	var sent []ponder.Event
+	for _, ev := range []ponder.Event{
+		{Seq: 1, Body: ponder.Steer{Do: ponder.Cancel}}, {Seq: 2, Body: ponder.SystemNote{Content: "forked", Reason: "fork", From: "thr_1", At: 1}},
+		{Seq: 3, Body: ponder.Steer{Do: ponder.Cancel}}, {Seq: 4, Body: ponder.SystemNote{Content: "imported", Foreign: "x"}}, {Seq: 5, Body: ponder.Steer{Do: ponder.Cancel}},
+	} {
+		sent = addForkCommand(sent, ev)
+	}
+	if len(sent) != 2 || sent[0].Seq != 3 || sent[1].Seq != 5 {
+		t.Errorf("commands %+v", sent)
+	}
+}

@@ -31,11 +31,47 @@ func (a *App) RoleModels(ctx context.Context) ([]RoleModels, *ModelSet, error) {
 	if deep := l.Config.Models.Deep; deep != "" {
 		choices = append(choices[:len(choices):len(choices)], config.Choice{Role: DeepRole, Models: config.Chain{deep}, From: "OPENAI_DEEP_THINK_MODEL"})
 	}
+	l.askContexts(ctx, choices)
 	var rows []RoleModels
 	for _, c := range choices {
 		rows = append(rows, roleModelsOf(l, c))
 	}
 	return rows, l, nil
+}
+
+// contextTime limits the time in which local servers tell the contexts of their models.
+const contextTime = 2 * time.Second
+
+// askContexts asks local servers for the contexts of their models.
+func (l *ModelSet) askContexts(ctx context.Context, choices config.Choices) {
+	ctx, cancel := context.WithTimeout(ctx, contextTime)
+	defer cancel()
+	var checks []func() error
+	for _, c := range choices {
+		for _, full := range c.Models {
+			name, _, _ := strings.Cut(full, "/")
+			p, err := l.Provider(name)
+			if _, unknown := l.Model(full); err == nil && unknown == nil && l.isLocal(full, p) && l.ModelContext(full) == 0 {
+				checks = append(checks, l.CheckModel(ctx, full))
+			}
+		}
+	}
+	for _, check := range checks {
+		_ = check() // the context stays unknown
+	}
+}
+
+// ModelContext returns the tokens of request and answer that a model accepts, or zero if unknown.
+func (l *ModelSet) ModelContext(full string) int { return l.windows.Lookup(full).Context }
+
+// MaxConcurrent returns the upper bound of requests in flight to the server of a model.
+func (l *ModelSet) MaxConcurrent(full string) int {
+	name, _, _ := strings.Cut(full, "/")
+	c, err := l.Config.Provider(name)
+	if err != nil {
+		return 0
+	}
+	return cmp.Or(c.MaxConcurrent, llm.MaxConcurrent)
 }
 
 // A ModelName is the name of a model that a command accepts, with a short description.
@@ -119,9 +155,11 @@ type RoleModels struct {
 }
 
 type ChainModel struct {
-	Model string `json:"model"`
-	Price string `json:"price,omitempty"`
-	Error string `json:"error,omitempty"`
+	Model         string `json:"model"`
+	Context       int    `json:"context,omitempty"` // tokens; zero: unknown
+	MaxConcurrent int    `json:"max_concurrent,omitempty"`
+	Price         string `json:"price,omitempty"`
+	Error         string `json:"error,omitempty"`
 }
 
 func roleModelsOf(l *ModelSet, c config.Choice) RoleModels {
@@ -135,7 +173,7 @@ func roleModelsOf(l *ModelSet, c config.Choice) RoleModels {
 		if m, err := l.Model(full); err != nil {
 			link.Error = textkit.OneLine(err.Error())
 		} else {
-			link.Price = PriceText(m.Price)
+			link.Price, link.Context, link.MaxConcurrent = PriceText(m.Price), l.ModelContext(full), l.MaxConcurrent(full)
 		}
 		row.Chain = append(row.Chain, link)
 	}

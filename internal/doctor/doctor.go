@@ -274,7 +274,10 @@ func (m modelExaminer) roleFinding(c config.Choice) Finding {
 		}
 		state = OK
 		if model, err := m.Model(full); err == nil {
-			name += ", " + app.PriceText(model.Price)
+			if n := m.ModelContext(full); n > 0 {
+				name += fmt.Sprintf(", context of %d tokens", n)
+			}
+			name += fmt.Sprintf(", up to %d at once, %s", m.MaxConcurrent(full), app.PriceText(model.Price))
 		}
 		says = append(says, name)
 	}
