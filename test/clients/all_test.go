@@ -71,7 +71,7 @@ func TestAll(t *testing.T) {
 			t.Run(versions+"/"+e.name, func(t *testing.T) {
 				dir := filepath.Join(allDir, versions, e.name)
 				if err := e.install(dir, packages); err != nil {
-					tallies.note("%s (%s) not installed: %v", e.name, versions, err)
+					tallies.line("%s %s: not installed: %v", versions, e.name, err)
 					t.Skip(err)
 				}
 				run := e.command(t, dir, js)
@@ -81,7 +81,7 @@ func TestAll(t *testing.T) {
 				if err != nil {
 					result = "failed"
 				}
-				tallies.note("%s %s: %s, %d checks, %s", versions, e.name, result, n, strings.Join(e.installedVersions(dir), ", "))
+				tallies.line("%s %s: %s, %d checks, %s", versions, e.name, result, n, strings.Join(e.installedVersions(dir), ", "))
 				switch {
 				case err == nil && n == 0:
 					t.Errorf("it does not say how many checks it has made:\n%s", tail([]byte(out)))

@@ -61,6 +61,11 @@ func (c count) plus(d count) count { return count{c.passed + d.passed, c.failed 
 
 // note adds a line about the newest versions.
 func (t *tally) note(format string, args ...any) {
+	t.line("newest clients: "+format, args...)
+}
+
+// line adds a line.
+func (t *tally) line(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
@@ -89,7 +94,7 @@ func (t *tally) String() string {
 		b.WriteString("newest clients: equal to the pinned ones in " + strings.Join(t.equal, ", ") + "\n")
 	}
 	for _, line := range t.notes {
-		b.WriteString("newest clients: " + line + "\n")
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }
