@@ -166,9 +166,19 @@ func lastText(r *llm.Request) string {
 	return ""
 }
 
+// requestHash ignores the hints that should change no answer.
 func requestHash(r *llm.Request) uint64 {
+	plain := *r
+	plain.Cache, plain.Penalty = false, 0
+	plain.Messages = slices.Clone(r.Messages)
+	for i, m := range plain.Messages {
+		plain.Messages[i].Parts = slices.Clone(m.Parts)
+		for j := range m.Parts {
+			plain.Messages[i].Parts[j].Prefix = 0
+		}
+	}
 	h := fnv.New64a()
-	_, _ = h.Write(encodeJSON(r)) // never fails
+	_, _ = h.Write(encodeJSON(&plain)) // never fails
 	return h.Sum64()
 }
 
