@@ -18,7 +18,7 @@ func TestSessions(t *testing.T) {
 	d := newTestAPI(t)
 	ctx := t.Context()
 	s, err := d.Start(ctx, Question{Question: "Why does the pump fail?", Minutes: 1.5, Tokens: 9000, Title: "The pump"})
-	if err != nil || s.ID == "" || s.Question != "Why does the pump fail?" || s.Status != ponder.Thinking || s.Title != "The pump" || s.Budget.Seconds != 90 || s.Budget.Tokens != 9000 || s.Created == nil {
+	if err != nil || s.ID == "" || s.Question != "Why does the pump fail?" || s.Status != ponder.Created || s.Title != "The pump" || s.Budget.Seconds != 90 || s.Budget.Tokens != 9000 || s.Created == nil {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	run := ponder.RunID("run_" + s.ID)
@@ -109,7 +109,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	n := d.wire.countRequests()
-	for range d.Sessions(t.Context(), ponder.Thinking) {
+	for range d.Sessions(t.Context(), ponder.Created) {
 		break
 	}
 	if d.wire.countRequests() != n+1 {

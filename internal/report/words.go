@@ -202,8 +202,11 @@ func colophonText(s session.Session) string {
 	if s.ID != "" {
 		parts = append(parts, "Session "+string(s.ID))
 	}
-	if s.Started != nil {
+	switch {
+	case s.Started != nil:
 		parts = append(parts, "started "+formatDay(s.Started))
+	case s.Created != nil:
+		parts = append(parts, "created "+formatDay(s.Created))
 	}
 	if s.Completed != nil {
 		parts = append(parts, "ended "+formatDay(s.Completed))

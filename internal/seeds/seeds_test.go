@@ -10,7 +10,7 @@ import (
 )
 
 // minStatements is the minimum number of statements. At zero, sections may still be empty.
-const minStatements = 0
+const minStatements = 200
 
 func TestSeeds(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "seeds.md"))

@@ -204,8 +204,9 @@ func (s *state) applyLookup(key string, b ponder.ToolResult) {
 	case pageLookup:
 		list = lookup.ReadPassages(b.Result, *l.Page, pageHits)
 	case personaLookup:
-		list = lookup.ReadMemory(b.Result, l.MaxHits)
-		s.keepMemoryText(b.Result)
+		if s.keepMemoryText(b.Result); s.canSearchPersona() {
+			list = lookup.ReadMemory(b.Result, l.MaxHits)
+		}
 	case otherLookup:
 		list = l.readOther(b.Result)
 	default:

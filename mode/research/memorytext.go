@@ -13,7 +13,8 @@ const (
 	smallMemoryText = 2 << 10
 )
 
-// keepMemoryText keeps the first formatted text of the memory, which is for the question.
+// keepMemoryText keeps the first formatted text of the memory, which is for the question. The text may
+// contain earlier answers, so it is no evidence by itself.
 func (s *state) keepMemoryText(result string) {
 	if s.opts.MemoryContext && s.MemoryText == "" {
 		s.MemoryText = textkit.TruncateBytes(textkit.CleanTrim(lookup.ReadMemoryText(result)), maxMemoryText)
