@@ -154,8 +154,12 @@ func (a *App) prepareResearch(ctx context.Context, cfg *config.Config, r StartRe
 	o := ResearchStart{Options: researchOptions(cmp.Or(r.Settings, &cfg.Research)), Report: r.Report}
 	o.Docs, o.Memory, o.MemoryContext, o.Web, o.MaxRounds = r.Docs, r.Memory, r.Memory, r.Web, cmp.Or(r.Rounds, o.MaxRounds)
 	o.PlanFirst, o.Plan = r.PlanFirst, r.Plan
+	hasMemory := r.Memory || len(r.Docs) > 0
+	if r.PlanFirst && !hasMemory && !r.Web {
+		return Invalidf("plan_first", "there is nothing to search, so there is no plan to approve: add documents, let it search the web, or start without a plan")
+	}
 	if r.Plan != nil {
-		if err := research.CheckPlan(*r.Plan, r.Web, r.Memory || len(r.Docs) > 0); err != nil {
+		if err := research.CheckPlan(*r.Plan, r.Web, hasMemory); err != nil {
 			return Invalidf("plan", "%w", err)
 		}
 	}
