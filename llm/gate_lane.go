@@ -128,12 +128,6 @@ func (m *gatedModel) Prepare(ctx context.Context, released <-chan struct{}, req 
 // sendGated sends a request when it has a slot and released, if any, is closed.
 func (m *gatedModel) sendGated(ctx context.Context, released <-chan struct{}, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		if req.ReportLimit {
-			if err := m.gate.limitError(m.Name()); err != nil {
-				yield(Delta{}, err)
-				return
-			}
-		}
 		p, err := m.gate.acquireSlot(ctx, m.Name(), req.Background)
 		switch {
 		case err != nil:
