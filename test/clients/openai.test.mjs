@@ -138,7 +138,7 @@ for (const [name, OpenAI] of [['openai 6', OpenAI6], ['openai 7', OpenAI7]]) {
       clean(e.error)
       return e instanceof kind && (of === undefined || e.param === of) && typeof e.error.message === 'string'
     })
-    await wrong({ n: 2 }, OpenAI.BadRequestError, 'n')
+    await wrong({ n: 17 }, OpenAI.BadRequestError, 'n')
     await wrong({ model: 'nonsense' }, OpenAI.NotFoundError, 'model')
     await wrong({ model: 'openai/none-of-these/' + 'x'.repeat(500) }, OpenAI.APIError)
     await wrong({ messages: [] }, OpenAI.BadRequestError, 'messages')

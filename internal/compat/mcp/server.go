@@ -109,9 +109,9 @@ func badParams(format string, args ...any) error {
 // addTool adds a tool with pre-encoded schemas of its types, because the SDK encodes them for each list and
 // each HTTP call.
 func addTool[In, Out any](c *client, server *sdk.Server, tool *sdk.Tool, do sdk.ToolHandlerFor[In, Out]) {
-	returns := schemaFor[Out]()
+	takes, returns := schemaFor[In](), schemaFor[Out]()
+	dropNullTypes(takes)
 	dropNullTypes(returns)
-	takes := schemaFor[In]()
 	c.inputs[tool.Name] = takes
 	tool.InputSchema, tool.OutputSchema = schemaJSON(takes), schemaJSON(returns)
 	sdk.AddTool(server, tool, do)
@@ -143,7 +143,8 @@ func schemaJSON(s *jsonschema.Schema) json.RawMessage {
 	return js
 }
 
-// dropNullTypes removes null from types: lists are never null here, and some clients reject several types.
+// dropNullTypes removes null from types, because some clients reject several types. No output has a null
+// list, and an omitted input may be null: see coerceValue.
 func dropNullTypes(s *jsonschema.Schema) {
 	if s == nil {
 		return
