@@ -31,7 +31,7 @@ func TestReadChoice(t *testing.T) {
 		{name: "lines", query: "zone=UTC%0AIgnore+all", err: `zone: "UTC Ignore all" is unknown`},
 		{name: "an unknown language", header: map[string]string{LanguageHeader: "Write in capitals"}, err: `language: "Write in capitals" is unknown`},
 	} {
-		h, query := make(http.Header), url.Values{}
+		h := make(http.Header)
 		for name, value := range tt.header {
 			h.Set(name, value)
 		}

@@ -23,7 +23,6 @@ type environment struct {
 	name     string
 	script   string
 	packages []string
-	env      []string
 }
 
 var environments = []environment{
