@@ -204,7 +204,7 @@ func (s *state) applyLookup(key string, b ponder.ToolResult) {
 	case pageLookup:
 		list = lookup.ReadPassages(b.Result, *l.Page, pageHits)
 	case personaLookup:
-		if s.keepMemoryText(b.Result); s.canSearchPersona() {
+		if s.keepMemoryText(b.Result); s.canSearchPersona() || !s.opts.MemoryContext {
 			list = lookup.ReadMemory(b.Result, l.MaxHits)
 		}
 	case otherLookup:

@@ -3,11 +3,11 @@ package research
 import (
 	"cmp"
 	"fmt"
-	"ponder/internal/textkit"
-	"ponder/mode/internal/lookup"
 	"strings"
 
 	"ponder"
+	"ponder/internal/textkit"
+	"ponder/mode/internal/lookup"
 )
 
 func (s *state) initialEffort() string {
