@@ -13,6 +13,24 @@ type (
 	UserMessage struct {
 		Content string      `json:"-"`
 		Media   []llm.Media `json:"media,omitempty"`
+
+		// Decisions answer questions of the program. Only the surfaces set them, never a text.
+		Decisions []ApprovalDecision `json:"decisions,omitempty"`
+	}
+	// ApprovalRequested asks the user to approve a tool call that a model requested. The event's ID
+	// is the ID of the question. The call runs only after a UserMessage with a decision, with
+	// exactly these Args.
+	ApprovalRequested struct {
+		Tool      string          `json:"-"`
+		Args      json.RawMessage `json:"-"`
+		Reason    string          `json:"-"`                           // for the question, for users
+		Expires   time.Time       `json:"expires"`                     // a later decision has no effect
+		Untrusted []string        `json:"untrusted_sources,omitempty"` // of text that the model had read
+	}
+	// ApprovalDecision is the answer of the user to one question.
+	ApprovalDecision struct {
+		ID       string `json:"approval_id"` // the ID of the event ApprovalRequested
+		Approved bool   `json:"approved"`
 	}
 	// AssistantMessage is an answer to a user.
 	AssistantMessage struct {
@@ -59,6 +77,7 @@ type (
 		Sources   []string `json:"sources,omitempty"`         // its sources
 		Condenses []Seq    `json:"condenses,omitempty"`       // the reflections that it replaces
 		Older     bool     `json:"older,omitempty"`           // the conversation has newer events
+		Untrusted bool     `json:"untrusted,omitempty"`       // it read text of strangers
 	}
 	// TitleGenerated names the thread.
 	TitleGenerated struct {

@@ -2,37 +2,38 @@ package ponder
 
 import "encoding/json"
 
-func (UserMessage) Type() string      { return "user_message" }
-func (AssistantMessage) Type() string { return "assistant_message" }
-func (ToolCall) Type() string         { return "tool_call" }
-func (ToolResult) Type() string       { return "tool_result" }
-func (SystemNote) Type() string       { return "system_note" }
-func (AttachmentAdded) Type() string  { return "attachment_added" }
-func (InnerMonologue) Type() string   { return "inner_monologue" }
-func (TitleGenerated) Type() string   { return "title_generated" }
-func (Summary) Type() string          { return "summary" }
-func (Thought) Type() string          { return "thought" }
-func (SubQuestion) Type() string      { return "sub_question" }
-func (QuestionUpdated) Type() string  { return "question_updated" }
-func (Synthesis) Type() string        { return "synthesis" }
-func (Plan) Type() string             { return "plan" }
-func (Evidence) Type() string         { return "evidence" }
-func (Claim) Type() string            { return "claim" }
-func (Progress) Type() string         { return "progress" }
-func (Observation) Type() string      { return "observation" }
-func (Finding) Type() string          { return "finding" }
-func (Subconscious) Type() string     { return "subconscious" }
-func (Escalation) Type() string       { return "escalation" }
-func (Resolution) Type() string       { return "resolved" }
-func (RunStarted) Type() string       { return "run_started" }
-func (RunPaused) Type() string        { return "run_paused" }
-func (RunResumed) Type() string       { return "run_resumed" }
-func (RunFinished) Type() string      { return "run_finished" }
-func (Steer) Type() string            { return "steer" }
-func (CallStarted) Type() string      { return "call_started" }
-func (CallFinished) Type() string     { return "call_finished" }
-func (BudgetSpent) Type() string      { return "budget_spent" }
-func (u Unknown) Type() string        { return u.Name }
+func (UserMessage) Type() string       { return "user_message" }
+func (AssistantMessage) Type() string  { return "assistant_message" }
+func (ToolCall) Type() string          { return "tool_call" }
+func (ToolResult) Type() string        { return "tool_result" }
+func (SystemNote) Type() string        { return "system_note" }
+func (ApprovalRequested) Type() string { return "approval_requested" }
+func (AttachmentAdded) Type() string   { return "attachment_added" }
+func (InnerMonologue) Type() string    { return "inner_monologue" }
+func (TitleGenerated) Type() string    { return "title_generated" }
+func (Summary) Type() string           { return "summary" }
+func (Thought) Type() string           { return "thought" }
+func (SubQuestion) Type() string       { return "sub_question" }
+func (QuestionUpdated) Type() string   { return "question_updated" }
+func (Synthesis) Type() string         { return "synthesis" }
+func (Plan) Type() string              { return "plan" }
+func (Evidence) Type() string          { return "evidence" }
+func (Claim) Type() string             { return "claim" }
+func (Progress) Type() string          { return "progress" }
+func (Observation) Type() string       { return "observation" }
+func (Finding) Type() string           { return "finding" }
+func (Subconscious) Type() string      { return "subconscious" }
+func (Escalation) Type() string        { return "escalation" }
+func (Resolution) Type() string        { return "resolved" }
+func (RunStarted) Type() string        { return "run_started" }
+func (RunPaused) Type() string         { return "run_paused" }
+func (RunResumed) Type() string        { return "run_resumed" }
+func (RunFinished) Type() string       { return "run_finished" }
+func (Steer) Type() string             { return "steer" }
+func (CallStarted) Type() string       { return "call_started" }
+func (CallFinished) Type() string      { return "call_finished" }
+func (BudgetSpent) Type() string       { return "budget_spent" }
+func (u Unknown) Type() string         { return u.Name }
 
 func (b UserMessage) headFields() head { return head{Role: "user", Content: b.Content} }
 func (b AssistantMessage) headFields() head {
@@ -43,6 +44,9 @@ func (b ToolCall) headFields() head {
 }
 func (b ToolResult) headFields() head {
 	return head{Role: "tool", ToolName: b.Name, ToolResult: b.Result}
+}
+func (b ApprovalRequested) headFields() head {
+	return head{Role: "system", ToolName: b.Tool, ToolArgs: b.Args, Reason: b.Reason}
 }
 func (b SystemNote) headFields() head {
 	return head{Role: "system", Content: b.Content, Reason: b.Reason}
@@ -86,9 +90,12 @@ var decoders = map[string]decoder{
 	"assistant_message": newDecoder(func(b *AssistantMessage, h head) {
 		b.Content, b.Model, b.Usage = h.Content, h.Model, h.Usage
 	}),
-	"tool_call":        newDecoder(func(b *ToolCall, h head) { b.Name, b.Args = h.ToolName, h.ToolArgs }),
-	"tool_result":      newDecoder(func(b *ToolResult, h head) { b.Name, b.Result = h.ToolName, h.ToolResult }),
-	"system_note":      newDecoder(func(b *SystemNote, h head) { b.Content, b.Reason = h.Content, h.Reason }),
+	"tool_call":   newDecoder(func(b *ToolCall, h head) { b.Name, b.Args = h.ToolName, h.ToolArgs }),
+	"tool_result": newDecoder(func(b *ToolResult, h head) { b.Name, b.Result = h.ToolName, h.ToolResult }),
+	"system_note": newDecoder(func(b *SystemNote, h head) { b.Content, b.Reason = h.Content, h.Reason }),
+	"approval_requested": newDecoder(func(b *ApprovalRequested, h head) {
+		b.Tool, b.Args, b.Reason = h.ToolName, h.ToolArgs, h.Reason
+	}),
 	"attachment_added": newDecoder(func(b *AttachmentAdded, h head) { b.Content = h.Content }),
 	"inner_monologue": newDecoder(func(b *InnerMonologue, h head) {
 		b.Content, b.Tool, b.Reason, b.Model = h.Content, h.ToolName, h.Reason, h.Model

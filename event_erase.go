@@ -31,6 +31,9 @@ func (b ToolCall) withoutContent() Body { return ToolCall{Name: b.Name} }
 func (b ToolResult) withoutContent() Body {
 	return ToolResult{Name: b.Name, Untrusted: b.Untrusted, Outcome: b.Outcome.withoutContent()}
 }
+func (b ApprovalRequested) withoutContent() Body {
+	return ApprovalRequested{Tool: b.Tool, Expires: b.Expires}
+}
 func (b SystemNote) withoutContent() Body {
 	return SystemNote{Foreign: b.Foreign, From: b.From, At: b.At}
 }

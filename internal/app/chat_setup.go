@@ -31,6 +31,7 @@ type ChatSetup struct {
 	Think        bool
 	rules        string
 	Plan         bool
+	Alone        bool // no user can approve a call
 	Sources      Sources
 	Gated        []approval.Tool // of MCP servers
 	ToolsVersion uint64          // see [MCPServers.Version]
@@ -65,17 +66,40 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 	return chat.Options{
 		System: chat.System(chatPrompt), Locale: userLocale(t.Locale), Tools: t.offeredTools(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
 		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.Config.DeepThink.PerHour,
-		Rounds: t.Config.Chat.Rounds, Window: t.window, Allow: t.Allow, WithoutModel: t.Extractive,
+		Rounds: t.Config.Chat.Rounds, Window: t.window, Gate: t.Gate, WithoutModel: t.Extractive,
 	}
 }
 
-// Allow returns why a tool call is refused, or "".
-func (t ChatSetup) Allow(u chat.ToolUse) string {
-	w := approval.Request{Tool: u.Call.Name, Args: u.Call.Input}
+// Gate decides on a tool call of a conversation.
+func (t ChatSetup) Gate(u chat.ToolUse) chat.Decision {
+	r := approval.Request{Tool: u.Call.Name, Args: u.Call.Input, View: u.View, Approved: u.Approved, Denied: u.Denied, Alone: t.Alone}
 	for _, turn := range u.Turns {
-		w.Turns = append(w.Turns, approval.Turn{User: turn.Message.Text, Answer: turn.Answer})
+		said := approval.Turn{User: turn.Message.Text, Answer: turn.Answer}
+		if turn.Message.IsDecision() {
+			said.User = ""
+		}
+		r.Turns = append(r.Turns, said)
 	}
-	return approval.Gate{Tools: append(approval.Declarations(), t.Gated...), Plan: t.Plan}.Check(w)
+	for _, result := range u.Used {
+		if t.sharesServer(result.Name, u.Call.Name) {
+			r.Returned = append(r.Returned, result.Text)
+		}
+	}
+	d := approval.Gate{Tools: append(approval.Declarations(), t.Gated...), Policy: t.Config.Approvals, Plan: t.Plan}.Decide(r)
+	return chat.Decision(d)
+}
+
+// sharesServer reports whether two tools are of one MCP server, whose results may be sent back to
+// it.
+func (t ChatSetup) sharesServer(a, b string) bool {
+	server := func(tool string) string {
+		i := slices.IndexFunc(t.Gated, func(g approval.Tool) bool { return g.Name == tool })
+		if i < 0 {
+			return ""
+		}
+		return t.Gated[i].Server
+	}
+	return server(a) != "" && server(a) == server(b)
 }
 
 // CanRemember reports whether the model may add memories: a model answers, and the user has not

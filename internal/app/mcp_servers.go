@@ -156,9 +156,9 @@ func (a *App) MCPToolsFor(ctx context.Context, t *ChatSetup) (tools []ponder.Too
 		list = readOnly(list)
 	}
 	for _, one := range list {
-		g := approval.Tool{Name: one.Name, Changes: one.Changes}
+		g := approval.Tool{Name: one.Name, Effect: approval.Ask}
 		if one.Changes {
-			g.Needs = []approval.Condition{approval.Confirmed()}
+			g.Effect = approval.Act
 		}
 		tools, t.Gated = append(tools, one.Tool), append(t.Gated, g)
 	}

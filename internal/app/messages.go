@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"ponder/internal/locale"
 	"ponder/internal/textkit"
 	"ponder/mode/chat"
+	"ponder/tool/approval"
 )
 
 func (s *Service) Open(ctx context.Context, owner string, id ponder.ThreadID, c Conversation) error {
@@ -67,6 +69,9 @@ func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Messa
 		return ponder.Event{}, err
 	}
 	m.Content = text
+	if err := s.parseDecision(ctx, info.ID, &m); err != nil {
+		return ponder.Event{}, err
+	}
 	known := threadSnapshot{info: info, since: time.Now()}
 	if known.threadRecord, err = s.DB.readThread(ctx, info.ID); err != nil {
 		return ponder.Event{}, err
@@ -234,3 +239,107 @@ func CleanMessage(text string) (string, error) {
 
 // CleanupTime limits a cleanup of thoughts.
 const CleanupTime = 2 * time.Second
+
+// An Approval is an open question to the user: whether to run a tool call that a model requested.
+type Approval struct {
+	ID        string          `json:"approval_id"`
+	Code      string          `json:"code"` // that a user types to answer: see [approval.ParseAnswer]
+	Thread    ponder.ThreadID `json:"thread_id"`
+	Tool      string          `json:"tool"`
+	Args      json.RawMessage `json:"args"` // exactly as they will be sent
+	Reason    string          `json:"reason"`
+	Untrusted []string        `json:"untrusted_sources,omitempty"` // of text that the model had read
+	Asked     time.Time       `json:"asked_at"`
+	Expires   time.Time       `json:"expires"`
+}
+
+// NewApproval returns the question of an event ApprovalRequested.
+func NewApproval(ev ponder.Event) Approval {
+	b, _ := ev.Body.(ponder.ApprovalRequested)
+	return Approval{
+		ID: ev.ID, Code: chat.ApprovalCode(ev.ID), Thread: ev.Thread, Tool: b.Tool, Args: b.Args, Reason: b.Reason, Untrusted: b.Untrusted, Asked: ev.Time, Expires: b.Expires,
+	}
+}
+
+// Approvals returns the open questions of an owner, the oldest first. It reads the conversations
+// that changed within [chat.ApprovalTime].
+func (s *Service) Approvals(ctx context.Context, owner string) (list []Approval, err error) {
+	now := time.Now()
+	infos, err := s.Store.List(ctx, ponder.Filter{Kind: ponder.KindConversation, Owner: owner})
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
+		if now.Sub(info.Updated) > chat.ApprovalTime {
+			continue
+		}
+		open, err := s.ThreadApprovals(ctx, info.ID)
+		if err != nil && !errors.Is(err, ponder.ErrNoThread) {
+			return nil, err
+		}
+		list = append(list, open...)
+	}
+	slices.SortStableFunc(list, func(a, b Approval) int { return a.Asked.Compare(b.Asked) })
+	return list, nil
+}
+
+// ThreadApprovals returns the open questions of a conversation.
+func (s *Service) ThreadApprovals(ctx context.Context, id ponder.ThreadID) (list []Approval, err error) {
+	var questions chat.PendingApprovals
+	for ev, err := range s.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, err
+		}
+		questions.Apply(ev)
+	}
+	for _, ev := range questions.Open(time.Now()) {
+		list = append(list, NewApproval(ev))
+	}
+	return list, nil
+}
+
+// Answer answers open questions of a conversation. The turn that follows runs the approved calls.
+// It returns NotFound for a question that is not open.
+func (s *Service) Answer(ctx context.Context, info ponder.Info, key string, decisions []ponder.ApprovalDecision) (ponder.Event, error) {
+	open, err := s.ThreadApprovals(ctx, info.ID)
+	if err != nil {
+		return ponder.Event{}, err
+	}
+	var lines []string
+	for _, d := range decisions {
+		i := slices.IndexFunc(open, func(a Approval) bool { return a.ID == d.ID })
+		if i < 0 {
+			return ponder.Event{}, NotFoundf("approval_id", "the question %.60q is not open: it was answered or has expired, or it is of another conversation", d.ID)
+		}
+		verb := "Denied: "
+		if d.Approved {
+			verb = "Approved: "
+		}
+		lines = append(lines, verb+open[i].Tool)
+		open = slices.Delete(open, i, i+1) // one answer each
+	}
+	if len(lines) == 0 {
+		return ponder.Event{}, Invalidf("approval_id", "no question to answer")
+	}
+	return s.Say(ctx, info, key, Message{UserMessage: ponder.UserMessage{Content: strings.Join(lines, "\n"), Decisions: decisions}})
+}
+
+// parseDecision turns a message that is exactly an answer to an open question, such as "approve
+// 3F9K2M", into a decision.
+func (s *Service) parseDecision(ctx context.Context, id ponder.ThreadID, m *Message) error {
+	code, approved, ok := approval.ParseAnswer(m.Content)
+	if !ok || len(m.Decisions) > 0 || len(m.Media) > 0 {
+		return nil
+	}
+	open, err := s.ThreadApprovals(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, a := range open {
+		if a.Code == code {
+			m.Decisions = []ponder.ApprovalDecision{{ID: a.ID, Approved: approved}}
+			return nil
+		}
+	}
+	return nil
+}

@@ -99,22 +99,13 @@ func (m *mindActions) checkCall(call llm.ToolCall) (reason string) {
 	if call.Name == memory.RememberName {
 		return ""
 	}
-	g := approval.Gate{}
-	for _, t := range m.Tools {
-		g.Tools = append(g.Tools, approval.Tool{Name: t.Name, Changes: true, Needs: []approval.Condition{reasonCondition()}})
-	}
-	if m.dailyLimits[call.Name] == 0 {
+	switch {
+	case m.dailyLimits[call.Name] == 0:
 		return call.Name + " is not to be used by the subconscious: tell the user"
+	case WhyOf(call.Input) == "":
+		return fmt.Sprintf("Not done: %.64s needs its reason. Give it with the call, in a sentence.", call.Name)
 	}
-	return g.Check(approval.Request{Tool: call.Name, Args: call.Input})
-}
-
-func reasonCondition() approval.Condition {
-	return approval.Condition{
-		Name: "the decision says why",
-		Met:  func(_ approval.Tool, w approval.Request) bool { return WhyOf(w.Args) != "" },
-		Do:   func(approval.Tool, approval.Request) string { return "give the reason with the call, in a sentence" },
-	}
+	return ""
 }
 
 // WhyOf returns the reason in a call's arguments.

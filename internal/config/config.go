@@ -44,6 +44,7 @@ type Config struct {
 	Serve          Serve               `toml:"serve"`
 	MCP            MCP                 `toml:"mcp"`
 	Notify         Notice              `toml:"notify"`
+	Approvals      map[string]string   `toml:"approvals"` // by tool: ask, once or never; see tool/approval
 
 	Search Search `toml:"-"` // only from the environment
 	Token  Secret `toml:"-"` // required from clients of the server

@@ -100,6 +100,7 @@ func Keys() []Key {
 		{"web.folder", "folder of pages to search instead of the web", textLiteral},
 		{"notify.channels", "how to notify at the end of think and research, such as desktop, webhook; none for no notification", listLiteral},
 		{"notify.answer", "include the answer in such notifications: true or false", boolLiteral},
+		{"approvals.*", "how often Ponder asks you before a model uses a tool: ask, once in a conversation, or never", oneOfLiteral("ask", "once", "never")},
 		{"prompts.*", "additional instructions for a mode", textLiteral},
 	}, researchKeys(), mindKeys(), serveKeys(), mcpKeys())
 }

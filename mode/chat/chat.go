@@ -7,7 +7,8 @@
 // gets one more round without tools, and then a fixed sentence.
 //
 // Read state.go, turn.go and next.go first. reasoning.go implements think and deep_think, notes.go
-// handles reflections, context.go builds requests, condense.go and window.go shorten history, background.go adds
+// handles reflections, context.go builds requests, approve.go asks the
+// user, condense.go and window.go shorten history, background.go adds
 // background notes, and extractive.go answers without a model.
 //
 // A user requests a reflection by an internal observation of the sensor [DeepAsked] with the topic
@@ -16,6 +17,10 @@
 //
 // If the model refuses a request as too long, the next round repeats it with less; see window.go. At the
 // end of the turn, omitted-N names the missing parts to the user.
+//
+// A tool call may need the approval of the user. Then question-N-K-I asks for it with a
+// [ponder.ApprovalRequested], and the model learns that the call waits. The turn of a message with
+// an approval starts with the approved call, word for word. See approve.go.
 //
 // The keys say-N-K are messages, thought-N-K-I thoughts, and asked-N-K-I requests for a reflection
 // (progress of stage [DeepAsked]). end-N ends a turn (progress of stage [TurnEnded]), summed-N is a
@@ -27,6 +32,7 @@ import (
 	"errors"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/toolname"
 	"ponder/llm"
 	"ponder/mode/internal/locale"
@@ -81,8 +87,8 @@ type Options struct {
 	// WithoutModel answers with quotations found by knowledge_search, if that is among Tools.
 	WithoutModel bool
 
-	// Allow, if set, may refuse a tool call by returning a reason for the model. It must be pure.
-	Allow func(ToolUse) (reason string)
+	// Gate, if set, decides on tool calls. It must be pure.
+	Gate func(ToolUse) Decision
 }
 
 // ToolUse is a model's tool call.
@@ -90,6 +96,17 @@ type ToolUse struct {
 	Call  llm.ToolCall
 	Turns []Turn // the conversation, oldest first, ending with the current turn; of condensed turns only the newest slash command
 	Used  []llm.ToolResult
+
+	View     taint.View
+	Approved []string // tools of which the user approved a call in the conversation
+	Denied   bool     // the user denied exactly this call, and has written nothing since
+}
+
+// A Decision is the decision on a tool call. The zero value permits it.
+type Decision struct {
+	Refusal string          // why the call is refused, for the model; or empty
+	Ask     string          // why the user must approve the call, for the user; or empty
+	Args    json.RawMessage // to use instead of the arguments of the model, if not nil
 }
 
 func (o Options) orDefault() Options {

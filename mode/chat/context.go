@@ -38,9 +38,9 @@ func (s *state) fitRequest() (req llm.Request, o omission) {
 	unlimited := *s
 	unlimited.Room = 0
 	whole := unlimited.currentMessages(s.Waiting[0])
-	if s.Work != nil {
-		whole = append(whole, s.Work.Msgs...)
-		if s.Work.Last && len(req.Tools) > 0 {
+	if w := s.currentWork(); w != nil {
+		whole = append(whole, w.Msgs...)
+		if w.Last && len(req.Tools) > 0 {
 			req.ToolChoice = "none" // tools must stay, because the messages contain calls
 		}
 	}

@@ -17,7 +17,7 @@ func (s *state) Next(ponder.Moment) []ponder.Action {
 		}
 		return []ponder.Action{s.finishRun()}
 	}
-	w := s.Work
+	w := s.currentWork()
 	if w == nil && s.opts.WithoutModel {
 		return append(do, s.extractiveActions()...)
 	}
@@ -43,8 +43,8 @@ func (s *state) Next(ponder.Moment) []ponder.Action {
 
 func (s *state) callModel() ponder.Action {
 	round := 1
-	if s.Work != nil {
-		round += s.Work.Round
+	if w := s.currentWork(); w != nil {
+		round += w.Round
 	}
 	return ponder.Call{Key: s.actionKey(callKey, round), Role: s.opts.Role, Request: s.buildRequest(), Shown: true}
 }

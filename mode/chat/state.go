@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/llm"
 	"ponder/mode/internal/background"
 )
@@ -41,6 +42,9 @@ type state struct {
 	AnswerNow bool     `json:"hurry,omitempty"`
 
 	Condensed condensation `json:"condensed,omitzero"`
+
+	Taint     taint.Context `json:"taint,omitzero"`
+	Questions []question    `json:"questions,omitempty"` // for approvals; the oldest first
 }
 
 // Turn is a message with its answer.
@@ -56,7 +60,12 @@ type Message struct {
 	ID    string      `json:"id,omitempty"`
 	Text  string      `json:"text,omitempty"`
 	Media []llm.Media `json:"media,omitempty"`
+
+	Decided []decidedCall `json:"decided,omitempty"` // questions that it answers
 }
+
+// IsDecision reports whether a message only answers questions of the program.
+func (m Message) IsDecision() bool { return len(m.Decided) > 0 }
 
 func messageFrom(ev ponder.Event, b ponder.UserMessage) Message {
 	return Message{Seq: ev.Seq, ID: ev.ID, Text: b.Content, Media: b.Media}
@@ -87,7 +96,7 @@ func (s *state) applyEvent(ev ponder.Event) {
 	}
 	switch b := ev.Body.(type) {
 	case ponder.UserMessage:
-		s.Waiting = append(slices.Clip(s.Waiting), Turn{Message: messageFrom(ev, b)})
+		s.applyMessage(ev, b)
 	case ponder.AttachmentAdded:
 		s.applyAttachment(ev, b)
 	case ponder.AssistantMessage:
@@ -98,6 +107,8 @@ func (s *state) applyEvent(ev ponder.Event) {
 		}
 	case ponder.InnerMonologue:
 		s.applyReflection(ev, b)
+	case ponder.ApprovalRequested:
+		s.applyQuestion(ev, b)
 	case ponder.Summary:
 		s.applySummary(b)
 	case ponder.Progress:
@@ -167,6 +178,7 @@ func (s *state) applyAnswer(ev ponder.Event, b ponder.AssistantMessage) {
 			s.Answer = append(slices.Clip(s.Answer), b.Content)
 		}
 	case ev.Run == "":
+		s.Taint = s.Taint.AddSource("imported answer")
 		for len(s.Waiting) > 1 {
 			s.endTurn(ev.Seq, false)
 		}
@@ -193,6 +205,7 @@ func (s *state) applyAttachment(ev ponder.Event, b ponder.AttachmentAdded) {
 	if ev.Run != "" || b.Content == "" {
 		return // written by a run, or unreadable for the model
 	}
+	s.Taint = s.Taint.AddSource("attached file " + b.Name)
 	text := "[attached: " + b.Name + "]\n" + b.Content
 	s.pushTurn(Turn{Message: Message{Seq: ev.Seq, ID: ev.ID, Text: text}, Answer: []string{"Noted."}})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
 )
@@ -31,6 +32,7 @@ type pendingCall struct {
 	Key    string          `json:"key"` // of the action; "" for built-in tools
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"` // nil while pending
+	Own    bool            `json:"own,omitempty"`    // a search for the user's own question
 }
 
 type pendingWrite struct {
@@ -40,10 +42,14 @@ type pendingWrite struct {
 	Usage   *llm.Usage        `json:"usage,omitempty"`
 	Thought string            `json:"muse,omitempty"`
 	Prompt  *reflectionPrompt `json:"prompt,omitempty"`
+
+	Question *ponder.ApprovalRequested `json:"question,omitempty"`
 }
 
 func (o pendingWrite) toAction() ponder.Action {
 	switch {
+	case o.Question != nil:
+		return ponder.Write{Key: o.Key, Bodies: []ponder.Body{*o.Question}}
 	case o.Prompt != nil:
 		return ponder.Write{Key: o.Key, Internal: true, Bodies: []ponder.Body{ponder.Progress{Stage: DeepAsked, Content: o.Prompt.Prompt, Label: o.Prompt.Reason}}}
 	case o.Say != "":
@@ -66,8 +72,8 @@ func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
 		return
 	}
 	w := work{}
-	if s.Work != nil {
-		w = *s.Work
+	if begun := s.currentWork(); begun != nil {
+		w = *begun
 	}
 	if key != s.actionKey(callKey, w.Round+1) {
 		return
@@ -138,13 +144,13 @@ func (s *state) startCalls(w *work, calls []llm.ToolCall) (list []pendingCall) {
 		u := pendingCall{Call: c}
 		text, failed, done := s.runBuiltIn(w, c, i)
 		if !done {
-			text, failed = s.refuseCall(w, c, i), true
-			done = text != ""
+			u.Call.Input, text = s.decideCall(w, c, i)
+			failed, done = true, text != ""
 		}
 		if done {
 			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: failed}
 		} else {
-			u.Key = s.actionKey(toolKey, w.Round, i)
+			u.Key, u.Own = s.actionKey(toolKey, w.Round, i), s.isOwnSearch(w, c)
 		}
 		list = append(list, u)
 	}
@@ -162,9 +168,6 @@ func (s *state) refuseCall(w *work, c llm.ToolCall, i int) string {
 		return "Not done: no more tools in this turn. Answer the user now."
 	case !isObject(c.Input):
 		return "Not done: the arguments are not a JSON object. Call it again with one that fits its schema."
-	}
-	if s.opts.Allow != nil {
-		return s.opts.Allow(ToolUse{Call: c, Turns: append(s.visibleTurns(), s.currentTurn(w)), Used: w.toolResults()})
 	}
 	return ""
 }
@@ -209,19 +212,21 @@ func isObject(js json.RawMessage) bool {
 
 func (s *state) applyToolResult(ev ponder.Event, b ponder.ToolResult) {
 	key := ev.ActionKey()
-	if s.Work == nil {
+	begun := s.currentWork()
+	if begun == nil {
 		if s.opts.WithoutModel && len(s.Waiting) > 0 && key == s.actionKey(toolKey, 1, 0) {
 			s.applySearch(b)
 		}
 		return
 	}
-	i := slices.IndexFunc(s.Work.Calls, func(u pendingCall) bool { return u.Key == key && u.Result == nil })
+	i := slices.IndexFunc(begun.Calls, func(u pendingCall) bool { return u.Key == key && u.Result == nil })
 	if i < 0 {
 		return
 	}
-	w := *s.Work
+	w := *begun
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
+	s.Taint = s.Taint.AddResult(taint.Result{Tool: c.Name, Text: b.Result + b.Error, Untrusted: b.Untrusted, Own: w.Calls[i].Own})
 	r := llm.ToolResult{ID: c.ID, Name: c.Name, Text: lookup.ResultForModel(c.Name, b.Result), Failed: b.Error != ""}
 	if r.Failed {
 		r.Text = strings.TrimSpace(r.Text + "\n" + b.Error)
@@ -241,10 +246,11 @@ func (s *state) frameUntrusted(b ponder.ToolResult, text string) string {
 
 func (s *state) answerNow() {
 	s.AnswerNow = true
-	if s.Work == nil || s.Work.Over {
+	begun := s.currentWork()
+	if begun == nil || begun.Over {
 		return
 	}
-	w := *s.Work
+	w := *begun
 	w.Calls = slices.Clone(w.Calls)
 	for i, u := range w.Calls {
 		if u.Result == nil {
@@ -257,7 +263,11 @@ func (s *state) answerNow() {
 
 // finishRound appends the results of a round to the messages once all are known.
 func (s *state) finishRound() {
-	w := s.Work
+	s.Work.finishRound(s.AnswerNow || s.Work.Round-s.Work.Refits > s.opts.Rounds)
+}
+
+// finishRound is state.finishRound; last says that the next round may use no tools.
+func (w *work) finishRound(last bool) {
 	if len(w.Calls) == 0 || slices.ContainsFunc(w.Calls, func(u pendingCall) bool { return u.Result == nil }) {
 		return
 	}
@@ -265,6 +275,6 @@ func (s *state) finishRound() {
 	for _, u := range w.Calls {
 		msg.Parts = append(msg.Parts, llm.Part{Result: u.Result})
 	}
-	w.Last = w.Last || s.AnswerNow || w.Round-w.Refits > s.opts.Rounds
+	w.Last = w.Last || last
 	w.Msgs, w.Calls = append(slices.Clip(w.Msgs), msg), nil
 }

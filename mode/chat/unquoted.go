@@ -40,10 +40,11 @@ func (s *state) hiddenTexts() (list []string) {
 	for _, t := range append(s.visibleTurns(), s.Waiting...) {
 		list = append(list, t.Thoughts...)
 	}
-	if s.Work == nil {
+	w := s.currentWork()
+	if w == nil {
 		return list
 	}
-	for _, m := range s.Work.Msgs {
+	for _, m := range w.Msgs {
 		for _, p := range m.Parts {
 			if p.Call != nil {
 				list = append(list, jsonStrings(p.Call.Input)...)

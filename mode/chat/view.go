@@ -15,6 +15,8 @@ const (
 	sayKey  = "say"
 	toolKey = "use"
 
+	questionKey = "question"
+
 	omittedKey = "omitted"
 )
 
@@ -34,6 +36,8 @@ type TurnView struct {
 	Omitted string // what the model did not see, or empty
 	Text    llm.TextAssembler
 	CallTotals
+
+	Questions []ponder.Event // of ApprovalRequested that the turn asks
 
 	Finished   *ponder.RunFinished // of Run; nil while it runs
 	Superseded bool                // a newer message arrived
@@ -106,6 +110,10 @@ func (v *TurnView) Apply(ev ponder.Event) (e llm.Edit) {
 	case ponder.BudgetSpent:
 		if ev.Run == v.Run {
 			v.Budget = b.What
+		}
+	case ponder.ApprovalRequested:
+		if strings.HasPrefix(ev.ActionKey(), questionKey+v.turn) {
+			v.Questions = append(v.Questions, ev)
 		}
 	case ponder.SystemNote:
 		if b.Reason == OmittedNote && ev.ActionKey()+"-" == omittedKey+v.turn {

@@ -62,7 +62,7 @@ func (s *state) shrinkRequest(w *work, room int) bool {
 // fitTools returns the first tools that fit beside a system prompt. Calls in the messages need all.
 func (s *state) fitTools(system int) []llm.Tool {
 	tools := s.offeredTools()
-	if s.Work != nil && slices.ContainsFunc(s.Work.Msgs, func(m llm.Message) bool { return len(m.Calls()) > 0 }) {
+	if w := s.currentWork(); w != nil && slices.ContainsFunc(w.Msgs, func(m llm.Message) bool { return len(m.Calls()) > 0 }) {
 		return tools
 	}
 	room := int(float64(s.requestBytes())*fixedShare) - system

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/knowledge/evidence"
 	"ponder/mode/internal/lookup"
@@ -52,7 +53,7 @@ func (s *state) gatherHits(list []lookup.Hit, l lookupCall) (add []ponder.Body, 
 func (s *state) asksQuestion(query string) bool {
 	web, memory := heuristicQueries(s.run.Input)
 	return slices.ContainsFunc(append(slices.Concat(web[:min(1, len(web))], memory[:min(1, len(memory))]), s.run.Input), func(q string) bool {
-		return strings.EqualFold(lookup.SanitizeQuery(textkit.OneLine(q)), query)
+		return strings.EqualFold(taint.SanitizeQuery(textkit.OneLine(q)), query)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
@@ -180,7 +181,7 @@ func (s *state) skipReflection(why string) {
 func (s *state) hasNewQueries(r reflection) bool {
 	is := func(kind string) func(string) bool {
 		return func(q string) bool {
-			q = lookup.SanitizeQuery(textkit.OneLine(q))
+			q = taint.SanitizeQuery(textkit.OneLine(q))
 			return q != "" && !s.wasAsked(askedKey(kind, q))
 		}
 	}

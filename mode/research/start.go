@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/textkit"
-	"ponder/mode/internal/lookup"
 )
 
 func (s *state) initialEffort() string {
@@ -21,7 +21,7 @@ func (s *state) initialEffort() string {
 func (s *state) questionPlan() plan {
 	web, memory := heuristicQueries(s.run.Input)
 	p := plan{Terms: keyTerms(s.run.Input), Web: defaultQueries(web, s.run.Input), Memory: defaultQueries(memory, s.run.Input)}
-	if itself := lookup.SanitizeQuery(textkit.OneLine(s.run.Input)); s.opts.ForceWebSearch && itself != "" {
+	if itself := taint.SanitizeQuery(textkit.OneLine(s.run.Input)); s.opts.ForceWebSearch && itself != "" {
 		p.Web = append([]string{itself}, p.Web...)
 	}
 	if s.Effort == trivial {
@@ -34,7 +34,7 @@ func (s *state) startGathering() {
 	s.Step, s.Round = gathering, 1
 	s.Planning = !s.opts.WithoutModel && s.Effort != trivial && s.canGather()
 	s.adoptPlan(s.questionPlan(), ponder.Plan{Content: questionPlanText, WithoutModel: true})
-	if q := lookup.SanitizeQuery(textkit.OneLine(s.run.Input)); s.opts.MemoryContext && s.opts.Memory && !s.canSearchPersona() && q != "" {
+	if q := taint.SanitizeQuery(textkit.OneLine(s.run.Input)); s.opts.MemoryContext && s.opts.Memory && !s.canSearchPersona() && q != "" {
 		s.addLookup(lookupCall{Kind: personaLookup, Query: q})
 	}
 	s.advance()

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
@@ -134,7 +135,7 @@ func readQuery(tool string, input []byte) (query string, most int, err error) {
 		}
 		most = int(*n)
 	}
-	query = lookup.SanitizeQuery(textkit.OneLine(*in.Query))
+	query = taint.SanitizeQuery(textkit.OneLine(*in.Query))
 	if utf8.RuneCountInString(query) < minQueryLen && strings.Contains(*in.Query, "://") {
 		return "", 0, fmt.Errorf("%s: a query is words to look for, not an address", tool)
 	}

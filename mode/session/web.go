@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
 	"ponder/mode/internal/lookup"
@@ -75,7 +76,7 @@ func (s *state) addTimeLimit(args map[string]any) map[string]any {
 	return args
 }
 
-func (s *state) webQuery(f focus) string { return lookup.SanitizeQuery(s.searchQuery(f)) }
+func (s *state) webQuery(f focus) string { return taint.SanitizeQuery(s.searchQuery(f)) }
 
 func (w *webResult) applyResult(b ponder.ToolResult) *webResult {
 	next := *w

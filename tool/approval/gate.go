@@ -1,33 +1,59 @@
-// Package approval decides whether a model may use a tool now.
+// Package approval decides whether a model may use a tool now, whether Ponder must ask the user, or
+// whether the call is refused.
 //
-// Tools are read-only or change the world. Read-only tools are always allowed. A tool that
-// changes the world has a checklist ([Tool.Needs]), which the conversation must satisfy.
-// Otherwise the model gets the missing conditions and the ways to satisfy them. An
-// undeclared tool counts as one that changes the world, and needs a confirmation by the
-// user.
+// Each tool has an [Effect]. Calls that act, and calls that can send data out of a context with
+// untrusted text, need the approval of the user. The user approves a question that Ponder itself
+// asks, with the exact tool and arguments: no text of a model asks, and no text of a message
+// approves. See [ponder.ApprovalRequested]. A policy of the user changes how often Ponder asks.
 //
-// In plan mode, a tool that changes the world also needs an approved plan that names it.
-// [Gate.Plan] enables the mode for all conversations. A message that starts with [PlanMark]
-// enables it for the rest of one conversation.
+// In plan mode, a tool that acts also needs an approved plan that names it. [Gate.Plan] enables
+// the mode for all conversations. A message that starts with [PlanMark] enables it for the rest of
+// one conversation.
 //
-// condition.go has the conditions, confirm.go recognizes confirmations, and plan.go finds
-// plans. All functions are pure. They compare words; confirm.go lists the words for yes.
+// gate.go decides, remember.go finds the statement that the user wants to store, plan.go finds
+// plans, and question.go shows a call. All functions are pure.
 package approval
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
+	"ponder/internal/taint"
 	"ponder/internal/toolname"
+)
+
+// An Effect is what a tool does outside the conversation.
+type Effect int
+
+// The effects.
+const (
+	Act      Effect = iota // it changes something; the zero value, for tools that are not declared
+	Local                  // it reads on this machine
+	Search                 // it sends a query to a search provider
+	Fetch                  // it sends a request to an address
+	Ask                    // it sends its arguments to a server that only reads
+	Remember               // it stores a memory
+)
+
+// Policies say how often Ponder asks for the approval of a tool.
+const (
+	Always = "ask"   // each call
+	Once   = "once"  // the first call in a conversation
+	Never  = "never" // no call: the user trusts the model with the tool
 )
 
 // A Request is a tool call that a model requests.
 type Request struct {
-	Tool  string
-	Args  json.RawMessage
-	Turns []Turn // of the conversation, oldest first; the last is the current one
+	Tool     string
+	Args     json.RawMessage
+	Turns    []Turn     // of the conversation, oldest first; the last is the current one
+	View     taint.View // the texts that the model has read
+	Returned []string   // what the server of the tool has returned in this turn
+	Approved []string   // tools of which the user approved a call in this conversation
+	Denied   bool       // the user denied exactly this call
+	Alone    bool       // no user can answer a question
 }
 
 // A Turn is a message of the user and the answers to it.
@@ -36,63 +62,135 @@ type Turn struct {
 	Answer []string
 }
 
-// A Tool declares a tool and its conditions.
+// A Tool declares a tool.
 type Tool struct {
-	Name    string
-	Changes bool        // the world
-	Needs   []Condition // all must hold; empty for read-only tools
-	Words   []string    // further names of the tool in questions to the user: "remember", "keep"
+	Name   string
+	Effect Effect
+	Server string // the MCP server that it belongs to, or empty
 }
 
-// A Gate checks tool calls. Its zero value declares no tools.
+// A Gate decides on tool calls. Its zero value declares no tools.
 type Gate struct {
-	Tools []Tool
-	Plan  bool // plan mode is on
+	Tools  []Tool
+	Policy map[string]string // by tool; the default depends on the effect
+	Plan   bool              // plan mode is on
+}
+
+// A Decision is the decision on a call. The zero value permits it.
+type Decision struct {
+	Refusal string          // why it is refused, for the model
+	Ask     string          // why the user must approve it, for the user
+	Args    json.RawMessage // to use instead of the arguments of the model, if not nil
 }
 
 // Declarations returns the declarations of Ponder's own tools.
 func Declarations() []Tool {
-	list := []Tool{{
-		Name: toolname.Remember, Changes: true, Words: []string{"remember", "keep", "note", "save", "merken", "merke", "notieren"},
-		Needs: []Condition{AnyOf(AskedFor("remember", "note", "keep", "save", "memorize", "memorise", "merke", "merk", "notiere"), Confirmed())},
-	}}
+	list := []Tool{{Name: toolname.Remember, Effect: Remember}, {Name: toolname.WebSearch, Effect: Search}, {Name: toolname.WebFetch, Effect: Fetch}}
 	for _, name := range []string{
-		toolname.Think, toolname.DeepThink, toolname.KnowledgeSearch, toolname.KnowledgeRead, toolname.PersonaMemory, toolname.EarlierSessions, toolname.ThreadRead, toolname.WebSearch, toolname.WebFetch,
+		toolname.Think, toolname.DeepThink, toolname.KnowledgeSearch, toolname.KnowledgeRead, toolname.PersonaMemory, toolname.EarlierSessions, toolname.ThreadRead,
 	} {
-		list = append(list, Tool{Name: name})
+		list = append(list, Tool{Name: name, Effect: Local})
 	}
 	return list
 }
 
-// Check returns "" if the tool may be used, or the reason why not, for the model.
-func (g Gate) Check(w Request) (reason string) {
-	t := g.findTool(w.Tool)
-	if !t.Changes {
-		return ""
+// Reasons of questions, for users.
+const (
+	actsReason   = "it acts outside the conversation"
+	fetchReason  = "the conversation contains untrusted text, and neither you nor a search for your question named this address"
+	askReason    = "the conversation contains untrusted text, and the arguments are not only your words"
+	rememberText = "the statement is not in your message"
+)
+
+// Decide decides on a call.
+func (g Gate) Decide(r Request) Decision {
+	i := slices.IndexFunc(g.Tools, func(t Tool) bool { return t.Name == r.Tool })
+	effect := Act
+	if i >= 0 {
+		effect = g.Tools[i].Effect
 	}
-	needs := t.Needs
-	if g.inPlanMode(w.Turns) {
-		needs = append([]Condition{Planned()}, needs...)
+	if (effect == Act || effect == Remember) && g.inPlanMode(r.Turns) && !isPlanned(r) {
+		return Decision{Refusal: fmt.Sprintf(planMissing, r.Tool)}
 	}
-	var missing, held []string
-	for _, c := range needs {
-		if c.Met(t, w) {
-			held = append(held, "[x] "+c.Name)
-		} else {
-			missing = append(missing, "[ ] "+c.Name+": "+c.Do(t, w))
+	switch effect {
+	case Local:
+		return Decision{}
+	case Search:
+		return decideSearch(r)
+	case Fetch:
+		if !r.View.IsTainted() || r.View.IsKnown(textOf(r.Args, "url")) {
+			return Decision{}
 		}
+		return g.ask(r, Always, fetchReason)
+	case Ask:
+		if text, ok := argumentText(r.Args); !r.View.IsTainted() || ok && r.View.IsReturned(text, r.Returned...) {
+			return Decision{}
+		}
+		return g.ask(r, Once, askReason)
+	case Remember:
+		if args := ownStatement(r); args != nil {
+			return Decision{Args: args}
+		}
+		return g.ask(r, Always, rememberText)
 	}
-	if len(missing) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Not done: %.64s changes the world, and not all holds that must:\n%s", t.Name, strings.Join(append(missing, held...), "\n"))
+	return g.ask(r, Always, actsReason)
 }
 
-// findTool returns the declaration of a tool.
-func (g Gate) findTool(name string) Tool {
-	i := slices.IndexFunc(g.Tools, func(t Tool) bool { return t.Name == name })
-	if i < 0 {
-		return Tool{Name: name, Changes: true, Needs: []Condition{Confirmed()}}
+// ask returns the decision on a call that needs an approval, by the policy of its tool.
+func (g Gate) ask(r Request, usual, reason string) Decision {
+	policy := cmp.Or(g.Policy[r.Tool], usual)
+	switch {
+	case policy == Never, policy == Once && slices.Contains(r.Approved, r.Tool):
+		return Decision{}
+	case r.Denied:
+		return Decision{Refusal: "Not run: the user denied exactly this call. Go on without it."}
+	case r.Alone:
+		return Decision{Refusal: fmt.Sprintf("Not run: %.64s needs the approval of the user, who cannot be asked here: %s.", r.Tool, reason)}
+	case len(r.Args) > maxShown:
+		return Decision{Refusal: fmt.Sprintf("Not run: the arguments have more than %d bytes, too many for the user to check. Use shorter ones.", maxShown)}
 	}
-	return g.Tools[i]
+	return Decision{Ask: reason}
+}
+
+// decideSearch bounds the query of a search after untrusted text, as sessions do.
+func decideSearch(r Request) Decision {
+	if !r.View.IsTainted() {
+		return Decision{}
+	}
+	var in map[string]json.RawMessage
+	if json.Unmarshal(r.Args, &in) != nil {
+		return Decision{}
+	}
+	query := taint.SanitizeQuery(textOf(r.Args, "query"))
+	if query == "" {
+		return Decision{Refusal: "Not run: the query contains only addresses or long words. Search with plain words."}
+	}
+	out := make(map[string]json.RawMessage)
+	for _, key := range []string{"limit", "offset", "from", "to", "seconds", "fresh"} {
+		if v, ok := in[key]; ok && len(v) <= 40 {
+			out[key] = v
+		}
+	}
+	for _, key := range []string{"domains", "without", "prefer"} {
+		var hosts []string
+		if json.Unmarshal(in[key], &hosts) != nil {
+			continue
+		}
+		hosts = slices.DeleteFunc(hosts, func(h string) bool { return !r.View.IsOwn(h) })
+		if len(hosts) > 0 {
+			out[key], _ = json.Marshal(hosts) // strings never fail
+		}
+	}
+	out["query"], _ = json.Marshal(query)
+	args, _ := json.Marshal(out)
+	return Decision{Args: args}
+}
+
+// textOf returns a text argument, or "".
+func textOf(args json.RawMessage, key string) (text string) {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(args, &in) == nil {
+		_ = json.Unmarshal(in[key], &text)
+	}
+	return text
 }

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // PlanMark at the start of a message enables plan mode for the conversation. With the word
@@ -98,3 +99,49 @@ func isStep(line string) bool {
 	rest := strings.TrimLeft(line, "0123456789")
 	return rest != line && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "))
 }
+
+// planMissing is the refusal of a call without an approved plan, for the model.
+const planMissing = `Not run: %.64s needs a plan first. Answer with a plan under the heading "## Plan", one numbered step to a line, that names this tool. Ask whether to go on, and wait for the user's yes.`
+
+// isPlanned reports whether there is an approved plan that names the tool. Such a plan alone runs
+// nothing: each call still needs its own approval.
+func isPlanned(r Request) bool {
+	plan, approved := approvedPlan(r.Turns)
+	return approved && namesTool(plan, r.Tool)
+}
+
+// namesTool reports whether a text contains the name of a tool as words of their own.
+func namesTool(text, tool string) bool {
+	name := splitWords(strings.ReplaceAll(tool, "_", " "))
+	in := splitWords(strings.ReplaceAll(text, "_", " "))
+	for i := 0; len(name) > 0 && i+len(name) <= len(in); i++ {
+		if slices.Equal(in[i:i+len(name)], name) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainYes are all messages that count as a plain yes to a plan, in lower case without punctuation.
+var plainYes = []string{
+	"yes", "y", "yep", "yeah", "yes please", "yes go ahead", "yes do it", "sure", "ok", "okay", "ok go ahead", "go ahead", "do it", "please do", "approved", "approve",
+	"confirmed", "confirm", "agreed", "looks good", "sounds good", "ja", "ja bitte", "jawohl", "einverstanden", "mach das", "ok mach das", "oui", "oui merci", "d'accord",
+	"sí", "sí por favor", "vale", "sì", "va bene", "sim", "はい", "是", "是的", "好", "好的", "可以", "да", "давай",
+}
+
+// isYes reports whether a message is a plain yes, and nothing else.
+func isYes(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "👍" || text == "✅" || !strings.ContainsAny(text, "?？¿") && slices.Contains(plainYes, strings.Join(splitWords(text), " "))
+}
+
+// splitWords returns the words of a text in lower case, without punctuation.
+func splitWords(text string) (words []string) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !isWordRune(r) && r != '\'' && r != '’' }) {
+		words = append(words, strings.ReplaceAll(word, "’", "'"))
+	}
+	return words
+}
+
+// isWordRune reports whether a rune is part of a word or a number.
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }

@@ -5,18 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"ponder"
 	"ponder/internal/compat"
-	"ponder/llm"
-	"ponder/tool/approval"
+	"ponder/mode/chat"
 )
 
 // A PendingCall is a tool call that a conversation refused until the user confirms it.
 type PendingCall struct {
-	ID, Tool string
-	Args     json.RawMessage
-	Next     ponder.Event // the message that followed, if any: a yes would now confirm something else
+	ID, Tool  string // ID is of the question
+	Args      json.RawMessage
+	Reason    string       // for the question
+	Untrusted []string     // sources of untrusted text in the conversation
+	Next      ponder.Event // the message that followed, if any: a yes would now confirm something else
 }
 
 // IsPassed reports whether a later message followed.
@@ -40,8 +42,8 @@ func FindAsked(ctx context.Context, d *compat.Dispatcher, w compat.Job) (c Pendi
 	if w.Kind != compat.Chat {
 		return c, false, nil
 	}
-	var t callTracker
-	var next ponder.Event
+	var questions chat.PendingApprovals
+	begun := false
 	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			return c, false, nil
@@ -49,67 +51,18 @@ func FindAsked(ctx context.Context, d *compat.Dispatcher, w compat.Job) (c Pendi
 		if err != nil {
 			return c, false, fmt.Errorf("read %s: %w", w.Thread, err)
 		}
-		if !t.applyEvent(ev) {
-			next = ev
+		if _, said := ev.Body.(ponder.UserMessage); said && begun {
+			c.Next = ev
 			break
 		}
+		begun = true
+		questions.Apply(ev)
 	}
-	c, found = t.findPending()
-	c.Next = next
-	return c, found, nil
-}
-
-// A callTracker folds the events of one turn.
-type callTracker struct {
-	turn  approval.Turn
-	begun bool
-	run   ponder.RunID // of the answer
-	calls []runCall
-	done  map[string]bool // executed, by callKey
-}
-
-type runCall struct {
-	run ponder.RunID
-	llm.ToolCall
-}
-
-func callKey(name string, args json.RawMessage) string { return name + " " + string(args) }
-
-// applyEvent returns false at the next turn.
-func (t *callTracker) applyEvent(ev ponder.Event) bool {
-	switch b := ev.Body.(type) {
-	case ponder.UserMessage:
-		if t.begun {
-			return false
-		}
-		t.begun, t.turn.User = true, b.Content
-	case ponder.AssistantMessage:
-		t.turn.Answer, t.run = append(t.turn.Answer, b.Content), ev.Run
-	case ponder.CallFinished:
-		for _, c := range b.Message.Calls() {
-			t.calls = append(t.calls, runCall{ev.Run, c})
-		}
-	case ponder.ToolCall:
-		if t.done == nil {
-			t.done = make(map[string]bool)
-		}
-		t.done[callKey(b.Name, b.Args)] = true
+	open := questions.Open(time.Now())
+	if len(open) == 0 {
+		return c, false, nil
 	}
-	return true
-}
-
-func (t *callTracker) findPending() (PendingCall, bool) {
-	gate := approval.Gate{Tools: approval.Declarations()}
-	for i := len(t.calls) - 1; i >= 0; i-- {
-		c := t.calls[i]
-		w := approval.Request{Tool: c.Name, Args: c.Input, Turns: []approval.Turn{t.turn}}
-		if c.run != t.run || t.done[callKey(c.Name, c.Input)] || gate.Check(w) == "" {
-			continue
-		}
-		w.Turns = append(w.Turns, approval.Turn{User: Confirmation})
-		if gate.Check(w) == "" {
-			return PendingCall{ID: c.ID, Tool: c.Name, Args: c.Input}, true
-		}
-	}
-	return PendingCall{}, false
+	b := open[0].Body.(ponder.ApprovalRequested)
+	c.ID, c.Tool, c.Args, c.Reason, c.Untrusted = open[0].ID, b.Tool, b.Args, b.Reason, b.Untrusted
+	return c, true, nil
 }

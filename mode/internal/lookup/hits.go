@@ -117,24 +117,6 @@ func AddSourceFilter(args map[string]any, pinned, banned []string) map[string]an
 	return args
 }
 
-// Limits of web queries, in bytes.
-const (
-	maxQuery     = 400
-	maxQueryWord = 40 // of a word; longer ones may be secrets and are not sent
-)
-
-// SanitizeQuery returns a query without possible addresses and keys, because search providers see it.
-func SanitizeQuery(query string) string {
-	words := slices.DeleteFunc(strings.Fields(query), func(w string) bool {
-		return len(w) > maxQueryWord || strings.Contains(w, "://") || strings.Contains(w, "@")
-	})
-	query = strings.Join(words, " ")
-	if len(query) > maxQuery {
-		query = strings.TrimSuffix(textkit.TruncateBytes(query, maxQuery), "…")
-	}
-	return query
-}
-
 const maxQuote = 2000
 
 // TruncateQuote truncates a long quote and adjusts its end.

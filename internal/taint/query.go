@@ -1,0 +1,120 @@
+package taint
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ponder/internal/textkit"
+)
+
+// Limits of a query to a search provider, in bytes.
+const (
+	maxQuery     = 400
+	maxQueryWord = 40 // longer words may be secrets
+)
+
+// SanitizeQuery returns a query without possible addresses and keys, because search providers
+// see it.
+func SanitizeQuery(query string) string {
+	words := slices.DeleteFunc(strings.Fields(query), func(w string) bool {
+		return len(w) > maxQueryWord || strings.Contains(w, "://") || strings.Contains(w, "@")
+	})
+	query = strings.Join(words, " ")
+	if len(query) > maxQuery {
+		query = strings.TrimSuffix(textkit.TruncateBytes(query, maxQuery), "…")
+	}
+	return query
+}
+
+// A View is the context of a tool call.
+type View struct {
+	Context
+	Message string   // of the user, which the turn answers
+	Earlier []string // messages of the user
+	Public  []string // texts that strangers know: results of web tools
+	Private []string // other texts that the model has read
+}
+
+// IsOwn reports whether a text for another party contains only words of the user's question, words
+// that strangers know, and words that stand in no private text. A word of an earlier message
+// counts as private if it may be a secret.
+func (v View) IsOwn(text string) bool {
+	message, earlier, public, private := wordSet(v.Message), wordSet(v.Earlier...), wordSet(v.Public...), wordSet(v.Private...)
+	for w := range words(text) {
+		switch {
+		case message[w] || public[w]:
+		case mayBeSecret(w):
+			return false
+		case private[w] && !earlier[w]:
+			return false
+		}
+	}
+	return true
+}
+
+// IsReturned reports whether all words of a text stand in the message of the user or in texts
+// that its receiver returned before.
+func (v View) IsReturned(text string, returned ...string) bool {
+	known := wordSet(append(slices.Clip(returned), v.Message)...)
+	for w := range words(text) {
+		if !known[w] {
+			return false
+		}
+	}
+	return true
+}
+
+// OverlapsMessage reports whether at least half of the words of a text stand in the message of
+// the user.
+func (v View) OverlapsMessage(text string) bool {
+	said, all, found := wordSet(v.Message), 0, 0
+	for w := range words(text) {
+		if utf8.RuneCountInString(w) < 3 && !hasDigit(w) {
+			continue
+		}
+		all++
+		if said[w] {
+			found++
+		}
+	}
+	return all > 0 && 2*found >= all
+}
+
+// mayBeSecret reports whether a word looks like a password, a number of a card or a key: it has
+// four digits and is no year, or it mixes letters and digits in at least eight characters.
+func mayBeSecret(word string) bool {
+	digits, letters := 0, 0
+	for _, r := range word {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	if digits == 4 && letters == 0 && len(word) == 4 && (strings.HasPrefix(word, "19") || strings.HasPrefix(word, "20")) {
+		return false
+	}
+	return digits >= 4 || digits > 0 && letters > 0 && digits+letters >= 8 || letters > maxQueryWord/2
+}
+
+func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
+
+func wordSet(texts ...string) map[string]bool {
+	set := make(map[string]bool)
+	for _, text := range texts {
+		for w := range words(text) {
+			set[w] = true
+		}
+	}
+	return set
+}
+
+// words returns the words of a text in lower case.
+func words(text string) func(yield func(string) bool) {
+	return strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}

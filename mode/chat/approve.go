@@ -1,0 +1,259 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ponder"
+	"ponder/internal/taint"
+	"ponder/internal/toolname"
+	"ponder/llm"
+)
+
+// ApprovalTime is how long a question for an approval can be answered.
+const ApprovalTime = 24 * time.Hour
+
+// maxQuestions limits the remembered questions of a conversation. Older ones are dropped, which
+// denies them.
+const maxQuestions = 50
+
+// Texts for the model.
+const (
+	waitsForApproval = "Not run yet: Ponder itself has asked the user to approve this call with exactly these arguments. It runs when the user approves. Do not ask for it again; end your answer."
+	deniedByUser     = "Not run: the user denied this call."
+	notInTime        = "Not run: the question was answered before, has expired, or does not belong to this conversation."
+	deniedBefore     = "Not run: the user denied exactly this call. Go on without it."
+)
+
+// Verdicts on questions.
+const (
+	verdictOpen     = ""
+	verdictApproved = "approved"
+	verdictDenied   = "denied"
+	verdictInvalid  = "invalid" // no such open question
+)
+
+// A question asks the user to approve a call.
+type question struct {
+	ID      string          `json:"id"`
+	Tool    string          `json:"tool"`
+	Args    json.RawMessage `json:"args"`
+	Expires time.Time       `json:"expires"`
+	Verdict string          `json:"verdict,omitempty"`
+	Decided ponder.Seq      `json:"decided,omitempty"` // the message that decided it
+}
+
+// A decidedCall is a call that a message approves or denies.
+type decidedCall struct {
+	Verdict string          `json:"verdict"`
+	Tool    string          `json:"tool,omitempty"`
+	Args    json.RawMessage `json:"args,omitempty"`
+}
+
+func (s *state) applyQuestion(ev ponder.Event, b ponder.ApprovalRequested) {
+	s.Questions = append(slices.Clip(s.Questions), question{ID: ev.ID, Tool: b.Tool, Args: b.Args, Expires: b.Expires})
+	s.Questions = s.Questions[max(0, len(s.Questions)-maxQuestions):]
+}
+
+// applyMessage applies a message of the user, and its answers to questions.
+func (s *state) applyMessage(ev ponder.Event, b ponder.UserMessage) {
+	m := messageFrom(ev, b)
+	for _, d := range b.Decisions[:min(len(b.Decisions), maxQuestions)] {
+		m.Decided = append(m.Decided, s.decideQuestion(ev, d))
+	}
+	if len(b.Decisions) == 0 {
+		s.Taint = s.Taint.AddMessage(b.Content)
+	}
+	for _, media := range b.Media {
+		s.Taint = s.Taint.AddSource("attached file " + media.Name)
+	}
+	s.Waiting = append(slices.Clip(s.Waiting), Turn{Message: m})
+}
+
+// decideQuestion applies an answer. Only the first answer in time counts.
+func (s *state) decideQuestion(ev ponder.Event, d ponder.ApprovalDecision) decidedCall {
+	i := slices.IndexFunc(s.Questions, func(q question) bool { return q.ID == d.ID })
+	if i < 0 {
+		return decidedCall{Verdict: verdictInvalid}
+	}
+	q := s.Questions[i]
+	call := decidedCall{Verdict: verdictInvalid, Tool: q.Tool, Args: q.Args}
+	if q.Verdict != verdictOpen || ev.Time.After(q.Expires) {
+		return call
+	}
+	call.Verdict = verdictDenied
+	if d.Approved {
+		call.Verdict = verdictApproved
+	}
+	s.Questions = slices.Clone(s.Questions)
+	s.Questions[i].Verdict, s.Questions[i].Decided = call.Verdict, ev.Seq
+	return call
+}
+
+// currentWork returns the work of the current turn. A turn that answers questions starts with the
+// approved calls; otherwise the work is nil before the first call of a model.
+func (s *state) currentWork() *work {
+	if s.Work != nil || len(s.Waiting) == 0 || len(s.Waiting[0].Message.Decided) == 0 {
+		return s.Work
+	}
+	w, msg := work{}, llm.Message{Role: llm.Assistant}
+	for i, d := range s.Waiting[0].Message.Decided {
+		if d.Tool == "" {
+			continue
+		}
+		c := llm.ToolCall{ID: "approved-" + strconv.FormatInt(int64(s.Waiting[0].Message.Seq), 10) + "-" + strconv.Itoa(i), Name: d.Tool, Input: d.Args}
+		u := pendingCall{Call: c}
+		switch known := slices.ContainsFunc(s.opts.Tools, func(t llm.Tool) bool { return t.Name == d.Tool }); {
+		case d.Verdict == verdictDenied:
+			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: deniedByUser, Failed: true}
+		case d.Verdict == verdictInvalid:
+			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: notInTime, Failed: true}
+		case !known:
+			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: "Not run: this tool is no longer available.", Failed: true}
+		default:
+			u.Key = s.actionKey(toolKey, 0, i)
+		}
+		msg.Parts = append(msg.Parts, llm.Part{Call: &c})
+		w.Calls = append(w.Calls, u)
+	}
+	if len(w.Calls) == 0 {
+		return nil
+	}
+	w.Msgs = []llm.Message{msg}
+	w.finishRound(false)
+	return &w
+}
+
+// decideCall returns the arguments of a call, or the text of its result if it is not run now.
+func (s *state) decideCall(w *work, c llm.ToolCall, i int) (args json.RawMessage, text string) {
+	if text = s.refuseCall(w, c, i); text != "" || s.opts.Gate == nil {
+		return c.Input, text
+	}
+	d := s.opts.Gate(s.describeUse(w, c))
+	switch {
+	case d.Refusal != "":
+		return c.Input, d.Refusal
+	case d.Ask != "":
+		s.askUser(w, c, i, d)
+		return c.Input, waitsForApproval
+	case d.Args != nil:
+		return d.Args, ""
+	}
+	return c.Input, ""
+}
+
+// askUser asks for the approval of a call, unless the same question is open.
+func (s *state) askUser(w *work, c llm.ToolCall, i int, d Decision) {
+	args := c.Input
+	if d.Args != nil {
+		args = d.Args
+	}
+	same := func(tool string, other json.RawMessage) bool { return tool == c.Name && bytes.Equal(other, args) }
+	for _, q := range s.Questions {
+		if same(q.Tool, q.Args) && q.Verdict == verdictOpen && s.Clock.Before(q.Expires.Add(-ApprovalTime/2)) {
+			return
+		}
+	}
+	for _, o := range w.Out {
+		if o.Question != nil && same(o.Question.Tool, o.Question.Args) {
+			return
+		}
+	}
+	w.Out = append(slices.Clip(w.Out), pendingWrite{Key: s.actionKey(questionKey, w.Round, i), Question: &ponder.ApprovalRequested{
+		Tool: c.Name, Args: args, Reason: d.Ask, Expires: s.Clock.Add(ApprovalTime), Untrusted: s.Taint.Sources,
+	}})
+}
+
+func (s *state) describeUse(w *work, c llm.ToolCall) ToolUse {
+	u := ToolUse{Call: c, Turns: append(s.visibleTurns(), s.currentTurn(w)), Used: w.toolResults(), View: s.viewOf(w)}
+	own := ponder.Seq(0) // the newest message that answers no question
+	for _, t := range u.Turns {
+		if len(t.Message.Decided) == 0 {
+			own = max(own, t.Message.Seq)
+		}
+	}
+	for _, q := range s.Questions {
+		switch {
+		case q.Verdict == verdictApproved:
+			u.Approved = append(u.Approved, q.Tool)
+		case q.Verdict == verdictDenied && q.Decided > own && q.Tool == c.Name && bytes.Equal(q.Args, c.Input):
+			u.Denied = true
+		}
+	}
+	return u
+}
+
+// viewOf returns the texts that the model sees, by their origin.
+func (s *state) viewOf(w *work) taint.View {
+	v := taint.View{Context: s.Taint, Private: []string{s.Summary}}
+	for _, t := range append(s.visibleTurns(), s.currentTurn(w)) {
+		if len(t.Message.Decided) == 0 {
+			v.Earlier, v.Message = append(v.Earlier, t.Message.Text), t.Message.Text
+		}
+		v.Private = append(append(v.Private, t.Answer...), t.Thoughts...)
+	}
+	v.Earlier = v.Earlier[:max(0, len(v.Earlier)-1)]
+	for _, n := range s.Notes {
+		v.Private = append(v.Private, n.Text)
+	}
+	v.Private = append(v.Private, s.backgroundText(s.Waiting[0]))
+	for _, r := range w.toolResults() {
+		if r.Name == toolname.WebSearch || r.Name == toolname.WebFetch {
+			v.Public = append(v.Public, r.Text)
+		} else if r.Name != toolname.Think {
+			v.Private = append(v.Private, r.Text)
+		}
+	}
+	return v
+}
+
+// isOwnSearch reports whether a call searches the web for the user's own question.
+func (s *state) isOwnSearch(w *work, c llm.ToolCall) bool {
+	if c.Name != toolname.WebSearch {
+		return false
+	}
+	var in struct {
+		Query string `json:"query"`
+	}
+	return !s.Taint.IsTainted() || json.Unmarshal(c.Input, &in) == nil && s.viewOf(w).IsOwn(in.Query)
+}
+
+// PendingApprovals folds a conversation into its open questions.
+type PendingApprovals struct {
+	List []ponder.Event // of ApprovalRequested, the oldest first
+}
+
+// Apply folds the next event.
+func (p *PendingApprovals) Apply(ev ponder.Event) {
+	switch b := ev.Body.(type) {
+	case ponder.ApprovalRequested:
+		if !ev.Erased {
+			p.List = append(p.List, ev)
+			p.List = p.List[max(0, len(p.List)-maxQuestions):]
+		}
+	case ponder.UserMessage:
+		for _, d := range b.Decisions {
+			p.List = slices.DeleteFunc(p.List, func(ev ponder.Event) bool { return ev.ID == d.ID })
+		}
+	}
+}
+
+// Open returns the questions that can be answered at a time.
+func (p *PendingApprovals) Open(now time.Time) (list []ponder.Event) {
+	for _, ev := range p.List {
+		if !now.After(ev.Body.(ponder.ApprovalRequested).Expires) {
+			list = append(list, ev)
+		}
+	}
+	return list
+}
+
+// ApprovalCode returns the code of a question, which a user types to answer it. A model cannot
+// know it before the question is asked, because it comes from the random part of the event's ID.
+func ApprovalCode(id string) string { return strings.ToUpper(id[max(0, len(id)-codeLen):]) }
+
+const codeLen = 6

@@ -1,0 +1,119 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// maxShown limits the arguments of a call that the user approves, in bytes. The user must be able
+// to read all of them.
+const maxShown = 16 << 10
+
+// argumentText returns all keys and scalar values of arguments, and whether they could be read.
+func argumentText(args json.RawMessage) (text string, ok bool) {
+	var b strings.Builder
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	depth, key := []bool{}, false // for each open value: is it an object?
+	for {
+		t, err := d.Token()
+		if err == io.EOF {
+			return b.String(), true
+		}
+		if err != nil {
+			return "", false
+		}
+		inObject := len(depth) > 0 && depth[len(depth)-1]
+		switch v := t.(type) {
+		case json.Delim:
+			if v == '{' || v == '[' {
+				depth, key = append(depth, v == '{'), v == '{'
+				continue
+			}
+			depth = depth[:len(depth)-1]
+			key = len(depth) > 0 && depth[len(depth)-1]
+			continue
+		case string:
+			if inObject && key {
+				key = false
+				continue
+			}
+			b.WriteString(v + "\n")
+		case json.Number:
+			b.WriteString(v.String() + "\n")
+		}
+		key = inObject
+	}
+}
+
+// Show returns the arguments of a call as indented JSON, exactly as they will be sent. Characters
+// that a terminal or a page does not show are escaped, so that nothing stays hidden.
+func Show(args json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, args, "", "  ") != nil {
+		b.Reset()
+		b.Write(args)
+	}
+	var out strings.Builder
+	for _, r := range b.String() {
+		switch {
+		case r == '\n' || r == ' ' || unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r) && !isInvisible(r):
+			out.WriteRune(r)
+		case r > 0xFFFF:
+			r -= 0x10000
+			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
+}
+
+// isInvisible reports whether a rune is shown as nothing, or changes how its neighbours are shown.
+func isInvisible(r rune) bool {
+	switch {
+	case r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0, r == 0x2800, r == 0x034F: // fillers and joiners
+		return true
+	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF: // variation selectors
+		return true
+	}
+	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Co, unicode.Zl, unicode.Zp)
+}
+
+// Question returns the question to the user as Markdown, for clients that show only text. code
+// is the code that the user types.
+func Question(tool string, args json.RawMessage, reason, code string, untrusted []string) string {
+	shown := Show(args)
+	fence := "```"
+	for strings.Contains(shown, fence) {
+		fence += "`"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "**Ponder asks for your approval** (%s): run `%s` with exactly this?\n\n%sjson\n%s\n%s\n", reason, Show([]byte(tool)), fence, shown, fence)
+	if len(untrusted) > 0 {
+		fmt.Fprintf(&b, "\nUntrusted text in this conversation: `%s`\n", strings.ReplaceAll(Show([]byte(strings.Join(untrusted, "; "))), "`", "'"))
+	}
+	fmt.Fprintf(&b, "\nAnswer `approve %s` or `deny %s`.", code, code)
+	return b.String()
+}
+
+// ParseAnswer parses the answer to a question: approve or deny, and the code. Any other text is no
+// answer.
+func ParseAnswer(text string) (code string, approved, ok bool) {
+	words := strings.Fields(strings.Trim(text, " \t\r\n.!`*"))
+	if len(words) != 2 || len(words[1]) < 4 {
+		return "", false, false
+	}
+	switch strings.ToLower(words[0]) {
+	case "approve":
+		approved = true
+	case "deny":
+	default:
+		return "", false, false
+	}
+	return strings.ToUpper(words[1]), approved, true
+}
