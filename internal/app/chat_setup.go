@@ -13,6 +13,7 @@ import (
 	"ponder/internal/config"
 	"ponder/internal/locale"
 	"ponder/internal/redact"
+	"ponder/internal/taint"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/deep"
@@ -31,7 +32,6 @@ type ChatSetup struct {
 	Think        bool
 	rules        string
 	Plan         bool
-	Alone        bool // no user can approve a call
 	Sources      Sources
 	Gated        []approval.Tool // of MCP servers
 	ToolsVersion uint64          // see [MCPServers.Version]
@@ -71,8 +71,13 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 }
 
 // Gate decides on a tool call of a conversation.
-func (t ChatSetup) Gate(u chat.ToolUse) chat.Decision {
-	r := approval.Request{Tool: u.Call.Name, Args: u.Call.Input, View: u.View, Approved: u.Approved, Denied: u.Denied, Alone: t.Alone}
+func (t ChatSetup) Gate(u chat.ToolUse) taint.Decision {
+	c := taint.Call{Tool: u.Call.Name, Args: u.Call.Input, View: u.View}
+	for _, r := range u.Used {
+		c.Results = append(c.Results, taint.Result{Tool: r.Name, Text: r.Text})
+	}
+	r := t.approvalRequest(c)
+	r.Approved, r.Denied = u.Approved, u.Denied
 	for _, turn := range u.Turns {
 		said := approval.Turn{User: turn.Message.Text, Answer: turn.Answer}
 		if turn.Message.IsDecision() {
@@ -80,13 +85,33 @@ func (t ChatSetup) Gate(u chat.ToolUse) chat.Decision {
 		}
 		r.Turns = append(r.Turns, said)
 	}
-	for _, result := range u.Used {
-		if t.sharesServer(result.Name, u.Call.Name) {
+	return t.gate().Decide(r)
+}
+
+// ExchangeGate decides on a tool call of an exchange, whose client tells the user.
+func (t ChatSetup) ExchangeGate(c taint.Call) taint.Decision {
+	return t.gate().Decide(t.approvalRequest(c))
+}
+
+// AloneGate decides on a tool call of a mode that cannot ask the user.
+func (t ChatSetup) AloneGate(c taint.Call) taint.Decision {
+	r := t.approvalRequest(c)
+	r.Alone = true
+	return t.gate().Decide(r)
+}
+
+func (t ChatSetup) gate() approval.Gate {
+	return approval.Gate{Tools: append(approval.Declarations(), t.Gated...), Policy: t.Config.Approvals, Plan: t.Plan}
+}
+
+func (t ChatSetup) approvalRequest(c taint.Call) approval.Request {
+	r := approval.Request{Tool: c.Tool, Args: c.Args, View: c.View}
+	for _, result := range c.Results {
+		if t.sharesServer(result.Tool, c.Tool) {
 			r.Returned = append(r.Returned, result.Text)
 		}
 	}
-	d := approval.Gate{Tools: append(approval.Declarations(), t.Gated...), Policy: t.Config.Approvals, Plan: t.Plan}.Decide(r)
-	return chat.Decision(d)
+	return r
 }
 
 // sharesServer reports whether two tools are of one MCP server, whose results may be sent back to
@@ -107,7 +132,7 @@ func (t ChatSetup) sharesServer(a, b string) bool {
 func (t ChatSetup) CanRemember() bool { return t.Name != "" && !t.NoMemory }
 
 func (t ChatSetup) DeepOptions(tools []ponder.Tool) deep.Options {
-	o := deep.Options{Tools: t.offeredTools(tools), Locale: userLocale(t.Locale), Limit: time.Duration(t.Config.DeepThink.Limit), PerHour: t.Config.DeepThink.PerHour, Redact: t.redactMessage}
+	o := deep.Options{Tools: t.offeredTools(tools), Locale: userLocale(t.Locale), Limit: time.Duration(t.Config.DeepThink.Limit), PerHour: t.Config.DeepThink.PerHour, Redact: t.redactMessage, Gate: t.AloneGate}
 	if t.Models[DeepRole] != nil {
 		o.Role = DeepRole
 	}

@@ -156,7 +156,7 @@ func (a *App) MCPToolsFor(ctx context.Context, t *ChatSetup) (tools []ponder.Too
 		list = readOnly(list)
 	}
 	for _, one := range list {
-		g := approval.Tool{Name: one.Name, Effect: approval.Ask}
+		g := approval.Tool{Name: one.Name, Effect: approval.Ask, Server: one.Server}
 		if one.Changes {
 			g.Effect = approval.Act
 		}

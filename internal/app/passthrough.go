@@ -110,7 +110,7 @@ func (s *Service) relayExchange(ctx context.Context, owner string, id ponder.Thr
 	if err := CheckPrices(t.Models, x.Budget, &t.Config); err != nil {
 		return err
 	}
-	opts := passthrough.Options{Request: x.Request}
+	opts := passthrough.Options{Request: x.Request, Approved: x.Approved}
 	if x.Own {
 		memory, web, err := s.defaultSources(ctx, owner, x.NoMemory, x.NoWeb)
 		if err != nil {
@@ -282,4 +282,35 @@ func (b *serverDB) CleanUpChats(ctx context.Context, now time.Time, most int) er
 
 func (b *serverDB) cleanUpAll(ctx context.Context, now time.Time) error {
 	return errors.Join(b.cleanUpRequests(ctx, now), b.CleanUpChats(ctx, now, maxChats))
+}
+
+// AnswerExchange answers the open question of a code that an exchange of the owner asked. Each
+// question takes one answer. It returns the approved call, which the next exchange runs first, or
+// nil if the user denied it. It returns NotFound if no question of the code is open.
+func (s *Service) AnswerExchange(ctx context.Context, owner, code string, approved bool) (*llm.ToolCall, error) {
+	now := time.Now()
+	infos, err := s.Store.List(ctx, ponder.Filter{Kind: ponder.KindExchange, Owner: owner, Limit: exchangePage})
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
+		if now.Sub(info.Updated) > passthrough.QuestionTime {
+			continue
+		}
+		open, err := s.ThreadApprovals(ctx, info.ID)
+		if err != nil && !errors.Is(err, ponder.ErrNoThread) {
+			return nil, err
+		}
+		for _, a := range open {
+			if a.Code != code {
+				continue
+			}
+			_, err := s.Store.Append(ctx, info.ID, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: "answer-" + a.ID, Body: ponder.UserMessage{Decisions: []ponder.ApprovalDecision{{ID: a.ID, Approved: approved}}}})
+			if err != nil || !approved {
+				return nil, err
+			}
+			return &llm.ToolCall{ID: "approved-" + code, Name: a.Tool, Input: a.Args}, nil
+		}
+	}
+	return nil, NotFoundf("approval_id", "no question with the code %.12q is open", code)
 }

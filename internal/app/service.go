@@ -238,8 +238,9 @@ type Exchange struct {
 	NoMemory bool
 	Budget   ponder.Budget
 	Keep     bool
-	Cause    string `json:"-"` // of the run_started; distinguishes requests with equal ids
-	Made     func() `json:"-"` // called after the thread exists and before it starts; may be nil
+	Approved []llm.ToolCall // calls that the user approved; see [Service.AnswerExchange]
+	Cause    string         `json:"-"` // of the run_started; distinguishes requests with equal ids
+	Made     func()         `json:"-"` // called after the thread exists and before it starts; may be nil
 }
 
 // Sum returns a hash of parts, in order.

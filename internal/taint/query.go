@@ -1,12 +1,14 @@
 package taint
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"ponder/internal/textkit"
+	"ponder/internal/toolname"
 )
 
 // Limits of a query to a search provider, in bytes.
@@ -37,6 +39,32 @@ type View struct {
 	Private []string // other texts that the model has read
 }
 
+// A Call is a tool call of a model.
+type Call struct {
+	Tool    string
+	Args    json.RawMessage
+	View    View
+	Results []Result // that the model has read in this turn
+}
+
+// A Decision is the decision on a call. The zero value permits it.
+type Decision struct {
+	Refusal string          // why it is refused, for the model; or empty
+	Ask     string          // why the user must approve it, for the user; or empty
+	Args    json.RawMessage // to use instead of the arguments of the model, if not nil
+}
+
+// A Gate decides on calls. It must be pure. A nil gate permits all.
+type Gate func(Call) Decision
+
+// Decide decides on a call.
+func (g Gate) Decide(c Call) Decision {
+	if g == nil {
+		return Decision{}
+	}
+	return g(c)
+}
+
 // IsOwn reports whether a text for another party contains only words of the user's question, words
 // that strangers know, and words that stand in no private text. A word of an earlier message
 // counts as private if it may be a secret.
@@ -52,6 +80,27 @@ func (v View) IsOwn(text string) bool {
 		}
 	}
 	return true
+}
+
+// AddText adds the text of a result that the model has read.
+func (v View) AddText(tool, text string) View {
+	switch tool {
+	case toolname.WebSearch, toolname.WebFetch:
+		v.Public = append(slices.Clip(v.Public), text)
+	case toolname.Think:
+	default:
+		v.Private = append(slices.Clip(v.Private), text)
+	}
+	return v
+}
+
+// IsOwnSearch reports whether a search of the web is for the user's own question, so that the model
+// may read its results: the model had read no untrusted text, or the query is the user's own.
+func (v View) IsOwnSearch(args json.RawMessage) bool {
+	var in struct {
+		Query string `json:"query"`
+	}
+	return !v.IsTainted() || json.Unmarshal(args, &in) == nil && v.IsOwn(in.Query)
 }
 
 // IsReturned reports whether all words of a text stand in the message of the user or in texts

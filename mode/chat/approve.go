@@ -147,7 +147,7 @@ func (s *state) decideCall(w *work, c llm.ToolCall, i int) (args json.RawMessage
 }
 
 // askUser asks for the approval of a call, unless the same question is open.
-func (s *state) askUser(w *work, c llm.ToolCall, i int, d Decision) {
+func (s *state) askUser(w *work, c llm.ToolCall, i int, d taint.Decision) {
 	args := c.Input
 	if d.Args != nil {
 		args = d.Args
@@ -202,11 +202,7 @@ func (s *state) viewOf(w *work) taint.View {
 	}
 	v.Private = append(v.Private, s.backgroundText(s.Waiting[0]))
 	for _, r := range w.toolResults() {
-		if r.Name == toolname.WebSearch || r.Name == toolname.WebFetch {
-			v.Public = append(v.Public, r.Text)
-		} else if r.Name != toolname.Think {
-			v.Private = append(v.Private, r.Text)
-		}
+		v = v.AddText(r.Name, r.Text)
 	}
 	return v
 }
@@ -216,10 +212,7 @@ func (s *state) isOwnSearch(w *work, c llm.ToolCall) bool {
 	if c.Name != toolname.WebSearch {
 		return false
 	}
-	var in struct {
-		Query string `json:"query"`
-	}
-	return !s.Taint.IsTainted() || json.Unmarshal(c.Input, &in) == nil && s.viewOf(w).IsOwn(in.Query)
+	return s.viewOf(w).IsOwnSearch(c.Input)
 }
 
 // PendingApprovals folds a conversation into its open questions.

@@ -88,7 +88,7 @@ type Options struct {
 	WithoutModel bool
 
 	// Gate, if set, decides on tool calls. It must be pure.
-	Gate func(ToolUse) Decision
+	Gate func(ToolUse) taint.Decision
 }
 
 // ToolUse is a model's tool call.
@@ -100,13 +100,6 @@ type ToolUse struct {
 	View     taint.View
 	Approved []string // tools of which the user approved a call in the conversation
 	Denied   bool     // the user denied exactly this call, and has written nothing since
-}
-
-// A Decision is the decision on a tool call. The zero value permits it.
-type Decision struct {
-	Refusal string          // why the call is refused, for the model; or empty
-	Ask     string          // why the user must approve the call, for the user; or empty
-	Args    json.RawMessage // to use instead of the arguments of the model, if not nil
 }
 
 func (o Options) orDefault() Options {

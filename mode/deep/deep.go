@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/toolname"
 	"ponder/llm"
 	"ponder/mode/internal/locale"
@@ -62,6 +63,9 @@ type Options struct {
 	NoRebase bool          // marks old reflections instead of rebasing them
 	Role     ponder.Role   // slow if empty
 	Rebaser  ponder.Role   // cheap if empty
+
+	// Gate decides on tool calls.
+	Gate taint.Gate
 
 	// Redact, if set, removes secrets from model output. It must be pure.
 	Redact func(llm.Message) llm.Message

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/llm"
 	"ponder/llm/structured"
 	"ponder/mode/internal/lookup"
@@ -124,7 +125,7 @@ func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
 	switch key {
 	case w.actionKey("think", w.Round+1):
 		w.Round++
-		if w.applyAnswer(b); b.Finish == llm.FinishTime && w.Answer == "" {
+		if s.applyAnswer(&w, b); b.Finish == llm.FinishTime && w.Answer == "" {
 			w.Err = fmt.Sprintf("it took more than %v", s.opts.Limit)
 		}
 	case w.actionKey("rebase"):
@@ -138,7 +139,7 @@ func (s *state) applyCall(ev ponder.Event, b ponder.CallFinished) {
 	s.Work = &w
 }
 
-func (w *work) applyAnswer(b ponder.CallFinished) {
+func (s *state) applyAnswer(w *work, b ponder.CallFinished) {
 	calls := b.Message.Calls()
 	switch {
 	case b.Error != "":
@@ -162,6 +163,8 @@ func (w *work) applyAnswer(b ponder.CallFinished) {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(c.Input, &object) != nil {
 			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: "the arguments are not a JSON object", Failed: true}
+		} else {
+			s.decideCall(w, &u)
 		}
 		w.Calls = append(w.Calls, u)
 	}
@@ -180,6 +183,7 @@ func (s *state) applyToolResult(ev ponder.Event, b ponder.ToolResult) {
 	w := *s.Work
 	w.Calls = slices.Clone(w.Calls)
 	c := w.Calls[i].Call
+	s.Taint = s.Taint.AddResult(taint.Result{Tool: c.Name, Text: b.Result + b.Error, Untrusted: b.Untrusted, Own: w.Calls[i].Own})
 	text := truncateText(strings.TrimSpace(lookup.ResultForModel(c.Name, b.Result)+"\n"+b.Error), maxResult)
 	w.Calls[i].Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: b.Error != ""}
 	w.Sources = append(slices.Clip(w.Sources), resultSources(b)...)
@@ -227,7 +231,7 @@ func (s *state) writeReflection(w *work) []ponder.Action {
 			MaxTokens: s.opts.Reply, Background: true,
 		}}}
 	}
-	b := ponder.InnerMonologue{Tool: Tool, Reason: w.Reason, ReadTo: w.ReadTo, Trigger: w.Trigger, Sources: sortDistinct(w.Sources), Older: old}
+	b := ponder.InnerMonologue{Tool: Tool, Reason: w.Reason, ReadTo: w.ReadTo, Trigger: w.Trigger, Sources: sortDistinct(w.Sources), Older: old, Untrusted: s.Taint.IsTainted()}
 	answer, drawings := extractDiagrams(w.Answer)
 	if w.Rebased != "" {
 		if strings.EqualFold(strings.Trim(w.Rebased, " .\n"), "nothing") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/internal/hourlimit"
@@ -29,11 +30,13 @@ type state struct {
 	Clock     time.Duration   `json:"clock,omitempty"` // latest known thread clock
 	Reflected bool            `json:"made,omitempty"`  // this run wrote a reflection
 	Why       string          `json:"why,omitempty"`   // reason of this run's last failure
+	Taint     taint.Context   `json:"taint,omitzero"`
 }
 
 type line struct {
 	Seq  ponder.Seq `json:"seq"`
 	Text string     `json:"text"`
+	User bool       `json:"user,omitempty"` // a message of the user
 }
 
 // refusal is a request beyond the hourly limit.
@@ -66,6 +69,7 @@ type work struct {
 }
 
 type pendingCall struct {
+	Own    bool            `json:"own,omitempty"` // a search for the user's own question
 	Key    string          `json:"key,omitempty"`
 	Call   llm.ToolCall    `json:"call"`
 	Result *llm.ToolResult `json:"result,omitempty"`
@@ -80,6 +84,7 @@ func (s *state) Apply(ev ponder.Event) ponder.State {
 func (s *state) applyEvent(ev ponder.Event) {
 	s.appendLine(ev)
 	s.Clock = max(s.Clock, ev.Elapsed) // a user's events lack it
+	s.Taint = applyTaint(s.Taint, ev)
 	switch b := ev.Body.(type) {
 	case ponder.Progress:
 		s.applyProgress(ev, b)
@@ -193,7 +198,7 @@ func (s *state) appendLine(ev ponder.Event) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	s.Lines = append(slices.Clip(s.Lines), line{ev.Seq, who + ": " + truncateText(text, maxEvent)})
+	s.Lines = append(slices.Clip(s.Lines), line{ev.Seq, who + ": " + truncateText(text, maxEvent), who == "User"})
 	s.Lines = s.Lines[max(0, len(s.Lines)-maxLines):]
 }
 

@@ -26,7 +26,7 @@ type home struct {
 // newHome returns a user whose models are those of the servers. Extra is further configuration.
 func newHome(t *testing.T, model, embedder *server, extra string) *home {
 	t.Helper()
-	h := &home{dir: t.TempDir()}
+	h := &home{dir: newFolder(t)}
 	config := "[models]\n"
 	for _, role := range []string{"fast", "slow", "cheap", "frontier"} {
 		config += fmt.Sprintf("%s = %q\n", role, "real/"+model.model)
@@ -51,6 +51,28 @@ func newHome(t *testing.T, model, embedder *server, extra string) *home {
 		h.env = append(h.env, "XDG_STATE_HOME="+model.state) // the last one holds
 	}
 	return h
+}
+
+// newFolder returns a folder that the end of the test removes. A file may appear while it is
+// removed, such as the log of a database that another process of the user just closed.
+func newFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ponder-real-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		const tries = 5
+		for range tries {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			left, _ := filepath.Glob(filepath.Join(dir, "*"))
+			t.Logf("files that appeared during the removal: %q", left)
+		}
+		t.Errorf("remove the folder of the test: %v", err)
+	})
+	return dir
 }
 
 // An output is the result of a command.

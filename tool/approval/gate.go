@@ -76,13 +76,6 @@ type Gate struct {
 	Plan   bool              // plan mode is on
 }
 
-// A Decision is the decision on a call. The zero value permits it.
-type Decision struct {
-	Refusal string          // why it is refused, for the model
-	Ask     string          // why the user must approve it, for the user
-	Args    json.RawMessage // to use instead of the arguments of the model, if not nil
-}
-
 // Declarations returns the declarations of Ponder's own tools.
 func Declarations() []Tool {
 	list := []Tool{{Name: toolname.Remember, Effect: Remember}, {Name: toolname.WebSearch, Effect: Search}, {Name: toolname.WebFetch, Effect: Fetch}}
@@ -103,33 +96,33 @@ const (
 )
 
 // Decide decides on a call.
-func (g Gate) Decide(r Request) Decision {
+func (g Gate) Decide(r Request) taint.Decision {
 	i := slices.IndexFunc(g.Tools, func(t Tool) bool { return t.Name == r.Tool })
 	effect := Act
 	if i >= 0 {
 		effect = g.Tools[i].Effect
 	}
 	if (effect == Act || effect == Remember) && g.inPlanMode(r.Turns) && !isPlanned(r) {
-		return Decision{Refusal: fmt.Sprintf(planMissing, r.Tool)}
+		return taint.Decision{Refusal: fmt.Sprintf(planMissing, r.Tool)}
 	}
 	switch effect {
 	case Local:
-		return Decision{}
+		return taint.Decision{}
 	case Search:
 		return decideSearch(r)
 	case Fetch:
 		if !r.View.IsTainted() || r.View.IsKnown(textOf(r.Args, "url")) {
-			return Decision{}
+			return taint.Decision{}
 		}
 		return g.ask(r, Always, fetchReason)
 	case Ask:
 		if text, ok := argumentText(r.Args); !r.View.IsTainted() || ok && r.View.IsReturned(text, r.Returned...) {
-			return Decision{}
+			return taint.Decision{}
 		}
 		return g.ask(r, Once, askReason)
 	case Remember:
 		if args := ownStatement(r); args != nil {
-			return Decision{Args: args}
+			return taint.Decision{Args: args}
 		}
 		return g.ask(r, Always, rememberText)
 	}
@@ -137,33 +130,33 @@ func (g Gate) Decide(r Request) Decision {
 }
 
 // ask returns the decision on a call that needs an approval, by the policy of its tool.
-func (g Gate) ask(r Request, usual, reason string) Decision {
+func (g Gate) ask(r Request, usual, reason string) taint.Decision {
 	policy := cmp.Or(g.Policy[r.Tool], usual)
 	switch {
 	case policy == Never, policy == Once && slices.Contains(r.Approved, r.Tool):
-		return Decision{}
+		return taint.Decision{}
 	case r.Denied:
-		return Decision{Refusal: "Not run: the user denied exactly this call. Go on without it."}
+		return taint.Decision{Refusal: "Not run: the user denied exactly this call. Go on without it."}
 	case r.Alone:
-		return Decision{Refusal: fmt.Sprintf("Not run: %.64s needs the approval of the user, who cannot be asked here: %s.", r.Tool, reason)}
+		return taint.Decision{Refusal: fmt.Sprintf("Not run: %.64s needs the approval of the user, who cannot be asked here: %s.", r.Tool, reason)}
 	case len(r.Args) > maxShown:
-		return Decision{Refusal: fmt.Sprintf("Not run: the arguments have more than %d bytes, too many for the user to check. Use shorter ones.", maxShown)}
+		return taint.Decision{Refusal: fmt.Sprintf("Not run: the arguments have more than %d bytes, too many for the user to check. Use shorter ones.", maxShown)}
 	}
-	return Decision{Ask: reason}
+	return taint.Decision{Ask: reason}
 }
 
 // decideSearch bounds the query of a search after untrusted text, as sessions do.
-func decideSearch(r Request) Decision {
+func decideSearch(r Request) taint.Decision {
 	if !r.View.IsTainted() {
-		return Decision{}
+		return taint.Decision{}
 	}
 	var in map[string]json.RawMessage
 	if json.Unmarshal(r.Args, &in) != nil {
-		return Decision{}
+		return taint.Decision{}
 	}
 	query := taint.SanitizeQuery(textOf(r.Args, "query"))
 	if query == "" {
-		return Decision{Refusal: "Not run: the query contains only addresses or long words. Search with plain words."}
+		return taint.Decision{Refusal: "Not run: the query contains only addresses or long words. Search with plain words."}
 	}
 	out := make(map[string]json.RawMessage)
 	for _, key := range []string{"limit", "offset", "from", "to", "seconds", "fresh"} {
@@ -183,7 +176,7 @@ func decideSearch(r Request) Decision {
 	}
 	out["query"], _ = json.Marshal(query)
 	args, _ := json.Marshal(out)
-	return Decision{Args: args}
+	return taint.Decision{Args: args}
 }
 
 // textOf returns a text argument, or "".
