@@ -95,7 +95,7 @@ func recalledText(h recall.Hit) string {
 // ofOthers reports whether an item may have text of others.
 func ofOthers(it recall.Item) bool {
 	mine := []recall.Kind{recall.KindMemory, recall.KindJournal}
-	return !slices.Contains(mine, it.Kind) || it.Link != "" || it.Original != ""
+	return !slices.Contains(mine, it.Kind) || it.Link != "" || it.Original != "" || it.Meta[recall.UntrustedMeta] != ""
 }
 
 func (l *roleLookup) inWeb(ctx context.Context, text string) (list []ponder.Observation, err error) {

@@ -1,6 +1,7 @@
 package taint
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -52,6 +53,16 @@ type Decision struct {
 	Refusal string          // why it is refused, for the model; or empty
 	Ask     string          // why the user must approve it, for the user; or empty
 	Args    json.RawMessage // to use instead of the arguments of the model, if not nil
+}
+
+// Compact returns arguments in the form in which logs store them. A question shows this form, and
+// the approved call sends it.
+func Compact(args json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, args) != nil {
+		return args
+	}
+	return b.Bytes()
 }
 
 // A Gate decides on calls. It must be pure. A nil gate permits all.

@@ -74,6 +74,10 @@ const (
 
 var errNoText = errors.New("it has no text")
 
+// UntrustedMeta is the key in Meta of a memory that a model made of text of strangers. Its value is
+// "true".
+const UntrustedMeta = "untrusted"
+
 func (it Item) validate() error {
 	switch {
 	case strings.TrimSpace(it.Text) == "" && strings.TrimSpace(it.Raw) == "":

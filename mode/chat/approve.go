@@ -148,9 +148,9 @@ func (s *state) decideCall(w *work, c llm.ToolCall, i int) (args json.RawMessage
 
 // askUser asks for the approval of a call, unless the same question is open.
 func (s *state) askUser(w *work, c llm.ToolCall, i int, d taint.Decision) {
-	args := c.Input
+	args := taint.Compact(c.Input)
 	if d.Args != nil {
-		args = d.Args
+		args = taint.Compact(d.Args)
 	}
 	same := func(tool string, other json.RawMessage) bool { return tool == c.Name && bytes.Equal(other, args) }
 	for _, q := range s.Questions {
@@ -180,7 +180,7 @@ func (s *state) describeUse(w *work, c llm.ToolCall) ToolUse {
 		switch {
 		case q.Verdict == verdictApproved:
 			u.Approved = append(u.Approved, q.Tool)
-		case q.Verdict == verdictDenied && q.Decided > own && q.Tool == c.Name && bytes.Equal(q.Args, c.Input):
+		case q.Verdict == verdictDenied && q.Decided > own && q.Tool == c.Name && bytes.Equal(q.Args, taint.Compact(c.Input)):
 			u.Denied = true
 		}
 	}

@@ -52,7 +52,7 @@ func (s *state) decideCall(i int, now time.Time) (text string) {
 		return d.Refusal
 	case d.Ask != "":
 		s.Questions = append(s.Questions[:len(s.Questions):len(s.Questions)], pendingWrite{fmt.Sprintf("question-%d-%d", s.Round, i), ponder.ApprovalRequested{
-			Tool: c.Name, Args: s.Calls[i].Input, Reason: d.Ask, Expires: now.Add(QuestionTime), Untrusted: call.View.Sources,
+			Tool: c.Name, Args: taint.Compact(s.Calls[i].Input), Reason: d.Ask, Expires: now.Add(QuestionTime), Untrusted: call.View.Sources,
 		}})
 		return "Not run yet: Ponder itself asks the user to approve this call with exactly these arguments. Do not ask for it again; end your answer."
 	}

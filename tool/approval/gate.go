@@ -124,7 +124,9 @@ func (g Gate) Decide(r Request) taint.Decision {
 		if args := ownStatement(r); args != nil {
 			return taint.Decision{Args: args}
 		}
-		return g.ask(r, Always, rememberText)
+		d := g.ask(r, Always, rememberText)
+		d.Args = markUntrusted(r)
+		return d
 	}
 	return g.ask(r, Always, actsReason)
 }

@@ -104,7 +104,7 @@ func Question(tool string, args json.RawMessage, reason, code string, untrusted 
 // ParseAnswer parses the answer to a question: approve or deny, and the code. Any other text is no
 // answer.
 func ParseAnswer(text string) (code string, approved, ok bool) {
-	words := strings.Fields(strings.Trim(text, " \t\r\n.!`*"))
+	words := strings.Fields(strings.NewReplacer("`", "", "*", "").Replace(strings.Trim(text, " \t\r\n.!`*")))
 	if len(words) != 2 || len(words[1]) < 4 {
 		return "", false, false
 	}

@@ -50,6 +50,24 @@ func ownStatement(r Request) json.RawMessage {
 	return args
 }
 
+// markUntrusted returns the arguments of a memory with a mark if the model has read untrusted text.
+// A mark of the model itself is removed.
+func markUntrusted(r Request) json.RawMessage {
+	var in map[string]json.RawMessage
+	if json.Unmarshal(r.Args, &in) != nil || in == nil {
+		return nil
+	}
+	delete(in, "untrusted")
+	if r.View.IsTainted() {
+		in["untrusted"] = json.RawMessage("true")
+	}
+	args, err := json.Marshal(in)
+	if err != nil {
+		return nil
+	}
+	return args
+}
+
 // statementIn returns the statement in a message that asks to remember it: the message without
 // the words of the request.
 func statementIn(message string) (statement string, ok bool) {

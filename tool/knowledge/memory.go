@@ -110,9 +110,10 @@ func urlOf(it recall.Item) string {
 	return ""
 }
 
-// isUntrusted reports whether strangers wrote an item: a web page or mail.
+// isUntrusted reports whether strangers wrote an item: a web page or mail, or a memory that a
+// model made of such text.
 func isUntrusted(it recall.Item) bool {
-	return it.Path == "" && it.Kind == recall.KindDocument && urlOf(it) != "" || isMail(it.Path)
+	return it.Meta[recall.UntrustedMeta] != "" || it.Path == "" && it.Kind == recall.KindDocument && urlOf(it) != "" || isMail(it.Path)
 }
 
 // storedTime returns a time in its stored form: in UTC, to the second. It returns the zero time

@@ -40,6 +40,8 @@ type rememberInput struct {
 	Kind  string   `json:"kind"`
 	Tags  []string `json:"tags"`
 	Date  string   `json:"date"`
+
+	Untrusted bool `json:"untrusted"` // the model had read text of strangers; the gate sets it, no model
 }
 
 // rememberResult is the JSON result of remember.
@@ -94,6 +96,9 @@ func (in rememberInput) toItem() (it recall.Item, err error) {
 		if tag = textkit.VisibleLine(tag, maxTag); tag != "" {
 			it.Tags = append(it.Tags, tag)
 		}
+	}
+	if in.Untrusted {
+		it.Meta = map[string]string{recall.UntrustedMeta: "true"}
 	}
 	if in.Date != "" {
 		it.Date, err = parseDate(in.Date)

@@ -1,0 +1,118 @@
+package taint
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"ponder/internal/toolname"
+)
+
+func TestFindAddresses(t *testing.T) {
+	for text, want := range map[string]string{
+		"see https://a.example/x?y=1.":                "https://a.example/x?y=1",
+		"(https://en.wikipedia.org/wiki/Go_(game))":   "https://en.wikipedia.org/wiki/Go_(game)",
+		"look at go.dev/doc, and a.b.example:8080/x!": "https://go.dev/doc https://a.b.example:8080/x",
+		"version 1.26 of 2026-01-02, e.g. that":       "",
+		"<http://a.example/>":                         "http://a.example/",
+		"HTTPS://A.Example":                           "HTTPS://A.Example",
+	} {
+		if got := strings.Join(FindAddresses(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestIsKnown(t *testing.T) {
+	c := Context{}.AddMessage("Read https://a.example/page?x=1 and b.example please.")
+	for address, want := range map[string]bool{
+		"https://a.example/page?x=1": true, "http://A.EXAMPLE:80/page?x=1#part": true, "https://b.example": true, "https://b.example/": true, "https://b.example.": true,
+		"https://a.example/page": false, "https://a.example/page?x=1&d=s": false, "https://a.example/page?x=1?": false, "https://b.example/leak": false, "https://x.b.example/": false,
+		"https://s@b.example/": false, "https://b.example:8080/": false, "ftp://b.example/": false, "//b.example/": false, "https://b.example/?": false, "https://b.example%2f.evil.example/": false, "": false,
+	} {
+		if got := c.IsKnown(address); got != want {
+			t.Errorf("%q: %v, want %v", address, got, want)
+		}
+	}
+}
+
+// TestAddResult checks which results make a context tainted, and which addresses they add.
+func TestAddResult(t *testing.T) {
+	found := `{"results":[{"url":"https://a.example/1"}]}`
+	tests := []struct {
+		name    string
+		r       Result
+		tainted bool
+		known   string
+	}{
+		{"a thought", Result{Tool: toolname.Think, Text: "noted"}, false, ""},
+		{"own search", Result{Tool: toolname.WebSearch, Text: found, Untrusted: true, Own: true}, true, "a.example/1"},
+		{"other search", Result{Tool: toolname.WebSearch, Text: found, Untrusted: true}, true, ""},
+		{"page", Result{Tool: toolname.WebFetch, Text: `{"url":"https://a.example/2","asked":"https://a.example/1"}`, Untrusted: true}, true, "a.example/2 a.example/1"},
+		{"own memory", Result{Tool: toolname.KnowledgeSearch, Text: `{"hits":[{"kind":"memory","source":"memory:1","quote":"x"}]}`}, false, ""},
+		{"memory of a page", Result{Tool: toolname.KnowledgeSearch, Text: `{"hits":[{"kind":"memory","source":"memory:1","quote":"x","untrusted":true}]}`}, true, ""},
+		{"document", Result{Tool: toolname.KnowledgeSearch, Text: `{"hits":[{"kind":"file","source":"/x/a.pdf","quote":"x"}]}`}, true, ""},
+		{"nothing found", Result{Tool: toolname.KnowledgeSearch, Text: `{"hits":[]}`}, false, ""},
+		{"a document read", Result{Tool: toolname.KnowledgeRead, Text: `{"source":"a.md","text":"x"}`}, true, ""},
+		{"an error of a search", Result{Tool: toolname.KnowledgeSearch, Text: "not JSON"}, true, ""},
+		{"a clean thread", Result{Tool: toolname.ThreadRead, Text: `{"parts":[]}`}, false, ""},
+		{"a thread with a page", Result{Tool: toolname.ThreadRead, Text: `{"parts":[{"untrusted":true}]}`}, true, ""},
+		{"an MCP server", Result{Tool: "notes_find", Text: "x", Untrusted: true}, true, ""},
+		{"nothing", Result{Tool: "notes_find", Untrusted: true}, false, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := Context{}.AddResult(tt.r)
+			if c.IsTainted() != tt.tainted || strings.Join(c.Addresses, " ") != tt.known {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// TestContextCopies checks that additions leave the original alone, and the limits.
+func TestContextCopies(t *testing.T) {
+	base := Context{}.AddSource("a").AddAddresses("https://a.example/")
+	one, two := base.AddSource("b"), base.AddSource("c")
+	if !slices.Equal(one.Sources, []string{"a", "b"}) || !slices.Equal(two.Sources, []string{"a", "c"}) || len(base.Sources) != 1 {
+		t.Error(base, one, two)
+	}
+	for i := range 2 * maxAddresses {
+		base = base.AddAddresses("https://a.example/" + strings.Repeat("x", i%900)).AddSource(strings.Repeat("s", i))
+	}
+	if len(base.Addresses) > maxAddresses || len(base.Sources) > maxSources || !base.IsTainted() {
+		t.Error(len(base.Addresses), len(base.Sources))
+	}
+}
+
+func TestIsOwn(t *testing.T) {
+	v := View{
+		Context: Context{}.AddSource("page"), Message: "What is new in Go 1.26?", Earlier: []string{"My cat Minka is nine. My pin is 4711, the key is a1b2c3d4."},
+		Public: []string{"The green tea collector"}, Private: []string{"project bluebird, customer Miller"},
+	}
+	for query, want := range map[string]bool{
+		"Go 1.26 release notes": true, "Go green tea collector": true, "Go garbage collection 2026": true, "cat Minka food": true,
+		"bluebird": false, "Miller Go": false, "4711": false, "Go a1b2c3d4": false, "pin 47 11": true, "0x8f3e2a9c": false,
+	} {
+		if got := v.IsOwn(query); got != want {
+			t.Errorf("%q: %v, want %v", query, got, want)
+		}
+	}
+	if !(View{}).IsOwnSearch(json.RawMessage(`{"query":"bluebird"}`)) {
+		t.Error("a search before untrusted text is not the user's own")
+	}
+}
+
+func TestSanitizeQuery(t *testing.T) {
+	for query, want := range map[string]string{
+		"go  release": "go release", "see https://x.example/?d=1 now": "see now", "ann@x.example pin": "pin", strings.Repeat("x", 50) + " pin": "pin",
+	} {
+		if got := SanitizeQuery(query); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+	}
+	if got := SanitizeQuery(strings.Repeat("word ", 300)); len(got) > maxQuery {
+		t.Error(len(got))
+	}
+}
