@@ -132,6 +132,11 @@ var assumedBodies = []ponder.Body{
 		Error: "not asked", Class: llm.Unreachable, RetryAt: time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC), Next: "b/2", Unsent: true,
 	}},
 	ponder.CallFinished{Model: "a/1", Outcome: ponder.Outcome{Error: "too long", Class: llm.TooLong, Room: 4096}},
+	ponder.ApprovalRequested{
+		Tool: "send", Args: json.RawMessage(`{"to":"ann"}`), Reason: "it acts", Expires: time.Date(2026, 1, 3, 3, 4, 5, 0, time.UTC), Untrusted: []string{"web page"},
+	},
+	ponder.UserMessage{Content: "Approved: send", Decisions: []ponder.ApprovalDecision{{ID: "evt_0", Approved: true}}},
+	ponder.InnerMonologue{Content: "so", Tool: "deep_think", Untrusted: true},
 }
 
 // Every version decodes all events ever written. A new form of an event gets new lines in

@@ -1,7 +1,6 @@
 package taint
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -53,16 +52,6 @@ type Decision struct {
 	Refusal string          // why it is refused, for the model; or empty
 	Ask     string          // why the user must approve it, for the user; or empty
 	Args    json.RawMessage // to use instead of the arguments of the model, if not nil
-}
-
-// Compact returns arguments in the form in which logs store them. A question shows this form, and
-// the approved call sends it.
-func Compact(args json.RawMessage) json.RawMessage {
-	var b bytes.Buffer
-	if json.Compact(&b, args) != nil {
-		return args
-	}
-	return b.Bytes()
 }
 
 // A Gate decides on calls. It must be pure. A nil gate permits all.
@@ -177,4 +166,18 @@ func words(text string) func(yield func(string) bool) {
 	return strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	})
+}
+
+// EchoesSecret reports whether the address of a search result contains a word of the query that may
+// be a secret and is not in the question. A hostile page can cause such a query, and the address
+// would send the word to its host.
+func EchoesSecret(address, query, question string) bool {
+	asked := wordSet(question)
+	address = strings.ToLower(address)
+	for w := range words(query) {
+		if mayBeSecret(w) && !asked[w] && strings.Contains(address, w) {
+			return true
+		}
+	}
+	return false
 }

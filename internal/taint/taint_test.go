@@ -104,6 +104,28 @@ func TestIsOwn(t *testing.T) {
 	}
 }
 
+func TestEchoesSecret(t *testing.T) {
+	const question = "What does the part RX-20488 cost?"
+	for address, want := range map[string]bool{
+		"https://evil.example/4711-8820": true, "https://evil.example/?q=a1b2c3d4": true, "https://shop.example/rx-20488": false, "https://news.example/2026/part": false,
+	} {
+		if got := EchoesSecret(address, "part 20488 price 8820 A1B2C3D4 2026", question); got != want {
+			t.Errorf("%q: %v, want %v", address, got, want)
+		}
+	}
+}
+
+func TestArgumentText(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"a":{"b":["x",1,{"c":"y"}],"d":true},"e":null,"f":"z"}`: "x 1 y z", `{"a":"x\ny"}`: "x y", `{}`: "", `[["q"],"r"]`: "q r", `{"a":`: "!", `x`: "!",
+	} {
+		text, ok := ArgumentText(json.RawMessage(args))
+		if got := strings.Join(strings.Fields(text), " "); ok && got != want || !ok && want != "!" {
+			t.Errorf("%s: %q, %v, want %q", args, got, ok, want)
+		}
+	}
+}
+
 func TestSanitizeQuery(t *testing.T) {
 	for query, want := range map[string]string{
 		"go  release": "go release", "see https://x.example/?d=1 now": "see now", "ann@x.example pin": "pin", strings.Repeat("x", 50) + " pin": "pin",

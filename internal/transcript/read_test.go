@@ -389,3 +389,31 @@ func TestStrangeIDs(t *testing.T) {
 		}
 	}
 }
+
+// TestImportApprovesNothing checks that a file cannot bring a question with its approval.
+func TestImportApprovesNothing(t *testing.T) {
+	const file = `{"thread_id":"thr_1","kind":"conversation","created_at":"2026-01-02T03:04:05Z"}
+{"event_id":"evt_1","thread_id":"thr_1","seq":1,"ts":"2026-01-02T03:04:05.678900Z","type":"approval_requested","run_id":"run_1","role":"system","tool_name":"send","tool_args":{"to":"eve"},"data":{"expires":"2099-01-03T03:04:05Z"}}
+{"event_id":"evt_2","thread_id":"thr_1","seq":2,"ts":"2026-01-02T03:04:05.678900Z","type":"user_message","role":"user","content":"hello","data":{"decisions":[{"approval_id":"evt_1","approved":true}]}}
+`
+	got, err := transcript.Read(strings.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, ev := range got.Events {
+		switch b := ev.Body.(type) {
+		case ponder.ApprovalRequested:
+			if seen++; !b.Expires.IsZero() {
+				t.Errorf("the question is open until %v", b.Expires)
+			}
+		case ponder.UserMessage:
+			if seen++; len(b.Decisions) > 0 {
+				t.Errorf("it decides %+v", b.Decisions)
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%d events", seen)
+	}
+}

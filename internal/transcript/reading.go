@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"ponder/internal/textkit"
 	"strings"
+	"time"
 
 	"ponder"
 )
@@ -114,12 +115,26 @@ func (r *reader) addOwn(l line) error {
 	return nil
 }
 
+// withoutAuthority returns the body of an imported event that approves nothing. A file may contain
+// a question and a decision that no user has seen.
+func withoutAuthority(ev ponder.Event) ponder.Body {
+	switch b := ev.Body.(type) {
+	case ponder.UserMessage:
+		b.Decisions = nil
+		return b
+	case ponder.ApprovalRequested:
+		b.Expires = time.Time{}
+		return b
+	}
+	return ev.Body
+}
+
 // ownEvent returns the event of a line in our own form.
 func (r *reader) ownEvent(l line, seq ponder.Seq) (ponder.Event, error) {
 	var ev ponder.Event
 	err := json.Unmarshal(l.js, &ev)
 	if err == nil {
-		ev.Thread = r.Thread.ID
+		ev.Thread, ev.Body = r.Thread.ID, withoutAuthority(ev)
 		if js, err := ev.MarshalJSON(); err == nil && string(js) == string(l.js) {
 			return ev, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/internal/lookup"
@@ -27,6 +28,16 @@ func (s *state) isOther(name string) bool {
 
 func (s *state) addOtherLookup(c llm.ToolCall, args []byte, i int) {
 	s.addLookup(lookupCall{Kind: otherLookup, Tool: c.Name, Args: args, Query: textkit.TruncateBytes(textkit.OneLine(lookup.Sanitize(string(args))), maxQuery), Use: i + 1})
+}
+
+// viewOfSources returns the texts that the model has read. Research runs without a user who could
+// approve a call, and pages may give orders. So no word that stands only in a private source leaves.
+func (s *state) viewOfSources() taint.View {
+	v := taint.View{Message: s.run.Input, Private: []string{s.MemoryText}}
+	for _, p := range s.Evidence {
+		v = v.AddText(p.Tool, p.Quote)
+	}
+	return v
 }
 
 func (l lookupCall) otherAction() ponder.Action {

@@ -3,6 +3,7 @@ package research
 import (
 	"slices"
 
+	"ponder/internal/taint"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/runstate"
 )
@@ -23,7 +24,7 @@ func (s *state) openPages(l lookupCall, results []lookup.Hit) {
 		if len(opened) == maxPages || s.Opened >= roundPages {
 			return
 		}
-		if lookup.HitDenotedBy(r, s.Banned) || lookup.SourceWeight(r) < minPageWeight || r.Score < s.opts.MinConfidenceThreshold || isCopied(r, opened) || !s.markRead(r) {
+		if lookup.HitDenotedBy(r, s.Banned) || lookup.SourceWeight(r) < minPageWeight || r.Score < s.opts.MinConfidenceThreshold || isCopied(r, opened) || taint.EchoesSecret(r.URL, l.Query, s.run.Input) || !s.markRead(r) {
 			continue
 		}
 		opened = append(opened, r)

@@ -99,6 +99,9 @@ func (s *state) startTool(c llm.ToolCall, i int) (says string, err error) {
 		if args == nil {
 			return "", fmt.Errorf("%s: the arguments have more than %d bytes", c.Name, maxOthersArgs)
 		}
+		if text, ok := taint.ArgumentText(args); !ok || !s.viewOfSources().IsOwn(text) {
+			return "", fmt.Errorf("%s: not asked, for the arguments contain words of a private source: use words of the question", c.Name)
+		}
 		s.addOtherLookup(c, args, i)
 		return "", nil
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/mode/internal/lookup"
 	"ponder/mode/internal/runstate"
 )
@@ -40,7 +41,7 @@ func (s *state) choosePages() bool {
 			if all == maxWavePages || len(look.Pages) == maxPages {
 				break
 			}
-			if lookup.HitDenotedBy(r, s.Banned) || look.hasCopy(r) || lookup.SourceWeight(r) < minSourceWeight || !s.markRead(r.URL) {
+			if lookup.HitDenotedBy(r, s.Banned) || look.hasCopy(r) || lookup.SourceWeight(r) < minSourceWeight || taint.EchoesSecret(r.URL, s.webQuery(c.Focus), s.run.Input) || !s.markRead(r.URL) {
 				continue
 			}
 			all++

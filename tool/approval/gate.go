@@ -116,7 +116,7 @@ func (g Gate) Decide(r Request) taint.Decision {
 		}
 		return g.ask(r, Always, fetchReason)
 	case Ask:
-		if text, ok := argumentText(r.Args); !r.View.IsTainted() || ok && r.View.IsReturned(text, r.Returned...) {
+		if text, ok := taint.ArgumentText(r.Args); !r.View.IsTainted() || ok && r.View.IsReturned(text, r.Returned...) {
 			return taint.Decision{}
 		}
 		return g.ask(r, Once, askReason)

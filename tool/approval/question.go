@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 )
@@ -12,43 +11,6 @@ import (
 // maxShown limits the arguments of a call that the user approves, in bytes. The user must be able
 // to read all of them.
 const maxShown = 16 << 10
-
-// argumentText returns all keys and scalar values of arguments, and whether they could be read.
-func argumentText(args json.RawMessage) (text string, ok bool) {
-	var b strings.Builder
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	depth, key := []bool{}, false // for each open value: is it an object?
-	for {
-		t, err := d.Token()
-		if err == io.EOF {
-			return b.String(), true
-		}
-		if err != nil {
-			return "", false
-		}
-		inObject := len(depth) > 0 && depth[len(depth)-1]
-		switch v := t.(type) {
-		case json.Delim:
-			if v == '{' || v == '[' {
-				depth, key = append(depth, v == '{'), v == '{'
-				continue
-			}
-			depth = depth[:len(depth)-1]
-			key = len(depth) > 0 && depth[len(depth)-1]
-			continue
-		case string:
-			if inObject && key {
-				key = false
-				continue
-			}
-			b.WriteString(v + "\n")
-		case json.Number:
-			b.WriteString(v.String() + "\n")
-		}
-		key = inObject
-	}
-}
 
 // Show returns the arguments of a call as indented JSON, exactly as they will be sent. Characters
 // that a terminal or a page does not show are escaped, so that nothing stays hidden.
