@@ -94,6 +94,24 @@ func (s *state) decideQuestion(ev ponder.Event, d ponder.ApprovalDecision) decid
 	return call
 }
 
+// closeQuestions closes all questions of a fork, whose originals belong to the other conversation. An
+// approved call that waits there does not run here too.
+func (s *state) closeQuestions() {
+	s.Questions, s.Waiting = slices.Clone(s.Questions), slices.Clone(s.Waiting)
+	for i := range s.Questions {
+		if s.Questions[i].Verdict == verdictOpen {
+			s.Questions[i].Verdict = verdictInvalid
+		}
+	}
+	for i := range s.Waiting {
+		m := &s.Waiting[i].Message
+		m.Decided = slices.Clone(m.Decided)
+		for j := range m.Decided {
+			m.Decided[j].Verdict = verdictInvalid
+		}
+	}
+}
+
 // currentWork returns the work of the current turn. A turn that answers questions starts with the
 // approved calls; otherwise the work is nil before the first call of a model.
 func (s *state) currentWork() *work {
@@ -227,6 +245,10 @@ func (p *PendingApprovals) Apply(ev ponder.Event) {
 		if !ev.Erased {
 			p.List = append(p.List, ev)
 			p.List = p.List[max(0, len(p.List)-maxQuestions):]
+		}
+	case ponder.SystemNote:
+		if b.From != "" { // a fork asks anew
+			p.List = nil
 		}
 	case ponder.UserMessage:
 		for _, d := range b.Decisions {

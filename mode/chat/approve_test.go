@@ -149,6 +149,33 @@ func TestNoApproval(t *testing.T) {
 	}
 }
 
+// TestForkApprovesNothing checks that a fork runs no call that was approved in the other conversation.
+func TestForkApprovesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newApprovalRig()
+		mind := runChat(t, g.opts, g.model(), g.tools, "send it")
+		id := questionsOf(mind)[0].ID
+		mode := chat.New(g.opts)
+		s := mode.Start(ponder.Run{ID: "run_2"})
+		var pending chat.PendingApprovals
+		for _, ev := range append(mind.Events(),
+			ponder.Event{ID: "evt_d", Seq: 90, Body: ponder.UserMessage{Content: "Approved", Decisions: []ponder.ApprovalDecision{{ID: id, Approved: true}}}},
+			ponder.Event{ID: "evt_f", Seq: 91, Body: ponder.SystemNote{Reason: "fork", From: "thr_1", At: 90}},
+		) {
+			s = s.Apply(ev)
+			pending.Apply(ev)
+		}
+		for _, a := range s.Next(ponder.Moment{}) {
+			if do, ok := a.(ponder.Do); ok {
+				t.Errorf("the fork runs %+v", do)
+			}
+		}
+		if len(pending.List) > 0 {
+			t.Errorf("open questions of a fork: %+v", pending.List)
+		}
+	})
+}
+
 // TestDeniedCall checks that the gate learns of a denial until the user writes again, and that an open
 // question is not asked twice.
 func TestDeniedCall(t *testing.T) {

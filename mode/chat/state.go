@@ -109,6 +109,10 @@ func (s *state) applyEvent(ev ponder.Event) {
 		s.applyReflection(ev, b)
 	case ponder.ApprovalRequested:
 		s.applyQuestion(ev, b)
+	case ponder.SystemNote:
+		if b.From != "" {
+			s.closeQuestions()
+		}
 	case ponder.Summary:
 		s.applySummary(b)
 	case ponder.Progress:
