@@ -66,7 +66,7 @@ func (g Gate) Decide(c Call) Decision {
 }
 
 // IsOwn reports whether a text for another party contains only words of the user's question, words
-// that strangers know, and words that stand in no private text. A word of an earlier message
+// that strangers know, and words that are in no private text. A word of an earlier message
 // counts as private if it may be a secret.
 func (v View) IsOwn(text string) bool {
 	message, earlier, public, private := wordSet(v.Message), wordSet(v.Earlier...), wordSet(v.Public...), wordSet(v.Private...)
@@ -103,7 +103,7 @@ func (v View) IsOwnSearch(args json.RawMessage) bool {
 	return !v.IsTainted() || json.Unmarshal(args, &in) == nil && v.IsOwn(in.Query)
 }
 
-// IsReturned reports whether all words of a text stand in the message of the user or in texts
+// IsReturned reports whether all words of a text are in the message of the user or in texts
 // that its receiver returned before.
 func (v View) IsReturned(text string, returned ...string) bool {
 	known := wordSet(append(slices.Clip(returned), v.Message)...)
@@ -115,7 +115,7 @@ func (v View) IsReturned(text string, returned ...string) bool {
 	return true
 }
 
-// OverlapsMessage reports whether at least half of the words of a text stand in the message of
+// OverlapsMessage reports whether at least half of the words of a text are in the message of
 // the user.
 func (v View) OverlapsMessage(text string) bool {
 	said, all, found := wordSet(v.Message), 0, 0

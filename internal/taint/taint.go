@@ -2,8 +2,8 @@
 // context may leave the machine without an approval.
 //
 // Untrusted text is text that a stranger may have written: web pages, mail, documents, results of
-// other programs, and whatever was made of them. A text that a model has read once stays in effect
-// for the rest of its conversation, because the model may have repeated it in its answers. So a
+// other programs, and all that was made of them. A text that a model has read stays in effect for
+// the rest of its conversation, because the model may have repeated it in its answers. So a
 // [Context] only grows.
 //
 // All functions are pure. Modes keep a Context in their states, and tool/approval decides with a
