@@ -21,8 +21,12 @@ const ApprovalTime = 24 * time.Hour
 // denies them.
 const maxQuestions = 50
 
+// maxTurnQuestions limits the questions of a turn, so that the user reads each of them.
+const maxTurnQuestions = 5
+
 // Texts for the model.
 const (
+	tooManyQuestions = "Not run: this turn has asked the user about enough calls. Wait for the answers."
 	waitsForApproval = "Not run yet: Ponder itself has asked the user to approve this call with exactly these arguments. It runs when the user approves. Do not ask for it again; end your answer."
 	deniedByUser     = "Not run: the user denied this call."
 	notInTime        = "Not run: the question was answered before, has expired, or does not belong to this conversation."
@@ -155,6 +159,8 @@ func (s *state) decideCall(w *work, c llm.ToolCall, i int) (args json.RawMessage
 	switch {
 	case d.Refusal != "":
 		return c.Input, d.Refusal
+	case d.Ask != "" && w.countQuestions() >= maxTurnQuestions:
+		return c.Input, tooManyQuestions
 	case d.Ask != "":
 		s.askUser(w, c, i, d)
 		return c.Input, waitsForApproval
@@ -184,6 +190,15 @@ func (s *state) askUser(w *work, c llm.ToolCall, i int, d taint.Decision) {
 	w.Out = append(slices.Clip(w.Out), pendingWrite{Key: s.actionKey(questionKey, w.Round, i), Question: &ponder.ApprovalRequested{
 		Tool: c.Name, Args: args, Reason: d.Ask, Expires: s.Clock.Add(ApprovalTime), Untrusted: s.Taint.Sources,
 	}})
+}
+
+func (w *work) countQuestions() (n int) {
+	for _, o := range w.Out {
+		if o.Question != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *state) describeUse(w *work, c llm.ToolCall) ToolUse {

@@ -200,6 +200,30 @@ func TestDeniedCall(t *testing.T) {
 	})
 }
 
+// TestManyQuestions checks that a turn asks about a few calls only.
+func TestManyQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newApprovalRig()
+		model := fakeModel{answer: func(req *llm.Request) (llm.Message, error) {
+			if results := toolResults(req); len(results) > 0 {
+				return sayMessage(results[len(results)-1]), nil
+			}
+			var calls []string
+			for i := range 9 {
+				calls = append(calls, "send", fmt.Sprintf(`{"n":%d}`, i))
+			}
+			return callMessage(calls...), nil
+		}}
+		mind := runChat(t, g.opts, model, g.tools, "send it")
+		if n := len(questionsOf(mind)); n != 5 {
+			t.Errorf("%d questions", n)
+		}
+		if list := listAnswers(mind.Events()); !strings.Contains(list[0], "asked the user about enough calls") {
+			t.Errorf("answers %q", list)
+		}
+	})
+}
+
 // TestTaint checks that a result from outside taints the rest of the conversation, also through a question,
 // and that a restart from a checkpoint keeps it.
 func TestTaint(t *testing.T) {
