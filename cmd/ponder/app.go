@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
+	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )
 
@@ -55,7 +56,7 @@ func (a *cli) setLogLevel(level string) error {
 }
 
 func (a *cli) printMessage(format string, args ...any) {
-	fmt.Fprintf(a.log, "ponder: %s\n", fmt.Sprintf(format, args...))
+	fmt.Fprintf(a.log, "ponder: %s\n", textkit.Clean(fmt.Sprintf(format, args...)))
 }
 
 func (a *cli) printWarning(err error) { a.printMessage("warning: %s", a.errorLine(err)) }

@@ -41,7 +41,7 @@ func FuzzText(f *testing.F) {
 		if s := TruncateBytes(text, n); len(s) > max(n, 0) {
 			t.Errorf("TruncateBytes(%q, %d) = %q", text, n, s)
 		}
-		if s := Clean(text); strings.ContainsFunc(s, isControl) || Clean(s) != s {
+		if s := Clean(text); strings.ContainsFunc(s, isHidden) || Clean(s) != s {
 			t.Errorf("Clean(%q) = %q, then %q", text, s, Clean(s))
 		}
 		if s := OneLine(text); strings.ContainsAny(s, "\n\t\r") || OneLine(s) != s {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -17,8 +18,8 @@ var sequences = regexp.MustCompile(`(?:\x1b+\[|\x{9b})[0-?]{0,32}[ -/]{0,4}[@-~]
 	`|(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])(?:[^\n\x07\x1b\x{80}-\x{9f}]*(?:\x07|\x1b\\|\x{9c})|(?:[0-9]{1,4};)?)` + // OSC and its like
 	`|\x1b(?:[#%()*+./-][0-~]|[=>6-8DEHMNOZc\\|}~])`)
 
-// Clean returns text as valid UTF-8 without control characters, escape sequences and direction
-// overrides. Lines and tabs stay; all line ends become "\n".
+// Clean returns text as valid UTF-8 without control characters, escape sequences, and characters that are
+// hidden or reorder others. Lines and tabs stay; all line ends become "\n".
 func Clean(text string) string {
 	if isLine(text) {
 		return text
@@ -26,37 +27,19 @@ func Clean(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	text = StripEscapes(text)
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case ' ' <= r && r < 0x7f, 0xa0 <= r && r < 0x200e: // the common case
-		case r == '\r', r == '\f', r == '\v', r == '\u0085', r == '\u2028', r == '\u2029':
-			return '\n'
-		case isControl(r):
-			return -1
-		}
-		return r
-	}, text)
+	return strings.Map(new(filter).filterRune, text)
 }
 
 // CleanTrim returns cleaned text without surrounding white space.
 func CleanTrim(text string) string { return strings.TrimSpace(Clean(text)) }
 
-// Visible returns cleaned text without characters that are invisible to readers but not to models:
-// format characters, variation selectors and private use. Joiners stay after letters of scripts
-// that need them, and between pictographs.
+// Visible returns cleaned text without private characters and variation selectors, which models see and
+// readers do not.
 func Visible(text string) string {
-	var last rune
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r < 0xad, 0xad < r && r < 0x600, 0x3000 <= r && r < 0xe000, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
-		case r == '\u200c', r == '\u200d':
-			if last < 0x600 { // no script before Arabic joins letters
-				return -1
-			}
-		case unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector):
+		if r >= 0x180b && unicode.In(r, unicode.Co, unicode.Variation_Selector) {
 			return -1
 		}
-		last = r
 		return r
 	}, Clean(text))
 }
@@ -93,7 +76,7 @@ func isLine(text string) bool {
 	for i := 0; i < len(text); {
 		r, n := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
-			if r, n = utf8.DecodeRuneInString(text[i:]); n == 1 || !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) {
+			if r, n = utf8.DecodeRuneInString(text[i:]); n == 1 || !isPlain(r) {
 				return false
 			}
 		}
@@ -110,8 +93,11 @@ func isLine(text string) bool {
 var stringBegins = regexp.MustCompile(`^(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\n\x07\x1b\x{80}-\x{9f}]*$`)
 
 // CompleteLen returns the length of the prefix of text that can be cleaned independently of what
-// follows. It excludes an escape sequence at the end that may continue.
-func CompleteLen(text string) int {
+// follows. It excludes an escape sequence at the end that may continue, and a letter that may get a joiner.
+func CompleteLen(text string) int { return clusterStart(text[:sequenceStart(text)]) }
+
+// sequenceStart returns the length of text without an escape sequence at the end that may continue.
+func sequenceStart(text string) int {
 	const longest = 256 // bytes of a sequence to wait for
 	from := max(0, len(text)-longest)
 	i := strings.LastIndexAny(text[from:], "\x1b\u0090\u0098\u009b\u009d\u009e\u009f")
@@ -129,29 +115,22 @@ func CompleteLen(text string) int {
 	return i
 }
 
-// isControl reports whether a terminal interprets r instead of showing it.
-func isControl(r rune) bool {
-	switch {
-	case r == '\n', r == '\t':
-		return false
-	case unicode.IsControl(r):
-		return true
-	}
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f
-}
-
-// Escape replaces each terminal control character by its JSON escape, such as \u009b. JSON keeps
+// Escape replaces each character that [Clean] would change by its JSON escape, such as \u009b. JSON keeps
 // its value.
 func Escape(text []byte) []byte {
-	if !bytes.ContainsFunc(text, isControl) {
+	check := new(filter)
+	if !bytes.ContainsFunc(text, func(r rune) bool { return check.filterRune(r) != r }) {
 		return text
 	}
 	var out []byte
+	f := new(filter)
 	for _, r := range string(text) {
-		if isControl(r) {
-			out = fmt.Appendf(out, "\\u%04x", r)
-		} else {
+		if f.filterRune(r) == r {
 			out = utf8.AppendRune(out, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			out = fmt.Appendf(out, "\\u%04x", unit)
 		}
 	}
 	return out
