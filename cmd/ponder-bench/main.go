@@ -27,6 +27,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"ponder/internal/fileio"
 	"ponder/internal/process"
 )
 
@@ -98,7 +99,7 @@ func runScenarios(ctx context.Context, only, out, profile string, lasts time.Dur
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, append(js, '\n'), 0o644)
+	return fileio.WriteShared(out, append(js, '\n'))
 }
 
 func printResults(w io.Writer, results []result) {

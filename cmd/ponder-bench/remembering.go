@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"ponder/internal/fileio"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/recall"
 	"ponder/knowledge/recall/vector"
@@ -76,7 +77,7 @@ func writeFolder(dir string, from, to int, p *textGenerator) error {
 			b.WriteString("\n\n")
 		}
 		path := filepath.Join(dir, fmt.Sprint(n%100), fmt.Sprint(n, ".md"))
-		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(b.String()), 0o600))
+		err := errors.Join(fileio.MakeStateDir(filepath.Dir(path)), fileio.WriteState(path, []byte(b.String())))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"runtime/pprof"
 	"strings"
 	"time"
+
+	"ponder/internal/fileio"
 )
 
 type scenario struct {
@@ -55,7 +57,7 @@ func measureOne(ctx context.Context, name, profile string, lasts time.Duration, 
 			continue
 		}
 		if profile != "" {
-			f, err := os.Create(profile)
+			f, err := fileio.OpenState(profile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ponder/client"
+	"ponder/internal/fileio"
 	"ponder/llm/llmtest"
 )
 
@@ -107,10 +108,10 @@ func (s setting) writeConfig(dir string) error {
 	if s.file == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "ponder"), 0o700); err != nil {
+	if err := fileio.MakeStateDir(filepath.Join(dir, "ponder")); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "ponder", "config.toml"), []byte(s.file), 0o600)
+	return fileio.WriteState(filepath.Join(dir, "ponder", "config.toml"), []byte(s.file))
 }
 
 // residentMemory returns the resident memory of the process in MiB.

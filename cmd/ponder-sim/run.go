@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"ponder/internal/fileio"
 	"ponder/knowledge/web/search/searchtest"
 	"ponder/llm/llmtest"
 )
@@ -131,7 +132,7 @@ func openLog(name string, stdout io.Writer) (*recordLog, error) {
 	case "-":
 		return &recordLog{out: bufio.NewWriterSize(stdout, 0)}, nil
 	}
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := fileio.OpenState(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}

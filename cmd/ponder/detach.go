@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/client"
 	"ponder/internal/app"
+	"ponder/internal/fileio"
 	"ponder/internal/placement"
 	"ponder/internal/server"
 	"ponder/store/sqlite"
@@ -146,7 +147,7 @@ func (a *cli) logFolder() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, os.MkdirAll(dir, 0o700)
+	return dir, fileio.MakeStateDir(dir)
 }
 
 // canDetach returns an error if a background process could not write its log. Call it before
@@ -170,7 +171,7 @@ func (a *cli) spawnWorker(ctx context.Context, id ponder.ThreadID, line ...strin
 		return "", nil, err
 	}
 	logFile = filepath.Join(dir, string(id)+".log")
-	out, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	out, err := fileio.OpenState(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err != nil {
 		return "", nil, err
 	}
@@ -197,7 +198,7 @@ func (a *cli) spawnWorker(ctx context.Context, id ponder.ThreadID, line ...strin
 }
 
 func lastLine(file string) string {
-	f, err := os.Open(file)
+	f, err := fileio.OpenRegular(file)
 	if err != nil {
 		return "see " + file
 	}

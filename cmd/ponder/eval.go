@@ -10,6 +10,7 @@ import (
 
 	"ponder/internal/app"
 	"ponder/internal/eval"
+	"ponder/internal/fileio"
 	"ponder/internal/quota"
 	"ponder/internal/textkit"
 )
@@ -193,7 +194,7 @@ func (e *evaluation) showProgress(p eval.Progress) {
 func (e *evaluation) printReport() error {
 	r := e.Experiment().Report()
 	if e.output != "" {
-		if err := app.WriteWhole(e.output, []byte(e.Markdown(r))); err != nil {
+		if err := fileio.WritePrivate(e.output, []byte(e.Markdown(r))); err != nil {
 			return fmt.Errorf("write %s: %w", e.output, err)
 		}
 		e.printNote("report written to %s", e.output)

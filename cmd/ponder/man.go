@@ -3,13 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ponder/internal/fileio"
 )
 
 // manCommand is hidden, because releases contain the pages.
@@ -22,7 +23,7 @@ func (a *cli) manCommand() *cobra.Command {
 		Hidden:  true,
 		Args:    requireArgs(1, 1, "a folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
+			if err := fileio.MakeSharedDir(args[0]); err != nil {
 				return fmt.Errorf("write manual pages: %w", err)
 			}
 			return writeManPages(cmd.Root(), args[0], readBuildVersion())
@@ -31,7 +32,7 @@ func (a *cli) manCommand() *cobra.Command {
 }
 
 func writeManPages(cmd *cobra.Command, dir string, b buildVersion) error {
-	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd, b)), 0o644); err != nil {
+	if err := fileio.WriteShared(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd, b))); err != nil {
 		return fmt.Errorf("write manual pages: %w", err)
 	}
 	for _, sub := range cmd.Commands() {

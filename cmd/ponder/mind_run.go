@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
+	"ponder/internal/fileio"
 	"ponder/internal/mindlog"
 	"ponder/store/sqlite"
 )
@@ -156,7 +156,7 @@ func (a *cli) isMindHeldBy(pid int) bool {
 	if err != nil {
 		return false
 	}
-	text, err := os.ReadFile(file)
+	text, err := fileio.ReadFile(file, 1<<10)
 	return err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(pid)
 }
 

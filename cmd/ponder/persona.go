@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ponder/internal/app"
+	"ponder/internal/fileio"
 	"ponder/internal/textkit"
 	"ponder/knowledge/recall"
 )
@@ -113,14 +111,9 @@ func (a *cli) personaSet(ctx context.Context, p recall.Persona, voice, file stri
 		return usagef("--voice and --voice-file cannot be combined: use one")
 	}
 	if given("voice-file") {
-		f, err := os.Open(file)
+		b, err := fileio.ReadFile(file, 1<<20)
 		if err != nil {
 			return usagef("--voice-file: %w", err)
-		}
-		defer f.Close()
-		b, err := io.ReadAll(io.LimitReader(f, 1<<20))
-		if err != nil {
-			return fmt.Errorf("--voice-file: %w", err)
 		}
 		voice = string(b)
 	}

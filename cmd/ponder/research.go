@@ -15,6 +15,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
+	"ponder/internal/fileio"
 	"ponder/store/sqlite"
 )
 
@@ -207,7 +208,7 @@ func checkWritable(file string) error {
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
 	if err != nil {
-		return usagef("-o %s: %w", file, app.NoRoom(filepath.Dir(file), err))
+		return usagef("-o %s: %w", file, fileio.ExplainFolder(filepath.Dir(file), err))
 	}
 	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
 }

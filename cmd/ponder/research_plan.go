@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"ponder"
+	"ponder/internal/fileio"
 	"ponder/internal/limitio"
 	"ponder/internal/planfile"
 	"ponder/internal/report"
@@ -90,7 +91,7 @@ func (w *sessionScreen) noProposalError(err error) error {
 func (a *cli) readPlanFile(ctx context.Context, file string) (*ponder.Plan, error) {
 	in := a.cancelableInput(ctx)
 	if file != "-" {
-		f, err := os.Open(file)
+		f, err := fileio.OpenRegular(file)
 		if err != nil {
 			return nil, usagef("--plan-file: %w", err)
 		}

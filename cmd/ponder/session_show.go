@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/fileio"
 	"ponder/internal/liveview"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
@@ -245,7 +246,7 @@ func (a *cli) writeResult(file string, text []byte) error {
 		}
 		return nil
 	}
-	if err := app.WriteWhole(file, text); err != nil {
+	if err := fileio.WritePrivate(file, text); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	a.printNote("written to %s", file)

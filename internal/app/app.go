@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/fileio"
 	"ponder/internal/placement"
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
@@ -77,9 +78,9 @@ func (a *App) useTemporary(cfg *config.Config) error {
 		return nil
 	}
 	const shared = "/dev/shm" // of Linux
-	dir, err := os.MkdirTemp(shared, "ponder-*")
+	dir, err := fileio.MakeTempDir(shared, "ponder-*")
 	if err != nil {
-		dir, err = os.MkdirTemp("", "ponder-*")
+		dir, err = fileio.MakeTempDir("", "ponder-*")
 	}
 	if err != nil {
 		return fmt.Errorf("create a temporary database: %w", err)
@@ -251,7 +252,7 @@ func (a *App) Backup(ctx context.Context, file string) (size int64, err error) {
 		return 0, err
 	}
 	defer store.Close()
-	dir, err := os.MkdirTemp(filepath.Dir(file), ".ponder-backup-")
+	dir, err := fileio.MakeTempDir(filepath.Dir(file), ".ponder-backup-")
 	if err != nil {
 		return size, fmt.Errorf("back up the database to %s: %w", file, err)
 	}
@@ -260,7 +261,7 @@ func (a *App) Backup(ctx context.Context, file string) (size int64, err error) {
 	if err := store.Copy(ctx, copied); err != nil {
 		return size, fmt.Errorf("back up the database to %s: %w", file, err)
 	}
-	if err := os.Rename(copied, file); err != nil {
+	if err := fileio.MovePrivate(copied, file); err != nil {
 		return size, fmt.Errorf("back up the database to %s: %w", file, err)
 	}
 	if info, err := os.Stat(file); err == nil {
@@ -270,35 +271,4 @@ func (a *App) Backup(ctx context.Context, file string) (size int64, err error) {
 		return size, fmt.Errorf("compare the copy with the database: %w", err)
 	}
 	return size, nil
-}
-
-// WriteWhole writes a file atomically.
-func WriteWhole(file string, text []byte) error {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(file, text, 0o644)
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*")
-	if err != nil {
-		return NoRoom(filepath.Dir(file), err)
-	}
-	defer os.Remove(tmp.Name()) // already renamed on success
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), file)
-}
-
-// NoRoom explains why a folder accepts no file, without the temporary name.
-func NoRoom(dir string, err error) error {
-	if info, other := os.Stat(dir); other == nil && info.IsDir() && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot create a file in folder %s", dir)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no such folder: %s", dir)
-	}
-	if tried := (*fs.PathError)(nil); errors.As(err, &tried) {
-		return fmt.Errorf("folder %s: %w", dir, tried.Err)
-	}
-	return err
 }

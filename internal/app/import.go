@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"time"
 
 	"ponder"
 	"ponder/engine"
+	"ponder/internal/fileio"
 	"ponder/internal/placement"
 	"ponder/internal/textkit"
 	"ponder/internal/transcript"
@@ -84,7 +84,7 @@ func (a *App) ImportThreads(ctx context.Context, r Import, imported func(*Import
 func (a *App) readThread(file string, r Import) (*ImportedThread, error) {
 	v, in := &ImportedThread{File: file}, r.Stdin
 	if file != "-" {
-		f, err := os.Open(file)
+		f, err := fileio.OpenRegular(file)
 		if err != nil {
 			return nil, Invalidf("", "import: %w", err)
 		}

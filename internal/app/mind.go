@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/auth"
+	"ponder/internal/fileio"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
 	"ponder/internal/stream"
@@ -400,7 +400,7 @@ func (a *App) MindLockFile() (string, error) {
 	if real, err := filepath.EvalSymlinks(db); err == nil {
 		db = real
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := fileio.MakeStateDir(dir); err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, fmt.Sprintf("mind-%s.lock", shortHash(db))), nil

@@ -10,12 +10,14 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ponder/internal/fileio"
 )
 
 // LockFile locks a file until unlock or the process ends, and writes the process id. If another
 // process holds it, unlock is nil and other is its id.
 func LockFile(name string) (unlock func(), other string, err error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := fileio.OpenState(name, os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, "", err
 	}

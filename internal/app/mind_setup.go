@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"ponder"
 	"ponder/engine"
 	"ponder/internal/config"
+	"ponder/internal/fileio"
+	"ponder/internal/limitio"
 	"ponder/internal/mindrunner"
 	"ponder/internal/placement"
 	"ponder/llm"
@@ -248,16 +249,8 @@ func (a *App) MindRoles() ([]subconscious.Role, error) {
 }
 
 func readRole(file string) (subconscious.Role, error) {
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe would block
-		return subconscious.Role{}, fmt.Errorf("read role: %s is not a file", file)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return subconscious.Role{}, fmt.Errorf("read role: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxRoleBytes))
-	if err != nil {
+	text, err := fileio.ReadFile(file, maxRoleBytes)
+	if err != nil && !errors.Is(err, limitio.ErrTooLarge) {
 		return subconscious.Role{}, fmt.Errorf("read role: %w", err)
 	}
 	role, err := subconscious.ReadRole(filepath.Base(file), text)

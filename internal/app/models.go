@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/fileio"
 	"ponder/internal/metrics"
 	"ponder/internal/modelwindow"
 	"ponder/llm"
@@ -364,12 +363,7 @@ func (a *App) FetchedPrices(cfg *config.Config) (llm.Table, error) {
 	if err != nil {
 		return llm.Table{}, err
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return llm.Table{}, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxPrices))
+	data, err := fileio.ReadFile(file, maxPrices)
 	if err != nil {
 		return llm.Table{}, err
 	}
@@ -411,10 +405,10 @@ func (a *App) RefreshPrices(ctx context.Context, from string) (table llm.Table, 
 	if err != nil {
 		return table, fmt.Errorf("save prices: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := fileio.MakeStateDir(filepath.Dir(file)); err != nil {
 		return table, fmt.Errorf("save prices: %w", err)
 	}
-	if err := WriteWhole(file, js); err != nil {
+	if err := fileio.WriteState(file, js); err != nil {
 		return table, fmt.Errorf("save prices: %w", err)
 	}
 	return table, nil

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"ponder"
+	"ponder/internal/fileio"
 	"ponder/internal/limitio"
 	"ponder/internal/report"
 	"ponder/internal/textkit"
@@ -92,21 +92,11 @@ func (a *App) readFiled(ctx context.Context, store *sqlite.Store, name string) (
 }
 
 func readReport(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
+	text, err := fileio.ReadFile(name, report.MaxResearch)
+	if errors.Is(err, limitio.ErrTooLarge) {
+		err = errors.New("it is too large for a report")
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return nil, errors.New("it is a folder")
-	case info.Size() > report.MaxResearch:
-		return nil, errors.New("it is too large for a report")
-	}
-	return limitio.ReadAll(file, report.MaxResearch)
+	return text, err
 }
 
 // VerifyReport checks a report. store may be nil.

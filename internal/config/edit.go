@@ -12,6 +12,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"ponder/internal/fileio"
 	"ponder/internal/textkit"
 )
 
@@ -100,7 +101,7 @@ func replaceFile(file, text string) error {
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := fileio.MakeStateDir(filepath.Dir(file)); err != nil {
 		return err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*.toml")

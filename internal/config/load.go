@@ -14,6 +14,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"ponder/internal/fileio"
 	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 )
@@ -138,15 +139,7 @@ func (c *Config) HasChanged() bool {
 }
 
 func readConfigFile(file string) (string, error) {
-	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s: not a file", file) // a pipe would block
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := limitio.ReadAll(f, maxFile)
+	text, err := fileio.ReadFile(file, maxFile)
 	if errors.Is(err, limitio.ErrTooLarge) {
 		err = fmt.Errorf("%s: more than %d bytes", file, maxFile)
 	}

@@ -41,7 +41,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -49,6 +48,8 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/fileio"
+	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 	"ponder/knowledge/document"
 )
@@ -105,12 +106,12 @@ func (p *Plan) Read(ctx context.Context) error {
 func (p *Plan) Answers() int { return len(p.Questions) * len(p.Strategies) * p.Samples }
 
 func ReadRubric(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	text, err := fileio.ReadFile(file, maxRubric)
 	switch {
+	case errors.Is(err, limitio.ErrTooLarge):
+		return "", app.Invalidf("rubric", "%s: more than %s bytes", file, textkit.Number(maxRubric))
 	case err != nil:
 		return "", app.Invalidf("rubric", "%s: %w", file, plainPath(err))
-	case len(text) > maxRubric:
-		return "", app.Invalidf("rubric", "%s: more than %s bytes", file, textkit.Number(maxRubric))
 	case strings.TrimSpace(string(text)) == "":
 		return "", app.Invalidf("rubric", "%s: empty file", file)
 	}
@@ -125,7 +126,7 @@ func plainPath(err error) error {
 }
 
 func (p *Plan) readFile(ctx context.Context) error {
-	f, err := os.Open(p.File)
+	f, err := fileio.OpenRegular(p.File)
 	if err != nil {
 		return app.Invalidf("", "%s: %w", p.File, plainPath(err))
 	}

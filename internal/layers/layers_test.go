@@ -32,7 +32,7 @@ type rule struct {
 }
 
 // everywhere lists the packages that every package may import.
-var everywhere = []string{"internal/textkit", "internal/limitio", "internal/netaddr", "internal/toolname"}
+var everywhere = []string{"internal/textkit", "internal/fileio", "internal/limitio", "internal/netaddr", "internal/toolname"}
 
 // The first matching rule applies. A package without a rule fails the test.
 var rules = []rule{
@@ -40,6 +40,7 @@ var rules = []rule{
 	{packages: "internal/textkit"},
 	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
+	{packages: "internal/fileio"},
 	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix"}},
 	{packages: "internal/netaddr", theirs: []string{"golang.org/x/net/http/httpproxy"}},
 	{packages: "internal/webhook"},

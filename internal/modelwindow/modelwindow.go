@@ -7,15 +7,13 @@ package modelwindow
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"ponder/internal/fileio"
 	"ponder/llm"
 )
 
@@ -34,7 +32,10 @@ type entry struct {
 	At time.Time `json:"at"`
 }
 
-const maxEntries = 200
+const (
+	maxEntries = 200
+	maxBytes   = 1 << 20
+)
 
 // Load returns the limits of a model of the server at base, and when they were learned.
 func (f *File) Load(model, base string) (l llm.Limits, at time.Time, ok bool) {
@@ -52,7 +53,10 @@ func (f *File) Save(model, base string, l llm.Limits) error {
 	known[key(model, base)] = entry{Limits: l, At: time.Now().UTC()}
 	data, err := json.MarshalIndent(known, "", "\t")
 	if err == nil {
-		err = write(f.path, data)
+		err = fileio.MakeStateDir(filepath.Dir(f.path))
+	}
+	if err == nil {
+		err = fileio.WriteState(f.path, data)
 	}
 	if err != nil {
 		return fmt.Errorf("save the window of %s: %w", model, err)
@@ -65,7 +69,7 @@ func key(model, base string) string { return model + " " + base }
 // read returns the entries that still hold, none if the file is missing or invalid.
 func (f *File) read() map[string]entry {
 	known := make(map[string]entry)
-	data, err := os.ReadFile(f.path)
+	data, err := fileio.ReadFile(f.path, maxBytes)
 	if err != nil || json.Unmarshal(data, &known) != nil {
 		return make(map[string]entry)
 	}
@@ -80,25 +84,4 @@ func (f *File) read() map[string]entry {
 		delete(known, k)
 	}
 	return known
-}
-
-// write replaces a file, and makes its folder.
-func write(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".windows-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		if gone := os.Remove(tmp.Name()); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ponder/internal/auth"
+	"ponder/internal/fileio"
 )
 
 // adminRoutes returns the routes besides the API, by pattern.
@@ -64,7 +65,7 @@ func (s *Server) backupTo(w http.ResponseWriter, r *http.Request) {
 
 // copyOf copies the database into a file that is already unlinked.
 func (s *Server) copyOf(r *http.Request) (*os.File, error) {
-	dir, err := os.MkdirTemp(filepath.Dir(s.DatabasePath()), ".ponder-backup-")
+	dir, err := fileio.MakeTempDir(filepath.Dir(s.DatabasePath()), ".ponder-backup-")
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/fileio"
 	"ponder/internal/placement"
 )
 
@@ -51,7 +52,7 @@ func LocalServers(a *app.App) (list []LocalServer) {
 }
 
 func ReadLocalServer(file string) (s LocalServer, err error) {
-	text, err := os.ReadFile(file)
+	text, err := fileio.ReadFile(file, 1<<16)
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
@@ -74,7 +75,7 @@ func withServerID(id string, next http.Handler) http.Handler {
 func writeServerFile(a *app.App, id, address string) (undo func(), err error) {
 	dir, err := a.Settings.StateDir()
 	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
+		err = fileio.MakeStateDir(dir)
 	}
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func writeServerFile(a *app.App, id, address string) (undo func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := app.WriteWhole(file, append(js, '\n')); err != nil {
+	if err := fileio.WriteState(file, append(js, '\n')); err != nil {
 		return nil, err
 	}
 	return func() {

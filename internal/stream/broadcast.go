@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/fileio"
 )
 
 // Broadcasts sends the deltas of threads that this process holds to other processes of the
@@ -74,10 +75,11 @@ func (b *Broadcasts) Open(thread ponder.ThreadID, after time.Duration) (stop fun
 	one.timer = time.AfterFunc(after, func() {
 		defer close(one.ready)
 		file := b.socketPath(thread, fmt.Sprint(os.Getpid()))
-		if len(file) > maxSocket || os.MkdirAll(b.dir, 0o700) != nil {
+		if len(file) > maxSocket || fileio.MakeStateDir(b.dir) != nil {
 			return
 		}
 		if l, err := new(net.ListenConfig).Listen(context.Background(), "unix", file); err == nil {
+			_ = os.Chmod(file, 0o600) // the folder is private already
 			one.listener = l
 			go one.acceptReaders(l)
 		}

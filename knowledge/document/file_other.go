@@ -4,7 +4,6 @@ package document
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 )
 
@@ -17,5 +16,3 @@ func idOf(path string, _ fs.FileInfo) fileID {
 	}
 	return fileID{path}
 }
-
-func openRaw(path string) (*os.File, error) { return os.Open(path) }

@@ -4,7 +4,6 @@ package document
 
 import (
 	"io/fs"
-	"os"
 	"syscall"
 )
 
@@ -16,9 +15,4 @@ func idOf(_ string, info fs.FileInfo) fileID {
 		return fileID{uint64(st.Dev), uint64(st.Ino)}
 	}
 	return fileID{}
-}
-
-// openRaw opens a file without blocking, for example on a pipe.
-func openRaw(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 }

@@ -284,19 +284,6 @@ func formatCounts(what map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func checkRegular(info fs.FileInfo) error {
-	if info.Mode().IsRegular() {
-		return nil
-	}
-	kinds := map[fs.FileMode]string{fs.ModeNamedPipe: "a pipe", fs.ModeSocket: "a socket", fs.ModeDevice: "a device", fs.ModeDir: "a folder"}
-	for mode, name := range kinds {
-		if info.Mode()&mode != 0 {
-			return fmt.Errorf("%s, not a file", name)
-		}
-	}
-	return errors.New("not a file")
-}
-
 func formatSize(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	f, u := float64(n), 0

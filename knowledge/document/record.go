@@ -20,6 +20,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"ponder/internal/fileio"
 	"ponder/internal/textkit/charset"
 )
 
@@ -314,17 +315,13 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// openRegular opens a regular file. It checks again because the file may have changed since
-// the listing.
+// openRegular opens a regular file.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
-	f, err := openRaw(path)
+	f, err := fileio.OpenRegular(path)
 	if err != nil {
 		return nil, nil, skipReason(err)
 	}
 	info, err := f.Stat()
-	if err == nil {
-		err = checkRegular(info)
-	}
 	if err != nil {
 		f.Close()
 		return nil, nil, skipReason(err)

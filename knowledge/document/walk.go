@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ponder/internal/fileio"
 )
 
 type walk struct {
@@ -133,7 +135,7 @@ func isInside(path, root string) bool {
 
 func (w *walk) addFile(path string, info fs.FileInfo, named bool) error {
 	o := w.list.opts
-	if err := checkRegular(info); err != nil {
+	if err := fileio.CheckRegular(info); err != nil {
 		return err
 	}
 	id := idOf(path, info)

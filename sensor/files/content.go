@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
+	"ponder/internal/fileio"
 	"ponder/internal/limitio"
 	"ponder/sensor"
 )
@@ -47,14 +47,11 @@ func (r *rootReader) readContent(root string, f file) []byte {
 	if err != nil {
 		return nil
 	}
-	in, err := dir.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	in, err := fileio.OpenIn(dir, rel)
 	if err != nil {
 		return nil
 	}
 	defer in.Close()
-	if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	text, err := limitio.ReadAll(in, maxRead)
 	r.left -= int64(len(text))
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/fileio"
 	"ponder/sensor"
 )
 
@@ -146,7 +147,7 @@ func readMessage(root *os.Root, f file) (rawMessage, error) {
 	r := rawMessage{key: "maildir:" + f.name, date: f.time}
 	_, flags, _ := strings.Cut(f.path, ":2,")
 	r.flagged = strings.Contains(flags, "F")
-	in, err := root.Open(f.path)
+	in, err := fileio.OpenIn(root, f.path)
 	if err != nil {
 		return r, err
 	}

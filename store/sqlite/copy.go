@@ -3,6 +3,9 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"os"
+
+	"ponder/internal/fileio"
 )
 
 // Copy writes a snapshot of the database to a new file. It works on a read-only store, and
@@ -11,6 +14,14 @@ func (s *Store) Copy(ctx context.Context, file string) error {
 	how := copyOptions
 	if s.immutable {
 		how += "&immutable=1"
+	}
+	// SQLite would let other users read a file that it creates.
+	f, err := fileio.OpenState(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", s.file, err)
 	}
 	db := openPool(s.file, how)
 	defer db.Close()

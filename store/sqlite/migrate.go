@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"ponder"
@@ -76,11 +77,40 @@ func schemaVersion(ctx context.Context, db *sql.DB) (version int, err error) {
 		return 0, err
 	case foreign && !ours:
 		return 0, errForeign
+	case ours && !meta:
+		return 0, errNoVersion
 	case !meta:
 		return 0, nil
 	}
-	return version, db.QueryRowContext(ctx, `SELECT version FROM ponder_meta`).Scan(&version)
+	return readVersion(db.QueryRowContext(ctx, queryVersion))
 }
+
+// queryVersion reads the stored version and the number of stored versions. A table that another program
+// wrote may have a value of any type.
+const queryVersion = `SELECT max(version), count(*) FROM ponder_meta`
+
+// errNoVersion reports a version that no version of Ponder has stored.
+var errNoVersion = fmt.Errorf("%w: its schema has an impossible version", ponder.ErrDamaged)
+
+// readVersion returns a stored version, 0 if there is none, or errNoVersion.
+func readVersion(row *sql.Row) (int, error) {
+	var value any
+	n := 0
+	if err := row.Scan(&value, &n); err != nil {
+		return 0, err
+	}
+	version, isNumber := value.(int64)
+	switch {
+	case n == 0:
+		return 0, nil
+	case !isNumber || version < 1 || n > 1:
+		return 0, errNoVersion
+	}
+	return int(min(version, maxVersion)), nil
+}
+
+// maxVersion is the highest version that a message names. It fits into an int of each system.
+const maxVersion = math.MaxInt32
 
 func checkVersion(version, newest int) error {
 	if version > newest {
@@ -100,7 +130,7 @@ func migrateAll(ctx context.Context, db *sql.DB, scripts []string) error {
 	version := 0
 	_, err = tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS ponder_meta (version INTEGER NOT NULL) STRICT`)
 	if err == nil {
-		err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM ponder_meta`).Scan(&version)
+		version, err = readVersion(tx.QueryRowContext(ctx, queryVersion))
 	}
 	if err != nil || version >= len(scripts) { // another process has migrated it
 		return errors.Join(err, checkVersion(version, len(scripts)))

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/fileio"
 
 	_ "modernc.org/sqlite" // the driver
 )
@@ -53,10 +54,10 @@ func makeFile(file string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := fileio.MakeStateDir(filepath.Dir(file)); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := fileio.OpenState(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process created it
 	}
@@ -80,15 +81,16 @@ var (
 	errForeign    = fmt.Errorf("%w of Ponder, but of another program; choose another file", errNoDatabase)
 )
 
-// checkOwn returns errForeign if the file is a database of another program. It changes
-// nothing, and ignores other errors, which opening reports.
+// checkOwn returns an error for a database of another program, of a newer version of Ponder, or of an
+// impossible version. It changes nothing, and ignores other errors, which opening reports.
 func checkOwn(ctx context.Context, file string) error {
 	db := openPool(file, readOnlyOptions)
 	defer db.Close()
-	if _, err := schemaVersion(ctx, db); errors.Is(err, errForeign) {
+	version, err := schemaVersion(ctx, db)
+	if errors.Is(err, errForeign) || errors.Is(err, errNoVersion) {
 		return err
 	}
-	return nil
+	return checkVersion(version, newest)
 }
 
 // openReadOnly returns read-only connections. If SQLite cannot create its lock file,

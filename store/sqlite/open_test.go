@@ -153,6 +153,63 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// A database whose version no program has stored is refused, and keeps its bytes.
+func TestOpenImpossibleVersions(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole.db")
+	s := openStore(t, whole)
+	appendMessages(t, s, "thr_1", "hello")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const loose = `DROP TABLE ponder_meta; CREATE TABLE ponder_meta (version)`
+	for name, c := range map[string]struct {
+		change string
+		is     error
+	}{
+		"minus one":   {`UPDATE ponder_meta SET version = -1`, ponder.ErrDamaged},
+		"zero":        {`UPDATE ponder_meta SET version = 0`, ponder.ErrDamaged},
+		"least":       {`UPDATE ponder_meta SET version = -9223372036854775808`, ponder.ErrDamaged},
+		"31 bits":     {`UPDATE ponder_meta SET version = 2147483648`, ponder.ErrNewer},
+		"most":        {`UPDATE ponder_meta SET version = 9223372036854775807`, ponder.ErrNewer},
+		"text":        {loose + `; INSERT INTO ponder_meta VALUES ('six')`, ponder.ErrDamaged},
+		"fraction":    {loose + `; INSERT INTO ponder_meta VALUES (1.5)`, ponder.ErrDamaged},
+		"bytes":       {loose + `; INSERT INTO ponder_meta VALUES (x'06')`, ponder.ErrDamaged},
+		"null":        {loose + `; INSERT INTO ponder_meta VALUES (NULL)`, ponder.ErrDamaged},
+		"two":         {`INSERT INTO ponder_meta VALUES (6)`, ponder.ErrDamaged},
+		"no table":    {`DROP TABLE ponder_meta`, ponder.ErrDamaged},
+		"with no WAL": {`PRAGMA journal_mode = delete; UPDATE ponder_meta SET version = -1`, ponder.ErrDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "ponder.db")
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			execSQL(t, file, c.change)
+			before, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for how, open := range map[string]func(context.Context, string) (*sqlite.Store, error){"open": sqlite.Open, "read-only": sqlite.OpenReadOnly} {
+				s, err := open(t.Context(), file)
+				if err == nil {
+					s.Close()
+				}
+				if !errors.Is(err, c.is) || strings.ContainsAny(err.Error(), "\n(") {
+					t.Errorf("%s: got %v, want %v", how, err, c.is)
+				}
+			}
+			if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the database has changed (%v)", err)
+			}
+		})
+	}
+}
+
 func TestOpenReadOnly(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ponder.db")
 	s := openStore(t, file)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ponder/internal/fileio"
 	"ponder/internal/limitio"
 )
 
@@ -93,22 +94,13 @@ func isName(name string) bool {
 }
 
 func readTemplate(file string) (string, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("not a file") // opening a pipe would block
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	text, err := limitio.ReadAll(f, MaxTemplate)
+	text, err := fileio.ReadFile(file, MaxTemplate)
+	var path *fs.PathError
 	switch {
 	case errors.Is(err, limitio.ErrTooLarge):
 		return "", fmt.Errorf("more than %d bytes", MaxTemplate)
+	case errors.As(err, &path):
+		return "", path.Err
 	case err != nil:
 		return "", err
 	case !utf8.Valid(text) || strings.ContainsRune(string(text), 0):

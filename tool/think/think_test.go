@@ -115,7 +115,7 @@ func TestTemplates(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"nothing": `template "nothing" does not exist; use one of code-analysis, cooking, financial-reasoning, hr-data, security-assessment`,
-		"large":   "large.md: more than 16384 bytes", "binary": "binary.md: not text in UTF-8", "empty": "empty.md: it is empty", "folder": "folder.md: not a file",
+		"large":   "large.md: more than 16384 bytes", "binary": "binary.md: not text in UTF-8", "empty": "empty.md: it is empty", "folder": "folder.md: a folder, not a file",
 		"Bad Name": "its name may have small letters, digits and hyphens", "../x": `template "../x" does not exist`, "notes": `template "notes" does not exist`,
 	} {
 		if _, err := all.Rules(name); err == nil || !strings.Contains(err.Error(), want) {

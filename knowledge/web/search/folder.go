@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"ponder/internal/fileio"
 	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 )
@@ -142,7 +143,7 @@ func (f *folder) loadPages(ctx context.Context) ([]Page, func(string, int) []Hit
 	if f.rank != nil && state == f.state {
 		return f.pages, f.rank, nil
 	}
-	pages, err := f.readPages(ctx, root.FS(), files)
+	pages, err := f.readPages(ctx, root, files)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -195,7 +196,7 @@ func isPage(name string) bool {
 }
 
 // readPages skips unreadable files.
-func (f *folder) readPages(ctx context.Context, dir fs.FS, files []string) ([]Page, error) {
+func (f *folder) readPages(ctx context.Context, dir *os.Root, files []string) ([]Page, error) {
 	known := readManifest(dir)
 	var pages []Page
 	total := 0
@@ -273,7 +274,7 @@ const manifestName = "manifest.json"
 type entry struct{ Path, URL, Title, Author, Published string }
 
 // readManifest ignores an unreadable manifest.
-func readManifest(dir fs.FS) map[string]entry {
+func readManifest(dir *os.Root) map[string]entry {
 	m := map[string]entry{}
 	raw, err := readFile(dir, manifestName, maxFile)
 	if err != nil {
@@ -290,8 +291,8 @@ func readManifest(dir fs.FS) map[string]entry {
 	return m
 }
 
-func readFile(dir fs.FS, name string, most int) ([]byte, error) {
-	file, err := dir.Open(name)
+func readFile(dir *os.Root, name string, most int) ([]byte, error) {
+	file, err := fileio.OpenIn(dir, name)
 	if err != nil {
 		return nil, err
 	}
