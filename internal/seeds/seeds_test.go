@@ -1,4 +1,5 @@
-// Package seeds checks docs/seeds.md, the table of the statements of Ponder's seeds.
+// Package seeds checks the tables that name tests: the statements of Ponder's seeds in docs/seeds.md, and
+// the parties in SECURITY.md.
 package seeds
 
 import (
