@@ -216,7 +216,7 @@ func (a *App) OpenReadOnly(ctx context.Context) (*sqlite.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
 		return nil, ErrNothingYet
 	}
 	store, err := sqlite.OpenReadOnly(ctx, file)

@@ -93,8 +93,12 @@ func (a *App) readFiled(ctx context.Context, store *sqlite.Store, name string) (
 
 func readReport(name string) ([]byte, error) {
 	text, err := fileio.ReadFile(name, report.MaxResearch)
-	if errors.Is(err, limitio.ErrTooLarge) {
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, limitio.ErrTooLarge):
 		err = errors.New("it is too large for a report")
+	case errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist):
+		err = path.Err
 	}
 	return text, err
 }
