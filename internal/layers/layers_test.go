@@ -34,6 +34,8 @@ type rule struct {
 // everywhere lists the packages that every package may import.
 var everywhere = []string{"internal/textkit", "internal/fileio", "internal/limitio", "internal/netaddr", "internal/toolname"}
 
+var everywhere = []string{"internal/guard", "internal/textkit", "internal/limitio", "internal/netaddr", "internal/toolname"}
+
 // The first matching rule applies. A package without a rule fails the test.
 var rules = []rule{
 	// Text and bytes: they import nothing of this module.
@@ -42,6 +44,9 @@ var rules = []rule{
 	{packages: "internal/limitio"},
 	{packages: "internal/fileio"},
 	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix"}},
+
+	{packages: "internal/guard"},
+	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix", "github.com/KimMachineGun/automemlimit/memlimit"}},
 	{packages: "internal/netaddr", theirs: []string{"golang.org/x/net/http/httpproxy"}},
 	{packages: "internal/webhook"},
 
@@ -119,6 +124,7 @@ var rules = []rule{
 	{packages: "internal/config", ours: []string{".", "llm", "internal/redact", "internal/retention"}, theirs: []string{"github.com/BurntSushi/toml"}},
 	{packages: "internal/placement", ours: []string{"."}, theirs: []string{"github.com/dbos-inc/dbos-transact-golang/", "github.com/robfig/cron/", "golang.org/x/sys/"}},
 	{packages: "internal/mindrunner", ours: []string{".", "mode/subconscious", "sensor", "sensor/notify"}},
+	{packages: "internal/crash", ours: []string{"."}},
 	{packages: "internal/auth"},
 	{packages: "internal/planfile", ours: []string{"."}},
 	{packages: "internal/schedule", ours: []string{"."}},
@@ -126,11 +132,13 @@ var rules = []rule{
 	{packages: "internal/steering", ours: []string{".", "mode/session"}},
 	{packages: "internal/interpret", ours: []string{".", "engine", "llm", "internal/steering", "store/memory"}},
 	{packages: "internal/app", ours: []string{".", "engine", "internal/taint", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/interpret", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/modelwindow", "internal/notice", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/schedule", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*", "internal/locale"}, theirs: []string{"golang.org/x/sys/"}},
+
+	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/crash", "internal/interpret", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/modelwindow", "internal/notice", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/schedule", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*", "internal/locale"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/quota", ours: []string{".", "llm", "internal/textkit", "store/sqldb"}},
 	{packages: "internal/modelwindow", ours: []string{"llm"}},
 	{packages: "internal/mindlog", ours: []string{".", "mode/subconscious", "internal/app", "internal/config", "internal/mindrunner", "internal/report"}},
 	{packages: "internal/liveview", ours: []string{".", "internal/app", "internal/report", "internal/steering", "internal/tui", "knowledge/claim", "knowledge/evidence"}},
-	{packages: "internal/doctor", ours: []string{".", "knowledge/document", "knowledge/recall", "store/sqlite", "internal/app", "internal/config", "internal/mindlog", "internal/server"}},
+	{packages: "internal/doctor", ours: []string{".", "knowledge/document", "knowledge/recall", "store/sqlite", "internal/app", "internal/config", "internal/crash", "internal/mindlog", "internal/process", "internal/server"}},
 	{packages: "internal/eval", ours: []string{".", "engine", "llm", "mode/*", "knowledge/document", "store/sqlite", "internal/app", "internal/config", "internal/placement", "internal/quota", "internal/report"}},
 	{packages: "internal/compat", ours: []string{".", "llm", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "internal/auth", "internal/steering", "internal/stream", "internal/app"}},
 	{packages: "internal/compat/protocoltest", ours: []string{".", "engine", "llm", "llm/llmtest", "mode/chat", "mode/title", "mode/passthrough", "mode/session", "mode/research", "store/memory", "internal/placement", "internal/auth", "internal/locale", "internal/stream", "internal/app", "internal/compat"}},

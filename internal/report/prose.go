@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ponder/internal/guard"
 	"ponder/internal/textkit"
 
 	"github.com/yuin/goldmark/ast"
@@ -113,7 +114,13 @@ func (r *reader) parseProse(md string) []block {
 		return plainBlocks(md)
 	}
 	src := []byte(md)
-	return nodeConverter{src}.convertBlocks(r.blocks.Parse(text.NewReader(src)), 0)
+	list, err := guard.Call(func() ([]block, error) {
+		return nodeConverter{src}.convertBlocks(r.blocks.Parse(text.NewReader(src)), 0), nil
+	})
+	if err != nil {
+		return plainBlocks(md)
+	}
+	return list
 }
 
 func (r *reader) parseInline(md string) []span {
@@ -122,9 +129,14 @@ func (r *reader) parseInline(md string) []span {
 		return []span{{text: md}}
 	}
 	src := []byte(md)
-	var spans []span
-	for n := r.line.Parse(text.NewReader(src)).FirstChild(); n != nil; n = n.NextSibling() {
-		spans = append(spans, nodeConverter{src}.convertSpans(n, 0)...)
+	spans, err := guard.Call(func() (spans []span, err error) {
+		for n := r.line.Parse(text.NewReader(src)).FirstChild(); n != nil; n = n.NextSibling() {
+			spans = append(spans, nodeConverter{src}.convertSpans(n, 0)...)
+		}
+		return spans, nil
+	})
+	if err != nil {
+		return []span{{text: md}}
 	}
 	return spans
 }

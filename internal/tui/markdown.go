@@ -17,6 +17,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"ponder/internal/guard"
 )
 
 // markdownRows returns Markdown as rows of at most width cells. Without colours, it keeps the
@@ -30,7 +32,13 @@ func markdownRows(source string, width int, s Style) (rows []string) {
 		rows = strings.Split(Wrap(emptyLines.ReplaceAllString(source, "\n\n"), width), "\n")
 	default:
 		m := markdown{[]byte(source), s}
-		rows = m.blockRows(markdownParser().Parse(text.NewReader(m.source)), width)
+		var err error
+		rows, err = guard.Call(func() ([]string, error) {
+			return m.blockRows(markdownParser().Parse(text.NewReader(m.source)), width), nil
+		})
+		if err != nil {
+			rows = strings.Split(Wrap(source, width), "\n")
+		}
 	}
 	for i, row := range rows {
 		rows[i] = s.truncateCells(strings.TrimRight(row, " "), width)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+
+	"ponder/internal/guard"
 )
 
 // Limits of a file.
@@ -43,6 +45,10 @@ var (
 // parseCalendar reads the objects of a file. It skips unknown input, but requires a complete file: a
 // truncated calendar would report deletions.
 func parseCalendar(file []byte) ([]*object, error) {
+	return guard.Call(func() ([]*object, error) { return readObjects(file) })
+}
+
+func readObjects(file []byte) ([]*object, error) {
 	if len(file) > maxFile {
 		return nil, errTooLarge
 	}

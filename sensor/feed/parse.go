@@ -17,6 +17,7 @@ import (
 
 	"github.com/mmcdole/gofeed"
 
+	"ponder/internal/guard"
 	"ponder/sensor"
 )
 
@@ -54,14 +55,8 @@ func parseVersion(ctx context.Context, body []byte, base string) (*version, erro
 	return v, nil
 }
 
-// parseFeed calls gofeed and recovers its panics on broken input.
-func parseFeed(body []byte) (parsed *gofeed.Feed, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("cannot be read: %v", p)
-		}
-	}()
-	return gofeed.NewParser().Parse(bytes.NewReader(body))
+func parseFeed(body []byte) (*gofeed.Feed, error) {
+	return guard.Call(func() (*gofeed.Feed, error) { return gofeed.NewParser().Parse(bytes.NewReader(body)) })
 }
 
 // checkDepth rejects XML whose nesting could exhaust the stack of the parser.

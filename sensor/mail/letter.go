@@ -13,6 +13,7 @@ import (
 
 	"github.com/emersion/go-message"
 
+	"ponder/internal/guard"
 	"ponder/internal/textkit/charset"
 	"ponder/sensor"
 )
@@ -73,8 +74,17 @@ func (l *parsedMail) findDeadline(sent time.Time) time.Time {
 
 func quoteText(s string) string { return `"` + strings.ReplaceAll(s, `"`, "'") + `"` }
 
-// parseMail parses a message as far as possible.
+// parseMail parses a message as far as possible. A message whose parser panics is empty, so
+// that it does not hide the others.
 func parseMail(r rawMessage) *parsedMail {
+	l, err := guard.Call(func() (*parsedMail, error) { return readMail(r), nil })
+	if err != nil {
+		return &parsedMail{}
+	}
+	return l
+}
+
+func readMail(r rawMessage) *parsedMail {
 	l := &parsedMail{}
 	file := append(append(validHeader(r.head), "\r\n"...), r.body...)
 	e, _ := message.ReadWithOptions(bytes.NewReader(file), &message.ReadOptions{MaxHeaderBytes: 2 * maxHead}) // nil if unreadable

@@ -27,6 +27,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
+	"ponder/internal/guard"
 	"ponder/internal/textkit"
 	"ponder/internal/textkit/lexical"
 )
@@ -65,8 +66,12 @@ type Link struct{ URL, Text string }
 
 // Article returns the main text of a page at an address. It decodes pages that are not
 // UTF-8 as declared. It takes linear time, at most about ten seconds, and is safe for
-// concurrent use. Errors are ErrNoText and an invalid address.
+// concurrent use. Errors are ErrNoText, an invalid address, and a panic of the parser.
 func Article(page []byte, address string) (Content, error) {
+	return guard.Call(func() (Content, error) { return readArticle(page, address) })
+}
+
+func readArticle(page []byte, address string) (Content, error) {
 	base, err := url.Parse(address)
 	if err != nil {
 		return Content{}, fmt.Errorf("parse page address: %w", errors.Unwrap(err))
@@ -152,8 +157,7 @@ func readWithTimeout(page string, a pageMetadata, most time.Duration) (Content, 
 	done := make(chan Content, 1)
 	go func() {
 		defer close(done)
-		defer func() { _ = recover() }() // third-party code on untrusted pages
-		if c, err := readWithLibraries(page, a); err == nil {
+		if c, err := guard.Call(func() (Content, error) { return readWithLibraries(page, a) }); err == nil {
 			done <- c
 		}
 	}()
