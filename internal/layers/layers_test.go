@@ -32,9 +32,7 @@ type rule struct {
 }
 
 // everywhere lists the packages that every package may import.
-var everywhere = []string{"internal/textkit", "internal/fileio", "internal/limitio", "internal/netaddr", "internal/toolname"}
-
-var everywhere = []string{"internal/guard", "internal/textkit", "internal/limitio", "internal/netaddr", "internal/toolname"}
+var everywhere = []string{"internal/textkit", "internal/fileio", "internal/limitio", "internal/netaddr", "internal/toolname", "internal/guard"}
 
 // The first matching rule applies. A package without a rule fails the test.
 var rules = []rule{
@@ -43,10 +41,9 @@ var rules = []rule{
 	{packages: "internal/toolname"},
 	{packages: "internal/limitio"},
 	{packages: "internal/fileio"},
-	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix"}},
+	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix", "github.com/KimMachineGun/automemlimit/memlimit"}},
 
 	{packages: "internal/guard"},
-	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix", "github.com/KimMachineGun/automemlimit/memlimit"}},
 	{packages: "internal/netaddr", theirs: []string{"golang.org/x/net/http/httpproxy"}},
 	{packages: "internal/webhook"},
 
@@ -131,9 +128,8 @@ var rules = []rule{
 	{packages: "internal/notice", ours: []string{".", "sensor/notify"}},
 	{packages: "internal/steering", ours: []string{".", "mode/session"}},
 	{packages: "internal/interpret", ours: []string{".", "engine", "llm", "internal/steering", "store/memory"}},
-	{packages: "internal/app", ours: []string{".", "engine", "internal/taint", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/interpret", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/modelwindow", "internal/notice", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/schedule", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*", "internal/locale"}, theirs: []string{"golang.org/x/sys/"}},
+	{packages: "internal/app", ours: []string{".", "engine", "internal/taint", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/interpret", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/modelwindow", "internal/notice", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/schedule", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*", "internal/locale", "internal/crash"}, theirs: []string{"golang.org/x/sys/"}},
 
-	{packages: "internal/app", ours: []string{".", "engine", "llm", "llm/*", "mode/*", "tool/*", "sensor", "sensor/*", "knowledge/*", "knowledge/*/*", "store/*", "internal/auth", "internal/calibration", "internal/config", "internal/crash", "internal/interpret", "internal/limitio", "internal/metrics", "internal/mindrunner", "internal/modelwindow", "internal/notice", "internal/placement", "internal/quota", "internal/redact", "internal/report", "internal/retention", "internal/schedule", "internal/steering", "internal/stream", "internal/transcript", "internal/textkit/*", "internal/locale"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/quota", ours: []string{".", "llm", "internal/textkit", "store/sqldb"}},
 	{packages: "internal/modelwindow", ours: []string{"llm"}},
 	{packages: "internal/mindlog", ours: []string{".", "mode/subconscious", "internal/app", "internal/config", "internal/mindrunner", "internal/report"}},
@@ -156,7 +152,6 @@ var rules = []rule{
 	{packages: "client", ours: []string{"."}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "github.com/yuin/goldmark", "golang.org/x/term", "golang.org/x/sys/"}},
 	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity", "internal/textkit/layout"}, theirs: []string{"github.com/yuin/goldmark/"}},
-	{packages: "internal/textkit"},
 	{packages: "internal/layers"},
 	{packages: "internal/licenses"},
 	{packages: "internal/racetest"},

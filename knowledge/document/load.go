@@ -124,6 +124,11 @@ func (l *FileList) readFile(ctx context.Context, f File, enough int) fileResult 
 	if r, ok := l.opts.CheckCache.takeResult(f); ok {
 		return r
 	}
+	release, err := inFlight.acquire(ctx, f.Size)
+	if err != nil {
+		return fileResult{errs: []error{err}}
+	}
+	defer release()
 	raw, err := ReadFile(f.Path, f.maxBytes)
 	if err != nil {
 		return fileResult{errs: []error{err}}

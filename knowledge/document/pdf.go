@@ -16,7 +16,8 @@ import (
 
 const (
 	maxPDFPages = 10_000
-	maxPDFText  = 32 << 20 // letters
+	maxPDFText  = 48 << 20 // letters
+	pdfLineCost = 32       // letters that a line counts as, for its memory
 	maxMeta     = 4096     // bytes of a title
 )
 
@@ -103,7 +104,7 @@ func (r *pdfReader) readFile(file []byte) error {
 	r.content = Content{Title: pdfTitle(r.metaValue(doc, "Title")), Author: r.metaValue(doc, "Author"), Published: pdfDate(r.metaValue(doc, "CreationDate"))}
 	for i := 0; i < n && r.err == nil; i++ {
 		r.pages = append(r.pages, r.pageLines(doc, i))
-		r.extendLimit(pdfPage)
+		r.extendLimit()
 		if r.letters > maxPDFText {
 			return errTooMuch
 		}
@@ -153,6 +154,9 @@ func (r *pdfReader) textLines(text uint64) []pdfLine {
 		case c == '\n' || c == '\r':
 			if l, ok := r.measureLine(text, line); ok {
 				out = append(out, l)
+				if r.letters += pdfLineCost; r.letters > maxPDFText {
+					return out
+				}
 			}
 			line = line[:0]
 		case c == 2 || c == 0xfffe: // a hyphen at a line end

@@ -19,17 +19,29 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/emscripten"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+
+	"ponder/internal/guard"
 )
 
 const (
 	pdfTime      = 20 * time.Second       // per file
 	pdfPage      = 100 * time.Millisecond // more per readable page
 	pdfMaxTime   = 2 * time.Minute        // maximum per file
-	pdfMemory    = 256 << 20              // bytes of engine memory, file included
-	pdfLarge     = 64 << 20               // bytes of memory released immediately
+	maxPDFMemory = 256 << 20              // bytes of engine memory, file included
+	minPDFMemory = 32 << 20               // bytes of engine memory under any limit
 	maxSlowFiles = 1000                   // remembered slow files
+)
+
+// InterpretedSlowdown is the time that an interpreted engine takes, relative to machine code.
+const InterpretedSlowdown = 13
+
+// Limits of an interpreted engine.
+const (
+	interpretedTime    = 3 // times the limits of machine code
+	interpretedMaxTime = 5 * time.Minute
 )
 
 // pdfium is PDFium as gzipped WebAssembly, compiled by the go-pdfium module.
@@ -49,13 +61,25 @@ func unpackPDFium() ([]byte, error) {
 
 // startPDFRunner compiles PDFium as WebAssembly without access to files or network. The
 // first call takes a second or two; the user's cache folder saves later processes that
-// time.
+// time. Without executable memory, or if the compiler fails, it returns an interpreter.
 var startPDFRunner = sync.OnceValues(func() (*pdfRunner, error) {
 	wasm, err := unpackPDFium()
 	if err != nil {
 		return nil, fmt.Errorf("unpack the PDF engine: %w", err)
 	}
-	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithMemoryLimitPages(pdfMemory >> 16)
+	defer debug.FreeOSMemory() // compiling takes more memory than reading
+	denied := checkExecutable()
+	if denied == nil {
+		var engines *pdfRunner
+		if engines, denied = startCompiled(wasm); denied == nil {
+			return engines, nil
+		}
+	}
+	return startInterpreted(wasm, denied)
+})
+
+func startCompiled(wasm []byte) (*pdfRunner, error) {
+	config := wazero.NewRuntimeConfig()
 	if dir, err := os.UserCacheDir(); err == nil {
 		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "ponder", "wasm")); err == nil {
 			if engines, err := newPDFRunner(config.WithCompilationCache(cache), wasm); err == nil {
@@ -64,14 +88,44 @@ var startPDFRunner = sync.OnceValues(func() (*pdfRunner, error) {
 		}
 	}
 	return newPDFRunner(config, wasm) // the folder is full or not writable
-})
+}
 
-func newPDFRunner(config wazero.RuntimeConfig, wasm []byte) (_ *pdfRunner, err error) {
+func startInterpreted(wasm []byte, denied error) (*pdfRunner, error) {
+	engines, err := newPDFRunner(wazero.NewRuntimeConfigInterpreter(), wasm)
+	if err != nil {
+		return nil, err
+	}
+	engines.denied = denied
+	return engines, nil
+}
+
+// PDFInterpreted returns the reason why this process interprets the PDF engine, which then
+// takes [InterpretedSlowdown] times as long, or nil if it runs machine code.
+func PDFInterpreted() error { return checkExecutable() }
+
+// newPDFRunner returns a runner. A panic of the compiler is an error.
+func newPDFRunner(config wazero.RuntimeConfig, wasm []byte) (*pdfRunner, error) {
+	p, err := guard.Call(func() (*pdfRunner, error) {
+		return compilePDFium(config.WithCloseOnContextDone(true).WithMemoryLimitPages(uint32(pdfMemoryLimit()>>16)), wasm)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the PDF engine: %w", err)
+	}
+	return p, nil
+}
+
+// pdfMemoryLimit returns the memory of an engine: at most half of the memory limit of the
+// process.
+func pdfMemoryLimit() int64 {
+	return max(min(maxPDFMemory, debug.SetMemoryLimit(-1)/2), minPDFMemory)
+}
+
+func compilePDFium(config wazero.RuntimeConfig, wasm []byte) (_ *pdfRunner, err error) {
 	ctx := context.Background()
 	runtime := wazero.NewRuntimeWithConfig(ctx, config)
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("start the PDF engine: %w", err), runtime.Close(ctx))
+			err = errors.Join(err, runtime.Close(ctx))
 		}
 	}()
 	if _, err := wasi_snapshot_preview1.Instantiate(ctx, runtime); err != nil {
@@ -115,12 +169,14 @@ type pdfEngine struct {
 	err   error
 	timer *time.Timer
 	began time.Time
-	limit time.Duration
+
+	limit, page, maxLimit time.Duration // until now; more per page; at most
 }
 
-func (e *pdfEngine) extendLimit(d time.Duration) {
-	if e.limit < pdfMaxTime && e.timer.Stop() {
-		e.limit += d
+// extendLimit adds the time of a page.
+func (e *pdfEngine) extendLimit() {
+	if e.limit < e.maxLimit && e.timer.Stop() {
+		e.limit += e.page
 		e.timer.Reset(e.limit - time.Since(e.began))
 	}
 }
@@ -129,6 +185,7 @@ func (e *pdfEngine) extendLimit(d time.Duration) {
 type pdfRunner struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
+	denied   error      // why the engine is interpreted; nil if it is machine code
 	runMu    sync.Mutex // held by the running engine
 
 	mu   sync.Mutex
@@ -151,8 +208,9 @@ func (p *pdfRunner) recordSlow(sum [sha256.Size]byte, err error) {
 
 var errSlow = errors.New("reading took too long")
 
-func (p *pdfRunner) instantiateModule(ctx context.Context) (api.Module, error) {
-	mod, err := p.runtime.InstantiateModule(ctx, p.compiled, wazero.NewModuleConfig().
+func (p *pdfRunner) instantiateModule(memory *pdfMemory) (api.Module, error) {
+	ctx := context.Background()
+	mod, err := p.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), p.compiled, wazero.NewModuleConfig().
 		WithName("").WithStartFunctions("_initialize").WithRandSource(rand.Reader))
 	if err != nil {
 		return nil, err
@@ -167,26 +225,31 @@ func (p *pdfRunner) instantiateModule(ctx context.Context) (api.Module, error) {
 	return mod, nil
 }
 
-// runEngine calls f with an engine. At the time limit it ends the engine at any point and
-// returns errSlow.
+// runEngine calls f with an engine, after the engines of other files. At the time limit it
+// ends the engine at any point and returns errSlow.
 func (p *pdfRunner) runEngine(limit time.Duration, f func(*pdfEngine) error) error {
 	p.runMu.Lock()
 	defer p.runMu.Unlock()
-	mod, err := p.instantiateModule(context.Background())
+	memory := &pdfMemory{}
+	defer memory.release()
+	mod, err := guard.Call(func() (api.Module, error) { return p.instantiateModule(memory) })
 	if err != nil {
 		return fmt.Errorf("start the PDF engine: %w", err)
 	}
-	defer closeModule(mod)
+	defer mod.Close(context.Background())
 	late := make(chan struct{})
-	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit}
-	e.timer = time.AfterFunc(limit, func() {
+	e := &pdfEngine{mod: mod, funcs: map[string]api.Function{}, began: time.Now(), limit: limit, page: pdfPage, maxLimit: pdfMaxTime}
+	if p.denied != nil {
+		e.limit, e.page, e.maxLimit = interpretedTime*limit, interpretedTime*pdfPage, interpretedMaxTime
+	}
+	e.timer = time.AfterFunc(e.limit, func() {
 		close(late)
 		_ = mod.CloseWithExitCode(context.Background(), 1) // running calls return an error
 	})
-	err = f(e)
+	_, err = guard.Call(func() (struct{}, error) { return struct{}{}, f(e) })
 	if !e.timer.Stop() {
 		<-late
-		return fmt.Errorf("%w: longer than %v", errSlow, e.limit)
+		return p.slowFailure(e.limit)
 	}
 	if e.err != nil {
 		return fmt.Errorf("the PDF engine failed: %s", firstLine(e.err.Error()))
@@ -194,14 +257,11 @@ func (p *pdfRunner) runEngine(limit time.Duration, f func(*pdfEngine) error) err
 	return err
 }
 
-// closeModule closes an engine. It returns large memory to the system at once, before the next
-// engine grows.
-func closeModule(mod api.Module) {
-	large := mod.Memory().Size() > pdfLarge
-	_ = mod.Close(context.Background())
-	if large {
-		debug.FreeOSMemory()
+func (p *pdfRunner) slowFailure(limit time.Duration) error {
+	if p.denied != nil {
+		return fmt.Errorf("%w: longer than %v, without executable memory (see `ponder doctor`)", errSlow, limit)
 	}
+	return fmt.Errorf("%w: longer than %v", errSlow, limit)
 }
 
 func (e *pdfEngine) call(name string, args ...uint64) uint64 {

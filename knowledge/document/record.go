@@ -21,6 +21,8 @@ import (
 	"unicode/utf8"
 
 	"ponder/internal/fileio"
+
+	"ponder/internal/guard"
 	"ponder/internal/textkit/charset"
 )
 
@@ -250,10 +252,10 @@ func (f *Format) readParts(raw []byte) iter.Seq2[Part, error] {
 			raw = []byte(text)
 		}
 		if f.Parts != nil {
-			f.Parts(raw)(yield)
+			guard.Seq(f.Parts(raw))(yield)
 			return
 		}
-		c, err := f.Extract(raw)
+		c, err := guard.Call(func() (Content, error) { return f.Extract(raw) })
 		yield(Part{Content: c}, err)
 	}
 }

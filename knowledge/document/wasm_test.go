@@ -113,7 +113,7 @@ func readWasm(file []byte) (m *wasmModule, err error) {
 
 func (m *wasmModule) readSection(id byte, r *wasmReader) {
 	switch id {
-	case 4, 5, 6, 12: // table, memory, globals, data count
+	case 4, 5, 6, 12, 13: // table, memory, globals, data count, tags
 		return
 	case wasmTypes, wasmImports, wasmFunctions, wasmExports, wasmElements, wasmCode, wasmData:
 	default:
@@ -184,9 +184,19 @@ func readBody(code []byte) wasmBody {
 			r.readBytes(4)
 		case op == 0x44:
 			r.readBytes(8)
-		case op >= 0x02 && op <= 0x04, op == 0x3f, op == 0x40: // blocks; memory size
+		case op >= 0x02 && op <= 0x04, op == 0xd0: // blocks; null
+			r.readInt()
+		case op == 0x3f, op == 0x40: // memory size
 			r.readByte()
-		case op == 0x0c, op == 0x0d, op >= 0x20 && op <= 0x24: // branches; variables
+		case op == 0x1f: // block with handlers
+			r.readInt()
+			for range r.readUint() {
+				if kind := r.readByte(); kind < 2 {
+					r.readUint() // tag
+				}
+				r.readUint() // label
+			}
+		case op == 0x08, op == 0x0c, op == 0x0d, op >= 0x20 && op <= 0x24: // throws; branches; variables
 			r.readUint()
 		case op == 0x11: // indirect call
 			r.readUint()
@@ -197,7 +207,7 @@ func readBody(code []byte) wasmBody {
 			}
 		case op == 0xfc:
 			b.skipLong(r)
-		case op <= 0x01, op == 0x05, op == 0x0b, op == 0x0f, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4:
+		case op <= 0x01, op == 0x05, op == 0x0a, op == 0x0b, op == 0x0f, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4:
 		default:
 			panic(fmt.Sprintf("there is an instruction %#x", op))
 		}
