@@ -393,19 +393,20 @@ type Checkpoints interface {
 
 // Errors of stores.
 var (
-	ErrTaken    = errors.New("event key is already used")
-	ErrHeld     = errors.New("thread is held by another process")
-	ErrFenced   = errors.New("lease is not valid")
-	ErrStale    = errors.New("thread has new events")
-	ErrNotInput = errors.New("only the holder of the thread may append this")
-	ErrNoThread = errors.New("no such thread")
-	ErrNoEvent  = errors.New("no such event")
-	ErrTooBig   = errors.New("batch is too large")
-	ErrFull     = errors.New("disk is full")
-	ErrReadOnly = errors.New("database is read-only")
-	ErrDamaged  = errors.New("database is damaged")
-	ErrLost     = errors.New("database was removed or replaced while in use, and new writes would be lost")
-	ErrNewer    = errors.New("database was created by a newer version")
+	ErrTaken       = errors.New("event key is already used")
+	ErrHeld        = errors.New("thread is held by another process")
+	ErrFenced      = errors.New("lease is not valid")
+	ErrStale       = errors.New("thread has new events")
+	ErrQuarantined = errors.New("thread is quarantined") // of work on a thread that crashed its processes
+	ErrNotInput    = errors.New("only the holder of the thread may append this")
+	ErrNoThread    = errors.New("no such thread")
+	ErrNoEvent     = errors.New("no such event")
+	ErrTooBig      = errors.New("batch is too large")
+	ErrFull        = errors.New("disk is full")
+	ErrReadOnly    = errors.New("database is read-only")
+	ErrDamaged     = errors.New("database is damaged")
+	ErrLost        = errors.New("database was removed or replaced while in use, and new writes would be lost")
+	ErrNewer       = errors.New("database was created by a newer version")
 
 	ErrDisk    = fmt.Errorf("%w: disk failure", ErrReadOnly) // may pass
 	ErrRemoved = fmt.Errorf("%w: file removed", ErrNoThread)

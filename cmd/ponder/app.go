@@ -12,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/config"
+	"ponder/internal/process"
 	"ponder/internal/textkit"
 	"ponder/internal/tui"
 )
@@ -52,6 +53,8 @@ func (a *cli) setLogLevel(level string) error {
 		return usagef("--log-level: %q is none of debug, info, warn, error", truncate(level, 20))
 	}
 	slog.SetDefault(slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: minLevel})))
+	limit, from := process.MemoryLimit()
+	slog.Debug("memory limit of the Go runtime", "bytes", limit, "from", from)
 	return nil
 }
 

@@ -25,15 +25,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"ponder/internal/app"
+	"ponder/internal/crash"
 	"ponder/internal/licenses"
 	"ponder/internal/netaddr"
+	"ponder/internal/process"
 )
 
+//go:debug tracebacklabels=1
+
 func main() {
+	process.LimitMemory()
 	if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		t.Proxy = netaddr.Proxy
 	}
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	code := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	crash.Stop() // not deferred, because a panic is no orderly end
+	os.Exit(code)
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -32,7 +32,7 @@ or without thr_; "last" is the newest thread.`,
 		Example: "ponder thread list\nponder thread show last\nponder thread export last -o thread.jsonl\nponder thread remove 01K",
 		GroupID: groupLook,
 	}, a.threadListCommand(), a.threadShowCommand(), a.threadExportCommand(), a.threadImportCommand(), a.threadForkCommand(),
-		a.threadRemoveCommand(), a.threadWorkCommand())
+		a.threadRemoveCommand(), a.threadReleaseCommand(), a.threadWorkCommand())
 	for _, sub := range cmd.Commands() {
 		if sub.Name() != "list" && sub.Name() != "import" {
 			sub.ValidArgsFunction = a.completeThreads("")
@@ -313,6 +313,35 @@ func (a *cli) threadWork(ctx context.Context, name string, f chatFlags, given fu
 		return err
 	}
 	return nil
+}
+
+func (a *cli) threadReleaseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "release ID",
+		Short: "End the quarantine of a thread",
+		Long: `End the quarantine of a thread, so that Ponder tries it again. Ponder no longer works on a
+thread that crashed its process three times in a row; ` + "`ponder doctor`" + ` lists such threads with
+the reason.`,
+		Example: "ponder doctor\nponder thread release last",
+		Args:    requireID,
+		RunE: runWithArg(func(ctx context.Context, name string) error {
+			store, err := a.OpenExisting(ctx)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			info, err := a.FindThread(ctx, store, name, "")
+			if err != nil {
+				return err
+			}
+			if !a.Crashes().Release(info.ID) {
+				a.printNote("%s has no crashes", info.ID)
+				return nil
+			}
+			a.printNote("released %s; a running server tries it again within 10 minutes", info.ID)
+			return nil
+		}),
+	}
 }
 
 func (a *cli) threadRemoveCommand() *cobra.Command {

@@ -13,6 +13,7 @@ import (
 
 	"ponder"
 	"ponder/internal/config"
+	"ponder/internal/crash"
 	"ponder/internal/fileio"
 	"ponder/internal/placement"
 	"ponder/internal/textkit"
@@ -207,6 +208,31 @@ func (a *App) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 		slog.Warn("cannot take over from processes that have ended", "error", err)
 	}
 	return store, nil
+}
+
+// Crashes returns the crashes of processes that used the database.
+func (a *App) Crashes() crash.Log {
+	file, err := a.Database()
+	if err != nil || a.IsTemporary() {
+		return crash.Log{}
+	}
+	return crash.Of(file)
+}
+
+// guardWork returns a work function that refuses quarantined threads, and records crashes.
+func (a *App) guardWork(work func(context.Context, ponder.ThreadID) error) func(context.Context, ponder.ThreadID) error {
+	crashes := a.Crashes()
+	if err := crashes.Start(); err != nil {
+		slog.Warn("crashes of threads do not count", "error", err)
+	}
+	guarded := crashes.Guard(work)
+	return func(ctx context.Context, thread ponder.ThreadID) error {
+		err := guarded(ctx, thread)
+		if errors.Is(err, ponder.ErrQuarantined) {
+			return Errorf(Conflict, "", "%w", err)
+		}
+		return err
+	}
 }
 
 // OpenReadOnly opens the database for reading, also where it cannot be written. It creates

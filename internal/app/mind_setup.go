@@ -120,7 +120,7 @@ func (a *App) mindPlace(ctx context.Context, store *sqlite.Store, h *MindRuntime
 	if err := mind.Open(ctx); err != nil {
 		return nil, fmt.Errorf("open the engine: %w", err)
 	}
-	config := placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work}
+	config := placement.Config{Store: store, DB: store.DB(), Node: node, Work: a.guardWork(mind.Work)}
 	lasting, err := placement.Open(ctx, config)
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))

@@ -30,6 +30,7 @@ func (a *App) EraseThread(ctx context.Context, store *sqlite.Store, info ponder.
 	}
 	if err = remove(ctx, info.ID); err == nil {
 		a.removeLog(info.ID)
+		a.Crashes().Release(info.ID)
 	}
 	return forgotten, files, err
 }

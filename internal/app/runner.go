@@ -60,7 +60,7 @@ func (a *App) ChatRunner(ctx context.Context, store *sqlite.Store, t ChatSetup, 
 	if err := mind.Open(ctx); err != nil {
 		return nil, fmt.Errorf("open the engine: %w", err)
 	}
-	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: node, Work: mind.Work, Ended: mind.ReturnUnclaimed})
+	p, err := placement.Open(ctx, placement.Config{Store: store, DB: store.DB(), Node: node, Work: a.guardWork(mind.Work), Ended: mind.ReturnUnclaimed})
 	if err != nil {
 		return nil, errors.Join(err, mind.Close(context.WithoutCancel(ctx)))
 	}

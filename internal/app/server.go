@@ -35,6 +35,7 @@ type Service struct {
 	DB           *serverDB
 	rootEngine   *engine.Engine // parent of all engines
 	place        *placement.Placement
+	work         func(context.Context, ponder.ThreadID) error // guarded [Service.workThread]
 	engines      *enginePool
 	snapshots    sync.Map
 	libraries    *LibraryPool
@@ -80,6 +81,7 @@ func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) 
 }
 
 func (s *Service) openParts(ctx context.Context, serves bool) (err error) {
+	s.work = s.guardWork(s.workThread)
 	node := placement.CurrentNode()
 	if s.rootEngine, err = engine.New(engine.Config{Store: s.Log, Modes: []ponder.Mode{title.New()}, Node: node}); err != nil {
 		return err
@@ -232,7 +234,7 @@ func (s *Service) threadOwner(ctx context.Context, id ponder.ThreadID) (*App, po
 
 // workAndReport works on a thread, and reports write errors to its watchers.
 func (s *Service) workAndReport(ctx context.Context, id ponder.ThreadID) error {
-	err := s.workThread(ctx, id)
+	err := s.work(ctx, id)
 	s.Hub.ReportError(id, err)
 	return err
 }

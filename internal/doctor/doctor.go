@@ -58,7 +58,8 @@ func Examine(ctx context.Context, a *app.App, o Options) ([]Finding, error) {
 		return []Finding{{"settings", Broken, err.Error()}}, nil //nolint:nilerr // the finding reports it
 	}
 	found := append([]Finding{configFinding(cfg)}, e.templatesFinding(cfg)...)
-	found = append(found, e.databaseFindings(ctx)...)
+	found = append(append(found, e.databaseFindings(ctx)...), e.crashFindings()...)
+	found = append(found, memoryLimitFinding(), pdfFinding())
 	models, err := e.modelFindings(ctx)
 	if err != nil {
 		return nil, err

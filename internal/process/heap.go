@@ -12,10 +12,11 @@ const headroom = 128 << 20
 
 // RelaxGC makes collections rarer while the heap is small: a small heap grows by 64 MiB
 // between two of them, a large one by about half. The headroom takes address space, but no
-// memory. RelaxGC does nothing if the user sets GOGC or GOMEMLIMIT. The caller must call
-// restore, which undoes it.
+// memory. RelaxGC does nothing if the user sets GOGC or GOMEMLIMIT, or under a small memory
+// limit, which includes the headroom. The caller must call restore, which undoes it.
 func RelaxGC() (restore func()) {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	limit, _ := MemoryLimit()
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" || limit > 0 && limit < 8*headroom {
 		return func() {}
 	}
 	old := debug.SetGCPercent(50)

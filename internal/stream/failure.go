@@ -12,7 +12,7 @@ import (
 // [Watcher.Next], after the existing events, and may continue to watch. Trouble never
 // blocks.
 func (h *Hub) ReportError(thread ponder.ThreadID, err error) {
-	if !IsWriteError(err) {
+	if !IsWriteError(err) && !errors.Is(err, ponder.ErrQuarantined) {
 		return
 	}
 	h.mu.Lock()
