@@ -106,7 +106,8 @@ func PDFInterpreted() error { return checkExecutable() }
 // newPDFRunner returns a runner. A panic of the compiler is an error.
 func newPDFRunner(config wazero.RuntimeConfig, wasm []byte) (*pdfRunner, error) {
 	p, err := guard.Call(func() (*pdfRunner, error) {
-		return compilePDFium(config.WithCloseOnContextDone(true).WithMemoryLimitPages(uint32(pdfMemoryLimit()>>16)), wasm)
+		return compilePDFium(config.WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling).
+			WithCloseOnContextDone(true).WithMemoryLimitPages(uint32(pdfMemoryLimit()>>16)), wasm)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the PDF engine: %w", err)

@@ -23,10 +23,10 @@ var update = flag.Bool("update", false, "write PDFium from its module again")
 
 // The module's PDFium and the expected hashes before and after trimming.
 const (
-	pdfiumModule  = "github.com/klippa-app/go-pdfium@v1.15.0"
-	pdfiumFile    = "webassembly/pdfium.wasm"
-	pdfiumWhole   = "8238cc928fcf638751f409cce2417ba33a265e8462e9502bb9d29ef4a01c5eaf"
-	pdfiumTrimmed = "1b5f45a6095f78e347350f12fdb710a45b2340c25de4b6e516ce4f4774e82ab4"
+	pdfiumModule  = "github.com/klippa-app/go-pdfium@v1.21.4"
+	pdfiumFile    = "internal/pdfium_wasm/pdfium.wasm"
+	pdfiumWhole   = "e6f77e01dce34de05ad62515114152da580b64c23871e3e3e2afef3f7bb88ade"
+	pdfiumTrimmed = "4ec9cceb4262401ecae47295daa9f613b71ddf8a11f68f31d56475d464da420f"
 )
 
 // pdfiumCalled are the functions that the PDF reader and wazero call.
@@ -36,8 +36,7 @@ var pdfiumCalled = strings.Fields(`
 	FPDF_LoadPage FPDF_ClosePage FPDFText_LoadPage FPDFText_ClosePage
 	FPDFText_CountChars FPDFText_GetText FPDFText_GetUnicode
 	FPDFText_GetFontWeight FPDFText_GetFontSize FPDFText_GetCharOrigin
-	_initialize FPDF_InitLibrary
-	setThrew _emscripten_stack_restore emscripten_stack_get_current`)
+	_initialize FPDF_InitLibrary`)
 
 func TestPDFium(t *testing.T) {
 	if *update {

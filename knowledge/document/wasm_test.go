@@ -207,6 +207,8 @@ func readBody(code []byte) wasmBody {
 			}
 		case op == 0xfc:
 			b.skipLong(r)
+		case op == 0xfd:
+			b.skipVector(r)
 		case op <= 0x01, op == 0x05, op == 0x0a, op == 0x0b, op == 0x0f, op == 0x1a, op == 0x1b, op >= 0x45 && op <= 0xc4:
 		default:
 			panic(fmt.Sprintf("there is an instruction %#x", op))
@@ -224,6 +226,21 @@ func (wasmBody) skipLong(r *wasmReader) {
 		r.readByte()
 	default:
 		panic(fmt.Sprintf("there is an instruction 0xfc %d", op))
+	}
+}
+
+func (b wasmBody) skipVector(r *wasmReader) {
+	op := r.readUint()
+	lane := op >= 84 && op <= 91
+	if op <= 11 || lane || op == 92 || op == 93 { // memory access
+		r.readUint()
+		b.numbers[r.readUint()] = true
+	}
+	switch {
+	case op == 12 || op == 13: // constants; shuffle
+		r.readBytes(16)
+	case op >= 21 && op <= 34 || lane:
+		r.readByte()
 	}
 }
 
