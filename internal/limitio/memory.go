@@ -1,0 +1,224 @@
+package limitio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Limits of a [Memory].
+const (
+	DefaultMemory = 256 << 20 // bytes
+	bodyFactor    = 3         // memory of a request by bytes of its body, with the decoded values
+	firstPart     = 64 << 10  // bytes to receive before the whole body is reserved
+	memoryWait    = 3 * time.Second
+)
+
+// ErrBusy reports that other requests use the memory.
+var ErrBusy = errors.New("other large requests use the memory")
+
+// A Memory limits the memory of concurrent requests. It is safe for concurrent use. A nil Memory
+// has no limit in total.
+type Memory struct {
+	mu    sync.Mutex
+	free  int64
+	freed chan struct{} // closed when memory is released
+}
+
+// NewMemory returns a memory of limit bytes.
+func NewMemory(limit int64) *Memory { return &Memory{free: limit, freed: make(chan struct{})} }
+
+// acquire waits briefly for n bytes.
+func (m *Memory) acquire(ctx context.Context, n int64) error {
+	if m == nil || n <= 0 {
+		return nil
+	}
+	var late <-chan time.Time
+	for {
+		m.mu.Lock()
+		if m.free >= n {
+			m.free -= n
+			m.mu.Unlock()
+			return nil
+		}
+		freed := m.freed
+		m.mu.Unlock()
+		if late == nil {
+			timer := time.NewTimer(memoryWait)
+			defer timer.Stop()
+			late = timer.C
+		}
+		select {
+		case <-freed:
+		case <-late:
+			return ErrBusy
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *Memory) release(n int64) {
+	if m == nil || n <= 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free += n
+	close(m.freed)
+	m.freed = make(chan struct{})
+}
+
+// A BodyLimit limits a body.
+type BodyLimit struct {
+	Bytes   int64 // more is [ErrTooLarge]
+	Size    int64 // announced size; negative: unknown
+	Numbers bool  // the body may have long lists of numbers
+}
+
+// A Body is a body of JSON in memory. It implements [io.ReadCloser].
+type Body struct {
+	bytes.Reader
+
+	data   []byte
+	memory *Memory
+
+	mu   sync.Mutex
+	held int64
+}
+
+// ReadBody reads a body. The caller must release it.
+func (m *Memory) ReadBody(ctx context.Context, src io.Reader, l BodyLimit) (*Body, error) {
+	b := &Body{memory: m}
+	shape := jsonShape{numbers: l.Numbers}
+	data, err := b.readAll(ctx, src, l, &shape)
+	var decoded int64
+	if err == nil {
+		decoded, err = shape.decodedBytes(data)
+	}
+	if err == nil {
+		need := int64(len(data)) + max(decoded, (bodyFactor-1)*int64(len(data)))
+		err = b.hold(ctx, need)
+		b.shrink(need)
+	}
+	if err != nil {
+		b.Release()
+		return nil, err
+	}
+	b.data = data
+	b.Reset(data)
+	return b, nil
+}
+
+func (b *Body) readAll(ctx context.Context, src io.Reader, l BodyLimit, shape *jsonShape) ([]byte, error) {
+	most := l.Bytes
+	if l.Size > most {
+		return nil, ErrTooLarge
+	}
+	if l.Size >= 0 {
+		most = l.Size
+	}
+	if err := b.hold(ctx, bodyFactor*min(most, firstPart)); err != nil {
+		return nil, err
+	}
+	data := make([]byte, 0, min(most, 4<<10)+1) // with room to see the end
+	for {
+		if len(data) == cap(data) {
+			if len(data) >= firstPart {
+				if err := b.hold(ctx, bodyFactor*most); err != nil {
+					return nil, err
+				}
+			}
+			data = append(make([]byte, 0, min(int64(cap(data))*2, max(most, int64(len(data)))+1)), data...)
+		}
+		n, err := src.Read(data[len(data):cap(data)])
+		part := data[len(data) : len(data)+n]
+		data = data[:len(data)+n]
+		switch {
+		case int64(len(data)) > l.Bytes:
+			return nil, ErrTooLarge
+		case errors.Is(err, io.EOF):
+			return data, shape.scan(part)
+		case err != nil:
+			return nil, err
+		}
+		if err := shape.scan(part); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// hold reserves memory up to n bytes.
+func (b *Body) hold(ctx context.Context, n int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n <= b.held {
+		return nil
+	}
+	if err := b.memory.acquire(ctx, n-b.held); err != nil {
+		return err
+	}
+	b.held = n
+	return nil
+}
+
+// shrink releases memory down to n bytes.
+func (b *Body) shrink(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n < b.held {
+		b.memory.release(b.held - n)
+		b.held = n
+	}
+}
+
+// Bytes returns the body. The caller must not change it.
+func (b *Body) Bytes() []byte { return b.data }
+
+// Close implements [io.Closer].
+func (*Body) Close() error { return nil }
+
+// ReleaseDecoded releases the memory of decoded values, after the handler has started work.
+func (b *Body) ReleaseDecoded() { b.shrink(int64(len(b.data))) }
+
+// Release releases the memory. It may be called again.
+func (b *Body) Release() { b.shrink(0) }
+
+// RequestBody returns the whole body of a request, which can be read again. It does not copy a
+// [Body].
+func RequestBody(r *http.Request) ([]byte, error) {
+	if b, ok := r.Body.(*Body); ok {
+		b.Reset(b.data)
+		return b.data, nil
+	}
+	data, err := io.ReadAll(r.Body)
+	if err == nil {
+		SetRequestBody(r, data)
+	}
+	return data, err
+}
+
+// SetRequestBody replaces the body of a request.
+func SetRequestBody(r *http.Request, data []byte) {
+	b := &Body{data: data}
+	b.Reset(data)
+	r.Body, r.ContentLength = b, int64(len(data))
+	r.Header.Del("Content-Length")
+}
+
+type memoryKey struct{}
+
+// WithMemory returns a context with the memory for messages of a connection.
+func WithMemory(ctx context.Context, m *Memory) context.Context {
+	return context.WithValue(ctx, memoryKey{}, m)
+}
+
+// MemoryOf returns the memory in ctx, or nil.
+func MemoryOf(ctx context.Context) *Memory {
+	m, _ := ctx.Value(memoryKey{}).(*Memory)
+	return m
+}
