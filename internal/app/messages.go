@@ -14,7 +14,9 @@ import (
 
 	"ponder"
 	"ponder/internal/locale"
+	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
+	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/tool/approval"
 )
@@ -64,6 +66,9 @@ func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Messa
 	text, err := CleanMessage(m.Content)
 	if err == nil && text == "" && len(m.Media) == 0 {
 		err = Invalidf("content", "no message to answer")
+	}
+	if err == nil && slices.ContainsFunc(m.Media, func(f llm.Media) bool { return f.URL != "" && !netaddr.IsPublicURL(f.URL) }) {
+		err = Invalidf("media", "media: expected an https:// address in the public internet, or data")
 	}
 	if err != nil {
 		return ponder.Event{}, err

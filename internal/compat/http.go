@@ -6,17 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/internal/limitio"
 	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
 	"ponder/llm"
@@ -34,7 +31,7 @@ var statuses = map[app.Code]int{
 // Read decodes the JSON body of a request, ignores unknown fields, and returns the raw body. Decoding errors
 // are a [APIError].
 func Read(r *http.Request, into any) ([]byte, error) {
-	body, err := io.ReadAll(r.Body)
+	body, err := limitio.RequestBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +78,7 @@ func MediaAt(address string) (m llm.Media, ok bool) {
 			return llm.Media{Type: strings.TrimPrefix(head, "data:"), Data: bytes}, true
 		}
 	}
-	return llm.Media{URL: address}, IsPublic(address)
+	return llm.Media{URL: address}, netaddr.IsPublicURL(address)
 }
 
 // May returns the owner of a caller with the scope, or an APIError.
@@ -109,31 +106,8 @@ func (d *Dispatcher) Handle(s auth.Scope, h Handler, refuse func(http.ResponseWr
 	})
 }
 
-var localNames = []string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"}
-
 // Elsewhere describes valid addresses, for errors.
 const Elsewhere = "an https:// address in the public internet"
-
-// IsPublic reports whether address is an http or https URL with a public host name. A model server in a
-// private network would otherwise fetch private pages. DNS is not checked.
-func IsPublic(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return false
-	}
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if a, err := netip.ParseAddr(host); err == nil {
-		return netaddr.IsPublic(a)
-	}
-	dot := strings.LastIndexByte(host, '.')
-	if dot <= 0 || strings.ContainsAny(host, "%\\ _") || strings.ContainsFunc(host, func(c rune) bool { return c >= 0x80 }) {
-		return false // other scripts can map to the same names
-	}
-	if last := host[dot+1:]; last == "" || last[0] >= '0' && last[0] <= '9' { // such as 127.1
-		return false
-	}
-	return !slices.ContainsFunc(localNames, func(n string) bool { return strings.HasSuffix(host, "."+n) })
-}
 
 // A chunker cuts text after white space, or at maxPiece bytes. The cuts do not depend on how the text
 // arrives.

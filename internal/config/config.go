@@ -202,8 +202,8 @@ func defaultValues() map[string]string {
 		"mind.web":            "false",
 		"mind.feed":           "true",
 
-		"serve.listen": ServeListen,
-		"serve.mind":   "false",
+		"serve.listen": ServeListen, "serve.request_memory": strconv.Itoa(ServeMemory),
+		"serve.mind": "false",
 	}
 }
 

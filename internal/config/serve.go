@@ -21,7 +21,10 @@ type Serve struct {
 	Listen  string           `toml:"listen"` // host:port; [ServeListen]
 	Hosts   []string         `toml:"hosts"`  // additional host names
 	Origins []string         `toml:"origins"`
-	Mind    *bool            `toml:"mind"` // run the subconscious; nil: no
+	Proxies []string         `toml:"proxies"`        // addresses and networks of proxies that name the client in X-Forwarded-For
+	Allow   []string         `toml:"allow"`          // private hosts and networks for webhooks of clients
+	Memory  int              `toml:"request_memory"` // of concurrent requests, in MiB; zero: the default
+	Mind    *bool            `toml:"mind"`           // run the subconscious; nil: no
 	Tokens  map[string]Token `toml:"tokens"`
 
 	// Aliases map names for clients to Ponder's names, such as ponder/chat, or to models. A
@@ -41,9 +44,17 @@ func (s Serve) ExchangeLifetime() time.Duration {
 	return time.Duration(*s.KeepExchanges)
 }
 
+// RequestMemory returns the memory of concurrent requests in bytes.
+func (s Serve) RequestMemory() int64 {
+	return int64(max(cmp.Or(s.Memory, ServeMemory), minServeMemory)) << 20
+}
+
 // Defaults.
 const (
 	ServeListen = "127.0.0.1:8744"
+	ServeMemory = 256 // MiB
+
+	minServeMemory = 32 // of one request of 8 MiB
 
 	KeepExchanges = 24 * time.Hour
 
@@ -83,11 +94,21 @@ func (t Token) Digest(env func(string) string) (sum [sha256.Size]byte, err error
 	case t.Env == "":
 		return sum, errors.New("has no token: set token_env to the variable with the token, or set hash")
 	}
-	secret := strings.TrimSpace(env(t.Env))
+	secret := t.secret(env)
 	if secret == "" {
 		return sum, fmt.Errorf("token_env: %s %w: export it", t.Env, ErrNotSet)
 	}
 	return sha256.Sum256([]byte(secret)), nil
+}
+
+func (t Token) secret(env func(string) string) string { return strings.TrimSpace(env(t.Env)) }
+
+// TokenSecret returns the secret of a token of [Config.Serve], or "" if only its hash is known.
+func (c *Config) TokenSecret(name string) Secret {
+	if t := c.Serve.Tokens[name]; t.Hash == "" {
+		return Secret(t.secret(c.env))
+	}
+	return ""
 }
 
 func (s Serve) TokenNames() []string { return slices.Sorted(maps.Keys(s.Tokens)) }
@@ -107,6 +128,9 @@ func serveKeys() []Key {
 		{"serve.listen", "address of ponder serve, such as 127.0.0.1:8744", listenLiteral},
 		{"serve.hosts", "host names of the server, such as ponder.lan", hostsLiteral},
 		{"serve.origins", "origins of pages that may use the server, such as https://desk.example", originsLiteral},
+		{"serve.proxies", "addresses and networks of proxies that name the client in X-Forwarded-For, such as 10.0.0.2", hostsLiteral},
+		{"serve.allow", "private hosts and networks that webhooks of clients may reach, such as hooks.lan", hostsLiteral},
+		{"serve.request_memory", "memory of concurrent requests in MiB, at least 32", countLiteral},
 		{"serve.mind", "run the subconscious in ponder serve: true or false", boolLiteral},
 		{"serve.aliases.*", "target of a model name of clients: ponder/chat, ponder/research, ponder/session or provider/model", aliasLiteral},
 		{"serve.keep_exchanges", "retention of single requests of other programs, such as 24h; 0 for none", lifetimeLiteral},

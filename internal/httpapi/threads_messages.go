@@ -14,6 +14,8 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"ponder"
+	"ponder/internal/compat"
+	"ponder/internal/netaddr"
 	"ponder/internal/stream"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -43,8 +45,8 @@ func (in *postMessage) Resolve(huma.Context) []error {
 		switch {
 		case len(m.Data) > 0 && m.URL != "", len(m.Data) == 0 && m.URL == "":
 			wrong = append(wrong, &huma.ErrorDetail{Location: where, Message: "expected either data, in base64, or url"})
-		case m.URL != "" && !strings.HasPrefix(m.URL, "https://") && !strings.HasPrefix(m.URL, "http://"):
-			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".url", Message: "expected a URL that begins with https://"})
+		case m.URL != "" && !netaddr.IsPublicURL(m.URL):
+			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".url", Message: "expected " + compat.Elsewhere + ", or data"})
 		}
 		if !strings.Contains(m.Type, "/") {
 			wrong = append(wrong, &huma.ErrorDetail{Location: where + ".type", Message: "expected a media type, such as image/png", Value: m.Type})

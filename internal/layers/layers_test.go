@@ -44,7 +44,7 @@ var rules = []rule{
 	{packages: "internal/process", theirs: []string{"golang.org/x/sys/unix", "github.com/KimMachineGun/automemlimit/memlimit"}},
 
 	{packages: "internal/guard"},
-	{packages: "internal/netaddr", theirs: []string{"golang.org/x/net/http/httpproxy"}},
+	{packages: "internal/netaddr", theirs: []string{"golang.org/x/net/http/httpproxy", "golang.org/x/net/idna"}},
 	{packages: "internal/webhook"},
 
 	// The core: models, the vocabulary and the engine.
@@ -145,7 +145,7 @@ var rules = []rule{
 	{packages: "internal/compat/a2a", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/stream", "internal/compat", "internal/compat/ways", "internal/webhook"}, theirs: []string{"github.com/a2aproject/a2a-go/"}},
 	{packages: "internal/compat/acp", ours: []string{".", "llm", "internal/auth", "internal/compat", "internal/compat/ways"}, theirs: []string{"github.com/coder/acp-go-sdk"}},
 	{packages: "internal/compat/*", ours: []string{".", "llm", "internal/auth", "internal/steering", "internal/stream", "internal/app", "internal/compat", "internal/compat/*"}},
-	{packages: "internal/server", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/compat", "internal/compat/*", "internal/httpapi", "internal/metrics", "internal/placement", "internal/stream", "internal/textkit/*"}, theirs: []string{"golang.org/x/sys/"}},
+	{packages: "internal/server", ours: []string{".", "llm", "internal/app", "internal/auth", "internal/compat", "internal/compat/*", "internal/config", "internal/httpapi", "internal/metrics", "internal/placement", "internal/stream", "internal/textkit/*", "internal/webhook"}, theirs: []string{"golang.org/x/sys/"}},
 	{packages: "internal/httpapi", ours: []string{".", "llm", "internal/transcript", "mode/chat", "mode/session", "mode/research", "internal/auth", "internal/locale", "internal/stream", "internal/app", "internal/schedule", "internal/steering", "internal/compat", "internal/compat/completions"}, theirs: []string{"github.com/danielgtaylor/huma/", "github.com/yuin/goldmark"}},
 	{packages: "internal/stream", ours: []string{".", "knowledge/lookup"}},
 	{packages: "internal/metrics", ours: []string{".", "llm"}, theirs: []string{"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/otel"}},

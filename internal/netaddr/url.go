@@ -1,6 +1,7 @@
-package web
+package netaddr
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -12,30 +13,36 @@ import (
 	"golang.org/x/net/idna"
 )
 
-const maxURL = 8 << 10
+// MaxURL is in bytes.
+const MaxURL = 8 << 10
 
-func (g guard) parseURL(raw string) (*url.URL, error) {
+// maxMessage limits quoted messages of others.
+const maxMessage = 300
+
+// ParseURL parses and normalizes an http or https URL. It refuses banned addresses and unusual
+// notations of addresses. Only [Guard.DialContext] checks the addresses of names.
+func (g Guard) ParseURL(raw string) (*url.URL, error) {
 	raw = strings.TrimSpace(raw)
-	if len(raw) > maxURL {
-		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrURL, maxURL)
+	if len(raw) > MaxURL {
+		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrURL, MaxURL)
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrURL, parseErrorText(err))
+		return nil, fmt.Errorf("%w: %s", ErrURL, ParseErrorText(err))
 	}
-	return g.checkURL(u)
+	return g.CheckURL(u)
 }
 
-// parseErrorText returns a parse error without the URL.
-func parseErrorText(err error) string {
+// ParseErrorText returns the text of a parse error without the URL.
+func ParseErrorText(err error) string {
 	if e, ok := err.(*url.Error); ok { //nolint:errorlint // as url.Parse returns it
 		err = e.Err
 	}
 	return textkit.VisibleLine(err.Error(), maxMessage)
 }
 
-// checkURL normalizes a URL that may be fetched.
-func (g guard) checkURL(u *url.URL) (*url.URL, error) {
+// CheckURL is [Guard.ParseURL] for a parsed URL.
+func (g Guard) CheckURL(u *url.URL) (*url.URL, error) {
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "":
 		return nil, fmt.Errorf("%w: it must start with https:// or http://", ErrURL)
@@ -82,7 +89,7 @@ func urlPort(u *url.URL) (string, error) {
 }
 
 // checkHost refuses banned addresses early, except for ports, which the dialer checks.
-func (g guard) checkHost(raw string) (string, error) {
+func (g Guard) checkHost(raw string) (string, error) {
 	a, err := netip.ParseAddr(raw)
 	if err != nil && strings.Contains(raw, ":") {
 		return "", fmt.Errorf("%w: invalid host %q", ErrURL, textkit.VisibleLine(raw, 80))
@@ -96,7 +103,7 @@ func (g guard) checkHost(raw string) (string, error) {
 	return a.String(), nil
 }
 
-func (g guard) mayAllow(a netip.Addr) bool {
+func (g Guard) mayAllow(a netip.Addr) bool {
 	return slices.ContainsFunc(g.allow, func(e allowEntry) bool { return e.prefix.IsValid() && e.prefix.Contains(a) })
 }
 
@@ -150,4 +157,37 @@ func isNumericLabel(s string) bool {
 		return strings.Trim(rest, "0123456789abcdef") == ""
 	}
 	return strings.Trim(s, "0123456789") == ""
+}
+
+// AllowsHost reports whether the configuration allows the host and port of a URL by name or
+// address.
+func (g Guard) AllowsHost(u *url.URL) bool {
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]), 10, 16)
+	if err != nil {
+		return false
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return g.allowsAddress(netip.AddrPortFrom(a, uint16(port)))
+	}
+	return g.allowsName(u.Hostname(), uint16(port))
+}
+
+// localNames are domains of private networks.
+var localNames = []string{"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"}
+
+// IsPublicURL reports whether address is an http or https URL with a public host name, for other
+// programs to fetch, such as model servers. DNS is not checked.
+func IsPublicURL(address string) bool {
+	u, err := Guard{}.ParseURL(address)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true // checked by ParseURL
+	}
+	if parsed, err := url.Parse(strings.TrimSpace(address)); err != nil || strings.ContainsFunc(parsed.Hostname(), func(c rune) bool { return c >= 0x80 || c == '_' }) {
+		return false // other scripts can map to the same names
+	}
+	return strings.Contains(host, ".") && !slices.ContainsFunc(localNames, func(n string) bool { return strings.HasSuffix(host, "."+n) })
 }

@@ -16,6 +16,8 @@ import (
 	"ponder/internal/compat/ollama"
 	"ponder/internal/compat/openai"
 	"ponder/internal/compat/responses"
+	"ponder/internal/netaddr"
+	"ponder/internal/webhook"
 )
 
 var _ app.ProtocolService = (*app.Service)(nil)
@@ -29,11 +31,13 @@ type Protocol struct {
 // protocols returns the client protocols, which serve until ctx ends.
 func (s *Server) protocols(ctx context.Context) []Protocol {
 	desk := &compat.Dispatcher{Store: s.Public, Hub: s.Hub, Service: s, Aliases: s.Settings.Serve.Aliases, Gone: ctx, Since: s.Since, Logger: slog.Default()}
-	s.hooks = &responses.Hooks{Records: s.DB}
+	private, _ := netaddr.NewGuard(s.Settings.Serve.Allow) // app.AuthConfig has checked it
+	hooks := webhook.NewClient(private)
+	s.hooks = &responses.Hooks{Records: s.DB, Client: hooks, Guard: private}
 	openaiRefuse := func(w http.ResponseWriter, status int, detail string) {
 		openai.Refuse(w, &compat.APIError{Status: status, Detail: detail})
 	}
-	s.agents = a2a.New(a2a.Config{Desk: desk, Records: s.DB, Version: s.Version})
+	s.agents = a2a.New(a2a.Config{Desk: desk, Records: s.DB, Version: s.Version, Client: hooks, Guard: private})
 	return []Protocol{
 		{openai.New(desk), openaiRefuse},
 		{responses.New(desk, s.hooks), openaiRefuse},

@@ -3,38 +3,34 @@ package webhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
-	"syscall"
+	"net/url"
 	"time"
 
 	"ponder/internal/netaddr"
 )
 
-// ErrPrivate reports that an address is in a private network.
-var ErrPrivate = errors.New("the address is in a private network")
+// NewClient returns a client that connects only to addresses that the guard allows. It uses no
+// proxy, which would connect unchecked.
+func NewClient(guard netaddr.Guard) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		TLSHandshakeTimeout: timeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return guard.DialContext(ctx, timeout, nil, network, address)
+		},
+	}}
+}
 
-// Client connects to public addresses, or to this machine if the URL names it. It refuses names that resolve to private
-// addresses.
-var Client = &http.Client{Transport: &http.Transport{
-	TLSHandshakeTimeout: timeout, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
-	DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, fmt.Errorf("post to a webhook: %w", err)
-		}
-		d := net.Dialer{Timeout: timeout, Control: func(_, to string, _ syscall.RawConn) error { return CheckPublic(to, netaddr.IsLoopback(host)) }}
-		return d.DialContext(ctx, network, address)
-	},
-}}
-
-// CheckPublic returns [ErrPrivate] for a private address with a port. local permits loopback.
-func CheckPublic(to string, local bool) error {
-	at, err := netip.ParseAddrPort(to)
-	if a := at.Addr().Unmap(); err != nil || (!local || !a.IsLoopback()) && !netaddr.IsPublic(a) {
-		return ErrPrivate
+// CheckURL returns an error unless a client may have events posted to an address: https, or http
+// to an allowed private host.
+func CheckURL(guard netaddr.Guard, address string) error {
+	u, err := url.Parse(address)
+	if err == nil {
+		u, err = guard.CheckURL(u)
+	}
+	if err != nil || u.Scheme != "https" && !guard.AllowsHost(u) {
+		return errors.New("expected a public URL that begins with https://; private hosts must be in serve.allow of the server's configuration")
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ const (
 	maxReply = 64 << 10 // bytes to read, so that the connection can be reused
 )
 
-// IsURL reports whether events may be posted to an address: https, or http on this machine.
+// IsURL reports whether the configuration may name an address for events: https, or http on this
+// machine. For addresses of clients, see [CheckURL].
 func IsURL(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && netaddr.IsLoopback(u.Hostname()))

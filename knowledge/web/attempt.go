@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/net/publicsuffix"
+
+	"ponder/internal/netaddr"
 )
 
 // A fetchAttempt is the exchanges of a fetch, with common time and cookies, which some hosts
@@ -91,9 +93,9 @@ func (f *Fetcher) redirectTarget(a *answer) (*url.URL, error) {
 	}
 	u, err := a.url.Parse(to)
 	if err != nil {
-		return nil, fmt.Errorf("redirected to %q: %w: %s", displayURL(to), ErrURL, parseErrorText(err))
+		return nil, fmt.Errorf("redirected to %q: %w: %s", displayURL(to), ErrURL, netaddr.ParseErrorText(err))
 	}
-	next, err := f.guard.checkURL(u)
+	next, err := f.guard.CheckURL(u)
 	if err != nil {
 		return nil, fmt.Errorf("redirected to %s: %w", displayURL(u.String()), err)
 	}

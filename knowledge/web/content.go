@@ -325,7 +325,7 @@ func (f *Fetcher) Picture(ctx context.Context, raw string) ([]byte, error) {
 }
 
 func (f *Fetcher) fetchPicture(ctx context.Context, raw string) ([]byte, error) {
-	u, err := f.guard.parseURL(raw)
+	u, err := f.guard.ParseURL(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +376,7 @@ func (f *Fetcher) Raw(ctx context.Context, r RawRequest) (*RawAnswer, error) {
 	if f.optionsErr != nil {
 		return nil, fmt.Errorf("fetch: %w", f.optionsErr)
 	}
-	u, err := f.guard.parseURL(r.URL)
+	u, err := f.guard.ParseURL(r.URL)
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}

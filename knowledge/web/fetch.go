@@ -30,6 +30,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
 	"ponder/knowledge/archive"
 	"ponder/knowledge/document"
@@ -107,7 +108,7 @@ type limits struct {
 type Fetcher struct {
 	o          Options
 	limits     limits
-	guard      guard
+	guard      netaddr.Guard
 	optionsErr error // error of the options
 	resolver   *net.Resolver
 	wire       *http.Transport
@@ -122,7 +123,7 @@ func New(o Options) *Fetcher {
 		headers: 15 * time.Second, idle: 10 * time.Second, total: o.Timeout, wait: 30 * time.Second, retry: 10 * time.Second,
 		bytes: o.MaxBytes, headerBytes: 128 << 10, hops: 10,
 	}}
-	f.guard, f.optionsErr = newGuard(o.Allow)
+	f.guard, f.optionsErr = netaddr.NewGuard(o.Allow)
 	f.hosts = newHosts(o.PerHost)
 	f.robots = newRobots(agentToken(o.UserAgent))
 	f.wire = f.newTransport()
@@ -165,7 +166,7 @@ func (f *Fetcher) Fetch(ctx context.Context, raw string) (*Page, error) {
 	if f.optionsErr != nil {
 		return nil, fmt.Errorf("fetch: %w", f.optionsErr)
 	}
-	u, err := f.guard.parseURL(raw)
+	u, err := f.guard.ParseURL(raw)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", displayURL(raw), err)
 	}
@@ -219,8 +220,8 @@ func (f *Fetcher) Archived(ctx context.Context, hash string) (*Page, error) {
 
 // Errors of Fetch.
 var (
-	ErrRefused          = errors.New("address not allowed")      // not public and not allowed
-	ErrURL              = errors.New("invalid URL")              // scheme, host or syntax
+	ErrRefused          = netaddr.ErrRefused                     // not public and not allowed
+	ErrURL              = netaddr.ErrURL                         // scheme, host or syntax
 	ErrRobots           = errors.New("disallowed by robots.txt") // disallowed or unreadable
 	ErrTooBig           = errors.New("too large")                // and cannot be truncated
 	ErrType             = errors.New("not readable text")        // unsuitable type, or empty

@@ -1,12 +1,15 @@
 package web
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -62,13 +65,13 @@ func (tr *trap) checkUnused(t *testing.T) {
 }
 
 // privateHosts includes unreachable addresses.
-func (tr *trap) privateHosts() []string {
+func (tr *trap) privateHosts(t *testing.T) []string {
 	out := []string{"127.0.0.2", "127.0.0.3", "::1", "0.0.0.0", "::", "::ffff:127.0.0.2", "::ffff:0.0.0.0"}
 	for _, s := range tr.sites {
 		host, _, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
 		out = append(out, host)
 	}
-	for _, a := range notPublic {
+	for _, a := range readList(t, "private-addresses.json") {
 		if !strings.Contains(a, "%") && a != "127.0.0.1" && a != "::ffff:127.0.0.1" {
 			out = append(out, a)
 		}
@@ -86,13 +89,13 @@ func bracketHost(a string) string {
 func TestRefusedAsWritten(t *testing.T) {
 	tr := newTrap(t)
 	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true})
-	for _, a := range tr.privateHosts() {
+	for _, a := range tr.privateHosts(t) {
 		raw := "http://" + bracketHost(a) + ":" + tr.port() + "/"
 		if _, err := f.Fetch(t.Context(), raw); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
-	for _, raw := range odd {
+	for _, raw := range readList(t, "odd-urls.json") {
 		raw = strings.ReplaceAll(raw, "PORT", tr.port())
 		if u, err := url.Parse(raw); err == nil && u.Host == "127.0.0.1:"+tr.port() && u.User == nil {
 			continue // acts as the internet
@@ -108,7 +111,7 @@ func TestRefusedByName(t *testing.T) {
 	tr := newTrap(t)
 	dns, r := newResolver(t)
 	f := newTestFetcher(t, Options{Allow: []string{"127.0.0.1"}, IgnoreRobots: true, Resolver: r})
-	for i, a := range tr.privateHosts() {
+	for i, a := range tr.privateHosts(t) {
 		if a == "::ffff:8.8.8.8" {
 			continue // DNS returns 8.8.8.8 for it
 		}
@@ -142,10 +145,10 @@ func TestRefusedByRedirect(t *testing.T) {
 		w.Write([]byte("open"))
 	})
 	var targets []string
-	for _, a := range tr.privateHosts() {
+	for _, a := range tr.privateHosts(t) {
 		targets = append(targets, "http://"+bracketHost(a)+":"+tr.port()+"/", "//"+bracketHost(a)+":"+tr.port()+"/")
 	}
-	for _, raw := range odd {
+	for _, raw := range readList(t, "odd-urls.json") {
 		if u, err := url.Parse(raw); err != nil || u.Scheme == "" || u.Host == "127.0.0.1:PORT" && u.User == nil && u.Scheme == "http" {
 			continue // relative, or acts as the internet
 		}
@@ -326,4 +329,18 @@ func TestErrorsAreOneLine(t *testing.T) {
 			t.Errorf("%s:\n got %v\nwant %s", raw, err, want)
 		}
 	}
+}
+
+// readList returns a list of testdata: odd-urls.json has hosts that some programs read as private, and
+// ambiguous URLs, with PORT as port. private-addresses.json has addresses that must be refused.
+func readList(t testing.TB, name string) (list []string) {
+	t.Helper()
+	js, err := os.ReadFile(filepath.Join("..", "..", "internal", "netaddr", "testdata", name))
+	if err == nil {
+		err = json.Unmarshal(js, &list)
+	}
+	if err != nil || len(list) < 60 {
+		t.Fatalf("%d entries: %v", len(list), err)
+	}
+	return list
 }

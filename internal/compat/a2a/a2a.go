@@ -6,12 +6,10 @@
 package a2a
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -28,6 +26,8 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/ways"
+	"ponder/internal/limitio"
+	"ponder/internal/netaddr"
 	"ponder/internal/stream"
 )
 
@@ -48,8 +48,9 @@ type RecordStore interface {
 
 type Config struct {
 	Desk    *compat.Dispatcher
-	Records RecordStore  // of push notifications; nil: not offered
-	Client  *http.Client // of push notifications; nil: [webhook.Client]
+	Records RecordStore   // of push notifications; nil: not offered
+	Client  *http.Client  // of push notifications; nil: only public addresses
+	Guard   netaddr.Guard // of their addresses
 	Version string
 }
 
@@ -86,12 +87,11 @@ func (s *Server) Routes() map[string]http.Handler {
 // selectJSONRPC selects the version of a request by its method: only those of version 0.3 have a slash.
 func selectJSONRPC(current, old http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
+		body, err := limitio.RequestBody(r)
 		if err != nil {
 			Refuse(w, http.StatusBadRequest, "the request cannot be read")
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		var in struct {
 			Method string `json:"method"`
 		}

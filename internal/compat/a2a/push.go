@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/netaddr"
 	"ponder/internal/webhook"
 )
 
@@ -202,7 +202,7 @@ func (s *Server) deliver(ctx context.Context, owner string, c *sdk.PushConfig, e
 
 // post follows no redirects, because they could lead into a private network, or take a secret elsewhere.
 func (s *Server) post(ctx context.Context, c *sdk.PushConfig, body []byte) (status int, err error) {
-	if err := checkURL(c.URL); err != nil {
+	if err := s.checkURL(c.URL); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
@@ -220,7 +220,7 @@ func (s *Server) post(ctx context.Context, c *sdk.PushConfig, body []byte) (stat
 	if c.Auth != nil && c.Auth.Credentials != "" {
 		req.Header.Set("Authorization", c.Auth.Scheme+" "+c.Auth.Credentials)
 	}
-	client := *cmp.Or(s.Client, webhook.Client)
+	client := *cmp.Or(s.Client, publicClient)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(req)
 	if err != nil {
@@ -229,12 +229,17 @@ func (s *Server) post(ctx context.Context, c *sdk.PushConfig, body []byte) (stat
 	return resp.StatusCode, resp.Body.Close()
 }
 
-func checkURL(text string) error {
-	if u, err := url.Parse(text); err != nil || len(text) > maxURL || u.User != nil || !webhook.IsURL(text) {
-		return invalid("url: expected a URL that begins with https:// (http:// only for this machine)")
+func (s *Server) checkURL(text string) error {
+	if len(text) > maxURL {
+		return invalid("url: expected at most %d bytes", maxURL)
+	}
+	if err := webhook.CheckURL(s.Guard, text); err != nil {
+		return invalid("url: %s", err)
 	}
 	return nil
 }
+
+var publicClient = webhook.NewClient(netaddr.Guard{})
 
 // isHeaderText reports whether a text is a safe value of a header.
 func isHeaderText(text string, most int) bool {
@@ -246,7 +251,7 @@ func (s *Server) addConfig(ctx context.Context, owner string, c *sdk.PushConfig)
 	if s.Records == nil {
 		return nil, sdk.NewError(sdk.ErrPushNotificationNotSupported, "push notifications are not supported")
 	}
-	if err := checkURL(c.URL); err != nil {
+	if err := s.checkURL(c.URL); err != nil {
 		return nil, err
 	}
 	c.ID = cmp.Or(c.ID, ponder.NewID("push"))

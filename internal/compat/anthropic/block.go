@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ponder/internal/compat"
+	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
 	"ponder/llm"
 )
@@ -154,7 +155,7 @@ func mediaOf(where string, b block) (*llm.Part, error) {
 		return &llm.Part{Text: s.Data}, nil
 	case s.Type == "content":
 		return textPart(where+".source.content", s.Content)
-	case s.Type == "url" && compat.IsPublic(s.URL):
+	case s.Type == "url" && netaddr.IsPublicURL(s.URL):
 		return &llm.Part{Media: &llm.Media{Type: cmp.Or(s.Media, "image/*"), URL: s.URL, Name: b.Title}}, nil
 	case s.Type == "base64" && s.Media != "":
 		data, err := base64.StdEncoding.DecodeString(s.Data)

@@ -8,15 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"ponder"
 	"ponder/internal/compat"
+	"ponder/internal/netaddr"
 	"ponder/internal/textkit"
 	"ponder/internal/webhook"
 )
@@ -159,7 +158,7 @@ type hookBody struct {
 }
 
 // applyTo validates b and applies it to e.
-func (b *hookBody) applyTo(e *endpoint) error {
+func (b *hookBody) applyTo(e *endpoint, guard netaddr.Guard) error {
 	if b.Name != nil {
 		if *b.Name == "" || len(*b.Name) > maxHookName {
 			return compat.InvalidField("name", "name: expected 1 to %d bytes", maxHookName)
@@ -167,7 +166,7 @@ func (b *hookBody) applyTo(e *endpoint) error {
 		e.Name = *b.Name
 	}
 	if b.URL != nil {
-		if err := checkHookURL(*b.URL); err != nil {
+		if err := checkHookURL(guard, *b.URL); err != nil {
 			return err
 		}
 		e.URL = *b.URL
@@ -187,10 +186,12 @@ func (b *hookBody) applyTo(e *endpoint) error {
 	return nil
 }
 
-// checkHookURL accepts https, and http of this machine.
-func checkHookURL(text string) error {
-	if u, err := url.Parse(text); err != nil || len(text) > maxHookURL || u.User != nil || !webhook.IsURL(text) {
-		return compat.InvalidField("url", "url: expected a URL that begins with https:// (http:// only for this machine)")
+func checkHookURL(guard netaddr.Guard, text string) error {
+	if len(text) > maxHookURL {
+		return compat.InvalidField("url", "url: expected at most %d bytes", maxHookURL)
+	}
+	if err := webhook.CheckURL(guard, text); err != nil {
+		return compat.InvalidField("url", "url: %s", err)
 	}
 	return nil
 }
@@ -216,7 +217,7 @@ func (h *Hooks) createEndpoint(w http.ResponseWriter, r *http.Request, owner str
 		return compat.InvalidField("", "the limit of %d webhook endpoints is reached; remove one", maxEndpoints)
 	}
 	e := &endpoint{ID: ponder.NewID("whe"), Secret: newSecret(), Created: time.Now().UTC()}
-	if err := in.applyTo(e); err != nil {
+	if err := in.applyTo(e, h.Guard); err != nil {
 		return err
 	}
 	if err := h.putEndpoint(r.Context(), owner, e); err != nil {
@@ -246,7 +247,7 @@ func (*Hooks) getEndpoint(w http.ResponseWriter, _ *http.Request, e endpointRequ
 }
 
 func (h *Hooks) updateEndpoint(w http.ResponseWriter, r *http.Request, e endpointRequest) error {
-	if err := e.body.applyTo(e.endpoint); err != nil {
+	if err := e.body.applyTo(e.endpoint, h.Guard); err != nil {
 		return err
 	}
 	if err := h.putEndpoint(r.Context(), e.owner, e.endpoint); err != nil {
@@ -281,31 +282,22 @@ func (h *Hooks) testEndpoint(w http.ResponseWriter, r *http.Request, e endpointR
 	d := newDelivery(ponder.NewID("evt"), e.owner, e.ID, e.body.Type, prefix+"test", time.Now())
 	status, err := h.sendEvent(r.Context(), e.endpoint, d.ID, []byte(d.Body))
 	if err != nil {
-		return compat.InvalidField("url", "cannot reach the endpoint: %s", whyUnreached(err))
+		return compat.InvalidField("url", "cannot reach the endpoint: %s", errUnreached)
 	}
 	return compat.Reply(w, http.StatusOK, map[string]any{
 		"object": "webhook_endpoint.test", "webhook_endpoint_id": e.ID, "event_type": e.body.Type, "status_code": status, "success": true,
 	})
 }
 
-// whyUnreached hides the address and details of the network.
-func whyUnreached(err error) string {
-	var timeout net.Error
-	switch {
-	case errors.Is(err, errPrivate):
-		return errPrivate.Error()
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return "no answer in time"
-	}
-	return "no connection"
-}
+// errUnreached is one text for all causes, so that a token cannot scan names and ports.
+var errUnreached = errors.New("no connection to a public address, or no answer")
 
 func (h *Hooks) sendEvent(ctx context.Context, e *endpoint, id string, body []byte) (int, error) {
-	if err := checkHookURL(e.URL); err != nil {
+	if err := checkHookURL(h.Guard, e.URL); err != nil {
 		return 0, err
 	}
 	now := time.Now()
-	status, err := webhook.Post(ctx, cmp.Or(h.Client, hookClient), e.URL, e.signingKeys(now), id, now, body)
+	status, err := webhook.Post(ctx, cmp.Or(h.Client, publicClient), e.URL, e.signingKeys(now), id, now, body)
 	if err != nil {
 		return 0, fmt.Errorf("post to a webhook: %w", err)
 	}
@@ -326,9 +318,4 @@ func (e *endpoint) signingKeys(now time.Time) (list [][]byte) {
 	return list
 }
 
-// Shared with other outgoing requests.
-var (
-	errPrivate  = webhook.ErrPrivate
-	hookClient  = webhook.Client
-	checkPublic = webhook.CheckPublic
-)
+var publicClient = webhook.NewClient(netaddr.Guard{})

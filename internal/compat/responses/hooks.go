@@ -13,6 +13,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/compat"
+	"ponder/internal/netaddr"
 )
 
 // A RecordStore stores small records durably and is safe for concurrent use.
@@ -36,7 +37,8 @@ const (
 // webhook-id. Set the fields before [New], then call Run.
 type Hooks struct {
 	Records RecordStore
-	Client  *http.Client // nil: hookClient
+	Client  *http.Client  // nil: connects only to public addresses
+	Guard   netaddr.Guard // of the addresses of endpoints
 
 	api  *api
 	mu   sync.Mutex

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"ponder/internal/compat/protocoltest"
+	"ponder/internal/netaddr"
 	"ponder/internal/webhook"
 )
 
@@ -181,17 +183,55 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
-// Names that resolve to private addresses are refused.
-func TestPublic(t *testing.T) {
-	for to, want := range map[string]bool{
-		"93.184.216.34:443": true, "[2606:2800::1]:443": true, "10.1.2.3:443": false, "192.168.0.1:443": false, "169.254.169.254:80": false,
-		"127.0.0.1:443": false, "[::1]:443": false, "[fe80::1]:443": false, "[fd00::1]:443": false, "0.0.0.0:443": false, "[::ffff:10.0.0.1]:443": false, "100.64.0.1:443": false,
-	} {
-		if got := checkPublic(to, false) == nil; got != want {
-			t.Errorf("%s: %v", to, got)
-		}
+// TestPrivateEndpoints checks that a token cannot reach private servers, nor learn which ports are open.
+func TestPrivateEndpoints(t *testing.T) {
+	reached := 0
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reached++ }))
+	defer inside.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(inside.URL, "http://"), ":")
+	r := newRig(t, protocoltest.Options{}, &Hooks{Records: newMemoryRecords()})
+	for _, url := range []string{"http://localhost:" + port, inside.URL, "https://127.0.0.1/", "https://[::ffff:10.0.0.1]/", "https://2130706433/", "https://[64:ff9b::7f00:1]/", "https://[fe80::1%25lo]/"} {
+		w := r.Post("/v1/webhook_endpoints", strings.Replace(hookBodyText, "https://a.test/hook", url, 1))
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "url")
 	}
-	if checkPublic("127.0.0.1:80", true) != nil || checkPublic("10.0.0.1:80", true) == nil {
-		t.Error("what is meant to be this machine is not")
+	answers := make(map[string]bool)
+	for _, at := range []string{"localhost:" + port, "localhost:1", "localhost.:" + port, "no-such-host.invalid:443", "none.localhost:9"} {
+		w := r.Post("/v1/webhook_endpoints", strings.Replace(hookBodyText, "https://a.test/hook", "https://"+at+"/", 1))
+		if w.Code != http.StatusOK {
+			continue // a name that is never public
+		}
+		var e struct {
+			ID string `json:"id"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+			t.Fatal(err)
+		}
+		w = r.Post("/v1/webhook_endpoints/"+e.ID+"/test", `{"event_type":"response.completed"}`)
+		checkRefusal(t, w.Code, w.Body.String(), http.StatusBadRequest, "url")
+		answers[w.Body.String()] = true
+	}
+	if len(answers) != 1 || reached > 0 {
+		t.Errorf("%d requests reached the server; answers: %v", reached, answers)
+	}
+}
+
+// TestAllowedEndpoint checks that the configuration can allow a private server.
+func TestAllowedEndpoint(t *testing.T) {
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	defer inside.Close()
+	guard, err := netaddr.NewGuard([]string{strings.TrimPrefix(inside.URL, "http://")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, protocoltest.Options{}, &Hooks{Records: newMemoryRecords(), Client: webhook.NewClient(guard), Guard: guard})
+	w := r.Post("/v1/webhook_endpoints", strings.Replace(hookBodyText, "https://a.test/hook", inside.URL+"/hook", 1))
+	var e struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+		t.Fatal(err)
+	}
+	if w = r.Post("/v1/webhook_endpoints/"+e.ID+"/test", `{"event_type":"response.completed"}`); !strings.Contains(w.Body.String(), `"status_code":418`) {
+		t.Errorf("%s", w.Body)
 	}
 }

@@ -1,8 +1,8 @@
-package compat
+package netaddr
 
 import "testing"
 
-func TestIsPublic(t *testing.T) {
+func TestIsPublicURL(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://pictures.example/cat.png":  true,
 		"http://pictures.example:8080/":     true,
@@ -46,13 +46,13 @@ func TestIsPublic(t *testing.T) {
 		"https://":                          false,
 		"":                                  false,
 	} {
-		if IsPublic(address) != want {
+		if IsPublicURL(address) != want {
 			t.Errorf("%q: %v", address, !want)
 		}
 	}
 }
 
-func FuzzIsPublic(f *testing.F) {
+func FuzzIsPublicURL(f *testing.F) {
 	f.Add("https://pictures.example/cat.png")
-	f.Fuzz(func(_ *testing.T, address string) { IsPublic(address) })
+	f.Fuzz(func(_ *testing.T, address string) { IsPublicURL(address) })
 }
