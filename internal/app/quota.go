@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/config"
+	"ponder/internal/netaddr"
 	"ponder/internal/quota"
 	"ponder/mode/session"
 )
@@ -249,8 +251,19 @@ const ownToken = "PONDER_TOKEN"
 // AuthConfig returns the access rules of the server.
 func AuthConfig(cfg *config.Config) (auth.Config, error) {
 	c := auth.Config{Owner: LocalOwner, Hosts: cfg.Serve.Hosts, Origins: cfg.Serve.Origins}
+	var err error
+	if c.Proxies, err = auth.ParseProxies(cfg.Serve.Proxies); err != nil {
+		return c, Invalidf("", "serve.proxies in %s: %w", cfg.File, err)
+	}
+	if _, err := netaddr.NewGuard(cfg.Serve.Allow); err != nil {
+		return c, Invalidf("", "serve.allow in %s: %w", cfg.File, err)
+	}
 	if cfg.Token != "" {
-		c.Tokens = append(c.Tokens, auth.Token{Name: ownToken, Owner: LocalOwner, Scopes: auth.Scopes(), Hash: auth.HashOf(string(cfg.Token))})
+		own := strings.TrimSpace(string(cfg.Token)) // as requests send it
+		if own == "" {
+			return c, NotReadyf("%s is blank: unset it, or make a token with `openssl rand -hex 32`", ownToken)
+		}
+		c.Tokens = append(c.Tokens, newToken(auth.Token{Name: ownToken, Owner: LocalOwner, Scopes: auth.Scopes(), Hash: auth.HashOf(own)}, own))
 	}
 	of := make(map[[sha256.Size]byte]string)
 	if cfg.Token != "" {
@@ -269,11 +282,17 @@ func AuthConfig(cfg *config.Config) (auth.Config, error) {
 			return c, Invalidf("", "serve.tokens.%s equals the token of %s: use different tokens", name, other)
 		}
 		of[hash] = name
-		c.Tokens = append(c.Tokens, auth.Token{
+		c.Tokens = append(c.Tokens, newToken(auth.Token{
 			Name: name, Owner: cmp.Or(t.Owner, name), Scopes: scopesOf(t), Hash: hash, PerMinute: t.PerMinute,
-		})
+		}, string(cfg.TokenSecret(name))))
 	}
 	return c, nil
+}
+
+// newToken marks a weak token. The strength of a hash is unknown.
+func newToken(t auth.Token, secret string) auth.Token {
+	t.Weak = secret != "" && auth.IsWeak(secret)
+	return t
 }
 
 func scopesOf(t config.Token) (list []auth.Scope) {

@@ -3,14 +3,13 @@
 //
 // A server without tokens serves every caller, so it must listen only on its own machine. The
 // rules on Origin and Host protect it against foreign web pages and DNS rebinding in a local
-// browser.
+// browser. Such a caller has the scope Admin only with the secret of the server's own user.
 package auth
 
 import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -42,7 +41,8 @@ type Token struct {
 	Scopes []Scope
 	Hash   [sha256.Size]byte // of the secret, see HashOf
 
-	PerMinute int // rate limit; 0: none
+	PerMinute int  // rate limit; 0: none
+	Weak      bool // the secret is easy to guess, see [IsWeak]
 }
 
 // HashOf returns the stored hash of a secret.
@@ -50,8 +50,10 @@ func HashOf(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secre
 
 // A Config configures a guard.
 type Config struct {
-	Tokens  []Token          // none: all callers act as Owner with all scopes
+	Tokens  []Token          // none: all callers act as Owner with Read and Think
 	Owner   string           // of callers without a token
+	Local   string           // without tokens: secret for all scopes; empty: nothing grants Admin
+	Proxies []netip.Prefix   // proxies whose X-Forwarded-For names the client
 	Hosts   []string         // host names besides localhost and addresses
 	Origins []string         // allowed origins besides the server's own, such as "https://desk.example"
 	Now     func() time.Time // default time.Now
@@ -62,6 +64,7 @@ type Guard struct {
 	cfg     Config
 	mu      sync.Mutex
 	buckets map[string]*bucket // by token name
+	logins  *logins
 }
 
 // New returns a guard for cfg.
@@ -69,7 +72,7 @@ func New(cfg Config) *Guard {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Guard{cfg: cfg, buckets: make(map[string]*bucket)}
+	return &Guard{cfg: cfg, buckets: make(map[string]*bucket), logins: newLogins(cfg.Now())}
 }
 
 // A Caller is an authenticated caller.
@@ -77,6 +80,17 @@ type Caller struct {
 	Token  string // token name; empty without tokens
 	Owner  string
 	Scopes []Scope
+
+	take func() *Refusal // nil: no limit
+}
+
+// TakeRequest counts a request of an open connection, such as a message of a WebSocket. It returns
+// a refusal if the token has sent too many.
+func (c Caller) TakeRequest() *Refusal {
+	if c.take == nil {
+		return nil
+	}
+	return c.take()
 }
 
 // HasScope reports whether the caller has a scope.
@@ -110,24 +124,66 @@ func (g *Guard) Check(r *http.Request) (Caller, *Refusal) {
 	if why := g.refuseOrigin(r); why != "" {
 		return Caller{}, &Refusal{Status: http.StatusForbidden, Detail: why}
 	}
+	secret := secretOf(r)
 	if len(g.cfg.Tokens) == 0 {
-		return Caller{Owner: g.cfg.Owner, Scopes: Scopes()}, nil
+		return Caller{Owner: g.cfg.Owner, Scopes: g.localScopes(secret)}, nil
 	}
-	t, ok := g.findToken(r)
-	if !ok && isPublic(r) {
+	t, ok, refused := g.logIn(r, secret)
+	switch {
+	case refused == nil && ok:
+	case isPublic(r):
 		return Caller{}, nil
-	}
-	if !ok {
+	case refused != nil:
+		return Caller{}, refused
+	default:
 		return Caller{}, &Refusal{Status: http.StatusUnauthorized, Detail: "no valid access token: send Authorization: Bearer with a token of this server"}
 	}
-	if !isRateLimited(r) {
-		return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
+	c := Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes, take: func() *Refusal { return g.limitRate(t) }}
+	if isRateLimited(r) {
+		if refused := c.TakeRequest(); refused != nil {
+			return Caller{}, refused
+		}
 	}
+	return c, nil
+}
+
+// logIn returns the token of a secret. It refuses addresses with too many failures.
+func (g *Guard) logIn(r *http.Request, secret string) (t Token, ok bool, refused *Refusal) {
+	if secret == "" {
+		return Token{}, false, nil
+	}
+	t, ok = g.findToken(secret)
+	client := loginKey(g.clientAddress(r))
+	if ok && g.logins.isKnown(client, t.Name) {
+		return t, true, nil
+	}
+	now := g.cfg.Now()
+	if wait := g.logins.retryAfter(client, now); wait > 0 {
+		return Token{}, false, loginRefusal(wait)
+	}
+	if !ok {
+		g.logins.recordFailure(client, now)
+		return Token{}, false, nil
+	}
+	g.logins.recordSuccess(client, t.Name)
+	return t, true, nil
+}
+
+// localScopes returns the scopes of a caller of a server without tokens. Clients may send any
+// secret, because many cannot send none.
+func (g *Guard) localScopes(secret string) []Scope {
+	if g.cfg.Local != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(g.cfg.Local)) == 1 {
+		return Scopes()
+	}
+	return []Scope{Read, Think}
+}
+
+func (g *Guard) limitRate(t Token) *Refusal {
 	if wait := g.takeRequest(t); wait > 0 {
-		return Caller{}, &Refusal{Status: http.StatusTooManyRequests, Retry: wait,
+		return &Refusal{Status: http.StatusTooManyRequests, Retry: wait,
 			Detail: fmt.Sprintf("too many requests: the limit of this token is %d per minute", t.PerMinute)}
 	}
-	return Caller{Token: t.Name, Owner: t.Owner, Scopes: t.Scopes}, nil
+	return nil
 }
 
 // publicPath has the agent card, which clients read before they know which token to send. It
@@ -138,12 +194,8 @@ func isPublic(r *http.Request) bool {
 	return r.URL.Path == publicPath && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
-// findToken returns the request's token, in constant time.
-func (g *Guard) findToken(r *http.Request) (found Token, ok bool) {
-	secret := secretOf(r)
-	if secret == "" {
-		return Token{}, false
-	}
+// findToken returns the token of a secret, in constant time.
+func (g *Guard) findToken(secret string) (found Token, ok bool) {
 	hash := HashOf(secret)
 	for _, t := range g.cfg.Tokens {
 		if subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1 {
@@ -220,33 +272,4 @@ func (g *Guard) Page(r *http.Request) (origin string, ok bool) {
 		return "", false
 	}
 	return origins[0], true
-}
-
-// Loopback reports whether a listen address is local to this machine. It returns an error for an
-// invalid address.
-func Loopback(listen string) (bool, error) {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false, fmt.Errorf("%q is not a listen address: use host:port, such as 127.0.0.1:8744", listen)
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true, nil
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback(), nil
-}
-
-// ErrOpen reports a server that is reachable by others without tokens.
-var ErrOpen = errors.New("everyone with access to this address could use your models: set PONDER_TOKEN, or listen on 127.0.0.1")
-
-// CheckListen returns an error if listening there without tokens is unsafe.
-func (c Config) CheckListen(listen string) error {
-	local, err := Loopback(listen)
-	if err == nil && !local && len(c.Tokens) == 0 {
-		err = ErrOpen
-	}
-	if err != nil {
-		return fmt.Errorf("--listen %s: %w", listen, err)
-	}
-	return nil
 }

@@ -33,20 +33,28 @@ func (g *Guard) takeRequest(t Token) time.Duration {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := g.cfg.Now()
 	most := max(min(float64(t.PerMinute), maxBurst), float64(t.PerMinute)/burstShare)
 	p := g.buckets[t.Name]
 	if p == nil {
-		p = &bucket{left: most, at: now}
+		p = &bucket{left: most, at: g.cfg.Now()}
 		g.buckets[t.Name] = p
 	}
-	perSecond := float64(t.PerMinute) / 60
-	if gone := now.Sub(p.at).Seconds(); gone > 0 {
-		p.left, p.at = min(most, p.left+gone*perSecond), now
+	wait := p.untilNext(g.cfg.Now(), most, time.Minute/time.Duration(t.PerMinute))
+	if wait == 0 {
+		p.left--
 	}
-	if p.left < 1 {
-		return time.Duration((1-p.left)/perSecond*float64(time.Second)) + time.Millisecond // never zero
+	return wait
+}
+
+// untilNext refills a bucket and returns the time until it has one, or 0.
+func (b *bucket) untilNext(now time.Time, most float64, refill time.Duration) time.Duration {
+	if gone := now.Sub(b.at); gone > 0 {
+		b.left, b.at = min(most, b.left+gone.Seconds()/refill.Seconds()), now
+	} else if gone < 0 { // the clock was set back
+		b.at = now
 	}
-	p.left--
-	return 0
+	if b.left >= 1 {
+		return 0
+	}
+	return time.Duration((1-b.left)*float64(refill)) + time.Millisecond // never zero
 }
