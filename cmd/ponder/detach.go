@@ -233,7 +233,7 @@ func (a *cli) findServer(ctx context.Context) (*localServer, bool) {
 			continue
 		}
 		token := os.Getenv("PONDER_TOKEN")
-		p := &localServer{LocalServer: s, Client: client.New(s.LocalURL(), token), token: token != ""}
+		p := &localServer{LocalServer: s, Client: client.New(s.LocalURL(), s.Token()), token: token != ""}
 		p.HTTP.Transport = server.Direct
 		p.RetryTime = -1
 		return p, true

@@ -84,7 +84,7 @@ func (a *cli) runServe(ctx context.Context, f serveFlags) error {
 	address := cfg.Serve.Address()
 	if err := guard.CheckListen(address); err != nil {
 		code := app.Invalid
-		if errors.Is(err, auth.ErrOpen) {
+		if errors.Is(err, auth.ErrOpen) || errors.Is(err, auth.ErrWeak) {
 			code = app.NotReady
 		}
 		return app.Errorf(code, "", "%w", err)

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -27,6 +26,7 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/completions"
+	"ponder/internal/limitio"
 	"ponder/internal/locale"
 	"ponder/internal/stream"
 	"ponder/internal/textkit"
@@ -57,6 +57,9 @@ type Config struct {
 
 	// Requests has the idempotency keys that threads do not store.
 	Requests Requests
+
+	// Memory limits the memory of requests; nil: none in total.
+	Memory *limitio.Memory
 
 	// Seen observes each request. The duration of a stream is zero.
 	Seen func(method, route string, status int, took time.Duration)
@@ -143,16 +146,18 @@ func (a *api) wrapHandler(next http.Handler) http.Handler {
 			a.writeRefusal(seen, r, refused)
 			return
 		}
-		if refused = takeBody(seen, r); refused != nil {
+		if seen.body, refused = takeBody(seen, r, a.Memory); refused != nil {
 			a.writeRefusal(seen, r, refused)
 			return
 		}
+		defer seen.releaseBody()
 		chosen, err := locale.ReadChoice(r.Header, r.URL.Query())
 		if err != nil {
 			a.writeRefusal(seen, r, &auth.Refusal{Status: http.StatusBadRequest, Detail: err.Error()})
 			return
 		}
-		r = r.WithContext(locale.WithChoice(auth.WithCaller(r.Context(), caller), chosen)) // the mux sets its pattern
+		ctx := limitio.WithMemory(auth.WithCaller(r.Context(), caller), a.Memory)
+		r = r.WithContext(locale.WithChoice(ctx, chosen)) // the mux sets its pattern
 		next.ServeHTTP(seen, r)
 	})
 }
@@ -169,30 +174,6 @@ func (a *api) writeRefusal(w http.ResponseWriter, r *http.Request, why *auth.Ref
 		writeProblem(w, why.Status, why.Detail)
 	}
 }
-
-type status struct {
-	http.ResponseWriter
-	code int
-}
-
-func (s *status) WriteHeader(code int) {
-	if s.code != 0 { // huma writes again after a disconnect
-		return
-	}
-	s.code = code
-	if h := s.Header(); code == http.StatusTooManyRequests && h.Get("Retry-After") == "" { // a daily quota, not a rate
-		h.Set("Retry-After", strconv.Itoa(int(untilTomorrow(time.Now())/time.Second)+1))
-	}
-	s.ResponseWriter.WriteHeader(code)
-}
-
-func (s *status) Write(b []byte) (int, error) {
-	s.code = cmp.Or(s.code, http.StatusOK)
-	return s.ResponseWriter.Write(b)
-}
-
-// Unwrap serves [http.ResponseController].
-func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 func (a *api) registerHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
@@ -304,8 +285,7 @@ func emptyOrJSON(r *http.Request) bool {
 	if !hasBody(r) {
 		return true
 	}
-	body, err := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	body, err := limitio.RequestBody(r)
 	return err == nil && (len(bytes.TrimSpace(body)) == 0 || json.Valid(body))
 }
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -21,6 +20,7 @@ import (
 	"ponder"
 	"ponder/internal/app"
 	"ponder/internal/auth"
+	"ponder/internal/limitio"
 )
 
 // Requests stores, for at least a week, requests whose Idempotency-Key no thread stores. It is safe for
@@ -75,26 +75,48 @@ const (
 )
 
 // takeBody reads the body into memory, so that handlers do not wait. It refuses incomplete, slow and large
-// bodies, and clears the deadline for streams.
-func takeBody(w http.ResponseWriter, r *http.Request) *auth.Refusal {
+// bodies, and clears the deadline for streams. The caller must release the body, which is nil if there is none.
+func takeBody(w http.ResponseWriter, r *http.Request, memory *limitio.Memory) (*limitio.Body, *auth.Refusal) {
 	if !hasBody(r) {
-		return nil
+		return nil, nil
 	}
-	src := &bodyReader{src: http.MaxBytesReader(w, r.Body, MaxBody), ctl: http.NewResponseController(w), begun: time.Now()}
-	body, err := io.ReadAll(src)
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, &auth.Refusal{Status: http.StatusUnsupportedMediaType, Detail: "the server does not decode bodies: send the body without Content-Encoding"}
+	}
+	src := &bodyReader{src: r.Body, ctl: http.NewResponseController(w), begun: time.Now()}
+	body, err := memory.ReadBody(r.Context(), src, limitio.BodyLimit{Bytes: MaxBody, Size: r.ContentLength, Numbers: r.URL.Path == tokenLists})
 	if err == nil {
 		_ = src.ctl.SetReadDeadline(time.Time{}) // other connections had no deadline
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		return nil
+		r.Body = body
+		return body, nil
 	}
-	var large *http.MaxBytesError
+	if refused := bodyRefusal(err); refused != nil {
+		return nil, refused
+	}
+	if time.Now().Before(src.until) {
+		return nil, &auth.Refusal{Status: http.StatusBadRequest, Detail: "the request body is incomplete: send it again"}
+	}
+	return nil, &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the request body arrived too slowly: send it again"}
+}
+
+// tokenLists is the route whose texts may be lists of token IDs.
+const tokenLists = "/v1/embeddings"
+
+const busyRetry = 5 * time.Second
+
+// bodyRefusal returns the refusal of a body over a limit, or nil.
+func bodyRefusal(err error) *auth.Refusal {
 	switch {
-	case errors.As(err, &large):
-		return &auth.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "the body has more than " + strconv.FormatInt(large.Limit, 10) + " bytes"}
-	case time.Now().Before(src.until):
-		return &auth.Refusal{Status: http.StatusBadRequest, Detail: "the request body is incomplete: send it again"}
+	case errors.Is(err, limitio.ErrTooLarge):
+		return &auth.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "the body has more than " + strconv.Itoa(MaxBody) + " bytes"}
+	case errors.Is(err, limitio.ErrDense):
+		return &auth.Refusal{Status: http.StatusRequestEntityTooLarge, Detail: "the body: " + err.Error()}
+	case errors.Is(err, limitio.ErrDeep), errors.Is(err, limitio.ErrNumber):
+		return &auth.Refusal{Status: http.StatusBadRequest, Detail: "the body: " + err.Error()}
+	case errors.Is(err, limitio.ErrBusy):
+		return &auth.Refusal{Status: http.StatusServiceUnavailable, Retry: busyRetry, Detail: err.Error() + ": send the request again later"}
 	}
-	return &auth.Refusal{Status: http.StatusRequestTimeout, Detail: "the request body arrived too slowly: send it again"}
+	return nil
 }
 
 // discardBody must precede the response if the body is unread, or the server waits for its rest.

@@ -59,9 +59,14 @@ func TestMessages(t *testing.T) {
 			`{}`:                           "body.content",
 			`{"content":"  "}`:             "body.content",
 			`{"content":"a","contents":1}`: "body.contents",
-			`{"media":[{"type":"image/png","url":"file:///etc/passwd"}]}`: "body.media[0].url",
-			`{"media":[{"type":"png","url":"https://a.test/a.png"}]}`:     "body.media[0].type",
-			`{"media":[{"type":"image/png"}]}`:                            "body.media[0]",
+			`{"media":[{"type":"image/png","url":"file:///etc/passwd"}]}`:                      "body.media[0].url",
+			`{"media":[{"type":"image/png","url":"http://127.0.0.1:8744/sim"}]}`:               "body.media[0].url",
+			`{"media":[{"type":"image/png","url":"https://169.254.169.254/latest"}]}`:          "body.media[0].url",
+			`{"media":[{"type":"image/png","url":"http://2130706433/"}]}`:                      "body.media[0].url",
+			`{"media":[{"type":"image/png","url":"https://[::ffff:10.0.0.1]/a.png"}]}`:         "body.media[0].url",
+			`{"media":[{"type":"image/png","url":"https://metadata.google.internal./a.png"}]}`: "body.media[0].url",
+			`{"media":[{"type":"png","url":"https://a.test/a.png"}]}`:                          "body.media[0].type",
+			`{"media":[{"type":"image/png"}]}`:                                                 "body.media[0]",
 		} {
 			var doc problemDoc
 			if code := h.postJSON("", path, body, &doc); code != 422 || !doc.hasLocation(wrong) {

@@ -155,8 +155,15 @@ func TestMemory(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := m.acquire(ctx, 1<<40); !errors.Is(err, context.Canceled) {
+		if err := m.acquire(t.Context(), m.limit); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.acquire(ctx, 1); !errors.Is(err, context.Canceled) {
 			t.Errorf("a client that has left: %v", err)
+		}
+		began = time.Now()
+		if err := m.acquire(t.Context(), m.limit+1); !errors.Is(err, ErrBusy) || time.Since(began) > 0 {
+			t.Errorf("more than there will ever be: %v after %s", err, time.Since(began))
 		}
 	})
 }

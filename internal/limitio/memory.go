@@ -24,18 +24,23 @@ var ErrBusy = errors.New("other large requests use the memory")
 // A Memory limits the memory of concurrent requests. It is safe for concurrent use. A nil Memory
 // has no limit in total.
 type Memory struct {
+	limit int64
+
 	mu    sync.Mutex
 	free  int64
 	freed chan struct{} // closed when memory is released
 }
 
 // NewMemory returns a memory of limit bytes.
-func NewMemory(limit int64) *Memory { return &Memory{free: limit, freed: make(chan struct{})} }
+func NewMemory(limit int64) *Memory { return &Memory{limit: limit, free: limit, freed: make(chan struct{})} }
 
 // acquire waits briefly for n bytes.
 func (m *Memory) acquire(ctx context.Context, n int64) error {
 	if m == nil || n <= 0 {
 		return nil
+	}
+	if n > m.limit {
+		return ErrBusy // it will never fit
 	}
 	var late <-chan time.Time
 	for {

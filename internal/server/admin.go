@@ -30,8 +30,13 @@ func (s *Server) adminRoutes() map[string]http.Handler {
 
 func requireAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !auth.CallerOf(r.Context()).HasScope(auth.Admin) {
-			writeProblem(w, http.StatusForbidden, "this token lacks the scope admin: use another token")
+		c := auth.CallerOf(r.Context())
+		if !c.HasScope(auth.Admin) {
+			remedy := "this token lacks the scope admin: use another token"
+			if c.Token == "" {
+				remedy = `only the user of the server may do this: send -H "Authorization: Bearer $(cat ~/.local/state/ponder/serve.token)"`
+			}
+			writeProblem(w, http.StatusForbidden, remedy)
 			return
 		}
 		next.ServeHTTP(w, r)

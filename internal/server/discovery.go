@@ -3,16 +3,19 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ponder"
 	"ponder/internal/app"
+	"ponder/internal/config"
 	"ponder/internal/fileio"
 	"ponder/internal/placement"
 )
@@ -25,6 +28,8 @@ type LocalServer struct {
 	PID      int       `json:"pid"`      // process ID
 	Database string    `json:"database"` // absolute path
 	Since    time.Time `json:"since"`
+
+	file string // that describes it
 
 	Host  string `json:"host"` // host, boot and start identify the process, see [placement.IsProcessGone]
 	Boot  string `json:"boot,omitempty"`
@@ -45,6 +50,7 @@ func LocalServers(a *app.App) (list []LocalServer) {
 	files, _ := filepath.Glob(filepath.Join(dir, "serve*.json")) // a bad pattern gives none
 	for _, file := range files {
 		if s, err := ReadLocalServer(file); err == nil && !s.Gone() {
+			s.file = file
 			list = append(list, s)
 		}
 	}
@@ -59,6 +65,35 @@ func ReadLocalServer(file string) (s LocalServer, err error) {
 	return s, err
 }
 
+// tokenFile returns the file with the secret of a server, beside its description.
+func tokenFile(file string) string { return strings.TrimSuffix(file, ".json") + ".token" }
+
+// Token returns PONDER_TOKEN, or the secret that a server without tokens leaves to its own user.
+func (s LocalServer) Token() string {
+	if token := os.Getenv(config.ServeToken); token != "" {
+		return token
+	}
+	text, err := os.ReadFile(tokenFile(s.file))
+	if err != nil { // a server with tokens, or of another user
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// writeSecret writes a file that only the user can read.
+func writeSecret(file, secret string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".ponder-*") // has mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // already renamed on success
+	_, err = tmp.WriteString(secret + "\n")
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), file)
+}
+
 // serverIDHeader is the response header with the server's ID, by which a command verifies the server
 // that it found.
 const serverIDHeader = "Ponder-Server"
@@ -71,8 +106,9 @@ func withServerID(id string, next http.Handler) http.Handler {
 	})
 }
 
-// writeServerFile writes the file of a server and returns a function that removes it.
-func writeServerFile(a *app.App, id, address string) (undo func(), err error) {
+// writeServerFile writes the file of a server and the file of its secret, unless it is empty. It returns a
+// function that removes them.
+func writeServerFile(a *app.App, id, address, secret string) (undo func(), err error) {
 	dir, err := a.Settings.StateDir()
 	if err == nil {
 		err = fileio.MakeStateDir(dir)
@@ -94,9 +130,15 @@ func writeServerFile(a *app.App, id, address string) (undo func(), err error) {
 	if err := fileio.WriteState(file, append(js, '\n')); err != nil {
 		return nil, err
 	}
+	if secret != "" {
+		if err := writeSecret(tokenFile(file), secret); err != nil {
+			return nil, err
+		}
+	}
 	return func() {
 		if s, err := ReadLocalServer(file); err == nil && s.PID == self.PID {
 			os.Remove(file)
+			os.Remove(tokenFile(file))
 		}
 	}, nil
 }

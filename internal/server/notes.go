@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,7 +16,7 @@ import (
 const maxNotes = 64 << 10 // bytes
 
 // ModelNotes returns the lines of /readyz about models, and whether some get no calls. It sends
-// PONDER_TOKEN, so the server must have proved its identity. It returns nothing if the server
+// its token, so the server must have proved its identity. It returns nothing if the server
 // refuses the token.
 func (s LocalServer) ModelNotes(ctx context.Context) (lines []string, degraded bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
@@ -26,7 +25,7 @@ func (s LocalServer) ModelNotes(ctx context.Context) (lines []string, degraded b
 	if err != nil {
 		return nil, false, err
 	}
-	if token := os.Getenv("PONDER_TOKEN"); token != "" {
+	if token := s.Token(); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := (&http.Client{Transport: Direct}).Do(req)

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ import (
 	"ponder/internal/compat/mcp"
 	"ponder/internal/compat/responses"
 	"ponder/internal/httpapi"
+	"ponder/internal/limitio"
 	"ponder/internal/placement"
 	"ponder/internal/textkit"
 )
@@ -43,6 +45,9 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	at := "http://" + l.Addr().String()
+	if len(guard.Tokens) == 0 {
+		guard.Local = rand.Text() + rand.Text()
+	}
 	id := ponder.NewID("srv")
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -51,7 +56,7 @@ func (s *Server) ServeListener(ctx context.Context, l sockets.Listener, guard au
 		Handler: withServerID(id, s.newHandler(serving, guard)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		Protocols: protocols, ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelInfo),
 	}
-	undo, err := writeServerFile(s.App, id, at)
+	undo, err := writeServerFile(s.App, id, at, guard.Local)
 	if err != nil {
 		s.Warn(fmt.Errorf("publish the address of this server: %w", err))
 	} else {
@@ -109,7 +114,7 @@ func (s *Server) newHandler(ctx context.Context, guard auth.Config) http.Handler
 	maps.Copy(more, s.adminRoutes())
 	return s.Meter.Handler(httpapi.New(ctx, httpapi.Config{
 		Store: s.Public, Hub: s.Hub, Guard: auth.New(guard), Service: s, Version: s.Version, Logger: slog.Default(),
-		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Seen: s.Meter.Request, More: more, Refuse: refuse,
+		Ready: s.checkReady, ModelNotes: s.ModelNotes, Calibration: s.Calibrated, Afford: s.CostsMore, Requests: s.DB, Memory: limitio.NewMemory(s.Settings.Serve.RequestMemory()), Seen: s.Meter.Request, More: more, Refuse: refuse,
 	}))
 }
 

@@ -1,11 +1,9 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -14,6 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ponder/internal/limitio"
 )
 
 // In the newer era, each request describes its client completely. The SDK still makes a session for each,
@@ -67,12 +67,7 @@ func (c *client) serveDirect(w http.ResponseWriter, r *http.Request) bool {
 	if tool == nil || !isDirect(r) {
 		return false
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	unread := r.Body
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(body), unread), unread}
+	body, err := limitio.RequestBody(r)
 	if err != nil || len(body) > maxBody {
 		return false
 	}

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
+
+	"ponder/internal/limitio"
 )
 
 // The SDK reads numbers as floating point, so large ids and progress tokens would return changed. An
@@ -107,17 +108,9 @@ func (e exactIDs) encodeRequest(r *http.Request) {
 	if r.Method != http.MethodPost || r.Body == nil {
 		return
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	rest := io.Reader(r.Body)
-	if err == nil && len(body) <= maxBody {
-		body = e.encode(body)
-		r.ContentLength = int64(len(body))
-		r.Header.Del("Content-Length")
+	if body, err := limitio.RequestBody(r); err == nil {
+		limitio.SetRequestBody(r, e.encode(body))
 	}
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(body), rest), r.Body}
 }
 
 // decodeID returns an id as the client wrote it.

@@ -1,10 +1,8 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"ponder"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/limitio"
 	"ponder/internal/textkit"
 )
 
@@ -166,8 +165,7 @@ func sameTask(w http.ResponseWriter, r *http.Request) bool {
 	default:
 		return true
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+	body, err := limitio.RequestBody(r)
 	var asks struct {
 		ID     json.RawMessage `json:"id"`
 		Params struct {

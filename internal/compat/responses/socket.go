@@ -3,7 +3,9 @@ package responses
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,8 +14,10 @@ import (
 
 	"github.com/coder/websocket"
 
+	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/openai"
+	"ponder/internal/limitio"
 	"ponder/internal/stream"
 	"ponder/internal/textkit"
 )
@@ -24,7 +28,8 @@ const (
 	maxMessage  = 8 << 20
 	maxQueued   = 16
 	maxKept     = 32 // unstored responses
-	maxSteers   = 8  // of a response
+	maxKeptSize = 16 << 20
+	maxSteers   = 8 // of a response
 )
 
 // A socket is a WebSocket connection. Requests run in order; steers apply at once.
@@ -35,11 +40,12 @@ type socket struct {
 	owner string
 
 	kept       map[string][]entry // items up to each unstored response
+	keptSize   map[string]int     // bytes of their requests
 	order      []string           // of kept, the oldest first
 	past       map[string]bool
 	heldSteers map[string][]submission // steers that await tool results, by response
 	live       *liveResponse           // running; nil: none
-	queue      []json.RawMessage
+	queue      []*limitio.Body
 	done       chan *liveResponse
 }
 
@@ -48,6 +54,7 @@ type liveResponse struct {
 	in       request
 	answered func()
 	before   []entry      // of an unstored predecessor
+	size     int          // bytes of the request and of the predecessors
 	steers   []submission // accepted, not applied
 	endSent  atomic.Bool  // the client has the end
 	err      error
@@ -73,40 +80,69 @@ func (a *api) serveSocket(w http.ResponseWriter, r *http.Request, owner string) 
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxMessage)
 	s := &socket{
-		api: a, conn: conn, owner: owner, kept: make(map[string][]entry), past: make(map[string]bool), heldSteers: make(map[string][]submission),
+		api: a, conn: conn, owner: owner, kept: make(map[string][]entry), keptSize: make(map[string]int), past: make(map[string]bool), heldSteers: make(map[string][]submission),
 		done: make(chan *liveResponse, 1),
 	}
 	ctx, cancel := a.untilGone(r.Context())
 	defer cancel()
 	s.r = r.WithContext(ctx)
-	s.readMessages(ctx)
+	s.serveMessages(ctx)
 	return nil
 }
 
-func (s *socket) readMessages(ctx context.Context) {
-	said := make(chan json.RawMessage)
+// A message is a request of the client, or the reason to refuse it.
+type message struct {
+	body *limitio.Body
+	err  error
+}
+
+// readMessage reads the next message. ok is false if the connection has ended.
+func (s *socket) readMessage(ctx context.Context) (m message, ok bool) {
+	_, src, err := s.conn.Reader(ctx)
+	if err != nil {
+		return message{}, false
+	}
+	m.body, m.err = limitio.MemoryOf(ctx).ReadBody(ctx, src, limitio.BodyLimit{Bytes: maxMessage, Size: -1})
+	if m.err != nil {
+		if _, err := io.Copy(io.Discard, src); err != nil { // up to the read limit
+			return message{}, false
+		}
+	}
+	return m, true
+}
+
+func (s *socket) serveMessages(ctx context.Context) {
+	said := make(chan message)
 	go func() {
 		defer close(said)
 		for {
-			_, js, err := s.conn.Read(ctx)
-			if err != nil {
+			m, ok := s.readMessage(ctx)
+			if !ok {
 				return
 			}
 			select {
-			case said <- js:
+			case said <- m:
 			case <-ctx.Done():
+				m.release()
 				return
 			}
+		}
+	}()
+	defer func() {
+		for _, body := range s.queue {
+			body.Release()
 		}
 	}()
 	limit := time.After(socketTime)
 	for {
 		select {
-		case js, ok := <-said:
+		case m, ok := <-said:
 			if !ok {
 				return
 			}
-			s.handleMessage(ctx, js)
+			if !s.handleMessage(ctx, m) {
+				m.release()
+			}
 		case f := <-s.done:
 			s.finishResponse(ctx, f)
 		case <-limit:
@@ -138,7 +174,23 @@ func (s *socket) writeFailure(ctx context.Context, fault *compat.APIError, code 
 	_ = s.writeEvent(ctx, map[string]any{"type": "error", "status": fault.Status, "error": failure}) // the reader notices
 }
 
-func (s *socket) handleMessage(ctx context.Context, js json.RawMessage) {
+func (m message) release() {
+	if m.body != nil {
+		m.body.Release()
+	}
+}
+
+// handleMessage handles a message, or reports that it queued it.
+func (s *socket) handleMessage(ctx context.Context, m message) (queued bool) {
+	if refused := auth.CallerOf(s.r.Context()).TakeRequest(); refused != nil {
+		s.writeFailure(ctx, &compat.APIError{Status: refused.Status, Detail: refused.Detail}, "rate_limit_exceeded")
+		return false
+	}
+	if m.err != nil {
+		s.writeFailure(ctx, messageError(m.err), "")
+		return false
+	}
+	js := m.body.Bytes()
 	var c struct {
 		Type string `json:"type"`
 	}
@@ -155,8 +207,18 @@ func (s *socket) handleMessage(ctx context.Context, js json.RawMessage) {
 	case len(s.queue) >= maxQueued:
 		s.writeFailure(ctx, &compat.APIError{Status: http.StatusTooManyRequests, Detail: "too many requests wait on this connection"}, "")
 	default:
-		s.queue = append(s.queue, js)
+		s.queue = append(s.queue, m.body)
+		return true
 	}
+	return false
+}
+
+// messageError describes why a message was not read.
+func messageError(err error) *compat.APIError {
+	if errors.Is(err, limitio.ErrBusy) {
+		return &compat.APIError{Status: http.StatusServiceUnavailable, Detail: err.Error() + ": send the request again later"}
+	}
+	return compat.InvalidField("", "the message cannot be read: %s", err)
 }
 
 func (s *socket) runCreate(ctx context.Context, js json.RawMessage) {
@@ -177,7 +239,7 @@ func (s *socket) runCreate(ctx context.Context, js json.RawMessage) {
 }
 
 func (s *socket) beginResponse(ctx context.Context, in request, js []byte) error {
-	f := &liveResponse{in: in, before: s.kept[in.Previous]}
+	f := &liveResponse{in: in, before: s.kept[in.Previous], size: len(js) + s.keptSize[in.Previous]}
 	if held := s.heldSteers[in.Previous]; len(held) > 0 {
 		delete(s.heldSteers, in.Previous)
 		var err error
@@ -268,9 +330,10 @@ func (s *socket) finishResponse(ctx context.Context, f *liveResponse) {
 		s.startSuccessor(ctx, f)
 	}
 	for s.live == nil && len(s.queue) > 0 {
-		js := s.queue[0]
+		next := s.queue[0]
 		s.queue = s.queue[1:]
-		s.runCreate(ctx, js)
+		s.runCreate(ctx, next.Bytes())
+		next.Release()
 	}
 }
 
@@ -288,13 +351,23 @@ func (s *socket) keepLocal(ctx context.Context, f *liveResponse) {
 		return
 	}
 	s.kept[f.job.id()] = append(f.before[:len(f.before):len(f.before)], list...)
-	if s.order = append(s.order, f.job.id()); len(s.order) > maxKept {
+	s.keptSize[f.job.id()] = f.size
+	s.order = append(s.order, f.job.id())
+	for len(s.order) > maxKept || len(s.order) > 1 && s.totalKept() > maxKeptSize {
 		s.evictKept(s.order[0])
 	}
 }
 
+func (s *socket) totalKept() (size int) {
+	for _, n := range s.keptSize {
+		size += n
+	}
+	return size
+}
+
 func (s *socket) evictKept(id string) {
 	delete(s.kept, id)
+	delete(s.keptSize, id)
 	for i, o := range s.order {
 		if o == id {
 			s.order = append(s.order[:i:i], s.order[i+1:]...)
