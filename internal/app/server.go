@@ -52,12 +52,13 @@ type Service struct {
 // NewService returns a service. If serves is set, it also takes threads from the queue. The
 // caller closes it.
 func (a *App) NewService(ctx context.Context, store *sqlite.Store, serves bool) (s *Service, err error) {
-	s = &Service{App: a, life: context.WithoutCancel(ctx), Store: store, Hub: stream.New(stream.PublicStore(store)), ended: make(chan struct{}, 1)}
+	guard := stream.NewLinkGuard(store, a.Settings.Serve.RemoteContent)
+	s = &Service{App: a, life: context.WithoutCancel(ctx), Store: store, Hub: stream.New(stream.PublicStore(store, guard)), ended: make(chan struct{}, 1)}
 	if s.Meter, err = s.newMeter(); err != nil {
 		return nil, err
 	}
 	s.Log = s.Meter.Store(store)
-	s.Public = stream.PublicStore(s.Log)
+	s.Public = stream.PublicStore(s.Log, guard)
 	s.live, s.backgrounds.list = s.Broadcasts(), make(map[string]*BackgroundFeed)
 	s.calibrations.list = make(map[string]cachedCalibration)
 	s.engines = &enginePool{make: s.buildEngine, list: make(map[string]*pooledEngine)}

@@ -183,6 +183,7 @@ func defaultValues() map[string]string {
 		"deep_think.per_hour":     "12",
 		"deep_think.limit":        "2m",
 		"serve.keep_exchanges":    "24h",
+		"serve.remote_content":    "sources",
 
 		"research.maxRounds":              "5",
 		"research.maxItemsPerSource":      "10",

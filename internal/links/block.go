@@ -101,6 +101,7 @@ func (f *Filter) noteContainers(p linePrefix, odd bool) {
 		f.item = 0
 	}
 	f.nested = f.nested || p.isItem || p.quoted || odd
+	f.maybeFenced = f.maybeFenced || p.first == '[' || p.first == ':' // a footnote or a definition
 }
 
 // readPrefix reads white space and the markers of quotes and list items.
@@ -202,6 +203,7 @@ func (f *Filter) readFenceLine(in []byte, p linePrefix, more bool) (n int, isFen
 	case g.certain, !p.quoted && !f.maybeFenced && fits:
 	default:
 		f.maybeFenced, f.nested = true, true
+		f.lostFence = isBare && p.indent <= 3
 		return 0, false, true
 	}
 	f.noteContainers(p, false)

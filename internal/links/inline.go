@@ -135,6 +135,9 @@ func (f *Filter) readEscape(in []byte, more bool) int {
 	case c == '<' && f.isActive():
 		f.emitText([]byte("&lt;"))
 		return 2
+	case c == '.' && strings.EqualFold(f.lastWord(), "www") && f.isActive():
+		f.emitCode(in[1:2])
+		return 2
 	case (strings.IndexByte("/@?", c) >= 0 || c == ':' && !f.isClosed || c == '.' && isLetter(f.lastByte())) && f.isActive():
 		return 1 // clients may look for addresses in the text without the backslash
 	case c == '(' || c == '[':

@@ -61,6 +61,7 @@ func TestText(t *testing.T) {
 		{"mail", "x@evil.example <y@evil.example> [z](mailto:z@evil.example) help@known.example", "x`@`evil.example &lt;y`@`evil.example> [z] (`mailto:z%40evil.example`) help@known.example"},
 		{"entities", "http&colon;//evil.example h&#116;tp://evil.example [x](http&#58;//evil.example/1) &lt;", "http&amp;colon;`//evil.example` h&amp;#116;tp`://evil.example` [x] (`http&#58;//evil.example/1`) &lt;"},
 		{"escapes", `http\://evil.example/1`, "http`://evil.example/1`"},
+		{"escaped www", `www\.evil.example`, "www`.`evil.example"},
 		{"tags", `a <b>b</b><br> <img src="http://evil.example/1"> <a href=//evil.example/2>x</a>`, "a <b>b</b><br> &lt;img src=\"`http://evil.example/1`\"> &lt;a href=`//evil.example/2`>x</a>"},
 		{"style", "x <style>@import url(http://evil.example/1)</style>", "x &lt;style>@import url(`http://evil.example/1`)&lt;/style>"},
 		{"comment", "<!-- x --> <?x?> <svg><image href='x'/></svg>", "&lt;!-- x --> &lt;?x?> &lt;svg>&lt;image href='x'/>&lt;/svg>"},

@@ -13,15 +13,22 @@ import (
 
 // PublicStore returns the store that clients of the server read. Its events name sources by
 // [lookup.SourceName], so that no path of the server leaves it. The log keeps the paths, which
-// commands need to check quotes.
-func PublicStore(s ponder.Store) ponder.Store { return publicStore{s} }
+// commands need to check quotes. The guard makes unknown links inert; a hub of the store applies
+// it to deltas too.
+func PublicStore(s ponder.Store, guard *LinkGuard) ponder.Store { return publicStore{s, guard} }
 
-type publicStore struct{ ponder.Store }
+type publicStore struct {
+	ponder.Store
+	guard *LinkGuard
+}
 
 func (s publicStore) Events(ctx context.Context, thread ponder.ThreadID, after ponder.Seq) iter.Seq2[ponder.Event, error] {
 	return func(yield func(ponder.Event, error) bool) {
 		for ev, err := range s.Store.Events(ctx, thread, after) {
-			if !yield(PublicEvent(ev), err) {
+			if err == nil {
+				ev = s.guard.guardEvent(ctx, PublicEvent(ev))
+			}
+			if !yield(ev, err) {
 				return
 			}
 		}
@@ -30,7 +37,10 @@ func (s publicStore) Events(ctx context.Context, thread ponder.ThreadID, after p
 
 func (s publicStore) Lookup(ctx context.Context, thread ponder.ThreadID, like ponder.Event) (ponder.Event, bool, error) {
 	ev, found, err := s.Store.Lookup(ctx, thread, like)
-	return PublicEvent(ev), found, err
+	if err == nil && found {
+		ev = s.guard.guardEvent(ctx, PublicEvent(ev))
+	}
+	return ev, found, err
 }
 
 // PublicEvent returns ev with names of sources instead of paths. Texts of users and models, and

@@ -51,6 +51,7 @@ type Source interface {
 // A Hub holds the feeds of watched threads. It is safe for concurrent use.
 type Hub struct {
 	log   Source
+	guard *LinkGuard
 	pages pages
 
 	mu       sync.Mutex
@@ -58,9 +59,10 @@ type Hub struct {
 	watchers map[*Watcher]struct{}
 }
 
-// New returns a hub for a log.
+// New returns a hub for a log. If it is a [PublicStore], its guard filters the pieces too.
 func New(log Source) *Hub {
-	return &Hub{log: log, feeds: make(map[ponder.ThreadID]*feed), watchers: make(map[*Watcher]struct{})}
+	public, _ := log.(publicStore)
+	return &Hub{log: log, guard: public.guard, feeds: make(map[ponder.ThreadID]*feed), watchers: make(map[*Watcher]struct{})}
 }
 
 // A feed is the window of a watched thread.
@@ -152,8 +154,14 @@ func (h *Hub) removeWatcher(w *Watcher) {
 	}
 }
 
-// Delta adds a piece. It never blocks.
+// Delta adds a piece. It waits for no watcher.
 func (h *Hub) Delta(d ponder.Delta) {
+	for _, d := range h.guard.guardDelta(d) {
+		h.addDelta(d)
+	}
+}
+
+func (h *Hub) addDelta(d ponder.Delta) {
 	h.mu.Lock()
 	f := h.feeds[d.Thread]
 	h.mu.Unlock()
