@@ -42,6 +42,11 @@ type Mode struct {
 	// and the whole history would produce.
 	Carry func(run Run, last State) State
 
+	// Waits says that Next may wait for something outside of the log, such as a local embedding
+	// model. The engine then appends the results of calls before it calls Next, because a
+	// process that dies in Next would pay for them again.
+	Waits bool
+
 	// Budget limits a run that is started without a budget.
 	Budget Budget
 

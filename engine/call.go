@@ -361,11 +361,11 @@ func (h *holder) classifyFailure(c *callAttempt, err error, took time.Duration) 
 		next = llm.Decision{}
 	}
 	if next.Retry {
-		o.RetryAt, o.Next = time.Now().Add(next.Wait), chain[next.Model].Name()
+		o.RetryAt, o.Next = h.Now().Add(next.Wait), chain[next.Model].Name()
 		return o
 	}
 	if hint > 0 && len(chain) == 1 {
-		o.NotBefore = time.Now().Add(hint)
+		o.NotBefore = h.Now().Add(hint)
 	}
 	o.Room = room
 	return o

@@ -62,6 +62,8 @@ type savedAction struct {
 	Model    string     `json:"model,omitempty"`
 	RetryAt  time.Time  `json:"retry_at,omitzero"`
 	Written  int        `json:"written,omitempty"`
+
+	RetryIn time.Duration `json:"retry_in,omitempty"`
 }
 
 type savedIntent struct {
@@ -159,7 +161,7 @@ func (t *threadState) encodeCheckpoint() ([]byte, bool) {
 			Told: r.budgetNotified, Hurried: r.answerNow, Since: r.callsSinceNotified, Slowest: r.slowest, Speeds: r.speeds, ResumedAt: r.resumedAt, Spent: r.spent, Held: r.held,
 		}
 		for key, a := range r.actions {
-			s.Acts[key] = savedAction{a.kind, a.attempts, a.failures, a.model, a.retryAt, a.written}
+			s.Acts[key] = savedAction{a.kind, a.attempts, a.failures, a.model, a.retryAt, a.written, a.retryIn}
 		}
 		c.Runs = append(c.Runs, s)
 	}
@@ -230,7 +232,7 @@ func (t *threadState) restoreRun(s savedRun) error {
 		r.depth = r.parent.depth + 1
 	}
 	for key, a := range s.Acts {
-		r.actions[key] = &actionState{kind: a.Kind, attempts: a.Attempts, failures: a.Fails, model: a.Model, retryAt: a.RetryAt, written: a.Written}
+		r.actions[key] = &actionState{kind: a.Kind, attempts: a.Attempts, failures: a.Fails, model: a.Model, retryAt: a.RetryAt, retryIn: a.RetryIn, written: a.Written}
 	}
 	if err := r.decodeState(s.State); err != nil {
 		return err

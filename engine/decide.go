@@ -47,9 +47,12 @@ func (t *threadState) decide(now time.Time, elapsed time.Duration) *decision {
 	for _, r := range t.openRuns {
 		if r.isDue(now, d.clock) {
 			d.decideRun(r)
+			r.wakeAtClock = d.clock + r.wakeAt.Sub(now)
 		}
 		if !r.paused {
-			d.wakeBy(r.wakeAt)
+			if d.wakeBy(r.wakeAt); !r.wakeAt.IsZero() {
+				d.wakeBy(now.Add(max(0, r.wakeAtClock-d.clock)))
+			}
 			spent := r.spentAt(d.clock)
 			if r.wakeAtSpent = r.nextTime(spent); r.wakeAtSpent > 0 {
 				d.wakeBy(now.Add(max(0, r.wakeAtSpent-spent)))
@@ -64,9 +67,15 @@ func (t *threadState) hasOpenRoot(name string) bool {
 	return slices.ContainsFunc(t.openRuns, func(r *run) bool { return r.parent == nil && r.Mode == name })
 }
 
-// isDue reports whether the run observed an event or reached its wake time.
+// hasWaitingMode reports whether an open run has a mode that [ponder.Mode.Waits].
+func (t *threadState) hasWaitingMode() bool {
+	return slices.ContainsFunc(t.openRuns, func(r *run) bool { return r.mode != nil && r.mode.Waits })
+}
+
+// isDue reports whether the run observed an event or reached its wake time. If the wall clock
+// was set back meanwhile, the thread's clock shows that time.
 func (r *run) isDue(now time.Time, elapsed time.Duration) bool {
-	return r.dirty || !r.paused && (!r.wakeAt.IsZero() && !now.Before(r.wakeAt) || r.wakeAtSpent > 0 && r.spentAt(elapsed) >= r.wakeAtSpent)
+	return r.dirty || !r.paused && (!r.wakeAt.IsZero() && (!now.Before(r.wakeAt) || elapsed >= r.wakeAtClock) || r.wakeAtSpent > 0 && r.spentAt(elapsed) >= r.wakeAtSpent)
 }
 
 func (d *decision) emit(ev ponder.Event) { d.events = append(d.events, ev) }
@@ -88,7 +97,7 @@ func (d *decision) finishRun(r *run, f ponder.Finish) {
 	case ponder.Cancelled:
 		f.End = cmp.Or(f.End, ponder.EndCancelled)
 	}
-	d.emit(ponder.Event{Run: r.ID, Body: ponder.RunFinished{Answer: f.Answer, Status: f.Status, Reason: f.Reason, End: f.End, Confidence: f.Confidence, Spent: r.spent}})
+	d.emit(ponder.Event{Run: r.ID, Body: ponder.RunFinished{Answer: f.Answer, Status: f.Status, Reason: f.Reason, End: f.End, Confidence: f.Confidence}})
 }
 
 func (d *decision) failRun(r *run, format string, args ...any) {
@@ -286,6 +295,9 @@ func (d *decision) startAttempt(r *run, key string, kind actionKind, internal bo
 		d.wanted[a.inFlight] = true
 		return reached
 	case d.now.Before(a.retryAt):
+		if a.retryIn > 0 && a.retryAt.Sub(d.now) > a.retryIn { // the clock was set back
+			a.retryAt = d.now.Add(a.retryIn)
+		}
 		if r.wakeAt.IsZero() || a.retryAt.Before(r.wakeAt) {
 			r.wakeAt = a.retryAt
 		}

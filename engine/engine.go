@@ -21,6 +21,10 @@ type Config struct {
 	Logger *slog.Logger // slog.Default() if nil
 	Node   ponder.Node  // identifies this process; New generates an ID if it has none
 
+	// Now is the wall clock: time.Now if nil. Timers and thinking times do not depend on it,
+	// because a wall clock may jump.
+	Now func() time.Time
+
 	// Retry decides about the attempt after a failed call. For the zero value, calls of the
 	// fast role, for which users wait, use [llm.FastPolicy].
 	Retry llm.Policy
@@ -48,17 +52,20 @@ func New(c Config) (*Engine, error) {
 		return nil, errors.New("ponder: config needs Store and Modes")
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	return newEngine(c, &nodeRuntime{store: c.Store, identity: c.Node, logger: c.Logger}, new(llm.RetryBudget))
 }
 
 // Derive returns an engine with the modes, models and tools of c and the node of e. One
-// process can thereby work on threads with different models and tools. It ignores c.Store
-// and c.Node. The caller opens and closes only e.
+// process can thereby work on threads with different models and tools. It ignores c.Store,
+// c.Node and c.Now. The caller opens and closes only e.
 func (e *Engine) Derive(c Config) (*Engine, error) {
 	if len(c.Modes) == 0 {
 		return nil, errors.New("ponder: config needs Modes")
 	}
-	c.Store, c.Node, c.Logger = e.Store, e.Config.Node, cmp.Or(c.Logger, e.Logger)
+	c.Store, c.Node, c.Now, c.Logger = e.Store, e.Config.Node, e.Now, cmp.Or(c.Logger, e.Logger)
 	return newEngine(c, e.nodeRuntime, e.retry)
 }
 

@@ -118,9 +118,14 @@ func (h *holder) round() (wake time.Time, err error) {
 	}
 	h.collectResults()
 	h.foldResults()
+	if len(h.results) > 0 && h.state.hasWaitingMode() {
+		if err := h.commit(); err != nil {
+			return wake, err
+		}
+	}
 	var d *decision
 	for rounds := 0; ; rounds++ {
-		d = h.state.decide(time.Now(), h.elapsed())
+		d = h.state.decide(h.Now(), h.elapsed())
 		if rounds > maxRounds && len(d.events) > 0 {
 			rounds = h.stopRunaway(d, rounds)
 		}
@@ -147,7 +152,7 @@ func (h *holder) round() (wake time.Time, err error) {
 			at = f.cutAt
 		}
 		if !at.IsZero() {
-			d.wakeBy(at.Add(cancelGrace))
+			d.wakeBy(h.Now().Add(time.Until(at.Add(cancelGrace))))
 		}
 	}
 	return d.wakeAt, nil
@@ -176,10 +181,14 @@ func (h *holder) foldDecided(events ...ponder.Event) {
 }
 
 func (h *holder) stampEvents(elapsed time.Duration, events ...ponder.Event) {
-	now := time.Now().Truncate(time.Microsecond)
+	now := h.Now().Truncate(time.Microsecond)
 	h.batch = slices.Grow(h.batch, len(events))
 	for _, ev := range events {
 		ev.After, ev.Elapsed = h.committed, elapsed
+		if b, ok := ev.Body.(ponder.RunFinished); ok && h.state.runs[ev.Run] != nil {
+			b.Spent = h.state.runs[ev.Run].spent // with the calls that the same decision ended
+			ev.Body = b
+		}
 		ev = ev.Stamp(h.thread, h.state.head+1, now)
 		h.state.apply(ev)
 		h.batch = append(h.batch, ev)
@@ -390,9 +399,14 @@ func (h *holder) abandonLease(ctx context.Context) error {
 func (h *holder) waitForNews(wake time.Time) error {
 	var alarm <-chan time.Time
 	if !wake.IsZero() {
-		t := time.NewTimer(time.Until(wake))
+		t := time.NewTimer(wake.Sub(h.Now()))
 		defer t.Stop()
 		alarm = t.C
+	}
+	select { // a result precedes a hint
+	case <-h.wakeup:
+		return nil
+	default:
 	}
 	for {
 		select {

@@ -41,6 +41,7 @@ type run struct {
 
 	dirty       bool          // it observed an event since the last Next
 	wakeAt      time.Time     // the time of the next Next
+	wakeAtClock time.Duration // the same time on the thread's clock
 	wakeAtSpent time.Duration // or at this thinking time
 }
 
@@ -52,7 +53,8 @@ type actionState struct {
 	failures int
 	model    string // of the next attempt, if a failure chose it
 	retryAt  time.Time
-	written  int // events of a Write in the log
+	retryIn  time.Duration // until retryAt, at the failure; zero: unknown
+	written  int           // events of a Write in the log
 }
 
 // An intent is an attempt without a result. A process may have started it.

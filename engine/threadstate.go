@@ -314,7 +314,7 @@ func (t *threadState) endAttempt(ev ponder.Event, o ponder.Outcome, spent ponder
 		if o.Unsent {
 			r.callsSinceNotified = max(0, r.callsSinceNotified-1) // the request was not sent
 		}
-		a.retryAt, a.model = o.RetryAt, o.Next
+		a.retryAt, a.retryIn, a.model = o.RetryAt, o.RetryAt.Sub(ev.Time), o.Next
 	default:
 		r.finishAction(in.key, in.kind())
 		return true

@@ -28,26 +28,36 @@ func (m *Runner) answerWants(ctx context.Context) error {
 	if len(wants) == 0 {
 		return nil
 	}
-	answers := make([][]ponder.Observation, len(wants))
+	errs := make([]error, len(wants))
 	var wg sync.WaitGroup
 	for i, w := range wants {
-		wg.Go(func() { answers[i] = m.lookUp(ctx, w) })
+		wg.Go(func() { errs[i] = m.answerWant(ctx, w) })
 	}
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("run look-ups of roles: %w", err)
-	}
-	for i, w := range wants {
-		var events []ponder.Event
-		for n, o := range answers[i] {
-			events = append(events, ponder.Event{Cause: fmt.Sprintf("%s:%d", wantCause(w), n), Time: m.Now(), Body: o})
-		}
-		_, err := m.Store.Append(ctx, m.thread, 0, events...)
-		if err != nil && !errors.Is(err, ponder.ErrTaken) { // another process answered it
-			return fmt.Errorf("store look-up results of %s: %w", w.Role, err)
-		}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	return m.readThread(ctx)
+}
+
+// answerWant looks up a want and appends the answer. It does not wait for other look-ups, and
+// appends a result also after the end of ctx, because a search may cost money.
+func (m *Runner) answerWant(ctx context.Context, w subconscious.LookUpRequest) error {
+	g := m.lookUp(ctx, w)
+	if err := ctx.Err(); err != nil && g.err != nil {
+		return fmt.Errorf("run look-ups of roles: %w", err)
+	}
+	var events []ponder.Event
+	for n, o := range answersTo(w, g) {
+		events = append(events, ponder.Event{Cause: fmt.Sprintf("%s:%d", wantCause(w), n), Time: m.Now(), Body: o})
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTime)
+	defer cancel()
+	_, err := m.Store.Append(ctx, m.thread, 0, events...)
+	if err != nil && !errors.Is(err, ponder.ErrTaken) { // another process answered it
+		return fmt.Errorf("store look-up results of %s: %w", w.Role, err)
+	}
+	return nil
 }
 
 // openWants returns the wants without an answer.
@@ -66,16 +76,14 @@ func wantCause(w subconscious.LookUpRequest) string {
 	return subconscious.LookUpSensor(w.Role) + ":" + hashOf(w.Text, w.Tick)
 }
 
-// lookUp looks up a want with limits of time and size, and returns at least one
-// observation.
-func (m *Runner) lookUp(ctx context.Context, w subconscious.LookUpRequest) []ponder.Observation {
+// lookUp looks up a want with a limit of time.
+func (m *Runner) lookUp(ctx context.Context, w subconscious.LookUpRequest) (g lookResult) {
 	ctx, cancel := context.WithTimeout(ctx, sensor.LookTimeout)
 	result := make(chan lookResult, 1)
 	go func() {
 		defer cancel()
 		result <- m.lookUpGuarded(ctx, w)
 	}()
-	var g lookResult
 	select {
 	case g = <-result:
 	case <-ctx.Done():
@@ -87,7 +95,7 @@ func (m *Runner) lookUp(ctx context.Context, w subconscious.LookUpRequest) []pon
 			g.err = fmt.Errorf("it took longer than %s", sensor.LookTimeout)
 		}
 	}
-	return answersTo(w, g)
+	return g
 }
 
 // lookUpGuarded calls LookUp, and returns a panic as an error.

@@ -67,7 +67,11 @@ func (o Options) rulesOrDefault() Rules {
 // New returns the tick, role and decision modes.
 func New(o Options) []ponder.Mode {
 	o.Roles = o.rolesOrDefault()
-	return []ponder.Mode{tickMode(o), lookMode(o), decideMode(o)}
+	modes := []ponder.Mode{tickMode(o), lookMode(o), decideMode(o)}
+	for i := range modes {
+		modes[i].Waits = o.Rules.Same != nil
+	}
+	return modes
 }
 
 // threadMode returns a mode of root runs that carry knowledge along their thread.
