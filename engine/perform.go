@@ -77,7 +77,7 @@ func (h *holder) startAction(in *intent, a *speculativeCalls) *attempt {
 		defer cancel(nil)
 		res := result{id: id, attempt: f}
 		if in.tool != nil {
-			r := h.useTool(ponder.WithToolContext(ctx, use), *in.tool, inherited)
+			r := h.useTool(ponder.WithToolContext(ctx, use), *in.tool, inherited || attempts > 1)
 			res.tool = &r
 		} else {
 			r := h.attemptCall(&callAttempt{attempt: f, CallStarted: *in.call, ctx: ctx, stop: cancel, run: run, key: key, failures: fails, stallTimeout: patience, timeLeft: left, attempts: attempts, seq: seq, speculative: a}, cause)
@@ -188,7 +188,8 @@ func (h *holder) cancelUnwanted(unwanted []*intent) (folded bool) {
 		in.superseded = true
 		in.run.actions[in.key].inFlight = nil
 	}
-	for id, in := range h.state.intents {
+	for _, id := range slices.Sorted(maps.Keys(h.state.intents)) {
+		in := h.state.intents[id]
 		if !in.superseded {
 			continue
 		}
@@ -230,8 +231,8 @@ func interruptedResult(in *intent, started bool) ponder.Event {
 	return ev
 }
 
-// useTool uses a tool. An earlier holder may have performed an inherited use already.
-func (h *holder) useTool(ctx context.Context, c ponder.ToolCall, inherited bool) (r ponder.ToolResult) {
+// useTool uses a tool. In doubt, an earlier holder or an interrupted attempt has used it already.
+func (h *holder) useTool(ctx context.Context, c ponder.ToolCall, doubt bool) (r ponder.ToolResult) {
 	r = ponder.ToolResult{Name: c.Name}
 	tool, ok := h.tools[c.Name]
 	r.Untrusted = tool.Untrusted
@@ -239,7 +240,7 @@ func (h *holder) useTool(ctx context.Context, c ponder.ToolCall, inherited bool)
 	case !ok:
 		r.Error = "no tool named " + c.Name
 		return r
-	case tool.Once && inherited:
+	case tool.Once && doubt:
 		r.Error = "interrupted: it may have been done, or not"
 		return r
 	}
