@@ -74,7 +74,7 @@ func (s *Service) Say(ctx context.Context, info ponder.Info, key string, m Messa
 		return ponder.Event{}, err
 	}
 	m.Content = text
-	if err := s.parseDecision(ctx, info.ID, &m); err != nil {
+	if err := ParseDecision(ctx, s.Store, info.ID, &m.UserMessage); err != nil {
 		return ponder.Event{}, err
 	}
 	known := threadSnapshot{info: info, since: time.Now()}
@@ -266,11 +266,31 @@ func NewApproval(ev ponder.Event) Approval {
 	}
 }
 
-// Approvals returns the open questions of an owner, the oldest first. It reads the conversations
+// Text returns the question as Markdown, for clients that show only text.
+func (a Approval) Text() string {
+	return approval.Question(a.Tool, a.Args, a.Reason, a.Code, a.Untrusted)
+}
+
+// FindAnswered returns the open question of an owner that a text answers, such as "approve 3F9K2M". It
+// reports whether there is one.
+func FindAnswered(ctx context.Context, store ponder.Store, owner, text string) (a Approval, found bool, err error) {
+	code, _, ok := approval.ParseAnswer(text)
+	if !ok {
+		return a, false, nil
+	}
+	open, err := OpenApprovals(ctx, store, owner)
+	if err != nil {
+		return a, false, err
+	}
+	a, err = FindApproval(open, code)
+	return a, err == nil, nil
+}
+
+// OpenApprovals returns the open questions of an owner, the oldest first. It reads the conversations
 // that changed within [chat.ApprovalTime].
-func (s *Service) Approvals(ctx context.Context, owner string) (list []Approval, err error) {
+func OpenApprovals(ctx context.Context, store ponder.Store, owner string) (list []Approval, err error) {
 	now := time.Now()
-	infos, err := s.Store.List(ctx, ponder.Filter{Kind: ponder.KindConversation, Owner: owner})
+	infos, err := store.List(ctx, ponder.Filter{Kind: ponder.KindConversation, Owner: owner})
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +298,7 @@ func (s *Service) Approvals(ctx context.Context, owner string) (list []Approval,
 		if now.Sub(info.Updated) > chat.ApprovalTime {
 			continue
 		}
-		open, err := s.ThreadApprovals(ctx, info.ID)
+		open, err := ThreadApprovals(ctx, store, info.ID)
 		if err != nil && !errors.Is(err, ponder.ErrNoThread) {
 			return nil, err
 		}
@@ -289,9 +309,9 @@ func (s *Service) Approvals(ctx context.Context, owner string) (list []Approval,
 }
 
 // ThreadApprovals returns the open questions of a conversation.
-func (s *Service) ThreadApprovals(ctx context.Context, id ponder.ThreadID) (list []Approval, err error) {
+func ThreadApprovals(ctx context.Context, store ponder.Store, id ponder.ThreadID) (list []Approval, err error) {
 	var questions chat.PendingApprovals
-	for ev, err := range s.Store.Events(ctx, id, 0) {
+	for ev, err := range store.Events(ctx, id, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -303,48 +323,66 @@ func (s *Service) ThreadApprovals(ctx context.Context, id ponder.ThreadID) (list
 	return list, nil
 }
 
-// Answer answers open questions of a conversation. The turn that follows runs the approved calls.
-// It returns NotFound for a question that is not open.
-func (s *Service) Answer(ctx context.Context, info ponder.Info, key string, decisions []ponder.ApprovalDecision) (ponder.Event, error) {
-	open, err := s.ThreadApprovals(ctx, info.ID)
-	if err != nil {
-		return ponder.Event{}, err
+// FindApproval returns the question with an ID or a code. It returns NotFound if list has none, and
+// Invalid if a code is of several.
+func FindApproval(list []Approval, name string) (found Approval, err error) {
+	for _, a := range list {
+		if a.ID == name {
+			return a, nil
+		}
+		if !strings.EqualFold(a.Code, name) {
+			continue
+		}
+		if found.ID != "" {
+			return Approval{}, Invalidf("approval_id", "%.60q is the code of several questions: use the ID of one", name)
+		}
+		found = a
 	}
+	if found.ID == "" {
+		err = NotFoundf("approval_id", "the question %.60q is not open: it was answered, has expired, or never existed", name)
+	}
+	return found, err
+}
+
+// DecisionMessage returns the message that answers open questions of a conversation.
+func DecisionMessage(open []Approval, decisions ...ponder.ApprovalDecision) (m ponder.UserMessage, err error) {
 	var lines []string
 	for _, d := range decisions {
-		i := slices.IndexFunc(open, func(a Approval) bool { return a.ID == d.ID })
-		if i < 0 {
-			return ponder.Event{}, NotFoundf("approval_id", "the question %.60q is not open: it was answered or has expired, or it is of another conversation", d.ID)
+		a, err := FindApproval(open, d.ID)
+		if err != nil {
+			return m, err
 		}
 		verb := "Denied: "
 		if d.Approved {
 			verb = "Approved: "
 		}
-		lines = append(lines, verb+open[i].Tool)
-		open = slices.Delete(open, i, i+1) // one answer each
+		lines = append(lines, verb+a.Tool)
+		open = slices.DeleteFunc(slices.Clone(open), func(other Approval) bool { return other.ID == a.ID }) // one answer each
+		m.Decisions = append(m.Decisions, ponder.ApprovalDecision{ID: a.ID, Approved: d.Approved})
 	}
 	if len(lines) == 0 {
-		return ponder.Event{}, Invalidf("approval_id", "no question to answer")
+		return m, Invalidf("approval_id", "no question to answer")
 	}
-	return s.Say(ctx, info, key, Message{UserMessage: ponder.UserMessage{Content: strings.Join(lines, "\n"), Decisions: decisions}})
+	m.Content = strings.Join(lines, "\n")
+	return m, nil
 }
 
-// parseDecision turns a message that is exactly an answer to an open question, such as "approve
-// 3F9K2M", into a decision.
-func (s *Service) parseDecision(ctx context.Context, id ponder.ThreadID, m *Message) error {
+// ParseDecision turns a message that is exactly an answer to an open question of a conversation, such as
+// "approve 3F9K2M", into a decision.
+func ParseDecision(ctx context.Context, store ponder.Store, id ponder.ThreadID, m *ponder.UserMessage) error {
 	code, approved, ok := approval.ParseAnswer(m.Content)
 	if !ok || len(m.Decisions) > 0 || len(m.Media) > 0 {
 		return nil
 	}
-	open, err := s.ThreadApprovals(ctx, id)
+	open, err := ThreadApprovals(ctx, store, id)
+	if errors.Is(err, ponder.ErrNoThread) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	for _, a := range open {
-		if a.Code == code {
-			m.Decisions = []ponder.ApprovalDecision{{ID: a.ID, Approved: approved}}
-			return nil
-		}
+	if a, err := FindApproval(open, code); err == nil {
+		m.Decisions = []ponder.ApprovalDecision{{ID: a.ID, Approved: approved}}
 	}
 	return nil
 }

@@ -77,8 +77,11 @@ type Request struct {
 	Cause       string          // of the appended event; empty: derived from Key or the words
 	Known       []llm.Message   // messages from outside the conversation
 
-	Note   *ponder.Observation // of Chat: see [app.Message]
-	Choice int                 // distinguishes exchanges of one request
+	Note *ponder.Observation // of Chat: see [app.Message]
+
+	Decisions []ponder.ApprovalDecision // of Chat: answers to questions of Ponder
+	answers   ponder.ThreadID           // the conversation with the question that the last message answers
+	Choice    int                       // distinguishes exchanges of one request
 }
 
 type Job struct {
@@ -90,6 +93,8 @@ type Job struct {
 	Started time.Time
 	Fresh   bool // it began the conversation; not set by [Dispatcher.FindJob]
 	Noted   bool // the note was stored
+
+	NativeApprovals bool // the protocol itself asks the user; its text has no questions of Ponder
 
 	listener  *listener       // subscribed before the start; may be nil
 	noted     <-chan struct{} // closed when the conversation can be found by its messages; may be nil

@@ -25,6 +25,15 @@ func (d *Dispatcher) Begin(ctx context.Context, a Request) (Job, error) {
 	if err := d.checkKeyUnused(ctx, a); err != nil {
 		return Job{}, err
 	}
+	if a.Model.Kind == Chat && !a.isNamed() && len(a.Decisions) == 0 {
+		q, found, err := app.FindAnswered(ctx, d.Store, a.Owner, a.questionText())
+		if err != nil {
+			return Job{}, err
+		}
+		if found {
+			a.answers = q.Thread
+		}
+	}
 	switch way := a.jobKind(); way {
 	case Exchange:
 		return d.startExchange(ctx, a)
@@ -37,6 +46,9 @@ func (d *Dispatcher) Begin(ctx context.Context, a Request) (Job, error) {
 
 // jobKind returns how to answer a. Client tools, their results and schemas need an exchange.
 func (a Request) jobKind() JobKind {
+	if a.answers != "" {
+		return Chat
+	}
 	if a.Model.Kind == Chat && (a.Standalone || a.WebSearch || a.prefillText() != "" || len(a.Tools) > 0 || a.Schema != nil || a.usesTools()) {
 		return Exchange
 	}
@@ -211,7 +223,7 @@ func (d *Dispatcher) postTo(ctx context.Context, a Request, at chatTarget) (Job,
 		}
 	}
 	w := Job{Thread: info.ID, Kind: Chat, Model: cmp.Or(a.Model.Model, info.Model), Fresh: at.fresh, listener: &listener{Watcher: d.Hub.WatchHead(info)}}
-	m := app.Message{UserMessage: ponder.UserMessage{Content: a.questionText(), Media: mediaParts(a.lastMessage())}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System, Note: a.Note, After: at.after}
+	m := app.Message{UserMessage: ponder.UserMessage{Content: a.questionText(), Media: mediaParts(a.lastMessage()), Decisions: a.Decisions}, NoWeb: a.NoWeb, Deep: deepEffort(a.Effort), System: a.System, Note: a.Note, After: at.after}
 	if a.Model.Model != info.Model {
 		m.Model = a.Model.Model
 	}

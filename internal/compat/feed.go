@@ -45,7 +45,7 @@ func (w Job) newProjector(titled bool) projector {
 	case Exchange:
 		return newPassthroughProjector()
 	}
-	return newChatProjector(w.Message, w.After+1, titled)
+	return newChatProjector(w.Message, w.After+1, titled, w.NativeApprovals)
 }
 
 // StartWait delays a stream, so that an early failure gets a status, also after a short wait for

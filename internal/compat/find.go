@@ -86,6 +86,10 @@ func (a Request) isNamed() bool {
 func (d *Dispatcher) findConversation(ctx context.Context, a Request) (at chatTarget, err error) {
 	id := a.newThread()
 	switch {
+	case a.answers != "":
+		at.Info, err = d.ownedThread(ctx, a.Owner, a.answers)
+		at.hasAllMessages = true
+		return at, err
 	case a.Thread != "":
 		at.Info, err = d.ownedThread(ctx, a.Owner, a.Thread)
 		if err == nil && at.Kind != ponder.KindConversation {
@@ -272,18 +276,21 @@ func (d *Dispatcher) isLast(ctx context.Context, info ponder.Info, list []llm.Me
 
 func (d *Dispatcher) lastTurn(ctx context.Context, info ponder.Info) (said, answer string, err error) {
 	for _, most := range []ponder.Seq{readTurn, readBefore} {
-		begun := false
+		begun, questions := false, ""
 		for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-most)) {
 			if err != nil {
 				return "", "", fmt.Errorf("read %s: %w", info.ID, err)
 			}
 			switch b := ev.Body.(type) {
 			case ponder.UserMessage:
-				said, answer, begun = b.Content, "", true
+				said, answer, begun, questions = b.Content, "", true, ""
 			case ponder.AssistantMessage:
 				answer += "\n" + b.Content
+			case ponder.ApprovalRequested:
+				questions += "\n" + app.NewApproval(ev).Text()
 			}
 		}
+		answer += questions
 		if begun || info.Head <= most {
 			break
 		}
@@ -379,7 +386,7 @@ func (h *transcriptMatch) newMessages(known, list []llm.Message) (news []llm.Mes
 
 func (d *Dispatcher) readTexts(ctx context.Context, info ponder.Info, key string) (*transcriptMatch, error) {
 	h := &transcriptMatch{texts: make(map[string]bool)}
-	var answer strings.Builder
+	var answer, questions strings.Builder
 	for ev, err := range d.Store.Events(ctx, info.ID, max(0, info.Head-readBefore)) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", info.ID, err)
@@ -391,9 +398,13 @@ func (d *Dispatcher) readTexts(ctx context.Context, info ponder.Info, key string
 			}
 			h.texts[Alphanumeric(b.Content)] = true
 			answer.Reset()
+			questions.Reset()
 		case ponder.AssistantMessage:
 			answer.WriteString(Alphanumeric(b.Content))
-			h.texts[Alphanumeric(b.Content)], h.texts[answer.String()] = true, true
+			h.texts[Alphanumeric(b.Content)], h.texts[answer.String()], h.texts[answer.String()+questions.String()] = true, true, true
+		case ponder.ApprovalRequested:
+			questions.WriteString(Alphanumeric(app.NewApproval(ev).Text()))
+			h.texts[answer.String()+questions.String()] = true
 		case ponder.AttachmentAdded:
 			if b.Name == beforeName {
 				h.files = append(h.files, Alphanumeric(b.Content))

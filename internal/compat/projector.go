@@ -2,8 +2,10 @@ package compat
 
 import (
 	"cmp"
+	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -26,12 +28,13 @@ type chatProjector struct {
 	roundAssembler
 	tools  activeTools
 	titled bool
+	native bool         // see [Job.NativeApprovals]
 	naming ponder.RunID // the open run that makes a title
 	title  string
 }
 
-func newChatProjector(message string, seq ponder.Seq, titled bool) *chatProjector {
-	return &chatProjector{roundAssembler: roundAssembler{TurnView: chat.NewTurnView(message, seq)}, titled: titled}
+func newChatProjector(message string, seq ponder.Seq, titled, native bool) *chatProjector {
+	return &chatProjector{native: native, roundAssembler: roundAssembler{TurnView: chat.NewTurnView(message, seq)}, titled: titled}
 }
 
 func (p *chatProjector) applyEvent(ev ponder.Event) []Part {
@@ -63,7 +66,39 @@ func (p *chatProjector) turnOutcome() outcome {
 	if p.Superseded {
 		return outcome{}
 	}
-	return outcome{p.Text.Stored(), p.LastInput, p.Head}
+	return outcome{p.Text.Stored() + p.questionText(), p.LastInput, p.Head}
+}
+
+// questionText returns the questions of Ponder after a completed answer.
+func (p *chatProjector) questionText() (text string) {
+	if p.native || p.Status != ponder.Completed {
+		return ""
+	}
+	for _, ev := range p.Questions {
+		text += "\n\n" + app.NewApproval(ev).Text()
+	}
+	return text
+}
+
+// close implements [projector]. The questions of Ponder follow the answer.
+func (p *chatProjector) close() []Part {
+	list, text := p.roundAssembler.close(), p.questionText()
+	if text == "" {
+		return list
+	}
+	key, whole := "questions", strings.TrimSpace(text)
+	if p.Text.Stored() == "" {
+		text = whole
+	}
+	return append(list, p.textPart(key, text, false), Part{Kind: TextEnd, Item: key, Text: whole})
+}
+
+func (p *chatProjector) endState() End {
+	e := p.roundAssembler.endState()
+	if text := p.questionText(); text != "" {
+		e.Text = strings.TrimSpace(e.Text + text)
+	}
+	return e
 }
 
 // isOver implements [projector]. A title or the reason of a failure may come late.

@@ -42,7 +42,7 @@ func TestChatProjectorProperty(t *testing.T) {
 			}
 			return pieces
 		}
-		g := &lateTurn{t: newChatProjector("evt_5", 5, false), seq: 5, rnd: rnd}
+		g := &lateTurn{t: newChatProjector("evt_5", 5, false, false), seq: 5, rnd: rnd}
 		var want []string
 		clean := true
 		for round := 1; round <= 1+rnd.IntN(3); round++ {
@@ -136,7 +136,7 @@ func TestLeaks(t *testing.T) {
 		{Run: "run_1", Body: ponder.RunFinished{Status: ponder.Completed, Answer: "That is all."}},
 	}
 	for name, make := range map[string]func() (projector, string){
-		"chat":     func() (projector, string) { return newChatProjector("evt_1", 1, false), chat.Name },
+		"chat":     func() (projector, string) { return newChatProjector("evt_1", 1, false, false), chat.Name },
 		"research": func() (projector, string) { return newThinkProjector(research.Name), research.Name },
 	} {
 		t.Run(name, func(t *testing.T) {

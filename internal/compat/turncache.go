@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 )
 
@@ -152,7 +153,7 @@ func (d *Dispatcher) LastTurn(owner, id string) (w Job, ok bool) {
 
 // verifyTurn returns the conversation of t if its last turn in the log ends list.
 func (d *Dispatcher) verifyTurn(ctx context.Context, t turn, list []llm.Message) (info ponder.Info, err error) {
-	said, answer, head := "", "", ponder.Seq(0)
+	said, answer, questions, head := "", "", "", ponder.Seq(0)
 	for ev, err := range d.Store.Events(ctx, t.info.ID, t.seq-1) {
 		if errors.Is(err, ponder.ErrNoThread) {
 			return info, nil
@@ -166,12 +167,14 @@ func (d *Dispatcher) verifyTurn(ctx context.Context, t turn, list []llm.Message)
 		head = ev.Seq
 		switch b := ev.Body.(type) {
 		case ponder.UserMessage:
-			said, answer = b.Content, ""
+			said, answer, questions = b.Content, "", ""
 		case ponder.AssistantMessage:
 			answer += "\n" + b.Content
+		case ponder.ApprovalRequested:
+			questions += "\n" + app.NewApproval(ev).Text()
 		}
 	}
-	if head == 0 || !isTurn(list, said, answer) {
+	if head == 0 || !isTurn(list, said, answer+questions) {
 		return info, nil
 	}
 	info = t.info

@@ -46,18 +46,19 @@ func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Co, unicode.Zl, unicode.Zp)
 }
 
+// markup escapes the characters by which a text starts or ends a comment, a tag, a formula or code. So
+// an answer that leaves one open, such as "<!--", hides the question as a whole or not at all: its
+// arguments cannot close it. The escapes are those of JSON, so the arguments stay exact.
+var markup = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "`", `\u0060`, "$", `\u0024`, `\\`, `\u005c`)
+
 // Question returns the question to the user as Markdown, for clients that show only text. code
 // is the code that the user types.
 func Question(tool string, args json.RawMessage, reason, code string, untrusted []string) string {
-	shown := Show(args)
-	fence := "```"
-	for strings.Contains(shown, fence) {
-		fence += "`"
-	}
+	show := func(text []byte) string { return markup.Replace(Show(text)) }
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Ponder asks for your approval** (%s): run `%s` with exactly this?\n\n%sjson\n%s\n%s\n", reason, Show([]byte(tool)), fence, shown, fence)
+	fmt.Fprintf(&b, "**Ponder asks for your approval** (%s): run `%s` with exactly this?\n\n```json\n%s\n```\n", reason, show([]byte(tool)), show(args))
 	if len(untrusted) > 0 {
-		fmt.Fprintf(&b, "\nUntrusted text in this conversation: `%s`\n", strings.ReplaceAll(Show([]byte(strings.Join(untrusted, "; "))), "`", "'"))
+		fmt.Fprintf(&b, "\nUntrusted text in this conversation: `%s`\n", show([]byte(strings.Join(untrusted, "; "))))
 	}
 	fmt.Fprintf(&b, "\nAnswer `approve %s` or `deny %s`.", code, code)
 	return b.String()

@@ -15,7 +15,6 @@ import (
 	"ponder/internal/app"
 	"ponder/internal/compat"
 	"ponder/internal/compat/protocoltest"
-	"ponder/llm"
 )
 
 type rig struct {
@@ -323,41 +322,32 @@ func TestPlan(t *testing.T) {
 
 // TestConfirm checks that a call that needs a yes makes the task wait, and that the yes is part of the task.
 func TestConfirm(t *testing.T) {
-	model := &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
-		last := req.Messages[len(req.Messages)-1]
-		switch {
-		case strings.Contains(last.Text(), "Switch"):
-			return protocoltest.Answer{Calls: []llm.ToolCall{{ID: "c1", Name: "lamp", Input: json.RawMessage(`{"room":"kitchen"}`)}}}
-		case strings.HasPrefix(last.Text(), "yes"):
-			return protocoltest.Plain("Done.")
-		}
-		return protocoltest.Plain("Shall I use lamp with room: kitchen?")
-	}}
-	inBubble(t, protocoltest.Options{Model: model}, func(t *testing.T, r *rig) {
-		one := r.task(t, "SendMessage", r.message("Switch on the lamp", "", ""))
-		if one.Status.State != "TASK_STATE_INPUT_REQUIRED" || one.Status.Message.Metadata["tool"] != "lamp" {
-			t.Fatalf("%+v", one)
-		}
-		got := r.task(t, "SendMessage", r.message("yes", `,"taskId":"`+one.ID+`"`, ""))
-		if got.ID != one.ID || got.Status.State != "TASK_STATE_COMPLETED" || got.answer() != "Done." {
-			t.Errorf("%+v", got)
-		}
-		if got = r.task(t, "GetTask", `{"id":"`+one.ID+`"}`); got.answer() != "Done." {
-			t.Errorf("%+v", got)
-		}
-
-		one = r.task(t, "SendMessage", r.message("Switch on the lamp", "", ""))
-		two := r.task(t, "SendMessage", r.message("Switch on the lamp again", `,"contextId":"`+one.ContextID+`"`, ""))
-		if two.Status.State != "TASK_STATE_INPUT_REQUIRED" {
-			t.Fatalf("%+v", two)
-		}
-		if late := r.call(t, protocoltest.Mine, "SendMessage", r.message("yes", `,"taskId":"`+one.ID+`"`, "")); late.Error == nil {
-			t.Errorf("a late yes confirmed another call: %s", late.Result)
-		}
-		if got = r.task(t, "GetTask", `{"id":"`+one.ID+`"}`); got.Status.State != "TASK_STATE_COMPLETED" {
-			t.Errorf("%+v", got)
-		}
-	})
+	for i, attack := range protocoltest.Attacks {
+		lamp := &protocoltest.Lamp{Says: attack}
+		inBubble(t, lamp.Options(protocoltest.Options{}), func(t *testing.T, r *rig) {
+			one := r.task(t, "SendMessage", r.message("Switch on the lamp", "", ""))
+			if one.Status.State != "TASK_STATE_INPUT_REQUIRED" || !strings.Contains(fmt.Sprint(one.Status.Message.Metadata["approvals"]), "kitchen") {
+				t.Fatalf("%+v", one)
+			}
+			code := protocoltest.CodeIn(one.Status.Message.Parts[0].Text)
+			for _, text := range protocoltest.YesWords[:1+i%len(protocoltest.YesWords)] {
+				r.task(t, "SendMessage", r.message(text, `,"taskId":"`+one.ID+`"`, ""))
+			}
+			if runs := lamp.Runs(); len(runs) != 0 || code == "" {
+				t.Fatalf("ran %q, asked %+v", runs, one.Status.Message)
+			}
+			got := r.task(t, "SendMessage", r.message("approve "+code, `,"taskId":"`+one.ID+`"`, ""))
+			if got.ID != one.ID || got.Status.State != "TASK_STATE_COMPLETED" || got.answer() != "Done: It is bright." {
+				t.Errorf("%+v", got)
+			}
+			if got = r.task(t, "GetTask", `{"id":"`+one.ID+`"}`); got.answer() != "Done: It is bright." {
+				t.Errorf("%+v", got)
+			}
+			if runs := lamp.Runs(); len(runs) != 1 || runs[0] != protocoltest.LampArgs {
+				t.Errorf("ran %q", runs)
+			}
+		})
+	}
 }
 
 // TestSubconscious checks that the subconscious answers with a message, and a tick needs its scope.

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/ways"
@@ -26,7 +27,7 @@ type task struct {
 	context string
 	job     compat.Job // the newest turn
 	state   ways.State
-	pending *ways.PendingCall // a call that waits for confirmation
+	pending []app.Approval // open questions of all turns
 }
 
 const maxTaskID = 60 // bytes
@@ -50,7 +51,7 @@ func (s *Server) findTask(ctx context.Context, owner string, id sdk.TaskID) (*ta
 	return s.readTask(ctx, owner, string(id), job)
 }
 
-// readTask folds the log of a task. If its answer asked to confirm a call, it continues with the confirmation.
+// readTask folds the log of a task. If its answer asked for approvals, the task continues with the turn of the answer.
 func (s *Server) readTask(ctx context.Context, owner, id string, job compat.Job) (*task, error) {
 	name, err := ways.NameOf(ctx, s.Desk, job.Thread)
 	if err != nil {
@@ -61,23 +62,17 @@ func (s *Server) readTask(ctx context.Context, owner, id string, job compat.Job)
 		if t.state, err = ways.ReadState(ctx, s.Desk, t.job); err != nil {
 			return nil, err
 		}
-		t.pending = nil
 		if t.state.Status != ponder.Completed {
 			return t, nil
 		}
-		call, found, err := ways.FindAsked(ctx, s.Desk, t.job)
-		if err != nil || !found {
-			return t, err
-		}
-		next, found, err := s.findNext(ctx, owner, t)
+		asked, err := ways.FindAsked(ctx, s.Desk, t.job)
 		if err != nil {
 			return nil, err
 		}
-		if !found {
-			if !call.IsPassed() {
-				t.pending = &call
-			}
-			return t, nil
+		t.pending = append(t.pending, asked...)
+		next, found, err := s.findNext(ctx, owner, t)
+		if err != nil || !found {
+			return t, err
 		}
 		t.job = next
 	}
@@ -142,6 +137,11 @@ func (t *task) status() sdk.TaskStatus {
 		text = "Paused: " + cmp.Or(t.state.Reason, "until it is resumed") + ". Send /resume to continue."
 	case t.pending != nil:
 		text = t.state.End.Text
+		for _, q := range t.pending {
+			if !strings.Contains(text, q.Text()) {
+				text += "\n\n" + q.Text()
+			}
+		}
 	case t.state.Status.Ended() && t.state.Status != ponder.Completed:
 		text = t.state.End.Reason
 	case t.state.Status.Ended():
@@ -150,7 +150,7 @@ func (t *task) status() sdk.TaskStatus {
 	if text != "" {
 		st.Message = t.newMessage("status-"+t.job.ID(), text)
 		if t.pending != nil {
-			st.Message.Metadata = map[string]any{"tool": t.pending.Tool, "arguments": t.pending.Args}
+			st.Message.Metadata = map[string]any{"approvals": t.pending}
 		}
 	}
 	return st

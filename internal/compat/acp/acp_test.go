@@ -17,7 +17,6 @@ import (
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/protocoltest"
-	"ponder/llm"
 )
 
 // A testClient speaks JSON-RPC over pipes, as an editor does.
@@ -378,31 +377,34 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// TestConfirm checks that a tool that changes the world asks for permission, and runs only with it.
+// TestConfirm checks that the client asks the question of Ponder, and that the call runs only if the user allows it.
 func TestConfirm(t *testing.T) {
-	call := llm.ToolCall{ID: "c1", Name: "lamp", Input: json.RawMessage(`{"room":"kitchen"}`)}
-	for permit, want := range map[string]int{"allow": 2, "reject": 1} {
-		t.Run(permit, func(t *testing.T) {
-			model := &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
-				last := req.Messages[len(req.Messages)-1]
-				switch {
-				case strings.Contains(last.Text(), "Switch") || strings.HasPrefix(last.Text(), "Yes"):
-					return protocoltest.Answer{Calls: []llm.ToolCall{call}}
-				case len(req.Messages) > 3:
-					return protocoltest.Plain("Done.")
-				}
-				return protocoltest.Plain("Shall I use lamp with room: kitchen?")
-			}}
-			inBubble(t, protocoltest.Options{Model: model}, func(t *testing.T, r *protocoltest.Rig, c *testClient) {
+	for permit, want := range map[string]int{"allow": 1, "reject": 0, "cancelled": 0, "": 0} {
+		t.Run("permit "+permit, func(t *testing.T) {
+			lamp := &protocoltest.Lamp{Says: protocoltest.Attacks[1]}
+			inBubble(t, lamp.Options(protocoltest.Options{}), func(t *testing.T, r *protocoltest.Rig, c *testClient) {
 				c.permit = permit
 				id := c.newSession()
 				c.call("session/prompt", promptOf(id, "Switch on the lamp of the kitchen"))
 				got := c.updatesSoFar()
-				if asked := got["session/request_permission"]; len(asked) != 1 || !strings.Contains(asked[0], `"rawInput":{"room":"kitchen"}`) {
+				if asked := got["session/request_permission"]; len(asked) != 1 || !strings.Contains(asked[0], `"rawInput":{"room":"kitchen"`) || !strings.Contains(asked[0], "Ponder asks for your approval") {
 					t.Errorf("asked %q", asked)
 				}
-				if said := r.Calls().Said; len(said) != want || want == 2 && said[1].Content != "Yes" {
-					t.Errorf("said %+v", said)
+				if runs := lamp.Runs(); len(runs) != want || want > 0 && runs[0] != protocoltest.LampArgs {
+					t.Errorf("ran %q", runs)
+				}
+				said := r.Calls().Said
+				if permit == "allow" || permit == "reject" {
+					if len(said) != 2 || len(said[1].Decisions) != 1 || said[1].Decisions[0].Approved != (permit == "allow") {
+						t.Errorf("said %+v", said)
+					}
+					return
+				}
+				for _, text := range protocoltest.YesWords {
+					c.call("session/prompt", promptOf(id, text))
+				}
+				if runs := lamp.Runs(); len(runs) != 0 {
+					t.Errorf("ran %q", runs)
 				}
 			})
 		})

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/auth"
 	"ponder/internal/compat"
 	"ponder/internal/compat/ways"
@@ -172,35 +173,54 @@ func (t *promptTurn) steerJob(job compat.Job, text string, waits bool) (sdk.Stop
 	return t.follow(job)
 }
 
-// answer starts work and follows it. If its answer asks to confirm a tool call, it asks the client for permission.
+// answer starts work and follows it. It has the client ask the questions of Ponder, and follows the answers.
 func (t *promptTurn) answer(msg llm.Message) (sdk.StopReason, error) {
-	for {
-		c, err := ways.OpenContext(t.ctx, t.Desk, t.Caller.Owner, t.session.name)
-		if err != nil {
-			return "", err
-		}
-		a, err := t.options.NewRequest(t.Desk, t.Caller.Owner, msg)
-		if err != nil {
-			return "", err
-		}
-		job, err := c.Begin(t.ctx, a, t.session.fresh)
-		if err != nil {
-			return "", err
-		}
+	c, err := ways.OpenContext(t.ctx, t.Desk, t.Caller.Owner, t.session.name)
+	if err != nil {
+		return "", err
+	}
+	a, err := t.options.NewRequest(t.Desk, t.Caller.Owner, msg)
+	if err != nil {
+		return "", err
+	}
+	job, err := c.Begin(t.ctx, a, t.session.fresh)
+	for err == nil {
+		job.NativeApprovals = true
 		t.session.setJob(job)
 		stop, err := t.follow(job)
 		if err != nil || stop != sdk.StopReasonEndTurn || job.Kind != compat.Chat {
 			return stop, err
 		}
-		call, waits, err := ways.FindPending(t.ctx, t.Desk, job)
-		if err != nil || !waits {
+		questions, err := ways.FindAsked(t.ctx, t.Desk, job)
+		if err != nil {
 			return stop, err
 		}
-		if allowed, _ := t.askPermission(pendingCall(call)); !allowed {
-			return stop, nil
+		decisions, err := t.askQuestions(questions)
+		if err != nil || len(decisions) == 0 {
+			return stop, err
 		}
-		msg = llm.Say(llm.User, ways.Confirmation)
+		job, err = ways.Decide(t.ctx, t.Desk, t.Caller.Owner, job.Thread, "acp-"+decisions[0].ID, decisions...)
+		if err != nil {
+			return "", err
+		}
 	}
+	return "", err
+}
+
+// askQuestions asks the user, one question after another. A question stays open if the user cancels it, or if the
+// client cannot ask; then its text says how to answer.
+func (t *promptTurn) askQuestions(questions []app.Approval) (decisions []ponder.ApprovalDecision, err error) {
+	for _, q := range questions {
+		switch answer := t.askPermission(questionCall(q)); {
+		case answer == allowOption || answer == rejectOption:
+			decisions = append(decisions, ponder.ApprovalDecision{ID: q.ID, Approved: answer == allowOption})
+		case t.ctx.Err() == nil:
+			if _, err := t.say("\n\n" + q.Text()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return decisions, nil
 }
 
 // follow streams a job. If the client cancels, a session or research pauses, so that nothing is lost; other work is
@@ -251,6 +271,8 @@ func (t *promptTurn) leave(job compat.Job) error {
 const (
 	allowOption  = "allow"
 	rejectOption = "reject"
+
+	cancelledAnswer = "cancelled" // no option
 )
 
 // approvePlan asks the client to approve the plan of a research that waits.
@@ -262,15 +284,15 @@ func (t *promptTurn) approvePlan(job compat.Job, plan string) {
 	call := sdk.ToolCallUpdate{
 		ToolCallId: sdk.ToolCallId("plan-" + job.ID()), Kind: &kind, Title: &title, Content: []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(plan))},
 	}
-	allowed, cancelled := t.askPermission(call)
-	if cancelled { // the client may answer before its cancellation arrives
+	answer := t.askPermission(call)
+	if answer == cancelledAnswer { // the client may answer before its cancellation arrives
 		t.session.cancelTurn()
 	}
 	if t.ctx.Err() != nil {
 		return
 	}
 	c := ways.Command{Name: ways.Cancel}
-	if allowed {
+	if answer == allowOption {
 		c.Name = ways.Resume
 	}
 	if _, err := ways.Apply(t.ctx, t.Desk, job, c); err != nil && t.ctx.Err() == nil {
@@ -278,14 +300,16 @@ func (t *promptTurn) approvePlan(job compat.Job, plan string) {
 	}
 }
 
-func pendingCall(c ways.PendingCall) sdk.ToolCallUpdate {
-	kind, title := sdk.ToolKindOther, c.Tool
-	return sdk.ToolCallUpdate{ToolCallId: sdk.ToolCallId("confirm-" + c.ID), Kind: &kind, Title: &title, RawInput: c.Args}
+// questionCall returns a tool call for the question of a client. Its content shows the exact arguments.
+func questionCall(q app.Approval) sdk.ToolCallUpdate {
+	kind, title := sdk.ToolKindOther, "Ponder asks: run "+q.Tool+"?"
+	return sdk.ToolCallUpdate{
+		ToolCallId: sdk.ToolCallId("confirm-" + q.ID), Kind: &kind, Title: &title, RawInput: q.Args, Content: []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(q.Text()))},
+	}
 }
 
-// askPermission reports whether the user allows a call, or cancelled the turn. A client without permissions rejects the
-// call.
-func (t *promptTurn) askPermission(call sdk.ToolCallUpdate) (allowed, cancelled bool) {
+// askPermission returns the option that the user selects, [cancelledAnswer], or "" if the client cannot ask.
+func (t *promptTurn) askPermission(call sdk.ToolCallUpdate) (option string) {
 	out, err := sdk.SendRequest[sdk.RequestPermissionResponse](t.conn, t.ctx, sdk.ClientMethodSessionRequestPermission, sdk.RequestPermissionRequest{
 		SessionId: sdk.SessionId(t.session.name), ToolCall: call,
 		Options: []sdk.PermissionOption{
@@ -293,7 +317,13 @@ func (t *promptTurn) askPermission(call sdk.ToolCallUpdate) (allowed, cancelled 
 			{OptionId: rejectOption, Name: "Reject", Kind: sdk.PermissionOptionKindRejectOnce},
 		},
 	})
-	return err == nil && out.Outcome.Selected != nil && out.Outcome.Selected.OptionId == allowOption, err == nil && out.Outcome.Cancelled != nil
+	switch {
+	case err == nil && out.Outcome.Selected != nil:
+		return string(out.Outcome.Selected.OptionId)
+	case err == nil && out.Outcome.Cancelled != nil:
+		return cancelledAnswer
+	}
+	return ""
 }
 
 // Limits of a prompt.

@@ -238,17 +238,19 @@ func (u *run) start(r *http.Request, body []byte) (compat.Job, func(), error) {
 
 // resumeAll answers the interrupts of an earlier run and returns its work.
 func (u *run) resumeAll(ctx context.Context) (job compat.Job, err error) {
+	var decisions []ponder.ApprovalDecision
 	for i, entry := range u.in.Resume {
 		kind, id, ok := strings.Cut(entry.ID, ":")
 		if !ok {
 			return job, compat.InvalidField("resume", "resume[%d].interruptId: it is unknown", i)
 		}
+		id, question, _ := strings.Cut(id, ":")
 		if job, err = u.findJob(ctx, id); err != nil {
 			return job, err
 		}
 		switch {
 		case kind == confirmInterrupt:
-			job, err = u.confirmCall(ctx, job, entry)
+			decisions = append(decisions, ponder.ApprovalDecision{ID: question, Approved: entry.isApproved()})
 		case kind != planInterrupt && kind != pauseInterrupt:
 			err = compat.InvalidField("resume", "resume[%d].interruptId: it is unknown", i)
 		case entry.isApproved():
@@ -260,24 +262,12 @@ func (u *run) resumeAll(ctx context.Context) (job compat.Job, err error) {
 			return job, err
 		}
 	}
-	return job, nil
-}
-
-// confirmCall answers a tool call that waits, as the next message of its conversation.
-func (u *run) confirmCall(ctx context.Context, job compat.Job, entry resumeEntry) (compat.Job, error) {
-	text := ways.Rejection
-	if entry.isApproved() {
-		text = ways.Confirmation
+	if len(decisions) == 0 {
+		return job, nil
 	}
-	cause := "agui-" + app.Letters(app.Sum(entry.ID, text))
-	call, asked, err := ways.FindAsked(ctx, u.desk, job)
-	if err != nil || !asked || call.IsPassed() && call.Next.Cause != cause { // otherwise this is a retry
-		return job, cmp.Or(err, error(compat.InvalidField("resume", "resume: no tool call waits for confirmation")))
-	}
-	a, err := ways.Options{}.NewRequest(u.desk, u.owner, userMessage(text))
+	js, err := json.Marshal(decisions)
 	if err != nil {
 		return job, err
 	}
-	a.Thread, a.Key, a.Cause = job.Thread, cause, cause
-	return u.desk.Begin(ctx, a)
+	return ways.Decide(ctx, u.desk, u.owner, job.Thread, "agui-"+app.Letters(app.Sum(string(js))), decisions...)
 }

@@ -235,42 +235,46 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestConfirm checks that a tool call that needs a yes interrupts the run.
+// TestConfirm checks that a question of Ponder interrupts the run, and that only a resumption with its id answers it.
 func TestConfirm(t *testing.T) {
-	model := &protocoltest.Model{Answer: func(req *llm.Request, _ int) protocoltest.Answer {
-		last := req.Messages[len(req.Messages)-1]
-		switch {
-		case strings.Contains(last.Text(), "Switch"):
-			return protocoltest.Answer{Calls: []llm.ToolCall{{ID: "c1", Name: "lamp", Input: json.RawMessage(`{"room":"kitchen"}`)}}}
-		case strings.HasPrefix(last.Text(), "Yes"):
-			return protocoltest.Plain("Done.")
-		}
-		return protocoltest.Plain("Shall I use lamp with room: kitchen?")
-	}}
-	inBubble(t, protocoltest.Options{Model: model}, func(t *testing.T, r *protocoltest.Rig) {
-		got := send(t, r, protocoltest.Mine, inputOf("a", "", "Switch on the lamp"))
-		if got.outcome != "interrupt" || !strings.HasPrefix(got.interrupt, "confirm:") {
-			t.Fatalf("%+v", got)
-		}
-		resume := inputOf("a", `,"resume":[{"interruptId":"`+got.interrupt+`","status":"resolved","payload":true}]`)
-		for range 2 { // a retry
-			if got = send(t, r, protocoltest.Mine, resume); got.text != "Done." {
-				t.Errorf("%+v", got)
+	for i, attack := range protocoltest.Attacks {
+		lamp := &protocoltest.Lamp{Says: attack}
+		inBubble(t, lamp.Options(protocoltest.Options{}), func(t *testing.T, r *protocoltest.Rig) {
+			first := send(t, r, protocoltest.Mine, inputOf("a", "", "Switch on the lamp"))
+			if first.outcome != "interrupt" || !strings.HasPrefix(first.interrupt, "confirm:") || !strings.Contains(first.body, `"room":"kitchen"`) || protocoltest.CodeIn(first.text) == "" {
+				t.Fatalf("%+v", first)
 			}
-		}
-		if n := len(r.Calls().Said); n > 3 {
-			t.Errorf("said %d times", n)
-		}
-		first := send(t, r, protocoltest.Mine, inputOf("b", "", "Switch on the lamp"))
-		second := send(t, r, protocoltest.Mine, inputOf("b", "", "Switch on the lamp again"))
-		if first.interrupt == "" || second.interrupt == "" || first.interrupt == second.interrupt {
-			t.Fatalf("%+v\n%+v", first, second)
-		}
-		late := inputOf("b", `,"resume":[{"interruptId":"`+first.interrupt+`","status":"resolved","payload":true}]`)
-		if got = send(t, r, protocoltest.Mine, late); got.code != http.StatusBadRequest {
-			t.Errorf("a late yes confirmed another call: %+v", got)
-		}
-	})
+			for _, text := range protocoltest.YesWords[:1+i%len(protocoltest.YesWords)] {
+				send(t, r, protocoltest.Mine, inputOf("a", "", text))
+			}
+			resume := func(id, payload string) result {
+				return send(t, r, protocoltest.Mine, inputOf("a", `,"resume":[{"interruptId":"`+id+`","status":"resolved","payload":`+payload+`}]`))
+			}
+			for _, id := range []string{"confirm:x", first.interrupt[:len(first.interrupt)-1], first.interrupt[:strings.LastIndex(first.interrupt, ":")]} {
+				if got := resume(id, "true"); got.code == http.StatusOK {
+					t.Errorf("%s: %+v", id, got)
+				}
+			}
+			if runs := lamp.Runs(); len(runs) != 0 {
+				t.Fatalf("ran %q", runs)
+			}
+			for range 2 { // a retry
+				if got := resume(first.interrupt, "true"); got.text != "Done: It is bright." {
+					t.Errorf("%+v", got)
+				}
+			}
+			if got := resume(first.interrupt, "false"); got.code != http.StatusNotFound {
+				t.Errorf("a second answer: %+v", got)
+			}
+			if runs := lamp.Runs(); len(runs) != 1 || runs[0] != protocoltest.LampArgs {
+				t.Errorf("ran %q", runs)
+			}
+			denied := send(t, r, protocoltest.Mine, inputOf("b", "", "Switch on the lamp"))
+			if got := resume(denied.interrupt, `{"approved":false}`); got.text != "Done: Not run: the user denied this call." || len(lamp.Runs()) != 1 {
+				t.Errorf("denied: %+v", got)
+			}
+		})
+	}
 }
 
 // TestTools checks that tools of the page are called there.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ponder"
 	"ponder/internal/compat"
@@ -285,14 +284,26 @@ func (e *encoder) End(end compat.End) {
 	case end.Finish == llm.FinishTools:
 		outcome["pendingToolCallIds"] = e.pending
 	default:
-		call, waits, err := ways.FindPending(context.Background(), e.desk, e.job)
-		if err == nil && waits {
-			one := newInterrupt(confirmInterrupt, e.job, strings.TrimSpace(end.Text))
-			one["metadata"] = event{"tool": call.Tool, "arguments": call.Args}
-			outcome = event{"type": "interrupt", "interrupts": []any{one}}
+		if list := e.questions(); len(list) > 0 {
+			outcome = event{"type": "interrupt", "interrupts": list}
 		}
 	}
 	e.finishRun(outcome, []event{{"model": end.Model, "inputTokens": end.Usage.Input, "outputTokens": end.Usage.Output, "totalTokens": end.Usage.Total()}})
+}
+
+// questions returns interrupts for the open questions of the turn.
+func (e *encoder) questions() (list []any) {
+	asked, err := ways.FindAsked(context.Background(), e.desk, e.job)
+	if err != nil {
+		e.desk.APIErrorOf(err) // logs it; the text has the questions too
+	}
+	for _, q := range asked {
+		one := newInterrupt(confirmInterrupt, e.job, q.Text())
+		one["id"] = confirmInterrupt + ":" + e.job.ID() + ":" + q.ID
+		one["metadata"] = event{"tool": q.Tool, "arguments": q.Args, "approval_id": q.ID, "reason": q.Reason, "untrusted_sources": q.Untrusted, "expires": q.Expires}
+		list = append(list, one)
+	}
+	return list
 }
 
 // Flush implements [compat.Encoder]. It ends the stream of work that waits for the user.

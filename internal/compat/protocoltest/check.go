@@ -53,7 +53,7 @@ func Check(t *testing.T, l Language) {
 	for name, f := range map[string]func(*testing.T, Language){
 		"answer": checkAnswer, "research": checkResearch, "calls": checkCalls, "failures": checkFailures, "the request is at fault": checkFault, "statuses": checkStatuses, "begun answers": checkPrefill,
 		"the client goes away": checkLeave, "signs of life": checkLife, "found again": checkFound, "keys": checkKeys, "sent again": checkAgain, "begun anew": checkRestart,
-		"nothing internal": checkInternal, "who may ask": checkScopes, "the server stops": checkStop,
+		"nothing internal": checkInternal, "who may ask": checkScopes, "the server stops": checkStop, "approvals": checkApprovals, "approvals alone": checkApprovalAlone,
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { f(t, l) }) })
 	}

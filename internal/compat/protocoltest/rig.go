@@ -52,6 +52,7 @@ type Options struct {
 	Retry     llm.Policy
 	Hosts     llm.Provider // the models named host/NAME
 	HostsOnly bool         // only Hosts think
+	Gate      func(chat.ToolUse) chat.Decision
 	Store     ponder.Store // of an earlier rig; nil: a new one
 
 	// Routes returns handlers by pattern.
@@ -138,7 +139,7 @@ func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (min
 	c := engine.Config{
 		Store: store, Tools: o.Tools, OnDelta: hub.Delta, Retry: o.Retry, Logger: slog.New(slog.DiscardHandler),
 		Models: models(o.Model, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
-		Modes:  []ponder.Mode{chat.New(chat.Options{Tools: specs}), session.New(), research.New(), title.New()},
+		Modes:  []ponder.Mode{chat.New(chat.Options{Tools: specs, Gate: o.Gate}), session.New(), research.New(), title.New()},
 	}
 	mind, err := engine.New(c)
 	if err == nil {

@@ -240,6 +240,9 @@ func (s *Service) Say(ctx context.Context, in ponder.Info, key string, m app.Mes
 	if err == nil {
 		err = s.checkModel(m.Model)
 	}
+	if err == nil {
+		err = app.ParseDecision(ctx, s.Store, in.ID, &m.UserMessage)
+	}
 	if err != nil {
 		return ponder.Event{}, err
 	}

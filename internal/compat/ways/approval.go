@@ -2,67 +2,77 @@ package ways
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/internal/compat"
+	"ponder/llm"
 	"ponder/mode/chat"
 )
 
-// A PendingCall is a tool call that a conversation refused until the user confirms it.
-type PendingCall struct {
-	ID, Tool  string // ID is of the question
-	Args      json.RawMessage
-	Reason    string       // for the question
-	Untrusted []string     // sources of untrusted text in the conversation
-	Next      ponder.Event // the message that followed, if any: a yes would now confirm something else
-}
-
-// IsPassed reports whether a later message followed.
-func (c PendingCall) IsPassed() bool { return c.Next.ID != "" }
-
-// Messages that confirm or reject a waiting call.
-const (
-	Confirmation = "Yes"
-	Rejection    = "No, do not do that."
-)
-
-// FindPending returns the call that the answer of w asks the user to confirm, as the newest of its conversation. A
-// [Confirmation] as the next message then runs exactly this call.
-func FindPending(ctx context.Context, d *compat.Dispatcher, w compat.Job) (c PendingCall, found bool, err error) {
-	c, found, err = FindAsked(ctx, d, w)
-	return c, found && !c.IsPassed(), err
-}
-
-// FindAsked returns the call that the answer of w asked the user to confirm.
-func FindAsked(ctx context.Context, d *compat.Dispatcher, w compat.Job) (c PendingCall, found bool, err error) {
-	if w.Kind != compat.Chat {
-		return c, false, nil
+// FindAsked returns the open questions that the turn of a job asked.
+func FindAsked(ctx context.Context, d *compat.Dispatcher, job compat.Job) (list []app.Approval, err error) {
+	if job.Kind != compat.Chat {
+		return nil, nil
 	}
 	var questions chat.PendingApprovals
-	begun := false
-	for ev, err := range d.Store.Events(ctx, w.Thread, w.After) {
+	asks := true // the turn is that of the job
+	for ev, err := range d.Store.Events(ctx, job.Thread, job.After) {
 		if errors.Is(err, ponder.ErrNoThread) {
-			return c, false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return c, false, fmt.Errorf("read %s: %w", w.Thread, err)
+			return nil, fmt.Errorf("read %s: %w", job.Thread, err)
 		}
-		if _, said := ev.Body.(ponder.UserMessage); said && begun {
-			c.Next = ev
-			break
+		switch ev.Body.(type) {
+		case ponder.UserMessage:
+			asks = ev.ID == job.Message
+			questions.Apply(ev)
+		case ponder.ApprovalRequested:
+			if asks {
+				questions.Apply(ev)
+			}
 		}
-		begun = true
-		questions.Apply(ev)
 	}
-	open := questions.Open(time.Now())
-	if len(open) == 0 {
-		return c, false, nil
+	for _, ev := range questions.Open(time.Now()) {
+		list = append(list, app.NewApproval(ev))
 	}
-	b := open[0].Body.(ponder.ApprovalRequested)
-	c.ID, c.Tool, c.Args, c.Reason, c.Untrusted = open[0].ID, b.Tool, b.Args, b.Reason, b.Untrusted
-	return c, true, nil
+	return list, nil
+}
+
+// Decide answers questions of a conversation, as its next message. A repeated cause returns the job of the first
+// message.
+func Decide(ctx context.Context, d *compat.Dispatcher, owner string, thread ponder.ThreadID, cause string, decisions ...ponder.ApprovalDecision) (compat.Job, error) {
+	open, err := app.ThreadApprovals(ctx, d.Store, thread)
+	if err != nil {
+		return compat.Job{}, err
+	}
+	m, err := app.DecisionMessage(open, decisions...)
+	if err != nil {
+		return findDecided(ctx, d, owner, thread, cause, err)
+	}
+	a, err := Options{}.NewRequest(d, owner, llm.Say(llm.User, m.Content))
+	if err != nil {
+		return compat.Job{}, err
+	}
+	a.Thread, a.Key, a.Cause, a.Decisions = thread, cause, cause, m.Decisions
+	return d.Begin(ctx, a)
+}
+
+// findDecided returns the job of the message with a cause, or the error otherwise.
+func findDecided(ctx context.Context, d *compat.Dispatcher, owner string, thread ponder.ThreadID, cause string, otherwise error) (compat.Job, error) {
+	for ev, err := range d.Store.Events(ctx, thread, 0) {
+		if err != nil {
+			return compat.Job{}, fmt.Errorf("read %s: %w", thread, err)
+		}
+		if b, ok := ev.Body.(ponder.UserMessage); ok && ev.Cause == cause && len(b.Decisions) > 0 {
+			return d.FindJob(ctx, owner, strings.TrimPrefix(string(thread), "thr_")+"-"+strconv.FormatInt(int64(ev.Seq), 10))
+		}
+	}
+	return compat.Job{}, otherwise
 }

@@ -2,7 +2,7 @@
 // options, commands that steer work, approvals, and contexts, in which several pieces of work follow each other.
 //
 // ways.go has the ways, options.go the options of a request and command.go the commands, which steer.go applies.
-// approval.go finds tool calls that wait for a yes. context.go places work in a context. mind.go renders the
+// approval.go finds and answers questions of Ponder. context.go places work in a context. mind.go renders the
 // subconscious.
 package ways
 
