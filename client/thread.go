@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -34,6 +35,21 @@ type Turn struct {
 	Answer  string       `json:"answer"`
 	Model   string       `json:"model"`
 	Error   string       `json:"error_message"`
+
+	Approvals []Approval `json:"approvals"` // questions of Ponder that the turn asked
+}
+
+// An Approval is a question of Ponder to the user: whether to run a tool call that a model requested.
+type Approval struct {
+	ID        string          `json:"approval_id"`
+	Code      string          `json:"code"`
+	Thread    ponder.ThreadID `json:"thread_id"`
+	Tool      string          `json:"tool"`
+	Args      json.RawMessage `json:"args"` // exactly as the tool gets them
+	Reason    string          `json:"reason"`
+	Untrusted []string        `json:"untrusted_sources"` // of text that the model had read
+	Asked     time.Time       `json:"asked_at"`
+	Expires   time.Time       `json:"expires"`
 }
 
 // Threads iterates over the threads of a kind, or over all if it is empty, newest first. An
@@ -90,6 +106,35 @@ func (c *Client) Say(ctx context.Context, id string, m Message, wait time.Durati
 	}
 	query := url.Values{"wait": {strconv.FormatFloat(wait.Seconds(), 'f', 3, 64)}}
 	err := c.sendRetrying(ctx, call{method: http.MethodPost, path: apiPath(threads, id, "messages"), query: query, body: m, key: newKey()}, &out)
+	return out.Turn, err
+}
+
+// Approvals returns the open questions of Ponder in a conversation, or in all if id is empty.
+func (c *Client) Approvals(ctx context.Context, id string) ([]Approval, error) {
+	var out struct {
+		Approvals []Approval `json:"approvals"`
+	}
+	path := apiPath("approvals")
+	if id != "" {
+		path = apiPath(threads, id, "approvals")
+	}
+	err := c.get(ctx, path, nil, &out)
+	return out.Approvals, err
+}
+
+// Decide approves or denies the call of a question, and waits up to wait for the answer that follows. The turn
+// may continue after that.
+func (c *Client) Decide(ctx context.Context, a Approval, approve bool, wait time.Duration) (Turn, error) {
+	var out struct {
+		Turn Turn `json:"turn"`
+	}
+	decision := "deny"
+	if approve {
+		decision = "approve"
+	}
+	query := url.Values{"wait": {strconv.FormatFloat(wait.Seconds(), 'f', 3, 64)}}
+	body := map[string]string{"decision": decision}
+	err := c.sendRetrying(ctx, call{method: http.MethodPost, path: apiPath(threads, string(a.Thread), "approvals", a.ID), query: query, body: body, key: newKey()}, &out)
 	return out.Turn, err
 }
 

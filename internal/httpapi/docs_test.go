@@ -62,7 +62,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	for _, path := range strings.Fields("/api/thinking/ /api/thinking/start /api/thinking/{id} /api/thinking/{id}/stream /api/thinking/{id}/questions /api/thinking/{id}/syntheses " +
 		"/api/thinking/{id}/stats /api/thinking/{id}/export /api/thinking/{id}/pause /api/thinking/{id}/resume /api/thinking/{id}/cancel /api/thinking/{id}/steer /api/thinking/{id}/fork " +
-		"/api/completions /api/threads /api/threads/{id}/messages /api/threads/{id}/events /api/mind /api/mind/tick /api/mind/events /api/memory /api/memory/search /api/usage") {
+		"/api/completions /api/threads /api/threads/{id}/messages /api/threads/{id}/events /api/approvals /api/threads/{id}/approvals /api/threads/{id}/approvals/{approval_id} /api/mind /api/mind/tick /api/mind/events /api/memory /api/memory/search /api/usage") {
 		if doc["paths"].(map[string]any)[path] == nil {
 			t.Errorf("%s is not described", path)
 		}

@@ -39,8 +39,9 @@ type testServer struct {
 	mind  *engine.Engine
 	place *placement.Placement
 	hub   *stream.Hub
-	close func() // ends streams
-	deny  error  // of Say
+	close func()                 // ends streams
+	deny  error                  // of Say
+	lamp  atomic.Pointer[string] // the arguments of the newest call of the tool lamp
 	Service
 }
 
@@ -51,9 +52,15 @@ func newTestServer(t *testing.T, m *llmtest.Model) *testServer {
 
 func newTestServerOn(t *testing.T, m *llmtest.Model, store ponder.Store) *testServer {
 	t.Helper()
-	hub := stream.New(store)
+	hub, h := stream.New(store), &testServer{t: t}
+	lamp := ponder.NewTool("lamp", "Switch on the lamp.", json.RawMessage(`{"type":"object"}`), func(_ context.Context, in json.RawMessage) (string, error) {
+		text := string(in)
+		h.lamp.Store(&text)
+		return "It is bright.", nil
+	})
+	talk := chat.New(chat.Options{Tools: []llm.Tool{lamp.Tool}, Gate: func(chat.ToolUse) chat.Decision { return chat.Decision{Ask: "it acts"} }})
 	mind, err := engine.New(engine.Config{
-		Store: store, Modes: []ponder.Mode{session.New(), research.New(), chat.New(chat.Options{})}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
+		Store: store, Modes: []ponder.Mode{session.New(), research.New(), talk}, Tools: []ponder.Tool{lamp}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
 		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),
 	})
 	if err != nil {
@@ -63,7 +70,7 @@ func newTestServerOn(t *testing.T, m *llmtest.Model, store ponder.Store) *testSe
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	h := &testServer{t: t, mind: mind, hub: hub, close: cancel}
+	h.mind, h.hub, h.close = mind, hub, cancel
 	h.place = placement.Memory(placement.Config{Store: store, Logger: slog.New(slog.DiscardHandler), Work: func(ctx context.Context, id ponder.ThreadID) error {
 		err := mind.Work(ctx, id)
 		hub.ReportError(id, err)

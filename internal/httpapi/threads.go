@@ -55,6 +55,7 @@ func (a *api) registerThreads() {
 	say = a.jsonOr(say, "202", reflect.TypeFor[turnOutput](), "Posted", "the events and deltas of the turn, then an event named turn")
 	say.Responses["200"] = &huma.Response{Description: "with `?wait`: the turn has ended", Content: say.Responses["202"].Content}
 	huma.Register(a.huma, say, a.postMessage)
+	a.registerApprovals(op)
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/stop", "stop-thread", "Stop the work on a thread, such as an answer", wrong, missing, state), a.stopThread)
 	huma.Register(a.huma, op(think, http.MethodPost, one+"/work", "work-on-thread", "Start the remaining work of a thread", wrong, missing, state), a.workOnThread)
 	export := op(read, http.MethodGet, one+"/export", "export-thread", "Export a thread, or a session or research as a report", missing, wrong)
@@ -239,6 +240,8 @@ type Turn struct {
 	Answer  string       `json:"answer"` // so far
 	Model   string       `json:"model,omitempty"`
 	Error   string       `json:"error_message"` // empty on success
+
+	Approvals []app.Approval `json:"approvals,omitempty" doc:"questions of Ponder that the turn asked: answer them with POST /api/threads/{id}/approvals/{approval_id}"`
 }
 
 const (
@@ -254,6 +257,9 @@ func turnOf(v *chat.TurnView) Turn {
 	t := Turn{Message: v.Message, Run: v.Run, Status: answering, Answer: v.Text.Stored()}
 	if t.Answer != "" {
 		t.Model = v.Model
+	}
+	for _, ev := range v.Questions {
+		t.Approvals = append(t.Approvals, app.NewApproval(ev))
 	}
 	switch {
 	case v.Status == ponder.Completed:

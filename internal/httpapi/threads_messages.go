@@ -63,30 +63,47 @@ type turnOutput struct {
 }
 
 func (a *api) postMessage(ctx context.Context, in *postMessage) (*bodyFunc, error) {
-	info, err := a.ownedThread(ctx, in.ID)
-	switch {
-	case err != nil:
+	info, err := a.ownedConversation(ctx, in.ID)
+	if err != nil {
 		return nil, err
-	case info.Kind != ponder.KindConversation:
-		return nil, wrongState("the thread is of kind %s: send messages only to conversations", info.Kind)
 	}
+	m := Message{UserMessage: ponder.UserMessage{Content: in.Body.Content, Media: in.Body.Media}, Deep: in.Body.Deep, Model: in.Body.Model}
+	return a.startTurn(info, turnStart{in.OnceKey, in.WaitParam, m}), nil
+}
+
+func (a *api) ownedConversation(ctx context.Context, id string) (ponder.Info, error) {
+	info, err := a.ownedThread(ctx, id)
+	if err == nil && info.Kind != ponder.KindConversation {
+		err = wrongState("the thread is of kind %s: send messages only to conversations", info.Kind)
+	}
+	return info, err
+}
+
+// A turnStart is a request with a message.
+type turnStart struct {
+	OnceKey
+	WaitParam
+	message Message
+}
+
+// startTurn sends a message, and answers with its turn.
+func (a *api) startTurn(info ponder.Info, in turnStart) *bodyFunc {
 	return &bodyFunc{func(hc huma.Context) {
 		if r, w := humago.Unwrap(hc); wantsEvents(r) {
 			a.streamTurn(hc, w, r, info, in)
 			return
 		}
 		a.answerTurn(hc, info, in)
-	}}, nil
+	}}
 }
 
 // postOnce appends a message, once for a key. It searches for an earlier one only after a refusal, because it
 // must read the whole thread.
-func (a *api) postOnce(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, error) {
+func (a *api) postOnce(ctx context.Context, info ponder.Info, in turnStart) (ponder.Event, error) {
 	cause := in.causeKey(info.Owner, "message "+string(info.ID))
-	m := Message{UserMessage: ponder.UserMessage{Content: in.Body.Content, Media: in.Body.Media}, Deep: in.Body.Deep, Model: in.Body.Model}
-	ev, err := a.Service.Say(ctx, info, cause, m)
+	ev, err := a.Service.Say(ctx, info, cause, in.message)
 	if err != nil && cause != "" {
-		if before, err := a.findPosted(ctx, info.ID, cause, m); err != nil || before.ID != "" {
+		if before, err := a.findPosted(ctx, info.ID, cause, in.message); err != nil || before.ID != "" {
 			return before, err
 		}
 	}
@@ -123,7 +140,7 @@ func lettersOf(text string) string {
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // postWatched also watches the turn.
-func (a *api) postWatched(ctx context.Context, info ponder.Info, in *postMessage) (ponder.Event, *stream.Watcher, error) {
+func (a *api) postWatched(ctx context.Context, info ponder.Info, in turnStart) (ponder.Event, *stream.Watcher, error) {
 	watch := a.Hub.WatchHead(info) // before the append
 	message, err := a.postOnce(ctx, info, in)
 	if err != nil {
@@ -138,7 +155,7 @@ func (a *api) postWatched(ctx context.Context, info ponder.Info, in *postMessage
 }
 
 // answerTurn waits for the turn, at most as long as requested.
-func (a *api) answerTurn(hc huma.Context, info ponder.Info, in *postMessage) {
+func (a *api) answerTurn(hc huma.Context, info ponder.Info, in turnStart) {
 	message, watch, err := a.postWatched(hc.Context(), info, in)
 	if err != nil {
 		a.writeError(hc, err)
@@ -186,7 +203,7 @@ func (a *api) followTurn(ctx context.Context, watch *stream.Watcher, v *chat.Tur
 	return nil
 }
 
-func (a *api) streamTurn(hc huma.Context, w http.ResponseWriter, r *http.Request, info ponder.Info, in *postMessage) {
+func (a *api) streamTurn(hc huma.Context, w http.ResponseWriter, r *http.Request, info ponder.Info, in turnStart) {
 	message, watch, err := a.postWatched(r.Context(), info, in)
 	if err != nil {
 		a.writeError(hc, err)

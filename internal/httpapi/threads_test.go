@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -94,7 +95,7 @@ func TestMessageAgain(t *testing.T) {
 			t.Errorf("%d %+v", code, first)
 		}
 		h.deny = app.Errorf(app.OverBudget, "", "that is enough for today")
-		if code := h.postJSON("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &again); code != http.StatusOK || again != first {
+		if code := h.postJSON("k", path+"?wait=1m", `{"content":"What is the sea?"}`, &again); code != http.StatusOK || !reflect.DeepEqual(again, first) {
 			t.Errorf("%d %+v, want %+v", code, again, first)
 		}
 		if code := h.postJSON("k", path, `{"content":"And why?"}`, nil); code != 422 {

@@ -75,6 +75,9 @@ func PublicEvent(ev ponder.Event) ponder.Event {
 	case ponder.SystemNote:
 		b.Content, b.Reason = lookup.NamePaths(b.Content), lookup.NamePaths(b.Reason)
 		ev.Body = b
+	case ponder.ApprovalRequested:
+		b.Untrusted = nameAll(b.Untrusted)
+		ev.Body = b
 	case ponder.InnerMonologue:
 		b.Sources = nameAll(b.Sources)
 		ev.Body = b
