@@ -65,22 +65,31 @@ func playMCP(t *testing.T, _ *world, h *home, s *scenario) {
 func playA2A(t *testing.T, _ *world, h *home, s *scenario) {
 	contextID := ""
 	for i, text := range s.messages() {
-		message := map[string]any{"messageId": fmt.Sprintf("%s-%d", s.id, i), "role": "ROLE_USER", "parts": []any{map[string]any{"text": text}}}
-		if contextID != "" {
-			message["contextId"] = contextID
-		}
-		var out struct {
-			Result struct {
-				Task struct{ ContextID string }
-			}
-			Error json.RawMessage
-		}
-		h.decode(t, s.token, http.MethodPost, "/a2a", map[string]any{"jsonrpc": "2.0", "id": i, "method": "SendMessage", "params": map[string]any{"message": message}}, &out)
-		if out.Error != nil {
-			t.Fatalf("SendMessage: %s", out.Error)
-		}
-		contextID = out.Result.Task.ContextID
+		contextID = h.sendA2A(t, s, i, text, contextID, nil)
 	}
+}
+
+// sendA2A sends a message and returns its context.
+func (h *home) sendA2A(t *testing.T, s *scenario, n int, text, contextID string, metadata map[string]any) string {
+	t.Helper()
+	message := map[string]any{"messageId": fmt.Sprintf("%s-%d", s.id, n), "role": "ROLE_USER", "parts": []any{map[string]any{"text": text}}}
+	if contextID != "" {
+		message["contextId"] = contextID
+	}
+	if metadata != nil {
+		message["metadata"] = metadata
+	}
+	var out struct {
+		Result struct {
+			Task struct{ ContextID string }
+		}
+		Error json.RawMessage
+	}
+	h.decode(t, s.token, http.MethodPost, "/a2a", map[string]any{"jsonrpc": "2.0", "id": n, "method": "SendMessage", "params": map[string]any{"message": message}}, &out)
+	if out.Error != nil {
+		t.Fatalf("SendMessage: %s", out.Error)
+	}
+	return out.Result.Task.ContextID
 }
 
 // playAGUI runs the messages in one thread of a page.

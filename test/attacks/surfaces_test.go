@@ -19,11 +19,12 @@ func surfaces() map[string]func(*testing.T, *world, *home, *scenario) {
 		"openai": playHistory, "openwebui": playHistory, "relay": playHistory, "anthropic": playHistory, "ollama": playHistory,
 		"completions": playCompletions, "responses": playResponses, "seed": playSeed, "aisdk": playAISDK,
 		"mcp": playMCP, "a2a": playA2A, "agui": playAGUI, "acp": playACP, "cli": playCommands, "docs": playDocs,
+		"imported": playImported, "edited": playEdited, "remembered": playRemembered, "after-research": playAfterResearch, "a2a-research": playA2AResearch,
 	}
 }
 
 // localSurfaces act as the user local.
-var localSurfaces = []string{"fork", "acp", "cli", "docs", "mail-native", "mail-openai", "mail-anthropic", "mail-ollama"}
+var localSurfaces = []string{"fork", "imported", "acp", "cli", "docs", "mail-native", "mail-openai", "mail-anthropic", "mail-ollama"}
 
 // A turnAnswer is the part of the native API's answer that the tests read.
 type turnAnswer struct {
