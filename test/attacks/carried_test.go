@@ -78,9 +78,9 @@ func playRemembered(t *testing.T, w *world, h *home, s *scenario) {
 	h.say(t, s.token, second, list[2], false)
 }
 
-// playAfterResearch speaks of an ended research in a conversation.
-func playAfterResearch(t *testing.T, w *world, h *home, s *scenario) {
-	playResearch(t, w, h, s)
+// playAfterSession speaks of an ended session in a conversation.
+func playAfterSession(t *testing.T, w *world, h *home, s *scenario) {
+	playSession(t, w, h, s)
 	w.forgetAttack(s)
 	playNative(t, w, h, s)
 }

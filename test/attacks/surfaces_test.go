@@ -19,7 +19,7 @@ func surfaces() map[string]func(*testing.T, *world, *home, *scenario) {
 		"openai": playHistory, "openwebui": playHistory, "relay": playHistory, "anthropic": playHistory, "ollama": playHistory,
 		"completions": playCompletions, "responses": playResponses, "seed": playSeed, "aisdk": playAISDK,
 		"mcp": playMCP, "a2a": playA2A, "agui": playAGUI, "acp": playACP, "cli": playCommands, "docs": playDocs,
-		"imported": playImported, "edited": playEdited, "remembered": playRemembered, "after-research": playAfterResearch, "a2a-research": playA2AResearch,
+		"imported": playImported, "edited": playEdited, "remembered": playRemembered, "after-session": playAfterSession, "a2a-research": playA2AResearch,
 	}
 }
 
