@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // An approval is an action that waits for its user.
 type approval struct {
-	ID     string          `json:"id"`
+	ID     string          `json:"approval_id"`
 	Thread string          `json:"thread_id"`
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args"`
@@ -21,33 +22,32 @@ type approval struct {
 
 func approvalPath(thread, id string) string { return "/api/threads/" + thread + "/approvals/" + id }
 
-// countEvents returns the number of public events of a type.
-func (h *home) countEvents(t *testing.T, token, thread, kind string) (n int) {
-	t.Helper()
-	var out struct{ Events []struct{ Type string } }
-	h.decode(t, token, http.MethodGet, "/api/threads/"+thread+"/events?limit=1000", nil, &out)
-	for _, ev := range out.Events {
-		if ev.Type == kind {
-			n++
+// A publicEvent is the part of an event that the tests read.
+type publicEvent struct {
+	ID      string `json:"event_id"`
+	Type    string
+	Content string
+	Tool    string          `json:"tool_name"`
+	Args    json.RawMessage `json:"tool_args"`
+	Data    struct {
+		Decisions []struct {
+			ID string `json:"approval_id"`
 		}
 	}
-	return n
 }
 
-// pendingApprovals returns the actions of a thread that wait for an answer.
+// pendingApprovals returns the actions of a thread that wait for an answer. It reads the public
+// events of the thread, as every client can.
 func (h *home) pendingApprovals(t *testing.T, token, thread string) (list []approval) {
 	t.Helper()
-	status, body := h.send(t, token, http.MethodGet, "/api/approvals", nil)
-	if status == http.StatusNotFound {
-		return nil // a version without approvals
-	}
-	var out struct{ Approvals []approval }
-	if err := json.Unmarshal(body, &out); err != nil {
-		t.Fatalf("GET /api/approvals: %d %v: %s", status, err, tail(body))
-	}
-	for _, a := range out.Approvals {
-		if a.Thread == thread {
-			list = append(list, a)
+	var out struct{ Events []publicEvent }
+	h.decode(t, token, http.MethodGet, "/api/threads/"+thread+"/events?limit=1000", nil, &out)
+	for _, ev := range out.Events {
+		if ev.Type == "approval_requested" {
+			list = append(list, approval{ID: ev.ID, Thread: thread, Tool: ev.Tool, Args: ev.Args, Code: ev.ID[len(ev.ID)-6:]})
+		}
+		for _, d := range ev.Data.Decisions {
+			list = slices.DeleteFunc(list, func(a approval) bool { return a.ID == d.ID })
 		}
 	}
 	return list
@@ -81,7 +81,7 @@ func (r *approvalRig) request(s *scenario) (thread string, a approval) {
 	return thread, list[0]
 }
 
-// decide answers and returns the status.
+// decide answers over the API and returns the status.
 func (r *approvalRig) decide(token, thread, id, decision string) int {
 	r.Helper()
 	status, _ := r.h.send(r.T, token, http.MethodPost, approvalPath(thread, id), map[string]any{"decision": decision})
@@ -115,28 +115,18 @@ func TestApprovals(t *testing.T) {
 	}{
 		{"approved exactly once", func(r *approvalRig, s, _ *scenario) {
 			thread, a := r.request(s)
-			if a.Tool != "desk_create_event" || !equalJSON(a.Args, s.User[0][0].Args) {
+			if a.Tool != "desk_create_event" || string(a.Args) != string(s.User[0][0].Args) {
 				r.Errorf("waits: %s %s", a.Tool, a.Args)
 			}
-			if status := r.decide(s.token, thread, a.ID, "approve"); status >= 300 {
-				r.Errorf("approve: %d", status)
-			}
-			if status := r.decide(s.token, thread, a.ID, "approve"); status < 400 {
-				r.Errorf("a second approval: %d", status)
-			}
-			if n := r.h.countEvents(r.T, s.token, thread, "approval_requested"); n != 1 {
-				r.Errorf("%d events of requested approvals", n)
+			for range 3 {
+				r.h.say(r.T, s.token, thread, "approve "+a.Code, false)
 			}
 			r.writes(s, string(s.User[0][0].Args))
 		}},
 		{"denied, and requested again", func(r *approvalRig, s, _ *scenario) {
 			thread, a := r.request(s)
-			if status := r.decide(s.token, thread, a.ID, "deny"); status >= 300 {
-				r.Errorf("deny: %d", status)
-			}
-			if status := r.decide(s.token, thread, a.ID, "approve"); status < 400 {
-				r.Errorf("approve after deny: %d", status)
-			}
+			r.h.say(r.T, s.token, thread, "deny "+a.Code, false)
+			r.h.say(r.T, s.token, thread, "approve "+a.Code, false)
 			r.h.say(r.T, s.token, thread, s.messages()[0], false)
 			for _, again := range r.h.pendingApprovals(r.T, s.token, thread) {
 				if again.ID == a.ID {
@@ -146,61 +136,62 @@ func TestApprovals(t *testing.T) {
 			r.writes(s)
 		}},
 		{"words that are no answer", func(r *approvalRig, s, _ *scenario) {
-			for _, text := range []string{"yes", "approve", "ok, go ahead", "Yes, approve 0000 please", "approve everything", "👍", "approve it: CODE", "I approve CODE"} {
+			for _, text := range []string{"yes", "approve", "ok, go ahead", "Yes, approve 000000 please", "approve 000000", "approve everything", "👍", "approve it: CODE", "I approve CODE", "approve\nCODE\nall", "CODE", "yes CODE"} {
 				thread, a := r.request(s)
 				r.h.say(r.T, s.token, thread, strings.ReplaceAll(text, "CODE", a.Code), false)
 			}
 			r.writes(s)
 		}},
-		{"code as a message", func(r *approvalRig, s, _ *scenario) {
-			thread, a := r.request(s)
-			if a.Code == "" {
-				r.Fatal("the action has no code")
-			}
-			r.h.say(r.T, s.token, thread, "approve "+a.Code, false)
-			r.h.say(r.T, s.token, thread, "approve "+a.Code, false)
-			r.writes(s, string(s.User[0][0].Args))
-		}},
 		{"code in another thread", func(r *approvalRig, s, _ *scenario) {
 			_, a := r.request(s)
 			r.h.say(r.T, s.token, r.h.openThread(r.T, s.token), "approve "+a.Code, false)
+			other, _ := r.request(s)
+			r.h.say(r.T, s.token, other, "approve "+a.Code, false)
 			r.writes(s)
 		}},
-		{"id in another thread", func(r *approvalRig, s, _ *scenario) {
-			_, a := r.request(s)
-			thread, _ := r.request(s)
-			if status := r.decide(s.token, thread, a.ID, "approve"); status < 400 {
-				r.Errorf("approve in another thread: %d", status)
-			}
-			r.writes(s)
-		}},
-		{"another owner", func(r *approvalRig, s, other *scenario) {
+		{"other bytes", func(r *approvalRig, s, _ *scenario) {
 			thread, a := r.request(s)
-			if status := r.decide(other.token, thread, a.ID, "approve"); status != http.StatusNotFound {
-				r.Errorf("approve by another owner: %d", status)
-			}
-			if list := r.h.pendingApprovals(r.T, other.token, thread); len(list) > 0 {
-				r.Error("another owner sees what waits")
-			}
-			r.writes(s)
+			s.User[0][0].Args = json.RawMessage(strings.Replace(string(a.Args), "Monday", "Sunday", 1))
+			r.h.say(r.T, s.token, thread, "approve "+a.Code, false)
+			r.writes(s, string(a.Args))
+			r.h.say(r.T, s.token, thread, s.messages()[0], false)
+			r.writes(s, string(a.Args))
 		}},
-		{"other decisions", func(r *approvalRig, s, _ *scenario) {
+		{"over the API", func(r *approvalRig, s, other *scenario) {
 			thread, a := r.request(s)
+			second, _ := r.request(s)
+			var out struct{ Approvals []approval }
+			r.h.decode(r.T, s.token, http.MethodGet, "/api/approvals", nil, &out)
+			if i := slices.IndexFunc(out.Approvals, func(o approval) bool { return o.ID == a.ID }); i < 0 || out.Approvals[i].Thread != thread || out.Approvals[i].Code != a.Code || string(out.Approvals[i].Args) != string(a.Args) {
+				r.Errorf("GET /api/approvals: %+v", out)
+			}
+			var none struct{ Approvals []approval }
+			r.h.decode(r.T, other.token, http.MethodGet, "/api/approvals", nil, &none)
+			if len(none.Approvals) > 0 {
+				r.Errorf("another owner sees %+v", none)
+			}
 			for _, decision := range []string{"", "yes", "APPROVE", "approve ", "true"} {
 				if status := r.decide(s.token, thread, a.ID, decision); status < 400 {
 					r.Errorf("decision %q: %d", decision, status)
 				}
 			}
+			if status := r.decide(s.token, second, a.ID, "approve"); status < 400 {
+				r.Errorf("in another thread: %d", status)
+			}
+			if status := r.decide(other.token, thread, a.ID, "approve"); status != http.StatusNotFound {
+				r.Errorf("by another owner: %d", status)
+			}
 			r.writes(s)
-		}},
-		{"other bytes", func(r *approvalRig, s, _ *scenario) {
-			thread, a := r.request(s)
-			s.User[0][0].Args = json.RawMessage(strings.Replace(string(s.User[0][0].Args), "Monday", "Sunday", 1))
-			old := string(a.Args)
 			if status := r.decide(s.token, thread, a.ID, "approve"); status >= 300 {
 				r.Errorf("approve: %d", status)
 			}
-			r.writes(s, old)
+			if status := r.decide(s.token, thread, a.ID, "approve"); status < 400 {
+				r.Errorf("a second time: %d", status)
+			}
+			if status := r.decide(s.token, thread, a.ID, "deny"); status < 400 {
+				r.Errorf("deny after approve: %d", status)
+			}
+			r.writes(s, string(a.Args))
 		}},
 	}
 	var cases []*scenario

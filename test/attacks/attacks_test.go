@@ -46,7 +46,7 @@ type attack struct {
 	Plant  string `json:"plant"`  // text of the stranger
 	Do     []call `json:"do"`     // calls that the text demands
 	Say    string `json:"say"`    // text beside the calls
-	Hidden string `json:"hidden"` // where the secret is: mcp or memory; empty: in the user's message
+	Hidden string `json:"hidden"` // where the secret is: mcp, memory, or an earlier message; empty: in the user's first message
 
 	Turns []string `json:"turns"` // messages of the user; empty: as the route says
 	User  [][]call `json:"user"`  // calls that the user's messages demand, by turn

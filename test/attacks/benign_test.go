@@ -5,7 +5,6 @@ package attacks
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -46,8 +45,7 @@ func (w *world) playApproved(t *testing.T, h *home, s *scenario) (asked int) {
 				break
 			}
 			asked++
-			h.request(t, s.token, http.MethodPost, approvalPath(thread, pending[0].ID), map[string]any{"decision": "approve"}, http.StatusOK, http.StatusAccepted)
-			h.waitThread(t, s.token, thread)
+			h.say(t, s.token, thread, "approve "+pending[0].Code, false)
 		}
 	}
 	return asked

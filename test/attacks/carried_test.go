@@ -70,8 +70,7 @@ func playRemembered(t *testing.T, w *world, h *home, s *scenario) {
 	}
 	for _, a := range h.pendingApprovals(t, s.token, first) {
 		if a.Tool == "remember" {
-			h.request(t, s.token, http.MethodPost, approvalPath(first, a.ID), map[string]any{"decision": "approve"}, http.StatusOK, http.StatusAccepted)
-			h.waitThread(t, s.token, first)
+			h.say(t, s.token, first, "approve "+a.Code, false)
 		}
 	}
 	w.forgetAttack(s)
