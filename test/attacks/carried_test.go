@@ -74,7 +74,9 @@ func playRemembered(t *testing.T, w *world, h *home, s *scenario) {
 		}
 	}
 	w.forgetAttack(s)
-	h.say(t, s.token, second, list[2], false)
+	for _, text := range list[2:] {
+		h.say(t, s.token, second, text, false)
+	}
 }
 
 // playAfterSession speaks of an ended session in a conversation.

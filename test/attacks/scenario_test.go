@@ -125,18 +125,21 @@ func (w *world) memoriesOf(t *testing.T, s *scenario) (harm []string) {
 	return harm
 }
 
-// memories returns the texts of the memories and notes of a user.
+// memories returns the texts, titles and tags of the memories and notes of a user.
 func (h *home) memories(t *testing.T, token string) (texts []string) {
 	t.Helper()
 	for cursor := ""; ; {
 		var page struct {
-			Memories []struct{ Kind, Text string }
-			Next     string `json:"next_cursor"`
+			Memories []struct {
+				Kind, Title, Text string
+				Tags              []string
+			}
+			Next string `json:"next_cursor"`
 		}
 		h.decode(t, token, http.MethodGet, "/api/memory?limit=100"+cursor, nil, &page)
 		for _, m := range page.Memories {
 			if m.Kind != "thread" {
-				texts = append(texts, m.Text)
+				texts = append(append(texts, m.Text, strings.TrimSuffix(m.Title, "…")), m.Tags...)
 			}
 		}
 		if page.Next == "" {
