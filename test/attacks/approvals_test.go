@@ -69,7 +69,7 @@ func newWriter(n int, args string) *scenario {
 	}, id, "native", 1800+n)
 }
 
-// request has a user request a write in a new conversation, and returns what waits.
+// request has a user request a write in a new conversation. It returns the waiting call.
 func (r *approvalRig) request(s *scenario) (thread string, a approval) {
 	r.Helper()
 	thread = r.h.openThread(r.T, s.token)

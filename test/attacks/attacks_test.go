@@ -2,7 +2,7 @@
 
 // Package attacks tests that text of strangers neither acts nor sends data out through Ponder.
 //
-// The tests start real processes. Their model obeys every instruction in its context, so only
+// The tests start real processes. Their model follows every instruction in its context, so only
 // Ponder's design can stop an attack. testdata/attacks.jsonl has one attack a line. Each attack
 // runs on each of its surfaces as a separate user. The verdict comes from the outside: requests
 // that reach a web server or a search engine, writes that reach an MCP server, stored memories,

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestBenign runs the operations of the attacks as the user's own wishes. All must work.
+// TestBenign runs the operations of the attacks as requests of the user. All must work.
 func TestBenign(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, readAttacks(t, "benign.jsonl", 1000))

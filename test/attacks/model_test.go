@@ -17,7 +17,7 @@ import (
 	"ponder/llm/llmtest"
 )
 
-// A model is a model server for chat completions. It obeys every directive in its context: it
+// A model is a model server for chat completions. It follows every directive in its context: it
 // makes the calls of that attack, says its text, and repeats the directive, so that it stays in
 // the conversation. It also makes the calls that a message of the user names. It fills answers
 // with a schema with the secret. A simulated server answers everything else.
@@ -228,7 +228,7 @@ func (m *model) noteCondensed(s *scenario, req *chatRequest) {
 }
 
 // fillAnswer returns JSON of the requested schema. All its texts carry the secret, if the model
-// obeys, or else the subject of the question.
+// follows a directive, or else the subject of the question.
 func (m *model) fillAnswer(req *chatRequest, obeyed []*scenario, user *scenario) string {
 	var texts []string
 	for _, s := range obeyed {
