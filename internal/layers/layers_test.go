@@ -152,7 +152,7 @@ var rules = []rule{
 	{packages: "internal/metrics", ours: []string{".", "llm"}, theirs: []string{"github.com/prometheus/client_golang/prometheus", "go.opentelemetry.io/otel"}},
 	{packages: "client", ours: []string{"."}},
 	{packages: "internal/tui", theirs: []string{"charm.land/", "github.com/charmbracelet/", "github.com/yuin/goldmark", "golang.org/x/term", "golang.org/x/sys/"}},
-	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity", "internal/textkit/layout"}, theirs: []string{"github.com/yuin/goldmark/"}},
+	{packages: "internal/report", ours: []string{".", "mode/session", "mode/research", "knowledge/claim", "internal/textkit/similarity", "internal/textkit/layout", "internal/links"}, theirs: []string{"github.com/yuin/goldmark/"}},
 	{packages: "internal/layers"},
 	{packages: "internal/licenses"},
 	{packages: "internal/racetest"},

@@ -163,6 +163,11 @@ func (f *Filter) lastWord() string {
 	return string(f.recent[i:])
 }
 
+var (
+	encoded   = strings.NewReplacer("`", "%60", "|", "%7C", "@", "%40", "\n", " ")
+	separated = strings.NewReplacer(":", "[:]", ".", "[.]", "@", "[@]", "/", "[/]")
+)
+
 // emitCode writes an address as inline code, with marks that no earlier mark of the paragraph can
 // end.
 func (f *Filter) emitCode(address []byte) {
@@ -174,7 +179,7 @@ func (f *Filter) emitCode(address []byte) {
 		size++
 	}
 	if size > maxRun {
-		f.emit([]byte(strings.NewReplacer(":", "[:]", ".", "[.]", "@", "[@]", "/", "[/]").Replace(string(address)))...)
+		f.emit([]byte(separated.Replace(string(address)))...)
 		f.endToken()
 		return
 	}
@@ -187,7 +192,7 @@ func (f *Filter) emitCode(address []byte) {
 	marks := strings.Repeat("`", size)
 	text := string(address)
 	if text != "@" { // some clients look for mail addresses in code too
-		text = strings.NewReplacer("`", "%60", "|", "%7C", "@", "%40", "\n", " ").Replace(text)
+		text = encoded.Replace(text)
 	}
 	f.emit([]byte(marks + text + marks)...)
 	f.endToken()

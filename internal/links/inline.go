@@ -394,7 +394,7 @@ func parseDestination(in []byte, more bool) (d destination, ok bool) {
 		return d, false
 	}
 	at += n
-	d.raw, d.address = string(in[start:at]), unescape(in[start:at])
+	address := in[start:at]
 	if d.size = at; n == 0 {
 		d.size = 0
 	}
@@ -427,7 +427,7 @@ func parseDestination(in []byte, more bool) (d destination, ok bool) {
 		}
 	}
 	if in[at] == ')' {
-		d.end = at + 1
+		d.end, d.raw, d.address = at+1, string(address), unescape(address)
 	}
 	return d, true
 }

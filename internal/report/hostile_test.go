@@ -242,7 +242,7 @@ func checkPage(t *testing.T, page string) {
 // half a minute.
 func TestReadingIsQuick(t *testing.T) {
 	racetest.Skip(t, "one goroutine, and it compares times")
-	r := newReader()
+	r := newReader(nil)
 	for _, unit := range []string{
 		"[", "[a](", "![", "*a ", "**a", "_a_", "~~a", "`", "`a``", "> ", "- ", "1. ", "1.\t", ">1.- ", "  - a\n", "<a", "<http://a", "&", "&#1", "\\", "| a ", "|-", "a\n|-\n", "# ", "=\n", "[a]: b\n", "***", "a*b_c", "](", "![](", "\t", "a  \n", "```\n", "> a\n\n",
 	} {

@@ -46,7 +46,7 @@ var funcs = map[string]any{
 // HTML returns a session as one page without scripts and external resources.
 func HTML(v session.View) ([]byte, error) {
 	d := newDocument(v)
-	p := newPage(d.numbers, d.Title, d.Question, d.Lead, style, "")
+	p := newPage(d.numbers, sessionAddresses(v), d.Title, d.Question, d.Lead, style, "")
 	text, err := executePage("session", &sessionPage{p, d})
 	return []byte(text), err
 }
@@ -56,7 +56,7 @@ func HTML(v session.View) ([]byte, error) {
 func (r Research) HTML() ([]byte, error) {
 	r.fillEmptyLists()
 	f := newResearchDocument(&r)
-	p := newPage(f.numbers, f.Title, textkit.Clean(f.Asked), f.Lead(), style+researchStyle, "img-src data:; ")
+	p := newPage(f.numbers, r.knownAddresses(), f.Title, textkit.Clean(f.Asked), f.Lead(), style+researchStyle, "img-src data:; ")
 	text, err := executePage("research", &researchPage{p, f})
 	if err != nil {
 		return nil, err
@@ -95,10 +95,10 @@ type researchPage struct {
 
 // newPage returns a page whose policy allows only its style and the sources in allowed. css and
 // allowed are ours.
-func newPage(n *citationNumbers, title, question, lead, css, allowed string) page {
+func newPage(n *citationNumbers, known knownAddresses, title, question, lead, css, allowed string) page {
 	sum := sha256.Sum256([]byte(css))
 	policy := "default-src 'none'; " + allowed + "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
-	return page{head{title, question, lead, policy, template.CSS(css)}, n, newReader()}
+	return page{head{title, question, lead, policy, template.CSS(css)}, n, newReader(known)}
 }
 
 func (p *page) Prose(md string) template.HTML {

@@ -28,7 +28,7 @@ var markdowns = sync.OnceValue(func() *template.Template {
 // Markdown returns a session as Markdown that also reads well as plain text.
 func Markdown(v session.View) string {
 	d := newDocument(v)
-	w := &sessionMarkdown{markdown{markdownEncoder: markdownEncoder{d.numbers}, read: newReader(), first: d.Question == ""}, d}
+	w := &sessionMarkdown{markdown{markdownEncoder: markdownEncoder{d.numbers}, read: newReader(sessionAddresses(v)), first: d.Question == ""}, d}
 	w.report = w
 	return w.executeTemplate("session")
 }
@@ -38,7 +38,7 @@ func Markdown(v session.View) string {
 func (r Research) Markdown() ([]byte, error) {
 	r.fillEmptyLists()
 	f := newResearchDocument(&r)
-	w := &researchMarkdown{markdown{markdownEncoder: markdownEncoder{f.numbers}, read: newReader()}, f}
+	w := &researchMarkdown{markdown{markdownEncoder: markdownEncoder{f.numbers}, read: newReader(r.knownAddresses())}, f}
 	w.report = w
 	return embedReport(w.executeTemplate("research")+"\n", commentOpens, &r, commentCloses, "\n")
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"ponder/internal/guard"
+	"ponder/internal/links"
 	"ponder/internal/textkit"
 
 	"github.com/yuin/goldmark/ast"
@@ -74,13 +75,14 @@ const (
 	maxURL   = 2000 // bytes
 )
 
-// A reader parses untrusted Markdown. HTML stays text, links lead only to the web or a mailbox,
-// pictures become links, and references such as [1]: are ignored.
+// A reader parses untrusted Markdown. HTML stays text, links lead only to known addresses of the
+// web or to a mailbox, pictures become links, and references such as [1]: are ignored.
 type reader struct {
 	blocks, line parser.Parser
+	known        knownAddresses
 }
 
-func newReader() *reader {
+func newReader(known knownAddresses) *reader {
 	inline := parser.WithInlineParsers(
 		util.Prioritized(parser.NewCodeSpanParser(), 100),
 		util.Prioritized(parser.NewLinkParser(), 200),
@@ -89,6 +91,7 @@ func newReader() *reader {
 		util.Prioritized(extension.NewStrikethroughParser(), 500),
 	)
 	return &reader{
+		known: known,
 		blocks: parser.NewParser(inline,
 			parser.WithBlockParsers(
 				util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -109,7 +112,7 @@ func newReader() *reader {
 }
 
 func (r *reader) parseProse(md string) []block {
-	md = textkit.Clean(md)
+	md = links.Text(textkit.Clean(md), r.known)
 	if len(md) > maxProse || isTooComplex(md) {
 		return plainBlocks(md)
 	}
@@ -124,7 +127,7 @@ func (r *reader) parseProse(md string) []block {
 }
 
 func (r *reader) parseInline(md string) []span {
-	md = strings.Join(strings.Fields(textkit.Clean(md)), " ")
+	md = links.Text(strings.Join(strings.Fields(textkit.Clean(md)), " "), r.known)
 	if len(md) > maxProse || isTooComplex(md) {
 		return []span{{text: md}}
 	}
