@@ -34,6 +34,8 @@ import (
 //	unseen TEXT               checks that it has never shown the text
 //	key KEYS                  types them; \n is enter, \e escape, \t tab, ^C a control character
 //	hangup                    closes the terminal
+//	kill                      kills the program
+//	answered FILE MESSAGE...  checks a log: see checkAnswered
 //	size COLSxROWS            resizes the terminal
 //	ends CODE                 waits for the exit, and checks that the terminal is restored
 //	colours none|16|256       checks which colours the output has
@@ -51,8 +53,10 @@ func TestTerminal(t *testing.T) {
 		return setup(env)
 	}
 	maps.Copy(p.Cmds, map[string]func(*testscript.TestScript, bool, []string){
-		"start": startOnPTY,
-		"see":   ptyCommand(func(p *pty, arg string) error { return p.waitText(arg) }),
+		"start":    startOnPTY,
+		"kill":     ptyCommand(killOnPTY),
+		"answered": checkAnswered,
+		"see":      ptyCommand(func(p *pty, arg string) error { return p.waitText(arg) }),
 		"unseen": ptyCommand(func(p *pty, arg string) error {
 			p.mu.Lock()
 			defer p.mu.Unlock()
