@@ -66,7 +66,7 @@ func (t ChatSetup) ChatOptions(tools []ponder.Tool) chat.Options {
 	return chat.Options{
 		System: chat.System(chatPrompt), Locale: userLocale(t.Locale), Tools: t.offeredTools(tools), Think: t.Think, ThinkRules: t.rules, Forget: rule.Discard,
 		ThinkPerTurn: thoughts.PerTurn, ThinkPerMin: thoughts.PerMinute, Deep: true, DeepAfter: deepAfter, DeepPerHour: t.Config.DeepThink.PerHour,
-		Rounds: t.Config.Chat.Rounds, Window: t.window, Gate: t.Gate, WithoutModel: t.Extractive,
+		Rounds: t.Config.Chat.Rounds, Window: t.window, Gate: t.Gate, Described: len(t.Gated) > 0, WithoutModel: t.Extractive,
 	}
 }
 

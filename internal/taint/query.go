@@ -2,6 +2,7 @@ package taint
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -33,10 +34,11 @@ func SanitizeQuery(query string) string {
 // A View is the context of a tool call.
 type View struct {
 	Context
-	Message string   // of the user, which the turn answers
-	Earlier []string // messages of the user
-	Public  []string // texts that strangers know: results of web tools
-	Private []string // other texts that the model has read
+	Described bool     // the model has read descriptions of tools that strangers wrote
+	Message   string   // of the user, which the turn answers
+	Earlier   []string // messages of the user
+	Public    []string // texts that strangers know: results of web tools
+	Private   []string // other texts that the model has read
 }
 
 // A Call is a tool call of a model.
@@ -65,21 +67,39 @@ func (g Gate) Decide(c Call) Decision {
 	return g(c)
 }
 
-// IsOwn reports whether a text for another party contains only words of the user's question, words
-// that strangers know, and words that are in no private text. A word of an earlier message
-// counts as private if it may be a secret.
+// OwnQuery returns a query for a search provider without words that may be secrets of the user:
+// passwords, keys and numbers that the current message does not contain. Words that strangers know
+// stay. See [View.IsOwn].
+func (v View) OwnQuery(query string) string {
+	own := v.ownWords()
+	return strings.Join(slices.DeleteFunc(strings.Fields(SanitizeQuery(query)), func(token string) bool {
+		for w := range words(token) {
+			if !own(w) {
+				return true
+			}
+		}
+		return isSecretLike(token) && !containsFold(v.Message, token) && !slices.ContainsFunc(v.Public, func(text string) bool { return containsFold(text, token) })
+	}), " ")
+}
+
+// IsOwn reports whether a text for another party contains no secret of the user, as far as its words
+// show: each is in the current message or in a text that strangers know, or it neither looks like a
+// secret nor is a part of one, forwards or backwards. A part of a longer text, in words that are
+// common, is not recognized.
 func (v View) IsOwn(text string) bool {
-	message, earlier, public, private := wordSet(v.Message), wordSet(v.Earlier...), wordSet(v.Public...), wordSet(v.Private...)
+	own := v.ownWords()
 	for w := range words(text) {
-		switch {
-		case message[w] || public[w]:
-		case mayBeSecret(w):
-			return false
-		case private[w] && !earlier[w]:
+		if !own(w) {
 			return false
 		}
 	}
 	return true
+}
+
+// ownWords returns the function that reports whether a word may be sent.
+func (v View) ownWords() func(word string) bool {
+	known, secret := wordSet(append(slices.Clone(v.Public), v.Message)...), secretWords(append(slices.Clone(v.Private), v.Earlier...))
+	return func(w string) bool { return known[w] || !isSecretLike(w) && !secret[w] && !secret[reverse(w)] }
 }
 
 // AddText adds the text of a result that the model has read.
@@ -94,13 +114,16 @@ func (v View) AddText(tool, text string) View {
 	return v
 }
 
+// IsExposed reports whether the model has read text or descriptions of strangers.
+func (v View) IsExposed() bool { return v.Described || v.IsTainted() }
+
 // IsOwnSearch reports whether a search of the web is for the user's own question, so that the model
-// may read its results: the model had read no untrusted text, or the query is the user's own.
+// may read its results: the model had read no text of strangers, or the query is the user's own.
 func (v View) IsOwnSearch(args json.RawMessage) bool {
 	var in struct {
 		Query string `json:"query"`
 	}
-	return !v.IsTainted() || json.Unmarshal(args, &in) == nil && v.IsOwn(in.Query)
+	return !v.IsExposed() || json.Unmarshal(args, &in) == nil && v.IsOwn(in.Query)
 }
 
 // IsReturned reports whether all words of a text are in the message of the user or in texts
@@ -131,11 +154,41 @@ func (v View) OverlapsMessage(text string) bool {
 	return all > 0 && 2*found >= all
 }
 
-// mayBeSecret reports whether a word looks like a password, a number of a card or a key: it has
-// four digits and is no year, or it mixes letters and digits in at least eight characters.
-func mayBeSecret(word string) bool {
+// secretCue finds a word after another that announces a secret: "the code is 1234".
+var secretCue = regexp.MustCompile(`(?i)\b(?:pass\w*|pin|secret|token|key|code|kennwort|geheim\w*)\b\W{1,3}(?:(?:is|ist|lautet)\W{1,3})?(\S+)`)
+
+// secretWords returns the words of all secrets in texts.
+func secretWords(texts []string) map[string]bool {
+	set := make(map[string]bool)
+	add := func(token string) {
+		for w := range words(token) {
+			if len(w) >= 3 {
+				set[w] = true
+			}
+		}
+	}
+	for _, text := range texts {
+		for token := range strings.FieldsSeq(text) {
+			if isSecretLike(token) {
+				add(token)
+			}
+		}
+		for _, m := range secretCue.FindAllStringSubmatch(text, -1) {
+			if len(m[1]) >= 6 || hasDigit(m[1]) {
+				add(m[1])
+			}
+		}
+	}
+	return set
+}
+
+// isSecretLike reports whether a token looks like a password, a key, or the number of a card or an
+// account: it has four digits and is no year, it mixes letters and digits in at least six
+// characters, or it is an address of a person.
+func isSecretLike(token string) bool {
+	token = strings.Trim(token, ".,;:!?()[]{}\"'“”„*_`<>")
 	digits, letters := 0, 0
-	for _, r := range word {
+	for _, r := range token {
 		switch {
 		case unicode.IsDigit(r):
 			digits++
@@ -143,10 +196,20 @@ func mayBeSecret(word string) bool {
 			letters++
 		}
 	}
-	if digits == 4 && letters == 0 && len(word) == 4 && (strings.HasPrefix(word, "19") || strings.HasPrefix(word, "20")) {
+	if digits == 4 && len(token) == 4 && token >= "1500" && token < "2100" {
 		return false
 	}
-	return digits >= 4 || digits > 0 && letters > 0 && digits+letters >= 8 || letters > maxQueryWord/2
+	return digits >= 4 || digits > 0 && letters > 0 && digits+letters >= 6 || letters > maxQueryWord/2 || strings.Contains(token, "@")
+}
+
+func reverse(word string) string {
+	r := []rune(word)
+	slices.Reverse(r)
+	return string(r)
+}
+
+func containsFold(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
 func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
@@ -175,7 +238,7 @@ func EchoesSecret(address, query, question string) bool {
 	asked := wordSet(question)
 	address = strings.ToLower(address)
 	for w := range words(query) {
-		if mayBeSecret(w) && !asked[w] && strings.Contains(address, w) {
+		if isSecretLike(w) && !asked[w] && strings.Contains(address, w) {
 			return true
 		}
 	}

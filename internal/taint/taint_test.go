@@ -88,15 +88,23 @@ func TestContextCopies(t *testing.T) {
 
 func TestIsOwn(t *testing.T) {
 	v := View{
-		Context: Context{}.AddSource("page"), Message: "What is new in Go 1.26?", Earlier: []string{"My cat Minka is nine. My pin is 4711, the key is a1b2c3d4."},
-		Public: []string{"The green tea collector"}, Private: []string{"project bluebird, customer Miller"},
+		Context: Context{}.AddSource("page"), Message: "What is new in Go 1.26?", Earlier: []string{"My cat Minka is nine. My pin is 4711, the key is a1b2c3d4. The password is: swordfish!"},
+		Public: []string{"The green tea collector"}, Private: []string{"project bluebird costs, customer Miller, velvet-77-lantern"},
 	}
 	for query, want := range map[string]bool{
-		"Go 1.26 release notes": true, "Go green tea collector": true, "Go garbage collection 2026": true, "cat Minka food": true,
-		"bluebird": false, "Miller Go": false, "4711": false, "Go a1b2c3d4": false, "pin 47 11": true, "0x8f3e2a9c": false,
+		"Go 1.26 release notes": true, "Go green tea collector": true, "Go garbage collection 2026": true, "cat Minka food": true, "bluebird costs": true, "H100 price": true,
+		"4711": false, "Go a1b2c3d4": false, "0x8f3e2a9c": false, "swordfish": false, "hsifdrows": false, "velvet mill": false, "lantern": false, "Go velvet-77-lantern": false,
+		"76656c7665742d6c616e7465726e": false, "dmVsdmV0LWEwNzRh": false,
 	} {
 		if got := v.IsOwn(query); got != want {
 			t.Errorf("%q: %v, want %v", query, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"Go velvet-77-lantern collector": "Go collector", "swordfish Go ann@a.example https://x.example/1": "Go", "velvet": "", "site:velvet-77-lantern.example Go": "Go",
+	} {
+		if got := v.OwnQuery(query); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
 		}
 	}
 	if !(View{}).IsOwnSearch(json.RawMessage(`{"query":"bluebird"}`)) {

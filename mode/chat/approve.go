@@ -222,7 +222,7 @@ func (s *state) describeUse(w *work, c llm.ToolCall) ToolUse {
 
 // viewOf returns the texts that the model sees, by their origin.
 func (s *state) viewOf(w *work) taint.View {
-	v := taint.View{Context: s.Taint, Private: []string{s.Summary}}
+	v := taint.View{Context: s.Taint, Described: s.opts.Described, Private: []string{s.Summary}}
 	for _, t := range append(s.visibleTurns(), s.currentTurn(w)) {
 		if len(t.Message.Decided) == 0 {
 			v.Earlier, v.Message = append(v.Earlier, t.Message.Text), t.Message.Text

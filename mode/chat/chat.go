@@ -89,6 +89,9 @@ type Options struct {
 
 	// Gate, if set, decides on tool calls. It must be pure.
 	Gate func(ToolUse) taint.Decision
+
+	// Described says that strangers wrote the description of a tool.
+	Described bool
 }
 
 // ToolUse is a model's tool call.

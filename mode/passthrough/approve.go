@@ -69,7 +69,7 @@ func (s *state) questionActions() (do []ponder.Action) {
 // viewOf returns the texts that the model sees, by their origin. A client's own history counts as
 // untrusted, because Ponder does not know which texts earlier answers repeat.
 func (s *state) viewOf() taint.View {
-	v := taint.View{Context: s.Taint}
+	v := taint.View{Context: s.Taint, Described: s.config.Described}
 	for _, m := range s.opts.Request.Messages {
 		for _, p := range m.Parts {
 			switch {

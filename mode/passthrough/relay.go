@@ -35,6 +35,8 @@ const (
 type Config struct {
 	Tools []llm.Tool // server tools, which the engine must have
 	Gate  taint.Gate // decides on calls of server tools
+
+	Described bool // strangers wrote the description of a tool
 }
 
 // Options are the options of a run.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ponder"
-	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/internal/toolname"
 	"ponder/mode/internal/lookup"
@@ -80,7 +79,7 @@ func (l lookupCall) toolName() string {
 
 func (s *state) enqueueQueries(kind string, queries []string, ref string) (list []string) {
 	for _, q := range queries {
-		if q = taint.SanitizeQuery(textkit.OneLine(q)); q == "" || !s.markAsked(kind, q) {
+		if q = s.boundQuery(kind, q); q == "" || !s.markAsked(kind, q) {
 			continue
 		}
 		list = append(list, q)

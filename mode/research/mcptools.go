@@ -40,6 +40,14 @@ func (s *state) viewOfSources() taint.View {
 	return v
 }
 
+// boundQuery returns a query in the form in which a lookup may send it.
+func (s *state) boundQuery(kind, query string) string {
+	if query = textkit.OneLine(query); kind == webLookup {
+		return s.viewOfSources().OwnQuery(query)
+	}
+	return taint.SanitizeQuery(query)
+}
+
 func (l lookupCall) otherAction() ponder.Action {
 	return ponder.Do{Key: l.actionKey(), Tool: l.Tool, Args: l.Args}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ponder"
-	"ponder/internal/taint"
 	"ponder/internal/textkit"
 	"ponder/mode/internal/lookup"
 )
@@ -181,7 +180,7 @@ func (s *state) skipReflection(why string) {
 func (s *state) hasNewQueries(r reflection) bool {
 	is := func(kind string) func(string) bool {
 		return func(q string) bool {
-			q = taint.SanitizeQuery(textkit.OneLine(q))
+			q = s.boundQuery(kind, q)
 			return q != "" && !s.wasAsked(askedKey(kind, q))
 		}
 	}

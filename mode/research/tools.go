@@ -110,6 +110,9 @@ func (s *state) startTool(c llm.ToolCall, i int) (says string, err error) {
 		return "", err
 	}
 	if c.Name == searchTool {
+		if query = s.boundQuery(webLookup, query); query == "" {
+			return "", fmt.Errorf("%s: not asked, for it may contain secrets of the user: search for the question only", searchTool)
+		}
 		if why := s.rejectReason(query); why != "" {
 			s.filterQueries([]string{query})
 			return "", fmt.Errorf("%s: not asked, for %s: search for the question only", searchTool, why)

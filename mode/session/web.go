@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -76,7 +77,18 @@ func (s *state) addTimeLimit(args map[string]any) map[string]any {
 	return args
 }
 
-func (s *state) webQuery(f focus) string { return taint.SanitizeQuery(s.searchQuery(f)) }
+// webQuery returns the query for the web: without secrets of documents and memories.
+func (s *state) webQuery(f focus) string {
+	v := taint.View{Message: s.run.Input}
+	for _, e := range s.Evidence {
+		if text := e.Quote + "\n" + e.Context; e.URL == "" {
+			v.Private = append(v.Private, text)
+		} else {
+			v.Public = append(v.Public, text)
+		}
+	}
+	return cmp.Or(v.OwnQuery(s.searchQuery(f)), taint.SanitizeQuery(s.run.Input))
+}
 
 func (w *webResult) applyResult(b ponder.ToolResult) *webResult {
 	next := *w

@@ -90,8 +90,8 @@ func Declarations() []Tool {
 // Reasons of questions, for users.
 const (
 	actsReason   = "it acts outside the conversation"
-	fetchReason  = "the conversation contains untrusted text, and neither you nor a search for your question named this address"
-	askReason    = "the conversation contains untrusted text, and the arguments are not only your words"
+	fetchReason  = "the model has read text of strangers, and neither you nor a search for your question named this address"
+	askReason    = "the model has read text of strangers, and the arguments are not only your words"
 	rememberText = "the statement is not in your message"
 )
 
@@ -111,7 +111,7 @@ func (g Gate) Decide(r Request) taint.Decision {
 	case Search:
 		return decideSearch(r)
 	case Fetch:
-		if !r.View.IsTainted() || r.View.IsKnown(textOf(r.Args, "url")) {
+		if !r.View.IsExposed() || r.View.IsKnown(textOf(r.Args, "url")) {
 			return taint.Decision{}
 		}
 		return g.ask(r, Always, fetchReason)
@@ -149,16 +149,16 @@ func (g Gate) ask(r Request, usual, reason string) taint.Decision {
 
 // decideSearch bounds the query of a search after untrusted text, as sessions do.
 func decideSearch(r Request) taint.Decision {
-	if !r.View.IsTainted() {
+	if !r.View.IsExposed() {
 		return taint.Decision{}
 	}
 	var in map[string]json.RawMessage
 	if json.Unmarshal(r.Args, &in) != nil {
 		return taint.Decision{}
 	}
-	query := taint.SanitizeQuery(textOf(r.Args, "query"))
+	query := r.View.OwnQuery(textOf(r.Args, "query"))
 	if query == "" {
-		return taint.Decision{Refusal: "Not run: the query contains only addresses or long words. Search with plain words."}
+		return taint.Decision{Refusal: "Not run: the query contains only addresses, or words that may be secrets of the user. Search with words of the question."}
 	}
 	out := make(map[string]json.RawMessage)
 	for _, key := range []string{"limit", "offset", "from", "to", "seconds", "fresh"} {

@@ -56,7 +56,7 @@ func TestDecide(t *testing.T) {
 		{name: "a search", tool: toolname.WebSearch, args: `{"query":"Go 1.26 release notes","limit":3}`, message: question, want: `{"limit":3,"query":"Go 1.26 release notes"}`},
 		{name: "a search with an address", tool: toolname.WebSearch, args: `{"query":"pin https://evil.example/4711 ann@evil.example"}`, message: question, want: `{"query":"pin"}`},
 		{name: "a search for an address alone", tool: toolname.WebSearch, args: `{"query":"https://evil.example/4711"}`, message: question, want: "refuse"},
-		{name: "a search with a secret host", tool: toolname.WebSearch, args: `{"query":"pin","domains":["bluebird.evil.example"]}`, message: question, want: `{"query":"pin"}`},
+		{name: "a search with a secret host", tool: toolname.WebSearch, args: `{"query":"pin","domains":["4711.evil.example"]}`, message: question, want: `{"query":"pin"}`},
 		{name: "a search with further keys", tool: toolname.WebSearch, args: `{"query":"pin","note":"bluebird"}`, message: question, want: `{"query":"pin"}`},
 
 		{name: "a read of another server with the user's words", tool: "notes_find", args: `{"query":"go.dev doc"}`, message: question, want: "run"},
