@@ -15,6 +15,7 @@ import (
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/passthrough"
+	"ponder/tool/approval"
 	"ponder/tool/knowledge"
 	webtool "ponder/tool/web"
 )
@@ -284,12 +285,16 @@ func (b *serverDB) cleanUpAll(ctx context.Context, now time.Time) error {
 	return errors.Join(b.cleanUpRequests(ctx, now), b.CleanUpChats(ctx, now, maxChats))
 }
 
-// AnswerExchange answers the open question of a code that an exchange of the owner asked. Each
-// question takes one answer. It returns the approved call, which the next exchange runs first, or
-// nil if the user denied it. It returns NotFound if no question of the code is open.
-func (s *Service) AnswerExchange(ctx context.Context, owner, code string, approved bool) (*llm.ToolCall, error) {
+// AnswerExchange answers an open question that an exchange of the owner asked, if a text is such an
+// answer. Each question takes one answer. It returns the approved call, which the next exchange runs
+// first, or nil.
+func AnswerExchange(ctx context.Context, store ponder.Store, owner, text string) (*llm.ToolCall, error) {
+	code, approved, ok := approval.ParseAnswer(text)
+	if !ok {
+		return nil, nil
+	}
 	now := time.Now()
-	infos, err := s.Store.List(ctx, ponder.Filter{Kind: ponder.KindExchange, Owner: owner, Limit: exchangePage})
+	infos, err := store.List(ctx, ponder.Filter{Kind: ponder.KindExchange, Owner: owner, Limit: exchangePage})
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +302,7 @@ func (s *Service) AnswerExchange(ctx context.Context, owner, code string, approv
 		if now.Sub(info.Updated) > passthrough.QuestionTime {
 			continue
 		}
-		open, err := s.ThreadApprovals(ctx, info.ID)
+		open, err := ThreadApprovals(ctx, store, info.ID)
 		if err != nil && !errors.Is(err, ponder.ErrNoThread) {
 			return nil, err
 		}
@@ -305,12 +310,12 @@ func (s *Service) AnswerExchange(ctx context.Context, owner, code string, approv
 			if a.Code != code {
 				continue
 			}
-			_, err := s.Store.Append(ctx, info.ID, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: "answer-" + a.ID, Body: ponder.UserMessage{Decisions: []ponder.ApprovalDecision{{ID: a.ID, Approved: approved}}}})
+			_, err := store.Append(ctx, info.ID, 0, ponder.Event{ID: ponder.NewID("evt"), Cause: "answer-" + a.ID, Body: ponder.UserMessage{Decisions: []ponder.ApprovalDecision{{ID: a.ID, Approved: approved}}}})
 			if err != nil || !approved {
 				return nil, err
 			}
 			return &llm.ToolCall{ID: "approved-" + code, Name: a.Tool, Input: a.Args}, nil
 		}
 	}
-	return nil, NotFoundf("approval_id", "no question with the code %.12q is open", code)
+	return nil, nil
 }

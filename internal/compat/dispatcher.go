@@ -111,10 +111,17 @@ func (a Request) newThread() ponder.ThreadID {
 
 func (d *Dispatcher) startExchange(ctx context.Context, a Request) (Job, error) {
 	x := a.toExchange()
+	approved, err := app.AnswerExchange(ctx, d.Store, a.Owner, a.questionText())
+	if err != nil {
+		return Job{}, err
+	}
+	if approved != nil {
+		x.Approved = []llm.ToolCall{*approved}
+	}
 	id := a.newThread()
 	w := Job{Thread: id, Kind: Exchange, Model: a.Model.Model, Fresh: true}
 	x.Made = func() { w.listener = d.subscribe(id, 0) }
-	err := d.Service.Relay(ctx, a.Owner, id, x)
+	err = d.Service.Relay(ctx, a.Owner, id, x)
 	if err == nil {
 		info, err := d.Store.Thread(ctx, id)
 		w.Started = info.Created // the stored time, so that repeated requests return the same

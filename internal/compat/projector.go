@@ -2,10 +2,9 @@ package compat
 
 import (
 	"cmp"
-	"strings"
+	"slices"
 
 	"ponder"
-	"ponder/internal/app"
 	"ponder/internal/textkit"
 	"ponder/llm"
 	"ponder/mode/chat"
@@ -28,13 +27,12 @@ type chatProjector struct {
 	roundAssembler
 	tools  activeTools
 	titled bool
-	native bool         // see [Job.NativeApprovals]
 	naming ponder.RunID // the open run that makes a title
 	title  string
 }
 
 func newChatProjector(message string, seq ponder.Seq, titled, native bool) *chatProjector {
-	return &chatProjector{native: native, roundAssembler: roundAssembler{TurnView: chat.NewTurnView(message, seq)}, titled: titled}
+	return &chatProjector{roundAssembler: roundAssembler{TurnView: chat.NewTurnView(message, seq), native: native}, titled: titled}
 }
 
 func (p *chatProjector) applyEvent(ev ponder.Event) []Part {
@@ -69,35 +67,12 @@ func (p *chatProjector) turnOutcome() outcome {
 	return outcome{p.Text.Stored() + p.questionText(), p.LastInput, p.Head}
 }
 
-// questionText returns the questions of Ponder after a completed answer.
-func (p *chatProjector) questionText() (text string) {
-	if p.native || p.Status != ponder.Completed {
-		return ""
-	}
-	for _, ev := range p.Questions {
-		text += "\n\n" + app.NewApproval(ev).Text()
-	}
-	return text
-}
-
 // close implements [projector]. The questions of Ponder follow the answer.
-func (p *chatProjector) close() []Part {
-	list, text := p.roundAssembler.close(), p.questionText()
-	if text == "" {
-		return list
-	}
-	key, whole := "questions", strings.TrimSpace(text)
-	if p.Text.Stored() == "" {
-		text = whole
-	}
-	return append(list, p.textPart(key, text, false), Part{Kind: TextEnd, Item: key, Text: whole})
-}
+func (p *chatProjector) close() []Part { return append(p.roundAssembler.close(), p.questionParts()...) }
 
 func (p *chatProjector) endState() End {
 	e := p.roundAssembler.endState()
-	if text := p.questionText(); text != "" {
-		e.Text = strings.TrimSpace(e.Text + text)
-	}
+	e.Text = p.withQuestions(e.Text)
 	return e
 }
 
@@ -169,14 +144,14 @@ func (p *passthroughProjector) close() []Part {
 	list := p.trimmer.trimParts(p.roundAssembler.close())
 	held := p.trimmer.held
 	p.trimmer.held = nil
-	return append(list, held...)
+	return slices.Concat(list, held, p.questionParts())
 }
 
 func (p *passthroughProjector) isOver() (over, last bool) { return p.IsOver(), p.IsOver() }
 
 func (p *passthroughProjector) endState() End {
 	e := p.roundAssembler.endState()
-	e.Text = p.trimmer.trimText(e.Text)
+	e.Text = p.withQuestions(p.trimmer.trimText(e.Text))
 	if p.Finish == llm.FinishTools && len(p.clientCalls()) > 0 {
 		e.Finish = llm.FinishTools
 	}

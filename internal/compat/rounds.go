@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ponder"
+	"ponder/internal/app"
 	"ponder/llm"
 	"ponder/mode/chat"
 )
@@ -18,6 +19,40 @@ type roundAssembler struct {
 	pieces    chunker
 	reasoning reasoning
 	models    []string
+	native    bool // see [Job.NativeApprovals]
+}
+
+// questionText returns the questions of Ponder after a completed answer.
+func (r *roundAssembler) questionText() (text string) {
+	if r.native || r.Status != ponder.Completed {
+		return ""
+	}
+	for _, ev := range r.Questions {
+		text += "\n\n" + app.NewApproval(ev).Text()
+	}
+	return text
+}
+
+// withQuestions returns an answer and the questions after it.
+func (r *roundAssembler) withQuestions(answer string) string {
+	text := r.questionText()
+	if text == "" {
+		return answer
+	}
+	return strings.TrimSpace(answer + text)
+}
+
+func (r *roundAssembler) questionParts() []Part {
+	const key = "questions"
+	text := r.questionText()
+	if text == "" {
+		return nil
+	}
+	whole := strings.TrimSpace(text)
+	if r.Text.Stored() == "" {
+		text = whole
+	}
+	return []Part{r.textPart(key, text, false), {Kind: TextEnd, Item: key, Text: whole}}
 }
 
 type reasoning struct {

@@ -22,6 +22,7 @@ import (
 	placement "ponder/internal/placement"
 	"ponder/internal/report"
 	"ponder/internal/stream"
+	"ponder/internal/taint"
 	"ponder/internal/transcript"
 	"ponder/llm"
 	"ponder/llm/llmtest"
@@ -58,7 +59,7 @@ func newTestServerOn(t *testing.T, m *llmtest.Model, store ponder.Store) *testSe
 		h.lamp.Store(&text)
 		return "It is bright.", nil
 	})
-	talk := chat.New(chat.Options{Tools: []llm.Tool{lamp.Tool}, Gate: func(chat.ToolUse) chat.Decision { return chat.Decision{Ask: "it acts"} }})
+	talk := chat.New(chat.Options{Tools: []llm.Tool{lamp.Tool}, Gate: func(chat.ToolUse) taint.Decision { return taint.Decision{Ask: "it acts"} }})
 	mind, err := engine.New(engine.Config{
 		Store: store, Modes: []ponder.Mode{session.New(), research.New(), talk}, Tools: []ponder.Tool{lamp}, OnDelta: hub.Delta, Logger: slog.New(slog.DiscardHandler),
 		Models: enginetest.Models(m, ponder.Price{Source: ponder.PriceTable, Input: 1, Output: 5}),

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ponder"
+	"ponder/internal/taint"
 	"ponder/llm"
 	"ponder/mode/chat"
 )
@@ -35,12 +36,13 @@ func (l *Lamp) Options(o Options) Options {
 		return "It is bright.", nil
 	})
 	o.Tools = append(o.Tools, tool)
-	o.Gate = func(u chat.ToolUse) chat.Decision {
+	o.Gate = func(u chat.ToolUse) taint.Decision {
 		if u.Call.Name != "lamp" {
-			return chat.Decision{}
+			return taint.Decision{}
 		}
-		return chat.Decision{Ask: "it acts"}
+		return taint.Decision{Ask: "it acts"}
 	}
+	o.ExchangeGate = func(c taint.Call) taint.Decision { return o.Gate(chat.ToolUse{Call: llm.ToolCall{Name: c.Tool}}) }
 	o.Model = &Model{Answer: l.answer}
 	return o
 }

@@ -25,6 +25,7 @@ import (
 	"ponder/internal/compat"
 	"ponder/internal/placement"
 	"ponder/internal/stream"
+	"ponder/internal/taint"
 	"ponder/llm"
 	"ponder/mode/chat"
 	"ponder/mode/passthrough"
@@ -52,8 +53,10 @@ type Options struct {
 	Retry     llm.Policy
 	Hosts     llm.Provider // the models named host/NAME
 	HostsOnly bool         // only Hosts think
-	Gate      func(chat.ToolUse) chat.Decision
-	Store     ponder.Store // of an earlier rig; nil: a new one
+	Gate      func(chat.ToolUse) taint.Decision
+
+	ExchangeGate taint.Gate
+	Store        ponder.Store // of an earlier rig; nil: a new one
 
 	// Routes returns handlers by pattern.
 	Routes func(*compat.Dispatcher) map[string]http.Handler
@@ -152,7 +155,7 @@ func newMinds(t *testing.T, store ponder.Store, hub *stream.Hub, o Options) (min
 	}
 	if err == nil {
 		exchanges := c
-		exchanges.Modes = []ponder.Mode{passthrough.New(passthrough.Config{Tools: specs})} // exchanges need no title
+		exchanges.Modes = []ponder.Mode{passthrough.New(passthrough.Config{Tools: specs, Gate: o.ExchangeGate})} // exchanges need no title
 		relays, err = mind.Derive(exchanges)
 	}
 	if err != nil {

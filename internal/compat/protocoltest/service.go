@@ -140,7 +140,7 @@ func (s *Service) Relay(ctx context.Context, owner string, id ponder.ThreadID, x
 	if err != nil {
 		return err
 	}
-	opts := passthrough.Options{Request: x.Request}
+	opts := passthrough.Options{Request: x.Request, Approved: x.Approved}
 	for _, name := range s.tools {
 		isMemory := name == research.SearchTool
 		if x.Own && (isMemory && !x.NoMemory || !isMemory && !x.NoWeb) {
