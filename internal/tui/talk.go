@@ -27,6 +27,7 @@ type ChatView struct {
 	queue       []string
 	editor      editor
 	prompt      bool
+	question    *questionBox // replaces the block; nil if none is open
 }
 
 type ChatViewOptions struct {
@@ -54,12 +55,14 @@ const (
 	Typed
 	Remark
 	Failure
+	boxRecord // an answered question
 )
 
 // A queuedText is a text to print. A printed piece does not change.
 type queuedText struct {
-	what Kind
-	text string
+	what     Kind
+	text     string
+	question Question // of a boxRecord
 }
 
 // OpenChatView shows an empty talk until Close. Without keys, it has no prompt.
@@ -94,7 +97,7 @@ func (t *ChatView) Show(what Kind, text string) {
 	case Ended:
 		t.endText()
 	default:
-		t.pending = append(t.pending, queuedText{what, text})
+		t.pending = append(t.pending, queuedText{what: what, text: text})
 	}
 	t.program.requestPaint()
 }
@@ -105,13 +108,13 @@ func (t *ChatView) appendText(text string) {
 		if t.text = rest; done == "" {
 			return
 		}
-		t.pending = append(t.pending, queuedText{Piece, done})
+		t.pending = append(t.pending, queuedText{what: Piece, text: done})
 	}
 }
 
 func (t *ChatView) endText() {
 	if t.open {
-		t.pending = append(t.pending, queuedText{Piece, t.text}, queuedText{what: Ended})
+		t.pending = append(t.pending, queuedText{what: Piece, text: t.text}, queuedText{what: Ended})
 		t.text, t.open = "", false
 	}
 }
@@ -135,7 +138,7 @@ func (t *ChatView) takePrinted(size Size) (rows []string) {
 
 // partRows returns the rows of the next part of the growing text.
 func (t *ChatView) partRows(text string, width int) (rows []string) {
-	rows = markdownRows(text, width, t.options.Style)
+	rows = t.options.Style.withoutBars(markdownRows(text, width, t.options.Style))
 	if len(rows) > 0 && t.partPrinted && (t.gap || strings.HasPrefix(text, "\n")) {
 		rows = append([]string{""}, rows...)
 	}
@@ -153,6 +156,8 @@ func (t *ChatView) textRows(it queuedText, width int) (rows []string) {
 		return rows
 	case Ended:
 		t.partPrinted, t.gap = false, false
+	case boxRecord:
+		return it.question.record(it.text, width, s)
 	case Typed:
 		for _, row := range wrapRows(s.safeText(it.text), width-2) {
 			rows = append(rows, s.paint(boldStyle(), row))
@@ -169,6 +174,9 @@ func (t *ChatView) textRows(it queuedText, width int) (rows []string) {
 func (t *ChatView) renderBlock(size Size) ([]string, cursorPos) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.question != nil {
+		return t.questionRows(size), cursorPos{0, -1}
+	}
 	s, width := t.options.Style, size.innerWidth()
 	rows := t.partRows(t.text, width)
 	rows = rows[max(0, len(rows)-max(1, size.Height-8)):]
@@ -202,6 +210,9 @@ func (t *ChatView) handleMsg(msg tea.Msg) *Press {
 }
 
 func (t *ChatView) handleMsgLocked(msg tea.Msg) *Press {
+	if t.question != nil {
+		return t.handleQuestionKey(msg)
+	}
 	e := &t.editor
 	name, text := keyName(msg), e.String()
 	switch {
