@@ -287,6 +287,14 @@ func (g *LinkGuard) guardEvent(ctx context.Context, ev ponder.Event) ponder.Even
 	return ev
 }
 
+// guardInfo returns the info of a thread with an inert title, which models write.
+func (g *LinkGuard) guardInfo(ctx context.Context, info ponder.Info) ponder.Info {
+	if g != nil && info.Title != "" {
+		info.Title = links.Text(info.Title, &linkPolicy{guard: g, ctx: ctx, thread: info.ID, after: info.Head})
+	}
+	return info
+}
+
 // isRound reports whether the text of an action is a round of an answer, to which others are
 // appended.
 func isRound(key string) bool {

@@ -21,7 +21,14 @@ const (
 // eventLog is a store with the events of one thread.
 type eventLog struct {
 	ponder.Store
+	info   ponder.Info
 	events []ponder.Event
+}
+
+func (l *eventLog) Thread(context.Context, ponder.ThreadID) (ponder.Info, error) { return l.info, nil }
+
+func (l *eventLog) List(context.Context, ponder.Filter) ([]ponder.Info, error) {
+	return []ponder.Info{l.info}, nil
 }
 
 func (l *eventLog) append(run ponder.RunID, cause string, body ponder.Body) ponder.Seq {
@@ -185,6 +192,19 @@ func TestLinkGuardReasoning(t *testing.T) {
 	parts := l.answer(t, RemoteSources).Body.(ponder.CallFinished).Message.Parts
 	if reasoning != parts[0].Reasoning || reasoning != "! [x] (`http://evil.example/1`) http" || text != "Hello!" || len(guard.streams) != 0 {
 		t.Errorf("%q %q, %+v", reasoning, text, parts)
+	}
+}
+
+// The title of a thread is inert too, in lists and alone.
+func TestLinkGuardTitle(t *testing.T) {
+	l := &eventLog{}
+	l.append("", "", ponder.UserMessage{Content: knownURL})
+	l.info = ponder.Info{Thread: ponder.Thread{ID: "thr_1", Title: "![x](" + unknownURL + ") of " + knownURL}, Head: 1}
+	s := PublicStore(l, NewLinkGuard(l, RemoteSources))
+	info, err := s.Thread(t.Context(), "thr_1")
+	list, listErr := s.List(t.Context(), ponder.Filter{})
+	if want := "! [x] (`" + unknownURL + "`) of " + knownURL; err != nil || listErr != nil || info.Title != want || list[0].Title != want {
+		t.Errorf("%q %v, %+v %v", info.Title, err, list, listErr)
 	}
 }
 

@@ -43,6 +43,19 @@ func (s publicStore) Lookup(ctx context.Context, thread ponder.ThreadID, like po
 	return ev, found, err
 }
 
+func (s publicStore) Thread(ctx context.Context, thread ponder.ThreadID) (ponder.Info, error) {
+	info, err := s.Store.Thread(ctx, thread)
+	return s.guard.guardInfo(ctx, info), err
+}
+
+func (s publicStore) List(ctx context.Context, filter ponder.Filter) ([]ponder.Info, error) {
+	list, err := s.Store.List(ctx, filter)
+	for i, info := range list {
+		list[i] = s.guard.guardInfo(ctx, info)
+	}
+	return list, err
+}
+
 // PublicEvent returns ev with names of sources instead of paths. Texts of users and models, and
 // tools of clients, are unchanged.
 func PublicEvent(ev ponder.Event) ponder.Event {
