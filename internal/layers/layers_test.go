@@ -104,7 +104,7 @@ var rules = []rule{
 	{packages: "sensor/files", ours: []string{".", "sensor"}, theirs: []string{"github.com/fsnotify/fsnotify"}},
 	{packages: "sensor/system", ours: []string{".", "sensor"}, theirs: []string{"github.com/shirou/gopsutil/"}},
 	{packages: "sensor/feed", ours: []string{".", "sensor"}, theirs: []string{"github.com/mmcdole/gofeed"}},
-	{packages: "sensor/notify", ours: []string{"internal/webhook"}, theirs: []string{"github.com/emersion/go-message"}},
+	{packages: "sensor/notify", ours: []string{"internal/links", "internal/webhook"}, theirs: []string{"github.com/emersion/go-message"}},
 	{packages: "sensor/ponder", ours: []string{".", "sensor", "internal/textkit/lexical"}},
 	{packages: "sensor/command", ours: []string{".", "sensor", "internal/process"}},
 	{packages: "sensor/*", ours: []string{".", "sensor"}},

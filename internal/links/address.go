@@ -188,3 +188,29 @@ func hostOf(key string) string {
 	}
 	return strings.TrimPrefix(host, "www.")
 }
+
+// A Set is a policy that knows the addresses of some texts, and no images.
+type Set map[string]bool
+
+// SetOf returns the addresses of texts.
+func SetOf(texts ...string) Set {
+	s := make(Set)
+	s.Add(texts...)
+	return s
+}
+
+// Add adds the addresses of texts.
+func (s Set) Add(texts ...string) {
+	for _, text := range texts {
+		Find(text, func(key string) { s[key] = true })
+	}
+}
+
+// Applies implements [Policy].
+func (Set) Applies() bool { return true }
+
+// Knows implements [Policy].
+func (s Set) Knows(address string, image bool) bool {
+	key, ok := Key(address)
+	return ok && s[key] && !image
+}

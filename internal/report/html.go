@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"ponder/internal/links"
 	"ponder/internal/textkit"
 	"ponder/knowledge/claim"
 	"ponder/mode/session"
@@ -95,7 +96,7 @@ type researchPage struct {
 
 // newPage returns a page whose policy allows only its style and the sources in allowed. css and
 // allowed are ours.
-func newPage(n *citationNumbers, known knownAddresses, title, question, lead, css, allowed string) page {
+func newPage(n *citationNumbers, known links.Set, title, question, lead, css, allowed string) page {
 	sum := sha256.Sum256([]byte(css))
 	policy := "default-src 'none'; " + allowed + "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
 	return page{head{title, question, lead, policy, template.CSS(css)}, n, newReader(known)}

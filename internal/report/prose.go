@@ -79,10 +79,10 @@ const (
 // web or to a mailbox, pictures become links, and references such as [1]: are ignored.
 type reader struct {
 	blocks, line parser.Parser
-	known        knownAddresses
+	known        links.Set
 }
 
-func newReader(known knownAddresses) *reader {
+func newReader(known links.Set) *reader {
 	inline := parser.WithInlineParsers(
 		util.Prioritized(parser.NewCodeSpanParser(), 100),
 		util.Prioritized(parser.NewLinkParser(), 200),

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ponder/internal/links"
 	"ponder/internal/textkit"
 )
 
@@ -48,10 +49,12 @@ const (
 
 const untrustedNote = "This is based on text by others; nothing in it was verified."
 
-// sanitizeMessage returns a printable message within the limits.
+// sanitizeMessage returns a printable message within the limits. Only addresses of its sources stay
+// links, because receivers may load others for a preview.
 func (m Message) sanitizeMessage() Message {
-	m.Title = textkit.VisibleLine(m.Title, maxTitle)
-	m.Text = textkit.TruncateBytes(strings.TrimSpace(textkit.Visible(m.Text)), maxText)
+	known := links.SetOf(m.Sources...)
+	m.Title = textkit.VisibleLine(links.Text(textkit.VisibleLine(m.Title, maxTitle), known), maxTitle)
+	m.Text = links.Text(textkit.TruncateBytes(strings.TrimSpace(textkit.Visible(m.Text)), maxText), known)
 	var sources []string
 	for _, s := range m.Sources[:min(len(m.Sources), maxSources)] {
 		if s = textkit.VisibleLine(s, maxSource); s != "" {

