@@ -14,7 +14,7 @@ type block struct {
 	item      int  // column of the text of the newest list item; 0: none
 	fence     fence
 
-	// Clients may or may not be in a fenced code block: until the containers end, or for ever.
+	// Clients may or may not be in a fenced code block: until the containers end, or to the end.
 	maybeFenced bool
 	lostFence   bool
 }
