@@ -65,6 +65,8 @@ func TestServeKeys(t *testing.T) {
 		{"serve.aliases.gpt", "a/ b", ""},
 		{"serve.keep_exchanges", "90m", `"1h30m"`},
 		{"serve.keep_exchanges", "0", `"0"`},
+		{"serve.remote_content", "none", `"none"`},
+		{"serve.remote_content", "some", ""},
 		{"serve.keep_exchanges", "-1h", ""},
 		{"serve.keep_exchanges", "soon", ""},
 	} {

@@ -195,6 +195,9 @@ func checkHostile(t *testing.T, s string, p Policy, r *rand.Rand) bool {
 	if exempt := Text(s, all{}); exempt != strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\x00"), "\r", "\n"), "\x00", "\r\n") {
 		t.Errorf("exempt\n  in %q\n got %q", s, exempt)
 	}
+	if again := Text(out, p); remote(again, p) != "" {
+		t.Errorf("filtered again: %s\n in %q\nout %q", remote(again, p), out, again)
+	}
 	if utf8.ValidString(s) && !utf8.ValidString(out) {
 		t.Errorf("invalid output of %q: %q", s, out)
 	}
