@@ -2,6 +2,7 @@
 # make test    everything that must hold; installs what it needs on Debian as root
 # make real    the whole suite with a real model and embedder; OPENAI_BASE_URL names another model
 # make bench   the figures of cmd/ponder-bench/README.md
+# make sbom   the components of the program, in bin/ponder.cdx.json
 # make fuzz    a minute on each parser of foreign input
 
 GO       ?= go
@@ -18,7 +19,7 @@ export CGO_ENABLED := 0
 # fifth less time if its heap may grow to five times what it uses; that changes no output.
 export GOFLAGS := -trimpath '-toolexec=env GOGC=400'
 
-.PHONY: build test check install cross lint dead unit race marked size real bench fuzz clean
+.PHONY: build sbom advisories test check install cross lint dead unit race marked size real bench fuzz clean
 
 build:
 	$(GO) build $(FLAGS) -o bin/ponder ./cmd/ponder
@@ -26,7 +27,7 @@ build:
 
 test:
 	@scripts/need
-	@$(MAKE) --no-print-directory check size install
+	@$(MAKE) --no-print-directory check size sbom advisories install
 	@$(MAKE) --no-print-directory -j4 race cross lint unit
 	@scripts/skipped bin/unit.json bin/marked.json bin/race.json
 	@echo "all tests passed"
@@ -75,6 +76,15 @@ race:
 
 bin/deadcode: Makefile
 	@GOBIN=$(CURDIR)/bin $(GO) install $(DEADCODE) && touch $@
+
+# The bill of materials of the program, in CycloneDX. Fails if a module has no known licence.
+sbom: build
+	bin/ponder licenses --sbom bin/ponder > bin/ponder.cdx.json
+
+# Deprecated and retracted modules, and known vulnerabilities of the program. A line says so if the
+# database of vulnerabilities is out of reach.
+advisories: build
+	@scripts/advisories bin/ponder
 
 size: build
 	@echo "bin/ponder: $$(wc -c < bin/ponder) bytes"

@@ -26,6 +26,7 @@ import (
 
 	"ponder/internal/app"
 	"ponder/internal/crash"
+	"ponder/internal/fileio"
 	"ponder/internal/licenses"
 	"ponder/internal/netaddr"
 	"ponder/internal/process"
@@ -179,18 +180,38 @@ func (a *cli) versionCommand() *cobra.Command {
 }
 
 func (a *cli) licensesCommand() *cobra.Command {
-	return &cobra.Command{
+	program := ""
+	cmd := &cobra.Command{
 		Use:   "licenses [NAME]",
 		Short: "Print the licenses of Ponder and its components",
 		Long: `Print the licenses of Ponder and of all components in the program, or of those whose name
-contains NAME.`,
-		Example: "ponder licenses | less\nponder licenses sqlite\nponder licenses --json",
+contains NAME. With --sbom, print the components of a program that was built from Ponder as a bill
+of materials in CycloneDX, with versions, licenses and hashes.`,
+		Example: "ponder licenses | less\nponder licenses sqlite\nponder licenses --json\nponder licenses --sbom bin/ponder",
 		GroupID: groupSetUp,
 		Args:    requireArgs(0, 1, "a part of a name"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if program != "" {
+				return a.printBill(program)
+			}
 			return a.printLicenses(strings.Join(args, ""))
 		},
 	}
+	cmd.Flags().StringVar(&program, "sbom", "", "print the bill of materials of this `program`")
+	return cmd
+}
+
+func (a *cli) printBill(program string) error {
+	f, err := fileio.OpenRegular(program)
+	if err != nil {
+		return usagef("--sbom: %w", err)
+	}
+	defer f.Close()
+	text, err := licenses.ReadProgram(f, cmp.Or(version, "development"))
+	if err != nil {
+		return usagef("--sbom: %w", err)
+	}
+	return a.writeResult("", append(text, '\n'))
 }
 
 func (a *cli) printLicenses(name string) error {

@@ -109,3 +109,29 @@ func TestExamples(t *testing.T) {
 		t.Errorf("built %v of %q: %v", built, programs, err)
 	}
 }
+
+// TestDependencies checks that docs/dependencies.md has a reason for each module that go.mod requires
+// directly.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join(root, "docs", "dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := 0
+	for line := range strings.Lines(string(mod)) {
+		path, version, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if !ok || line[0] != '\t' || strings.Contains(version, "// indirect") {
+			continue
+		}
+		if direct++; !strings.Contains(string(doc), "`"+path+"`") {
+			t.Errorf("docs/dependencies.md does not name %s", path)
+		}
+	}
+	if direct < 30 {
+		t.Errorf("found %d direct requirements", direct)
+	}
+}

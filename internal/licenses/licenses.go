@@ -11,6 +11,7 @@ import (
 	_ "embed" // for the texts
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -51,13 +52,19 @@ func Sections() ([]Section, error) {
 		s := Section{Text: strings.TrimRight(body, "\n") + "\n"}
 		for line := range strings.SplitSeq(head, "\n") {
 			id, names, _ := strings.Cut(line, ": ")
-			name, version, _ := strings.Cut(id, " ")
-			s.Components = append(s.Components, Component{Name: name, Version: version, Licenses: strings.Split(names, ", ")})
+			c := Component{Name: id, Licenses: strings.Split(names, ", ")}
+			if m := versioned.FindStringSubmatch(id); m != nil {
+				c.Name, c.Version = m[1], m[2]
+			}
+			s.Components = append(s.Components, c)
 		}
 		list = append(list, s)
 	}
 	return list, nil
 }
+
+// versioned matches the name of a module with its version.
+var versioned = regexp.MustCompile(`^(\S+) (v[0-9]\S*)$`)
 
 // Components returns each component once, with all its licenses and texts.
 func Components(sections []Section) (list []Component) {
