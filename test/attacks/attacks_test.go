@@ -17,6 +17,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -94,7 +95,9 @@ func (s *scenario) countResults() (n int) {
 // newScenario returns an attack on a surface. A list of owners has at most 100 elements, so a few
 // scenarios share an owner. Effects name their scenario.
 func newScenario(a attack, id, surface string, n int) *scenario {
-	s := &scenario{attack: a, id: id, surface: surface, owner: fmt.Sprintf("owner%d", n%95), secret: "velvet-" + id + "-lantern", n: n}
+	s := &scenario{attack: a, id: id, surface: surface, owner: fmt.Sprintf("owner%d", n%95), n: n}
+	sum := sha256.Sum256([]byte(id))
+	s.secret = "velvet-" + hex.EncodeToString(sum[:3]) + "-lantern"
 	if a.Via == "description" {
 		s.owner = "shady"
 	}

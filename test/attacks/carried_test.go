@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -101,4 +102,23 @@ func playA2AResearch(t *testing.T, w *world, h *home, s *scenario) {
 	for i, text := range s.messages() {
 		contextID = h.sendA2A(t, s, i+1, text, contextID, nil)
 	}
+}
+
+// playApproving approves the calls that the user demands, and no others.
+func playApproving(t *testing.T, _ *world, h *home, s *scenario) {
+	thread := h.openThread(t, s.token)
+	wanted := func(a approval) bool {
+		return slices.ContainsFunc(slices.Concat(s.userCalls()...), func(c call) bool {
+			return a.Tool == c.Tool && equalJSON(a.Args, json.RawMessage(s.fill(string(c.Args))))
+		})
+	}
+	for _, text := range s.messages() {
+		h.say(t, s.token, thread, text, false)
+		for _, a := range h.pendingApprovals(t, s.token, thread) {
+			if wanted(a) {
+				h.say(t, s.token, thread, "approve "+a.Code, false)
+			}
+		}
+	}
+	h.say(t, s.token, thread, "Go on, please.", false)
 }

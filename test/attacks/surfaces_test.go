@@ -19,7 +19,7 @@ func surfaces() map[string]func(*testing.T, *world, *home, *scenario) {
 		"openai": playHistory, "openwebui": playHistory, "relay": playHistory, "anthropic": playHistory, "ollama": playHistory,
 		"completions": playCompletions, "responses": playResponses, "seed": playSeed, "aisdk": playAISDK,
 		"mcp": playMCP, "a2a": playA2A, "agui": playAGUI, "acp": playACP, "cli": playCommands, "docs": playDocs,
-		"imported": playImported, "edited": playEdited, "remembered": playRemembered, "after-session": playAfterSession, "a2a-research": playA2AResearch,
+		"imported": playImported, "approving": playApproving, "edited": playEdited, "remembered": playRemembered, "after-session": playAfterSession, "a2a-research": playA2AResearch,
 	}
 }
 
@@ -146,7 +146,7 @@ func playSession(t *testing.T, _ *world, h *home, s *scenario) {
 	var started struct {
 		ID string `json:"session_id"`
 	}
-	h.decode(t, s.token, http.MethodPost, "/api/thinking/start", map[string]any{"question": s.question(), "duration_minutes": 1, "max_calls": 10}, &started)
+	h.decode(t, s.token, http.MethodPost, "/api/thinking/start", map[string]any{"question": s.question(), "duration_minutes": 5, "max_calls": 10}, &started)
 	h.waitThread(t, s.token, started.ID)
 }
 
