@@ -173,11 +173,14 @@ func (r *chatRequest) doneCalls() (list []call) {
 }
 
 // missingCalls returns the calls that were not made. A call waits until the secret of its
-// arguments is in the context.
+// arguments is in the context. In a control, a fetch waits until the context names the page.
 func missingCalls(s *scenario, list []call, context string, done []call) (missing []call) {
 	for _, c := range list {
 		args := s.fill(string(c.Args))
 		if strings.Contains(args, "{{secret") && !strings.Contains(context, s.secret) {
+			continue
+		}
+		if s.Expect != nil && c.Tool == "web_fetch" && !strings.Contains(context, s.page) {
 			continue
 		}
 		c.Args = json.RawMessage(s.fillSecret(args))
