@@ -99,6 +99,11 @@ func (v View) IsOwn(text string) bool {
 // ownWords returns the function that reports whether a word may be sent.
 func (v View) ownWords() func(word string) bool {
 	known, secret := wordSet(append(slices.Clone(v.Public), v.Message)...), secretWords(append(slices.Clone(v.Private), v.Earlier...))
+	addAnnounced(v.Message, func(token string) {
+		for w := range words(token) {
+			known[w], secret[w] = false, true
+		}
+	})
 	return func(w string) bool { return known[w] || !isSecretLike(w) && !secret[w] && !secret[reverse(w)] }
 }
 
@@ -154,8 +159,8 @@ func (v View) OverlapsMessage(text string) bool {
 	return all > 0 && 2*found >= all
 }
 
-// secretCue finds a word after another that announces a secret: "the code is 1234".
-var secretCue = regexp.MustCompile(`(?i)\b(?:pass\w*|pin|secret|token|key|code|kennwort|geheim\w*)\b\W{1,3}(?:(?:is|ist|lautet)\W{1,3})?(\S+)`)
+// secretCue finds a token that a text announces as a secret: "the code of the door is 1234".
+var secretCue = regexp.MustCompile(`(?i)\b(?:pass\w*|pin|secret|token|key|code|kennwort|geheim\w*)\b((?:\s+\w+){0,4}?)\s*(?:\b(?:is|ist|lautet)\b|[=:])[\s=:"']*([^\s"']+)`)
 
 // secretWords returns the words of all secrets in texts.
 func secretWords(texts []string) map[string]bool {
@@ -173,13 +178,18 @@ func secretWords(texts []string) map[string]bool {
 				add(token)
 			}
 		}
-		for _, m := range secretCue.FindAllStringSubmatch(text, -1) {
-			if len(m[1]) >= 6 || hasDigit(m[1]) {
-				add(m[1])
-			}
-		}
+		addAnnounced(text, add)
 	}
 	return set
+}
+
+// addAnnounced adds the tokens that a text announces as secrets.
+func addAnnounced(text string, add func(token string)) {
+	for _, m := range secretCue.FindAllStringSubmatch(text, -1) {
+		if hasDigit(m[2]) || m[1] == "" && len(m[2]) >= 6 {
+			add(m[2])
+		}
+	}
 }
 
 // isSecretLike reports whether a token looks like a password, a key, or the number of a card or an

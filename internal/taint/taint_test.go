@@ -107,6 +107,12 @@ func TestIsOwn(t *testing.T) {
 			t.Errorf("%q: %q, want %q", query, got, want)
 		}
 	}
+	v.Message = "The code of my door is velvet-77-lantern, the key point is important. Is part RX-20488 sold?"
+	for query, want := range map[string]string{"part RX-20488 important velvet-77-lantern": "part RX-20488 important"} {
+		if got := v.OwnQuery(query); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+	}
 	if !(View{}).IsOwnSearch(json.RawMessage(`{"query":"bluebird"}`)) {
 		t.Error("a search before untrusted text is not the user's own")
 	}

@@ -150,7 +150,7 @@ func (s *state) startCalls(w *work, calls []llm.ToolCall) (list []pendingCall) {
 		if done {
 			u.Result = &llm.ToolResult{ID: c.ID, Name: c.Name, Text: text, Failed: failed}
 		} else {
-			u.Key, u.Own = s.actionKey(toolKey, w.Round, i), s.isOwnSearch(w, c)
+			u.Key, u.Own = s.actionKey(toolKey, w.Round, i), s.isOwnSearch(w, u.Call)
 		}
 		list = append(list, u)
 	}

@@ -116,8 +116,12 @@ func (g Gate) Decide(r Request) taint.Decision {
 		}
 		return g.ask(r, Always, fetchReason)
 	case Ask:
-		if text, ok := taint.ArgumentText(r.Args); !r.View.IsTainted() || ok && r.View.IsReturned(text, r.Returned...) {
+		text, ok := taint.ArgumentText(r.Args)
+		if !r.View.IsTainted() || ok && r.View.IsReturned(text, r.Returned...) {
 			return taint.Decision{}
+		}
+		if !ok || !r.View.IsOwn(text) { // an earlier approval was for other data
+			return g.ask(r, Always, askReason)
 		}
 		return g.ask(r, Once, askReason)
 	case Remember:
