@@ -38,10 +38,14 @@ and the web, if a search engine is configured. It can also ask a slower model to
 in the background; the next message uses the result. With --deep, the slower model
 reflects before the answer.
 
+A tool call that acts, or that may send data out, runs only after your approval. On a
+terminal, Ponder asks after the answer. Elsewhere it prints the question and the commands
+that answer it on standard error, and the exit code is 3: see ponder approve.
+
 Ctrl-C stops the answer.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 incomplete answer, 4 no model available,
-130 stopped.`,
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 incomplete answer or open question,
+4 no model available, 130 stopped.`,
 		Example: `ponder ask "Why is the sky blue?"
 ponder ask --continue "And at sunset?"
 ponder ask "What does this commit us to?" --attach contract.pdf --deep
@@ -118,6 +122,12 @@ func (a *cli) askIn(ctx context.Context, store *sqlite.Store, in askPlace, t app
 		}
 	}
 	err = s.runTurn(ctx, m)
+	for err == nil && len(s.currentTurn.Questions) > 0 {
+		if m, err = s.askQuestions(ctx); err == nil {
+			s.out = a.answerUI()
+			err = s.runTurn(ctx, m)
+		}
+	}
 	s.out.Close()
 	if err == nil {
 		answered(ctx, s)

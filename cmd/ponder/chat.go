@@ -27,7 +27,8 @@ in \ goes on in the next one, and what is pasted stays together; arrow keys brin
 what was typed before. A message that is typed during an answer is answered next.
 
 /help lists the commands, such as /deep, which has a slower model think in the background,
-/model, /think, /cost and /export. Ctrl-C stops the answer; twice at an empty prompt, or
+/model, /think, /cost and /export. A tool call that acts, or that may send data out, runs
+only after your approval: Ponder asks in a box that no answer can draw. Ctrl-C stops the answer; twice at an empty prompt, or
 Ctrl-D, leaves. What goes on in the background then goes on without the program.
 
 Where standard input is not a terminal, each line is a message. If none is answered, the
@@ -63,7 +64,9 @@ type chatSession struct {
 	interruptedAt      time.Time  // last ctrl-c with nothing to stop
 	leaveWhenIdle      bool       // once the queue is empty
 	nextMessage        message    // attached to the next message
-	rearm              func()     // re-enables ctrl-c where it is a signal; may be nil
+	questions          []app.Approval
+	decisions          []ponder.ApprovalDecision // answers to earlier questions of the turn
+	rearm              func()                    // re-enables ctrl-c where it is a signal; may be nil
 
 	heldOutput heldOutput // of output beside messages, when reading a file
 	turnErr    error
@@ -140,8 +143,11 @@ func (s *chatSession) startChat(ctx context.Context) error {
 			return err
 		}
 		s.startQueued(ctx)
+		return nil
 	}
-	return nil
+	s.questions, err = app.ThreadApprovals(ctx, s.store, s.id)
+	s.askNext()
+	return err
 }
 
 func (s *chatSession) discardUnanswered(ctx context.Context) error {
@@ -215,6 +221,8 @@ func (s *chatSession) handlePress(ctx context.Context, p tui.Press) (gone bool, 
 	switch p.Key {
 	case tui.Leave:
 		return true, nil
+	case tui.Approve, tui.Deny, tui.Postpone:
+		return false, s.decide(ctx, p.Key)
 	case eof:
 		s.leaveWhenIdle = true
 		return false, nil
@@ -283,6 +291,7 @@ func (s *chatSession) openUI(ctx context.Context) chatUI {
 
 type chatUI interface {
 	Show(what tui.Kind, text string)
+	Ask(q tui.Question)
 	// SetStatus shows the activity and the queued messages.
 	SetStatus(status string, queue []string)
 	Close() // idempotent
@@ -366,6 +375,13 @@ func (u *lineUI) printText(text string) {
 	}
 	u.last = text[len(text)-1]
 	_, _ = io.WriteString(u.cli.out, text) // [outputWriter] keeps the error for the end
+}
+
+// Ask prints a question. [parseDecision] takes the answer.
+func (u *lineUI) Ask(q tui.Question) {
+	u.bar.clear()
+	u.Show(tui.Ended, "")
+	u.cli.printMessage("%s\n%s\n%s", strings.Join(q.Head, "\n"), q.Text, q.Left)
 }
 
 func (u *lineUI) SetStatus(status string, _ []string) {

@@ -46,7 +46,7 @@ func (s *chatSession) handleLine(ctx context.Context, line string) (gone bool, e
 type queuedMessage = app.MessageText
 
 func (s *chatSession) startQueued(ctx context.Context) {
-	for s.active == nil && len(s.queue) > 0 {
+	for s.active == nil && len(s.questions) == 0 && len(s.queue) > 0 {
 		w := s.queue[0]
 		s.queue = s.queue[1:]
 		s.ui.Show(tui.Typed, w.Text)
@@ -203,6 +203,10 @@ func (s *chatSession) finishTurn(ctx context.Context) {
 	s.cleanupThoughts(ctx, t.Seq)
 	s.showPendingAttachments()
 	s.showDeepNotice()
+	if s.turnErr == nil && !t.stopped {
+		s.questions = approvalsOf(t.Questions)
+		s.askNext()
+	}
 	s.startQueued(ctx)
 }
 

@@ -137,6 +137,9 @@ func (c *conversation) sendMessage(ctx context.Context, m message) (ponder.Event
 	if err := c.refreshRunner(ctx); err != nil {
 		return ponder.Event{}, err
 	}
+	if err := c.parseDecision(ctx, &m); err != nil {
+		return ponder.Event{}, err
+	}
 	before, raised := c.backgroundEvents(ctx, m.text)
 	stored, err := c.appendInputs(ctx, m.titleText(), append(before, m.inputEvents()...)...)
 	if errors.Is(err, ponder.ErrTaken) && len(raised) > 0 { // another process delivered the escalation

@@ -42,10 +42,10 @@ func serveNotes() {
 	_ = s.Run(context.Background(), &sdk.StdioTransport{})
 }
 
-// A changing tool needs confirmation, and an approved plan in plan mode, regardless of the
-// server's declarations.
+// A changing tool needs an approval of each call, and an approved plan in plan mode, regardless of the
+// server's declarations. No text of the user or the model approves it.
 func TestGateOfOthers(t *testing.T) {
-	talks := app.ChatSetup{Gated: []approval.Tool{{Name: "notes_find"}, {Name: "notes_write", Changes: true, Needs: []approval.Condition{approval.Confirmed()}}}}
+	talks := app.ChatSetup{Gated: []approval.Tool{{Name: "notes_find", Effect: approval.Ask, Server: "notes"}, {Name: "notes_write", Server: "notes"}}}
 	use := func(tool, before, says string) chat.ToolUse {
 		return chat.ToolUse{
 			Call:  llm.ToolCall{Name: tool, Input: json.RawMessage(`{"text":"Anna likes tea"}`)},
@@ -55,19 +55,27 @@ func TestGateOfOthers(t *testing.T) {
 	const asks = "Shall I use notes_write with Anna likes tea?"
 	for _, tt := range []struct {
 		tool, before, says string
-		plan, allowed      bool
+		plan               bool
+		want               string
 	}{
-		{"notes_find", "", "find it", false, true},
-		{"notes_find", "", "find it", true, true},
-		{"notes_write", "", "write it", false, false},
-		{"notes_write", asks, "Yes.", false, true},
-		{"notes_write", "Shall I use notes_write with Anna likes coffee?", "Yes.", false, false},
-		{"notes_write", asks, "Yes.", true, false},
-		{"notes_unknown", "", "do it", false, false},
+		{"notes_find", "", "find it", false, "run"},
+		{"notes_find", "", "find it", true, "run"},
+		{"notes_write", "", "write it", false, "ask"},
+		{"notes_write", asks, "Yes.", false, "ask"},
+		{"notes_write", asks, "ok, tell me more about compressors", false, "ask"},
+		{"notes_write", asks, "Yes.", true, "refuse"},
+		{"notes_unknown", "", "do it", false, "ask"},
 	} {
 		talks.Plan = tt.plan
-		if why := talks.Allow(use(tt.tool, tt.before, tt.says)); (why == "") != tt.allowed {
-			t.Errorf("%s, plan %t, %q: %q", tt.tool, tt.plan, tt.says, why)
+		got := "run"
+		switch d := talks.Gate(use(tt.tool, tt.before, tt.says)); {
+		case d.Ask != "":
+			got = "ask"
+		case d.Refusal != "":
+			got = "refuse"
+		}
+		if got != tt.want {
+			t.Errorf("%s, plan %t, %q: %s, want %s", tt.tool, tt.plan, tt.says, got, tt.want)
 		}
 	}
 }

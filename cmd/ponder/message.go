@@ -36,6 +36,8 @@ type message struct {
 	files []ponder.AttachmentAdded
 	raw   [][]byte
 	media []llm.Media
+
+	decisions []ponder.ApprovalDecision
 }
 
 func (m message) titleText() string {
@@ -55,7 +57,7 @@ func (m message) inputEvents() (list []ponder.Event) {
 	for _, f := range m.files {
 		list = append(list, ponder.Event{Body: f})
 	}
-	return append(list, ponder.Event{Body: ponder.UserMessage{Content: m.text, Media: m.media}})
+	return append(list, ponder.Event{Body: ponder.UserMessage{Content: m.text, Media: m.media, Decisions: m.decisions}})
 }
 
 // omittedParts lists the parts that the model will not see, one a line.

@@ -54,7 +54,7 @@ ponder session resume last`,
 	root.AddGroup(&cobra.Group{ID: groupThink, Title: "Think:"}, &cobra.Group{ID: groupKnow, Title: "Remember:"}, &cobra.Group{ID: groupLook, Title: "Inspect:"},
 		&cobra.Group{ID: groupSetUp, Title: "Set up:"})
 	root.AddCommand(
-		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.sessionCommand(), a.mindCommand(),
+		a.thinkCommand(), a.researchCommand(), a.askCommand(), a.chatCommand(), a.approveCommand(), a.denyCommand(), a.sessionCommand(), a.mindCommand(),
 		a.rememberCommand(), a.recallCommand(), a.memoryCommand(), a.personaCommand(),
 		a.threadCommand(), a.evidenceCommand(), a.verifyCommand(), a.webCommand(), a.toolCommand(), a.usageCommand(),
 		a.settingsCommand(), a.modelCommand(), a.evalCommand(), a.doctorCommand(), a.serveCommand(), a.mcpCommand(), a.acpCommand(), a.backupCommand(), a.versionCommand(), a.licensesCommand(), completionCommand(), a.manCommand(),

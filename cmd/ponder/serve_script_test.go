@@ -31,8 +31,20 @@ import (
 // They send $TOKEN if set. A request that takes longer than askTime fails.
 func serveCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"serves": cmdServes, "ask": cmdAsks, "hears": cmdHears, "takes": cmdTakes, "until": cmdUntil, "misuse": cmdMisuses,
+		"serves": cmdServes, "ask": cmdAsks, "hears": cmdHears, "takes": cmdTakes, "until": cmdUntil, "approval": cmdApproval, "misuse": cmdMisuses,
 	}
+}
+
+// cmdApproval sets APPROVAL and CODE to those of the first question in the standard output, and writes a message that
+// approves it to the file lines.
+func cmdApproval(ts *testscript.TestScript, _ bool, _ []string) {
+	m := regexp.MustCompile(`"approval_id":"(\w+)","code":"(\w+)"`).FindStringSubmatch(ts.ReadFile("stdout"))
+	if m == nil {
+		ts.Fatalf("no question in %s", ts.ReadFile("stdout"))
+	}
+	ts.Setenv("APPROVAL", m[1])
+	ts.Setenv("CODE", m[2])
+	ts.Check(os.WriteFile(ts.MkAbs("lines"), []byte("approve "+m[2]+"\n"), 0o600))
 }
 
 const askTime = 30 * time.Second

@@ -178,13 +178,13 @@ func TestToolSchemas(t *testing.T) {
 
 // TestToolsAreDeclared checks that package approval knows every tool and whether it changes something.
 func TestToolsAreDeclared(t *testing.T) {
-	declared := make(map[string]bool)
+	declared := make(map[string]approval.Effect)
 	for _, tool := range approval.Declarations() {
-		declared[tool.Name] = tool.Changes
+		declared[tool.Name] = tool.Effect
 	}
 	for _, tool := range toolsGiven(t, chat.Options{Think: true, Deep: true, Tools: app.ToolSpecs(ourTools())}, ourTools()) {
-		if changes, ok := declared[tool.Name]; !ok || changes != (tool.Name == memory.RememberName) {
-			t.Errorf("%s: declared %v, changes the world %v", tool.Name, ok, changes)
+		if effect, ok := declared[tool.Name]; !ok || effect == approval.Act || (effect == approval.Remember) != (tool.Name == memory.RememberName) {
+			t.Errorf("%s: declared %v, with effect %v", tool.Name, ok, effect)
 		}
 	}
 }
