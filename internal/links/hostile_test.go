@@ -211,7 +211,7 @@ func (all) Applies() bool           { return false }
 func (all) Knows(string, bool) bool { return true }
 
 // rounds is the number of generated texts of each kind; more need a longer time limit.
-const rounds, seed = 4000, 30
+const rounds, seed = 2000, 30
 
 func TestHostile(t *testing.T) {
 	p := newKnown(sourceText, userText)

@@ -198,14 +198,8 @@ func findRun(in []byte, size int, more bool) (end int, isCertain bool) {
 // divides it, and whether that would matter.
 func (f *Filter) mayEscape(code []byte) bool {
 	divides := bytes.IndexByte(code, '|') >= 0 || f.hasMath && bytes.ContainsAny(code, "$\\")
-	return divides && Text(string(code), nothing{}) != string(code)
+	return divides && Text(string(code), Set(nil)) != string(code)
 }
-
-// nothing is a policy that knows no address.
-type nothing struct{}
-
-func (nothing) Applies() bool           { return true }
-func (nothing) Knows(string, bool) bool { return false }
 
 var tagPattern = regexp.MustCompile(`^/?([A-Za-z][A-Za-z0-9-]*)[ \t]*/?$`)
 

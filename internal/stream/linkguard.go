@@ -103,7 +103,9 @@ func (t *threadLinks) applyEvent(ev ponder.Event) {
 			t.applyRequest(b.Options, add)
 		}
 	case ponder.AttachmentAdded:
-		add(t.source, b.Content)
+		if ev.Run == "" { // else a model made it
+			add(t.source, foreignPart(b))
+		}
 	case ponder.Evidence:
 		add(t.source, b.URL, b.Source, b.Title, b.Content)
 	case ponder.Observation:
@@ -128,6 +130,18 @@ func (t *threadLinks) applyEvent(ev ponder.Event) {
 		})
 		delete(t.args, action)
 	}
+}
+
+// foreignPart returns the part of an attachment that no model wrote. A transcript of a client has
+// answers, and a report begins with one.
+func foreignPart(b ponder.AttachmentAdded) string {
+	switch {
+	case b.Name == "what was said before":
+		return ""
+	case strings.HasPrefix(b.Name, "report of "):
+		return b.Content[max(0, strings.LastIndex(b.Content, "\nThe passages:\n")):]
+	}
+	return b.Content
 }
 
 // applyRequest adds the addresses that a client sent, except in answers of models.

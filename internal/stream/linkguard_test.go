@@ -108,6 +108,23 @@ func TestLinkGuardKnows(t *testing.T) {
 			l.append("run_1/think", "", ponder.RunStarted{Mode: "session", Input: knownURL})
 			call(l)
 		}, false},
+		{"file", func(l *eventLog) { l.append("", "", ponder.AttachmentAdded{Name: "a.md", Content: knownURL}); call(l) }, true},
+		{"diagram of a model", func(l *eventLog) {
+			l.append("run_1", "", ponder.AttachmentAdded{Name: "a.mmd", Content: knownURL})
+			call(l)
+		}, false},
+		{"transcript of a client", func(l *eventLog) {
+			l.append("", "", ponder.AttachmentAdded{Name: "what was said before", Content: "assistant: " + knownURL})
+			call(l)
+		}, false},
+		{"answer in a report", func(l *eventLog) {
+			l.append("", "", ponder.AttachmentAdded{Name: "report of x", Content: knownURL + "\nThe passages:\n"})
+			call(l)
+		}, false},
+		{"source in a report", func(l *eventLog) {
+			l.append("", "", ponder.AttachmentAdded{Name: "report of x", Content: "x\nThe passages:\n[e1] " + knownURL + "\n"})
+			call(l)
+		}, true},
 		{"request of a client", func(l *eventLog) {
 			l.append("run_1", "", ponder.RunStarted{Mode: "relay", Options: json.RawMessage(`{"request":{"messages":[{"role":"user","parts":[{"text":"` + knownURL + `"}]}]}}`)})
 			call(l)
