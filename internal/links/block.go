@@ -91,13 +91,13 @@ func isOdd(c byte) bool { return bytes.IndexByte([]byte("[:!?=/{%$|"), c) >= 0 }
 
 // isCertainItem reports whether all clients take the line for a list item, not for a paragraph.
 func (f *Filter) isCertainItem(p linePrefix) bool {
-	return p.isItem && p.first > ' ' && p.indent <= f.item+3 && (!p.number || f.isBlank || f.item > 0)
+	return p.isItem && !p.quoted && p.first > ' ' && p.indent <= f.item+3 && (!p.number || f.isBlank || f.item > 0)
 }
 
 func (f *Filter) noteContainers(p linePrefix, odd bool) {
 	if f.isCertainItem(p) {
 		f.item = p.column
-	} else if p.indent < f.item {
+	} else if p.indent < f.item || p.quoted {
 		f.item = 0
 	}
 	f.nested = f.nested || p.isItem || p.quoted || odd
