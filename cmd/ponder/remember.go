@@ -270,7 +270,7 @@ func (t *memoryImport) ingestStdin(ctx context.Context) error {
 			name = t.f.title + ".md"
 		}
 	}
-	r, err := t.IngestReader(ctx, name, bytes.NewReader(b), t.options)
+	r, err := t.IngestBytes(ctx, name, b, t.options)
 	t.addReport(r)
 	return err
 }

@@ -83,6 +83,7 @@ func Pack(o Original) PackedItem {
 	if errors.Join(err, w.Close()) == nil && b.Len() < len(o.Bytes)*9/10 {
 		p.packed, p.body = true, b.Bytes()
 	}
+	p.Bytes = nil // body has them
 	return p
 }
 

@@ -15,8 +15,8 @@ import (
 // ends the test program, because Go cannot recover from it.
 func TestDepth(t *testing.T) {
 	racetest.Skip(t, "one goroutine, which reads large files")
-	defer debug.SetMaxStack(debug.SetMaxStack(4 << 20))
-	const n = 100_000
+	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
+	const n = 20_000
 	nest := func(open, middle, end string) string {
 		return strings.Repeat(open, n) + middle + strings.Repeat(end, n)
 	}

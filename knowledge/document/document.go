@@ -74,6 +74,14 @@ type Content struct {
 	Blocks    []Block
 }
 
+// textSize returns the size of the text in bytes, with separators.
+func (c Content) textSize() (n int) {
+	for _, b := range c.Blocks {
+		n += len(b.Text) + len("\n\n")
+	}
+	return n
+}
+
 // A Document is an immutable text with its structure. All ranges are bytes of Text.
 type Document struct {
 	Source    string // [QuotePath] path; path#key for one of several documents in a file
@@ -121,6 +129,7 @@ func NewDocument(source, name string, c Content) *Document {
 		Published: c.Published, Language: normaliseLanguage(c.Language), Tags: c.Tags, Names: c.Names,
 	}
 	var text strings.Builder
+	text.Grow(c.textSize())
 	open := -1 // innermost section
 	var last Kind
 	for n, b := range c.Blocks {
@@ -150,8 +159,13 @@ func NewDocument(source, name string, c Content) *Document {
 		d.Title = d.Sections[0].Title
 	}
 	d.Title = cmp.Or(d.Title, name)
-	sum := sha256.Sum256([]byte(d.Text))
-	d.Hash = hex.EncodeToString(sum[:])
+	sum := sha256.New()
+	for rest := d.Text; rest != ""; { // without a copy of the whole text
+		n := min(len(rest), 64<<10)
+		_, _ = sum.Write([]byte(rest[:n])) // never fails
+		rest = rest[n:]
+	}
+	d.Hash = hex.EncodeToString(sum.Sum(nil))
 	return d
 }
 

@@ -56,6 +56,10 @@ func JSON(file []byte) iter.Seq2[Part, error] {
 			recordParts(list)(yield)
 			return
 		}
+		if err := checkMemory(len(file)); err != nil {
+			yield(Part{}, err)
+			return
+		}
 		all, err := jsonRecord(file, newJSONBudget())
 		if err != nil {
 			yield(Part{}, err)

@@ -3,6 +3,8 @@ package document
 import (
 	"context"
 	"errors"
+	"runtime/debug"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +12,7 @@ import (
 
 func TestByteQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &byteQueue{limit: 10}
+		q := &byteQueue{limit: func() int64 { return 10 }}
 		used, most := int64(0), int64(0)
 		began := time.Now()
 		for _, n := range []int64{4, 4, 4, 25, 2} {
@@ -46,4 +48,26 @@ func TestByteQueue(t *testing.T) {
 			t.Errorf("acquired without space: %v", err)
 		}
 	})
+}
+
+// TestMemoryLimit checks that a text which exceeds the memory limit is refused with its need,
+// in any format.
+func TestMemoryLimit(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(200 << 20))
+	big := strings.Repeat("The harbour of the old town was rebuilt. ", 20<<20/41)
+	for name, text := range map[string]string{
+		"a.txt": big, "a.md": big, "a.html": "<p>" + big, "a.csv": "a,b\n" + strings.Repeat("one word,two more words\n", 20<<20/23),
+		"a.json": `["` + big + `"]`, "a.eml": "From: a@b.c\nSubject: s\n\n" + big,
+	} {
+		for _, err := range Read("/"+name, []byte(text), nil, true) {
+			if err == nil || !strings.HasPrefix(err.Error(), "it needs about ") || !strings.Contains(err.Error(), " MiB of memory, and the limit is 200 MiB") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, err := range Read("/a.txt", []byte(big[:8<<20]), nil, true) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -249,11 +249,19 @@ func (f *Format) readParts(raw []byte) iter.Seq2[Part, error] {
 				yield(Part{}, err)
 				return
 			}
-			raw = []byte(text)
+			if text != string(raw) { // else there is no need of a copy
+				raw = []byte(text)
+			}
 		}
 		if f.Parts != nil {
 			guard.Seq(f.Parts(raw))(yield)
 			return
+		}
+		if !f.Binary || f.Name == "HTML" { // others are packed, or read in part
+			if err := checkMemory(len(raw)); err != nil {
+				yield(Part{}, err)
+				return
+			}
 		}
 		c, err := guard.Call(func() (Content, error) { return f.Extract(raw) })
 		yield(Part{Content: c}, err)
@@ -266,6 +274,9 @@ func partDocument(path string, part Part, err error) (*Document, error) {
 	if part.Key != "" {
 		source += "#" + part.Key
 		name += " " + part.Key
+	}
+	if err == nil {
+		err = checkMemory(part.textSize())
 	}
 	if err == nil {
 		doc := NewDocument(source, name, part.Content)

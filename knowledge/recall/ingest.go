@@ -215,6 +215,11 @@ func (l *Library) IngestReader(ctx context.Context, name string, r io.Reader, o 
 	if err != nil {
 		return Report{}, fmt.Errorf("remember %s: %w", name, err)
 	}
+	return l.IngestBytes(ctx, name, raw, o)
+}
+
+// IngestBytes is [Library.IngestReader] for content in memory.
+func (l *Library) IngestBytes(ctx context.Context, name string, raw []byte, o IngestOptions) (Report, error) {
 	base := Item{Kind: o.Kind, Persona: o.Persona, Tags: o.Tags, Date: o.Date, Source: name, defaultSource: o.Source}
 	p := &plan{l: l, o: o, startedAt: l.now()}
 	p.progress.TotalFiles, p.progress.TotalBytes = 1, int64(len(raw))

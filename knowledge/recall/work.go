@@ -22,9 +22,6 @@ const (
 	stepRemoved  = 200
 )
 
-// Files above largeFile are read one at a time, to save memory.
-const largeFile = 16 << 20
-
 // run reads and prepares on workers and writes on the caller's goroutine.
 func (p *plan) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -32,9 +29,8 @@ func (p *plan) run(ctx context.Context) error {
 	errs := make(chan error, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
 	groups := p.groupFiles()
-	large := make(chan struct{}, 1)
 	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() { errs <- p.runWorker(ctx, groups, steps, large) })
+		wg.Go(func() { errs <- p.runWorker(ctx, groups, steps) })
 	}
 	go func() {
 		wg.Wait()
@@ -85,7 +81,7 @@ func (p *plan) groupFiles() <-chan []document.File {
 	return out
 }
 
-func (p *plan) runWorker(ctx context.Context, groups <-chan []document.File, steps chan<- *step, large chan struct{}) error {
+func (p *plan) runWorker(ctx context.Context, groups <-chan []document.File, steps chan<- *step) error {
 	emit := func(s *step) error {
 		select {
 		case steps <- s:
@@ -95,17 +91,16 @@ func (p *plan) runWorker(ctx context.Context, groups <-chan []document.File, ste
 		}
 	}
 	for g := range groups {
-		if g[0].Size > largeFile {
-			select {
-			case large <- struct{}{}:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+		size := int64(0)
+		for _, f := range g {
+			size += f.Size
 		}
-		err := p.prepareFiles(ctx, g, p.knownFiles, emit)
-		if g[0].Size > largeFile {
-			<-large
+		release, err := document.Acquire(ctx, size)
+		if err != nil {
+			return err
 		}
+		err = p.prepareFiles(ctx, g, p.knownFiles, emit)
+		release()
 		if err != nil {
 			return err
 		}
