@@ -49,7 +49,7 @@ func TestReplaceLink(t *testing.T) {
 	dir := t.TempDir()
 	target, link, other := filepath.Join(dir, "target"), filepath.Join(dir, "link"), filepath.Join(dir, "other")
 	if err := errors.Join(WriteShared(target, []byte("old")), os.Symlink(target, link), os.Link(target, other)); err != nil {
-		t.Skip(err) // no links on this system
+		t.Fatal(err)
 	}
 	for _, name := range []string{link, other} {
 		if err := WritePrivate(name, []byte("new")); err != nil {

@@ -166,10 +166,10 @@ func TestWritePipe(t *testing.T) {
 	}
 }
 
-// Files of /proc have no size, and may never end.
+// Files of /proc of Linux have no size.
 func TestReadProc(t *testing.T) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
-		t.Skip("no /proc")
+		return
 	}
 	if text, err := ReadFile("/proc/self/status", 1<<16); err != nil || len(text) == 0 {
 		t.Errorf("%q, %v", text, err)

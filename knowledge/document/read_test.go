@@ -58,6 +58,7 @@ func TestRead(t *testing.T) {
 
 func TestLegible(t *testing.T) {
 	for path, want := range map[string]string{
+		"a\u200bb\u202ec.md": `a\u200bb\u202ec.md`, "کتاب\u200cها.md": "کتاب\u200cها.md", "\u3164.txt": `\u3164.txt`,
 		"a/b c.txt": "a/b c.txt", "ä\\\"b.txt": "ä\\\"b.txt", "a/\xff\xfe.txt": `a/\xff\xfe.txt`, "a\nb\tä.txt": `a\nb\tä.txt`, "a\"\x1b\\.txt": `a\"\x1b\\.txt`,
 	} {
 		got := QuotePath(path)

@@ -21,8 +21,8 @@ import (
 	"unicode/utf8"
 
 	"ponder/internal/fileio"
-
 	"ponder/internal/guard"
+	"ponder/internal/textkit"
 	"ponder/internal/textkit/charset"
 )
 
@@ -291,14 +291,16 @@ func partDocument(path string, part Part, err error) (*Document, error) {
 	return nil, err
 }
 
-// QuotePath returns a path for display and JSON. It escapes a path with invalid UTF-8 or
-// control characters as Go does, such as "a\nb" or "\xff"; [strconv.Unquote] restores
-// the name.
+// QuotePath returns a path for display and JSON. It escapes a path with invalid UTF-8, control or hidden
+// characters as Go does, such as "a\nb" or "\xff"; [strconv.Unquote] restores the name.
 func QuotePath(path string) string {
-	if utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
+	if textkit.Clean(path) == path && utf8.ValidString(path) && !strings.ContainsFunc(path, unicode.IsControl) {
 		return path
 	}
 	quoted := strconv.Quote(path)
+	if textkit.Clean(quoted) != quoted {
+		quoted = strconv.QuoteToASCII(path)
+	}
 	return quoted[1 : len(quoted)-1]
 }
 
