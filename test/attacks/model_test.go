@@ -98,7 +98,7 @@ func (m *model) answer(req *chatRequest) (text string, calls []call, ok bool) {
 		calls = missingCalls(user, user.userCalls()[step-1], req.text, done)
 	}
 	if len(calls) > 0 {
-		return "", calls, true
+		return "", calls[:1], true // the next call may need its result
 	}
 	for _, s := range obeyed {
 		todo := missingCalls(s, s.Do, req.text, done)
