@@ -95,6 +95,12 @@ func (s *Store) isAlive(id ponder.NodeID) bool {
 	return n != nil && !n.buried && storerules.Alive(n.Beat, time.Now())
 }
 
+// isReplaceable reports whether other nodes may take the threads of a node. The caller holds s.mu.
+func (s *Store) isReplaceable(id ponder.NodeID) bool {
+	n := s.nodes[id]
+	return n == nil || n.buried || storerules.Replaceable(n.Beat, time.Now())
+}
+
 // inForce reports whether the lease with the fence is in force. The caller holds s.mu.
 func (s *Store) inForce(t *thread, fence ponder.Fence) bool {
 	return fence != 0 && fence == t.lease.Fence && s.isAlive(t.lease.Node)

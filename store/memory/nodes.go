@@ -99,7 +99,7 @@ func (s *Store) nextLease(t *thread, node ponder.NodeID) (storerules.Lease, erro
 		return storerules.Lease{}, ponder.ErrNoThread
 	case !s.isAlive(node):
 		return storerules.Lease{}, ponder.ErrFenced
-	case s.isAlive(t.lease.Node):
+	case !s.isReplaceable(t.lease.Node):
 		return storerules.Lease{}, ponder.ErrHeld
 	}
 	var clock time.Duration
@@ -171,7 +171,7 @@ func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
 	defer s.mu.Unlock()
 	var found []ponder.Info
 	for _, t := range s.threads {
-		if !t.removed && t.info.Status == ponder.Thinking && !s.isAlive(t.lease.Node) {
+		if !t.removed && t.info.Status == ponder.Thinking && s.isReplaceable(t.lease.Node) {
 			found = append(found, t.info)
 		}
 	}

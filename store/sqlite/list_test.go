@@ -131,7 +131,7 @@ func TestStatusPlans(t *testing.T) {
 			t.Errorf("%+v: got %q, want one with %q", f, steps, want)
 		}
 	}
-	if steps := s.queryPlan(t, selectAbandoned, oldestBeat()); !strings.Contains(steps[0], "ponder_thread_busy") {
+	if steps := s.queryPlan(t, selectAbandoned, oldestBeat(), newestBeat()); !strings.Contains(steps[0], "ponder_thread_busy") {
 		t.Errorf("abandoned: %q", steps)
 	}
 }

@@ -117,7 +117,7 @@ func (tx *tx) nextLease(t *thread, node ponder.NodeID) (storerules.Lease, error)
 		return storerules.Lease{}, ponder.ErrNoThread
 	case !tx.isAlive(node):
 		return storerules.Lease{}, ponder.ErrFenced
-	case tx.isAlive(t.lease.Node):
+	case !tx.isReplaceable(t.lease.Node):
 		return storerules.Lease{}, ponder.ErrHeld
 	}
 	last := t.lease
@@ -198,11 +198,11 @@ func (s *Store) Abandoned(ctx context.Context) ([]ponder.ThreadID, error) {
 }
 
 const selectAbandoned = `SELECT t.id FROM ponder_thread t WHERE t.status = 'thinking'
-	AND NOT EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ?)
+	AND NOT EXISTS (SELECT 1 FROM ponder_node n WHERE n.id = t.node AND NOT n.buried AND n.beat > ? AND n.beat < ?)
 	ORDER BY t.created, t.id`
 
 func (s *Store) abandonedThreads(ctx context.Context) (ids []ponder.ThreadID, err error) {
-	rows, err := s.read.QueryContext(ctx, selectAbandoned, oldestBeat())
+	rows, err := s.read.QueryContext(ctx, selectAbandoned, oldestBeat(), newestBeat())
 	if err != nil {
 		return nil, err
 	}

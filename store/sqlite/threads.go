@@ -73,6 +73,9 @@ const selectThread = selectInfo + ` AND t.id = ?`
 // oldestBeat returns the newest beat of a node that is dead.
 func oldestBeat() int64 { return toMicros(time.Now().Add(-ponder.DeadAfter)) }
 
+// newestBeat is the heartbeat from which on the clock was set back: see storerules.Replaceable.
+func newestBeat() int64 { return toMicros(time.Now().Add(ponder.DeadAfter)) }
+
 func scanInfo(scan func(...any) error) (info ponder.Info, err error) {
 	var created, updated int64
 	var roots sql.NullString

@@ -264,6 +264,15 @@ func (tx *tx) isAlive(id ponder.NodeID) bool {
 	return !n.buried && storerules.Alive(n.beat, time.Now())
 }
 
+// isReplaceable reports whether other nodes may take the threads of a node.
+func (tx *tx) isReplaceable(id ponder.NodeID) bool {
+	if id == "" {
+		return true
+	}
+	n := tx.loadNode(id)
+	return n.buried || storerules.Replaceable(n.beat, time.Now())
+}
+
 // inForce reports whether the lease with the fence is in force.
 func (tx *tx) inForce(t *thread, fence ponder.Fence) bool {
 	return fence != 0 && fence == t.lease.Fence && tx.isAlive(t.lease.Node)

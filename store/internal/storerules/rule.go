@@ -84,6 +84,13 @@ func Trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 // Alive reports whether a node with this last heartbeat is alive.
 func Alive(beat, now time.Time) bool { return now.Sub(beat) < ponder.DeadAfter }
 
+// Replaceable reports whether other nodes may take the threads of a node with this last
+// heartbeat. A heartbeat in the future shows that the clock was set back. A node that lives
+// replaces it within [ponder.HeartbeatInterval].
+func Replaceable(beat, now time.Time) bool {
+	return !Alive(beat, now) || beat.Sub(now) >= ponder.DeadAfter
+}
+
 // Forgotten reports whether a store may forget a node with this last heartbeat.
 func Forgotten(beat, now time.Time) bool { return now.Sub(beat) > ForgetAfter }
 
