@@ -23,6 +23,7 @@ type checker struct {
 	threads  map[ponder.ThreadID]*threadCheck
 	beats    map[ponder.NodeID]time.Time
 	dead     map[ponder.NodeID]bool
+	inputs   map[string]bool // that clients sent, by thread and key
 	sent     int
 	repeated int
 }
@@ -71,7 +72,7 @@ type runCheck struct {
 }
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, threads: make(map[ponder.ThreadID]*threadCheck), beats: make(map[ponder.NodeID]time.Time), dead: make(map[ponder.NodeID]bool)}
+	return &checker{w: w, threads: make(map[ponder.ThreadID]*threadCheck), beats: make(map[ponder.NodeID]time.Time), dead: make(map[ponder.NodeID]bool), inputs: make(map[string]bool)}
 }
 
 func (c *checker) noteBeat(id ponder.NodeID) {
@@ -143,6 +144,13 @@ func (c *checker) noteRelease(id ponder.ThreadID, fence ponder.Fence, head ponde
 	t.holder, t.holderNode = "", nil
 }
 
+// noteInput notes that a client sends an input.
+func (c *checker) noteInput(id ponder.ThreadID, ev ponder.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inputs[string(id)+ev.Key()] = true
+}
+
 func (c *checker) noteAck(id ponder.ThreadID, ev ponder.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,6 +188,9 @@ func (c *checker) noteEvent(t *threadCheck, ev ponder.Event) {
 			c.w.report("%s: %q is there twice, at %d and %d", t.id, key, old, ev.Seq)
 		}
 		t.keys[key] = ev.Seq
+	}
+	if ev.IsExternalInput() && ev.Seq > t.copied && !c.inputs[string(t.id)+ev.Key()] {
+		c.w.report("%s: no client sent the input at %d", t.id, ev.Seq)
 	}
 	r := t.runs[ev.Run]
 	switch b := ev.Body.(type) {

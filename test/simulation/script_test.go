@@ -67,8 +67,8 @@ func (s *script) planMessages(name, prefix string) {
 func (s *script) planRun(name string) {
 	run := ponder.RunID("run_" + string(s.thread))
 	p := plan{Seed: uint64(s.number(1<<30, name+" plan")), Steps: 2 + s.number(4, name+" steps"), Width: 1 + s.number(4, name+" width"), Depth: s.number(3, name+" depth")}
-	if s.number(3, name+" long") == 0 {
-		p.Notes = 60
+	if s.number(4, name+" long") == 0 { // so that the engine saves checkpoints while the run goes on
+		p.Notes = 150
 	}
 	options, _ := json.Marshal(p)
 	var b ponder.Budget
@@ -167,6 +167,7 @@ func (n *node) serve(do func() error) bool {
 func (s *script) send(n *node, name string, ev ponder.Event) bool {
 	start := func(ctx context.Context) error { return n.place.Start(ctx, s.thread) }
 	direct := s.number(3, name+" direct") == 0
+	s.checker.noteInput(s.thread, ev)
 	served := n.serve(func() error {
 		if !direct {
 			_, err := n.engine.Post(n.ctx, s.thread, start, ev)
