@@ -23,6 +23,9 @@ var errBusy = errors.New("database is locked")
 // write performs a write with a name: it takes its time, fails as the seed wants, and passes
 // the outcome to the checker at the moment of the write.
 func (d *disk) write(ctx context.Context, name string, do func() error) error {
+	if slow := fmt.Sprint("slow ", name, d.countOf(name)); d.number(15, slow) == 0 && !d.isCalm() { // so that others append meanwhile
+		time.Sleep(d.duration(50*time.Millisecond, 2*time.Second, slow))
+	}
 	if err := d.pass(name); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (s *script) planMessages(name, prefix string) {
 func (s *script) planRun(name string) {
 	run := ponder.RunID("run_" + string(s.thread))
 	p := plan{Seed: uint64(s.number(1<<30, name+" plan")), Steps: 2 + s.number(4, name+" steps"), Width: 1 + s.number(4, name+" width"), Depth: s.number(3, name+" depth")}
-	if s.number(4, name+" long") == 0 { // so that the engine saves checkpoints while the run goes on
+	if s.number(4, name+" long") == 0 { // so that the engine saves checkpoints before the run ends
 		p.Notes = 150
 	}
 	options, _ := json.Marshal(p)
