@@ -36,7 +36,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func recurse(n int) int { return recurse(n+1) + recurse(n+2) }
+// depth makes recurse a function with an effect.
+var depth int
+
+// recurse needs more stack than any process has.
+func recurse(n int) int {
+	if depth = n; n < 0 {
+		return 0
+	}
+	return recurse(n+1) + 1
+}
 
 // runChild works on two threads. The action is the end of the process, by the culprit.
 func runChild(action string, log Log) {
@@ -58,7 +67,7 @@ func runChild(action string, log Log) {
 				var list []int
 				_ = list[len(os.Args)*0+3]
 			case "overflow":
-				recurse(0)
+				depth = recurse(0)
 			case "map":
 				m := map[int]int{}
 				for range 8 {

@@ -32,7 +32,9 @@ type Memory struct {
 }
 
 // NewMemory returns a memory of limit bytes.
-func NewMemory(limit int64) *Memory { return &Memory{limit: limit, free: limit, freed: make(chan struct{})} }
+func NewMemory(limit int64) *Memory {
+	return &Memory{limit: limit, free: limit, freed: make(chan struct{})}
+}
 
 // acquire waits briefly for n bytes.
 func (m *Memory) acquire(ctx context.Context, n int64) error {

@@ -29,11 +29,11 @@ func memoryBombs() map[string][]byte {
 		return append(p, more...).encode()
 	}
 	return map[string][]byte{
-		"unpacked":    page(pdfStream("/Filter /RunLengthDecode", runLength(400<<20, ' '))),
-		"letters":     page(pdfStream("", "BT /F1 1 Tf ("+strings.Repeat("a", 3<<20)+") Tj ET")),
-		"paths":       page(pdfStream("", strings.Repeat("1 1 m 2 2 l S ", 2<<20))),
-		"large file":  append(page(pdfStream("", pdfText(72, 700, 12, "a"))), bytes.Repeat([]byte("% filler\n"), 3<<20)...),
-		"objects":     page(pdfStream("", ""), slicesRepeat("<< /A [1 2 3 4 5 6 7 8 9 0] /B (text) /C << /D 1 >> >>", 50_000)...),
+		"unpacked":   page(pdfStream("/Filter /RunLengthDecode", runLength(400<<20, ' '))),
+		"letters":    page(pdfStream("", "BT /F1 1 Tf ("+strings.Repeat("a", 3<<20)+") Tj ET")),
+		"paths":      page(pdfStream("", strings.Repeat("1 1 m 2 2 l S ", 2<<20))),
+		"large file": append(page(pdfStream("", pdfText(72, 700, 12, "a"))), bytes.Repeat([]byte("% filler\n"), 3<<20)...),
+		"objects":    page(pdfStream("", ""), slicesRepeat("<< /A [1 2 3 4 5 6 7 8 9 0] /B (text) /C << /D 1 >> >>", 50_000)...),
 	}
 }
 

@@ -147,8 +147,6 @@ func (in *input) setQuestion(text string) {
 	}
 }
 
-func userMessage(text string) llm.Message { return llm.Say(llm.User, text) }
-
 // toTools returns the tools of the client.
 func (in *input) toTools() (list []llm.Tool, err error) {
 	for i, t := range in.Tools {
