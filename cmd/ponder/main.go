@@ -32,19 +32,21 @@ import (
 	"ponder/internal/process"
 )
 
-//go:debug tracebacklabels=1
-
 func main() {
 	process.LimitMemory()
 	if t, ok := http.DefaultTransport.(*http.Transport); ok {
 		t.Proxy = netaddr.Proxy
 	}
-	code := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	crash.Stop() // not deferred, because a panic is no orderly end
-	os.Exit(code)
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	code := runCommand(ctx, args, stdin, stdout, stderr)
+	crash.Stop() // not deferred, because a panic is no orderly end
+	return code
+}
+
+func runCommand(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	log := &logSink{out: stderr}

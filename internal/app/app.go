@@ -216,7 +216,7 @@ func (a *App) Crashes() crash.Log {
 	if err != nil || a.IsTemporary() {
 		return crash.Log{}
 	}
-	return crash.Of(file)
+	return crash.NewLog(file)
 }
 
 // guardWork returns a work function that refuses quarantined threads, and records crashes.

@@ -54,8 +54,8 @@ type Report struct {
 // A Log has the crashes of the processes that use a database. The zero Log has none.
 type Log struct{ folder string }
 
-// Of returns the log of a database file.
-func Of(database string) Log {
+// NewLog returns the log of a database file.
+func NewLog(database string) Log {
 	if database == "" {
 		return Log{}
 	}
@@ -87,7 +87,17 @@ func (l Log) Start() error {
 		return fmt.Errorf("record crashes: %w", err)
 	}
 	output.file, output.log = f, l
-	return nil
+	return printLabels()
+}
+
+// printLabels makes the runtime print the labels of goroutines in traces.
+func printLabels() error {
+	const setting = "tracebacklabels"
+	settings := os.Getenv("GODEBUG")
+	if strings.Contains(settings, setting) {
+		return nil
+	}
+	return os.Setenv("GODEBUG", strings.TrimPrefix(settings+","+setting+"=1", ","))
 }
 
 // createOutput creates and locks the file. Another process may remove the empty folder or the
@@ -134,7 +144,7 @@ func Stop() {
 // a thread. After orderly work, it forgets the crashes of the thread.
 func (l Log) Guard(work func(context.Context, ponder.ThreadID) error) func(context.Context, ponder.ThreadID) error {
 	return func(ctx context.Context, thread ponder.ThreadID) (err error) {
-		crashes := l.ofThread(thread)
+		crashes := l.threadReports(thread)
 		if len(crashes) >= MaxCrashes {
 			return quarantineError(thread, crashes)
 		}
@@ -191,14 +201,14 @@ func (l Log) Quarantined() []Report {
 	return last
 }
 
-func (l Log) ofThread(thread ponder.ThreadID) []Report {
+func (l Log) threadReports(thread ponder.ThreadID) []Report {
 	return slices.DeleteFunc(l.Reports(), func(r Report) bool { return r.Thread != thread })
 }
 
 // Release forgets the crashes of a thread, which ends its quarantine. It reports whether
 // there were any.
 func (l Log) Release(thread ponder.ThreadID) (released bool) {
-	for _, r := range l.ofThread(thread) {
+	for _, r := range l.threadReports(thread) {
 		released = os.Remove(r.File) == nil || released
 	}
 	os.Remove(l.folder) // if it is empty

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,7 +31,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if action := os.Getenv(actionEnv); action != "" {
-		runChild(action, Of(os.Getenv(databaseEnv)))
+		runChild(action, NewLog(os.Getenv(databaseEnv)))
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -61,12 +62,13 @@ func runChild(action string, log Log) {
 	<-started
 	_ = log.Guard(func(context.Context, ponder.ThreadID) error {
 		var inner sync.WaitGroup
-		inner.Go(func() { // as a library does, whose goroutines nobody can recover
+		inner.Go(func() { // a goroutine of a library, which no caller can recover
 			switch action {
 			case "panic":
 				var list []int
 				_ = list[len(os.Args)*0+3]
 			case "overflow":
+				debug.SetMaxStack(16 << 20) // to be fast
 				depth = recurse(0)
 			case "map":
 				m := map[int]int{}
@@ -102,7 +104,7 @@ func runChild(action string, log Log) {
 func crashProcess(t *testing.T, action, database string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "GODEBUG=tracebacklabels=1", "GOTRACEBACK=single", actionEnv+"="+action, databaseEnv+"="+database)
+	cmd.Env = append(os.Environ(), "GODEBUG=", "GOTRACEBACK=single", actionEnv+"="+action, databaseEnv+"="+database)
 	out, err := cmd.CombinedOutput()
 	if (err == nil) != (action == "end") {
 		t.Fatalf("%s: %v\n%s", action, err, out)
@@ -127,7 +129,7 @@ func TestCrashes(t *testing.T) {
 			t.Parallel()
 			database := filepath.Join(t.TempDir(), "ponder.db")
 			crashProcess(t, action, database)
-			log := Of(database)
+			log := NewLog(database)
 			list := log.Reports()
 			if c.reason == "" {
 				if len(list) > 0 {
@@ -152,7 +154,7 @@ func countWork(log Log, thread ponder.ThreadID) (calls int, err error) {
 
 func TestQuarantine(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "ponder.db")
-	log := Of(database)
+	log := NewLog(database)
 	for range MaxCrashes {
 		crashProcess(t, "kill", database)
 	}
@@ -195,7 +197,7 @@ func TestQuarantine(t *testing.T) {
 
 // TestRunning checks that no process takes the output of one that still runs.
 func TestRunning(t *testing.T) {
-	log := Of(filepath.Join(t.TempDir(), "ponder.db"))
+	log := NewLog(filepath.Join(t.TempDir(), "ponder.db"))
 	f, err := log.createOutput()
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func memoryLimitFinding() Finding {
 }
 
 func pdfFinding() Finding {
-	if err := document.PDFInterpreted(); err != nil {
+	if err := document.PDFInterpreterReason(); err != nil {
 		return Finding{"PDF", OK, fmt.Sprintf("read by an interpreter, some %d times slower than machine code, because this process may not have executable memory (%v)", document.InterpretedSlowdown, err)}
 	}
 	return Finding{"PDF", OK, "read by machine code"}

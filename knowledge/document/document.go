@@ -23,7 +23,8 @@
 // Input is untrusted: sizes, counts and depths are bounded, special files are never
 // opened, and links out of the named folders are not followed. Archives have bounds on
 // their unpacked size. A sandboxed engine reads PDFs; it starts with the first PDF and
-// stops when a file exceeds its time.
+// stops when a file exceeds its time or its memory. Where a process may not have executable
+// memory, an interpreter runs it. A panic of a format is an error of its file.
 //
 // The compiled engine is stored in ponder/wasm of the user's cache folder and can be
 // deleted at any time.

@@ -87,7 +87,7 @@ func runSandboxed(name string) error {
 	if err := sandboxes[name](); err != nil {
 		return errors.Join(errors.ErrUnsupported, err)
 	}
-	if err := PDFInterpreted(); err != nil {
+	if err := PDFInterpreterReason(); err != nil {
 		fmt.Println("interpreted:", err)
 	}
 	began := time.Now()

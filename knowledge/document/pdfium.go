@@ -99,9 +99,9 @@ func startInterpreted(wasm []byte, denied error) (*pdfRunner, error) {
 	return engines, nil
 }
 
-// PDFInterpreted returns the reason why this process interprets the PDF engine, which then
+// PDFInterpreterReason returns the reason why this process interprets the PDF engine, which then
 // takes [InterpretedSlowdown] times as long, or nil if it runs machine code.
-func PDFInterpreted() error { return checkExecutable() }
+func PDFInterpreterReason() error { return checkExecutable() }
 
 // newPDFRunner returns a runner. A panic of the compiler is an error.
 func newPDFRunner(config wazero.RuntimeConfig, wasm []byte) (*pdfRunner, error) {

@@ -43,7 +43,7 @@ type byteQueue struct {
 
 	mu      sync.Mutex
 	used    int64
-	changed chan struct{} // closed by the next release; nil if nobody waits
+	changed chan struct{} // closed by the next release; nil without waiting callers
 }
 
 // acquire waits until n bytes are free, and takes them until release.
