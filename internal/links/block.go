@@ -11,7 +11,8 @@ type block struct {
 	indented  bool // in an indented code block
 	nested    bool // a list, a quote or the like may be open
 	htmlBlock bool // clients may read the lines as HTML until a blank one
-	item      int  // column of the text of the newest list item; 0: none
+	marker    int  // column of the newest list item
+	item      int  // column of its text; 0: no item is open
 	fence     fence
 
 	// Clients may or may not be in a fenced code block: until the containers end, or to the end.
@@ -62,7 +63,7 @@ func (f *Filter) readLineStart(in []byte, more bool) int {
 	}
 	f.indented = false
 	if isBare && p.indent == 0 && f.isBlank && !isOdd(p.first) {
-		f.nested, f.maybeFenced, f.item = false, false, 0
+		f.nested, f.maybeFenced, f.marker, f.item = false, false, 0, 0
 	}
 	if p.first == '`' || p.first == '~' {
 		n, isFence, ok := f.readFenceLine(in, p, more)
@@ -91,14 +92,15 @@ func isOdd(c byte) bool { return bytes.IndexByte([]byte("[:!?=/{%$|"), c) >= 0 }
 
 // isCertainItem reports whether all clients take the line for a list item, not for a paragraph.
 func (f *Filter) isCertainItem(p linePrefix) bool {
-	return p.isItem && !p.quoted && p.first > ' ' && p.indent <= f.item+3 && (!p.number || f.isBlank || f.item > 0)
+	isPlaced := p.indent <= 3 || p.indent == f.marker || f.item <= p.indent && p.indent <= f.item+3
+	return p.isItem && !p.quoted && p.first > ' ' && isPlaced && (!p.number || f.isBlank || f.item > 0)
 }
 
 func (f *Filter) noteContainers(p linePrefix, odd bool) {
 	if f.isCertainItem(p) {
-		f.item = p.column
+		f.marker, f.item = p.indent, p.column
 	} else if p.indent < f.item || p.quoted {
-		f.item = 0
+		f.marker, f.item = 0, 0
 	}
 	f.nested = f.nested || p.isItem || p.quoted || odd
 	f.maybeFenced = f.maybeFenced || p.first == '[' || p.first == ':' // a footnote or a definition
@@ -208,7 +210,11 @@ func (f *Filter) readFenceLine(in []byte, p linePrefix, more bool) (n int, isFen
 	}
 	f.noteContainers(p, false)
 	f.fence, f.isBlank, f.hasText = g, false, true
-	f.inline = inline{}
+	if g.certain {
+		f.inline = inline{}
+	} else if g.mark == '`' { // clients may read a paragraph here
+		f.openRuns |= 1 << min(size, maxRun+1)
+	}
 	n = min(len(in), p.bytes+len(line)+1)
 	f.emit(in[:n]...)
 	f.lineStart = in[n-1] == '\n'
@@ -223,7 +229,6 @@ func (f *Filter) readFenced(in []byte, p linePrefix, more bool) (n int, isCode b
 	if !g.certain && p.indent < g.indent {
 		f.fence = fence{}
 		f.lostFence = f.lostFence || p.indent > 0 || g.indent <= 3 && !g.inItem
-		f.inline = inline{}
 		return 0, false
 	}
 	at := p.indentBytes(in)

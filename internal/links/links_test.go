@@ -76,6 +76,7 @@ func TestText(t *testing.T) {
 		{"fence that a list ends", "- ```\nhttp://evil.example/1\n", "- ```\n`http://evil.example/1`\n"},
 		{"fence that a quote ends", "> ```\nhttp://evil.example/1\n", "> ```\n`http://evil.example/1`\n"},
 		{"item in a quote", "> - a\n     ``` http://evil.example/1", "> - a\n     ``` `http://evil.example/1`"},
+		{"item in a paragraph", "   1. `a\n    - ```\n     http://evil.example/1", "   1. `a\n    - ```\n     ``http://evil.example/1``"},
 		{"indented code", "a\n\n    http://evil.example/1\n\nhttp://evil.example/2", "a\n\n    http://evil.example/1\n\n`http://evil.example/2`"},
 		{"indented in a list", "- a\n\n    http://evil.example/1", "- a\n\n    `http://evil.example/1`"},
 		{"indented paragraph", "a\n    http://evil.example/1", "a\n    `http://evil.example/1`"},
