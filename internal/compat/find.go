@@ -416,15 +416,16 @@ func (d *Dispatcher) readTexts(ctx context.Context, info ponder.Info, key string
 
 // Alphanumeric returns the letters, digits and symbols of text, for comparisons.
 func Alphanumeric(text string) string {
-	bare := make([]byte, 0, len(text))
+	var bare strings.Builder
+	bare.Grow(len(text))
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c >= utf8.RuneSelf {
 			return strings.Map(bareRune, text)
 		} else if bareASCII[c] {
-			bare = append(bare, c)
+			bare.WriteByte(c)
 		}
 	}
-	return string(bare)
+	return bare.String()
 }
 
 func bareRune(r rune) rune {
@@ -448,25 +449,31 @@ func contentDigest(of any) string {
 	if err != nil {
 		return ""
 	}
-	return "post-" + hexOf(string(js))
+	return "post-" + hexOf(js)
 }
 
-func hexOf(parts ...string) string {
+func hexOf[T string | []byte](parts ...T) string {
 	sum := hashParts(parts...)
 	return hex.EncodeToString(sum[:16])
 }
 
-func hashParts(parts ...string) [sha256.Size]byte {
-	size := 0
+// hashParts returns the hash of parts, each after its length. It does not copy long parts.
+func hashParts[T string | []byte](parts ...T) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	buf := make([]byte, 0, 1<<10)
 	for _, p := range parts {
-		size += len(p) + 12 // and its length prefix
+		buf = append(strconv.AppendInt(buf[:0], int64(len(p)), 10), ':')
+		for {
+			n := copy(buf[len(buf):cap(buf)], p)
+			h.Write(buf[:len(buf)+n])
+			if p = p[n:]; len(p) == 0 {
+				break
+			}
+			buf = buf[:0]
+		}
 	}
-	all := make([]byte, 0, size)
-	for _, p := range parts {
-		all = strconv.AppendInt(all, int64(len(p)), 10)
-		all = append(append(all, ':'), p...)
-	}
-	return sha256.Sum256(all)
+	h.Sum(sum[:0])
+	return sum
 }
 
 func threadOf(parts ...string) ponder.ThreadID {

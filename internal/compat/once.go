@@ -3,6 +3,7 @@ package compat
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"sync"
@@ -49,7 +50,8 @@ func (d *Dispatcher) BeginOnce(r *http.Request, body []byte, a Request) (w Job, 
 		w, err = d.Begin(r.Context(), a)
 		return w, func() {}, err
 	}
-	s, first := d.deduper.enterRequest(hexOf(a.Owner, r.Method+r.URL.Path, string(body)), r)
+	sum := sha256.Sum256(body)
+	s, first := d.deduper.enterRequest(hexOf(a.Owner, r.Method+r.URL.Path, string(sum[:])), r)
 	if first {
 		d.startRequest(s, r, a)
 		if s.err == nil && s.work.Kind == Exchange && !a.KeepRunning {

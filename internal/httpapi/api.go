@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -267,12 +268,13 @@ func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.Serve
 
 // Handle implements [huma.Adapter]. A trailing slash is optional.
 func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
-	op.BodyReadTimeout, op.MaxBodyBytes = -1, MaxBody+1
+	op.BodyReadTimeout, op.MaxBodyBytes = -1, -1 // takeBody limits bodies
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		if op.RequestBody == nil && !emptyOrJSON(r) {
 			writeProblem(w, http.StatusBadRequest, "unexpected body: this route takes none; send no body, or JSON")
 			return
 		}
+		limitio.ReadBodyOnce(r)
 		handler(humago.NewContext(op, r, w))
 	}
 	pattern := strings.ToUpper(op.Method) + " " + strings.TrimSuffix(op.Path, "/")
@@ -354,7 +356,7 @@ func echoedValue(v any) any {
 	case nil, bool, float64, int, int64:
 		return v
 	case string:
-		return textkit.Truncate(textkit.OneLine(v), maxEchoed)
+		return textkit.Truncate(textkit.OneLine(textkit.Prefix(v, maxEchoed*utf8.UTFMax)), maxEchoed)
 	}
 	return nil
 }

@@ -133,3 +133,21 @@ func (s *jsonShape) decodedBytes(text []byte) (int64, error) {
 }
 
 func maxDecoded(size int) int64 { return max(minDecoded, int64(bodyFactor-1)*int64(size)) }
+
+// RawJSON is a value of a decoded text, like [encoding/json.RawMessage], but a part of the text and no copy. The
+// text must not change, so decode it with [encoding/json.Unmarshal].
+type RawJSON []byte
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (r *RawJSON) UnmarshalJSON(js []byte) error {
+	*r = js
+	return nil
+}
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (r RawJSON) MarshalJSON() ([]byte, error) {
+	if r == nil {
+		return []byte("null"), nil
+	}
+	return r, nil
+}

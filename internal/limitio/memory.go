@@ -2,6 +2,7 @@ package limitio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,8 +14,9 @@ import (
 // Limits of a [Memory].
 const (
 	DefaultMemory = 256 << 20 // bytes
-	bodyFactor    = 3         // memory of a request by bytes of its body, with the decoded values
-	firstPart     = 64 << 10  // bytes to receive before the whole body is reserved
+	bodyFactor    = 3
+	firstBuffer   = 4 << 10
+	firstPart     = 64 << 10 // bytes to receive before the whole body is reserved
 	memoryWait    = 3 * time.Second
 )
 
@@ -85,6 +87,7 @@ type BodyLimit struct {
 	Bytes   int64 // more is [ErrTooLarge]
 	Size    int64 // announced size; negative: unknown
 	Numbers bool  // the body may have long lists of numbers
+	Factor  int64 // memory of a request by bytes of its body, with the decoded values; 0: 3
 }
 
 // A Body is a body of JSON in memory. It implements [io.ReadCloser].
@@ -92,6 +95,7 @@ type Body struct {
 	bytes.Reader
 
 	data   []byte
+	size   int64
 	memory *Memory
 
 	mu   sync.Mutex
@@ -101,6 +105,7 @@ type Body struct {
 // ReadBody reads a body. The caller must release it.
 func (m *Memory) ReadBody(ctx context.Context, src io.Reader, l BodyLimit) (*Body, error) {
 	b := &Body{memory: m}
+	l.Factor = cmp.Or(l.Factor, bodyFactor)
 	shape := jsonShape{numbers: l.Numbers}
 	data, err := b.readAll(ctx, src, l, &shape)
 	var decoded int64
@@ -108,7 +113,7 @@ func (m *Memory) ReadBody(ctx context.Context, src io.Reader, l BodyLimit) (*Bod
 		decoded, err = shape.decodedBytes(data)
 	}
 	if err == nil {
-		need := int64(len(data)) + max(decoded, (bodyFactor-1)*int64(len(data)))
+		need := int64(len(data)) + max(decoded, (l.Factor-1)*int64(len(data)))
 		err = b.hold(ctx, need)
 		b.shrink(need)
 	}
@@ -116,7 +121,7 @@ func (m *Memory) ReadBody(ctx context.Context, src io.Reader, l BodyLimit) (*Bod
 		b.Release()
 		return nil, err
 	}
-	b.data = data
+	b.data, b.size = data, int64(len(data))
 	b.Reset(data)
 	return b, nil
 }
@@ -129,16 +134,18 @@ func (b *Body) readAll(ctx context.Context, src io.Reader, l BodyLimit, shape *j
 	if l.Size >= 0 {
 		most = l.Size
 	}
-	if err := b.hold(ctx, bodyFactor*min(most, firstPart)); err != nil {
+	if err := b.hold(ctx, l.Factor*min(most, firstBuffer)); err != nil {
 		return nil, err
 	}
-	data := make([]byte, 0, min(most, 4<<10)+1) // with room to see the end
+	data := make([]byte, 0, min(most, firstBuffer)+1) // with room to see the end
 	for {
 		if len(data) == cap(data) {
-			if len(data) >= firstPart {
-				if err := b.hold(ctx, bodyFactor*most); err != nil {
-					return nil, err
-				}
+			need := most
+			if len(data) < firstPart { // a slow client holds little
+				need = min(need, 2*int64(cap(data)))
+			}
+			if err := b.hold(ctx, l.Factor*need); err != nil {
+				return nil, err
 			}
 			data = append(make([]byte, 0, min(int64(cap(data))*2, max(most, int64(len(data)))+1)), data...)
 		}
@@ -189,8 +196,37 @@ func (b *Body) Bytes() []byte { return b.data }
 // Close implements [io.Closer].
 func (*Body) Close() error { return nil }
 
+// ReadBodyOnce prepares a request for a handler that copies its body. The original is then dropped.
+func ReadBodyOnce(r *http.Request) {
+	if b, ok := r.Body.(*Body); ok {
+		r.Body = onceBody{b}
+	}
+}
+
+type onceBody struct{ *Body }
+
+// Read implements [io.Reader].
+func (b onceBody) Read(p []byte) (int, error) {
+	n, err := b.Body.Read(p)
+	if err != nil {
+		b.drop()
+	}
+	return n, err
+}
+
+func (b *Body) drop() {
+	b.data = nil
+	b.Reset(nil)
+}
+
+// WriteTo implements [io.WriterTo].
+func (b onceBody) WriteTo(w io.Writer) (int64, error) {
+	defer b.drop()
+	return b.Body.WriteTo(w)
+}
+
 // ReleaseDecoded releases the memory of decoded values, after the handler has started work.
-func (b *Body) ReleaseDecoded() { b.shrink(int64(len(b.data))) }
+func (b *Body) ReleaseDecoded() { b.shrink(b.size) }
 
 // Release releases the memory. It may be called again.
 func (b *Body) Release() { b.shrink(0) }
@@ -211,7 +247,11 @@ func RequestBody(r *http.Request) ([]byte, error) {
 
 // SetRequestBody replaces the body of a request.
 func SetRequestBody(r *http.Request, data []byte) {
-	b := &Body{data: data}
+	b, ok := r.Body.(*Body)
+	if !ok {
+		b = new(Body)
+	}
+	b.data = data
 	b.Reset(data)
 	r.Body, r.ContentLength = b, int64(len(data))
 	r.Header.Del("Content-Length")

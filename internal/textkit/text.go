@@ -162,8 +162,14 @@ func VisibleLine(text string, n int) string {
 
 // Truncate returns text with at most n characters. A truncated text ends in an ellipsis.
 func Truncate(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n-1]) + "…"
+	count, end := 0, 0
+	for i := range text { // without a copy of a long text
+		if count == n-1 {
+			end = i
+		}
+		if count++; count > n {
+			return string([]rune(text[:end])) + "…" // also replaces invalid bytes
+		}
 	}
 	return text
 }

@@ -95,7 +95,9 @@ func selectJSONRPC(current, old http.Handler) http.Handler {
 		var in struct {
 			Method string `json:"method"`
 		}
-		if json.Unmarshal(body, &in) == nil && strings.Contains(in.Method, "/") {
+		oldMethod := json.Unmarshal(body, &in) == nil && strings.Contains(in.Method, "/")
+		limitio.ReadBodyOnce(r)
+		if oldMethod {
 			old.ServeHTTP(w, r)
 			return
 		}
@@ -106,6 +108,7 @@ func selectJSONRPC(current, old http.Handler) http.Handler {
 // selectREST selects the version of a request by its path.
 func selectREST(current, old http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limitio.ReadBodyOnce(r)
 		if strings.HasPrefix(r.URL.Path, a2av0.RESTPathPrefix+"/") {
 			old.ServeHTTP(w, r)
 			return

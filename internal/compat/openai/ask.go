@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ponder/internal/compat"
+	"ponder/internal/limitio"
 	"ponder/llm"
 )
 
@@ -36,7 +37,7 @@ type body struct {
 
 type message struct {
 	Role    string          `json:"role"`
-	Content json.RawMessage `json:"content"`
+	Content limitio.RawJSON `json:"content"`
 	Calls   []call          `json:"tool_calls"`
 	CallID  string          `json:"tool_call_id"`
 	Name    string          `json:"name"`
@@ -279,7 +280,7 @@ type contentPart struct {
 	Type    string          `json:"type"`
 	Text    string          `json:"text"`
 	Refusal string          `json:"refusal"`
-	Image   json.RawMessage `json:"image_url"` // an object with a url, or a string
+	Image   limitio.RawJSON `json:"image_url"` // an object with a url, or a string
 	File    *struct {
 		Data string `json:"file_data"`
 		Name string `json:"filename"`
@@ -288,11 +289,11 @@ type contentPart struct {
 	FileURL  string `json:"file_url"`
 	Filename string `json:"filename"`
 
-	Document json.RawMessage `json:"document_url"` // of Mistral: a string, or an object with a url
+	Document limitio.RawJSON `json:"document_url"` // of Mistral: a string, or an object with a url
 }
 
 // PartsOf parses a text or a list of parts. Errors name where.
-func PartsOf(where string, js json.RawMessage) ([]llm.Part, error) {
+func PartsOf(where string, js []byte) ([]llm.Part, error) {
 	var text string
 	if len(js) == 0 || json.Unmarshal(js, &text) == nil {
 		return []llm.Part{{Text: text}}, nil
@@ -347,7 +348,7 @@ func (c contentPart) toPart(where string) (llm.Part, error) {
 }
 
 // urlOf parses a string, or an object with a url.
-func urlOf(js json.RawMessage) (string, bool) {
+func urlOf(js []byte) (string, bool) {
 	var at struct {
 		URL string `json:"url"`
 	}
