@@ -101,7 +101,7 @@ func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 		fields, ok = parseExact(whole["params"], "name", "arguments", "_meta")
 	}
 	for _, one := range []struct {
-		js   json.RawMessage
+		js   []byte
 		into any
 	}{
 		{whole["jsonrpc"], &version}, {whole["method"], &method},
@@ -109,7 +109,7 @@ func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 	} {
 		ok = ok && json.Unmarshal(one.js, one.into) == nil
 	}
-	call = directCall{id: whole["id"], req: &sdk.CallToolRequest{Params: params, Extra: &sdk.RequestExtra{Header: r.Header}}}
+	call = directCall{id: json.RawMessage(whole["id"]), req: &sdk.CallToolRequest{Params: params, Extra: &sdk.RequestExtra{Header: r.Header}}}
 	if !ok || version != "2.0" || method != "tools/call" || params.Name != r.Header.Get("Mcp-Name") || !isID(call.id) {
 		return call, false
 	}
@@ -123,7 +123,7 @@ func directOf(r *http.Request, body []byte) (call directCall, ok bool) {
 	return call, caps != nil && caps.Sampling == nil && !declaresExtension(caps, tasks)
 }
 
-type object = map[string]json.RawMessage
+type object = map[string]limitio.RawJSON
 
 // parseExact parses an object with exactly these fields.
 func parseExact(js []byte, names ...string) (o object, ok bool) {

@@ -29,6 +29,7 @@ import (
 
 	"ponder/internal/auth"
 	"ponder/internal/compat"
+	"ponder/internal/limitio"
 )
 
 const Path = "/mcp"
@@ -134,11 +135,13 @@ func (s *Server) serveRequest(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if s.library || !h.client.serveDirect(w, r) {
+			limitio.ReadBodyOnce(r)
 			h.requests.ServeHTTP(w, r)
 		}
 		return
 	}
 	h.noteContact(r)
+	limitio.ReadBodyOnce(r)
 	h.sessions.ServeHTTP(w, r)
 }
 
