@@ -68,6 +68,7 @@ type runCheck struct {
 	spent, held ponder.Cost
 	notified    bool
 	ended       bool
+	cancelled   bool // by a user, before its end
 	parent      *runCheck
 }
 
@@ -202,6 +203,9 @@ func (c *checker) noteEvent(t *threadCheck, ev ponder.Event) {
 		if b.Do == ponder.AnswerNow || b.Do == ponder.Cancel {
 			t.clearWaits(ev.Run)
 		}
+		if r != nil && !r.ended {
+			r.cancelled = r.cancelled || b.Do == ponder.Cancel
+		}
 		if limits, err := ponder.ParseLimits(b.Args); b.Do == ponder.SetBudget && err == nil && r != nil && !r.notified {
 			r.budget = limits.Apply(r.budget)
 		}
@@ -223,6 +227,9 @@ func (c *checker) noteEvent(t *threadCheck, ev ponder.Event) {
 	case ponder.RunFinished:
 		if r.ended {
 			c.w.report("%s: %s ended twice", t.id, ev.Run)
+		}
+		if r.cancelled && b.Status == ponder.Completed {
+			c.w.report("%s: %s was cancelled, but it completed at %d", t.id, ev.Run, ev.Seq)
 		}
 		if r.ended = true; b.Spent != r.spent {
 			c.w.report("%s: %s spent %+v, but its end at %d says %+v", t.id, ev.Run, r.spent, ev.Seq, b.Spent)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ponder/internal/racetest"
 )
 
 var (
@@ -31,7 +33,7 @@ func TestSeeds(t *testing.T) {
 	}
 	var sum result
 	began := time.Now()
-	for seed := *firstFlag; seed < *firstFlag+uint64(*seedsFlag); seed++ {
+	for seed := *firstFlag; seed < *firstFlag+uint64(*seedsFlag); seed += uint64(racetest.Stride(20)) {
 		r := simulate(t, seed, nil)
 		sum.threads += r.threads
 		sum.events += r.events
