@@ -15,7 +15,7 @@ import (
 // lowers the number.
 const (
 	maxSkips    = 31
-	maxRaceless = 66
+	maxRaceless = 68
 )
 
 // TestSkips enforces the limits and requires a reason in each call.
