@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,6 @@ var mutations = []mutation{
 	{"repeat an interrupted use of such a tool", "engine/perform.go", "inherited || attempts > 1)", "inherited)"},
 	{"ignore a cancellation", "engine/threadstate.go", "r.cancelled, r.answerNow = r.cancelled || b.Do == ponder.Cancel, r.answerNow", "r.cancelled, r.answerNow = r.cancelled, r.answerNow"},
 	{"lose the wake-up for a retry", "engine/decide.go", "		if r.wakeAt.IsZero() || a.retryAt.Before(r.wakeAt) {\n			r.wakeAt = a.retryAt\n		}\n", ""},
-	{"lose a message at the change of a lease", "engine/engine.go", "	defer func() { h.replyPending(nil) }() // the log does not have their messages, so they are not stored\n", "	defer func() { h.replyPending(h.batch) }()\n"},
 	{"end a run before its calls have ended", "engine/perform.go", "		case f == nil && !h.hasResult(id):\n", "		case f == nil && !h.hasResult(id) && !in.run.ended:\n"},
 	{"revive a dead node", "store/memory/nodes.go", "	if !s.isAlive(id) {\n		return fmt.Errorf(\"send heartbeat of %s: %w\", id, ponder.ErrFenced)\n	}\n", ""},
 }
@@ -99,7 +99,7 @@ func (m mutation) find(t *testing.T, root, source string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-test.run=^TestSeeds$", "-test.failfast", "-seeds", "1000", "-stop", "-test.timeout=5m")
+	cmd := exec.CommandContext(ctx, program, "-test.run=^TestSeeds$", "-test.failfast", "-seeds", strconv.Itoa(mutantSeeds), "-stop", "-test.timeout=5m")
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err == nil || !errors.As(err, &exit) {
 		t.Errorf("%d seeds do not find the fault: %v", mutantSeeds, err)
